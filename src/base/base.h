@@ -1,0 +1,12 @@
+/* What every floor of the house may use: memory, diagnostics, checked sizes, strings, dtypes, files, CPU, threads.
+ *
+ * One header per subject; this one is for convenience. Nothing here knows graphs or operators. */
+#ifndef TN_BASE_BASE_H
+#define TN_BASE_BASE_H
+#include "base/alloc.h"
+#include "base/checked.h"
+#include "base/diag.h"
+#include "base/dtype.h"
+#include "base/map.h"
+#include "base/text.h"
+#endif

@@ -1,0 +1,55 @@
+/* Running plans: the runtime, the model, the session behind tenon.h, and the frame that holds one plan's run state. */
+#ifndef TN_EXEC_EXEC_H
+#define TN_EXEC_EXEC_H
+
+#include "plan/plan.h"
+
+struct tn_runtime {
+  tn_allocator allocator;
+  tn_registry *registry;
+  tn_pool *pool;
+  uint64_t isa;
+  char **pins;
+  uint32_t n_pins;
+  pthread_mutex_t lock;            /* adding plug-ins */
+};
+
+struct tn_model {
+  tn_runtime *runtime;
+  tn_planner planner;              /* what the callables point to */
+  tn_callable *main;
+  tn_graph *loaded;                /* as read, for tn_model_save "load"; shares constants with main */
+  TN_VEC(struct tn_mapping) files; /* mapped model and weight files */
+};
+
+struct tn_profile;
+
+/* One plan being run by one thread: memory, calls, dynamic values, frames of subgraphs and of the tail. */
+typedef struct tn_frame tn_frame;
+tn_status tn_frame_create(const tn_allocator *a, tn_pool *pool, tn_callable *callable, tn_frame **out_frame);
+void tn_frame_destroy(tn_frame *f);
+/* Plans if the inputs differ from the last ones, runs, leaves outputs readable. In steady state allocates nothing and
+ * takes no lock but the pool's try-lock. inputs: plain tensors of any kind, borrowed for the call.
+ * bound: memory for outputs (entries may be NULL); NULL: none. */
+tn_status tn_frame_run(tn_frame *f, const tn_tensor *const *inputs, const tn_tensor *const *bound, struct tn_profile *profile, tn_diag *diag);
+tn_status tn_frame_prepare(tn_frame *f, const tn_tensor *const *inputs, tn_diag *diag); /* plans and allocates only */
+const tn_tensor *tn_frame_output(const tn_frame *f, int32_t index);
+const tn_plan *tn_frame_plan(const tn_frame *f);
+
+/* Implementation of tn_planner.eval. */
+tn_status tn_eval_node(const tn_planner *p, const tn_gnode *node, const tn_tensor *const *in, tn_tensor *const *out,
+                       tn_const **out_consts, tn_diag *diag);
+
+/* list.c: sequences, optionals and maps. A tn_list is what tn_tensor.object points to. */
+typedef struct tn_list {
+  const tn_allocator *a;
+  uint32_t kind, dtype;
+  TN_VEC(tn_tensor *) items;       /* owned copies; a list item may be a list */
+} tn_list;
+tn_status tn_value_copy(const tn_allocator *a, const tn_tensor *from, tn_tensor **out); /* deep, any kind; bytes in one block with it */
+void tn_value_free(const tn_allocator *a, tn_tensor *value);
+
+/* Events of a profiled session. */
+typedef struct tn_profile { const tn_allocator *a; TN_VEC(tn_profile_event) events; uint32_t run; } tn_profile;
+
+#endif

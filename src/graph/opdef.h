@@ -1,0 +1,30 @@
+/* An operator as the registry holds it: descriptor, parsed schema, and who it came from. */
+#ifndef TN_GRAPH_OPDEF_H
+#define TN_GRAPH_OPDEF_H
+
+#include "graph/schema.h"
+
+typedef struct tn_part_owner {   /* a loaded plug-in, as its parts see it */
+  const char *name;
+  void *self;                    /* what init() answered */
+  int32_t index;                 /* in the registry */
+} tn_part_owner;
+
+typedef struct tn_opdef {
+  tn_op op;                      /* the host's copy, zero where the plug-in's was shorter */
+  tn_schema schema;
+  tn_part_owner *owner;
+  uint64_t *arg_dtypes;          /* mask per flattened schema entry: inputs first, then outputs (n_inputs + n_outputs) */
+  int32_t *arg_rule;             /* type rule per entry as above, -1: none */
+  int32_t first_kernel, n_kernels; /* range in the registry's kernel list */
+} tn_opdef;
+
+typedef struct tn_kerneldef {
+  tn_kernel kernel;              /* the host's copy */
+  tn_part_owner *owner;
+  const char *domain, *op;       /* split of kernel.op */
+} tn_kerneldef;
+
+typedef struct tn_rewritedef { tn_rewrite rewrite; tn_part_owner *owner; } tn_rewritedef;
+
+#endif
