@@ -283,7 +283,8 @@ enum {
   TN_OP_BROADCAST = 16,        /* infer may be NULL: output 0 has the broadcast shape of all inputs */
   TN_OP_LOWER_EARLY = 32,      /* lower before inference: an old version that is the newest one in other clothes */
   TN_OP_LOWER_ALWAYS = 64,     /* lower after inference even if a kernel exists (data movement into regions) */
-  TN_OP_DATA_DEPENDENT = 128   /* output shapes are known only after it ran */
+  TN_OP_DATA_DEPENDENT = 128,  /* output shapes are known only after it ran */
+  TN_OP_TYPES_ONLY = 256       /* reads the types of its inputs, never their data (Shape, Size): folded as soon as these are known */
 };
 
 typedef struct tn_op {
@@ -295,7 +296,8 @@ typedef struct tn_op {
   uint32_t n_types, flags;     /* TN_OP_... */
   /* Fills in dtype (where no type rule gives it), rank and shape of call->outputs. Must be pure. If the shape depends on
    * data of an input that is not constant yet, call host->needs_data(ctx, input) and answer TN_NEEDS_DATA; the host asks
-   * again when the data is there. Unknown ranks and dims of inputs may be answered with unknown ones. */
+   * again when the data is there. It is only called when the types of all inputs are fully known; outputs may be answered
+   * with TN_DIM_UNKNOWN or TN_RANK_UNKNOWN where the shape depends on what run will find. */
   tn_status (*infer)(const tn_call *);
   tn_status (*flops)(const tn_call *, double *out_flops);
   /* Replaces node by simpler nodes or regions through host->graph: add nodes that produce the node's output values
@@ -345,7 +347,7 @@ typedef struct tn_attr {
 typedef struct tn_node {
   tn_head head;
   const char *domain, *op, *name; /* domain "" is ai.onnx; name may be "" */
-  int32_t version;                /* operator-set version; 0: what the graph imports for the domain */
+  int32_t version;                /* operator-set version; 0: what the graph imports for the domain, in lowerings: the newest */
   uint32_t n_inputs, n_outputs, n_attrs;
   const int32_t *inputs, *outputs; /* value ids; -1: left out */
   const tn_attr *const *attrs;

@@ -26,6 +26,7 @@ typedef struct tn_value {
   const char *name;             /* "" if unnamed */
   tn_tensor type;               /* type.data: the elements if it is a constant */
   tn_const *constant;           /* NULL: not a constant */
+  bool known;                   /* the type is fully known: constant, inferred, or a graph input with concrete dims */
   const char *dim_names[TN_MAX_RANK];
   int32_t producer;             /* node, or -1 */
   uint32_t flags;               /* TN_VALUE_INPUT, TN_VALUE_OUTPUT, TN_VALUE_CONST */
@@ -72,6 +73,8 @@ typedef struct tn_meta { const char *key, *text; } tn_meta;
 
 struct tn_graph {
   const tn_allocator *a;
+  atomic_int refs;              /* clones share strings and attributes with the graph they were made from */
+  tn_graph *base;               /* that graph; NULL: none */
   tn_arena arena;
   tn_graph *parent;             /* of a subgraph */
   TN_VEC(tn_value) values;
@@ -87,13 +90,13 @@ struct tn_graph {
   tn_map names;                 /* value name -> id */
   bool unsorted;
   bool is_function;             /* body of a function: attribute references allowed */
-  int32_t current_origin;       /* given to nodes that are added while a pass replaces a node; -1: none */
+  int32_t lowering;             /* node being lowered: added nodes inherit its origin and are of the newest version; -1: none */
 };
 
 extern const tn_graph_api tn_graph_api_table;
 
 tn_graph *tn_graph_new(const tn_allocator *a);
-void tn_graph_free(tn_graph *g);
+void tn_graph_free(tn_graph *g);               /* NULL is legal; memory stays while clones need it */
 /* A deep copy that shares constants. opdefs, attribute structs, regions, epilogues are carried along. NULL: no memory. */
 tn_graph *tn_graph_clone(const tn_graph *g);
 
