@@ -1,0 +1,37 @@
+# Compiler flags of Tenon's own code, as the interface library tenon_flags, and the defaults of a plain `cmake -B build`.
+
+set(CMAKE_C_STANDARD 11)
+set(CMAKE_C_STANDARD_REQUIRED ON)
+set(CMAKE_C_EXTENSIONS OFF)
+set(CMAKE_C_VISIBILITY_PRESET hidden)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON) # one set of objects serves libtenon.a and libtenon.so
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+
+if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
+  set(CMAKE_BUILD_TYPE Release CACHE STRING "Release, RelWithDebInfo or Debug" FORCE)
+endif()
+set(CMAKE_C_FLAGS_RELEASE "-O2 -DNDEBUG")
+
+find_program(TENON_CCACHE ccache)
+mark_as_advanced(TENON_CCACHE)
+if(TENON_CCACHE AND NOT CMAKE_C_COMPILER_LAUNCHER)
+  set(CMAKE_C_COMPILER_LAUNCHER ${TENON_CCACHE})
+endif()
+
+add_library(tenon_flags INTERFACE)
+target_compile_definitions(tenon_flags INTERFACE _GNU_SOURCE) # mmap, futex, affinity under -std=c11
+target_compile_options(tenon_flags INTERFACE
+  -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wstrict-prototypes -Wmissing-prototypes
+  $<$<BOOL:${TENON_WERROR}>:-Werror>
+  # A product and a sum become one fused operation only where the source says fma(): results must depend neither on the
+  # compiler nor on whether a file is compiled for a machine with FMA (AArch64 always has it), and kernels are compared
+  # with their references element by element. GCC would even merge _mm256_mul_ps with _mm256_add_ps.
+  -ffp-contract=off
+  # No result depends on these two: they say that nobody reads errno or the exception flags after floating-point code.
+  -fno-math-errno -fno-trapping-math)
+
+if(TENON_SANITIZE)
+  set(flags -fsanitize=${TENON_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer -g)
+  add_compile_options(${flags})
+  add_link_options(${flags})
+endif()

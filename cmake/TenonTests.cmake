@@ -1,0 +1,36 @@
+# Tests: every tests/unit/<subject>_test.c becomes a cmocka program and the ctest unit.<subject>; other kinds of tests
+# have a CMakeLists.txt in their folder below tests/. Labels: `thread` for what is worth running under the thread
+# sanitizer, `slow` for what takes more than some seconds.
+
+find_path(CMOCKA_INCLUDE_DIR cmocka.h REQUIRED)
+find_library(CMOCKA_LIBRARY cmocka REQUIRED)
+mark_as_advanced(CMOCKA_INCLUDE_DIR CMOCKA_LIBRARY)
+set_property(GLOBAL PROPERTY CTEST_TARGETS_ADDED 1) # no dashboard targets
+
+# A cmocka program out of one or more sources, registered as the ctest `name`.
+function(tenon_add_cmocka_test name target)
+  add_executable(${target} ${ARGN})
+  target_include_directories(${target} SYSTEM PRIVATE ${CMOCKA_INCLUDE_DIR})
+  target_include_directories(${target} PRIVATE ${TENON_GENERATED_DIR})
+  target_link_libraries(${target} PRIVATE tenon_static tenon_options ${CMOCKA_LIBRARY})
+  add_test(NAME ${name} COMMAND ${target} WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
+endfunction()
+
+file(GLOB unit_tests CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/unit/*_test.c)
+foreach(source ${unit_tests})
+  get_filename_component(target ${source} NAME_WE)
+  string(REGEX REPLACE "_test$" "" subject ${target})
+  tenon_add_cmocka_test(unit.${subject} ${target} ${source})
+  set_target_properties(${target} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+  file(STRINGS ${source} uses_threads REGEX "pthread\\.h|base/pool\\.h|tn_session_run" LIMIT_COUNT 1)
+  if(uses_threads)
+    set_property(TEST unit.${subject} APPEND PROPERTY LABELS thread)
+  endif()
+endforeach()
+
+file(GLOB_RECURSE test_folders CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/CMakeLists.txt)
+foreach(file ${test_folders})
+  get_filename_component(folder ${file} DIRECTORY)
+  file(RELATIVE_PATH relative ${PROJECT_SOURCE_DIR} ${folder})
+  add_subdirectory(${folder} ${CMAKE_BINARY_DIR}/${relative})
+endforeach()
