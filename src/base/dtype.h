@@ -21,7 +21,7 @@ const tn_dtype_info *tn_dtype(uint32_t dtype);         /* never NULL; unknown nu
 #define TN_MASK_INT (TN_MASK(TN_I8) | TN_MASK(TN_I16) | TN_MASK(TN_I32) | TN_MASK(TN_I64) | TN_MASK_UINT)
 #define TN_MASK_UINT (TN_MASK(TN_U8) | TN_MASK(TN_U16) | TN_MASK(TN_U32) | TN_MASK(TN_U64))
 
-/* Bytes of n elements, packed types rounded up. -1 on overflow or n < 0. */
+/* Bytes of n elements, packed types rounded up. -1 on overflow, n < 0 or a number that is no dtype. */
 int64_t tn_dtype_bytes(uint32_t dtype, int64_t n);
 /* Bytes a tensor takes in its layout (padding of blocked layouts included). -1: unknown dims or overflow. */
 int64_t tn_storage_bytes(const tn_tensor *t);
@@ -37,7 +37,8 @@ uint16_t tn_f64_to_f16(double f);               /* rounds once */
 static inline float tn_bf16_to_f32(uint16_t h) { union { uint32_t u; float f; } v = { (uint32_t)h << 16 }; return v.f; }
 uint16_t tn_f32_to_bf16(float f);
 uint16_t tn_f64_to_bf16(double f);              /* rounds once */
-/* 8- and 4-bit floats; `saturate` as ONNX Cast says: values out of range become the largest instead of NaN or inf. */
+/* 8- and 4-bit floats; `saturate` as ONNX Cast-24 says: values out of range, infinities too, become the largest instead
+ * of NaN or inf. f4e2m1 always saturates. f8e8m0: to the nearest power of two, ties up; 0 saturates to 2^-127. */
 double tn_f8_to_f64(uint32_t dtype, uint8_t bits);
 uint8_t tn_f64_to_f8(uint32_t dtype, double f, bool saturate);
 

@@ -1,0 +1,165 @@
+/* The default allocator, arenas and growable arrays.
+ *
+ * The only file that calls malloc's family. An arena is a list of blocks; the head block serves small requests, large
+ * ones get a block of their own behind it, so that the room left in the head is not lost. */
+#include "base/alloc.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/checked.h"
+
+enum { ALIGNMENT = 64, BLOCK_MIN = 4096, BLOCK_MAX = 1 << 20, LARGE = 4096 };
+
+struct tn_arena_block {
+  struct tn_arena_block *next;
+  uint64_t size, used; /* bytes from the start of this header, which counts as used */
+};
+
+static void *default_alloc(void *self, uint64_t bytes) {
+  (void)self;
+  if (bytes > (uint64_t)INT64_MAX - ALIGNMENT || bytes > SIZE_MAX - ALIGNMENT) return NULL;
+  return aligned_alloc(ALIGNMENT, (size_t)tn_round_up(bytes, ALIGNMENT));
+}
+
+static void default_free(void *self, void *memory, uint64_t bytes) {
+  (void)self;
+  (void)bytes;
+  free(memory);
+}
+
+const tn_allocator *tn_default_allocator(void) {
+  static const tn_allocator allocator = {TN_HEAD(tn_allocator), NULL, default_alloc, default_free};
+  return &allocator;
+}
+
+/* Memory as the allocator answers it; a request for nothing becomes one byte, to have a pointer. */
+static void *alloc_raw(const tn_allocator *a, uint64_t bytes) {
+  if (bytes > (uint64_t)INT64_MAX || bytes > SIZE_MAX) return NULL;
+  return a->alloc(a->self, bytes ? bytes : 1);
+}
+
+void *tn_alloc(const tn_allocator *a, uint64_t bytes) {
+  void *memory = alloc_raw(a, bytes);
+  if (memory && bytes) memset(memory, 0, (size_t)bytes);
+  return memory;
+}
+
+void tn_free(const tn_allocator *a, void *memory, uint64_t bytes) {
+  if (memory) a->free(a->self, memory, bytes ? bytes : 1);
+}
+
+/* ---- Arenas ---- */
+
+void tn_arena_init(tn_arena *arena, const tn_allocator *a) {
+  arena->a = a;
+  arena->head = NULL;
+}
+
+static struct tn_arena_block *block_new(const tn_allocator *a, uint64_t size) {
+  struct tn_arena_block *block = alloc_raw(a, size);
+  if (!block) return NULL;
+  block->next = NULL;
+  block->size = size;
+  block->used = sizeof *block;
+  return block;
+}
+
+/* Room for `bytes` in the block, zeroed, or NULL. */
+static void *block_take(struct tn_arena_block *block, uint64_t bytes, uint64_t alignment) {
+  uint64_t begin = tn_round_up(block->used, alignment);
+  if (begin > block->size || block->size - begin < bytes) return NULL;
+  block->used = begin + bytes;
+  return memset((uint8_t *)block + begin, 0, (size_t)bytes);
+}
+
+/* A block that holds this one request, put behind the head. */
+static void *arena_alloc_large(tn_arena *arena, uint64_t bytes) {
+  if (bytes > (uint64_t)INT64_MAX - ALIGNMENT) return NULL;
+  struct tn_arena_block *block = block_new(arena->a, ALIGNMENT + bytes);
+  if (!block) return NULL;
+  struct tn_arena_block **link = arena->head ? &arena->head->next : &arena->head;
+  block->next = *link;
+  *link = block;
+  return block_take(block, bytes, ALIGNMENT);
+}
+
+void *tn_arena_alloc(tn_arena *arena, uint64_t bytes) {
+  if (bytes >= LARGE) return arena_alloc_large(arena, bytes);
+  if (!bytes) bytes = 1; /* so that every request has an address of its own */
+  struct tn_arena_block *head = arena->head;
+  void *memory = head ? block_take(head, bytes, 16) : NULL;
+  if (memory) return memory;
+
+  uint64_t size = 2 * BLOCK_MIN;
+  if (head) size = head->size >= BLOCK_MAX / 2 ? BLOCK_MAX : tn_round_up(2 * head->size, BLOCK_MIN);
+  struct tn_arena_block *block = block_new(arena->a, size);
+  if (!block) return NULL;
+  block->next = head;
+  arena->head = block;
+  return block_take(block, bytes, 16);
+}
+
+void *tn_arena_copy(tn_arena *arena, const void *data, uint64_t bytes) {
+  void *copy = tn_arena_alloc(arena, bytes);
+  if (copy && bytes) memcpy(copy, data, (size_t)bytes);
+  return copy;
+}
+
+char *tn_arena_str(tn_arena *arena, const char *text) {
+  return tn_arena_strn(arena, text, text ? (int64_t)strlen(text) : 0);
+}
+
+char *tn_arena_strn(tn_arena *arena, const char *text, int64_t n) {
+  if (n < 0 || n == INT64_MAX) return NULL;
+  char *copy = tn_arena_alloc(arena, (uint64_t)n + 1);
+  if (copy && n) memcpy(copy, text, (size_t)n);
+  return copy;
+}
+
+char *tn_arena_format(tn_arena *arena, const char *format, ...) {
+  va_list args;
+  va_start(args, format);
+  int n = vsnprintf(NULL, 0, format, args);
+  va_end(args);
+  if (n < 0) return NULL;
+  char *text = tn_arena_alloc(arena, (uint64_t)n + 1);
+  if (!text) return NULL;
+  va_start(args, format);
+  vsnprintf(text, (size_t)n + 1, format, args);
+  va_end(args);
+  return text;
+}
+
+void tn_arena_clear(tn_arena *arena) {
+  struct tn_arena_block *block = arena->head;
+  arena->head = NULL;
+  while (block) {
+    struct tn_arena_block *next = block->next;
+    tn_free(arena->a, block, block->size);
+    block = next;
+  }
+}
+
+/* ---- Growable arrays ---- */
+
+tn_status tn_vec_reserve(const tn_allocator *a, void **data, int64_t *cap, int64_t n, int64_t more,
+                         size_t element) {
+  int64_t need, bytes;
+  if (tn_add_i64(n, more, &need)) return TN_ERR_MEMORY;
+  if (need <= *cap) return TN_OK;
+  int64_t fresh_cap = *cap > INT64_MAX / 2 ? need : tn_max_i64(need, tn_max_i64(8, 2 * *cap));
+  if (tn_mul_i64(fresh_cap, (int64_t)element, &bytes)) return TN_ERR_MEMORY;
+  void *fresh = tn_alloc(a, (uint64_t)bytes);
+  if (!fresh) return TN_ERR_MEMORY;
+  /* The caller's pointer has another type than void *: it is read and written as bytes. */
+  void *old;
+  memcpy(&old, (const void *)data, sizeof old);
+  if (n) memcpy(fresh, old, (size_t)n * element);
+  tn_free(a, old, (uint64_t)*cap * element);
+  memcpy((void *)data, &fresh, sizeof fresh);
+  *cap = fresh_cap;
+  return TN_OK;
+}

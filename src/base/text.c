@@ -1,0 +1,100 @@
+/* The growable text buffer, JSON strings and UTF-8. */
+#include "base/text.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+void tn_text_init(tn_text *text, const tn_allocator *a) {
+  *text = (tn_text){a, NULL, 0, 0, TN_OK};
+}
+
+void tn_text_free(tn_text *text) {
+  tn_free(text->a, text->data, (uint64_t)text->cap);
+  tn_text_init(text, text->a);
+}
+
+/* Makes room for n bytes and a zero. False, and the status is set, if there is none. */
+static bool text_room(tn_text *text, int64_t n) {
+  if (!text->status && (n == INT64_MAX || tn_vec_room(text->a, text, n + 1))) {
+    text->status = TN_ERR_MEMORY;
+  }
+  return !text->status;
+}
+
+void tn_text_add(tn_text *text, const char *format, ...) {
+  va_list args;
+  va_start(args, format);
+  int n = vsnprintf(NULL, 0, format, args);
+  va_end(args);
+  if (n < 0 || !text_room(text, n)) return;
+  va_start(args, format);
+  vsnprintf(text->data + text->n, (size_t)n + 1, format, args);
+  va_end(args);
+  text->n += n;
+}
+
+void tn_text_add_bytes(tn_text *text, const char *data, int64_t n) {
+  if (n < 0 || !text_room(text, n)) return;
+  if (n) memcpy(text->data + text->n, data, (size_t)n);
+  text->n += n;
+  text->data[text->n] = 0;
+}
+
+/* Length of the valid UTF-8 character at p, of at most n > 0 bytes; 0 if it is none. Overlong forms, surrogates and
+ * numbers above U+10FFFF are not valid. */
+static int64_t utf8_length(const unsigned char *p, int64_t n) {
+  if (p[0] < 0x80) return 1;
+  if (p[0] < 0xC2 || p[0] > 0xF4) return 0;
+  int64_t length = p[0] < 0xE0 ? 2 : p[0] < 0xF0 ? 3 : 4;
+  if (length > n) return 0;
+  for (int64_t i = 1; i < length; i++) {
+    if ((p[i] & 0xC0) != 0x80) return 0;
+  }
+  if (p[0] == 0xE0 && p[1] < 0xA0) return 0;
+  if (p[0] == 0xED && p[1] > 0x9F) return 0;
+  if (p[0] == 0xF0 && p[1] < 0x90) return 0;
+  if (p[0] == 0xF4 && p[1] > 0x8F) return 0;
+  return length;
+}
+
+static void json_escape(tn_text *text, unsigned char c) {
+  static const char plain[] = "\"\\\b\f\n\r\t", letters[] = "\"\\bfnrt";
+  const char *found = memchr(plain, c, sizeof plain - 1);
+  if (found) tn_text_add(text, "\\%c", letters[found - plain]);
+  else tn_text_add(text, "\\u%04x", (unsigned)c);
+}
+
+void tn_text_add_json(tn_text *text, const char *s) {
+  tn_text_add_bytes(text, "\"", 1);
+  const char *end = s ? s + strlen(s) : NULL, *p = s;
+  while (p != end) {
+    unsigned char c = (unsigned char)*p;
+    int64_t length = utf8_length((const unsigned char *)p, end - p);
+    if (length == 0) tn_text_add_bytes(text, "\xEF\xBF\xBD", 3); /* U+FFFD, replacement character */
+    else if (c < 0x20 || c == '"' || c == '\\' || c == 0x7F) json_escape(text, c);
+    else tn_text_add_bytes(text, p, length);
+    p += length ? length : 1;
+  }
+  tn_text_add_bytes(text, "\"", 1);
+}
+
+const char *tn_text_get(const tn_text *text) { return text->data ? text->data : ""; }
+
+bool tn_utf8_valid(const char *data, int64_t n) {
+  for (int64_t i = 0, length; i < n; i += length) {
+    length = utf8_length((const unsigned char *)data + i, n - i);
+    if (length == 0) return false;
+  }
+  return true;
+}
+
+bool tn_str_is(tn_str s, const char *text) {
+  size_t n = strlen(text);
+  return s.size >= 0 && (uint64_t)s.size == n && (n == 0 || !memcmp(s.data, text, n));
+}
+
+bool tn_has_suffix(const char *text, const char *suffix) {
+  size_t n = strlen(text), k = strlen(suffix);
+  return k <= n && !memcmp(text + n - k, suffix, k);
+}
