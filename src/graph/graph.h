@@ -15,11 +15,12 @@
 /* Bytes of a constant, shared by graphs and plans. */
 typedef struct tn_const {
   atomic_int refs;
-  const tn_allocator *a;        /* NULL: data is borrowed */
+  const tn_allocator *a;
+  bool owned;                   /* data belongs to the constant; else it is borrowed */
   void *data;
   uint64_t bytes;
   tn_arena strings;             /* bytes of string elements */
-  int64_t id;                   /* unique in the process: names the constant in keys of prepared states */
+  int64_t id;                   /* unique among living constants: a key that uses it holds a reference */
 } tn_const;
 
 typedef struct tn_value {
@@ -93,6 +94,9 @@ struct tn_graph {
   int32_t lowering;             /* node being lowered: added nodes inherit its origin and are of the newest version; -1: none */
 };
 
+/* tn_node.version of nodes that a lowering added without saying one. */
+#define TN_VERSION_NEWEST INT32_MAX
+
 extern const tn_graph_api tn_graph_api_table;
 
 tn_graph *tn_graph_new(const tn_allocator *a);
@@ -107,6 +111,11 @@ tn_status tn_graph_set_const(tn_graph *g, int32_t value, const tn_tensor *type, 
 tn_status tn_graph_set_node_input(tn_graph *g, int32_t node, uint32_t index, int32_t value);
 tn_status tn_graph_append_node_input(tn_graph *g, int32_t node, int32_t value); /* for captures and epilogues */
 tn_status tn_graph_replace_value(tn_graph *g, int32_t from, int32_t to);
+/* The same, and `to` takes the name over if it has none. */
+tn_status tn_graph_move_value(tn_graph *g, int32_t from, int32_t to);
+/* See tn_graph_api.set_regions. The node's def is NULL then: 01 check binds it to tenon::Region. */
+tn_status tn_graph_set_regions(tn_graph *g, int32_t node, const int32_t *inputs, uint32_t n_inputs,
+                               const tn_region *const *regions, uint32_t n_regions, int32_t fill);
 tn_status tn_graph_remove_node(tn_graph *g, int32_t node);
 /* Removes nodes none of whose outputs is read, impure ones excepted. */
 tn_status tn_graph_remove_dead(tn_graph *g);

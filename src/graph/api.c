@@ -1,0 +1,200 @@
+/* tn_graph_api: the graph as formats, lowerings, rewrites and compilers see it. Ids are checked; whatever a plug-in passes
+ * gives an error, never a crash. */
+#include <string.h>
+
+#include "graph/copy.h"
+#include "graph/graph.h"
+
+static bool is_value(const tn_graph *g, int32_t v) { return v >= 0 && v < g->values.n; }
+static bool is_node(const tn_graph *g, int32_t n) { return n >= 0 && n < g->nodes.n && g->nodes.data[n].alive; }
+
+static tn_graph *writable(const tn_graph *g) { /* reading may have to bring the order up to date */
+  union { const tn_graph *in; tn_graph *out; } cast = {g};
+  return cast.out;
+}
+
+/* ---- building ---- */
+
+static tn_status value_set_type(tn_graph *g, int32_t value, const tn_tensor *type) {
+  if (!is_value(g, value) || type->rank > TN_MAX_RANK || type->rank < TN_RANK_UNKNOWN) return TN_ERR_INVALID;
+  tn_value *v = tn_graph_val(g, value);
+  if (v->constant) return TN_ERR_STATE;
+  tn_copy_head(&v->type, type, sizeof v->type);
+  v->type.data = NULL;
+  return TN_OK;
+}
+
+static tn_status value_set_const(tn_graph *g, int32_t value, const tn_tensor *data, int32_t copy) {
+  if (!is_value(g, value) || data->rank < 0 || data->rank > TN_MAX_RANK || data->kind != TN_KIND_TENSOR) return TN_ERR_INVALID;
+  int64_t bytes = tn_storage_bytes(data);
+  if (bytes < 0 || (bytes > 0 && !data->data)) return TN_ERR_INVALID;
+  tn_const *c = NULL;
+  if (copy) {
+    tn_status s = tn_const_copy(g->a, data, &c);
+    if (s) return s;
+  } else if (!(c = tn_const_borrow(g->a, data->data, (uint64_t)bytes))) {
+    return TN_ERR_MEMORY;
+  }
+  tn_status s = tn_graph_set_const(g, value, data, c);
+  tn_const_release(c);
+  return s;
+}
+
+static tn_status value_set_dim_name(tn_graph *g, int32_t value, int32_t dim, const char *name) {
+  if (!is_value(g, value) || dim < 0 || dim >= TN_MAX_RANK) return TN_ERR_INVALID;
+  char *copy = tn_arena_str(&g->arena, name);
+  tn_graph_val(g, value)->dim_names[dim] = copy;
+  return copy ? TN_OK : TN_ERR_MEMORY;
+}
+
+static tn_status add_input(tn_graph *g, int32_t value) {
+  if (!is_value(g, value)) return TN_ERR_INVALID;
+  tn_value *v = tn_graph_val(g, value);
+  if (v->producer >= 0 || v->flags & TN_VALUE_INPUT) return TN_ERR_STATE;
+  if (tn_vec_push(g->a, &g->inputs, value)) return TN_ERR_MEMORY;
+  v->flags |= TN_VALUE_INPUT;
+  return TN_OK;
+}
+
+static tn_status add_output(tn_graph *g, int32_t value) {
+  if (!is_value(g, value)) return TN_ERR_INVALID;
+  if (tn_vec_push(g->a, &g->outputs, value)) return TN_ERR_MEMORY;
+  tn_graph_val(g, value)->flags |= TN_VALUE_OUTPUT;
+  return TN_OK;
+}
+
+static tn_graph *subgraph_new(tn_graph *g) {
+  tn_graph *sub = tn_graph_new(g->a);
+  if (!sub) return NULL;
+  sub->parent = g;
+  if (!tn_vec_push(g->a, &g->subgraphs, sub)) return sub;
+  tn_graph_free(sub);
+  return NULL;
+}
+
+static const char *domain_name(const char *domain) { return domain && strcmp(domain, "ai.onnx") ? domain : ""; }
+
+static tn_status set_opset(tn_graph *g, const char *domain, int32_t version) {
+  domain = domain_name(domain);
+  for (int64_t k = 0; k < g->opsets.n; k++)
+    if (!strcmp(g->opsets.data[k].domain, domain)) {
+      g->opsets.data[k].version = version;
+      return TN_OK;
+    }
+  tn_opset o = {tn_arena_str(&g->arena, domain), version};
+  return o.domain ? tn_vec_push(g->a, &g->opsets, o) : TN_ERR_MEMORY;
+}
+
+static tn_status set_meta(tn_graph *g, const char *key, const char *text) {
+  tn_meta m = {tn_arena_str(&g->arena, key), tn_arena_str(&g->arena, text)};
+  if (!m.key || !m.text) return TN_ERR_MEMORY;
+  for (int64_t k = 0; k < g->meta.n; k++)
+    if (!strcmp(g->meta.data[k].key, key)) {
+      g->meta.data[k] = m;
+      return TN_OK;
+    }
+  return tn_vec_push(g->a, &g->meta, m);
+}
+
+static tn_status add_function(tn_graph *g, const char *domain, const char *name, const char *overload, tn_graph *body,
+                              const char *const *attr_names, uint32_t n_attr_names, const tn_attr *const *defaults,
+                              uint32_t n_defaults) {
+  tn_arena *arena = &g->arena;
+  tn_function f = {.domain = tn_arena_str(arena, domain_name(domain)), .name = tn_arena_str(arena, name),
+                   .overload = tn_arena_str(arena, overload), .body = body, .n_attr_names = n_attr_names, .n_defaults = n_defaults};
+  f.attr_names = tn_arena_alloc(arena, n_attr_names * sizeof *f.attr_names);
+  f.defaults = tn_arena_alloc(arena, n_defaults * sizeof *f.defaults);
+  if (!f.domain || !f.name || !f.overload || !f.attr_names || !f.defaults) return TN_ERR_MEMORY;
+  for (uint32_t k = 0; k < n_attr_names; k++)
+    if (!(f.attr_names[k] = tn_arena_str(arena, attr_names[k]))) return TN_ERR_MEMORY;
+  for (uint32_t k = 0; k < n_defaults; k++)
+    if (!(f.defaults[k] = tn_copy_attr(arena, defaults[k]))) return TN_ERR_MEMORY;
+  body->is_function = true;
+  return tn_vec_push(g->a, &g->functions, f);
+}
+
+/* ---- reading ---- */
+
+static const char *meta(const tn_graph *g, const char *key) {
+  for (int64_t k = 0; k < g->meta.n; k++)
+    if (!strcmp(g->meta.data[k].key, key)) return g->meta.data[k].text;
+  return NULL;
+}
+
+static int32_t opset(const tn_graph *g, const char *domain) {
+  domain = domain_name(domain);
+  for (; g; g = g->parent)
+    for (int64_t k = 0; k < g->opsets.n; k++)
+      if (!strcmp(g->opsets.data[k].domain, domain)) return g->opsets.data[k].version;
+  return 0;
+}
+
+static int32_t n_inputs(const tn_graph *g) { return (int32_t)g->inputs.n; }
+static int32_t n_outputs(const tn_graph *g) { return (int32_t)g->outputs.n; }
+static int32_t n_values(const tn_graph *g) { return (int32_t)g->values.n; }
+static int32_t n_opsets(const tn_graph *g) { return (int32_t)g->opsets.n; }
+static int32_t input(const tn_graph *g, int32_t k) { return k >= 0 && k < g->inputs.n ? g->inputs.data[k] : TN_ERR_NOT_FOUND; }
+static int32_t output(const tn_graph *g, int32_t k) { return k >= 0 && k < g->outputs.n ? g->outputs.data[k] : TN_ERR_NOT_FOUND; }
+
+static int32_t n_nodes(const tn_graph *g) {
+  (void)tn_graph_sort(writable(g), NULL);
+  return (int32_t)g->order.n;
+}
+
+static int32_t node_at(const tn_graph *g, int32_t k) { return k >= 0 && k < n_nodes(g) ? g->order.data[k] : TN_ERR_NOT_FOUND; }
+static const tn_node *node(const tn_graph *g, int32_t n) { return is_node(g, n) ? &g->nodes.data[n].node : NULL; }
+static const void *node_attrs(const tn_graph *g, int32_t n) { return is_node(g, n) ? g->nodes.data[n].attrs : NULL; }
+
+static const tn_region *const *node_regions(const tn_graph *g, int32_t n, uint32_t *out_n) {
+  *out_n = is_node(g, n) ? g->nodes.data[n].n_regions : 0;
+  return *out_n ? g->nodes.data[n].regions : NULL;
+}
+
+static const char *value_name(const tn_graph *g, int32_t v) { return is_value(g, v) ? tn_graph_val(g, v)->name : NULL; }
+static const tn_tensor *value_type(const tn_graph *g, int32_t v) { return is_value(g, v) ? &tn_graph_val(g, v)->type : NULL; }
+static uint32_t value_flags(const tn_graph *g, int32_t v) { return is_value(g, v) ? tn_graph_val(g, v)->flags : 0; }
+static int32_t value_producer(const tn_graph *g, int32_t v) { return is_value(g, v) ? tn_graph_val(g, v)->producer : -1; }
+static int32_t value_n_users(const tn_graph *g, int32_t v) { return is_value(g, v) ? (int32_t)tn_graph_val(g, v)->users.n : 0; }
+
+static int32_t value_user(const tn_graph *g, int32_t v, int32_t k) {
+  return k >= 0 && k < value_n_users(g, v) ? tn_graph_val(g, v)->users.data[k] : TN_ERR_NOT_FOUND;
+}
+
+static const char *opset_at(const tn_graph *g, int32_t k, int32_t *out_version) {
+  if (k < 0 || k >= g->opsets.n) return NULL;
+  *out_version = g->opsets.data[k].version;
+  return g->opsets.data[k].domain;
+}
+
+static const char *value_dim_name(const tn_graph *g, int32_t v, int32_t dim) {
+  return is_value(g, v) && dim >= 0 && dim < TN_MAX_RANK ? tn_graph_val(g, v)->dim_names[dim] : NULL;
+}
+
+/* ---- editing ---- */
+
+static tn_status remove_node(tn_graph *g, int32_t n) { return is_node(g, n) ? tn_graph_remove_node(g, n) : TN_ERR_INVALID; }
+
+static tn_status replace_node(tn_graph *g, int32_t n, const int32_t *values, uint32_t n_given) {
+  if (!is_node(g, n)) return TN_ERR_INVALID;
+  for (uint32_t k = 0; k < g->nodes.data[n].node.n_outputs; k++) {
+    int32_t old = g->nodes.data[n].node.outputs[k], now = k < n_given ? values[k] : -1;
+    if (old < 0) continue;
+    const tn_value *v = tn_graph_val(g, old);
+    if (now < 0 && !v->users.n && !(v->flags & TN_VALUE_OUTPUT)) continue;
+    tn_status s = tn_graph_move_value(g, old, now);
+    if (s) return s;
+  }
+  return tn_graph_remove_node(g, n);
+}
+
+const tn_graph_api tn_graph_api_table = {
+    .head = TN_HEAD(tn_graph_api),
+    .value = tn_graph_value, .value_set_type = value_set_type, .value_set_const = value_set_const,
+    .value_set_dim_name = value_set_dim_name, .add_input = add_input, .add_output = add_output, .add_node = tn_graph_add_node,
+    .subgraph_new = subgraph_new, .set_opset = set_opset, .set_meta = set_meta, .add_function = add_function, .meta = meta,
+    .opset = opset, .n_inputs = n_inputs, .n_outputs = n_outputs, .input = input, .output = output, .n_nodes = n_nodes,
+    .node_at = node_at, .node = node, .node_regions = node_regions, .value_name = value_name, .value_type = value_type,
+    .value_flags = value_flags, .value_producer = value_producer, .value_n_users = value_n_users, .value_user = value_user,
+    .n_values = n_values, .n_opsets = n_opsets, .opset_at = opset_at, .value_dim_name = value_dim_name, .node_attrs = node_attrs,
+    .replace_value = tn_graph_replace_value, .remove_node = remove_node, .replace_node = replace_node, .set_regions = tn_graph_set_regions,
+};

@@ -1,0 +1,168 @@
+/* Binding a node to its operator: arity, attribute names and kinds are checked against the schema once, and the attribute
+ * struct that kernels read is built (layout: tenon/plugin.h, "Attributes"). */
+#include <string.h>
+
+#include "graph/graph.h"
+
+typedef struct binder {
+  tn_graph *g;
+  tn_gnode *n;
+  const tn_opdef *def;
+  tn_diag *diag;
+  tn_status status;
+  char *attrs;
+} binder;
+
+static void problem(binder *b, const char *what, const char *name, const char *rule) {
+  char text[TN_NODE_TEXT];
+  b->status = tn_fail(b->diag, TN_ERR_INVALID, "%s: %s '%s' %s", tn_node_text(b->n, text, sizeof text), what, name, rule);
+}
+
+static void check_inputs(binder *b) {
+  const tn_schema *s = &b->def->schema;
+  int32_t n = (int32_t)b->n->n_formal;
+  while (n > 0 && b->n->node.inputs[n - 1] < 0) n--; /* left out at the end: as if not written */
+  for (int32_t k = 0; k < n; k++) {
+    const tn_arg *arg = tn_schema_input_of(s, k, n);
+    char text[TN_NODE_TEXT];
+    if (!arg) {
+      b->status = tn_fail(b->diag, TN_ERR_INVALID, "%s has %d inputs; the operator takes at most %d",
+                          tn_node_text(b->n, text, sizeof text), n, s->n_inputs);
+      return;
+    }
+    bool may_miss = arg->optional || arg->optional_element || arg->has_default;
+    if (b->n->node.inputs[k] < 0 && !may_miss) problem(b, "input", arg->name, "is required but left out");
+  }
+  for (int32_t k = n; k < s->n_inputs; k++) {
+    const tn_arg *arg = tn_schema_input(s, k);
+    if (!arg->list && !arg->optional && !arg->has_default && (k > 0 || n == 0) &&
+        !(s->n_inputs > k + 1 && tn_schema_input(s, k)->list))
+      problem(b, "input", arg->name, "is required but missing");
+  }
+}
+
+static void check_outputs(binder *b) {
+  const tn_schema *s = &b->def->schema;
+  int32_t n = (int32_t)b->n->node.n_outputs;
+  while (n > 0 && b->n->node.outputs[n - 1] < 0) n--;
+  char text[TN_NODE_TEXT];
+  if (n > 0 && !tn_schema_output_of(s, n - 1, n))
+    b->status = tn_fail(b->diag, TN_ERR_INVALID, "%s has %d outputs; the operator gives at most %d",
+                        tn_node_text(b->n, text, sizeof text), n, s->n_outputs);
+}
+
+static void *slot(binder *b, const tn_arg *arg) { return b->attrs + arg->offset; }
+
+static void put_int(binder *b, const tn_arg *arg, int64_t v) { memcpy(slot(b, arg), &v, sizeof v); }
+static void put_float(binder *b, const tn_arg *arg, double v) { memcpy(slot(b, arg), &v, sizeof v); }
+
+static tn_floats floats_of_ints(binder *b, tn_ints ints) {
+  double *data = tn_arena_alloc(&b->g->arena, (uint64_t)ints.size * sizeof *data);
+  if (!data) b->status = TN_ERR_MEMORY;
+  for (int64_t k = 0; data && k < ints.size; k++) data[k] = (double)ints.data[k];
+  return (tn_floats){data, data ? ints.size : 0};
+}
+
+static bool put_list(binder *b, const tn_arg *arg, const tn_attr *a) {
+  switch (arg->base) {
+    case TN_TYPE_FLOAT: case TN_TYPE_SCALAR: {
+      tn_floats v = a->kind == TN_ATTR_INTS ? floats_of_ints(b, a->ints) : a->floats;
+      memcpy(slot(b, arg), &v, sizeof v);
+      return a->kind == TN_ATTR_FLOATS || a->kind == TN_ATTR_INTS;
+    }
+    case TN_TYPE_STR: case TN_TYPE_DIMNAME:
+      memcpy(slot(b, arg), &a->strs, sizeof a->strs);
+      return a->kind == TN_ATTR_STRS;
+    case TN_TYPE_TENSOR:
+      memcpy(slot(b, arg), &a->tensors, sizeof a->tensors);
+      return a->kind == TN_ATTR_TENSORS;
+    default: {
+      tn_ints one = {&a->i, 1}, v = a->kind == TN_ATTR_INT ? one : a->ints; /* a single number stands for a list of one */
+      memcpy(slot(b, arg), &v, sizeof v);
+      return a->kind == TN_ATTR_INTS || a->kind == TN_ATTR_INT;
+    }
+  }
+}
+
+static bool put_one(binder *b, const tn_arg *arg, const tn_attr *a) {
+  switch (arg->base) {
+    case TN_TYPE_FLOAT: case TN_TYPE_SCALAR:
+      put_float(b, arg, a->kind == TN_ATTR_INT ? (double)a->i : a->f);
+      return a->kind == TN_ATTR_FLOAT || a->kind == TN_ATTR_INT;
+    case TN_TYPE_STR: case TN_TYPE_DEVICE: case TN_TYPE_DIMNAME:
+      memcpy(slot(b, arg), &a->s, sizeof a->s);
+      return a->kind == TN_ATTR_STR;
+    case TN_TYPE_TENSOR: {
+      const tn_tensor *t = a->kind == TN_ATTR_TENSOR && a->tensors.size == 1 ? a->tensors.data[0] : NULL;
+      memcpy(slot(b, arg), &t, sizeof t);
+      return t != NULL;
+    }
+    case TN_TYPE_GRAPH:
+      for (uint32_t k = 0; k < b->n->n_subgraphs; k++)
+        if (a->n_graphs == 1 && b->n->subgraphs[k] == a->graphs[0]) put_int(b, arg, k);
+      return a->kind == TN_ATTR_GRAPH && a->n_graphs == 1;
+    default:
+      put_int(b, arg, a->i);
+      return a->kind == TN_ATTR_INT;
+  }
+}
+
+static void put_default(binder *b, const tn_arg *arg) {
+  if (!arg->has_default || arg->n_default < 0) return;
+  bool is_float = arg->base == TN_TYPE_FLOAT || arg->base == TN_TYPE_SCALAR;
+  if (arg->list && is_float) {
+    tn_floats v = {arg->default_floats, arg->n_default};
+    memcpy(slot(b, arg), &v, sizeof v);
+  } else if (arg->list && arg->base == TN_TYPE_STR) {
+    tn_strs v = {arg->default_strs, arg->n_default};
+    memcpy(slot(b, arg), &v, sizeof v);
+  } else if (arg->list && arg->base != TN_TYPE_TENSOR) {
+    tn_ints v = {arg->default_ints, arg->n_default};
+    memcpy(slot(b, arg), &v, sizeof v);
+  } else if (arg->n_default == 1 && is_float) {
+    put_float(b, arg, arg->default_floats[0]);
+  } else if (arg->n_default == 1 && arg->default_strs) {
+    memcpy(slot(b, arg), arg->default_strs, sizeof(tn_str));
+  } else if (arg->n_default == 1 && arg->default_ints) {
+    put_int(b, arg, arg->default_ints[0]);
+  }
+}
+
+static void bind_attr(binder *b, const tn_arg *arg) {
+  const tn_attr *a = tn_node_attr(&b->n->node, arg->name);
+  if (a && a->kind == TN_ATTR_REF) {
+      problem(b, "attribute", arg->name, "refers to an attribute outside a function");
+      return;
+    }
+  if (!a && !arg->has_default && !arg->optional) {
+      problem(b, "attribute", arg->name, "is required but missing");
+      return;
+    }
+  put_default(b, arg);
+  if (!a) return;
+  int64_t one = 1;
+  if (arg->present_offset >= 0) memcpy(b->attrs + arg->present_offset, &one, sizeof one);
+  if (!(arg->list ? put_list(b, arg, a) : put_one(b, arg, a))) problem(b, "attribute", arg->name, "is of the wrong kind");
+}
+
+static void check_unknown(binder *b) {
+  for (uint32_t k = 0; k < b->n->node.n_attrs; k++) {
+    const tn_arg *arg = tn_schema_find(&b->def->schema, b->n->node.attrs[k]->name);
+    if (!arg || arg->role != TN_ROLE_ATTR) problem(b, "attribute", b->n->node.attrs[k]->name, "is unknown to the operator");
+  }
+}
+
+tn_status tn_node_bind(tn_graph *g, int32_t node, const tn_opdef *def, tn_diag *diag) {
+  binder b = {.g = g, .n = tn_graph_node(g, node), .def = def, .diag = diag};
+  b.attrs = tn_arena_alloc(&g->arena, (uint64_t)def->schema.attrs_size);
+  if (!b.attrs) return TN_ERR_MEMORY;
+  check_inputs(&b);
+  check_outputs(&b);
+  check_unknown(&b);
+  for (int32_t k = 0; k < def->schema.n_args; k++)
+    if (def->schema.args[k].role == TN_ROLE_ATTR) bind_attr(&b, &def->schema.args[k]);
+  if (b.status) return b.status;
+  b.n->def = def;
+  b.n->attrs = b.attrs;
+  return TN_OK;
+}

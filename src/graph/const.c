@@ -1,0 +1,71 @@
+/* Constants: reference-counted bytes shared by graphs, plans and prepared states. A constant borrows memory that outlives
+ * it (a mapped file) or owns a copy; strings keep their bytes in an arena of their own. */
+#include <string.h>
+
+#include "graph/graph.h"
+
+static tn_const *const_new(const tn_allocator *a) {
+  tn_const *c = tn_alloc(a, sizeof *c);
+  if (!c) return NULL;
+  atomic_init(&c->refs, 1);
+  tn_arena_init(&c->strings, a);
+  c->a = a;
+  c->id = (int64_t)(intptr_t)c;
+  return c;
+}
+
+tn_const *tn_const_new(const tn_allocator *a, uint64_t bytes) {
+  tn_const *c = const_new(a);
+  if (!c) return NULL;
+  c->data = tn_alloc(a, bytes);
+  c->bytes = bytes;
+  c->owned = true;
+  if (c->data) return c;
+  tn_const_release(c);
+  return NULL;
+}
+
+tn_const *tn_const_borrow(const tn_allocator *a, const void *data, uint64_t bytes) {
+  tn_const *c = const_new(a);
+  if (!c) return NULL;
+  union { const void *in; void *out; } cast = {data}; /* nobody writes constants */
+  c->data = cast.out;
+  c->bytes = bytes;
+  return c;
+}
+
+tn_const *tn_const_retain(tn_const *c) {
+  if (c) atomic_fetch_add_explicit(&c->refs, 1, memory_order_relaxed);
+  return c;
+}
+
+void tn_const_release(tn_const *c) {
+  if (!c || atomic_fetch_sub_explicit(&c->refs, 1, memory_order_acq_rel) != 1) return;
+  if (c->owned) tn_free(c->a, c->data, c->bytes);
+  tn_arena_clear(&c->strings);
+  tn_free(c->a, c, sizeof *c);
+}
+
+static tn_status copy_strings(tn_const *c, const tn_str *from, int64_t n) {
+  tn_str *to = c->data;
+  for (int64_t k = 0; k < n; k++) {
+    char *bytes = tn_arena_strn(&c->strings, from[k].data, from[k].size);
+    if (!bytes) return TN_ERR_MEMORY;
+    to[k] = (tn_str){bytes, from[k].size};
+  }
+  return TN_OK;
+}
+
+tn_status tn_const_copy(const tn_allocator *a, const tn_tensor *t, tn_const **out) {
+  *out = NULL;
+  int64_t bytes = tn_storage_bytes(t);
+  if (bytes < 0) return TN_ERR_OVERFLOW;
+  tn_const *c = tn_const_new(a, (uint64_t)bytes);
+  if (!c) return TN_ERR_MEMORY;
+  tn_status s = TN_OK;
+  if (t->dtype == TN_STRING) s = copy_strings(c, t->data, tn_storage_elements(t));
+  else if (bytes > 0) memcpy(c->data, t->data, (size_t)bytes);
+  if (s) tn_const_release(c);
+  else *out = c;
+  return s;
+}

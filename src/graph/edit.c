@@ -1,0 +1,107 @@
+/* Changing graphs: inputs of nodes, replacing values, removing nodes. Users lists and producers are kept exact. */
+#include <string.h>
+
+#include "graph/graph.h"
+
+static void drop_user(tn_value *v, int32_t node) {
+  for (int64_t k = v->users.n - 1; k >= 0; k--) {
+    if (v->users.data[k] != node) continue;
+    memmove(v->users.data + k, v->users.data + k + 1, (size_t)(v->users.n - k - 1) * sizeof *v->users.data);
+    v->users.n--;
+    return;
+  }
+}
+
+static int32_t *writable_ids(const int32_t *ids) { /* they live in our arena; the public struct shows them const */
+  union { const int32_t *in; int32_t *out; } cast = {ids};
+  return cast.out;
+}
+
+tn_status tn_graph_set_node_input(tn_graph *g, int32_t node, uint32_t index, int32_t value) {
+  tn_gnode *n = tn_graph_node(g, node);
+  if (index >= n->node.n_inputs || value >= g->values.n) return TN_ERR_INVALID;
+  if (value >= 0 && tn_vec_push(g->a, &tn_graph_val(g, value)->users, node)) return TN_ERR_MEMORY;
+  int32_t old = n->node.inputs[index];
+  if (old >= 0) drop_user(tn_graph_val(g, old), node);
+  writable_ids(n->node.inputs)[index] = value;
+  g->unsorted = true;
+  return TN_OK;
+}
+
+tn_status tn_graph_append_node_input(tn_graph *g, int32_t node, int32_t value) {
+  tn_gnode *n = tn_graph_node(g, node);
+  uint32_t count = n->node.n_inputs;
+  int32_t *ids = tn_arena_alloc(&g->arena, (count + 1) * sizeof *ids);
+  if (!ids) return TN_ERR_MEMORY;
+  if (count) memcpy(ids, n->node.inputs, count * sizeof *ids);
+  ids[count] = -1;
+  n->node.inputs = ids;
+  n->node.n_inputs = count + 1;
+  return tn_graph_set_node_input(g, node, count, value);
+}
+
+tn_status tn_graph_replace_value(tn_graph *g, int32_t from, int32_t to) {
+  if (from < 0 || to < 0 || from >= g->values.n || to >= g->values.n) return TN_ERR_INVALID;
+  if (from == to) return TN_OK;
+  while (tn_graph_val(g, from)->users.n) {
+    int32_t user = tn_graph_val(g, from)->users.data[0];
+    const tn_node *n = &tn_graph_node(g, user)->node;
+    for (uint32_t k = 0; k < n->n_inputs; k++) {
+      tn_status s = n->inputs[k] == from ? tn_graph_set_node_input(g, user, k, to) : TN_OK;
+      if (s) return s;
+    }
+  }
+  for (int64_t k = 0; k < g->outputs.n; k++)
+    if (g->outputs.data[k] == from) g->outputs.data[k] = to, tn_graph_val(g, to)->flags |= TN_VALUE_OUTPUT;
+  for (int64_t s = 0; s < g->subgraphs.n; s++) { /* captures name the value of the node's input */
+    tn_graph *sub = g->subgraphs.data[s];
+    for (int64_t k = 0; k < sub->captures.n; k++)
+      if (sub->captures.data[k].outer == from) sub->captures.data[k].outer = to;
+  }
+  tn_graph_val(g, from)->flags &= ~(uint32_t)TN_VALUE_OUTPUT;
+  return TN_OK;
+}
+
+tn_status tn_graph_move_value(tn_graph *g, int32_t from, int32_t to) {
+  tn_status s = tn_graph_replace_value(g, from, to);
+  if (s || from == to || *tn_graph_val(g, to)->name) return s;
+  tn_value *old = tn_graph_val(g, from), *now = tn_graph_val(g, to);
+  if (*old->name && tn_map_set(&g->names, old->name, to)) return TN_ERR_MEMORY;
+  now->name = old->name;
+  old->name = "";
+  return TN_OK;
+}
+
+tn_status tn_graph_remove_node(tn_graph *g, int32_t node) {
+  tn_gnode *n = tn_graph_node(g, node);
+  if (!n->alive) return TN_OK;
+  for (uint32_t k = 0; k < n->node.n_outputs; k++) {
+    const tn_value *v = n->node.outputs[k] < 0 ? NULL : tn_graph_val(g, n->node.outputs[k]);
+    if (v && (v->users.n || v->flags & TN_VALUE_OUTPUT)) return TN_ERR_STATE;
+  }
+  for (uint32_t k = 0; k < n->node.n_inputs; k++)
+    if (n->node.inputs[k] >= 0) drop_user(tn_graph_val(g, n->node.inputs[k]), node);
+  for (uint32_t k = 0; k < n->node.n_outputs; k++)
+    if (n->node.outputs[k] >= 0) tn_graph_val(g, n->node.outputs[k])->producer = -1;
+  n->alive = false;
+  g->unsorted = true;
+  return TN_OK;
+}
+
+static bool is_dead(const tn_graph *g, const tn_gnode *n) {
+  if (!n->alive || (n->def && n->def->op.flags & TN_OP_IMPURE)) return false;
+  for (uint32_t k = 0; k < n->node.n_outputs; k++) {
+    const tn_value *v = n->node.outputs[k] < 0 ? NULL : tn_graph_val(g, n->node.outputs[k]);
+    if (v && (v->users.n || v->flags & TN_VALUE_OUTPUT)) return false;
+  }
+  return true;
+}
+
+tn_status tn_graph_remove_dead(tn_graph *g) {
+  tn_status s = tn_graph_sort(g, NULL);
+  for (int64_t k = g->order.n - 1; k >= 0 && !s; k--) {
+    int32_t id = g->order.data[k];
+    if (is_dead(g, tn_graph_node(g, id))) s = tn_graph_remove_node(g, id);
+  }
+  return s ? s : tn_graph_sort(g, NULL);
+}

@@ -1,0 +1,154 @@
+/* Making graphs: values, nodes, subgraphs. Every structure is copied into the graph's arena, so that callers may build from
+ * temporaries. Editing an existing graph stands in edit.c, ordering in sort.c, names across subgraphs in resolve.c. */
+#include "graph/graph.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "graph/copy.h"
+
+tn_graph *tn_graph_new(const tn_allocator *a) {
+  tn_graph *g = tn_alloc(a, sizeof *g);
+  if (!g) return NULL;
+  g->a = a;
+  atomic_init(&g->refs, 1);
+  g->lowering = -1;
+  tn_arena_init(&g->arena, a);
+  tn_map_init(&g->names, a);
+  return g;
+}
+
+static void free_contents(tn_graph *g) {
+  const tn_allocator *a = g->a;
+  for (int64_t k = 0; k < g->values.n; k++) {
+    tn_const_release(g->values.data[k].constant);
+    tn_vec_free(a, &g->values.data[k].users);
+  }
+  for (int64_t k = 0; k < g->subgraphs.n; k++) tn_graph_free(g->subgraphs.data[k]);
+  tn_vec_free(a, &g->values);
+  tn_vec_free(a, &g->nodes);
+  tn_vec_free(a, &g->order);
+  tn_vec_free(a, &g->inputs);
+  tn_vec_free(a, &g->outputs);
+  tn_vec_free(a, &g->captures);
+  tn_vec_free(a, &g->subgraphs);
+  tn_vec_free(a, &g->functions);
+  tn_vec_free(a, &g->opsets);
+  tn_vec_free(a, &g->meta);
+  tn_map_free(&g->names);
+  tn_arena_clear(&g->arena);
+}
+
+void tn_graph_free(tn_graph *g) {
+  while (g && atomic_fetch_sub_explicit(&g->refs, 1, memory_order_acq_rel) == 1) {
+    tn_graph *base = g->base;
+    free_contents(g);
+    tn_free(g->a, g, sizeof *g);
+    g = base;
+  }
+}
+
+static int32_t new_value(tn_graph *g, const char *name) {
+  if (g->values.n >= INT32_MAX) return TN_ERR_OVERFLOW;
+  tn_value v = {.producer = -1};
+  v.type = tn_tensor_make(TN_NONE, TN_RANK_UNKNOWN, NULL, NULL);
+  v.name = *name ? tn_arena_str(&g->arena, name) : "";
+  if (!v.name) return TN_ERR_MEMORY;
+  int32_t id = (int32_t)g->values.n;
+  if (tn_vec_push(g->a, &g->values, v)) return TN_ERR_MEMORY;
+  if (!*name) return id;
+  if (!tn_map_set(&g->names, name, id)) return id;
+  g->values.n--;
+  return TN_ERR_MEMORY;
+}
+
+int32_t tn_graph_value(tn_graph *g, const char *name) {
+  if (!name) name = "";
+  int64_t id = *name ? tn_map_get(&g->names, name, -1) : -1;
+  return id >= 0 ? (int32_t)id : new_value(g, name);
+}
+
+static bool value_id_ok(const tn_graph *g, int32_t v) { return v >= -1 && v < g->values.n; }
+
+/* Checks ids and that no output has a source already. */
+static tn_status check_new_node(const tn_graph *g, const tn_node *n) {
+  if (!n->op || !*n->op) return TN_ERR_INVALID;
+  for (uint32_t k = 0; k < n->n_inputs; k++)
+    if (!value_id_ok(g, n->inputs[k])) return TN_ERR_INVALID;
+  for (uint32_t k = 0; k < n->n_outputs; k++) {
+    int32_t v = n->outputs[k];
+    if (!value_id_ok(g, v)) return TN_ERR_INVALID;
+    if (v < 0) continue;
+    const tn_value *value = tn_graph_val(g, v);
+    if (value->producer >= 0 || value->flags & (TN_VALUE_INPUT | TN_VALUE_CONST)) return TN_ERR_STATE;
+    for (uint32_t j = 0; j < k; j++)
+      if (n->outputs[j] == v) return TN_ERR_STATE;
+  }
+  return TN_OK;
+}
+
+/* The graphs among the attributes, numbered in the order of the attributes; 01 check renumbers by schema. */
+static tn_status collect_subgraphs(tn_graph *g, tn_gnode *n) {
+  for (uint32_t k = 0; k < n->node.n_attrs; k++) n->n_subgraphs += n->node.attrs[k]->n_graphs;
+  if (!n->n_subgraphs) return TN_OK;
+  n->subgraphs = tn_arena_alloc(&g->arena, n->n_subgraphs * sizeof *n->subgraphs);
+  if (!n->subgraphs) return TN_ERR_MEMORY;
+  uint32_t at = 0;
+  for (uint32_t k = 0; k < n->node.n_attrs; k++)
+    for (uint32_t j = 0; j < n->node.attrs[k]->n_graphs; j++) n->subgraphs[at++] = n->node.attrs[k]->graphs[j];
+  return TN_OK;
+}
+
+static tn_status connect(tn_graph *g, int32_t id) {
+  const tn_node *n = &tn_graph_node(g, id)->node;
+  for (uint32_t k = 0; k < n->n_inputs; k++)
+    if (n->inputs[k] >= 0 && tn_vec_push(g->a, &tn_graph_val(g, n->inputs[k])->users, id)) return TN_ERR_MEMORY;
+  for (uint32_t k = 0; k < n->n_outputs; k++)
+    if (n->outputs[k] >= 0) tn_graph_val(g, n->outputs[k])->producer = id;
+  return TN_OK;
+}
+
+int32_t tn_graph_add_node(tn_graph *g, const tn_node *node) {
+  if (g->nodes.n >= INT32_MAX) return TN_ERR_OVERFLOW;
+  tn_status s = check_new_node(g, node);
+  if (s) return s;
+  tn_gnode n = {.alive = true, .n_formal = node->n_inputs, .origin = -1, .region_fill = -1};
+  int32_t id = (int32_t)g->nodes.n;
+  if ((s = tn_copy_node(&g->arena, node, &n.node)) || (s = collect_subgraphs(g, &n))) return s;
+  if (g->lowering >= 0) {
+    n.origin = tn_graph_node(g, g->lowering)->origin;
+    if (!n.node.version) n.node.version = TN_VERSION_NEWEST;
+    n.node.offset = tn_graph_node(g, g->lowering)->node.offset;
+  } else {
+    n.origin = id;
+  }
+  if (tn_vec_room(g->a, &g->order, 1) || tn_vec_push(g->a, &g->nodes, n)) return TN_ERR_MEMORY;
+  g->order.data[g->order.n++] = id;
+  g->unsorted = true;
+  return connect(g, id) ? TN_ERR_MEMORY : id;
+}
+
+tn_status tn_graph_set_const(tn_graph *g, int32_t value, const tn_tensor *type, tn_const *c) {
+  tn_value *v = tn_graph_val(g, value);
+  if (v->producer >= 0) return TN_ERR_STATE;
+  tn_const_retain(c);
+  tn_const_release(v->constant);
+  v->constant = c;
+  v->type = tn_tensor_make(type->dtype, type->rank, type->shape, c->data);
+  v->type.layout = type->layout;
+  v->flags |= TN_VALUE_CONST;
+  v->known = true;
+  return TN_OK;
+}
+
+const tn_attr *tn_node_attr(const tn_node *node, const char *name) {
+  for (uint32_t k = 0; k < node->n_attrs; k++)
+    if (!strcmp(node->attrs[k]->name, name)) return node->attrs[k];
+  return NULL;
+}
+
+const char *tn_node_text(const tn_gnode *n, char *buf, size_t size) {
+  const char *domain = n->node.domain;
+  snprintf(buf, size, "node '%.80s' (%.40s%s%.60s)", n->node.name, domain, *domain ? "::" : "", n->node.op);
+  return buf;
+}
