@@ -12,6 +12,7 @@ struct tn_runtime {
   char **pins;
   uint32_t n_pins;
   pthread_mutex_t lock;            /* adding plug-ins */
+  pthread_mutex_t serial;          /* recursive; held while a kernel runs that has TN_PLAN_SERIAL */
 };
 
 struct tn_model {
