@@ -142,7 +142,9 @@ struct tn_plan {
   tn_slot *slots;
   tn_step *steps;
   int32_t n_slots, n_steps, n_inputs, n_outputs, n_dynamic;
-  int32_t *inputs, *outputs;     /* slots */
+  /* Slots. An output may be a slot of place INPUT (the model hands an input on) or CONST, and two outputs may be the same
+   * slot: sessions that were given memory for it copy, others answer a tensor over that memory. */
+  int32_t *inputs, *outputs;
   uint64_t arena_bytes, arena_bound_bytes, scratch_bytes, state_bytes, const_bytes;
   double cost_ns, flops;
   /* The rest of the graph, if its shapes depend on data of this part: run after the steps. tail_inputs: slots that feed
@@ -182,7 +184,9 @@ tn_status tn_callable_plan(tn_callable *c, const tn_tensor *const *inputs, int32
 typedef struct tn_state_cache tn_state_cache;
 tn_status tn_state_cache_create(const tn_allocator *a, tn_state_cache **out_cache);
 void tn_state_cache_destroy(tn_state_cache *c);     /* calls finish of every state */
-/* State for a kernel, node origin, constants and plan.state_key: the old one, or a new one after prepare() ran. */
-tn_status tn_state_get(tn_state_cache *c, const tn_kerneldef *def, const tn_call *call, const tn_kernel_plan *plan, int32_t origin, tn_diag *diag, void **out_state);
+/* State of a kernel of operator `op`: the old one for the same kernel, attributes, dtypes, constants and plan.state_key,
+ * or a new one after prepare() ran. consts: per input of the call, NULL where it is no constant. Any thread. */
+tn_status tn_state_get(tn_state_cache *c, const tn_kerneldef *def, const tn_opdef *op, const tn_call *call,
+                       tn_const *const *consts, const tn_kernel_plan *plan, tn_diag *diag, void **out_state);
 
 #endif
