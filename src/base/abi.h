@@ -1,0 +1,41 @@
+/* Moving structs that begin with tn_head across the border, and memory whose size the host remembers.
+ *
+ * Neither side ever assigns a whole struct into the other's memory: what both know is copied, the rest is zero. */
+#ifndef TN_BASE_ABI_H
+#define TN_BASE_ABI_H
+
+#include <string.h>
+
+#include "base/alloc.h"
+
+/* Copies what `theirs` has into our struct of `size` bytes, the rest is zero; ours->head.size becomes size. Any thread.
+ * TN_ERR_INVALID, and ours is zero but for its head, if theirs->head.size cannot be right. */
+static inline tn_status tn_struct_in(void *ours, uint32_t size, const void *theirs) {
+  tn_head head;
+  memcpy(&head, theirs, sizeof head);
+  memset(ours, 0, size);
+  const uint32_t n = head.size < size ? head.size : size;
+  const int ok = n >= sizeof head && head.size % sizeof(void *) == 0;
+  if (ok) memcpy(ours, theirs, n);
+  head.size = size;
+  memcpy(ours, &head, sizeof head);
+  return ok ? TN_OK : TN_ERR_INVALID;
+}
+
+/* The other way: fills the caller's struct as far as its head.size says; what we do not know of it becomes zero. */
+static inline tn_status tn_struct_out(void *theirs, const void *ours, uint32_t size) {
+  tn_head head;
+  memcpy(&head, theirs, sizeof head);
+  if (head.size < sizeof head || head.size > 1u << 16) return TN_ERR_INVALID;
+  memset((char *)theirs + sizeof head, 0, head.size - sizeof head);
+  const uint32_t n = head.size < size ? head.size : size;
+  memcpy((char *)theirs + sizeof head, (const char *)ours + sizeof head, n - sizeof head);
+  return TN_OK;
+}
+
+/* For host->alloc and host->free, which know no size when memory comes back: zeroed, 64-byte aligned, NULL if there is
+ * none. What tn_block_alloc answers goes back to tn_block_free with the same allocator; NULL is legal. */
+void *tn_block_alloc(const tn_allocator *a, uint64_t bytes);
+void tn_block_free(const tn_allocator *a, void *memory);
+
+#endif
