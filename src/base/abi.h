@@ -1,4 +1,4 @@
-/* Moving structs that begin with tn_head across the border, and memory whose size the host remembers.
+/* Moving structs that begin with tn_head across the border.
  *
  * Neither side ever assigns a whole struct into the other's memory: what both know is copied, the rest is zero. */
 #ifndef TN_BASE_ABI_H
@@ -32,10 +32,5 @@ static inline tn_status tn_struct_out(void *theirs, const void *ours, uint32_t s
   memcpy((char *)theirs + sizeof head, (const char *)ours + sizeof head, n - sizeof head);
   return TN_OK;
 }
-
-/* For host->alloc and host->free, which know no size when memory comes back: zeroed, 64-byte aligned, NULL if there is
- * none. What tn_block_alloc answers goes back to tn_block_free with the same allocator; NULL is legal. */
-void *tn_block_alloc(const tn_allocator *a, uint64_t bytes);
-void tn_block_free(const tn_allocator *a, void *memory);
 
 #endif

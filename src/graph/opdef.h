@@ -14,9 +14,9 @@ typedef struct tn_opdef {
   tn_op op;                      /* the host's copy, zero where the plug-in's was shorter */
   tn_schema schema;
   tn_part_owner *owner;
-  uint64_t *arg_dtypes;          /* mask per flattened schema entry: inputs first, then outputs (n_inputs + n_outputs) */
+  uint64_t *arg_dtypes;          /* mask per schema entry: inputs first, then outputs (n_inputs + n_outputs); every dtype
+                                    where no rule names the entry */
   int32_t *arg_rule;             /* type rule per entry as above, -1: none */
-  int32_t first_kernel, n_kernels; /* range in the registry's kernel list */
 } tn_opdef;
 
 typedef struct tn_kerneldef {
