@@ -45,10 +45,11 @@ tn_status tn_eval_node(const tn_planner *p, const tn_gnode *node, const tn_tenso
 typedef struct tn_list {
   const tn_allocator *a;
   uint32_t kind, dtype;
-  TN_VEC(tn_tensor *) items;       /* owned copies; a list item may be a list */
+  TN_VEC(tn_tensor *) items;       /* owned copies (of cells); a list item may be a list */
+  int64_t n_made;                  /* items.data[items.n .. n_made-1]: spares for the next use */
 } tn_list;
-tn_status tn_value_copy(const tn_allocator *a, const tn_tensor *from, tn_tensor **out); /* deep, any kind; bytes in one block with it */
-void tn_value_free(const tn_allocator *a, tn_tensor *value);
+tn_status tn_value_copy(const tn_allocator *a, const tn_tensor *from, tn_tensor **out); /* deep, any kind */
+void tn_value_free(tn_tensor *value);  /* NULL is legal */
 
 /* Events of a profiled session. */
 typedef struct tn_profile { const tn_allocator *a; TN_VEC(tn_profile_event) events; uint32_t run; } tn_profile;

@@ -1,0 +1,45 @@
+/* A cell: memory that grows to fit one value of any kind and is used over and over.
+ *
+ * Everything that is sized at run time lives in cells: outputs whose shapes depend on data, strings, lists and their
+ * items, results of subgraphs. A cell that has once held a value holds others of that size without allocating. */
+#ifndef TN_EXEC_CELL_H
+#define TN_EXEC_CELL_H
+
+#include "exec/exec.h"
+
+/* The bytes of string elements: they never move while the value lives. */
+typedef struct tn_strings {
+  struct tn_string_chunk *head;
+  uint64_t total;                /* bytes that all chunks can hold */
+} tn_strings;
+
+typedef struct tn_cell {
+  tn_tensor value;               /* first member: the cell of a value is found from the value's address */
+  const tn_allocator *a;
+  void *data;
+  uint64_t cap;                  /* bytes */
+  tn_strings strings;
+  tn_list list;                  /* what value.object points to, if the value is no tensor */
+  bool taken;                    /* in use; for pools of cells */
+} tn_cell;
+
+void tn_cell_init(tn_cell *c, const tn_allocator *a);
+tn_cell *tn_cell_new(const tn_allocator *a);               /* NULL: no memory */
+void tn_cell_clear(tn_cell *c);                            /* gives all memory back */
+void tn_cell_free(tn_cell *c);                             /* of tn_cell_new; NULL is legal */
+
+/* Becomes a tensor of this type, strings empty, other elements undefined. TN_ERR_OVERFLOW, TN_ERR_SHAPE: a type that no
+ * tensor can have. The cell keeps its old value on failure. */
+tn_status tn_cell_shape(tn_cell *c, const tn_tensor *type);
+/* Becomes an empty sequence, optional or map. */
+tn_status tn_cell_list(tn_cell *c, uint32_t kind, uint32_t dtype);
+/* Becomes equal to a value of any kind: a deep copy. TN_ERR_INVALID: that is no value. */
+tn_status tn_cell_set(tn_cell *c, const tn_tensor *value);
+/* String element `index` becomes a copy of the bytes. */
+tn_status tn_cell_string(tn_cell *c, int64_t index, const char *data, int64_t size);
+
+/* The list behind a value of a kind that is no tensor; NULL: there is none. */
+tn_list *tn_list_of(const tn_tensor *value);
+tn_status tn_list_add(tn_list *list, const tn_tensor *item);
+
+#endif
