@@ -126,6 +126,8 @@ typedef struct tn_tensors { const tn_tensor *const *data; int64_t size; } tn_ten
  *   int, bool, ScalarType, MemoryFormat, Device -> int64_t      float, Scalar -> double      str -> tn_str
  *   int[], bool[] -> tn_ints     float[] -> tn_floats     str[] -> tn_strs     Tensor -> const tn_tensor *
  *   Tensor[] -> tn_tensors       Graph -> int64_t, the index to pass to subgraph_infer() and subgraph_run()
+ *   Scalar[] -> tn_floats        Dimname -> tn_str        Dimname[] -> tn_strs
+ *   Layout, QScheme, Generator, Storage, Stream -> int64_t       all other lists -> tn_ints
  * A `?` after the type puts `int64_t has_<name>` before the member; a missing one is zero. */
 
 /* ---- Kernels and operators: the call ---------------------------------------------------------------------------- */

@@ -5,8 +5,10 @@
  *   arg     := "*" | type name ["=" default]
  *   type    := base ["(" alias ")"] {"?" | "[" [int] "]"}
  *   base    := Tensor int bool float str Scalar ScalarType MemoryFormat Device Layout Dimname Generator SymInt Graph
+ *            | SymBool SymFloat DeviceIndex DimVector Storage Stream QScheme number GraphModule
  *   alias   := set {"|" set} ["!"] ["->" set {"|" set}]       as in Tensor(a!), Tensor(a|b), Tensor(a -> *)
  *
+ * A name may carry its namespace (aten::add.out). Several list inputs share what the other inputs leave in equal parts.
  * Tensors before "*" are inputs; everything that is no tensor is an attribute; tensors after "*" are attributes too
  * unless they are written (alias with "!"): those are outputs in destination-passing form (out variants). */
 #ifndef TN_GRAPH_SCHEMA_H
@@ -18,7 +20,8 @@
 
 typedef enum tn_base_type {
   TN_TYPE_TENSOR, TN_TYPE_INT, TN_TYPE_BOOL, TN_TYPE_FLOAT, TN_TYPE_STR, TN_TYPE_SCALAR, TN_TYPE_SCALAR_TYPE,
-  TN_TYPE_MEMORY_FORMAT, TN_TYPE_DEVICE, TN_TYPE_LAYOUT, TN_TYPE_DIMNAME, TN_TYPE_GENERATOR, TN_TYPE_GRAPH
+  TN_TYPE_MEMORY_FORMAT, TN_TYPE_DEVICE, TN_TYPE_LAYOUT, TN_TYPE_DIMNAME, TN_TYPE_GENERATOR, TN_TYPE_GRAPH,
+  TN_TYPE_STORAGE, TN_TYPE_STREAM, TN_TYPE_QSCHEME
 } tn_base_type;
 
 typedef enum tn_role { TN_ROLE_INPUT, TN_ROLE_ATTR, TN_ROLE_OUT } tn_role;
@@ -28,7 +31,7 @@ typedef struct tn_arg {
   tn_base_type base;
   bool list, optional, optional_element;  /* T[], T? (or T[]?), T?[] */
   int64_t list_size;                      /* T[2]; -1: any */
-  const char *alias;                      /* "a!" or NULL */
+  const char *alias;                      /* "a!", "a|b", "a -> *", or NULL */
   bool keyword_only, written;
   tn_role role;
   bool has_default;

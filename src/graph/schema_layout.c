@@ -1,0 +1,100 @@
+/* Roles of arguments, and the attribute struct that follows from a schema (see "Attributes" in tenon/plugin.h).
+ *
+ * Members are laid out as the C compiler of this machine does it: plug-ins write the same struct by hand. */
+#include "graph/schema_parse.h"
+
+#include <string.h>
+
+typedef struct member { uint64_t size, align; } member;
+
+#define MEMBER(type) ((member){sizeof(type), _Alignof(type)})
+
+static member list_member(tn_base_type base) {
+  switch (base) {
+    case TN_TYPE_TENSOR: return MEMBER(tn_tensors);
+    case TN_TYPE_FLOAT:
+    case TN_TYPE_SCALAR: return MEMBER(tn_floats);
+    case TN_TYPE_STR:
+    case TN_TYPE_DIMNAME: return MEMBER(tn_strs);
+    default: return MEMBER(tn_ints);
+  }
+}
+
+static member scalar_member(tn_base_type base) {
+  switch (base) {
+    case TN_TYPE_TENSOR: return MEMBER(const tn_tensor *);
+    case TN_TYPE_FLOAT:
+    case TN_TYPE_SCALAR: return MEMBER(double);
+    case TN_TYPE_STR:
+    case TN_TYPE_DIMNAME: return MEMBER(tn_str);
+    default: return MEMBER(int64_t);
+  }
+}
+
+static int64_t place(member m, uint64_t *size, uint64_t *align) {
+  const uint64_t offset = tn_round_up(*size, m.align);
+  *size = offset + m.size;
+  if (m.align > *align) *align = m.align;
+  return (int64_t)offset;
+}
+
+static void lay_out(tn_schema *schema) {
+  uint64_t size = 0, align = 1;
+  for (int32_t k = 0; k < schema->n_args; k++) {
+    tn_arg *a = &schema->args[k];
+    if (a->role != TN_ROLE_ATTR) continue;
+    if (a->optional) a->present_offset = place(MEMBER(int64_t), &size, &align);
+    a->offset = place(a->list ? list_member(a->base) : scalar_member(a->base), &size, &align);
+  }
+  schema->attrs_size = (int64_t)tn_round_up(size, align);
+}
+
+static tn_role role_of(const tn_arg *a) {
+  if (a->base != TN_TYPE_TENSOR) return TN_ROLE_ATTR;
+  if (!a->keyword_only) return TN_ROLE_INPUT;
+  return a->written ? TN_ROLE_OUT : TN_ROLE_ATTR;
+}
+
+static bool same_alias(const char *a, const char *b) {
+  return a && b && strcspn(a, "! ") == strcspn(b, "! ") && strncmp(a, b, strcspn(a, "! ")) == 0;
+}
+
+/* The argument that a return is an alias of, or NULL. */
+static const tn_arg *aliased(const tn_schema *schema, const tn_arg *ret) {
+  for (int32_t k = 0; k < schema->n_args; k++) {
+    if (same_alias(schema->args[k].alias, ret->alias)) return &schema->args[k];
+  }
+  return NULL;
+}
+
+static tn_status check_return(const tn_scan *s, const tn_schema *schema, const tn_arg *ret,
+                              bool out_variant) {
+  const tn_arg *source = aliased(schema, ret);
+  if (out_variant && !(source && source->role == TN_ROLE_OUT)) {
+    return tn_scan_fail(s, s->at, "return '%s' of an out variant must be one of the out arguments",
+                        ret->name);
+  }
+  for (int32_t k = 0; k < schema->n_args; k++) {
+    if (&schema->args[k] != source && strcmp(schema->args[k].name, ret->name) == 0) {
+      return tn_scan_fail(s, s->at, "a return and an argument have the name '%s'", ret->name);
+    }
+  }
+  return TN_OK;
+}
+
+tn_status tn_schema_layout(const tn_scan *s, tn_schema *schema) {
+  int32_t n_out = 0;
+  for (int32_t k = 0; k < schema->n_args; k++) {
+    tn_arg *a = &schema->args[k];
+    a->role = role_of(a);
+    schema->n_inputs += a->role == TN_ROLE_INPUT;
+    n_out += a->role == TN_ROLE_OUT;
+  }
+  schema->n_outputs = n_out ? n_out : schema->n_returns;
+  for (int32_t k = 0; k < schema->n_returns; k++) {
+    const tn_status status = check_return(s, schema, &schema->returns[k], n_out > 0);
+    if (status) return status;
+  }
+  lay_out(schema);
+  return TN_OK;
+}
