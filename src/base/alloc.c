@@ -53,6 +53,24 @@ void tn_free(const tn_allocator *a, void *memory, uint64_t bytes) {
 
 /* ---- Arenas ---- */
 
+enum { SIZE_ROOM = 64 }; /* keeps the alignment */
+
+void *tn_alloc_sized(const tn_allocator *a, uint64_t bytes) {
+  if (bytes > INT64_MAX - SIZE_ROOM) return NULL;
+  char *block = tn_alloc(a, bytes + SIZE_ROOM);
+  if (!block) return NULL;
+  memcpy(block, &bytes, sizeof bytes);
+  return block + SIZE_ROOM;
+}
+
+void tn_free_sized(const tn_allocator *a, void *memory) {
+  if (!memory) return;
+  char *block = (char *)memory - SIZE_ROOM;
+  uint64_t bytes;
+  memcpy(&bytes, block, sizeof bytes);
+  tn_free(a, block, bytes + SIZE_ROOM);
+}
+
 void tn_arena_init(tn_arena *arena, const tn_allocator *a) {
   arena->a = a;
   arena->head = NULL;

@@ -16,6 +16,10 @@ void *tn_alloc(const tn_allocator *a, uint64_t bytes);
 /* bytes as given to tn_alloc; memory may be NULL. */
 void tn_free(const tn_allocator *a, void *memory, uint64_t bytes);
 
+/* The same, for callers who do not keep the size: it stands before the memory. For services of the host. */
+void *tn_alloc_sized(const tn_allocator *a, uint64_t bytes);
+void tn_free_sized(const tn_allocator *a, void *memory);
+
 /* Bump allocator: blocks from `a`, freed together. Not thread-safe. Zeroed structs are empty arenas once `a` is set. */
 typedef struct tn_arena {
   const tn_allocator *a;

@@ -88,6 +88,24 @@ tn_status tn_graph_remove_node(tn_graph *g, int32_t node) {
   return TN_OK;
 }
 
+void tn_graph_detach_outputs(tn_graph *g, int32_t node) {
+  const tn_node *n = &tn_graph_node(g, node)->node;
+  for (uint32_t k = 0; k < n->n_outputs; k++) {
+    if (n->outputs[k] < 0) continue;
+    tn_graph_val(g, n->outputs[k])->producer = -1;
+    writable_ids(n->outputs)[k] = -1;
+  }
+}
+
+tn_status tn_graph_attach_output(tn_graph *g, int32_t node, uint32_t index, int32_t value) {
+  const tn_node *n = &tn_graph_node(g, node)->node;
+  if (index >= n->n_outputs || value < 0 || value >= g->values.n || tn_graph_val(g, value)->producer >= 0) return TN_ERR_INVALID;
+  writable_ids(n->outputs)[index] = value;
+  tn_graph_val(g, value)->producer = node;
+  g->unsorted = true;
+  return TN_OK;
+}
+
 static bool is_dead(const tn_graph *g, const tn_gnode *n) {
   if (!n->alive || (n->def && n->def->op.flags & TN_OP_IMPURE)) return false;
   for (uint32_t k = 0; k < n->node.n_outputs; k++) {

@@ -117,6 +117,10 @@ tn_status tn_graph_move_value(tn_graph *g, int32_t from, int32_t to);
 tn_status tn_graph_set_regions(tn_graph *g, int32_t node, const int32_t *inputs, uint32_t n_inputs,
                                const tn_region *const *regions, uint32_t n_regions, int32_t fill);
 tn_status tn_graph_remove_node(tn_graph *g, int32_t node);
+/* Takes a node's outputs away from it: the values have no producer then (they become constants or go). */
+void tn_graph_detach_outputs(tn_graph *g, int32_t node);
+/* Makes a value without a producer output `index` of the node. */
+tn_status tn_graph_attach_output(tn_graph *g, int32_t node, uint32_t index, int32_t value);
 /* Removes nodes none of whose outputs is read, impure ones excepted. */
 tn_status tn_graph_remove_dead(tn_graph *g);
 /* Topological order, stable. TN_ERR_INVALID and a message that names a node on the cycle. */

@@ -1,0 +1,52 @@
+/* Pass 04, lower: composites without a kernel and data movement become simpler operators or regions; then regions that
+ * read from regions are merged. */
+#include "plan/passes.h"
+
+bool tn_wants_lowering(const tn_planner *p, const tn_gnode *n) {
+  if (!n->alive || !n->def || !n->def->op.lower || tn_is_region(n)) return false;
+  const tn_kerneldef *const *kernels;
+  return n->def->op.flags & TN_OP_LOWER_ALWAYS || !tn_registry_kernels(p->registry, n->def, &kernels);
+}
+
+static bool is_typed(const tn_graph *g, const tn_gnode *n) {
+  for (uint32_t k = 0; k < n->node.n_inputs; k++)
+    if (n->node.inputs[k] >= 0 && !tn_graph_val(g, n->node.inputs[k])->known) return false;
+  for (uint32_t k = 0; k < n->node.n_outputs; k++)
+    if (n->node.outputs[k] >= 0 && !tn_graph_val(g, n->node.outputs[k])->known) return false;
+  return true;
+}
+
+tn_status tn_lower_node(const tn_planner *p, tn_graph *g, int32_t node, bool *out_done, tn_diag *diag) {
+  *out_done = false;
+  tn_call_frame f;
+  tn_status s = tn_call_open(&f, p, g, node, diag);
+  if (s) return s;
+  int32_t first = (int32_t)g->nodes.n;
+  int64_t before = tn_diag_count(diag);
+  g->lowering = node;
+  s = tn_graph_node(g, node)->def->op.lower(&f.call, g, node);
+  g->lowering = -1;
+  if (s && s != TN_ERR_UNSUPPORTED && tn_diag_count(diag) == before)
+    f.call.host->fail(&f, s, "lowering failed: %s", tn_status_text(s));
+  tn_call_close(&f);
+  if (s == TN_ERR_UNSUPPORTED) return TN_OK;
+  if (s) return s;
+  *out_done = true;
+  tn_gnode *n = tn_graph_node(g, node);
+  if (n->alive && !n->def) s = tn_check_from(p, g, node, diag); /* it is a region now */
+  return s ? s : tn_settle_from(p, g, first, diag);
+}
+
+tn_status tn_pass_lower(const tn_planner *p, tn_graph *g, tn_diag *diag) {
+  tn_status status = TN_OK;
+  for (int32_t id = 0; id < (int32_t)g->nodes.n; id++) { /* nodes that lowering adds come up in their turn */
+    const tn_gnode *n = tn_graph_node(g, id);
+    if (!tn_wants_lowering(p, n) || !is_typed(g, n)) continue;
+    bool done;
+    tn_status s = tn_lower_node(p, g, id, &done, diag);
+    if (s) status = s;
+  }
+  if (!status) status = tn_graph_remove_dead(g);
+  if (!status && !(p->model_flags & TN_MODEL_NO_OPTIMIZE)) status = tn_merge_regions(p, g, diag);
+  return status ? status : tn_graph_remove_dead(g);
+}

@@ -1,0 +1,153 @@
+/* Pass 05, fuse: first the rewrites that plug-ins offer (batch norm into conv, ...), then element-wise nodes become epilogues
+ * of the node before them, if a kernel of that node takes them in registers. */
+#include "plan/match.h"
+#include "plan/passes.h"
+
+/* ---- rewrites ---- */
+
+static tn_status apply_rewrite(const tn_planner *p, tn_graph *g, int32_t node, const tn_rewritedef *r, tn_diag *diag) {
+  tn_call_frame f;
+  tn_status s = tn_call_open(&f, p, g, node, diag);
+  if (s) return s;
+  f.call.self = r->owner ? r->owner->self : NULL;
+  int32_t first = (int32_t)g->nodes.n;
+  int64_t before = tn_diag_count(diag);
+  g->lowering = node;
+  s = r->rewrite.apply(&f.call, g, node);
+  g->lowering = -1;
+  if (s && tn_diag_count(diag) == before) f.call.host->fail(&f, s, "rewrite '%s' failed: %s", r->rewrite.name, tn_status_text(s));
+  tn_call_close(&f);
+  return s ? s : tn_settle_from(p, g, first, diag);
+}
+
+static tn_status rewrite_all(const tn_planner *p, tn_graph *g, tn_diag *diag) {
+  tn_status s = TN_OK;
+  for (int32_t id = 0; id < (int32_t)g->nodes.n && !s; id++) {
+    const tn_gnode *n = tn_graph_node(g, id);
+    const tn_rewritedef *const *rewrites;
+    int32_t count = n->alive && n->def ? tn_registry_rewrites(p->registry, n->def, &rewrites) : 0;
+    for (int32_t k = 0; k < count && !s && tn_graph_node(g, id)->alive; k++) s = apply_rewrite(p, g, id, rewrites[k], diag);
+  }
+  return s ? s : tn_graph_remove_dead(g);
+}
+
+/* ---- epilogues ---- */
+
+/* The node that alone reads the value, if it may be fused into the value's producer; -1: none. */
+static int32_t only_user(const tn_graph *g, int32_t value) {
+  const tn_value *v = tn_graph_val(g, value);
+  return v->users.n == 1 && !(v->flags & TN_VALUE_OUTPUT) && v->known ? v->users.data[0] : -1;
+}
+
+static bool has_epilogue_kernel(const tn_planner *p, const tn_gnode *n) {
+  const tn_kerneldef *const *kernels;
+  int32_t count = n->def ? tn_registry_kernels(p->registry, n->def, &kernels) : 0;
+  for (int32_t k = 0; k < count; k++)
+    if (kernels[k]->kernel.flags & TN_KERNEL_EPILOGUE) return true;
+  return false;
+}
+
+/* An operand of ADD or MUL must have the output's shape or one value per channel. */
+static bool operand_fits(const tn_tensor *t, const tn_tensor *out) {
+  if (t->dtype != out->dtype) return false;
+  if (tn_same_shape(t, out)) return true;
+  int32_t channel = t->rank - out->rank + 1;
+  for (int32_t k = 0; k < t->rank; k++)
+    if (t->shape[k] != (k == channel ? out->shape[1] : 1)) return false;
+  return out->rank >= 2 && channel >= 0 && t->rank <= out->rank;
+}
+
+/* Does a kernel take the node with the epilogue it has now? */
+static bool some_kernel_takes(const tn_planner *p, tn_graph *g, int32_t node) {
+  tn_call_frame f;
+  if (tn_call_open(&f, p, g, node, NULL)) return false;
+  const tn_gnode *n = tn_graph_node(g, node);
+  const tn_kerneldef *const *kernels;
+  int32_t count = tn_registry_kernels(p->registry, n->def, &kernels);
+  bool takes = false;
+  for (int32_t k = 0; k < count && !takes; k++)
+    takes = tn_kernel_match_fixed(kernels[k], n->def, &f.call, n->n_formal, &f.arena) == NULL &&
+            (!kernels[k]->kernel.refuse || kernels[k]->kernel.refuse(&f.call) == NULL);
+  tn_call_close(&f);
+  return takes;
+}
+
+static tn_status describe(const tn_planner *p, tn_graph *g, int32_t user, tn_epilogue *e) {
+  tn_call_frame f;
+  tn_status s = tn_call_open(&f, p, g, user, NULL);
+  if (s) return s;
+  *e = (tn_epilogue){.head = TN_HEAD(tn_epilogue), .input = -1};
+  s = tn_graph_node(g, user)->def->op.epilogue(&f.call, e);
+  tn_call_close(&f);
+  return s;
+}
+
+/* Puts the step on the node's list; the lists are fresh, so that taking them back is assigning the old ones. */
+static tn_status append_step(tn_graph *g, tn_gnode *n, const tn_epilogue *e, const char *name) {
+  const tn_epilogue **steps = tn_arena_alloc(&g->arena, (n->n_epilogue + 1) * sizeof *steps);
+  const char **names = tn_arena_alloc(&g->arena, (n->n_epilogue + 1) * sizeof *names);
+  tn_epilogue *copy = tn_arena_copy(&g->arena, e, sizeof *e);
+  if (!steps || !names || !copy) return TN_ERR_MEMORY;
+  for (uint32_t k = 0; k < n->n_epilogue; k++) steps[k] = n->epilogue[k], names[k] = n->epilogue_names[k];
+  steps[n->n_epilogue] = copy;
+  names[n->n_epilogue] = name;
+  n->epilogue = steps;
+  n->epilogue_names = names;
+  n->n_epilogue++;
+  return TN_OK;
+}
+
+/* Node takes over the output of user, which disappears. */
+static tn_status take_output(tn_graph *g, int32_t node, int32_t user) {
+  int32_t out = tn_graph_node(g, user)->node.outputs[0];
+  tn_graph_detach_outputs(g, user);
+  tn_status s = tn_graph_remove_node(g, user);
+  if (s) return s;
+  tn_graph_detach_outputs(g, node); /* its old output: nobody reads it any more */
+  return tn_graph_attach_output(g, node, 0, out);
+}
+
+static tn_status try_fuse(const tn_planner *p, tn_graph *g, int32_t node, bool *out_fused) {
+  *out_fused = false;
+  const tn_gnode *n = tn_graph_node(g, node);
+  int32_t value = n->node.n_outputs == 1 ? n->node.outputs[0] : -1, user = value < 0 ? -1 : only_user(g, value);
+  const tn_gnode *u = user < 0 ? NULL : tn_graph_node(g, user);
+  if (!u || !u->def || !u->def->op.epilogue || u->n_epilogue || u->node.n_outputs != 1) return TN_OK;
+  const tn_value *out = tn_graph_val(g, u->node.outputs[0]);
+  tn_epilogue e;
+  if (!out->known || !tn_same_shape(&out->type, &tn_graph_val(g, value)->type) || describe(p, g, user, &e)) return TN_OK;
+  int32_t operand = -1;
+  if (e.kind == TN_EPILOGUE_ADD || e.kind == TN_EPILOGUE_MUL) {
+    if (u->node.n_inputs != 2) return TN_OK;
+    operand = u->node.inputs[u->node.inputs[0] == value];
+    if (operand == value || !tn_graph_val(g, operand)->known || !operand_fits(&tn_graph_val(g, operand)->type, &out->type)) return TN_OK;
+  }
+  tn_gnode before = *n;
+  e.input = operand < 0 ? -1 : (int32_t)before.node.n_inputs;
+  tn_status s = operand < 0 ? TN_OK : tn_graph_append_node_input(g, node, operand);
+  if (!s) s = append_step(g, tn_graph_node(g, node), &e, u->node.op);
+  if (s) return s;
+  if (some_kernel_takes(p, g, node)) {
+    *out_fused = true;
+    return take_output(g, node, user);
+  }
+  if (operand >= 0) s = tn_graph_set_node_input(g, node, before.node.n_inputs, -1);
+  *tn_graph_node(g, node) = before;
+  return s;
+}
+
+static tn_status fuse_epilogues(const tn_planner *p, tn_graph *g) {
+  tn_status s = tn_graph_sort(g, NULL);
+  for (int32_t id = 0; id < (int32_t)g->nodes.n && !s; id++) {
+    if (!tn_graph_node(g, id)->alive || !has_epilogue_kernel(p, tn_graph_node(g, id))) continue;
+    bool fused = true;
+    while (fused && !s) s = try_fuse(p, g, id, &fused);
+  }
+  return s ? s : tn_graph_remove_dead(g);
+}
+
+tn_status tn_pass_fuse(const tn_planner *p, tn_graph *g, tn_diag *diag) {
+  if (p->model_flags & TN_MODEL_NO_OPTIMIZE) return TN_OK;
+  tn_status s = rewrite_all(p, g, diag);
+  return s ? s : fuse_epilogues(p, g);
+}

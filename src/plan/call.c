@@ -1,0 +1,195 @@
+/* The call of an operator or kernel while planning: tensors filled from the graph, and the host services that make sense
+ * before anything runs (failing, memory, needs_data, looking into subgraphs). */
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "plan/plan.h"
+
+static void unknown_type(tn_tensor *t) { *t = tn_tensor_make(TN_NONE, TN_RANK_UNKNOWN, NULL, NULL); }
+
+static tn_status fill_tensors(tn_call_frame *f, const int32_t *ids, uint32_t n, bool outputs, tn_tensor **tensors, tn_tensor ***pointers) {
+  *tensors = tn_arena_alloc(&f->arena, (n + 1) * sizeof **tensors);
+  *pointers = tn_arena_alloc(&f->arena, (n + 1) * sizeof **pointers);
+  if (!*tensors || !*pointers) return TN_ERR_MEMORY;
+  for (uint32_t k = 0; k < n; k++) {
+    if (ids[k] < 0) continue;
+    const tn_value *v = tn_graph_val(f->graph, ids[k]);
+    tn_tensor *t = &(*tensors)[k];
+    if (v->known) *t = v->type;
+    else unknown_type(t);
+    if (outputs) t->data = NULL;
+    (*pointers)[k] = t;
+  }
+  return TN_OK;
+}
+
+tn_status tn_call_open(tn_call_frame *f, const tn_planner *p, tn_graph *g, int32_t node, tn_diag *diag) {
+  memset(f, 0, sizeof *f);
+  f->planner = p;
+  f->graph = g;
+  f->node = node;
+  f->diag = diag;
+  f->needed_input = UINT32_MAX;
+  tn_arena_init(&f->arena, p->a);
+  const tn_gnode *n = tn_graph_node(g, node);
+  tn_tensor **in, **out;
+  tn_status s = fill_tensors(f, n->node.inputs, n->node.n_inputs, false, &f->in, &in);
+  if (!s) s = fill_tensors(f, n->node.outputs, n->node.n_outputs, true, &f->out, &out);
+  if (s) {
+    tn_call_close(f);
+    return s;
+  }
+  f->call = (tn_call){
+      .head = TN_HEAD(tn_call), .host = &tn_plan_host, .ctx = f, .self = n->def && n->def->owner ? n->def->owner->self : NULL,
+      .attrs = n->attrs, .version = n->node.version, .n_inputs = n->node.n_inputs, .n_outputs = n->node.n_outputs,
+      .n_workers = p->pool ? (uint32_t)tn_pool_n_threads(p->pool) : 1, .inputs = (const tn_tensor *const *)in, .outputs = out,
+      .epilogue = n->epilogue, .n_epilogue = n->n_epilogue, .regions = n->regions, .n_regions = n->n_regions,
+      .region_fill = n->region_fill, .isa = p->isa};
+  return TN_OK;
+}
+
+void tn_call_close(tn_call_frame *f) { tn_arena_clear(&f->arena); }
+
+/* ---- services ---- */
+
+static tn_status host_fail(void *ctx, tn_status code, const char *format, ...) {
+  tn_call_frame *f = ctx;
+  char text[1000], node[TN_NODE_TEXT];
+  va_list args;
+  va_start(args, format);
+  vsnprintf(text, sizeof text, format, args);
+  va_end(args);
+  tn_diag_add(f->diag, TN_DIAG_ERROR, "%s: %s", tn_node_text(tn_graph_node(f->graph, f->node), node, sizeof node), text);
+  return code;
+}
+
+static void *host_alloc(void *ctx, uint64_t bytes) { return tn_alloc_sized(((tn_call_frame *)ctx)->planner->a, bytes); }
+static void host_free(void *ctx, void *memory) { tn_free_sized(((tn_call_frame *)ctx)->planner->a, memory); }
+
+static tn_status needs_data(void *ctx, uint32_t input) {
+  tn_call_frame *f = ctx;
+  if (input >= f->call.n_inputs || !f->call.inputs[input]) return TN_ERR_INVALID;
+  f->needed_input = input;
+  return TN_NEEDS_DATA;
+}
+
+static tn_status not_now(void *ctx, const char *service) {
+  return host_fail(ctx, TN_ERR_STATE, "calls the host's %s, which is there only while running", service);
+}
+
+static tn_status output_resize(void *ctx, uint32_t output, int32_t rank, const int64_t *shape) {
+  (void)output, (void)rank, (void)shape;
+  return not_now(ctx, "output_resize");
+}
+
+static tn_status string_set(void *ctx, uint32_t output, int64_t index, const char *data, int64_t size) {
+  (void)output, (void)index, (void)data, (void)size;
+  return not_now(ctx, "string_set");
+}
+
+static int64_t list_size(void *ctx, const tn_tensor *list) {
+  (void)list;
+  return not_now(ctx, "list_size");
+}
+
+static const tn_tensor *list_item(void *ctx, const tn_tensor *list, int64_t index) {
+  (void)list, (void)index;
+  (void)not_now(ctx, "list_item");
+  return NULL;
+}
+
+static tn_status list_append(void *ctx, uint32_t output, const tn_tensor *item) {
+  (void)output, (void)item;
+  return not_now(ctx, "list_append");
+}
+
+static tn_status subgraph_run(void *ctx, int64_t graph, uint32_t n_in, const tn_tensor *const *in, uint32_t n_out, const tn_tensor **out) {
+  (void)graph, (void)n_in, (void)in, (void)n_out, (void)out;
+  return not_now(ctx, "subgraph_run");
+}
+
+static void value_release(void *ctx, const tn_tensor *value) { (void)ctx, (void)value; }
+
+static tn_status output_set(void *ctx, uint32_t output, const tn_tensor *value) {
+  (void)output, (void)value;
+  return not_now(ctx, "output_set");
+}
+
+static const void *get_extension(void *ctx, const char *name) {
+  (void)ctx, (void)name;
+  return NULL;
+}
+
+static const tn_graph *find_subgraph(tn_call_frame *f, int64_t graph) {
+  const tn_gnode *n = tn_graph_node(f->graph, f->node);
+  if (graph >= 0 && graph < n->n_subgraphs) return n->subgraphs[graph];
+  (void)host_fail(f, TN_ERR_NOT_FOUND, "asks for subgraph %lld of %u", (long long)graph, n->n_subgraphs);
+  return NULL;
+}
+
+static tn_status subgraph_shape(void *ctx, int64_t graph, uint32_t *out_n_inputs, uint32_t *out_n_outputs) {
+  const tn_graph *sub = find_subgraph(ctx, graph);
+  if (!sub) return TN_ERR_NOT_FOUND;
+  *out_n_inputs = (uint32_t)sub->inputs.n;
+  *out_n_outputs = (uint32_t)sub->outputs.n;
+  return TN_OK;
+}
+
+/* Gives a value of the subgraph the type, and the data if it is constant, of a value outside. */
+static tn_status bind_input(tn_graph *sub, int32_t value, const tn_tensor *type) {
+  tn_value *v = tn_graph_val(sub, value);
+  if (type->kind == TN_KIND_TENSOR && type->data) {
+    tn_const *c = NULL;
+    tn_status s = tn_const_copy(sub->a, type, &c);
+    if (!s) s = tn_graph_set_const(sub, value, type, c);
+    tn_const_release(c);
+    return s;
+  }
+  v->type = *type;
+  v->type.data = NULL;
+  v->known = type->kind != TN_KIND_TENSOR || tn_tensor_elements(type) >= 0;
+  return TN_OK;
+}
+
+static tn_status infer_clone(tn_call_frame *f, tn_graph *sub, uint32_t n_in, const tn_tensor *const *in, uint32_t n_out, tn_tensor *const *out) {
+  tn_status s = TN_OK;
+  for (uint32_t k = 0; k < n_in && !s; k++)
+    if (in[k]) s = bind_input(sub, sub->inputs.data[k], in[k]);
+  for (int64_t k = 0; k < sub->captures.n && !s; k++) {
+    const tn_tensor *outer = f->call.inputs[sub->captures.data[k].input];
+    if (outer) s = bind_input(sub, sub->captures.data[k].inner, outer);
+  }
+  tn_cut cut = {0};
+  if (!s) s = tn_pass_infer(f->planner, sub, true, &cut, f->diag);
+  tn_vec_free(f->planner->a, &cut.tail);
+  tn_vec_free(f->planner->a, &cut.needed);
+  for (uint32_t k = 0; k < n_out && !s; k++) {
+    const tn_value *v = tn_graph_val(sub, sub->outputs.data[k]);
+    if (v->known) *out[k] = v->type;
+    else unknown_type(out[k]);
+    out[k]->data = NULL;
+  }
+  return s;
+}
+
+static tn_status subgraph_infer(void *ctx, int64_t graph, uint32_t n_in, const tn_tensor *const *in, uint32_t n_out, tn_tensor *const *out) {
+  tn_call_frame *f = ctx;
+  const tn_graph *sub = find_subgraph(f, graph);
+  if (!sub) return TN_ERR_NOT_FOUND;
+  if (n_in != sub->inputs.n || n_out != sub->outputs.n)
+    return host_fail(f, TN_ERR_INVALID, "subgraph %lld has %lld inputs and %lld outputs, not %u and %u", (long long)graph,
+                     (long long)sub->inputs.n, (long long)sub->outputs.n, n_in, n_out);
+  tn_graph *clone = tn_graph_clone(sub);
+  if (!clone) return TN_ERR_MEMORY;
+  tn_status s = infer_clone(f, clone, n_in, in, n_out, out);
+  tn_graph_free(clone);
+  return s;
+}
+
+const tn_host tn_plan_host = {
+    .head = TN_HEAD(tn_host), .abi_major = TN_ABI_MAJOR, .abi_minor = TN_ABI_MINOR, .graph = &tn_graph_api_table,
+    .fail = host_fail, .alloc = host_alloc, .free = host_free, .needs_data = needs_data, .output_resize = output_resize,
+    .string_set = string_set, .list_size = list_size, .list_item = list_item, .list_append = list_append,
+    .subgraph_shape = subgraph_shape, .subgraph_infer = subgraph_infer, .subgraph_run = subgraph_run,
+    .value_release = value_release, .output_set = output_set, .get_extension = get_extension};
