@@ -1,0 +1,201 @@
+/* exp, log, tanh, erf, sin ... of f32 for kernels: branch-free portable C that compilers turn into vector code at any
+ * width, because every function is a straight line of arithmetic and selections. tests/unit/vmath_test.c holds them to
+ * the bounds below over all exponents. ULP: units in the last place of the exact result rounded to f32; results that
+ * are subnormal are within 1 ULP too. NaN in, NaN out; infinities and signed zeros as in C's <math.h>.
+ *
+ * Methods: reduction by Cody and Waite ("Software Manual for the Elementary Functions", 1980); polynomials are minimax
+ * fits (least maximal relative error, by linear programming on Chebyshev nodes) made for Tenon.
+ * TN_FMA is one rounding where the machine has it, two elsewhere: the bounds hold for both. */
+#ifndef TN_BASE_VMATH_H
+#define TN_BASE_VMATH_H
+
+#include <math.h>
+#include <stdint.h>
+
+#if defined(__FMA__) || defined(__ARM_FEATURE_FMA) || defined(__riscv_flen)
+#define TN_FMA(a, b, c) __builtin_fmaf((a), (b), (c))
+#else
+#define TN_FMA(a, b, c) ((a) * (b) + (c))
+#endif
+
+/* Before a loop whose iterations do not depend on each other: output and input are the same array or do not overlap. */
+#if defined(__clang__)
+#define TN_IVDEP _Pragma("clang loop vectorize(assume_safety)")
+#elif defined(__GNUC__)
+#define TN_IVDEP _Pragma("GCC ivdep")
+#else
+#define TN_IVDEP
+#endif
+
+typedef union tn_f32_bits { float f; uint32_t u; } tn_f32_bits;
+static inline uint32_t tn_bits_of_f32(float f) { tn_f32_bits v; v.f = f; return v.u; }
+static inline float tn_f32_of_bits(uint32_t u) { tn_f32_bits v; v.u = u; return v.f; }
+
+static inline float tn_abs_f32(float x) { return tn_f32_of_bits(tn_bits_of_f32(x) & 0x7fffffffu); }
+/* |x| with the sign of s. */
+static inline float tn_sign_f32(float x, float s) {
+  return tn_f32_of_bits((tn_bits_of_f32(x) & 0x7fffffffu) | (tn_bits_of_f32(s) & 0x80000000u));
+}
+
+/* min(max(x, lo), hi), as Clip does: NaN stays NaN, hi wins where hi < lo. */
+static inline float tn_clamp_f32(float x, float lo, float hi) {
+  x = x < lo ? lo : x;
+  return x > hi ? hi : x;
+}
+
+/* exp(x) = 2^n (1 + p): p = expm1(r) with |r| <= ln(2)/2, and 2^n as the product of s and t. x in [-104, 89] or NaN. */
+typedef struct tn_exp_parts { float p, s, t; } tn_exp_parts;
+static inline tn_exp_parts tn_exp_split(float x) {
+  const float magic = 12582912.0f; /* 1.5 * 2^23: adding it rounds to an integer and leaves that in the low bits */
+  float m = TN_FMA(x, 1.44269504f, magic), n = m - magic;
+  float r = TN_FMA(n, -0.693359375f, x);
+  r = TN_FMA(n, 2.12194440e-4f, r);
+  float q = TN_FMA(r, 0.0013882506173104048f, 0.008366580121219158f);
+  q = TN_FMA(q, r, 0.04166720062494278f);
+  q = TN_FMA(q, r, 0.1666654348373413f);
+  q = TN_FMA(q, r, 0.5f);
+  /* n + 256 > 0, halved without a signed shift; two factors, so that 2^-150 and 2^128 can be had */
+  uint32_t k = tn_bits_of_f32(m) - tn_bits_of_f32(magic) + 256u, half = k >> 1;
+  tn_exp_parts e;
+  e.p = TN_FMA(q * r, r, r);
+  e.s = tn_f32_of_bits((half - 1u) << 23);
+  e.t = tn_f32_of_bits((k - half - 1u) << 23);
+  return e;
+}
+
+/* e^x, 1 ULP. Overflow: inf; underflow: 0. */
+static inline float tn_exp_f32(float x) {
+  x = x < -104.0f ? -104.0f : x;
+  x = x > 89.0f ? 89.0f : x;
+  tn_exp_parts e = tn_exp_split(x);
+  return (e.p * e.s + e.s) * e.t;
+}
+
+/* e^x - 1, 2 ULP. */
+static inline float tn_expm1_f32(float x) {
+  float c = x < -20.0f ? -20.0f : x;
+  c = c > 89.0f ? 89.0f : c;
+  tn_exp_parts e = tn_exp_split(c);
+  float big = (e.p * e.s + e.s) * e.t - 1.0f;
+  float y = TN_FMA(e.p, e.s * e.t, e.s * e.t - 1.0f);
+  y = c > 64.0f ? big : y; /* there 2^n itself may overflow, and the 1 does not count */
+  return x == 0.0f ? x : y;
+}
+
+/* ln x, 1 ULP. x < 0: NaN; 0: -inf. */
+static inline float tn_log_f32(float x) {
+  const uint32_t root_half = 0x3f3504f3u; /* bits of sqrt(1/2) */
+  float small = x < 1.17549435e-38f ? 1.0f : 0.0f;
+  float scaled = x * (1.0f + small * 8388607.0f); /* subnormals become normal: times 2^23 */
+  uint32_t u = tn_bits_of_f32(scaled) - root_half + 0x3f800000u;
+  float e = (float)(int32_t)(u >> 23) - 127.0f - 23.0f * small;
+  float f = tn_f32_of_bits((u & 0x007fffffu) + root_half) - 1.0f; /* in sqrt(1/2)-1 .. sqrt(2)-1, exact */
+  float q = TN_FMA(f, -0.0763450413942337f, 0.1276157945394516f);
+  q = TN_FMA(q, f, -0.13160179555416107f);
+  q = TN_FMA(q, f, 0.14201757311820984f);
+  q = TN_FMA(q, f, -0.16623356938362122f);
+  q = TN_FMA(q, f, 0.20001226663589478f);
+  q = TN_FMA(q, f, -0.2500081956386566f);
+  q = TN_FMA(q, f, 0.3333333134651184f);
+  float ff = f * f;
+  float y = TN_FMA(e, -2.12194440e-4f, ff * (q * f));
+  y = TN_FMA(ff, -0.5f, y) + f;
+  y = TN_FMA(e, 0.693359375f, y);
+  y = x == INFINITY ? x : y;
+  y = x > 0.0f ? y : NAN;
+  return x == 0.0f ? -INFINITY : y;
+}
+
+/* 1 / (1 + e^-x), 3 ULP. */
+static inline float tn_sigmoid_f32(float x) {
+  float z = tn_exp_f32(-tn_abs_f32(x)); /* never overflows, so that the far negative end keeps its digits */
+  float y = 1.0f / (1.0f + z);
+  return x < 0.0f ? z * y : y;
+}
+
+/* 2 ULP. */
+static inline float tn_tanh_f32(float x) {
+  float a = tn_abs_f32(x), s = x * x;
+  float q = TN_FMA(s, -0.005704993382096291f, 0.020639093592762947f);
+  q = TN_FMA(q, s, -0.05373971536755562f);
+  q = TN_FMA(q, s, 0.13331441581249237f);
+  q = TN_FMA(q, s, -0.3333328068256378f);
+  float small = TN_FMA(q * s, a, a);
+  float big = 1.0f - 2.0f / (tn_exp_f32(2.0f * a) + 1.0f);
+  return tn_sign_f32(a < 0.625f ? small : big, x);
+}
+
+/* erf(x), 2 ULP. */
+static inline float tn_erf_f32(float x) {
+  float a = tn_abs_f32(x), s = x * x;
+  float p = TN_FMA(s, -0.0006090360111556947f, 0.005011962726712227f);
+  p = TN_FMA(p, s, -0.02677890844643116f);
+  p = TN_FMA(p, s, 0.11282140761613846f);
+  p = TN_FMA(p, s, -0.3761252462863922f);
+  p = TN_FMA(p, s, 0.1283791065216064f); /* erf(a)/a - 1: the 1 is added last, where it costs no digits */
+  float t = a > 4.0f ? 4.0f : a; /* from 3.92 on, erf is 1 in f32 */
+  float q = TN_FMA(t, -0.00019821894238702953f, 0.003065483644604683f);
+  q = TN_FMA(q, t, -0.022315187379717827f);
+  q = TN_FMA(q, t, 0.1041136309504509f);
+  q = TN_FMA(q, t, 0.6369761228561401f);
+  q = TN_FMA(q, t, 1.127797245979309f);
+  q = TN_FMA(q, t, 0.00016645470168441534f); /* -ln(1 - erf(t)) */
+  float big = 1.0f - tn_exp_f32(-q);
+  return tn_sign_f32(a < 0.9f ? TN_FMA(p, a, a) : big, x); /* NaN: big, by way of exp */
+}
+
+/* ln(1 + e^x), 3 ULP. */
+static inline float tn_softplus_f32(float x) {
+  float z = tn_exp_f32(-tn_abs_f32(x)), u = 1.0f + z;
+  float y = tn_log_f32(u) + (z - (u - 1.0f)) / u; /* ln(1+z), with what u lost of z given back */
+  return x > 0.0f ? x + y : y;
+}
+
+/* x sigmoid(x). -inf: -0, the limit. */
+static inline float tn_silu_f32(float x) {
+  float y = x * tn_sigmoid_f32(x);
+  return x == -INFINITY ? -0.0f : y;
+}
+/* x (1 + erf(x / sqrt 2)) / 2, and its approximation by tanh; absolute error 2 ULP of |x|. -inf: -0. */
+static inline float tn_gelu_f32(float x) {
+  float y = 0.5f * x * (1.0f + tn_erf_f32(x * 0.707106781f));
+  return x == -INFINITY ? -0.0f : y;
+}
+static inline float tn_gelu_tanh_f32(float x) {
+  float u = x * TN_FMA(x * x, 0.0713548162f, 1.59576912f); /* 2 sqrt(2/pi) (x + 0.044715 x^3): (1 + tanh(u/2))/2 = sigmoid(u) */
+  float y = x * tn_sigmoid_f32(u);
+  return x == -INFINITY ? -0.0f : y;
+}
+
+/* sin(x) for quadrant 0, cos(x) for quadrant 1; 1 ULP for |x| <= TN_SIN_MAX, NaN for NaN and infinities. Beyond, use
+ * sinf and cosf. Done in f64: reduction by pi/2 in two parts of which the first times any n < 2^20 is exact. */
+#define TN_SIN_MAX 1.0e6f
+static inline float tn_sin_quadrant_f32(float x, double quadrant) {
+  const double magic = 6755399441055744.0; /* 1.5 * 2^52 */
+  union { double f; uint64_t u; } m;
+  double d = (double)x;
+  m.f = d * 0.63661977236758134308 + magic;
+  double n = m.f - magic;
+  double r = d - n * 1.57079632673412561417e+00;
+  r = r - n * 6.07710050650619224932e-11;
+  m.f += quadrant;
+  double s = r * r;
+  double sine = 2.7180840994943656e-06;
+  sine = sine * s - 0.00019839308349072036;
+  sine = sine * s + 0.008333329292708183;
+  sine = sine * s - 0.16666666640692884;
+  sine = r + r * s * sine;
+  double cosine = 2.44327854917891e-05;
+  cosine = cosine * s - 0.001388731306590401;
+  cosine = cosine * s + 0.041666645618857294;
+  cosine = 1.0 - 0.5 * s + s * s * cosine;
+  double y = (m.u & 1u) ? cosine : sine;
+  return (float)((m.u & 2u) ? -y : y);
+}
+static inline float tn_sin_f32(float x) {
+  float y = tn_sin_quadrant_f32(x, 0.0);
+  return x == 0.0f ? x : y;
+}
+static inline float tn_cos_f32(float x) { return tn_sin_quadrant_f32(x, 1.0); }
+
+#endif
