@@ -97,6 +97,12 @@ typedef uint64_t tn_layout;
 /* What a value is. Kernels of ordinary operators only ever see TN_KIND_TENSOR. */
 enum { TN_KIND_TENSOR = 0, TN_KIND_SEQUENCE = 1, TN_KIND_OPTIONAL = 2, TN_KIND_MAP = 3 };
 
+/* What the items of a sequence, optional or map are (tn_tensor.elements): their kind in the lowest 4 bits, the kind of
+ * their items in the next 4, and so on; 0 is a tensor. The keys' dtype of the outermost map stands in bits 24 to 31. */
+#define TN_ELEMENTS(kind, of) ((uint32_t)(kind) | ((uint32_t)(of) & UINT32_C(0xfffff)) << 4 | ((uint32_t)(of) & UINT32_C(0xff000000)))
+#define TN_ELEMENTS_KEY(dtype) ((uint32_t)(dtype) << 24)
+enum { TN_ELEMENTS_DEPTH = 6 };
+
 #define TN_RANK_UNKNOWN (-1)
 #define TN_DIM_UNKNOWN (-1)
 
@@ -113,7 +119,7 @@ typedef struct tn_tensor {
   int32_t rank;
   int64_t shape[TN_MAX_RANK];
   uint32_t kind;
-  uint32_t reserved;
+  uint32_t elements; /* kind is not TN_KIND_TENSOR: what the items are, as far as known; see TN_ELEMENTS */
   uint64_t object; /* the host's; plug-ins copy it along and never touch it */
 } tn_tensor;
 
@@ -328,7 +334,8 @@ typedef struct tn_rewrite {
 enum {
   TN_ATTR_INT = 1, TN_ATTR_FLOAT, TN_ATTR_STR, TN_ATTR_TENSOR, TN_ATTR_GRAPH,
   TN_ATTR_INTS, TN_ATTR_FLOATS, TN_ATTR_STRS, TN_ATTR_TENSORS, TN_ATTR_GRAPHS,
-  TN_ATTR_REF /* inside a function body: the value of the function's attribute named by s */
+  TN_ATTR_REF, /* inside a function body: the value of the function's attribute named by s; i: its kind, 0 if unknown */
+  TN_ATTR_TYPE /* a type: tensors.data[0] without data */
 };
 
 typedef struct tn_attr {
@@ -354,9 +361,20 @@ typedef struct tn_node {
   const int32_t *inputs, *outputs; /* value ids; -1: left out */
   const tn_attr *const *attrs;
   int64_t offset;                 /* where the node stands in its file, in bytes; -1: nowhere */
+  const char *overload;           /* of the function it calls; NULL or "": the one without */
 } tn_node;
 
 enum { TN_VALUE_INPUT = 1, TN_VALUE_OUTPUT = 2, TN_VALUE_CONST = 4 };
+
+/* A function of the model, as add_function() took it. */
+typedef struct tn_function_info {
+  tn_head head;
+  const char *domain, *name, *overload;
+  const tn_graph *body;
+  const char *const *attr_names;
+  const tn_attr *const *defaults;
+  uint32_t n_attr_names, n_defaults;
+} tn_function_info;
 
 /* Building, reading and editing graphs. Ids of values and nodes are small numbers >= 0 and stay the same until the graph
  * dies. Everything passed in is copied unless said otherwise; pointers handed out live until the graph is next changed.
@@ -409,6 +427,21 @@ typedef struct tn_graph_api {
    * (an input index holding one element; -1: zero). The host proves bounds and disjointness. One output. */
   tn_status (*set_regions)(tn_graph *, int32_t node, const int32_t *inputs, uint32_t n_inputs,
                            const tn_region *const *regions, uint32_t n_regions, int32_t fill);
+  /* reading, continued: what a writer needs besides */
+  int32_t (*n_meta)(const tn_graph *);
+  const char *(*meta_at)(const tn_graph *, int32_t index, const char **out_text);     /* the key; NULL: no such entry */
+  int32_t (*n_functions)(const tn_graph *);
+  tn_status (*function_at)(const tn_graph *, int32_t index, tn_function_info *out);   /* out->head is the caller's */
+  /* A node's inputs are those that its operator describes, then the values its subgraphs capture, then those of its
+   * epilogue. This is how many the operator describes. */
+  uint32_t (*node_n_formal)(const tn_graph *, int32_t node);
+  /* Graph `index` of the node, counted over its graph attributes in order, as passes have left it: attrs still name the
+   * graphs of the file. */
+  const tn_graph *(*node_graph)(const tn_graph *, int32_t node, uint32_t index);
+  /* Value of a subgraph that stands for *out_outer of the graph around it. TN_ERR_NOT_FOUND: no capture of that index. */
+  int32_t (*capture)(const tn_graph *, int32_t index, int32_t *out_outer);
+  const tn_epilogue *const *(*node_epilogue)(const tn_graph *, int32_t node, uint32_t *out_n);
+  int32_t (*node_region_fill)(const tn_graph *, int32_t node);                        /* input that fills what no region covers; -1: zero */
 } tn_graph_api;
 
 /* ---- Host services ---------------------------------------------------------------------------------------------- */
@@ -466,6 +499,17 @@ typedef struct tn_sink {
   tn_status (*write)(void *ctx, const void *data, uint64_t size); /* appended */
 } tn_sink;
 
+/* Takes a value apart: tensor() for a tensor; begin(), its items, end() for a list. A sequence has any number of items, an
+ * optional none or one, a map two: a tensor of the keys, then a tensor or sequence of the values. An answer other than
+ * TN_OK stops the reader, which hands it on. */
+typedef struct tn_value_sink {
+  tn_head head;
+  void *ctx;
+  tn_status (*tensor)(void *ctx, const char *name, const tn_tensor *tensor); /* name: "" if the file gives none; valid until it returns */
+  tn_status (*begin)(void *ctx, const char *name, const tn_tensor *type);    /* type: kind, elements and dtype as far as the file says */
+  tn_status (*end)(void *ctx);
+} tn_value_sink;
+
 typedef struct tn_format {
   tn_head head;
   const char *name;            /* "onnx" */
@@ -473,8 +517,9 @@ typedef struct tn_format {
   int32_t (*probe)(const uint8_t *data, uint64_t size); /* 0: not this format .. 100: surely */
   tn_status (*read)(const tn_source *, tn_graph *);
   tn_status (*write)(const tn_sink *, const tn_graph *); /* optional */
-  /* One tensor in the format's own file form (ONNX TensorProto .pb); optional. Answers through out, data copied by keep(). */
-  tn_status (*read_value)(const tn_source *, void *list, tn_status (*keep)(void *list, const char *name, const tn_tensor *, int32_t depth));
+  /* One value in the format's own file form (ONNX .pb); optional. The file does not say what it holds, so the caller says
+   * what kind it expects (TN_KIND_...). The value is answered through calls of out's functions. */
+  tn_status (*read_value)(const tn_source *, uint32_t kind, const tn_value_sink *out);
   const char *domains;         /* operator domains this format maps to, "," between; NULL: any */
 } tn_format;
 

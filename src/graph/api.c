@@ -2,6 +2,7 @@
  * gives an error, never a crash. */
 #include <string.h>
 
+#include "base/abi.h"
 #include "graph/copy.h"
 #include "graph/graph.h"
 
@@ -170,6 +171,43 @@ static const char *value_dim_name(const tn_graph *g, int32_t v, int32_t dim) {
   return is_value(g, v) && dim >= 0 && dim < TN_MAX_RANK ? tn_graph_val(g, v)->dim_names[dim] : NULL;
 }
 
+static int32_t n_meta(const tn_graph *g) { return (int32_t)g->meta.n; }
+
+static const char *meta_at(const tn_graph *g, int32_t k, const char **out_text) {
+  if (k < 0 || k >= g->meta.n) return NULL;
+  *out_text = g->meta.data[k].text;
+  return g->meta.data[k].key;
+}
+
+static int32_t n_functions(const tn_graph *g) { return (int32_t)g->functions.n; }
+
+static tn_status function_at(const tn_graph *g, int32_t k, tn_function_info *out) {
+  if (k < 0 || k >= g->functions.n) return TN_ERR_NOT_FOUND;
+  const tn_function *f = &g->functions.data[k];
+  tn_function_info info = {TN_HEAD(tn_function_info), f->domain, f->name, f->overload, f->body,
+                           f->attr_names, f->defaults, f->n_attr_names, f->n_defaults};
+  return tn_struct_out(out, &info, sizeof info);
+}
+
+static uint32_t node_n_formal(const tn_graph *g, int32_t n) { return is_node(g, n) ? g->nodes.data[n].n_formal : 0; }
+
+static const tn_graph *node_graph(const tn_graph *g, int32_t n, uint32_t k) {
+  return is_node(g, n) && k < g->nodes.data[n].n_subgraphs ? g->nodes.data[n].subgraphs[k] : NULL;
+}
+
+static int32_t capture(const tn_graph *g, int32_t k, int32_t *out_outer) {
+  if (k < 0 || k >= g->captures.n) return TN_ERR_NOT_FOUND;
+  *out_outer = g->captures.data[k].outer;
+  return g->captures.data[k].inner;
+}
+
+static const tn_epilogue *const *node_epilogue(const tn_graph *g, int32_t n, uint32_t *out_n) {
+  *out_n = is_node(g, n) ? g->nodes.data[n].n_epilogue : 0;
+  return *out_n ? g->nodes.data[n].epilogue : NULL;
+}
+
+static int32_t node_region_fill(const tn_graph *g, int32_t n) { return is_node(g, n) ? g->nodes.data[n].region_fill : -1; }
+
 /* ---- editing ---- */
 
 static tn_status remove_node(tn_graph *g, int32_t n) { return is_node(g, n) ? tn_graph_remove_node(g, n) : TN_ERR_INVALID; }
@@ -197,4 +235,6 @@ const tn_graph_api tn_graph_api_table = {
     .value_flags = value_flags, .value_producer = value_producer, .value_n_users = value_n_users, .value_user = value_user,
     .n_values = n_values, .n_opsets = n_opsets, .opset_at = opset_at, .value_dim_name = value_dim_name, .node_attrs = node_attrs,
     .replace_value = tn_graph_replace_value, .remove_node = remove_node, .replace_node = replace_node, .set_regions = tn_graph_set_regions,
+    .n_meta = n_meta, .meta_at = meta_at, .n_functions = n_functions, .function_at = function_at, .node_n_formal = node_n_formal,
+    .node_graph = node_graph, .capture = capture, .node_epilogue = node_epilogue, .node_region_fill = node_region_fill,
 };

@@ -93,7 +93,8 @@ static bool put_one(binder *b, const tn_arg *arg, const tn_attr *a) {
       memcpy(slot(b, arg), &a->s, sizeof a->s);
       return a->kind == TN_ATTR_STR;
     case TN_TYPE_TENSOR: {
-      const tn_tensor *t = a->kind == TN_ATTR_TENSOR && a->tensors.size == 1 ? a->tensors.data[0] : NULL;
+      bool fits = (a->kind == TN_ATTR_TENSOR || a->kind == TN_ATTR_TYPE) && a->tensors.size == 1;
+      const tn_tensor *t = fits ? a->tensors.data[0] : NULL;
       memcpy(slot(b, arg), &t, sizeof t);
       return t != NULL;
     }

@@ -72,10 +72,11 @@ tn_status tn_copy_node(tn_arena *arena, const tn_node *from, tn_node *to) {
   to->domain = tn_arena_str(arena, to->domain && strcmp(to->domain, "ai.onnx") ? to->domain : "");
   to->op = tn_arena_str(arena, to->op);
   to->name = tn_arena_str(arena, to->name);
+  to->overload = tn_arena_str(arena, to->overload);
   to->inputs = tn_arena_copy(arena, to->inputs, to->n_inputs * sizeof *to->inputs);
   to->outputs = tn_arena_copy(arena, to->outputs, to->n_outputs * sizeof *to->outputs);
   const tn_attr **attrs = tn_arena_alloc(arena, to->n_attrs * sizeof *attrs);
-  if (!to->domain || !to->op || !to->name || !to->inputs || !to->outputs || !attrs) return TN_ERR_MEMORY;
+  if (!to->domain || !to->op || !to->name || !to->overload || !to->inputs || !to->outputs || !attrs) return TN_ERR_MEMORY;
   for (uint32_t k = 0; k < to->n_attrs; k++)
     if (!(attrs[k] = tn_copy_attr(arena, from->attrs[k]))) return TN_ERR_MEMORY;
   to->attrs = attrs;

@@ -22,7 +22,7 @@ const tn_function *tn_function_find(const tn_graph *g, const tn_node *n) {
   for (; g; g = g->parent)
     for (int64_t k = 0; k < g->functions.n; k++) {
       const tn_function *f = &g->functions.data[k];
-      if (!strcmp(f->name, n->op) && !strcmp(f->domain, n->domain)) return f;
+      if (!strcmp(f->name, n->op) && !strcmp(f->domain, n->domain) && !strcmp(f->overload, n->overload)) return f;
     }
   return NULL;
 }
