@@ -1,7 +1,8 @@
 /* The default allocator, arenas and growable arrays.
  *
- * The only file that calls malloc's family. An arena is a list of blocks; the head block serves small requests, large
- * ones get a block of their own behind it, so that the room left in the head is not lost. */
+ * The only file that calls malloc's family. An arena is a list of blocks; the head block serves
+ * small requests, large ones get a block of their own behind it, so that the room left in the head
+ * is not lost. */
 #include "base/alloc.h"
 
 #include <stdarg.h>

@@ -1,13 +1,15 @@
 /* numpy broadcasting, for kernels, references and inference.
  *
- * An output range is walked as runs: stretches of the innermost dim along which every operand advances by a fixed
- * stride, 0 (one value for the whole run) or 1 (an array). Dims that all operands step through alike are merged first,
- * so that adding two tensors of one shape is a single run:
+ * An output range is walked as runs: stretches of the innermost dim along which every operand
+ * advances by a fixed stride, 0 (one value for the whole run) or 1 (an array). Dims that all
+ * operands step through alike are merged first, so that adding two tensors of one shape is a single
+ * run:
  *
  *   tn_broadcast b;
  *   if ((status = tn_broadcast_init(&b, call->outputs[0], 2, call->inputs))) return status;
  *   tn_runs r = tn_runs_begin(&b, begin, end);
- *   while (tn_runs_next(&r)) add(y + r.index, x0 + r.offset[0], r.stride[0], x1 + r.offset[1], r.stride[1], r.length);
+ *   while (tn_runs_next(&r)) add(y + r.index, x0 + r.offset[0], r.stride[0], x1 + r.offset[1],
+ * r.stride[1], r.length);
  */
 #ifndef TN_BASE_BROADCAST_H
 #define TN_BASE_BROADCAST_H
@@ -19,25 +21,30 @@
 
 enum { TN_BROADCAST_MAX = 4 };
 
-/* Fills rank and shape of *out with the shape that the n tensors broadcast to; NULL entries are skipped. Unknown ranks
- * and dims are allowed: a known dim other than 1 beats an unknown one. TN_ERR_SHAPE: two known dims, neither of them 1,
- * differ; *out is then unchanged. */
-static inline tn_status tn_broadcast_shape(uint32_t n, const tn_tensor *const *tensors, tn_tensor *out) {
+/* Fills rank and shape of *out with the shape that the n tensors broadcast to; NULL entries are
+ * skipped. Unknown ranks and dims are allowed: a known dim other than 1 beats an unknown one.
+ * TN_ERR_SHAPE: two known dims, neither of them 1, differ; *out is then unchanged. */
+static inline tn_status tn_broadcast_shape(uint32_t n, const tn_tensor *const *tensors,
+                                           tn_tensor *out) {
   int64_t dims[TN_MAX_RANK];
   int32_t rank = 0;
   bool known = true;
   for (uint32_t i = 0; i < n; i++) {
     if (!tensors[i]) continue;
-    if (tensors[i]->rank < 0) known = false;
-    else if (tensors[i]->rank > rank) rank = tensors[i]->rank;
+    if (tensors[i]->rank < 0)
+      known = false;
+    else if (tensors[i]->rank > rank)
+      rank = tensors[i]->rank;
   }
   for (int32_t k = 0; k < rank; k++) dims[k] = 1;
   for (uint32_t i = 0; i < n; i++) {
     const tn_tensor *t = tensors[i];
     for (int32_t k = 0; t && k < t->rank; k++) {
       int64_t *dim = &dims[rank - t->rank + k], x = t->shape[k];
-      if (*dim == 1 || (*dim < 0 && x >= 0 && x != 1)) *dim = x;
-      else if (x >= 0 && x != 1 && x != *dim) return TN_ERR_SHAPE;
+      if (*dim == 1 || (*dim < 0 && x >= 0 && x != 1))
+        *dim = x;
+      else if (x >= 0 && x != 1 && x != *dim)
+        return TN_ERR_SHAPE;
     }
   }
   out->rank = known ? rank : TN_RANK_UNKNOWN;
@@ -45,17 +52,18 @@ static inline tn_status tn_broadcast_shape(uint32_t n, const tn_tensor *const *t
   return TN_OK;
 }
 
-/* A broadcast with its dims merged. Strides are in elements. Constant while runs are made of it: threads may share it. */
+/* A broadcast with its dims merged. Strides are in elements. Constant while runs are made of it:
+ * threads may share it. */
 typedef struct tn_broadcast {
-  uint32_t n;     /* operands */
-  int32_t rank;   /* of the merged dims, >= 1 */
+  uint32_t n;   /* operands */
+  int32_t rank; /* of the merged dims, >= 1 */
   int64_t size[TN_MAX_RANK];
   int64_t stride[TN_BROADCAST_MAX][TN_MAX_RANK];
-  int64_t total;  /* elements of the output's storage */
+  int64_t total; /* elements of the output's storage */
 } tn_broadcast;
 
-/* Adds the dim (size, strides) inside of the dims that are there, merged with the innermost of them if all operands
- * step through both alike. Dims of size 1 vanish. */
+/* Adds the dim (size, strides) inside of the dims that are there, merged with the innermost of them
+ * if all operands step through both alike. Dims of size 1 vanish. */
 static inline void tn_broadcast_push(tn_broadcast *b, int64_t size, const int64_t *strides) {
   int32_t last = b->rank - 1;
   if (size == 1) return;
@@ -67,7 +75,8 @@ static inline void tn_broadcast_push(tn_broadcast *b, int64_t size, const int64_
 }
 
 /* Strides of `in` along the dims of `out`; 0 where it is repeated. */
-static inline tn_status tn_broadcast_strides(const tn_tensor *out, const tn_tensor *in, int64_t *strides) {
+static inline tn_status tn_broadcast_strides(const tn_tensor *out, const tn_tensor *in,
+                                             int64_t *strides) {
   int64_t step = 1;
   if (in->rank < 0 || in->rank > out->rank) return TN_ERR_SHAPE;
   for (int32_t k = out->rank - 1; k >= 0; k--) {
@@ -80,8 +89,10 @@ static inline tn_status tn_broadcast_strides(const tn_tensor *out, const tn_tens
   return TN_OK;
 }
 
-/* True if all operands have the output's shape and layout, or one element: then the storage is one flat array. */
-static inline bool tn_broadcast_is_flat(const tn_tensor *out, uint32_t n, const tn_tensor *const *in) {
+/* True if all operands have the output's shape and layout, or one element: then the storage is one
+ * flat array. */
+static inline bool tn_broadcast_is_flat(const tn_tensor *out, uint32_t n,
+                                        const tn_tensor *const *in) {
   for (uint32_t i = 0; i < n; i++) {
     bool same = in[i]->rank == out->rank && in[i]->layout == out->layout;
     for (int32_t k = 0; same && k < out->rank; k++) same = in[i]->shape[k] == out->shape[k];
@@ -90,10 +101,10 @@ static inline bool tn_broadcast_is_flat(const tn_tensor *out, uint32_t n, const 
   return true;
 }
 
-/* How n <= TN_BROADCAST_MAX tensors, none of them NULL, broadcast to out. All shapes must be known. Layouts other than
- * plain are served where every operand has out's shape and layout or one element: runs then go over the storage, pad
- * lanes included (a kernel for which f(0) is not 0 must not accept blocked layouts). TN_ERR_SHAPE, TN_ERR_UNSUPPORTED
- * (layout), TN_ERR_INVALID (n). */
+/* How n <= TN_BROADCAST_MAX tensors, none of them NULL, broadcast to out. All shapes must be known.
+ * Layouts other than plain are served where every operand has out's shape and layout or one
+ * element: runs then go over the storage, pad lanes included (a kernel for which f(0) is not 0 must
+ * not accept blocked layouts). TN_ERR_SHAPE, TN_ERR_UNSUPPORTED (layout), TN_ERR_INVALID (n). */
 static inline tn_status tn_broadcast_init(tn_broadcast *b, const tn_tensor *out, uint32_t n,
                                           const tn_tensor *const *in) {
   int64_t strides[TN_BROADCAST_MAX][TN_MAX_RANK], step[TN_BROADCAST_MAX];
@@ -125,16 +136,17 @@ static inline tn_status tn_broadcast_init(tn_broadcast *b, const tn_tensor *out,
 
 /* The runs of a range of output elements. */
 typedef struct tn_runs {
-  int64_t index;                     /* where the run begins in the output */
-  int64_t length;                    /* elements in it */
-  int64_t offset[TN_BROADCAST_MAX];  /* where it begins in each operand */
-  int64_t stride[TN_BROADCAST_MAX];  /* 0 or 1 */
+  int64_t index;                    /* where the run begins in the output */
+  int64_t length;                   /* elements in it */
+  int64_t offset[TN_BROADCAST_MAX]; /* where it begins in each operand */
+  int64_t stride[TN_BROADCAST_MAX]; /* 0 or 1 */
   const tn_broadcast *b;
   int64_t end;
-  int64_t at[TN_MAX_RANK];           /* place of the next run in the merged dims */
+  int64_t at[TN_MAX_RANK]; /* place of the next run in the merged dims */
 } tn_runs;
 
-/* Before the first run of output elements [begin, end), 0 <= begin <= end <= total; both may lie inside a dim. */
+/* Before the first run of output elements [begin, end), 0 <= begin <= end <= total; both may lie
+ * inside a dim. */
 static inline tn_runs tn_runs_begin(const tn_broadcast *b, int64_t begin, int64_t end) {
   tn_runs r;
   int32_t inner = b->rank - 1;
@@ -168,7 +180,8 @@ static inline bool tn_runs_next(tn_runs *r) {
     for (uint32_t i = 0; i < b->n; i++) r->offset[i] += step * b->stride[i][k];
     while (k > 0 && r->at[k] == b->size[k]) {
       r->at[k] = 0;
-      for (uint32_t i = 0; i < b->n; i++) r->offset[i] += b->stride[i][k - 1] - b->size[k] * b->stride[i][k];
+      for (uint32_t i = 0; i < b->n; i++)
+        r->offset[i] += b->stride[i][k - 1] - b->size[k] * b->stride[i][k];
       r->at[--k]++;
     }
   }

@@ -12,23 +12,46 @@ typedef struct alias {
 
 /* Other names in use: C, numpy, ONNX and PyTorch. */
 static const alias aliases[] = {
-    {"float", TN_F32},           {"float32", TN_F32},       {"double", TN_F64},
-    {"float64", TN_F64},         {"float16", TN_F16},       {"half", TN_F16},
-    {"bfloat16", TN_BF16},       {"int8", TN_I8},           {"int16", TN_I16},
-    {"int32", TN_I32},           {"int", TN_I32},           {"int64", TN_I64},
-    {"long", TN_I64},            {"uint8", TN_U8},          {"uint16", TN_U16},
-    {"uint32", TN_U32},          {"uint64", TN_U64},        {"str", TN_STRING},
-    {"complex64", TN_C64},       {"complex128", TN_C128},   {"float8e4m3fn", TN_F8E4M3FN},
-    {"float8e4m3fnuz", TN_F8E4M3FNUZ}, {"float8e5m2", TN_F8E5M2},
-    {"float8e5m2fnuz", TN_F8E5M2FNUZ}, {"float8e8m0", TN_F8E8M0},
-    {"float4e2m1", TN_F4E2M1},   {"int4", TN_I4},           {"uint4", TN_U4},
-    {"int2", TN_I2},             {"uint2", TN_U2},
+    {"float", TN_F32},
+    {"float32", TN_F32},
+    {"double", TN_F64},
+    {"float64", TN_F64},
+    {"float16", TN_F16},
+    {"half", TN_F16},
+    {"bfloat16", TN_BF16},
+    {"int8", TN_I8},
+    {"int16", TN_I16},
+    {"int32", TN_I32},
+    {"int", TN_I32},
+    {"int64", TN_I64},
+    {"long", TN_I64},
+    {"uint8", TN_U8},
+    {"uint16", TN_U16},
+    {"uint32", TN_U32},
+    {"uint64", TN_U64},
+    {"str", TN_STRING},
+    {"complex64", TN_C64},
+    {"complex128", TN_C128},
+    {"float8e4m3fn", TN_F8E4M3FN},
+    {"float8e4m3fnuz", TN_F8E4M3FNUZ},
+    {"float8e5m2", TN_F8E5M2},
+    {"float8e5m2fnuz", TN_F8E5M2FNUZ},
+    {"float8e8m0", TN_F8E8M0},
+    {"float4e2m1", TN_F4E2M1},
+    {"int4", TN_I4},
+    {"uint4", TN_U4},
+    {"int2", TN_I2},
+    {"uint2", TN_U2},
 };
 
-#define REAL(name, bits) {name, bits, true, false, true, false}
-#define INTEGER(name, bits) {name, bits, false, true, true, false}
-#define NATURAL(name, bits) {name, bits, false, true, false, false}
-#define COMPLEX(name, bits) {name, bits, false, false, true, true}
+#define REAL(name, bits) \
+  { name, bits, true, false, true, false }
+#define INTEGER(name, bits) \
+  { name, bits, false, true, true, false }
+#define NATURAL(name, bits) \
+  { name, bits, false, true, false, false }
+#define COMPLEX(name, bits) \
+  { name, bits, false, false, true, true }
 
 static const tn_dtype_info infos[TN_DTYPE_COUNT] = {
     [TN_NONE] = {"?", 0, false, false, false, false},

@@ -62,8 +62,8 @@ static double f64_get(const void *data, int64_t index) {
 /* Integers and bool, sign-extended; u64 keeps its 64 bits. */
 static int64_t int_get(uint32_t dtype, const void *data, int64_t index) {
   const tn_dtype_info *info = tn_dtype(dtype);
-  uint64_t word = info->bits < 8 ? packed_get(data, index, info->bits)
-                                 : word_get(data, index, info->bits / 8);
+  uint64_t word =
+      info->bits < 8 ? packed_get(data, index, info->bits) : word_get(data, index, info->bits / 8);
   if (dtype == TN_BOOL) return word != 0;
   if (!info->is_signed || info->bits == 64) return (int64_t)word;
   uint64_t sign = UINT64_C(1) << (info->bits - 1);
@@ -72,8 +72,10 @@ static int64_t int_get(uint32_t dtype, const void *data, int64_t index) {
 
 static void int_set(uint32_t dtype, void *data, int64_t index, uint64_t word) {
   uint32_t bits = tn_dtype(dtype)->bits;
-  if (bits < 8) packed_set(data, index, bits, (uint32_t)word);
-  else word_set(data, index, bits / 8, word);
+  if (bits < 8)
+    packed_set(data, index, bits, (uint32_t)word);
+  else
+    word_set(data, index, bits / 8, word);
 }
 
 double tn_load_f64(uint32_t dtype, const void *data, int64_t index) {
@@ -142,12 +144,14 @@ void tn_store_f64(uint32_t dtype, void *data, int64_t index, double value) {
     case TN_STRING: return;
     default: break;
   }
-  if (tn_dtype(dtype)->is_int) int_set(dtype, data, index, f64_wrap(value));
-  else word_set(data, index, 1, tn_f64_to_f8(dtype, value, false));
+  if (tn_dtype(dtype)->is_int)
+    int_set(dtype, data, index, f64_wrap(value));
+  else
+    word_set(data, index, 1, tn_f64_to_f8(dtype, value, false));
 }
 
-/* A double that rounds to any type of fewer than 50 mantissa bits as value itself does: what does not fit into the
- * double is kept as one sticky bit. */
+/* A double that rounds to any type of fewer than 50 mantissa bits as value itself does: what does
+ * not fit into the double is kept as one sticky bit. */
 static double f64_sticky(int64_t value) {
   if (value >= -(INT64_C(1) << 53) && value <= INT64_C(1) << 53) return (double)value;
   int64_t low = value & 0x7FF;
@@ -155,8 +159,12 @@ static double f64_sticky(int64_t value) {
 }
 
 void tn_store_i64(uint32_t dtype, void *data, int64_t index, int64_t value) {
-  if (dtype == TN_BOOL) word_set(data, index, 1, value != 0);
-  else if (tn_dtype(dtype)->is_int) int_set(dtype, data, index, (uint64_t)value);
-  else if (dtype == TN_F64 || dtype == TN_C128) tn_store_f64(dtype, data, index, (double)value);
-  else tn_store_f64(dtype, data, index, f64_sticky(value));
+  if (dtype == TN_BOOL)
+    word_set(data, index, 1, value != 0);
+  else if (tn_dtype(dtype)->is_int)
+    int_set(dtype, data, index, (uint64_t)value);
+  else if (dtype == TN_F64 || dtype == TN_C128)
+    tn_store_f64(dtype, data, index, (double)value);
+  else
+    tn_store_f64(dtype, data, index, f64_sticky(value));
 }

@@ -1,19 +1,20 @@
 /* Conversions between double and the narrow float types, by integer arithmetic on the bits.
  *
- * Every encoder starts from a double, which holds every f32 and every narrow value exactly: so each conversion rounds
- * once, to nearest, ties to even. */
+ * Every encoder starts from a double, which holds every f32 and every narrow value exactly: so each
+ * conversion rounds once, to nearest, ties to even. */
 #include <math.h>
 #include <string.h>
 
 #include "base/dtype.h"
 
-/* A float type with a sign bit. Magnitude bits: exponent field, then mantissa; field 0 is subnormal. */
+/* A float type with a sign bit. Magnitude bits: exponent field, then mantissa; field 0 is
+ * subnormal. */
 typedef struct narrow {
   int mantissa_bits, bias;
-  uint32_t largest;  /* finite magnitude */
-  uint32_t infinity; /* magnitude; 0: there is none */
-  uint32_t nan;      /* a NaN's magnitude; 0: there is none */
-  uint32_t sign;     /* the sign bit */
+  uint32_t largest;   /* finite magnitude */
+  uint32_t infinity;  /* magnitude; 0: there is none */
+  uint32_t nan;       /* a NaN's magnitude; 0: there is none */
+  uint32_t sign;      /* the sign bit */
   bool unsigned_zero; /* "FNUZ": the pattern of -0 is the only NaN */
 } narrow;
 
@@ -39,8 +40,8 @@ static double power_of_two(int exponent) {
   return f;
 }
 
-/* Magnitude bits of |f|, f no NaN, rounded; above t->largest if it is out of range. The carry of rounding up runs from
- * the mantissa into the exponent field by itself. */
+/* Magnitude bits of |f|, f no NaN, rounded; above t->largest if it is out of range. The carry of
+ * rounding up runs from the mantissa into the exponent field by itself. */
 static uint64_t round_magnitude(const narrow *t, double f) {
   uint64_t bits = f64_bits(f) & (UINT64_MAX >> 1);
   if (bits >> 52 == 0) return 0; /* zero, and doubles far below any narrow value */
@@ -80,8 +81,9 @@ static double decode(const narrow *t, uint32_t bits) {
   return negative ? -f : f;
 }
 
-/* f8e8m0 has only an exponent: bits b are 2^(b - 127), 255 is NaN; there is no zero and no sign. Nearest power, ties up.
- * Out of range below, zero included: 2^-127 if it saturates, else NaN. Negative values are NaN. */
+/* f8e8m0 has only an exponent: bits b are 2^(b - 127), 255 is NaN; there is no zero and no sign.
+ * Nearest power, ties up. Out of range below, zero included: 2^-127 if it saturates, else NaN.
+ * Negative values are NaN. */
 static uint32_t encode_e8m0(double f, bool saturate) {
   enum { NAN_BITS = 255, LARGEST = 254 };
   if (f != f || f < 0) return NAN_BITS;

@@ -1,7 +1,9 @@
-/* Helpers for the infer functions of operators: outputs like inputs, axes, constant inputs, broadcasting.
+/* Helpers for the infer functions of operators: outputs like inputs, axes, constant inputs,
+ * broadcasting.
  *
- * All take the call as given to infer; errors are said through call->host->fail. They write rank and dims of an output,
- * and its dtype only where no type rule has given one (it is TN_NONE). Outputs that nobody asked for are skipped. */
+ * All take the call as given to infer; errors are said through call->host->fail. They write rank
+ * and dims of an output, and its dtype only where no type rule has given one (it is TN_NONE).
+ * Outputs that nobody asked for are skipped. */
 #ifndef TN_BASE_INFER_H
 #define TN_BASE_INFER_H
 
@@ -19,8 +21,8 @@ static inline bool tn_has_output(const tn_call *call, uint32_t output) {
 }
 
 /* Output has this rank (TN_RANK_UNKNOWN: dims may be NULL) and dims; dtype as said above. */
-static inline void tn_infer_shape(const tn_call *call, uint32_t output, uint32_t dtype, int32_t rank,
-                                  const int64_t *dims) {
+static inline void tn_infer_shape(const tn_call *call, uint32_t output, uint32_t dtype,
+                                  int32_t rank, const int64_t *dims) {
   if (!tn_has_output(call, output)) return;
   tn_tensor *t = call->outputs[output];
   if (t->dtype == TN_NONE) t->dtype = dtype;
@@ -46,35 +48,41 @@ static inline tn_status tn_infer_broadcast(const tn_call *call) {
     const tn_tensor *pair[2] = {&shape, call->inputs[i]};
     tn_tensor wider = shape;
     if (tn_broadcast_shape(2, pair, &wider)) {
-      char a[TN_TENSOR_TEXT], b[TN_TENSOR_TEXT]; /* b begins with the "?" of a dtype that is not known */
-      return call->host->fail(call->ctx, TN_ERR_SHAPE,
-                              "input %u, %s, does not broadcast with %s, the shape of the inputs before it",
-                              (unsigned)i, tn_tensor_text(call->inputs[i], a, sizeof a),
-                              tn_tensor_text(&shape, b, sizeof b) + 1);
+      char a[TN_TENSOR_TEXT],
+          b[TN_TENSOR_TEXT]; /* b begins with the "?" of a dtype that is not known */
+      return call->host->fail(
+          call->ctx, TN_ERR_SHAPE,
+          "input %u, %s, does not broadcast with %s, the shape of the inputs before it",
+          (unsigned)i, tn_tensor_text(call->inputs[i], a, sizeof a),
+          tn_tensor_text(&shape, b, sizeof b) + 1);
     }
     shape = wider;
   }
-  tn_infer_shape(call, 0, tn_has_input(call, 0) ? call->inputs[0]->dtype : TN_NONE, shape.rank, shape.shape);
+  tn_infer_shape(call, 0, tn_has_input(call, 0) ? call->inputs[0]->dtype : TN_NONE, shape.rank,
+                 shape.shape);
   return TN_OK;
 }
 
 /* Dims that may be the same: one of them unknown, or equal. */
-static inline bool tn_dims_equal_or_unknown(int64_t a, int64_t b) { return a < 0 || b < 0 || a == b; }
+static inline bool tn_dims_equal_or_unknown(int64_t a, int64_t b) {
+  return a < 0 || b < 0 || a == b;
+}
 /* What is known of a dim that is both a and b. */
 static inline int64_t tn_dim_known(int64_t a, int64_t b) { return a < 0 ? b : a; }
 
 /* axis in -rank .. rank-1 to 0 .. rank-1; rank must be known. TN_ERR_INVALID if it is outside. */
-static inline tn_status tn_axis_normalize(const tn_call *call, int64_t axis, int32_t rank, int32_t *out_axis) {
+static inline tn_status tn_axis_normalize(const tn_call *call, int64_t axis, int32_t rank,
+                                          int32_t *out_axis) {
   if (axis < -rank || axis >= rank) {
-    return call->host->fail(call->ctx, TN_ERR_INVALID, "axis %lld is outside %d .. %d, for rank %d", (long long)axis,
-                            (int)-rank, (int)rank - 1, (int)rank);
+    return call->host->fail(call->ctx, TN_ERR_INVALID, "axis %lld is outside %d .. %d, for rank %d",
+                            (long long)axis, (int)-rank, (int)rank - 1, (int)rank);
   }
   *out_axis = (int32_t)(axis < 0 ? axis + rank : axis);
   return TN_OK;
 }
 
-/* The input is there and its data is known: TN_OK and its number of elements. Else an error, or TN_NEEDS_DATA after the
- * host was told which input. */
+/* The input is there and its data is known: TN_OK and its number of elements. Else an error, or
+ * TN_NEEDS_DATA after the host was told which input. */
 static inline tn_status tn_const_elements(const tn_call *call, uint32_t input, int64_t *out_n) {
   if (!tn_has_input(call, input)) {
     return call->host->fail(call->ctx, TN_ERR_INVALID, "input %u is missing", (unsigned)input);
@@ -88,24 +96,27 @@ static inline tn_status tn_const_elements(const tn_call *call, uint32_t input, i
   return TN_OK;
 }
 
-static inline tn_status tn_const_check(const tn_call *call, uint32_t input, uint64_t dtypes, int64_t max,
-                                       int64_t *out_n) {
+static inline tn_status tn_const_check(const tn_call *call, uint32_t input, uint64_t dtypes,
+                                       int64_t max, int64_t *out_n) {
   tn_status status = tn_const_elements(call, input, out_n);
   if (status) return status;
   const tn_tensor *t = call->inputs[input];
   if (!(TN_MASK(t->dtype) & dtypes)) {
-    return call->host->fail(call->ctx, TN_ERR_SHAPE, "input %u has dtype %s, which it may not have", (unsigned)input,
-                            tn_dtype_name(t->dtype));
+    return call->host->fail(call->ctx, TN_ERR_SHAPE, "input %u has dtype %s, which it may not have",
+                            (unsigned)input, tn_dtype_name(t->dtype));
   }
   if (*out_n > max) {
-    return call->host->fail(call->ctx, TN_ERR_SHAPE, "input %u has %lld elements where at most %lld are allowed",
+    return call->host->fail(call->ctx, TN_ERR_SHAPE,
+                            "input %u has %lld elements where at most %lld are allowed",
                             (unsigned)input, (long long)*out_n, (long long)max);
   }
   return TN_OK;
 }
 
-/* The elements of a constant i32 or i64 input, at most max of them. TN_NEEDS_DATA: pass it on, the host asks again. */
-static inline tn_status tn_const_ints(const tn_call *call, uint32_t input, int64_t *out, int64_t max, int64_t *out_n) {
+/* The elements of a constant i32 or i64 input, at most max of them. TN_NEEDS_DATA: pass it on, the
+ * host asks again. */
+static inline tn_status tn_const_ints(const tn_call *call, uint32_t input, int64_t *out,
+                                      int64_t max, int64_t *out_n) {
   tn_status status = tn_const_check(call, input, TN_MASK(TN_I32) | TN_MASK(TN_I64), max, out_n);
   for (int64_t i = 0; !status && i < *out_n; i++) {
     out[i] = tn_load_i64(call->inputs[input]->dtype, call->inputs[input]->data, i);
@@ -114,7 +125,8 @@ static inline tn_status tn_const_ints(const tn_call *call, uint32_t input, int64
 }
 
 /* The same for floats of any width and integers. */
-static inline tn_status tn_const_floats(const tn_call *call, uint32_t input, double *out, int64_t max, int64_t *out_n) {
+static inline tn_status tn_const_floats(const tn_call *call, uint32_t input, double *out,
+                                        int64_t max, int64_t *out_n) {
   tn_status status = tn_const_check(call, input, TN_MASK_FLOAT | TN_MASK_INT, max, out_n);
   for (int64_t i = 0; !status && i < *out_n; i++) {
     out[i] = tn_load_f64(call->inputs[input]->dtype, call->inputs[input]->data, i);

@@ -5,9 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-void tn_text_init(tn_text *text, const tn_allocator *a) {
-  *text = (tn_text){a, NULL, 0, 0, TN_OK};
-}
+void tn_text_init(tn_text *text, const tn_allocator *a) { *text = (tn_text){a, NULL, 0, 0, TN_OK}; }
 
 void tn_text_free(tn_text *text) {
   tn_free(text->a, text->data, (uint64_t)text->cap);
@@ -41,8 +39,8 @@ void tn_text_add_bytes(tn_text *text, const char *data, int64_t n) {
   text->data[text->n] = 0;
 }
 
-/* Length of the valid UTF-8 character at p, of at most n > 0 bytes; 0 if it is none. Overlong forms, surrogates and
- * numbers above U+10FFFF are not valid. */
+/* Length of the valid UTF-8 character at p, of at most n > 0 bytes; 0 if it is none. Overlong
+ * forms, surrogates and numbers above U+10FFFF are not valid. */
 static int64_t utf8_length(const unsigned char *p, int64_t n) {
   if (p[0] < 0x80) return 1;
   if (p[0] < 0xC2 || p[0] > 0xF4) return 0;
@@ -61,8 +59,10 @@ static int64_t utf8_length(const unsigned char *p, int64_t n) {
 static void json_escape(tn_text *text, unsigned char c) {
   static const char plain[] = "\"\\\b\f\n\r\t", letters[] = "\"\\bfnrt";
   const char *found = memchr(plain, c, sizeof plain - 1);
-  if (found) tn_text_add(text, "\\%c", letters[found - plain]);
-  else tn_text_add(text, "\\u%04x", (unsigned)c);
+  if (found)
+    tn_text_add(text, "\\%c", letters[found - plain]);
+  else
+    tn_text_add(text, "\\u%04x", (unsigned)c);
 }
 
 void tn_text_add_json(tn_text *text, const char *s) {
@@ -71,9 +71,12 @@ void tn_text_add_json(tn_text *text, const char *s) {
   while (p != end) {
     unsigned char c = (unsigned char)*p;
     int64_t length = utf8_length((const unsigned char *)p, end - p);
-    if (length == 0) tn_text_add_bytes(text, "\xEF\xBF\xBD", 3); /* U+FFFD, replacement character */
-    else if (c < 0x20 || c == '"' || c == '\\' || c == 0x7F) json_escape(text, c);
-    else tn_text_add_bytes(text, p, length);
+    if (length == 0)
+      tn_text_add_bytes(text, "\xEF\xBF\xBD", 3); /* U+FFFD, replacement character */
+    else if (c < 0x20 || c == '"' || c == '\\' || c == 0x7F)
+      json_escape(text, c);
+    else
+      tn_text_add_bytes(text, p, length);
     p += length ? length : 1;
   }
   tn_text_add_bytes(text, "\"", 1);

@@ -8,7 +8,9 @@
 
 #include <cmocka.h>
 
-static tn_tensor make(int32_t rank, const int64_t *dims) { return tn_tensor_make(TN_F32, rank, dims, NULL); }
+static tn_tensor make(int32_t rank, const int64_t *dims) {
+  return tn_tensor_make(TN_F32, rank, dims, NULL);
+}
 
 /* Element of `in` that output element `index` reads, by the definition. */
 static int64_t source_of(const tn_tensor *out, const tn_tensor *in, int64_t index) {
@@ -23,9 +25,10 @@ static int64_t source_of(const tn_tensor *out, const tn_tensor *in, int64_t inde
   return offset;
 }
 
-/* Walks [begin, end) and checks that the runs cover it once, in order, each element with the right sources. */
-static int64_t check_range(const tn_broadcast *b, const tn_tensor *out, const tn_tensor *const *in, int64_t begin,
-                           int64_t end) {
+/* Walks [begin, end) and checks that the runs cover it once, in order, each element with the right
+ * sources. */
+static int64_t check_range(const tn_broadcast *b, const tn_tensor *out, const tn_tensor *const *in,
+                           int64_t begin, int64_t end) {
   int64_t next = begin, n_runs = 0;
   tn_runs r = tn_runs_begin(b, begin, end);
   while (tn_runs_next(&r)) {
@@ -117,7 +120,8 @@ static void layouts(void **state) {
 static void shapes(void **state) {
   (void)state;
   const int64_t a[] = {-1, 1, 4}, c[] = {5, -1}, bad[] = {3}, wide[] = {2, 3};
-  tn_tensor x = make(3, a), y = make(2, c), z = make(1, bad), out = make(0, NULL), unknown = make(-1, NULL);
+  tn_tensor x = make(3, a), y = make(2, c), z = make(1, bad), out = make(0, NULL),
+            unknown = make(-1, NULL);
   const tn_tensor *list[] = {&x, NULL, &y}, *wrong[] = {&x, &z}, *open[] = {&x, &unknown};
   assert_int_equal(tn_broadcast_shape(3, list, &out), TN_OK);
   const int64_t expected[] = {-1, 5, 4};
@@ -136,8 +140,9 @@ static void shapes(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(runs_random), cmocka_unit_test(dims_merge), cmocka_unit_test(empty_and_scalar),
-      cmocka_unit_test(layouts),     cmocka_unit_test(shapes),
+      cmocka_unit_test(runs_random),      cmocka_unit_test(dims_merge),
+      cmocka_unit_test(empty_and_scalar), cmocka_unit_test(layouts),
+      cmocka_unit_test(shapes),
   };
   return cmocka_run_group_tests_name("base_broadcast", tests, NULL, NULL);
 }

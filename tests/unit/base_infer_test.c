@@ -27,19 +27,26 @@ static tn_status record_needs(void *ctx, uint32_t input) {
   return TN_OK;
 }
 
-static const tn_host host = {.head = TN_HEAD(tn_host), .fail = record_fail, .needs_data = record_needs};
+static const tn_host host = {
+    .head = TN_HEAD(tn_host), .fail = record_fail, .needs_data = record_needs};
 
-static tn_call call_make(record *r, uint32_t n_inputs, const tn_tensor *const *inputs, uint32_t n_outputs,
-                         tn_tensor *const *outputs) {
+static tn_call call_make(record *r, uint32_t n_inputs, const tn_tensor *const *inputs,
+                         uint32_t n_outputs, tn_tensor *const *outputs) {
   *r = (record){"", -1};
-  return (tn_call){.head = TN_HEAD(tn_call), .host = &host, .ctx = r, .n_inputs = n_inputs, .inputs = inputs,
-                   .n_outputs = n_outputs, .outputs = outputs};
+  return (tn_call){.head = TN_HEAD(tn_call),
+                   .host = &host,
+                   .ctx = r,
+                   .n_inputs = n_inputs,
+                   .inputs = inputs,
+                   .n_outputs = n_outputs,
+                   .outputs = outputs};
 }
 
 static void like(void **state) {
   (void)state;
   const int64_t dims[] = {2, -1};
-  tn_tensor x = tn_tensor_make(TN_F16, 2, dims, NULL), y = tn_tensor_make(TN_NONE, -1, NULL, NULL), mask = y;
+  tn_tensor x = tn_tensor_make(TN_F16, 2, dims, NULL), y = tn_tensor_make(TN_NONE, -1, NULL, NULL),
+            mask = y;
   mask.dtype = TN_BOOL; /* as given by a type rule */
   const tn_tensor *in[] = {&x, NULL};
   tn_tensor *out[] = {&y, &mask, NULL};
@@ -70,7 +77,8 @@ static void broadcast(void **state) {
   assert_string_equal(tn_tensor_text(&out, text, sizeof text), "f32[2,3]");
   call.n_inputs = 3;
   assert_int_equal(tn_infer_broadcast(&call), TN_ERR_SHAPE);
-  assert_string_equal(r.text, "input 2, f32[4], does not broadcast with [2,3], the shape of the inputs before it");
+  assert_string_equal(
+      r.text, "input 2, f32[4], does not broadcast with [2,3], the shape of the inputs before it");
 }
 
 static void axes(void **state) {
@@ -86,7 +94,8 @@ static void axes(void **state) {
   assert_string_equal(r.text, "axis 3 is outside -3 .. 2, for rank 3");
   assert_int_equal(tn_axis_normalize(&call, INT64_MIN, 3, &axis), TN_ERR_INVALID);
   assert_int_equal(axis, 2);
-  assert_true(tn_dims_equal_or_unknown(-1, 4) && tn_dims_equal_or_unknown(4, 4) && !tn_dims_equal_or_unknown(3, 4));
+  assert_true(tn_dims_equal_or_unknown(-1, 4) && tn_dims_equal_or_unknown(4, 4) &&
+              !tn_dims_equal_or_unknown(3, 4));
   assert_int_equal(tn_dim_known(-1, 4), 4);
 }
 
@@ -95,8 +104,10 @@ static void constants(void **state) {
   const int64_t three[] = {3}, zero[] = {0};
   int32_t ints[] = {1, -2, 3};
   float floats[] = {0.5f, 2, 3};
-  tn_tensor x = tn_tensor_make(TN_I32, 1, three, ints), f = tn_tensor_make(TN_F32, 1, three, floats);
-  tn_tensor later = tn_tensor_make(TN_I64, 1, three, NULL), none = tn_tensor_make(TN_I64, 1, zero, NULL);
+  tn_tensor x = tn_tensor_make(TN_I32, 1, three, ints),
+            f = tn_tensor_make(TN_F32, 1, three, floats);
+  tn_tensor later = tn_tensor_make(TN_I64, 1, three, NULL),
+            none = tn_tensor_make(TN_I64, 1, zero, NULL);
   const tn_tensor *in[] = {&x, &later, &none, &f, NULL};
   record r;
   tn_call call = call_make(&r, 5, in, 0, NULL);
@@ -118,7 +129,10 @@ static void constants(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(like), cmocka_unit_test(broadcast), cmocka_unit_test(axes), cmocka_unit_test(constants),
+      cmocka_unit_test(like),
+      cmocka_unit_test(broadcast),
+      cmocka_unit_test(axes),
+      cmocka_unit_test(constants),
   };
   return cmocka_run_group_tests_name("base_infer", tests, NULL, NULL);
 }

@@ -1,0 +1,255 @@
+/* Files by POSIX calls: read-only mapping, atomic replacement, listing of folders, trust. */
+#include "base/file.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/checked.h"
+#include "base/cpu.h"
+
+/* "cannot <what> <path>: <errno in words>" and the status that goes with errno. */
+static tn_status os_fail(tn_diag *diag, const char *what, const char *path) {
+  int code = errno;
+  tn_status status = code == ENOENT || code == ENOTDIR ? TN_ERR_NOT_FOUND
+                     : code == ENOMEM                  ? TN_ERR_MEMORY
+                                                       : TN_ERR_IO;
+  return tn_fail(diag, status, "cannot %s %s: %s", what, path, strerror(code));
+}
+
+/* ---- Mapping ---- */
+
+tn_status tn_file_map(const char *path, tn_diag *diag, tn_mapping *out) {
+  struct stat info;
+  *out = (tn_mapping){NULL, 0};
+  /* O_NONBLOCK: opening a FIFO returns at once, so that it can be refused. */
+  int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (fd < 0) return os_fail(diag, "open", path);
+  tn_status status = TN_OK;
+  if (fstat(fd, &info)) {
+    status = os_fail(diag, "examine", path);
+  } else if (!S_ISREG(info.st_mode)) {
+    status = tn_fail(diag, TN_ERR_INVALID, "cannot map %s: it is not a regular file", path);
+  } else if ((uint64_t)info.st_size > SIZE_MAX) {
+    status = tn_fail(diag, TN_ERR_OVERFLOW, "cannot map %s: it is larger than memory", path);
+  } else if (info.st_size == 0) {
+    out->data = (const uint8_t *)"";
+  } else {
+    void *data = mmap(NULL, (size_t)info.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+    if (data == MAP_FAILED) {
+      status = os_fail(diag, "map", path);
+    } else {
+      *out = (tn_mapping){data, (uint64_t)info.st_size};
+    }
+  }
+  close(fd);
+  return status;
+}
+
+void tn_file_unmap(tn_mapping *m) {
+  if (m->size) munmap((void *)(uintptr_t)m->data, (size_t)m->size);
+  *m = (tn_mapping){NULL, 0};
+}
+
+/* ---- Atomic replacement ---- */
+
+static void writer_forget(tn_file_writer *w) {
+  if (w->path) tn_free(w->a, w->path, strlen(w->path) + 1);
+  if (w->temp) tn_free(w->a, w->temp, strlen(w->temp) + 1);
+  w->path = w->temp = NULL;
+  w->fd = -1;
+}
+
+tn_status tn_file_writer_open(tn_file_writer *w, const tn_allocator *a, const char *path,
+                              tn_diag *diag) {
+  enum { SUFFIX = 40, ATTEMPTS = 100 };
+  size_t n = strlen(path);
+  char suffix[SUFFIX];
+  *w = (tn_file_writer){a, -1, NULL, NULL, 0};
+  for (int attempt = 0; w->fd < 0 && attempt < ATTEMPTS; attempt++) {
+    if (w->temp) tn_free(a, w->temp, strlen(w->temp) + 1);
+    int k = snprintf(suffix, SUFFIX, ".%llx.tmp", (unsigned long long)tn_now_ns());
+    w->temp = tn_alloc(a, n + (size_t)k + 1);
+    if (!w->temp) return tn_fail(diag, TN_ERR_MEMORY, "no memory to write %s", path);
+    memcpy(w->temp, path, n);
+    memcpy(w->temp + n, suffix, (size_t)k);
+    w->fd = open(w->temp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (w->fd < 0 && errno != EEXIST) break;
+  }
+  if (w->fd < 0) {
+    tn_status status = os_fail(diag, "create a file next to", path);
+    writer_forget(w);
+    return status;
+  }
+  w->path = tn_alloc(a, n + 1);
+  if (!w->path) {
+    tn_file_writer_abort(w);
+    return tn_fail(diag, TN_ERR_MEMORY, "no memory to write %s", path);
+  }
+  memcpy(w->path, path, n);
+  return TN_OK;
+}
+
+tn_status tn_file_writer_write(tn_file_writer *w, const void *data, uint64_t size, tn_diag *diag) {
+  const uint8_t *p = data;
+  if (!w->temp) return tn_fail(diag, TN_ERR_STATE, "the file is not open for writing");
+  while (size > 0) {
+    size_t part = size < (1U << 30) ? (size_t)size : 1U << 30;
+    ssize_t n = write(w->fd, p, part);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return os_fail(diag, "write", w->path);
+    p += n;
+    size -= (uint64_t)n;
+    w->written += (uint64_t)n;
+  }
+  return TN_OK;
+}
+
+tn_status tn_file_writer_commit(tn_file_writer *w, tn_diag *diag) {
+  if (!w->temp) return tn_fail(diag, TN_ERR_STATE, "the file is not open for writing");
+  /* Some file systems cannot sync and say EINVAL: then there is nothing to wait for. */
+  if (fsync(w->fd) && errno != EINVAL && errno != EROFS) goto fail;
+  int fd = w->fd;
+  w->fd = -1;
+  if (close(fd)) goto fail;
+  if (rename(w->temp, w->path)) goto fail;
+  writer_forget(w);
+  return TN_OK;
+fail:;
+  tn_status status = os_fail(diag, "write", w->path);
+  tn_file_writer_abort(w);
+  return status;
+}
+
+void tn_file_writer_abort(tn_file_writer *w) {
+  if (!w->temp) return;
+  if (w->fd >= 0) close(w->fd);
+  unlink(w->temp);
+  writer_forget(w);
+}
+
+/* ---- Folders ---- */
+
+typedef struct entry {
+  const char *name;
+  bool is_dir;
+} entry;
+
+typedef struct entries {
+  tn_arena arena;
+  TN_VEC(entry) list;
+} entries;
+
+static int entry_compare(const void *a, const void *b) {
+  return strcmp(((const entry *)a)->name, ((const entry *)b)->name);
+}
+
+static tn_status entries_read(entries *e, DIR *dir, const char *path, tn_diag *diag) {
+  struct dirent *item;
+  struct stat info;
+  while (errno = 0, (item = readdir(dir)) != NULL) {
+    if (!strcmp(item->d_name, ".") || !strcmp(item->d_name, "..")) continue;
+    bool is_dir = !fstatat(dirfd(dir), item->d_name, &info, 0) && S_ISDIR(info.st_mode);
+    entry found = {tn_arena_str(&e->arena, item->d_name), is_dir};
+    if (!found.name || tn_vec_push(e->arena.a, &e->list, found)) {
+      return tn_fail(diag, TN_ERR_MEMORY, "no memory to list %s", path);
+    }
+  }
+  return errno ? os_fail(diag, "list", path) : TN_OK;
+}
+
+tn_status tn_dir_each(const char *path, tn_diag *diag,
+                      int (*visit)(void *self, const char *name, bool is_dir), void *self) {
+  DIR *dir = opendir(path);
+  if (!dir) return os_fail(diag, "open folder", path);
+  entries e = {{tn_default_allocator(), NULL}, {NULL, 0, 0}};
+  tn_status status = entries_read(&e, dir, path, diag);
+  closedir(dir);
+  if (!status && e.list.n) {
+    qsort(e.list.data, (size_t)e.list.n, sizeof *e.list.data, entry_compare);
+    for (int64_t i = 0; i < e.list.n; i++) {
+      if (visit(self, e.list.data[i].name, e.list.data[i].is_dir)) break;
+    }
+  }
+  tn_vec_free(e.arena.a, &e.list);
+  tn_arena_clear(&e.arena);
+  return status;
+}
+
+/* ---- Trust ---- */
+
+/* Cuts the last component off; "." if there was only one. */
+static void path_cut(char *path) {
+  char *slash = strrchr(path, '/');
+  if (!slash)
+    strcpy(path, ".");
+  else
+    slash[slash == path] = 0;
+}
+
+static bool mode_is_trusted(const char *path, bool is_folder, const char **out_why) {
+  struct stat info;
+  if (stat(path, &info)) {
+    *out_why = is_folder ? "its folder cannot be examined" : "it cannot be examined";
+  } else if (info.st_uid != 0 && info.st_uid != geteuid()) {
+    *out_why = is_folder ? "its folder belongs to another user" : "it belongs to another user";
+  } else if (info.st_mode & (S_IWGRP | S_IWOTH)) {
+    *out_why = is_folder ? "its folder can be written by others" : "it can be written by others";
+  } else {
+    return true;
+  }
+  return false;
+}
+
+bool tn_file_is_trusted(const char *path, const char **out_why) {
+  char real[PATH_MAX], folder[PATH_MAX];
+  const char *why = NULL;
+  bool trusted = false;
+  if (strlen(path) >= sizeof folder || !realpath(path, real)) {
+    why = "it cannot be examined";
+  } else {
+    /* The folder that holds the name and, behind symbolic links, the one that holds the file. */
+    strcpy(folder, path);
+    path_cut(folder);
+    trusted = mode_is_trusted(real, false, &why) && mode_is_trusted(folder, true, &why);
+    path_cut(real);
+    trusted = trusted && mode_is_trusted(real, true, &why);
+  }
+  if (out_why && !trusted) *out_why = why;
+  return trusted;
+}
+
+/* ---- Paths ---- */
+
+static bool is_separator(char c) { return c == '/' || c == '\\'; }
+
+tn_status tn_path_join_inside(tn_arena *arena, const char *dir, const char *relative,
+                              char **out_path) {
+  if (!relative[0] || is_separator(relative[0]) || (relative[0] && relative[1] == ':')) {
+    return TN_ERR_INVALID;
+  }
+  for (const char *p = relative; *p;) {
+    const char *end = p;
+    while (*end && !is_separator(*end)) end++;
+    if (end - p == 2 && p[0] == '.' && p[1] == '.') return TN_ERR_INVALID;
+    p = *end ? end + 1 : end;
+  }
+  char *path = tn_arena_format(arena, "%s/%s", dir, relative);
+  if (!path) return TN_ERR_MEMORY;
+  *out_path = path;
+  return TN_OK;
+}
+
+char *tn_path_dir(tn_arena *arena, const char *path) {
+  const char *slash = strrchr(path, '/');
+  if (!slash) return tn_arena_str(arena, ".");
+  while (slash > path && slash[-1] == '/') slash--;
+  return tn_arena_strn(arena, path, slash == path ? 1 : slash - path);
+}
