@@ -1,0 +1,369 @@
+/* 07 select, first part: which kernels could run a node, in which forms, and why the others cannot.
+ *
+ * A kernel is tried as the node stands; one that takes any layout is tried in each layout that some kernel of the graph
+ * wants. Nodes in f16 or bf16 for which that finds nothing are tried in f32, then f64, with casts around them. */
+#include <string.h>
+
+#include "plan/select.h"
+
+typedef struct gatherer {
+  tn_selection *s;
+  const tn_gnode *n;
+  tn_node_options *options;
+  tn_call_frame frame;
+  tn_form *in, *out; /* forms being tried */
+  tn_tensor *in_types, *out_types; /* as in the graph */
+  uint32_t n_formal;
+  const char *pin;
+} gatherer;
+
+/* ---- costs ---- */
+
+static double bytes_of(const tn_call *call) {
+  double bytes = 0;
+  for (uint32_t k = 0; k < call->n_inputs; k++)
+    if (call->inputs[k]) bytes += (double)tn_max_i64(tn_storage_bytes(call->inputs[k]), 0);
+  for (uint32_t k = 0; k < call->n_outputs; k++)
+    if (call->outputs[k]) bytes += (double)tn_max_i64(tn_storage_bytes(call->outputs[k]), 0);
+  return bytes;
+}
+
+/* For kernels that say nothing: what portable and optimized code of the usual kind reaches, plus the start of a step. */
+static double derived_cost(const tn_kernel *kernel, const tn_call *call, double flops) {
+  bool fast = kernel->rank >= TN_RANK_OPTIMIZED;
+  double compute = flops / (fast ? 30.0 : 1.0), move = bytes_of(call) / (fast ? 10.0 : 2.0);
+  return 200.0 + (compute > move ? compute : move);
+}
+
+/* ---- refusals ---- */
+
+static tn_status refuse(gatherer *g, const tn_kerneldef *def, const char *reason) {
+  for (int64_t k = 0; k < g->options->refusals.n; k++)
+    if (g->options->refusals.data[k].kernel == def->kernel.name) return TN_OK; /* first reason wins */
+  tn_refusal refusal = {def->kernel.name, reason};
+  return tn_vec_push(g->s->p->a, &g->options->refusals, refusal);
+}
+
+/* ---- pins ---- */
+
+/* "LEFT=kernel": LEFT is a node's name, an operator, or "domain::Operator". */
+static bool pin_names(const char *pin, size_t n, const tn_gnode *node, bool by_name) {
+  const tn_node *p = &node->node;
+  if (by_name) return p->name && strlen(p->name) == n && !memcmp(p->name, pin, n);
+  size_t domain = strlen(p->domain), op = strlen(p->op);
+  if (n == op && !memcmp(pin, p->op, op)) return true;
+  return n == domain + 2 + op && !memcmp(pin, p->domain, domain) && !memcmp(pin + domain, "::", 2) &&
+         !memcmp(pin + domain + 2, p->op, op);
+}
+
+static const char *find_pin(const tn_planner *p, const tn_gnode *node) {
+  for (int by_name = 1; by_name >= 0; by_name--)
+    for (uint32_t k = 0; k < p->n_pins; k++) {
+      const char *equals = p->pins[k] ? strrchr(p->pins[k], '=') : NULL;
+      if (equals && pin_names(p->pins[k], (size_t)(equals - p->pins[k]), node, by_name)) return equals + 1;
+    }
+  return NULL;
+}
+
+/* ---- forms ---- */
+
+static const tn_accept *accept_of(const gatherer *g, const tn_kerneldef *def, uint32_t k, bool output) {
+  if (output) return tn_kernel_accept_output(def, g->n->def, k, g->n->node.n_outputs);
+  return k < g->n_formal ? tn_kernel_accept_input(def, g->n->def, k, g->n_formal) : NULL;
+}
+
+static bool layout_fits(const tn_tensor *t, tn_layout layout, bool any) {
+  if (layout == TN_PLAIN) return true;
+  tn_tensor moved = *t;
+  moved.layout = layout;
+  int32_t least = any || layout == TN_CHANNELS_LAST ? 3 : 2;
+  return t->kind == TN_KIND_TENSOR && t->rank >= least && tn_storage_bytes(&moved) >= 0;
+}
+
+/* Layouts of one tensor; false if it cannot be stored that way. */
+static bool form_layout(const tn_accept *row, const tn_tensor *t, tn_layout any, tn_form *form) {
+  form->layout = row ? row->layout : TN_PLAIN;
+  bool takes_any = form->layout == TN_ANY_LAYOUT;
+  if (takes_any) form->layout = any;
+  return layout_fits(t, form->layout, takes_any);
+}
+
+/* Operands of an epilogue: those of the output's shape are stored as the output, those with one value per channel plain. */
+static void form_operand(const gatherer *g, uint32_t k) {
+  const tn_tensor *t = &g->in_types[k], *out = &g->out_types[0];
+  bool operand = false;
+  for (uint32_t e = 0; e < g->n->n_epilogue; e++)
+    operand = operand || g->n->epilogue[e]->input == (int32_t)k;
+  g->in[k] = (tn_form){t->dtype, TN_PLAIN};
+  if (!operand) return;
+  if (t->dtype == out->dtype) g->in[k].dtype = g->out[0].dtype;
+  bool same = t->rank == out->rank && !memcmp(t->shape, out->shape, sizeof *t->shape * (size_t)tn_max_i64(t->rank, 0));
+  if (same) g->in[k].layout = g->out[0].layout;
+}
+
+static bool set_layouts(gatherer *g, const tn_kerneldef *def, tn_layout any) {
+  const tn_node *node = &g->n->node;
+  for (uint32_t k = 0; k < node->n_outputs; k++)
+    if (node->outputs[k] >= 0 && !form_layout(accept_of(g, def, k, true), &g->out_types[k], any, &g->out[k])) return false;
+  for (uint32_t k = 0; k < node->n_inputs; k++) {
+    if (node->inputs[k] < 0) continue;
+    if (k >= g->n_formal) form_operand(g, k);
+    else if (!form_layout(accept_of(g, def, k, false), &g->in_types[k], any, &g->in[k])) return false;
+  }
+  return true;
+}
+
+static bool is_half(uint32_t dtype) { return dtype == TN_F16 || dtype == TN_BF16; }
+
+static int32_t rule_of(const gatherer *g, uint32_t k, bool output) {
+  const tn_opdef *def = g->n->def;
+  const tn_schema *schema = &def->schema;
+  const tn_arg *arg = output ? tn_schema_output_of(schema, (int32_t)k, (int32_t)g->n->node.n_outputs)
+                             : tn_schema_input_of(schema, (int32_t)k, (int32_t)g->n_formal);
+  int32_t n = output ? schema->n_outputs : schema->n_inputs;
+  for (int32_t e = 0; arg && def->arg_rule && e < n; e++)
+    if ((output ? tn_schema_output(schema, e) : tn_schema_input(schema, e)) == arg)
+      return def->arg_rule[output ? schema->n_inputs + e : e];
+  return -1;
+}
+
+/* A type variable may be computed in `wide` if an input binds it to a half type. (One that only outputs have follows
+ * from an attribute and stays.) */
+static bool rule_widens(const gatherer *g, int32_t rule, uint32_t wide) {
+  if (rule < 0 || !(g->n->def->op.types[rule]->dtypes & TN_MASK(wide))) return false;
+  for (uint32_t k = 0; k < g->n_formal; k++)
+    if (g->n->node.inputs[k] >= 0 && is_half(g->in_types[k].dtype) && rule_of(g, k, false) == rule) return true;
+  return false;
+}
+
+/* Sets the dtypes of all forms; wide: TN_NONE as in the graph. False if that changes nothing. */
+static bool set_dtypes(gatherer *g, uint32_t wide) {
+  bool changed = wide == TN_NONE;
+  for (uint32_t k = 0; k < g->n->node.n_inputs; k++) {
+    uint32_t dtype = g->in_types[k].dtype;
+    bool widens = wide && k < g->n_formal && is_half(dtype) && rule_widens(g, rule_of(g, k, false), wide);
+    g->in[k].dtype = widens ? wide : dtype;
+    changed = changed || widens;
+  }
+  for (uint32_t k = 0; k < g->n->node.n_outputs; k++) {
+    uint32_t dtype = g->out_types[k].dtype;
+    bool widens = wide && is_half(dtype) && rule_widens(g, rule_of(g, k, true), wide);
+    if (widens && tn_tensor_elements(&g->out_types[k]) < 0) return false; /* known only after it ran: no cast after it */
+    g->out[k].dtype = widens ? wide : dtype;
+  }
+  return changed;
+}
+
+/* ---- trying a kernel ---- */
+
+static void apply_forms(gatherer *g) {
+  for (uint32_t k = 0; k < g->n->node.n_inputs; k++) {
+    g->frame.in[k] = g->in_types[k];
+    g->frame.in[k].dtype = g->in[k].dtype;
+    g->frame.in[k].layout = g->in[k].layout;
+  }
+  for (uint32_t k = 0; k < g->n->node.n_outputs; k++) {
+    g->frame.out[k] = g->out_types[k];
+    g->frame.out[k].dtype = g->out[k].dtype;
+    g->frame.out[k].layout = g->out[k].layout;
+  }
+}
+
+/* Constants in the forms being tried, so that refuse() and plan() see the data that run() will see. */
+static const char *convert_constants(gatherer *g, tn_status *status) {
+  for (uint32_t k = 0; k < g->n->node.n_inputs; k++) {
+    if (!g->frame.in[k].data) continue;
+    tn_form original = {g->in_types[k].dtype, g->in_types[k].layout};
+    if (tn_form_equal(original, g->in[k])) continue;
+    const tn_const *c = NULL;
+    *status = tn_select_constant(g->s, g->n->node.inputs[k], g->in[k], &g->frame.in[k], &c);
+    if (*status) return NULL;
+    if (!c) return "a constant cannot be brought into the type or layout it takes";
+  }
+  return NULL;
+}
+
+static const char *ask_plan(gatherer *g, const tn_kerneldef *def, tn_candidate *c, tn_status *status) {
+  tn_diag *said = tn_diag_create();
+  g->frame.diag = said;
+  tn_status answer = tn_kernel_ask_plan(def, &g->frame.call, said, &c->plan);
+  g->frame.diag = g->s->diag;
+  const char *reason = NULL;
+  if (answer == TN_ERR_MEMORY) *status = answer;
+  else if (answer)
+    reason = tn_arena_format(&g->s->g->arena, "plan() fails: %s", said && tn_diag_count(said) ? tn_diag_text(said) : tn_status_text(answer));
+  tn_diag_destroy(said);
+  if (answer && !reason) *status = TN_ERR_MEMORY;
+  return reason;
+}
+
+static tn_status add_candidate(gatherer *g, const tn_kerneldef *def, tn_candidate *c) {
+  tn_selection *s = g->s;
+  const tn_node *node = &g->n->node;
+  c->def = def;
+  c->in = tn_arena_copy(&s->arena, g->in, node->n_inputs * sizeof *c->in);
+  c->out = tn_arena_copy(&s->arena, g->out, node->n_outputs * sizeof *c->out);
+  if (!c->in || !c->out) return TN_ERR_MEMORY;
+  c->cost_ns = c->plan.cost_ns > 0 ? c->plan.cost_ns : derived_cost(&def->kernel, &g->frame.call, g->options->flops);
+  for (uint32_t k = 0; k < node->n_inputs; k++)
+    if (node->inputs[k] >= 0 && c->in[k].layout) c->layout = c->in[k].layout;
+  for (uint32_t k = 0; k < node->n_outputs; k++)
+    if (node->outputs[k] >= 0 && c->out[k].layout) c->layout = c->out[k].layout;
+  return tn_vec_push(s->p->a, &g->options->candidates, *c);
+}
+
+/* One kernel in one set of forms. */
+static tn_status try_forms(gatherer *g, const tn_kerneldef *def, bool agnostic) {
+  tn_arena *reasons = &g->s->g->arena;
+  tn_status status = TN_OK;
+  tn_candidate c = {.agnostic = agnostic};
+  apply_forms(g);
+  g->frame.call.self = def->owner ? def->owner->self : NULL;
+  const char *reason = tn_kernel_match_types(def, g->n->def, &g->frame.call, g->n_formal, reasons);
+  if (!reason) reason = convert_constants(g, &status);
+  if (!reason && !status && def->kernel.refuse) reason = def->kernel.refuse(&g->frame.call);
+  if (!reason && !status) reason = ask_plan(g, def, &c, &status);
+  if (status) return status;
+  return reason ? refuse(g, def, reason) : add_candidate(g, def, &c);
+}
+
+static bool takes_any(const tn_kernel *kernel) {
+  for (uint32_t k = 0; k < kernel->n_accepts; k++)
+    if (kernel->accepts[k] && kernel->accepts[k]->layout == TN_ANY_LAYOUT) return true;
+  return false;
+}
+
+static bool wants_layout(const tn_kernel *kernel) {
+  for (uint32_t k = 0; k < kernel->n_accepts; k++) {
+    tn_layout layout = kernel->accepts[k] ? kernel->accepts[k]->layout : TN_PLAIN;
+    if (layout != TN_PLAIN && layout != TN_ANY_LAYOUT) return true;
+  }
+  return false;
+}
+
+static tn_status try_kernel(gatherer *g, const tn_kerneldef *def, uint32_t wide) {
+  if (g->pin && strcmp(g->pin, def->kernel.name)) return refuse(g, def, "another kernel is pinned");
+  if ((g->s->p->model_flags & TN_MODEL_NO_OPTIMIZE) && wants_layout(&def->kernel))
+    return refuse(g, def, "takes a layout that is not plain, the model is loaded without optimizing");
+  if (!set_dtypes(g, wide)) return TN_OK;
+  (void)set_layouts(g, def, TN_PLAIN);
+  apply_forms(g);
+  const char *reason = tn_kernel_match_fixed(def, g->n->def, &g->frame.call, g->n_formal, &g->s->g->arena);
+  if (reason) return refuse(g, def, reason);
+  bool any = takes_any(&def->kernel), fits = false;
+  tn_status status = TN_OK;
+  for (int64_t k = 0; !status && k < (any ? g->s->layouts.n : 1); k++) {
+    if (!set_dtypes(g, wide) || !set_layouts(g, def, g->s->layouts.data[k])) continue;
+    fits = true;
+    status = try_forms(g, def, any);
+  }
+  return status || fits ? status : refuse(g, def, "its layouts cannot hold these shapes");
+}
+
+/* ---- rank ---- */
+
+static bool same_forms(const tn_node *node, const tn_candidate *a, const tn_candidate *b) {
+  for (uint32_t k = 0; k < node->n_inputs; k++)
+    if (node->inputs[k] >= 0 && !tn_form_equal(a->in[k], b->in[k])) return false;
+  for (uint32_t k = 0; k < node->n_outputs; k++)
+    if (node->outputs[k] >= 0 && !tn_form_equal(a->out[k], b->out[k])) return false;
+  return true;
+}
+
+static bool beats(const tn_candidate *a, const tn_candidate *b) {
+  if (a->def->kernel.rank != b->def->kernel.rank) return a->def->kernel.rank > b->def->kernel.rank;
+  return a->cost_ns <= b->cost_ns;
+}
+
+static const char *beaten_reason(tn_arena *arena, const tn_candidate *winner, const tn_candidate *loser) {
+  if (winner->def->kernel.rank != loser->def->kernel.rank)
+    return tn_arena_format(arena, "has rank %d, %s takes the same with rank %d", loser->def->kernel.rank,
+                           winner->def->kernel.name, winner->def->kernel.rank);
+  return tn_arena_format(arena, "costs %.2f us, %s takes the same for %.2f us", loser->cost_ns / 1e3,
+                         winner->def->kernel.name, winner->cost_ns / 1e3);
+}
+
+/* Of the candidates with equal forms the one with the highest rank stays; then the cheapest, then the first. */
+static tn_status drop_beaten(gatherer *g) {
+  tn_candidates *all = &g->options->candidates;
+  for (int64_t k = 0; k < all->n; k++)
+    for (int64_t j = 0; j < all->n && !all->data[k].refused; j++) {
+      if (j == k || all->data[j].refused || !same_forms(&g->n->node, &all->data[j], &all->data[k])) continue;
+      if (!beats(&all->data[j], &all->data[k]) || (beats(&all->data[k], &all->data[j]) && k < j)) continue;
+      all->data[k].refused = beaten_reason(&g->s->g->arena, &all->data[j], &all->data[k]);
+      if (!all->data[k].refused) return TN_ERR_MEMORY;
+    }
+  int64_t kept = 0;
+  for (int64_t k = 0; k < all->n; k++) {
+    if (!all->data[k].refused) all->data[kept++] = all->data[k];
+    else if (refuse(g, all->data[k].def, all->data[k].refused)) return TN_ERR_MEMORY;
+  }
+  all->n = kept;
+  return TN_OK;
+}
+
+/* ---- a node ---- */
+
+static tn_status open(gatherer *g, tn_selection *s, int32_t node) {
+  *g = (gatherer){.s = s, .n = tn_graph_node(s->g, node), .options = &s->nodes[node]};
+  const tn_node *n = &g->n->node;
+  g->n_formal = g->n->n_formal;
+  while (g->n_formal && n->inputs[g->n_formal - 1] < 0) g->n_formal--;
+  tn_status status = tn_call_open(&g->frame, s->p, s->g, node, s->diag);
+  if (status) return status;
+  g->in = tn_arena_alloc(&s->arena, (n->n_inputs + 1) * sizeof *g->in);
+  g->out = tn_arena_alloc(&s->arena, (n->n_outputs + 1) * sizeof *g->out);
+  g->in_types = tn_arena_copy(&s->arena, g->frame.in, (n->n_inputs + 1) * sizeof *g->in_types);
+  g->out_types = tn_arena_copy(&s->arena, g->frame.out, (n->n_outputs + 1) * sizeof *g->out_types);
+  if (g->in && g->out && g->in_types && g->out_types) return TN_OK;
+  tn_call_close(&g->frame);
+  return TN_ERR_MEMORY;
+}
+
+static tn_status try_all(gatherer *g) {
+  const tn_kerneldef *const *kernels = NULL;
+  int32_t n = tn_registry_kernels(g->s->p->registry, g->n->def, &kernels);
+  static const uint32_t wides[] = {TN_NONE, TN_F32, TN_F64};
+  bool found_pin = !g->pin;
+  for (size_t w = 0; w < sizeof wides / sizeof *wides && !g->options->candidates.n; w++) {
+    if (wides[w] && g->n->n_subgraphs) break; /* what subgraphs give cannot be cast */
+    for (int32_t k = 0; k < n; k++) {
+      found_pin = found_pin || !strcmp(g->pin, kernels[k]->kernel.name);
+      tn_status status = try_kernel(g, kernels[k], wides[w]);
+      if (status) return status;
+    }
+  }
+  if (found_pin) return TN_OK;
+  tn_refusal refusal = {g->pin, "is pinned, but no kernel of this operator has that name"};
+  return tn_vec_push(g->s->p->a, &g->options->refusals, refusal);
+}
+
+tn_status tn_select_gather(tn_selection *s, int32_t node) {
+  gatherer g;
+  tn_status status = open(&g, s, node);
+  if (status) return status;
+  g.options->chosen = -1;
+  g.options->candidates.n = g.options->refusals.n = 0;
+  g.options->flops = tn_node_flops(s->p, s->g, node);
+  g.pin = find_pin(s->p, g.n);
+  status = try_all(&g);
+  if (!status) status = drop_beaten(&g);
+  tn_call_close(&g.frame);
+  return status;
+}
+
+tn_status tn_select_layouts(tn_selection *s, int32_t node) {
+  const tn_kerneldef *const *kernels = NULL;
+  int32_t n = tn_registry_kernels(s->p->registry, tn_graph_node(s->g, node)->def, &kernels);
+  for (int32_t k = 0; k < n; k++) {
+    const tn_kernel *kernel = &kernels[k]->kernel;
+    if (kernel->isa & ~s->p->isa) continue;
+    for (uint32_t r = 0; r < kernel->n_accepts; r++) {
+      tn_layout layout = kernel->accepts[r] ? kernel->accepts[r]->layout : TN_PLAIN;
+      bool known = layout == TN_ANY_LAYOUT;
+      for (int64_t j = 0; j < s->layouts.n; j++) known = known || s->layouts.data[j] == layout;
+      if (!known && tn_vec_push(s->p->a, &s->layouts, layout)) return TN_ERR_MEMORY;
+    }
+  }
+  return TN_OK;
+}
