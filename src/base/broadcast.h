@@ -8,8 +8,8 @@
  *   tn_broadcast b;
  *   if ((status = tn_broadcast_init(&b, call->outputs[0], 2, call->inputs))) return status;
  *   tn_runs r = tn_runs_begin(&b, begin, end);
- *   while (tn_runs_next(&r)) add(y + r.index, x0 + r.offset[0], r.stride[0], x1 + r.offset[1],
- * r.stride[1], r.length);
+ *   while (tn_runs_next(&r))
+ *     add(r.length, y + r.index, x0 + r.offset[0], r.stride[0], x1 + r.offset[1], r.stride[1]);
  */
 #ifndef TN_BASE_BROADCAST_H
 #define TN_BASE_BROADCAST_H

@@ -13,7 +13,8 @@
 typedef struct tn_pool tn_pool;
 typedef void (*tn_pool_fn)(void *arg, int64_t begin, int64_t end, uint32_t worker);
 
-/* n_threads counts the caller: n_threads - 1 workers are made. Fewer may be had; that is no error. */
+/* n_threads counts the caller: n_threads - 1 workers are made. Fewer may be had; that is no error.
+ * 0: as many as tn_cpu_cores(); below: TN_ERR_INVALID. */
 tn_status tn_pool_create(const tn_allocator *a, int32_t n_threads, tn_pool **out_pool);
 void tn_pool_destroy(tn_pool *pool);                /* no job may be running */
 int32_t tn_pool_n_threads(const tn_pool *pool);     /* worker ids are 0 .. this-1; the caller of tn_pool_run is 0 */

@@ -1,0 +1,197 @@
+/* The thread pool: one job at a time, its chunks counted down by atomics.
+ *
+ * `unclaimed` hands the chunks out, `unfinished` says when the job is over. Who has claimed a chunk
+ * may read the job's fields until it has counted the chunk as finished, since the caller leaves
+ * (and the fields change) only when all are. So a worker that comes late, or wakes in the middle of
+ * a later job, is harmless: it claims a chunk of the job that is there, or none. */
+#include "base/pool.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdalign.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+
+#include "base/checked.h"
+#include "base/cpu.h"
+#include "base/park.h"
+
+enum {
+  THREADS_MAX = 4096,
+  CHUNKS_PER_THREAD = 4, /* so that threads of unequal speed end at about the same time */
+  SPIN_NS = 80000,       /* longer than the gaps between the steps of a plan */
+  PAUSES_PER_LOOK = 32   /* between two looks at the clock */
+};
+
+typedef struct worker {
+  tn_pool *pool;
+  pthread_t thread;
+  uint32_t id;
+} worker;
+
+struct tn_pool {
+  /* The job. Written by its caller before `unclaimed` is set. */
+  tn_pool_fn run;
+  void *arg;
+  int64_t n_items, chunk;
+  int32_t n_chunks;
+  /* Words that several threads change, a cache line each. */
+  alignas(64) _Atomic int32_t unclaimed;   /* <= 0: none left */
+  alignas(64) _Atomic uint32_t unfinished; /* chunks; the caller sleeps on it */
+  alignas(64) _Atomic uint32_t epoch;      /* counts jobs; workers sleep on it */
+  _Atomic int32_t n_asleep;                /* workers that sleep on epoch, or are about to */
+  _Atomic uint32_t caller_asleep;
+  atomic_bool stop;
+  alignas(64) atomic_bool busy; /* a job has the workers */
+  /* Constant once created. */
+  alignas(64) const tn_allocator *a;
+  uint64_t spin_ns;
+  int32_t n_workers, n_slots;
+  tn_park park;
+  worker workers[];
+};
+
+static void cpu_pause(void) {
+#if defined(__x86_64__) || defined(__i386__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  __asm__ volatile("yield");
+#endif
+}
+
+/* Waits a while for *word to differ from seen. True: it does. */
+static bool spin(const tn_pool *pool, _Atomic uint32_t *word, uint32_t seen) {
+  if (atomic_load_explicit(word, memory_order_acquire) != seen) return true;
+  if (pool->spin_ns == 0) return false;
+  uint64_t end = tn_now_ns() + pool->spin_ns;
+  do {
+    for (int k = 0; k < PAUSES_PER_LOOK; k++) {
+      cpu_pause();
+      if (atomic_load_explicit(word, memory_order_acquire) != seen) return true;
+    }
+  } while (tn_now_ns() < end);
+  return false;
+}
+
+/* Runs chunks as long as there are unclaimed ones. */
+static void work(tn_pool *pool, uint32_t id) {
+  int32_t left;
+  while ((left = atomic_fetch_sub_explicit(&pool->unclaimed, 1, memory_order_acquire)) > 0) {
+    int64_t begin = (pool->n_chunks - left) * pool->chunk;
+    pool->run(pool->arg, begin, begin + tn_min_i64(pool->chunk, pool->n_items - begin), id);
+    if (atomic_fetch_sub(&pool->unfinished, 1) == 1 && atomic_load(&pool->caller_asleep)) {
+      tn_park_wake(&pool->park, &pool->unfinished, 1);
+    }
+  }
+}
+
+static void *worker_main(void *arg) {
+  worker *self = arg;
+  tn_pool *pool = self->pool;
+  for (;;) {
+    uint32_t seen = atomic_load(&pool->epoch);
+    if (atomic_load(&pool->stop)) return NULL;
+    work(pool, self->id);
+    if (spin(pool, &pool->epoch, seen)) continue;
+    atomic_fetch_add(&pool->n_asleep, 1);
+    tn_park_wait(&pool->park, &pool->epoch, seen);
+    atomic_fetch_sub(&pool->n_asleep, 1);
+  }
+}
+
+/* Tells the workers that something is new, and wakes up to n_wanted of them. */
+static void announce(tn_pool *pool, int32_t n_wanted) {
+  atomic_fetch_add(&pool->epoch, 1);
+  int32_t n_asleep = atomic_load(&pool->n_asleep), n_awake = pool->n_workers - n_asleep;
+  if (n_asleep > 0 && n_wanted > n_awake) {
+    tn_park_wake(&pool->park, &pool->epoch, n_wanted - n_awake);
+  }
+}
+
+static void wait_for_others(tn_pool *pool) {
+  uint32_t left;
+  while ((left = atomic_load_explicit(&pool->unfinished, memory_order_acquire)) != 0) {
+    if (spin(pool, &pool->unfinished, left)) continue;
+    atomic_store(&pool->caller_asleep, 1);
+    if (atomic_load(&pool->unfinished) == left) tn_park_wait(&pool->park, &pool->unfinished, left);
+    atomic_store(&pool->caller_asleep, 0);
+  }
+}
+
+/* Items per chunk. Long chunks begin at multiples of 64 items, for the sake of vectors and cache
+ * lines. */
+static int64_t chunk_of(int64_t n_items, int64_t grain, int32_t n_threads) {
+  enum { LONG = 256, UNIT = 64 };
+  int64_t chunk = tn_max_i64(grain, tn_ceil_div(n_items, n_threads * CHUNKS_PER_THREAD));
+  if (chunk >= LONG && chunk <= INT64_MAX - UNIT) chunk = tn_ceil_div(chunk, UNIT) * UNIT;
+  return chunk;
+}
+
+void tn_pool_run(tn_pool *pool, int64_t n_items, int64_t grain, tn_pool_fn run, void *arg) {
+  if (n_items <= 0) return;
+  if (grain < 1) grain = 1;
+  bool alone = !pool || pool->n_workers == 0 || n_items <= grain;
+  if (alone || atomic_exchange_explicit(&pool->busy, true, memory_order_acquire)) {
+    run(arg, 0, n_items, 0);
+    return;
+  }
+  pool->run = run;
+  pool->arg = arg;
+  pool->n_items = n_items;
+  pool->chunk = chunk_of(n_items, grain, pool->n_workers + 1);
+  pool->n_chunks = (int32_t)tn_ceil_div(n_items, pool->chunk);
+  atomic_store_explicit(&pool->unfinished, (uint32_t)pool->n_chunks, memory_order_relaxed);
+  atomic_store_explicit(&pool->unclaimed, pool->n_chunks, memory_order_release);
+  announce(pool, pool->n_chunks - 1);
+  work(pool, 0);
+  wait_for_others(pool);
+  atomic_store_explicit(&pool->busy, false, memory_order_release);
+}
+
+int32_t tn_pool_n_threads(const tn_pool *pool) { return pool ? pool->n_workers + 1 : 1; }
+
+static uint64_t pool_bytes(int32_t n_slots) {
+  return sizeof(tn_pool) + (uint64_t)n_slots * sizeof(worker);
+}
+
+/* Starts the workers with all signals blocked: those are the application's. */
+static void workers_start(tn_pool *pool) {
+  sigset_t all, before;
+  sigfillset(&all);
+  if (pthread_sigmask(SIG_SETMASK, &all, &before)) return;
+  while (pool->n_workers < pool->n_slots) {
+    worker *w = &pool->workers[pool->n_workers];
+    *w = (worker){.pool = pool, .id = (uint32_t)pool->n_workers + 1};
+    if (pthread_create(&w->thread, NULL, worker_main, w)) break;
+    pool->n_workers++;
+  }
+  pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
+tn_status tn_pool_create(const tn_allocator *a, int32_t n_threads, tn_pool **out_pool) {
+  *out_pool = NULL;
+  if (n_threads < 0) return TN_ERR_INVALID;
+  if (n_threads == 0) n_threads = tn_cpu_cores();
+  if (n_threads > THREADS_MAX) n_threads = THREADS_MAX;
+  tn_pool *pool = tn_alloc(a, pool_bytes(n_threads - 1));
+  if (!pool) return TN_ERR_MEMORY;
+  pool->a = a;
+  pool->n_slots = n_threads - 1;
+  pool->spin_ns = n_threads <= tn_cpu_cores() ? SPIN_NS : 0;
+  if (tn_park_init(&pool->park)) {
+    tn_free(a, pool, pool_bytes(pool->n_slots));
+    return TN_ERR_MEMORY;
+  }
+  workers_start(pool);
+  *out_pool = pool;
+  return TN_OK;
+}
+
+void tn_pool_destroy(tn_pool *pool) {
+  if (!pool) return;
+  atomic_store(&pool->stop, true);
+  announce(pool, pool->n_workers);
+  for (int32_t i = 0; i < pool->n_workers; i++) pthread_join(pool->workers[i].thread, NULL);
+  tn_park_destroy(&pool->park);
+  tn_free(pool->a, pool, pool_bytes(pool->n_slots));
+}
