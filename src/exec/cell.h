@@ -20,7 +20,8 @@ typedef struct tn_cell {
   uint64_t cap;                  /* bytes */
   tn_strings strings;
   tn_list list;                  /* what value.object points to, if the value is no tensor */
-  bool taken;                    /* in use; for pools of cells */
+  bool taken;                    /* in use; these two are for pools of cells */
+  uint64_t number;               /* place in the pool, from 1 */
 } tn_cell;
 
 void tn_cell_init(tn_cell *c, const tn_allocator *a);

@@ -51,7 +51,18 @@ typedef struct tn_list {
 tn_status tn_value_copy(const tn_allocator *a, const tn_tensor *from, tn_tensor **out); /* deep, any kind */
 void tn_value_free(tn_tensor *value);  /* NULL is legal */
 
-/* Events of a profiled session. */
-typedef struct tn_profile { const tn_allocator *a; TN_VEC(tn_profile_event) events; uint32_t run; } tn_profile;
+/* Events of a profiled session; see profile.h. */
+typedef struct tn_event {
+  const tn_step *step;
+  uint64_t begin_ns, end_ns;
+  uint32_t run;
+} tn_event;
+
+typedef struct tn_profile {
+  const tn_allocator *a;
+  TN_VEC(tn_event) events;
+  TN_VEC(tn_plan *) plans;         /* that the events' steps belong to; counted */
+  uint32_t run;                    /* number of the current run */
+} tn_profile;
 
 #endif

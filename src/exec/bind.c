@@ -1,0 +1,130 @@
+/* Inputs and outputs of one run: pointers to the caller's memory go into the values, results come out.
+ *
+ * Memory that the caller names for an output takes the place of the arena's where that is sound; else the result is
+ * copied there after the steps. */
+#include <string.h>
+
+#include "exec/frame.h"
+
+static void *shifted(void *data, uint64_t bytes) { return data ? (uint8_t *)data + bytes : NULL; }
+
+void tn_frame_point(tn_frame *f, int32_t root, void *data) {
+  f->values[root].data = data;
+  uint64_t base = f->plan->slots[root].offset;
+  for (int32_t k = f->first_alias[root]; k >= 0; k = f->next_alias[k])
+    f->values[k].data = shifted(data, f->plan->slots[k].offset - base);
+}
+
+/* ---- before the steps -------------------------------------------------------------------------------------------- */
+
+static tn_status check_input(tn_frame *f, int32_t k, const tn_tensor *input) {
+  if (!input) return tn_fail(f->diag, TN_ERR_INVALID, "input %d is missing", k);
+  if (input->kind != TN_KIND_TENSOR || input->data || tn_storage_bytes(input) == 0) return TN_OK;
+  return tn_fail(f->diag, TN_ERR_INVALID, "input '%s' has no data",
+                 f->plan->slots[f->plan->inputs[k]].name);
+}
+
+static void bind_inputs(tn_frame *f, const tn_tensor *const *inputs) {
+  for (int32_t k = 0; k < f->n_patched; k++) {
+    int32_t slot = f->patched[k];
+    const tn_tensor *input = inputs[f->plan->slots[f->root[slot]].index];
+    f->values[slot].data = shifted(input->data, f->plan->slots[slot].offset);
+    f->values[slot].object = input->object;
+  }
+}
+
+static bool overlap(const tn_tensor *a, const tn_tensor *b) {
+  uintptr_t begin_a = (uintptr_t)a->data, begin_b = (uintptr_t)b->data;
+  if (!begin_a || !begin_b) return false;
+  return begin_a < begin_b + (uintptr_t)tn_max_i64(tn_storage_bytes(b), 0) &&
+         begin_b < begin_a + (uintptr_t)tn_max_i64(tn_storage_bytes(a), 0);
+}
+
+/* Steps may write an output before the last reader of an input is done, so shared memory is written afterwards. */
+static bool is_apart(const tn_frame *f, int32_t k, const tn_tensor *const *inputs,
+                     const tn_tensor *const *bound) {
+  for (int32_t i = 0; i < f->plan->n_inputs; i++)
+    if (overlap(bound[k], inputs[i])) return false;
+  for (int32_t i = 0; i < f->plan->n_outputs; i++)
+    if (i != k && bound[i] && overlap(bound[k], bound[i])) return false;
+  return true;
+}
+
+static tn_status check_bound(const tn_frame *f, int32_t k, const tn_tensor *value,
+                             const tn_tensor *bound) {
+  char have[TN_TENSOR_TEXT], got[TN_TENSOR_TEXT];
+  int64_t need = tn_storage_bytes(value);
+  bool fits = value->kind == TN_KIND_TENSOR && value->dtype == bound->dtype &&
+              value->dtype != TN_STRING && need >= 0 && need <= tn_tensor_bytes(bound) &&
+              (bound->data || !need);
+  if (fits) return TN_OK;
+  return tn_fail(f->diag, TN_ERR_SHAPE, "output %d is %s, which does not fit the memory given for it: %s",
+                 k, tn_tensor_text(value, have, sizeof have), tn_tensor_text(bound, got, sizeof got));
+}
+
+static tn_status bind_output(tn_frame *f, int32_t k, const tn_tensor *const *inputs,
+                             const tn_tensor *const *bound) {
+  tn_output *out = &f->outputs[k];
+  if (!out->bindable) return TN_OK;
+  int32_t slot = f->plan->outputs[k];
+  bool bind = bound && bound[k];
+  if (bind && check_bound(f, k, &f->values[slot], bound[k])) return TN_ERR_SHAPE;
+  bind = bind && is_apart(f, k, inputs, bound);
+  if (bind)
+    tn_frame_point(f, slot, bound[k]->data);
+  else if (out->bound)
+    tn_frame_point(f, slot, (uint8_t *)f->arena + f->plan->slots[slot].offset);
+  out->bound = bind;
+  return TN_OK;
+}
+
+tn_status tn_frame_bind(tn_frame *f, const tn_tensor *const *inputs, const tn_tensor *const *bound) {
+  for (int32_t k = 0; k < f->plan->n_inputs; k++)
+    if (check_input(f, k, inputs[k])) return TN_ERR_INVALID;
+  bind_inputs(f, inputs);
+  for (int32_t k = 0; k < f->plan->n_outputs; k++)
+    if (bind_output(f, k, inputs, bound)) return TN_ERR_SHAPE;
+  return TN_OK;
+}
+
+/* ---- after the steps --------------------------------------------------------------------------------------------- */
+
+static const tn_tensor *result(const tn_frame *f, int32_t k) {
+  const tn_plan *plan = f->plan;
+  if (plan->tail && plan->tail_outputs[k] >= 0)
+    return tn_frame_output(f->tail, plan->tail_outputs[k]);
+  return &f->values[plan->outputs[k]];
+}
+
+/* Results on memory of the inputs are copied: the caller may free those before reading the outputs. */
+static bool is_borrowed(const tn_frame *f, int32_t k) {
+  const tn_plan *plan = f->plan;
+  if (plan->tail && plan->tail_outputs[k] >= 0) return false;
+  return plan->slots[f->root[plan->outputs[k]]].place == TN_PLACE_INPUT;
+}
+
+static tn_status finish_output(tn_frame *f, int32_t k, const tn_tensor *bound) {
+  tn_output *out = &f->outputs[k];
+  const tn_tensor *value = result(f, k);
+  if (!value) return tn_fail(f->diag, TN_ERR_INTERNAL, "output %d was not computed", k);
+  if (!bound && is_borrowed(f, k)) {
+    tn_status status = tn_cell_set(&out->copy, value);
+    if (status) return tn_fail(f->diag, status, "output %d cannot be copied", k);
+    value = &out->copy.value;
+  }
+  out->value = *value;
+  if (!bound || value->data == bound->data) return TN_OK;
+  if (check_bound(f, k, value, bound)) return TN_ERR_SHAPE;
+  int64_t bytes = tn_storage_bytes(value);
+  if (bytes > 0) memmove(bound->data, value->data, (size_t)bytes);
+  out->value.data = bound->data;
+  return TN_OK;
+}
+
+tn_status tn_frame_finish(tn_frame *f, const tn_tensor *const *bound) {
+  for (int32_t k = 0; k < f->plan->n_outputs; k++) {
+    tn_status status = finish_output(f, k, bound ? bound[k] : NULL);
+    if (status) return status;
+  }
+  return TN_OK;
+}

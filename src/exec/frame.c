@@ -1,0 +1,88 @@
+/* A frame's life: made for a callable, planned for its inputs, run, read. See frame.h for the parts. */
+#include "exec/frame.h"
+
+tn_status tn_frame_create_for(const tn_allocator *a, tn_pool *pool, const tn_planner *planner,
+                              tn_callable *callable, tn_frame **out_frame) {
+  *out_frame = NULL;
+  tn_frame *f = tn_alloc(a, sizeof *f);
+  if (!f) return TN_ERR_MEMORY;
+  if (pthread_mutex_init(&f->strings, NULL)) {
+    tn_free(a, f, sizeof *f);
+    return TN_ERR_MEMORY;
+  }
+  f->a = a;
+  f->pool = pool;
+  f->planner = planner;
+  f->callable = callable;
+  tn_arena_init(&f->memory, a);
+  *out_frame = f;
+  return TN_OK;
+}
+
+tn_status tn_frame_create(const tn_allocator *a, tn_pool *pool, tn_callable *callable,
+                          tn_frame **out_frame) {
+  return tn_frame_create_for(a, pool, callable->planner, callable, out_frame);
+}
+
+void tn_frame_destroy(tn_frame *f) {
+  if (!f) return;
+  tn_frame_forget(f);
+  tn_free(f->a, f->arena, f->arena_bytes);
+  for (int32_t k = 0; k < f->n_outputs; k++) tn_cell_clear(&f->outputs[k].copy);
+  tn_free(f->a, f->outputs, (uint64_t)f->n_outputs * sizeof *f->outputs);
+  for (int64_t k = 0; k < f->cells.n; k++) tn_cell_free(f->cells.data[k]);
+  for (int64_t k = 0; k < f->held.n; k++) tn_cell_free(f->held.data[k]);
+  tn_vec_free(f->a, &f->cells);
+  tn_vec_free(f->a, &f->held);
+  tn_vec_free(f->a, &f->held_free);
+  pthread_mutex_destroy(&f->strings);
+  tn_free(f->a, f, sizeof *f);
+}
+
+tn_status tn_frame_prepare(tn_frame *f, const tn_tensor *const *inputs, tn_diag *diag) {
+  if (f->plan && tn_plan_matches(f->plan, inputs)) return TN_OK;
+  tn_plan *plan = NULL;
+  f->ran = false;
+  tn_status status = tn_callable_plan(f->callable, inputs, 0, diag, &plan);
+  if (status) return status;
+  status = tn_frame_build_take(f, plan);
+  return status ? tn_fail(diag, status, "%s: memory for a run cannot be had", f->callable->name)
+                : TN_OK;
+}
+
+static tn_status run_tail(tn_frame *f, const tn_tensor *const *bound) {
+  const tn_plan *plan = f->plan;
+  int64_t n = plan->tail->graph->outputs.n;
+  for (int64_t k = 0; k < n; k++) f->tail_bound[k] = NULL;
+  for (int32_t k = 0; bound && k < plan->n_outputs; k++) {
+    int32_t to = plan->tail_outputs[k];
+    if (to >= 0 && !f->tail_bound[to]) f->tail_bound[to] = bound[k];
+  }
+  return tn_frame_run(f->tail, f->tail_inputs, f->tail_bound, f->profile, f->diag);
+}
+
+tn_status tn_frame_go(tn_frame *f, const tn_tensor *const *inputs, const tn_tensor *const *bound,
+                      tn_profile *profile, tn_diag *diag) {
+  f->ran = false;
+  f->profile = profile;
+  f->diag = diag;
+  tn_status status = tn_frame_bind(f, inputs, bound);
+  if (!status) status = tn_frame_steps(f);
+  if (!status && f->plan->tail) status = run_tail(f, bound);
+  if (!status) status = tn_frame_finish(f, bound);
+  f->ran = status == TN_OK;
+  return status;
+}
+
+tn_status tn_frame_run(tn_frame *f, const tn_tensor *const *inputs, const tn_tensor *const *bound,
+                       tn_profile *profile, tn_diag *diag) {
+  tn_status status = tn_frame_prepare(f, inputs, diag);
+  return status ? status : tn_frame_go(f, inputs, bound, profile, diag);
+}
+
+const tn_tensor *tn_frame_output(const tn_frame *f, int32_t index) {
+  bool there = f->ran && index >= 0 && index < f->plan->n_outputs;
+  return there ? &f->outputs[index].value : NULL;
+}
+
+const tn_plan *tn_frame_plan(const tn_frame *f) { return f->plan; }

@@ -1,0 +1,118 @@
+/* What the files of a frame share: the frame, its tasks, and the steps of its life.
+ *
+ *   build.c      plan -> values with pointers, tasks with filled tn_calls        (once per plan)
+ *   bind.c       inputs and the user's output memory -> pointers of values       (each run)
+ *   run.c        the loop over tasks, stages and ranges; errors; events          (each run)
+ *   services.c   tn_exec_host: what a running kernel may ask for
+ *   subgraph.c   frames of subgraphs and the pool of their results
+ *   frame.c      the above put together, behind exec.h */
+#ifndef TN_EXEC_FRAME_H
+#define TN_EXEC_FRAME_H
+
+#include "exec/cell.h"
+
+enum { TN_FAIL_TEXT = 1024 };
+
+typedef struct tn_task tn_task;
+
+/* A subgraph of a task: its frame, made when it first runs. */
+typedef struct tn_child {
+  tn_frame *frame;
+  const tn_tensor **inputs;      /* all that the callable takes, formal and captured */
+  const tn_tensor **bound;       /* per output */
+  tn_cell **results;             /* per output, while it runs */
+} tn_child;
+
+/* One prepared call. It is the ctx of tn_exec_host. */
+struct tn_task {
+  tn_call call;
+  tn_frame *frame;
+  const tn_step *step;
+  tn_task *followers;
+  tn_child *children;
+  uint32_t stage;                /* being run */
+  bool alone;                    /* one work item at a time: it may resize, append and run subgraphs */
+  bool dynamic;                  /* has outputs in cells */
+};
+
+typedef struct tn_output {
+  tn_tensor value;               /* what callers see */
+  tn_cell copy;                  /* used where the value is memory of the input */
+  bool bindable;                 /* the user's memory may take the place of the arena's */
+  bool bound;                    /* and does in this run */
+} tn_output;
+
+struct tn_frame {
+  const tn_allocator *a;
+  tn_pool *pool;
+  const tn_planner *planner;
+  tn_callable *callable;         /* NULL: one node, see eval.c */
+  tn_plan *plan;                 /* counted; NULL: none yet */
+  tn_arena memory;               /* what is made per plan */
+  void *arena;                   /* activations and scratch */
+  uint64_t arena_bytes;
+  tn_tensor *values;             /* per slot */
+  int32_t *root;                 /* per slot: the slot that owns the memory */
+  int32_t *first_alias, *next_alias; /* per slot: the others on its memory, -1 ends */
+  int32_t *patched;              /* slots on input memory */
+  int32_t n_patched;
+  tn_task *tasks;
+  tn_output *outputs;
+  int32_t n_outputs;             /* that outputs[] has room for */
+  TN_VEC(tn_cell *) cells;       /* of dynamic slots; kept from plan to plan */
+  TN_VEC(tn_cell *) held;        /* results of subgraphs */
+  TN_VEC(int32_t) held_free;     /* indices of held cells that are free */
+  tn_frame *tail;
+  const tn_tensor **tail_inputs, **tail_bound;
+  /* this run */
+  bool ran;                      /* outputs are valid */
+  tn_profile *profile;
+  tn_diag *diag;
+  atomic_int status;             /* the first error */
+  atomic_int said;               /* 1: text is being or has been written */
+  _Atomic(tn_task *) culprit;    /* who failed first */
+  tn_task *speaker;              /* who wrote text */
+  char text[TN_FAIL_TEXT];
+  pthread_mutex_t strings;       /* string_set from several workers */
+};
+
+/* build.c. On failure the frame has no plan. */
+tn_status tn_frame_build_take(tn_frame *f, tn_plan *plan);
+void tn_frame_forget(tn_frame *f);
+
+/* bind.c */
+tn_status tn_frame_bind(tn_frame *f, const tn_tensor *const *inputs, const tn_tensor *const *bound);
+tn_status tn_frame_finish(tn_frame *f, const tn_tensor *const *bound);
+/* Points slot `root` and all that share its memory to data. */
+void tn_frame_point(tn_frame *f, int32_t root, void *data);
+
+/* run.c */
+tn_status tn_frame_steps(tn_frame *f);
+/* Keeps the first error of the step that runs. */
+void tn_frame_fail(tn_frame *f, tn_task *t, tn_status status);
+/* Tells diag about it, with what the kernel said, and answers it. */
+tn_status tn_frame_report(tn_frame *f);
+
+/* frame.c */
+tn_status tn_frame_create_for(const tn_allocator *a, tn_pool *pool, const tn_planner *planner,
+                              tn_callable *callable, tn_frame **out_frame);
+/* Runs with the plan that the frame has. */
+tn_status tn_frame_go(tn_frame *f, const tn_tensor *const *inputs, const tn_tensor *const *bound,
+                      tn_profile *profile, tn_diag *diag);
+
+/* subgraph.c */
+void tn_child_clear(tn_child *c);
+tn_status tn_subgraph_shape(tn_task *t, int64_t graph, uint32_t *out_n_inputs, uint32_t *out_n_outputs);
+tn_status tn_subgraph_infer(tn_task *t, int64_t graph, uint32_t n_in, const tn_tensor *const *in,
+                            uint32_t n_out, tn_tensor *const *out);
+tn_status tn_subgraph_run(tn_task *t, int64_t graph, uint32_t n_in, const tn_tensor *const *in,
+                          uint32_t n_out, const tn_tensor **out);
+void tn_held_release(tn_frame *f, const tn_tensor *value);
+void tn_held_release_all(tn_frame *f);
+
+/* services.c */
+extern const tn_host tn_exec_host;   /* ctx is a tn_task */
+tn_status tn_task_open_outputs(tn_task *t);   /* before the run: cells get their planned shape, lists are emptied */
+tn_status tn_task_close_outputs(tn_task *t);  /* after it: all must have a shape */
+
+#endif

@@ -1,0 +1,103 @@
+/* The run loop: tasks in order, stages in order, ranges of items on the pool, followers on the range just written.
+ *
+ * Equal to: for each task, for each stage, for each item: kernel.run(call, stage, item, item + 1, worker). The first
+ * error stops the run; what the kernel said about it goes to diag with the name of its node. */
+#include "base/cpu.h"
+#include "exec/frame.h"
+#include "exec/profile.h"
+
+/* ---- errors ------------------------------------------------------------------------------------------------------ */
+
+/* Plug-ins may answer anything; callers see the closed list of tenon/plugin.h. */
+static tn_status sane(tn_status status) {
+  return status < 0 && status >= TN_ERR_CANCELLED ? status : TN_ERR_INTERNAL;
+}
+
+void tn_frame_fail(tn_frame *f, tn_task *t, tn_status status) {
+  int none = TN_OK;
+  if (atomic_compare_exchange_strong(&f->status, &none, sane(status))) atomic_store(&f->culprit, t);
+}
+
+tn_status tn_frame_report(tn_frame *f) {
+  tn_status status = atomic_load(&f->status);
+  bool said = atomic_load(&f->said);
+  const tn_task *t = said ? f->speaker : atomic_load(&f->culprit);
+  const tn_step *step = t->step;
+  tn_diag_add(f->diag, TN_DIAG_ERROR, "node '%s' (%s), kernel '%s': %s", step->node, step->op,
+              step->def->kernel.name, said ? f->text : tn_status_text(status));
+  return status;
+}
+
+static void reset(tn_frame *f) {
+  atomic_store(&f->status, TN_OK);
+  atomic_store(&f->said, 0);
+  atomic_store(&f->culprit, NULL);
+}
+
+/* ---- one task ---------------------------------------------------------------------------------------------------- */
+
+static tn_status run_followers(tn_task *t, int64_t begin, int64_t end, uint32_t worker,
+                               tn_task **out_failed) {
+  int64_t per_item = t->step->plan.elements_per_item;
+  int64_t n = tn_storage_elements(t->call.outputs[0]);
+  int64_t first = tn_min_i64(begin * per_item, n), last = tn_min_i64(end * per_item, n);
+  for (uint32_t k = 0; first < last && k < t->step->n_followers; k++) {
+    tn_task *follower = &t->followers[k];
+    tn_status status = follower->step->def->kernel.run(&follower->call, 0, first, last, worker);
+    *out_failed = follower;
+    if (status) return status;
+  }
+  return TN_OK;
+}
+
+static void run_range(void *arg, int64_t begin, int64_t end, uint32_t worker) {
+  tn_task *t = arg;
+  tn_frame *f = t->frame;
+  if (atomic_load_explicit(&f->status, memory_order_relaxed)) return;
+  tn_task *failed = t;
+  tn_status status = t->step->def->kernel.run(&t->call, t->stage, begin, end, worker);
+  if (!status && t->followers) status = run_followers(t, begin, end, worker, &failed);
+  if (status) tn_frame_fail(f, failed, status);
+}
+
+static void run_stages(tn_task *t) {
+  const tn_kernel_plan *plan = &t->step->plan;
+  for (uint32_t k = 0; k < plan->n_stages; k++) {
+    t->stage = k;
+    if (plan->items[k] <= 0) continue;
+    tn_pool_run(t->frame->pool, plan->items[k], plan->grain[k], run_range, t);
+    if (atomic_load_explicit(&t->frame->status, memory_order_relaxed)) return;
+  }
+}
+
+static void run_task(tn_task *t) {
+  tn_frame *f = t->frame;
+  tn_status status = t->dynamic ? tn_task_open_outputs(t) : TN_OK;
+  bool serial = f->planner->serial && (t->step->plan.flags & TN_PLAN_SERIAL);
+  if (!status) {
+    if (serial) pthread_mutex_lock(f->planner->serial);
+    run_stages(t);
+    if (serial) pthread_mutex_unlock(f->planner->serial);
+    status = atomic_load(&f->status);
+  }
+  if (!status && t->dynamic) status = tn_task_close_outputs(t);
+  if (t->children) tn_held_release_all(f);
+  if (status) tn_frame_fail(f, t, status);
+}
+
+/* ---- all --------------------------------------------------------------------------------------------------------- */
+
+tn_status tn_frame_steps(tn_frame *f) {
+  reset(f);
+  if (f->profile && tn_profile_keep(f->profile, f->plan)) f->profile = NULL;
+  for (int32_t k = 0; k < f->plan->n_steps; k++) {
+    tn_task *t = &f->tasks[k];
+    uint64_t begin = f->profile ? tn_now_ns() : 0;
+    /* a kernel that said something and went on nevertheless has not failed */
+    if (atomic_load_explicit(&f->said, memory_order_relaxed)) atomic_store(&f->said, 0);
+    run_task(t);
+    if (f->profile) tn_profile_add(f->profile, t->step, begin, tn_now_ns());
+    if (atomic_load_explicit(&f->status, memory_order_relaxed)) return tn_frame_report(f);
+  }
+  return TN_OK;
+}

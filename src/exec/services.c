@@ -1,0 +1,284 @@
+/* tn_exec_host: what a running kernel may ask of the host.
+ *
+ * Wrong requests (an output that is not there, negative dims, several work items that resize) are answered with an error
+ * that says what is wrong; they never reach memory. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/block.h"
+#include "exec/frame.h"
+
+/* ---- messages and memory ----------------------------------------------------------------------------------------- */
+
+/* The first of a step's messages is kept; workers may speak at once. */
+static __attribute__((format(printf, 3, 4))) tn_status host_fail(void *ctx, tn_status code,
+                                                                 const char *format, ...) {
+  tn_task *t = ctx;
+  tn_frame *f = t->frame;
+  int silent = 0;
+  if (!format || !atomic_compare_exchange_strong(&f->said, &silent, 1)) return code;
+  va_list args;
+  va_start(args, format);
+  vsnprintf(f->text, sizeof f->text, format, args);
+  va_end(args);
+  f->speaker = t;
+  return code;
+}
+
+static void *host_alloc(void *ctx, uint64_t bytes) {
+  return tn_block_alloc(((tn_task *)ctx)->frame->a, bytes);
+}
+
+static void host_free(void *ctx, void *memory) {
+  tn_block_free(((tn_task *)ctx)->frame->a, memory);
+}
+
+static tn_status host_needs_data(void *ctx, uint32_t input) {
+  return host_fail(ctx, TN_ERR_STATE, "asks for the data of input %u while running", input);
+}
+
+static const void *host_get_extension(void *ctx, const char *name) {
+  (void)ctx;
+  (void)name;
+  return NULL;
+}
+
+/* ---- outputs ----------------------------------------------------------------------------------------------------- */
+
+static const tn_slot *slot_of(const tn_task *t, uint32_t output) {
+  return &t->frame->plan->slots[t->step->outputs[output]];
+}
+
+/* NULL: the output has planned memory. */
+static tn_cell *cell_of(const tn_task *t, uint32_t output) {
+  const tn_frame *f = t->frame;
+  const tn_slot *root = &f->plan->slots[f->root[t->step->outputs[output]]];
+  return root->place == TN_PLACE_DYNAMIC ? f->cells.data[root->index] : NULL;
+}
+
+/* What every change of an output needs. what: the request, for messages. */
+static tn_status check_output(tn_task *t, uint32_t output, const char *what) {
+  if (output >= t->step->n_outputs)
+    return host_fail(t, TN_ERR_INVALID, "%s of output %u, but there are %u", what, output,
+                     t->step->n_outputs);
+  if (t->step->outputs[output] < 0)
+    return host_fail(t, TN_ERR_INVALID, "%s of output %u, which nobody asked for", what, output);
+  return TN_OK;
+}
+
+static tn_status check_alone(tn_task *t, const char *what) {
+  if (t->alone) return TN_OK;
+  return host_fail(t, TN_ERR_INVALID, "%s while several work items may run; plan one item", what);
+}
+
+static tn_status fail_code(tn_task *t, tn_status status, const char *what, uint32_t output) {
+  return host_fail(t, status, "%s of output %u: %s", what, output, tn_status_text(status));
+}
+
+/* The value and those that share its memory see what the cell holds now. */
+static void show(tn_task *t, uint32_t output, const tn_cell *cell) {
+  tn_frame *f = t->frame;
+  int32_t root = f->root[t->step->outputs[output]];
+  f->values[root] = cell->value;
+  for (int32_t k = f->first_alias[root]; k >= 0; k = f->next_alias[k]) {
+    tn_tensor *alias = &f->values[k];
+    alias->kind = cell->value.kind;
+    alias->object = cell->value.object;
+    if (tn_storage_bytes(&f->plan->slots[k].type) >= 0) continue;
+    alias->rank = cell->value.rank;
+    memcpy(alias->shape, cell->value.shape, sizeof alias->shape);
+  }
+  tn_frame_point(f, root, cell->value.data);
+}
+
+/* Planned dims that are known bind the kernel. */
+static bool agrees(const tn_tensor *planned, int32_t rank, const int64_t *shape) {
+  if (planned->rank == TN_RANK_UNKNOWN) return true;
+  if (planned->rank != rank) return false;
+  for (int32_t k = 0; k < rank; k++)
+    if (planned->shape[k] != TN_DIM_UNKNOWN && planned->shape[k] != shape[k]) return false;
+  return true;
+}
+
+static tn_status resize(tn_task *t, uint32_t output, const tn_tensor *type) {
+  char planned[TN_TENSOR_TEXT], wanted[TN_TENSOR_TEXT];
+  const tn_slot *slot = slot_of(t, output);
+  if (slot->type.kind != TN_KIND_TENSOR)
+    return host_fail(t, TN_ERR_INVALID, "output %u is no tensor", output);
+  if (!agrees(&slot->type, type->rank, type->shape))
+    return host_fail(t, TN_ERR_SHAPE, "output %u becomes %s, planned is %s", output,
+                     tn_tensor_text(type, wanted, sizeof wanted),
+                     tn_tensor_text(&slot->type, planned, sizeof planned));
+  tn_cell *cell = cell_of(t, output);
+  if (!cell) return TN_OK;
+  tn_status status = tn_cell_shape(cell, type);
+  if (status) return fail_code(t, status, "output_resize", output);
+  show(t, output, cell);
+  return TN_OK;
+}
+
+static tn_status host_output_resize(void *ctx, uint32_t output, int32_t rank, const int64_t *shape) {
+  tn_task *t = ctx;
+  tn_status status = check_output(t, output, "output_resize");
+  if (!status) status = check_alone(t, "output_resize");
+  if (status) return status;
+  if (rank < 0 || rank > TN_MAX_RANK || (rank && !shape))
+    return host_fail(t, TN_ERR_SHAPE, "output_resize of output %u to rank %d", output, rank);
+  tn_tensor type = slot_of(t, output)->type;
+  type.rank = rank;
+  for (int32_t k = 0; k < rank; k++) {
+    if (shape[k] < 0)
+      return host_fail(t, TN_ERR_SHAPE, "output_resize of output %u: dim %d is %lld", output, k,
+                       (long long)shape[k]);
+    type.shape[k] = shape[k];
+  }
+  return resize(t, output, &type);
+}
+
+static tn_status host_string_set(void *ctx, uint32_t output, int64_t index, const char *data,
+                                 int64_t size) {
+  tn_task *t = ctx;
+  tn_status status = check_output(t, output, "string_set");
+  if (status) return status;
+  tn_cell *cell = cell_of(t, output);
+  if (!cell) return host_fail(t, TN_ERR_INVALID, "string_set of output %u, which holds no strings", output);
+  pthread_mutex_lock(&t->frame->strings);
+  status = tn_cell_string(cell, index, data, size);
+  pthread_mutex_unlock(&t->frame->strings);
+  if (!status) return TN_OK;
+  return host_fail(t, status, "string_set of output %u, element %lld, %lld bytes: %s", output,
+                   (long long)index, (long long)size, tn_status_text(status));
+}
+
+static tn_status set_planned(tn_task *t, uint32_t output, const tn_tensor *value) {
+  tn_tensor *to = t->call.outputs[output];
+  int64_t bytes = tn_storage_bytes(to);
+  if (to->data == value->data || bytes <= 0) return TN_OK;
+  if (!value->data) return host_fail(t, TN_ERR_INVALID, "output_set of output %u: no data", output);
+  memmove(to->data, value->data, (size_t)bytes);
+  return TN_OK;
+}
+
+static tn_status host_output_set(void *ctx, uint32_t output, const tn_tensor *value) {
+  tn_task *t = ctx;
+  tn_status status = check_output(t, output, "output_set");
+  if (!status) status = check_alone(t, "output_set");
+  if (!status && !value) status = host_fail(t, TN_ERR_INVALID, "output_set of output %u to nothing", output);
+  if (status) return status;
+  const tn_tensor *planned = &slot_of(t, output)->type;
+  char text[TN_TENSOR_TEXT], planned_text[TN_TENSOR_TEXT];
+  bool typed = planned->dtype == TN_NONE || planned->dtype == value->dtype;
+  if (!typed || planned->kind != value->kind ||
+      (value->kind == TN_KIND_TENSOR &&
+       (planned->layout != value->layout || !agrees(planned, value->rank, value->shape))))
+    return host_fail(t, TN_ERR_SHAPE, "output %u becomes %s, planned is %s", output,
+                     tn_tensor_text(value, text, sizeof text),
+                     tn_tensor_text(planned, planned_text, sizeof planned_text));
+  tn_cell *cell = cell_of(t, output);
+  if (!cell) return set_planned(t, output, value);
+  status = tn_cell_set(cell, value);
+  if (status) return fail_code(t, status, "output_set", output);
+  show(t, output, cell);
+  return TN_OK;
+}
+
+/* ---- lists ------------------------------------------------------------------------------------------------------- */
+
+static int64_t host_list_size(void *ctx, const tn_tensor *list) {
+  (void)ctx;
+  return tn_list_size(list);
+}
+
+static const tn_tensor *host_list_item(void *ctx, const tn_tensor *list, int64_t index) {
+  (void)ctx;
+  return tn_list_item(list, index);
+}
+
+static tn_status host_list_append(void *ctx, uint32_t output, const tn_tensor *item) {
+  tn_task *t = ctx;
+  tn_status status = check_output(t, output, "list_append");
+  if (!status) status = check_alone(t, "list_append");
+  if (status) return status;
+  tn_cell *cell = cell_of(t, output);
+  if (!cell || cell->value.kind == TN_KIND_TENSOR || !item)
+    return host_fail(t, TN_ERR_INVALID, "list_append to output %u: %s", output,
+                     item ? "it is no list" : "no item");
+  status = tn_list_add(&cell->list, item);
+  return status ? fail_code(t, status, "list_append", output) : TN_OK;
+}
+
+/* ---- subgraphs --------------------------------------------------------------------------------------------------- */
+
+static tn_status host_subgraph_shape(void *ctx, int64_t graph, uint32_t *out_n_inputs,
+                                     uint32_t *out_n_outputs) {
+  return tn_subgraph_shape(ctx, graph, out_n_inputs, out_n_outputs);
+}
+
+static tn_status host_subgraph_infer(void *ctx, int64_t graph, uint32_t n_in,
+                                     const tn_tensor *const *in, uint32_t n_out,
+                                     tn_tensor *const *out) {
+  tn_status status = check_alone(ctx, "subgraph_infer");
+  return status ? status : tn_subgraph_infer(ctx, graph, n_in, in, n_out, out);
+}
+
+static tn_status host_subgraph_run(void *ctx, int64_t graph, uint32_t n_in,
+                                   const tn_tensor *const *in, uint32_t n_out,
+                                   const tn_tensor **out) {
+  tn_status status = check_alone(ctx, "subgraph_run");
+  return status ? status : tn_subgraph_run(ctx, graph, n_in, in, n_out, out);
+}
+
+static void host_value_release(void *ctx, const tn_tensor *value) {
+  tn_held_release(((tn_task *)ctx)->frame, value);
+}
+
+/* ---- around a run ------------------------------------------------------------------------------------------------ */
+
+tn_status tn_task_open_outputs(tn_task *t) {
+  for (uint32_t k = 0; k < t->step->n_outputs; k++) {
+    tn_cell *cell = t->step->outputs[k] < 0 ? NULL : cell_of(t, k);
+    if (!cell) continue;
+    const tn_tensor *type = &slot_of(t, k)->type;
+    tn_status status = TN_OK;
+    if (type->kind != TN_KIND_TENSOR)
+      status = tn_cell_list(cell, type->kind, type->dtype);
+    else if (tn_storage_bytes(type) >= 0)
+      status = tn_cell_shape(cell, type);
+    else
+      cell->value = *type; /* to be resized */
+    if (status) return fail_code(t, status, "memory", k);
+    show(t, k, cell);
+  }
+  return TN_OK;
+}
+
+tn_status tn_task_close_outputs(tn_task *t) {
+  for (uint32_t k = 0; k < t->step->n_outputs; k++) {
+    const tn_tensor *value = t->call.outputs[k];
+    if (!value || value->kind != TN_KIND_TENSOR || tn_storage_bytes(value) >= 0) continue;
+    return host_fail(t, TN_ERR_INTERNAL, "gave output %u no shape", k);
+  }
+  return TN_OK;
+}
+
+const tn_host tn_exec_host = {
+    .head = TN_HEAD(tn_host),
+    .abi_major = TN_ABI_MAJOR,
+    .abi_minor = TN_ABI_MINOR,
+    .graph = &tn_graph_api_table,
+    .fail = host_fail,
+    .alloc = host_alloc,
+    .free = host_free,
+    .needs_data = host_needs_data,
+    .output_resize = host_output_resize,
+    .string_set = host_string_set,
+    .list_size = host_list_size,
+    .list_item = host_list_item,
+    .list_append = host_list_append,
+    .subgraph_shape = host_subgraph_shape,
+    .subgraph_infer = host_subgraph_infer,
+    .subgraph_run = host_subgraph_run,
+    .value_release = host_value_release,
+    .output_set = host_output_set,
+    .get_extension = host_get_extension,
+};

@@ -1,0 +1,211 @@
+/* Running the subgraphs of If, Loop and Scan: a frame per subgraph, captured values from the node's inputs, and a pool of
+ * cells for the results.
+ *
+ * Results are written straight into a free cell where their type is planned, so a loop moves each value once, and its
+ * memory does not grow as long as the kernel releases what it is done with. */
+#include <string.h>
+
+#include "exec/frame.h"
+
+/* ---- the pool of results ----------------------------------------------------------------------------------------- */
+
+enum { SEARCH = 8 }; /* free cells looked at for one that is large enough */
+
+static int64_t best_free(const tn_frame *f, uint64_t bytes) {
+  int64_t best = f->held_free.n - 1, end = tn_max_i64(best - SEARCH, -1);
+  for (int64_t k = best; k > end; k--) {
+    uint64_t cap = f->held.data[f->held_free.data[k]]->cap;
+    uint64_t best_cap = f->held.data[f->held_free.data[best]]->cap;
+    if (cap >= bytes && (best_cap < bytes || cap < best_cap)) best = k;
+  }
+  return best;
+}
+
+/* A cell with room for `bytes` if there is one; NULL: no memory. */
+static tn_cell *held_take(tn_frame *f, int64_t bytes) {
+  int64_t k = best_free(f, (uint64_t)tn_max_i64(bytes, 0));
+  if (k >= 0) {
+    int32_t index = f->held_free.data[k];
+    f->held_free.data[k] = f->held_free.data[--f->held_free.n];
+    f->held.data[index]->taken = true;
+    return f->held.data[index];
+  }
+  /* room in the free list for all cells, so that releasing never fails */
+  if (tn_vec_room(f->a, &f->held_free, f->held.n + 1) || tn_vec_room(f->a, &f->held, 1)) return NULL;
+  tn_cell *cell = tn_cell_new(f->a);
+  if (!cell) return NULL;
+  f->held.data[f->held.n++] = cell;
+  cell->taken = true;
+  cell->number = (uint64_t)f->held.n;
+  return cell;
+}
+
+static void release_at(tn_frame *f, int64_t k) {
+  tn_cell *cell = f->held.data[k];
+  if (!cell->taken) return;
+  cell->taken = false;
+  f->held_free.data[f->held_free.n++] = (int32_t)k;
+}
+
+/* Tensors carry their number, for kernels that hold thousands of results; lists need their object for themselves.
+ * Values that are not of the pool are left alone. */
+void tn_held_release(tn_frame *f, const tn_tensor *value) {
+  if (!value) return;
+  uint64_t number = value->kind == TN_KIND_TENSOR ? value->object : 0;
+  int64_t end = number && number <= (uint64_t)f->held.n ? (int64_t)number : f->held.n;
+  for (int64_t k = end; k-- > 0;)
+    if (&f->held.data[k]->value == value) {
+      release_at(f, k);
+      return;
+    }
+}
+
+void tn_held_release_all(tn_frame *f) {
+  if (f->held_free.n == f->held.n) return;
+  for (int64_t k = 0; k < f->held.n; k++) release_at(f, k);
+}
+
+/* ---- inputs ------------------------------------------------------------------------------------------------------ */
+
+static tn_status fail(tn_task *t, tn_status code, const char *what, int64_t graph) {
+  return t->call.host->fail(t, code, "subgraph %lld: %s", (long long)graph, what);
+}
+
+static tn_status check_graph(tn_task *t, int64_t graph) {
+  if (graph >= 0 && graph < t->step->n_subgraphs) return TN_OK;
+  return t->call.host->fail(t, TN_ERR_INVALID, "there is no subgraph %lld, the node has %u",
+                            (long long)graph, t->step->n_subgraphs);
+}
+
+tn_status tn_subgraph_shape(tn_task *t, int64_t graph, uint32_t *out_n_inputs,
+                            uint32_t *out_n_outputs) {
+  tn_status status = check_graph(t, graph);
+  if (status) return status;
+  const tn_graph *g = t->step->subgraphs[graph]->graph;
+  *out_n_inputs = (uint32_t)g->inputs.n - t->step->n_captures[graph];
+  *out_n_outputs = (uint32_t)g->outputs.n;
+  return TN_OK;
+}
+
+static tn_status check_counts(tn_task *t, int64_t graph, uint32_t n_in, const tn_tensor *const *in,
+                              uint32_t n_out) {
+  uint32_t takes = 0, gives = 0;
+  tn_status status = tn_subgraph_shape(t, graph, &takes, &gives);
+  if (status) return status;
+  if (n_in != takes || n_out != gives)
+    return t->call.host->fail(t, TN_ERR_INVALID,
+                              "subgraph %lld is run with %u inputs and %u outputs, has %u and %u",
+                              (long long)graph, n_in, n_out, takes, gives);
+  for (uint32_t k = 0; k < n_in; k++)
+    if (!in[k]) return fail(t, TN_ERR_INVALID, "an input is missing", graph);
+  return TN_OK;
+}
+
+/* Captured values go to their places, formal inputs fill the rest in order. */
+static tn_status fill_inputs(tn_task *t, int64_t graph, const tn_tensor *const *in) {
+  const tn_graph *g = t->step->subgraphs[graph]->graph;
+  const tn_tensor **inputs = t->children[graph].inputs;
+  memset(inputs, 0, (size_t)g->inputs.n * sizeof *inputs);
+  for (uint32_t k = 0; k < t->step->n_captures[graph]; k++) {
+    const tn_capture *capture = &t->step->captures[graph][k];
+    inputs[capture->inner] = t->call.inputs[capture->input];
+    if (!inputs[capture->inner]) return fail(t, TN_ERR_INTERNAL, "a captured value is missing", graph);
+  }
+  for (int64_t k = 0; k < g->inputs.n; k++)
+    if (!inputs[k]) inputs[k] = *in++;
+  return TN_OK;
+}
+
+static tn_status prepare(tn_task *t, int64_t graph, const tn_tensor *const *in) {
+  tn_frame *f = t->frame;
+  tn_child *child = &t->children[graph];
+  tn_status status = fill_inputs(t, graph, in);
+  if (!status && !child->frame)
+    status = tn_frame_create(f->a, f->pool, t->step->subgraphs[graph], &child->frame);
+  if (!status) status = tn_frame_prepare(child->frame, child->inputs, f->diag);
+  return status;
+}
+
+void tn_child_clear(tn_child *c) {
+  tn_frame_destroy(c->frame);
+  c->frame = NULL;
+}
+
+/* ---- types ------------------------------------------------------------------------------------------------------- */
+
+static tn_tensor planned_type(const tn_plan *plan, int64_t k) {
+  tn_tensor type = {.head = TN_HEAD(tn_tensor), .rank = TN_RANK_UNKNOWN};
+  if (plan->tail && plan->tail_outputs[k] >= 0) {
+    const tn_graph *g = plan->tail->graph;
+    type = tn_graph_val(g, g->outputs.data[plan->tail_outputs[k]])->type;
+  } else {
+    type = plan->slots[plan->outputs[k]].type;
+  }
+  type.data = NULL;
+  return type;
+}
+
+tn_status tn_subgraph_infer(tn_task *t, int64_t graph, uint32_t n_in, const tn_tensor *const *in,
+                            uint32_t n_out, tn_tensor *const *out) {
+  tn_status status = check_counts(t, graph, n_in, in, n_out);
+  if (!status) status = prepare(t, graph, in);
+  for (uint32_t k = 0; !status && k < n_out; k++)
+    if (out[k]) *out[k] = planned_type(t->children[graph].frame->plan, k);
+  return status;
+}
+
+/* ---- running ----------------------------------------------------------------------------------------------------- */
+
+/* Cells for all results; those of known type are bound, the frame writes into them. */
+static tn_status take_results(tn_task *t, int64_t graph, uint32_t n_out) {
+  tn_frame *f = t->frame;
+  tn_child *child = &t->children[graph];
+  memset(child->results, 0, n_out * sizeof *child->results);
+  memset(child->bound, 0, n_out * sizeof *child->bound);
+  for (uint32_t k = 0; k < n_out; k++) {
+    tn_tensor type = planned_type(child->frame->plan, k);
+    bool known = type.kind == TN_KIND_TENSOR && type.dtype != TN_STRING &&
+                 type.layout == TN_PLAIN && tn_storage_bytes(&type) >= 0;
+    tn_cell *cell = child->results[k] = held_take(f, known ? tn_storage_bytes(&type) : 0);
+    if (!cell) return TN_ERR_MEMORY;
+    if (!known) continue;
+    tn_status status = tn_cell_shape(cell, &type);
+    if (status) return status;
+    child->bound[k] = &cell->value;
+  }
+  return TN_OK;
+}
+
+static tn_status keep_results(const tn_child *child, uint32_t n_out, const tn_tensor **out) {
+  for (uint32_t k = 0; k < n_out; k++) {
+    tn_status status = TN_OK;
+    if (!child->bound[k])
+      status = tn_cell_set(child->results[k], tn_frame_output(child->frame, (int32_t)k));
+    if (status) return status;
+    tn_cell *cell = child->results[k];
+    if (cell->value.kind == TN_KIND_TENSOR) cell->value.object = cell->number;
+    out[k] = &cell->value;
+  }
+  return TN_OK;
+}
+
+static tn_status run_child(tn_task *t, int64_t graph, uint32_t n_out, const tn_tensor **out) {
+  tn_child *child = &t->children[graph];
+  tn_frame *f = t->frame;
+  tn_status status = take_results(t, graph, n_out);
+  if (!status) status = tn_frame_go(child->frame, child->inputs, child->bound, f->profile, f->diag);
+  if (!status) status = keep_results(child, n_out, out);
+  for (uint32_t k = 0; status && k < n_out; k++)
+    tn_held_release(f, child->results[k] ? &child->results[k]->value : NULL);
+  return status;
+}
+
+tn_status tn_subgraph_run(tn_task *t, int64_t graph, uint32_t n_in, const tn_tensor *const *in,
+                          uint32_t n_out, const tn_tensor **out) {
+  tn_status status = check_counts(t, graph, n_in, in, n_out);
+  if (status) return status;
+  for (uint32_t k = 0; k < n_out; k++) out[k] = NULL;
+  status = prepare(t, graph, in);
+  if (!status) status = run_child(t, graph, n_out, out);
+  return status ? fail(t, status, "it failed", graph) : TN_OK;
+}
