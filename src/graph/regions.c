@@ -179,5 +179,6 @@ tn_status tn_graph_set_regions(tn_graph *g, int32_t node, const int32_t *inputs,
   n->regions = copies;
   n->n_regions = n_regions;
   n->region_fill = fill;
+  tn_graph_val(g, n->node.outputs[0])->known = true; /* the check above needed all of it */
   return TN_OK;
 }

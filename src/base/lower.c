@@ -1,0 +1,251 @@
+/* Strided copies into regions, constants and nodes for lowerings. */
+#include "base/lower.h"
+
+#include <string.h>
+
+void tn_move_push(tn_move *m, int64_t size, int64_t src_stride, int64_t dst_stride) {
+  int32_t k = m->rank++;
+  m->size[k] = size;
+  m->src_stride[k] = src_stride;
+  m->dst_stride[k] = dst_stride;
+}
+
+tn_moves tn_moves_begin(const tn_call *call, tn_graph *graph) {
+  tn_moves moves = {.call = call, .graph = graph};
+  return moves;
+}
+
+void tn_moves_drop(tn_moves *moves) {
+  if (moves->regions) moves->call->host->free(moves->call->ctx, moves->regions);
+  moves->regions = NULL;
+  moves->n = moves->cap = 0;
+}
+
+static tn_region *new_region(tn_moves *moves) {
+  if (moves->n == moves->cap) {
+    int64_t cap = moves->cap ? 2 * moves->cap : 8;
+    tn_region *more = moves->call->host->alloc(moves->call->ctx, (uint64_t)cap * sizeof *more);
+    if (!more) {
+      moves->status = TN_ERR_MEMORY;
+      return NULL;
+    }
+    if (moves->n) memcpy(more, moves->regions, (size_t)moves->n * sizeof *more);
+    if (moves->regions) moves->call->host->free(moves->call->ctx, moves->regions);
+    moves->regions = more;
+    moves->cap = cap;
+  }
+  return &moves->regions[moves->n++];
+}
+
+/* Drops dims of size 1 and merges neighbours that both sides step through alike. False: the move is empty. */
+static bool merge_dims(tn_move *m) {
+  int32_t rank = 0;
+  for (int32_t k = 0; k < m->rank; k++) {
+    if (m->size[k] == 0) return false;
+    if (m->size[k] == 1) continue;
+    int32_t last = rank - 1;
+    bool joins = last >= 0 && m->src_stride[last] == m->src_stride[k] * m->size[k] &&
+                 m->dst_stride[last] == m->dst_stride[k] * m->size[k];
+    if (!joins) m->size[++last] = 1;
+    m->size[last] *= m->size[k];
+    m->src_stride[last] = m->src_stride[k];
+    m->dst_stride[last] = m->dst_stride[k];
+    rank = last + 1;
+  }
+  m->rank = rank;
+  return true;
+}
+
+static void add_region(tn_moves *moves, const tn_move *m) {
+  tn_region *r = new_region(moves);
+  if (!r) return;
+  const tn_region made = {.head = TN_HEAD(tn_region), .input = m->input, .rank = m->rank, .src_offset = m->src_offset,
+                          .dst_offset = m->dst_offset};
+  *r = made;
+  for (int32_t k = 0; k < m->rank; k++) {
+    r->size[k] = m->size[k];
+    r->src_stride[k] = m->src_stride[k];
+    r->dst_stride[k] = m->dst_stride[k];
+  }
+}
+
+/* The dim with the fewest steps. */
+static int32_t smallest_dim(const tn_move *m) {
+  int32_t at = 0;
+  for (int32_t k = 1; k < m->rank; k++)
+    if (m->size[k] < m->size[at]) at = k;
+  return at;
+}
+
+/* A dim too many is taken out and walked here. At most TN_MAX_RANK of them, so that an odometer of that length is enough. */
+static void add_unrolled(tn_moves *moves, tn_move *m) {
+  int64_t size[TN_MAX_RANK], src[TN_MAX_RANK], dst[TN_MAX_RANK], at[TN_MAX_RANK] = {0};
+  int32_t n = 0;
+  for (; m->rank > TN_MAX_RANK; n++) {
+    int32_t k = smallest_dim(m);
+    size[n] = m->size[k], src[n] = m->src_stride[k], dst[n] = m->dst_stride[k];
+    m->rank--;
+    for (; k < m->rank; k++) {
+      m->size[k] = m->size[k + 1];
+      m->src_stride[k] = m->src_stride[k + 1];
+      m->dst_stride[k] = m->dst_stride[k + 1];
+    }
+  }
+  for (int32_t k = 0; k >= 0 && !moves->status;) {
+    add_region(moves, m);
+    for (k = n - 1; k >= 0; k--) {
+      m->src_offset += src[k];
+      m->dst_offset += dst[k];
+      if (++at[k] < size[k]) break;
+      m->src_offset -= src[k] * size[k];
+      m->dst_offset -= dst[k] * size[k];
+      at[k] = 0;
+    }
+  }
+}
+
+void tn_moves_add(tn_moves *moves, const tn_move *move) {
+  tn_move m = *move;
+  if (moves->status || !merge_dims(&m)) return;
+  if (m.rank > TN_MAX_RANK) add_unrolled(moves, &m);
+  else add_region(moves, &m);
+}
+
+void tn_moves_add_run(tn_moves *moves, int32_t input, int64_t src_offset, int64_t dst_offset, int64_t n) {
+  tn_move m = {.input = input, .src_offset = src_offset, .dst_offset = dst_offset};
+  tn_move_push(&m, n, 1, 1);
+  tn_moves_add(moves, &m);
+}
+
+tn_status tn_moves_become(tn_moves *moves, int32_t node, const int32_t *inputs, uint32_t n_inputs, int32_t fill) {
+  const tn_host *host = moves->call->host;
+  tn_status s = moves->status;
+  const tn_region **list = s ? NULL : host->alloc(moves->call->ctx, (uint64_t)(moves->n + 1) * sizeof *list);
+  if (list) {
+    for (int64_t k = 0; k < moves->n; k++) list[k] = &moves->regions[k];
+    s = host->graph->set_regions(moves->graph, node, inputs, n_inputs, list, (uint32_t)moves->n, fill);
+    host->free(moves->call->ctx, list);
+  } else if (!s) {
+    s = TN_ERR_MEMORY;
+  }
+  tn_moves_drop(moves);
+  return s;
+}
+
+tn_status tn_moves_emit(tn_moves *moves, const tn_tensor *type, const int32_t *inputs, uint32_t n_inputs, int32_t fill,
+                        int32_t *out_value) {
+  const tn_graph_api *api = moves->call->host->graph;
+  int32_t value = api->value(moves->graph, NULL);
+  tn_status s = value < 0 ? value : api->value_set_type(moves->graph, value, type);
+  const tn_node made = {.head = TN_HEAD(tn_node), .domain = "tenon", .op = "Region", .name = "", .inputs = inputs,
+                        .n_inputs = n_inputs, .outputs = &value, .n_outputs = 1, .offset = -1};
+  int32_t node = s ? s : api->add_node(moves->graph, &made);
+  if (node < 0) {
+    tn_moves_drop(moves);
+    return node;
+  }
+  *out_value = value;
+  return tn_moves_become(moves, node, inputs, n_inputs, fill);
+}
+
+int32_t tn_node_input(const tn_call *call, const tn_graph *graph, int32_t node, uint32_t input) {
+  const tn_node *n = call->host->graph->node(graph, node);
+  return n && input < n->n_inputs ? n->inputs[input] : -1;
+}
+
+tn_status tn_lower_to_alias(const tn_call *call, tn_graph *graph, int32_t node, uint32_t input) {
+  int32_t value = tn_node_input(call, graph, node, input);
+  tn_moves moves = tn_moves_begin(call, graph);
+  tn_moves_add_run(&moves, 0, 0, 0, tn_tensor_elements(call->inputs[input]));
+  return tn_moves_become(&moves, node, &value, 1, -1);
+}
+
+int32_t tn_emit_const(const tn_call *call, tn_graph *graph, const tn_tensor *data) {
+  const tn_graph_api *api = call->host->graph;
+  int32_t value = api->value(graph, NULL);
+  tn_status s = value < 0 ? value : api->value_set_const(graph, value, data, 1);
+  return !s ? value : s == -1 ? TN_ERR_INTERNAL : s; /* -1 reads as an input left out */
+}
+
+int32_t tn_emit_ints(const tn_call *call, tn_graph *graph, const int64_t *data, int64_t n) {
+  int64_t *copy = call->host->alloc(call->ctx, (uint64_t)(n + 1) * sizeof *copy);
+  if (!copy) return TN_ERR_MEMORY;
+  if (n) memcpy(copy, data, (size_t)n * sizeof *copy);
+  tn_tensor t = tn_tensor_make(TN_I64, 1, &n, copy);
+  int32_t value = tn_emit_const(call, graph, &t);
+  call->host->free(call->ctx, copy);
+  return value;
+}
+
+int32_t tn_emit_floats(const tn_call *call, tn_graph *graph, const double *data, int64_t n) {
+  float *copy = call->host->alloc(call->ctx, (uint64_t)(n + 1) * sizeof *copy);
+  if (!copy) return TN_ERR_MEMORY;
+  for (int64_t k = 0; k < n; k++) copy[k] = (float)data[k];
+  tn_tensor t = tn_tensor_make(TN_F32, 1, &n, copy);
+  int32_t value = tn_emit_const(call, graph, &t);
+  call->host->free(call->ctx, copy);
+  return value;
+}
+
+static tn_attr new_attr(const char *name, uint32_t kind) {
+  tn_attr a = {.head = TN_HEAD(tn_attr), .name = name, .kind = kind};
+  return a;
+}
+
+tn_attr tn_attr_int(const char *name, int64_t i) {
+  tn_attr a = new_attr(name, TN_ATTR_INT);
+  a.i = i;
+  return a;
+}
+
+tn_attr tn_attr_float(const char *name, double f) {
+  tn_attr a = new_attr(name, TN_ATTR_FLOAT);
+  a.f = f;
+  return a;
+}
+
+tn_attr tn_attr_str(const char *name, const char *text) {
+  tn_attr a = new_attr(name, TN_ATTR_STR);
+  a.s.data = text;
+  a.s.size = (int64_t)strlen(text);
+  return a;
+}
+
+tn_attr tn_attr_ints(const char *name, tn_ints ints) {
+  tn_attr a = new_attr(name, TN_ATTR_INTS);
+  a.ints = ints;
+  return a;
+}
+
+enum { LOWER_MAX_ATTRS = 16 };
+
+/* Adds the node with new outputs, as many as `like` has; outputs has room for them. */
+static tn_status add_node(const tn_call *call, tn_graph *graph, tn_node *node, uint32_t n_outputs, int32_t *outputs) {
+  const tn_graph_api *api = call->host->graph;
+  for (uint32_t k = 0; k < n_outputs; k++)
+    if ((outputs[k] = api->value(graph, NULL)) < 0) return outputs[k];
+  node->outputs = outputs;
+  node->n_outputs = n_outputs;
+  int32_t id = api->add_node(graph, node);
+  return id < 0 ? id : TN_OK;
+}
+
+tn_status tn_lower_as(const tn_call *call, tn_graph *graph, int32_t node, const char *op, const int32_t *inputs,
+                      uint32_t n_inputs, const tn_attr *attrs, uint32_t n_attrs) {
+  const tn_attr *list[LOWER_MAX_ATTRS];
+  const tn_graph_api *api = call->host->graph;
+  const tn_node *old = api->node(graph, node);
+  if (!old || n_attrs > LOWER_MAX_ATTRS) return TN_ERR_INTERNAL;
+  for (uint32_t k = 0; k < n_inputs; k++)
+    if (inputs[k] < -1) return inputs[k];
+  for (uint32_t k = 0; k < n_attrs; k++) list[k] = &attrs[k];
+  uint32_t n_outputs = old->n_outputs;
+  int32_t *outputs = call->host->alloc(call->ctx, (n_outputs + 1) * sizeof *outputs);
+  if (!outputs) return TN_ERR_MEMORY;
+  tn_node made = {.head = TN_HEAD(tn_node), .domain = "", .op = op, .name = old->name, .inputs = inputs, .n_inputs = n_inputs,
+                  .attrs = list, .n_attrs = n_attrs, .offset = old->offset};
+  tn_status s = add_node(call, graph, &made, n_outputs, outputs);
+  if (!s) s = api->replace_node(graph, node, outputs, n_outputs);
+  call->host->free(call->ctx, outputs);
+  return s;
+}
