@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/block.h"
 #include "exec/frame.h"
 
 /* ---- messages and memory ----------------------------------------------------------------------------------------- */
@@ -26,11 +25,11 @@ static __attribute__((format(printf, 3, 4))) tn_status host_fail(void *ctx, tn_s
 }
 
 static void *host_alloc(void *ctx, uint64_t bytes) {
-  return tn_block_alloc(((tn_task *)ctx)->frame->a, bytes);
+  return tn_alloc_sized(((tn_task *)ctx)->frame->a, bytes);
 }
 
 static void host_free(void *ctx, void *memory) {
-  tn_block_free(((tn_task *)ctx)->frame->a, memory);
+  tn_free_sized(((tn_task *)ctx)->frame->a, memory);
 }
 
 static tn_status host_needs_data(void *ctx, uint32_t input) {
