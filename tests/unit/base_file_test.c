@@ -1,0 +1,247 @@
+/* Files: mapping, atomic replacement, listing, trust and paths, in a temporary folder. */
+#include "base/file.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/cpu.h"
+
+typedef struct fixture {
+  tn_arena arena;
+  tn_diag *diag;
+  char *dir;
+} fixture;
+
+static int setup(void **state) {
+  fixture *f = tn_alloc(tn_default_allocator(), sizeof *f);
+  const char *base = getenv("TMPDIR");
+  tn_arena_init(&f->arena, tn_default_allocator());
+  f->diag = tn_diag_create();
+  f->dir = tn_arena_format(&f->arena, "%s/tenon-test-XXXXXX", base && *base ? base : "/tmp");
+  *state = f;
+  return mkdtemp(f->dir) ? 0 : -1;
+}
+
+static const char *in_dir(fixture *f, const char *name) {
+  return tn_arena_format(&f->arena, "%s/%s", f->dir, name);
+}
+
+static int remove_entry(void *self, const char *name, bool is_dir) {
+  fixture *f = self;
+  const char *path = in_dir(f, name);
+  return is_dir ? rmdir(path) : unlink(path);
+}
+
+static int teardown(void **state) {
+  fixture *f = *state;
+  tn_dir_each(f->dir, NULL, remove_entry, f);
+  int code = rmdir(f->dir);
+  tn_diag_destroy(f->diag);
+  tn_arena_clear(&f->arena);
+  tn_free(tn_default_allocator(), f, sizeof *f);
+  return code;
+}
+
+static void put(const char *path, const char *content) {
+  tn_file_writer w;
+  assert_int_equal(tn_file_writer_open(&w, tn_default_allocator(), path, NULL), TN_OK);
+  assert_int_equal(tn_file_writer_write(&w, content, strlen(content), NULL), TN_OK);
+  assert_int_equal(w.written, strlen(content));
+  assert_int_equal(tn_file_writer_commit(&w, NULL), TN_OK);
+  tn_file_writer_abort(&w);
+}
+
+static void assert_content(const char *path, const char *content) {
+  tn_mapping m;
+  assert_int_equal(tn_file_map(path, NULL, &m), TN_OK);
+  assert_non_null(m.data);
+  assert_int_equal(m.size, strlen(content));
+  if (m.size) assert_memory_equal(m.data, content, m.size);
+  tn_file_unmap(&m);
+  assert_null(m.data);
+  tn_file_unmap(&m);
+}
+
+static int count_entry(void *self, const char *name, bool is_dir) {
+  (void)name;
+  (void)is_dir;
+  ++*(int *)self;
+  return 0;
+}
+
+static int n_entries(const fixture *f) {
+  int n = 0;
+  assert_int_equal(tn_dir_each(f->dir, NULL, count_entry, &n), TN_OK);
+  return n;
+}
+
+static void write_and_map(void **state) {
+  fixture *f = *state;
+  const char *path = in_dir(f, "x");
+  put(path, "hello");
+  assert_content(path, "hello");
+  put(path, "");
+  assert_content(path, "");
+  put(path, "replaced");
+  assert_content(path, "replaced");
+  assert_int_equal(n_entries(f), 1); /* nothing temporary stays */
+}
+
+static void abort_keeps_the_old(void **state) {
+  fixture *f = *state;
+  const char *path = in_dir(f, "x");
+  tn_file_writer w;
+  put(path, "old");
+  assert_int_equal(tn_file_writer_open(&w, tn_default_allocator(), path, NULL), TN_OK);
+  assert_int_equal(tn_file_writer_write(&w, "new", 3, NULL), TN_OK);
+  assert_content(path, "old");
+  tn_file_writer_abort(&w);
+  tn_file_writer_abort(&w);
+  assert_content(path, "old");
+  assert_int_equal(n_entries(f), 1);
+  assert_int_equal(tn_file_writer_write(&w, "x", 1, f->diag), TN_ERR_STATE);
+  assert_int_equal(tn_file_writer_commit(&w, f->diag), TN_ERR_STATE);
+}
+
+static void writer_errors(void **state) {
+  fixture *f = *state;
+  tn_file_writer w;
+  const char *nowhere = in_dir(f, "no/such/file");
+  assert_int_equal(tn_file_writer_open(&w, tn_default_allocator(), nowhere, f->diag),
+                   TN_ERR_NOT_FOUND);
+  assert_non_null(strstr(tn_diag_text(f->diag), nowhere));
+  assert_non_null(strstr(tn_diag_text(f->diag), "No such file or directory"));
+  tn_file_writer_abort(&w);
+  /* The target is a folder: renaming fails, and the temporary file goes away. */
+  const char *folder = in_dir(f, "folder");
+  assert_int_equal(mkdir(folder, 0700), 0);
+  assert_int_equal(tn_file_writer_open(&w, tn_default_allocator(), folder, NULL), TN_OK);
+  assert_int_equal(tn_file_writer_commit(&w, f->diag), TN_ERR_IO);
+  assert_int_equal(n_entries(f), 1);
+}
+
+static void map_errors(void **state) {
+  fixture *f = *state;
+  tn_mapping m;
+  assert_int_equal(tn_file_map(in_dir(f, "missing"), f->diag, &m), TN_ERR_NOT_FOUND);
+  assert_null(m.data);
+  assert_non_null(strstr(tn_diag_text(f->diag), "missing: No such file or directory"));
+  assert_int_equal(tn_file_map(f->dir, f->diag, &m), TN_ERR_INVALID);
+  const char *fifo = in_dir(f, "fifo");
+  assert_int_equal(mkfifo(fifo, 0600), 0);
+  assert_int_equal(tn_file_map(fifo, f->diag, &m), TN_ERR_INVALID);
+}
+
+static int list_entry(void *self, const char *name, bool is_dir) {
+  char *text = self;
+  strcat(text, name);
+  strcat(text, is_dir ? "/ " : " ");
+  return !strcmp(name, "c");
+}
+
+static void folders(void **state) {
+  fixture *f = *state;
+  char text[100] = "";
+  put(in_dir(f, "c"), "");
+  put(in_dir(f, "a"), "");
+  put(in_dir(f, "d"), "");
+  assert_int_equal(mkdir(in_dir(f, "b"), 0700), 0);
+  assert_int_equal(tn_dir_each(f->dir, NULL, list_entry, text), TN_OK);
+  assert_string_equal(text, "a b/ c ");
+  assert_int_equal(tn_dir_each(in_dir(f, "missing"), f->diag, list_entry, text), TN_ERR_NOT_FOUND);
+  assert_int_equal(tn_dir_each(in_dir(f, "a"), f->diag, list_entry, text), TN_ERR_NOT_FOUND);
+}
+
+static void assert_why(const char *path, const char *expected) {
+  const char *why = NULL;
+  assert_int_equal(tn_file_is_trusted(path, &why), expected == NULL);
+  if (expected) assert_string_equal(why, expected);
+  assert_int_equal(tn_file_is_trusted(path, NULL), expected == NULL);
+}
+
+static void trust(void **state) {
+  fixture *f = *state;
+  const char *path = in_dir(f, "plugin.so"), *link = in_dir(f, "link.so");
+  put(path, "x");
+  chmod(path, 0644);
+  assert_why(path, NULL);
+  assert_int_equal(symlink(path, link), 0);
+  assert_why(link, NULL);
+  chmod(path, 0664);
+  assert_why(path, "it can be written by others");
+  assert_why(link, "it can be written by others");
+  chmod(path, 0646);
+  assert_why(path, "it can be written by others");
+  chmod(path, 0600);
+  chmod(f->dir, 0777);
+  assert_why(path, "its folder can be written by others");
+  chmod(f->dir, 0700);
+  assert_why(path, NULL);
+  assert_why(in_dir(f, "missing"), "it cannot be examined");
+  /* A link in a safe folder to a file in an unsafe one. */
+  const char *open = in_dir(f, "open"), *inside = in_dir(f, "open/p.so"),
+             *far = in_dir(f, "far.so");
+  assert_int_equal(mkdir(open, 0700), 0);
+  put(inside, "x");
+  chmod(inside, 0600);
+  chmod(open, 0777);
+  assert_int_equal(symlink(inside, far), 0);
+  assert_why(far, "its folder can be written by others");
+  unlink(inside);
+}
+
+static void paths(void **state) {
+  fixture *f = *state;
+  char *path = NULL;
+  static const char *const bad[] = {"",      "/x",  "..",  "../x",  "a/..",   "a/../b",
+                                    "a\\..", "\\x", "C:x", "c:\\x", "x/..\\y"};
+  for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+    assert_int_equal(tn_path_join_inside(&f->arena, "dir", bad[i], &path), TN_ERR_INVALID);
+    assert_null(path);
+  }
+  assert_int_equal(tn_path_join_inside(&f->arena, "dir", "a/..b/c", &path), TN_OK);
+  assert_string_equal(path, "dir/a/..b/c");
+  assert_int_equal(tn_path_join_inside(&f->arena, "/d", "./x", &path), TN_OK);
+  assert_string_equal(path, "/d/./x");
+  assert_string_equal(tn_path_dir(&f->arena, "x"), ".");
+  assert_string_equal(tn_path_dir(&f->arena, ""), ".");
+  assert_string_equal(tn_path_dir(&f->arena, "a/b/c"), "a/b");
+  assert_string_equal(tn_path_dir(&f->arena, "a//c"), "a");
+  assert_string_equal(tn_path_dir(&f->arena, "/c"), "/");
+  assert_string_equal(tn_path_dir(&f->arena, "//c"), "/");
+}
+
+static void machine(void **state) {
+  (void)state;
+  char text[200], tiny[8];
+  assert_true(tn_cpu_cores() >= 1);
+  uint64_t isa = tn_cpu_isa(), now = tn_now_ns();
+  /* Every set implies the smaller ones that its kernels also use. */
+  if (isa & TN_ISA_AVX512) assert_true(isa & TN_ISA_AVX2);
+  if (isa & TN_ISA_AVX2) assert_true(isa & TN_ISA_AVX);
+  if (isa & (TN_ISA_AVX512_VNNI | TN_ISA_AVX512_BF16)) assert_true(isa & TN_ISA_AVX512);
+  assert_true(tn_now_ns() >= now);
+  assert_string_equal(tn_isa_text(0, text, sizeof text), "");
+  assert_string_equal(tn_isa_text(TN_ISA_AVX2 | TN_ISA_AVX512 | TN_ISA_RVV, text, sizeof text),
+                      "avx2 avx512 rvv");
+  assert_string_equal(tn_isa_text(TN_ISA_AVX2 | TN_ISA_AVX512, tiny, sizeof tiny), "avx2 av");
+}
+
+#define FILE_TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      FILE_TEST(write_and_map), FILE_TEST(abort_keeps_the_old),
+      FILE_TEST(writer_errors), FILE_TEST(map_errors),
+      FILE_TEST(folders),       FILE_TEST(trust),
+      FILE_TEST(paths),         cmocka_unit_test(machine),
+  };
+  return cmocka_run_group_tests_name("base_file", tests, NULL, NULL);
+}
