@@ -1,0 +1,217 @@
+/* The runtime: options, threads, the registry with what ships and what is found, and the listing of it all. */
+#include <string.h>
+
+#include "base/abi.h"
+#include "base/cpu.h"
+#include "base/file.h"
+#include "exec/exec.h"
+#include "exec/host.h"
+#include "registry/builtin.h"
+
+enum { MAX_THREADS = 4096, MAX_PINS = 1 << 16 };
+
+/* ---- options ---- */
+
+static tn_status take_options(const tn_runtime_options *options, tn_diag *diag,
+                              tn_runtime_options *out) {
+  *out = (tn_runtime_options)TN_RUNTIME_OPTIONS_INIT;
+  if (!options) return TN_OK;
+  if (tn_struct_in(out, sizeof *out, options) || options->head.major != TN_ABI_MAJOR)
+    return tn_fail(diag, TN_ERR_VERSION,
+                   "runtime options: head says %u bytes of ABI %u.%u, this library serves ABI %d.x; "
+                   "start from TN_RUNTIME_OPTIONS_INIT",
+                   options->head.size, options->head.major, options->head.minor, TN_ABI_MAJOR);
+  if (out->n_threads < 0 || out->n_threads > MAX_THREADS)
+    return tn_fail(diag, TN_ERR_INVALID, "runtime options: n_threads is %d, must be 0 to %d",
+                   out->n_threads, MAX_THREADS);
+  const uint32_t known = TN_RUNTIME_NO_BUILTINS | TN_RUNTIME_NO_DISCOVERY;
+  if (out->flags & ~known)
+    return tn_fail(diag, TN_ERR_UNSUPPORTED, "runtime options: flags has unknown bits 0x%x",
+                   out->flags & ~known);
+  if (out->n_pins > MAX_PINS || (out->n_pins && !out->pins))
+    return tn_fail(diag, TN_ERR_INVALID, "runtime options: n_pins is %u, but pins is %s",
+                   out->n_pins, out->pins ? "limited to 65536 entries" : "NULL");
+  return TN_OK;
+}
+
+static tn_status take_allocator(const tn_allocator *given, tn_diag *diag, tn_allocator *out) {
+  if (!given) given = tn_default_allocator();
+  if (tn_struct_in(out, sizeof *out, given) || !out->alloc || !out->free)
+    return tn_fail(diag, TN_ERR_INVALID,
+                   "runtime options: the allocator needs a head, alloc and free");
+  return TN_OK;
+}
+
+/* "Conv=acme_conv": an operator, one "=", a kernel. Whether there is such a kernel shows when it is wanted. */
+static bool is_pin(const char *pin) {
+  const char *equals = pin ? strchr(pin, '=') : NULL;
+  return equals && equals > pin && equals[1] && !strchr(equals + 1, '=');
+}
+
+static tn_status copy_pins(tn_runtime *rt, const tn_runtime_options *options, tn_diag *diag) {
+  if (!options->n_pins) return TN_OK;
+  rt->pins = tn_alloc(&rt->allocator, options->n_pins * sizeof *rt->pins);
+  if (!rt->pins) return TN_ERR_MEMORY;
+  rt->n_pins = options->n_pins;
+  for (uint32_t k = 0; k < options->n_pins; k++) {
+    const char *pin = options->pins[k];
+    if (!is_pin(pin))
+      return tn_fail(diag, TN_ERR_INVALID, "runtime options: pin '%s' must read like Conv=acme_conv",
+                     pin ? pin : "(NULL)");
+    const size_t bytes = strlen(pin) + 1;
+    rt->pins[k] = tn_alloc(&rt->allocator, bytes);
+    if (!rt->pins[k]) return TN_ERR_MEMORY;
+    memcpy(rt->pins[k], pin, bytes);
+  }
+  return TN_OK;
+}
+
+static void free_pins(tn_runtime *rt) {
+  for (uint32_t k = 0; k < rt->n_pins; k++)
+    if (rt->pins[k]) tn_free(&rt->allocator, rt->pins[k], strlen(rt->pins[k]) + 1);
+  tn_free(&rt->allocator, rt->pins, rt->n_pins * sizeof *rt->pins);
+}
+
+/* ---- creation ---- */
+
+static tn_status init_locks(tn_runtime *rt) {
+  pthread_mutexattr_t recursive;
+  if (pthread_mutexattr_init(&recursive)) return TN_ERR_MEMORY;
+  int failed = pthread_mutexattr_settype(&recursive, PTHREAD_MUTEX_RECURSIVE);
+  if (!failed) failed = pthread_mutex_init(&rt->lock, NULL);
+  if (!failed && (failed = pthread_mutex_init(&rt->serial, &recursive)))
+    pthread_mutex_destroy(&rt->lock);
+  pthread_mutexattr_destroy(&recursive);
+  return failed ? TN_ERR_MEMORY : TN_OK;
+}
+
+static tn_status populate(tn_runtime *rt, const tn_runtime_options *options, tn_diag *diag) {
+  tn_status status = TN_OK;
+  if (!(options->flags & TN_RUNTIME_NO_BUILTINS))
+    status = tn_registry_add(rt->registry, tn_builtin_query, "built in", &tn_runtime_host, NULL, 0,
+                             diag);
+  if (!status && !(options->flags & TN_RUNTIME_NO_DISCOVERY))
+    status = tn_registry_discover(rt->registry, &tn_runtime_host, diag);
+  return status;
+}
+
+static tn_status set_up(tn_runtime *rt, const tn_runtime_options *options, tn_diag *diag) {
+  const int32_t n_threads = options->n_threads ? options->n_threads : tn_cpu_cores();
+  rt->isa = tn_cpu_isa() & (options->isa_mask ? options->isa_mask : UINT64_MAX);
+  tn_status status = copy_pins(rt, options, diag);
+  if (!status) status = tn_registry_create(&rt->allocator, &rt->registry);
+  if (!status) status = tn_pool_create(&rt->allocator, n_threads, &rt->pool);
+  if (status) return status;
+  tn_registry_set_ctx(rt->registry, rt);
+  return populate(rt, options, diag);
+}
+
+tn_status tn_runtime_create(const tn_runtime_options *options, tn_diag *diag,
+                            tn_runtime **out_runtime) {
+  tn_runtime_options o;
+  tn_allocator allocator;
+  if (!out_runtime) return tn_fail(diag, TN_ERR_INVALID, "runtime: out_runtime is NULL");
+  *out_runtime = NULL;
+  tn_status status = take_options(options, diag, &o);
+  if (!status) status = take_allocator(o.allocator, diag, &allocator);
+  if (status) return status;
+  tn_runtime *rt = tn_alloc(&allocator, sizeof *rt);
+  if (!rt) return tn_fail(diag, TN_ERR_MEMORY, "runtime: out of memory");
+  rt->allocator = allocator;
+  status = init_locks(rt);
+  if (status) {
+    tn_free(&allocator, rt, sizeof *rt);
+    return tn_fail(diag, status, "runtime: no locks to be had");
+  }
+  status = set_up(rt, &o, diag);
+  if (status) {
+    if (status == TN_ERR_MEMORY) tn_fail(diag, status, "runtime: out of memory");
+    tn_runtime_destroy(rt);
+    return status;
+  }
+  *out_runtime = rt;
+  return TN_OK;
+}
+
+void tn_runtime_destroy(tn_runtime *rt) {
+  if (!rt) return;
+  const tn_allocator allocator = rt->allocator; /* plug-ins may free memory while they shut down */
+  tn_registry_destroy(rt->registry);
+  tn_pool_destroy(rt->pool);
+  free_pins(rt);
+  pthread_mutex_destroy(&rt->serial);
+  pthread_mutex_destroy(&rt->lock);
+  tn_free(&allocator, rt, sizeof *rt);
+}
+
+/* ---- plug-ins ---- */
+
+static tn_status vet_options(const tn_option *const *options, uint32_t n_options, tn_diag *diag) {
+  if (n_options && !options)
+    return tn_fail(diag, TN_ERR_INVALID, "plug-in options: NULL, but %u are counted", n_options);
+  for (uint32_t k = 0; k < n_options; k++)
+    if (!options[k] || options[k]->head.size < sizeof(tn_option) || !options[k]->key ||
+        !options[k]->value)
+      return tn_fail(diag, TN_ERR_INVALID, "plug-in options: entry %u needs a head, key and value",
+                     k);
+  return TN_OK;
+}
+
+tn_status tn_runtime_load_plugin(tn_runtime *rt, const char *path, const tn_option *const *options,
+                                 uint32_t n_options, tn_diag *diag) {
+  if (!rt) return tn_fail(diag, TN_ERR_INVALID, "plug-in: runtime is NULL");
+  tn_status status = vet_options(options, n_options, diag);
+  if (status) return status;
+  pthread_mutex_lock(&rt->lock);
+  status = tn_registry_load(rt->registry, path, "explicit", &tn_runtime_host, options, n_options,
+                            diag);
+  pthread_mutex_unlock(&rt->lock);
+  return status;
+}
+
+tn_status tn_runtime_add_plugin(tn_runtime *rt, tn_plugin_query_fn query,
+                                const tn_option *const *options, uint32_t n_options,
+                                tn_diag *diag) {
+  if (!rt) return tn_fail(diag, TN_ERR_INVALID, "plug-in: runtime is NULL");
+  tn_status status = vet_options(options, n_options, diag);
+  if (status) return status;
+  pthread_mutex_lock(&rt->lock);
+  status = tn_registry_add(rt->registry, query, "explicit", &tn_runtime_host, options, n_options,
+                           diag);
+  pthread_mutex_unlock(&rt->lock);
+  return status;
+}
+
+/* ---- what is registered ---- */
+
+int32_t tn_runtime_n_plugins(const tn_runtime *rt) {
+  return rt ? tn_registry_n_plugins(rt->registry) : 0;
+}
+
+tn_status tn_runtime_plugin(const tn_runtime *rt, int32_t index, tn_plugin_info *out_info) {
+  return rt ? tn_registry_plugin(rt->registry, index, out_info) : TN_ERR_INVALID;
+}
+
+int32_t tn_runtime_n_ops(const tn_runtime *rt) { return rt ? tn_registry_n_ops(rt->registry) : 0; }
+
+const tn_op *tn_runtime_op(const tn_runtime *rt, int32_t index) {
+  const tn_opdef *def = rt ? tn_registry_op_at(rt->registry, index) : NULL;
+  return def ? &def->op : NULL;
+}
+
+int32_t tn_runtime_n_kernels(const tn_runtime *rt) {
+  return rt ? tn_registry_n_kernels(rt->registry) : 0;
+}
+
+const tn_kernel *tn_runtime_kernel(const tn_runtime *rt, int32_t index) {
+  const tn_kerneldef *def = rt ? tn_registry_kernel_at(rt->registry, index) : NULL;
+  return def ? &def->kernel : NULL;
+}
+
+int32_t tn_runtime_n_formats(const tn_runtime *rt) {
+  return rt ? tn_registry_n_formats(rt->registry) : 0;
+}
+
+const tn_format *tn_runtime_format(const tn_runtime *rt, int32_t index) {
+  return rt ? tn_registry_format_at(rt->registry, index) : NULL;
+}

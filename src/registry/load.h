@@ -1,0 +1,26 @@
+/* Taking plug-ins in, shared by what is linked in (registry.c), loaded from a path (load.c) and discovered (discover.c). */
+#ifndef TN_REGISTRY_LOAD_H
+#define TN_REGISTRY_LOAD_H
+
+#include "registry/internal.h"
+
+/* What comes along with a plug-in. */
+typedef struct tn_offer {
+  const char *found_by;
+  const tn_host *host;
+  const tn_option *const *options;
+  uint32_t n_options;
+} tn_offer;
+
+tn_plug *tn_plug_new(tn_registry *r, const char *path, const char *found_by); /* NULL: no memory */
+void tn_plug_free(tn_plug *plug);   /* stops it, unmaps it; NULL is legal */
+/* Vets, starts and registers the plug-in, or lists it as refused. Takes plug in either case. diag: fresh, of this
+ * plug-in alone; its errors become the reason of the refusal. */
+tn_status tn_plug_take(tn_registry *r, tn_plug *plug, tn_plugin_query_fn query,
+                       const tn_offer *offer, tn_diag *diag);
+/* Lists it as refused with the errors in diag; takes plug; answers status. */
+tn_status tn_plug_refuse(tn_registry *r, tn_plug *plug, tn_status status, tn_diag *diag);
+/* The file at path, which has been found trustworthy; diag as for tn_plug_take. */
+tn_status tn_plug_load(tn_registry *r, const char *path, const tn_offer *offer, tn_diag *diag);
+
+#endif

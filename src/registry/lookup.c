@@ -1,0 +1,132 @@
+/* Look-ups and enumeration. All read one version of the tables; none takes a lock or allocates. */
+#include <string.h>
+
+#include "base/abi.h"
+#include "base/text.h"
+#include "registry/internal.h"
+
+static int32_t find_name(const tn_tables *t, const char *domain, const char *name, int32_t *out_n) {
+  *out_n = 0;
+  return name ? tn_ops_find(t->ops, t->n_ops, tn_domain_normal(domain), name, out_n) : 0;
+}
+
+const tn_opdef *tn_registry_op(const tn_registry *r, const char *domain, const char *name,
+                               int32_t version) {
+  const tn_tables *t = tn_registry_tables(r);
+  int32_t n;
+  const int32_t first = find_name(t, domain, name, &n);
+  if (n && !version) return t->ops[first + n - 1];
+  for (int32_t k = first + n - 1; k >= first; k--) {
+    const tn_versions versions = tn_op_versions(&t->ops[k]->op);
+    if (version >= versions.since && version <= versions.until) return t->ops[k];
+  }
+  return NULL;
+}
+
+bool tn_registry_has_op(const tn_registry *r, const char *domain, const char *name,
+                        int32_t *out_since, int32_t *out_until) {
+  const tn_tables *t = tn_registry_tables(r);
+  int32_t n;
+  const int32_t first = find_name(t, domain, name, &n);
+  if (!n) return false;
+  if (out_since) *out_since = t->ops[first]->op.since;
+  if (out_until) *out_until = t->ops[first + n - 1]->op.until;
+  return true;
+}
+
+/* The row of an operator; NULL if it is none of this registry's. */
+static const tn_op_row *row_of(const tn_tables *t, const tn_opdef *op) {
+  int32_t n = 0;
+  const int32_t first = op ? tn_ops_find(t->ops, t->n_ops, op->op.domain, op->op.name, &n) : 0;
+  for (int32_t k = first; k < first + n; k++)
+    if (t->ops[k] == op) return &t->rows[k];
+  return NULL;
+}
+
+int32_t tn_registry_kernels(const tn_registry *r, const tn_opdef *op,
+                            const tn_kerneldef *const **out_kernels) {
+  const tn_tables *t = tn_registry_tables(r);
+  const tn_op_row *row = row_of(t, op);
+  *out_kernels = row ? t->attached + row->first_kernel : NULL;
+  return row ? row->n_kernels : 0;
+}
+
+int32_t tn_registry_rewrites(const tn_registry *r, const tn_opdef *root,
+                             const tn_rewritedef *const **out_rewrites) {
+  const tn_tables *t = tn_registry_tables(r);
+  const tn_op_row *row = row_of(t, root);
+  *out_rewrites = row ? t->attached_rewrites + row->first_rewrite : NULL;
+  return row ? row->n_rewrites : 0;
+}
+
+/* ---- formats ---- */
+
+const tn_format *tn_registry_format(const tn_registry *r, const char *name) {
+  const tn_tables *t = tn_registry_tables(r);
+  for (int32_t k = 0; name && k < t->n_formats; k++)
+    if (!strcmp(t->formats[k]->name, name)) return t->formats[k];
+  return NULL;
+}
+
+static const tn_format *best_probe(const tn_tables *t, const uint8_t *data, uint64_t size) {
+  const tn_format *best = NULL;
+  int32_t most = 0;
+  for (int32_t k = 0; k < t->n_formats; k++) {
+    const tn_format *format = t->formats[k];
+    const int32_t answer = format->read && format->probe ? format->probe(data, size) : 0;
+    if (answer <= most) continue;
+    most = answer;
+    best = format;
+  }
+  return best;
+}
+
+/* True if path ends in one of the extensions ".a,.b". */
+static bool has_extension(const char *path, const char *extensions) {
+  const size_t n_path = strlen(path);
+  for (const char *p = extensions; p;) {
+    const size_t n = strcspn(p, ",");
+    if (n && n < n_path && !memcmp(path + n_path - n, p, n)) return true;
+    p = p[n] ? p + n + 1 : NULL;
+  }
+  return false;
+}
+
+const tn_format *tn_registry_recognise(const tn_registry *r, const char *path, const uint8_t *data,
+                                       uint64_t size) {
+  const tn_tables *t = tn_registry_tables(r);
+  const tn_format *format = data ? best_probe(t, data, size) : NULL;
+  for (int32_t k = 0; !format && path && k < t->n_formats; k++)
+    if (t->formats[k]->read && has_extension(path, t->formats[k]->extensions))
+      format = t->formats[k];
+  return format;
+}
+
+/* ---- enumeration ---- */
+
+int32_t tn_registry_n_ops(const tn_registry *r) { return tn_registry_tables(r)->n_ops; }
+int32_t tn_registry_n_kernels(const tn_registry *r) { return tn_registry_tables(r)->n_kernels; }
+int32_t tn_registry_n_formats(const tn_registry *r) { return tn_registry_tables(r)->n_formats; }
+int32_t tn_registry_n_plugins(const tn_registry *r) { return tn_registry_tables(r)->n_plugs; }
+
+const tn_opdef *tn_registry_op_at(const tn_registry *r, int32_t index) {
+  const tn_tables *t = tn_registry_tables(r);
+  return index >= 0 && index < t->n_ops ? t->ops[index] : NULL;
+}
+
+const tn_kerneldef *tn_registry_kernel_at(const tn_registry *r, int32_t index) {
+  const tn_tables *t = tn_registry_tables(r);
+  return index >= 0 && index < t->n_kernels ? t->kernels[index] : NULL;
+}
+
+const tn_format *tn_registry_format_at(const tn_registry *r, int32_t index) {
+  const tn_tables *t = tn_registry_tables(r);
+  return index >= 0 && index < t->n_formats ? t->formats[index] : NULL;
+}
+
+tn_status tn_registry_plugin(const tn_registry *r, int32_t index, tn_plugin_info *out_info) {
+  const tn_tables *t = tn_registry_tables(r);
+  if (!out_info) return TN_ERR_INVALID;
+  if (index < 0 || index >= t->n_plugs) return TN_ERR_NOT_FOUND;
+  return tn_struct_out(out_info, &t->plugs[index]->info, sizeof t->plugs[index]->info);
+}

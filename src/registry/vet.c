@@ -1,0 +1,173 @@
+/* Vetting, the tools: copying structs that may be of any age, tables, texts, callbacks. Nothing a plug-in says is
+ * followed before it was checked here, and each breach is reported with part, member and rule. */
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/abi.h"
+#include "base/checked.h"
+#include "registry/internal.h"
+
+enum { MAX_BREACHES = 40 }; /* reported; a broken table may hold thousands */
+
+bool tn_vet_fail(tn_vet *v, tn_status code, const char *member, const char *format, ...) {
+  char rule[1024];
+  va_list args;
+  va_start(args, format);
+  vsnprintf(rule, sizeof rule, format, args);
+  va_end(args);
+  if (!v->status) v->status = code;
+  if (++v->n_breaches == MAX_BREACHES + 1)
+    tn_diag_add(v->diag, TN_DIAG_ERROR, "%s: more breaches of rules follow", v->where);
+  if (v->n_breaches > MAX_BREACHES) return false;
+  tn_diag_add(v->diag, TN_DIAG_ERROR, "%s%s%s%s%s: %s", v->where, *v->part ? ", " : "", v->part,
+              member ? ", member " : "", member ? member : "", rule);
+  return false;
+}
+
+void tn_vet_part(tn_vet *v, const char *format, ...) {
+  va_list args;
+  va_start(args, format);
+  vsnprintf(v->part, sizeof v->part, format, args);
+  va_end(args);
+}
+
+/* True if p is a pointer to `bytes` readable bytes, aligned for structs. */
+static bool is_readable(tn_vet *v, const char *member, const void *p, uint64_t bytes) {
+  if (!p) return tn_vet_fail(v, TN_ERR_INVALID, member, "is NULL");
+  if ((uintptr_t)p % sizeof(void *))
+    return tn_vet_fail(v, TN_ERR_INVALID, member, "points to %p, which is not aligned", p);
+  if (tn_image_readable(v->image, p) < bytes)
+    return tn_vet_fail(v, TN_ERR_INVALID, member,
+                       "points to %p, which is not inside the tables of a loaded library", p);
+  return true;
+}
+
+bool tn_vet_struct(tn_vet *v, const void *from, uint32_t needed, uint32_t size, void *out) {
+  memset(out, 0, size);
+  if (!is_readable(v, "head", from, sizeof(tn_head))) return false;
+  tn_head head;
+  memcpy(&head, from, sizeof head);
+  /* The head comes first in every ABI; what follows may differ in another major version. */
+  if (head.size > TN_LIMIT_HEAD)
+    return tn_vet_fail(v, TN_ERR_INVALID, "head.size", "is %u, no struct is that large",
+                       head.size);
+  if (head.size < needed)
+    return tn_vet_fail(v, TN_ERR_INVALID, "head.size",
+                       "is %u, but at least the first %u bytes of this struct have to be there",
+                       head.size, needed);
+  if (head.size % sizeof(void *))
+    return tn_vet_fail(v, TN_ERR_INVALID, "head.size", "is %u, which is no multiple of %u",
+                       head.size, (unsigned)sizeof(void *));
+  if (!is_readable(v, "head", from, head.size)) return false;
+  tn_struct_in(out, size, from);
+  if (head.major != TN_ABI_MAJOR)
+    return tn_vet_fail(v, TN_ERR_VERSION, "head.major",
+                       "is %u: made for ABI %u.%u, this host serves ABI %d.x", head.major,
+                       head.major, head.minor, TN_ABI_MAJOR);
+  if (head.minor >= TN_ABI_MINOR && head.size < size)
+    return tn_vet_fail(v, TN_ERR_INVALID, "head.size",
+                       "is %u, but this struct has %u bytes in ABI %u.%u", head.size, size,
+                       head.major, head.minor);
+  return true;
+}
+
+void *tn_vet_alloc(tn_vet *v, uint64_t n, size_t element) {
+  uint64_t bytes;
+  void *memory = tn_mul_u64(n, element, &bytes) ? NULL : tn_arena_alloc(&v->plug->arena, bytes);
+  if (!memory) tn_vet_fail(v, TN_ERR_MEMORY, NULL, "out of memory");
+  return memory;
+}
+
+bool tn_vet_table(tn_vet *v, const char *member, const void *table, uint32_t n, uint32_t limit) {
+  if (!n) return true;
+  if (n > limit)
+    return tn_vet_fail(v, TN_ERR_OVERFLOW, member, "is counted as %u entries, the limit is %u", n,
+                       limit);
+  if (!table)
+    return tn_vet_fail(v, TN_ERR_INVALID, member, "is NULL, but %u entries are counted", n);
+  return is_readable(v, member, table, (uint64_t)n * sizeof(void *));
+}
+
+const void *tn_vet_row(const void *table, uint32_t index) {
+  const void *row;
+  memcpy(&row, (const char *)table + (size_t)index * sizeof row, sizeof row);
+  return row;
+}
+
+static bool has_control(const char *text, size_t n) {
+  for (size_t k = 0; k < n; k++)
+    if ((unsigned char)text[k] < 0x20 && text[k] != '\n' && text[k] != '\t') return true;
+  return false;
+}
+
+bool tn_vet_text(tn_vet *v, const char *member, const char *text, uint32_t limit) {
+  if (!text) return tn_vet_fail(v, TN_ERR_INVALID, member, "must be given");
+  const uint64_t readable = tn_image_readable(v->image, text);
+  if (!readable)
+    return tn_vet_fail(v, TN_ERR_INVALID, member,
+                       "points to %p, which is not inside the tables of a loaded library",
+                       (const void *)text);
+  const uint64_t most = readable < limit + 1u ? readable : limit + 1u;
+  const size_t n = strnlen(text, (size_t)most);
+  if (n == most)
+    return tn_vet_fail(v, TN_ERR_INVALID, member, "does not end within %u bytes", limit);
+  if (!tn_utf8_valid(text, (int64_t)n))
+    return tn_vet_fail(v, TN_ERR_INVALID, member, "is not UTF-8");
+  if (has_control(text, n))
+    return tn_vet_fail(v, TN_ERR_INVALID, member, "has control characters");
+  return true;
+}
+
+bool tn_vet_name(tn_vet *v, const char *member, const char *text) {
+  if (!tn_vet_text(v, member, text, TN_LIMIT_NAME)) return false;
+  if (!*text) return tn_vet_fail(v, TN_ERR_INVALID, member, "is empty");
+  static const char allowed[] =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-";
+  if (text[strspn(text, allowed)])
+    return tn_vet_fail(v, TN_ERR_INVALID, member,
+                       "is '%s', but names are made of letters, digits and _ . -", text);
+  return true;
+}
+
+bool tn_vet_op_name(tn_vet *v, const char *member, const char *text, const char **out_domain,
+                    const char **out_name) {
+  if (!tn_vet_text(v, member, text, 2 * TN_LIMIT_NAME)) return false;
+  tn_arena *arena = &v->plug->arena;
+  const char *colons = strstr(text, "::");
+  const char *domain = colons ? tn_arena_strn(arena, text, colons - text) : "";
+  const char *name = tn_arena_str(arena, colons ? colons + 2 : text);
+  if (!domain || !name) return tn_vet_fail(v, TN_ERR_MEMORY, NULL, "out of memory");
+  *out_domain = tn_domain_normal(domain);
+  *out_name = name;
+  return (!colons || tn_vet_name(v, member, domain)) && tn_vet_name(v, member, name);
+}
+
+bool tn_vet_flags(tn_vet *v, const char *member, uint64_t flags, uint64_t known) {
+  if (!(flags & ~known)) return true;
+  return tn_vet_fail(v, TN_ERR_UNSUPPORTED, member, "has bits 0x%llx, which ABI %d.%d does not know",
+                     (unsigned long long)(flags & ~known), TN_ABI_MAJOR, TN_ABI_MINOR);
+}
+
+static bool vet_function(tn_vet *v, const tn_member *m, uintptr_t p) {
+  if (!p) return tn_vet_fail(v, TN_ERR_INVALID, m->name, "must be given");
+  if (tn_image_executable(v->image, p)) return true;
+  return tn_vet_fail(v, TN_ERR_INVALID, m->name, "is no function of a loaded library");
+}
+
+bool tn_vet_members(tn_vet *v, void *copy, const tn_member *members, size_t n) {
+  bool ok = true;
+  for (size_t k = 0; k < n; k++) {
+    const tn_member *m = &members[k];
+    void *p; /* functions have the size of pointers wherever there is dlsym */
+    memcpy(&p, (char *)copy + m->offset, sizeof p);
+    bool good = true;
+    if (!p && !m->required) continue;
+    if (m->kind == TN_MEMBER_FUNCTION) good = vet_function(v, m, (uintptr_t)p);
+    else if (m->kind == TN_MEMBER_NAME) good = tn_vet_name(v, m->name, p);
+    else good = tn_vet_text(v, m->name, p, m->limit);
+    if (!good) memset((char *)copy + m->offset, 0, sizeof p);
+    ok = ok && good;
+  }
+  return ok;
+}

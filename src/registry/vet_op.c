@@ -1,0 +1,259 @@
+/* Vetting of operators: members, versions, flags, schema, type rules, inference, and no two for one version. */
+#include <stdio.h>
+#include <string.h>
+
+#include "registry/internal.h"
+
+enum {
+  KNOWN_OP_FLAGS = TN_OP_IMPURE | TN_OP_ELEMENTWISE | TN_OP_COMMUTATIVE | TN_OP_SAME_AS_INPUT |
+                   TN_OP_BROADCAST | TN_OP_LOWER_EARLY | TN_OP_LOWER_ALWAYS |
+                   TN_OP_DATA_DEPENDENT | TN_OP_TYPES_ONLY
+};
+
+static const tn_member op_members[] = {
+    TN_MEMBER(tn_op, name, TN_MEMBER_NAME, true, 0),
+    TN_MEMBER(tn_op, schema, TN_MEMBER_TEXT, true, TN_LIMIT_TEXT),
+    TN_MEMBER(tn_op, infer, TN_MEMBER_FUNCTION, false, 0),
+    TN_MEMBER(tn_op, flops, TN_MEMBER_FUNCTION, false, 0),
+    TN_MEMBER(tn_op, lower, TN_MEMBER_FUNCTION, false, 0),
+    TN_MEMBER(tn_op, reference, TN_MEMBER_FUNCTION, false, 0),
+    TN_MEMBER(tn_op, epilogue, TN_MEMBER_FUNCTION, false, 0),
+    TN_MEMBER(tn_op, doc, TN_MEMBER_TEXT, false, TN_LIMIT_TEXT),
+};
+
+static const tn_member rule_members[] = {
+    TN_MEMBER(tn_type_rule, name, TN_MEMBER_TEXT, true, TN_LIMIT_NAME),
+    TN_MEMBER(tn_type_rule, args, TN_MEMBER_TEXT, true, TN_LIMIT_TEXT),
+};
+
+static bool vet_domain(tn_vet *v, tn_op *op) {
+  if (!op->domain || (tn_image_readable(v->image, op->domain) && !*op->domain)) {
+    op->domain = "";
+    return true;
+  }
+  const bool ok = tn_vet_name(v, "domain", op->domain);
+  op->domain = ok ? tn_domain_normal(op->domain) : "";
+  return ok;
+}
+
+static bool vet_versions(tn_vet *v, const tn_op *op) {
+  if (op->since < 1)
+    return tn_vet_fail(v, TN_ERR_INVALID, "since", "is %d, versions begin at 1", op->since);
+  if (op->until && op->until < op->since)
+    return tn_vet_fail(v, TN_ERR_INVALID, "until", "is %d, which is before since = %d", op->until,
+                       op->since);
+  return true;
+}
+
+static bool vet_cases(tn_vet *v, tn_op *op) {
+  if (!tn_vet_table(v, "cases", op->cases, op->n_cases, TN_LIMIT_PARTS)) {
+    op->n_cases = 0;
+    return false;
+  }
+  bool ok = true;
+  for (uint32_t k = 0; ok && k < op->n_cases; k++)
+    ok = tn_vet_text(v, "cases", tn_vet_row(op->cases, k), TN_LIMIT_TEXT);
+  return ok;
+}
+
+/* ---- type rules ---- */
+
+static const tn_arg *entry_of(const tn_schema *schema, int32_t entry) {
+  return entry < schema->n_inputs ? tn_schema_input(schema, entry)
+                                  : tn_schema_output(schema, entry - schema->n_inputs);
+}
+
+/* Binds the argument `name` to a rule: its input and its output, where both have that name. */
+static bool bind_arg(tn_vet *v, tn_opdef *def, int32_t rule, tn_str name) {
+  const int32_t n = def->schema.n_inputs + def->schema.n_outputs;
+  int32_t found = 0;
+  for (int32_t k = 0; k < n; k++) {
+    if (!tn_str_is(name, entry_of(&def->schema, k)->name)) continue;
+    found++;
+    if (def->arg_rule[k] >= 0)
+      return tn_vet_fail(v, TN_ERR_INVALID, "types", "name argument '%.*s' more than once",
+                         (int)name.size, name.data);
+    def->arg_rule[k] = rule;
+    def->arg_dtypes[k] = def->op.types[rule]->dtypes;
+  }
+  if (found) return true;
+  return tn_vet_fail(v, TN_ERR_INVALID, "types",
+                     "rule '%s' names '%.*s', which is no tensor input or output of the schema",
+                     def->op.types[rule]->name, (int)name.size, name.data);
+}
+
+static bool bind_args(tn_vet *v, tn_opdef *def, int32_t rule) {
+  bool ok = true;
+  for (const char *p = def->op.types[rule]->args; p;) {
+    const char *comma = strchr(p, ',');
+    tn_str name = {p, comma ? comma - p : (int64_t)strlen(p)};
+    for (; name.size && *name.data == ' '; name.data++) name.size--;
+    while (name.size && name.data[name.size - 1] == ' ') name.size--;
+    ok = bind_arg(v, def, rule, name) && ok;
+    p = comma ? comma + 1 : NULL;
+  }
+  return ok;
+}
+
+static bool vet_rule(tn_vet *v, const void *raw, tn_type_rule *rule) {
+  if (!tn_vet_struct(v, raw, TN_UPTO(tn_type_rule, dtypes), sizeof *rule, rule)) return false;
+  if (!tn_vet_members(v, rule, rule_members, sizeof rule_members / sizeof *rule_members))
+    return false;
+  if (!rule->dtypes)
+    return tn_vet_fail(v, TN_ERR_INVALID, "types", "rule '%s' allows no dtype", rule->name);
+  return tn_vet_flags(v, "types: dtypes", rule->dtypes, TN_MASK_KNOWN);
+}
+
+static bool vet_rules(tn_vet *v, tn_opdef *def) {
+  const void *raw = def->op.types;
+  const uint32_t n = def->op.n_types;
+  if (!tn_vet_table(v, "types", raw, n, TN_LIMIT_ROWS)) return false;
+  tn_type_rule *rules = tn_vet_alloc(v, n, sizeof *rules);
+  const tn_type_rule **table = tn_vet_alloc(v, n, sizeof *table);
+  bool ok = rules && table;
+  for (uint32_t k = 0; ok && k < n; k++) {
+    table[k] = &rules[k];
+    ok = vet_rule(v, tn_vet_row(raw, k), &rules[k]);
+  }
+  def->op.types = table;
+  for (uint32_t k = 0; ok && k < n; k++) ok = bind_args(v, def, (int32_t)k);
+  return ok;
+}
+
+/* ---- schema and inference ---- */
+
+static bool parse_schema(tn_vet *v, tn_opdef *def) {
+  char what[512];
+  snprintf(what, sizeof what, "%s, %s, member schema", v->where, v->part);
+  const tn_status status =
+      tn_schema_parse(def->op.schema, &v->plug->arena, what, v->diag, &def->schema);
+  if (!status) return true;
+  v->n_breaches++;
+  if (!v->status) v->status = status;
+  return false;
+}
+
+static bool make_entries(tn_vet *v, tn_opdef *def) {
+  const int32_t n = def->schema.n_inputs + def->schema.n_outputs;
+  def->arg_dtypes = tn_vet_alloc(v, (uint64_t)n, sizeof *def->arg_dtypes);
+  def->arg_rule = tn_vet_alloc(v, (uint64_t)n, sizeof *def->arg_rule);
+  if (!def->arg_dtypes || !def->arg_rule) return false;
+  for (int32_t k = 0; k < n; k++) {
+    def->arg_dtypes[k] = TN_MASK_KNOWN;
+    def->arg_rule[k] = -1;
+  }
+  return true;
+}
+
+static bool vet_inference(tn_vet *v, const tn_opdef *def) {
+  const tn_op *op = &def->op;
+  const uint32_t early = op->flags & (TN_OP_LOWER_EARLY | TN_OP_LOWER_ALWAYS);
+  const uint32_t declared = op->flags & (TN_OP_SAME_AS_INPUT | TN_OP_BROADCAST);
+  if (early && !op->lower)
+    return tn_vet_fail(v, TN_ERR_INVALID, "lower", "must be given: flags ask for lowering");
+  if (declared && !def->schema.n_inputs)
+    return tn_vet_fail(v, TN_ERR_INVALID, "flags",
+                       "say that shapes follow from the inputs, but the schema has none");
+  if (op->infer || op->lower || declared) return true;
+  return tn_vet_fail(v, TN_ERR_INVALID, "infer",
+                     "must be given, or lower, or a flag (TN_OP_SAME_AS_INPUT, TN_OP_BROADCAST)");
+}
+
+static void name_part(tn_vet *v, const tn_op *op, uint32_t index) {
+  if (!op->name) tn_vet_part(v, "op %u", index);
+  else
+    tn_vet_part(v, "op '%s%s%s' since %d", op->domain, *op->domain ? "::" : "", op->name,
+                op->since);
+}
+
+static tn_opdef *vet_op(tn_vet *v, const void *raw, uint32_t index) {
+  tn_vet_part(v, "op %u", index);
+  tn_opdef *def = tn_vet_alloc(v, 1, sizeof *def);
+  if (!def) return NULL;
+  tn_op *op = &def->op;
+  if (!tn_vet_struct(v, raw, TN_UPTO(tn_op, flags), sizeof *op, op)) return NULL;
+  def->owner = &v->plug->owner;
+  bool ok = vet_domain(v, op);
+  ok = tn_vet_members(v, op, op_members, sizeof op_members / sizeof *op_members) && ok;
+  name_part(v, op, index);
+  ok = vet_versions(v, op) && ok;
+  ok = tn_vet_flags(v, "flags", op->flags, KNOWN_OP_FLAGS) && ok;
+  ok = vet_cases(v, op) && ok;
+  if (!op->schema || !parse_schema(v, def) || !make_entries(v, def)) return NULL;
+  ok = vet_rules(v, def) && ok;
+  ok = vet_inference(v, def) && ok;
+  return ok ? def : NULL;
+}
+
+/* ---- one operator for one version ---- */
+
+static bool vet_neighbours(tn_vet *v) {
+  bool ok = true;
+  for (uint32_t k = 1; k < v->plug->n_ops; k++) {
+    const tn_opdef *a = v->plug->ops[k - 1], *b = v->plug->ops[k];
+    if (!tn_op_is(a, b->op.domain, b->op.name) ||
+        !tn_versions_meet(tn_op_versions(&a->op), tn_op_versions(&b->op)))
+      continue;
+    name_part(v, &b->op, k);
+    ok = tn_vet_fail(v, TN_ERR_INVALID, "since",
+                     "overlaps the versions of the same op since %d in this plug-in (until %d; 0 is "
+                     "the newest)",
+                     a->op.since, a->op.until);
+  }
+  return ok;
+}
+
+static bool same_op(tn_vet *v, const tn_opdef *a, const tn_opdef *b) {
+  if (a->op.since != b->op.since || a->op.until != b->op.until) return false;
+  tn_text one, two;
+  tn_text_init(&one, v->plug->a);
+  tn_text_init(&two, v->plug->a);
+  tn_schema_print(&a->schema, &one);
+  tn_schema_print(&b->schema, &two);
+  const bool same = !one.status && !two.status && !strcmp(tn_text_get(&one), tn_text_get(&two));
+  tn_text_free(&one);
+  tn_text_free(&two);
+  return same;
+}
+
+/* An op that is registered with the same versions and schema stays as it is, and gets the kernels of this plug-in too.
+ * Anything else that overlaps is a conflict. False: leave the op out. */
+static bool keep_op(tn_vet *v, const tn_opdef *def) {
+  int32_t n;
+  const int32_t first =
+      tn_ops_find(v->known->ops, v->known->n_ops, def->op.domain, def->op.name, &n);
+  for (int32_t k = first; k < first + n; k++) {
+    const tn_opdef *other = v->known->ops[k];
+    if (!tn_versions_meet(tn_op_versions(&def->op), tn_op_versions(&other->op))) continue;
+    name_part(v, &def->op, 0);
+    if (!same_op(v, def, other))
+      return tn_vet_fail(v, TN_ERR_INVALID, "since",
+                         "overlaps versions %d..%d (0 is the newest) of the same op of plug-in '%s', "
+                         "whose versions or schema differ; operators cannot be replaced: offer "
+                         "kernels for the registered one, or use a domain of your own",
+                         other->op.since, other->op.until, other->owner->name);
+    tn_diag_add(v->diag, TN_DIAG_WARNING,
+                "%s, %s: plug-in '%s' has registered this op with the same schema; that one stays "
+                "in use, with the kernels of both",
+                v->where, v->part, other->owner->name);
+    return false;
+  }
+  return true;
+}
+
+void tn_vet_ops(tn_vet *v) {
+  tn_plug *plug = v->plug;
+  const uint32_t n = plug->plugin.n_ops;
+  plug->ops = tn_vet_alloc(v, n, sizeof *plug->ops);
+  if (!plug->ops) return;
+  for (uint32_t k = 0; k < n; k++) {
+    tn_opdef *def = vet_op(v, tn_vet_row(plug->plugin.ops, k), k);
+    if (def) plug->ops[plug->n_ops++] = def;
+  }
+  tn_ops_sort(plug->ops, plug->n_ops);
+  if (!vet_neighbours(v)) return;
+  uint32_t kept = 0;
+  for (uint32_t k = 0; k < plug->n_ops; k++)
+    if (keep_op(v, plug->ops[k])) plug->ops[kept++] = plug->ops[k];
+  plug->n_ops = kept;
+}

@@ -1,0 +1,199 @@
+/* Vetting of a plug-in as a whole: who it is, what it was built for, its tables; then rewrites and formats, whose rules
+ * are few. */
+#include <string.h>
+
+#include "registry/internal.h"
+
+static const tn_member plugin_members[] = {
+    TN_MEMBER(tn_plugin, name, TN_MEMBER_NAME, true, 0),
+    TN_MEMBER(tn_plugin, version, TN_MEMBER_TEXT, false, TN_LIMIT_NAME),
+    TN_MEMBER(tn_plugin, license, TN_MEMBER_TEXT, false, TN_LIMIT_NAME),
+    TN_MEMBER(tn_plugin, build_id, TN_MEMBER_TEXT, false, TN_LIMIT_NAME),
+    TN_MEMBER(tn_plugin, init, TN_MEMBER_FUNCTION, false, 0),
+    TN_MEMBER(tn_plugin, shutdown, TN_MEMBER_FUNCTION, false, 0),
+};
+
+static const tn_member rewrite_members[] = {
+    TN_MEMBER(tn_rewrite, name, TN_MEMBER_NAME, true, 0),
+    TN_MEMBER(tn_rewrite, root, TN_MEMBER_TEXT, true, 2 * TN_LIMIT_NAME),
+    TN_MEMBER(tn_rewrite, apply, TN_MEMBER_FUNCTION, true, 0),
+};
+
+static const tn_member format_members[] = {
+    TN_MEMBER(tn_format, name, TN_MEMBER_NAME, true, 0),
+    TN_MEMBER(tn_format, extensions, TN_MEMBER_TEXT, false, TN_LIMIT_TEXT),
+    TN_MEMBER(tn_format, probe, TN_MEMBER_FUNCTION, false, 0),
+    TN_MEMBER(tn_format, read, TN_MEMBER_FUNCTION, false, 0),
+    TN_MEMBER(tn_format, write, TN_MEMBER_FUNCTION, false, 0),
+    TN_MEMBER(tn_format, read_value, TN_MEMBER_FUNCTION, false, 0),
+    TN_MEMBER(tn_format, domains, TN_MEMBER_TEXT, false, TN_LIMIT_TEXT),
+};
+
+/* ---- rewrites ---- */
+
+static bool vet_root(tn_vet *v, const tn_rewrite *rewrite) {
+  const char *domain, *name;
+  int32_t here, known;
+  if (!tn_vet_op_name(v, "root", rewrite->root, &domain, &name)) return false;
+  const tn_plug *plug = v->plug;
+  tn_ops_find((const tn_opdef *const *)plug->ops, (int32_t)plug->n_ops, domain, name, &here);
+  tn_ops_find(v->known->ops, v->known->n_ops, domain, name, &known);
+  if (here || known) return true;
+  return tn_vet_fail(v, TN_ERR_NOT_FOUND, "root",
+                     "is '%s', which neither this plug-in nor any loaded before it offers",
+                     rewrite->root);
+}
+
+static bool vet_rewrite(tn_vet *v, const void *raw, uint32_t index, tn_rewrite *rewrite) {
+  tn_vet_part(v, "rewrite %u", index);
+  if (!tn_vet_struct(v, raw, TN_UPTO(tn_rewrite, apply), sizeof *rewrite, rewrite)) return false;
+  const bool ok = tn_vet_members(v, rewrite, rewrite_members,
+                                 sizeof rewrite_members / sizeof *rewrite_members);
+  if (rewrite->name) tn_vet_part(v, "rewrite '%s'", rewrite->name);
+  return ok && vet_root(v, rewrite);
+}
+
+void tn_vet_rewrites(tn_vet *v) {
+  tn_plug *plug = v->plug;
+  const uint32_t n = plug->plugin.n_rewrites;
+  plug->rewrites = tn_vet_alloc(v, n, sizeof *plug->rewrites);
+  tn_rewritedef *defs = tn_vet_alloc(v, n, sizeof *defs);
+  if (!plug->rewrites || !defs) return;
+  for (uint32_t k = 0; k < n; k++) {
+    defs[k].owner = &plug->owner;
+    if (vet_rewrite(v, tn_vet_row(plug->plugin.rewrites, k), k, &defs[k].rewrite))
+      plug->rewrites[plug->n_rewrites++] = &defs[k];
+  }
+}
+
+/* ---- formats ---- */
+
+static bool vet_extensions(tn_vet *v, const char *extensions) {
+  for (const char *p = extensions; p;) {
+    const size_t n = strcspn(p, ",");
+    if (n < 2 || p[0] != '.' || memchr(p, '/', n) || memchr(p, ' ', n))
+      return tn_vet_fail(v, TN_ERR_INVALID, "extensions",
+                         "is '%s', but has to read like .onnx or .tflite,.lite", extensions);
+    p = p[n] ? p + n + 1 : NULL;
+  }
+  return true;
+}
+
+static bool vet_format_name(tn_vet *v, const char *name) {
+  for (uint32_t k = 0; k < v->plug->n_formats; k++)
+    if (!strcmp(v->plug->formats[k]->name, name))
+      return tn_vet_fail(v, TN_ERR_INVALID, "name", "is that of another format of this plug-in");
+  for (int32_t k = 0; k < v->known->n_formats; k++)
+    if (!strcmp(v->known->formats[k]->name, name))
+      return tn_vet_fail(v, TN_ERR_INVALID, "name",
+                         "is that of a registered format; formats cannot be replaced");
+  return true;
+}
+
+static bool vet_format(tn_vet *v, const void *raw, uint32_t index, tn_format *format) {
+  tn_vet_part(v, "format %u", index);
+  if (!tn_vet_struct(v, raw, TN_UPTO(tn_format, read), sizeof *format, format)) return false;
+  bool ok = tn_vet_members(v, format, format_members,
+                           sizeof format_members / sizeof *format_members);
+  if (format->name) {
+    tn_vet_part(v, "format '%s'", format->name);
+    ok = vet_format_name(v, format->name) && ok;
+  }
+  if (ok && !format->read && !format->write)
+    ok = tn_vet_fail(v, TN_ERR_INVALID, "read", "must be given, or write");
+  if (ok && !format->probe && !format->extensions)
+    ok = tn_vet_fail(v, TN_ERR_INVALID, "probe",
+                     "must be given, or extensions: nothing tells which files are of this format");
+  return vet_extensions(v, format->extensions) && ok;
+}
+
+void tn_vet_formats(tn_vet *v) {
+  tn_plug *plug = v->plug;
+  const uint32_t n = plug->plugin.n_formats;
+  plug->formats = tn_vet_alloc(v, n, sizeof *plug->formats);
+  tn_format *formats = tn_vet_alloc(v, n, sizeof *formats);
+  if (!plug->formats || !formats) return;
+  for (uint32_t k = 0; k < n; k++)
+    if (vet_format(v, tn_vet_row(plug->plugin.formats, k), k, &formats[k]))
+      plug->formats[plug->n_formats++] = &formats[k];
+}
+
+/* ---- the plug-in ---- */
+
+/* Name, version, licence and build id can be told even when the plug-in is refused. */
+static bool identify(tn_vet *v) {
+  tn_plug *plug = v->plug;
+  tn_plugin *p = &plug->plugin;
+  const bool ok =
+      tn_vet_members(v, p, plugin_members, sizeof plugin_members / sizeof *plugin_members);
+  const char **texts[] = {&plug->info.name, &plug->info.version, &plug->info.license,
+                          &plug->info.build_id};
+  const char *const from[] = {p->name, p->version, p->license, p->build_id};
+  for (size_t k = 0; k < sizeof from / sizeof *from; k++) {
+    const char *copy = from[k] ? tn_arena_str(&plug->arena, from[k]) : "";
+    if (!copy) return tn_vet_fail(v, TN_ERR_MEMORY, NULL, "out of memory");
+    *texts[k] = copy;
+  }
+  plug->owner.name = plug->info.name;
+  if (!*plug->info.name) return false;
+  const char *where = tn_arena_format(&plug->arena, "plug-in '%s'", plug->info.name);
+  if (where) v->where = where;
+  return ok;
+}
+
+static bool vet_name_is_free(tn_vet *v) {
+  for (int32_t k = 0; k < v->known->n_plugs; k++) {
+    const tn_plugin_info *info = &v->known->plugs[k]->info;
+    if (!info->refused && !strcmp(info->name, v->plug->info.name))
+      return tn_vet_fail(v, TN_ERR_INVALID, "name", "is that of a plug-in in use (%s%s%s)",
+                         info->found_by, *info->path ? ": " : "", info->path);
+  }
+  return true;
+}
+
+static const char *flavour_text(tn_vet *v, uint64_t flavour) {
+  const char *text = tn_arena_format(
+      &v->plug->arena, "%s bit, %s endian, %s", flavour & TN_FLAVOUR_32BIT ? "32" : "64",
+      flavour & TN_FLAVOUR_BIG_ENDIAN ? "big" : "little",
+      flavour & TN_FLAVOUR_ASAN   ? "address sanitizer"
+      : flavour & TN_FLAVOUR_TSAN ? "thread sanitizer"
+      : flavour & TN_FLAVOUR_MSAN ? "memory sanitizer"
+                                  : "no sanitizer");
+  return text ? text : "?";
+}
+
+static bool vet_flavour(tn_vet *v) {
+  const uint64_t flavour = v->plug->plugin.flavour;
+  if (flavour == TN_FLAVOUR) return true;
+  return tn_vet_fail(v, TN_ERR_VERSION, "flavour",
+                     "is 0x%llx (%s), this host was built as 0x%llx (%s)",
+                     (unsigned long long)flavour, flavour_text(v, flavour),
+                     (unsigned long long)TN_FLAVOUR, flavour_text(v, TN_FLAVOUR));
+}
+
+static bool vet_tables(tn_vet *v) {
+  const tn_plugin *p = &v->plug->plugin;
+  bool ok = tn_vet_table(v, "ops", p->ops, p->n_ops, TN_LIMIT_PARTS);
+  ok = tn_vet_table(v, "kernels", p->kernels, p->n_kernels, TN_LIMIT_PARTS) && ok;
+  ok = tn_vet_table(v, "rewrites", p->rewrites, p->n_rewrites, TN_LIMIT_PARTS) && ok;
+  return tn_vet_table(v, "formats", p->formats, p->n_formats, TN_LIMIT_PARTS) && ok;
+}
+
+bool tn_vet_plugin(tn_vet *v, const tn_plugin *raw) {
+  tn_plug *plug = v->plug;
+  tn_plugin *p = &plug->plugin;
+  const bool fits = tn_vet_struct(v, raw, TN_UPTO(tn_plugin, formats), sizeof *p, p);
+  if (!p->head.size) return false;
+  plug->info.n_ops = p->n_ops;
+  plug->info.n_kernels = p->n_kernels;
+  plug->info.n_rewrites = p->n_rewrites;
+  plug->info.n_formats = p->n_formats;
+  const bool known = identify(v);
+  if (!fits || !known || !vet_flavour(v) || !vet_tables(v) || !vet_name_is_free(v)) return false;
+  tn_vet_ops(v);
+  /* Kernels and rewrites of an operator that was refused would only repeat that it is missing. */
+  if (!v->n_breaches) tn_vet_kernels(v);
+  if (!v->n_breaches) tn_vet_rewrites(v);
+  tn_vet_formats(v);
+  return !v->n_breaches;
+}
