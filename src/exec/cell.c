@@ -147,19 +147,19 @@ static tn_status set_tensor(tn_cell *c, const tn_tensor *value) {
 
 /* ---- lists ------------------------------------------------------------------------------------------------------- */
 
-tn_status tn_cell_list(tn_cell *c, uint32_t kind, uint32_t dtype) {
-  if (kind < TN_KIND_SEQUENCE || kind > TN_KIND_MAP) return TN_ERR_INVALID;
-  c->list.kind = kind;
-  c->list.dtype = dtype;
+tn_status tn_cell_list(tn_cell *c, const tn_tensor *type) {
+  if (type->kind < TN_KIND_SEQUENCE || type->kind > TN_KIND_MAP) return TN_ERR_INVALID;
+  c->list.kind = type->kind;
+  c->list.dtype = type->dtype;
   c->list.items.n = 0;
-  c->value = (tn_tensor){.head = TN_HEAD(tn_tensor), .dtype = dtype, .kind = kind,
-                         .object = (uint64_t)(uintptr_t)&c->list};
+  c->value = (tn_tensor){.head = TN_HEAD(tn_tensor), .dtype = type->dtype, .kind = type->kind,
+                         .elements = type->elements, .object = (uint64_t)(uintptr_t)&c->list};
   return TN_OK;
 }
 
 static tn_status set_list(tn_cell *c, const tn_tensor *value) {
   const tn_list *from = tn_list_of(value);
-  tn_status status = tn_cell_list(c, value->kind, value->dtype);
+  tn_status status = tn_cell_list(c, value);
   for (int64_t k = 0; !status && from && k < from->items.n; k++)
     status = tn_list_add(&c->list, from->items.data[k]);
   return status;

@@ -32,8 +32,8 @@ void tn_cell_free(tn_cell *c);                             /* of tn_cell_new; NU
 /* Becomes a tensor of this type, strings empty, other elements undefined. TN_ERR_OVERFLOW, TN_ERR_SHAPE: a type that no
  * tensor can have. The cell keeps its old value on failure. */
 tn_status tn_cell_shape(tn_cell *c, const tn_tensor *type);
-/* Becomes an empty sequence, optional or map. */
-tn_status tn_cell_list(tn_cell *c, uint32_t kind, uint32_t dtype);
+/* Becomes an empty sequence, optional or map of this type. */
+tn_status tn_cell_list(tn_cell *c, const tn_tensor *type);
 /* Becomes equal to a value of any kind: a deep copy. TN_ERR_INVALID: that is no value. */
 tn_status tn_cell_set(tn_cell *c, const tn_tensor *value);
 /* String element `index` becomes a copy of the bytes. */

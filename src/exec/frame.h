@@ -33,6 +33,7 @@ struct tn_task {
   uint32_t stage;                /* being run */
   bool alone;                    /* one work item at a time: it may resize, append and run subgraphs */
   bool dynamic;                  /* has outputs in cells */
+  const char *const *refusals;   /* for explain.c; NULL until asked for */
 };
 
 typedef struct tn_output {

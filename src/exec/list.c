@@ -62,7 +62,8 @@ tn_status tn_list_create(tn_runtime *runtime, uint32_t kind, uint32_t dtype, tn_
   if (!runtime) return TN_ERR_INVALID;
   tn_cell *cell = tn_cell_new(&runtime->allocator);
   if (!cell) return TN_ERR_MEMORY;
-  tn_status status = tn_cell_list(cell, kind, dtype);
+  tn_tensor type = {.dtype = dtype, .kind = kind};
+  tn_status status = tn_cell_list(cell, &type);
   if (status) {
     tn_cell_free(cell);
     return status;
@@ -73,7 +74,11 @@ tn_status tn_list_create(tn_runtime *runtime, uint32_t kind, uint32_t dtype, tn_
 
 tn_status tn_list_append(tn_tensor *list, const tn_tensor *item) {
   tn_list *l = tn_list_of(list);
-  return l && item ? tn_list_add(l, item) : TN_ERR_INVALID;
+  if (!l || !item) return TN_ERR_INVALID;
+  tn_status status = tn_list_add(l, item);
+  if (!status && list->kind != TN_KIND_MAP)
+    list->elements = item->kind == TN_KIND_TENSOR ? 0 : TN_ELEMENTS(item->kind, item->elements);
+  return status;
 }
 
 void tn_list_destroy(tn_tensor *list) { tn_value_free(list); }

@@ -82,6 +82,7 @@ static void show(tn_task *t, uint32_t output, const tn_cell *cell) {
   for (int32_t k = f->first_alias[root]; k >= 0; k = f->next_alias[k]) {
     tn_tensor *alias = &f->values[k];
     alias->kind = cell->value.kind;
+    alias->elements = cell->value.elements;
     alias->object = cell->value.object;
     if (tn_storage_bytes(&f->plan->slots[k].type) >= 0) continue;
     alias->rank = cell->value.rank;
@@ -240,7 +241,7 @@ tn_status tn_task_open_outputs(tn_task *t) {
     const tn_tensor *type = &slot_of(t, k)->type;
     tn_status status = TN_OK;
     if (type->kind != TN_KIND_TENSOR)
-      status = tn_cell_list(cell, type->kind, type->dtype);
+      status = tn_cell_list(cell, type);
     else if (tn_storage_bytes(type) >= 0)
       status = tn_cell_shape(cell, type);
     else

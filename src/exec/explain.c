@@ -1,0 +1,117 @@
+/* What a session's plan holds, in one row of steps: those of the main plan, each followed by the element-wise steps that
+ * run on its ranges and by those of its subgraphs as they last ran; then the part that is planned at run time. */
+#include "base/abi.h"
+#include "exec/session.h"
+
+typedef struct tn_walk {
+  int32_t n;                     /* steps seen */
+  int32_t index;                 /* stop at this one; -1: at none */
+  const tn_step *step;           /* stop at this one; NULL: at none */
+  tn_task *task;                 /* where the walk stopped; NULL: it did not */
+  uint32_t depth;
+  tn_plan_info sum;
+} tn_walk;
+
+static bool visit(tn_walk *w, tn_task *task, uint32_t depth) {
+  if (w->n++ != w->index && task->step != w->step) return false;
+  w->task = task;
+  w->depth = depth;
+  return true;
+}
+
+static void add_plan(tn_plan_info *sum, const tn_plan *plan) {
+  sum->arena_bytes += plan->arena_bytes;
+  sum->arena_bound_bytes += plan->arena_bound_bytes;
+  sum->scratch_bytes += plan->scratch_bytes;
+  sum->state_bytes += plan->state_bytes;
+  sum->const_bytes += plan->const_bytes;
+  sum->cost_ns += plan->cost_ns;
+  sum->flops += plan->flops;
+}
+
+static bool walk_frame(tn_walk *w, const tn_frame *f, uint32_t depth);
+
+static bool walk_task(tn_walk *w, tn_task *task, uint32_t depth) {
+  if (visit(w, task, depth)) return true;
+  for (uint32_t k = 0; task->followers && k < task->step->n_followers; k++)
+    if (visit(w, &task->followers[k], depth)) return true;
+  for (uint32_t k = 0; task->children && k < task->step->n_subgraphs; k++)
+    if (task->children[k].frame && walk_frame(w, task->children[k].frame, depth + 1)) return true;
+  return false;
+}
+
+static bool walk_frame(tn_walk *w, const tn_frame *f, uint32_t depth) {
+  if (!f->plan) return false;
+  add_plan(&w->sum, f->plan);
+  for (int32_t k = 0; k < f->plan->n_steps; k++)
+    if (walk_task(w, &f->tasks[k], depth)) return true;
+  return f->tail && walk_frame(w, f->tail, depth + 1);
+}
+
+/* ---- one step ---------------------------------------------------------------------------------------------------- */
+
+/* Names of the candidates, then the reasons; made when first asked for. */
+static const char *const *refusals(tn_task *t) {
+  uint32_t n = t->step->n_refusals;
+  if (!n || t->refusals) return t->refusals;
+  const char **texts = tn_arena_alloc(&t->frame->memory, 2 * (uint64_t)n * sizeof *texts);
+  for (uint32_t k = 0; texts && k < n; k++) {
+    texts[k] = t->step->refusals[k].kernel;
+    texts[n + k] = t->step->refusals[k].reason;
+  }
+  return t->refusals = texts;
+}
+
+static void describe(tn_task *t, uint32_t depth, tn_step_info *out) {
+  const tn_step *step = t->step;
+  const tn_kernel *kernel = &step->def->kernel;
+  *out = (tn_step_info){.head = TN_HEAD(tn_step_info), .node = step->node, .op = step->op,
+                        .kernel = kernel->name, .device = kernel->device,
+                        .plugin = step->def->owner ? step->def->owner->name : "",
+                        .n_inputs = step->n_inputs, .n_outputs = step->n_outputs,
+                        .inputs = t->call.inputs,
+                        .outputs = (const tn_tensor *const *)t->call.outputs,
+                        .cost_ns = step->cost_ns, .flops = step->flops,
+                        .scratch_bytes = t->call.scratch_bytes + t->call.worker_scratch_bytes * t->call.n_workers,
+                        .state_bytes = step->plan.state_bytes, .n_stages = step->plan.n_stages,
+                        .epilogue = step->epilogue_names, .n_epilogue = step->epilogue_names ? step->n_epilogue : 0,
+                        .depth = depth};
+  const char *const *texts = refusals(t);
+  if (!texts) return;
+  out->n_refusals = step->n_refusals;
+  out->refused_kernels = texts;
+  out->refusals = texts + step->n_refusals;
+}
+
+/* ---- tenon.h ----------------------------------------------------------------------------------------------------- */
+
+tn_status tn_session_plan(const tn_session *session, tn_plan_info *out_info) {
+  if (!session || !out_info) return TN_ERR_INVALID;
+  if (!session->frame->plan) return TN_ERR_STATE;
+  tn_walk w = {.index = -1};
+  walk_frame(&w, session->frame, 0);
+  w.sum.n_steps = w.n;
+  return tn_struct_out(out_info, &w.sum, sizeof w.sum);
+}
+
+tn_status tn_session_step(const tn_session *session, int32_t index, tn_step_info *out_info) {
+  if (!session || !out_info) return TN_ERR_INVALID;
+  if (!session->frame->plan) return TN_ERR_STATE;
+  tn_walk w = {.index = index};
+  if (index < 0 || !walk_frame(&w, session->frame, 0)) return TN_ERR_NOT_FOUND;
+  tn_step_info info;
+  describe(w.task, w.depth, &info);
+  return tn_struct_out(out_info, &info, sizeof info);
+}
+
+tn_status tn_session_event(const tn_session *session, int64_t index, tn_profile_event *out_event) {
+  if (!session || !out_event) return TN_ERR_INVALID;
+  if (index < 0 || index >= session->profile.events.n) return TN_ERR_NOT_FOUND;
+  const tn_event *e = &session->profile.events.data[index];
+  tn_walk w = {.index = -1, .step = e->step};
+  tn_profile_event event = {.head = TN_HEAD(tn_profile_event), .step = -1, .run = e->run,
+                            .begin_ns = e->begin_ns, .end_ns = e->end_ns, .node = e->step->node,
+                            .op = e->step->op, .kernel = e->step->def->kernel.name};
+  if (walk_frame(&w, session->frame, 0)) event.step = w.n - 1; /* -1: of a plan that is gone */
+  return tn_struct_out(out_event, &event, sizeof event);
+}

@@ -1,0 +1,188 @@
+/* Loading model files: mapping, recognising the format, and serving its reader. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/abi.h"
+#include "base/block.h"
+#include "base/file.h"
+#include "exec/model.h"
+
+typedef struct tn_sibling { const char *path; tn_mapping file; } tn_sibling;
+
+/* The ctx of a reader's tn_source. */
+typedef struct tn_loader {
+  tn_io io;
+  tn_model *model;
+  const char *dir;               /* where siblings are; NULL: nowhere */
+  tn_arena arena;
+  TN_VEC(tn_sibling) siblings;   /* mapped once each; the mappings belong to the model */
+} tn_loader;
+
+/* ---- services of readers and writers ----------------------------------------------------------------------------- */
+
+static __attribute__((format(printf, 3, 4))) tn_status io_fail(void *ctx, tn_status code,
+                                                               const char *format, ...) {
+  tn_io *io = ctx;
+  char text[1024];
+  va_list args;
+  va_start(args, format);
+  vsnprintf(text, sizeof text, format, args);
+  va_end(args);
+  io->said = true;
+  return tn_fail(io->diag, code, "%s: %s", io->path, text);
+}
+
+static void *io_alloc(void *ctx, uint64_t bytes) { return tn_block_alloc(((tn_io *)ctx)->a, bytes); }
+
+static void io_free(void *ctx, void *memory) { tn_block_free(((tn_io *)ctx)->a, memory); }
+
+const tn_host tn_io_host = {
+    .head = TN_HEAD(tn_host),
+    .abi_major = TN_ABI_MAJOR,
+    .abi_minor = TN_ABI_MINOR,
+    .graph = &tn_graph_api_table,
+    .fail = io_fail,
+    .alloc = io_alloc,
+    .free = io_free,
+};
+
+tn_status tn_io_status(tn_io *io, const tn_format *format, tn_status status) {
+  if (status == TN_OK) return TN_OK;
+  if (status > 0 || status < TN_ERR_CANCELLED) status = TN_ERR_INTERNAL;
+  if (!io->said) tn_fail(io->diag, status, "%s: format %s: %s", io->path, format->name, tn_status_text(status));
+  return status;
+}
+
+/* ---- files next to the model ------------------------------------------------------------------------------------- */
+
+static const tn_sibling *find_sibling(const tn_loader *l, const char *path) {
+  for (int64_t k = l->siblings.n; k-- > 0;)
+    if (!strcmp(l->siblings.data[k].path, path)) return &l->siblings.data[k];
+  return NULL;
+}
+
+/* Maps a file and gives the mapping to the model. */
+static tn_status map_file(tn_model *m, const char *path, tn_diag *diag, tn_mapping *out) {
+  if (tn_vec_room(m->planner.a, &m->files, 1)) return TN_ERR_MEMORY;
+  tn_status status = tn_file_map(path, diag, out);
+  if (!status) m->files.data[m->files.n++] = *out;
+  return status;
+}
+
+static tn_status map_sibling(tn_loader *l, const char *path, tn_sibling *out) {
+  char *full = NULL;
+  if (!l->dir)
+    return io_fail(l, TN_ERR_NOT_FOUND, "external data '%s': the model has no folder", path);
+  if (tn_path_join_inside(&l->arena, l->dir, path, &full))
+    return io_fail(l, TN_ERR_INVALID, "external data '%s': the path leaves the model's folder", path);
+  out->path = tn_arena_str(&l->arena, path);
+  if (!out->path) return TN_ERR_MEMORY;
+  l->io.said = true; /* map_file does */
+  return map_file(l->model, full, l->io.diag, &out->file);
+}
+
+static tn_status open_sibling(void *ctx, const char *path, const uint8_t **out_data,
+                              uint64_t *out_size) {
+  tn_loader *l = ctx;
+  if (!path || !out_data || !out_size) return TN_ERR_INVALID;
+  const tn_sibling *known = find_sibling(l, path);
+  tn_sibling made;
+  if (!known) {
+    tn_status status = map_sibling(l, path, &made);
+    if (!status) status = tn_vec_push(l->io.a, &l->siblings, made);
+    if (status) return status;
+    known = &made;
+  }
+  *out_data = known->file.data;
+  *out_size = known->file.size;
+  return TN_OK;
+}
+
+/* ---- reading ----------------------------------------------------------------------------------------------------- */
+
+static const char *format_wanted(const tn_model_options *options) {
+  tn_model_options given;
+  return options && !tn_struct_in(&given, sizeof given, options) ? given.format : NULL;
+}
+
+static tn_status find_format(const tn_loader *l, const tn_model_options *options,
+                             const tn_mapping *file, const tn_format **out_format) {
+  const tn_registry *r = l->model->planner.registry;
+  const char *name = format_wanted(options);
+  *out_format = name ? tn_registry_format(r, name)
+                     : tn_registry_recognise(r, l->io.path, file->data, file->size);
+  if (!*out_format && name)
+    return tn_fail(l->io.diag, TN_ERR_NOT_FOUND, "%s: there is no format '%s'", l->io.path, name);
+  if (!*out_format)
+    return tn_fail(l->io.diag, TN_ERR_UNSUPPORTED, "%s: the file is in no format that is registered", l->io.path);
+  if (!(*out_format)->read)
+    return tn_fail(l->io.diag, TN_ERR_UNSUPPORTED, "%s: format '%s' cannot be read", l->io.path, (*out_format)->name);
+  return TN_OK;
+}
+
+static tn_status read_graph(tn_loader *l, const tn_format *format, const tn_mapping *file) {
+  tn_source source = {.head = TN_HEAD(tn_source), .host = &tn_io_host, .ctx = l,
+                      .path = l->io.path, .data = file->data, .size = file->size,
+                      .open_sibling = open_sibling};
+  tn_graph *graph = tn_graph_new(l->io.a);
+  if (!graph) return TN_ERR_MEMORY;
+  tn_status status = tn_io_status(&l->io, format, format->read(&source, graph));
+  if (!status) return tn_model_finish_take(l->model, graph, l->io.diag);
+  tn_graph_free(graph);
+  return status;
+}
+
+/* path: for messages and endings. dir: NULL: no siblings. Takes over the model. */
+static tn_status load_take(tn_model *model, const char *path, const char *dir, const tn_mapping *file,
+                           const tn_model_options *options, tn_diag *diag, tn_model **out_model) {
+  const tn_allocator *a = model->planner.a;
+  tn_loader l = {.io = {a, diag, path, false}, .model = model, .dir = dir};
+  tn_arena_init(&l.arena, a);
+  const tn_format *format = NULL;
+  tn_status status = find_format(&l, options, file, &format);
+  if (!status) status = read_graph(&l, format, file);
+  tn_vec_free(a, &l.siblings);
+  tn_arena_clear(&l.arena);
+  if (status)
+    tn_model_destroy(model);
+  else
+    *out_model = model;
+  return status;
+}
+
+/* ---- tenon.h ----------------------------------------------------------------------------------------------------- */
+
+tn_status tn_model_load(tn_runtime *runtime, const char *path, const tn_model_options *options,
+                        tn_diag *diag, tn_model **out_model) {
+  if (!out_model) return TN_ERR_INVALID;
+  *out_model = NULL;
+  if (!runtime || !path) return tn_fail(diag, TN_ERR_INVALID, "tn_model_load: no runtime or path");
+  tn_model *model = NULL;
+  tn_mapping file;
+  tn_status status = tn_model_new(runtime, options, diag, &model);
+  if (status) return status;
+  status = map_file(model, path, diag, &file);
+  if (status) {
+    tn_model_destroy(model);
+    return status;
+  }
+  tn_arena arena;
+  tn_arena_init(&arena, &runtime->allocator);
+  const char *dir = tn_path_dir(&arena, path);
+  status = load_take(model, path, dir, &file, options, diag, out_model);
+  tn_arena_clear(&arena);
+  return status;
+}
+
+tn_status tn_model_load_memory(tn_runtime *runtime, const void *data, uint64_t size, const char *dir,
+                               const tn_model_options *options, tn_diag *diag, tn_model **out_model) {
+  if (!out_model) return TN_ERR_INVALID;
+  *out_model = NULL;
+  if (!runtime || (!data && size))
+    return tn_fail(diag, TN_ERR_INVALID, "tn_model_load_memory: no runtime or data");
+  tn_model *model = NULL;
+  tn_status status = tn_model_new(runtime, options, diag, &model);
+  if (status) return status;
+  tn_mapping file = {size ? data : (const uint8_t *)"", size};
+  return load_take(model, "model in memory", dir, &file, options, diag, out_model);
+}

@@ -1,0 +1,164 @@
+/* A model: a checked graph as a callable, with the states and mapped files that its plans use. */
+#include "exec/model.h"
+
+#include <string.h>
+
+#include "base/abi.h"
+#include "base/file.h"
+
+enum { PLANS_DEFAULT = 8 };
+
+static tn_status read_options(const tn_model_options *options, tn_diag *diag, tn_model_options *out) {
+  memset(out, 0, sizeof *out);
+  if (options && tn_struct_in(out, sizeof *out, options))
+    return tn_fail(diag, TN_ERR_INVALID, "tn_model_options: head.size is %u", options->head.size);
+  if (out->max_plans < 0)
+    return tn_fail(diag, TN_ERR_INVALID, "tn_model_options: max_plans is %d", out->max_plans);
+  return TN_OK;
+}
+
+tn_status tn_model_new(tn_runtime *runtime, const tn_model_options *options, tn_diag *diag,
+                       tn_model **out_model) {
+  tn_model_options given;
+  tn_status status = read_options(options, diag, &given);
+  if (status) return status;
+  tn_model *m = tn_alloc(&runtime->allocator, sizeof *m);
+  if (!m) return TN_ERR_MEMORY;
+  m->runtime = runtime;
+  m->planner = (tn_planner){.a = &runtime->allocator, .registry = runtime->registry,
+                            .pool = runtime->pool, .isa = runtime->isa,
+                            .pins = (const char *const *)runtime->pins, .n_pins = runtime->n_pins,
+                            .model_flags = given.flags,
+                            .max_plans = given.max_plans ? given.max_plans : PLANS_DEFAULT,
+                            .eval = tn_eval_node, .serial = &runtime->serial};
+  status = tn_state_cache_create(m->planner.a, &m->planner.states);
+  if (status)
+    tn_model_destroy(m);
+  else
+    *out_model = m;
+  return status;
+}
+
+/* What can be said without input shapes is said at once, and what can be folded is folded once for all plans. */
+static tn_status check(tn_model *m, tn_graph *graph, tn_diag *diag) {
+  tn_status status = tn_graph_resolve(graph, diag);
+  if (!status) status = tn_graph_sort(graph, diag);
+  if (status) return status;
+  m->loaded = tn_graph_clone(graph);
+  if (!m->loaded) return TN_ERR_MEMORY;
+  status = tn_pass_check(&m->planner, graph, diag);
+  return status ? status : tn_pass_infer(&m->planner, graph, true, NULL, diag);
+}
+
+tn_status tn_model_finish_take(tn_model *m, tn_graph *graph, tn_diag *diag) {
+  tn_status status = check(m, graph, diag);
+  if (!status) return tn_callable_create_take(&m->planner, graph, "model", &m->main);
+  tn_graph_free(graph);
+  return status;
+}
+
+tn_status tn_model_from_graph_take(tn_runtime *runtime, tn_graph *graph,
+                                   const tn_model_options *options, tn_diag *diag,
+                                   tn_model **out_model) {
+  if (out_model) *out_model = NULL;
+  tn_model *m = NULL;
+  tn_status status = runtime && graph && out_model ? TN_OK : TN_ERR_INVALID;
+  if (!status) status = tn_model_new(runtime, options, diag, &m);
+  if (status) {
+    tn_graph_free(graph);
+    return status;
+  }
+  status = tn_model_finish_take(m, graph, diag);
+  if (status)
+    tn_model_destroy(m);
+  else
+    *out_model = m;
+  return status;
+}
+
+void tn_model_destroy(tn_model *model) {
+  if (!model) return;
+  const tn_allocator *a = model->planner.a;
+  tn_callable_destroy(model->main);
+  tn_graph_free(model->loaded);
+  tn_state_cache_destroy(model->planner.states);
+  for (int64_t k = 0; k < model->files.n; k++) tn_file_unmap(&model->files.data[k]);
+  tn_vec_free(a, &model->files);
+  tn_free(a, model, sizeof *model);
+}
+
+/* ---- graphs by hand ---------------------------------------------------------------------------------------------- */
+
+tn_status tn_graph_create(tn_runtime *runtime, tn_graph **out_graph) {
+  if (!runtime || !out_graph) return TN_ERR_INVALID;
+  *out_graph = tn_graph_new(&runtime->allocator);
+  return *out_graph ? TN_OK : TN_ERR_MEMORY;
+}
+
+void tn_graph_destroy(tn_graph *graph) { tn_graph_free(graph); }
+
+const tn_graph_api *tn_graph_functions(void) { return &tn_graph_api_table; }
+
+/* ---- reading ----------------------------------------------------------------------------------------------------- */
+
+static const tn_value *input(const tn_model *m, int32_t index) {
+  const tn_graph *g = m ? m->loaded : NULL;
+  if (!g || index < 0 || index >= g->inputs.n) return NULL;
+  return tn_graph_val(g, g->inputs.data[index]);
+}
+
+static const tn_value *output(const tn_graph *g, int32_t index) {
+  if (!g || index < 0 || index >= g->outputs.n) return NULL;
+  return tn_graph_val(g, g->outputs.data[index]);
+}
+
+static tn_status give_type(const tn_value *value, tn_tensor *out_type) {
+  if (!value || !out_type) return value ? TN_ERR_INVALID : TN_ERR_NOT_FOUND;
+  *out_type = value->type;
+  out_type->head = (tn_head)TN_HEAD(tn_tensor);
+  out_type->data = NULL;
+  return TN_OK;
+}
+
+int32_t tn_model_n_inputs(const tn_model *model) { return model ? (int32_t)model->loaded->inputs.n : 0; }
+
+int32_t tn_model_n_outputs(const tn_model *model) { return model ? (int32_t)model->loaded->outputs.n : 0; }
+
+const char *tn_model_input_name(const tn_model *model, int32_t index) {
+  const tn_value *value = input(model, index);
+  return value ? value->name : NULL;
+}
+
+const char *tn_model_output_name(const tn_model *model, int32_t index) {
+  const tn_value *value = model ? output(model->loaded, index) : NULL;
+  return value ? value->name : NULL;
+}
+
+int32_t tn_model_find_input(const tn_model *model, const char *name) {
+  for (int32_t k = 0; name && k < tn_model_n_inputs(model); k++)
+    if (!strcmp(tn_model_input_name(model, k), name)) return k;
+  return -1;
+}
+
+int32_t tn_model_find_output(const tn_model *model, const char *name) {
+  for (int32_t k = 0; name && k < tn_model_n_outputs(model); k++)
+    if (!strcmp(tn_model_output_name(model, k), name)) return k;
+  return -1;
+}
+
+tn_status tn_model_input_type(const tn_model *model, int32_t index, tn_tensor *out_type) {
+  return give_type(input(model, index), out_type);
+}
+
+/* What the file leaves open may have been inferred. */
+tn_status tn_model_output_type(const tn_model *model, int32_t index, tn_tensor *out_type) {
+  const tn_value *value = model ? output(model->loaded, index) : NULL;
+  bool open = value && (value->type.dtype == TN_NONE || value->type.rank == TN_RANK_UNKNOWN);
+  return give_type(open ? output(model->main->graph, index) : value, out_type);
+}
+
+const char *tn_model_meta(const tn_model *model, const char *key) {
+  return model && key ? tn_graph_api_table.meta(model->loaded, key) : NULL;
+}
+
+const tn_graph *tn_model_graph(const tn_model *model) { return model ? model->loaded : NULL; }

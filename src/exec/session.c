@@ -1,0 +1,124 @@
+/* A session: the inputs and outputs of one thread, and the main frame that runs them. */
+#include "exec/session.h"
+
+/* ---- life -------------------------------------------------------------------------------------------------------- */
+
+static tn_status session_open(tn_session *s, const tn_allocator *a) {
+  uint64_t n_in = (uint64_t)s->n_inputs, n_out = (uint64_t)s->n_outputs;
+  s->inputs = tn_alloc(a, n_in * sizeof *s->inputs);
+  s->input_of = tn_alloc(a, n_in * sizeof *s->input_of);
+  s->bound = tn_alloc(a, n_out * sizeof *s->bound);
+  s->bound_of = tn_alloc(a, n_out * sizeof *s->bound_of);
+  if (!s->inputs || !s->input_of || !s->bound || !s->bound_of) return TN_ERR_MEMORY;
+  return tn_frame_create(a, s->model->runtime->pool, s->model->main, &s->frame);
+}
+
+tn_status tn_session_create(tn_model *model, tn_diag *diag, tn_session **out_session) {
+  if (!out_session) return TN_ERR_INVALID;
+  *out_session = NULL;
+  if (!model) return tn_fail(diag, TN_ERR_INVALID, "tn_session_create: no model");
+  const tn_allocator *a = &model->runtime->allocator;
+  tn_session *s = tn_alloc(a, sizeof *s);
+  if (!s) return tn_fail(diag, TN_ERR_MEMORY, "tn_session_create: no memory");
+  s->model = model;
+  s->n_inputs = tn_model_n_inputs(model);
+  s->n_outputs = tn_model_n_outputs(model);
+  tn_profile_init(&s->profile, a);
+  tn_status status = session_open(s, a);
+  if (status) {
+    tn_session_destroy(s);
+    return tn_fail(diag, status, "tn_session_create: no memory");
+  }
+  *out_session = s;
+  return TN_OK;
+}
+
+void tn_session_destroy(tn_session *session) {
+  if (!session) return;
+  tn_session *s = session;
+  const tn_allocator *a = &s->model->runtime->allocator;
+  uint64_t n_in = (uint64_t)s->n_inputs, n_out = (uint64_t)s->n_outputs;
+  tn_profile_clear(&s->profile);
+  tn_frame_destroy(s->frame);
+  tn_free(a, s->inputs, n_in * sizeof *s->inputs);
+  tn_free(a, s->input_of, n_in * sizeof *s->input_of);
+  tn_free(a, s->bound, n_out * sizeof *s->bound);
+  tn_free(a, s->bound_of, n_out * sizeof *s->bound_of);
+  tn_free(a, s, sizeof *s);
+}
+
+/* ---- inputs and outputs ------------------------------------------------------------------------------------------ */
+
+tn_status tn_session_set_input(tn_session *session, int32_t index, const tn_tensor *tensor,
+                               tn_diag *diag) {
+  if (!session) return TN_ERR_INVALID;
+  tn_status status = tn_session_check_input(session, index, tensor, diag);
+  if (status) return status;
+  session->input_of[index] = NULL;
+  if (!tensor) return TN_OK;
+  session->inputs[index] = *tensor;
+  session->input_of[index] = &session->inputs[index];
+  return TN_OK;
+}
+
+tn_status tn_session_set_output(tn_session *session, int32_t index, const tn_tensor *tensor,
+                                tn_diag *diag) {
+  if (!session) return TN_ERR_INVALID;
+  tn_status status = tn_session_check_output(session, index, tensor, diag);
+  if (status) return status;
+  session->bound_of[index] = NULL;
+  if (!tensor) return TN_OK;
+  session->bound[index] = *tensor;
+  session->bound_of[index] = &session->bound[index];
+  return TN_OK;
+}
+
+/* All missing inputs are named. */
+static tn_status check_all_set(const tn_session *s, tn_diag *diag) {
+  tn_status status = TN_OK;
+  for (int32_t k = 0; k < s->n_inputs; k++)
+    if (!s->input_of[k])
+      status = tn_fail(diag, TN_ERR_STATE, "input '%s' is not set", tn_model_input_name(s->model, k));
+  return status;
+}
+
+static tn_status needs_data(tn_status status, tn_diag *diag) {
+  if (status != TN_NEEDS_DATA) return status;
+  return tn_fail(diag, TN_ERR_STATE, "shapes depend on the data of an input that was set without data");
+}
+
+/* ---- running ----------------------------------------------------------------------------------------------------- */
+
+tn_status tn_session_prepare(tn_session *session, tn_diag *diag) {
+  if (!session) return TN_ERR_INVALID;
+  tn_status status = check_all_set(session, diag);
+  if (status) return status;
+  return needs_data(tn_frame_prepare(session->frame, session->input_of, diag), diag);
+}
+
+tn_status tn_session_run(tn_session *session, tn_diag *diag) {
+  if (!session) return TN_ERR_INVALID;
+  tn_session *s = session;
+  s->frame->ran = false;
+  tn_status status = check_all_set(s, diag);
+  if (status) return status;
+  tn_profile *profile = s->profiling ? &s->profile : NULL;
+  status = tn_frame_run(s->frame, s->input_of, s->bound_of, profile, diag);
+  if (profile) profile->run++;
+  return needs_data(status, diag);
+}
+
+const tn_tensor *tn_session_output(const tn_session *session, int32_t index) {
+  return session ? tn_frame_output(session->frame, index) : NULL;
+}
+
+tn_status tn_session_profile(tn_session *session, int32_t on) {
+  if (!session) return TN_ERR_INVALID;
+  if (on && !session->profiling) tn_profile_clear(&session->profile);
+  session->profiling = on != 0;
+  return TN_OK;
+}
+
+int64_t tn_session_n_events(const tn_session *session) {
+  return session ? session->profile.events.n : 0;
+}

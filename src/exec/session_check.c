@@ -1,0 +1,69 @@
+/* Checking what the user hands in against what the model declares. */
+#include <stdio.h>
+
+#include "exec/session.h"
+
+enum { TYPE_TEXT = TN_TENSOR_TEXT + 32 };
+
+static const char *kind_text(uint32_t kind) {
+  static const char *const names[] = {"", "sequence of ", "optional ", "map of "};
+  return kind < sizeof names / sizeof *names ? names[kind] : "unknown kind of ";
+}
+
+static const char *type_text(const tn_tensor *t, char *buf, size_t size) {
+  char text[TN_TENSOR_TEXT];
+  bool is_tensor = t->kind == TN_KIND_TENSOR;
+  snprintf(buf, size, "%s%s", kind_text(t->kind),
+           is_tensor ? tn_tensor_text(t, text, sizeof text) : tn_dtype_name(t->dtype));
+  return buf;
+}
+
+/* NULL, or why this is no tensor at all. */
+static const char *malformed(const tn_tensor *t) {
+  if (t->kind > TN_KIND_MAP) return "its kind is unknown";
+  if (t->kind != TN_KIND_TENSOR) return t->object ? NULL : "it is no list made by tn_list_create";
+  if (!tn_dtype(t->dtype)->bits) return "its dtype is unknown";
+  if (t->rank < 0 || t->rank > TN_MAX_RANK) return "its rank is not 0 to 8";
+  if (t->layout != TN_PLAIN) return "its layout is not plain";
+  return tn_tensor_bytes(t) < 0 ? "a dim is negative or its size overflows" : NULL;
+}
+
+static bool fits(const tn_tensor *declared, const tn_tensor *t) {
+  if (declared->kind != t->kind) return false;
+  if (declared->dtype != TN_NONE && declared->dtype != t->dtype) return false;
+  if (t->kind != TN_KIND_TENSOR || declared->rank == TN_RANK_UNKNOWN) return true;
+  if (declared->rank != t->rank) return false;
+  for (int32_t k = 0; k < t->rank; k++)
+    if (declared->shape[k] != TN_DIM_UNKNOWN && declared->shape[k] != t->shape[k]) return false;
+  return true;
+}
+
+tn_status tn_session_check_input(const tn_session *s, int32_t index, const tn_tensor *t,
+                                 tn_diag *diag) {
+  if (index < 0 || index >= s->n_inputs)
+    return tn_fail(diag, TN_ERR_NOT_FOUND, "there is no input %d, the model has %d", index, s->n_inputs);
+  const char *name = tn_model_input_name(s->model, index);
+  if (!t) return TN_OK;
+  const char *reason = malformed(t);
+  if (reason) return tn_fail(diag, TN_ERR_INVALID, "input '%s': not a tensor: %s", name, reason);
+  tn_tensor declared;
+  char got[TYPE_TEXT], takes[TYPE_TEXT];
+  tn_status status = tn_model_input_type(s->model, index, &declared);
+  if (status || fits(&declared, t)) return status;
+  return tn_fail(diag, TN_ERR_SHAPE, "input '%s': got %s, the model takes %s", name,
+                 type_text(t, got, sizeof got), type_text(&declared, takes, sizeof takes));
+}
+
+tn_status tn_session_check_output(const tn_session *s, int32_t index, const tn_tensor *t,
+                                  tn_diag *diag) {
+  if (index < 0 || index >= s->n_outputs)
+    return tn_fail(diag, TN_ERR_NOT_FOUND, "there is no output %d, the model has %d", index, s->n_outputs);
+  if (!t) return TN_OK;
+  const char *name = tn_model_output_name(s->model, index);
+  const char *reason = malformed(t);
+  if (!reason && (t->kind != TN_KIND_TENSOR || t->dtype == TN_STRING))
+    reason = "strings and lists cannot be written to memory of the caller";
+  if (!reason && !t->data && tn_tensor_bytes(t)) reason = "it has no data";
+  if (reason) return tn_fail(diag, TN_ERR_INVALID, "output '%s': %s", name, reason);
+  return TN_OK;
+}
