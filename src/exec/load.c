@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "base/abi.h"
-#include "base/block.h"
 #include "base/file.h"
 #include "exec/model.h"
 
@@ -32,9 +31,9 @@ static __attribute__((format(printf, 3, 4))) tn_status io_fail(void *ctx, tn_sta
   return tn_fail(io->diag, code, "%s: %s", io->path, text);
 }
 
-static void *io_alloc(void *ctx, uint64_t bytes) { return tn_block_alloc(((tn_io *)ctx)->a, bytes); }
+static void *io_alloc(void *ctx, uint64_t bytes) { return tn_alloc_sized(((tn_io *)ctx)->a, bytes); }
 
-static void io_free(void *ctx, void *memory) { tn_block_free(((tn_io *)ctx)->a, memory); }
+static void io_free(void *ctx, void *memory) { tn_free_sized(((tn_io *)ctx)->a, memory); }
 
 const tn_host tn_io_host = {
     .head = TN_HEAD(tn_host),
