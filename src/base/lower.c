@@ -230,22 +230,45 @@ static tn_status add_node(const tn_call *call, tn_graph *graph, tn_node *node, u
   return id < 0 ? id : TN_OK;
 }
 
-tn_status tn_lower_as(const tn_call *call, tn_graph *graph, int32_t node, const char *op, const int32_t *inputs,
-                      uint32_t n_inputs, const tn_attr *attrs, uint32_t n_attrs) {
-  const tn_attr *list[LOWER_MAX_ATTRS];
+static tn_status replace_by(const tn_call *call, tn_graph *graph, int32_t node, tn_node *made) {
   const tn_graph_api *api = call->host->graph;
   const tn_node *old = api->node(graph, node);
-  if (!old || n_attrs > LOWER_MAX_ATTRS) return TN_ERR_INTERNAL;
-  for (uint32_t k = 0; k < n_inputs; k++)
-    if (inputs[k] < -1) return inputs[k];
-  for (uint32_t k = 0; k < n_attrs; k++) list[k] = &attrs[k];
   uint32_t n_outputs = old->n_outputs;
   int32_t *outputs = call->host->alloc(call->ctx, (n_outputs + 1) * sizeof *outputs);
   if (!outputs) return TN_ERR_MEMORY;
-  tn_node made = {.head = TN_HEAD(tn_node), .domain = "", .op = op, .name = old->name, .inputs = inputs, .n_inputs = n_inputs,
-                  .attrs = list, .n_attrs = n_attrs, .offset = old->offset};
-  tn_status s = add_node(call, graph, &made, n_outputs, outputs);
+  made->head = (tn_head)TN_HEAD(tn_node);
+  made->domain = "";
+  made->name = old->name;
+  made->offset = old->offset;
+  tn_status s = add_node(call, graph, made, n_outputs, outputs);
   if (!s) s = api->replace_node(graph, node, outputs, n_outputs);
   call->host->free(call->ctx, outputs);
   return s;
+}
+
+tn_status tn_lower_as(const tn_call *call, tn_graph *graph, int32_t node, const char *op, const int32_t *inputs,
+                      uint32_t n_inputs, const tn_attr *attrs, uint32_t n_attrs) {
+  const tn_attr *list[LOWER_MAX_ATTRS];
+  if (!call->host->graph->node(graph, node) || n_attrs > LOWER_MAX_ATTRS) return TN_ERR_INTERNAL;
+  for (uint32_t k = 0; k < n_inputs; k++)
+    if (inputs[k] < -1) return inputs[k];
+  for (uint32_t k = 0; k < n_attrs; k++) list[k] = &attrs[k];
+  tn_node made = {.op = op, .inputs = inputs, .n_inputs = n_inputs, .attrs = list, .n_attrs = n_attrs};
+  return replace_by(call, graph, node, &made);
+}
+
+tn_status tn_lower_without(const tn_call *call, tn_graph *graph, int32_t node, const char *const *dropped) {
+  const tn_attr *list[LOWER_MAX_ATTRS];
+  const tn_node *old = call->host->graph->node(graph, node);
+  uint32_t n = 0;
+  for (uint32_t k = 0; old && k < old->n_attrs; k++) {
+    const char *const *d = dropped;
+    while (*d && strcmp(*d, old->attrs[k]->name)) d++;
+    if (*d) continue;
+    if (n == LOWER_MAX_ATTRS) return TN_ERR_INTERNAL;
+    list[n++] = old->attrs[k];
+  }
+  if (!old) return TN_ERR_INTERNAL;
+  tn_node made = {.op = old->op, .inputs = old->inputs, .n_inputs = old->n_inputs, .attrs = list, .n_attrs = n};
+  return replace_by(call, graph, node, &made);
 }

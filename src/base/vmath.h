@@ -20,6 +20,7 @@
 
 /* Before a loop whose iterations do not depend on each other: output and input are the same array or do not overlap. */
 #if defined(__clang__)
+#pragma clang diagnostic ignored "-Wpass-failed" /* a loop that cannot be vectorised for this machine is no error */
 #define TN_IVDEP _Pragma("clang loop vectorize(assume_safety)")
 #elif defined(__GNUC__)
 #define TN_IVDEP _Pragma("GCC ivdep")
