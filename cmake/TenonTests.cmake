@@ -14,6 +14,9 @@ function(tenon_add_cmocka_test name target)
   target_include_directories(${target} PRIVATE ${TENON_GENERATED_DIR})
   target_link_libraries(${target} PRIVATE tenon_static tenon_options ${CMOCKA_LIBRARY})
   add_test(NAME ${name} COMMAND ${target} WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
+  # A sanitizer's allocator answers NULL for absurd sizes, as the C library does, instead of ending the program.
+  set_tests_properties(${name} PROPERTIES ENVIRONMENT
+    "ASAN_OPTIONS=allocator_may_return_null=1;TSAN_OPTIONS=allocator_may_return_null=1")
 endfunction()
 
 file(GLOB unit_tests CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/unit/*_test.c)

@@ -9,7 +9,8 @@
 static uint8_t packed_get(const void *data, int64_t index, uint32_t bits) {
   int64_t per_byte = 8 / bits;
   uint32_t shift = (uint32_t)(index % per_byte) * bits;
-  return (uint8_t)(((const uint8_t *)data)[index / per_byte] >> shift & ((1U << bits) - 1));
+  uint32_t byte = ((const uint8_t *)data)[index / per_byte];
+  return (uint8_t)(byte >> shift & ((1U << bits) - 1));
 }
 
 static void packed_set(void *data, int64_t index, uint32_t bits, uint32_t field) {
