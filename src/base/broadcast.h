@@ -19,7 +19,10 @@
 #include "base/checked.h"
 #include "base/dtype.h"
 
-enum { TN_BROADCAST_MAX = 4 };
+enum {
+  TN_BROADCAST_MAX = 4,
+  TN_BROADCAST_RANK = TN_MAX_RANK + 1 /* dims of a storage: blocked layouts split the channels */
+};
 
 /* Fills rank and shape of *out with the shape that the n tensors broadcast to; NULL entries are
  * skipped. Unknown ranks and dims are allowed: a known dim other than 1 beats an unknown one.
@@ -57,8 +60,8 @@ static inline tn_status tn_broadcast_shape(uint32_t n, const tn_tensor *const *t
 typedef struct tn_broadcast {
   uint32_t n;   /* operands */
   int32_t rank; /* of the merged dims, >= 1 */
-  int64_t size[TN_MAX_RANK];
-  int64_t stride[TN_BROADCAST_MAX][TN_MAX_RANK];
+  int64_t size[TN_BROADCAST_RANK];
+  int64_t stride[TN_BROADCAST_MAX][TN_BROADCAST_RANK];
   int64_t total; /* elements of the output's storage */
 } tn_broadcast;
 
@@ -74,7 +77,7 @@ static inline void tn_broadcast_push(tn_broadcast *b, int64_t size, const int64_
   for (uint32_t i = 0; i < b->n; i++) b->stride[i][last] = strides[i];
 }
 
-/* Strides of `in` along the dims of `out`; 0 where it is repeated. */
+/* Strides of a plain `in` along the dims of `out`; 0 where it is repeated. */
 static inline tn_status tn_broadcast_strides(const tn_tensor *out, const tn_tensor *in,
                                              int64_t *strides) {
   int64_t step = 1;
@@ -89,6 +92,44 @@ static inline tn_status tn_broadcast_strides(const tn_tensor *out, const tn_tens
   return TN_OK;
 }
 
+/* The dims of a storage, outermost first: plain [N, C, X...], channels last [N, X..., C], blocked [N, C/b, X..., b].
+ * For `in`, the strides along the dims of the storage of out; 0 where it is repeated. Answers their number, or a status. */
+static inline int32_t tn_broadcast_storage(const tn_tensor *out, const tn_tensor *in, int64_t *sizes,
+                                           int64_t *strides) {
+  const int64_t b = TN_LAYOUT_BLOCK(out->layout), channels = out->rank > 1 ? out->shape[1] : 1;
+  int64_t logical[TN_MAX_RANK], step = 1;
+  int32_t rank = out->rank, n = 0;
+  tn_status status = tn_broadcast_strides(out, in, logical);
+  if (status) return status;
+  if (out->layout == TN_PLAIN) {
+    if (in->layout != TN_PLAIN) return TN_ERR_UNSUPPORTED;
+    for (; n < rank; n++) sizes[n] = out->shape[n], strides[n] = logical[n];
+    return n;
+  }
+  if (rank < 2) return TN_ERR_UNSUPPORTED;
+  if (in->layout != TN_PLAIN) { /* the strides in the storage of in, which has its own number of channels */
+    if (in->layout != out->layout || in->rank != rank) return TN_ERR_UNSUPPORTED;
+    const int64_t lanes = b ? b : in->shape[1];
+    step = lanes;
+    for (int32_t k = rank - 1; k >= 2; k--) {
+      logical[k] = in->shape[k] == 1 ? 0 : step;
+      step *= in->shape[k];
+    }
+    const int64_t plane = step;
+    logical[0] = in->shape[0] == 1 ? 0 : b ? plane * tn_ceil_div(in->shape[1], b) : plane;
+    logical[1] = in->shape[1] == 1 ? 0 : 1;
+    step = in->shape[1] == 1 ? 0 : plane;
+  } else {
+    step = logical[1] * b;
+    if (b && logical[1] && channels % b) return TN_ERR_UNSUPPORTED; /* pad lanes would be read past its end */
+  }
+  sizes[n] = out->shape[0], strides[n++] = logical[0];
+  if (b) sizes[n] = tn_ceil_div(channels, b), strides[n++] = step;
+  for (int32_t k = 2; k < rank; k++) sizes[n] = out->shape[k], strides[n++] = logical[k];
+  sizes[n] = b ? b : channels, strides[n++] = logical[1];
+  return n;
+}
+
 /* True if all operands have the output's shape and layout, or one element: then the storage is one
  * flat array. */
 static inline bool tn_broadcast_is_flat(const tn_tensor *out, uint32_t n,
@@ -101,13 +142,14 @@ static inline bool tn_broadcast_is_flat(const tn_tensor *out, uint32_t n,
   return true;
 }
 
-/* How n <= TN_BROADCAST_MAX tensors, none of them NULL, broadcast to out. All shapes must be known.
- * Layouts other than plain are served where every operand has out's shape and layout or one
- * element: runs then go over the storage, pad lanes included (a kernel for which f(0) is not 0 must
- * not accept blocked layouts). TN_ERR_SHAPE, TN_ERR_UNSUPPORTED (layout), TN_ERR_INVALID (n). */
+/* How n <= TN_BROADCAST_MAX tensors, none of them NULL, broadcast to out. All shapes must be known. Runs go over the
+ * storage of out, pad lanes included: what a kernel writes there it must zero again (tn_pads_zero). Where out is not plain,
+ * an operand has out's layout and rank, or is plain with steps of 0 or 1 along the channels: one element, [C, 1, 1].
+ * TN_ERR_SHAPE, TN_ERR_UNSUPPORTED (layout), TN_ERR_INVALID (n). */
 static inline tn_status tn_broadcast_init(tn_broadcast *b, const tn_tensor *out, uint32_t n,
                                           const tn_tensor *const *in) {
-  int64_t strides[TN_BROADCAST_MAX][TN_MAX_RANK], step[TN_BROADCAST_MAX];
+  int64_t sizes[TN_BROADCAST_RANK], strides[TN_BROADCAST_MAX][TN_BROADCAST_RANK], step[TN_BROADCAST_MAX];
+  int32_t rank = 0;
   if (n > TN_BROADCAST_MAX) return TN_ERR_INVALID;
   b->n = n;
   b->rank = 0;
@@ -118,19 +160,22 @@ static inline tn_status tn_broadcast_init(tn_broadcast *b, const tn_tensor *out,
     tn_broadcast_push(b, b->total, step);
   } else {
     for (uint32_t i = 0; i < n; i++) {
-      if (in[i]->layout != TN_PLAIN || out->layout != TN_PLAIN) return TN_ERR_UNSUPPORTED;
-      tn_status status = tn_broadcast_strides(out, in[i], strides[i]);
-      if (status) return status;
+      rank = tn_broadcast_storage(out, in[i], sizes, strides[i]);
+      if (rank < 0) return rank;
     }
-    for (int32_t k = 0; k < out->rank; k++) {
+    for (int32_t k = 0; k < rank; k++) {
       for (uint32_t i = 0; i < n; i++) step[i] = strides[i][k];
-      tn_broadcast_push(b, out->shape[k], step);
+      tn_broadcast_push(b, sizes[k], step);
     }
   }
-  if (b->rank > 0) return TN_OK;
-  b->rank = 1; /* one element: a dim of size 1, so that there is an innermost one */
-  b->size[0] = 1;
-  for (uint32_t i = 0; i < n; i++) b->stride[i][0] = 0;
+  if (b->rank == 0) { /* one element: a dim of size 1, so that there is an innermost one */
+    b->rank = 1;
+    b->size[0] = 1;
+    for (uint32_t i = 0; i < n; i++) b->stride[i][0] = 0;
+  }
+  for (uint32_t i = 0; i < n; i++) {
+    if (b->stride[i][b->rank - 1] > 1) return TN_ERR_UNSUPPORTED;
+  }
   return TN_OK;
 }
 
@@ -142,7 +187,7 @@ typedef struct tn_runs {
   int64_t stride[TN_BROADCAST_MAX]; /* 0 or 1 */
   const tn_broadcast *b;
   int64_t end;
-  int64_t at[TN_MAX_RANK]; /* place of the next run in the merged dims */
+  int64_t at[TN_BROADCAST_RANK]; /* place of the next run in the merged dims */
 } tn_runs;
 
 /* Before the first run of output elements [begin, end), 0 <= begin <= end <= total; both may lie

@@ -117,6 +117,45 @@ static void layouts(void **state) {
   assert_int_equal(tn_broadcast_init(&b, &out, 2, mixed), TN_ERR_UNSUPPORTED);
 }
 
+/* Every element of out, in any layout, is computed from the right element of an operand in that layout or plain. */
+static void check_layout(const tn_tensor *out, const tn_tensor *in) {
+  int64_t from[4096], n = tn_tensor_elements(out);
+  tn_broadcast b;
+  tn_status status = tn_broadcast_init(&b, out, 1, &in);
+  if (status == TN_ERR_UNSUPPORTED) return;
+  assert_int_equal(status, TN_OK);
+  assert_int_equal(b.total, tn_storage_elements(out));
+  tn_runs r = tn_runs_begin(&b, 0, b.total);
+  while (tn_runs_next(&r)) {
+    for (int64_t i = 0; i < r.length; i++) from[r.index + i] = r.offset[0] + i * r.stride[0];
+  }
+  for (int64_t i = 0; i < n; i++) {
+    assert_int_equal(from[tn_storage_index(out, i)], tn_storage_index(in, source_of(out, in, i)));
+  }
+}
+
+static void operands_in_layouts(void **state) {
+  (void)state;
+  const tn_layout layouts[] = {TN_CHANNELS_LAST, TN_BLOCKED(4), TN_BLOCKED(8)};
+  const int64_t channels[] = {1, 3, 8, 12, 16};
+  for (int round = 0; round < 3000; round++) {
+    int64_t dims[] = {1 + rand() % 3, channels[rand() % 5], 1 + rand() % 3, 1 + rand() % 4}, own[4];
+    for (int k = 0; k < 4; k++) own[k] = rand() % 2 ? dims[k] : 1;
+    tn_tensor out = make(4, dims), same = make(4, own);
+    int32_t skip = own[0] == 1 ? rand() % 2 : 0;
+    tn_tensor plain = make(4 - skip, own + skip);
+    out.layout = same.layout = layouts[rand() % 3];
+    check_layout(&out, &same);
+    check_layout(&out, &plain);
+  }
+  const int64_t dims[] = {2, 16, 3, 3}, channel[] = {16, 1, 1}, squeezed[] = {2, 16, 1, 1};
+  tn_tensor out = make(4, dims), bias = make(3, channel), scale = make(4, squeezed);
+  out.layout = scale.layout = TN_BLOCKED(8);
+  const tn_tensor *list[] = {&bias, &scale};
+  tn_broadcast b;
+  assert_int_equal(tn_broadcast_init(&b, &out, 2, list), TN_OK);
+}
+
 static void shapes(void **state) {
   (void)state;
   const int64_t a[] = {-1, 1, 4}, c[] = {5, -1}, bad[] = {3}, wide[] = {2, 3};
@@ -142,6 +181,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(runs_random),      cmocka_unit_test(dims_merge),
       cmocka_unit_test(empty_and_scalar), cmocka_unit_test(layouts),
+      cmocka_unit_test(operands_in_layouts),
       cmocka_unit_test(shapes),
   };
   return cmocka_run_group_tests_name("base_broadcast", tests, NULL, NULL);
