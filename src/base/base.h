@@ -1,4 +1,5 @@
-/* What every floor of the house may use: memory, diagnostics, checked sizes, strings, dtypes, files, CPU, threads.
+/* What every floor of the house may use: memory, diagnostics, checked sizes, strings, dtypes,
+ * files, CPU, threads.
  *
  * One header per subject; this one is for convenience. Nothing here knows graphs or operators. */
 #ifndef TN_BASE_BASE_H

@@ -1,4 +1,5 @@
-/* Arithmetic on sizes that notices overflow. Each answers 0, or TN_ERR_OVERFLOW with *out unchanged. */
+/* Arithmetic on sizes that notices overflow. Each answers 0, or TN_ERR_OVERFLOW with *out
+ * unchanged. */
 #ifndef TN_BASE_CHECKED_H
 #define TN_BASE_CHECKED_H
 
@@ -45,9 +46,13 @@ static inline tn_status tn_dims_product(const int64_t *dims, int32_t n, int64_t 
   return TN_OK;
 }
 
-static inline int64_t tn_ceil_div(int64_t a, int64_t b) { return a / b + (a % b > 0); } /* a >= 0, b > 0 */
+/* a >= 0, b > 0 */
+static inline int64_t tn_ceil_div(int64_t a, int64_t b) { return a / b + (a % b > 0); }
 static inline int64_t tn_min_i64(int64_t a, int64_t b) { return a < b ? a : b; }
 static inline int64_t tn_max_i64(int64_t a, int64_t b) { return a > b ? a : b; }
-static inline uint64_t tn_round_up(uint64_t x, uint64_t unit) { return (x + unit - 1) / unit * unit; }
+/* x + unit must not overflow. */
+static inline uint64_t tn_round_up(uint64_t x, uint64_t unit) {
+  return (x + unit - 1) / unit * unit;
+}
 
 #endif

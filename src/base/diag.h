@@ -6,11 +6,14 @@
 
 #include "tenon/tenon.h"
 
-/* Appends a message; diag NULL: does nothing. Any thread. Text over 4000 bytes is cut; lack of memory loses the message. */
-void tn_diag_add(tn_diag *diag, int32_t severity, const char *format, ...) __attribute__((format(printf, 3, 4)));
+/* Appends a message; diag NULL: does nothing. Any thread. Text over 4000 bytes is cut; lack of
+ * memory loses the message. */
+void tn_diag_add(tn_diag *diag, int32_t severity, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 void tn_diag_addv(tn_diag *diag, int32_t severity, const char *format, va_list args);
 /* Appends an error and returns code: `return tn_fail(diag, TN_ERR_SHAPE, "...")`. */
-tn_status tn_fail(tn_diag *diag, tn_status code, const char *format, ...) __attribute__((format(printf, 3, 4)));
+tn_status tn_fail(tn_diag *diag, tn_status code, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 /* Appends all messages of from to diag, each with "prefix: " before it (prefix NULL: none). */
 void tn_diag_append(tn_diag *diag, const tn_diag *from, const char *prefix);
 

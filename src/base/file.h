@@ -7,25 +7,40 @@
 #include "base/alloc.h"
 #include "base/diag.h"
 
-typedef struct tn_mapping { const uint8_t *data; uint64_t size; } tn_mapping;
+typedef struct tn_mapping {
+  const uint8_t *data;
+  uint64_t size;
+} tn_mapping;
 
-/* Maps a regular file read-only. Empty files give size 0 and data != NULL. Errors name the path and errno's text. */
+/* Maps a regular file read-only. Empty files give size 0 and data != NULL. Errors name the path and
+ * errno's text. */
 tn_status tn_file_map(const char *path, tn_diag *diag, tn_mapping *out);
 void tn_file_unmap(tn_mapping *m);
 
 /* Writes to a temporary file in the same folder; commit renames it over path, abort removes it. */
-typedef struct tn_file_writer { const tn_allocator *a; int fd; char *path, *temp; uint64_t written; } tn_file_writer;
-tn_status tn_file_writer_open(tn_file_writer *w, const tn_allocator *a, const char *path, tn_diag *diag);
+typedef struct tn_file_writer {
+  const tn_allocator *a;
+  int fd;
+  char *path, *temp;
+  uint64_t written;
+} tn_file_writer;
+tn_status tn_file_writer_open(tn_file_writer *w, const tn_allocator *a, const char *path,
+                              tn_diag *diag);
 tn_status tn_file_writer_write(tn_file_writer *w, const void *data, uint64_t size, tn_diag *diag);
 tn_status tn_file_writer_commit(tn_file_writer *w, tn_diag *diag);
-void tn_file_writer_abort(tn_file_writer *w);   /* legal after commit: does nothing */
+void tn_file_writer_abort(tn_file_writer *w); /* legal after commit: does nothing */
 
-/* Names in a folder, sorted, without "." and "..". Calls visit(self, name, is_dir) for each until it answers non-zero. */
-tn_status tn_dir_each(const char *path, tn_diag *diag, int (*visit)(void *self, const char *name, bool is_dir), void *self);
-/* True if the file and its folder can be written by nobody but their owner, who is root or this user. why: a literal. */
+/* Names in a folder, sorted, without "." and "..". Calls visit(self, name, is_dir) for each until
+ * it answers non-zero. */
+tn_status tn_dir_each(const char *path, tn_diag *diag,
+                      int (*visit)(void *self, const char *name, bool is_dir), void *self);
+/* True if the file and its folder can be written by nobody but their owner, who is root or this
+ * user. why: a literal. */
 bool tn_file_is_trusted(const char *path, const char **out_why);
-/* dir + "/" + relative, refused (TN_ERR_INVALID) if relative is absolute, empty, or has a ".." component. */
-tn_status tn_path_join_inside(tn_arena *arena, const char *dir, const char *relative, char **out_path);
+/* dir + "/" + relative, refused (TN_ERR_INVALID) if relative is absolute, empty, or has a ".."
+ * component. */
+tn_status tn_path_join_inside(tn_arena *arena, const char *dir, const char *relative,
+                              char **out_path);
 /* Folder part of path, "." if none. */
 char *tn_path_dir(tn_arena *arena, const char *path);
 

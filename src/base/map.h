@@ -17,6 +17,7 @@ tn_status tn_map_set(tn_map *map, const char *key, int64_t value);
 /* value of key, or `missing`. */
 int64_t tn_map_get(const tn_map *map, const char *key, int64_t missing);
 void tn_map_remove(tn_map *map, const char *key);
-uint64_t tn_hash_bytes(const void *data, uint64_t size, uint64_t seed); /* 64-bit, fast, not for security */
+/* Fast, not for security; differs between byte orders. */
+uint64_t tn_hash_bytes(const void *data, uint64_t size, uint64_t seed);
 
 #endif

@@ -1,10 +1,13 @@
-/* The thread pool: one per runtime. A job is equal to this loop, its ranges run by any thread in any order:
+/* The thread pool: one per runtime. A job is equal to this loop, its ranges run by any thread in
+ * any order:
  *
- *   for (begin = 0; begin < n_items; begin += chunk) run(arg, begin, min(begin + chunk, n_items), worker);
+ *   for (begin = 0; begin < n_items; begin += chunk)
+ *     run(arg, begin, min(begin + chunk, n_items), worker);
  *
- * Chunks are claimed from an atomic counter. The caller takes part and finishes every unclaimed chunk itself, so a
- * worker that the system does not schedule blocks nobody. Workers spin for a while after a job, then sleep on a futex
- * (condition variable elsewhere). Nothing is allocated per job. */
+ * Chunks are claimed from an atomic counter. The caller takes part and finishes every unclaimed
+ * chunk itself, so a worker that the system does not schedule blocks nobody. Workers spin for a
+ * while after a job, then sleep on a futex (condition variable elsewhere). Nothing is allocated per
+ * job. */
 #ifndef TN_BASE_POOL_H
 #define TN_BASE_POOL_H
 
@@ -16,11 +19,12 @@ typedef void (*tn_pool_fn)(void *arg, int64_t begin, int64_t end, uint32_t worke
 /* n_threads counts the caller: n_threads - 1 workers are made. Fewer may be had; that is no error.
  * 0: as many as tn_cpu_cores(); below: TN_ERR_INVALID. */
 tn_status tn_pool_create(const tn_allocator *a, int32_t n_threads, tn_pool **out_pool);
-void tn_pool_destroy(tn_pool *pool);                /* no job may be running */
-int32_t tn_pool_n_threads(const tn_pool *pool);     /* worker ids are 0 .. this-1; the caller of tn_pool_run is 0 */
-/* Runs to the end. grain: smallest number of items worth a hand-off; n_items <= grain runs on the caller alone, at once.
- * One job at a time uses the workers: a job that comes while they are busy (from another session) runs on its caller alone. */
+void tn_pool_destroy(tn_pool *pool); /* no job may be running */
+/* Worker ids are 0 .. this-1; the caller of tn_pool_run is 0. 1 for NULL. */
+int32_t tn_pool_n_threads(const tn_pool *pool);
+/* Runs to the end. grain: smallest number of items worth a hand-off; n_items <= grain runs on the
+ * caller alone, at once. One job at a time uses the workers: a job that comes while they are busy
+ * (from another session) runs on its caller alone. pool NULL: every job does. */
 void tn_pool_run(tn_pool *pool, int64_t n_items, int64_t grain, tn_pool_fn run, void *arg);
-/* Pool NULL: runs on the caller. */
 
 #endif

@@ -8,9 +8,9 @@
 
 typedef struct tn_text {
   const tn_allocator *a;
-  char *data;                 /* always zero-terminated once something was added; NULL before */
+  char *data; /* always zero-terminated once something was added; NULL before */
   int64_t n, cap;
-  tn_status status;           /* TN_ERR_MEMORY once an addition failed; later additions do nothing */
+  tn_status status; /* TN_ERR_MEMORY once an addition failed; later additions do nothing */
 } tn_text;
 
 void tn_text_init(tn_text *text, const tn_allocator *a);
@@ -19,10 +19,10 @@ void tn_text_add(tn_text *text, const char *format, ...) __attribute__((format(p
 void tn_text_add_bytes(tn_text *text, const char *data, int64_t n);
 /* Adds s as a JSON string with quotes. */
 void tn_text_add_json(tn_text *text, const char *s);
-const char *tn_text_get(const tn_text *text);  /* "" if empty */
+const char *tn_text_get(const tn_text *text); /* "" if empty */
 
 bool tn_utf8_valid(const char *data, int64_t n);
-bool tn_str_is(tn_str s, const char *text);   /* equal bytes */
+bool tn_str_is(tn_str s, const char *text); /* equal bytes */
 bool tn_has_suffix(const char *text, const char *suffix);
 
 #endif

@@ -23,9 +23,9 @@ typedef struct job {
   int64_t plain[ITEMS_MAX]; /* written by whoever has the item, read by the caller */
 } job;
 
-static void job_run(void *arg, int64_t begin, int64_t end, uint32_t worker) {
+static void job_run(void *arg, int64_t begin, int64_t end, uint32_t id) {
   job *j = arg;
-  if (begin < 0 || begin >= end || end > j->n_items || worker >= j->n_threads) j->n_wrong++;
+  if (begin < 0 || begin >= end || end > j->n_items || id >= j->n_threads) j->n_wrong++;
   for (int64_t i = begin; i < end; i++) {
     j->seen[i]++;
     j->plain[i] = 3 * i;
@@ -110,9 +110,9 @@ typedef struct outer {
 } outer;
 
 /* A job in a job: the pool is busy, so it runs on the thread that has the range. */
-static void outer_run(void *arg, int64_t begin, int64_t end, uint32_t worker) {
+static void outer_run(void *arg, int64_t begin, int64_t end, uint32_t id) {
   outer *o = arg;
-  (void)worker;
+  (void)id;
   for (int64_t i = begin; i < end; i++) {
     job *j = job_make();
     o->n_wrong += job_check(j, o->pool, 5 + i, 1);
@@ -158,12 +158,12 @@ typedef struct blocker {
   _Atomic int n_ranges;
 } blocker;
 
-static void slow_run(void *arg, int64_t begin, int64_t end, uint32_t worker) {
+static void slow_run(void *arg, int64_t begin, int64_t end, uint32_t id) {
   blocker *b = arg;
   (void)begin;
   (void)end;
   b->n_ranges++;
-  if (worker != 0) b->n_inside++;
+  if (id != 0) b->n_inside++;
   sleep_ns(2000000);
 }
 
