@@ -55,12 +55,13 @@ void tn_call_close(tn_call_frame *f) { tn_arena_clear(&f->arena); }
 
 static tn_status host_fail(void *ctx, tn_status code, const char *format, ...) {
   tn_call_frame *f = ctx;
-  char text[1000], node[TN_NODE_TEXT];
+  char text[1000], node[TN_NODE_TEXT] = "a node";
   va_list args;
   va_start(args, format);
   vsnprintf(text, sizeof text, format, args);
   va_end(args);
-  tn_diag_add(f->diag, TN_DIAG_ERROR, "%s: %s", tn_node_text(tn_graph_node(f->graph, f->node), node, sizeof node), text);
+  if (f->graph && f->node >= 0) tn_node_text(tn_graph_node(f->graph, f->node), node, sizeof node);
+  tn_diag_add(f->diag, TN_DIAG_ERROR, "%s: %s", node, text);
   return code;
 }
 

@@ -172,7 +172,8 @@ struct tn_callable {
   char *name;                    /* "model", "then_branch of node 'if1'" */
 };
 
-tn_status tn_callable_create_take(const tn_planner *p, tn_graph *graph, const char *name, tn_callable **out_callable);
+/* The graph is taken in any case: it is freed if this fails. */
+tn_status tn_callable_create_take(const tn_planner *p, tn_graph *graph, const char *name, tn_diag *diag, tn_callable **out_callable);
 void tn_callable_destroy(tn_callable *c);
 /* The plan for inputs of these types (data must be there for inputs that shapes depend on; NULL data answers
  * TN_NEEDS_DATA). The caller gets a reference. stop_after: a pass number for tn_model_save (2..8), 0: all; the plan then

@@ -68,17 +68,6 @@ static tn_status make_probe(tn_selection *s, const tn_opdef *op, int32_t value, 
   return status;
 }
 
-/* host->fail needs a frame with a node; the producer's or the first user's will do to say where we are. */
-static tn_status ask(tn_selection *s, int32_t value, const tn_kerneldef *def, probe *b, tn_kernel_plan *out_plan) {
-  const tn_value *v = tn_graph_val(s->g, value);
-  int32_t node = v->producer >= 0 ? v->producer : v->users.n ? v->users.data[0] : -1;
-  if (node < 0) return TN_ERR_UNSUPPORTED;
-  b->frame = (tn_call_frame){.call = b->call, .planner = s->p, .graph = s->g, .node = node, .needed_input = UINT32_MAX};
-  b->call.ctx = &b->frame;
-  b->call.self = def->owner ? def->owner->self : NULL;
-  return tn_kernel_ask_plan(def, &b->call, NULL, out_plan);
-}
-
 static double derived_cost(const probe *b) {
   double bytes = (double)tn_max_i64(tn_storage_bytes(&b->in), 0) + (double)tn_max_i64(tn_storage_bytes(&b->out), 0);
   return 300.0 + bytes / 6.0;
@@ -97,8 +86,11 @@ static tn_status choose_kernel(tn_selection *s, int32_t value, tn_conversion *c)
   int32_t n = tn_registry_kernels(s->p->registry, op, &kernels);
   c->reason = "the operator has no kernel";
   for (int32_t k = 0; k < n && !c->def; k++) { /* best rank first */
+    b.frame = (tn_call_frame){.call = b.call, .planner = s->p, .node = -1, .needed_input = UINT32_MAX};
+    b.call.ctx = &b.frame;
+    b.call.self = kernels[k]->owner ? kernels[k]->owner->self : NULL;
     const char *reason = tn_kernel_match(kernels[k], op, &b.call, 1, &s->g->arena);
-    if (!reason && !ask(s, value, kernels[k], &b, &c->plan)) c->def = kernels[k];
+    if (!reason && !tn_kernel_ask_plan(kernels[k], &b.call, NULL, &c->plan)) c->def = kernels[k];
     c->reason = c->def ? NULL : reason ? reason : "plan() fails";
   }
   if (c->def) c->cost_ns = c->plan.cost_ns > 0 ? c->plan.cost_ns : derived_cost(&b);

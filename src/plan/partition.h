@@ -1,0 +1,35 @@
+/* Cutting a graph into islands for compilers: connected, convex sets of nodes that one claimant takes over.
+ *
+ * Convex: no path leaves an island and comes back, so the island can run as one step. Several islands are convex
+ * together: replacing each by one node leaves no cycle. */
+#ifndef TN_PLAN_PARTITION_H
+#define TN_PLAN_PARTITION_H
+
+#include "graph/graph.h"
+
+/* What a compiler says about one node. */
+typedef struct tn_claim {
+  int32_t group;      /* nodes of one group may share an island; -1: declined */
+  double cost_native; /* of the node inside an island, ns */
+  double cost_host;   /* of the node on the host, ns */
+} tn_claim;
+
+typedef struct tn_island {
+  int32_t group;
+  int32_t *nodes; /* ids in topological order */
+  int32_t n_nodes;
+  double gain_ns; /* cost_host - cost_native of all nodes, minus what crosses the border */
+} tn_island;
+
+typedef struct tn_partition_options {
+  double transfer_fixed_ns;    /* per value that crosses an island's border */
+  double transfer_ns_per_byte;
+  int32_t max_islands;         /* 0: any number */
+} tn_partition_options;
+
+/* claims: per node id of g. Answers islands with gain > 0, the greatest gain first, in memory of `arena`. g must be sorted.
+ * Values of unknown size count as transfer_fixed_ns alone. */
+tn_status tn_partition_cut(const tn_graph *g, const tn_claim *claims, const tn_partition_options *options, tn_arena *arena,
+                           tn_island **out_islands, int32_t *out_n);
+
+#endif
