@@ -39,20 +39,18 @@ tn_status tn_model_new(tn_runtime *runtime, const tn_model_options *options, tn_
   return status;
 }
 
-/* What can be said without input shapes is said at once, and what can be folded is folded once for all plans. */
-static tn_status check(tn_model *m, tn_graph *graph, tn_diag *diag) {
+/* Names across graphs become captures; the graph as read is kept for saving. */
+static tn_status resolve(tn_model *m, tn_graph *graph, tn_diag *diag) {
   tn_status status = tn_graph_resolve(graph, diag);
   if (!status) status = tn_graph_sort(graph, diag);
   if (status) return status;
   m->loaded = tn_graph_clone(graph);
-  if (!m->loaded) return TN_ERR_MEMORY;
-  status = tn_pass_check(&m->planner, graph, diag);
-  return status ? status : tn_pass_infer(&m->planner, graph, true, NULL, diag);
+  return m->loaded ? TN_OK : TN_ERR_MEMORY;
 }
 
 tn_status tn_model_finish_take(tn_model *m, tn_graph *graph, tn_diag *diag) {
-  tn_status status = check(m, graph, diag);
-  if (!status) return tn_callable_create_take(&m->planner, graph, "model", &m->main);
+  tn_status status = resolve(m, graph, diag);
+  if (!status) return tn_callable_create_take(&m->planner, graph, "model", diag, &m->main);
   tn_graph_free(graph);
   return status;
 }

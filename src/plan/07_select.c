@@ -35,9 +35,11 @@ static tn_status gather(tn_selection *s) {
   s->layouts.n = 0;
   tn_status status = tn_vec_push(s->p->a, &s->layouts, TN_PLAIN);
   bool plain_only = s->p->model_flags & TN_MODEL_NO_OPTIMIZE;
-  for (int64_t k = 0; k < g->order.n && !status && !plain_only; k++) status = tn_select_layouts(s, g->order.data[k]);
+  for (int64_t k = 0; k < g->order.n && !status && !plain_only; k++)
+    status = tn_select_layouts(s, g->order.data[k]);
   for (int32_t k = 0; k < s->n_nodes; k++) s->nodes[k].chosen = -1;
-  for (int64_t k = 0; k < g->order.n && !status; k++) status = tn_select_gather(s, g->order.data[k]);
+  for (int64_t k = 0; k < g->order.n && !status; k++)
+    status = tn_select_gather(s, g->order.data[k]);
   return status;
 }
 
@@ -69,13 +71,15 @@ static void report(const tn_selection *s, int32_t node) {
   char name[TN_NODE_TEXT];
   tn_text text;
   tn_text_init(&text, s->p->a);
-  tn_text_add(&text, "%s: not supported: operator %s%s%s version %d with types ", tn_node_text(n, name, sizeof name), n->node.domain,
-              *n->node.domain ? "::" : "", n->node.op, n->node.version);
+  tn_text_add(&text, "%s: not supported: operator %s%s%s version %d with types ",
+              tn_node_text(n, name, sizeof name), n->node.domain, *n->node.domain ? "::" : "",
+              n->node.op, n->node.version);
   add_types(s, n->node.inputs, n->node.n_inputs, &text);
   tn_text_add(&text, " -> ");
   add_types(s, n->node.outputs, n->node.n_outputs, &text);
   if (!refusals->n) tn_text_add(&text, "; no kernel is registered");
-  for (int64_t k = 0; k < refusals->n; k++) tn_text_add(&text, "; %s: %s", refusals->data[k].kernel, refusals->data[k].reason);
+  for (int64_t k = 0; k < refusals->n; k++)
+    tn_text_add(&text, "; %s: %s", refusals->data[k].kernel, refusals->data[k].reason);
   tn_diag_add(s->diag, TN_DIAG_ERROR, "%s", tn_text_get(&text));
   tn_text_free(&text);
 }

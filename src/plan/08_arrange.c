@@ -1,7 +1,9 @@
 /* 08 arrange: the graph becomes a plan. Views, then order, then memory, then slots and steps; see arrange.h for the words. */
 #include "plan/arrange.h"
 
-static void *ids(tn_arrangement *r, int32_t n) { return tn_arena_alloc(&r->arena, ((uint64_t)n + 1) * sizeof(int32_t)); }
+static void *ids(tn_arrangement *r, int32_t n) {
+  return tn_arena_alloc(&r->arena, ((uint64_t)n + 1) * sizeof(int32_t));
+}
 
 static tn_status open(tn_arrangement *r) {
   r->n_values = r->plan->n_slots = (int32_t)r->g->values.n;
@@ -16,9 +18,10 @@ static tn_status open(tn_arrangement *r) {
   r->last = ids(r, r->n_values);
   r->buffer = ids(r, r->n_values);
   r->inside = tn_arena_alloc(&r->arena, ((uint64_t)r->n_values + 1) * sizeof *r->inside);
-  r->plan->slots = tn_arena_alloc(&r->plan->arena, ((uint64_t)r->n_values + 1) * sizeof *r->plan->slots);
-  bool ok = r->time && r->leader && r->next && r->scratch && r->worker_scratch && r->root && r->first && r->last &&
-            r->buffer && r->inside && r->plan->slots;
+  r->plan->slots =
+      tn_arena_alloc(&r->plan->arena, ((uint64_t)r->n_values + 1) * sizeof *r->plan->slots);
+  bool ok = r->time && r->leader && r->next && r->scratch && r->worker_scratch && r->root &&
+            r->first && r->last && r->buffer && r->inside && r->plan->slots;
   return ok ? TN_OK : TN_ERR_MEMORY;
 }
 

@@ -20,7 +20,8 @@ typedef struct tn_life { /* something that needs bytes from time first to time l
 
 /* Gives every life an offset so that no two overlap in time and bytes. out_bytes: where the highest ends. out_bound: the
  * most bytes that live at once, which no packing can beat (bytes rounded up to the alignment). */
-tn_status tn_pack(const tn_allocator *a, tn_life *lives, int32_t n, uint64_t *out_bytes, uint64_t *out_bound);
+tn_status tn_pack(const tn_allocator *a, tn_life *lives, int32_t n, uint64_t *out_bytes,
+                  uint64_t *out_bound);
 
 /* ---- the arrangement ---- */
 
@@ -29,23 +30,25 @@ typedef struct tn_arrangement {
   tn_graph *g;
   tn_plan *plan;
   tn_diag *diag;
-  tn_arena arena;       /* dies with the pass */
+  tn_arena arena; /* dies with the pass */
   int32_t n_values, n_nodes;
   /* per node */
-  int32_t *time;        /* -1: does not run */
-  int32_t *leader;      /* the node whose step it runs in: itself, or the one it follows; -1: no step */
-  int32_t *next;        /* next follower of the same leader, -1: last */
+  int32_t *time;   /* -1: does not run */
+  int32_t *leader; /* the node whose step it runs in: itself, or the one it follows; -1: no step */
+  int32_t *next;   /* next follower of the same leader, -1: last */
   /* per value */
-  int32_t *root;        /* the value whose memory this one lies in; itself if it has its own */
-  uint64_t *inside;     /* bytes from the root's start */
-  int32_t *first, *last;/* of the family, at its root */
-  int32_t *buffer;      /* of the root: index into lives; -1: none */
-  int32_t end;          /* a time after all nodes: outputs live until then */
+  int32_t *root;         /* the value whose memory this one lies in; itself if it has its own */
+  uint64_t *inside;      /* bytes from the root's start */
+  int32_t *first, *last; /* of the family, at its root */
+  int32_t *buffer;       /* of the root: index into lives; -1: none */
+  int32_t end;           /* a time after all nodes: outputs live until then */
   TN_VEC(tn_life) lives;
   int32_t *scratch, *worker_scratch; /* per node: index into lives, -1: none */
 } tn_arrangement;
 
-static inline const tn_kernel_plan *tn_plan_of(const tn_graph *g, int32_t node) { return &tn_graph_node(g, node)->choice->plan; }
+static inline const tn_kernel_plan *tn_plan_of(const tn_graph *g, int32_t node) {
+  return &tn_graph_node(g, node)->choice->plan;
+}
 
 /* arrange_alias.c: place, root and inside of every value; regions that move nothing, and those whose inputs can be written
  * straight into the output, do not run (leader -1). */

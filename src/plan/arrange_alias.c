@@ -11,16 +11,19 @@ static bool is_dynamic(const tn_arrangement *r, int32_t value) {
   const tn_value *v = tn_graph_val(r->g, value);
   if (v->producer < 0) return false;
   const tn_gnode *n = tn_graph_node(r->g, v->producer);
-  return v->type.kind != TN_KIND_TENSOR || v->type.dtype == TN_STRING || !v->known || tn_storage_bytes(&v->type) < 0 ||
-         n->n_subgraphs || (n->choice->plan.flags & TN_PLAN_DATA_DEPENDENT);
+  return v->type.kind != TN_KIND_TENSOR || v->type.dtype == TN_STRING || !v->known ||
+         tn_storage_bytes(&v->type) < 0 || n->n_subgraphs ||
+         (n->choice->plan.flags & TN_PLAN_DATA_DEPENDENT);
 }
 
 static void place(tn_arrangement *r, int32_t value) {
   const tn_value *v = tn_graph_val(r->g, value);
   tn_slot *slot = &r->plan->slots[value];
   slot->place = TN_PLACE_NONE;
-  if (v->constant) slot->place = TN_PLACE_CONST;
-  else if (v->producer >= 0) slot->place = is_dynamic(r, value) ? TN_PLACE_DYNAMIC : TN_PLACE_ARENA;
+  if (v->constant)
+    slot->place = TN_PLACE_CONST;
+  else if (v->producer >= 0)
+    slot->place = is_dynamic(r, value) ? TN_PLACE_DYNAMIC : TN_PLACE_ARENA;
   if (slot->place == TN_PLACE_DYNAMIC) slot->index = r->plan->n_dynamic++;
 }
 
@@ -42,7 +45,8 @@ static bool is_run(const tn_region *region, int64_t *out_n) {
     if (region->size[d] == 0) return false;
     if (region->size[d] == 1) continue;
     int32_t at = n++;
-    for (; at > 0 && region->dst_stride[dims[at - 1]] > region->dst_stride[d]; at--) dims[at] = dims[at - 1];
+    for (; at > 0 && region->dst_stride[dims[at - 1]] > region->dst_stride[d]; at--)
+      dims[at] = dims[at - 1];
     dims[at] = d;
   }
   *out_n = 1;
@@ -56,7 +60,8 @@ static bool is_run(const tn_region *region, int64_t *out_n) {
 
 static bool byte_offset(const tn_tensor *t, int64_t elements, uint64_t *out_bytes) {
   int64_t bits;
-  if (elements < 0 || tn_mul_i64(elements, tn_dtype(t->dtype)->bits, &bits) || bits % 8) return false;
+  if (elements < 0 || tn_mul_i64(elements, tn_dtype(t->dtype)->bits, &bits) || bits % 8)
+    return false;
   *out_bytes = (uint64_t)bits / 8;
   return true;
 }
@@ -78,7 +83,8 @@ static bool region_view(tn_arrangement *r, const tn_gnode *n) {
   if (!region || !is_run(region, &count) || region->dst_offset) return false;
   int32_t in = n->node.inputs[region->input], out = n->node.outputs[0];
   const tn_tensor *from = &tn_graph_val(r->g, in)->type, *to = &tn_graph_val(r->g, out)->type;
-  if (from->layout || to->layout || from->dtype != to->dtype || count != tn_tensor_elements(to)) return false;
+  if (from->layout || to->layout || from->dtype != to->dtype || count != tn_tensor_elements(to))
+    return false;
   if (!has_fixed_memory(r, in) || r->plan->slots[out].place != TN_PLACE_ARENA) return false;
   if (!byte_offset(from, region->src_offset, &offset)) return false;
   make_view(r, out, in, offset);
@@ -100,11 +106,13 @@ bool tn_layouts_coincide(const tn_tensor *type, tn_layout a, tn_layout b) {
 }
 
 static bool reorder_view(tn_arrangement *r, const tn_gnode *n) {
-  if (strcmp(n->node.domain, "tenon") || strcmp(n->node.op, "Reorder") || n->node.n_outputs != 1) return false;
+  if (strcmp(n->node.domain, "tenon") || strcmp(n->node.op, "Reorder") || n->node.n_outputs != 1)
+    return false;
   int32_t in = n->node.inputs[0], out = n->node.outputs[0];
   const tn_tensor *from = &tn_graph_val(r->g, in)->type, *to = &tn_graph_val(r->g, out)->type;
   if (!has_fixed_memory(r, in) || r->plan->slots[out].place != TN_PLACE_ARENA) return false;
-  if (!tn_same_shape(from, to) || !tn_layouts_coincide(from, from->layout, to->layout)) return false;
+  if (!tn_same_shape(from, to) || !tn_layouts_coincide(from, from->layout, to->layout))
+    return false;
   make_view(r, out, in, 0);
   return true;
 }
@@ -117,7 +125,9 @@ static bool is_written_apart(const tn_arrangement *r, const tn_gnode *n, uint32_
   uint64_t offset;
   int32_t in = n->node.inputs[region->input];
   const tn_tensor *type = &tn_graph_val(r->g, in)->type;
-  if (!is_run(region, &count) || region->src_offset || count != tn_tensor_elements(type) || type->layout) return false;
+  if (!is_run(region, &count) || region->src_offset || count != tn_tensor_elements(type) ||
+      type->layout)
+    return false;
   if (r->plan->slots[in].place != TN_PLACE_ARENA || r->root[in] != in) return false;
   for (uint32_t k = 0; k < index; k++)
     if (n->node.inputs[n->regions[k]->input] == in) return false; /* cannot be in two places */
@@ -161,7 +171,8 @@ void tn_arrange_alias(tn_arrangement *r) {
   for (int64_t k = 0; k < r->g->order.n; k++) {
     int32_t id = r->g->order.data[k];
     const tn_gnode *n = tn_graph_node(r->g, id);
-    bool still = !n->n_epilogue && (tn_is_region(n) ? region_view(r, n) || concat_views(r, n) : reorder_view(r, n));
+    bool still = !n->n_epilogue &&
+                 (tn_is_region(n) ? region_view(r, n) || concat_views(r, n) : reorder_view(r, n));
     r->leader[id] = still ? -1 : id;
   }
   for (int32_t k = 0; k < r->n_values; k++) flatten(r, k);

@@ -36,7 +36,8 @@ static int32_t reads_in_step(const tn_arrangement *r, int32_t leader, int32_t ro
   int32_t reads = 0;
   for (int32_t id = leader; id >= 0; id = r->next[id]) {
     const tn_node *n = &tn_graph_node(r->g, id)->node;
-    for (uint32_t k = 0; k < n->n_inputs; k++) reads += n->inputs[k] >= 0 && r->root[n->inputs[k]] == root;
+    for (uint32_t k = 0; k < n->n_inputs; k++)
+      reads += n->inputs[k] >= 0 && r->root[n->inputs[k]] == root;
   }
   return reads;
 }
@@ -48,10 +49,13 @@ static uint64_t bytes_of(const tn_arrangement *r, int32_t value) {
 /* The family that output `out` may be written over; -1: none. It must lie in the arena, end with this step, be read by
  * nobody else in it, and have just the bytes of the output. */
 static int32_t overwritten(const tn_arrangement *r, int32_t id, int32_t in, int32_t out) {
-  if (in < 0 || out < 0 || r->root[out] != out || r->plan->slots[out].place != TN_PLACE_ARENA) return -1;
+  if (in < 0 || out < 0 || r->root[out] != out || r->plan->slots[out].place != TN_PLACE_ARENA)
+    return -1;
   int32_t root = r->root[in];
-  if (root == out || r->buffer[root] < 0 || r->inside[in] || bytes_of(r, root) != bytes_of(r, out)) return -1;
-  if (r->plan->slots[root].place != TN_PLACE_ARENA || bytes_of(r, in) != bytes_of(r, root)) return -1;
+  if (root == out || r->buffer[root] < 0 || r->inside[in] || bytes_of(r, root) != bytes_of(r, out))
+    return -1;
+  if (r->plan->slots[root].place != TN_PLACE_ARENA || bytes_of(r, in) != bytes_of(r, root))
+    return -1;
   if (r->last[root] != r->time[id] || r->first[out] != r->time[id]) return -1;
   return reads_in_step(r, r->leader[id], root) == 1 ? root : -1;
 }
@@ -100,7 +104,8 @@ static tn_status place_scratch(tn_arrangement *r, int32_t id) {
     if (tn_vec_push(r->p->a, &r->lives, life)) return TN_ERR_MEMORY;
   }
   if (!plan->worker_scratch_bytes) return TN_OK;
-  if (tn_mul_u64(tn_round_up(plan->worker_scratch_bytes, TN_ARENA_ALIGN), n_workers, &life.bytes)) return TN_ERR_OVERFLOW;
+  if (tn_mul_u64(tn_round_up(plan->worker_scratch_bytes, TN_ARENA_ALIGN), n_workers, &life.bytes))
+    return TN_ERR_OVERFLOW;
   r->worker_scratch[id] = (int32_t)r->lives.n;
   return tn_vec_push(r->p->a, &r->lives, life);
 }
@@ -124,8 +129,11 @@ tn_status tn_arrange_memory(tn_arrangement *r) {
   tn_status status = place_families(r);
   for (int64_t k = 0; k < r->g->order.n && !status; k++)
     if (r->leader[r->g->order.data[k]] >= 0) status = place_scratch(r, r->g->order.data[k]);
-  if (!status) status = tn_pack(r->p->a, r->lives.data, (int32_t)r->lives.n, &r->plan->arena_bytes, &r->plan->arena_bound_bytes);
-  if (status == TN_ERR_OVERFLOW) return tn_fail(r->diag, status, "the memory for the model's activations overflows");
+  if (!status)
+    status = tn_pack(r->p->a, r->lives.data, (int32_t)r->lives.n, &r->plan->arena_bytes,
+                     &r->plan->arena_bound_bytes);
+  if (status == TN_ERR_OVERFLOW)
+    return tn_fail(r->diag, status, "the memory for the model's activations overflows");
   if (!status) sum_scratch(r);
   return status;
 }

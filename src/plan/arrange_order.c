@@ -17,11 +17,14 @@ static int32_t last_of(const tn_arrangement *r, int32_t leader) {
 
 static bool is_elementwise(const tn_arrangement *r, const tn_gnode *n) {
   const tn_kernel_plan *plan = &n->choice->plan;
-  if (!(plan->flags & TN_PLAN_ELEMENTWISE) || plan->flags & (TN_PLAN_DATA_DEPENDENT | TN_PLAN_SERIAL)) return false;
-  if (plan->n_stages != 1 || n->node.n_outputs != 1 || n->node.outputs[0] < 0 || n->n_subgraphs) return false;
+  if (!(plan->flags & TN_PLAN_ELEMENTWISE) ||
+      plan->flags & (TN_PLAN_DATA_DEPENDENT | TN_PLAN_SERIAL))
+    return false;
+  if (plan->n_stages != 1 || n->node.n_outputs != 1 || n->node.outputs[0] < 0 || n->n_subgraphs)
+    return false;
   const tn_tensor *out = &tn_graph_val(r->g, n->node.outputs[0])->type;
-  return r->plan->slots[n->node.outputs[0]].place == TN_PLACE_ARENA && plan->items[0] == tn_storage_elements(out) &&
-         tn_dtype(out->dtype)->bits >= 8;
+  return r->plan->slots[n->node.outputs[0]].place == TN_PLACE_ARENA &&
+         plan->items[0] == tn_storage_elements(out) && tn_dtype(out->dtype)->bits >= 8;
 }
 
 static bool writes_ranges(const tn_arrangement *r, int32_t node) {
@@ -32,13 +35,20 @@ static bool writes_ranges(const tn_arrangement *r, int32_t node) {
 }
 
 /* True if `value` is what the step of `leader` writes last, and nobody but the follower reads it. */
-static bool is_handed_on(const tn_arrangement *r, const tn_gnode *follower, int32_t value, int32_t leader) {
+static bool is_handed_on(const tn_arrangement *r, const tn_gnode *follower, int32_t value,
+                         int32_t leader) {
   const tn_value *v = tn_graph_val(r->g, value);
   const tn_tensor *out = &tn_graph_val(r->g, follower->node.outputs[0])->type;
   int32_t producer = v->producer;
-  if (producer < 0 || producer != last_of(r, leader) || tn_graph_node(r->g, producer)->node.outputs[0] != value) return false;
-  if (v->users.n != 1 || v->flags & TN_VALUE_OUTPUT || r->plan->slots[value].place != TN_PLACE_ARENA) return false;
-  if (v->type.layout != out->layout || v->type.rank != out->rank || tn_dtype(v->type.dtype)->bits < 8) return false;
+  if (producer < 0 || producer != last_of(r, leader) ||
+      tn_graph_node(r->g, producer)->node.outputs[0] != value)
+    return false;
+  if (v->users.n != 1 || v->flags & TN_VALUE_OUTPUT ||
+      r->plan->slots[value].place != TN_PLACE_ARENA)
+    return false;
+  if (v->type.layout != out->layout || v->type.rank != out->rank ||
+      tn_dtype(v->type.dtype)->bits < 8)
+    return false;
   return !memcmp(v->type.shape, out->shape, sizeof *out->shape * (size_t)out->rank);
 }
 
@@ -47,9 +57,11 @@ static int32_t leader_for(const tn_arrangement *r, const tn_gnode *n) {
   int32_t leader = -1, through = -1;
   if (!is_elementwise(r, n)) return -1;
   for (uint32_t k = 0; k < n->node.n_inputs; k++) {
-    int32_t value = n->node.inputs[k], producer = value < 0 ? -1 : tn_graph_val(r->g, value)->producer;
+    int32_t value = n->node.inputs[k],
+            producer = value < 0 ? -1 : tn_graph_val(r->g, value)->producer;
     int32_t candidate = producer < 0 ? -1 : r->leader[producer];
-    if (candidate < 0 || !writes_ranges(r, candidate) || !is_handed_on(r, n, value, candidate)) continue;
+    if (candidate < 0 || !writes_ranges(r, candidate) || !is_handed_on(r, n, value, candidate))
+      continue;
     if (leader >= 0 && r->time[candidate] < r->time[leader]) continue;
     leader = candidate;
     through = value;
@@ -65,7 +77,8 @@ static int32_t leader_for(const tn_arrangement *r, const tn_gnode *n) {
 static int32_t time_of_view(const tn_arrangement *r, const tn_gnode *n) {
   int32_t time = -1;
   for (uint32_t k = 0; k < n->node.n_inputs; k++)
-    if (n->node.inputs[k] >= 0 && ready(r, n->node.inputs[k]) > time) time = ready(r, n->node.inputs[k]);
+    if (n->node.inputs[k] >= 0 && ready(r, n->node.inputs[k]) > time)
+      time = ready(r, n->node.inputs[k]);
   return time;
 }
 

@@ -18,7 +18,9 @@ typedef struct packer {
   int32_t *scratch;
 } packer;
 
-static bool meet(const tn_life *a, const tn_life *b) { return a->first <= b->last && b->first <= a->last; }
+static bool meet(const tn_life *a, const tn_life *b) {
+  return a->first <= b->last && b->first <= a->last;
+}
 
 /* Offset of the smallest gap among the placed lives that are there at the same time. */
 static uint64_t best_gap(const packer *p, int32_t n_placed, const tn_life *life) {
@@ -81,7 +83,8 @@ static void sort_by(packer *p, int key, int32_t peak) {
     const tn_life *life = &p->lives[k];
     uint64_t span = (uint64_t)(life->last - life->first) + 1, size = life->bytes;
     bool at_peak = life->first <= peak && peak <= life->last;
-    uint64_t keys[N_KEYS] = {size, size > UINT64_MAX / span ? UINT64_MAX : size * span, UINT64_MAX - (uint64_t)(life->first + 1), span,
+    uint64_t keys[N_KEYS] = {size, size > UINT64_MAX / span ? UINT64_MAX : size * span,
+                             UINT64_MAX - (uint64_t)(life->first + 1), span,
                              at_peak ? UINT64_MAX / 2 + size / 2 : size / 2};
     p->order[k] = k;
     p->weight[k] = keys[key];
@@ -103,7 +106,8 @@ static uint64_t find_bound(packer *p, int32_t *out_peak) {
   for (int32_t k = 0; k < p->n; k++) {
     uint64_t sum = 0;
     for (int32_t j = 0; j < p->n; j++)
-      if (p->lives[j].first <= p->lives[k].first && p->lives[k].first <= p->lives[j].last) sum += p->lives[j].bytes;
+      if (p->lives[j].first <= p->lives[k].first && p->lives[k].first <= p->lives[j].last)
+        sum += p->lives[j].bytes;
     if (sum > bound) bound = sum, *out_peak = p->lives[k].first;
   }
   return bound;
@@ -113,9 +117,11 @@ static uint64_t find_bound(packer *p, int32_t *out_peak) {
 static void raise_top(packer *p) {
   int32_t n = 0, rest = 0;
   for (int32_t k = 0; k < p->n; k++)
-    if (p->offset[p->order[k]] + p->lives[p->order[k]].bytes >= p->bytes) p->scratch[n++] = p->order[k];
+    if (p->offset[p->order[k]] + p->lives[p->order[k]].bytes >= p->bytes)
+      p->scratch[n++] = p->order[k];
   for (int32_t k = 0; k < p->n; k++)
-    if (p->offset[p->order[k]] + p->lives[p->order[k]].bytes < p->bytes) p->scratch[n + rest++] = p->order[k];
+    if (p->offset[p->order[k]] + p->lives[p->order[k]].bytes < p->bytes)
+      p->scratch[n + rest++] = p->order[k];
   memcpy(p->order, p->scratch, (size_t)p->n * sizeof *p->order);
 }
 
@@ -139,7 +145,8 @@ static void pack(packer *p) {
   }
 }
 
-tn_status tn_pack(const tn_allocator *a, tn_life *lives, int32_t n, uint64_t *out_bytes, uint64_t *out_bound) {
+tn_status tn_pack(const tn_allocator *a, tn_life *lives, int32_t n, uint64_t *out_bytes,
+                  uint64_t *out_bound) {
   *out_bytes = *out_bound = 0;
   tn_arena arena;
   tn_arena_init(&arena, a);
@@ -151,11 +158,14 @@ tn_status tn_pack(const tn_allocator *a, tn_life *lives, int32_t n, uint64_t *ou
   p.offset = tn_arena_alloc(&arena, count * sizeof *p.offset);
   p.best = tn_arena_alloc(&arena, count * sizeof *p.best);
   p.weight = tn_arena_alloc(&arena, count * sizeof *p.weight);
-  tn_status status = p.order && p.placed && p.scratch && p.offset && p.best && p.weight ? TN_OK : TN_ERR_MEMORY;
+  tn_status status =
+      p.order && p.placed && p.scratch && p.offset && p.best && p.weight ? TN_OK : TN_ERR_MEMORY;
   uint64_t total = 0;
   for (int32_t k = 0; k < n && !status; k++) {
-    if (lives[k].bytes > (uint64_t)INT64_MAX / 2) status = TN_ERR_OVERFLOW;
-    else lives[k].bytes = tn_round_up(lives[k].bytes, TN_ARENA_ALIGN);
+    if (lives[k].bytes > (uint64_t)INT64_MAX / 2)
+      status = TN_ERR_OVERFLOW;
+    else
+      lives[k].bytes = tn_round_up(lives[k].bytes, TN_ARENA_ALIGN);
     if (!status) status = tn_add_u64(total, lives[k].bytes, &total);
   }
   if (!status && total > (uint64_t)INT64_MAX) status = TN_ERR_OVERFLOW;

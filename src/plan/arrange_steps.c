@@ -25,8 +25,10 @@ static void fill_slot(tn_arrangement *r, int32_t value) {
     slot->type.data = (uint8_t *)tn_graph_val(r->g, root)->type.data + slot->offset;
   }
   if (slot->place != TN_PLACE_ARENA) return;
-  if (r->buffer[root] < 0) slot->place = TN_PLACE_NONE;
-  else slot->offset = r->lives.data[r->buffer[root]].offset + r->inside[value];
+  if (r->buffer[root] < 0)
+    slot->place = TN_PLACE_NONE;
+  else
+    slot->offset = r->lives.data[r->buffer[root]].offset + r->inside[value];
 }
 
 static tn_status copy_ids(tn_arena *arena, const int32_t *ids, int64_t n, int32_t **out) {
@@ -38,8 +40,8 @@ static tn_status copy_ids(tn_arena *arena, const int32_t *ids, int64_t n, int32_
 
 static bool counted_before(const tn_arrangement *r, int32_t value) {
   for (int32_t k = 0; k < value; k++)
-    if (tn_graph_val(r->g, k)->constant == tn_graph_val(r->g, value)->constant && r->plan->slots[k].place == TN_PLACE_CONST &&
-        tn_graph_val(r->g, k)->users.n)
+    if (tn_graph_val(r->g, k)->constant == tn_graph_val(r->g, value)->constant &&
+        r->plan->slots[k].place == TN_PLACE_CONST && tn_graph_val(r->g, k)->users.n)
       return true;
   return false;
 }
@@ -62,7 +64,8 @@ tn_status tn_arrange_slots(tn_arrangement *r) {
   plan->n_inputs = (int32_t)r->g->inputs.n;
   plan->n_outputs = (int32_t)r->g->outputs.n;
   tn_status status = copy_ids(&plan->arena, r->g->inputs.data, r->g->inputs.n, &plan->inputs);
-  return status ? status : copy_ids(&plan->arena, r->g->outputs.data, r->g->outputs.n, &plan->outputs);
+  return status ? status
+                : copy_ids(&plan->arena, r->g->outputs.data, r->g->outputs.n, &plan->outputs);
 }
 
 /* ---- subgraphs ---- */
@@ -79,7 +82,8 @@ static const char *subgraph_name(tn_arrangement *r, const tn_gnode *n, uint32_t 
 
 /* Captured values become inputs after the formal ones. What the file says about shapes of formal inputs does not bind:
  * in loops they may change from round to round. */
-static tn_status open_inputs(const tn_graph *outer, tn_graph *sub, tn_capture *captures, uint32_t *out_n) {
+static tn_status open_inputs(const tn_graph *outer, tn_graph *sub, tn_capture *captures,
+                             uint32_t *out_n) {
   uint32_t n = 0;
   for (int64_t k = 0; k < sub->inputs.n; k++) {
     tn_value *v = tn_graph_val(sub, sub->inputs.data[k]);
@@ -107,12 +111,13 @@ static tn_status open_inputs(const tn_graph *outer, tn_graph *sub, tn_capture *c
   return TN_OK;
 }
 
-static tn_status make_callable(tn_arrangement *r, const tn_gnode *n, uint32_t index, tn_step *step, const tn_capture **out_captures,
-                               uint32_t *out_n) {
+static tn_status make_callable(tn_arrangement *r, const tn_gnode *n, uint32_t index, tn_step *step,
+                               const tn_capture **out_captures, uint32_t *out_n) {
   const char *name = subgraph_name(r, n, index);
   tn_graph *sub = name ? tn_graph_clone(n->subgraphs[index]) : NULL;
   if (!sub) return TN_ERR_MEMORY;
-  tn_capture *captures = tn_arena_alloc(&r->plan->arena, ((uint64_t)sub->captures.n + 1) * sizeof *captures);
+  tn_capture *captures =
+      tn_arena_alloc(&r->plan->arena, ((uint64_t)sub->captures.n + 1) * sizeof *captures);
   tn_status status = captures ? open_inputs(r->g, sub, captures, out_n) : TN_ERR_MEMORY;
   *out_captures = captures;
   if (!status) return tn_callable_create_take(r->p, sub, name, r->diag, &step->subgraphs[index]);
@@ -131,7 +136,8 @@ static tn_status fill_subgraphs(tn_arrangement *r, const tn_gnode *n, tn_step *s
   step->captures = captures;
   step->n_captures = n_captures;
   tn_status status = step->subgraphs && captures && n_captures ? TN_OK : TN_ERR_MEMORY;
-  for (uint32_t k = 0; k < n->n_subgraphs && !status; k++) status = make_callable(r, n, k, step, &captures[k], &n_captures[k]);
+  for (uint32_t k = 0; k < n->n_subgraphs && !status; k++)
+    status = make_callable(r, n, k, step, &captures[k], &n_captures[k]);
   return status;
 }
 
@@ -140,7 +146,9 @@ static tn_status fill_subgraphs(tn_arrangement *r, const tn_gnode *n, tn_step *s
 static tn_status fetch_state(tn_arrangement *r, int32_t id, tn_step *step) {
   const tn_gnode *n = tn_graph_node(r->g, id);
   if (!step->plan.state_bytes) return TN_OK;
-  if (!r->p->states) return tn_fail(r->diag, TN_ERR_INTERNAL, "no cache for the prepared state of kernel '%s'", step->def->kernel.name);
+  if (!r->p->states)
+    return tn_fail(r->diag, TN_ERR_INTERNAL, "no cache for the prepared state of kernel '%s'",
+                   step->def->kernel.name);
   tn_call_frame f;
   tn_status status = tn_call_open(&f, r->p, r->g, id, r->diag);
   if (status) return status;
@@ -148,7 +156,9 @@ static tn_status fetch_state(tn_arrangement *r, int32_t id, tn_step *step) {
   if (!consts) status = TN_ERR_MEMORY;
   for (uint32_t k = 0; !status && k < n->node.n_inputs; k++)
     if (n->node.inputs[k] >= 0) consts[k] = tn_graph_val(r->g, n->node.inputs[k])->constant;
-  if (!status) status = tn_state_get(r->p->states, step->def, n->def, &f.call, consts, &step->plan, r->diag, &step->state);
+  if (!status)
+    status = tn_state_get(r->p->states, step->def, n->def, &f.call, consts, &step->plan, r->diag,
+                          &step->state);
   tn_call_close(&f);
   r->plan->state_bytes += step->plan.state_bytes;
   return status;
@@ -159,15 +169,30 @@ static tn_status fetch_state(tn_arrangement *r, int32_t id, tn_step *step) {
 static tn_status fill_step(tn_arrangement *r, int32_t id, tn_step *step) {
   const tn_gnode *n = tn_graph_node(r->g, id);
   const tn_choice *c = n->choice;
-  *step = (tn_step){.def = c->def, .plan = c->plan, .node = n->node.name, .op = n->node.op, .version = n->node.version,
-                    .attrs = n->attrs, .n_inputs = n->node.n_inputs, .n_outputs = n->node.n_outputs,
-                    .epilogue = n->epilogue, .epilogue_names = n->epilogue_names, .n_epilogue = n->n_epilogue,
-                    .regions = n->regions, .n_regions = n->n_regions, .region_fill = n->region_fill,
-                    .refusals = c->refusals, .n_refusals = c->n_refusals, .cost_ns = c->cost_ns, .flops = c->flops};
+  *step = (tn_step){.def = c->def,
+                    .plan = c->plan,
+                    .node = n->node.name,
+                    .op = n->node.op,
+                    .version = n->node.version,
+                    .attrs = n->attrs,
+                    .n_inputs = n->node.n_inputs,
+                    .n_outputs = n->node.n_outputs,
+                    .epilogue = n->epilogue,
+                    .epilogue_names = n->epilogue_names,
+                    .n_epilogue = n->n_epilogue,
+                    .regions = n->regions,
+                    .n_regions = n->n_regions,
+                    .region_fill = n->region_fill,
+                    .refusals = c->refusals,
+                    .n_refusals = c->n_refusals,
+                    .cost_ns = c->cost_ns,
+                    .flops = c->flops};
   if (r->scratch[id] >= 0) step->scratch_offset = r->lives.data[r->scratch[id]].offset;
-  if (r->worker_scratch[id] >= 0) step->worker_scratch_offset = r->lives.data[r->worker_scratch[id]].offset;
+  if (r->worker_scratch[id] >= 0)
+    step->worker_scratch_offset = r->lives.data[r->worker_scratch[id]].offset;
   tn_status status = copy_ids(&r->plan->arena, n->node.inputs, n->node.n_inputs, &step->inputs);
-  if (!status) status = copy_ids(&r->plan->arena, n->node.outputs, n->node.n_outputs, &step->outputs);
+  if (!status)
+    status = copy_ids(&r->plan->arena, n->node.outputs, n->node.n_outputs, &step->outputs);
   if (!status) status = fill_subgraphs(r, n, step);
   if (!status) status = fetch_state(r, id, step);
   r->plan->cost_ns += c->cost_ns;
@@ -183,7 +208,8 @@ static tn_status fill_followers(tn_arrangement *r, int32_t leader, tn_step *step
   if (!followers) return TN_ERR_MEMORY;
   step->followers = followers;
   for (int32_t id = r->next[leader]; id >= 0; id = r->next[id]) {
-    tn_status status = fill_step(r, id, &followers[step->n_followers++]); /* counted even if it fails: it may own a state */
+    tn_status status = fill_step(
+        r, id, &followers[step->n_followers++]); /* counted even if it fails: it may own a state */
     if (status) return status;
   }
   return TN_OK;

@@ -35,11 +35,11 @@ static tn_status prepare_graph(tn_callable *c, tn_diag *diag) {
 typedef struct planning {
   tn_callable *c;
   const tn_tensor *const *inputs;
-  const uint8_t *needs_data;  /* as it was when planning began */
+  const uint8_t *needs_data; /* as it was when planning began */
   int32_t stop_after;
   tn_diag *diag;
   tn_plan *plan;
-  int32_t asked;              /* input whose data are needed but not in the key yet; -1: none */
+  int32_t asked; /* input whose data are needed but not in the key yet; -1: none */
 } planning;
 
 enum { PASS_INFER = 2, PASS_LOWER = 4, PASS_FUSE, PASS_PARTITION, PASS_SELECT };
@@ -49,12 +49,15 @@ static tn_status run_passes(planning *l) {
     int32_t number;
     const char *name;
     tn_status (*run)(const tn_planner *p, tn_graph *g, tn_diag *diag);
-  } passes[] = {{PASS_LOWER, "lower", tn_pass_lower}, {PASS_FUSE, "fuse", tn_pass_fuse},
-                {PASS_PARTITION, "partition", tn_pass_partition}, {PASS_SELECT, "select", tn_pass_select}};
+  } passes[] = {{PASS_LOWER, "lower", tn_pass_lower},
+                {PASS_FUSE, "fuse", tn_pass_fuse},
+                {PASS_PARTITION, "partition", tn_pass_partition},
+                {PASS_SELECT, "select", tn_pass_select}};
   tn_graph *g = l->plan->graph;
   for (size_t k = 0; k < sizeof passes / sizeof *passes; k++) {
     if (l->stop_after && passes[k].number > l->stop_after) return TN_OK;
-    tn_status status = verified(g, passes[k].name, passes[k].run(l->c->planner, g, l->diag), l->diag);
+    tn_status status =
+        verified(g, passes[k].name, passes[k].run(l->c->planner, g, l->diag), l->diag);
     if (status) return status;
   }
   return TN_OK;
@@ -62,10 +65,12 @@ static tn_status run_passes(planning *l) {
 
 /* ---- inputs ---- */
 
-static tn_status bad_input(const planning *l, int32_t k, const tn_tensor *declared, const char *rule) {
+static tn_status bad_input(const planning *l, int32_t k, const tn_tensor *declared,
+                           const char *rule) {
   char want[TN_TENSOR_TEXT], have[TN_TENSOR_TEXT];
-  return tn_fail(l->diag, TN_ERR_SHAPE, "%s: input '%s' is %s, which does not fit %s: %s", l->c->name,
-                 tn_graph_val(l->c->graph, l->c->graph->inputs.data[k])->name, tn_tensor_text(l->inputs[k], have, sizeof have),
+  return tn_fail(l->diag, TN_ERR_SHAPE, "%s: input '%s' is %s, which does not fit %s: %s",
+                 l->c->name, tn_graph_val(l->c->graph, l->c->graph->inputs.data[k])->name,
+                 tn_tensor_text(l->inputs[k], have, sizeof have),
                  tn_tensor_text(declared, want, sizeof want), rule);
 }
 
@@ -73,7 +78,8 @@ static tn_status check_input(const planning *l, int32_t k, const tn_tensor *decl
   const tn_tensor *t = l->inputs[k];
   if (!t) return tn_fail(l->diag, TN_ERR_INVALID, "%s: input %d is not given", l->c->name, k);
   if (t->kind != declared->kind) return bad_input(l, k, declared, "a tensor is no list");
-  if (declared->dtype != TN_NONE && t->dtype != declared->dtype && !(t->kind != TN_KIND_TENSOR && t->dtype == TN_NONE))
+  if (declared->dtype != TN_NONE && t->dtype != declared->dtype &&
+      !(t->kind != TN_KIND_TENSOR && t->dtype == TN_NONE))
     return bad_input(l, k, declared, "another type");
   if (t->kind != TN_KIND_TENSOR) return TN_OK;
   if (t->dtype == TN_NONE || t->dtype >= TN_DTYPE_COUNT || tn_tensor_bytes(t) < 0)
@@ -82,7 +88,8 @@ static tn_status check_input(const planning *l, int32_t k, const tn_tensor *decl
   if (declared->rank == TN_RANK_UNKNOWN) return TN_OK;
   if (t->rank != declared->rank) return bad_input(l, k, declared, "another rank");
   for (int32_t d = 0; d < t->rank; d++)
-    if (declared->shape[d] >= 0 && declared->shape[d] != t->shape[d]) return bad_input(l, k, declared, "another shape");
+    if (declared->shape[d] >= 0 && declared->shape[d] != t->shape[d])
+      return bad_input(l, k, declared, "another shape");
   return TN_OK;
 }
 
@@ -118,8 +125,9 @@ static tn_status find_asked(planning *l, const tn_cut *cut) {
     for (int64_t j = 0; j < g->inputs.n; j++) {
       if (g->inputs.data[j] != cut->needed.data[k]) continue;
       if (l->needs_data[j])
-        return tn_fail(l->diag, TN_ERR_INTERNAL, "%s: an operator asks for the data of input '%s', which it was given", l->c->name,
-                       tn_graph_val(g, g->inputs.data[j])->name);
+        return tn_fail(l->diag, TN_ERR_INTERNAL,
+                       "%s: an operator asks for the data of input '%s', which it was given",
+                       l->c->name, tn_graph_val(g, g->inputs.data[j])->name);
       l->asked = (int32_t)j;
       return TN_NEEDS_DATA;
     }
@@ -130,7 +138,8 @@ static tn_status finish(planning *l, tn_split *split) {
   tn_plan *plan = l->plan;
   tn_status status = run_passes(l);
   if (!status && (!l->stop_after || l->stop_after > PASS_SELECT)) {
-    status = verified(plan->graph, "arrange", tn_pass_arrange(l->c->planner, plan->graph, plan, l->diag), l->diag);
+    status = verified(plan->graph, "arrange",
+                      tn_pass_arrange(l->c->planner, plan->graph, plan, l->diag), l->diag);
     if (!status) status = tn_split_wire(split, plan);
   }
   tn_callable_destroy(split->tail);
@@ -145,7 +154,8 @@ static tn_status infer_and_split(planning *l, tn_split *split) {
   tn_status status = name ? tn_pass_infer(p, plan->graph, false, &cut, l->diag) : TN_ERR_MEMORY;
   status = verified(plan->graph, "infer", status, l->diag);
   if (!status) status = find_asked(l, &cut);
-  if (!status && l->stop_after != PASS_INFER) status = tn_split_make(p, plan->graph, &cut, name, &plan->arena, l->diag, split);
+  if (!status && l->stop_after != PASS_INFER)
+    status = tn_split_make(p, plan->graph, &cut, name, &plan->arena, l->diag, split);
   tn_vec_free(p->a, &cut.tail);
   tn_vec_free(p->a, &cut.needed);
   return status;
@@ -188,7 +198,8 @@ static tn_plan *find(tn_callable *c, const tn_tensor *const *inputs) {
   for (int64_t k = c->plans.n - 1; k >= 0; k--) {
     tn_plan *plan = c->plans.data[k];
     if (!tn_plan_matches(plan, inputs)) continue;
-    memmove(c->plans.data + k, c->plans.data + k + 1, (size_t)(c->plans.n - 1 - k) * sizeof *c->plans.data);
+    memmove(c->plans.data + k, c->plans.data + k + 1,
+            (size_t)(c->plans.n - 1 - k) * sizeof *c->plans.data);
     c->plans.data[c->plans.n - 1] = plan;
     return tn_plan_retain(plan);
   }
@@ -245,10 +256,12 @@ static tn_status plan_anew(planning *l) {
   return TN_OK;
 }
 
-tn_status tn_callable_plan(tn_callable *c, const tn_tensor *const *inputs, int32_t stop_after, tn_diag *diag, tn_plan **out_plan) {
+tn_status tn_callable_plan(tn_callable *c, const tn_tensor *const *inputs, int32_t stop_after,
+                           tn_diag *diag, tn_plan **out_plan) {
   *out_plan = NULL;
   for (int64_t k = 0; k < c->graph->inputs.n; k++)
-    if (!inputs[k]) return tn_fail(diag, TN_ERR_INVALID, "%s: input %d is not given", c->name, (int)k);
+    if (!inputs[k])
+      return tn_fail(diag, TN_ERR_INVALID, "%s: input %d is not given", c->name, (int)k);
   if (!stop_after) {
     pthread_mutex_lock(&c->lock);
     *out_plan = find(c, inputs);
@@ -273,7 +286,8 @@ static tn_status open(tn_callable *c, const char *name) {
   return TN_OK;
 }
 
-tn_status tn_callable_create_take(const tn_planner *p, tn_graph *graph, const char *name, tn_diag *diag, tn_callable **out_callable) {
+tn_status tn_callable_create_take(const tn_planner *p, tn_graph *graph, const char *name,
+                                  tn_diag *diag, tn_callable **out_callable) {
   *out_callable = NULL;
   tn_callable *c = tn_alloc(p->a, sizeof *c);
   if (c && pthread_mutex_init(&c->lock, NULL)) {
@@ -288,8 +302,10 @@ tn_status tn_callable_create_take(const tn_planner *p, tn_graph *graph, const ch
   c->graph = graph;
   tn_status status = open(c, name ? name : "a graph");
   if (!status) status = prepare_graph(c, diag);
-  if (status) tn_callable_destroy(c);
-  else *out_callable = c;
+  if (status)
+    tn_callable_destroy(c);
+  else
+    *out_callable = c;
   return status;
 }
 

@@ -22,14 +22,15 @@ typedef struct tn_island {
 } tn_island;
 
 typedef struct tn_partition_options {
-  double transfer_fixed_ns;    /* per value that crosses an island's border */
+  double transfer_fixed_ns; /* per value that crosses an island's border */
   double transfer_ns_per_byte;
-  int32_t max_islands;         /* 0: any number */
+  int32_t max_islands; /* 0: any number */
 } tn_partition_options;
 
 /* claims: per node id of g. Answers islands with gain > 0, the greatest gain first, in memory of `arena`. g must be sorted.
  * Values of unknown size count as transfer_fixed_ns alone. */
-tn_status tn_partition_cut(const tn_graph *g, const tn_claim *claims, const tn_partition_options *options, tn_arena *arena,
+tn_status tn_partition_cut(const tn_graph *g, const tn_claim *claims,
+                           const tn_partition_options *options, tn_arena *arena,
                            tn_island **out_islands, int32_t *out_n);
 
 #endif

@@ -11,8 +11,10 @@ tn_plan *tn_plan_retain(tn_plan *p) {
 }
 
 static void close_step(tn_plan *p, const tn_step *step) {
-  if (p->owner && p->owner->planner->states) tn_state_release(p->owner->planner->states, step->state);
-  for (uint32_t k = 0; step->subgraphs && k < step->n_subgraphs; k++) tn_callable_destroy(step->subgraphs[k]);
+  if (p->owner && p->owner->planner->states)
+    tn_state_release(p->owner->planner->states, step->state);
+  for (uint32_t k = 0; step->subgraphs && k < step->n_subgraphs; k++)
+    tn_callable_destroy(step->subgraphs[k]);
   for (uint32_t k = 0; k < step->n_followers; k++) close_step(p, &step->followers[k]);
 }
 
@@ -27,7 +29,9 @@ void tn_plan_release(tn_plan *p) {
 
 static bool same_strings(const tn_str *a, const tn_str *b, int64_t n) {
   for (int64_t k = 0; k < n; k++)
-    if (a[k].size != b[k].size || (a[k].size > 0 && memcmp(a[k].data, b[k].data, (size_t)a[k].size))) return false;
+    if (a[k].size != b[k].size ||
+        (a[k].size > 0 && memcmp(a[k].data, b[k].data, (size_t)a[k].size)))
+      return false;
   return true;
 }
 

@@ -85,7 +85,8 @@ tn_status tn_select_conversion(tn_selection *s, int32_t value, tn_form from, tn_
 /* The form from which `to` is reached in one step when the value stands in `home`. */
 tn_form tn_select_step_before(tn_form home, tn_form to);
 /* A constant in another form. *out_const is NULL if it cannot be made; the selection keeps it until the pass ends. */
-tn_status tn_select_constant(tn_selection *s, int32_t value, tn_form form, tn_tensor *out_type, const tn_const **out_const);
+tn_status tn_select_constant(tn_selection *s, int32_t value, tn_form form, tn_tensor *out_type,
+                             const tn_const **out_const);
 
 /* select_solve.c: sets `chosen` of every node so that kernels and conversions cost least together, as far as found. A
  * conversion that no kernel does counts as very dear, so it is only chosen where there is no other way. */

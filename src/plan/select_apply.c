@@ -18,10 +18,12 @@ typedef struct applier {
 
 /* ---- choices ---- */
 
-static tn_status keep_refusals(tn_selection *s, int32_t node, const tn_candidate *chosen, tn_choice *choice) {
+static tn_status keep_refusals(tn_selection *s, int32_t node, const tn_candidate *chosen,
+                               tn_choice *choice) {
   tn_node_options *o = &s->nodes[node];
   tn_arena *arena = &s->g->arena;
-  tn_refusal *list = tn_arena_alloc(arena, ((uint64_t)o->refusals.n + (uint64_t)o->candidates.n + 1) * sizeof *list);
+  tn_refusal *list = tn_arena_alloc(
+      arena, ((uint64_t)o->refusals.n + (uint64_t)o->candidates.n + 1) * sizeof *list);
   if (!list) return TN_ERR_MEMORY;
   uint32_t n = 0;
   for (int64_t k = 0; k < o->candidates.n; k++) {
@@ -29,15 +31,17 @@ static tn_status keep_refusals(tn_selection *s, int32_t node, const tn_candidate
     bool listed = c->def == chosen->def;
     for (uint32_t j = 0; j < n; j++) listed = listed || list[j].kernel == c->def->kernel.name;
     if (listed) continue;
-    const char *reason = tn_arena_format(arena, "would cost %.2f us instead of %.2f us, or more in conversions",
-                                         c->cost_ns / 1e3, chosen->cost_ns / 1e3);
+    const char *reason =
+        tn_arena_format(arena, "would cost %.2f us instead of %.2f us, or more in conversions",
+                        c->cost_ns / 1e3, chosen->cost_ns / 1e3);
     if (!reason) return TN_ERR_MEMORY;
     list[n++] = (tn_refusal){c->def->kernel.name, reason};
   }
   uint32_t n_candidates = n;
   for (int64_t k = 0; k < o->refusals.n; k++) {
     bool listed = o->refusals.data[k].kernel == chosen->def->kernel.name;
-    for (uint32_t j = 0; j < n_candidates; j++) listed = listed || list[j].kernel == o->refusals.data[k].kernel;
+    for (uint32_t j = 0; j < n_candidates; j++)
+      listed = listed || list[j].kernel == o->refusals.data[k].kernel;
     if (!listed) list[n++] = o->refusals.data[k];
   }
   choice->refusals = list;
@@ -60,10 +64,13 @@ static tn_status set_choice(tn_selection *s, int32_t node) {
 static tn_status no_way(const tn_selection *s, int32_t value, const tn_conversion *c) {
   const char *name = tn_graph_val(s->g, value)->name;
   if (c->from.dtype == c->to.dtype)
-    return tn_fail(s->diag, TN_ERR_UNSUPPORTED, "value '%s' is needed in layout %s instead of %s, but tenon::Reorder cannot do that: %s",
-                   name, tn_layout_text(c->to.layout), tn_layout_text(c->from.layout), c->reason);
-  return tn_fail(s->diag, TN_ERR_UNSUPPORTED, "value '%s' is needed as %s instead of %s, but tenon::Cast cannot do that: %s", name,
-                 tn_dtype_name(c->to.dtype), tn_dtype_name(c->from.dtype), c->reason);
+    return tn_fail(
+        s->diag, TN_ERR_UNSUPPORTED,
+        "value '%s' is needed in layout %s instead of %s, but tenon::Reorder cannot do that: %s",
+        name, tn_layout_text(c->to.layout), tn_layout_text(c->from.layout), c->reason);
+  return tn_fail(s->diag, TN_ERR_UNSUPPORTED,
+                 "value '%s' is needed as %s instead of %s, but tenon::Cast cannot do that: %s",
+                 name, tn_dtype_name(c->to.dtype), tn_dtype_name(c->from.dtype), c->reason);
 }
 
 static int32_t new_value(tn_selection *s, int32_t like, tn_form form) {
@@ -84,15 +91,28 @@ static int32_t add_conversion(tn_selection *s, int32_t from, const tn_conversion
   int32_t to = new_value(s, from, c->to);
   if (to < 0) return to;
   const char *source = tn_graph_val(s->g, from)->name;
-  tn_attr attr = {.head = TN_HEAD(tn_attr), .name = op == s->cast ? "to" : "layout", .kind = TN_ATTR_INT,
+  tn_attr attr = {.head = TN_HEAD(tn_attr),
+                  .name = op == s->cast ? "to" : "layout",
+                  .kind = TN_ATTR_INT,
                   .i = op == s->cast ? (int64_t)c->to.dtype : (int64_t)c->to.layout};
   const tn_attr *attrs = &attr;
-  const char *name = tn_arena_format(&s->g->arena, "%s to %s", source,
-                                     op == s->cast ? tn_dtype_name(c->to.dtype) : tn_layout_text(c->to.layout));
+  const char *name =
+      tn_arena_format(&s->g->arena, "%s to %s", source,
+                      op == s->cast ? tn_dtype_name(c->to.dtype) : tn_layout_text(c->to.layout));
   tn_choice *choice = tn_arena_alloc(&s->g->arena, sizeof *choice);
   if (!name || !choice) return TN_ERR_MEMORY;
-  tn_node node = {.head = TN_HEAD(tn_node), .domain = "tenon", .op = op->op.name, .name = name, .version = op->op.since,
-                  .n_inputs = 1, .n_outputs = 1, .n_attrs = 1, .inputs = &from, .outputs = &to, .attrs = &attrs, .offset = -1};
+  tn_node node = {.head = TN_HEAD(tn_node),
+                  .domain = "tenon",
+                  .op = op->op.name,
+                  .name = name,
+                  .version = op->op.since,
+                  .n_inputs = 1,
+                  .n_outputs = 1,
+                  .n_attrs = 1,
+                  .inputs = &from,
+                  .outputs = &to,
+                  .attrs = &attrs,
+                  .offset = -1};
   int32_t id = tn_graph_add_node(s->g, &node);
   if (id < 0) return id;
   tn_status status = tn_node_bind(s->g, id, op, s->diag);
@@ -110,7 +130,8 @@ static int32_t place_constant(tn_selection *s, int32_t value, tn_form form) {
   tn_const *made = NULL;
   for (int64_t k = 0; k < s->made.n; k++)
     if (s->made.data[k].constant == c) made = s->made.data[k].constant;
-  if (s->p->states) tn_state_keep_constant(s->p->states, tn_graph_val(s->g, value)->constant, &type, made);
+  if (s->p->states)
+    tn_state_keep_constant(s->p->states, tn_graph_val(s->g, value)->constant, &type, made);
   int32_t id = new_value(s, value, form);
   if (id < 0) return id;
   status = tn_graph_set_const(s->g, id, &type, made);
@@ -122,7 +143,8 @@ static int32_t in_form(applier *a, int32_t value, tn_form form) {
   tn_form home = a->home[value];
   if (tn_form_equal(home, form)) return value;
   for (int64_t k = 0; k < a->placed.n; k++)
-    if (a->placed.data[k].value == value && tn_form_equal(a->placed.data[k].form, form)) return a->placed.data[k].is;
+    if (a->placed.data[k].value == value && tn_form_equal(a->placed.data[k].form, form))
+      return a->placed.data[k].is;
   int32_t is;
   if (tn_graph_val(a->s->g, value)->constant) {
     is = place_constant(a->s, value, form);
@@ -159,7 +181,9 @@ static tn_status wire_node(applier *a, int32_t node) {
     int32_t value = tn_graph_node(s->g, node)->node.inputs[k];
     if (value < 0) continue;
     int32_t is = in_form(a, value, c->in[k]);
-    tn_status status = is < 0 ? is : is == value ? TN_OK : tn_graph_set_node_input(s->g, node, k, is);
+    tn_status status = is < 0        ? is
+                       : is == value ? TN_OK
+                                     : tn_graph_set_node_input(s->g, node, k, is);
     if (status) return status;
   }
   return TN_OK;

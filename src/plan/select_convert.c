@@ -36,14 +36,15 @@ static tn_status fill_attrs(tn_selection *s, const tn_opdef *op, tn_form to, voi
   const tn_arg *arg = tn_schema_find(&op->schema, op == s->cast ? "to" : "layout");
   if (!*out_attrs) return TN_ERR_MEMORY;
   if (!arg || arg->role != TN_ROLE_ATTR || arg->list || arg->base == TN_TYPE_STR)
-    return tn_fail(s->diag, TN_ERR_INTERNAL, "operator tenon::%s has no attribute '%s' of type int", op->op.name,
-                   op == s->cast ? "to" : "layout");
+    return tn_fail(s->diag, TN_ERR_INTERNAL, "operator tenon::%s has no attribute '%s' of type int",
+                   op->op.name, op == s->cast ? "to" : "layout");
   int64_t value = op == s->cast ? (int64_t)to.dtype : (int64_t)to.layout;
   memcpy((char *)*out_attrs + arg->offset, &value, sizeof value);
   return TN_OK;
 }
 
-static tn_status make_probe(tn_selection *s, const tn_opdef *op, int32_t value, tn_form from, tn_form to, probe *b) {
+static tn_status make_probe(tn_selection *s, const tn_opdef *op, int32_t value, tn_form from,
+                            tn_form to, probe *b) {
   memset(b, 0, sizeof *b);
   b->in = b->out = tn_graph_val(s->g, value)->type;
   b->in.data = b->out.data = NULL;
@@ -69,7 +70,8 @@ static tn_status make_probe(tn_selection *s, const tn_opdef *op, int32_t value, 
 }
 
 static double derived_cost(const probe *b) {
-  double bytes = (double)tn_max_i64(tn_storage_bytes(&b->in), 0) + (double)tn_max_i64(tn_storage_bytes(&b->out), 0);
+  double bytes = (double)tn_max_i64(tn_storage_bytes(&b->in), 0) +
+                 (double)tn_max_i64(tn_storage_bytes(&b->out), 0);
   return 300.0 + bytes / 6.0;
 }
 
@@ -86,7 +88,8 @@ static tn_status choose_kernel(tn_selection *s, int32_t value, tn_conversion *c)
   int32_t n = tn_registry_kernels(s->p->registry, op, &kernels);
   c->reason = "the operator has no kernel";
   for (int32_t k = 0; k < n && !c->def; k++) { /* best rank first */
-    b.frame = (tn_call_frame){.call = b.call, .planner = s->p, .node = -1, .needed_input = UINT32_MAX};
+    b.frame =
+        (tn_call_frame){.call = b.call, .planner = s->p, .node = -1, .needed_input = UINT32_MAX};
     b.call.ctx = &b.frame;
     b.call.self = kernels[k]->owner ? kernels[k]->owner->self : NULL;
     const char *reason = tn_kernel_match(kernels[k], op, &b.call, 1, &s->g->arena);
@@ -102,7 +105,8 @@ tn_status tn_select_conversion(tn_selection *s, int32_t value, tn_form from, tn_
   tn_conversions *known = &s->conversions[value];
   for (int64_t k = 0; k < known->n; k++) {
     *out_conversion = &known->data[k];
-    if (tn_form_equal(known->data[k].from, from) && tn_form_equal(known->data[k].to, to)) return TN_OK;
+    if (tn_form_equal(known->data[k].from, from) && tn_form_equal(known->data[k].to, to))
+      return TN_OK;
   }
   tn_conversion c = {.from = from, .to = to};
   tn_status status = choose_kernel(s, value, &c);
@@ -113,7 +117,8 @@ tn_status tn_select_conversion(tn_selection *s, int32_t value, tn_form from, tn_
 
 /* ---- constants ---- */
 
-static tn_status eval_step(tn_selection *s, int32_t value, const tn_tensor *in, tn_form to, tn_tensor *out, tn_const **out_const) {
+static tn_status eval_step(tn_selection *s, int32_t value, const tn_tensor *in, tn_form to,
+                           tn_tensor *out, tn_const **out_const) {
   tn_form from = {in->dtype, in->layout};
   const tn_opdef *op = conversion_op(s, from, to);
   if (!op || !s->p->eval) return TN_ERR_UNSUPPORTED;
@@ -121,16 +126,30 @@ static tn_status eval_step(tn_selection *s, int32_t value, const tn_tensor *in, 
   tn_status status = make_probe(s, op, value, from, to, &b);
   if (status) return status;
   int32_t ids[2] = {value, value};
-  tn_gnode node = {.node = {.head = TN_HEAD(tn_node), .domain = "tenon", .op = op->op.name, .name = "", .version = op->op.since,
-                            .n_inputs = 1, .n_outputs = 1, .inputs = ids, .outputs = ids + 1, .offset = -1},
-                   .alive = true, .n_formal = 1, .def = op, .attrs = b.attrs, .region_fill = -1, .origin = -1};
+  tn_gnode node = {.node = {.head = TN_HEAD(tn_node),
+                            .domain = "tenon",
+                            .op = op->op.name,
+                            .name = "",
+                            .version = op->op.since,
+                            .n_inputs = 1,
+                            .n_outputs = 1,
+                            .inputs = ids,
+                            .outputs = ids + 1,
+                            .offset = -1},
+                   .alive = true,
+                   .n_formal = 1,
+                   .def = op,
+                   .attrs = b.attrs,
+                   .region_fill = -1,
+                   .origin = -1};
   *out = b.out;
   tn_tensor *out_pointer = out;
   return s->p->eval(s->p, &node, &in, &out_pointer, out_const, s->diag);
 }
 
 /* Step by step from the constant as it stands; each step's source is let go of once the next is there. */
-static tn_status convert(tn_selection *s, int32_t value, tn_form form, tn_tensor *out, tn_const **out_const) {
+static tn_status convert(tn_selection *s, int32_t value, tn_form form, tn_tensor *out,
+                         tn_const **out_const) {
   const tn_value *v = tn_graph_val(s->g, value);
   tn_form home = tn_select_original(s, value), before = tn_select_step_before(home, form);
   tn_tensor source = v->type;
@@ -149,7 +168,8 @@ static tn_status remember(tn_selection *s, int32_t value, const tn_tensor *type,
   return TN_ERR_MEMORY;
 }
 
-tn_status tn_select_constant(tn_selection *s, int32_t value, tn_form form, tn_tensor *out_type, const tn_const **out_const) {
+tn_status tn_select_constant(tn_selection *s, int32_t value, tn_form form, tn_tensor *out_type,
+                             const tn_const **out_const) {
   for (int64_t k = 0; k < s->made.n; k++) {
     const tn_made *m = &s->made.data[k];
     if (m->value != value || m->type.dtype != form.dtype || m->type.layout != form.layout) continue;

@@ -11,7 +11,7 @@ typedef struct gatherer {
   const tn_gnode *n;
   tn_node_options *options;
   tn_call_frame frame;
-  tn_form *in, *out; /* forms being tried */
+  tn_form *in, *out;               /* forms being tried */
   tn_tensor *in_types, *out_types; /* as in the graph */
   uint32_t n_formal;
   const char *pin;
@@ -39,7 +39,8 @@ static double derived_cost(const tn_kernel *kernel, const tn_call *call, double 
 
 static tn_status refuse(gatherer *g, const tn_kerneldef *def, const char *reason) {
   for (int64_t k = 0; k < g->options->refusals.n; k++)
-    if (g->options->refusals.data[k].kernel == def->kernel.name) return TN_OK; /* first reason wins */
+    if (g->options->refusals.data[k].kernel == def->kernel.name)
+      return TN_OK; /* first reason wins */
   tn_refusal refusal = {def->kernel.name, reason};
   return tn_vec_push(g->s->p->a, &g->options->refusals, refusal);
 }
@@ -52,22 +53,24 @@ static bool pin_names(const char *pin, size_t n, const tn_gnode *node, bool by_n
   if (by_name) return p->name && strlen(p->name) == n && !memcmp(p->name, pin, n);
   size_t domain = strlen(p->domain), op = strlen(p->op);
   if (n == op && !memcmp(pin, p->op, op)) return true;
-  return n == domain + 2 + op && !memcmp(pin, p->domain, domain) && !memcmp(pin + domain, "::", 2) &&
-         !memcmp(pin + domain + 2, p->op, op);
+  return n == domain + 2 + op && !memcmp(pin, p->domain, domain) &&
+         !memcmp(pin + domain, "::", 2) && !memcmp(pin + domain + 2, p->op, op);
 }
 
 static const char *find_pin(const tn_planner *p, const tn_gnode *node) {
   for (int by_name = 1; by_name >= 0; by_name--)
     for (uint32_t k = 0; k < p->n_pins; k++) {
       const char *equals = p->pins[k] ? strrchr(p->pins[k], '=') : NULL;
-      if (equals && pin_names(p->pins[k], (size_t)(equals - p->pins[k]), node, by_name)) return equals + 1;
+      if (equals && pin_names(p->pins[k], (size_t)(equals - p->pins[k]), node, by_name))
+        return equals + 1;
     }
   return NULL;
 }
 
 /* ---- forms ---- */
 
-static const tn_accept *accept_of(const gatherer *g, const tn_kerneldef *def, uint32_t k, bool output) {
+static const tn_accept *accept_of(const gatherer *g, const tn_kerneldef *def, uint32_t k,
+                                  bool output) {
   if (output) return tn_kernel_accept_output(def, g->n->def, k, g->n->node.n_outputs);
   return k < g->n_formal ? tn_kernel_accept_input(def, g->n->def, k, g->n_formal) : NULL;
 }
@@ -97,18 +100,23 @@ static void form_operand(const gatherer *g, uint32_t k) {
   g->in[k] = (tn_form){t->dtype, TN_PLAIN};
   if (!operand) return;
   if (t->dtype == out->dtype) g->in[k].dtype = g->out[0].dtype;
-  bool same = t->rank == out->rank && !memcmp(t->shape, out->shape, sizeof *t->shape * (size_t)tn_max_i64(t->rank, 0));
+  bool same = t->rank == out->rank &&
+              !memcmp(t->shape, out->shape, sizeof *t->shape * (size_t)tn_max_i64(t->rank, 0));
   if (same) g->in[k].layout = g->out[0].layout;
 }
 
 static bool set_layouts(gatherer *g, const tn_kerneldef *def, tn_layout any) {
   const tn_node *node = &g->n->node;
   for (uint32_t k = 0; k < node->n_outputs; k++)
-    if (node->outputs[k] >= 0 && !form_layout(accept_of(g, def, k, true), &g->out_types[k], any, &g->out[k])) return false;
+    if (node->outputs[k] >= 0 &&
+        !form_layout(accept_of(g, def, k, true), &g->out_types[k], any, &g->out[k]))
+      return false;
   for (uint32_t k = 0; k < node->n_inputs; k++) {
     if (node->inputs[k] < 0) continue;
-    if (k >= g->n_formal) form_operand(g, k);
-    else if (!form_layout(accept_of(g, def, k, false), &g->in_types[k], any, &g->in[k])) return false;
+    if (k >= g->n_formal)
+      form_operand(g, k);
+    else if (!form_layout(accept_of(g, def, k, false), &g->in_types[k], any, &g->in[k]))
+      return false;
   }
   return true;
 }
@@ -118,8 +126,9 @@ static bool is_half(uint32_t dtype) { return dtype == TN_F16 || dtype == TN_BF16
 static int32_t rule_of(const gatherer *g, uint32_t k, bool output) {
   const tn_opdef *def = g->n->def;
   const tn_schema *schema = &def->schema;
-  const tn_arg *arg = output ? tn_schema_output_of(schema, (int32_t)k, (int32_t)g->n->node.n_outputs)
-                             : tn_schema_input_of(schema, (int32_t)k, (int32_t)g->n_formal);
+  const tn_arg *arg = output
+                          ? tn_schema_output_of(schema, (int32_t)k, (int32_t)g->n->node.n_outputs)
+                          : tn_schema_input_of(schema, (int32_t)k, (int32_t)g->n_formal);
   int32_t n = output ? schema->n_outputs : schema->n_inputs;
   for (int32_t e = 0; arg && def->arg_rule && e < n; e++)
     if ((output ? tn_schema_output(schema, e) : tn_schema_input(schema, e)) == arg)
@@ -132,7 +141,8 @@ static int32_t rule_of(const gatherer *g, uint32_t k, bool output) {
 static bool rule_widens(const gatherer *g, int32_t rule, uint32_t wide) {
   if (rule < 0 || !(g->n->def->op.types[rule]->dtypes & TN_MASK(wide))) return false;
   for (uint32_t k = 0; k < g->n_formal; k++)
-    if (g->n->node.inputs[k] >= 0 && is_half(g->in_types[k].dtype) && rule_of(g, k, false) == rule) return true;
+    if (g->n->node.inputs[k] >= 0 && is_half(g->in_types[k].dtype) && rule_of(g, k, false) == rule)
+      return true;
   return false;
 }
 
@@ -141,14 +151,16 @@ static bool set_dtypes(gatherer *g, uint32_t wide) {
   bool changed = wide == TN_NONE;
   for (uint32_t k = 0; k < g->n->node.n_inputs; k++) {
     uint32_t dtype = g->in_types[k].dtype;
-    bool widens = wide && k < g->n_formal && is_half(dtype) && rule_widens(g, rule_of(g, k, false), wide);
+    bool widens =
+        wide && k < g->n_formal && is_half(dtype) && rule_widens(g, rule_of(g, k, false), wide);
     g->in[k].dtype = widens ? wide : dtype;
     changed = changed || widens;
   }
   for (uint32_t k = 0; k < g->n->node.n_outputs; k++) {
     uint32_t dtype = g->out_types[k].dtype;
     bool widens = wide && is_half(dtype) && rule_widens(g, rule_of(g, k, true), wide);
-    if (widens && tn_tensor_elements(&g->out_types[k]) < 0) return false; /* known only after it ran: no cast after it */
+    if (widens && tn_tensor_elements(&g->out_types[k]) < 0)
+      return false; /* known only after it ran: no cast after it */
     g->out[k].dtype = widens ? wide : dtype;
   }
   return changed;
@@ -183,15 +195,19 @@ static const char *convert_constants(gatherer *g, tn_status *status) {
   return NULL;
 }
 
-static const char *ask_plan(gatherer *g, const tn_kerneldef *def, tn_candidate *c, tn_status *status) {
+static const char *ask_plan(gatherer *g, const tn_kerneldef *def, tn_candidate *c,
+                            tn_status *status) {
   tn_diag *said = tn_diag_create();
   g->frame.diag = said;
   tn_status answer = tn_kernel_ask_plan(def, &g->frame.call, said, &c->plan);
   g->frame.diag = g->s->diag;
   const char *reason = NULL;
-  if (answer == TN_ERR_MEMORY) *status = answer;
+  if (answer == TN_ERR_MEMORY)
+    *status = answer;
   else if (answer)
-    reason = tn_arena_format(&g->s->g->arena, "plan() fails: %s", said && tn_diag_count(said) ? tn_diag_text(said) : tn_status_text(answer));
+    reason =
+        tn_arena_format(&g->s->g->arena, "plan() fails: %s",
+                        said && tn_diag_count(said) ? tn_diag_text(said) : tn_status_text(answer));
   tn_diag_destroy(said);
   if (answer && !reason) *status = TN_ERR_MEMORY;
   return reason;
@@ -204,7 +220,8 @@ static tn_status add_candidate(gatherer *g, const tn_kerneldef *def, tn_candidat
   c->in = tn_arena_copy(&s->arena, g->in, node->n_inputs * sizeof *c->in);
   c->out = tn_arena_copy(&s->arena, g->out, node->n_outputs * sizeof *c->out);
   if (!c->in || !c->out) return TN_ERR_MEMORY;
-  c->cost_ns = c->plan.cost_ns > 0 ? c->plan.cost_ns : derived_cost(&def->kernel, &g->frame.call, g->options->flops);
+  c->cost_ns = c->plan.cost_ns > 0 ? c->plan.cost_ns
+                                   : derived_cost(&def->kernel, &g->frame.call, g->options->flops);
   for (uint32_t k = 0; k < node->n_inputs; k++)
     if (node->inputs[k] >= 0 && c->in[k].layout) c->layout = c->in[k].layout;
   for (uint32_t k = 0; k < node->n_outputs; k++)
@@ -244,11 +261,13 @@ static bool wants_layout(const tn_kernel *kernel) {
 static tn_status try_kernel(gatherer *g, const tn_kerneldef *def, uint32_t wide) {
   if (g->pin && strcmp(g->pin, def->kernel.name)) return refuse(g, def, "another kernel is pinned");
   if ((g->s->p->model_flags & TN_MODEL_NO_OPTIMIZE) && wants_layout(&def->kernel))
-    return refuse(g, def, "takes a layout that is not plain, the model is loaded without optimizing");
+    return refuse(g, def,
+                  "takes a layout that is not plain, the model is loaded without optimizing");
   if (!set_dtypes(g, wide)) return TN_OK;
   (void)set_layouts(g, def, TN_PLAIN);
   apply_forms(g);
-  const char *reason = tn_kernel_match_fixed(def, g->n->def, &g->frame.call, g->n_formal, &g->s->g->arena);
+  const char *reason =
+      tn_kernel_match_fixed(def, g->n->def, &g->frame.call, g->n_formal, &g->s->g->arena);
   if (reason) return refuse(g, def, reason);
   bool any = takes_any(&def->kernel), fits = false;
   tn_status status = TN_OK;
@@ -275,12 +294,14 @@ static bool beats(const tn_candidate *a, const tn_candidate *b) {
   return a->cost_ns <= b->cost_ns;
 }
 
-static const char *beaten_reason(tn_arena *arena, const tn_candidate *winner, const tn_candidate *loser) {
+static const char *beaten_reason(tn_arena *arena, const tn_candidate *winner,
+                                 const tn_candidate *loser) {
   if (winner->def->kernel.rank != loser->def->kernel.rank)
-    return tn_arena_format(arena, "has rank %d, %s takes the same with rank %d", loser->def->kernel.rank,
-                           winner->def->kernel.name, winner->def->kernel.rank);
-  return tn_arena_format(arena, "costs %.2f us, %s takes the same for %.2f us", loser->cost_ns / 1e3,
-                         winner->def->kernel.name, winner->cost_ns / 1e3);
+    return tn_arena_format(arena, "has rank %d, %s takes the same with rank %d",
+                           loser->def->kernel.rank, winner->def->kernel.name,
+                           winner->def->kernel.rank);
+  return tn_arena_format(arena, "costs %.2f us, %s takes the same for %.2f us",
+                         loser->cost_ns / 1e3, winner->def->kernel.name, winner->cost_ns / 1e3);
 }
 
 /* Of the candidates with equal forms the one with the highest rank stays; then the cheapest, then the first. */
@@ -288,15 +309,19 @@ static tn_status drop_beaten(gatherer *g) {
   tn_candidates *all = &g->options->candidates;
   for (int64_t k = 0; k < all->n; k++)
     for (int64_t j = 0; j < all->n && !all->data[k].refused; j++) {
-      if (j == k || all->data[j].refused || !same_forms(&g->n->node, &all->data[j], &all->data[k])) continue;
-      if (!beats(&all->data[j], &all->data[k]) || (beats(&all->data[k], &all->data[j]) && k < j)) continue;
+      if (j == k || all->data[j].refused || !same_forms(&g->n->node, &all->data[j], &all->data[k]))
+        continue;
+      if (!beats(&all->data[j], &all->data[k]) || (beats(&all->data[k], &all->data[j]) && k < j))
+        continue;
       all->data[k].refused = beaten_reason(&g->s->g->arena, &all->data[j], &all->data[k]);
       if (!all->data[k].refused) return TN_ERR_MEMORY;
     }
   int64_t kept = 0;
   for (int64_t k = 0; k < all->n; k++) {
-    if (!all->data[k].refused) all->data[kept++] = all->data[k];
-    else if (refuse(g, all->data[k].def, all->data[k].refused)) return TN_ERR_MEMORY;
+    if (!all->data[k].refused)
+      all->data[kept++] = all->data[k];
+    else if (refuse(g, all->data[k].def, all->data[k].refused))
+      return TN_ERR_MEMORY;
   }
   all->n = kept;
   return TN_OK;

@@ -13,7 +13,8 @@ typedef struct solver {
   tn_selection *s;
   uint32_t *stamps; /* per value: counted in the sum being made */
   uint32_t stamp;
-  int32_t *groups;  /* per node: first node of its group; -1: has no candidate that takes any layout */
+  int32_t
+      *groups; /* per node: first node of its group; -1: has no candidate that takes any layout */
   int32_t *members; /* nodes by group */
   int32_t *best, *saved;
   tn_status status;
@@ -70,7 +71,8 @@ static double value_cost(solver *v, int32_t value) {
   double cost = 0;
   for (uint32_t k = 0; k < f.n && !v->status; k++) {
     const tn_conversion *c = NULL;
-    v->status = tn_select_conversion(v->s, value, tn_select_step_before(f.home, f.data[k]), f.data[k], &c);
+    v->status =
+        tn_select_conversion(v->s, value, tn_select_step_before(f.home, f.data[k]), f.data[k], &c);
     if (!v->status) cost += c->cost_ns;
   }
   return cost;
@@ -93,7 +95,8 @@ static double cost_of(solver *v, const int32_t *nodes, int64_t n) {
   for (int64_t k = 0; k < n; k++) {
     const tn_node *node = &tn_graph_node(v->s->g, nodes[k])->node;
     const tn_candidate *c = chosen(v->s, nodes[k]);
-    cost += (c ? c->cost_ns : 0) + values_cost(v, node->inputs, node->n_inputs) + values_cost(v, node->outputs, node->n_outputs);
+    cost += (c ? c->cost_ns : 0) + values_cost(v, node->inputs, node->n_inputs) +
+            values_cost(v, node->outputs, node->n_outputs);
   }
   return cost;
 }
@@ -132,7 +135,8 @@ static void find_groups(solver *v) {
 static int32_t cheapest_in(const tn_node_options *o, tn_layout layout) {
   int32_t best = -1;
   for (int32_t k = 0; k < (int32_t)o->candidates.n; k++)
-    if (o->candidates.data[k].layout == layout && (best < 0 || o->candidates.data[k].cost_ns < o->candidates.data[best].cost_ns))
+    if (o->candidates.data[k].layout == layout &&
+        (best < 0 || o->candidates.data[k].cost_ns < o->candidates.data[best].cost_ns))
       best = k;
   return best;
 }
@@ -220,8 +224,10 @@ static void try_starts(solver *v) {
   tn_selection *s = v->s;
   double least = 0;
   for (int64_t start = -1; start < s->layouts.n && !v->status; start++) {
-    if (start < 0) start_cheapest(s);
-    else start_layout(s, s->layouts.data[start]);
+    if (start < 0)
+      start_cheapest(s);
+    else
+      start_layout(s, s->layouts.data[start]);
     descend(v);
     double cost = cost_of(v, s->g->order.data, s->g->order.n);
     if (start >= 0 && !(cost < least * (1 - 1e-9))) continue;

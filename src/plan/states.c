@@ -32,7 +32,9 @@ struct tn_state_cache {
 
 /* ---- keys ---- */
 
-static tn_status put(const tn_allocator *a, tn_state_entry *e, uint64_t word) { return tn_vec_push(a, &e->key, word); }
+static tn_status put(const tn_allocator *a, tn_state_entry *e, uint64_t word) {
+  return tn_vec_push(a, &e->key, word);
+}
 
 static uint64_t hash_strs(const tn_str *s, int64_t n, uint64_t seed) {
   for (int64_t k = 0; k < n; k++) seed = tn_hash_bytes(s[k].data, (uint64_t)s[k].size, seed + 1);
@@ -65,12 +67,14 @@ static uint64_t hash_list(const tn_arg *arg, const char *at, uint64_t seed) {
     for (int64_t k = 0; k < tensors.size; k++) seed = hash_tensor(tensors.data[k], seed);
     return seed;
   }
-  return tn_hash_bytes(ints.data, (uint64_t)ints.size * sizeof *ints.data, seed); /* doubles are as wide */
+  return tn_hash_bytes(ints.data, (uint64_t)ints.size * sizeof *ints.data,
+                       seed); /* doubles are as wide */
 }
 
 static uint64_t hash_attr(const tn_arg *arg, const char *attrs, uint64_t seed) {
   const char *at = attrs + arg->offset;
-  if (arg->present_offset >= 0) seed = tn_hash_bytes(attrs + arg->present_offset, sizeof(int64_t), seed);
+  if (arg->present_offset >= 0)
+    seed = tn_hash_bytes(attrs + arg->present_offset, sizeof(int64_t), seed);
   if (arg->list) return hash_list(arg, at, seed);
   if (arg->base == TN_TYPE_STR) {
     tn_str s;
@@ -91,10 +95,13 @@ static uint64_t hash_attrs(const tn_schema *schema, const void *attrs, uint64_t 
   return seed;
 }
 
-static tn_status put_input(const tn_allocator *a, tn_state_entry *e, const tn_tensor *t, tn_const *c) {
+static tn_status put_input(const tn_allocator *a, tn_state_entry *e, const tn_tensor *t,
+                           tn_const *c) {
   tn_status s = put(a, e, t ? t->dtype : UINT64_MAX);
   if (s || !t || !c) return s;
-  if ((s = put(a, e, (uint64_t)c->id)) || (s = put(a, e, t->layout)) || (s = put(a, e, (uint64_t)t->rank))) return s;
+  if ((s = put(a, e, (uint64_t)c->id)) || (s = put(a, e, t->layout)) ||
+      (s = put(a, e, (uint64_t)t->rank)))
+    return s;
   for (int32_t d = 0; d < t->rank && !s; d++) s = put(a, e, (uint64_t)t->shape[d]);
   if (!s) s = tn_vec_push(a, &e->consts, c);
   if (!s) tn_const_retain(c);
@@ -115,16 +122,22 @@ static tn_status put_epilogue(const tn_allocator *a, tn_state_entry *e, const tn
   return s;
 }
 
-static tn_status make_key(const tn_allocator *a, tn_state_entry *e, const tn_opdef *op, const tn_call *call,
-                          tn_const *const *consts, const tn_kernel_plan *plan) {
+static tn_status make_key(const tn_allocator *a, tn_state_entry *e, const tn_opdef *op,
+                          const tn_call *call, tn_const *const *consts,
+                          const tn_kernel_plan *plan) {
   tn_status s = put(a, e, (uint64_t)(uintptr_t)e->def);
   if (!s) s = put(a, e, plan->state_key);
   if (!s) s = put(a, e, plan->state_bytes);
-  if (!s) s = put(a, e, hash_attrs(&op->schema, call->attrs, 1)); /* two hashes: 128 bits do not collide by chance */
+  if (!s)
+    s = put(a, e,
+            hash_attrs(&op->schema, call->attrs,
+                       1)); /* two hashes: 128 bits do not collide by chance */
   if (!s) s = put(a, e, hash_attrs(&op->schema, call->attrs, UINT64_C(0x9e3779b97f4a7c15)));
   if (!s) s = put_epilogue(a, e, call);
-  for (uint32_t k = 0; k < call->n_inputs && !s; k++) s = put_input(a, e, call->inputs[k], consts[k]);
-  for (uint32_t k = 0; k < call->n_outputs && !s; k++) s = put(a, e, call->outputs[k] ? call->outputs[k]->dtype : UINT64_MAX);
+  for (uint32_t k = 0; k < call->n_inputs && !s; k++)
+    s = put_input(a, e, call->inputs[k], consts[k]);
+  for (uint32_t k = 0; k < call->n_outputs && !s; k++)
+    s = put(a, e, call->outputs[k] ? call->outputs[k]->dtype : UINT64_MAX);
   return s;
 }
 
@@ -142,8 +155,13 @@ static void entry_free(tn_state_cache *c, tn_state_entry *e) {
 static void entry_finish(tn_state_cache *c, tn_state_entry *e) {
   tn_planner planner = {.a = c->a};
   tn_call_frame frame = {.planner = &planner, .node = -1, .needed_input = UINT32_MAX};
-  tn_call call = {.head = TN_HEAD(tn_call), .host = &tn_plan_host, .ctx = &frame, .self = e->def->owner ? e->def->owner->self : NULL,
-                  .state = e->state, .state_bytes = e->bytes, .region_fill = -1};
+  tn_call call = {.head = TN_HEAD(tn_call),
+                  .host = &tn_plan_host,
+                  .ctx = &frame,
+                  .self = e->def->owner ? e->def->owner->self : NULL,
+                  .state = e->state,
+                  .state_bytes = e->bytes,
+                  .region_fill = -1};
   if (e->def->kernel.finish) e->def->kernel.finish(&call);
   entry_free(c, e);
 }
@@ -175,8 +193,10 @@ static void drop_idle(tn_state_cache *c) {
 
 static tn_status prepare(tn_state_cache *c, tn_state_entry *e, const tn_call *call, tn_diag *diag) {
   e->state = tn_alloc(c->a, e->bytes);
-  if (!e->state) return tn_fail(diag, TN_ERR_MEMORY, "kernel '%s': no memory for %llu bytes of prepared constants",
-                                e->def->kernel.name, (unsigned long long)e->bytes);
+  if (!e->state)
+    return tn_fail(diag, TN_ERR_MEMORY,
+                   "kernel '%s': no memory for %llu bytes of prepared constants",
+                   e->def->kernel.name, (unsigned long long)e->bytes);
   tn_call with_state = *call;
   with_state.state = e->state;
   with_state.state_bytes = e->bytes;
@@ -184,11 +204,13 @@ static tn_status prepare(tn_state_cache *c, tn_state_entry *e, const tn_call *ca
   int64_t before = diag ? tn_diag_count(diag) : 0;
   tn_status s = e->def->kernel.prepare ? e->def->kernel.prepare(&with_state) : TN_OK;
   if (s && diag && tn_diag_count(diag) == before)
-    tn_diag_add(diag, TN_DIAG_ERROR, "kernel '%s': prepare() fails: %s", e->def->kernel.name, tn_status_text(s));
+    tn_diag_add(diag, TN_DIAG_ERROR, "kernel '%s': prepare() fails: %s", e->def->kernel.name,
+                tn_status_text(s));
   return s;
 }
 
-static tn_status get(tn_state_cache *c, tn_state_entry *e, const tn_call *call, tn_diag *diag, void **out_state) {
+static tn_status get(tn_state_cache *c, tn_state_entry *e, const tn_call *call, tn_diag *diag,
+                     void **out_state) {
   tn_state_entry *old = find(c, e);
   tn_status s = TN_OK;
   if (!old && !(s = tn_vec_room(c->a, &c->entries, 1)) && !(s = prepare(c, e, call, diag))) {
@@ -205,8 +227,9 @@ static tn_status get(tn_state_cache *c, tn_state_entry *e, const tn_call *call, 
   return s;
 }
 
-tn_status tn_state_get(tn_state_cache *c, const tn_kerneldef *def, const tn_opdef *op, const tn_call *call,
-                       tn_const *const *consts, const tn_kernel_plan *plan, tn_diag *diag, void **out_state) {
+tn_status tn_state_get(tn_state_cache *c, const tn_kerneldef *def, const tn_opdef *op,
+                       const tn_call *call, tn_const *const *consts, const tn_kernel_plan *plan,
+                       tn_diag *diag, void **out_state) {
   *out_state = NULL;
   if (!plan->state_bytes) return TN_OK;
   tn_state_entry *e = tn_alloc(c->a, sizeof *e);
@@ -235,11 +258,15 @@ void tn_state_release(tn_state_cache *c, void *state) {
 
 /* ---- converted constants ---- */
 
-static bool same_type(const tn_tensor *a, const tn_tensor *b) { return a->layout == b->layout && tn_same_shape(a, b); }
+static bool same_type(const tn_tensor *a, const tn_tensor *b) {
+  return a->layout == b->layout && tn_same_shape(a, b);
+}
 
-static tn_const *find_converted(const tn_state_cache *c, const tn_const *from, const tn_tensor *to) {
+static tn_const *find_converted(const tn_state_cache *c, const tn_const *from,
+                                const tn_tensor *to) {
   for (int64_t k = 0; k < c->converted.n; k++)
-    if (c->converted.data[k].from == from && same_type(&c->converted.data[k].type, to)) return c->converted.data[k].made;
+    if (c->converted.data[k].from == from && same_type(&c->converted.data[k].type, to))
+      return c->converted.data[k].made;
   return NULL;
 }
 
@@ -265,7 +292,8 @@ static void drop_orphans(tn_state_cache *c) {
   c->converted.n = kept;
 }
 
-void tn_state_keep_constant(tn_state_cache *c, tn_const *from, const tn_tensor *to, tn_const *made) {
+void tn_state_keep_constant(tn_state_cache *c, tn_const *from, const tn_tensor *to,
+                            tn_const *made) {
   tn_converted e = {from, made, *to};
   pthread_mutex_lock(&c->lock);
   drop_orphans(c);

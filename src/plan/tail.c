@@ -4,8 +4,8 @@
 
 typedef struct splitter {
   tn_graph *head, *tail;
-  uint8_t *in_tail;             /* per node */
-  TN_VEC(int32_t) crossing;     /* values that the tail reads */
+  uint8_t *in_tail;         /* per node */
+  TN_VEC(int32_t) crossing; /* values that the tail reads */
   tn_split *split;
   tn_arena *arena;
 } splitter;
@@ -52,7 +52,8 @@ static tn_status push_output(tn_graph *g, int32_t value, int32_t *out_index) {
 static tn_status share_outputs(splitter *s) {
   tn_split *split = s->split;
   tn_status status = TN_OK;
-  const int32_t *outputs = tn_arena_copy(s->arena, s->head->outputs.data, ((uint64_t)s->head->outputs.n) * sizeof *outputs);
+  const int32_t *outputs = tn_arena_copy(s->arena, s->head->outputs.data,
+                                         ((uint64_t)s->head->outputs.n) * sizeof *outputs);
   if (!outputs && split->n_outputs) return TN_ERR_MEMORY;
   s->head->outputs.n = s->tail->outputs.n = 0;
   clear_flags(s->head, TN_VALUE_OUTPUT);
@@ -60,7 +61,8 @@ static tn_status share_outputs(splitter *s) {
   for (int32_t k = 0; k < split->n_outputs && !status; k++) {
     bool tail = made_by_tail(s, outputs[k]);
     split->head_outputs[k] = split->tail_outputs[k] = -1;
-    status = tail ? push_output(s->tail, outputs[k], &split->tail_outputs[k]) : push_output(s->head, outputs[k], &split->head_outputs[k]);
+    status = tail ? push_output(s->tail, outputs[k], &split->tail_outputs[k])
+                  : push_output(s->head, outputs[k], &split->head_outputs[k]);
   }
   return status;
 }
@@ -74,8 +76,10 @@ static int32_t index_of(const int32_t *ids, int64_t n, int32_t id) {
 static tn_status link_inputs(splitter *s) {
   tn_split *split = s->split;
   split->n_inputs = (int32_t)s->crossing.n;
-  split->from_input = tn_arena_alloc(s->arena, ((uint64_t)s->crossing.n + 1) * sizeof *split->from_input);
-  split->from_output = tn_arena_alloc(s->arena, ((uint64_t)s->crossing.n + 1) * sizeof *split->from_output);
+  split->from_input =
+      tn_arena_alloc(s->arena, ((uint64_t)s->crossing.n + 1) * sizeof *split->from_input);
+  split->from_output =
+      tn_arena_alloc(s->arena, ((uint64_t)s->crossing.n + 1) * sizeof *split->from_output);
   if (!split->from_input || !split->from_output) return TN_ERR_MEMORY;
   s->tail->inputs.n = 0;
   clear_flags(s->tail, TN_VALUE_INPUT);
@@ -86,7 +90,8 @@ static tn_status link_inputs(splitter *s) {
     inner->flags |= TN_VALUE_INPUT;
     split->from_input[k] = index_of(s->head->inputs.data, s->head->inputs.n, value);
     split->from_output[k] = index_of(s->head->outputs.data, s->head->outputs.n, value);
-    if (split->from_input[k] < 0 && split->from_output[k] < 0) status = push_output(s->head, value, &split->from_output[k]);
+    if (split->from_input[k] < 0 && split->from_output[k] < 0)
+      status = push_output(s->head, value, &split->from_output[k]);
     if (!status) status = tn_vec_push(s->tail->a, &s->tail->inputs, value);
   }
   return status;
@@ -103,7 +108,8 @@ static tn_status split(splitter *s) {
 }
 
 /* Data that the tail's shapes depend on are part of the key of its plans. */
-static tn_status make_tail(const tn_planner *p, splitter *s, const tn_cut *cut, const char *name, tn_diag *diag) {
+static tn_status make_tail(const tn_planner *p, splitter *s, const tn_cut *cut, const char *name,
+                           tn_diag *diag) {
   tn_graph *graph = s->tail;
   s->tail = NULL;
   tn_status status = tn_callable_create_take(p, graph, name, diag, &s->split->tail);
@@ -121,18 +127,22 @@ static tn_status mark_nodes(splitter *s, const tn_cut *cut, tn_diag *diag) {
     s->in_tail[cut->tail.data[k]] = 1;
     n_tail++;
   }
-  for (int64_t k = 0; k < s->head->order.n; k++) n_all += tn_graph_node(s->head, s->head->order.data[k])->alive;
+  for (int64_t k = 0; k < s->head->order.n; k++)
+    n_all += tn_graph_node(s->head, s->head->order.data[k])->alive;
   if (n_tail < n_all || !n_all) return TN_OK;
   char text[TN_NODE_TEXT];
-  return tn_fail(diag, TN_ERR_SHAPE, "%s: its shapes cannot be worked out from the types and data of its inputs",
+  return tn_fail(diag, TN_ERR_SHAPE,
+                 "%s: its shapes cannot be worked out from the types and data of its inputs",
                  tn_node_text(tn_graph_node(s->head, s->head->order.data[0]), text, sizeof text));
 }
 
-tn_status tn_split_make(const tn_planner *p, tn_graph *g, const tn_cut *cut, const char *name, tn_arena *arena,
-                        tn_diag *diag, tn_split *out_split) {
+tn_status tn_split_make(const tn_planner *p, tn_graph *g, const tn_cut *cut, const char *name,
+                        tn_arena *arena, tn_diag *diag, tn_split *out_split) {
   *out_split = (tn_split){.n_outputs = (int32_t)g->outputs.n};
-  out_split->head_outputs = tn_arena_alloc(arena, ((uint64_t)g->outputs.n + 1) * sizeof *out_split->head_outputs);
-  out_split->tail_outputs = tn_arena_alloc(arena, ((uint64_t)g->outputs.n + 1) * sizeof *out_split->tail_outputs);
+  out_split->head_outputs =
+      tn_arena_alloc(arena, ((uint64_t)g->outputs.n + 1) * sizeof *out_split->head_outputs);
+  out_split->tail_outputs =
+      tn_arena_alloc(arena, ((uint64_t)g->outputs.n + 1) * sizeof *out_split->tail_outputs);
   splitter s = {.head = g, .split = out_split, .arena = arena};
   s.in_tail = tn_arena_alloc(arena, (uint64_t)g->nodes.n + 1);
   if (!out_split->head_outputs || !out_split->tail_outputs || !s.in_tail) return TN_ERR_MEMORY;
@@ -154,13 +164,17 @@ tn_status tn_split_wire(tn_split *split, tn_plan *plan) {
   if (!split->tail) return TN_OK;
   tn_arena *arena = &plan->arena;
   int32_t *outputs = tn_arena_alloc(arena, ((uint64_t)split->n_outputs + 1) * sizeof *outputs);
-  plan->tail_outputs = tn_arena_copy(arena, split->tail_outputs, ((uint64_t)split->n_outputs + 1) * sizeof *outputs);
-  plan->tail_inputs = tn_arena_alloc(arena, ((uint64_t)split->n_inputs + 1) * sizeof *plan->tail_inputs);
+  plan->tail_outputs =
+      tn_arena_copy(arena, split->tail_outputs, ((uint64_t)split->n_outputs + 1) * sizeof *outputs);
+  plan->tail_inputs =
+      tn_arena_alloc(arena, ((uint64_t)split->n_inputs + 1) * sizeof *plan->tail_inputs);
   if (!outputs || !plan->tail_outputs || !plan->tail_inputs) return TN_ERR_MEMORY;
-  for (int32_t k = 0; k < split->n_outputs; k++) outputs[k] = split->head_outputs[k] < 0 ? -1 : plan->outputs[split->head_outputs[k]];
+  for (int32_t k = 0; k < split->n_outputs; k++)
+    outputs[k] = split->head_outputs[k] < 0 ? -1 : plan->outputs[split->head_outputs[k]];
   plan->n_tail_inputs = split->n_inputs;
   for (int32_t k = 0; k < split->n_inputs; k++)
-    plan->tail_inputs[k] = split->from_input[k] >= 0 ? plan->inputs[split->from_input[k]] : plan->outputs[split->from_output[k]];
+    plan->tail_inputs[k] = split->from_input[k] >= 0 ? plan->inputs[split->from_input[k]]
+                                                     : plan->outputs[split->from_output[k]];
   plan->outputs = outputs;
   plan->n_outputs = split->n_outputs;
   plan->tail = split->tail;
