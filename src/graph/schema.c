@@ -1,6 +1,8 @@
-/* The parser of the schema language: names, types, arguments and returns, by recursive descent over the text.
+/* The parser of the schema language: names, types, arguments and returns, by recursive descent over
+ * the text.
  *
- * Defaults are read in schema_default.c; roles and the layout of the attribute struct are computed in schema_layout.c. */
+ * Defaults are read in schema_default.c; roles and the layout of the attribute struct are computed
+ * in schema_layout.c. */
 #include "graph/schema_parse.h"
 
 #include <string.h>
@@ -10,7 +12,8 @@ typedef TN_VEC(tn_arg) arg_vec;
 static const struct base_name {
   const char *name;
   tn_base_type base;
-} base_names[] = { /* the first name of a type is the one that is printed */
+} base_names[] = {
+    /* the first name of a type is the one that is printed */
     {"Tensor", TN_TYPE_TENSOR},
     {"int", TN_TYPE_INT},
     {"bool", TN_TYPE_BOOL},
@@ -205,7 +208,8 @@ static tn_status parse_return(tn_scan *s, arg_vec *returns) {
   if (tn_scan_word(s, &word)) {
     arg.name = tn_arena_strn(s->arena, word.data, word.size);
   } else {
-    arg.name = returns->n == 0 ? "out" : tn_arena_format(s->arena, "out%lld", (long long)returns->n);
+    arg.name =
+        returns->n == 0 ? "out" : tn_arena_format(s->arena, "out%lld", (long long)returns->n);
   }
   return arg.name ? append(s, begin, returns, arg) : tn_scan_no_memory(s);
 }

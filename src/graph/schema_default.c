@@ -1,7 +1,7 @@
 /* Default values of schema arguments: numbers, strings, lists and the names of enumerations.
  *
- * The numbers of MemoryFormat and Layout are those of PyTorch, so that files written there mean the same here;
- * ScalarType becomes a Tenon dtype. */
+ * The numbers of MemoryFormat and Layout are those of PyTorch, so that files written there mean the
+ * same here; ScalarType becomes a Tenon dtype. */
 #include "graph/schema_parse.h"
 
 #include <locale.h>
@@ -9,25 +9,59 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const tn_enum_name memory_formats[] = {
-    {"contiguous_format", 0}, {"preserve_format", 1}, {"channels_last", 2}, {"channels_last_3d", 3},
-    {NULL, 0}};
+static const tn_enum_name memory_formats[] = {{"contiguous_format", 0},
+                                              {"preserve_format", 1},
+                                              {"channels_last", 2},
+                                              {"channels_last_3d", 3},
+                                              {NULL, 0}};
 static const tn_enum_name layouts[] = {{"strided", 0},    {"sparse", 1},     {"sparse_csr", 2},
                                        {"mkldnn", 3},     {"sparse_csc", 4}, {"sparse_bsr", 5},
                                        {"sparse_bsc", 6}, {"jagged", 7},     {NULL, 0}};
-static const tn_enum_name scalar_types[] = {
-    {"f32", TN_F32},        {"f64", TN_F64},         {"f16", TN_F16},   {"bf16", TN_BF16},
-    {"i8", TN_I8},          {"i16", TN_I16},         {"i32", TN_I32},   {"i64", TN_I64},
-    {"u8", TN_U8},          {"u16", TN_U16},         {"u32", TN_U32},   {"u64", TN_U64},
-    {"bool", TN_BOOL},      {"c64", TN_C64},         {"c128", TN_C128}, {"string", TN_STRING},
-    {"float", TN_F32},      {"double", TN_F64},      {"half", TN_F16},  {"bfloat16", TN_BF16},
-    {"char", TN_I8},        {"short", TN_I16},       {"int", TN_I32},   {"long", TN_I64},
-    {"byte", TN_U8},        {"float32", TN_F32},     {"int8", TN_I8},   {"float64", TN_F64},
-    {"float16", TN_F16},    {"int16", TN_I16},       {"int32", TN_I32}, {"int64", TN_I64},
-    {"uint8", TN_U8},       {"uint16", TN_U16},      {"uint32", TN_U32}, {"uint64", TN_U64},
-    {"complex64", TN_C64},  {"complex128", TN_C128}, {"cfloat", TN_C64}, {"cdouble", TN_C128},
-    {"float8_e4m3fn", TN_F8E4M3FN}, {"float8_e4m3fnuz", TN_F8E4M3FNUZ},
-    {"float8_e5m2", TN_F8E5M2},     {"float8_e5m2fnuz", TN_F8E5M2FNUZ}, {NULL, 0}};
+static const tn_enum_name scalar_types[] = {{"f32", TN_F32},
+                                            {"f64", TN_F64},
+                                            {"f16", TN_F16},
+                                            {"bf16", TN_BF16},
+                                            {"i8", TN_I8},
+                                            {"i16", TN_I16},
+                                            {"i32", TN_I32},
+                                            {"i64", TN_I64},
+                                            {"u8", TN_U8},
+                                            {"u16", TN_U16},
+                                            {"u32", TN_U32},
+                                            {"u64", TN_U64},
+                                            {"bool", TN_BOOL},
+                                            {"c64", TN_C64},
+                                            {"c128", TN_C128},
+                                            {"string", TN_STRING},
+                                            {"float", TN_F32},
+                                            {"double", TN_F64},
+                                            {"half", TN_F16},
+                                            {"bfloat16", TN_BF16},
+                                            {"char", TN_I8},
+                                            {"short", TN_I16},
+                                            {"int", TN_I32},
+                                            {"long", TN_I64},
+                                            {"byte", TN_U8},
+                                            {"float32", TN_F32},
+                                            {"int8", TN_I8},
+                                            {"float64", TN_F64},
+                                            {"float16", TN_F16},
+                                            {"int16", TN_I16},
+                                            {"int32", TN_I32},
+                                            {"int64", TN_I64},
+                                            {"uint8", TN_U8},
+                                            {"uint16", TN_U16},
+                                            {"uint32", TN_U32},
+                                            {"uint64", TN_U64},
+                                            {"complex64", TN_C64},
+                                            {"complex128", TN_C128},
+                                            {"cfloat", TN_C64},
+                                            {"cdouble", TN_C128},
+                                            {"float8_e4m3fn", TN_F8E4M3FN},
+                                            {"float8_e4m3fnuz", TN_F8E4M3FNUZ},
+                                            {"float8_e5m2", TN_F8E5M2},
+                                            {"float8_e5m2fnuz", TN_F8E5M2FNUZ},
+                                            {NULL, 0}};
 /* at::Reduction, which ATen schemas give by name to arguments of type int. */
 static const tn_enum_name reductions[] = {{"Mean", 1}, {"Sum", 2}, {NULL, 0}};
 
@@ -89,7 +123,8 @@ static tn_status parse_float(tn_scan *s, bool may_be_bool, double *out_value) {
     *out_value = (double)truth;
     return status;
   }
-  /* The characters of a decimal number or of inf and nan: strtod alone would take hexadecimal too. */
+  /* The characters of a decimal number or of inf and nan: strtod alone would take hexadecimal too.
+   */
   const char *sign = s->at + (*s->at == '-' || *s->at == '+');
   if (!strchr("0123456789.in", *sign) || !*sign || strncmp(sign, "0x", 2) == 0) {
     return tn_scan_expected(s, "a number");
@@ -174,7 +209,8 @@ static tn_status parse_list(tn_scan *s, tn_arg *arg) {
   int64_t commas = 0; /* those inside strings are counted too: room to spare */
   for (const char *p = s->at; *p; p++) commas += *p == ',';
   if (!make_room(s, arg, commas + 1)) return tn_scan_no_memory(s);
-  if (tn_scan_take(s, "]")) return TN_OK; /* `int[1] dim=[]` is fine: the operator gives it a meaning */
+  if (tn_scan_take(s, "]"))
+    return TN_OK; /* `int[1] dim=[]` is fine: the operator gives it a meaning */
   do {
     const tn_status status = parse_element(s, arg, arg->n_default);
     if (status) return status;

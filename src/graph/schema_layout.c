@@ -1,11 +1,15 @@
-/* Roles of arguments, and the attribute struct that follows from a schema (see "Attributes" in tenon/plugin.h).
+/* Roles of arguments, and the attribute struct that follows from a schema (see "Attributes" in
+ * tenon/plugin.h).
  *
- * Members are laid out as the C compiler of this machine does it: plug-ins write the same struct by hand. */
+ * Members are laid out as the C compiler of this machine does it: plug-ins write the same struct by
+ * hand. */
 #include "graph/schema_parse.h"
 
 #include <string.h>
 
-typedef struct member { uint64_t size, align; } member;
+typedef struct member {
+  uint64_t size, align;
+} member;
 
 #define MEMBER(type) ((member){sizeof(type), _Alignof(type)})
 

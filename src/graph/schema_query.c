@@ -34,7 +34,8 @@ const tn_arg *tn_schema_find(const tn_schema *s, const char *name) {
 
 typedef const tn_arg *(*nth_fn)(const tn_schema *, int32_t);
 
-/* Several lists share what the other arguments leave in equal parts, as the foreach operators of ATen do. */
+/* Several lists share what the other arguments leave in equal parts, as the foreach operators of
+ * ATen do. */
 static const tn_arg *flattened(const tn_schema *s, nth_fn nth, int32_t index, int32_t n) {
   int32_t n_single = 0, n_lists = 0;
   for (int32_t k = 0; nth(s, k); k++) *(nth(s, k)->list ? &n_lists : &n_single) += 1;
@@ -64,13 +65,16 @@ static void print_type(const tn_arg *a, tn_text *out) {
   if (a->alias) tn_text_add(out, "(%s)", a->alias);
   if (a->list) {
     if (a->optional_element) tn_text_add(out, "?");
-    if (a->list_size > 0) tn_text_add(out, "[%lld]", (long long)a->list_size);
-    else tn_text_add(out, "[]");
+    if (a->list_size > 0)
+      tn_text_add(out, "[%lld]", (long long)a->list_size);
+    else
+      tn_text_add(out, "[]");
   }
   if (a->optional) tn_text_add(out, "?");
 }
 
-/* The shortest text that reads back as the same number, with a point whatever the program's locale is. */
+/* The shortest text that reads back as the same number, with a point whatever the program's locale
+ * is. */
 static void print_float(double value, tn_text *out) {
   char text[40];
   if (!isfinite(value)) {
@@ -95,9 +99,12 @@ static void print_str(tn_str s, tn_text *out) {
   tn_text_add(out, "\"");
   for (int64_t k = 0; k < s.size; k++) {
     const char c = s.data[k];
-    if (c == '\n') tn_text_add(out, "\\n");
-    else if (c == '\t') tn_text_add(out, "\\t");
-    else tn_text_add(out, c == '"' || c == '\\' ? "\\%c" : "%c", c);
+    if (c == '\n')
+      tn_text_add(out, "\\n");
+    else if (c == '\t')
+      tn_text_add(out, "\\t");
+    else
+      tn_text_add(out, c == '"' || c == '\\' ? "\\%c" : "%c", c);
   }
   tn_text_add(out, "\"");
 }
@@ -108,8 +115,10 @@ static void print_int(const tn_arg *a, int64_t value, tn_text *out) {
     tn_text_add(out, "%s", e->name);
     return;
   }
-  if (a->base == TN_TYPE_BOOL) tn_text_add(out, "%s", value ? "True" : "False");
-  else tn_text_add(out, "%lld", (long long)value);
+  if (a->base == TN_TYPE_BOOL)
+    tn_text_add(out, "%s", value ? "True" : "False");
+  else
+    tn_text_add(out, "%lld", (long long)value);
 }
 
 static void print_default(const tn_arg *a, tn_text *out) {

@@ -1,4 +1,5 @@
-/* The schema language: schemas of ATen and ExecuTorch, the attribute struct against real C structs, messages. */
+/* The schema language: schemas of ATen and ExecuTorch, the attribute struct against real C structs,
+ * messages. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -59,8 +60,8 @@ static void expect_error(void **state, const char *text, const char *message) {
 }
 
 static void test_out_variant(void **state) {
-  const tn_schema s = parse(state,
-      "add.out(Tensor self, Tensor other, *, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)");
+  const tn_schema s = parse(
+      state, "add.out(Tensor self, Tensor other, *, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)");
   assert_string_equal(s.name, "add");
   assert_string_equal(s.overload, "out");
   assert_int_equal(s.n_args, 4);
@@ -79,7 +80,8 @@ static void test_out_variant(void **state) {
 }
 
 static void test_two_outputs(void **state) {
-  const tn_schema s = parse(state,
+  const tn_schema s = parse(
+      state,
       "topk.values(Tensor self, SymInt k, int dim=-1, bool largest=True, bool sorted=True, *, "
       "Tensor(a!) values, Tensor(b!) indices) -> (Tensor(a!) values, Tensor(b!) indices)");
   assert_int_equal(s.n_inputs, 1);
@@ -115,7 +117,8 @@ static void test_names_of_returns(void **state) {
 }
 
 static void test_defaults(void **state) {
-  const tn_schema s = parse(state,
+  const tn_schema s = parse(
+      state,
       "f(*, int[2] stride=1, int[] pads=[0, -2,3], float eps=1e-05, Scalar s=2.5, Scalar t=True, "
       "str mode='it\\'s', str[] names=[\"a,b\",'c'], bool[3] mask=[True,False,True], "
       "ScalarType? dtype=long, MemoryFormat m=channels_last, Layout l=strided, int r=Mean, "
@@ -195,10 +198,12 @@ static void test_round_trip(void **state) {
 }
 
 static void test_canonical(void **state) {
-  const tn_schema s = parse(state,
+  const tn_schema s = parse(
+      state,
       "f.g ( Tensor ( a -> * ) [ ] x , Tensor?[] y, SymInt [ 2 ] ? k = 3 , * ,float e = 0.1 , "
       "str s = 'a\"b' ,ScalarType t=float)\n-> ( Tensor )");
-  assert_string_equal(print(state, &s),
+  assert_string_equal(
+      print(state, &s),
       "f.g(Tensor(a -> *)[] x, Tensor?[] y, int[2]? k=[3, 3], *, float e=0.1, str s=\"a\\\"b\", "
       "ScalarType t=f32) -> Tensor out");
 }
@@ -229,26 +234,32 @@ typedef struct every_kind_attrs {
 } every_kind_attrs;
 
 static void test_struct(void **state) {
-  const tn_schema s = parse(state,
-      "(Tensor x, int axis, bool flag, *, float alpha, Scalar? scalar, str mode, str? text, "
-      "int[4] pads, bool[]? bools, float[] floats, str[] strings, ScalarType dtype, "
-      "MemoryFormat? format, Tensor value, Tensor? other, Tensor[] list, Graph body, "
-      "Tensor(a!) out) -> Tensor(a!)");
-  const struct { const char *name; size_t offset; } members[] = {
+  const tn_schema s =
+      parse(state,
+            "(Tensor x, int axis, bool flag, *, float alpha, Scalar? scalar, str mode, str? text, "
+            "int[4] pads, bool[]? bools, float[] floats, str[] strings, ScalarType dtype, "
+            "MemoryFormat? format, Tensor value, Tensor? other, Tensor[] list, Graph body, "
+            "Tensor(a!) out) -> Tensor(a!)");
+  const struct {
+    const char *name;
+    size_t offset;
+  } members[] = {
 #define AT(name) {#name, offsetof(every_kind_attrs, name)}
       AT(axis),   AT(flag),    AT(alpha), AT(scalar), AT(mode),  AT(text),  AT(pads), AT(bools),
       AT(floats), AT(strings), AT(dtype), AT(format), AT(value), AT(other), AT(list), AT(body)};
   for (size_t k = 0; k < sizeof members / sizeof members[0]; k++) {
     assert_int_equal(tn_schema_find(&s, members[k].name)->offset, members[k].offset);
   }
-  const struct { const char *name; int64_t offset; } present[] = {
-      {"scalar", offsetof(every_kind_attrs, has_scalar)},
-      {"text", offsetof(every_kind_attrs, has_text)},
-      {"bools", offsetof(every_kind_attrs, has_bools)},
-      {"format", offsetof(every_kind_attrs, has_format)},
-      {"other", offsetof(every_kind_attrs, has_other)},
-      {"axis", -1},
-      {"value", -1}};
+  const struct {
+    const char *name;
+    int64_t offset;
+  } present[] = {{"scalar", offsetof(every_kind_attrs, has_scalar)},
+                 {"text", offsetof(every_kind_attrs, has_text)},
+                 {"bools", offsetof(every_kind_attrs, has_bools)},
+                 {"format", offsetof(every_kind_attrs, has_format)},
+                 {"other", offsetof(every_kind_attrs, has_other)},
+                 {"axis", -1},
+                 {"value", -1}};
   for (size_t k = 0; k < sizeof present / sizeof present[0]; k++) {
     assert_int_equal(tn_schema_find(&s, present[k].name)->present_offset, present[k].offset);
   }
@@ -258,7 +269,8 @@ static void test_struct(void **state) {
 }
 
 static void test_flattened(void **state) {
-  const tn_schema s = parse(state, "(Tensor a, Tensor[] l, Tensor? b=None) -> (Tensor[] o, Tensor p)");
+  const tn_schema s =
+      parse(state, "(Tensor a, Tensor[] l, Tensor? b=None) -> (Tensor[] o, Tensor p)");
   assert_string_equal(tn_schema_input_of(&s, 0, 5)->name, "a");
   assert_string_equal(tn_schema_input_of(&s, 1, 5)->name, "l");
   assert_string_equal(tn_schema_input_of(&s, 3, 5)->name, "l");

@@ -1,0 +1,110 @@
+/* The command tenon-gen. Nothing is written unless all files are right. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "gen.h"
+
+static const char usage[] =
+    "usage: tenon-gen [options] FILE.yaml... -o DIR\n"
+    "Turns family files into C. Writes DIR/builtin.c, or DIR/plugin.c with --plugin, and "
+    "DIR/<family>.gen.h.\n"
+    "  -o DIR           where to write; must exist\n"
+    "  --docs DIR       writes the op tables in Markdown there too; must exist\n"
+    "  --plugin NAME    makes a plug-in: plugin.c exports tn_plugin_query\n"
+    "  --version V      its version (default 0)\n"
+    "  --license L      its licence, if no entry `plugin:` says it\n"
+    "  --check          only checks the files; writes nothing\n";
+
+typedef struct options {
+  const char *out, *docs;
+  bool check, help;
+  const char **files;
+  int n_files;
+} options;
+
+static bool complain(const char *format, const char *word) {
+  fputs("tenon-gen: ", stderr);
+  fprintf(stderr, format, word);
+  fputs("\n", stderr);
+  return false;
+}
+
+/* The place where the argument of an option goes; NULL: it is no option with an argument. */
+static const char **option_place(gen *g, options *o, const char *word) {
+  if (strcmp(word, "-o") == 0) return &o->out;
+  if (strcmp(word, "--docs") == 0) return &o->docs;
+  if (strcmp(word, "--plugin") == 0) return &g->plugin.name;
+  if (strcmp(word, "--version") == 0) return &g->plugin.version;
+  if (strcmp(word, "--license") == 0) return &g->plugin.license;
+  return NULL;
+}
+
+static bool read_options(gen *g, options *o, int argc, char **argv) {
+  for (int k = 1; k < argc; k++) {
+    const char **place = option_place(g, o, argv[k]);
+    if (place) {
+      if (k + 1 == argc) return complain("%s needs an argument", argv[k]);
+      *place = argv[++k];
+    } else if (strcmp(argv[k], "--check") == 0) {
+      o->check = true;
+    } else if (strcmp(argv[k], "--help") == 0 || strcmp(argv[k], "-h") == 0) {
+      o->help = true;
+    } else if (argv[k][0] == '-') {
+      return complain("unknown option %s", argv[k]);
+    } else {
+      o->files[o->n_files++] = argv[k];
+    }
+  }
+  if (o->help) return true;
+  if (!o->out && !o->check) return complain("%s is missing; see --help", "-o DIR");
+  return true;
+}
+
+static int by_text(const void *x, const void *y) {
+  return strcmp(*(const char *const *)x, *(const char *const *)y);
+}
+
+static int generate(gen *g, const options *o) {
+  if (o->n_files) qsort(o->files, (size_t)o->n_files, sizeof *o->files, by_text);
+  for (int k = 0; k < o->n_files; k++) gen_parse_file(g, o->files[k]);
+  gen_check_all(g);
+  if (gen_problems_print(g)) return 1;
+  if (o->check) return 0;
+  if (!gen_emit_headers(g, o->out) || !gen_emit_table(g, o->out)) return 1;
+  return !o->docs || gen_emit_docs(g, o->docs) ? 0 : 1;
+}
+
+static void clean_up(gen *g) {
+  for (int64_t k = 0; k < g->ops.n; k++) {
+    gen_op *op = &g->ops.data[k];
+    tn_vec_free(g->a, &op->aliases);
+    tn_vec_free(g->a, &op->rules);
+    tn_vec_free(g->a, &op->cases);
+  }
+  for (int64_t k = 0; k < g->kernels.n; k++) tn_vec_free(g->a, &g->kernels.data[k].accepts);
+  tn_vec_free(g->a, &g->problems);
+  tn_vec_free(g->a, &g->families);
+  tn_vec_free(g->a, &g->ops);
+  tn_vec_free(g->a, &g->kernels);
+  tn_vec_free(g->a, &g->rewrites);
+  tn_vec_free(g->a, &g->formats);
+  tn_vec_free(g->a, &g->functions);
+  tn_arena_clear(&g->arena);
+}
+
+int main(int argc, char **argv) {
+  gen g = {.a = tn_default_allocator()};
+  options o = {0};
+  tn_arena_init(&g.arena, g.a);
+  o.files = gen_need(tn_arena_alloc(&g.arena, (uint64_t)argc * sizeof *o.files));
+  int status = 2;
+  if (read_options(&g, &o, argc, argv)) {
+    if (!g.plugin.version) g.plugin.version = g.plugin.name ? "0" : tn_version();
+    if (!g.plugin.license) g.plugin.license = g.plugin.name ? "" : "Apache-2.0";
+    if (o.help) fputs(usage, stdout);
+    status = o.help ? 0 : generate(&g, &o);
+  }
+  clean_up(&g);
+  return status;
+}
