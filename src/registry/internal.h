@@ -117,7 +117,11 @@ bool tn_vet_fail(tn_vet *v, tn_status code, const char *member, const char *form
 void tn_vet_part(tn_vet *v, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* Copies what the plug-in has of a struct into the zeroed host struct `out` of `size` bytes. needed: how much of it has
- * to be there. False: breach noted, out is not to be used. */
+ * to be there. False: breach noted, out is zero. */
+bool tn_vet_copy(tn_vet *v, const void *from, uint32_t needed, uint32_t size, void *out);
+/* True if the copied struct is of an ABI that this host serves, and as long as it was in that ABI. */
+bool tn_vet_age(tn_vet *v, const void *from, uint32_t size);
+/* Both. */
 bool tn_vet_struct(tn_vet *v, const void *from, uint32_t needed, uint32_t size, void *out);
 /* Memory of the plug-in's arena; NULL: noted. */
 void *tn_vet_alloc(tn_vet *v, uint64_t n, size_t element);

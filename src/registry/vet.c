@@ -43,12 +43,11 @@ static bool is_readable(tn_vet *v, const char *member, const void *p, uint64_t b
   return true;
 }
 
-bool tn_vet_struct(tn_vet *v, const void *from, uint32_t needed, uint32_t size, void *out) {
+bool tn_vet_copy(tn_vet *v, const void *from, uint32_t needed, uint32_t size, void *out) {
   memset(out, 0, size);
   if (!is_readable(v, "head", from, sizeof(tn_head))) return false;
   tn_head head;
   memcpy(&head, from, sizeof head);
-  /* The head comes first in every ABI; what follows may differ in another major version. */
   if (head.size > TN_LIMIT_HEAD)
     return tn_vet_fail(v, TN_ERR_INVALID, "head.size", "is %u, no struct is that large",
                        head.size);
@@ -61,6 +60,12 @@ bool tn_vet_struct(tn_vet *v, const void *from, uint32_t needed, uint32_t size, 
                        head.size, (unsigned)sizeof(void *));
   if (!is_readable(v, "head", from, head.size)) return false;
   tn_struct_in(out, size, from);
+  return true;
+}
+
+bool tn_vet_age(tn_vet *v, const void *from, uint32_t size) {
+  tn_head head;
+  memcpy(&head, from, sizeof head);
   if (head.major != TN_ABI_MAJOR)
     return tn_vet_fail(v, TN_ERR_VERSION, "head.major",
                        "is %u: made for ABI %u.%u, this host serves ABI %d.x", head.major,
@@ -70,6 +75,10 @@ bool tn_vet_struct(tn_vet *v, const void *from, uint32_t needed, uint32_t size, 
                        "is %u, but this struct has %u bytes in ABI %u.%u", head.size, size,
                        head.major, head.minor);
   return true;
+}
+
+bool tn_vet_struct(tn_vet *v, const void *from, uint32_t needed, uint32_t size, void *out) {
+  return tn_vet_copy(v, from, needed, size, out) && tn_vet_age(v, from, size);
 }
 
 void *tn_vet_alloc(tn_vet *v, uint64_t n, size_t element) {

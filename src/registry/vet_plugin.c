@@ -5,6 +5,7 @@
 #include "registry/internal.h"
 
 static const tn_member plugin_members[] = {
+    /* first: it names the plug-in in all messages that follow */
     TN_MEMBER(tn_plugin, name, TN_MEMBER_NAME, true, 0),
     TN_MEMBER(tn_plugin, version, TN_MEMBER_TEXT, false, TN_LIMIT_NAME),
     TN_MEMBER(tn_plugin, license, TN_MEMBER_TEXT, false, TN_LIMIT_NAME),
@@ -120,25 +121,26 @@ void tn_vet_formats(tn_vet *v) {
 
 /* ---- the plug-in ---- */
 
+static bool copy_text(tn_vet *v, const char *text, const char **out) {
+  *out = text ? tn_arena_str(&v->plug->arena, text) : "";
+  if (*out) return true;
+  *out = "";
+  return tn_vet_fail(v, TN_ERR_MEMORY, NULL, "out of memory");
+}
+
 /* Name, version, licence and build id can be told even when the plug-in is refused. */
 static bool identify(tn_vet *v) {
   tn_plug *plug = v->plug;
   tn_plugin *p = &plug->plugin;
-  const bool ok =
-      tn_vet_members(v, p, plugin_members, sizeof plugin_members / sizeof *plugin_members);
-  const char **texts[] = {&plug->info.name, &plug->info.version, &plug->info.license,
-                          &plug->info.build_id};
-  const char *const from[] = {p->name, p->version, p->license, p->build_id};
-  for (size_t k = 0; k < sizeof from / sizeof *from; k++) {
-    const char *copy = from[k] ? tn_arena_str(&plug->arena, from[k]) : "";
-    if (!copy) return tn_vet_fail(v, TN_ERR_MEMORY, NULL, "out of memory");
-    *texts[k] = copy;
-  }
+  const size_t n = sizeof plugin_members / sizeof *plugin_members;
+  bool ok = tn_vet_members(v, p, plugin_members, 1) && copy_text(v, p->name, &plug->info.name);
   plug->owner.name = plug->info.name;
-  if (!*plug->info.name) return false;
   const char *where = tn_arena_format(&plug->arena, "plug-in '%s'", plug->info.name);
-  if (where) v->where = where;
-  return ok;
+  if (ok && where) v->where = where;
+  ok = tn_vet_members(v, p, plugin_members + 1, n - 1) && ok;
+  ok = copy_text(v, p->version, &plug->info.version) && ok;
+  ok = copy_text(v, p->license, &plug->info.license) && ok;
+  return copy_text(v, p->build_id, &plug->info.build_id) && ok;
 }
 
 static bool vet_name_is_free(tn_vet *v) {
@@ -182,14 +184,13 @@ static bool vet_tables(tn_vet *v) {
 bool tn_vet_plugin(tn_vet *v, const tn_plugin *raw) {
   tn_plug *plug = v->plug;
   tn_plugin *p = &plug->plugin;
-  const bool fits = tn_vet_struct(v, raw, TN_UPTO(tn_plugin, formats), sizeof *p, p);
-  if (!p->head.size) return false;
+  if (!tn_vet_copy(v, raw, TN_UPTO(tn_plugin, formats), sizeof *p, p)) return false;
   plug->info.n_ops = p->n_ops;
   plug->info.n_kernels = p->n_kernels;
   plug->info.n_rewrites = p->n_rewrites;
   plug->info.n_formats = p->n_formats;
   const bool known = identify(v);
-  if (!fits || !known || !vet_flavour(v) || !vet_tables(v) || !vet_name_is_free(v)) return false;
+  if (!tn_vet_age(v, raw, sizeof *p) || !known || !vet_flavour(v) || !vet_tables(v) || !vet_name_is_free(v)) return false;
   tn_vet_ops(v);
   /* Kernels and rewrites of an operator that was refused would only repeat that it is missing. */
   if (!v->n_breaches) tn_vet_kernels(v);
