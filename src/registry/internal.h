@@ -157,6 +157,8 @@ typedef struct tn_member {
 
 /* Checks the members of a copied struct; those that break a rule become NULL in the copy. */
 bool tn_vet_members(tn_vet *v, void *copy, const tn_member *members, size_t n);
+/* The same; the first member is the part's name, which messages about the others already use: "kernel 'softmax'". */
+bool tn_vet_named(tn_vet *v, const char *what, void *copy, const tn_member *members, size_t n);
 
 enum {
   TN_LIMIT_NAME = 128,

@@ -180,3 +180,11 @@ bool tn_vet_members(tn_vet *v, void *copy, const tn_member *members, size_t n) {
   }
   return ok;
 }
+
+bool tn_vet_named(tn_vet *v, const char *what, void *copy, const tn_member *members, size_t n) {
+  const bool named = tn_vet_members(v, copy, members, 1);
+  const char *name;
+  memcpy(&name, (const char *)copy + members[0].offset, sizeof name);
+  if (named) tn_vet_part(v, "%s '%s'", what, name);
+  return tn_vet_members(v, copy, members + 1, n - 1) && named;
+}

@@ -183,12 +183,9 @@ static bool vet_kernel(tn_vet *v, const void *raw, uint32_t index, tn_map *names
   tn_kernel *kernel = &entry->def.kernel;
   tn_vet_part(v, "kernel %u", index);
   if (!tn_vet_struct(v, raw, TN_UPTO(tn_kernel, run), sizeof *kernel, kernel)) return false;
-  bool ok = tn_vet_members(v, kernel, kernel_members,
-                           sizeof kernel_members / sizeof *kernel_members);
-  if (kernel->name) {
-    tn_vet_part(v, "kernel '%s'", kernel->name);
-    ok = vet_unique(v, names, kernel->name) && ok;
-  }
+  bool ok = tn_vet_named(v, "kernel", kernel, kernel_members,
+                         sizeof kernel_members / sizeof *kernel_members);
+  if (kernel->name) ok = vet_unique(v, names, kernel->name) && ok;
   ok = vet_versions(v, kernel) && ok;
   ok = vet_device(v, kernel->device) && ok;
   ok = tn_vet_flags(v, "flags", kernel->flags, TN_KERNEL_EPILOGUE) && ok;

@@ -11,6 +11,7 @@ enum {
 };
 
 static const tn_member op_members[] = {
+    /* first: it names the operator in all messages that follow */
     TN_MEMBER(tn_op, name, TN_MEMBER_NAME, true, 0),
     TN_MEMBER(tn_op, schema, TN_MEMBER_TEXT, true, TN_LIMIT_TEXT),
     TN_MEMBER(tn_op, infer, TN_MEMBER_FUNCTION, false, 0),
@@ -174,8 +175,9 @@ static tn_opdef *vet_op(tn_vet *v, const void *raw, uint32_t index) {
   if (!tn_vet_struct(v, raw, TN_UPTO(tn_op, flags), sizeof *op, op)) return NULL;
   def->owner = &v->plug->owner;
   bool ok = vet_domain(v, op);
-  ok = tn_vet_members(v, op, op_members, sizeof op_members / sizeof *op_members) && ok;
+  ok = tn_vet_members(v, op, op_members, 1) && ok;
   name_part(v, op, index);
+  ok = tn_vet_members(v, op, op_members + 1, sizeof op_members / sizeof *op_members - 1) && ok;
   ok = vet_versions(v, op) && ok;
   ok = tn_vet_flags(v, "flags", op->flags, KNOWN_OP_FLAGS) && ok;
   ok = vet_cases(v, op) && ok;

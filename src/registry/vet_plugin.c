@@ -48,9 +48,8 @@ static bool vet_root(tn_vet *v, const tn_rewrite *rewrite) {
 static bool vet_rewrite(tn_vet *v, const void *raw, uint32_t index, tn_rewrite *rewrite) {
   tn_vet_part(v, "rewrite %u", index);
   if (!tn_vet_struct(v, raw, TN_UPTO(tn_rewrite, apply), sizeof *rewrite, rewrite)) return false;
-  const bool ok = tn_vet_members(v, rewrite, rewrite_members,
-                                 sizeof rewrite_members / sizeof *rewrite_members);
-  if (rewrite->name) tn_vet_part(v, "rewrite '%s'", rewrite->name);
+  const bool ok = tn_vet_named(v, "rewrite", rewrite, rewrite_members,
+                               sizeof rewrite_members / sizeof *rewrite_members);
   return ok && vet_root(v, rewrite);
 }
 
@@ -94,12 +93,9 @@ static bool vet_format_name(tn_vet *v, const char *name) {
 static bool vet_format(tn_vet *v, const void *raw, uint32_t index, tn_format *format) {
   tn_vet_part(v, "format %u", index);
   if (!tn_vet_struct(v, raw, TN_UPTO(tn_format, read), sizeof *format, format)) return false;
-  bool ok = tn_vet_members(v, format, format_members,
-                           sizeof format_members / sizeof *format_members);
-  if (format->name) {
-    tn_vet_part(v, "format '%s'", format->name);
-    ok = vet_format_name(v, format->name) && ok;
-  }
+  bool ok = tn_vet_named(v, "format", format, format_members,
+                         sizeof format_members / sizeof *format_members);
+  if (format->name) ok = vet_format_name(v, format->name) && ok;
   if (ok && !format->read && !format->write)
     ok = tn_vet_fail(v, TN_ERR_INVALID, "read", "must be given, or write");
   if (ok && !format->probe && !format->extensions)

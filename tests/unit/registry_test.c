@@ -534,7 +534,7 @@ static char endless[1 << 17]; /* filled without a zero by the test */
   X(plugin_license_utf8, "plug-in 'acme', member license: is not UTF-8", w->plugin.license = "\xff\xfe") \
   X(plugin_version_control, "member version: has control characters", w->plugin.version = "1\x1b[2J") \
   X(plugin_build_id_endless, "member build_id: does not end within 128 bytes", w->plugin.build_id = endless) \
-  X(plugin_flavour_bits, "member flavour: is 0x40000000", w->plugin.flavour |= UINT64_C(1) << 30) \
+  X(plugin_flavour_bits, "member flavour: is 0x4000000", w->plugin.flavour |= UINT64_C(1) << 30) \
   X(plugin_flavour_32bit, "(32 bit, ", w->plugin.flavour ^= TN_FLAVOUR_32BIT) \
   X(plugin_ops_null, "plug-in 'acme', member ops: is NULL, but 1 entries are counted", w->plugin.ops = NULL) \
   X(plugin_kernels_null, "plug-in 'acme', member kernels: is NULL", w->plugin.kernels = NULL) \
