@@ -1,0 +1,95 @@
+/* Conv: inference, FLOPs and the reference. */
+#include "conv_geometry.h"
+
+static tn_status check_channels(const tn_call *call, const tn_tensor *x, const tn_tensor *w, int64_t groups) {
+  char xt[TN_TENSOR_TEXT], wt[TN_TENSOR_TEXT];
+  if (x->rank < 2 || x->rank != w->rank)
+    return call->host->fail(call->ctx, TN_ERR_SHAPE, "X is %s and W is %s; both need the same rank, at least 2",
+                            tn_tensor_text(x, xt, sizeof xt), tn_tensor_text(w, wt, sizeof wt));
+  if (groups < 1 || w->shape[0] % groups || x->shape[1] % groups || w->shape[1] != x->shape[1] / groups)
+    return call->host->fail(call->ctx, TN_ERR_SHAPE, "channels do not fit: X is %s, W is %s, group is %lld",
+                            tn_tensor_text(x, xt, sizeof xt), tn_tensor_text(w, wt, sizeof wt), (long long)groups);
+  return TN_OK;
+}
+
+tn_status conv_shape_make(const tn_call *call, conv_shape *out) {
+  const tn_conv_attrs *a = call->attrs;
+  const tn_tensor *x = call->inputs[0], *w = call->inputs[1];
+  tn_status s = check_channels(call, x, w, a->group);
+  if (s) return s;
+  tn_window_attrs window = {a->auto_pad, a->dilations, a->kernel_shape, a->pads, a->strides, 0};
+  conv_shape c = {.batch = x->shape[0], .channels = x->shape[1], .filters = w->shape[0], .groups = a->group};
+  s = tn_window_make(call, &window, x->rank - 2, x->shape + 2, w->shape + 2, &c.w);
+  if (s) return s;
+  c.in_size = conv_product(c.w.in, c.w.n);
+  c.out_size = conv_product(c.w.out, c.w.n);
+  c.taps = conv_product(c.w.kernel, c.w.n);
+  *out = c;
+  return TN_OK;
+}
+
+tn_status conv_infer(const tn_call *call) {
+  conv_shape c;
+  tn_status s = conv_shape_make(call, &c);
+  if (s) return s;
+  const tn_tensor *b = call->n_inputs > 2 ? call->inputs[2] : NULL;
+  if (b && (b->rank != 1 || b->shape[0] != c.filters))
+    return call->host->fail(call->ctx, TN_ERR_SHAPE, "B must be a vector of %lld values", (long long)c.filters);
+  tn_tensor *y = call->outputs[0];
+  y->rank = call->inputs[0]->rank;
+  y->shape[0] = c.batch;
+  y->shape[1] = c.filters;
+  for (int32_t k = 0; k < c.w.n; k++) y->shape[2 + k] = c.w.out[k];
+  return TN_OK;
+}
+
+tn_status conv_flops(const tn_call *call, double *out_flops) {
+  conv_shape c;
+  tn_status s = conv_shape_make(call, &c);
+  if (!s) *out_flops = 2.0 * (double)(c.batch * c.filters * c.out_size) * (double)(c.taps * (c.channels / c.groups));
+  return s;
+}
+
+/* Splits a row-major index over dims. */
+static void unravel(int64_t index, const int64_t *dims, int32_t n, int64_t *out) {
+  for (int32_t k = n - 1; k >= 0; k--) {
+    out[k] = index % dims[k];
+    index /= dims[k];
+  }
+}
+
+/* Sum over one input channel under one window; o: output position. */
+static double reference_window(const tn_call *call, const conv_shape *c, int64_t x_at, int64_t w_at, const int64_t *o) {
+  double sum = 0;
+  for (int64_t t = 0; t < c->taps; t++) {
+    int64_t tap[TN_MAX_SPATIAL], at = 0;
+    bool inside = true;
+    unravel(t, c->w.kernel, c->w.n, tap);
+    for (int32_t k = 0; k < c->w.n; k++) {
+      int64_t i = o[k] * c->w.stride[k] - c->w.pad_lo[k] + tap[k] * c->w.dilation[k];
+      inside = inside && i >= 0 && i < c->w.in[k];
+      at = at * c->w.in[k] + i;
+    }
+    if (inside) sum += tn_load_f64(call->inputs[0]->dtype, call->inputs[0]->data, x_at + at) *
+                       tn_load_f64(call->inputs[1]->dtype, call->inputs[1]->data, w_at + t);
+  }
+  return sum;
+}
+
+tn_status conv_reference(const tn_call *call) {
+  conv_shape c;
+  tn_status s = conv_shape_make(call, &c);
+  if (s) return s;
+  const tn_tensor *b = call->n_inputs > 2 ? call->inputs[2] : NULL;
+  int64_t per_group = c.channels / c.groups, n_out = c.batch * c.filters * c.out_size;
+  for (int64_t index = 0; index < n_out; index++) {
+    int64_t n = index / (c.filters * c.out_size), m = index / c.out_size % c.filters, o[TN_MAX_SPATIAL];
+    int64_t first = m / (c.filters / c.groups) * per_group;
+    unravel(index % c.out_size, c.w.out, c.w.n, o);
+    double sum = b ? tn_load_f64(b->dtype, b->data, m) : 0;
+    for (int64_t k = 0; k < per_group; k++)
+      sum += reference_window(call, &c, (n * c.channels + first + k) * c.in_size, (m * per_group + k) * c.taps, o);
+    tn_store_f64(call->outputs[0]->dtype, call->outputs[0]->data, index, sum);
+  }
+  return TN_OK;
+}

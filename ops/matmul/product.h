@@ -1,0 +1,24 @@
+/* Shape of one matrix product, the same for MatMul and Gemm: Y[b] = alpha * A[b] B[b] + beta * C. */
+#ifndef TN_OPS_MATMUL_PRODUCT_H
+#define TN_OPS_MATMUL_PRODUCT_H
+
+#include <stdbool.h>
+
+#include "base/dtype.h"
+#include "matmul.gen.h"
+
+typedef struct product {
+  int64_t m, n, k, batch;             /* batch: matrices of Y */
+  bool trans_a, trans_b;
+  double alpha, beta;                 /* MatMul: 1, 0 */
+  const tn_tensor *a, *b, *c;         /* c: NULL if absent */
+  int64_t c_row, c_col;               /* strides of c over rows and columns of Y; 0 where it broadcasts */
+  int32_t rank;                       /* leading dims of Y */
+  int64_t dims[TN_MAX_RANK], a_stride[TN_MAX_RANK], b_stride[TN_MAX_RANK]; /* of the leading dims, in matrices */
+} product;
+
+/* From the call of a MatMul (is_gemm false) or Gemm. Says what does not fit. */
+tn_status product_make(const tn_call *call, bool is_gemm, product *out);
+/* Index of the matrix of A (strides a_stride) or B that belongs to matrix `index` of Y. */
+int64_t product_matrix(const product *p, const int64_t *strides, int64_t index);
+#endif
