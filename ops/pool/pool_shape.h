@@ -1,0 +1,33 @@
+/* The window of one pool node, worked out from its attributes. */
+#ifndef TN_OPS_POOL_SHAPE_H
+#define TN_OPS_POOL_SHAPE_H
+
+#include "base/dtype.h"
+#include "base/window.h"
+#include "pool.gen.h"
+
+typedef struct pool_shape {
+  tn_window w;
+  int64_t channels;                     /* N*C planes */
+  int64_t in_size, out_size, taps;      /* elements of a plane in, out; of a window */
+} pool_shape;
+
+/* attrs: the node's; X has a known type. */
+tn_status pool_shape_make(const tn_call *call, const tn_window_attrs *attrs, pool_shape *out);
+tn_status max_pool_shape(const tn_call *call, pool_shape *out);
+tn_status average_pool_shape(const tn_call *call, pool_shape *out);
+tn_status lp_pool_shape(const tn_call *call, pool_shape *out);
+
+static inline int64_t pool_product(const int64_t *dims, int32_t n) {
+  int64_t r = 1;
+  for (int32_t k = 0; k < n; k++) r *= dims[k];
+  return r;
+}
+
+/* Taps that count for an average at output position o of dim k when pads count: those before in + pad_hi. */
+static inline int64_t pool_padded_taps(const tn_window *w, int32_t k, int64_t o) {
+  int64_t start = o * w->stride[k] - w->pad_lo[k], room = w->in[k] + w->pad_hi[k] - start;
+  return tn_min_i64(w->kernel[k], (room + w->dilation[k] - 1) / w->dilation[k]);
+}
+
+#endif
