@@ -1,0 +1,34 @@
+/* A reduction as two walks over the input: over what is kept and over what is summed up. */
+#ifndef TN_OPS_REDUCE_REDUCTION_H
+#define TN_OPS_REDUCE_REDUCTION_H
+
+#include <stdbool.h>
+
+#include "base/dtype.h"
+#include "reduce.gen.h"
+
+typedef struct walk {
+  int32_t rank;
+  int64_t dims[TN_MAX_RANK], strides[TN_MAX_RANK]; /* outermost first */
+  int64_t size;                                    /* product of dims */
+} walk;
+
+typedef struct reduction {
+  walk kept, summed;     /* neighbouring dims of one kind are merged */
+  bool inner_kept;       /* the innermost merged dim is kept: rows of outputs are made at once */
+  bool axes[TN_MAX_RANK];
+} reduction;
+
+/* Every Reduce operator has the same attributes: keepdims, noop_with_empty_axes. axes: constant by now. */
+tn_status reduction_make(const tn_call *call, reduction *out);
+/* Element offset of position `index` (row-major) of a walk. */
+static inline int64_t walk_offset(const walk *w, int64_t index) {
+  int64_t at = 0;
+  for (int32_t k = w->rank - 1; k >= 0; k--) {
+    at += index % w->dims[k] * w->strides[k];
+    index /= w->dims[k];
+  }
+  return at;
+}
+
+#endif
