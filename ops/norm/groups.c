@@ -50,7 +50,7 @@ tn_status group_normalization_infer(const tn_call *call) {
 /* Scale and bias must cover the normalised dims. */
 static tn_status layer_infer(const tn_call *call, int64_t axis_attr) {
   const tn_tensor *x = call->inputs[0];
-  int32_t axis;
+  int32_t axis = 0;
   tn_status s = tn_axis_normalize(call, axis_attr, x->rank, &axis);
   if (s) return s;
   for (uint32_t k = 1; k < call->n_inputs; k++)

@@ -8,7 +8,7 @@
 tn_status lp_normalization_reference(const tn_call *call) {
   const tn_lp_normalization_attrs *a = call->attrs;
   const tn_tensor *x = call->inputs[0];
-  int32_t axis;
+  int32_t axis = 0;
   tn_status s = tn_axis_normalize(call, a->axis, x->rank, &axis);
   if (s) return s;
   int64_t inner = 1, n = x->shape[axis], total = tn_tensor_elements(x);

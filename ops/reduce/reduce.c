@@ -40,7 +40,7 @@ static tn_status find_axes(const tn_call *call, bool *axes) {
   }
   for (int32_t k = 0; k < TN_MAX_RANK; k++) axes[k] = k < x->rank && !n && !a->noop_with_empty_axes;
   for (int64_t k = 0; k < n; k++) {
-    int32_t axis;
+    int32_t axis = 0;
     tn_status s = tn_axis_normalize(call, list[k], x->rank, &axis);
     if (s) return s;
     axes[axis] = true;
@@ -230,7 +230,7 @@ tn_status arg_infer(const tn_call *call) {
   const tn_arg_max_attrs *a = call->attrs; /* ArgMin's is the same */
   const tn_tensor *x = call->inputs[0];
   tn_tensor *y = call->outputs[0];
-  int32_t axis;
+  int32_t axis = 0;
   tn_status s = tn_axis_normalize(call, a->axis, x->rank, &axis);
   if (s) return s;
   if (x->shape[axis] == 0) return call->host->fail(call->ctx, TN_ERR_SHAPE, "axis %d is empty: it has no largest or smallest element", axis);

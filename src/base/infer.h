@@ -73,7 +73,6 @@ static inline int64_t tn_dim_known(int64_t a, int64_t b) { return a < 0 ? b : a;
 /* axis in -rank .. rank-1 to 0 .. rank-1; rank must be known. TN_ERR_INVALID if it is outside. */
 static inline tn_status tn_axis_normalize(const tn_call *call, int64_t axis, int32_t rank,
                                           int32_t *out_axis) {
-  *out_axis = 0; /* whatever fail() answers */
   if (axis < -rank || axis >= rank) {
     return call->host->fail(call->ctx, TN_ERR_INVALID, "axis %lld is outside %d .. %d, for rank %d",
                             (long long)axis, (int)-rank, (int)rank - 1, (int)rank);
