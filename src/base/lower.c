@@ -120,14 +120,16 @@ void tn_moves_add_run(tn_moves *moves, int32_t input, int64_t src_offset, int64_
 tn_status tn_moves_become(tn_moves *moves, int32_t node, const int32_t *inputs, uint32_t n_inputs, int32_t fill) {
   const tn_host *host = moves->call->host;
   tn_status s = moves->status;
-  const tn_region **list = s ? NULL : host->alloc(moves->call->ctx, (uint64_t)(moves->n + 1) * sizeof *list);
-  if (list) {
+  const tn_region **list = host->alloc(moves->call->ctx, (uint64_t)(moves->n + 1) * sizeof *list);
+  int32_t *ids = host->alloc(moves->call->ctx, (n_inputs + 1) * sizeof *ids); /* inputs may be those of the node itself */
+  if (!s && (!list || !ids)) s = TN_ERR_MEMORY;
+  if (!s) {
     for (int64_t k = 0; k < moves->n; k++) list[k] = &moves->regions[k];
-    s = host->graph->set_regions(moves->graph, node, inputs, n_inputs, list, (uint32_t)moves->n, fill);
-    host->free(moves->call->ctx, list);
-  } else if (!s) {
-    s = TN_ERR_MEMORY;
+    for (uint32_t k = 0; k < n_inputs; k++) ids[k] = inputs[k];
+    s = host->graph->set_regions(moves->graph, node, ids, n_inputs, list, (uint32_t)moves->n, fill);
   }
+  if (list) host->free(moves->call->ctx, list);
+  if (ids) host->free(moves->call->ctx, ids);
   tn_moves_drop(moves);
   return s;
 }
