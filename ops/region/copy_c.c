@@ -9,11 +9,23 @@ static void copy_short(uint8_t *dst, const uint8_t *src, size_t n) {
   uint8_t a[32], b[32];
   size_t half = n > 32 ? 32 : n > 16 ? 16 : n > 8 ? 8 : n > 4 ? 4 : n > 2 ? 2 : 1;
   switch (half) {
-    case 32: memcpy(a, src, 32), memcpy(b, src + n - 32, 32), memcpy(dst, a, 32), memcpy(dst + n - 32, b, 32); break;
-    case 16: memcpy(a, src, 16), memcpy(b, src + n - 16, 16), memcpy(dst, a, 16), memcpy(dst + n - 16, b, 16); break;
-    case 8: memcpy(a, src, 8), memcpy(b, src + n - 8, 8), memcpy(dst, a, 8), memcpy(dst + n - 8, b, 8); break;
-    case 4: memcpy(a, src, 4), memcpy(b, src + n - 4, 4), memcpy(dst, a, 4), memcpy(dst + n - 4, b, 4); break;
-    case 2: memcpy(a, src, 2), memcpy(b, src + n - 2, 2), memcpy(dst, a, 2), memcpy(dst + n - 2, b, 2); break;
+    case 32:
+      memcpy(a, src, 32), memcpy(b, src + n - 32, 32), memcpy(dst, a, 32),
+          memcpy(dst + n - 32, b, 32);
+      break;
+    case 16:
+      memcpy(a, src, 16), memcpy(b, src + n - 16, 16), memcpy(dst, a, 16),
+          memcpy(dst + n - 16, b, 16);
+      break;
+    case 8:
+      memcpy(a, src, 8), memcpy(b, src + n - 8, 8), memcpy(dst, a, 8), memcpy(dst + n - 8, b, 8);
+      break;
+    case 4:
+      memcpy(a, src, 4), memcpy(b, src + n - 4, 4), memcpy(dst, a, 4), memcpy(dst + n - 4, b, 4);
+      break;
+    case 2:
+      memcpy(a, src, 2), memcpy(b, src + n - 2, 2), memcpy(dst, a, 2), memcpy(dst + n - 2, b, 2);
+      break;
     default: dst[0] = src[0], dst[n - 1] = src[n - 1];
   }
 }
@@ -21,24 +33,26 @@ static void copy_short(uint8_t *dst, const uint8_t *src, size_t n) {
 static void copy_runs(const tn_block *b, uint8_t *dst, const uint8_t *src) {
   size_t n = (size_t)b->row.size;
   for (int64_t c = 0; c < b->col.size; c++, dst += b->col.dst, src += b->col.src) {
-    if (n < 64) copy_short(dst, src, n);
-    else memcpy(dst, src, n);
+    if (n < 64)
+      copy_short(dst, src, n);
+    else
+      memcpy(dst, src, n);
   }
 }
 
 /* copy_<n>: n-byte elements, rows inside of columns. fill_<n>: one element all along a contiguous row. */
-#define STRIDED(n)                                                                              \
-  static void copy_##n(const tn_block *b, uint8_t *dst, const uint8_t *src) {                   \
-    const int64_t size = b->row.size, step_d = b->row.dst, step_s = b->row.src;                 \
-    for (int64_t c = 0; c < b->col.size; c++, dst += b->col.dst, src += b->col.src)             \
-      for (int64_t r = 0; r < size; r++) memcpy(dst + r * step_d, src + r * step_s, n);         \
-  }                                                                                             \
-  static void fill_##n(const tn_block *b, uint8_t *dst, const uint8_t *src) {                   \
-    for (int64_t c = 0; c < b->col.size; c++, dst += b->col.dst, src += b->col.src) {           \
-      uint8_t x[n];                                                                             \
-      memcpy(x, src, n);                                                                        \
-      for (int64_t r = 0; r < b->row.size; r++) memcpy(dst + r * (n), x, n);                    \
-    }                                                                                           \
+#define STRIDED(n)                                                                      \
+  static void copy_##n(const tn_block *b, uint8_t *dst, const uint8_t *src) {           \
+    const int64_t size = b->row.size, step_d = b->row.dst, step_s = b->row.src;         \
+    for (int64_t c = 0; c < b->col.size; c++, dst += b->col.dst, src += b->col.src)     \
+      for (int64_t r = 0; r < size; r++) memcpy(dst + r * step_d, src + r * step_s, n); \
+  }                                                                                     \
+  static void fill_##n(const tn_block *b, uint8_t *dst, const uint8_t *src) {           \
+    for (int64_t c = 0; c < b->col.size; c++, dst += b->col.dst, src += b->col.src) {   \
+      uint8_t x[n];                                                                     \
+      memcpy(x, src, n);                                                                \
+      for (int64_t r = 0; r < b->row.size; r++) memcpy(dst + r * (n), x, n);            \
+    }                                                                                   \
   }
 
 STRIDED(1)
@@ -72,8 +86,10 @@ typedef uint16_t v8u16 __attribute__((vector_size(16)));
 typedef uint32_t v4u32 __attribute__((vector_size(16)));
 typedef uint64_t v2u64 __attribute__((vector_size(16)));
 
-#define LO8(a, b) __builtin_shufflevector(a, b, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23)
-#define HI8(a, b) __builtin_shufflevector(a, b, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31)
+#define LO8(a, b) \
+  __builtin_shufflevector(a, b, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23)
+#define HI8(a, b) \
+  __builtin_shufflevector(a, b, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31)
 #define LO16(a, b) __builtin_shufflevector(a, b, 0, 8, 1, 9, 2, 10, 3, 11)
 #define HI16(a, b) __builtin_shufflevector(a, b, 4, 12, 5, 13, 6, 14, 7, 15)
 #define LO32(a, b) __builtin_shufflevector(a, b, 0, 4, 1, 5)
@@ -82,18 +98,18 @@ typedef uint64_t v2u64 __attribute__((vector_size(16)));
 #define HI64(a, b) __builtin_shufflevector(a, b, 1, 3)
 
 /* Interleaving rows k and k + side/2 as often as the side is halved transposes the tile. */
-#define TILE(name, vector, side, rounds, LO, HI)                                            \
-  static void name(uint8_t *dst, int64_t dst_step, const uint8_t *src, int64_t src_step) {  \
-    vector a[side], b[side];                                                                \
-    for (int k = 0; k < (side); k++) memcpy(&a[k], src + k * src_step, 16);                 \
-    for (int round = 0; round < (rounds); round++) {                                        \
-      for (int k = 0; k < (side) / 2; k++) {                                                \
-        b[2 * k] = LO(a[k], a[k + (side) / 2]);                                             \
-        b[2 * k + 1] = HI(a[k], a[k + (side) / 2]);                                         \
-      }                                                                                     \
-      memcpy(a, b, sizeof a);                                                               \
-    }                                                                                       \
-    for (int k = 0; k < (side); k++) memcpy(dst + k * dst_step, &a[k], 16);                 \
+#define TILE(name, vector, side, rounds, LO, HI)                                           \
+  static void name(uint8_t *dst, int64_t dst_step, const uint8_t *src, int64_t src_step) { \
+    vector a[side], b[side];                                                               \
+    for (int k = 0; k < (side); k++) memcpy(&a[k], src + k * src_step, 16);                \
+    for (int round = 0; round < (rounds); round++) {                                       \
+      for (int k = 0; k < (side) / 2; k++) {                                               \
+        b[2 * k] = LO(a[k], a[k + (side) / 2]);                                            \
+        b[2 * k + 1] = HI(a[k], a[k + (side) / 2]);                                        \
+      }                                                                                    \
+      memcpy(a, b, sizeof a);                                                              \
+    }                                                                                      \
+    for (int k = 0; k < (side); k++) memcpy(dst + k * dst_step, &a[k], 16);                \
   }
 
 TILE(tile_1, v16u8, 16, 4, LO8, HI8)
@@ -101,23 +117,26 @@ TILE(tile_2, v8u16, 8, 3, LO16, HI16)
 TILE(tile_4, v4u32, 4, 2, LO32, HI32)
 TILE(tile_8, v2u64, 2, 1, LO64, HI64)
 
-static void copy_part(const tn_block *plane, uint8_t *dst, const uint8_t *src, int64_t row, int64_t n_rows,
-                      int64_t col, int64_t n_cols) {
+static void copy_part(const tn_block *plane, uint8_t *dst, const uint8_t *src, int64_t row,
+                      int64_t n_rows, int64_t col, int64_t n_cols) {
   tn_block b = *plane;
   b.row.size = n_rows;
   b.col.size = n_cols;
   if (n_rows > 0 && n_cols > 0)
-    copy_strided(b, dst + row * b.row.dst + col * b.col.dst, src + row * b.row.src + col * b.col.src);
+    copy_strided(b, dst + row * b.row.dst + col * b.col.dst,
+                 src + row * b.row.src + col * b.col.src);
 }
 
 /* Rows go in strips that fill one line of the destination. */
-static void copy_tiles(const tn_block *b, uint8_t *dst, const uint8_t *src, int64_t side, tile_fn tile) {
+static void copy_tiles(const tn_block *b, uint8_t *dst, const uint8_t *src, int64_t side,
+                       tile_fn tile) {
   int64_t rows = b->row.size / side * side, cols = b->col.size / side * side;
   int64_t strip = tn_max_i64(side, 64 / b->unit);
   for (int64_t r0 = 0; r0 < rows; r0 += strip)
     for (int64_t c = 0; c < cols; c += side)
       for (int64_t r = r0; r < tn_min_i64(rows, r0 + strip); r += side)
-        tile(dst + r * b->row.dst + c * b->col.dst, b->col.dst, src + r * b->row.src + c * b->col.src, b->row.src);
+        tile(dst + r * b->row.dst + c * b->col.dst, b->col.dst,
+             src + r * b->row.src + c * b->col.src, b->row.src);
   copy_part(b, dst, src, rows, b->row.size - rows, 0, b->col.size);
   copy_part(b, dst, src, 0, rows, cols, b->col.size - cols);
 }
@@ -133,7 +152,10 @@ static void copy_plane(const tn_block *b, uint8_t *dst, const uint8_t *src) {
 }
 
 void tn_block_copy(const tn_block *b, uint8_t *dst, const uint8_t *src) {
-  if (b->kind == LOOP_RUN) copy_runs(b, dst, src);
-  else if (b->kind == LOOP_PLANE) copy_plane(b, dst, src);
-  else copy_strided(*b, dst, src);
+  if (b->kind == LOOP_RUN)
+    copy_runs(b, dst, src);
+  else if (b->kind == LOOP_PLANE)
+    copy_plane(b, dst, src);
+  else
+    copy_strided(*b, dst, src);
 }

@@ -26,7 +26,8 @@ static int32_t find_dim(const tn_tensor *out, const int64_t *strides, int64_t st
 }
 
 /* Lets the box reach `size` steps of `stride`. A region's dim may span several dims of the output if it fills the inner ones. */
-static bool reach(const tn_tensor *out, const int64_t *strides, int64_t size, int64_t stride, tn_box *box) {
+static bool reach(const tn_tensor *out, const int64_t *strides, int64_t size, int64_t stride,
+                  tn_box *box) {
   while (size > 1) {
     int32_t k = find_dim(out, strides, stride);
     if (k < 0 || box->count[k] != 1) return false;
@@ -53,7 +54,9 @@ static bool region_box(const tn_tensor *out, const tn_region *r, tn_box *box) {
     at %= strides[k];
   }
   for (int32_t k = 0; k < r->rank; k++)
-    if (!reach(out, strides, r->size[k], r->dst_stride[k] < 0 ? -r->dst_stride[k] : r->dst_stride[k], box)) return false;
+    if (!reach(out, strides, r->size[k],
+               r->dst_stride[k] < 0 ? -r->dst_stride[k] : r->dst_stride[k], box))
+      return false;
   return true;
 }
 
@@ -66,10 +69,12 @@ static bool add_box(tn_cover *cover, const tn_box *box) {
 /* Adds `from` minus `hole` to the cover. The part of `from` below and above the hole in dim k, then on with what is between. */
 static bool subtract(tn_cover *cover, int32_t rank, tn_box from, const tn_box *hole) {
   for (int32_t k = 0; k < rank; k++)
-    if (hole->start[k] + hole->count[k] <= from.start[k] || from.start[k] + from.count[k] <= hole->start[k])
+    if (hole->start[k] + hole->count[k] <= from.start[k] ||
+        from.start[k] + from.count[k] <= hole->start[k])
       return add_box(cover, &from);
   for (int32_t k = 0; k < rank; k++) {
-    int64_t begin = tn_max_i64(from.start[k], hole->start[k]), from_end = from.start[k] + from.count[k];
+    int64_t begin = tn_max_i64(from.start[k], hole->start[k]),
+            from_end = from.start[k] + from.count[k];
     int64_t end = tn_min_i64(from_end, hole->start[k] + hole->count[k]);
     tn_box below = from, above = from;
     below.count[k] = begin - from.start[k];
@@ -85,7 +90,8 @@ static bool subtract(tn_cover *cover, int32_t rank, tn_box from, const tn_box *h
 
 static bool subtract_from_all(tn_cover *cover, int32_t rank, const tn_box *hole) {
   int32_t n = cover->n;
-  for (int32_t k = 0; k < n; k++) { /* each box is taken from the front; what is left of it goes to the end */
+  for (int32_t k = 0; k < n;
+       k++) { /* each box is taken from the front; what is left of it goes to the end */
     tn_box box = cover->boxes[0];
     for (int32_t j = 1; j < cover->n; j++) cover->boxes[j - 1] = cover->boxes[j];
     cover->n--;
@@ -94,7 +100,8 @@ static bool subtract_from_all(tn_cover *cover, int32_t rank, const tn_box *hole)
   return true;
 }
 
-void tn_cover_find(const tn_tensor *out, const tn_region *const *regions, uint32_t n_regions, tn_cover *cover) {
+void tn_cover_find(const tn_tensor *out, const tn_region *const *regions, uint32_t n_regions,
+                   tn_cover *cover) {
   int64_t left = tn_tensor_elements(out);
   cover->n = 0;
   cover->everything = false;
@@ -105,7 +112,8 @@ void tn_cover_find(const tn_tensor *out, const tn_region *const *regions, uint32
   add_box(cover, &whole);
   for (uint32_t r = 0; r < n_regions; r++) {
     if (region_elements(regions[r]) == 0) continue;
-    cover->everything = !region_box(out, regions[r], &box) || !subtract_from_all(cover, out->rank, &box);
+    cover->everything =
+        !region_box(out, regions[r], &box) || !subtract_from_all(cover, out->rank, &box);
     if (cover->everything) return;
   }
 }

@@ -3,7 +3,9 @@
 
 enum { PIECE_BYTES = 32768, PLANE_MIN = 4 };
 
-static bool is_unit(int64_t bytes) { return bytes == 1 || bytes == 2 || bytes == 4 || bytes == 8 || bytes == 16; }
+static bool is_unit(int64_t bytes) {
+  return bytes == 1 || bytes == 2 || bytes == 4 || bytes == 8 || bytes == 16;
+}
 
 /* Drops dims of size 1, lets every dim go forward in the destination, slowest first. Answers the rank. */
 static int32_t sort_axes(tn_loop *loop, tn_axis *axes, int32_t n) {
@@ -28,7 +30,8 @@ static int32_t merge_axes(tn_axis *axes, int32_t n) {
   int32_t rank = 0;
   for (int32_t k = 0; k < n; k++) {
     tn_axis *last = &axes[rank - (rank > 0)];
-    bool joins = rank > 0 && last->src == axes[k].src * axes[k].size && last->dst == axes[k].dst * axes[k].size;
+    bool joins = rank > 0 && last->src == axes[k].src * axes[k].size &&
+                 last->dst == axes[k].dst * axes[k].size;
     int64_t size = joins ? last->size * axes[k].size : axes[k].size;
     if (!joins) rank++;
     axes[rank - 1] = axes[k];
@@ -98,14 +101,17 @@ static void cut(tn_loop *loop) {
     loop->row_chunk = fit;
     loop->col_chunk = 1;
   }
-  loop->n_pieces = tn_ceil_div(loop->row.size, loop->row_chunk) * tn_ceil_div(loop->col.size, loop->col_chunk);
+  loop->n_pieces =
+      tn_ceil_div(loop->row.size, loop->row_chunk) * tn_ceil_div(loop->col.size, loop->col_chunk);
   for (int32_t k = 0; k < loop->rank; k++) loop->n_pieces *= loop->outer[k].size;
 }
 
 void tn_loop_init(tn_loop *loop, int64_t element_bytes, int32_t rank, const int64_t *size,
-                  const int64_t *src_stride, const int64_t *dst_stride, int64_t src_offset, int64_t dst_offset) {
+                  const int64_t *src_stride, const int64_t *dst_stride, int64_t src_offset,
+                  int64_t dst_offset) {
   tn_axis axes[TN_MAX_RANK];
-  const tn_loop empty = {.unit = element_bytes, .src = src_offset * element_bytes, .dst = dst_offset * element_bytes};
+  const tn_loop empty = {
+      .unit = element_bytes, .src = src_offset * element_bytes, .dst = dst_offset * element_bytes};
   *loop = empty;
   for (int32_t k = 0; k < rank; k++) {
     axes[k].size = size[k];
@@ -131,7 +137,8 @@ typedef struct walk {
 } walk;
 
 static void walk_to(const tn_loop *loop, int64_t piece, walk *w) {
-  int64_t rows = tn_ceil_div(loop->row.size, loop->row_chunk), cols = tn_ceil_div(loop->col.size, loop->col_chunk);
+  int64_t rows = tn_ceil_div(loop->row.size, loop->row_chunk),
+          cols = tn_ceil_div(loop->col.size, loop->col_chunk);
   w->row = piece % rows * loop->row_chunk;
   piece /= rows;
   w->col = piece % cols * loop->col_chunk;
@@ -161,7 +168,8 @@ static void walk_on(const tn_loop *loop, walk *w) {
   }
 }
 
-void tn_loop_run(const tn_loop *loop, uint8_t *dst, const uint8_t *src, int64_t begin, int64_t end) {
+void tn_loop_run(const tn_loop *loop, uint8_t *dst, const uint8_t *src, int64_t begin,
+                 int64_t end) {
   tn_block b = {loop->row, loop->col, loop->unit, loop->kind};
   walk w;
   if (begin >= end) return;

@@ -10,7 +10,7 @@
 #include "base/dtype.h"
 
 typedef struct tn_axis {
-  int64_t size, src, dst;   /* steps, and bytes per step in source and destination */
+  int64_t size, src, dst; /* steps, and bytes per step in source and destination */
 } tn_axis;
 
 enum {
@@ -20,21 +20,22 @@ enum {
 };
 
 typedef struct tn_loop {
-  int32_t input;                    /* where it reads; the caller's meaning */
+  int32_t input; /* where it reads; the caller's meaning */
   uint32_t kind;
-  int64_t unit;                     /* bytes moved at once */
-  int64_t src, dst;                 /* bytes to the first element */
+  int64_t unit;     /* bytes moved at once */
+  int64_t src, dst; /* bytes to the first element */
   int32_t rank;
-  tn_axis outer[TN_MAX_RANK];       /* slowest first */
-  tn_axis row, col;                 /* the inner two dims; row is the faster one */
-  int64_t row_chunk, col_chunk;     /* what of them one piece takes */
+  tn_axis outer[TN_MAX_RANK];   /* slowest first */
+  tn_axis row, col;             /* the inner two dims; row is the faster one */
+  int64_t row_chunk, col_chunk; /* what of them one piece takes */
   int64_t first_piece, n_pieces;
 } tn_loop;
 
 /* Strides and offsets in elements of element_bytes (1, 2, 4, 8 or 16). rank <= TN_MAX_RANK. Sizes may be 0 or 1, strides
  * negative, source strides 0. No element of the destination may be written twice. */
 void tn_loop_init(tn_loop *loop, int64_t element_bytes, int32_t rank, const int64_t *size,
-                  const int64_t *src_stride, const int64_t *dst_stride, int64_t src_offset, int64_t dst_offset);
+                  const int64_t *src_stride, const int64_t *dst_stride, int64_t src_offset,
+                  int64_t dst_offset);
 
 /* Does pieces [begin, end) of this loop, counted from 0. */
 void tn_loop_run(const tn_loop *loop, uint8_t *dst, const uint8_t *src, int64_t begin, int64_t end);
@@ -43,7 +44,11 @@ void tn_loop_run(const tn_loop *loop, uint8_t *dst, const uint8_t *src, int64_t 
 int64_t tn_loop_bytes(const tn_loop *loop);
 
 /* copy_c.c: the inner loops. */
-typedef struct tn_block { tn_axis row, col; int64_t unit; uint32_t kind; } tn_block;
+typedef struct tn_block {
+  tn_axis row, col;
+  int64_t unit;
+  uint32_t kind;
+} tn_block;
 void tn_block_copy(const tn_block *b, uint8_t *dst, const uint8_t *src);
 
 #endif

@@ -57,10 +57,12 @@ static void build(const tn_call *call, builder *b) {
     b->count.n_fill = 1;
     b->count.pieces = b->count.bytes = 0;
   }
-  for (int32_t k = 0; k < cover.n && !cover.everything; k++) add_fill(b, out, element, &cover.boxes[k]);
+  for (int32_t k = 0; k < cover.n && !cover.everything; k++)
+    add_fill(b, out, element, &cover.boxes[k]);
   for (uint32_t k = 0; k < call->n_regions; k++) {
     const tn_region *r = call->regions[k];
-    tn_loop_init(&loop, element, r->rank, r->size, r->src_stride, r->dst_stride, r->src_offset, r->dst_offset);
+    tn_loop_init(&loop, element, r->rank, r->size, r->src_stride, r->dst_stride, r->src_offset,
+                 r->dst_offset);
     keep(b, &loop, r->input);
   }
 }
@@ -74,19 +76,23 @@ tn_status region_plan(const tn_call *call, tn_kernel_plan *out) {
   out->items[STAGE_FILL] = b.count.n_fill;
   out->items[STAGE_COPY] = b.count.pieces;
   if (b.count.bytes > 0)
-    out->grain[STAGE_COPY] = tn_max_i64(1, (int64_t)((double)GRAIN_BYTES * (double)b.count.pieces / (double)b.count.bytes));
+    out->grain[STAGE_COPY] = tn_max_i64(
+        1, (int64_t)((double)GRAIN_BYTES * (double)b.count.pieces / (double)b.count.bytes));
   return TN_OK;
 }
 
 static void run_loop(const tn_call *call, const tn_loop *loop, int64_t begin, int64_t end) {
   static const uint8_t zeros[16] = {0};
   const uint8_t *src = zeros;
-  if (loop->input >= 0) src = call->inputs[loop->input]->data;
-  else if (call->region_fill >= 0) src = call->inputs[call->region_fill]->data;
+  if (loop->input >= 0)
+    src = call->inputs[loop->input]->data;
+  else if (call->region_fill >= 0)
+    src = call->inputs[call->region_fill]->data;
   tn_loop_run(loop, call->outputs[0]->data, src, begin, end);
 }
 
-tn_status region_c(const tn_call *call, uint32_t stage, int64_t begin, int64_t end, uint32_t worker) {
+tn_status region_c(const tn_call *call, uint32_t stage, int64_t begin, int64_t end,
+                   uint32_t worker) {
   (void)worker;
   if (region_is_odd(call->outputs[0]->dtype)) return region_odd(call);
   loop_table *table = call->scratch;
@@ -102,7 +108,8 @@ tn_status region_c(const tn_call *call, uint32_t stage, int64_t begin, int64_t e
   }
   for (int64_t k = table->count.n_fill; k < table->count.n; k++) {
     const tn_loop *loop = &table->loops[k];
-    int64_t first = tn_max_i64(begin, loop->first_piece), last = tn_min_i64(end, loop->first_piece + loop->n_pieces);
+    int64_t first = tn_max_i64(begin, loop->first_piece),
+            last = tn_min_i64(end, loop->first_piece + loop->n_pieces);
     if (first < last) run_loop(call, loop, first - loop->first_piece, last - loop->first_piece);
   }
   return TN_OK;

@@ -49,8 +49,10 @@ static tn_status move_region(const tn_call *call, const tn_region *r) {
 
 /* Regions may cover all, but a packed type's last byte may have unused bits: they are zero, too. */
 tn_status region_odd(const tn_call *call) {
-  const tn_tensor *out = call->outputs[0], *fill = call->region_fill >= 0 ? call->inputs[call->region_fill] : NULL;
-  int64_t n = tn_tensor_elements(out), packed = out->dtype == TN_STRING ? 1 : 8 / (int64_t)tn_dtype(out->dtype)->bits;
+  const tn_tensor *out = call->outputs[0],
+                  *fill = call->region_fill >= 0 ? call->inputs[call->region_fill] : NULL;
+  int64_t n = tn_tensor_elements(out),
+          packed = out->dtype == TN_STRING ? 1 : 8 / (int64_t)tn_dtype(out->dtype)->bits;
   for (int64_t k = 0; k < n; k++) {
     tn_status s = move(call, k, fill, 0);
     if (s) return s;

@@ -6,7 +6,8 @@
 enum { MAX_LOOPS = 4, GRAIN_BYTES = 32768 };
 
 typedef struct reorder {
-  int64_t n, c, x, element;  /* dims: outermost, channels, all inner ones together; bytes of an element */
+  int64_t n, c, x,
+      element; /* dims: outermost, channels, all inner ones together; bytes of an element */
   tn_layout from, to;
   tn_loop loops[MAX_LOOPS];
   bool is_pad[MAX_LOOPS];
@@ -14,7 +15,9 @@ typedef struct reorder {
   int64_t pieces, bytes;
 } reorder;
 
-static int64_t block_of(tn_layout layout) { return layout == TN_PLAIN || layout == TN_CHANNELS_LAST ? 1 : TN_LAYOUT_BLOCK(layout); }
+static int64_t block_of(tn_layout layout) {
+  return layout == TN_PLAIN || layout == TN_CHANNELS_LAST ? 1 : TN_LAYOUT_BLOCK(layout);
+}
 
 /* Elements before channel c (which begins a block of `unit` channels in this layout) in the storage. */
 static int64_t channel_offset(const reorder *r, tn_layout layout, int64_t c) {
@@ -51,7 +54,8 @@ static void add_channels(reorder *r, int64_t begin, int64_t groups, int64_t big,
     stride[k][3] = l == TN_PLAIN ? r->x : 1;
     stride[k][4] = l == TN_PLAIN ? 1 : l == TN_CHANNELS_LAST ? r->c : block_of(l);
   }
-  tn_loop_init(&loop, r->element, 5, size, stride[0], stride[1], channel_offset(r, r->from, begin), channel_offset(r, r->to, begin));
+  tn_loop_init(&loop, r->element, 5, size, stride[0], stride[1], channel_offset(r, r->from, begin),
+               channel_offset(r, r->to, begin));
   keep(r, &loop, false);
 }
 
@@ -67,10 +71,17 @@ static void add_pad(reorder *r) {
 
 static void build(const tn_call *call, reorder *r) {
   const tn_tensor *in = call->inputs[0], *out = call->outputs[0];
-  const reorder empty = {.n = 1, .c = 1, .x = 1, .element = tn_dtype(out->dtype)->bits / 8, .from = in->layout, .to = out->layout};
+  const reorder empty = {.n = 1,
+                         .c = 1,
+                         .x = 1,
+                         .element = tn_dtype(out->dtype)->bits / 8,
+                         .from = in->layout,
+                         .to = out->layout};
   *r = empty;
-  for (int32_t k = 0; k < out->rank; k++) *(k == 0 ? &r->n : k == 1 ? &r->c : &r->x) *= out->shape[k];
-  int64_t a = block_of(r->from), b = block_of(r->to), small = tn_min_i64(a, b), big = tn_max_i64(a, b) / small;
+  for (int32_t k = 0; k < out->rank; k++)
+    *(k == 0 ? &r->n : k == 1 ? &r->c : &r->x) *= out->shape[k];
+  int64_t a = block_of(r->from), b = block_of(r->to), small = tn_min_i64(a, b),
+          big = tn_max_i64(a, b) / small;
   int64_t full = r->c / (big * small), rest = full * big * small, halves = (r->c - rest) / small;
   add_channels(r, 0, full, big, small);
   if (halves > 0) add_channels(r, rest, 1, halves, small);
@@ -87,19 +98,24 @@ tn_status reorder_plan(const tn_call *call, tn_kernel_plan *out) {
   reorder r;
   build(call, &r);
   out->items[0] = r.pieces;
-  if (r.bytes > 0) out->grain[0] = tn_max_i64(1, (int64_t)((double)GRAIN_BYTES * (double)r.pieces / (double)r.bytes));
+  if (r.bytes > 0)
+    out->grain[0] =
+        tn_max_i64(1, (int64_t)((double)GRAIN_BYTES * (double)r.pieces / (double)r.bytes));
   return TN_OK;
 }
 
-tn_status reorder_c(const tn_call *call, uint32_t stage, int64_t begin, int64_t end, uint32_t worker) {
+tn_status reorder_c(const tn_call *call, uint32_t stage, int64_t begin, int64_t end,
+                    uint32_t worker) {
   static const uint8_t zeros[16] = {0};
   (void)stage, (void)worker;
   reorder r;
   build(call, &r);
   for (int32_t k = 0; k < r.n_loops; k++) {
-    int64_t before = r.loops[k].first_piece, first = tn_max_i64(begin, before), last = tn_min_i64(end, before + r.loops[k].n_pieces);
+    int64_t before = r.loops[k].first_piece, first = tn_max_i64(begin, before),
+            last = tn_min_i64(end, before + r.loops[k].n_pieces);
     if (first < last)
-      tn_loop_run(&r.loops[k], call->outputs[0]->data, r.is_pad[k] ? zeros : call->inputs[0]->data, first - before, last - before);
+      tn_loop_run(&r.loops[k], call->outputs[0]->data, r.is_pad[k] ? zeros : call->inputs[0]->data,
+                  first - before, last - before);
   }
   return TN_OK;
 }

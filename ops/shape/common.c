@@ -24,7 +24,8 @@ int64_t shape_index(const tn_tensor *t, const int64_t *coord) {
   return index;
 }
 
-tn_status shape_put(const tn_call *call, uint32_t output, int64_t to, const tn_tensor *in, int64_t from) {
+tn_status shape_put(const tn_call *call, uint32_t output, int64_t to, const tn_tensor *in,
+                    int64_t from) {
   const tn_tensor *out = call->outputs[output];
   const tn_dtype_info *info = tn_dtype(out->dtype);
   if (out->dtype == TN_STRING) {
@@ -35,8 +36,10 @@ tn_status shape_put(const tn_call *call, uint32_t output, int64_t to, const tn_t
   if (info->bits >= 8) {
     size_t bytes = info->bits / 8;
     uint8_t *dst = (uint8_t *)out->data + (size_t)to * bytes;
-    if (in) memcpy(dst, (const uint8_t *)in->data + (size_t)from * bytes, bytes);
-    else memset(dst, 0, bytes);
+    if (in)
+      memcpy(dst, (const uint8_t *)in->data + (size_t)from * bytes, bytes);
+    else
+      memset(dst, 0, bytes);
   } else if (info->is_int) {
     tn_store_i64(out->dtype, out->data, to, in ? tn_load_i64(in->dtype, in->data, from) : 0);
   } else {
@@ -52,7 +55,8 @@ tn_status shape_reference_copy(const tn_call *call) {
   return s;
 }
 
-tn_status shape_axes_mask(const tn_call *call, const int64_t *axes, int64_t n, int32_t rank, uint32_t *out_mask) {
+tn_status shape_axes_mask(const tn_call *call, const int64_t *axes, int64_t n, int32_t rank,
+                          uint32_t *out_mask) {
   uint32_t mask = 0;
   for (int64_t k = 0; k < n; k++) {
     int32_t axis;
@@ -68,6 +72,7 @@ tn_status shape_axes_mask(const tn_call *call, const int64_t *axes, int64_t n, i
 
 tn_status shape_check_rank(const tn_call *call, int64_t rank) {
   if (rank <= TN_MAX_RANK) return TN_OK;
-  return call->host->fail(call->ctx, TN_ERR_OVERFLOW, "the output would have rank %lld; at most %d is supported",
+  return call->host->fail(call->ctx, TN_ERR_OVERFLOW,
+                          "the output would have rank %lld; at most %d is supported",
                           (long long)rank, (int)TN_MAX_RANK);
 }

@@ -8,7 +8,8 @@ tn_status concat_infer(const tn_call *call) {
   const tn_tensor *in = call->n_inputs ? call->inputs[0] : NULL;
   int32_t axis;
   if (!in) return call->host->fail(call->ctx, TN_ERR_INVALID, "needs at least one input");
-  if (in->rank == 0) return call->host->fail(call->ctx, TN_ERR_SHAPE, "scalars cannot be concatenated");
+  if (in->rank == 0)
+    return call->host->fail(call->ctx, TN_ERR_SHAPE, "scalars cannot be concatenated");
   tn_status s = tn_axis_normalize(call, a->axis, in->rank, &axis);
   if (s) return s;
   tn_tensor out = *in;
@@ -18,9 +19,11 @@ tn_status concat_infer(const tn_call *call) {
     for (int32_t d = 0; fits && d < in->rank; d++) fits = d == axis || t->shape[d] == in->shape[d];
     if (!fits || tn_add_i64(out.shape[axis], t->shape[axis], &out.shape[axis])) {
       char x[TN_TENSOR_TEXT], y[TN_TENSOR_TEXT];
-      if (!t) return call->host->fail(call->ctx, TN_ERR_INVALID, "input %u is missing", (unsigned)k);
-      return call->host->fail(call->ctx, TN_ERR_SHAPE, "input %u, %s, and input 0, %s, differ outside of axis %d", (unsigned)k,
-                              tn_tensor_text(t, x, sizeof x), tn_tensor_text(in, y, sizeof y), (int)axis);
+      if (!t)
+        return call->host->fail(call->ctx, TN_ERR_INVALID, "input %u is missing", (unsigned)k);
+      return call->host->fail(
+          call->ctx, TN_ERR_SHAPE, "input %u, %s, and input 0, %s, differ outside of axis %d",
+          (unsigned)k, tn_tensor_text(t, x, sizeof x), tn_tensor_text(in, y, sizeof y), (int)axis);
     }
   }
   tn_infer_shape(call, 0, in->dtype, out.rank, out.shape);
@@ -40,7 +43,8 @@ tn_status concat_lower(const tn_call *call, tn_graph *graph, int32_t node) {
   for (uint32_t k = 0; k < call->n_inputs; k++) {
     tn_move m = {.input = (int32_t)k, .dst_offset = offset};
     shape_strides(call->inputs[k], src);
-    for (int32_t d = 0; d < out->rank; d++) tn_move_push(&m, call->inputs[k]->shape[d], src[d], dst[d]);
+    for (int32_t d = 0; d < out->rank; d++)
+      tn_move_push(&m, call->inputs[k]->shape[d], src[d], dst[d]);
     tn_moves_add(&moves, &m);
     offset += call->inputs[k]->shape[axis] * dst[axis];
   }
@@ -50,12 +54,14 @@ tn_status concat_lower(const tn_call *call, tn_graph *graph, int32_t node) {
 tn_status concat_reference(const tn_call *call) {
   const tn_concat_attrs *a = call->attrs;
   const tn_tensor *out = call->outputs[0];
-  int64_t coord[TN_MAX_RANK], n = tn_tensor_elements(out), axis = a->axis < 0 ? a->axis + out->rank : a->axis;
+  int64_t coord[TN_MAX_RANK], n = tn_tensor_elements(out),
+                              axis = a->axis < 0 ? a->axis + out->rank : a->axis;
   tn_status s = TN_OK;
   for (int64_t i = 0; i < n && !s; i++) {
     shape_coord(out, i, coord);
     uint32_t k = 0;
-    for (; coord[axis] >= call->inputs[k]->shape[axis]; k++) coord[axis] -= call->inputs[k]->shape[axis];
+    for (; coord[axis] >= call->inputs[k]->shape[axis]; k++)
+      coord[axis] -= call->inputs[k]->shape[axis];
     s = shape_put(call, 0, i, call->inputs[k], shape_index(call->inputs[k], coord));
   }
   return s;
@@ -75,21 +81,27 @@ static tn_status check_parts(const tn_call *call, int32_t axis, int64_t n) {
     tn_status s = tn_const_elements(call, 1, &given);
     if (s) return s;
     if (given != n)
-      return call->host->fail(call->ctx, TN_ERR_SHAPE, "split has %lld sizes for %lld outputs", (long long)given, (long long)n);
+      return call->host->fail(call->ctx, TN_ERR_SHAPE, "split has %lld sizes for %lld outputs",
+                              (long long)given, (long long)n);
     for (int64_t k = 0; k < n; k++) {
       int64_t part = tn_load_i64(call->inputs[1]->dtype, call->inputs[1]->data, k);
       if (part < 0 || tn_add_i64(sum, part, &sum)) sum = -1;
-      if (sum < 0) return call->host->fail(call->ctx, TN_ERR_INVALID, "split[%lld] is %lld", (long long)k, (long long)part);
+      if (sum < 0)
+        return call->host->fail(call->ctx, TN_ERR_INVALID, "split[%lld] is %lld", (long long)k,
+                                (long long)part);
     }
     if (sum == size) return TN_OK;
-    return call->host->fail(call->ctx, TN_ERR_SHAPE, "the sizes in split add up to %lld; dim %d has %lld", (long long)sum, (int)axis,
-                            (long long)size);
+    return call->host->fail(call->ctx, TN_ERR_SHAPE,
+                            "the sizes in split add up to %lld; dim %d has %lld", (long long)sum,
+                            (int)axis, (long long)size);
   }
   if (a->has_num_outputs && a->num_outputs != n)
-    return call->host->fail(call->ctx, TN_ERR_INVALID, "num_outputs is %lld, but there are %lld outputs", (long long)a->num_outputs,
-                            (long long)n);
+    return call->host->fail(call->ctx, TN_ERR_INVALID,
+                            "num_outputs is %lld, but there are %lld outputs",
+                            (long long)a->num_outputs, (long long)n);
   if (!a->has_num_outputs && size % n)
-    return call->host->fail(call->ctx, TN_ERR_SHAPE, "dim %d of size %lld does not split into %lld equal parts", (int)axis,
+    return call->host->fail(call->ctx, TN_ERR_SHAPE,
+                            "dim %d of size %lld does not split into %lld equal parts", (int)axis,
                             (long long)size, (long long)n);
   return TN_OK;
 }
@@ -116,7 +128,8 @@ tn_status split_infer(const tn_call *call) {
 }
 
 /* One tenon::Region per output. */
-static tn_status split_emit(const tn_call *call, tn_graph *graph, int32_t input, int32_t axis, int32_t *values) {
+static tn_status split_emit(const tn_call *call, tn_graph *graph, int32_t input, int32_t axis,
+                            int32_t *values) {
   const tn_tensor *in = call->inputs[0];
   int64_t src[TN_MAX_RANK], dst[TN_MAX_RANK], offset = 0;
   shape_strides(in, src);
@@ -152,7 +165,8 @@ tn_status split_lower(const tn_call *call, tn_graph *graph, int32_t node) {
 /* Before operator set 13, the sizes were an attribute. */
 tn_status split_v2_lower(const tn_call *call, tn_graph *graph, int32_t node) {
   const tn_split_v2_attrs *a = call->attrs;
-  const tn_attr attrs[2] = {tn_attr_int("axis", a->axis), tn_attr_int("num_outputs", call->n_outputs)};
+  const tn_attr attrs[2] = {tn_attr_int("axis", a->axis),
+                            tn_attr_int("num_outputs", call->n_outputs)};
   int32_t inputs[2] = {tn_node_input(call, graph, node, 0), -1};
   if (!a->has_split) return tn_lower_as(call, graph, node, "Split", inputs, 1, attrs, 2);
   inputs[1] = tn_emit_ints(call, graph, a->split.data, a->split.size);

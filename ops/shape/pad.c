@@ -11,8 +11,8 @@ typedef enum pad_mode { PAD_CONSTANT, PAD_REFLECT, PAD_EDGE, PAD_WRAP } pad_mode
 typedef struct pads {
   pad_mode mode;
   int32_t rank;
-  int64_t first[TN_MAX_RANK], kept[TN_MAX_RANK];    /* what of the input is left after cropping */
-  int64_t before[TN_MAX_RANK], after[TN_MAX_RANK];  /* added, >= 0 */
+  int64_t first[TN_MAX_RANK], kept[TN_MAX_RANK];   /* what of the input is left after cropping */
+  int64_t before[TN_MAX_RANK], after[TN_MAX_RANK]; /* added, >= 0 */
 } pads;
 
 static tn_status parse_mode(const tn_call *call, tn_str mode, pad_mode *out) {
@@ -22,15 +22,18 @@ static tn_status parse_mode(const tn_call *call, tn_str mode, pad_mode *out) {
       *out = (pad_mode)k;
       return TN_OK;
     }
-  return call->host->fail(call->ctx, TN_ERR_UNSUPPORTED, "mode '%.*s' is none of constant, reflect, edge, wrap",
+  return call->host->fail(call->ctx, TN_ERR_UNSUPPORTED,
+                          "mode '%.*s' is none of constant, reflect, edge, wrap",
                           (int)tn_min_i64(mode.size, 100), mode.data);
 }
 
 static tn_status set_axis(const tn_call *call, pads *p, int32_t k, int64_t before, int64_t after) {
   int64_t dim = call->inputs[0]->shape[k], limit = INT64_C(1) << 60;
-  if (before < -limit || before > limit || after < -limit || after > limit || dim + tn_min_i64(before, 0) + tn_min_i64(after, 0) < 0)
-    return call->host->fail(call->ctx, TN_ERR_SHAPE, "pads of %lld and %lld do not fit dim %d of size %lld", (long long)before,
-                            (long long)after, (int)k, (long long)dim);
+  if (before < -limit || before > limit || after < -limit || after > limit ||
+      dim + tn_min_i64(before, 0) + tn_min_i64(after, 0) < 0)
+    return call->host->fail(call->ctx, TN_ERR_SHAPE,
+                            "pads of %lld and %lld do not fit dim %d of size %lld",
+                            (long long)before, (long long)after, (int)k, (long long)dim);
   p->first[k] = tn_max_i64(-before, 0);
   p->kept[k] = dim - p->first[k] - tn_max_i64(-after, 0);
   p->before[k] = tn_max_i64(before, 0);
@@ -40,19 +43,21 @@ static tn_status set_axis(const tn_call *call, pads *p, int32_t k, int64_t befor
   return TN_OK;
 }
 
-static tn_status parse_pads(const tn_call *call, tn_str mode, const int64_t *axes, const int64_t *values, int64_t n_axes,
-                            int64_t n_values, pads *p) {
+static tn_status parse_pads(const tn_call *call, tn_str mode, const int64_t *axes,
+                            const int64_t *values, int64_t n_axes, int64_t n_values, pads *p) {
   const tn_tensor *in = call->inputs[0];
   uint32_t mask;
   p->rank = in->rank;
   tn_status s = parse_mode(call, mode, &p->mode);
   if (!s && n_values != 2 * n_axes)
-    s = call->host->fail(call->ctx, TN_ERR_SHAPE, "pads has %lld elements for %lld axes; it needs two per axis", (long long)n_values,
-                         (long long)n_axes);
+    s = call->host->fail(call->ctx, TN_ERR_SHAPE,
+                         "pads has %lld elements for %lld axes; it needs two per axis",
+                         (long long)n_values, (long long)n_axes);
   if (!s) s = shape_axes_mask(call, axes, n_axes, in->rank, &mask);
   for (int32_t k = 0; k < in->rank && !s; k++) s = set_axis(call, p, k, 0, 0);
   for (int64_t k = 0; k < n_axes && !s; k++)
-    s = set_axis(call, p, (int32_t)(axes[k] < 0 ? axes[k] + in->rank : axes[k]), values[k], values[n_axes + k]);
+    s = set_axis(call, p, (int32_t)(axes[k] < 0 ? axes[k] + in->rank : axes[k]), values[k],
+                 values[n_axes + k]);
   return s;
 }
 
@@ -78,7 +83,8 @@ static tn_status infer(const tn_call *call, const pads *p) {
   int64_t dims[TN_MAX_RANK];
   for (int32_t k = 0; k < p->rank; k++)
     if (tn_add_i64(p->before[k] + p->after[k], p->kept[k], &dims[k]))
-      return call->host->fail(call->ctx, TN_ERR_OVERFLOW, "dim %d of the output does not fit in 64 bits", (int)k);
+      return call->host->fail(call->ctx, TN_ERR_OVERFLOW,
+                              "dim %d of the output does not fit in 64 bits", (int)k);
   tn_infer_shape(call, 0, call->inputs[0]->dtype, p->rank, dims);
   return TN_OK;
 }
@@ -98,7 +104,9 @@ tn_status pad_v2_infer(const tn_call *call) {
 /* ---- lowering ---- */
 
 /* A stretch of the output along one axis that walks the input by one step. */
-typedef struct segment { int64_t src, step, dst, count; } segment;
+typedef struct segment {
+  int64_t src, step, dst, count;
+} segment;
 
 /* The segment that begins `at` elements after the first kept one (before it: negative), not yet cut to what is left. */
 static segment segment_at(pad_mode mode, int64_t n, int64_t at) {
@@ -108,7 +116,8 @@ static segment segment_at(pad_mode mode, int64_t n, int64_t at) {
   s.count = at < 0 && mode == PAD_EDGE ? -at : INT64_MAX;
   s.src = at < 0 || n == 1 ? 0 : n - 1;
   if (mode == PAD_EDGE || n == 1) return s;
-  int64_t period = mode == PAD_WRAP ? n : 2 * (n - 1), place = at % period + (at % period < 0 ? period : 0);
+  int64_t period = mode == PAD_WRAP ? n : 2 * (n - 1),
+          place = at % period + (at % period < 0 ? period : 0);
   s.step = place < n ? 1 : -1;
   s.src = place < n ? place : period - place;
   s.count = place < n ? n - place : period - place;
@@ -117,7 +126,8 @@ static segment segment_at(pad_mode mode, int64_t n, int64_t at) {
 
 /* Writes the segments of axis k to out (NULL: only counts), at most `most`. */
 static int64_t list_segments(const pads *p, int32_t k, int64_t most, segment *out) {
-  int64_t n = 0, at = p->mode == PAD_CONSTANT ? 0 : -p->before[k], end = p->kept[k] + (p->mode == PAD_CONSTANT ? 0 : p->after[k]);
+  int64_t n = 0, at = p->mode == PAD_CONSTANT ? 0 : -p->before[k],
+          end = p->kept[k] + (p->mode == PAD_CONSTANT ? 0 : p->after[k]);
   while (at < end && n < most) {
     segment s = segment_at(p->mode, p->kept[k], at);
     s.count = tn_min_i64(s.count, end - at);
@@ -132,7 +142,8 @@ static int64_t list_segments(const pads *p, int32_t k, int64_t most, segment *ou
 
 enum { MAX_REGIONS = 1 << 16 };
 
-static void add_grid(const tn_call *call, const pads *p, const int64_t *n, segment *const *segments, tn_moves *moves) {
+static void add_grid(const tn_call *call, const pads *p, const int64_t *n, segment *const *segments,
+                     tn_moves *moves) {
   int64_t src[TN_MAX_RANK], dst[TN_MAX_RANK], at[TN_MAX_RANK] = {0};
   shape_strides(call->inputs[0], src);
   shape_strides(call->outputs[0], dst);
@@ -149,7 +160,8 @@ static void add_grid(const tn_call *call, const pads *p, const int64_t *n, segme
   }
 }
 
-static tn_status lower(const tn_call *call, tn_graph *graph, int32_t node, const pads *p, const int32_t *inputs, uint32_t n_inputs) {
+static tn_status lower(const tn_call *call, tn_graph *graph, int32_t node, const pads *p,
+                       const int32_t *inputs, uint32_t n_inputs) {
   int64_t n[TN_MAX_RANK], total = 1, sum = 0;
   segment *segments[TN_MAX_RANK];
   for (int32_t k = 0; k < p->rank; k++) {
@@ -158,7 +170,9 @@ static tn_status lower(const tn_call *call, tn_graph *graph, int32_t node, const
     total = tn_min_i64(total * n[k], MAX_REGIONS + 1);
   }
   if (total > MAX_REGIONS)
-    return call->host->fail(call->ctx, TN_ERR_OVERFLOW, "padding repeats the input so often that it needs more than %d copies", (int)MAX_REGIONS);
+    return call->host->fail(call->ctx, TN_ERR_OVERFLOW,
+                            "padding repeats the input so often that it needs more than %d copies",
+                            (int)MAX_REGIONS);
   tn_moves moves = tn_moves_begin(call, graph);
   segment *memory = call->host->alloc(call->ctx, (uint64_t)(sum + 1) * sizeof *memory);
   if (!memory) return TN_ERR_MEMORY;
@@ -176,7 +190,9 @@ tn_status pad_lower(const tn_call *call, tn_graph *graph, int32_t node) {
   int32_t inputs[2] = {tn_node_input(call, graph, node, 0), tn_node_input(call, graph, node, 2)};
   pads p;
   tn_status s = pads_of_inputs(call, &p);
-  return s ? s : lower(call, graph, node, &p, inputs, tn_has_input(call, 2) && p.mode == PAD_CONSTANT ? 2 : 1);
+  return s ? s
+           : lower(call, graph, node, &p, inputs,
+                   tn_has_input(call, 2) && p.mode == PAD_CONSTANT ? 2 : 1);
 }
 
 tn_status pad_v2_lower(const tn_call *call, tn_graph *graph, int32_t node) {
@@ -198,8 +214,10 @@ static int64_t reference_place(pad_mode mode, int64_t n, int64_t at) {
   while (at < 0 || at >= n) {
     if (mode == PAD_CONSTANT) return -1;
     if (mode == PAD_EDGE || n == 1) return at < 0 ? 0 : n - 1;
-    if (mode == PAD_WRAP) at += at < 0 ? n : -n;
-    else at = at < 0 ? -at : 2 * (n - 1) - at;
+    if (mode == PAD_WRAP)
+      at += at < 0 ? n : -n;
+    else
+      at = at < 0 ? -at : 2 * (n - 1) - at;
   }
   return at;
 }

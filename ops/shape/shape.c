@@ -23,7 +23,8 @@ tn_status shape_infer(const tn_call *call) {
   return TN_OK;
 }
 
-tn_status shape_c(const tn_call *call, uint32_t stage, int64_t begin, int64_t end, uint32_t worker) {
+tn_status shape_c(const tn_call *call, uint32_t stage, int64_t begin, int64_t end,
+                  uint32_t worker) {
   int64_t first, last, *out = call->outputs[0]->data;
   (void)stage, (void)begin, (void)end, (void)worker;
   dims_range(call, &first, &last);

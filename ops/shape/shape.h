@@ -12,12 +12,14 @@ void shape_strides(const tn_tensor *t, int64_t *strides);
 void shape_coord(const tn_tensor *t, int64_t index, int64_t *coord);
 int64_t shape_index(const tn_tensor *t, const int64_t *coord);
 /* Element `to` of an output becomes element `from` of in; in NULL: zero, or the empty string. */
-tn_status shape_put(const tn_call *call, uint32_t output, int64_t to, const tn_tensor *in, int64_t from);
+tn_status shape_put(const tn_call *call, uint32_t output, int64_t to, const tn_tensor *in,
+                    int64_t from);
 /* Output 0 is input 0 element by element in row-major order. */
 tn_status shape_reference_copy(const tn_call *call);
 
 /* Sorted flags of axes: mask bit k is set if axis k is named. Refuses axes outside of the rank and duplicates. */
-tn_status shape_axes_mask(const tn_call *call, const int64_t *axes, int64_t n, int32_t rank, uint32_t *out_mask);
+tn_status shape_axes_mask(const tn_call *call, const int64_t *axes, int64_t n, int32_t rank,
+                          uint32_t *out_mask);
 
 /* Fails with TN_ERR_OVERFLOW if rank is above TN_MAX_RANK. */
 tn_status shape_check_rank(const tn_call *call, int64_t rank);

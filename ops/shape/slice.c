@@ -3,12 +3,15 @@
 
 #include "shape.gen.h"
 
-typedef struct slice { int64_t start[TN_MAX_RANK], step[TN_MAX_RANK], count[TN_MAX_RANK]; } slice;
+typedef struct slice {
+  int64_t start[TN_MAX_RANK], step[TN_MAX_RANK], count[TN_MAX_RANK];
+} slice;
 
 /* What start, end and step take of a dim; values far outside mean "from the end" or "to the end". */
 static void slice_dim(slice *s, int32_t k, int64_t dim, int64_t start, int64_t end, int64_t step) {
   int64_t far = tn_max_i64(dim, 1), lowest = step < 0 ? -1 : 0, highest = step < 0 ? dim - 1 : dim;
-  step = tn_min_i64(tn_max_i64(step, -far), far); /* larger steps take one element, too, and may overflow */
+  step = tn_min_i64(tn_max_i64(step, -far),
+                    far); /* larger steps take one element, too, and may overflow */
   if (start < 0) start += dim;
   if (end < 0) end += dim;
   start = tn_min_i64(tn_max_i64(start, 0), highest);
@@ -21,7 +24,8 @@ static void slice_dim(slice *s, int32_t k, int64_t dim, int64_t start, int64_t e
 
 static tn_status slice_parse(const tn_call *call, slice *out) {
   const tn_tensor *in = call->inputs[0];
-  int64_t starts[TN_MAX_RANK], ends[TN_MAX_RANK], axes[TN_MAX_RANK], steps[TN_MAX_RANK], n, n_ends, n_axes, n_steps;
+  int64_t starts[TN_MAX_RANK], ends[TN_MAX_RANK], axes[TN_MAX_RANK], steps[TN_MAX_RANK], n, n_ends,
+      n_axes, n_steps;
   uint32_t mask;
   for (int32_t k = 0; k < in->rank; k++) slice_dim(out, k, in->shape[k], 0, in->shape[k], 1);
   tn_status s = tn_const_ints(call, 1, starts, TN_MAX_RANK, &n);
@@ -32,13 +36,16 @@ static tn_status slice_parse(const tn_call *call, slice *out) {
   if (!s && tn_has_input(call, 4)) s = tn_const_ints(call, 4, steps, TN_MAX_RANK, &n_steps);
   if (s) return s;
   if (n_ends != n || n_axes != n || n_steps != n)
-    return call->host->fail(call->ctx, TN_ERR_SHAPE, "starts, ends, axes and steps have %lld, %lld, %lld and %lld elements",
+    return call->host->fail(call->ctx, TN_ERR_SHAPE,
+                            "starts, ends, axes and steps have %lld, %lld, %lld and %lld elements",
                             (long long)n, (long long)n_ends, (long long)n_axes, (long long)n_steps);
   s = shape_axes_mask(call, axes, n, in->rank, &mask);
   for (int64_t k = 0; k < n && !s; k++) {
     int32_t axis = (int32_t)(axes[k] < 0 ? axes[k] + in->rank : axes[k]);
-    if (steps[k] == 0) s = call->host->fail(call->ctx, TN_ERR_INVALID, "steps[%lld] is 0", (long long)k);
-    else slice_dim(out, axis, in->shape[axis], starts[k], ends[k], steps[k]);
+    if (steps[k] == 0)
+      s = call->host->fail(call->ctx, TN_ERR_INVALID, "steps[%lld] is 0", (long long)k);
+    else
+      slice_dim(out, axis, in->shape[axis], starts[k], ends[k], steps[k]);
   }
   return s;
 }
@@ -73,7 +80,8 @@ tn_status slice_lower(const tn_call *call, tn_graph *graph, int32_t node) {
 /* Before operator set 10, starts, ends and axes were attributes. */
 tn_status slice_v1_lower(const tn_call *call, tn_graph *graph, int32_t node) {
   const tn_slice_v1_attrs *a = call->attrs;
-  int32_t inputs[4] = {tn_node_input(call, graph, node, 0), tn_emit_ints(call, graph, a->starts.data, a->starts.size),
+  int32_t inputs[4] = {tn_node_input(call, graph, node, 0),
+                       tn_emit_ints(call, graph, a->starts.data, a->starts.size),
                        tn_emit_ints(call, graph, a->ends.data, a->ends.size), -1};
   if (a->has_axes) inputs[3] = tn_emit_ints(call, graph, a->axes.data, a->axes.size);
   return tn_lower_as(call, graph, node, "Slice", inputs, a->has_axes ? 4 : 3, NULL, 0);

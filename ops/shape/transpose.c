@@ -11,9 +11,12 @@ static tn_status get_perm(const tn_call *call, int32_t *perm) {
   for (int32_t k = 0; k < rank && !a->has_perm; k++) perm[k] = rank - 1 - k;
   if (!a->has_perm) return TN_OK;
   if (a->perm.size != rank)
-    return call->host->fail(call->ctx, TN_ERR_SHAPE, "perm has %lld elements; the input has rank %d", (long long)a->perm.size, (int)rank);
+    return call->host->fail(call->ctx, TN_ERR_SHAPE,
+                            "perm has %lld elements; the input has rank %d",
+                            (long long)a->perm.size, (int)rank);
   tn_status s = shape_axes_mask(call, a->perm.data, rank, rank, &mask);
-  for (int32_t k = 0; k < rank && !s; k++) s = tn_axis_normalize(call, a->perm.data[k], rank, &perm[k]);
+  for (int32_t k = 0; k < rank && !s; k++)
+    s = tn_axis_normalize(call, a->perm.data[k], rank, &perm[k]);
   return s;
 }
 

@@ -59,7 +59,10 @@ static bool merge_dims(tn_move *m) {
 static void add_region(tn_moves *moves, const tn_move *m) {
   tn_region *r = new_region(moves);
   if (!r) return;
-  const tn_region made = {.head = TN_HEAD(tn_region), .input = m->input, .rank = m->rank, .src_offset = m->src_offset,
+  const tn_region made = {.head = TN_HEAD(tn_region),
+                          .input = m->input,
+                          .rank = m->rank,
+                          .src_offset = m->src_offset,
                           .dst_offset = m->dst_offset};
   *r = made;
   for (int32_t k = 0; k < m->rank; k++) {
@@ -107,21 +110,26 @@ static void add_unrolled(tn_moves *moves, tn_move *m) {
 void tn_moves_add(tn_moves *moves, const tn_move *move) {
   tn_move m = *move;
   if (moves->status || !merge_dims(&m)) return;
-  if (m.rank > TN_MAX_RANK) add_unrolled(moves, &m);
-  else add_region(moves, &m);
+  if (m.rank > TN_MAX_RANK)
+    add_unrolled(moves, &m);
+  else
+    add_region(moves, &m);
 }
 
-void tn_moves_add_run(tn_moves *moves, int32_t input, int64_t src_offset, int64_t dst_offset, int64_t n) {
+void tn_moves_add_run(tn_moves *moves, int32_t input, int64_t src_offset, int64_t dst_offset,
+                      int64_t n) {
   tn_move m = {.input = input, .src_offset = src_offset, .dst_offset = dst_offset};
   tn_move_push(&m, n, 1, 1);
   tn_moves_add(moves, &m);
 }
 
-tn_status tn_moves_become(tn_moves *moves, int32_t node, const int32_t *inputs, uint32_t n_inputs, int32_t fill) {
+tn_status tn_moves_become(tn_moves *moves, int32_t node, const int32_t *inputs, uint32_t n_inputs,
+                          int32_t fill) {
   const tn_host *host = moves->call->host;
   tn_status s = moves->status;
   const tn_region **list = host->alloc(moves->call->ctx, (uint64_t)(moves->n + 1) * sizeof *list);
-  int32_t *ids = host->alloc(moves->call->ctx, (n_inputs + 1) * sizeof *ids); /* inputs may be those of the node itself */
+  int32_t *ids = host->alloc(
+      moves->call->ctx, (n_inputs + 1) * sizeof *ids); /* inputs may be those of the node itself */
   if (!s && (!list || !ids)) s = TN_ERR_MEMORY;
   if (!s) {
     for (int64_t k = 0; k < moves->n; k++) list[k] = &moves->regions[k];
@@ -134,13 +142,20 @@ tn_status tn_moves_become(tn_moves *moves, int32_t node, const int32_t *inputs, 
   return s;
 }
 
-tn_status tn_moves_emit(tn_moves *moves, const tn_tensor *type, const int32_t *inputs, uint32_t n_inputs, int32_t fill,
-                        int32_t *out_value) {
+tn_status tn_moves_emit(tn_moves *moves, const tn_tensor *type, const int32_t *inputs,
+                        uint32_t n_inputs, int32_t fill, int32_t *out_value) {
   const tn_graph_api *api = moves->call->host->graph;
   int32_t value = api->value(moves->graph, NULL);
   tn_status s = value < 0 ? value : api->value_set_type(moves->graph, value, type);
-  const tn_node made = {.head = TN_HEAD(tn_node), .domain = "tenon", .op = "Region", .name = "", .inputs = inputs,
-                        .n_inputs = n_inputs, .outputs = &value, .n_outputs = 1, .offset = -1};
+  const tn_node made = {.head = TN_HEAD(tn_node),
+                        .domain = "tenon",
+                        .op = "Region",
+                        .name = "",
+                        .inputs = inputs,
+                        .n_inputs = n_inputs,
+                        .outputs = &value,
+                        .n_outputs = 1,
+                        .offset = -1};
   int32_t node = s ? s : api->add_node(moves->graph, &made);
   if (node < 0) {
     tn_moves_drop(moves);
@@ -222,7 +237,8 @@ tn_attr tn_attr_ints(const char *name, tn_ints ints) {
 enum { LOWER_MAX_ATTRS = 16 };
 
 /* Adds the node with new outputs, as many as `like` has; outputs has room for them. */
-static tn_status add_node(const tn_call *call, tn_graph *graph, tn_node *node, uint32_t n_outputs, int32_t *outputs) {
+static tn_status add_node(const tn_call *call, tn_graph *graph, tn_node *node, uint32_t n_outputs,
+                          int32_t *outputs) {
   const tn_graph_api *api = call->host->graph;
   for (uint32_t k = 0; k < n_outputs; k++)
     if ((outputs[k] = api->value(graph, NULL)) < 0) return outputs[k];
@@ -248,18 +264,21 @@ static tn_status replace_by(const tn_call *call, tn_graph *graph, int32_t node, 
   return s;
 }
 
-tn_status tn_lower_as(const tn_call *call, tn_graph *graph, int32_t node, const char *op, const int32_t *inputs,
-                      uint32_t n_inputs, const tn_attr *attrs, uint32_t n_attrs) {
+tn_status tn_lower_as(const tn_call *call, tn_graph *graph, int32_t node, const char *op,
+                      const int32_t *inputs, uint32_t n_inputs, const tn_attr *attrs,
+                      uint32_t n_attrs) {
   const tn_attr *list[LOWER_MAX_ATTRS];
   if (!call->host->graph->node(graph, node) || n_attrs > LOWER_MAX_ATTRS) return TN_ERR_INTERNAL;
   for (uint32_t k = 0; k < n_inputs; k++)
     if (inputs[k] < -1) return inputs[k];
   for (uint32_t k = 0; k < n_attrs; k++) list[k] = &attrs[k];
-  tn_node made = {.op = op, .inputs = inputs, .n_inputs = n_inputs, .attrs = list, .n_attrs = n_attrs};
+  tn_node made = {
+      .op = op, .inputs = inputs, .n_inputs = n_inputs, .attrs = list, .n_attrs = n_attrs};
   return replace_by(call, graph, node, &made);
 }
 
-tn_status tn_lower_without(const tn_call *call, tn_graph *graph, int32_t node, const char *const *dropped) {
+tn_status tn_lower_without(const tn_call *call, tn_graph *graph, int32_t node,
+                           const char *const *dropped) {
   const tn_attr *list[LOWER_MAX_ATTRS];
   const tn_node *old = call->host->graph->node(graph, node);
   uint32_t n = 0;
@@ -271,6 +290,7 @@ tn_status tn_lower_without(const tn_call *call, tn_graph *graph, int32_t node, c
     list[n++] = old->attrs[k];
   }
   if (!old) return TN_ERR_INTERNAL;
-  tn_node made = {.op = old->op, .inputs = old->inputs, .n_inputs = old->n_inputs, .attrs = list, .n_attrs = n};
+  tn_node made = {
+      .op = old->op, .inputs = old->inputs, .n_inputs = old->n_inputs, .attrs = list, .n_attrs = n};
   return replace_by(call, graph, node, &made);
 }

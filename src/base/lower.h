@@ -33,12 +33,14 @@ tn_moves tn_moves_begin(const tn_call *call, tn_graph *graph);
 /* Merges dims; a move that still has more than TN_MAX_RANK of them becomes several regions. Empty moves vanish. */
 void tn_moves_add(tn_moves *moves, const tn_move *move);
 /* One region: n elements from src_offset to dst_offset, both contiguous. */
-void tn_moves_add_run(tn_moves *moves, int32_t input, int64_t src_offset, int64_t dst_offset, int64_t n);
+void tn_moves_add_run(tn_moves *moves, int32_t input, int64_t src_offset, int64_t dst_offset,
+                      int64_t n);
 /* Turns the node into tenon::Region; fill as for tn_graph_api.set_regions. Answers the status; frees the regions. */
-tn_status tn_moves_become(tn_moves *moves, int32_t node, const int32_t *inputs, uint32_t n_inputs, int32_t fill);
+tn_status tn_moves_become(tn_moves *moves, int32_t node, const int32_t *inputs, uint32_t n_inputs,
+                          int32_t fill);
 /* Adds a new tenon::Region with an output of this type, which becomes *out_value. Keeps nothing of the regions. */
-tn_status tn_moves_emit(tn_moves *moves, const tn_tensor *type, const int32_t *inputs, uint32_t n_inputs, int32_t fill,
-                        int32_t *out_value);
+tn_status tn_moves_emit(tn_moves *moves, const tn_tensor *type, const int32_t *inputs,
+                        uint32_t n_inputs, int32_t fill, int32_t *out_value);
 void tn_moves_drop(tn_moves *moves);
 
 /* The node is a copy of input `input`, element by element in row-major order, whatever the two shapes: one region that the
@@ -50,8 +52,10 @@ int32_t tn_node_input(const tn_call *call, const tn_graph *graph, int32_t node, 
 
 /* A new constant value; answers its id or a negative status. data is copied. */
 int32_t tn_emit_const(const tn_call *call, tn_graph *graph, const tn_tensor *data);
-int32_t tn_emit_ints(const tn_call *call, tn_graph *graph, const int64_t *data, int64_t n); /* i64[n] */
-int32_t tn_emit_floats(const tn_call *call, tn_graph *graph, const double *data, int64_t n); /* f32[n] */
+int32_t tn_emit_ints(const tn_call *call, tn_graph *graph, const int64_t *data,
+                     int64_t n); /* i64[n] */
+int32_t tn_emit_floats(const tn_call *call, tn_graph *graph, const double *data,
+                       int64_t n); /* f32[n] */
 
 tn_attr tn_attr_int(const char *name, int64_t i);
 tn_attr tn_attr_float(const char *name, double f);
@@ -60,10 +64,12 @@ tn_attr tn_attr_ints(const char *name, tn_ints ints);
 
 /* Replaces the node by one of the newest version of `op` (domain ai.onnx) with these inputs (ids; -1: left out), these
  * attributes and as many outputs. Negative ids below -1 are statuses of tn_emit_...: they are answered. */
-tn_status tn_lower_as(const tn_call *call, tn_graph *graph, int32_t node, const char *op, const int32_t *inputs,
-                      uint32_t n_inputs, const tn_attr *attrs, uint32_t n_attrs);
+tn_status tn_lower_as(const tn_call *call, tn_graph *graph, int32_t node, const char *op,
+                      const int32_t *inputs, uint32_t n_inputs, const tn_attr *attrs,
+                      uint32_t n_attrs);
 /* Replaces the node by the newest version of its own operator (domain ai.onnx), with the same inputs and with all its
  * attributes but those in `dropped`, a list that ends with NULL. */
-tn_status tn_lower_without(const tn_call *call, tn_graph *graph, int32_t node, const char *const *dropped);
+tn_status tn_lower_without(const tn_call *call, tn_graph *graph, int32_t node,
+                           const char *const *dropped);
 
 #endif

@@ -26,7 +26,8 @@ static int64_t draw(bench *b, int64_t below) {
   return (int64_t)(b->seed >> 11) % below;
 }
 
-static tn_status string_set(void *ctx, uint32_t output, int64_t index, const char *data, int64_t size) {
+static tn_status string_set(void *ctx, uint32_t output, int64_t index, const char *data,
+                            int64_t size) {
   (void)output;
   tn_str s = {size ? data : NULL, size};
   ((bench *)ctx)->target[index] = s;
@@ -38,7 +39,8 @@ static int setup(void **state) {
   b->seed = 88172645463325252u;
   b->in[0] = malloc(MAX_BYTES), b->in[1] = malloc(MAX_BYTES), b->fill = malloc(64);
   b->got = malloc(MAX_BYTES), b->want = malloc(MAX_BYTES), b->scratch = malloc(MAX_BYTES);
-  for (int64_t k = 0; k < MAX_BYTES; k++) b->in[0][k] = (uint8_t)draw(b, 256), b->in[1][k] = (uint8_t)draw(b, 256);
+  for (int64_t k = 0; k < MAX_BYTES; k++)
+    b->in[0][k] = (uint8_t)draw(b, 256), b->in[1][k] = (uint8_t)draw(b, 256);
   for (int64_t k = 0; k < 64; k++) b->fill[k] = (uint8_t)draw(b, 256);
   *state = b;
   return 0;
@@ -46,7 +48,8 @@ static int setup(void **state) {
 
 static int teardown(void **state) {
   bench *b = *state;
-  free(b->in[0]), free(b->in[1]), free(b->fill), free(b->got), free(b->want), free(b->scratch), free(b);
+  free(b->in[0]), free(b->in[1]), free(b->fill), free(b->got), free(b->want), free(b->scratch),
+      free(b);
   return 0;
 }
 
@@ -70,11 +73,13 @@ static tn_kernel_plan new_plan(void) {
 
 /* A region whose destination is one of the two halves, or all, of the output, with a random order of dims and random source
  * strides that stay inside of n_src elements. */
-static tn_region random_region(bench *b, const tn_tensor *out, int64_t begin0, int64_t count0, int64_t n_src) {
+static tn_region random_region(bench *b, const tn_tensor *out, int64_t begin0, int64_t count0,
+                               int64_t n_src) {
   tn_region r = {.head = TN_HEAD(tn_region), .input = (int32_t)draw(b, 2), .rank = out->rank};
   int64_t stride = 1, order[TN_MAX_RANK], src = 1;
   for (int32_t k = out->rank - 1; k >= 0; k--) {
-    int64_t start = k == 0 ? begin0 : 0, count = k == 0 ? count0 : out->shape[k], step = draw(b, 4) ? 1 : 2;
+    int64_t start = k == 0 ? begin0 : 0, count = k == 0 ? count0 : out->shape[k],
+            step = draw(b, 4) ? 1 : 2;
     if (draw(b, 3) == 0 && count > 1) start += 1, count -= 1;
     r.size[k] = (count + step - 1) / step;
     r.dst_stride[k] = stride * step;
@@ -125,8 +130,17 @@ static void check_region(bench *b, uint32_t dtype) {
   regions[0] = random_region(b, &out, 0, first, n_src);
   if (out.rank) regions[1] = random_region(b, &out, first, out.shape[0] - first, n_src);
   tn_host host = {.head = TN_HEAD(tn_host), .string_set = string_set};
-  tn_call call = {.head = TN_HEAD(tn_call), .host = &host, .ctx = b, .n_inputs = 3, .inputs = ins, .n_outputs = 1, .outputs = outs,
-                  .regions = list, .n_regions = draw(b, 4) && out.rank ? 2 : 1, .region_fill = draw(b, 2) ? 2 : -1, .n_workers = 1};
+  tn_call call = {.head = TN_HEAD(tn_call),
+                  .host = &host,
+                  .ctx = b,
+                  .n_inputs = 3,
+                  .inputs = ins,
+                  .n_outputs = 1,
+                  .outputs = outs,
+                  .regions = list,
+                  .n_regions = draw(b, 4) && out.rank ? 2 : 1,
+                  .region_fill = draw(b, 2) ? 2 : -1,
+                  .n_workers = 1};
   int64_t bytes = tn_storage_bytes(&out);
   memset(b->got, 0xA5, (size_t)bytes + 64), memset(b->want, 0xA5, (size_t)bytes + 64);
   out.data = b->want, b->target = out.data;
@@ -134,10 +148,13 @@ static void check_region(bench *b, uint32_t dtype) {
   tn_kernel_plan plan = new_plan();
   assert_int_equal(region_plan(&call, &plan), TN_OK);
   assert_true(plan.scratch_bytes <= MAX_BYTES);
-  out.data = b->got, b->target = out.data, call.scratch = b->scratch, call.scratch_bytes = plan.scratch_bytes;
+  out.data = b->got, b->target = out.data, call.scratch = b->scratch,
+  call.scratch_bytes = plan.scratch_bytes;
   run(&call, &plan, 1 + draw(b, 5), region_c);
-  if (tn_dtype(dtype)->bits < 8 && tn_tensor_elements(&out) * tn_dtype(dtype)->bits % 8) { /* unused bits of the last byte */
-    b->want[bytes - 1] &= (uint8_t)((1u << tn_tensor_elements(&out) * tn_dtype(dtype)->bits % 8) - 1);
+  if (tn_dtype(dtype)->bits < 8 &&
+      tn_tensor_elements(&out) * tn_dtype(dtype)->bits % 8) { /* unused bits of the last byte */
+    b->want[bytes - 1] &=
+        (uint8_t)((1u << tn_tensor_elements(&out) * tn_dtype(dtype)->bits % 8) - 1);
   }
   assert_memory_equal(b->got, b->want, (size_t)bytes + 64);
 }
@@ -149,23 +166,34 @@ static void regions_match_their_reference(void **state) {
 
 static void strings_are_moved_by_the_host(void **state) {
   bench *b = *state;
-  tn_str *in = (tn_str *)(void *)b->in[0], *in1 = (tn_str *)(void *)b->in[1], *fill = (tn_str *)(void *)b->fill;
-  for (int64_t k = 0; k < MAX_BYTES / 16; k++) in[k] = (tn_str){(const char *)b->fill, k}, in1[k] = (tn_str){"in1", k};
+  tn_str *in = (tn_str *)(void *)b->in[0], *in1 = (tn_str *)(void *)b->in[1],
+         *fill = (tn_str *)(void *)b->fill;
+  for (int64_t k = 0; k < MAX_BYTES / 16; k++)
+    in[k] = (tn_str){(const char *)b->fill, k}, in1[k] = (tn_str){"in1", k};
   *fill = (tn_str){"fill", 4};
   for (int k = 0; k < 100; k++) check_region(b, TN_STRING);
 }
 
 static void layouts_match_their_reference(void **state) {
-  static const tn_layout layouts[] = {TN_PLAIN, TN_CHANNELS_LAST, TN_BLOCKED(4), TN_BLOCKED(8), TN_BLOCKED(16), TN_BLOCKED(32)};
+  static const tn_layout layouts[] = {TN_PLAIN,      TN_CHANNELS_LAST, TN_BLOCKED(4),
+                                      TN_BLOCKED(8), TN_BLOCKED(16),   TN_BLOCKED(32)};
   static const uint32_t dtypes[] = {TN_F32, TN_U8, TN_F16, TN_F64};
   bench *b = *state;
   for (int k = 0; k < 2000; k++) {
-    int64_t dims[5] = {1 + draw(b, 3), 1 + draw(b, 70), 1 + draw(b, 9), 1 + draw(b, 9), 1 + draw(b, 2)};
+    int64_t dims[5] = {1 + draw(b, 3), 1 + draw(b, 70), 1 + draw(b, 9), 1 + draw(b, 9),
+                       1 + draw(b, 2)};
     uint32_t dtype = dtypes[k % 4];
-    tn_tensor in = tn_tensor_make(dtype, (int32_t)(3 + draw(b, 3)), dims, b->in[0]), out = in, *outs[1] = {&out};
+    tn_tensor in = tn_tensor_make(dtype, (int32_t)(3 + draw(b, 3)), dims, b->in[0]), out = in,
+              *outs[1] = {&out};
     const tn_tensor *ins[1] = {&in};
     in.layout = layouts[draw(b, 6)], out.layout = layouts[draw(b, 6)];
-    tn_call call = {.head = TN_HEAD(tn_call), .ctx = b, .n_inputs = 1, .inputs = ins, .n_outputs = 1, .outputs = outs, .n_workers = 1};
+    tn_call call = {.head = TN_HEAD(tn_call),
+                    .ctx = b,
+                    .n_inputs = 1,
+                    .inputs = ins,
+                    .n_outputs = 1,
+                    .outputs = outs,
+                    .n_workers = 1};
     int64_t bytes = tn_storage_bytes(&out);
     memset(b->got, 0xA5, (size_t)bytes + 64), memset(b->want, 0xA5, (size_t)bytes + 64);
     out.data = b->want;
@@ -179,8 +207,8 @@ static void layouts_match_their_reference(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(regions_match_their_reference), cmocka_unit_test(strings_are_moved_by_the_host),
-      cmocka_unit_test(layouts_match_their_reference)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(regions_match_their_reference),
+                                     cmocka_unit_test(strings_are_moved_by_the_host),
+                                     cmocka_unit_test(layouts_match_their_reference)};
   return cmocka_run_group_tests(tests, setup, teardown);
 }
