@@ -84,6 +84,7 @@ static inline tn_status tn_axis_normalize(const tn_call *call, int64_t axis, int
 /* The input is there and its data is known: TN_OK and its number of elements. Else an error, or
  * TN_NEEDS_DATA after the host was told which input. */
 static inline tn_status tn_const_elements(const tn_call *call, uint32_t input, int64_t *out_n) {
+  *out_n = 0; /* whatever fail() answers */
   if (!tn_has_input(call, input)) {
     return call->host->fail(call->ctx, TN_ERR_INVALID, "input %u is missing", (unsigned)input);
   }
