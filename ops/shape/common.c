@@ -59,7 +59,7 @@ tn_status shape_axes_mask(const tn_call *call, const int64_t *axes, int64_t n, i
                           uint32_t *out_mask) {
   uint32_t mask = 0;
   for (int64_t k = 0; k < n; k++) {
-    int32_t axis;
+    int32_t axis = 0;
     tn_status s = tn_axis_normalize(call, axes[k], rank, &axis);
     if (s) return s;
     if (mask >> axis & 1)

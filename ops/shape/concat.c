@@ -6,7 +6,7 @@
 tn_status concat_infer(const tn_call *call) {
   const tn_concat_attrs *a = call->attrs;
   const tn_tensor *in = call->n_inputs ? call->inputs[0] : NULL;
-  int32_t axis;
+  int32_t axis = 0;
   if (!in) return call->host->fail(call->ctx, TN_ERR_INVALID, "needs at least one input");
   if (in->rank == 0)
     return call->host->fail(call->ctx, TN_ERR_SHAPE, "scalars cannot be concatenated");
@@ -35,7 +35,7 @@ tn_status concat_lower(const tn_call *call, tn_graph *graph, int32_t node) {
   const tn_tensor *out = call->outputs[0];
   const tn_node *n = call->host->graph->node(graph, node);
   int64_t dst[TN_MAX_RANK], src[TN_MAX_RANK], offset = 0;
-  int32_t axis;
+  int32_t axis = 0;
   tn_status s = tn_axis_normalize(call, a->axis, out->rank, &axis);
   if (s) return s;
   shape_strides(out, dst);
@@ -115,7 +115,7 @@ tn_status split_infer(const tn_call *call) {
   const tn_split_attrs *a = call->attrs;
   tn_tensor part = *call->inputs[0];
   int64_t n = call->n_outputs;
-  int32_t axis;
+  int32_t axis = 0;
   tn_status s = n > 0 ? tn_axis_normalize(call, a->axis, part.rank, &axis)
                       : call->host->fail(call->ctx, TN_ERR_INVALID, "has no outputs");
   if (!s) s = check_parts(call, axis, n);
@@ -152,7 +152,7 @@ static tn_status split_emit(const tn_call *call, tn_graph *graph, int32_t input,
 
 tn_status split_lower(const tn_call *call, tn_graph *graph, int32_t node) {
   const tn_split_attrs *a = call->attrs;
-  int32_t axis, input = tn_node_input(call, graph, node, 0);
+  int32_t axis = 0, input = tn_node_input(call, graph, node, 0);
   tn_status s = tn_axis_normalize(call, a->axis, call->inputs[0]->rank, &axis);
   int32_t *values = s ? NULL : call->host->alloc(call->ctx, (call->n_outputs + 1) * sizeof *values);
   if (!values) return s ? s : TN_ERR_MEMORY;
