@@ -111,6 +111,12 @@ TN_API const tn_tensor *tn_list_item(const tn_tensor *list, int64_t index);
 TN_API tn_status tn_list_create(tn_runtime *runtime, uint32_t kind, uint32_t dtype, tn_tensor **out_list);
 TN_API tn_status tn_list_append(tn_tensor *list, const tn_tensor *item);
 TN_API void tn_list_destroy(tn_tensor *list);
+/* Reads one value from a file in the tensor form of a format (ONNX: a .pb with a TensorProto, SequenceProto or
+ * OptionalProto). kind: TN_KIND_..., what the file holds: it does not say so itself. out_name (may be NULL): room of
+ * name_size bytes for a name inside the file, "" if it gives none. The value is the caller's: tn_value_destroy. */
+TN_API tn_status tn_value_load(tn_runtime *runtime, const char *path, const char *format, uint32_t kind, tn_diag *diag, tn_tensor **out_value,
+                               char *out_name, uint64_t name_size);
+TN_API void tn_value_destroy(tn_tensor *value);
 
 /* ---- Models ---- */
 
