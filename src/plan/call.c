@@ -16,7 +16,7 @@ static tn_status fill_tensors(tn_call_frame *f, const int32_t *ids, uint32_t n, 
     if (ids[k] < 0) continue;
     const tn_value *v = tn_graph_val(f->graph, ids[k]);
     tn_tensor *t = &(*tensors)[k];
-    if (v->known) *t = v->type;
+    if (v->known || outputs) *t = v->type; /* of an output, what inference could say: its type, if not its dims */
     else unknown_type(t);
     if (outputs) t->data = NULL;
     (*pointers)[k] = t;
