@@ -5,6 +5,8 @@
 #include "plan/passes.h"
 #include "plan/select.h"
 
+enum { MAX_LOWERINGS = 32 }; /* deep; operators that lower to one another in a circle end here */
+
 static void free_options(tn_selection *s) {
   for (int32_t k = 0; k < s->n_nodes; k++) {
     tn_vec_free(s->p->a, &s->nodes[k].candidates);
@@ -48,7 +50,8 @@ static tn_status lower_missing(tn_selection *s, bool *out_changed) {
   *out_changed = false;
   for (int32_t k = 0; k < s->n_nodes; k++) {
     bool done = false;
-    if (!tn_graph_node(s->g, k)->alive || s->nodes[k].candidates.n) continue;
+    const tn_gnode *n = tn_graph_node(s->g, k);
+    if (!n->alive || s->nodes[k].candidates.n || !n->def->op.lower) continue;
     tn_status status = tn_lower_node(s->p, s->g, k, &done, s->diag);
     if (status) return status;
     *out_changed = *out_changed || done;
@@ -97,9 +100,10 @@ static tn_status report_missing(const tn_selection *s) {
 static tn_status select_all(tn_selection *s) {
   bool changed = true;
   tn_status status = TN_OK;
-  while (changed && !status) {
+  for (int round = 0; changed && !status; round++) {
     status = gather(s);
-    if (!status) status = lower_missing(s, &changed);
+    changed = false;
+    if (!status && round < MAX_LOWERINGS) status = lower_missing(s, &changed);
   }
   if (!status) status = report_missing(s);
   if (!status) status = tn_select_solve(s);
