@@ -1,0 +1,6 @@
+/* The table of subcommands. */
+#include "cli.h"
+
+extern const cli_command cli_onnx_test;
+
+const cli_command *const cli_commands[] = {&cli_onnx_test, NULL};
