@@ -280,10 +280,10 @@ static tn_status open(tn_callable *c, const char *name) {
   const tn_allocator *a = c->planner->a;
   size_t n = strlen(name) + 1;
   c->name = tn_alloc(a, n);
+  if (!c->name) return TN_ERR_MEMORY;
+  memcpy(c->name, name, n); /* at once: its length is what it is freed with */
   c->needs_data = tn_alloc(a, (uint64_t)c->graph->inputs.n + 1);
-  if (!c->name || !c->needs_data) return TN_ERR_MEMORY;
-  memcpy(c->name, name, n);
-  return TN_OK;
+  return c->needs_data ? TN_OK : TN_ERR_MEMORY;
 }
 
 tn_status tn_callable_create_take(const tn_planner *p, tn_graph *graph, const char *name,
