@@ -128,15 +128,18 @@ bool tn_vet_text(tn_vet *v, const char *member, const char *text, uint32_t limit
   return true;
 }
 
-bool tn_vet_name(tn_vet *v, const char *member, const char *text) {
-  if (!tn_vet_text(v, member, text, TN_LIMIT_NAME)) return false;
-  if (!*text) return tn_vet_fail(v, TN_ERR_INVALID, member, "is empty");
+static bool vet_letters(tn_vet *v, const char *member, const char *text) {
   static const char allowed[] =
       "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-";
+  if (!*text) return tn_vet_fail(v, TN_ERR_INVALID, member, "is empty");
   if (text[strspn(text, allowed)])
     return tn_vet_fail(v, TN_ERR_INVALID, member,
                        "is '%s', but names are made of letters, digits and _ . -", text);
   return true;
+}
+
+bool tn_vet_name(tn_vet *v, const char *member, const char *text) {
+  return tn_vet_text(v, member, text, TN_LIMIT_NAME) && vet_letters(v, member, text);
 }
 
 bool tn_vet_op_name(tn_vet *v, const char *member, const char *text, const char **out_domain,
@@ -149,7 +152,7 @@ bool tn_vet_op_name(tn_vet *v, const char *member, const char *text, const char 
   if (!domain || !name) return tn_vet_fail(v, TN_ERR_MEMORY, NULL, "out of memory");
   *out_domain = tn_domain_normal(domain);
   *out_name = name;
-  return (!colons || tn_vet_name(v, member, domain)) && tn_vet_name(v, member, name);
+  return (!colons || vet_letters(v, member, domain)) && vet_letters(v, member, name);
 }
 
 bool tn_vet_flags(tn_vet *v, const char *member, uint64_t flags, uint64_t known) {

@@ -28,13 +28,12 @@ static const tn_member rule_members[] = {
 };
 
 static bool vet_domain(tn_vet *v, tn_op *op) {
-  if (!op->domain || (tn_image_readable(v->image, op->domain) && !*op->domain)) {
-    op->domain = "";
-    return true;
-  }
-  const bool ok = tn_vet_name(v, "domain", op->domain);
-  op->domain = ok ? tn_domain_normal(op->domain) : "";
-  return ok;
+  const char *domain = op->domain;
+  op->domain = "";
+  if (!domain || (tn_image_readable(v->image, domain) && !*domain)) return true;
+  if (!tn_vet_name(v, "domain", domain)) return false;
+  op->domain = tn_domain_normal(domain);
+  return true;
 }
 
 static bool vet_versions(tn_vet *v, const tn_op *op) {
