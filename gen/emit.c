@@ -60,10 +60,10 @@ void gen_emit_c_string(tn_text *out, const char *s) {
     return;
   }
   tn_text_add(out, "\"");
-  for (; *s; s++) {
+  for (char before = 0; *s; before = *s++) {
     const unsigned char c = (unsigned char)*s;
-    if (c == '"' || c == '\\' || c == '?')
-      tn_text_add(out, "\\%c", c); /* ?: no trigraphs */
+    if (c == '"' || c == '\\' || (c == '?' && before == '?')) /* ??: no trigraphs */
+      tn_text_add(out, "\\%c", c);
     else if (c == '\n')
       tn_text_add(out, "\\n");
     else if (c < 0x20 || c == 0x7f)

@@ -32,7 +32,7 @@ static void emit_accepts(gen *g, tn_text *out, const gen_kernel *k) {
     tn_text_add(out, "%s%s: %s", i ? "; " : "", a->arg, dtypes_text(g, a->dtypes));
     for (const gen_word *w = gen_layout_words; w->name; w++) {
       if (strcmp(w->c_name, a->layout) == 0 && w->value != TN_PLAIN)
-        tn_text_add(out, ", %s", w->name);
+        tn_text_add(out, ", %s layout", w->name);
     }
     if (a->rank_max) tn_text_add(out, ", rank %d to %d", a->rank_min, a->rank_max);
     if (a->flags & TN_ACCEPT_CONST) tn_text_add(out, ", constant");

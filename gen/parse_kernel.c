@@ -15,9 +15,10 @@ static void parse_rank_range(gen *g, const gen_node *node, gen_accept *accept) {
     gen_problem_add(g, node, "rank must be a number or a pair [min, max]");
     return;
   }
-  gen_int(g, gen_item(node, 0), "rank", 0, TN_MAX_RANK, &accept->rank_min);
-  accept->rank_max = accept->rank_min;
-  if (n == 2) gen_int(g, gen_item(node, 1), "rank", 0, TN_MAX_RANK, &accept->rank_max);
+  if (!gen_int(g, gen_item(node, 0), "rank", 0, TN_MAX_RANK, &accept->rank_min) ||
+      !gen_int(g, gen_item(node, n - 1), "rank", 0, TN_MAX_RANK, &accept->rank_max)) {
+    return;
+  }
   if (accept->rank_max < accept->rank_min || accept->rank_max == 0) {
     gen_problem_add(g, node, "the largest rank must be at least 1 and not below the smallest");
   }

@@ -113,6 +113,13 @@ static void parse_versions(gen *g, const gen_node *entry, gen_op *op) {
   }
 }
 
+/* Without the line end that YAML's block texts have. */
+static const char *trimmed(gen *g, const char *text) {
+  size_t n = text ? strlen(text) : 0;
+  while (n && text[n - 1] == '\n') n--;
+  return text ? gen_format_text(g, "%.*s", (int)n, text) : NULL;
+}
+
 static void parse_one(gen *g, const gen_node *entry, const gen_node *name, const char *family) {
   gen_op op = {.at = name, .family = family};
   g->op_word = NULL;
@@ -127,7 +134,7 @@ static void parse_one(gen *g, const gen_node *entry, const gen_node *name, const
   g->op_word = op.word;
   const int64_t before = g->problems.n;
   parse_versions(g, entry, &op);
-  op.doc = gen_str_at(g, entry, "doc", true);
+  op.doc = trimmed(g, gen_str_at(g, entry, "doc", true));
   parse_schema(g, entry, &op);
   gen_parse_aliases(g, entry, &op.aliases);
   if (g->problems.n == before) { /* what follows would complain about consequences */
