@@ -1,0 +1,39 @@
+/* What the tests of the ONNX format share: a host that collects messages, reading from memory and files, and a text that
+ * says everything a graph holds, to compare graphs by. */
+#ifndef TN_TESTS_ONNX_KIT_H
+#define TN_TESTS_ONNX_KIT_H
+
+#include "base/base.h"
+#include "graph/graph.h"
+
+extern const tn_format onnx_format;
+
+typedef struct kit {
+  tn_host host;
+  tn_text messages;              /* what fail() was told, a line each */
+  const char *dir;               /* where files next to the model are; NULL: nowhere */
+  tn_arena files;                /* what was read from there */
+  int64_t n_blocks, n_live;      /* allocations through the host: ever, and not freed yet */
+  int64_t fail_at;               /* the allocation with this number fails; 0: none */
+  tn_text *out_file;             /* what the sink appends to */
+} kit;
+
+void kit_init(kit *k);
+void kit_free(kit *k);
+
+/* Reads a model into a new graph; NULL, and the messages say why, if it cannot be read. data must outlive the graph. */
+tn_graph *kit_read(kit *k, const void *data, uint64_t size, tn_status *out_status);
+/* Writes the graph; text holds the file's bytes afterwards. */
+tn_status kit_write(kit *k, const tn_graph *g, tn_text *out_file);
+tn_source kit_source(kit *k, const void *data, uint64_t size);
+tn_sink kit_sink(kit *k, tn_text *out_file);
+/* Everything a graph holds, in text. */
+void kit_dump(tn_graph *g, tn_text *out);
+/* A tensor or type in text, constants with the CRC-32 of their elements. */
+void kit_dump_tensor(const tn_tensor *t, tn_text *out);
+/* All bytes of a file in the arena; NULL if it cannot be read. */
+uint8_t *kit_load(tn_arena *arena, const char *path, uint64_t *out_size);
+/* Folder of test data ("onnx-node" ...), in the arena; NULL if it is not there. */
+const char *kit_testdata(tn_arena *arena, const char *name);
+
+#endif
