@@ -4,8 +4,18 @@
 /* Wire types of ModelProto's fields; 0xff: no such field. */
 static uint32_t model_wire(uint32_t number) {
   switch (number) {
-    case 1: case 5: return ONNX_VARINT;                                            /* ir_version, model_version */
-    case 2: case 3: case 4: case 6: case 7: case 8: case 14: case 20: case 25: case 26: return ONNX_BYTES;
+    case 1:
+    case 5: return ONNX_VARINT; /* ir_version, model_version */
+    case 2:
+    case 3:
+    case 4:
+    case 6:
+    case 7:
+    case 8:
+    case 14:
+    case 20:
+    case 25:
+    case 26: return ONNX_BYTES;
     default: return 0xff;
   }
 }
@@ -18,7 +28,8 @@ static tn_status say_nothing(void *ctx, tn_status code, const char *format, ...)
 /* A file is a ModelProto if its outermost fields are those of one. A file that breaks off is still likely to be one. */
 static int32_t probe(const uint8_t *data, uint64_t size) {
   static const tn_host silent = {.head = TN_HEAD(tn_host), .fail = say_nothing};
-  const tn_source source = {.head = TN_HEAD(tn_source), .host = &silent, .data = data, .size = size};
+  const tn_source source = {
+      .head = TN_HEAD(tn_source), .host = &silent, .data = data, .size = size};
   onnx_reader r = {.source = &source, .host = &silent};
   onnx_span rest = {data, data + size};
   onnx_field f;

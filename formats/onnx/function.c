@@ -28,7 +28,8 @@ static tn_status open_function(function_reader *fn) {
       default: break;
     }
   }
-  if (!s && fn->name.p == fn->name.end) s = onnx_fail(fn->r, TN_ERR_INVALID, fn->at, "the function has no name");
+  if (!s && fn->name.p == fn->name.end)
+    s = onnx_fail(fn->r, TN_ERR_INVALID, fn->at, "the function has no name");
   return s;
 }
 
@@ -36,10 +37,12 @@ static tn_status read_port(function_reader *fn, const onnx_field *f) {
   onnx_span name;
   int32_t value;
   tn_status s = onnx_text(fn->r, f, &name);
-  if (!s && name.p == name.end) s = onnx_fail(fn->r, TN_ERR_INVALID, f->at, "an input or output has no name");
+  if (!s && name.p == name.end)
+    s = onnx_fail(fn->r, TN_ERR_INVALID, f->at, "an input or output has no name");
   if (!s) s = onnx_value(fn->r, fn->body, &fn->arena, name, &value);
   if (s) return s;
-  s = f->number == 4 ? fn->r->api->add_input(fn->body, value) : fn->r->api->add_output(fn->body, value);
+  s = f->number == 4 ? fn->r->api->add_input(fn->body, value)
+                     : fn->r->api->add_output(fn->body, value);
   return s ? onnx_fail(fn->r, TN_ERR_INVALID, f->at, "the input or output is listed twice") : TN_OK;
 }
 
@@ -68,10 +71,14 @@ static tn_status read_head(function_reader *fn) {
   fn->defaults = tn_arena_alloc(&fn->arena, fn->n_defaults * sizeof *fn->defaults);
   if (!fn->attr_names || !fn->defaults) return onnx_no_memory(fn->r);
   while (!s && onnx_next(fn->r, &rest, &f) > 0) { /* cannot fail: open_function has been through */
-    if (f.number == 4) s = read_port(fn, &f);     /* input */
-    else if (f.number == 6) s = read_attr_name(fn, &f, name++);
-    else if (f.number == 9 && !(s = onnx_bytes(fn->r, &f, &part))) s = onnx_opset_read(fn->r, part, fn->body);
-    else if (f.number == 11 && !(s = onnx_bytes(fn->r, &f, &part))) s = read_default(fn, part, dflt++);
+    if (f.number == 4)
+      s = read_port(fn, &f); /* input */
+    else if (f.number == 6)
+      s = read_attr_name(fn, &f, name++);
+    else if (f.number == 9 && !(s = onnx_bytes(fn->r, &f, &part)))
+      s = onnx_opset_read(fn->r, part, fn->body);
+    else if (f.number == 11 && !(s = onnx_bytes(fn->r, &f, &part)))
+      s = read_default(fn, part, dflt++);
   }
   return s;
 }
@@ -81,8 +88,10 @@ static tn_status read_body(function_reader *fn) {
   onnx_field f;
   tn_status s = TN_OK;
   while (!s && onnx_next(fn->r, &rest, &f) > 0) {
-    if (f.number == 5) s = read_port(fn, &f); /* output */
-    else if (f.number == 7 && !(s = onnx_bytes(fn->r, &f, &part))) s = onnx_node_read(fn->r, part, fn->body);
+    if (f.number == 5)
+      s = read_port(fn, &f); /* output */
+    else if (f.number == 7 && !(s = onnx_bytes(fn->r, &f, &part)))
+      s = onnx_node_read(fn->r, part, fn->body);
   }
   return s;
 }
@@ -91,8 +100,8 @@ static tn_status add_function(function_reader *fn) {
   const char *name = onnx_str(&fn->arena, fn->name), *domain = onnx_str(&fn->arena, fn->domain);
   const char *overload = onnx_str(&fn->arena, fn->overload);
   if (!name || !domain || !overload) return onnx_no_memory(fn->r);
-  tn_status s = fn->r->api->add_function(fn->g, domain, name, overload, fn->body, fn->attr_names, fn->n_attr_names,
-                                         fn->defaults, fn->n_defaults);
+  tn_status s = fn->r->api->add_function(fn->g, domain, name, overload, fn->body, fn->attr_names,
+                                         fn->n_attr_names, fn->defaults, fn->n_defaults);
   return s ? onnx_fail(fn->r, s, fn->at, "the function cannot be added to the model") : TN_OK;
 }
 

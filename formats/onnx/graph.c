@@ -5,7 +5,8 @@
 /* Reads every field `number` of a message with `read`. */
 typedef tn_status (*part_fn)(onnx_reader *r, onnx_span message, tn_graph *g);
 
-static tn_status each(onnx_reader *r, onnx_span message, uint32_t number, tn_graph *g, part_fn read) {
+static tn_status each(onnx_reader *r, onnx_span message, uint32_t number, tn_graph *g,
+                      part_fn read) {
   onnx_field f;
   int32_t more;
   while ((more = onnx_next(r, &message, &f)) > 0) {
@@ -18,7 +19,8 @@ static tn_status each(onnx_reader *r, onnx_span message, uint32_t number, tn_gra
   return more;
 }
 
-tn_status onnx_value(const onnx_reader *r, tn_graph *g, tn_arena *arena, onnx_span name, int32_t *out_value) {
+tn_status onnx_value(const onnx_reader *r, tn_graph *g, tn_arena *arena, onnx_span name,
+                     int32_t *out_value) {
   const char *text = onnx_str(arena, name);
   if (!text) return onnx_no_memory(r);
   *out_value = r->api->value(g, text);
@@ -28,14 +30,17 @@ tn_status onnx_value(const onnx_reader *r, tn_graph *g, tn_arena *arena, onnx_sp
 
 /* ---- Initializers ---- */
 
-typedef tn_status (*tensor_fn)(onnx_reader *r, onnx_span message, tn_arena *arena, tn_tensor *out, onnx_span *out_name);
+typedef tn_status (*tensor_fn)(onnx_reader *r, onnx_span message, tn_arena *arena, tn_tensor *out,
+                               onnx_span *out_name);
 
-static tn_status add_initializer(onnx_reader *r, onnx_span message, tn_graph *g, tn_arena *arena, tensor_fn read) {
+static tn_status add_initializer(onnx_reader *r, onnx_span message, tn_graph *g, tn_arena *arena,
+                                 tensor_fn read) {
   tn_tensor tensor;
   onnx_span name = {NULL, NULL};
   int32_t value;
   tn_status s = read(r, message, arena, &tensor, &name);
-  if (!s && name.p == name.end) s = onnx_fail(r, TN_ERR_INVALID, message.p, "the initializer has no name");
+  if (!s && name.p == name.end)
+    s = onnx_fail(r, TN_ERR_INVALID, message.p, "the initializer has no name");
   if (!s) s = onnx_value(r, g, arena, name, &value);
   return s ? s : onnx_set_const(r, g, value, &tensor, name);
 }
@@ -60,8 +65,8 @@ static tn_status read_sparse_initializer(onnx_reader *r, onnx_span message, tn_g
 
 enum { WHAT_INPUT, WHAT_OUTPUT, WHAT_INSIDE };
 
-static tn_status set_type(const onnx_reader *r, tn_graph *g, int32_t value, const tn_tensor *type, const onnx_dim_names *names,
-                          tn_arena *arena) {
+static tn_status set_type(const onnx_reader *r, tn_graph *g, int32_t value, const tn_tensor *type,
+                          const onnx_dim_names *names, tn_arena *arena) {
   tn_status s = r->api->value_set_type(g, value, type);
   for (int32_t k = 0; k < type->rank && !s; k++) {
     if (onnx_size(names->name[k]) == 0) continue;
@@ -71,7 +76,8 @@ static tn_status set_type(const onnx_reader *r, tn_graph *g, int32_t value, cons
   return s;
 }
 
-static tn_status mark(const onnx_reader *r, tn_graph *g, int32_t value, int what, const uint8_t *at) {
+static tn_status mark(const onnx_reader *r, tn_graph *g, int32_t value, int what,
+                      const uint8_t *at) {
   tn_status s = TN_OK;
   if (what == WHAT_INPUT) s = r->api->add_input(g, value);
   if (what == WHAT_OUTPUT) s = r->api->add_output(g, value);
@@ -79,8 +85,8 @@ static tn_status mark(const onnx_reader *r, tn_graph *g, int32_t value, int what
   return s ? onnx_fail(r, s, at, "the input or output cannot be added to the graph") : TN_OK;
 }
 
-static tn_status add_value(const onnx_reader *r, tn_graph *g, onnx_span name, int what, const tn_tensor *type,
-                           const onnx_dim_names *names, tn_arena *arena) {
+static tn_status add_value(const onnx_reader *r, tn_graph *g, onnx_span name, int what,
+                           const tn_tensor *type, const onnx_dim_names *names, tn_arena *arena) {
   int32_t value;
   tn_status s = onnx_value(r, g, arena, name, &value);
   if (s) return s;
@@ -100,7 +106,8 @@ static tn_status read_value(onnx_reader *r, onnx_span message, tn_graph *g, int 
   onnx_dim_names names;
   tn_status s = onnx_value_info_read(r, message, what != WHAT_INSIDE, &name, &type, &names);
   if (s || (name.p == name.end && what == WHAT_INSIDE)) return s;
-  if (name.p == name.end) return onnx_fail(r, TN_ERR_INVALID, message.p, "an input or output has no name");
+  if (name.p == name.end)
+    return onnx_fail(r, TN_ERR_INVALID, message.p, "an input or output has no name");
   const onnx_where where = {r->where, "value", name, {NULL, NULL}};
   r->where = &where;
   tn_arena arena;
@@ -111,25 +118,37 @@ static tn_status read_value(onnx_reader *r, onnx_span message, tn_graph *g, int 
   return s;
 }
 
-static tn_status read_input(onnx_reader *r, onnx_span m, tn_graph *g) { return read_value(r, m, g, WHAT_INPUT); }
-static tn_status read_output(onnx_reader *r, onnx_span m, tn_graph *g) { return read_value(r, m, g, WHAT_OUTPUT); }
-static tn_status read_inside(onnx_reader *r, onnx_span m, tn_graph *g) { return read_value(r, m, g, WHAT_INSIDE); }
+static tn_status read_input(onnx_reader *r, onnx_span m, tn_graph *g) {
+  return read_value(r, m, g, WHAT_INPUT);
+}
+static tn_status read_output(onnx_reader *r, onnx_span m, tn_graph *g) {
+  return read_value(r, m, g, WHAT_OUTPUT);
+}
+static tn_status read_inside(onnx_reader *r, onnx_span m, tn_graph *g) {
+  return read_value(r, m, g, WHAT_INSIDE);
+}
 
 /* ---- The graph ---- */
 
 static tn_status read_parts(onnx_reader *r, onnx_span message, tn_graph *g) {
-  static const struct { uint32_t number; part_fn read; } parts[] = {
-      {5, read_initializer}, {15, read_sparse_initializer}, {11, read_input}, {1, onnx_node_read},
+  static const struct {
+    uint32_t number;
+    part_fn read;
+  } parts[] = {
+      {5, read_initializer}, {15, read_sparse_initializer},
+      {11, read_input},      {1, onnx_node_read},
       {12, read_output},     {13, read_inside},
   };
   tn_status s = TN_OK;
-  for (size_t k = 0; k < sizeof parts / sizeof *parts && !s; k++) s = each(r, message, parts[k].number, g, parts[k].read);
+  for (size_t k = 0; k < sizeof parts / sizeof *parts && !s; k++)
+    s = each(r, message, parts[k].number, g, parts[k].read);
   return s;
 }
 
 tn_status onnx_graph_read(onnx_reader *r, onnx_span message, tn_graph *g) {
   if (r->depth == ONNX_MAX_GRAPH_DEPTH)
-    return onnx_fail(r, TN_ERR_OVERFLOW, message.p, "graphs are nested more than %d deep", ONNX_MAX_GRAPH_DEPTH);
+    return onnx_fail(r, TN_ERR_OVERFLOW, message.p, "graphs are nested more than %d deep",
+                     ONNX_MAX_GRAPH_DEPTH);
   r->depth++;
   tn_status s = read_parts(r, message, g);
   r->depth--;

@@ -13,16 +13,21 @@ tn_status onnx_opset_read(const onnx_reader *r, onnx_span message, tn_graph *g) 
   int32_t more;
   tn_status s = TN_OK;
   while (!s && (more = onnx_next(r, &rest, &f)) != 0) {
-    if (more < 0) s = more;
-    else if (f.number == 1) s = onnx_text(r, &f, &domain); /* domain */
-    else if (f.number == 2) s = onnx_int(r, &f, &version); /* version */
+    if (more < 0)
+      s = more;
+    else if (f.number == 1)
+      s = onnx_text(r, &f, &domain); /* domain */
+    else if (f.number == 2)
+      s = onnx_int(r, &f, &version); /* version */
   }
   if (s) return s;
   if (version < 1 || version >= INT32_MAX)
-    return onnx_fail(r, TN_ERR_INVALID, message.p, "operator set '%.*s' has version %lld", (int)tn_min_i64(onnx_size(domain), 80),
-                     domain.p ? (const char *)domain.p : "", (long long)version);
+    return onnx_fail(r, TN_ERR_INVALID, message.p, "operator set '%.*s' has version %lld",
+                     (int)tn_min_i64(onnx_size(domain), 80), domain.p ? (const char *)domain.p : "",
+                     (long long)version);
   if (r->api->n_opsets(g) >= MAX_OPSETS)
-    return onnx_fail(r, TN_ERR_OVERFLOW, message.p, "more than %d operator sets are imported", MAX_OPSETS);
+    return onnx_fail(r, TN_ERR_OVERFLOW, message.p, "more than %d operator sets are imported",
+                     MAX_OPSETS);
   tn_arena arena;
   tn_arena_init(&arena, &r->allocator);
   const char *name = onnx_str(&arena, domain);
@@ -44,18 +49,18 @@ static tn_status open_model(const onnx_reader *r, onnx_span message, model *m) {
   while (!s && (more = onnx_next(r, &message, &f)) != 0) {
     if (more < 0) return more;
     switch (f.number) {
-      case 1: s = onnx_int(r, &f, &m->ir_version); break;           /* ir_version */
-      case 2: s = onnx_bytes(r, &f, &m->producer); break;           /* producer_name */
-      case 3: s = onnx_bytes(r, &f, &m->producer_version); break;   /* producer_version */
-      case 4: s = onnx_bytes(r, &f, &m->domain); break;             /* domain */
-      case 5: s = onnx_int(r, &f, &m->model_version); break;        /* model_version */
-      case 6: s = onnx_bytes(r, &f, &m->doc); break;                /* doc_string */
-      case 7:                                                       /* graph */
+      case 1: s = onnx_int(r, &f, &m->ir_version); break;         /* ir_version */
+      case 2: s = onnx_bytes(r, &f, &m->producer); break;         /* producer_name */
+      case 3: s = onnx_bytes(r, &f, &m->producer_version); break; /* producer_version */
+      case 4: s = onnx_bytes(r, &f, &m->domain); break;           /* domain */
+      case 5: s = onnx_int(r, &f, &m->model_version); break;      /* model_version */
+      case 6: s = onnx_bytes(r, &f, &m->doc); break;              /* doc_string */
+      case 7:                                                     /* graph */
         if (m->graph.p) return onnx_fail(r, TN_ERR_INVALID, f.at, "the file holds two graphs");
         s = onnx_bytes(r, &f, &m->graph);
         break;
-      case 14: m->n_meta++; break;                                  /* metadata_props */
-      case 25: m->n_functions++; break;                             /* functions */
+      case 14: m->n_meta++; break;      /* metadata_props */
+      case 25: m->n_functions++; break; /* functions */
       default: break;
     }
   }
@@ -65,15 +70,18 @@ static tn_status open_model(const onnx_reader *r, onnx_span message, model *m) {
 
 static tn_status check_model(const onnx_reader *r, const model *m) {
   if (m->n_meta > MAX_META || m->n_functions > MAX_FUNCTIONS)
-    return onnx_fail(r, TN_ERR_OVERFLOW, NULL, "the model has %lld meta data entries and %lld functions; at most %d and %d are supported",
-                     (long long)m->n_meta, (long long)m->n_functions, MAX_META, MAX_FUNCTIONS);
+    return onnx_fail(
+        r, TN_ERR_OVERFLOW, NULL,
+        "the model has %lld meta data entries and %lld functions; at most %d and %d are supported",
+        (long long)m->n_meta, (long long)m->n_functions, MAX_META, MAX_FUNCTIONS);
   return TN_OK;
 }
 
 /* ---- Meta data ---- */
 
 /* Text with whatever bytes stand in the file; what is no UTF-8 is left out. */
-static tn_status set_meta(const onnx_reader *r, tn_graph *g, tn_arena *arena, const char *key, onnx_span text) {
+static tn_status set_meta(const onnx_reader *r, tn_graph *g, tn_arena *arena, const char *key,
+                          onnx_span text) {
   if (text.p == text.end || !tn_utf8_valid((const char *)text.p, onnx_size(text))) return TN_OK;
   const char *copy = onnx_str(arena, text);
   return copy ? r->api->set_meta(g, key, copy) : TN_ERR_MEMORY;
@@ -85,17 +93,21 @@ static tn_status set_meta_int(const onnx_reader *r, tn_graph *g, const char *key
   return value ? r->api->set_meta(g, key, text) : TN_OK;
 }
 
-static tn_status read_meta_entry(const onnx_reader *r, tn_graph *g, tn_arena *arena, const onnx_field *f) {
+static tn_status read_meta_entry(const onnx_reader *r, tn_graph *g, tn_arena *arena,
+                                 const onnx_field *f) {
   onnx_span entry, key, text;
   tn_status s = onnx_bytes(r, f, &entry);
   if (!s) s = onnx_entry_read(r, entry, &key, &text);
   if (s) return s;
   const char *name = onnx_str(arena, key);
   if (!name) return onnx_no_memory(r);
-  return r->api->meta(g, name) ? TN_OK : set_meta(r, g, arena, name, text); /* the model's own fields come first */
+  return r->api->meta(g, name)
+             ? TN_OK
+             : set_meta(r, g, arena, name, text); /* the model's own fields come first */
 }
 
-static tn_status read_meta(const onnx_reader *r, onnx_span message, const model *m, tn_graph *g, tn_arena *arena) {
+static tn_status read_meta(const onnx_reader *r, onnx_span message, const model *m, tn_graph *g,
+                           tn_arena *arena) {
   tn_status s = set_meta(r, g, arena, "name", m->name);
   if (!s) s = set_meta(r, g, arena, "producer", m->producer);
   if (!s) s = set_meta(r, g, arena, "producer_version", m->producer_version);
@@ -143,8 +155,9 @@ static tn_status read_model(onnx_reader *r, onnx_span message, tn_graph *g, tn_a
   if (!s) s = read_meta(r, message, &m, g, arena);
   if (!s && m.ir_version < 3) s = r->api->set_opset(g, "", 1); /* what files without imports mean */
   if (!s) s = read_imports(r, message, g, 8);                  /* opset_import */
-  if (!s && r->api->n_opsets(g) == 0) s = onnx_fail(r, TN_ERR_INVALID, NULL, "the model imports no operator set");
-  if (!s) s = read_imports(r, message, g, 25);                 /* functions */
+  if (!s && r->api->n_opsets(g) == 0)
+    s = onnx_fail(r, TN_ERR_INVALID, NULL, "the model imports no operator set");
+  if (!s) s = read_imports(r, message, g, 25); /* functions */
   return s ? s : onnx_graph_read(r, m.graph, g);
 }
 

@@ -25,13 +25,13 @@ static tn_status open_node(node_reader *n) {
   while (!s && (more = onnx_next(n->r, &rest, &f)) != 0) {
     if (more < 0) return more;
     switch (f.number) {
-      case 1: n->node.n_inputs++; break;                          /* input */
-      case 2: n->node.n_outputs++; break;                         /* output */
-      case 3: s = onnx_text(n->r, &f, &n->name); break;           /* name */
-      case 4: s = onnx_text(n->r, &f, &n->op); break;             /* op_type */
-      case 5: n->node.n_attrs++; break;                           /* attribute */
-      case 7: s = onnx_text(n->r, &f, &n->domain); break;         /* domain */
-      case 8: s = onnx_text(n->r, &f, &n->overload); break;       /* overload */
+      case 1: n->node.n_inputs++; break;                    /* input */
+      case 2: n->node.n_outputs++; break;                   /* output */
+      case 3: s = onnx_text(n->r, &f, &n->name); break;     /* name */
+      case 4: s = onnx_text(n->r, &f, &n->op); break;       /* op_type */
+      case 5: n->node.n_attrs++; break;                     /* attribute */
+      case 7: s = onnx_text(n->r, &f, &n->domain); break;   /* domain */
+      case 8: s = onnx_text(n->r, &f, &n->overload); break; /* overload */
       default: break;
     }
   }
@@ -40,9 +40,11 @@ static tn_status open_node(node_reader *n) {
 }
 
 static tn_status check_node(const node_reader *n) {
-  if (n->op.p == n->op.end) return onnx_fail(n->r, TN_ERR_INVALID, n->at, "the node names no operator");
+  if (n->op.p == n->op.end)
+    return onnx_fail(n->r, TN_ERR_INVALID, n->at, "the node names no operator");
   if (n->node.n_outputs > MAX_OUTPUTS || n->node.n_attrs > MAX_ATTRS)
-    return onnx_fail(n->r, TN_ERR_OVERFLOW, n->at, "the node has %u outputs and %u attributes; at most %d and %d are supported",
+    return onnx_fail(n->r, TN_ERR_OVERFLOW, n->at,
+                     "the node has %u outputs and %u attributes; at most %d and %d are supported",
                      n->node.n_outputs, n->node.n_attrs, MAX_OUTPUTS, MAX_ATTRS);
   return TN_OK;
 }
@@ -60,7 +62,8 @@ static tn_status alloc_node(node_reader *n) {
   to->outputs = n->outputs = tn_arena_alloc(arena, to->n_outputs * sizeof *n->outputs);
   n->attrs = tn_arena_alloc(arena, to->n_attrs * sizeof *n->attrs);
   to->attrs = n->attr_ptrs = tn_arena_alloc(arena, to->n_attrs * sizeof *n->attr_ptrs);
-  if (!to->name || !to->op || !to->domain || !to->overload || !n->inputs || !n->outputs || !n->attrs || !to->attrs)
+  if (!to->name || !to->op || !to->domain || !to->overload || !n->inputs || !n->outputs ||
+      !n->attrs || !to->attrs)
     return onnx_no_memory(n->r);
   return TN_OK;
 }
@@ -80,7 +83,8 @@ static tn_status read_attr(node_reader *n, const onnx_field *f, uint32_t k) {
   n->attr_ptrs[k] = &n->attrs[k];
   for (uint32_t j = 0; j < k && !s; j++)
     if (!strcmp(n->attrs[j].name, n->attrs[k].name))
-      s = onnx_fail(n->r, TN_ERR_INVALID, f->at, "attribute '%.80s' is given a second time", n->attrs[k].name);
+      s = onnx_fail(n->r, TN_ERR_INVALID, f->at, "attribute '%.80s' is given a second time",
+                    n->attrs[k].name);
   return s;
 }
 
@@ -90,9 +94,12 @@ static tn_status fill_node(node_reader *n) {
   uint32_t in = 0, out = 0, attr = 0;
   tn_status s = TN_OK;
   while (!s && onnx_next(n->r, &rest, &f) > 0) { /* cannot fail: open_node has been through */
-    if (f.number == 1) s = read_value_name(n, &f, &n->inputs[in++]);
-    else if (f.number == 2) s = read_value_name(n, &f, &n->outputs[out++]);
-    else if (f.number == 5) s = read_attr(n, &f, attr++);
+    if (f.number == 1)
+      s = read_value_name(n, &f, &n->inputs[in++]);
+    else if (f.number == 2)
+      s = read_value_name(n, &f, &n->outputs[out++]);
+    else if (f.number == 5)
+      s = read_attr(n, &f, attr++);
   }
   return s;
 }
@@ -101,8 +108,10 @@ static tn_status add_node(node_reader *n) {
   int32_t id = n->r->api->add_node(n->g, &n->node);
   if (id >= 0) return TN_OK;
   if (id == TN_ERR_MEMORY) return onnx_no_memory(n->r);
-  if (id != TN_ERR_STATE) return onnx_fail(n->r, id, n->at, "the node cannot be added to the graph");
-  return onnx_fail(n->r, TN_ERR_INVALID, n->at, "an output of the node has another source already: a node, input or constant");
+  if (id != TN_ERR_STATE)
+    return onnx_fail(n->r, id, n->at, "the node cannot be added to the graph");
+  return onnx_fail(n->r, TN_ERR_INVALID, n->at,
+                   "an output of the node has another source already: a node, input or constant");
 }
 
 /* Constants are no nodes in Tenon, unless they take their value from an attribute of the function they stand in. */
@@ -111,7 +120,8 @@ static tn_status add_constant(node_reader *n, bool *out_done) {
   tn_status s = onnx_constant_read(n->r, &n->node, &n->arena, &tensor, out_done);
   if (s || !*out_done || n->outputs[0] < 0) return s;
   const char *name = n->r->api->value_name(n->g, n->outputs[0]);
-  return onnx_set_const(n->r, n->g, n->outputs[0], &tensor, (onnx_span){(const uint8_t *)name, (const uint8_t *)name + strlen(name)});
+  return onnx_set_const(n->r, n->g, n->outputs[0], &tensor,
+                        (onnx_span){(const uint8_t *)name, (const uint8_t *)name + strlen(name)});
 }
 
 static tn_status read_node(node_reader *n) {

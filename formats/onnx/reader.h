@@ -9,9 +9,21 @@ enum { ONNX_MAX_GRAPH_DEPTH = 32, ONNX_MAX_LIST_DEPTH = 16 };
 
 /* Attribute types of AttributeProto. */
 enum {
-  ONNX_ATTR_FLOAT = 1, ONNX_ATTR_INT, ONNX_ATTR_STRING, ONNX_ATTR_TENSOR, ONNX_ATTR_GRAPH, ONNX_ATTR_FLOATS,
-  ONNX_ATTR_INTS, ONNX_ATTR_STRINGS, ONNX_ATTR_TENSORS, ONNX_ATTR_GRAPHS, ONNX_ATTR_SPARSE_TENSOR,
-  ONNX_ATTR_SPARSE_TENSORS, ONNX_ATTR_TYPE, ONNX_ATTR_TYPES, ONNX_ATTR_COUNT
+  ONNX_ATTR_FLOAT = 1,
+  ONNX_ATTR_INT,
+  ONNX_ATTR_STRING,
+  ONNX_ATTR_TENSOR,
+  ONNX_ATTR_GRAPH,
+  ONNX_ATTR_FLOATS,
+  ONNX_ATTR_INTS,
+  ONNX_ATTR_STRINGS,
+  ONNX_ATTR_TENSORS,
+  ONNX_ATTR_GRAPHS,
+  ONNX_ATTR_SPARSE_TENSOR,
+  ONNX_ATTR_SPARSE_TENSORS,
+  ONNX_ATTR_TYPE,
+  ONNX_ATTR_TYPES,
+  ONNX_ATTR_COUNT
 };
 
 /* ---- types.c ---- */
@@ -20,34 +32,41 @@ enum {
 uint32_t onnx_dtype(int64_t data_type);
 uint32_t onnx_data_type(uint32_t dtype);
 /* As onnx_dtype, but unknown types fail; at: for the message. */
-tn_status onnx_need_dtype(const onnx_reader *r, int64_t data_type, const uint8_t *at, uint32_t *out_dtype);
+tn_status onnx_need_dtype(const onnx_reader *r, int64_t data_type, const uint8_t *at,
+                          uint32_t *out_dtype);
 
-typedef struct onnx_dim_names { onnx_span name[TN_MAX_RANK]; } onnx_dim_names;
+typedef struct onnx_dim_names {
+  onnx_span name[TN_MAX_RANK];
+} onnx_dim_names;
 
 /* TypeProto. strict: what Tenon has no type for is an error, else it reads as an unknown type. names may be NULL. */
-tn_status onnx_type_read(const onnx_reader *r, onnx_span message, bool strict, tn_tensor *out, onnx_dim_names *names);
+tn_status onnx_type_read(const onnx_reader *r, onnx_span message, bool strict, tn_tensor *out,
+                         onnx_dim_names *names);
 /* ValueInfoProto: its name, type (unknown if there is none) and the names of its dims. */
-tn_status onnx_value_info_read(const onnx_reader *r, onnx_span message, bool strict, onnx_span *out_name, tn_tensor *out,
-                               onnx_dim_names *names);
+tn_status onnx_value_info_read(const onnx_reader *r, onnx_span message, bool strict,
+                               onnx_span *out_name, tn_tensor *out, onnx_dim_names *names);
 /* StringStringEntryProto. */
-tn_status onnx_entry_read(const onnx_reader *r, onnx_span message, onnx_span *out_key, onnx_span *out_text);
+tn_status onnx_entry_read(const onnx_reader *r, onnx_span message, onnx_span *out_key,
+                          onnx_span *out_text);
 
 /* ---- tensor.c, tensor_data.c, external.c, sparse.c ---- */
 
 /* TensorProto, taken apart but for its elements. */
 typedef struct onnx_tensor {
-  tn_tensor type;              /* data NULL */
+  tn_tensor type; /* data NULL */
   onnx_span message, name, raw;
-  const uint8_t *at;           /* for messages */
+  const uint8_t *at; /* for messages */
   bool has_raw, external;
 } onnx_tensor;
 tn_status onnx_tensor_open(const onnx_reader *r, onnx_span message, onnx_tensor *out);
 
 /* TensorProto. The elements are left in the file where they can be used as they are, though perhaps not aligned; else
  * they are converted into the arena. out->data is never NULL. name may be NULL. */
-tn_status onnx_tensor_read(onnx_reader *r, onnx_span message, tn_arena *arena, tn_tensor *out, onnx_span *out_name);
+tn_status onnx_tensor_read(onnx_reader *r, onnx_span message, tn_arena *arena, tn_tensor *out,
+                           onnx_span *out_name);
 /* SparseTensorProto, as a dense tensor in the arena. */
-tn_status onnx_sparse_read(onnx_reader *r, onnx_span message, tn_arena *arena, tn_tensor *out, onnx_span *out_name);
+tn_status onnx_sparse_read(onnx_reader *r, onnx_span message, tn_arena *arena, tn_tensor *out,
+                           onnx_span *out_name);
 /* Elements of an opened tensor: typed fields (float_data ...), and files next to the model. */
 tn_status onnx_typed_data(const onnx_reader *r, const onnx_tensor *t, tn_arena *arena, void **out);
 tn_status onnx_external_data(onnx_reader *r, const onnx_tensor *t, int64_t bytes, onnx_span *out);
@@ -55,19 +74,23 @@ tn_status onnx_external_data(onnx_reader *r, const onnx_tensor *t, int64_t bytes
 tn_status onnx_tensor_align(const onnx_reader *r, tn_arena *arena, tn_tensor *t);
 /* Makes a value of the graph a constant, without a copy where the elements stand in a mapped file and are aligned. Of
  * several constants of one name the last counts: some exporters write a Constant node twice. */
-tn_status onnx_set_const(const onnx_reader *r, tn_graph *g, int32_t value, const tn_tensor *t, onnx_span name);
+tn_status onnx_set_const(const onnx_reader *r, tn_graph *g, int32_t value, const tn_tensor *t,
+                         onnx_span name);
 
 /* ---- attr.c, constant.c ---- */
 
 /* AttributeProto. What *out points to lives in the arena or the file; its graphs belong to g. */
-tn_status onnx_attr_read(onnx_reader *r, onnx_span message, tn_graph *g, tn_arena *arena, tn_attr *out);
+tn_status onnx_attr_read(onnx_reader *r, onnx_span message, tn_graph *g, tn_arena *arena,
+                         tn_attr *out);
 /* The tensor that a Constant node stands for. *out_done false: it depends on an attribute of the function it is in. */
-tn_status onnx_constant_read(onnx_reader *r, const tn_node *node, tn_arena *arena, tn_tensor *out, bool *out_done);
+tn_status onnx_constant_read(onnx_reader *r, const tn_node *node, tn_arena *arena, tn_tensor *out,
+                             bool *out_done);
 
 /* ---- node.c, graph.c, function.c, model.c ---- */
 
 /* The value called `name` (not empty) in g. */
-tn_status onnx_value(const onnx_reader *r, tn_graph *g, tn_arena *arena, onnx_span name, int32_t *out_value);
+tn_status onnx_value(const onnx_reader *r, tn_graph *g, tn_arena *arena, onnx_span name,
+                     int32_t *out_value);
 /* NodeProto, added to g. */
 tn_status onnx_node_read(onnx_reader *r, onnx_span message, tn_graph *g);
 /* GraphProto, into an empty graph. */

@@ -22,18 +22,24 @@ static tn_status open_sparse(const onnx_reader *r, onnx_span message, sparse *ou
   return onnx_fail(r, TN_ERR_INVALID, out->at, "the sparse tensor lacks values or indices");
 }
 
-static tn_status make_dense(onnx_reader *r, const sparse *sp, uint32_t dtype, tn_arena *arena, tn_tensor *out) {
+static tn_status make_dense(onnx_reader *r, const sparse *sp, uint32_t dtype, tn_arena *arena,
+                            tn_tensor *out) {
   int64_t rank;
   tn_status s = onnx_count(r, sp->message, 3, ONNX_VARINT, &rank); /* dims */
   if (s) return s;
-  if (rank > TN_MAX_RANK) return onnx_fail(r, TN_ERR_UNSUPPORTED, sp->at, "the sparse tensor has %lld dims", (long long)rank);
+  if (rank > TN_MAX_RANK)
+    return onnx_fail(r, TN_ERR_UNSUPPORTED, sp->at, "the sparse tensor has %lld dims",
+                     (long long)rank);
   *out = tn_tensor_make(dtype, 0, NULL, NULL);
   out->rank = (int32_t)rank;
   if ((s = onnx_gather(r, sp->message, 3, ONNX_VARINT, 8, out->shape))) return s;
   int64_t bytes = tn_tensor_bytes(out);
-  if (bytes < 0) return onnx_fail(r, TN_ERR_INVALID, sp->at, "the sparse tensor has a negative dim, or its size exceeds 64 bits");
+  if (bytes < 0)
+    return onnx_fail(r, TN_ERR_INVALID, sp->at,
+                     "the sparse tensor has a negative dim, or its size exceeds 64 bits");
   if (bytes > r->dense_left)
-    return onnx_fail(r, TN_ERR_OVERFLOW, sp->at, "the sparse tensor would take %lld bytes, out of proportion to the file",
+    return onnx_fail(r, TN_ERR_OVERFLOW, sp->at,
+                     "the sparse tensor would take %lld bytes, out of proportion to the file",
                      (long long)bytes);
   r->dense_left -= bytes;
   out->data = tn_arena_alloc(arena, (uint64_t)bytes);
@@ -56,29 +62,35 @@ static int64_t place_of(const tn_tensor *dense, const tn_tensor *indices, int64_
   return place;
 }
 
-static tn_status scatter(const onnx_reader *r, const sparse *sp, const tn_tensor *values, const tn_tensor *indices,
-                         tn_tensor *dense) {
+static tn_status scatter(const onnx_reader *r, const sparse *sp, const tn_tensor *values,
+                         const tn_tensor *indices, tn_tensor *dense) {
   const int64_t width = tn_dtype(values->dtype)->bits / 8, n = tn_tensor_elements(values);
   bool coordinates = indices->rank == 2 && indices->shape[1] == dense->rank;
-  if (values->rank != 1 || indices->dtype != TN_I64 || !(indices->rank == 1 || coordinates) || indices->shape[0] != n)
-    return onnx_fail(r, TN_ERR_INVALID, sp->at, "values and indices of the sparse tensor do not fit together");
+  if (values->rank != 1 || indices->dtype != TN_I64 || !(indices->rank == 1 || coordinates) ||
+      indices->shape[0] != n)
+    return onnx_fail(r, TN_ERR_INVALID, sp->at,
+                     "values and indices of the sparse tensor do not fit together");
   for (int64_t k = 0; k < n; k++) {
     int64_t place = place_of(dense, indices, k);
     if (place < 0)
-      return onnx_fail(r, TN_ERR_INVALID, sp->at, "index %lld of the sparse tensor lies outside its shape", (long long)k);
-    memcpy((char *)dense->data + place * width, (const char *)values->data + k * width, (size_t)width);
+      return onnx_fail(r, TN_ERR_INVALID, sp->at,
+                       "index %lld of the sparse tensor lies outside its shape", (long long)k);
+    memcpy((char *)dense->data + place * width, (const char *)values->data + k * width,
+           (size_t)width);
   }
   return TN_OK;
 }
 
-tn_status onnx_sparse_read(onnx_reader *r, onnx_span message, tn_arena *arena, tn_tensor *out, onnx_span *out_name) {
+tn_status onnx_sparse_read(onnx_reader *r, onnx_span message, tn_arena *arena, tn_tensor *out,
+                           onnx_span *out_name) {
   sparse sp;
   tn_tensor values, indices;
   tn_status s = open_sparse(r, message, &sp);
   if (!s) s = onnx_tensor_read(r, sp.values, arena, &values, out_name);
   if (!s) s = onnx_tensor_read(r, sp.indices, arena, &indices, NULL);
   if (!s && (values.dtype == TN_STRING || tn_dtype(values.dtype)->bits < 8))
-    s = onnx_fail(r, TN_ERR_UNSUPPORTED, sp.at, "sparse tensors of %s are not supported", tn_dtype_name(values.dtype));
+    s = onnx_fail(r, TN_ERR_UNSUPPORTED, sp.at, "sparse tensors of %s are not supported",
+                  tn_dtype_name(values.dtype));
   if (!s) s = make_dense(r, &sp, values.dtype, arena, out);
   return s ? s : scatter(r, &sp, &values, &indices, out);
 }

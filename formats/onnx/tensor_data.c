@@ -10,21 +10,29 @@ typedef struct typed_field {
 static typed_field field_of(uint32_t dtype) {
   const uint32_t bits = tn_dtype(dtype)->bits, width = bits < 8 ? 1 : bits / 8;
   switch (dtype) {
-    case TN_F32: case TN_C64: return (typed_field){"float_data", 4, ONNX_FIXED32, 4};
-    case TN_F64: case TN_C128: return (typed_field){"double_data", 10, ONNX_FIXED64, 8};
+    case TN_F32:
+    case TN_C64: return (typed_field){"float_data", 4, ONNX_FIXED32, 4};
+    case TN_F64:
+    case TN_C128: return (typed_field){"double_data", 10, ONNX_FIXED64, 8};
     case TN_I64: return (typed_field){"int64_data", 7, ONNX_VARINT, 8};
-    case TN_U32: case TN_U64: return (typed_field){"uint64_data", 11, ONNX_VARINT, width};
-    default: return (typed_field){"int32_data", 5, ONNX_VARINT, width}; /* 2- and 4-bit types: a byte of them each */
+    case TN_U32:
+    case TN_U64: return (typed_field){"uint64_data", 11, ONNX_VARINT, width};
+    default:
+      return (typed_field){"int32_data", 5, ONNX_VARINT,
+                           width}; /* 2- and 4-bit types: a byte of them each */
   }
 }
 
-static tn_status wrong_count(const onnx_reader *r, const onnx_tensor *t, const char *field, int64_t expected, int64_t n) {
+static tn_status wrong_count(const onnx_reader *r, const onnx_tensor *t, const char *field,
+                             int64_t expected, int64_t n) {
   char text[TN_TENSOR_TEXT];
-  return onnx_fail(r, TN_ERR_INVALID, t->at, "the tensor is %s and needs %lld values in %s, but holds %lld",
-                   tn_tensor_text(&t->type, text, sizeof text), (long long)expected, field, (long long)n);
+  return onnx_fail(
+      r, TN_ERR_INVALID, t->at, "the tensor is %s and needs %lld values in %s, but holds %lld",
+      tn_tensor_text(&t->type, text, sizeof text), (long long)expected, field, (long long)n);
 }
 
-static tn_status read_strings(const onnx_reader *r, const onnx_tensor *t, tn_arena *arena, void **out) {
+static tn_status read_strings(const onnx_reader *r, const onnx_tensor *t, tn_arena *arena,
+                              void **out) {
   int64_t expected = tn_tensor_elements(&t->type), n = 0;
   onnx_span rest = t->message;
   onnx_field f;
@@ -47,7 +55,8 @@ static tn_status read_strings(const onnx_reader *r, const onnx_tensor *t, tn_are
 }
 
 /* The packed floats or doubles of a field that occurs once: they are raw data as they stand. */
-static bool as_raw(const onnx_reader *r, const onnx_tensor *t, typed_field field, int64_t bytes, void **out) {
+static bool as_raw(const onnx_reader *r, const onnx_tensor *t, typed_field field, int64_t bytes,
+                   void **out) {
   onnx_span rest = t->message, found = {NULL, NULL};
   onnx_field f;
   while (field.wire != ONNX_VARINT && onnx_next(r, &rest, &f) > 0) {
@@ -56,18 +65,22 @@ static bool as_raw(const onnx_reader *r, const onnx_tensor *t, typed_field field
     found = f.bytes;
   }
   if (bytes == 0 || onnx_size(found) != bytes) return false;
-  union { const uint8_t *in; void *out; } cast = {found.p};
+  union {
+    const uint8_t *in;
+    void *out;
+  } cast = {found.p};
   *out = cast.out;
   return true;
 }
 
 /* int32_data of narrower types: each number must fit, signed or not. */
-static tn_status narrow(const onnx_reader *r, const onnx_tensor *t, uint32_t width, const int64_t *from, int64_t n,
-                        uint8_t *to) {
+static tn_status narrow(const onnx_reader *r, const onnx_tensor *t, uint32_t width,
+                        const int64_t *from, int64_t n, uint8_t *to) {
   const int64_t least = -(INT64_C(1) << (8 * width - 1)), limit = INT64_C(1) << 8 * width;
   for (int64_t k = 0; k < n; k++) {
     if (from[k] < least || from[k] >= limit)
-      return onnx_fail(r, TN_ERR_INVALID, t->at, "int32_data holds %lld, which does not fit into %s", (long long)from[k],
+      return onnx_fail(r, TN_ERR_INVALID, t->at,
+                       "int32_data holds %lld, which does not fit into %s", (long long)from[k],
                        tn_dtype_name(t->type.dtype));
     memcpy(to + k * width, &from[k], width);
   }

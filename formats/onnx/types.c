@@ -3,13 +3,16 @@
 
 /* TensorProto.DataType -> dtype. 27 and 28 (6-bit floats) have none. */
 static const uint8_t dtypes[] = {
-    TN_NONE, TN_F32, TN_U8, TN_I8, TN_U16, TN_I16, TN_I32, TN_I64, TN_STRING, TN_BOOL, TN_F16, TN_F64, TN_U32, TN_U64,
-    TN_C64, TN_C128, TN_BF16, TN_F8E4M3FN, TN_F8E4M3FNUZ, TN_F8E5M2, TN_F8E5M2FNUZ, TN_U4, TN_I4, TN_F4E2M1, TN_F8E8M0,
-    TN_U2, TN_I2,
+    TN_NONE, TN_F32,    TN_U8,     TN_I8,       TN_U16,        TN_I16,    TN_I32,
+    TN_I64,  TN_STRING, TN_BOOL,   TN_F16,      TN_F64,        TN_U32,    TN_U64,
+    TN_C64,  TN_C128,   TN_BF16,   TN_F8E4M3FN, TN_F8E4M3FNUZ, TN_F8E5M2, TN_F8E5M2FNUZ,
+    TN_U4,   TN_I4,     TN_F4E2M1, TN_F8E8M0,   TN_U2,         TN_I2,
 };
 enum { N_DATA_TYPES = sizeof dtypes };
 
-uint32_t onnx_dtype(int64_t data_type) { return data_type > 0 && data_type < N_DATA_TYPES ? dtypes[data_type] : TN_NONE; }
+uint32_t onnx_dtype(int64_t data_type) {
+  return data_type > 0 && data_type < N_DATA_TYPES ? dtypes[data_type] : TN_NONE;
+}
 
 uint32_t onnx_data_type(uint32_t dtype) {
   for (uint32_t k = 1; k < N_DATA_TYPES; k++)
@@ -17,23 +20,31 @@ uint32_t onnx_data_type(uint32_t dtype) {
   return 0;
 }
 
-tn_status onnx_need_dtype(const onnx_reader *r, int64_t data_type, const uint8_t *at, uint32_t *out_dtype) {
+tn_status onnx_need_dtype(const onnx_reader *r, int64_t data_type, const uint8_t *at,
+                          uint32_t *out_dtype) {
   *out_dtype = onnx_dtype(data_type);
   if (*out_dtype != TN_NONE) return TN_OK;
   if (data_type == 0) return onnx_fail(r, TN_ERR_INVALID, at, "there is no element type");
-  return onnx_fail(r, TN_ERR_UNSUPPORTED, at, "element type %lld%s is not supported", (long long)data_type,
-                   data_type == 27 ? " (FLOAT6E2M3)" : data_type == 28 ? " (FLOAT6E3M2)" : "");
+  return onnx_fail(r, TN_ERR_UNSUPPORTED, at, "element type %lld%s is not supported",
+                   (long long)data_type,
+                   data_type == 27   ? " (FLOAT6E2M3)"
+                   : data_type == 28 ? " (FLOAT6E3M2)"
+                                     : "");
 }
 
-tn_status onnx_entry_read(const onnx_reader *r, onnx_span message, onnx_span *out_key, onnx_span *out_text) {
+tn_status onnx_entry_read(const onnx_reader *r, onnx_span message, onnx_span *out_key,
+                          onnx_span *out_text) {
   onnx_field f;
   int32_t more;
   tn_status s = TN_OK;
   *out_key = *out_text = (onnx_span){NULL, NULL};
   while (!s && (more = onnx_next(r, &message, &f)) != 0) {
-    if (more < 0) s = more;
-    else if (f.number == 1) s = onnx_text(r, &f, out_key);   /* key */
-    else if (f.number == 2) s = onnx_bytes(r, &f, out_text); /* value */
+    if (more < 0)
+      s = more;
+    else if (f.number == 1)
+      s = onnx_text(r, &f, out_key); /* key */
+    else if (f.number == 2)
+      s = onnx_bytes(r, &f, out_text); /* value */
   }
   return s;
 }
@@ -47,15 +58,19 @@ typedef struct type_reader {
 } type_reader;
 
 /* TensorShapeProto.Dimension */
-static tn_status read_dim(const type_reader *t, onnx_span message, int64_t *out_size, onnx_span *out_name) {
+static tn_status read_dim(const type_reader *t, onnx_span message, int64_t *out_size,
+                          onnx_span *out_name) {
   onnx_field f;
   int32_t more;
   tn_status s = TN_OK;
   *out_size = TN_DIM_UNKNOWN;
   while (!s && (more = onnx_next(t->r, &message, &f)) != 0) {
-    if (more < 0) s = more;
-    else if (f.number == 1) s = onnx_int(t->r, &f, out_size);  /* dim_value */
-    else if (f.number == 2) s = onnx_text(t->r, &f, out_name); /* dim_param */
+    if (more < 0)
+      s = more;
+    else if (f.number == 1)
+      s = onnx_int(t->r, &f, out_size); /* dim_value */
+    else if (f.number == 2)
+      s = onnx_text(t->r, &f, out_name); /* dim_param */
   }
   if (*out_size < 0) *out_size = TN_DIM_UNKNOWN; /* some exporters write -1 */
   return s;
@@ -70,7 +85,9 @@ static tn_status read_shape(const type_reader *t, onnx_span message, tn_tensor *
     if (f.number != 1) continue; /* dim */
     if (out->rank == TN_MAX_RANK) {
       out->rank = TN_RANK_UNKNOWN;
-      return t->strict ? onnx_fail(t->r, TN_ERR_UNSUPPORTED, f.at, "the shape has more than %d dims", TN_MAX_RANK) : TN_OK;
+      return t->strict ? onnx_fail(t->r, TN_ERR_UNSUPPORTED, f.at,
+                                   "the shape has more than %d dims", TN_MAX_RANK)
+                       : TN_OK;
     }
     onnx_span dim, name = {NULL, NULL};
     tn_status s = onnx_bytes(t->r, &f, &dim);
@@ -92,10 +109,13 @@ static tn_status read_tensor_type(const type_reader *t, onnx_span message, tn_te
     onnx_span shape;
     if (more < 0) return more;
     if (f.number == 1 && !(s = onnx_int(t->r, &f, &data_type)) && data_type != 0) { /* elem_type */
-      if (t->strict) s = onnx_need_dtype(t->r, data_type, f.at, &out->dtype);
-      else out->dtype = onnx_dtype(data_type);
+      if (t->strict)
+        s = onnx_need_dtype(t->r, data_type, f.at, &out->dtype);
+      else
+        out->dtype = onnx_dtype(data_type);
     }
-    if (f.number == 2 && !(s = onnx_bytes(t->r, &f, &shape))) s = read_shape(t, shape, out); /* shape */
+    if (f.number == 2 && !(s = onnx_bytes(t->r, &f, &shape)))
+      s = read_shape(t, shape, out); /* shape */
   }
   return s;
 }
@@ -103,8 +123,10 @@ static tn_status read_tensor_type(const type_reader *t, onnx_span message, tn_te
 static tn_status read_type(const type_reader *t, onnx_span message, int32_t depth, tn_tensor *out);
 
 /* TypeProto.Sequence, .Optional and .Map: out describes the list, its dtype is that of the innermost elements. */
-static tn_status read_list_type(const type_reader *t, onnx_span message, uint32_t kind, int32_t depth, tn_tensor *out) {
-  const uint32_t number = kind == TN_KIND_MAP ? 2 : 1; /* elem_type; Map has key_type first, then value_type */
+static tn_status read_list_type(const type_reader *t, onnx_span message, uint32_t kind,
+                                int32_t depth, tn_tensor *out) {
+  const uint32_t number =
+      kind == TN_KIND_MAP ? 2 : 1; /* elem_type; Map has key_type first, then value_type */
   tn_tensor items = tn_tensor_make(TN_NONE, TN_RANK_UNKNOWN, NULL, NULL);
   uint32_t key = TN_NONE;
   onnx_field f;
@@ -114,8 +136,10 @@ static tn_status read_list_type(const type_reader *t, onnx_span message, uint32_
     onnx_span type;
     int64_t data_type;
     if (more < 0) return more;
-    if (f.number == number && !(s = onnx_bytes(t->r, &f, &type))) s = read_type(t, type, depth + 1, &items);
-    else if (f.number == 1 && kind == TN_KIND_MAP && !(s = onnx_int(t->r, &f, &data_type))) key = onnx_dtype(data_type);
+    if (f.number == number && !(s = onnx_bytes(t->r, &f, &type)))
+      s = read_type(t, type, depth + 1, &items);
+    else if (f.number == 1 && kind == TN_KIND_MAP && !(s = onnx_int(t->r, &f, &data_type)))
+      key = onnx_dtype(data_type);
   }
   out->kind = kind;
   out->dtype = items.dtype;
@@ -126,7 +150,8 @@ static tn_status read_list_type(const type_reader *t, onnx_span message, uint32_
 
 static tn_status read_type(const type_reader *t, onnx_span message, int32_t depth, tn_tensor *out) {
   if (depth >= TN_ELEMENTS_DEPTH)
-    return onnx_fail(t->r, TN_ERR_UNSUPPORTED, message.p, "types are nested more than %d deep", TN_ELEMENTS_DEPTH);
+    return onnx_fail(t->r, TN_ERR_UNSUPPORTED, message.p, "types are nested more than %d deep",
+                     TN_ELEMENTS_DEPTH);
   onnx_field f;
   int32_t more;
   tn_status s = TN_OK;
@@ -141,9 +166,11 @@ static tn_status read_type(const type_reader *t, onnx_span message, int32_t dept
       case 4: s = read_list_type(t, type, TN_KIND_SEQUENCE, depth, out); break;
       case 5: s = read_list_type(t, type, TN_KIND_MAP, depth, out); break;
       case 9: s = read_list_type(t, type, TN_KIND_OPTIONAL, depth, out); break;
-      case 7: case 8:
+      case 7:
+      case 8:
         if (t->strict)
-          s = onnx_fail(t->r, TN_ERR_UNSUPPORTED, f.at, "%s types are not supported", f.number == 7 ? "opaque" : "sparse tensor");
+          s = onnx_fail(t->r, TN_ERR_UNSUPPORTED, f.at, "%s types are not supported",
+                        f.number == 7 ? "opaque" : "sparse tensor");
         break;
       default: break;
     }
@@ -151,7 +178,8 @@ static tn_status read_type(const type_reader *t, onnx_span message, int32_t dept
   return s;
 }
 
-tn_status onnx_type_read(const onnx_reader *r, onnx_span message, bool strict, tn_tensor *out, onnx_dim_names *names) {
+tn_status onnx_type_read(const onnx_reader *r, onnx_span message, bool strict, tn_tensor *out,
+                         onnx_dim_names *names) {
   type_reader t = {r, strict, names};
   *out = tn_tensor_make(TN_NONE, TN_RANK_UNKNOWN, NULL, NULL);
   tn_status s = read_type(&t, message, 0, out);
@@ -159,8 +187,8 @@ tn_status onnx_type_read(const onnx_reader *r, onnx_span message, bool strict, t
   return s;
 }
 
-tn_status onnx_value_info_read(const onnx_reader *r, onnx_span message, bool strict, onnx_span *out_name, tn_tensor *out,
-                               onnx_dim_names *names) {
+tn_status onnx_value_info_read(const onnx_reader *r, onnx_span message, bool strict,
+                               onnx_span *out_name, tn_tensor *out, onnx_dim_names *names) {
   onnx_field f;
   int32_t more;
   tn_status s = TN_OK;
@@ -168,9 +196,12 @@ tn_status onnx_value_info_read(const onnx_reader *r, onnx_span message, bool str
   *out_name = (onnx_span){NULL, NULL};
   *names = (onnx_dim_names){0};
   while (!s && (more = onnx_next(r, &message, &f)) != 0) {
-    if (more < 0) s = more;
-    else if (f.number == 1) s = onnx_text(r, &f, out_name); /* name */
-    else if (f.number == 2) s = onnx_bytes(r, &f, &type);   /* type */
+    if (more < 0)
+      s = more;
+    else if (f.number == 1)
+      s = onnx_text(r, &f, out_name); /* name */
+    else if (f.number == 2)
+      s = onnx_bytes(r, &f, &type); /* type */
   }
   return s ? s : onnx_type_read(r, type, strict, out, names);
 }

@@ -24,19 +24,25 @@ static tn_status give_tensor(value_reader *v, onnx_span message, bool sparse) {
 static tn_status give_item(value_reader *v, onnx_span message, int64_t item, int32_t depth) {
   if (item == ITEM_MAP) return onnx_give_map(v, message, depth);
   const uint32_t kind = onnx_item_kind(item);
-  return kind == TN_KIND_TENSOR ? give_tensor(v, message, item == ITEM_SPARSE) : onnx_give_list(v, message, kind, depth);
+  return kind == TN_KIND_TENSOR ? give_tensor(v, message, item == ITEM_SPARSE)
+                                : onnx_give_list(v, message, kind, depth);
 }
 
 /* Name and elem_type of a SequenceProto or OptionalProto, and how many items it has. */
-static tn_status open_list(const value_reader *v, onnx_span message, onnx_span *out_name, int64_t *out_item, int64_t *out_n) {
+static tn_status open_list(const value_reader *v, onnx_span message, onnx_span *out_name,
+                           int64_t *out_item, int64_t *out_n) {
   onnx_field f;
   int32_t more;
   tn_status s = TN_OK;
   while (!s && (more = onnx_next(&v->r, &message, &f)) != 0) {
-    if (more < 0) s = more;
-    else if (f.number == 1) s = onnx_text(&v->r, &f, out_name); /* name */
-    else if (f.number == 2) s = onnx_int(&v->r, &f, out_item);  /* elem_type */
-    else if (f.number >= 3 && f.number <= 7) ++*out_n;          /* tensor_values ... optional_values */
+    if (more < 0)
+      s = more;
+    else if (f.number == 1)
+      s = onnx_text(&v->r, &f, out_name); /* name */
+    else if (f.number == 2)
+      s = onnx_int(&v->r, &f, out_item); /* elem_type */
+    else if (f.number >= 3 && f.number <= 7)
+      ++*out_n; /* tensor_values ... optional_values */
   }
   return s;
 }
@@ -48,7 +54,8 @@ static tn_status give_items(value_reader *v, onnx_span message, int64_t item, in
     onnx_span part;
     if (f.number < 3 || f.number > 7) continue;
     if (item != f.number - 2)
-      return onnx_fail(&v->r, TN_ERR_INVALID, f.at, "the list says that its items are of kind %lld, but one is of kind %u",
+      return onnx_fail(&v->r, TN_ERR_INVALID, f.at,
+                       "the list says that its items are of kind %lld, but one is of kind %u",
                        (long long)item, f.number - 2);
     s = onnx_bytes(&v->r, &f, &part);
     if (!s) s = give_item(v, part, item, depth + 1);
@@ -63,7 +70,8 @@ tn_status onnx_give_list(value_reader *v, onnx_span message, uint32_t kind, int3
   tn_status s = onnx_list_type(v, message, kind, depth, &type);
   if (!s) s = open_list(v, message, &name, &item, &n);
   if (!s && kind == TN_KIND_OPTIONAL && n != (item != ITEM_UNDEFINED))
-    s = onnx_fail(&v->r, TN_ERR_INVALID, message.p, "the optional holds %lld values, but its elem_type is %lld", (long long)n,
+    s = onnx_fail(&v->r, TN_ERR_INVALID, message.p,
+                  "the optional holds %lld values, but its elem_type is %lld", (long long)n,
                   (long long)item);
   if (s) return s;
   tn_arena arena;
@@ -81,8 +89,11 @@ tn_status onnx_read_value(const tn_source *source, uint32_t kind, const tn_value
   const onnx_span message = {source->data, source->data + source->size};
   switch (kind) {
     case TN_KIND_TENSOR: return give_tensor(&v, message, false);
-    case TN_KIND_SEQUENCE: case TN_KIND_OPTIONAL: return onnx_give_list(&v, message, kind, 0);
+    case TN_KIND_SEQUENCE:
+    case TN_KIND_OPTIONAL: return onnx_give_list(&v, message, kind, 0);
     case TN_KIND_MAP: return onnx_give_map(&v, message, 0);
-    default: return onnx_fail(&v.r, TN_ERR_INVALID, NULL, "there is no kind of value with number %u", kind);
+    default:
+      return onnx_fail(&v.r, TN_ERR_INVALID, NULL, "there is no kind of value with number %u",
+                       kind);
   }
 }

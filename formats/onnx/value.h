@@ -22,7 +22,8 @@ static inline uint32_t onnx_item_kind(int64_t item) {
 }
 
 /* The type of a list, as far as elem_type, key_type and the first item tell. depth: of lists around it. */
-tn_status onnx_list_type(const value_reader *v, onnx_span message, uint32_t kind, int32_t depth, tn_tensor *out);
+tn_status onnx_list_type(const value_reader *v, onnx_span message, uint32_t kind, int32_t depth,
+                         tn_tensor *out);
 /* Hands a tensor, aligned, to the sink. */
 tn_status onnx_give_tensor(value_reader *v, tn_arena *arena, onnx_span name, tn_tensor *tensor);
 /* SequenceProto or OptionalProto, with begin() and end(). */

@@ -15,10 +15,10 @@ static tn_status open_map(const value_reader *v, onnx_span message, map *m) {
   while (!s && (more = onnx_next(&v->r, &message, &f)) != 0) {
     if (more < 0) return more;
     switch (f.number) {
-      case 1: s = onnx_text(&v->r, &f, &m->name); break;   /* name */
-      case 2: s = onnx_int(&v->r, &f, &m->key_type); break;/* key_type */
-      case 4: m->n_strings++; break;                       /* string_keys */
-      case 5: s = onnx_bytes(&v->r, &f, &m->values); break;/* values */
+      case 1: s = onnx_text(&v->r, &f, &m->name); break;    /* name */
+      case 2: s = onnx_int(&v->r, &f, &m->key_type); break; /* key_type */
+      case 4: m->n_strings++; break;                        /* string_keys */
+      case 5: s = onnx_bytes(&v->r, &f, &m->values); break; /* values */
       default: break;
     }
   }
@@ -43,11 +43,13 @@ static tn_status string_keys(const value_reader *v, const map *m, tn_arena *aren
 }
 
 /* They stand as int64 whatever integer type they have. */
-static tn_status integer_keys(const value_reader *v, const map *m, uint32_t dtype, tn_arena *arena, tn_tensor *out) {
+static tn_status integer_keys(const value_reader *v, const map *m, uint32_t dtype, tn_arena *arena,
+                              tn_tensor *out) {
   const uint32_t width = tn_dtype(dtype)->bits / 8;
   int64_t n;
   if (!tn_dtype(dtype)->is_int || width == 0)
-    return onnx_fail(&v->r, TN_ERR_INVALID, m->message.p, "keys of a map cannot be %s", tn_dtype_name(dtype));
+    return onnx_fail(&v->r, TN_ERR_INVALID, m->message.p, "keys of a map cannot be %s",
+                     tn_dtype_name(dtype));
   tn_status s = onnx_count(&v->r, m->message, 3, ONNX_VARINT, &n); /* keys */
   if (s) return s;
   void *keys = tn_arena_alloc(arena, (uint64_t)n * width);
@@ -66,8 +68,8 @@ static tn_status read_keys(const value_reader *v, const map *m, tn_arena *arena,
 /* ---- Values ---- */
 
 /* Puts the values one after the other into *out; *out_done false: they are no single elements of one type. */
-static tn_status join_values(value_reader *v, const map *m, uint32_t dtype, int64_t n, tn_arena *arena, tn_tensor *out,
-                             bool *out_done) {
+static tn_status join_values(value_reader *v, const map *m, uint32_t dtype, int64_t n,
+                             tn_arena *arena, tn_tensor *out, bool *out_done) {
   const int64_t width = tn_dtype(dtype)->bits / 8;
   onnx_span rest = m->values, part;
   onnx_field f;
@@ -91,15 +93,17 @@ static tn_status join_values(value_reader *v, const map *m, uint32_t dtype, int6
   return TN_OK;
 }
 
-static tn_status give_contents(value_reader *v, const map *m, const tn_tensor *type, tn_tensor *keys, tn_arena *arena,
-                               int32_t depth) {
+static tn_status give_contents(value_reader *v, const map *m, const tn_tensor *type,
+                               tn_tensor *keys, tn_arena *arena, int32_t depth) {
   tn_tensor joined;
   bool done = false;
   const onnx_span no_name = {NULL, NULL};
   tn_status s = onnx_give_tensor(v, arena, no_name, keys);
-  if (!s && keys->shape[0] > 0) s = join_values(v, m, type->dtype, keys->shape[0], arena, &joined, &done);
+  if (!s && keys->shape[0] > 0)
+    s = join_values(v, m, type->dtype, keys->shape[0], arena, &joined, &done);
   if (s) return s;
-  return done ? onnx_give_tensor(v, arena, no_name, &joined) : onnx_give_list(v, m->values, TN_KIND_SEQUENCE, depth + 1);
+  return done ? onnx_give_tensor(v, arena, no_name, &joined)
+              : onnx_give_list(v, m->values, TN_KIND_SEQUENCE, depth + 1);
 }
 
 tn_status onnx_give_map(value_reader *v, onnx_span message, int32_t depth) {

@@ -6,24 +6,28 @@ static uint32_t tensor_dtype(const value_reader *v, onnx_span message, bool spar
   onnx_field f;
   uint32_t dtype = TN_NONE;
   while (onnx_next(&v->r, &message, &f) > 0) {
-    if (sparse && f.number == 1 && f.wire == ONNX_BYTES) return tensor_dtype(v, f.bytes, false); /* values */
-    if (!sparse && f.number == 2 && f.wire == ONNX_VARINT) dtype = onnx_dtype((int64_t)f.value); /* data_type */
+    if (sparse && f.number == 1 && f.wire == ONNX_BYTES)
+      return tensor_dtype(v, f.bytes, false); /* values */
+    if (!sparse && f.number == 2 && f.wire == ONNX_VARINT)
+      dtype = onnx_dtype((int64_t)f.value); /* data_type */
   }
   return dtype;
 }
 
-static tn_status item_type(const value_reader *v, const onnx_field *f, int64_t item, int32_t depth, tn_tensor *out) {
+static tn_status item_type(const value_reader *v, const onnx_field *f, int64_t item, int32_t depth,
+                           tn_tensor *out) {
   onnx_span message;
   tn_status s = onnx_bytes(&v->r, f, &message);
   if (s) return s;
-  if (onnx_item_kind(item) != TN_KIND_TENSOR) return onnx_list_type(v, message, onnx_item_kind(item), depth + 1, out);
+  if (onnx_item_kind(item) != TN_KIND_TENSOR)
+    return onnx_list_type(v, message, onnx_item_kind(item), depth + 1, out);
   out->dtype = tensor_dtype(v, message, item == ITEM_SPARSE);
   return TN_OK;
 }
 
 /* elem_type or key_type, and the type of the first item. The values of a map are a SequenceProto, whose items count. */
-static tn_status read_type(const value_reader *v, onnx_span message, uint32_t kind, int32_t depth, int64_t *number,
-                           tn_tensor *items, bool *has_item) {
+static tn_status read_type(const value_reader *v, onnx_span message, uint32_t kind, int32_t depth,
+                           int64_t *number, tn_tensor *items, bool *has_item) {
   onnx_field f;
   int32_t more;
   tn_status s = TN_OK;
@@ -39,16 +43,20 @@ static tn_status read_type(const value_reader *v, onnx_span message, uint32_t ki
   return s;
 }
 
-tn_status onnx_list_type(const value_reader *v, onnx_span message, uint32_t kind, int32_t depth, tn_tensor *out) {
+tn_status onnx_list_type(const value_reader *v, onnx_span message, uint32_t kind, int32_t depth,
+                         tn_tensor *out) {
   if (depth >= ONNX_MAX_LIST_DEPTH)
-    return onnx_fail(&v->r, TN_ERR_OVERFLOW, message.p, "lists are nested more than %d deep", ONNX_MAX_LIST_DEPTH);
+    return onnx_fail(&v->r, TN_ERR_OVERFLOW, message.p, "lists are nested more than %d deep",
+                     ONNX_MAX_LIST_DEPTH);
   tn_tensor items = tn_tensor_make(TN_NONE, TN_RANK_UNKNOWN, NULL, NULL);
   int64_t number = 0;
   bool has_item;
   tn_status s = read_type(v, message, kind, depth, &number, &items, &has_item);
   *out = tn_tensor_make(items.dtype, TN_RANK_UNKNOWN, NULL, NULL);
   out->kind = kind;
-  if (kind == TN_KIND_MAP) out->elements = (items.elements & 0xffffff) | TN_ELEMENTS_KEY(onnx_dtype(number));
-  else out->elements = TN_ELEMENTS(has_item ? items.kind : onnx_item_kind(number), items.elements);
+  if (kind == TN_KIND_MAP)
+    out->elements = (items.elements & 0xffffff) | TN_ELEMENTS_KEY(onnx_dtype(number));
+  else
+    out->elements = TN_ELEMENTS(has_item ? items.kind : onnx_item_kind(number), items.elements);
   return s;
 }

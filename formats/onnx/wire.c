@@ -25,11 +25,15 @@ static void host_free(void *self, void *memory, uint64_t bytes) {
 enum { DENSE_BASE = 64 << 20, DENSE_PER_BYTE = 256 };
 
 void onnx_reader_init(onnx_reader *r, const tn_source *source) {
-  union { const tn_source *in; void *out; } self = {source};
+  union {
+    const tn_source *in;
+    void *out;
+  } self = {source};
   *r = (onnx_reader){.source = source, .host = source->host, .api = source->host->graph};
   r->allocator = (tn_allocator){TN_HEAD(tn_allocator), self.out, host_alloc, host_free};
   int64_t growth;
-  bool huge = source->size > INT64_MAX || tn_mul_i64((int64_t)source->size, DENSE_PER_BYTE, &growth) ||
+  bool huge = source->size > INT64_MAX ||
+              tn_mul_i64((int64_t)source->size, DENSE_PER_BYTE, &growth) ||
               tn_add_i64(growth, DENSE_BASE, &r->dense_left);
   if (huge) r->dense_left = INT64_MAX;
 }
@@ -37,13 +41,16 @@ void onnx_reader_init(onnx_reader *r, const tn_source *source) {
 /* Writes the chain of what is being read, outermost first, as far as there is room; answers the length. */
 static int where_text(const onnx_where *w, char *buf, int size) {
   int n = w->up ? where_text(w->up, buf, size) : 0;
-  int name = (int)tn_min_i64(onnx_size(w->name), 80), detail = (int)tn_min_i64(onnx_size(w->detail), 60);
-  int more = snprintf(buf + n, (size_t)(size - n), detail ? "%s '%.*s' (%.*s): " : "%s '%.*s'%.*s: ", w->what, name,
-                      name ? (const char *)w->name.p : "", detail, detail ? (const char *)w->detail.p : "");
+  int name = (int)tn_min_i64(onnx_size(w->name), 80),
+      detail = (int)tn_min_i64(onnx_size(w->detail), 60);
+  int more = snprintf(
+      buf + n, (size_t)(size - n), detail ? "%s '%.*s' (%.*s): " : "%s '%.*s'%.*s: ", w->what, name,
+      name ? (const char *)w->name.p : "", detail, detail ? (const char *)w->detail.p : "");
   return more < 0 || more >= size - n ? n : n + more;
 }
 
-tn_status onnx_fail(const onnx_reader *r, tn_status code, const uint8_t *at, const char *format, ...) {
+tn_status onnx_fail(const onnx_reader *r, tn_status code, const uint8_t *at, const char *format,
+                    ...) {
   char where[500] = "", text[300], place[40] = "";
   if (r->where) where_text(r->where, where, sizeof where);
   va_list args;
@@ -53,10 +60,13 @@ tn_status onnx_fail(const onnx_reader *r, tn_status code, const uint8_t *at, con
   const tn_source *s = r->source;
   if (at && at >= s->data && at <= s->data + s->size)
     snprintf(place, sizeof place, ", at byte %lld", (long long)(at - s->data));
-  return r->host->fail(s->ctx, code, "%s: %s%s%s", s->path ? s->path : "(memory)", where, text, place);
+  return r->host->fail(s->ctx, code, "%s: %s%s%s", s->path ? s->path : "(memory)", where, text,
+                       place);
 }
 
-tn_status onnx_no_memory(const onnx_reader *r) { return onnx_fail(r, TN_ERR_MEMORY, NULL, "out of memory"); }
+tn_status onnx_no_memory(const onnx_reader *r) {
+  return onnx_fail(r, TN_ERR_MEMORY, NULL, "out of memory");
+}
 
 /* ---- Fields ---- */
 
@@ -102,26 +112,33 @@ int32_t onnx_next(const onnx_reader *r, onnx_span *rest, onnx_field *out) {
   if (rest->p == rest->end) return 0;
   *out = (onnx_field){.at = rest->p};
   uint64_t tag;
-  if (!take_varint(rest, &tag)) return onnx_fail(r, TN_ERR_INVALID, out->at, "the file breaks off inside a field");
+  if (!take_varint(rest, &tag))
+    return onnx_fail(r, TN_ERR_INVALID, out->at, "the file breaks off inside a field");
   if (tag >> 3 == 0 || tag >> 3 > 0x1fffffff)
-    return onnx_fail(r, TN_ERR_INVALID, out->at, "there is no field where one should begin; the file is damaged");
+    return onnx_fail(r, TN_ERR_INVALID, out->at,
+                     "there is no field where one should begin; the file is damaged");
   out->number = (uint32_t)(tag >> 3);
   out->wire = (uint32_t)(tag & 7);
   bool ok = true;
   switch (out->wire) {
-    case ONNX_VARINT: case ONNX_FIXED64: case ONNX_FIXED32: ok = take_number(rest, out->wire, &out->value); break;
+    case ONNX_VARINT:
+    case ONNX_FIXED64:
+    case ONNX_FIXED32: ok = take_number(rest, out->wire, &out->value); break;
     case ONNX_BYTES: ok = take_bytes(rest, &out->bytes); break;
     default:
-      return onnx_fail(r, TN_ERR_INVALID, out->at, "field %u has wire type %u, which ONNX does not use", out->number,
+      return onnx_fail(r, TN_ERR_INVALID, out->at,
+                       "field %u has wire type %u, which ONNX does not use", out->number,
                        out->wire);
   }
   if (!ok)
-    return onnx_fail(r, TN_ERR_INVALID, out->at, "field %u is longer than the message it stands in", out->number);
+    return onnx_fail(r, TN_ERR_INVALID, out->at, "field %u is longer than the message it stands in",
+                     out->number);
   return 1;
 }
 
 static tn_status wrong_wire(const onnx_reader *r, const onnx_field *f, const char *expected) {
-  return onnx_fail(r, TN_ERR_INVALID, f->at, "field %u has wire type %u, but should be %s", f->number, f->wire, expected);
+  return onnx_fail(r, TN_ERR_INVALID, f->at, "field %u has wire type %u, but should be %s",
+                   f->number, f->wire, expected);
 }
 
 tn_status onnx_int(const onnx_reader *r, const onnx_field *f, int64_t *out) {
@@ -150,17 +167,19 @@ tn_status onnx_text(const onnx_reader *r, const onnx_field *f, onnx_span *out) {
   if (s) return s;
   int64_t n = onnx_size(*out);
   if (n && memchr(out->p, 0, (size_t)n))
-    return onnx_fail(r, TN_ERR_INVALID, f->at, "the text in field %u contains a zero byte", f->number);
+    return onnx_fail(r, TN_ERR_INVALID, f->at, "the text in field %u contains a zero byte",
+                     f->number);
   if (!tn_utf8_valid((const char *)out->p, n))
-    return onnx_fail(r, TN_ERR_INVALID, f->at, "the text in field %u is not valid UTF-8", f->number);
+    return onnx_fail(r, TN_ERR_INVALID, f->at, "the text in field %u is not valid UTF-8",
+                     f->number);
   return TN_OK;
 }
 
 /* ---- Repeated numbers ---- */
 
 /* The numbers of one field, which holds one of them or a packed list: width 0 counts only. Adds to *n. */
-static tn_status field_numbers(const onnx_reader *r, const onnx_field *f, uint32_t wire, uint32_t width, uint8_t *out,
-                               int64_t *n) {
+static tn_status field_numbers(const onnx_reader *r, const onnx_field *f, uint32_t wire,
+                               uint32_t width, uint8_t *out, int64_t *n) {
   if (f->wire == wire) {
     if (width) memcpy(out + *n * width, &f->value, width);
     ++*n;
@@ -172,15 +191,16 @@ static tn_status field_numbers(const onnx_reader *r, const onnx_field *f, uint32
     uint64_t value;
     const uint8_t *at = rest.p;
     if (!take_number(&rest, wire, &value))
-      return onnx_fail(r, TN_ERR_INVALID, at, "the list of numbers in field %u breaks off", f->number);
+      return onnx_fail(r, TN_ERR_INVALID, at, "the list of numbers in field %u breaks off",
+                       f->number);
     if (width) memcpy(out + *n * width, &value, width);
     ++*n;
   }
   return TN_OK;
 }
 
-static tn_status numbers(const onnx_reader *r, onnx_span message, uint32_t number, uint32_t wire, uint32_t width,
-                         uint8_t *out, int64_t *n) {
+static tn_status numbers(const onnx_reader *r, onnx_span message, uint32_t number, uint32_t wire,
+                         uint32_t width, uint8_t *out, int64_t *n) {
   onnx_field f;
   int32_t more;
   *n = 0;
@@ -191,12 +211,13 @@ static tn_status numbers(const onnx_reader *r, onnx_span message, uint32_t numbe
   return more;
 }
 
-tn_status onnx_count(const onnx_reader *r, onnx_span message, uint32_t number, uint32_t wire, int64_t *out_n) {
+tn_status onnx_count(const onnx_reader *r, onnx_span message, uint32_t number, uint32_t wire,
+                     int64_t *out_n) {
   return numbers(r, message, number, wire, 0, NULL, out_n);
 }
 
-tn_status onnx_gather(const onnx_reader *r, onnx_span message, uint32_t number, uint32_t wire, uint32_t width,
-                      void *out) {
+tn_status onnx_gather(const onnx_reader *r, onnx_span message, uint32_t number, uint32_t wire,
+                      uint32_t width, void *out) {
   int64_t n;
   return numbers(r, message, number, wire, width, out, &n);
 }

@@ -7,8 +7,6 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "base/block.h"
-
 /* ---- The host ---- */
 
 static tn_status host_fail(void *ctx, tn_status code, const char *format, ...) {
@@ -27,17 +25,20 @@ static void *host_alloc(void *ctx, uint64_t bytes) {
   k->n_blocks++;
   if (k->n_blocks == k->fail_at) return NULL;
   k->n_live++;
-  return tn_block_alloc(tn_default_allocator(), bytes);
+  return tn_alloc_sized(tn_default_allocator(), bytes);
 }
 
 static void host_free(void *ctx, void *memory) {
   kit *k = ctx;
   k->n_live -= memory != NULL;
-  tn_block_free(tn_default_allocator(), memory);
+  tn_free_sized(tn_default_allocator(), memory);
 }
 
 void kit_init(kit *k) {
-  *k = (kit){.host = {.head = TN_HEAD(tn_host), .graph = &tn_graph_api_table, .fail = host_fail, .alloc = host_alloc,
+  *k = (kit){.host = {.head = TN_HEAD(tn_host),
+                      .graph = &tn_graph_api_table,
+                      .fail = host_fail,
+                      .alloc = host_alloc,
                       .free = host_free}};
   tn_text_init(&k->messages, tn_default_allocator());
   tn_arena_init(&k->files, tn_default_allocator());
@@ -61,7 +62,8 @@ uint8_t *kit_load(tn_arena *arena, const char *path, uint64_t *out_size) {
   return data;
 }
 
-static tn_status open_sibling(void *ctx, const char *path, const uint8_t **out_data, uint64_t *out_size) {
+static tn_status open_sibling(void *ctx, const char *path, const uint8_t **out_data,
+                              uint64_t *out_size) {
   kit *k = ctx;
   const char *full = k->dir ? tn_arena_format(&k->files, "%s/%s", k->dir, path) : NULL;
   uint8_t *data = full && !strstr(path, "..") ? kit_load(&k->files, full, out_size) : NULL;
@@ -116,7 +118,8 @@ static void dump_elements(const tn_tensor *t, tn_text *out) {
   uint32_t crc = 0;
   if (t->dtype == TN_STRING) {
     const tn_str *strs = t->data;
-    for (int64_t k = 0; k < tn_tensor_elements(t); k++) crc = crc32(crc32(crc, strs[k].data, strs[k].size), "", 1);
+    for (int64_t k = 0; k < tn_tensor_elements(t); k++)
+      crc = crc32(crc32(crc, strs[k].data, strs[k].size), "", 1);
   } else {
     crc = crc32(0, t->data, tn_tensor_bytes(t));
   }
@@ -148,13 +151,16 @@ static void dump_attr(const tn_attr *a, int indent, tn_text *out) {
     case TN_ATTR_INT: tn_text_add(out, " %lld", (long long)a->i); break;
     case TN_ATTR_FLOAT: tn_text_add(out, " %.9g", a->f); break;
     case TN_ATTR_REF: tn_text_add(out, " %lld", (long long)a->i); /* fall through */
-    case TN_ATTR_STR: tn_text_add(out, " %lld %08x", (long long)a->s.size, crc32(0, a->s.data, a->s.size)); break;
+    case TN_ATTR_STR:
+      tn_text_add(out, " %lld %08x", (long long)a->s.size, crc32(0, a->s.data, a->s.size));
+      break;
     default: break;
   }
   for (int64_t k = 0; k < a->ints.size; k++) tn_text_add(out, " %lld", (long long)a->ints.data[k]);
   for (int64_t k = 0; k < a->floats.size; k++) tn_text_add(out, " %.9g", a->floats.data[k]);
   for (int64_t k = 0; k < a->strs.size; k++)
-    tn_text_add(out, " %lld %08x", (long long)a->strs.data[k].size, crc32(0, a->strs.data[k].data, a->strs.data[k].size));
+    tn_text_add(out, " %lld %08x", (long long)a->strs.data[k].size,
+                crc32(0, a->strs.data[k].data, a->strs.data[k].size));
   for (int64_t k = 0; k < a->tensors.size; k++) {
     tn_text_add(out, " ");
     kit_dump_tensor(a->tensors.data[k], out);
@@ -169,10 +175,13 @@ static int by_name(const void *a, const void *b) {
 
 static void dump_node(const tn_graph *g, const tn_node *n, int indent, tn_text *out) {
   const tn_graph_api *api = &tn_graph_api_table;
-  tn_text_add(out, "%*snode %s::%s '%s' overload='%s' (", indent, "", n->domain, n->op, n->name, n->overload);
-  for (uint32_t k = 0; k < n->n_inputs; k++) tn_text_add(out, "'%s',", n->inputs[k] < 0 ? "" : api->value_name(g, n->inputs[k]));
+  tn_text_add(out, "%*snode %s::%s '%s' overload='%s' (", indent, "", n->domain, n->op, n->name,
+              n->overload);
+  for (uint32_t k = 0; k < n->n_inputs; k++)
+    tn_text_add(out, "'%s',", n->inputs[k] < 0 ? "" : api->value_name(g, n->inputs[k]));
   tn_text_add(out, ") -> (");
-  for (uint32_t k = 0; k < n->n_outputs; k++) tn_text_add(out, "'%s',", n->outputs[k] < 0 ? "" : api->value_name(g, n->outputs[k]));
+  for (uint32_t k = 0; k < n->n_outputs; k++)
+    tn_text_add(out, "'%s',", n->outputs[k] < 0 ? "" : api->value_name(g, n->outputs[k]));
   tn_text_add(out, ")\n");
   const tn_attr **sorted = calloc(n->n_attrs + 1, sizeof *sorted);
   for (uint32_t k = 0; k < n->n_attrs; k++) sorted[k] = n->attrs[k];
@@ -193,11 +202,14 @@ static void dump_values(tn_graph *g, bool constants, int indent, tn_text *out) {
   int32_t found = 0;
   for (int32_t v = 0; v < n; v++) {
     const tn_tensor *t = api->value_type(g, v);
-    bool is_const = api->value_flags(g, v) & TN_VALUE_CONST, is_typed = t->rank >= 0 || t->dtype != TN_NONE;
-    if (constants ? is_const : !api->value_flags(g, v) && is_typed) names[found++] = api->value_name(g, v);
+    bool is_const = api->value_flags(g, v) & TN_VALUE_CONST,
+         is_typed = t->rank >= 0 || t->dtype != TN_NONE;
+    if (constants ? is_const : !api->value_flags(g, v) && is_typed)
+      names[found++] = api->value_name(g, v);
   }
   qsort(names, (size_t)found, sizeof *names, by_value_name);
-  for (int32_t k = 0; k < found; k++) dump_value(g, api->value(g, names[k]), constants ? "const" : "value", indent, out);
+  for (int32_t k = 0; k < found; k++)
+    dump_value(g, api->value(g, names[k]), constants ? "const" : "value", indent, out);
   free(names);
 }
 
@@ -205,12 +217,14 @@ static void dump_values(tn_graph *g, bool constants, int indent, tn_text *out) {
 static void dump_graph(tn_graph *g, int indent, tn_text *out) {
   const tn_graph_api *api = &tn_graph_api_table;
   tn_text_add(out, "%*sgraph\n", indent, "");
-  for (int32_t k = 0; k < api->n_inputs(g); k++) dump_value(g, api->input(g, k), "input", indent, out);
+  for (int32_t k = 0; k < api->n_inputs(g); k++)
+    dump_value(g, api->input(g, k), "input", indent, out);
   dump_values(g, true, indent, out);
   for (int32_t n = 0; n < (int32_t)g->nodes.n; n++)
     if (api->node(g, n)) dump_node(g, api->node(g, n), indent, out);
   dump_values(g, false, indent, out);
-  for (int32_t k = 0; k < api->n_outputs(g); k++) dump_value(g, api->output(g, k), "output", indent, out);
+  for (int32_t k = 0; k < api->n_outputs(g); k++)
+    dump_value(g, api->output(g, k), "output", indent, out);
 }
 
 static void dump_opsets(const tn_graph *g, tn_text *out) {
@@ -224,7 +238,8 @@ void kit_dump(tn_graph *g, tn_text *out) {
   dump_opsets(g, out);
   for (int32_t k = 0; k < tn_graph_api_table.n_meta(g); k++) {
     const char *text, *key = tn_graph_api_table.meta_at(g, k, &text);
-    tn_text_add(out, "meta '%s' %lld %08x\n", key, (long long)strlen(text), crc32(0, text, (int64_t)strlen(text)));
+    tn_text_add(out, "meta '%s' %lld %08x\n", key, (long long)strlen(text),
+                crc32(0, text, (int64_t)strlen(text)));
   }
   for (int32_t k = 0; k < tn_graph_api_table.n_functions(g); k++) {
     tn_function_info f = {.head = TN_HEAD(tn_function_info)};

@@ -10,12 +10,12 @@ extern const tn_format onnx_format;
 
 typedef struct kit {
   tn_host host;
-  tn_text messages;              /* what fail() was told, a line each */
-  const char *dir;               /* where files next to the model are; NULL: nowhere */
-  tn_arena files;                /* what was read from there */
-  int64_t n_blocks, n_live;      /* allocations through the host: ever, and not freed yet */
-  int64_t fail_at;               /* the allocation with this number fails; 0: none */
-  tn_text *out_file;             /* what the sink appends to */
+  tn_text messages;         /* what fail() was told, a line each */
+  const char *dir;          /* where files next to the model are; NULL: nowhere */
+  tn_arena files;           /* what was read from there */
+  int64_t n_blocks, n_live; /* allocations through the host: ever, and not freed yet */
+  int64_t fail_at;          /* the allocation with this number fails; 0: none */
+  tn_text *out_file;        /* what the sink appends to */
 } kit;
 
 void kit_init(kit *k);
