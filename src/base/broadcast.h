@@ -148,7 +148,8 @@ static inline bool tn_broadcast_is_flat(const tn_tensor *out, uint32_t n,
  * TN_ERR_SHAPE, TN_ERR_UNSUPPORTED (layout), TN_ERR_INVALID (n). */
 static inline tn_status tn_broadcast_init(tn_broadcast *b, const tn_tensor *out, uint32_t n,
                                           const tn_tensor *const *in) {
-  int64_t sizes[TN_BROADCAST_RANK], strides[TN_BROADCAST_MAX][TN_BROADCAST_RANK], step[TN_BROADCAST_MAX];
+  int64_t sizes[TN_BROADCAST_RANK], strides[TN_BROADCAST_MAX][TN_BROADCAST_RANK];
+  int64_t step[TN_BROADCAST_MAX] = {0};
   int32_t rank = 0;
   if (n > TN_BROADCAST_MAX) return TN_ERR_INVALID;
   b->n = n;

@@ -63,6 +63,20 @@ static inline void tn_store_block_f32(uint32_t dtype, void *data, int64_t index,
   else if (dtype == TN_BF16) tn_narrow_bf16(values, (uint16_t *)data + index, n);
 }
 
+/* n elements of `bytes` bytes of an operand from `offset` as an array: where they stand (step 1), or the one element
+ * repeated in block (step 0), which has room for n elements. */
+static inline const void *tn_expand_block(const void *data, int64_t bytes, int64_t offset, int64_t step, int64_t n,
+                                          void *block) {
+  const char *from = (const char *)data + offset * bytes;
+  if (step) return from;
+  char *to = block;
+  memcpy(to, from, (size_t)bytes);
+  for (int64_t done = 1; done < n; done *= 2) {
+    memcpy(to + done * bytes, to, (size_t)(tn_min_i64(done, n - done) * bytes));
+  }
+  return block;
+}
+
 /* y[i] = f(x[i]) for i < n; x == y is allowed. attrs: the node's. */
 typedef void (*tn_map_f32)(const float *x, float *y, int64_t n, const void *attrs);
 

@@ -1,0 +1,171 @@
+/* Portable kernels of the unary family: floats by way of unary_f32.h, f64 by the C library, integers, bool. */
+#define UNARY_RUN(op) op##_float_c
+#include "unary_f32.h"
+
+/* Scalar code of the C library on every machine. */
+UNARY(tan, tanf(x))
+UNARY(asin, asinf(x))
+UNARY(acos, acosf(x))
+UNARY(atan, atanf(x))
+UNARY(sinh, sinhf(x))
+UNARY(cosh, coshf(x))
+UNARY(asinh, asinhf(x))
+UNARY(acosh, acoshf(x))
+UNARY(atanh, atanhf(x))
+
+/* ---- Plans: nanoseconds per element of AVX2-class code; they set grain and cost ---- */
+
+tn_status unary_plan_cheap(const tn_call *call, tn_kernel_plan *out) { return tn_plan_elementwise(call, out, 0.2); }
+tn_status unary_plan_math(const tn_call *call, tn_kernel_plan *out) { return tn_plan_elementwise(call, out, 1.0); }
+tn_status unary_plan_libm(const tn_call *call, tn_kernel_plan *out) { return tn_plan_elementwise(call, out, 12.0); }
+
+/* ---- f64 ---- */
+
+#define UNARY_F64(op, value)                                                                                     \
+  tn_status op##_f64_c(const tn_call *call, uint32_t stage, int64_t begin, int64_t end, uint32_t worker) {       \
+    (void)stage, (void)worker;                                                                                   \
+    const double *in = call->inputs[0]->data;                                                                    \
+    double *out = call->outputs[0]->data;                                                                        \
+    TN_IVDEP for (int64_t i = begin; i < end; i++) {                                                             \
+      const double x = in[i];                                                                                    \
+      out[i] = (value);                                                                                          \
+    }                                                                                                            \
+    return TN_OK;                                                                                                \
+  }
+
+UNARY_F64(abs, fabs(x))
+UNARY_F64(neg, -x)
+UNARY_F64(ceil, ceil(x))
+UNARY_F64(floor, floor(x))
+UNARY_F64(round, rint(x))
+UNARY_F64(sqrt, sqrt(x))
+UNARY_F64(reciprocal, 1.0 / x)
+UNARY_F64(exp, exp(x))
+UNARY_F64(log, log(x))
+UNARY_F64(tanh, tanh(x))
+UNARY_F64(erf, erf(x))
+UNARY_F64(sign, x > 0.0 ? 1.0 : x < 0.0 ? -1.0 : x == 0.0 ? 0.0 : x)
+UNARY_F64(sin, sin(x))
+UNARY_F64(cos, cos(x))
+UNARY_F64(tan, tan(x))
+UNARY_F64(asin, asin(x))
+UNARY_F64(acos, acos(x))
+UNARY_F64(atan, atan(x))
+UNARY_F64(sinh, sinh(x))
+UNARY_F64(cosh, cosh(x))
+UNARY_F64(asinh, asinh(x))
+UNARY_F64(acosh, acosh(x))
+UNARY_F64(atanh, atanh(x))
+
+/* ---- Integers: T the type, U its unsigned twin; wraps, so that Abs and Neg of the lowest number are that number ---- */
+
+#define INT_LOOP(T, U, value)                                                     \
+  do {                                                                            \
+    const T *in = (const T *)call->inputs[0]->data;                               \
+    T *out = (T *)call->outputs[0]->data;                                         \
+    TN_IVDEP for (int64_t i = begin; i < end; i++) {                              \
+      const T x = in[i];                                                          \
+      const U u = (U)x;                                                           \
+      (void)u;                                                                    \
+      out[i] = (T)(value);                                                        \
+    }                                                                             \
+    return TN_OK;                                                                 \
+  } while (0)
+
+#define UNARY_INT(op, value, unsigned_value)                                                                     \
+  tn_status op##_int_c(const tn_call *call, uint32_t stage, int64_t begin, int64_t end, uint32_t worker) {       \
+    (void)stage, (void)worker;                                                                                   \
+    switch (call->inputs[0]->dtype) {                                                                            \
+      case TN_I8: INT_LOOP(int8_t, uint8_t, value);                                                              \
+      case TN_I16: INT_LOOP(int16_t, uint16_t, value);                                                           \
+      case TN_I32: INT_LOOP(int32_t, uint32_t, value);                                                           \
+      case TN_I64: INT_LOOP(int64_t, uint64_t, value);                                                           \
+      case TN_U8: INT_LOOP(uint8_t, uint8_t, unsigned_value);                                                    \
+      case TN_U16: INT_LOOP(uint16_t, uint16_t, unsigned_value);                                                 \
+      case TN_U32: INT_LOOP(uint32_t, uint32_t, unsigned_value);                                                 \
+      case TN_U64: INT_LOOP(uint64_t, uint64_t, unsigned_value);                                                 \
+      default: return TN_ERR_INTERNAL;                                                                           \
+    }                                                                                                            \
+  }
+
+UNARY_INT(abs, x < 0 ? 0u - u : u, x)
+UNARY_INT(neg, 0u - u, 0u - u)
+UNARY_INT(sign, (x > 0) - (x < 0), x > 0)
+
+/* ---- Bits and bool ---- */
+
+tn_status not_c(const tn_call *call, uint32_t stage, int64_t begin, int64_t end, uint32_t worker) {
+  (void)stage, (void)worker;
+  const uint8_t *in = call->inputs[0]->data;
+  uint8_t *out = call->outputs[0]->data;
+  TN_IVDEP for (int64_t i = begin; i < end; i++) out[i] = in[i] == 0;
+  return TN_OK;
+}
+
+tn_status bitwise_not_c(const tn_call *call, uint32_t stage, int64_t begin, int64_t end, uint32_t worker) {
+  (void)stage, (void)worker;
+  const int64_t bytes = tn_dtype(call->inputs[0]->dtype)->bits / 8;
+  const uint8_t *in = call->inputs[0]->data;
+  uint8_t *out = call->outputs[0]->data;
+  TN_IVDEP for (int64_t i = begin * bytes; i < end * bytes; i++) out[i] = (uint8_t)~in[i];
+  return TN_OK;
+}
+
+/* ---- IsNaN, IsInf: by the bits of the formats ---- */
+
+typedef struct float_bits {
+  uint64_t magnitude; /* all bits but the sign */
+  uint64_t infinity;  /* magnitude of the infinities; without infinities, of the largest number */
+  uint32_t has_infinity, nan_is_negative_zero;
+} float_bits;
+
+static float_bits bits_of(uint32_t dtype) {
+  switch (dtype) {
+    case TN_F64: return (float_bits){UINT64_MAX >> 1, UINT64_C(0x7ff) << 52, 1, 0};
+    case TN_F32: return (float_bits){0x7fffffff, 0x7f800000, 1, 0};
+    case TN_F16: return (float_bits){0x7fff, 0x7c00, 1, 0};
+    case TN_BF16: return (float_bits){0x7fff, 0x7f80, 1, 0};
+    case TN_F8E5M2: return (float_bits){0x7f, 0x7c, 1, 0};
+    case TN_F8E4M3FN: return (float_bits){0x7f, 0x7e, 0, 0};
+    default: return (float_bits){0x7f, 0x7f, 0, 1}; /* f8e4m3fnuz, f8e5m2fnuz */
+  }
+}
+
+/* Which of the classes an element is in; added up. */
+enum { IS_NAN = 1, IS_POSITIVE_INF = 2, IS_NEGATIVE_INF = 4 };
+
+static inline uint32_t classify(uint64_t u, float_bits f) {
+  const uint64_t m = u & f.magnitude;
+  const uint32_t negative = u != m;
+  const uint32_t nan = f.nan_is_negative_zero ? (negative && m == 0) : m > f.infinity;
+  const uint32_t infinite = f.has_infinity && m == f.infinity;
+  return nan | (infinite << 1 << negative);
+}
+
+/* y = 1 where an element is in one of the classes. */
+static tn_status detect(const tn_call *call, int64_t begin, int64_t end, uint32_t classes) {
+  const tn_tensor *x = call->inputs[0];
+  const float_bits f = bits_of(x->dtype);
+  uint8_t *y = call->outputs[0]->data;
+#define DETECT(T) for (int64_t i = begin; i < end; i++) y[i] = (classify(((const T *)x->data)[i], f) & classes) != 0
+  switch (tn_dtype(x->dtype)->bits) {
+    case 64: DETECT(uint64_t); break;
+    case 32: DETECT(uint32_t); break;
+    case 16: DETECT(uint16_t); break;
+    default: DETECT(uint8_t); break;
+  }
+#undef DETECT
+  return TN_OK;
+}
+
+tn_status is_nan_c(const tn_call *call, uint32_t stage, int64_t begin, int64_t end, uint32_t worker) {
+  (void)stage, (void)worker;
+  return detect(call, begin, end, IS_NAN);
+}
+
+tn_status is_inf_c(const tn_call *call, uint32_t stage, int64_t begin, int64_t end, uint32_t worker) {
+  (void)stage, (void)worker;
+  const tn_is_inf_attrs *a = call->attrs;
+  return detect(call, begin, end,
+                (a->detect_positive ? IS_POSITIVE_INF : 0u) | (a->detect_negative ? IS_NEGATIVE_INF : 0u));
+}
