@@ -46,8 +46,9 @@ static bool merge_dims(tn_move *m) {
     int32_t last = rank - 1;
     bool joins = last >= 0 && m->src_stride[last] == m->src_stride[k] * m->size[k] &&
                  m->dst_stride[last] == m->dst_stride[k] * m->size[k];
+    int64_t size = m->size[k]; /* the slot it goes to may be its own */
     if (!joins) m->size[++last] = 1;
-    m->size[last] *= m->size[k];
+    m->size[last] *= size;
     m->src_stride[last] = m->src_stride[k];
     m->dst_stride[last] = m->dst_stride[k];
     rank = last + 1;
