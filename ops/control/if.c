@@ -1,0 +1,49 @@
+/* If: both branches are inferred, one is run. */
+#include "control.h"
+
+static tn_status branch_types(const tn_call *call, int64_t graph, tn_tensor ***out_types) {
+  uint32_t n_in = 0, n_out = 0;
+  tn_status s = call->host->subgraph_shape(call->ctx, graph, &n_in, &n_out);
+  if (s) return s;
+  if (n_in || n_out < call->n_outputs)
+    return call->host->fail(call->ctx, TN_ERR_INVALID, "a branch has %u inputs and %u outputs; it needs 0 and %u", n_in, n_out, call->n_outputs);
+  *out_types = control_types(call, n_out);
+  return *out_types ? call->host->subgraph_infer(call->ctx, graph, 0, NULL, n_out, *out_types) : TN_ERR_MEMORY;
+}
+
+tn_status if_infer(const tn_call *call) {
+  const tn_if_attrs *a = call->attrs;
+  const uint8_t *cond = call->inputs[0]->data;
+  tn_tensor **yes = NULL, **no = NULL;
+  tn_status s = cond && !*cond ? TN_OK : branch_types(call, a->then_branch, &yes);
+  if (!s && (!cond || !*cond)) s = branch_types(call, a->else_branch, &no);
+  for (uint32_t k = 0; !s && k < call->n_outputs; k++)
+    if (call->outputs[k]) *call->outputs[k] = yes && no ? control_merge(yes[k], no[k]) : yes ? *yes[k] : *no[k];
+  control_types_free(call, yes);
+  control_types_free(call, no);
+  return s;
+}
+
+static tn_status run_branch(const tn_call *call, int64_t graph, uint32_t n_out, const tn_tensor **out) {
+  tn_status s = call->host->subgraph_run(call->ctx, graph, 0, NULL, n_out, out);
+  for (uint32_t k = 0; k < call->n_outputs && !s; k++)
+    if (call->outputs[k]) s = call->host->output_set(call->ctx, k, out[k]);
+  for (uint32_t k = 0; k < n_out; k++)
+    if (out[k]) call->host->value_release(call->ctx, out[k]);
+  return s;
+}
+
+tn_status if_c(const tn_call *call, uint32_t stage, int64_t begin, int64_t end, uint32_t worker) {
+  (void)stage, (void)worker;
+  if (begin == end) return TN_OK;
+  const tn_if_attrs *a = call->attrs;
+  if (tn_tensor_elements(call->inputs[0]) != 1) return call->host->fail(call->ctx, TN_ERR_SHAPE, "input 'cond' must be one value");
+  int64_t graph = *(const uint8_t *)call->inputs[0]->data ? a->then_branch : a->else_branch;
+  uint32_t n_in, n_out = 0;
+  tn_status s = call->host->subgraph_shape(call->ctx, graph, &n_in, &n_out);
+  const tn_tensor **out = s ? NULL : call->host->alloc(call->ctx, (n_out + 1) * sizeof *out);
+  if (!out) return s ? s : TN_ERR_MEMORY;
+  s = run_branch(call, graph, n_out, out);
+  call->host->free(call->ctx, (void *)out);
+  return s;
+}
