@@ -1,5 +1,5 @@
 # Tests: every tests/unit/<subject>_test.c becomes a cmocka program and the ctest unit.<subject>; other kinds of tests
-# have a CMakeLists.txt in their folder below tests/. Labels: `thread` for what is worth running under the thread
+# have a folder tests/<kind> with a CMakeLists.txt. Labels: `thread` for what is worth running under the thread
 # sanitizer, `slow` for what takes more than some seconds.
 
 find_path(CMOCKA_INCLUDE_DIR cmocka.h REQUIRED)
@@ -31,7 +31,7 @@ foreach(source ${unit_tests})
   endif()
 endforeach()
 
-file(GLOB_RECURSE test_folders CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/CMakeLists.txt)
+file(GLOB test_folders CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/*/CMakeLists.txt)
 foreach(file ${test_folders})
   get_filename_component(folder ${file} DIRECTORY)
   file(RELATIVE_PATH relative ${PROJECT_SOURCE_DIR} ${folder})

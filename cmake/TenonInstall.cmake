@@ -1,0 +1,28 @@
+# Installs headers, libraries, commands, the CMake package Tenon and the pkg-config file tenon.
+
+include(CMakePackageConfigHelpers)
+set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/Tenon)
+
+install(TARGETS tenon_shared tenon_static tenon_plugin EXPORT TenonTargets)
+if(NOT TENON_HOST_GEN)
+  install(TARGETS tenon-gen EXPORT TenonTargets)
+endif()
+if(TARGET tenon)
+  install(TARGETS tenon)
+endif()
+install(DIRECTORY include/tenon TYPE INCLUDE FILES_MATCHING PATTERN "*.h")
+install(DIRECTORY DESTINATION ${CMAKE_INSTALL_LIBDIR}/tenon/plugins)
+install(FILES LICENSE TYPE DOC)
+install(DIRECTORY docs/ TYPE DOC FILES_MATCHING PATTERN "*.md")
+install(DIRECTORY ${CMAKE_BINARY_DIR}/docs/ops TYPE DOC)
+
+install(EXPORT TenonTargets NAMESPACE Tenon:: DESTINATION ${package_dir})
+configure_package_config_file(cmake/TenonConfig.cmake.in ${CMAKE_BINARY_DIR}/TenonConfig.cmake
+  INSTALL_DESTINATION ${package_dir} PATH_VARS CMAKE_INSTALL_LIBDIR)
+write_basic_package_version_file(${CMAKE_BINARY_DIR}/TenonConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+install(FILES ${CMAKE_BINARY_DIR}/TenonConfig.cmake ${CMAKE_BINARY_DIR}/TenonConfigVersion.cmake
+  cmake/TenonAddPlugin.cmake cmake/TenonIsa.cmake DESTINATION ${package_dir})
+
+file(RELATIVE_PATH pc_to_prefix /x/${CMAKE_INSTALL_LIBDIR}/pkgconfig /x)
+configure_file(cmake/tenon.pc.in ${CMAKE_BINARY_DIR}/tenon.pc @ONLY)
+install(FILES ${CMAKE_BINARY_DIR}/tenon.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
