@@ -9,8 +9,8 @@
 #include "unary.gen.h"
 
 #define UNARY(op, value)                                                                                       \
-  static void op##_loop(const float *in, float *out, int64_t n, const void *attrs) {                           \
-    (void)attrs;                                                                                               \
+  static void op##_loop(const float *in, float *out, int64_t n, const void *arg) {                             \
+    (void)arg;                                                                                                 \
     TN_IVDEP for (int64_t i = 0; i < n; i++) {                                                                 \
       const float x = in[i];                                                                                   \
       out[i] = (value);                                                                                        \
@@ -21,7 +21,7 @@
 #define UNARY_KERNEL(op)                                                                                       \
   tn_status UNARY_RUN(op)(const tn_call *call, uint32_t stage, int64_t begin, int64_t end, uint32_t worker) { \
     (void)stage, (void)worker;                                                                                 \
-    return tn_map_run_f32(call, begin, end, op##_loop);                                                        \
+    return tn_map_run_f32(call, begin, end, op##_loop, NULL);                                                       \
   }
 
 UNARY(abs, tn_abs_f32(x))
@@ -48,8 +48,8 @@ static int angles_are_small(const float *x, int64_t n) {
 }
 
 #define UNARY_ANGLE(op, fast, slow)                                                      \
-  static void op##_loop(const float *in, float *out, int64_t n, const void *attrs) {     \
-    (void)attrs;                                                                         \
+  static void op##_loop(const float *in, float *out, int64_t n, const void *arg) {     \
+    (void)arg;                                                                           \
     for (int64_t begin = 0; begin < n; begin += TN_MAP_BLOCK) {                          \
       const int64_t end = tn_min_i64(begin + TN_MAP_BLOCK, n);                           \
       if (angles_are_small(in + begin, end - begin)) {                                   \

@@ -77,8 +77,8 @@ static inline const void *tn_expand_block(const void *data, int64_t bytes, int64
   return block;
 }
 
-/* y[i] = f(x[i]) for i < n; x == y is allowed. attrs: the node's. */
-typedef void (*tn_map_f32)(const float *x, float *y, int64_t n, const void *attrs);
+/* y[i] = f(x[i]) for i < n; x == y is allowed. arg: the node's attributes, or what the kernel made of them. */
+typedef void (*tn_map_f32)(const float *x, float *y, int64_t n, const void *arg);
 
 /* Zeroes the pad lanes among elements [begin, end) of the storage of y. */
 static inline void tn_pads_zero(const tn_tensor *y, int64_t begin, int64_t end) {
@@ -98,15 +98,15 @@ static inline void tn_pads_zero(const tn_tensor *y, int64_t begin, int64_t end) 
 }
 
 /* Output 0 = f(input 0) on storage elements [begin, end); both f32, f16 or bf16. */
-static inline tn_status tn_map_run_f32(const tn_call *call, int64_t begin, int64_t end, tn_map_f32 f) {
+static inline tn_status tn_map_run_f32(const tn_call *call, int64_t begin, int64_t end, tn_map_f32 f, const void *arg) {
   const tn_tensor *x = call->inputs[0], *y = call->outputs[0];
   if (x->dtype == TN_F32 && y->dtype == TN_F32) {
-    f((const float *)x->data + begin, (float *)y->data + begin, end - begin, call->attrs);
+    f((const float *)x->data + begin, (float *)y->data + begin, end - begin, arg);
   } else {
     float in[TN_MAP_BLOCK], out[TN_MAP_BLOCK];
     for (int64_t i = begin; i < end; i += TN_MAP_BLOCK) {
       const int64_t n = tn_min_i64(end - i, TN_MAP_BLOCK);
-      f(tn_load_block_f32(x->dtype, x->data, i, n, in), out, n, call->attrs);
+      f(tn_load_block_f32(x->dtype, x->data, i, n, in), out, n, arg);
       tn_store_block_f32(y->dtype, y->data, i, n, out);
     }
   }

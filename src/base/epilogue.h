@@ -76,8 +76,7 @@ static inline void tn_epilogue_unary_f32(const tn_epilogue *e, float *y, int64_t
     case TN_EPILOGUE_SIGMOID: TN_EPILOGUE_LOOP(tn_sigmoid_f32(x));
     case TN_EPILOGUE_TANH: TN_EPILOGUE_LOOP(tn_tanh_f32(x));
     case TN_EPILOGUE_HARD_SIGMOID: TN_EPILOGUE_LOOP(tn_clamp_f32(a * x + b, 0.0f, 1.0f));
-    case TN_EPILOGUE_HARD_SWISH:
-      TN_EPILOGUE_LOOP(x * tn_clamp_f32(x * (1.0f / 6.0f) + 0.5f, 0.0f, 1.0f));
+    case TN_EPILOGUE_HARD_SWISH: TN_EPILOGUE_LOOP(tn_hard_swish_f32(x));
     case TN_EPILOGUE_SILU: TN_EPILOGUE_LOOP(tn_silu_f32(x));
     case TN_EPILOGUE_GELU: TN_EPILOGUE_LOOP(tn_gelu_f32(x));
     case TN_EPILOGUE_GELU_TANH: TN_EPILOGUE_LOOP(tn_gelu_tanh_f32(x));

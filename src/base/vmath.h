@@ -157,6 +157,18 @@ static inline float tn_silu_f32(float x) {
   float y = x * tn_sigmoid_f32(x);
   return x == -INFINITY ? -0.0f : y;
 }
+/* x min(max(x/6 + 1/2, 0), 1). -inf: -0. */
+static inline float tn_hard_swish_f32(float x) {
+  float y = x * tn_clamp_f32(x * (1.0f / 6.0f) + 0.5f, 0.0f, 1.0f);
+  return x == -INFINITY ? -0.0f : y;
+}
+/* x tanh(ln(1 + e^x)), 4 ULP: tanh(ln u) = (u^2 - 1) / (u^2 + 1). -inf: -0. */
+static inline float tn_mish_f32(float x) {
+  float e = tn_exp_f32(x > 20.0f ? 20.0f : x), n = e * (e + 2.0f);
+  float y = x * (n / (n + 2.0f));
+  y = x > 20.0f ? x : y;
+  return x == -INFINITY ? -0.0f : y;
+}
 /* x (1 + erf(x / sqrt 2)) / 2, and its approximation by tanh; absolute error 2 ULP of |x|. -inf: -0. */
 static inline float tn_gelu_f32(float x) {
   float y = 0.5f * x * (1.0f + tn_erf_f32(x * 0.707106781f));
