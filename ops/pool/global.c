@@ -61,38 +61,58 @@ tn_status global_lp_pool_reference(const tn_call *call) {
   return TN_OK;
 }
 
-tn_status max_unpool_infer(const tn_call *call) {
+/* The spatial dims that X would have been pooled from: indices count in a tensor of these. */
+static tn_status unpooled_dims(const tn_call *call, int64_t *dims) {
   const tn_max_unpool_attrs *a = call->attrs;
   const tn_tensor *x = call->inputs[0];
-  tn_tensor *y = call->outputs[0];
-  if (x->rank < 3 || a->kernel_shape.size != x->rank - 2 || call->inputs[1]->rank != x->rank || tn_tensor_elements(x) != tn_tensor_elements(call->inputs[1]))
+  if (x->rank < 3 || a->kernel_shape.size != x->rank - 2 || tn_tensor_elements(x) != tn_tensor_elements(call->inputs[1]))
     return call->host->fail(call->ctx, TN_ERR_SHAPE, "X and I need the same shape [N, C, spatial...], kernel_shape a value per spatial dim");
-  tn_window w;
+  tn_window w = {0};
   tn_window_attrs attrs = {{"", 0}, {NULL, 0}, a->kernel_shape, a->pads, a->strides, 0};
-  int64_t room[TN_MAX_SPATIAL];
-  for (int32_t k = 0; k < x->rank - 2; k++) room[k] = a->kernel_shape.data[k]; /* checks the attributes only */
-  tn_status s = tn_window_make(call, &attrs, x->rank - 2, room, NULL, &w);
-  if (s) return s;
-  y->rank = x->rank;
+  tn_status s = tn_window_make(call, &attrs, x->rank - 2, a->kernel_shape.data, NULL, &w); /* checks the attributes only */
   for (int32_t k = 0; k < x->rank; k++)
-    y->shape[k] = k < 2 ? x->shape[k] : (x->shape[k] - 1) * w.stride[k - 2] + w.kernel[k - 2] - w.pad_lo[k - 2] - w.pad_hi[k - 2];
-  if (!tn_has_input(call, 2)) return TN_OK;
-  int64_t dims[TN_MAX_RANK], n;
-  if ((s = tn_const_ints(call, 2, dims, TN_MAX_RANK, &n))) return s;
-  if (n != x->rank) return call->host->fail(call->ctx, TN_ERR_SHAPE, "output_shape has %lld values for rank %d", (long long)n, x->rank);
+    dims[k] = k < 2 ? x->shape[k] : (x->shape[k] - 1) * w.stride[k - 2] + w.kernel[k - 2] - w.pad_lo[k - 2] - w.pad_hi[k - 2];
+  return s;
+}
+
+tn_status max_unpool_infer(const tn_call *call) {
+  const tn_tensor *x = call->inputs[0];
+  tn_tensor *y = call->outputs[0];
+  int64_t dims[TN_MAX_RANK], n = 0;
+  tn_status s = unpooled_dims(call, dims);
+  if (s) return s;
+  if (tn_has_input(call, 2) && (s = tn_const_ints(call, 2, dims, TN_MAX_RANK, &n))) return s;
+  if (tn_has_input(call, 2) && n != x->rank)
+    return call->host->fail(call->ctx, TN_ERR_SHAPE, "output_shape has %lld values for rank %d", (long long)n, x->rank);
+  y->rank = x->rank;
   for (int32_t k = 0; k < x->rank; k++) y->shape[k] = dims[k];
   return TN_OK;
 }
 
-/* Where an index of the pooled input lands in the output: the index counts in the default output shape's plane. */
+tn_status max_unpool_place(const tn_call *call, int64_t index, int64_t *out) {
+  const tn_tensor *y = call->outputs[0];
+  int64_t dims[TN_MAX_RANK], at = 0, rest = index, stride = 1;
+  tn_status s = unpooled_dims(call, dims);
+  for (int32_t k = y->rank - 1; k >= 0 && !s && rest >= 0 && dims[k] > 0; k--) {
+    if (rest % dims[k] >= y->shape[k]) rest = -1;
+    at += rest % dims[k] * stride;
+    stride *= y->shape[k];
+    rest /= dims[k];
+  }
+  if (s) return s;
+  if (index < 0 || rest) return call->host->fail(call->ctx, TN_ERR_INVALID, "input 'I' holds %lld, which is outside the output", (long long)index);
+  *out = at;
+  return TN_OK;
+}
+
 tn_status max_unpool_reference(const tn_call *call) {
-  const tn_tensor *x = call->inputs[0], *index = call->inputs[1];
+  const tn_tensor *x = call->inputs[0];
   tn_tensor *y = call->outputs[0];
-  int64_t n = tn_tensor_elements(x), n_out = tn_tensor_elements(y);
-  for (int64_t k = 0; k < n_out; k++) tn_store_f64(y->dtype, y->data, k, 0);
+  int64_t n = tn_tensor_elements(x), at = 0;
+  for (int64_t k = 0; k < tn_tensor_elements(y); k++) tn_store_f64(y->dtype, y->data, k, 0);
   for (int64_t k = 0; k < n; k++) {
-    int64_t at = tn_load_i64(TN_I64, index->data, k);
-    if (at < 0 || at >= n_out) return call->host->fail(call->ctx, TN_ERR_INVALID, "index %lld is outside the output", (long long)at);
+    tn_status s = max_unpool_place(call, tn_load_i64(TN_I64, call->inputs[1]->data, k), &at);
+    if (s) return s;
     tn_store_f64(y->dtype, y->data, at, tn_load_f64(x->dtype, x->data, k));
   }
   return TN_OK;

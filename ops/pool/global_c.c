@@ -44,15 +44,14 @@ GLOBAL(float, global_lp_pool_f32_c, 0, *a += powf(fabsf(v), (float)POWER), ADD, 
 GLOBAL(double, global_lp_pool_f64_c, 0, *a += pow(fabs(v), (double)POWER), ADD, pow(sum, 1 / (double)POWER))
 
 static tn_status unpool(const tn_call *call, size_t bytes) {
-  int64_t n = tn_tensor_elements(call->inputs[0]), n_out = tn_tensor_elements(call->outputs[0]);
+  int64_t n = tn_tensor_elements(call->inputs[0]), n_out = tn_tensor_elements(call->outputs[0]), at = 0;
   const int64_t *index = call->inputs[1]->data;
   char *y = call->outputs[0]->data;
   if (n_out) memset(y, 0, (size_t)n_out * bytes);
   for (int64_t k = 0; k < n; k++) {
-    if (index[k] < 0 || index[k] >= n_out)
-      return call->host->fail(call->ctx, TN_ERR_INVALID, "input 'I' holds %lld, which is outside the output of %lld elements",
-                              (long long)index[k], (long long)n_out);
-    memcpy(y + (size_t)index[k] * bytes, (const char *)call->inputs[0]->data + (size_t)k * bytes, bytes);
+    tn_status s = max_unpool_place(call, index[k], &at);
+    if (s) return s;
+    memcpy(y + (size_t)at * bytes, (const char *)call->inputs[0]->data + (size_t)k * bytes, bytes);
   }
   return TN_OK;
 }

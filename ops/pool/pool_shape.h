@@ -18,6 +18,9 @@ tn_status max_pool_shape(const tn_call *call, pool_shape *out);
 tn_status average_pool_shape(const tn_call *call, pool_shape *out);
 tn_status lp_pool_shape(const tn_call *call, pool_shape *out);
 
+/* MaxUnpool: where an index of the pooled tensor lies in the output, whose dims output_shape may have changed. */
+tn_status max_unpool_place(const tn_call *call, int64_t index, int64_t *out);
+
 static inline int64_t pool_product(const int64_t *dims, int32_t n) {
   int64_t r = 1;
   for (int32_t k = 0; k < n; k++) r *= dims[k];

@@ -120,11 +120,11 @@ static void put_default(binder *b, const tn_arg *arg) {
   } else if (arg->list && arg->base != TN_TYPE_TENSOR) {
     tn_ints v = {arg->default_ints, arg->n_default};
     memcpy(slot(b, arg), &v, sizeof v);
-  } else if (arg->n_default == 1 && is_float) {
+  } else if (is_float) {
     put_float(b, arg, arg->default_floats[0]);
-  } else if (arg->n_default == 1 && arg->default_strs) {
+  } else if (arg->base == TN_TYPE_STR || arg->base == TN_TYPE_DEVICE) {
     memcpy(slot(b, arg), arg->default_strs, sizeof(tn_str));
-  } else if (arg->n_default == 1 && arg->default_ints) {
+  } else if (arg->base != TN_TYPE_TENSOR && arg->base != TN_TYPE_GRAPH) {
     put_int(b, arg, arg->default_ints[0]);
   }
 }
