@@ -1,7 +1,7 @@
-/* Cutting a graph into islands for compilers: connected, convex sets of nodes that one claimant takes over.
+/* Cutting a graph into islands for compilers: convex sets of nodes that one claimant takes over.
  *
- * Convex: no path leaves an island and comes back, so the island can run as one step. Several islands are convex
- * together: replacing each by one node leaves no cycle. */
+ * Convex: no path leaves an island and comes back. The islands are convex together: with each island seen as one node the
+ * graph has no cycle, so that all of them can run as single steps. */
 #ifndef TN_PLAN_PARTITION_H
 #define TN_PLAN_PARTITION_H
 
@@ -18,17 +18,17 @@ typedef struct tn_island {
   int32_t group;
   int32_t *nodes; /* ids in topological order */
   int32_t n_nodes;
-  double gain_ns; /* cost_host - cost_native of all nodes, minus what crosses the border */
+  double gain_ns; /* sum of cost_host - cost_native, minus the cost of what crosses the border */
 } tn_island;
 
 typedef struct tn_partition_options {
-  double transfer_fixed_ns; /* per value that crosses an island's border */
+  double transfer_fixed_ns; /* per value that crosses an island's border; constants do not */
   double transfer_ns_per_byte;
   int32_t max_islands; /* 0: any number */
 } tn_partition_options;
 
-/* claims: per node id of g. Answers islands with gain > 0, the greatest gain first, in memory of `arena`. g must be sorted.
- * Values of unknown size count as transfer_fixed_ns alone. */
+/* claims: one per node id of g, which must be sorted. Answers the islands that gain something, the greatest gain first,
+ * in memory of `arena`. Values of unknown size cost transfer_fixed_ns alone. */
 tn_status tn_partition_cut(const tn_graph *g, const tn_claim *claims,
                            const tn_partition_options *options, tn_arena *arena,
                            tn_island **out_islands, int32_t *out_n);
