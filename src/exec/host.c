@@ -1,4 +1,5 @@
-/* tn_runtime_host: what a plug-in may ask of the host outside of any node, with the runtime as ctx. */
+/* tn_runtime_host: what a plug-in may ask of the host outside of any node, with the runtime as ctx.
+ */
 #include "exec/host.h"
 
 #include <stdarg.h>

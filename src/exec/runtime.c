@@ -1,4 +1,5 @@
-/* The runtime: options, threads, the registry with what ships and what is found, and the listing of it all. */
+/* The runtime: options, threads, the registry with what ships and what is found, and the listing of
+ * it all. */
 #include <string.h>
 
 #include "base/abi.h"
@@ -17,10 +18,11 @@ static tn_status take_options(const tn_runtime_options *options, tn_diag *diag,
   *out = (tn_runtime_options)TN_RUNTIME_OPTIONS_INIT;
   if (!options) return TN_OK;
   if (tn_struct_in(out, sizeof *out, options) || options->head.major != TN_ABI_MAJOR)
-    return tn_fail(diag, TN_ERR_VERSION,
-                   "runtime options: head says %u bytes of ABI %u.%u, this library serves ABI %d.x; "
-                   "start from TN_RUNTIME_OPTIONS_INIT",
-                   options->head.size, options->head.major, options->head.minor, TN_ABI_MAJOR);
+    return tn_fail(
+        diag, TN_ERR_VERSION,
+        "runtime options: head says %u bytes of ABI %u.%u, this library serves ABI %d.x; "
+        "start from TN_RUNTIME_OPTIONS_INIT",
+        options->head.size, options->head.major, options->head.minor, TN_ABI_MAJOR);
   if (out->n_threads < 0 || out->n_threads > MAX_THREADS)
     return tn_fail(diag, TN_ERR_INVALID, "runtime options: n_threads is %d, must be 0 to %d",
                    out->n_threads, MAX_THREADS);
@@ -42,7 +44,8 @@ static tn_status take_allocator(const tn_allocator *given, tn_diag *diag, tn_all
   return TN_OK;
 }
 
-/* "Conv=acme_conv": an operator, one "=", a kernel. Whether there is such a kernel shows when it is wanted. */
+/* "Conv=acme_conv": an operator, one "=", a kernel. Whether there is such a kernel shows when it is
+ * wanted. */
 static bool is_pin(const char *pin) {
   const char *equals = pin ? strchr(pin, '=') : NULL;
   return equals && equals > pin && equals[1] && !strchr(equals + 1, '=');
@@ -56,7 +59,8 @@ static tn_status copy_pins(tn_runtime *rt, const tn_runtime_options *options, tn
   for (uint32_t k = 0; k < options->n_pins; k++) {
     const char *pin = options->pins[k];
     if (!is_pin(pin))
-      return tn_fail(diag, TN_ERR_INVALID, "runtime options: pin '%s' must read like Conv=acme_conv",
+      return tn_fail(diag, TN_ERR_INVALID,
+                     "runtime options: pin '%s' must read like Conv=acme_conv",
                      pin ? pin : "(NULL)");
     const size_t bytes = strlen(pin) + 1;
     rt->pins[k] = tn_alloc(&rt->allocator, bytes);
@@ -163,8 +167,8 @@ tn_status tn_runtime_load_plugin(tn_runtime *rt, const char *path, const tn_opti
   tn_status status = vet_options(options, n_options, diag);
   if (status) return status;
   pthread_mutex_lock(&rt->lock);
-  status = tn_registry_load(rt->registry, path, "explicit", &tn_runtime_host, options, n_options,
-                            diag);
+  status =
+      tn_registry_load(rt->registry, path, "explicit", &tn_runtime_host, options, n_options, diag);
   pthread_mutex_unlock(&rt->lock);
   return status;
 }
@@ -176,8 +180,8 @@ tn_status tn_runtime_add_plugin(tn_runtime *rt, tn_plugin_query_fn query,
   tn_status status = vet_options(options, n_options, diag);
   if (status) return status;
   pthread_mutex_lock(&rt->lock);
-  status = tn_registry_add(rt->registry, query, "explicit", &tn_runtime_host, options, n_options,
-                           diag);
+  status =
+      tn_registry_add(rt->registry, query, "explicit", &tn_runtime_host, options, n_options, diag);
   pthread_mutex_unlock(&rt->lock);
   return status;
 }

@@ -1,5 +1,6 @@
-/* The plug-in that ships with Tenon: the generator writes this function from all family files (build/gen/builtin.c). It
- * is linked in and named unlike tn_plugin_query, so that a program may link a plug-in too. */
+/* The plug-in that ships with Tenon: the generator writes this function from all family files
+ * (build/gen/builtin.c). It is linked in and named unlike tn_plugin_query, so that a program may
+ * link a plug-in too. */
 #ifndef TN_REGISTRY_BUILTIN_H
 #define TN_REGISTRY_BUILTIN_H
 

@@ -1,5 +1,5 @@
-/* Discovery: plug-ins in the folders of TENON_PLUGIN_PATH and in the installed folder. The working folder is never
- * looked at, nor is anything that somebody else may have written. */
+/* Discovery: plug-ins in the folders of TENON_PLUGIN_PATH and in the installed folder. The working
+ * folder is never looked at, nor is anything that somebody else may have written. */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -11,8 +11,8 @@
 typedef struct found_file {
   char *path;
   const char *found_by;
-  tn_diag *diag;               /* messages of the last try */
-  bool waits;                  /* for an operator that a later file may bring */
+  tn_diag *diag; /* messages of the last try */
+  bool waits;    /* for an operator that a later file may bring */
 } found_file;
 
 typedef struct finder {
@@ -51,8 +51,10 @@ static void find_in_path(finder *f, const char *path, tn_diag *diag) {
   for (const char *p = path; p && !f->status;) {
     const size_t n = strcspn(p, ":");
     const char *dir = tn_arena_strn(&f->arena, p, (int64_t)n);
-    if (!dir) f->status = TN_ERR_MEMORY;
-    else if (*dir == '/') find_in(f, dir, "TENON_PLUGIN_PATH", diag);
+    if (!dir)
+      f->status = TN_ERR_MEMORY;
+    else if (*dir == '/')
+      find_in(f, dir, "TENON_PLUGIN_PATH", diag);
     else if (*dir)
       tn_diag_add(diag, TN_DIAG_WARNING,
                   "TENON_PLUGIN_PATH: '%s' is left out: it is not an absolute path", dir);

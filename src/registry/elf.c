@@ -1,5 +1,6 @@
-/* A look at a shared library before dlopen sees it. The dynamic linker trusts its input: it dies of SIGBUS on a file that
- * is shorter than its segments, and a sanitizer's runtime that arrives late ends the process. */
+/* A look at a shared library before dlopen sees it. The dynamic linker trusts its input: it dies of
+ * SIGBUS on a file that is shorter than its segments, and a sanitizer's runtime that arrives late
+ * ends the process. */
 #include <string.h>
 
 #include "base/file.h"
@@ -77,7 +78,7 @@ static tn_status check_segments(const elf_file *f) {
   return tn_fail(f->diag, TN_ERR_INVALID, "%s: is not a shared library", f->path);
 }
 
-/* Sanitizers of this host do not matter: a plug-in that needs the same runtime may have it. */
+/* The sanitizer runtime that a needed library is, if this host was built without it; or NULL. */
 static const char *foreign_runtime(const char *needed) {
   static const struct {
     const char *library;
@@ -93,7 +94,8 @@ static const char *foreign_runtime(const char *needed) {
   return NULL;
 }
 
-/* Names in the dynamic section; strings: where its string table begins, UINT64_MAX if it has none. */
+/* Names in the dynamic section; strings: where its string table begins, UINT64_MAX if it has none.
+ */
 static tn_status check_needed(const elf_file *f, uint64_t dynamic, uint64_t n, uint64_t strings) {
   for (uint64_t k = 0; k < n; k++) {
     ElfW(Dyn) entry;

@@ -1,5 +1,5 @@
-/* Which memory the dynamic linker has mapped: pointers of a loaded plug-in are looked up here before they are followed,
- * so that a wild one is a message and not a crash. */
+/* Which memory the dynamic linker has mapped: pointers of a loaded plug-in are looked up here
+ * before they are followed, so that a wild one is a message and not a crash. */
 #include "registry/internal.h"
 
 #if defined(__linux__)

@@ -1,4 +1,5 @@
-/* What the files of the registry share: loaded plug-ins, the tables, and the way from a descriptor to its vetted copy. */
+/* What the files of the registry share: loaded plug-ins, the tables, and the way from a descriptor
+ * to its vetted copy. */
 #ifndef TN_REGISTRY_INTERNAL_H
 #define TN_REGISTRY_INTERNAL_H
 
@@ -28,26 +29,28 @@ bool tn_image_executable(const tn_image *image, uintptr_t p);
 
 /* ---- elf.c ---- */
 
-/* Whether dlopen may be asked to map the file: it crashes the process on some files, and ends it on others. */
+/* Whether dlopen may be asked to map the file: it crashes the process on some files, and ends it on
+ * others. */
 tn_status tn_elf_check(const char *path, tn_diag *diag);
 
 /* ---- a plug-in ---- */
 
-/* A kernel and the operator that its rows were checked against. def is first: the public lists point to it. */
+/* A kernel and the operator that its rows were checked against. def is first: the public lists
+ * point to it. */
 typedef struct tn_kernel_entry {
   tn_kerneldef def;
   const tn_opdef *vetted;
-  int64_t order;                 /* earlier loaded first: the last word where ranks are equal */
+  int64_t order; /* earlier loaded first: the last word where ranks are equal */
 } tn_kernel_entry;
 
 typedef struct tn_plug {
   const tn_allocator *a;
-  tn_arena arena;                /* copies, names, and the tables that it was merged into */
+  tn_arena arena; /* copies, names, and the tables that it was merged into */
   tn_part_owner owner;
-  tn_plugin_info info;           /* strings are copies: they outlive the library of a refused plug-in */
-  tn_plugin plugin;              /* the host's copy */
-  void *library;                 /* from dlopen; NULL if linked in */
-  bool started;                  /* init was fine, shutdown is owed */
+  tn_plugin_info info; /* strings are copies: they outlive the library of a refused plug-in */
+  tn_plugin plugin;    /* the host's copy */
+  void *library;       /* from dlopen; NULL if linked in */
+  bool started;        /* init was fine, shutdown is owed */
   tn_opdef **ops;
   tn_kernel_entry **kernels;
   tn_rewritedef **rewrites;
@@ -65,18 +68,19 @@ typedef struct tn_op_row {
 
 /* Everything look-ups need. Never changed once published. */
 typedef struct tn_tables {
-  const tn_opdef *const *ops;            /* by domain, name, since */
-  const tn_op_row *rows;                 /* of ops */
-  const tn_kerneldef *const *kernels;    /* by op, rank downwards, order */
-  const tn_kerneldef *const *attached;   /* the kernels of each op, one op after the other */
-  const tn_rewritedef *const *rewrites;  /* in order of loading */
+  const tn_opdef *const *ops;           /* by domain, name, since */
+  const tn_op_row *rows;                /* of ops */
+  const tn_kerneldef *const *kernels;   /* by op, rank downwards, order */
+  const tn_kerneldef *const *attached;  /* the kernels of each op, one op after the other */
+  const tn_rewritedef *const *rewrites; /* in order of loading */
   const tn_rewritedef *const *attached_rewrites;
-  const tn_format *const *formats;       /* in order of loading */
-  const tn_plug *const *plugs;           /* refused ones too */
+  const tn_format *const *formats; /* in order of loading */
+  const tn_plug *const *plugs;     /* refused ones too */
   int32_t n_ops, n_kernels, n_rewrites, n_formats, n_plugs;
 } tn_tables;
 
-/* old and the parts of plug, in memory of plug's arena. Refused plug-ins are listed, their parts left out. */
+/* old and the parts of plug, in memory of plug's arena. Refused plug-ins are listed, their parts
+ * left out. */
 tn_status tn_tables_merge(const tn_tables *old, tn_plug *plug, const tn_tables **out_tables);
 void tn_ops_sort(tn_opdef **ops, uint32_t n);
 /* First of the *out_n operators domain::name in a sorted list. */
@@ -85,14 +89,16 @@ int32_t tn_ops_find(const tn_opdef *const *ops, int32_t n, const char *domain, c
 
 /* ---- attach.c ---- */
 
-typedef struct tn_versions { int32_t since, until; } tn_versions; /* until INT32_MAX: the newest */
+typedef struct tn_versions {
+  int32_t since, until;
+} tn_versions; /* until INT32_MAX: the newest */
 
 tn_versions tn_op_versions(const tn_op *op);
 tn_versions tn_kernel_versions(const tn_kernel *kernel);
 bool tn_versions_meet(tn_versions a, tn_versions b);
 bool tn_op_is(const tn_opdef *op, const char *domain, const char *name);
-/* True if a kernel cannot tell calls of the two apart: same arguments in number, order, name and type, hence the same
- * attribute struct. Defaults may differ. */
+/* True if a kernel cannot tell calls of the two apart: same arguments in number, order, name and
+ * type, hence the same attribute struct. Defaults may differ. */
 bool tn_schema_same_call(const tn_schema *a, const tn_schema *b);
 bool tn_kernel_attaches(const tn_kernel_entry *kernel, const tn_opdef *op);
 /* "ai.onnx" and NULL are "". */
@@ -102,13 +108,13 @@ const char *tn_domain_normal(const char *domain);
 
 typedef struct tn_vet {
   tn_plug *plug;
-  const tn_tables *known;        /* what is registered */
-  const tn_image *image;         /* NULL: linked in */
+  const tn_tables *known; /* what is registered */
+  const tn_image *image;  /* NULL: linked in */
   tn_diag *diag;
-  tn_status status;              /* of the first breach */
+  tn_status status; /* of the first breach */
   int32_t n_breaches;
-  const char *where;             /* "plug-in 'acme'", or its path while the name is not known */
-  char part[160];                /* "op 'com.acme::Foo'"; "" for the plug-in itself */
+  const char *where; /* "plug-in 'acme'", or its path while the name is not known */
+  char part[160];    /* "op 'com.acme::Foo'"; "" for the plug-in itself */
 } tn_vet;
 
 /* Notes a breach of a rule; member may be NULL. Always answers false. */
@@ -116,10 +122,11 @@ bool tn_vet_fail(tn_vet *v, tn_status code, const char *member, const char *form
     __attribute__((format(printf, 4, 5)));
 void tn_vet_part(tn_vet *v, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* Copies what the plug-in has of a struct into the zeroed host struct `out` of `size` bytes. needed: how much of it has
- * to be there. False: breach noted, out is zero. */
+/* Copies what the plug-in has of a struct into the zeroed host struct `out` of `size` bytes.
+ * needed: how much of it has to be there. False: breach noted, out is zero. */
 bool tn_vet_copy(tn_vet *v, const void *from, uint32_t needed, uint32_t size, void *out);
-/* True if the copied struct is of an ABI that this host serves, and as long as it was in that ABI. */
+/* True if the copied struct is of an ABI that this host serves, and as long as it was in that ABI.
+ */
 bool tn_vet_age(tn_vet *v, const void *from, uint32_t size);
 /* Both. */
 bool tn_vet_struct(tn_vet *v, const void *from, uint32_t needed, uint32_t size, void *out);
@@ -128,7 +135,8 @@ void *tn_vet_alloc(tn_vet *v, uint64_t n, size_t element);
 /* True if `table` may be read as n pointers, n within limit. */
 bool tn_vet_table(tn_vet *v, const char *member, const void *table, uint32_t n, uint32_t limit);
 const void *tn_vet_row(const void *table, uint32_t index);
-/* True if text is a UTF-8 string of at most limit bytes without control characters. Multi-line text may have newlines. */
+/* True if text is a UTF-8 string of at most limit bytes without control characters. Multi-line text
+ * may have newlines. */
 bool tn_vet_text(tn_vet *v, const char *member, const char *text, uint32_t limit);
 /* True if it is one that also is a name: letters, digits and _ . - */
 bool tn_vet_name(tn_vet *v, const char *member, const char *text);
@@ -145,7 +153,7 @@ typedef struct tn_member {
   uint32_t offset;
   tn_member_kind kind;
   bool required;
-  uint32_t limit;                /* bytes of a text */
+  uint32_t limit; /* bytes of a text */
 } tn_member;
 
 /* Every dtype that this host knows. */
@@ -157,7 +165,8 @@ typedef struct tn_member {
 
 /* Checks the members of a copied struct; those that break a rule become NULL in the copy. */
 bool tn_vet_members(tn_vet *v, void *copy, const tn_member *members, size_t n);
-/* The same; the first member is the part's name, which messages about the others already use: "kernel 'softmax'". */
+/* The same; the first member is the part's name, which messages about the others already use:
+ * "kernel 'softmax'". */
 bool tn_vet_named(tn_vet *v, const char *what, void *copy, const tn_member *members, size_t n);
 
 enum {
@@ -168,8 +177,8 @@ enum {
   TN_LIMIT_HEAD = 1 << 16
 };
 
-/* Vets the whole descriptor into v->plug. False: it is to be refused; name and the like are in plug->info as far as
- * they could be read. */
+/* Vets the whole descriptor into v->plug. False: it is to be refused; name and the like are in
+ * plug->info as far as they could be read. */
 bool tn_vet_plugin(tn_vet *v, const tn_plugin *raw);
 void tn_vet_ops(tn_vet *v);
 void tn_vet_kernels(tn_vet *v);
@@ -181,10 +190,10 @@ void tn_vet_formats(tn_vet *v);
 struct tn_registry {
   const tn_allocator *a;
   _Atomic(const tn_tables *) tables;
-  TN_VEC(tn_plug *) plugs;       /* all that ever were, in order */
+  TN_VEC(tn_plug *) plugs; /* all that ever were, in order */
   void *ctx;
-  pthread_mutex_t report_lock;   /* guards the two below */
-  tn_diag *reporting;            /* messages of the plug-in whose init is running; NULL: none is */
+  pthread_mutex_t report_lock; /* guards the two below */
+  tn_diag *reporting;          /* messages of the plug-in whose init is running; NULL: none is */
   const char *reporting_plugin;
 };
 

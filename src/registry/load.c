@@ -15,7 +15,8 @@ static tn_status open_library(tn_plug *plug, tn_diag *diag, tn_plugin_query_fn *
   plug->library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
   if (!plug->library) {
     const char *why = dlerror();
-    return tn_fail(diag, TN_ERR_IO, "%s: cannot be loaded: %s", path, why ? why : "no reason given");
+    return tn_fail(diag, TN_ERR_IO, "%s: cannot be loaded: %s", path,
+                   why ? why : "no reason given");
   }
   void *symbol = dlsym(plug->library, "tn_plugin_query");
   if (!symbol)
@@ -30,18 +31,20 @@ tn_status tn_plug_load(tn_registry *r, const char *path, const tn_offer *offer, 
   if (!plug) return tn_fail(diag, TN_ERR_MEMORY, "%s: out of memory", path);
   tn_plugin_query_fn query = NULL;
   const tn_status status = open_library(plug, diag, &query);
-  return status ? tn_plug_refuse(r, plug, status, diag)
-                : tn_plug_take(r, plug, query, offer, diag);
+  return status ? tn_plug_refuse(r, plug, status, diag) : tn_plug_take(r, plug, query, offer, diag);
 }
 
-/* Whoever names a file vouches for its owner and group; not for what everybody may have put there. */
+/* Whoever names a file vouches for its owner and group; not for what everybody may have put there.
+ */
 static const char *everybody_may_write(const char *path) {
   struct stat file, folder;
   tn_arena arena;
   tn_arena_init(&arena, tn_default_allocator());
   const char *dir = tn_path_dir(&arena, path), *why = NULL;
-  if (!dir || stat(path, &file) || stat(dir, &folder)) why = "it cannot be examined";
-  else if (file.st_mode & S_IWOTH) why = "everybody can write it";
+  if (!dir || stat(path, &file) || stat(dir, &folder))
+    why = "it cannot be examined";
+  else if (file.st_mode & S_IWOTH)
+    why = "everybody can write it";
   else if ((folder.st_mode & S_IWOTH) && !(folder.st_mode & S_ISVTX))
     why = "everybody can write its folder";
   tn_arena_clear(&arena);
@@ -54,8 +57,10 @@ static tn_status load_named(tn_registry *r, const char *path, const tn_offer *of
   char real_path[PATH_MAX];
   const char *real = realpath(path, real_path), *why = real ? everybody_may_write(real) : NULL;
   tn_status status = TN_OK;
-  if (!real) status = tn_fail(diag, TN_ERR_NOT_FOUND, "%s: there is no such file", path);
-  else if (why) status = tn_fail(diag, TN_ERR_INVALID, "%s: is not loaded: %s", real, why);
+  if (!real)
+    status = tn_fail(diag, TN_ERR_NOT_FOUND, "%s: there is no such file", path);
+  else if (why)
+    status = tn_fail(diag, TN_ERR_INVALID, "%s: is not loaded: %s", real, why);
   if (status) {
     tn_plug *plug = tn_plug_new(r, path, offer->found_by);
     if (plug) tn_plug_refuse(r, plug, status, diag);

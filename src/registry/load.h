@@ -1,4 +1,5 @@
-/* Taking plug-ins in, shared by what is linked in (registry.c), loaded from a path (load.c) and discovered (discover.c). */
+/* Taking plug-ins in, shared by what is linked in (registry.c), loaded from a path (load.c) and
+ * discovered (discover.c). */
 #ifndef TN_REGISTRY_LOAD_H
 #define TN_REGISTRY_LOAD_H
 
@@ -13,9 +14,9 @@ typedef struct tn_offer {
 } tn_offer;
 
 tn_plug *tn_plug_new(tn_registry *r, const char *path, const char *found_by); /* NULL: no memory */
-void tn_plug_free(tn_plug *plug);   /* stops it, unmaps it; NULL is legal */
-/* Vets, starts and registers the plug-in, or lists it as refused. Takes plug in either case. diag: fresh, of this
- * plug-in alone; its errors become the reason of the refusal. */
+void tn_plug_free(tn_plug *plug); /* stops it, unmaps it; NULL is legal */
+/* Vets, starts and registers the plug-in, or lists it as refused. Takes plug in either case. diag:
+ * fresh, of this plug-in alone; its errors become the reason of the refusal. */
 tn_status tn_plug_take(tn_registry *r, tn_plug *plug, tn_plugin_query_fn query,
                        const tn_offer *offer, tn_diag *diag);
 /* Lists it as refused with the errors in diag; takes plug; answers status. */

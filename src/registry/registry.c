@@ -1,5 +1,5 @@
-/* The registry: a plug-in is vetted, merged into new tables, started, and published, or it is listed with the reason why
- * not. Shutting down goes the other way. */
+/* The registry: a plug-in is vetted, merged into new tables, started, and published, or it is
+ * listed with the reason why not. Shutting down goes the other way. */
 #include <dlfcn.h>
 #include <string.h>
 
@@ -94,8 +94,8 @@ static tn_status start(tn_registry *r, tn_plug *plug, const tn_offer *offer, tn_
     set_reporting(r, NULL, NULL);
   }
   if (status)
-    return tn_fail(diag, status < 0 ? status : TN_ERR_INTERNAL, "plug-in '%s', init: failed with %s",
-                   plug->info.name, tn_status_text(status));
+    return tn_fail(diag, status < 0 ? status : TN_ERR_INTERNAL,
+                   "plug-in '%s', init: failed with %s", plug->info.name, tn_status_text(status));
   plug->owner.self = self;
   plug->started = true;
   return TN_OK;
@@ -170,8 +170,10 @@ tn_status tn_registry_add(tn_registry *r, tn_plugin_query_fn query, const char *
   tn_plug *plug = tn_plug_new(r, "", found_by);
   tn_diag *own = tn_diag_create();
   tn_status status = TN_ERR_MEMORY;
-  if (plug && own) status = tn_plug_take(r, plug, query, &offer, own);
-  else tn_plug_free(plug);
+  if (plug && own)
+    status = tn_plug_take(r, plug, query, &offer, own);
+  else
+    tn_plug_free(plug);
   if (own) tn_diag_append(diag, own, NULL);
   tn_diag_destroy(own);
   return status;

@@ -1,7 +1,8 @@
 /* The registry of a runtime: plug-ins, and the operators, kernels, rewrites and formats they offer.
  *
- * Look-ups take no lock: a registry is changed only by adding a plug-in, which builds new sorted tables and swaps them
- * in under the runtime's lock; old tables stay until the runtime dies, so that defs handed out stay valid. */
+ * Look-ups take no lock: a registry is changed only by adding a plug-in, which builds new sorted
+ * tables and swaps them in under the runtime's lock; old tables stay until the runtime dies, so
+ * that defs handed out stay valid. */
 #ifndef TN_REGISTRY_REGISTRY_H
 #define TN_REGISTRY_REGISTRY_H
 
@@ -10,37 +11,48 @@
 typedef struct tn_registry tn_registry;
 
 tn_status tn_registry_create(const tn_allocator *a, tn_registry **out_registry);
-void tn_registry_destroy(tn_registry *r);   /* shuts plug-ins down in reverse order, then unmaps them */
+void tn_registry_destroy(
+    tn_registry *r); /* shuts plug-ins down in reverse order, then unmaps them */
 
-/* ctx: what init of a plug-in gets as the first argument of the host's services. NULL until set; set it before adding. */
+/* ctx: what init of a plug-in gets as the first argument of the host's services. NULL until set;
+ * set it before adding. */
 void tn_registry_set_ctx(tn_registry *r, void *ctx);
-/* What host->fail does for that ctx: the text joins the messages of the plug-in whose init is running; if none is, it is
- * dropped. Any thread. */
+/* What host->fail does for that ctx: the text joins the messages of the plug-in whose init is
+ * running; if none is, it is dropped. Any thread. */
 void tn_registry_report(tn_registry *r, const char *text);
 
-/* Vets the descriptor, copies what it has into the host's structs, calls init, merges its parts. All or nothing.
- * found_by: "built in", "explicit", "TENON_PLUGIN_PATH", "installed". A refused plug-in is listed with its reason. */
-tn_status tn_registry_load(tn_registry *r, const char *path, const char *found_by, const tn_host *host,
-                           const tn_option *const *options, uint32_t n_options, tn_diag *diag);
-tn_status tn_registry_add(tn_registry *r, tn_plugin_query_fn query, const char *found_by, const tn_host *host,
-                          const tn_option *const *options, uint32_t n_options, tn_diag *diag);
-/* All files *.so in the folders of TENON_PLUGIN_PATH (absolute paths, ":" between; ignored in set-uid programs), then in
- * the installed plug-in folder. Refused ones become warnings. Files may need each other's operators, in any order. */
+/* Vets the descriptor, copies what it has into the host's structs, calls init, merges its parts.
+ * All or nothing. found_by: "built in", "explicit", "TENON_PLUGIN_PATH", "installed". A refused
+ * plug-in is listed with its reason. */
+tn_status tn_registry_load(tn_registry *r, const char *path, const char *found_by,
+                           const tn_host *host, const tn_option *const *options, uint32_t n_options,
+                           tn_diag *diag);
+tn_status tn_registry_add(tn_registry *r, tn_plugin_query_fn query, const char *found_by,
+                          const tn_host *host, const tn_option *const *options, uint32_t n_options,
+                          tn_diag *diag);
+/* All files *.so in the folders of TENON_PLUGIN_PATH (absolute paths, ":" between; ignored in
+ * set-uid programs), then in the installed plug-in folder. Refused ones become warnings. Files may
+ * need each other's operators, in any order. */
 tn_status tn_registry_discover(tn_registry *r, const tn_host *host, tn_diag *diag);
 
-/* The operator for a node written for operator-set `version` of its domain (0: newest): since <= version <= until.
- * NULL: none; tn_registry_has_op then tells whether another version is there. */
-const tn_opdef *tn_registry_op(const tn_registry *r, const char *domain, const char *name, int32_t version);
-bool tn_registry_has_op(const tn_registry *r, const char *domain, const char *name, int32_t *out_since, int32_t *out_until);
-/* All kernels of an op, best rank first; answers how many. A kernel stands under each op whose versions meet its own
- * since..until and whose arguments are those of the schema it was vetted with; its version limits may still exclude a
- * node of that op. */
-int32_t tn_registry_kernels(const tn_registry *r, const tn_opdef *op, const tn_kerneldef *const **out_kernels);
-int32_t tn_registry_rewrites(const tn_registry *r, const tn_opdef *root, const tn_rewritedef *const **out_rewrites);
+/* The operator for a node written for operator-set `version` of its domain (0: newest): since <=
+ * version <= until. NULL: none; tn_registry_has_op then tells whether another version is there. */
+const tn_opdef *tn_registry_op(const tn_registry *r, const char *domain, const char *name,
+                               int32_t version);
+bool tn_registry_has_op(const tn_registry *r, const char *domain, const char *name,
+                        int32_t *out_since, int32_t *out_until);
+/* All kernels of an op, best rank first; answers how many. A kernel stands under each op whose
+ * versions meet its own since..until and whose arguments are those of the schema it was vetted
+ * with; its version limits may still exclude a node of that op. */
+int32_t tn_registry_kernels(const tn_registry *r, const tn_opdef *op,
+                            const tn_kerneldef *const **out_kernels);
+int32_t tn_registry_rewrites(const tn_registry *r, const tn_opdef *root,
+                             const tn_rewritedef *const **out_rewrites);
 /* By name, or NULL. */
 const tn_format *tn_registry_format(const tn_registry *r, const char *name);
 /* The format that a file is in: best probe answer, then the path's ending. NULL: none. */
-const tn_format *tn_registry_recognise(const tn_registry *r, const char *path, const uint8_t *data, uint64_t size);
+const tn_format *tn_registry_recognise(const tn_registry *r, const char *path, const uint8_t *data,
+                                       uint64_t size);
 
 /* Enumeration, in the order that tenon.h gives. */
 int32_t tn_registry_n_ops(const tn_registry *r);

@@ -1,5 +1,5 @@
-/* The registry's tables: the old ones and a new plug-in's parts become new sorted ones. Readers keep using the old
- * tables while this happens, and for as long as they like after it. */
+/* The registry's tables: the old ones and a new plug-in's parts become new sorted ones. Readers
+ * keep using the old tables while this happens, and for as long as they like after it. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -60,8 +60,10 @@ int32_t tn_ops_find(const tn_opdef *const *ops, int32_t n, const char *domain, c
 
 /* ---- merging ---- */
 
-/* The n pointers at `old` and the n_more at `more`, with room for one more than there are; NULL: no memory. */
-static void *joined(tn_arena *arena, const void *old, int32_t n, const void *more, uint32_t n_more) {
+/* The n pointers at `old` and the n_more at `more`, with room for one more than there are; NULL: no
+ * memory. */
+static void *joined(tn_arena *arena, const void *old, int32_t n, const void *more,
+                    uint32_t n_more) {
   const uint64_t size = sizeof(void *), bytes = (uint64_t)n * size;
   char *all = tn_arena_alloc(arena, bytes + (n_more + 1u) * size);
   if (!all) return NULL;

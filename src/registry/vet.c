@@ -1,5 +1,6 @@
-/* Vetting, the tools: copying structs that may be of any age, tables, texts, callbacks. Nothing a plug-in says is
- * followed before it was checked here, and each breach is reported with part, member and rule. */
+/* Vetting, the tools: copying structs that may be of any age, tables, texts, callbacks. Nothing a
+ * plug-in says is followed before it was checked here, and each breach is reported with part,
+ * member and rule. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -49,8 +50,7 @@ bool tn_vet_copy(tn_vet *v, const void *from, uint32_t needed, uint32_t size, vo
   tn_head head;
   memcpy(&head, from, sizeof head);
   if (head.size > TN_LIMIT_HEAD)
-    return tn_vet_fail(v, TN_ERR_INVALID, "head.size", "is %u, no struct is that large",
-                       head.size);
+    return tn_vet_fail(v, TN_ERR_INVALID, "head.size", "is %u, no struct is that large", head.size);
   if (head.size < needed)
     return tn_vet_fail(v, TN_ERR_INVALID, "head.size",
                        "is %u, but at least the first %u bytes of this struct have to be there",
@@ -123,14 +123,12 @@ bool tn_vet_text(tn_vet *v, const char *member, const char *text, uint32_t limit
     return tn_vet_fail(v, TN_ERR_INVALID, member, "does not end within %u bytes", limit);
   if (!tn_utf8_valid(text, (int64_t)n))
     return tn_vet_fail(v, TN_ERR_INVALID, member, "is not UTF-8");
-  if (has_control(text, n))
-    return tn_vet_fail(v, TN_ERR_INVALID, member, "has control characters");
+  if (has_control(text, n)) return tn_vet_fail(v, TN_ERR_INVALID, member, "has control characters");
   return true;
 }
 
 static bool vet_letters(tn_vet *v, const char *member, const char *text) {
-  static const char allowed[] =
-      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-";
+  static const char allowed[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-";
   if (!*text) return tn_vet_fail(v, TN_ERR_INVALID, member, "is empty");
   if (text[strspn(text, allowed)])
     return tn_vet_fail(v, TN_ERR_INVALID, member,
@@ -157,7 +155,8 @@ bool tn_vet_op_name(tn_vet *v, const char *member, const char *text, const char 
 
 bool tn_vet_flags(tn_vet *v, const char *member, uint64_t flags, uint64_t known) {
   if (!(flags & ~known)) return true;
-  return tn_vet_fail(v, TN_ERR_UNSUPPORTED, member, "has bits 0x%llx, which ABI %d.%d does not know",
+  return tn_vet_fail(v, TN_ERR_UNSUPPORTED, member,
+                     "has bits 0x%llx, which ABI %d.%d does not know",
                      (unsigned long long)(flags & ~known), TN_ABI_MAJOR, TN_ABI_MINOR);
 }
 
@@ -175,9 +174,12 @@ bool tn_vet_members(tn_vet *v, void *copy, const tn_member *members, size_t n) {
     memcpy(&p, (char *)copy + m->offset, sizeof p);
     bool good = true;
     if (!p && !m->required) continue;
-    if (m->kind == TN_MEMBER_FUNCTION) good = vet_function(v, m, (uintptr_t)p);
-    else if (m->kind == TN_MEMBER_NAME) good = tn_vet_name(v, m->name, p);
-    else good = tn_vet_text(v, m->name, p, m->limit);
+    if (m->kind == TN_MEMBER_FUNCTION)
+      good = vet_function(v, m, (uintptr_t)p);
+    else if (m->kind == TN_MEMBER_NAME)
+      good = tn_vet_name(v, m->name, p);
+    else
+      good = tn_vet_text(v, m->name, p, m->limit);
     if (!good) memset((char *)copy + m->offset, 0, sizeof p);
     ok = ok && good;
   }

@@ -1,4 +1,5 @@
-/* Vetting of kernels: members, versions, device, what they accept, and that there is an operator they fit. */
+/* Vetting of kernels: members, versions, device, what they accept, and that there is an operator
+ * they fit. */
 #include <string.h>
 
 #include "registry/internal.h"
@@ -59,7 +60,8 @@ static bool vet_row(tn_vet *v, const void *raw, tn_accept *row) {
     return false;
   bool ok = tn_vet_flags(v, "accepts: dtypes", row->dtypes, TN_MASK_KNOWN);
   ok = tn_vet_flags(v, "accepts: flags", row->flags,
-                    TN_ACCEPT_CONST | TN_ACCEPT_ABSENT | TN_ACCEPT_PRESENT) && ok;
+                    TN_ACCEPT_CONST | TN_ACCEPT_ABSENT | TN_ACCEPT_PRESENT) &&
+       ok;
   if (!is_layout(row->layout))
     ok = tn_vet_fail(v, TN_ERR_UNSUPPORTED, "accepts", "row '%s' has layout 0x%llx, which is none",
                      row->arg, (unsigned long long)row->layout);
@@ -97,8 +99,8 @@ static bool vet_rows(tn_vet *v, tn_kernel *kernel) {
 /* ---- the operator ---- */
 
 typedef struct tn_search {
-  const tn_opdef *early;   /* lowered before kernels are chosen: fits only if nothing else does */
-  int32_t n_of_name;       /* of any version */
+  const tn_opdef *early; /* lowered before kernels are chosen: fits only if nothing else does */
+  int32_t n_of_name;     /* of any version */
 } tn_search;
 
 /* Takes the operators of one list that the kernel serves. All have to be called alike. */
@@ -111,8 +113,10 @@ static bool search(tn_vet *v, tn_kernel_entry *entry, const tn_opdef *const *ops
     const tn_opdef *op = ops[k];
     if (!tn_versions_meet(tn_op_versions(&op->op), tn_kernel_versions(&entry->def.kernel)))
       continue;
-    if (op->op.flags & TN_OP_LOWER_EARLY) s->early = op;
-    else if (!entry->vetted) entry->vetted = op;
+    if (op->op.flags & TN_OP_LOWER_EARLY)
+      s->early = op;
+    else if (!entry->vetted)
+      entry->vetted = op;
     else if (!tn_schema_same_call(&entry->vetted->schema, &op->schema))
       return tn_vet_fail(v, TN_ERR_INVALID, "since",
                          "serves %s since %d and since %d, whose arguments differ: limit the "

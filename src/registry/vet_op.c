@@ -1,4 +1,5 @@
-/* Vetting of operators: members, versions, flags, schema, type rules, inference, and no two for one version. */
+/* Vetting of operators: members, versions, flags, schema, type rules, inference, and no two for one
+ * version. */
 #include <stdio.h>
 #include <string.h>
 
@@ -6,8 +7,8 @@
 
 enum {
   KNOWN_OP_FLAGS = TN_OP_IMPURE | TN_OP_ELEMENTWISE | TN_OP_COMMUTATIVE | TN_OP_SAME_AS_INPUT |
-                   TN_OP_BROADCAST | TN_OP_LOWER_EARLY | TN_OP_LOWER_ALWAYS |
-                   TN_OP_DATA_DEPENDENT | TN_OP_TYPES_ONLY
+                   TN_OP_BROADCAST | TN_OP_LOWER_EARLY | TN_OP_LOWER_ALWAYS | TN_OP_DATA_DEPENDENT |
+                   TN_OP_TYPES_ONLY
 };
 
 static const tn_member op_members[] = {
@@ -160,7 +161,8 @@ static bool vet_inference(tn_vet *v, const tn_opdef *def) {
 }
 
 static void name_part(tn_vet *v, const tn_op *op, uint32_t index) {
-  if (!op->name) tn_vet_part(v, "op %u", index);
+  if (!op->name)
+    tn_vet_part(v, "op %u", index);
   else
     tn_vet_part(v, "op '%s%s%s' since %d", op->domain, *op->domain ? "::" : "", op->name,
                 op->since);
@@ -196,10 +198,11 @@ static bool vet_neighbours(tn_vet *v) {
         !tn_versions_meet(tn_op_versions(&a->op), tn_op_versions(&b->op)))
       continue;
     name_part(v, &b->op, k);
-    ok = tn_vet_fail(v, TN_ERR_INVALID, "since",
-                     "overlaps the versions of the same op since %d in this plug-in (until %d; 0 is "
-                     "the newest)",
-                     a->op.since, a->op.until);
+    ok =
+        tn_vet_fail(v, TN_ERR_INVALID, "since",
+                    "overlaps the versions of the same op since %d in this plug-in (until %d; 0 is "
+                    "the newest)",
+                    a->op.since, a->op.until);
   }
   return ok;
 }
@@ -217,8 +220,8 @@ static bool same_op(tn_vet *v, const tn_opdef *a, const tn_opdef *b) {
   return same;
 }
 
-/* An op that is registered with the same versions and schema stays as it is, and gets the kernels of this plug-in too.
- * Anything else that overlaps is a conflict. False: leave the op out. */
+/* An op that is registered with the same versions and schema stays as it is, and gets the kernels
+ * of this plug-in too. Anything else that overlaps is a conflict. False: leave the op out. */
 static bool keep_op(tn_vet *v, const tn_opdef *def) {
   int32_t n;
   const int32_t first =
@@ -228,11 +231,12 @@ static bool keep_op(tn_vet *v, const tn_opdef *def) {
     if (!tn_versions_meet(tn_op_versions(&def->op), tn_op_versions(&other->op))) continue;
     name_part(v, &def->op, 0);
     if (!same_op(v, def, other))
-      return tn_vet_fail(v, TN_ERR_INVALID, "since",
-                         "overlaps versions %d..%d (0 is the newest) of the same op of plug-in '%s', "
-                         "whose versions or schema differ; operators cannot be replaced: offer "
-                         "kernels for the registered one, or use a domain of your own",
-                         other->op.since, other->op.until, other->owner->name);
+      return tn_vet_fail(
+          v, TN_ERR_INVALID, "since",
+          "overlaps versions %d..%d (0 is the newest) of the same op of plug-in '%s', "
+          "whose versions or schema differ; operators cannot be replaced: offer "
+          "kernels for the registered one, or use a domain of your own",
+          other->op.since, other->op.until, other->owner->name);
     tn_diag_add(v->diag, TN_DIAG_WARNING,
                 "%s, %s: plug-in '%s' has registered this op with the same schema; that one stays "
                 "in use, with the kernels of both",

@@ -1,5 +1,5 @@
-/* Vetting of a plug-in as a whole: who it is, what it was built for, its tables; then rewrites and formats, whose rules
- * are few. */
+/* Vetting of a plug-in as a whole: who it is, what it was built for, its tables; then rewrites and
+ * formats, whose rules are few. */
 #include <string.h>
 
 #include "registry/internal.h"
@@ -150,13 +150,13 @@ static bool vet_name_is_free(tn_vet *v) {
 }
 
 static const char *flavour_text(tn_vet *v, uint64_t flavour) {
-  const char *text = tn_arena_format(
-      &v->plug->arena, "%s bit, %s endian, %s", flavour & TN_FLAVOUR_32BIT ? "32" : "64",
-      flavour & TN_FLAVOUR_BIG_ENDIAN ? "big" : "little",
-      flavour & TN_FLAVOUR_ASAN   ? "address sanitizer"
-      : flavour & TN_FLAVOUR_TSAN ? "thread sanitizer"
-      : flavour & TN_FLAVOUR_MSAN ? "memory sanitizer"
-                                  : "no sanitizer");
+  const char *text = tn_arena_format(&v->plug->arena, "%s bit, %s endian, %s",
+                                     flavour & TN_FLAVOUR_32BIT ? "32" : "64",
+                                     flavour & TN_FLAVOUR_BIG_ENDIAN ? "big" : "little",
+                                     flavour & TN_FLAVOUR_ASAN   ? "address sanitizer"
+                                     : flavour & TN_FLAVOUR_TSAN ? "thread sanitizer"
+                                     : flavour & TN_FLAVOUR_MSAN ? "memory sanitizer"
+                                                                 : "no sanitizer");
   return text ? text : "?";
 }
 
@@ -186,7 +186,9 @@ bool tn_vet_plugin(tn_vet *v, const tn_plugin *raw) {
   plug->info.n_rewrites = p->n_rewrites;
   plug->info.n_formats = p->n_formats;
   const bool known = identify(v);
-  if (!tn_vet_age(v, raw, sizeof *p) || !known || !vet_flavour(v) || !vet_tables(v) || !vet_name_is_free(v)) return false;
+  if (!tn_vet_age(v, raw, sizeof *p) || !known || !vet_flavour(v) || !vet_tables(v) ||
+      !vet_name_is_free(v))
+    return false;
   tn_vet_ops(v);
   /* Kernels and rewrites of an operator that was refused would only repeat that it is missing. */
   if (!v->n_breaches) tn_vet_kernels(v);

@@ -1,5 +1,5 @@
-/* The plug-in of use.c in C99, C11, C17 and C++17: all compilers must see the same structs and numbers, and the host must
- * take each of the four. */
+/* The plug-in of use.c in C99, C11, C17 and C++17: all compilers must see the same structs and
+ * numbers, and the host must take each of the four. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -62,7 +62,8 @@ static void test_host_reads_each(void **state) {
     assert_int_equal(tn_runtime_create(&options, diag, &rt), TN_OK);
     assert_int_equal(tn_runtime_add_plugin(rt, query, NULL, 0, diag), TN_ERR_NOT_FOUND);
     assert_int_equal(tn_diag_count(diag), 1);
-    assert_non_null(strstr(tn_diag_text(diag), "plug-in 'abi', kernel 'foo_c', member op: is 'com.acme::Foo'"));
+    assert_non_null(
+        strstr(tn_diag_text(diag), "plug-in 'abi', kernel 'foo_c', member op: is 'com.acme::Foo'"));
     tn_runtime_destroy(rt);
     tn_diag_destroy(diag);
   }

@@ -1,4 +1,5 @@
-# Fails unless the library exports exactly the functions that tenon.h declares. Run with -DHEADER=... -DLIBRARY=... -DNM=...
+# Fails unless the library exports exactly the functions that tenon.h declares.
+# Run with -DHEADER=... -DLIBRARY=... -DNM=...
 cmake_minimum_required(VERSION 3.25)
 file(READ ${HEADER} header)
 string(REGEX REPLACE "/\\*[^*]*\\*+([^/*][^*]*\\*+)*/" "" header "${header}")
@@ -33,5 +34,6 @@ foreach(name IN LISTS declared)
 endforeach()
 list(LENGTH declared n)
 if(n LESS 40)
-  message(FATAL_ERROR "only ${n} functions found in ${HEADER}: this script no longer understands it")
+  message(FATAL_ERROR
+    "only ${n} functions found in ${HEADER}: this script no longer understands it")
 endif()

@@ -1,5 +1,6 @@
-/* A plug-in that uses every macro of tenon/plugin.h. It is compiled alone as each language that plug-ins may be written
- * in, with warnings as errors; abi_test.c then compares what they think the header says. ABI_NAME names the result. */
+/* A plug-in that uses every macro of tenon/plugin.h. It is compiled alone as each language that
+ * plug-ins may be written in, with warnings as errors; abi_test.c then compares what they think the
+ * header says. ABI_NAME names the result. */
 #include "tenon/plugin.h"
 
 #include "facts.h"
@@ -26,13 +27,41 @@ static const tn_accept rows[] = {
     {TN_HEAD(tn_accept), "Y", 0, TN_BLOCKED(16), 0, 0, 0, 0}};
 static const tn_accept *const accepts[] = {&rows[0], &rows[1], &rows[2], &rows[3]};
 
-static const tn_kernel kernel = {TN_HEAD(tn_kernel), "foo_c", "com.acme::Foo", "cpu", 0, 0,
-                                 TN_ISA_AVX2, TN_RANK_PLUGIN, TN_KERNEL_EPILOGUE, accepts, 4, 0,
-                                 NULL, NULL, NULL, run, NULL};
+static const tn_kernel kernel = {TN_HEAD(tn_kernel),
+                                 "foo_c",
+                                 "com.acme::Foo",
+                                 "cpu",
+                                 0,
+                                 0,
+                                 TN_ISA_AVX2,
+                                 TN_RANK_PLUGIN,
+                                 TN_KERNEL_EPILOGUE,
+                                 accepts,
+                                 4,
+                                 0,
+                                 NULL,
+                                 NULL,
+                                 NULL,
+                                 run,
+                                 NULL};
 static const tn_kernel *const kernels[] = {&kernel};
 
-static const tn_plugin plugin = {TN_HEAD(tn_plugin), "abi", "1", "MIT", "", TN_FLAVOUR, 0, 1, 0, 0,
-                                 NULL, kernels, NULL, NULL, NULL, NULL};
+static const tn_plugin plugin = {TN_HEAD(tn_plugin),
+                                 "abi",
+                                 "1",
+                                 "MIT",
+                                 "",
+                                 TN_FLAVOUR,
+                                 0,
+                                 1,
+                                 0,
+                                 0,
+                                 NULL,
+                                 kernels,
+                                 NULL,
+                                 NULL,
+                                 NULL,
+                                 NULL};
 
 static const uint64_t flavours[] = {TN_FLAVOUR_ENDIAN, TN_FLAVOUR_SANITIZER, TN_FLAVOUR};
 
@@ -47,27 +76,28 @@ TN_EXPORT const tn_plugin *ABI_NAME(abi_facts *facts);
 const tn_plugin *ABI_NAME(abi_facts *facts) {
   const tn_plugin_query_fn query = NULL;
   const int64_t sizes[] = {
-      sizeof(tn_head),     sizeof(tn_str),        sizeof(tn_tensor),   sizeof(tn_call),
-      sizeof(tn_accept),   sizeof(tn_kernel),     sizeof(tn_kernel_plan), sizeof(tn_op),
-      sizeof(tn_rewrite),  sizeof(tn_attr),       sizeof(tn_node),     sizeof(tn_graph_api),
-      sizeof(tn_host),     sizeof(tn_source),     sizeof(tn_sink),     sizeof(tn_format),
-      sizeof(tn_option),   sizeof(tn_plugin),     sizeof(tn_region),   sizeof(tn_epilogue),
+      sizeof(tn_head),      sizeof(tn_str),        sizeof(tn_tensor),        sizeof(tn_call),
+      sizeof(tn_accept),    sizeof(tn_kernel),     sizeof(tn_kernel_plan),   sizeof(tn_op),
+      sizeof(tn_rewrite),   sizeof(tn_attr),       sizeof(tn_node),          sizeof(tn_graph_api),
+      sizeof(tn_host),      sizeof(tn_source),     sizeof(tn_sink),          sizeof(tn_format),
+      sizeof(tn_option),    sizeof(tn_plugin),     sizeof(tn_region),        sizeof(tn_epilogue),
       sizeof(tn_type_rule), sizeof(tn_value_sink), sizeof(tn_function_info), sizeof(query)};
-  const uint64_t values[] = {TN_PLAIN,
-                             TN_CHANNELS_LAST,
-                             TN_BLOCKED(8),
-                             (uint64_t)TN_LAYOUT_BLOCK(TN_BLOCKED(8)),
-                             TN_ANY_LAYOUT,
-                             TN_MASK(TN_U2),
-                             TN_ELEMENTS(TN_KIND_SEQUENCE, TN_ELEMENTS_KEY(TN_STRING) | TN_KIND_MAP),
-                             TN_ELEMENTS_KEY(TN_I64),
-                             (uint64_t)(TN_RANK_UNKNOWN + 1),
-                             (uint64_t)(TN_DIM_UNKNOWN + 1),
-                             flavours[0],
-                             flavours[1],
-                             flavours[2],
-                             TN_ABI_MAJOR,
-                             TN_ABI_MINOR};
+  const uint64_t values[] = {
+      TN_PLAIN,
+      TN_CHANNELS_LAST,
+      TN_BLOCKED(8),
+      (uint64_t)TN_LAYOUT_BLOCK(TN_BLOCKED(8)),
+      TN_ANY_LAYOUT,
+      TN_MASK(TN_U2),
+      TN_ELEMENTS(TN_KIND_SEQUENCE, TN_ELEMENTS_KEY(TN_STRING) | TN_KIND_MAP),
+      TN_ELEMENTS_KEY(TN_I64),
+      (uint64_t)(TN_RANK_UNKNOWN + 1),
+      (uint64_t)(TN_DIM_UNKNOWN + 1),
+      flavours[0],
+      flavours[1],
+      flavours[2],
+      TN_ABI_MAJOR,
+      TN_ABI_MINOR};
   for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++) facts->sizes[k] = sizes[k];
   for (size_t k = 0; k < sizeof values / sizeof *values; k++) facts->values[k] = values[k];
   return &plugin;

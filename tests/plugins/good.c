@@ -1,5 +1,5 @@
-/* A plug-in as its author would write it: one operator, one kernel, a state of its own. It includes tenon/plugin.h and
- * links nothing. TENON_TEST_LOG names a file that gets a line per event. */
+/* A plug-in as its author would write it: one operator, one kernel, a state of its own. It includes
+ * tenon/plugin.h and links nothing. TENON_TEST_LOG names a file that gets a line per event. */
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -1,4 +1,5 @@
-/* Plug-ins in shared libraries: loading, discovery, trust, and files that would kill a careless host. */
+/* Plug-ins in shared libraries: loading, discovery, trust, and files that would kill a careless
+ * host. */
 #include <dlfcn.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -17,8 +18,8 @@
 typedef struct fixture {
   tn_runtime *rt;
   tn_diag *diag;
-  char dir[64];                /* fresh, ours alone */
-  char path[256];              /* of the file made last */
+  char dir[64];   /* fresh, ours alone */
+  char path[256]; /* of the file made last */
 } fixture;
 
 static tn_runtime *runtime_new(uint32_t flags, tn_diag *diag) {
@@ -54,7 +55,10 @@ static int teardown(void **state) {
 
 /* ---- files ---- */
 
-typedef struct blob { uint8_t bytes[1 << 20]; size_t size; } blob;
+typedef struct blob {
+  uint8_t bytes[1 << 20];
+  size_t size;
+} blob;
 
 static const blob *read_module(const char *name) {
   static blob b;
@@ -68,7 +72,8 @@ static const blob *read_module(const char *name) {
   return &b;
 }
 
-/* Makes f->path = dir/name with the first `size` bytes of the blob. Always a new inode: the linker knows files by it. */
+/* Makes f->path = dir/name with the first `size` bytes of the blob. Always a new inode: the linker
+ * knows files by it. */
 static const char *make_file(fixture *f, const char *name, const void *data, size_t size) {
   snprintf(f->path, sizeof f->path, "%s/%s", f->dir, name);
   unlink(f->path);
@@ -149,7 +154,8 @@ static void test_load(void **state) {
   tn_tensor out = tn_tensor_make(TN_F32, 1, shape, y);
   const tn_tensor *const ins[] = {&in};
   tn_tensor *const outs[] = {&out};
-  const tn_call call = {.head = TN_HEAD(tn_call), .inputs = ins, .outputs = outs, .n_inputs = 1, .n_outputs = 1};
+  const tn_call call = {
+      .head = TN_HEAD(tn_call), .inputs = ins, .outputs = outs, .n_inputs = 1, .n_outputs = 1};
   assert_int_equal(kernel->run(&call, 0, 1, 4, 0), TN_OK);
   assert_true(y[0] == 0 && y[1] == -4 && y[2] == 1 && y[3] == 14);
   assert_log(log, "init\n");
@@ -212,7 +218,8 @@ static void test_refused_libraries(void **state) {
 static void test_wild_pointers(void **state) {
   fixture *f = *state;
   const char *path = copy_module(f, "wild.so", "wild.so");
-  void *library = dlopen(path, RTLD_NOW); /* stays mapped, so that it knows how often it was asked */
+  void *library =
+      dlopen(path, RTLD_NOW); /* stays mapped, so that it knows how often it was asked */
   assert_non_null(library);
   assert_int_equal(load(f, path), TN_ERR_INVALID);
   assert_says(f, "plug-in 'wild', member version: points to 0xdeadb000, which is not inside");
@@ -344,7 +351,8 @@ static void test_written_by_others(void **state) {
   discover(f, f->dir);
   assert_int_equal(tn_runtime_n_ops(f->rt), 0);
   assert_string_equal(info_at(f, 0).path, path);
-  assert_non_null(strstr(info_at(f, 0).refused, "good.so: is not loaded: it can be written by others"));
+  assert_non_null(
+      strstr(info_at(f, 0).refused, "good.so: is not loaded: it can be written by others"));
   assert_int_equal(load(f, path), TN_OK); /* whoever names a file vouches for its group */
 
   copy_module(f, "good.so", "good.so");

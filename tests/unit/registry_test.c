@@ -1,5 +1,6 @@
-/* The registry with plug-ins that are linked in: what good ones register, in which order and for which versions, and that
- * each kind of malformed descriptor is refused with words that name part, member and rule. */
+/* The registry with plug-ins that are linked in: what good ones register, in which order and for
+ * which versions, and that each kind of malformed descriptor is refused with words that name part,
+ * member and rule. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -17,12 +18,19 @@
 /* ---- a good plug-in that every test may spoil ---- */
 
 static tn_status any_infer(const tn_call *call) { return (void)call, TN_OK; }
-static tn_status any_lower(const tn_call *c, tn_graph *g, int32_t n) { return (void)c, (void)g, (void)n, TN_OK; }
-static tn_status any_run(const tn_call *c, uint32_t stage, int64_t begin, int64_t end, uint32_t worker) {
+static tn_status any_lower(const tn_call *c, tn_graph *g, int32_t n) {
+  return (void)c, (void)g, (void)n, TN_OK;
+}
+static tn_status any_run(const tn_call *c, uint32_t stage, int64_t begin, int64_t end,
+                         uint32_t worker) {
   return (void)c, (void)stage, (void)begin, (void)end, (void)worker, TN_OK;
 }
-static int32_t probe_x(const uint8_t *data, uint64_t size) { return size && data[0] == 'x' ? 80 : 0; }
-static int32_t probe_y(const uint8_t *data, uint64_t size) { return size && data[0] == 'x' ? 20 : 0; }
+static int32_t probe_x(const uint8_t *data, uint64_t size) {
+  return size && data[0] == 'x' ? 80 : 0;
+}
+static int32_t probe_y(const uint8_t *data, uint64_t size) {
+  return size && data[0] == 'x' ? 20 : 0;
+}
 static tn_status any_read(const tn_source *s, tn_graph *g) { return (void)s, (void)g, TN_OK; }
 
 enum { MANY = 4 };
@@ -44,12 +52,13 @@ typedef struct world {
   const char *cases[MANY];
 } world;
 
-/* com.acme::Scale since 1 with one kernel, a rewrite and a format. The other entries of the arrays are like the first;
- * the tests count as many of them as they want. */
+/* com.acme::Scale since 1 with one kernel, a rewrite and a format. The other entries of the arrays
+ * are like the first; the tests count as many of them as they want. */
 static void world_init(world *w) {
   memset(w, 0, sizeof *w);
   for (int k = 0; k < MANY; k++) {
-    w->rule[k] = (tn_type_rule){TN_HEAD(tn_type_rule), "T", "X,Y", TN_MASK(TN_F32) | TN_MASK(TN_F64)};
+    w->rule[k] =
+        (tn_type_rule){TN_HEAD(tn_type_rule), "T", "X,Y", TN_MASK(TN_F32) | TN_MASK(TN_F64)};
     w->op[k].head = (tn_head)TN_HEAD(tn_op);
     w->op[k].domain = "com.acme";
     w->op[k].name = "Scale";
@@ -70,7 +79,8 @@ static void world_init(world *w) {
     w->kernel[k].n_accepts = 1;
     w->kernel[k].run = any_run;
     w->rewrite[k] = (tn_rewrite){TN_HEAD(tn_rewrite), "scale_away", "com.acme::Scale", any_lower};
-    w->format[k] = (tn_format){TN_HEAD(tn_format), "acme", ".acme,.acm", probe_x, any_read, NULL, NULL, NULL};
+    w->format[k] =
+        (tn_format){TN_HEAD(tn_format), "acme", ".acme,.acm", probe_x, any_read, NULL, NULL, NULL};
     w->cases[k] = "X=f32[2,3] by=3";
     w->rules[k] = &w->rule[k];
     w->ops[k] = &w->op[k];
@@ -79,13 +89,16 @@ static void world_init(world *w) {
     w->rewrites[k] = &w->rewrite[k];
     w->formats[k] = &w->format[k];
   }
-  w->plugin = (tn_plugin){TN_HEAD(tn_plugin), "acme", "1.2", "MIT", "abc", TN_FLAVOUR, 1, 1, 1, 1,
-                          w->ops, w->kernels, w->rewrites, w->formats, NULL, NULL};
+  w->plugin = (tn_plugin){
+      TN_HEAD(tn_plugin), "acme",      "1.2",      "MIT", "abc", TN_FLAVOUR, 1, 1, 1, 1, w->ops,
+      w->kernels,         w->rewrites, w->formats, NULL,  NULL};
 }
 
 /* A query function takes no argument that could name the plug-in, so it stands here. */
 static const tn_plugin *offered;
-static const tn_plugin *query(uint32_t major, uint32_t minor) { return (void)major, (void)minor, offered; }
+static const tn_plugin *query(uint32_t major, uint32_t minor) {
+  return (void)major, (void)minor, offered;
+}
 
 typedef struct fixture {
   tn_registry *r;
@@ -121,7 +134,8 @@ static tn_status add(fixture *f, const tn_plugin *plugin) {
 }
 
 static void assert_says(fixture *f, const char *text) {
-  if (!strstr(tn_diag_text(f->diag), text)) fail_msg("expected '%s' in: %s", text, tn_diag_text(f->diag));
+  if (!strstr(tn_diag_text(f->diag), text))
+    fail_msg("expected '%s' in: %s", text, tn_diag_text(f->diag));
 }
 
 static void assert_added(fixture *f, const tn_plugin *plugin) {
@@ -250,11 +264,13 @@ static void test_kernels_by_rank_and_version(void **state) {
   f->w.kernel[3].since = 10;
   assert_added(f, &f->w.plugin);
   const tn_kerneldef *const *kernels;
-  assert_int_equal(tn_registry_kernels(f->r, tn_registry_op(f->r, "com.acme", "Scale", 4), &kernels), 3);
+  assert_int_equal(
+      tn_registry_kernels(f->r, tn_registry_op(f->r, "com.acme", "Scale", 4), &kernels), 3);
   assert_string_equal(kernels[0]->kernel.name, "b");
   assert_string_equal(kernels[1]->kernel.name, "c");
   assert_string_equal(kernels[2]->kernel.name, "a");
-  assert_int_equal(tn_registry_kernels(f->r, tn_registry_op(f->r, "com.acme", "Scale", 10), &kernels), 3);
+  assert_int_equal(
+      tn_registry_kernels(f->r, tn_registry_op(f->r, "com.acme", "Scale", 10), &kernels), 3);
   assert_string_equal(kernels[0]->kernel.name, "c"); /* equal ranks: in order of the table */
   assert_string_equal(kernels[1]->kernel.name, "d");
   assert_string_equal(kernels[2]->kernel.name, "a");
@@ -265,7 +281,8 @@ static void test_kernels_by_rank_and_version(void **state) {
   assert_int_equal(tn_registry_kernels(f->r, &foreign, &kernels), 0);
 }
 
-/* An old version that is lowered before kernels are chosen may have other arguments than the kernel. */
+/* An old version that is lowered before kernels are chosen may have other arguments than the
+ * kernel. */
 static void test_early_lowered_version_takes_no_kernel(void **state) {
   fixture *f = *state;
   f->w.plugin.n_ops = 2;
@@ -277,8 +294,10 @@ static void test_early_lowered_version_takes_no_kernel(void **state) {
   f->w.op[1].since = 10;
   assert_added(f, &f->w.plugin);
   const tn_kerneldef *const *kernels;
-  assert_int_equal(tn_registry_kernels(f->r, tn_registry_op(f->r, "com.acme", "Scale", 1), &kernels), 0);
-  assert_int_equal(tn_registry_kernels(f->r, tn_registry_op(f->r, "com.acme", "Scale", 10), &kernels), 1);
+  assert_int_equal(
+      tn_registry_kernels(f->r, tn_registry_op(f->r, "com.acme", "Scale", 1), &kernels), 0);
+  assert_int_equal(
+      tn_registry_kernels(f->r, tn_registry_op(f->r, "com.acme", "Scale", 10), &kernels), 1);
 }
 
 static void test_formats(void **state) {
@@ -292,11 +311,13 @@ static void test_formats(void **state) {
   f->w.plugin.n_formats = 3;
   assert_added(f, &f->w.plugin);
   const uint8_t x[] = "xyz", other[] = "abc";
-  assert_string_equal(tn_registry_recognise(f->r, "m.weak", x, 3)->name, "acme"); /* best probe wins */
+  assert_string_equal(tn_registry_recognise(f->r, "m.weak", x, 3)->name,
+                      "acme"); /* best probe wins */
   assert_string_equal(tn_registry_recognise(f->r, "m.weak", other, 3)->name, "weak");
   assert_string_equal(tn_registry_recognise(f->r, "m.silent", other, 3)->name, "silent");
   assert_string_equal(tn_registry_recognise(f->r, "m.acm", other, 3)->name, "acme");
-  assert_null(tn_registry_recognise(f->r, ".weak", other, 3)); /* a name that is nothing but an ending */
+  assert_null(
+      tn_registry_recognise(f->r, ".weak", other, 3)); /* a name that is nothing but an ending */
   assert_null(tn_registry_recognise(f->r, "m.onnx", other, 3));
   assert_null(tn_registry_recognise(f->r, NULL, NULL, 0));
   assert_string_equal(tn_registry_format(f->r, "silent")->name, "silent");
@@ -326,7 +347,9 @@ static void test_kernel_for_op_of_another(void **state) {
 static void test_kernel_before_its_op(void **state) {
   fixture *f = *state;
   assert_int_equal(add(f, &f->w2.plugin), TN_ERR_NOT_FOUND);
-  assert_says(f, "plug-in 'other', kernel 'scale_f32_fast', member op: is 'com.acme::Scale', which neither");
+  assert_says(
+      f,
+      "plug-in 'other', kernel 'scale_f32_fast', member op: is 'com.acme::Scale', which neither");
   assert_int_equal(tn_registry_n_plugins(f->r), 1);
   assert_string_equal(info_at(f, 0).refused, tn_diag_text(f->diag));
   assert_string_equal(info_at(f, 0).name, "other");
@@ -358,13 +381,15 @@ static void test_conflicting_op(void **state) {
   f->w2.op[0].schema = "(Tensor X) -> Tensor Y";
   assert_added(f, &f->w.plugin);
   assert_int_equal(add(f, &f->w2.plugin), TN_ERR_INVALID);
-  assert_says(f, "plug-in 'other', op 'com.acme::Scale' since 1, member since: overlaps versions 1..0");
+  assert_says(
+      f, "plug-in 'other', op 'com.acme::Scale' since 1, member since: overlaps versions 1..0");
   assert_says(f, "of plug-in 'acme'");
   assert_int_equal(tn_registry_n_ops(f->r), 1);
   assert_int_equal(tn_registry_n_kernels(f->r), 1);
 }
 
-/* A later version of an op, with other arguments, must not get kernels that read the attributes of the old one. */
+/* A later version of an op, with other arguments, must not get kernels that read the attributes of
+ * the old one. */
 static void test_new_version_elsewhere(void **state) {
   fixture *f = *state;
   f->w.op[0].until = 9;
@@ -375,8 +400,10 @@ static void test_new_version_elsewhere(void **state) {
   f->w2.op[0].schema = "(Tensor X, *, int[] axes) -> Tensor Y";
   assert_added(f, &f->w2.plugin);
   const tn_kerneldef *const *kernels;
-  assert_int_equal(tn_registry_kernels(f->r, tn_registry_op(f->r, "com.acme", "Scale", 10), &kernels), 0);
-  assert_int_equal(tn_registry_kernels(f->r, tn_registry_op(f->r, "com.acme", "Scale", 9), &kernels), 1);
+  assert_int_equal(
+      tn_registry_kernels(f->r, tn_registry_op(f->r, "com.acme", "Scale", 10), &kernels), 0);
+  assert_int_equal(
+      tn_registry_kernels(f->r, tn_registry_op(f->r, "com.acme", "Scale", 9), &kernels), 1);
 }
 
 static void test_same_plugin_twice(void **state) {
@@ -392,7 +419,8 @@ static void test_namesake_kernels(void **state) {
   assert_added(f, &f->w.plugin);
   assert_added(f, &f->w2.plugin);
   assert_int_equal(tn_diag_count(f->diag), 1);
-  assert_non_null(strstr(tn_diag_message(f->diag, 0, NULL), "plug-in 'acme' has a kernel of that name too"));
+  assert_non_null(
+      strstr(tn_diag_message(f->diag, 0, NULL), "plug-in 'acme' has a kernel of that name too"));
 }
 
 static void test_format_conflict(void **state) {
@@ -408,23 +436,27 @@ static void test_format_conflict(void **state) {
 static char events[64];
 static tn_registry *reported;
 
-static tn_status init_a(const tn_host *h, void *ctx, const tn_option *const *o, uint32_t n, void **self) {
+static tn_status init_a(const tn_host *h, void *ctx, const tn_option *const *o, uint32_t n,
+                        void **self) {
   (void)h, (void)o;
   strcat(events, "A");
   *self = ctx;
   return n == 1 && !strcmp(o[0]->key, "speed") ? TN_OK : TN_ERR_INVALID;
 }
-static tn_status init_b(const tn_host *h, void *ctx, const tn_option *const *o, uint32_t n, void **self) {
+static tn_status init_b(const tn_host *h, void *ctx, const tn_option *const *o, uint32_t n,
+                        void **self) {
   (void)h, (void)ctx, (void)o, (void)n, (void)self;
   strcat(events, "B");
   return TN_OK;
 }
-static tn_status init_fails(const tn_host *h, void *ctx, const tn_option *const *o, uint32_t n, void **self) {
+static tn_status init_fails(const tn_host *h, void *ctx, const tn_option *const *o, uint32_t n,
+                            void **self) {
   (void)h, (void)ctx, (void)o, (void)n, (void)self;
   tn_registry_report(reported, "the coffee is cold");
   return TN_ERR_IO;
 }
-static tn_status init_answers_nonsense(const tn_host *h, void *ctx, const tn_option *const *o, uint32_t n, void **self) {
+static tn_status init_answers_nonsense(const tn_host *h, void *ctx, const tn_option *const *o,
+                                       uint32_t n, void **self) {
   (void)h, (void)ctx, (void)o, (void)n, (void)self;
   return 7;
 }
@@ -485,7 +517,8 @@ static void test_older_and_shorter(void **state) {
   fixture *f = *state;
   const uint32_t upto = offsetof(tn_op, reference);
   world *w = &f->w;
-  /* Exactly as much memory as the struct claims to have, so that a sanitizer sees a step beyond it. */
+  /* Exactly as much memory as the struct claims to have, so that a sanitizer sees a step beyond it.
+   */
   void *short_op = tn_alloc(tn_default_allocator(), upto);
   assert_non_null(short_op);
   w->op[0].head = (tn_head){upto, TN_ABI_MAJOR, 0};
@@ -508,7 +541,10 @@ static void test_older_and_shorter(void **state) {
 
 static void test_newer_and_longer(void **state) {
   fixture *f = *state;
-  struct { tn_kernel kernel; void *news[3]; } longer;
+  struct {
+    tn_kernel kernel;
+    void *news[3];
+  } longer;
   memset(&longer, 0xAB, sizeof longer);
   longer.kernel = f->w.kernel[0];
   longer.kernel.head = (tn_head){sizeof longer, TN_ABI_MAJOR, TN_ABI_MINOR + 1};
@@ -521,43 +557,63 @@ static void test_newer_and_longer(void **state) {
 
 static char endless[1 << 17]; /* filled without a zero by the test */
 
+/* clang-format off */
 #define BAD_CASES(X) \
-  X(plugin_size_small, "linked in, member head.size: is 16, but at least", w->plugin.head.size = 16) \
-  X(plugin_size_huge, "member head.size: is 4294967295, no struct is that large", w->plugin.head.size = UINT32_MAX) \
-  X(plugin_size_odd, "member head.size: is 133, which is no multiple of", w->plugin.head.size = 133) \
+  X(plugin_size_small, "linked in, member head.size: is 16, but at least", \
+    w->plugin.head.size = 16) \
+  X(plugin_size_huge, "member head.size: is 4294967295, no struct is that large", \
+    w->plugin.head.size = UINT32_MAX) \
+  X(plugin_size_odd, "member head.size: is 133, which is no multiple of", \
+    w->plugin.head.size = 133) \
   X(plugin_size_of_another_version, "but this struct has", w->plugin.head.size -= 8) \
   X(plugin_major, "plug-in 'acme'", w->plugin.head.major = 99) \
-  X(plugin_major_text, "member head.major: is 99: made for ABI 99.1, this host serves ABI 0.x", w->plugin.head.major = 99) \
+  X(plugin_major_text, "member head.major: is 99: made for ABI 99.1, this host serves ABI 0.x", \
+    w->plugin.head.major = 99) \
   X(plugin_name_null, "member name: must be given", w->plugin.name = NULL) \
   X(plugin_name_empty, "member name: is empty", w->plugin.name = "") \
   X(plugin_name_space, "member name: is 'a b', but names are made of", w->plugin.name = "a b") \
-  X(plugin_license_utf8, "plug-in 'acme', member license: is not UTF-8", w->plugin.license = "\xff\xfe") \
-  X(plugin_version_control, "member version: has control characters", w->plugin.version = "1\x1b[2J") \
-  X(plugin_build_id_endless, "member build_id: does not end within 128 bytes", w->plugin.build_id = endless) \
+  X(plugin_license_utf8, "plug-in 'acme', member license: is not UTF-8", \
+    w->plugin.license = "\xff\xfe") \
+  X(plugin_version_control, "member version: has control characters", \
+    w->plugin.version = "1\x1b[2J") \
+  X(plugin_build_id_endless, "member build_id: does not end within 128 bytes", \
+    w->plugin.build_id = endless) \
   X(plugin_flavour_bits, "member flavour: is 0x4000000", w->plugin.flavour |= UINT64_C(1) << 30) \
   X(plugin_flavour_32bit, "(32 bit, ", w->plugin.flavour ^= TN_FLAVOUR_32BIT) \
-  X(plugin_ops_null, "plug-in 'acme', member ops: is NULL, but 1 entries are counted", w->plugin.ops = NULL) \
+  X(plugin_ops_null, "plug-in 'acme', member ops: is NULL, but 1 entries are counted", \
+    w->plugin.ops = NULL) \
   X(plugin_kernels_null, "plug-in 'acme', member kernels: is NULL", w->plugin.kernels = NULL) \
-  X(plugin_formats_many, "member formats: is counted as 4000000000 entries, the limit is", w->plugin.n_formats = 4000000000u) \
-  X(plugin_ops_crooked, "which is not aligned", w->plugin.ops = (const tn_op *const *)((uintptr_t)w->ops + 1)) \
+  X(plugin_formats_many, "member formats: is counted as 4000000000 entries, the limit is", \
+    w->plugin.n_formats = 4000000000u) \
+  X(plugin_ops_crooked, "which is not aligned", \
+    w->plugin.ops = (const tn_op *const *)((uintptr_t)w->ops + 1)) \
   X(op_null, "plug-in 'acme', op 0, member head: is NULL", w->ops[0] = NULL) \
-  X(op_crooked, "plug-in 'acme', op 0, member head: points to", w->ops[0] = (const tn_op *)((uintptr_t)&w->op[0] + 4)) \
+  X(op_crooked, "plug-in 'acme', op 0, member head: points to", \
+    w->ops[0] = (const tn_op *)((uintptr_t)&w->op[0] + 4)) \
   X(op_size_zero, "plug-in 'acme', op 0, member head.size: is 0", w->op[0].head.size = 0) \
   X(op_major, "plug-in 'acme', op 0, member head.major: is 3", w->op[0].head.major = 3) \
   X(op_name_null, "plug-in 'acme', op 0, member name: must be given", w->op[0].name = NULL) \
   X(op_name_colons, "member name: is 'a::b'", w->op[0].name = "a::b") \
   X(op_domain_slash, "member domain: is 'a/b'", w->op[0].domain = "a/b") \
-  X(op_since, "op 'com.acme::Scale' since 0, member since: is 0, versions begin at 1", w->op[0].since = 0) \
-  X(op_until, "member until: is 2, which is before since = 5", w->op[0].since = 5, w->op[0].until = 2) \
-  X(op_flags, "member flags: has bits 0x80000000, which ABI 0.1 does not know", w->op[0].flags = 1u << 31) \
+  X(op_since, "op 'com.acme::Scale' since 0, member since: is 0, versions begin at 1", \
+    w->op[0].since = 0) \
+  X(op_until, "member until: is 2, which is before since = 5", \
+    w->op[0].since = 5, w->op[0].until = 2) \
+  X(op_flags, "member flags: has bits 0x80000000, which ABI 0.1 does not know", \
+    w->op[0].flags = 1u << 31) \
   X(op_schema_null, "member schema: must be given", w->op[0].schema = NULL) \
-  X(op_schema_syntax, "plug-in 'acme', op 'com.acme::Scale' since 1, member schema", w->op[0].schema = "(Tensor X -> Tensor Y") \
+  X(op_schema_syntax, "plug-in 'acme', op 'com.acme::Scale' since 1, member schema", \
+    w->op[0].schema = "(Tensor X -> Tensor Y") \
   X(op_schema_empty, "member schema", w->op[0].schema = "") \
-  X(op_schema_endless, "member schema: does not end within 65536 bytes", w->op[0].schema = endless) \
+  X(op_schema_endless, "member schema: does not end within 65536 bytes", \
+    w->op[0].schema = endless) \
   X(op_no_infer, "member infer: must be given, or lower, or a flag", w->op[0].infer = NULL) \
-  X(op_same_as_nothing, "member flags: say that shapes follow from the inputs, but the schema has none", \
-    w->op[0].schema = "(*, int n=1) -> Tensor Y", w->op[0].n_types = 0, w->op[0].flags = TN_OP_SAME_AS_INPUT) \
-  X(op_lower_missing, "member lower: must be given: flags ask for lowering", w->op[0].flags = TN_OP_LOWER_ALWAYS) \
+  X(op_same_as_nothing, \
+    "member flags: say that shapes follow from the inputs, but the schema has none", \
+    w->op[0].schema = "(*, int n=1) -> Tensor Y", w->op[0].n_types = 0, \
+    w->op[0].flags = TN_OP_SAME_AS_INPUT) \
+  X(op_lower_missing, "member lower: must be given: flags ask for lowering", \
+    w->op[0].flags = TN_OP_LOWER_ALWAYS) \
   X(op_cases_null, "member cases: is NULL, but 1 entries are counted", w->op[0].cases = NULL) \
   X(op_case_null, "member cases: must be given", w->cases[0] = NULL) \
   X(op_doc_utf8, "member doc: is not UTF-8", w->op[0].doc = "\xc3") \
@@ -566,58 +622,90 @@ static char endless[1 << 17]; /* filled without a zero by the test */
   X(rule_null, "member head: is NULL", w->rules[0] = NULL) \
   X(rule_size, "member head.size: is 8", w->rule[0].head.size = 8) \
   X(rule_args_null, "member args: must be given", w->rule[0].args = NULL) \
-  X(rule_unknown_arg, "member types: rule 'T' names 'Z', which is no tensor input or output", w->rule[0].args = "X,Z") \
-  X(rule_attribute, "member types: rule 'T' names 'by', which is no tensor input or output", w->rule[0].args = "X,by") \
+  X(rule_unknown_arg, "member types: rule 'T' names 'Z', which is no tensor input or output", \
+    w->rule[0].args = "X,Z") \
+  X(rule_attribute, "member types: rule 'T' names 'by', which is no tensor input or output", \
+    w->rule[0].args = "X,by") \
   X(rule_empty_arg, "member types: rule 'T' names ''", w->rule[0].args = "X,,Y") \
   X(rule_arg_twice, "member types: name argument 'X' more than once", w->rule[0].args = "X,Y,X") \
   X(rule_no_dtype, "member types: rule 'T' allows no dtype", w->rule[0].dtypes = 0) \
-  X(rule_dtype_bits, "member types: dtypes: has bits 0x8000000000000001", w->rule[0].dtypes |= UINT64_C(1) << 63 | 1) \
+  X(rule_dtype_bits, "member types: dtypes: has bits 0x8000000000000001", \
+    w->rule[0].dtypes |= UINT64_C(1) << 63 | 1) \
   X(ops_overlap, "member since: overlaps the versions of the same op since 1 in this plug-in", \
     w->plugin.n_ops = 2, w->op[0].until = 5, w->op[1].since = 5) \
   X(ops_twice, "member since: overlaps the versions", w->plugin.n_ops = 3) \
   X(kernel_null, "plug-in 'acme', kernel 0, member head: is NULL", w->kernels[0] = NULL) \
-  X(kernel_size, "plug-in 'acme', kernel 0, member head.size: is 64, but at least", w->kernel[0].head.size = 64) \
-  X(kernel_name_null, "plug-in 'acme', kernel 0, member name: must be given", w->kernel[0].name = NULL) \
-  X(kernel_name_twice, "kernel 'scale_f32_c', member name: is the name of another kernel of this plug-in", w->plugin.n_kernels = 2) \
+  X(kernel_size, "plug-in 'acme', kernel 0, member head.size: is 64, but at least", \
+    w->kernel[0].head.size = 64) \
+  X(kernel_name_null, "plug-in 'acme', kernel 0, member name: must be given", \
+    w->kernel[0].name = NULL) \
+  X(kernel_name_twice, \
+    "kernel 'scale_f32_c', member name: is the name of another kernel of this plug-in", \
+    w->plugin.n_kernels = 2) \
   X(kernel_name_equals, "member name: is 'a=b'", w->kernel[0].name = "a=b") \
   X(kernel_op_null, "kernel 'scale_f32_c', member op: must be given", w->kernel[0].op = NULL) \
-  X(kernel_op_unknown, "member op: is 'Scale', which neither this plug-in nor any loaded before it offers", w->kernel[0].op = "Scale") \
+  X(kernel_op_unknown, \
+    "member op: is 'Scale', which neither this plug-in nor any loaded before it offers", \
+    w->kernel[0].op = "Scale") \
   X(kernel_op_no_domain, "member op: is empty", w->kernel[0].op = "::Scale") \
-  X(kernel_run_null, "plug-in 'acme', kernel 'scale_f32_c', member run: must be given", w->kernel[0].run = NULL) \
+  X(kernel_run_null, "plug-in 'acme', kernel 'scale_f32_c', member run: must be given", \
+    w->kernel[0].run = NULL) \
   X(kernel_device_null, "member device: must be given", w->kernel[0].device = NULL) \
-  X(kernel_device, "member device: is 'npu', this host knows 'cpu' only", w->kernel[0].device = "npu") \
+  X(kernel_device, "member device: is 'npu', this host knows 'cpu' only", \
+    w->kernel[0].device = "npu") \
   X(kernel_since, "member since: is -1, must not be negative", w->kernel[0].since = -1) \
-  X(kernel_until, "member until: is 3, which is before since = 4", w->kernel[0].since = 4, w->kernel[0].until = 3) \
-  X(kernel_versions, "member since: serves versions 7..0 (0 is open) of 'com.acme::Scale', none of which", \
+  X(kernel_until, "member until: is 3, which is before since = 4", \
+    w->kernel[0].since = 4, w->kernel[0].until = 3) \
+  X(kernel_versions, \
+    "member since: serves versions 7..0 (0 is open) of 'com.acme::Scale', none of which", \
     w->op[0].until = 5, w->kernel[0].since = 7) \
-  X(kernel_two_schemas, "member since: serves com.acme::Scale since 1 and since 6, whose arguments differ", \
-    w->plugin.n_ops = 2, w->op[0].until = 5, w->op[1].since = 6, w->op[1].schema = "(Tensor X) -> Tensor Y") \
+  X(kernel_two_schemas, \
+    "member since: serves com.acme::Scale since 1 and since 6, whose arguments differ", \
+    w->plugin.n_ops = 2, w->op[0].until = 5, w->op[1].since = 6, \
+    w->op[1].schema = "(Tensor X) -> Tensor Y") \
   X(kernel_flags, "member flags: has bits 0x8", w->kernel[0].flags = 8) \
-  X(accepts_null, "member accepts: is NULL, but 1 entries are counted", w->kernel[0].accepts = NULL) \
+  X(accepts_null, "member accepts: is NULL, but 1 entries are counted", \
+    w->kernel[0].accepts = NULL) \
   X(accept_arg_null, "kernel 'scale_f32_c', member arg: must be given", w->accept[0].arg = NULL) \
-  X(accept_arg_unknown, "member accepts: row 'Q' names no tensor input or output of com.acme::Scale", w->accept[0].arg = "Q") \
-  X(accept_attribute, "member accepts: row 'by' names no tensor input or output", w->accept[0].arg = "by") \
+  X(accept_arg_unknown, \
+    "member accepts: row 'Q' names no tensor input or output of com.acme::Scale", \
+    w->accept[0].arg = "Q") \
+  X(accept_attribute, "member accepts: row 'by' names no tensor input or output", \
+    w->accept[0].arg = "by") \
   X(accept_twice, "member accepts: has two rows for 'X'", w->kernel[0].n_accepts = 2) \
-  X(accept_layout, "member accepts: row 'X' has layout 0x20000000007, which is none", w->accept[0].layout = TN_BLOCKED(7)) \
-  X(accept_ranks, "member accepts: row 'X' has ranks 5 to 3", w->accept[0].rank_min = 5, w->accept[0].rank_max = 3) \
+  X(accept_layout, "member accepts: row 'X' has layout 0x20000000007, which is none", \
+    w->accept[0].layout = TN_BLOCKED(7)) \
+  X(accept_ranks, "member accepts: row 'X' has ranks 5 to 3", \
+    w->accept[0].rank_min = 5, w->accept[0].rank_max = 3) \
   X(accept_rank_9, "member accepts: row 'X' has ranks 0 to 9", w->accept[0].rank_max = 9) \
-  X(accept_rank_any, "member accepts: row 'X' has rank_min 2 with rank_max 0", w->accept[0].rank_min = 2) \
+  X(accept_rank_any, "member accepts: row 'X' has rank_min 2 with rank_max 0", \
+    w->accept[0].rank_min = 2) \
   X(accept_flags, "member accepts: flags: has bits 0x40", w->accept[0].flags = 64) \
-  X(accept_absent_present, "member accepts: row 'X' wants the argument to be left out and to be there", \
+  X(accept_absent_present, \
+    "member accepts: row 'X' wants the argument to be left out and to be there", \
     w->accept[0].flags = TN_ACCEPT_ABSENT | TN_ACCEPT_PRESENT) \
   X(accept_const_output, "member accepts: row 'Y' wants an output to be constant", \
     w->accept[0].arg = "Y", w->accept[0].flags = TN_ACCEPT_CONST) \
   X(accept_dtypes, "member accepts: dtypes: has bits", w->accept[0].dtypes = UINT64_MAX) \
-  X(rewrite_name, "plug-in 'acme', rewrite 0, member name: must be given", w->rewrite[0].name = NULL) \
-  X(rewrite_apply, "rewrite 'scale_away', member apply: must be given", w->rewrite[0].apply = NULL) \
-  X(rewrite_root, "rewrite 'scale_away', member root: is 'Gone', which neither", w->rewrite[0].root = "Gone") \
-  X(rewrite_head, "plug-in 'acme', rewrite 0, member head.size: is 24", w->rewrite[0].head.size = 24) \
+  X(rewrite_name, "plug-in 'acme', rewrite 0, member name: must be given", \
+    w->rewrite[0].name = NULL) \
+  X(rewrite_apply, "rewrite 'scale_away', member apply: must be given", \
+    w->rewrite[0].apply = NULL) \
+  X(rewrite_root, "rewrite 'scale_away', member root: is 'Gone', which neither", \
+    w->rewrite[0].root = "Gone") \
+  X(rewrite_head, "plug-in 'acme', rewrite 0, member head.size: is 24", \
+    w->rewrite[0].head.size = 24) \
   X(format_name, "plug-in 'acme', format 0, member name: must be given", w->format[0].name = NULL) \
-  X(format_twice, "format 'acme', member name: is that of another format of this plug-in", w->plugin.n_formats = 2) \
-  X(format_no_read, "format 'acme', member read: must be given, or write", w->format[0].read = NULL) \
-  X(format_no_probe, "member probe: must be given, or extensions", w->format[0].probe = NULL, w->format[0].extensions = NULL) \
-  X(format_extensions, "member extensions: is 'onnx', but has to read like .onnx", w->format[0].extensions = "onnx") \
+  X(format_twice, "format 'acme', member name: is that of another format of this plug-in", \
+    w->plugin.n_formats = 2) \
+  X(format_no_read, "format 'acme', member read: must be given, or write", \
+    w->format[0].read = NULL) \
+  X(format_no_probe, "member probe: must be given, or extensions", \
+    w->format[0].probe = NULL, w->format[0].extensions = NULL) \
+  X(format_extensions, "member extensions: is 'onnx', but has to read like .onnx", \
+    w->format[0].extensions = "onnx") \
   X(format_extensions_end, "member extensions: is '.a,', but", w->format[0].extensions = ".a,")
+/* clang-format on */
 
 #define SPOIL(name, says, ...) \
   static void spoil_##name(world *w) { __VA_ARGS__; }
@@ -639,10 +727,12 @@ static void test_malformed(void **state) {
     const tn_status status = add(f, &f->w.plugin);
     const char *text = tn_diag_text(f->diag);
     if (status >= 0) fail_msg("%s: was not refused", bad_cases[k].name);
-    if (!strstr(text, bad_cases[k].says)) fail_msg("%s: expected '%s' in: %s", bad_cases[k].name, bad_cases[k].says, text);
+    if (!strstr(text, bad_cases[k].says))
+      fail_msg("%s: expected '%s' in: %s", bad_cases[k].name, bad_cases[k].says, text);
     assert_int_equal(tn_registry_n_plugins(f->r), (int)k + 1);
     assert_string_equal(info_at(f, (int32_t)k).refused, text);
-    assert_int_equal(tn_registry_n_ops(f->r) + tn_registry_n_kernels(f->r) + tn_registry_n_formats(f->r), 0);
+    assert_int_equal(
+        tn_registry_n_ops(f->r) + tn_registry_n_kernels(f->r) + tn_registry_n_formats(f->r), 0);
   }
   world_init(&f->w);
   assert_added(f, &f->w.plugin); /* nothing of them is in its way */
@@ -670,7 +760,10 @@ static void test_messages_are_bounded(void **state) {
 
 static void test_info_fits_the_caller(void **state) {
   fixture *f = *state;
-  struct { tn_plugin_info info; char after[16]; } old;
+  struct {
+    tn_plugin_info info;
+    char after[16];
+  } old;
   assert_added(f, &f->w.plugin);
   memset(&old, 0x55, sizeof old);
   old.info.head = (tn_head){offsetof(tn_plugin_info, license), 0, 1};
@@ -687,7 +780,9 @@ static void test_info_fits_the_caller(void **state) {
 
 /* ---- memory that runs out ---- */
 
-typedef struct scarce { int64_t left, in_use; } scarce;
+typedef struct scarce {
+  int64_t left, in_use;
+} scarce;
 
 static void *scarce_alloc(void *self, uint64_t bytes) {
   scarce *s = self;

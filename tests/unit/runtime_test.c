@@ -1,4 +1,5 @@
-/* The runtime: options are checked, what ships is registered and listed in order, memory comes from the allocator alone. */
+/* The runtime: options are checked, what ships is registered and listed in order, memory comes from
+ * the allocator alone. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -183,26 +184,47 @@ static void test_what_ships(void **state) {
     const tn_op *op = tn_runtime_op(rt, k);
     const tn_opdef *def = tn_registry_op(rt->registry, op->domain, op->name, op->since);
     assert_ptr_equal(&def->op, op);
-    if (op->until) assert_ptr_equal(tn_registry_op(rt->registry, op->domain, op->name, op->until), def);
+    if (op->until)
+      assert_ptr_equal(tn_registry_op(rt->registry, op->domain, op->name, op->until), def);
   }
   tn_runtime_destroy(rt);
 }
 
 /* ---- plug-ins ---- */
 
-static const tn_plugin *query_nothing(uint32_t major, uint32_t minor) { return (void)major, (void)minor, NULL; }
+static const tn_plugin *query_nothing(uint32_t major, uint32_t minor) {
+  return (void)major, (void)minor, NULL;
+}
 
-static tn_status complain(const tn_host *host, void *ctx, const tn_option *const *options, uint32_t n, void **self) {
+static tn_status complain(const tn_host *host, void *ctx, const tn_option *const *options,
+                          uint32_t n, void **self) {
   (void)self;
   void *memory = host->alloc(ctx, 1000);
   host->free(ctx, memory);
   host->free(ctx, NULL);
   if (!memory) return TN_ERR_MEMORY;
-  return n ? (host->fail)(ctx, TN_ERR_UNSUPPORTED, "no mode '%s' here (%d)", options[0]->value, 42) : TN_OK;
+  return n ? (host->fail)(ctx, TN_ERR_UNSUPPORTED, "no mode '%s' here (%d)", options[0]->value, 42)
+           : TN_OK;
 }
-static const tn_plugin complainer = {TN_HEAD(tn_plugin), "complainer", "1", "MIT", "", TN_FLAVOUR, 0, 0, 0, 0,
-                                     NULL, NULL, NULL, NULL, complain, NULL};
-static const tn_plugin *query_complainer(uint32_t major, uint32_t minor) { return (void)major, (void)minor, &complainer; }
+static const tn_plugin complainer = {TN_HEAD(tn_plugin),
+                                     "complainer",
+                                     "1",
+                                     "MIT",
+                                     "",
+                                     TN_FLAVOUR,
+                                     0,
+                                     0,
+                                     0,
+                                     0,
+                                     NULL,
+                                     NULL,
+                                     NULL,
+                                     NULL,
+                                     complain,
+                                     NULL};
+static const tn_plugin *query_complainer(uint32_t major, uint32_t minor) {
+  return (void)major, (void)minor, &complainer;
+}
 
 static void test_plugins(void **state) {
   tn_diag *diag = *state;
@@ -216,7 +238,8 @@ static void test_plugins(void **state) {
   tn_option mode = {TN_HEAD(tn_option), "mode", "fancy"};
   const tn_option *const options[] = {&mode};
   tn_diag_clear(diag);
-  assert_int_equal(tn_runtime_add_plugin(rt, query_complainer, options, 1, diag), TN_ERR_UNSUPPORTED);
+  assert_int_equal(tn_runtime_add_plugin(rt, query_complainer, options, 1, diag),
+                   TN_ERR_UNSUPPORTED);
   assert_says(diag, "plug-in 'complainer', init: no mode 'fancy' here (42)");
   mode.value = NULL;
   assert_int_equal(tn_runtime_add_plugin(rt, query_complainer, options, 1, diag), TN_ERR_INVALID);
@@ -228,7 +251,9 @@ static void test_plugins(void **state) {
 
 /* ---- memory ---- */
 
-typedef struct scarce { int64_t left, in_use; } scarce;
+typedef struct scarce {
+  int64_t left, in_use;
+} scarce;
 
 static void *scarce_alloc(void *self, uint64_t bytes) {
   scarce *s = self;
@@ -267,9 +292,9 @@ static void test_out_of_memory(void **state) {
 int main(void) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
   const struct CMUnitTest tests[] = {
-      TEST(test_bad_options), TEST(test_pins),       TEST(test_isa_and_threads),
-      TEST(test_older_options), TEST(test_nothing),  TEST(test_what_ships),
-      TEST(test_plugins),     TEST(test_out_of_memory),
+      TEST(test_bad_options),   TEST(test_pins),          TEST(test_isa_and_threads),
+      TEST(test_older_options), TEST(test_nothing),       TEST(test_what_ships),
+      TEST(test_plugins),       TEST(test_out_of_memory),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
