@@ -53,5 +53,6 @@ const tn_format onnx_format = {
     .extensions = ".onnx",
     .probe = probe,
     .read = onnx_read,
+    .write = onnx_write,
     .read_value = onnx_read_value,
 };

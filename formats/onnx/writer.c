@@ -1,0 +1,134 @@
+/* A graph, at any stage, as an ONNX model: meta data, operator sets, functions and the graph itself. */
+#include "writer.h"
+
+#include <stdlib.h>
+
+enum {
+  IR_VERSION = 10,  /* the first with meta data of nodes and values */
+  NEWEST_OPSET = 28 /* what lowerings write their nodes for */
+};
+
+/* ---- Operator sets ---- */
+
+static void put_opset(onnx_writer *w, uint32_t number, const char *domain, int32_t version) {
+  const onnx_mark opset = onnx_put_begin(&w->out, number);
+  onnx_put_str(&w->out, 1, domain);  /* domain */
+  onnx_put_int(&w->out, 2, version); /* version */
+  onnx_put_end(&w->out, opset);
+}
+
+static void put_opsets(onnx_writer *w, uint32_t number, const tn_graph *g, bool newest) {
+  int32_t version = 0;
+  const char *domain;
+  for (int32_t k = 0; (domain = w->api->opset_at(g, k, &version)); k++) {
+    bool lift = newest && !*domain && version < NEWEST_OPSET;
+    put_opset(w, number, domain, lift ? NEWEST_OPSET : version);
+  }
+}
+
+/* Domains that nodes use though nobody imports them: "tenon". */
+static void put_missing_opsets(onnx_writer *w, const tn_graph *g) {
+  for (int64_t k = 0; k < w->domains.n; k++) {
+    const char *domain = w->domains.data[k];
+    if (w->api->opset(g, domain) == 0) put_opset(w, 8, domain, *domain ? 1 : NEWEST_OPSET);
+  }
+}
+
+/* ---- Functions ---- */
+
+static void put_ports(onnx_writer *w, onnx_scope *s) {
+  for (int32_t k = 0; k < w->api->n_inputs(s->g); k++)
+    onnx_put_str(&w->out, 4, onnx_name(w, s, w->api->input(s->g, k))); /* input */
+  for (int32_t k = 0; k < w->api->n_outputs(s->g); k++)
+    onnx_put_str(&w->out, 5, onnx_name(w, s, w->api->output(s->g, k))); /* output */
+}
+
+static void put_function(onnx_writer *w, const tn_function_info *f) {
+  onnx_scope s;
+  onnx_scope_open(w, &s, NULL, f->body);
+  s.in_function = true;
+  const onnx_mark function = onnx_put_begin(&w->out, 25);
+  if (!w->out.status) {
+    onnx_put_str(&w->out, 1, f->name);
+    put_ports(w, &s);
+    for (uint32_t k = 0; k < f->n_attr_names; k++) onnx_put_str(&w->out, 6, f->attr_names[k]);
+    onnx_put_nodes(w, 7, &s);
+    put_opsets(w, 9, f->body, false);
+    onnx_put_str(&w->out, 10, f->domain);
+    for (uint32_t k = 0; k < f->n_defaults; k++)
+      onnx_put_attr(w, 11, &s, f->defaults[k], NULL); /* attribute_proto */
+    if (*f->overload) onnx_put_str(&w->out, 13, f->overload);
+  }
+  onnx_put_end(&w->out, function);
+  onnx_scope_close(&s);
+}
+
+typedef void (*function_fn)(onnx_writer *w, const tn_function_info *f);
+
+static void each_function(onnx_writer *w, const tn_graph *g, function_fn fn) {
+  for (int32_t k = 0; k < w->api->n_functions(g) && !w->out.status; k++) {
+    tn_function_info f = {.head = TN_HEAD(tn_function_info)};
+    if (w->api->function_at(g, k, &f) == TN_OK) fn(w, &f);
+  }
+}
+
+static void survey_function(onnx_writer *w, const tn_function_info *f) {
+  onnx_note_domain(w, f->domain);
+  onnx_survey(w, f->body);
+}
+
+/* ---- Meta data ---- */
+
+/* Keys that are fields of their own in the file. */
+static const struct {
+  const char *key;
+  uint32_t number;
+} fields[] = {{"producer", 2}, {"producer_version", 3}, {"domain", 4}, {"doc", 6}};
+
+static bool put_field(onnx_writer *w, const char *key, const char *text) {
+  for (size_t k = 0; k < sizeof fields / sizeof *fields; k++) {
+    if (strcmp(key, fields[k].key)) continue;
+    onnx_put_str(&w->out, fields[k].number, text);
+    return true;
+  }
+  if (!strcmp(key, "model_version")) onnx_put_int(&w->out, 5, strtoll(text, NULL, 10));
+  return !strcmp(key, "model_version") || !strcmp(key, "ir_version") || !strcmp(key, "name");
+}
+
+static void put_meta(onnx_writer *w, const tn_graph *g) {
+  const char *ir = w->api->meta(g, "ir_version"), *key, *text = NULL;
+  const int64_t ir_version = ir ? strtoll(ir, NULL, 10) : 0;
+  onnx_put_int(&w->out, 1, ir_version > IR_VERSION ? ir_version : IR_VERSION); /* ir_version */
+  for (int32_t k = 0; (key = w->api->meta_at(g, k, &text)); k++)
+    if (!put_field(w, key, text)) onnx_put_entry(&w->out, 14, key, text); /* metadata_props */
+}
+
+/* ---- The model ---- */
+
+static void put_model(onnx_writer *w, const tn_graph *g) {
+  onnx_survey(w, g);
+  each_function(w, g, survey_function);
+  const char *name = w->api->meta(g, "name");
+  put_meta(w, g);
+  put_opsets(w, 8, g, w->newest); /* opset_import */
+  put_missing_opsets(w, g);
+  each_function(w, g, put_function);
+  onnx_put_graph(w, 7, NULL, g, name ? name : "model");
+}
+
+tn_status onnx_write(const tn_sink *sink, const tn_graph *g) {
+  onnx_writer w = {.api = sink->host->graph};
+  onnx_put_init(&w.out, sink);
+  tn_arena_init(&w.arena, &w.out.allocator);
+  tn_map_init(&w.taken, &w.out.allocator);
+  tn_map_init(&w.domains_seen, &w.out.allocator);
+  w.version = w.api->opset(g, "");
+  put_model(&w, g);
+  const tn_status s = onnx_put_flush(&w.out);
+  tn_vec_free(&w.out.allocator, &w.domains);
+  tn_map_free(&w.domains_seen);
+  tn_map_free(&w.taken);
+  tn_arena_clear(&w.arena);
+  onnx_put_free(&w.out);
+  return s;
+}
