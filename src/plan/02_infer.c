@@ -43,12 +43,15 @@ static tn_status share_constants(tn_graph *g, const tn_gnode *n) {
 tn_status tn_infer_and_fold(const tn_planner *p, tn_graph *g, int32_t node, bool *out_done, int32_t *out_value, tn_diag *diag) {
   const tn_gnode *n = tn_graph_node(g, node);
   *out_done = false;
-  if (!inputs_known(g, n)) return TN_OK;
+  if (!inputs_known(g, n)) return tn_infer_dtypes(p, g, node);
   tn_status s = share_constants(g, n);
   if (s) return s;
   int32_t input = -1;
   s = tn_infer_node(p, g, node, &input, diag);
-  if (s == TN_NEEDS_DATA) *out_value = n->node.inputs[input];
+  if (s == TN_NEEDS_DATA) {
+    *out_value = n->node.inputs[input];
+    if (tn_infer_dtypes(p, g, node)) return TN_ERR_MEMORY;
+  }
   if (s) return s;
   *out_done = true;
   if (!outputs_known(g, n)) return TN_OK;

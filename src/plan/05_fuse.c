@@ -107,6 +107,17 @@ static tn_status take_output(tn_graph *g, int32_t node, int32_t user) {
   return tn_graph_attach_output(g, node, 0, out);
 }
 
+/* Optional inputs that the node does not write out are written as left out, so that operands can follow the formal inputs.
+ * false: a list has no end to put them behind. */
+static bool close_inputs(tn_graph *g, int32_t node, tn_status *status) {
+  tn_gnode *n = tn_graph_node(g, node);
+  int32_t want = n->def->schema.n_inputs;
+  if (want && tn_schema_input(&n->def->schema, want - 1)->list) return false;
+  while (!*status && (int32_t)n->n_formal == (int32_t)n->node.n_inputs && (int32_t)n->n_formal < want)
+    if (!(*status = tn_graph_append_node_input(g, node, -1))) n->n_formal++;
+  return !*status && (int32_t)n->n_formal >= want;
+}
+
 static tn_status try_fuse(const tn_planner *p, tn_graph *g, int32_t node, bool *out_fused) {
   *out_fused = false;
   const tn_gnode *n = tn_graph_node(g, node);
@@ -122,9 +133,11 @@ static tn_status try_fuse(const tn_planner *p, tn_graph *g, int32_t node, bool *
     operand = u->node.inputs[u->node.inputs[0] == value];
     if (operand == value || !tn_graph_val(g, operand)->known || !operand_fits(&tn_graph_val(g, operand)->type, &out->type)) return TN_OK;
   }
+  tn_status s = TN_OK;
+  if (!close_inputs(g, node, &s)) return s;
   tn_gnode before = *n;
   e.input = operand < 0 ? -1 : (int32_t)before.node.n_inputs;
-  tn_status s = operand < 0 ? TN_OK : tn_graph_append_node_input(g, node, operand);
+  if (operand >= 0) s = tn_graph_append_node_input(g, node, operand);
   if (!s) s = append_step(g, tn_graph_node(g, node), &e, u->node.op);
   if (s) return s;
   if (some_kernel_takes(p, g, node)) {

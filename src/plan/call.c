@@ -6,7 +6,11 @@
 
 #include "plan/plan.h"
 
-static void unknown_type(tn_tensor *t) { *t = tn_tensor_make(TN_NONE, TN_RANK_UNKNOWN, NULL, NULL); }
+/* All that is known of a value without a shape: its dtype, and whether it is a list. */
+static void unknown_type(tn_tensor *t, const tn_tensor *type) {
+  *t = tn_tensor_make(type->dtype, TN_RANK_UNKNOWN, NULL, NULL);
+  t->kind = type->kind;
+}
 
 static tn_status fill_tensors(tn_call_frame *f, const int32_t *ids, uint32_t n, bool outputs, tn_tensor **tensors, tn_tensor ***pointers) {
   *tensors = tn_arena_alloc(&f->arena, (n + 1) * sizeof **tensors);
@@ -17,7 +21,7 @@ static tn_status fill_tensors(tn_call_frame *f, const int32_t *ids, uint32_t n, 
     const tn_value *v = tn_graph_val(f->graph, ids[k]);
     tn_tensor *t = &(*tensors)[k];
     if (v->known || outputs) *t = v->type; /* of an output, what inference could say: its type, if not its dims */
-    else unknown_type(t);
+    else unknown_type(t, &v->type);
     if (outputs) t->data = NULL;
     (*pointers)[k] = t;
   }
@@ -168,7 +172,7 @@ static tn_status infer_clone(tn_call_frame *f, tn_graph *sub, uint32_t n_in, con
   for (uint32_t k = 0; k < n_out && !s; k++) {
     const tn_value *v = tn_graph_val(sub, sub->outputs.data[k]);
     if (v->known) *out[k] = v->type;
-    else unknown_type(out[k]);
+    else unknown_type(out[k], &v->type);
     out[k]->data = NULL;
   }
   return s;

@@ -154,14 +154,19 @@ static tn_status ask(inference *i) {
   return call->host->fail(call->ctx, TN_ERR_INTERNAL, "the operator does not say how to infer shapes");
 }
 
-static tn_status infer(inference *i, int32_t *out_input) {
+static tn_status make_rules(inference *i) {
   tn_arena *arena = &i->f->arena;
   i->rule_dtype = tn_arena_alloc(arena, (i->def->op.n_types + 1) * sizeof *i->rule_dtype);
   i->rule_arg = tn_arena_alloc(arena, (i->def->op.n_types + 1) * sizeof *i->rule_arg);
   if (!i->rule_dtype || !i->rule_arg) return TN_ERR_MEMORY;
   tn_status s = check_inputs(i);
+  if (!s) preset_outputs(i);
+  return s;
+}
+
+static tn_status infer(inference *i, int32_t *out_input) {
+  tn_status s = make_rules(i);
   if (s) return s;
-  preset_outputs(i);
   s = ask(i);
   if (s == TN_NEEDS_DATA) {
     if (i->f->needed_input == UINT32_MAX)
@@ -188,6 +193,20 @@ tn_status tn_infer_node(const tn_planner *p, tn_graph *g, int32_t node, int32_t 
   if (s && s != TN_NEEDS_DATA && tn_diag_count(diag) == before) f.call.host->fail(&f, s, "inference failed: %s", tn_status_text(s));
   tn_call_close(&f);
   return s;
+}
+
+tn_status tn_infer_dtypes(const tn_planner *p, tn_graph *g, int32_t node) {
+  const tn_gnode *n = tn_graph_node(g, node);
+  tn_call_frame f;
+  tn_status s = tn_is_region(n) ? TN_OK : tn_call_open(&f, p, g, node, NULL);
+  if (s || tn_is_region(n)) return s;
+  inference i = {.f = &f, .def = n->def, .n_formal = n->n_formal};
+  if (make_rules(&i) == TN_OK)
+    for (uint32_t k = 0; k < n->node.n_outputs; k++)
+      if (n->node.outputs[k] >= 0 && !tn_graph_val(g, n->node.outputs[k])->known)
+        tn_graph_val(g, n->node.outputs[k])->type.dtype = f.call.outputs[k]->dtype;
+  tn_call_close(&f);
+  return TN_OK;
 }
 
 double tn_node_flops(const tn_planner *p, tn_graph *g, int32_t node) {

@@ -11,6 +11,8 @@ static inline bool tn_is_region(const tn_gnode *n) { return !strcmp(n->node.op, 
 /* 01 for the nodes with ids >= first: operator found, arguments bound, functions and early lowerings expanded (the nodes
  * that these add, too). Every problem is reported. */
 tn_status tn_check_from(const tn_planner *p, tn_graph *g, int32_t first, tn_diag *diag);
+/* What the type rules alone say of a node whose shapes cannot be inferred yet: the dtypes of its outputs. */
+tn_status tn_infer_dtypes(const tn_planner *p, tn_graph *g, int32_t node);
 /* Infers one node if its inputs are known, and folds it if it can be. *out_done: its outputs are known now. Answers
  * TN_NEEDS_DATA with the value whose data are asked for. */
 tn_status tn_infer_and_fold(const tn_planner *p, tn_graph *g, int32_t node, bool *out_done, int32_t *out_value, tn_diag *diag);
