@@ -89,8 +89,10 @@ static bool put_one(binder *b, const tn_arg *arg, const tn_attr *a) {
     case TN_TYPE_FLOAT: case TN_TYPE_SCALAR:
       put_float(b, arg, a->kind == TN_ATTR_INT ? (double)a->i : a->f);
       return a->kind == TN_ATTR_FLOAT || a->kind == TN_ATTR_INT;
-    case TN_TYPE_STR: case TN_TYPE_DEVICE: case TN_TYPE_DIMNAME:
+    case TN_TYPE_STR: case TN_TYPE_DIMNAME:
       memcpy(slot(b, arg), &a->s, sizeof a->s);
+      return a->kind == TN_ATTR_STR;
+    case TN_TYPE_DEVICE: /* a number in the struct; names of devices mean nothing here */
       return a->kind == TN_ATTR_STR;
     case TN_TYPE_TENSOR: {
       bool fits = (a->kind == TN_ATTR_TENSOR || a->kind == TN_ATTR_TYPE) && a->tensors.size == 1;
@@ -108,24 +110,31 @@ static bool put_one(binder *b, const tn_arg *arg, const tn_attr *a) {
   }
 }
 
+static void put_default_list(binder *b, const tn_arg *arg) {
+  tn_floats floats = {arg->default_floats, arg->n_default};
+  tn_strs strs = {arg->default_strs, arg->n_default};
+  tn_ints ints = {arg->default_ints, arg->n_default};
+  switch (arg->base) {
+    case TN_TYPE_FLOAT: case TN_TYPE_SCALAR: memcpy(slot(b, arg), &floats, sizeof floats); break;
+    case TN_TYPE_STR: case TN_TYPE_DIMNAME: memcpy(slot(b, arg), &strs, sizeof strs); break;
+    case TN_TYPE_TENSOR: break;
+    default: memcpy(slot(b, arg), &ints, sizeof ints);
+  }
+}
+
+/* The parser makes room for a default of each type: only the argument's own counts. */
 static void put_default(binder *b, const tn_arg *arg) {
   if (!arg->has_default || arg->n_default < 0) return;
-  bool is_float = arg->base == TN_TYPE_FLOAT || arg->base == TN_TYPE_SCALAR;
-  if (arg->list && is_float) {
-    tn_floats v = {arg->default_floats, arg->n_default};
-    memcpy(slot(b, arg), &v, sizeof v);
-  } else if (arg->list && arg->base == TN_TYPE_STR) {
-    tn_strs v = {arg->default_strs, arg->n_default};
-    memcpy(slot(b, arg), &v, sizeof v);
-  } else if (arg->list && arg->base != TN_TYPE_TENSOR) {
-    tn_ints v = {arg->default_ints, arg->n_default};
-    memcpy(slot(b, arg), &v, sizeof v);
-  } else if (is_float) {
-    put_float(b, arg, arg->default_floats[0]);
-  } else if (arg->base == TN_TYPE_STR || arg->base == TN_TYPE_DEVICE) {
-    memcpy(slot(b, arg), arg->default_strs, sizeof(tn_str));
-  } else if (arg->base != TN_TYPE_TENSOR && arg->base != TN_TYPE_GRAPH) {
-    put_int(b, arg, arg->default_ints[0]);
+  if (arg->list) {
+    put_default_list(b, arg);
+    return;
+  }
+  if (arg->n_default != 1) return;
+  switch (arg->base) {
+    case TN_TYPE_FLOAT: case TN_TYPE_SCALAR: put_float(b, arg, arg->default_floats[0]); break;
+    case TN_TYPE_STR: case TN_TYPE_DIMNAME: memcpy(slot(b, arg), arg->default_strs, sizeof(tn_str)); break;
+    case TN_TYPE_TENSOR: case TN_TYPE_DEVICE: break;
+    default: put_int(b, arg, arg->default_ints[0]);
   }
 }
 
