@@ -457,7 +457,8 @@ struct tn_host {
   void (*free)(void *ctx, void *memory);
   /* infer: names the input whose data is needed, before answering TN_NEEDS_DATA. */
   tn_status (*needs_data)(void *ctx, uint32_t input);
-  /* run of a data-dependent kernel: sets the shape of an output and gives it memory; call->outputs[k]->data is valid then. */
+  /* run of a data-dependent kernel: sets the shape of an output and gives it memory; call->outputs[k]->data is valid then.
+   * Where inference left the dtype open, the kernel writes it into call->outputs[k]->dtype first. */
   tn_status (*output_resize)(void *ctx, uint32_t output, int32_t rank, const int64_t *shape);
   /* run: element `index` of string output `output` becomes a copy of these bytes. */
   tn_status (*string_set)(void *ctx, uint32_t output, int64_t index, const char *data, int64_t size);

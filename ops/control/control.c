@@ -74,6 +74,7 @@ tn_status control_stack(const tn_call *call, uint32_t output, const tn_tensor *c
     if (!tn_same_shape(values[k], first))
       return call->host->fail(call->ctx, TN_ERR_SHAPE, "output %u: iteration %lld gives another shape than the first", output, (long long)k);
   tn_tensor type = tn_tensor_make(n ? first->dtype : call->outputs[output]->dtype, rank, shape, NULL);
+  if (call->outputs[output]->dtype == TN_NONE) call->outputs[output]->dtype = type.dtype;
   tn_status s = call->host->output_resize(call->ctx, output, rank, shape);
   if (s || !n) return s;
   type.data = call->outputs[output]->data;

@@ -125,6 +125,7 @@ static tn_status host_output_resize(void *ctx, uint32_t output, int32_t rank, co
   if (rank < 0 || rank > TN_MAX_RANK || (rank && !shape))
     return host_fail(t, TN_ERR_SHAPE, "output_resize of output %u to rank %d", output, rank);
   tn_tensor type = slot_of(t, output)->type;
+  if (type.dtype == TN_NONE) type.dtype = t->call.outputs[output]->dtype;
   type.rank = rank;
   for (int32_t k = 0; k < rank; k++) {
     if (shape[k] < 0)
