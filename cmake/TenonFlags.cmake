@@ -8,9 +8,16 @@ set(CMAKE_POSITION_INDEPENDENT_CODE ON) # one set of objects serves libtenon.a a
 set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
 
 if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
-  set(CMAKE_BUILD_TYPE Release CACHE STRING "Release, RelWithDebInfo or Debug" FORCE)
+  set(default Release)
+  if(TENON_SANITIZE)
+    set(default Debug) # with asserts
+  endif()
+  set(CMAKE_BUILD_TYPE ${default} CACHE STRING "Release, RelWithDebInfo or Debug" FORCE)
 endif()
 set(CMAKE_C_FLAGS_RELEASE "-O2 -DNDEBUG")
+if(TENON_SANITIZE)
+  set(CMAKE_C_FLAGS_DEBUG "-O1 -g1") # lines for the stack traces; quick to build and to run
+endif()
 
 find_program(TENON_CCACHE ccache)
 mark_as_advanced(TENON_CCACHE)
@@ -22,7 +29,6 @@ add_library(tenon_flags INTERFACE)
 target_compile_definitions(tenon_flags INTERFACE _GNU_SOURCE) # mmap, futex, affinity under -std=c11
 target_compile_options(tenon_flags INTERFACE
   -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wstrict-prototypes -Wmissing-prototypes
-  $<$<BOOL:${TENON_WERROR}>:-Werror>
   # A product and a sum become one fused operation only where the source says fma(): results must depend neither on the
   # compiler nor on whether a file is compiled for a machine with FMA (AArch64 always has it), and kernels are compared
   # with their references element by element. GCC would even merge _mm256_mul_ps with _mm256_add_ps.
@@ -30,8 +36,12 @@ target_compile_options(tenon_flags INTERFACE
   # No result depends on these two: they say that nobody reads errno or the exception flags after floating-point code.
   -fno-math-errno -fno-trapping-math)
 
+if(TENON_WERROR AND NOT TENON_SANITIZE) # GCC warns of what cannot happen once sanitizers have changed the code
+  target_compile_options(tenon_flags INTERFACE -Werror)
+endif()
+
 if(TENON_SANITIZE)
-  set(flags -fsanitize=${TENON_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer -g)
+  set(flags -fsanitize=${TENON_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
   add_compile_options(${flags})
   add_link_options(${flags})
 endif()

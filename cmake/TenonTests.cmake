@@ -16,7 +16,7 @@ function(tenon_add_cmocka_test name target)
   add_test(NAME ${name} COMMAND ${target} WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
   # A sanitizer's allocator answers NULL for absurd sizes, as the C library does, instead of ending the program.
   set_tests_properties(${name} PROPERTIES ENVIRONMENT
-    "ASAN_OPTIONS=allocator_may_return_null=1;TSAN_OPTIONS=allocator_may_return_null=1")
+    "ASAN_OPTIONS=allocator_may_return_null=1:detect_stack_use_after_return=1;TSAN_OPTIONS=allocator_may_return_null=1;UBSAN_OPTIONS=print_stacktrace=1")
 endfunction()
 
 file(GLOB unit_tests CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/unit/*_test.c)
