@@ -74,7 +74,9 @@ typedef struct tn_runtime_options {
 /* options may be NULL. On failure *out_runtime is NULL. */
 TN_API tn_status tn_runtime_create(const tn_runtime_options *options, tn_diag *diag, tn_runtime **out_runtime);
 TN_API void tn_runtime_destroy(tn_runtime *runtime);
-/* Loads a shared library, vets it and registers what it offers. On failure nothing of it stays. */
+/* Loads a shared library, vets it and registers what it offers. On failure nothing of it stays but an entry in the list
+ * of plug-ins, with the reason. A file that everybody can write, or that lies in a folder that everybody can write, is
+ * refused; discovery refuses what anybody but this user or root can write. */
 TN_API tn_status tn_runtime_load_plugin(tn_runtime *runtime, const char *path, const tn_option *const *options, uint32_t n_options, tn_diag *diag);
 /* The same for a plug-in that is linked into the program. */
 TN_API tn_status tn_runtime_add_plugin(tn_runtime *runtime, tn_plugin_query_fn query, const tn_option *const *options, uint32_t n_options, tn_diag *diag);
