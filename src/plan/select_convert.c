@@ -2,6 +2,7 @@
  * costs, and constants in other forms (converted here and now, and kept for later plans of the model). */
 #include <string.h>
 
+#include "plan/arrange.h"
 #include "plan/select.h"
 #include "plan/states.h"
 
@@ -96,7 +97,11 @@ static tn_status choose_kernel(tn_selection *s, int32_t value, tn_conversion *c)
     if (!reason && !tn_kernel_ask_plan(kernels[k], &b.call, NULL, &c->plan)) c->def = kernels[k];
     c->reason = c->def ? NULL : reason ? reason : "plan() fails";
   }
-  if (c->def) c->cost_ns = c->plan.cost_ns > 0 ? c->plan.cost_ns : derived_cost(&b);
+  if (!c->def) return TN_OK;
+  c->cost_ns = c->plan.cost_ns > 0 ? c->plan.cost_ns : derived_cost(&b);
+  bool same_bytes =
+      c->from.dtype == c->to.dtype && tn_layouts_coincide(&b.in, c->from.layout, c->to.layout);
+  if (same_bytes) c->cost_ns = 0; /* 08 makes it a view */
   return TN_OK;
 }
 

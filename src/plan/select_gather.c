@@ -14,6 +14,7 @@ typedef struct gatherer {
   tn_form *in, *out;               /* forms being tried */
   tn_tensor *in_types, *out_types; /* as in the graph */
   uint32_t n_formal;
+  uint32_t wide; /* the type tried in place of a half one, TN_NONE */
   const char *pin;
 } gatherer;
 
@@ -37,12 +38,20 @@ static double derived_cost(const tn_kernel *kernel, const tn_call *call, double 
 
 /* ---- refusals ---- */
 
+/* The first reason of a kernel stays; what is said about it in a wider type is added once. */
 static tn_status refuse(gatherer *g, const tn_kerneldef *def, const char *reason) {
-  for (int64_t k = 0; k < g->options->refusals.n; k++)
-    if (g->options->refusals.data[k].kernel == def->kernel.name)
-      return TN_OK; /* first reason wins */
-  tn_refusal refusal = {def->kernel.name, reason};
-  return tn_vec_push(g->s->p->a, &g->options->refusals, refusal);
+  tn_refusals *all = &g->options->refusals;
+  tn_refusal *old = NULL;
+  for (int64_t k = 0; k < all->n; k++)
+    if (all->data[k].kernel == def->kernel.name) old = &all->data[k];
+  if (!old) {
+    tn_refusal refusal = {def->kernel.name, reason};
+    return tn_vec_push(g->s->p->a, all, refusal);
+  }
+  if (!g->wide || !strcmp(old->reason, reason) || strstr(old->reason, "; in ")) return TN_OK;
+  old->reason = tn_arena_format(&g->s->g->arena, "%s; in %s: %s", old->reason,
+                                tn_dtype_name(g->wide), reason);
+  return old->reason ? TN_OK : TN_ERR_MEMORY;
 }
 
 /* ---- pins ---- */
@@ -146,8 +155,9 @@ static bool rule_widens(const gatherer *g, int32_t rule, uint32_t wide) {
   return false;
 }
 
-/* Sets the dtypes of all forms; wide: TN_NONE as in the graph. False if that changes nothing. */
-static bool set_dtypes(gatherer *g, uint32_t wide) {
+/* Sets the dtypes of all forms, half ones to the wide type if there is one. False if that changes nothing. */
+static bool set_dtypes(gatherer *g) {
+  uint32_t wide = g->wide;
   bool changed = wide == TN_NONE;
   for (uint32_t k = 0; k < g->n->node.n_inputs; k++) {
     uint32_t dtype = g->in_types[k].dtype;
@@ -190,6 +200,8 @@ static const char *convert_constants(gatherer *g, tn_status *status) {
     const tn_const *c = NULL;
     *status = tn_select_constant(g->s, g->n->node.inputs[k], g->in[k], &g->frame.in[k], &c);
     if (*status) return NULL;
+    if (!c && !(g->in[k].dtype == original.dtype ? g->s->reorder : g->s->cast))
+      return "a constant needs converting, but no plug-in offers tenon::Cast or tenon::Reorder";
     if (!c) return "a constant cannot be brought into the type or layout it takes";
   }
   return NULL;
@@ -258,12 +270,12 @@ static bool wants_layout(const tn_kernel *kernel) {
   return false;
 }
 
-static tn_status try_kernel(gatherer *g, const tn_kerneldef *def, uint32_t wide) {
+static tn_status try_kernel(gatherer *g, const tn_kerneldef *def) {
   if (g->pin && strcmp(g->pin, def->kernel.name)) return refuse(g, def, "another kernel is pinned");
   if ((g->s->p->model_flags & TN_MODEL_NO_OPTIMIZE) && wants_layout(&def->kernel))
     return refuse(g, def,
                   "takes a layout that is not plain, the model is loaded without optimizing");
-  if (!set_dtypes(g, wide)) return TN_OK;
+  if (!set_dtypes(g)) return TN_OK;
   (void)set_layouts(g, def, TN_PLAIN);
   apply_forms(g);
   const char *reason =
@@ -272,7 +284,7 @@ static tn_status try_kernel(gatherer *g, const tn_kerneldef *def, uint32_t wide)
   bool any = takes_any(&def->kernel), fits = false;
   tn_status status = TN_OK;
   for (int64_t k = 0; !status && k < (any ? g->s->layouts.n : 1); k++) {
-    if (!set_dtypes(g, wide) || !set_layouts(g, def, g->s->layouts.data[k])) continue;
+    if (!set_dtypes(g) || !set_layouts(g, def, g->s->layouts.data[k])) continue;
     fits = true;
     status = try_forms(g, def, any);
   }
@@ -352,9 +364,10 @@ static tn_status try_all(gatherer *g) {
   bool found_pin = !g->pin;
   for (size_t w = 0; w < sizeof wides / sizeof *wides && !g->options->candidates.n; w++) {
     if (wides[w] && g->n->n_subgraphs) break; /* what subgraphs give cannot be cast */
+    g->wide = wides[w];
     for (int32_t k = 0; k < n; k++) {
       found_pin = found_pin || !strcmp(g->pin, kernels[k]->kernel.name);
-      tn_status status = try_kernel(g, kernels[k], wides[w]);
+      tn_status status = try_kernel(g, kernels[k]);
       if (status) return status;
     }
   }

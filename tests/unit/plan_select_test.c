@@ -200,6 +200,94 @@ static void no_optimize_keeps_to_plain(void **state) {
   done(&k, c, plan);
 }
 
+/* ---- against all assignments of small graphs ---- */
+
+enum { MAX_SMALL = 11 };
+
+typedef struct small {
+  int n; /* nodes; node k makes value k + 1 */
+  const char *op[MAX_SMALL];
+  int in[MAX_SMALL][2], n_in[MAX_SMALL];
+} small;
+
+static double cost_of_mask(const small *m, unsigned blocked) {
+  double cost = 0;
+  for (int k = 0; k < m->n; k++) {
+    bool b = blocked >> k & 1;
+    if (!strcmp(m->op[k], "Lead"))
+      cost += b ? 1e9 : 50;
+    else if (!strcmp(m->op[k], "Scale"))
+      cost += b ? kit_cost_blocked : kit_cost_plain;
+    else
+      cost += kit_cost_any;
+  }
+  for (int v = 0; v <= m->n; v++) {
+    bool home = v > 0 && (blocked >> (v - 1) & 1), other = false, read = false;
+    for (int k = 0; k < m->n; k++)
+      for (int i = 0; i < m->n_in[k]; i++)
+        if (m->in[k][i] == v) read = true, other = other || (blocked >> k & 1) != home;
+    if (!read) other = home; /* a graph output */
+    if (other) cost += kit_cost_convert;
+  }
+  return cost;
+}
+
+static void solver_is_near_the_best(void **state) {
+  (void)state;
+  kit k = kit_open(NULL, 0);
+  uint32_t seed = 5;
+  int optimal = 0;
+  double worst = 1;
+  enum { ROUNDS = 200 };
+  for (int round = 0; round < ROUNDS; round++) {
+    static const char *const ops[] = {"Scale", "Any", "Add", "Lead", "Scale", "Add"};
+    small m = {.n = 3 + round % (MAX_SMALL - 2)};
+    tn_graph *g = kit_graph(&k);
+    tn_tensor t = kit_type(TN_F32, 4, shape4);
+    kit_input(g, "v0", &t);
+    bool read[MAX_SMALL + 1] = {false};
+    for (int n = 0; n < m.n; n++) {
+      char ins[32], out[16];
+      m.op[n] = ops[(seed = seed * 1664525u + 1013904223u) / 65536u % 6];
+      m.n_in[n] = strcmp(m.op[n], "Add") ? 1 : 2;
+      for (int i = 0; i < m.n_in[n]; i++) {
+        seed = seed * 1664525u + 1013904223u;
+        m.in[n][i] = i == 0 ? n - (int)(seed / 65536u % 2) * (n > 0)
+                            : (int)(seed / 65536u % (uint32_t)(n + 1));
+        read[m.in[n][i]] = true;
+      }
+      snprintf(ins, sizeof ins, m.n_in[n] == 2 ? "v%d v%d" : "v%d", m.in[n][0], m.in[n][1]);
+      snprintf(out, sizeof out, "v%d", n + 1);
+      kit_node(g, m.op[n], ins, out);
+    }
+    for (int n = 1; n <= m.n; n++) {
+      char out[16];
+      snprintf(out, sizeof out, "v%d", n);
+      if (!read[n]) kit_output(g, out);
+    }
+    seed = seed * 1664525u + 1013904223u;
+    kit_cost_plain = 1000;
+    kit_cost_blocked = 200 + seed / 65536u % 900;
+    kit_cost_convert = 50 + seed / 7u % 500;
+    double best = 1e30;
+    for (unsigned mask = 0; mask < 1u << m.n; mask++) {
+      double cost = cost_of_mask(&m, mask);
+      if (cost < best) best = cost;
+    }
+    tn_callable *c = kit_callable(&k, g);
+    tn_plan *plan = kit_plan(&k, c, &t);
+    assert_true(plan->cost_ns >= best - 1e-6);
+    optimal += plan->cost_ns <= best + 1e-6;
+    if (plan->cost_ns / best > worst) worst = plan->cost_ns / best;
+    tn_plan_release(plan);
+    tn_callable_destroy(c);
+  }
+  print_message("optimal in %d of %d graphs, worst %.3f times the best\n", optimal, ROUNDS, worst);
+  assert_true(optimal >= ROUNDS * 95 / 100);
+  assert_true(worst <= 1.25);
+  kit_close(&k);
+}
+
 static void mismatches_name_argument_and_rule(void **state) {
   (void)state;
   kit k = kit_open(NULL, 0);
@@ -254,6 +342,7 @@ int main(void) {
       cmocka_unit_test(missing_kernel_is_lowered),
       cmocka_unit_test(no_optimize_keeps_to_plain),
       cmocka_unit_test(mismatches_name_argument_and_rule),
+      cmocka_unit_test(solver_is_near_the_best),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
