@@ -36,7 +36,9 @@ if command -v pkg-config >/dev/null; then
   export PKG_CONFIG_PATH=$stage/lib/pkgconfig:$(dirname "$(find "$stage" -name tenon.pc)")
   # shellcheck disable=SC2046
   cc -std=c11 "$source/tests/install/project/app.c" -o "$work/app" $(pkg-config --cflags --libs tenon)
-  LD_LIBRARY_PATH=$(pkg-config --variable=libdir tenon) "$work/app" "$plugin"
+  said=$(LD_LIBRARY_PATH=$(pkg-config --variable=libdir tenon) "$work/app" "$plugin")
+  echo "$said"
+  [[ $said == "Tenon $(pkg-config --modversion tenon):"* ]] || { echo "tn_version() is not the version of the package"; exit 1; }
   [ -d "$(pkg-config --variable=plugindir tenon)" ] || { echo "there is no plug-in folder"; exit 1; }
 else
   echo "skipped: no pkg-config"
