@@ -1,7 +1,8 @@
-/* Inputs and outputs of one run: pointers to the caller's memory go into the values, results come out.
+/* Inputs and outputs of one run: pointers to the caller's memory go into the values, results come
+ * out.
  *
- * Memory that the caller names for an output takes the place of the arena's where that is sound; else the result is
- * copied there after the steps. */
+ * Memory that the caller names for an output takes the place of the arena's where that is sound;
+ * else the result is copied there after the steps. */
 #include <string.h>
 
 #include "exec/frame.h"
@@ -15,7 +16,7 @@ void tn_frame_point(tn_frame *f, int32_t root, void *data) {
     f->values[k].data = shifted(data, f->plan->slots[k].offset - base);
 }
 
-/* ---- before the steps -------------------------------------------------------------------------------------------- */
+/* ---- before the steps ---- */
 
 static tn_status check_input(tn_frame *f, int32_t k, const tn_tensor *input) {
   if (!input) return tn_fail(f->diag, TN_ERR_INVALID, "input %d is missing", k);
@@ -40,7 +41,8 @@ static bool overlap(const tn_tensor *a, const tn_tensor *b) {
          begin_b < begin_a + (uintptr_t)tn_max_i64(tn_storage_bytes(a), 0);
 }
 
-/* Steps may write an output before the last reader of an input is done, so shared memory is written afterwards. */
+/* Steps may write an output before the last reader of an input is done, so shared memory is
+ * written afterwards. */
 static bool is_apart(const tn_frame *f, int32_t k, const tn_tensor *const *inputs,
                      const tn_tensor *const *bound) {
   for (int32_t i = 0; i < f->plan->n_inputs; i++)
@@ -58,8 +60,9 @@ static tn_status check_bound(const tn_frame *f, int32_t k, const tn_tensor *valu
               value->dtype != TN_STRING && need >= 0 && need <= tn_tensor_bytes(bound) &&
               (bound->data || !need);
   if (fits) return TN_OK;
-  return tn_fail(f->diag, TN_ERR_SHAPE, "output %d is %s, which does not fit the memory given for it: %s",
-                 k, tn_tensor_text(value, have, sizeof have), tn_tensor_text(bound, got, sizeof got));
+  return tn_fail(f->diag, TN_ERR_SHAPE,
+                 "output %d is %s, which does not fit the memory given for it: %s", k,
+                 tn_tensor_text(value, have, sizeof have), tn_tensor_text(bound, got, sizeof got));
 }
 
 static tn_status bind_output(tn_frame *f, int32_t k, const tn_tensor *const *inputs,
@@ -78,7 +81,8 @@ static tn_status bind_output(tn_frame *f, int32_t k, const tn_tensor *const *inp
   return TN_OK;
 }
 
-tn_status tn_frame_bind(tn_frame *f, const tn_tensor *const *inputs, const tn_tensor *const *bound) {
+tn_status tn_frame_bind(tn_frame *f, const tn_tensor *const *inputs,
+                        const tn_tensor *const *bound) {
   for (int32_t k = 0; k < f->plan->n_inputs; k++)
     if (check_input(f, k, inputs[k])) return TN_ERR_INVALID;
   bind_inputs(f, inputs);
@@ -87,7 +91,7 @@ tn_status tn_frame_bind(tn_frame *f, const tn_tensor *const *inputs, const tn_te
   return TN_OK;
 }
 
-/* ---- after the steps --------------------------------------------------------------------------------------------- */
+/* ---- after the steps ---- */
 
 static const tn_tensor *result(const tn_frame *f, int32_t k) {
   const tn_plan *plan = f->plan;
@@ -96,7 +100,8 @@ static const tn_tensor *result(const tn_frame *f, int32_t k) {
   return &f->values[plan->outputs[k]];
 }
 
-/* Results on memory of the inputs are copied: the caller may free those before reading the outputs. */
+/* Results on memory of the inputs are copied: the caller may free those before reading the
+ * outputs. */
 static bool is_borrowed(const tn_frame *f, int32_t k) {
   const tn_plan *plan = f->plan;
   if (plan->tail && plan->tail_outputs[k] >= 0) return false;

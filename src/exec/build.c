@@ -1,12 +1,13 @@
 /* From a plan to a frame: each slot gets a tensor with a pointer, each step a filled tn_call.
  *
- * Calls point to the tensors of slots, one tensor per slot, so that moving a value (an input at a new address, an output
- * in the user's memory, a shape found at run time) is one store that all readers see. */
+ * Calls point to the tensors of slots, one tensor per slot, so that moving a value (an input at
+ * a new address, an output in the user's memory, a shape found at run time) is one store that
+ * all readers see. */
 #include <string.h>
 
 #include "exec/frame.h"
 
-/* ---- memory ------------------------------------------------------------------------------------------------------ */
+/* ---- memory ---- */
 
 static uint64_t max_u64(uint64_t a, uint64_t b) { return a > b ? a : b; }
 
@@ -61,7 +62,7 @@ static void *make(tn_frame *f, int64_t n, size_t size) {
   return tn_arena_alloc(&f->memory, (uint64_t)n * size);
 }
 
-/* ---- values ------------------------------------------------------------------------------------------------------ */
+/* ---- values ---- */
 
 static int32_t root_of(const tn_plan *plan, int32_t slot) {
   while (plan->slots[slot].alias_of >= 0) slot = plan->slots[slot].alias_of;
@@ -102,7 +103,7 @@ static tn_status build_values(tn_frame *f, const tn_plan *plan) {
   return TN_OK;
 }
 
-/* ---- tasks ------------------------------------------------------------------------------------------------------- */
+/* ---- tasks ---- */
 
 static tn_status build_arguments(tn_frame *f, const tn_step *step, tn_call *call) {
   const tn_tensor **inputs = make(f, step->n_inputs, sizeof *inputs);
@@ -162,12 +163,19 @@ static tn_status build_task(tn_frame *f, const tn_plan *plan, const tn_step *ste
   task->step = step;
   task->alone = is_alone(step);
   task->dynamic = is_dynamic(f, plan, step);
-  task->call = (tn_call){.head = TN_HEAD(tn_call), .host = &tn_exec_host, .ctx = task,
+  task->call = (tn_call){.head = TN_HEAD(tn_call),
+                         .host = &tn_exec_host,
+                         .ctx = task,
                          .self = step->def && step->def->owner ? step->def->owner->self : NULL,
-                         .attrs = step->attrs, .version = step->version, .n_workers = n_workers(f),
-                         .epilogue = step->epilogue, .n_epilogue = step->n_epilogue,
-                         .regions = step->regions, .n_regions = step->n_regions,
-                         .region_fill = step->region_fill, .isa = f->planner->isa};
+                         .attrs = step->attrs,
+                         .version = step->version,
+                         .n_workers = n_workers(f),
+                         .epilogue = step->epilogue,
+                         .n_epilogue = step->n_epilogue,
+                         .regions = step->regions,
+                         .n_regions = step->n_regions,
+                         .region_fill = step->region_fill,
+                         .isa = f->planner->isa};
   build_scratch(f, step, &task->call);
   tn_status status = build_arguments(f, step, &task->call);
   if (!status) status = build_children(f, step, task);
@@ -187,7 +195,7 @@ static tn_status build_tasks(tn_frame *f, const tn_plan *plan) {
   return TN_OK;
 }
 
-/* ---- outputs and the tail ---------------------------------------------------------------------------------------- */
+/* ---- outputs and the tail ---- */
 
 static tn_status build_output_room(tn_frame *f, int32_t n) {
   if (f->n_outputs >= n) return TN_OK;
@@ -230,7 +238,7 @@ static tn_status build_tail(tn_frame *f, const tn_plan *plan) {
   return tn_frame_create_for(f->a, f->pool, f->planner, plan->tail, &f->tail);
 }
 
-/* ---- the whole --------------------------------------------------------------------------------------------------- */
+/* ---- the whole ---- */
 
 void tn_frame_forget(tn_frame *f) {
   for (int32_t k = 0; f->plan && f->tasks && k < f->plan->n_steps; k++) {

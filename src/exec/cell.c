@@ -7,11 +7,11 @@ enum { CHUNK_MIN = 256 };
 
 struct tn_string_chunk {
   struct tn_string_chunk *next;
-  uint64_t cap, used;            /* of bytes[] */
+  uint64_t cap, used; /* of bytes[] */
   char bytes[];
 };
 
-/* ---- bytes of strings -------------------------------------------------------------------------------------------- */
+/* ---- bytes of strings ---- */
 
 static void strings_clear(tn_strings *s, const tn_allocator *a) {
   while (s->head) {
@@ -32,7 +32,8 @@ static tn_status strings_grow(tn_strings *s, const tn_allocator *a, uint64_t cap
   return TN_OK;
 }
 
-/* Forgets all strings. Several chunks become one, so that the next value of this size fits without growing. */
+/* Forgets all strings. Several chunks become one, so that the next value of this size fits
+ * without growing. */
 static void strings_reset(tn_strings *s, const tn_allocator *a) {
   if (s->head && s->head->next) {
     uint64_t total = s->total;
@@ -54,7 +55,7 @@ static const char *strings_copy(tn_strings *s, const tn_allocator *a, const char
   return to;
 }
 
-/* ---- life -------------------------------------------------------------------------------------------------------- */
+/* ---- life ---- */
 
 void tn_cell_init(tn_cell *c, const tn_allocator *a) {
   memset(c, 0, sizeof *c);
@@ -83,12 +84,13 @@ void tn_cell_free(tn_cell *c) {
   tn_free(c->a, c, sizeof *c);
 }
 
-/* ---- tensors ----------------------------------------------------------------------------------------------------- */
+/* ---- tensors ---- */
 
 static tn_status cell_grow(tn_cell *c, uint64_t bytes) {
   if (bytes <= c->cap && c->data) return TN_OK;
   /* a value that grows a little with every run shall not be moved with every run */
-  uint64_t cap = c->cap / 2 > bytes - c->cap && c->cap < UINT64_MAX / 2 ? c->cap + c->cap / 2 : bytes;
+  uint64_t cap =
+      c->cap / 2 > bytes - c->cap && c->cap < UINT64_MAX / 2 ? c->cap + c->cap / 2 : bytes;
   void *data = tn_alloc(c->a, cap);
   if (!data) return TN_ERR_MEMORY;
   tn_free(c->a, c->data, c->cap);
@@ -98,7 +100,8 @@ static tn_status cell_grow(tn_cell *c, uint64_t bytes) {
 }
 
 static tn_status check_dims(const tn_tensor *type) {
-  if (type->rank < 0 || type->rank > TN_MAX_RANK || !tn_dtype(type->dtype)->bits) return TN_ERR_SHAPE;
+  if (type->rank < 0 || type->rank > TN_MAX_RANK || !tn_dtype(type->dtype)->bits)
+    return TN_ERR_SHAPE;
   for (int32_t k = 0; k < type->rank; k++)
     if (type->shape[k] < 0) return TN_ERR_SHAPE;
   return TN_OK;
@@ -113,8 +116,11 @@ tn_status tn_cell_shape(tn_cell *c, const tn_tensor *type) {
     strings_reset(&c->strings, c->a);
     memset(c->data, 0, (size_t)bytes);
   }
-  c->value = (tn_tensor){.head = TN_HEAD(tn_tensor), .data = c->data, .layout = type->layout,
-                         .dtype = type->dtype, .rank = type->rank};
+  c->value = (tn_tensor){.head = TN_HEAD(tn_tensor),
+                         .data = c->data,
+                         .layout = type->layout,
+                         .dtype = type->dtype,
+                         .rank = type->rank};
   memcpy(c->value.shape, type->shape, sizeof c->value.shape);
   return TN_OK;
 }
@@ -145,15 +151,18 @@ static tn_status set_tensor(tn_cell *c, const tn_tensor *value) {
   return status;
 }
 
-/* ---- lists ------------------------------------------------------------------------------------------------------- */
+/* ---- lists ---- */
 
 tn_status tn_cell_list(tn_cell *c, const tn_tensor *type) {
   if (type->kind < TN_KIND_SEQUENCE || type->kind > TN_KIND_MAP) return TN_ERR_INVALID;
   c->list.kind = type->kind;
   c->list.dtype = type->dtype;
   c->list.items.n = 0;
-  c->value = (tn_tensor){.head = TN_HEAD(tn_tensor), .dtype = type->dtype, .kind = type->kind,
-                         .elements = type->elements, .object = (uint64_t)(uintptr_t)&c->list};
+  c->value = (tn_tensor){.head = TN_HEAD(tn_tensor),
+                         .dtype = type->dtype,
+                         .kind = type->kind,
+                         .elements = type->elements,
+                         .object = (uint64_t)(uintptr_t)&c->list};
   return TN_OK;
 }
 

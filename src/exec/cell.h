@@ -1,7 +1,8 @@
 /* A cell: memory that grows to fit one value of any kind and is used over and over.
  *
- * Everything that is sized at run time lives in cells: outputs whose shapes depend on data, strings, lists and their
- * items, results of subgraphs. A cell that has once held a value holds others of that size without allocating. */
+ * Everything that is sized at run time lives in cells: outputs whose shapes depend on data,
+ * strings, lists and their items, results of subgraphs. A cell that has once held a value holds
+ * others of that size without allocating. */
 #ifndef TN_EXEC_CELL_H
 #define TN_EXEC_CELL_H
 
@@ -10,27 +11,27 @@
 /* The bytes of string elements: they never move while the value lives. */
 typedef struct tn_strings {
   struct tn_string_chunk *head;
-  uint64_t total;                /* bytes that all chunks can hold */
+  uint64_t total; /* bytes that all chunks can hold */
 } tn_strings;
 
 typedef struct tn_cell {
-  tn_tensor value;               /* first member: the cell of a value is found from the value's address */
+  tn_tensor value; /* first member: the cell of a value is found from the value's address */
   const tn_allocator *a;
   void *data;
-  uint64_t cap;                  /* bytes */
+  uint64_t cap; /* bytes */
   tn_strings strings;
-  tn_list list;                  /* what value.object points to, if the value is no tensor */
-  bool taken;                    /* in use; these two are for pools of cells */
-  uint64_t number;               /* place in the pool, from 1 */
+  tn_list list;    /* what value.object points to, if the value is no tensor */
+  bool taken;      /* in use; these two are for pools of cells */
+  uint64_t number; /* place in the pool, from 1 */
 } tn_cell;
 
 void tn_cell_init(tn_cell *c, const tn_allocator *a);
-tn_cell *tn_cell_new(const tn_allocator *a);               /* NULL: no memory */
-void tn_cell_clear(tn_cell *c);                            /* gives all memory back */
-void tn_cell_free(tn_cell *c);                             /* of tn_cell_new; NULL is legal */
+tn_cell *tn_cell_new(const tn_allocator *a); /* NULL: no memory */
+void tn_cell_clear(tn_cell *c);              /* gives all memory back */
+void tn_cell_free(tn_cell *c);               /* of tn_cell_new; NULL is legal */
 
-/* Becomes a tensor of this type, strings empty, other elements undefined. TN_ERR_OVERFLOW, TN_ERR_SHAPE: a type that no
- * tensor can have. The cell keeps its old value on failure. */
+/* Becomes a tensor of this type, strings empty, other elements undefined. TN_ERR_OVERFLOW,
+ * TN_ERR_SHAPE: a type that no tensor can have. The cell keeps its old value on failure. */
 tn_status tn_cell_shape(tn_cell *c, const tn_tensor *type);
 /* Becomes an empty sequence, optional or map of this type. */
 tn_status tn_cell_list(tn_cell *c, const tn_tensor *type);

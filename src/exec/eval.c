@@ -1,7 +1,7 @@
 /* Runs one node on constant inputs, for 03 fold: a plan of one step, run by an ordinary frame.
  *
- * The kernel is the best-ranked one that takes the node in plain layout. Outputs of known size are written straight into
- * the constants that the caller gets. */
+ * The kernel is the best-ranked one that takes the node in plain layout. Outputs of known size
+ * are written straight into the constants that the caller gets. */
 #include <string.h>
 
 #include "exec/frame.h"
@@ -17,7 +17,7 @@ typedef struct tn_eval {
   tn_frame *frame;
 } tn_eval;
 
-/* ---- the plan of one step ---------------------------------------------------------------------------------------- */
+/* ---- the plan of one step ---- */
 
 static bool is_evaluable(const tn_gnode *node, const tn_tensor *const *in, tn_tensor *const *out) {
   if (node->n_subgraphs || !node->def) return false;
@@ -63,11 +63,18 @@ static tn_status add_step(tn_eval *e, const tn_tensor *const *in, tn_tensor *con
   const tn_gnode *n = e->node;
   uint32_t n_in = n->node.n_inputs, n_out = n->node.n_outputs;
   e->plan.slots = tn_arena_alloc(&e->arena, (uint64_t)(n_in + n_out) * sizeof *e->plan.slots);
-  e->step = (tn_step){.node = n->node.name, .op = n->node.op, .version = n->node.version,
-                      .attrs = n->attrs, .n_inputs = n_in, .n_outputs = n_out,
-                      .epilogue = n->epilogue, .n_epilogue = n->n_epilogue,
-                      .regions = n->regions, .n_regions = n->n_regions,
-                      .region_fill = n->region_fill, .n_formal = n->n_formal};
+  e->step = (tn_step){.node = n->node.name,
+                      .op = n->node.op,
+                      .version = n->node.version,
+                      .attrs = n->attrs,
+                      .n_inputs = n_in,
+                      .n_outputs = n_out,
+                      .epilogue = n->epilogue,
+                      .n_epilogue = n->n_epilogue,
+                      .regions = n->regions,
+                      .n_regions = n->n_regions,
+                      .region_fill = n->region_fill,
+                      .n_formal = n->n_formal};
   e->step.inputs = tn_arena_alloc(&e->arena, n_in * sizeof *e->step.inputs);
   e->step.outputs = tn_arena_alloc(&e->arena, n_out * sizeof *e->step.outputs);
   if (!e->plan.slots || !e->step.inputs || !e->step.outputs) return TN_ERR_MEMORY;
@@ -79,7 +86,7 @@ static tn_status add_step(tn_eval *e, const tn_tensor *const *in, tn_tensor *con
   return status;
 }
 
-/* ---- the kernel -------------------------------------------------------------------------------------------------- */
+/* ---- the kernel ---- */
 
 static tn_status choose(tn_eval *e) {
   tn_call *call = &e->frame->tasks[0].call;
@@ -123,7 +130,7 @@ static tn_status run(tn_eval *e) {
   return status;
 }
 
-/* ---- results ----------------------------------------------------------------------------------------------------- */
+/* ---- results ---- */
 
 static tn_status take_output(tn_eval *e, uint32_t k, tn_tensor *out, tn_const **out_const) {
   if (!out) return TN_OK;
@@ -138,7 +145,8 @@ static tn_status take_output(tn_eval *e, uint32_t k, tn_tensor *out, tn_const **
 static tn_status eval(tn_eval *e, const tn_tensor *const *in, tn_tensor *const *out,
                       tn_const **out_consts) {
   tn_status status = add_step(e, in, out, out_consts);
-  if (!status) status = tn_frame_create_for(e->planner->a, e->planner->pool, e->planner, NULL, &e->frame);
+  if (!status)
+    status = tn_frame_create_for(e->planner->a, e->planner->pool, e->planner, NULL, &e->frame);
   if (!status) status = tn_frame_build_take(e->frame, &e->plan);
   if (!status) status = choose(e);
   if (!status) status = book(e);

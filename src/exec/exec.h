@@ -1,4 +1,5 @@
-/* Running plans: the runtime, the model, the session behind tenon.h, and the frame that holds one plan's run state. */
+/* Running plans: the runtime, the model, the session behind tenon.h, and the frame that holds
+ * one plan's run state. */
 #ifndef TN_EXEC_EXEC_H
 #define TN_EXEC_EXEC_H
 
@@ -11,45 +12,50 @@ struct tn_runtime {
   uint64_t isa;
   char **pins;
   uint32_t n_pins;
-  pthread_mutex_t lock;            /* adding plug-ins */
-  pthread_mutex_t serial;          /* recursive; held while a kernel runs that has TN_PLAN_SERIAL */
+  pthread_mutex_t lock;   /* adding plug-ins */
+  pthread_mutex_t serial; /* recursive; held while a kernel runs that has TN_PLAN_SERIAL */
 };
 
 struct tn_model {
   tn_runtime *runtime;
-  tn_planner planner;              /* what the callables point to */
+  tn_planner planner; /* what the callables point to */
   tn_callable *main;
-  tn_graph *loaded;                /* as read, for tn_model_save "load"; shares constants with main */
+  tn_graph *loaded; /* as read, for tn_model_save "load"; shares constants with main */
   TN_VEC(struct tn_mapping) files; /* mapped model and weight files */
 };
 
 struct tn_profile;
 
-/* One plan being run by one thread: memory, calls, dynamic values, frames of subgraphs and of the tail. */
+/* One plan being run by one thread: memory, calls, dynamic values, frames of subgraphs and of
+ * the tail. */
 typedef struct tn_frame tn_frame;
-tn_status tn_frame_create(const tn_allocator *a, tn_pool *pool, tn_callable *callable, tn_frame **out_frame);
+tn_status tn_frame_create(const tn_allocator *a, tn_pool *pool, tn_callable *callable,
+                          tn_frame **out_frame);
 void tn_frame_destroy(tn_frame *f);
-/* Plans if the inputs differ from the last ones, runs, leaves outputs readable. In steady state allocates nothing and
- * takes no lock but the pool's try-lock. inputs: plain tensors of any kind, borrowed for the call.
- * bound: memory for outputs (entries may be NULL); NULL: none. */
-tn_status tn_frame_run(tn_frame *f, const tn_tensor *const *inputs, const tn_tensor *const *bound, struct tn_profile *profile, tn_diag *diag);
-tn_status tn_frame_prepare(tn_frame *f, const tn_tensor *const *inputs, tn_diag *diag); /* plans and allocates only */
+/* Plans if the inputs differ from the last ones, runs, leaves outputs readable. In steady state
+ * allocates nothing and takes no lock but the pool's try-lock. inputs: plain tensors of any
+ * kind, borrowed for the call. bound: memory for outputs (entries may be NULL); NULL: none. */
+tn_status tn_frame_run(tn_frame *f, const tn_tensor *const *inputs, const tn_tensor *const *bound,
+                       struct tn_profile *profile, tn_diag *diag);
+/* Plans and allocates only. */
+tn_status tn_frame_prepare(tn_frame *f, const tn_tensor *const *inputs, tn_diag *diag);
 const tn_tensor *tn_frame_output(const tn_frame *f, int32_t index);
 const tn_plan *tn_frame_plan(const tn_frame *f);
 
 /* Implementation of tn_planner.eval. */
-tn_status tn_eval_node(const tn_planner *p, const tn_gnode *node, const tn_tensor *const *in, tn_tensor *const *out,
-                       tn_const **out_consts, tn_diag *diag);
+tn_status tn_eval_node(const tn_planner *p, const tn_gnode *node, const tn_tensor *const *in,
+                       tn_tensor *const *out, tn_const **out_consts, tn_diag *diag);
 
 /* list.c: sequences, optionals and maps. A tn_list is what tn_tensor.object points to. */
 typedef struct tn_list {
   const tn_allocator *a;
   uint32_t kind, dtype;
-  TN_VEC(tn_tensor *) items;       /* owned copies (of cells); a list item may be a list */
-  int64_t n_made;                  /* items.data[items.n .. n_made-1]: spares for the next use */
+  TN_VEC(tn_tensor *) items; /* owned copies (of cells); a list item may be a list */
+  int64_t n_made;            /* items.data[items.n .. n_made-1]: spares for the next use */
 } tn_list;
-tn_status tn_value_copy(const tn_allocator *a, const tn_tensor *from, tn_tensor **out); /* deep, any kind */
-void tn_value_free(tn_tensor *value);  /* NULL is legal */
+/* A deep copy of a value of any kind. */
+tn_status tn_value_copy(const tn_allocator *a, const tn_tensor *from, tn_tensor **out);
+void tn_value_free(tn_tensor *value); /* NULL is legal */
 
 /* Events of a profiled session; see profile.h. */
 typedef struct tn_event {
@@ -61,8 +67,8 @@ typedef struct tn_event {
 typedef struct tn_profile {
   const tn_allocator *a;
   TN_VEC(tn_event) events;
-  TN_VEC(tn_plan *) plans;         /* that the events' steps belong to; counted */
-  uint32_t run;                    /* number of the current run */
+  TN_VEC(tn_plan *) plans; /* that the events' steps belong to; counted */
+  uint32_t run;            /* number of the current run */
 } tn_profile;
 
 #endif

@@ -1,13 +1,14 @@
-/* What a session's plan holds, in one row of steps: those of the main plan, each followed by the element-wise steps that
- * run on its ranges and by those of its subgraphs as they last ran; then the part that is planned at run time. */
+/* What a session's plan holds, in one row of steps: those of the main plan, each followed by the
+ * element-wise steps that run on its ranges and by those of its subgraphs as they last ran; then
+ * the part that is planned at run time. */
 #include "base/abi.h"
 #include "exec/session.h"
 
 typedef struct tn_walk {
-  int32_t n;                     /* steps seen */
-  int32_t index;                 /* stop at this one; -1: at none */
-  const tn_step *step;           /* stop at this one; NULL: at none */
-  tn_task *task;                 /* where the walk stopped; NULL: it did not */
+  int32_t n;           /* steps seen */
+  int32_t index;       /* stop at this one; -1: at none */
+  const tn_step *step; /* stop at this one; NULL: at none */
+  tn_task *task;       /* where the walk stopped; NULL: it did not */
   uint32_t depth;
   tn_plan_info sum;
 } tn_walk;
@@ -48,7 +49,7 @@ static bool walk_frame(tn_walk *w, const tn_frame *f, uint32_t depth) {
   return f->tail && walk_frame(w, f->tail, depth + 1);
 }
 
-/* ---- one step ---------------------------------------------------------------------------------------------------- */
+/* ---- one step ---- */
 
 /* Names of the candidates, then the reasons; made when first asked for. */
 static const char *const *refusals(tn_task *t) {
@@ -65,17 +66,25 @@ static const char *const *refusals(tn_task *t) {
 static void describe(tn_task *t, uint32_t depth, tn_step_info *out) {
   const tn_step *step = t->step;
   const tn_kernel *kernel = &step->def->kernel;
-  *out = (tn_step_info){.head = TN_HEAD(tn_step_info), .node = step->node, .op = step->op,
-                        .kernel = kernel->name, .device = kernel->device,
-                        .plugin = step->def->owner ? step->def->owner->name : "",
-                        .n_inputs = step->n_inputs, .n_outputs = step->n_outputs,
-                        .inputs = t->call.inputs,
-                        .outputs = (const tn_tensor *const *)t->call.outputs,
-                        .cost_ns = step->cost_ns, .flops = step->flops,
-                        .scratch_bytes = t->call.scratch_bytes + t->call.worker_scratch_bytes * t->call.n_workers,
-                        .state_bytes = step->plan.state_bytes, .n_stages = step->plan.n_stages,
-                        .epilogue = step->epilogue_names, .n_epilogue = step->epilogue_names ? step->n_epilogue : 0,
-                        .depth = depth};
+  *out = (tn_step_info){
+      .head = TN_HEAD(tn_step_info),
+      .node = step->node,
+      .op = step->op,
+      .kernel = kernel->name,
+      .device = kernel->device,
+      .plugin = step->def->owner ? step->def->owner->name : "",
+      .n_inputs = step->n_inputs,
+      .n_outputs = step->n_outputs,
+      .inputs = t->call.inputs,
+      .outputs = (const tn_tensor *const *)t->call.outputs,
+      .cost_ns = step->cost_ns,
+      .flops = step->flops,
+      .scratch_bytes = t->call.scratch_bytes + t->call.worker_scratch_bytes * t->call.n_workers,
+      .state_bytes = step->plan.state_bytes,
+      .n_stages = step->plan.n_stages,
+      .epilogue = step->epilogue_names,
+      .n_epilogue = step->epilogue_names ? step->n_epilogue : 0,
+      .depth = depth};
   const char *const *texts = refusals(t);
   if (!texts) return;
   out->n_refusals = step->n_refusals;
@@ -83,7 +92,7 @@ static void describe(tn_task *t, uint32_t depth, tn_step_info *out) {
   out->refusals = texts + step->n_refusals;
 }
 
-/* ---- tenon.h ----------------------------------------------------------------------------------------------------- */
+/* ---- tenon.h ---- */
 
 tn_status tn_session_plan(const tn_session *session, tn_plan_info *out_info) {
   if (!session || !out_info) return TN_ERR_INVALID;
@@ -109,9 +118,14 @@ tn_status tn_session_event(const tn_session *session, int64_t index, tn_profile_
   if (index < 0 || index >= session->profile.events.n) return TN_ERR_NOT_FOUND;
   const tn_event *e = &session->profile.events.data[index];
   tn_walk w = {.index = -1, .step = e->step};
-  tn_profile_event event = {.head = TN_HEAD(tn_profile_event), .step = -1, .run = e->run,
-                            .begin_ns = e->begin_ns, .end_ns = e->end_ns, .node = e->step->node,
-                            .op = e->step->op, .kernel = e->step->def->kernel.name};
+  tn_profile_event event = {.head = TN_HEAD(tn_profile_event),
+                            .step = -1,
+                            .run = e->run,
+                            .begin_ns = e->begin_ns,
+                            .end_ns = e->end_ns,
+                            .node = e->step->node,
+                            .op = e->step->op,
+                            .kernel = e->step->def->kernel.name};
   if (walk_frame(&w, session->frame, 0)) event.step = w.n - 1; /* -1: of a plan that is gone */
   return tn_struct_out(out_event, &event, sizeof event);
 }

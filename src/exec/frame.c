@@ -1,4 +1,5 @@
-/* A frame's life: made for a callable, planned for its inputs, run, read. See frame.h for the parts. */
+/* A frame's life: made for a callable, planned for its inputs, run, read. See frame.h for the
+ * parts. */
 #include "exec/frame.h"
 
 tn_status tn_frame_create_for(const tn_allocator *a, tn_pool *pool, const tn_planner *planner,

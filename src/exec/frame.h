@@ -18,9 +18,9 @@ typedef struct tn_task tn_task;
 /* A subgraph of a task: its frame, made when it first runs. */
 typedef struct tn_child {
   tn_frame *frame;
-  const tn_tensor **inputs;      /* all that the callable takes, formal and captured */
-  const tn_tensor **bound;       /* per output */
-  tn_cell **results;             /* per output, while it runs */
+  const tn_tensor **inputs; /* all that the callable takes, formal and captured */
+  const tn_tensor **bound;  /* per output */
+  tn_cell **results;        /* per output, while it runs */
 } tn_child;
 
 /* One prepared call. It is the ctx of tn_exec_host. */
@@ -30,51 +30,51 @@ struct tn_task {
   const tn_step *step;
   tn_task *followers;
   tn_child *children;
-  uint32_t stage;                /* being run */
-  bool alone;                    /* one work item at a time: it may resize, append and run subgraphs */
-  bool dynamic;                  /* has outputs in cells */
-  const char *const *refusals;   /* for explain.c; NULL until asked for */
+  uint32_t stage; /* being run */
+  bool alone;     /* one work item at a time: it may resize, append and run subgraphs */
+  bool dynamic;   /* has outputs in cells */
+  const char *const *refusals; /* for explain.c; NULL until asked for */
 };
 
 typedef struct tn_output {
-  tn_tensor value;               /* what callers see */
-  tn_cell copy;                  /* used where the value is memory of the input */
-  bool bindable;                 /* the user's memory may take the place of the arena's */
-  bool bound;                    /* and does in this run */
+  tn_tensor value; /* what callers see */
+  tn_cell copy;    /* used where the value is memory of the input */
+  bool bindable;   /* the user's memory may take the place of the arena's */
+  bool bound;      /* and does in this run */
 } tn_output;
 
 struct tn_frame {
   const tn_allocator *a;
   tn_pool *pool;
   const tn_planner *planner;
-  tn_callable *callable;         /* NULL: one node, see eval.c */
-  tn_plan *plan;                 /* counted; NULL: none yet */
-  tn_arena memory;               /* what is made per plan */
-  void *arena;                   /* activations and scratch */
+  tn_callable *callable; /* NULL: one node, see eval.c */
+  tn_plan *plan;         /* counted; NULL: none yet */
+  tn_arena memory;       /* what is made per plan */
+  void *arena;           /* activations and scratch */
   uint64_t arena_bytes;
-  tn_tensor *values;             /* per slot */
-  int32_t *root;                 /* per slot: the slot that owns the memory */
+  tn_tensor *values;                 /* per slot */
+  int32_t *root;                     /* per slot: the slot that owns the memory */
   int32_t *first_alias, *next_alias; /* per slot: the others on its memory, -1 ends */
-  int32_t *patched;              /* slots on input memory */
+  int32_t *patched;                  /* slots on input memory */
   int32_t n_patched;
   tn_task *tasks;
   tn_output *outputs;
-  int32_t n_outputs;             /* that outputs[] has room for */
-  TN_VEC(tn_cell *) cells;       /* of dynamic slots; kept from plan to plan */
-  TN_VEC(tn_cell *) held;        /* results of subgraphs */
-  TN_VEC(int32_t) held_free;     /* indices of held cells that are free */
+  int32_t n_outputs;         /* that outputs[] has room for */
+  TN_VEC(tn_cell *) cells;   /* of dynamic slots; kept from plan to plan */
+  TN_VEC(tn_cell *) held;    /* results of subgraphs */
+  TN_VEC(int32_t) held_free; /* indices of held cells that are free */
   tn_frame *tail;
   const tn_tensor **tail_inputs, **tail_bound;
   /* this run */
-  bool ran;                      /* outputs are valid */
+  bool ran; /* outputs are valid */
   tn_profile *profile;
   tn_diag *diag;
-  atomic_int status;             /* the first error */
-  atomic_int said;               /* 1: text is being or has been written */
-  _Atomic(tn_task *) culprit;    /* who failed first */
-  tn_task *speaker;              /* who wrote text */
+  atomic_int status;          /* the first error */
+  atomic_int said;            /* 1: text is being or has been written */
+  _Atomic(tn_task *) culprit; /* who failed first */
+  tn_task *speaker;           /* who wrote text */
   char text[TN_FAIL_TEXT];
-  pthread_mutex_t strings;       /* string_set from several workers */
+  pthread_mutex_t strings; /* string_set from several workers */
 };
 
 /* build.c. On failure the frame has no plan. */
@@ -103,7 +103,8 @@ tn_status tn_frame_go(tn_frame *f, const tn_tensor *const *inputs, const tn_tens
 
 /* subgraph.c */
 void tn_child_clear(tn_child *c);
-tn_status tn_subgraph_shape(tn_task *t, int64_t graph, uint32_t *out_n_inputs, uint32_t *out_n_outputs);
+tn_status tn_subgraph_shape(tn_task *t, int64_t graph, uint32_t *out_n_inputs,
+                            uint32_t *out_n_outputs);
 tn_status tn_subgraph_infer(tn_task *t, int64_t graph, uint32_t n_in, const tn_tensor *const *in,
                             uint32_t n_out, tn_tensor *const *out);
 tn_status tn_subgraph_run(tn_task *t, int64_t graph, uint32_t n_in, const tn_tensor *const *in,
@@ -112,8 +113,9 @@ void tn_held_release(tn_frame *f, const tn_tensor *value);
 void tn_held_release_all(tn_frame *f);
 
 /* services.c */
-extern const tn_host tn_exec_host;   /* ctx is a tn_task */
-tn_status tn_task_open_outputs(tn_task *t);   /* before the run: cells get their planned shape, lists are emptied */
-tn_status tn_task_close_outputs(tn_task *t);  /* after it: all must have a shape */
+extern const tn_host tn_exec_host; /* ctx is a tn_task */
+tn_status tn_task_open_outputs(
+    tn_task *t); /* before the run: cells get their planned shape, lists are emptied */
+tn_status tn_task_close_outputs(tn_task *t); /* after it: all must have a shape */
 
 #endif

@@ -1,7 +1,7 @@
 /* Sequences, optionals and maps: how items are kept, and the list functions of tenon.h.
  *
- * Items are cells. Items beyond the end stay as spares, so that a list that is filled anew with every run allocates
- * only the first time. */
+ * Items are cells. Items beyond the end stay as spares, so that a list that is filled anew with
+ * every run allocates only the first time. */
 #include "exec/cell.h"
 
 tn_list *tn_list_of(const tn_tensor *value) {
@@ -44,7 +44,7 @@ tn_status tn_value_copy(const tn_allocator *a, const tn_tensor *from, tn_tensor 
 
 void tn_value_free(tn_tensor *value) { tn_cell_free((tn_cell *)value); }
 
-/* ---- tenon.h ----------------------------------------------------------------------------------------------------- */
+/* ---- tenon.h ---- */
 
 int64_t tn_list_size(const tn_tensor *list) {
   const tn_list *l = tn_list_of(list);

@@ -6,18 +6,21 @@
 #include "base/file.h"
 #include "exec/model.h"
 
-typedef struct tn_sibling { const char *path; tn_mapping file; } tn_sibling;
+typedef struct tn_sibling {
+  const char *path;
+  tn_mapping file;
+} tn_sibling;
 
 /* The ctx of a reader's tn_source. */
 typedef struct tn_loader {
   tn_io io;
   tn_model *model;
-  const char *dir;               /* where siblings are; NULL: nowhere */
+  const char *dir; /* where siblings are; NULL: nowhere */
   tn_arena arena;
-  TN_VEC(tn_sibling) siblings;   /* mapped once each; the mappings belong to the model */
+  TN_VEC(tn_sibling) siblings; /* mapped once each; the mappings belong to the model */
 } tn_loader;
 
-/* ---- services of readers and writers ----------------------------------------------------------------------------- */
+/* ---- services of readers and writers ---- */
 
 static __attribute__((format(printf, 3, 4))) tn_status io_fail(void *ctx, tn_status code,
                                                                const char *format, ...) {
@@ -31,7 +34,9 @@ static __attribute__((format(printf, 3, 4))) tn_status io_fail(void *ctx, tn_sta
   return tn_fail(io->diag, code, "%s: %s", io->path, text);
 }
 
-static void *io_alloc(void *ctx, uint64_t bytes) { return tn_alloc_sized(((tn_io *)ctx)->a, bytes); }
+static void *io_alloc(void *ctx, uint64_t bytes) {
+  return tn_alloc_sized(((tn_io *)ctx)->a, bytes);
+}
 
 static void io_free(void *ctx, void *memory) { tn_free_sized(((tn_io *)ctx)->a, memory); }
 
@@ -48,11 +53,12 @@ const tn_host tn_io_host = {
 tn_status tn_io_status(tn_io *io, const tn_format *format, tn_status status) {
   if (status == TN_OK) return TN_OK;
   if (status > 0 || status < TN_ERR_CANCELLED) status = TN_ERR_INTERNAL;
-  if (!io->said) tn_fail(io->diag, status, "%s: format %s: %s", io->path, format->name, tn_status_text(status));
+  if (!io->said)
+    tn_fail(io->diag, status, "%s: format %s: %s", io->path, format->name, tn_status_text(status));
   return status;
 }
 
-/* ---- files next to the model ------------------------------------------------------------------------------------- */
+/* ---- files next to the model ---- */
 
 static const tn_sibling *find_sibling(const tn_loader *l, const char *path) {
   for (int64_t k = l->siblings.n; k-- > 0;)
@@ -73,7 +79,8 @@ static tn_status map_sibling(tn_loader *l, const char *path, tn_sibling *out) {
   if (!l->dir)
     return io_fail(l, TN_ERR_NOT_FOUND, "external data '%s': the model has no folder", path);
   if (tn_path_join_inside(&l->arena, l->dir, path, &full))
-    return io_fail(l, TN_ERR_INVALID, "external data '%s': the path leaves the model's folder", path);
+    return io_fail(l, TN_ERR_INVALID, "external data '%s': the path leaves the model's folder",
+                   path);
   out->path = tn_arena_str(&l->arena, path);
   if (!out->path) return TN_ERR_MEMORY;
   l->io.said = true; /* map_file does */
@@ -97,7 +104,7 @@ static tn_status open_sibling(void *ctx, const char *path, const uint8_t **out_d
   return TN_OK;
 }
 
-/* ---- reading ----------------------------------------------------------------------------------------------------- */
+/* ---- reading ---- */
 
 static const char *format_wanted(const tn_model_options *options) {
   tn_model_options given;
@@ -113,15 +120,21 @@ static tn_status find_format(const tn_loader *l, const tn_model_options *options
   if (!*out_format && name)
     return tn_fail(l->io.diag, TN_ERR_NOT_FOUND, "%s: there is no format '%s'", l->io.path, name);
   if (!*out_format)
-    return tn_fail(l->io.diag, TN_ERR_UNSUPPORTED, "%s: the file is in no format that is registered", l->io.path);
+    return tn_fail(l->io.diag, TN_ERR_UNSUPPORTED,
+                   "%s: the file is in no format that is registered", l->io.path);
   if (!(*out_format)->read)
-    return tn_fail(l->io.diag, TN_ERR_UNSUPPORTED, "%s: format '%s' cannot be read", l->io.path, (*out_format)->name);
+    return tn_fail(l->io.diag, TN_ERR_UNSUPPORTED, "%s: format '%s' cannot be read", l->io.path,
+                   (*out_format)->name);
   return TN_OK;
 }
 
 static tn_status read_graph(tn_loader *l, const tn_format *format, const tn_mapping *file) {
-  tn_source source = {.head = TN_HEAD(tn_source), .host = &tn_io_host, .ctx = l,
-                      .path = l->io.path, .data = file->data, .size = file->size,
+  tn_source source = {.head = TN_HEAD(tn_source),
+                      .host = &tn_io_host,
+                      .ctx = l,
+                      .path = l->io.path,
+                      .data = file->data,
+                      .size = file->size,
                       .open_sibling = open_sibling};
   tn_graph *graph = tn_graph_new(l->io.a);
   if (!graph) return TN_ERR_MEMORY;
@@ -132,8 +145,9 @@ static tn_status read_graph(tn_loader *l, const tn_format *format, const tn_mapp
 }
 
 /* path: for messages and endings. dir: NULL: no siblings. Takes over the model. */
-static tn_status load_take(tn_model *model, const char *path, const char *dir, const tn_mapping *file,
-                           const tn_model_options *options, tn_diag *diag, tn_model **out_model) {
+static tn_status load_take(tn_model *model, const char *path, const char *dir,
+                           const tn_mapping *file, const tn_model_options *options, tn_diag *diag,
+                           tn_model **out_model) {
   const tn_allocator *a = model->planner.a;
   tn_loader l = {.io = {a, diag, path, false}, .model = model, .dir = dir};
   tn_arena_init(&l.arena, a);
@@ -149,7 +163,7 @@ static tn_status load_take(tn_model *model, const char *path, const char *dir, c
   return status;
 }
 
-/* ---- tenon.h ----------------------------------------------------------------------------------------------------- */
+/* ---- tenon.h ---- */
 
 tn_status tn_model_load(tn_runtime *runtime, const char *path, const tn_model_options *options,
                         tn_diag *diag, tn_model **out_model) {
@@ -173,8 +187,9 @@ tn_status tn_model_load(tn_runtime *runtime, const char *path, const tn_model_op
   return status;
 }
 
-tn_status tn_model_load_memory(tn_runtime *runtime, const void *data, uint64_t size, const char *dir,
-                               const tn_model_options *options, tn_diag *diag, tn_model **out_model) {
+tn_status tn_model_load_memory(tn_runtime *runtime, const void *data, uint64_t size,
+                               const char *dir, const tn_model_options *options, tn_diag *diag,
+                               tn_model **out_model) {
   if (!out_model) return TN_ERR_INVALID;
   *out_model = NULL;
   if (!runtime || (!data && size))

@@ -8,7 +8,8 @@
 
 enum { PLANS_DEFAULT = 8 };
 
-static tn_status read_options(const tn_model_options *options, tn_diag *diag, tn_model_options *out) {
+static tn_status read_options(const tn_model_options *options, tn_diag *diag,
+                              tn_model_options *out) {
   memset(out, 0, sizeof *out);
   if (options && tn_struct_in(out, sizeof *out, options))
     return tn_fail(diag, TN_ERR_INVALID, "tn_model_options: head.size is %u", options->head.size);
@@ -25,12 +26,16 @@ tn_status tn_model_new(tn_runtime *runtime, const tn_model_options *options, tn_
   tn_model *m = tn_alloc(&runtime->allocator, sizeof *m);
   if (!m) return TN_ERR_MEMORY;
   m->runtime = runtime;
-  m->planner = (tn_planner){.a = &runtime->allocator, .registry = runtime->registry,
-                            .pool = runtime->pool, .isa = runtime->isa,
-                            .pins = (const char *const *)runtime->pins, .n_pins = runtime->n_pins,
+  m->planner = (tn_planner){.a = &runtime->allocator,
+                            .registry = runtime->registry,
+                            .pool = runtime->pool,
+                            .isa = runtime->isa,
+                            .pins = (const char *const *)runtime->pins,
+                            .n_pins = runtime->n_pins,
                             .model_flags = given.flags,
                             .max_plans = given.max_plans ? given.max_plans : PLANS_DEFAULT,
-                            .eval = tn_eval_node, .serial = &runtime->serial};
+                            .eval = tn_eval_node,
+                            .serial = &runtime->serial};
   status = tn_state_cache_create(m->planner.a, &m->planner.states);
   if (status)
     tn_model_destroy(m);
@@ -85,7 +90,7 @@ void tn_model_destroy(tn_model *model) {
   tn_free(a, model, sizeof *model);
 }
 
-/* ---- graphs by hand ---------------------------------------------------------------------------------------------- */
+/* ---- graphs by hand ---- */
 
 tn_status tn_graph_create(tn_runtime *runtime, tn_graph **out_graph) {
   if (!runtime || !out_graph) return TN_ERR_INVALID;
@@ -97,7 +102,7 @@ void tn_graph_destroy(tn_graph *graph) { tn_graph_free(graph); }
 
 const tn_graph_api *tn_graph_functions(void) { return &tn_graph_api_table; }
 
-/* ---- reading ----------------------------------------------------------------------------------------------------- */
+/* ---- reading ---- */
 
 static const tn_value *input(const tn_model *m, int32_t index) {
   const tn_graph *g = m ? m->loaded : NULL;
@@ -118,9 +123,13 @@ static tn_status give_type(const tn_value *value, tn_tensor *out_type) {
   return TN_OK;
 }
 
-int32_t tn_model_n_inputs(const tn_model *model) { return model ? (int32_t)model->loaded->inputs.n : 0; }
+int32_t tn_model_n_inputs(const tn_model *model) {
+  return model ? (int32_t)model->loaded->inputs.n : 0;
+}
 
-int32_t tn_model_n_outputs(const tn_model *model) { return model ? (int32_t)model->loaded->outputs.n : 0; }
+int32_t tn_model_n_outputs(const tn_model *model) {
+  return model ? (int32_t)model->loaded->outputs.n : 0;
+}
 
 const char *tn_model_input_name(const tn_model *model, int32_t index) {
   const tn_value *value = input(model, index);

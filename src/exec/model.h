@@ -1,11 +1,13 @@
-/* What the files of a model share: making one from a graph, and talking with readers and writers of formats. */
+/* What the files of a model share: making one from a graph, and talking with readers and writers
+ * of formats. */
 #ifndef TN_EXEC_MODEL_H
 #define TN_EXEC_MODEL_H
 
 #include "exec/exec.h"
 
 /* A model without a graph. options: NULL, or as the user gave them. */
-tn_status tn_model_new(tn_runtime *runtime, const tn_model_options *options, tn_diag *diag, tn_model **out_model);
+tn_status tn_model_new(tn_runtime *runtime, const tn_model_options *options, tn_diag *diag,
+                       tn_model **out_model);
 /* Takes over the graph in any case: resolves, checks and prepares it. */
 tn_status tn_model_finish_take(tn_model *m, tn_graph *graph, tn_diag *diag);
 
@@ -13,12 +15,13 @@ tn_status tn_model_finish_take(tn_model *m, tn_graph *graph, tn_diag *diag);
 typedef struct tn_io {
   const tn_allocator *a;
   tn_diag *diag;
-  const char *path;              /* goes before every message */
-  bool said;                     /* a message was given */
+  const char *path; /* goes before every message */
+  bool said;        /* a message was given */
 } tn_io;
 extern const tn_host tn_io_host; /* fail, alloc, free, graph: all that formats need */
 
-/* Turns what a format's callback answered into a status of the closed list; says something if it did not. */
+/* Turns what a format's callback answered into a status of the closed list; says something if it
+ * did not. */
 tn_status tn_io_status(tn_io *io, const tn_format *format, tn_status status);
 
 #endif

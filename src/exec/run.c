@@ -1,12 +1,14 @@
-/* The run loop: tasks in order, stages in order, ranges of items on the pool, followers on the range just written.
+/* The run loop: tasks in order, stages in order, ranges of items on the pool, followers on the
+ * range just written.
  *
- * Equal to: for each task, for each stage, for each item: kernel.run(call, stage, item, item + 1, worker). The first
- * error stops the run; what the kernel said about it goes to diag with the name of its node. */
+ * Equal to: for each task, for each stage, for each item: kernel.run(call, stage, item, item +
+ * 1, worker). The first error stops the run; what the kernel said about it goes to diag with the
+ * name of its node. */
 #include "base/cpu.h"
 #include "exec/frame.h"
 #include "exec/profile.h"
 
-/* ---- errors ------------------------------------------------------------------------------------------------------ */
+/* ---- errors ---- */
 
 /* Plug-ins may answer anything; callers see the closed list of tenon/plugin.h. */
 static tn_status sane(tn_status status) {
@@ -34,7 +36,7 @@ static void reset(tn_frame *f) {
   atomic_store(&f->culprit, NULL);
 }
 
-/* ---- one task ---------------------------------------------------------------------------------------------------- */
+/* ---- one task ---- */
 
 static tn_status run_followers(tn_task *t, int64_t begin, int64_t end, uint32_t worker,
                                tn_task **out_failed) {
@@ -85,7 +87,7 @@ static void run_task(tn_task *t) {
   if (status) tn_frame_fail(f, t, status);
 }
 
-/* ---- all --------------------------------------------------------------------------------------------------------- */
+/* ---- all ---- */
 
 tn_status tn_frame_steps(tn_frame *f) {
   reset(f);

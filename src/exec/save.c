@@ -14,7 +14,7 @@ enum { STAGE_LOAD = 0, STAGE_CHECK = 1 };
 
 /* The number of a pass; -1: no such stage. */
 static int32_t stage_number(const char *stage) {
-  static const char *const names[] = {"load", "check", "infer", "fold", "lower",
+  static const char *const names[] = {"load", "check",     "infer",  "fold",   "lower",
                                       "fuse", "partition", "select", "arrange"};
   if (!stage) return STAGE_LOAD;
   for (size_t k = 0; k < sizeof names / sizeof *names; k++)
@@ -47,12 +47,14 @@ static tn_status find_writer(const tn_model *m, const char *path, const char *na
   static const uint8_t nothing[1] = {0};
   *out_format = name ? tn_registry_format(r, name) : tn_registry_recognise(r, path, nothing, 0);
   if (!*out_format)
-    return tn_fail(diag, TN_ERR_NOT_FOUND, "%s: there is no format '%s'", path, name ? name : "of this ending");
+    return tn_fail(diag, TN_ERR_NOT_FOUND, "%s: there is no format '%s'", path,
+                   name ? name : "of this ending");
   if ((*out_format)->write) return TN_OK;
-  return tn_fail(diag, TN_ERR_UNSUPPORTED, "%s: format '%s' cannot be written", path, (*out_format)->name);
+  return tn_fail(diag, TN_ERR_UNSUPPORTED, "%s: format '%s' cannot be written", path,
+                 (*out_format)->name);
 }
 
-/* ---- graphs of stages -------------------------------------------------------------------------------------------- */
+/* ---- graphs of stages ---- */
 
 static tn_status save_checked(const tn_model *m, const char *path, const tn_format *format,
                               tn_diag *diag) {
@@ -64,8 +66,8 @@ static tn_status save_checked(const tn_model *m, const char *path, const tn_form
   return status;
 }
 
-static tn_status declared_types(const tn_model *m, tn_arena *arena, const char *stage, tn_diag *diag,
-                                const tn_tensor *const **out_types) {
+static tn_status declared_types(const tn_model *m, tn_arena *arena, const char *stage,
+                                tn_diag *diag, const tn_tensor *const **out_types) {
   int64_t n = m->loaded->inputs.n;
   const tn_tensor **types = tn_arena_alloc(arena, (uint64_t)n * sizeof *types);
   if (!types) return TN_ERR_MEMORY;
@@ -74,22 +76,26 @@ static tn_status declared_types(const tn_model *m, tn_arena *arena, const char *
     types[k] = &value->type;
     char text[TN_TENSOR_TEXT];
     if (value->type.kind == TN_KIND_TENSOR && tn_storage_bytes(&value->type) < 0)
-      return tn_fail(diag, TN_ERR_INVALID, "stage '%s': input '%s' is declared as %s; name its dims",
-                     stage, value->name, tn_tensor_text(&value->type, text, sizeof text));
+      return tn_fail(diag, TN_ERR_INVALID,
+                     "stage '%s': input '%s' is declared as %s; name its dims", stage, value->name,
+                     tn_tensor_text(&value->type, text, sizeof text));
   }
   *out_types = types;
   return TN_OK;
 }
 
-static tn_status save_planned(tn_model *m, const char *path, const tn_format *format, int32_t number,
-                              const char *stage, const tn_tensor *const *types, tn_diag *diag) {
+static tn_status save_planned(tn_model *m, const char *path, const tn_format *format,
+                              int32_t number, const char *stage, const tn_tensor *const *types,
+                              tn_diag *diag) {
   tn_arena arena;
   tn_arena_init(&arena, m->planner.a);
   tn_plan *plan = NULL;
   tn_status status = types ? TN_OK : declared_types(m, &arena, stage, diag, &types);
   if (!status) status = tn_callable_plan(m->main, types, number, diag, &plan);
   if (status == TN_NEEDS_DATA)
-    status = tn_fail(diag, TN_ERR_INVALID, "stage '%s': shapes depend on the data of an input, which is not given", stage);
+    status =
+        tn_fail(diag, TN_ERR_INVALID,
+                "stage '%s': shapes depend on the data of an input, which is not given", stage);
   if (!status) status = write_graph(m, plan->graph, path, format, diag);
   if (plan) tn_plan_release(plan);
   tn_arena_clear(&arena);
@@ -101,7 +107,8 @@ tn_status tn_model_save(tn_model *model, const char *path, const char *format, c
   if (!model || !path) return tn_fail(diag, TN_ERR_INVALID, "tn_model_save: no model or path");
   const tn_format *writer = NULL;
   int32_t number = stage_number(stage);
-  if (number < 0) return tn_fail(diag, TN_ERR_INVALID, "tn_model_save: there is no stage '%s'", stage);
+  if (number < 0)
+    return tn_fail(diag, TN_ERR_INVALID, "tn_model_save: there is no stage '%s'", stage);
   tn_status status = find_writer(model, path, format, diag, &writer);
   if (status) return status;
   if (number == STAGE_LOAD) return write_graph(model, model->loaded, path, writer, diag);

@@ -1,13 +1,13 @@
 /* tn_exec_host: what a running kernel may ask of the host.
  *
- * Wrong requests (an output that is not there, negative dims, several work items that resize) are answered with an error
- * that says what is wrong; they never reach memory. */
+ * Wrong requests (an output that is not there, negative dims, several work items that resize)
+ * are answered with an error that says what is wrong; they never reach memory. */
 #include <stdio.h>
 #include <string.h>
 
 #include "exec/frame.h"
 
-/* ---- messages and memory ----------------------------------------------------------------------------------------- */
+/* ---- messages and memory ---- */
 
 /* The first of a step's messages is kept; workers may speak at once. */
 static __attribute__((format(printf, 3, 4))) tn_status host_fail(void *ctx, tn_status code,
@@ -42,7 +42,7 @@ static const void *host_get_extension(void *ctx, const char *name) {
   return NULL;
 }
 
-/* ---- outputs ----------------------------------------------------------------------------------------------------- */
+/* ---- outputs ---- */
 
 static const tn_slot *slot_of(const tn_task *t, uint32_t output) {
   return &t->frame->plan->slots[t->step->outputs[output]];
@@ -117,7 +117,8 @@ static tn_status resize(tn_task *t, uint32_t output, const tn_tensor *type) {
   return TN_OK;
 }
 
-static tn_status host_output_resize(void *ctx, uint32_t output, int32_t rank, const int64_t *shape) {
+static tn_status host_output_resize(void *ctx, uint32_t output, int32_t rank,
+                                    const int64_t *shape) {
   tn_task *t = ctx;
   tn_status status = check_output(t, output, "output_resize");
   if (!status) status = check_alone(t, "output_resize");
@@ -142,7 +143,8 @@ static tn_status host_string_set(void *ctx, uint32_t output, int64_t index, cons
   tn_status status = check_output(t, output, "string_set");
   if (status) return status;
   tn_cell *cell = cell_of(t, output);
-  if (!cell) return host_fail(t, TN_ERR_INVALID, "string_set of output %u, which holds no strings", output);
+  if (!cell)
+    return host_fail(t, TN_ERR_INVALID, "string_set of output %u, which holds no strings", output);
   pthread_mutex_lock(&t->frame->strings);
   status = tn_cell_string(cell, index, data, size);
   pthread_mutex_unlock(&t->frame->strings);
@@ -164,7 +166,8 @@ static tn_status host_output_set(void *ctx, uint32_t output, const tn_tensor *va
   tn_task *t = ctx;
   tn_status status = check_output(t, output, "output_set");
   if (!status) status = check_alone(t, "output_set");
-  if (!status && !value) status = host_fail(t, TN_ERR_INVALID, "output_set of output %u to nothing", output);
+  if (!status && !value)
+    status = host_fail(t, TN_ERR_INVALID, "output_set of output %u to nothing", output);
   if (status) return status;
   const tn_tensor *planned = &slot_of(t, output)->type;
   char text[TN_TENSOR_TEXT], planned_text[TN_TENSOR_TEXT];
@@ -183,7 +186,7 @@ static tn_status host_output_set(void *ctx, uint32_t output, const tn_tensor *va
   return TN_OK;
 }
 
-/* ---- lists ------------------------------------------------------------------------------------------------------- */
+/* ---- lists ---- */
 
 static int64_t host_list_size(void *ctx, const tn_tensor *list) {
   (void)ctx;
@@ -208,7 +211,7 @@ static tn_status host_list_append(void *ctx, uint32_t output, const tn_tensor *i
   return status ? fail_code(t, status, "list_append", output) : TN_OK;
 }
 
-/* ---- subgraphs --------------------------------------------------------------------------------------------------- */
+/* ---- subgraphs ---- */
 
 static tn_status host_subgraph_shape(void *ctx, int64_t graph, uint32_t *out_n_inputs,
                                      uint32_t *out_n_outputs) {
@@ -233,7 +236,7 @@ static void host_value_release(void *ctx, const tn_tensor *value) {
   tn_held_release(((tn_task *)ctx)->frame, value);
 }
 
-/* ---- around a run ------------------------------------------------------------------------------------------------ */
+/* ---- around a run ---- */
 
 tn_status tn_task_open_outputs(tn_task *t) {
   for (uint32_t k = 0; k < t->step->n_outputs; k++) {

@@ -1,7 +1,7 @@
 /* A session: the inputs and outputs of one thread, and the main frame that runs them. */
 #include "exec/session.h"
 
-/* ---- life -------------------------------------------------------------------------------------------------------- */
+/* ---- life ---- */
 
 static tn_status session_open(tn_session *s, const tn_allocator *a) {
   uint64_t n_in = (uint64_t)s->n_inputs, n_out = (uint64_t)s->n_outputs;
@@ -47,7 +47,7 @@ void tn_session_destroy(tn_session *session) {
   tn_free(a, s, sizeof *s);
 }
 
-/* ---- inputs and outputs ------------------------------------------------------------------------------------------ */
+/* ---- inputs and outputs ---- */
 
 tn_status tn_session_set_input(tn_session *session, int32_t index, const tn_tensor *tensor,
                                tn_diag *diag) {
@@ -78,16 +78,18 @@ static tn_status check_all_set(const tn_session *s, tn_diag *diag) {
   tn_status status = TN_OK;
   for (int32_t k = 0; k < s->n_inputs; k++)
     if (!s->input_of[k])
-      status = tn_fail(diag, TN_ERR_STATE, "input '%s' is not set", tn_model_input_name(s->model, k));
+      status =
+          tn_fail(diag, TN_ERR_STATE, "input '%s' is not set", tn_model_input_name(s->model, k));
   return status;
 }
 
 static tn_status needs_data(tn_status status, tn_diag *diag) {
   if (status != TN_NEEDS_DATA) return status;
-  return tn_fail(diag, TN_ERR_STATE, "shapes depend on the data of an input that was set without data");
+  return tn_fail(diag, TN_ERR_STATE,
+                 "shapes depend on the data of an input that was set without data");
 }
 
-/* ---- running ----------------------------------------------------------------------------------------------------- */
+/* ---- running ---- */
 
 tn_status tn_session_prepare(tn_session *session, tn_diag *diag) {
   if (!session) return TN_ERR_INVALID;

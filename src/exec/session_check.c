@@ -41,7 +41,8 @@ static bool fits(const tn_tensor *declared, const tn_tensor *t) {
 tn_status tn_session_check_input(const tn_session *s, int32_t index, const tn_tensor *t,
                                  tn_diag *diag) {
   if (index < 0 || index >= s->n_inputs)
-    return tn_fail(diag, TN_ERR_NOT_FOUND, "there is no input %d, the model has %d", index, s->n_inputs);
+    return tn_fail(diag, TN_ERR_NOT_FOUND, "there is no input %d, the model has %d", index,
+                   s->n_inputs);
   const char *name = tn_model_input_name(s->model, index);
   if (!t) return TN_OK;
   const char *reason = malformed(t);
@@ -57,7 +58,8 @@ tn_status tn_session_check_input(const tn_session *s, int32_t index, const tn_te
 tn_status tn_session_check_output(const tn_session *s, int32_t index, const tn_tensor *t,
                                   tn_diag *diag) {
   if (index < 0 || index >= s->n_outputs)
-    return tn_fail(diag, TN_ERR_NOT_FOUND, "there is no output %d, the model has %d", index, s->n_outputs);
+    return tn_fail(diag, TN_ERR_NOT_FOUND, "there is no output %d, the model has %d", index,
+                   s->n_outputs);
   if (!t) return TN_OK;
   const char *name = tn_model_output_name(s->model, index);
   const char *reason = malformed(t);

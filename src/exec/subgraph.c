@@ -1,13 +1,14 @@
-/* Running the subgraphs of If, Loop and Scan: a frame per subgraph, captured values from the node's inputs, and a pool of
- * cells for the results.
+/* Running the subgraphs of If, Loop and Scan: a frame per subgraph, captured values from the node's
+ * inputs, and a pool of cells for the results.
  *
- * Results are written straight into a free cell where their type is planned, so a loop moves each value once, and its
- * memory does not grow as long as the kernel releases what it is done with. */
+ * Results are written straight into a free cell where their type is planned, so a loop moves
+ * each value once, and its memory does not grow as long as the kernel releases what it is done
+ * with. */
 #include <string.h>
 
 #include "exec/frame.h"
 
-/* ---- the pool of results ----------------------------------------------------------------------------------------- */
+/* ---- the pool of results ---- */
 
 enum { SEARCH = 8 }; /* free cells looked at for one that is large enough */
 
@@ -31,7 +32,8 @@ static tn_cell *held_take(tn_frame *f, int64_t bytes) {
     return f->held.data[index];
   }
   /* room in the free list for all cells, so that releasing never fails */
-  if (tn_vec_room(f->a, &f->held_free, f->held.n + 1) || tn_vec_room(f->a, &f->held, 1)) return NULL;
+  if (tn_vec_room(f->a, &f->held_free, f->held.n + 1) || tn_vec_room(f->a, &f->held, 1))
+    return NULL;
   tn_cell *cell = tn_cell_new(f->a);
   if (!cell) return NULL;
   f->held.data[f->held.n++] = cell;
@@ -47,8 +49,8 @@ static void release_at(tn_frame *f, int64_t k) {
   f->held_free.data[f->held_free.n++] = (int32_t)k;
 }
 
-/* Tensors carry their number, for kernels that hold thousands of results; lists need their object for themselves.
- * Values that are not of the pool are left alone. */
+/* Tensors carry their number, for kernels that hold thousands of results; lists need their
+ * object for themselves. Values that are not of the pool are left alone. */
 void tn_held_release(tn_frame *f, const tn_tensor *value) {
   if (!value) return;
   uint64_t number = value->kind == TN_KIND_TENSOR ? value->object : 0;
@@ -65,7 +67,7 @@ void tn_held_release_all(tn_frame *f) {
   for (int64_t k = 0; k < f->held.n; k++) release_at(f, k);
 }
 
-/* ---- inputs ------------------------------------------------------------------------------------------------------ */
+/* ---- inputs ---- */
 
 static tn_status fail(tn_task *t, tn_status code, const char *what, int64_t graph) {
   return t->call.host->fail(t, code, "subgraph %lld: %s", (long long)graph, what);
@@ -109,7 +111,8 @@ static tn_status fill_inputs(tn_task *t, int64_t graph, const tn_tensor *const *
   for (uint32_t k = 0; k < t->step->n_captures[graph]; k++) {
     const tn_capture *capture = &t->step->captures[graph][k];
     inputs[capture->inner] = t->call.inputs[capture->input];
-    if (!inputs[capture->inner]) return fail(t, TN_ERR_INTERNAL, "a captured value is missing", graph);
+    if (!inputs[capture->inner])
+      return fail(t, TN_ERR_INTERNAL, "a captured value is missing", graph);
   }
   for (int64_t k = 0; k < g->inputs.n; k++)
     if (!inputs[k]) inputs[k] = *in++;
@@ -131,7 +134,7 @@ void tn_child_clear(tn_child *c) {
   c->frame = NULL;
 }
 
-/* ---- types ------------------------------------------------------------------------------------------------------- */
+/* ---- types ---- */
 
 static tn_tensor planned_type(const tn_plan *plan, int64_t k) {
   tn_tensor type = {.head = TN_HEAD(tn_tensor), .rank = TN_RANK_UNKNOWN};
@@ -154,7 +157,7 @@ tn_status tn_subgraph_infer(tn_task *t, int64_t graph, uint32_t n_in, const tn_t
   return status;
 }
 
-/* ---- running ----------------------------------------------------------------------------------------------------- */
+/* ---- running ---- */
 
 /* Cells for all results; those of known type are bound, the frame writes into them. */
 static tn_status take_results(tn_task *t, int64_t graph, uint32_t n_out) {

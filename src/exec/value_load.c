@@ -7,10 +7,12 @@
 
 enum { MAX_DEPTH = 16, NAME_ROOM = 256 };
 
-/* A value being built, and the name found with it. The io is the first member: formats get it as their ctx. */
+/* A value being built, and the name found with it. The io is the first member: formats get it as
+ * their ctx. */
 typedef struct value_sink {
   tn_io io;
-  tn_tensor *open[MAX_DEPTH]; /* lists that have begun; each is appended to the one before when it ends */
+  tn_tensor
+      *open[MAX_DEPTH]; /* lists that have begun; each is appended to the one before when it ends */
   int32_t depth;
   tn_tensor *root;
   char name[NAME_ROOM];
@@ -33,12 +35,15 @@ static tn_status on_tensor(void *ctx, const char *name, const tn_tensor *t) {
 static tn_status on_begin(void *ctx, const char *name, const tn_tensor *type) {
   value_sink *s = ctx;
   keep_name(s, name);
-  if (s->depth == MAX_DEPTH) return tn_fail(s->io.diag, TN_ERR_OVERFLOW, "%s: lists are nested too deep", s->io.path);
+  if (s->depth == MAX_DEPTH)
+    return tn_fail(s->io.diag, TN_ERR_OVERFLOW, "%s: lists are nested too deep", s->io.path);
   tn_cell *cell = tn_cell_new(s->io.a);
   if (!cell) return TN_ERR_MEMORY;
   tn_status status = tn_cell_list(cell, type);
-  if (status) tn_cell_free(cell);
-  else s->open[s->depth++] = &cell->value;
+  if (status)
+    tn_cell_free(cell);
+  else
+    s->open[s->depth++] = &cell->value;
   return status;
 }
 
@@ -51,36 +56,53 @@ static tn_status on_end(void *ctx) {
   return status;
 }
 
-static tn_status no_sibling(void *ctx, const char *path, const uint8_t **out_data, uint64_t *out_size) {
+static tn_status no_sibling(void *ctx, const char *path, const uint8_t **out_data,
+                            uint64_t *out_size) {
   (void)out_data, (void)out_size;
   value_sink *s = ctx;
-  return tn_fail(s->io.diag, TN_ERR_UNSUPPORTED, "%s: refers to '%s'; single values hold their data themselves", s->io.path, path);
+  return tn_fail(s->io.diag, TN_ERR_UNSUPPORTED,
+                 "%s: refers to '%s'; single values hold their data themselves", s->io.path, path);
 }
 
 static tn_status read_value(tn_runtime *runtime, const char *format, uint32_t kind, value_sink *s) {
   const tn_format *f = tn_registry_format(runtime->registry, format);
-  if (!f || !f->read_value) return tn_fail(s->io.diag, TN_ERR_UNSUPPORTED, "%s: no format '%s' that reads single values", s->io.path, format);
+  if (!f || !f->read_value)
+    return tn_fail(s->io.diag, TN_ERR_UNSUPPORTED, "%s: no format '%s' that reads single values",
+                   s->io.path, format);
   tn_mapping file;
   tn_status status = tn_file_map(s->io.path, s->io.diag, &file);
   if (status) return status;
-  tn_source source = {.head = TN_HEAD(tn_source), .host = &tn_io_host, .ctx = s, .path = s->io.path, .data = file.data, .size = file.size, .open_sibling = no_sibling};
-  tn_value_sink sink = {.head = TN_HEAD(tn_value_sink), .ctx = s, .tensor = on_tensor, .begin = on_begin, .end = on_end};
+  tn_source source = {.head = TN_HEAD(tn_source),
+                      .host = &tn_io_host,
+                      .ctx = s,
+                      .path = s->io.path,
+                      .data = file.data,
+                      .size = file.size,
+                      .open_sibling = no_sibling};
+  tn_value_sink sink = {.head = TN_HEAD(tn_value_sink),
+                        .ctx = s,
+                        .tensor = on_tensor,
+                        .begin = on_begin,
+                        .end = on_end};
   status = tn_io_status(&s->io, f, f->read_value(&source, kind, &sink));
   tn_file_unmap(&file);
-  if (!status && (!s->root || s->depth)) status = tn_fail(s->io.diag, TN_ERR_INVALID, "%s: holds no value", s->io.path);
+  if (!status && (!s->root || s->depth))
+    status = tn_fail(s->io.diag, TN_ERR_INVALID, "%s: holds no value", s->io.path);
   return status;
 }
 
-tn_status tn_value_load(tn_runtime *runtime, const char *path, const char *format, uint32_t kind, tn_diag *diag, tn_tensor **out_value,
-                        char *out_name, uint64_t name_size) {
+tn_status tn_value_load(tn_runtime *runtime, const char *path, const char *format, uint32_t kind,
+                        tn_diag *diag, tn_tensor **out_value, char *out_name, uint64_t name_size) {
   if (!out_value) return TN_ERR_INVALID;
   *out_value = NULL;
   if (!runtime || !path || !format) return TN_ERR_INVALID;
   value_sink s = {.io = {.a = &runtime->allocator, .diag = diag, .path = path}};
   tn_status status = read_value(runtime, format, kind, &s);
   while (s.depth) tn_value_free(s.open[--s.depth]);
-  if (status) tn_value_free(s.root);
-  else *out_value = s.root;
+  if (status)
+    tn_value_free(s.root);
+  else
+    *out_value = s.root;
   if (out_name && name_size) snprintf(out_name, (size_t)name_size, "%s", status ? "" : s.name);
   return status;
 }

@@ -1,5 +1,5 @@
-/* Kernels that misbehave: each misdeed is answered with an error that names the node and says what was wrong; the session
- * can be used again. */
+/* Kernels that misbehave: each misdeed is answered with an error that names the node and says
+ * what was wrong; the session can be used again. */
 #include "exec_parts.h"
 
 static tn_attr int_attr(const char *name, int64_t i) {
@@ -44,7 +44,8 @@ static void test_misdeeds(void **state) {
     bench b;
     tn_status status = run_bad_node(cases[k].how, 1 + (int32_t)(k % 2), &b);
     const char *text = tn_diag_text(b.diag);
-    if (status != cases[k].status || !strstr(text, cases[k].text) || !strstr(text, "node 'bad1' (Bad), kernel 'bad_c': "))
+    if (status != cases[k].status || !strstr(text, cases[k].text) ||
+        !strstr(text, "node 'bad1' (Bad), kernel 'bad_c': "))
       fail_msg("case %d: status %d, text: %s", (int)cases[k].how, (int)status, text);
     assert_int_equal(tn_diag_count(b.diag), 1); /* one error, said once */
     assert_null(tn_session_output(b.session, 0));
@@ -61,12 +62,14 @@ static void test_error_in_subgraph(void **state) {
   tn_attr how = int_attr("how", BAD_TEXT);
   add_input(b.graph, "cond", TN_BOOL, 1);
   add_input(b.graph, "x", TN_F32, 2);
-  tn_graph *branches[2] = {tn_graph_functions()->subgraph_new(b.graph), tn_graph_functions()->subgraph_new(b.graph)};
+  tn_graph *branches[2] = {tn_graph_functions()->subgraph_new(b.graph),
+                           tn_graph_functions()->subgraph_new(b.graph)};
   add_node(branches[0], "Bad", "x", NULL, "inner", &how, NULL);
   add_output(branches[0], "inner");
   add_node(branches[1], "Double", "x", NULL, "e", NULL, NULL);
   add_output(branches[1], "e");
-  tn_attr then_branch = graph_attr("then_branch", &branches[0]), else_branch = graph_attr("else_branch", &branches[1]);
+  tn_attr then_branch = graph_attr("then_branch", &branches[0]),
+          else_branch = graph_attr("else_branch", &branches[1]);
   add_node(b.graph, "If", "cond", NULL, "outer", &then_branch, &else_branch);
   add_output(b.graph, "outer");
   bench_start(&b);
@@ -75,7 +78,8 @@ static void test_error_in_subgraph(void **state) {
   set_input(&b, 0, TN_BOOL, 1, &cond);
   set_input(&b, 1, TN_F32, 2, x);
   assert_int_equal(tn_session_run(b.session, b.diag), TN_ERR_UNSUPPORTED);
-  assert_non_null(strstr(tn_diag_text(b.diag), "node 'inner' (Bad), kernel 'bad_c': I will not do 5"));
+  assert_non_null(
+      strstr(tn_diag_text(b.diag), "node 'inner' (Bad), kernel 'bad_c': I will not do 5"));
   assert_non_null(strstr(tn_diag_text(b.diag), "node 'outer' (If), kernel 'if_c': subgraph 0"));
   tn_diag_clear(b.diag);
   cond = 0; /* the session goes on */

@@ -1,4 +1,5 @@
-/* Lists and cells: deep copies, limits of optionals and maps, reuse of memory, refusal of what is no value. */
+/* Lists and cells: deep copies, limits of optionals and maps, reuse of memory, refusal of what
+ * is no value. */
 #include "exec_parts.h"
 
 #include "exec/cell.h"
@@ -115,8 +116,10 @@ static void test_strings_are_copied(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_sequence_copies_items),         cmocka_unit_test(test_optional_and_map_are_full),
-      cmocka_unit_test(test_cell_refuses_what_is_no_value), cmocka_unit_test(test_cell_keeps_its_memory),
+      cmocka_unit_test(test_sequence_copies_items),
+      cmocka_unit_test(test_optional_and_map_are_full),
+      cmocka_unit_test(test_cell_refuses_what_is_no_value),
+      cmocka_unit_test(test_cell_keeps_its_memory),
       cmocka_unit_test(test_strings_are_copied),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

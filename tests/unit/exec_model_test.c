@@ -1,15 +1,19 @@
-/* Loading and saving models through a small text format: recognition, external data, messages that carry the path, stages.
+/* Loading and saving models through a small text format: recognition, external data, messages that
+ * carry the path, stages.
  *
- * The format, one word per blank:  TPARTS / input NAME N / data NAME FILE / node OP OUT IN [IN] / output NAME */
+ * The format, one word per blank:  TPARTS / input NAME N / data NAME FILE / node OP OUT IN [IN]
+ * / output NAME */
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 #include "exec_parts.h"
 
-/* ---- the format -------------------------------------------------------------------------------------------------- */
+/* ---- the format ---- */
 
-static int32_t lines_probe(const uint8_t *data, uint64_t size) { return size >= 6 && !memcmp(data, "TPARTS", 6) ? 100 : 0; }
+static int32_t lines_probe(const uint8_t *data, uint64_t size) {
+  return size >= 6 && !memcmp(data, "TPARTS", 6) ? 100 : 0;
+}
 
 static tn_status read_data(const tn_source *s, tn_graph *g, const char *name, const char *file) {
   const tn_graph_api *api = s->host->graph;
@@ -17,7 +21,10 @@ static tn_status read_data(const tn_source *s, tn_graph *g, const char *name, co
   uint64_t size;
   tn_status status = s->open_sibling(s->ctx, file, &data, &size);
   if (status) return status;
-  union { const uint8_t *in; void *out; } cast = {data};
+  union {
+    const uint8_t *in;
+    void *out;
+  } cast = {data};
   tn_tensor t = vector(TN_F32, (int64_t)(size / 4), cast.out);
   return api->value_set_const(g, api->value(g, name), &t, 0);
 }
@@ -35,7 +42,8 @@ static tn_status read_line(const tn_source *s, tn_graph *g, const char *line) {
   }
   if (n == 3 && !strcmp(w[0], "data")) return read_data(s, g, w[1], w[2]);
   if (n == 2 && !strcmp(w[0], "output")) return api->add_output(g, api->value(g, w[1]));
-  if (n < 4 || strcmp(w[0], "node")) return (s->host->fail)(s->ctx, TN_ERR_INVALID, "line '%s' makes no sense", line);
+  if (n < 4 || strcmp(w[0], "node"))
+    return (s->host->fail)(s->ctx, TN_ERR_INVALID, "line '%s' makes no sense", line);
   add_node(g, w[1], w[3], n > 4 ? w[4] : NULL, w[2], NULL, NULL);
   return TN_OK;
 }
@@ -47,7 +55,8 @@ static tn_status lines_read(const tn_source *s, tn_graph *g) {
   tn_status status = s->host->graph->set_opset(g, "test", 1);
   while (!status && at < s->size) {
     size_t n = 0;
-    while (at < s->size && s->data[at] != '\n' && n < sizeof line - 1) line[n++] = (char)s->data[at++];
+    while (at < s->size && s->data[at] != '\n' && n < sizeof line - 1)
+      line[n++] = (char)s->data[at++];
     line[n] = 0;
     at++;
     if (n) status = read_line(s, g, line);
@@ -61,14 +70,17 @@ static tn_status lines_write(const tn_sink *s, const tn_graph *g) {
   tn_status status = s->write(s->ctx, "TPARTS\n", 7);
   for (int32_t k = 0; !status && k < api->n_inputs(g); k++) {
     int32_t v = api->input(g, k);
-    int n = snprintf(line, sizeof line, "input %s %d\n", api->value_name(g, v), (int)api->value_type(g, v)->shape[0]);
+    int n = snprintf(line, sizeof line, "input %s %d\n", api->value_name(g, v),
+                     (int)api->value_type(g, v)->shape[0]);
     status = s->write(s->ctx, line, (uint64_t)n);
   }
   for (int32_t k = 0; !status && k < api->n_nodes(g); k++) {
     const tn_node *node = api->node(g, api->node_at(g, k));
-    if (!strcmp(node->op, "Count")) return (s->host->fail)(s->ctx, TN_ERR_UNSUPPORTED, "Count cannot be written");
-    int n = snprintf(line, sizeof line, "node %s %s %s %s\n", node->op, api->value_name(g, node->outputs[0]),
-                     api->value_name(g, node->inputs[0]), node->n_inputs > 1 ? api->value_name(g, node->inputs[1]) : "");
+    if (!strcmp(node->op, "Count"))
+      return (s->host->fail)(s->ctx, TN_ERR_UNSUPPORTED, "Count cannot be written");
+    int n = snprintf(line, sizeof line, "node %s %s %s %s\n", node->op,
+                     api->value_name(g, node->outputs[0]), api->value_name(g, node->inputs[0]),
+                     node->n_inputs > 1 ? api->value_name(g, node->inputs[1]) : "");
     status = s->write(s->ctx, line, (uint64_t)n);
   }
   for (int32_t k = 0; !status && k < api->n_outputs(g); k++) {
@@ -78,24 +90,38 @@ static tn_status lines_write(const tn_sink *s, const tn_graph *g) {
   return status;
 }
 
-static const tn_format lines_format = {.head = TN_HEAD(tn_format), .name = "lines", .extensions = ".lines",
-                                       .probe = lines_probe, .read = lines_read, .write = lines_write};
+static const tn_format lines_format = {.head = TN_HEAD(tn_format),
+                                       .name = "lines",
+                                       .extensions = ".lines",
+                                       .probe = lines_probe,
+                                       .read = lines_read,
+                                       .write = lines_write};
 static const tn_format *const formats[] = {&lines_format};
-static const tn_plugin lines_plugin = {.head = TN_HEAD(tn_plugin), .name = "lines", .version = "1", .license = "Apache-2.0",
-                                       .build_id = "test", .flavour = TN_FLAVOUR, .n_formats = 1, .formats = formats};
+static const tn_plugin lines_plugin = {.head = TN_HEAD(tn_plugin),
+                                       .name = "lines",
+                                       .version = "1",
+                                       .license = "Apache-2.0",
+                                       .build_id = "test",
+                                       .flavour = TN_FLAVOUR,
+                                       .n_formats = 1,
+                                       .formats = formats};
 
 static const tn_plugin *lines_query(uint32_t major, uint32_t minor) {
   (void)major, (void)minor;
   return &lines_plugin;
 }
 
-/* ---- files ------------------------------------------------------------------------------------------------------- */
+/* ---- files ---- */
 
-typedef struct place { bench b; char dir[64], path[128]; } place;
+typedef struct place {
+  bench b;
+  char dir[64], path[128];
+} place;
 
 static void place_open(place *p) {
   bench_open(&p->b, NULL, 1);
-  if (tn_runtime_add_plugin(p->b.runtime, lines_query, NULL, 0, p->b.diag)) fail_msg("%s", tn_diag_text(p->b.diag));
+  if (tn_runtime_add_plugin(p->b.runtime, lines_query, NULL, 0, p->b.diag))
+    fail_msg("%s", tn_diag_text(p->b.diag));
   strcpy(p->dir, "/tmp/tenon_model_XXXXXX");
   assert_non_null(mkdtemp(p->dir));
 }
@@ -109,7 +135,9 @@ static const char *put(place *p, const char *name, const void *data, size_t size
   return p->path;
 }
 
-static const char *put_text(place *p, const char *name, const char *text) { return put(p, name, text, strlen(text)); }
+static const char *put_text(place *p, const char *name, const char *text) {
+  return put(p, name, text, strlen(text));
+}
 
 static void place_close(place *p, const char *const *names) {
   for (; *names; names++) {
@@ -120,7 +148,7 @@ static void place_close(place *p, const char *const *names) {
   bench_close(&p->b);
 }
 
-/* ---- tests ------------------------------------------------------------------------------------------------------- */
+/* ---- tests ---- */
 
 static void test_load_with_external_data(void **state) {
   place p;
@@ -128,7 +156,9 @@ static void test_load_with_external_data(void **state) {
   (void)state;
   place_open(&p);
   put(&p, "w.bin", w, sizeof w);
-  put_text(&p, "m.lines", "TPARTS\ninput x -1\ndata w w.bin\ndata v w.bin\nnode Add s x w\nnode Add y s v\noutput y\n");
+  put_text(
+      &p, "m.lines",
+      "TPARTS\ninput x -1\ndata w w.bin\ndata v w.bin\nnode Add s x w\nnode Add y s v\noutput y\n");
   assert_int_equal(tn_model_load(p.b.runtime, p.path, NULL, p.b.diag, &p.b.model), TN_OK);
   assert_int_equal(tn_model_n_inputs(p.b.model), 1);
   assert_string_equal(tn_model_input_name(p.b.model, 0), "x");
@@ -152,7 +182,8 @@ static void check_refused(place *p, const char *text, tn_status expected, const 
   tn_diag_clear(p->b.diag);
   tn_status status = tn_model_load(p->b.runtime, p->path, NULL, p->b.diag, &p->b.model);
   const char *said = tn_diag_text(p->b.diag);
-  if (status != expected || !strstr(said, reason)) fail_msg("status %d, text: %s", (int)status, said);
+  if (status != expected || !strstr(said, reason))
+    fail_msg("status %d, text: %s", (int)status, said);
   assert_null(p->b.model);
 }
 
@@ -160,34 +191,46 @@ static void test_refusals_name_the_file(void **state) {
   place p;
   (void)state;
   place_open(&p);
-  check_refused(&p, "hello", TN_ERR_INVALID, "m.lines: format lines: TN_ERR_INVALID"); /* goes by the ending */
+  check_refused(&p, "hello", TN_ERR_INVALID,
+                "m.lines: format lines: TN_ERR_INVALID"); /* goes by the ending */
   check_refused(&p, "", TN_ERR_INVALID, "m.lines: format lines: TN_ERR_INVALID");
-  check_refused(&p, "TPARTS\nnonsense\n", TN_ERR_INVALID, "m.lines: line 'nonsense' makes no sense");
+  check_refused(&p, "TPARTS\nnonsense\n", TN_ERR_INVALID,
+                "m.lines: line 'nonsense' makes no sense");
   check_refused(&p, "TPARTS\ndata w ../w.bin\n", TN_ERR_INVALID, "leaves the model's folder");
   check_refused(&p, "TPARTS\ndata w /etc/passwd\n", TN_ERR_INVALID, "leaves the model's folder");
   check_refused(&p, "TPARTS\ndata w nowhere.bin\n", TN_ERR_NOT_FOUND, "nowhere.bin");
-  check_refused(&p, "TPARTS\ninput x 2\nnode Nothing y x\noutput y\n", TN_ERR_UNSUPPORTED, "Nothing");
-  assert_int_equal(tn_model_load(p.b.runtime, "/nowhere/m.lines", NULL, p.b.diag, &p.b.model), TN_ERR_NOT_FOUND);
+  check_refused(&p, "TPARTS\ninput x 2\nnode Nothing y x\noutput y\n", TN_ERR_UNSUPPORTED,
+                "Nothing");
+  assert_int_equal(tn_model_load(p.b.runtime, "/nowhere/m.lines", NULL, p.b.diag, &p.b.model),
+                   TN_ERR_NOT_FOUND);
   assert_non_null(strstr(tn_diag_text(p.b.diag), "/nowhere/m.lines"));
   tn_model_options options = {.head = TN_HEAD(tn_model_options), .format = "nosuch"};
-  assert_int_equal(tn_model_load(p.b.runtime, p.path, &options, p.b.diag, &p.b.model), TN_ERR_NOT_FOUND);
+  assert_int_equal(tn_model_load(p.b.runtime, p.path, &options, p.b.diag, &p.b.model),
+                   TN_ERR_NOT_FOUND);
   options = (tn_model_options){.head = TN_HEAD(tn_model_options), .max_plans = -1};
-  assert_int_equal(tn_model_load(p.b.runtime, p.path, &options, p.b.diag, &p.b.model), TN_ERR_INVALID);
+  assert_int_equal(tn_model_load(p.b.runtime, p.path, &options, p.b.diag, &p.b.model),
+                   TN_ERR_INVALID);
   options = (tn_model_options){{0, 0, 0}, NULL, 0, 0};
-  assert_int_equal(tn_model_load(p.b.runtime, p.path, &options, p.b.diag, &p.b.model), TN_ERR_INVALID);
+  assert_int_equal(tn_model_load(p.b.runtime, p.path, &options, p.b.diag, &p.b.model),
+                   TN_ERR_INVALID);
   static const char *const names[] = {"m.lines", NULL};
   place_close(&p, names);
 }
 
 static void test_load_from_memory(void **state) {
   place p;
-  static const char good[] = "TPARTS\ninput x 2\nnode Double y x\noutput y\n", external[] = "TPARTS\ndata w w.bin\n";
+  static const char good[] = "TPARTS\ninput x 2\nnode Double y x\noutput y\n",
+                    external[] = "TPARTS\ndata w w.bin\n";
   (void)state;
   place_open(&p);
-  assert_int_equal(tn_model_load_memory(p.b.runtime, external, sizeof external - 1, NULL, NULL, p.b.diag, &p.b.model),
+  assert_int_equal(tn_model_load_memory(p.b.runtime, external, sizeof external - 1, NULL, NULL,
+                                        p.b.diag, &p.b.model),
                    TN_ERR_NOT_FOUND);
-  assert_int_equal(tn_model_load_memory(p.b.runtime, NULL, 0, NULL, NULL, p.b.diag, &p.b.model), TN_ERR_UNSUPPORTED);
-  assert_int_equal(tn_model_load_memory(p.b.runtime, good, sizeof good - 1, NULL, NULL, p.b.diag, &p.b.model), TN_OK);
+  assert_int_equal(tn_model_load_memory(p.b.runtime, NULL, 0, NULL, NULL, p.b.diag, &p.b.model),
+                   TN_ERR_UNSUPPORTED);
+  assert_int_equal(
+      tn_model_load_memory(p.b.runtime, good, sizeof good - 1, NULL, NULL, p.b.diag, &p.b.model),
+      TN_OK);
   tn_tensor type;
   assert_int_equal(tn_model_output_type(p.b.model, 0, &type), TN_OK);
   assert_int_equal(type.dtype, TN_F32); /* the file does not say; inference does */
@@ -211,7 +254,8 @@ static void check_saved(place *p, const char *stage, const char *expected) {
 static void test_save(void **state) {
   place p;
   char path[160];
-  static const char text[] = "TPARTS\ninput x 2\nnode Add s x x\nnode Double dead s \nnode Double y s \noutput y\n";
+  static const char text[] =
+      "TPARTS\ninput x 2\nnode Add s x x\nnode Double dead s \nnode Double y s \noutput y\n";
   static const char pruned[] = "TPARTS\ninput x 2\nnode Add s x x\nnode Double y s \noutput y\n";
   (void)state;
   place_open(&p);
@@ -226,7 +270,8 @@ static void test_save(void **state) {
   check_saved(&p, "arrange", pruned);
   snprintf(path, sizeof path, "%s/out.lines", p.dir);
   assert_int_equal(tn_model_save(p.b.model, path, NULL, "polish", NULL, p.b.diag), TN_ERR_INVALID);
-  assert_int_equal(tn_model_save(p.b.model, path, "nosuch", "load", NULL, p.b.diag), TN_ERR_NOT_FOUND);
+  assert_int_equal(tn_model_save(p.b.model, path, "nosuch", "load", NULL, p.b.diag),
+                   TN_ERR_NOT_FOUND);
   snprintf(path, sizeof path, "%s/nowhere/out.lines", p.dir);
   assert_int_not_equal(tn_model_save(p.b.model, path, NULL, "load", NULL, p.b.diag), TN_OK);
   static const char *const names[] = {"m.lines", "out.lines", NULL};
@@ -243,9 +288,11 @@ static void test_failed_save_leaves_the_file(void **state) {
   assert_int_equal(tn_model_load(p.b.runtime, p.path, NULL, p.b.diag, &p.b.model), TN_OK);
   put_text(&p, "out.lines", "old");
   strcpy(path, p.path);
-  assert_int_equal(tn_model_save(p.b.model, path, "lines", "load", NULL, p.b.diag), TN_ERR_UNSUPPORTED);
+  assert_int_equal(tn_model_save(p.b.model, path, "lines", "load", NULL, p.b.diag),
+                   TN_ERR_UNSUPPORTED);
   assert_non_null(strstr(tn_diag_text(p.b.diag), "out.lines: Count cannot be written"));
-  assert_int_equal(tn_model_save(p.b.model, path, "lines", "infer", NULL, p.b.diag), TN_ERR_INVALID);
+  assert_int_equal(tn_model_save(p.b.model, path, "lines", "infer", NULL, p.b.diag),
+                   TN_ERR_INVALID);
   assert_non_null(strstr(tn_diag_text(p.b.diag), "input 'x' is declared as f32[?]"));
   FILE *f = fopen(path, "rb");
   assert_non_null(fgets(line, sizeof line, f));
@@ -257,8 +304,10 @@ static void test_failed_save_leaves_the_file(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_load_with_external_data), cmocka_unit_test(test_refusals_name_the_file),
-      cmocka_unit_test(test_load_from_memory),        cmocka_unit_test(test_save),
+      cmocka_unit_test(test_load_with_external_data),
+      cmocka_unit_test(test_refusals_name_the_file),
+      cmocka_unit_test(test_load_from_memory),
+      cmocka_unit_test(test_save),
       cmocka_unit_test(test_failed_save_leaves_the_file),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

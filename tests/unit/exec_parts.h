@@ -1,11 +1,11 @@
-/* A plug-in with small operators for the tests of the executor, and helpers that build graphs of them.
+/* A plug-in with small operators for the tests of the executor, and helpers to build graphs of them.
  *
  *   test::Add (a, b)     test::Double (x)      element-wise, f32
  *   test::NonZero (x)    indices of elements that are not zero: shape found at run time
  *   test::Iota (n)       0, 1, .. n-1 as f32: the shape depends on the data of n
  *   test::If, test::Repeat                     run subgraphs
  *   test::Upper (x)      strings               test::Pack, test::Unpack   lists
- *   test::Count (x)      a copy of x by a kernel that prepares a state and may not run twice at once
+ *   test::Count (x)      a copy of x by a kernel with a state that may not run twice at once
  *   test::Bad (x)        misbehaves as its attribute `how` says */
 #ifndef TENON_TESTS_EXEC_PARTS_H
 #define TENON_TESTS_EXEC_PARTS_H
@@ -18,10 +18,9 @@
 
 #include <cmocka.h>
 
-
 #include "tenon/tenon.h"
 
-/* ---- element-wise ------------------------------------------------------------------------------------------------ */
+/* ---- element-wise ---- */
 
 static tn_status plan_elements(const tn_call *c, tn_kernel_plan *out) {
   out->items[0] = tn_tensor_elements(c->outputs[0]);
@@ -32,7 +31,8 @@ static tn_status plan_elements(const tn_call *c, tn_kernel_plan *out) {
   return TN_OK;
 }
 
-static tn_status run_add(const tn_call *c, uint32_t stage, int64_t begin, int64_t end, uint32_t worker) {
+static tn_status run_add(const tn_call *c, uint32_t stage, int64_t begin, int64_t end,
+                         uint32_t worker) {
   const float *a = c->inputs[0]->data, *b = c->inputs[1]->data;
   float *y = c->outputs[0]->data;
   (void)stage, (void)worker;
@@ -40,7 +40,8 @@ static tn_status run_add(const tn_call *c, uint32_t stage, int64_t begin, int64_
   return TN_OK;
 }
 
-static tn_status run_double(const tn_call *c, uint32_t stage, int64_t begin, int64_t end, uint32_t worker) {
+static tn_status run_double(const tn_call *c, uint32_t stage, int64_t begin, int64_t end,
+                            uint32_t worker) {
   const float *x = c->inputs[0]->data;
   float *y = c->outputs[0]->data;
   (void)stage, (void)worker;
@@ -48,7 +49,7 @@ static tn_status run_double(const tn_call *c, uint32_t stage, int64_t begin, int
   return TN_OK;
 }
 
-/* ---- shapes from data -------------------------------------------------------------------------------------------- */
+/* ---- shapes from data ---- */
 
 static tn_status plan_alone(const tn_call *c, tn_kernel_plan *out) {
   (void)c;
@@ -63,7 +64,8 @@ static tn_status infer_nonzero(const tn_call *c) {
   return TN_OK;
 }
 
-static tn_status run_nonzero(const tn_call *c, uint32_t stage, int64_t begin, int64_t end, uint32_t worker) {
+static tn_status run_nonzero(const tn_call *c, uint32_t stage, int64_t begin, int64_t end,
+                             uint32_t worker) {
   const float *x = c->inputs[0]->data;
   int64_t n = tn_tensor_elements(c->inputs[0]), found = 0;
   (void)stage, (void)begin, (void)end, (void)worker;
@@ -87,29 +89,34 @@ static tn_status infer_iota(const tn_call *c) {
   return TN_OK;
 }
 
-static tn_status run_iota(const tn_call *c, uint32_t stage, int64_t begin, int64_t end, uint32_t worker) {
+static tn_status run_iota(const tn_call *c, uint32_t stage, int64_t begin, int64_t end,
+                          uint32_t worker) {
   float *y = c->outputs[0]->data;
   (void)stage, (void)begin, (void)end, (void)worker;
   for (int64_t k = 0; k < c->outputs[0]->shape[0]; k++) y[k] = (float)k;
   return TN_OK;
 }
 
-/* ---- subgraphs --------------------------------------------------------------------------------------------------- */
+/* ---- subgraphs ---- */
 
-typedef struct if_attrs { int64_t then_branch, else_branch; } if_attrs;
+typedef struct if_attrs {
+  int64_t then_branch, else_branch;
+} if_attrs;
 
 static tn_status infer_if(const tn_call *c) {
   const if_attrs *attrs = c->attrs;
   return c->host->subgraph_infer(c->ctx, attrs->then_branch, 0, NULL, c->n_outputs, c->outputs);
 }
 
-static tn_status run_if(const tn_call *c, uint32_t stage, int64_t begin, int64_t end, uint32_t worker) {
+static tn_status run_if(const tn_call *c, uint32_t stage, int64_t begin, int64_t end,
+                        uint32_t worker) {
   const if_attrs *attrs = c->attrs;
   const tn_tensor *out[4] = {NULL};
   (void)stage, (void)begin, (void)end, (void)worker;
   int64_t graph = *(const uint8_t *)c->inputs[0]->data ? attrs->then_branch : attrs->else_branch;
   tn_status status = c->host->subgraph_run(c->ctx, graph, 0, NULL, c->n_outputs, out);
-  for (uint32_t k = 0; !status && k < c->n_outputs; k++) status = c->host->output_set(c->ctx, k, out[k]);
+  for (uint32_t k = 0; !status && k < c->n_outputs; k++)
+    status = c->host->output_set(c->ctx, k, out[k]);
   return status;
 }
 
@@ -119,7 +126,8 @@ static tn_status infer_repeat(const tn_call *c) {
   return TN_OK;
 }
 
-static tn_status run_repeat(const tn_call *c, uint32_t stage, int64_t begin, int64_t end, uint32_t worker) {
+static tn_status run_repeat(const tn_call *c, uint32_t stage, int64_t begin, int64_t end,
+                            uint32_t worker) {
   const int64_t *body = c->attrs;
   const tn_tensor *x = c->inputs[1];
   (void)stage, (void)begin, (void)end, (void)worker;
@@ -133,20 +141,23 @@ static tn_status run_repeat(const tn_call *c, uint32_t stage, int64_t begin, int
   return c->host->output_set(c->ctx, 0, x);
 }
 
-/* ---- strings and lists ------------------------------------------------------------------------------------------- */
+/* ---- strings and lists ---- */
 
 static tn_status plan_strings(const tn_call *c, tn_kernel_plan *out) {
   out->items[0] = tn_tensor_elements(c->outputs[0]);
   return TN_OK;
 }
 
-static tn_status run_upper(const tn_call *c, uint32_t stage, int64_t begin, int64_t end, uint32_t worker) {
+static tn_status run_upper(const tn_call *c, uint32_t stage, int64_t begin, int64_t end,
+                           uint32_t worker) {
   const tn_str *x = c->inputs[0]->data;
   (void)stage, (void)worker;
   for (int64_t k = begin; k < end; k++) {
     char text[64];
     int64_t n = x[k].size < 64 ? x[k].size : 64;
-    for (int64_t j = 0; j < n; j++) text[j] = (char)(x[k].data[j] >= 'a' && x[k].data[j] <= 'z' ? x[k].data[j] - 32 : x[k].data[j]);
+    for (int64_t j = 0; j < n; j++)
+      text[j] =
+          (char)(x[k].data[j] >= 'a' && x[k].data[j] <= 'z' ? x[k].data[j] - 32 : x[k].data[j]);
     tn_status status = c->host->string_set(c->ctx, 0, k, text, n);
     if (status) return status;
   }
@@ -159,7 +170,8 @@ static tn_status infer_pack(const tn_call *c) {
   return TN_OK;
 }
 
-static tn_status run_pack(const tn_call *c, uint32_t stage, int64_t begin, int64_t end, uint32_t worker) {
+static tn_status run_pack(const tn_call *c, uint32_t stage, int64_t begin, int64_t end,
+                          uint32_t worker) {
   (void)stage, (void)begin, (void)end, (void)worker;
   tn_status status = c->host->list_append(c->ctx, 0, c->inputs[0]);
   return status ? status : c->host->list_append(c->ctx, 0, c->inputs[1]);
@@ -171,14 +183,15 @@ static tn_status infer_unpack(const tn_call *c) {
   return TN_OK;
 }
 
-static tn_status run_unpack(const tn_call *c, uint32_t stage, int64_t begin, int64_t end, uint32_t worker) {
+static tn_status run_unpack(const tn_call *c, uint32_t stage, int64_t begin, int64_t end,
+                            uint32_t worker) {
   (void)stage, (void)begin, (void)end, (void)worker;
   int64_t last = c->host->list_size(c->ctx, c->inputs[0]) - 1;
   const tn_tensor *item = c->host->list_item(c->ctx, c->inputs[0], last);
   return c->host->output_set(c->ctx, 0, item);
 }
 
-/* ---- states and serial kernels ----------------------------------------------------------------------------------- */
+/* ---- states and serial kernels ---- */
 
 static tn_status plan_count(const tn_call *c, tn_kernel_plan *out) {
   (void)c;
@@ -194,10 +207,13 @@ static tn_status prepare_count(const tn_call *c) {
   return TN_OK;
 }
 
-static tn_status run_count(const tn_call *c, uint32_t stage, int64_t begin, int64_t end, uint32_t worker) {
+static tn_status run_count(const tn_call *c, uint32_t stage, int64_t begin, int64_t end,
+                           uint32_t worker) {
   (void)stage, (void)begin, (void)end;
-  if (!c->state || *(const int64_t *)c->state != 7) return (c->host->fail)(c->ctx, TN_ERR_STATE, "no state");
-  if ((uintptr_t)c->scratch % 64 || (uintptr_t)c->worker_scratch % 64 || c->worker_scratch_bytes != 128)
+  if (!c->state || *(const int64_t *)c->state != 7)
+    return (c->host->fail)(c->ctx, TN_ERR_STATE, "no state");
+  if ((uintptr_t)c->scratch % 64 || (uintptr_t)c->worker_scratch % 64 ||
+      c->worker_scratch_bytes != 128)
     return (c->host->fail)(c->ctx, TN_ERR_STATE, "scratch is not as plugin.h says");
   memset(c->scratch, 1, 100);
   memset((char *)c->worker_scratch + worker * c->worker_scratch_bytes, 2, 100);
@@ -205,10 +221,25 @@ static tn_status run_count(const tn_call *c, uint32_t stage, int64_t begin, int6
   return TN_OK;
 }
 
-/* ---- misbehaviour ------------------------------------------------------------------------------------------------ */
+/* ---- misbehaviour ---- */
 
-enum { BAD_TEXT = 1, BAD_SILENT, BAD_CODE, BAD_DIM, BAD_OUTPUT, BAD_SHAPE, BAD_STRING, BAD_LIST, BAD_GRAPH, BAD_NO_SHAPE,
-       BAD_HUGE, BAD_RANK, BAD_SET_NULL, BAD_PARALLEL, BAD_WORKERS };
+enum {
+  BAD_TEXT = 1,
+  BAD_SILENT,
+  BAD_CODE,
+  BAD_DIM,
+  BAD_OUTPUT,
+  BAD_SHAPE,
+  BAD_STRING,
+  BAD_LIST,
+  BAD_GRAPH,
+  BAD_NO_SHAPE,
+  BAD_HUGE,
+  BAD_RANK,
+  BAD_SET_NULL,
+  BAD_PARALLEL,
+  BAD_WORKERS
+};
 
 static tn_status plan_bad(const tn_call *c, tn_kernel_plan *out) {
   const int64_t how = *(const int64_t *)c->attrs;
@@ -225,7 +256,8 @@ static tn_status infer_bad(const tn_call *c) {
   return TN_OK;
 }
 
-static tn_status run_bad(const tn_call *c, uint32_t stage, int64_t begin, int64_t end, uint32_t worker) {
+static tn_status run_bad(const tn_call *c, uint32_t stage, int64_t begin, int64_t end,
+                         uint32_t worker) {
   const tn_host *h = c->host;
   const int64_t how = *(const int64_t *)c->attrs;
   int64_t minus[] = {-1}, nine[] = {1, 1, 1, 1, 1, 1, 1, 1, 1}, huge[] = {INT64_MAX / 2};
@@ -243,25 +275,41 @@ static tn_status run_bad(const tn_call *c, uint32_t stage, int64_t begin, int64_
   if (how == BAD_HUGE) return h->output_resize(c->ctx, 0, 1, huge);
   if (how == BAD_RANK) return h->output_resize(c->ctx, 0, 9, nine);
   if (how == BAD_SET_NULL) return h->output_set(c->ctx, 0, NULL);
-  if (how == BAD_WORKERS && begin >= 0) return (h->fail)(c->ctx, TN_ERR_CANCELLED, "worker says %lld", (long long)how);
+  if (how == BAD_WORKERS && begin >= 0)
+    return (h->fail)(c->ctx, TN_ERR_CANCELLED, "worker says %lld", (long long)how);
   return TN_OK;
 }
 
-/* ---- the plug-in ------------------------------------------------------------------------------------------------- */
+/* ---- the plug-in ---- */
 
-#define PART_OP(var, op_name, op_schema, op_flags, op_infer)                                                           \
-  static const tn_op var = {.head = TN_HEAD(tn_op), .domain = "test", .name = op_name, .since = 1,                     \
-                            .schema = op_schema, .flags = op_flags, .infer = op_infer, .doc = "For tests."}
-#define PART_KERNEL(var, op_name, kernel_plan, kernel_run)                                                             \
-  static const tn_kernel var = {.head = TN_HEAD(tn_kernel), .name = #var, .op = "test::" op_name, .device = "cpu",     \
-                                .rank = TN_RANK_PORTABLE, .plan = kernel_plan, .run = kernel_run}
+#define PART_OP(var, op_name, op_schema, op_flags, op_infer) \
+  static const tn_op var = {.head = TN_HEAD(tn_op),          \
+                            .domain = "test",                \
+                            .name = op_name,                 \
+                            .since = 1,                      \
+                            .schema = op_schema,             \
+                            .flags = op_flags,               \
+                            .infer = op_infer,               \
+                            .doc = "For tests."}
+#define PART_KERNEL(var, op_name, kernel_plan, kernel_run)  \
+  static const tn_kernel var = {.head = TN_HEAD(tn_kernel), \
+                                .name = #var,               \
+                                .op = "test::" op_name,     \
+                                .device = "cpu",            \
+                                .rank = TN_RANK_PORTABLE,   \
+                                .plan = kernel_plan,        \
+                                .run = kernel_run}
 
-PART_OP(op_add, "Add", "(Tensor a, Tensor b) -> Tensor y", TN_OP_ELEMENTWISE | TN_OP_SAME_AS_INPUT, NULL);
-PART_OP(op_double, "Double", "(Tensor x) -> Tensor y", TN_OP_ELEMENTWISE | TN_OP_SAME_AS_INPUT, NULL);
+PART_OP(op_add, "Add", "(Tensor a, Tensor b) -> Tensor y", TN_OP_ELEMENTWISE | TN_OP_SAME_AS_INPUT,
+        NULL);
+PART_OP(op_double, "Double", "(Tensor x) -> Tensor y", TN_OP_ELEMENTWISE | TN_OP_SAME_AS_INPUT,
+        NULL);
 PART_OP(op_nonzero, "NonZero", "(Tensor x) -> Tensor y", TN_OP_DATA_DEPENDENT, infer_nonzero);
 PART_OP(op_iota, "Iota", "(Tensor n) -> Tensor y", 0, infer_iota);
-PART_OP(op_if, "If", "(Tensor cond, *, Graph then_branch, Graph else_branch) -> Tensor[] y", 0, infer_if);
-PART_OP(op_repeat, "Repeat", "(Tensor n, Tensor x, *, Graph body) -> Tensor y", TN_OP_DATA_DEPENDENT, infer_repeat);
+PART_OP(op_if, "If", "(Tensor cond, *, Graph then_branch, Graph else_branch) -> Tensor[] y", 0,
+        infer_if);
+PART_OP(op_repeat, "Repeat", "(Tensor n, Tensor x, *, Graph body) -> Tensor y",
+        TN_OP_DATA_DEPENDENT, infer_repeat);
 PART_OP(op_upper, "Upper", "(Tensor x) -> Tensor y", TN_OP_SAME_AS_INPUT, NULL);
 PART_OP(op_pack, "Pack", "(Tensor a, Tensor b) -> Tensor y", 0, infer_pack);
 PART_OP(op_unpack, "Unpack", "(Tensor x) -> Tensor y", TN_OP_DATA_DEPENDENT, infer_unpack);
@@ -277,24 +325,38 @@ PART_KERNEL(upper_c, "Upper", plan_strings, run_upper);
 PART_KERNEL(pack_c, "Pack", NULL, run_pack);
 PART_KERNEL(unpack_c, "Unpack", plan_alone, run_unpack);
 PART_KERNEL(bad_c, "Bad", plan_bad, run_bad);
-static const tn_kernel count_c = {.head = TN_HEAD(tn_kernel), .name = "count_c", .op = "test::Count", .device = "cpu",
-                                  .rank = TN_RANK_PORTABLE, .plan = plan_count, .prepare = prepare_count, .run = run_count};
+static const tn_kernel count_c = {.head = TN_HEAD(tn_kernel),
+                                  .name = "count_c",
+                                  .op = "test::Count",
+                                  .device = "cpu",
+                                  .rank = TN_RANK_PORTABLE,
+                                  .plan = plan_count,
+                                  .prepare = prepare_count,
+                                  .run = run_count};
 
-static const tn_op *const part_ops[] = {&op_add, &op_double, &op_nonzero, &op_iota, &op_if, &op_repeat,
-                                        &op_upper, &op_pack, &op_unpack, &op_count, &op_bad};
-static const tn_kernel *const part_kernels[] = {&add_c, &double_c, &nonzero_c, &iota_c, &if_c, &repeat_c,
-                                                &upper_c, &pack_c, &unpack_c, &count_c, &bad_c};
-static const tn_plugin parts = {.head = TN_HEAD(tn_plugin), .name = "exec_parts", .version = "1", .license = "Apache-2.0",
-                                .build_id = "test", .flavour = TN_FLAVOUR,
-                                .n_ops = sizeof part_ops / sizeof *part_ops, .ops = part_ops,
-                                .n_kernels = sizeof part_kernels / sizeof *part_kernels, .kernels = part_kernels};
+static const tn_op *const part_ops[] = {&op_add,    &op_double, &op_nonzero, &op_iota,
+                                        &op_if,     &op_repeat, &op_upper,   &op_pack,
+                                        &op_unpack, &op_count,  &op_bad};
+static const tn_kernel *const part_kernels[] = {&add_c,    &double_c, &nonzero_c, &iota_c,
+                                                &if_c,     &repeat_c, &upper_c,   &pack_c,
+                                                &unpack_c, &count_c,  &bad_c};
+static const tn_plugin parts = {.head = TN_HEAD(tn_plugin),
+                                .name = "exec_parts",
+                                .version = "1",
+                                .license = "Apache-2.0",
+                                .build_id = "test",
+                                .flavour = TN_FLAVOUR,
+                                .n_ops = sizeof part_ops / sizeof *part_ops,
+                                .ops = part_ops,
+                                .n_kernels = sizeof part_kernels / sizeof *part_kernels,
+                                .kernels = part_kernels};
 
 static const tn_plugin *parts_query(uint32_t major, uint32_t minor) {
   (void)major, (void)minor;
   return &parts;
 }
 
-/* ---- building ---------------------------------------------------------------------------------------------------- */
+/* ---- building ---- */
 
 typedef struct bench {
   tn_runtime *runtime;
@@ -313,7 +375,8 @@ static inline void bench_open(bench *b, const tn_allocator *allocator, int32_t n
   memset(b, 0, sizeof *b);
   b->diag = tn_diag_create();
   if (tn_runtime_create(&options, b->diag, &b->runtime) ||
-      tn_runtime_add_plugin(b->runtime, parts_query, NULL, 0, b->diag) || tn_graph_create(b->runtime, &b->graph))
+      tn_runtime_add_plugin(b->runtime, parts_query, NULL, 0, b->diag) ||
+      tn_graph_create(b->runtime, &b->graph))
     fail_msg("%s", tn_diag_text(b->diag));
   assert_int_equal(tn_graph_functions()->set_opset(b->graph, "test", 1), TN_OK);
 }
@@ -345,18 +408,34 @@ static inline void add_output(tn_graph *g, const char *name) {
 }
 
 /* A node with up to two inputs (NULL: fewer), one output, and up to two attributes. */
-static inline void add_node(tn_graph *g, const char *op, const char *in0, const char *in1, const char *out,
-                            const tn_attr *attr0, const tn_attr *attr1) {
+static inline void add_node(tn_graph *g, const char *op, const char *in0, const char *in1,
+                            const char *out, const tn_attr *attr0, const tn_attr *attr1) {
   const tn_graph_api *api = tn_graph_functions();
-  int32_t inputs[2] = {api->value(g, in0), in1 ? api->value(g, in1) : -1}, output = api->value(g, out);
+  int32_t inputs[2] = {api->value(g, in0), in1 ? api->value(g, in1) : -1},
+          output = api->value(g, out);
   const tn_attr *attrs[2] = {attr0, attr1};
-  tn_node node = {.head = TN_HEAD(tn_node), .domain = "test", .op = op, .name = out, .n_inputs = in1 ? 2 : 1, .n_outputs = 1,
-                  .n_attrs = attr1 ? 2 : attr0 ? 1 : 0, .inputs = inputs, .outputs = &output, .attrs = attrs, .offset = -1};
+  tn_node node = {.head = TN_HEAD(tn_node),
+                  .domain = "test",
+                  .op = op,
+                  .name = out,
+                  .n_inputs = in1 ? 2 : 1,
+                  .n_outputs = 1,
+                  .n_attrs = attr1   ? 2
+                             : attr0 ? 1
+                                     : 0,
+                  .inputs = inputs,
+                  .outputs = &output,
+                  .attrs = attrs,
+                  .offset = -1};
   assert_true(api->add_node(g, &node) >= 0);
 }
 
 static inline tn_attr graph_attr(const char *name, tn_graph *const *graph) {
-  return (tn_attr){.head = TN_HEAD(tn_attr), .name = name, .kind = TN_ATTR_GRAPH, .graphs = graph, .n_graphs = 1};
+  return (tn_attr){.head = TN_HEAD(tn_attr),
+                   .name = name,
+                   .kind = TN_ATTR_GRAPH,
+                   .graphs = graph,
+                   .n_graphs = 1};
 }
 
 /* The graph becomes model and session. */
@@ -368,7 +447,9 @@ static inline void bench_start(bench *b) {
     fail_msg("%s", tn_diag_text(b->diag));
 }
 
-static inline tn_tensor vector(uint32_t dtype, int64_t n, void *data) { return tn_tensor_make(dtype, 1, &n, data); }
+static inline tn_tensor vector(uint32_t dtype, int64_t n, void *data) {
+  return tn_tensor_make(dtype, 1, &n, data);
+}
 
 static inline void set_input(bench *b, int32_t index, uint32_t dtype, int64_t n, void *data) {
   tn_tensor t = vector(dtype, n, data);
@@ -386,7 +467,8 @@ static inline void check_output(const bench *b, int32_t index, const float *expe
   assert_int_equal(tn_tensor_elements(t), n);
   const float *y = t->data;
   for (int64_t k = 0; k < n; k++)
-    if (y[k] != expected[k]) fail_msg("element %d is %g, expected %g", (int)k, (double)y[k], (double)expected[k]);
+    if (y[k] != expected[k])
+      fail_msg("element %d is %g, expected %g", (int)k, (double)y[k], (double)expected[k]);
 }
 
 #endif

@@ -1,5 +1,5 @@
-/* Sessions end to end on graphs of the test parts: shapes, bound outputs, data-dependent shapes, subgraphs, strings and
- * lists, and what is said when inputs do not fit. */
+/* Sessions end to end on graphs of the test parts: shapes, bound outputs, data-dependent shapes,
+ * subgraphs, strings and lists, and what is said when inputs do not fit. */
 #include "exec_parts.h"
 
 static const tn_graph_api *api(void) { return tn_graph_functions(); }
@@ -222,14 +222,16 @@ static void build_if(bench *b) {
   tn_tensor constant = vector(TN_F32, 2, k);
   add_input(b->graph, "cond", TN_BOOL, 1);
   add_input(b->graph, "x", TN_F32, 2);
-  assert_int_equal(api()->value_set_const(b->graph, api()->value(b->graph, "k"), &constant, 1), TN_OK);
+  assert_int_equal(api()->value_set_const(b->graph, api()->value(b->graph, "k"), &constant, 1),
+                   TN_OK);
   add_node(b->graph, "Double", "x", NULL, "xx", NULL, NULL);
   tn_graph *branches[2] = {api()->subgraph_new(b->graph), api()->subgraph_new(b->graph)};
   add_node(branches[0], "Double", "xx", NULL, "t", NULL, NULL);
   add_output(branches[0], "t");
   add_node(branches[1], "Add", "xx", "k", "e", NULL, NULL);
   add_output(branches[1], "e");
-  tn_attr then_branch = graph_attr("then_branch", &branches[0]), else_branch = graph_attr("else_branch", &branches[1]);
+  tn_attr then_branch = graph_attr("then_branch", &branches[0]),
+          else_branch = graph_attr("else_branch", &branches[1]);
   add_node(b->graph, "If", "cond", NULL, "r", &then_branch, &else_branch);
   add_node(b->graph, "Double", "r", NULL, "y", NULL, NULL);
   add_output(b->graph, "y");

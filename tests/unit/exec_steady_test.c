@@ -1,5 +1,6 @@
-/* Once a set of input types has run, a run allocates nothing: neither from the runtime's allocator nor, behind its back,
- * from malloc, which this program takes over (with glibc, and not under sanitizers, which need it themselves). */
+/* Once a set of input types has run, a run allocates nothing: neither from the runtime's
+ * allocator nor, behind its back, from malloc, which this program takes over (with glibc, and
+ * not under sanitizers, which need it themselves). */
 #include <stdatomic.h>
 #include <stdlib.h>
 
@@ -40,7 +41,7 @@ void *aligned_alloc(size_t alignment, size_t size) {
 typedef struct counter {
   tn_allocator allocator;
   atomic_int n_allocs;
-  atomic_llong bytes;            /* given out and not given back */
+  atomic_llong bytes; /* given out and not given back */
 } counter;
 
 static void *count_alloc(void *self, uint64_t bytes) {
@@ -173,7 +174,8 @@ static void test_strings_and_lists(void **state) {
   close_all(&b, &c);
 }
 
-/* Every allocation fails once, from the first to the last: no crash, no leak, an error each time. */
+/* Every allocation fails once, from the first to the last: no crash, no leak, an error each
+ * time. */
 typedef struct failing {
   counter counter;
   int fail_at;
@@ -188,7 +190,9 @@ static void *fail_alloc(void *self, uint64_t bytes) {
   return count_alloc(&f->counter, bytes);
 }
 
-static void fail_free(void *self, void *memory, uint64_t bytes) { count_free(&((failing *)self)->counter, memory, bytes); }
+static void fail_free(void *self, void *memory, uint64_t bytes) {
+  count_free(&((failing *)self)->counter, memory, bytes);
+}
 
 static tn_status load_and_run(tn_runtime *runtime, tn_graph *graph, const tn_tensor *x) {
   tn_model *model = NULL;

@@ -1,5 +1,5 @@
-/* Several sessions of one model at once, each on its own thread with its own inputs and shapes, sharing plans, states and
- * the pool. Worth running under the thread sanitizer. */
+/* Several sessions of one model at once, each on its own thread with its own inputs and shapes,
+ * sharing plans, states and the pool. Worth running under the thread sanitizer. */
 #include <pthread.h>
 
 #include "exec_parts.h"
@@ -9,7 +9,7 @@ enum { N_THREADS = 4, N_RUNS = 30, MAX = 200 };
 typedef struct job {
   tn_model *model;
   int number;
-  const char *wrong;             /* what went wrong; NULL: nothing */
+  const char *wrong; /* what went wrong; NULL: nothing */
 } job;
 
 /* r = cond ? 2(2x) : x + 2x, i = indices where r is not 0, c = copy of i by a serial kernel */
@@ -23,7 +23,8 @@ static void build(bench *b) {
   add_output(branches[0], "t");
   add_node(branches[1], "Add", "xx", "x", "e", NULL, NULL);
   add_output(branches[1], "e");
-  tn_attr then_branch = graph_attr("then_branch", &branches[0]), else_branch = graph_attr("else_branch", &branches[1]);
+  tn_attr then_branch = graph_attr("then_branch", &branches[0]),
+          else_branch = graph_attr("else_branch", &branches[1]);
   add_node(b->graph, "If", "cond", NULL, "r", &then_branch, &else_branch);
   add_node(b->graph, "NonZero", "r", NULL, "i", NULL, NULL);
   add_node(b->graph, "Count", "i", NULL, "c", NULL, NULL);
@@ -38,7 +39,8 @@ static const char *run_once(tn_session *s, int number, int round) {
   int64_t n = 1 + (number * 37 + round * 11) % MAX;
   for (int64_t k = 0; k < n; k++) x[k] = (float)(k % 3);
   tn_tensor c = vector(TN_BOOL, 1, &cond), t = vector(TN_F32, n, x);
-  if (tn_session_set_input(s, 0, &c, NULL) || tn_session_set_input(s, 1, &t, NULL)) return "set_input failed";
+  if (tn_session_set_input(s, 0, &c, NULL) || tn_session_set_input(s, 1, &t, NULL))
+    return "set_input failed";
   if (tn_session_run(s, NULL)) return "run failed";
   const float *r = tn_session_output(s, 0)->data;
   const int64_t *found = tn_session_output(s, 1)->data;
