@@ -67,6 +67,9 @@ static const gen_word dtype_words[] = {WORD("f32", TN_F32),
                                        WORD("u2", TN_U2),
                                        {NULL, 0, NULL}};
 
+_Static_assert(sizeof dtype_words / sizeof dtype_words[0] == TN_DTYPE_COUNT,
+               "every dtype has a name: the end of the table stands for TN_NONE");
+
 #define MASK_OTHER (TN_MASK(TN_BOOL) | TN_MASK(TN_STRING) | TN_MASK(TN_C64) | TN_MASK(TN_C128))
 #define MASK_ANY (TN_MASK(TN_DTYPE_COUNT) - TN_MASK(TN_F32))
 _Static_assert(TN_F32 == 1, "MASK_ANY begins with the first dtype");
