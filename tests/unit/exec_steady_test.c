@@ -206,6 +206,28 @@ static tn_status load_and_run(tn_runtime *runtime, tn_graph *graph, const tn_ten
   return status;
 }
 
+/* Something of everything: a step, a loop over it, a list, a shape found at run time with a tail. */
+static void build_mixture(tn_graph *g) {
+  const tn_graph_api *api = tn_graph_functions();
+  static int64_t rounds = 2;
+  tn_tensor n = vector(TN_I64, 1, &rounds);
+  add_input(g, "x", TN_F32, TN_DIM_UNKNOWN);
+  assert_int_equal(api->value_set_const(g, api->value(g, "n"), &n, 1), TN_OK);
+  add_node(g, "Double", "x", NULL, "xx", NULL, NULL);
+  tn_graph *body = api->subgraph_new(g);
+  add_input(body, "v", TN_F32, TN_DIM_UNKNOWN);
+  add_node(body, "Add", "v", "xx", "w", NULL, NULL);
+  add_output(body, "w");
+  tn_attr attr = graph_attr("body", &body);
+  add_node(g, "Repeat", "n", "x", "r", &attr, NULL);
+  add_node(g, "Pack", "x", "xx", "list", NULL, NULL);
+  add_node(g, "NonZero", "r", NULL, "y", NULL, NULL);
+  add_node(g, "Count", "y", NULL, "z", NULL, NULL);
+  add_output(g, "z");
+  add_output(g, "x");
+  add_output(g, "list");
+}
+
 static void test_failing_allocations(void **state) {
   bench b;
   failing f = {.fail_at = -1};
@@ -222,12 +244,7 @@ static void test_failing_allocations(void **state) {
     f.fail_at = -1;
     if (!b.graph) assert_int_equal(tn_graph_create(b.runtime, &b.graph), TN_OK);
     assert_int_equal(tn_graph_functions()->set_opset(b.graph, "test", 1), TN_OK);
-    add_input(b.graph, "x", TN_F32, TN_DIM_UNKNOWN);
-    add_node(b.graph, "Double", "x", NULL, "xx", NULL, NULL);
-    add_node(b.graph, "NonZero", "xx", NULL, "y", NULL, NULL);
-    add_node(b.graph, "Count", "y", NULL, "z", NULL, NULL);
-    add_output(b.graph, "z");
-    add_output(b.graph, "x");
+    build_mixture(b.graph);
     f.fail_at = atomic_load(&f.counter.n_allocs) + n;
     status = load_and_run(b.runtime, b.graph, &x);
     b.graph = NULL;
