@@ -72,6 +72,30 @@ static void test_bound_outputs(void **state) {
   bench_close(&b);
 }
 
+/* The first step's output goes where the second step's input comes from. */
+static void test_output_on_memory_of_an_input(void **state) {
+  bench b;
+  (void)state;
+  bench_open(&b, NULL, 1);
+  add_input(b.graph, "a", TN_F32, 3);
+  add_input(b.graph, "b", TN_F32, 3);
+  add_node(b.graph, "Count", "a", NULL, "p", NULL, NULL);
+  add_node(b.graph, "Add", "p", "b", "y", NULL, NULL);
+  add_output(b.graph, "p");
+  add_output(b.graph, "y");
+  bench_start(&b);
+  float a[] = {1, 2, 3}, shared[] = {10, 20, 30};
+  tn_tensor out = vector(TN_F32, 3, shared);
+  set_input(&b, 0, TN_F32, 3, a);
+  set_input(&b, 1, TN_F32, 3, shared);
+  assert_int_equal(tn_session_set_output(b.session, 0, &out, b.diag), TN_OK);
+  bench_run(&b);
+  check_output(&b, 1, (float[]){11, 22, 33}, 3);
+  check_output(&b, 0, a, 3);
+  assert_ptr_equal(tn_session_output(b.session, 0)->data, shared);
+  bench_close(&b);
+}
+
 static void test_bound_output_must_fit(void **state) {
   bench b;
   (void)state;
@@ -386,6 +410,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_shapes_come_and_go),
       cmocka_unit_test(test_bound_outputs),
+      cmocka_unit_test(test_output_on_memory_of_an_input),
       cmocka_unit_test(test_bound_output_must_fit),
       cmocka_unit_test(test_inputs_are_checked),
       cmocka_unit_test(test_input_and_constant_as_output),
