@@ -1,4 +1,5 @@
-/* 08 arrange: the graph becomes a plan. Views, then order, then memory, then slots and steps; see arrange.h for the words. */
+/* 08 arrange: the graph becomes a plan. Views, then order, then memory, then slots and steps;
+ * see arrange.h for the words. */
 #include "plan/arrange.h"
 
 static void *ids(tn_arrangement *r, int32_t n) {

@@ -1,8 +1,10 @@
-/* Inside 08 arrange: which values share memory, when they live, where they lie, and which steps run.
+/* Inside 08 arrange: which values share memory, when they live, where they lie, and which steps
+ * run.
  *
- * Time is counted in nodes of the topological order; a follower runs at the time of the step it follows. Values that are
- * views of one another form a family: the root owns the memory, members lie at an offset in it. A family may begin in
- * the memory of one that ends there (in place): both are one buffer. Buffers and scratch are packed into the arena. */
+ * Time is counted in nodes of the topological order; a follower runs at the time of the step it
+ * follows. Values that are views of one another form a family: the root owns the memory, members
+ * lie at an offset in it. A family may begin in the memory of one that ends there (in place):
+ * both are one buffer. Buffers and scratch are packed into the arena. */
 #ifndef TN_PLAN_ARRANGE_H
 #define TN_PLAN_ARRANGE_H
 
@@ -18,8 +20,9 @@ typedef struct tn_life { /* something that needs bytes from time first to time l
   uint64_t offset;     /* answer, a multiple of TN_ARENA_ALIGN */
 } tn_life;
 
-/* Gives every life an offset so that no two overlap in time and bytes. out_bytes: where the highest ends. out_bound: the
- * most bytes that live at once, which no packing can beat (bytes rounded up to the alignment). */
+/* Gives every life an offset so that no two overlap in time and bytes. out_bytes: where the
+ * highest ends. out_bound: the most bytes that live at once, which no packing can beat (bytes
+ * rounded up to the alignment). */
 tn_status tn_pack(const tn_allocator *a, tn_life *lives, int32_t n, uint64_t *out_bytes,
                   uint64_t *out_bound);
 
@@ -50,8 +53,8 @@ static inline const tn_kernel_plan *tn_plan_of(const tn_graph *g, int32_t node) 
   return &tn_graph_node(g, node)->choice->plan;
 }
 
-/* arrange_alias.c: place, root and inside of every value; regions that move nothing, and those whose inputs can be written
- * straight into the output, do not run (leader -1). */
+/* arrange_alias.c: place, root and inside of every value; regions that move nothing, and those
+ * whose inputs can be written straight into the output, do not run (leader -1). */
 void tn_arrange_alias(tn_arrangement *r);
 /* True if a tensor of these dims has the same bytes in both layouts. */
 bool tn_layouts_coincide(const tn_tensor *type, tn_layout a, tn_layout b);

@@ -1,6 +1,7 @@
-/* 08 arrange: values that need no memory of their own. A region that moves nothing makes its output a view of its input.
- * Where a region node only puts whole inputs one after the other (concat), the inputs are views of the output: their
- * producers write straight into it. Such nodes do not run. */
+/* 08 arrange: values that need no memory of their own. A region that moves nothing makes its
+ * output a view of its input. Where a region node only puts whole inputs one after the other
+ * (concat), the inputs are views of the output: their producers write straight into it. Such
+ * nodes do not run. */
 #include <string.h>
 
 #include "plan/arrange.h"
@@ -38,7 +39,8 @@ static void place_inputs(tn_arrangement *r) {
 
 /* ---- views ---- */
 
-/* True if the region reads a dense run of the input and writes a dense run of the output, both in the same order. */
+/* True if the region reads a dense run of the input and writes a dense run of the output, both
+ * in the same order. */
 static bool is_run(const tn_region *region, int64_t *out_n) {
   int32_t dims[TN_MAX_RANK], n = 0;
   for (int32_t d = 0; d < region->rank; d++) {

@@ -1,4 +1,5 @@
-/* 08 arrange: lives of families, outputs that are written over an input that ends there, scratch, and offsets. */
+/* 08 arrange: lives of families, outputs that are written over an input that ends there,
+ * scratch, and offsets. */
 #include <string.h>
 
 #include "plan/arrange.h"
@@ -46,8 +47,8 @@ static uint64_t bytes_of(const tn_arrangement *r, int32_t value) {
   return (uint64_t)tn_max_i64(tn_storage_bytes(&tn_graph_val(r->g, value)->type), 0);
 }
 
-/* The family that output `out` may be written over; -1: none. It must lie in the arena, end with this step, be read by
- * nobody else in it, and have just the bytes of the output. */
+/* The family that output `out` may be written over; -1: none. It must lie in the arena, end with
+ * this step, be read by nobody else in it, and have just the bytes of the output. */
 static int32_t overwritten(const tn_arrangement *r, int32_t id, int32_t in, int32_t out) {
   if (in < 0 || out < 0 || r->root[out] != out || r->plan->slots[out].place != TN_PLACE_ARENA)
     return -1;

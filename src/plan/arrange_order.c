@@ -1,5 +1,5 @@
-/* 08 arrange: when nodes run, and which element-wise nodes follow the node before them: the host runs those on each range
- * as soon as it is written, while it is in the cache. */
+/* 08 arrange: when nodes run, and which element-wise nodes follow the node before them: the host
+ * runs those on each range as soon as it is written, while it is in the cache. */
 #include <string.h>
 
 #include "plan/arrange.h"
@@ -34,7 +34,8 @@ static bool writes_ranges(const tn_arrangement *r, int32_t node) {
          !(plan->flags & (TN_PLAN_DATA_DEPENDENT | TN_PLAN_SERIAL));
 }
 
-/* True if `value` is what the step of `leader` writes last, and nobody but the follower reads it. */
+/* True if `value` is what the step of `leader` writes last, and nobody but the follower reads
+ * it. */
 static bool is_handed_on(const tn_arrangement *r, const tn_gnode *follower, int32_t value,
                          int32_t leader) {
   const tn_value *v = tn_graph_val(r->g, value);
@@ -52,7 +53,8 @@ static bool is_handed_on(const tn_arrangement *r, const tn_gnode *follower, int3
   return !memcmp(v->type.shape, out->shape, sizeof *out->shape * (size_t)out->rank);
 }
 
-/* The step that a node can follow, -1: none. All else that it reads must be there when that step begins. */
+/* The step that a node can follow, -1: none. All else that it reads must be there when that step
+ * begins. */
 static int32_t leader_for(const tn_arrangement *r, const tn_gnode *n) {
   int32_t leader = -1, through = -1;
   if (!is_elementwise(r, n)) return -1;

@@ -1,5 +1,6 @@
-/* Packing lives into an arena: several greedy orders, each life into the smallest gap that holds it; then a few rounds in
- * which what lies on top is placed earlier. The best packing found stays. */
+/* Packing lives into an arena: several greedy orders, each life into the smallest gap that holds
+ * it; then a few rounds in which what lies on top is placed earlier. The best packing found
+ * stays. */
 #include <string.h>
 
 #include "plan/arrange.h"
@@ -63,7 +64,8 @@ static void try_order(packer *p) {
   memcpy(p->best, p->offset, (size_t)p->n * sizeof *p->best);
 }
 
-/* Stable merge sort by weight, descending: equal weights stay in order of time, so that packings are reproducible. */
+/* Stable merge sort by weight, descending: equal weights stay in order of time, so that packings
+ * are reproducible. */
 static void sort_range(packer *p, int32_t begin, int32_t end) {
   if (end - begin < 2) return;
   int32_t middle = begin + (end - begin) / 2, i = begin, j = middle;

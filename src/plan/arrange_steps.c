@@ -1,4 +1,5 @@
-/* 08 arrange: the decision written down as slots and steps; prepared states are fetched, subgraphs become callables. */
+/* 08 arrange: the decision written down as slots and steps; prepared states are fetched,
+ * subgraphs become callables. */
 #include <string.h>
 
 #include "plan/arrange.h"
@@ -80,8 +81,8 @@ static const char *subgraph_name(tn_arrangement *r, const tn_gnode *n, uint32_t 
   return tn_arena_format(&r->plan->arena, "%s of %s", attr, tn_node_text(n, text, sizeof text));
 }
 
-/* Captured values become inputs after the formal ones. What the file says about shapes of formal inputs does not bind:
- * in loops they may change from round to round. */
+/* Captured values become inputs after the formal ones. What the file says about shapes of formal
+ * inputs does not bind: in loops they may change from round to round. */
 static tn_status open_inputs(const tn_graph *outer, tn_graph *sub, tn_capture *captures,
                              uint32_t *out_n) {
   uint32_t n = 0;

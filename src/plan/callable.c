@@ -1,7 +1,9 @@
-/* Callables: graphs that are planned for the types of their inputs as they come, and the bounded cache of these plans.
+/* Callables: graphs that are planned for the types of their inputs as they come, and the bounded
+ * cache of these plans.
  *
- * What does not depend on the input types is done once, when the callable is made: checking, folding of constants, fusing.
- * Planning takes no lock but to look into the cache and to add to it, so two threads may plan at once. */
+ * What does not depend on the input types is done once, when the callable is made: checking,
+ * folding of constants, fusing. Planning takes no lock but to look into the cache and to add to
+ * it, so two threads may plan at once. */
 #include <string.h>
 
 #include "plan/tail.h"
@@ -206,7 +208,8 @@ static tn_plan *find(tn_callable *c, const tn_tensor *const *inputs) {
   return NULL;
 }
 
-/* Under the lock. Adds a reference to the cache; the plan that has to go for it is handed out. No memory: not kept. */
+/* Under the lock. Adds a reference to the cache; the plan that has to go for it is handed out.
+ * No memory: not kept. */
 static tn_plan *keep(tn_callable *c, tn_plan *plan) {
   int64_t limit = c->planner->max_plans > 0 ? c->planner->max_plans : PLANS_DEFAULT;
   tn_plan *gone = NULL;

@@ -1,6 +1,7 @@
 /* Matching kernels with nodes: each rule in a function of its own that answers NULL or a reason.
  *
- * Reasons are for people who ask why their kernel was not taken, so they name argument, value and rule. */
+ * Reasons are for people who ask why their kernel was not taken, so they name argument, value
+ * and rule. */
 #include "plan/match.h"
 
 #include <string.h>
@@ -57,7 +58,8 @@ const tn_accept *tn_kernel_accept_output(const tn_kerneldef *def, const tn_opdef
   return row_of(&def->kernel, tn_schema_output_of(&op->schema, (int32_t)index, (int32_t)n_outputs));
 }
 
-/* Trailing inputs that were left out do not count when a list argument takes what the others leave. */
+/* Trailing inputs that were left out do not count when a list argument takes what the others
+ * leave. */
 static uint32_t given(const tn_call *call, uint32_t n_formal) {
   while (n_formal && !call->inputs[n_formal - 1]) n_formal--;
   return n_formal;
@@ -229,7 +231,8 @@ static tn_status vet_stages(const tn_kerneldef *def, const tn_kernel_plan *plan,
   return TN_OK;
 }
 
-/* Sharing memory is sound only between tensors of equal storage; a pair that is not is dropped, not an error. */
+/* Sharing memory is sound only between tensors of equal storage; a pair that is not is dropped,
+ * not an error. */
 static void vet_in_place(const tn_call *call, tn_kernel_plan *plan) {
   for (uint32_t k = 0; k < TN_MAX_IN_PLACE; k++) {
     int32_t from = plan->in_place[k];

@@ -1,4 +1,5 @@
-/* Does a kernel take a node? The rules of tn_kernel and its accept rows, and the answer of plan() vetted.
+/* Does a kernel take a node? The rules of tn_kernel and its accept rows, and the answer of plan()
+ * vetted.
  *
  * Used by 07 select for every candidate and by the executor when it folds one node. */
 #ifndef TN_PLAN_MATCH_H
@@ -6,28 +7,31 @@
 
 #include "graph/graph.h"
 
-/* NULL if kernel `def` of operator `op` takes the call as it is; else why not, in words that name the argument and the
- * rule ("input X is f16, takes f32"). The text is a literal or lives in `reasons`; never NULL for lack of memory.
- * call: attrs, version, isa, inputs and outputs with types and layouts; an input is constant if its data is not NULL.
- * n_formal: how many of call->inputs the schema describes (captured values and epilogue operands follow them). */
+/* NULL if kernel `def` of operator `op` takes the call as it is; else why not, in words that
+ * name the argument and the rule ("input X is f16, takes f32"). The text is a literal or lives
+ * in `reasons`; never NULL for lack of memory. call: attrs, version, isa, inputs and outputs
+ * with types and layouts; an input is constant if its data is not NULL. n_formal: how many of
+ * call->inputs the schema describes (captured values and epilogue operands follow them). */
 const char *tn_kernel_match(const tn_kerneldef *def, const tn_opdef *op, const tn_call *call,
                             uint32_t n_formal, tn_arena *reasons);
 
-/* The parts of the above, for those who try several types and layouts: what does not depend on them (device,
- * instruction sets, versions, epilogue, arguments that must be there or constant, ranks), and what does. refuse() is in
- * tn_kernel_match only. */
+/* The parts of the above, for those who try several types and layouts: what does not depend on
+ * them (device, instruction sets, versions, epilogue, arguments that must be there or constant,
+ * ranks), and what does. refuse() is in tn_kernel_match only. */
 const char *tn_kernel_match_fixed(const tn_kerneldef *def, const tn_opdef *op, const tn_call *call,
                                   uint32_t n_formal, tn_arena *reasons);
 const char *tn_kernel_match_types(const tn_kerneldef *def, const tn_opdef *op, const tn_call *call,
                                   uint32_t n_formal, tn_arena *reasons);
 
-/* The row for flattened input (output) `index`, NULL if the kernel has none for it: any dtype, plain layout. */
+/* The row for flattened input (output) `index`, NULL if the kernel has none for it: any dtype,
+ * plain layout. */
 const tn_accept *tn_kernel_accept_input(const tn_kerneldef *def, const tn_opdef *op, uint32_t index,
                                         uint32_t n_formal);
 const tn_accept *tn_kernel_accept_output(const tn_kerneldef *def, const tn_opdef *op,
                                          uint32_t index, uint32_t n_outputs);
 
-/* Asks plan() with the defaults that plugin.h promises and vets what it says. The error names kernel and member. */
+/* Asks plan() with the defaults that plugin.h promises and vets what it says. The error names
+ * kernel and member. */
 tn_status tn_kernel_ask_plan(const tn_kerneldef *def, const tn_call *call, tn_diag *diag,
                              tn_kernel_plan *out_plan);
 

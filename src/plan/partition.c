@@ -1,6 +1,7 @@
-/* The convex cutter. Every claimed node begins as an island of its own; along each edge the two islands at its ends are
- * joined if they are of one group and no other path leads from one to the other. Then nodes at the rim whose border costs
- * more than they save are peeled off, which leaves an island convex. */
+/* The convex cutter. Every claimed node begins as an island of its own; along each edge the two
+ * islands at its ends are joined if they are of one group and no other path leads from one to
+ * the other. Then nodes at the rim whose border costs more than they save are peeled off, which
+ * leaves an island convex. */
 #include "plan/partition.h"
 
 #include <string.h>
@@ -21,7 +22,8 @@ static bool is_claimed(const cutter *c, int32_t node) { return c->claims[node].g
 
 /* ---- joining ---- */
 
-/* Pushes the islands that read from `island`; true if `goal` is one of them. `skip`: do not count direct edges to goal. */
+/* Pushes the islands that read from `island`; true if `goal` is one of them. `skip`: do not
+ * count direct edges to goal. */
 static bool push_readers(cutter *c, int32_t island, int32_t goal, bool skip, int32_t *n_stack) {
   for (int32_t n = island; n >= 0; n = c->next[n]) {
     const tn_node *node = &tn_graph_node(c->g, n)->node;
@@ -65,7 +67,8 @@ static void join_along_edges(cutter *c) {
       int32_t producer = node->inputs[j] < 0 ? -1 : tn_graph_val(c->g, node->inputs[j])->producer;
       if (producer < 0 || c->claims[producer].group != c->claims[reader].group) continue;
       int32_t a = c->island[producer], b = c->island[reader];
-      /* a cycle would need a path in either direction; one from b to a is there only if a was joined later than b */
+      /* a cycle would need a path in either direction; one from b to a is there only if a was
+       * joined later than b */
       if (a != b && !has_detour(c, a, b) && !has_detour(c, b, a)) join(c, a, b);
     }
   }

@@ -1,7 +1,7 @@
 /* Cutting a graph into islands for compilers: convex sets of nodes that one claimant takes over.
  *
- * Convex: no path leaves an island and comes back. The islands are convex together: with each island seen as one node the
- * graph has no cycle, so that all of them can run as single steps. */
+ * Convex: no path leaves an island and comes back. The islands are convex together: with each
+ * island seen as one node the graph has no cycle, so that all of them can run as single steps. */
 #ifndef TN_PLAN_PARTITION_H
 #define TN_PLAN_PARTITION_H
 
@@ -27,8 +27,9 @@ typedef struct tn_partition_options {
   int32_t max_islands; /* 0: any number */
 } tn_partition_options;
 
-/* claims: one per node id of g, which must be sorted. Answers the islands that gain something, the greatest gain first,
- * in memory of `arena`. Values of unknown size cost transfer_fixed_ns alone. */
+/* claims: one per node id of g, which must be sorted. Answers the islands that gain something,
+ * the greatest gain first, in memory of `arena`. Values of unknown size cost transfer_fixed_ns
+ * alone. */
 tn_status tn_partition_cut(const tn_graph *g, const tn_claim *claims,
                            const tn_partition_options *options, tn_arena *arena,
                            tn_island **out_islands, int32_t *out_n);

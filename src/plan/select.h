@@ -1,8 +1,9 @@
 /* Inside 07 select: candidates, the assignment problem over them, and the conversions between them.
  *
- * A form is how a value is stored: its dtype and its layout. A candidate is a kernel with the forms it wants for every
- * input and gives for every output of one node. Where a producer's form is not the one a consumer wants, a conversion
- * (tenon::Cast, tenon::Reorder) stands between; one conversion per value and form serves all consumers. */
+ * A form is how a value is stored: its dtype and its layout. A candidate is a kernel with the
+ * forms it wants for every input and gives for every output of one node. Where a producer's form
+ * is not the one a consumer wants, a conversion (tenon::Cast, tenon::Reorder) stands between;
+ * one conversion per value and form serves all consumers. */
 #ifndef TN_PLAN_SELECT_H
 #define TN_PLAN_SELECT_H
 
@@ -69,8 +70,9 @@ typedef struct tn_selection {
   const tn_opdef *cast, *reorder; /* NULL: no plug-in offers them */
 } tn_selection;
 
-/* select_gather.c: fills options of a node: every kernel of its operator in every form it could take, the dominated
- * ones dropped, pins obeyed. No candidate is no error; the refusals then say why. */
+/* select_gather.c: fills options of a node: every kernel of its operator in every form it could
+ * take, the dominated ones dropped, pins obeyed. No candidate is no error; the refusals then say
+ * why. */
 tn_status tn_select_gather(tn_selection *s, int32_t node);
 /* Adds the layouts that kernels of this node want to s->layouts. */
 tn_status tn_select_layouts(tn_selection *s, int32_t node);
@@ -78,18 +80,20 @@ tn_status tn_select_layouts(tn_selection *s, int32_t node);
 /* select_convert.c */
 /* The form a value has in the graph as it came from the passes before. */
 tn_form tn_select_original(const tn_selection *s, int32_t value);
-/* One step from a form to another (dtype or layout, not both). def is NULL if no kernel does it. The answer lives until
- * the next call for the same value. */
+/* One step from a form to another (dtype or layout, not both). def is NULL if no kernel does it.
+ * The answer lives until the next call for the same value. */
 tn_status tn_select_conversion(tn_selection *s, int32_t value, tn_form from, tn_form to,
                                const tn_conversion **out_conversion);
 /* The form from which `to` is reached in one step when the value stands in `home`. */
 tn_form tn_select_step_before(tn_form home, tn_form to);
-/* A constant in another form. *out_const is NULL if it cannot be made; the selection keeps it until the pass ends. */
+/* A constant in another form. *out_const is NULL if it cannot be made; the selection keeps it
+ * until the pass ends. */
 tn_status tn_select_constant(tn_selection *s, int32_t value, tn_form form, tn_tensor *out_type,
                              const tn_const **out_const);
 
-/* select_solve.c: sets `chosen` of every node so that kernels and conversions cost least together, as far as found. A
- * conversion that no kernel does counts as very dear, so it is only chosen where there is no other way. */
+/* select_solve.c: sets `chosen` of every node so that kernels and conversions cost least
+ * together, as far as found. A conversion that no kernel does counts as very dear, so it is only
+ * chosen where there is no other way. */
 tn_status tn_select_solve(tn_selection *s);
 
 /* select_apply.c: puts the conversions in and sets the choice of every node. */

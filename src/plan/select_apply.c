@@ -1,5 +1,6 @@
-/* 07 select, last part: brings the decision into the graph. Values take the forms that their producers give; conversions
- * become nodes, one per value and form; every node gets its choice with the reasons of all other kernels. */
+/* 07 select, last part: brings the decision into the graph. Values take the forms that their
+ * producers give; conversions become nodes, one per value and form; every node gets its choice
+ * with the reasons of all other kernels. */
 #include <string.h>
 
 #include "plan/select.h"

@@ -1,5 +1,6 @@
-/* 07 select: conversions. Which kernel of tenon::Cast or tenon::Reorder brings a value from one form to another, what it
- * costs, and constants in other forms (converted here and now, and kept for later plans of the model). */
+/* 07 select: conversions. Which kernel of tenon::Cast or tenon::Reorder brings a value from one
+ * form to another, what it costs, and constants in other forms (converted here and now, and kept
+ * for later plans of the model). */
 #include <string.h>
 
 #include "plan/arrange.h"
@@ -152,7 +153,8 @@ static tn_status eval_step(tn_selection *s, int32_t value, const tn_tensor *in, 
   return s->p->eval(s->p, &node, &in, &out_pointer, out_const, s->diag);
 }
 
-/* Step by step from the constant as it stands; each step's source is let go of once the next is there. */
+/* Step by step from the constant as it stands; each step's source is let go of once the next is
+ * there. */
 static tn_status convert(tn_selection *s, int32_t value, tn_form form, tn_tensor *out,
                          tn_const **out_const) {
   const tn_value *v = tn_graph_val(s->g, value);

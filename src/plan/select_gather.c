@@ -1,7 +1,8 @@
 /* 07 select, first part: which kernels could run a node, in which forms, and why the others cannot.
  *
- * A kernel is tried as the node stands; one that takes any layout is tried in each layout that some kernel of the graph
- * wants. Nodes in f16 or bf16 for which that finds nothing are tried in f32, then f64, with casts around them. */
+ * A kernel is tried as the node stands; one that takes any layout is tried in each layout that
+ * some kernel of the graph wants. Nodes in f16 or bf16 for which that finds nothing are tried in
+ * f32, then f64, with casts around them. */
 #include <string.h>
 
 #include "plan/select.h"
@@ -29,7 +30,8 @@ static double bytes_of(const tn_call *call) {
   return bytes;
 }
 
-/* For kernels that say nothing: what portable and optimized code of the usual kind reaches, plus the start of a step. */
+/* For kernels that say nothing: what portable and optimized code of the usual kind reaches, plus
+ * the start of a step. */
 static double derived_cost(const tn_kernel *kernel, const tn_call *call, double flops) {
   bool fast = kernel->rank >= TN_RANK_OPTIMIZED;
   double compute = flops / (fast ? 30.0 : 1.0), move = bytes_of(call) / (fast ? 10.0 : 2.0);
@@ -100,7 +102,8 @@ static bool form_layout(const tn_accept *row, const tn_tensor *t, tn_layout any,
   return layout_fits(t, form->layout, takes_any);
 }
 
-/* Operands of an epilogue: those of the output's shape are stored as the output, those with one value per channel plain. */
+/* Operands of an epilogue: those of the output's shape are stored as the output, those with one
+ * value per channel plain. */
 static void form_operand(const gatherer *g, uint32_t k) {
   const tn_tensor *t = &g->in_types[k], *out = &g->out_types[0];
   bool operand = false;
@@ -145,8 +148,8 @@ static int32_t rule_of(const gatherer *g, uint32_t k, bool output) {
   return -1;
 }
 
-/* A type variable may be computed in `wide` if an input binds it to a half type. (One that only outputs have follows
- * from an attribute and stays.) */
+/* A type variable may be computed in `wide` if an input binds it to a half type. (One that only
+ * outputs have follows from an attribute and stays.) */
 static bool rule_widens(const gatherer *g, int32_t rule, uint32_t wide) {
   if (rule < 0 || !(g->n->def->op.types[rule]->dtypes & TN_MASK(wide))) return false;
   for (uint32_t k = 0; k < g->n_formal; k++)
@@ -155,7 +158,8 @@ static bool rule_widens(const gatherer *g, int32_t rule, uint32_t wide) {
   return false;
 }
 
-/* Sets the dtypes of all forms, half ones to the wide type if there is one. False if that changes nothing. */
+/* Sets the dtypes of all forms, half ones to the wide type if there is one. False if that
+ * changes nothing. */
 static bool set_dtypes(gatherer *g) {
   uint32_t wide = g->wide;
   bool changed = wide == TN_NONE;
@@ -191,7 +195,8 @@ static void apply_forms(gatherer *g) {
   }
 }
 
-/* Constants in the forms being tried, so that refuse() and plan() see the data that run() will see. */
+/* Constants in the forms being tried, so that refuse() and plan() see the data that run() will
+ * see. */
 static const char *convert_constants(gatherer *g, tn_status *status) {
   for (uint32_t k = 0; k < g->n->node.n_inputs; k++) {
     if (!g->frame.in[k].data) continue;
@@ -316,7 +321,8 @@ static const char *beaten_reason(tn_arena *arena, const tn_candidate *winner,
                          loser->cost_ns / 1e3, winner->def->kernel.name, winner->cost_ns / 1e3);
 }
 
-/* Of the candidates with equal forms the one with the highest rank stays; then the cheapest, then the first. */
+/* Of the candidates with equal forms the one with the highest rank stays; then the cheapest,
+ * then the first. */
 static tn_status drop_beaten(gatherer *g) {
   tn_candidates *all = &g->options->candidates;
   for (int64_t k = 0; k < all->n; k++)

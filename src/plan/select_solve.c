@@ -1,8 +1,9 @@
-/* 07 select: the solver. An assignment gives each node one of its candidates; it costs what the kernels cost and what the
- * conversions cost that it needs.
+/* 07 select: the solver. An assignment gives each node one of its candidates; it costs what the
+ * kernels cost and what the conversions cost that it needs.
  *
- * Several starts (each node's cheapest, all plain, each layout preferred) are improved by changing one node at a time, or
- * a group of connected nodes that take any layout at once, until nothing gains. The best one stays. */
+ * Several starts (each node's cheapest, all plain, each layout preferred) are improved by
+ * changing one node at a time, or a group of connected nodes that take any layout at once, until
+ * nothing gains. The best one stays. */
 #include <string.h>
 
 #include "plan/select.h"
@@ -63,7 +64,8 @@ static void add_wanted(const tn_selection *s, forms *f, int32_t value) {
   if (v->flags & TN_VALUE_OUTPUT) add_form(f, tn_select_original(s, value));
 }
 
-/* All conversions of one value. Constants are converted while planning, which costs a run nothing. */
+/* All conversions of one value. Constants are converted while planning, which costs a run
+ * nothing. */
 static double value_cost(solver *v, int32_t value) {
   if (tn_graph_val(v->s->g, value)->constant) return 0;
   forms f = {.home = home_form(v->s, value)};

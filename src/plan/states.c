@@ -1,7 +1,9 @@
-/* Prepared states of kernels (packed weights and the like) and converted constants, shared by the plans of a model.
+/* Prepared states of kernels (packed weights and the like) and converted constants, shared by the
+ * plans of a model.
  *
- * A state is found by what it depends on: kernel, attributes, dtypes, constants and the kernel's own key. States and
- * constants that no plan uses stay for a while, because plans come and go with input shapes. */
+ * A state is found by what it depends on: kernel, attributes, dtypes, constants and the kernel's
+ * own key. States and constants that no plan uses stay for a while, because plans come and go
+ * with input shapes. */
 #include "plan/states.h"
 
 #include <string.h>
@@ -277,7 +279,8 @@ tn_const *tn_state_find_constant(tn_state_cache *c, const tn_const *from, const 
   return made;
 }
 
-/* Who asks for a conversion holds its source; a source that only we hold will not be asked for again. */
+/* Who asks for a conversion holds its source; a source that only we hold will not be asked for
+ * again. */
 static void drop_orphans(tn_state_cache *c) {
   int64_t kept = 0;
   for (int64_t k = 0; k < c->converted.n; k++) {

@@ -4,8 +4,8 @@
 
 #include "plan/plan.h"
 
-/* `from` converted to type and layout of `to`, if some plan has made it: a reference for the caller; NULL: not there.
- * Any thread. */
+/* `from` converted to type and layout of `to`, if some plan has made it: a reference for the
+ * caller; NULL: not there. Any thread. */
 tn_const *tn_state_find_constant(tn_state_cache *c, const tn_const *from, const tn_tensor *to);
 /* Keeps `made`, so that later plans find it. Lack of memory loses it. Any thread. */
 void tn_state_keep_constant(tn_state_cache *c, tn_const *from, const tn_tensor *to, tn_const *made);

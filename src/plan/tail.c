@@ -1,5 +1,5 @@
-/* The head/tail cut. Both halves begin as copies of the whole; each loses the other's nodes. Values that cross become
- * outputs of the head and inputs of the tail; constants are shared. */
+/* The head/tail cut. Both halves begin as copies of the whole; each loses the other's nodes.
+ * Values that cross become outputs of the head and inputs of the tail; constants are shared. */
 #include "plan/tail.h"
 
 typedef struct splitter {

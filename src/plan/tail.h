@@ -1,5 +1,5 @@
-/* Cutting a graph where shapes depend on data that only a run can give: the head is planned now, the tail is a callable
- * of its own that is planned once the head has run. */
+/* Cutting a graph where shapes depend on data that only a run can give: the head is planned now,
+ * the tail is a callable of its own that is planned once the head has run. */
 #ifndef TN_PLAN_TAIL_H
 #define TN_PLAN_TAIL_H
 
@@ -15,11 +15,13 @@ typedef struct tn_split {
   int32_t *from_output;  /* or among the head's outputs, -1 */
 } tn_split;
 
-/* Moves the nodes of the cut out of g into a new callable (cut empty: only fills the maps). What the tail reads becomes
- * an output of g. Arrays live in `arena`. On failure g is of no use any more and there is no tail. */
+/* Moves the nodes of the cut out of g into a new callable (cut empty: only fills the maps). What
+ * the tail reads becomes an output of g. Arrays live in `arena`. On failure g is of no use any
+ * more and there is no tail. */
 tn_status tn_split_make(const tn_planner *p, tn_graph *g, const tn_cut *cut, const char *name,
                         tn_arena *arena, tn_diag *diag, tn_split *out_split);
-/* Gives the plan of the head, once arranged, its tail and the outputs of the whole. Takes split->tail. */
+/* Gives the plan of the head, once arranged, its tail and the outputs of the whole. Takes
+ * split->tail. */
 tn_status tn_split_wire(tn_split *split, tn_plan *plan);
 
 #endif

@@ -1,4 +1,5 @@
-/* 08 arrange: memory is shared only where that is sound, little of it is needed, and what needs no step has none. */
+/* 08 arrange: memory is shared only where that is sound, little of it is needed, and what needs
+ * no step has none. */
 #include "plan/arrange.h"
 #include "plan_kit.h"
 
@@ -77,7 +78,8 @@ static void touch_step(const tn_plan *p, span *s, const tn_step *step, int32_t t
   for (uint32_t k = 0; k < step->n_followers; k++) touch_step(p, s, &step->followers[k], time);
 }
 
-/* May `later` lie over `earlier`, which ends in the step where it begins? Only if a kernel of the step says so. */
+/* May `later` lie over `earlier`, which ends in the step where it begins? Only if a kernel of
+ * the step says so. */
 static bool in_place_pair(const tn_plan *p, const tn_step *step, int32_t earlier, int32_t later) {
   for (uint32_t k = 0; k < step->n_outputs && k < TN_MAX_IN_PLACE; k++) {
     int32_t from = step->plan.in_place[k];
@@ -90,7 +92,8 @@ static bool in_place_pair(const tn_plan *p, const tn_step *step, int32_t earlier
   return false;
 }
 
-/* A chain of pairs within one step: leader in place of x, follower in place of the leader, and so on. */
+/* A chain of pairs within one step: leader in place of x, follower in place of the leader, and
+ * so on. */
 static bool handed_over(const tn_plan *p, const tn_step *step, int32_t earlier, int32_t later) {
   if (in_place_pair(p, step, earlier, later)) return true;
   for (int32_t middle = 0; middle < p->n_slots; middle++)
@@ -304,7 +307,8 @@ static void views_of_inputs_work_as_outputs(void **state) {
   done(&k, c, plan);
 }
 
-/* Lead says which elements an item writes, so element-wise nodes follow it; not those that need something later. */
+/* Lead says which elements an item writes, so element-wise nodes follow it; not those that need
+ * something later. */
 static void elementwise_nodes_follow(void **state) {
   (void)state;
   kit k = kit_open(NULL, 0);

@@ -1,4 +1,5 @@
-/* Callables: the bounded cache of plans, inputs whose data shapes depend on, the head/tail cut, prepared states. */
+/* Callables: the bounded cache of plans, inputs whose data shapes depend on, the head/tail cut,
+ * prepared states. */
 #include "plan_kit.h"
 
 static tn_graph *scale_graph(const kit *k, const tn_tensor *type) {

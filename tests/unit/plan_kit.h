@@ -1,6 +1,7 @@
-/* A small plug-in for tests of the planner: operators that compute something easy to check, kernels in several layouts
- * with costs that a test sets, and the tenon:: operators that conversions and regions need. Includes what tests of the
- * planner share: a runtime, graphs from short texts, running. */
+/* A small plug-in for tests of the planner: operators that compute something easy to check,
+ * kernels in several layouts with costs that a test sets, and the tenon:: operators that
+ * conversions and regions need. Includes what tests of the planner share: a runtime, graphs from
+ * short texts, running. */
 #ifndef PLAN_KIT_H
 #define PLAN_KIT_H
 

@@ -1,5 +1,5 @@
-/* Planning when memory runs out: whatever allocation fails, the answer is an error, nothing leaks and nothing crashes; and
- * planning by several threads at once. */
+/* Planning when memory runs out: whatever allocation fails, the answer is an error, nothing
+ * leaks and nothing crashes; and planning by several threads at once. */
 #include <pthread.h>
 
 #include "plan_kit.h"

@@ -1,4 +1,5 @@
-/* 07 select: which kernels are chosen, where conversions stand, and what is said about those that were not taken. */
+/* 07 select: which kernels are chosen, where conversions stand, and what is said about those
+ * that were not taken. */
 #include "plan_kit.h"
 
 static const int64_t shape4[] = {1, 16, 4, 4};
@@ -24,7 +25,8 @@ static void done(kit *k, tn_callable *c, tn_plan *plan) {
   kit_close(k);
 }
 
-/* A region of blocked kernels pays for the conversions at its borders; agnostic nodes inside go along. */
+/* A region of blocked kernels pays for the conversions at its borders; agnostic nodes inside go
+ * along. */
 static void blocked_when_it_pays(void **state) {
   (void)state;
   kit k = kit_open(NULL, 0);
@@ -90,7 +92,8 @@ static void conversions_are_shared(void **state) {
   done(&k, c, plan);
 }
 
-/* f16 without a kernel: f32 with casts around, constants cast while planning, and the right numbers. */
+/* f16 without a kernel: f32 with casts around, constants cast while planning, and the right
+ * numbers. */
 static void half_runs_in_f32(void **state) {
   (void)state;
   kit k = kit_open(NULL, 0);
