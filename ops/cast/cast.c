@@ -1,0 +1,123 @@
+/* Cast, CastLike and BitCast: what they mean, inference, and what they lower to. */
+#include <math.h>
+#include <string.h>
+
+#include "base/dtype.h"
+#include "base/infer.h"
+#include "base/lower.h"
+#include "base/onnx_dtype.h"
+#include "cast.gen.h"
+
+/* ---- Inference ---- */
+
+static tn_status infer_to(const tn_call *call, int64_t to, uint32_t *out_dtype) {
+  *out_dtype = tn_dtype_of_onnx(to);
+  if (*out_dtype == TN_NONE) {
+    return call->host->fail(call->ctx, TN_ERR_INVALID, "attribute to is %lld, which is no type", (long long)to);
+  }
+  const tn_tensor *x = call->inputs[0];
+  tn_infer_shape(call, 0, *out_dtype, x->rank, x->shape);
+  return TN_OK;
+}
+
+tn_status cast_infer(const tn_call *call) {
+  const tn_cast_attrs *a = call->attrs;
+  const tn_str m = a->round_mode;
+  uint32_t dtype;
+  const bool known = (m.size == 2 && !memcmp(m.data, "up", 2)) || (m.size == 4 && !memcmp(m.data, "down", 4)) ||
+                     (m.size == 7 && !memcmp(m.data, "nearest", 7));
+  if (!known) return call->host->fail(call->ctx, TN_ERR_INVALID, "attribute round_mode is neither up, down nor nearest");
+  return infer_to(call, a->to, &dtype);
+}
+
+tn_status cast_like_infer(const tn_call *call) {
+  const tn_tensor *x = call->inputs[0];
+  tn_infer_shape(call, 0, call->inputs[1]->dtype, x->rank, x->shape);
+  return TN_OK;
+}
+
+tn_status bit_cast_infer(const tn_call *call) {
+  uint32_t to;
+  const tn_status status = infer_to(call, ((const tn_bit_cast_attrs *)call->attrs)->to, &to);
+  const uint32_t from = call->inputs[0]->dtype;
+  if (status || tn_dtype(to)->bits == tn_dtype(from)->bits) return status;
+  return call->host->fail(call->ctx, TN_ERR_SHAPE, "%s and %s are not of the same width", tn_dtype_name(from), tn_dtype_name(to));
+}
+
+/* ---- References ---- */
+
+/* The power of two that stands for |x| in f8e8m0: 2^(answer - 127). */
+static uint32_t scale_of(double x, bool saturate, tn_str mode) {
+  if (isnan(x)) return 255;
+  const double e = log2(fabs(x)) + 127; /* -inf for 0 */
+  double r = mode.size == 2 ? ceil(e) : floor(e);
+  if (mode.size == 7 && fabs(x) >= 1.5 * exp2(r - 127)) r += 1;
+  if (r < 0) return saturate ? 0 : 255;
+  if (r > 254) return saturate ? 254 : 255;
+  return (uint32_t)r;
+}
+
+static void convert(const tn_call *call, int64_t i) {
+  const tn_cast_attrs *a = call->attrs;
+  const tn_tensor *x = call->inputs[0], *y = call->outputs[0];
+  const double value = tn_load_f64(x->dtype, x->data, i);
+  const bool is_f8 = tn_dtype(y->dtype)->bits == 8 && !tn_dtype_exact_i64(y->dtype);
+  if (y->dtype == TN_F8E8M0) ((uint8_t *)y->data)[i] = (uint8_t)scale_of(value, a->saturate != 0, a->round_mode);
+  else if (is_f8) ((uint8_t *)y->data)[i] = tn_f64_to_f8(y->dtype, value, a->saturate != 0);
+  else if (x->dtype == TN_U64 && !tn_dtype_exact_i64(y->dtype)) tn_store_f64(y->dtype, y->data, i, value);
+  else if (tn_dtype_exact_i64(x->dtype)) tn_store_i64(y->dtype, y->data, i, tn_load_i64(x->dtype, x->data, i));
+  else tn_store_f64(y->dtype, y->data, i, value);
+}
+
+/* Numbers only. Integers are cut to their width; floats to the integer part, and that to its width; anything but 0 is true. */
+tn_status cast_reference(const tn_call *call) {
+  if (call->inputs[0]->dtype == TN_STRING || call->outputs[0]->dtype == TN_STRING) return TN_ERR_UNSUPPORTED;
+  const int64_t n = tn_tensor_elements(call->outputs[0]);
+  for (int64_t i = 0; i < n; i++) convert(call, i);
+  return TN_OK;
+}
+
+tn_status bit_cast_reference(const tn_call *call) {
+  const int64_t bytes = tn_tensor_bytes(call->inputs[0]);
+  for (int64_t i = 0; i < bytes; i++) ((uint8_t *)call->outputs[0]->data)[i] = ((const uint8_t *)call->inputs[0]->data)[i];
+  return TN_OK;
+}
+
+/* ---- Lowering ---- */
+
+/* Cast to the type that the input has is nothing. */
+tn_status cast_lower(const tn_call *call, tn_graph *graph, int32_t node) {
+  if (call->inputs[0]->dtype != call->outputs[0]->dtype) return TN_ERR_UNSUPPORTED;
+  const int32_t input = tn_node_input(call, graph, node, 0);
+  return call->host->graph->replace_node(graph, node, &input, 1);
+}
+
+static int64_t onnx_of(uint32_t dtype) {
+  for (int64_t k = 1; k < 64; k++) {
+    if (tn_dtype_of_onnx(k) == dtype) return k;
+  }
+  return 0;
+}
+
+tn_status cast_like_lower(const tn_call *call, tn_graph *graph, int32_t node) {
+  const tn_cast_like_attrs *a = call->attrs;
+  const int32_t input = tn_node_input(call, graph, node, 0);
+  tn_attr attrs[] = {tn_attr_int("to", onnx_of(call->outputs[0]->dtype)), tn_attr_int("saturate", a->saturate),
+                     tn_attr_str("round_mode", "")};
+  attrs[2].s = a->round_mode;
+  return tn_lower_as(call, graph, node, "Cast", &input, 1, attrs, 3);
+}
+
+/* Up to version 5 the type was a name of TensorProto.DataType. */
+tn_status cast_lower_v1(const tn_call *call, tn_graph *graph, int32_t node) {
+  static const char *const names[] = {"FLOAT", "UINT8", "INT8", "UINT16", "INT16", "INT32", "INT64", "STRING", "BOOL", "FLOAT16",
+                                      "DOUBLE", "UINT32", "UINT64"};
+  const tn_str to = ((const tn_cast_v1_attrs *)call->attrs)->to;
+  const int32_t input = tn_node_input(call, graph, node, 0);
+  for (size_t k = 0; k < sizeof names / sizeof *names; k++) {
+    if ((size_t)to.size != strlen(names[k]) || memcmp(to.data, names[k], (size_t)to.size)) continue;
+    const tn_attr attr = tn_attr_int("to", (int64_t)k + 1);
+    return tn_lower_as(call, graph, node, "Cast", &input, 1, &attr, 1);
+  }
+  return call->host->fail(call->ctx, TN_ERR_INVALID, "attribute to is '%.*s', which is no type", (int)to.size, to.data);
+}
