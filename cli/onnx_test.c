@@ -70,6 +70,11 @@ static bool value_path(const data_set *d, const char *what, int32_t k, char *pat
   return n > 0 && (size_t)n < size && access(path, R_OK) == 0;
 }
 
+/* Writers of ONNX up to 1.12 stored bf16 data as uint16. */
+static void mend_bf16(tn_tensor *value, uint32_t dtype) {
+  if (dtype == TN_BF16 && value->dtype == TN_U16 && value->kind == TN_KIND_TENSOR) value->dtype = TN_BF16;
+}
+
 static tn_status load_inputs(data_set *d) {
   char path[4096], name[256];
   for (int32_t k = 0; k < 256 && value_path(d, "input", k, path, sizeof path); k++) {
@@ -80,6 +85,7 @@ static tn_status load_inputs(data_set *d) {
     if (s) return s;
     d->n_inputs = k + 1;
     int32_t index = *name ? tn_model_find_input(d->model, name) : k;
+    if (!tn_model_input_type(d->model, index < 0 ? k : index, &type)) mend_bf16(d->inputs[k], type.dtype);
     if ((s = tn_session_set_input(d->session, index < 0 ? k : index, d->inputs[k], d->diag))) return s;
   }
   return TN_OK;
@@ -93,6 +99,7 @@ static verdict compare_outputs(data_set *d, const cli_tolerance *t) {
     tn_tensor *want = NULL;
     if (!got) return say(FAILED, "the session gives no output");
     if (tn_value_load(d->runtime, path, "onnx", got->kind, d->diag, &want, NULL, 0)) return say(FAILED, tn_diag_text(d->diag));
+    mend_bf16(want, got->dtype);
     bool same = cli_compare(got, want, t, why, sizeof why);
     tn_value_destroy(want);
     snprintf(text, sizeof text, "output '%.60s' %s", tn_model_output_name(d->model, k), same ? "" : why);
