@@ -31,6 +31,7 @@ static __attribute__((format(printf, 3, 4))) tn_status io_fail(void *ctx, tn_sta
   vsnprintf(text, sizeof text, format, args);
   va_end(args);
   io->said = true;
+  if (!strncmp(text, io->path, strlen(io->path))) return tn_fail(io->diag, code, "%s", text);
   return tn_fail(io->diag, code, "%s: %s", io->path, text);
 }
 
