@@ -6,6 +6,11 @@
 /* The graph looks these up one by one. */
 enum { MAX_OPSETS = 1024, MAX_META = 4096, MAX_FUNCTIONS = 65536 };
 
+static tn_status set_opset(const onnx_reader *r, tn_graph *g, const char *domain, int32_t version) {
+  tn_status s = domain ? r->api->set_opset(g, domain, version) : TN_ERR_MEMORY;
+  return s ? onnx_fail(r, s, NULL, "the operator set cannot be noted") : TN_OK;
+}
+
 tn_status onnx_opset_read(const onnx_reader *r, onnx_span message, tn_graph *g) {
   onnx_span rest = message, domain = {NULL, NULL};
   int64_t version = 0;
@@ -31,9 +36,9 @@ tn_status onnx_opset_read(const onnx_reader *r, onnx_span message, tn_graph *g) 
   tn_arena arena;
   tn_arena_init(&arena, &r->allocator);
   const char *name = onnx_str(&arena, domain);
-  s = name ? r->api->set_opset(g, name, (int32_t)version) : TN_ERR_MEMORY;
+  s = set_opset(r, g, name, (int32_t)version);
   tn_arena_clear(&arena);
-  return s ? onnx_fail(r, s, message.p, "the operator set cannot be noted") : TN_OK;
+  return s;
 }
 
 typedef struct model {
@@ -79,18 +84,23 @@ static tn_status check_model(const onnx_reader *r, const model *m) {
 
 /* ---- Meta data ---- */
 
+static tn_status note(const onnx_reader *r, tn_graph *g, const char *key, const char *text) {
+  tn_status s = text ? r->api->set_meta(g, key, text) : TN_ERR_MEMORY;
+  return s ? onnx_fail(r, s, NULL, "the meta data cannot be noted") : TN_OK;
+}
+
 /* Text with whatever bytes stand in the file; what is no UTF-8 is left out. */
 static tn_status set_meta(const onnx_reader *r, tn_graph *g, tn_arena *arena, const char *key,
                           onnx_span text) {
-  if (text.p == text.end || !tn_utf8_valid((const char *)text.p, onnx_size(text))) return TN_OK;
-  const char *copy = onnx_str(arena, text);
-  return copy ? r->api->set_meta(g, key, copy) : TN_ERR_MEMORY;
+  int64_t n = onnx_size(text);
+  bool usable = n && tn_utf8_valid((const char *)text.p, n) && !memchr(text.p, 0, (size_t)n);
+  return usable ? note(r, g, key, onnx_str(arena, text)) : TN_OK;
 }
 
 static tn_status set_meta_int(const onnx_reader *r, tn_graph *g, const char *key, int64_t value) {
   char text[24];
   snprintf(text, sizeof text, "%lld", (long long)value);
-  return value ? r->api->set_meta(g, key, text) : TN_OK;
+  return value ? note(r, g, key, text) : TN_OK;
 }
 
 static tn_status read_meta_entry(const onnx_reader *r, tn_graph *g, tn_arena *arena,
@@ -115,7 +125,6 @@ static tn_status read_meta(const onnx_reader *r, onnx_span message, const model 
   if (!s) s = set_meta(r, g, arena, "doc", m->doc);
   if (!s) s = set_meta_int(r, g, "model_version", m->model_version);
   if (!s) s = set_meta_int(r, g, "ir_version", m->ir_version);
-  if (s) return onnx_fail(r, s, NULL, "the meta data cannot be noted");
   onnx_field f;
   while (!s && onnx_next(r, &message, &f) > 0)
     if (f.number == 14) s = read_meta_entry(r, g, arena, &f);
@@ -153,8 +162,9 @@ static tn_status read_model(onnx_reader *r, onnx_span message, tn_graph *g, tn_a
   if (!s) s = check_model(r, &m);
   if (!s) s = read_graph_name(r, &m);
   if (!s) s = read_meta(r, message, &m, g, arena);
-  if (!s && m.ir_version < 3) s = r->api->set_opset(g, "", 1); /* what files without imports mean */
-  if (!s) s = read_imports(r, message, g, 8);                  /* opset_import */
+  if (!s && (m.ir_version == 1 || m.ir_version == 2))
+    s = set_opset(r, g, "", 1);               /* these have no imports */
+  if (!s) s = read_imports(r, message, g, 8); /* opset_import */
   if (!s && r->api->n_opsets(g) == 0)
     s = onnx_fail(r, TN_ERR_INVALID, NULL, "the model imports no operator set");
   if (!s) s = read_imports(r, message, g, 25); /* functions */

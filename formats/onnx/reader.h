@@ -43,8 +43,8 @@ typedef struct onnx_dim_names {
 tn_status onnx_type_read(const onnx_reader *r, onnx_span message, bool strict, tn_tensor *out,
                          onnx_dim_names *names);
 /* ValueInfoProto: its name, type (unknown if there is none) and the names of its dims. */
-tn_status onnx_value_info_read(const onnx_reader *r, onnx_span message, bool strict,
-                               onnx_span *out_name, tn_tensor *out, onnx_dim_names *names);
+tn_status onnx_value_info_read(onnx_reader *r, onnx_span message, bool strict, onnx_span *out_name,
+                               tn_tensor *out, onnx_dim_names *names);
 /* StringStringEntryProto. */
 tn_status onnx_entry_read(const onnx_reader *r, onnx_span message, onnx_span *out_key,
                           onnx_span *out_text);

@@ -161,6 +161,8 @@ static tn_status read_type(const type_reader *t, onnx_span message, int32_t dept
     onnx_span type;
     s = onnx_bytes(t->r, &f, &type);
     if (s) return s;
+    *out =
+        tn_tensor_make(TN_NONE, TN_RANK_UNKNOWN, NULL, NULL); /* a oneof: the last member counts */
     switch (f.number) {
       case 1: s = read_tensor_type(t, type, out); break;
       case 4: s = read_list_type(t, type, TN_KIND_SEQUENCE, depth, out); break;
@@ -187,8 +189,8 @@ tn_status onnx_type_read(const onnx_reader *r, onnx_span message, bool strict, t
   return s;
 }
 
-tn_status onnx_value_info_read(const onnx_reader *r, onnx_span message, bool strict,
-                               onnx_span *out_name, tn_tensor *out, onnx_dim_names *names) {
+tn_status onnx_value_info_read(onnx_reader *r, onnx_span message, bool strict, onnx_span *out_name,
+                               tn_tensor *out, onnx_dim_names *names) {
   onnx_field f;
   int32_t more;
   tn_status s = TN_OK;
@@ -203,5 +205,10 @@ tn_status onnx_value_info_read(const onnx_reader *r, onnx_span message, bool str
     else if (f.number == 2)
       s = onnx_bytes(r, &f, &type); /* type */
   }
-  return s ? s : onnx_type_read(r, type, strict, out, names);
+  if (s) return s;
+  const onnx_where where = {r->where, "value", *out_name, {NULL, NULL}};
+  r->where = &where;
+  s = onnx_type_read(r, type, strict, out, names);
+  r->where = where.up;
+  return s;
 }

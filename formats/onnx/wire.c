@@ -55,7 +55,7 @@ tn_status onnx_fail(const onnx_reader *r, tn_status code, const uint8_t *at, con
   if (r->where) where_text(r->where, where, sizeof where);
   va_list args;
   va_start(args, format);
-  vsnprintf(text, sizeof text, format, args);
+  vsnprintf(text, sizeof text, code == TN_ERR_MEMORY ? "out of memory" : format, args);
   va_end(args);
   const tn_source *s = r->source;
   if (at && at >= s->data && at <= s->data + s->size)
