@@ -12,20 +12,23 @@ static tn_status check_channels(const tn_call *call, const tn_tensor *x, const t
   return TN_OK;
 }
 
-tn_status conv_shape_make(const tn_call *call, conv_shape *out) {
-  const tn_conv_attrs *a = call->attrs;
-  const tn_tensor *x = call->inputs[0], *w = call->inputs[1];
-  tn_status s = check_channels(call, x, w, a->group);
+tn_status conv_shape_of(const tn_call *call, const tn_tensor *x, const tn_tensor *w, const tn_window_attrs *window, int64_t groups, conv_shape *out) {
+  tn_status s = check_channels(call, x, w, groups);
   if (s) return s;
-  tn_window_attrs window = {a->auto_pad, a->dilations, a->kernel_shape, a->pads, a->strides, 0};
-  conv_shape c = {.batch = x->shape[0], .channels = x->shape[1], .filters = w->shape[0], .groups = a->group};
-  s = tn_window_make(call, &window, x->rank - 2, x->shape + 2, w->shape + 2, &c.w);
+  conv_shape c = {.batch = x->shape[0], .channels = x->shape[1], .filters = w->shape[0], .groups = groups};
+  s = tn_window_make(call, window, x->rank - 2, x->shape + 2, w->shape + 2, &c.w);
   if (s) return s;
   c.in_size = conv_product(c.w.in, c.w.n);
   c.out_size = conv_product(c.w.out, c.w.n);
   c.taps = conv_product(c.w.kernel, c.w.n);
   *out = c;
   return TN_OK;
+}
+
+tn_status conv_shape_make(const tn_call *call, conv_shape *out) {
+  const tn_conv_attrs *a = call->attrs;
+  tn_window_attrs window = {a->auto_pad, a->dilations, a->kernel_shape, a->pads, a->strides, 0};
+  return conv_shape_of(call, call->inputs[0], call->inputs[1], &window, a->group, out);
 }
 
 tn_status conv_infer(const tn_call *call) {
@@ -58,19 +61,24 @@ static void unravel(int64_t index, const int64_t *dims, int32_t n, int64_t *out)
   }
 }
 
+int64_t conv_tap_index(const tn_window *w, int64_t o, int64_t t) {
+  int64_t at[TN_MAX_SPATIAL], tap[TN_MAX_SPATIAL], index = 0;
+  unravel(o, w->out, w->n, at);
+  unravel(t, w->kernel, w->n, tap);
+  for (int32_t k = 0; k < w->n; k++) {
+    int64_t i = at[k] * w->stride[k] - w->pad_lo[k] + tap[k] * w->dilation[k];
+    if (i < 0 || i >= w->in[k]) return -1;
+    index = index * w->in[k] + i;
+  }
+  return index;
+}
+
 /* Sum over one input channel under one window; o: output position. */
-static double reference_window(const tn_call *call, const conv_shape *c, int64_t x_at, int64_t w_at, const int64_t *o) {
+static double reference_window(const tn_call *call, const conv_shape *c, int64_t x_at, int64_t w_at, int64_t o) {
   double sum = 0;
   for (int64_t t = 0; t < c->taps; t++) {
-    int64_t tap[TN_MAX_SPATIAL], at = 0;
-    bool inside = true;
-    unravel(t, c->w.kernel, c->w.n, tap);
-    for (int32_t k = 0; k < c->w.n; k++) {
-      int64_t i = o[k] * c->w.stride[k] - c->w.pad_lo[k] + tap[k] * c->w.dilation[k];
-      inside = inside && i >= 0 && i < c->w.in[k];
-      at = at * c->w.in[k] + i;
-    }
-    if (inside) sum += tn_load_f64(call->inputs[0]->dtype, call->inputs[0]->data, x_at + at) *
+    int64_t i = conv_tap_index(&c->w, o, t);
+    if (i >= 0) sum += tn_load_f64(call->inputs[0]->dtype, call->inputs[0]->data, x_at + i) *
                        tn_load_f64(call->inputs[1]->dtype, call->inputs[1]->data, w_at + t);
   }
   return sum;
@@ -83,12 +91,11 @@ tn_status conv_reference(const tn_call *call) {
   const tn_tensor *b = call->n_inputs > 2 ? call->inputs[2] : NULL;
   int64_t per_group = c.channels / c.groups, n_out = c.batch * c.filters * c.out_size;
   for (int64_t index = 0; index < n_out; index++) {
-    int64_t n = index / (c.filters * c.out_size), m = index / c.out_size % c.filters, o[TN_MAX_SPATIAL];
+    int64_t n = index / (c.filters * c.out_size), m = index / c.out_size % c.filters;
     int64_t first = m / (c.filters / c.groups) * per_group;
-    unravel(index % c.out_size, c.w.out, c.w.n, o);
     double sum = b ? tn_load_f64(b->dtype, b->data, m) : 0;
     for (int64_t k = 0; k < per_group; k++)
-      sum += reference_window(call, &c, (n * c.channels + first + k) * c.in_size, (m * per_group + k) * c.taps, o);
+      sum += reference_window(call, &c, (n * c.channels + first + k) * c.in_size, (m * per_group + k) * c.taps, index % c.out_size);
     tn_store_f64(call->outputs[0]->dtype, call->outputs[0]->data, index, sum);
   }
   return TN_OK;

@@ -5,34 +5,14 @@
  * conv_depthwise_f32_c: one input channel per group, row by row. conv_any_c: any rank, f64, plain loops. */
 #include "base/epilogue.h"
 #include "base/gemm.h"
-#include "conv_geometry.h"
-
-enum { PIXELS = 64 }; /* output pixels per block: 8 panels */
-
-/* The window padded to three spatial dims in front, so that one set of loops serves 1-D to 3-D. */
-typedef struct window3 { int64_t in[3], out[3], kernel[3], stride[3], dilation[3], pad[3]; } window3;
-
-static window3 to_window3(const tn_window *w) {
-  window3 r;
-  for (int32_t k = 0; k < 3; k++) {
-    int32_t from = k - (3 - w->n);
-    bool there = from >= 0;
-    r.in[k] = there ? w->in[from] : 1;
-    r.out[k] = there ? w->out[from] : 1;
-    r.kernel[k] = there ? w->kernel[from] : 1;
-    r.stride[k] = there ? w->stride[from] : 1;
-    r.dilation[k] = there ? w->dilation[from] : 1;
-    r.pad[k] = there ? w->pad_lo[from] : 0;
-  }
-  return r;
-}
+#include "conv_gather.h"
 
 /* ---- through the matrix tile ---- */
 
 typedef struct blocks { int64_t pixels, filters, filter_step; } blocks; /* blocks of pixels and of filters per image and group */
 
 static blocks split(const conv_shape *c, uint32_t n_workers) {
-  blocks b = {.pixels = tn_ceil_div(c->out_size, PIXELS), .filters = 1};
+  blocks b = {.pixels = tn_ceil_div(c->out_size, CONV_PIXELS), .filters = 1};
   int64_t per_group = c->filters / c->groups, images = c->batch * c->groups;
   /* few pixels: split the filters, too, so that every thread has work; gathering is then done once per filter block */
   while (b.pixels * images * b.filters < 3 * (int64_t)n_workers && per_group / (b.filters + 1) >= 32) b.filters++;
@@ -53,61 +33,11 @@ tn_status conv_f32_plan(const tn_call *call, tn_kernel_plan *out) {
   if (s) return s;
   blocks b = split(&c, call->n_workers);
   out->items[0] = c.batch * c.groups * b.pixels * b.filters;
-  out->worker_scratch_bytes = PIXELS * TN_GEMM_KC * sizeof(float);
+  out->worker_scratch_bytes = CONV_PIXELS * TN_GEMM_KC * sizeof(float);
   double flops = 0;
   s = conv_flops(call, &flops);
   out->cost_ns = flops / 20 + 1000;
   return s;
-}
-
-/* Row k of the gathered matrix (input channel, tap) for pixels [p, p + n) goes into lane p%8 of the panels. */
-static void gather_row(const window3 *w, const float *x, const int64_t *tap, int64_t p, int64_t n, float *panels, int64_t kc) {
-  for (int64_t at = 0; at < n;) {
-    int64_t pixel = p + at, ow = pixel % w->out[2], oh = pixel / w->out[2] % w->out[1], od = pixel / w->out[2] / w->out[1];
-    int64_t run = tn_min_i64(n - at, w->out[2] - ow);
-    int64_t id = od * w->stride[0] - w->pad[0] + tap[0] * w->dilation[0];
-    int64_t ih = oh * w->stride[1] - w->pad[1] + tap[1] * w->dilation[1];
-    int64_t iw = ow * w->stride[2] - w->pad[2] + tap[2] * w->dilation[2];
-    bool inside = id >= 0 && id < w->in[0] && ih >= 0 && ih < w->in[1];
-    const float *row = inside ? x + (id * w->in[1] + ih) * w->in[2] : NULL;
-    for (int64_t e = at + run; at < e; at++, iw += w->stride[2])
-      panels[at / TN_GEMM_NR * kc * TN_GEMM_NR + at % TN_GEMM_NR] = row && iw >= 0 && iw < w->in[2] ? row[iw] : 0;
-  }
-}
-
-/* The same where a tap is one run of memory for all pixels: 1x1 windows of stride 1 without pads. */
-static void copy_row(const float *x, int64_t n, float *panels, int64_t kc) {
-  int64_t at = 0;
-  for (; at + TN_GEMM_NR <= n; at += TN_GEMM_NR, panels += kc * TN_GEMM_NR) memcpy(panels, x + at, TN_GEMM_NR * sizeof *x);
-  for (int64_t j = 0; at + j < n; j++) panels[j] = x[at + j];
-}
-
-typedef struct gather {
-  window3 w;
-  const float *x;
-  int64_t in_size, taps, pixel, n;
-  bool is_pointwise;
-} gather;
-
-static void gather_block(const gather *g, int64_t k0, int64_t kc, float *panels) {
-  int64_t last = g->n / TN_GEMM_NR * TN_GEMM_NR;
-  if (last < g->n) memset(panels + last * kc, 0, (size_t)(kc * TN_GEMM_NR) * sizeof *panels);
-  for (int64_t k = 0; k < kc; k++, panels += TN_GEMM_NR) {
-    int64_t channel = (k0 + k) / g->taps, t = (k0 + k) % g->taps;
-    const float *x = g->x + channel * g->in_size;
-    if (g->is_pointwise) {
-      copy_row(x + g->pixel, g->n, panels, kc);
-      continue;
-    }
-    int64_t tap[3] = {t / g->w.kernel[2] / g->w.kernel[1], t / g->w.kernel[2] % g->w.kernel[1], t % g->w.kernel[2]};
-    gather_row(&g->w, x, tap, g->pixel, g->n, panels, kc);
-  }
-}
-
-static bool is_pointwise(const tn_window *w) {
-  for (int32_t k = 0; k < w->n; k++)
-    if (w->kernel[k] != 1 || w->stride[k] != 1 || w->pad_lo[k] || w->pad_hi[k]) return false;
-  return true;
 }
 
 /* Fused steps on rows [first, first + n) of the output, one row per filter, as soon as they are complete. */
@@ -123,10 +53,8 @@ static void gemm_item(const tn_call *call, const conv_shape *c, const blocks *b,
   int64_t filter = item % b->filters * b->filter_step, block = item / b->filters % b->pixels;
   int64_t group = item / b->filters / b->pixels % c->groups, image = item / b->filters / b->pixels / c->groups;
   int64_t in_group = c->channels / c->groups, out_group = c->filters / c->groups, depth = in_group * c->taps;
-  gather g = {.w = to_window3(&c->w), .in_size = c->in_size, .taps = c->taps, .pixel = block * PIXELS};
-  g.n = tn_min_i64(PIXELS, c->out_size - g.pixel);
-  g.is_pointwise = is_pointwise(&c->w);
-  g.x = (const float *)call->inputs[0]->data + (image * c->channels + group * in_group) * c->in_size;
+  conv_gather g = conv_gather_block(c, block * CONV_PIXELS);
+  const float *x = (const float *)call->inputs[0]->data + (image * c->channels + group * in_group) * c->in_size;
   int64_t first = group * out_group + filter, n_filters = tn_min_i64(b->filter_step, out_group - filter);
   const float *w = call->inputs[1]->data, *bias = call->n_inputs > 2 && call->inputs[2] ? call->inputs[2]->data : NULL;
   tn_gemm m = {.b = panels, .lda = depth, .ldc = c->out_size, .m = n_filters, .n = g.n, .bias = bias ? bias + first : NULL};
@@ -134,7 +62,7 @@ static void gemm_item(const tn_call *call, const conv_shape *c, const blocks *b,
   m.first = true;
   for (int64_t k0 = 0; k0 == 0 || k0 < depth; k0 += TN_GEMM_KC, m.first = false) {
     m.k = tn_min_i64(TN_GEMM_KC, depth - k0);
-    gather_block(&g, k0, m.k, panels);
+    conv_gather_f32(&g, x, 0, k0, m.k, panels);
     m.a = w + first * depth + k0;
     m.b_panel = m.k * TN_GEMM_NR;
     tn_gemm_run(&m);

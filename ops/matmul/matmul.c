@@ -3,10 +3,10 @@
 
 #include "product.h"
 
-static tn_status no_fit(const tn_call *call) {
+static tn_status no_fit(const tn_call *call, const product *p) {
   char a[TN_TENSOR_TEXT], b[TN_TENSOR_TEXT];
   return call->host->fail(call->ctx, TN_ERR_SHAPE, "A is %s and B is %s; their inner dims must be equal and the others broadcast",
-                          tn_tensor_text(call->inputs[0], a, sizeof a), tn_tensor_text(call->inputs[1], b, sizeof b));
+                          tn_tensor_text(p->a, a, sizeof a), tn_tensor_text(p->b, b, sizeof b));
 }
 
 /* Leading dims broadcast from the right; strides count matrices. */
@@ -16,7 +16,7 @@ static tn_status leading_dims(const tn_call *call, product *p) {
   p->rank = ra > rb ? ra : rb;
   for (int32_t k = 1; k <= p->rank; k++) {
     int64_t da = k <= ra ? p->a->shape[ra - k] : 1, db = k <= rb ? p->b->shape[rb - k] : 1;
-    if (da != db && da != 1 && db != 1) return no_fit(call);
+    if (da != db && da != 1 && db != 1) return no_fit(call, p);
     int32_t at = p->rank - k;
     p->dims[at] = da == 1 ? db : da;
     p->a_stride[at] = da == 1 ? 0 : a_step;
@@ -29,7 +29,7 @@ static tn_status leading_dims(const tn_call *call, product *p) {
 
 static tn_status make_gemm(const tn_call *call, product *p) {
   const tn_gemm_attrs *attrs = call->attrs;
-  if (p->a->rank != 2 || p->b->rank != 2) return no_fit(call);
+  if (p->a->rank != 2 || p->b->rank != 2) return no_fit(call, p);
   p->trans_a = attrs->transA != 0;
   p->trans_b = attrs->transB != 0;
   p->alpha = attrs->alpha;
@@ -38,7 +38,7 @@ static tn_status make_gemm(const tn_call *call, product *p) {
   p->k = p->a->shape[!p->trans_a];
   p->n = p->b->shape[!p->trans_b];
   p->c = call->n_inputs > 2 ? call->inputs[2] : NULL;
-  if (p->k != p->b->shape[p->trans_b]) return no_fit(call);
+  if (p->k != p->b->shape[p->trans_b]) return no_fit(call, p);
   if (!p->c) return TN_OK;
   int64_t rows = p->c->rank > 1 ? p->c->shape[p->c->rank - 2] : 1, cols = p->c->rank > 0 ? p->c->shape[p->c->rank - 1] : 1;
   if (p->c->rank > 2 || (rows != 1 && rows != p->m) || (cols != 1 && cols != p->n))
@@ -48,19 +48,22 @@ static tn_status make_gemm(const tn_call *call, product *p) {
   return TN_OK;
 }
 
-tn_status product_make(const tn_call *call, bool is_gemm, product *out) {
+tn_status product_make(const tn_call *call, const tn_tensor *a, const tn_tensor *b, product *out) {
+  product made = {.a = a, .b = b, .alpha = 1, .batch = 1}, *p = &made;
+  if (a->rank < 1 || b->rank < 1) return no_fit(call, p);
+  p->m = a->rank > 1 ? a->shape[a->rank - 2] : 1;
+  p->k = a->shape[a->rank - 1];
+  p->n = b->rank > 1 ? b->shape[b->rank - 1] : 1;
+  if (p->k != b->shape[b->rank > 1 ? b->rank - 2 : 0]) return no_fit(call, p);
+  tn_status s = leading_dims(call, p);
+  if (!s) *out = made;
+  return s;
+}
+
+tn_status product_of(const tn_call *call, bool is_gemm, product *out) {
+  if (!is_gemm) return product_make(call, call->inputs[0], call->inputs[1], out);
   product p = {.a = call->inputs[0], .b = call->inputs[1], .alpha = 1, .batch = 1};
-  tn_status s = TN_OK;
-  if (is_gemm) {
-    s = make_gemm(call, &p);
-  } else {
-    if (p.a->rank < 1 || p.b->rank < 1) return no_fit(call);
-    p.m = p.a->rank > 1 ? p.a->shape[p.a->rank - 2] : 1;
-    p.k = p.a->shape[p.a->rank - 1];
-    p.n = p.b->rank > 1 ? p.b->shape[p.b->rank - 1] : 1;
-    if (p.k != p.b->shape[p.b->rank > 1 ? p.b->rank - 2 : 0]) return no_fit(call);
-    s = leading_dims(call, &p);
-  }
+  tn_status s = make_gemm(call, &p);
   if (!s) *out = p;
   return s;
 }
@@ -74,23 +77,26 @@ int64_t product_matrix(const product *p, const int64_t *strides, int64_t index) 
   return at;
 }
 
-tn_status matmul_infer(const tn_call *call) {
-  product p;
-  tn_status s = product_make(call, false, &p);
-  if (s) return s;
+tn_status product_infer(const tn_call *call, const product *p) {
   tn_tensor *y = call->outputs[0];
-  int32_t rank = p.rank;
-  if (rank + 2 > TN_MAX_RANK) return no_fit(call);
-  memcpy(y->shape, p.dims, sizeof y->shape);
-  if (p.a->rank > 1) y->shape[rank++] = p.m;
-  if (p.b->rank > 1) y->shape[rank++] = p.n;
+  int32_t rank = p->rank;
+  if (rank + 2 > TN_MAX_RANK) return no_fit(call, p);
+  memcpy(y->shape, p->dims, sizeof y->shape);
+  if (p->a->rank > 1) y->shape[rank++] = p->m;
+  if (p->b->rank > 1) y->shape[rank++] = p->n;
   y->rank = rank;
   return TN_OK;
 }
 
+tn_status matmul_infer(const tn_call *call) {
+  product p;
+  tn_status s = product_of(call, false, &p);
+  return s ? s : product_infer(call, &p);
+}
+
 tn_status gemm_infer(const tn_call *call) {
   product p;
-  tn_status s = product_make(call, true, &p);
+  tn_status s = product_of(call, true, &p);
   if (s) return s;
   call->outputs[0]->rank = 2;
   call->outputs[0]->shape[0] = p.m;
@@ -100,7 +106,7 @@ tn_status gemm_infer(const tn_call *call) {
 
 static tn_status flops(const tn_call *call, bool is_gemm, double *out) {
   product p;
-  tn_status s = product_make(call, is_gemm, &p);
+  tn_status s = product_of(call, is_gemm, &p);
   if (!s) *out = 2.0 * (double)p.batch * (double)p.m * (double)p.n * (double)p.k;
   return s;
 }
@@ -130,7 +136,7 @@ static void reference_element(const product *p, int64_t index, int64_t i, int64_
 
 static tn_status reference(const tn_call *call, bool is_gemm) {
   product p;
-  tn_status s = product_make(call, is_gemm, &p);
+  tn_status s = product_of(call, is_gemm, &p);
   for (int64_t b = 0; !s && b < p.batch; b++)
     for (int64_t i = 0; i < p.m; i++)
       for (int64_t j = 0; j < p.n; j++) reference_element(&p, b, i, j, call->outputs[0]);

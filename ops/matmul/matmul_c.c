@@ -17,7 +17,7 @@ typedef struct layout { /* how one call is cut into work */
 
 static tn_status layout_make(const tn_call *call, bool is_gemm, layout *out) {
   layout l = {0};
-  tn_status s = product_make(call, is_gemm, &l.p);
+  tn_status s = product_of(call, is_gemm, &l.p);
   if (s) return s;
   l.few = l.p.m < FEW_ROWS;
   l.packed = !l.few && call->state != NULL;
@@ -185,7 +185,7 @@ tn_status gemm_f32_c(const tn_call *call, uint32_t stage, int64_t begin, int64_t
 
 static tn_status any_plan(const tn_call *call, bool is_gemm, tn_kernel_plan *out) {
   product p;
-  tn_status s = product_make(call, is_gemm, &p);
+  tn_status s = product_of(call, is_gemm, &p);
   if (s) return s;
   out->items[0] = p.batch * p.m;
   out->grain[0] = 1 + 5000 / (1 + p.n * p.k);
@@ -219,7 +219,7 @@ ANY_ROW(u64, uint64_t, uint64_t)
 
 static tn_status any_run(const tn_call *call, bool is_gemm, int64_t begin, int64_t end) {
   product p;
-  tn_status s = product_make(call, is_gemm, &p);
+  tn_status s = product_of(call, is_gemm, &p);
   if (s) return s;
   void *y = call->outputs[0]->data;
   for (int64_t item = begin; item < end; item++) {

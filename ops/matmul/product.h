@@ -18,8 +18,12 @@ typedef struct product {
   int64_t dims[TN_MAX_RANK], a_stride[TN_MAX_RANK], b_stride[TN_MAX_RANK]; /* of the leading dims, in matrices */
 } product;
 
-/* From the call of a MatMul (is_gemm false) or Gemm. Says what does not fit. */
-tn_status product_make(const tn_call *call, bool is_gemm, product *out);
+/* a times b as numpy.matmul. Says what does not fit. */
+tn_status product_make(const tn_call *call, const tn_tensor *a, const tn_tensor *b, product *out);
+/* From the call of a MatMul or Gemm. */
+tn_status product_of(const tn_call *call, bool is_gemm, product *out);
+/* Rank and dims of output 0. */
+tn_status product_infer(const tn_call *call, const product *p);
 /* Index of the matrix of A (strides a_stride) or B that belongs to matrix `index` of Y. */
 int64_t product_matrix(const product *p, const int64_t *strides, int64_t index);
 #endif
