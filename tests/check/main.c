@@ -1,0 +1,84 @@
+/* The command line: check [options]. Exit code 0: all passed; 1: something failed; 2: wrong usage, or the harness failed. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "check.h"
+
+static const char usage[] =
+    "usage: check [options]\n"
+    "  Tests every kernel of every registered operator against the operator's reference.\n"
+    "  --list          names operators, their cases and kernels, and ends\n"
+    "  --family FILE   operators of this family file only (ops/softmax/softmax.yaml)\n"
+    "  --op NAME       this operator only (Softmax, tenon::Cast)\n"
+    "  --kernel NAME   this kernel only\n"
+    "  --isa LEVEL     this level only (none, avx2, avx512 ...)\n"
+    "  --case TEXT     cases that hold this text only\n"
+    "  --bench         times the cases marked `bench` instead\n"
+    "  --time MS       about how long for each kernel and case (default 200)\n"
+    "  --in-process    no child processes: for debuggers\n"
+    "  -v              says what passed and what was left out\n";
+
+static void list(const check_env *env) {
+  const tn_registry *r = env->runtime->registry;
+  for (int32_t k = 0; k < tn_registry_n_ops(r); k++) {
+    const tn_opdef *op = tn_registry_op_at(r, k);
+    char name[200];
+    if (!check_op_wanted(env, op)) continue;
+    printf("%s-%d%s\n", check_op_name(op, name, sizeof name), op->op.since, op->op.reference ? "" : " (no reference)");
+    for (uint32_t i = 0; i < op->op.n_cases; i++) printf("  case   %s\n", op->op.cases[i]);
+    const tn_kerneldef *const *kernels;
+    const int32_t n = tn_registry_kernels(r, op, &kernels);
+    for (int32_t i = 0; i < n; i++) printf("  kernel %s\n", kernels[i]->kernel.name);
+  }
+}
+
+static const char *value_of(int argc, char **argv, int *at) {
+  if (*at + 1 >= argc) check_die("%s needs a value\n%s", argv[*at], usage);
+  return argv[++*at];
+}
+
+static bool flag(check_options *o, const char *name) {
+  if (!strcmp(name, "--list")) o->list = true;
+  else if (!strcmp(name, "--bench")) o->bench = true;
+  else if (!strcmp(name, "--in-process")) o->in_process = true;
+  else if (!strcmp(name, "-v")) o->verbose = true;
+  else return false;
+  return true;
+}
+
+static void parse(check_options *o, int argc, char **argv) {
+  for (int k = 1; k < argc; k++) {
+    const char *name = argv[k];
+    if (!strcmp(name, "--help") || !strcmp(name, "-h")) {
+      fputs(usage, stdout);
+      exit(0);
+    }
+    if (flag(o, name)) continue;
+    if (!strcmp(name, "--family")) o->family = check_family_read(value_of(argc, argv, &k));
+    else if (!strcmp(name, "--op")) o->op = value_of(argc, argv, &k);
+    else if (!strcmp(name, "--kernel")) o->kernel = value_of(argc, argv, &k);
+    else if (!strcmp(name, "--isa")) o->isa = value_of(argc, argv, &k);
+    else if (!strcmp(name, "--case")) o->line = value_of(argc, argv, &k);
+    else if (!strcmp(name, "--time")) o->bench_ms = strtod(value_of(argc, argv, &k), NULL);
+    else check_die("unknown option %s\n%s", name, usage);
+  }
+}
+
+int main(int argc, char **argv) {
+  check_env env = {.options = {.bench_ms = 200}};
+  parse(&env.options, argc, argv);
+  check_open(&env, NULL);
+  if (env.options.list) {
+    list(&env);
+  } else {
+    check_suite(&env);
+    if (!env.options.bench)
+      printf("%lld passed, %lld failed, %lld skipped\n", (long long)env.totals->passed, (long long)env.totals->failed,
+             (long long)env.totals->skipped);
+  }
+  const check_totals *t = env.totals;
+  const int code = t->failed ? 1 : !env.options.list && !env.options.bench && !t->passed ? 2 : 0;
+  if (code == 2) fputs("check: nothing was tested\n", stderr);
+  check_close(&env);
+  return code;
+}

@@ -1,0 +1,317 @@
+/* A case with its types settled: a graph of one node, bound and inferred by the runtime's own code; inputs; and what the
+ * operator's reference makes of them. */
+#include <math.h>
+#include <string.h>
+
+#include "base/cpu.h"
+#include "check.h"
+
+static bool why(check_problem *p, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static bool why(check_problem *p, const char *format, ...) {
+  va_list args;
+  va_start(args, format);
+  vsnprintf(p->why, sizeof p->why, format, args);
+  va_end(args);
+  return false;
+}
+
+uint32_t check_problem_dtype(const check_problem *p, const char *word) {
+  for (int32_t k = 0; k < p->n_bindings; k++)
+    if (!strcmp(p->bindings[k].alias, word)) return p->bindings[k].dtype;
+  return tn_dtype_parse(word);
+}
+
+static void make_label(check_problem *p) {
+  size_t n = 0;
+  for (int32_t k = 0; k < p->n_bindings && n + 40 < sizeof p->label; k++)
+    n += (size_t)snprintf(p->label + n, sizeof p->label - n, "%s%s=%s", k ? " " : "", p->bindings[k].alias,
+                          tn_dtype_name(p->bindings[k].dtype));
+}
+
+/* ---- inputs ------------------------------------------------------------------------------------------------------------ */
+
+static uint64_t hash(const char *text, uint64_t seed) { return tn_hash_bytes(text, strlen(text), seed); }
+
+static tn_tensor type_of(const check_problem *p, const check_spec *s) {
+  return tn_tensor_make(check_problem_dtype(p, s->type), s->rank, s->shape, NULL);
+}
+
+static void fill_tensor(check_problem *p, const check_spec *s, tn_tensor *t, uint64_t seed) {
+  const int64_t bytes = tn_storage_bytes(t);
+  t->data = check_need(tn_arena_alloc(&p->arena, (uint64_t)tn_max_i64(bytes, 1)));
+  check_fill(s, t, seed);
+}
+
+/* Largest finite magnitude; elements that are there to be extreme do not count. */
+static double scale_of(const check_spec *s, const tn_tensor *t) {
+  double scale = 0;
+  if (s->fill == FILL_EDGE || !tn_dtype(t->dtype)->is_float) return 0;
+  for (int64_t k = 0; k < tn_tensor_elements(t); k++) {
+    const double x = fabs(tn_load_f64(t->dtype, t->data, k));
+    if (isfinite(x)) scale = fmax(scale, x);
+  }
+  return scale;
+}
+
+static check_value *new_value(check_problem *p, const char *name) {
+  check_value *v = check_need(tn_arena_alloc(&p->arena, sizeof *v));
+  v->name = name;
+  return v;
+}
+
+static void keep_list(check_problem *p, tn_tensor *list) {
+  tn_tensor **lists = check_need(tn_arena_alloc(&p->arena, ((uint64_t)p->n_lists + 1) * sizeof *lists));
+  if (p->n_lists) memcpy(lists, p->lists, (size_t)p->n_lists * sizeof *lists);
+  lists[p->n_lists++] = list;
+  p->lists = lists;
+}
+
+/* A sequence is made at once, with its elements. */
+static check_value *make_sequence(check_problem *p, const check_input *in) {
+  check_value *v = new_value(p, in->arg->name);
+  tn_tensor *list = NULL;
+  const uint32_t dtype = in->n ? check_problem_dtype(p, in->items[0].type) : TN_F32;
+  if (tn_list_create(p->env->runtime, TN_KIND_SEQUENCE, dtype, &list)) check_die("no list");
+  keep_list(p, list);
+  for (int32_t k = 0; k < in->n; k++) {
+    tn_tensor t = type_of(p, &in->items[k]);
+    fill_tensor(p, &in->items[k], &t, hash(p->line->text, (uint64_t)k));
+    if (tn_list_append(list, &t)) check_die("no item");
+    v->scale = fmax(v->scale, scale_of(&in->items[k], &t));
+  }
+  v->tensor = *list;
+  return v;
+}
+
+static bool make_inputs(check_problem *p) {
+  for (int32_t k = 0; k < p->line->n_inputs; k++) {
+    const check_input *in = &p->line->inputs[k];
+    const int32_t n = in->sequence ? 1 : in->n ? in->n : !in->list;
+    for (int32_t i = 0; i < n; i++) {
+      if (p->n_inputs == CHECK_MAX_IO) return why(p, "the case has too many inputs");
+      check_value **to = &p->inputs[p->n_inputs++];
+      if (!in->items) continue;
+      if (in->sequence) {
+        *to = make_sequence(p, in);
+        continue;
+      }
+      *to = new_value(p, in->arg->name);
+      (*to)->tensor = type_of(p, &in->items[i]);
+      (*to)->constant = (*to)->written_constant = in->items[i].constant;
+      if ((*to)->tensor.dtype == TN_NONE) return why(p, "the case names no type '%s'", in->items[i].type);
+    }
+  }
+  while (p->n_inputs && !p->inputs[p->n_inputs - 1]) p->n_inputs--;
+  return true;
+}
+
+static void fill_input(check_problem *p, uint32_t index, const check_spec *s) {
+  check_value *v = p->inputs[index];
+  if (!v || v->tensor.data || v->tensor.kind != TN_KIND_TENSOR) return;
+  fill_tensor(p, s, &v->tensor, hash(v->name, hash(p->line->text, index)));
+  v->scale = scale_of(s, &v->tensor);
+}
+
+/* constants: only those; else all that are still empty. */
+static void fill_inputs(check_problem *p, bool constants) {
+  uint32_t index = 0;
+  for (int32_t k = 0; k < p->line->n_inputs; k++) {
+    const check_input *in = &p->line->inputs[k];
+    const int32_t n = in->sequence ? 1 : in->n ? in->n : !in->list;
+    for (int32_t i = 0; i < n && index < p->n_inputs; i++, index++)
+      if (in->items && (!constants || in->items[i].constant)) fill_input(p, index, &in->items[i]);
+  }
+}
+
+void check_problem_fill(check_problem *p) {
+  if (!p->filled) fill_inputs(p, false);
+  p->filled = true;
+}
+
+/* ---- the node ---------------------------------------------------------------------------------------------------------- */
+
+static bool make_attrs(check_problem *p, const tn_attr ***out) {
+  const tn_case *c = p->line;
+  *out = check_need(tn_arena_alloc(&p->arena, ((uint64_t)c->n_attrs + 1) * sizeof **out));
+  for (int32_t k = 0; k < c->n_attrs; k++) {
+    tn_attr *a = check_need(tn_arena_copy(&p->arena, &c->attrs[k].value, sizeof *a));
+    const int32_t n = c->attrs[k].n_specs;
+    const tn_tensor **tensors = check_need(tn_arena_alloc(&p->arena, ((uint64_t)n + 1) * sizeof *tensors));
+    for (int32_t i = 0; i < n; i++) {
+      tn_tensor t = type_of(p, &c->attrs[k].specs[i]);
+      if (t.dtype == TN_NONE) return why(p, "the case names no type '%s'", c->attrs[k].specs[i].type);
+      fill_tensor(p, &c->attrs[k].specs[i], &t, hash(a->name, hash(c->text, (uint64_t)i)));
+      tensors[i] = check_need(tn_arena_copy(&p->arena, &t, sizeof t));
+    }
+    if (n) a->tensors = (tn_tensors){tensors, n};
+    (*out)[k] = a;
+  }
+  return true;
+}
+
+static void count_outputs(check_problem *p) {
+  const tn_schema *s = &p->op->schema;
+  int32_t n = p->line->n_outputs, most = 0;
+  for (int32_t k = 0; k < s->n_outputs; k++)
+    if (!tn_schema_output(s, k)->optional) most = k + 1;
+  if (n < 0) n = most;
+  p->n_outputs = (uint32_t)tn_min_i64(n, CHECK_MAX_IO);
+  for (uint32_t k = 0; k < p->n_outputs; k++) {
+    const tn_arg *arg = tn_schema_output_of(s, (int32_t)k, n);
+    p->output_names[k] = arg ? arg->name : "an output that the schema has not";
+  }
+}
+
+/* One node with its inputs as graph inputs or constants, through the public functions. */
+static bool make_graph(check_problem *p) {
+  const tn_graph_api *api = tn_graph_functions();
+  int32_t inputs[CHECK_MAX_IO], outputs[CHECK_MAX_IO];
+  const tn_attr **attrs;
+  if (!make_attrs(p, &attrs)) return false;
+  if (tn_graph_create(p->env->runtime, &p->graph)) check_die("no graph");
+  for (uint32_t k = 0; k < p->n_inputs; k++) {
+    const check_value *v = p->inputs[k];
+    inputs[k] = -1;
+    if (!v) continue;
+    inputs[k] = api->value(p->graph, "");
+    tn_status s = v->constant ? api->value_set_const(p->graph, inputs[k], &v->tensor, 1)
+                              : api->value_set_type(p->graph, inputs[k], &v->tensor);
+    if (s) return why(p, "input %s cannot be made: %s", v->name, tn_status_text(s));
+    tn_graph_val(p->graph, inputs[k])->known = true;
+    if (!v->constant) api->add_input(p->graph, inputs[k]);
+  }
+  for (uint32_t k = 0; k < p->n_outputs; k++) outputs[k] = api->value(p->graph, "");
+  const tn_node node = {.head = TN_HEAD(tn_node), .domain = p->op->op.domain, .op = p->op->op.name, .name = "case",
+                        .version = p->version, .n_inputs = p->n_inputs, .n_outputs = p->n_outputs,
+                        .n_attrs = (uint32_t)p->line->n_attrs, .inputs = inputs, .outputs = outputs, .attrs = attrs,
+                        .offset = -1};
+  p->node = api->add_node(p->graph, &node);
+  return p->node >= 0 || why(p, "the node cannot be made: %s", tn_status_text(p->node));
+}
+
+static bool tell(check_problem *p, const char *what, tn_status s, tn_diag *diag) {
+  if (s) why(p, "%s: %s", what, tn_diag_count(diag) ? tn_diag_text(diag) : tn_status_text(s));
+  tn_diag_destroy(diag);
+  return s == TN_OK;
+}
+
+/* Inputs whose data inference asks for become constants: so a plan is made for them, too. */
+static bool infer(check_problem *p) {
+  tn_diag *diag = check_need(tn_diag_create());
+  int32_t input = -1;
+  tn_status s;
+  while ((s = tn_infer_node(&p->planner, p->graph, p->node, &input, diag)) == TN_NEEDS_DATA) {
+    check_value *v = input >= 0 && (uint32_t)input < p->n_inputs ? p->inputs[input] : NULL;
+    if (!v || v->constant) break;
+    check_problem_fill(p);
+    v->constant = true;
+    s = tn_graph_functions()->value_set_const(p->graph, tn_graph_node(p->graph, p->node)->node.inputs[input], &v->tensor, 1);
+    if (s) break;
+  }
+  return tell(p, "inference", s, diag);
+}
+
+static bool bind(check_problem *p) {
+  if (!make_inputs(p)) return false;
+  fill_inputs(p, true);
+  count_outputs(p);
+  if (!make_graph(p)) return false;
+  tn_diag *diag = check_need(tn_diag_create());
+  tn_status s = tn_node_bind(p->graph, p->node, p->op, diag);
+  p->n_formal = tn_graph_node(p->graph, p->node)->n_formal;
+  return tell(p, "binding", s, diag);
+}
+
+static bool open(check_problem *p) {
+  if (!bind(p)) return false;
+  if (p->op->op.flags & TN_OP_LOWER_EARLY) return true; /* its types are those of what replaces it */
+  if (!infer(p)) return false;
+  for (uint32_t k = 0; k < p->n_outputs; k++)
+    p->outputs[k] = tn_graph_val(p->graph, tn_graph_node(p->graph, p->node)->node.outputs[k])->type;
+  p->flops = tn_node_flops(&p->planner, p->graph, p->node);
+  return true;
+}
+
+static void begin(check_env *env, const tn_opdef *op, const tn_case *line, const check_binding *bindings, int32_t n_bindings,
+                  check_problem *p) {
+  memset(p, 0, sizeof *p);
+  p->env = env;
+  p->op = op;
+  p->line = line;
+  p->n_bindings = n_bindings;
+  p->region_fill = -1;
+  if (n_bindings) memcpy(p->bindings, bindings, (size_t)n_bindings * sizeof *bindings);
+  p->version = line->version   ? line->version
+               : op->op.until ? op->op.until
+                              : (int32_t)tn_max_i64(env->newest, op->op.since);
+  p->planner = (tn_planner){.a = tn_default_allocator(), .registry = env->runtime->registry, .isa = tn_cpu_isa()};
+  tn_arena_init(&p->arena, tn_default_allocator());
+  make_label(p);
+}
+
+bool check_problem_open(check_env *env, const tn_opdef *op, const tn_case *line, const check_binding *bindings,
+                        int32_t n_bindings, check_problem *p) {
+  begin(env, op, line, bindings, n_bindings, p);
+  return open(p);
+}
+
+void check_problem_open_raw(check_env *env, const tn_opdef *op, const tn_case *line, const check_binding *bindings,
+                            int32_t n_bindings, check_problem *p) {
+  begin(env, op, line, bindings, n_bindings, p);
+  if (!bind(p)) check_die("%s: %s", line->text, p->why);
+}
+
+void check_problem_close(check_problem *p) {
+  if (p->expected) check_results_close(p->env, p->expected);
+  for (int32_t k = 0; k < p->n_lists; k++) tn_list_destroy(p->lists[k]);
+  tn_graph_destroy(p->graph);
+  tn_arena_clear(&p->arena);
+}
+
+double check_problem_bytes(const check_problem *p) {
+  double bytes = 0;
+  for (uint32_t k = 0; k < p->n_inputs; k++)
+    if (p->inputs[k]) bytes += (double)tn_max_i64(tn_storage_bytes(&p->inputs[k]->tensor), 0);
+  for (uint32_t k = 0; k < p->n_outputs; k++) bytes += (double)tn_max_i64(tn_storage_bytes(&p->outputs[k]), 0);
+  return bytes;
+}
+
+/* ---- the reference ----------------------------------------------------------------------------------------------------- */
+
+static bool run_reference(check_problem *p, check_context *c) {
+  const tn_tensor *in[CHECK_MAX_IO] = {NULL};
+  tn_tensor *out[CHECK_MAX_IO] = {NULL};
+  for (uint32_t k = 0; k < p->n_inputs; k++) in[k] = p->inputs[k] ? &p->inputs[k]->tensor : NULL;
+  for (uint32_t k = 0; k < p->n_outputs; k++) out[k] = &p->expected->values[k];
+  const tn_call call = {.head = TN_HEAD(tn_call), .host = &check_host, .ctx = c,
+                        .self = p->op->owner ? p->op->owner->self : NULL, .attrs = tn_graph_node(p->graph, p->node)->attrs,
+                        .version = p->version, .n_inputs = p->n_inputs, .n_outputs = p->n_outputs, .n_workers = 1,
+                        .inputs = in, .outputs = out, .regions = p->regions, .n_regions = p->n_regions,
+                        .region_fill = p->region_fill};
+  c->running = true;
+  tn_status s = p->op->op.reference(&call);
+  if (s) return why(p, "the reference fails: %s", c->said[0] ? c->said : tn_status_text(s));
+  for (uint32_t k = 0; k < p->n_outputs; k++) {
+    const check_buffer *b = p->expected->buffers[k];
+    if (b && !check_buffer_intact(b)) return why(p, "the reference writes outside of output %s", p->output_names[k]);
+    if (p->outputs[k].kind == TN_KIND_TENSOR && !b) return why(p, "the reference gives output %s no shape", p->output_names[k]);
+  }
+  return true;
+}
+
+const check_results *check_problem_expected(check_problem *p) {
+  if (p->expected_done) return p->expected_ok ? p->expected : NULL;
+  p->expected_done = true;
+  check_problem_fill(p);
+  if (!p->op->op.reference) {
+    why(p, "the operator has no reference");
+    return NULL;
+  }
+  check_context c;
+  check_context_open(&c, p->env, p);
+  p->expected = check_need(tn_arena_alloc(&p->arena, sizeof *p->expected));
+  check_results_open(&c, p->expected);
+  p->expected_ok = run_reference(p, &c);
+  check_context_close(&c);
+  return p->expected_ok ? p->expected : NULL;
+}

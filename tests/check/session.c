@@ -1,0 +1,168 @@
+/* A case as a model of one node, through tenon.h alone: inference, lowering, casts, layouts and the executor stand between
+ * the caller's tensors and the kernels. */
+#include <string.h>
+
+#include "check.h"
+
+/* ---- memory ------------------------------------------------------------------------------------------------------------ */
+
+static void *counting_alloc(void *self, uint64_t bytes) {
+  check_allocator *a = self;
+  const long long call = atomic_fetch_add(&a->n_calls, 1) + 1;
+  if (call == atomic_load(&a->fail_at)) return NULL;
+  const tn_allocator *base = tn_default_allocator();
+  void *memory = base->alloc(base->self, bytes);
+  if (memory) atomic_fetch_add(&a->n_live, 1);
+  return memory;
+}
+
+static void counting_free(void *self, void *memory, uint64_t bytes) {
+  check_allocator *a = self;
+  const tn_allocator *base = tn_default_allocator();
+  if (memory) atomic_fetch_sub(&a->n_live, 1);
+  base->free(base->self, memory, bytes);
+}
+
+void check_allocator_init(check_allocator *a) {
+  memset(a, 0, sizeof *a);
+  a->base = (tn_allocator){TN_HEAD(tn_allocator), a, counting_alloc, counting_free};
+}
+
+tn_runtime *check_runtime_new(check_env *env, uint64_t isa, int32_t n_threads, const tn_allocator *a) {
+  tn_runtime_options options = TN_RUNTIME_OPTIONS_INIT;
+  tn_runtime *runtime = NULL;
+  tn_diag *diag = check_need(tn_diag_create());
+  options.n_threads = n_threads;
+  options.flags = TN_RUNTIME_NO_DISCOVERY;
+  options.isa_mask = isa ? isa : UINT64_C(1) << 63; /* a bit that no machine has: 0 would mean all */
+  options.allocator = a;
+  tn_status s = tn_runtime_create(&options, diag, &runtime);
+  if (!s && env->plugin) s = tn_runtime_add_plugin(runtime, env->plugin, NULL, 0, diag);
+  if (s) check_die("no runtime: %s", tn_diag_text(diag));
+  tn_diag_destroy(diag);
+  return runtime;
+}
+
+/* ---- the model --------------------------------------------------------------------------------------------------------- */
+
+static tn_status add_input(check_problem *p, tn_graph *g, uint32_t k, int32_t *out_value) {
+  const tn_graph_api *api = tn_graph_functions();
+  const check_value *v = p->inputs[k];
+  char name[16];
+  *out_value = -1;
+  if (!v) return TN_OK;
+  snprintf(name, sizeof name, "in%u", k);
+  *out_value = api->value(g, name);
+  if (*out_value < 0) return *out_value;
+  if (v->written_constant) return api->value_set_const(g, *out_value, &v->tensor, 1);
+  tn_status s = api->value_set_type(g, *out_value, &v->tensor);
+  return s ? s : api->add_input(g, *out_value);
+}
+
+static tn_status fill_graph(check_problem *p, tn_graph *g) {
+  const tn_graph_api *api = tn_graph_functions();
+  int32_t inputs[CHECK_MAX_IO], outputs[CHECK_MAX_IO];
+  tn_status s = api->set_opset(g, p->op->op.domain, p->version);
+  for (uint32_t k = 0; k < p->n_inputs && !s; k++) s = add_input(p, g, k, &inputs[k]);
+  for (uint32_t k = 0; k < p->n_outputs && !s; k++) {
+    char name[16];
+    snprintf(name, sizeof name, "out%u", k);
+    if ((outputs[k] = api->value(g, name)) < 0) s = outputs[k];
+  }
+  if (s) return s;
+  tn_node node = tn_graph_node(p->graph, p->node)->node;
+  node.inputs = inputs;
+  node.outputs = outputs;
+  node.version = 0;
+  if ((s = api->add_node(g, &node)) < 0) return s;
+  s = TN_OK;
+  for (uint32_t k = 0; k < p->n_outputs && !s; k++) s = api->add_output(g, outputs[k]);
+  return s;
+}
+
+static tn_status set_inputs(check_problem *p, tn_session *session, tn_diag *diag) {
+  tn_status s = TN_OK;
+  int32_t index = 0;
+  for (uint32_t k = 0; k < p->n_inputs && !s; k++)
+    if (p->inputs[k] && !p->inputs[k]->written_constant)
+      s = tn_session_set_input(session, index++, &p->inputs[k]->tensor, diag);
+  return s;
+}
+
+tn_status check_model_open(check_problem *p, tn_runtime *runtime, tn_diag *diag, check_model *m) {
+  const tn_model_options options = {.head = TN_HEAD(tn_model_options)};
+  tn_graph *g = NULL;
+  *m = (check_model){NULL, NULL};
+  tn_status s = tn_graph_create(runtime, &g);
+  if (!s && (s = fill_graph(p, g))) tn_graph_destroy(g);
+  if (!s) s = tn_model_from_graph_take(runtime, g, &options, diag, &m->model);
+  if (!s) s = tn_session_create(m->model, diag, &m->session);
+  return s ? s : set_inputs(p, m->session, diag);
+}
+
+void check_model_close(check_model *m) {
+  tn_session_destroy(m->session);
+  tn_model_destroy(m->model);
+}
+
+/* Inference of older forms is that of the operators that replace them. */
+static void take_types(check_problem *p, const check_model *m) {
+  if (!(p->op->op.flags & TN_OP_LOWER_EARLY)) return;
+  for (uint32_t k = 0; k < p->n_outputs; k++) {
+    const tn_tensor *t = tn_session_output(m->session, (int32_t)k);
+    if (!t) continue;
+    p->outputs[k] = *t;
+    p->outputs[k].data = NULL;
+  }
+}
+
+void check_model_compare(check_problem *p, const check_model *m) {
+  char why[CHECK_TEXT];
+  take_types(p, m);
+  const check_results *expected = check_problem_expected(p);
+  if (!expected) check_fail(p->env, "%s", p->why);
+  for (uint32_t k = 0; k < p->n_outputs && expected; k++) {
+    const tn_tensor *got = tn_session_output(m->session, (int32_t)k);
+    if (!got)
+      check_fail(p->env, "session: there is no output %s", p->output_names[k]);
+    else if (!(p->op->op.flags & TN_OP_IMPURE) &&
+             !check_compare(&expected->values[k], got, check_tolerance_of(p), p->output_names[k], why, sizeof why))
+      check_fail(p->env, "session: %s", why);
+  }
+}
+
+/* ---- a test ------------------------------------------------------------------------------------------------------------ */
+
+/* Once more: the same bits, and nothing allocated. */
+static void run_again(check_problem *p, const check_model *m, check_allocator *a, tn_diag *diag) {
+  const long long before = atomic_load(&a->n_calls);
+  tn_status s = tn_session_run(m->session, diag);
+  if (s) check_fail(p->env, "session: the second run fails: %s", tn_diag_text(diag));
+  const long long calls = atomic_load(&a->n_calls) - before;
+  if (calls) check_fail(p->env, "session: the second run of the same shapes allocates %lld times", calls);
+  if (!s) check_model_compare(p, m);
+}
+
+static tn_runtime *runtime_of(check_env *env, check_level *level) {
+  if (!level->runtime) {
+    check_allocator_init(&level->allocator);
+    level->runtime = check_runtime_new(env, level->isa, 2, &level->allocator.base);
+  }
+  return level->runtime;
+}
+
+bool check_session(check_problem *p, check_level *level) {
+  check_model m;
+  tn_diag *diag = check_need(tn_diag_create());
+  check_problem_fill(p);
+  tn_status s = check_model_open(p, runtime_of(p->env, level), diag, &m);
+  if (!s) s = tn_session_run(m.session, diag);
+  const bool supported = s != TN_ERR_UNSUPPORTED;
+  if (s && supported) check_fail(p->env, "session: %s", tn_diag_count(diag) ? tn_diag_text(diag) : tn_status_text(s));
+  if (!s) check_model_compare(p, &m);
+  if (!s && check_unit_ok(p->env)) run_again(p, &m, &level->allocator, diag);
+  if (!supported && p->env->options.verbose) printf("     session: %s\n", tn_diag_text(diag));
+  check_model_close(&m);
+  tn_diag_destroy(diag);
+  return supported;
+}
