@@ -61,14 +61,15 @@ static bool number(parser *s, double *out, int64_t *out_int) {
 
 static bool quoted(parser *s, tn_str *out) {
   char *text = room(s, strlen(s->p) + 1);
+  const char quote = *s->p == '\'' ? '\'' : '"';
   int64_t n = 0;
-  if (!expect(s, '"')) return false;
-  while (*s->p && *s->p != '"') {
+  if (!expect(s, quote)) return false;
+  while (*s->p && *s->p != quote) {
     if (*s->p == '\\' && s->p[1]) s->p++;
     text[n++] = *s->p++;
   }
   *out = (tn_str){text, n};
-  return expect(s, '"');
+  return expect(s, quote);
 }
 
 /* How many elements stand between here and the closing bracket. */

@@ -191,6 +191,7 @@ typedef struct check_problem {
   int32_t region_fill;
   double flops;
   bool filled, expected_done, expected_ok;
+  bool no_model;             /* a model cannot hold this node */
   struct check_results *expected; /* of the reference */
   char why[CHECK_TEXT];      /* why there is no graph or no reference result */
 } check_problem;
@@ -268,8 +269,8 @@ typedef struct check_subject { /* a kernel in the form in which it takes a probl
   check_form form;
   const tn_epilogue *const *epilogue;
   uint32_t n_epilogue;
-  check_value *operands[TN_EPILOGUE_COUNT]; /* inputs behind the problem's, for epilogues */
-  uint32_t n_operands;
+  check_value *operands[TN_EPILOGUE_COUNT]; /* inputs from first_operand on, for epilogues */
+  uint32_t n_operands, first_operand;
   const check_results *expected;            /* with the epilogue applied */
 } check_subject;
 

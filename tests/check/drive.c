@@ -7,10 +7,13 @@
 /* ---- the call ---------------------------------------------------------------------------------------------------------- */
 
 static const check_value *input_of(const check_subject *s, uint32_t k) {
-  return k < s->problem->n_inputs ? s->problem->inputs[k] : s->operands[k - s->problem->n_inputs];
+  if (k < s->problem->n_inputs) return s->problem->inputs[k];
+  return k < s->first_operand ? NULL : s->operands[k - s->first_operand];
 }
 
-static uint32_t count_inputs(const check_subject *s) { return s->problem->n_inputs + s->n_operands; }
+static uint32_t count_inputs(const check_subject *s) {
+  return s->n_operands ? s->first_operand + s->n_operands : s->problem->n_inputs;
+}
 
 /* Types and layouts, with the data of constants if they are there. */
 static void make_types(check_run *r) {

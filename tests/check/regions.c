@@ -67,6 +67,7 @@ static void run_set(check_env *env, const tn_opdef *op, const region_set *set, u
   p.outputs[0] = tn_tensor_make(dtype, set->rank, set->shape, NULL);
   p.regions = pointers;
   p.n_regions = (uint32_t)set->n;
+  p.no_model = true;
   p.region_fill = set->fills ? (int32_t)p.n_inputs - 1 : -1;
   run(arg, &p);
   check_problem_close(&p);

@@ -133,13 +133,23 @@ void check_model_compare(check_problem *p, const check_model *m) {
 
 /* ---- a test ------------------------------------------------------------------------------------------------------------ */
 
-/* Once more: the same bits, and nothing allocated. */
+/* Memory for what is sized while running settles in one or two runs more. */
+static bool is_dynamic(const check_problem *p) {
+  for (uint32_t k = 0; k < p->n_outputs; k++)
+    if (p->outputs[k].kind != TN_KIND_TENSOR || p->outputs[k].dtype == TN_STRING || tn_storage_bytes(&p->outputs[k]) < 0)
+      return true;
+  return false;
+}
+
+/* Once more: the same result, and nothing allocated. */
 static void run_again(check_problem *p, const check_model *m, check_allocator *a, tn_diag *diag) {
+  tn_status s = TN_OK;
+  for (int k = 0; k < 2 && !s && is_dynamic(p); k++) s = tn_session_run(m->session, diag);
   const long long before = atomic_load(&a->n_calls);
-  tn_status s = tn_session_run(m->session, diag);
-  if (s) check_fail(p->env, "session: the second run fails: %s", tn_diag_text(diag));
+  if (!s) s = tn_session_run(m->session, diag);
+  if (s) check_fail(p->env, "session: a later run fails: %s", tn_diag_text(diag));
   const long long calls = atomic_load(&a->n_calls) - before;
-  if (calls) check_fail(p->env, "session: the second run of the same shapes allocates %lld times", calls);
+  if (calls) check_fail(p->env, "session: a later run of the same shapes allocates %lld times", calls);
   if (!s) check_model_compare(p, m);
 }
 

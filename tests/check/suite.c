@@ -112,7 +112,7 @@ static bool make_form(const op_test *t, check_subject *s, tn_layout any, bool *o
     if (layout == TN_ANY_LAYOUT) {
       layout = any;
       *out_any = true;
-      if (layout && type->rank < 3) return false;
+      if (layout && type->rank < 3 && *t->op->op.domain == 0) return false; /* so does the planner */
     }
     if (!check_layout_fits(type, layout)) return false;
     *(output ? &s->form.out[index] : &s->form.in[index]) = layout;
@@ -148,7 +148,7 @@ static void try_kernels(op_test *t, check_problem *p) {
 
 static void try_sessions(op_test *t, check_problem *p) {
   char unit[CHECK_TEXT];
-  if (t->env->options.kernel || t->env->options.bench || p->n_regions) return;
+  if (t->env->options.kernel || t->env->options.bench || p->no_model) return;
   for (int32_t k = 0; k < t->env->n_levels; k++) {
     check_level *level = &t->env->levels[k];
     char how[100];
