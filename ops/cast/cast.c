@@ -1,5 +1,8 @@
 /* Cast, CastLike and BitCast: what they mean, inference, and what they lower to. */
+#include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/dtype.h"
@@ -69,12 +72,51 @@ static void convert(const tn_call *call, int64_t i) {
   else tn_store_f64(y->dtype, y->data, i, value);
 }
 
-/* Numbers only. Integers are cut to their width; floats to the integer part, and that to its width; anything but 0 is true. */
-tn_status cast_reference(const tn_call *call) {
-  if (call->inputs[0]->dtype == TN_STRING || call->outputs[0]->dtype == TN_STRING) return TN_ERR_UNSUPPORTED;
-  const int64_t n = tn_tensor_elements(call->outputs[0]);
-  for (int64_t i = 0; i < n; i++) convert(call, i);
+/* Floats: the fewest digits that read back as the same number; fixed-point from 1e-4 to below 1e16. */
+static void print(const tn_tensor *x, int64_t i, char *text, size_t size) {
+  const double value = tn_load_f64(x->dtype, x->data, i);
+  const bool negative = value < 0;
+  uint64_t back = 0;
+  int digits = 0, exponent = 0;
+  if (x->dtype == TN_BOOL) { snprintf(text, size, "%s", value != 0 ? "True" : "False"); return; }
+  if (x->dtype == TN_U64) { snprintf(text, size, "%" PRIu64, (uint64_t)tn_load_i64(x->dtype, x->data, i)); return; }
+  if (tn_dtype(x->dtype)->is_int) { snprintf(text, size, "%" PRId64, tn_load_i64(x->dtype, x->data, i)); return; }
+  if (!isfinite(value)) { snprintf(text, size, "%s", isnan(value) ? "NaN" : negative ? "-INF" : "INF"); return; }
+  do {
+    snprintf(text, size, "%.*e", digits, value);
+    tn_store_f64(x->dtype, &back, 0, strtod(text, NULL));
+  } while (tn_load_f64(x->dtype, &back, 0) != value && digits++ < 17);
+  sscanf(strchr(text, 'e') + 1, "%d", &exponent);
+  if (exponent >= -4 && exponent < 16) snprintf(text, size, "%.*f", digits > exponent ? digits - exponent : 1, value);
+}
+
+static tn_status parse(const tn_call *call, int64_t i) {
+  const tn_tensor *y = call->outputs[0];
+  const tn_str s = ((const tn_str *)call->inputs[0]->data)[i];
+  char text[64], *end;
+  snprintf(text, sizeof text, "%.*s", (int)s.size, s.data);
+  const long long whole = strtoll(text, &end, 10);
+  if (tn_dtype_exact_i64(y->dtype) && !*end) {
+    tn_store_i64(y->dtype, y->data, i, *text == '-' ? (int64_t)whole : (int64_t)strtoull(text, NULL, 10));
+    return TN_OK;
+  }
+  tn_store_f64(y->dtype, y->data, i, !strcmp(text, "True") ? 1 : !strcmp(text, "False") ? 0 : strtod(text, &end));
   return TN_OK;
+}
+
+/* Integers are cut to their width; floats to the integer part, and that to its width; anything but 0 is true. */
+tn_status cast_reference(const tn_call *call) {
+  const tn_tensor *x = call->inputs[0];
+  const int64_t n = tn_tensor_elements(call->outputs[0]);
+  tn_status status = TN_OK;
+  for (int64_t i = 0; i < n && !status; i++) {
+    char text[64] = "";
+    if (x->dtype != TN_STRING && call->outputs[0]->dtype != TN_STRING) convert(call, i);
+    else if (call->outputs[0]->dtype != TN_STRING) status = parse(call, i);
+    else if (x->dtype == TN_STRING) status = call->host->string_set(call->ctx, 0, i, ((const tn_str *)x->data)[i].data, ((const tn_str *)x->data)[i].size);
+    else print(x, i, text, sizeof text), status = call->host->string_set(call->ctx, 0, i, text, (int64_t)strlen(text));
+  }
+  return status;
 }
 
 tn_status bit_cast_reference(const tn_call *call) {

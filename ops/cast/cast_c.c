@@ -151,6 +151,13 @@ static void cast_half(const tn_tensor *x, const tn_tensor *y, int64_t begin, int
   }
 }
 
+/* Types below a byte: zeroes the bytes of [begin, end), begin at a byte, so that bits behind the last element are zero. */
+static void clear_packed(const tn_tensor *y, int64_t begin, int64_t end) {
+  const int64_t bits = tn_dtype(y->dtype)->bits;
+  if (bits >= 8 || begin >= end) return;
+  memset((uint8_t *)y->data + begin * bits / 8, 0, (size_t)tn_ceil_div((end - begin) * bits, 8));
+}
+
 static void cast_range(const tn_tensor *x, const tn_tensor *y, int64_t begin, int64_t end, cast_options o) {
   const cast_loop loop = loops[x->dtype][y->dtype];
   if (loop) {
@@ -159,6 +166,7 @@ static void cast_range(const tn_tensor *x, const tn_tensor *y, int64_t begin, in
   } else if (in_f32(x->dtype) && (is_half(y->dtype) || (is_half(x->dtype) && loops[TN_F32][y->dtype]))) {
     cast_half(x, y, begin, end);
   } else {
+    clear_packed(y, begin, end);
     for (int64_t i = begin; i < end; i++) cast_element(x, y, i, o);
   }
   if (y->layout != TN_PLAIN) tn_pads_zero(y, begin, end);

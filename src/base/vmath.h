@@ -44,7 +44,7 @@ static inline float tn_clamp_f32(float x, float lo, float hi) {
   return x > hi ? hi : x;
 }
 
-/* exp(x) = 2^n (1 + p): p = expm1(r) with |r| <= ln(2)/2, and 2^n as the product of s and t. x in [-104, 89] or NaN. */
+/* exp(x) = 2^n (1 + p): p = expm1(r) with |r| <= ln(2)/2, and 2^n as the product of s and t. x in [-120, 89] or NaN. */
 typedef struct tn_exp_parts { float p, s, t; } tn_exp_parts;
 static inline tn_exp_parts tn_exp_split(float x) {
   const float magic = 12582912.0f; /* 1.5 * 2^23: adding it rounds to an integer and leaves that in the low bits */
@@ -152,10 +152,18 @@ static inline float tn_softplus_f32(float x) {
   return x > 0.0f ? x + y : y;
 }
 
-/* x sigmoid(x). -inf: -0, the limit. */
+/* x e^x for x in [-120, 0]: the product is rounded to a subnormal once, where e^x would have been before. */
+static inline float tn_xexp_f32(float x) {
+  tn_exp_parts e = tn_exp_split(x);
+  return x * (e.p * e.s + e.s) * e.t;
+}
+
+/* x sigmoid(x), 4 ULP. -inf: -0, the limit. */
 static inline float tn_silu_f32(float x) {
   float y = x * tn_sigmoid_f32(x);
-  return x == -INFINITY ? -0.0f : y;
+  float low = tn_xexp_f32(tn_clamp_f32(x, -120.0f, 0.0f)); /* from about -17 on, sigmoid(x) is e^x */
+  y = x < -20.0f ? low : y;
+  return x < -120.0f ? -0.0f : y;
 }
 /* x min(max(x/6 + 1/2, 0), 1). -inf: -0. */
 static inline float tn_hard_swish_f32(float x) {
@@ -164,10 +172,11 @@ static inline float tn_hard_swish_f32(float x) {
 }
 /* x tanh(ln(1 + e^x)), 4 ULP: tanh(ln u) = (u^2 - 1) / (u^2 + 1). -inf: -0. */
 static inline float tn_mish_f32(float x) {
-  float e = tn_exp_f32(x > 20.0f ? 20.0f : x), n = e * (e + 2.0f);
+  float e = tn_exp_f32(tn_clamp_f32(x, -104.0f, 20.0f)), n = e * (e + 2.0f);
   float y = x * (n / (n + 2.0f));
   y = x > 20.0f ? x : y;
-  return x == -INFINITY ? -0.0f : y;
+  y = x < -20.0f ? tn_xexp_f32(tn_clamp_f32(x, -120.0f, 0.0f)) : y;
+  return x < -120.0f ? -0.0f : y;
 }
 /* x (1 + erf(x / sqrt 2)) / 2, and its approximation by tanh; absolute error 2 ULP of |x|. -inf: -0. */
 static inline float tn_gelu_f32(float x) {
