@@ -65,7 +65,7 @@ static void check_number(gen *g, const gen_node *at, const word *w) {
 
 static void check_word(gen *g, const gen_node *at, const gen_op *op, const word *w) {
   if (strcmp(w->name, "tol") == 0 || strcmp(w->name, "n_outputs") == 0 ||
-      strcmp(w->name, "version") == 0) {
+      strcmp(w->name, "version") == 0 || strcmp(w->name, "int_tol") == 0) {
     check_number(g, at, w);
     return;
   }
@@ -74,7 +74,7 @@ static void check_word(gen *g, const gen_node *at, const gen_op *op, const word 
   if (!arg || arg->role == TN_ROLE_OUT) {
     gen_problem_add(
         g, at,
-        "the case names '%s', which is no argument of the schema (nor tol, n_outputs, version, bench)",
+        "the case names '%s', which is no argument of the schema (nor tol, int_tol, n_outputs, version, bench)",
         w->name);
   } else if (!w->value || !*w->value) {
     gen_problem_add(g, at, "the case gives '%s' no value", w->name);

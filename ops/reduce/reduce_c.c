@@ -83,18 +83,21 @@ static runs runs_of(const walk *summed) {
 #define MAX(a, b) ((a) > (b) || (a) != (a) ? (a) : (b)) /* NaN wins */
 #define MIN(a, b) ((a) < (b) || (a) != (a) ? (a) : (b))
 
+#define DIVIDE_FLOAT(a, n) ((a) / (n))
+#define DIVIDE_INT(a, n) ((n) ? (a) / (n) : 0) /* the mean of nothing */
+
 /* Sums and products of every type; integers in unsigned arithmetic of their width. */
-#define SUMS(type, T, U)                                              \
+#define SUMS(type, T, U, DIVIDE)                                      \
   REDUCE(reduce_sum_##type##_c, U, U, 0, a += v, ADD, a)              \
   REDUCE(reduce_prod_##type##_c, U, U, 1, a *= v, MUL, a)             \
   REDUCE(reduce_sum_square_##type##_c, U, U, 0, a += v * v, ADD, a)   \
-  REDUCE(reduce_mean_##type##_c, T, T, 0, a = (T)((U)a + (U)v), ADD, a / n)
-SUMS(f32, float, float)
-SUMS(f64, double, double)
-SUMS(i32, int32_t, uint32_t)
-SUMS(i64, int64_t, uint64_t)
-SUMS(u32, uint32_t, uint32_t)
-SUMS(u64, uint64_t, uint64_t)
+  REDUCE(reduce_mean_##type##_c, T, T, 0, a = (T)((U)a + (U)v), ADD, DIVIDE(a, n))
+SUMS(f32, float, float, DIVIDE_FLOAT)
+SUMS(f64, double, double, DIVIDE_FLOAT)
+SUMS(i32, int32_t, uint32_t, DIVIDE_INT)
+SUMS(i64, int64_t, uint64_t, DIVIDE_INT)
+SUMS(u32, uint32_t, uint32_t, DIVIDE_INT)
+SUMS(u64, uint64_t, uint64_t, DIVIDE_INT)
 
 #define EXTREMES(type, T, LOWEST, HIGHEST)                                        \
   REDUCE(reduce_max_##type##_c, T, T, LOWEST, a = MAX(v, a), MAX, a)              \
@@ -105,6 +108,7 @@ EXTREMES(i8, int8_t, INT8_MIN, INT8_MAX)
 EXTREMES(i32, int32_t, INT32_MIN, INT32_MAX)
 EXTREMES(i64, int64_t, INT64_MIN, INT64_MAX)
 EXTREMES(u8, uint8_t, 0, UINT8_MAX)
+EXTREMES(bool, uint8_t, 0, 1)
 EXTREMES(u32, uint32_t, 0, UINT32_MAX)
 EXTREMES(u64, uint64_t, 0, UINT64_MAX)
 
@@ -128,15 +132,16 @@ static tn_status outputs_make(const tn_call *call, outputs *o) {
   return TN_OK;
 }
 
+/* Integers are stored as the reference stores them: -inf and NaN, of a logarithm, as 0. */
 #define ONE_BY_ONE(name, T, EXPRESSION)                                                                   \
   tn_status name(const tn_call *call, uint32_t stage, int64_t begin, int64_t end, uint32_t worker) {      \
     (void)stage, (void)worker;                                                                            \
     outputs o;                                                                                            \
     tn_status s = outputs_make(call, &o);                                                                 \
-    T *y = call->outputs[0]->data;                                                                        \
+    tn_tensor *y = call->outputs[0];                                                                      \
     for (int64_t k = begin * o.row; !s && k < end * o.row; k++) {                                         \
       const T *x = (const T *)call->inputs[0]->data + walk_offset(&o.r.kept, k);                          \
-      y[k] = (T)(EXPRESSION);                                                                             \
+      tn_store_f64(y->dtype, y->data, k, EXPRESSION);                                                     \
     }                                                                                                     \
     return s;                                                                                             \
   }

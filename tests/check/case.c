@@ -143,7 +143,9 @@ static bool tensor(parser *s, check_spec *t) {
   t->type = word(s);
   if (!dims(s, t)) return false;
   t->constant = take(s, '!');
-  return !take(s, '{') || (fill(s, t) && expect(s, '}'));
+  if (take(s, '{') && !(fill(s, t) && expect(s, '}'))) return false;
+  t->constant = take(s, '!') || t->constant;
+  return true;
 }
 
 static bool tensors(parser *s, check_spec **out, int32_t *out_n) {
@@ -226,10 +228,11 @@ static bool setting(parser *s, const char *name, bool *out_known) {
   int64_t whole;
   *out_known = true;
   if (!strcmp(name, "bench")) return s->out->bench = true;
-  *out_known = !strcmp(name, "tol") || !strcmp(name, "n_outputs") || !strcmp(name, "version");
+  *out_known = !strcmp(name, "tol") || !strcmp(name, "int_tol") || !strcmp(name, "n_outputs") || !strcmp(name, "version");
   if (!*out_known) return true;
   if (!expect(s, '=') || !number(s, &value, &whole)) return false;
   if (!strcmp(name, "tol")) s->out->tolerance = value;
+  if (!strcmp(name, "int_tol")) s->out->int_tolerance = value;
   if (!strcmp(name, "n_outputs")) s->out->n_outputs = (int32_t)whole;
   if (!strcmp(name, "version")) s->out->version = (int32_t)whole;
   return true;

@@ -123,6 +123,7 @@ typedef struct tn_case {
   int32_t n_attrs, n_outputs; /* -1: not said */
   int32_t version;            /* 0: not said */
   double tolerance;           /* < 0: not said */
+  double int_tolerance;
   bool bench;
 } tn_case;
 
@@ -250,7 +251,7 @@ int64_t check_layout_bad_pad(const tn_tensor *t);
 
 /* ---- compare.c --------------------------------------------------------------------------------------------------------- */
 
-typedef struct check_tolerance { double k, scale; } check_tolerance;
+typedef struct check_tolerance { double k, scale, ints; } check_tolerance;
 check_tolerance check_tolerance_of(const check_problem *p);
 /* got may be in any layout. False: why says where and by how much. */
 bool check_compare(const tn_tensor *expected, const tn_tensor *got, check_tolerance tolerance, const char *name, char *why,

@@ -29,7 +29,7 @@ static double smallest_normal(uint32_t dtype) {
 
 /* Errors of element-wise functions do not grow with what other elements hold; one is what |expected| near zero needs. */
 check_tolerance check_tolerance_of(const check_problem *p) {
-  check_tolerance t = {.k = p->line->tolerance >= 0 ? p->line->tolerance : 4};
+  check_tolerance t = {.k = p->line->tolerance >= 0 ? p->line->tolerance : 4, .ints = p->line->int_tolerance};
   for (uint32_t k = 0; k < p->n_inputs; k++)
     if (p->inputs[k]) t.scale = fmax(t.scale, p->inputs[k]->scale);
   if (p->op->op.flags & TN_OP_ELEMENTWISE) t.scale = fmin(t.scale, 1);
@@ -58,7 +58,10 @@ static double load(const tn_tensor *t, int64_t at, int part) {
 static bool equal_element(const tn_tensor *e, int64_t ke, const tn_tensor *g, int64_t kg, check_tolerance t) {
   if (e->dtype == TN_STRING) return equal_strings(e, ke, g, kg);
   if (e->dtype == TN_BOOL) return ((const uint8_t *)e->data)[ke] == ((const uint8_t *)g->data)[kg]; /* 0 or 1 */
-  if (tn_dtype_exact_i64(e->dtype)) return tn_load_i64(e->dtype, e->data, ke) == tn_load_i64(e->dtype, g->data, kg);
+  if (tn_dtype_exact_i64(e->dtype)) {
+    const int64_t x = tn_load_i64(e->dtype, e->data, ke), y = tn_load_i64(e->dtype, g->data, kg);
+    return x == y || (t.ints > 0 && fabs((double)x - (double)y) <= t.ints);
+  }
   return near(load(e, ke, 0), load(g, kg, 0), e->dtype, t) &&
          (!tn_dtype(e->dtype)->is_complex || near(load(e, ke, 1), load(g, kg, 1), e->dtype, t));
 }
@@ -149,7 +152,7 @@ bool check_same_bits(const tn_tensor *a, const tn_tensor *b) {
   const int64_t bytes = tn_storage_bytes(a), n = tn_tensor_elements(a);
   if (tn_dtype(a->dtype)->bits < 8) { /* what stands behind the last element says nothing */
     for (int64_t k = 0; k < n; k++)
-      if (!equal_element(a, tn_storage_index(a, k), b, tn_storage_index(b, k), (check_tolerance){0, 0})) return false;
+      if (!equal_element(a, tn_storage_index(a, k), b, tn_storage_index(b, k), (check_tolerance){0, 0, 0})) return false;
     return true;
   }
   if (a->dtype != TN_STRING) return bytes <= 0 || !memcmp(a->data, b->data, (size_t)bytes);
