@@ -4,11 +4,16 @@
 
 #include "base/cpu.h"
 
-/* ---- Plans: nanoseconds per element of AVX2-class code; they set grain and cost ---- */
+/* ---- Plans: nanoseconds per element, on which grain and cost depend ---- */
 
-tn_status activation_plan_cheap(const tn_call *call, tn_kernel_plan *out) { return tn_plan_elementwise(call, out, 0.2); }
-tn_status activation_plan_math(const tn_call *call, tn_kernel_plan *out) { return tn_plan_elementwise(call, out, 1.0); }
+tn_status activation_plan_cheap(const tn_call *call, tn_kernel_plan *out) { return tn_plan_elementwise(call, out, 0.15); }
 tn_status activation_plan_libm(const tn_call *call, tn_kernel_plan *out) { return tn_plan_elementwise(call, out, 15.0); }
+
+/* Polynomials: as wide as the vectors that the chosen kernel may use. */
+tn_status activation_plan_math(const tn_call *call, tn_kernel_plan *out) {
+  const double ns = call->isa & TN_ISA_AVX512 ? 0.35 : call->isa & TN_ISA_AVX2 ? 0.7 : 2.0;
+  return tn_plan_elementwise(call, out, ns);
+}
 
 /* ---- f64 ---- */
 

@@ -13,11 +13,16 @@ UNARY(asinh, asinhf(x))
 UNARY(acosh, acoshf(x))
 UNARY(atanh, atanhf(x))
 
-/* ---- Plans: nanoseconds per element of AVX2-class code; they set grain and cost ---- */
+/* ---- Plans: nanoseconds per element, on which grain and cost depend ---- */
 
-tn_status unary_plan_cheap(const tn_call *call, tn_kernel_plan *out) { return tn_plan_elementwise(call, out, 0.2); }
-tn_status unary_plan_math(const tn_call *call, tn_kernel_plan *out) { return tn_plan_elementwise(call, out, 1.0); }
+tn_status unary_plan_cheap(const tn_call *call, tn_kernel_plan *out) { return tn_plan_elementwise(call, out, 0.15); }
 tn_status unary_plan_libm(const tn_call *call, tn_kernel_plan *out) { return tn_plan_elementwise(call, out, 12.0); }
+
+/* Polynomials: as wide as the vectors that the chosen kernel may use. */
+tn_status unary_plan_math(const tn_call *call, tn_kernel_plan *out) {
+  const double ns = call->isa & TN_ISA_AVX512 ? 0.35 : call->isa & TN_ISA_AVX2 ? 0.7 : 2.0;
+  return tn_plan_elementwise(call, out, ns);
+}
 
 /* ---- f64 ---- */
 

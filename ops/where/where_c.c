@@ -5,13 +5,20 @@
 
 typedef struct wide { uint64_t a, b; } wide; /* c128 */
 
-/* Blocks of three arrays. y may be x or z. */
+/* Blocks of three arrays. y may be x or z. Both are read, and chosen by a mask: what is true is not foreseeable. */
 #define SELECT(T)                                                                             \
   do {                                                                                        \
     const T *px = x, *pz = z;                                                                 \
     T *py = y;                                                                                \
-    TN_IVDEP for (int64_t i = 0; i < n; i++) py[i] = c[i] ? px[i] : pz[i];                    \
+    TN_IVDEP for (int64_t i = 0; i < n; i++) {                                                \
+      const T mask = (T)(0u - (T)(c[i] != 0));                                                \
+      py[i] = (T)((px[i] & mask) | (pz[i] & (T)~mask));                                       \
+    }                                                                                         \
   } while (0)
+
+static void select_wide(const uint8_t *c, const wide *x, const wide *z, wide *y, int64_t n) {
+  for (int64_t i = 0; i < n; i++) y[i] = c[i] ? x[i] : z[i];
+}
 
 static void select_block(int64_t bytes, const uint8_t *c, const void *x, const void *z, void *y, int64_t n) {
   switch (bytes) {
@@ -19,7 +26,7 @@ static void select_block(int64_t bytes, const uint8_t *c, const void *x, const v
     case 2: SELECT(uint16_t); break;
     case 4: SELECT(uint32_t); break;
     case 8: SELECT(uint64_t); break;
-    default: SELECT(wide); break;
+    default: select_wide(c, x, z, y, n); break;
   }
 }
 

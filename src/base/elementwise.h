@@ -7,6 +7,10 @@
 
 #include <string.h>
 
+#if defined(__F16C__) || defined(__AVX512F__)
+#include <immintrin.h>
+#endif
+
 #include "base/checked.h"
 #include "base/dtype.h"
 #include "base/vmath.h"
@@ -15,7 +19,13 @@ enum { TN_MAP_BLOCK = 512 }; /* f32 elements per block: input and output stay in
 
 /* y[i] = x[i] as f32. Exact. */
 static inline void tn_widen_f16(const uint16_t *x, float *y, int64_t n) {
-  TN_IVDEP for (int64_t i = 0; i < n; i++) {
+  int64_t i = 0;
+#if defined(__AVX512F__)
+  for (; i + 16 <= n; i += 16) _mm512_storeu_ps(y + i, _mm512_cvtph_ps(_mm256_loadu_si256((const void *)(x + i))));
+#elif defined(__F16C__)
+  for (; i + 8 <= n; i += 8) _mm256_storeu_ps(y + i, _mm256_cvtph_ps(_mm_loadu_si128((const void *)(x + i))));
+#endif
+  TN_IVDEP for (; i < n; i++) {
     uint32_t h = x[i], m = (h & 0x7fffu) << 13;
     float f = tn_f32_of_bits(m) * 5.192296858534828e+33f; /* 2^112: moves the exponent, subnormals too */
     uint32_t u = m >= (0x7c00u << 13) ? m | 0x7f800000u : tn_bits_of_f32(f);
@@ -25,7 +35,13 @@ static inline void tn_widen_f16(const uint16_t *x, float *y, int64_t n) {
 
 /* y[i] = x[i] rounded to nearest, ties to even; too large: inf. */
 static inline void tn_narrow_f16(const float *x, uint16_t *y, int64_t n) {
-  TN_IVDEP for (int64_t i = 0; i < n; i++) {
+  int64_t i = 0;
+#if defined(__AVX512F__)
+  for (; i + 16 <= n; i += 16) _mm256_storeu_si256((void *)(y + i), _mm512_cvtps_ph(_mm512_loadu_ps(x + i), _MM_FROUND_TO_NEAREST_INT));
+#elif defined(__F16C__)
+  for (; i + 8 <= n; i += 8) _mm_storeu_si128((void *)(y + i), _mm256_cvtps_ph(_mm256_loadu_ps(x + i), _MM_FROUND_TO_NEAREST_INT));
+#endif
+  TN_IVDEP for (; i < n; i++) {
     uint32_t u = tn_bits_of_f32(x[i]), a = u & 0x7fffffffu;
     uint32_t normal = (a + 0xfffu + (a >> 13 & 1u) - (112u << 23)) >> 13;
     /* adding 0.5 puts the bits that a subnormal keeps at the low end, rounded */

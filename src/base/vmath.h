@@ -152,19 +152,15 @@ static inline float tn_softplus_f32(float x) {
   return x > 0.0f ? x + y : y;
 }
 
-/* x e^x for x in [-120, 0]: the product is rounded to a subnormal once, where e^x would have been before. */
-static inline float tn_xexp_f32(float x) {
-  tn_exp_parts e = tn_exp_split(x);
-  return x * (e.p * e.s + e.s) * e.t;
-}
-
 /* x sigmoid(x), 4 ULP. -inf: -0, the limit. */
 static inline float tn_silu_f32(float x) {
-  float y = x * tn_sigmoid_f32(x);
-  float low = tn_xexp_f32(tn_clamp_f32(x, -120.0f, 0.0f)); /* from about -17 on, sigmoid(x) is e^x */
-  y = x < -20.0f ? low : y;
+  tn_exp_parts e = tn_exp_split(tn_clamp_f32(-tn_abs_f32(x), -120.0f, 0.0f));
+  float m = e.p * e.s + e.s, z = m * e.t, d = 1.0f / (1.0f + z);
+  float y = x * (x < 0.0f ? z * d : d);
+  y = x < -20.0f ? x * m * e.t : y; /* there sigmoid(x) is e^x; as a product it is rounded to a subnormal once */
   return x < -120.0f ? -0.0f : y;
 }
+
 /* x min(max(x/6 + 1/2, 0), 1). -inf: -0. */
 static inline float tn_hard_swish_f32(float x) {
   float y = x * tn_clamp_f32(x * (1.0f / 6.0f) + 0.5f, 0.0f, 1.0f);
@@ -172,10 +168,11 @@ static inline float tn_hard_swish_f32(float x) {
 }
 /* x tanh(ln(1 + e^x)), 4 ULP: tanh(ln u) = (u^2 - 1) / (u^2 + 1). -inf: -0. */
 static inline float tn_mish_f32(float x) {
-  float e = tn_exp_f32(tn_clamp_f32(x, -104.0f, 20.0f)), n = e * (e + 2.0f);
+  tn_exp_parts e = tn_exp_split(tn_clamp_f32(x, -120.0f, 20.0f));
+  float m = e.p * e.s + e.s, z = m * e.t, n = z * (z + 2.0f);
   float y = x * (n / (n + 2.0f));
   y = x > 20.0f ? x : y;
-  y = x < -20.0f ? tn_xexp_f32(tn_clamp_f32(x, -120.0f, 0.0f)) : y;
+  y = x < -20.0f ? x * m * e.t : y; /* as in silu */
   return x < -120.0f ? -0.0f : y;
 }
 /* x (1 + erf(x / sqrt 2)) / 2, and its approximation by tanh; absolute error 2 ULP of |x|. -inf: -0. */
