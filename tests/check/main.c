@@ -77,7 +77,7 @@ int main(int argc, char **argv) {
              (long long)env.totals->skipped);
   }
   const check_totals *t = env.totals;
-  const int code = t->failed ? 1 : !env.options.list && !env.options.bench && !t->passed ? 2 : 0;
+  const int code = t->failed ? 1 : !env.options.list && !env.options.bench && !t->passed && !t->skipped ? 2 : 0;
   if (code == 2) fputs("check: nothing was tested\n", stderr);
   check_close(&env);
   return code;

@@ -1,0 +1,77 @@
+/* The harness must find what is wrong with each kernel of wrong.c, and nothing wrong with the right one. Each is run by
+ * this program itself in a process of its own (selftest KERNEL), and what that says is read. */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include "check.h"
+#include "wrong.h"
+
+typedef struct expectation {
+  const char *kernel, *text; /* text NULL: it passes */
+} expectation;
+
+static const expectation expected[] = {
+    {"right", NULL},
+    {"past_end", "0 bytes behind the end of y"},
+    {"before_begin", "writes outside of output y"},
+    {"reads_before_begin", "4 bytes before x"},
+    {"wrong_result", "y[36] is"},
+    {"unwritten", "y[36] is"},
+    {"changes_input", "changes its input x"},
+    {"uses_old_scratch", "y[0] is"},
+    {"leaves_worker_scratch", "behind the end of the workers' scratch"},
+    {"ignores_range", "7 ranges in reverse: y["},
+    {"not_in_place", "in place: y["},
+    {"more_than_its_item", "outside of the elements it says it writes"},
+    {"dirty_pads", "pad lane"},
+    {"leaks", "1 blocks of the host's memory are not given back"},
+    {"writes_state", "of the state, which is read-only"},
+    {"random_result", "output y of a second run is not the same"},
+    {"wrong_for_f64", "\"x=f64[37]\""},
+    {"claims_too_much", "it says it takes f16 for x, but no case that it takes has that"},
+    {"untested", "untested: it takes none of the operator's 3 cases; the last because it never takes anything"},
+    {"no_epilogue", "epilogue \"relu\""},
+};
+
+static int run_kernel(const char *kernel) {
+  check_env env = {.options = {.op = "check::Twice", .kernel = kernel}};
+  check_open(&env, check_wrong_query);
+  check_suite(&env);
+  const int code = env.totals->failed ? 1 : 0;
+  printf("%lld passed, %lld failed\n", (long long)env.totals->passed, (long long)env.totals->failed);
+  check_close(&env);
+  return code;
+}
+
+/* What the program says about one kernel; *out_code is its exit code. */
+static char *ask(const char *program, const char *kernel, int *out_code) {
+  enum { MOST = 1 << 16 };
+  char command[1024];
+  snprintf(command, sizeof command, "'%s' %s 2>&1", program, kernel);
+  FILE *pipe = popen(command, "r");
+  if (!pipe) check_die("popen fails");
+  char *text = check_need(tn_alloc(tn_default_allocator(), MOST));
+  size_t n = 0, got;
+  while (n < MOST - 1 && (got = fread(text + n, 1, MOST - 1 - n, pipe)) > 0) n += got;
+  const int status = pclose(pipe);
+  *out_code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  return text;
+}
+
+static bool meets(const char *program, const expectation *e) {
+  int code = 0;
+  char *text = ask(program, e->kernel, &code);
+  const bool ok = e->text ? code == 1 && strstr(text, e->text) : code == 0 && strstr(text, ", 0 failed");
+  printf("%s %s\n", ok ? "ok  " : "FAIL", e->kernel);
+  if (!ok) printf("     expected: %s\n     the harness ends with code %d and says:\n%s\n", e->text ? e->text : "no failure", code, text);
+  tn_free(tn_default_allocator(), text, 1 << 16);
+  return ok;
+}
+
+int main(int argc, char **argv) {
+  if (argc > 1) return run_kernel(argv[1]);
+  int failed = 0;
+  for (size_t k = 0; k < sizeof expected / sizeof *expected; k++) failed += !meets(argv[0], &expected[k]);
+  return failed ? 1 : 0;
+}
