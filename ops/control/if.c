@@ -11,14 +11,22 @@ static tn_status branch_types(const tn_call *call, int64_t graph, tn_tensor ***o
   return *out_types ? call->host->subgraph_infer(call->ctx, graph, 0, NULL, n_out, *out_types) : TN_ERR_MEMORY;
 }
 
+/* The dtype is the branches' in common; the shape is found by running. */
+static void forget_shape(tn_tensor *t) { t->rank = TN_RANK_UNKNOWN; }
+
 tn_status if_infer(const tn_call *call) {
   const tn_if_attrs *a = call->attrs;
   const uint8_t *cond = call->inputs[0]->data;
   tn_tensor **yes = NULL, **no = NULL;
-  tn_status s = cond && !*cond ? TN_OK : branch_types(call, a->then_branch, &yes);
-  if (!s && (!cond || !*cond)) s = branch_types(call, a->else_branch, &no);
-  for (uint32_t k = 0; !s && k < call->n_outputs; k++)
-    if (call->outputs[k]) *call->outputs[k] = yes && no ? control_merge(yes[k], no[k]) : yes ? *yes[k] : *no[k];
+  /* A condition that is not known yet may never choose a branch that does not fit: that is found when it is run. */
+  tn_status s_yes = cond && !*cond ? TN_OK : branch_types(call, a->then_branch, &yes);
+  tn_status s_no = cond && *cond ? TN_OK : branch_types(call, a->else_branch, &no);
+  tn_status s = cond || (s_yes && s_no) || !yes || !no ? (s_yes ? s_yes : s_no) : TN_OK;
+  for (uint32_t k = 0; !s && k < call->n_outputs; k++) {
+    if (!call->outputs[k]) continue;
+    if (s_yes || s_no) *call->outputs[k] = s_yes ? *no[k] : *yes[k], forget_shape(call->outputs[k]);
+    else *call->outputs[k] = yes && no ? control_merge(yes[k], no[k]) : yes ? *yes[k] : *no[k];
+  }
   control_types_free(call, yes);
   control_types_free(call, no);
   return s;

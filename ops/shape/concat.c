@@ -3,18 +3,32 @@
 
 #include "shape.gen.h"
 
+/* A scalar among vectors counts as a vector of one element: some exporters leave such initializers behind. */
+static int32_t joined_rank(const tn_call *call) {
+  int32_t rank = 0;
+  for (uint32_t k = 0; k < call->n_inputs; k++)
+    if (call->inputs[k] && call->inputs[k]->rank > rank) rank = call->inputs[k]->rank;
+  return rank;
+}
+
+static tn_tensor joined(const tn_tensor *t, int32_t rank) {
+  int64_t one = 1;
+  return t->rank == 0 && rank == 1 ? tn_tensor_make(t->dtype, 1, &one, t->data) : *t;
+}
+
 tn_status concat_infer(const tn_call *call) {
   const tn_concat_attrs *a = call->attrs;
-  const tn_tensor *in = call->n_inputs ? call->inputs[0] : NULL;
-  int32_t axis = 0;
-  if (!in) return call->host->fail(call->ctx, TN_ERR_INVALID, "needs at least one input");
+  int32_t axis = 0, rank = joined_rank(call);
+  if (!call->n_inputs || !call->inputs[0]) return call->host->fail(call->ctx, TN_ERR_INVALID, "needs at least one input");
+  const tn_tensor first = joined(call->inputs[0], rank), *in = &first;
   if (in->rank == 0)
     return call->host->fail(call->ctx, TN_ERR_SHAPE, "scalars cannot be concatenated");
   tn_status s = tn_axis_normalize(call, a->axis, in->rank, &axis);
   if (s) return s;
   tn_tensor out = *in;
   for (uint32_t k = 1; k < call->n_inputs; k++) {
-    const tn_tensor *t = call->inputs[k];
+    const tn_tensor whole = call->inputs[k] ? joined(call->inputs[k], rank) : first;
+    const tn_tensor *t = call->inputs[k] ? &whole : NULL;
     bool fits = t && t->rank == in->rank;
     for (int32_t d = 0; fits && d < in->rank; d++) fits = d == axis || t->shape[d] == in->shape[d];
     if (!fits || tn_add_i64(out.shape[axis], t->shape[axis], &out.shape[axis])) {
@@ -42,11 +56,11 @@ tn_status concat_lower(const tn_call *call, tn_graph *graph, int32_t node) {
   tn_moves moves = tn_moves_begin(call, graph);
   for (uint32_t k = 0; k < call->n_inputs; k++) {
     tn_move m = {.input = (int32_t)k, .dst_offset = offset};
-    shape_strides(call->inputs[k], src);
-    for (int32_t d = 0; d < out->rank; d++)
-      tn_move_push(&m, call->inputs[k]->shape[d], src[d], dst[d]);
+    const tn_tensor part = joined(call->inputs[k], out->rank);
+    shape_strides(&part, src);
+    for (int32_t d = 0; d < out->rank; d++) tn_move_push(&m, part.shape[d], src[d], dst[d]);
     tn_moves_add(&moves, &m);
-    offset += call->inputs[k]->shape[axis] * dst[axis];
+    offset += part.shape[axis] * dst[axis];
   }
   return tn_moves_become(&moves, node, n->inputs, call->n_inputs, -1);
 }
@@ -60,9 +74,10 @@ tn_status concat_reference(const tn_call *call) {
   for (int64_t i = 0; i < n && !s; i++) {
     shape_coord(out, i, coord);
     uint32_t k = 0;
-    for (; coord[axis] >= call->inputs[k]->shape[axis]; k++)
-      coord[axis] -= call->inputs[k]->shape[axis];
-    s = shape_put(call, 0, i, call->inputs[k], shape_index(call->inputs[k], coord));
+    tn_tensor part = joined(call->inputs[0], out->rank);
+    for (; coord[axis] >= part.shape[axis]; part = joined(call->inputs[++k], out->rank))
+      coord[axis] -= part.shape[axis];
+    s = shape_put(call, 0, i, &part, shape_index(&part, coord));
   }
   return s;
 }

@@ -157,6 +157,15 @@ static tn_status bind_input(tn_graph *sub, int32_t value, const tn_tensor *type)
   return TN_OK;
 }
 
+/* What does not fit is kept, not reported: a branch that is not taken need not fit the shapes at hand. */
+static tn_status infer_quietly(tn_call_frame *f, tn_graph *sub, tn_cut *cut) {
+  tn_diag *diag = tn_diag_create();
+  tn_status s = tn_pass_infer(f->planner, sub, true, cut, diag);
+  if (s && diag) f->subgraph_reason = tn_arena_str(&f->arena, tn_diag_text(diag));
+  tn_diag_destroy(diag);
+  return s;
+}
+
 static tn_status infer_clone(tn_call_frame *f, tn_graph *sub, uint32_t n_in, const tn_tensor *const *in, uint32_t n_out, tn_tensor *const *out) {
   tn_status s = TN_OK;
   for (uint32_t k = 0; k < n_in && !s; k++)
@@ -166,7 +175,7 @@ static tn_status infer_clone(tn_call_frame *f, tn_graph *sub, uint32_t n_in, con
     if (outer) s = bind_input(sub, sub->captures.data[k].inner, outer);
   }
   tn_cut cut = {0};
-  if (!s) s = tn_pass_infer(f->planner, sub, true, &cut, f->diag);
+  if (!s) s = infer_quietly(f, sub, &cut);
   tn_vec_free(f->planner->a, &cut.tail);
   tn_vec_free(f->planner->a, &cut.needed);
   for (uint32_t k = 0; k < n_out && !s; k++) {

@@ -21,14 +21,23 @@ static tn_status verified(const tn_graph *g, const char *when, tn_status status,
 #endif
 }
 
+/* A branch that is never taken need not fit the shapes at hand: what does not fit is said when the branch is to run. */
+static tn_status infer_generic(const tn_planner *p, tn_graph *g, tn_cut *cut, bool *out_fits, tn_diag *diag) {
+  bool is_branch = g->parent != NULL;
+  tn_status status = tn_pass_infer(p, g, true, cut, is_branch ? NULL : diag);
+  *out_fits = status == TN_OK;
+  return is_branch && status != TN_ERR_MEMORY ? TN_OK : status;
+}
+
 static tn_status prepare_graph(tn_callable *c, tn_diag *diag) {
   const tn_planner *p = c->planner;
   tn_graph *g = c->graph;
   tn_cut cut = {0};
   tn_status status = verified(g, "check", tn_pass_check(p, g, diag), diag);
-  if (!status) status = verified(g, "infer", tn_pass_infer(p, g, true, &cut, diag), diag);
-  if (!status) status = verified(g, "lower", tn_pass_lower(p, g, diag), diag);
-  if (!status) status = verified(g, "fuse", tn_pass_fuse(p, g, diag), diag);
+  bool fits = false;
+  if (!status) status = verified(g, "infer", infer_generic(p, g, &cut, &fits, diag), diag);
+  if (!status && fits) status = verified(g, "lower", tn_pass_lower(p, g, diag), diag);
+  if (!status && fits) status = verified(g, "fuse", tn_pass_fuse(p, g, diag), diag);
   tn_vec_free(p->a, &cut.tail);
   tn_vec_free(p->a, &cut.needed);
   return status;

@@ -190,7 +190,8 @@ tn_status tn_infer_node(const tn_planner *p, tn_graph *g, int32_t node, int32_t 
   inference i = {.f = &f, .def = n->def, .n_formal = formal};
   int64_t before = tn_diag_count(diag);
   s = infer(&i, out_input);
-  if (s && s != TN_NEEDS_DATA && tn_diag_count(diag) == before) f.call.host->fail(&f, s, "inference failed: %s", tn_status_text(s));
+  if (s && s != TN_NEEDS_DATA && tn_diag_count(diag) == before)
+    f.call.host->fail(&f, s, "inference failed: %s", f.subgraph_reason ? f.subgraph_reason : tn_status_text(s));
   tn_call_close(&f);
   return s;
 }

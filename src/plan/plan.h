@@ -54,6 +54,7 @@ typedef struct tn_call_frame {
   tn_graph *graph;
   int32_t node;
   uint32_t needed_input;         /* set by host->needs_data; UINT32_MAX: none */
+  const char *subgraph_reason;   /* why host->subgraph_infer failed last; NULL */
   tn_tensor *in, *out;           /* copies that call.inputs/outputs point to */
   tn_arena arena;
 } tn_call_frame;
