@@ -115,6 +115,7 @@ static void emit_op(gen *g, tn_text *out, const gen_op *op) {
   if (op->cases.n)
     tn_text_add(out, "    .cases = cases_%s,\n    .n_cases = %" PRId64 ",\n", id, op->cases.n);
   emit_text(out, "doc", op->doc);
+  emit_text(out, "source", op->at->path);
   tn_text_add(out, "};\n");
 }
 
@@ -174,6 +175,7 @@ static void emit_kernel(gen *g, tn_text *out, const gen_kernel *k) {
   emit_function(out, "prepare", k->prepare);
   emit_function(out, "run", k->run);
   emit_function(out, "finish", k->finish);
+  emit_text(out, "source", k->at->path);
   tn_text_add(out, "};\n%s", k->isa ? "#endif\n" : "");
 }
 

@@ -271,6 +271,7 @@ typedef struct tn_kernel {
   tn_status (*prepare)(const tn_call *);  /* optional; once per state, may take its time */
   tn_status (*run)(const tn_call *, uint32_t stage, int64_t begin, int64_t end, uint32_t worker);
   void (*finish)(const tn_call *);        /* optional; undoes prepare() where that took more than state memory */
+  const char *source;                     /* optional: the file that describes it, "ops/pool/pool.yaml"; for people */
 } tn_kernel;
 
 /* ---- Operators ------------------------------------------------------------------------------------------------- */
@@ -318,6 +319,7 @@ typedef struct tn_op {
   const char *const *cases;    /* test cases as text; see docs/add-an-op.md */
   uint32_t n_cases, reserved;
   const char *doc;             /* one or two sentences */
+  const char *source;          /* optional: the file that describes it, "ops/pool/pool.yaml"; for people */
 } tn_op;
 
 /* A pattern that makes a graph better. apply() is called once for every node of the operator `root`; it looks at the

@@ -96,6 +96,12 @@ TN_API int32_t tn_runtime_n_ops(const tn_runtime *runtime);
 TN_API const tn_op *tn_runtime_op(const tn_runtime *runtime, int32_t index);        /* sorted by domain, name, since */
 TN_API int32_t tn_runtime_n_kernels(const tn_runtime *runtime);
 TN_API const tn_kernel *tn_runtime_kernel(const tn_runtime *runtime, int32_t index); /* sorted by op, rank */
+/* Which plug-in operator or kernel `index` comes from; NULL: no such index. */
+TN_API const char *tn_runtime_op_plugin(const tn_runtime *runtime, int32_t index);
+TN_API const char *tn_runtime_kernel_plugin(const tn_runtime *runtime, int32_t index);
+/* The operator for nodes that were written for this operator-set version (0: the newest) of its domain ("" or "ai.onnx":
+ * ONNX); NULL: there is none. */
+TN_API const tn_op *tn_runtime_find_op(const tn_runtime *runtime, const char *domain, const char *name, int32_t version);
 TN_API int32_t tn_runtime_n_formats(const tn_runtime *runtime);
 TN_API const tn_format *tn_runtime_format(const tn_runtime *runtime, int32_t index);
 
@@ -129,7 +135,9 @@ typedef struct tn_model_options {
   uint32_t flags;                  /* TN_MODEL_... */
 } tn_model_options;
 enum {
-  TN_MODEL_NO_OPTIMIZE = 1         /* skip fold, fuse and layouts: every node runs as it stands in the file */
+  TN_MODEL_NO_OPTIMIZE = 1,        /* skip fold, fuse and layouts: every node runs as it stands in the file */
+  TN_MODEL_GRAPH_ONLY = 2          /* read the file, no more: nodes may name operators that are not there. The graph can be
+                                      looked at, and saved as it was read; a session cannot be made (TN_ERR_STATE). */
 };
 
 /* Reads, checks and prepares a model. All problems found are in diag, not the first only. The file may be changed or
@@ -153,6 +161,8 @@ TN_API int32_t tn_model_find_output(const tn_model *model, const char *name);
 /* Declared types; unknown dims are TN_DIM_UNKNOWN. */
 TN_API tn_status tn_model_input_type(const tn_model *model, int32_t index, tn_tensor *out_type);
 TN_API tn_status tn_model_output_type(const tn_model *model, int32_t index, tn_tensor *out_type);
+/* Name of the format it was read from; "" if it was made by hand. Lives as long as the runtime. */
+TN_API const char *tn_model_format(const tn_model *model);
 TN_API const char *tn_model_meta(const tn_model *model, const char *key);
 /* The graph as it is after loading (read-only, lives as long as the model). */
 TN_API const tn_graph *tn_model_graph(const tn_model *model);

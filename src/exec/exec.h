@@ -18,9 +18,10 @@ struct tn_runtime {
 
 struct tn_model {
   tn_runtime *runtime;
-  tn_planner planner; /* what the callables point to */
-  tn_callable *main;
-  tn_graph *loaded; /* as read, for tn_model_save "load"; shares constants with main */
+  tn_planner planner;      /* what the callables point to */
+  tn_callable *main;       /* NULL: TN_MODEL_GRAPH_ONLY */
+  tn_graph *loaded;        /* as read, for tn_model_save "load"; shares constants with main */
+  const tn_format *format; /* it was read from; NULL: made by hand */
   TN_VEC(struct tn_mapping) files; /* mapped model and weight files */
 };
 

@@ -140,6 +140,7 @@ static tn_status read_graph(tn_loader *l, const tn_format *format, const tn_mapp
   tn_graph *graph = tn_graph_new(l->io.a);
   if (!graph) return TN_ERR_MEMORY;
   tn_status status = tn_io_status(&l->io, format, format->read(&source, graph));
+  l->model->format = format;
   if (!status) return tn_model_finish_take(l->model, graph, l->io.diag);
   tn_graph_free(graph);
   return status;

@@ -55,6 +55,10 @@ static tn_status resolve(tn_model *m, tn_graph *graph, tn_diag *diag) {
 
 tn_status tn_model_finish_take(tn_model *m, tn_graph *graph, tn_diag *diag) {
   tn_status status = resolve(m, graph, diag);
+  if (!status && m->planner.model_flags & TN_MODEL_GRAPH_ONLY) {
+    tn_graph_free(graph);
+    return TN_OK;
+  }
   if (!status) return tn_callable_create_take(&m->planner, graph, "model", diag, &m->main);
   tn_graph_free(graph);
   return status;
@@ -160,12 +164,17 @@ tn_status tn_model_input_type(const tn_model *model, int32_t index, tn_tensor *o
 /* What the file leaves open may have been inferred. */
 tn_status tn_model_output_type(const tn_model *model, int32_t index, tn_tensor *out_type) {
   const tn_value *value = model ? output(model->loaded, index) : NULL;
-  bool open = value && (value->type.dtype == TN_NONE || value->type.rank == TN_RANK_UNKNOWN);
+  bool open =
+      value && model->main && (value->type.dtype == TN_NONE || value->type.rank == TN_RANK_UNKNOWN);
   return give_type(open ? output(model->main->graph, index) : value, out_type);
 }
 
 const char *tn_model_meta(const tn_model *model, const char *key) {
   return model && key ? tn_graph_api_table.meta(model->loaded, key) : NULL;
+}
+
+const char *tn_model_format(const tn_model *model) {
+  return model && model->format ? model->format->name : "";
 }
 
 const tn_graph *tn_model_graph(const tn_model *model) { return model ? model->loaded : NULL; }

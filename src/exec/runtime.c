@@ -212,6 +212,25 @@ const tn_kernel *tn_runtime_kernel(const tn_runtime *rt, int32_t index) {
   return def ? &def->kernel : NULL;
 }
 
+static const char *owner_name(const tn_part_owner *owner) { return owner ? owner->name : ""; }
+
+const char *tn_runtime_op_plugin(const tn_runtime *rt, int32_t index) {
+  const tn_opdef *def = rt ? tn_registry_op_at(rt->registry, index) : NULL;
+  return def ? owner_name(def->owner) : NULL;
+}
+
+const char *tn_runtime_kernel_plugin(const tn_runtime *rt, int32_t index) {
+  const tn_kerneldef *def = rt ? tn_registry_kernel_at(rt->registry, index) : NULL;
+  return def ? owner_name(def->owner) : NULL;
+}
+
+const tn_op *tn_runtime_find_op(const tn_runtime *rt, const char *domain, const char *name,
+                                int32_t version) {
+  if (!rt || !domain || !name) return NULL;
+  const tn_opdef *def = tn_registry_op(rt->registry, domain, name, version);
+  return def ? &def->op : NULL;
+}
+
 int32_t tn_runtime_n_formats(const tn_runtime *rt) {
   return rt ? tn_registry_n_formats(rt->registry) : 0;
 }

@@ -87,6 +87,9 @@ static tn_status declared_types(const tn_model *m, tn_arena *arena, const char *
 static tn_status save_planned(tn_model *m, const char *path, const tn_format *format,
                               int32_t number, const char *stage, const tn_tensor *const *types,
                               tn_diag *diag) {
+  if (!m->main)
+    return tn_fail(diag, TN_ERR_STATE, "stage '%s': the model was loaded with TN_MODEL_GRAPH_ONLY",
+                   stage);
   tn_arena arena;
   tn_arena_init(&arena, m->planner.a);
   tn_plan *plan = NULL;

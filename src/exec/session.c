@@ -17,6 +17,9 @@ tn_status tn_session_create(tn_model *model, tn_diag *diag, tn_session **out_ses
   if (!out_session) return TN_ERR_INVALID;
   *out_session = NULL;
   if (!model) return tn_fail(diag, TN_ERR_INVALID, "tn_session_create: no model");
+  if (!model->main)
+    return tn_fail(diag, TN_ERR_STATE,
+                   "tn_session_create: the model was loaded with TN_MODEL_GRAPH_ONLY");
   const tn_allocator *a = &model->runtime->allocator;
   tn_session *s = tn_alloc(a, sizeof *s);
   if (!s) return tn_fail(diag, TN_ERR_MEMORY, "tn_session_create: no memory");

@@ -13,6 +13,7 @@ static const tn_member kernel_members[] = {
     TN_MEMBER(tn_kernel, prepare, TN_MEMBER_FUNCTION, false, 0),
     TN_MEMBER(tn_kernel, run, TN_MEMBER_FUNCTION, true, 0),
     TN_MEMBER(tn_kernel, finish, TN_MEMBER_FUNCTION, false, 0),
+    TN_MEMBER(tn_kernel, source, TN_MEMBER_TEXT, false, TN_LIMIT_TEXT),
 };
 
 static const tn_member accept_members[] = {

@@ -21,6 +21,7 @@ static const tn_member op_members[] = {
     TN_MEMBER(tn_op, reference, TN_MEMBER_FUNCTION, false, 0),
     TN_MEMBER(tn_op, epilogue, TN_MEMBER_FUNCTION, false, 0),
     TN_MEMBER(tn_op, doc, TN_MEMBER_TEXT, false, TN_LIMIT_TEXT),
+    TN_MEMBER(tn_op, source, TN_MEMBER_TEXT, false, TN_LIMIT_TEXT),
 };
 
 static const tn_member rule_members[] = {

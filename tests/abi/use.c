@@ -43,7 +43,8 @@ static const tn_kernel kernel = {TN_HEAD(tn_kernel),
                                  NULL,
                                  NULL,
                                  run,
-                                 NULL};
+                                 NULL,
+                                 "abi.yaml"};
 static const tn_kernel *const kernels[] = {&kernel};
 
 static const tn_plugin plugin = {TN_HEAD(tn_plugin),

@@ -238,6 +238,34 @@ static void test_load_from_memory(void **state) {
   place_close(&p, names);
 }
 
+/* A file whose operators are not there can be looked at and saved, but not run. */
+static void test_graph_only(void **state) {
+  place p;
+  static const char text[] = "TPARTS\ninput x 2\nnode Nothing y x \noutput y\n";
+  tn_model_options options = {.head = TN_HEAD(tn_model_options), .flags = TN_MODEL_GRAPH_ONLY};
+  (void)state;
+  place_open(&p);
+  put_text(&p, "m.lines", text);
+  assert_int_equal(tn_model_load(p.b.runtime, p.path, &options, p.b.diag, &p.b.model), TN_OK);
+  assert_int_equal(tn_graph_functions()->n_nodes(tn_model_graph(p.b.model)), 1);
+  assert_string_equal(tn_model_format(p.b.model), "lines");
+  tn_tensor type;
+  assert_int_equal(tn_model_output_type(p.b.model, 0, &type), TN_OK);
+  assert_int_equal(type.dtype, TN_NONE); /* nothing was inferred */
+  assert_int_equal(tn_session_create(p.b.model, p.b.diag, &p.b.session), TN_ERR_STATE);
+  char path[160], saved[100] = "";
+  snprintf(path, sizeof path, "%s/out.lines", p.dir);
+  assert_int_equal(tn_model_save(p.b.model, path, NULL, "infer", NULL, p.b.diag), TN_ERR_STATE);
+  assert_int_equal(tn_model_save(p.b.model, path, NULL, "load", NULL, p.b.diag), TN_OK);
+  FILE *f = fopen(path, "rb");
+  assert_non_null(f);
+  assert_int_equal(fread(saved, 1, sizeof saved - 1, f), strlen(text));
+  fclose(f);
+  assert_string_equal(saved, text);
+  static const char *const names[] = {"m.lines", "out.lines", NULL};
+  place_close(&p, names);
+}
+
 static void check_saved(place *p, const char *stage, const char *expected) {
   char path[160], text[300] = "";
   snprintf(path, sizeof path, "%s/out.lines", p->dir);
@@ -307,6 +335,7 @@ int main(void) {
       cmocka_unit_test(test_load_with_external_data),
       cmocka_unit_test(test_refusals_name_the_file),
       cmocka_unit_test(test_load_from_memory),
+      cmocka_unit_test(test_graph_only),
       cmocka_unit_test(test_save),
       cmocka_unit_test(test_failed_save_leaves_the_file),
   };

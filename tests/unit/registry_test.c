@@ -617,6 +617,7 @@ static char endless[1 << 17]; /* filled without a zero by the test */
   X(op_cases_null, "member cases: is NULL, but 1 entries are counted", w->op[0].cases = NULL) \
   X(op_case_null, "member cases: must be given", w->cases[0] = NULL) \
   X(op_doc_utf8, "member doc: is not UTF-8", w->op[0].doc = "\xc3") \
+  X(op_source_utf8, "member source: is not UTF-8", w->op[0].source = "\xc3") \
   X(types_null, "member types: is NULL, but 1 entries are counted", w->op[0].types = NULL) \
   X(types_many, "member types: is counted as 100000 entries", w->op[0].n_types = 100000) \
   X(rule_null, "member head: is NULL", w->rules[0] = NULL) \

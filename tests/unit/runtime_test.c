@@ -184,9 +184,15 @@ static void test_what_ships(void **state) {
     const tn_op *op = tn_runtime_op(rt, k);
     const tn_opdef *def = tn_registry_op(rt->registry, op->domain, op->name, op->since);
     assert_ptr_equal(&def->op, op);
+    assert_ptr_equal(tn_runtime_find_op(rt, op->domain, op->name, op->since), op);
+    assert_string_equal(tn_runtime_op_plugin(rt, k), info.name);
     if (op->until)
       assert_ptr_equal(tn_registry_op(rt->registry, op->domain, op->name, op->until), def);
   }
+  assert_null(tn_runtime_find_op(rt, "", "NoSuchOperator", 0));
+  assert_null(tn_runtime_op_plugin(rt, n_ops));
+  assert_string_equal(tn_runtime_kernel_plugin(rt, 0), info.name);
+  assert_null(tn_runtime_kernel_plugin(rt, -1));
   tn_runtime_destroy(rt);
 }
 
