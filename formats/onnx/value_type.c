@@ -1,17 +1,31 @@
 /* What a list in a .pb file holds, found out before its items are read: empty lists say it by their elem_type only. */
 #include "value.h"
 
-/* dtype of a tensor message; TN_NONE if it is damaged, which reading it will tell. */
-static uint32_t tensor_dtype(const value_reader *v, onnx_span message, bool sparse) {
+/* dtype of a tensor message. */
+static tn_status tensor_dtype(const value_reader *v, onnx_span message, uint32_t *out) {
   onnx_field f;
-  uint32_t dtype = TN_NONE;
-  while (onnx_next(&v->r, &message, &f) > 0) {
-    if (sparse && f.number == 1 && f.wire == ONNX_BYTES)
-      return tensor_dtype(v, f.bytes, false); /* values */
-    if (!sparse && f.number == 2 && f.wire == ONNX_VARINT)
-      dtype = onnx_dtype((int64_t)f.value); /* data_type */
+  int32_t more;
+  int64_t data_type = 0;
+  tn_status s = TN_OK;
+  while (!s && (more = onnx_next(&v->r, &message, &f)) != 0) {
+    if (more < 0) return more;
+    if (f.number == 2) s = onnx_int(&v->r, &f, &data_type); /* data_type */
   }
-  return dtype;
+  *out = onnx_dtype(data_type);
+  return s;
+}
+
+/* That of its values. */
+static tn_status sparse_dtype(const value_reader *v, onnx_span message, uint32_t *out) {
+  onnx_field f;
+  int32_t more;
+  onnx_span values = {NULL, NULL};
+  tn_status s = TN_OK;
+  while (!s && (more = onnx_next(&v->r, &message, &f)) != 0) {
+    if (more < 0) return more;
+    if (f.number == 1) s = onnx_bytes(&v->r, &f, &values); /* values */
+  }
+  return s ? s : tensor_dtype(v, values, out);
 }
 
 static tn_status item_type(const value_reader *v, const onnx_field *f, int64_t item, int32_t depth,
@@ -19,10 +33,9 @@ static tn_status item_type(const value_reader *v, const onnx_field *f, int64_t i
   onnx_span message;
   tn_status s = onnx_bytes(&v->r, f, &message);
   if (s) return s;
-  if (onnx_item_kind(item) != TN_KIND_TENSOR)
-    return onnx_list_type(v, message, onnx_item_kind(item), depth + 1, out);
-  out->dtype = tensor_dtype(v, message, item == ITEM_SPARSE);
-  return TN_OK;
+  if (item == ITEM_TENSOR) return tensor_dtype(v, message, &out->dtype);
+  if (item == ITEM_SPARSE) return sparse_dtype(v, message, &out->dtype);
+  return onnx_list_type(v, message, onnx_item_kind(item), depth + 1, out);
 }
 
 /* elem_type or key_type, and the type of the first item. The values of a map are a SequenceProto, whose items count. */

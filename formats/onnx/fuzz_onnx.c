@@ -1,0 +1,12 @@
+/* Fuzzing the ONNX format: models and values from arbitrary bytes. See tests/fuzz. */
+#include <stddef.h>
+
+#include "tenon/plugin.h"
+
+extern const tn_format onnx_format;
+int tn_fuzz_format(const tn_format *format, const uint8_t *data, size_t size);
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+  return tn_fuzz_format(&onnx_format, data, size);
+}
