@@ -23,7 +23,9 @@ tn_status pool_plan(const tn_call *call, tn_kernel_plan *out) {
 tn_status average_pool_plan(const tn_call *call, tn_kernel_plan *out) {
   pool_shape p;
   tn_status s = average_pool_shape(call, &p);
-  return s ? s : plan_rows(&p, out);
+  if (s) return s;
+  out->worker_scratch_bytes = (uint64_t)p.w.in[p.w.n - 1] * tn_dtype(call->inputs[0]->dtype)->bits / 8;
+  return plan_rows(&p, out);
 }
 
 tn_status lp_pool_plan(const tn_call *call, tn_kernel_plan *out) {
@@ -116,14 +118,35 @@ MAX_POOL(uint8_t, 0, max_pool_u8_c)
     }                                                                                                           \
   } while (0)
 
+/* Sums first down the columns into a line as wide as the input, then along it: fewer additions than tap by tap. */
+#define SUM_ROW(T)                                                                                              \
+  do {                                                                                                          \
+    int32_t last = p.w.n - 1;                                                                                   \
+    int64_t width = p.w.out[last], taps = p.w.kernel[last], at, offset, lo, hi;                                 \
+    row r = find_row(&p, item);                                                                                 \
+    const T *x = (const T *)call->inputs[0]->data + r.plane * p.in_size;                                        \
+    T *y = (T *)call->outputs[0]->data + item * width;                                                          \
+    for (int64_t i = 0; i < p.w.in[last]; i++) line[i] = 0;                                                     \
+    for (int64_t t = 0; t < p.taps; t += taps)                                                                  \
+      if (find_tap(&p, &r, t, &at, &offset, &lo, &hi))                                                          \
+        for (int64_t i = 0; i < p.w.in[last]; i++) line[i] += x[at + i];                                        \
+    for (int64_t o = 0; o < width; o++) {                                                                       \
+      int64_t start = o * p.w.stride[last] - p.w.pad_lo[last];                                                  \
+      tn_window_taps(&p.w, last, o, &lo, &hi);                                                                  \
+      y[o] = 0;                                                                                                 \
+      for (int64_t t = lo; t < hi; t++) y[o] += line[start + t * p.w.dilation[last]];                           \
+    }                                                                                                           \
+  } while (0)
+
 #define AVERAGE_POOL(T, name)                                                                          \
   tn_status name(const tn_call *call, uint32_t stage, int64_t begin, int64_t end, uint32_t worker) {   \
-    (void)stage, (void)worker;                                                                         \
+    (void)stage;                                                                                       \
     pool_shape p;                                                                                      \
     tn_status s = average_pool_shape(call, &p);                                                        \
     bool count_pads = ((const tn_average_pool_attrs *)call->attrs)->count_include_pad != 0;            \
+    T *line = (T *)(void *)((char *)call->worker_scratch + worker * call->worker_scratch_bytes);       \
     for (int64_t item = begin; !s && item < end; item++) {                                             \
-      POOL_ROW(T, 0, y[o] += v);                                                                       \
+      SUM_ROW(T);                                                                                      \
       DIVIDE_ROW(T);                                                                                   \
     }                                                                                                  \
     return s;                                                                                          \
