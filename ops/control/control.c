@@ -16,6 +16,11 @@ tn_tensor control_merge(const tn_tensor *a, const tn_tensor *b) {
   if (a->dtype != b->dtype || a->kind != b->kind || a->rank != b->rank) {
     r = control_unknown();
     r.kind = a->kind;
+    r.elements = a->elements;
+    if (a->kind == TN_KIND_OPTIONAL && b->kind != TN_KIND_OPTIONAL) { /* bodies give bare what they take as an optional */
+      r.kind = a->elements & 15u;
+      r.elements = (a->elements & UINT32_C(0xff000000)) | (a->elements & UINT32_C(0xffffff)) >> 4;
+    }
     r.dtype = a->dtype == b->dtype ? a->dtype : TN_NONE;
     return r;
   }

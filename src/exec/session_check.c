@@ -30,6 +30,7 @@ static const char *malformed(const tn_tensor *t) {
 
 static bool fits(const tn_tensor *declared, const tn_tensor *t) {
   if (declared->kind != t->kind) return false;
+  if (t->kind != TN_KIND_TENSOR && t->dtype == TN_NONE) return tn_list_size(t) == 0;
   if (declared->dtype != TN_NONE && declared->dtype != t->dtype) return false;
   if (t->kind != TN_KIND_TENSOR || declared->rank == TN_RANK_UNKNOWN) return true;
   if (declared->rank != t->rank) return false;

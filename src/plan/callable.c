@@ -85,10 +85,16 @@ static tn_status bad_input(const planning *l, int32_t k, const tn_tensor *declar
                  tn_tensor_text(declared, want, sizeof want), rule);
 }
 
+/* Where an optional is declared, what it would hold may be given as it is: a body takes it so from the iteration before. */
+static bool is_bare(const tn_tensor *t, const tn_tensor *declared) {
+  return declared->kind == TN_KIND_OPTIONAL && t->kind == (declared->elements & 15u);
+}
+
 static tn_status check_input(const planning *l, int32_t k, const tn_tensor *declared) {
   const tn_tensor *t = l->inputs[k];
   if (!t) return tn_fail(l->diag, TN_ERR_INVALID, "%s: input %d is not given", l->c->name, k);
-  if (t->kind != declared->kind) return bad_input(l, k, declared, "a tensor is no list");
+  if (t->kind != declared->kind && !is_bare(t, declared))
+    return bad_input(l, k, declared, "a tensor is no list");
   if (declared->dtype != TN_NONE && t->dtype != declared->dtype &&
       !(t->kind != TN_KIND_TENSOR && t->dtype == TN_NONE))
     return bad_input(l, k, declared, "another type");
@@ -96,7 +102,7 @@ static tn_status check_input(const planning *l, int32_t k, const tn_tensor *decl
   if (t->dtype == TN_NONE || t->dtype >= TN_DTYPE_COUNT || tn_tensor_bytes(t) < 0)
     return bad_input(l, k, declared, "type and all dims must be known");
   if (t->layout != TN_PLAIN) return bad_input(l, k, declared, "inputs are plain");
-  if (declared->rank == TN_RANK_UNKNOWN) return TN_OK;
+  if (declared->rank == TN_RANK_UNKNOWN || declared->kind != TN_KIND_TENSOR) return TN_OK;
   if (t->rank != declared->rank) return bad_input(l, k, declared, "another rank");
   for (int32_t d = 0; d < t->rank; d++)
     if (declared->shape[d] >= 0 && declared->shape[d] != t->shape[d])
@@ -114,7 +120,9 @@ static tn_status set_input(planning *l, int32_t k) {
   l->plan->key[k] = *t;
   l->plan->key[k].data = NULL;
   if (!l->needs_data[k] || t->kind != TN_KIND_TENSOR) {
-    v->type = l->plan->key[k];
+    /* of lists, what is declared says more than those that are empty */
+    if (t->kind == TN_KIND_TENSOR || t->kind != v->type.kind || v->type.dtype == TN_NONE)
+      v->type = l->plan->key[k];
     v->known = true;
     return TN_OK;
   }
