@@ -3,44 +3,38 @@
 
 #include "shape.gen.h"
 
-/* A scalar among vectors counts as a vector of one element: some exporters leave such initializers behind. */
-static int32_t joined_rank(const tn_call *call) {
-  int32_t rank = 0;
-  for (uint32_t k = 0; k < call->n_inputs; k++)
-    if (call->inputs[k] && call->inputs[k]->rank > rank) rank = call->inputs[k]->rank;
-  return rank;
-}
-
-static tn_tensor joined(const tn_tensor *t, int32_t rank) {
-  int64_t one = 1;
-  return t->rank == 0 && rank == 1 ? tn_tensor_make(t->dtype, 1, &one, t->data) : *t;
+/* Input k as a part. A scalar among vectors is a vector of one: exporters fold constants into such. */
+static tn_tensor concat_part(const tn_call *call, uint32_t k, int32_t rank) {
+  tn_tensor t = *call->inputs[k];
+  if (t.rank == 0 && rank == 1) t.rank = 1, t.shape[0] = 1;
+  return t;
 }
 
 tn_status concat_infer(const tn_call *call) {
   const tn_concat_attrs *a = call->attrs;
-  int32_t axis = 0, rank = joined_rank(call);
-  if (!call->n_inputs || !call->inputs[0]) return call->host->fail(call->ctx, TN_ERR_INVALID, "needs at least one input");
-  const tn_tensor first = joined(call->inputs[0], rank), *in = &first;
-  if (in->rank == 0)
-    return call->host->fail(call->ctx, TN_ERR_SHAPE, "scalars cannot be concatenated");
-  tn_status s = tn_axis_normalize(call, a->axis, in->rank, &axis);
+  int32_t axis = 0, rank = 0;
+  for (uint32_t k = 0; k < call->n_inputs; k++) {
+    if (!call->inputs[k])
+      return call->host->fail(call->ctx, TN_ERR_INVALID, "input %u is missing", (unsigned)k);
+    if (call->inputs[k]->rank > rank) rank = call->inputs[k]->rank;
+  }
+  if (rank == 0) return call->host->fail(call->ctx, TN_ERR_SHAPE, "scalars cannot be concatenated");
+  tn_status s = tn_axis_normalize(call, a->axis, rank, &axis);
   if (s) return s;
-  tn_tensor out = *in;
+  tn_tensor first = concat_part(call, 0, rank), out = first;
   for (uint32_t k = 1; k < call->n_inputs; k++) {
-    const tn_tensor whole = call->inputs[k] ? joined(call->inputs[k], rank) : first;
-    const tn_tensor *t = call->inputs[k] ? &whole : NULL;
-    bool fits = t && t->rank == in->rank;
-    for (int32_t d = 0; fits && d < in->rank; d++) fits = d == axis || t->shape[d] == in->shape[d];
-    if (!fits || tn_add_i64(out.shape[axis], t->shape[axis], &out.shape[axis])) {
+    tn_tensor t = concat_part(call, k, rank);
+    bool fits = t.rank == first.rank;
+    for (int32_t d = 0; fits && d < rank; d++) fits = d == axis || t.shape[d] == first.shape[d];
+    if (!fits || tn_add_i64(out.shape[axis], t.shape[axis], &out.shape[axis])) {
       char x[TN_TENSOR_TEXT], y[TN_TENSOR_TEXT];
-      if (!t)
-        return call->host->fail(call->ctx, TN_ERR_INVALID, "input %u is missing", (unsigned)k);
-      return call->host->fail(
-          call->ctx, TN_ERR_SHAPE, "input %u, %s, and input 0, %s, differ outside of axis %d",
-          (unsigned)k, tn_tensor_text(t, x, sizeof x), tn_tensor_text(in, y, sizeof y), (int)axis);
+      return call->host->fail(call->ctx, TN_ERR_SHAPE,
+                              "input %u, %s, and input 0, %s, differ outside of axis %d",
+                              (unsigned)k, tn_tensor_text(&t, x, sizeof x),
+                              tn_tensor_text(&first, y, sizeof y), (int)axis);
     }
   }
-  tn_infer_shape(call, 0, in->dtype, out.rank, out.shape);
+  tn_infer_shape(call, 0, out.dtype, out.rank, out.shape);
   return TN_OK;
 }
 
@@ -56,11 +50,11 @@ tn_status concat_lower(const tn_call *call, tn_graph *graph, int32_t node) {
   tn_moves moves = tn_moves_begin(call, graph);
   for (uint32_t k = 0; k < call->n_inputs; k++) {
     tn_move m = {.input = (int32_t)k, .dst_offset = offset};
-    const tn_tensor part = joined(call->inputs[k], out->rank);
-    shape_strides(&part, src);
-    for (int32_t d = 0; d < out->rank; d++) tn_move_push(&m, part.shape[d], src[d], dst[d]);
+    tn_tensor t = concat_part(call, k, out->rank);
+    shape_strides(&t, src);
+    for (int32_t d = 0; d < out->rank; d++) tn_move_push(&m, t.shape[d], src[d], dst[d]);
     tn_moves_add(&moves, &m);
-    offset += part.shape[axis] * dst[axis];
+    offset += t.shape[axis] * dst[axis];
   }
   return tn_moves_become(&moves, node, n->inputs, call->n_inputs, -1);
 }
@@ -68,16 +62,16 @@ tn_status concat_lower(const tn_call *call, tn_graph *graph, int32_t node) {
 tn_status concat_reference(const tn_call *call) {
   const tn_concat_attrs *a = call->attrs;
   const tn_tensor *out = call->outputs[0];
-  int64_t coord[TN_MAX_RANK], n = tn_tensor_elements(out),
-                              axis = a->axis < 0 ? a->axis + out->rank : a->axis;
+  int64_t coord[TN_MAX_RANK], n = tn_tensor_elements(out);
+  int64_t axis = a->axis < 0 ? a->axis + out->rank : a->axis;
   tn_status s = TN_OK;
   for (int64_t i = 0; i < n && !s; i++) {
     shape_coord(out, i, coord);
     uint32_t k = 0;
-    tn_tensor part = joined(call->inputs[0], out->rank);
-    for (; coord[axis] >= part.shape[axis]; part = joined(call->inputs[++k], out->rank))
-      coord[axis] -= part.shape[axis];
-    s = shape_put(call, 0, i, &part, shape_index(&part, coord));
+    tn_tensor t = concat_part(call, 0, out->rank);
+    for (; coord[axis] >= t.shape[axis]; t = concat_part(call, ++k, out->rank))
+      coord[axis] -= t.shape[axis];
+    s = shape_put(call, 0, i, call->inputs[k], shape_index(&t, coord));
   }
   return s;
 }
