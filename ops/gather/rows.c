@@ -58,14 +58,14 @@ tn_status rows_put(const tn_call *call, uint32_t output, int64_t to, const tn_te
     if (in) text = ((const tn_str *)in->data)[from];
     return call->host->string_set(call->ctx, output, to, text.data, text.size);
   }
-  if (info->is_complex) {
+  if (info->bits >= 8) { /* zero is all bits 0, also in a type that has no zero */
     size_t bytes = info->bits / 8;
     uint8_t *dst = (uint8_t *)out->data + (size_t)to * bytes;
     if (in)
       memcpy(dst, (const uint8_t *)in->data + (size_t)from * bytes, bytes);
     else
       memset(dst, 0, bytes);
-  } else if (info->is_int || out->dtype == TN_BOOL) {
+  } else if (info->is_int) {
     tn_store_i64(out->dtype, out->data, to, in ? tn_load_i64(in->dtype, in->data, from) : 0);
   } else {
     tn_store_f64(out->dtype, out->data, to, in ? tn_load_f64(in->dtype, in->data, from) : 0);

@@ -80,14 +80,14 @@ static void borders(const grid_spec *spec, int64_t size, double *low, double *hi
 /* Coordinate -1 .. 1 to a place among `size` elements. */
 static double reference_place(const grid_spec *spec, double x, int64_t size) {
   double low, high, n = (double)size;
-  if (x != x) return -1e9;
   double place = spec->align_corners ? (x + 1) / 2 * (n - 1) : ((x + 1) * n - 1) / 2;
   if (spec->mode == GRID_NEAREST) place = nearbyint(place);
+  place = place != place ? -1e9 : fmin(fmax(place, -1e9), 1e9); /* far outside */
   borders(spec, size, &low, &high);
   if (place >= low && place <= high) return place;
   if (spec->padding == GRID_BORDER) return fmin(fmax(place, 0), n - 1);
   if (spec->padding == GRID_REFLECTION) return reflect(place, low, high);
-  return fmin(fmax(place, -1e9), 1e9);
+  return place;
 }
 
 /* Index of the element at a whole place; -1: zero. */

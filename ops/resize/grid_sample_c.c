@@ -55,12 +55,11 @@ static void find_axis(const grid_spec *spec, double x, int64_t size, axis_taps *
          high = spec->align_corners ? n - 1 : n - 0.5, w[MAX_TAPS] = {1};
   double place = spec->align_corners ? (x + 1) / 2 * (n - 1) : ((x + 1) * n - 1) / 2;
   if (spec->mode == GRID_NEAREST) place = nearbyint(place);
-  if (place != place) place = -1e9;
+  place = limit(place, -1e9, 1e9);
   if (place < low || place > high) {
     if (spec->padding == GRID_BORDER) place = limit(place, 0, n - 1);
     if (spec->padding == GRID_REFLECTION) place = fold(place, low, high);
   }
-  place = limit(place, -1e9, 1e9);
   double first = floor(place), t = place - first;
   int32_t taps = spec->mode == GRID_NEAREST ? 1 : spec->mode == GRID_LINEAR ? 2 : 4;
   if (taps == 2) w[0] = 1 - t, w[1] = t;
