@@ -49,7 +49,7 @@ REFERENCE(swish, times(x, sigmoid(ATTR(swish, alpha) * x)))
 /* The normal distribution's weight of all below x; by tanh, its approximation. */
 static double gelu_of(double x, const void *attrs) {
   const double pi = 3.14159265358979323846;
-  const bool by_tanh = ATTR(gelu, approximate).size == 4;
+  const bool by_tanh = ATTR(gelu, approximate).data[0] == 't';
   if (by_tanh) return times(x, (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * pow(x, 3)))) / 2);
   return times(x, erfc(-x / sqrt(2)) / 2);
 }

@@ -61,7 +61,7 @@ ACTIVATION_F64(mish, NONE, weighted(x, tanh(softplus_f64(x))))
 ACTIVATION_F64(thresholded_relu, ATTR_F64(thresholded_relu, alpha), x <= alpha ? 0.0 : x)
 ACTIVATION_F64(shrink, ATTR_F64(shrink, bias); ATTR_F64(shrink, lambd), x < -lambd ? x + bias : x > lambd ? x - bias : 0.0)
 ACTIVATION_F64(swish, ATTR_F64(swish, alpha), weighted(x, 1.0 / (1.0 + exp(-alpha * x))))
-ACTIVATION_F64(gelu, const bool approximate = ((const tn_gelu_attrs *)call->attrs)->approximate.size == 4,
+ACTIVATION_F64(gelu, const bool approximate = ((const tn_gelu_attrs *)call->attrs)->approximate.data[0] == 't',
                gelu_f64(x, approximate))
 
 /* ---- Integers ---- */

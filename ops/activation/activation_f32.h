@@ -44,7 +44,7 @@ ACTIVATION(shrink, ATTR(shrink, bias); ATTR(shrink, lambd), x < -lambd ? x + bia
 
 static void gelu_loop(const float *in, float *out, int64_t n, const void *arg) {
   const tn_gelu_attrs *a = arg;
-  if (a->approximate.size == 4) { /* "tanh" */
+  if (a->approximate.data[0] == 't') { /* "tanh", not "none" */
     TN_IVDEP for (int64_t i = 0; i < n; i++) out[i] = tn_gelu_tanh_f32(in[i]);
   } else {
     TN_IVDEP for (int64_t i = 0; i < n; i++) out[i] = tn_gelu_f32(in[i]);
