@@ -51,6 +51,7 @@ typedef struct check_level {
   uint64_t isa;
   struct tn_runtime *runtime; /* of sessions at this level; made when first needed */
   check_allocator allocator;  /* what that takes its memory from */
+  double peak_gflops, memory_gbps; /* what one core was seen to do */
 } check_level;
 
 typedef struct check_env {
@@ -325,7 +326,8 @@ void check_run_close(check_run *r);
 void check_trial(const check_subject *s, bool full);                          /* trial.c */
 /* Runs the kernel with fused steps; false: it takes none of them here. */
 bool check_epilogues(const check_subject *s);                                 /* epilogue.c */
-void check_bench(const check_subject *s);                                     /* bench.c */
+void check_calibrate(check_env *env);                                         /* bench.c */
+void check_bench(const check_subject *s);
 
 typedef struct check_coverage {  /* claims.c: what cases have shown of a kernel */
   int64_t n_accepted;

@@ -54,6 +54,12 @@ static void find_levels(check_env *env) {
   add_level(env, 0);
   for (int32_t k = 0; k < tn_registry_n_kernels(env->runtime->registry); k++)
     add_level(env, tn_registry_kernel_at(env->runtime->registry, k)->kernel.isa);
+  for (int32_t k = 1; k < env->n_levels; k++) /* fewest instruction sets first */
+    for (int32_t i = k; i > 0 && env->levels[i - 1].isa > env->levels[i].isa; i--) {
+      const check_level level = env->levels[i];
+      env->levels[i] = env->levels[i - 1];
+      env->levels[i - 1] = level;
+    }
 }
 
 static bool level_wanted(const check_env *env, const check_level *level) { return exactly(env->options.isa, level->name); }
@@ -76,7 +82,11 @@ static void try_level(op_test *t, int32_t kernel, check_subject *s, bool *full) 
   name_unit(s->problem, how, unit, sizeof unit);
   check_coverage *c = &t->coverage[kernel];
   if (env->options.bench) {
-    if (s->problem->line->bench) check_bench(s);
+    if (s->problem->line->bench && *full && check_unit_begin(env, "%s", unit)) {
+      check_bench(s);
+      check_unit_end(env);
+    }
+    *full = false;
     return;
   }
   if (check_unit_begin(env, "%s", unit)) {
@@ -253,6 +263,7 @@ static bool takes_graph(const tn_opdef *op) {
   return false;
 }
 
+/* What only the whole can show: that every kernel was used, and that sessions run the operator. */
 static void report(op_test *t) {
   const check_options *o = &t->env->options;
   char name[200];
@@ -310,6 +321,7 @@ void check_close(check_env *env) { tn_runtime_destroy(env->runtime); }
 
 void check_suite(check_env *env) {
   const tn_registry *r = env->runtime->registry;
+  if (env->options.bench) check_calibrate(env);
   for (int32_t k = 0; k < tn_registry_n_ops(r); k++)
     if (check_op_wanted(env, tn_registry_op_at(r, k))) check_isolate(env, run_op, tn_registry_op_at(r, k));
 }

@@ -1,0 +1,12 @@
+/* What one core can do, measured by small loops: multiply-adds per ISA, and reading memory. Each loop answers how many
+ * floating-point operations it did; what it computes goes to *out, so that it has to be done. */
+#ifndef TN_CHECK_PEAK_H
+#define TN_CHECK_PEAK_H
+
+#include <stdint.h>
+
+double check_peak_c(int64_t n, float *out);
+double check_peak_avx2(int64_t n, float *out);
+double check_peak_avx512(int64_t n, float *out);
+
+#endif
