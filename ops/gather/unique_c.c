@@ -78,7 +78,7 @@ static tn_status write_outputs(const tn_call *call, const around *u, const int64
   int64_t none = 0;
   tn_status s = TN_OK;
   rows_range(&r, 0, &none, &none);
-  if (inverse) memcpy(inverse, group, (size_t)u->size * sizeof *inverse);
+  if (inverse && u->size) memcpy(inverse, group, (size_t)u->size * sizeof *inverse);
   for (int64_t k = 0; count && k < n; k++) count[k] = 0;
   for (int64_t k = u->size - 1; k >= 0 && !s;
        k--) { /* backwards: the first of a group is written last */

@@ -35,6 +35,7 @@ typedef struct check_totals {
 typedef struct check_options {
   const char *op, *kernel, *isa, *line;
   char *family;             /* text of a family file */
+  uint64_t family_bytes;
   bool bench, verbose, list, in_process;
   double bench_ms;
 } check_options;
@@ -149,6 +150,7 @@ typedef struct check_buffer {
 } check_buffer;
 
 struct check_pool *check_pool_new(void);
+void check_pool_free(struct check_pool *pool); /* no buffer may be in use */
 /* bytes at the end of their pages, aligned to `align` bytes, or at the beginning of them. The bytes around the buffer hold a
  * pattern. */
 check_buffer *check_buffer_new(check_env *env, uint64_t bytes, uint64_t align, bool at_end, const char *name);
@@ -365,7 +367,8 @@ void check_open(check_env *env, tn_plugin_query_fn plugin);
 void check_suite(check_env *env);
 void check_close(check_env *env);
 bool check_op_wanted(const check_env *env, const tn_opdef *op);
-char *check_family_read(const char *path);                                    /* family.c: the text of a family file */
+/* family.c: the text of a family file, in memory of the default allocator; *out_bytes is its size. */
+char *check_family_read(const char *path, uint64_t *out_bytes);
 bool check_family_has(const char *text, const char *op);
 const char *check_op_name(const tn_opdef *op, char *buf, size_t size);        /* "Softmax", "tenon::Cast" */
 

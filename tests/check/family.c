@@ -4,13 +4,14 @@
 
 #include "check.h"
 
-static char *read_text(const char *path) {
+char *check_family_read(const char *path, uint64_t *out_bytes) {
   FILE *file = fopen(path, "rb");
   if (!file) check_die("%s: cannot be read", path);
   fseek(file, 0, SEEK_END);
   const long n = ftell(file);
   rewind(file);
-  char *text = check_need(tn_alloc(tn_default_allocator(), (uint64_t)n + 1));
+  *out_bytes = (uint64_t)n + 1;
+  char *text = check_need(tn_alloc(tn_default_allocator(), *out_bytes));
   if (fread(text, 1, (size_t)n, file) != (size_t)n) check_die("%s: cannot be read", path);
   fclose(file);
   return text;
@@ -39,5 +40,3 @@ bool check_family_has(const char *text, const char *name) {
   }
   return false;
 }
-
-char *check_family_read(const char *path) { return read_text(path); }

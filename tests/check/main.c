@@ -54,7 +54,7 @@ static void parse(check_options *o, int argc, char **argv) {
       exit(0);
     }
     if (flag(o, name)) continue;
-    if (!strcmp(name, "--family")) o->family = check_family_read(value_of(argc, argv, &k));
+    if (!strcmp(name, "--family")) o->family = check_family_read(value_of(argc, argv, &k), &o->family_bytes);
     else if (!strcmp(name, "--op")) o->op = value_of(argc, argv, &k);
     else if (!strcmp(name, "--kernel")) o->kernel = value_of(argc, argv, &k);
     else if (!strcmp(name, "--isa")) o->isa = value_of(argc, argv, &k);

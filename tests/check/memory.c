@@ -44,11 +44,11 @@ static entry *map(struct check_pool *pool, uint64_t map_bytes) {
   return e;
 }
 
-/* Large spares go back at once. */
-static void drop_spares(struct check_pool *pool) {
+/* Spares of more than so many bytes go back. */
+static void drop_spares(struct check_pool *pool, uint64_t kept_bytes) {
   for (entry **at = &pool->all; *at;) {
     entry *e = *at;
-    if (e->live || e->buffer.map_bytes <= 64 * pool->page) {
+    if (e->live || e->buffer.map_bytes <= kept_bytes) {
       at = &e->next;
       continue;
     }
@@ -58,12 +58,17 @@ static void drop_spares(struct check_pool *pool) {
   }
 }
 
+void check_pool_free(struct check_pool *pool) {
+  drop_spares(pool, 0);
+  tn_free(tn_default_allocator(), pool, sizeof *pool);
+}
+
 check_buffer *check_buffer_new(check_env *env, uint64_t bytes, uint64_t align, bool at_end, const char *name) {
   struct check_pool *pool = env->pool;
   const uint64_t map_bytes = tn_round_up(bytes + !bytes, pool->page);
   entry *e = find_spare(pool, map_bytes);
   if (!e) {
-    drop_spares(pool);
+    drop_spares(pool, 64 * pool->page);
     e = map(pool, map_bytes);
   }
   if (e->read_only) check_buffer_protect(&e->buffer, false);

@@ -317,7 +317,13 @@ void check_open(check_env *env, tn_plugin_query_fn plugin) {
   find_levels(env);
 }
 
-void check_close(check_env *env) { tn_runtime_destroy(env->runtime); }
+void check_close(check_env *env) {
+  for (int32_t k = 0; k < env->n_levels; k++) tn_runtime_destroy(env->levels[k].runtime);
+  tn_pool_destroy(env->threads);
+  tn_runtime_destroy(env->runtime);
+  check_pool_free(env->pool);
+  if (env->options.family) tn_free(tn_default_allocator(), env->options.family, env->options.family_bytes);
+}
 
 void check_suite(check_env *env) {
   const tn_registry *r = env->runtime->registry;
