@@ -2,7 +2,7 @@
 #include "reader.h"
 
 /* More than any operator has; the graph compares the outputs of a node with each other. */
-enum { MAX_OUTPUTS = 4096, MAX_ATTRS = 4096 };
+enum { MAX_OUTPUTS = 4096, MAX_ATTRS = 256 };
 
 typedef struct node_reader {
   onnx_reader *r;

@@ -73,12 +73,13 @@ static tn_status join_values(value_reader *v, const map *m, uint32_t dtype, int6
   const int64_t width = tn_dtype(dtype)->bits / 8;
   onnx_span rest = m->values, part;
   onnx_field f;
+  int32_t more;
   int64_t at = 0;
   *out_done = false;
   if (width == 0) return TN_OK;
   char *data = tn_arena_alloc(arena, (uint64_t)(n * width));
   if (!data) return onnx_no_memory(&v->r);
-  while (onnx_next(&v->r, &rest, &f) > 0) {
+  while ((more = onnx_next(&v->r, &rest, &f)) > 0) {
     tn_tensor one;
     if (f.number < 3 || f.number > 7) continue;
     if (f.number != 3 || at == n) return TN_OK;
@@ -90,7 +91,7 @@ static tn_status join_values(value_reader *v, const map *m, uint32_t dtype, int6
   }
   *out = tn_tensor_make(dtype, 1, &n, data);
   *out_done = at == n;
-  return TN_OK;
+  return more;
 }
 
 static tn_status give_contents(value_reader *v, const map *m, const tn_tensor *type,

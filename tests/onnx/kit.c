@@ -254,9 +254,9 @@ void kit_dump(tn_graph *g, tn_text *out) {
   dump_graph(g, 0, out);
 }
 
-const char *kit_testdata(tn_arena *arena, const char *name) {
+bool kit_testdata(const char *name, char *out_path, size_t size) {
   const char *root = getenv("TENON_TESTDATA");
   struct stat info;
-  const char *path = tn_arena_format(arena, "%s/%s", root ? root : "../shared/testdata", name);
-  return path && !stat(path, &info) && S_ISDIR(info.st_mode) ? path : NULL;
+  snprintf(out_path, size, "%s/%s", root ? root : "../shared/testdata", name);
+  return !stat(out_path, &info) && S_ISDIR(info.st_mode);
 }

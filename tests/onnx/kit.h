@@ -33,7 +33,7 @@ void kit_dump(tn_graph *g, tn_text *out);
 void kit_dump_tensor(const tn_tensor *t, tn_text *out);
 /* All bytes of a file in the arena; NULL if it cannot be read. */
 uint8_t *kit_load(tn_arena *arena, const char *path, uint64_t *out_size);
-/* Folder of test data ("onnx-node" ...), in the arena; NULL if it is not there. */
-const char *kit_testdata(tn_arena *arena, const char *name);
+/* Folder of test data ("onnx-node" ...); false if it is not there. */
+bool kit_testdata(const char *name, char *out_path, size_t size);
 
 #endif
