@@ -57,6 +57,7 @@ static tn_status copy_nodes(tn_graph *g, const tn_graph *from) {
     tn_gnode *n = &g->nodes.data[k];
     if (!n->alive) continue;
     n->node.inputs = tn_arena_copy(&g->arena, n->node.inputs, n->node.n_inputs * sizeof *n->node.inputs);
+    n->input_room = 0;
     n->node.outputs = tn_arena_copy(&g->arena, n->node.outputs, n->node.n_outputs * sizeof *n->node.outputs);
     if (!n->node.inputs || !n->node.outputs) return TN_ERR_MEMORY;
     if (!n->n_subgraphs) continue;

@@ -31,11 +31,15 @@ tn_status tn_graph_set_node_input(tn_graph *g, int32_t node, uint32_t index, int
 tn_status tn_graph_append_node_input(tn_graph *g, int32_t node, int32_t value) {
   tn_gnode *n = tn_graph_node(g, node);
   uint32_t count = n->node.n_inputs;
-  int32_t *ids = tn_arena_alloc(&g->arena, (count + 1) * sizeof *ids);
-  if (!ids) return TN_ERR_MEMORY;
-  if (count) memcpy(ids, n->node.inputs, count * sizeof *ids);
-  ids[count] = -1;
-  n->node.inputs = ids;
+  if (count >= n->input_room) { /* a subgraph may capture thousands of values */
+    uint64_t room = count < 4 ? 8 : 2 * (uint64_t)count;
+    int32_t *ids = room <= INT32_MAX ? tn_arena_alloc(&g->arena, room * sizeof *ids) : NULL;
+    if (!ids) return TN_ERR_MEMORY;
+    if (count) memcpy(ids, n->node.inputs, count * sizeof *ids);
+    n->node.inputs = ids;
+    n->input_room = (uint32_t)room;
+  }
+  writable_ids(n->node.inputs)[count] = -1;
   n->node.n_inputs = count + 1;
   return tn_graph_set_node_input(g, node, count, value);
 }

@@ -45,6 +45,7 @@ typedef struct tn_gnode {
                                    then those of the epilogue */
   bool alive;
   uint32_t n_formal;            /* inputs that the schema describes */
+  uint32_t input_room;          /* places in node.inputs; 0: no more than there are inputs */
   const tn_opdef *def;          /* NULL before 01 check */
   void *attrs;                  /* attribute struct, NULL before 01 check */
   tn_graph **subgraphs;         /* in the order in which the attribute struct numbers them */

@@ -167,6 +167,7 @@ tn_status tn_graph_set_regions(tn_graph *g, int32_t node, const int32_t *inputs,
     if ((s = tn_graph_set_node_input(g, node, k, -1))) return s;
   for (uint32_t k = 0; k < n_inputs; k++) none[k] = -1;
   n->node.inputs = none;
+  n->input_room = 0;
   n->node.n_inputs = n->n_formal = n_inputs;
   for (uint32_t k = 0; k < n_inputs; k++)
     if ((s = tn_graph_set_node_input(g, node, k, inputs[k]))) return s;
