@@ -1,0 +1,317 @@
+/* Passes 01 to 05 on small graphs of the built-in operators: functions, older forms, folding, lowering, fusing, and that all
+ * problems of a model are reported at once. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/lower.h"
+#include "exec/exec.h"
+
+typedef struct bench {
+  tn_runtime *runtime;
+  tn_diag *diag;
+  tn_graph *g;
+  tn_model *model;
+  tn_session *session;
+} bench;
+
+static const tn_graph_api *api(void) { return tn_graph_functions(); }
+
+static int setup(void **state) {
+  bench *b = calloc(1, sizeof *b);
+  tn_runtime_options o = TN_RUNTIME_OPTIONS_INIT;
+  o.flags = TN_RUNTIME_NO_DISCOVERY;
+  o.n_threads = 1;
+  b->diag = tn_diag_create();
+  assert_int_equal(tn_runtime_create(&o, b->diag, &b->runtime), TN_OK);
+  assert_int_equal(tn_graph_create(b->runtime, &b->g), TN_OK);
+  assert_int_equal(api()->set_opset(b->g, "", 17), TN_OK);
+  *state = b;
+  return 0;
+}
+
+static int teardown(void **state) {
+  bench *b = *state;
+  tn_session_destroy(b->session);
+  tn_model_destroy(b->model);
+  tn_graph_destroy(b->g);
+  tn_runtime_destroy(b->runtime);
+  tn_diag_destroy(b->diag);
+  free(b);
+  return 0;
+}
+
+/* Nodes from text: "a b -> c"; "_" is left out. */
+static int32_t node(tn_graph *g, const char *domain, const char *op, const char *wires, const tn_attr *const *attrs, uint32_t n_attrs) {
+  int32_t in[8], out[8];
+  uint32_t n_in = 0, n_out = 0;
+  bool after = false;
+  char word[32];
+  for (const char *at = wires; *at;) {
+    size_t n = strcspn(at, " ");
+    snprintf(word, sizeof word, "%.*s", (int)n, at);
+    int32_t id = strcmp(word, "_") ? 0 : -1;
+    if (!strcmp(word, "->")) after = true;
+    else if (after) out[n_out++] = id ? id : api()->value(g, word);
+    else in[n_in++] = id ? id : api()->value(g, word);
+    at += n + (at[n] == ' ');
+  }
+  tn_node made = {.head = TN_HEAD(tn_node), .domain = domain, .op = op, .name = op, .n_inputs = n_in, .n_outputs = n_out, .n_attrs = n_attrs,
+                  .inputs = in, .outputs = out, .attrs = attrs, .offset = -1};
+  return api()->add_node(g, &made);
+}
+
+static void input(tn_graph *g, const char *name, int32_t rank, const int64_t *shape) {
+  tn_tensor type = tn_tensor_make(TN_F32, rank, shape, NULL);
+  assert_int_equal(api()->value_set_type(g, api()->value(g, name), &type), TN_OK);
+  assert_int_equal(api()->add_input(g, api()->value(g, name)), TN_OK);
+}
+
+static void output(tn_graph *g, const char *name) { assert_int_equal(api()->add_output(g, api()->value(g, name)), TN_OK); }
+
+static void constant(tn_graph *g, const char *name, uint32_t dtype, int64_t n, void *data) {
+  tn_tensor t = tn_tensor_make(dtype, 1, &n, data);
+  assert_int_equal(api()->value_set_const(g, api()->value(g, name), &t, 1), TN_OK);
+}
+
+static tn_status load(bench *b) {
+  tn_graph *g = b->g;
+  b->g = NULL;
+  return tn_model_from_graph_take(b->runtime, g, NULL, b->diag, &b->model);
+}
+
+/* Loads, runs on x, answers output 0. */
+static const tn_tensor *run(bench *b, float *x, int32_t rank, const int64_t *shape) {
+  tn_tensor t = tn_tensor_make(TN_F32, rank, shape, x);
+  tn_status s = load(b);
+  if (!s) s = tn_session_create(b->model, b->diag, &b->session);
+  if (!s) s = tn_session_set_input(b->session, 0, &t, b->diag);
+  if (!s) s = tn_session_run(b->session, b->diag);
+  if (s) fail_msg("%s", tn_diag_text(b->diag));
+  return tn_session_output(b->session, 0);
+}
+
+static int32_t count_steps(const bench *b) {
+  tn_plan_info info = {.head = TN_HEAD(tn_plan_info)};
+  assert_int_equal(tn_session_plan(b->session, &info), TN_OK);
+  return info.n_steps;
+}
+
+static void expect_messages(bench *b, tn_status status, const char *const *texts) {
+  assert_int_equal(load(b), status);
+  for (; *texts; texts++)
+    if (!strstr(tn_diag_text(b->diag), *texts)) fail_msg("'%s' is not in: %s", *texts, tn_diag_text(b->diag));
+}
+
+/* ---- 01 ---- */
+
+static void all_problems_are_reported(void **state) {
+  bench *b = *state;
+  int64_t four = 4;
+  tn_attr bad = tn_attr_int("no_such_thing", 1);
+  const tn_attr *attrs[] = {&bad};
+  input(b->g, "x", 1, &four);
+  node(b->g, "", "NoSuchOperator", "x -> a", NULL, 0);
+  node(b->g, "com.acme", "Foo", "a -> b", NULL, 0);
+  node(b->g, "", "Relu", "b b -> c", NULL, 0);
+  node(b->g, "", "Relu", "c -> d", attrs, 1);
+  node(b->g, "", "Add", "d -> e", NULL, 0);
+  output(b->g, "e");
+  const char *const texts[] = {"operator NoSuchOperator", "operator com.acme::Foo", "takes at most 1", "'no_such_thing' is unknown", "input 'B' is required", NULL};
+  expect_messages(b, TN_ERR_INVALID, texts);
+}
+
+static void an_opset_that_is_too_old_is_named(void **state) {
+  bench *b = *state;
+  int64_t four = 4;
+  assert_int_equal(api()->set_opset(b->g, "", 1), TN_OK);
+  input(b->g, "x", 1, &four);
+  node(b->g, "", "RMSNormalization", "x x -> y", NULL, 0);
+  output(b->g, "y");
+  const char *const texts[] = {"not supported: version 1 of operator RMSNormalization", NULL};
+  expect_messages(b, TN_ERR_UNSUPPORTED, texts);
+}
+
+static void older_forms_become_the_newest(void **state) {
+  bench *b = *state;
+  int64_t dims[2] = {1, 3}, axes[1] = {0};
+  float x[3] = {1, 2, 3};
+  tn_attr a = tn_attr_ints("axes", (tn_ints){axes, 1});
+  const tn_attr *attrs[] = {&a};
+  assert_int_equal(api()->set_opset(b->g, "", 11), TN_OK);
+  input(b->g, "x", 2, dims);
+  node(b->g, "", "Squeeze", "x -> y", attrs, 1);
+  output(b->g, "y");
+  const tn_tensor *y = run(b, x, 2, dims);
+  assert_int_equal(y->rank, 1);
+  assert_true(((float *)y->data)[2] == 3);
+}
+
+/* Function t::Scaled(x) = LeakyRelu(x, alpha = @slope) + x, called by t::Twice, which passes its own attribute on. */
+static void add_functions(tn_graph *g) {
+  tn_graph *inner = api()->subgraph_new(g), *outer = api()->subgraph_new(g);
+  const char *names[] = {"slope"};
+  tn_attr ref = {.head = TN_HEAD(tn_attr), .name = "alpha", .kind = TN_ATTR_REF, .s = {"slope", 5}};
+  tn_attr pass = {.head = TN_HEAD(tn_attr), .name = "slope", .kind = TN_ATTR_REF, .s = {"slope", 5}};
+  tn_attr half = tn_attr_float("slope", 0.5);
+  const tn_attr *refs[] = {&ref}, *passes[] = {&pass}, *defaults[] = {&half};
+  api()->set_opset(inner, "", 17);
+  api()->add_input(inner, api()->value(inner, "x"));
+  node(inner, "", "LeakyRelu", "x -> l", refs, 1);
+  node(inner, "", "Add", "l x -> r", NULL, 0);
+  api()->add_output(inner, api()->value(inner, "r"));
+  api()->set_opset(outer, "t", 1);
+  api()->add_input(outer, api()->value(outer, "x"));
+  node(outer, "t", "Scaled", "x -> y", passes, 1);
+  node(outer, "t", "Scaled", "y -> z", NULL, 0);
+  api()->add_output(outer, api()->value(outer, "z"));
+  assert_int_equal(api()->add_function(g, "t", "Scaled", "", inner, names, 1, defaults, 1), TN_OK);
+  assert_int_equal(api()->add_function(g, "t", "Twice", "", outer, names, 1, NULL, 0), TN_OK);
+}
+
+static void functions_are_expanded_with_their_attributes(void **state) {
+  bench *b = *state;
+  int64_t two = 2;
+  float x[2] = {-4, 4};
+  tn_attr quarter = tn_attr_float("slope", 0.25);
+  const tn_attr *attrs[] = {&quarter};
+  api()->set_opset(b->g, "t", 1);
+  add_functions(b->g);
+  input(b->g, "x", 1, &two);
+  node(b->g, "t", "Twice", "x -> y", attrs, 1);
+  output(b->g, "y");
+  const tn_tensor *y = run(b, x, 1, &two);
+  assert_true(((float *)y->data)[0] == -7.5f); /* -4*0.25 - 4 = -5; default 0.5: -5*0.5 - 5 */
+  assert_true(((float *)y->data)[1] == 16);
+}
+
+static void endless_functions_are_refused(void **state) {
+  bench *b = *state;
+  int64_t two = 2;
+  tn_graph *body = api()->subgraph_new(b->g);
+  api()->set_opset(b->g, "t", 1);
+  api()->set_opset(body, "t", 1);
+  api()->add_input(body, api()->value(body, "x"));
+  node(body, "t", "Loop", "x -> y", NULL, 0);
+  api()->add_output(body, api()->value(body, "y"));
+  assert_int_equal(api()->add_function(b->g, "t", "Loop", "", body, NULL, 0, NULL, 0), TN_OK);
+  input(b->g, "x", 1, &two);
+  node(b->g, "t", "Loop", "x -> y", NULL, 0);
+  output(b->g, "y");
+  const char *const texts[] = {"functions call each other", NULL};
+  expect_messages(b, TN_ERR_OVERFLOW, texts);
+}
+
+/* ---- 02 to 05 ---- */
+
+static void shape_arithmetic_folds_away(void **state) {
+  bench *b = *state;
+  int64_t dims[2] = {2, 6}, minus_one = -1, zero = 0;
+  float x[12];
+  for (int k = 0; k < 12; k++) x[k] = (float)k;
+  input(b->g, "x", 2, (int64_t[]){TN_DIM_UNKNOWN, 6});
+  constant(b->g, "minus_one", TN_I64, 1, &minus_one);
+  constant(b->g, "zero", TN_I64, 1, &zero);
+  node(b->g, "", "Shape", "x -> s", NULL, 0);
+  node(b->g, "", "Gather", "s zero -> rows", NULL, 0);
+  tn_attr axis = tn_attr_int("axis", 0);
+  const tn_attr *attrs[] = {&axis};
+  node(b->g, "", "Concat", "rows minus_one -> to", attrs, 1);
+  node(b->g, "", "Reshape", "x to -> r", NULL, 0);
+  node(b->g, "", "Relu", "r -> y", NULL, 0);
+  output(b->g, "y");
+  const tn_tensor *y = run(b, x, 2, dims);
+  assert_int_equal(y->shape[0], 2);
+  assert_int_equal(count_steps(b), 1); /* Relu alone: all else was known, and Reshape is an alias */
+}
+
+static void moves_of_moves_become_one(void **state) {
+  bench *b = *state;
+  int64_t dims[3] = {2, 3, 4};
+  float x[24];
+  for (int k = 0; k < 24; k++) x[k] = (float)k;
+  int64_t perm[3] = {2, 0, 1}, back[3] = {1, 2, 0};
+  tn_attr p = tn_attr_ints("perm", (tn_ints){perm, 3}), q = tn_attr_ints("perm", (tn_ints){back, 3});
+  const tn_attr *first[] = {&p}, *second[] = {&q};
+  input(b->g, "x", 3, dims);
+  node(b->g, "", "Transpose", "x -> t", first, 1);
+  node(b->g, "", "Transpose", "t -> u", second, 1);
+  node(b->g, "", "Neg", "u -> y", NULL, 0);
+  output(b->g, "y");
+  const tn_tensor *y = run(b, x, 3, dims);
+  for (int k = 0; k < 24; k++) assert_true(((float *)y->data)[k] == -x[k]);
+  assert_int_equal(count_steps(b), 1);
+}
+
+static void batch_norm_and_activation_join_the_convolution(void **state) {
+  bench *b = *state;
+  int64_t dims[4] = {1, 1, 2, 2}, w_dims[4] = {2, 1, 1, 1};
+  float x[4] = {1, -2, 3, -4}, w[2] = {1, 2}, scale[2] = {2, 1}, shift[2] = {0, 1}, mean[2] = {1, 0}, var[2] = {4, 1};
+  tn_tensor wt = tn_tensor_make(TN_F32, 4, w_dims, w);
+  assert_int_equal(api()->value_set_const(b->g, api()->value(b->g, "w"), &wt, 1), TN_OK);
+  constant(b->g, "scale", TN_F32, 2, scale);
+  constant(b->g, "shift", TN_F32, 2, shift);
+  constant(b->g, "mean", TN_F32, 2, mean);
+  constant(b->g, "var", TN_F32, 2, var);
+  tn_attr e = tn_attr_float("epsilon", 0);
+  const tn_attr *attrs[] = {&e};
+  input(b->g, "x", 4, dims);
+  node(b->g, "", "Conv", "x w -> c", NULL, 0);
+  node(b->g, "", "BatchNormalization", "c scale shift mean var -> n", attrs, 1);
+  node(b->g, "", "Relu", "n -> y", NULL, 0);
+  output(b->g, "y");
+  const float *y = run(b, x, 4, dims)->data;
+  const float want[8] = {0, 0, 2, 0, 3, 0, 7, 0};
+  for (int k = 0; k < 8; k++) assert_true(y[k] == want[k]);
+  assert_int_equal(count_steps(b), 1);
+}
+
+/* x + Reshape(x, shape given at run time) cannot be planned before the data is there. */
+static void shapes_from_data_are_found_at_run_time(void **state) {
+  bench *b = *state;
+  int64_t four = 4;
+  float x[4] = {1, 0, 2, 0};
+  input(b->g, "x", 1, &four);
+  node(b->g, "", "NonZero", "x -> where", NULL, 0);
+  node(b->g, "", "Shape", "where -> y", NULL, 0);
+  output(b->g, "y");
+  const tn_tensor *y = run(b, x, 1, &four);
+  assert_int_equal(((int64_t *)y->data)[0], 1);
+  assert_int_equal(((int64_t *)y->data)[1], 2);
+  x[1] = 5;
+  assert_int_equal(tn_session_run(b->session, b->diag), TN_OK);
+  assert_int_equal(((int64_t *)tn_session_output(b->session, 0)->data)[1], 3);
+}
+
+static void shapes_that_do_not_fit_name_node_and_values(void **state) {
+  bench *b = *state;
+  int64_t dims[2] = {2, 3};
+  input(b->g, "x", 2, dims);
+  node(b->g, "", "MatMul", "x x -> y", NULL, 0);
+  output(b->g, "y");
+  const char *const texts[] = {"node 'MatMul' (MatMul)", "f32[2,3]", NULL};
+  expect_messages(b, TN_ERR_SHAPE, texts);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      TEST(all_problems_are_reported),
+      TEST(an_opset_that_is_too_old_is_named),
+      TEST(older_forms_become_the_newest),
+      TEST(functions_are_expanded_with_their_attributes),
+      TEST(endless_functions_are_refused),
+      TEST(shape_arithmetic_folds_away),
+      TEST(moves_of_moves_become_one),
+      TEST(batch_norm_and_activation_join_the_convolution),
+      TEST(shapes_from_data_are_found_at_run_time),
+      TEST(shapes_that_do_not_fit_name_node_and_values),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
