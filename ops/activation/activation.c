@@ -1,5 +1,5 @@
-/* Activation functions: what the operators mean (references), inference, epilogues, and the lowering of old versions.
- * In f64. NaN in, NaN out, but for Shrink, whose answer to NaN is 0. */
+/* Activation functions: what the operators mean (references), inference, epilogues, and the
+ * lowering of old versions. In f64. NaN in, NaN out, but for Shrink, whose answer to NaN is 0. */
 #include <math.h>
 #include <string.h>
 
@@ -14,7 +14,8 @@
 static tn_status map(const tn_call *call, double (*f)(double x, const void *attrs)) {
   const tn_tensor *x = call->inputs[0], *y = call->outputs[0];
   const int64_t n = tn_tensor_elements(y);
-  for (int64_t i = 0; i < n; i++) tn_store_f64(y->dtype, y->data, i, f(tn_load_f64(x->dtype, x->data, i), call->attrs));
+  for (int64_t i = 0; i < n; i++)
+    tn_store_f64(y->dtype, y->data, i, f(tn_load_f64(x->dtype, x->data, i), call->attrs));
   return TN_OK;
 }
 
@@ -24,11 +25,11 @@ static double clamp(double x, double lo, double hi) { return isnan(x) ? x : fmin
 /* x * y, with the limit 0 where y has become 0 under an infinite x. */
 static double times(double x, double y) { return isinf(x) && y == 0 ? copysign(0, x) : x * y; }
 
-#define REFERENCE(op, value)                                             \
-  static double op##_of(double x, const void *attrs) {                   \
-    (void)attrs;                                                         \
-    return (value);                                                      \
-  }                                                                      \
+#define REFERENCE(op, value)                           \
+  static double op##_of(double x, const void *attrs) { \
+    (void)attrs;                                       \
+    return (value);                                    \
+  }                                                    \
   tn_status op##_reference(const tn_call *call) { return map(call, op##_of); }
 #define ATTR(op, name) (((const tn_##op##_attrs *)attrs)->name)
 
@@ -43,7 +44,9 @@ REFERENCE(softplus, softplus(x))
 REFERENCE(softsign, x / (1 + fabs(x)))
 REFERENCE(mish, times(x, tanh(softplus(x))))
 REFERENCE(thresholded_relu, x <= ATTR(thresholded_relu, alpha) ? 0 : x)
-REFERENCE(shrink, x < -ATTR(shrink, lambd) ? x + ATTR(shrink, bias) : x > ATTR(shrink, lambd) ? x - ATTR(shrink, bias) : 0)
+REFERENCE(shrink, x<-ATTR(shrink, lambd) ? x + ATTR(shrink, bias) : x> ATTR(shrink, lambd)
+                      ? x - ATTR(shrink, bias)
+                      : 0)
 REFERENCE(swish, times(x, sigmoid(ATTR(swish, alpha) * x)))
 
 /* The normal distribution's weight of all below x; by tanh, its approximation. */
@@ -65,7 +68,9 @@ tn_status relu_reference(const tn_call *call) {
   return TN_OK;
 }
 
-static const tn_tensor *input_or_null(const tn_call *call, uint32_t k) { return tn_has_input(call, k) ? call->inputs[k] : NULL; }
+static const tn_tensor *input_or_null(const tn_call *call, uint32_t k) {
+  return tn_has_input(call, k) ? call->inputs[k] : NULL;
+}
 
 /* a < b, both in the dtype, exactly. */
 static bool is_less(uint32_t dtype, const void *a, int64_t i, const void *b, int64_t j) {
@@ -76,7 +81,8 @@ static bool is_less(uint32_t dtype, const void *a, int64_t i, const void *b, int
 
 /* First the lower bound, then the upper: where they cross, the upper one wins. */
 tn_status clip_reference(const tn_call *call) {
-  const tn_tensor *x = call->inputs[0], *lo = input_or_null(call, 1), *hi = input_or_null(call, 2), *y = call->outputs[0];
+  const tn_tensor *x = call->inputs[0], *lo = input_or_null(call, 1), *hi = input_or_null(call, 2),
+                  *y = call->outputs[0];
   const int64_t n = tn_tensor_elements(y), bytes = tn_dtype(x->dtype)->bits / 8;
   if (n > 0) memcpy(y->data, x->data, (size_t)(n * bytes));
   for (int64_t i = 0; i < n; i++) {
@@ -87,14 +93,18 @@ tn_status clip_reference(const tn_call *call) {
   return TN_OK;
 }
 
-/* Inference only: what is dropped in training is random, so that nothing but its statistics could be compared. */
+/* Inference only: what is dropped in training is random, so that nothing but its statistics
+ * could be compared. */
 tn_status dropout_reference(const tn_call *call) {
-  const tn_tensor *x = call->inputs[0], *ratio = input_or_null(call, 1), *mode = input_or_null(call, 2);
+  const tn_tensor *x = call->inputs[0], *ratio = input_or_null(call, 1),
+                  *mode = input_or_null(call, 2);
   const int64_t n = tn_tensor_elements(x), bytes = tn_dtype(x->dtype)->bits / 8;
-  const bool drops = mode && *(const uint8_t *)mode->data && (!ratio || tn_load_f64(ratio->dtype, ratio->data, 0) != 0);
+  const bool drops = mode && *(const uint8_t *)mode->data &&
+                     (!ratio || tn_load_f64(ratio->dtype, ratio->data, 0) != 0);
   if (drops) return TN_ERR_UNSUPPORTED;
   if (n > 0) memcpy(call->outputs[0]->data, x->data, (size_t)(n * bytes));
-  for (int64_t i = 0; tn_has_output(call, 1) && i < n; i++) ((uint8_t *)call->outputs[1]->data)[i] = 1;
+  for (int64_t i = 0; tn_has_output(call, 1) && i < n; i++)
+    ((uint8_t *)call->outputs[1]->data)[i] = 1;
   return TN_OK;
 }
 
@@ -103,7 +113,8 @@ tn_status dropout_reference(const tn_call *call) {
 tn_status gelu_infer(const tn_call *call) {
   const tn_str a = ((const tn_gelu_attrs *)call->attrs)->approximate;
   if (a.size != 4 || (memcmp(a.data, "none", 4) && memcmp(a.data, "tanh", 4))) {
-    return call->host->fail(call->ctx, TN_ERR_INVALID, "attribute approximate is neither none nor tanh");
+    return call->host->fail(call->ctx, TN_ERR_INVALID,
+                            "attribute approximate is neither none nor tanh");
   }
   return tn_infer_like(call, 0, 0);
 }
@@ -112,7 +123,8 @@ static tn_status check_scalar(const tn_call *call, uint32_t k) {
   const tn_tensor *t = input_or_null(call, k);
   const int64_t n = t && t->rank >= 0 ? tn_tensor_elements(t) : 1;
   if (n == 1 || n < 0) return TN_OK;
-  return call->host->fail(call->ctx, TN_ERR_SHAPE, "input %u has %lld elements, must have one", (unsigned)k, (long long)n);
+  return call->host->fail(call->ctx, TN_ERR_SHAPE, "input %u has %lld elements, must have one",
+                          (unsigned)k, (long long)n);
 }
 
 tn_status clip_infer(const tn_call *call) {
@@ -138,19 +150,22 @@ static tn_status step(tn_epilogue *out, uint32_t kind, double a, double b) {
   return TN_OK;
 }
 
-#define EPILOGUE(op, kind, a, b)                                              \
-  tn_status op##_epilogue(const tn_call *call, tn_epilogue *out) {            \
-    const void *attrs = call->attrs;                                          \
-    (void)attrs;                                                              \
-    return step(out, kind, a, b);                                             \
+#define EPILOGUE(op, kind, a, b)                                   \
+  tn_status op##_epilogue(const tn_call *call, tn_epilogue *out) { \
+    const void *attrs = call->attrs;                               \
+    (void)attrs;                                                   \
+    return step(out, kind, a, b);                                  \
   }
 
 EPILOGUE(relu, TN_EPILOGUE_RELU, 0, 0)
 EPILOGUE(leaky_relu, TN_EPILOGUE_LEAKY_RELU, ATTR(leaky_relu, alpha), 0)
 EPILOGUE(sigmoid, TN_EPILOGUE_SIGMOID, 0, 0)
-EPILOGUE(hard_sigmoid, TN_EPILOGUE_HARD_SIGMOID, ATTR(hard_sigmoid, alpha), ATTR(hard_sigmoid, beta))
+EPILOGUE(hard_sigmoid, TN_EPILOGUE_HARD_SIGMOID, ATTR(hard_sigmoid, alpha),
+         ATTR(hard_sigmoid, beta))
 EPILOGUE(hard_swish, TN_EPILOGUE_HARD_SWISH, 0, 0)
-EPILOGUE(gelu, memcmp(ATTR(gelu, approximate).data, "tanh", 4) ? TN_EPILOGUE_GELU : TN_EPILOGUE_GELU_TANH, 0, 0)
+EPILOGUE(gelu,
+         memcmp(ATTR(gelu, approximate).data, "tanh", 4) ? TN_EPILOGUE_GELU : TN_EPILOGUE_GELU_TANH,
+         0, 0)
 
 tn_status swish_epilogue(const tn_call *call, tn_epilogue *out) {
   const tn_swish_attrs *a = call->attrs;
@@ -160,7 +175,8 @@ tn_status swish_epilogue(const tn_call *call, tn_epilogue *out) {
 /* The bounds must be known now. */
 tn_status clip_epilogue(const tn_call *call, tn_epilogue *out) {
   const tn_tensor *lo = input_or_null(call, 1), *hi = input_or_null(call, 2);
-  if ((lo && !lo->data) || (hi && !hi->data) || tn_dtype_exact_i64(call->inputs[0]->dtype)) return TN_ERR_UNSUPPORTED;
+  if ((lo && !lo->data) || (hi && !hi->data) || tn_dtype_exact_i64(call->inputs[0]->dtype))
+    return TN_ERR_UNSUPPORTED;
   return step(out, TN_EPILOGUE_CLIP, lo ? tn_load_f64(lo->dtype, lo->data, 0) : -INFINITY,
               hi ? tn_load_f64(hi->dtype, hi->data, 0) : INFINITY);
 }
@@ -189,8 +205,10 @@ static int32_t emit_bound(const tn_call *call, tn_graph *graph, double bound) {
   return tn_emit_const(call, graph, &data);
 }
 
-static tn_status lower_clip(const tn_call *call, tn_graph *graph, int32_t node, const double *lo, const double *hi) {
-  const int32_t inputs[3] = {tn_node_input(call, graph, node, 0), lo ? emit_bound(call, graph, *lo) : -1,
+static tn_status lower_clip(const tn_call *call, tn_graph *graph, int32_t node, const double *lo,
+                            const double *hi) {
+  const int32_t inputs[3] = {tn_node_input(call, graph, node, 0),
+                             lo ? emit_bound(call, graph, *lo) : -1,
                              hi ? emit_bound(call, graph, *hi) : -1};
   return tn_lower_as(call, graph, node, "Clip", inputs, 3, NULL, 0);
 }
@@ -207,10 +225,12 @@ tn_status clip_lower_v6(const tn_call *call, tn_graph *graph, int32_t node) {
 
 static bool is_used(const tn_call *call, const tn_graph *graph, int32_t value) {
   const tn_graph_api *api = call->host->graph;
-  return value >= 0 && (api->value_n_users(graph, value) > 0 || api->value_flags(graph, value) & TN_VALUE_OUTPUT);
+  return value >= 0 &&
+         (api->value_n_users(graph, value) > 0 || api->value_flags(graph, value) & TN_VALUE_OUTPUT);
 }
 
-/* Versions up to 11 never drop in inference. A mask that somebody reads is all ones, in the type that infer has said. */
+/* Versions up to 11 never drop in inference. A mask that somebody reads is all ones, in the type
+ * that infer has said. */
 tn_status dropout_lower_old(const tn_call *call, tn_graph *graph, int32_t node) {
   const tn_graph_api *api = call->host->graph;
   const tn_node *n = api->node(graph, node);

@@ -1,4 +1,5 @@
-/* Portable kernels of the activation family: floats by way of activation_f32.h, f64 by the C library, integers, Dropout. */
+/* Portable kernels of the activation family: floats by way of activation_f32.h, f64 by the C
+ * library, integers, Dropout. */
 #define ACTIVATION_RUN(op) op##_float_c
 #include "activation_f32.h"
 
@@ -6,8 +7,12 @@
 
 /* ---- Plans: nanoseconds per element, on which grain and cost depend ---- */
 
-tn_status activation_plan_cheap(const tn_call *call, tn_kernel_plan *out) { return tn_plan_elementwise(call, out, 0.15); }
-tn_status activation_plan_libm(const tn_call *call, tn_kernel_plan *out) { return tn_plan_elementwise(call, out, 15.0); }
+tn_status activation_plan_cheap(const tn_call *call, tn_kernel_plan *out) {
+  return tn_plan_elementwise(call, out, 0.15);
+}
+tn_status activation_plan_libm(const tn_call *call, tn_kernel_plan *out) {
+  return tn_plan_elementwise(call, out, 15.0);
+}
 
 /* Polynomials: as wide as the vectors that the chosen kernel may use. */
 tn_status activation_plan_math(const tn_call *call, tn_kernel_plan *out) {
@@ -17,17 +22,18 @@ tn_status activation_plan_math(const tn_call *call, tn_kernel_plan *out) {
 
 /* ---- f64 ---- */
 
-#define ACTIVATION_F64(op, setup, value)                                                                         \
-  tn_status op##_f64_c(const tn_call *call, uint32_t stage, int64_t begin, int64_t end, uint32_t worker) {       \
-    (void)stage, (void)worker;                                                                                   \
-    const double *in = call->inputs[0]->data;                                                                    \
-    double *out = call->outputs[0]->data;                                                                        \
-    setup;                                                                                                       \
-    TN_IVDEP for (int64_t i = begin; i < end; i++) {                                                             \
-      const double x = in[i];                                                                                    \
-      out[i] = (value);                                                                                          \
-    }                                                                                                            \
-    return TN_OK;                                                                                                \
+#define ACTIVATION_F64(op, setup, value)                                                \
+  tn_status op##_f64_c(const tn_call *call, uint32_t stage, int64_t begin, int64_t end, \
+                       uint32_t worker) {                                               \
+    (void)stage, (void)worker;                                                          \
+    const double *in = call->inputs[0]->data;                                           \
+    double *out = call->outputs[0]->data;                                               \
+    setup;                                                                              \
+    TN_IVDEP for (int64_t i = begin; i < end; i++) {                                    \
+      const double x = in[i];                                                           \
+      out[i] = (value);                                                                 \
+    }                                                                                   \
+    return TN_OK;                                                                       \
   }
 
 #define ATTR_F64(op, name) const double name = ((const tn_##op##_attrs *)call->attrs)->name
@@ -40,7 +46,9 @@ static double clamp_f64(double x, double lo, double hi) {
 static double softplus_f64(double x) { return (x > 0.0 ? x : 0.0) + log1p(exp(-fabs(x))); }
 
 /* x * weight, where weight goes to 0 faster than x to -infinity. */
-static double weighted(double x, double weight) { return weight == 0.0 ? copysign(0.0, x) : x * weight; }
+static double weighted(double x, double weight) {
+  return weight == 0.0 ? copysign(0.0, x) : x * weight;
+}
 
 static double gelu_f64(double x, bool approximate) {
   if (!approximate) return weighted(x, 0.5 * erfc(-x / 1.41421356237309504880));
@@ -50,26 +58,33 @@ static double gelu_f64(double x, bool approximate) {
 ACTIVATION_F64(relu, NONE, x < 0.0 ? 0.0 : x)
 ACTIVATION_F64(leaky_relu, ATTR_F64(leaky_relu, alpha), x < 0.0 ? alpha * x : x)
 ACTIVATION_F64(elu, ATTR_F64(elu, alpha), x < 0.0 ? alpha * expm1(x) : x)
-ACTIVATION_F64(selu, ATTR_F64(selu, alpha); ATTR_F64(selu, gamma), gamma *(x < 0.0 ? alpha * expm1(x) : x))
+ACTIVATION_F64(selu, ATTR_F64(selu, alpha);
+               ATTR_F64(selu, gamma), gamma *(x < 0.0 ? alpha * expm1(x) : x))
 ACTIVATION_F64(celu, ATTR_F64(celu, alpha), x < 0.0 ? alpha * expm1(x / alpha) : x)
 ACTIVATION_F64(sigmoid, NONE, 1.0 / (1.0 + exp(-x)))
-ACTIVATION_F64(hard_sigmoid, ATTR_F64(hard_sigmoid, alpha); ATTR_F64(hard_sigmoid, beta), clamp_f64(alpha * x + beta, 0.0, 1.0))
+ACTIVATION_F64(hard_sigmoid, ATTR_F64(hard_sigmoid, alpha);
+               ATTR_F64(hard_sigmoid, beta), clamp_f64(alpha *x + beta, 0.0, 1.0))
 ACTIVATION_F64(hard_swish, NONE, weighted(x, clamp_f64(x / 6.0 + 0.5, 0.0, 1.0)))
 ACTIVATION_F64(softplus, NONE, softplus_f64(x))
 ACTIVATION_F64(softsign, NONE, x / (1.0 + fabs(x)))
 ACTIVATION_F64(mish, NONE, weighted(x, tanh(softplus_f64(x))))
 ACTIVATION_F64(thresholded_relu, ATTR_F64(thresholded_relu, alpha), x <= alpha ? 0.0 : x)
-ACTIVATION_F64(shrink, ATTR_F64(shrink, bias); ATTR_F64(shrink, lambd), x < -lambd ? x + bias : x > lambd ? x - bias : 0.0)
+ACTIVATION_F64(shrink, ATTR_F64(shrink, bias);
+               ATTR_F64(shrink, lambd), x<-lambd ? x + bias : x> lambd ? x - bias : 0.0)
 ACTIVATION_F64(swish, ATTR_F64(swish, alpha), weighted(x, 1.0 / (1.0 + exp(-alpha * x))))
-ACTIVATION_F64(gelu, const bool approximate = ((const tn_gelu_attrs *)call->attrs)->approximate.data[0] == 't',
+ACTIVATION_F64(gelu,
+               const bool approximate = ((const tn_gelu_attrs *)call->attrs)->approximate.data[0] ==
+                                        't',
                gelu_f64(x, approximate))
 
 /* ---- Integers ---- */
 
 #define EACH_SIGNED(X) X(TN_I8, int8_t) X(TN_I16, int16_t) X(TN_I32, int32_t) X(TN_I64, int64_t)
-#define EACH_UNSIGNED(X) X(TN_U8, uint8_t) X(TN_U16, uint16_t) X(TN_U32, uint32_t) X(TN_U64, uint64_t)
+#define EACH_UNSIGNED(X) \
+  X(TN_U8, uint8_t) X(TN_U16, uint16_t) X(TN_U32, uint32_t) X(TN_U64, uint64_t)
 
-tn_status relu_int_c(const tn_call *call, uint32_t stage, int64_t begin, int64_t end, uint32_t worker) {
+tn_status relu_int_c(const tn_call *call, uint32_t stage, int64_t begin, int64_t end,
+                     uint32_t worker) {
   (void)stage, (void)worker;
 #define RELU_LOOP(dtype, T)                                                        \
   case dtype: {                                                                    \
@@ -85,13 +100,17 @@ tn_status relu_int_c(const tn_call *call, uint32_t stage, int64_t begin, int64_t
 }
 
 /* In f64, cut to an integer: |x| up to 2^53 is exact. */
-tn_status shrink_int_c(const tn_call *call, uint32_t stage, int64_t begin, int64_t end, uint32_t worker) {
+tn_status shrink_int_c(const tn_call *call, uint32_t stage, int64_t begin, int64_t end,
+                       uint32_t worker) {
   (void)stage, (void)worker;
   const tn_shrink_attrs *a = call->attrs;
   const tn_tensor *in = call->inputs[0], *out = call->outputs[0];
   for (int64_t i = begin; i < end; i++) {
     const double x = tn_load_f64(in->dtype, in->data, i);
-    tn_store_f64(out->dtype, out->data, i, x < -a->lambd ? x + a->bias : x > a->lambd ? x - a->bias : 0.0);
+    tn_store_f64(out->dtype, out->data, i,
+                 x < -a->lambd  ? x + a->bias
+                 : x > a->lambd ? x - a->bias
+                                : 0.0);
   }
   return TN_OK;
 }
@@ -99,18 +118,19 @@ tn_status shrink_int_c(const tn_call *call, uint32_t stage, int64_t begin, int64
 /* Clip of f64 and integers: lowest and highest stand for bounds that are left out. */
 tn_status clip_c(const tn_call *call, uint32_t stage, int64_t begin, int64_t end, uint32_t worker) {
   (void)stage, (void)worker;
-  const tn_tensor *lo = call->n_inputs > 1 ? call->inputs[1] : NULL, *hi = call->n_inputs > 2 ? call->inputs[2] : NULL;
-#define CLIP_LOOP(dtype, T)                                                                          \
-  case dtype: {                                                                                      \
-    const T *in = call->inputs[0]->data;                                                             \
-    T *out = call->outputs[0]->data;                                                                 \
-    const bool has_lo = lo != NULL, has_hi = hi != NULL;                                             \
-    const T low = has_lo ? *(const T *)lo->data : 0, high = has_hi ? *(const T *)hi->data : 0;       \
-    TN_IVDEP for (int64_t i = begin; i < end; i++) {                                                 \
-      const T x = has_lo && in[i] < low ? low : in[i];                                               \
-      out[i] = has_hi && x > high ? high : x;                                                        \
-    }                                                                                                \
-    return TN_OK;                                                                                    \
+  const tn_tensor *lo = call->n_inputs > 1 ? call->inputs[1] : NULL,
+                  *hi = call->n_inputs > 2 ? call->inputs[2] : NULL;
+#define CLIP_LOOP(dtype, T)                                                                    \
+  case dtype: {                                                                                \
+    const T *in = call->inputs[0]->data;                                                       \
+    T *out = call->outputs[0]->data;                                                           \
+    const bool has_lo = lo != NULL, has_hi = hi != NULL;                                       \
+    const T low = has_lo ? *(const T *)lo->data : 0, high = has_hi ? *(const T *)hi->data : 0; \
+    TN_IVDEP for (int64_t i = begin; i < end; i++) {                                           \
+      const T x = has_lo && in[i] < low ? low : in[i];                                         \
+      out[i] = has_hi && x > high ? high : x;                                                  \
+    }                                                                                          \
+    return TN_OK;                                                                              \
   }
   switch (call->inputs[0]->dtype) {
     EACH_SIGNED(CLIP_LOOP)
@@ -136,26 +156,31 @@ static void drop(const tn_call *call, int64_t begin, int64_t end, double ratio, 
   const uint64_t seed = a->has_seed ? (uint64_t)a->seed : tn_now_ns();
   for (int64_t i = begin; i < end; i++) {
     const bool keep = random_at(seed, (uint64_t)i) >= ratio;
-    tn_store_f64(y->dtype, y->data, i, keep ? tn_load_f64(x->dtype, x->data, i) / (1.0 - ratio) : 0.0);
+    tn_store_f64(y->dtype, y->data, i,
+                 keep ? tn_load_f64(x->dtype, x->data, i) / (1.0 - ratio) : 0.0);
     if (mask) mask[i] = keep;
   }
 }
 
 /* Without training_mode the input is copied and the mask is all true. */
-tn_status dropout_c(const tn_call *call, uint32_t stage, int64_t begin, int64_t end, uint32_t worker) {
+tn_status dropout_c(const tn_call *call, uint32_t stage, int64_t begin, int64_t end,
+                    uint32_t worker) {
   (void)stage, (void)worker;
   const tn_tensor *x = call->inputs[0], *y = call->outputs[0];
-  const tn_tensor *ratio = call->n_inputs > 1 ? call->inputs[1] : NULL, *mode = call->n_inputs > 2 ? call->inputs[2] : NULL;
+  const tn_tensor *ratio = call->n_inputs > 1 ? call->inputs[1] : NULL,
+                  *mode = call->n_inputs > 2 ? call->inputs[2] : NULL;
   const tn_tensor *mask = call->n_outputs > 1 ? call->outputs[1] : NULL;
   const double p = ratio ? tn_load_f64(ratio->dtype, ratio->data, 0) : 0.5;
   if (mode && *(const uint8_t *)mode->data && p != 0.0) {
-    if (!(p > 0.0 && p < 1.0)) return call->host->fail(call->ctx, TN_ERR_INVALID, "ratio is %g, must be in [0, 1)", p);
+    if (!(p > 0.0 && p < 1.0))
+      return call->host->fail(call->ctx, TN_ERR_INVALID, "ratio is %g, must be in [0, 1)", p);
     drop(call, begin, end, p, mask ? mask->data : NULL);
     return TN_OK;
   }
   const int64_t bytes = tn_dtype(x->dtype)->bits / 8;
   if (y->data != x->data && end > begin) {
-    memcpy((char *)y->data + begin * bytes, (const char *)x->data + begin * bytes, (size_t)((end - begin) * bytes));
+    memcpy((char *)y->data + begin * bytes, (const char *)x->data + begin * bytes,
+           (size_t)((end - begin) * bytes));
   }
   if (mask && end > begin) memset((uint8_t *)mask->data + begin, 1, (size_t)(end - begin));
   return TN_OK;
@@ -163,7 +188,8 @@ tn_status dropout_c(const tn_call *call, uint32_t stage, int64_t begin, int64_t 
 
 tn_status dropout_plan(const tn_call *call, tn_kernel_plan *out) {
   const tn_status status = tn_plan_elementwise(call, out, 0.2);
-  if (call->n_outputs > 1 && call->outputs[1]) { /* a second output: more than element i of output 0 is written */
+  if (call->n_outputs > 1 &&
+      call->outputs[1]) { /* a second output: more than element i of output 0 is written */
     out->flags &= ~(uint32_t)TN_PLAN_ELEMENTWISE;
   }
   return status;

@@ -1,10 +1,14 @@
 /* Rewrites: products that spell out an activation become that activation.
  *
- *   x sigmoid(a x)                        Swish(alpha a)          x HardSigmoid(x; 1/6, 1/2), x clip(x + 3, 0, 6) / 6    HardSwish
- *   x tanh(softplus(x))                   Mish                    clip(x + 3, 0, 6) / 6                                 HardSigmoid
- *   x (erf(x / sqrt 2) + 1) / 2           Gelu                    x (tanh(sqrt(2/pi) (x + 0.044715 x^3)) + 1) / 2        Gelu(tanh)
+ *   x sigmoid(a x)                                         Swish(alpha=a)
+ *   x HardSigmoid(x; 1/6, 1/2), x clip(x + 3, 0, 6) / 6    HardSwish
+ *   clip(x + 3, 0, 6) / 6                                  HardSigmoid(1/6, 1/2)
+ *   x tanh(softplus(x))                                    Mish
+ *   x (erf(x / sqrt 2) + 1) / 2                            Gelu
+ *   x (tanh(sqrt(2/pi) (x + 0.044715 x^3)) + 1) / 2        Gelu(tanh)
  *
- * A product is looked at as a list of factors and one constant, so that the order of Mul and Div nodes does not matter. */
+ * A product is looked at as a list of factors and one constant, so that the order of Mul and Div
+ * nodes does not matter. */
 #include <math.h>
 #include <string.h>
 
@@ -14,13 +18,25 @@
 
 enum { MAX_FACTORS = 4 };
 
-typedef struct product { int32_t factors[MAX_FACTORS], n; double scale; } product;
-typedef struct matcher { const tn_graph_api *api; tn_graph *graph; double tolerance; } matcher;
+typedef struct product {
+  int32_t factors[MAX_FACTORS], n;
+  double scale;
+} product;
+typedef struct matcher {
+  const tn_graph_api *api;
+  tn_graph *graph;
+  double tolerance;
+} matcher;
 
-/* How far a constant may be off, relatively: rounded to the type, times few roundings of an exporter. */
-static double tolerance_of(uint32_t dtype) { return dtype == TN_BF16 ? 8e-3 : dtype == TN_F16 ? 1e-3 : 2e-6; }
+/* How far a constant may be off, relatively: rounded to the type, times few roundings of an
+ * exporter. */
+static double tolerance_of(uint32_t dtype) {
+  return dtype == TN_BF16 ? 8e-3 : dtype == TN_F16 ? 1e-3 : 2e-6;
+}
 
-static bool near(const matcher *m, double a, double b) { return fabs(a - b) <= m->tolerance * fabs(b); }
+static bool near(const matcher *m, double a, double b) {
+  return fabs(a - b) <= m->tolerance * fabs(b);
+}
 
 /* The node that computes the value, if it is of this operator of ai.onnx. */
 static const tn_node *producer(const matcher *m, int32_t value, const char *op) {
@@ -31,7 +47,9 @@ static const tn_node *producer(const matcher *m, int32_t value, const char *op) 
 
 static bool is_number(const matcher *m, int32_t value, double *out) {
   const tn_tensor *t = value < 0 ? NULL : m->api->value_type(m->graph, value);
-  if (!t || !t->data || t->kind != TN_KIND_TENSOR || t->dtype == TN_STRING || tn_tensor_elements(t) != 1) return false;
+  if (!t || !t->data || t->kind != TN_KIND_TENSOR || t->dtype == TN_STRING ||
+      tn_tensor_elements(t) != 1)
+    return false;
   *out = tn_load_f64(t->dtype, t->data, 0);
   return true;
 }
@@ -45,7 +63,9 @@ static bool collect(const matcher *m, int32_t value, bool top, int depth, produc
   }
   const tn_node *mul = producer(m, value, "Mul"), *div = producer(m, value, "Div");
   const bool apart = depth > 0 && (top || m->api->value_n_users(m->graph, value) == 1);
-  if (apart && mul) return collect(m, mul->inputs[0], false, depth - 1, p) && collect(m, mul->inputs[1], false, depth - 1, p);
+  if (apart && mul)
+    return collect(m, mul->inputs[0], false, depth - 1, p) &&
+           collect(m, mul->inputs[1], false, depth - 1, p);
   if (apart && div && is_number(m, div->inputs[1], &number)) {
     p->scale /= number;
     return collect(m, div->inputs[0], false, depth - 1, p);
@@ -90,9 +110,13 @@ static bool is_power(const matcher *m, int32_t value, int32_t x, int power, doub
   int found = 0;
   for (int32_t k = 0; k < p.n; k++) {
     const tn_node *pow = producer(m, p.factors[k], "Pow");
-    if (p.factors[k] == x) found++;
-    else if (pow && pow->inputs[0] == x && is_number(m, pow->inputs[1], &exponent) && near(m, exponent, rint(exponent))) found += (int)rint(exponent);
-    else return false;
+    if (p.factors[k] == x)
+      found++;
+    else if (pow && pow->inputs[0] == x && is_number(m, pow->inputs[1], &exponent) &&
+             near(m, exponent, rint(exponent)))
+      found += (int)rint(exponent);
+    else
+      return false;
   }
   return found == power;
 }
@@ -102,7 +126,9 @@ static int32_t relu6_of(const matcher *m, int32_t value) {
   const tn_node *clip = producer(m, value, "Clip");
   double lo, hi;
   int32_t x;
-  if (!clip || clip->n_inputs != 3 || !is_number(m, clip->inputs[1], &lo) || !is_number(m, clip->inputs[2], &hi)) return -1;
+  if (!clip || clip->n_inputs != 3 || !is_number(m, clip->inputs[1], &lo) ||
+      !is_number(m, clip->inputs[2], &hi))
+    return -1;
   return lo == 0 && hi == 6 && is_sum(m, clip->inputs[0], 3, &x) ? x : -1;
 }
 
@@ -114,7 +140,8 @@ static bool is_hard_sigmoid_of(const matcher *m, int32_t value, int32_t x) {
 }
 
 static bool is_mish_weight(const matcher *m, int32_t value, int32_t x) {
-  const tn_node *tanh = producer(m, value, "Tanh"), *softplus = tanh ? producer(m, tanh->inputs[0], "Softplus") : NULL;
+  const tn_node *tanh = producer(m, value, "Tanh"),
+                *softplus = tanh ? producer(m, tanh->inputs[0], "Softplus") : NULL;
   return softplus && softplus->inputs[0] == x;
 }
 
@@ -138,7 +165,9 @@ static bool is_gelu_angle(const matcher *m, int32_t u, int32_t x) {
   }
   int32_t rest;
   for (int k = 0; p.n == 2 && k < 2; k++) {
-    if (p.factors[k] == x && is_sum(m, p.factors[1 - k], 1, &rest) && is_power(m, rest, x, 2, 0.044715)) return true;
+    if (p.factors[k] == x && is_sum(m, p.factors[1 - k], 1, &rest) &&
+        is_power(m, rest, x, 2, 0.044715))
+      return true;
   }
   return false;
 }
@@ -149,7 +178,12 @@ static bool is_tanh_weight(const matcher *m, int32_t value, int32_t x) {
   return tanh && is_gelu_angle(m, tanh->inputs[0], x);
 }
 
-typedef struct found { const char *op; int32_t x; uint32_t n_attrs; tn_attr attrs[2]; } found;
+typedef struct found {
+  const char *op;
+  int32_t x;
+  uint32_t n_attrs;
+  tn_attr attrs[2];
+} found;
 
 /* x * weight * scale */
 static bool match_weight(const matcher *m, int32_t x, int32_t weight, double scale, found *out) {
@@ -184,7 +218,8 @@ static bool match(const matcher *m, int32_t value, found *out) {
     return out->x >= 0;
   }
   if (p.n != 2) return false;
-  return match_weight(m, p.factors[0], p.factors[1], p.scale, out) || match_weight(m, p.factors[1], p.factors[0], p.scale, out);
+  return match_weight(m, p.factors[0], p.factors[1], p.scale, out) ||
+         match_weight(m, p.factors[1], p.factors[0], p.scale, out);
 }
 
 /* The constants have one element each, so that with equal ranks the shapes are equal. */

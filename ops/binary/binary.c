@@ -1,5 +1,6 @@
-/* Functions of two or more broadcast tensors, element by element: what the operators mean (references), inference,
- * epilogues, and the lowering of old versions. In f64; integers exactly, modulo 2^width. */
+/* Functions of two or more broadcast tensors, element by element: what the operators mean
+ * (references), inference, epilogues, and the lowering of old versions. In f64; integers
+ * exactly, modulo 2^width. */
 #include <math.h>
 #include <string.h>
 
@@ -33,9 +34,12 @@ static int64_t load_i64(const tn_call *call, uint32_t input, int64_t i) {
 }
 
 typedef double (*f64_fn)(const tn_call *call, double a, double b);
-typedef int64_t (*i64_fn)(const tn_call *call, int64_t a, int64_t b); /* u64 is its two's complement twin */
+typedef int64_t (*i64_fn)(const tn_call *call, int64_t a,
+                          int64_t b); /* u64 is its two's complement twin */
 
-static bool is_unsigned(const tn_call *call) { return !tn_dtype(call->inputs[0]->dtype)->is_signed; }
+static bool is_unsigned(const tn_call *call) {
+  return !tn_dtype(call->inputs[0]->dtype)->is_signed;
+}
 
 /* y = f(f(f(x0, x1), x2), ...), in f64 or in i64, rounded or cut to the type of y once. */
 static tn_status fold(const tn_call *call, f64_fn f, i64_fn g) {
@@ -56,17 +60,17 @@ static tn_status fold(const tn_call *call, f64_fn f, i64_fn g) {
   return TN_OK;
 }
 
-#define MEANING(op, float_value, int_value)                                          \
-  static double op##_f64(const tn_call *call, double a, double b) {                  \
-    (void)call;                                                                      \
-    return (float_value);                                                            \
-  }                                                                                  \
-  static int64_t op##_i64(const tn_call *call, int64_t a, int64_t b) {               \
-    (void)call;                                                                      \
-    return (int64_t)(int_value);                                                     \
+#define MEANING(op, float_value, int_value)                            \
+  static double op##_f64(const tn_call *call, double a, double b) {    \
+    (void)call;                                                        \
+    return (float_value);                                              \
+  }                                                                    \
+  static int64_t op##_i64(const tn_call *call, int64_t a, int64_t b) { \
+    (void)call;                                                        \
+    return (int64_t)(int_value);                                       \
   }
-#define REFERENCE(op, float_value, int_value)                                        \
-  MEANING(op, float_value, int_value)                                                \
+#define REFERENCE(op, float_value, int_value) \
+  MEANING(op, float_value, int_value)         \
   tn_status op##_reference(const tn_call *call) { return fold(call, op##_f64, op##_i64); }
 
 static bool less(const tn_call *call, int64_t a, int64_t b) {
@@ -80,7 +84,9 @@ static int64_t quotient(const tn_call *call, int64_t a, int64_t b) {
   return b == -1 ? (int64_t)(0 - (uint64_t)a) : a / b;
 }
 
-static bool truncates(const tn_call *call) { return ((const tn_mod_attrs *)call->attrs)->fmod != 0; }
+static bool truncates(const tn_call *call) {
+  return ((const tn_mod_attrs *)call->attrs)->fmod != 0;
+}
 
 /* a - floor(a/b)*b, or with fmod a - trunc(a/b)*b; 0 for b == 0. */
 static int64_t remainder_i64(const tn_call *call, int64_t a, int64_t b) {
@@ -97,7 +103,8 @@ static double remainder_f64(const tn_call *call, double a, double b) {
   return (r < 0) == (b < 0) ? r : r + b;
 }
 
-/* By repeated multiplication; 1 / that, cut to an integer, for negative exponents; 0 where that is infinite. */
+/* By repeated multiplication; 1 / that, cut to an integer, for negative exponents; 0 where that
+ * is infinite. */
 static int64_t power_i64(int64_t x, int64_t n) {
   if (n < 0 && x != 1 && x != -1) return 0;
   uint64_t y = 1;
@@ -110,17 +117,17 @@ static int64_t power_i64(int64_t x, int64_t n) {
 
 REFERENCE(add, a + b, (uint64_t)a + (uint64_t)b)
 REFERENCE(sub, a - b, (uint64_t)a - (uint64_t)b)
-REFERENCE(mul, a *b, (uint64_t)a * (uint64_t)b)
+REFERENCE(mul, a *b, (uint64_t)a *(uint64_t)b)
 REFERENCE(div, a / b, quotient(call, a, b))
 REFERENCE(mod, remainder_f64(call, a, b), remainder_i64(call, a, b))
 REFERENCE(max, isnan(a) || a > b ? a : b, less(call, a, b) ? b : a)
 REFERENCE(min, isnan(a) || a < b ? a : b, less(call, b, a) ? b : a)
-REFERENCE(p_relu, a < 0 ? a * b : a, less(call, a, 0) ? (uint64_t)a * (uint64_t)b : (uint64_t)a)
+REFERENCE(p_relu, a < 0 ? a * b : a, less(call, a, 0) ? (uint64_t)a *(uint64_t)b : (uint64_t)a)
 REFERENCE(less, a < b, less(call, a, b))
 REFERENCE(greater, a > b, less(call, b, a))
 REFERENCE(less_or_equal, a <= b, !less(call, b, a))
 REFERENCE(greater_or_equal, a >= b, !less(call, a, b))
-REFERENCE(and, a != 0 && b != 0, a & b)
+REFERENCE(and, a != 0 && b != 0, a &b)
 REFERENCE(or, a != 0 || b != 0, a | b)
 REFERENCE(xor, (a != 0) != (b != 0), a ^ b)
 MEANING(equal, a == b, a == b)
@@ -145,10 +152,13 @@ tn_status mean_reference(const tn_call *call) {
 tn_status pow_reference(const tn_call *call) {
   const tn_tensor *y = call->outputs[0];
   const int64_t n = tn_tensor_elements(y);
-  const bool exact = tn_dtype(call->inputs[0]->dtype)->is_int && tn_dtype(call->inputs[1]->dtype)->is_int;
+  const bool exact =
+      tn_dtype(call->inputs[0]->dtype)->is_int && tn_dtype(call->inputs[1]->dtype)->is_int;
   for (int64_t i = 0; i < n; i++) {
-    if (exact) tn_store_i64(y->dtype, y->data, i, power_i64(load_i64(call, 0, i), load_i64(call, 1, i)));
-    else tn_store_f64(y->dtype, y->data, i, pow(load_f64(call, 0, i), load_f64(call, 1, i)));
+    if (exact)
+      tn_store_i64(y->dtype, y->data, i, power_i64(load_i64(call, 0, i), load_i64(call, 1, i)));
+    else
+      tn_store_f64(y->dtype, y->data, i, pow(load_f64(call, 0, i), load_f64(call, 1, i)));
   }
   return TN_OK;
 }
@@ -158,8 +168,10 @@ tn_status equal_reference(const tn_call *call) {
   if (a->dtype != TN_STRING) return fold(call, equal_f64, equal_i64);
   const int64_t n = tn_tensor_elements(y);
   for (int64_t i = 0; i < n; i++) {
-    const tn_str s = ((const tn_str *)a->data)[place(a, y, i)], t = ((const tn_str *)b->data)[place(b, y, i)];
-    ((uint8_t *)y->data)[i] = s.size == t.size && (s.size == 0 || memcmp(s.data, t.data, (size_t)s.size) == 0);
+    const tn_str s = ((const tn_str *)a->data)[place(a, y, i)],
+                 t = ((const tn_str *)b->data)[place(b, y, i)];
+    ((uint8_t *)y->data)[i] =
+        s.size == t.size && (s.size == 0 || memcmp(s.data, t.data, (size_t)s.size) == 0);
   }
   return TN_OK;
 }
@@ -179,8 +191,11 @@ tn_status bit_shift_reference(const tn_call *call) { return fold(call, NULL, shi
 
 tn_status bit_shift_infer(const tn_call *call) {
   const tn_str d = ((const tn_bit_shift_attrs *)call->attrs)->direction;
-  const bool known = (d.size == 4 && !memcmp(d.data, "LEFT", 4)) || (d.size == 5 && !memcmp(d.data, "RIGHT", 5));
-  if (!known) return call->host->fail(call->ctx, TN_ERR_INVALID, "attribute direction is neither LEFT nor RIGHT");
+  const bool known =
+      (d.size == 4 && !memcmp(d.data, "LEFT", 4)) || (d.size == 5 && !memcmp(d.data, "RIGHT", 5));
+  if (!known)
+    return call->host->fail(call->ctx, TN_ERR_INVALID,
+                            "attribute direction is neither LEFT nor RIGHT");
   return tn_infer_broadcast(call);
 }
 
@@ -190,8 +205,11 @@ tn_status p_relu_infer(const tn_call *call) {
   const tn_status status = tn_infer_broadcast(call);
   if (status || x->rank < 0 || call->outputs[0]->rank < 0) return status;
   bool same = call->outputs[0]->rank == x->rank;
-  for (int32_t k = 0; same && k < x->rank; k++) same = tn_dims_equal_or_unknown(call->outputs[0]->shape[k], x->shape[k]);
-  if (!same) return call->host->fail(call->ctx, TN_ERR_SHAPE, "the slope does not broadcast to the shape of X");
+  for (int32_t k = 0; same && k < x->rank; k++)
+    same = tn_dims_equal_or_unknown(call->outputs[0]->shape[k], x->shape[k]);
+  if (!same)
+    return call->host->fail(call->ctx, TN_ERR_SHAPE,
+                            "the slope does not broadcast to the shape of X");
   return tn_infer_like(call, 0, 0);
 }
 
@@ -214,29 +232,58 @@ tn_status mul_epilogue(const tn_call *call, tn_epilogue *out) {
 
 /* ---- Old versions ---- */
 
-/* Versions 1 to 6: with broadcast=1, the dims of B stand under those of A from `axis` on (left out: at the end). B is
- * reshaped so that numpy's rule does the same. Lowered when the types are known. */
-tn_status binary_lower_v1(const tn_call *call, tn_graph *graph, int32_t node) {
-  static const char *const dropped[] = {"axis", "broadcast", "consumed_inputs", NULL};
+/* The node becomes the newest version of its operator without attributes, with input 1 reshaped:
+ * its dims stand under those of input 0 from `axis` on, where numpy's rule would put them at the
+ * end. */
+static tn_status lower_with_axis(const tn_call *call, tn_graph *graph, int32_t node, int64_t axis) {
   const tn_graph_api *api = call->host->graph;
   const tn_node *n = api->node(graph, node);
   const tn_tensor *a = call->inputs[0], *b = call->inputs[1];
-  int64_t axis = -1, dims[TN_MAX_RANK];
-  bool broadcast = false;
-  for (uint32_t k = 0; k < n->n_attrs; k++) {
-    if (!strcmp(n->attrs[k]->name, "axis")) axis = n->attrs[k]->i < 0 ? n->attrs[k]->i + a->rank : n->attrs[k]->i;
-    if (!strcmp(n->attrs[k]->name, "broadcast")) broadcast = n->attrs[k]->i != 0;
-  }
-  if (!broadcast || axis < 0 || axis + b->rank >= a->rank) return tn_lower_without(call, graph, node, dropped);
   const int64_t rank = a->rank - axis;
+  int64_t dims[TN_MAX_RANK];
   for (int64_t k = 0; k < rank; k++) dims[k] = k < b->rank ? b->shape[k] : 1;
   const int32_t shape = tn_emit_ints(call, graph, dims, rank), reshaped = api->value(graph, NULL);
   if (shape < 0 || reshaped < 0) return shape < 0 ? shape : reshaped;
   const int32_t from[2] = {n->inputs[1], shape}, inputs[2] = {n->inputs[0], reshaped};
-  const tn_node reshape = {.head = TN_HEAD(tn_node), .domain = "", .op = "Reshape", .name = "", .inputs = from,
-                           .n_inputs = 2, .outputs = &reshaped, .n_outputs = 1, .offset = -1};
+  const tn_node reshape = {.head = TN_HEAD(tn_node),
+                           .domain = "",
+                           .op = "Reshape",
+                           .name = "",
+                           .inputs = from,
+                           .n_inputs = 2,
+                           .outputs = &reshaped,
+                           .n_outputs = 1,
+                           .offset = -1};
   const int32_t added = api->add_node(graph, &reshape);
-  return added < 0 ? added : tn_lower_as(call, graph, node, api->node(graph, node)->op, inputs, 2, NULL, 0);
+  return added < 0 ? added
+                   : tn_lower_as(call, graph, node, api->node(graph, node)->op, inputs, 2, NULL, 0);
+}
+
+/* Versions 1 to 6: with broadcast=1, the dims of B stand under those of A from `axis` on (left
+ * out: at the end). Lowered when the types are known. */
+tn_status binary_lower_v1(const tn_call *call, tn_graph *graph, int32_t node) {
+  static const char *const dropped[] = {"axis", "broadcast", "consumed_inputs", NULL};
+  const tn_node *n = call->host->graph->node(graph, node);
+  const tn_tensor *a = call->inputs[0], *b = call->inputs[1];
+  int64_t axis = -1;
+  bool broadcast = false;
+  for (uint32_t k = 0; k < n->n_attrs; k++) {
+    if (!strcmp(n->attrs[k]->name, "axis"))
+      axis = n->attrs[k]->i < 0 ? n->attrs[k]->i + a->rank : n->attrs[k]->i;
+    if (!strcmp(n->attrs[k]->name, "broadcast")) broadcast = n->attrs[k]->i != 0;
+  }
+  if (!broadcast || axis < 0 || axis + b->rank >= a->rank)
+    return tn_lower_without(call, graph, node, dropped);
+  return lower_with_axis(call, graph, node, axis);
+}
+
+/* Versions 1 to 6: one slope per channel (dim 1), or one for all. */
+tn_status p_relu_lower_v1(const tn_call *call, tn_graph *graph, int32_t node) {
+  static const char *const dropped[] = {"consumed_inputs", NULL};
+  const tn_tensor *x = call->inputs[0], *slope = call->inputs[1];
+  const bool per_channel = slope->rank == 1 && slope->shape[0] != 1 && x->rank > 2;
+  return per_channel ? lower_with_axis(call, graph, node, 1)
+                     : tn_lower_without(call, graph, node, dropped);
 }
 
 tn_status variadic_lower_v1(const tn_call *call, tn_graph *graph, int32_t node) {

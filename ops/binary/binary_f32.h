@@ -1,17 +1,19 @@
-/* The f32, f16 and bf16 kernels of two broadcast tensors, written once and compiled per instruction set: a file that
- * defines BINARY_RUN(op), the name of a run function, and includes this one gets them all. f16 and bf16 are computed in
- * f32 and rounded once.
+/* The f32, f16 and bf16 kernels of two broadcast tensors, written once and compiled per instruction
+ * set: a file that defines BINARY_RUN(op), the name of a run function, and includes this one gets
+ * them all. f16 and bf16 are computed in f32 and rounded once.
  *
- * IEEE 754 decides about NaN, infinities and zeros in Add, Sub, Mul, Div. Max and Min: NaN if either is NaN; of two zeros
- * either may come out. Pow: as powf. PRelu: NaN stays. */
+ * IEEE 754 decides about NaN, infinities and zeros in Add, Sub, Mul, Div. Max and Min: NaN if
+ * either is NaN; of two zeros either may come out. Pow: as powf. PRelu: NaN stays. */
 #include "base/broadcast.h"
 #include "base/elementwise.h"
 #include "binary.gen.h"
 
 /* y[i] = f(a[i * sa], b[i * sb]) for i < n; sa and sb are 0 or 1. y may be a or b. */
-typedef void (*binary_f32)(const float *a, int64_t sa, const float *b, int64_t sb, float *y, int64_t n);
+typedef void (*binary_f32)(const float *a, int64_t sa, const float *b, int64_t sb, float *y,
+                           int64_t n);
 
-/* n elements of t from `offset` as f32; of a type that is no float of 32 bits or less (exponents of Pow) one by one. */
+/* n elements of t from `offset` as f32; of a type that is no float of 32 bits or less (exponents
+ * of Pow) one by one. */
 static const float *load_f32(const tn_tensor *t, int64_t offset, int64_t n, float *block) {
   if (t->dtype == TN_F32 || t->dtype == TN_F16 || t->dtype == TN_BF16) {
     return tn_load_block_f32(t->dtype, t->data, offset, n, block);
@@ -45,8 +47,8 @@ static tn_status run_f32(const tn_call *call, int64_t begin, int64_t end, binary
   tn_runs r = tn_runs_begin(&plan, begin, end);
   while (tn_runs_next(&r)) {
     if (direct) {
-      f((const float *)a->data + r.offset[0], r.stride[0], (const float *)b->data + r.offset[1], r.stride[1],
-        (float *)y->data + r.index, r.length);
+      f((const float *)a->data + r.offset[0], r.stride[0], (const float *)b->data + r.offset[1],
+        r.stride[1], (float *)y->data + r.index, r.length);
     } else {
       run_blocks(call, &r, f);
     }
@@ -55,33 +57,35 @@ static tn_status run_f32(const tn_call *call, int64_t begin, int64_t end, binary
   return TN_OK;
 }
 
-#define BINARY_KERNEL(op)                                                                                      \
-  tn_status BINARY_RUN(op)(const tn_call *call, uint32_t stage, int64_t begin, int64_t end, uint32_t worker) { \
-    (void)stage, (void)worker;                                                                                 \
-    return run_f32(call, begin, end, op##_loop);                                                               \
+#define BINARY_KERNEL(op)                                                                   \
+  tn_status BINARY_RUN(op)(const tn_call *call, uint32_t stage, int64_t begin, int64_t end, \
+                           uint32_t worker) {                                               \
+    (void)stage, (void)worker;                                                              \
+    return run_f32(call, begin, end, op##_loop);                                            \
   }
 
 /* Three loops: two arrays, array and number, number and array. */
-#define BINARY_LOOP(op, value)                                                                            \
-  static void op##_loop(const float *pa, int64_t sa, const float *pb, int64_t sb, float *y, int64_t n) {  \
-    if (sa && sb) {                                                                                       \
-      TN_IVDEP for (int64_t i = 0; i < n; i++) {                                                          \
-        const float a = pa[i], b = pb[i];                                                                 \
-        y[i] = (value);                                                                                   \
-      }                                                                                                   \
-    } else if (sa) {                                                                                      \
-      const float b = pb[0];                                                                              \
-      TN_IVDEP for (int64_t i = 0; i < n; i++) {                                                          \
-        const float a = pa[i];                                                                            \
-        y[i] = (value);                                                                                   \
-      }                                                                                                   \
-    } else {                                                                                              \
-      const float a = pa[0];                                                                              \
-      TN_IVDEP for (int64_t i = 0; i < n; i++) {                                                          \
-        const float b = pb[i * sb];                                                                       \
-        y[i] = (value);                                                                                   \
-      }                                                                                                   \
-    }                                                                                                     \
+#define BINARY_LOOP(op, value)                                                              \
+  static void op##_loop(const float *pa, int64_t sa, const float *pb, int64_t sb, float *y, \
+                        int64_t n) {                                                        \
+    if (sa && sb) {                                                                         \
+      TN_IVDEP for (int64_t i = 0; i < n; i++) {                                            \
+        const float a = pa[i], b = pb[i];                                                   \
+        y[i] = (value);                                                                     \
+      }                                                                                     \
+    } else if (sa) {                                                                        \
+      const float b = pb[0];                                                                \
+      TN_IVDEP for (int64_t i = 0; i < n; i++) {                                            \
+        const float a = pa[i];                                                              \
+        y[i] = (value);                                                                     \
+      }                                                                                     \
+    } else {                                                                                \
+      const float a = pa[0];                                                                \
+      TN_IVDEP for (int64_t i = 0; i < n; i++) {                                            \
+        const float b = pb[i * sb];                                                         \
+        y[i] = (value);                                                                     \
+      }                                                                                     \
+    }                                                                                       \
   }
 
 #define BINARY(op, value) BINARY_LOOP(op, value) BINARY_KERNEL(op)
@@ -94,19 +98,30 @@ BINARY(max, (a > b || a != a) ? a : b)
 BINARY(min, (a < b || a != a) ? a : b)
 BINARY(p_relu, a < 0.0f ? a * b : a)
 
-/* Pow with one exponent for a whole run: what squares, cubes, roots and inverses are cheaper as. True if it was one. */
+/* Pow with one exponent for a whole run: what squares, cubes, roots and inverses are cheaper as.
+ * True if it was one. */
 static bool pow_special(const float *x, float e, float *y, int64_t n) {
-#define POW_LOOP(value)                          \
-  TN_IVDEP for (int64_t i = 0; i < n; i++) {     \
-    const float a = x[i];                        \
-    y[i] = (value);                              \
-  }                                              \
+#define POW_LOOP(value)                      \
+  TN_IVDEP for (int64_t i = 0; i < n; i++) { \
+    const float a = x[i];                    \
+    y[i] = (value);                          \
+  }                                          \
   return true
-  if (e == 2.0f) { POW_LOOP(a * a); }
-  if (e == 1.0f) { POW_LOOP(a); }
-  if (e == 3.0f) { POW_LOOP(a * a * a); }
-  if (e == -1.0f) { POW_LOOP(1.0f / a); }
-  if (e == 0.5f) { POW_LOOP(a == -INFINITY ? INFINITY : sqrtf(a) + 0.0f); } /* unlike sqrt: +0 for -0, and no NaN there */
+  if (e == 2.0f) {
+    POW_LOOP(a * a);
+  }
+  if (e == 1.0f) {
+    POW_LOOP(a);
+  }
+  if (e == 3.0f) {
+    POW_LOOP(a * a * a);
+  }
+  if (e == -1.0f) {
+    POW_LOOP(1.0f / a);
+  }
+  if (e == 0.5f) {
+    POW_LOOP(a == -INFINITY ? INFINITY : sqrtf(a) + 0.0f);
+  } /* unlike sqrt: +0 for -0, and no NaN there */
 #undef POW_LOOP
   return false;
 }

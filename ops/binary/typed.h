@@ -1,5 +1,5 @@
-/* Driver of the binary kernels that work on any type: operands are brought into blocks of one type, then two arrays are
- * combined. f16 and bf16 become f32 for that. */
+/* Driver of the binary kernels that work on any type: operands are brought into blocks of one
+ * type, then two arrays are combined. f16 and bf16 become f32 for that. */
 #ifndef TN_OPS_BINARY_TYPED_H
 #define TN_OPS_BINARY_TYPED_H
 
@@ -9,14 +9,14 @@
 /* y[i] = f(a[i], b[i]); the types are those of the table's entry. y may be a or b. */
 typedef void (*typed_loop)(const void *a, const void *b, void *y, int64_t n);
 
-#define TYPED_LOOP(name, T, value)                                                     \
-  static void name(const void *va, const void *vb, void *vy, int64_t n) {              \
-    const T *pa = va, *pb = vb;                                                        \
-    T *y = vy;                                                                         \
-    TN_IVDEP for (int64_t i = 0; i < n; i++) {                                         \
-      const T a = pa[i], b = pb[i];                                                    \
-      y[i] = (T)(value);                                                               \
-    }                                                                                  \
+#define TYPED_LOOP(name, T, value)                                        \
+  static void name(const void *va, const void *vb, void *vy, int64_t n) { \
+    const T *pa = va, *pb = vb;                                           \
+    T *y = vy;                                                            \
+    TN_IVDEP for (int64_t i = 0; i < n; i++) {                            \
+      const T a = pa[i], b = pb[i];                                       \
+      y[i] = (T)(value);                                                  \
+    }                                                                     \
   }
 
 enum { TYPED_BLOCK_BYTES = 8 * TN_MAP_BLOCK };
@@ -24,14 +24,18 @@ enum { TYPED_BLOCK_BYTES = 8 * TN_MAP_BLOCK };
 static inline bool typed_is_half(uint32_t dtype) { return dtype == TN_F16 || dtype == TN_BF16; }
 
 /* n elements of t as the loops want them: where they stand, or in block (TYPED_BLOCK_BYTES). */
-static inline const void *typed_load(const tn_tensor *t, int64_t offset, int64_t step, int64_t n, void *block) {
-  if (!typed_is_half(t->dtype)) return tn_expand_block(t->data, tn_dtype(t->dtype)->bits / 8, offset, step, n, block);
+static inline const void *typed_load(const tn_tensor *t, int64_t offset, int64_t step, int64_t n,
+                                     void *block) {
+  if (!typed_is_half(t->dtype))
+    return tn_expand_block(t->data, tn_dtype(t->dtype)->bits / 8, offset, step, n, block);
   tn_load_block_f32(t->dtype, t->data, offset, step ? n : 1, block);
   return step ? block : tn_expand_block(block, 4, 0, 0, n, block);
 }
 
-/* Storage elements [begin, end) of output 0 = loop(input 0, input 1). loops: by dtype of input 0. */
-static inline tn_status typed_run(const tn_call *call, int64_t begin, int64_t end, const typed_loop *loops) {
+/* Storage elements [begin, end) of output 0 = loop(input 0, input 1). loops: by dtype of input
+ * 0. */
+static inline tn_status typed_run(const tn_call *call, int64_t begin, int64_t end,
+                                  const typed_loop *loops) {
   double a[TN_MAP_BLOCK], b[TN_MAP_BLOCK];
   float narrow[TN_MAP_BLOCK];
   tn_tensor *y = call->outputs[0];
@@ -47,7 +51,8 @@ static inline tn_status typed_run(const tn_call *call, int64_t begin, int64_t en
       const int64_t n = tn_min_i64(r.length - i, TN_MAP_BLOCK), sa = r.stride[0], sb = r.stride[1];
       const void *pa = typed_load(call->inputs[0], r.offset[0] + i * sa, sa, n, a);
       const void *pb = typed_load(call->inputs[1], r.offset[1] + i * sb, sb, n, b);
-      void *to = typed_is_half(y->dtype) ? (void *)narrow : (void *)((char *)y->data + (r.index + i) * bytes);
+      void *to = typed_is_half(y->dtype) ? (void *)narrow
+                                         : (void *)((char *)y->data + (r.index + i) * bytes);
       loop(pa, pb, to, n);
       if (typed_is_half(y->dtype)) tn_store_block_f32(y->dtype, y->data, r.index + i, n, narrow);
     }

@@ -16,7 +16,8 @@
 static tn_status infer_to(const tn_call *call, int64_t to, uint32_t *out_dtype) {
   *out_dtype = tn_dtype_of_onnx(to);
   if (*out_dtype == TN_NONE) {
-    return call->host->fail(call->ctx, TN_ERR_INVALID, "attribute to is %lld, which is no type", (long long)to);
+    return call->host->fail(call->ctx, TN_ERR_INVALID, "attribute to is %lld, which is no type",
+                            (long long)to);
   }
   const tn_tensor *x = call->inputs[0];
   tn_infer_shape(call, 0, *out_dtype, x->rank, x->shape);
@@ -27,9 +28,12 @@ tn_status cast_infer(const tn_call *call) {
   const tn_cast_attrs *a = call->attrs;
   const tn_str m = a->round_mode;
   uint32_t dtype;
-  const bool known = (m.size == 2 && !memcmp(m.data, "up", 2)) || (m.size == 4 && !memcmp(m.data, "down", 4)) ||
+  const bool known = (m.size == 2 && !memcmp(m.data, "up", 2)) ||
+                     (m.size == 4 && !memcmp(m.data, "down", 4)) ||
                      (m.size == 7 && !memcmp(m.data, "nearest", 7));
-  if (!known) return call->host->fail(call->ctx, TN_ERR_INVALID, "attribute round_mode is neither up, down nor nearest");
+  if (!known)
+    return call->host->fail(call->ctx, TN_ERR_INVALID,
+                            "attribute round_mode is neither up, down nor nearest");
   return infer_to(call, a->to, &dtype);
 }
 
@@ -44,7 +48,8 @@ tn_status bit_cast_infer(const tn_call *call) {
   const tn_status status = infer_to(call, ((const tn_bit_cast_attrs *)call->attrs)->to, &to);
   const uint32_t from = call->inputs[0]->dtype;
   if (status || tn_dtype(to)->bits == tn_dtype(from)->bits) return status;
-  return call->host->fail(call->ctx, TN_ERR_SHAPE, "%s and %s are not of the same width", tn_dtype_name(from), tn_dtype_name(to));
+  return call->host->fail(call->ctx, TN_ERR_SHAPE, "%s and %s are not of the same width",
+                          tn_dtype_name(from), tn_dtype_name(to));
 }
 
 /* ---- References ---- */
@@ -65,29 +70,48 @@ static void convert(const tn_call *call, int64_t i) {
   const tn_tensor *x = call->inputs[0], *y = call->outputs[0];
   const double value = tn_load_f64(x->dtype, x->data, i);
   const bool is_f8 = tn_dtype(y->dtype)->bits == 8 && !tn_dtype_exact_i64(y->dtype);
-  if (y->dtype == TN_F8E8M0) ((uint8_t *)y->data)[i] = (uint8_t)scale_of(value, a->saturate != 0, a->round_mode);
-  else if (is_f8) ((uint8_t *)y->data)[i] = tn_f64_to_f8(y->dtype, value, a->saturate != 0);
-  else if (x->dtype == TN_U64 && !tn_dtype_exact_i64(y->dtype)) tn_store_f64(y->dtype, y->data, i, value);
-  else if (tn_dtype_exact_i64(x->dtype)) tn_store_i64(y->dtype, y->data, i, tn_load_i64(x->dtype, x->data, i));
-  else tn_store_f64(y->dtype, y->data, i, value);
+  if (y->dtype == TN_F8E8M0)
+    ((uint8_t *)y->data)[i] = (uint8_t)scale_of(value, a->saturate != 0, a->round_mode);
+  else if (is_f8)
+    ((uint8_t *)y->data)[i] = tn_f64_to_f8(y->dtype, value, a->saturate != 0);
+  else if (x->dtype == TN_U64 && !tn_dtype_exact_i64(y->dtype))
+    tn_store_f64(y->dtype, y->data, i, value);
+  else if (tn_dtype_exact_i64(x->dtype))
+    tn_store_i64(y->dtype, y->data, i, tn_load_i64(x->dtype, x->data, i));
+  else
+    tn_store_f64(y->dtype, y->data, i, value);
 }
 
-/* Floats: the fewest digits that read back as the same number; fixed-point from 1e-4 to below 1e16. */
+/* Floats: the fewest digits that read back as the same number; fixed-point from 1e-4 to below
+ * 1e16. */
 static void print(const tn_tensor *x, int64_t i, char *text, size_t size) {
   const double value = tn_load_f64(x->dtype, x->data, i);
   const bool negative = value < 0;
   uint64_t back = 0;
   int digits = 0, exponent = 0;
-  if (x->dtype == TN_BOOL) { snprintf(text, size, "%s", value != 0 ? "True" : "False"); return; }
-  if (x->dtype == TN_U64) { snprintf(text, size, "%" PRIu64, (uint64_t)tn_load_i64(x->dtype, x->data, i)); return; }
-  if (tn_dtype(x->dtype)->is_int) { snprintf(text, size, "%" PRId64, tn_load_i64(x->dtype, x->data, i)); return; }
-  if (!isfinite(value)) { snprintf(text, size, "%s", isnan(value) ? "NaN" : negative ? "-INF" : "INF"); return; }
+  if (x->dtype == TN_BOOL) {
+    snprintf(text, size, "%s", value != 0 ? "True" : "False");
+    return;
+  }
+  if (x->dtype == TN_U64) {
+    snprintf(text, size, "%" PRIu64, (uint64_t)tn_load_i64(x->dtype, x->data, i));
+    return;
+  }
+  if (tn_dtype(x->dtype)->is_int) {
+    snprintf(text, size, "%" PRId64, tn_load_i64(x->dtype, x->data, i));
+    return;
+  }
+  if (!isfinite(value)) {
+    snprintf(text, size, "%s", isnan(value) ? "NaN" : negative ? "-INF" : "INF");
+    return;
+  }
   do {
     snprintf(text, size, "%.*e", digits, value);
     tn_store_f64(x->dtype, &back, 0, strtod(text, NULL));
   } while (tn_load_f64(x->dtype, &back, 0) != value && digits++ < 17);
   sscanf(strchr(text, 'e') + 1, "%d", &exponent);
-  if (exponent >= -4 && exponent < 16) snprintf(text, size, "%.*f", digits > exponent ? digits - exponent : 1, value);
+  if (exponent >= -4 && exponent < 16)
+    snprintf(text, size, "%.*f", digits > exponent ? digits - exponent : 1, value);
 }
 
 static tn_status parse(const tn_call *call, int64_t i) {
@@ -97,31 +121,43 @@ static tn_status parse(const tn_call *call, int64_t i) {
   snprintf(text, sizeof text, "%.*s", (int)s.size, s.data);
   const long long whole = strtoll(text, &end, 10);
   if (tn_dtype_exact_i64(y->dtype) && !*end) {
-    tn_store_i64(y->dtype, y->data, i, *text == '-' ? (int64_t)whole : (int64_t)strtoull(text, NULL, 10));
+    tn_store_i64(y->dtype, y->data, i,
+                 *text == '-' ? (int64_t)whole : (int64_t)strtoull(text, NULL, 10));
     return TN_OK;
   }
-  tn_store_f64(y->dtype, y->data, i, !strcmp(text, "True") ? 1 : !strcmp(text, "False") ? 0 : strtod(text, &end));
+  tn_store_f64(y->dtype, y->data, i,
+               !strcmp(text, "True")    ? 1
+               : !strcmp(text, "False") ? 0
+                                        : strtod(text, &end));
   return TN_OK;
 }
 
-/* Integers are cut to their width; floats to the integer part, and that to its width; anything but 0 is true. */
+/* Integers are cut to their width; floats to the integer part, and that to its width; anything
+ * but 0 is true. */
 tn_status cast_reference(const tn_call *call) {
   const tn_tensor *x = call->inputs[0];
   const int64_t n = tn_tensor_elements(call->outputs[0]);
   tn_status status = TN_OK;
   for (int64_t i = 0; i < n && !status; i++) {
     char text[64] = "";
-    if (x->dtype != TN_STRING && call->outputs[0]->dtype != TN_STRING) convert(call, i);
-    else if (call->outputs[0]->dtype != TN_STRING) status = parse(call, i);
-    else if (x->dtype == TN_STRING) status = call->host->string_set(call->ctx, 0, i, ((const tn_str *)x->data)[i].data, ((const tn_str *)x->data)[i].size);
-    else print(x, i, text, sizeof text), status = call->host->string_set(call->ctx, 0, i, text, (int64_t)strlen(text));
+    if (x->dtype != TN_STRING && call->outputs[0]->dtype != TN_STRING)
+      convert(call, i);
+    else if (call->outputs[0]->dtype != TN_STRING)
+      status = parse(call, i);
+    else if (x->dtype == TN_STRING)
+      status = call->host->string_set(call->ctx, 0, i, ((const tn_str *)x->data)[i].data,
+                                      ((const tn_str *)x->data)[i].size);
+    else
+      print(x, i, text, sizeof text),
+          status = call->host->string_set(call->ctx, 0, i, text, (int64_t)strlen(text));
   }
   return status;
 }
 
 tn_status bit_cast_reference(const tn_call *call) {
   const int64_t bytes = tn_tensor_bytes(call->inputs[0]);
-  for (int64_t i = 0; i < bytes; i++) ((uint8_t *)call->outputs[0]->data)[i] = ((const uint8_t *)call->inputs[0]->data)[i];
+  for (int64_t i = 0; i < bytes; i++)
+    ((uint8_t *)call->outputs[0]->data)[i] = ((const uint8_t *)call->inputs[0]->data)[i];
   return TN_OK;
 }
 
@@ -144,15 +180,16 @@ static int64_t onnx_of(uint32_t dtype) {
 tn_status cast_like_lower(const tn_call *call, tn_graph *graph, int32_t node) {
   const tn_cast_like_attrs *a = call->attrs;
   const int32_t input = tn_node_input(call, graph, node, 0);
-  tn_attr attrs[] = {tn_attr_int("to", onnx_of(call->outputs[0]->dtype)), tn_attr_int("saturate", a->saturate),
-                     tn_attr_str("round_mode", "")};
+  tn_attr attrs[] = {tn_attr_int("to", onnx_of(call->outputs[0]->dtype)),
+                     tn_attr_int("saturate", a->saturate), tn_attr_str("round_mode", "")};
   attrs[2].s = a->round_mode;
   return tn_lower_as(call, graph, node, "Cast", &input, 1, attrs, 3);
 }
 
 /* Up to version 5 the type was a name of TensorProto.DataType. */
 tn_status cast_lower_v1(const tn_call *call, tn_graph *graph, int32_t node) {
-  static const char *const names[] = {"FLOAT", "UINT8", "INT8", "UINT16", "INT16", "INT32", "INT64", "STRING", "BOOL", "FLOAT16",
+  static const char *const names[] = {"FLOAT",  "UINT8",  "INT8",   "UINT16", "INT16",
+                                      "INT32",  "INT64",  "STRING", "BOOL",   "FLOAT16",
                                       "DOUBLE", "UINT32", "UINT64"};
   const tn_str to = ((const tn_cast_v1_attrs *)call->attrs)->to;
   const int32_t input = tn_node_input(call, graph, node, 0);
@@ -161,5 +198,6 @@ tn_status cast_lower_v1(const tn_call *call, tn_graph *graph, int32_t node) {
     const tn_attr attr = tn_attr_int("to", (int64_t)k + 1);
     return tn_lower_as(call, graph, node, "Cast", &input, 1, &attr, 1);
   }
-  return call->host->fail(call->ctx, TN_ERR_INVALID, "attribute to is '%.*s', which is no type", (int)to.size, to.data);
+  return call->host->fail(call->ctx, TN_ERR_INVALID, "attribute to is '%.*s', which is no type",
+                          (int)to.size, to.data);
 }

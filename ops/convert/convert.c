@@ -7,7 +7,8 @@ tn_status convert_infer(const tn_call *call) {
   const int64_t to = ((const tn_cast_attrs *)call->attrs)->to;
   const tn_tensor *x = call->inputs[0];
   if (to <= TN_NONE || to >= TN_DTYPE_COUNT) {
-    return call->host->fail(call->ctx, TN_ERR_INVALID, "attribute to is %lld, which is no type", (long long)to);
+    return call->host->fail(call->ctx, TN_ERR_INVALID, "attribute to is %lld, which is no type",
+                            (long long)to);
   }
   tn_infer_shape(call, 0, (uint32_t)to, x->rank, x->shape);
   return TN_OK;
@@ -16,6 +17,7 @@ tn_status convert_infer(const tn_call *call) {
 tn_status convert_reference(const tn_call *call) {
   const tn_tensor *x = call->inputs[0], *y = call->outputs[0];
   const int64_t n = tn_tensor_elements(y);
-  for (int64_t i = 0; i < n; i++) tn_store_f64(y->dtype, y->data, i, tn_load_f64(x->dtype, x->data, i));
+  for (int64_t i = 0; i < n; i++)
+    tn_store_f64(y->dtype, y->data, i, tn_load_f64(x->dtype, x->data, i));
   return TN_OK;
 }

@@ -1,5 +1,5 @@
-/* Functions of one tensor, element by element: what the operators mean (references), and the lowering of old versions.
- * In f64; integers exactly. NaN in, NaN out. */
+/* Functions of one tensor, element by element: what the operators mean (references), and the
+ * lowering of old versions. In f64; integers exactly. NaN in, NaN out. */
 #include <math.h>
 
 #include "base/dtype.h"
@@ -10,7 +10,8 @@
 static tn_status map_f64(const tn_call *call, double (*f)(double)) {
   const tn_tensor *x = call->inputs[0], *y = call->outputs[0];
   const int64_t n = tn_tensor_elements(y);
-  for (int64_t i = 0; i < n; i++) tn_store_f64(y->dtype, y->data, i, f(tn_load_f64(x->dtype, x->data, i)));
+  for (int64_t i = 0; i < n; i++)
+    tn_store_f64(y->dtype, y->data, i, f(tn_load_f64(x->dtype, x->data, i)));
   return TN_OK;
 }
 
@@ -19,12 +20,13 @@ static tn_status map_i64(const tn_call *call, int64_t (*f)(int64_t, bool is_sign
   const tn_tensor *x = call->inputs[0], *y = call->outputs[0];
   const int64_t n = tn_tensor_elements(y);
   const bool is_signed = tn_dtype(x->dtype)->is_signed;
-  for (int64_t i = 0; i < n; i++) tn_store_i64(y->dtype, y->data, i, f(tn_load_i64(x->dtype, x->data, i), is_signed));
+  for (int64_t i = 0; i < n; i++)
+    tn_store_i64(y->dtype, y->data, i, f(tn_load_i64(x->dtype, x->data, i), is_signed));
   return TN_OK;
 }
 
-#define REFERENCE(op, value)                            \
-  static double op##_f64(double x) { return (value); }  \
+#define REFERENCE(op, value)                           \
+  static double op##_f64(double x) { return (value); } \
   tn_status op##_reference(const tn_call *call) { return map_f64(call, op##_f64); }
 
 REFERENCE(ceil, ceil(x))
@@ -51,20 +53,20 @@ REFERENCE(not, x == 0.0)
 REFERENCE(is_nan, isnan(x))
 
 /* Operators for floats and integers alike. Integers wrap: -(-128) is -128 in i8. */
-#define REFERENCE_NUMBER(op, float_value, int_value)                                    \
-  static double op##_f64(double x) { return (float_value); }                            \
-  static int64_t op##_i64(int64_t x, bool is_signed) {                                  \
-    (void)is_signed;                                                                    \
-    return (int64_t)(int_value);                                                        \
-  }                                                                                     \
-  tn_status op##_reference(const tn_call *call) {                                       \
-    if (tn_dtype(call->inputs[0]->dtype)->is_int) return map_i64(call, op##_i64);       \
-    return map_f64(call, op##_f64);                                                     \
+#define REFERENCE_NUMBER(op, float_value, int_value)                              \
+  static double op##_f64(double x) { return (float_value); }                      \
+  static int64_t op##_i64(int64_t x, bool is_signed) {                            \
+    (void)is_signed;                                                              \
+    return (int64_t)(int_value);                                                  \
+  }                                                                               \
+  tn_status op##_reference(const tn_call *call) {                                 \
+    if (tn_dtype(call->inputs[0]->dtype)->is_int) return map_i64(call, op##_i64); \
+    return map_f64(call, op##_f64);                                               \
   }
 
-REFERENCE_NUMBER(abs, fabs(x), is_signed && x < 0 ? 0 - (uint64_t)x : (uint64_t)x)
+REFERENCE_NUMBER(abs, fabs(x), is_signed &&x < 0 ? 0 - (uint64_t)x : (uint64_t)x)
 REFERENCE_NUMBER(neg, -x, 0 - (uint64_t)x)
-REFERENCE_NUMBER(sign, isnan(x) ? x : (x > 0) - (x < 0), is_signed && x < 0 ? -1 : x != 0)
+REFERENCE_NUMBER(sign, isnan(x) ? x : (x > 0) - (x < 0), is_signed &&x < 0 ? -1 : x != 0)
 
 static int64_t bitwise_not_i64(int64_t x, bool is_signed) {
   (void)is_signed;

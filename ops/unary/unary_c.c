@@ -1,4 +1,5 @@
-/* Portable kernels of the unary family: floats by way of unary_f32.h, f64 by the C library, integers, bool. */
+/* Portable kernels of the unary family: floats by way of unary_f32.h, f64 by the C library,
+ * integers, bool. */
 #define UNARY_RUN(op) op##_float_c
 #include "unary_f32.h"
 
@@ -15,8 +16,12 @@ UNARY(atanh, atanhf(x))
 
 /* ---- Plans: nanoseconds per element, on which grain and cost depend ---- */
 
-tn_status unary_plan_cheap(const tn_call *call, tn_kernel_plan *out) { return tn_plan_elementwise(call, out, 0.15); }
-tn_status unary_plan_libm(const tn_call *call, tn_kernel_plan *out) { return tn_plan_elementwise(call, out, 12.0); }
+tn_status unary_plan_cheap(const tn_call *call, tn_kernel_plan *out) {
+  return tn_plan_elementwise(call, out, 0.15);
+}
+tn_status unary_plan_libm(const tn_call *call, tn_kernel_plan *out) {
+  return tn_plan_elementwise(call, out, 12.0);
+}
 
 /* Polynomials: as wide as the vectors that the chosen kernel may use. */
 tn_status unary_plan_math(const tn_call *call, tn_kernel_plan *out) {
@@ -26,16 +31,17 @@ tn_status unary_plan_math(const tn_call *call, tn_kernel_plan *out) {
 
 /* ---- f64 ---- */
 
-#define UNARY_F64(op, value)                                                                                     \
-  tn_status op##_f64_c(const tn_call *call, uint32_t stage, int64_t begin, int64_t end, uint32_t worker) {       \
-    (void)stage, (void)worker;                                                                                   \
-    const double *in = call->inputs[0]->data;                                                                    \
-    double *out = call->outputs[0]->data;                                                                        \
-    TN_IVDEP for (int64_t i = begin; i < end; i++) {                                                             \
-      const double x = in[i];                                                                                    \
-      out[i] = (value);                                                                                          \
-    }                                                                                                            \
-    return TN_OK;                                                                                                \
+#define UNARY_F64(op, value)                                                            \
+  tn_status op##_f64_c(const tn_call *call, uint32_t stage, int64_t begin, int64_t end, \
+                       uint32_t worker) {                                               \
+    (void)stage, (void)worker;                                                          \
+    const double *in = call->inputs[0]->data;                                           \
+    double *out = call->outputs[0]->data;                                               \
+    TN_IVDEP for (int64_t i = begin; i < end; i++) {                                    \
+      const double x = in[i];                                                           \
+      out[i] = (value);                                                                 \
+    }                                                                                   \
+    return TN_OK;                                                                       \
   }
 
 UNARY_F64(abs, fabs(x))
@@ -62,35 +68,37 @@ UNARY_F64(asinh, asinh(x))
 UNARY_F64(acosh, acosh(x))
 UNARY_F64(atanh, atanh(x))
 
-/* ---- Integers: T the type, U its unsigned twin; wraps, so that Abs and Neg of the lowest number are that number ---- */
+/* ---- Integers: T the type, U its unsigned twin; wraps, so that Abs and Neg of the lowest
+ * number are that number ---- */
 
-#define INT_LOOP(T, U, value)                                                     \
-  do {                                                                            \
-    const T *in = (const T *)call->inputs[0]->data;                               \
-    T *out = (T *)call->outputs[0]->data;                                         \
-    TN_IVDEP for (int64_t i = begin; i < end; i++) {                              \
-      const T x = in[i];                                                          \
-      const U u = (U)x;                                                           \
-      (void)u;                                                                    \
-      out[i] = (T)(value);                                                        \
-    }                                                                             \
-    return TN_OK;                                                                 \
+#define INT_LOOP(T, U, value)                        \
+  do {                                               \
+    const T *in = (const T *)call->inputs[0]->data;  \
+    T *out = (T *)call->outputs[0]->data;            \
+    TN_IVDEP for (int64_t i = begin; i < end; i++) { \
+      const T x = in[i];                             \
+      const U u = (U)x;                              \
+      (void)u;                                       \
+      out[i] = (T)(value);                           \
+    }                                                \
+    return TN_OK;                                    \
   } while (0)
 
-#define UNARY_INT(op, value, unsigned_value)                                                                     \
-  tn_status op##_int_c(const tn_call *call, uint32_t stage, int64_t begin, int64_t end, uint32_t worker) {       \
-    (void)stage, (void)worker;                                                                                   \
-    switch (call->inputs[0]->dtype) {                                                                            \
-      case TN_I8: INT_LOOP(int8_t, uint8_t, value);                                                              \
-      case TN_I16: INT_LOOP(int16_t, uint16_t, value);                                                           \
-      case TN_I32: INT_LOOP(int32_t, uint32_t, value);                                                           \
-      case TN_I64: INT_LOOP(int64_t, uint64_t, value);                                                           \
-      case TN_U8: INT_LOOP(uint8_t, uint8_t, unsigned_value);                                                    \
-      case TN_U16: INT_LOOP(uint16_t, uint16_t, unsigned_value);                                                 \
-      case TN_U32: INT_LOOP(uint32_t, uint32_t, unsigned_value);                                                 \
-      case TN_U64: INT_LOOP(uint64_t, uint64_t, unsigned_value);                                                 \
-      default: return TN_ERR_INTERNAL;                                                                           \
-    }                                                                                                            \
+#define UNARY_INT(op, value, unsigned_value)                                            \
+  tn_status op##_int_c(const tn_call *call, uint32_t stage, int64_t begin, int64_t end, \
+                       uint32_t worker) {                                               \
+    (void)stage, (void)worker;                                                          \
+    switch (call->inputs[0]->dtype) {                                                   \
+      case TN_I8: INT_LOOP(int8_t, uint8_t, value);                                     \
+      case TN_I16: INT_LOOP(int16_t, uint16_t, value);                                  \
+      case TN_I32: INT_LOOP(int32_t, uint32_t, value);                                  \
+      case TN_I64: INT_LOOP(int64_t, uint64_t, value);                                  \
+      case TN_U8: INT_LOOP(uint8_t, uint8_t, unsigned_value);                           \
+      case TN_U16: INT_LOOP(uint16_t, uint16_t, unsigned_value);                        \
+      case TN_U32: INT_LOOP(uint32_t, uint32_t, unsigned_value);                        \
+      case TN_U64: INT_LOOP(uint64_t, uint64_t, unsigned_value);                        \
+      default: return TN_ERR_INTERNAL;                                                  \
+    }                                                                                   \
   }
 
 UNARY_INT(abs, x < 0 ? 0u - u : u, x)
@@ -107,7 +115,8 @@ tn_status not_c(const tn_call *call, uint32_t stage, int64_t begin, int64_t end,
   return TN_OK;
 }
 
-tn_status bitwise_not_c(const tn_call *call, uint32_t stage, int64_t begin, int64_t end, uint32_t worker) {
+tn_status bitwise_not_c(const tn_call *call, uint32_t stage, int64_t begin, int64_t end,
+                        uint32_t worker) {
   (void)stage, (void)worker;
   const int64_t bytes = tn_dtype(call->inputs[0]->dtype)->bits / 8;
   const uint8_t *in = call->inputs[0]->data;
@@ -152,7 +161,8 @@ static tn_status detect(const tn_call *call, int64_t begin, int64_t end, uint32_
   const tn_tensor *x = call->inputs[0];
   const float_bits f = bits_of(x->dtype);
   uint8_t *y = call->outputs[0]->data;
-#define DETECT(T) for (int64_t i = begin; i < end; i++) y[i] = (classify(((const T *)x->data)[i], f) & classes) != 0
+#define DETECT(T) \
+  for (int64_t i = begin; i < end; i++) y[i] = (classify(((const T *)x->data)[i], f) & classes) != 0
   switch (tn_dtype(x->dtype)->bits) {
     case 64: DETECT(uint64_t); break;
     case 32: DETECT(uint32_t); break;
@@ -163,14 +173,17 @@ static tn_status detect(const tn_call *call, int64_t begin, int64_t end, uint32_
   return TN_OK;
 }
 
-tn_status is_nan_c(const tn_call *call, uint32_t stage, int64_t begin, int64_t end, uint32_t worker) {
+tn_status is_nan_c(const tn_call *call, uint32_t stage, int64_t begin, int64_t end,
+                   uint32_t worker) {
   (void)stage, (void)worker;
   return detect(call, begin, end, IS_NAN);
 }
 
-tn_status is_inf_c(const tn_call *call, uint32_t stage, int64_t begin, int64_t end, uint32_t worker) {
+tn_status is_inf_c(const tn_call *call, uint32_t stage, int64_t begin, int64_t end,
+                   uint32_t worker) {
   (void)stage, (void)worker;
   const tn_is_inf_attrs *a = call->attrs;
-  return detect(call, begin, end,
-                (a->detect_positive ? IS_POSITIVE_INF : 0u) | (a->detect_negative ? IS_NEGATIVE_INF : 0u));
+  return detect(
+      call, begin, end,
+      (a->detect_positive ? IS_POSITIVE_INF : 0u) | (a->detect_negative ? IS_NEGATIVE_INF : 0u));
 }

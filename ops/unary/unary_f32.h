@@ -1,27 +1,30 @@
-/* The f32, f16 and bf16 kernels of the unary family, written once and compiled per instruction set: a file that defines
- * UNARY_RUN(op), the name of a run function, and includes this one gets them all. f16 and bf16 are computed in f32.
+/* The f32, f16 and bf16 kernels of the unary family, written once and compiled per instruction set:
+ * a file that defines UNARY_RUN(op), the name of a run function, and includes this one gets them
+ * all. f16 and bf16 are computed in f32.
  *
- * NaN gives NaN everywhere. Signed zeros: Abs, Sign and Reciprocal as IEEE 754 says for their formulas, the odd functions,
- * Ceil, Floor and Round keep the zero's sign. Out of domain (Sqrt(-1), Log(-1), Asin(2)): NaN. */
+ * NaN gives NaN everywhere. Signed zeros: Abs, Sign and Reciprocal as IEEE 754 says for their
+ * formulas, the odd functions, Ceil, Floor and Round keep the zero's sign. Out of domain
+ * (Sqrt(-1), Log(-1), Asin(2)): NaN. */
 #include <math.h>
 
 #include "base/elementwise.h"
 #include "unary.gen.h"
 
-#define UNARY(op, value)                                                                                       \
-  static void op##_loop(const float *in, float *out, int64_t n, const void *arg) {                             \
-    (void)arg;                                                                                                 \
-    TN_IVDEP for (int64_t i = 0; i < n; i++) {                                                                 \
-      const float x = in[i];                                                                                   \
-      out[i] = (value);                                                                                        \
-    }                                                                                                          \
-  }                                                                                                            \
+#define UNARY(op, value)                                                           \
+  static void op##_loop(const float *in, float *out, int64_t n, const void *arg) { \
+    (void)arg;                                                                     \
+    TN_IVDEP for (int64_t i = 0; i < n; i++) {                                     \
+      const float x = in[i];                                                       \
+      out[i] = (value);                                                            \
+    }                                                                              \
+  }                                                                                \
   UNARY_KERNEL(op)
 
-#define UNARY_KERNEL(op)                                                                                       \
-  tn_status UNARY_RUN(op)(const tn_call *call, uint32_t stage, int64_t begin, int64_t end, uint32_t worker) { \
-    (void)stage, (void)worker;                                                                                 \
-    return tn_map_run_f32(call, begin, end, op##_loop, NULL);                                                       \
+#define UNARY_KERNEL(op)                                                                   \
+  tn_status UNARY_RUN(op)(const tn_call *call, uint32_t stage, int64_t begin, int64_t end, \
+                          uint32_t worker) {                                               \
+    (void)stage, (void)worker;                                                             \
+    return tn_map_run_f32(call, begin, end, op##_loop, NULL);                              \
   }
 
 UNARY(abs, tn_abs_f32(x))
@@ -37,7 +40,8 @@ UNARY(tanh, tn_tanh_f32(x))
 UNARY(erf, tn_erf_f32(x))
 UNARY(sign, x > 0.0f ? 1.0f : x < 0.0f ? -1.0f : x == 0.0f ? 0.0f : x)
 
-/* True if the vector forms of sin and cos serve all of x. Compares bits, which for |x| are in the order of the numbers. */
+/* True if the vector forms of sin and cos serve all of x. Compares bits, which for |x| are in
+ * the order of the numbers. */
 static int angles_are_small(const float *x, int64_t n) {
   uint32_t largest = 0;
   for (int64_t i = 0; i < n; i++) {
@@ -47,18 +51,18 @@ static int angles_are_small(const float *x, int64_t n) {
   return largest <= tn_bits_of_f32(TN_SIN_MAX);
 }
 
-#define UNARY_ANGLE(op, fast, slow)                                                      \
-  static void op##_loop(const float *in, float *out, int64_t n, const void *arg) {     \
-    (void)arg;                                                                           \
-    for (int64_t begin = 0; begin < n; begin += TN_MAP_BLOCK) {                          \
-      const int64_t end = tn_min_i64(begin + TN_MAP_BLOCK, n);                           \
-      if (angles_are_small(in + begin, end - begin)) {                                   \
-        TN_IVDEP for (int64_t i = begin; i < end; i++) out[i] = fast(in[i]);             \
-      } else {                                                                           \
-        for (int64_t i = begin; i < end; i++) out[i] = slow(in[i]);                      \
-      }                                                                                  \
-    }                                                                                    \
-  }                                                                                      \
+#define UNARY_ANGLE(op, fast, slow)                                                \
+  static void op##_loop(const float *in, float *out, int64_t n, const void *arg) { \
+    (void)arg;                                                                     \
+    for (int64_t begin = 0; begin < n; begin += TN_MAP_BLOCK) {                    \
+      const int64_t end = tn_min_i64(begin + TN_MAP_BLOCK, n);                     \
+      if (angles_are_small(in + begin, end - begin)) {                             \
+        TN_IVDEP for (int64_t i = begin; i < end; i++) out[i] = fast(in[i]);       \
+      } else {                                                                     \
+        for (int64_t i = begin; i < end; i++) out[i] = slow(in[i]);                \
+      }                                                                            \
+    }                                                                              \
+  }                                                                                \
   UNARY_KERNEL(op)
 
 UNARY_ANGLE(sin, tn_sin_f32, sinf)

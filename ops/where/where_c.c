@@ -1,26 +1,31 @@
-/* Portable kernels of Where: only the width of the elements matters; strings are copied by the host. */
+/* Portable kernels of Where: only the width of the elements matters; strings are copied by the
+ * host. */
 #include "base/broadcast.h"
 #include "base/elementwise.h"
 #include "where.gen.h"
 
-typedef struct wide { uint64_t a, b; } wide; /* c128 */
+typedef struct wide {
+  uint64_t a, b;
+} wide; /* c128 */
 
-/* Blocks of three arrays. y may be x or z. Both are read, and chosen by a mask: what is true is not foreseeable. */
-#define SELECT(T)                                                                             \
-  do {                                                                                        \
-    const T *px = x, *pz = z;                                                                 \
-    T *py = y;                                                                                \
-    TN_IVDEP for (int64_t i = 0; i < n; i++) {                                                \
-      const T mask = (T)(0u - (T)(c[i] != 0));                                                \
-      py[i] = (T)((px[i] & mask) | (pz[i] & (T)~mask));                                       \
-    }                                                                                         \
+/* Blocks of three arrays. y may be x or z. Both are read, and chosen by a mask: what is true is
+ * not foreseeable. */
+#define SELECT(T)                                       \
+  do {                                                  \
+    const T *px = x, *pz = z;                           \
+    T *py = y;                                          \
+    TN_IVDEP for (int64_t i = 0; i < n; i++) {          \
+      const T mask = (T)(0u - (T)(c[i] != 0));          \
+      py[i] = (T)((px[i] & mask) | (pz[i] & (T)~mask)); \
+    }                                                   \
   } while (0)
 
 static void select_wide(const uint8_t *c, const wide *x, const wide *z, wide *y, int64_t n) {
   for (int64_t i = 0; i < n; i++) y[i] = c[i] ? x[i] : z[i];
 }
 
-static void select_block(int64_t bytes, const uint8_t *c, const void *x, const void *z, void *y, int64_t n) {
+static void select_block(int64_t bytes, const uint8_t *c, const void *x, const void *z, void *y,
+                         int64_t n) {
   switch (bytes) {
     case 1: SELECT(uint8_t); break;
     case 2: SELECT(uint16_t); break;
@@ -30,7 +35,8 @@ static void select_block(int64_t bytes, const uint8_t *c, const void *x, const v
   }
 }
 
-tn_status where_c(const tn_call *call, uint32_t stage, int64_t begin, int64_t end, uint32_t worker) {
+tn_status where_c(const tn_call *call, uint32_t stage, int64_t begin, int64_t end,
+                  uint32_t worker) {
   (void)stage, (void)worker;
   enum { BLOCK = 256 };
   uint8_t c_block[BLOCK];
@@ -45,9 +51,12 @@ tn_status where_c(const tn_call *call, uint32_t stage, int64_t begin, int64_t en
   while (tn_runs_next(&r)) {
     for (int64_t i = 0; i < r.length; i += BLOCK) {
       const int64_t n = tn_min_i64(r.length - i, BLOCK);
-      const uint8_t *c = tn_expand_block(in[0]->data, 1, r.offset[0] + i * r.stride[0], r.stride[0], n, c_block);
-      const void *x = tn_expand_block(in[1]->data, bytes, r.offset[1] + i * r.stride[1], r.stride[1], n, x_block);
-      const void *z = tn_expand_block(in[2]->data, bytes, r.offset[2] + i * r.stride[2], r.stride[2], n, z_block);
+      const uint8_t *c =
+          tn_expand_block(in[0]->data, 1, r.offset[0] + i * r.stride[0], r.stride[0], n, c_block);
+      const void *x = tn_expand_block(in[1]->data, bytes, r.offset[1] + i * r.stride[1],
+                                      r.stride[1], n, x_block);
+      const void *z = tn_expand_block(in[2]->data, bytes, r.offset[2] + i * r.stride[2],
+                                      r.stride[2], n, z_block);
       select_block(bytes, c, x, z, (char *)y->data + (r.index + i) * bytes, n);
     }
   }
@@ -65,7 +74,8 @@ tn_status where_plan(const tn_call *call, tn_kernel_plan *out) {
   return status;
 }
 
-tn_status where_string_c(const tn_call *call, uint32_t stage, int64_t begin, int64_t end, uint32_t worker) {
+tn_status where_string_c(const tn_call *call, uint32_t stage, int64_t begin, int64_t end,
+                         uint32_t worker) {
   (void)stage, (void)begin, (void)end, (void)worker;
   const tn_tensor *const *in = call->inputs;
   tn_broadcast plan;

@@ -92,10 +92,11 @@ static inline tn_status tn_broadcast_strides(const tn_tensor *out, const tn_tens
   return TN_OK;
 }
 
-/* The dims of a storage, outermost first: plain [N, C, X...], channels last [N, X..., C], blocked [N, C/b, X..., b].
- * For `in`, the strides along the dims of the storage of out; 0 where it is repeated. Answers their number, or a status. */
-static inline int32_t tn_broadcast_storage(const tn_tensor *out, const tn_tensor *in, int64_t *sizes,
-                                           int64_t *strides) {
+/* The dims of a storage, outermost first: plain [N, C, X...], channels last [N, X..., C],
+ * blocked [N, C/b, X..., b]. For `in`, the strides along the dims of the storage of out; 0 where
+ * it is repeated. Answers their number, or a status. */
+static inline int32_t tn_broadcast_storage(const tn_tensor *out, const tn_tensor *in,
+                                           int64_t *sizes, int64_t *strides) {
   const int64_t b = TN_LAYOUT_BLOCK(out->layout), channels = out->rank > 1 ? out->shape[1] : 1;
   int64_t logical[TN_MAX_RANK], step = 1;
   int32_t rank = out->rank, n = 0;
@@ -107,7 +108,8 @@ static inline int32_t tn_broadcast_storage(const tn_tensor *out, const tn_tensor
     return n;
   }
   if (rank < 2) return TN_ERR_UNSUPPORTED;
-  if (in->layout != TN_PLAIN) { /* the strides in the storage of in, which has its own number of channels */
+  if (in->layout !=
+      TN_PLAIN) { /* the strides in the storage of in, which has its own number of channels */
     if (in->layout != out->layout || in->rank != rank) return TN_ERR_UNSUPPORTED;
     const int64_t lanes = b ? b : in->shape[1];
     step = lanes;
@@ -121,7 +123,8 @@ static inline int32_t tn_broadcast_storage(const tn_tensor *out, const tn_tensor
     step = in->shape[1] == 1 ? 0 : plane;
   } else {
     step = logical[1] * b;
-    if (b && logical[1] && channels % b) return TN_ERR_UNSUPPORTED; /* pad lanes would be read past its end */
+    if (b && logical[1] && channels % b)
+      return TN_ERR_UNSUPPORTED; /* pad lanes would be read past its end */
   }
   sizes[n] = out->shape[0], strides[n++] = logical[0];
   if (b) sizes[n] = tn_ceil_div(channels, b), strides[n++] = step;
@@ -142,10 +145,11 @@ static inline bool tn_broadcast_is_flat(const tn_tensor *out, uint32_t n,
   return true;
 }
 
-/* How n <= TN_BROADCAST_MAX tensors, none of them NULL, broadcast to out. All shapes must be known. Runs go over the
- * storage of out, pad lanes included: what a kernel writes there it must zero again (tn_pads_zero). Where out is not plain,
- * an operand has out's layout and rank, or is plain with steps of 0 or 1 along the channels: one element, [C, 1, 1].
- * TN_ERR_SHAPE, TN_ERR_UNSUPPORTED (layout), TN_ERR_INVALID (n). */
+/* How n <= TN_BROADCAST_MAX tensors, none of them NULL, broadcast to out. All shapes must be
+ * known. Runs go over the storage of out, pad lanes included: what a kernel writes there it must
+ * zero again (tn_pads_zero). Where out is not plain, an operand has out's layout and rank, or is
+ * plain with steps of 0 or 1 along the channels: one element, [C, 1, 1]. TN_ERR_SHAPE,
+ * TN_ERR_UNSUPPORTED (layout), TN_ERR_INVALID (n). */
 static inline tn_status tn_broadcast_init(tn_broadcast *b, const tn_tensor *out, uint32_t n,
                                           const tn_tensor *const *in) {
   int64_t sizes[TN_BROADCAST_RANK], strides[TN_BROADCAST_MAX][TN_BROADCAST_RANK];

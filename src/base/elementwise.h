@@ -1,7 +1,8 @@
-/* What element-wise kernels share: plans, f16 and bf16 by way of f32 in blocks, pad lanes of blocked layouts.
+/* What element-wise kernels share: plans, f16 and bf16 by way of f32 in blocks, pad lanes of
+ * blocked layouts.
  *
- * All is inline, so that a file compiled for AVX2 gets AVX2 code. Items of these kernels are elements of the storage of
- * output 0; pad lanes count, and are zeroed again after each range. */
+ * All is inline, so that a file compiled for AVX2 gets AVX2 code. Items of these kernels are
+ * elements of the storage of output 0; pad lanes count, and are zeroed again after each range. */
 #ifndef TN_BASE_ELEMENTWISE_H
 #define TN_BASE_ELEMENTWISE_H
 
@@ -21,13 +22,16 @@ enum { TN_MAP_BLOCK = 512 }; /* f32 elements per block: input and output stay in
 static inline void tn_widen_f16(const uint16_t *x, float *y, int64_t n) {
   int64_t i = 0;
 #if defined(__AVX512F__)
-  for (; i + 16 <= n; i += 16) _mm512_storeu_ps(y + i, _mm512_cvtph_ps(_mm256_loadu_si256((const void *)(x + i))));
+  for (; i + 16 <= n; i += 16)
+    _mm512_storeu_ps(y + i, _mm512_cvtph_ps(_mm256_loadu_si256((const void *)(x + i))));
 #elif defined(__F16C__)
-  for (; i + 8 <= n; i += 8) _mm256_storeu_ps(y + i, _mm256_cvtph_ps(_mm_loadu_si128((const void *)(x + i))));
+  for (; i + 8 <= n; i += 8)
+    _mm256_storeu_ps(y + i, _mm256_cvtph_ps(_mm_loadu_si128((const void *)(x + i))));
 #endif
   TN_IVDEP for (; i < n; i++) {
     uint32_t h = x[i], m = (h & 0x7fffu) << 13;
-    float f = tn_f32_of_bits(m) * 5.192296858534828e+33f; /* 2^112: moves the exponent, subnormals too */
+    float f =
+        tn_f32_of_bits(m) * 5.192296858534828e+33f; /* 2^112: moves the exponent, subnormals too */
     uint32_t u = m >= (0x7c00u << 13) ? m | 0x7f800000u : tn_bits_of_f32(f);
     y[i] = tn_f32_of_bits(u | (h & 0x8000u) << 16);
   }
@@ -37,9 +41,13 @@ static inline void tn_widen_f16(const uint16_t *x, float *y, int64_t n) {
 static inline void tn_narrow_f16(const float *x, uint16_t *y, int64_t n) {
   int64_t i = 0;
 #if defined(__AVX512F__)
-  for (; i + 16 <= n; i += 16) _mm256_storeu_si256((void *)(y + i), _mm512_cvtps_ph(_mm512_loadu_ps(x + i), _MM_FROUND_TO_NEAREST_INT));
+  for (; i + 16 <= n; i += 16)
+    _mm256_storeu_si256((void *)(y + i),
+                        _mm512_cvtps_ph(_mm512_loadu_ps(x + i), _MM_FROUND_TO_NEAREST_INT));
 #elif defined(__F16C__)
-  for (; i + 8 <= n; i += 8) _mm_storeu_si128((void *)(y + i), _mm256_cvtps_ph(_mm256_loadu_ps(x + i), _MM_FROUND_TO_NEAREST_INT));
+  for (; i + 8 <= n; i += 8)
+    _mm_storeu_si128((void *)(y + i),
+                     _mm256_cvtps_ph(_mm256_loadu_ps(x + i), _MM_FROUND_TO_NEAREST_INT));
 #endif
   TN_IVDEP for (; i < n; i++) {
     uint32_t u = tn_bits_of_f32(x[i]), a = u & 0x7fffffffu;
@@ -66,23 +74,29 @@ static inline void tn_narrow_bf16(const float *x, uint16_t *y, int64_t n) {
 }
 
 /* n elements from `index` of an f32, f16 or bf16 storage as f32: where they stand, or in block. */
-static inline const float *tn_load_block_f32(uint32_t dtype, const void *data, int64_t index, int64_t n, float *block) {
+static inline const float *tn_load_block_f32(uint32_t dtype, const void *data, int64_t index,
+                                             int64_t n, float *block) {
   if (dtype == TN_F32) return (const float *)data + index;
-  if (dtype == TN_F16) tn_widen_f16((const uint16_t *)data + index, block, n);
-  else tn_widen_bf16((const uint16_t *)data + index, block, n);
+  if (dtype == TN_F16)
+    tn_widen_f16((const uint16_t *)data + index, block, n);
+  else
+    tn_widen_bf16((const uint16_t *)data + index, block, n);
   return block;
 }
 
 /* And back; values == the elements themselves: nothing to do. */
-static inline void tn_store_block_f32(uint32_t dtype, void *data, int64_t index, int64_t n, const float *values) {
-  if (dtype == TN_F16) tn_narrow_f16(values, (uint16_t *)data + index, n);
-  else if (dtype == TN_BF16) tn_narrow_bf16(values, (uint16_t *)data + index, n);
+static inline void tn_store_block_f32(uint32_t dtype, void *data, int64_t index, int64_t n,
+                                      const float *values) {
+  if (dtype == TN_F16)
+    tn_narrow_f16(values, (uint16_t *)data + index, n);
+  else if (dtype == TN_BF16)
+    tn_narrow_bf16(values, (uint16_t *)data + index, n);
 }
 
-/* n elements of `bytes` bytes of an operand from `offset` as an array: where they stand (step 1), or the one element
- * repeated in block (step 0), which has room for n elements. */
-static inline const void *tn_expand_block(const void *data, int64_t bytes, int64_t offset, int64_t step, int64_t n,
-                                          void *block) {
+/* n elements of `bytes` bytes of an operand from `offset` as an array: where they stand (step
+ * 1), or the one element repeated in block (step 0), which has room for n elements. */
+static inline const void *tn_expand_block(const void *data, int64_t bytes, int64_t offset,
+                                          int64_t step, int64_t n, void *block) {
   const char *from = (const char *)data + offset * bytes;
   if (step) return from;
   char *to = block;
@@ -93,13 +107,15 @@ static inline const void *tn_expand_block(const void *data, int64_t bytes, int64
   return block;
 }
 
-/* y[i] = f(x[i]) for i < n; x == y is allowed. arg: the node's attributes, or what the kernel made of them. */
+/* y[i] = f(x[i]) for i < n; x == y is allowed. arg: the node's attributes, or what the kernel
+ * made of them. */
 typedef void (*tn_map_f32)(const float *x, float *y, int64_t n, const void *arg);
 
 /* Zeroes the pad lanes among elements [begin, end) of the storage of y. */
 static inline void tn_pads_zero(const tn_tensor *y, int64_t begin, int64_t end) {
   const int64_t b = TN_LAYOUT_BLOCK(y->layout);
-  if (y->layout == TN_PLAIN || y->layout == TN_CHANNELS_LAST || b == 0 || y->shape[1] % b == 0) return;
+  if (y->layout == TN_PLAIN || y->layout == TN_CHANNELS_LAST || b == 0 || y->shape[1] % b == 0)
+    return;
   const int64_t used = y->shape[1] % b, bytes = tn_dtype(y->dtype)->bits / 8;
   int64_t plane = b; /* elements of one block of channels */
   for (int32_t k = 2; k < y->rank; k++) plane *= y->shape[k];
@@ -114,7 +130,8 @@ static inline void tn_pads_zero(const tn_tensor *y, int64_t begin, int64_t end) 
 }
 
 /* Output 0 = f(input 0) on storage elements [begin, end); both f32, f16 or bf16. */
-static inline tn_status tn_map_run_f32(const tn_call *call, int64_t begin, int64_t end, tn_map_f32 f, const void *arg) {
+static inline tn_status tn_map_run_f32(const tn_call *call, int64_t begin, int64_t end,
+                                       tn_map_f32 f, const void *arg) {
   const tn_tensor *x = call->inputs[0], *y = call->outputs[0];
   if (x->dtype == TN_F32 && y->dtype == TN_F32) {
     f((const float *)x->data + begin, (float *)y->data + begin, end - begin, arg);
@@ -130,8 +147,8 @@ static inline tn_status tn_map_run_f32(const tn_call *call, int64_t begin, int64
   return TN_OK;
 }
 
-/* One item per storage element; ns: time of one element on one thread, data in the cache. Output 0 may lie on input 0
- * if their elements have the same size. */
+/* One item per storage element; ns: time of one element on one thread, data in the cache. Output
+ * 0 may lie on input 0 if their elements have the same size. */
 static inline tn_status tn_plan_elementwise(const tn_call *call, tn_kernel_plan *plan, double ns) {
   const tn_tensor *y = call->outputs[0];
   const int64_t n = tn_storage_elements(y);

@@ -1,5 +1,5 @@
-/* Fused element-wise steps on f32: what kernels with TN_KERNEL_EPILOGUE call on each run of output elements that they
- * have just computed, while it is in the cache.
+/* Fused element-wise steps on f32: what kernels with TN_KERNEL_EPILOGUE call on each run of output
+ * elements that they have just computed, while it is in the cache.
  *
  *   refuse():  if ((why = tn_epilogue_refuse_f32(call))) return why;
  *   run():     ... y[0 .. n) of output 0 is done ...
@@ -14,7 +14,8 @@
 #include "base/dtype.h"
 #include "base/vmath.h"
 
-/* t of an ADD or MUL has the output's shape (and must then have its layout); else it is one value per channel. */
+/* t of an ADD or MUL has the output's shape (and must then have its layout); else it is one
+ * value per channel. */
 static inline bool tn_epilogue_is_full(const tn_tensor *t, const tn_tensor *y) {
   bool same = t->rank == y->rank;
   for (int32_t k = 0; same && k < y->rank; k++) same = t->shape[k] == y->shape[k];
@@ -26,7 +27,8 @@ static inline const char *tn_epilogue_refuse_f32(const tn_call *call) {
   const tn_tensor *y = call->outputs[0];
   for (uint32_t k = 0; k < call->n_epilogue; k++) {
     const tn_epilogue *e = call->epilogue[k];
-    if (e->kind == TN_EPILOGUE_NONE || e->kind >= TN_EPILOGUE_COUNT) return "unknown kind of epilogue";
+    if (e->kind == TN_EPILOGUE_NONE || e->kind >= TN_EPILOGUE_COUNT)
+      return "unknown kind of epilogue";
     if (y->dtype != TN_F32) return "the epilogue needs an f32 output";
     if (e->kind != TN_EPILOGUE_ADD && e->kind != TN_EPILOGUE_MUL) continue;
     if (e->input < 0 || (uint32_t)e->input >= call->n_inputs || !call->inputs[e->input]) {
@@ -35,7 +37,8 @@ static inline const char *tn_epilogue_refuse_f32(const tn_call *call) {
     const tn_tensor *t = call->inputs[e->input];
     if (t->dtype != TN_F32) return "the epilogue's operand is not f32";
     if (tn_epilogue_is_full(t, y)) {
-      if (t->layout != y->layout) return "the epilogue's operand is in another layout than the output";
+      if (t->layout != y->layout)
+        return "the epilogue's operand is in another layout than the output";
     } else if (y->rank < 2 || tn_tensor_elements(t) != y->shape[1]) {
       return "the epilogue's operand is neither of the output's shape nor one value per channel";
     } else if (t->layout != TN_PLAIN && tn_storage_elements(t) < y->shape[1]) {
@@ -46,7 +49,8 @@ static inline const char *tn_epilogue_refuse_f32(const tn_call *call) {
 }
 
 /* y[i] += t[i], or *=, for i < n; step 0: t[0] for all i. */
-static inline void tn_epilogue_binary_f32(uint32_t kind, float *y, int64_t n, const float *t, int64_t step) {
+static inline void tn_epilogue_binary_f32(uint32_t kind, float *y, int64_t n, const float *t,
+                                          int64_t step) {
   if (kind == TN_EPILOGUE_ADD && step) {
     TN_IVDEP for (int64_t i = 0; i < n; i++) y[i] += t[i];
   } else if (kind == TN_EPILOGUE_ADD) {
@@ -63,11 +67,11 @@ static inline void tn_epilogue_binary_f32(uint32_t kind, float *y, int64_t n, co
 /* One step without an operand on y[0 .. n). */
 static inline void tn_epilogue_unary_f32(const tn_epilogue *e, float *y, int64_t n) {
   const float a = (float)e->a, b = (float)e->b;
-#define TN_EPILOGUE_LOOP(value)                    \
-  TN_IVDEP for (int64_t i = 0; i < n; i++) {       \
-    const float x = y[i];                          \
-    y[i] = (value);                                \
-  }                                                \
+#define TN_EPILOGUE_LOOP(value)              \
+  TN_IVDEP for (int64_t i = 0; i < n; i++) { \
+    const float x = y[i];                    \
+    y[i] = (value);                          \
+  }                                          \
   break
   switch (e->kind) {
     case TN_EPILOGUE_RELU: TN_EPILOGUE_LOOP(x < 0.0f ? 0.0f : x);
@@ -87,11 +91,12 @@ static inline void tn_epilogue_unary_f32(const tn_epilogue *e, float *y, int64_t
 
 /* Applies call->epilogue to y[0 .. n), n elements next to each other in the storage of output 0:
  *   offset   index of y[0] in that storage (operands of the output's shape are read from there)
- *   channel  index along dim 1 of y[0];  step 1: y[i] is of channel + i (a row of NHWC, of a matrix, or of a block);
- *            step 0: all n are of the same channel (pixels of a plane)
+ *   channel  index along dim 1 of y[0]
+ *   step     1: y[i] is of channel + i (a row of NHWC, of a matrix, or of a block);
+ *            0: all n are of the same channel (pixels of a plane)
  * In blocked layouts n must stop at the last true channel: pad lanes are the caller's to zero. */
-static inline void tn_epilogue_f32(const tn_call *call, float *y, int64_t n, int64_t offset, int64_t channel,
-                                   int64_t step) {
+static inline void tn_epilogue_f32(const tn_call *call, float *y, int64_t n, int64_t offset,
+                                   int64_t channel, int64_t step) {
   for (uint32_t k = 0; k < call->n_epilogue; k++) {
     const tn_epilogue *e = call->epilogue[k];
     if (e->kind != TN_EPILOGUE_ADD && e->kind != TN_EPILOGUE_MUL) {
@@ -100,7 +105,8 @@ static inline void tn_epilogue_f32(const tn_call *call, float *y, int64_t n, int
     }
     const tn_tensor *t = call->inputs[e->input];
     const bool full = tn_epilogue_is_full(t, call->outputs[0]);
-    tn_epilogue_binary_f32(e->kind, y, n, (const float *)t->data + (full ? offset : channel), full ? 1 : step);
+    tn_epilogue_binary_f32(e->kind, y, n, (const float *)t->data + (full ? offset : channel),
+                           full ? 1 : step);
   }
 }
 

@@ -1,11 +1,13 @@
-/* exp, log, tanh, erf, sin ... of f32 for kernels: branch-free portable C that compilers turn into vector code at any
- * width, because every function is a straight line of arithmetic and selections. tests/unit/vmath_test.c holds them to
- * the bounds below over all exponents. ULP: units in the last place of the exact result rounded to f32; results that
- * are subnormal are within 1 ULP too. NaN in, NaN out; infinities and signed zeros as in C's <math.h>.
+/* exp, log, tanh, erf, sin ... of f32 for kernels: branch-free portable C that compilers turn into
+ * vector code at any width, because every function is a straight line of arithmetic and selections.
+ * tests/unit/base_vmath_test.c holds them to the bounds below over all exponents. ULP: units in the last
+ * place of the exact result rounded to f32; results that are subnormal are within 1 ULP too. NaN
+ * in, NaN out; infinities and signed zeros as in C's <math.h>.
  *
- * Methods: reduction by Cody and Waite ("Software Manual for the Elementary Functions", 1980); polynomials are minimax
- * fits (least maximal relative error, by linear programming on Chebyshev nodes) made for Tenon.
- * TN_FMA is one rounding where the machine has it, two elsewhere: the bounds hold for both. */
+ * Methods: reduction by Cody and Waite ("Software Manual for the Elementary Functions", 1980);
+ * polynomials are minimax fits (least maximal relative error, by linear programming on Chebyshev
+ * nodes) made for Tenon. TN_FMA is one rounding where the machine has it, two elsewhere: the
+ * bounds hold for both. */
 #ifndef TN_BASE_VMATH_H
 #define TN_BASE_VMATH_H
 
@@ -18,9 +20,11 @@
 #define TN_FMA(a, b, c) ((a) * (b) + (c))
 #endif
 
-/* Before a loop whose iterations do not depend on each other: output and input are the same array or do not overlap. */
+/* Before a loop whose iterations do not depend on each other: output and input are the same
+ * array or do not overlap. */
 #if defined(__clang__)
-#pragma clang diagnostic ignored "-Wpass-failed" /* a loop that cannot be vectorised for this machine is no error */
+#pragma clang diagnostic ignored \
+    "-Wpass-failed" /* a loop that cannot be vectorised for this machine is no error */
 #define TN_IVDEP _Pragma("clang loop vectorize(assume_safety)")
 #elif defined(__GNUC__)
 #define TN_IVDEP _Pragma("GCC ivdep")
@@ -28,9 +32,20 @@
 #define TN_IVDEP
 #endif
 
-typedef union tn_f32_bits { float f; uint32_t u; } tn_f32_bits;
-static inline uint32_t tn_bits_of_f32(float f) { tn_f32_bits v; v.f = f; return v.u; }
-static inline float tn_f32_of_bits(uint32_t u) { tn_f32_bits v; v.u = u; return v.f; }
+typedef union tn_f32_bits {
+  float f;
+  uint32_t u;
+} tn_f32_bits;
+static inline uint32_t tn_bits_of_f32(float f) {
+  tn_f32_bits v;
+  v.f = f;
+  return v.u;
+}
+static inline float tn_f32_of_bits(uint32_t u) {
+  tn_f32_bits v;
+  v.u = u;
+  return v.f;
+}
 
 static inline float tn_abs_f32(float x) { return tn_f32_of_bits(tn_bits_of_f32(x) & 0x7fffffffu); }
 /* |x| with the sign of s. */
@@ -44,10 +59,14 @@ static inline float tn_clamp_f32(float x, float lo, float hi) {
   return x > hi ? hi : x;
 }
 
-/* exp(x) = 2^n (1 + p): p = expm1(r) with |r| <= ln(2)/2, and 2^n as the product of s and t. x in [-120, 89] or NaN. */
-typedef struct tn_exp_parts { float p, s, t; } tn_exp_parts;
+/* exp(x) = 2^n (1 + p): p = expm1(r) with |r| <= ln(2)/2, and 2^n as the product of s and t. x
+ * in [-120, 89] or NaN. */
+typedef struct tn_exp_parts {
+  float p, s, t;
+} tn_exp_parts;
 static inline tn_exp_parts tn_exp_split(float x) {
-  const float magic = 12582912.0f; /* 1.5 * 2^23: adding it rounds to an integer and leaves that in the low bits */
+  const float magic =
+      12582912.0f; /* 1.5 * 2^23: adding it rounds to an integer and leaves that in the low bits */
   float m = TN_FMA(x, 1.44269504f, magic), n = m - magic;
   float r = TN_FMA(n, -0.693359375f, x);
   r = TN_FMA(n, 2.12194440e-4f, r);
@@ -90,7 +109,8 @@ static inline float tn_log_f32(float x) {
   float scaled = x * (1.0f + small * 8388607.0f); /* subnormals become normal: times 2^23 */
   uint32_t u = tn_bits_of_f32(scaled) - root_half + 0x3f800000u;
   float e = (float)(int32_t)(u >> 23) - 127.0f - 23.0f * small;
-  float f = tn_f32_of_bits((u & 0x007fffffu) + root_half) - 1.0f; /* in sqrt(1/2)-1 .. sqrt(2)-1, exact */
+  float f =
+      tn_f32_of_bits((u & 0x007fffffu) + root_half) - 1.0f; /* in sqrt(1/2)-1 .. sqrt(2)-1, exact */
   float q = TN_FMA(f, -0.0763450413942337f, 0.1276157945394516f);
   q = TN_FMA(q, f, -0.13160179555416107f);
   q = TN_FMA(q, f, 0.14201757311820984f);
@@ -109,7 +129,8 @@ static inline float tn_log_f32(float x) {
 
 /* 1 / (1 + e^-x), 3 ULP. */
 static inline float tn_sigmoid_f32(float x) {
-  float z = tn_exp_f32(-tn_abs_f32(x)); /* never overflows, so that the far negative end keeps its digits */
+  float z = tn_exp_f32(
+      -tn_abs_f32(x)); /* never overflows, so that the far negative end keeps its digits */
   float y = 1.0f / (1.0f + z);
   return x < 0.0f ? z * y : y;
 }
@@ -133,8 +154,9 @@ static inline float tn_erf_f32(float x) {
   p = TN_FMA(p, s, -0.02677890844643116f);
   p = TN_FMA(p, s, 0.11282140761613846f);
   p = TN_FMA(p, s, -0.3761252462863922f);
-  p = TN_FMA(p, s, 0.1283791065216064f); /* erf(a)/a - 1: the 1 is added last, where it costs no digits */
-  float t = a > 4.0f ? 4.0f : a; /* from 3.92 on, erf is 1 in f32 */
+  p = TN_FMA(p, s,
+             0.1283791065216064f); /* erf(a)/a - 1: the 1 is added last, where it costs no digits */
+  float t = a > 4.0f ? 4.0f : a;   /* from 3.92 on, erf is 1 in f32 */
   float q = TN_FMA(t, -0.00019821894238702953f, 0.003065483644604683f);
   q = TN_FMA(q, t, -0.022315187379717827f);
   q = TN_FMA(q, t, 0.1041136309504509f);
@@ -157,7 +179,8 @@ static inline float tn_silu_f32(float x) {
   tn_exp_parts e = tn_exp_split(tn_clamp_f32(-tn_abs_f32(x), -120.0f, 0.0f));
   float m = e.p * e.s + e.s, z = m * e.t, d = 1.0f / (1.0f + z);
   float y = x * (x < 0.0f ? z * d : d);
-  y = x < -20.0f ? x * m * e.t : y; /* there sigmoid(x) is e^x; as a product it is rounded to a subnormal once */
+  y = x < -20.0f ? x * m * e.t
+                 : y; /* there sigmoid(x) is e^x; as a product it is rounded to a subnormal once */
   return x < -120.0f ? -0.0f : y;
 }
 
@@ -175,23 +198,30 @@ static inline float tn_mish_f32(float x) {
   y = x < -20.0f ? x * m * e.t : y; /* as in silu */
   return x < -120.0f ? -0.0f : y;
 }
-/* x (1 + erf(x / sqrt 2)) / 2, and its approximation by tanh; absolute error 2 ULP of |x|. -inf: -0. */
+/* x (1 + erf(x / sqrt 2)) / 2, and its approximation by tanh; absolute error 2 ULP of |x|. -inf:
+ * -0. */
 static inline float tn_gelu_f32(float x) {
   float y = 0.5f * x * (1.0f + tn_erf_f32(x * 0.707106781f));
   return x == -INFINITY ? -0.0f : y;
 }
 static inline float tn_gelu_tanh_f32(float x) {
-  float u = x * TN_FMA(x * x, 0.0713548162f, 1.59576912f); /* 2 sqrt(2/pi) (x + 0.044715 x^3): (1 + tanh(u/2))/2 = sigmoid(u) */
+  float u =
+      x * TN_FMA(x * x, 0.0713548162f,
+                 1.59576912f); /* 2 sqrt(2/pi) (x + 0.044715 x^3): (1 + tanh(u/2))/2 = sigmoid(u) */
   float y = x * tn_sigmoid_f32(u);
   return x == -INFINITY ? -0.0f : y;
 }
 
-/* sin(x) for quadrant 0, cos(x) for quadrant 1; 1 ULP for |x| <= TN_SIN_MAX, NaN for NaN and infinities. Beyond, use
- * sinf and cosf. Done in f64: reduction by pi/2 in two parts of which the first times any n < 2^20 is exact. */
+/* sin(x) for quadrant 0, cos(x) for quadrant 1; 1 ULP for |x| <= TN_SIN_MAX, NaN for NaN and
+ * infinities. Beyond, use sinf and cosf. Done in f64: reduction by pi/2 in two parts of which
+ * the first times any n < 2^20 is exact. */
 #define TN_SIN_MAX 1.0e6f
 static inline float tn_sin_quadrant_f32(float x, double quadrant) {
   const double magic = 6755399441055744.0; /* 1.5 * 2^52 */
-  union { double f; uint64_t u; } m;
+  union {
+    double f;
+    uint64_t u;
+  } m;
   double d = (double)x;
   m.f = d * 0.63661977236758134308 + magic;
   double n = m.f - magic;

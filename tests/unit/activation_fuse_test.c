@@ -12,7 +12,11 @@
 
 enum { N = 101 };
 
-typedef struct maker { const tn_graph_api *api; tn_graph *graph; int32_t x; } maker;
+typedef struct maker {
+  const tn_graph_api *api;
+  tn_graph *graph;
+  int32_t x;
+} maker;
 
 static int32_t number(maker *m, float value) {
   const tn_tensor data = tn_tensor_make(TN_F32, 0, NULL, &value);
@@ -21,19 +25,39 @@ static int32_t number(maker *m, float value) {
   return id;
 }
 
-static int32_t op_with(maker *m, const char *op, int32_t a, int32_t b, const tn_attr *const *attrs, uint32_t n_attrs) {
+static int32_t op_with(maker *m, const char *op, int32_t a, int32_t b, const tn_attr *const *attrs,
+                       uint32_t n_attrs) {
   const int32_t inputs[2] = {a, b}, out = m->api->value(m->graph, NULL);
-  const tn_node node = {.head = TN_HEAD(tn_node), .domain = "", .op = op, .name = "", .inputs = inputs, .n_inputs = b < 0 ? 1 : 2,
-                        .outputs = &out, .n_outputs = 1, .attrs = attrs, .n_attrs = n_attrs, .offset = -1};
+  const tn_node node = {.head = TN_HEAD(tn_node),
+                        .domain = "",
+                        .op = op,
+                        .name = "",
+                        .inputs = inputs,
+                        .n_inputs = b < 0 ? 1 : 2,
+                        .outputs = &out,
+                        .n_outputs = 1,
+                        .attrs = attrs,
+                        .n_attrs = n_attrs,
+                        .offset = -1};
   assert_true(m->api->add_node(m->graph, &node) >= 0);
   return out;
 }
-static int32_t op(maker *m, const char *name, int32_t a, int32_t b) { return op_with(m, name, a, b, NULL, 0); }
+static int32_t op(maker *m, const char *name, int32_t a, int32_t b) {
+  return op_with(m, name, a, b, NULL, 0);
+}
 
 static int32_t relu6_of_sum(maker *m) {
-  const int32_t inputs[3] = {op(m, "Add", m->x, number(m, 3)), number(m, 0), number(m, 6)}, out = m->api->value(m->graph, NULL);
-  const tn_node node = {.head = TN_HEAD(tn_node), .domain = "", .op = "Clip", .name = "", .inputs = inputs, .n_inputs = 3,
-                        .outputs = &out, .n_outputs = 1, .offset = -1};
+  const int32_t inputs[3] = {op(m, "Add", m->x, number(m, 3)), number(m, 0), number(m, 6)},
+                out = m->api->value(m->graph, NULL);
+  const tn_node node = {.head = TN_HEAD(tn_node),
+                        .domain = "",
+                        .op = "Clip",
+                        .name = "",
+                        .inputs = inputs,
+                        .n_inputs = 3,
+                        .outputs = &out,
+                        .n_outputs = 1,
+                        .offset = -1};
   assert_true(m->api->add_node(m->graph, &node) >= 0);
   return out;
 }
@@ -41,10 +65,18 @@ static int32_t relu6_of_sum(maker *m) {
 /* ---- what is spelt out; each answers the value that is the output ---- */
 
 static int32_t swish(maker *m) { return op(m, "Mul", op(m, "Sigmoid", m->x, -1), m->x); }
-static int32_t quick_gelu(maker *m) { return op(m, "Mul", m->x, op(m, "Sigmoid", op(m, "Mul", m->x, number(m, 1.702f)), -1)); }
-static int32_t mish(maker *m) { return op(m, "Mul", m->x, op(m, "Tanh", op(m, "Softplus", m->x, -1), -1)); }
-static int32_t hard_swish_div(maker *m) { return op(m, "Div", op(m, "Mul", m->x, relu6_of_sum(m)), number(m, 6)); }
-static int32_t hard_swish_mul(maker *m) { return op(m, "Mul", m->x, op(m, "Div", relu6_of_sum(m), number(m, 6))); }
+static int32_t quick_gelu(maker *m) {
+  return op(m, "Mul", m->x, op(m, "Sigmoid", op(m, "Mul", m->x, number(m, 1.702f)), -1));
+}
+static int32_t mish(maker *m) {
+  return op(m, "Mul", m->x, op(m, "Tanh", op(m, "Softplus", m->x, -1), -1));
+}
+static int32_t hard_swish_div(maker *m) {
+  return op(m, "Div", op(m, "Mul", m->x, relu6_of_sum(m)), number(m, 6));
+}
+static int32_t hard_swish_mul(maker *m) {
+  return op(m, "Mul", m->x, op(m, "Div", relu6_of_sum(m), number(m, 6)));
+}
 static int32_t hard_sigmoid(maker *m) { return op(m, "Mul", relu6_of_sum(m), number(m, 1.0f / 6)); }
 
 static int32_t hard_swish_of_sigmoid(maker *m) {
@@ -52,11 +84,19 @@ static int32_t hard_swish_of_sigmoid(maker *m) {
   return op(m, "Mul", m->x, op_with(m, "HardSigmoid", m->x, -1, attrs, 1));
 }
 
-static int32_t erf_weight(maker *m) { return op(m, "Add", op(m, "Erf", op(m, "Div", m->x, number(m, 1.41421356f)), -1), number(m, 1)); }
-static int32_t gelu_torch(maker *m) { return op(m, "Mul", op(m, "Mul", m->x, erf_weight(m)), number(m, 0.5f)); }
-static int32_t gelu_other(maker *m) { return op(m, "Mul", op(m, "Mul", number(m, 0.5f), m->x), erf_weight(m)); }
+static int32_t erf_weight(maker *m) {
+  return op(m, "Add", op(m, "Erf", op(m, "Div", m->x, number(m, 1.41421356f)), -1), number(m, 1));
+}
+static int32_t gelu_torch(maker *m) {
+  return op(m, "Mul", op(m, "Mul", m->x, erf_weight(m)), number(m, 0.5f));
+}
+static int32_t gelu_other(maker *m) {
+  return op(m, "Mul", op(m, "Mul", number(m, 0.5f), m->x), erf_weight(m));
+}
 
-static int32_t tanh_weight(maker *m, int32_t angle) { return op(m, "Add", number(m, 1), op(m, "Tanh", angle, -1)); }
+static int32_t tanh_weight(maker *m, int32_t angle) {
+  return op(m, "Add", number(m, 1), op(m, "Tanh", angle, -1));
+}
 static int32_t gelu_tanh_pow(maker *m) {
   const int32_t cubic = op(m, "Mul", op(m, "Pow", m->x, number(m, 3)), number(m, 0.044715f));
   const int32_t angle = op(m, "Mul", op(m, "Add", m->x, cubic), number(m, 0.797884561f));
@@ -64,14 +104,19 @@ static int32_t gelu_tanh_pow(maker *m) {
 }
 static int32_t gelu_tanh_mul(maker *m) {
   const int32_t square = op(m, "Mul", op(m, "Mul", m->x, m->x), number(m, 0.044715f));
-  const int32_t angle = op(m, "Mul", op(m, "Mul", m->x, number(m, 0.797884561f)), op(m, "Add", number(m, 1), square));
+  const int32_t angle =
+      op(m, "Mul", op(m, "Mul", m->x, number(m, 0.797884561f)), op(m, "Add", number(m, 1), square));
   return op(m, "Mul", m->x, op(m, "Mul", tanh_weight(m, angle), number(m, 0.5f)));
 }
 
 /* Near misses */
 static int32_t half_swish(maker *m) { return op(m, "Mul", swish(m), number(m, 0.5f)); }
-static int32_t wrong_constant(maker *m) { return op(m, "Mul", op(m, "Mul", m->x, erf_weight(m)), number(m, 0.501f)); }
-static int32_t other_operand(maker *m) { return op(m, "Mul", op(m, "Neg", m->x, -1), op(m, "Sigmoid", m->x, -1)); }
+static int32_t wrong_constant(maker *m) {
+  return op(m, "Mul", op(m, "Mul", m->x, erf_weight(m)), number(m, 0.501f));
+}
+static int32_t other_operand(maker *m) {
+  return op(m, "Mul", op(m, "Neg", m->x, -1), op(m, "Sigmoid", m->x, -1));
+}
 
 /* ---- running ---- */
 
@@ -93,7 +138,8 @@ static void run(int32_t (*make)(maker *), uint32_t flags, char *ops, size_t size
   assert_int_equal(m.api->add_input(m.graph, m.x), TN_OK);
   assert_int_equal(m.api->add_output(m.graph, make(&m)), TN_OK);
   const tn_model_options options = {.head = TN_HEAD(tn_model_options), .flags = flags};
-  if (tn_model_from_graph_take(runtime, m.graph, &options, diag, &model)) fail_msg("%s", tn_diag_text(diag));
+  if (tn_model_from_graph_take(runtime, m.graph, &options, diag, &model))
+    fail_msg("%s", tn_diag_text(diag));
   assert_int_equal(tn_session_create(model, diag, &session), TN_OK);
   assert_int_equal(tn_session_set_input(session, 0, &in, diag), TN_OK);
   if (tn_session_run(session, diag)) fail_msg("%s", tn_diag_text(diag));
@@ -117,7 +163,8 @@ static void becomes(int32_t (*make)(maker *), const char *expected) {
   assert_string_equal(fused, expected);
   assert_string_not_equal(spelt, expected);
   for (int i = 0; i < N; i++) {
-    if (!(fabsf(y[i] - want[i]) <= 1e-5f * (1 + fabsf(want[i])))) fail_msg("%s, element %d: %g, not %g", spelt, i, (double)y[i], (double)want[i]);
+    if (!(fabsf(y[i] - want[i]) <= 1e-5f * (1 + fabsf(want[i]))))
+      fail_msg("%s, element %d: %g, not %g", spelt, i, (double)y[i], (double)want[i]);
   }
 }
 

@@ -1,5 +1,6 @@
-/* The vector functions against the C library in double, over the bit patterns of all exponents, and at special values;
- * block conversions of half types against the scalar ones; the shared epilogue steps. */
+/* The vector functions against the C library in double, over the bit patterns of all exponents,
+ * and at special values; block conversions of half types against the scalar ones; the shared
+ * epilogue steps. */
 #include "base/vmath.h"
 
 #include <setjmp.h>
@@ -15,7 +16,8 @@
 static double ulps(float got, double want) {
   if (isnan(want)) return isnan(got) ? 0 : (double)INFINITY;
   const float nearest = (float)want;
-  if (isinf(nearest)) return got == nearest || (double)fabsf(got) >= 3.402823e38 ? 0 : (double)INFINITY;
+  if (isinf(nearest))
+    return got == nearest || (double)fabsf(got) >= 3.402823e38 ? 0 : (double)INFINITY;
   int exponent;
   frexp(want, &exponent);
   return fabs((double)got - want) / ldexp(1, exponent < -125 ? -149 : exponent - 24);
@@ -29,7 +31,8 @@ static void check_all(const char *name, fast_fn fast, exact_fn exact, float limi
     const float x = tn_f32_of_bits((uint32_t)u);
     if (fabsf(x) > limit) continue;
     const double error = ulps(fast(x), exact((double)x));
-    if (!(error <= bound)) fail_msg("%s(%.9g) is %.9g: %g ULP", name, (double)x, (double)fast(x), error);
+    if (!(error <= bound))
+      fail_msg("%s(%.9g) is %.9g: %g ULP", name, (double)x, (double)fast(x), error);
   }
 }
 
@@ -66,14 +69,20 @@ static void gelu(void **state) {
 
 static void special_values(void **state) {
   (void)state;
-  const fast_fn all[] = {tn_exp_f32,  tn_expm1_f32, tn_log_f32,  tn_sigmoid_f32,   tn_tanh_f32, tn_erf_f32, tn_softplus_f32,
-                         tn_silu_f32, tn_mish_f32,  tn_gelu_f32, tn_gelu_tanh_f32, tn_sin_f32,  tn_cos_f32, tn_hard_swish_f32};
+  const fast_fn all[] = {tn_exp_f32,  tn_expm1_f32,     tn_log_f32,       tn_sigmoid_f32,
+                         tn_tanh_f32, tn_erf_f32,       tn_softplus_f32,  tn_silu_f32,
+                         tn_mish_f32, tn_gelu_f32,      tn_gelu_tanh_f32, tn_sin_f32,
+                         tn_cos_f32,  tn_hard_swish_f32};
   for (size_t k = 0; k < sizeof all / sizeof *all; k++) assert_true(isnan(all[k](NAN)));
-  assert_true(isinf(tn_exp_f32(INFINITY)) && tn_exp_f32(-INFINITY) == 0.0f && tn_exp_f32(0.0f) == 1.0f);
+  assert_true(isinf(tn_exp_f32(INFINITY)) && tn_exp_f32(-INFINITY) == 0.0f &&
+              tn_exp_f32(0.0f) == 1.0f);
   assert_true(tn_expm1_f32(-INFINITY) == -1.0f && isinf(tn_expm1_f32(INFINITY)));
-  assert_true(tn_log_f32(0.0f) == -INFINITY && tn_log_f32(-0.0f) == -INFINITY && isnan(tn_log_f32(-1.0f)));
-  assert_true(tn_log_f32(INFINITY) == INFINITY && tn_log_f32(1.0f) == 0.0f && isnan(tn_log_f32(-INFINITY)));
-  assert_true(tn_sigmoid_f32(INFINITY) == 1.0f && tn_sigmoid_f32(-INFINITY) == 0.0f && tn_sigmoid_f32(0.0f) == 0.5f);
+  assert_true(tn_log_f32(0.0f) == -INFINITY && tn_log_f32(-0.0f) == -INFINITY &&
+              isnan(tn_log_f32(-1.0f)));
+  assert_true(tn_log_f32(INFINITY) == INFINITY && tn_log_f32(1.0f) == 0.0f &&
+              isnan(tn_log_f32(-INFINITY)));
+  assert_true(tn_sigmoid_f32(INFINITY) == 1.0f && tn_sigmoid_f32(-INFINITY) == 0.0f &&
+              tn_sigmoid_f32(0.0f) == 0.5f);
   assert_true(tn_tanh_f32(INFINITY) == 1.0f && tn_tanh_f32(-INFINITY) == -1.0f);
   assert_true(tn_erf_f32(INFINITY) == 1.0f && tn_erf_f32(-INFINITY) == -1.0f);
   assert_true(tn_softplus_f32(INFINITY) == INFINITY && tn_softplus_f32(-INFINITY) == 0.0f);
@@ -83,7 +92,8 @@ static void special_values(void **state) {
     assert_true(odd[k](-0.0f) == 0.0f && signbit(odd[k](-0.0f)));
     assert_true(odd[k](1e-45f) == 1e-45f);
   }
-  const fast_fn weighted[] = {tn_silu_f32, tn_mish_f32, tn_gelu_f32, tn_gelu_tanh_f32, tn_hard_swish_f32};
+  const fast_fn weighted[] = {tn_silu_f32, tn_mish_f32, tn_gelu_f32, tn_gelu_tanh_f32,
+                              tn_hard_swish_f32};
   for (size_t k = 0; k < sizeof weighted / sizeof *weighted; k++) {
     assert_true(weighted[k](-INFINITY) == 0.0f && weighted[k](INFINITY) == INFINITY);
   }
@@ -104,13 +114,17 @@ static void halves(void **state) {
     for (uint32_t u = 0; u < 65536; u++) f[u] = tn_f32_of_bits((uint32_t)(base + u * 61));
     tn_narrow_f16(f, h, 65536);
     for (uint32_t u = 0; u < 65536; u++) {
-      if (isnan(f[u])) assert_true((h[u] & 0x7fff) > 0x7c00);
-      else assert_int_equal(h[u], tn_f32_to_f16(f[u]));
+      if (isnan(f[u]))
+        assert_true((h[u] & 0x7fff) > 0x7c00);
+      else
+        assert_int_equal(h[u], tn_f32_to_f16(f[u]));
     }
     tn_narrow_bf16(f, h, 65536);
     for (uint32_t u = 0; u < 65536; u++) {
-      if (isnan(f[u])) assert_true((h[u] & 0x7fff) > 0x7f80);
-      else assert_int_equal(h[u], tn_f32_to_bf16(f[u]));
+      if (isnan(f[u]))
+        assert_true((h[u] & 0x7fff) > 0x7f80);
+      else
+        assert_int_equal(h[u], tn_f32_to_bf16(f[u]));
     }
   }
 }
@@ -128,7 +142,12 @@ static void epilogues(void **state) {
   const tn_epilogue relu = {.head = TN_HEAD(tn_epilogue), .kind = TN_EPILOGUE_RELU, .input = -1};
   const tn_epilogue mul = {.head = TN_HEAD(tn_epilogue), .kind = TN_EPILOGUE_MUL, .input = 1};
   const tn_epilogue *list[] = {&add, &relu, &mul};
-  const tn_call call = {.inputs = inputs, .n_inputs = 2, .outputs = outputs, .n_outputs = 1, .epilogue = list, .n_epilogue = 3};
+  const tn_call call = {.inputs = inputs,
+                        .n_inputs = 2,
+                        .outputs = outputs,
+                        .n_outputs = 1,
+                        .epilogue = list,
+                        .n_epilogue = 3};
   assert_null(tn_epilogue_refuse_f32(&call));
   for (int c = 0; c < 3; c++) {
     for (int i = 0; i < 4; i++) y[4 * c + i] = 2.0f;
@@ -163,7 +182,8 @@ static void pads(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(accuracy), cmocka_unit_test(gelu),      cmocka_unit_test(special_values),
-                                     cmocka_unit_test(halves),   cmocka_unit_test(epilogues), cmocka_unit_test(pads)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(accuracy),       cmocka_unit_test(gelu),
+                                     cmocka_unit_test(special_values), cmocka_unit_test(halves),
+                                     cmocka_unit_test(epilogues),      cmocka_unit_test(pads)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
