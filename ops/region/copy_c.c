@@ -30,6 +30,8 @@ static void copy_short(uint8_t *dst, const uint8_t *src, size_t n) {
   }
 }
 
+enum { LINE = 64 }; /* bytes of a cache line */
+
 static void copy_runs(const tn_block *b, uint8_t *dst, const uint8_t *src) {
   size_t n = (size_t)b->row.size;
   for (int64_t c = 0; c < b->col.size; c++, dst += b->col.dst, src += b->col.src) {
@@ -128,15 +130,42 @@ static void copy_part(const tn_block *plane, uint8_t *dst, const uint8_t *src, i
 }
 
 /* Rows go in strips that fill one line of the destination. */
-static void copy_tiles(const tn_block *b, uint8_t *dst, const uint8_t *src, int64_t side,
-                       tile_fn tile) {
-  int64_t rows = b->row.size / side * side, cols = b->col.size / side * side;
-  int64_t strip = tn_max_i64(side, 64 / b->unit);
+static inline void copy_strips(const tn_block *b, uint8_t *dst, const uint8_t *src, int64_t side,
+                               tile_fn tile, int64_t rows, int64_t cols) {
+  int64_t strip = tn_max_i64(side, LINE / b->unit);
   for (int64_t r0 = 0; r0 < rows; r0 += strip)
     for (int64_t c = 0; c < cols; c += side)
       for (int64_t r = r0; r < tn_min_i64(rows, r0 + strip); r += side)
         tile(dst + r * b->row.dst + c * b->col.dst, b->col.dst,
              src + r * b->row.src + c * b->col.src, b->row.src);
+}
+
+/* The same where the lines of a strip fall on the same places of the cache and drive each other out: a square of lines is
+ * read whole, each line once, and turned from there. */
+static inline void copy_squares(const tn_block *b, uint8_t *dst, const uint8_t *src, int64_t side,
+                                tile_fn tile, int64_t rows, int64_t cols) {
+  uint8_t square[LINE * LINE];
+  int64_t n = LINE / b->unit;
+  for (int64_t r0 = 0; r0 < rows; r0 += n)
+    for (int64_t c0 = 0; c0 < cols; c0 += n) {
+      for (int64_t k = 0; k < n; k++)
+        memcpy(square + k * LINE, src + (r0 + k) * b->row.src + c0 * b->col.src, LINE);
+      for (int64_t c = 0; c < n; c += side)
+        for (int64_t r = 0; r < n; r += side)
+          tile(dst + (r0 + r) * b->row.dst + (c0 + c) * b->col.dst, b->col.dst,
+               square + r * LINE + c * b->unit, LINE);
+    }
+}
+
+static inline void copy_tiles(const tn_block *b, uint8_t *dst, const uint8_t *src, int64_t side,
+                              tile_fn tile) {
+  bool collides = b->row.src % 1024 == 0;
+  int64_t step = collides ? LINE / b->unit : side;
+  int64_t rows = b->row.size / step * step, cols = b->col.size / step * step;
+  if (collides)
+    copy_squares(b, dst, src, side, tile, rows, cols);
+  else
+    copy_strips(b, dst, src, side, tile, rows, cols);
   copy_part(b, dst, src, rows, b->row.size - rows, 0, b->col.size);
   copy_part(b, dst, src, 0, rows, cols, b->col.size - cols);
 }
