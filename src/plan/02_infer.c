@@ -100,5 +100,6 @@ tn_status tn_pass_infer(const tn_planner *p, tn_graph *g, bool partial, tn_cut *
     if ((!s || s == TN_NEEDS_DATA) && tn_vec_push(p->a, &cut->tail, order[k])) status = TN_ERR_MEMORY;
   }
   tn_free(p->a, order, (uint64_t)n_order * sizeof *order);
-  return status ? status : tn_graph_remove_dead(g);
+  tn_status cleaned = tn_graph_remove_dead(g); /* leaves a valid graph even if some nodes do not fit */
+  return status ? status : cleaned;
 }
