@@ -1,77 +1,157 @@
-/* What the subcommands of `tenon` share: option parsing, the runtime they all need, messages, exit codes. */
+/* What the subcommands of `tenon` share: option parsing, the runtime that they all need, messages,
+ * tables, exit codes. Values in files are in values.h, the inputs of a model in feed.h, JSON in
+ * json.h. */
 #ifndef TN_CLI_CLI_H
 #define TN_CLI_CLI_H
 
 #include <stdbool.h>
 #include <stdio.h>
 
+#include "base/alloc.h"
 #include "tenon/tenon.h"
 
 /* Exit codes of every subcommand. */
 enum {
   CLI_OK = 0,
-  CLI_FAILED = 1,   /* the answer is no: a test failed, outputs differ, the model cannot run here */
-  CLI_USAGE = 2,    /* bad arguments */
-  CLI_INPUT = 3     /* a file is missing, broken or does not fit */
+  CLI_FAILED = 1, /* the answer is no: a test failed, outputs differ, the model cannot run here */
+  CLI_USAGE = 2,  /* bad arguments */
+  CLI_INPUT = 3   /* a file is missing, broken or does not fit */
 };
 
-/* One option of a subcommand. Repeatable options call set() each time. */
+/* ---- options (options.c) ---- */
+
+/* An option that may be repeated is handed on each time. */
 typedef struct cli_option {
-  const char *name;             /* "threads" for --threads */
-  const char *value;            /* what its help calls the value; NULL: it takes none */
+  const char *name;  /* "threads" for --threads */
+  const char *value; /* what its help calls the value, "[N]" if it may be left out (it is then given
+                        as --name=N only); NULL: it takes none */
   const char *help;
-  char letter;                  /* 't' for -t; 0: none */
+  char letter; /* 't' for -t; 0: none */
 } cli_option;
+
+/* Options that several subcommands take. */
+typedef struct cli_group {
+  const char *title;         /* above them in the help */
+  const cli_option *options; /* ends with an empty one */
+  /* Takes one of them; value is NULL if it was left out. False after a message. */
+  bool (*set)(void *target, int index, const char *value);
+} cli_group;
+
+enum { CLI_MAX_GROUPS = 2 };
 
 typedef struct cli_command {
   const char *name;
-  const char *arguments;        /* "MODEL" for the usage line */
-  const char *summary;          /* one line */
-  const char *details;          /* more lines for --help; may be NULL */
-  const cli_option *options;    /* ends with an empty one; the common ones come on top */
+  const char *arguments;     /* "MODEL" for the usage line */
+  const char *summary;       /* one line */
+  const char *details;       /* more lines for --help; may be NULL */
+  const char *examples;      /* lines for --help, each a command without "tenon "; may be NULL */
+  const cli_option *options; /* its own; ends with an empty one */
+  const cli_group *groups[CLI_MAX_GROUPS];
   int (*run)(int argc, char **argv);
-  bool no_common;               /* takes no runtime options */
 } cli_command;
 
-extern const cli_command *const cli_commands[];   /* ends with NULL */
+extern const cli_command *const cli_commands[]; /* ends with NULL */
 
-/* Steps through the arguments of a subcommand. Answers the option's index in command->options, CLI_ARG for a plain argument
- * (*out_value: the text), CLI_END, or CLI_BAD after a message. --help prints and answers CLI_HELP. Common options are
- * handled inside. */
+/* Steps through the arguments of a subcommand. Answers the option's index in command->options
+ * (*out_value: its value or NULL), CLI_ARG for a plain argument (*out_value: the text), CLI_END, or
+ * CLI_BAD after a message. --help prints and answers CLI_HELP. Options of groups are handled
+ * inside: targets[k] is what those of command->groups[k] are set in. */
 enum { CLI_ARG = -1, CLI_END = -2, CLI_BAD = -3, CLI_HELP = -4 };
 typedef struct cli_parser {
   const cli_command *command;
-  int argc, at;
+  int argc;
   char **argv;
-  bool only_args;               /* after -- */
-  struct cli_common *common;
+  void *targets[CLI_MAX_GROUPS];
+  int at;         /* next argument; 0: not begun */
+  bool only_args; /* after -- */
 } cli_parser;
 int cli_next(cli_parser *p, const char **out_value);
-/* A number, or CLI_BAD's message: `option` names it. */
-bool cli_int(const char *option, const char *text, int64_t least, int64_t most, int64_t *out);
-bool cli_double(const char *option, const char *text, double *out);
+/* The exit code after CLI_BAD or CLI_HELP. */
+static inline int cli_stop(int next) { return next == CLI_HELP ? CLI_OK : CLI_USAGE; }
 
-/* ---- the runtime options that all subcommands take ---- */
+/* Values of options; false after a message that names the option. */
+bool cli_int(const char *option, const char *text, int64_t least, int64_t most, int64_t *out);
+bool cli_double(const char *option, const char *text, double *out); /* not negative */
+/* 1 to `most` numbers with ',' between; each may be a fraction, "1/255". */
+bool cli_doubles(const char *option, const char *text, int most, double *out, int *out_n);
+/* Keeps an argument in list[*n]; false after a message if there are `most` already. */
+bool cli_keep(const char *what, const char *text, const char **list, int most, int *n);
+/* True if text is "NAME=..." ; *out_n: bytes of NAME, *out_rest: what follows. */
+bool cli_assignment(const char *text, int *out_n, const char **out_rest);
+/* The one plain argument of a subcommand that takes only one. */
+bool cli_one(const cli_command *c, const char *text, const char **slot);
+/* False after a message if an argument is missing: "tenon run needs MODEL; ...". */
+bool cli_need(const cli_command *c, const char *argument, const char *what);
+
+/* ---- the runtime options that all subcommands take (common.c) ---- */
 enum { CLI_MAX_PLUGINS = 32, CLI_MAX_PINS = 64 };
 typedef struct cli_common {
   int32_t threads;
   uint64_t isa_mask;
   bool no_optimize;
   const char *plugins[CLI_MAX_PLUGINS], *pins[CLI_MAX_PINS];
-  uint32_t n_plugins, n_pins;
+  int n_plugins, n_pins;
 } cli_common;
-extern const cli_option cli_common_options[];      /* ends with an empty one */
+extern const cli_group cli_common_group; /* target: a cli_common; threads is 1 to begin with */
 
 /* A runtime as the options say. On failure prints the reasons and answers NULL. */
 tn_runtime *cli_runtime(const cli_common *c);
-tn_status cli_load(tn_runtime *runtime, const cli_common *c, const char *path, tn_diag *diag, tn_model **out_model);
+/* flags: TN_MODEL_..., besides what the options say. */
+tn_status cli_load(tn_runtime *runtime, const cli_common *c, const char *path, uint32_t flags,
+                   tn_diag *diag, tn_model **out_model);
+
+/* ---- messages ---- */
+
+void cli_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
+void cli_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* Prints all messages of a diag to stderr, each after "tenon: error: " or what it is. */
 void cli_print_diag(tn_diag *diag);
-void cli_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* One line on a terminal's stderr that the next one replaces; "" removes it. Nothing if stderr is
+ * no terminal. */
+void cli_progress(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* The exit code for a status that stopped a subcommand. */
+int cli_exit_code(tn_status status);
 
-/* ---- comparing values (compare.c) ---- */
-typedef struct cli_tolerance { double rtol, atol; bool types_only; } cli_tolerance;
-/* True if equal within |got - want| <= atol + rtol*|want|; integers, bools and strings exactly. why: text of size bytes. */
-bool cli_compare(const tn_tensor *got, const tn_tensor *want, const cli_tolerance *t, char *why, size_t size);
+/* ---- text (text.c) ---- */
+
+enum { CLI_UNIT_TEXT = 32 };
+/* "1.23 MB", "4.56 G", "7.89 ms", into buf of CLI_UNIT_TEXT bytes. */
+const char *cli_bytes(double bytes, char *buf);
+const char *cli_count(double n, char *buf);
+const char *cli_time(double ns, char *buf);
+/* "sequence of f32", "f32[1,?,224]"; names of dims where they have one. buf of CLI_TYPE_TEXT bytes. */
+enum { CLI_TYPE_TEXT = 512 };
+const char *cli_type_text(const tn_tensor *type, const tn_graph *graph, int32_t value, char *buf);
+/* "NHWC", "blocked by 16"; "" for plain. */
+const char *cli_layout_text(tn_layout layout, char *buf);
+/* "com.acme::Foo", "Conv". */
+const char *cli_op_text(const char *domain, const char *name, char *buf, size_t size);
+
+/* ---- tables (table.c) ---- */
+
+enum { CLI_MAX_COLUMNS = 12 };
+/* Rows of cells that are printed in columns as wide as their widest cell. */
+typedef struct cli_table {
+  tn_arena arena;
+  TN_VEC(const char *const *) rows;
+  int n_columns;
+  uint32_t right; /* bit k: column k is aligned to the right */
+} cli_table;
+void cli_table_init(cli_table *t, int n_columns, uint32_t right);
+void cli_table_row(cli_table *t, const char *const *cells); /* copies n_columns texts */
+/* Prints all rows after `indent` blanks, and frees them. */
+void cli_table_print(cli_table *t, int indent);
+
+/* ---- comparing values (same.c) ---- */
+typedef struct cli_tolerance {
+  double rtol, atol;
+  bool types_only;
+} cli_tolerance;
+/* True if equal within |got - want| <= atol + rtol*|want|; integers, bools and strings exactly.
+ * why: text of size bytes. */
+bool cli_same(const tn_tensor *got, const tn_tensor *want, const cli_tolerance *t, char *why,
+              size_t size);
+/* True if an operator of the graph depends on chance: outputs can then be compared by type only. */
+bool cli_is_random(tn_runtime *runtime, const tn_graph *graph);
 
 #endif

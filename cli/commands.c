@@ -1,6 +1,6 @@
 /* The table of subcommands. */
 #include "cli.h"
 
-extern const cli_command cli_onnx_test;
+extern const cli_command cli_onnx_test, cli_run;
 
-const cli_command *const cli_commands[] = {&cli_onnx_test, NULL};
+const cli_command *const cli_commands[] = {&cli_run, &cli_onnx_test, NULL};

@@ -1,14 +1,68 @@
-/* The runtime as the common options say, loading models, and printing diagnostics. */
+/* The runtime as the common options say, loading models, and messages. */
+#include <stdarg.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cpu.h"
 #include "cli.h"
 
-void cli_print_diag(tn_diag *diag) {
-  static const char *const words[] = {"error", "warning", "note"};
-  for (int64_t k = 0; k < tn_diag_count(diag); k++) {
-    int32_t severity = TN_DIAG_ERROR;
-    const char *text = tn_diag_message(diag, k, &severity);
-    fprintf(stderr, "tenon: %s: %s\n", words[severity >= 0 && severity < 3 ? severity : 0], text);
+/* ---- options ---- */
+
+static const cli_option options[] = {
+    {"threads", "N", "threads to use, the caller included; 0: all cores (default 1)", 't'},
+    {"plugin", "FILE", "load this plug-in first (may be repeated)", 'p'},
+    {"pin", "OP=KERNEL", "run this operator with this kernel, or fail (may be repeated)", 0},
+    {"isa", "LIST", "use only these instruction sets: none, or names joined by ','", 0},
+    {"no-optimize", NULL, "run every node as it stands in the file", 0},
+    {NULL, NULL, NULL, 0}};
+
+static uint64_t isa_bit(const char *name) {
+  char known[32];
+  for (int k = 0; k < 32; k++) {
+    uint64_t bit = UINT64_C(1) << k;
+    tn_isa_text(bit, known, sizeof known);
+    if (*known && !strcmp(known, name)) return bit;
+  }
+  return 0;
+}
+
+static bool parse_isa(const char *text, uint64_t *out_mask) {
+  char name[32];
+  *out_mask = 0;
+  for (const char *at = text; *at;) {
+    size_t n = strcspn(at, ",");
+    snprintf(name, sizeof name, "%.*s", (int)(n < sizeof name ? n : sizeof name - 1), at);
+    uint64_t bit = isa_bit(name);
+    if (!bit && strcmp(name, "none")) {
+      cli_error("--isa: '%s' is no instruction set", name);
+      return false;
+    }
+    *out_mask |= bit;
+    at += n + (at[n] == ',');
+  }
+  /* a bit that no kernel needs: nothing special is allowed */
+  if (!*out_mask) *out_mask = UINT64_C(1) << 63;
+  return true;
+}
+
+static bool set_common(void *target, int index, const char *value) {
+  cli_common *c = target;
+  int64_t n = 0;
+  switch (index) {
+    case 0:
+      if (!cli_int("threads", value, 0, 1024, &n)) return false;
+      c->threads = (int32_t)n;
+      return true;
+    case 1: return cli_keep("--plugin", value, c->plugins, CLI_MAX_PLUGINS, &c->n_plugins);
+    case 2: return cli_keep("--pin", value, c->pins, CLI_MAX_PINS, &c->n_pins);
+    case 3: return parse_isa(value, &c->isa_mask);
+    default: c->no_optimize = true; return true;
   }
 }
+
+const cli_group cli_common_group = {"options of the runtime", options, set_common};
+
+/* ---- runtime and model ---- */
 
 static tn_runtime *create(const cli_common *c, tn_diag *diag) {
   tn_runtime_options o = TN_RUNTIME_OPTIONS_INIT;
@@ -16,9 +70,10 @@ static tn_runtime *create(const cli_common *c, tn_diag *diag) {
   o.n_threads = c->threads;
   o.isa_mask = c->isa_mask;
   o.pins = c->pins;
-  o.n_pins = c->n_pins;
+  o.n_pins = (uint32_t)c->n_pins;
   tn_status s = tn_runtime_create(&o, diag, &runtime);
-  for (uint32_t k = 0; k < c->n_plugins && !s; k++) s = tn_runtime_load_plugin(runtime, c->plugins[k], NULL, 0, diag);
+  for (int k = 0; k < c->n_plugins && !s; k++)
+    s = tn_runtime_load_plugin(runtime, c->plugins[k], NULL, 0, diag);
   if (!s) return runtime;
   tn_runtime_destroy(runtime);
   return NULL;
@@ -28,11 +83,62 @@ tn_runtime *cli_runtime(const cli_common *c) {
   tn_diag *diag = tn_diag_create();
   tn_runtime *runtime = create(c, diag);
   cli_print_diag(diag);
+  if (!runtime && !tn_diag_count(diag)) cli_error("no runtime to be had");
   tn_diag_destroy(diag);
   return runtime;
 }
 
-tn_status cli_load(tn_runtime *runtime, const cli_common *c, const char *path, tn_diag *diag, tn_model **out_model) {
-  tn_model_options o = {.head = TN_HEAD(tn_model_options), .flags = c->no_optimize ? TN_MODEL_NO_OPTIMIZE : 0};
+tn_status cli_load(tn_runtime *runtime, const cli_common *c, const char *path, uint32_t flags,
+                   tn_diag *diag, tn_model **out_model) {
+  tn_model_options o = {.head = TN_HEAD(tn_model_options), .flags = flags};
+  if (c->no_optimize) o.flags |= TN_MODEL_NO_OPTIMIZE;
   return tn_model_load(runtime, path, &o, diag, out_model);
+}
+
+/* ---- messages ---- */
+
+static void say(const char *what, const char *format, va_list args) {
+  cli_progress("%s", "");
+  fprintf(stderr, "tenon: %s: ", what);
+  vfprintf(stderr, format, args);
+  fputc('\n', stderr);
+}
+
+void cli_error(const char *format, ...) {
+  va_list args;
+  va_start(args, format);
+  say("error", format, args);
+  va_end(args);
+}
+
+void cli_note(const char *format, ...) {
+  va_list args;
+  va_start(args, format);
+  say("note", format, args);
+  va_end(args);
+}
+
+void cli_print_diag(tn_diag *diag) {
+  static const char *const words[] = {"error", "warning", "note"};
+  if (tn_diag_count(diag)) cli_progress("%s", "");
+  for (int64_t k = 0; k < tn_diag_count(diag); k++) {
+    int32_t severity = TN_DIAG_ERROR;
+    const char *text = tn_diag_message(diag, k, &severity);
+    fprintf(stderr, "tenon: %s: %s\n", words[severity >= 0 && severity < 3 ? severity : 0], text);
+  }
+}
+
+void cli_progress(const char *format, ...) {
+  va_list args;
+  if (!isatty(STDERR_FILENO)) return;
+  fputs("\r\033[K", stderr);
+  va_start(args, format);
+  vfprintf(stderr, format, args);
+  va_end(args);
+  fflush(stderr);
+}
+
+int cli_exit_code(tn_status status) {
+  if (status == TN_OK) return CLI_OK;
+  return status == TN_ERR_UNSUPPORTED ? CLI_FAILED : CLI_INPUT;
 }

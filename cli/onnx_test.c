@@ -8,26 +8,30 @@
 #include <unistd.h>
 
 #include "base/file.h"
-#include "base/text.h"
-#include "cli.h"
+#include "json.h"
+#include "values.h"
 
 enum { PASSED, FAILED, SKIPPED, WHY = 600, TIMEOUT_S = 120 };
 
-typedef struct verdict { int outcome; char why[WHY]; } verdict;
+typedef struct verdict {
+  int outcome;
+  char why[WHY];
+} verdict;
 
 typedef struct suite {
   cli_common common;
   cli_tolerance tolerance;
-  bool quiet, no_fork;
+  bool quiet, no_fork, silent;
+  bool broken; /* a folder could not be read */
   tn_arena arena;
-  tn_text json;
+  cli_json *json; /* list of cases; NULL: not wanted */
   int64_t count[3];
 } suite;
 
 static const cli_option options[] = {
     {"rtol", "X", "relative tolerance of float outputs (default 1e-3)", 0},
     {"atol", "X", "absolute tolerance of float outputs (default 1e-5)", 0},
-    {"json", "FILE", "write the results to FILE, too", 0},
+    {"json", "[FILE]", "write the results as JSON, to stdout if no file is named", 0},
     {"quiet", NULL, "print only cases that do not pass", 'q'},
     {"no-fork", NULL, "run all cases in this process (for debuggers)", 0},
     {NULL, NULL, NULL, 0}};
@@ -38,19 +42,6 @@ static verdict say(int outcome, const char *text) {
   for (char *c = v.why; *c; c++)
     if (*c == '\n') *c = ' ';
   return v;
-}
-
-/* True if outputs depend on chance: then only types are compared. */
-static bool is_random(tn_runtime *runtime, const tn_graph *g) {
-  const tn_graph_api *api = tn_graph_functions();
-  for (int32_t k = 0; k < api->n_nodes(g); k++) {
-    const tn_node *n = api->node(g, api->node_at(g, k));
-    for (int32_t j = 0; j < tn_runtime_n_ops(runtime); j++) {
-      const tn_op *op = tn_runtime_op(runtime, j);
-      if (op->flags & TN_OP_IMPURE && !strcmp(op->name, n->op) && !strcmp(op->domain, n->domain)) return true;
-    }
-  }
-  return false;
 }
 
 /* ---- one data set ---- */
@@ -72,7 +63,8 @@ static bool value_path(const data_set *d, const char *what, int32_t k, char *pat
 
 /* Writers of ONNX up to 1.12 stored bf16 data as uint16. */
 static void mend_bf16(tn_tensor *value, uint32_t dtype) {
-  if (dtype == TN_BF16 && value->dtype == TN_U16 && value->kind == TN_KIND_TENSOR) value->dtype = TN_BF16;
+  if (dtype == TN_BF16 && value->dtype == TN_U16 && value->kind == TN_KIND_TENSOR)
+    value->dtype = TN_BF16;
 }
 
 static tn_status load_inputs(data_set *d) {
@@ -81,12 +73,16 @@ static tn_status load_inputs(data_set *d) {
     tn_tensor type;
     if (k >= tn_model_n_inputs(d->model)) break;
     tn_status s = tn_model_input_type(d->model, k, &type);
-    if (!s) s = tn_value_load(d->runtime, path, "onnx", type.kind, d->diag, &d->inputs[k], name, sizeof name);
+    if (!s)
+      s = tn_value_load(d->runtime, path, "onnx", type.kind, d->diag, &d->inputs[k], name,
+                        sizeof name);
     if (s) return s;
     d->n_inputs = k + 1;
     int32_t index = *name ? tn_model_find_input(d->model, name) : k;
-    if (!tn_model_input_type(d->model, index < 0 ? k : index, &type)) mend_bf16(d->inputs[k], type.dtype);
-    if ((s = tn_session_set_input(d->session, index < 0 ? k : index, d->inputs[k], d->diag))) return s;
+    if (!tn_model_input_type(d->model, index < 0 ? k : index, &type))
+      mend_bf16(d->inputs[k], type.dtype);
+    if ((s = tn_session_set_input(d->session, index < 0 ? k : index, d->inputs[k], d->diag)))
+      return s;
   }
   return TN_OK;
 }
@@ -98,11 +94,13 @@ static verdict compare_outputs(data_set *d, const cli_tolerance *t) {
     const tn_tensor *got = tn_session_output(d->session, k);
     tn_tensor *want = NULL;
     if (!got) return say(FAILED, "the session gives no output");
-    if (tn_value_load(d->runtime, path, "onnx", got->kind, d->diag, &want, NULL, 0)) return say(FAILED, tn_diag_text(d->diag));
+    if (tn_value_load(d->runtime, path, "onnx", got->kind, d->diag, &want, NULL, 0))
+      return say(FAILED, tn_diag_text(d->diag));
     mend_bf16(want, got->dtype);
-    bool same = cli_compare(got, want, t, why, sizeof why);
+    bool same = cli_same(got, want, t, why, sizeof why);
     tn_value_destroy(want);
-    snprintf(text, sizeof text, "output '%.60s' %s", tn_model_output_name(d->model, k), same ? "" : why);
+    snprintf(text, sizeof text, "output '%.60s' %s", tn_model_output_name(d->model, k),
+             same ? "" : why);
     if (!same) return say(FAILED, text);
   }
   return seen ? say(PASSED, "") : say(SKIPPED, "no expected outputs");
@@ -111,7 +109,8 @@ static verdict compare_outputs(data_set *d, const cli_tolerance *t) {
 static verdict run_set(data_set *d, const cli_tolerance *t) {
   tn_status s = load_inputs(d);
   if (!s) s = tn_session_run(d->session, d->diag);
-  verdict v = s ? say(s == TN_ERR_UNSUPPORTED ? SKIPPED : FAILED, tn_diag_text(d->diag)) : compare_outputs(d, t);
+  verdict v = s ? say(s == TN_ERR_UNSUPPORTED ? SKIPPED : FAILED, tn_diag_text(d->diag))
+                : compare_outputs(d, t);
   for (int32_t k = 0; k < d->n_inputs; k++) tn_value_destroy(d->inputs[k]);
   return v;
 }
@@ -136,14 +135,14 @@ static verdict run_model(const suite *s, const char *dir, tn_runtime *runtime, t
   char path[4096];
   data_set d = {.runtime = runtime, .diag = diag};
   snprintf(path, sizeof path, "%s/model.onnx", dir);
-  tn_status status = cli_load(runtime, &s->common, path, diag, &d.model);
+  tn_status status = cli_load(runtime, &s->common, path, 0, diag, &d.model);
   if (!status) status = tn_session_create(d.model, diag, &d.session);
   verdict v;
   if (status) {
     v = say(status == TN_ERR_UNSUPPORTED ? SKIPPED : FAILED, tn_diag_text(diag));
   } else {
     cli_tolerance t = s->tolerance;
-    t.types_only = is_random(runtime, tn_model_graph(d.model));
+    t.types_only = cli_is_random(runtime, tn_model_graph(d.model));
     v = run_sets(&d, dir, &t);
   }
   tn_session_destroy(d.session);
@@ -175,7 +174,8 @@ static verdict run_in_child(const suite *s, const char *dir) {
     exit(sent ? 0 : 1); /* exit, not _exit: leak checkers report at exit */
   }
   close(fds[1]);
-  if (child < 0 || read(fds[0], &v, sizeof v) != (ssize_t)sizeof v) v = say(FAILED, "ended without an answer");
+  if (child < 0 || read(fds[0], &v, sizeof v) != (ssize_t)sizeof v)
+    v = say(FAILED, "ended without an answer");
   close(fds[0]);
   int status = 0;
   if (child > 0) waitpid(child, &status, 0);
@@ -193,22 +193,28 @@ static verdict run_in_child(const suite *s, const char *dir) {
 static void report(suite *s, const char *dir, const verdict *v) {
   static const char *const words[] = {"pass", "FAIL", "skip"};
   s->count[v->outcome]++;
-  if (!s->quiet || v->outcome != PASSED) printf("%s %s%s%s\n", words[v->outcome], dir, *v->why ? ": " : "", v->why);
+  if (!s->silent && (!s->quiet || v->outcome != PASSED))
+    printf("%s %s%s%s\n", words[v->outcome], dir, *v->why ? ": " : "", v->why);
   fflush(stdout);
-  tn_text_add(&s->json, "%s\n    {\"case\": ", s->count[0] + s->count[1] + s->count[2] > 1 ? "," : "");
-  tn_text_add_json(&s->json, dir);
-  tn_text_add(&s->json, ", \"outcome\": \"%s\", \"reason\": ", words[v->outcome]);
-  tn_text_add_json(&s->json, v->why);
-  tn_text_add(&s->json, "}");
+  if (!s->json) return;
+  cli_json *o = cli_json_object(s->json, NULL);
+  cli_json_text(o, "case", dir);
+  cli_json_text(o, "outcome", words[v->outcome]);
+  cli_json_text(o, "reason", v->why);
 }
 
 static void descend(suite *s, const char *dir);
 
-typedef struct visit { suite *s; const char *dir; } visit;
+typedef struct visit {
+  suite *s;
+  const char *dir;
+} visit;
 
 static int visit_entry(void *self, const char *name, bool is_dir) {
   visit *v = self;
-  char *path = is_dir && strncmp(name, "test_data_set_", 14) ? tn_arena_format(&v->s->arena, "%s/%s", v->dir, name) : NULL;
+  char *path = is_dir && strncmp(name, "test_data_set_", 14)
+                   ? tn_arena_format(&v->s->arena, "%s/%s", v->dir, name)
+                   : NULL;
   if (path) descend(v->s, path);
   return 0;
 }
@@ -223,50 +229,78 @@ static void descend(suite *s, const char *dir) {
   }
   visit v = {s, dir};
   tn_diag *diag = tn_diag_create();
-  if (tn_dir_each(dir, diag, visit_entry, &v)) cli_print_diag(diag);
+  if (tn_dir_each(dir, diag, visit_entry, &v)) s->broken = true;
+  cli_print_diag(diag);
   tn_diag_destroy(diag);
 }
 
-static int write_json(suite *s, const char *path) {
-  FILE *f = fopen(path, "w");
-  if (!f) {
-    cli_error("%s: cannot be written", path);
-    return CLI_INPUT;
-  }
-  fprintf(f, "{\n  \"passed\": %lld,\n  \"failed\": %lld,\n  \"skipped\": %lld,\n  \"cases\": [%s\n  ]\n}\n", (long long)s->count[PASSED],
-          (long long)s->count[FAILED], (long long)s->count[SKIPPED], tn_text_get(&s->json));
-  return fclose(f) ? CLI_INPUT : CLI_OK;
+static bool write_json_take(const suite *s, cli_json *json, const char *path) {
+  cli_json_int(json, "passed", s->count[PASSED]);
+  cli_json_int(json, "failed", s->count[FAILED]);
+  cli_json_int(json, "skipped", s->count[SKIPPED]);
+  return cli_json_write_take(json, path);
 }
 
+enum { MAX_DIRS = 256 };
+
 static int run(int argc, char **argv);
-const cli_command cli_onnx_test = {"onnx-test", "DIR...", "run ONNX backend test folders and compare outputs",
-                                   "A case is a folder with model.onnx and test_data_set_N/input_K.pb, output_K.pb; other folders are descended into.\n"
-                                   "Operators, versions and types that are not supported count as skipped. Exit status 1 if a case fails.",
-                                   options, run, false};
+const cli_command cli_onnx_test = {
+    .name = "onnx-test",
+    .arguments = "DIR...",
+    .summary = "run ONNX backend test folders and compare outputs",
+    .details =
+        "A case is a folder with model.onnx and test_data_set_N/input_K.pb, output_K.pb; other "
+        "folders are\ndescended into. Operators, versions and types that are not supported "
+        "count as skipped.\nExit status 1 if a case fails.",
+    .examples =
+        "onnx-test /usr/share/libonnx-testdata/data/node -q --json=results.json\n"
+        "onnx-test my-case --no-fork",
+    .options = options,
+    .groups = {&cli_common_group},
+    .run = run};
+
+typedef struct arguments {
+  const char *json, *dirs[MAX_DIRS];
+  int n_dirs;
+} arguments;
+
+static bool set(suite *s, arguments *a, int index, const char *value) {
+  switch (index) {
+    case CLI_ARG: return cli_keep("DIR", value, a->dirs, MAX_DIRS, &a->n_dirs);
+    case 0: return cli_double("rtol", value, &s->tolerance.rtol);
+    case 1: return cli_double("atol", value, &s->tolerance.atol);
+    case 2: a->json = value ? value : "-"; return true;
+    case 3: s->quiet = true; return true;
+    default: s->no_fork = true; return true;
+  }
+}
+
+static int run_dirs(suite *s, const arguments *a) {
+  cli_json *json = a->json ? cli_json_new() : NULL;
+  if (a->json && !json) return CLI_INPUT;
+  s->json = cli_json_array(json, "cases");
+  s->silent = cli_json_to_stdout(a->json);
+  for (int k = 0; k < a->n_dirs; k++) descend(s, a->dirs[k]);
+  if (!s->silent)
+    printf("%lld passed, %lld failed, %lld skipped\n", (long long)s->count[PASSED],
+           (long long)s->count[FAILED], (long long)s->count[SKIPPED]);
+  if (json && !write_json_take(s, json, a->json)) return CLI_INPUT;
+  return s->broken ? CLI_INPUT : s->count[FAILED] ? CLI_FAILED : CLI_OK;
+}
 
 static int run(int argc, char **argv) {
   suite s = {.common = {.threads = 1}, .tolerance = {.rtol = 1e-3, .atol = 1e-5}};
-  cli_parser p = {.command = &cli_onnx_test, .argc = argc, .argv = argv, .common = &s.common};
-  const char *value, *json = NULL, *dirs[256];
-  int n_dirs = 0, o;
-  while ((o = cli_next(&p, &value)) != CLI_END) {
-    if (o == CLI_BAD || o == CLI_HELP) return o == CLI_BAD ? CLI_USAGE : CLI_OK;
-    if (o == CLI_ARG && n_dirs < 256) dirs[n_dirs++] = value;
-    if ((o == 0 && !cli_double("rtol", value, &s.tolerance.rtol)) || (o == 1 && !cli_double("atol", value, &s.tolerance.atol))) return CLI_USAGE;
-    if (o == 2) json = value;
-    if (o == 3) s.quiet = true;
-    if (o == 4) s.no_fork = true;
+  arguments a = {.n_dirs = 0};
+  cli_parser p = {&cli_onnx_test, argc, argv, {&s.common}, 0, false};
+  const char *value;
+  int next;
+  while ((next = cli_next(&p, &value)) != CLI_END) {
+    if (next == CLI_BAD || next == CLI_HELP) return cli_stop(next);
+    if (!set(&s, &a, next, value)) return CLI_USAGE;
   }
-  if (!n_dirs) {
-    cli_error("onnx-test needs at least one folder");
-    return CLI_USAGE;
-  }
+  if (!cli_need(&cli_onnx_test, a.n_dirs ? *a.dirs : NULL, "a folder")) return CLI_USAGE;
   tn_arena_init(&s.arena, tn_default_allocator());
-  tn_text_init(&s.json, tn_default_allocator());
-  for (int k = 0; k < n_dirs; k++) descend(&s, dirs[k]);
-  printf("%lld passed, %lld failed, %lld skipped\n", (long long)s.count[PASSED], (long long)s.count[FAILED], (long long)s.count[SKIPPED]);
-  int code = json ? write_json(&s, json) : CLI_OK;
-  tn_text_free(&s.json);
+  int code = run_dirs(&s, &a);
   tn_arena_clear(&s.arena);
-  return code ? code : s.count[FAILED] ? CLI_FAILED : CLI_OK;
+  return code;
 }

@@ -1,0 +1,32 @@
+/* A runtime, a model, its inputs and a session, as the options say. */
+#include "open.h"
+
+int cli_session_fail(cli_session *s, tn_status status) {
+  if (!tn_diag_count(s->diag)) cli_error("%s", tn_status_text(status));
+  cli_print_diag(s->diag);
+  tn_diag_clear(s->diag);
+  return cli_exit_code(status);
+}
+
+bool cli_session_open(cli_session *s, const cli_common *common, const cli_feed *feed,
+                      const char *path, int *out_code) {
+  *s = (cli_session){.diag = tn_diag_create()};
+  *out_code = CLI_INPUT;
+  s->runtime = s->diag ? cli_runtime(common) : NULL;
+  if (!s->runtime) return false;
+  cli_progress("loading %s", path);
+  tn_status status = cli_load(s->runtime, common, path, 0, s->diag, &s->model);
+  if (!status) status = tn_session_create(s->model, s->diag, &s->session);
+  if (!status) status = cli_inputs_open(&s->inputs, s->runtime, s->model, feed, s->diag);
+  cli_progress("%s", "");
+  if (status) *out_code = cli_session_fail(s, status);
+  return status == TN_OK;
+}
+
+void cli_session_close(cli_session *s) {
+  tn_session_destroy(s->session);
+  cli_inputs_free(&s->inputs);
+  tn_model_destroy(s->model);
+  tn_runtime_destroy(s->runtime);
+  tn_diag_destroy(s->diag);
+}

@@ -1,0 +1,22 @@
+/* What most subcommands begin with: a runtime, a model, its inputs, a session. */
+#ifndef TN_CLI_OPEN_H
+#define TN_CLI_OPEN_H
+
+#include "feed.h"
+
+typedef struct cli_session {
+  tn_runtime *runtime;
+  tn_model *model;
+  tn_session *session;
+  cli_inputs inputs;
+  tn_diag *diag;
+} cli_session;
+
+/* Opens all of it. On failure prints why; out_code is the exit code. Close it in any case. */
+bool cli_session_open(cli_session *s, const cli_common *common, const cli_feed *feed,
+                      const char *path, int *out_code);
+void cli_session_close(cli_session *s);
+/* Prints what the diag holds and answers the exit code of a failed status. */
+int cli_session_fail(cli_session *s, tn_status status);
+
+#endif

@@ -1,0 +1,17 @@
+/* Writing the outputs of a session to files, and its profile as a Chrome trace. */
+#ifndef TN_CLI_OUTPUTS_H
+#define TN_CLI_OUTPUTS_H
+
+#include "open.h"
+
+enum { CLI_MAX_OUTPUTS = 256 };
+
+/* where: a folder (made if it is not there; each output as <name>.npy), "NAME=FILE.npy", or
+ * "FILE.npy" if the model has one output. Says on stderr what it wrote. */
+tn_status cli_outputs_write(const cli_session *s, const char *where);
+
+/* All events of a profiled session as a JSON file for chrome://tracing or Perfetto. False after a
+ * message. */
+bool cli_trace_write(const cli_session *s, const char *path);
+
+#endif
