@@ -102,9 +102,14 @@ int rows_order(const tn_tensor *in, int64_t a, int64_t b) {
   return (uint64_t)x < (uint64_t)y ? -1 : (uint64_t)x > (uint64_t)y;
 }
 
+/* A product that overflows belongs to a tensor without elements: some other dim is 0. */
+static void multiply(int64_t *product, int64_t dim) {
+  if (tn_mul_i64(*product, dim, product)) *product = 0;
+}
+
 around around_axis(const tn_tensor *t, int32_t axis) {
   around a = {1, t->shape[axis], 1};
-  for (int32_t k = 0; k < axis; k++) a.before *= t->shape[k];
-  for (int32_t k = axis + 1; k < t->rank; k++) a.after *= t->shape[k];
+  for (int32_t k = 0; k < axis; k++) multiply(&a.before, t->shape[k]);
+  for (int32_t k = axis + 1; k < t->rank; k++) multiply(&a.after, t->shape[k]);
   return a;
 }

@@ -30,7 +30,7 @@ static void merge(const tn_tensor *in, const around *u, const int64_t *a, int64_
     n_a -= first;
     n_b -= !first;
   }
-  memcpy(to, n_a > 0 ? a : b, (size_t)(n_a + n_b) * sizeof *to);
+  if (n_a + n_b > 0) memcpy(to, n_a > 0 ? a : b, (size_t)(n_a + n_b) * sizeof *to);
 }
 
 /* Sorts items[0..n); room has as much space. Answers where the sorted ones are. */

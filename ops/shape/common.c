@@ -7,7 +7,7 @@ void shape_strides(const tn_tensor *t, int64_t *strides) {
   int64_t step = 1;
   for (int32_t k = t->rank - 1; k >= 0; k--) {
     strides[k] = step;
-    step *= t->shape[k];
+    if (tn_mul_i64(step, t->shape[k], &step)) step = 0; /* some dim is 0: nothing is read */
   }
 }
 
