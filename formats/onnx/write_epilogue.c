@@ -4,22 +4,27 @@
 
 typedef struct step_form {
   const char *op, *a, *b; /* names of the attributes that a and b are; NULL: none */
+  int32_t since;          /* the first operator set in which the node has this form */
 } step_form;
 
 static const step_form forms[TN_EPILOGUE_COUNT] = {
-    [TN_EPILOGUE_RELU] = {"Relu", NULL, NULL},
-    [TN_EPILOGUE_CLIP] = {"Clip", NULL, NULL}, /* bounds are inputs */
-    [TN_EPILOGUE_LEAKY_RELU] = {"LeakyRelu", "alpha", NULL},
-    [TN_EPILOGUE_SIGMOID] = {"Sigmoid", NULL, NULL},
-    [TN_EPILOGUE_TANH] = {"Tanh", NULL, NULL},
-    [TN_EPILOGUE_HARD_SIGMOID] = {"HardSigmoid", "alpha", "beta"},
-    [TN_EPILOGUE_HARD_SWISH] = {"HardSwish", NULL, NULL},
-    [TN_EPILOGUE_SILU] = {"Swish", NULL, NULL},
-    [TN_EPILOGUE_GELU] = {"Gelu", NULL, NULL},
-    [TN_EPILOGUE_GELU_TANH] = {"Gelu", NULL, NULL},
-    [TN_EPILOGUE_ADD] = {"Add", NULL, NULL},
-    [TN_EPILOGUE_MUL] = {"Mul", NULL, NULL},
+    [TN_EPILOGUE_RELU] = {"Relu", NULL, NULL, 1},
+    [TN_EPILOGUE_CLIP] = {"Clip", NULL, NULL, 11}, /* bounds are inputs */
+    [TN_EPILOGUE_LEAKY_RELU] = {"LeakyRelu", "alpha", NULL, 1},
+    [TN_EPILOGUE_SIGMOID] = {"Sigmoid", NULL, NULL, 1},
+    [TN_EPILOGUE_TANH] = {"Tanh", NULL, NULL, 1},
+    [TN_EPILOGUE_HARD_SIGMOID] = {"HardSigmoid", "alpha", "beta", 1},
+    [TN_EPILOGUE_HARD_SWISH] = {"HardSwish", NULL, NULL, 14},
+    [TN_EPILOGUE_SILU] = {"Swish", NULL, NULL, 24},
+    [TN_EPILOGUE_GELU] = {"Gelu", NULL, NULL, 20},
+    [TN_EPILOGUE_GELU_TANH] = {"Gelu", NULL, NULL, 20},
+    [TN_EPILOGUE_ADD] = {"Add", NULL, NULL, 7},
+    [TN_EPILOGUE_MUL] = {"Mul", NULL, NULL, 7},
 };
+
+int32_t onnx_epilogue_since(const tn_epilogue *e) {
+  return e->kind < TN_EPILOGUE_COUNT ? forms[e->kind].since : 0;
+}
 
 /* One number of the output's type, as a constant; its name. */
 static const char *put_bound(onnx_writer *w, uint32_t number, uint32_t dtype, double value) {

@@ -18,6 +18,10 @@ static void survey_node(onnx_writer *w, const tn_graph *g, int32_t id) {
   const tn_node *n = w->api->node(g, id);
   onnx_note_domain(w, n->domain);
   if (!*n->domain && n->version > w->version) w->newest = true;
+  uint32_t n_steps;
+  const tn_epilogue *const *steps = w->api->node_epilogue(g, id, &n_steps);
+  for (uint32_t k = 0; k < n_steps; k++)
+    if (onnx_epilogue_since(steps[k]) > w->version) w->newest = true;
   const tn_graph *sub;
   for (uint32_t k = 0; (sub = w->api->node_graph(g, id, k)); k++) onnx_survey(w, sub);
 }

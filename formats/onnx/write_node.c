@@ -1,6 +1,8 @@
 /* Nodes and attributes in the file. What Tenon has added to a node is told in its meta data. */
 #include "writer.h"
 
+#include <stdio.h>
+
 /* TN_ATTR_... -> AttributeProto.AttributeType. */
 static int64_t attr_type(uint32_t kind) {
   static const uint8_t types[] = {
@@ -93,6 +95,15 @@ static void put_layouts(onnx_writer *w, onnx_scope *s, const tn_node *n, uint32_
   tn_text_free(&text);
 }
 
+/* A file imports one version of the default operator set; nodes that were written for an older one say so. */
+static void put_version(onnx_writer *w, const tn_node *n) {
+  const int32_t version = n->version ? n->version : w->version;
+  char text[16];
+  if (!w->newest || *n->domain || version >= ONNX_LIFTED_OPSET) return;
+  snprintf(text, sizeof text, "%d", (int)version);
+  onnx_put_entry(&w->out, 9, "tenon.version", text); /* metadata_props */
+}
+
 void onnx_put_node(onnx_writer *w, uint32_t number, onnx_scope *s, int32_t id) {
   onnx_put *p = &w->out;
   const tn_node *n = w->api->node(s->g, id);
@@ -112,6 +123,7 @@ void onnx_put_node(onnx_writer *w, uint32_t number, onnx_scope *s, int32_t id) {
   if (*n->domain) onnx_put_str(p, 7, n->domain);     /* domain */
   if (*n->overload) onnx_put_str(p, 8, n->overload); /* overload */
   put_layouts(w, s, n, n_inputs);
+  put_version(w, n);
   onnx_put_end(p, node);
   if (n_steps) onnx_put_epilogue(w, number, s, id, first);
 }

@@ -3,10 +3,7 @@
 
 #include <stdlib.h>
 
-enum {
-  IR_VERSION = 10,  /* the first with meta data of nodes and values */
-  NEWEST_OPSET = 28 /* what lowerings write their nodes for */
-};
+enum { IR_VERSION = 10 }; /* the first with meta data of nodes and values */
 
 /* ---- Operator sets ---- */
 
@@ -21,8 +18,8 @@ static void put_opsets(onnx_writer *w, uint32_t number, const tn_graph *g, bool 
   int32_t version = 0;
   const char *domain;
   for (int32_t k = 0; (domain = w->api->opset_at(g, k, &version)); k++) {
-    bool lift = newest && !*domain && version < NEWEST_OPSET;
-    put_opset(w, number, domain, lift ? NEWEST_OPSET : version);
+    bool lift = newest && !*domain && version < ONNX_LIFTED_OPSET;
+    put_opset(w, number, domain, lift ? ONNX_LIFTED_OPSET : version);
   }
 }
 
@@ -30,7 +27,7 @@ static void put_opsets(onnx_writer *w, uint32_t number, const tn_graph *g, bool 
 static void put_missing_opsets(onnx_writer *w, const tn_graph *g) {
   for (int64_t k = 0; k < w->domains.n; k++) {
     const char *domain = w->domains.data[k];
-    if (w->api->opset(g, domain) == 0) put_opset(w, 8, domain, *domain ? 1 : NEWEST_OPSET);
+    if (w->api->opset(g, domain) == 0) put_opset(w, 8, domain, *domain ? 1 : ONNX_LIFTED_OPSET);
   }
 }
 

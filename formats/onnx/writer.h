@@ -5,6 +5,10 @@
 #include "put.h"
 #include "reader.h"
 
+/* Imported where lowerings have written nodes of the newest form: the first version that has all of these, not a later
+ * one, so that other tools can read the file. */
+enum { ONNX_LIFTED_OPSET = 24 };
+
 /* Names that the values of one graph have in the file. */
 typedef struct onnx_scope {
   const struct onnx_scope *up; /* of the graph around it; NULL: none */
@@ -56,6 +60,9 @@ void onnx_put_regions(onnx_writer *w, onnx_scope *s, int32_t node);
 /* The steps fused onto a node, as the nodes they were. `first` is what the node gives, the last step gives its output 0. */
 void onnx_put_epilogue(onnx_writer *w, uint32_t number, onnx_scope *s, int32_t node,
                        const char *first);
+
+/* The first operator set that has a node for the step. */
+int32_t onnx_epilogue_since(const tn_epilogue *e);
 
 /* write_graph.c */
 void onnx_put_graph(onnx_writer *w, uint32_t number, const onnx_scope *up, const tn_graph *g,

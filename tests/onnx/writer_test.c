@@ -288,7 +288,7 @@ static void lowered_nodes_lift_the_operator_set(void **state) {
   tn_graph_node(m.g, id)->node.version = TN_VERSION_NEWEST;
   fixture f;
   write_and_read(m.g, &f);
-  assert_int_equal(api->opset(f.g, ""), 28);
+  assert_int_equal(api->opset(f.g, ""), 24);
   close_model(&f);
   tn_graph_free(m.g);
 }
