@@ -1,4 +1,5 @@
-/* Case lines: "input=T[2,3]!{uniform 0 1} axis=1 tol=8" -> tn_case. The grammar stands at the end of docs/op-yaml.md.
+/* Case lines: "input=T[2,3]!{uniform 0 1} axis=1 tol=8" -> tn_case. The grammar stands at the
+ * end of docs/op-yaml.md.
  *
  * A recursive-descent parser over one cursor; the first problem stops it. */
 #include <ctype.h>
@@ -45,7 +46,7 @@ static char *word(parser *s) {
   return check_need(tn_arena_strn(s->arena, begin, s->p - begin));
 }
 
-/* ---- values ------------------------------------------------------------------------------------------------------------ */
+/* ---- values ---------------------------------------------------------------------------------- */
 
 static bool number(parser *s, double *out, int64_t *out_int) {
   char *end;
@@ -88,7 +89,7 @@ static int64_t count_list(const parser *s, char close) {
   return *s->p == close ? 0 : n + 1;
 }
 
-/* ---- tensors ----------------------------------------------------------------------------------------------------------- */
+/* ---- tensors --------------------------------------------------------------------------------- */
 
 static bool fill_range(parser *s, check_spec *t, check_fill_kind kind) {
   int64_t ignored;
@@ -107,20 +108,28 @@ static bool fill_elements(parser *s, check_spec *t) {
   t->strings = room(s, (uint64_t)t->n_elements * sizeof *t->strings);
   for (int64_t k = 0; k < t->n_elements; k++) {
     if (k && !expect(s, ',')) return false;
-    bool ok = t->fill == FILL_STRINGS ? quoted(s, &t->strings[k]) : number(s, &t->numbers[k], &t->ints[k]);
+    bool ok = t->fill == FILL_STRINGS ? quoted(s, &t->strings[k])
+                                      : number(s, &t->numbers[k], &t->ints[k]);
     if (!ok) return false;
   }
   return true;
 }
 
 static bool fill(parser *s, check_spec *t) {
-  static const struct { const char *name; check_fill_kind kind; } names[] = {
-      {"uniform", FILL_UNIFORM}, {"ints", FILL_INTS}, {"range", FILL_RANGE}, {"edge", FILL_EDGE}, {"unique", FILL_UNIQUE}};
+  static const struct {
+    const char *name;
+    check_fill_kind kind;
+  } names[] = {{"uniform", FILL_UNIFORM},
+               {"ints", FILL_INTS},
+               {"range", FILL_RANGE},
+               {"edge", FILL_EDGE},
+               {"unique", FILL_UNIQUE}};
   for (size_t k = 0; k < sizeof names / sizeof *names; k++) {
     size_t n = strlen(names[k].name);
     if (strncmp(s->p, names[k].name, n)) continue;
     s->p += n;
-    if (names[k].kind == FILL_UNIFORM || names[k].kind == FILL_INTS) return fill_range(s, t, names[k].kind);
+    if (names[k].kind == FILL_UNIFORM || names[k].kind == FILL_INTS)
+      return fill_range(s, t, names[k].kind);
     t->fill = names[k].kind;
     return true;
   }
@@ -168,9 +177,11 @@ static bool input(parser *s, check_input *in) {
   return tensor(s, in->items);
 }
 
-/* ---- attributes -------------------------------------------------------------------------------------------------------- */
+/* ---- attributes ------------------------------------------------------------------------------ */
 
-static bool is_float(const tn_arg *arg) { return arg->base == TN_TYPE_FLOAT || arg->base == TN_TYPE_SCALAR; }
+static bool is_float(const tn_arg *arg) {
+  return arg->base == TN_TYPE_FLOAT || arg->base == TN_TYPE_SCALAR;
+}
 static bool is_str(const tn_arg *arg) {
   return arg->base == TN_TYPE_STR || arg->base == TN_TYPE_DEVICE || arg->base == TN_TYPE_DIMNAME;
 }
@@ -183,7 +194,8 @@ static bool attr_number(parser *s, double *out, int64_t *out_int) {
   *out_int = !strcmp(name, "true") ? 1 : dtype;
   *out = (double)*out_int;
   if (!strcmp(name, "inf")) *out = (double)INFINITY;
-  return dtype || !strcmp(name, "true") || !strcmp(name, "false") || !strcmp(name, "inf") || bad(s, "expected a number");
+  return dtype || !strcmp(name, "true") || !strcmp(name, "false") || !strcmp(name, "inf") ||
+         bad(s, "expected a number");
 }
 
 static bool attr_list(parser *s, check_attr *a) {
@@ -194,7 +206,8 @@ static bool attr_list(parser *s, check_attr *a) {
   tn_str *strs = room(s, (uint64_t)n * sizeof *strs);
   for (int64_t k = 0; k < n; k++) {
     if (k && !expect(s, ',')) return false;
-    if (!(is_str(a->arg) ? quoted(s, &strs[k]) : attr_number(s, &floats[k], &ints[k]))) return false;
+    if (!(is_str(a->arg) ? quoted(s, &strs[k]) : attr_number(s, &floats[k], &ints[k])))
+      return false;
   }
   a->value.kind = is_str(a->arg) ? TN_ATTR_STRS : is_float(a->arg) ? TN_ATTR_FLOATS : TN_ATTR_INTS;
   a->value.ints = (tn_ints){ints, n};
@@ -221,14 +234,15 @@ static bool attr(parser *s, check_attr *a) {
   return is_str(a->arg) ? quoted(s, &a->value.s) : attr_number(s, &a->value.f, &a->value.i);
 }
 
-/* ---- the line ---------------------------------------------------------------------------------------------------------- */
+/* ---- the line -------------------------------------------------------------------------------- */
 
 static bool setting(parser *s, const char *name, bool *out_known) {
   double value;
   int64_t whole;
   *out_known = true;
   if (!strcmp(name, "bench")) return s->out->bench = true;
-  *out_known = !strcmp(name, "tol") || !strcmp(name, "int_tol") || !strcmp(name, "n_outputs") || !strcmp(name, "version");
+  *out_known = !strcmp(name, "tol") || !strcmp(name, "int_tol") || !strcmp(name, "n_outputs") ||
+               !strcmp(name, "version");
   if (!*out_known) return true;
   if (!expect(s, '=') || !number(s, &value, &whole)) return false;
   if (!strcmp(name, "tol")) s->out->tolerance = value;
@@ -253,7 +267,8 @@ static bool assignment(parser *s) {
   return attr(s, a);
 }
 
-bool check_case_parse(const tn_opdef *op, const char *text, tn_arena *arena, tn_case *out, const char **out_why) {
+bool check_case_parse(const tn_opdef *op, const char *text, tn_arena *arena, tn_case *out,
+                      const char **out_why) {
   parser s = {.op = op, .p = text, .arena = arena, .out = out};
   *out = (tn_case){.text = text, .n_outputs = -1, .tolerance = -1, .n_inputs = op->schema.n_inputs};
   out->inputs = room(&s, ((uint64_t)out->n_inputs + 1) * sizeof *out->inputs);

@@ -1,11 +1,15 @@
 /* One harness for every kernel of every registered operator: what its files share.
  *
- *   case.c      a case line -> tn_case          fill.c      elements of inputs      memory.c   buffers at unreadable pages
- *   problem.c   case x dtypes -> a tn_problem   host.c      services of a call      compare.c  result against reference
- *   layout.c    to and from blocked layouts     drive.c     one run of one kernel   trial.c    all runs of one kernel
- *   epilogue.c  fused steps                     claims.c    accept rows             session.c  through tenon.h
- *   regions.c   tenon::Region, tenon::Reorder   sweep.c     failing allocation      bench.c    timing
- *   isolate.c   child processes, counting       suite.c     the loop over it all    main.c     the command line
+ *   case.c      a case line -> tn_case            drive.c     a run, and what it broke
+ *   fill.c      elements of inputs                trial.c     all runs of one kernel
+ *   problem.c   case x dtypes, its reference      epilogue.c  fused steps
+ *   host.c      services of a call                claims.c    accept rows, coverage
+ *   memory.c    buffers at unreadable pages       session.c   through tenon.h
+ *   layout.c    to and from other layouts         sweep.c     failing allocation
+ *   compare.c   result against reference          regions.c   what no case can express
+ *   run.c       a call of a kernel, in ranges     bench.c     timing
+ *   suite.c     the loop over it all              levels.c    runtime and ISA levels
+ *   isolate.c   child processes, counting         family.c    operators of a family file
  *
  * The harness ends the process when it runs out of memory itself. */
 #ifndef TN_CHECK_CHECK_H
@@ -20,21 +24,21 @@
 
 enum { CHECK_TEXT = 512, CHECK_MAX_ALIASES = 8, CHECK_MAX_IO = 64, CHECK_MAX_LEVELS = 16 };
 
-/* ---- isolate.c: units of work, counted; each operator in a child process ---------------------------------------------- */
+/* ---- isolate.c: units of work, counted; each operator in a child process --------------------- */
 
 /* Lives in memory that parent and child share, so that it survives a crash. */
 typedef struct check_totals {
   int64_t passed, failed, skipped;
-  int64_t unit;             /* number of the unit that runs or ran last, from 1 */
-  int64_t resume;           /* units up to this one are done */
-  int32_t inside;           /* a unit is running */
+  int64_t unit;   /* number of the unit that runs or ran last, from 1 */
+  int64_t resume; /* units up to this one are done */
+  int32_t inside; /* a unit is running */
   int32_t unit_failed, said;
-  char text[CHECK_TEXT];    /* what is running */
+  char text[CHECK_TEXT]; /* what is running */
 } check_totals;
 
 typedef struct check_options {
   const char *op, *kernel, *isa, *line;
-  char *family;             /* text of a family file */
+  char *family; /* text of a family file */
   uint64_t family_bytes;
   bool bench, verbose, list, in_process;
   double bench_ms;
@@ -42,7 +46,7 @@ typedef struct check_options {
 
 struct check_pool;
 
-typedef struct check_allocator {  /* counts; fails once, at call number fail_at, from 1; 0: never */
+typedef struct check_allocator { /* counts; fails once, at call number fail_at, from 1; 0: never */
   tn_allocator base;
   atomic_llong n_calls, n_live, fail_at;
 } check_allocator;
@@ -50,25 +54,26 @@ typedef struct check_allocator {  /* counts; fails once, at call number fail_at,
 typedef struct check_level {
   char name[64];
   uint64_t isa;
-  struct tn_runtime *runtime; /* of sessions at this level; made when first needed */
-  check_allocator allocator;  /* what that takes its memory from */
+  struct tn_runtime *runtime;      /* of sessions at this level; made when first needed */
+  check_allocator allocator;       /* what that takes its memory from */
   double peak_gflops, memory_gbps; /* what one core was seen to do */
 } check_level;
 
 typedef struct check_env {
   check_options options;
   check_totals *totals;
-  tn_runtime *runtime;        /* whose parts are tested */
-  tn_plugin_query_fn plugin;  /* to be added to each runtime; NULL: none */
+  tn_runtime *runtime;       /* whose parts are tested */
+  tn_plugin_query_fn plugin; /* to be added to each runtime; NULL: none */
   check_level levels[CHECK_MAX_LEVELS];
   int32_t n_levels;
-  struct check_pool *pool;    /* guarded memory */
-  tn_pool *threads;           /* two; made when first needed */
-  int32_t newest;             /* newest operator-set version of ai.onnx that an operator names */
+  struct check_pool *pool; /* guarded memory */
+  tn_pool *threads;        /* two; made when first needed */
+  int32_t newest;          /* newest operator-set version of ai.onnx that an operator names */
 } check_env;
 
 /* Names what runs from now on. False: it ran already, before a crash, and shall be left out. */
-bool check_unit_begin(check_env *env, const char *format, ...) __attribute__((format(printf, 2, 3)));
+bool check_unit_begin(check_env *env, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 void check_unit_end(check_env *env);
 /* Says what is wrong with the running unit; the first few messages are printed. */
 void check_fail(check_env *env, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -84,42 +89,49 @@ static inline void *check_need(void *memory) {
   return memory;
 }
 
-/* ---- case.c ------------------------------------------------------------------------------------------------------------ */
+/* ---- case.c ---------------------------------------------------------------------------------- */
 
 typedef enum check_fill_kind {
-  FILL_DESIGNED, FILL_ELEMENTS, FILL_UNIFORM, FILL_INTS, FILL_RANGE, FILL_EDGE, FILL_UNIQUE, FILL_STRINGS
+  FILL_DESIGNED,
+  FILL_ELEMENTS,
+  FILL_UNIFORM,
+  FILL_INTS,
+  FILL_RANGE,
+  FILL_EDGE,
+  FILL_UNIQUE,
+  FILL_STRINGS
 } check_fill_kind;
 
-typedef struct check_spec {  /* one tensor of a case: T[2,3]!{...} */
-  char *type;                /* a dtype's name or a type alias */
+typedef struct check_spec { /* one tensor of a case: T[2,3]!{...} */
+  char *type;               /* a dtype's name or a type alias */
   int32_t rank;
   int64_t shape[TN_MAX_RANK];
   bool constant;
   check_fill_kind fill;
-  double low, high;          /* UNIFORM, INTS */
-  double *numbers;           /* ELEMENTS */
-  int64_t *ints;             /* the same as integers, for those that f64 cannot hold */
+  double low, high; /* UNIFORM, INTS */
+  double *numbers;  /* ELEMENTS */
+  int64_t *ints;    /* the same as integers, for those that f64 cannot hold */
   tn_str *strings;
   int64_t n_elements;
 } check_spec;
 
 typedef struct check_input { /* what a case gives for one input of the schema */
   const tn_arg *arg;
-  bool list, sequence;       /* sequence: a list for an argument that takes one value */
+  bool list, sequence; /* sequence: a list for an argument that takes one value */
   check_spec *items;
   int32_t n;
 } check_input;
 
 typedef struct check_attr {
   const tn_arg *arg;
-  tn_attr value;             /* tensors: made from specs once dtypes are known */
+  tn_attr value; /* tensors: made from specs once dtypes are known */
   check_spec *specs;
   int32_t n_specs;
 } check_attr;
 
 typedef struct tn_case {
   const char *text;
-  check_input *inputs;       /* in schema order; n 0 and items NULL: left out */
+  check_input *inputs; /* in schema order; n 0 and items NULL: left out */
   int32_t n_inputs;
   check_attr *attrs;
   int32_t n_attrs, n_outputs; /* -1: not said */
@@ -130,48 +142,55 @@ typedef struct tn_case {
 } tn_case;
 
 /* False: *out_why says what is wrong. */
-bool check_case_parse(const tn_opdef *op, const char *text, tn_arena *arena, tn_case *out, const char **out_why);
+bool check_case_parse(const tn_opdef *op, const char *text, tn_arena *arena, tn_case *out,
+                      const char **out_why);
 
-/* ---- fill.c ------------------------------------------------------------------------------------------------------------ */
+/* ---- fill.c ---------------------------------------------------------------------------------- */
 
-/* t->data has room for the elements. Strings point into the spec or to literals. The same seed gives the same elements. */
+/* t->data has room for the elements. Strings point into the spec or to literals. The same seed
+ * gives the same elements. */
 void check_fill(const check_spec *spec, tn_tensor *t, uint64_t seed);
 uint64_t check_random(uint64_t *state);
 
-/* ---- memory.c: buffers between unreadable pages ------------------------------------------------------------------------ */
+/* ---- memory.c: buffers between unreadable pages ---------------------------------------------- */
 
 typedef struct check_buffer {
   uint8_t *data;
   uint64_t bytes;
-  uint8_t *map;              /* readable pages */
+  uint8_t *map; /* readable pages */
   uint64_t map_bytes;
-  const char *name;          /* for messages */
+  const char *name; /* for messages */
   bool at_end;
 } check_buffer;
 
 struct check_pool *check_pool_new(void);
 void check_pool_free(struct check_pool *pool); /* no buffer may be in use */
-/* bytes at the end of their pages, aligned to `align` bytes, or at the beginning of them. The bytes around the buffer hold a
- * pattern. */
-check_buffer *check_buffer_new(check_env *env, uint64_t bytes, uint64_t align, bool at_end, const char *name);
+/* bytes at the end of their pages, aligned to `align` bytes, or at the beginning of them. The
+ * bytes around the buffer hold a pattern. */
+check_buffer *check_buffer_new(check_env *env, uint64_t bytes, uint64_t align, bool at_end,
+                               const char *name);
 void check_buffer_free(check_env *env, check_buffer *b);
 void check_buffer_protect(check_buffer *b, bool read_only);
 /* True if the bytes around it still hold the pattern. */
 bool check_buffer_intact(const check_buffer *b);
 /* Which buffer an address belongs to, in words into buf. */
-const char *check_buffer_describe(const check_env *env, const void *address, char *buf, size_t size);
+const char *check_buffer_describe(const check_env *env, const void *address, char *buf,
+                                  size_t size);
 
-/* ---- problem.c --------------------------------------------------------------------------------------------------------- */
+/* ---- problem.c ------------------------------------------------------------------------------- */
 
 typedef struct check_value {
-  tn_tensor tensor;          /* plain, with data; or a list */
+  tn_tensor tensor; /* plain, with data; or a list */
   const char *name;
-  bool constant;             /* its data is known when planning */
-  bool written_constant;     /* the case says so */
-  double scale;              /* largest magnitude among its elements that counts for tolerances */
+  bool constant;         /* its data is known when planning */
+  bool written_constant; /* the case says so */
+  double scale;          /* largest magnitude among its elements that counts for tolerances */
 } check_value;
 
-typedef struct check_binding { char *alias; uint32_t dtype; } check_binding;
+typedef struct check_binding {
+  char *alias;
+  uint32_t dtype;
+} check_binding;
 
 typedef struct check_problem {
   check_env *env;
@@ -179,33 +198,33 @@ typedef struct check_problem {
   const tn_case *line;
   check_binding bindings[CHECK_MAX_ALIASES];
   int32_t n_bindings;
-  char label[160];           /* "T=f32" */
+  char label[160]; /* "T=f32" */
   tn_arena arena;
   tn_planner planner;
-  tn_graph *graph;           /* one node, bound to the operator */
+  tn_graph *graph; /* one node, bound to the operator */
   int32_t node, version;
   uint32_t n_inputs, n_outputs, n_formal;
   check_value *inputs[CHECK_MAX_IO]; /* NULL: left out */
   tn_tensor outputs[CHECK_MAX_IO];   /* as inferred */
   const char *output_names[CHECK_MAX_IO];
-  tn_tensor **lists;         /* sequences to be destroyed */
+  tn_tensor **lists; /* sequences to be destroyed */
   int32_t n_lists;
   const tn_region *const *regions;
   uint32_t n_regions;
   int32_t region_fill;
   double flops;
   bool filled, expected_done, expected_ok;
-  bool no_model;             /* a model cannot hold this node */
+  bool no_model;                  /* a model cannot hold this node */
   struct check_results *expected; /* of the reference */
-  char why[CHECK_TEXT];      /* why there is no graph or no reference result */
+  char why[CHECK_TEXT];           /* why there is no graph or no reference result */
 } check_problem;
 
 /* Binds and infers. False: why says what is wrong. Elements are filled in later. */
-bool check_problem_open(check_env *env, const tn_opdef *op, const tn_case *line, const check_binding *bindings,
-                        int32_t n_bindings, check_problem *p);
+bool check_problem_open(check_env *env, const tn_opdef *op, const tn_case *line,
+                        const check_binding *bindings, int32_t n_bindings, check_problem *p);
 /* The same for an operator without inference: the caller sets outputs. */
-void check_problem_open_raw(check_env *env, const tn_opdef *op, const tn_case *line, const check_binding *bindings,
-                            int32_t n_bindings, check_problem *p);
+void check_problem_open_raw(check_env *env, const tn_opdef *op, const tn_case *line,
+                            const check_binding *bindings, int32_t n_bindings, check_problem *p);
 void check_problem_close(check_problem *p);
 void check_problem_fill(check_problem *p);
 /* Runs the reference once; NULL: why. */
@@ -214,7 +233,7 @@ const struct check_results *check_problem_expected(check_problem *p);
 uint32_t check_problem_dtype(const check_problem *p, const char *word);
 double check_problem_bytes(const check_problem *p);
 
-/* ---- host.c: the services of a running call ---------------------------------------------------------------------------- */
+/* ---- host.c: the services of a running call -------------------------------------------------- */
 
 typedef struct check_results {
   tn_tensor values[CHECK_MAX_IO];
@@ -222,7 +241,7 @@ typedef struct check_results {
   check_buffer *buffers[CHECK_MAX_IO];
   tn_tensor *lists[CHECK_MAX_IO];
   tn_arena strings;
-  bool owns[CHECK_MAX_IO];   /* buffers[k] is to be freed */
+  bool owns[CHECK_MAX_IO]; /* buffers[k] is to be freed */
 } check_results;
 
 typedef struct check_context { /* ctx of check_host */
@@ -232,7 +251,7 @@ typedef struct check_context { /* ctx of check_host */
   const struct check_form *form; /* layouts of outputs; NULL: plain */
   bool running, at_end;
   uint8_t pattern;
-  int64_t n_allocated;       /* blocks of host->alloc that live */
+  int64_t n_allocated; /* blocks of host->alloc that live */
   pthread_mutex_t lock;
   char said[CHECK_TEXT];
 } check_context;
@@ -244,7 +263,7 @@ void check_context_close(check_context *c);
 void check_results_open(check_context *c, check_results *r);
 void check_results_close(check_env *env, check_results *r);
 
-/* ---- layout.c ---------------------------------------------------------------------------------------------------------- */
+/* ---- layout.c -------------------------------------------------------------------------------- */
 
 bool check_layout_fits(const tn_tensor *t, tn_layout layout);
 /* to: type and layout with room for the elements; pad lanes become zero. */
@@ -252,19 +271,24 @@ void check_layout_pack(const tn_tensor *plain, tn_tensor *to);
 /* The place in the storage of a pad lane that is not zero; -1: none. */
 int64_t check_layout_bad_pad(const tn_tensor *t);
 
-/* ---- compare.c --------------------------------------------------------------------------------------------------------- */
+/* ---- compare.c ------------------------------------------------------------------------------- */
 
-typedef struct check_tolerance { double k, scale, ints; } check_tolerance;
+typedef struct check_tolerance {
+  double k, scale, ints;
+} check_tolerance;
 check_tolerance check_tolerance_of(const check_problem *p);
 /* got may be in any layout. False: why says where and by how much. */
-bool check_compare(const tn_tensor *expected, const tn_tensor *got, check_tolerance tolerance, const char *name, char *why,
-                   size_t size);
+bool check_compare(const tn_tensor *expected, const tn_tensor *got, check_tolerance tolerance,
+                   const char *name, char *why, size_t size);
 /* Same type and same bits (pad lanes included). */
 bool check_same_bits(const tn_tensor *a, const tn_tensor *b);
 
-/* ---- drive.c: one run of one kernel ------------------------------------------------------------------------------------ */
+/* ---- run.c, drive.c: one run of one kernel
+ * ---------------------------------------------------------- */
 
-typedef struct check_form { tn_layout in[CHECK_MAX_IO], out[CHECK_MAX_IO]; } check_form;
+typedef struct check_form {
+  tn_layout in[CHECK_MAX_IO], out[CHECK_MAX_IO];
+} check_form;
 
 typedef struct check_subject { /* a kernel in the form in which it takes a problem */
   check_problem *problem;
@@ -275,20 +299,23 @@ typedef struct check_subject { /* a kernel in the form in which it takes a probl
   uint32_t n_epilogue;
   check_value *operands[TN_EPILOGUE_COUNT]; /* inputs from first_operand on, for epilogues */
   uint32_t n_operands, first_operand;
-  const check_results *expected;            /* with the epilogue applied */
+  const check_results *expected; /* with the epilogue applied */
 } check_subject;
 
-typedef struct check_way {   /* how to run it */
+typedef struct check_way { /* how to run it */
   const char *name;
-  bool at_end;               /* buffers end at an unreadable page; else they begin after one */
+  bool at_end; /* buffers end at an unreadable page; else they begin after one */
   bool reverse, twice, null_empty;
   int32_t n_ranges;
   uint32_t n_workers;
-  uint8_t pattern;           /* of outputs, scratch */
-  bool threads;              /* ranges run on the pool */
-  int32_t in_place;          /* output that shares memory with its input; -1: none */
+  uint8_t pattern;  /* of outputs, scratch */
+  bool threads;     /* ranges run on the pool */
+  int32_t in_place; /* output that shares memory with its input; -1: none */
 } check_way;
 
+/* Inputs of the call: the problem's, then what epilogues add. NULL: left out. */
+const check_value *check_subject_input(const check_subject *s, uint32_t k);
+uint32_t check_subject_n_inputs(const check_subject *s);
 /* Why the kernel does not take the problem in this form; NULL: it does. */
 const char *check_subject_match(const check_subject *s, tn_arena *reasons);
 /* Runs and compares; failures go to env. out_plan (may be NULL): what plan() answered. */
@@ -301,7 +328,8 @@ typedef struct check_run {
   check_context context;
   tn_arena arena;
   tn_call call;
-  tn_tensor types_in[CHECK_MAX_IO], types_out[CHECK_MAX_IO]; /* what call.inputs, outputs point to */
+  tn_tensor types_in[CHECK_MAX_IO],
+      types_out[CHECK_MAX_IO]; /* what call.inputs, outputs point to */
   const tn_tensor *in[CHECK_MAX_IO];
   tn_tensor *out[CHECK_MAX_IO];
   check_buffer *inputs[CHECK_MAX_IO];
@@ -310,8 +338,8 @@ typedef struct check_run {
   check_buffer *state, *scratch, *worker_scratch;
   tn_kernel_plan plan;
   bool prepared;
-  atomic_int status;         /* the first error of a range */
-  uint32_t stage;            /* that runs on threads */
+  atomic_int status; /* the first error of a range */
+  uint32_t stage;    /* that runs on threads */
 } check_run;
 /* False: the failure has been told; close it nevertheless. */
 bool check_run_open(check_run *r, const check_subject *s, const check_way *way);
@@ -323,28 +351,30 @@ bool check_run_stages(check_run *r);
 void check_run_again(check_run *r);
 void check_run_close(check_run *r);
 
-/* ---- the parts of a test ----------------------------------------------------------------------------------------------- */
+/* ---- the parts of a test --------------------------------------------------------------------- */
 
-void check_trial(const check_subject *s, bool full);                          /* trial.c */
+void check_trial(const check_subject *s, bool full); /* trial.c */
 /* Runs the kernel with fused steps; false: it takes none of them here. */
-bool check_epilogues(const check_subject *s);                                 /* epilogue.c */
-void check_calibrate(check_env *env);                                         /* bench.c */
+bool check_epilogues(const check_subject *s); /* epilogue.c */
+void check_calibrate(check_env *env);         /* bench.c */
 void check_bench(const check_subject *s);
 
-typedef struct check_coverage {  /* claims.c: what cases have shown of a kernel */
+typedef struct check_coverage { /* claims.c: what cases have shown of a kernel */
   int64_t n_accepted;
   uint64_t dtypes[CHECK_MAX_IO]; /* per accept row */
   bool claims_done, epilogue_done;
   int32_t epilogues_left;
-  const char *reason;            /* why the last case was not taken */
+  const char *reason; /* why the last case was not taken */
 } check_coverage;
 void check_coverage_note(check_coverage *c, const check_subject *s);
-void check_coverage_report(check_env *env, const check_coverage *c, const tn_opdef *op, const tn_kerneldef *kernel);
+void check_coverage_report(check_env *env, const check_coverage *c, const tn_opdef *op,
+                           const tn_kerneldef *kernel);
 void check_claims(const check_subject *s);
 
 /* session.c: the case as a model of one node, through tenon.h. */
 void check_allocator_init(check_allocator *a);
-tn_runtime *check_runtime_new(check_env *env, uint64_t isa, int32_t n_threads, const tn_allocator *a);
+tn_runtime *check_runtime_new(check_env *env, uint64_t isa, int32_t n_threads,
+                              const tn_allocator *a);
 
 typedef struct check_model {
   tn_model *model;
@@ -357,19 +387,23 @@ void check_model_close(check_model *m);
 void check_model_compare(check_problem *p, const check_model *m);
 /* True if the model runs: the operator is supported for these types. */
 bool check_session(check_problem *p, check_level *level);
-void check_sweep(check_problem *p);                                           /* sweep.c */
+void check_sweep(check_problem *p); /* sweep.c */
 
-/* regions.c: problems for operators of domain tenon that no case line can express. False: not one of those. */
-bool check_regions(check_env *env, const tn_opdef *op, void (*run)(void *arg, check_problem *p), void *arg);
+/* regions.c: problems for operators of domain tenon that no case line can express. False: not
+ * one of those. */
+bool check_regions(check_env *env, const tn_opdef *op, void (*run)(void *arg, check_problem *p),
+                   void *arg);
 
 /* suite.c. plugin: parts to be tested besides those that ship; NULL: none. */
 void check_open(check_env *env, tn_plugin_query_fn plugin);
 void check_suite(check_env *env);
 void check_close(check_env *env);
 bool check_op_wanted(const check_env *env, const tn_opdef *op);
-/* family.c: the text of a family file, in memory of the default allocator; *out_bytes is its size. */
+/* family.c: the text of a family file, in memory of the default allocator; *out_bytes is its
+ * size. */
 char *check_family_read(const char *path, uint64_t *out_bytes);
 bool check_family_has(const char *text, const char *op);
-const char *check_op_name(const tn_opdef *op, char *buf, size_t size);        /* "Softmax", "tenon::Cast" */
+const char *check_op_name(const tn_opdef *op, char *buf,
+                          size_t size); /* "Softmax", "tenon::Cast" */
 
 #endif

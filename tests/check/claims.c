@@ -1,10 +1,10 @@
-/* What a kernel says it takes: calls just outside of its rows must be refused, with a reason; and the cases of its operator
- * must show that it takes each dtype that it names. */
+/* What a kernel says it takes: calls just outside of its rows must be refused, with a reason;
+ * and the cases of its operator must show that it takes each dtype that it names. */
 #include <string.h>
 
 #include "check.h"
 
-/* ---- coverage ---------------------------------------------------------------------------------------------------------- */
+/* ---- coverage -------------------------------------------------------------------------------- */
 
 static const tn_arg *arg_of(const check_problem *p, uint32_t k, bool output) {
   return output ? tn_schema_output_of(&p->op->schema, (int32_t)k, (int32_t)p->n_outputs)
@@ -31,20 +31,24 @@ void check_coverage_note(check_coverage *c, const check_subject *s) {
 /* Dtypes that the operator allows for an argument. */
 static uint64_t allowed(const tn_opdef *op, const char *name) {
   for (int32_t k = 0; k < op->schema.n_inputs + op->schema.n_outputs; k++) {
-    const tn_arg *arg = k < op->schema.n_inputs ? tn_schema_input(&op->schema, k)
-                                                : tn_schema_output(&op->schema, k - op->schema.n_inputs);
+    const tn_arg *arg = k < op->schema.n_inputs
+                            ? tn_schema_input(&op->schema, k)
+                            : tn_schema_output(&op->schema, k - op->schema.n_inputs);
     if (arg && !strcmp(arg->name, name)) return op->arg_dtypes[k] ? op->arg_dtypes[k] : UINT64_MAX;
   }
   return UINT64_MAX;
 }
 
-void check_coverage_report(check_env *env, const check_coverage *c, const tn_opdef *op, const tn_kerneldef *def) {
+void check_coverage_report(check_env *env, const check_coverage *c, const tn_opdef *op,
+                           const tn_kerneldef *def) {
   const tn_kernel *kernel = &def->kernel;
   char name[CHECK_TEXT / 2];
-  if (!check_unit_begin(env, "%s (%s): coverage", kernel->name, check_op_name(op, name, sizeof name))) return;
+  if (!check_unit_begin(env, "%s (%s): coverage", kernel->name,
+                        check_op_name(op, name, sizeof name)))
+    return;
   if (!c->n_accepted) {
-    check_fail(env, "untested: it takes none of the operator's %u cases%s%s", op->op.n_cases, c->reason ? "; the last because " : "",
-               c->reason ? c->reason : "");
+    check_fail(env, "untested: it takes none of the operator's %u cases%s%s", op->op.n_cases,
+               c->reason ? "; the last because " : "", c->reason ? c->reason : "");
     check_unit_end(env);
     return;
   }
@@ -56,13 +60,14 @@ void check_coverage_report(check_env *env, const check_coverage *c, const tn_opd
     const tn_accept *a = kernel->accepts[row];
     const uint64_t missing = a->dtypes & allowed(op, a->arg) & ~c->dtypes[row];
     if (missing && !(a->flags & TN_ACCEPT_ABSENT))
-      check_fail(env, "it says it takes %s for %s, but no case that it takes has that", tn_dtypes_text(missing, &arena), a->arg);
+      check_fail(env, "it says it takes %s for %s, but no case that it takes has that",
+                 tn_dtypes_text(missing, &arena), a->arg);
   }
   tn_arena_clear(&arena);
   check_unit_end(env);
 }
 
-/* ---- outside ----------------------------------------------------------------------------------------------------------- */
+/* ---- outside --------------------------------------------------------------------------------- */
 
 typedef struct outside {
   const check_subject *s;
@@ -88,16 +93,29 @@ static void reset(outside *o) {
     o->out[k] = p->outputs[k];
     o->out[k].layout = o->s->form.out[k];
   }
-  o->call = (tn_call){.head = TN_HEAD(tn_call), .host = &tn_plan_host, .attrs = tn_graph_node(p->graph, p->node)->attrs,
-                      .version = p->version, .n_inputs = p->n_inputs, .n_outputs = p->n_outputs, .n_workers = 1,
-                      .inputs = o->in_pointers, .outputs = o->out_pointers, .regions = p->regions,
-                      .n_regions = p->n_regions, .region_fill = p->region_fill, .isa = o->s->level->isa};
+  o->call = (tn_call){.head = TN_HEAD(tn_call),
+                      .host = &tn_plan_host,
+                      .attrs = tn_graph_node(p->graph, p->node)->attrs,
+                      .version = p->version,
+                      .n_inputs = p->n_inputs,
+                      .n_outputs = p->n_outputs,
+                      .n_workers = 1,
+                      .inputs = o->in_pointers,
+                      .outputs = o->out_pointers,
+                      .regions = p->regions,
+                      .n_regions = p->n_regions,
+                      .region_fill = p->region_fill,
+                      .isa = o->s->level->isa};
 }
 
 static void expect_refusal(outside *o, const char *what) {
-  const char *reason = tn_kernel_match(o->s->kernel, o->s->problem->op, &o->call, o->s->problem->n_formal, &o->arena);
-  if (!reason) check_fail(o->s->problem->env, "takes a call with %s%s%s", what, o->row ? " for " : "", o->row ? o->row->arg : "");
-  if (reason && !*reason) check_fail(o->s->problem->env, "refuses a call with %s without a reason", what);
+  const char *reason = tn_kernel_match(o->s->kernel, o->s->problem->op, &o->call,
+                                       o->s->problem->n_formal, &o->arena);
+  if (!reason)
+    check_fail(o->s->problem->env, "takes a call with %s%s%s", what, o->row ? " for " : "",
+               o->row ? o->row->arg : "");
+  if (reason && !*reason)
+    check_fail(o->s->problem->env, "refuses a call with %s without a reason", what);
   reset(o);
 }
 
@@ -135,7 +153,8 @@ static void try_row(outside *o) {
     const bool output = k >= p->n_inputs;
     const uint32_t index = output ? k - p->n_inputs : k;
     const tn_arg *arg = arg_of(p, index, output);
-    if (!arg || strcmp(arg->name, o->row->arg) || !(output ? o->out_pointers[index] != NULL : o->in_pointers[index] != NULL))
+    if (!arg || strcmp(arg->name, o->row->arg) ||
+        !(output ? o->out_pointers[index] != NULL : o->in_pointers[index] != NULL))
       continue;
     try_tensor(o, output ? &o->out[index] : &o->in[index], output);
     return;
@@ -167,7 +186,8 @@ void check_claims(const check_subject *s) {
     expect_refusal(o, "too new a version");
   }
   if (!(kernel->flags & TN_KERNEL_EPILOGUE)) {
-    static const tn_epilogue relu = {.head = TN_HEAD(tn_epilogue), .kind = TN_EPILOGUE_RELU, .input = -1};
+    static const tn_epilogue relu = {
+        .head = TN_HEAD(tn_epilogue), .kind = TN_EPILOGUE_RELU, .input = -1};
     static const tn_epilogue *const steps[] = {&relu};
     o->call.epilogue = steps;
     o->call.n_epilogue = 1;

@@ -1,5 +1,5 @@
-/* A result against the reference: allowed error is k * eps(dtype) * (|expected| + scale of the inputs). NaN equals NaN;
- * integers, bools and strings must be equal. */
+/* A result against the reference: allowed error is k * eps(dtype) * (|expected| + scale of the
+ * inputs). NaN equals NaN; integers, bools and strings must be equal. */
 #include <math.h>
 #include <string.h>
 
@@ -7,12 +7,16 @@
 
 static double epsilon(uint32_t dtype) {
   switch (dtype) {
-    case TN_F64: case TN_C128: return 0x1p-52;
-    case TN_F32: case TN_C64: return 0x1p-23;
+    case TN_F64:
+    case TN_C128: return 0x1p-52;
+    case TN_F32:
+    case TN_C64: return 0x1p-23;
     case TN_F16: return 0x1p-10;
     case TN_BF16: return 0x1p-7;
-    case TN_F8E4M3FN: case TN_F8E4M3FNUZ: return 0x1p-3;
-    case TN_F8E5M2: case TN_F8E5M2FNUZ: return 0x1p-2;
+    case TN_F8E4M3FN:
+    case TN_F8E4M3FNUZ: return 0x1p-3;
+    case TN_F8E5M2:
+    case TN_F8E5M2FNUZ: return 0x1p-2;
     case TN_F8E8M0: return 1;
     case TN_F4E2M1: return 0x1p-1;
     default: return 0;
@@ -21,15 +25,18 @@ static double epsilon(uint32_t dtype) {
 
 static double smallest_normal(uint32_t dtype) {
   switch (dtype) {
-    case TN_F64: case TN_C128: return 0x1p-1022;
+    case TN_F64:
+    case TN_C128: return 0x1p-1022;
     case TN_F16: return 0x1p-14;
     default: return 0x1p-126;
   }
 }
 
-/* Errors of element-wise functions do not grow with what other elements hold; one is what |expected| near zero needs. */
+/* Errors of element-wise functions do not grow with what other elements hold; one is what
+ * |expected| near zero needs. */
 check_tolerance check_tolerance_of(const check_problem *p) {
-  check_tolerance t = {.k = p->line->tolerance >= 0 ? p->line->tolerance : 4, .ints = p->line->int_tolerance};
+  check_tolerance t = {.k = p->line->tolerance >= 0 ? p->line->tolerance : 4,
+                       .ints = p->line->int_tolerance};
   for (uint32_t k = 0; k < p->n_inputs; k++)
     if (p->inputs[k]) t.scale = fmax(t.scale, p->inputs[k]->scale);
   if (p->op->op.flags & TN_OP_ELEMENTWISE) t.scale = fmin(t.scale, 1);
@@ -55,9 +62,11 @@ static double load(const tn_tensor *t, int64_t at, int part) {
   return tn_load_f64(t->dtype == TN_C64 ? TN_F32 : TN_F64, t->data, 2 * at + part);
 }
 
-static bool equal_element(const tn_tensor *e, int64_t ke, const tn_tensor *g, int64_t kg, check_tolerance t) {
+static bool equal_element(const tn_tensor *e, int64_t ke, const tn_tensor *g, int64_t kg,
+                          check_tolerance t) {
   if (e->dtype == TN_STRING) return equal_strings(e, ke, g, kg);
-  if (e->dtype == TN_BOOL) return ((const uint8_t *)e->data)[ke] == ((const uint8_t *)g->data)[kg]; /* 0 or 1 */
+  if (e->dtype == TN_BOOL)
+    return ((const uint8_t *)e->data)[ke] == ((const uint8_t *)g->data)[kg]; /* 0 or 1 */
   if (tn_dtype_exact_i64(e->dtype)) {
     const int64_t x = tn_load_i64(e->dtype, e->data, ke), y = tn_load_i64(e->dtype, g->data, kg);
     return x == y || (t.ints > 0 && fabs((double)x - (double)y) <= t.ints);
@@ -93,23 +102,25 @@ static void index_text(const tn_tensor *t, int64_t index, char *buf, size_t size
     n += (size_t)snprintf(buf + n, size - n, "%s%lld", d ? "," : "", (long long)at[d]);
 }
 
-static void describe(const tn_tensor *e, const tn_tensor *g, int64_t k, int64_t n_bad, check_tolerance t, const char *name,
-                     char *why, size_t size) {
+static void describe(const tn_tensor *e, const tn_tensor *g, int64_t k, int64_t n_bad,
+                     check_tolerance t, const char *name, char *why, size_t size) {
   char index[200], expected[80], got[80], allowed[80] = "";
   index_text(e, k, index, sizeof index);
   element_text(e, k, expected, sizeof expected);
   element_text(g, tn_storage_index(g, k), got, sizeof got);
   if (epsilon(e->dtype) > 0)
-    snprintf(allowed, sizeof allowed, " within %.3g", t.k * epsilon(e->dtype) * (fabs(load(e, k, 0)) + t.scale));
-  snprintf(why, size, "%s[%s] is %s, expected %s%s; %lld of %lld elements differ", name, index, got, expected, allowed,
-           (long long)n_bad, (long long)tn_tensor_elements(e));
+    snprintf(allowed, sizeof allowed, " within %.3g",
+             t.k * epsilon(e->dtype) * (fabs(load(e, k, 0)) + t.scale));
+  snprintf(why, size, "%s[%s] is %s, expected %s%s; %lld of %lld elements differ", name, index, got,
+           expected, allowed, (long long)n_bad, (long long)tn_tensor_elements(e));
 }
 
-static bool compare_lists(const tn_tensor *e, const tn_tensor *g, check_tolerance t, const char *name, char *why,
-                          size_t size) {
+static bool compare_lists(const tn_tensor *e, const tn_tensor *g, check_tolerance t,
+                          const char *name, char *why, size_t size) {
   const int64_t n = tn_list_size(e);
   if (e->kind != g->kind || n != tn_list_size(g)) {
-    snprintf(why, size, "%s has %lld items, expected %lld", name, (long long)tn_list_size(g), (long long)n);
+    snprintf(why, size, "%s has %lld items, expected %lld", name, (long long)tn_list_size(g),
+             (long long)n);
     return false;
   }
   for (int64_t k = 0; k < n; k++) {
@@ -120,7 +131,8 @@ static bool compare_lists(const tn_tensor *e, const tn_tensor *g, check_toleranc
   return true;
 }
 
-bool check_compare(const tn_tensor *e, const tn_tensor *g, check_tolerance t, const char *name, char *why, size_t size) {
+bool check_compare(const tn_tensor *e, const tn_tensor *g, check_tolerance t, const char *name,
+                   char *why, size_t size) {
   if (e->kind != TN_KIND_TENSOR) return compare_lists(e, g, t, name, why, size);
   if (g->kind != TN_KIND_TENSOR || !tn_same_shape(e, g)) {
     char expected[TN_TENSOR_TEXT], got[TN_TENSOR_TEXT];
@@ -137,7 +149,8 @@ bool check_compare(const tn_tensor *e, const tn_tensor *g, check_tolerance t, co
   }
   if (n_bad) describe(e, g, first, n_bad, t, name, why, size);
   if (!n_bad && n && (first = check_layout_bad_pad(g)) >= 0)
-    snprintf(why, size, "%s: pad lane at element %lld of the storage is not zero", name, (long long)first);
+    snprintf(why, size, "%s: pad lane at element %lld of the storage is not zero", name,
+             (long long)first);
   return first < 0;
 }
 
@@ -145,14 +158,17 @@ bool check_same_bits(const tn_tensor *a, const tn_tensor *b) {
   if (a->kind != b->kind) return false;
   if (a->kind != TN_KIND_TENSOR) {
     bool same = tn_list_size(a) == tn_list_size(b);
-    for (int64_t k = 0; same && k < tn_list_size(a); k++) same = check_same_bits(tn_list_item(a, k), tn_list_item(b, k));
+    for (int64_t k = 0; same && k < tn_list_size(a); k++)
+      same = check_same_bits(tn_list_item(a, k), tn_list_item(b, k));
     return same;
   }
   if (!tn_same_shape(a, b) || a->layout != b->layout) return false;
   const int64_t bytes = tn_storage_bytes(a), n = tn_tensor_elements(a);
   if (tn_dtype(a->dtype)->bits < 8) { /* what stands behind the last element says nothing */
     for (int64_t k = 0; k < n; k++)
-      if (!equal_element(a, tn_storage_index(a, k), b, tn_storage_index(b, k), (check_tolerance){0, 0, 0})) return false;
+      if (!equal_element(a, tn_storage_index(a, k), b, tn_storage_index(b, k),
+                         (check_tolerance){0, 0, 0}))
+        return false;
     return true;
   }
   if (a->dtype != TN_STRING) return bytes <= 0 || !memcmp(a->data, b->data, (size_t)bytes);

@@ -1,236 +1,18 @@
-/* One run of one kernel: plan, prepare, run in ranges, finish, on buffers that notice every byte too far; then all that a
- * kernel may not do is looked for. */
+/* One run of one kernel and all that a kernel may not do: wrong results, writing outside of its
+ * outputs and scratch, changing inputs, another result the second time. */
 #include <string.h>
 
 #include "check.h"
 
-/* ---- the call ---------------------------------------------------------------------------------------------------------- */
-
-static const check_value *input_of(const check_subject *s, uint32_t k) {
-  if (k < s->problem->n_inputs) return s->problem->inputs[k];
-  return k < s->first_operand ? NULL : s->operands[k - s->first_operand];
-}
-
-static uint32_t count_inputs(const check_subject *s) {
-  return s->n_operands ? s->first_operand + s->n_operands : s->problem->n_inputs;
-}
-
-/* Types and layouts, with the data of constants if they are there. */
-static void make_types(check_run *r) {
-  const check_subject *s = r->s;
-  for (uint32_t k = 0; k < count_inputs(s); k++) {
-    const check_value *v = input_of(s, k);
-    if (!v) continue;
-    r->types_in[k] = v->tensor;
-    r->types_in[k].layout = s->form.in[k];
-    r->types_in[k].data = v->constant ? r->inputs[k] ? r->inputs[k]->data : v->tensor.data : NULL;
-    r->in[k] = &r->types_in[k];
-  }
-  for (uint32_t k = 0; k < s->problem->n_outputs; k++) {
-    if (!s->problem->output_names[k]) continue;
-    r->types_out[k] = s->problem->outputs[k];
-    r->types_out[k].layout = s->form.out[k];
-    r->out[k] = &r->types_out[k];
-  }
-}
-
-static void make_call(check_run *r) {
-  const check_subject *s = r->s;
-  const check_problem *p = s->problem;
-  r->call = (tn_call){.head = TN_HEAD(tn_call), .host = &check_host, .ctx = &r->context,
-                      .self = s->kernel->owner ? s->kernel->owner->self : NULL,
-                      .attrs = tn_graph_node(p->graph, p->node)->attrs, .version = p->version, .n_inputs = count_inputs(s),
-                      .n_outputs = p->n_outputs, .n_workers = r->way->n_workers, .inputs = r->in, .outputs = r->out,
-                      .epilogue = s->epilogue, .n_epilogue = s->n_epilogue, .regions = p->regions,
-                      .n_regions = p->n_regions, .region_fill = p->region_fill, .isa = s->level->isa};
-}
-
-const char *check_subject_match(const check_subject *s, tn_arena *reasons) {
-  static const check_way way = {.n_workers = 1};
-  check_run r = {.s = s, .way = &way};
-  check_context_open(&r.context, s->problem->env, s->problem);
-  make_types(&r);
-  make_call(&r);
-  const char *reason = tn_kernel_match(s->kernel, s->problem->op, &r.call, s->problem->n_formal, reasons);
-  check_context_close(&r.context);
-  return reason;
-}
-
-/* ---- memory ------------------------------------------------------------------------------------------------------------ */
-
-static void make_inputs(check_run *r) {
-  for (uint32_t k = 0; k < count_inputs(r->s); k++) {
-    const check_value *v = input_of(r->s, k);
-    if (!v || v->tensor.kind != TN_KIND_TENSOR) continue;
-    tn_tensor packed = v->tensor;
-    packed.layout = r->s->form.in[k];
-    const uint64_t bytes = (uint64_t)tn_storage_bytes(&packed);
-    r->inputs[k] = check_buffer_new(r->context.env, bytes, packed.dtype == TN_STRING ? 8 : 1, r->way->at_end, v->name);
-    packed.data = r->inputs[k]->data;
-    check_layout_pack(&v->tensor, &packed);
-    r->originals[k] = packed;
-    r->originals[k].data = check_need(tn_arena_copy(&r->arena, packed.data, bytes));
-  }
-}
-
-static check_buffer *new_filled(check_run *r, uint64_t bytes, uint8_t pattern, const char *name) {
-  if (!bytes) return NULL;
-  check_buffer *b = check_buffer_new(r->context.env, bytes, 64, r->way->at_end, name);
-  memset(b->data, pattern, bytes);
-  return b;
-}
-
-static void share_in_place(check_run *r) {
-  const int32_t k = r->way->in_place;
-  if (k < 0) return;
-  check_buffer_free(r->context.env, r->results.buffers[k]);
-  r->results.buffers[k] = r->inputs[r->plan.in_place[k]];
-  r->results.owns[k] = false;
-  r->results.values[k].data = r->results.buffers[k]->data;
-}
-
-/* Shows the data to the call. */
-static void point_to_data(check_run *r) {
-  for (uint32_t k = 0; k < count_inputs(r->s); k++) {
-    if (!r->inputs[k]) continue;
-    const bool hidden = r->way->null_empty && !r->inputs[k]->bytes && !input_of(r->s, k)->constant;
-    r->types_in[k].data = hidden ? NULL : r->inputs[k]->data;
-  }
-  for (uint32_t k = 0; k < r->results.n; k++) {
-    if (!r->out[k]) continue;
-    if (r->way->null_empty && r->results.buffers[k] && !r->results.buffers[k]->bytes) r->results.values[k].data = NULL;
-    r->out[k] = &r->results.values[k];
-  }
-}
-
-/* ---- plan, prepare ----------------------------------------------------------------------------------------------------- */
-
-static bool failed(check_run *r, tn_status status, const char *what) {
-  check_fail(r->context.env, "%s: %s: %s", r->way->name, what, r->context.said[0] ? r->context.said : tn_status_text(status));
-  return false;
-}
-
-static bool ask_plan(check_run *r) {
-  tn_diag *diag = check_need(tn_diag_create());
-  tn_status status = tn_kernel_ask_plan(r->s->kernel, &r->call, diag, &r->plan);
-  if (status && !r->context.said[0]) snprintf(r->context.said, sizeof r->context.said, "%s", tn_diag_text(diag));
-  tn_diag_destroy(diag);
-  return !status || failed(r, status, "plan() fails");
-}
-
-static bool prepare(check_run *r) {
-  const tn_kernel *kernel = &r->s->kernel->kernel;
-  r->call.scratch_bytes = r->plan.scratch_bytes;
-  r->call.worker_scratch_bytes = tn_round_up(r->plan.worker_scratch_bytes, 64);
-  r->call.state_bytes = r->plan.state_bytes;
-  r->state = new_filled(r, r->plan.state_bytes, 0, "the state");
-  if (!r->state) return true;
-  r->call.state = r->state->data;
-  tn_status status = kernel->prepare ? kernel->prepare(&r->call) : TN_OK;
-  if (status) return failed(r, status, "prepare() fails");
-  r->prepared = true;
-  if (!check_buffer_intact(r->state)) check_fail(r->context.env, "%s: prepare() writes outside of its state", r->way->name);
-  check_buffer_protect(r->state, true);
-  return true;
-}
-
-static void make_scratch(check_run *r) {
-  r->scratch = new_filled(r, r->plan.scratch_bytes, r->way->pattern, "scratch");
-  r->worker_scratch = new_filled(r, r->call.worker_scratch_bytes * r->way->n_workers, r->way->pattern, "the workers' scratch");
-  r->call.scratch = r->scratch ? r->scratch->data : NULL;
-  r->call.worker_scratch = r->worker_scratch ? r->worker_scratch->data : NULL;
-}
-
-bool check_run_open(check_run *r, const check_subject *s, const check_way *way) {
-  memset(r, 0, sizeof *r);
-  r->s = s;
-  r->way = way;
-  tn_arena_init(&r->arena, tn_default_allocator());
-  check_context_open(&r->context, s->problem->env, s->problem);
-  r->context.at_end = way->at_end;
-  r->context.pattern = way->pattern;
-  r->context.form = &s->form;
-  make_inputs(r);
-  make_types(r);
-  make_call(r);
-  if (!ask_plan(r) || !prepare(r)) return false;
-  make_scratch(r);
-  check_results_open(&r->context, &r->results);
-  share_in_place(r);
-  point_to_data(r);
-  r->context.running = true;
-  return true;
-}
-
-void check_run_again(check_run *r) {
-  check_results_close(r->context.env, &r->results);
-  check_results_open(&r->context, &r->results);
-  point_to_data(r);
-}
-
-void check_run_close(check_run *r) {
-  check_env *env = r->context.env;
-  r->context.running = false;
-  if (r->prepared && r->s->kernel->kernel.finish) r->s->kernel->kernel.finish(&r->call);
-  if (r->context.n_allocated && check_unit_ok(env))
-    check_fail(env, "%s: %lld blocks of the host's memory are not given back", r->way->name, (long long)r->context.n_allocated);
-  check_results_close(env, &r->results);
-  for (uint32_t k = 0; k < CHECK_MAX_IO; k++) check_buffer_free(env, r->inputs[k]);
-  check_buffer_free(env, r->state);
-  check_buffer_free(env, r->scratch);
-  check_buffer_free(env, r->worker_scratch);
-  check_context_close(&r->context);
-  tn_arena_clear(&r->arena);
-}
-
-/* ---- run --------------------------------------------------------------------------------------------------------------- */
-
-void check_run_range(check_run *r, uint32_t stage, int64_t begin, int64_t end, uint32_t worker) {
-  int none = TN_OK;
-  tn_status status = r->s->kernel->kernel.run(&r->call, stage, begin, end, worker);
-  if (status) atomic_compare_exchange_strong(&r->status, &none, status);
-}
-
-static void run_threaded(void *arg, int64_t begin, int64_t end, uint32_t worker) {
-  check_run *r = arg;
-  check_run_range(r, r->stage, begin, end, worker);
-}
-
-static void run_ranges(check_run *r, uint32_t stage) {
-  const int64_t n = r->plan.items[stage], ranges = tn_min_i64(r->way->n_ranges, n);
-  for (int64_t i = 0; i < ranges; i++) {
-    const int64_t at = r->way->reverse ? ranges - 1 - i : i;
-    const uint32_t worker = (uint32_t)(r->way->n_workers - 1 - (uint64_t)i % r->way->n_workers);
-    check_run_range(r, stage, n * at / ranges, n * (at + 1) / ranges, worker);
-  }
-}
-
-static tn_pool *threads_of(check_env *env) {
-  if (!env->threads && tn_pool_create(tn_default_allocator(), 2, &env->threads)) check_die("no threads");
-  return env->threads;
-}
-
-bool check_run_stages(check_run *r) {
-  for (uint32_t stage = 0; stage < r->plan.n_stages; stage++) {
-    if (r->plan.items[stage] <= 0) continue;
-    r->stage = stage;
-    if (r->way->threads)
-      tn_pool_run(threads_of(r->context.env), r->plan.items[stage], 1, run_threaded, r);
-    else
-      run_ranges(r, stage);
-    if (atomic_load(&r->status)) return failed(r, atomic_load(&r->status), "run() fails");
-  }
-  return true;
-}
-
-/* ---- what came of it --------------------------------------------------------------------------------------------------- */
+/* ---- what came of it ------------------------------------------------------------------------- */
 
 static void check_inputs(check_run *r) {
   const int32_t shared = r->way->in_place >= 0 ? r->plan.in_place[r->way->in_place] : -1;
-  for (uint32_t k = 0; k < count_inputs(r->s); k++) {
+  for (uint32_t k = 0; k < check_subject_n_inputs(r->s); k++) {
     if (!r->inputs[k]) continue;
-    const char *name = input_of(r->s, k)->name;
-    if (!check_buffer_intact(r->inputs[k])) check_fail(r->context.env, "%s: writes outside of input %s", r->way->name, name);
+    const char *name = check_subject_input(r->s, k)->name;
+    if (!check_buffer_intact(r->inputs[k]))
+      check_fail(r->context.env, "%s: writes outside of input %s", r->way->name, name);
     if ((int32_t)k == shared) continue;
     if (memcmp(r->inputs[k]->data, r->originals[k].data, r->inputs[k]->bytes))
       check_fail(r->context.env, "%s: changes its input %s", r->way->name, name);
@@ -253,13 +35,15 @@ static void check_outputs(check_run *r) {
     if (r->results.buffers[k] && !check_buffer_intact(r->results.buffers[k]))
       check_fail(env, "%s: writes outside of output %s", r->way->name, p->output_names[k]);
     if (p->op->op.flags & TN_OP_IMPURE) continue;
-    if (!check_compare(&r->s->expected->values[k], got, tolerance, p->output_names[k], why, sizeof why))
+    if (!check_compare(&r->s->expected->values[k], got, tolerance, p->output_names[k], why,
+                       sizeof why))
       check_fail(env, "%s: %s", r->way->name, why);
   }
 }
 
 static void check_buffers(check_run *r) {
-  if (r->scratch && !check_buffer_intact(r->scratch)) check_fail(r->context.env, "%s: writes outside of scratch", r->way->name);
+  if (r->scratch && !check_buffer_intact(r->scratch))
+    check_fail(r->context.env, "%s: writes outside of scratch", r->way->name);
   if (r->worker_scratch && !check_buffer_intact(r->worker_scratch))
     check_fail(r->context.env, "%s: writes outside of the workers' scratch", r->way->name);
 }

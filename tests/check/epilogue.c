@@ -1,5 +1,5 @@
-/* Fused element-wise steps: kernels that say they apply epilogues are run with each kind, and with chains of them, against
- * the reference followed by the steps in f64. */
+/* Fused element-wise steps: kernels that say they apply epilogues are run with each kind, and
+ * with chains of them, against the reference followed by the steps in f64. */
 #include <math.h>
 #include <string.h>
 
@@ -9,7 +9,11 @@ enum { MAX_STEPS = 3 };
 
 typedef struct chain { /* operand: 'f' of the output's shape, 'c' one value per channel, 0 none */
   const char *name;
-  struct { uint32_t kind; char operand; double a, b; } steps[MAX_STEPS];
+  struct {
+    uint32_t kind;
+    char operand;
+    double a, b;
+  } steps[MAX_STEPS];
   uint32_t n;
 } chain;
 
@@ -30,9 +34,12 @@ static const chain chains[] = {
     {"mul per channel", {{TN_EPILOGUE_MUL, 'c', 0, 0}}, 1},
     {"add, relu", {{TN_EPILOGUE_ADD, 'f', 0, 0}, {TN_EPILOGUE_RELU, 0, 0, 0}}, 2},
     {"mul per channel, add per channel, clip",
-     {{TN_EPILOGUE_MUL, 'c', 0, 0}, {TN_EPILOGUE_ADD, 'c', 0, 0}, {TN_EPILOGUE_CLIP, 0, 0, 1}}, 3}};
+     {{TN_EPILOGUE_MUL, 'c', 0, 0}, {TN_EPILOGUE_ADD, 'c', 0, 0}, {TN_EPILOGUE_CLIP, 0, 0, 1}},
+     3}};
 
-static double clamp(double x, double low, double high) { return x < low ? low : x > high ? high : x; }
+static double clamp(double x, double low, double high) {
+  return x < low ? low : x > high ? high : x;
+}
 static double sigmoid(double x) { return 1 / (1 + exp(-x)); }
 
 /* The formulas of tenon/plugin.h. */
@@ -47,7 +54,8 @@ static double apply(const tn_epilogue *e, double y, double t) {
     case TN_EPILOGUE_HARD_SWISH: return y * clamp(y / 6 + 0.5, 0, 1);
     case TN_EPILOGUE_SILU: return y * sigmoid(y);
     case TN_EPILOGUE_GELU: return y * (1 + erf(y / sqrt(2))) / 2;
-    case TN_EPILOGUE_GELU_TANH: return y * (1 + tanh(sqrt(2 / 3.14159265358979323846) * (y + 0.044715 * y * y * y))) / 2;
+    case TN_EPILOGUE_GELU_TANH:
+      return y * (1 + tanh(sqrt(2 / 3.14159265358979323846) * (y + 0.044715 * y * y * y))) / 2;
     case TN_EPILOGUE_ADD: return y + t;
     default: return y * t;
   }
@@ -89,14 +97,17 @@ static check_value *make_operand(const tn_tensor *y, char operand, tn_arena *are
   return v;
 }
 
-static void make_chain(check_subject *s, const chain *c, tn_epilogue *steps, const tn_epilogue **pointers, tn_arena *arena) {
+static void make_chain(check_subject *s, const chain *c, tn_epilogue *steps,
+                       const tn_epilogue **pointers, tn_arena *arena) {
   const check_problem *p = s->problem;
   s->epilogue = pointers;
   s->n_epilogue = c->n;
   s->n_operands = 0;
-  s->first_operand = (uint32_t)p->op->schema.n_inputs; /* inputs that are not given count as left out */
+  s->first_operand =
+      (uint32_t)p->op->schema.n_inputs; /* inputs that are not given count as left out */
   for (uint32_t k = 0; k < c->n; k++) {
-    steps[k] = (tn_epilogue){TN_HEAD(tn_epilogue), c->steps[k].kind, -1, c->steps[k].a, c->steps[k].b};
+    steps[k] =
+        (tn_epilogue){TN_HEAD(tn_epilogue), c->steps[k].kind, -1, c->steps[k].a, c->steps[k].b};
     pointers[k] = &steps[k];
     if (!c->steps[k].operand) continue;
     steps[k].input = (int32_t)(s->first_operand + s->n_operands);
@@ -106,11 +117,14 @@ static void make_chain(check_subject *s, const chain *c, tn_epilogue *steps, con
 }
 
 static void run_chain(check_subject *s, const chain *c, tn_arena *arena) {
-  static const check_way ways[] = {{"one range", .at_end = true, .n_ranges = 1, .n_workers = 1, .pattern = 0xFF, .in_place = -1},
-                                   {"7 ranges in reverse", .reverse = true, .n_ranges = 7, .n_workers = 3, .pattern = 0x5B, .in_place = -1}};
+  static const check_way ways[] = {
+      {"one range", .at_end = true, .n_ranges = 1, .n_workers = 1, .pattern = 0xFF, .in_place = -1},
+      {"7 ranges in reverse", .reverse = true, .n_ranges = 7, .n_workers = 3, .pattern = 0x5B,
+       .in_place = -1}};
   const check_problem *p = s->problem;
-  if (!check_unit_begin(p->env, "%s isa=%s layout=%s epilogue \"%s\" (%s) \"%s\"", s->kernel->kernel.name, s->level->name,
-                        tn_layout_text(s->form.out[0]), c->name, p->op->op.name, p->line->text))
+  if (!check_unit_begin(p->env, "%s isa=%s layout=%s epilogue \"%s\" (%s) \"%s\"",
+                        s->kernel->kernel.name, s->level->name, tn_layout_text(s->form.out[0]),
+                        c->name, p->op->op.name, p->line->text))
     return;
   const check_results *plain = check_problem_expected(s->problem);
   if (plain) {
@@ -119,7 +133,8 @@ static void run_chain(check_subject *s, const chain *c, tn_arena *arena) {
     y->data = check_need(tn_arena_copy(arena, y->data, (uint64_t)tn_storage_bytes(y)));
     transform(s, y);
     s->expected = expected;
-    for (size_t k = 0; k < sizeof ways / sizeof *ways && check_unit_ok(p->env); k++) check_drive(s, &ways[k], NULL);
+    for (size_t k = 0; k < sizeof ways / sizeof *ways && check_unit_ok(p->env); k++)
+      check_drive(s, &ways[k], NULL);
   }
   check_unit_end(p->env);
 }
@@ -129,8 +144,11 @@ bool check_epilogues(const check_subject *given) {
   const tn_tensor *y = &p->outputs[0];
   bool any = false;
   const int32_t n_inputs = p->op->schema.n_inputs;
-  if (n_inputs && tn_schema_input(&p->op->schema, n_inputs - 1)->list) return false; /* no end to put operands behind */
-  if (!(given->kernel->kernel.flags & TN_KERNEL_EPILOGUE) || !p->n_outputs || !tn_dtype(y->dtype)->is_float) return false;
+  if (n_inputs && tn_schema_input(&p->op->schema, n_inputs - 1)->list)
+    return false; /* no end to put operands behind */
+  if (!(given->kernel->kernel.flags & TN_KERNEL_EPILOGUE) || !p->n_outputs ||
+      !tn_dtype(y->dtype)->is_float)
+    return false;
   if (tn_storage_bytes(y) <= 0) return false;
   for (size_t k = 0; k < sizeof chains / sizeof *chains; k++) {
     check_subject s = *given;

@@ -1,4 +1,5 @@
-/* Which operators a family file holds: its `op:` entries, read without a YAML parser ("- op: Name", "- op: [A, B]"). */
+/* Which operators a family file holds: its `op:` entries, read without a YAML parser ("- op:
+ * Name", "- op: [A, B]"). */
 #include <ctype.h>
 #include <string.h>
 

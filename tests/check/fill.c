@@ -30,7 +30,8 @@ static void put(tn_tensor *t, int64_t k, double value) {
 static void designed(tn_tensor *t, int64_t n, uint64_t seed) {
   const tn_dtype_info *info = tn_dtype(t->dtype);
   const bool unsigned_int = info->is_int && !info->is_signed;
-  const double reach = info->is_int ? (info->bits < 8 ? (double)(1 << (info->bits - 1)) : 9.0) : 2.0;
+  const double reach =
+      info->is_int ? (info->bits < 8 ? (double)(1 << (info->bits - 1)) : 9.0) : 2.0;
   double last = 1;
   for (int64_t k = 0; k < n; k++) {
     const uint64_t kind = check_random(&seed) % 8;
@@ -80,7 +81,8 @@ static double largest(uint32_t dtype) {
   switch (dtype) {
     case TN_F16: return 65504;
     case TN_BF16: return 0x1.fep127;
-    case TN_F64: case TN_C128: return 0x1.fffffffffffffp1023;
+    case TN_F64:
+    case TN_C128: return 0x1.fffffffffffffp1023;
     default: return 0x1.fffffep127;
   }
 }
@@ -89,24 +91,54 @@ static double smallest(uint32_t dtype) { /* subnormal */
   switch (dtype) {
     case TN_F16: return 0x1p-24;
     case TN_BF16: return 0x1p-133;
-    case TN_F64: case TN_C128: return 0x1p-1074;
+    case TN_F64:
+    case TN_C128: return 0x1p-1074;
     default: return 0x1p-149;
   }
 }
 
 static double edge_float(uint32_t dtype, int64_t k) {
   const double normal = dtype == TN_F16 ? 0x1p-14 : dtype == TN_F64 ? 0x1p-1022 : 0x1p-126;
-  const double all[] = {0.0, -0.0, INFINITY, -INFINITY, NAN, largest(dtype), -largest(dtype), smallest(dtype),
-                        -smallest(dtype), normal, -normal, normal / 2, 1, -1, 0.5, -0.5, 1.5, -1.5, 2.5, -2.5, 100.25,
-                        -100.25, 88.5, -88.5, 709.5, -709.5, 1e-3, -1e-3, 3.14159265358979, -3.14159265358979};
+  const double all[] = {0.0,
+                        -0.0,
+                        INFINITY,
+                        -INFINITY,
+                        NAN,
+                        largest(dtype),
+                        -largest(dtype),
+                        smallest(dtype),
+                        -smallest(dtype),
+                        normal,
+                        -normal,
+                        normal / 2,
+                        1,
+                        -1,
+                        0.5,
+                        -0.5,
+                        1.5,
+                        -1.5,
+                        2.5,
+                        -2.5,
+                        100.25,
+                        -100.25,
+                        88.5,
+                        -88.5,
+                        709.5,
+                        -709.5,
+                        1e-3,
+                        -1e-3,
+                        3.14159265358979,
+                        -3.14159265358979};
   return all[(uint64_t)k % (sizeof all / sizeof *all)];
 }
 
 static int64_t edge_int(const tn_dtype_info *info, int64_t k) {
-  const int64_t high = info->is_signed ? (int64_t)((UINT64_C(1) << (info->bits - 1)) - 1)
-                                       : (int64_t)(info->bits == 64 ? UINT64_MAX : (UINT64_C(1) << info->bits) - 1);
+  const int64_t high =
+      info->is_signed ? (int64_t)((UINT64_C(1) << (info->bits - 1)) - 1)
+                      : (int64_t)(info->bits == 64 ? UINT64_MAX : (UINT64_C(1) << info->bits) - 1);
   const int64_t low = info->is_signed ? -high - 1 : 0;
-  const int64_t all[] = {0, 1, low, high, info->is_signed ? -1 : 2, (int64_t)((uint64_t)high - 1), low + 1, 3};
+  const int64_t all[] = {
+      0, 1, low, high, info->is_signed ? -1 : 2, (int64_t)((uint64_t)high - 1), low + 1, 3};
   return all[(uint64_t)k % (sizeof all / sizeof *all)];
 }
 
@@ -123,8 +155,9 @@ static void edge(tn_tensor *t, int64_t n) {
 }
 
 static void strings(const check_spec *s, tn_tensor *t, int64_t n, uint64_t seed) {
-  static const tn_str some[] = {{"", 0}, {"a", 1}, {"b", 1}, {"ab", 2}, {"\xc3\xa4", 2}, {"a b c", 5}, {"A", 1},
-                                {"a string longer than a pointer", 30}};
+  static const tn_str some[] = {
+      {"", 0},         {"a", 1},     {"b", 1}, {"ab", 2},
+      {"\xc3\xa4", 2}, {"a b c", 5}, {"A", 1}, {"a string longer than a pointer", 30}};
   tn_str *to = t->data;
   for (int64_t k = 0; k < n; k++) {
     if (s->fill == FILL_STRINGS)
@@ -141,9 +174,12 @@ void check_fill(const check_spec *s, tn_tensor *t, uint64_t seed) {
     return;
   }
   switch (s->fill) {
-    case FILL_UNIFORM: case FILL_INTS: uniform(s, t, n, seed); break;
+    case FILL_UNIFORM:
+    case FILL_INTS: uniform(s, t, n, seed); break;
     case FILL_ELEMENTS: elements(s, t, n); break;
-    case FILL_RANGE: for (int64_t k = 0; k < n; k++) put(t, k, (double)k); break;
+    case FILL_RANGE:
+      for (int64_t k = 0; k < n; k++) put(t, k, (double)k);
+      break;
     case FILL_EDGE: edge(t, n); break;
     case FILL_UNIQUE: unique(t, n, seed); break;
     default: designed(t, n, seed); break;

@@ -1,11 +1,14 @@
-/* The services that a call gets while the harness runs it: the reference's and the kernels' alike.
+/* The services that a call gets while the harness runs it: the reference's and the kernels'
+ * alike.
  *
- * Requests are held to the contract: what a kernel may not ask for is an error that fails its test. */
+ * Requests are held to the contract: what a kernel may not ask for is an error that fails its
+ * test. */
 #include <string.h>
 
 #include "check.h"
 
-static __attribute__((format(printf, 3, 4))) tn_status host_fail(void *ctx, tn_status code, const char *format, ...) {
+static __attribute__((format(printf, 3, 4))) tn_status host_fail(void *ctx, tn_status code,
+                                                                 const char *format, ...) {
   check_context *c = ctx;
   va_list args;
   va_start(args, format);
@@ -36,7 +39,7 @@ static tn_status host_needs_data(void *ctx, uint32_t input) {
   return host_fail(ctx, TN_ERR_STATE, "asks for the data of input %u while running", input);
 }
 
-/* ---- outputs ----------------------------------------------------------------------------------------------------------- */
+/* ---- outputs --------------------------------------------------------------------------------- */
 
 static tn_status check_output(check_context *c, uint32_t output, const char *what) {
   if (!c->running) return host_fail(c, TN_ERR_STATE, "%s is there only while running", what);
@@ -50,41 +53,52 @@ static void make_room(check_context *c, uint32_t output) {
   tn_tensor *t = &r->values[output];
   const uint64_t bytes = (uint64_t)tn_storage_bytes(t);
   if (r->buffers[output]) check_buffer_free(c->env, r->buffers[output]);
-  r->buffers[output] = check_buffer_new(c->env, bytes, t->dtype == TN_STRING ? 8 : 1, c->at_end, c->problem->output_names[output]);
+  r->buffers[output] = check_buffer_new(c->env, bytes, t->dtype == TN_STRING ? 8 : 1, c->at_end,
+                                        c->problem->output_names[output]);
   r->owns[output] = true;
   t->data = r->buffers[output]->data;
   memset(t->data, c->pattern, bytes);
   static const tn_str unwritten = {"(not written)", 13};
-  for (int64_t k = 0; t->dtype == TN_STRING && k < tn_tensor_elements(t); k++) ((tn_str *)t->data)[k] = unwritten;
+  for (int64_t k = 0; t->dtype == TN_STRING && k < tn_tensor_elements(t); k++)
+    ((tn_str *)t->data)[k] = unwritten;
 }
 
-static tn_status host_output_resize(void *ctx, uint32_t output, int32_t rank, const int64_t *shape) {
+static tn_status host_output_resize(void *ctx, uint32_t output, int32_t rank,
+                                    const int64_t *shape) {
   check_context *c = ctx;
   tn_status status = check_output(c, output, "output_resize");
   if (status) return status;
   tn_tensor *t = &c->results->values[output];
   const tn_tensor *planned = &c->problem->outputs[output];
-  if (rank < 0 || rank > TN_MAX_RANK) return host_fail(c, TN_ERR_SHAPE, "resizes output %u to rank %d", output, rank);
+  if (rank < 0 || rank > TN_MAX_RANK)
+    return host_fail(c, TN_ERR_SHAPE, "resizes output %u to rank %d", output, rank);
   bool agrees = planned->rank == TN_RANK_UNKNOWN || planned->rank == rank;
   for (int32_t d = 0; d < rank; d++) {
-    if (shape[d] < 0) return host_fail(c, TN_ERR_SHAPE, "resizes dim %d of output %u to %lld", d, output, (long long)shape[d]);
-    if (planned->rank == rank && planned->shape[d] >= 0 && planned->shape[d] != shape[d]) agrees = false;
+    if (shape[d] < 0)
+      return host_fail(c, TN_ERR_SHAPE, "resizes dim %d of output %u to %lld", d, output,
+                       (long long)shape[d]);
+    if (planned->rank == rank && planned->shape[d] >= 0 && planned->shape[d] != shape[d])
+      agrees = false;
   }
-  if (!agrees) return host_fail(c, TN_ERR_SHAPE, "resizes output %u to what inference excludes", output);
+  if (!agrees)
+    return host_fail(c, TN_ERR_SHAPE, "resizes output %u to what inference excludes", output);
   t->rank = rank;
   for (int32_t d = 0; d < rank; d++) t->shape[d] = shape[d];
-  if (tn_storage_bytes(t) < 0) return host_fail(c, TN_ERR_OVERFLOW, "resizes output %u to too many bytes", output);
+  if (tn_storage_bytes(t) < 0)
+    return host_fail(c, TN_ERR_OVERFLOW, "resizes output %u to too many bytes", output);
   make_room(c, output);
   return TN_OK;
 }
 
-static tn_status host_string_set(void *ctx, uint32_t output, int64_t index, const char *data, int64_t size) {
+static tn_status host_string_set(void *ctx, uint32_t output, int64_t index, const char *data,
+                                 int64_t size) {
   check_context *c = ctx;
   tn_status status = check_output(c, output, "string_set");
   if (status) return status;
   const tn_tensor *t = &c->results->values[output];
   if (t->dtype != TN_STRING || !t->data || index < 0 || index >= tn_tensor_elements(t) || size < 0)
-    return host_fail(c, TN_ERR_INVALID, "string_set of element %lld of output %u", (long long)index, output);
+    return host_fail(c, TN_ERR_INVALID, "string_set of element %lld of output %u", (long long)index,
+                     output);
   pthread_mutex_lock(&c->lock);
   char *copy = check_need(tn_arena_strn(&c->results->strings, data ? data : "", size));
   ((tn_str *)t->data)[index] = (tn_str){copy, size};
@@ -106,14 +120,16 @@ static tn_status host_list_append(void *ctx, uint32_t output, const tn_tensor *i
 
 static tn_status set_tensor(check_context *c, uint32_t output, const tn_tensor *value) {
   tn_tensor *t = &c->results->values[output];
-  if (t->dtype != value->dtype) return host_fail(c, TN_ERR_SHAPE, "output_set of output %u to another type", output);
+  if (t->dtype != value->dtype)
+    return host_fail(c, TN_ERR_SHAPE, "output_set of output %u to another type", output);
   tn_status status = host_output_resize(c, output, value->rank, value->shape);
   if (status) return status;
   for (int64_t k = 0; t->dtype == TN_STRING && k < tn_tensor_elements(t); k++) {
     const tn_str s = ((const tn_str *)value->data)[k];
     (void)host_string_set(c, output, k, s.data, s.size);
   }
-  if (t->dtype != TN_STRING && tn_storage_bytes(t)) memcpy(t->data, value->data, (size_t)tn_storage_bytes(t));
+  if (t->dtype != TN_STRING && tn_storage_bytes(t))
+    memcpy(t->data, value->data, (size_t)tn_storage_bytes(t));
   return TN_OK;
 }
 
@@ -122,11 +138,12 @@ static tn_status host_output_set(void *ctx, uint32_t output, const tn_tensor *va
   if (status) return status;
   check_context *c = ctx;
   if (c->problem->outputs[output].kind == TN_KIND_TENSOR) return set_tensor(c, output, value);
-  for (int64_t k = 0; !status && k < tn_list_size(value); k++) status = append(c, output, tn_list_item(value, k));
+  for (int64_t k = 0; !status && k < tn_list_size(value); k++)
+    status = append(c, output, tn_list_item(value, k));
   return status;
 }
 
-/* ---- lists, subgraphs -------------------------------------------------------------------------------------------------- */
+/* ---- lists, subgraphs ------------------------------------------------------------------------ */
 
 static int64_t host_list_size(void *ctx, const tn_tensor *list) {
   (void)ctx;
@@ -138,18 +155,21 @@ static const tn_tensor *host_list_item(void *ctx, const tn_tensor *list, int64_t
   return tn_list_item(list, index);
 }
 
-static tn_status host_subgraph_shape(void *ctx, int64_t graph, uint32_t *out_n_inputs, uint32_t *out_n_outputs) {
+static tn_status host_subgraph_shape(void *ctx, int64_t graph, uint32_t *out_n_inputs,
+                                     uint32_t *out_n_outputs) {
   (void)graph, (void)out_n_inputs, (void)out_n_outputs;
   return host_fail(ctx, TN_ERR_NOT_FOUND, "there are no subgraphs in a test case");
 }
 
-static tn_status host_subgraph_infer(void *ctx, int64_t graph, uint32_t n_in, const tn_tensor *const *in, uint32_t n_out,
+static tn_status host_subgraph_infer(void *ctx, int64_t graph, uint32_t n_in,
+                                     const tn_tensor *const *in, uint32_t n_out,
                                      tn_tensor *const *out) {
   (void)n_in, (void)in, (void)n_out, (void)out;
   return host_subgraph_shape(ctx, graph, NULL, NULL);
 }
 
-static tn_status host_subgraph_run(void *ctx, int64_t graph, uint32_t n_in, const tn_tensor *const *in, uint32_t n_out,
+static tn_status host_subgraph_run(void *ctx, int64_t graph, uint32_t n_in,
+                                   const tn_tensor *const *in, uint32_t n_out,
                                    const tn_tensor **out) {
   (void)n_in, (void)in, (void)n_out, (void)out;
   return host_subgraph_shape(ctx, graph, NULL, NULL);
@@ -184,7 +204,7 @@ const tn_host check_host = {
     .get_extension = host_get_extension,
 };
 
-/* ---- contexts and results ---------------------------------------------------------------------------------------------- */
+/* ---- contexts and results -------------------------------------------------------------------- */
 
 void check_context_open(check_context *c, check_env *env, const check_problem *p) {
   memset(c, 0, sizeof *c);
@@ -208,7 +228,8 @@ void check_results_open(check_context *c, check_results *r) {
     r->values[k] = p->outputs[k];
     if (c->form) r->values[k].layout = c->form->out[k];
     if (p->outputs[k].kind != TN_KIND_TENSOR) {
-      if (tn_list_create(c->env->runtime, p->outputs[k].kind, p->outputs[k].dtype, &r->lists[k])) check_die("no list");
+      if (tn_list_create(c->env->runtime, p->outputs[k].kind, p->outputs[k].dtype, &r->lists[k]))
+        check_die("no list");
       r->values[k] = *r->lists[k];
     } else if (tn_storage_bytes(&r->values[k]) >= 0) {
       make_room(c, k);

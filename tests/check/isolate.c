@@ -1,6 +1,8 @@
-/* Units of work: named, counted, and run in child processes, so that a kernel that crashes fails its unit and no more.
+/* Units of work: named, counted, and run in child processes, so that a kernel that crashes fails
+ * its unit and no more.
  *
- * Counts live in memory that parent and child share. After a crash the parent starts a child that leaves out what ran. */
+ * Counts live in memory that parent and child share. After a crash the parent starts a child
+ * that leaves out what ran. */
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +17,8 @@ enum { MAX_SAID = 3, MAX_CRASHES = 20, MAX_SECONDS = 600, EXIT_CRASHED = 70 };
 static check_env *running; /* for the signal handler alone */
 
 check_totals *check_totals_new(void) {
-  void *memory = mmap(NULL, sizeof(check_totals), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  void *memory =
+      mmap(NULL, sizeof(check_totals), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) check_die("mmap fails");
   return memory;
 }
@@ -31,7 +34,7 @@ void check_die(const char *format, ...) {
   exit(2);
 }
 
-/* ---- units ------------------------------------------------------------------------------------------------------------- */
+/* ---- units ----------------------------------------------------------------------------------- */
 
 bool check_unit_begin(check_env *env, const char *format, ...) {
   check_totals *t = env->totals;
@@ -83,7 +86,7 @@ void check_skip(check_env *env, const char *format, ...) {
   va_end(args);
 }
 
-/* ---- crashes ----------------------------------------------------------------------------------------------------------- */
+/* ---- crashes --------------------------------------------------------------------------------- */
 
 static void count_crash(check_totals *t) {
   t->failed++;
@@ -91,14 +94,17 @@ static void count_crash(check_totals *t) {
   t->inside = 0;
 }
 
-/* Says which buffer was left, then ends the child. What it calls is not meant for handlers, but the process is lost anyway. */
+/* Says which buffer was left, then ends the child. What it calls is not meant for handlers, but
+ * the process is lost anyway. */
 static void on_fault(int number, siginfo_t *info, void *context) {
   (void)context;
   char where[200], text[CHECK_TEXT + 300];
   check_totals *t = running->totals;
   check_buffer_describe(running, info->si_addr, where, sizeof where);
-  int n = snprintf(text, sizeof text, "FAIL %s\n     %s at %s\n", t->text, strsignal(number), where);
-  if (n > 0 && write(STDOUT_FILENO, text, tn_min_i64(n, (int64_t)sizeof text - 1) & 0xffff) < 0) n = 0;
+  int n =
+      snprintf(text, sizeof text, "FAIL %s\n     %s at %s\n", t->text, strsignal(number), where);
+  if (n > 0 && write(STDOUT_FILENO, text, tn_min_i64(n, (int64_t)sizeof text - 1) & 0xffff) < 0)
+    n = 0;
   if (t->inside) count_crash(t);
   _exit(EXIT_CRASHED);
 }
@@ -108,7 +114,8 @@ static void catch_faults(check_env *env) {
   struct sigaction action = {.sa_sigaction = on_fault, .sa_flags = SA_SIGINFO};
   running = env;
   sigemptyset(&action.sa_mask);
-  for (size_t k = 0; k < sizeof signals / sizeof *signals; k++) sigaction(signals[k], &action, NULL);
+  for (size_t k = 0; k < sizeof signals / sizeof *signals; k++)
+    sigaction(signals[k], &action, NULL);
 }
 
 /* True if the work came to its end, or cannot be taken up again. */
@@ -119,7 +126,8 @@ static bool child_ended(check_totals *t, int status) {
   if (!told) {
     char how[64];
     if (WIFSIGNALED(status))
-      snprintf(how, sizeof how, "killed by signal %d (%s)", WTERMSIG(status), strsignal(WTERMSIG(status)));
+      snprintf(how, sizeof how, "killed by signal %d (%s)", WTERMSIG(status),
+               strsignal(WTERMSIG(status)));
     else
       snprintf(how, sizeof how, "ended with code %d", WEXITSTATUS(status));
     printf("FAIL %s\n     %s\n", t->text, how);

@@ -7,8 +7,8 @@ bool check_layout_fits(const tn_tensor *t, tn_layout layout) {
   if (layout == TN_PLAIN) return true;
   tn_tensor moved = *t;
   moved.layout = layout;
-  return t->kind == TN_KIND_TENSOR && t->dtype != TN_STRING && t->rank >= (layout == TN_CHANNELS_LAST ? 3 : 2) &&
-         tn_storage_bytes(&moved) >= 0;
+  return t->kind == TN_KIND_TENSOR && t->dtype != TN_STRING &&
+         t->rank >= (layout == TN_CHANNELS_LAST ? 3 : 2) && tn_storage_bytes(&moved) >= 0;
 }
 
 /* Element `from` of a storage to element `to` of another of the same dtype. */
@@ -30,7 +30,8 @@ void check_layout_pack(const tn_tensor *plain, tn_tensor *to) {
     return;
   }
   memset(to->data, 0, (size_t)tn_storage_bytes(to));
-  for (int64_t k = 0; k < n; k++) move(plain->dtype, plain->data, k, to->data, tn_storage_index(to, k));
+  for (int64_t k = 0; k < n; k++)
+    move(plain->dtype, plain->data, k, to->data, tn_storage_index(to, k));
 }
 
 int64_t check_layout_bad_pad(const tn_tensor *t) {

@@ -1,4 +1,5 @@
-/* The command line: check [options]. Exit code 0: all passed; 1: something failed; 2: wrong usage, or the harness failed. */
+/* The command line: check [options]. Exit code 0: all passed; 1: something failed; 2: wrong
+ * usage, or the harness failed. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,7 +25,8 @@ static void list(const check_env *env) {
     const tn_opdef *op = tn_registry_op_at(r, k);
     char name[200];
     if (!check_op_wanted(env, op)) continue;
-    printf("%s-%d%s\n", check_op_name(op, name, sizeof name), op->op.since, op->op.reference ? "" : " (no reference)");
+    printf("%s-%d%s\n", check_op_name(op, name, sizeof name), op->op.since,
+           op->op.reference ? "" : " (no reference)");
     for (uint32_t i = 0; i < op->op.n_cases; i++) printf("  case   %s\n", op->op.cases[i]);
     const tn_kerneldef *const *kernels;
     const int32_t n = tn_registry_kernels(r, op, &kernels);
@@ -38,11 +40,16 @@ static const char *value_of(int argc, char **argv, int *at) {
 }
 
 static bool flag(check_options *o, const char *name) {
-  if (!strcmp(name, "--list")) o->list = true;
-  else if (!strcmp(name, "--bench")) o->bench = true;
-  else if (!strcmp(name, "--in-process")) o->in_process = true;
-  else if (!strcmp(name, "-v")) o->verbose = true;
-  else return false;
+  if (!strcmp(name, "--list"))
+    o->list = true;
+  else if (!strcmp(name, "--bench"))
+    o->bench = true;
+  else if (!strcmp(name, "--in-process"))
+    o->in_process = true;
+  else if (!strcmp(name, "-v"))
+    o->verbose = true;
+  else
+    return false;
   return true;
 }
 
@@ -54,13 +61,20 @@ static void parse(check_options *o, int argc, char **argv) {
       exit(0);
     }
     if (flag(o, name)) continue;
-    if (!strcmp(name, "--family")) o->family = check_family_read(value_of(argc, argv, &k), &o->family_bytes);
-    else if (!strcmp(name, "--op")) o->op = value_of(argc, argv, &k);
-    else if (!strcmp(name, "--kernel")) o->kernel = value_of(argc, argv, &k);
-    else if (!strcmp(name, "--isa")) o->isa = value_of(argc, argv, &k);
-    else if (!strcmp(name, "--case")) o->line = value_of(argc, argv, &k);
-    else if (!strcmp(name, "--time")) o->bench_ms = strtod(value_of(argc, argv, &k), NULL);
-    else check_die("unknown option %s\n%s", name, usage);
+    if (!strcmp(name, "--family"))
+      o->family = check_family_read(value_of(argc, argv, &k), &o->family_bytes);
+    else if (!strcmp(name, "--op"))
+      o->op = value_of(argc, argv, &k);
+    else if (!strcmp(name, "--kernel"))
+      o->kernel = value_of(argc, argv, &k);
+    else if (!strcmp(name, "--isa"))
+      o->isa = value_of(argc, argv, &k);
+    else if (!strcmp(name, "--case"))
+      o->line = value_of(argc, argv, &k);
+    else if (!strcmp(name, "--time"))
+      o->bench_ms = strtod(value_of(argc, argv, &k), NULL);
+    else
+      check_die("unknown option %s\n%s", name, usage);
   }
 }
 
@@ -73,11 +87,13 @@ int main(int argc, char **argv) {
   } else {
     check_suite(&env);
     if (!env.options.bench)
-      printf("%lld passed, %lld failed, %lld skipped\n", (long long)env.totals->passed, (long long)env.totals->failed,
-             (long long)env.totals->skipped);
+      printf("%lld passed, %lld failed, %lld skipped\n", (long long)env.totals->passed,
+             (long long)env.totals->failed, (long long)env.totals->skipped);
   }
   const check_totals *t = env.totals;
-  const int code = t->failed ? 1 : !env.options.list && !env.options.bench && !t->passed && !t->skipped ? 2 : 0;
+  const int code = t->failed                                                              ? 1
+                   : !env.options.list && !env.options.bench && !t->passed && !t->skipped ? 2
+                                                                                          : 0;
   if (code == 2) fputs("check: nothing was tested\n", stderr);
   check_close(&env);
   return code;

@@ -1,4 +1,5 @@
-/* Buffers between unreadable pages: one byte too far is a fault, and what lies between buffer and page is watched.
+/* Buffers between unreadable pages: one byte too far is a fault, and what lies between buffer
+ * and page is watched.
  *
  * Mappings are kept and used again, since mapping takes longer than most kernels. */
 #include <stdlib.h>
@@ -35,8 +36,10 @@ static entry *find_spare(struct check_pool *pool, uint64_t map_bytes) {
 
 static entry *map(struct check_pool *pool, uint64_t map_bytes) {
   entry *e = check_need(tn_alloc(tn_default_allocator(), sizeof *e));
-  uint8_t *whole = mmap(NULL, map_bytes + 2 * pool->page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (whole == MAP_FAILED || mprotect(whole + pool->page, map_bytes, PROT_READ | PROT_WRITE)) check_die("mmap fails");
+  uint8_t *whole =
+      mmap(NULL, map_bytes + 2 * pool->page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (whole == MAP_FAILED || mprotect(whole + pool->page, map_bytes, PROT_READ | PROT_WRITE))
+    check_die("mmap fails");
   e->buffer.map = whole + pool->page;
   e->buffer.map_bytes = map_bytes;
   e->next = pool->all;
@@ -63,7 +66,8 @@ void check_pool_free(struct check_pool *pool) {
   tn_free(tn_default_allocator(), pool, sizeof *pool);
 }
 
-check_buffer *check_buffer_new(check_env *env, uint64_t bytes, uint64_t align, bool at_end, const char *name) {
+check_buffer *check_buffer_new(check_env *env, uint64_t bytes, uint64_t align, bool at_end,
+                               const char *name) {
   struct check_pool *pool = env->pool;
   const uint64_t map_bytes = tn_round_up(bytes + !bytes, pool->page);
   entry *e = find_spare(pool, map_bytes);
@@ -90,7 +94,8 @@ void check_buffer_free(check_env *env, check_buffer *b) {
 
 void check_buffer_protect(check_buffer *b, bool read_only) {
   ((entry *)b)->read_only = read_only;
-  if (mprotect(b->map, b->map_bytes, PROT_READ | (read_only ? 0 : PROT_WRITE))) check_die("mprotect fails");
+  if (mprotect(b->map, b->map_bytes, PROT_READ | (read_only ? 0 : PROT_WRITE)))
+    check_die("mprotect fails");
 }
 
 static bool holds(const uint8_t *begin, const uint8_t *end) {
@@ -103,17 +108,21 @@ bool check_buffer_intact(const check_buffer *b) {
   return holds(b->map, b->data) && holds(b->data + b->bytes, b->map + b->map_bytes);
 }
 
-const char *check_buffer_describe(const check_env *env, const void *address, char *buf, size_t size) {
+const char *check_buffer_describe(const check_env *env, const void *address, char *buf,
+                                  size_t size) {
   const uint8_t *at = address;
   for (const entry *e = env->pool->all; e; e = e->next) {
     const check_buffer *b = &e->buffer;
-    if (!e->live || at < b->map - env->pool->page || at >= b->map + b->map_bytes + env->pool->page) continue;
+    if (!e->live || at < b->map - env->pool->page || at >= b->map + b->map_bytes + env->pool->page)
+      continue;
     if (at >= b->data + b->bytes)
-      snprintf(buf, size, "%lld bytes behind the end of %s", (long long)(at - b->data - (int64_t)b->bytes), b->name);
+      snprintf(buf, size, "%lld bytes behind the end of %s",
+               (long long)(at - b->data - (int64_t)b->bytes), b->name);
     else if (at < b->data)
       snprintf(buf, size, "%lld bytes before %s", (long long)(b->data - at), b->name);
     else
-      snprintf(buf, size, "byte %lld of %s, which is read-only", (long long)(at - b->data), b->name);
+      snprintf(buf, size, "byte %lld of %s, which is read-only", (long long)(at - b->data),
+               b->name);
     return buf;
   }
   snprintf(buf, size, "address %p, in no buffer of the call", address);

@@ -1,5 +1,6 @@
-/* What one core can do, measured by small loops: multiply-adds per ISA, and reading memory. Each loop answers how many
- * floating-point operations it did; what it computes goes to *out, so that it has to be done. */
+/* What one core can do, measured by small loops: multiply-adds per ISA, and reading memory. Each
+ * loop answers how many floating-point operations it did; what it computes goes to *out, so that
+ * it has to be done. */
 #ifndef TN_CHECK_PEAK_H
 #define TN_CHECK_PEAK_H
 

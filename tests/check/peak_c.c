@@ -1,4 +1,5 @@
-/* Multiply and add in vectors of 16 bytes, which every machine has: 12 chains, enough to hide their latency. */
+/* Multiply and add in vectors of 16 bytes, which every machine has: 12 chains, enough to hide
+ * their latency. */
 #include "peak.h"
 
 enum { CHAINS = 12, LANES = 4 };

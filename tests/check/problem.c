@@ -1,5 +1,5 @@
-/* A case with its types settled: a graph of one node, bound and inferred by the runtime's own code; inputs; and what the
- * operator's reference makes of them. */
+/* A case with its types settled: a graph of one node, bound and inferred by the runtime's own
+ * code; inputs; and what the operator's reference makes of them. */
 #include <math.h>
 #include <string.h>
 
@@ -24,13 +24,15 @@ uint32_t check_problem_dtype(const check_problem *p, const char *word) {
 static void make_label(check_problem *p) {
   size_t n = 0;
   for (int32_t k = 0; k < p->n_bindings && n + 40 < sizeof p->label; k++)
-    n += (size_t)snprintf(p->label + n, sizeof p->label - n, "%s%s=%s", k ? " " : "", p->bindings[k].alias,
-                          tn_dtype_name(p->bindings[k].dtype));
+    n += (size_t)snprintf(p->label + n, sizeof p->label - n, "%s%s=%s", k ? " " : "",
+                          p->bindings[k].alias, tn_dtype_name(p->bindings[k].dtype));
 }
 
-/* ---- inputs ------------------------------------------------------------------------------------------------------------ */
+/* ---- inputs ---------------------------------------------------------------------------------- */
 
-static uint64_t hash(const char *text, uint64_t seed) { return tn_hash_bytes(text, strlen(text), seed); }
+static uint64_t hash(const char *text, uint64_t seed) {
+  return tn_hash_bytes(text, strlen(text), seed);
+}
 
 static tn_tensor type_of(const check_problem *p, const check_spec *s) {
   return tn_tensor_make(check_problem_dtype(p, s->type), s->rank, s->shape, NULL);
@@ -60,7 +62,8 @@ static check_value *new_value(check_problem *p, const char *name) {
 }
 
 static void keep_list(check_problem *p, tn_tensor *list) {
-  tn_tensor **lists = check_need(tn_arena_alloc(&p->arena, ((uint64_t)p->n_lists + 1) * sizeof *lists));
+  tn_tensor **lists =
+      check_need(tn_arena_alloc(&p->arena, ((uint64_t)p->n_lists + 1) * sizeof *lists));
   if (p->n_lists) memcpy(lists, p->lists, (size_t)p->n_lists * sizeof *lists);
   lists[p->n_lists++] = list;
   p->lists = lists;
@@ -98,7 +101,8 @@ static bool make_inputs(check_problem *p) {
       *to = new_value(p, in->arg->name);
       (*to)->tensor = type_of(p, &in->items[i]);
       (*to)->constant = (*to)->written_constant = in->items[i].constant;
-      if ((*to)->tensor.dtype == TN_NONE) return why(p, "the case names no type '%s'", in->items[i].type);
+      if ((*to)->tensor.dtype == TN_NONE)
+        return why(p, "the case names no type '%s'", in->items[i].type);
     }
   }
   while (p->n_inputs && !p->inputs[p->n_inputs - 1]) p->n_inputs--;
@@ -128,7 +132,7 @@ void check_problem_fill(check_problem *p) {
   p->filled = true;
 }
 
-/* ---- the node ---------------------------------------------------------------------------------------------------------- */
+/* ---- the node -------------------------------------------------------------------------------- */
 
 static bool make_attrs(check_problem *p, const tn_attr ***out) {
   const tn_case *c = p->line;
@@ -136,10 +140,12 @@ static bool make_attrs(check_problem *p, const tn_attr ***out) {
   for (int32_t k = 0; k < c->n_attrs; k++) {
     tn_attr *a = check_need(tn_arena_copy(&p->arena, &c->attrs[k].value, sizeof *a));
     const int32_t n = c->attrs[k].n_specs;
-    const tn_tensor **tensors = check_need(tn_arena_alloc(&p->arena, ((uint64_t)n + 1) * sizeof *tensors));
+    const tn_tensor **tensors =
+        check_need(tn_arena_alloc(&p->arena, ((uint64_t)n + 1) * sizeof *tensors));
     for (int32_t i = 0; i < n; i++) {
       tn_tensor t = type_of(p, &c->attrs[k].specs[i]);
-      if (t.dtype == TN_NONE) return why(p, "the case names no type '%s'", c->attrs[k].specs[i].type);
+      if (t.dtype == TN_NONE)
+        return why(p, "the case names no type '%s'", c->attrs[k].specs[i].type);
       fill_tensor(p, &c->attrs[k].specs[i], &t, hash(a->name, hash(c->text, (uint64_t)i)));
       tensors[i] = check_need(tn_arena_copy(&p->arena, &t, sizeof t));
     }
@@ -181,9 +187,17 @@ static bool make_graph(check_problem *p) {
     if (!v->constant) api->add_input(p->graph, inputs[k]);
   }
   for (uint32_t k = 0; k < p->n_outputs; k++) outputs[k] = api->value(p->graph, "");
-  const tn_node node = {.head = TN_HEAD(tn_node), .domain = p->op->op.domain, .op = p->op->op.name, .name = "case",
-                        .version = p->version, .n_inputs = p->n_inputs, .n_outputs = p->n_outputs,
-                        .n_attrs = (uint32_t)p->line->n_attrs, .inputs = inputs, .outputs = outputs, .attrs = attrs,
+  const tn_node node = {.head = TN_HEAD(tn_node),
+                        .domain = p->op->op.domain,
+                        .op = p->op->op.name,
+                        .name = "case",
+                        .version = p->version,
+                        .n_inputs = p->n_inputs,
+                        .n_outputs = p->n_outputs,
+                        .n_attrs = (uint32_t)p->line->n_attrs,
+                        .inputs = inputs,
+                        .outputs = outputs,
+                        .attrs = attrs,
                         .offset = -1};
   p->node = api->add_node(p->graph, &node);
   return p->node >= 0 || why(p, "the node cannot be made: %s", tn_status_text(p->node));
@@ -205,7 +219,8 @@ static bool infer(check_problem *p) {
     if (!v || v->constant) break;
     check_problem_fill(p);
     v->constant = true;
-    s = tn_graph_functions()->value_set_const(p->graph, tn_graph_node(p->graph, p->node)->node.inputs[input], &v->tensor, 1);
+    s = tn_graph_functions()->value_set_const(
+        p->graph, tn_graph_node(p->graph, p->node)->node.inputs[input], &v->tensor, 1);
     if (s) break;
   }
   return tell(p, "inference", s, diag);
@@ -224,7 +239,8 @@ static bool bind(check_problem *p) {
 
 static bool open(check_problem *p) {
   if (!bind(p)) return false;
-  if (p->op->op.flags & TN_OP_LOWER_EARLY) return true; /* its types are those of what replaces it */
+  if (p->op->op.flags & TN_OP_LOWER_EARLY)
+    return true; /* its types are those of what replaces it */
   if (!infer(p)) return false;
   for (uint32_t k = 0; k < p->n_outputs; k++)
     p->outputs[k] = tn_graph_val(p->graph, tn_graph_node(p->graph, p->node)->node.outputs[k])->type;
@@ -232,8 +248,8 @@ static bool open(check_problem *p) {
   return true;
 }
 
-static void begin(check_env *env, const tn_opdef *op, const tn_case *line, const check_binding *bindings, int32_t n_bindings,
-                  check_problem *p) {
+static void begin(check_env *env, const tn_opdef *op, const tn_case *line,
+                  const check_binding *bindings, int32_t n_bindings, check_problem *p) {
   memset(p, 0, sizeof *p);
   p->env = env;
   p->op = op;
@@ -241,22 +257,23 @@ static void begin(check_env *env, const tn_opdef *op, const tn_case *line, const
   p->n_bindings = n_bindings;
   p->region_fill = -1;
   if (n_bindings) memcpy(p->bindings, bindings, (size_t)n_bindings * sizeof *bindings);
-  p->version = line->version   ? line->version
+  p->version = line->version  ? line->version
                : op->op.until ? op->op.until
                               : (int32_t)tn_max_i64(env->newest, op->op.since);
-  p->planner = (tn_planner){.a = tn_default_allocator(), .registry = env->runtime->registry, .isa = tn_cpu_isa()};
+  p->planner = (tn_planner){
+      .a = tn_default_allocator(), .registry = env->runtime->registry, .isa = tn_cpu_isa()};
   tn_arena_init(&p->arena, tn_default_allocator());
   make_label(p);
 }
 
-bool check_problem_open(check_env *env, const tn_opdef *op, const tn_case *line, const check_binding *bindings,
-                        int32_t n_bindings, check_problem *p) {
+bool check_problem_open(check_env *env, const tn_opdef *op, const tn_case *line,
+                        const check_binding *bindings, int32_t n_bindings, check_problem *p) {
   begin(env, op, line, bindings, n_bindings, p);
   return open(p);
 }
 
-void check_problem_open_raw(check_env *env, const tn_opdef *op, const tn_case *line, const check_binding *bindings,
-                            int32_t n_bindings, check_problem *p) {
+void check_problem_open_raw(check_env *env, const tn_opdef *op, const tn_case *line,
+                            const check_binding *bindings, int32_t n_bindings, check_problem *p) {
   begin(env, op, line, bindings, n_bindings, p);
   if (!bind(p)) check_die("%s: %s", line->text, p->why);
 }
@@ -272,29 +289,41 @@ double check_problem_bytes(const check_problem *p) {
   double bytes = 0;
   for (uint32_t k = 0; k < p->n_inputs; k++)
     if (p->inputs[k]) bytes += (double)tn_max_i64(tn_storage_bytes(&p->inputs[k]->tensor), 0);
-  for (uint32_t k = 0; k < p->n_outputs; k++) bytes += (double)tn_max_i64(tn_storage_bytes(&p->outputs[k]), 0);
+  for (uint32_t k = 0; k < p->n_outputs; k++)
+    bytes += (double)tn_max_i64(tn_storage_bytes(&p->outputs[k]), 0);
   return bytes;
 }
 
-/* ---- the reference ----------------------------------------------------------------------------------------------------- */
+/* ---- the reference --------------------------------------------------------------------------- */
 
 static bool run_reference(check_problem *p, check_context *c) {
   const tn_tensor *in[CHECK_MAX_IO] = {NULL};
   tn_tensor *out[CHECK_MAX_IO] = {NULL};
   for (uint32_t k = 0; k < p->n_inputs; k++) in[k] = p->inputs[k] ? &p->inputs[k]->tensor : NULL;
   for (uint32_t k = 0; k < p->n_outputs; k++) out[k] = &p->expected->values[k];
-  const tn_call call = {.head = TN_HEAD(tn_call), .host = &check_host, .ctx = c,
-                        .self = p->op->owner ? p->op->owner->self : NULL, .attrs = tn_graph_node(p->graph, p->node)->attrs,
-                        .version = p->version, .n_inputs = p->n_inputs, .n_outputs = p->n_outputs, .n_workers = 1,
-                        .inputs = in, .outputs = out, .regions = p->regions, .n_regions = p->n_regions,
+  const tn_call call = {.head = TN_HEAD(tn_call),
+                        .host = &check_host,
+                        .ctx = c,
+                        .self = p->op->owner ? p->op->owner->self : NULL,
+                        .attrs = tn_graph_node(p->graph, p->node)->attrs,
+                        .version = p->version,
+                        .n_inputs = p->n_inputs,
+                        .n_outputs = p->n_outputs,
+                        .n_workers = 1,
+                        .inputs = in,
+                        .outputs = out,
+                        .regions = p->regions,
+                        .n_regions = p->n_regions,
                         .region_fill = p->region_fill};
   c->running = true;
   tn_status s = p->op->op.reference(&call);
   if (s) return why(p, "the reference fails: %s", c->said[0] ? c->said : tn_status_text(s));
   for (uint32_t k = 0; k < p->n_outputs; k++) {
     const check_buffer *b = p->expected->buffers[k];
-    if (b && !check_buffer_intact(b)) return why(p, "the reference writes outside of output %s", p->output_names[k]);
-    if (p->outputs[k].kind == TN_KIND_TENSOR && !b) return why(p, "the reference gives output %s no shape", p->output_names[k]);
+    if (b && !check_buffer_intact(b))
+      return why(p, "the reference writes outside of output %s", p->output_names[k]);
+    if (p->outputs[k].kind == TN_KIND_TENSOR && !b)
+      return why(p, "the reference gives output %s no shape", p->output_names[k]);
   }
   return true;
 }

@@ -1,5 +1,6 @@
-/* The harness must find what is wrong with each kernel of wrong.c, and nothing wrong with the right one. Each is run by
- * this program itself in a process of its own (selftest KERNEL), and what that says is read. */
+/* The harness must find what is wrong with each kernel of wrong.c, and nothing wrong with the
+ * right one. Each is run by this program itself in a process of its own (selftest KERNEL), and
+ * what that says is read. */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -30,7 +31,8 @@ static const expectation expected[] = {
     {"random_result", "output y of a second run is not the same"},
     {"wrong_for_f64", "\"x=f64[37]\""},
     {"claims_too_much", "it says it takes f16 for x, but no case that it takes has that"},
-    {"untested", "untested: it takes none of the operator's 3 cases; the last because it never takes anything"},
+    {"untested",
+     "untested: it takes none of the operator's 3 cases; the last because it never takes anything"},
     {"no_epilogue", "epilogue \"relu\""},
 };
 
@@ -39,7 +41,8 @@ static int run_kernel(const char *kernel) {
   check_open(&env, check_wrong_query);
   check_suite(&env);
   const int code = env.totals->failed ? 1 : 0;
-  printf("%lld passed, %lld failed\n", (long long)env.totals->passed, (long long)env.totals->failed);
+  printf("%lld passed, %lld failed\n", (long long)env.totals->passed,
+         (long long)env.totals->failed);
   check_close(&env);
   return code;
 }
@@ -62,9 +65,12 @@ static char *ask(const char *program, const char *kernel, int *out_code) {
 static bool meets(const char *program, const expectation *e) {
   int code = 0;
   char *text = ask(program, e->kernel, &code);
-  const bool ok = e->text ? code == 1 && strstr(text, e->text) : code == 0 && strstr(text, ", 0 failed");
+  const bool ok =
+      e->text ? code == 1 && strstr(text, e->text) : code == 0 && strstr(text, ", 0 failed");
   printf("%s %s\n", ok ? "ok  " : "FAIL", e->kernel);
-  if (!ok) printf("     expected: %s\n     the harness ends with code %d and says:\n%s\n", e->text ? e->text : "no failure", code, text);
+  if (!ok)
+    printf("     expected: %s\n     the harness ends with code %d and says:\n%s\n",
+           e->text ? e->text : "no failure", code, text);
   tn_free(tn_default_allocator(), text, 1 << 16);
   return ok;
 }
@@ -72,6 +78,7 @@ static bool meets(const char *program, const expectation *e) {
 int main(int argc, char **argv) {
   if (argc > 1) return run_kernel(argv[1]);
   int failed = 0;
-  for (size_t k = 0; k < sizeof expected / sizeof *expected; k++) failed += !meets(argv[0], &expected[k]);
+  for (size_t k = 0; k < sizeof expected / sizeof *expected; k++)
+    failed += !meets(argv[0], &expected[k]);
   return failed ? 1 : 0;
 }

@@ -1,10 +1,10 @@
-/* A case as a model of one node, through tenon.h alone: inference, lowering, casts, layouts and the executor stand between
- * the caller's tensors and the kernels. */
+/* A case as a model of one node, through tenon.h alone: inference, lowering, casts, layouts and
+ * the executor stand between the caller's tensors and the kernels. */
 #include <string.h>
 
 #include "check.h"
 
-/* ---- memory ------------------------------------------------------------------------------------------------------------ */
+/* ---- memory ---------------------------------------------------------------------------------- */
 
 static void *counting_alloc(void *self, uint64_t bytes) {
   check_allocator *a = self;
@@ -28,13 +28,15 @@ void check_allocator_init(check_allocator *a) {
   a->base = (tn_allocator){TN_HEAD(tn_allocator), a, counting_alloc, counting_free};
 }
 
-tn_runtime *check_runtime_new(check_env *env, uint64_t isa, int32_t n_threads, const tn_allocator *a) {
+tn_runtime *check_runtime_new(check_env *env, uint64_t isa, int32_t n_threads,
+                              const tn_allocator *a) {
   tn_runtime_options options = TN_RUNTIME_OPTIONS_INIT;
   tn_runtime *runtime = NULL;
   tn_diag *diag = check_need(tn_diag_create());
   options.n_threads = n_threads;
   options.flags = TN_RUNTIME_NO_DISCOVERY;
-  options.isa_mask = isa ? isa : UINT64_C(1) << 63; /* a bit that no machine has: 0 would mean all */
+  options.isa_mask =
+      isa ? isa : UINT64_C(1) << 63; /* a bit that no machine has: 0 would mean all */
   options.allocator = a;
   tn_status s = tn_runtime_create(&options, diag, &runtime);
   if (!s && env->plugin) s = tn_runtime_add_plugin(runtime, env->plugin, NULL, 0, diag);
@@ -43,7 +45,7 @@ tn_runtime *check_runtime_new(check_env *env, uint64_t isa, int32_t n_threads, c
   return runtime;
 }
 
-/* ---- the model --------------------------------------------------------------------------------------------------------- */
+/* ---- the model ------------------------------------------------------------------------------- */
 
 static tn_status add_input(check_problem *p, tn_graph *g, uint32_t k, int32_t *out_value) {
   const tn_graph_api *api = tn_graph_functions();
@@ -126,17 +128,19 @@ void check_model_compare(check_problem *p, const check_model *m) {
     if (!got)
       check_fail(p->env, "session: there is no output %s", p->output_names[k]);
     else if (!(p->op->op.flags & TN_OP_IMPURE) &&
-             !check_compare(&expected->values[k], got, check_tolerance_of(p), p->output_names[k], why, sizeof why))
+             !check_compare(&expected->values[k], got, check_tolerance_of(p), p->output_names[k],
+                            why, sizeof why))
       check_fail(p->env, "session: %s", why);
   }
 }
 
-/* ---- a test ------------------------------------------------------------------------------------------------------------ */
+/* ---- a test ---------------------------------------------------------------------------------- */
 
 /* Memory for what is sized while running settles in one or two runs more. */
 static bool is_dynamic(const check_problem *p) {
   for (uint32_t k = 0; k < p->n_outputs; k++)
-    if (p->outputs[k].kind != TN_KIND_TENSOR || p->outputs[k].dtype == TN_STRING || tn_storage_bytes(&p->outputs[k]) < 0)
+    if (p->outputs[k].kind != TN_KIND_TENSOR || p->outputs[k].dtype == TN_STRING ||
+        tn_storage_bytes(&p->outputs[k]) < 0)
       return true;
   return false;
 }
@@ -149,7 +153,8 @@ static void run_again(check_problem *p, const check_model *m, check_allocator *a
   if (!s) s = tn_session_run(m->session, diag);
   if (s) check_fail(p->env, "session: a later run fails: %s", tn_diag_text(diag));
   const long long calls = atomic_load(&a->n_calls) - before;
-  if (calls) check_fail(p->env, "session: a later run of the same shapes allocates %lld times", calls);
+  if (calls)
+    check_fail(p->env, "session: a later run of the same shapes allocates %lld times", calls);
   if (!s) check_model_compare(p, m);
 }
 
@@ -168,7 +173,8 @@ bool check_session(check_problem *p, check_level *level) {
   tn_status s = check_model_open(p, runtime_of(p->env, level), diag, &m);
   if (!s) s = tn_session_run(m.session, diag);
   const bool supported = s != TN_ERR_UNSUPPORTED;
-  if (s && supported) check_fail(p->env, "session: %s", tn_diag_count(diag) ? tn_diag_text(diag) : tn_status_text(s));
+  if (s && supported)
+    check_fail(p->env, "session: %s", tn_diag_count(diag) ? tn_diag_text(diag) : tn_status_text(s));
   if (!s) check_model_compare(p, &m);
   if (!s && check_unit_ok(p->env)) run_again(p, &m, &level->allocator, diag);
   if (!supported && p->env->options.verbose) printf("     session: %s\n", tn_diag_text(diag));

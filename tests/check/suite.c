@@ -1,4 +1,5 @@
-/* The loop: operators, their cases, the dtypes that aliases stand for, kernels, forms, ISA levels. */
+/* The loop: operators, their cases, the dtypes that aliases stand for, kernels, forms, ISA
+ * levels. */
 #include <string.h>
 
 #include "base/cpu.h"
@@ -11,7 +12,7 @@ typedef struct op_test {
   const tn_opdef *op;
   const tn_kerneldef *const *kernels;
   int32_t n_kernels;
-  check_coverage *coverage;  /* per kernel */
+  check_coverage *coverage; /* per kernel */
   int32_t sweeps_left;
   int64_t n_sessions, n_supported;
   tn_arena arena;
@@ -25,60 +26,31 @@ const char *check_op_name(const tn_opdef *op, char *buf, size_t size) {
 }
 
 static bool wanted(const char *filter, const char *text) { return !filter || strstr(text, filter); }
-static bool exactly(const char *filter, const char *text) { return !filter || !strcmp(filter, text); }
-
-/* ---- ISA levels -------------------------------------------------------------------------------------------------------- */
-
-/* What a machine with these instruction sets has besides. */
-static uint64_t implied(uint64_t isa) {
-  if (isa & (TN_ISA_AVX512_VNNI | TN_ISA_AVX512_BF16)) isa |= TN_ISA_AVX512;
-  if (isa & (TN_ISA_AVX512 | TN_ISA_AVX_VNNI)) isa |= TN_ISA_AVX2;
-  if (isa & TN_ISA_AVX2) isa |= TN_ISA_AVX;
-  if (isa & TN_ISA_AVX) isa |= TN_ISA_SSE41;
-  if (isa & (TN_ISA_NEON_DOT | TN_ISA_NEON_F16 | TN_ISA_NEON_I8MM)) isa |= TN_ISA_NEON;
-  return isa;
+static bool exactly(const char *filter, const char *text) {
+  return !filter || !strcmp(filter, text);
 }
 
-static void add_level(check_env *env, uint64_t named) {
-  const uint64_t isa = implied(named);
-  if (isa & ~tn_cpu_isa() || env->n_levels == CHECK_MAX_LEVELS) return;
-  for (int32_t k = 0; k < env->n_levels; k++)
-    if (env->levels[k].isa == isa) return;
-  check_level *level = &env->levels[env->n_levels++];
-  level->isa = isa;
-  snprintf(level->name, sizeof level->name, "none");
-  if (named) tn_isa_text(named, level->name, sizeof level->name);
+static bool level_wanted(const check_env *env, const check_level *level) {
+  return exactly(env->options.isa, level->name);
 }
 
-static void find_levels(check_env *env) {
-  add_level(env, 0);
-  for (int32_t k = 0; k < tn_registry_n_kernels(env->runtime->registry); k++)
-    add_level(env, tn_registry_kernel_at(env->runtime->registry, k)->kernel.isa);
-  for (int32_t k = 1; k < env->n_levels; k++) /* fewest instruction sets first */
-    for (int32_t i = k; i > 0 && env->levels[i - 1].isa > env->levels[i].isa; i--) {
-      const check_level level = env->levels[i];
-      env->levels[i] = env->levels[i - 1];
-      env->levels[i - 1] = level;
-    }
-}
-
-static bool level_wanted(const check_env *env, const check_level *level) { return exactly(env->options.isa, level->name); }
-
-/* ---- one problem ------------------------------------------------------------------------------------------------------- */
+/* ---- one problem ----------------------------------------------------------------------------- */
 
 static void name_unit(const check_problem *p, const char *how, char *buf, size_t size) {
   char name[160];
-  snprintf(buf, size, "%s (%s-%d) \"%s\"%s%s", how, check_op_name(p->op, name, sizeof name), p->op->op.since, p->line->text,
-           *p->label ? " " : "", p->label);
+  snprintf(buf, size, "%s (%s-%d) \"%s\"%s%s", how, check_op_name(p->op, name, sizeof name),
+           p->op->op.since, p->line->text, *p->label ? " " : "", p->label);
 }
 
-static bool is_small(const check_problem *p) { return check_problem_bytes(p) <= SWEEP_MAX_BYTES && p->flops < 1e6; }
+static bool is_small(const check_problem *p) {
+  return check_problem_bytes(p) <= SWEEP_MAX_BYTES && p->flops < 1e6;
+}
 
 static void try_level(op_test *t, int32_t kernel, check_subject *s, bool *full) {
   check_env *env = t->env;
   char how[300], unit[CHECK_TEXT];
-  snprintf(how, sizeof how, "%s isa=%s%s%s", s->kernel->kernel.name, s->level->name, s->form.out[0] ? " layout=" : "",
-           s->form.out[0] ? tn_layout_text(s->form.out[0]) : "");
+  snprintf(how, sizeof how, "%s isa=%s%s%s", s->kernel->kernel.name, s->level->name,
+           s->form.out[0] ? " layout=" : "", s->form.out[0] ? tn_layout_text(s->form.out[0]) : "");
   name_unit(s->problem, how, unit, sizeof unit);
   check_coverage *c = &t->coverage[kernel];
   if (env->options.bench) {
@@ -105,10 +77,12 @@ static void try_level(op_test *t, int32_t kernel, check_subject *s, bool *full) 
     c->epilogue_done = true;
     c->epilogues_left--;
   }
-  *full = false; /* at the levels above it runs the same code, unless it asks for the level itself */
+  /* at the levels above it runs the same code, unless it asks for the level itself */
+  *full = false;
 }
 
-/* The forms that a kernel asks for; `any` stands where it takes any layout. False: they cannot hold these shapes. */
+/* The forms that a kernel asks for; `any` stands where it takes any layout. False: they cannot
+ * hold these shapes. */
 static bool make_form(const op_test *t, check_subject *s, tn_layout any, bool *out_any) {
   const check_problem *p = s->problem;
   for (uint32_t k = 0; k < p->n_inputs + p->n_outputs; k++) {
@@ -122,7 +96,8 @@ static bool make_form(const op_test *t, check_subject *s, tn_layout any, bool *o
     if (layout == TN_ANY_LAYOUT) {
       layout = any;
       *out_any = true;
-      if (layout && type->rank < 3 && *t->op->op.domain == 0) return false; /* so does the planner */
+      if (layout && type->rank < 3 && *t->op->op.domain == 0)
+        return false; /* so does the planner */
     }
     if (!check_layout_fits(type, layout)) return false;
     *(output ? &s->form.out[index] : &s->form.in[index]) = layout;
@@ -147,12 +122,14 @@ static void try_form(op_test *t, check_problem *p, int32_t kernel, tn_layout any
 }
 
 static void try_kernels(op_test *t, check_problem *p) {
-  static const tn_layout layouts[] = {TN_PLAIN, TN_CHANNELS_LAST, TN_BLOCKED(4), TN_BLOCKED(8), TN_BLOCKED(16), TN_BLOCKED(32)};
+  static const tn_layout layouts[] = {TN_PLAIN,      TN_CHANNELS_LAST, TN_BLOCKED(4),
+                                      TN_BLOCKED(8), TN_BLOCKED(16),   TN_BLOCKED(32)};
   for (int32_t k = 0; k < t->n_kernels; k++) {
     if (!exactly(t->env->options.kernel, t->kernels[k]->kernel.name)) continue;
     bool any = false;
     try_form(t, p, k, TN_PLAIN, &any);
-    for (size_t i = 1; i < sizeof layouts / sizeof *layouts && any; i++) try_form(t, p, k, layouts[i], &any);
+    for (size_t i = 1; i < sizeof layouts / sizeof *layouts && any; i++)
+      try_form(t, p, k, layouts[i], &any);
   }
 }
 
@@ -187,7 +164,7 @@ static void try_problem(void *arg, check_problem *p) {
   try_sessions(t, p);
 }
 
-/* ---- cases ------------------------------------------------------------------------------------------------------------- */
+/* ---- cases ----------------------------------------------------------------------------------- */
 
 static void add_alias(const tn_opdef *op, char *word, check_binding *bindings, int32_t *n) {
   if (tn_dtype_parse(word) != TN_NONE || *n == CHECK_MAX_ALIASES) return;
@@ -200,9 +177,11 @@ static void add_alias(const tn_opdef *op, char *word, check_binding *bindings, i
 static int32_t find_aliases(const tn_opdef *op, const tn_case *line, check_binding *bindings) {
   int32_t n = 0;
   for (int32_t k = 0; k < line->n_inputs; k++)
-    for (int32_t i = 0; i < line->inputs[k].n; i++) add_alias(op, line->inputs[k].items[i].type, bindings, &n);
+    for (int32_t i = 0; i < line->inputs[k].n; i++)
+      add_alias(op, line->inputs[k].items[i].type, bindings, &n);
   for (int32_t k = 0; k < line->n_attrs; k++)
-    for (int32_t i = 0; i < line->attrs[k].n_specs; i++) add_alias(op, line->attrs[k].specs[i].type, bindings, &n);
+    for (int32_t i = 0; i < line->attrs[k].n_specs; i++)
+      add_alias(op, line->attrs[k].specs[i].type, bindings, &n);
   return n;
 }
 
@@ -228,7 +207,8 @@ static void run_bound(op_test *t, const tn_case *line, const check_binding *bind
 }
 
 /* All dtypes for all aliases. */
-static void expand(op_test *t, const tn_case *line, check_binding *bindings, int32_t n, int32_t at) {
+static void expand(op_test *t, const tn_case *line, check_binding *bindings, int32_t n,
+                   int32_t at) {
   if (at == n) {
     run_bound(t, line, bindings, n);
     return;
@@ -255,7 +235,7 @@ static void run_case(op_test *t, const char *text) {
   }
 }
 
-/* ---- operators --------------------------------------------------------------------------------------------------------- */
+/* ---- operators ------------------------------------------------------------------------------- */
 
 static bool takes_graph(const tn_opdef *op) {
   for (int32_t k = 0; k < op->schema.n_args; k++)
@@ -285,13 +265,16 @@ static void run_op(check_env *env, const void *arg) {
   char name[200];
   tn_arena_init(&t.arena, tn_default_allocator());
   t.n_kernels = tn_registry_kernels(env->runtime->registry, t.op, &t.kernels);
-  t.coverage = check_need(tn_arena_alloc(&t.arena, ((uint64_t)t.n_kernels + 1) * sizeof *t.coverage));
+  t.coverage =
+      check_need(tn_arena_alloc(&t.arena, ((uint64_t)t.n_kernels + 1) * sizeof *t.coverage));
   for (int32_t k = 0; k < t.n_kernels; k++) t.coverage[k].epilogues_left = EPILOGUE_CASES;
   if (takes_graph(t.op)) {
-    check_skip(env, "%s: takes graphs, which cases cannot hold", check_op_name(t.op, name, sizeof name));
+    check_skip(env, "%s: takes graphs, which cases cannot hold",
+               check_op_name(t.op, name, sizeof name));
   } else {
     if (!check_regions(env, t.op, try_problem, &t) && !t.op->op.n_cases && !t.n_kernels)
-      check_skip(env, "%s-%d: has neither cases nor kernels", check_op_name(t.op, name, sizeof name), t.op->op.since);
+      check_skip(env, "%s-%d: has neither cases nor kernels",
+                 check_op_name(t.op, name, sizeof name), t.op->op.since);
     for (uint32_t k = 0; k < t.op->op.n_cases; k++) run_case(&t, t.op->op.cases[k]);
     report(&t);
   }
@@ -301,33 +284,14 @@ static void run_op(check_env *env, const void *arg) {
 bool check_op_wanted(const check_env *env, const tn_opdef *op) {
   char name[200];
   check_op_name(op, name, sizeof name);
-  return exactly(env->options.op, name) && (!env->options.family || check_family_has(env->options.family, name));
-}
-
-void check_open(check_env *env, tn_plugin_query_fn plugin) {
-  env->plugin = plugin;
-  env->totals = check_totals_new();
-  env->pool = check_pool_new();
-  env->runtime = check_runtime_new(env, UINT64_MAX, 1, NULL);
-  const tn_registry *r = env->runtime->registry;
-  for (int32_t k = 0; k < tn_registry_n_ops(r); k++) {
-    const tn_opdef *op = tn_registry_op_at(r, k);
-    if (!*op->op.domain && op->op.since > env->newest) env->newest = op->op.since;
-  }
-  find_levels(env);
-}
-
-void check_close(check_env *env) {
-  for (int32_t k = 0; k < env->n_levels; k++) tn_runtime_destroy(env->levels[k].runtime);
-  tn_pool_destroy(env->threads);
-  tn_runtime_destroy(env->runtime);
-  check_pool_free(env->pool);
-  if (env->options.family) tn_free(tn_default_allocator(), env->options.family, env->options.family_bytes);
+  return exactly(env->options.op, name) &&
+         (!env->options.family || check_family_has(env->options.family, name));
 }
 
 void check_suite(check_env *env) {
   const tn_registry *r = env->runtime->registry;
   if (env->options.bench) check_calibrate(env);
   for (int32_t k = 0; k < tn_registry_n_ops(r); k++)
-    if (check_op_wanted(env, tn_registry_op_at(r, k))) check_isolate(env, run_op, tn_registry_op_at(r, k));
+    if (check_op_wanted(env, tn_registry_op_at(r, k)))
+      check_isolate(env, run_op, tn_registry_op_at(r, k));
 }

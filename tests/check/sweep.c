@@ -1,4 +1,5 @@
-/* Memory that cannot be had: the case is built, loaded, run and read with the n-th allocation failing, for every n. */
+/* Memory that cannot be had: the case is built, loaded, run and read with the n-th allocation
+ * failing, for every n. */
 #include "check.h"
 
 enum { MAX_ALLOCATIONS = 5000 };
@@ -27,9 +28,11 @@ void check_sweep(check_problem *p) {
     const bool reached = atomic_load(&a.n_calls) >= before + n;
     if (s && s != TN_ERR_MEMORY)
       check_fail(p->env, "allocation %lld fails: the answer is %s", n, tn_status_text(s));
-    if (s && !reached) check_fail(p->env, "it fails with all memory there is: %s", tn_status_text(s));
+    if (s && !reached)
+      check_fail(p->env, "it fails with all memory there is: %s", tn_status_text(s));
     if (atomic_load(&a.n_live) != at_rest)
-      check_fail(p->env, "allocation %lld fails: %lld blocks leak", n, atomic_load(&a.n_live) - at_rest);
+      check_fail(p->env, "allocation %lld fails: %lld blocks leak", n,
+                 atomic_load(&a.n_live) - at_rest);
     if (!reached) break;
   }
   tn_runtime_destroy(runtime);

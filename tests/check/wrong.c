@@ -1,11 +1,12 @@
-/* A plug-in with one operator, y = 2x, one right kernel, and kernels that each break one rule. selftest.c says how the
- * harness must find each of them. */
+/* A plug-in with one operator, y = 2x, one right kernel, and kernels that each break one rule.
+ * selftest.c says how the harness must find each of them. */
 #include <string.h>
 
 #include "wrong.h"
 
-#define RUN(name) \
-  static tn_status name(const tn_call *call, uint32_t stage, int64_t begin, int64_t end, uint32_t worker)
+#define RUN(name)                                                                        \
+  static tn_status name(const tn_call *call, uint32_t stage, int64_t begin, int64_t end, \
+                        uint32_t worker)
 #define UNUSED (void)stage, (void)worker, (void)begin, (void)end
 
 static int64_t elements(const tn_tensor *t) {
@@ -24,8 +25,10 @@ static void twice(const tn_call *call, int64_t begin, int64_t end) {
 static tn_status reference(const tn_call *call) {
   const int64_t n = elements(call->inputs[0]);
   for (int64_t k = 0; k < n; k++) {
-    if (call->inputs[0]->dtype == TN_F32) y_of(call)[k] = 2 * x_of(call)[k];
-    else ((double *)call->outputs[0]->data)[k] = 2 * ((const double *)call->inputs[0]->data)[k];
+    if (call->inputs[0]->dtype == TN_F32)
+      y_of(call)[k] = 2 * x_of(call)[k];
+    else
+      ((double *)call->outputs[0]->data)[k] = 2 * ((const double *)call->inputs[0]->data)[k];
   }
   return TN_OK;
 }
@@ -35,7 +38,7 @@ static tn_status plan_items(const tn_call *call, tn_kernel_plan *out) {
   return TN_OK;
 }
 
-/* ---- the right one ----------------------------------------------------------------------------------------------------- */
+/* ---- the right one --------------------------------------------------------------------------- */
 
 RUN(right) {
   UNUSED;
@@ -43,7 +46,7 @@ RUN(right) {
   return TN_OK;
 }
 
-/* ---- wrong ones -------------------------------------------------------------------------------------------------------- */
+/* ---- wrong ones ------------------------------------------------------------------------------ */
 
 RUN(past_end) {
   UNUSED;
@@ -82,7 +85,10 @@ RUN(unwritten) {
 
 RUN(changes_input) {
   UNUSED;
-  union { const void *in; float *out; } x = {call->inputs[0]->data};
+  union {
+    const void *in;
+    float *out;
+  } x = {call->inputs[0]->data};
   twice(call, begin, end);
   x.out[begin] = 0;
   return TN_OK;
@@ -114,7 +120,8 @@ RUN(leaves_worker_scratch) { /* takes the scratch of the worker behind it */
 
 RUN(ignores_range) { /* runs to the end, on what others are writing */
   UNUSED;
-  for (int64_t k = begin; k < elements(call->inputs[0]); k++) y_of(call)[k] = k < end ? 2 * x_of(call)[k] : 0;
+  for (int64_t k = begin; k < elements(call->inputs[0]); k++)
+    y_of(call)[k] = k < end ? 2 * x_of(call)[k] : 0;
   return TN_OK;
 }
 
@@ -166,7 +173,9 @@ static tn_status plan_state(const tn_call *call, tn_kernel_plan *out) {
   return plan_items(call, out);
 }
 
-static tn_status prepare_leaky(const tn_call *call) { return call->host->alloc(call->ctx, 10) ? TN_OK : TN_ERR_MEMORY; }
+static tn_status prepare_leaky(const tn_call *call) {
+  return call->host->alloc(call->ctx, 10) ? TN_OK : TN_ERR_MEMORY;
+}
 
 RUN(writes_state) {
   UNUSED;
@@ -184,7 +193,7 @@ RUN(random_result) { /* depends on what the run before left in scratch */
   return TN_OK;
 }
 
-/* ---- the descriptor ---------------------------------------------------------------------------------------------------- */
+/* ---- the descriptor -------------------------------------------------------------------------- */
 
 #define ACCEPT(name, arg, dtypes, layout) \
   static const tn_accept name = {TN_HEAD(tn_accept), arg, dtypes, layout, 0, 0, 0, 0}
@@ -193,14 +202,19 @@ ACCEPT(x_both, "x", TN_MASK(TN_F32) | TN_MASK(TN_F64), TN_PLAIN);
 ACCEPT(x_more, "x", TN_MASK(TN_F32) | TN_MASK(TN_F16), TN_PLAIN);
 ACCEPT(x_blocked, "x", TN_MASK(TN_F32), TN_BLOCKED(8));
 ACCEPT(y_blocked, "y", TN_MASK(TN_F32), TN_BLOCKED(8));
-static const tn_accept *const f32_rows[] = {&x_f32}, *const both_rows[] = {&x_both}, *const more_rows[] = {&x_more};
+static const tn_accept *const f32_rows[] = {&x_f32}, *const both_rows[] = {&x_both},
+                              *const more_rows[] = {&x_more};
 static const tn_accept *const blocked_rows[] = {&x_blocked, &y_blocked};
 
 static const char *never(const tn_call *call) { return (void)call, "it never takes anything"; }
 
-#define KERNEL(id, ...)                                                                                              \
-  static const tn_kernel kernel_##id = {.head = TN_HEAD(tn_kernel), .name = #id, .op = "check::Twice", .device = "cpu", \
-                                        .rank = TN_RANK_PORTABLE, __VA_ARGS__}
+#define KERNEL(id, ...)                                             \
+  static const tn_kernel kernel_##id = {.head = TN_HEAD(tn_kernel), \
+                                        .name = #id,                \
+                                        .op = "check::Twice",       \
+                                        .device = "cpu",            \
+                                        .rank = TN_RANK_PORTABLE,   \
+                                        __VA_ARGS__}
 #define F32 .accepts = f32_rows, .n_accepts = 1
 KERNEL(right, F32, .plan = plan_items, .run = right);
 KERNEL(past_end, F32, .plan = plan_items, .run = past_end);
@@ -223,24 +237,54 @@ KERNEL(claims_too_much, .accepts = more_rows, .n_accepts = 1, .plan = plan_items
 KERNEL(untested, F32, .refuse = never, .run = right);
 KERNEL(no_epilogue, F32, .flags = TN_KERNEL_EPILOGUE, .plan = plan_items, .run = right);
 
-static const tn_kernel *const kernels[] = {
-    &kernel_right, &kernel_past_end, &kernel_before_begin, &kernel_reads_before_begin, &kernel_wrong_result,
-    &kernel_unwritten, &kernel_changes_input,
-    &kernel_uses_old_scratch, &kernel_leaves_worker_scratch, &kernel_ignores_range, &kernel_not_in_place,
-    &kernel_more_than_its_item, &kernel_dirty_pads, &kernel_leaks, &kernel_writes_state, &kernel_random_result,
-    &kernel_wrong_for_f64, &kernel_claims_too_much, &kernel_untested, &kernel_no_epilogue};
+static const tn_kernel *const kernels[] = {&kernel_right,
+                                           &kernel_past_end,
+                                           &kernel_before_begin,
+                                           &kernel_reads_before_begin,
+                                           &kernel_wrong_result,
+                                           &kernel_unwritten,
+                                           &kernel_changes_input,
+                                           &kernel_uses_old_scratch,
+                                           &kernel_leaves_worker_scratch,
+                                           &kernel_ignores_range,
+                                           &kernel_not_in_place,
+                                           &kernel_more_than_its_item,
+                                           &kernel_dirty_pads,
+                                           &kernel_leaks,
+                                           &kernel_writes_state,
+                                           &kernel_random_result,
+                                           &kernel_wrong_for_f64,
+                                           &kernel_claims_too_much,
+                                           &kernel_untested,
+                                           &kernel_no_epilogue};
 
-static const tn_type_rule rule = {TN_HEAD(tn_type_rule), "T", "x,y", TN_MASK(TN_F32) | TN_MASK(TN_F64) | TN_MASK(TN_F16)};
+static const tn_type_rule rule = {TN_HEAD(tn_type_rule), "T", "x,y",
+                                  TN_MASK(TN_F32) | TN_MASK(TN_F64) | TN_MASK(TN_F16)};
 static const tn_type_rule *const rules[] = {&rule};
 static const char *const cases[] = {"x=f32[37]", "x=f64[37]", "x=f32[2,5,3,3]{uniform 0.5 1}"};
-static const tn_op op = {.head = TN_HEAD(tn_op), .domain = "check", .name = "Twice", .since = 1,
-                         .schema = "(Tensor x) -> Tensor y", .types = rules, .n_types = 1, .flags = TN_OP_SAME_AS_INPUT,
-                         .reference = reference, .cases = cases, .n_cases = sizeof cases / sizeof *cases};
+static const tn_op op = {.head = TN_HEAD(tn_op),
+                         .domain = "check",
+                         .name = "Twice",
+                         .since = 1,
+                         .schema = "(Tensor x) -> Tensor y",
+                         .types = rules,
+                         .n_types = 1,
+                         .flags = TN_OP_SAME_AS_INPUT,
+                         .reference = reference,
+                         .cases = cases,
+                         .n_cases = sizeof cases / sizeof *cases};
 static const tn_op *const ops[] = {&op};
 
 const tn_plugin *check_wrong_query(uint32_t host_major, uint32_t host_minor) {
-  static const tn_plugin plugin = {.head = TN_HEAD(tn_plugin), .name = "wrong", .version = "1", .license = "none", .build_id = "1",
-                                   .flavour = TN_FLAVOUR, .n_ops = 1, .n_kernels = sizeof kernels / sizeof *kernels,
-                                   .ops = ops, .kernels = kernels};
+  static const tn_plugin plugin = {.head = TN_HEAD(tn_plugin),
+                                   .name = "wrong",
+                                   .version = "1",
+                                   .license = "none",
+                                   .build_id = "1",
+                                   .flavour = TN_FLAVOUR,
+                                   .n_ops = 1,
+                                   .n_kernels = sizeof kernels / sizeof *kernels,
+                                   .ops = ops,
+                                   .kernels = kernels};
   return (void)host_major, (void)host_minor, &plugin;
 }
