@@ -54,7 +54,7 @@ static tn_status reference(const tn_call *call, double base, double square, doub
   bool periodic = ((const tn_hann_window_attrs *)call->attrs)->periodic != 0;
   double steps = (double)(periodic ? y->shape[0] : y->shape[0] - 1);
   for (int64_t k = 0; k < y->shape[0]; k++) {
-    double q = steps > 0 ? (1 - cos(2 * acos(-1.0) * (double)k / steps)) / 2 : 1
+    double q = steps > 0 ? (1 - cos(2 * acos(-1.0) * (double)k / steps)) / 2 : 1;
     tn_store_f64(y->dtype, y->data, k, base + square * q + fourth * q * q);
   }
   return TN_OK;
