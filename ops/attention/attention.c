@@ -8,7 +8,8 @@ static tn_status fail(const tn_call *call, const char *what) {
 }
 
 /* Sizes of an input of rank 3 or 4; heads: how many lie in a row of rank 3. */
-static tn_status view(const tn_call *call, uint32_t input, int64_t heads, int64_t dims[4], attention_steps *out) {
+static tn_status view(const tn_call *call, uint32_t input, int64_t heads, int64_t dims[4],
+                      attention_steps *out) {
   const tn_tensor *t = call->inputs[input];
   if (t->rank == 4) {
     for (int k = 0; k < 4; k++) dims[k] = t->shape[k];
@@ -16,20 +17,26 @@ static tn_status view(const tn_call *call, uint32_t input, int64_t heads, int64_
     return TN_OK;
   }
   if (t->rank != 3) return fail(call, "Q, K and V have rank 3 or 4, all the same");
-  if (heads < 1 || t->shape[2] % heads) return fail(call, "for inputs of rank 3, q_num_heads and kv_num_heads divide the last dims");
+  if (heads < 1 || t->shape[2] % heads)
+    return fail(call, "for inputs of rank 3, q_num_heads and kv_num_heads divide the last dims");
   dims[0] = t->shape[0], dims[1] = heads, dims[2] = t->shape[1], dims[3] = t->shape[2] / heads;
   *out = (attention_steps){dims[2] * t->shape[2], dims[3], t->shape[2]};
   return TN_OK;
 }
 
 static tn_status make_past(const tn_call *call, attention *a) {
-  const tn_tensor *k = call->n_inputs > ATTENTION_PAST_KEY ? call->inputs[ATTENTION_PAST_KEY] : NULL;
-  const tn_tensor *v = call->n_inputs > ATTENTION_PAST_VALUE ? call->inputs[ATTENTION_PAST_VALUE] : NULL;
+  const tn_tensor *k =
+      call->n_inputs > ATTENTION_PAST_KEY ? call->inputs[ATTENTION_PAST_KEY] : NULL;
+  const tn_tensor *v =
+      call->n_inputs > ATTENTION_PAST_VALUE ? call->inputs[ATTENTION_PAST_VALUE] : NULL;
   if (!k != !v) return fail(call, "past_key and past_value come together");
   if (!k) return TN_OK;
-  const int64_t want[2][4] = {{a->batch, a->kv_heads, -1, a->size}, {a->batch, a->kv_heads, -1, a->v_size}};
+  const int64_t want[2][4] = {{a->batch, a->kv_heads, -1, a->size},
+                              {a->batch, a->kv_heads, -1, a->v_size}};
   for (int d = 0; d < 4; d++)
-    if (k->rank != 4 || v->rank != 4 || (d == 2 ? k->shape[d] != v->shape[d] : k->shape[d] != want[0][d] || v->shape[d] != want[1][d]))
+    if (k->rank != 4 || v->rank != 4 ||
+        (d == 2 ? k->shape[d] != v->shape[d]
+                : k->shape[d] != want[0][d] || v->shape[d] != want[1][d]))
       return fail(call, "past_key and past_value are [batch, kv heads, keys, head size]");
   a->past = k->shape[2];
   return TN_OK;
@@ -41,9 +48,11 @@ static tn_status make_mask(const tn_call *call, attention *a) {
   const tn_tensor *m = call->inputs[ATTENTION_MASK];
   const int64_t full[4] = {a->batch, a->heads, a->n_q, a->total};
   int64_t step = 1, steps[4] = {0};
-  if (m->rank < 1 || m->rank > 4 || m->shape[m->rank - 1] > a->total) return fail(call, "attn_mask does not fit the keys");
+  if (m->rank < 1 || m->rank > 4 || m->shape[m->rank - 1] > a->total)
+    return fail(call, "attn_mask does not fit the keys");
   for (int32_t k = m->rank - 1, d = 3; k >= 0; k--, d--) {
-    if (d < 3 && m->shape[k] != 1 && m->shape[k] != full[d]) return fail(call, "attn_mask does not broadcast to [batch, heads, queries, keys]");
+    if (d < 3 && m->shape[k] != 1 && m->shape[k] != full[d])
+      return fail(call, "attn_mask does not broadcast to [batch, heads, queries, keys]");
     steps[d] = m->shape[k] == 1 ? 0 : step;
     step *= m->shape[k];
   }
@@ -56,8 +65,10 @@ static tn_status make_mask(const tn_call *call, attention *a) {
 static tn_status make_lengths(const tn_call *call, attention *a) {
   if (!tn_has_input(call, ATTENTION_LENGTHS)) return TN_OK;
   const tn_tensor *t = call->inputs[ATTENTION_LENGTHS];
-  if (tn_has_input(call, ATTENTION_PAST_KEY)) return fail(call, "nonpad_kv_seqlen and past_key exclude each other");
-  if (t->rank != 1 || t->shape[0] != a->batch) return fail(call, "nonpad_kv_seqlen has one value per batch");
+  if (tn_has_input(call, ATTENTION_PAST_KEY))
+    return fail(call, "nonpad_kv_seqlen and past_key exclude each other");
+  if (t->rank != 1 || t->shape[0] != a->batch)
+    return fail(call, "nonpad_kv_seqlen has one value per batch");
   a->lengths = t->data;
   return TN_OK;
 }
@@ -70,10 +81,12 @@ tn_status attention_make(const tn_call *call, attention *out) {
   if (!s) s = view(call, ATTENTION_K, attrs->kv_num_heads, k, &a.k);
   if (!s) s = view(call, ATTENTION_V, attrs->kv_num_heads, v, &a.v);
   if (s) return s;
-  if (call->inputs[0]->rank != call->inputs[1]->rank || call->inputs[0]->rank != call->inputs[2]->rank || q[0] != k[0] || k[0] != v[0] ||
+  if (call->inputs[0]->rank != call->inputs[1]->rank ||
+      call->inputs[0]->rank != call->inputs[2]->rank || q[0] != k[0] || k[0] != v[0] ||
       k[1] != v[1] || k[2] != v[2] || q[3] != k[3] || (k[1] ? q[1] % k[1] : q[1]))
     return fail(call, "Q, K and V do not fit together");
-  a.batch = q[0], a.heads = q[1], a.n_q = q[2], a.size = q[3], a.kv_heads = k[1], a.n_new = k[2], a.v_size = v[3];
+  a.batch = q[0], a.heads = q[1], a.n_q = q[2], a.size = q[3], a.kv_heads = k[1], a.n_new = k[2],
+  a.v_size = v[3];
   s = make_past(call, &a);
   if (!s) s = tn_add_i64(a.past, a.n_new, &a.total);
   if (s) return s;
@@ -82,8 +95,9 @@ tn_status attention_make(const tn_call *call, attention *out) {
   s = make_mask(call, &a);
   if (!s) s = make_lengths(call, &a);
   a.scale = attrs->has_scale ? attrs->scale : a.size ? 1 / sqrt((double)a.size) : 1;
-  a.y = call->inputs[0]->rank == 4 ? (attention_steps){a.heads * a.n_q * a.v_size, a.n_q * a.v_size, a.v_size}
-                                   : (attention_steps){a.n_q * a.heads * a.v_size, a.v_size, a.heads * a.v_size};
+  a.y = call->inputs[0]->rank == 4
+            ? (attention_steps){a.heads * a.n_q * a.v_size, a.n_q * a.v_size, a.v_size}
+            : (attention_steps){a.n_q * a.heads * a.v_size, a.v_size, a.heads * a.v_size};
   *out = a;
   return s;
 }
@@ -93,8 +107,10 @@ tn_status attention_infer(const tn_call *call) {
   tn_status s = attention_make(call, &a);
   if (s) return s;
   const bool flat = call->inputs[0]->rank == 3;
-  const int64_t y4[4] = {a.batch, a.heads, a.n_q, a.v_size}, y3[3] = {a.batch, a.n_q, a.heads * a.v_size};
-  const int64_t key[4] = {a.batch, a.kv_heads, a.total, a.size}, value[4] = {a.batch, a.kv_heads, a.total, a.v_size};
+  const int64_t y4[4] = {a.batch, a.heads, a.n_q, a.v_size},
+                y3[3] = {a.batch, a.n_q, a.heads * a.v_size};
+  const int64_t key[4] = {a.batch, a.kv_heads, a.total, a.size},
+                value[4] = {a.batch, a.kv_heads, a.total, a.v_size};
   const int64_t qk[4] = {a.batch, a.heads, a.n_q, a.total};
   tn_infer_shape(call, 0, TN_NONE, flat ? 3 : 4, flat ? y3 : y4);
   tn_infer_shape(call, 1, TN_NONE, 4, key);
@@ -106,7 +122,9 @@ tn_status attention_infer(const tn_call *call) {
 tn_status attention_flops(const tn_call *call, double *out_flops) {
   attention a;
   tn_status s = attention_make(call, &a);
-  if (!s) *out_flops = (double)(a.batch * a.heads) * (double)a.n_q * (double)a.total * (double)(2 * (a.size + a.v_size) + 5);
+  if (!s)
+    *out_flops = (double)(a.batch * a.heads) * (double)a.n_q * (double)a.total *
+                 (double)(2 * (a.size + a.v_size) + 5);
   return s;
 }
 
@@ -115,14 +133,16 @@ tn_status attention_flops(const tn_call *call, double *out_flops) {
 static double load(const tn_tensor *t, int64_t k) { return tn_load_f64(t->dtype, t->data, k); }
 
 /* Element c of row j of the keys or values. */
-static double element(const tn_call *call, const attention *a, uint32_t which, int64_t b, int64_t h, int64_t j, int64_t c) {
+static double element(const tn_call *call, const attention *a, uint32_t which, int64_t b, int64_t h,
+                      int64_t j, int64_t c) {
   const tn_tensor *t = call->inputs[which];
   const int64_t bytes = tn_dtype(t->dtype)->bits / 8;
   return tn_load_f64(t->dtype, attention_row(call, a, which, b, h, j, bytes), c);
 }
 
 /* What is added to the product of row i and key j: 0, the mask, or -inf where attention is not allowed. */
-static double bias(const tn_call *call, const attention *a, int64_t b, int64_t h, int64_t i, int64_t j) {
+static double bias(const tn_call *call, const attention *a, int64_t b, int64_t h, int64_t i,
+                   int64_t j) {
   int64_t begin, end;
   attention_keys(a, b, i, &begin, &end);
   if (j < begin || j >= end) return -INFINITY;
@@ -132,20 +152,24 @@ static double bias(const tn_call *call, const attention *a, int64_t b, int64_t h
   return m->dtype != TN_BOOL ? value : value ? 0 : -INFINITY;
 }
 
-static double product(const tn_call *call, const attention *a, int64_t b, int64_t h, int64_t i, int64_t j) {
+static double product(const tn_call *call, const attention *a, int64_t b, int64_t h, int64_t i,
+                      int64_t j) {
   const tn_tensor *q = call->inputs[ATTENTION_Q];
   double sum = 0;
   for (int64_t c = 0; c < a->size; c++)
-    sum += load(q, b * a->q.batch + h * a->q.head + i * a->q.row + c) * element(call, a, ATTENTION_K, b, h / (a->heads / a->kv_heads), j, c);
+    sum += load(q, b * a->q.batch + h * a->q.head + i * a->q.row + c) *
+           element(call, a, ATTENTION_K, b, h / (a->heads / a->kv_heads), j, c);
   return sum * a->scale;
 }
 
 static void put_product(const tn_call *call, int64_t k, double value, bool wanted) {
-  if (wanted && tn_has_output(call, 3)) tn_store_f64(call->outputs[3]->dtype, call->outputs[3]->data, k, value);
+  if (wanted && tn_has_output(call, 3))
+    tn_store_f64(call->outputs[3]->dtype, call->outputs[3]->data, k, value);
 }
 
 /* Score of row i and key j; all but the probability of qk_matmul_output is written here. */
-static double score(const tn_call *call, const attention *a, int64_t b, int64_t h, int64_t i, int64_t j) {
+static double score(const tn_call *call, const attention *a, int64_t b, int64_t h, int64_t i,
+                    int64_t j) {
   const int64_t mode = ((const tn_attention_attrs *)call->attrs)->qk_matmul_output_mode;
   const int64_t k = ((b * a->heads + h) * a->n_q + i) * a->total + j;
   const double more = bias(call, a, b, h, i, j);
@@ -161,18 +185,24 @@ static double score(const tn_call *call, const attention *a, int64_t b, int64_t 
 enum { REFERENCE_COLUMNS = 64 };
 
 /* Columns [first, first + n) of row i of Y, and at first = 0 the probabilities that qk_matmul_output may ask for. */
-static void reference_columns(const tn_call *call, const attention *a, int64_t b, int64_t h, int64_t i, int64_t first) {
-  const int64_t mode = ((const tn_attention_attrs *)call->attrs)->qk_matmul_output_mode, n = tn_min_i64(REFERENCE_COLUMNS, a->v_size - first);
+static void reference_columns(const tn_call *call, const attention *a, int64_t b, int64_t h,
+                              int64_t i, int64_t first) {
+  const int64_t mode = ((const tn_attention_attrs *)call->attrs)->qk_matmul_output_mode,
+                n = tn_min_i64(REFERENCE_COLUMNS, a->v_size - first);
   double top = -INFINITY, sum = 0, value[REFERENCE_COLUMNS] = {0};
   for (int64_t j = 0; j < a->total; j++) top = fmax(top, score(call, a, b, h, i, j));
-  for (int64_t j = 0; j < a->total && !isinf(top); j++) sum += exp(score(call, a, b, h, i, j) - top);
+  for (int64_t j = 0; j < a->total && !isinf(top); j++)
+    sum += exp(score(call, a, b, h, i, j) - top);
   for (int64_t j = 0; j < a->total; j++) {
     const double p = sum > 0 ? exp(score(call, a, b, h, i, j) - top) / sum : 0;
     put_product(call, ((b * a->heads + h) * a->n_q + i) * a->total + j, p, mode == 3 && first == 0);
-    for (int64_t c = 0; c < n && p > 0; c++) value[c] += p * element(call, a, ATTENTION_V, b, h / (a->heads / a->kv_heads), j, first + c);
+    for (int64_t c = 0; c < n && p > 0; c++)
+      value[c] += p * element(call, a, ATTENTION_V, b, h / (a->heads / a->kv_heads), j, first + c);
   }
   tn_tensor *y = call->outputs[0];
-  for (int64_t c = 0; c < n; c++) tn_store_f64(y->dtype, y->data, b * a->y.batch + h * a->y.head + i * a->y.row + first + c, value[c]);
+  for (int64_t c = 0; c < n; c++)
+    tn_store_f64(y->dtype, y->data, b * a->y.batch + h * a->y.head + i * a->y.row + first + c,
+                 value[c]);
 }
 
 tn_status attention_reference(const tn_call *call) {
@@ -185,9 +215,11 @@ tn_status attention_reference(const tn_call *call) {
   for (int64_t r = 0; r < a.batch * a.kv_heads * a.total; r++) {
     const int64_t b = r / a.total / a.kv_heads, h = r / a.total % a.kv_heads, j = r % a.total;
     for (int64_t c = 0; tn_has_output(call, 1) && c < a.size; c++)
-      tn_store_f64(call->outputs[1]->dtype, call->outputs[1]->data, r * a.size + c, element(call, &a, ATTENTION_K, b, h, j, c));
+      tn_store_f64(call->outputs[1]->dtype, call->outputs[1]->data, r * a.size + c,
+                   element(call, &a, ATTENTION_K, b, h, j, c));
     for (int64_t c = 0; tn_has_output(call, 2) && c < a.v_size; c++)
-      tn_store_f64(call->outputs[2]->dtype, call->outputs[2]->data, r * a.v_size + c, element(call, &a, ATTENTION_V, b, h, j, c));
+      tn_store_f64(call->outputs[2]->dtype, call->outputs[2]->data, r * a.v_size + c,
+                   element(call, &a, ATTENTION_V, b, h, j, c));
   }
   return TN_OK;
 }

@@ -8,20 +8,30 @@
 #include "attention.gen.h"
 #include "base/infer.h"
 
-typedef struct attention_steps { int64_t batch, head, row; } attention_steps; /* in elements */
+typedef struct attention_steps {
+  int64_t batch, head, row;
+} attention_steps; /* in elements */
 
 typedef struct attention {
   int64_t batch, heads, kv_heads, n_q, n_new, past, total; /* total = past + n_new, keys */
   int64_t size, v_size;                                    /* of a head of Q and K; of V */
   attention_steps q, k, v, y, mask;                        /* past and present: packed, rank 4 */
-  int64_t mask_columns;                                    /* keys beyond them are masked; 0: there is no mask */
+  int64_t mask_columns; /* keys beyond them are masked; 0: there is no mask */
   double scale, softcap;
   bool causal;
-  int64_t left, right;                                     /* window, at most total + n_q; -1: open */
-  const int64_t *lengths;                                  /* valid keys per batch; NULL: all, or not known yet */
+  int64_t left, right;    /* window, at most total + n_q; -1: open */
+  const int64_t *lengths; /* valid keys per batch; NULL: all, or not known yet */
 } attention;
 
-enum { ATTENTION_Q, ATTENTION_K, ATTENTION_V, ATTENTION_MASK, ATTENTION_PAST_KEY, ATTENTION_PAST_VALUE, ATTENTION_LENGTHS };
+enum {
+  ATTENTION_Q,
+  ATTENTION_K,
+  ATTENTION_V,
+  ATTENTION_MASK,
+  ATTENTION_PAST_KEY,
+  ATTENTION_PAST_VALUE,
+  ATTENTION_LENGTHS
+};
 
 /* Checks the shapes, too. */
 tn_status attention_make(const tn_call *call, attention *out);
@@ -31,8 +41,8 @@ tn_status attention_plan_present(const tn_call *call, const attention *a, tn_ker
 void attention_copy_present(const tn_call *call, const attention *a, int64_t begin, int64_t end);
 
 /* Row j of the keys (input ATTENTION_K) or values (ATTENTION_V) of a head, as bytes; elem: bytes of an element. */
-static inline const void *attention_row(const tn_call *call, const attention *a, uint32_t which, int64_t batch, int64_t head, int64_t j,
-                                        int64_t elem) {
+static inline const void *attention_row(const tn_call *call, const attention *a, uint32_t which,
+                                        int64_t batch, int64_t head, int64_t j, int64_t elem) {
   const bool keys = which == ATTENTION_K;
   const int64_t size = keys ? a->size : a->v_size;
   const attention_steps *s = keys ? &a->k : &a->v;
@@ -40,12 +50,15 @@ static inline const void *attention_row(const tn_call *call, const attention *a,
     const char *past = call->inputs[keys ? ATTENTION_PAST_KEY : ATTENTION_PAST_VALUE]->data;
     return past + ((batch * a->kv_heads + head) * a->past + j) * size * elem;
   }
-  return (const char *)call->inputs[which]->data + (batch * s->batch + head * s->head + (j - a->past) * s->row) * elem;
+  return (const char *)call->inputs[which]->data +
+         (batch * s->batch + head * s->head + (j - a->past) * s->row) * elem;
 }
 
 /* The keys [*out_begin, *out_end) that row i may attend to, as far as causality, window and lengths say. */
-static inline void attention_keys(const attention *a, int64_t batch, int64_t i, int64_t *out_begin, int64_t *out_end) {
-  const int64_t valid = a->lengths ? tn_max_i64(0, tn_min_i64(a->lengths[batch], a->total)) : a->total;
+static inline void attention_keys(const attention *a, int64_t batch, int64_t i, int64_t *out_begin,
+                                  int64_t *out_end) {
+  const int64_t valid =
+      a->lengths ? tn_max_i64(0, tn_min_i64(a->lengths[batch], a->total)) : a->total;
   const int64_t place = i + (a->lengths ? valid - a->n_q : a->past);
   int64_t begin = 0, end = valid;
   if (a->causal) end = tn_min_i64(end, place + 1);
@@ -56,7 +69,8 @@ static inline void attention_keys(const attention *a, int64_t batch, int64_t i, 
   *out_end = tn_max_i64(begin, end);
 }
 
-static inline int64_t attention_mask_row(const attention *a, int64_t batch, int64_t head, int64_t i) {
+static inline int64_t attention_mask_row(const attention *a, int64_t batch, int64_t head,
+                                         int64_t i) {
   return batch * a->mask.batch + head * a->mask.head + i * a->mask.row;
 }
 

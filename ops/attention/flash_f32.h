@@ -29,7 +29,9 @@ static tn_status flash_make(const tn_call *call, flash *out) {
   f.tiles = tn_ceil_div(f.a.total, FLASH_KEYS);
   f.blocks = tn_ceil_div(f.a.n_q, FLASH_ROWS);
   f.v_wide = tn_ceil_div(f.a.v_size, FLASH_NR) * FLASH_NR;
-  if (tn_add_i64(f.a.size, f.v_wide, &f.tile_floats) || tn_mul_i64(f.tile_floats, FLASH_KEYS, &f.tile_floats)) return TN_ERR_OVERFLOW;
+  if (tn_add_i64(f.a.size, f.v_wide, &f.tile_floats) ||
+      tn_mul_i64(f.tile_floats, FLASH_KEYS, &f.tile_floats))
+    return TN_ERR_OVERFLOW;
   f.worker_floats = f.tile_floats / FLASH_KEYS * FLASH_ROWS + FLASH_ROWS * FLASH_KEYS;
   *out = f;
   return TN_OK;
@@ -41,7 +43,9 @@ tn_status FLASH_PLAN(const tn_call *call, tn_kernel_plan *out) {
   tn_status s = flash_make(call, &f);
   if (s) return s;
   attention_plan_present(call, &f.a, out);
-  if (tn_mul_i64(f.a.batch * f.a.kv_heads * f.tiles, f.tile_floats * (int64_t)sizeof(float), &packed)) return TN_ERR_OVERFLOW;
+  if (tn_mul_i64(f.a.batch * f.a.kv_heads * f.tiles, f.tile_floats * (int64_t)sizeof(float),
+                 &packed))
+    return TN_ERR_OVERFLOW;
   out->n_stages = 3;
   out->items[1] = f.few ? 0 : f.a.batch * f.a.kv_heads * f.tiles;
   out->items[2] = f.a.batch * f.a.heads * f.blocks;
@@ -49,7 +53,9 @@ tn_status FLASH_PLAN(const tn_call *call, tn_kernel_plan *out) {
   out->grain[2] = 1 + 100000 / (1 + FLASH_ROWS * f.a.total * (f.a.size + f.a.v_size));
   out->scratch_bytes = f.few ? 0 : (uint64_t)packed;
   out->worker_scratch_bytes = (uint64_t)f.worker_floats * sizeof(float);
-  out->cost_ns = (double)(f.a.batch * f.a.heads) * (double)f.a.n_q * (double)f.a.total * (double)(f.a.size + f.a.v_size) / (4 * LANES) + 1000;
+  out->cost_ns = (double)(f.a.batch * f.a.heads) * (double)f.a.n_q * (double)f.a.total *
+                     (double)(f.a.size + f.a.v_size) / (4 * LANES) +
+                 1000;
   return TN_OK;
 }
 
@@ -58,26 +64,32 @@ tn_status FLASH_PLAN(const tn_call *call, tn_kernel_plan *out) {
 /* A tile of a head: keys in panels [key / NR][c][NR], then values in panels [c / NR][key][NR]; zero beyond the last key and column. */
 static void flash_pack(const tn_call *call, const flash *f, int64_t item, float *to) {
   const attention *a = &f->a;
-  const int64_t head = item / f->tiles, first = item % f->tiles * FLASH_KEYS, n = tn_min_i64(FLASH_KEYS, a->total - first);
+  const int64_t head = item / f->tiles, first = item % f->tiles * FLASH_KEYS,
+                n = tn_min_i64(FLASH_KEYS, a->total - first);
   float *values = to + FLASH_KEYS * a->size;
   memset(to, 0, (size_t)f->tile_floats * sizeof *to);
   for (int64_t j = 0; j < n; j++) {
-    const float *k = attention_row(call, a, ATTENTION_K, head / a->kv_heads, head % a->kv_heads, first + j, sizeof(float));
-    const float *v = attention_row(call, a, ATTENTION_V, head / a->kv_heads, head % a->kv_heads, first + j, sizeof(float));
+    const float *k = attention_row(call, a, ATTENTION_K, head / a->kv_heads, head % a->kv_heads,
+                                   first + j, sizeof(float));
+    const float *v = attention_row(call, a, ATTENTION_V, head / a->kv_heads, head % a->kv_heads,
+                                   first + j, sizeof(float));
     float *panel = to + j / FLASH_NR * FLASH_NR * a->size + j % FLASH_NR;
     for (int64_t c = 0; c < a->size; c++) panel[c * FLASH_NR] = k[c];
     for (int64_t c = 0; c < a->v_size; c += FLASH_NR)
-      memcpy(values + c * FLASH_KEYS + j * FLASH_NR, v + c, (size_t)tn_min_i64(FLASH_NR, a->v_size - c) * sizeof *v);
+      memcpy(values + c * FLASH_KEYS + j * FLASH_NR, v + c,
+             (size_t)tn_min_i64(FLASH_NR, a->v_size - c) * sizeof *v);
   }
 }
 
 /* ---- products ---- */
 
 /* C (+)= A B for MR rows and NR columns; B is one panel [n][NR]. */
-static inline void flash_tile(const float *a, int64_t lda, const float *b, float *c, int64_t ldc, int64_t n, bool add) {
+static inline void flash_tile(const float *a, int64_t lda, const float *b, float *c, int64_t ldc,
+                              int64_t n, bool add) {
   flash_lanes acc[FLASH_MR][2];
   for (int r = 0; r < FLASH_MR; r++)
-    for (int h = 0; h < 2; h++) acc[r][h] = add ? *(const flash_lanes *)(c + r * ldc + h * LANES) : LANES_ALL(0);
+    for (int h = 0; h < 2; h++)
+      acc[r][h] = add ? *(const flash_lanes *)(c + r * ldc + h * LANES) : LANES_ALL(0);
   for (int64_t k = 0; k < n; k++, b += FLASH_NR) {
     const flash_lanes b0 = *(const flash_lanes *)b, b1 = *(const flash_lanes *)(b + LANES);
     for (int r = 0; r < FLASH_MR; r++) {
@@ -91,16 +103,19 @@ static inline void flash_tile(const float *a, int64_t lda, const float *b, float
 }
 
 /* All columns of B, whose panels lie one after the other; rows is a multiple of MR. */
-static void flash_product(const float *a, int64_t lda, const float *b, int64_t b_rows, float *c, int64_t columns, int64_t rows, int64_t n, bool add) {
+static void flash_product(const float *a, int64_t lda, const float *b, int64_t b_rows, float *c,
+                          int64_t columns, int64_t rows, int64_t n, bool add) {
   for (int64_t j = 0; j < columns; j += FLASH_NR)
-    for (int64_t i = 0; i < rows; i += FLASH_MR) flash_tile(a + i * lda, lda, b + j * b_rows, c + i * columns + j, columns, n, add);
+    for (int64_t i = 0; i < rows; i += FLASH_MR)
+      flash_tile(a + i * lda, lda, b + j * b_rows, c + i * columns + j, columns, n, add);
 }
 
 static float flash_dot(const float *a, const float *b, int64_t n) {
   flash_lanes acc = LANES_ALL(0);
   float sum = 0;
   int64_t k = 0;
-  for (; k + LANES <= n; k += LANES) acc = LANES_FMA(*(const flash_lanes *)(a + k), *(const flash_lanes *)(b + k), acc);
+  for (; k + LANES <= n; k += LANES)
+    acc = LANES_FMA(*(const flash_lanes *)(a + k), *(const flash_lanes *)(b + k), acc);
   for (int l = 0; l < LANES; l++) sum += acc[l];
   for (; k < n; k++) sum += a[k] * b[k];
   return sum;
@@ -112,7 +127,7 @@ typedef struct flash_block {
   const tn_call *call;
   const flash *f;
   int64_t batch, head, kv_head, first, rows, padded; /* of queries */
-  float *q, *scores, *sums;                          /* [ROWS][size] times scale, [ROWS][KEYS], [ROWS][v_wide] */
+  float *q, *scores, *sums; /* [ROWS][size] times scale, [ROWS][KEYS], [ROWS][v_wide] */
   float top[FLASH_ROWS], total[FLASH_ROWS];
 } flash_block;
 
@@ -161,21 +176,26 @@ static void flash_packed_tile(flash_block *b, int64_t tile) {
   const flash *f = b->f;
   const int64_t head = b->batch * f->a.kv_heads + b->kv_head;
   const float *keys = (const float *)b->call->scratch + (head * f->tiles + tile) * f->tile_floats;
-  flash_product(b->q, f->a.size, keys, f->a.size, b->scores, FLASH_KEYS, b->padded, f->a.size, false);
+  flash_product(b->q, f->a.size, keys, f->a.size, b->scores, FLASH_KEYS, b->padded, f->a.size,
+                false);
   for (int64_t r = 0; r < b->rows; r++) flash_weights(b, r, tile * FLASH_KEYS);
-  flash_product(b->scores, FLASH_KEYS, keys + FLASH_KEYS * f->a.size, FLASH_KEYS, b->sums, f->v_wide, b->padded, FLASH_KEYS, true);
+  flash_product(b->scores, FLASH_KEYS, keys + FLASH_KEYS * f->a.size, FLASH_KEYS, b->sums,
+                f->v_wide, b->padded, FLASH_KEYS, true);
 }
 
 static void flash_streamed_tile(flash_block *b, int64_t tile) {
   const attention *a = &b->f->a;
   const int64_t j = tile * FLASH_KEYS, n = tn_min_i64(FLASH_KEYS, a->total - j);
   for (int64_t k = 0; k < n; k++) {
-    const float *key = attention_row(b->call, a, ATTENTION_K, b->batch, b->kv_head, j + k, sizeof(float));
-    for (int64_t r = 0; r < b->rows; r++) b->scores[r * FLASH_KEYS + k] = flash_dot(b->q + r * a->size, key, a->size);
+    const float *key =
+        attention_row(b->call, a, ATTENTION_K, b->batch, b->kv_head, j + k, sizeof(float));
+    for (int64_t r = 0; r < b->rows; r++)
+      b->scores[r * FLASH_KEYS + k] = flash_dot(b->q + r * a->size, key, a->size);
   }
   for (int64_t r = 0; r < b->rows; r++) flash_weights(b, r, j);
   for (int64_t k = 0; k < n; k++) {
-    const float *value = attention_row(b->call, a, ATTENTION_V, b->batch, b->kv_head, j + k, sizeof(float));
+    const float *value =
+        attention_row(b->call, a, ATTENTION_V, b->batch, b->kv_head, j + k, sizeof(float));
     for (int64_t r = 0; r < b->rows; r++) {
       const float weight = b->scores[r * FLASH_KEYS + k];
       float *sums = b->sums + r * b->f->v_wide;
@@ -186,10 +206,12 @@ static void flash_streamed_tile(flash_block *b, int64_t tile) {
 
 static void flash_begin(flash_block *b) {
   const attention *a = &b->f->a;
-  const float *q = (const float *)b->call->inputs[0]->data + b->batch * a->q.batch + b->head * a->q.head + b->first * a->q.row;
+  const float *q = (const float *)b->call->inputs[0]->data + b->batch * a->q.batch +
+                   b->head * a->q.head + b->first * a->q.row;
   memset(b->q, 0, (size_t)b->f->worker_floats * sizeof *b->q);
   for (int64_t r = 0; r < b->rows; r++) {
-    for (int64_t c = 0; c < a->size; c++) b->q[r * a->size + c] = q[r * a->q.row + c] * (float)a->scale;
+    for (int64_t c = 0; c < a->size; c++)
+      b->q[r * a->size + c] = q[r * a->q.row + c] * (float)a->scale;
     b->top[r] = -INFINITY;
     b->total[r] = 0;
   }
@@ -197,7 +219,8 @@ static void flash_begin(flash_block *b) {
 
 static void flash_end(const flash_block *b) {
   const attention *a = &b->f->a;
-  float *y = (float *)b->call->outputs[0]->data + b->batch * a->y.batch + b->head * a->y.head + b->first * a->y.row;
+  float *y = (float *)b->call->outputs[0]->data + b->batch * a->y.batch + b->head * a->y.head +
+             b->first * a->y.row;
   for (int64_t r = 0; r < b->rows; r++, y += a->y.row) {
     const float inverse = b->total[r] == 0 ? 0 : 1 / b->total[r];
     for (int64_t c = 0; c < a->v_size; c++) y[c] = b->sums[r * b->f->v_wide + c] * inverse;
@@ -221,17 +244,21 @@ static void flash_item(const tn_call *call, const flash *f, int64_t item, float 
     attention_keys(&f->a, b.batch, b.first + r, &from, &to);
     if (from < to) begin = tn_min_i64(begin, from), end = tn_max_i64(end, to);
   }
-  for (int64_t tile = begin / FLASH_KEYS; tile * FLASH_KEYS < end; tile++) (f->few ? flash_streamed_tile : flash_packed_tile)(&b, tile);
+  for (int64_t tile = begin / FLASH_KEYS; tile * FLASH_KEYS < end; tile++)
+    (f->few ? flash_streamed_tile : flash_packed_tile)(&b, tile);
   flash_end(&b);
 }
 
-tn_status FLASH_RUN(const tn_call *call, uint32_t stage, int64_t begin, int64_t end, uint32_t worker) {
+tn_status FLASH_RUN(const tn_call *call, uint32_t stage, int64_t begin, int64_t end,
+                    uint32_t worker) {
   flash f;
   tn_status s = flash_make(call, &f);
-  float *room = (float *)(void *)((char *)call->worker_scratch + worker * call->worker_scratch_bytes);
+  float *room =
+      (float *)(void *)((char *)call->worker_scratch + worker * call->worker_scratch_bytes);
   if (s) return s;
   if (stage == 0) attention_copy_present(call, &f.a, begin, end);
-  for (int64_t item = begin; item < end && stage == 1; item++) flash_pack(call, &f, item, (float *)call->scratch + item * f.tile_floats);
+  for (int64_t item = begin; item < end && stage == 1; item++)
+    flash_pack(call, &f, item, (float *)call->scratch + item * f.tile_floats);
   for (int64_t item = begin; item < end && stage == 2; item++) flash_item(call, &f, item, room);
   return TN_OK;
 }

@@ -3,7 +3,7 @@
 #include "base/infer.h"
 
 typedef struct rotary {
-  int64_t batch, n, heads, size, half;  /* n: positions; half: pairs that are turned */
+  int64_t batch, n, heads, size, half; /* n: positions; half: pairs that are turned */
   int64_t step_batch, step_row, step_head;
   bool interleaved;
 } rotary;
@@ -16,22 +16,29 @@ static tn_status make(const tn_call *call, rotary *out) {
     r.batch = x->shape[0], r.heads = x->shape[1], r.n = x->shape[2], r.size = x->shape[3];
     r.step_batch = r.heads * r.n * r.size, r.step_head = r.n * r.size, r.step_row = r.size;
   } else if (x->rank == 3 && attrs->num_heads > 0 && x->shape[2] % attrs->num_heads == 0) {
-    r.batch = x->shape[0], r.heads = attrs->num_heads, r.n = x->shape[1], r.size = x->shape[2] / r.heads;
+    r.batch = x->shape[0], r.heads = attrs->num_heads, r.n = x->shape[1],
+    r.size = x->shape[2] / r.heads;
     r.step_batch = r.n * x->shape[2], r.step_head = r.size, r.step_row = x->shape[2];
   } else {
-    return call->host->fail(call->ctx, TN_ERR_SHAPE, "X has rank 4, or rank 3 and a last dim that num_heads divides");
+    return call->host->fail(call->ctx, TN_ERR_SHAPE,
+                            "X has rank 4, or rank 3 and a last dim that num_heads divides");
   }
   const int64_t turned = attrs->rotary_embedding_dim ? attrs->rotary_embedding_dim : r.size;
   r.half = turned / 2;
   bool fits = turned >= 0 && turned % 2 == 0 && turned <= r.size;
   for (uint32_t k = 1; fits && k <= 2; k++) {
     const tn_tensor *c = call->inputs[k];
-    if (positions) fits = c->rank == 2 && c->shape[1] == r.half && positions->rank == 2 && positions->shape[0] == r.batch && positions->shape[1] == r.n;
-    else fits = c->rank == 3 && c->shape[0] == r.batch && c->shape[1] == r.n && c->shape[2] == r.half;
+    if (positions)
+      fits = c->rank == 2 && c->shape[1] == r.half && positions->rank == 2 &&
+             positions->shape[0] == r.batch && positions->shape[1] == r.n;
+    else
+      fits = c->rank == 3 && c->shape[0] == r.batch && c->shape[1] == r.n && c->shape[2] == r.half;
   }
   if (fits && positions) fits = call->inputs[1]->shape[0] == call->inputs[2]->shape[0];
   if (!fits)
-    return call->host->fail(call->ctx, TN_ERR_SHAPE, "the tables of cosines and sines do not fit X, position_ids and rotary_embedding_dim");
+    return call->host->fail(
+        call->ctx, TN_ERR_SHAPE,
+        "the tables of cosines and sines do not fit X, position_ids and rotary_embedding_dim");
   *out = r;
   return TN_OK;
 }
@@ -51,24 +58,29 @@ static int64_t table_row(const tn_call *call, const rotary *r, int64_t item) {
 }
 
 static tn_status bad_position(const tn_call *call) {
-  return call->host->fail(call->ctx, TN_ERR_INVALID, "position_ids names a row that the tables do not have");
+  return call->host->fail(call->ctx, TN_ERR_INVALID,
+                          "position_ids names a row that the tables do not have");
 }
 
 tn_status rotary_embedding_reference(const tn_call *call) {
   rotary r;
   tn_status s = make(call, &r);
   if (s) return s;
-  const tn_tensor *x = call->inputs[0], *cosines = call->inputs[1], *sines = call->inputs[2], *y = call->outputs[0];
+  const tn_tensor *x = call->inputs[0], *cosines = call->inputs[1], *sines = call->inputs[2],
+                  *y = call->outputs[0];
   for (int64_t k = 0; k < r.batch * r.n * r.heads * r.size; k++) {
     const int64_t c = k % r.size, h = k / r.size % r.heads, item = k / r.size / r.heads;
-    const int64_t base = item / r.n * r.step_batch + item % r.n * r.step_row + h * r.step_head, row = table_row(call, &r, item);
+    const int64_t base = item / r.n * r.step_batch + item % r.n * r.step_row + h * r.step_head,
+                  row = table_row(call, &r, item);
     if (row < 0) return bad_position(call);
     double value = tn_load_f64(x->dtype, x->data, base + c);
     if (c < 2 * r.half) {
       const int64_t pair = r.interleaved ? c / 2 : c % r.half;
       const bool second = r.interleaved ? c % 2 : c >= r.half;
-      const int64_t first = r.interleaved ? 2 * pair : pair, other = r.interleaved ? first + 1 : first + r.half;
-      const double x1 = tn_load_f64(x->dtype, x->data, base + first), x2 = tn_load_f64(x->dtype, x->data, base + other);
+      const int64_t first = r.interleaved ? 2 * pair : pair,
+                    other = r.interleaved ? first + 1 : first + r.half;
+      const double x1 = tn_load_f64(x->dtype, x->data, base + first),
+                   x2 = tn_load_f64(x->dtype, x->data, base + other);
       const double co = tn_load_f64(cosines->dtype, cosines->data, row * r.half + pair);
       const double si = tn_load_f64(sines->dtype, sines->data, row * r.half + pair);
       value = second ? si * x1 + co * x2 : co * x1 - si * x2;
@@ -89,40 +101,44 @@ tn_status rotary_embedding_plan(const tn_call *call, tn_kernel_plan *out) {
   return TN_OK;
 }
 
-#define ROTARY(T)                                                                                               \
-  static void turn_##T(const rotary *r, const T *x, const T *cosines, const T *sines, T *y) {                   \
-    const int64_t step = r->interleaved ? 2 : 1, other = r->interleaved ? 1 : r->half;                          \
-    for (int64_t k = 0; k < r->half; k++) {                                                                     \
-      const T x1 = x[k * step], x2 = x[k * step + other];                                                       \
-      y[k * step] = cosines[k] * x1 - sines[k] * x2;                                                            \
-      y[k * step + other] = sines[k] * x1 + cosines[k] * x2;                                                    \
-    }                                                                                                           \
-    for (int64_t k = 2 * r->half; k < r->size; k++) y[k] = x[k];                                                \
-  }                                                                                                             \
-  static tn_status run_##T(const tn_call *call, int64_t begin, int64_t end) {                                   \
-    rotary r;                                                                                                   \
-    tn_status s = make(call, &r);                                                                               \
-    for (int64_t item = begin; !s && item < end; item++) {                                                      \
-      const int64_t row = table_row(call, &r, item), base = item / r.n * r.step_batch + item % r.n * r.step_row; \
-      if (row < 0) return bad_position(call);                                                                   \
-      const T *cosines = (const T *)call->inputs[1]->data + row * r.half;                                       \
-      const T *sines = (const T *)call->inputs[2]->data + row * r.half;                                         \
-      for (int64_t h = 0; h < r.heads; h++) {                                                                   \
-        const int64_t at = base + h * r.step_head;                                                              \
-        turn_##T(&r, (const T *)call->inputs[0]->data + at, cosines, sines, (T *)call->outputs[0]->data + at);  \
-      }                                                                                                         \
-    }                                                                                                           \
-    return s;                                                                                                   \
+#define ROTARY(T)                                                                             \
+  static void turn_##T(const rotary *r, const T *x, const T *cosines, const T *sines, T *y) { \
+    const int64_t step = r->interleaved ? 2 : 1, other = r->interleaved ? 1 : r->half;        \
+    for (int64_t k = 0; k < r->half; k++) {                                                   \
+      const T x1 = x[k * step], x2 = x[k * step + other];                                     \
+      y[k * step] = cosines[k] * x1 - sines[k] * x2;                                          \
+      y[k * step + other] = sines[k] * x1 + cosines[k] * x2;                                  \
+    }                                                                                         \
+    for (int64_t k = 2 * r->half; k < r->size; k++) y[k] = x[k];                              \
+  }                                                                                           \
+  static tn_status run_##T(const tn_call *call, int64_t begin, int64_t end) {                 \
+    rotary r;                                                                                 \
+    tn_status s = make(call, &r);                                                             \
+    for (int64_t item = begin; !s && item < end; item++) {                                    \
+      const int64_t row = table_row(call, &r, item),                                          \
+                    base = item / r.n * r.step_batch + item % r.n * r.step_row;               \
+      if (row < 0) return bad_position(call);                                                 \
+      const T *cosines = (const T *)call->inputs[1]->data + row * r.half;                     \
+      const T *sines = (const T *)call->inputs[2]->data + row * r.half;                       \
+      for (int64_t h = 0; h < r.heads; h++) {                                                 \
+        const int64_t at = base + h * r.step_head;                                            \
+        turn_##T(&r, (const T *)call->inputs[0]->data + at, cosines, sines,                   \
+                 (T *)call->outputs[0]->data + at);                                           \
+      }                                                                                       \
+    }                                                                                         \
+    return s;                                                                                 \
   }
 ROTARY(float)
 ROTARY(double)
 
-tn_status rotary_embedding_f32_c(const tn_call *call, uint32_t stage, int64_t begin, int64_t end, uint32_t worker) {
+tn_status rotary_embedding_f32_c(const tn_call *call, uint32_t stage, int64_t begin, int64_t end,
+                                 uint32_t worker) {
   (void)stage, (void)worker;
   return run_float(call, begin, end);
 }
 
-tn_status rotary_embedding_f64_c(const tn_call *call, uint32_t stage, int64_t begin, int64_t end, uint32_t worker) {
+tn_status rotary_embedding_f64_c(const tn_call *call, uint32_t stage, int64_t begin, int64_t end,
+                                 uint32_t worker) {
   (void)stage, (void)worker;
   return run_double(call, begin, end);
 }
