@@ -38,6 +38,7 @@ typedef struct check_totals {
 
 typedef struct check_options {
   const char *op, *kernel, *isa, *line;
+  const char *plugin; /* file whose parts alone are tested */
   char *family; /* text of a family file */
   uint64_t family_bytes;
   bool bench, verbose, list, in_process;

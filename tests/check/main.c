@@ -1,5 +1,6 @@
 /* The command line: check [options]. Exit code 0: all passed; 1: something failed; 2: wrong
  * usage, or the harness failed. */
+#include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,6 +10,7 @@ static const char usage[] =
     "usage: check [options]\n"
     "  Tests every kernel of every registered operator against the operator's reference.\n"
     "  --list          names operators, their cases and kernels, and ends\n"
+    "  --plugin FILE   loads this plug-in, and tests only the operators and kernels that it offers\n"
     "  --family FILE   operators of this family file only (ops/softmax/softmax.yaml)\n"
     "  --op NAME       this operator only (Softmax, tenon::Cast)\n"
     "  --kernel NAME   this kernel only\n"
@@ -61,7 +63,9 @@ static void parse(check_options *o, int argc, char **argv) {
       exit(0);
     }
     if (flag(o, name)) continue;
-    if (!strcmp(name, "--family"))
+    if (!strcmp(name, "--plugin"))
+      o->plugin = value_of(argc, argv, &k);
+    else if (!strcmp(name, "--family"))
       o->family = check_family_read(value_of(argc, argv, &k), &o->family_bytes);
     else if (!strcmp(name, "--op"))
       o->op = value_of(argc, argv, &k);
@@ -78,10 +82,21 @@ static void parse(check_options *o, int argc, char **argv) {
   }
 }
 
+/* The plug-in stays loaded until the process ends. */
+static tn_plugin_query_fn plugin_query(const char *path) {
+  void *library = path ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : NULL;
+  union {
+    void *symbol;
+    tn_plugin_query_fn query;
+  } found = {library ? dlsym(library, "tn_plugin_query") : NULL};
+  if (path && !found.symbol) check_die("%s is no plug-in: %s\n", path, dlerror());
+  return found.query;
+}
+
 int main(int argc, char **argv) {
   check_env env = {.options = {.bench_ms = 200}};
   parse(&env.options, argc, argv);
-  check_open(&env, NULL);
+  check_open(&env, plugin_query(env.options.plugin));
   if (env.options.list) {
     list(&env);
   } else {

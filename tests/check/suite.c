@@ -281,9 +281,21 @@ static void run_op(check_env *env, const void *arg) {
   tn_arena_clear(&t.arena);
 }
 
+/* The plug-in under test offers the operator, or kernels for it. */
+static bool is_of_plugin(const check_env *env, const tn_opdef *op) {
+  const tn_kerneldef *const *kernels;
+  const int32_t n = tn_registry_kernels(env->runtime->registry, op, &kernels);
+  const int32_t last = tn_registry_n_plugins(env->runtime->registry) - 1;
+  bool found = op->owner && op->owner->index == last;
+  for (int32_t k = 0; k < n; k++)
+    found = found || (kernels[k]->owner && kernels[k]->owner->index == last);
+  return found;
+}
+
 bool check_op_wanted(const check_env *env, const tn_opdef *op) {
   char name[200];
   check_op_name(op, name, sizeof name);
+  if (env->options.plugin && !is_of_plugin(env, op)) return false;
   return exactly(env->options.op, name) &&
          (!env->options.family || check_family_has(env->options.family, name));
 }

@@ -1,0 +1,42 @@
+/* Writing nodes of domain ai.onnx into a graph, for lower functions. The first problem sticks in `status`; after it, nothing is added and
+ * the values that are answered mean nothing. */
+#ifndef CONTRIB_BUILDER_H
+#define CONTRIB_BUILDER_H
+
+#include "elements.h"
+
+typedef struct builder {
+  const tn_call *call;
+  tn_graph *graph;
+  int32_t node;
+  tn_status status;
+} builder;
+
+builder build_begin(const tn_call *call, tn_graph *graph, int32_t node);
+/* Replaces the node by these values, one per output (-1: nobody asked for it), if all went well. */
+tn_status build_end(builder *b, const int32_t *values, uint32_t n);
+
+/* Value id of input k of the node; -1: left out. */
+int32_t build_input(builder *b, uint32_t k);
+/* Constants: i64[n], and one element of any float type or i32. */
+int32_t build_ints(builder *b, const int64_t *data, int64_t n);
+int32_t build_scalar(builder *b, uint32_t dtype, double value);
+
+tn_attr build_attr_int(const char *name, int64_t i);
+tn_attr build_attr_float(const char *name, double f);
+tn_attr build_attr_str(const char *name, const char *text);
+tn_attr build_attr_ints(const char *name, const int64_t *data, int64_t n);
+
+/* Inputs and attributes end where n_... says; -1 among the inputs: left out. */
+void build_node(builder *b, const char *op, const int32_t *inputs, uint32_t n_inputs,
+                const tn_attr *attrs, uint32_t n_attrs, int32_t *out, uint32_t n_outputs);
+int32_t build_unary(builder *b, const char *op, int32_t x);
+int32_t build_binary(builder *b, const char *op, int32_t x, int32_t y);
+int32_t build_reshape(builder *b, int32_t x, const int64_t *dims, int64_t n);
+int32_t build_transpose(builder *b, int32_t x, const int64_t *perm, int64_t n);
+int32_t build_cast(builder *b, int32_t x, uint32_t dtype); /* floats, bool, i32, i64 */
+void build_split(builder *b, int32_t x, int64_t axis, const int64_t *sizes, uint32_t n,
+                 int32_t *out);
+int32_t build_concat(builder *b, const int32_t *inputs, uint32_t n, int64_t axis);
+
+#endif
