@@ -107,15 +107,6 @@ void onnx_put_str(onnx_put *p, uint32_t number, const char *text) {
   onnx_put_bytes(p, number, text, (int64_t)strlen(text));
 }
 
-void onnx_put_format(onnx_put *p, uint32_t number, const char *format, ...) {
-  char text[1000];
-  va_list args;
-  va_start(args, format);
-  vsnprintf(text, sizeof text, format, args);
-  va_end(args);
-  onnx_put_str(p, number, text);
-}
-
 void onnx_put_entry(onnx_put *p, uint32_t number, const char *key, const char *text) {
   const onnx_mark entry = onnx_put_begin(p, number);
   onnx_put_str(p, 1, key);

@@ -32,9 +32,6 @@ void onnx_put_int(onnx_put *p, uint32_t number, int64_t value);
 void onnx_put_float(onnx_put *p, uint32_t number, double value);
 void onnx_put_bytes(onnx_put *p, uint32_t number, const void *data, int64_t size);
 void onnx_put_str(onnx_put *p, uint32_t number, const char *text);
-/* A string of printf form. */
-void onnx_put_format(onnx_put *p, uint32_t number, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
 /* StringStringEntryProto. */
 void onnx_put_entry(onnx_put *p, uint32_t number, const char *key, const char *text);
 /* Bytes that stay where they are until the file is written. */

@@ -52,13 +52,15 @@ typedef struct step {
 static void put_step(onnx_writer *w, uint32_t number, const tn_node *n, uint32_t index,
                      const step *st) {
   const step_form *form = &forms[st->e->kind];
+  const char *name = tn_arena_format(&w->arena, "%s/epilogue_%u", n->name, index);
+  if (!name) (void)onnx_put_fail(&w->out, TN_ERR_MEMORY, "out of memory");
   const onnx_mark node = onnx_put_begin(&w->out, number);
   onnx_put_str(&w->out, 1, st->from);
   if (st->operand) onnx_put_str(&w->out, 1, st->operand);
   if (st->low) onnx_put_str(&w->out, 1, st->low);
   if (st->high) onnx_put_str(&w->out, 1, st->high);
   onnx_put_str(&w->out, 2, st->to);
-  onnx_put_format(&w->out, 3, "%.900s/epilogue_%u", n->name, index);
+  onnx_put_str(&w->out, 3, name ? name : "");
   onnx_put_str(&w->out, 4, form->op);
   put_number(w, form->a, st->e->a);
   put_number(w, form->b, st->e->b);
