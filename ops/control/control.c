@@ -17,7 +17,8 @@ tn_tensor control_merge(const tn_tensor *a, const tn_tensor *b) {
     r = control_unknown();
     r.kind = a->kind;
     r.elements = a->elements;
-    if (a->kind == TN_KIND_OPTIONAL && b->kind != TN_KIND_OPTIONAL) { /* bodies give bare what they take as an optional */
+    if (a->kind == TN_KIND_OPTIONAL &&
+        b->kind != TN_KIND_OPTIONAL) { /* bodies give bare what they take as an optional */
       r.kind = a->elements & 15u;
       r.elements = (a->elements & UINT32_C(0xff000000)) | (a->elements & UINT32_C(0xffffff)) >> 4;
     }
@@ -40,7 +41,9 @@ tn_tensor **control_types(const tn_call *call, uint32_t n) {
   return pointers;
 }
 
-void control_types_free(const tn_call *call, tn_tensor **types) { call->host->free(call->ctx, (void *)types); }
+void control_types_free(const tn_call *call, tn_tensor **types) {
+  call->host->free(call->ctx, (void *)types);
+}
 
 void control_slice(const tn_tensor *whole, int32_t axis, int64_t index, void *slice, bool put) {
   int64_t outer = 1, inner = 1, n = whole->shape[axis];
@@ -54,36 +57,46 @@ void control_slice(const tn_tensor *whole, int32_t axis, int64_t index, void *sl
   }
 }
 
-static tn_status stack_strings(const tn_call *call, uint32_t output, const tn_tensor *const *values, int64_t n, bool reverse) {
+static tn_status stack_strings(const tn_call *call, uint32_t output, const tn_tensor *const *values,
+                               int64_t n, bool reverse) {
   int64_t each = n ? tn_tensor_elements(values[0]) : 0;
   tn_status s = TN_OK;
   for (int64_t k = 0; k < n; k++) {
     const tn_str *from = values[reverse ? n - 1 - k : k]->data;
-    for (int64_t j = 0; j < each && !s; j++) s = call->host->string_set(call->ctx, output, k * each + j, from[j].data, from[j].size);
+    for (int64_t j = 0; j < each && !s; j++)
+      s = call->host->string_set(call->ctx, output, k * each + j, from[j].data, from[j].size);
   }
   return s;
 }
 
-tn_status control_stack(const tn_call *call, uint32_t output, const tn_tensor *const *values, int64_t n, int64_t axis, bool reverse) {
+tn_status control_stack(const tn_call *call, uint32_t output, const tn_tensor *const *values,
+                        int64_t n, int64_t axis, bool reverse) {
   const tn_tensor *first = n ? values[0] : call->outputs[output];
   int64_t shape[TN_MAX_RANK + 1];
   int32_t rank = n ? first->rank + 1 : first->rank < 1 ? 1 : first->rank;
   if (axis < 0) axis += rank;
   if (rank > TN_MAX_RANK || axis < 0 || axis >= rank)
-    return call->host->fail(call->ctx, TN_ERR_OVERFLOW, "stacking output %u along axis %lld gives rank %d", output, (long long)axis, rank);
+    return call->host->fail(call->ctx, TN_ERR_OVERFLOW,
+                            "stacking output %u along axis %lld gives rank %d", output,
+                            (long long)axis, rank);
   for (int32_t k = 0; k < rank; k++) {
-    int64_t dim = !n ? (k < first->rank ? first->shape[k] : 0) : first->shape[k < axis ? k : k - (k > axis)];
+    int64_t dim =
+        !n ? (k < first->rank ? first->shape[k] : 0) : first->shape[k < axis ? k : k - (k > axis)];
     shape[k] = k == axis ? n : dim < 0 ? 0 : dim;
   }
   for (int64_t k = 1; k < n; k++)
     if (!tn_same_shape(values[k], first))
-      return call->host->fail(call->ctx, TN_ERR_SHAPE, "output %u: iteration %lld gives another shape than the first", output, (long long)k);
-  tn_tensor type = tn_tensor_make(n ? first->dtype : call->outputs[output]->dtype, rank, shape, NULL);
+      return call->host->fail(call->ctx, TN_ERR_SHAPE,
+                              "output %u: iteration %lld gives another shape than the first",
+                              output, (long long)k);
+  tn_tensor type =
+      tn_tensor_make(n ? first->dtype : call->outputs[output]->dtype, rank, shape, NULL);
   if (call->outputs[output]->dtype == TN_NONE) call->outputs[output]->dtype = type.dtype;
   tn_status s = call->host->output_resize(call->ctx, output, rank, shape);
   if (s || !n) return s;
   type.data = call->outputs[output]->data;
   if (first->dtype == TN_STRING) return stack_strings(call, output, values, n, reverse);
-  for (int64_t k = 0; k < n; k++) control_slice(&type, (int32_t)axis, reverse ? n - 1 - k : k, values[k]->data, true);
+  for (int64_t k = 0; k < n; k++)
+    control_slice(&type, (int32_t)axis, reverse ? n - 1 - k : k, values[k]->data, true);
   return TN_OK;
 }

@@ -12,9 +12,12 @@ tn_tensor control_merge(const tn_tensor *a, const tn_tensor *b);
 /* Pointers to n tensors of unknown type, in host memory; NULL: no memory. */
 tn_tensor **control_types(const tn_call *call, uint32_t n);
 void control_types_free(const tn_call *call, tn_tensor **types); /* NULL is legal */
-/* Copies slice `index` along `axis` of `from` to `to`, or (put) the other way. Any type but strings; dense plain tensors. */
+/* Copies slice `index` along `axis` of `from` to `to`, or (put) the other way. Any type but
+ * strings; dense plain tensors. */
 void control_slice(const tn_tensor *whole, int32_t axis, int64_t index, void *slice, bool put);
-/* Output `output` of the call: values (each of one shape) stacked along a new dim `axis`, in reverse order if so asked. */
-tn_status control_stack(const tn_call *call, uint32_t output, const tn_tensor *const *values, int64_t n, int64_t axis, bool reverse);
+/* Output `output` of the call: values (each of one shape) stacked along a new dim `axis`, in
+ * reverse order if so asked. */
+tn_status control_stack(const tn_call *call, uint32_t output, const tn_tensor *const *values,
+                        int64_t n, int64_t axis, bool reverse);
 
 #endif

@@ -6,9 +6,12 @@ static tn_status branch_types(const tn_call *call, int64_t graph, tn_tensor ***o
   tn_status s = call->host->subgraph_shape(call->ctx, graph, &n_in, &n_out);
   if (s) return s;
   if (n_in || n_out < call->n_outputs)
-    return call->host->fail(call->ctx, TN_ERR_INVALID, "a branch has %u inputs and %u outputs; it needs 0 and %u", n_in, n_out, call->n_outputs);
+    return call->host->fail(call->ctx, TN_ERR_INVALID,
+                            "a branch has %u inputs and %u outputs; it needs 0 and %u", n_in, n_out,
+                            call->n_outputs);
   *out_types = control_types(call, n_out);
-  return *out_types ? call->host->subgraph_infer(call->ctx, graph, 0, NULL, n_out, *out_types) : TN_ERR_MEMORY;
+  return *out_types ? call->host->subgraph_infer(call->ctx, graph, 0, NULL, n_out, *out_types)
+                    : TN_ERR_MEMORY;
 }
 
 /* The dtype is the branches' in common; the shape is found by running. */
@@ -18,21 +21,25 @@ tn_status if_infer(const tn_call *call) {
   const tn_if_attrs *a = call->attrs;
   const uint8_t *cond = call->inputs[0]->data;
   tn_tensor **yes = NULL, **no = NULL;
-  /* A condition that is not known yet may never choose a branch that does not fit: that is found when it is run. */
+  /* A condition that is not known yet may never choose a branch that does not fit: that is found
+   * when it is run. */
   tn_status s_yes = cond && !*cond ? TN_OK : branch_types(call, a->then_branch, &yes);
   tn_status s_no = cond && *cond ? TN_OK : branch_types(call, a->else_branch, &no);
   tn_status s = cond || (s_yes && s_no) || !yes || !no ? (s_yes ? s_yes : s_no) : TN_OK;
   for (uint32_t k = 0; !s && k < call->n_outputs; k++) {
     if (!call->outputs[k]) continue;
-    if (s_yes || s_no) *call->outputs[k] = s_yes ? *no[k] : *yes[k], forget_shape(call->outputs[k]);
-    else *call->outputs[k] = yes && no ? control_merge(yes[k], no[k]) : yes ? *yes[k] : *no[k];
+    if (s_yes || s_no)
+      *call->outputs[k] = s_yes ? *no[k] : *yes[k], forget_shape(call->outputs[k]);
+    else
+      *call->outputs[k] = yes && no ? control_merge(yes[k], no[k]) : yes ? *yes[k] : *no[k];
   }
   control_types_free(call, yes);
   control_types_free(call, no);
   return s;
 }
 
-static tn_status run_branch(const tn_call *call, int64_t graph, uint32_t n_out, const tn_tensor **out) {
+static tn_status run_branch(const tn_call *call, int64_t graph, uint32_t n_out,
+                            const tn_tensor **out) {
   tn_status s = call->host->subgraph_run(call->ctx, graph, 0, NULL, n_out, out);
   for (uint32_t k = 0; k < call->n_outputs && !s; k++)
     if (call->outputs[k]) s = call->host->output_set(call->ctx, k, out[k]);
@@ -45,7 +52,8 @@ tn_status if_c(const tn_call *call, uint32_t stage, int64_t begin, int64_t end, 
   (void)stage, (void)worker;
   if (begin == end) return TN_OK;
   const tn_if_attrs *a = call->attrs;
-  if (tn_tensor_elements(call->inputs[0]) != 1) return call->host->fail(call->ctx, TN_ERR_SHAPE, "input 'cond' must be one value");
+  if (tn_tensor_elements(call->inputs[0]) != 1)
+    return call->host->fail(call->ctx, TN_ERR_SHAPE, "input 'cond' must be one value");
   int64_t graph = *(const uint8_t *)call->inputs[0]->data ? a->then_branch : a->else_branch;
   uint32_t n_in, n_out = 0;
   tn_status s = call->host->subgraph_shape(call->ctx, graph, &n_in, &n_out);

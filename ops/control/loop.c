@@ -1,36 +1,47 @@
-/* Loop: the body's outputs become its next inputs; scanned outputs are kept until the end and stacked. */
+/* Loop: the body's outputs become its next inputs; scanned outputs are kept until the end and
+ * stacked. */
 #include <string.h>
 
 #include "control.h"
 
 typedef struct loop {
   const tn_call *call;
-  int64_t body, trips;         /* trips: -1: no limit */
+  int64_t body, trips; /* trips: -1: no limit */
   uint32_t n_carried, n_scanned;
   const tn_tensor **in, **out; /* of the body: 2 + n_carried, 1 + n_carried + n_scanned */
   const tn_tensor **kept;      /* [iteration][n_scanned] */
   int64_t n_kept, cap;
-  bool own_carried;            /* carried values are results of an iteration, to be released */
+  bool own_carried; /* carried values are results of an iteration, to be released */
 } loop;
 
 static tn_status shape_of(const tn_call *call, uint32_t *n_carried, uint32_t *n_scanned) {
   uint32_t n_in = 0, n_out = 0, carried = call->n_inputs > 2 ? call->n_inputs - 2 : 0;
-  tn_status s = call->host->subgraph_shape(call->ctx, ((const tn_loop_attrs *)call->attrs)->body, &n_in, &n_out);
+  tn_status s = call->host->subgraph_shape(call->ctx, ((const tn_loop_attrs *)call->attrs)->body,
+                                           &n_in, &n_out);
   if (s) return s;
-  if (n_in < 2 || n_out < 1) return call->host->fail(call->ctx, TN_ERR_INVALID, "the body has %u inputs and %u outputs; it needs 2 and 1 at least", n_in, n_out);
-  /* captured values stand behind the carried ones among the node's inputs: the body says how many are carried */
+  if (n_in < 2 || n_out < 1)
+    return call->host->fail(call->ctx, TN_ERR_INVALID,
+                            "the body has %u inputs and %u outputs; it needs 2 and 1 at least",
+                            n_in, n_out);
+  /* captured values stand behind the carried ones among the node's inputs: the body says how many
+   * are carried */
   if (carried < n_in - 2 || n_out < n_in - 1)
-    return call->host->fail(call->ctx, TN_ERR_INVALID, "the body carries %u values, the node gives %u", n_in - 2, carried);
+    return call->host->fail(call->ctx, TN_ERR_INVALID,
+                            "the body carries %u values, the node gives %u", n_in - 2, carried);
   *n_carried = n_in - 2;
   *n_scanned = n_out - 1 - *n_carried;
   if (call->n_outputs > *n_carried + *n_scanned)
-    return call->host->fail(call->ctx, TN_ERR_INVALID, "the node has %u outputs, the body gives %u", call->n_outputs, *n_carried + *n_scanned);
+    return call->host->fail(call->ctx, TN_ERR_INVALID, "the node has %u outputs, the body gives %u",
+                            call->n_outputs, *n_carried + *n_scanned);
   return TN_OK;
 }
 
-/* Types of the body's outputs for the first iteration; carried values that keep their type have it at the end, too. */
-static tn_status infer_outputs(const tn_call *call, uint32_t n_carried, uint32_t n_scanned, const tn_tensor **in, tn_tensor **out) {
-  tn_tensor counter = tn_tensor_make(TN_I64, 0, NULL, NULL), cond = tn_tensor_make(TN_BOOL, 0, NULL, NULL);
+/* Types of the body's outputs for the first iteration; carried values that keep their type have it
+ * at the end, too. */
+static tn_status infer_outputs(const tn_call *call, uint32_t n_carried, uint32_t n_scanned,
+                               const tn_tensor **in, tn_tensor **out) {
+  tn_tensor counter = tn_tensor_make(TN_I64, 0, NULL, NULL),
+            cond = tn_tensor_make(TN_BOOL, 0, NULL, NULL);
   tn_tensor **carried = control_types(call, n_carried);
   if (!carried) return TN_ERR_MEMORY;
   in[0] = &counter;
@@ -40,7 +51,8 @@ static tn_status infer_outputs(const tn_call *call, uint32_t n_carried, uint32_t
     carried[k]->data = NULL; /* constant on entry only */
     in[2 + k] = carried[k];
   }
-  tn_status s = call->host->subgraph_infer(call->ctx, ((const tn_loop_attrs *)call->attrs)->body, 2 + n_carried, in, 1 + n_carried + n_scanned, out);
+  tn_status s = call->host->subgraph_infer(call->ctx, ((const tn_loop_attrs *)call->attrs)->body,
+                                           2 + n_carried, in, 1 + n_carried + n_scanned, out);
   for (uint32_t k = 0; k < call->n_outputs && !s; k++) {
     tn_tensor *t = call->outputs[k], *from = out[1 + k];
     if (!t) continue;
@@ -50,7 +62,8 @@ static tn_status infer_outputs(const tn_call *call, uint32_t n_carried, uint32_t
     }
     *t = *from;
     t->rank = from->rank < 0 || from->rank == TN_MAX_RANK ? TN_RANK_UNKNOWN : from->rank + 1;
-    for (int32_t d = 0; d < from->rank && t->rank > 0; d++) t->shape[d + 1] = TN_DIM_UNKNOWN; /* may differ from run to run */
+    for (int32_t d = 0; d < from->rank && t->rank > 0; d++)
+      t->shape[d + 1] = TN_DIM_UNKNOWN; /* may differ from run to run */
     t->shape[0] = TN_DIM_UNKNOWN;
   }
   control_types_free(call, carried);
@@ -86,7 +99,8 @@ static tn_status keep(loop *l) {
 }
 
 static void release_carried(loop *l) {
-  for (uint32_t k = 0; l->own_carried && k < l->n_carried; k++) l->call->host->value_release(l->call->ctx, l->in[2 + k]);
+  for (uint32_t k = 0; l->own_carried && k < l->n_carried; k++)
+    l->call->host->value_release(l->call->ctx, l->in[2 + k]);
 }
 
 static tn_status iterate(loop *l, int64_t *count, uint8_t *cond) {
@@ -106,7 +120,8 @@ static tn_status iterate(loop *l, int64_t *count, uint8_t *cond) {
 }
 
 static tn_status stack_scanned(loop *l, int64_t count) {
-  const tn_tensor **column = l->call->host->alloc(l->call->ctx, (uint64_t)(count + 1) * sizeof *column);
+  const tn_tensor **column =
+      l->call->host->alloc(l->call->ctx, (uint64_t)(count + 1) * sizeof *column);
   tn_status s = column ? TN_OK : TN_ERR_MEMORY;
   for (uint32_t k = 0; k < l->n_scanned && !s; k++) {
     if (l->n_carried + k >= l->call->n_outputs || !l->call->outputs[l->n_carried + k]) continue;
@@ -120,7 +135,8 @@ static tn_status stack_scanned(loop *l, int64_t count) {
 static tn_status run_loop(loop *l) {
   int64_t count = 0;
   uint8_t cond = l->call->inputs[1] ? *(const uint8_t *)l->call->inputs[1]->data : 1;
-  tn_tensor counter = tn_tensor_make(TN_I64, 0, NULL, &count), go = tn_tensor_make(TN_BOOL, 0, NULL, &cond);
+  tn_tensor counter = tn_tensor_make(TN_I64, 0, NULL, &count),
+            go = tn_tensor_make(TN_BOOL, 0, NULL, &cond);
   l->in[0] = &counter;
   l->in[1] = &go;
   for (uint32_t k = 0; k < l->n_carried; k++) l->in[2 + k] = l->call->inputs[2 + k];

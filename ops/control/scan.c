@@ -13,14 +13,18 @@ typedef struct scan {
   bool own_state;
 } scan;
 
-static int64_t listed(tn_ints list, uint32_t k) { return k < (uint64_t)list.size ? list.data[k] : 0; }
+static int64_t listed(tn_ints list, uint32_t k) {
+  return k < (uint64_t)list.size ? list.data[k] : 0;
+}
 
 static tn_status axis_of(const scan *s, uint32_t k, int32_t *out) {
   int64_t axis = listed(s->a->scan_input_axes, k);
   const tn_tensor *t = s->call->inputs[s->n_state + k];
   if (axis < 0) axis += t->rank;
   if (axis < 0 || axis >= t->rank)
-    return s->call->host->fail(s->call->ctx, TN_ERR_INVALID, "scan input %u has rank %d; there is no axis %lld", k, t->rank, (long long)axis);
+    return s->call->host->fail(s->call->ctx, TN_ERR_INVALID,
+                               "scan input %u has rank %d; there is no axis %lld", k, t->rank,
+                               (long long)axis);
   *out = (int32_t)axis;
   return TN_OK;
 }
@@ -34,7 +38,9 @@ static tn_status slice_types(scan *s) {
     tn_status status = t ? axis_of(s, k, &axis) : TN_ERR_INVALID;
     if (status) return status;
     if (s->length >= 0 && t->shape[axis] != s->length)
-      return s->call->host->fail(s->call->ctx, TN_ERR_SHAPE, "scan inputs have %lld and %lld slices", (long long)s->length, (long long)t->shape[axis]);
+      return s->call->host->fail(s->call->ctx, TN_ERR_SHAPE,
+                                 "scan inputs have %lld and %lld slices", (long long)s->length,
+                                 (long long)t->shape[axis]);
     s->length = t->shape[axis];
     *s->slices[k] = *t;
     s->slices[k]->data = NULL;
@@ -49,9 +55,12 @@ static tn_status open_scan(const tn_call *call, scan *s) {
   *s = (scan){.call = call, .a = call->attrs};
   tn_status status = call->host->subgraph_shape(call->ctx, s->a->body, &n_in, &n_body_out);
   if (status) return status;
-  if (s->a->num_scan_inputs < 1 || s->a->num_scan_inputs > n_in || n_in > call->n_inputs || n_body_out < n_in - (uint32_t)s->a->num_scan_inputs)
-    return call->host->fail(call->ctx, TN_ERR_INVALID, "the body has %u inputs and %u outputs, the node %u inputs of which %lld are scanned", n_in,
-                            n_body_out, call->n_inputs, (long long)s->a->num_scan_inputs);
+  if (s->a->num_scan_inputs < 1 || s->a->num_scan_inputs > n_in || n_in > call->n_inputs ||
+      n_body_out < n_in - (uint32_t)s->a->num_scan_inputs)
+    return call->host->fail(
+        call->ctx, TN_ERR_INVALID,
+        "the body has %u inputs and %u outputs, the node %u inputs of which %lld are scanned", n_in,
+        n_body_out, call->n_inputs, (long long)s->a->num_scan_inputs);
   s->n_scan = (uint32_t)s->a->num_scan_inputs;
   s->n_state = n_in - s->n_scan;
   s->n_out = n_body_out - s->n_state;
@@ -77,7 +86,8 @@ static tn_status infer_body(scan *s, tn_tensor **states, tn_tensor **out) {
     s->in[k] = states[k];
   }
   for (uint32_t k = 0; k < s->n_scan; k++) s->in[s->n_state + k] = s->slices[k];
-  tn_status status = call->host->subgraph_infer(call->ctx, s->a->body, s->n_state + s->n_scan, s->in, s->n_state + s->n_out, out);
+  tn_status status = call->host->subgraph_infer(call->ctx, s->a->body, s->n_state + s->n_scan,
+                                                s->in, s->n_state + s->n_out, out);
   for (uint32_t k = 0; k < call->n_outputs && !status; k++) {
     tn_tensor *t = call->outputs[k];
     if (!t) continue;
@@ -85,7 +95,9 @@ static tn_status infer_body(scan *s, tn_tensor **states, tn_tensor **out) {
     if (k < s->n_state || t->rank < 0 || t->rank == TN_MAX_RANK) continue;
     int64_t axis = listed(s->a->scan_output_axes, k - s->n_state);
     if (axis < 0) axis += t->rank + 1;
-    if (axis < 0 || axis > t->rank) return call->host->fail(call->ctx, TN_ERR_INVALID, "output %u: there is no axis %lld", k, (long long)axis);
+    if (axis < 0 || axis > t->rank)
+      return call->host->fail(call->ctx, TN_ERR_INVALID, "output %u: there is no axis %lld", k,
+                              (long long)axis);
     for (int32_t d = t->rank; d > axis; d--) t->shape[d] = t->shape[d - 1];
     t->shape[axis] = s->length;
     t->rank++;
@@ -96,7 +108,8 @@ static tn_status infer_body(scan *s, tn_tensor **states, tn_tensor **out) {
 tn_status scan_infer(const tn_call *call) {
   scan s;
   tn_status status = open_scan(call, &s);
-  tn_tensor **states = status ? NULL : control_types(call, s.n_state), **out = status ? NULL : control_types(call, s.n_state + s.n_out);
+  tn_tensor **states = status ? NULL : control_types(call, s.n_state),
+            **out = status ? NULL : control_types(call, s.n_state + s.n_out);
   if (!status) status = states && out ? infer_body(&s, states, out) : TN_ERR_MEMORY;
   control_types_free(call, states);
   control_types_free(call, out);
@@ -109,7 +122,9 @@ tn_status scan_infer(const tn_call *call) {
 static tn_status make_slices(scan *s) {
   for (uint32_t k = 0; k < s->n_scan; k++) {
     int64_t bytes = tn_storage_bytes(s->slices[k]);
-    if (s->slices[k]->dtype == TN_STRING || bytes < 0) return s->call->host->fail(s->call->ctx, TN_ERR_UNSUPPORTED, "not supported: scanning strings");
+    if (s->slices[k]->dtype == TN_STRING || bytes < 0)
+      return s->call->host->fail(s->call->ctx, TN_ERR_UNSUPPORTED,
+                                 "not supported: scanning strings");
     s->slices[k]->data = s->call->host->alloc(s->call->ctx, (uint64_t)bytes + 1);
     if (!s->slices[k]->data) return TN_ERR_MEMORY;
     s->in[s->n_state + k] = s->slices[k];
@@ -126,7 +141,8 @@ static tn_status iterate(scan *s, int64_t step) {
     int64_t index = listed(s->a->scan_input_directions, k) ? s->length - 1 - step : step;
     control_slice(s->call->inputs[s->n_state + k], axis, index, s->slices[k]->data, false);
   }
-  tn_status status = host->subgraph_run(s->call->ctx, s->a->body, s->n_state + s->n_scan, s->in, s->n_state + s->n_out, s->out);
+  tn_status status = host->subgraph_run(s->call->ctx, s->a->body, s->n_state + s->n_scan, s->in,
+                                        s->n_state + s->n_out, s->out);
   if (status) return status;
   for (uint32_t k = 0; k < s->n_state; k++) {
     if (s->own_state) host->value_release(s->call->ctx, s->in[k]);
@@ -139,7 +155,8 @@ static tn_status iterate(scan *s, int64_t step) {
 
 static tn_status finish(scan *s) {
   tn_status status = TN_OK;
-  const tn_tensor **column = s->call->host->alloc(s->call->ctx, (uint64_t)(s->length + 1) * sizeof *column);
+  const tn_tensor **column =
+      s->call->host->alloc(s->call->ctx, (uint64_t)(s->length + 1) * sizeof *column);
   if (!column) return TN_ERR_MEMORY;
   for (uint32_t k = 0; k < s->call->n_outputs && !status; k++) {
     if (!s->call->outputs[k]) continue;
@@ -149,7 +166,8 @@ static tn_status finish(scan *s) {
     }
     uint32_t o = k - s->n_state;
     for (int64_t i = 0; i < s->length; i++) column[i] = s->kept[i * s->n_out + o];
-    status = control_stack(s->call, k, column, s->length, listed(s->a->scan_output_axes, o), listed(s->a->scan_output_directions, o) != 0);
+    status = control_stack(s->call, k, column, s->length, listed(s->a->scan_output_axes, o),
+                           listed(s->a->scan_output_directions, o) != 0);
   }
   s->call->host->free(s->call->ctx, (void *)column);
   return status;
@@ -161,12 +179,16 @@ tn_status scan_c(const tn_call *call, uint32_t stage, int64_t begin, int64_t end
   scan s;
   tn_status status = open_scan(call, &s);
   if (!status) status = make_slices(&s);
-  if (!status && !(s.kept = call->host->alloc(call->ctx, (uint64_t)(s.length * s.n_out + 1) * sizeof *s.kept))) status = TN_ERR_MEMORY;
+  if (!status &&
+      !(s.kept = call->host->alloc(call->ctx, (uint64_t)(s.length * s.n_out + 1) * sizeof *s.kept)))
+    status = TN_ERR_MEMORY;
   for (uint32_t k = 0; !status && k < s.n_state; k++) s.in[k] = call->inputs[k];
   for (int64_t step = 0; step < s.length && !status; step++) status = iterate(&s, step);
   if (!status) status = finish(&s);
-  for (uint32_t k = 0; s.own_state && k < s.n_state; k++) call->host->value_release(call->ctx, s.in[k]);
-  for (uint32_t k = 0; s.slices && k < s.n_scan; k++) call->host->free(call->ctx, s.slices[k]->data);
+  for (uint32_t k = 0; s.own_state && k < s.n_state; k++)
+    call->host->value_release(call->ctx, s.in[k]);
+  for (uint32_t k = 0; s.slices && k < s.n_scan; k++)
+    call->host->free(call->ctx, s.slices[k]->data);
   close_scan(&s); /* what the body left in kept goes with the end of the run */
   return status;
 }

@@ -1,21 +1,27 @@
 /* Conv: inference, FLOPs and the reference. */
 #include "conv_geometry.h"
 
-static tn_status check_channels(const tn_call *call, const tn_tensor *x, const tn_tensor *w, int64_t groups) {
+static tn_status check_channels(const tn_call *call, const tn_tensor *x, const tn_tensor *w,
+                                int64_t groups) {
   char xt[TN_TENSOR_TEXT], wt[TN_TENSOR_TEXT];
   if (x->rank < 2 || x->rank != w->rank)
-    return call->host->fail(call->ctx, TN_ERR_SHAPE, "X is %s and W is %s; both need the same rank, at least 2",
+    return call->host->fail(call->ctx, TN_ERR_SHAPE,
+                            "X is %s and W is %s; both need the same rank, at least 2",
                             tn_tensor_text(x, xt, sizeof xt), tn_tensor_text(w, wt, sizeof wt));
-  if (groups < 1 || w->shape[0] % groups || x->shape[1] % groups || w->shape[1] != x->shape[1] / groups)
-    return call->host->fail(call->ctx, TN_ERR_SHAPE, "channels do not fit: X is %s, W is %s, group is %lld",
-                            tn_tensor_text(x, xt, sizeof xt), tn_tensor_text(w, wt, sizeof wt), (long long)groups);
+  if (groups < 1 || w->shape[0] % groups || x->shape[1] % groups ||
+      w->shape[1] != x->shape[1] / groups)
+    return call->host->fail(
+        call->ctx, TN_ERR_SHAPE, "channels do not fit: X is %s, W is %s, group is %lld",
+        tn_tensor_text(x, xt, sizeof xt), tn_tensor_text(w, wt, sizeof wt), (long long)groups);
   return TN_OK;
 }
 
-tn_status conv_shape_of(const tn_call *call, const tn_tensor *x, const tn_tensor *w, const tn_window_attrs *window, int64_t groups, conv_shape *out) {
+tn_status conv_shape_of(const tn_call *call, const tn_tensor *x, const tn_tensor *w,
+                        const tn_window_attrs *window, int64_t groups, conv_shape *out) {
   tn_status s = check_channels(call, x, w, groups);
   if (s) return s;
-  conv_shape c = {.batch = x->shape[0], .channels = x->shape[1], .filters = w->shape[0], .groups = groups};
+  conv_shape c = {
+      .batch = x->shape[0], .channels = x->shape[1], .filters = w->shape[0], .groups = groups};
   s = tn_window_make(call, window, x->rank - 2, x->shape + 2, w->shape + 2, &c.w);
   if (s) return s;
   c.in_size = conv_product(c.w.in, c.w.n);
@@ -37,7 +43,8 @@ tn_status conv_infer(const tn_call *call) {
   if (s) return s;
   const tn_tensor *b = call->n_inputs > 2 ? call->inputs[2] : NULL;
   if (b && (b->rank != 1 || b->shape[0] != c.filters))
-    return call->host->fail(call->ctx, TN_ERR_SHAPE, "B must be a vector of %lld values", (long long)c.filters);
+    return call->host->fail(call->ctx, TN_ERR_SHAPE, "B must be a vector of %lld values",
+                            (long long)c.filters);
   tn_tensor *y = call->outputs[0];
   y->rank = call->inputs[0]->rank;
   y->shape[0] = c.batch;
@@ -49,7 +56,9 @@ tn_status conv_infer(const tn_call *call) {
 tn_status conv_flops(const tn_call *call, double *out_flops) {
   conv_shape c;
   tn_status s = conv_shape_make(call, &c);
-  if (!s) *out_flops = 2.0 * (double)(c.batch * c.filters * c.out_size) * (double)(c.taps * (c.channels / c.groups));
+  if (!s)
+    *out_flops = 2.0 * (double)(c.batch * c.filters * c.out_size) *
+                 (double)(c.taps * (c.channels / c.groups));
   return s;
 }
 
@@ -74,12 +83,14 @@ int64_t conv_tap_index(const tn_window *w, int64_t o, int64_t t) {
 }
 
 /* Sum over one input channel under one window; o: output position. */
-static double reference_window(const tn_call *call, const conv_shape *c, int64_t x_at, int64_t w_at, int64_t o) {
+static double reference_window(const tn_call *call, const conv_shape *c, int64_t x_at, int64_t w_at,
+                               int64_t o) {
   double sum = 0;
   for (int64_t t = 0; t < c->taps; t++) {
     int64_t i = conv_tap_index(&c->w, o, t);
-    if (i >= 0) sum += tn_load_f64(call->inputs[0]->dtype, call->inputs[0]->data, x_at + i) *
-                       tn_load_f64(call->inputs[1]->dtype, call->inputs[1]->data, w_at + t);
+    if (i >= 0)
+      sum += tn_load_f64(call->inputs[0]->dtype, call->inputs[0]->data, x_at + i) *
+             tn_load_f64(call->inputs[1]->dtype, call->inputs[1]->data, w_at + t);
   }
   return sum;
 }
@@ -95,7 +106,8 @@ tn_status conv_reference(const tn_call *call) {
     int64_t first = m / (c.filters / c.groups) * per_group;
     double sum = b ? tn_load_f64(b->dtype, b->data, m) : 0;
     for (int64_t k = 0; k < per_group; k++)
-      sum += reference_window(call, &c, (n * c.channels + first + k) * c.in_size, (m * per_group + k) * c.taps, index % c.out_size);
+      sum += reference_window(call, &c, (n * c.channels + first + k) * c.in_size,
+                              (m * per_group + k) * c.taps, index % c.out_size);
     tn_store_f64(call->outputs[0]->dtype, call->outputs[0]->data, index, sum);
   }
   return TN_OK;

@@ -8,16 +8,19 @@
 
 typedef struct conv_shape {
   tn_window w;
-  int64_t batch, channels, filters, groups;   /* of the input, of the output */
-  int64_t in_size, out_size, taps;            /* elements of one input / output channel, of one kernel window */
+  int64_t batch, channels, filters, groups; /* of the input, of the output */
+  int64_t in_size, out_size,
+      taps; /* elements of one input / output channel, of one kernel window */
 } conv_shape;
 
 /* A Conv, from inputs X and W, which must have known types. */
 tn_status conv_shape_make(const tn_call *call, conv_shape *out);
 /* Any convolution of x with w. */
-tn_status conv_shape_of(const tn_call *call, const tn_tensor *x, const tn_tensor *w, const tn_window_attrs *window, int64_t groups, conv_shape *out);
+tn_status conv_shape_of(const tn_call *call, const tn_tensor *x, const tn_tensor *w,
+                        const tn_window_attrs *window, int64_t groups, conv_shape *out);
 
-/* Plane index of tap t at output position o (row-major over the output plane); -1: outside. Slow: for references. */
+/* Plane index of tap t at output position o (row-major over the output plane); -1: outside. Slow:
+ * for references. */
 int64_t conv_tap_index(const tn_window *w, int64_t o, int64_t t);
 
 static inline int64_t conv_product(const int64_t *dims, int32_t n) {

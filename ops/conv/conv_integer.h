@@ -1,4 +1,5 @@
-/* ConvInteger and QLinearConv as one: quantised x and w, zero points, and either the i32 sum or its requantised form. */
+/* ConvInteger and QLinearConv as one: quantised x and w, zero points, and either the i32 sum or its
+ * requantised form. */
 #ifndef TN_OPS_CONV_INTEGER_H
 #define TN_OPS_CONV_INTEGER_H
 
@@ -6,7 +7,7 @@
 
 typedef struct conv_quant {
   conv_shape c;
-  const tn_tensor *x, *w, *x_zero, *w_zero;               /* zero points: NULL where left out */
+  const tn_tensor *x, *w, *x_zero, *w_zero; /* zero points: NULL where left out */
   const tn_tensor *x_scale, *w_scale, *y_scale, *y_zero, *bias; /* QLinearConv only */
 } conv_quant;
 
@@ -20,7 +21,8 @@ static inline int64_t conv_zero(const tn_tensor *zero, int64_t m) {
 /* x_scale * w_scale / y_scale of filter m. */
 static inline double conv_rescale(const conv_quant *q, int64_t m) {
   int64_t at = tn_tensor_elements(q->w_scale) == 1 ? 0 : m;
-  return tn_load_f64(TN_F32, q->x_scale->data, 0) * tn_load_f64(TN_F32, q->w_scale->data, at) / tn_load_f64(TN_F32, q->y_scale->data, 0);
+  return tn_load_f64(TN_F32, q->x_scale->data, 0) * tn_load_f64(TN_F32, q->w_scale->data, at) /
+         tn_load_f64(TN_F32, q->y_scale->data, 0);
 }
 
 #endif

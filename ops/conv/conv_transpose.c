@@ -7,13 +7,16 @@
 static tn_status check_channels(const tn_call *call, int64_t groups) {
   const tn_tensor *x = call->inputs[0], *w = call->inputs[1];
   char xt[TN_TENSOR_TEXT], wt[TN_TENSOR_TEXT];
-  if (x->rank < 2 || x->rank != w->rank || groups < 1 || x->shape[1] != w->shape[0] || x->shape[1] % groups)
-    return call->host->fail(call->ctx, TN_ERR_SHAPE, "shapes do not fit: X is %s, W is %s, group is %lld",
-                            tn_tensor_text(x, xt, sizeof xt), tn_tensor_text(w, wt, sizeof wt), (long long)groups);
+  if (x->rank < 2 || x->rank != w->rank || groups < 1 || x->shape[1] != w->shape[0] ||
+      x->shape[1] % groups)
+    return call->host->fail(
+        call->ctx, TN_ERR_SHAPE, "shapes do not fit: X is %s, W is %s, group is %lld",
+        tn_tensor_text(x, xt, sizeof xt), tn_tensor_text(w, wt, sizeof wt), (long long)groups);
   return TN_OK;
 }
 
-/* Pads that give a wanted output size: SAME_UPPER puts the odd one at the end, all else at the beginning. */
+/* Pads that give a wanted output size: SAME_UPPER puts the odd one at the end, all else at the
+ * beginning. */
 static void fit_pads(tn_window *w, int32_t k, int64_t natural, int64_t want, bool upper) {
   int64_t total = tn_max_i64(natural - want, 0);
   w->out[k] = want;
@@ -21,15 +24,25 @@ static void fit_pads(tn_window *w, int32_t k, int64_t natural, int64_t want, boo
   w->pad_hi[k] = total - w->pad_lo[k];
 }
 
-static tn_status spatial(const tn_call *call, const tn_conv_transpose_attrs *a, tn_window *w, int32_t k) {
-  bool same = tn_str_is(a->auto_pad, "SAME_UPPER") || tn_str_is(a->auto_pad, "SAME_LOWER"), upper = tn_str_is(a->auto_pad, "SAME_UPPER");
+static tn_status spatial(const tn_call *call, const tn_conv_transpose_attrs *a, tn_window *w,
+                         int32_t k) {
+  bool same = tn_str_is(a->auto_pad, "SAME_UPPER") || tn_str_is(a->auto_pad, "SAME_LOWER"),
+       upper = tn_str_is(a->auto_pad, "SAME_UPPER");
   int64_t extra = a->output_padding.size ? a->output_padding.data[k] : 0, natural;
-  if (tn_mul_i64(w->stride[k], w->in[k] - 1, &natural) || tn_add_i64(natural, extra + w->dilation[k] * (w->kernel[k] - 1) + 1, &natural))
-    return call->host->fail(call->ctx, TN_ERR_OVERFLOW, "the output size overflows in spatial dim %d", k);
-  if (a->output_shape.size) fit_pads(w, k, natural, a->output_shape.data[a->output_shape.size - w->n + k], upper);
-  else if (same) fit_pads(w, k, natural, w->in[k] * w->stride[k], upper);
-  else w->out[k] = natural - w->pad_lo[k] - w->pad_hi[k];
-  return w->out[k] >= 0 ? TN_OK : call->host->fail(call->ctx, TN_ERR_SHAPE, "the pads are larger than the output in spatial dim %d", k);
+  if (tn_mul_i64(w->stride[k], w->in[k] - 1, &natural) ||
+      tn_add_i64(natural, extra + w->dilation[k] * (w->kernel[k] - 1) + 1, &natural))
+    return call->host->fail(call->ctx, TN_ERR_OVERFLOW,
+                            "the output size overflows in spatial dim %d", k);
+  if (a->output_shape.size)
+    fit_pads(w, k, natural, a->output_shape.data[a->output_shape.size - w->n + k], upper);
+  else if (same)
+    fit_pads(w, k, natural, w->in[k] * w->stride[k], upper);
+  else
+    w->out[k] = natural - w->pad_lo[k] - w->pad_hi[k];
+  return w->out[k] >= 0
+             ? TN_OK
+             : call->host->fail(call->ctx, TN_ERR_SHAPE,
+                                "the pads are larger than the output in spatial dim %d", k);
 }
 
 tn_status conv_transpose_shape(const tn_call *call, conv_shape *out) {
@@ -37,14 +50,19 @@ tn_status conv_transpose_shape(const tn_call *call, conv_shape *out) {
   const tn_tensor *x = call->inputs[0], *w = call->inputs[1];
   tn_status s = check_channels(call, a->group);
   if (s) return s;
-  conv_shape c = {.batch = x->shape[0], .channels = x->shape[1], .filters = w->shape[1] * a->group, .groups = a->group};
+  conv_shape c = {.batch = x->shape[0],
+                  .channels = x->shape[1],
+                  .filters = w->shape[1] * a->group,
+                  .groups = a->group};
   c.w.n = x->rank - 2;
-  if ((s = tn_window_list(call, "dilations", a->dilations, c.w.n, 1)) || (s = tn_window_list(call, "strides", a->strides, c.w.n, 1)) ||
+  if ((s = tn_window_list(call, "dilations", a->dilations, c.w.n, 1)) ||
+      (s = tn_window_list(call, "strides", a->strides, c.w.n, 1)) ||
       (s = tn_window_list(call, "pads", a->pads, 2 * (int64_t)c.w.n, 0)) ||
       (s = tn_window_list(call, "output_padding", a->output_padding, c.w.n, 0)))
     return s;
   if (a->output_shape.size && a->output_shape.size != c.w.n && a->output_shape.size != x->rank)
-    return call->host->fail(call->ctx, TN_ERR_INVALID, "attribute 'output_shape' has %lld values", (long long)a->output_shape.size);
+    return call->host->fail(call->ctx, TN_ERR_INVALID, "attribute 'output_shape' has %lld values",
+                            (long long)a->output_shape.size);
   for (int32_t k = 0; k < c.w.n && !s; k++) {
     c.w.in[k] = x->shape[2 + k];
     c.w.kernel[k] = w->shape[2 + k];
@@ -67,7 +85,8 @@ tn_status conv_transpose_infer(const tn_call *call) {
   if (s) return s;
   const tn_tensor *b = call->n_inputs > 2 ? call->inputs[2] : NULL;
   if (b && (b->rank != 1 || b->shape[0] != c.filters))
-    return call->host->fail(call->ctx, TN_ERR_SHAPE, "B must be a vector of %lld values", (long long)c.filters);
+    return call->host->fail(call->ctx, TN_ERR_SHAPE, "B must be a vector of %lld values",
+                            (long long)c.filters);
   tn_tensor *y = call->outputs[0];
   y->rank = call->inputs[0]->rank;
   y->shape[0] = c.batch;
@@ -79,7 +98,9 @@ tn_status conv_transpose_infer(const tn_call *call) {
 tn_status conv_transpose_flops(const tn_call *call, double *out_flops) {
   conv_shape c;
   tn_status s = conv_transpose_shape(call, &c);
-  if (!s) *out_flops = 2.0 * (double)(c.batch * c.channels * c.in_size) * (double)(c.taps * (c.filters / c.groups));
+  if (!s)
+    *out_flops = 2.0 * (double)(c.batch * c.channels * c.in_size) *
+                 (double)(c.taps * (c.filters / c.groups));
   return s;
 }
 
@@ -99,9 +120,12 @@ static int64_t target(const tn_window *w, int64_t i, int64_t t) {
 }
 
 /* One output element: looks at every input element and tap, slow and plain. */
-static double reference_element(const tn_call *call, const conv_shape *c, int64_t n, int64_t m, int64_t o) {
-  const tn_tensor *x = call->inputs[0], *w = call->inputs[1], *b = call->n_inputs > 2 ? call->inputs[2] : NULL;
-  int64_t out_group = c->filters / c->groups, in_group = c->channels / c->groups, first = m / out_group * in_group;
+static double reference_element(const tn_call *call, const conv_shape *c, int64_t n, int64_t m,
+                                int64_t o) {
+  const tn_tensor *x = call->inputs[0], *w = call->inputs[1],
+                  *b = call->n_inputs > 2 ? call->inputs[2] : NULL;
+  int64_t out_group = c->filters / c->groups, in_group = c->channels / c->groups,
+          first = m / out_group * in_group;
   double sum = b ? tn_load_f64(b->dtype, b->data, m) : 0;
   for (int64_t i = 0; i < c->in_size; i++)
     for (int64_t t = 0; t < c->taps; t++) {
@@ -118,6 +142,7 @@ tn_status conv_transpose_reference(const tn_call *call) {
   tn_status s = conv_transpose_shape(call, &c);
   for (int64_t k = 0; !s && k < c.batch * c.filters * c.out_size; k++)
     tn_store_f64(call->outputs[0]->dtype, call->outputs[0]->data, k,
-                 reference_element(call, &c, k / (c.filters * c.out_size), k / c.out_size % c.filters, k % c.out_size));
+                 reference_element(call, &c, k / (c.filters * c.out_size),
+                                   k / c.out_size % c.filters, k % c.out_size));
   return s;
 }

@@ -5,8 +5,10 @@
 
 static tn_status no_fit(const tn_call *call, const product *p) {
   char a[TN_TENSOR_TEXT], b[TN_TENSOR_TEXT];
-  return call->host->fail(call->ctx, TN_ERR_SHAPE, "A is %s and B is %s; their inner dims must be equal and the others broadcast",
-                          tn_tensor_text(p->a, a, sizeof a), tn_tensor_text(p->b, b, sizeof b));
+  return call->host->fail(
+      call->ctx, TN_ERR_SHAPE,
+      "A is %s and B is %s; their inner dims must be equal and the others broadcast",
+      tn_tensor_text(p->a, a, sizeof a), tn_tensor_text(p->b, b, sizeof b));
 }
 
 /* Leading dims broadcast from the right; strides count matrices. */
@@ -40,9 +42,11 @@ static tn_status make_gemm(const tn_call *call, product *p) {
   p->c = call->n_inputs > 2 ? call->inputs[2] : NULL;
   if (p->k != p->b->shape[p->trans_b]) return no_fit(call, p);
   if (!p->c) return TN_OK;
-  int64_t rows = p->c->rank > 1 ? p->c->shape[p->c->rank - 2] : 1, cols = p->c->rank > 0 ? p->c->shape[p->c->rank - 1] : 1;
+  int64_t rows = p->c->rank > 1 ? p->c->shape[p->c->rank - 2] : 1,
+          cols = p->c->rank > 0 ? p->c->shape[p->c->rank - 1] : 1;
   if (p->c->rank > 2 || (rows != 1 && rows != p->m) || (cols != 1 && cols != p->n))
-    return call->host->fail(call->ctx, TN_ERR_SHAPE, "C does not broadcast to [%lld, %lld]", (long long)p->m, (long long)p->n);
+    return call->host->fail(call->ctx, TN_ERR_SHAPE, "C does not broadcast to [%lld, %lld]",
+                            (long long)p->m, (long long)p->n);
   p->c_col = cols != 1;
   p->c_row = rows == 1 ? 0 : cols;
   return TN_OK;
@@ -111,18 +115,28 @@ static tn_status flops(const tn_call *call, bool is_gemm, double *out) {
   return s;
 }
 
-tn_status matmul_flops(const tn_call *call, double *out_flops) { return flops(call, false, out_flops); }
-tn_status gemm_flops(const tn_call *call, double *out_flops) { return flops(call, true, out_flops); }
+tn_status matmul_flops(const tn_call *call, double *out_flops) {
+  return flops(call, false, out_flops);
+}
+tn_status gemm_flops(const tn_call *call, double *out_flops) {
+  return flops(call, true, out_flops);
+}
 
 /* Element (i, j) of matrix `index`, in f64 for floats and in wrapping 64-bit integers otherwise. */
-static void reference_element(const product *p, int64_t index, int64_t i, int64_t j, const tn_tensor *y) {
-  int64_t a_at = product_matrix(p, p->a_stride, index) * p->m * p->k, b_at = product_matrix(p, p->b_stride, index) * p->k * p->n;
+static void reference_element(const product *p, int64_t index, int64_t i, int64_t j,
+                              const tn_tensor *y) {
+  int64_t a_at = product_matrix(p, p->a_stride, index) * p->m * p->k,
+          b_at = product_matrix(p, p->b_stride, index) * p->k * p->n;
   double sum = 0;
   uint64_t exact = 0;
   for (int64_t k = 0; k < p->k; k++) {
-    int64_t a = a_at + (p->trans_a ? k * p->m + i : i * p->k + k), b = b_at + (p->trans_b ? j * p->k + k : k * p->n + j);
-    if (tn_dtype_exact_i64(y->dtype)) exact += (uint64_t)tn_load_i64(y->dtype, p->a->data, a) * (uint64_t)tn_load_i64(y->dtype, p->b->data, b);
-    else sum += tn_load_f64(y->dtype, p->a->data, a) * tn_load_f64(y->dtype, p->b->data, b);
+    int64_t a = a_at + (p->trans_a ? k * p->m + i : i * p->k + k),
+            b = b_at + (p->trans_b ? j * p->k + k : k * p->n + j);
+    if (tn_dtype_exact_i64(y->dtype))
+      exact += (uint64_t)tn_load_i64(y->dtype, p->a->data, a) *
+               (uint64_t)tn_load_i64(y->dtype, p->b->data, b);
+    else
+      sum += tn_load_f64(y->dtype, p->a->data, a) * tn_load_f64(y->dtype, p->b->data, b);
   }
   int64_t at = (index * p->m + i) * p->n + j;
   if (tn_dtype_exact_i64(y->dtype) && p->alpha == 1 && !p->c) {

@@ -1,8 +1,9 @@
 /* Portable matrix products.
  *
- * f32: blocks of 64 columns. A constant B is packed into panels once; otherwise each item packs its own block into worker
- * scratch. With fewer than 4 rows nothing is packed: B is streamed as it stands. A transposed A is transposed first, as a
- * stage of its own. Other types: plain loops, a row of Y per item; integers wrap. */
+ * f32: blocks of 64 columns. A constant B is packed into panels once; otherwise each item packs its
+ * own block into worker scratch. With fewer than 4 rows nothing is packed: B is streamed as it
+ * stands. A transposed A is transposed first, as a stage of its own. Other types: plain loops, a
+ * row of Y per item; integers wrap. */
 #include "base/epilogue.h"
 #include "base/gemm.h"
 #include "product.h"
@@ -11,7 +12,7 @@ enum { COLUMNS = 64, FEW_ROWS = 4, ROWS = 128 };
 
 typedef struct layout { /* how one call is cut into work */
   product p;
-  bool few, packed;     /* B is streamed; B was packed at prepare */
+  bool few, packed; /* B is streamed; B was packed at prepare */
   int64_t col_blocks, row_blocks;
 } layout;
 
@@ -30,7 +31,8 @@ static tn_status layout_make(const tn_call *call, bool is_gemm, layout *out) {
 const char *matmul_refuse(const tn_call *call) {
   for (uint32_t k = 0; k < call->n_epilogue; k++) {
     int32_t t = call->epilogue[k]->input;
-    if (t >= 0 && call->outputs[0]->rank != 2 && !tn_epilogue_is_full(call->inputs[t], call->outputs[0]))
+    if (t >= 0 && call->outputs[0]->rank != 2 &&
+        !tn_epilogue_is_full(call->inputs[t], call->outputs[0]))
       return "one value per channel only for matrices";
   }
   return tn_epilogue_refuse_f32(call);
@@ -50,21 +52,28 @@ static tn_status plan(const tn_call *call, bool is_gemm, tn_kernel_plan *out) {
   out->items[main_stage] = l.p.batch * l.col_blocks * l.row_blocks;
   out->grain[main_stage] = 1 + 50000 / (1 + tn_min_i64(l.p.m, ROWS) * l.p.k * COLUMNS);
   bool can_pack = !l.few && call->inputs[1]->data && l.p.batch == 1;
-  if (can_pack) out->state_bytes = (uint64_t)(tn_ceil_div(l.p.n, TN_GEMM_NR) * TN_GEMM_NR * l.p.k) * sizeof(float) + 64;
-  else if (!l.few) out->worker_scratch_bytes = COLUMNS * TN_GEMM_KC * sizeof(float);
+  if (can_pack)
+    out->state_bytes =
+        (uint64_t)(tn_ceil_div(l.p.n, TN_GEMM_NR) * TN_GEMM_NR * l.p.k) * sizeof(float) + 64;
+  else if (!l.few)
+    out->worker_scratch_bytes = COLUMNS * TN_GEMM_KC * sizeof(float);
   double flops = 2.0 * (double)l.p.batch * (double)l.p.m * (double)l.p.n * (double)l.p.k;
   out->cost_ns = flops / 20 + 500;
   return TN_OK;
 }
 
-tn_status matmul_f32_plan(const tn_call *call, tn_kernel_plan *out) { return plan(call, false, out); }
+tn_status matmul_f32_plan(const tn_call *call, tn_kernel_plan *out) {
+  return plan(call, false, out);
+}
 tn_status gemm_f32_plan(const tn_call *call, tn_kernel_plan *out) { return plan(call, true, out); }
 
 /* Columns [j, j+NR) of rows [k0, k0 + kc) of B as one panel; columns beyond n become zero. */
-static void pack_panel(const product *p, const float *b, int64_t j, int64_t k0, int64_t kc, float *panel) {
+static void pack_panel(const product *p, const float *b, int64_t j, int64_t k0, int64_t kc,
+                       float *panel) {
   int64_t n = tn_min_i64(TN_GEMM_NR, p->n - j);
   for (int64_t k = 0; k < kc; k++, panel += TN_GEMM_NR) {
-    for (int64_t c = 0; c < n; c++) panel[c] = p->trans_b ? b[(j + c) * p->k + k0 + k] : b[(k0 + k) * p->n + j + c];
+    for (int64_t c = 0; c < n; c++)
+      panel[c] = p->trans_b ? b[(j + c) * p->k + k0 + k] : b[(k0 + k) * p->n + j + c];
     for (int64_t c = n; c < TN_GEMM_NR; c++) panel[c] = 0;
   }
 }
@@ -111,7 +120,8 @@ static float dot(const float *a, const float *b, int64_t n) {
 }
 
 /* A few rows: B is read once, where it lies. */
-static void stream_block(const product *p, const float *a, const float *b, float *y, int64_t j, int64_t n) {
+static void stream_block(const product *p, const float *a, const float *b, float *y, int64_t j,
+                         int64_t n) {
   for (int64_t i = 0; i < p->m; i++, a += p->k, y += p->n) {
     if (p->trans_b) {
       for (int64_t c = j; c < j + n; c++) y[c] = dot(a, b + c * p->k, p->k);
@@ -126,8 +136,8 @@ static void stream_block(const product *p, const float *a, const float *b, float
   }
 }
 
-static void panel_block(const tn_call *call, const layout *l, const float *a, const float *b, float *y, int64_t j, int64_t n, int64_t i,
-                        int64_t m, float *room) {
+static void panel_block(const tn_call *call, const layout *l, const float *a, const float *b,
+                        float *y, int64_t j, int64_t n, int64_t i, int64_t m, float *room) {
   const product *p = &l->p;
   tn_gemm g = {.lda = p->k, .ldc = p->n, .m = m, .n = n, .c = y + i * p->n + j, .first = true};
   for (int64_t k0 = 0; k0 == 0 || k0 < p->k; k0 += TN_GEMM_KC, g.first = false) {
@@ -135,21 +145,27 @@ static void panel_block(const tn_call *call, const layout *l, const float *a, co
     g.a = a + i * p->k + k0;
     g.b_panel = (l->packed ? p->k : g.k) * TN_GEMM_NR;
     g.b = l->packed ? (const float *)call->state + j * p->k + k0 * TN_GEMM_NR : room;
-    for (int64_t c = 0; !l->packed && c < n; c += TN_GEMM_NR) pack_panel(p, b, j + c, k0, g.k, room + c * g.k);
+    for (int64_t c = 0; !l->packed && c < n; c += TN_GEMM_NR)
+      pack_panel(p, b, j + c, k0, g.k, room + c * g.k);
     tn_gemm_run(&g);
   }
 }
 
 static void run_item(const tn_call *call, const layout *l, int64_t item, float *room) {
   const product *p = &l->p;
-  int64_t block = item % l->col_blocks, rows = item / l->col_blocks % l->row_blocks, matrix = item / l->col_blocks / l->row_blocks;
+  int64_t block = item % l->col_blocks, rows = item / l->col_blocks % l->row_blocks,
+          matrix = item / l->col_blocks / l->row_blocks;
   int64_t j = block * COLUMNS, n = tn_min_i64(COLUMNS, p->n - j), i = l->few ? 0 : rows * ROWS;
   int64_t m = l->few ? p->m : tn_min_i64(ROWS, p->m - i);
-  const float *a = p->trans_a ? call->scratch : (const float *)p->a->data + product_matrix(p, p->a_stride, matrix) * p->m * p->k;
+  const float *a =
+      p->trans_a ? call->scratch
+                 : (const float *)p->a->data + product_matrix(p, p->a_stride, matrix) * p->m * p->k;
   const float *b = (const float *)p->b->data + product_matrix(p, p->b_stride, matrix) * p->k * p->n;
   float *y = (float *)call->outputs[0]->data + matrix * p->m * p->n;
-  if (l->few) stream_block(p, a, b, y, j, n);
-  else panel_block(call, l, a, b, y, j, n, i, m, room);
+  if (l->few)
+    stream_block(p, a, b, y, j, n);
+  else
+    panel_block(call, l, a, b, y, j, n, i, m, room);
   for (int64_t r = 0; r < m; r++) finish_row(call, p, matrix * p->m + i + r, j, n);
 }
 
@@ -160,7 +176,8 @@ static void transpose_rows(const tn_call *call, const product *p, int64_t begin,
     for (int64_t k = 0; k < p->k; k++) to[i * p->k + k] = a[k * p->m + i];
 }
 
-static tn_status run(const tn_call *call, bool is_gemm, uint32_t stage, int64_t begin, int64_t end, uint32_t worker) {
+static tn_status run(const tn_call *call, bool is_gemm, uint32_t stage, int64_t begin, int64_t end,
+                     uint32_t worker) {
   layout l;
   tn_status s = layout_make(call, is_gemm, &l);
   if (s) return s;
@@ -168,16 +185,21 @@ static tn_status run(const tn_call *call, bool is_gemm, uint32_t stage, int64_t 
     transpose_rows(call, &l.p, begin, end);
     return TN_OK;
   }
-  float *room = call->worker_scratch ? (float *)(void *)((char *)call->worker_scratch + worker * call->worker_scratch_bytes) : NULL;
+  float *room =
+      call->worker_scratch
+          ? (float *)(void *)((char *)call->worker_scratch + worker * call->worker_scratch_bytes)
+          : NULL;
   for (int64_t item = begin; item < end; item++) run_item(call, &l, item, room);
   return TN_OK;
 }
 
-tn_status matmul_f32_c(const tn_call *call, uint32_t stage, int64_t begin, int64_t end, uint32_t worker) {
+tn_status matmul_f32_c(const tn_call *call, uint32_t stage, int64_t begin, int64_t end,
+                       uint32_t worker) {
   return run(call, false, stage, begin, end, worker);
 }
 
-tn_status gemm_f32_c(const tn_call *call, uint32_t stage, int64_t begin, int64_t end, uint32_t worker) {
+tn_status gemm_f32_c(const tn_call *call, uint32_t stage, int64_t begin, int64_t end,
+                     uint32_t worker) {
   return run(call, true, stage, begin, end, worker);
 }
 
@@ -192,24 +214,31 @@ static tn_status any_plan(const tn_call *call, bool is_gemm, tn_kernel_plan *out
   return TN_OK;
 }
 
-tn_status matmul_any_plan(const tn_call *call, tn_kernel_plan *out) { return any_plan(call, false, out); }
-tn_status gemm_any_plan(const tn_call *call, tn_kernel_plan *out) { return any_plan(call, true, out); }
+tn_status matmul_any_plan(const tn_call *call, tn_kernel_plan *out) {
+  return any_plan(call, false, out);
+}
+tn_status gemm_any_plan(const tn_call *call, tn_kernel_plan *out) {
+  return any_plan(call, true, out);
+}
 
-/* One row of Y. ACC: the type to multiply and add in; unsigned for integers, so that they wrap. SCALED: the type as a number. */
-#define ANY_ROW(T, ACC, SCALED)                                                                                     \
-  static void row_##T(const product *p, int64_t matrix, int64_t i, ACC *y) {                                        \
-    const ACC *a = (const ACC *)p->a->data + product_matrix(p, p->a_stride, matrix) * p->m * p->k;                  \
-    const ACC *b = (const ACC *)p->b->data + product_matrix(p, p->b_stride, matrix) * p->k * p->n;                  \
-    for (int64_t j = 0; j < p->n; j++) y[j] = 0;                                                                    \
-    for (int64_t k = 0; k < p->k; k++) {                                                                            \
-      ACC x = p->trans_a ? a[k * p->m + i] : a[i * p->k + k];                                                       \
-      for (int64_t j = 0; j < p->n; j++) y[j] += x * (p->trans_b ? b[j * p->k + k] : b[k * p->n + j]);              \
-    }                                                                                                               \
-    if (p->alpha == 1 && !p->c) return;                                                                             \
-    for (int64_t j = 0; j < p->n; j++) {                                                                            \
-      double c = p->c ? p->beta * (double)((const SCALED *)p->c->data)[i * p->c_row + j * p->c_col] : 0;            \
-      y[j] = (ACC)(SCALED)(p->alpha * (double)(SCALED)y[j] + c);                                                    \
-    }                                                                                                               \
+/* One row of Y. ACC: the type to multiply and add in; unsigned for integers, so that they wrap.
+ * SCALED: the type as a number. */
+#define ANY_ROW(T, ACC, SCALED)                                                                    \
+  static void row_##T(const product *p, int64_t matrix, int64_t i, ACC *y) {                       \
+    const ACC *a = (const ACC *)p->a->data + product_matrix(p, p->a_stride, matrix) * p->m * p->k; \
+    const ACC *b = (const ACC *)p->b->data + product_matrix(p, p->b_stride, matrix) * p->k * p->n; \
+    for (int64_t j = 0; j < p->n; j++) y[j] = 0;                                                   \
+    for (int64_t k = 0; k < p->k; k++) {                                                           \
+      ACC x = p->trans_a ? a[k * p->m + i] : a[i * p->k + k];                                      \
+      for (int64_t j = 0; j < p->n; j++)                                                           \
+        y[j] += x * (p->trans_b ? b[j * p->k + k] : b[k * p->n + j]);                              \
+    }                                                                                              \
+    if (p->alpha == 1 && !p->c) return;                                                            \
+    for (int64_t j = 0; j < p->n; j++) {                                                           \
+      double c =                                                                                   \
+          p->c ? p->beta * (double)((const SCALED *)p->c->data)[i * p->c_row + j * p->c_col] : 0;  \
+      y[j] = (ACC)(SCALED)(p->alpha * (double)(SCALED)y[j] + c);                                   \
+    }                                                                                              \
   }
 ANY_ROW(f64, double, double)
 ANY_ROW(i32, uint32_t, int32_t)
@@ -235,12 +264,14 @@ static tn_status any_run(const tn_call *call, bool is_gemm, int64_t begin, int64
   return TN_OK;
 }
 
-tn_status matmul_any_c(const tn_call *call, uint32_t stage, int64_t begin, int64_t end, uint32_t worker) {
+tn_status matmul_any_c(const tn_call *call, uint32_t stage, int64_t begin, int64_t end,
+                       uint32_t worker) {
   (void)stage, (void)worker;
   return any_run(call, false, begin, end);
 }
 
-tn_status gemm_any_c(const tn_call *call, uint32_t stage, int64_t begin, int64_t end, uint32_t worker) {
+tn_status gemm_any_c(const tn_call *call, uint32_t stage, int64_t begin, int64_t end,
+                     uint32_t worker) {
   (void)stage, (void)worker;
   return any_run(call, true, begin, end);
 }

@@ -1,4 +1,5 @@
-/* MatMulInteger and QLinearMatMul as one: quantised factors, and either the i32 product or its requantised form. */
+/* MatMulInteger and QLinearMatMul as one: quantised factors, and either the i32 product or its
+ * requantised form. */
 #ifndef TN_OPS_MATMUL_INTEGER_H
 #define TN_OPS_MATMUL_INTEGER_H
 
@@ -6,7 +7,7 @@
 
 typedef struct product_quant {
   product p;
-  const tn_tensor *a_zero, *b_zero;                     /* NULL where left out */
+  const tn_tensor *a_zero, *b_zero;                      /* NULL where left out */
   const tn_tensor *a_scale, *b_scale, *y_scale, *y_zero; /* QLinearMatMul only */
 } product_quant;
 

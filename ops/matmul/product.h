@@ -1,4 +1,4 @@
-/* Shape of one matrix product, the same for MatMul and Gemm: Y[b] = alpha * A[b] B[b] + beta * C. */
+/* Shape of one matrix product, for MatMul and Gemm alike: Y[b] = alpha * A[b] B[b] + beta * C. */
 #ifndef TN_OPS_MATMUL_PRODUCT_H
 #define TN_OPS_MATMUL_PRODUCT_H
 
@@ -9,13 +9,14 @@
 #include "matmul.gen.h"
 
 typedef struct product {
-  int64_t m, n, k, batch;             /* batch: matrices of Y */
+  int64_t m, n, k, batch; /* batch: matrices of Y */
   bool trans_a, trans_b;
-  double alpha, beta;                 /* MatMul: 1, 0 */
-  const tn_tensor *a, *b, *c;         /* c: NULL if absent */
-  int64_t c_row, c_col;               /* strides of c over rows and columns of Y; 0 where it broadcasts */
-  int32_t rank;                       /* leading dims of Y */
-  int64_t dims[TN_MAX_RANK], a_stride[TN_MAX_RANK], b_stride[TN_MAX_RANK]; /* of the leading dims, in matrices */
+  double alpha, beta;         /* MatMul: 1, 0 */
+  const tn_tensor *a, *b, *c; /* c: NULL if absent */
+  int64_t c_row, c_col;       /* strides of c over rows and columns of Y; 0 where it broadcasts */
+  int32_t rank;               /* leading dims of Y */
+  int64_t dims[TN_MAX_RANK], a_stride[TN_MAX_RANK],
+      b_stride[TN_MAX_RANK]; /* of the leading dims, in matrices */
 } product;
 
 /* a times b as numpy.matmul. Says what does not fit. */

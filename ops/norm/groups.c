@@ -13,15 +13,25 @@ static int64_t product(const tn_tensor *t, int32_t from, int32_t to) {
 groups groups_of_instance(const tn_call *call) {
   const tn_tensor *x = call->inputs[0];
   int64_t channels = x->rank > 1 ? x->shape[1] : 1, n = product(x, 2, x->rank);
-  return (groups){.groups = product(x, 0, 2), .n = n, .repeat = channels ? channels : 1, .step = 1, .run = n ? n : 1, .period = 1,
-                  .epsilon = ((const tn_instance_normalization_attrs *)call->attrs)->epsilon, .centred = true};
+  return (groups){.groups = product(x, 0, 2),
+                  .n = n,
+                  .repeat = channels ? channels : 1,
+                  .step = 1,
+                  .run = n ? n : 1,
+                  .period = 1,
+                  .epsilon = ((const tn_instance_normalization_attrs *)call->attrs)->epsilon,
+                  .centred = true};
 }
 
 groups groups_of_group(const tn_call *call) {
   const tn_group_normalization_attrs *a = call->attrs;
   const tn_tensor *x = call->inputs[0];
   int64_t plane = product(x, 2, x->rank), each = x->shape[1] / a->num_groups;
-  groups s = {.groups = x->shape[0] * a->num_groups, .n = each * plane, .repeat = a->num_groups, .epsilon = a->epsilon, .centred = true};
+  groups s = {.groups = x->shape[0] * a->num_groups,
+              .n = each * plane,
+              .repeat = a->num_groups,
+              .epsilon = a->epsilon,
+              .centred = true};
   bool per_group = call->version < 21;
   s.step = per_group ? 1 : each;
   s.run = per_group || !plane ? tn_max_i64(s.n, 1) : plane;
@@ -33,17 +43,26 @@ groups groups_of_layer(const tn_call *call, int64_t axis, double epsilon, bool c
   const tn_tensor *x = call->inputs[0];
   int32_t first = (int32_t)(axis < 0 ? axis + x->rank : axis);
   int64_t n = product(x, first, x->rank);
-  return (groups){.groups = product(x, 0, first), .n = n, .repeat = 1, .run = 1, .period = n ? n : 1, .epsilon = epsilon, .centred = centred};
+  return (groups){.groups = product(x, 0, first),
+                  .n = n,
+                  .repeat = 1,
+                  .run = 1,
+                  .period = n ? n : 1,
+                  .epsilon = epsilon,
+                  .centred = centred};
 }
 
 tn_status group_normalization_infer(const tn_call *call) {
   const tn_group_normalization_attrs *a = call->attrs;
   const tn_tensor *x = call->inputs[0];
   if (x->rank < 2 || a->num_groups < 1 || x->shape[1] % a->num_groups)
-    return call->host->fail(call->ctx, TN_ERR_SHAPE, "num_groups is %lld, which does not divide the channels of X", (long long)a->num_groups);
+    return call->host->fail(call->ctx, TN_ERR_SHAPE,
+                            "num_groups is %lld, which does not divide the channels of X",
+                            (long long)a->num_groups);
   int64_t want = call->version < 21 ? a->num_groups : x->shape[1];
   if (tn_tensor_elements(call->inputs[1]) != want || tn_tensor_elements(call->inputs[2]) != want)
-    return call->host->fail(call->ctx, TN_ERR_SHAPE, "scale and bias need %lld values", (long long)want);
+    return call->host->fail(call->ctx, TN_ERR_SHAPE, "scale and bias need %lld values",
+                            (long long)want);
   return tn_infer_like(call, 0, 0);
 }
 
@@ -55,7 +74,9 @@ static tn_status layer_infer(const tn_call *call, int64_t axis_attr) {
   if (s) return s;
   for (uint32_t k = 1; k < call->n_inputs; k++)
     if (call->inputs[k] && tn_tensor_elements(call->inputs[k]) != product(x, axis, x->rank))
-      return call->host->fail(call->ctx, TN_ERR_UNSUPPORTED, "not supported: scale or bias that broadcasts inside the normalised dims");
+      return call->host->fail(
+          call->ctx, TN_ERR_UNSUPPORTED,
+          "not supported: scale or bias that broadcasts inside the normalised dims");
   const tn_tensor *scale = call->inputs[1];
   tn_infer_shape(call, 0, scale->dtype, x->rank, x->shape);
   for (uint32_t k = 1; k < call->n_outputs; k++) {
@@ -77,10 +98,12 @@ tn_status rms_normalization_infer(const tn_call *call) {
 /* ---- references ---- */
 
 static void reference_group(const tn_call *call, const groups *s, int64_t g) {
-  const tn_tensor *x = call->inputs[0], *scale = call->inputs[1], *bias = call->n_inputs > 2 ? call->inputs[2] : NULL;
+  const tn_tensor *x = call->inputs[0], *scale = call->inputs[1],
+                  *bias = call->n_inputs > 2 ? call->inputs[2] : NULL;
   tn_tensor *y = call->outputs[0];
   double mean = 0, power = 0;
-  for (int64_t i = 0; i < s->n && s->centred; i++) mean += tn_load_f64(x->dtype, x->data, g * s->n + i) / (double)s->n;
+  for (int64_t i = 0; i < s->n && s->centred; i++)
+    mean += tn_load_f64(x->dtype, x->data, g * s->n + i) / (double)s->n;
   for (int64_t i = 0; i < s->n; i++) {
     double d = tn_load_f64(x->dtype, x->data, g * s->n + i) - mean;
     power += d * d;
@@ -88,8 +111,10 @@ static void reference_group(const tn_call *call, const groups *s, int64_t g) {
   double inverse = 1 / sqrt(power / (double)s->n + s->epsilon);
   for (int64_t i = 0; i < s->n; i++) {
     int64_t place = groups_place(s, g, i);
-    double v = (tn_load_f64(x->dtype, x->data, g * s->n + i) - mean) * inverse * tn_load_f64(scale->dtype, scale->data, place);
-    tn_store_f64(y->dtype, y->data, g * s->n + i, v + (bias ? tn_load_f64(bias->dtype, bias->data, place) : 0));
+    double v = (tn_load_f64(x->dtype, x->data, g * s->n + i) - mean) * inverse *
+               tn_load_f64(scale->dtype, scale->data, place);
+    tn_store_f64(y->dtype, y->data, g * s->n + i,
+                 v + (bias ? tn_load_f64(bias->dtype, bias->data, place) : 0));
   }
   if (tn_has_output(call, 1)) tn_store_f64(TN_F32, call->outputs[1]->data, g, mean);
   if (tn_has_output(call, 2)) tn_store_f64(TN_F32, call->outputs[2]->data, g, inverse);
@@ -100,8 +125,12 @@ static tn_status reference(const tn_call *call, groups s) {
   return TN_OK;
 }
 
-tn_status instance_normalization_reference(const tn_call *call) { return reference(call, groups_of_instance(call)); }
-tn_status group_normalization_reference(const tn_call *call) { return reference(call, groups_of_group(call)); }
+tn_status instance_normalization_reference(const tn_call *call) {
+  return reference(call, groups_of_instance(call));
+}
+tn_status group_normalization_reference(const tn_call *call) {
+  return reference(call, groups_of_group(call));
+}
 
 tn_status layer_normalization_reference(const tn_call *call) {
   const tn_layer_normalization_attrs *a = call->attrs;

@@ -1,8 +1,10 @@
-/* Normalisation over groups of elements that lie next to each other: what instance, group, layer and RMS normalisation share.
+/* Normalisation over groups of elements that lie next to each other: what instance, group, layer
+ * and RMS normalisation share.
  *
  *   y = (x - mean) * inverse * scale[place] + bias[place]
  *
- * over `groups` groups of n elements; place of element i of group g: (g % repeat)*step + i / run % period. */
+ * over `groups` groups of n elements; place of element i of group g:
+ * (g % repeat)*step + i / run % period. */
 #ifndef TN_OPS_NORM_GROUPS_H
 #define TN_OPS_NORM_GROUPS_H
 
@@ -13,7 +15,7 @@ typedef struct groups {
   int64_t groups, n;
   int64_t repeat, step, run, period;
   double epsilon;
-  bool centred;                       /* subtract the mean (RMS does not) */
+  bool centred; /* subtract the mean (RMS does not) */
 } groups;
 
 groups groups_of_instance(const tn_call *call);

@@ -16,9 +16,11 @@ tn_status lp_normalization_reference(const tn_call *call) {
   for (int64_t k = 0; k < total; k++) {
     int64_t base = k / (inner * n) * inner * n + k % inner;
     double sum = 0;
-    for (int64_t j = 0; j < n; j++) sum += pow(fabs(tn_load_f64(x->dtype, x->data, base + j * inner)), (double)a->p);
+    for (int64_t j = 0; j < n; j++)
+      sum += pow(fabs(tn_load_f64(x->dtype, x->data, base + j * inner)), (double)a->p);
     double norm = pow(sum, 1 / (double)a->p);
-    tn_store_f64(x->dtype, call->outputs[0]->data, k, norm == 0 ? 0 : tn_load_f64(x->dtype, x->data, k) / norm);
+    tn_store_f64(x->dtype, call->outputs[0]->data, k,
+                 norm == 0 ? 0 : tn_load_f64(x->dtype, x->data, k) / norm);
   }
   return TN_OK;
 }
@@ -29,13 +31,15 @@ tn_status lrn_reference(const tn_call *call) {
   int64_t channels = x->rank > 1 ? x->shape[1] : 1, total = tn_tensor_elements(x), plane = 1;
   for (int32_t k = 2; k < x->rank; k++) plane *= x->shape[k];
   for (int64_t k = 0; k < total; k++) {
-    int64_t c = k / plane % channels, lo = c - (a->size - 1) / 2, hi = c + a->size / 2; /* floor and ceil of (size-1)/2 */
+    int64_t c = k / plane % channels, lo = c - (a->size - 1) / 2,
+            hi = c + a->size / 2; /* floor and ceil of (size-1)/2 */
     double sum = 0;
     for (int64_t j = lo < 0 ? 0 : lo; j <= hi && j < channels; j++) {
       double v = tn_load_f64(x->dtype, x->data, k + (j - c) * plane);
       sum += v * v;
     }
-    double v = tn_load_f64(x->dtype, x->data, k) / pow(a->bias + a->alpha / (double)a->size * sum, a->beta);
+    double v = tn_load_f64(x->dtype, x->data, k) /
+               pow(a->bias + a->alpha / (double)a->size * sum, a->beta);
     tn_store_f64(x->dtype, call->outputs[0]->data, k, v);
   }
   return TN_OK;
@@ -47,7 +51,8 @@ static bool has_axis(tn_ints axes, int32_t rank, int32_t k) {
   return false;
 }
 
-/* True if elements a and b are summed into the same statistics: they differ in normalised dims only. */
+/* True if elements a and b are summed into the same statistics: they differ in normalised dims
+ * only. */
 static bool same_group(const tn_tensor *x, tn_ints axes, int64_t a, int64_t b) {
   for (int32_t k = x->rank - 1; k >= 0; k--) {
     if (a % x->shape[k] != b % x->shape[k] && !has_axis(axes, x->rank, k)) return false;
@@ -69,7 +74,8 @@ tn_status mean_variance_normalization_reference(const tn_call *call) {
       sum += v, squares += v * v, n++;
     }
     double mean = sum / n, deviation = sqrt(squares / n - mean * mean);
-    tn_store_f64(x->dtype, call->outputs[0]->data, k, (tn_load_f64(x->dtype, x->data, k) - mean) / (deviation + 1e-9));
+    tn_store_f64(x->dtype, call->outputs[0]->data, k,
+                 (tn_load_f64(x->dtype, x->data, k) - mean) / (deviation + 1e-9));
   }
   return TN_OK;
 }
@@ -77,7 +83,15 @@ tn_status mean_variance_normalization_reference(const tn_call *call) {
 /* A node with one output; answers the value, or a negative status. */
 static int32_t emit(const tn_call *call, tn_graph *g, const char *op, int32_t a, int32_t b) {
   int32_t inputs[2] = {a, b}, out = call->host->graph->value(g, NULL);
-  tn_node n = {.head = TN_HEAD(tn_node), .domain = "", .op = op, .name = "", .n_inputs = b < 0 ? 1 : 2, .n_outputs = 1, .inputs = inputs, .outputs = &out, .offset = -1};
+  tn_node n = {.head = TN_HEAD(tn_node),
+               .domain = "",
+               .op = op,
+               .name = "",
+               .n_inputs = b < 0 ? 1 : 2,
+               .n_outputs = 1,
+               .inputs = inputs,
+               .outputs = &out,
+               .offset = -1};
   int32_t id = out < 0 || a < 0 ? TN_ERR_MEMORY : call->host->graph->add_node(g, &n);
   return id < 0 ? id : out;
 }
@@ -90,11 +104,13 @@ tn_status mean_variance_normalization_lower(const tn_call *call, tn_graph *graph
   char element[16] = {0};
   tn_store_f64(x_type->dtype, element, 0, tiny);
   eps.data = element;
-  int32_t x = tn_node_input(call, graph, node, 0), axes = tn_emit_ints(call, graph, list.data, list.size);
+  int32_t x = tn_node_input(call, graph, node, 0),
+          axes = tn_emit_ints(call, graph, list.data, list.size);
   int32_t small = tn_emit_const(call, graph, &eps);
   if (axes < 0 || small < 0) return TN_ERR_MEMORY;
   int32_t centred = emit(call, graph, "Sub", x, emit(call, graph, "ReduceMean", x, axes));
   int32_t var = emit(call, graph, "ReduceMean", emit(call, graph, "Mul", centred, centred), axes);
-  int32_t y = emit(call, graph, "Div", centred, emit(call, graph, "Add", emit(call, graph, "Sqrt", var, -1), small));
+  int32_t y = emit(call, graph, "Div", centred,
+                   emit(call, graph, "Add", emit(call, graph, "Sqrt", var, -1), small));
   return y < 0 ? y : call->host->graph->replace_node(graph, node, &y, 1);
 }

@@ -4,12 +4,15 @@
 #include "base/infer.h"
 #include "norm.gen.h"
 
-typedef struct axis_shape { int64_t outer, n, inner; } axis_shape;
+typedef struct axis_shape {
+  int64_t outer, n, inner;
+} axis_shape;
 
 static axis_shape shape_of(const tn_tensor *x, int64_t axis) {
   axis_shape s = {1, 1, 1};
   if (axis < 0) axis += x->rank;
-  for (int32_t k = 0; k < x->rank; k++) *(k < axis ? &s.outer : k == axis ? &s.n : &s.inner) *= x->shape[k];
+  for (int32_t k = 0; k < x->rank; k++)
+    *(k < axis ? &s.outer : k == axis ? &s.n : &s.inner) *= x->shape[k];
   return s;
 }
 
@@ -20,25 +23,28 @@ tn_status lp_normalization_plan(const tn_call *call, tn_kernel_plan *out) {
   return TN_OK;
 }
 
-#define LP_NORMALIZATION(name, T, ABS, SQRT)                                                           \
-  tn_status name(const tn_call *call, uint32_t stage, int64_t begin, int64_t end, uint32_t worker) {   \
-    (void)stage, (void)worker;                                                                         \
-    const tn_lp_normalization_attrs *a = call->attrs;                                                  \
-    axis_shape s = shape_of(call->inputs[0], a->axis);                                                 \
-    for (int64_t item = begin; item < end; item++) {                                                   \
-      int64_t at = item / s.inner * s.inner * s.n + item % s.inner;                                    \
-      const T *x = (const T *)call->inputs[0]->data + at;                                              \
-      T *y = (T *)call->outputs[0]->data + at, sum = 0;                                                \
-      for (int64_t j = 0; j < s.n; j++) sum += a->p == 1 ? ABS(x[j * s.inner]) : x[j * s.inner] * x[j * s.inner]; \
-      T norm = a->p == 1 ? sum : SQRT(sum);                                                            \
-      for (int64_t j = 0; j < s.n; j++) y[j * s.inner] = norm == 0 ? 0 : x[j * s.inner] / norm;        \
-    }                                                                                                  \
-    return TN_OK;                                                                                      \
+#define LP_NORMALIZATION(name, T, ABS, SQRT)                                                    \
+  tn_status name(const tn_call *call, uint32_t stage, int64_t begin, int64_t end,               \
+                 uint32_t worker) {                                                             \
+    (void)stage, (void)worker;                                                                  \
+    const tn_lp_normalization_attrs *a = call->attrs;                                           \
+    axis_shape s = shape_of(call->inputs[0], a->axis);                                          \
+    for (int64_t item = begin; item < end; item++) {                                            \
+      int64_t at = item / s.inner * s.inner * s.n + item % s.inner;                             \
+      const T *x = (const T *)call->inputs[0]->data + at;                                       \
+      T *y = (T *)call->outputs[0]->data + at, sum = 0;                                         \
+      for (int64_t j = 0; j < s.n; j++)                                                         \
+        sum += a->p == 1 ? ABS(x[j * s.inner]) : x[j * s.inner] * x[j * s.inner];               \
+      T norm = a->p == 1 ? sum : SQRT(sum);                                                     \
+      for (int64_t j = 0; j < s.n; j++) y[j * s.inner] = norm == 0 ? 0 : x[j * s.inner] / norm; \
+    }                                                                                           \
+    return TN_OK;                                                                               \
   }
 LP_NORMALIZATION(lp_normalization_f32_c, float, fabsf, sqrtf)
 LP_NORMALIZATION(lp_normalization_f64_c, double, fabs, sqrt)
 
-/* An item is one channel of one image: its sums of squares are gathered in place, then turned into the result. */
+/* An item is one channel of one image: its sums of squares are gathered in place, then turned into
+ * the result. */
 tn_status lrn_plan(const tn_call *call, tn_kernel_plan *out) {
   axis_shape s = shape_of(call->inputs[0], 1);
   out->items[0] = s.outer * s.n;
@@ -47,22 +53,25 @@ tn_status lrn_plan(const tn_call *call, tn_kernel_plan *out) {
   return TN_OK;
 }
 
-#define LRN(name, T, POW)                                                                              \
-  tn_status name(const tn_call *call, uint32_t stage, int64_t begin, int64_t end, uint32_t worker) {   \
-    (void)stage, (void)worker;                                                                         \
-    const tn_lrn_attrs *a = call->attrs;                                                               \
-    axis_shape s = shape_of(call->inputs[0], 1);                                                       \
-    const T alpha = (T)(a->alpha / (double)a->size), beta = (T)a->beta, bias = (T)a->bias;             \
-    for (int64_t item = begin; item < end; item++) {                                                   \
-      int64_t c = item % s.n, lo = tn_max_i64(0, c - (a->size - 1) / 2), hi = tn_min_i64(s.n - 1, c + a->size / 2); \
-      const T *x = (const T *)call->inputs[0]->data + item * s.inner;                                  \
-      T *y = (T *)call->outputs[0]->data + item * s.inner;                                             \
-      for (int64_t i = 0; i < s.inner; i++) y[i] = 0;                                                  \
-      for (int64_t j = lo; j <= hi; j++)                                                               \
-        for (int64_t i = 0; i < s.inner; i++) y[i] += x[(j - c) * s.inner + i] * x[(j - c) * s.inner + i]; \
-      for (int64_t i = 0; i < s.inner; i++) y[i] = x[i] / POW(bias + alpha * y[i], beta);              \
-    }                                                                                                  \
-    return TN_OK;                                                                                      \
+#define LRN(name, T, POW)                                                                  \
+  tn_status name(const tn_call *call, uint32_t stage, int64_t begin, int64_t end,          \
+                 uint32_t worker) {                                                        \
+    (void)stage, (void)worker;                                                             \
+    const tn_lrn_attrs *a = call->attrs;                                                   \
+    axis_shape s = shape_of(call->inputs[0], 1);                                           \
+    const T alpha = (T)(a->alpha / (double)a->size), beta = (T)a->beta, bias = (T)a->bias; \
+    for (int64_t item = begin; item < end; item++) {                                       \
+      int64_t c = item % s.n, lo = tn_max_i64(0, c - (a->size - 1) / 2),                   \
+              hi = tn_min_i64(s.n - 1, c + a->size / 2);                                   \
+      const T *x = (const T *)call->inputs[0]->data + item * s.inner;                      \
+      T *y = (T *)call->outputs[0]->data + item * s.inner;                                 \
+      for (int64_t i = 0; i < s.inner; i++) y[i] = 0;                                      \
+      for (int64_t j = lo; j <= hi; j++)                                                   \
+        for (int64_t i = 0; i < s.inner; i++)                                              \
+          y[i] += x[(j - c) * s.inner + i] * x[(j - c) * s.inner + i];                     \
+      for (int64_t i = 0; i < s.inner; i++) y[i] = x[i] / POW(bias + alpha * y[i], beta);  \
+    }                                                                                      \
+    return TN_OK;                                                                          \
   }
 LRN(lrn_f32_c, float, powf)
 LRN(lrn_f64_c, double, pow)

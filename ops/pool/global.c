@@ -8,7 +8,9 @@
 tn_status global_pool_infer(const tn_call *call) {
   const tn_tensor *x = call->inputs[0];
   tn_tensor *y = call->outputs[0];
-  if (x->rank < 2) return call->host->fail(call->ctx, TN_ERR_SHAPE, "X has rank %d; a global pool needs [N, C, ...]", x->rank);
+  if (x->rank < 2)
+    return call->host->fail(call->ctx, TN_ERR_SHAPE,
+                            "X has rank %d; a global pool needs [N, C, ...]", x->rank);
   y->rank = x->rank;
   for (int32_t k = 0; k < x->rank; k++) y->shape[k] = k < 2 ? x->shape[k] : 1;
   return TN_OK;
@@ -21,18 +23,28 @@ tn_status global_pool_flops(const tn_call *call, double *out_flops) {
 
 typedef double (*fold)(double sum, double x, double p);
 
-static double add(double sum, double x, double p) { (void)p; return sum + x; }
-static double larger(double sum, double x, double p) { (void)p; return x > sum ? x : sum; }
+static double add(double sum, double x, double p) {
+  (void)p;
+  return sum + x;
+}
+static double larger(double sum, double x, double p) {
+  (void)p;
+  return x > sum ? x : sum;
+}
 static double add_power(double sum, double x, double p) { return sum + pow(fabs(x), p); }
 
-static void reference(const tn_call *call, fold f, double start, double p, double out[1], int64_t plane) {
+static void reference(const tn_call *call, fold f, double start, double p, double out[1],
+                      int64_t plane) {
   const tn_tensor *x = call->inputs[0];
   int64_t size = pool_product(x->shape + 2, x->rank - 2);
   *out = start;
-  for (int64_t k = 0; k < size; k++) *out = f(*out, tn_load_f64(x->dtype, x->data, plane * size + k), p);
+  for (int64_t k = 0; k < size; k++)
+    *out = f(*out, tn_load_f64(x->dtype, x->data, plane * size + k), p);
 }
 
-static int64_t planes(const tn_call *call) { return call->inputs[0]->shape[0] * call->inputs[0]->shape[1]; }
+static int64_t planes(const tn_call *call) {
+  return call->inputs[0]->shape[0] * call->inputs[0]->shape[1];
+}
 
 tn_status global_average_pool_reference(const tn_call *call) {
   double size = (double)pool_product(call->inputs[0]->shape + 2, call->inputs[0]->rank - 2), sum;
@@ -65,13 +77,19 @@ tn_status global_lp_pool_reference(const tn_call *call) {
 static tn_status unpooled_dims(const tn_call *call, int64_t *dims) {
   const tn_max_unpool_attrs *a = call->attrs;
   const tn_tensor *x = call->inputs[0];
-  if (x->rank < 3 || a->kernel_shape.size != x->rank - 2 || tn_tensor_elements(x) != tn_tensor_elements(call->inputs[1]))
-    return call->host->fail(call->ctx, TN_ERR_SHAPE, "X and I need the same shape [N, C, spatial...], kernel_shape a value per spatial dim");
+  if (x->rank < 3 || a->kernel_shape.size != x->rank - 2 ||
+      tn_tensor_elements(x) != tn_tensor_elements(call->inputs[1]))
+    return call->host->fail(
+        call->ctx, TN_ERR_SHAPE,
+        "X and I need the same shape [N, C, spatial...], kernel_shape a value per spatial dim");
   tn_window w = {0};
   tn_window_attrs attrs = {{"", 0}, {NULL, 0}, a->kernel_shape, a->pads, a->strides, 0};
-  tn_status s = tn_window_make(call, &attrs, x->rank - 2, a->kernel_shape.data, NULL, &w); /* checks the attributes only */
+  tn_status s = tn_window_make(call, &attrs, x->rank - 2, a->kernel_shape.data, NULL,
+                               &w); /* checks the attributes only */
   for (int32_t k = 0; k < x->rank; k++)
-    dims[k] = k < 2 ? x->shape[k] : (x->shape[k] - 1) * w.stride[k - 2] + w.kernel[k - 2] - w.pad_lo[k - 2] - w.pad_hi[k - 2];
+    dims[k] = k < 2 ? x->shape[k]
+                    : (x->shape[k] - 1) * w.stride[k - 2] + w.kernel[k - 2] - w.pad_lo[k - 2] -
+                          w.pad_hi[k - 2];
   return s;
 }
 
@@ -83,7 +101,8 @@ tn_status max_unpool_infer(const tn_call *call) {
   if (s) return s;
   if (tn_has_input(call, 2) && (s = tn_const_ints(call, 2, dims, TN_MAX_RANK, &n))) return s;
   if (tn_has_input(call, 2) && n != x->rank)
-    return call->host->fail(call->ctx, TN_ERR_SHAPE, "output_shape has %lld values for rank %d", (long long)n, x->rank);
+    return call->host->fail(call->ctx, TN_ERR_SHAPE, "output_shape has %lld values for rank %d",
+                            (long long)n, x->rank);
   y->rank = x->rank;
   for (int32_t k = 0; k < x->rank; k++) y->shape[k] = dims[k];
   return TN_OK;
@@ -100,7 +119,9 @@ tn_status max_unpool_place(const tn_call *call, int64_t index, int64_t *out) {
     rest /= dims[k];
   }
   if (s) return s;
-  if (index < 0 || rest) return call->host->fail(call->ctx, TN_ERR_INVALID, "input 'I' holds %lld, which is outside the output", (long long)index);
+  if (index < 0 || rest)
+    return call->host->fail(call->ctx, TN_ERR_INVALID,
+                            "input 'I' holds %lld, which is outside the output", (long long)index);
   *out = at;
   return TN_OK;
 }

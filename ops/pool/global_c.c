@@ -15,22 +15,23 @@ tn_status global_pool_plan(const tn_call *call, tn_kernel_plan *out) {
 }
 
 /* Four partial sums: shorter chains for the processor and smaller rounding errors. */
-#define GLOBAL(T, name, START, STEP, JOIN, DONE)                                                       \
-  tn_status name(const tn_call *call, uint32_t stage, int64_t begin, int64_t end, uint32_t worker) {   \
-    (void)stage, (void)worker;                                                                         \
-    int64_t size = pool_product(call->inputs[0]->shape + 2, call->inputs[0]->rank - 2);                \
-    const T *x = (const T *)call->inputs[0]->data + begin * size;                                      \
-    T *y = call->outputs[0]->data;                                                                     \
-    for (int64_t item = begin; item < end; item++, x += size) {                                        \
-      T part[4] = {START, START, START, START};                                                        \
-      for (int64_t k = 0; k < size; k++) {                                                             \
-        T v = x[k], *a = &part[k & 3];                                                                 \
-        STEP;                                                                                          \
-      }                                                                                                \
-      T sum = JOIN(JOIN(part[0], part[1]), JOIN(part[2], part[3]));                                    \
-      y[item] = DONE;                                                                                  \
-    }                                                                                                  \
-    return TN_OK;                                                                                      \
+#define GLOBAL(T, name, START, STEP, JOIN, DONE)                                        \
+  tn_status name(const tn_call *call, uint32_t stage, int64_t begin, int64_t end,       \
+                 uint32_t worker) {                                                     \
+    (void)stage, (void)worker;                                                          \
+    int64_t size = pool_product(call->inputs[0]->shape + 2, call->inputs[0]->rank - 2); \
+    const T *x = (const T *)call->inputs[0]->data + begin * size;                       \
+    T *y = call->outputs[0]->data;                                                      \
+    for (int64_t item = begin; item < end; item++, x += size) {                         \
+      T part[4] = {START, START, START, START};                                         \
+      for (int64_t k = 0; k < size; k++) {                                              \
+        T v = x[k], *a = &part[k & 3];                                                  \
+        STEP;                                                                           \
+      }                                                                                 \
+      T sum = JOIN(JOIN(part[0], part[1]), JOIN(part[2], part[3]));                     \
+      y[item] = DONE;                                                                   \
+    }                                                                                   \
+    return TN_OK;                                                                       \
   }
 #define ADD(a, b) ((a) + (b))
 #define MAX(a, b) ((a) > (b) ? (a) : (b))
@@ -40,11 +41,14 @@ GLOBAL(float, global_average_pool_f32_c, 0, *a += v, ADD, sum / (float)size)
 GLOBAL(double, global_average_pool_f64_c, 0, *a += v, ADD, sum / (double)size)
 GLOBAL(float, global_max_pool_f32_c, -INFINITY, *a = MAX(*a, v), MAX, sum)
 GLOBAL(double, global_max_pool_f64_c, -(double)INFINITY, *a = MAX(*a, v), MAX, sum)
-GLOBAL(float, global_lp_pool_f32_c, 0, *a += powf(fabsf(v), (float)POWER), ADD, powf(sum, 1 / (float)POWER))
-GLOBAL(double, global_lp_pool_f64_c, 0, *a += pow(fabs(v), (double)POWER), ADD, pow(sum, 1 / (double)POWER))
+GLOBAL(float, global_lp_pool_f32_c, 0, *a += powf(fabsf(v), (float)POWER), ADD,
+       powf(sum, 1 / (float)POWER))
+GLOBAL(double, global_lp_pool_f64_c, 0, *a += pow(fabs(v), (double)POWER), ADD,
+       pow(sum, 1 / (double)POWER))
 
 static tn_status unpool(const tn_call *call, size_t bytes) {
-  int64_t n = tn_tensor_elements(call->inputs[0]), n_out = tn_tensor_elements(call->outputs[0]), at = 0;
+  int64_t n = tn_tensor_elements(call->inputs[0]), n_out = tn_tensor_elements(call->outputs[0]),
+          at = 0;
   const int64_t *index = call->inputs[1]->data;
   char *y = call->outputs[0]->data;
   if (n_out) memset(y, 0, (size_t)n_out * bytes);
@@ -56,12 +60,14 @@ static tn_status unpool(const tn_call *call, size_t bytes) {
   return TN_OK;
 }
 
-tn_status max_unpool_f32_c(const tn_call *call, uint32_t stage, int64_t begin, int64_t end, uint32_t worker) {
+tn_status max_unpool_f32_c(const tn_call *call, uint32_t stage, int64_t begin, int64_t end,
+                           uint32_t worker) {
   (void)stage, (void)begin, (void)worker;
   return end > 0 ? unpool(call, sizeof(float)) : TN_OK;
 }
 
-tn_status max_unpool_f64_c(const tn_call *call, uint32_t stage, int64_t begin, int64_t end, uint32_t worker) {
+tn_status max_unpool_f64_c(const tn_call *call, uint32_t stage, int64_t begin, int64_t end,
+                           uint32_t worker) {
   (void)stage, (void)begin, (void)worker;
   return end > 0 ? unpool(call, sizeof(double)) : TN_OK;
 }

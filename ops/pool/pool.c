@@ -1,13 +1,17 @@
-/* Pools with a window: inference and references. The references visit every tap of every window and skip those outside. */
+/* Pools with a window: inference and references. The references visit every tap of every window and
+ * skip those outside. */
 #include "pool_shape.h"
 
 #include <math.h>
 
 tn_status pool_shape_make(const tn_call *call, const tn_window_attrs *attrs, pool_shape *out) {
   const tn_tensor *x = call->inputs[0];
-  if (x->rank < 3) return call->host->fail(call->ctx, TN_ERR_SHAPE, "X has rank %d; a pool needs [N, C, spatial...]", x->rank);
+  if (x->rank < 3)
+    return call->host->fail(call->ctx, TN_ERR_SHAPE,
+                            "X has rank %d; a pool needs [N, C, spatial...]", x->rank);
   if (attrs->kernel_shape.size != x->rank - 2)
-    return call->host->fail(call->ctx, TN_ERR_INVALID, "attribute 'kernel_shape' has %lld values for %d spatial dims",
+    return call->host->fail(call->ctx, TN_ERR_INVALID,
+                            "attribute 'kernel_shape' has %lld values for %d spatial dims",
                             (long long)attrs->kernel_shape.size, x->rank - 2);
   pool_shape p = {.channels = x->shape[0] * x->shape[1]};
   tn_status s = tn_window_make(call, attrs, x->rank - 2, x->shape + 2, NULL, &p.w);
@@ -21,17 +25,26 @@ tn_status pool_shape_make(const tn_call *call, const tn_window_attrs *attrs, poo
 
 tn_status max_pool_shape(const tn_call *call, pool_shape *out) {
   const tn_max_pool_attrs *a = call->attrs;
-  return pool_shape_make(call, &(tn_window_attrs){a->auto_pad, a->dilations, a->kernel_shape, a->pads, a->strides, a->ceil_mode}, out);
+  return pool_shape_make(call,
+                         &(tn_window_attrs){a->auto_pad, a->dilations, a->kernel_shape, a->pads,
+                                            a->strides, a->ceil_mode},
+                         out);
 }
 
 tn_status average_pool_shape(const tn_call *call, pool_shape *out) {
   const tn_average_pool_attrs *a = call->attrs;
-  return pool_shape_make(call, &(tn_window_attrs){a->auto_pad, a->dilations, a->kernel_shape, a->pads, a->strides, a->ceil_mode}, out);
+  return pool_shape_make(call,
+                         &(tn_window_attrs){a->auto_pad, a->dilations, a->kernel_shape, a->pads,
+                                            a->strides, a->ceil_mode},
+                         out);
 }
 
 tn_status lp_pool_shape(const tn_call *call, pool_shape *out) {
   const tn_lp_pool_attrs *a = call->attrs;
-  return pool_shape_make(call, &(tn_window_attrs){a->auto_pad, a->dilations, a->kernel_shape, a->pads, a->strides, a->ceil_mode}, out);
+  return pool_shape_make(call,
+                         &(tn_window_attrs){a->auto_pad, a->dilations, a->kernel_shape, a->pads,
+                                            a->strides, a->ceil_mode},
+                         out);
 }
 
 static tn_status infer(const tn_call *call, const pool_shape *p) {
@@ -100,9 +113,12 @@ static int64_t tap_index(const pool_shape *p, int64_t at, int64_t t) {
 }
 
 /* storage_order 1: the last two dims of the plane are counted column by column. */
-static int64_t stored_index(const tn_call *call, const pool_shape *p, int64_t plane, int64_t index) {
-  if (((const tn_max_pool_attrs *)call->attrs)->storage_order == 0 || p->w.n < 2) return plane * p->in_size + index;
-  int64_t h = p->w.in[p->w.n - 2], w = p->w.in[p->w.n - 1], rest = index / (h * w), row = index / w % h, col = index % w;
+static int64_t stored_index(const tn_call *call, const pool_shape *p, int64_t plane,
+                            int64_t index) {
+  if (((const tn_max_pool_attrs *)call->attrs)->storage_order == 0 || p->w.n < 2)
+    return plane * p->in_size + index;
+  int64_t h = p->w.in[p->w.n - 2], w = p->w.in[p->w.n - 1], rest = index / (h * w),
+          row = index / w % h, col = index % w;
   return plane * p->in_size + rest * h * w + col * h + row;
 }
 
@@ -120,7 +136,8 @@ tn_status max_pool_reference(const tn_call *call) {
     }
     tn_store_f64(x->dtype, call->outputs[0]->data, k, best);
     if (call->n_outputs > 1 && call->outputs[1])
-      tn_store_i64(TN_I64, call->outputs[1]->data, k, stored_index(call, &p, k / p.out_size, where));
+      tn_store_i64(TN_I64, call->outputs[1]->data, k,
+                   stored_index(call, &p, k / p.out_size, where));
   }
   return s;
 }
@@ -153,7 +170,8 @@ tn_status lp_pool_reference(const tn_call *call) {
     double sum = 0;
     for (int64_t t = 0; t < p.taps; t++) {
       int64_t i = tap_index(&p, k % p.out_size, t);
-      if (i >= 0) sum += pow(fabs(tn_load_f64(x->dtype, x->data, k / p.out_size * p.in_size + i)), power);
+      if (i >= 0)
+        sum += pow(fabs(tn_load_f64(x->dtype, x->data, k / p.out_size * p.in_size + i)), power);
     }
     tn_store_f64(x->dtype, call->outputs[0]->data, k, pow(sum, 1 / power));
   }

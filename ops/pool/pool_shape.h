@@ -8,8 +8,8 @@
 
 typedef struct pool_shape {
   tn_window w;
-  int64_t channels;                     /* N*C planes */
-  int64_t in_size, out_size, taps;      /* elements of a plane in, out; of a window */
+  int64_t channels;                /* N*C planes */
+  int64_t in_size, out_size, taps; /* elements of a plane in, out; of a window */
 } pool_shape;
 
 /* attrs: the node's; X has a known type. */
@@ -18,7 +18,8 @@ tn_status max_pool_shape(const tn_call *call, pool_shape *out);
 tn_status average_pool_shape(const tn_call *call, pool_shape *out);
 tn_status lp_pool_shape(const tn_call *call, pool_shape *out);
 
-/* MaxUnpool: where an index of the pooled tensor lies in the output, whose dims output_shape may have changed. */
+/* MaxUnpool: where an index of the pooled tensor lies in the output, whose dims output_shape may
+ * have changed. */
 tn_status max_unpool_place(const tn_call *call, int64_t index, int64_t *out);
 
 static inline int64_t pool_product(const int64_t *dims, int32_t n) {
@@ -27,7 +28,8 @@ static inline int64_t pool_product(const int64_t *dims, int32_t n) {
   return r;
 }
 
-/* Taps that count for an average at output position o of dim k when pads count: those before in + pad_hi. */
+/* Taps that count for an average at output position o of dim k when pads count: those before in +
+ * pad_hi. */
 static inline int64_t pool_padded_taps(const tn_window *w, int32_t k, int64_t o) {
   int64_t start = o * w->stride[k] - w->pad_lo[k], room = w->in[k] + w->pad_hi[k] - start;
   return tn_min_i64(w->kernel[k], (room + w->dilation[k] - 1) / w->dilation[k]);

@@ -5,7 +5,8 @@
 #include "base/onnx_dtype.h"
 #include "scales.h"
 
-tn_status scales_make(const tn_call *call, const tn_tensor *x, const tn_tensor *scale, int64_t axis, int64_t block, scales *out) {
+tn_status scales_make(const tn_call *call, const tn_tensor *x, const tn_tensor *scale, int64_t axis,
+                      int64_t block, scales *out) {
   scales s = {.n = 1, .inner = 1, .single = tn_tensor_elements(scale) == 1 && !block};
   char xt[TN_TENSOR_TEXT], st[TN_TENSOR_TEXT];
   *out = s;
@@ -16,10 +17,13 @@ tn_status scales_make(const tn_call *call, const tn_tensor *x, const tn_tensor *
   s.n = x->shape[at];
   for (int32_t k = at + 1; k < x->rank; k++) s.inner *= x->shape[k];
   bool fits = block ? scale->rank == x->rank : scale->rank == 1 && scale->shape[0] == s.n;
-  for (int32_t k = 0; k < x->rank && block && fits; k++) fits = scale->shape[k] == (k == at ? tn_ceil_div(x->shape[k], block) : x->shape[k]);
+  for (int32_t k = 0; k < x->rank && block && fits; k++)
+    fits = scale->shape[k] == (k == at ? tn_ceil_div(x->shape[k], block) : x->shape[k]);
   if (!fits || block < 0)
-    return call->host->fail(call->ctx, TN_ERR_SHAPE, "the scale is %s for data of %s, axis %d, block_size %lld",
-                            tn_tensor_text(scale, st, sizeof st), tn_tensor_text(x, xt, sizeof xt), at, (long long)block);
+    return call->host->fail(call->ctx, TN_ERR_SHAPE,
+                            "the scale is %s for data of %s, axis %d, block_size %lld",
+                            tn_tensor_text(scale, st, sizeof st), tn_tensor_text(x, xt, sizeof xt),
+                            at, (long long)block);
   s.block = block;
   s.blocks = block ? tn_ceil_div(s.n, block) : 0;
   *out = s;
@@ -40,15 +44,21 @@ static tn_status infer(const tn_call *call, int64_t axis, int64_t block, uint32_
 
 tn_status quantize_linear_infer(const tn_call *call) {
   const tn_quantize_linear_attrs *a = call->attrs;
-  uint32_t dtype = tn_has_input(call, 2) ? call->inputs[2]->dtype : a->output_dtype ? tn_dtype_of_onnx(a->output_dtype) : TN_U8;
-  if (dtype == TN_NONE) return call->host->fail(call->ctx, TN_ERR_INVALID, "attribute 'output_dtype' is %lld", (long long)a->output_dtype);
+  uint32_t dtype = tn_has_input(call, 2) ? call->inputs[2]->dtype
+                   : a->output_dtype     ? tn_dtype_of_onnx(a->output_dtype)
+                                         : TN_U8;
+  if (dtype == TN_NONE)
+    return call->host->fail(call->ctx, TN_ERR_INVALID, "attribute 'output_dtype' is %lld",
+                            (long long)a->output_dtype);
   return infer(call, a->axis, a->block_size, dtype);
 }
 
 tn_status dequantize_linear_infer(const tn_call *call) {
   const tn_dequantize_linear_attrs *a = call->attrs;
   uint32_t dtype = a->output_dtype ? tn_dtype_of_onnx(a->output_dtype) : call->inputs[1]->dtype;
-  if (dtype == TN_NONE) return call->host->fail(call->ctx, TN_ERR_INVALID, "attribute 'output_dtype' is %lld", (long long)a->output_dtype);
+  if (dtype == TN_NONE)
+    return call->host->fail(call->ctx, TN_ERR_INVALID, "attribute 'output_dtype' is %lld",
+                            (long long)a->output_dtype);
   return infer(call, a->axis, a->block_size, dtype);
 }
 
@@ -65,7 +75,8 @@ static void range_of(uint32_t dtype, double *lo, double *hi) {
 
 tn_status quantize_linear_reference(const tn_call *call) {
   const tn_quantize_linear_attrs *a = call->attrs;
-  const tn_tensor *x = call->inputs[0], *y = call->outputs[0], *zero = tn_has_input(call, 2) ? call->inputs[2] : NULL;
+  const tn_tensor *x = call->inputs[0], *y = call->outputs[0],
+                  *zero = tn_has_input(call, 2) ? call->inputs[2] : NULL;
   scales s;
   tn_status status = scales_make(call, x, call->inputs[1], a->axis, a->block_size, &s);
   for (int64_t k = 0; !status && k < tn_tensor_elements(x); k++) {
@@ -76,7 +87,8 @@ tn_status quantize_linear_reference(const tn_call *call) {
       q = fmin(fmax(nearbyint(q) + (zero ? at(zero, j) : 0), lo), hi);
       tn_store_f64(y->dtype, y->data, k, q);
     } else if (tn_dtype(y->dtype)->bits == 8) {
-      ((uint8_t *)y->data)[k] = tn_f64_to_f8(y->dtype, q + (zero ? at(zero, j) : 0), a->saturate != 0);
+      ((uint8_t *)y->data)[k] =
+          tn_f64_to_f8(y->dtype, q + (zero ? at(zero, j) : 0), a->saturate != 0);
     } else {
       tn_store_f64(y->dtype, y->data, k, q + (zero ? at(zero, j) : 0));
     }
@@ -91,7 +103,8 @@ tn_status dequantize_linear_reference(const tn_call *call) {
   tn_status status = scales_make(call, x, call->inputs[1], a->axis, a->block_size, &s);
   for (int64_t k = 0; !status && k < tn_tensor_elements(x); k++) {
     int64_t j = scales_index(&s, k);
-    tn_store_f64(call->outputs[0]->dtype, call->outputs[0]->data, k, (at(x, k) - (zero ? at(zero, j) : 0)) * at(call->inputs[1], j));
+    tn_store_f64(call->outputs[0]->dtype, call->outputs[0]->data, k,
+                 (at(x, k) - (zero ? at(zero, j) : 0)) * at(call->inputs[1], j));
   }
   return status;
 }
@@ -107,7 +120,8 @@ tn_status dynamic_quantize_linear_infer(const tn_call *call) {
 tn_status dynamic_quantize_linear_reference(const tn_call *call) {
   const tn_tensor *x = call->inputs[0];
   double lo = 0, hi = 0;
-  for (int64_t k = 0; k < tn_tensor_elements(x); k++) lo = fmin(lo, at(x, k)), hi = fmax(hi, at(x, k));
+  for (int64_t k = 0; k < tn_tensor_elements(x); k++)
+    lo = fmin(lo, at(x, k)), hi = fmax(hi, at(x, k));
   double scale = (double)(float)((float)(hi - lo) / 255.0f);
   double zero = scale > 0 ? nearbyint(fmin(fmax((double)((float)-lo / (float)scale), 0), 255)) : 0;
   for (int64_t k = 0; k < tn_tensor_elements(x); k++) {

@@ -1,11 +1,12 @@
-/* Portable quantisation. The f32 <-> 8-bit kernels run along stretches that share a scale; the others go element by element
- * for the rare types and blocked scales. */
+/* Portable quantisation. The f32 <-> 8-bit kernels run along stretches that share a scale; the
+ * others go element by element for the rare types and blocked scales. */
 #include <math.h>
 
 #include "base/infer.h"
 #include "scales.h"
 
-enum { ELEMENTS = 1024 }; /* per work item of the slow kernels: packed types must not be written by two threads in one byte */
+/* Per work item of the slow kernels: two threads must not write packed elements of one byte. */
+enum { ELEMENTS = 1024 };
 
 static tn_status plan(const tn_call *call, tn_kernel_plan *out) {
   out->items[0] = tn_ceil_div(tn_tensor_elements(call->inputs[0]), ELEMENTS);
@@ -15,9 +16,13 @@ static tn_status plan(const tn_call *call, tn_kernel_plan *out) {
 }
 
 tn_status quantize_linear_plan(const tn_call *call, tn_kernel_plan *out) { return plan(call, out); }
-tn_status dequantize_linear_plan(const tn_call *call, tn_kernel_plan *out) { return plan(call, out); }
+tn_status dequantize_linear_plan(const tn_call *call, tn_kernel_plan *out) {
+  return plan(call, out);
+}
 
-static const tn_tensor *zero_of(const tn_call *call) { return tn_has_input(call, 2) ? call->inputs[2] : NULL; }
+static const tn_tensor *zero_of(const tn_call *call) {
+  return tn_has_input(call, 2) ? call->inputs[2] : NULL;
+}
 
 /* End of the stretch from i on that has one scale. */
 static int64_t stretch_end(const scales *s, int64_t i, int64_t end) {
@@ -26,38 +31,44 @@ static int64_t stretch_end(const scales *s, int64_t i, int64_t end) {
   return tn_min_i64(end, (i / s->inner + 1) * s->inner);
 }
 
-/* Round half to even by adding and taking away 1.5 * 2^23: exact for |x| < 2^22, and what is larger saturates anyway. */
+/* Round half to even by adding and taking away 1.5 * 2^23: exact for |x| < 2^22, and what is larger
+ * saturates anyway. */
 static float round_even(float x) {
   const float magic = 12582912.0f;
   x = x > 1e6f ? 1e6f : x < -1e6f ? -1e6f : x;
   return (x + magic) - magic;
 }
 
-#define QUANTIZE(T, lo, hi)                                                          \
-  do {                                                                               \
-    T *y = call->outputs[0]->data;                                                   \
-    for (int64_t e; i < end; i = e) {                                                \
-      int64_t j = scales_index(&s, i);                                               \
+#define QUANTIZE(T, lo, hi)                                                              \
+  do {                                                                                   \
+    T *y = call->outputs[0]->data;                                                       \
+    for (int64_t e; i < end; i = e) {                                                    \
+      int64_t j = scales_index(&s, i);                                                   \
       const float step = scale[j], shift = zero ? (float)((const T *)zero->data)[j] : 0; \
-      e = stretch_end(&s, i, end);                                                   \
-      for (int64_t k = i; k < e; k++) {                                              \
-        float q = round_even(x[k] / step) + shift;                                   \
-        y[k] = (T)(int32_t)(q < lo ? lo : q > hi ? hi : q);                          \
-      }                                                                              \
-    }                                                                                \
+      e = stretch_end(&s, i, end);                                                       \
+      for (int64_t k = i; k < e; k++) {                                                  \
+        float q = round_even(x[k] / step) + shift;                                       \
+        y[k] = (T)(int32_t)(q < lo ? lo : q > hi ? hi : q);                              \
+      }                                                                                  \
+    }                                                                                    \
   } while (0)
 
-tn_status quantize_linear_f32_c(const tn_call *call, uint32_t stage, int64_t begin, int64_t last, uint32_t worker) {
+tn_status quantize_linear_f32_c(const tn_call *call, uint32_t stage, int64_t begin, int64_t last,
+                                uint32_t worker) {
   (void)stage, (void)worker;
   const tn_quantize_linear_attrs *a = call->attrs;
   const tn_tensor *zero = zero_of(call);
   scales s;
-  tn_status status = scales_make(call, call->inputs[0], call->inputs[1], a->axis, a->block_size, &s);
+  tn_status status =
+      scales_make(call, call->inputs[0], call->inputs[1], a->axis, a->block_size, &s);
   if (status) return status;
   const float *x = call->inputs[0]->data, *scale = call->inputs[1]->data;
-  int64_t i = begin * ELEMENTS, end = tn_min_i64(last * ELEMENTS, tn_tensor_elements(call->inputs[0]));
-  if (call->outputs[0]->dtype == TN_I8) QUANTIZE(int8_t, -128.0f, 127.0f);
-  else QUANTIZE(uint8_t, 0.0f, 255.0f);
+  int64_t i = begin * ELEMENTS,
+          end = tn_min_i64(last * ELEMENTS, tn_tensor_elements(call->inputs[0]));
+  if (call->outputs[0]->dtype == TN_I8)
+    QUANTIZE(int8_t, -128.0f, 127.0f);
+  else
+    QUANTIZE(uint8_t, 0.0f, 255.0f);
   return TN_OK;
 }
 
@@ -71,16 +82,19 @@ tn_status quantize_linear_f32_c(const tn_call *call, uint32_t stage, int64_t beg
   }                                                                                    \
   break
 
-tn_status dequantize_linear_f32_c(const tn_call *call, uint32_t stage, int64_t begin, int64_t last, uint32_t worker) {
+tn_status dequantize_linear_f32_c(const tn_call *call, uint32_t stage, int64_t begin, int64_t last,
+                                  uint32_t worker) {
   (void)stage, (void)worker;
   const tn_dequantize_linear_attrs *a = call->attrs;
   const tn_tensor *zero = zero_of(call);
   scales s;
-  tn_status status = scales_make(call, call->inputs[0], call->inputs[1], a->axis, a->block_size, &s);
+  tn_status status =
+      scales_make(call, call->inputs[0], call->inputs[1], a->axis, a->block_size, &s);
   if (status) return status;
   const float *scale = call->inputs[1]->data;
   float *y = call->outputs[0]->data;
-  int64_t i = begin * ELEMENTS, end = tn_min_i64(last * ELEMENTS, tn_tensor_elements(call->inputs[0]));
+  int64_t i = begin * ELEMENTS,
+          end = tn_min_i64(last * ELEMENTS, tn_tensor_elements(call->inputs[0]));
   switch (call->inputs[0]->dtype) {
     case TN_I8: DEQUANTIZE(int8_t);
     case TN_U8: DEQUANTIZE(uint8_t);
@@ -94,7 +108,8 @@ tn_status dequantize_linear_f32_c(const tn_call *call, uint32_t stage, int64_t b
 static void store_quantised(const tn_tensor *y, int64_t k, double q, double shift, bool saturate) {
   const tn_dtype_info *d = tn_dtype(y->dtype);
   if (d->is_int) {
-    double lo = d->is_signed ? -ldexp(1, (int)d->bits - 1) : 0, hi = ldexp(1, (int)d->bits - d->is_signed) - 1;
+    double lo = d->is_signed ? -ldexp(1, (int)d->bits - 1) : 0,
+           hi = ldexp(1, (int)d->bits - d->is_signed) - 1;
     q = nearbyint(q) + shift;
     tn_store_f64(y->dtype, y->data, k, q < lo ? lo : q > hi ? hi : q);
   } else if (d->bits == 8) {
@@ -104,7 +119,8 @@ static void store_quantised(const tn_tensor *y, int64_t k, double q, double shif
   }
 }
 
-tn_status quantize_linear_any_c(const tn_call *call, uint32_t stage, int64_t begin, int64_t last, uint32_t worker) {
+tn_status quantize_linear_any_c(const tn_call *call, uint32_t stage, int64_t begin, int64_t last,
+                                uint32_t worker) {
   (void)stage, (void)worker;
   const tn_quantize_linear_attrs *a = call->attrs;
   const tn_tensor *x = call->inputs[0], *scale = call->inputs[1], *zero = zero_of(call);
@@ -114,27 +130,32 @@ tn_status quantize_linear_any_c(const tn_call *call, uint32_t stage, int64_t beg
   for (int64_t k = begin * ELEMENTS; !status && k < end; k++) {
     int64_t j = scales_index(&s, k);
     double q = tn_load_f64(x->dtype, x->data, k) / tn_load_f64(scale->dtype, scale->data, j);
-    store_quantised(call->outputs[0], k, q, zero ? tn_load_f64(zero->dtype, zero->data, j) : 0, a->saturate != 0);
+    store_quantised(call->outputs[0], k, q, zero ? tn_load_f64(zero->dtype, zero->data, j) : 0,
+                    a->saturate != 0);
   }
   return status;
 }
 
-tn_status dequantize_linear_any_c(const tn_call *call, uint32_t stage, int64_t begin, int64_t last, uint32_t worker) {
+tn_status dequantize_linear_any_c(const tn_call *call, uint32_t stage, int64_t begin, int64_t last,
+                                  uint32_t worker) {
   (void)stage, (void)worker;
   const tn_dequantize_linear_attrs *a = call->attrs;
-  const tn_tensor *x = call->inputs[0], *scale = call->inputs[1], *zero = zero_of(call), *y = call->outputs[0];
+  const tn_tensor *x = call->inputs[0], *scale = call->inputs[1], *zero = zero_of(call),
+                  *y = call->outputs[0];
   scales s;
   tn_status status = scales_make(call, x, scale, a->axis, a->block_size, &s);
   int64_t end = tn_min_i64(last * ELEMENTS, tn_tensor_elements(x));
   for (int64_t k = begin * ELEMENTS; !status && k < end; k++) {
     int64_t j = scales_index(&s, k);
-    double v = tn_load_f64(x->dtype, x->data, k) - (zero ? tn_load_f64(zero->dtype, zero->data, j) : 0);
+    double v =
+        tn_load_f64(x->dtype, x->data, k) - (zero ? tn_load_f64(zero->dtype, zero->data, j) : 0);
     tn_store_f64(y->dtype, y->data, k, v * tn_load_f64(scale->dtype, scale->data, j));
   }
   return status;
 }
 
-tn_status dynamic_quantize_linear_c(const tn_call *call, uint32_t stage, int64_t begin, int64_t end, uint32_t worker) {
+tn_status dynamic_quantize_linear_c(const tn_call *call, uint32_t stage, int64_t begin, int64_t end,
+                                    uint32_t worker) {
   (void)stage, (void)begin, (void)worker;
   if (!end) return TN_OK;
   const float *x = call->inputs[0]->data;

@@ -1,14 +1,19 @@
-/* Where the scale of an element lies: one for all, one per index of an axis, or one per block along it. */
+/* Where the scale of an element lies: one for all, one per index of an axis, or one per block along
+ * it. */
 #ifndef TN_OPS_QUANT_SCALES_H
 #define TN_OPS_QUANT_SCALES_H
 
 #include "base/dtype.h"
 #include "quant.gen.h"
 
-typedef struct scales { int64_t n, inner, block, blocks; bool single; } scales; /* n: of the axis; inner: elements behind it */
+typedef struct scales {
+  int64_t n, inner, block, blocks;
+  bool single;
+} scales; /* n: of the axis; inner: elements behind it */
 
 /* Checks that the scales fit x. */
-tn_status scales_make(const tn_call *call, const tn_tensor *x, const tn_tensor *scale, int64_t axis, int64_t block, scales *out);
+tn_status scales_make(const tn_call *call, const tn_tensor *x, const tn_tensor *scale, int64_t axis,
+                      int64_t block, scales *out);
 
 /* Index of the scale (and zero point) of element i. */
 static inline int64_t scales_index(const scales *s, int64_t i) {

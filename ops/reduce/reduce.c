@@ -17,8 +17,10 @@ static tn_status lower(const tn_call *call, tn_graph *graph, int32_t node, const
   return tn_lower_as(call, graph, node, op, inputs, 2, &keep, 1);
 }
 
-#define LOWER(snake, op) \
-  tn_status snake##_lower(const tn_call *call, tn_graph *graph, int32_t node) { return lower(call, graph, node, op); }
+#define LOWER(snake, op)                                                        \
+  tn_status snake##_lower(const tn_call *call, tn_graph *graph, int32_t node) { \
+    return lower(call, graph, node, op);                                        \
+  }
 LOWER(reduce_sum, "ReduceSum")
 LOWER(reduce_mean, "ReduceMean")
 LOWER(reduce_prod, "ReduceProd")
@@ -103,8 +105,10 @@ typedef double (*term)(double x);
 static double plain(double x) { return x; }
 static double square(double x) { return x * x; }
 
-/* Sum of term(x - shift) over what belongs to output `index`; n: how many; top: the largest element. */
-static double sum_terms(const tn_call *call, const reduction *r, int64_t index, term f, double shift, double *out_top) {
+/* Sum of term(x - shift) over what belongs to output `index`; n: how many; top: the largest
+ * element. */
+static double sum_terms(const tn_call *call, const reduction *r, int64_t index, term f,
+                        double shift, double *out_top) {
   const tn_tensor *x = call->inputs[0];
   int64_t base = walk_offset(&r->kept, index);
   double sum = 0;
@@ -122,19 +126,31 @@ static tn_status reference(const tn_call *call, term f, double (*done)(double su
   tn_status s = reduction_make(call, &r);
   double top;
   for (int64_t k = 0; !s && k < r.kept.size; k++)
-    tn_store_f64(call->outputs[0]->dtype, call->outputs[0]->data, k, done(sum_terms(call, &r, k, f, 0, &top), (double)r.summed.size));
+    tn_store_f64(call->outputs[0]->dtype, call->outputs[0]->data, k,
+                 done(sum_terms(call, &r, k, f, 0, &top), (double)r.summed.size));
   return s;
 }
 
-static double same(double sum, double n) { (void)n; return sum; }
+static double same(double sum, double n) {
+  (void)n;
+  return sum;
+}
 static double mean(double sum, double n) { return sum / n; }
-static double root(double sum, double n) { (void)n; return sqrt(sum); }
-static double logarithm(double sum, double n) { (void)n; return log(sum); }
+static double root(double sum, double n) {
+  (void)n;
+  return sqrt(sum);
+}
+static double logarithm(double sum, double n) {
+  (void)n;
+  return log(sum);
+}
 
 tn_status reduce_mean_reference(const tn_call *call) { return reference(call, plain, mean); }
 tn_status reduce_l1_reference(const tn_call *call) { return reference(call, fabs, same); }
 tn_status reduce_l2_reference(const tn_call *call) { return reference(call, square, root); }
-tn_status reduce_log_sum_reference(const tn_call *call) { return reference(call, plain, logarithm); }
+tn_status reduce_log_sum_reference(const tn_call *call) {
+  return reference(call, plain, logarithm);
+}
 
 tn_status reduce_log_sum_exp_reference(const tn_call *call) {
   reduction r;
@@ -149,7 +165,12 @@ tn_status reduce_log_sum_exp_reference(const tn_call *call) {
 }
 
 /* Exact for integers: folds in 64 bits with wrap-around where the meaning is exact. */
-typedef struct folder { double (*f)(double acc, double x); uint64_t (*i)(uint64_t acc, uint64_t x); double f0; uint64_t i0; } folder;
+typedef struct folder {
+  double (*f)(double acc, double x);
+  uint64_t (*i)(uint64_t acc, uint64_t x);
+  double f0;
+  uint64_t i0;
+} folder;
 
 static double add_f(double a, double x) { return a + x; }
 static uint64_t add_i(uint64_t a, uint64_t x) { return a + x; }
@@ -168,23 +189,34 @@ static tn_status fold(const tn_call *call, folder f) {
     int64_t base = walk_offset(&r.kept, k);
     for (int64_t j = 0; j < r.summed.size; j++) {
       int64_t at = base + walk_offset(&r.summed, j);
-      if (tn_dtype_exact_i64(x->dtype)) exact = f.i(exact, (uint64_t)tn_load_i64(x->dtype, x->data, at));
-      else sum = f.f(sum, tn_load_f64(x->dtype, x->data, at));
+      if (tn_dtype_exact_i64(x->dtype))
+        exact = f.i(exact, (uint64_t)tn_load_i64(x->dtype, x->data, at));
+      else
+        sum = f.f(sum, tn_load_f64(x->dtype, x->data, at));
     }
-    if (tn_dtype_exact_i64(x->dtype)) tn_store_i64(x->dtype, call->outputs[0]->data, k, (int64_t)exact);
-    else tn_store_f64(x->dtype, call->outputs[0]->data, k, sum);
+    if (tn_dtype_exact_i64(x->dtype))
+      tn_store_i64(x->dtype, call->outputs[0]->data, k, (int64_t)exact);
+    else
+      tn_store_f64(x->dtype, call->outputs[0]->data, k, sum);
   }
   return s;
 }
 
-tn_status reduce_sum_reference(const tn_call *call) { return fold(call, (folder){add_f, add_i, 0, 0}); }
-tn_status reduce_prod_reference(const tn_call *call) { return fold(call, (folder){mul_f, mul_i, 1, 1}); }
-tn_status reduce_sum_square_reference(const tn_call *call) { return fold(call, (folder){square_f, square_i, 0, 0}); }
+tn_status reduce_sum_reference(const tn_call *call) {
+  return fold(call, (folder){add_f, add_i, 0, 0});
+}
+tn_status reduce_prod_reference(const tn_call *call) {
+  return fold(call, (folder){mul_f, mul_i, 1, 1});
+}
+tn_status reduce_sum_square_reference(const tn_call *call) {
+  return fold(call, (folder){square_f, square_i, 0, 0});
+}
 
 /* True if element a of x is beyond element b: larger (sign 1) or smaller (-1). */
 static bool beyond(const tn_tensor *x, int64_t a, int64_t b, int sign) {
   if (x->dtype == TN_U64) {
-    uint64_t va = (uint64_t)tn_load_i64(x->dtype, x->data, a), vb = (uint64_t)tn_load_i64(x->dtype, x->data, b);
+    uint64_t va = (uint64_t)tn_load_i64(x->dtype, x->data, a),
+             vb = (uint64_t)tn_load_i64(x->dtype, x->data, b);
     return sign > 0 ? va > vb : va < vb;
   }
   if (tn_dtype_exact_i64(x->dtype)) {
@@ -198,10 +230,16 @@ static bool beyond(const tn_tensor *x, int64_t a, int64_t b, int sign) {
 /* What the largest or smallest of nothing is. */
 static void store_extreme(const tn_tensor *y, int64_t k, int sign) {
   const tn_dtype_info *info = tn_dtype(y->dtype);
-  if (info->is_float) tn_store_f64(y->dtype, y->data, k, sign > 0 ? -INFINITY : INFINITY);
-  else if (y->dtype == TN_BOOL) tn_store_i64(y->dtype, y->data, k, sign < 0);
-  else if (!info->is_signed) tn_store_i64(y->dtype, y->data, k, sign > 0 ? 0 : -1);
-  else tn_store_i64(y->dtype, y->data, k, sign > 0 ? (int64_t)(UINT64_C(1) << (info->bits - 1)) : (int64_t)((UINT64_C(1) << (info->bits - 1)) - 1));
+  if (info->is_float)
+    tn_store_f64(y->dtype, y->data, k, sign > 0 ? -INFINITY : INFINITY);
+  else if (y->dtype == TN_BOOL)
+    tn_store_i64(y->dtype, y->data, k, sign < 0);
+  else if (!info->is_signed)
+    tn_store_i64(y->dtype, y->data, k, sign > 0 ? 0 : -1);
+  else
+    tn_store_i64(y->dtype, y->data, k,
+                 sign > 0 ? (int64_t)(UINT64_C(1) << (info->bits - 1))
+                          : (int64_t)((UINT64_C(1) << (info->bits - 1)) - 1));
 }
 
 static tn_status extreme_reference(const tn_call *call, int sign) {
@@ -214,9 +252,12 @@ static tn_status extreme_reference(const tn_call *call, int sign) {
       int64_t at = base + walk_offset(&r.summed, j);
       if (beyond(x, at, best, sign)) best = at;
     }
-    if (!r.summed.size) store_extreme(y, k, sign);
-    else if (tn_dtype_exact_i64(x->dtype)) tn_store_i64(x->dtype, y->data, k, tn_load_i64(x->dtype, x->data, best));
-    else tn_store_f64(x->dtype, y->data, k, tn_load_f64(x->dtype, x->data, best));
+    if (!r.summed.size)
+      store_extreme(y, k, sign);
+    else if (tn_dtype_exact_i64(x->dtype))
+      tn_store_i64(x->dtype, y->data, k, tn_load_i64(x->dtype, x->data, best));
+    else
+      tn_store_f64(x->dtype, y->data, k, tn_load_f64(x->dtype, x->data, best));
   }
   return s;
 }
@@ -233,7 +274,9 @@ tn_status arg_infer(const tn_call *call) {
   int32_t axis = 0;
   tn_status s = tn_axis_normalize(call, a->axis, x->rank, &axis);
   if (s) return s;
-  if (x->shape[axis] == 0) return call->host->fail(call->ctx, TN_ERR_SHAPE, "axis %d is empty: it has no largest or smallest element", axis);
+  if (x->shape[axis] == 0)
+    return call->host->fail(call->ctx, TN_ERR_SHAPE,
+                            "axis %d is empty: it has no largest or smallest element", axis);
   y->rank = 0;
   for (int32_t k = 0; k < x->rank; k++)
     if (k != axis || a->keepdims) y->shape[y->rank++] = k == axis ? 1 : x->shape[k];
@@ -249,7 +292,8 @@ static tn_status arg_reference(const tn_call *call, int sign) {
   for (int64_t k = 0; k < total; k++) {
     int64_t base = k / inner * inner * n + k % inner, best = 0;
     for (int64_t j = 1; j < n; j++)
-      if (a->select_last_index ? !beyond(x, base + best * inner, base + j * inner, sign) : beyond(x, base + j * inner, base + best * inner, sign))
+      if (a->select_last_index ? !beyond(x, base + best * inner, base + j * inner, sign)
+                               : beyond(x, base + j * inner, base + best * inner, sign))
         best = j;
     tn_store_i64(TN_I64, call->outputs[0]->data, k, best);
   }

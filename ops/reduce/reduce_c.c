@@ -1,5 +1,6 @@
-/* Portable reductions. Where the innermost dim is kept, an item is a row of outputs that all terms are added to; else an
- * item is one output and the terms are gathered in four partial results. Integers wrap. */
+/* Portable reductions. Where the innermost dim is kept, an item is a row of outputs that all terms
+ * are added to; else an item is one output and the terms are gathered in four partial results.
+ * Integers wrap. */
 #include <math.h>
 
 #include "reduction.h"
@@ -17,7 +18,10 @@ tn_status reduce_plan(const tn_call *call, tn_kernel_plan *out) {
 }
 
 /* Terms in runs: the innermost summed dim is walked with its stride, the outer ones by index. */
-typedef struct runs { int64_t n, length, stride; walk outer; } runs;
+typedef struct runs {
+  int64_t n, length, stride;
+  walk outer;
+} runs;
 
 static runs runs_of(const walk *summed) {
   runs r = {.n = summed->size, .length = 1, .outer = *summed};
@@ -29,53 +33,56 @@ static runs runs_of(const walk *summed) {
   return r;
 }
 
-#define REDUCE(name, T, ACC, START, STEP, JOIN, DONE)                                                       \
-  static void name##_row(const reduction *r, const T *x, T *y, int64_t row) {                               \
-    const ACC n = (ACC)r->summed.size;                                                                      \
-    (void)n;                                                                                                \
-    for (int64_t j = 0; j < row; j++) y[j] = (T)(START);                                                    \
-    for (int64_t k = 0; k < r->summed.size; k++) {                                                          \
-      const T *from = x + walk_offset(&r->summed, k);                                                       \
-      for (int64_t j = 0; j < row; j++) {                                                                   \
-        ACC a = (ACC)y[j], v = (ACC)from[j];                                                                \
-        STEP;                                                                                               \
-        y[j] = (T)a;                                                                                        \
-      }                                                                                                     \
-    }                                                                                                       \
-    for (int64_t j = 0; j < row; j++) {                                                                     \
-      ACC a = (ACC)y[j];                                                                                    \
-      y[j] = (T)(DONE);                                                                                     \
-    }                                                                                                       \
-  }                                                                                                         \
-  static T name##_one(const reduction *r, const runs *u, const T *x) {                                      \
-    const ACC n = (ACC)r->summed.size;                                                                      \
-    ACC part[4] = {START, START, START, START};                                                             \
-    (void)n;                                                                                                \
-    for (int64_t k = 0; k < u->n; k++) {                                                                    \
-      const T *from = x + walk_offset(&u->outer, k);                                                        \
-      for (int64_t j = 0; j < u->length; j++) {                                                             \
-        ACC v = (ACC)from[j * u->stride], a = part[j & 3];                                                  \
-        STEP;                                                                                               \
-        part[j & 3] = a;                                                                                    \
-      }                                                                                                     \
-    }                                                                                                       \
-    ACC a = JOIN(JOIN(part[0], part[1]), JOIN(part[2], part[3]));                                           \
-    return (T)(DONE);                                                                                       \
-  }                                                                                                         \
-  tn_status name(const tn_call *call, uint32_t stage, int64_t begin, int64_t end, uint32_t worker) {        \
-    (void)stage, (void)worker;                                                                              \
-    reduction r;                                                                                            \
-    tn_status s = reduction_make(call, &r);                                                                 \
-    if (s) return s;                                                                                        \
-    runs u = runs_of(&r.summed);                                                                            \
-    const T *x = call->inputs[0]->data;                                                                     \
-    T *y = call->outputs[0]->data;                                                                          \
-    int64_t row = r.inner_kept ? r.kept.dims[r.kept.rank - 1] : 1;                                          \
-    for (int64_t item = begin; item < end; item++) {                                                        \
-      if (r.inner_kept) name##_row(&r, x + walk_offset(&r.kept, item * row), y + item * row, row);          \
-      else y[item] = name##_one(&r, &u, x + walk_offset(&r.kept, item));                                    \
-    }                                                                                                       \
-    return TN_OK;                                                                                           \
+#define REDUCE(name, T, ACC, START, STEP, JOIN, DONE)                              \
+  static void name##_row(const reduction *r, const T *x, T *y, int64_t row) {      \
+    const ACC n = (ACC)r->summed.size;                                             \
+    (void)n;                                                                       \
+    for (int64_t j = 0; j < row; j++) y[j] = (T)(START);                           \
+    for (int64_t k = 0; k < r->summed.size; k++) {                                 \
+      const T *from = x + walk_offset(&r->summed, k);                              \
+      for (int64_t j = 0; j < row; j++) {                                          \
+        ACC a = (ACC)y[j], v = (ACC)from[j];                                       \
+        STEP;                                                                      \
+        y[j] = (T)a;                                                               \
+      }                                                                            \
+    }                                                                              \
+    for (int64_t j = 0; j < row; j++) {                                            \
+      ACC a = (ACC)y[j];                                                           \
+      y[j] = (T)(DONE);                                                            \
+    }                                                                              \
+  }                                                                                \
+  static T name##_one(const reduction *r, const runs *u, const T *x) {             \
+    const ACC n = (ACC)r->summed.size;                                             \
+    ACC part[4] = {START, START, START, START};                                    \
+    (void)n;                                                                       \
+    for (int64_t k = 0; k < u->n; k++) {                                           \
+      const T *from = x + walk_offset(&u->outer, k);                               \
+      for (int64_t j = 0; j < u->length; j++) {                                    \
+        ACC v = (ACC)from[j * u->stride], a = part[j & 3];                         \
+        STEP;                                                                      \
+        part[j & 3] = a;                                                           \
+      }                                                                            \
+    }                                                                              \
+    ACC a = JOIN(JOIN(part[0], part[1]), JOIN(part[2], part[3]));                  \
+    return (T)(DONE);                                                              \
+  }                                                                                \
+  tn_status name(const tn_call *call, uint32_t stage, int64_t begin, int64_t end,  \
+                 uint32_t worker) {                                                \
+    (void)stage, (void)worker;                                                     \
+    reduction r;                                                                   \
+    tn_status s = reduction_make(call, &r);                                        \
+    if (s) return s;                                                               \
+    runs u = runs_of(&r.summed);                                                   \
+    const T *x = call->inputs[0]->data;                                            \
+    T *y = call->outputs[0]->data;                                                 \
+    int64_t row = r.inner_kept ? r.kept.dims[r.kept.rank - 1] : 1;                 \
+    for (int64_t item = begin; item < end; item++) {                               \
+      if (r.inner_kept)                                                            \
+        name##_row(&r, x + walk_offset(&r.kept, item * row), y + item * row, row); \
+      else                                                                         \
+        y[item] = name##_one(&r, &u, x + walk_offset(&r.kept, item));              \
+    }                                                                              \
+    return TN_OK;                                                                  \
   }
 
 #define ADD(a, b) ((a) + (b))
@@ -87,10 +94,10 @@ static runs runs_of(const walk *summed) {
 #define DIVIDE_INT(a, n) ((n) ? (a) / (n) : 0) /* the mean of nothing */
 
 /* Sums and products of every type; integers in unsigned arithmetic of their width. */
-#define SUMS(type, T, U, DIVIDE)                                      \
-  REDUCE(reduce_sum_##type##_c, U, U, 0, a += v, ADD, a)              \
-  REDUCE(reduce_prod_##type##_c, U, U, 1, a *= v, MUL, a)             \
-  REDUCE(reduce_sum_square_##type##_c, U, U, 0, a += v * v, ADD, a)   \
+#define SUMS(type, T, U, DIVIDE)                                    \
+  REDUCE(reduce_sum_##type##_c, U, U, 0, a += v, ADD, a)            \
+  REDUCE(reduce_prod_##type##_c, U, U, 1, a *= v, MUL, a)           \
+  REDUCE(reduce_sum_square_##type##_c, U, U, 0, a += v * v, ADD, a) \
   REDUCE(reduce_mean_##type##_c, T, T, 0, a = (T)((U)a + (U)v), ADD, DIVIDE(a, n))
 SUMS(f32, float, float, DIVIDE_FLOAT)
 SUMS(f64, double, double, DIVIDE_FLOAT)
@@ -99,8 +106,8 @@ SUMS(i64, int64_t, uint64_t, DIVIDE_INT)
 SUMS(u32, uint32_t, uint32_t, DIVIDE_INT)
 SUMS(u64, uint64_t, uint64_t, DIVIDE_INT)
 
-#define EXTREMES(type, T, LOWEST, HIGHEST)                                        \
-  REDUCE(reduce_max_##type##_c, T, T, LOWEST, a = MAX(v, a), MAX, a)              \
+#define EXTREMES(type, T, LOWEST, HIGHEST)                           \
+  REDUCE(reduce_max_##type##_c, T, T, LOWEST, a = MAX(v, a), MAX, a) \
   REDUCE(reduce_min_##type##_c, T, T, HIGHEST, a = MIN(v, a), MIN, a)
 EXTREMES(f32, float, -INFINITY, INFINITY)
 EXTREMES(f64, double, -(double)INFINITY, (double)INFINITY)
@@ -112,17 +119,21 @@ EXTREMES(bool, uint8_t, 0, 1)
 EXTREMES(u32, uint32_t, 0, UINT32_MAX)
 EXTREMES(u64, uint64_t, 0, UINT64_MAX)
 
-/* Norms and logarithms: integers are computed in f64. Rows would round between steps, so integers use f64 outputs' room:
- * they always go one by one (see NORMS_INT). */
-#define NORMS(type, T, ABS, SQRT, LOG)                                        \
-  REDUCE(reduce_l1_##type##_c, T, T, 0, a += ABS(v), ADD, a)                  \
-  REDUCE(reduce_l2_##type##_c, T, T, 0, a += v * v, ADD, SQRT(a))             \
+/* Norms and logarithms: integers are computed in f64. Rows would round between steps, so integers
+ * use f64 outputs' room: they always go one by one (see NORMS_INT). */
+#define NORMS(type, T, ABS, SQRT, LOG)                            \
+  REDUCE(reduce_l1_##type##_c, T, T, 0, a += ABS(v), ADD, a)      \
+  REDUCE(reduce_l2_##type##_c, T, T, 0, a += v * v, ADD, SQRT(a)) \
   REDUCE(reduce_log_sum_##type##_c, T, T, 0, a += v, ADD, LOG(a))
 NORMS(f32, float, fabsf, sqrtf, logf)
 NORMS(f64, double, fabs, sqrt, log)
 
 /* One output at a time, in f64, whatever the order of dims. */
-typedef struct outputs { reduction r; runs u; int64_t row; } outputs;
+typedef struct outputs {
+  reduction r;
+  runs u;
+  int64_t row;
+} outputs;
 
 static tn_status outputs_make(const tn_call *call, outputs *o) {
   tn_status s = reduction_make(call, &o->r);
@@ -133,51 +144,52 @@ static tn_status outputs_make(const tn_call *call, outputs *o) {
 }
 
 /* Integers are stored as the reference stores them: -inf and NaN, of a logarithm, as 0. */
-#define ONE_BY_ONE(name, T, EXPRESSION)                                                                   \
-  tn_status name(const tn_call *call, uint32_t stage, int64_t begin, int64_t end, uint32_t worker) {      \
-    (void)stage, (void)worker;                                                                            \
-    outputs o;                                                                                            \
-    tn_status s = outputs_make(call, &o);                                                                 \
-    tn_tensor *y = call->outputs[0];                                                                      \
-    for (int64_t k = begin * o.row; !s && k < end * o.row; k++) {                                         \
-      const T *x = (const T *)call->inputs[0]->data + walk_offset(&o.r.kept, k);                          \
-      tn_store_f64(y->dtype, y->data, k, EXPRESSION);                                                     \
-    }                                                                                                     \
-    return s;                                                                                             \
+#define ONE_BY_ONE(name, T, EXPRESSION)                                           \
+  tn_status name(const tn_call *call, uint32_t stage, int64_t begin, int64_t end, \
+                 uint32_t worker) {                                               \
+    (void)stage, (void)worker;                                                    \
+    outputs o;                                                                    \
+    tn_status s = outputs_make(call, &o);                                         \
+    tn_tensor *y = call->outputs[0];                                              \
+    for (int64_t k = begin * o.row; !s && k < end * o.row; k++) {                 \
+      const T *x = (const T *)call->inputs[0]->data + walk_offset(&o.r.kept, k);  \
+      tn_store_f64(y->dtype, y->data, k, EXPRESSION);                             \
+    }                                                                             \
+    return s;                                                                     \
   }
 
-#define GATHER(type, T, ABS)                                                                  \
+#define GATHER(type, T, ABS)                                                                   \
   static double sum_##type(const runs *u, const T *x, int power, double shift, int with_exp) { \
-    double sum = 0;                                                                           \
-    for (int64_t k = 0; k < u->n; k++) {                                                      \
-      const T *from = x + walk_offset(&u->outer, k);                                          \
-      for (int64_t j = 0; j < u->length; j++) {                                               \
-        double v = (double)from[j * u->stride];                                               \
+    double sum = 0;                                                                            \
+    for (int64_t k = 0; k < u->n; k++) {                                                       \
+      const T *from = x + walk_offset(&u->outer, k);                                           \
+      for (int64_t j = 0; j < u->length; j++) {                                                \
+        double v = (double)from[j * u->stride];                                                \
         sum += with_exp ? exp(v - shift) : power == 2 ? v * v : power == 1 ? ABS(v) : v;       \
-      }                                                                                       \
-    }                                                                                         \
-    return sum;                                                                               \
-  }                                                                                           \
-  static double top_##type(const runs *u, const T *x) {                                       \
-    double top = -(double)INFINITY;                                                           \
-    for (int64_t k = 0; k < u->n; k++) {                                                      \
-      const T *from = x + walk_offset(&u->outer, k);                                          \
-      for (int64_t j = 0; j < u->length; j++) top = MAX((double)from[j * u->stride], top);    \
-    }                                                                                         \
-    return top;                                                                               \
-  }                                                                                           \
-  static double log_sum_exp_##type(const runs *u, const T *x) {                               \
-    double top = top_##type(u, x), shift = isfinite(top) ? top : 0;                           \
-    return shift + log(sum_##type(u, x, 0, shift, 1));                                        \
-  }                                                                                           \
+      }                                                                                        \
+    }                                                                                          \
+    return sum;                                                                                \
+  }                                                                                            \
+  static double top_##type(const runs *u, const T *x) {                                        \
+    double top = -(double)INFINITY;                                                            \
+    for (int64_t k = 0; k < u->n; k++) {                                                       \
+      const T *from = x + walk_offset(&u->outer, k);                                           \
+      for (int64_t j = 0; j < u->length; j++) top = MAX((double)from[j * u->stride], top);     \
+    }                                                                                          \
+    return top;                                                                                \
+  }                                                                                            \
+  static double log_sum_exp_##type(const runs *u, const T *x) {                                \
+    double top = top_##type(u, x), shift = isfinite(top) ? top : 0;                            \
+    return shift + log(sum_##type(u, x, 0, shift, 1));                                         \
+  }                                                                                            \
   ONE_BY_ONE(reduce_log_sum_exp_##type##_c, T, log_sum_exp_##type(&o.u, x))
 GATHER(f32, float, fabs)
 GATHER(f64, double, fabs)
 
-#define NORMS_INT(type, T, ABS)                                                       \
-  GATHER(type, T, ABS)                                                                \
-  ONE_BY_ONE(reduce_l1_##type##_c, T, sum_##type(&o.u, x, 1, 0, 0))                   \
-  ONE_BY_ONE(reduce_l2_##type##_c, T, sqrt(sum_##type(&o.u, x, 2, 0, 0)))             \
+#define NORMS_INT(type, T, ABS)                                           \
+  GATHER(type, T, ABS)                                                    \
+  ONE_BY_ONE(reduce_l1_##type##_c, T, sum_##type(&o.u, x, 1, 0, 0))       \
+  ONE_BY_ONE(reduce_l2_##type##_c, T, sqrt(sum_##type(&o.u, x, 2, 0, 0))) \
   ONE_BY_ONE(reduce_log_sum_##type##_c, T, log(sum_##type(&o.u, x, 0, 0, 0)))
 NORMS_INT(i32, int32_t, fabs)
 NORMS_INT(i64, int64_t, fabs)
@@ -186,7 +198,10 @@ NORMS_INT(u64, uint64_t, fabs)
 
 /* ---- ArgMax, ArgMin ---- */
 
-typedef struct arg_shape { int64_t outer, n, inner; int last; } arg_shape;
+typedef struct arg_shape {
+  int64_t outer, n, inner;
+  int last;
+} arg_shape;
 
 static arg_shape arg_make(const tn_call *call) {
   const tn_arg_max_attrs *a = call->attrs;
@@ -206,18 +221,18 @@ tn_status arg_plan(const tn_call *call, tn_kernel_plan *out) {
   return TN_OK;
 }
 
-#define ARG(T)                                                                              \
-  for (int64_t k = begin; k < end; k++) {                                                   \
+#define ARG(T)                                                                                 \
+  for (int64_t k = begin; k < end; k++) {                                                      \
     const T *x = (const T *)call->inputs[0]->data + k / s.inner * s.inner * s.n + k % s.inner; \
-    int64_t best = 0;                                                                       \
-    for (int64_t j = 1; j < s.n; j++) {                                                     \
-      T v = x[j * s.inner], b = x[best * s.inner];                                          \
-      int is_beyond = v != v ? b == b : sign > 0 ? v > b : v < b;                           \
-      int is_equal = v == b || (v != v && b != b);                                          \
-      if (is_beyond || (s.last && is_equal)) best = j;                                      \
-    }                                                                                       \
-    y[k] = best;                                                                            \
-  }                                                                                         \
+    int64_t best = 0;                                                                          \
+    for (int64_t j = 1; j < s.n; j++) {                                                        \
+      T v = x[j * s.inner], b = x[best * s.inner];                                             \
+      int is_beyond = v != v ? b == b : sign > 0 ? v > b : v < b;                              \
+      int is_equal = v == b || (v != v && b != b);                                             \
+      if (is_beyond || (s.last && is_equal)) best = j;                                         \
+    }                                                                                          \
+    y[k] = best;                                                                               \
+  }                                                                                            \
   break
 
 static tn_status arg(const tn_call *call, int64_t begin, int64_t end, int sign) {
@@ -238,12 +253,14 @@ static tn_status arg(const tn_call *call, int64_t begin, int64_t end, int sign) 
   return TN_OK;
 }
 
-tn_status arg_max_any_c(const tn_call *call, uint32_t stage, int64_t begin, int64_t end, uint32_t worker) {
+tn_status arg_max_any_c(const tn_call *call, uint32_t stage, int64_t begin, int64_t end,
+                        uint32_t worker) {
   (void)stage, (void)worker;
   return arg(call, begin, end, 1);
 }
 
-tn_status arg_min_any_c(const tn_call *call, uint32_t stage, int64_t begin, int64_t end, uint32_t worker) {
+tn_status arg_min_any_c(const tn_call *call, uint32_t stage, int64_t begin, int64_t end,
+                        uint32_t worker) {
   (void)stage, (void)worker;
   return arg(call, begin, end, -1);
 }

@@ -14,12 +14,13 @@ typedef struct walk {
 } walk;
 
 typedef struct reduction {
-  walk kept, summed;     /* neighbouring dims of one kind are merged */
-  bool inner_kept;       /* the innermost merged dim is kept: rows of outputs are made at once */
+  walk kept, summed; /* neighbouring dims of one kind are merged */
+  bool inner_kept;   /* the innermost merged dim is kept: rows of outputs are made at once */
   bool axes[TN_MAX_RANK];
 } reduction;
 
-/* Every Reduce operator has the same attributes: keepdims, noop_with_empty_axes. axes: constant by now. */
+/* Every Reduce operator has the same attributes: keepdims, noop_with_empty_axes. axes: constant by
+ * now. */
 tn_status reduction_make(const tn_call *call, reduction *out);
 /* Element offset of position `index` (row-major) of a walk. */
 static inline int64_t walk_offset(const walk *w, int64_t index) {

@@ -1,7 +1,8 @@
-/* Sliding windows of convolutions and pools: strides, dilations and pads from a node's attributes, output sizes, and which
- * taps of a window lie inside the input.
+/* Sliding windows of convolutions and pools: strides, dilations and pads from a node's attributes,
+ * output sizes, and which taps of a window lie inside the input.
  *
- *   out[k] = floor-or-ceil((in[k] + pad_lo[k] + pad_hi[k] - (dilation[k]*(kernel[k]-1) + 1)) / stride[k]) + 1
+ *   window[k] = dilation[k]*(kernel[k]-1) + 1
+ *   out[k] = floor-or-ceil((in[k] + pad_lo[k] + pad_hi[k] - window[k]) / stride[k]) + 1
  *
  * auto_pad SAME_UPPER and SAME_LOWER give out = ceil(in / stride). */
 #ifndef TN_BASE_WINDOW_H
@@ -14,7 +15,8 @@ enum { TN_MAX_SPATIAL = TN_MAX_RANK - 2 };
 
 typedef struct tn_window {
   int32_t n; /* spatial dims */
-  int64_t in[TN_MAX_SPATIAL], out[TN_MAX_SPATIAL], kernel[TN_MAX_SPATIAL], stride[TN_MAX_SPATIAL], dilation[TN_MAX_SPATIAL];
+  int64_t in[TN_MAX_SPATIAL], out[TN_MAX_SPATIAL], kernel[TN_MAX_SPATIAL], stride[TN_MAX_SPATIAL],
+      dilation[TN_MAX_SPATIAL];
   int64_t pad_lo[TN_MAX_SPATIAL], pad_hi[TN_MAX_SPATIAL];
 } tn_window;
 
@@ -25,13 +27,15 @@ typedef struct tn_window_attrs {
   int64_t ceil_mode;
 } tn_window_attrs;
 
-static inline tn_status tn_window_list(const tn_call *call, const char *name, tn_ints list, int64_t want, int64_t least) {
+static inline tn_status tn_window_list(const tn_call *call, const char *name, tn_ints list,
+                                       int64_t want, int64_t least) {
   if (list.size && list.size != want)
-    return call->host->fail(call->ctx, TN_ERR_INVALID, "attribute '%s' has %lld values, not %lld", name, (long long)list.size,
-                            (long long)want);
+    return call->host->fail(call->ctx, TN_ERR_INVALID, "attribute '%s' has %lld values, not %lld",
+                            name, (long long)list.size, (long long)want);
   for (int64_t k = 0; k < list.size; k++)
     if (list.data[k] < least || list.data[k] > INT32_MAX)
-      return call->host->fail(call->ctx, TN_ERR_INVALID, "attribute '%s' has the value %lld", name, (long long)list.data[k]);
+      return call->host->fail(call->ctx, TN_ERR_INVALID, "attribute '%s' has the value %lld", name,
+                              (long long)list.data[k]);
   return TN_OK;
 }
 
@@ -43,22 +47,28 @@ static inline void tn_window_auto_pad(tn_window *w, int32_t k, bool upper) {
   w->pad_hi[k] = pad - w->pad_lo[k];
 }
 
-static inline tn_status tn_window_size(const tn_call *call, tn_window *w, int32_t k, bool ceil_mode) {
+static inline tn_status tn_window_size(const tn_call *call, tn_window *w, int32_t k,
+                                       bool ceil_mode) {
   int64_t room = w->in[k] + w->pad_lo[k] + w->pad_hi[k] - (w->dilation[k] * (w->kernel[k] - 1) + 1);
   if (room < 0)
-    return call->host->fail(call->ctx, TN_ERR_SHAPE, "the window (%lld taps, dilation %lld) is larger than the padded input (%lld) in spatial dim %d",
-                            (long long)w->kernel[k], (long long)w->dilation[k], (long long)(w->in[k] + w->pad_lo[k] + w->pad_hi[k]), k);
+    return call->host->fail(call->ctx, TN_ERR_SHAPE,
+                            "the window (%lld taps, dilation %lld) is larger than the padded input "
+                            "(%lld) in spatial dim %d",
+                            (long long)w->kernel[k], (long long)w->dilation[k],
+                            (long long)(w->in[k] + w->pad_lo[k] + w->pad_hi[k]), k);
   w->out[k] = (ceil_mode ? tn_ceil_div(room, w->stride[k]) : room / w->stride[k]) + 1;
   /* with ceil the last window must begin inside the input or its left pad */
   if (ceil_mode && (w->out[k] - 1) * w->stride[k] >= w->in[k] + w->pad_lo[k]) w->out[k]--;
   return TN_OK;
 }
 
-/* dims: the spatial dims of the input. kernel: NULL: attrs->kernel_shape. Errors are said through the call's host. */
-static inline tn_status tn_window_make(const tn_call *call, const tn_window_attrs *a, int32_t n, const int64_t *dims,
-                                       const int64_t *kernel, tn_window *out) {
+/* dims: the spatial dims of the input. kernel: NULL: attrs->kernel_shape. Errors are said through
+ * the call's host. */
+static inline tn_status tn_window_make(const tn_call *call, const tn_window_attrs *a, int32_t n,
+                                       const int64_t *dims, const int64_t *kernel, tn_window *out) {
   tn_window w = {.n = n};
-  if (n < 0 || n > TN_MAX_SPATIAL) return call->host->fail(call->ctx, TN_ERR_UNSUPPORTED, "not supported: %d spatial dims", n);
+  if (n < 0 || n > TN_MAX_SPATIAL)
+    return call->host->fail(call->ctx, TN_ERR_UNSUPPORTED, "not supported: %d spatial dims", n);
   tn_status s = tn_window_list(call, "dilations", a->dilations, n, 1);
   if (!s) s = tn_window_list(call, "strides", a->strides, n, 1);
   if (!s) s = tn_window_list(call, "pads", a->pads, 2 * (int64_t)n, 0);
@@ -67,25 +77,31 @@ static inline tn_status tn_window_make(const tn_call *call, const tn_window_attr
   bool same = tn_str_is(a->auto_pad, "SAME_UPPER") || tn_str_is(a->auto_pad, "SAME_LOWER");
   bool valid = tn_str_is(a->auto_pad, "VALID");
   if (!same && !valid && a->auto_pad.size && !tn_str_is(a->auto_pad, "NOTSET"))
-    return call->host->fail(call->ctx, TN_ERR_INVALID, "attribute 'auto_pad' is '%.*s'", (int)a->auto_pad.size, a->auto_pad.data);
+    return call->host->fail(call->ctx, TN_ERR_INVALID, "attribute 'auto_pad' is '%.*s'",
+                            (int)a->auto_pad.size, a->auto_pad.data);
   for (int32_t k = 0; k < n; k++) {
     w.in[k] = dims[k];
     w.kernel[k] = kernel ? kernel[k] : a->kernel_shape.size ? a->kernel_shape.data[k] : 1;
     if (kernel && a->kernel_shape.size && a->kernel_shape.data[k] != kernel[k])
-      return call->host->fail(call->ctx, TN_ERR_SHAPE, "attribute 'kernel_shape' has %lld in dim %d, the weights have %lld",
+      return call->host->fail(call->ctx, TN_ERR_SHAPE,
+                              "attribute 'kernel_shape' has %lld in dim %d, the weights have %lld",
                               (long long)a->kernel_shape.data[k], k, (long long)kernel[k]);
     w.stride[k] = a->strides.size ? a->strides.data[k] : 1;
     w.dilation[k] = a->dilations.size ? a->dilations.data[k] : 1;
-    if (!same && !valid && a->pads.size) w.pad_lo[k] = a->pads.data[k], w.pad_hi[k] = a->pads.data[n + k];
-    if (same) tn_window_auto_pad(&w, k, tn_str_is(a->auto_pad, "SAME_UPPER"));
-    else if ((s = tn_window_size(call, &w, k, a->ceil_mode != 0))) return s;
+    if (!same && !valid && a->pads.size)
+      w.pad_lo[k] = a->pads.data[k], w.pad_hi[k] = a->pads.data[n + k];
+    if (same)
+      tn_window_auto_pad(&w, k, tn_str_is(a->auto_pad, "SAME_UPPER"));
+    else if ((s = tn_window_size(call, &w, k, a->ceil_mode != 0)))
+      return s;
   }
   *out = w;
   return TN_OK;
 }
 
 /* Taps of the window at output position o of dim k that lie inside the input: [*lo, *hi). */
-static inline void tn_window_taps(const tn_window *w, int32_t k, int64_t o, int64_t *lo, int64_t *hi) {
+static inline void tn_window_taps(const tn_window *w, int32_t k, int64_t o, int64_t *lo,
+                                  int64_t *hi) {
   int64_t start = o * w->stride[k] - w->pad_lo[k], d = w->dilation[k];
   *lo = start < 0 ? (-start + d - 1) / d : 0;
   *hi = start < w->in[k] ? tn_min_i64(w->kernel[k], (w->in[k] - start + d - 1) / d) : 0;

@@ -1,5 +1,5 @@
-/* tn_graph_api: the graph as formats, lowerings, rewrites and compilers see it. Ids are checked; whatever a plug-in passes
- * gives an error, never a crash. */
+/* tn_graph_api: the graph as formats, lowerings, rewrites and compilers see it. Ids are checked;
+ * whatever a plug-in passes gives an error, never a crash. */
 #include <string.h>
 
 #include "base/abi.h"
@@ -7,17 +7,23 @@
 #include "graph/graph.h"
 
 static bool is_value(const tn_graph *g, int32_t v) { return v >= 0 && v < g->values.n; }
-static bool is_node(const tn_graph *g, int32_t n) { return n >= 0 && n < g->nodes.n && g->nodes.data[n].alive; }
+static bool is_node(const tn_graph *g, int32_t n) {
+  return n >= 0 && n < g->nodes.n && g->nodes.data[n].alive;
+}
 
 static tn_graph *writable(const tn_graph *g) { /* reading may have to bring the order up to date */
-  union { const tn_graph *in; tn_graph *out; } cast = {g};
+  union {
+    const tn_graph *in;
+    tn_graph *out;
+  } cast = {g};
   return cast.out;
 }
 
 /* ---- building ---- */
 
 static tn_status value_set_type(tn_graph *g, int32_t value, const tn_tensor *type) {
-  if (!is_value(g, value) || type->rank > TN_MAX_RANK || type->rank < TN_RANK_UNKNOWN) return TN_ERR_INVALID;
+  if (!is_value(g, value) || type->rank > TN_MAX_RANK || type->rank < TN_RANK_UNKNOWN)
+    return TN_ERR_INVALID;
   tn_value *v = tn_graph_val(g, value);
   if (v->constant) return TN_ERR_STATE;
   tn_copy_head(&v->type, type, sizeof v->type);
@@ -26,7 +32,9 @@ static tn_status value_set_type(tn_graph *g, int32_t value, const tn_tensor *typ
 }
 
 static tn_status value_set_const(tn_graph *g, int32_t value, const tn_tensor *data, int32_t copy) {
-  if (!is_value(g, value) || data->rank < 0 || data->rank > TN_MAX_RANK || data->kind != TN_KIND_TENSOR) return TN_ERR_INVALID;
+  if (!is_value(g, value) || data->rank < 0 || data->rank > TN_MAX_RANK ||
+      data->kind != TN_KIND_TENSOR)
+    return TN_ERR_INVALID;
   int64_t bytes = tn_storage_bytes(data);
   if (bytes < 0 || (bytes > 0 && !data->data)) return TN_ERR_INVALID;
   tn_const *c = NULL;
@@ -73,7 +81,9 @@ static tn_graph *subgraph_new(tn_graph *g) {
   return NULL;
 }
 
-static const char *domain_name(const char *domain) { return domain && strcmp(domain, "ai.onnx") ? domain : ""; }
+static const char *domain_name(const char *domain) {
+  return domain && strcmp(domain, "ai.onnx") ? domain : "";
+}
 
 static tn_status set_opset(tn_graph *g, const char *domain, int32_t version) {
   domain = domain_name(domain);
@@ -97,12 +107,17 @@ static tn_status set_meta(tn_graph *g, const char *key, const char *text) {
   return tn_vec_push(g->a, &g->meta, m);
 }
 
-static tn_status add_function(tn_graph *g, const char *domain, const char *name, const char *overload, tn_graph *body,
-                              const char *const *attr_names, uint32_t n_attr_names, const tn_attr *const *defaults,
+static tn_status add_function(tn_graph *g, const char *domain, const char *name,
+                              const char *overload, tn_graph *body, const char *const *attr_names,
+                              uint32_t n_attr_names, const tn_attr *const *defaults,
                               uint32_t n_defaults) {
   tn_arena *arena = &g->arena;
-  tn_function f = {.domain = tn_arena_str(arena, domain_name(domain)), .name = tn_arena_str(arena, name),
-                   .overload = tn_arena_str(arena, overload), .body = body, .n_attr_names = n_attr_names, .n_defaults = n_defaults};
+  tn_function f = {.domain = tn_arena_str(arena, domain_name(domain)),
+                   .name = tn_arena_str(arena, name),
+                   .overload = tn_arena_str(arena, overload),
+                   .body = body,
+                   .n_attr_names = n_attr_names,
+                   .n_defaults = n_defaults};
   f.attr_names = tn_arena_alloc(arena, n_attr_names * sizeof *f.attr_names);
   f.defaults = tn_arena_alloc(arena, n_defaults * sizeof *f.defaults);
   if (!f.domain || !f.name || !f.overload || !f.attr_names || !f.defaults) return TN_ERR_MEMORY;
@@ -134,28 +149,48 @@ static int32_t n_inputs(const tn_graph *g) { return (int32_t)g->inputs.n; }
 static int32_t n_outputs(const tn_graph *g) { return (int32_t)g->outputs.n; }
 static int32_t n_values(const tn_graph *g) { return (int32_t)g->values.n; }
 static int32_t n_opsets(const tn_graph *g) { return (int32_t)g->opsets.n; }
-static int32_t input(const tn_graph *g, int32_t k) { return k >= 0 && k < g->inputs.n ? g->inputs.data[k] : TN_ERR_NOT_FOUND; }
-static int32_t output(const tn_graph *g, int32_t k) { return k >= 0 && k < g->outputs.n ? g->outputs.data[k] : TN_ERR_NOT_FOUND; }
+static int32_t input(const tn_graph *g, int32_t k) {
+  return k >= 0 && k < g->inputs.n ? g->inputs.data[k] : TN_ERR_NOT_FOUND;
+}
+static int32_t output(const tn_graph *g, int32_t k) {
+  return k >= 0 && k < g->outputs.n ? g->outputs.data[k] : TN_ERR_NOT_FOUND;
+}
 
 static int32_t n_nodes(const tn_graph *g) {
   (void)tn_graph_sort(writable(g), NULL);
   return (int32_t)g->order.n;
 }
 
-static int32_t node_at(const tn_graph *g, int32_t k) { return k >= 0 && k < n_nodes(g) ? g->order.data[k] : TN_ERR_NOT_FOUND; }
-static const tn_node *node(const tn_graph *g, int32_t n) { return is_node(g, n) ? &g->nodes.data[n].node : NULL; }
-static const void *node_attrs(const tn_graph *g, int32_t n) { return is_node(g, n) ? g->nodes.data[n].attrs : NULL; }
+static int32_t node_at(const tn_graph *g, int32_t k) {
+  return k >= 0 && k < n_nodes(g) ? g->order.data[k] : TN_ERR_NOT_FOUND;
+}
+static const tn_node *node(const tn_graph *g, int32_t n) {
+  return is_node(g, n) ? &g->nodes.data[n].node : NULL;
+}
+static const void *node_attrs(const tn_graph *g, int32_t n) {
+  return is_node(g, n) ? g->nodes.data[n].attrs : NULL;
+}
 
 static const tn_region *const *node_regions(const tn_graph *g, int32_t n, uint32_t *out_n) {
   *out_n = is_node(g, n) ? g->nodes.data[n].n_regions : 0;
   return *out_n ? g->nodes.data[n].regions : NULL;
 }
 
-static const char *value_name(const tn_graph *g, int32_t v) { return is_value(g, v) ? tn_graph_val(g, v)->name : NULL; }
-static const tn_tensor *value_type(const tn_graph *g, int32_t v) { return is_value(g, v) ? &tn_graph_val(g, v)->type : NULL; }
-static uint32_t value_flags(const tn_graph *g, int32_t v) { return is_value(g, v) ? tn_graph_val(g, v)->flags : 0; }
-static int32_t value_producer(const tn_graph *g, int32_t v) { return is_value(g, v) ? tn_graph_val(g, v)->producer : -1; }
-static int32_t value_n_users(const tn_graph *g, int32_t v) { return is_value(g, v) ? (int32_t)tn_graph_val(g, v)->users.n : 0; }
+static const char *value_name(const tn_graph *g, int32_t v) {
+  return is_value(g, v) ? tn_graph_val(g, v)->name : NULL;
+}
+static const tn_tensor *value_type(const tn_graph *g, int32_t v) {
+  return is_value(g, v) ? &tn_graph_val(g, v)->type : NULL;
+}
+static uint32_t value_flags(const tn_graph *g, int32_t v) {
+  return is_value(g, v) ? tn_graph_val(g, v)->flags : 0;
+}
+static int32_t value_producer(const tn_graph *g, int32_t v) {
+  return is_value(g, v) ? tn_graph_val(g, v)->producer : -1;
+}
+static int32_t value_n_users(const tn_graph *g, int32_t v) {
+  return is_value(g, v) ? (int32_t)tn_graph_val(g, v)->users.n : 0;
+}
 
 static int32_t value_user(const tn_graph *g, int32_t v, int32_t k) {
   return k >= 0 && k < value_n_users(g, v) ? tn_graph_val(g, v)->users.data[k] : TN_ERR_NOT_FOUND;
@@ -168,7 +203,8 @@ static const char *opset_at(const tn_graph *g, int32_t k, int32_t *out_version) 
 }
 
 static const char *value_dim_name(const tn_graph *g, int32_t v, int32_t dim) {
-  return is_value(g, v) && dim >= 0 && dim < TN_MAX_RANK ? tn_graph_val(g, v)->dim_names[dim] : NULL;
+  return is_value(g, v) && dim >= 0 && dim < TN_MAX_RANK ? tn_graph_val(g, v)->dim_names[dim]
+                                                         : NULL;
 }
 
 static int32_t n_meta(const tn_graph *g) { return (int32_t)g->meta.n; }
@@ -184,12 +220,21 @@ static int32_t n_functions(const tn_graph *g) { return (int32_t)g->functions.n; 
 static tn_status function_at(const tn_graph *g, int32_t k, tn_function_info *out) {
   if (k < 0 || k >= g->functions.n) return TN_ERR_NOT_FOUND;
   const tn_function *f = &g->functions.data[k];
-  tn_function_info info = {TN_HEAD(tn_function_info), f->domain, f->name, f->overload, f->body,
-                           f->attr_names, f->defaults, f->n_attr_names, f->n_defaults};
+  tn_function_info info = {TN_HEAD(tn_function_info),
+                           f->domain,
+                           f->name,
+                           f->overload,
+                           f->body,
+                           f->attr_names,
+                           f->defaults,
+                           f->n_attr_names,
+                           f->n_defaults};
   return tn_struct_out(out, &info, sizeof info);
 }
 
-static uint32_t node_n_formal(const tn_graph *g, int32_t n) { return is_node(g, n) ? g->nodes.data[n].n_formal : 0; }
+static uint32_t node_n_formal(const tn_graph *g, int32_t n) {
+  return is_node(g, n) ? g->nodes.data[n].n_formal : 0;
+}
 
 static const tn_graph *node_graph(const tn_graph *g, int32_t n, uint32_t k) {
   return is_node(g, n) && k < g->nodes.data[n].n_subgraphs ? g->nodes.data[n].subgraphs[k] : NULL;
@@ -206,11 +251,15 @@ static const tn_epilogue *const *node_epilogue(const tn_graph *g, int32_t n, uin
   return *out_n ? g->nodes.data[n].epilogue : NULL;
 }
 
-static int32_t node_region_fill(const tn_graph *g, int32_t n) { return is_node(g, n) ? g->nodes.data[n].region_fill : -1; }
+static int32_t node_region_fill(const tn_graph *g, int32_t n) {
+  return is_node(g, n) ? g->nodes.data[n].region_fill : -1;
+}
 
 /* ---- editing ---- */
 
-static tn_status remove_node(tn_graph *g, int32_t n) { return is_node(g, n) ? tn_graph_remove_node(g, n) : TN_ERR_INVALID; }
+static tn_status remove_node(tn_graph *g, int32_t n) {
+  return is_node(g, n) ? tn_graph_remove_node(g, n) : TN_ERR_INVALID;
+}
 
 static tn_status replace_node(tn_graph *g, int32_t n, const int32_t *values, uint32_t n_given) {
   if (!is_node(g, n)) return TN_ERR_INVALID;
@@ -227,14 +276,49 @@ static tn_status replace_node(tn_graph *g, int32_t n, const int32_t *values, uin
 
 const tn_graph_api tn_graph_api_table = {
     .head = TN_HEAD(tn_graph_api),
-    .value = tn_graph_value, .value_set_type = value_set_type, .value_set_const = value_set_const,
-    .value_set_dim_name = value_set_dim_name, .add_input = add_input, .add_output = add_output, .add_node = tn_graph_add_node,
-    .subgraph_new = subgraph_new, .set_opset = set_opset, .set_meta = set_meta, .add_function = add_function, .meta = meta,
-    .opset = opset, .n_inputs = n_inputs, .n_outputs = n_outputs, .input = input, .output = output, .n_nodes = n_nodes,
-    .node_at = node_at, .node = node, .node_regions = node_regions, .value_name = value_name, .value_type = value_type,
-    .value_flags = value_flags, .value_producer = value_producer, .value_n_users = value_n_users, .value_user = value_user,
-    .n_values = n_values, .n_opsets = n_opsets, .opset_at = opset_at, .value_dim_name = value_dim_name, .node_attrs = node_attrs,
-    .replace_value = tn_graph_replace_value, .remove_node = remove_node, .replace_node = replace_node, .set_regions = tn_graph_set_regions,
-    .n_meta = n_meta, .meta_at = meta_at, .n_functions = n_functions, .function_at = function_at, .node_n_formal = node_n_formal,
-    .node_graph = node_graph, .capture = capture, .node_epilogue = node_epilogue, .node_region_fill = node_region_fill,
+    .value = tn_graph_value,
+    .value_set_type = value_set_type,
+    .value_set_const = value_set_const,
+    .value_set_dim_name = value_set_dim_name,
+    .add_input = add_input,
+    .add_output = add_output,
+    .add_node = tn_graph_add_node,
+    .subgraph_new = subgraph_new,
+    .set_opset = set_opset,
+    .set_meta = set_meta,
+    .add_function = add_function,
+    .meta = meta,
+    .opset = opset,
+    .n_inputs = n_inputs,
+    .n_outputs = n_outputs,
+    .input = input,
+    .output = output,
+    .n_nodes = n_nodes,
+    .node_at = node_at,
+    .node = node,
+    .node_regions = node_regions,
+    .value_name = value_name,
+    .value_type = value_type,
+    .value_flags = value_flags,
+    .value_producer = value_producer,
+    .value_n_users = value_n_users,
+    .value_user = value_user,
+    .n_values = n_values,
+    .n_opsets = n_opsets,
+    .opset_at = opset_at,
+    .value_dim_name = value_dim_name,
+    .node_attrs = node_attrs,
+    .replace_value = tn_graph_replace_value,
+    .remove_node = remove_node,
+    .replace_node = replace_node,
+    .set_regions = tn_graph_set_regions,
+    .n_meta = n_meta,
+    .meta_at = meta_at,
+    .n_functions = n_functions,
+    .function_at = function_at,
+    .node_n_formal = node_n_formal,
+    .node_graph = node_graph,
+    .capture = capture,
+    .node_epilogue = node_epilogue,
+    .node_region_fill = node_region_fill,
 };

@@ -1,5 +1,5 @@
-/* Binding a node to its operator: arity, attribute names and kinds are checked against the schema once, and the attribute
- * struct that kernels read is built (layout: tenon/plugin.h, "Attributes"). */
+/* Binding a node to its operator: arity, attribute names and kinds are checked against the schema
+ * once, and the attribute struct that kernels read is built (see "Attributes" in plugin.h). */
 #include <string.h>
 
 #include "graph/graph.h"
@@ -15,7 +15,8 @@ typedef struct binder {
 
 static void problem(binder *b, const char *what, const char *name, const char *rule) {
   char text[TN_NODE_TEXT];
-  b->status = tn_fail(b->diag, TN_ERR_INVALID, "%s: %s '%s' %s", tn_node_text(b->n, text, sizeof text), what, name, rule);
+  b->status = tn_fail(b->diag, TN_ERR_INVALID, "%s: %s '%s' %s",
+                      tn_node_text(b->n, text, sizeof text), what, name, rule);
 }
 
 static void check_inputs(binder *b) {
@@ -26,12 +27,14 @@ static void check_inputs(binder *b) {
     const tn_arg *arg = tn_schema_input_of(s, k, n);
     char text[TN_NODE_TEXT];
     if (!arg) {
-      b->status = tn_fail(b->diag, TN_ERR_INVALID, "%s has %d inputs; the operator takes at most %d",
-                          tn_node_text(b->n, text, sizeof text), n, s->n_inputs);
+      b->status =
+          tn_fail(b->diag, TN_ERR_INVALID, "%s has %d inputs; the operator takes at most %d",
+                  tn_node_text(b->n, text, sizeof text), n, s->n_inputs);
       return;
     }
     bool may_miss = arg->optional || arg->optional_element || arg->has_default;
-    if (b->n->node.inputs[k] < 0 && !may_miss) problem(b, "input", arg->name, "is required but left out");
+    if (b->n->node.inputs[k] < 0 && !may_miss)
+      problem(b, "input", arg->name, "is required but left out");
   }
   for (int32_t k = n; k < s->n_inputs; k++) {
     const tn_arg *arg = tn_schema_input(s, k);
@@ -54,7 +57,9 @@ static void check_outputs(binder *b) {
 static void *slot(binder *b, const tn_arg *arg) { return b->attrs + arg->offset; }
 
 static void put_int(binder *b, const tn_arg *arg, int64_t v) { memcpy(slot(b, arg), &v, sizeof v); }
-static void put_float(binder *b, const tn_arg *arg, double v) { memcpy(slot(b, arg), &v, sizeof v); }
+static void put_float(binder *b, const tn_arg *arg, double v) {
+  memcpy(slot(b, arg), &v, sizeof v);
+}
 
 static tn_floats floats_of_ints(binder *b, tn_ints ints) {
   double *data = tn_arena_alloc(&b->g->arena, (uint64_t)ints.size * sizeof *data);
@@ -65,19 +70,23 @@ static tn_floats floats_of_ints(binder *b, tn_ints ints) {
 
 static bool put_list(binder *b, const tn_arg *arg, const tn_attr *a) {
   switch (arg->base) {
-    case TN_TYPE_FLOAT: case TN_TYPE_SCALAR: {
+    case TN_TYPE_FLOAT:
+    case TN_TYPE_SCALAR: {
       tn_floats v = a->kind == TN_ATTR_INTS ? floats_of_ints(b, a->ints) : a->floats;
       memcpy(slot(b, arg), &v, sizeof v);
       return a->kind == TN_ATTR_FLOATS || a->kind == TN_ATTR_INTS;
     }
-    case TN_TYPE_STR: case TN_TYPE_DIMNAME:
+    case TN_TYPE_STR:
+    case TN_TYPE_DIMNAME:
       memcpy(slot(b, arg), &a->strs, sizeof a->strs);
       return a->kind == TN_ATTR_STRS;
     case TN_TYPE_TENSOR:
       memcpy(slot(b, arg), &a->tensors, sizeof a->tensors);
       return a->kind == TN_ATTR_TENSORS;
     default: {
-      tn_ints one = {&a->i, 1}, v = a->kind == TN_ATTR_INT ? one : a->ints; /* a single number stands for a list of one */
+      tn_ints one = {&a->i, 1}, v = a->kind == TN_ATTR_INT
+                                        ? one
+                                        : a->ints; /* a single number stands for a list of one */
       memcpy(slot(b, arg), &v, sizeof v);
       return a->kind == TN_ATTR_INTS || a->kind == TN_ATTR_INT;
     }
@@ -86,12 +95,12 @@ static bool put_list(binder *b, const tn_arg *arg, const tn_attr *a) {
 
 static bool put_one(binder *b, const tn_arg *arg, const tn_attr *a) {
   switch (arg->base) {
-    case TN_TYPE_FLOAT: case TN_TYPE_SCALAR:
+    case TN_TYPE_FLOAT:
+    case TN_TYPE_SCALAR:
       put_float(b, arg, a->kind == TN_ATTR_INT ? (double)a->i : a->f);
       return a->kind == TN_ATTR_FLOAT || a->kind == TN_ATTR_INT;
-    case TN_TYPE_STR: case TN_TYPE_DIMNAME:
-      memcpy(slot(b, arg), &a->s, sizeof a->s);
-      return a->kind == TN_ATTR_STR;
+    case TN_TYPE_STR:
+    case TN_TYPE_DIMNAME: memcpy(slot(b, arg), &a->s, sizeof a->s); return a->kind == TN_ATTR_STR;
     case TN_TYPE_DEVICE: /* a number in the struct; names of devices mean nothing here */
       return a->kind == TN_ATTR_STR;
     case TN_TYPE_TENSOR: {
@@ -104,9 +113,7 @@ static bool put_one(binder *b, const tn_arg *arg, const tn_attr *a) {
       for (uint32_t k = 0; k < b->n->n_subgraphs; k++)
         if (a->n_graphs == 1 && b->n->subgraphs[k] == a->graphs[0]) put_int(b, arg, k);
       return a->kind == TN_ATTR_GRAPH && a->n_graphs == 1;
-    default:
-      put_int(b, arg, a->i);
-      return a->kind == TN_ATTR_INT;
+    default: put_int(b, arg, a->i); return a->kind == TN_ATTR_INT;
   }
 }
 
@@ -115,8 +122,10 @@ static void put_default_list(binder *b, const tn_arg *arg) {
   tn_strs strs = {arg->default_strs, arg->n_default};
   tn_ints ints = {arg->default_ints, arg->n_default};
   switch (arg->base) {
-    case TN_TYPE_FLOAT: case TN_TYPE_SCALAR: memcpy(slot(b, arg), &floats, sizeof floats); break;
-    case TN_TYPE_STR: case TN_TYPE_DIMNAME: memcpy(slot(b, arg), &strs, sizeof strs); break;
+    case TN_TYPE_FLOAT:
+    case TN_TYPE_SCALAR: memcpy(slot(b, arg), &floats, sizeof floats); break;
+    case TN_TYPE_STR:
+    case TN_TYPE_DIMNAME: memcpy(slot(b, arg), &strs, sizeof strs); break;
     case TN_TYPE_TENSOR: break;
     default: memcpy(slot(b, arg), &ints, sizeof ints);
   }
@@ -131,9 +140,12 @@ static void put_default(binder *b, const tn_arg *arg) {
   }
   if (arg->n_default != 1) return;
   switch (arg->base) {
-    case TN_TYPE_FLOAT: case TN_TYPE_SCALAR: put_float(b, arg, arg->default_floats[0]); break;
-    case TN_TYPE_STR: case TN_TYPE_DIMNAME: memcpy(slot(b, arg), arg->default_strs, sizeof(tn_str)); break;
-    case TN_TYPE_TENSOR: case TN_TYPE_DEVICE: break;
+    case TN_TYPE_FLOAT:
+    case TN_TYPE_SCALAR: put_float(b, arg, arg->default_floats[0]); break;
+    case TN_TYPE_STR:
+    case TN_TYPE_DIMNAME: memcpy(slot(b, arg), arg->default_strs, sizeof(tn_str)); break;
+    case TN_TYPE_TENSOR:
+    case TN_TYPE_DEVICE: break;
     default: put_int(b, arg, arg->default_ints[0]);
   }
 }
@@ -141,24 +153,26 @@ static void put_default(binder *b, const tn_arg *arg) {
 static void bind_attr(binder *b, const tn_arg *arg) {
   const tn_attr *a = tn_node_attr(&b->n->node, arg->name);
   if (a && a->kind == TN_ATTR_REF) {
-      problem(b, "attribute", arg->name, "refers to an attribute outside a function");
-      return;
-    }
+    problem(b, "attribute", arg->name, "refers to an attribute outside a function");
+    return;
+  }
   if (!a && !arg->has_default && !arg->optional) {
-      problem(b, "attribute", arg->name, "is required but missing");
-      return;
-    }
+    problem(b, "attribute", arg->name, "is required but missing");
+    return;
+  }
   put_default(b, arg);
   if (!a) return;
   int64_t one = 1;
   if (arg->present_offset >= 0) memcpy(b->attrs + arg->present_offset, &one, sizeof one);
-  if (!(arg->list ? put_list(b, arg, a) : put_one(b, arg, a))) problem(b, "attribute", arg->name, "is of the wrong kind");
+  if (!(arg->list ? put_list(b, arg, a) : put_one(b, arg, a)))
+    problem(b, "attribute", arg->name, "is of the wrong kind");
 }
 
 static void check_unknown(binder *b) {
   for (uint32_t k = 0; k < b->n->node.n_attrs; k++) {
     const tn_arg *arg = tn_schema_find(&b->def->schema, b->n->node.attrs[k]->name);
-    if (!arg || arg->role != TN_ROLE_ATTR) problem(b, "attribute", b->n->node.attrs[k]->name, "is unknown to the operator");
+    if (!arg || arg->role != TN_ROLE_ATTR)
+      problem(b, "attribute", b->n->node.attrs[k]->name, "is unknown to the operator");
   }
 }
 

@@ -1,14 +1,16 @@
-/* Copies of graphs, so that planning for one set of shapes leaves the model as it was. What never changes once it is made
- * (strings, attributes, regions, constants) is shared: the copy keeps the original alive. What passes edit is copied. */
+/* Copies of graphs, so that planning for one set of shapes leaves the model as it was. What never
+ * changes once it is made (strings, attributes, regions, constants) is shared: the copy keeps the
+ * original alive. What passes edit is copied. */
 #include <string.h>
 
 #include "graph/graph.h"
 
-#define COPY_VEC(a, to, from) \
-  copy_vec((a), (void **)(void *)&(to)->data, &(to)->n, &(to)->cap, (from)->data, (from)->n, sizeof *(to)->data)
+#define COPY_VEC(a, to, from)                                                                \
+  copy_vec((a), (void **)(void *)&(to)->data, &(to)->n, &(to)->cap, (from)->data, (from)->n, \
+           sizeof *(to)->data)
 
-static tn_status copy_vec(const tn_allocator *a, void **to, int64_t *n, int64_t *cap, const void *from, int64_t count,
-                          size_t element) {
+static tn_status copy_vec(const tn_allocator *a, void **to, int64_t *n, int64_t *cap,
+                          const void *from, int64_t count, size_t element) {
   *to = NULL;
   *n = *cap = 0;
   if (!count) return TN_OK;
@@ -20,7 +22,8 @@ static tn_status copy_vec(const tn_allocator *a, void **to, int64_t *n, int64_t 
 
 static tn_status copy_values(tn_graph *g, const tn_graph *from) {
   if (COPY_VEC(g->a, &g->values, &from->values)) return TN_ERR_MEMORY;
-  for (int64_t k = 0; k < g->values.n; k++) { /* first let go of all that is the original's: we may fail below */
+  for (int64_t k = 0; k < g->values.n;
+       k++) { /* first let go of all that is the original's: we may fail below */
     tn_value *v = &g->values.data[k];
     v->users.data = NULL;
     v->users.n = v->users.cap = 0;
@@ -56,14 +59,17 @@ static tn_status copy_nodes(tn_graph *g, const tn_graph *from) {
   for (int64_t k = 0; k < g->nodes.n; k++) {
     tn_gnode *n = &g->nodes.data[k];
     if (!n->alive) continue;
-    n->node.inputs = tn_arena_copy(&g->arena, n->node.inputs, n->node.n_inputs * sizeof *n->node.inputs);
+    n->node.inputs =
+        tn_arena_copy(&g->arena, n->node.inputs, n->node.n_inputs * sizeof *n->node.inputs);
     n->input_room = 0;
-    n->node.outputs = tn_arena_copy(&g->arena, n->node.outputs, n->node.n_outputs * sizeof *n->node.outputs);
+    n->node.outputs =
+        tn_arena_copy(&g->arena, n->node.outputs, n->node.n_outputs * sizeof *n->node.outputs);
     if (!n->node.inputs || !n->node.outputs) return TN_ERR_MEMORY;
     if (!n->n_subgraphs) continue;
     n->subgraphs = tn_arena_copy(&g->arena, n->subgraphs, n->n_subgraphs * sizeof *n->subgraphs);
     if (!n->subgraphs) return TN_ERR_MEMORY;
-    for (uint32_t j = 0; j < n->n_subgraphs; j++) n->subgraphs[j] = copy_of(g, from, n->subgraphs[j]);
+    for (uint32_t j = 0; j < n->n_subgraphs; j++)
+      n->subgraphs[j] = copy_of(g, from, n->subgraphs[j]);
   }
   return TN_OK;
 }
@@ -71,15 +77,20 @@ static tn_status copy_nodes(tn_graph *g, const tn_graph *from) {
 tn_graph *tn_graph_clone(const tn_graph *from) {
   tn_graph *g = tn_graph_new(from->a);
   if (!g) return NULL;
-  union { const tn_graph *in; tn_graph *out; } cast = {from};
+  union {
+    const tn_graph *in;
+    tn_graph *out;
+  } cast = {from};
   g->base = cast.out;
   atomic_fetch_add_explicit(&cast.out->refs, 1, memory_order_relaxed);
   g->parent = from->parent;
   g->unsorted = from->unsorted;
   g->is_function = from->is_function;
-  if (!copy_values(g, from) && !copy_subgraphs(g, from) && !copy_nodes(g, from) && !COPY_VEC(g->a, &g->order, &from->order) &&
-      !COPY_VEC(g->a, &g->inputs, &from->inputs) && !COPY_VEC(g->a, &g->outputs, &from->outputs) &&
-      !COPY_VEC(g->a, &g->captures, &from->captures) && !COPY_VEC(g->a, &g->functions, &from->functions) &&
+  if (!copy_values(g, from) && !copy_subgraphs(g, from) && !copy_nodes(g, from) &&
+      !COPY_VEC(g->a, &g->order, &from->order) && !COPY_VEC(g->a, &g->inputs, &from->inputs) &&
+      !COPY_VEC(g->a, &g->outputs, &from->outputs) &&
+      !COPY_VEC(g->a, &g->captures, &from->captures) &&
+      !COPY_VEC(g->a, &g->functions, &from->functions) &&
       !COPY_VEC(g->a, &g->opsets, &from->opsets) && !COPY_VEC(g->a, &g->meta, &from->meta))
     return g;
   tn_graph_free(g);

@@ -1,5 +1,6 @@
-/* Constants: reference-counted bytes shared by graphs, plans and prepared states. A constant borrows memory that outlives
- * it (a mapped file) or owns a copy; strings keep their bytes in an arena of their own. */
+/* Constants: reference-counted bytes shared by graphs, plans and prepared states. A constant
+ * borrows memory that outlives it (a mapped file) or owns a copy; strings keep their bytes in an
+ * arena of their own. */
 #include <string.h>
 
 #include "graph/graph.h"
@@ -28,7 +29,10 @@ tn_const *tn_const_new(const tn_allocator *a, uint64_t bytes) {
 tn_const *tn_const_borrow(const tn_allocator *a, const void *data, uint64_t bytes) {
   tn_const *c = const_new(a);
   if (!c) return NULL;
-  union { const void *in; void *out; } cast = {data}; /* nobody writes constants */
+  union {
+    const void *in;
+    void *out;
+  } cast = {data}; /* nobody writes constants */
   c->data = cast.out;
   c->bytes = bytes;
   return c;
@@ -63,9 +67,13 @@ tn_status tn_const_copy(const tn_allocator *a, const tn_tensor *t, tn_const **ou
   tn_const *c = tn_const_new(a, (uint64_t)bytes);
   if (!c) return TN_ERR_MEMORY;
   tn_status s = TN_OK;
-  if (t->dtype == TN_STRING) s = copy_strings(c, t->data, tn_storage_elements(t));
-  else if (bytes > 0) memcpy(c->data, t->data, (size_t)bytes);
-  if (s) tn_const_release(c);
-  else *out = c;
+  if (t->dtype == TN_STRING)
+    s = copy_strings(c, t->data, tn_storage_elements(t));
+  else if (bytes > 0)
+    memcpy(c->data, t->data, (size_t)bytes);
+  if (s)
+    tn_const_release(c);
+  else
+    *out = c;
   return s;
 }

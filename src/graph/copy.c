@@ -35,7 +35,10 @@ const tn_tensor *tn_copy_tensor(tn_arena *arena, const tn_tensor *from) {
   if (t->dtype == TN_STRING) {
     const tn_str *strs;
     if (copy_strs(arena, from->data, tn_storage_elements(t), &strs)) return NULL;
-    union { const tn_str *in; void *out; } cast = {strs};
+    union {
+      const tn_str *in;
+      void *out;
+    } cast = {strs};
     t->data = cast.out;
     return t;
   }
@@ -61,7 +64,8 @@ const tn_attr *tn_copy_attr(tn_arena *arena, const tn_attr *from) {
   a->ints.data = tn_arena_copy(arena, a->ints.data, (uint64_t)a->ints.size * sizeof(int64_t));
   a->floats.data = tn_arena_copy(arena, a->floats.data, (uint64_t)a->floats.size * sizeof(double));
   if (a->n_graphs) a->graphs = tn_arena_copy(arena, a->graphs, a->n_graphs * sizeof *a->graphs);
-  if (!a->name || !a->s.data || !a->ints.data || !a->floats.data || (a->n_graphs && !a->graphs)) return NULL;
+  if (!a->name || !a->s.data || !a->ints.data || !a->floats.data || (a->n_graphs && !a->graphs))
+    return NULL;
   if (a->strs.size && copy_strs(arena, a->strs.data, a->strs.size, &a->strs.data)) return NULL;
   if (a->tensors.size && copy_tensors(arena, &a->tensors)) return NULL;
   return a;
@@ -76,7 +80,8 @@ tn_status tn_copy_node(tn_arena *arena, const tn_node *from, tn_node *to) {
   to->inputs = tn_arena_copy(arena, to->inputs, to->n_inputs * sizeof *to->inputs);
   to->outputs = tn_arena_copy(arena, to->outputs, to->n_outputs * sizeof *to->outputs);
   const tn_attr **attrs = tn_arena_alloc(arena, to->n_attrs * sizeof *attrs);
-  if (!to->domain || !to->op || !to->name || !to->overload || !to->inputs || !to->outputs || !attrs) return TN_ERR_MEMORY;
+  if (!to->domain || !to->op || !to->name || !to->overload || !to->inputs || !to->outputs || !attrs)
+    return TN_ERR_MEMORY;
   for (uint32_t k = 0; k < to->n_attrs; k++)
     if (!(attrs[k] = tn_copy_attr(arena, from->attrs[k]))) return TN_ERR_MEMORY;
   to->attrs = attrs;

@@ -1,4 +1,5 @@
-/* Changing graphs: inputs of nodes, replacing values, removing nodes. Users lists and producers are kept exact. */
+/* Changing graphs: inputs of nodes, replacing values, removing nodes. Users lists and producers are
+ * kept exact. */
 #include <string.h>
 
 #include "graph/graph.h"
@@ -6,14 +7,19 @@
 static void drop_user(tn_value *v, int32_t node) {
   for (int64_t k = v->users.n - 1; k >= 0; k--) {
     if (v->users.data[k] != node) continue;
-    memmove(v->users.data + k, v->users.data + k + 1, (size_t)(v->users.n - k - 1) * sizeof *v->users.data);
+    memmove(v->users.data + k, v->users.data + k + 1,
+            (size_t)(v->users.n - k - 1) * sizeof *v->users.data);
     v->users.n--;
     return;
   }
 }
 
-static int32_t *writable_ids(const int32_t *ids) { /* they live in our arena; the public struct shows them const */
-  union { const int32_t *in; int32_t *out; } cast = {ids};
+static int32_t *writable_ids(
+    const int32_t *ids) { /* they live in our arena; the public struct shows them const */
+  union {
+    const int32_t *in;
+    int32_t *out;
+  } cast = {ids};
   return cast.out;
 }
 
@@ -56,7 +62,8 @@ tn_status tn_graph_replace_value(tn_graph *g, int32_t from, int32_t to) {
     }
   }
   for (int64_t k = 0; k < g->outputs.n; k++)
-    if (g->outputs.data[k] == from) g->outputs.data[k] = to, tn_graph_val(g, to)->flags |= TN_VALUE_OUTPUT;
+    if (g->outputs.data[k] == from)
+      g->outputs.data[k] = to, tn_graph_val(g, to)->flags |= TN_VALUE_OUTPUT;
   for (int64_t s = 0; s < g->subgraphs.n; s++) { /* captures name the value of the node's input */
     tn_graph *sub = g->subgraphs.data[s];
     for (int64_t k = 0; k < sub->captures.n; k++)
@@ -103,7 +110,9 @@ void tn_graph_detach_outputs(tn_graph *g, int32_t node) {
 
 tn_status tn_graph_attach_output(tn_graph *g, int32_t node, uint32_t index, int32_t value) {
   const tn_node *n = &tn_graph_node(g, node)->node;
-  if (index >= n->n_outputs || value < 0 || value >= g->values.n || tn_graph_val(g, value)->producer >= 0) return TN_ERR_INVALID;
+  if (index >= n->n_outputs || value < 0 || value >= g->values.n ||
+      tn_graph_val(g, value)->producer >= 0)
+    return TN_ERR_INVALID;
   writable_ids(n->outputs)[index] = value;
   tn_graph_val(g, value)->producer = node;
   g->unsorted = true;

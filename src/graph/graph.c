@@ -1,5 +1,6 @@
-/* Making graphs: values, nodes, subgraphs. Every structure is copied into the graph's arena, so that callers may build from
- * temporaries. Editing an existing graph stands in edit.c, ordering in sort.c, names across subgraphs in resolve.c. */
+/* Making graphs: values, nodes, subgraphs. Every structure is copied into the graph's arena, so
+ * that callers may build from temporaries. Editing an existing graph stands in edit.c, ordering in
+ * sort.c, names across subgraphs in resolve.c. */
 #include "graph/graph.h"
 
 #include <stdio.h>
@@ -80,14 +81,16 @@ static tn_status check_new_node(const tn_graph *g, const tn_node *n) {
     if (!value_id_ok(g, v)) return TN_ERR_INVALID;
     if (v < 0) continue;
     const tn_value *value = tn_graph_val(g, v);
-    if (value->producer >= 0 || value->flags & (TN_VALUE_INPUT | TN_VALUE_CONST)) return TN_ERR_STATE;
+    if (value->producer >= 0 || value->flags & (TN_VALUE_INPUT | TN_VALUE_CONST))
+      return TN_ERR_STATE;
     for (uint32_t j = 0; j < k; j++)
       if (n->outputs[j] == v) return TN_ERR_STATE;
   }
   return TN_OK;
 }
 
-/* The graphs among the attributes, numbered in the order of the attributes; 01 check renumbers by schema. */
+/* The graphs among the attributes, numbered in the order of the attributes; 01 check renumbers by
+ * schema. */
 static tn_status collect_subgraphs(tn_graph *g, tn_gnode *n) {
   for (uint32_t k = 0; k < n->node.n_attrs; k++) n->n_subgraphs += n->node.attrs[k]->n_graphs;
   if (!n->n_subgraphs) return TN_OK;
@@ -95,14 +98,16 @@ static tn_status collect_subgraphs(tn_graph *g, tn_gnode *n) {
   if (!n->subgraphs) return TN_ERR_MEMORY;
   uint32_t at = 0;
   for (uint32_t k = 0; k < n->node.n_attrs; k++)
-    for (uint32_t j = 0; j < n->node.attrs[k]->n_graphs; j++) n->subgraphs[at++] = n->node.attrs[k]->graphs[j];
+    for (uint32_t j = 0; j < n->node.attrs[k]->n_graphs; j++)
+      n->subgraphs[at++] = n->node.attrs[k]->graphs[j];
   return TN_OK;
 }
 
 static tn_status connect(tn_graph *g, int32_t id) {
   const tn_node *n = &tn_graph_node(g, id)->node;
   for (uint32_t k = 0; k < n->n_inputs; k++)
-    if (n->inputs[k] >= 0 && tn_vec_push(g->a, &tn_graph_val(g, n->inputs[k])->users, id)) return TN_ERR_MEMORY;
+    if (n->inputs[k] >= 0 && tn_vec_push(g->a, &tn_graph_val(g, n->inputs[k])->users, id))
+      return TN_ERR_MEMORY;
   for (uint32_t k = 0; k < n->n_outputs; k++)
     if (n->outputs[k] >= 0) tn_graph_val(g, n->outputs[k])->producer = id;
   return TN_OK;
@@ -149,6 +154,7 @@ const tn_attr *tn_node_attr(const tn_node *node, const char *name) {
 
 const char *tn_node_text(const tn_gnode *n, char *buf, size_t size) {
   const char *domain = n->node.domain;
-  snprintf(buf, size, "node '%.80s' (%.40s%s%.60s)", n->node.name, domain, *domain ? "::" : "", n->node.op);
+  snprintf(buf, size, "node '%.80s' (%.40s%s%.60s)", n->node.name, domain, *domain ? "::" : "",
+           n->node.op);
   return buf;
 }

@@ -1,8 +1,9 @@
-/* The IR: values and nodes in static single assignment form, with subgraphs, functions and shared constants.
+/* The IR: values and nodes in static single assignment form, with subgraphs, functions and shared
+ * constants.
  *
- * Ids are indices that stay valid for the graph's life; removed nodes leave a hole (alive = false). Everything but
- * constants lives in the graph's arena. A graph belongs to one thread at a time; a graph nobody changes may be read by
- * many. The public face of this file is tn_graph_api (api.c). */
+ * Ids are indices that stay valid for the graph's life; removed nodes leave a hole (alive = false).
+ * Everything but constants lives in the graph's arena. A graph belongs to one thread at a time; a
+ * graph nobody changes may be read by many. Its public face is tn_graph_api (api.c). */
 #ifndef TN_GRAPH_GRAPH_H
 #define TN_GRAPH_GRAPH_H
 
@@ -16,39 +17,39 @@
 typedef struct tn_const {
   atomic_int refs;
   const tn_allocator *a;
-  bool owned;                   /* data belongs to the constant; else it is borrowed */
+  bool owned; /* data belongs to the constant; else it is borrowed */
   void *data;
   uint64_t bytes;
-  tn_arena strings;             /* bytes of string elements */
-  int64_t id;                   /* unique among living constants: a key that uses it holds a reference */
+  tn_arena strings; /* bytes of string elements */
+  int64_t id;       /* unique among living constants: a key that uses it holds a reference */
 } tn_const;
 
 typedef struct tn_value {
-  const char *name;             /* "" if unnamed */
-  tn_tensor type;               /* type.data: the elements if it is a constant */
-  tn_const *constant;           /* NULL: not a constant */
-  bool known;                   /* the type is fully known: constant, inferred, or a graph input with concrete dims */
+  const char *name;   /* "" if unnamed */
+  tn_tensor type;     /* type.data: the elements if it is a constant */
+  tn_const *constant; /* NULL: not a constant */
+  bool known; /* the type is fully known: constant, inferred, or a graph input with concrete dims */
   const char *dim_names[TN_MAX_RANK];
-  int32_t producer;             /* node, or -1 */
-  uint32_t flags;               /* TN_VALUE_INPUT, TN_VALUE_OUTPUT, TN_VALUE_CONST */
-  TN_VEC(int32_t) users;        /* nodes that read it, once per reading place */
+  int32_t producer;      /* node, or -1 */
+  uint32_t flags;        /* TN_VALUE_INPUT, TN_VALUE_OUTPUT, TN_VALUE_CONST */
+  TN_VEC(int32_t) users; /* nodes that read it, once per reading place */
 } tn_value;
 
-typedef struct tn_capture {     /* a value of the parent that a subgraph reads */
-  int32_t inner;                /* value in the subgraph */
-  int32_t outer;                /* value in the parent graph */
-  int32_t input;                /* index among the inputs of the node that owns the subgraph */
+typedef struct tn_capture { /* a value of the parent that a subgraph reads */
+  int32_t inner;            /* value in the subgraph */
+  int32_t outer;            /* value in the parent graph */
+  int32_t input;            /* index among the inputs of the node that owns the subgraph */
 } tn_capture;
 
 typedef struct tn_gnode {
-  tn_node node;                 /* public part; inputs/outputs/attrs point into the arena. inputs: formal, then captured,
-                                   then those of the epilogue */
+  tn_node node; /* public part; inputs/outputs/attrs point into the arena. inputs: formal, then
+                   captured, then those of the epilogue */
   bool alive;
-  uint32_t n_formal;            /* inputs that the schema describes */
-  uint32_t input_room;          /* places in node.inputs; 0: no more than there are inputs */
-  const tn_opdef *def;          /* NULL before 01 check */
-  void *attrs;                  /* attribute struct, NULL before 01 check */
-  tn_graph **subgraphs;         /* in the order in which the attribute struct numbers them */
+  uint32_t n_formal;    /* inputs that the schema describes */
+  uint32_t input_room;  /* places in node.inputs; 0: no more than there are inputs */
+  const tn_opdef *def;  /* NULL before 01 check */
+  void *attrs;          /* attribute struct, NULL before 01 check */
+  tn_graph **subgraphs; /* in the order in which the attribute struct numbers them */
   uint32_t n_subgraphs;
   const tn_epilogue **epilogue; /* fused steps on output 0 */
   const char **epilogue_names;  /* their operators, for explain */
@@ -56,9 +57,10 @@ typedef struct tn_gnode {
   const tn_region **regions;
   uint32_t n_regions;
   int32_t region_fill;
-  int32_t origin;               /* node of the loaded model this one descends from: keys of prepared states; -1: none */
+  int32_t
+      origin; /* node of the loaded model this one descends from: keys of prepared states; or -1 */
   const struct tn_choice *choice; /* 07 select's decision (plan/plan.h) */
-  uint32_t mark;                /* scratch for passes; no meaning between them */
+  uint32_t mark;                  /* scratch for passes; no meaning between them */
 } tn_gnode;
 
 typedef struct tn_function {
@@ -70,29 +72,35 @@ typedef struct tn_function {
   uint32_t n_defaults;
 } tn_function;
 
-typedef struct tn_opset { const char *domain; int32_t version; } tn_opset;
-typedef struct tn_meta { const char *key, *text; } tn_meta;
+typedef struct tn_opset {
+  const char *domain;
+  int32_t version;
+} tn_opset;
+typedef struct tn_meta {
+  const char *key, *text;
+} tn_meta;
 
 struct tn_graph {
   const tn_allocator *a;
-  atomic_int refs;              /* clones share strings and attributes with the graph they were made from */
-  tn_graph *base;               /* that graph; NULL: none */
+  atomic_int refs; /* clones share strings and attributes with the graph they were made from */
+  tn_graph *base;  /* that graph; NULL: none */
   tn_arena arena;
-  tn_graph *parent;             /* of a subgraph */
+  tn_graph *parent; /* of a subgraph */
   TN_VEC(tn_value) values;
   TN_VEC(tn_gnode) nodes;
-  TN_VEC(int32_t) order;        /* node ids, topological if !unsorted */
-  TN_VEC(int32_t) inputs;       /* value ids */
+  TN_VEC(int32_t) order;  /* node ids, topological if !unsorted */
+  TN_VEC(int32_t) inputs; /* value ids */
   TN_VEC(int32_t) outputs;
   TN_VEC(tn_capture) captures;  /* of this graph, as a subgraph */
   TN_VEC(tn_graph *) subgraphs; /* owned; made by subgraph_new or clone */
   TN_VEC(tn_function) functions;
   TN_VEC(tn_opset) opsets;
   TN_VEC(tn_meta) meta;
-  tn_map names;                 /* value name -> id */
+  tn_map names; /* value name -> id */
   bool unsorted;
-  bool is_function;             /* body of a function: attribute references allowed */
-  int32_t lowering;             /* node being lowered: added nodes inherit its origin and are of the newest version; -1: none */
+  bool is_function; /* body of a function: attribute references allowed */
+  int32_t lowering; /* node being lowered: added nodes inherit its origin and are of the newest
+                       version; -1: none */
 };
 
 /* tn_node.version of nodes that a lowering added without saying one. */
@@ -101,16 +109,19 @@ struct tn_graph {
 extern const tn_graph_api tn_graph_api_table;
 
 tn_graph *tn_graph_new(const tn_allocator *a);
-void tn_graph_free(tn_graph *g);               /* NULL is legal; memory stays while clones need it */
-/* A deep copy that shares constants. opdefs, attribute structs, regions, epilogues are carried along. NULL: no memory. */
+void tn_graph_free(tn_graph *g); /* NULL is legal; memory stays while clones need it */
+/* A deep copy that shares constants. opdefs, attribute structs, regions, epilogues are carried
+ * along. NULL: no memory. */
 tn_graph *tn_graph_clone(const tn_graph *g);
 
 /* Allocation-checked editing (all answer TN_OK or an error and leave the graph valid). */
 int32_t tn_graph_value(tn_graph *g, const char *name);
 int32_t tn_graph_add_node(tn_graph *g, const tn_node *node);
-tn_status tn_graph_set_const(tn_graph *g, int32_t value, const tn_tensor *type, tn_const *c); /* takes a reference of its own */
+tn_status tn_graph_set_const(tn_graph *g, int32_t value, const tn_tensor *type,
+                             tn_const *c); /* takes a reference of its own */
 tn_status tn_graph_set_node_input(tn_graph *g, int32_t node, uint32_t index, int32_t value);
-tn_status tn_graph_append_node_input(tn_graph *g, int32_t node, int32_t value); /* for captures and epilogues */
+tn_status tn_graph_append_node_input(tn_graph *g, int32_t node,
+                                     int32_t value); /* for captures and epilogues */
 tn_status tn_graph_replace_value(tn_graph *g, int32_t from, int32_t to);
 /* The same, and `to` takes the name over if it has none. */
 tn_status tn_graph_move_value(tn_graph *g, int32_t from, int32_t to);
@@ -118,7 +129,8 @@ tn_status tn_graph_move_value(tn_graph *g, int32_t from, int32_t to);
 tn_status tn_graph_set_regions(tn_graph *g, int32_t node, const int32_t *inputs, uint32_t n_inputs,
                                const tn_region *const *regions, uint32_t n_regions, int32_t fill);
 tn_status tn_graph_remove_node(tn_graph *g, int32_t node);
-/* Takes a node's outputs away from it: the values have no producer then (they become constants or go). */
+/* Takes a node's outputs away from it: the values have no producer then (they become constants or
+ * go). */
 void tn_graph_detach_outputs(tn_graph *g, int32_t node);
 /* Makes a value without a producer output `index` of the node. */
 tn_status tn_graph_attach_output(tn_graph *g, int32_t node, uint32_t index, int32_t value);
@@ -126,31 +138,32 @@ tn_status tn_graph_attach_output(tn_graph *g, int32_t node, uint32_t index, int3
 tn_status tn_graph_remove_dead(tn_graph *g);
 /* Topological order, stable. TN_ERR_INVALID and a message that names a node on the cycle. */
 tn_status tn_graph_sort(tn_graph *g, tn_diag *diag);
-/* Binds names that a subgraph does not define to the parent's values: fills captures, extends the owner node's inputs.
- * All missing names are reported. Call on the outermost graph once it is read. */
+/* Binds names that a subgraph does not define to the parent's values: fills captures, extends the
+ * owner node's inputs. Reports all missing names. Call on the outermost graph once it is read. */
 tn_status tn_graph_resolve(tn_graph *g, tn_diag *diag);
-/* The rules of the IR: one producer per value, users lists exact, order topological, types and attributes in line with
- * schemas, regions in bounds, captures consistent. Reports all breaches; `when` names the pass. */
+/* The rules of the IR: one producer per value, users lists exact, order topological, types and
+ * attributes in line with schemas, regions in bounds, captures consistent. Reports all breaches;
+ * `when` names the pass. */
 tn_status tn_graph_verify(const tn_graph *g, const char *when, tn_diag *diag);
 
 /* Constants. */
-tn_const *tn_const_new(const tn_allocator *a, uint64_t bytes);               /* zeroed; one reference */
+tn_const *tn_const_new(const tn_allocator *a, uint64_t bytes); /* zeroed; one reference */
 tn_const *tn_const_borrow(const tn_allocator *a, const void *data, uint64_t bytes);
 tn_const *tn_const_retain(tn_const *c);
-void tn_const_release(tn_const *c);                                          /* NULL is legal */
+void tn_const_release(tn_const *c); /* NULL is legal */
 /* Copies a tensor of any tensor kind (strings too). */
 tn_status tn_const_copy(const tn_allocator *a, const tn_tensor *t, tn_const **out);
 
 /* Node helpers. */
 static inline tn_gnode *tn_graph_node(const tn_graph *g, int32_t id) { return &g->nodes.data[id]; }
 static inline tn_value *tn_graph_val(const tn_graph *g, int32_t id) { return &g->values.data[id]; }
-const tn_attr *tn_node_attr(const tn_node *node, const char *name);          /* NULL: not given */
+const tn_attr *tn_node_attr(const tn_node *node, const char *name); /* NULL: not given */
 /* "node 'conv1' (Conv)" for messages. */
 const char *tn_node_text(const tn_gnode *n, char *buf, size_t size);
 enum { TN_NODE_TEXT = 200 };
 
-/* attrs.c: matches the node's raw attributes against its schema and builds the attribute struct (01 check). All
- * problems go to diag, each naming the node and the argument. */
+/* attrs.c: matches the node's raw attributes against its schema and builds the attribute struct (01
+ * check). All problems go to diag, each naming the node and the argument. */
 tn_status tn_node_bind(tn_graph *g, int32_t node, const tn_opdef *def, tn_diag *diag);
 
 #endif

@@ -4,27 +4,30 @@
 
 #include "graph/schema.h"
 
-typedef struct tn_part_owner {   /* a loaded plug-in, as its parts see it */
+typedef struct tn_part_owner { /* a loaded plug-in, as its parts see it */
   const char *name;
-  void *self;                    /* what init() answered */
-  int32_t index;                 /* in the registry */
+  void *self;    /* what init() answered */
+  int32_t index; /* in the registry */
 } tn_part_owner;
 
 typedef struct tn_opdef {
-  tn_op op;                      /* the host's copy, zero where the plug-in's was shorter */
+  tn_op op; /* the host's copy, zero where the plug-in's was shorter */
   tn_schema schema;
   tn_part_owner *owner;
-  uint64_t *arg_dtypes;          /* mask per schema entry: inputs first, then outputs (n_inputs + n_outputs); every dtype
-                                    where no rule names the entry */
-  int32_t *arg_rule;             /* type rule per entry as above, -1: none */
+  uint64_t *arg_dtypes; /* mask per schema entry: inputs first, then outputs (n_inputs + n_outputs);
+                           every dtype where no rule names the entry */
+  int32_t *arg_rule;    /* type rule per entry as above, -1: none */
 } tn_opdef;
 
 typedef struct tn_kerneldef {
-  tn_kernel kernel;              /* the host's copy */
+  tn_kernel kernel; /* the host's copy */
   tn_part_owner *owner;
-  const char *domain, *op;       /* split of kernel.op */
+  const char *domain, *op; /* split of kernel.op */
 } tn_kerneldef;
 
-typedef struct tn_rewritedef { tn_rewrite rewrite; tn_part_owner *owner; } tn_rewritedef;
+typedef struct tn_rewritedef {
+  tn_rewrite rewrite;
+  tn_part_owner *owner;
+} tn_rewritedef;
 
 #endif

@@ -1,13 +1,15 @@
-/* Regions: turning a node into a strided copy (tenon::Region), after proving that every region stays inside its tensors and
- * that no two write the same element. The proof tries, in this order: address intervals that do not meet; boxes over the
- * output's dims that do not meet; for small outputs, marking every element. What none of them proves is refused. */
+/* Regions: turning a node into a strided copy (tenon::Region), after proving that every region
+ * stays inside its tensors and that no two write the same element. The proof tries, in this order:
+ * address intervals that do not meet; boxes over the output's dims that do not meet; for small
+ * outputs, marking every element. What none of them proves is refused. */
 #include <string.h>
 
 #include "graph/copy.h"
 #include "graph/graph.h"
 
 /* First and last element that offset + sum index*stride reaches; false on overflow. */
-static bool extent(int64_t offset, const tn_region *r, const int64_t *stride, int64_t *lo, int64_t *hi) {
+static bool extent(int64_t offset, const tn_region *r, const int64_t *stride, int64_t *lo,
+                   int64_t *hi) {
   *lo = *hi = offset;
   for (int32_t k = 0; k < r->rank; k++) {
     int64_t span;
@@ -50,11 +52,14 @@ static bool is_injective(const tn_region *r) {
 }
 
 /* The region's place in the output as a box: per output dim start, step and count. */
-typedef struct box { int64_t start[TN_MAX_RANK], step[TN_MAX_RANK], count[TN_MAX_RANK]; } box;
+typedef struct box {
+  int64_t start[TN_MAX_RANK], step[TN_MAX_RANK], count[TN_MAX_RANK];
+} box;
 
 static bool to_box(const tn_region *r, const tn_tensor *out, box *b) {
   int64_t stride[TN_MAX_RANK], rest = r->dst_offset;
-  for (int32_t k = out->rank - 1; k >= 0; k--) stride[k] = k == out->rank - 1 ? 1 : stride[k + 1] * out->shape[k + 1];
+  for (int32_t k = out->rank - 1; k >= 0; k--)
+    stride[k] = k == out->rank - 1 ? 1 : stride[k + 1] * out->shape[k + 1];
   for (int32_t k = 0; k < out->rank; k++) {
     b->start[k] = rest / stride[k];
     rest %= stride[k];
@@ -69,14 +74,16 @@ static bool to_box(const tn_region *r, const tn_tensor *out, box *b) {
     b->step[k] = s / stride[k];
     b->count[k] = r->size[d];
     if (r->dst_stride[d] < 0) b->start[k] -= b->step[k] * (r->size[d] - 1);
-    if (b->start[k] < 0 || b->start[k] + b->step[k] * (b->count[k] - 1) >= out->shape[k]) return false;
+    if (b->start[k] < 0 || b->start[k] + b->step[k] * (b->count[k] - 1) >= out->shape[k])
+      return false;
   }
   return true;
 }
 
 static bool boxes_apart(const box *a, const box *b, int32_t rank) {
   for (int32_t k = 0; k < rank; k++) {
-    int64_t a_end = a->start[k] + a->step[k] * (a->count[k] - 1), b_end = b->start[k] + b->step[k] * (b->count[k] - 1);
+    int64_t a_end = a->start[k] + a->step[k] * (a->count[k] - 1),
+            b_end = b->start[k] + b->step[k] * (b->count[k] - 1);
     if (a_end < b->start[k] || b_end < a->start[k]) return true;
     if (a->step[k] == b->step[k] && (a->start[k] - b->start[k]) % a->step[k]) return true;
   }
@@ -88,7 +95,8 @@ static bool pair_apart(const tn_region *a, const tn_region *b, const tn_tensor *
   extent(a->dst_offset, a, a->dst_stride, &a_lo, &a_hi);
   extent(b->dst_offset, b, b->dst_stride, &b_lo, &b_hi);
   box x, y;
-  return a_hi < b_lo || b_hi < a_lo || (to_box(a, out, &x) && to_box(b, out, &y) && boxes_apart(&x, &y, out->rank));
+  return a_hi < b_lo || b_hi < a_lo ||
+         (to_box(a, out, &x) && to_box(b, out, &y) && boxes_apart(&x, &y, out->rank));
 }
 
 static bool pairs_apart(const tn_region *const *r, uint32_t n, const tn_tensor *out) {
@@ -117,7 +125,8 @@ static bool mark_region(const tn_region *r, uint8_t *seen) {
 
 enum { MAX_MARKED = 1 << 24, MAX_PAIRED = 256 };
 
-static tn_status prove_apart(const tn_graph *g, const tn_region *const *r, uint32_t n, const tn_tensor *out, int64_t n_out) {
+static tn_status prove_apart(const tn_graph *g, const tn_region *const *r, uint32_t n,
+                             const tn_tensor *out, int64_t n_out) {
   bool apart = n <= MAX_PAIRED && pairs_apart(r, n, out);
   for (uint32_t k = 0; k < n && apart; k++) apart = is_empty(r[k]) || is_injective(r[k]);
   if (apart) return TN_OK;
@@ -130,12 +139,14 @@ static tn_status prove_apart(const tn_graph *g, const tn_region *const *r, uint3
   return apart ? TN_OK : TN_ERR_INVALID;
 }
 
-static tn_status check_regions(const tn_graph *g, const int32_t *inputs, uint32_t n_inputs, const tn_region *const *r, uint32_t n,
-                               const tn_tensor *out) {
+static tn_status check_regions(const tn_graph *g, const int32_t *inputs, uint32_t n_inputs,
+                               const tn_region *const *r, uint32_t n, const tn_tensor *out) {
   int64_t n_out = tn_tensor_elements(out);
   if (n_out < 0) return TN_ERR_SHAPE;
   for (uint32_t k = 0; k < n; k++) {
-    if (r[k]->input < 0 || (uint32_t)r[k]->input >= n_inputs || r[k]->rank < 0 || r[k]->rank > TN_MAX_RANK) return TN_ERR_INVALID;
+    if (r[k]->input < 0 || (uint32_t)r[k]->input >= n_inputs || r[k]->rank < 0 ||
+        r[k]->rank > TN_MAX_RANK)
+      return TN_ERR_INVALID;
     for (int32_t d = 0; d < r[k]->rank; d++)
       if (r[k]->size[d] < 0) return TN_ERR_INVALID;
     const tn_tensor *in = &tn_graph_val(g, inputs[r[k]->input])->type;
@@ -148,12 +159,14 @@ static tn_status check_regions(const tn_graph *g, const int32_t *inputs, uint32_
 
 tn_status tn_graph_set_regions(tn_graph *g, int32_t node, const int32_t *inputs, uint32_t n_inputs,
                                const tn_region *const *regions, uint32_t n_regions, int32_t fill) {
-  if (node < 0 || node >= g->nodes.n || !g->nodes.data[node].alive || fill >= (int32_t)n_inputs) return TN_ERR_INVALID;
+  if (node < 0 || node >= g->nodes.n || !g->nodes.data[node].alive || fill >= (int32_t)n_inputs)
+    return TN_ERR_INVALID;
   tn_gnode *n = tn_graph_node(g, node);
   if (n->node.n_outputs < 1 || n->node.outputs[0] < 0) return TN_ERR_INVALID;
   for (uint32_t k = 0; k < n_inputs; k++)
     if (inputs[k] < 0 || inputs[k] >= g->values.n) return TN_ERR_INVALID;
-  tn_status s = check_regions(g, inputs, n_inputs, regions, n_regions, &tn_graph_val(g, n->node.outputs[0])->type);
+  tn_status s = check_regions(g, inputs, n_inputs, regions, n_regions,
+                              &tn_graph_val(g, n->node.outputs[0])->type);
   if (s) return s;
   const tn_region **copies = tn_arena_alloc(&g->arena, n_regions * sizeof *copies);
   int32_t *none = tn_arena_alloc(&g->arena, n_inputs * sizeof *none);

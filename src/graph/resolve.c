@@ -1,15 +1,17 @@
-/* Names across graphs: a subgraph may read values of the graphs around it. Each such value becomes a capture of the
- * subgraph and an input of the node that owns it, so that passes and the executor see all dependencies. Captured
- * constants are shared at once instead. */
+/* Names across graphs: a subgraph may read values of the graphs around it. Each such value becomes
+ * a capture of the subgraph and an input of the node that owns it, so that passes and the executor
+ * see all dependencies. Captured constants are shared at once instead. */
 #include <string.h>
 
 #include "graph/graph.h"
 
 static bool is_free(const tn_value *v, bool is_output) {
-  return v->producer < 0 && !(v->flags & (TN_VALUE_INPUT | TN_VALUE_CONST)) && (v->users.n || is_output);
+  return v->producer < 0 && !(v->flags & (TN_VALUE_INPUT | TN_VALUE_CONST)) &&
+         (v->users.n || is_output);
 }
 
-/* The value of the parent called `name`, made there (to be captured in turn) if it has a parent itself; -1: nowhere. */
+/* The value of the parent called `name`, made there (to be captured in turn) if it has a parent
+ * itself; -1: nowhere. */
 static int32_t parent_value(tn_graph *parent, const char *name) {
   int64_t id = *name ? tn_map_get(&parent->names, name, -1) : -1;
   if (id >= 0) return (int32_t)id;
@@ -31,12 +33,14 @@ static tn_status capture(tn_graph *sub, int32_t inner, int32_t outer, int32_t ow
 }
 
 static const char *first_reader(const tn_graph *g, const tn_value *v, char *buf, size_t size) {
-  return v->users.n ? tn_node_text(tn_graph_node(g, v->users.data[0]), buf, size) : "the graph's outputs";
+  return v->users.n ? tn_node_text(tn_graph_node(g, v->users.data[0]), buf, size)
+                    : "the graph's outputs";
 }
 
 static tn_status resolve(tn_graph *g, int32_t owner, tn_diag *diag) {
   tn_status status = TN_OK, s;
-  for (int32_t id = 0; id < (int32_t)g->nodes.n; id++) { /* inside first: it may add values to this graph */
+  for (int32_t id = 0; id < (int32_t)g->nodes.n;
+       id++) { /* inside first: it may add values to this graph */
     const tn_gnode *n = tn_graph_node(g, id);
     for (uint32_t k = 0; n->alive && k < n->n_subgraphs; k++) {
       n->subgraphs[k]->parent = g;
@@ -50,8 +54,10 @@ static tn_status resolve(tn_graph *g, int32_t owner, tn_diag *diag) {
     int32_t outer = g->parent && owner >= 0 ? parent_value(g->parent, v->name) : -1;
     char text[TN_NODE_TEXT];
     if (outer < 0)
-      status = tn_fail(diag, TN_ERR_INVALID, "value '%s', read by %s, is not defined: no node, input or initializer gives it",
-                       v->name, first_reader(g, v, text, sizeof text));
+      status =
+          tn_fail(diag, TN_ERR_INVALID,
+                  "value '%s', read by %s, is not defined: no node, input or initializer gives it",
+                  v->name, first_reader(g, v, text, sizeof text));
     else if ((s = capture(g, id, outer, owner)))
       return s;
   }

@@ -123,8 +123,7 @@ static tn_status parse_float(tn_scan *s, bool may_be_bool, double *out_value) {
     *out_value = (double)truth;
     return status;
   }
-  /* The characters of a decimal number or of inf and nan: strtod alone would take hexadecimal too.
-   */
+  /* The characters of a decimal number or of inf and nan: strtod alone takes hexadecimal too. */
   const char *sign = s->at + (*s->at == '-' || *s->at == '+');
   if (!strchr("0123456789.in", *sign) || !*sign || strncmp(sign, "0x", 2) == 0) {
     return tn_scan_expected(s, "a number");

@@ -1,12 +1,13 @@
-/* Inside of the schema parser: reading tokens off a text, and the steps that have a file of their own. */
+/* Inside of the schema parser: reading tokens off a text, and the steps that have a file of their
+ * own. */
 #ifndef TN_GRAPH_SCHEMA_PARSE_H
 #define TN_GRAPH_SCHEMA_PARSE_H
 
 #include "graph/schema.h"
 
 typedef struct tn_scan {
-  const char *text, *at;   /* the whole schema, and the place that is read next */
-  const char *what;        /* whose schema it is, for messages */
+  const char *text, *at; /* the whole schema, and the place that is read next */
+  const char *what;      /* whose schema it is, for messages */
   tn_arena *arena;
   tn_diag *diag;
 } tn_scan;
@@ -31,8 +32,12 @@ tn_status tn_schema_parse_default(tn_scan *s, tn_arg *arg);
 tn_status tn_schema_layout(const tn_scan *s, tn_schema *schema);
 
 /* Values of enumerations by name. */
-typedef struct tn_enum_name { const char *name; int64_t value; } tn_enum_name;
-/* The names of an enumeration, ending with a NULL name; NULL: base is none. The first name of a value is printed. */
+typedef struct tn_enum_name {
+  const char *name;
+  int64_t value;
+} tn_enum_name;
+/* The names of an enumeration, ending with a NULL name; NULL: base is none. The first name of a
+ * value is printed. */
 const tn_enum_name *tn_schema_enum(tn_base_type base);
 
 /* The name of a base type as it is printed. */

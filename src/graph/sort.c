@@ -1,4 +1,5 @@
-/* Topological order by depth-first search from the present order, so that it changes only where it must. */
+/* Topological order by depth-first search from the present order, so that it changes only where it
+ * must. */
 #include "graph/graph.h"
 
 enum { NEW = 0, OPEN = 1, DONE = 2 };
@@ -8,7 +9,8 @@ typedef struct sorter {
   TN_VEC(int32_t) stack, sorted;
 } sorter;
 
-/* Pushes the producers of a node that are not placed yet. A producer that is open closes a cycle: its id, else -1. */
+/* Pushes the producers of a node that are not placed yet. A producer that is open closes a cycle:
+ * its id, else -1. */
 static int32_t push_producers(sorter *s, int32_t id, tn_status *status) {
   const tn_gnode *n = tn_graph_node(s->g, id);
   for (uint32_t k = n->node.n_inputs; k-- > 0;) {

@@ -1,4 +1,5 @@
-/* The verifier: the rules every pass must leave true. Slow and thorough; debug builds run it after every pass. */
+/* The verifier: the rules every pass must leave true. Slow and thorough; debug builds run it after
+ * every pass. */
 #include <string.h>
 
 #include "graph/graph.h"
@@ -37,12 +38,16 @@ static void check_value(verifier *v, int32_t id) {
   const char *name = *value->name ? value->name : "(unnamed value)";
   for (int64_t k = 0; k < value->users.n; k++) {
     int32_t user = value->users.data[k];
-    if (!tn_graph_node(v->g, user)->alive) breach(v, name, "is used by a removed node");
-    else if (count_reads(v->g, user, id) != count_uses(value, user)) breach(v, name, "has a users list that is not exact");
+    if (!tn_graph_node(v->g, user)->alive)
+      breach(v, name, "is used by a removed node");
+    else if (count_reads(v->g, user, id) != count_uses(value, user))
+      breach(v, name, "has a users list that is not exact");
   }
-  if (value->producer >= 0 && !tn_graph_node(v->g, value->producer)->alive) breach(v, name, "comes from a removed node");
+  if (value->producer >= 0 && !tn_graph_node(v->g, value->producer)->alive)
+    breach(v, name, "comes from a removed node");
   if (value->producer >= 0 && value->constant) breach(v, name, "is a constant and has a producer");
-  if ((value->constant != NULL) != ((value->flags & TN_VALUE_CONST) != 0)) breach(v, name, "has a wrong constant flag");
+  if ((value->constant != NULL) != ((value->flags & TN_VALUE_CONST) != 0))
+    breach(v, name, "has a wrong constant flag");
   if (value->known && value->type.kind == TN_KIND_TENSOR && tn_tensor_elements(&value->type) < 0)
     breach(v, name, "is marked known but its type is not");
 }
@@ -50,15 +55,17 @@ static void check_value(verifier *v, int32_t id) {
 static void check_arity(verifier *v, int32_t id) {
   const tn_gnode *n = tn_graph_node(v->g, id);
   if (n->n_formal > n->node.n_inputs) {
-      breach_node(v, id, "has fewer inputs than formal ones");
-      return;
-    }
+    breach_node(v, id, "has fewer inputs than formal ones");
+    return;
+  }
   if (!n->def || !strcmp(n->node.domain, "tenon")) return;
   int32_t formal = (int32_t)n->n_formal, outs = (int32_t)n->node.n_outputs;
   while (formal && n->node.inputs[formal - 1] < 0) formal--;
   while (outs && n->node.outputs[outs - 1] < 0) outs--;
-  if (formal && !tn_schema_input_of(&n->def->schema, formal - 1, formal)) breach_node(v, id, "has more inputs than its schema");
-  if (outs && !tn_schema_output_of(&n->def->schema, outs - 1, outs)) breach_node(v, id, "has more outputs than its schema");
+  if (formal && !tn_schema_input_of(&n->def->schema, formal - 1, formal))
+    breach_node(v, id, "has more inputs than its schema");
+  if (outs && !tn_schema_output_of(&n->def->schema, outs - 1, outs))
+    breach_node(v, id, "has more outputs than its schema");
 }
 
 static void check_node(verifier *v, int32_t id, uint8_t *produced) {
@@ -71,7 +78,8 @@ static void check_node(verifier *v, int32_t id, uint8_t *produced) {
       return;
     }
     const tn_value *in = tn_graph_val(v->g, value);
-    if (in->producer >= 0 && !produced[value]) breach_node(v, id, "stands before the node that it reads from");
+    if (in->producer >= 0 && !produced[value])
+      breach_node(v, id, "stands before the node that it reads from");
     if (!count_uses(in, id)) breach_node(v, id, "is missing in the users list of a value it reads");
   }
   for (uint32_t k = 0; k < n->node.n_outputs; k++) {
@@ -81,14 +89,16 @@ static void check_node(verifier *v, int32_t id, uint8_t *produced) {
       breach_node(v, id, "writes a value that does not exist");
       return;
     }
-    if (tn_graph_val(v->g, value)->producer != id) breach_node(v, id, "is not the producer of its own output");
+    if (tn_graph_val(v->g, value)->producer != id)
+      breach_node(v, id, "is not the producer of its own output");
     produced[value] = 1;
   }
   check_arity(v, id);
   for (uint32_t s = 0; s < n->n_subgraphs; s++)
     for (int64_t k = 0; k < n->subgraphs[s]->captures.n; k++) {
       const tn_capture *c = &n->subgraphs[s]->captures.data[k];
-      if (c->input < 0 || (uint32_t)c->input >= n->node.n_inputs || n->node.inputs[c->input] != c->outer)
+      if (c->input < 0 || (uint32_t)c->input >= n->node.n_inputs ||
+          n->node.inputs[c->input] != c->outer)
         breach_node(v, id, "has a subgraph whose captures do not match its inputs");
     }
 }
@@ -102,7 +112,8 @@ tn_status tn_graph_verify(const tn_graph *g, const char *when, tn_diag *diag) {
   for (int64_t k = 0; k < g->order.n; k++) check_node(&v, g->order.data[k], produced);
   for (int64_t k = 0; k < g->outputs.n; k++) {
     const tn_value *out = tn_graph_val(g, g->outputs.data[k]);
-    if (!(out->flags & TN_VALUE_OUTPUT)) breach(&v, out->name, "is a graph output without the flag");
+    if (!(out->flags & TN_VALUE_OUTPUT))
+      breach(&v, out->name, "is a graph output without the flag");
   }
   tn_free(g->a, produced, (uint64_t)g->values.n + 1);
   return v.status;

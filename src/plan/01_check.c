@@ -1,6 +1,7 @@
-/* Pass 01, check: every node gets its operator and its attribute struct. Functions of the model are expanded unless an
- * operator of that name is registered; operators that are older forms of newer ones are replaced (TN_OP_LOWER_EARLY).
- * All problems of the model are reported, subgraphs included. */
+/* Pass 01, check: every node gets its operator and its attribute struct. Functions of the model are
+ * expanded unless an operator of that name is registered; operators that are older forms of newer
+ * ones are replaced (TN_OP_LOWER_EARLY). All problems of the model are reported, subgraphs
+ * included. */
 #include "plan/functions.h"
 #include "plan/passes.h"
 
@@ -8,21 +9,27 @@ static int32_t wanted_version(const tn_graph *g, const tn_node *n) {
   return n->version ? n->version : tn_graph_api_table.opset(g, n->domain);
 }
 
-static tn_status not_supported(const tn_planner *p, const tn_gnode *n, int32_t version, tn_diag *diag) {
+static tn_status not_supported(const tn_planner *p, const tn_gnode *n, int32_t version,
+                               tn_diag *diag) {
   char text[TN_NODE_TEXT];
   int32_t since, until;
   const char *dots = *n->node.domain ? "::" : "";
   tn_node_text(n, text, sizeof text);
   if (!tn_registry_has_op(p->registry, n->node.domain, n->node.op, &since, &until))
-    return tn_fail(diag, TN_ERR_UNSUPPORTED, "%s: not supported: operator %s%s%s; no plug-in offers it", text, n->node.domain, dots, n->node.op);
+    return tn_fail(diag, TN_ERR_UNSUPPORTED,
+                   "%s: not supported: operator %s%s%s; no plug-in offers it", text, n->node.domain,
+                   dots, n->node.op);
   if (!version)
-    return tn_fail(diag, TN_ERR_UNSUPPORTED, "%s: the model does not import an operator set for domain '%s'", text,
+    return tn_fail(diag, TN_ERR_UNSUPPORTED,
+                   "%s: the model does not import an operator set for domain '%s'", text,
                    *n->node.domain ? n->node.domain : "ai.onnx");
-  return tn_fail(diag, TN_ERR_UNSUPPORTED, "%s: not supported: version %d of operator %s%s%s; versions from %d on are", text, version,
-                 n->node.domain, dots, n->node.op, since);
+  return tn_fail(diag, TN_ERR_UNSUPPORTED,
+                 "%s: not supported: version %d of operator %s%s%s; versions from %d on are", text,
+                 version, n->node.domain, dots, n->node.op, since);
 }
 
-/* Replaces a node by newer forms through its lowering; the added nodes come up for checking in their turn. */
+/* Replaces a node by newer forms through its lowering; the added nodes come up for checking in
+ * their turn. */
 static tn_status lower_early(const tn_planner *p, tn_graph *g, int32_t node, tn_diag *diag) {
   tn_call_frame f;
   tn_status s = tn_call_open(&f, p, g, node, diag);
@@ -32,7 +39,8 @@ static tn_status lower_early(const tn_planner *p, tn_graph *g, int32_t node, tn_
   s = tn_graph_node(g, node)->def->op.lower(&f.call, g, node);
   g->lowering = -1;
   if (s && tn_diag_count(diag) == before)
-    f.call.host->fail(&f, s, "the older form cannot be brought to the newest: %s", tn_status_text(s));
+    f.call.host->fail(&f, s, "the older form cannot be brought to the newest: %s",
+                      tn_status_text(s));
   tn_call_close(&f);
   return s;
 }
@@ -49,7 +57,9 @@ static tn_status check_subgraphs(const tn_planner *p, const tn_gnode *n, tn_diag
 static tn_status check_node(const tn_planner *p, tn_graph *g, int32_t id, tn_diag *diag) {
   tn_gnode *n = tn_graph_node(g, id);
   int32_t version = wanted_version(g, &n->node);
-  const tn_opdef *def = version || tn_is_region(n) ? tn_registry_op(p->registry, n->node.domain, n->node.op, version) : NULL;
+  const tn_opdef *def = version || tn_is_region(n)
+                            ? tn_registry_op(p->registry, n->node.domain, n->node.op, version)
+                            : NULL;
   if (!def) {
     const tn_function *f = tn_function_find(g, &n->node);
     return f ? tn_function_inline(p, g, id, f, diag) : not_supported(p, n, version, diag);

@@ -1,5 +1,6 @@
-/* Pass 02, infer, with 03: types, shapes and constants flow through the graph in one sweep, because shapes of ONNX models
- * come from small computations on constants. What depends on data that only a run can give is left to the tail. */
+/* Pass 02, infer, with 03: types, shapes and constants flow through the graph in one sweep, because
+ * shapes of ONNX models come from small computations on constants. What depends on data that only a
+ * run can give is left to the tail. */
 #include "plan/passes.h"
 
 static bool inputs_known(const tn_graph *g, const tn_gnode *n) {
@@ -40,7 +41,8 @@ static tn_status share_constants(tn_graph *g, const tn_gnode *n) {
   return TN_OK;
 }
 
-tn_status tn_infer_and_fold(const tn_planner *p, tn_graph *g, int32_t node, bool *out_done, int32_t *out_value, tn_diag *diag) {
+tn_status tn_infer_and_fold(const tn_planner *p, tn_graph *g, int32_t node, bool *out_done,
+                            int32_t *out_value, tn_diag *diag) {
   const tn_gnode *n = tn_graph_node(g, node);
   *out_done = false;
   if (!inputs_known(g, n)) return tn_infer_dtypes(p, g, node);
@@ -56,7 +58,9 @@ tn_status tn_infer_and_fold(const tn_planner *p, tn_graph *g, int32_t node, bool
   *out_done = true;
   if (!outputs_known(g, n)) return TN_OK;
   bool folds = n->def->op.flags & TN_OP_TYPES_ONLY || inputs_const(g, n), folded;
-  return folds && !(p->model_flags & TN_MODEL_NO_OPTIMIZE && !(n->def->op.flags & TN_OP_TYPES_ONLY)) ? tn_fold_node(p, g, node, &folded, diag) : TN_OK;
+  return folds && !(p->model_flags & TN_MODEL_NO_OPTIMIZE && !(n->def->op.flags & TN_OP_TYPES_ONLY))
+             ? tn_fold_node(p, g, node, &folded, diag)
+             : TN_OK;
 }
 
 tn_status tn_settle_from(const tn_planner *p, tn_graph *g, int32_t first, tn_diag *diag) {
@@ -75,11 +79,13 @@ tn_status tn_settle_from(const tn_planner *p, tn_graph *g, int32_t first, tn_dia
 static void mark_inputs(tn_graph *g) {
   for (int64_t k = 0; k < g->inputs.n; k++) {
     tn_value *v = tn_graph_val(g, g->inputs.data[k]);
-    v->known = v->constant || v->type.kind != TN_KIND_TENSOR || (v->type.dtype != TN_NONE && tn_tensor_elements(&v->type) >= 0);
+    v->known = v->constant || v->type.kind != TN_KIND_TENSOR ||
+               (v->type.dtype != TN_NONE && tn_tensor_elements(&v->type) >= 0);
   }
 }
 
-tn_status tn_pass_infer(const tn_planner *p, tn_graph *g, bool partial, tn_cut *cut, tn_diag *diag) {
+tn_status tn_pass_infer(const tn_planner *p, tn_graph *g, bool partial, tn_cut *cut,
+                        tn_diag *diag) {
   tn_status s = tn_graph_sort(g, diag), status = TN_OK;
   mark_inputs(g);
   int64_t n_order = g->order.n; /* folding may add nodes; it settles them itself */
@@ -97,9 +103,11 @@ tn_status tn_pass_infer(const tn_planner *p, tn_graph *g, bool partial, tn_cut *
     if (s && s != TN_NEEDS_DATA) status = s; /* go on: report all problems */
     if (done || partial || s == TN_ERR_MEMORY) continue;
     if (s == TN_NEEDS_DATA && tn_vec_push(p->a, &cut->needed, value)) status = TN_ERR_MEMORY;
-    if ((!s || s == TN_NEEDS_DATA) && tn_vec_push(p->a, &cut->tail, order[k])) status = TN_ERR_MEMORY;
+    if ((!s || s == TN_NEEDS_DATA) && tn_vec_push(p->a, &cut->tail, order[k]))
+      status = TN_ERR_MEMORY;
   }
   tn_free(p->a, order, (uint64_t)n_order * sizeof *order);
-  tn_status cleaned = tn_graph_remove_dead(g); /* leaves a valid graph even if some nodes do not fit */
+  tn_status cleaned =
+      tn_graph_remove_dead(g); /* leaves a valid graph even if some nodes do not fit */
   return status ? status : cleaned;
 }

@@ -1,11 +1,12 @@
-/* Pass 04, lower: composites without a kernel and data movement become simpler operators or regions; then regions that
- * read from regions are merged. */
+/* Pass 04, lower: composites without a kernel and data movement become simpler operators or
+ * regions; then regions that read from regions are merged. */
 #include "plan/passes.h"
 
 bool tn_wants_lowering(const tn_planner *p, const tn_gnode *n) {
   if (!n->alive || !n->def || !n->def->op.lower || tn_is_region(n)) return false;
   const tn_kerneldef *const *kernels;
-  return n->def->op.flags & TN_OP_LOWER_ALWAYS || !tn_registry_kernels(p->registry, n->def, &kernels);
+  return n->def->op.flags & TN_OP_LOWER_ALWAYS ||
+         !tn_registry_kernels(p->registry, n->def, &kernels);
 }
 
 static bool is_typed(const tn_graph *g, const tn_gnode *n) {
@@ -16,7 +17,8 @@ static bool is_typed(const tn_graph *g, const tn_gnode *n) {
   return true;
 }
 
-tn_status tn_lower_node(const tn_planner *p, tn_graph *g, int32_t node, bool *out_done, tn_diag *diag) {
+tn_status tn_lower_node(const tn_planner *p, tn_graph *g, int32_t node, bool *out_done,
+                        tn_diag *diag) {
   *out_done = false;
   tn_call_frame f;
   tn_status s = tn_call_open(&f, p, g, node, diag);
@@ -39,7 +41,8 @@ tn_status tn_lower_node(const tn_planner *p, tn_graph *g, int32_t node, bool *ou
 
 tn_status tn_pass_lower(const tn_planner *p, tn_graph *g, tn_diag *diag) {
   tn_status status = TN_OK;
-  for (int32_t id = 0; id < (int32_t)g->nodes.n; id++) { /* nodes that lowering adds come up in their turn */
+  for (int32_t id = 0; id < (int32_t)g->nodes.n;
+       id++) { /* nodes that lowering adds come up in their turn */
     const tn_gnode *n = tn_graph_node(g, id);
     if (!tn_wants_lowering(p, n) || !is_typed(g, n)) continue;
     bool done;

@@ -1,11 +1,13 @@
-/* Pass 05, fuse: first the rewrites that plug-ins offer (batch norm into conv, ...), then element-wise nodes become epilogues
- * of the node before them, if a kernel of that node takes them in registers. */
+/* Pass 05, fuse: first the rewrites that plug-ins offer (batch norm into conv, ...), then
+ * element-wise nodes become epilogues of the node before them, if a kernel of that node takes them
+ * in registers. */
 #include "plan/match.h"
 #include "plan/passes.h"
 
 /* ---- rewrites ---- */
 
-static tn_status apply_rewrite(const tn_planner *p, tn_graph *g, int32_t node, const tn_rewritedef *r, tn_diag *diag) {
+static tn_status apply_rewrite(const tn_planner *p, tn_graph *g, int32_t node,
+                               const tn_rewritedef *r, tn_diag *diag) {
   tn_call_frame f;
   tn_status s = tn_call_open(&f, p, g, node, diag);
   if (s) return s;
@@ -15,7 +17,8 @@ static tn_status apply_rewrite(const tn_planner *p, tn_graph *g, int32_t node, c
   g->lowering = node;
   s = r->rewrite.apply(&f.call, g, node);
   g->lowering = -1;
-  if (s && tn_diag_count(diag) == before) f.call.host->fail(&f, s, "rewrite '%s' failed: %s", r->rewrite.name, tn_status_text(s));
+  if (s && tn_diag_count(diag) == before)
+    f.call.host->fail(&f, s, "rewrite '%s' failed: %s", r->rewrite.name, tn_status_text(s));
   tn_call_close(&f);
   return s ? s : tn_settle_from(p, g, first, diag);
 }
@@ -26,7 +29,8 @@ static tn_status rewrite_all(const tn_planner *p, tn_graph *g, tn_diag *diag) {
     const tn_gnode *n = tn_graph_node(g, id);
     const tn_rewritedef *const *rewrites;
     int32_t count = n->alive && n->def ? tn_registry_rewrites(p->registry, n->def, &rewrites) : 0;
-    for (int32_t k = 0; k < count && !s && tn_graph_node(g, id)->alive; k++) s = apply_rewrite(p, g, id, rewrites[k], diag);
+    for (int32_t k = 0; k < count && !s && tn_graph_node(g, id)->alive; k++)
+      s = apply_rewrite(p, g, id, rewrites[k], diag);
   }
   return s ? s : tn_graph_remove_dead(g);
 }
@@ -82,13 +86,15 @@ static tn_status describe(const tn_planner *p, tn_graph *g, int32_t user, tn_epi
   return s;
 }
 
-/* Puts the step on the node's list; the lists are fresh, so that taking them back is assigning the old ones. */
+/* Puts the step on the node's list; the lists are fresh, so that taking them back is assigning the
+ * old ones. */
 static tn_status append_step(tn_graph *g, tn_gnode *n, const tn_epilogue *e, const char *name) {
   const tn_epilogue **steps = tn_arena_alloc(&g->arena, (n->n_epilogue + 1) * sizeof *steps);
   const char **names = tn_arena_alloc(&g->arena, (n->n_epilogue + 1) * sizeof *names);
   tn_epilogue *copy = tn_arena_copy(&g->arena, e, sizeof *e);
   if (!steps || !names || !copy) return TN_ERR_MEMORY;
-  for (uint32_t k = 0; k < n->n_epilogue; k++) steps[k] = n->epilogue[k], names[k] = n->epilogue_names[k];
+  for (uint32_t k = 0; k < n->n_epilogue; k++)
+    steps[k] = n->epilogue[k], names[k] = n->epilogue_names[k];
   steps[n->n_epilogue] = copy;
   names[n->n_epilogue] = name;
   n->epilogue = steps;
@@ -107,13 +113,14 @@ static tn_status take_output(tn_graph *g, int32_t node, int32_t user) {
   return tn_graph_attach_output(g, node, 0, out);
 }
 
-/* Optional inputs that the node does not write out are written as left out, so that operands can follow the formal inputs.
- * false: a list has no end to put them behind. */
+/* Optional inputs that the node does not write out are written as left out, so that operands can
+ * follow the formal inputs. false: a list has no end to put them behind. */
 static bool close_inputs(tn_graph *g, int32_t node, tn_status *status) {
   tn_gnode *n = tn_graph_node(g, node);
   int32_t want = n->def->schema.n_inputs;
   if (want && tn_schema_input(&n->def->schema, want - 1)->list) return false;
-  while (!*status && (int32_t)n->n_formal == (int32_t)n->node.n_inputs && (int32_t)n->n_formal < want)
+  while (!*status && (int32_t)n->n_formal == (int32_t)n->node.n_inputs &&
+         (int32_t)n->n_formal < want)
     if (!(*status = tn_graph_append_node_input(g, node, -1))) n->n_formal++;
   return !*status && (int32_t)n->n_formal >= want;
 }
@@ -121,17 +128,23 @@ static bool close_inputs(tn_graph *g, int32_t node, tn_status *status) {
 static tn_status try_fuse(const tn_planner *p, tn_graph *g, int32_t node, bool *out_fused) {
   *out_fused = false;
   const tn_gnode *n = tn_graph_node(g, node);
-  int32_t value = n->node.n_outputs == 1 ? n->node.outputs[0] : -1, user = value < 0 ? -1 : only_user(g, value);
+  int32_t value = n->node.n_outputs == 1 ? n->node.outputs[0] : -1,
+          user = value < 0 ? -1 : only_user(g, value);
   const tn_gnode *u = user < 0 ? NULL : tn_graph_node(g, user);
-  if (!u || !u->def || !u->def->op.epilogue || u->n_epilogue || u->node.n_outputs != 1) return TN_OK;
+  if (!u || !u->def || !u->def->op.epilogue || u->n_epilogue || u->node.n_outputs != 1)
+    return TN_OK;
   const tn_value *out = tn_graph_val(g, u->node.outputs[0]);
   tn_epilogue e;
-  if (!out->known || !tn_same_shape(&out->type, &tn_graph_val(g, value)->type) || describe(p, g, user, &e)) return TN_OK;
+  if (!out->known || !tn_same_shape(&out->type, &tn_graph_val(g, value)->type) ||
+      describe(p, g, user, &e))
+    return TN_OK;
   int32_t operand = -1;
   if (e.kind == TN_EPILOGUE_ADD || e.kind == TN_EPILOGUE_MUL) {
     if (u->node.n_inputs != 2) return TN_OK;
     operand = u->node.inputs[u->node.inputs[0] == value];
-    if (operand == value || !tn_graph_val(g, operand)->known || !operand_fits(&tn_graph_val(g, operand)->type, &out->type)) return TN_OK;
+    if (operand == value || !tn_graph_val(g, operand)->known ||
+        !operand_fits(&tn_graph_val(g, operand)->type, &out->type))
+      return TN_OK;
   }
   tn_status s = TN_OK;
   if (!close_inputs(g, node, &s)) return s;

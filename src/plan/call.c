@@ -1,5 +1,6 @@
-/* The call of an operator or kernel while planning: tensors filled from the graph, and the host services that make sense
- * before anything runs (failing, memory, needs_data, looking into subgraphs). */
+/* The call of an operator or kernel while planning: tensors filled from the graph, and the host
+ * services that make sense before anything runs (failing, memory, needs_data, looking into
+ * subgraphs). */
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -12,7 +13,8 @@ static void unknown_type(tn_tensor *t, const tn_tensor *type) {
   t->kind = type->kind;
 }
 
-static tn_status fill_tensors(tn_call_frame *f, const int32_t *ids, uint32_t n, bool outputs, tn_tensor **tensors, tn_tensor ***pointers) {
+static tn_status fill_tensors(tn_call_frame *f, const int32_t *ids, uint32_t n, bool outputs,
+                              tn_tensor **tensors, tn_tensor ***pointers) {
   *tensors = tn_arena_alloc(&f->arena, (n + 1) * sizeof **tensors);
   *pointers = tn_arena_alloc(&f->arena, (n + 1) * sizeof **pointers);
   if (!*tensors || !*pointers) return TN_ERR_MEMORY;
@@ -20,15 +22,18 @@ static tn_status fill_tensors(tn_call_frame *f, const int32_t *ids, uint32_t n, 
     if (ids[k] < 0) continue;
     const tn_value *v = tn_graph_val(f->graph, ids[k]);
     tn_tensor *t = &(*tensors)[k];
-    if (v->known || outputs) *t = v->type; /* of an output, what inference could say: its type, if not its dims */
-    else unknown_type(t, &v->type);
+    if (v->known || outputs)
+      *t = v->type; /* of an output, what inference could say: its type, if not its dims */
+    else
+      unknown_type(t, &v->type);
     if (outputs) t->data = NULL;
     (*pointers)[k] = t;
   }
   return TN_OK;
 }
 
-tn_status tn_call_open(tn_call_frame *f, const tn_planner *p, tn_graph *g, int32_t node, tn_diag *diag) {
+tn_status tn_call_open(tn_call_frame *f, const tn_planner *p, tn_graph *g, int32_t node,
+                       tn_diag *diag) {
   memset(f, 0, sizeof *f);
   f->planner = p;
   f->graph = g;
@@ -44,12 +49,23 @@ tn_status tn_call_open(tn_call_frame *f, const tn_planner *p, tn_graph *g, int32
     tn_call_close(f);
     return s;
   }
-  f->call = (tn_call){
-      .head = TN_HEAD(tn_call), .host = &tn_plan_host, .ctx = f, .self = n->def && n->def->owner ? n->def->owner->self : NULL,
-      .attrs = n->attrs, .version = n->node.version, .n_inputs = n->node.n_inputs, .n_outputs = n->node.n_outputs,
-      .n_workers = p->pool ? (uint32_t)tn_pool_n_threads(p->pool) : 1, .inputs = (const tn_tensor *const *)in, .outputs = out,
-      .epilogue = n->epilogue, .n_epilogue = n->n_epilogue, .regions = n->regions, .n_regions = n->n_regions,
-      .region_fill = n->region_fill, .isa = p->isa};
+  f->call = (tn_call){.head = TN_HEAD(tn_call),
+                      .host = &tn_plan_host,
+                      .ctx = f,
+                      .self = n->def && n->def->owner ? n->def->owner->self : NULL,
+                      .attrs = n->attrs,
+                      .version = n->node.version,
+                      .n_inputs = n->node.n_inputs,
+                      .n_outputs = n->node.n_outputs,
+                      .n_workers = p->pool ? (uint32_t)tn_pool_n_threads(p->pool) : 1,
+                      .inputs = (const tn_tensor *const *)in,
+                      .outputs = out,
+                      .epilogue = n->epilogue,
+                      .n_epilogue = n->n_epilogue,
+                      .regions = n->regions,
+                      .n_regions = n->n_regions,
+                      .region_fill = n->region_fill,
+                      .isa = p->isa};
   return TN_OK;
 }
 
@@ -69,8 +85,12 @@ static tn_status host_fail(void *ctx, tn_status code, const char *format, ...) {
   return code;
 }
 
-static void *host_alloc(void *ctx, uint64_t bytes) { return tn_alloc_sized(((tn_call_frame *)ctx)->planner->a, bytes); }
-static void host_free(void *ctx, void *memory) { tn_free_sized(((tn_call_frame *)ctx)->planner->a, memory); }
+static void *host_alloc(void *ctx, uint64_t bytes) {
+  return tn_alloc_sized(((tn_call_frame *)ctx)->planner->a, bytes);
+}
+static void host_free(void *ctx, void *memory) {
+  tn_free_sized(((tn_call_frame *)ctx)->planner->a, memory);
+}
 
 static tn_status needs_data(void *ctx, uint32_t input) {
   tn_call_frame *f = ctx;
@@ -80,7 +100,8 @@ static tn_status needs_data(void *ctx, uint32_t input) {
 }
 
 static tn_status not_now(void *ctx, const char *service) {
-  return host_fail(ctx, TN_ERR_STATE, "calls the host's %s, which is there only while running", service);
+  return host_fail(ctx, TN_ERR_STATE, "calls the host's %s, which is there only while running",
+                   service);
 }
 
 static tn_status output_resize(void *ctx, uint32_t output, int32_t rank, const int64_t *shape) {
@@ -88,7 +109,8 @@ static tn_status output_resize(void *ctx, uint32_t output, int32_t rank, const i
   return not_now(ctx, "output_resize");
 }
 
-static tn_status string_set(void *ctx, uint32_t output, int64_t index, const char *data, int64_t size) {
+static tn_status string_set(void *ctx, uint32_t output, int64_t index, const char *data,
+                            int64_t size) {
   (void)output, (void)index, (void)data, (void)size;
   return not_now(ctx, "string_set");
 }
@@ -109,7 +131,8 @@ static tn_status list_append(void *ctx, uint32_t output, const tn_tensor *item) 
   return not_now(ctx, "list_append");
 }
 
-static tn_status subgraph_run(void *ctx, int64_t graph, uint32_t n_in, const tn_tensor *const *in, uint32_t n_out, const tn_tensor **out) {
+static tn_status subgraph_run(void *ctx, int64_t graph, uint32_t n_in, const tn_tensor *const *in,
+                              uint32_t n_out, const tn_tensor **out) {
   (void)graph, (void)n_in, (void)in, (void)n_out, (void)out;
   return not_now(ctx, "subgraph_run");
 }
@@ -129,11 +152,13 @@ static const void *get_extension(void *ctx, const char *name) {
 static const tn_graph *find_subgraph(tn_call_frame *f, int64_t graph) {
   const tn_gnode *n = tn_graph_node(f->graph, f->node);
   if (graph >= 0 && graph < n->n_subgraphs) return n->subgraphs[graph];
-  (void)host_fail(f, TN_ERR_NOT_FOUND, "asks for subgraph %lld of %u", (long long)graph, n->n_subgraphs);
+  (void)host_fail(f, TN_ERR_NOT_FOUND, "asks for subgraph %lld of %u", (long long)graph,
+                  n->n_subgraphs);
   return NULL;
 }
 
-static tn_status subgraph_shape(void *ctx, int64_t graph, uint32_t *out_n_inputs, uint32_t *out_n_outputs) {
+static tn_status subgraph_shape(void *ctx, int64_t graph, uint32_t *out_n_inputs,
+                                uint32_t *out_n_outputs) {
   const tn_graph *sub = find_subgraph(ctx, graph);
   if (!sub) return TN_ERR_NOT_FOUND;
   *out_n_inputs = (uint32_t)sub->inputs.n;
@@ -157,7 +182,8 @@ static tn_status bind_input(tn_graph *sub, int32_t value, const tn_tensor *type)
   return TN_OK;
 }
 
-/* What does not fit is kept, not reported: a branch that is not taken need not fit the shapes at hand. */
+/* What does not fit is kept, not reported: a branch that is not taken need not fit the shapes at
+ * hand. */
 static tn_status infer_quietly(tn_call_frame *f, tn_graph *sub, tn_cut *cut) {
   tn_diag *diag = tn_diag_create();
   tn_status s = tn_pass_infer(f->planner, sub, true, cut, diag);
@@ -166,7 +192,8 @@ static tn_status infer_quietly(tn_call_frame *f, tn_graph *sub, tn_cut *cut) {
   return s;
 }
 
-static tn_status infer_clone(tn_call_frame *f, tn_graph *sub, uint32_t n_in, const tn_tensor *const *in, uint32_t n_out, tn_tensor *const *out) {
+static tn_status infer_clone(tn_call_frame *f, tn_graph *sub, uint32_t n_in,
+                             const tn_tensor *const *in, uint32_t n_out, tn_tensor *const *out) {
   tn_status s = TN_OK;
   for (uint32_t k = 0; k < n_in && !s; k++)
     if (in[k]) s = bind_input(sub, sub->inputs.data[k], in[k]);
@@ -180,20 +207,24 @@ static tn_status infer_clone(tn_call_frame *f, tn_graph *sub, uint32_t n_in, con
   tn_vec_free(f->planner->a, &cut.needed);
   for (uint32_t k = 0; k < n_out && !s; k++) {
     const tn_value *v = tn_graph_val(sub, sub->outputs.data[k]);
-    if (v->known) *out[k] = v->type;
-    else unknown_type(out[k], &v->type);
+    if (v->known)
+      *out[k] = v->type;
+    else
+      unknown_type(out[k], &v->type);
     out[k]->data = NULL;
   }
   return s;
 }
 
-static tn_status subgraph_infer(void *ctx, int64_t graph, uint32_t n_in, const tn_tensor *const *in, uint32_t n_out, tn_tensor *const *out) {
+static tn_status subgraph_infer(void *ctx, int64_t graph, uint32_t n_in, const tn_tensor *const *in,
+                                uint32_t n_out, tn_tensor *const *out) {
   tn_call_frame *f = ctx;
   const tn_graph *sub = find_subgraph(f, graph);
   if (!sub) return TN_ERR_NOT_FOUND;
   if (n_in != sub->inputs.n || n_out != sub->outputs.n)
-    return host_fail(f, TN_ERR_INVALID, "subgraph %lld has %lld inputs and %lld outputs, not %u and %u", (long long)graph,
-                     (long long)sub->inputs.n, (long long)sub->outputs.n, n_in, n_out);
+    return host_fail(
+        f, TN_ERR_INVALID, "subgraph %lld has %lld inputs and %lld outputs, not %u and %u",
+        (long long)graph, (long long)sub->inputs.n, (long long)sub->outputs.n, n_in, n_out);
   tn_graph *clone = tn_graph_clone(sub);
   if (!clone) return TN_ERR_MEMORY;
   tn_status s = infer_clone(f, clone, n_in, in, n_out, out);
@@ -201,9 +232,22 @@ static tn_status subgraph_infer(void *ctx, int64_t graph, uint32_t n_in, const t
   return s;
 }
 
-const tn_host tn_plan_host = {
-    .head = TN_HEAD(tn_host), .abi_major = TN_ABI_MAJOR, .abi_minor = TN_ABI_MINOR, .graph = &tn_graph_api_table,
-    .fail = host_fail, .alloc = host_alloc, .free = host_free, .needs_data = needs_data, .output_resize = output_resize,
-    .string_set = string_set, .list_size = list_size, .list_item = list_item, .list_append = list_append,
-    .subgraph_shape = subgraph_shape, .subgraph_infer = subgraph_infer, .subgraph_run = subgraph_run,
-    .value_release = value_release, .output_set = output_set, .get_extension = get_extension};
+const tn_host tn_plan_host = {.head = TN_HEAD(tn_host),
+                              .abi_major = TN_ABI_MAJOR,
+                              .abi_minor = TN_ABI_MINOR,
+                              .graph = &tn_graph_api_table,
+                              .fail = host_fail,
+                              .alloc = host_alloc,
+                              .free = host_free,
+                              .needs_data = needs_data,
+                              .output_resize = output_resize,
+                              .string_set = string_set,
+                              .list_size = list_size,
+                              .list_item = list_item,
+                              .list_append = list_append,
+                              .subgraph_shape = subgraph_shape,
+                              .subgraph_infer = subgraph_infer,
+                              .subgraph_run = subgraph_run,
+                              .value_release = value_release,
+                              .output_set = output_set,
+                              .get_extension = get_extension};

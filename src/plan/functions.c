@@ -1,5 +1,5 @@
-/* Expanding a function of the model where it is called. Values of the body get new ids in the calling graph; its inputs and
- * outputs become those of the call. */
+/* Expanding a function of the model where it is called. Values of the body get new ids in the
+ * calling graph; its inputs and outputs become those of the call. */
 #include "plan/functions.h"
 
 #include <string.h>
@@ -12,8 +12,8 @@ typedef struct inliner {
   tn_graph *g;
   const tn_graph *body;
   const tn_function *f;
-  tn_node call;          /* copy: adding nodes moves the original */
-  int32_t *map;          /* value of the body -> value of the graph; -1: not yet */
+  tn_node call; /* copy: adding nodes moves the original */
+  int32_t *map; /* value of the body -> value of the graph; -1: not yet */
   tn_arena arena;
   int32_t depth;
 } inliner;
@@ -22,7 +22,9 @@ const tn_function *tn_function_find(const tn_graph *g, const tn_node *n) {
   for (; g; g = g->parent)
     for (int64_t k = 0; k < g->functions.n; k++) {
       const tn_function *f = &g->functions.data[k];
-      if (!strcmp(f->name, n->op) && !strcmp(f->domain, n->domain) && !strcmp(f->overload, n->overload)) return f;
+      if (!strcmp(f->name, n->op) && !strcmp(f->domain, n->domain) &&
+          !strcmp(f->overload, n->overload))
+        return f;
     }
   return NULL;
 }
@@ -131,7 +133,8 @@ static tn_status resolve_subgraph(inliner *i, tn_graph *sub) {
 static tn_status copy_node(inliner *i, const tn_gnode *n) {
   tn_node to = n->node;
   if (!to.version) to.version = tn_graph_api_table.opset(i->body, to.domain);
-  if (tn_function_find(i->g, &to)) to.version = 0; /* calls another function: versions do not apply */
+  if (tn_function_find(i->g, &to))
+    to.version = 0; /* calls another function: versions do not apply */
   tn_status s = map_ids(i, n->node.inputs, n->node.n_inputs, &to.inputs);
   if (!s) s = map_ids(i, n->node.outputs, n->node.n_outputs, &to.outputs);
   if (!s) s = map_attrs(i, n, &to);
@@ -139,7 +142,8 @@ static tn_status copy_node(inliner *i, const tn_gnode *n) {
   int32_t id = tn_graph_add_node(i->g, &to);
   if (id < 0) return id;
   tn_graph_node(i->g, id)->n_formal = n->n_formal;
-  tn_graph_node(i->g, id)->mark = (uint32_t)i->depth; /* checked in tn_function_inline against endless expansion */
+  tn_graph_node(i->g, id)->mark =
+      (uint32_t)i->depth; /* checked in tn_function_inline against endless expansion */
   return TN_OK;
 }
 
@@ -159,15 +163,20 @@ static tn_status expand(inliner *i, int32_t node) {
   return s ? s : tn_graph_api_table.replace_node(i->g, node, outs, n_out);
 }
 
-tn_status tn_function_inline(const tn_planner *p, tn_graph *g, int32_t node, const tn_function *f, tn_diag *diag) {
+tn_status tn_function_inline(const tn_planner *p, tn_graph *g, int32_t node, const tn_function *f,
+                             tn_diag *diag) {
   char text[TN_NODE_TEXT];
   inliner i = {.g = g, .body = f->body, .f = f, .call = tn_graph_node(g, node)->node};
   i.depth = (int32_t)tn_graph_node(g, node)->mark + 1;
   tn_node_text(tn_graph_node(g, node), text, sizeof text);
-  if (i.depth > MAX_DEPTH) return tn_fail(diag, TN_ERR_OVERFLOW, "%s: functions call each other more than %d deep", text, MAX_DEPTH);
+  if (i.depth > MAX_DEPTH)
+    return tn_fail(diag, TN_ERR_OVERFLOW, "%s: functions call each other more than %d deep", text,
+                   MAX_DEPTH);
   if (i.call.n_inputs > f->body->inputs.n || i.call.n_outputs > f->body->outputs.n)
-    return tn_fail(diag, TN_ERR_INVALID, "%s: %u inputs and %u outputs, but function '%s' has %lld and %lld", text, i.call.n_inputs,
-                   i.call.n_outputs, f->name, (long long)f->body->inputs.n, (long long)f->body->outputs.n);
+    return tn_fail(diag, TN_ERR_INVALID,
+                   "%s: %u inputs and %u outputs, but function '%s' has %lld and %lld", text,
+                   i.call.n_inputs, i.call.n_outputs, f->name, (long long)f->body->inputs.n,
+                   (long long)f->body->outputs.n);
   tn_arena_init(&i.arena, p->a);
   i.map = tn_arena_alloc(&i.arena, (uint64_t)(f->body->values.n + 1) * sizeof *i.map);
   tn_status s = i.map ? expand(&i, node) : TN_ERR_MEMORY;

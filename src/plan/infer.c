@@ -1,5 +1,6 @@
-/* Inference of one node: type rules first, then the operator's declaration or function, then a check of the answer. What a
- * plug-in answers is not trusted: ranks, dims, dtypes and sizes are looked at before they enter the graph. */
+/* Inference of one node: type rules first, then the operator's declaration or function, then a
+ * check of the answer. What a plug-in answers is not trusted: ranks, dims, dtypes and sizes are
+ * looked at before they enter the graph. */
 #include <stdio.h>
 #include <string.h>
 
@@ -28,8 +29,9 @@ static int32_t output_entry(const tn_opdef *def, uint32_t k, uint32_t n) {
 }
 
 static const char *entry_name(const tn_opdef *def, int32_t entry) {
-  const tn_arg *arg = entry < def->schema.n_inputs ? tn_schema_input(&def->schema, entry)
-                                                   : tn_schema_output(&def->schema, entry - def->schema.n_inputs);
+  const tn_arg *arg = entry < def->schema.n_inputs
+                          ? tn_schema_input(&def->schema, entry)
+                          : tn_schema_output(&def->schema, entry - def->schema.n_inputs);
   return arg ? arg->name : "?";
 }
 
@@ -37,13 +39,15 @@ static tn_status check_dtype(inference *i, int32_t entry, uint32_t dtype, const 
   const char *name = entry_name(i->def, entry);
   uint64_t mask = i->def->arg_dtypes[entry];
   if (mask && !(mask & TN_MASK(dtype)))
-    return i->f->call.host->fail(i->f, TN_ERR_UNSUPPORTED, "not supported: %s '%s' of type %s", side, name, tn_dtype(dtype)->name);
+    return i->f->call.host->fail(i->f, TN_ERR_UNSUPPORTED, "not supported: %s '%s' of type %s",
+                                 side, name, tn_dtype(dtype)->name);
   int32_t rule = i->def->arg_rule[entry];
   if (rule < 0) return TN_OK;
   if (i->rule_dtype[rule] != TN_NONE && i->rule_dtype[rule] != dtype)
-    return i->f->call.host->fail(i->f, TN_ERR_SHAPE, "'%s' is %s but '%s' is %s; they must have the same type (%s)", name,
-                                 tn_dtype(dtype)->name, i->rule_arg[rule], tn_dtype(i->rule_dtype[rule])->name,
-                                 i->def->op.types[rule]->name);
+    return i->f->call.host->fail(i->f, TN_ERR_SHAPE,
+                                 "'%s' is %s but '%s' is %s; they must have the same type (%s)",
+                                 name, tn_dtype(dtype)->name, i->rule_arg[rule],
+                                 tn_dtype(i->rule_dtype[rule])->name, i->def->op.types[rule]->name);
   i->rule_dtype[rule] = dtype;
   i->rule_arg[rule] = name;
   return TN_OK;
@@ -70,13 +74,16 @@ static void preset_outputs(inference *i) {
     if (entry < 0) continue;
     int32_t rule = i->def->arg_rule[entry];
     uint64_t mask = i->def->arg_dtypes[entry];
-    if (rule >= 0 && i->rule_dtype[rule] != TN_NONE) t->dtype = i->rule_dtype[rule];
-    else if (mask && !(mask & (mask - 1))) t->dtype = (uint32_t)__builtin_ctzll(mask);
+    if (rule >= 0 && i->rule_dtype[rule] != TN_NONE)
+      t->dtype = i->rule_dtype[rule];
+    else if (mask && !(mask & (mask - 1)))
+      t->dtype = (uint32_t)__builtin_ctzll(mask);
   }
 }
 
 static tn_status like_input(tn_call *call) {
-  if (!call->n_inputs || !call->inputs[0]) return call->host->fail(call->ctx, TN_ERR_INVALID, "has no input 0");
+  if (!call->n_inputs || !call->inputs[0])
+    return call->host->fail(call->ctx, TN_ERR_INVALID, "has no input 0");
   const tn_tensor *in = call->inputs[0];
   for (uint32_t k = 0; k < call->n_outputs; k++) {
     tn_tensor *t = call->outputs[k];
@@ -103,8 +110,10 @@ static tn_status broadcast(tn_call *call, uint32_t n_formal) {
     for (int32_t d = 0; d < in->rank; d++) {
       int64_t *to = &out->shape[out->rank - in->rank + d];
       if (*to != 1 && in->shape[d] != 1 && *to != in->shape[d])
-        return call->host->fail(call->ctx, TN_ERR_SHAPE, "inputs do not broadcast: input %u has %lld at dim %d, another has %lld", k,
-                                (long long)in->shape[d], d, (long long)*to);
+        return call->host->fail(
+            call->ctx, TN_ERR_SHAPE,
+            "inputs do not broadcast: input %u has %lld at dim %d, another has %lld", k,
+            (long long)in->shape[d], d, (long long)*to);
       if (in->shape[d] != 1) *to = in->shape[d];
     }
   }
@@ -116,17 +125,23 @@ static tn_status check_answer(inference *i, uint32_t k) {
   tn_tensor *t = call->outputs[k];
   if (!t) return TN_OK;
   if (t->dtype == TN_NONE || t->dtype >= TN_DTYPE_COUNT) {
-    if (t->kind != TN_KIND_TENSOR || t->rank == TN_RANK_UNKNOWN) return TN_OK; /* found at run time */
-    return call->host->fail(call->ctx, TN_ERR_INTERNAL, "inference left the type of output %u open", k);
+    if (t->kind != TN_KIND_TENSOR || t->rank == TN_RANK_UNKNOWN)
+      return TN_OK; /* found at run time */
+    return call->host->fail(call->ctx, TN_ERR_INTERNAL, "inference left the type of output %u open",
+                            k);
   }
   t->layout = TN_PLAIN;
   t->data = NULL;
   if (t->kind > TN_KIND_MAP || t->rank < TN_RANK_UNKNOWN || t->rank > TN_MAX_RANK)
-    return call->host->fail(call->ctx, TN_ERR_OVERFLOW, "output %u would have rank %d; the limit is %d", k, t->rank, TN_MAX_RANK);
+    return call->host->fail(call->ctx, TN_ERR_OVERFLOW,
+                            "output %u would have rank %d; the limit is %d", k, t->rank,
+                            TN_MAX_RANK);
   bool known = true;
   for (int32_t d = 0; d < t->rank; d++) {
     if (t->shape[d] < TN_DIM_UNKNOWN)
-      return call->host->fail(call->ctx, TN_ERR_SHAPE, "output %u would have %lld elements in dim %d", k, (long long)t->shape[d], d);
+      return call->host->fail(call->ctx, TN_ERR_SHAPE,
+                              "output %u would have %lld elements in dim %d", k,
+                              (long long)t->shape[d], d);
     known = known && t->shape[d] >= 0;
   }
   if (t->rank >= 0 && known && t->kind == TN_KIND_TENSOR && tn_tensor_bytes(t) < 0)
@@ -142,7 +157,8 @@ static void store(inference *i) {
     if (n->outputs[k] < 0) continue;
     tn_value *v = tn_graph_val(g, n->outputs[k]);
     v->type = *i->f->call.outputs[k];
-    v->known = v->type.kind != TN_KIND_TENSOR || (v->type.dtype != TN_NONE && tn_tensor_elements(&v->type) >= 0);
+    v->known = v->type.kind != TN_KIND_TENSOR ||
+               (v->type.dtype != TN_NONE && tn_tensor_elements(&v->type) >= 0);
   }
 }
 
@@ -151,7 +167,8 @@ static tn_status ask(inference *i) {
   if (i->def->op.infer) return i->def->op.infer(call);
   if (i->def->op.flags & TN_OP_SAME_AS_INPUT) return like_input(call);
   if (i->def->op.flags & TN_OP_BROADCAST) return broadcast(call, i->n_formal);
-  return call->host->fail(call->ctx, TN_ERR_INTERNAL, "the operator does not say how to infer shapes");
+  return call->host->fail(call->ctx, TN_ERR_INTERNAL,
+                          "the operator does not say how to infer shapes");
 }
 
 static tn_status make_rules(inference *i) {
@@ -170,7 +187,8 @@ static tn_status infer(inference *i, int32_t *out_input) {
   s = ask(i);
   if (s == TN_NEEDS_DATA) {
     if (i->f->needed_input == UINT32_MAX)
-      return i->f->call.host->fail(i->f, TN_ERR_INTERNAL, "inference asks for data without saying of which input");
+      return i->f->call.host->fail(i->f, TN_ERR_INTERNAL,
+                                   "inference asks for data without saying of which input");
     *out_input = (int32_t)i->f->needed_input;
     return s;
   }
@@ -179,7 +197,8 @@ static tn_status infer(inference *i, int32_t *out_input) {
   return s;
 }
 
-tn_status tn_infer_node(const tn_planner *p, tn_graph *g, int32_t node, int32_t *out_input, tn_diag *diag) {
+tn_status tn_infer_node(const tn_planner *p, tn_graph *g, int32_t node, int32_t *out_input,
+                        tn_diag *diag) {
   const tn_gnode *n = tn_graph_node(g, node);
   if (n->n_regions || tn_is_region(n)) return TN_OK; /* typed when it was made */
   tn_call_frame f;
@@ -191,7 +210,8 @@ tn_status tn_infer_node(const tn_planner *p, tn_graph *g, int32_t node, int32_t 
   int64_t before = tn_diag_count(diag);
   s = infer(&i, out_input);
   if (s && s != TN_NEEDS_DATA && tn_diag_count(diag) == before)
-    f.call.host->fail(&f, s, "inference failed: %s", f.subgraph_reason ? f.subgraph_reason : tn_status_text(s));
+    f.call.host->fail(&f, s, "inference failed: %s",
+                      f.subgraph_reason ? f.subgraph_reason : tn_status_text(s));
   tn_call_close(&f);
   return s;
 }

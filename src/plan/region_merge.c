@@ -1,5 +1,6 @@
-/* Merging regions: a strided copy of a strided copy is one strided copy if the outer walk can be said in the dims of the
- * inner one. Saves the intermediate tensor: Transpose of Reshape, Slice of Transpose, and so on. */
+/* Merging regions: a strided copy of a strided copy is one strided copy if the outer walk can be
+ * said in the dims of the inner one. Saves the intermediate tensor: Transpose of Reshape, Slice of
+ * Transpose, and so on. */
 #include "plan/passes.h"
 
 /* True if the region writes its whole output once, in row-major order of its own dims. */
@@ -13,7 +14,8 @@ static bool covers(const tn_region *r, int64_t n_out) {
   return expect == n_out;
 }
 
-/* Rewrites `outer`, which reads the output of `inner`, to read inner's input instead. false: it cannot be said so. */
+/* Rewrites `outer`, which reads the output of `inner`, to read inner's input instead. false: it
+ * cannot be said so. */
 static bool compose(const tn_region *inner, const tn_region *outer, tn_region *out) {
   int64_t start[TN_MAX_RANK], used[TN_MAX_RANK] = {0}, rest = outer->src_offset;
   *out = *outer;
@@ -33,8 +35,10 @@ static bool compose(const tn_region *inner, const tn_region *outer, tn_region *o
     int64_t stride = outer->src_stride[d], size = stride < 0 ? -stride : stride;
     int32_t k = 0;
     while (k < inner->rank && (inner->size[k] == 1 || inner->dst_stride[k] > size)) k++;
-    if (k == inner->rank || size % inner->dst_stride[k] || used[k]) return false; /* one walk per inner dim */
-    int64_t first = start[k], last = start[k] + stride / inner->dst_stride[k] * (outer->size[d] - 1);
+    if (k == inner->rank || size % inner->dst_stride[k] || used[k])
+      return false; /* one walk per inner dim */
+    int64_t first = start[k],
+            last = start[k] + stride / inner->dst_stride[k] * (outer->size[d] - 1);
     if (last < 0 || last >= inner->size[k] || first >= inner->size[k]) return false;
     used[k] = 1;
     out->src_stride[d] = stride / inner->dst_stride[k] * inner->src_stride[k];
@@ -47,7 +51,8 @@ static const tn_region *source_region(const tn_graph *g, int32_t value, int32_t 
   const tn_value *v = tn_graph_val(g, value);
   if (v->producer < 0) return NULL;
   const tn_gnode *n = tn_graph_node(g, v->producer);
-  if (!tn_is_region(n) || n->n_regions != 1 || !covers(n->regions[0], tn_tensor_elements(&v->type))) return NULL;
+  if (!tn_is_region(n) || n->n_regions != 1 || !covers(n->regions[0], tn_tensor_elements(&v->type)))
+    return NULL;
   *out_input = n->node.inputs[n->regions[0]->input];
   return n->regions[0];
 }
@@ -55,7 +60,8 @@ static const tn_region *source_region(const tn_graph *g, int32_t value, int32_t 
 static tn_status merge_input(tn_graph *g, int32_t node, uint32_t input, bool *out_changed) {
   tn_gnode *n = tn_graph_node(g, node);
   int32_t from = -1;
-  const tn_region *inner = n->node.inputs[input] < 0 ? NULL : source_region(g, n->node.inputs[input], &from);
+  const tn_region *inner =
+      n->node.inputs[input] < 0 ? NULL : source_region(g, n->node.inputs[input], &from);
   if (!inner || (int32_t)input == n->region_fill) return TN_OK;
   const tn_region **merged = tn_arena_alloc(&g->arena, n->n_regions * sizeof *merged);
   tn_region *made = tn_arena_alloc(&g->arena, n->n_regions * sizeof *made);
@@ -74,11 +80,13 @@ static tn_status merge_input(tn_graph *g, int32_t node, uint32_t input, bool *ou
 tn_status tn_merge_regions(const tn_planner *p, tn_graph *g, tn_diag *diag) {
   (void)p;
   tn_status s = tn_graph_sort(g, diag);
-  for (int64_t at = 0; at < g->order.n && !s; at++) { /* sources are merged before those that read them */
+  for (int64_t at = 0; at < g->order.n && !s;
+       at++) { /* sources are merged before those that read them */
     int32_t id = g->order.data[at];
     const tn_gnode *n = tn_graph_node(g, id);
     bool changed = false;
-    for (uint32_t k = 0; tn_is_region(n) && k < n->node.n_inputs && !s; k++) s = merge_input(g, id, k, &changed);
+    for (uint32_t k = 0; tn_is_region(n) && k < n->node.n_inputs && !s; k++)
+      s = merge_input(g, id, k, &changed);
   }
   return s;
 }

@@ -1,4 +1,5 @@
-/* The graph: building, sorting, editing, captures, clones, constants, and the verifier noticing each kind of breach. */
+/* The graph: building, sorting, editing, captures, clones, constants, and the verifier noticing
+ * each kind of breach. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -18,8 +19,15 @@ static tn_graph *new_graph(void) {
 static int32_t add(tn_graph *g, const char *op, const char *a, const char *b, const char *out) {
   int32_t in[2] = {*a ? tn_graph_value(g, a) : -1, *b ? tn_graph_value(g, b) : -1};
   int32_t o = tn_graph_value(g, out);
-  tn_node n = {.head = TN_HEAD(tn_node), .domain = "t", .op = op, .name = out, .n_inputs = 2,
-               .n_outputs = 1, .inputs = in, .outputs = &o, .offset = -1};
+  tn_node n = {.head = TN_HEAD(tn_node),
+               .domain = "t",
+               .op = op,
+               .name = out,
+               .n_inputs = 2,
+               .n_outputs = 1,
+               .inputs = in,
+               .outputs = &o,
+               .offset = -1};
   return tn_graph_add_node(g, &n);
 }
 
@@ -68,7 +76,12 @@ static void refuses_second_producers_and_bad_ids(void **state) {
   assert_int_equal(add(g, "A", "x", "", "x"), TN_ERR_STATE);
   assert_int_equal(add(g, "A", "x", "", "c"), TN_ERR_STATE);
   int32_t far = 99, out = tn_graph_value(g, "w");
-  tn_node n = {.head = TN_HEAD(tn_node), .op = "A", .n_inputs = 1, .n_outputs = 1, .inputs = &far, .outputs = &out};
+  tn_node n = {.head = TN_HEAD(tn_node),
+               .op = "A",
+               .n_inputs = 1,
+               .n_outputs = 1,
+               .inputs = &far,
+               .outputs = &out};
   assert_int_equal(tn_graph_add_node(g, &n), TN_ERR_INVALID);
   assert_int_equal(tn_graph_api_table.value_set_type(g, 99, &(tn_tensor){0}), TN_ERR_INVALID);
   assert_null(tn_graph_api_table.node(g, 99));
@@ -83,7 +96,8 @@ static void replacing_keeps_users_exact(void **state) {
   add(g, "B", "y", "y", "z");
   assert_int_equal(tn_graph_val(g, tn_graph_value(g, "y"))->users.n, 2);
   assert_int_equal(tn_graph_remove_node(g, a), TN_ERR_STATE);
-  assert_int_equal(tn_graph_replace_value(g, tn_graph_value(g, "y"), tn_graph_value(g, "x")), TN_OK);
+  assert_int_equal(tn_graph_replace_value(g, tn_graph_value(g, "y"), tn_graph_value(g, "x")),
+                   TN_OK);
   assert_int_equal(tn_graph_remove_dead(g), TN_OK);
   assert_int_equal(tn_graph_api_table.n_nodes(g), 1);
   assert_int_equal(tn_graph_val(g, tn_graph_value(g, "x"))->users.n, 2);
@@ -95,8 +109,14 @@ static void replacing_a_node_moves_outputs_and_names(void **state) {
   (void)state;
   tn_graph *g = new_graph();
   set_io(g, "x", "y");
-  int32_t node = add(g, "A", "x", "", "y"), unnamed = tn_graph_value(g, NULL), x = tn_graph_value(g, "x");
-  tn_node n = {.head = TN_HEAD(tn_node), .op = "B", .n_inputs = 1, .n_outputs = 1, .inputs = &x, .outputs = &unnamed};
+  int32_t node = add(g, "A", "x", "", "y"), unnamed = tn_graph_value(g, NULL),
+          x = tn_graph_value(g, "x");
+  tn_node n = {.head = TN_HEAD(tn_node),
+               .op = "B",
+               .n_inputs = 1,
+               .n_outputs = 1,
+               .inputs = &x,
+               .outputs = &unnamed};
   assert_true(tn_graph_add_node(g, &n) >= 0);
   assert_int_equal(tn_graph_api_table.replace_node(g, node, &unnamed, 1), TN_OK);
   assert_int_equal(g->outputs.data[0], unnamed);
@@ -106,7 +126,8 @@ static void replacing_a_node_moves_outputs_and_names(void **state) {
   tn_graph_free(g);
 }
 
-/* if_node(cond) with one branch that reads x of the outer graph, constant c, and what `inner` names. */
+/* if_node(cond) with one branch that reads x of the outer graph, constant c, and what `inner`
+ * names. */
 static tn_graph *with_branch(const char *inner, tn_graph **out_branch) {
   tn_graph *g = new_graph(), *branch = tn_graph_api_table.subgraph_new(g);
   set_io(g, "x", "y");
@@ -116,10 +137,21 @@ static tn_graph *with_branch(const char *inner, tn_graph **out_branch) {
   add(branch, "A", "t", inner, "r");
   set_io(branch, NULL, "r");
   int32_t cond = tn_graph_value(g, "cond"), y = tn_graph_value(g, "y");
-  tn_attr body = {.head = TN_HEAD(tn_attr), .name = "then_branch", .kind = TN_ATTR_GRAPH, .graphs = &branch, .n_graphs = 1};
+  tn_attr body = {.head = TN_HEAD(tn_attr),
+                  .name = "then_branch",
+                  .kind = TN_ATTR_GRAPH,
+                  .graphs = &branch,
+                  .n_graphs = 1};
   const tn_attr *attrs[] = {&body};
-  tn_node n = {.head = TN_HEAD(tn_node), .op = "If", .name = "if", .n_inputs = 1, .n_outputs = 1, .n_attrs = 1,
-               .inputs = &cond, .outputs = &y, .attrs = attrs};
+  tn_node n = {.head = TN_HEAD(tn_node),
+               .op = "If",
+               .name = "if",
+               .n_inputs = 1,
+               .n_outputs = 1,
+               .n_attrs = 1,
+               .inputs = &cond,
+               .outputs = &y,
+               .attrs = attrs};
   assert_true(tn_graph_add_node(g, &n) >= 0);
   *out_branch = branch;
   return g;
@@ -204,10 +236,12 @@ static void the_verifier_notices(void **state) {
 
 /* ---- regions ---- */
 
-static tn_status set_regions(const tn_region *r, uint32_t n, int64_t n_in, int64_t rows, int64_t cols) {
+static tn_status set_regions(const tn_region *r, uint32_t n, int64_t n_in, int64_t rows,
+                             int64_t cols) {
   tn_graph *g = new_graph();
   int64_t out_dims[2] = {rows, cols};
-  tn_tensor in = tn_tensor_make(TN_F32, 1, &n_in, NULL), out = tn_tensor_make(TN_F32, 2, out_dims, NULL);
+  tn_tensor in = tn_tensor_make(TN_F32, 1, &n_in, NULL),
+            out = tn_tensor_make(TN_F32, 2, out_dims, NULL);
   int32_t node = add(g, "Move", "x", "", "y"), x = tn_graph_value(g, "x");
   tn_graph_api_table.value_set_type(g, x, &in);
   tn_graph_api_table.value_set_type(g, tn_graph_value(g, "y"), &out);
@@ -217,19 +251,28 @@ static tn_status set_regions(const tn_region *r, uint32_t n, int64_t n_in, int64
   return s;
 }
 
-#define REGION(so, doff, ...) {.head = TN_HEAD(tn_region), .src_offset = so, .dst_offset = doff, __VA_ARGS__}
+#define REGION(so, doff, ...) \
+  { .head = TN_HEAD(tn_region), .src_offset = so, .dst_offset = doff, __VA_ARGS__ }
 
 static void regions_are_proven(void **state) {
   (void)state;
-  const tn_region transpose = REGION(0, 0, .rank = 2, .size = {3, 4}, .src_stride = {1, 3}, .dst_stride = {4, 1});
-  const tn_region overrun = REGION(1, 0, .rank = 2, .size = {3, 4}, .src_stride = {1, 3}, .dst_stride = {4, 1});
-  const tn_region under = REGION(0, 0, .rank = 1, .size = {2}, .src_stride = {-1}, .dst_stride = {1});
-  const tn_region twice = REGION(0, 0, .rank = 2, .size = {2, 2}, .src_stride = {2, 1}, .dst_stride = {1, 1});
-  const tn_region huge = REGION(0, 0, .rank = 1, .size = {INT64_MAX}, .src_stride = {INT64_MAX}, .dst_stride = {1});
-  const tn_region halves[2] = {REGION(0, 0, .rank = 2, .size = {3, 2}, .src_stride = {2, 1}, .dst_stride = {4, 1}),
-                               REGION(6, 2, .rank = 2, .size = {3, 2}, .src_stride = {2, 1}, .dst_stride = {4, 1})};
-  const tn_region meeting[2] = {halves[0], REGION(6, 1, .rank = 2, .size = {3, 2}, .src_stride = {2, 1}, .dst_stride = {4, 1})};
-  const tn_region flipped = REGION(11, 0, .rank = 1, .size = {12}, .src_stride = {-1}, .dst_stride = {1});
+  const tn_region transpose =
+      REGION(0, 0, .rank = 2, .size = {3, 4}, .src_stride = {1, 3}, .dst_stride = {4, 1});
+  const tn_region overrun =
+      REGION(1, 0, .rank = 2, .size = {3, 4}, .src_stride = {1, 3}, .dst_stride = {4, 1});
+  const tn_region under =
+      REGION(0, 0, .rank = 1, .size = {2}, .src_stride = {-1}, .dst_stride = {1});
+  const tn_region twice =
+      REGION(0, 0, .rank = 2, .size = {2, 2}, .src_stride = {2, 1}, .dst_stride = {1, 1});
+  const tn_region huge =
+      REGION(0, 0, .rank = 1, .size = {INT64_MAX}, .src_stride = {INT64_MAX}, .dst_stride = {1});
+  const tn_region halves[2] = {
+      REGION(0, 0, .rank = 2, .size = {3, 2}, .src_stride = {2, 1}, .dst_stride = {4, 1}),
+      REGION(6, 2, .rank = 2, .size = {3, 2}, .src_stride = {2, 1}, .dst_stride = {4, 1})};
+  const tn_region meeting[2] = {halves[0], REGION(6, 1, .rank = 2, .size = {3, 2},
+                                                  .src_stride = {2, 1}, .dst_stride = {4, 1})};
+  const tn_region flipped =
+      REGION(11, 0, .rank = 1, .size = {12}, .src_stride = {-1}, .dst_stride = {1});
   assert_int_equal(set_regions(&transpose, 1, 12, 3, 4), TN_OK);
   assert_int_equal(set_regions(&flipped, 1, 12, 3, 4), TN_OK);
   assert_int_equal(set_regions(halves, 2, 12, 3, 4), TN_OK);

@@ -1,5 +1,5 @@
-/* Passes 01 to 05 on small graphs of the built-in operators: functions, older forms, folding, lowering, fusing, and that all
- * problems of a model are reported at once. */
+/* Passes 01 to 05 on small graphs of the built-in operators: functions, older forms, folding,
+ * lowering, fusing, and that all problems of a model are reported at once. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -47,7 +47,8 @@ static int teardown(void **state) {
 }
 
 /* Nodes from text: "a b -> c"; "_" is left out. */
-static int32_t node(tn_graph *g, const char *domain, const char *op, const char *wires, const tn_attr *const *attrs, uint32_t n_attrs) {
+static int32_t node(tn_graph *g, const char *domain, const char *op, const char *wires,
+                    const tn_attr *const *attrs, uint32_t n_attrs) {
   int32_t in[8], out[8];
   uint32_t n_in = 0, n_out = 0;
   bool after = false;
@@ -56,13 +57,25 @@ static int32_t node(tn_graph *g, const char *domain, const char *op, const char 
     size_t n = strcspn(at, " ");
     snprintf(word, sizeof word, "%.*s", (int)n, at);
     int32_t id = strcmp(word, "_") ? 0 : -1;
-    if (!strcmp(word, "->")) after = true;
-    else if (after) out[n_out++] = id ? id : api()->value(g, word);
-    else in[n_in++] = id ? id : api()->value(g, word);
+    if (!strcmp(word, "->"))
+      after = true;
+    else if (after)
+      out[n_out++] = id ? id : api()->value(g, word);
+    else
+      in[n_in++] = id ? id : api()->value(g, word);
     at += n + (at[n] == ' ');
   }
-  tn_node made = {.head = TN_HEAD(tn_node), .domain = domain, .op = op, .name = op, .n_inputs = n_in, .n_outputs = n_out, .n_attrs = n_attrs,
-                  .inputs = in, .outputs = out, .attrs = attrs, .offset = -1};
+  tn_node made = {.head = TN_HEAD(tn_node),
+                  .domain = domain,
+                  .op = op,
+                  .name = op,
+                  .n_inputs = n_in,
+                  .n_outputs = n_out,
+                  .n_attrs = n_attrs,
+                  .inputs = in,
+                  .outputs = out,
+                  .attrs = attrs,
+                  .offset = -1};
   return api()->add_node(g, &made);
 }
 
@@ -72,7 +85,9 @@ static void input(tn_graph *g, const char *name, int32_t rank, const int64_t *sh
   assert_int_equal(api()->add_input(g, api()->value(g, name)), TN_OK);
 }
 
-static void output(tn_graph *g, const char *name) { assert_int_equal(api()->add_output(g, api()->value(g, name)), TN_OK); }
+static void output(tn_graph *g, const char *name) {
+  assert_int_equal(api()->add_output(g, api()->value(g, name)), TN_OK);
+}
 
 static void constant(tn_graph *g, const char *name, uint32_t dtype, int64_t n, void *data) {
   tn_tensor t = tn_tensor_make(dtype, 1, &n, data);
@@ -105,7 +120,8 @@ static int32_t count_steps(const bench *b) {
 static void expect_messages(bench *b, tn_status status, const char *const *texts) {
   assert_int_equal(load(b), status);
   for (; *texts; texts++)
-    if (!strstr(tn_diag_text(b->diag), *texts)) fail_msg("'%s' is not in: %s", *texts, tn_diag_text(b->diag));
+    if (!strstr(tn_diag_text(b->diag), *texts))
+      fail_msg("'%s' is not in: %s", *texts, tn_diag_text(b->diag));
 }
 
 /* ---- 01 ---- */
@@ -122,7 +138,9 @@ static void all_problems_are_reported(void **state) {
   node(b->g, "", "Relu", "c -> d", attrs, 1);
   node(b->g, "", "Add", "d -> e", NULL, 0);
   output(b->g, "e");
-  const char *const texts[] = {"operator NoSuchOperator", "operator com.acme::Foo", "takes at most 1", "'no_such_thing' is unknown", "input 'B' is required", NULL};
+  const char *const texts[] = {"operator NoSuchOperator", "operator com.acme::Foo",
+                               "takes at most 1",         "'no_such_thing' is unknown",
+                               "input 'B' is required",   NULL};
   expect_messages(b, TN_ERR_INVALID, texts);
 }
 
@@ -152,12 +170,14 @@ static void older_forms_become_the_newest(void **state) {
   assert_true(((float *)y->data)[2] == 3);
 }
 
-/* Function t::Scaled(x) = LeakyRelu(x, alpha = @slope) + x, called by t::Twice, which passes its own attribute on. */
+/* Function t::Scaled(x) = LeakyRelu(x, alpha = @slope) + x, called by t::Twice, which passes its
+ * own attribute on. */
 static void add_functions(tn_graph *g) {
   tn_graph *inner = api()->subgraph_new(g), *outer = api()->subgraph_new(g);
   const char *names[] = {"slope"};
   tn_attr ref = {.head = TN_HEAD(tn_attr), .name = "alpha", .kind = TN_ATTR_REF, .s = {"slope", 5}};
-  tn_attr pass = {.head = TN_HEAD(tn_attr), .name = "slope", .kind = TN_ATTR_REF, .s = {"slope", 5}};
+  tn_attr pass = {
+      .head = TN_HEAD(tn_attr), .name = "slope", .kind = TN_ATTR_REF, .s = {"slope", 5}};
   tn_attr half = tn_attr_float("slope", 0.5);
   const tn_attr *refs[] = {&ref}, *passes[] = {&pass}, *defaults[] = {&half};
   api()->set_opset(inner, "", 17);
@@ -236,7 +256,8 @@ static void moves_of_moves_become_one(void **state) {
   float x[24];
   for (int k = 0; k < 24; k++) x[k] = (float)k;
   int64_t perm[3] = {2, 0, 1}, back[3] = {1, 2, 0};
-  tn_attr p = tn_attr_ints("perm", (tn_ints){perm, 3}), q = tn_attr_ints("perm", (tn_ints){back, 3});
+  tn_attr p = tn_attr_ints("perm", (tn_ints){perm, 3}),
+          q = tn_attr_ints("perm", (tn_ints){back, 3});
   const tn_attr *first[] = {&p}, *second[] = {&q};
   input(b->g, "x", 3, dims);
   node(b->g, "", "Transpose", "x -> t", first, 1);
@@ -251,7 +272,8 @@ static void moves_of_moves_become_one(void **state) {
 static void batch_norm_and_activation_join_the_convolution(void **state) {
   bench *b = *state;
   int64_t dims[4] = {1, 1, 2, 2}, w_dims[4] = {2, 1, 1, 1};
-  float x[4] = {1, -2, 3, -4}, w[2] = {1, 2}, scale[2] = {2, 1}, shift[2] = {0, 1}, mean[2] = {1, 0}, var[2] = {4, 1};
+  float x[4] = {1, -2, 3, -4}, w[2] = {1, 2}, scale[2] = {2, 1}, shift[2] = {0, 1},
+        mean[2] = {1, 0}, var[2] = {4, 1};
   tn_tensor wt = tn_tensor_make(TN_F32, 4, w_dims, w);
   assert_int_equal(api()->value_set_const(b->g, api()->value(b->g, "w"), &wt, 1), TN_OK);
   constant(b->g, "scale", TN_F32, 2, scale);
