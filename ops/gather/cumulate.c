@@ -85,7 +85,8 @@ tn_status cumulate_plan(const tn_call *call, tn_kernel_plan *out) {
   return TN_OK;
 }
 
-/* n lanes side by side, `size` steps of `step` elements from `at` on. Floats are summed in f64, integers wrap. */
+/* n lanes side by side, `size` steps of `step` elements from `at` on. Floats are summed in f64,
+ * integers wrap. */
 #define LANE_LOOP(name, type, wide, load, store)                                            \
   static void name(const type *in, type *out, int64_t n, int64_t size, int64_t step,        \
                    const cumulation *c) {                                                   \

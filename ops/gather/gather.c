@@ -1,4 +1,5 @@
-/* Gather, GatherElements, GatherND: inference, lowering of Gather with regular constant indices, references. */
+/* Gather, GatherElements, GatherND: inference, lowering of Gather with regular constant indices,
+ * references. */
 #include "base/lower.h"
 #include "rows.h"
 

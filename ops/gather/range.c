@@ -8,7 +8,8 @@
 
 /* ---- Range ---- */
 
-/* Elements of start, start + delta, ... before limit, in 64-bit integers; the difference is taken unsigned. */
+/* Elements of start, start + delta, ... before limit, in 64-bit integers; the difference is taken
+ * unsigned. */
 static int64_t count_ints(int64_t start, int64_t limit, int64_t delta) {
   if (delta > 0 ? limit <= start : limit >= start) return 0;
   uint64_t span = delta > 0 ? (uint64_t)limit - (uint64_t)start : (uint64_t)start - (uint64_t)limit;

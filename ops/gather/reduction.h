@@ -6,7 +6,8 @@
 
 typedef enum reduction { REDUCE_NONE, REDUCE_ADD, REDUCE_MUL, REDUCE_MAX, REDUCE_MIN } reduction;
 
-/* "none", "add", "mul", "max", "min"; anything else, and anything but "none" on a dtype without arithmetic, fails. */
+/* "none", "add", "mul", "max", "min"; anything else, and anything but "none" on a dtype without
+ * arithmetic, fails. */
 tn_status reduction_parse(const tn_call *call, tn_str name, uint32_t dtype, reduction *out);
 
 /* dst[k] = dst[k] op src[k] for k < n, in the arithmetic of the dtype; NaN wins in min and max. */

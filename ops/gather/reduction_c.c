@@ -1,4 +1,5 @@
-/* The arithmetic of scatters, per dtype. 16-bit floats go through f32 and are rounded after every step. */
+/* The arithmetic of scatters, per dtype. 16-bit floats go through f32 and are rounded after every
+ * step. */
 #include "reduction.h"
 
 #include <string.h>

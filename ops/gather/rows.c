@@ -1,4 +1,5 @@
-/* Runs of strings and of types below a byte, messages about indices, and the moves of references. */
+/* Runs of strings and of types below a byte, messages about indices, and the moves of references.
+ */
 #include "rows.h"
 
 tn_status rows_copy_odd(const rows *r, int64_t to, const tn_tensor *in, int64_t from, int64_t n) {

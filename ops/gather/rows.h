@@ -1,4 +1,5 @@
-/* What the kernels of the family share: copying runs of elements of any dtype, and reading indices that must be in range. */
+/* What the kernels of the family share: copying runs of elements of any dtype, and reading indices
+ * that must be in range. */
 #ifndef TN_GATHER_ROWS_H
 #define TN_GATHER_ROWS_H
 
@@ -6,8 +7,9 @@
 
 #include "base/infer.h"
 
-/* Copies runs of elements into one output. Strings, whose bytes belong to the host, and types below a byte, where runs
- * share bytes, go element by element: kernels give them one item, so that one thread does it all. */
+/* Copies runs of elements into one output. Strings, whose bytes belong to the host, and types below
+ * a byte, where runs share bytes, go element by element: kernels give them one item, so that one
+ * thread does it all. */
 typedef struct rows {
   const tn_call *call;
   uint32_t output;
@@ -23,7 +25,8 @@ static inline rows rows_of(const tn_call *call, uint32_t output) {
   return r;
 }
 
-/* Plan: `total` items of item_elements elements each, or one item for types that only one thread may write. */
+/* Plan: `total` items of item_elements elements each, or one item for types that only one thread
+ * may write. */
 static inline void rows_plan(const tn_call *call, int64_t total, int64_t item_elements,
                              tn_kernel_plan *out) {
   int64_t bytes = rows_element_bytes(call->outputs[0]->dtype);
@@ -31,7 +34,8 @@ static inline void rows_plan(const tn_call *call, int64_t total, int64_t item_el
   if (bytes) out->grain[0] = tn_max_i64(1, 16384 / tn_max_i64(1, item_elements * bytes));
 }
 
-/* Run: the items that begin .. end of the plan stand for, out of `total`. Zeroes the unused bits of packed types. */
+/* Run: the items that begin .. end of the plan stand for, out of `total`. Zeroes the unused bits of
+ * packed types. */
 static inline void rows_range(const rows *r, int64_t total, int64_t *begin, int64_t *end) {
   const tn_tensor *out = r->call->outputs[r->output];
   if (r->bytes) return;
@@ -95,7 +99,8 @@ int64_t rows_index(const tn_tensor *t, const int64_t *coord);
 tn_status rows_put(const tn_call *call, uint32_t output, int64_t to, const tn_tensor *in,
                    int64_t from);
 
-/* For references: < 0, 0 or > 0 as element a of in stands before, with or after element b. NaN comes last. */
+/* For references: < 0, 0 or > 0 as element a of in stands before, with or after element b. NaN
+ * comes last. */
 int rows_order(const tn_tensor *in, int64_t a, int64_t b);
 
 /* Products of the dims before, at and after an axis. */

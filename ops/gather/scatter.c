@@ -1,4 +1,5 @@
-/* ScatterElements, ScatterND, TensorScatter, Scatter: inference, lowering of the old name, references. */
+/* ScatterElements, ScatterND, TensorScatter, Scatter: inference, lowering of the old name,
+ * references. */
 #include "base/lower.h"
 #include "reduction.h"
 #include "rows.h"
@@ -139,7 +140,8 @@ tn_status scatter_nd_reference(const tn_call *call) {
   return s;
 }
 
-/* ---- TensorScatter: present_cache[b, ..., write_indices[b] + s, ...] = update[b, ..., s, ...] ---- */
+/* ---- TensorScatter: present_cache[b, ..., write_indices[b] + s, ...] = update[b, ..., s, ...]
+ * ---- */
 
 tn_status tensor_scatter_infer(const tn_call *call) {
   const tn_tensor_scatter_attrs *a = call->attrs;

@@ -1,5 +1,6 @@
-/* ScatterElements, ScatterND, TensorScatter, portable. Stage 0 copies the data, unless it is done in place; stage 1 writes the
- * updates. Threads take parts of the output that no other can touch, so that duplicate indices have one meaning: in order. */
+/* ScatterElements, ScatterND, TensorScatter, portable. Stage 0 copies the data, unless it is done
+ * in place; stage 1 writes the updates. Threads take parts of the output that no other can touch,
+ * so that duplicate indices have one meaning: in order. */
 #include "reduction.h"
 #include "rows.h"
 
@@ -129,7 +130,8 @@ tn_status scatter_nd_c(const tn_call *call, uint32_t stage, int64_t begin, int64
   return s;
 }
 
-/* ---- TensorScatter: an item is all that one prefix (batch and the dims before the axis) gets ---- */
+/* ---- TensorScatter: an item is all that one prefix (batch and the dims before the axis) gets ----
+ */
 
 tn_status tensor_scatter_plan(const tn_call *call, tn_kernel_plan *out) {
   const tn_tensor_scatter_attrs *a = call->attrs;

@@ -3,7 +3,8 @@
 
 #include "gather.gen.h"
 
-/* ---- Compress: the slices along an axis, or elements of the flattened input, whose condition is true ---- */
+/* ---- Compress: the slices along an axis, or elements of the flattened input, whose condition is
+ * true ---- */
 
 tn_status compress_infer(const tn_call *call) {
   const tn_compress_attrs *a = call->attrs;

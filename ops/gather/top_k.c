@@ -1,5 +1,5 @@
-/* TopK: inference, the old versions, reference. Of equal elements the one with the lower index comes first; NaN is above
- * all numbers. */
+/* TopK: inference, the old versions, reference. Of equal elements the one with the lower index
+ * comes first; NaN is above all numbers. */
 #include "base/lower.h"
 #include "rows.h"
 

@@ -1,5 +1,6 @@
-/* TopK, portable, for all dtypes: a heap of the k best seen so far, the worst of them on top; then sorted by taking the
- * worst off. Elements are compared as unsigned keys in which larger is better. */
+/* TopK, portable, for all dtypes: a heap of the k best seen so far, the worst of them on top; then
+ * sorted by taking the worst off. Elements are compared as unsigned keys in which larger is better.
+ */
 #include "order.h"
 #include "rows.h"
 

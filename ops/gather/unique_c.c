@@ -1,4 +1,5 @@
-/* Unique, portable: a stable merge sort of item numbers, so that the first of equal items is the one that occurs first. */
+/* Unique, portable: a stable merge sort of item numbers, so that the first of equal items is the
+ * one that occurs first. */
 #include "order.h"
 #include "unique.h"
 

@@ -1,10 +1,12 @@
-/* The inner loops of strided copies: runs, elements at strides, and transposed planes in tiles of 16 bytes square.
- * Elements are moved by memcpy of a constant size: nothing is assumed of alignment. */
+/* The inner loops of strided copies: runs, elements at strides, and transposed planes in tiles of
+ * 16 bytes square. Elements are moved by memcpy of a constant size: nothing is assumed of
+ * alignment. */
 #include <string.h>
 
 #include "loop.h"
 
-/* n < 64 bytes as two halves that may overlap; saves the call for the short runs of small inner dims. */
+/* n < 64 bytes as two halves that may overlap; saves the call for the short runs of small inner
+ * dims. */
 static void copy_short(uint8_t *dst, const uint8_t *src, size_t n) {
   uint8_t a[32], b[32];
   size_t half = n > 32 ? 32 : n > 16 ? 16 : n > 8 ? 8 : n > 4 ? 4 : n > 2 ? 2 : 1;
@@ -42,7 +44,8 @@ static void copy_runs(const tn_block *b, uint8_t *dst, const uint8_t *src) {
   }
 }
 
-/* copy_<n>: n-byte elements, rows inside of columns. fill_<n>: one element all along a contiguous row. */
+/* copy_<n>: n-byte elements, rows inside of columns. fill_<n>: one element all along a contiguous
+ * row. */
 #define STRIDED(n)                                                                      \
   static void copy_##n(const tn_block *b, uint8_t *dst, const uint8_t *src) {           \
     const int64_t size = b->row.size, step_d = b->row.dst, step_s = b->row.src;         \
@@ -79,8 +82,8 @@ static void copy_strided(tn_block b, uint8_t *dst, const uint8_t *src) {
   }
 }
 
-/* Tiles of side x side elements: element (i, j) of the tile stands at src + i*src_step + j*unit and goes to
- * dst + j*dst_step + i*unit. */
+/* Tiles of side x side elements: element (i, j) of the tile stands at src + i*src_step + j*unit and
+ * goes to dst + j*dst_step + i*unit. */
 typedef void (*tile_fn)(uint8_t *dst, int64_t dst_step, const uint8_t *src, int64_t src_step);
 
 typedef uint8_t v16u8 __attribute__((vector_size(16)));
@@ -140,8 +143,8 @@ static inline void copy_strips(const tn_block *b, uint8_t *dst, const uint8_t *s
              src + r * b->row.src + c * b->col.src, b->row.src);
 }
 
-/* The same where the lines of a strip fall on the same places of the cache and drive each other out: a square of lines is
- * read whole, each line once, and turned from there. */
+/* The same where the lines of a strip fall on the same places of the cache and drive each other
+ * out: a square of lines is read whole, each line once, and turned from there. */
 static inline void copy_squares(const tn_block *b, uint8_t *dst, const uint8_t *src, int64_t side,
                                 tile_fn tile, int64_t rows, int64_t cols) {
   uint8_t square[LINE * LINE];

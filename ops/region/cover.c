@@ -1,4 +1,5 @@
-/* Uncovered elements: the whole output minus one box after the other. A box minus a box is at most two boxes per dim. */
+/* Uncovered elements: the whole output minus one box after the other. A box minus a box is at most
+ * two boxes per dim. */
 #include "cover.h"
 
 #include "base/checked.h"
@@ -25,7 +26,8 @@ static int32_t find_dim(const tn_tensor *out, const int64_t *strides, int64_t st
   return -1;
 }
 
-/* Lets the box reach `size` steps of `stride`. A region's dim may span several dims of the output if it fills the inner ones. */
+/* Lets the box reach `size` steps of `stride`. A region's dim may span several dims of the output
+ * if it fills the inner ones. */
 static bool reach(const tn_tensor *out, const int64_t *strides, int64_t size, int64_t stride,
                   tn_box *box) {
   while (size > 1) {
@@ -66,7 +68,8 @@ static bool add_box(tn_cover *cover, const tn_box *box) {
   return true;
 }
 
-/* Adds `from` minus `hole` to the cover. The part of `from` below and above the hole in dim k, then on with what is between. */
+/* Adds `from` minus `hole` to the cover. The part of `from` below and above the hole in dim k, then
+ * on with what is between. */
 static bool subtract(tn_cover *cover, int32_t rank, tn_box from, const tn_box *hole) {
   for (int32_t k = 0; k < rank; k++)
     if (hole->start[k] + hole->count[k] <= from.start[k] ||

@@ -7,7 +7,8 @@ static bool is_unit(int64_t bytes) {
   return bytes == 1 || bytes == 2 || bytes == 4 || bytes == 8 || bytes == 16;
 }
 
-/* Drops dims of size 1, lets every dim go forward in the destination, slowest first. Answers the rank. */
+/* Drops dims of size 1, lets every dim go forward in the destination, slowest first. Answers the
+ * rank. */
 static int32_t sort_axes(tn_loop *loop, tn_axis *axes, int32_t n) {
   int32_t rank = 0;
   for (int32_t k = 0; k < n; k++) {
@@ -130,7 +131,8 @@ int64_t tn_loop_bytes(const tn_loop *loop) {
   return bytes;
 }
 
-/* Where a walk over the pieces stands: chunk of the row, chunk of the column, then the outer dims. */
+/* Where a walk over the pieces stands: chunk of the row, chunk of the column, then the outer dims.
+ */
 typedef struct walk {
   int64_t row, col; /* elements before the piece */
   int64_t at[TN_MAX_RANK], src, dst;

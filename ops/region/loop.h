@@ -1,8 +1,9 @@
-/* Loops: a strided copy between two buffers, brought into the form that moves fastest, and cut into pieces of about 32 KB
- * that any thread may do in any order.
+/* Loops: a strided copy between two buffers, brought into the form that moves fastest, and cut into
+ * pieces of about 32 KB that any thread may do in any order.
  *
- * Building a loop drops and merges dims, sorts them by the stride of the destination (writes go forward), and takes a
- * contiguous run of 2, 4, 8 or 16 bytes for one wider element. All members are in bytes but the sizes. */
+ * Building a loop drops and merges dims, sorts them by the stride of the destination (writes go
+ * forward), and takes a contiguous run of 2, 4, 8 or 16 bytes for one wider element. All members
+ * are in bytes but the sizes. */
 #ifndef TN_REGION_LOOP_H
 #define TN_REGION_LOOP_H
 
@@ -31,8 +32,9 @@ typedef struct tn_loop {
   int64_t first_piece, n_pieces;
 } tn_loop;
 
-/* Strides and offsets in elements of element_bytes (1, 2, 4, 8 or 16). rank <= TN_MAX_RANK. Sizes may be 0 or 1, strides
- * negative, source strides 0. No element of the destination may be written twice. */
+/* Strides and offsets in elements of element_bytes (1, 2, 4, 8 or 16). rank <= TN_MAX_RANK. Sizes
+ * may be 0 or 1, strides negative, source strides 0. No element of the destination may be written
+ * twice. */
 void tn_loop_init(tn_loop *loop, int64_t element_bytes, int32_t rank, const int64_t *size,
                   const int64_t *src_stride, const int64_t *dst_stride, int64_t src_offset,
                   int64_t dst_offset);

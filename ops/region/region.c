@@ -1,4 +1,5 @@
-/* tenon::Region and tenon::Reorder: inference and references. The host types a Region when it makes it. */
+/* tenon::Region and tenon::Reorder: inference and references. The host types a Region when it makes
+ * it. */
 #include <string.h>
 
 #include "base/dtype.h"

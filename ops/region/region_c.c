@@ -1,6 +1,7 @@
-/* tenon::Region, portable: every region and every uncovered box becomes a loop; loops are cut into pieces; threads take
- * pieces. Stage 0 builds the loops in scratch, stage 1 fills the whole output where the uncovered part is no small
- * number of boxes, stage 2 copies. Strings and types below a byte go element by element (region_odd.c). */
+/* tenon::Region, portable: every region and every uncovered box becomes a loop; loops are cut into
+ * pieces; threads take pieces. Stage 0 builds the loops in scratch, stage 1 fills the whole output
+ * where the uncovered part is no small number of boxes, stage 2 copies. Strings and types below a
+ * byte go element by element (region_odd.c). */
 #include "cover.h"
 #include "loop.h"
 #include "region.gen.h"

@@ -1,4 +1,5 @@
-/* Regions of strings, whose bytes belong to the host, and of types below a byte, where neighbours share a byte. */
+/* Regions of strings, whose bytes belong to the host, and of types below a byte, where neighbours
+ * share a byte. */
 #include "region.h"
 
 #include "base/dtype.h"

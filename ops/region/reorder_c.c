@@ -1,5 +1,6 @@
-/* tenon::Reorder, portable: any layout into any other as at most four loops. The channels are split where the blocks of both
- * layouts break: full blocks of the larger size, full blocks of the smaller one, the rest; then pad lanes are zeroed. */
+/* tenon::Reorder, portable: any layout into any other as at most four loops. The channels are split
+ * where the blocks of both layouts break: full blocks of the larger size, full blocks of the
+ * smaller one, the rest; then pad lanes are zeroed. */
 #include "loop.h"
 #include "region.gen.h"
 
@@ -19,7 +20,8 @@ static int64_t block_of(tn_layout layout) {
   return layout == TN_PLAIN || layout == TN_CHANNELS_LAST ? 1 : TN_LAYOUT_BLOCK(layout);
 }
 
-/* Elements before channel c (which begins a block of `unit` channels in this layout) in the storage. */
+/* Elements before channel c (which begins a block of `unit` channels in this layout) in the
+ * storage. */
 static int64_t channel_offset(const reorder *r, tn_layout layout, int64_t c) {
   int64_t b = block_of(layout);
   if (layout == TN_CHANNELS_LAST) return c;
@@ -39,7 +41,8 @@ static int64_t n_stride(const reorder *r, tn_layout layout) {
   return tn_ceil_div(r->c, b) * b * r->x;
 }
 
-/* Channels begin .. begin + groups*big*small, where `big` steps of `small` channels stay within a block of both layouts. */
+/* Channels begin .. begin + groups*big*small, where `big` steps of `small` channels stay within a
+ * block of both layouts. */
 static void add_channels(reorder *r, int64_t begin, int64_t groups, int64_t big, int64_t small) {
   const tn_layout layouts[2] = {r->from, r->to};
   const int64_t size[5] = {r->n, groups, big, small, r->x};

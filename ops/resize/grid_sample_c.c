@@ -1,5 +1,5 @@
-/* GridSample, portable: per point of the grid, the offsets and weights of all its taps are found once and used for every
- * channel. An item is a point. */
+/* GridSample, portable: per point of the grid, the offsets and weights of all its taps are found
+ * once and used for every channel. An item is a point. */
 #include <math.h>
 
 #include "grid.h"

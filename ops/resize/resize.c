@@ -16,7 +16,8 @@ tn_status resize_lower(const tn_call *call, tn_graph *graph, int32_t node) {
   return s ? s : tn_lower_to_alias(call, graph, node, 0);
 }
 
-/* ---- Upsample and Resize-10: scales only, coordinates x / scale; nearest rounds down, but up where it makes smaller ---- */
+/* ---- Upsample and Resize-10: scales only, coordinates x / scale; nearest rounds down, but up
+ * where it makes smaller ---- */
 
 static tn_status infer_scaled(const tn_call *call, const double *scales, int64_t n) {
   const tn_tensor *in = call->inputs[0];
@@ -151,7 +152,8 @@ static double reference_place(const resize_spec *sp, const resize_axis *a, doubl
   }
 }
 
-/* x is rounded to 40 bits below the point, so that no sum decides on which side of a pixel's border it falls. */
+/* x is rounded to 40 bits below the point, so that no sum decides on which side of a pixel's border
+ * it falls. */
 static double settle(double x) { return round(x * 1099511627776.0) / 1099511627776.0; }
 
 static sampling sample_at(const resize_spec *sp, const resize_axis *a, int64_t at) {

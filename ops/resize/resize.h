@@ -1,4 +1,5 @@
-/* Resize: what its attributes and inputs say, per axis, and the tables of samples that kernels prepare. */
+/* Resize: what its attributes and inputs say, per axis, and the tables of samples that kernels
+ * prepare. */
 #ifndef TN_RESIZE_RESIZE_H
 #define TN_RESIZE_RESIZE_H
 
@@ -41,11 +42,13 @@ typedef struct resize_spec {
   resize_axis axes[TN_MAX_RANK];
 } resize_spec;
 
-/* Reads attributes and the constant inputs of a Resize (version 11 and later). TN_NEEDS_DATA: as for infer. */
+/* Reads attributes and the constant inputs of a Resize (version 11 and later). TN_NEEDS_DATA: as
+ * for infer. */
 tn_status resize_parse(const tn_call *call, resize_spec *out);
 
-/* Elements of the input that make output place x along an axis: `taps` indices with weights, clamped to the input, and
- * whether x lies outside of a tf_crop_and_resize input and gets the extrapolation value. */
+/* Elements of the input that make output place x along an axis: `taps` indices with weights,
+ * clamped to the input, and whether x lies outside of a tf_crop_and_resize input and gets the
+ * extrapolation value. */
 typedef struct resize_table {
   int64_t taps;
   int64_t *index;    /* [out][taps] */

@@ -1,6 +1,7 @@
-/* Resize, portable. The innermost resized dim is done last: an output row is made of a weighted sum of input rows (over the
- * taps of all other resized dims), whose elements are then mixed along that dim. Runs over the storage, so that layouts
- * other than plain work as long as their channels keep their size. Tables are prepared. */
+/* Resize, portable. The innermost resized dim is done last: an output row is made of a weighted sum
+ * of input rows (over the taps of all other resized dims), whose elements are then mixed along that
+ * dim. Runs over the storage, so that layouts other than plain work as long as their channels keep
+ * their size. Tables are prepared. */
 #include <string.h>
 
 #include "resize.h"
@@ -245,7 +246,8 @@ tn_status resize_f32_c(const tn_call *call, uint32_t stage, int64_t begin, int64
 
 /* ---- all other number types, in f64 ---- */
 
-/* As an integer type saw a float become it: the fraction is cut off, values out of range are its limits. */
+/* As an integer type saw a float become it: the fraction is cut off, values out of range are its
+ * limits. */
 static double to_int_range(uint32_t dtype, double x) {
   const tn_dtype_info *info = tn_dtype(dtype);
   double limit = 1;
@@ -345,7 +347,8 @@ static void fill_places(const tn_call *call, int64_t at, int64_t n) {
   for (int64_t k = 0; k < n; k++) store(out->dtype, out->data, at + k, st->spec.extrapolation);
 }
 
-/* Strings and types below a byte, element by element. The extrapolation value of a string is the empty one. */
+/* Strings and types below a byte, element by element. The extrapolation value of a string is the
+ * empty one. */
 static tn_status nearest_odd(const tn_call *call, int64_t row, int64_t offset, bool outside) {
   const resize_state *st = call->state;
   const resize_table *last = &st->tables[st->last];

@@ -3,7 +3,8 @@
 
 #include "resize.h"
 
-/* The support of the filters: how far from a sample an element has weight, at a scale of 1 or more. */
+/* The support of the filters: how far from a sample an element has weight, at a scale of 1 or more.
+ */
 static double support(const resize_spec *spec) { return spec->mode == RESIZE_CUBIC ? 2 : 1; }
 
 /* The filters are stretched by this when they also have to smooth. */

@@ -3,7 +3,8 @@
 
 #include "shape.gen.h"
 
-/* Input k as a part. A scalar among vectors is a vector of one: exporters fold constants into such. */
+/* Input k as a part. A scalar among vectors is a vector of one: exporters fold constants into such.
+ */
 static tn_tensor concat_part(const tn_call *call, uint32_t k, int32_t rank) {
   tn_tensor t = *call->inputs[k];
   if (t.rank == 0 && rank == 1) t.rank = 1, t.shape[0] = 1;
@@ -76,7 +77,8 @@ tn_status concat_reference(const tn_call *call) {
   return s;
 }
 
-/* Size of part k of n along an axis of `size`, when the sizes are not given: equal, the last one smaller. */
+/* Size of part k of n along an axis of `size`, when the sizes are not given: equal, the last one
+ * smaller. */
 static int64_t even_part(int64_t size, int64_t n, int64_t k) {
   int64_t part = tn_ceil_div(size, n);
   return tn_max_i64(0, tn_min_i64(part, size - k * part));

@@ -1,4 +1,5 @@
-/* Expand and Tile: elements that are repeated, as regions whose source stands still in the repeated dims. */
+/* Expand and Tile: elements that are repeated, as regions whose source stands still in the repeated
+ * dims. */
 #include "shape.h"
 
 #include "shape.gen.h"

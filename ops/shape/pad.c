@@ -1,5 +1,6 @@
-/* Pad: the output is a grid of regions, one per combination of the segments along each axis: what is before, the input
- * itself, what is after. Constant padding needs one region; the rest is filled. Negative pads crop first. */
+/* Pad: the output is a grid of regions, one per combination of the segments along each axis: what
+ * is before, the input itself, what is after. Constant padding needs one region; the rest is
+ * filled. Negative pads crop first. */
 #include <string.h>
 
 #include "shape.h"
@@ -108,7 +109,8 @@ typedef struct segment {
   int64_t src, step, dst, count;
 } segment;
 
-/* The segment that begins `at` elements after the first kept one (before it: negative), not yet cut to what is left. */
+/* The segment that begins `at` elements after the first kept one (before it: negative), not yet cut
+ * to what is left. */
 static segment segment_at(pad_mode mode, int64_t n, int64_t at) {
   segment s = {.src = at, .step = 1, .count = n - at};
   if (mode == PAD_CONSTANT || (at >= 0 && at < n)) return s;

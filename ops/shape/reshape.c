@@ -1,5 +1,5 @@
-/* Operators that give the same elements another shape: Reshape, Flatten, Squeeze, Unsqueeze, Identity. All become one
- * region over the whole tensor, which the planner turns into an alias. */
+/* Operators that give the same elements another shape: Reshape, Flatten, Squeeze, Unsqueeze,
+ * Identity. All become one region over the whole tensor, which the planner turns into an alias. */
 #include "shape.h"
 
 #include "shape.gen.h"
@@ -10,8 +10,8 @@ tn_status alias_lower(const tn_call *call, tn_graph *graph, int32_t node) {
   return tn_lower_to_alias(call, graph, node, 0);
 }
 
-/* Resolves 0 (copy the input's dim) and finds -1. Copied dims count on neither side when -1 is worked out, so that it has an
- * answer for empty tensors, too. */
+/* Resolves 0 (copy the input's dim) and finds -1. Copied dims count on neither side when -1 is
+ * worked out, so that it has an answer for empty tensors, too. */
 static tn_status resolve_dims(const tn_call *call, bool allow_zero, int64_t *dims, int64_t n) {
   const tn_tensor *in = call->inputs[0];
   int64_t unknown = -1, known = 1, total = 1;

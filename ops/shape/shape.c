@@ -32,7 +32,8 @@ tn_status shape_c(const tn_call *call, uint32_t stage, int64_t begin, int64_t en
   return TN_OK;
 }
 
-/* Says the same the other way round: walks all dims and keeps those that start and end let through. */
+/* Says the same the other way round: walks all dims and keeps those that start and end let through.
+ */
 tn_status shape_reference(const tn_call *call) {
   const tn_shape_attrs *a = call->attrs;
   const tn_tensor *in = call->inputs[0];

@@ -1,4 +1,5 @@
-/* What the files of the family share: row-major arithmetic and, for references, moving one element. */
+/* What the files of the family share: row-major arithmetic and, for references, moving one element.
+ */
 #ifndef TN_SHAPE_SHAPE_H
 #define TN_SHAPE_SHAPE_H
 
@@ -17,7 +18,8 @@ tn_status shape_put(const tn_call *call, uint32_t output, int64_t to, const tn_t
 /* Output 0 is input 0 element by element in row-major order. */
 tn_status shape_reference_copy(const tn_call *call);
 
-/* Sorted flags of axes: mask bit k is set if axis k is named. Refuses axes outside of the rank and duplicates. */
+/* Sorted flags of axes: mask bit k is set if axis k is named. Refuses axes outside of the rank and
+ * duplicates. */
 tn_status shape_axes_mask(const tn_call *call, const int64_t *axes, int64_t n, int32_t rank,
                           uint32_t *out_mask);
 

@@ -7,7 +7,8 @@ typedef struct slice {
   int64_t start[TN_MAX_RANK], step[TN_MAX_RANK], count[TN_MAX_RANK];
 } slice;
 
-/* What start, end and step take of a dim; values far outside mean "from the end" or "to the end". */
+/* What start, end and step take of a dim; values far outside mean "from the end" or "to the end".
+ */
 static void slice_dim(slice *s, int32_t k, int64_t dim, int64_t start, int64_t end, int64_t step) {
   int64_t far = tn_max_i64(dim, 1), lowest = step < 0 ? -1 : 0, highest = step < 0 ? dim - 1 : dim;
   step = tn_min_i64(tn_max_i64(step, -far),

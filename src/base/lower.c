@@ -37,7 +37,8 @@ static tn_region *new_region(tn_moves *moves) {
   return &moves->regions[moves->n++];
 }
 
-/* Drops dims of size 1 and merges neighbours that both sides step through alike. False: the move is empty. */
+/* Drops dims of size 1 and merges neighbours that both sides step through alike. False: the move is
+ * empty. */
 static bool merge_dims(tn_move *m) {
   int32_t rank = 0;
   for (int32_t k = 0; k < m->rank; k++) {
@@ -81,7 +82,8 @@ static int32_t smallest_dim(const tn_move *m) {
   return at;
 }
 
-/* A dim too many is taken out and walked here. At most TN_MAX_RANK of them, so that an odometer of that length is enough. */
+/* A dim too many is taken out and walked here. At most TN_MAX_RANK of them, so that an odometer of
+ * that length is enough. */
 static void add_unrolled(tn_moves *moves, tn_move *m) {
   int64_t size[TN_MAX_RANK], src[TN_MAX_RANK], dst[TN_MAX_RANK], at[TN_MAX_RANK] = {0};
   int32_t n = 0;

@@ -1,5 +1,6 @@
-/* Helpers for the lower functions of operators: strided copies of up to 16 dims that become regions, and the small things
- * of writing nodes and constants into a graph. All use nothing but call->host, so that they serve any part. */
+/* Helpers for the lower functions of operators: strided copies of up to 16 dims that become
+ * regions, and the small things of writing nodes and constants into a graph. All use nothing but
+ * call->host, so that they serve any part. */
 #ifndef TN_BASE_LOWER_H
 #define TN_BASE_LOWER_H
 
@@ -30,21 +31,24 @@ typedef struct tn_moves {
 } tn_moves;
 
 tn_moves tn_moves_begin(const tn_call *call, tn_graph *graph);
-/* Merges dims; a move that still has more than TN_MAX_RANK of them becomes several regions. Empty moves vanish. */
+/* Merges dims; a move that still has more than TN_MAX_RANK of them becomes several regions. Empty
+ * moves vanish. */
 void tn_moves_add(tn_moves *moves, const tn_move *move);
 /* One region: n elements from src_offset to dst_offset, both contiguous. */
 void tn_moves_add_run(tn_moves *moves, int32_t input, int64_t src_offset, int64_t dst_offset,
                       int64_t n);
-/* Turns the node into tenon::Region; fill as for tn_graph_api.set_regions. Answers the status; frees the regions. */
+/* Turns the node into tenon::Region; fill as for tn_graph_api.set_regions. Answers the status;
+ * frees the regions. */
 tn_status tn_moves_become(tn_moves *moves, int32_t node, const int32_t *inputs, uint32_t n_inputs,
                           int32_t fill);
-/* Adds a new tenon::Region with an output of this type, which becomes *out_value. Keeps nothing of the regions. */
+/* Adds a new tenon::Region with an output of this type, which becomes *out_value. Keeps nothing of
+ * the regions. */
 tn_status tn_moves_emit(tn_moves *moves, const tn_tensor *type, const int32_t *inputs,
                         uint32_t n_inputs, int32_t fill, int32_t *out_value);
 void tn_moves_drop(tn_moves *moves);
 
-/* The node is a copy of input `input`, element by element in row-major order, whatever the two shapes: one region that the
- * planner can make an alias. */
+/* The node is a copy of input `input`, element by element in row-major order, whatever the two
+ * shapes: one region that the planner can make an alias. */
 tn_status tn_lower_to_alias(const tn_call *call, tn_graph *graph, int32_t node, uint32_t input);
 
 /* Value id of input `input` of the node; -1: left out. */
@@ -62,13 +66,14 @@ tn_attr tn_attr_float(const char *name, double f);
 tn_attr tn_attr_str(const char *name, const char *text);
 tn_attr tn_attr_ints(const char *name, tn_ints ints);
 
-/* Replaces the node by one of the newest version of `op` (domain ai.onnx) with these inputs (ids; -1: left out), these
- * attributes and as many outputs. Negative ids below -1 are statuses of tn_emit_...: they are answered. */
+/* Replaces the node by one of the newest version of `op` (domain ai.onnx) with these inputs (ids;
+ * -1: left out), these attributes and as many outputs. Negative ids below -1 are statuses of
+ * tn_emit_...: they are answered. */
 tn_status tn_lower_as(const tn_call *call, tn_graph *graph, int32_t node, const char *op,
                       const int32_t *inputs, uint32_t n_inputs, const tn_attr *attrs,
                       uint32_t n_attrs);
-/* Replaces the node by the newest version of its own operator (domain ai.onnx), with the same inputs and with all its
- * attributes but those in `dropped`, a list that ends with NULL. */
+/* Replaces the node by the newest version of its own operator (domain ai.onnx), with the same
+ * inputs and with all its attributes but those in `dropped`, a list that ends with NULL. */
 tn_status tn_lower_without(const tn_call *call, tn_graph *graph, int32_t node,
                            const char *const *dropped);
 

@@ -1,5 +1,5 @@
-/* Operators that move elements, through a whole session: what they refuse, and in which words; that reshaping moves
- * nothing; that splits and pads of odd shapes arrive. */
+/* Operators that move elements, through a whole session: what they refuse, and in which words; that
+ * reshaping moves nothing; that splits and pads of odd shapes arrive. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>

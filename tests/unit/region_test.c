@@ -1,5 +1,5 @@
-/* tenon::Region and tenon::Reorder against their references: random boxes, permutations, flips, repeats and steps of every
- * element size, fills, and all pairs of layouts, split into ranges. */
+/* tenon::Region and tenon::Reorder against their references: random boxes, permutations, flips,
+ * repeats and steps of every element size, fills, and all pairs of layouts, split into ranges. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -71,8 +71,8 @@ static tn_kernel_plan new_plan(void) {
   return p;
 }
 
-/* A region whose destination is one of the two halves, or all, of the output, with a random order of dims and random source
- * strides that stay inside of n_src elements. */
+/* A region whose destination is one of the two halves, or all, of the output, with a random order
+ * of dims and random source strides that stay inside of n_src elements. */
 static tn_region random_region(bench *b, const tn_tensor *out, int64_t begin0, int64_t count0,
                                int64_t n_src) {
   tn_region r = {.head = TN_HEAD(tn_region), .input = (int32_t)draw(b, 2), .rank = out->rank};
