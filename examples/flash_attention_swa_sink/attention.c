@@ -248,22 +248,31 @@ static double score(const attention *p, int64_t b, int64_t s, int64_t h, int64_t
   return p->scale * dot;
 }
 
+/* Channels c .. c+n-1 of one output row: sum of e^(z - top) v over the keys, divided by `sum`. */
+enum { CHANNELS = 64 };
+static void reference_channels(const attention *p, int64_t b, int64_t s, int64_t h, int64_t c,
+                               int64_t n, double top, double sum) {
+  int64_t out = ((b * p->n_q + s) * p->n_heads + h) * p->d_v + c;
+  key_range r = visible(p, key_count(p, b), s);
+  double y[CHANNELS] = {0};
+  for (int64_t j = r.lo; j < r.hi; j++) {
+    int64_t v = (key_row(p, b, j) * p->n_kv_heads + h / p->group) * p->d_v + c;
+    double e = exp(score(p, b, s, h, j) - top);
+    for (int64_t i = 0; i < n; i++) y[i] += e * (double)load_f32(p->dtype, p->v, v + i);
+  }
+  for (int64_t i = 0; i < n; i++)
+    store_f32(p->dtype, p->out, out + i, (float)(sum == 0 ? 0 : y[i] / sum));
+}
+
 static void reference_row(const attention *p, int64_t b, int64_t s, int64_t h) {
-  int64_t n_keys = key_count(p, b), out = ((b * p->n_q + s) * p->n_heads + h) * p->d_v;
-  key_range r = visible(p, n_keys, s);
+  key_range r = visible(p, key_count(p, b), s);
   double sink = p->sink ? (double)load_f32(p->sink_dtype, p->sink, h) : -INFINITY, top = sink;
   for (int64_t j = r.lo; j < r.hi; j++) top = fmax(top, score(p, b, s, h, j));
   if (top == -INFINITY) top = 0; /* nothing to see: all terms are zero */
   double sum = exp(sink - top);
   for (int64_t j = r.lo; j < r.hi; j++) sum += exp(score(p, b, s, h, j) - top);
-  for (int64_t d = 0; d < p->d_v; d++) {
-    double y = 0;
-    for (int64_t j = r.lo; j < r.hi; j++) {
-      int64_t v = (key_row(p, b, j) * p->n_kv_heads + h / p->group) * p->d_v;
-      y += exp(score(p, b, s, h, j) - top) * (double)load_f32(p->dtype, p->v, v + d);
-    }
-    store_f32(p->dtype, p->out, out + d, (float)(sum == 0 ? 0 : y / sum));
-  }
+  for (int64_t c = 0; c < p->d_v; c += CHANNELS)
+    reference_channels(p, b, s, h, c, min_i64(CHANNELS, p->d_v - c), top, sum);
 }
 
 static tn_status reference(const attention *p) {

@@ -23,9 +23,9 @@ static const tn_type_rule *const paged_types[] = {&floats_paged, &sinks, &indice
 static const char *const flash_cases[] = {
     "Q=T[1,3,2,4] K=T[1,3,2,4] V=T[1,3,2,4] tol=64",
     "Q=T[2,5,4,8] K=T[2,7,2,8] V=T[2,7,2,6] sink=f32[4] tol=64",
-    "Q=T[1,9,3,5] K=T[1,4,1,5] V=T[1,4,1,3] sink=f32[3] window=2 tol=64",
+    "Q=T[1,9,3,5] K=T[1,4,1,5] V=T[1,4,1,3] sink=S[3] window=2 tol=64",
     "Q=T[1,6,2,4] K=T[1,6,2,4] V=T[1,6,2,4] window=1 tol=64",
-    "Q=T[1,6,2,4] K=T[1,6,2,4] V=T[1,6,2,4] window=3 causal=False tol=64",
+    "Q=T[1,6,2,4] K=T[1,6,2,4] V=T[1,6,2,4] window=3 causal=0 tol=64",
     "Q=T[1,70,2,16] K=T[1,150,2,16] V=T[1,150,2,16] q_offset=80 tol=64",
     "Q=T[1,1,8,16] K=T[1,90,2,16] V=T[1,90,2,16] sink=f32[8] q_offset=89 window=50 tol=64",
     "Q=T[1,2,2,4] K=T[1,0,2,4] V=T[1,0,2,4] tol=64",
@@ -34,7 +34,7 @@ static const char *const flash_cases[] = {
 
 static const char *const paged_cases[] = {
     "Q=T[2,3,4,8] K=T[5,4,2,8] V=T[5,4,2,6] block_table=i32[2,3]{4,0,2,1,3,0} "
-    "context_lengths=i32[2]{10,3} sink=f32[4] tol=64",
+    "context_lengths=i32[2]{10,3} sink=S[4] tol=64",
     "Q=T[1,1,2,4] K=T[6,1,1,4] V=T[6,1,1,4] block_table=i64[1,6]{5,4,3,2,1,0} "
     "context_lengths=i64[1]{6} window=4 tol=64",
 };

@@ -25,6 +25,10 @@ for project in "$source"/tests/install/project "$source"/examples/*/; do
   ! grep -i 'warning' "$work/$name.log" || { echo "$name: warnings"; exit 1; }
 done
 
+# The harness holds a plug-in's kernels to its references, as it does those that ship with Tenon.
+echo "== flash_attention.so in the harness"
+"$build/tests/check/check" --plugin "$work/flash_attention_swa_sink/flash_attention.so"
+
 # A plug-in needs nothing of Tenon at run time, and exports one symbol.
 plugin=$work/project/acme.so
 exported=$(nm -D --defined-only "$plugin" | awk '$2 != "w" { print $3 }')
