@@ -290,12 +290,13 @@ tn_status cli_inputs_close_dims(cli_inputs *in, bool quiet) {
       return tn_fail(in->diag, TN_ERR_SHAPE,
                      "input '%s': its shape is not known; say it with --shape %s=...", name, name);
     cli_type_text(t, tn_model_graph(in->model), input_value(in, k), before);
+    bool open = false;
     for (int32_t d = 0; d < t->rank; d++) {
       if (t->shape[d] >= 0) continue;
       t->shape[d] = 1;
-      in->assumed[k] = true;
+      open = in->assumed[k] = true;
     }
-    if (in->assumed[k] && !quiet)
+    if (open && !quiet)
       cli_note("input '%s' is %s, taken as %s; --shape or --dim says otherwise", name, before,
                cli_type_text(t, NULL, -1, after));
   }

@@ -1,0 +1,221 @@
+/* tenon check: will a model run here? Says everything that is missing at once. */
+#include <string.h>
+
+#include "json.h"
+#include "open.h"
+#include "survey.h"
+
+enum { MAX_MODELS = 4096 };
+
+typedef struct check_options {
+  cli_common common;
+  cli_feed feed;
+  const char *json, *models[MAX_MODELS];
+  int n_models;
+  bool quiet;
+} check_options;
+
+static const cli_option options[] = {
+    {"json", "[FILE]", "as JSON, to stdout if no file is named", 0},
+    {"quiet", NULL, "print only models that do not run here", 'q'},
+    {NULL, NULL, NULL, 0}};
+
+static int run(int argc, char **argv);
+const cli_command cli_check = {
+    .name = "check",
+    .arguments = "MODEL...",
+    .summary = "tell whether models run here, and all that is missing if not",
+    .details =
+        "First the operators, in all subgraphs and functions; then each node against its "
+        "operator's schema;\nthen a plan is made for the given shapes (open dims: 1), so that "
+        "every node gets its kernel.\nExit status 1 if a model does not run here.",
+    .examples = "check *.onnx\ncheck detector.onnx --plugin ./acme.so --json",
+    .options = options,
+    .groups = {&cli_feed_group, &cli_common_group},
+    .run = run};
+
+typedef enum verdict { RUNS, LACKS, BROKEN } verdict;
+
+/* One model. */
+typedef struct inspection {
+  const check_options *o;
+  tn_runtime *runtime;
+  const char *path;
+  tn_model *read; /* its graph alone, which the survey's strings belong to */
+  cli_survey survey;
+  verdict verdict;
+  tn_diag *problems; /* other than missing operators */
+  char remark[600];  /* what could not be checked */
+} inspection;
+
+/* ---- operators ---- */
+
+/* "versions 1 to 6 and 11 on are here": what is registered under a name. */
+static void versions_text(tn_runtime *runtime, const cli_use *use, char *buf, size_t size) {
+  size_t n = 0;
+  *buf = 0;
+  for (int32_t k = 0; k < tn_runtime_n_ops(runtime) && n < size; k++) {
+    const tn_op *op = tn_runtime_op(runtime, k);
+    if (strcmp(op->name, use->name) || strcmp(op->domain, use->domain)) continue;
+    const char *comma = n ? ", " : "";
+    int more = op->until ? snprintf(buf + n, size - n, "%s%d to %d", comma, op->since, op->until)
+                         : snprintf(buf + n, size - n, "%s%d and later", comma, op->since);
+    n += more > 0 ? (size_t)more : 0;
+  }
+}
+
+static bool is_missing(const cli_use *use) { return !use->op && !use->is_function; }
+
+static const char *missing_text(const inspection *c, const cli_use *use, char *buf, size_t size) {
+  char versions[200];
+  versions_text(c->runtime, use, versions, sizeof versions);
+  if (!*versions)
+    snprintf(buf, size, "no plug-in offers it");
+  else if (!use->version)
+    snprintf(buf, size, "the model does not import an operator set for its domain");
+  else
+    snprintf(buf, size, "version %d is not supported; versions %s are", use->version, versions);
+  return buf;
+}
+
+/* ---- looking ---- */
+
+static void look_at_operators(inspection *c) {
+  tn_status status =
+      cli_load(c->runtime, &c->o->common, c->path, TN_MODEL_GRAPH_ONLY, c->problems, &c->read);
+  if (!status) status = cli_survey_graph(&c->survey, c->runtime, tn_model_graph(c->read));
+  c->verdict = status ? BROKEN : RUNS;
+  for (int64_t k = 0; k < c->survey.uses.n && !status; k++)
+    if (is_missing(&c->survey.uses.data[k])) c->verdict = LACKS;
+  if (c->verdict == LACKS)
+    snprintf(c->remark, sizeof c->remark, "the other operators were not checked further");
+}
+
+/* A plan for the shapes as far as they are known. What depends on assumed shapes or on data does
+ * not speak against the model. */
+static void try_plan(inspection *c) {
+  cli_session s = {.diag = tn_diag_create()};
+  tn_status status = cli_load(c->runtime, &c->o->common, c->path, 0, c->problems, &s.model);
+  if (status) {
+    c->verdict = LACKS;
+    cli_session_close(&s);
+    return;
+  }
+  status = tn_session_create(s.model, s.diag, &s.session);
+  if (!status) status = cli_inputs_open(&s.inputs, c->runtime, s.model, &c->o->feed, s.diag);
+  if (!status) status = cli_inputs_close_dims(&s.inputs, true);
+  if (!status) status = cli_inputs_set(&s.inputs, s.session, true);
+  if (!status) status = tn_session_prepare(s.session, s.diag);
+  bool assumed = false;
+  for (int32_t k = 0; k < s.inputs.n; k++) assumed = assumed || s.inputs.assumed[k];
+  if (status == TN_ERR_UNSUPPORTED || (status == TN_ERR_SHAPE && !assumed)) {
+    c->verdict = LACKS;
+    tn_diag_append(c->problems, s.diag, NULL);
+  } else if (status) {
+    const char *text = tn_diag_text(s.diag);
+    snprintf(c->remark, sizeof c->remark, "kernels were not checked%s: %.*s",
+             assumed ? " (open dims were taken as 1)" : "", (int)strcspn(text, "\n"), text);
+  }
+  cli_session_close(&s);
+}
+
+/* ---- reporting ---- */
+
+static void print(const inspection *c) {
+  static const char *const words[] = {"runs here", "does not run here", "cannot be read"};
+  char why[300];
+  if (c->o->quiet && c->verdict == RUNS) return;
+  printf("%s: %s\n", c->path, words[c->verdict]);
+  for (int64_t k = 0; k < c->survey.uses.n; k++) {
+    const cli_use *u = &c->survey.uses.data[k];
+    if (is_missing(u))
+      printf("  %s (%s), %lld node%s: %s\n", u->name, *u->domain ? u->domain : "ai.onnx",
+             (long long)u->n_nodes, u->n_nodes == 1 ? "" : "s",
+             missing_text(c, u, why, sizeof why));
+  }
+  for (int64_t k = 0; k < tn_diag_count(c->problems); k++)
+    printf("  %s\n", tn_diag_message(c->problems, k, NULL));
+  if (*c->remark) printf("  note: %s\n", c->remark);
+}
+
+static void json_operators(const inspection *c, cli_json *to) {
+  char why[300];
+  cli_json *list = cli_json_array(to, "missing_operators");
+  for (int64_t k = 0; k < c->survey.uses.n; k++) {
+    const cli_use *u = &c->survey.uses.data[k];
+    if (!is_missing(u)) continue;
+    cli_json *o = cli_json_object(list, NULL);
+    cli_json_text(o, "domain", u->domain);
+    cli_json_text(o, "name", u->name);
+    cli_json_int(o, "version", u->version);
+    cli_json_int(o, "nodes", u->n_nodes);
+    cli_json_text(o, "first_node", u->first);
+    cli_json_text(o, "reason", missing_text(c, u, why, sizeof why));
+  }
+}
+
+static void add_json(const inspection *c, cli_json *list) {
+  cli_json *o = cli_json_object(list, NULL);
+  cli_json_text(o, "file", c->path);
+  cli_json_bool(o, "readable", c->verdict != BROKEN);
+  cli_json_bool(o, "runs", c->verdict == RUNS);
+  json_operators(c, o);
+  cli_json *problems = cli_json_array(o, "problems");
+  for (int64_t k = 0; k < tn_diag_count(c->problems); k++)
+    cli_json_text(problems, NULL, tn_diag_message(c->problems, k, NULL));
+  cli_json_text(o, "remark", *c->remark ? c->remark : NULL);
+}
+
+static verdict inspect(const check_options *o, tn_runtime *runtime, const char *path,
+                       cli_json *list) {
+  inspection c = {.o = o, .runtime = runtime, .path = path, .problems = tn_diag_create()};
+  look_at_operators(&c);
+  if (c.verdict == RUNS) try_plan(&c);
+  cli_progress("%s", "");
+  if (!cli_json_to_stdout(o->json)) print(&c);
+  add_json(&c, list);
+  cli_survey_free(&c.survey);
+  tn_model_destroy(c.read);
+  tn_diag_destroy(c.problems);
+  return c.verdict;
+}
+
+static int check(const check_options *o) {
+  cli_json *json = o->json ? cli_json_new() : NULL;
+  tn_runtime *runtime = o->json && !json ? NULL : cli_runtime(&o->common);
+  if (!runtime) {
+    cli_json_free(json);
+    return CLI_INPUT;
+  }
+  cli_json *list = cli_json_array(json, "models");
+  int count[3] = {0};
+  for (int k = 0; k < o->n_models; k++) {
+    cli_progress("%d of %d: %s", k + 1, o->n_models, o->models[k]);
+    count[inspect(o, runtime, o->models[k], list)]++;
+  }
+  if (o->n_models > 1 && !cli_json_to_stdout(o->json))
+    printf("%d run here, %d do not, %d cannot be read\n", count[RUNS], count[LACKS], count[BROKEN]);
+  tn_runtime_destroy(runtime);
+  if (json && !cli_json_write_take(json, o->json)) return CLI_INPUT;
+  return count[BROKEN] ? CLI_INPUT : count[LACKS] ? CLI_FAILED : CLI_OK;
+}
+
+static bool set(check_options *o, int index, const char *value) {
+  switch (index) {
+    case CLI_ARG: return cli_keep("MODEL", value, o->models, MAX_MODELS, &o->n_models);
+    case 0: o->json = value ? value : "-"; return true;
+    default: o->quiet = true; return true;
+  }
+}
+
+static int run(int argc, char **argv) {
+  check_options o = {.common = {.threads = 1}, .feed = CLI_FEED_INIT};
+  cli_parser p = {&cli_check, argc, argv, {&o.feed, &o.common}, 0, false};
+  const char *value;
+  int next;
+  while ((next = cli_next(&p, &value)) != CLI_END) {
+    if (next == CLI_BAD || next == CLI_HELP) return cli_stop(next);
+    if (!set(&o, next, value)) return CLI_USAGE;
+  }
+  return cli_need(&cli_check, o.n_models ? *o.models : NULL, "a model") ? check(&o) : CLI_USAGE;
+}

@@ -1,0 +1,289 @@
+/* tenon info: what a model file holds. Works for models that cannot run here, too. */
+#include <string.h>
+
+#include "json.h"
+#include "open.h"
+#include "survey.h"
+
+typedef struct info_options {
+  cli_common common;
+  cli_feed feed;
+  const char *model, *json;
+} info_options;
+
+static const cli_option options[] = {
+    {"json", "[FILE]", "as JSON, to stdout if no file is named", 0}, {NULL, NULL, NULL, 0}};
+
+static int run(int argc, char **argv);
+const cli_command cli_info = {
+    .name = "info",
+    .arguments = "MODEL",
+    .summary = "show format, inputs, outputs, operators, weights, FLOPs and memory of a model",
+    .details =
+        "FLOPs and memory are those of the plan for the given shapes; they are known if the "
+        "model can run here\nand all dims of its inputs are known.",
+    .examples = "info model.onnx\ninfo model.onnx --dim batch=8\ninfo model.onnx --json",
+    .options = options,
+    .groups = {&cli_feed_group, &cli_common_group},
+    .run = run};
+
+/* What is shown. */
+typedef struct facts {
+  const info_options *o;
+  const tn_model *model;
+  const tn_graph *graph;
+  cli_survey survey;
+  bool planned;
+  tn_plan_info plan;
+  char why[600]; /* not planned, in words */
+} facts;
+
+/* ---- the plan ---- */
+
+static bool is_open(const tn_tensor *t) {
+  bool open = t->kind == TN_KIND_TENSOR && t->rank < 0;
+  for (int32_t d = 0; t->kind == TN_KIND_TENSOR && d < t->rank; d++) open = open || t->shape[d] < 0;
+  return open;
+}
+
+static bool shapes_known(facts *f, const cli_session *s) {
+  for (int32_t k = 0; k < s->inputs.n; k++) {
+    if (!is_open(&s->inputs.values[k])) continue;
+    snprintf(f->why, sizeof f->why,
+             "input '%.200s' leaves dims open; say them with --shape or --dim",
+             tn_model_input_name(s->model, k));
+    return false;
+  }
+  return true;
+}
+
+static void first_reason(facts *f, tn_diag *diag) {
+  const char *text = tn_diag_text(diag);
+  size_t n = strcspn(text, "\n");
+  snprintf(f->why, sizeof f->why, "%.*s", (int)(n < 500 ? n : 500), text);
+}
+
+static void make_plan(facts *f, tn_runtime *runtime) {
+  cli_session s = {.runtime = runtime, .diag = tn_diag_create()};
+  tn_status status = cli_load(runtime, &f->o->common, f->o->model, 0, s.diag, &s.model);
+  if (!status) status = tn_session_create(s.model, s.diag, &s.session);
+  if (!status) status = cli_inputs_open(&s.inputs, runtime, s.model, &f->o->feed, s.diag);
+  if (!status && shapes_known(f, &s)) {
+    status = cli_inputs_set(&s.inputs, s.session, true);
+    if (!status) status = tn_session_prepare(s.session, s.diag);
+    f->plan.head = (tn_head)TN_HEAD(tn_plan_info);
+    f->planned = !status && !tn_session_plan(s.session, &f->plan);
+  }
+  if (status) first_reason(f, s.diag);
+  s.runtime = NULL; /* the caller's */
+  cli_session_close(&s);
+}
+
+/* ---- text ---- */
+
+static void print_values(const facts *f, const char *title, bool inputs) {
+  const tn_graph_api *api = tn_graph_functions();
+  char type[CLI_TYPE_TEXT];
+  cli_table t;
+  int32_t n = inputs ? tn_model_n_inputs(f->model) : tn_model_n_outputs(f->model);
+  printf("%s\n", title);
+  cli_table_init(&t, 2, 0);
+  for (int32_t k = 0; k < n; k++) {
+    int32_t value = inputs ? api->input(f->graph, k) : api->output(f->graph, k);
+    const char *cells[] = {api->value_name(f->graph, value),
+                           cli_type_text(api->value_type(f->graph, value), f->graph, value, type)};
+    cli_table_row(&t, cells);
+  }
+  cli_table_print(&t, 2);
+}
+
+static const char *remark(const cli_use *use) {
+  return use->op ? "" : use->is_function ? "function of the model" : "not supported here";
+}
+
+static void print_operators(const facts *f) {
+  char name[300], count[CLI_UNIT_TEXT], version[CLI_UNIT_TEXT];
+  cli_table t;
+  printf("nodes             %lld\n", (long long)f->survey.n_nodes);
+  if (f->survey.n_subgraphs) printf("subgraphs         %lld\n", (long long)f->survey.n_subgraphs);
+  cli_table_init(&t, 4, 1);
+  for (int64_t k = 0; k < f->survey.uses.n; k++) {
+    const cli_use *u = &f->survey.uses.data[k];
+    snprintf(count, sizeof count, "%lld", (long long)u->n_nodes);
+    snprintf(version, sizeof version, "version %d", u->version);
+    const char *cells[] = {count, cli_op_text(u->domain, u->name, name, sizeof name), version,
+                           remark(u)};
+    cli_table_row(&t, cells);
+  }
+  cli_table_print(&t, 2);
+}
+
+static void print_plan(const facts *f) {
+  char a[CLI_UNIT_TEXT], b[CLI_UNIT_TEXT], c[CLI_UNIT_TEXT], d[CLI_UNIT_TEXT], e[CLI_UNIT_TEXT];
+  if (!f->planned) {
+    printf("FLOPs             not known: %s\n", f->why);
+    return;
+  }
+  printf("FLOPs             %s\n", cli_count(f->plan.flops, a));
+  printf(
+      "memory            activations %s (at least %s are alive at once), scratch %s,\n"
+      "                  prepared weights %s, constants %s\n",
+      cli_bytes((double)f->plan.arena_bytes, a), cli_bytes((double)f->plan.arena_bound_bytes, b),
+      cli_bytes((double)f->plan.scratch_bytes, c), cli_bytes((double)f->plan.state_bytes, d),
+      cli_bytes((double)f->plan.const_bytes, e));
+}
+
+static void print_meta(const facts *f) {
+  const tn_graph_api *api = tn_graph_functions();
+  for (int32_t k = 0; k < api->n_meta(f->graph); k++) {
+    const char *text = "", *key = api->meta_at(f->graph, k, &text);
+    size_t n = strcspn(text, "\r\n");
+    if (*text)
+      printf("%-16s  %.*s%s\n", key, (int)(n < 200 ? n : 200), text, text[n] ? " ..." : "");
+  }
+  printf("opsets           ");
+  for (int32_t k = 0; k < api->n_opsets(f->graph); k++) {
+    int32_t version = 0;
+    const char *domain = api->opset_at(f->graph, k, &version);
+    printf("%s %s %d", k ? "," : "", *domain ? domain : "ai.onnx", version);
+  }
+  putchar('\n');
+}
+
+static void print_facts(const facts *f) {
+  char a[CLI_UNIT_TEXT], b[CLI_UNIT_TEXT];
+  printf("file              %s\nformat            %s\n", f->o->model, tn_model_format(f->model));
+  print_meta(f);
+  print_values(f, "inputs", true);
+  print_values(f, "outputs", false);
+  print_operators(f);
+  printf("parameters        %s in %s\n", cli_count((double)f->survey.n_parameters, a),
+         cli_bytes((double)f->survey.weight_bytes, b));
+  print_plan(f);
+}
+
+/* ---- JSON ---- */
+
+static void json_value(const facts *f, cli_json *list, int32_t value) {
+  const tn_graph_api *api = tn_graph_functions();
+  const tn_tensor *t = api->value_type(f->graph, value);
+  char type[CLI_TYPE_TEXT];
+  cli_json *o = cli_json_object(list, NULL);
+  cli_json_text(o, "name", api->value_name(f->graph, value));
+  cli_json_text(o, "type", cli_type_text(t, f->graph, value, type));
+  cli_json_text(o, "dtype", tn_dtype_name(t->dtype));
+  if (t->kind != TN_KIND_TENSOR || t->rank < 0) return;
+  cli_json *shape = cli_json_array(o, "shape"), *names = cli_json_array(o, "dim_names");
+  for (int32_t d = 0; d < t->rank; d++) {
+    cli_json_int(shape, NULL, t->shape[d]);
+    cli_json_text(names, NULL, api->value_dim_name(f->graph, value, d));
+  }
+}
+
+static void json_operators(const facts *f, cli_json *json) {
+  cli_json *list = cli_json_array(json, "operators");
+  for (int64_t k = 0; k < f->survey.uses.n; k++) {
+    const cli_use *u = &f->survey.uses.data[k];
+    cli_json *o = cli_json_object(list, NULL);
+    cli_json_text(o, "domain", u->domain);
+    cli_json_text(o, "name", u->name);
+    cli_json_int(o, "version", u->version);
+    cli_json_int(o, "nodes", u->n_nodes);
+    cli_json_bool(o, "function", u->is_function);
+    cli_json_bool(o, "supported", u->op || u->is_function);
+  }
+}
+
+static void json_head(const facts *f, cli_json *json) {
+  const tn_graph_api *api = tn_graph_functions();
+  cli_json_text(json, "file", f->o->model);
+  cli_json_text(json, "format", tn_model_format(f->model));
+  cli_json *meta = cli_json_object(json, "meta");
+  for (int32_t k = 0; k < api->n_meta(f->graph); k++) {
+    const char *text = "", *key = api->meta_at(f->graph, k, &text);
+    cli_json_text(meta, key, text);
+  }
+  cli_json *opsets = cli_json_object(json, "opsets");
+  for (int32_t k = 0; k < api->n_opsets(f->graph); k++) {
+    int32_t version = 0;
+    const char *domain = api->opset_at(f->graph, k, &version);
+    cli_json_int(opsets, *domain ? domain : "ai.onnx", version);
+  }
+  cli_json *inputs = cli_json_array(json, "inputs"), *outputs = cli_json_array(json, "outputs");
+  for (int32_t k = 0; k < api->n_inputs(f->graph); k++)
+    json_value(f, inputs, api->input(f->graph, k));
+  for (int32_t k = 0; k < api->n_outputs(f->graph); k++)
+    json_value(f, outputs, api->output(f->graph, k));
+}
+
+static void json_plan(const facts *f, cli_json *json) {
+  if (!f->planned) {
+    cli_json_text(json, "not_planned", f->why);
+    return;
+  }
+  cli_json_number(json, "flops", f->plan.flops);
+  cli_json *memory = cli_json_object(json, "memory_bytes");
+  cli_json_int(memory, "arena", (int64_t)f->plan.arena_bytes);
+  cli_json_int(memory, "arena_lower_bound", (int64_t)f->plan.arena_bound_bytes);
+  cli_json_int(memory, "scratch", (int64_t)f->plan.scratch_bytes);
+  cli_json_int(memory, "state", (int64_t)f->plan.state_bytes);
+  cli_json_int(memory, "constants", (int64_t)f->plan.const_bytes);
+}
+
+static bool write_json(const facts *f) {
+  cli_json *json = cli_json_new();
+  json_head(f, json);
+  cli_json_int(json, "nodes", f->survey.n_nodes);
+  cli_json_int(json, "subgraphs", f->survey.n_subgraphs);
+  json_operators(f, json);
+  cli_json_int(json, "parameters", f->survey.n_parameters);
+  cli_json_int(json, "weight_bytes", (int64_t)f->survey.weight_bytes);
+  json_plan(f, json);
+  return cli_json_write_take(json, f->o->json);
+}
+
+/* ---- the command ---- */
+
+static int show(facts *f, tn_runtime *runtime) {
+  f->graph = tn_model_graph(f->model);
+  tn_status status = cli_survey_graph(&f->survey, runtime, f->graph);
+  int code = CLI_OK;
+  if (status) {
+    cli_error("%s", tn_status_text(status));
+    code = CLI_INPUT;
+  } else {
+    make_plan(f, runtime);
+    if (!cli_json_to_stdout(f->o->json)) print_facts(f);
+    if (f->o->json && !write_json(f)) code = CLI_INPUT;
+  }
+  cli_survey_free(&f->survey);
+  return code;
+}
+
+static int inform(const info_options *o) {
+  tn_runtime *runtime = cli_runtime(&o->common);
+  if (!runtime) return CLI_INPUT;
+  tn_diag *diag = tn_diag_create();
+  tn_model *model = NULL;
+  tn_status status = cli_load(runtime, &o->common, o->model, TN_MODEL_GRAPH_ONLY, diag, &model);
+  facts f = {.o = o, .model = model};
+  cli_print_diag(diag);
+  int code = status ? cli_exit_code(status) : show(&f, runtime);
+  tn_model_destroy(model);
+  tn_diag_destroy(diag);
+  tn_runtime_destroy(runtime);
+  return code;
+}
+
+static int run(int argc, char **argv) {
+  info_options o = {.common = {.threads = 1}, .feed = CLI_FEED_INIT};
+  cli_parser p = {&cli_info, argc, argv, {&o.feed, &o.common}, 0, false};
+  const char *value;
+  int next;
+  while ((next = cli_next(&p, &value)) != CLI_END) {
+    if (next == CLI_BAD || next == CLI_HELP) return cli_stop(next);
+    if (next == 0) o.json = value ? value : "-";
+    if (next == CLI_ARG && !cli_one(&cli_info, value, &o.model)) return CLI_USAGE;
+  }
+  return cli_need(&cli_info, o.model, "a model") ? inform(&o) : CLI_USAGE;
+}
