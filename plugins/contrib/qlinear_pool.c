@@ -1,0 +1,126 @@
+/* QLinearGlobalAveragePool and QLinearAveragePool. */
+#include <string.h>
+
+#include "builder.h"
+#include "qlinear.h"
+
+/* X as [batch][channels][pixels], with the steps of both. */
+typedef struct planes {
+  int64_t batch, channels, pixels, channel_step, pixel_step;
+} planes;
+
+static planes planes_of(const tn_call *call) {
+  const bool last =
+      ((const tn_q_linear_global_average_pool_attrs *)call->attrs)->channels_last != 0;
+  const tn_tensor *x = call->inputs[0];
+  planes p = {.batch = x->shape[0], .channels = x->shape[last ? x->rank - 1 : 1], .pixels = 1};
+  for (int32_t k = last ? 1 : 2; k < x->rank - last; k++) p.pixels *= x->shape[k];
+  p.channel_step = last ? 1 : p.pixels;
+  p.pixel_step = last ? p.channels : 1;
+  return p;
+}
+
+tn_status q_linear_global_average_pool_infer(const tn_call *call) {
+  static const uint32_t scalars[] = {1, 2, 3, 4};
+  const bool last =
+      ((const tn_q_linear_global_average_pool_attrs *)call->attrs)->channels_last != 0;
+  const tn_tensor *x = call->inputs[0];
+  if (x->rank < 3)
+    return call->host->fail(call->ctx, TN_ERR_SHAPE, "X has rank %d; it needs 3 or more", x->rank);
+  int64_t dims[TN_MAX_RANK];
+  for (int32_t k = 0; k < x->rank; k++)
+    dims[k] = k == 0 || k == (last ? x->rank - 1 : 1) ? x->shape[k] : 1;
+  tn_infer_shape(call, 0, x->dtype, x->rank, dims);
+  return check_scalars(call, scalars, 4);
+}
+
+tn_status q_linear_global_average_pool_reference(const tn_call *call) {
+  const planes p = planes_of(call);
+  const quantised from = quantised_of(call, 1), to = quantised_of(call, 3);
+  tn_tensor *y = call->outputs[0];
+  for (int64_t k = 0; k < p.batch * p.channels; k++) {
+    double sum = 0;
+    const int64_t base = k / p.channels * p.channels * p.pixels + k % p.channels * p.channel_step;
+    for (int64_t i = 0; i < p.pixels; i++)
+      sum += dequantise(from, load(call->inputs[0], base + i * p.pixel_step));
+    ((uint8_t *)y->data)[k] = quantise(y->dtype, to, sum / (double)p.pixels);
+  }
+  return TN_OK;
+}
+
+tn_status q_linear_global_average_pool_plan(const tn_call *call, tn_kernel_plan *out) {
+  const planes p = planes_of(call);
+  out->items[0] = p.batch * p.channels;
+  out->elements_per_item = 1;
+  out->grain[0] = 1 + 16384 / (1 + p.pixels);
+  out->cost_ns = 200 + 0.5 * (double)out->items[0] * (double)p.pixels;
+  return TN_OK;
+}
+
+#define SUM(T)                                                  \
+  static int64_t sum_##T(const T *x, int64_t n, int64_t step) { \
+    int64_t sum = 0;                                            \
+    if (step == 1)                                              \
+      for (int64_t k = 0; k < n; k++) sum += x[k];              \
+    else                                                        \
+      for (int64_t k = 0; k < n; k++) sum += x[k * step];       \
+    return sum;                                                 \
+  }
+SUM(uint8_t)
+SUM(int8_t)
+
+tn_status q_linear_global_average_pool_c(const tn_call *call, uint32_t stage, int64_t begin,
+                                         int64_t end, uint32_t worker) {
+  (void)stage, (void)worker;
+  const planes p = planes_of(call);
+  const quantised from = quantised_of(call, 1), to = quantised_of(call, 3);
+  const bool is_signed = call->inputs[0]->dtype == TN_I8;
+  for (int64_t k = begin; k < end; k++) {
+    const uint8_t *x = (const uint8_t *)call->inputs[0]->data +
+                       k / p.channels * p.channels * p.pixels + k % p.channels * p.channel_step;
+    const int64_t sum = is_signed ? sum_int8_t((const int8_t *)x, p.pixels, p.pixel_step)
+                                  : sum_uint8_t(x, p.pixels, p.pixel_step);
+    const double mean = dequantise(from, (double)sum / (double)p.pixels);
+    ((uint8_t *)call->outputs[0]->data)[k] = quantise(call->outputs[0]->dtype, to, mean);
+  }
+  return TN_OK;
+}
+
+/* ---- QLinearAveragePool ---- */
+
+/* Moves the channels from the end to dim 1, or back. */
+static int32_t move_channels(builder *b, int32_t x, int64_t rank, bool to_end) {
+  int64_t perm[TN_MAX_RANK] = {0};
+  for (int64_t k = 1; k < rank; k++)
+    perm[k] = to_end ? (k + 1 < rank ? k + 1 : 1) : (k == 1 ? rank - 1 : k - 1);
+  return build_transpose(b, x, perm, rank);
+}
+
+tn_status q_linear_average_pool_lower(const tn_call *call, tn_graph *graph, int32_t node) {
+  const tn_q_linear_average_pool_attrs *a = call->attrs;
+  builder b = build_begin(call, graph, node);
+  char auto_pad[16] = {0};
+  const int64_t rank = a->kernel_shape.size + 2;
+  if (rank > TN_MAX_RANK || a->auto_pad.size >= (int64_t)sizeof auto_pad)
+    return call->host->fail(call->ctx, TN_ERR_INVALID,
+                            "attribute 'kernel_shape' or 'auto_pad' is too long");
+  memcpy(auto_pad, a->auto_pad.data, (size_t)a->auto_pad.size);
+  tn_attr attrs[6] = {build_attr_str("auto_pad", auto_pad),
+                      build_attr_int("ceil_mode", a->ceil_mode),
+                      build_attr_int("count_include_pad", a->count_include_pad),
+                      build_attr_ints("kernel_shape", a->kernel_shape.data, a->kernel_shape.size)};
+  uint32_t n = 4;
+  if (a->pads.size) attrs[n++] = build_attr_ints("pads", a->pads.data, a->pads.size);
+  if (a->strides.size) attrs[n++] = build_attr_ints("strides", a->strides.data, a->strides.size);
+  int32_t x, y;
+  build_node(&b, "DequantizeLinear",
+             (int32_t[]){build_input(&b, 0), build_input(&b, 1), build_input(&b, 2)}, 3, NULL, 0,
+             &x, 1);
+  if (a->channels_last) x = move_channels(&b, x, rank, false);
+  build_node(&b, "AveragePool", &x, 1, attrs, n, &y, 1);
+  if (a->channels_last) y = move_channels(&b, y, rank, true);
+  int32_t zero = build_input(&b, 4);
+  if (zero < 0) zero = build_binary(&b, "CastLike", build_scalar(&b, TN_U8, 0), build_input(&b, 0));
+  build_node(&b, "QuantizeLinear", (int32_t[]){y, build_input(&b, 3), zero}, 3, NULL, 0, &x, 1);
+  return build_end(&b, &x, 1);
+}
