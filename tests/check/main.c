@@ -12,6 +12,7 @@ static const char usage[] =
     "  --list          names operators, their cases and kernels, and ends\n"
     "  --plugin FILE   loads this plug-in, and tests only the operators and kernels that it offers\n"
     "  --family FILE   operators of this family file only (ops/softmax/softmax.yaml)\n"
+    "  --plugin FILE   loads this plug-in, too (build/acme.so)\n"
     "  --op NAME       this operator only (Softmax, tenon::Cast)\n"
     "  --kernel NAME   this kernel only\n"
     "  --isa LEVEL     this level only (none, avx2, avx512 ...)\n"
@@ -69,6 +70,8 @@ static void parse(check_options *o, int argc, char **argv) {
       o->family = check_family_read(value_of(argc, argv, &k), &o->family_bytes);
     else if (!strcmp(name, "--op"))
       o->op = value_of(argc, argv, &k);
+    else if (!strcmp(name, "--plugin"))
+      o->plugin = value_of(argc, argv, &k);
     else if (!strcmp(name, "--kernel"))
       o->kernel = value_of(argc, argv, &k);
     else if (!strcmp(name, "--isa"))

@@ -257,9 +257,9 @@ static void begin(check_env *env, const tn_opdef *op, const tn_case *line,
   p->n_bindings = n_bindings;
   p->region_fill = -1;
   if (n_bindings) memcpy(p->bindings, bindings, (size_t)n_bindings * sizeof *bindings);
-  p->version = line->version  ? line->version
-               : op->op.until ? op->op.until
-                              : (int32_t)tn_max_i64(env->newest, op->op.since);
+  p->version = line->version;
+  if (!p->version) p->version = op->op.until;
+  if (!p->version) p->version = *op->op.domain ? op->op.since : env->newest;
   p->planner = (tn_planner){
       .a = tn_default_allocator(), .registry = env->runtime->registry, .isa = tn_cpu_isa()};
   tn_arena_init(&p->arena, tn_default_allocator());

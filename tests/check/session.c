@@ -40,6 +40,8 @@ tn_runtime *check_runtime_new(check_env *env, uint64_t isa, int32_t n_threads,
   options.allocator = a;
   tn_status s = tn_runtime_create(&options, diag, &runtime);
   if (!s && env->plugin) s = tn_runtime_add_plugin(runtime, env->plugin, NULL, 0, diag);
+  if (!s && env->options.plugin)
+    s = tn_runtime_load_plugin(runtime, env->options.plugin, NULL, 0, diag);
   if (s) check_die("no runtime: %s", tn_diag_text(diag));
   tn_diag_destroy(diag);
   return runtime;
