@@ -1,6 +1,5 @@
 /* The command line: check [options]. Exit code 0: all passed; 1: something failed; 2: wrong
  * usage, or the harness failed. */
-#include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,7 +11,6 @@ static const char usage[] =
     "  --list          names operators, their cases and kernels, and ends\n"
     "  --plugin FILE   loads this plug-in, and tests only the operators and kernels that it offers\n"
     "  --family FILE   operators of this family file only (ops/softmax/softmax.yaml)\n"
-    "  --plugin FILE   loads this plug-in, too (build/acme.so)\n"
     "  --op NAME       this operator only (Softmax, tenon::Cast)\n"
     "  --kernel NAME   this kernel only\n"
     "  --isa LEVEL     this level only (none, avx2, avx512 ...)\n"
@@ -70,8 +68,6 @@ static void parse(check_options *o, int argc, char **argv) {
       o->family = check_family_read(value_of(argc, argv, &k), &o->family_bytes);
     else if (!strcmp(name, "--op"))
       o->op = value_of(argc, argv, &k);
-    else if (!strcmp(name, "--plugin"))
-      o->plugin = value_of(argc, argv, &k);
     else if (!strcmp(name, "--kernel"))
       o->kernel = value_of(argc, argv, &k);
     else if (!strcmp(name, "--isa"))
@@ -85,21 +81,10 @@ static void parse(check_options *o, int argc, char **argv) {
   }
 }
 
-/* The plug-in stays loaded until the process ends. */
-static tn_plugin_query_fn plugin_query(const char *path) {
-  void *library = path ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : NULL;
-  union {
-    void *symbol;
-    tn_plugin_query_fn query;
-  } found = {library ? dlsym(library, "tn_plugin_query") : NULL};
-  if (path && !found.symbol) check_die("%s is no plug-in: %s\n", path, dlerror());
-  return found.query;
-}
-
 int main(int argc, char **argv) {
   check_env env = {.options = {.bench_ms = 200}};
   parse(&env.options, argc, argv);
-  check_open(&env, plugin_query(env.options.plugin));
+  check_open(&env, NULL);
   if (env.options.list) {
     list(&env);
   } else {
