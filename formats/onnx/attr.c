@@ -1,7 +1,9 @@
-/* AttributeProto -> tn_attr. Sparse tensors become dense ones; graphs are read into graphs of the model. */
+/* AttributeProto -> tn_attr. Sparse tensors become dense ones; graphs are read into graphs of the
+ * model. */
 #include "reader.h"
 
-/* What stands in which field of an AttributeProto. The same numbers serve to guess the type where it is not said. */
+/* What stands in which field of an AttributeProto. The same numbers serve to guess the type where
+ * it is not said. */
 typedef struct attr_kind {
   uint32_t kind; /* TN_ATTR_... */
   uint32_t field;
@@ -71,7 +73,8 @@ static tn_status open_attr(attr_reader *a) {
 
 /* ---- One value ---- */
 
-/* The last occurrence of the attribute's field; false: there is none, and numbers and strings are zero. */
+/* The last occurrence of the attribute's field; false: there is none, and numbers and strings are
+ * zero. */
 static bool find_field(const attr_reader *a, onnx_field *out) {
   onnx_span rest = a->message;
   onnx_field f;

@@ -25,7 +25,8 @@ static tn_status say_nothing(void *ctx, tn_status code, const char *format, ...)
   return code;
 }
 
-/* A file is a ModelProto if its outermost fields are those of one. A file that breaks off is still likely to be one. */
+/* A file is a ModelProto if its outermost fields are those of one. A file that breaks off is still
+ * likely to be one. */
 static int32_t probe(const uint8_t *data, uint64_t size) {
   static const tn_host silent = {.head = TN_HEAD(tn_host), .fail = say_nothing};
   const tn_source source = {

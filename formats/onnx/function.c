@@ -1,4 +1,5 @@
-/* FunctionProto -> a function of the model: a graph of its own with named attributes, some of which have defaults. */
+/* FunctionProto -> a function of the model: a graph of its own with named attributes, some of which
+ * have defaults. */
 #include "reader.h"
 
 typedef struct function_reader {

@@ -1,5 +1,6 @@
-/* GraphProto -> a graph: constants first, then inputs, nodes, outputs and what is known of values in between.
- * An input that has an initializer is a constant: old files list all weights among the inputs. */
+/* GraphProto -> a graph: constants first, then inputs, nodes, outputs and what is known of values
+ * in between. An input that has an initializer is a constant: old files list all weights among the
+ * inputs. */
 #include "reader.h"
 
 /* Reads every field `number` of a message with `read`. */

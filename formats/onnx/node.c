@@ -114,7 +114,8 @@ static tn_status add_node(node_reader *n) {
                    "an output of the node has another source already: a node, input or constant");
 }
 
-/* Constants are no nodes in Tenon, unless they take their value from an attribute of the function they stand in. */
+/* Constants are no nodes in Tenon, unless they take their value from an attribute of the function
+ * they stand in. */
 static tn_status add_constant(node_reader *n, bool *out_done) {
   tn_tensor tensor;
   tn_status s = onnx_constant_read(n->r, &n->node, &n->arena, &tensor, out_done);

@@ -1,5 +1,6 @@
-/* Making protobuf messages. Small things are copied, the elements of tensors only noted: they are written from where they
- * are. A message's length stands before it, so nothing reaches the sink before all is made.
+/* Making protobuf messages. Small things are copied, the elements of tensors only noted: they are
+ * written from where they are. A message's length stands before it, so nothing reaches the sink
+ * before all is made.
  *
  * Failures stick: after one, calls do nothing, and onnx_put_flush answers it. */
 #ifndef TN_FORMATS_ONNX_PUT_H

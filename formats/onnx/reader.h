@@ -1,5 +1,5 @@
-/* Reading ONNX messages into a graph: what the files of this folder offer each other. Field numbers stand where they
- * are used, with their names in onnx.proto as comments. */
+/* Reading ONNX messages into a graph: what the files of this folder offer each other. Field numbers
+ * stand where they are used, with their names in onnx.proto as comments. */
 #ifndef TN_FORMATS_ONNX_READER_H
 #define TN_FORMATS_ONNX_READER_H
 
@@ -39,7 +39,8 @@ typedef struct onnx_dim_names {
   onnx_span name[TN_MAX_RANK];
 } onnx_dim_names;
 
-/* TypeProto. strict: what Tenon has no type for is an error, else it reads as an unknown type. names may be NULL. */
+/* TypeProto. strict: what Tenon has no type for is an error, else it reads as an unknown type.
+ * names may be NULL. */
 tn_status onnx_type_read(const onnx_reader *r, onnx_span message, bool strict, tn_tensor *out,
                          onnx_dim_names *names);
 /* ValueInfoProto: its name, type (unknown if there is none) and the names of its dims. */
@@ -60,8 +61,9 @@ typedef struct onnx_tensor {
 } onnx_tensor;
 tn_status onnx_tensor_open(const onnx_reader *r, onnx_span message, onnx_tensor *out);
 
-/* TensorProto. The elements are left in the file where they can be used as they are, though perhaps not aligned; else
- * they are converted into the arena. out->data is never NULL. name may be NULL. */
+/* TensorProto. The elements are left in the file where they can be used as they are, though perhaps
+ * not aligned; else they are converted into the arena. out->data is never NULL. name may be NULL.
+ */
 tn_status onnx_tensor_read(onnx_reader *r, onnx_span message, tn_arena *arena, tn_tensor *out,
                            onnx_span *out_name);
 /* SparseTensorProto, as a dense tensor in the arena. */
@@ -72,8 +74,9 @@ tn_status onnx_typed_data(const onnx_reader *r, const onnx_tensor *t, tn_arena *
 tn_status onnx_external_data(onnx_reader *r, const onnx_tensor *t, int64_t bytes, onnx_span *out);
 /* Copies the elements into the arena unless they are aligned for their type. */
 tn_status onnx_tensor_align(const onnx_reader *r, tn_arena *arena, tn_tensor *t);
-/* Makes a value of the graph a constant, without a copy where the elements stand in a mapped file and are aligned. Of
- * several constants of one name the last counts: some exporters write a Constant node twice. */
+/* Makes a value of the graph a constant, without a copy where the elements stand in a mapped file
+ * and are aligned. Of several constants of one name the last counts: some exporters write a
+ * Constant node twice. */
 tn_status onnx_set_const(const onnx_reader *r, tn_graph *g, int32_t value, const tn_tensor *t,
                          onnx_span name);
 
@@ -82,7 +85,8 @@ tn_status onnx_set_const(const onnx_reader *r, tn_graph *g, int32_t value, const
 /* AttributeProto. What *out points to lives in the arena or the file; its graphs belong to g. */
 tn_status onnx_attr_read(onnx_reader *r, onnx_span message, tn_graph *g, tn_arena *arena,
                          tn_attr *out);
-/* The tensor that a Constant node stands for. *out_done false: it depends on an attribute of the function it is in. */
+/* The tensor that a Constant node stands for. *out_done false: it depends on an attribute of the
+ * function it is in. */
 tn_status onnx_constant_read(onnx_reader *r, const tn_node *node, tn_arena *arena, tn_tensor *out,
                              bool *out_done);
 

@@ -1,5 +1,6 @@
-/* SparseTensorProto: values and where they stand, written out as a dense tensor. How far sparse tensors may grow is
- * limited for the whole file, so that a small file cannot ask for all memory. */
+/* SparseTensorProto: values and where they stand, written out as a dense tensor. How far sparse
+ * tensors may grow is limited for the whole file, so that a small file cannot ask for all memory.
+ */
 #include "reader.h"
 
 typedef struct sparse {
@@ -46,7 +47,8 @@ static tn_status make_dense(onnx_reader *r, const sparse *sp, uint32_t dtype, tn
   return out->data ? TN_OK : onnx_no_memory(r);
 }
 
-/* Row-major place of element k; -1: outside. Indices are places already (rank 1) or rows of coordinates (rank 2). */
+/* Row-major place of element k; -1: outside. Indices are places already (rank 1) or rows of
+ * coordinates (rank 2). */
 static int64_t place_of(const tn_tensor *dense, const tn_tensor *indices, int64_t k) {
   const char *data = indices->data;
   int64_t place = 0, x;

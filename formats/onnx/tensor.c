@@ -1,5 +1,5 @@
-/* TensorProto and constants. Raw elements are used where they stand in the file: copies are made only of what is not
- * aligned or has to be converted. */
+/* TensorProto and constants. Raw elements are used where they stand in the file: copies are made
+ * only of what is not aligned or has to be converted. */
 #include "reader.h"
 
 /* ---- Taking a TensorProto apart ---- */
@@ -127,7 +127,8 @@ tn_status onnx_tensor_read(onnx_reader *r, onnx_span message, tn_arena *arena, t
 
 /* ---- Using what was read ---- */
 
-/* Pointers and lengths of strings, complex numbers and all else are aligned like their largest part. */
+/* Pointers and lengths of strings, complex numbers and all else are aligned like their largest
+ * part. */
 static bool is_aligned(const tn_tensor *t) {
   uint32_t bits = tn_dtype(t->dtype)->bits, bytes = bits <= 8 ? 1 : bits / 8;
   return (uintptr_t)t->data % (bytes > 8 ? 8 : bytes) == 0;

@@ -1,7 +1,9 @@
-/* Elements of a TensorProto that stand in typed fields: float_data, int32_data, string_data and so on. */
+/* Elements of a TensorProto that stand in typed fields: float_data, int32_data, string_data and so
+ * on. */
 #include "reader.h"
 
-/* Where the elements of a dtype stand, and how many bytes of the tensor one number of the field gives. */
+/* Where the elements of a dtype stand, and how many bytes of the tensor one number of the field
+ * gives. */
 typedef struct typed_field {
   const char *name;
   uint32_t number, wire, width;

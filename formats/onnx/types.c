@@ -122,7 +122,8 @@ static tn_status read_tensor_type(const type_reader *t, onnx_span message, tn_te
 
 static tn_status read_type(const type_reader *t, onnx_span message, int32_t depth, tn_tensor *out);
 
-/* TypeProto.Sequence, .Optional and .Map: out describes the list, its dtype is that of the innermost elements. */
+/* TypeProto.Sequence, .Optional and .Map: out describes the list, its dtype is that of the
+ * innermost elements. */
 static tn_status read_list_type(const type_reader *t, onnx_span message, uint32_t kind,
                                 int32_t depth, tn_tensor *out) {
   const uint32_t number =

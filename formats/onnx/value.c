@@ -1,5 +1,5 @@
-/* Files of one value (.pb): TensorProto, SequenceProto, OptionalProto, MapProto, as events of a tn_value_sink.
- * The file does not say which of them it holds; the caller knows from the model. */
+/* Files of one value (.pb): TensorProto, SequenceProto, OptionalProto, MapProto, as events of a
+ * tn_value_sink. The file does not say which of them it holds; the caller knows from the model. */
 #include "value.h"
 
 tn_status onnx_give_tensor(value_reader *v, tn_arena *arena, onnx_span name, tn_tensor *tensor) {

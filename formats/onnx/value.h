@@ -4,7 +4,8 @@
 
 #include "reader.h"
 
-/* What the items of a SequenceProto or OptionalProto are: its elem_type. Their field number is 2 more. */
+/* What the items of a SequenceProto or OptionalProto are: its elem_type. Their field number is 2
+ * more. */
 enum { ITEM_UNDEFINED, ITEM_TENSOR, ITEM_SPARSE, ITEM_SEQUENCE, ITEM_MAP, ITEM_OPTIONAL };
 
 typedef struct value_reader {
@@ -21,7 +22,8 @@ static inline uint32_t onnx_item_kind(int64_t item) {
   }
 }
 
-/* The type of a list, as far as elem_type, key_type and the first item tell. depth: of lists around it. */
+/* The type of a list, as far as elem_type, key_type and the first item tell. depth: of lists around
+ * it. */
 tn_status onnx_list_type(const value_reader *v, onnx_span message, uint32_t kind, int32_t depth,
                          tn_tensor *out);
 /* Hands a tensor, aligned, to the sink. */

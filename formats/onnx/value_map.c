@@ -1,5 +1,6 @@
-/* MapProto as a list of two: a tensor of the keys, and a tensor of the values if all of them are single numbers or
- * strings of one type (what ZipMap and the like give), else a sequence of them. */
+/* MapProto as a list of two: a tensor of the keys, and a tensor of the values if all of them are
+ * single numbers or strings of one type (what ZipMap and the like give), else a sequence of them.
+ */
 #include "value.h"
 
 typedef struct map {
@@ -67,7 +68,8 @@ static tn_status read_keys(const value_reader *v, const map *m, tn_arena *arena,
 
 /* ---- Values ---- */
 
-/* Puts the values one after the other into *out; *out_done false: they are no single elements of one type. */
+/* Puts the values one after the other into *out; *out_done false: they are no single elements of
+ * one type. */
 static tn_status join_values(value_reader *v, const map *m, uint32_t dtype, int64_t n,
                              tn_arena *arena, tn_tensor *out, bool *out_done) {
   const int64_t width = tn_dtype(dtype)->bits / 8;

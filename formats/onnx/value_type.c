@@ -1,4 +1,5 @@
-/* What a list in a .pb file holds, found out before its items are read: empty lists say it by their elem_type only. */
+/* What a list in a .pb file holds, found out before its items are read: empty lists say it by their
+ * elem_type only. */
 #include "value.h"
 
 /* dtype of a tensor message. */
@@ -38,7 +39,8 @@ static tn_status item_type(const value_reader *v, const onnx_field *f, int64_t i
   return onnx_list_type(v, message, onnx_item_kind(item), depth + 1, out);
 }
 
-/* elem_type or key_type, and the type of the first item. The values of a map are a SequenceProto, whose items count. */
+/* elem_type or key_type, and the type of the first item. The values of a map are a SequenceProto,
+ * whose items count. */
 static tn_status read_type(const value_reader *v, onnx_span message, uint32_t kind, int32_t depth,
                            int64_t *number, tn_tensor *items, bool *has_item) {
   onnx_field f;

@@ -38,7 +38,8 @@ void onnx_reader_init(onnx_reader *r, const tn_source *source) {
   if (huge) r->dense_left = INT64_MAX;
 }
 
-/* Writes the chain of what is being read, outermost first, as far as there is room; answers the length. */
+/* Writes the chain of what is being read, outermost first, as far as there is room; answers the
+ * length. */
 static int where_text(const onnx_where *w, char *buf, int size) {
   int n = w->up ? where_text(w->up, buf, size) : 0;
   int name = (int)tn_min_i64(onnx_size(w->name), 80),
@@ -177,7 +178,8 @@ tn_status onnx_text(const onnx_reader *r, const onnx_field *f, onnx_span *out) {
 
 /* ---- Repeated numbers ---- */
 
-/* The numbers of one field, which holds one of them or a packed list: width 0 counts only. Adds to *n. */
+/* The numbers of one field, which holds one of them or a packed list: width 0 counts only. Adds to
+ * *n. */
 static tn_status field_numbers(const onnx_reader *r, const onnx_field *f, uint32_t wire,
                                uint32_t width, uint8_t *out, int64_t *n) {
   if (f->wire == wire) {

@@ -1,7 +1,8 @@
-/* The protobuf wire format, read in place: a message is a span of the file, and its fields are taken off it one by one.
+/* The protobuf wire format, read in place: a message is a span of the file, and its fields are
+ * taken off it one by one.
  *
- * Nothing is copied and nothing is believed: every length is checked against the span it stands in. Errors name the
- * file, the node and attribute being read, and the byte where the trouble is. */
+ * Nothing is copied and nothing is believed: every length is checked against the span it stands in.
+ * Errors name the file, the node and attribute being read, and the byte where the trouble is. */
 #ifndef TN_FORMATS_ONNX_WIRE_H
 #define TN_FORMATS_ONNX_WIRE_H
 
@@ -16,7 +17,8 @@ typedef struct onnx_span {
 
 static inline int64_t onnx_size(onnx_span s) { return s.end - s.p; }
 
-/* What is being read, for messages: "node 'conv1' (Conv): attribute 'pads': ...". Lives on the C stack. */
+/* What is being read, for messages: "node 'conv1' (Conv): attribute 'pads': ...". Lives on the C
+ * stack. */
 typedef struct onnx_where {
   const struct onnx_where *up;
   const char *what;
@@ -37,7 +39,8 @@ typedef struct onnx_reader {
 
 void onnx_reader_init(onnx_reader *r, const tn_source *source);
 
-/* Records "<path>: <where>: <message>, at byte <offset of at>" and answers code. at NULL or outside the file: no byte. */
+/* Records "<path>: <where>: <message>, at byte <offset of at>" and answers code. at NULL or outside
+ * the file: no byte. */
 tn_status onnx_fail(const onnx_reader *r, tn_status code, const uint8_t *at, const char *format,
                     ...) __attribute__((format(printf, 4, 5)));
 tn_status onnx_no_memory(const onnx_reader *r);
@@ -61,10 +64,12 @@ tn_status onnx_float(const onnx_reader *r, const onnx_field *f, double *out);
 tn_status onnx_bytes(const onnx_reader *r, const onnx_field *f, onnx_span *out);
 tn_status onnx_text(const onnx_reader *r, const onnx_field *f, onnx_span *out);
 
-/* How many numbers the repeated field `number` of a message holds, packed or not; wire: of one number. */
+/* How many numbers the repeated field `number` of a message holds, packed or not; wire: of one
+ * number. */
 tn_status onnx_count(const onnx_reader *r, onnx_span message, uint32_t number, uint32_t wire,
                      int64_t *out_n);
-/* Copies them, in the file's order, the lowest `width` bytes of each; out has room for onnx_count() of them. */
+/* Copies them, in the file's order, the lowest `width` bytes of each; out has room for onnx_count()
+ * of them. */
 tn_status onnx_gather(const onnx_reader *r, onnx_span message, uint32_t number, uint32_t wire,
                       uint32_t width, void *out);
 

@@ -1,5 +1,5 @@
-/* Steps fused onto a node, written as the element-wise nodes they stand for, so that the file means what the plan does.
- * Their meta data say what they are fused into. */
+/* Steps fused onto a node, written as the element-wise nodes they stand for, so that the file means
+ * what the plan does. Their meta data say what they are fused into. */
 #include "writer.h"
 
 typedef struct step_form {

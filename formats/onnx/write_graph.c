@@ -1,4 +1,5 @@
-/* Graphs in the file: constants, inputs, nodes, outputs, and what is known of the values in between. */
+/* Graphs in the file: constants, inputs, nodes, outputs, and what is known of the values in
+ * between. */
 #include "writer.h"
 
 static bool is_inside(const onnx_writer *w, const tn_graph *g, int32_t v) {

@@ -1,5 +1,5 @@
-/* Names of values in the file. Values keep theirs; unnamed ones get one that nothing else has. A value that a subgraph
- * captures goes by the name it has outside. */
+/* Names of values in the file. Values keep theirs; unnamed ones get one that nothing else has. A
+ * value that a subgraph captures goes by the name it has outside. */
 #include "writer.h"
 
 static void sticky(onnx_writer *w, tn_status s) {
@@ -98,7 +98,8 @@ const char *onnx_name(onnx_writer *w, onnx_scope *s, int32_t value) {
   return s->names[value];
 }
 
-/* Captured values first: a value of the subgraph that has the name of one of them by chance gets another. */
+/* Captured values first: a value of the subgraph that has the name of one of them by chance gets
+ * another. */
 static void choose_names(onnx_writer *w, onnx_scope *s) {
   tn_map captured;
   tn_map_init(&captured, &w->out.allocator);

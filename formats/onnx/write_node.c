@@ -95,7 +95,8 @@ static void put_layouts(onnx_writer *w, onnx_scope *s, const tn_node *n, uint32_
   tn_text_free(&text);
 }
 
-/* A file imports one version of the default operator set; nodes that were written for an older one say so. */
+/* A file imports one version of the default operator set; nodes that were written for an older one
+ * say so. */
 static void put_version(onnx_writer *w, const tn_node *n) {
   const int32_t version = n->version ? n->version : w->version;
   char text[16];

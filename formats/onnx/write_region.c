@@ -19,7 +19,8 @@ static void add_list(tn_text *text, const char *name, const int64_t *list, int32
   tn_text_add(text, "]");
 }
 
-/* "input=0 size=[2,3] src_offset=0 src_stride=[3,1] dst_offset=6 dst_stride=[3,1]", offsets and strides in elements */
+/* "input=0 size=[2,3] src_offset=0 src_stride=[3,1] dst_offset=6 dst_stride=[3,1]", offsets and
+ * strides in elements */
 static void add_region(tn_text *text, const tn_region *r) {
   tn_text_add(text, "input=%d", (int)r->input);
   add_list(text, "size", r->size, r->rank);

@@ -1,4 +1,5 @@
-/* Tensors and types in the file. Elements are written as raw data, in plain order whatever layout they have. */
+/* Tensors and types in the file. Elements are written as raw data, in plain order whatever layout
+ * they have. */
 #include "writer.h"
 
 const char *onnx_layout_text(tn_layout layout) {
@@ -60,7 +61,8 @@ static void put_shape(onnx_put *p, const tn_tensor *t, const char *const *dim_na
   onnx_put_end(p, shape);
 }
 
-/* TypeProto of something whose kind, and that of its items, `elements` says; t: the tensor in the middle of it. */
+/* TypeProto of something whose kind, and that of its items, `elements` says; t: the tensor in the
+ * middle of it. */
 static void put_type(onnx_put *p, uint32_t number, uint32_t kind, uint32_t elements,
                      const tn_tensor *t, const char *const *dim_names) {
   static const uint32_t members[] = {1, 4, 9,

@@ -1,4 +1,5 @@
-/* A graph, at any stage, as an ONNX model: meta data, operator sets, functions and the graph itself. */
+/* A graph, at any stage, as an ONNX model: meta data, operator sets, functions and the graph
+ * itself. */
 #include "writer.h"
 
 #include <stdlib.h>

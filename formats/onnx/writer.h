@@ -5,8 +5,8 @@
 #include "put.h"
 #include "reader.h"
 
-/* Imported where lowerings have written nodes of the newest form: the first version that has all of these, not a later
- * one, so that other tools can read the file. */
+/* Imported where lowerings have written nodes of the newest form: the first version that has all of
+ * these, not a later one, so that other tools can read the file. */
 enum { ONNX_LIFTED_OPSET = 24 };
 
 /* Names that the values of one graph have in the file. */
@@ -57,7 +57,8 @@ void onnx_put_constant(onnx_writer *w, uint32_t number, const char *name, const 
 /* Attributes of nodes of the domain "tenon", in words. True if `a` was one of them. */
 bool onnx_put_tenon_attr(onnx_writer *w, const tn_attr *a);
 void onnx_put_regions(onnx_writer *w, onnx_scope *s, int32_t node);
-/* The steps fused onto a node, as the nodes they were. `first` is what the node gives, the last step gives its output 0. */
+/* The steps fused onto a node, as the nodes they were. `first` is what the node gives, the last
+ * step gives its output 0. */
 void onnx_put_epilogue(onnx_writer *w, uint32_t number, onnx_scope *s, int32_t node,
                        const char *first);
 

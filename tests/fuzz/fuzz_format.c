@@ -1,5 +1,5 @@
-/* What is done with the bytes of a fuzz run, for any format: they are probed, read as a model and as a value of each kind.
- * A model that is read must be one that can be written and read again. */
+/* What is done with the bytes of a fuzz run, for any format: they are probed, read as a model and
+ * as a value of each kind. A model that is read must be one that can be written and read again. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>

@@ -1,6 +1,7 @@
-/* A mutator for libFuzzer that knows protobuf messages: it changes one field and corrects the lengths around it, so that
- * inputs reach the code behind the wire format. A quarter of the time, and for bytes that are no message, it leaves the
- * work to libFuzzer, which breaks lengths well enough. */
+/* A mutator for libFuzzer that knows protobuf messages: it changes one field and corrects the
+ * lengths around it, so that inputs reach the code behind the wire format. A quarter of the time,
+ * and for bytes that are no message, it leaves the work to libFuzzer, which breaks lengths well
+ * enough. */
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -85,11 +86,13 @@ static size_t put_varint(uint8_t *to, uint64_t v) {
   return n;
 }
 
-/* Applies the change; the lengths of all messages around it grow or shrink. Answers the new size, 0 if there is no room. */
+/* Applies the change; the lengths of all messages around it grow or shrink. Answers the new size, 0
+ * if there is no room. */
 static size_t apply(const tree *t, const change *c, size_t size, uint8_t *out, size_t room) {
   int chain[MAX_DEPTH + 2], n = 0;
   for (int p = c->parent; p >= 0 && n < MAX_DEPTH + 2; p = t->fields[p].parent) chain[n++] = p;
-  /* From the inside out: how long each message will be. A length may itself take more or fewer bytes. */
+  /* From the inside out: how long each message will be. A length may itself take more or fewer
+   * bytes. */
   uint8_t lengths[MAX_DEPTH + 2][10];
   size_t widths[MAX_DEPTH + 2];
   int64_t delta = (int64_t)c->n - (int64_t)(c->end - c->begin);
@@ -160,7 +163,8 @@ static size_t other_value(const tree *t, const field *f, unsigned *random, uint8
   return tag + n;
 }
 
-/* One change of field f: taken out, given twice, put elsewhere, with another number or another value. */
+/* One change of field f: taken out, given twice, put elsewhere, with another number or another
+ * value. */
 static void choose(const tree *t, const field *f, unsigned *random, uint8_t *scratch, size_t room,
                    change *c) {
   const field *other = &t->fields[next_random(random) % (unsigned)t->n];

@@ -1,4 +1,5 @@
-/* The place of libFuzzer where there is none: runs the fuzz target once for every file of the folders and files named. */
+/* The place of libFuzzer where there is none: runs the fuzz target once for every file of the
+ * folders and files named. */
 #include <stdio.h>
 #include <sys/stat.h>
 

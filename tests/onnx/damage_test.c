@@ -1,4 +1,5 @@
-/* Damaged and hostile files: messages that say where, every truncation and many flipped bits, every failing allocation. */
+/* Damaged and hostile files: messages that say where, every truncation and many flipped bits, every
+ * failing allocation. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -125,7 +126,8 @@ static void graphs_inside_graphs(void **state) {
 
 /* ---- Damage everywhere ---- */
 
-/* Reads a copy of n bytes that ends where its block ends, so that the address sanitizer sees every step too far. */
+/* Reads a copy of n bytes that ends where its block ends, so that the address sanitizer sees every
+ * step too far. */
 static tn_status read_copy(const char *data, int64_t n, int64_t flip) {
   kit k;
   tn_status s;

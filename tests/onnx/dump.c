@@ -1,5 +1,6 @@
-/* onnx_dump: prints what the reader made of models, to be compared with other readers (compare.py). A file per line on
- * stdin; each answer ends with a line "status <code>". `onnx_dump -w` writes the graph back to <path of line>.out. */
+/* onnx_dump: prints what the reader made of models, to be compared with other readers (compare.py).
+ * A file per line on stdin; each answer ends with a line "status <code>". `onnx_dump -w` writes the
+ * graph back to <path of line>.out. */
 #include <stdio.h>
 #include <string.h>
 

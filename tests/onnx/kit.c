@@ -41,12 +41,11 @@ void kit_init(kit *k) {
                       .alloc = host_alloc,
                       .free = host_free}};
   tn_text_init(&k->messages, tn_default_allocator());
-  tn_arena_init(&k->files, tn_default_allocator());
 }
 
 void kit_free(kit *k) {
   tn_text_free(&k->messages);
-  tn_arena_clear(&k->files);
+  tn_file_unmap(&k->sibling);
 }
 
 uint8_t *kit_load(tn_arena *arena, const char *path, uint64_t *out_size) {
@@ -65,10 +64,14 @@ uint8_t *kit_load(tn_arena *arena, const char *path, uint64_t *out_size) {
 static tn_status open_sibling(void *ctx, const char *path, const uint8_t **out_data,
                               uint64_t *out_size) {
   kit *k = ctx;
-  const char *full = k->dir ? tn_arena_format(&k->files, "%s/%s", k->dir, path) : NULL;
-  uint8_t *data = full && !strstr(path, "..") ? kit_load(&k->files, full, out_size) : NULL;
-  *out_data = data;
-  return data ? TN_OK : TN_ERR_NOT_FOUND;
+  char full[2000];
+  snprintf(full, sizeof full, "%s/%s", k->dir ? k->dir : "", path);
+  if (!k->dir || strstr(path, "..")) return TN_ERR_NOT_FOUND;
+  tn_file_unmap(&k->sibling);
+  tn_status s = tn_file_map(full, NULL, &k->sibling);
+  *out_data = k->sibling.data;
+  *out_size = k->sibling.size;
+  return s;
 }
 
 tn_source kit_source(kit *k, const void *data, uint64_t size) {
@@ -194,7 +197,8 @@ static int by_value_name(const void *a, const void *b) {
   return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* Constants, or values whose type is noted though they are neither constants nor inputs nor outputs; by name. */
+/* Constants, or values whose type is noted though they are neither constants nor inputs nor
+ * outputs; by name. */
 static void dump_values(tn_graph *g, bool constants, int indent, tn_text *out) {
   const tn_graph_api *api = &tn_graph_api_table;
   const int32_t n = api->n_values(g);

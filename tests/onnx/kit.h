@@ -1,9 +1,10 @@
-/* What the tests of the ONNX format share: a host that collects messages, reading from memory and files, and a text that
- * says everything a graph holds, to compare graphs by. */
+/* What the tests of the ONNX format share: a host that collects messages, reading from memory and
+ * files, and a text that says everything a graph holds, to compare graphs by. */
 #ifndef TN_TESTS_ONNX_KIT_H
 #define TN_TESTS_ONNX_KIT_H
 
 #include "base/base.h"
+#include "base/file.h"
 #include "graph/graph.h"
 
 extern const tn_format onnx_format;
@@ -12,7 +13,7 @@ typedef struct kit {
   tn_host host;
   tn_text messages;         /* what fail() was told, a line each */
   const char *dir;          /* where files next to the model are; NULL: nowhere */
-  tn_arena files;           /* what was read from there */
+  tn_mapping sibling;       /* the last one that was opened: one file per model is enough here */
   int64_t n_blocks, n_live; /* allocations through the host: ever, and not freed yet */
   int64_t fail_at;          /* the allocation with this number fails; 0: none */
   tn_text *out_file;        /* what the sink appends to */
@@ -21,7 +22,8 @@ typedef struct kit {
 void kit_init(kit *k);
 void kit_free(kit *k);
 
-/* Reads a model into a new graph; NULL, and the messages say why, if it cannot be read. data must outlive the graph. */
+/* Reads a model into a new graph; NULL, and the messages say why, if it cannot be read. data must
+ * outlive the graph. */
 tn_graph *kit_read(kit *k, const void *data, uint64_t size, tn_status *out_status);
 /* Writes the graph; text holds the file's bytes afterwards. */
 tn_status kit_write(kit *k, const tn_graph *g, tn_text *out_file);

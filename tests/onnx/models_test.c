@@ -1,5 +1,6 @@
-/* All models and values of the test data (and of Debian's libonnx-testdata, if it is there): models are read, written and
- * read again; values are read as the kinds that their model names. Those known to be damaged must be refused. */
+/* All models and values of the test data (and of Debian's libonnx-testdata, if it is there): models
+ * are read, written and read again; values are read as the kinds that their model names. Those
+ * known to be damaged must be refused. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -40,7 +41,8 @@ static void failed(walk *w, const char *path, const char *what, const kit *k) {
 
 /* ---- Models ---- */
 
-/* The first file written from a graph may be simpler than the graph's own; from then on nothing changes. */
+/* The first file written from a graph may be simpler than the graph's own; from then on nothing
+ * changes. */
 static bool is_same_when_written(kit *k, tn_graph *g) {
   tn_text files[2], dumps[2];
   tn_graph *graphs[3] = {g};

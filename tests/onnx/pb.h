@@ -1,5 +1,5 @@
-/* Protobuf messages by hand, for tests: independent of the writer, and able to say what it never would. A message is a
- * tn_text; pb_msg takes the inner one over. */
+/* Protobuf messages by hand, for tests: independent of the writer, and able to say what it never
+ * would. A message is a tn_text; pb_msg takes the inner one over. */
 #ifndef TN_TESTS_ONNX_PB_H
 #define TN_TESTS_ONNX_PB_H
 

@@ -1,4 +1,5 @@
-/* Models for tests: small ones for one thing each, and one that has everything; and reading them. */
+/* Models for tests: small ones for one thing each, and one that has everything; and reading them.
+ */
 #ifndef TN_TESTS_ONNX_SAMPLE_H
 #define TN_TESTS_ONNX_SAMPLE_H
 
@@ -57,7 +58,8 @@ static inline pb if_model(void) {
   return pb_model(g, 17);
 }
 
-/* Adds a Constant node with the attribute, which it takes over; number: 1 in a graph, 7 in a function. */
+/* Adds a Constant node with the attribute, which it takes over; number: 1 in a graph, 7 in a
+ * function. */
 static inline void add_constant(pb *g, uint32_t number, const char *output, pb attr) {
   pb n = pb_node("Constant", output, "", output);
   pb_msg(&n, 5, attr);
@@ -115,7 +117,8 @@ static inline pb node_with_attributes(void) {
   return n;
 }
 
-/* Everything at once: subgraphs, functions, constants of several kinds, lists, names of dims, meta data. */
+/* Everything at once: subgraphs, functions, constants of several kinds, lists, names of dims, meta
+ * data. */
 static inline pb sample_model(void) {
   pb g = io_graph(), n, a, dim = pb_new(), shape = pb_new(), tensor = pb_new(), type = pb_new();
   n = pb_node("If", "if", "c", "u"), a = pb_attr("then_branch", 5), pb_msg(&a, 6, branch("Add"));

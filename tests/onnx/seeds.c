@@ -1,4 +1,5 @@
-/* onnx_seeds FOLDER: writes the seeds of formats/onnx/corpus. Findings of the fuzzer lie beside them. */
+/* onnx_seeds FOLDER: writes the seeds of formats/onnx/corpus. Findings of the fuzzer lie beside
+ * them. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

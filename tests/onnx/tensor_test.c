@@ -1,5 +1,6 @@
-/* TensorProto: every element type from raw data and from typed fields, what is borrowed and what is copied, external data,
- * and what is refused. */
+/* TensorProto: every element type from raw data and from typed fields, what is borrowed and what is
+ * copied, external data, and what is refused. */
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -79,7 +80,8 @@ static void expect_tensor(pb m, uint32_t dtype, int64_t n, const void *bytes, in
 
 /* ---- Every type ---- */
 
-/* data_type of the file, dtype, the field it stands in. Written from the specification, not from the reader. */
+/* data_type of the file, dtype, the field it stands in. Written from the specification, not from
+ * the reader. */
 static const struct {
   int data_type;
   uint32_t dtype, field;
@@ -333,7 +335,7 @@ static void aligned_data_is_borrowed(void **state) {
 
 /* ---- External data ---- */
 
-static char folder[] = "/tmp/tenon_onnx_XXXXXX";
+static char folder[40];
 
 static pb external(const char *name, const char *offset, const char *length) {
   int64_t dim = 3;
@@ -349,6 +351,7 @@ static pb external(const char *name, const char *offset, const char *length) {
 static int make_folder(void **state) {
   (void)state;
   char path[100];
+  snprintf(folder, sizeof folder, "/tmp/tenon_onnx_XXXXXX");
   if (!mkdtemp(folder)) return -1;
   snprintf(path, sizeof path, "%s/weights", folder);
   FILE *f = fopen(path, "wb");
@@ -398,6 +401,24 @@ static void external_data(void **state) {
   read_external(external(NULL, NULL, NULL), TN_ERR_INVALID, "name is missing", 0);
 }
 
+/* Offsets beyond 4 GB; the file is a hole but for its end. */
+static void external_data_of_large_files(void **state) {
+  (void)state;
+  char path[100], offset[40];
+  const int64_t at = (INT64_C(1) << 32) + 4;
+  const float values[] = {7, 8, 9};
+  snprintf(path, sizeof path, "%s/weights", folder);
+  snprintf(offset, sizeof offset, "%lld", (long long)at);
+  int fd = open(path, O_WRONLY);
+  assert_true(fd >= 0);
+  ssize_t n = pwrite(fd, values, sizeof values, (off_t)at);
+  close(fd);
+  if (n != (ssize_t)sizeof values) skip(); /* the file system has no holes */
+  read_external(external("weights", offset, "12"), TN_OK, "", 7);
+  snprintf(offset, sizeof offset, "%lld", (long long)at + 4);
+  read_external(external("weights", offset, NULL), TN_ERR_INVALID, "do not fit", 0);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(raw_data_of_every_type),
@@ -412,6 +433,7 @@ int main(void) {
       cmocka_unit_test(forms_that_are_refused),
       cmocka_unit_test(aligned_data_is_borrowed),
       cmocka_unit_test_setup_teardown(external_data, make_folder, remove_folder),
+      cmocka_unit_test_setup_teardown(external_data_of_large_files, make_folder, remove_folder),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -8,7 +8,8 @@
 
 #include "sample.h"
 
-/* Writes events as text: "seq f32 'name'( f32[2] f32[3] )". stop: the event of this number answers an error. */
+/* Writes events as text: "seq f32 'name'( f32[2] f32[3] )". stop: the event of this number answers
+ * an error. */
 typedef struct events {
   tn_text text;
   int64_t n, stop;

@@ -1,5 +1,6 @@
-/* Writing: what is written reads back as the same graph; regions, layouts, fused steps and unnamed values are told so that
- * other tools can read them; every failing allocation and write is an error. */
+/* Writing: what is written reads back as the same graph; regions, layouts, fused steps and unnamed
+ * values are told so that other tools can read them; every failing allocation and write is an
+ * error. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -135,7 +136,8 @@ static void unnamed_values_get_names(void **state) {
   tn_graph_free(m.g);
 }
 
-/* Inside, "a" is a value of its own; outside, a pass has put "a" in the place of the captured "b". */
+/* Inside, "a" is a value of its own; outside, a pass has put "a" in the place of the captured "b".
+ */
 static void names_that_would_clash(void **state) {
   (void)state;
   const int64_t shape[] = {2};
