@@ -1,0 +1,72 @@
+/* Tables of loops: planning and running. */
+#include "table.h"
+
+enum { STAGE_BUILD, STAGE_FILL, STAGE_COPY, N_STAGES, GRAIN_BYTES = 32768 };
+
+typedef struct loop_table { /* the scratch */
+  loop_count count;
+  tn_loop loops[];
+} loop_table;
+
+void loop_add(loop_builder *b, tn_loop *loop, int32_t input) {
+  loop->input = input;
+  loop->first_piece = b->count.pieces;
+  b->count.pieces += loop->n_pieces;
+  b->count.bytes += tn_loop_bytes(loop);
+  b->count.turns = b->count.turns || loop->kind != LOOP_RUN;
+  if (b->loops) b->loops[b->count.n] = *loop;
+  b->count.n++;
+}
+
+void loop_end_fill(loop_builder *b) {
+  b->count.n_fill = b->count.n;
+  b->count.pieces = b->count.bytes = 0;
+}
+
+tn_status loop_table_plan(const tn_call *call, loop_build_fn build, tn_kernel_plan *out) {
+  loop_builder b = {.loops = NULL};
+  build(call, &b);
+  out->n_stages = N_STAGES;
+  out->scratch_bytes = sizeof(loop_table) + (uint64_t)b.count.n * sizeof(tn_loop);
+  out->items[STAGE_FILL] = b.count.n_fill;
+  out->items[STAGE_COPY] = b.count.pieces;
+  if (b.count.bytes > 0)
+    out->grain[STAGE_COPY] = tn_max_i64(
+        1, (int64_t)((double)GRAIN_BYTES * (double)b.count.pieces / (double)b.count.bytes));
+  /* Reads and writes at about the speed of memory, a little less across lines. */
+  out->cost_ns = 150 + (double)b.count.bytes / (b.count.turns ? 4 : 6);
+  return TN_OK;
+}
+
+static void run_loop(const tn_call *call, const tn_loop *loop, int64_t begin, int64_t end) {
+  static const uint8_t zeros[16] = {0};
+  const uint8_t *src = zeros;
+  if (loop->input >= 0)
+    src = call->inputs[loop->input]->data;
+  else if (loop->input == FROM_FILL && call->region_fill >= 0)
+    src = call->inputs[call->region_fill]->data;
+  tn_loop_run(loop, call->outputs[0]->data, src, begin, end);
+}
+
+tn_status loop_table_run(const tn_call *call, loop_build_fn build, uint32_t stage, int64_t begin,
+                         int64_t end) {
+  loop_table *table = call->scratch;
+  if (stage == STAGE_BUILD) {
+    loop_builder b = {.loops = table->loops};
+    build(call, &b);
+    table->count = b.count;
+    return TN_OK;
+  }
+  if (stage == STAGE_FILL) {
+    for (int64_t k = 0; k < table->count.n_fill; k++)
+      run_loop(call, &table->loops[k], 0, table->loops[k].n_pieces);
+    return TN_OK;
+  }
+  for (int64_t k = table->count.n_fill; k < table->count.n; k++) {
+    const tn_loop *loop = &table->loops[k];
+    int64_t first = tn_max_i64(begin, loop->first_piece),
+            last = tn_min_i64(end, loop->first_piece + loop->n_pieces);
+    if (first < last) run_loop(call, loop, first - loop->first_piece, last - loop->first_piece);
+  }
+  return TN_OK;
+}
