@@ -78,7 +78,7 @@ bool cli_doubles(const char *option, const char *text, int most, double *out, in
 bool cli_keep(const char *what, const char *text, const char **list, int most, int *n);
 /* True if text is "NAME=..." ; *out_n: bytes of NAME, *out_rest: what follows. */
 bool cli_assignment(const char *text, int *out_n, const char **out_rest);
-/* The one plain argument of a subcommand that takes only one. */
+/* Keeps a plain argument in its slot; false after a message if that is taken. */
 bool cli_one(const cli_command *c, const char *text, const char **slot);
 /* False after a message if an argument is missing: "tenon run needs MODEL; ...". */
 bool cli_need(const cli_command *c, const char *argument, const char *what);

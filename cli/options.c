@@ -78,7 +78,8 @@ bool cli_assignment(const char *text, int *out_n, const char **out_rest) {
 
 bool cli_one(const cli_command *c, const char *text, const char **slot) {
   if (*slot) {
-    cli_error("tenon %s takes one %s; '%s' is one too many", c->name, c->arguments, text);
+    cli_error("'%s' is one argument too many; usage: tenon %s [OPTIONS] %s", text, c->name,
+              c->arguments);
     return false;
   }
   *slot = text;

@@ -37,37 +37,35 @@ static tn_status write_value(const cli_session *s, const char *stem, const tn_te
 
 /* ---- a folder ---- */
 
-/* The part of a file's name that comes from output k: characters that files should not have become
- * '_'; outputs whose names are alike then, or empty, get their number. */
-static void clean_name(const cli_session *s, int32_t k, char *buf, size_t size) {
-  const char *name = tn_model_output_name(s->model, k);
+static void clean_name(const tn_model *model, int32_t k, char *buf) {
+  const char *name = tn_model_output_name(model, k);
   size_t n = 0;
-  for (; name[n] && n < size - 1 && n < 200; n++)
+  for (; name[n] && n < 200; n++)
     buf[n] = isalnum((unsigned char)name[n]) || strchr("._-", name[n]) ? name[n] : '_';
   buf[n] = 0;
   if (*buf == '.') *buf = '_';
 }
 
-static void file_name(const cli_session *s, int32_t k, char *buf, size_t size) {
-  char other[256];
-  clean_name(s, k, buf, size);
+const char *cli_output_file_name(const tn_model *model, int32_t k, char *buf) {
+  char other[CLI_FILE_NAME];
+  clean_name(model, k, buf);
   bool alike = !*buf;
-  for (int32_t i = 0; i < tn_model_n_outputs(s->model) && !alike; i++) {
-    clean_name(s, i, other, sizeof other);
+  for (int32_t i = 0; i < tn_model_n_outputs(model) && !alike; i++) {
+    clean_name(model, i, other);
     alike = i != k && !strcmp(buf, other);
   }
   size_t n = strlen(buf);
-  if (alike) snprintf(buf + n, size - n, "%s%d", n ? "." : "output", k);
+  if (alike) snprintf(buf + n, CLI_FILE_NAME - n, "%s%d", n ? "." : "output", k);
+  return buf;
 }
 
 static tn_status write_all(const cli_session *s, const char *dir) {
-  char name[256], stem[PATH_ROOM];
+  char name[CLI_FILE_NAME], stem[PATH_ROOM];
   tn_status status = TN_OK;
   if (mkdir(dir, 0777) && errno != EEXIST)
     return tn_fail(s->diag, TN_ERR_IO, "cannot make folder %s: %s", dir, strerror(errno));
   for (int32_t k = 0; k < tn_model_n_outputs(s->model) && !status; k++) {
-    file_name(s, k, name, sizeof name);
-    int n = snprintf(stem, sizeof stem, "%s/%s", dir, name);
+    int n = snprintf(stem, sizeof stem, "%s/%s", dir, cli_output_file_name(s->model, k, name));
     if (n < 0 || (size_t)n >= sizeof stem)
       return tn_fail(s->diag, TN_ERR_OVERFLOW, "%s: the path is too long", dir);
     status = write_value(s, stem, tn_session_output(s->session, k));

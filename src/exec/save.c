@@ -46,9 +46,10 @@ static tn_status find_writer(const tn_model *m, const char *path, const char *na
   const tn_registry *r = m->planner.registry;
   static const uint8_t nothing[1] = {0};
   *out_format = name ? tn_registry_format(r, name) : tn_registry_recognise(r, path, nothing, 0);
+  if (!*out_format && !name)
+    return tn_fail(diag, TN_ERR_NOT_FOUND, "%s: no format has this ending", path);
   if (!*out_format)
-    return tn_fail(diag, TN_ERR_NOT_FOUND, "%s: there is no format '%s'", path,
-                   name ? name : "of this ending");
+    return tn_fail(diag, TN_ERR_NOT_FOUND, "%s: there is no format '%s'", path, name);
   if ((*out_format)->write) return TN_OK;
   return tn_fail(diag, TN_ERR_UNSUPPORTED, "%s: format '%s' cannot be written", path,
                  (*out_format)->name);

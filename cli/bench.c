@@ -1,0 +1,312 @@
+/* tenon bench: how long a model takes, and where the time goes. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cpu.h"
+#include "json.h"
+#include "open.h"
+
+enum { MAX_RUNS = 1000000, PROFILED_RUNS = 5 };
+
+typedef struct bench_options {
+  cli_common common;
+  cli_feed feed;
+  const char *model, *json;
+  int64_t repeat, warm_up, nodes;
+  double seconds;
+  bool brief;
+} bench_options;
+
+static const cli_option options[] = {
+    {"repeat", "N", "time N runs (default: as many as --time allows, at least 5)", 'n'},
+    {"time", "SECONDS", "time runs for so long (default 2)", 0},
+    {"warm-up", "N", "runs before the clock starts (default 3)", 0},
+    {"nodes", "N", "also list the N steps that took longest", 0},
+    {"brief", NULL, "no table of operators", 'b'},
+    {"json", "[FILE]", "as JSON, to stdout if no file is named", 0},
+    {NULL, NULL, NULL, 0}};
+
+static int run(int argc, char **argv);
+const cli_command cli_bench = {
+    .name = "bench",
+    .arguments = "MODEL",
+    .summary = "time a model, and show where the time goes",
+    .details =
+        "Inputs that are not given are random, open dims 1. The spread is the middle half of the "
+        "times: from the\nfirst to the third quartile. The table of operators comes from "
+        "5 further runs with the profiler on.",
+    .examples =
+        "bench model.onnx --threads 4\nbench model.onnx --dim batch=8 --repeat 100 --json\n"
+        "bench model.onnx --isa none --nodes 10",
+    .options = options,
+    .groups = {&cli_feed_group, &cli_common_group},
+    .run = run};
+
+/* The times of one kernel of one operator, or of one step. */
+typedef struct part {
+  const char *op, *kernel, *node;
+  int32_t step;
+  int64_t n_calls;
+  double ns, flops; /* of all profiled runs */
+} part;
+
+typedef TN_VEC(part) parts;
+
+typedef struct result {
+  uint64_t *ns; /* sorted */
+  int64_t n;
+  double load_ns, first_ns;
+  parts by_kernel, by_step; /* longest first */
+  double profiled_ns;
+  tn_plan_info plan;
+} result;
+
+/* ---- timing ---- */
+
+static int by_time(const void *x, const void *y) {
+  uint64_t a = *(const uint64_t *)x, b = *(const uint64_t *)y;
+  return (a > b) - (a < b);
+}
+
+static tn_status timed_run(cli_session *s, uint64_t *out_ns) {
+  uint64_t begin = tn_now_ns();
+  tn_status status = tn_session_run(s->session, s->diag);
+  *out_ns = tn_now_ns() - begin;
+  return status;
+}
+
+static bool is_enough(const bench_options *o, const result *r, uint64_t elapsed_ns) {
+  if (o->repeat) return r->n >= o->repeat;
+  return r->n >= MAX_RUNS || (r->n >= 5 && (double)elapsed_ns >= o->seconds * 1e9);
+}
+
+static tn_status time_runs(cli_session *s, const bench_options *o, result *r) {
+  uint64_t ns = 0, shown = 0;
+  tn_status status = timed_run(s, &ns);
+  r->first_ns = (double)ns;
+  for (int64_t k = 1; k < o->warm_up && !status; k++) status = timed_run(s, &ns);
+  uint64_t begin = tn_now_ns();
+  while (!status && !is_enough(o, r, tn_now_ns() - begin)) {
+    status = timed_run(s, &r->ns[r->n]);
+    r->n++;
+    if (tn_now_ns() - shown < 200000000) continue;
+    shown = tn_now_ns();
+    cli_progress("%lld runs", (long long)r->n);
+  }
+  cli_progress("%s", "");
+  qsort(r->ns, (size_t)r->n, sizeof *r->ns, by_time);
+  return status;
+}
+
+/* Linear between neighbours; q from 0 to 1. */
+static double quantile(const result *r, double q) {
+  double at = q * (double)(r->n - 1);
+  int64_t k = (int64_t)at;
+  double low = (double)r->ns[k], high = (double)r->ns[k + 1 < r->n ? k + 1 : k];
+  return low + (at - (double)k) * (high - low);
+}
+
+/* ---- profile ---- */
+
+static bool same_part(const part *a, const part *b, bool step) {
+  if (step) return a->step == b->step && !strcmp(a->node, b->node) && !strcmp(a->op, b->op);
+  return !strcmp(a->op, b->op) && !strcmp(a->kernel, b->kernel);
+}
+
+static void add(parts *list, const part *p, bool step) {
+  for (int64_t k = 0; k < list->n; k++) {
+    part *q = &list->data[k];
+    if (!same_part(q, p, step)) continue;
+    q->n_calls++;
+    q->ns += p->ns;
+    q->flops += p->flops;
+    return;
+  }
+  (void)tn_vec_push(tn_default_allocator(), list, *p); /* for lack of memory a row is missing */
+}
+
+static int by_cost(const void *x, const void *y) {
+  const part *a = x, *b = y;
+  return (a->ns < b->ns) - (a->ns > b->ns);
+}
+
+static void sort(parts *list) {
+  if (list->n) qsort(list->data, (size_t)list->n, sizeof *list->data, by_cost);
+}
+
+/* Events contain those that lie within them (nodes with subgraphs); what is inside is taken from
+ * what is around, so that times add up. Events come in the order in which they ended. */
+static double own_time(const cli_session *s, int64_t index, const tn_profile_event *e) {
+  double ns = (double)(e->end_ns - e->begin_ns);
+  uint64_t until = e->end_ns;
+  for (int64_t k = index - 1; k >= 0; k--) {
+    tn_profile_event in = {.head = TN_HEAD(tn_profile_event)};
+    if (tn_session_event(s->session, k, &in) || in.run != e->run || in.begin_ns < e->begin_ns)
+      break;
+    if (in.end_ns > until) continue; /* inside one that was taken off already */
+    ns -= (double)(in.end_ns - in.begin_ns);
+    until = in.begin_ns;
+  }
+  return ns < 0 ? 0 : ns;
+}
+
+static void read_profile(cli_session *s, result *r) {
+  int64_t n = tn_session_n_events(s->session);
+  for (int64_t k = 0; k < n; k++) {
+    tn_profile_event e = {.head = TN_HEAD(tn_profile_event)};
+    tn_step_info step = {.head = TN_HEAD(tn_step_info)};
+    if (tn_session_event(s->session, k, &e)) break;
+    if (e.step < 0 || tn_session_step(s->session, e.step, &step)) step.flops = 0;
+    part p = {e.op, e.kernel, e.node, e.step, 1, own_time(s, k, &e), step.flops};
+    add(&r->by_kernel, &p, false);
+    add(&r->by_step, &p, true);
+    r->profiled_ns += p.ns;
+  }
+  sort(&r->by_kernel);
+  sort(&r->by_step);
+}
+
+static tn_status profile(cli_session *s, result *r) {
+  tn_status status = tn_session_profile(s->session, 1);
+  for (int k = 0; k < PROFILED_RUNS && !status; k++) status = tn_session_run(s->session, s->diag);
+  if (status) return status;
+  read_profile(s, r);
+  r->plan.head = (tn_head)TN_HEAD(tn_plan_info);
+  return tn_session_plan(s->session, &r->plan);
+}
+
+/* ---- text ---- */
+
+static void print_parts(const result *r, const parts *list, int64_t most, bool step) {
+  static const char *const head[] = {"time",     "share",  "calls", "GFLOP/s",
+                                     "operator", "kernel", "node"};
+  cli_table t;
+  cli_table_init(&t, step ? 7 : 6, 15);
+  cli_table_row(&t, head);
+  for (int64_t k = 0; k < list->n && k < most; k++) {
+    const part *p = &list->data[k];
+    char time[CLI_UNIT_TEXT], share[CLI_UNIT_TEXT], calls[CLI_UNIT_TEXT], rate[CLI_UNIT_TEXT] = "";
+    snprintf(share, sizeof share, "%.1f%%",
+             100 * p->ns / (r->profiled_ns > 0 ? r->profiled_ns : 1));
+    snprintf(calls, sizeof calls, "%lld", (long long)(p->n_calls / PROFILED_RUNS));
+    if (p->flops > 0 && p->ns > 0) snprintf(rate, sizeof rate, "%.1f", p->flops / p->ns);
+    const char *cells[] = {
+        cli_time(p->ns / PROFILED_RUNS, time), share, calls, rate, p->op, p->kernel, p->node};
+    cli_table_row(&t, cells);
+  }
+  cli_table_print(&t, 2);
+}
+
+static void print_result(const bench_options *o, const result *r) {
+  char a[CLI_UNIT_TEXT], b[CLI_UNIT_TEXT], c[CLI_UNIT_TEXT], d[CLI_UNIT_TEXT];
+  double median = quantile(r, 0.5);
+  printf("loaded in %s; planned and first run in %s\n", cli_time(r->load_ns, a),
+         cli_time(r->first_ns, b));
+  printf("%lld runs, %d thread%s: median %s, shortest %s, spread %s to %s\n", (long long)r->n,
+         o->common.threads, o->common.threads == 1 ? "" : "s", cli_time(median, a),
+         cli_time((double)r->ns[0], b), cli_time(quantile(r, 0.25), c),
+         cli_time(quantile(r, 0.75), d));
+  if (r->plan.flops > 0)
+    printf("%s FLOP, %.1f GFLOP/s\n", cli_count(r->plan.flops, a), r->plan.flops / median);
+  if (!o->brief) {
+    printf("\nby operator and kernel:\n");
+    print_parts(r, &r->by_kernel, INT64_MAX, false);
+  }
+  if (!o->nodes) return;
+  printf("\nby step:\n");
+  print_parts(r, &r->by_step, o->nodes, true);
+}
+
+/* ---- JSON ---- */
+
+static void json_parts(cli_json *to, const char *key, const parts *list, bool step) {
+  cli_json *array = cli_json_array(to, key);
+  for (int64_t k = 0; k < list->n; k++) {
+    const part *p = &list->data[k];
+    cli_json *o = cli_json_object(array, NULL);
+    if (step) cli_json_int(o, "step", p->step);
+    if (step) cli_json_text(o, "node", p->node);
+    cli_json_text(o, "op", p->op);
+    cli_json_text(o, "kernel", p->kernel);
+    cli_json_int(o, "calls", p->n_calls / PROFILED_RUNS);
+    cli_json_number(o, "ns", p->ns / PROFILED_RUNS);
+    cli_json_number(o, "flops", p->flops / PROFILED_RUNS);
+  }
+}
+
+static bool write_json(const bench_options *o, const result *r) {
+  cli_json *json = cli_json_new();
+  cli_json_text(json, "model", o->model);
+  cli_json_int(json, "threads", o->common.threads);
+  cli_json_int(json, "runs", r->n);
+  cli_json *ns = cli_json_object(json, "ns");
+  cli_json_number(ns, "load", r->load_ns);
+  cli_json_number(ns, "first_run", r->first_ns);
+  cli_json_number(ns, "median", quantile(r, 0.5));
+  cli_json_number(ns, "min", (double)r->ns[0]);
+  cli_json_number(ns, "quartile_1", quantile(r, 0.25));
+  cli_json_number(ns, "quartile_3", quantile(r, 0.75));
+  cli_json_number(ns, "max", (double)r->ns[r->n - 1]);
+  cli_json_number(json, "flops", r->plan.flops);
+  json_parts(json, "kernels", &r->by_kernel, false);
+  json_parts(json, "steps", &r->by_step, true);
+  return cli_json_write_take(json, o->json);
+}
+
+/* ---- the command ---- */
+
+static int measure(cli_session *s, const bench_options *o, result *r) {
+  int64_t room = o->repeat ? o->repeat : MAX_RUNS;
+  r->ns = tn_alloc(tn_default_allocator(), (uint64_t)room * sizeof *r->ns);
+  tn_status status = r->ns ? cli_inputs_randomize(&s->inputs) : TN_ERR_MEMORY;
+  if (!status) status = cli_inputs_set(&s->inputs, s->session, false);
+  if (!status) status = time_runs(s, o, r);
+  if (!status) status = profile(s, r);
+  int code = CLI_OK;
+  if (status)
+    code = cli_session_fail(s, status);
+  else if (!cli_json_to_stdout(o->json))
+    print_result(o, r);
+  if (!status && o->json && !write_json(o, r)) code = CLI_INPUT;
+  tn_free(tn_default_allocator(), r->ns, (uint64_t)room * sizeof *r->ns);
+  tn_vec_free(tn_default_allocator(), &r->by_kernel);
+  tn_vec_free(tn_default_allocator(), &r->by_step);
+  return code;
+}
+
+static int bench(const bench_options *o) {
+  cli_session s;
+  result r = {.load_ns = 0};
+  int code;
+  uint64_t begin = tn_now_ns();
+  if (cli_session_open(&s, &o->common, &o->feed, o->model, &code)) {
+    r.load_ns = (double)(tn_now_ns() - begin);
+    code = measure(&s, o, &r);
+  }
+  cli_session_close(&s);
+  return code;
+}
+
+static bool set(bench_options *o, int index, const char *value) {
+  switch (index) {
+    case CLI_ARG: return cli_one(&cli_bench, value, &o->model);
+    case 0: return cli_int("repeat", value, 1, MAX_RUNS, &o->repeat);
+    case 1: return cli_double("time", value, &o->seconds);
+    case 2: return cli_int("warm-up", value, 1, MAX_RUNS, &o->warm_up);
+    case 3: return cli_int("nodes", value, 1, 1000000, &o->nodes);
+    case 4: o->brief = true; return true;
+    default: o->json = value ? value : "-"; return true;
+  }
+}
+
+static int run(int argc, char **argv) {
+  bench_options o = {.common = {.threads = 1}, .feed = CLI_FEED_INIT, .warm_up = 3, .seconds = 2};
+  cli_parser p = {&cli_bench, argc, argv, {&o.feed, &o.common}, 0, false};
+  const char *value;
+  int next;
+  while ((next = cli_next(&p, &value)) != CLI_END) {
+    if (next == CLI_BAD || next == CLI_HELP) return cli_stop(next);
+    if (!set(&o, next, value)) return CLI_USAGE;
+  }
+  return cli_need(&cli_bench, o.model, "a model") ? bench(&o) : CLI_USAGE;
+}

@@ -1,0 +1,164 @@
+/* tenon compare: runs a model and compares its outputs with given ones. */
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/text.h"
+#include "json.h"
+#include "outputs.h"
+
+typedef struct compare_options {
+  cli_common common;
+  cli_feed feed;
+  cli_tolerance tolerance;
+  const char *model, *with, *json;
+} compare_options;
+
+static const cli_option options[] = {
+    {"with", "DIR|FILE.npz", "the outputs as they should be (required)", 'w'},
+    {"rtol", "X", "relative tolerance of float outputs (default 1e-3)", 0},
+    {"atol", "X", "absolute tolerance of float outputs (default 1e-5)", 0},
+    {"json", "[FILE]", "as JSON, to stdout if no file is named", 0},
+    {NULL, NULL, NULL, 0}};
+
+static int run(int argc, char **argv);
+const cli_command cli_compare = {
+    .name = "compare",
+    .arguments = "MODEL",
+    .summary = "run a model and compare its outputs with given ones",
+    .details =
+        "Outputs are looked for in DIR as <output>.npy (as `tenon run --output` names them) "
+        "or output_K.pb, or\nin FILE.npz by name. Floats may differ by atol + rtol * |x|, all "
+        "else must be equal.\nExit status 1 if an output differs.",
+    .examples =
+        "compare net.onnx --input test_data_set_0 --with test_data_set_0\n"
+        "compare net.onnx --random --with golden --rtol 1e-4",
+    .options = options,
+    .groups = {&cli_feed_group, &cli_common_group},
+    .run = run};
+
+typedef struct comparison {
+  const compare_options *o;
+  cli_session *s;
+  cli_store store;
+  cli_json *list;
+  int n_equal, n_different;
+} comparison;
+
+static void judge(comparison *c, int32_t k, const tn_tensor *want, const char *from) {
+  char why[500] = "";
+  const char *name = tn_model_output_name(c->s->model, k);
+  const tn_tensor *got = tn_session_output(c->s->session, k);
+  bool same = cli_same(got, want, &c->o->tolerance, why, sizeof why);
+  if (same)
+    c->n_equal++;
+  else
+    c->n_different++;
+  if (!cli_json_to_stdout(c->o->json))
+    printf("%s %s: %s%s\n", same ? "equal " : "DIFFER", name, same ? "as in " : why,
+           same ? from : "");
+  cli_json *e = cli_json_object(c->list, NULL);
+  cli_json_text(e, "output", name);
+  cli_json_bool(e, "equal", same);
+  cli_json_text(e, "difference", same ? NULL : why);
+  cli_json_text(e, "expected", from);
+}
+
+/* ---- where the expected values are ---- */
+
+static tn_status visit_member(void *self, const char *name, const tn_tensor *t) {
+  comparison *c = self;
+  int32_t k = tn_model_find_output(c->s->model, name);
+  if (k < 0) {
+    cli_note("%s: the model has no output '%s'", c->o->with, name);
+    return TN_OK;
+  }
+  judge(c, k, t, c->o->with);
+  return TN_OK;
+}
+
+/* The file of output k in a folder; false: there is none. */
+static bool find_file(const comparison *c, int32_t k, char *path, size_t size) {
+  char name[CLI_FILE_NAME];
+  struct stat st;
+  snprintf(path, size, "%s/%s.npy", c->o->with, cli_output_file_name(c->s->model, k, name));
+  if (!stat(path, &st)) return true;
+  snprintf(path, size, "%s/output_%d.pb", c->o->with, k);
+  return !stat(path, &st);
+}
+
+static tn_status compare_folder(comparison *c) {
+  char path[4096];
+  static const cli_image_options none = {.scale = 1};
+  for (int32_t k = 0; k < tn_model_n_outputs(c->s->model); k++) {
+    if (!find_file(c, k, path, sizeof path)) continue;
+    const cli_reading r = {c->s->runtime, &c->store, tn_session_output(c->s->session, k), &none,
+                           c->s->diag};
+    tn_tensor want;
+    tn_status status = cli_value_read(&r, path, &want, NULL);
+    if (status) return status;
+    judge(c, k, &want, path);
+  }
+  return TN_OK;
+}
+
+/* ---- the command ---- */
+
+static int compare_outputs(comparison *c) {
+  bool npz = tn_has_suffix(c->o->with, ".npz");
+  tn_status status =
+      npz ? cli_npz_each(c->o->with, &c->store, c->s->diag, visit_member, c) : compare_folder(c);
+  if (status) return cli_session_fail(c->s, status);
+  if (!c->n_equal && !c->n_different) {
+    cli_error("%s: holds no output of the model", c->o->with);
+    return CLI_INPUT;
+  }
+  int missing = tn_model_n_outputs(c->s->model) - c->n_equal - c->n_different;
+  if (missing > 0) cli_note("%s: holds nothing for %d outputs", c->o->with, missing);
+  return c->n_different ? CLI_FAILED : CLI_OK;
+}
+
+static int compare(const compare_options *o) {
+  cli_session s;
+  cli_json *json = o->json ? cli_json_new() : NULL;
+  if (o->json && !json) return CLI_INPUT;
+  comparison c = {.o = o, .s = &s, .list = cli_json_array(json, "outputs")};
+  cli_store_init(&c.store);
+  int code;
+  if (cli_session_open(&s, &o->common, &o->feed, o->model, &code)) {
+    tn_status status = cli_inputs_set(&s.inputs, s.session, false);
+    if (!status) status = tn_session_run(s.session, s.diag);
+    c.o = o;
+    code = status ? cli_session_fail(&s, status) : compare_outputs(&c);
+  }
+  cli_store_free(&c.store);
+  cli_session_close(&s);
+  if (!json) return code;
+  cli_json_bool(json, "equal", code == CLI_OK);
+  return cli_json_write_take(json, o->json) ? code : CLI_INPUT;
+}
+
+static bool set(compare_options *o, int index, const char *value) {
+  switch (index) {
+    case CLI_ARG: return cli_one(&cli_compare, value, &o->model);
+    case 0: o->with = value; return true;
+    case 1: return cli_double("rtol", value, &o->tolerance.rtol);
+    case 2: return cli_double("atol", value, &o->tolerance.atol);
+    default: o->json = value ? value : "-"; return true;
+  }
+}
+
+static int run(int argc, char **argv) {
+  compare_options o = {
+      .common = {.threads = 1}, .feed = CLI_FEED_INIT, .tolerance = {.rtol = 1e-3, .atol = 1e-5}};
+  cli_parser p = {&cli_compare, argc, argv, {&o.feed, &o.common}, 0, false};
+  const char *value;
+  int next;
+  while ((next = cli_next(&p, &value)) != CLI_END) {
+    if (next == CLI_BAD || next == CLI_HELP) return cli_stop(next);
+    if (!set(&o, next, value)) return CLI_USAGE;
+  }
+  if (!cli_need(&cli_compare, o.model, "a model") ||
+      !cli_need(&cli_compare, o.with, "--with DIR or --with FILE.npz"))
+    return CLI_USAGE;
+  return compare(&o);
+}
