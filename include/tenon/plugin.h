@@ -154,7 +154,8 @@ enum {
   TN_EPILOGUE_SILU,         /* y * sigmoid(y) */
   TN_EPILOGUE_GELU,         /* y * (1 + erf(y/sqrt 2)) / 2 */
   TN_EPILOGUE_GELU_TANH,    /* y * (1 + tanh(sqrt(2/pi) (y + 0.044715 y^3))) / 2 */
-  TN_EPILOGUE_ADD,          /* y + t, t a tensor of the output's shape or of one value per channel (dim 1) */
+  TN_EPILOGUE_ADD,          /* y + t, t a tensor of the output's shape, or of one value per index of one dim (the channel):
+                               its shape is 1 in all others, and it is aligned at the last dim, as in broadcasting */
   TN_EPILOGUE_MUL,          /* y * t, likewise */
   TN_EPILOGUE_COUNT
 };

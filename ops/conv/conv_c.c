@@ -30,7 +30,7 @@ static blocks split(const conv_shape *c, uint32_t n_workers) {
 
 const char *conv_gemm_refuse(const tn_call *call) {
   if (call->inputs[0]->rank < 3 || call->inputs[0]->rank > 5) return "takes 1 to 3 spatial dims";
-  return tn_epilogue_refuse_f32(call);
+  return tn_epilogue_refuse_f32(call, 1);
 }
 
 tn_status conv_f32_plan(const tn_call *call, tn_kernel_plan *out) {
@@ -109,7 +109,7 @@ const char *conv_depthwise_refuse(const tn_call *call) {
   if (call->inputs[0]->rank != 4) return "takes two spatial dims";
   if (a->group != call->inputs[0]->shape[1] || a->group < 2)
     return "takes one input channel per group";
-  return tn_epilogue_refuse_f32(call);
+  return tn_epilogue_refuse_f32(call, 1);
 }
 
 tn_status conv_depthwise_plan(const tn_call *call, tn_kernel_plan *out) {

@@ -29,13 +29,7 @@ static tn_status layout_make(const tn_call *call, bool is_gemm, layout *out) {
 }
 
 const char *matmul_refuse(const tn_call *call) {
-  for (uint32_t k = 0; k < call->n_epilogue; k++) {
-    int32_t t = call->epilogue[k]->input;
-    if (t >= 0 && call->outputs[0]->rank != 2 &&
-        !tn_epilogue_is_full(call->inputs[t], call->outputs[0]))
-      return "one value per channel only for matrices";
-  }
-  return tn_epilogue_refuse_f32(call);
+  return tn_epilogue_refuse_f32(call, call->outputs[0]->rank - 1);
 }
 
 static tn_status plan(const tn_call *call, bool is_gemm, tn_kernel_plan *out) {

@@ -1,7 +1,7 @@
 /* Fused element-wise steps on f32: what kernels with TN_KERNEL_EPILOGUE call on each run of output
  * elements that they have just computed, while it is in the cache.
  *
- *   refuse():  if ((why = tn_epilogue_refuse_f32(call))) return why;
+ *   refuse():  if ((why = tn_epilogue_refuse_f32(call, 1))) return why;
  *   run():     ... y[0 .. n) of output 0 is done ...
  *              tn_epilogue_f32(call, y, n, offset, channel, step);
  *
@@ -22,8 +22,34 @@ static inline bool tn_epilogue_is_full(const tn_tensor *t, const tn_tensor *y) {
   return same;
 }
 
-/* NULL if tn_epilogue_f32 can apply all steps of call->epilogue to output 0, else why not. */
-static inline const char *tn_epilogue_refuse_f32(const tn_call *call) {
+/* The dim of y that t has one value per index of; -1: none (t has one value), -2: t is of no such shape. */
+static inline int32_t tn_epilogue_dim(const tn_tensor *t, const tn_tensor *y) {
+  int32_t dim = -1;
+  for (int32_t k = 0; k < t->rank; k++) {
+    const int32_t at = k + y->rank - t->rank;
+    if (t->shape[k] == 1) continue;
+    if (dim >= 0 || at < 0 || t->shape[k] != y->shape[at]) return -2;
+    dim = at;
+  }
+  return dim;
+}
+
+/* Why tn_epilogue_f32 cannot use t for y, where the caller counts channels along dim `channel`; NULL: it can. */
+static inline const char *tn_epilogue_refuse_operand(const tn_tensor *t, const tn_tensor *y, int32_t channel) {
+  if (t->dtype != TN_F32) return "the epilogue's operand is not f32";
+  if (tn_epilogue_is_full(t, y))
+    return t->layout == y->layout ? NULL : "the epilogue's operand is in another layout than the output";
+  const int32_t dim = tn_epilogue_dim(t, y);
+  if (channel < 0 || channel >= y->rank || (dim != channel && (dim != -1 || y->shape[channel] != 1)))
+    return "the epilogue's operand is neither of the output's shape nor one value per channel";
+  if (t->layout != TN_PLAIN && tn_storage_elements(t) < y->shape[channel])
+    return "the epilogue's operand is in a layout that cannot be read by channel";
+  return NULL;
+}
+
+/* NULL if tn_epilogue_f32 can apply all steps of call->epilogue to output 0, whose channels the kernel counts along dim
+ * `channel` (1 for images, the last one for rows), else why not. */
+static inline const char *tn_epilogue_refuse_f32(const tn_call *call, int32_t channel) {
   const tn_tensor *y = call->outputs[0];
   for (uint32_t k = 0; k < call->n_epilogue; k++) {
     const tn_epilogue *e = call->epilogue[k];
@@ -31,19 +57,10 @@ static inline const char *tn_epilogue_refuse_f32(const tn_call *call) {
       return "unknown kind of epilogue";
     if (y->dtype != TN_F32) return "the epilogue needs an f32 output";
     if (e->kind != TN_EPILOGUE_ADD && e->kind != TN_EPILOGUE_MUL) continue;
-    if (e->input < 0 || (uint32_t)e->input >= call->n_inputs || !call->inputs[e->input]) {
+    if (e->input < 0 || (uint32_t)e->input >= call->n_inputs || !call->inputs[e->input])
       return "the epilogue's operand is missing";
-    }
-    const tn_tensor *t = call->inputs[e->input];
-    if (t->dtype != TN_F32) return "the epilogue's operand is not f32";
-    if (tn_epilogue_is_full(t, y)) {
-      if (t->layout != y->layout)
-        return "the epilogue's operand is in another layout than the output";
-    } else if (y->rank < 2 || tn_tensor_elements(t) != y->shape[1]) {
-      return "the epilogue's operand is neither of the output's shape nor one value per channel";
-    } else if (t->layout != TN_PLAIN && tn_storage_elements(t) < y->shape[1]) {
-      return "the epilogue's operand is in a layout that cannot be read by channel";
-    }
+    const char *why = tn_epilogue_refuse_operand(call->inputs[e->input], y, channel);
+    if (why) return why;
   }
   return NULL;
 }

@@ -51,14 +51,17 @@ static bool has_epilogue_kernel(const tn_planner *p, const tn_gnode *n) {
   return false;
 }
 
-/* An operand of ADD or MUL must have the output's shape or one value per channel. */
+/* An operand of ADD or MUL must have the output's shape or one value per index of one dim. */
 static bool operand_fits(const tn_tensor *t, const tn_tensor *out) {
-  if (t->dtype != out->dtype) return false;
+  if (t->dtype != out->dtype || t->rank > out->rank) return false;
   if (tn_same_shape(t, out)) return true;
-  int32_t channel = t->rank - out->rank + 1;
-  for (int32_t k = 0; k < t->rank; k++)
-    if (t->shape[k] != (k == channel ? out->shape[1] : 1)) return false;
-  return out->rank >= 2 && channel >= 0 && t->rank <= out->rank;
+  int32_t varying = 0;
+  for (int32_t k = 0; k < t->rank; k++) {
+    if (t->shape[k] == 1) continue;
+    if (t->shape[k] != out->shape[out->rank - t->rank + k]) return false;
+    varying++;
+  }
+  return varying == 1;
 }
 
 /* Does a kernel take the node with the epilogue it has now? */

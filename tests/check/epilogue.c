@@ -7,7 +7,7 @@
 
 enum { MAX_STEPS = 3 };
 
-typedef struct chain { /* operand: 'f' of the output's shape, 'c' one value per channel, 0 none */
+typedef struct chain { /* operand: 'f' of the output's shape, 'c' one value per index of dim 1, 'l' of the last dim, 0 none */
   const char *name;
   struct {
     uint32_t kind;
@@ -30,6 +30,7 @@ static const chain chains[] = {
     {"gelu_tanh", {{TN_EPILOGUE_GELU_TANH, 0, 0, 0}}, 1},
     {"add", {{TN_EPILOGUE_ADD, 'f', 0, 0}}, 1},
     {"add per channel", {{TN_EPILOGUE_ADD, 'c', 0, 0}}, 1},
+    {"add along the last dim", {{TN_EPILOGUE_ADD, 'l', 0, 0}}, 1},
     {"mul", {{TN_EPILOGUE_MUL, 'f', 0, 0}}, 1},
     {"mul per channel", {{TN_EPILOGUE_MUL, 'c', 0, 0}}, 1},
     {"add, relu", {{TN_EPILOGUE_ADD, 'f', 0, 0}, {TN_EPILOGUE_RELU, 0, 0, 0}}, 2},
@@ -61,14 +62,16 @@ static double apply(const tn_epilogue *e, double y, double t) {
   }
 }
 
-static int64_t pixels(const tn_tensor *t) {
-  int64_t n = 1;
-  for (int32_t d = 2; d < t->rank; d++) n *= t->shape[d];
-  return n;
+/* Index into an operand of one value per index of one dim, for element i of y. */
+static int64_t operand_index(const tn_tensor *operand, const tn_tensor *y, int64_t i) {
+  int64_t inner = 1;
+  for (int32_t d = y->rank - 1; d >= 0; inner *= y->shape[d--])
+    if (operand->shape[d] != 1) return i / inner % y->shape[d];
+  return 0;
 }
 
 static void transform(const check_subject *s, tn_tensor *y) {
-  const int64_t per_channel = pixels(y), n = tn_tensor_elements(y);
+  const int64_t n = tn_tensor_elements(y);
   for (int64_t i = 0; i < n; i++) {
     double value = tn_load_f64(y->dtype, y->data, i);
     for (uint32_t k = 0; k < s->n_epilogue; k++) {
@@ -77,7 +80,7 @@ static void transform(const check_subject *s, tn_tensor *y) {
       if (e->input >= 0) {
         const tn_tensor *operand = &s->operands[(uint32_t)e->input - s->first_operand]->tensor;
         t = tn_load_f64(operand->dtype, operand->data,
-                        tn_same_shape(operand, y) ? i : i / per_channel % y->shape[1]);
+                        tn_same_shape(operand, y) ? i : operand_index(operand, y, i));
       }
       value = apply(e, value, t);
     }
@@ -90,8 +93,9 @@ static check_value *make_operand(const tn_tensor *y, char operand, tn_arena *are
   check_value *v = check_need(tn_arena_alloc(arena, sizeof *v));
   v->name = "of the epilogue";
   v->tensor = tn_tensor_make(y->dtype, y->rank, y->shape, NULL);
-  if (operand == 'c')
-    for (int32_t d = 0; d < y->rank; d++) v->tensor.shape[d] = d == 1 ? y->shape[1] : 1;
+  const int32_t varying = operand == 'c' ? 1 : y->rank - 1;
+  for (int32_t d = 0; d < y->rank && operand != 'f'; d++)
+    v->tensor.shape[d] = d == varying ? y->shape[d] : 1;
   v->tensor.data = check_need(tn_arena_alloc(arena, (uint64_t)tn_storage_bytes(&v->tensor)));
   check_fill(&designed, &v->tensor, (uint64_t)operand);
   return v;

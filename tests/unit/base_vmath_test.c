@@ -148,7 +148,7 @@ static void epilogues(void **state) {
                         .n_outputs = 1,
                         .epilogue = list,
                         .n_epilogue = 3};
-  assert_null(tn_epilogue_refuse_f32(&call));
+  assert_null(tn_epilogue_refuse_f32(&call, 1));
   for (int c = 0; c < 3; c++) {
     for (int i = 0; i < 4; i++) y[4 * c + i] = 2.0f;
     tn_epilogue_f32(&call, y + 4 * c, 4, 4 * c, c, 0);
@@ -159,7 +159,7 @@ static void epilogues(void **state) {
   for (int pixel = 0; pixel < 4; pixel++) tn_epilogue_f32(&call, y + 3 * pixel, 3, 3 * pixel, 0, 1);
   for (int i = 0; i < 12; i++) assert_true(y[i] == fmaxf(2.0f + bias[i % 3], 0.0f) * (float)i);
   t2.layout = TN_PLAIN;
-  assert_non_null(tn_epilogue_refuse_f32(&call));
+  assert_non_null(tn_epilogue_refuse_f32(&call, 1));
 }
 
 /* Pad lanes are zeroed, all else stays, whatever the range. */

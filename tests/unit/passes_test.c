@@ -293,6 +293,25 @@ static void batch_norm_and_activation_join_the_convolution(void **state) {
   assert_int_equal(count_steps(b), 1);
 }
 
+/* In a model of sequences the bias of a product runs along its last dim. */
+static void bias_and_activation_join_the_product(void **state) {
+  bench *b = *state;
+  int64_t dims[3] = {2, 2, 2}, w_dims[2] = {2, 2};
+  float x[8] = {1, 2, 3, 4, -1, -2, -3, -4}, w[4] = {1, 0, 0, 1}, bias[2] = {10, -1};
+  tn_tensor wt = tn_tensor_make(TN_F32, 2, w_dims, w);
+  assert_int_equal(api()->value_set_const(b->g, api()->value(b->g, "w"), &wt, 1), TN_OK);
+  constant(b->g, "bias", TN_F32, 2, bias);
+  input(b->g, "x", 3, dims);
+  node(b->g, "", "MatMul", "x w -> m", NULL, 0);
+  node(b->g, "", "Add", "bias m -> a", NULL, 0);
+  node(b->g, "", "Relu", "a -> y", NULL, 0);
+  output(b->g, "y");
+  const float *y = run(b, x, 3, dims)->data;
+  const float want[8] = {11, 1, 13, 3, 9, 0, 7, 0};
+  for (int k = 0; k < 8; k++) assert_true(y[k] == want[k]);
+  assert_int_equal(count_steps(b), 1);
+}
+
 /* x + Reshape(x, shape given at run time) cannot be planned before the data is there. */
 static void shapes_from_data_are_found_at_run_time(void **state) {
   bench *b = *state;
@@ -332,6 +351,7 @@ int main(void) {
       TEST(shape_arithmetic_folds_away),
       TEST(moves_of_moves_become_one),
       TEST(batch_norm_and_activation_join_the_convolution),
+      TEST(bias_and_activation_join_the_product),
       TEST(shapes_from_data_are_found_at_run_time),
       TEST(shapes_that_do_not_fit_name_node_and_values),
   };
