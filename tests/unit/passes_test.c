@@ -227,6 +227,18 @@ static void endless_functions_are_refused(void **state) {
   expect_messages(b, TN_ERR_OVERFLOW, texts);
 }
 
+/* Without its list of copies it means nothing. */
+static void regions_of_a_file_are_refused(void **state) {
+  bench *b = *state;
+  int64_t two = 2;
+  api()->set_opset(b->g, "tenon", 1);
+  input(b->g, "x", 1, &two);
+  node(b->g, "tenon", "Region", "x -> y", NULL, 0);
+  output(b->g, "y");
+  const char *const texts[] = {"a model cannot hold one", NULL};
+  expect_messages(b, TN_ERR_STATE, texts);
+}
+
 /* ---- 02 to 05 ---- */
 
 static void shape_arithmetic_folds_away(void **state) {
@@ -348,6 +360,7 @@ int main(void) {
       TEST(older_forms_become_the_newest),
       TEST(functions_are_expanded_with_their_attributes),
       TEST(endless_functions_are_refused),
+      TEST(regions_of_a_file_are_refused),
       TEST(shape_arithmetic_folds_away),
       TEST(moves_of_moves_become_one),
       TEST(batch_norm_and_activation_join_the_convolution),
