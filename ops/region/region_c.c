@@ -1,5 +1,5 @@
-/* tenon::Region in plain layout, portable: every region and every uncovered box becomes a loop. Strings and types below a
- * byte go element by element (region_odd.c). */
+/* tenon::Region in plain layout, portable: every region and every uncovered box becomes a loop.
+ * Strings and types below a byte go element by element (region_odd.c). */
 #include "cover.h"
 #include "region.gen.h"
 #include "region.h"

@@ -1,12 +1,14 @@
-/* tenon::Region in channels-last and blocked layouts, portable. Concat, Split, Slice, Pad and crops keep the dims apart: each
- * region is a box of the output read from a box of the input, dim by dim. Such boxes are said again in the strides of the
- * storage; channels are cut where the blocks of either side end. */
+/* tenon::Region in channels-last and blocked layouts, portable. Concat, Split, Slice, Pad and crops
+ * keep the dims apart: each region is a box of the output read from a box of the input, dim by dim.
+ * Such boxes are said again in the strides of the storage; channels are cut where the blocks of
+ * either side end. */
 #include "cover.h"
 #include "region.gen.h"
 #include "region.h"
 #include "table.h"
 
-/* A box per side: output place start_dst + k*step_dst is input place start_src + k*step_src, k < count. */
+/* A box per side: output place start_dst + k*step_dst is input place start_src + k*step_src, k <
+ * count. */
 typedef struct box_pair {
   int64_t start_dst[TN_MAX_RANK], start_src[TN_MAX_RANK], step_dst[TN_MAX_RANK],
       step_src[TN_MAX_RANK], count[TN_MAX_RANK];
@@ -24,7 +26,8 @@ static bool inside(int64_t start, int64_t step, int64_t count, int64_t size) {
   return start >= 0 && start < size && last >= 0 && last < size;
 }
 
-/* Gives one dim of the region to dims of the box, the innermost first: it may span several if it fills the inner ones. */
+/* Gives one dim of the region to dims of the box, the innermost first: it may span several if it
+ * fills the inner ones. */
 static bool give_dim(const tn_tensor *in, const tn_tensor *out, int64_t size, int64_t src,
                      int64_t dst, box_pair *box) {
   int64_t to[TN_MAX_RANK], from[TN_MAX_RANK];
@@ -69,7 +72,8 @@ static bool find_boxes(const tn_tensor *in, const tn_tensor *out, const tn_regio
 
 /* ---- storage ---- */
 
-/* Elements per step of each dim in the storage; of dim 1: per block of channels, or per channel in channels-last. */
+/* Elements per step of each dim in the storage; of dim 1: per block of channels, or per channel in
+ * channels-last. */
 static void storage_strides(const tn_tensor *t, int64_t *strides, int64_t *block) {
   bool last = t->layout == TN_CHANNELS_LAST;
   *block = last ? 1 : TN_LAYOUT_BLOCK(t->layout);
@@ -90,7 +94,8 @@ typedef struct copier {
   int64_t to[TN_MAX_RANK], from[TN_MAX_RANK], block;
 } copier;
 
-/* `groups` blocks of `n` channels from output channel c_dst and input channel c_src on, all of the box's other dims. */
+/* `groups` blocks of `n` channels from output channel c_dst and input channel c_src on, all of the
+ * box's other dims. */
 static void add_channels(const copier *c, int64_t c_dst, int64_t c_src, int64_t groups, int64_t n) {
   int64_t size[TN_MAX_RANK], src[TN_MAX_RANK], dst[TN_MAX_RANK];
   int64_t from = c_src / c->block * c->from[1] + c_src % c->block,
@@ -129,8 +134,9 @@ static void add_stepped(copier *c) {
   loop_add(c->b, &loop, c->input);
 }
 
-/* Channels in stretches that end where a block of either side ends. A stretch of the first block comes again in every
- * later one, so that all of them are one loop; the last one may be cut short. */
+/* Channels in stretches that end where a block of either side ends. A stretch of the first block
+ * comes again in every later one, so that all of them are one loop; the last one may be cut short.
+ */
 static void add_blocked(const copier *c) {
   int64_t dst = c->box->start_dst[1], src = c->box->start_src[1], count = c->box->count[1],
           b = c->block;

@@ -1,6 +1,7 @@
-/* The loops that a Region kernel runs: built twice by the same function, in plan() to count them, and before each run into
- * the scratch. Stage 0 builds, stage 1 fills the whole output where the uncovered part is no small number of boxes,
- * stage 2 copies: threads take pieces of all loops, counted through. */
+/* The loops that a Region kernel runs: built twice by the same function, in plan() to count them,
+ * and before each run into the scratch. Stage 0 builds, stage 1 fills the whole output where the
+ * uncovered part is no small number of boxes, stage 2 copies: threads take pieces of all loops,
+ * counted through. */
 #ifndef TN_REGION_TABLE_H
 #define TN_REGION_TABLE_H
 

@@ -188,13 +188,22 @@ static tn_status lower(const tn_call *call, tn_graph *graph, int32_t node, const
   return tn_moves_become(&moves, node, inputs, n_inputs, n_inputs > 1 ? 1 : -1);
 }
 
+/* A constant that is zero, bit by bit, is what is filled in anyway; without it, layouts other than
+ * plain can be padded. */
+static bool is_zero_constant(const tn_tensor *t) {
+  int64_t bytes = t->data && t->dtype != TN_STRING ? tn_tensor_bytes(t) : 0;
+  bool zero = bytes > 0;
+  for (int64_t k = 0; k < bytes; k++) zero = zero && ((const uint8_t *)t->data)[k] == 0;
+  return zero;
+}
+
 tn_status pad_lower(const tn_call *call, tn_graph *graph, int32_t node) {
   int32_t inputs[2] = {tn_node_input(call, graph, node, 0), tn_node_input(call, graph, node, 2)};
-  pads p;
+  pads p = {.mode = PAD_CONSTANT};
   tn_status s = pads_of_inputs(call, &p);
-  return s ? s
-           : lower(call, graph, node, &p, inputs,
-                   tn_has_input(call, 2) && p.mode == PAD_CONSTANT ? 2 : 1);
+  bool filled =
+      p.mode == PAD_CONSTANT && tn_has_input(call, 2) && !is_zero_constant(call->inputs[2]);
+  return s ? s : lower(call, graph, node, &p, inputs, filled ? 2 : 1);
 }
 
 tn_status pad_v2_lower(const tn_call *call, tn_graph *graph, int32_t node) {
@@ -205,7 +214,9 @@ tn_status pad_v2_lower(const tn_call *call, tn_graph *graph, int32_t node) {
   tn_status s = pads_of_attrs(call, &p);
   if (s) return s;
   tn_store_f64(value.dtype, element, 0, a->value);
-  int32_t inputs[2] = {tn_node_input(call, graph, node, 0), tn_emit_const(call, graph, &value)};
+  int32_t inputs[2] = {tn_node_input(call, graph, node, 0), -1};
+  if (is_zero_constant(&value)) return lower(call, graph, node, &p, inputs, 1);
+  inputs[1] = tn_emit_const(call, graph, &value);
   return inputs[1] < 0 ? inputs[1] : lower(call, graph, node, &p, inputs, 2);
 }
 

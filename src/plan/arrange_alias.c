@@ -60,6 +60,16 @@ static bool is_run(const tn_region *region, int64_t *out_n) {
   return true;
 }
 
+/* True if `count` elements from `offset` on, in row-major order, lie at the same place and in one piece in
+ * the tensor's storage: in blocked layouts whole blocks of channels of a single image do. */
+static bool is_stored_so(const tn_tensor *t, int64_t offset, int64_t count) {
+  if (t->layout == TN_PLAIN) return true;
+  int64_t slice = TN_LAYOUT_BLOCK(t->layout);
+  if (t->layout != TN_BLOCKED(slice) || t->rank < 2 || t->shape[0] != 1) return false;
+  for (int32_t d = 2; d < t->rank; d++) slice *= t->shape[d];
+  return slice > 0 && offset % slice == 0 && count % slice == 0;
+}
+
 static bool byte_offset(const tn_tensor *t, int64_t elements, uint64_t *out_bytes) {
   int64_t bits;
   if (elements < 0 || tn_mul_i64(elements, tn_dtype(t->dtype)->bits, &bits) || bits % 8)
@@ -85,8 +95,9 @@ static bool region_view(tn_arrangement *r, const tn_gnode *n) {
   if (!region || !is_run(region, &count) || region->dst_offset) return false;
   int32_t in = n->node.inputs[region->input], out = n->node.outputs[0];
   const tn_tensor *from = &tn_graph_val(r->g, in)->type, *to = &tn_graph_val(r->g, out)->type;
-  if (from->layout || to->layout || from->dtype != to->dtype || count != tn_tensor_elements(to))
+  if (from->layout != to->layout || from->dtype != to->dtype || count != tn_tensor_elements(to))
     return false;
+  if (!is_stored_so(from, region->src_offset, count) || !is_stored_so(to, 0, count)) return false;
   if (!has_fixed_memory(r, in) || r->plan->slots[out].place != TN_PLACE_ARENA) return false;
   if (!byte_offset(from, region->src_offset, &offset)) return false;
   make_view(r, out, in, offset);
@@ -127,9 +138,11 @@ static bool is_written_apart(const tn_arrangement *r, const tn_gnode *n, uint32_
   uint64_t offset;
   int32_t in = n->node.inputs[region->input];
   const tn_tensor *type = &tn_graph_val(r->g, in)->type;
+  const tn_tensor *to = &tn_graph_val(r->g, n->node.outputs[0])->type;
   if (!is_run(region, &count) || region->src_offset || count != tn_tensor_elements(type) ||
-      type->layout)
+      type->layout != to->layout)
     return false;
+  if (!is_stored_so(type, 0, count) || !is_stored_so(to, region->dst_offset, count)) return false;
   if (r->plan->slots[in].place != TN_PLACE_ARENA || r->root[in] != in) return false;
   for (uint32_t k = 0; k < index; k++)
     if (n->node.inputs[n->regions[k]->input] == in) return false; /* cannot be in two places */
@@ -141,7 +154,7 @@ static bool concat_views(tn_arrangement *r, const tn_gnode *n) {
   int64_t covered = 0;
   int32_t out = n->node.outputs[0];
   const tn_tensor *to = &tn_graph_val(r->g, out)->type;
-  if (n->n_regions < 2 || to->layout || r->plan->slots[out].place != TN_PLACE_ARENA) return false;
+  if (n->n_regions < 2 || r->plan->slots[out].place != TN_PLACE_ARENA) return false;
   for (uint32_t k = 0; k < n->n_regions; k++) {
     if (!is_written_apart(r, n, k)) return false;
     covered += tn_tensor_elements(&tn_graph_val(r->g, n->node.inputs[n->regions[k]->input])->type);

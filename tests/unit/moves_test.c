@@ -345,8 +345,112 @@ static void reshaping_takes_no_step(void **state) {
   close_bench(&b);
 }
 
+/* ---- a plug-in whose only kernel works in blocks of 8 channels: y = x + 1, pad lanes too ---- */
+
+static tn_status blocked_run(const tn_call *c, uint32_t stage, int64_t begin, int64_t end,
+                             uint32_t worker) {
+  const float *x = c->inputs[0]->data;
+  float *y = c->outputs[0]->data;
+  int64_t channels = c->inputs[0]->shape[1], pixels = 1;
+  (void)stage, (void)begin, (void)end, (void)worker;
+  for (int32_t k = 2; k < c->inputs[0]->rank; k++) pixels *= c->inputs[0]->shape[k];
+  for (int64_t k = 0; k < (channels + 7) / 8 * pixels * 8; k++)
+    y[k] = k / (8 * pixels) * 8 + k % 8 < channels ? x[k] + 1 : 0;
+  return TN_OK;
+}
+
+static const tn_accept blocked_x = {
+    .head = TN_HEAD(tn_accept), .arg = "x", .layout = TN_BLOCKED(8)};
+static const tn_accept blocked_y = {
+    .head = TN_HEAD(tn_accept), .arg = "y", .layout = TN_BLOCKED(8)};
+static const tn_accept *const blocked_accepts[] = {&blocked_x, &blocked_y};
+static const tn_op blocked_op = {.head = TN_HEAD(tn_op),
+                                 .domain = "test",
+                                 .name = "Blocked",
+                                 .since = 1,
+                                 .schema = "(Tensor x) -> Tensor y",
+                                 .flags = TN_OP_SAME_AS_INPUT,
+                                 .doc = "x + 1"};
+static const tn_kernel blocked_kernel = {.head = TN_HEAD(tn_kernel),
+                                         .name = "blocked",
+                                         .op = "test::Blocked",
+                                         .device = "cpu",
+                                         .rank = TN_RANK_PLUGIN,
+                                         .accepts = blocked_accepts,
+                                         .n_accepts = 2,
+                                         .run = blocked_run};
+static const tn_op *const blocked_ops[] = {&blocked_op};
+static const tn_kernel *const blocked_kernels[] = {&blocked_kernel};
+
+static const tn_plugin *blocked_query(uint32_t major, uint32_t minor) {
+  static const tn_plugin plugin = {.head = TN_HEAD(tn_plugin),
+                                   .name = "blocked",
+                                   .version = "1",
+                                   .license = "",
+                                   .build_id = "",
+                                   .flavour = TN_FLAVOUR,
+                                   .n_ops = 1,
+                                   .n_kernels = 1,
+                                   .ops = blocked_ops,
+                                   .kernels = blocked_kernels};
+  (void)major, (void)minor;
+  return &plugin;
+}
+
+static int32_t add_unary(bench *b, const char *op, const char *domain, int32_t input) {
+  int32_t out = tn_graph_functions()->value(b->graph, NULL);
+  const tn_node node = {.head = TN_HEAD(tn_node),
+                        .domain = domain,
+                        .op = op,
+                        .name = "",
+                        .n_inputs = 1,
+                        .inputs = &input,
+                        .n_outputs = 1,
+                        .outputs = &out,
+                        .offset = -1};
+  assert_true(tn_graph_functions()->add_node(b->graph, &node) >= 0);
+  return out;
+}
+
+/* Concat of `a` and `b` channels between blocked kernels: x + 1 twice, side by side, + 1. Answers
+ * how many steps move. */
+static int32_t run_concat(int64_t channels) {
+  const tn_attr axis = {.head = TN_HEAD(tn_attr), .name = "axis", .kind = TN_ATTR_INT, .i = 1};
+  const value x = F32(DIMS(3, 1, channels, 2));
+  int32_t moving = 0;
+  bench b;
+  open_bench(&b);
+  assert_int_equal(tn_runtime_add_plugin(b.runtime, blocked_query, NULL, 0, b.diag), TN_OK);
+  assert_int_equal(tn_graph_functions()->set_opset(b.graph, "test", 1), TN_OK);
+  int32_t in = add_value(&b, 0, &x), once = add_unary(&b, "Blocked", "test", in);
+  int32_t parts[2] = {add_unary(&b, "Blocked", "test", once), add_unary(&b, "Blocked", "test", in)};
+  int32_t both = tn_graph_functions()->value(b.graph, NULL);
+  add_node(&b, "Concat", parts, 2, both, &axis);
+  int32_t out = add_unary(&b, "Blocked", "test", both);
+  assert_int_equal(tn_graph_functions()->add_output(b.graph, out), TN_OK);
+  assert_int_equal(run(&b), TN_OK);
+  const float *y = tn_session_output(b.session, 0)->data;
+  for (int64_t k = 0; k < channels * 4; k++)
+    assert_float_equal(y[k], (float)(k % (channels * 2)) + (k < channels * 2 ? 3 : 2), 0);
+  tn_step_info step = {.head = TN_HEAD(tn_step_info)};
+  for (int32_t k = 0; !tn_session_step(b.session, k, &step); k++)
+    moving += strstr(step.op, "Region") != NULL;
+  close_bench(&b);
+  return moving;
+}
+
+/* Whole blocks are written where they belong; others are moved, in the blocked layout. */
+static void blocked_channels_are_joined(void **state) {
+  (void)state;
+  assert_int_equal(run_concat(8), 0);
+  assert_int_equal(run_concat(16), 0);
+  assert_int_equal(run_concat(12), 1);
+  assert_int_equal(run_concat(5), 1);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(mistakes_are_named),
-                                     cmocka_unit_test(reshaping_takes_no_step)};
+                                     cmocka_unit_test(reshaping_takes_no_step),
+                                     cmocka_unit_test(blocked_channels_are_joined)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
