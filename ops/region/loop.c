@@ -131,6 +131,12 @@ int64_t tn_loop_bytes(const tn_loop *loop) {
   return bytes;
 }
 
+double tn_loop_cost_ns(int64_t bytes, bool turns) {
+  const int64_t cache_bytes = 512 << 10;
+  double near = (double)tn_min_i64(bytes, cache_bytes), far = (double)bytes - near;
+  return 150 + near / (turns ? 15 : 25) + far / (turns ? 5 : 6);
+}
+
 /* Where a walk over the pieces stands: chunk of the row, chunk of the column, then the outer dims.
  */
 typedef struct walk {

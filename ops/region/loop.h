@@ -45,6 +45,10 @@ void tn_loop_run(const tn_loop *loop, uint8_t *dst, const uint8_t *src, int64_t 
 /* Bytes that the loop writes. */
 int64_t tn_loop_bytes(const tn_loop *loop);
 
+/* Nanoseconds that one thread takes to move so many bytes; turns: across lines. What fits in a
+ * core's cache moves several times as fast as what does not. */
+double tn_loop_cost_ns(int64_t bytes, bool turns);
+
 /* copy_c.c: the inner loops. */
 typedef struct tn_block {
   tn_axis row, col;

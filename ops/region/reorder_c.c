@@ -101,6 +101,7 @@ tn_status reorder_plan(const tn_call *call, tn_kernel_plan *out) {
   reorder r;
   build(call, &r);
   out->items[0] = r.pieces;
+  out->cost_ns = tn_loop_cost_ns(r.bytes, true);
   if (r.bytes > 0)
     out->grain[0] =
         tn_max_i64(1, (int64_t)((double)GRAIN_BYTES * (double)r.pieces / (double)r.bytes));

@@ -33,8 +33,7 @@ tn_status loop_table_plan(const tn_call *call, loop_build_fn build, tn_kernel_pl
   if (b.count.bytes > 0)
     out->grain[STAGE_COPY] = tn_max_i64(
         1, (int64_t)((double)GRAIN_BYTES * (double)b.count.pieces / (double)b.count.bytes));
-  /* Reads and writes at about the speed of memory, a little less across lines. */
-  out->cost_ns = 150 + (double)b.count.bytes / (b.count.turns ? 4 : 6);
+  out->cost_ns = tn_loop_cost_ns(b.count.bytes, b.count.turns);
   return TN_OK;
 }
 
