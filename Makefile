@@ -5,7 +5,7 @@
 #   make test-fast    the whole suite
 #   make test-asan    all but the slow tests, with the address and undefined-behaviour sanitizers (build-asan)
 #   make test-tsan    the tests of threads, with the thread sanitizer (build-tsan)
-#   make demo         a guided tour
+#   make demo         an operator from outside, and a model that needs it
 #   make docs         the op tables, in build/docs/ops
 #   make install      to PREFIX (default /usr/local)
 #   make clean        removes the build folders

@@ -2,8 +2,8 @@
 
 A transformer of two layers reads an 8x8 image as a sequence of 16 patches of 2x2 pixels. Attention is
 causal with a sliding window of 8 patches, 4 query heads that share 2 heads of keys and values, and one
-learned sink logit per head. The data is scikit-learn's copy of the UCI handwritten digits; every fourth
-image is held out and never trained on.
+learned sink logit per head. The data is scikit-learn's copy of the UCI handwritten digits; a quarter of the
+images is held out and never trained on.
 
 Needs numpy, scikit-learn, autograd and onnx; takes a few minutes on one core:  python train.py
 """

@@ -101,7 +101,7 @@ int main(int argc, char **argv) {
     bad |= status != TN_OK;
     tn_runtime_destroy(runtime);
   }
-  fprintf(stderr, "%s", tn_diag_text(diag));
+  if (bad) fprintf(stderr, "%s\n", tn_diag_text(diag));
   tn_diag_destroy(diag);
   return bad;
 }

@@ -336,7 +336,7 @@ static void run_config(tester *t, const config *c) {
   if (!status) status = tn_session_run(o.session, t->diag);
   if (status) {
     describe(c);
-    printf("%s", tn_diag_text(t->diag));
+    printf("%s\n", tn_diag_text(t->diag));
   }
   t->n_bad += status || compare(c, &d, tn_session_output(o.session, 0));
   one_op_destroy(&o);
@@ -447,7 +447,7 @@ static int create_runtimes(tester *t, const char *plugin) {
       options.isa_mask = isas[isa];
       tn_status status = tn_runtime_create(&options, t->diag, runtime);
       if (!status) status = tn_runtime_load_plugin(*runtime, plugin, NULL, 0, t->diag);
-      if (status) return fprintf(stderr, "%s", tn_diag_text(t->diag)), 1;
+      if (status) return fprintf(stderr, "%s\n", tn_diag_text(t->diag)), 1;
     }
   return 0;
 }
