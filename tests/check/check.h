@@ -210,6 +210,8 @@ typedef struct check_problem {
   const char *output_names[CHECK_MAX_IO];
   tn_tensor **lists; /* sequences to be destroyed */
   int32_t n_lists;
+  check_buffer *buffers[2 * CHECK_MAX_IO]; /* of elements */
+  int32_t n_buffers;
   const tn_region *const *regions;
   uint32_t n_regions;
   int32_t region_fill;
@@ -381,13 +383,19 @@ typedef struct check_model {
   tn_model *model;
   tn_session *session;
 } check_model;
+typedef enum check_model_kind { /* differs in */
+  MODEL_AS_WRITTEN,
+  MODEL_UNKNOWN_DIMS, /* the dims of its inputs are found when it runs */
+  MODEL_NO_OPTIMIZE   /* TN_MODEL_NO_OPTIMIZE */
+} check_model_kind;
 /* Builds, loads and plans. The model is to be closed in any case. */
-tn_status check_model_open(check_problem *p, tn_runtime *runtime, tn_diag *diag, check_model *m);
+tn_status check_model_open(check_problem *p, tn_runtime *runtime, check_model_kind kind,
+                           tn_diag *diag, check_model *m);
 void check_model_close(check_model *m);
 /* Compares what the last run left; failures go to env. */
 void check_model_compare(check_problem *p, const check_model *m);
-/* True if the model runs: the operator is supported for these types. */
-bool check_session(check_problem *p, check_level *level);
+/* True if the model runs: the operator is supported for these types. all: the other kinds, too. */
+bool check_session(check_problem *p, check_level *level, bool all);
 void check_sweep(check_problem *p); /* sweep.c */
 
 /* regions.c: problems for operators of domain tenon that no case line can express. False: not

@@ -40,7 +40,14 @@ static tn_tensor type_of(const check_problem *p, const check_spec *s) {
 
 static void fill_tensor(check_problem *p, const check_spec *s, tn_tensor *t, uint64_t seed) {
   const int64_t bytes = tn_storage_bytes(t);
-  t->data = check_need(tn_arena_alloc(&p->arena, (uint64_t)tn_max_i64(bytes, 1)));
+  if (p->n_buffers < (int32_t)(sizeof p->buffers / sizeof *p->buffers)) {
+    check_buffer *b =
+        check_buffer_new(p->env, (uint64_t)bytes, t->dtype == TN_STRING ? 8 : 1, true, "an input");
+    p->buffers[p->n_buffers++] = b;
+    t->data = b->data;
+  } else {
+    t->data = check_need(tn_arena_alloc(&p->arena, (uint64_t)tn_max_i64(bytes, 1)));
+  }
   check_fill(s, t, seed);
 }
 
@@ -281,6 +288,7 @@ void check_problem_open_raw(check_env *env, const tn_opdef *op, const tn_case *l
 void check_problem_close(check_problem *p) {
   if (p->expected) check_results_close(p->env, p->expected);
   for (int32_t k = 0; k < p->n_lists; k++) tn_list_destroy(p->lists[k]);
+  for (int32_t k = 0; k < p->n_buffers; k++) check_buffer_free(p->env, p->buffers[k]);
   tn_graph_destroy(p->graph);
   tn_arena_clear(&p->arena);
 }

@@ -147,7 +147,7 @@ static void try_sessions(op_test *t, check_problem *p) {
       t->n_supported++; /* it may have been, before a crash */
       continue;
     }
-    t->n_supported += check_session(p, level);
+    t->n_supported += check_session(p, level, k == 0 && !p->line->bench);
     check_unit_end(t->env);
   }
   if (!is_small(p) || t->sweeps_left <= 0 || t->env->options.isa) return;

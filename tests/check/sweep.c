@@ -7,7 +7,7 @@ enum { MAX_ALLOCATIONS = 5000 };
 static tn_status run(check_problem *p, tn_runtime *runtime) {
   check_model m;
   tn_diag *diag = tn_diag_create();
-  tn_status s = check_model_open(p, runtime, diag, &m);
+  tn_status s = check_model_open(p, runtime, MODEL_AS_WRITTEN, diag, &m);
   if (!s) s = tn_session_run(m.session, diag);
   if (!s) check_model_compare(p, &m);
   check_model_close(&m);
