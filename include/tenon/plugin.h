@@ -480,6 +480,8 @@ struct tn_host {
   tn_status (*output_set)(void *ctx, uint32_t output, const tn_tensor *value);
   /* Unstable services, by name with a version: "profiler.v1". NULL: not here. */
   const void *(*get_extension)(void *ctx, const char *name);
+  /* run: appends a map to output `output`, a sequence of maps. keys and values are tensors of rank 1 and of one size; they are copied. */
+  tn_status (*list_append_map)(void *ctx, uint32_t output, const tn_tensor *keys, const tn_tensor *values);
 };
 
 /* ---- Model formats ---------------------------------------------------------------------------------------------- */

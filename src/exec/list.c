@@ -15,7 +15,8 @@ static bool list_takes(const tn_list *list) {
   return true;
 }
 
-tn_status tn_list_add(tn_list *list, const tn_tensor *item) {
+/* The cell for one more item, not counted yet. */
+static tn_status list_next(tn_list *list, tn_cell **out) {
   if (!list_takes(list)) return TN_ERR_INVALID;
   if (list->items.n == list->n_made) {
     if (tn_vec_room(list->a, &list->items, 1)) return TN_ERR_MEMORY;
@@ -23,9 +24,27 @@ tn_status tn_list_add(tn_list *list, const tn_tensor *item) {
     if (!cell) return TN_ERR_MEMORY;
     list->items.data[list->n_made++] = &cell->value;
   }
-  tn_cell *cell = (tn_cell *)list->items.data[list->items.n];
-  tn_status status = tn_cell_set(cell, item);
-  if (status == TN_OK) list->items.n++;
+  *out = (tn_cell *)list->items.data[list->items.n];
+  return TN_OK;
+}
+
+tn_status tn_list_add(tn_list *list, const tn_tensor *item) {
+  tn_cell *cell;
+  tn_status status = list_next(list, &cell);
+  if (!status) status = tn_cell_set(cell, item);
+  if (!status) list->items.n++;
+  return status;
+}
+
+tn_status tn_list_add_map(tn_list *list, const tn_tensor *keys, const tn_tensor *values) {
+  tn_cell *cell;
+  const tn_tensor type = {
+      .dtype = values->dtype, .kind = TN_KIND_MAP, .elements = TN_ELEMENTS_KEY(keys->dtype)};
+  tn_status status = list_next(list, &cell);
+  if (!status) status = tn_cell_list(cell, &type);
+  if (!status) status = tn_list_add(&cell->list, keys);
+  if (!status) status = tn_list_add(&cell->list, values);
+  if (!status) list->items.n++;
   return status;
 }
 

@@ -211,6 +211,22 @@ static tn_status host_list_append(void *ctx, uint32_t output, const tn_tensor *i
   return status ? fail_code(t, status, "list_append", output) : TN_OK;
 }
 
+static tn_status host_list_append_map(void *ctx, uint32_t output, const tn_tensor *keys,
+                                      const tn_tensor *values) {
+  tn_task *t = ctx;
+  tn_status status = check_output(t, output, "list_append_map");
+  if (!status) status = check_alone(t, "list_append_map");
+  if (status) return status;
+  tn_cell *cell = cell_of(t, output);
+  if (!cell || cell->value.kind != TN_KIND_SEQUENCE || !keys || !values || keys->rank != 1 ||
+      values->rank != 1 || keys->shape[0] != values->shape[0])
+    return host_fail(t, TN_ERR_INVALID,
+                     "list_append_map to output %u: it needs keys and values for a sequence",
+                     output);
+  status = tn_list_add_map(&cell->list, keys, values);
+  return status ? fail_code(t, status, "list_append_map", output) : TN_OK;
+}
+
 /* ---- subgraphs ---- */
 
 static tn_status host_subgraph_shape(void *ctx, int64_t graph, uint32_t *out_n_inputs,
@@ -285,4 +301,5 @@ const tn_host tn_exec_host = {
     .value_release = host_value_release,
     .output_set = host_output_set,
     .get_extension = host_get_extension,
+    .list_append_map = host_list_append_map,
 };

@@ -131,6 +131,12 @@ static tn_status list_append(void *ctx, uint32_t output, const tn_tensor *item) 
   return not_now(ctx, "list_append");
 }
 
+static tn_status list_append_map(void *ctx, uint32_t output, const tn_tensor *keys,
+                                 const tn_tensor *values) {
+  (void)output, (void)keys, (void)values;
+  return not_now(ctx, "list_append_map");
+}
+
 static tn_status subgraph_run(void *ctx, int64_t graph, uint32_t n_in, const tn_tensor *const *in,
                               uint32_t n_out, const tn_tensor **out) {
   (void)graph, (void)n_in, (void)in, (void)n_out, (void)out;
@@ -250,4 +256,5 @@ const tn_host tn_plan_host = {.head = TN_HEAD(tn_host),
                               .subgraph_run = subgraph_run,
                               .value_release = value_release,
                               .output_set = output_set,
-                              .get_extension = get_extension};
+                              .get_extension = get_extension,
+                              .list_append_map = list_append_map};

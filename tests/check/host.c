@@ -118,6 +118,22 @@ static tn_status host_list_append(void *ctx, uint32_t output, const tn_tensor *i
   return status ? status : append(ctx, output, item);
 }
 
+static tn_status host_list_append_map(void *ctx, uint32_t output, const tn_tensor *keys,
+                                      const tn_tensor *values) {
+  check_context *c = ctx;
+  tn_tensor *map = NULL;
+  tn_status status = check_output(c, output, "list_append_map");
+  if (status) return status;
+  if (!keys || !values || keys->rank != 1 || values->rank != 1 || keys->shape[0] != values->shape[0])
+    return host_fail(c, TN_ERR_INVALID, "list_append_map of keys and values that do not fit");
+  status = tn_list_create(c->env->runtime, TN_KIND_MAP, values->dtype, &map);
+  if (!status) status = tn_list_append(map, keys);
+  if (!status) status = tn_list_append(map, values);
+  if (!status) status = append(c, output, map);
+  tn_list_destroy(map);
+  return status;
+}
+
 static tn_status set_tensor(check_context *c, uint32_t output, const tn_tensor *value) {
   tn_tensor *t = &c->results->values[output];
   if (t->dtype != value->dtype)
@@ -202,6 +218,7 @@ const tn_host check_host = {
     .value_release = host_value_release,
     .output_set = host_output_set,
     .get_extension = host_get_extension,
+    .list_append_map = host_list_append_map,
 };
 
 /* ---- contexts and results -------------------------------------------------------------------- */
