@@ -67,7 +67,7 @@ tn_status one_hot_c(const tn_call *call, uint32_t stage, int64_t begin, int64_t 
   rows_range(&r, u.before, &begin, &end);
   for (int64_t k = begin; k < end && !s; k++) {
     int64_t base = k * u.size * u.after;
-    for (int64_t j = 0; j < u.size * u.after && !s; j++) s = rows_copy(&r, base + j, values, 0, 1);
+    s = rows_fill(&r, base, values, 0, u.size * u.after);
     for (int64_t j = 0; j < u.after && !s; j++) {
       int64_t index = tn_load_i64(indices->dtype, indices->data, k * u.after + j);
       if (index < 0) index += u.size;

@@ -71,6 +71,17 @@ static inline tn_status rows_zero(const rows *r, int64_t to, int64_t n) {
   return TN_OK;
 }
 
+/* Elements to .. to+n of the output become element `from` of in. */
+static inline tn_status rows_fill(const rows *r, int64_t to, const tn_tensor *in, int64_t from,
+                                  int64_t n) {
+  uint8_t *dst = (uint8_t *)r->call->outputs[r->output]->data + to * r->bytes;
+  tn_status s = n > 0 ? rows_copy(r, to, in, from, 1) : TN_OK;
+  for (int64_t k = 1; !r->bytes && k < n && !s; k++) s = rows_copy(r, to + k, in, from, 1);
+  for (int64_t k = 1; r->bytes && k < n; k *= 2) /* what is there, again behind itself */
+    memcpy(dst + k * r->bytes, dst, (size_t)(tn_min_i64(k, n - k) * r->bytes));
+  return s;
+}
+
 /* Element k of an i32 or i64 tensor. */
 static inline int64_t index_load(const tn_tensor *t, int64_t k) {
   return t->dtype == TN_I32 ? ((const int32_t *)t->data)[k] : ((const int64_t *)t->data)[k];

@@ -5,28 +5,41 @@
 
 #include "gather.gen.h"
 
-/* Scratch: item numbers, room to merge, and per item the number of its group. */
+/* What is compared. Single numbers have keys, made once; slices, strings and complex numbers are
+ * compared element by element. */
+typedef struct items {
+  const tn_tensor *in;
+  around u;
+  uint64_t *keys; /* NULL: none */
+} items;
+
+static bool has_keys(const tn_tensor *in, const around *u) {
+  return u->before * u->after == 1 && in->dtype != TN_STRING && !tn_dtype(in->dtype)->is_complex;
+}
+
+/* Scratch: item numbers, room to merge, per item the number of its group, keys. */
 tn_status unique_plan(const tn_call *call, tn_kernel_plan *out) {
   out->flags |= TN_PLAN_DATA_DEPENDENT;
-  out->scratch_bytes = (uint64_t)unique_around(call).size * 3 * sizeof(int64_t);
+  out->scratch_bytes = (uint64_t)unique_around(call).size * 4 * sizeof(int64_t);
   return TN_OK;
 }
 
-/* Items a and b, element by element in row-major order. */
-static int unique_compare(const tn_tensor *in, const around *u, int64_t a, int64_t b) {
+static int compare(const items *it, int64_t a, int64_t b) {
+  const around *u = &it->u;
+  if (it->keys) return (it->keys[a] > it->keys[b]) - (it->keys[a] < it->keys[b]);
   for (int64_t i = 0; i < u->before; i++)
     for (int64_t j = 0; j < u->after; j++) {
-      int order =
-          order_compare(in, (i * u->size + a) * u->after + j, (i * u->size + b) * u->after + j);
+      int64_t x = (i * u->size + a) * u->after + j, y = (i * u->size + b) * u->after + j;
+      int order = order_compare(it->in, x, y);
       if (order) return order;
     }
   return 0;
 }
 
-static void merge(const tn_tensor *in, const around *u, const int64_t *a, int64_t n_a,
-                  const int64_t *b, int64_t n_b, int64_t *to) {
+static void merge(const items *it, const int64_t *a, int64_t n_a, const int64_t *b, int64_t n_b,
+                  int64_t *to) {
   while (n_a > 0 && n_b > 0) {
-    bool first = unique_compare(in, u, *a, *b) <= 0;
+    bool first = compare(it, *a, *b) <= 0;
     *to++ = first ? *a++ : *b++;
     n_a -= first;
     n_b -= !first;
@@ -34,27 +47,25 @@ static void merge(const tn_tensor *in, const around *u, const int64_t *a, int64_
   if (n_a + n_b > 0) memcpy(to, n_a > 0 ? a : b, (size_t)(n_a + n_b) * sizeof *to);
 }
 
-/* Sorts items[0..n); room has as much space. Answers where the sorted ones are. */
-static int64_t *sort_items(const tn_tensor *in, const around *u, int64_t *items, int64_t *room,
-                           int64_t n) {
+/* Sorts numbers[0..n); room has as much space. Answers where the sorted ones are. */
+static int64_t *sort_items(const items *it, int64_t *numbers, int64_t *room, int64_t n) {
   for (int64_t width = 1; width < n; width *= 2) {
     for (int64_t k = 0; k < n; k += 2 * width) {
       int64_t middle = tn_min_i64(k + width, n), end = tn_min_i64(k + 2 * width, n);
-      merge(in, u, items + k, middle - k, items + middle, end - middle, room + k);
+      merge(it, numbers + k, middle - k, numbers + middle, end - middle, room + k);
     }
-    int64_t *swap = items;
-    items = room;
+    int64_t *swap = numbers;
+    numbers = room;
     room = swap;
   }
-  return items;
+  return numbers;
 }
 
 /* group[item] = place of its value among the sorted ones; answers how many there are. */
-static int64_t number_groups(const tn_tensor *in, const around *u, const int64_t *sorted,
-                             int64_t *group) {
+static int64_t number_groups(const items *it, const int64_t *sorted, int64_t *group) {
   int64_t n = 0;
-  for (int64_t k = 0; k < u->size; k++) {
-    if (k == 0 || unique_compare(in, u, sorted[k - 1], sorted[k])) n++;
+  for (int64_t k = 0; k < it->u.size; k++) {
+    if (k == 0 || compare(it, sorted[k - 1], sorted[k])) n++;
     group[sorted[k]] = n - 1;
   }
   return n;
@@ -95,13 +106,17 @@ static tn_status write_outputs(const tn_call *call, const around *u, const int64
 tn_status unique_c(const tn_call *call, uint32_t stage, int64_t begin, int64_t end,
                    uint32_t worker) {
   const tn_unique_attrs *a = call->attrs;
-  around u = unique_around(call);
-  int64_t *items = call->scratch, *room = items + u.size, *group = room + u.size;
+  items it = {.in = call->inputs[0], .u = unique_around(call)};
+  int64_t size = it.u.size, *numbers = call->scratch, *room = numbers + size, *group = room + size;
   (void)stage, (void)begin, (void)end, (void)worker;
-  for (int64_t k = 0; k < u.size; k++) items[k] = k;
-  const int64_t *sorted = sort_items(call->inputs[0], &u, items, room, u.size);
-  int64_t n = number_groups(call->inputs[0], &u, sorted, group);
-  if (!a->sorted) number_by_occurrence(group, u.size, n, items);
+  if (has_keys(it.in, &it.u)) {
+    it.keys = (uint64_t *)(group + size);
+    for (int64_t k = 0; k < size; k++) it.keys[k] = order_key(it.in->dtype, it.in->data, k);
+  }
+  for (int64_t k = 0; k < size; k++) numbers[k] = k;
+  const int64_t *sorted = sort_items(&it, numbers, room, size);
+  int64_t n = number_groups(&it, sorted, group);
+  if (!a->sorted) number_by_occurrence(group, size, n, numbers);
   tn_status s = unique_resize(call, n);
-  return s ? s : write_outputs(call, &u, group, n);
+  return s ? s : write_outputs(call, &it.u, group, n);
 }
