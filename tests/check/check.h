@@ -366,6 +366,7 @@ typedef struct check_coverage { /* claims.c: what cases have shown of a kernel *
   int64_t n_accepted;
   uint64_t dtypes[CHECK_MAX_IO]; /* per accept row */
   bool claims_done, epilogue_done;
+  bool takes_any, pads_seen; /* any layout; was run with pad lanes */
   int32_t epilogues_left;
   const char *reason; /* why the last case was not taken */
 } check_coverage;

@@ -20,12 +20,19 @@ static void note(check_coverage *c, const check_subject *s, uint32_t k, bool out
     if (!strcmp(kernel->accepts[row]->arg, arg->name)) c->dtypes[row] |= TN_MASK(dtype);
 }
 
+static bool has_pads(const tn_tensor *t, tn_layout layout) {
+  const int64_t block = TN_LAYOUT_BLOCK(layout);
+  return block && t->rank >= 2 && t->shape[1] % block && tn_tensor_elements(t) > 0;
+}
+
 void check_coverage_note(check_coverage *c, const check_subject *s) {
   c->n_accepted++;
   for (uint32_t k = 0; k < s->problem->n_inputs; k++)
     if (s->problem->inputs[k]) note(c, s, k, false);
   for (uint32_t k = 0; k < s->problem->n_outputs; k++)
     if (s->problem->output_names[k]) note(c, s, k, true);
+  for (uint32_t k = 0; k < s->problem->n_outputs; k++)
+    c->pads_seen = c->pads_seen || has_pads(&s->problem->outputs[k], s->form.out[k]);
 }
 
 /* Dtypes that the operator allows for an argument. */
@@ -54,6 +61,10 @@ void check_coverage_report(check_env *env, const check_coverage *c, const tn_opd
   }
   if ((kernel->flags & TN_KERNEL_EPILOGUE) && !c->epilogue_done)
     check_fail(env, "it says it applies epilogues, but takes none with any case");
+  if (c->takes_any && !c->pads_seen)
+    check_fail(env,
+               "it says it takes any layout, but no case that it takes has a blocked layout "
+               "with pad lanes; add one like [2,5,3,4]");
   tn_arena arena;
   tn_arena_init(&arena, tn_default_allocator());
   for (uint32_t row = 0; row < kernel->n_accepts && row < CHECK_MAX_IO; row++) {

@@ -128,6 +128,7 @@ static void try_kernels(op_test *t, check_problem *p) {
     if (!exactly(t->env->options.kernel, t->kernels[k]->kernel.name)) continue;
     bool any = false;
     try_form(t, p, k, TN_PLAIN, &any);
+    t->coverage[k].takes_any = t->coverage[k].takes_any || any;
     for (size_t i = 1; i < sizeof layouts / sizeof *layouts && any; i++)
       try_form(t, p, k, layouts[i], &any);
   }
