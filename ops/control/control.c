@@ -100,3 +100,15 @@ tn_status control_stack(const tn_call *call, uint32_t output, const tn_tensor *c
     control_slice(&type, (int32_t)axis, reverse ? n - 1 - k : k, values[k]->data, true);
   return TN_OK;
 }
+
+tn_status control_stack_none(const tn_call *call, uint32_t output, const tn_tensor *element, int64_t axis) {
+  int64_t shape[TN_MAX_RANK + 1];
+  int32_t rank = tn_max_i64(element->rank, 0) < TN_MAX_RANK ? (int32_t)tn_max_i64(element->rank, 0) + 1 : TN_MAX_RANK;
+  if (axis < 0) axis += rank;
+  for (int32_t k = 0; k < rank; k++) {
+    int64_t dim = k == axis ? 0 : element->shape[k < axis ? k : k - 1];
+    shape[k] = dim < 0 ? 0 : dim;
+  }
+  if (call->outputs[output]->dtype == TN_NONE) call->outputs[output]->dtype = element->dtype;
+  return call->host->output_resize(call->ctx, output, rank, shape);
+}

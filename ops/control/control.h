@@ -2,6 +2,7 @@
 #ifndef TN_OPS_CONTROL_CONTROL_H
 #define TN_OPS_CONTROL_CONTROL_H
 
+#include "base/checked.h"
 #include "base/dtype.h"
 #include "control.gen.h"
 
@@ -19,5 +20,8 @@ void control_slice(const tn_tensor *whole, int32_t axis, int64_t index, void *sl
  * reverse order if so asked. */
 tn_status control_stack(const tn_call *call, uint32_t output, const tn_tensor *const *values,
                         int64_t n, int64_t axis, bool reverse);
+
+/* The same for no values at all: element is what is known of the values that there might have been. */
+tn_status control_stack_none(const tn_call *call, uint32_t output, const tn_tensor *element, int64_t axis);
 
 #endif

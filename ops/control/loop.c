@@ -132,6 +132,18 @@ static tn_status stack_scanned(loop *l, int64_t count) {
   return s;
 }
 
+/* Not one iteration: the body is asked what it would have given. */
+static tn_status stack_nothing(loop *l) {
+  const tn_call *call = l->call;
+  const uint32_t n_out = 1 + l->n_carried + l->n_scanned;
+  tn_tensor **types = control_types(call, n_out);
+  tn_status s = !types ? TN_ERR_MEMORY : !l->n_scanned ? TN_OK : call->host->subgraph_infer(call->ctx, l->body, 2 + l->n_carried, l->in, n_out, types);
+  for (uint32_t k = l->n_carried; k < call->n_outputs && !s; k++)
+    if (call->outputs[k]) s = control_stack_none(call, k, types[1 + k], 0);
+  control_types_free(call, types);
+  return s;
+}
+
 static tn_status run_loop(loop *l) {
   int64_t count = 0;
   uint8_t cond = l->call->inputs[1] ? *(const uint8_t *)l->call->inputs[1]->data : 1;
@@ -144,6 +156,7 @@ static tn_status run_loop(loop *l) {
   while (!s && cond && (l->trips < 0 || count < l->trips)) s = iterate(l, &count, &cond);
   for (uint32_t k = 0; k < l->n_carried && k < l->call->n_outputs && !s; k++)
     if (l->call->outputs[k]) s = l->call->host->output_set(l->call->ctx, k, l->in[2 + k]);
+  if (!s && !count) return stack_nothing(l);
   return s ? s : stack_scanned(l, count);
 }
 
