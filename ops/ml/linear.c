@@ -86,11 +86,12 @@ static tn_status regress(const tn_call *call, int64_t row, const linear *l, doub
 static tn_status classify(const tn_call *call, int64_t row, const linear *l, double *scores) {
   const tn_linear_classifier_attrs *a = call->attrs;
   int64_t best = l->rows < l->n_scores ? scores[0] > 0 : score_best(scores, l->n_scores);
-  if (l->rows < l->n_scores) {
-    scores[1] = scores[0];
-    scores[0] = -scores[0];
+  if (l->rows < l->n_scores) { /* the other class has what is missing to 1: of the score, or of its logistic function */
+    scores[1] = l->how == TRANSFORM_LOGISTIC ? score_logistic(scores[0]) : scores[0];
+    scores[0] = 1 - scores[1];
+  } else {
+    transform_apply(l->how, scores, l->n_scores);
   }
-  transform_apply(l->how, scores, l->n_scores);
   write_scores(call, 1, row, scores, l->n_scores);
   return tn_has_output(call, 0) ? score_label(call, row, a->classlabels_ints, a->classlabels_strings, best) : TN_OK;
 }
