@@ -109,8 +109,12 @@ void cli_print_diag(tn_diag *diag);
 /* One line on a terminal's stderr that the next one replaces; "" removes it. Nothing if stderr is
  * no terminal. */
 void cli_progress(const char *format, ...) __attribute__((format(printf, 1, 2)));
-/* The exit code for a status that stopped a subcommand. */
+/* The exit code for a status that stopped a subcommand: TN_ERR_UNSUPPORTED says that the model cannot
+ * run here, so functions that read and write values pass theirs through cli_of_file. */
 int cli_exit_code(tn_status status);
+static inline tn_status cli_of_file(tn_status status) {
+  return status == TN_ERR_UNSUPPORTED ? TN_ERR_INVALID : status;
+}
 
 /* ---- text (text.c) ---- */
 

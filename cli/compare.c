@@ -65,6 +65,12 @@ static void judge(comparison *c, int32_t k, const tn_tensor *want, const char *f
 
 /* ---- where the expected values are ---- */
 
+static cli_reading reading(comparison *c, int32_t k) {
+  static const cli_image_options none = {.scale = 1};
+  return (cli_reading){c->s->runtime, &c->store, tn_session_output(c->s->session, k), &none,
+                       c->s->diag};
+}
+
 static tn_status visit_member(void *self, const char *name, const tn_tensor *t) {
   comparison *c = self;
   int32_t k = tn_model_find_output(c->s->model, name);
@@ -72,8 +78,11 @@ static tn_status visit_member(void *self, const char *name, const tn_tensor *t) 
     cli_note("%s: the model has no output '%s'", c->o->with, name);
     return TN_OK;
   }
-  judge(c, k, t, c->o->with);
-  return TN_OK;
+  const cli_reading r = reading(c, k);
+  tn_tensor want = *t;
+  tn_status status = cli_value_adapt(&r, c->o->with, &want);
+  if (!status) judge(c, k, &want, c->o->with);
+  return status;
 }
 
 /* The file of output k in a folder; false: there is none. */
@@ -88,11 +97,9 @@ static bool find_file(const comparison *c, int32_t k, char *path, size_t size) {
 
 static tn_status compare_folder(comparison *c) {
   char path[4096];
-  static const cli_image_options none = {.scale = 1};
   for (int32_t k = 0; k < tn_model_n_outputs(c->s->model); k++) {
     if (!find_file(c, k, path, sizeof path)) continue;
-    const cli_reading r = {c->s->runtime, &c->store, tn_session_output(c->s->session, k), &none,
-                           c->s->diag};
+    const cli_reading r = reading(c, k);
     tn_tensor want;
     tn_status status = cli_value_read(&r, path, &want, NULL);
     if (status) return status;
@@ -105,9 +112,9 @@ static tn_status compare_folder(comparison *c) {
 
 static int compare_outputs(comparison *c) {
   bool npz = tn_has_suffix(c->o->with, ".npz");
-  tn_status status =
-      npz ? cli_npz_each(c->o->with, &c->store, c->s->diag, visit_member, c) : compare_folder(c);
-  if (status) return cli_session_fail(c->s, status);
+  tn_status status = npz ? cli_npz_each(c->o->with, &c->store.arena, c->s->diag, visit_member, c)
+                         : compare_folder(c);
+  if (status) return cli_session_fail(c->s, cli_of_file(status));
   if (!c->n_equal && !c->n_different) {
     cli_error("%s: holds no output of the model", c->o->with);
     return CLI_INPUT;

@@ -221,9 +221,13 @@ typedef struct member_visit {
 
 static tn_status visit_member(void *self, const char *name, const tn_tensor *t) {
   member_visit *v = self;
-  int32_t k = tn_model_find_input(v->in->model, name);
-  if (k < 0) return no_such_input(v->in, v->path, name, (int)strlen(name));
-  return give(v->in, k, t, v->path);
+  cli_inputs *in = v->in;
+  int32_t k = tn_model_find_input(in->model, name);
+  if (k < 0) return no_such_input(in, v->path, name, (int)strlen(name));
+  const cli_reading r = {in->runtime, &in->store, &in->values[k], &in->feed->image, in->diag};
+  tn_tensor value = *t;
+  tn_status s = cli_value_adapt(&r, v->path, &value);
+  return s ? s : give(in, k, &value, v->path);
 }
 
 /* A folder as ONNX test data has it: input_0.pb, input_1.pb ... */
@@ -252,7 +256,7 @@ static tn_status read_input(cli_inputs *in, const char *text) {
   if (!stat(text, &st) && S_ISDIR(st.st_mode)) return read_folder(in, text);
   member_visit v = {in, text};
   if (tn_has_suffix(text, ".npz"))
-    return cli_npz_each(text, &in->store, in->diag, visit_member, &v);
+    return cli_npz_each(text, &in->store.arena, in->diag, visit_member, &v);
   return read_one(in, -1, text);
 }
 
@@ -273,7 +277,7 @@ tn_status cli_inputs_open(cli_inputs *in, tn_runtime *runtime, const tn_model *m
   if (!in->values || !in->from || !in->assumed) return tn_fail(diag, TN_ERR_MEMORY, "no memory");
   tn_status s = find_types(in);
   for (int k = 0; k < feed->n_inputs && !s; k++) s = read_input(in, feed->inputs[k]);
-  return s;
+  return cli_of_file(s);
 }
 
 void cli_inputs_free(cli_inputs *in) {
@@ -313,5 +317,5 @@ tn_status cli_inputs_set(cli_inputs *in, tn_session *session, bool types_too) {
     tn_diag_append(in->diag, diag, in->from[k]);
     tn_diag_destroy(diag);
   }
-  return s;
+  return cli_of_file(s);
 }

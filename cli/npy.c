@@ -236,8 +236,8 @@ static int64_t to_utf8(uint8_t *text, int64_t n_chars) {
   return n;
 }
 
-static tn_status make_strings(npy *n, uint8_t *bytes, int64_t count, cli_store *store) {
-  tn_str *s = tn_arena_alloc(&store->arena, (uint64_t)count * sizeof *s);
+static tn_status make_strings(npy *n, uint8_t *bytes, int64_t count, tn_arena *arena) {
+  tn_str *s = tn_arena_alloc(arena, (uint64_t)count * sizeof *s);
   if (!s) return TN_ERR_MEMORY;
   for (int64_t k = 0; k < count; k++) {
     uint8_t *text = bytes + k * n->item_bytes;
@@ -256,7 +256,7 @@ static tn_status make_strings(npy *n, uint8_t *bytes, int64_t count, cli_store *
   return TN_OK;
 }
 
-static tn_status take_elements(npy *n, cli_store *store) {
+static tn_status take_elements(npy *n, tn_arena *arena) {
   int64_t count = 0, bytes = 0;
   if (tn_dims_product(n->t.shape, n->t.rank, &count) || tn_mul_i64(count, n->item_bytes, &bytes))
     return broken(n, "its size overflows");
@@ -264,7 +264,7 @@ static tn_status take_elements(npy *n, cli_store *store) {
     return tn_fail(n->diag, TN_ERR_INVALID,
                    "%s: not a .npy file that can be read: its shape needs %lld bytes, it has %llu",
                    n->path, (long long)bytes, (unsigned long long)n->size);
-  uint8_t *to = tn_arena_alloc(&store->arena, (uint64_t)bytes);
+  uint8_t *to = tn_arena_alloc(arena, (uint64_t)bytes);
   if (!to) return TN_ERR_MEMORY;
   n->t.data = to;
   if (!count) return TN_OK;
@@ -278,15 +278,15 @@ static tn_status take_elements(npy *n, cli_store *store) {
                                   : n->item_bytes;
   if (n->swapped) swap_bytes(to, bytes / word, word);
   for (int64_t k = 0; n->t.dtype == TN_BOOL && k < count; k++) to[k] = to[k] != 0;
-  return n->t.dtype == TN_STRING ? make_strings(n, to, count, store) : TN_OK;
+  return n->t.dtype == TN_STRING ? make_strings(n, to, count, arena) : TN_OK;
 }
 
-tn_status cli_npy_parse(const char *path, const uint8_t *data, uint64_t size, cli_store *store,
+tn_status cli_npy_parse(const char *path, const uint8_t *data, uint64_t size, tn_arena *arena,
                         tn_diag *diag, tn_tensor *out) {
   npy n = {.path = path, .diag = diag, .data = data, .size = size};
   n.t = tn_tensor_make(TN_NONE, 0, NULL, NULL);
   tn_status s = take_header(&n);
-  if (!s) s = take_elements(&n, store);
+  if (!s) s = take_elements(&n, arena);
   if (s == TN_ERR_MEMORY) tn_fail(diag, s, "%s: no memory", path);
   if (!s) *out = n.t;
   return s;

@@ -11,7 +11,7 @@ enum { MAX_MEMBERS = 100000 };
 typedef struct npz {
   const char *path;
   tn_diag *diag;
-  cli_store *store;
+  tn_arena *arena;
   zip_t *zip;
 } npz;
 
@@ -51,18 +51,18 @@ static tn_status read_member(const npz *z, zip_uint64_t index, char *name, tn_te
   char where[4096 + CLI_NAME_MAX];
   snprintf(where, sizeof where, "%s: %s", z->path, name);
   tn_status s = unpack(z, &st, bytes);
-  if (!s) s = cli_npy_parse(where, bytes, st.size, z->store, z->diag, out);
+  if (!s) s = cli_npy_parse(where, bytes, st.size, z->arena, z->diag, out);
   tn_free(tn_default_allocator(), bytes, st.size);
   size_t n = strlen(name);
   if (n > 4 && !strcmp(name + n - 4, ".npy")) name[n - 4] = 0;
   return s;
 }
 
-tn_status cli_npz_each(const char *path, cli_store *store, tn_diag *diag,
+tn_status cli_npz_each(const char *path, tn_arena *arena, tn_diag *diag,
                        tn_status (*visit)(void *self, const char *name, const tn_tensor *t),
                        void *self) {
   int code = 0;
-  npz z = {path, diag, store, zip_open(path, ZIP_RDONLY, &code)};
+  npz z = {path, diag, arena, zip_open(path, ZIP_RDONLY, &code)};
   if (!z.zip) {
     zip_error_t error;
     zip_error_init_with_code(&error, code);
@@ -85,10 +85,10 @@ tn_status cli_npz_each(const char *path, cli_store *store, tn_diag *diag,
 
 #else
 
-tn_status cli_npz_each(const char *path, cli_store *store, tn_diag *diag,
+tn_status cli_npz_each(const char *path, tn_arena *arena, tn_diag *diag,
                        tn_status (*visit)(void *self, const char *name, const tn_tensor *t),
                        void *self) {
-  (void)store, (void)visit, (void)self;
+  (void)arena, (void)visit, (void)self;
   return tn_fail(diag, TN_ERR_UNSUPPORTED,
                  "%s: .npz is not read: this tenon was built without libzip (libzip-dev)", path);
 }

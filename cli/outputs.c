@@ -93,7 +93,7 @@ static int32_t find_output(const cli_session *s, const char *text, int n) {
   return -1;
 }
 
-tn_status cli_outputs_write(const cli_session *s, const char *where) {
+static tn_status write_where(const cli_session *s, const char *where) {
   const char *path;
   int n;
   if (cli_assignment(where, &n, &path)) {
@@ -107,6 +107,10 @@ tn_status cli_outputs_write(const cli_session *s, const char *where) {
   return tn_fail(s->diag, TN_ERR_INVALID,
                  "--output %s: the model has %d outputs; write NAME=%s, or name a folder", where,
                  tn_model_n_outputs(s->model), where);
+}
+
+tn_status cli_outputs_write(const cli_session *s, const char *where) {
+  return cli_of_file(write_where(s, where));
 }
 
 /* ---- traces ---- */

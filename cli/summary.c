@@ -45,7 +45,8 @@ const char *cli_element_text(const tn_tensor *t, int64_t k, char *buf, size_t si
 
 bool cli_statistics_of(const tn_tensor *t, cli_statistics *out) {
   *out = (cli_statistics){.n = tn_tensor_elements(t)};
-  if (t->kind != TN_KIND_TENSOR || t->dtype == TN_STRING || out->n < 0) return false;
+  if (t->kind != TN_KIND_TENSOR || t->dtype == TN_STRING || t->dtype == TN_BOOL || out->n < 0)
+    return false;
   int64_t n = 0;
   double sum = 0;
   for (int64_t k = 0; k < out->n; k++) {

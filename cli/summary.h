@@ -10,7 +10,7 @@ typedef struct cli_statistics {
   int64_t n, n_nan, n_inf;
   double min, max, mean; /* of what is finite; 0 if nothing is */
 } cli_statistics;
-/* False: not a tensor of numbers. Complex numbers count by their absolute value. */
+/* False: not a tensor of numbers; bools are none. Complex numbers count by their absolute value. */
 bool cli_statistics_of(const tn_tensor *t, cli_statistics *out);
 
 /* Element k into buf: "0.25", "-3", "true", "\"text\"". Returns buf. */

@@ -8,19 +8,6 @@
 #include "base/checked.h"
 #include "base/dtype.h"
 
-/* ---- stores ---- */
-
-void cli_store_init(cli_store *store) {
-  *store = (cli_store){.loaded = {0}};
-  tn_arena_init(&store->arena, tn_default_allocator());
-}
-
-void cli_store_free(cli_store *store) {
-  for (int64_t k = 0; k < store->loaded.n; k++) tn_value_destroy(store->loaded.data[k]);
-  tn_vec_free(tn_default_allocator(), &store->loaded);
-  tn_arena_clear(&store->arena);
-}
-
 /* ---- what is wanted ---- */
 
 /* "f32[1,?]" or "sequence of f32" of what is wanted. */
@@ -76,7 +63,7 @@ static tn_status read_npy(const cli_reading *r, const char *path, tn_tensor *out
   tn_mapping file;
   tn_status s = tn_file_map(path, r->diag, &file);
   if (s) return s;
-  s = cli_npy_parse(path, file.data, file.size, r->store, r->diag, out);
+  s = cli_npy_parse(path, file.data, file.size, &r->store->arena, r->diag, out);
   tn_file_unmap(&file);
   return s;
 }
@@ -96,7 +83,7 @@ static tn_status visit_only(void *self, const char *name, const tn_tensor *t) {
 
 static tn_status read_npz(const cli_reading *r, const char *path, tn_tensor *out) {
   only o = {.n = 0};
-  tn_status s = cli_npz_each(path, r->store, r->diag, visit_only, &o);
+  tn_status s = cli_npz_each(path, &r->store->arena, r->diag, visit_only, &o);
   if (s) return s;
   *out = o.t;
   if (o.n == 1) return TN_OK;
@@ -155,7 +142,7 @@ static bool stands_for(uint32_t have, uint32_t want) {
   return false;
 }
 
-static tn_status adapt(const cli_reading *r, const char *path, tn_tensor *t) {
+tn_status cli_value_adapt(const cli_reading *r, const char *path, tn_tensor *t) {
   if (!stands_for(t->dtype, r->want->dtype)) return TN_OK;
   tn_tensor to = tn_tensor_make(r->want->dtype, t->rank, t->shape, NULL);
   int64_t n = tn_tensor_elements(t), bytes = tn_tensor_bytes(&to);
@@ -204,5 +191,5 @@ tn_status cli_value_read(const cli_reading *r, const char *path, tn_tensor *out,
                 "%s: what is in this file? It must end in .npy, .npz, .pb, .png, .jpg, .jpeg, "
                 ".bmp, .wav, .flac, .ogg, .bin or .raw",
                 path);
-  return s ? s : adapt(r, path, out);
+  return s ? s : cli_value_adapt(r, path, out);
 }

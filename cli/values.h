@@ -39,6 +39,9 @@ typedef struct cli_reading {
  * gives, "" if none. */
 enum { CLI_NAME_MAX = 256 };
 tn_status cli_value_read(const cli_reading *r, const char *path, tn_tensor *out, char *out_name);
+/* What cli_value_read does with .npy: elements that stand for a wanted type that NumPy lacks become
+ * that type. */
+tn_status cli_value_adapt(const cli_reading *r, const char *path, tn_tensor *t);
 /* Fills the one unknown dim of `want` so that it has n elements. TN_ERR_SHAPE with a message if that
  * cannot be; what: "samples". */
 tn_status cli_value_place(const cli_reading *r, const char *path, int64_t n, const char *what,
@@ -48,9 +51,9 @@ void cli_store_clamped(uint32_t dtype, void *data, int64_t k, double value);
 
 /* ---- .npy (npy.c, npy_write.c) ---- */
 
-/* A tensor out of the bytes of a .npy file; path is for messages. Elements are copied: byte order
+/* A tensor out of the bytes of a .npy file; path is for messages. Elements are copied into the arena: byte order
  * and column order are put right, strings become UTF-8. bf16 is read from '<V2'. */
-tn_status cli_npy_parse(const char *path, const uint8_t *data, uint64_t size, cli_store *store,
+tn_status cli_npy_parse(const char *path, const uint8_t *data, uint64_t size, tn_arena *arena,
                         tn_diag *diag, tn_tensor *out);
 /* Writes a plain tensor; the file is replaced whole or not at all. NumPy has no types for bf16, the
  * 8- and 4-bit floats and the 4- and 2-bit integers: these are written as f32, i8 and u8, which
@@ -61,7 +64,7 @@ tn_status cli_npy_write(const char *path, const tn_tensor *t, tn_diag *diag);
 
 /* Calls visit(self, name, tensor) for each member, in the order of the archive, until it answers
  * not TN_OK. name: without ".npy". */
-tn_status cli_npz_each(const char *path, cli_store *store, tn_diag *diag,
+tn_status cli_npz_each(const char *path, tn_arena *arena, tn_diag *diag,
                        tn_status (*visit)(void *self, const char *name, const tn_tensor *t),
                        void *self);
 

@@ -1,0 +1,49 @@
+#!/bin/bash
+# tenon convert, compare, onnx-test: what they read and write.
+. "$(dirname "$0")/kit.sh"
+net=$data/net.onnx
+
+# convert
+says 0 '' convert "$net" "$work/load.onnx"
+says 0 "^equal  y" compare "$work/load.onnx" -i "$data/x.npy" --with "$data/net_expected"
+for stage in check infer fold lower fuse partition select arrange; do
+  says 0 '' convert "$net" "$work/$stage.onnx" --stage "$stage" --dim batch=2
+  says 0 '^opsets ' info "$work/$stage.onnx"
+done
+says 0 '^  x  f32\[2,3,4,4\]' info "$work/arrange.onnx"
+says 0 '' convert "$data/missing.onnx" "$work/missing.onnx" # can be written though it cannot run
+says 1 'com.acme::Foo' convert "$data/missing.onnx" "$work/no.onnx" --stage infer
+no_file "$work/no.onnx"
+says 2 "there is no stage 'polish'" convert "$net" "$work/no.onnx" --stage polish
+says 3 'no.xyz: no format has this ending' convert "$net" "$work/no.xyz"
+says 3 "there is no format 'xyz'" convert "$net" "$work/no.onnx" --format xyz
+says 3 'cannot create a file next to' convert "$net" "$work/nowhere/no.onnx"
+no_file "$work/no.onnx"
+[ -z "$(find "$work" -name '*.tmp*' -o -name '.*' -type f)" ] || fail "unfinished files are left behind"
+
+# compare
+says 0 '^equal  y: as in .*/net_expected/y.npy$' compare "$net" -i "$data/x.npy" --with "$data/net_expected"
+says 0 '^equal  y' compare "$net" -i "$data/x.npz" --with "$data/net_expected.npz"
+says 1 '^DIFFER y: 10 of 10 elements differ; element 0 is 2\.625, not 3\.625; largest difference 1$' \
+  compare "$net" -i "$data/x.npy" --with "$data/net_other.npz"
+says 0 '^equal' compare "$net" -i "$data/x.npy" --with "$data/net_other.npz" --atol 1.5
+says 3 'other.npz: holds no output of the model' compare "$net" -i "$data/x.npy" --with "$data/other.npz"
+says 3 ': holds no output of the model' compare "$net" -i "$data/x.npy" --with "$work"
+says 3 "input 'x' is not set" compare "$net" --with "$data/net_expected"
+says 2 'tenon compare needs --with' compare "$net"
+says 1 '' compare "$net" -i "$data/x.npy" --with "$data/net_other.npz" --json="$work/compare.json"
+json "$work/compare.json" equal '^false$'
+json "$work/compare.json" outputs.0.difference '10 of 10'
+
+# onnx-test: a case out of a model and its own outputs is not to be had here, but folders and failures are.
+mkdir -p "$work/cases/empty/test_data_set_0" "$work/cases/broken/test_data_set_0"
+cp "$net" "$work/cases/empty/model.onnx"
+cp "$data/truncated.onnx" "$work/cases/broken/model.onnx"
+says 1 '^FAIL .*/broken: .*longer than the message' onnx-test "$work/cases"
+also "^FAIL .*/empty: input 'x' is not set"
+also '^0 passed, 2 failed, 0 skipped$'
+says 1 '' onnx-test "$work/cases" --no-fork -q --json="$work/cases.json"
+json "$work/cases.json" failed '^2$'
+json "$work/cases.json" cases.0.outcome '^FAIL$'
+says 3 'nowhere' onnx-test "$work/nowhere"
+finish

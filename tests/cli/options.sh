@@ -1,0 +1,53 @@
+#!/bin/bash
+# What all subcommands do alike: help, unknown options, missing arguments, files that cannot be read.
+. "$(dirname "$0")/kit.sh"
+
+says 0 '^usage: tenon COMMAND' --help
+says 2 '^usage: tenon COMMAND'
+says 0 '^tenon [0-9]+\.[0-9]+\.[0-9]+ \(plug-in ABI' --version
+says 2 "there is no command 'fly'" fly
+
+commands=$("$tenon" --help | sed -n '/^commands:/,/^$/s/^  \([a-z-]*\) .*/\1/p')
+[ "$(wc -w <<<"$commands")" -ge 10 ] || fail "too few commands: $commands"
+for command in $commands; do
+  says 0 "^usage: tenon $command " "$command" --help
+  also '^examples:'
+  also '^  -h, --help'
+  never '.{129}' # fits a terminal
+  says 2 "tenon $command has no option '--wings'; .tenon $command --help. lists them" "$command" --wings
+  says 2 '--threads takes a whole number from 0 to 1024, not .many' "$command" --threads many
+  says 2 '--isa: .sse9. is no instruction set' "$command" --isa sse9
+  says 2 '--plugin needs a value \(FILE\)' "$command" --plugin
+  says 2 '--no-optimize takes no value' "$command" --no-optimize=yes
+done
+
+for command in run info check explain bench compare convert; do
+  says 2 "tenon $command needs " "$command"
+  rest=()
+  [ $command = compare ] && rest=(--with "$data/net_expected")
+  [ $command = convert ] && rest=("$work/out.onnx")
+  code=3
+  says $code 'cannot open .*/nowhere.onnx: No such file' "$command" "$data/nowhere.onnx" "${rest[@]}"
+  says $code 'truncated.onnx: .*longer than the message it stands in' "$command" "$data/truncated.onnx" "${rest[@]}"
+  says $code 'regular file|Is a directory' "$command" "$data" "${rest[@]}"
+  says $code 'text.onnx: ' "$command" "$here/../data/text.onnx" "${rest[@]}"
+  says 3 '/nowhere.so' "$command" "$data/net.onnx" "${rest[@]}" --plugin "$work/nowhere.so"
+  no_file "$work/out.onnx"
+done
+says 2 "one argument too many" run a.onnx b.onnx
+says 2 'tenon onnx-test needs a folder' onnx-test
+
+# Options may stand anywhere, end with --, and come in three forms.
+for form in '-n 2' '--repeat 2' '--repeat=2'; do
+  # shellcheck disable=SC2086
+  says 0 'then 1 runs' run $form "$data/net.onnx" --input "$data/x.npy" --time
+done
+cp "$data/net.onnx" "$work/--strange.onnx"
+(cd "$work" && says 0 '^y: f32' run -i "$data/x.npy" -- --strange.onnx; exit $failures) || failures=$((failures + 1))
+
+# Output that cannot be written is noticed.
+if [ -e /dev/full ]; then
+  "$tenon" ops >/dev/full 2>"$work/said" && fail "a full disk is not noticed"
+  grep -q 'standard output cannot be written' "$work/said" || fail "a full disk is not mentioned"
+fi
+finish

@@ -1,0 +1,108 @@
+#!/bin/bash
+# tenon info, check, explain, bench, ops, plugin: what they say of models and parts.
+. "$(dirname "$0")/kit.sh"
+net=$data/net.onnx
+
+# info
+says 0 '^format +onnx$' info "$net"
+also '^producer +tests$'
+also '^opsets +ai\.onnx 17$'
+also '^  x  f32\[batch,3,4,4\]$'
+also '^  y  f32\[batch,5\]$'
+also '^  1  GlobalAveragePool  version 17'
+also '^nodes +5$'
+also '^parameters +132 in 528 B$'
+also "^FLOPs +not known: input 'x' leaves dims open"
+says 0 '^FLOPs +[0-9.]+ k$' info "$net" --dim batch=2
+also '^memory +activations '
+says 0 '^  12  com\.acme::Foo +version 1 +not supported here' info "$data/missing.onnx"
+also '^   1  local::Twice +version 1 +function of the model'
+also '^   1  com\.acme::Bar'
+also '^FLOPs +not known: .*com\.acme::Foo'
+says 0 '^subgraphs +2$' info "$data/branch.onnx"
+says 0 '  list +sequence of f32' info "$data/branch.onnx"
+says 0 '' info "$net" --json="$work/info.json" --dim batch=1
+json "$work/info.json" inputs.0.dim_names.0 '^batch$'
+json "$work/info.json" inputs.0.shape '^\[-1,3,4,4\]$'
+json "$work/info.json" parameters '^132$'
+json "$work/info.json" memory_bytes.arena '^[1-9]'
+json "$work/info.json" operators.4.name '^Relu$'
+
+# check
+says 0 'net.onnx: runs here$' check "$net"
+says 1 'missing.onnx: does not run here$' check "$data/missing.onnx"
+also '^  Foo \(com\.acme\), 12 nodes: no plug-in offers it$'
+also '^  Bar \(com\.acme\), 1 node: no plug-in offers it$'
+says 1 "wrong.onnx: does not run here" check "$data/wrong.onnx"
+also "^  node 'conv' \(Conv\): input 'W' is required"
+says 3 "^2 run here, 2 do not, 1 cannot be read$" check "$net" "$data/branch.onnx" "$data/missing.onnx" \
+  "$data/wrong.onnx" "$data/truncated.onnx"
+says 1 '' check -q "$net" "$data/missing.onnx"
+never 'net.onnx: runs here'
+says 1 'no plug-in|no kernel|pinned' check "$net" --pin Conv=nothing
+says 1 '' check "$data/missing.onnx" --json="$work/check.json"
+json "$work/check.json" models.0.runs '^false$'
+json "$work/check.json" models.0.missing_operators.0.nodes '^12$'
+json "$work/check.json" models.0.missing_operators.1.domain '^com.acme$'
+
+# explain
+says 0 '^[0-9]+  conv \(Conv\)$' explain "$net" --dim batch=2
+also '^    kernel    conv_[a-z0-9_]+, from tenon, on cpu$'
+also '^    outputs   f32\[2,4,4,4\]'
+also '^    fused     Relu$'
+also '^    not taken [a-z0-9_]+: '
+also '^[0-9]+ steps, estimated cost '
+also '^memory: activations '
+says 0 '^ *[0-9]+  conv +Conv +conv_' explain "$net" -b
+says 0 'conv \(Conv\)' explain "$net" --node conv
+never 'MatMul'
+says 0 'head \(MatMul\)' explain "$net" --node MatMul
+says 3 '--node nothing: no step is of a node or operator of this name' explain "$net" --node nothing
+says 0 'relu \(Relu\)' explain "$net" --no-optimize
+says 0 '^  [0-9]+  (neg|abs) \((Neg|Abs)\)' explain "$data/branch.onnx" --random
+says 0 '' explain "$net" --json="$work/explain.json"
+json "$work/explain.json" steps.0.op '^[A-Z]'
+json "$work/explain.json" steps.0.outputs.0.type '^f32'
+json "$work/explain.json" memory_bytes.arena '^[1-9]'
+json "$work/explain.json" n_steps '^[1-9]'
+
+# bench
+says 0 '^5 runs, 1 thread: median .*, shortest .*, spread .* to ' bench "$net" --repeat 5
+also '^ +time +share +calls +GFLOP/s +operator +kernel$'
+also ' Conv +conv_'
+says 0 '^3 runs, 2 threads' bench "$net" -n 3 --threads 2 --nodes 2
+also ' conv$'
+says 0 '' bench "$net" -n 5 --json="$work/bench.json"
+json "$work/bench.json" runs '^5$'
+json "$work/bench.json" ns.median '^[1-9]'
+json "$work/bench.json" kernels.0.calls '^1$'
+says 2 '--repeat takes a whole number from 1' bench "$net" -n 0
+
+# ops
+says 0 '^[0-9]+ operators$' ops
+also '^Relu +[0-9, +-]+ +[a-z0-9 ]+ [0-9]+  .*portable'
+says 0 '^  kernel +library +needs +from +in$' ops Relu
+also '^    \(Tensor '
+also '^  version [0-9]+ and later, from tenon$'
+says 0 '^operator Clip: ops/[a-z_]+$' ops --where Clip
+also '^kernel clip_[a-z0-9_]+: ops/[a-z_]+$'
+says 0 '^operator tenon::Region: ' ops --where tenon::Region
+says 1 "there is no operator 'Clop'" ops --where Clop
+says 0 '^Conv ' ops --format onnx
+says 3 "there is no format 'nothing'" ops --format nothing
+says 0 '' ops Relu ai.onnx::Clip --json="$work/ops.json"
+json "$work/ops.json" operators.0.name '^Clip$'
+json "$work/ops.json" operators.1.versions.0.since '^1$'
+json "$work/ops.json" operators.1.kernels.0.source '^ops/'
+
+# plugin
+says 0 '^tenon +[0-9.]+ .* built in ' plugin list
+says 1 'nowhere.so +refused$' plugin list --plugin "$work/nowhere.so"
+never 'is refused:'
+says 1 'nowhere.so is refused:' plugin list --why --plugin "$work/nowhere.so"
+says 2 'no verb .fly' plugin fly
+says 2 'tenon plugin needs list' plugin
+says 0 '' plugin list --json="$work/plugins.json"
+json "$work/plugins.json" plugins.0.found_by '^built in$'
+json "$work/plugins.json" plugins.0.refused '^null$'
+finish
