@@ -45,6 +45,17 @@ void control_types_free(const tn_call *call, tn_tensor **types) {
   call->host->free(call->ctx, (void *)types);
 }
 
+tn_status control_one(const tn_call *call, uint32_t input, const char *name, const void **out) {
+  const tn_tensor *t = tn_input(call, input);
+  *out = NULL;
+  if (!t || tn_tensor_elements(t) < 0) return TN_OK;
+  if (tn_tensor_elements(t) != 1)
+    return call->host->fail(call->ctx, TN_ERR_SHAPE, "input '%s' has %lld elements, not one", name,
+                            (long long)tn_tensor_elements(t));
+  *out = t->data;
+  return TN_OK;
+}
+
 void control_slice(const tn_tensor *whole, int32_t axis, int64_t index, void *slice, bool put) {
   int64_t outer = 1, inner = 1, n = whole->shape[axis];
   for (int32_t k = 0; k < axis; k++) outer *= whole->shape[k];
@@ -91,7 +102,15 @@ tn_status control_stack(const tn_call *call, uint32_t output, const tn_tensor *c
                               output, (long long)k);
   tn_tensor type =
       tn_tensor_make(n ? first->dtype : call->outputs[output]->dtype, rank, shape, NULL);
+  if (n && (first->kind != TN_KIND_TENSOR || tn_dtype(type.dtype)->bits % 8))
+    return call->host->fail(call->ctx, TN_ERR_UNSUPPORTED,
+                            "not supported: stacking output %u, whose iterations give %s", output,
+                            first->kind != TN_KIND_TENSOR ? "lists" : tn_dtype_name(type.dtype));
   if (call->outputs[output]->dtype == TN_NONE) call->outputs[output]->dtype = type.dtype;
+  if (call->outputs[output]->dtype != type.dtype)
+    return call->host->fail(call->ctx, TN_ERR_SHAPE, "output %u: iterations give %s instead of %s",
+                            output, tn_dtype_name(type.dtype),
+                            tn_dtype_name(call->outputs[output]->dtype));
   tn_status s = call->host->output_resize(call->ctx, output, rank, shape);
   if (s || !n) return s;
   type.data = call->outputs[output]->data;
@@ -101,9 +120,12 @@ tn_status control_stack(const tn_call *call, uint32_t output, const tn_tensor *c
   return TN_OK;
 }
 
-tn_status control_stack_none(const tn_call *call, uint32_t output, const tn_tensor *element, int64_t axis) {
+tn_status control_stack_none(const tn_call *call, uint32_t output, const tn_tensor *element,
+                             int64_t axis) {
   int64_t shape[TN_MAX_RANK + 1];
-  int32_t rank = tn_max_i64(element->rank, 0) < TN_MAX_RANK ? (int32_t)tn_max_i64(element->rank, 0) + 1 : TN_MAX_RANK;
+  int32_t rank = tn_max_i64(element->rank, 0) < TN_MAX_RANK
+                     ? (int32_t)tn_max_i64(element->rank, 0) + 1
+                     : TN_MAX_RANK;
   if (axis < 0) axis += rank;
   for (int32_t k = 0; k < rank; k++) {
     int64_t dim = k == axis ? 0 : element->shape[k < axis ? k : k - 1];

@@ -19,7 +19,10 @@ static void forget_shape(tn_tensor *t) { t->rank = TN_RANK_UNKNOWN; }
 
 tn_status if_infer(const tn_call *call) {
   const tn_if_attrs *a = call->attrs;
-  const uint8_t *cond = call->inputs[0]->data;
+  const void *data;
+  tn_status one = control_one(call, 0, "cond", &data);
+  if (one) return one;
+  const uint8_t *cond = data;
   tn_tensor **yes = NULL, **no = NULL;
   /* A condition that is not known yet may never choose a branch that does not fit: that is found
    * when it is run. */
@@ -52,11 +55,12 @@ tn_status if_c(const tn_call *call, uint32_t stage, int64_t begin, int64_t end, 
   (void)stage, (void)worker;
   if (begin == end) return TN_OK;
   const tn_if_attrs *a = call->attrs;
-  if (tn_tensor_elements(call->inputs[0]) != 1)
-    return call->host->fail(call->ctx, TN_ERR_SHAPE, "input 'cond' must be one value");
-  int64_t graph = *(const uint8_t *)call->inputs[0]->data ? a->then_branch : a->else_branch;
+  const void *cond;
+  tn_status s = control_one(call, 0, "cond", &cond);
+  if (s) return s;
+  int64_t graph = *(const uint8_t *)cond ? a->then_branch : a->else_branch;
   uint32_t n_in, n_out = 0;
-  tn_status s = call->host->subgraph_shape(call->ctx, graph, &n_in, &n_out);
+  s = call->host->subgraph_shape(call->ctx, graph, &n_in, &n_out);
   const tn_tensor **out = s ? NULL : call->host->alloc(call->ctx, (n_out + 1) * sizeof *out);
   if (!out) return s ? s : TN_ERR_MEMORY;
   s = run_branch(call, graph, n_out, out);

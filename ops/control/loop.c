@@ -28,6 +28,9 @@ static tn_status shape_of(const tn_call *call, uint32_t *n_carried, uint32_t *n_
   if (carried < n_in - 2 || n_out < n_in - 1)
     return call->host->fail(call->ctx, TN_ERR_INVALID,
                             "the body carries %u values, the node gives %u", n_in - 2, carried);
+  for (uint32_t k = 2; k < n_in; k++)
+    if (!call->inputs[k])
+      return call->host->fail(call->ctx, TN_ERR_INVALID, "carried value %u is left out", k - 2);
   *n_carried = n_in - 2;
   *n_scanned = n_out - 1 - *n_carried;
   if (call->n_outputs > *n_carried + *n_scanned)
@@ -47,7 +50,7 @@ static tn_status infer_outputs(const tn_call *call, uint32_t n_carried, uint32_t
   in[0] = &counter;
   in[1] = &cond;
   for (uint32_t k = 0; k < n_carried; k++) {
-    if (call->inputs[2 + k]) *carried[k] = *call->inputs[2 + k];
+    if (tn_has_input(call, 2 + k)) *carried[k] = *call->inputs[2 + k];
     carried[k]->data = NULL; /* constant on entry only */
     in[2 + k] = carried[k];
   }
@@ -137,16 +140,18 @@ static tn_status stack_nothing(loop *l) {
   const tn_call *call = l->call;
   const uint32_t n_out = 1 + l->n_carried + l->n_scanned;
   tn_tensor **types = control_types(call, n_out);
-  tn_status s = !types ? TN_ERR_MEMORY : !l->n_scanned ? TN_OK : call->host->subgraph_infer(call->ctx, l->body, 2 + l->n_carried, l->in, n_out, types);
+  tn_status s = !types          ? TN_ERR_MEMORY
+                : !l->n_scanned ? TN_OK
+                                : call->host->subgraph_infer(call->ctx, l->body, 2 + l->n_carried,
+                                                             l->in, n_out, types);
   for (uint32_t k = l->n_carried; k < call->n_outputs && !s; k++)
     if (call->outputs[k]) s = control_stack_none(call, k, types[1 + k], 0);
   control_types_free(call, types);
   return s;
 }
 
-static tn_status run_loop(loop *l) {
+static tn_status run_loop(loop *l, uint8_t cond) {
   int64_t count = 0;
-  uint8_t cond = l->call->inputs[1] ? *(const uint8_t *)l->call->inputs[1]->data : 1;
   tn_tensor counter = tn_tensor_make(TN_I64, 0, NULL, &count),
             go = tn_tensor_make(TN_BOOL, 0, NULL, &cond);
   l->in[0] = &counter;
@@ -166,11 +171,14 @@ tn_status loop_c(const tn_call *call, uint32_t stage, int64_t begin, int64_t end
   loop l = {.call = call, .body = ((const tn_loop_attrs *)call->attrs)->body, .trips = -1};
   tn_status s = shape_of(call, &l.n_carried, &l.n_scanned);
   if (s) return s;
-  if (call->inputs[0]) l.trips = *(const int64_t *)call->inputs[0]->data;
-  if (l.trips < 0 && call->inputs[0]) l.trips = 0;
+  const void *trips, *cond;
+  s = control_one(call, 0, "M", &trips);
+  if (!s) s = control_one(call, 1, "cond", &cond);
+  if (s) return s;
+  if (trips) l.trips = tn_max_i64(0, *(const int64_t *)trips);
   l.in = call->host->alloc(call->ctx, (2 + l.n_carried) * sizeof *l.in);
   l.out = call->host->alloc(call->ctx, (1 + l.n_carried + l.n_scanned) * sizeof *l.out);
-  s = l.in && l.out ? run_loop(&l) : TN_ERR_MEMORY;
+  s = l.in && l.out ? run_loop(&l, cond ? *(const uint8_t *)cond : 1) : TN_ERR_MEMORY;
   if (l.in) release_carried(&l);
   for (int64_t k = 0; k < l.n_kept; k++) call->host->value_release(call->ctx, l.kept[k]);
   call->host->free(call->ctx, (void *)l.kept);

@@ -64,6 +64,9 @@ static tn_status open_scan(const tn_call *call, scan *s) {
   s->n_scan = (uint32_t)s->a->num_scan_inputs;
   s->n_state = n_in - s->n_scan;
   s->n_out = n_body_out - s->n_state;
+  if (call->n_outputs > n_body_out)
+    return call->host->fail(call->ctx, TN_ERR_INVALID, "the node has %u outputs, the body gives %u",
+                            call->n_outputs, n_body_out);
   s->in = call->host->alloc(call->ctx, (n_in + 1) * sizeof *s->in);
   s->out = call->host->alloc(call->ctx, (n_body_out + 1) * sizeof *s->out);
   s->slices = control_types(call, s->n_scan);
@@ -122,9 +125,9 @@ tn_status scan_infer(const tn_call *call) {
 static tn_status make_slices(scan *s) {
   for (uint32_t k = 0; k < s->n_scan; k++) {
     int64_t bytes = tn_storage_bytes(s->slices[k]);
-    if (s->slices[k]->dtype == TN_STRING || bytes < 0)
-      return s->call->host->fail(s->call->ctx, TN_ERR_UNSUPPORTED,
-                                 "not supported: scanning strings");
+    if (s->slices[k]->dtype == TN_STRING || bytes < 0 || tn_dtype(s->slices[k]->dtype)->bits % 8)
+      return s->call->host->fail(s->call->ctx, TN_ERR_UNSUPPORTED, "not supported: scanning %s",
+                                 tn_dtype_name(s->slices[k]->dtype));
     s->slices[k]->data = s->call->host->alloc(s->call->ctx, (uint64_t)bytes + 1);
     if (!s->slices[k]->data) return TN_ERR_MEMORY;
     s->in[s->n_state + k] = s->slices[k];
@@ -179,9 +182,9 @@ tn_status scan_c(const tn_call *call, uint32_t stage, int64_t begin, int64_t end
   scan s;
   tn_status status = open_scan(call, &s);
   if (!status) status = make_slices(&s);
-  if (!status &&
-      !(s.kept = call->host->alloc(call->ctx, (uint64_t)(s.length * s.n_out + 1) * sizeof *s.kept)))
-    status = TN_ERR_MEMORY;
+  uint64_t room = 0;
+  if (!status) status = tn_mul_u64((uint64_t)s.length + 1, (s.n_out + 1) * sizeof *s.kept, &room);
+  if (!status && !(s.kept = call->host->alloc(call->ctx, room))) status = TN_ERR_MEMORY;
   for (uint32_t k = 0; !status && k < s.n_state; k++) s.in[k] = call->inputs[k];
   for (int64_t step = 0; step < s.length && !status; step++) status = iterate(&s, step);
   if (!status) status = finish(&s);

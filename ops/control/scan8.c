@@ -13,7 +13,9 @@ typedef struct scan8 {
   bool *sized;                     /* outputs that have their shape */
 } scan8;
 
-static tn_status fail(const scan8 *s, const char *what) { return s->call->host->fail(s->call->ctx, TN_ERR_SHAPE, "%s", what); }
+static tn_status fail(const scan8 *s, const char *what) {
+  return s->call->host->fail(s->call->ctx, TN_ERR_SHAPE, "%s", what);
+}
 
 /* Input `k` of the body, as the node has it. */
 static const tn_tensor *outer_input(const scan8 *s, uint32_t k) { return s->call->inputs[1 + k]; }
@@ -24,9 +26,12 @@ static tn_status slice_types(scan8 *s) {
   for (uint32_t k = 0; k < s->n_state + s->n_scan; k++) {
     const tn_tensor *t = outer_input(s, k);
     const int32_t drop = k < s->n_state ? 1 : 2;
-    if (!t || t->rank < drop) return fail(s, "states must be [batch, ...], scan inputs [batch, sequence, ...]");
-    if (s->batch >= 0 && t->shape[0] != s->batch) return fail(s, "states and scan inputs differ in the size of the batch");
-    if (drop == 2 && s->length >= 0 && t->shape[1] != s->length) return fail(s, "scan inputs differ in the length of the sequence");
+    if (!t || t->rank < drop)
+      return fail(s, "states must be [batch, ...], scan inputs [batch, sequence, ...]");
+    if (s->batch >= 0 && t->shape[0] != s->batch)
+      return fail(s, "states and scan inputs differ in the size of the batch");
+    if (drop == 2 && s->length >= 0 && t->shape[1] != s->length)
+      return fail(s, "scan inputs differ in the length of the sequence");
     s->batch = t->shape[0];
     if (drop == 2) s->length = t->shape[1];
     *s->slices[k] = tn_tensor_make(t->dtype, t->rank - drop, t->shape + drop, NULL);
@@ -41,9 +46,11 @@ static tn_status open_scan(const tn_call *call, scan8 *s) {
   *s = (scan8){.call = call, .body = a->body};
   tn_status status = call->host->subgraph_shape(call->ctx, s->body, &n_in, &n_body_out);
   if (status) return status;
-  if (a->num_scan_inputs < 1 || a->num_scan_inputs > n_in || n_in + 1 > call->n_inputs || n_body_out < n_in - (uint32_t)a->num_scan_inputs ||
-      call->n_outputs > n_body_out)
-    return call->host->fail(call->ctx, TN_ERR_INVALID, "the body has %u inputs and %u outputs, which does not fit %u inputs of the node, %lld of them scanned",
+  if (a->num_scan_inputs < 1 || a->num_scan_inputs > n_in || n_in + 1 > call->n_inputs ||
+      n_body_out < n_in - (uint32_t)a->num_scan_inputs || call->n_outputs > n_body_out)
+    return call->host->fail(call->ctx, TN_ERR_INVALID,
+                            "the body has %u inputs and %u outputs, which does not fit %u inputs "
+                            "of the node, %lld of them scanned",
                             n_in, n_body_out, call->n_inputs - 1, (long long)a->num_scan_inputs);
   s->n_scan = (uint32_t)a->num_scan_inputs;
   s->n_state = n_in - s->n_scan;
@@ -76,7 +83,8 @@ static int32_t outer_shape(const scan8 *s, uint32_t k, const tn_tensor *one, int
 }
 
 static tn_status infer_body(scan8 *s) {
-  return s->call->host->subgraph_infer(s->call->ctx, s->body, s->n_state + s->n_scan, s->in, s->n_state + s->n_out, s->types);
+  return s->call->host->subgraph_infer(s->call->ctx, s->body, s->n_state + s->n_scan, s->in,
+                                       s->n_state + s->n_out, s->types);
 }
 
 tn_status scan_v8_infer(const tn_call *call) {
@@ -85,7 +93,9 @@ tn_status scan_v8_infer(const tn_call *call) {
   if (!status) status = infer_body(&s);
   for (uint32_t k = 0; k < call->n_outputs && !status; k++) {
     int64_t dims[TN_MAX_RANK];
-    if (call->outputs[k]) *call->outputs[k] = tn_tensor_make(s.types[k]->dtype, outer_shape(&s, k, s.types[k], dims), dims, NULL);
+    if (call->outputs[k])
+      *call->outputs[k] =
+          tn_tensor_make(s.types[k]->dtype, outer_shape(&s, k, s.types[k], dims), dims, NULL);
   }
   close_scan(&s);
   return status;
@@ -102,7 +112,8 @@ static tn_status size_output(scan8 *s, uint32_t k, const tn_tensor *one) {
   if (s->call->outputs[k]->dtype == TN_NONE) s->call->outputs[k]->dtype = one->dtype;
   tn_status status = s->call->host->output_resize(s->call->ctx, k, rank, dims);
   const tn_tensor *y = s->call->outputs[k];
-  if (!status && y->dtype != TN_STRING && tn_tensor_bytes(y) > 0) memset(y->data, 0, (size_t)tn_tensor_bytes(y));
+  if (!status && y->dtype != TN_STRING && tn_tensor_bytes(y) > 0)
+    memset(y->data, 0, (size_t)tn_tensor_bytes(y));
   s->sized[k] = true;
   return status;
 }
@@ -115,8 +126,10 @@ static tn_status put(scan8 *s, uint32_t k, int64_t place, const tn_tensor *value
   const tn_tensor *y = s->call->outputs[k];
   int64_t dims[TN_MAX_RANK], n = tn_tensor_elements(value);
   int32_t rank = outer_shape(s, k, value, dims);
-  if (rank != y->rank || value->dtype != y->dtype || (rank && memcmp(dims, y->shape, (size_t)rank * sizeof *dims)))
-    return s->call->host->fail(s->call->ctx, TN_ERR_SHAPE, "output %u: an iteration gives another type than those before", k);
+  if (rank != y->rank || value->dtype != y->dtype ||
+      (rank && memcmp(dims, y->shape, (size_t)rank * sizeof *dims)))
+    return s->call->host->fail(s->call->ctx, TN_ERR_SHAPE,
+                               "output %u: an iteration gives another type than those before", k);
   const tn_str *text = value->data;
   for (int64_t i = 0; y->dtype == TN_STRING && i < n && !status; i++)
     status = s->call->host->string_set(s->call->ctx, k, place * n + i, text[i].data, text[i].size);
@@ -138,7 +151,8 @@ static tn_status iterate(scan8 *s, int64_t entry, int64_t step, int64_t steps, b
     const bool backwards = k < (uint64_t)directions.size && directions.data[k];
     take(s, s->n_state + k, entry * s->length + (backwards ? steps - 1 - step : step));
   }
-  tn_status status = host->subgraph_run(s->call->ctx, s->body, s->n_state + s->n_scan, s->in, s->n_state + s->n_out, s->out);
+  tn_status status = host->subgraph_run(s->call->ctx, s->body, s->n_state + s->n_scan, s->in,
+                                        s->n_state + s->n_out, s->out);
   if (status) return status;
   for (uint32_t k = 0; k < s->n_state; k++) {
     if (own_state) host->value_release(s->call->ctx, s->in[k]);
@@ -154,7 +168,8 @@ static tn_status iterate(scan8 *s, int64_t entry, int64_t step, int64_t steps, b
 static tn_status scan_entry(scan8 *s, int64_t entry, int64_t steps) {
   for (uint32_t k = 0; k < s->n_state; k++) take(s, k, entry);
   tn_status status = TN_OK;
-  for (int64_t step = 0; step < steps && !status; step++) status = iterate(s, entry, step, steps, step > 0);
+  for (int64_t step = 0; step < steps && !status; step++)
+    status = iterate(s, entry, step, steps, step > 0);
   for (uint32_t k = 0; k < s->n_state; k++) {
     if (!status) status = put(s, k, entry, s->in[k]);
     if (s->in[k] != s->slices[k]) s->call->host->value_release(s->call->ctx, s->in[k]);
@@ -166,15 +181,19 @@ static tn_status entry_length(const scan8 *s, int64_t entry, int64_t *out) {
   const tn_tensor *lens = s->call->inputs[0];
   *out = s->length;
   if (!lens) return TN_OK;
-  if (tn_tensor_elements(lens) != s->batch) return fail(s, "sequence_lens needs one entry per entry of the batch");
+  if (tn_tensor_elements(lens) != s->batch)
+    return fail(s, "sequence_lens needs one entry per entry of the batch");
   *out = ((const int64_t *)lens->data)[entry];
-  return *out < 0 || *out > s->length ? fail(s, "an entry of sequence_lens is negative or longer than the sequence") : TN_OK;
+  return *out < 0 || *out > s->length
+             ? fail(s, "an entry of sequence_lens is negative or longer than the sequence")
+             : TN_OK;
 }
 
 /* Outputs that no iteration has written. */
 static tn_status size_rest(scan8 *s) {
   bool all = true;
-  for (uint32_t k = 0; k < s->call->n_outputs; k++) all = all && (s->sized[k] || !s->call->outputs[k]);
+  for (uint32_t k = 0; k < s->call->n_outputs; k++)
+    all = all && (s->sized[k] || !s->call->outputs[k]);
   if (all) return TN_OK;
   for (uint32_t k = 0; k < s->n_state + s->n_scan; k++) s->in[k] = s->slices[k];
   tn_status status = infer_body(s);
@@ -183,7 +202,8 @@ static tn_status size_rest(scan8 *s) {
   return status;
 }
 
-tn_status scan_v8_c(const tn_call *call, uint32_t stage, int64_t begin, int64_t end, uint32_t worker) {
+tn_status scan_v8_c(const tn_call *call, uint32_t stage, int64_t begin, int64_t end,
+                    uint32_t worker) {
   (void)stage, (void)worker;
   if (begin == end) return TN_OK;
   scan8 s;

@@ -1,4 +1,5 @@
 /* Conv: inference, FLOPs and the reference. */
+#include "base/infer.h"
 #include "conv_geometry.h"
 
 static tn_status check_channels(const tn_call *call, const tn_tensor *x, const tn_tensor *w,
@@ -8,8 +9,8 @@ static tn_status check_channels(const tn_call *call, const tn_tensor *x, const t
     return call->host->fail(call->ctx, TN_ERR_SHAPE,
                             "X is %s and W is %s; both need the same rank, at least 2",
                             tn_tensor_text(x, xt, sizeof xt), tn_tensor_text(w, wt, sizeof wt));
-  if (groups < 1 || w->shape[0] % groups || x->shape[1] % groups ||
-      w->shape[1] != x->shape[1] / groups)
+  if (groups < 1 || groups > tn_max_i64(1, w->shape[0]) || w->shape[0] % groups ||
+      x->shape[1] % groups || w->shape[1] != x->shape[1] / groups)
     return call->host->fail(
         call->ctx, TN_ERR_SHAPE, "channels do not fit: X is %s, W is %s, group is %lld",
         tn_tensor_text(x, xt, sizeof xt), tn_tensor_text(w, wt, sizeof wt), (long long)groups);
@@ -23,12 +24,15 @@ tn_status conv_shape_of(const tn_call *call, const tn_tensor *x, const tn_tensor
   conv_shape c = {
       .batch = x->shape[0], .channels = x->shape[1], .filters = w->shape[0], .groups = groups};
   s = tn_window_make(call, window, x->rank - 2, x->shape + 2, w->shape + 2, &c.w);
-  if (s) return s;
-  c.in_size = conv_product(c.w.in, c.w.n);
-  c.out_size = conv_product(c.w.out, c.w.n);
-  c.taps = conv_product(c.w.kernel, c.w.n);
-  *out = c;
-  return TN_OK;
+  if (!s) s = conv_shape_sizes(call, &c);
+  if (!s) *out = c;
+  return s;
+}
+
+tn_status conv_shape_sizes(const tn_call *call, conv_shape *c) {
+  tn_status s = tn_window_product(call, c->w.in, c->w.n, &c->in_size);
+  if (!s) s = tn_window_product(call, c->w.out, c->w.n, &c->out_size);
+  return s ? s : tn_window_product(call, c->w.kernel, c->w.n, &c->taps);
 }
 
 tn_status conv_shape_make(const tn_call *call, conv_shape *out) {
@@ -37,20 +41,21 @@ tn_status conv_shape_make(const tn_call *call, conv_shape *out) {
   return conv_shape_of(call, call->inputs[0], call->inputs[1], &window, a->group, out);
 }
 
+tn_status conv_shape_infer(const tn_call *call, const conv_shape *c) {
+  const tn_tensor *b = tn_input(call, 2);
+  int64_t shape[TN_MAX_RANK] = {c->batch, c->filters};
+  if (b && (b->rank != 1 || b->shape[0] != c->filters))
+    return call->host->fail(call->ctx, TN_ERR_SHAPE, "B must be a vector of %lld values",
+                            (long long)c->filters);
+  for (int32_t k = 0; k < c->w.n; k++) shape[2 + k] = c->w.out[k];
+  tn_infer_shape(call, 0, TN_NONE, c->w.n + 2, shape);
+  return TN_OK;
+}
+
 tn_status conv_infer(const tn_call *call) {
   conv_shape c;
   tn_status s = conv_shape_make(call, &c);
-  if (s) return s;
-  const tn_tensor *b = call->n_inputs > 2 ? call->inputs[2] : NULL;
-  if (b && (b->rank != 1 || b->shape[0] != c.filters))
-    return call->host->fail(call->ctx, TN_ERR_SHAPE, "B must be a vector of %lld values",
-                            (long long)c.filters);
-  tn_tensor *y = call->outputs[0];
-  y->rank = call->inputs[0]->rank;
-  y->shape[0] = c.batch;
-  y->shape[1] = c.filters;
-  for (int32_t k = 0; k < c.w.n; k++) y->shape[2 + k] = c.w.out[k];
-  return TN_OK;
+  return s ? s : conv_shape_infer(call, &c);
 }
 
 tn_status conv_flops(const tn_call *call, double *out_flops) {
@@ -62,18 +67,10 @@ tn_status conv_flops(const tn_call *call, double *out_flops) {
   return s;
 }
 
-/* Splits a row-major index over dims. */
-static void unravel(int64_t index, const int64_t *dims, int32_t n, int64_t *out) {
-  for (int32_t k = n - 1; k >= 0; k--) {
-    out[k] = index % dims[k];
-    index /= dims[k];
-  }
-}
-
 int64_t conv_tap_index(const tn_window *w, int64_t o, int64_t t) {
   int64_t at[TN_MAX_SPATIAL], tap[TN_MAX_SPATIAL], index = 0;
-  unravel(o, w->out, w->n, at);
-  unravel(t, w->kernel, w->n, tap);
+  tn_unravel(o, w->out, w->n, at);
+  tn_unravel(t, w->kernel, w->n, tap);
   for (int32_t k = 0; k < w->n; k++) {
     int64_t i = at[k] * w->stride[k] - w->pad_lo[k] + tap[k] * w->dilation[k];
     if (i < 0 || i >= w->in[k]) return -1;
@@ -99,7 +96,7 @@ tn_status conv_reference(const tn_call *call) {
   conv_shape c;
   tn_status s = conv_shape_make(call, &c);
   if (s) return s;
-  const tn_tensor *b = call->n_inputs > 2 ? call->inputs[2] : NULL;
+  const tn_tensor *b = tn_input(call, 2);
   int64_t per_group = c.channels / c.groups, n_out = c.batch * c.filters * c.out_size;
   for (int64_t index = 0; index < n_out; index++) {
     int64_t n = index / (c.filters * c.out_size), m = index / c.out_size % c.filters;

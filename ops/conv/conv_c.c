@@ -117,7 +117,7 @@ tn_status conv_depthwise_plan(const tn_call *call, tn_kernel_plan *out) {
   tn_status s = conv_shape_make(call, &c);
   if (s) return s;
   out->items[0] = c.batch * c.filters;
-  out->grain[0] = 1 + 10000 / (1 + c.out_size * c.taps);
+  out->grain[0] = tn_grain(10000, (double)c.out_size * (double)c.taps);
   out->elements_per_item = c.out_size;
   out->cost_ns = (double)(c.batch * c.filters * c.out_size) * (double)c.taps / 4;
   return TN_OK;
@@ -177,7 +177,7 @@ tn_status conv_any_plan(const tn_call *call, tn_kernel_plan *out) {
   tn_status s = conv_shape_make(call, &c);
   if (s) return s;
   out->items[0] = c.batch * c.filters * c.out_size;
-  out->grain[0] = 1 + 5000 / (1 + c.taps * (c.channels / c.groups));
+  out->grain[0] = tn_grain(5000, (double)(c.taps * (c.channels / c.groups)));
   return TN_OK;
 }
 
@@ -185,8 +185,8 @@ tn_status conv_any_plan(const tn_call *call, tn_kernel_plan *out) {
 static double window_sum(const tn_window *w, int32_t dim, const int64_t *o, const double *x,
                          const double *k) {
   if (dim == w->n) return *x * *k;
-  int64_t lo, hi, x_step = conv_product(w->in + dim + 1, w->n - dim - 1),
-                  k_step = conv_product(w->kernel + dim + 1, w->n - dim - 1);
+  int64_t lo, hi, x_step = tn_dims_size(w->in + dim + 1, w->n - dim - 1),
+                  k_step = tn_dims_size(w->kernel + dim + 1, w->n - dim - 1);
   tn_window_taps(w, dim, o[dim], &lo, &hi);
   int64_t start = o[dim] * w->stride[dim] - w->pad_lo[dim];
   double sum = 0;
@@ -206,9 +206,9 @@ tn_status conv_any_c(const tn_call *call, uint32_t stage, int64_t begin, int64_t
   double *y = call->outputs[0]->data;
   int64_t depth = c.channels / c.groups, out_group = c.filters / c.groups;
   for (int64_t item = begin; item < end; item++) {
-    int64_t o[TN_MAX_SPATIAL], rest = item % c.out_size, m = item / c.out_size % c.filters,
+    int64_t o[TN_MAX_SPATIAL], m = item / c.out_size % c.filters,
                                image = item / c.out_size / c.filters;
-    for (int32_t k = c.w.n - 1; k >= 0; k--) o[k] = rest % c.w.out[k], rest /= c.w.out[k];
+    tn_unravel(item % c.out_size, c.w.out, c.w.n, o);
     double sum = bias ? bias[m] : 0;
     for (int64_t k = 0; k < depth; k++)
       sum +=

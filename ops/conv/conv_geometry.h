@@ -23,10 +23,9 @@ tn_status conv_shape_of(const tn_call *call, const tn_tensor *x, const tn_tensor
  * for references. */
 int64_t conv_tap_index(const tn_window *w, int64_t o, int64_t t);
 
-static inline int64_t conv_product(const int64_t *dims, int32_t n) {
-  int64_t r = 1;
-  for (int32_t k = 0; k < n; k++) r *= dims[k];
-  return r;
-}
+/* in_size, out_size and taps of a window that is filled in. */
+tn_status conv_shape_sizes(const tn_call *call, conv_shape *c);
+/* Checks the bias (input 2, optional) and gives output 0 its shape. */
+tn_status conv_shape_infer(const tn_call *call, const conv_shape *c);
 
 #endif

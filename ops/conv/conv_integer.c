@@ -4,10 +4,6 @@
 #include "base/infer.h"
 #include "conv_integer.h"
 
-static const tn_tensor *input(const tn_call *call, uint32_t k) {
-  return k < call->n_inputs ? call->inputs[k] : NULL;
-}
-
 /* A parameter per tensor, or per filter where that is allowed. */
 static tn_status check_count(const tn_call *call, const tn_tensor *t, const char *name,
                              int64_t filters) {
@@ -18,8 +14,10 @@ static tn_status check_count(const tn_call *call, const tn_tensor *t, const char
 
 tn_status conv_integer_make(const tn_call *call, conv_quant *out) {
   const tn_conv_integer_attrs *a = call->attrs;
-  conv_quant q = {
-      .x = input(call, 0), .w = input(call, 1), .x_zero = input(call, 2), .w_zero = input(call, 3)};
+  conv_quant q = {.x = tn_input(call, 0),
+                  .w = tn_input(call, 1),
+                  .x_zero = tn_input(call, 2),
+                  .w_zero = tn_input(call, 3)};
   tn_window_attrs window = {a->auto_pad, a->dilations, a->kernel_shape, a->pads, a->strides, 0};
   tn_status s = conv_shape_of(call, q.x, q.w, &window, a->group, &q.c);
   if (!s) s = check_count(call, q.x_zero, "x_zero_point", 1);
@@ -30,15 +28,15 @@ tn_status conv_integer_make(const tn_call *call, conv_quant *out) {
 
 tn_status qlinear_conv_make(const tn_call *call, conv_quant *out) {
   const tn_q_linear_conv_attrs *a = call->attrs;
-  conv_quant q = {.x = input(call, 0),
-                  .x_scale = input(call, 1),
-                  .x_zero = input(call, 2),
-                  .w = input(call, 3),
-                  .w_scale = input(call, 4),
-                  .w_zero = input(call, 5),
-                  .y_scale = input(call, 6),
-                  .y_zero = input(call, 7),
-                  .bias = input(call, 8)};
+  conv_quant q = {.x = tn_input(call, 0),
+                  .x_scale = tn_input(call, 1),
+                  .x_zero = tn_input(call, 2),
+                  .w = tn_input(call, 3),
+                  .w_scale = tn_input(call, 4),
+                  .w_zero = tn_input(call, 5),
+                  .y_scale = tn_input(call, 6),
+                  .y_zero = tn_input(call, 7),
+                  .bias = tn_input(call, 8)};
   tn_window_attrs window = {a->auto_pad, a->dilations, a->kernel_shape, a->pads, a->strides, 0};
   tn_status s = conv_shape_of(call, q.x, q.w, &window, a->group, &q.c);
   const struct {

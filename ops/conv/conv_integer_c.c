@@ -13,7 +13,7 @@ enum { FILTERS = 64, DEPTH = 256 };
 
 typedef struct room {
   float panels[CONV_PIXELS * DEPTH], tile[FILTERS * CONV_PIXELS];
-  int32_t sums[FILTERS * CONV_PIXELS];
+  uint32_t sums[FILTERS * CONV_PIXELS]; /* of i32; they may wrap */
 } room;
 
 typedef struct blocks {
@@ -33,7 +33,7 @@ static tn_status plan(const tn_call *call, const conv_quant *q, tn_kernel_plan *
                             q->x->rank - 2);
   out->n_stages = 2;
   out->items[0] = q->c.filters;
-  out->grain[0] = 1 + 10000 / (1 + each);
+  out->grain[0] = tn_grain(10000, (double)each);
   out->items[1] = q->c.batch * q->c.groups * b.pixels * b.filters;
   out->scratch_bytes = (uint64_t)(q->c.filters * each) * sizeof(float);
   out->worker_scratch_bytes = sizeof(room);
@@ -90,7 +90,7 @@ static tile sum_tile(const conv_quant *q, const float *weights, int64_t item, ro
     tn_gemm_run(&m);
     for (int64_t i = 0; i < t.filters; i++)
       for (int64_t j = 0; j < g.n; j++)
-        r->sums[i * CONV_PIXELS + j] += (int32_t)r->tile[i * CONV_PIXELS + j];
+        r->sums[i * CONV_PIXELS + j] += (uint32_t)(int32_t)r->tile[i * CONV_PIXELS + j];
   }
   return t;
 }
@@ -110,10 +110,10 @@ static void store_quantised(const tn_call *call, const conv_quant *q, const tile
   for (int64_t i = 0; i < t->filters; i++) {
     int64_t m = t->first + i, at = (t->image * q->c.filters + m) * q->c.out_size + t->pixel;
     const float scale = (float)conv_rescale(q, m);
-    const int32_t bias = q->bias ? ((const int32_t *)q->bias->data)[m] : 0;
+    const uint32_t bias = q->bias ? ((const uint32_t *)q->bias->data)[m] : 0;
     for (int64_t j = 0; j < t->n; j++) {
-      float v = nearbyintf((float)(r->sums[i * CONV_PIXELS + j] + bias) * scale) + zero;
-      v = v < lo ? lo : v > hi ? hi : v;
+      float v = nearbyintf((float)(int32_t)(r->sums[i * CONV_PIXELS + j] + bias) * scale) + zero;
+      v = !(v > lo) ? lo : v > hi ? hi : v; /* NaN: lo */
       if (is_signed)
         ((int8_t *)call->outputs[0]->data)[at + j] = (int8_t)v;
       else

@@ -3,12 +3,16 @@
  *   out = stride*(in - 1) + output_padding + dilation*(kernel - 1) + 1 - pad_lo - pad_hi
  *   Y[o] = B + sum over i, t with o = i*stride + t*dilation - pad_lo of X[i] * W[t] */
 #include "conv_transpose.h"
+#include "base/infer.h"
 
 static tn_status check_channels(const tn_call *call, int64_t groups) {
   const tn_tensor *x = call->inputs[0], *w = call->inputs[1];
   char xt[TN_TENSOR_TEXT], wt[TN_TENSOR_TEXT];
-  if (x->rank < 2 || x->rank != w->rank || groups < 1 || x->shape[1] != w->shape[0] ||
-      x->shape[1] % groups)
+  if (x->rank < 3)
+    return call->host->fail(call->ctx, TN_ERR_SHAPE, "X has rank %d; it needs [N, C, spatial...]",
+                            x->rank);
+  if (x->rank != w->rank || groups < 1 || groups > tn_max_i64(1, x->shape[1]) ||
+      x->shape[1] != w->shape[0] || x->shape[1] % groups)
     return call->host->fail(
         call->ctx, TN_ERR_SHAPE, "shapes do not fit: X is %s, W is %s, group is %lld",
         tn_tensor_text(x, xt, sizeof xt), tn_tensor_text(w, wt, sizeof wt), (long long)groups);
@@ -28,15 +32,18 @@ static tn_status spatial(const tn_call *call, const tn_conv_transpose_attrs *a, 
                          int32_t k) {
   bool same = tn_str_is(a->auto_pad, "SAME_UPPER") || tn_str_is(a->auto_pad, "SAME_LOWER"),
        upper = tn_str_is(a->auto_pad, "SAME_UPPER");
-  int64_t extra = a->output_padding.size ? a->output_padding.data[k] : 0, natural;
-  if (tn_mul_i64(w->stride[k], w->in[k] - 1, &natural) ||
+  int64_t extra = a->output_padding.size ? a->output_padding.data[k] : 0, natural, stretched;
+  tn_status s = tn_window_check(call, w, k);
+  if (s) return s;
+  if (tn_mul_i64(w->stride[k], w->in[k], &stretched) ||
+      tn_mul_i64(w->stride[k], w->in[k] - 1, &natural) ||
       tn_add_i64(natural, extra + w->dilation[k] * (w->kernel[k] - 1) + 1, &natural))
     return call->host->fail(call->ctx, TN_ERR_OVERFLOW,
                             "the output size overflows in spatial dim %d", k);
   if (a->output_shape.size)
     fit_pads(w, k, natural, a->output_shape.data[a->output_shape.size - w->n + k], upper);
   else if (same)
-    fit_pads(w, k, natural, w->in[k] * w->stride[k], upper);
+    fit_pads(w, k, natural, stretched, upper);
   else
     w->out[k] = natural - w->pad_lo[k] - w->pad_hi[k];
   return w->out[k] >= 0
@@ -50,10 +57,9 @@ tn_status conv_transpose_shape(const tn_call *call, conv_shape *out) {
   const tn_tensor *x = call->inputs[0], *w = call->inputs[1];
   tn_status s = check_channels(call, a->group);
   if (s) return s;
-  conv_shape c = {.batch = x->shape[0],
-                  .channels = x->shape[1],
-                  .filters = w->shape[1] * a->group,
-                  .groups = a->group};
+  conv_shape c = {.batch = x->shape[0], .channels = x->shape[1], .groups = a->group};
+  if (tn_mul_i64(w->shape[1], a->group, &c.filters))
+    return call->host->fail(call->ctx, TN_ERR_OVERFLOW, "the number of output channels overflows");
   c.w.n = x->rank - 2;
   if ((s = tn_window_list(call, "dilations", a->dilations, c.w.n, 1)) ||
       (s = tn_window_list(call, "strides", a->strides, c.w.n, 1)) ||
@@ -72,9 +78,7 @@ tn_status conv_transpose_shape(const tn_call *call, conv_shape *out) {
     c.w.pad_hi[k] = a->pads.size ? a->pads.data[c.w.n + k] : 0;
     s = spatial(call, a, &c.w, k);
   }
-  c.in_size = conv_product(c.w.in, c.w.n);
-  c.out_size = conv_product(c.w.out, c.w.n);
-  c.taps = conv_product(c.w.kernel, c.w.n);
+  if (!s) s = conv_shape_sizes(call, &c);
   if (!s) *out = c;
   return s;
 }
@@ -82,17 +86,7 @@ tn_status conv_transpose_shape(const tn_call *call, conv_shape *out) {
 tn_status conv_transpose_infer(const tn_call *call) {
   conv_shape c;
   tn_status s = conv_transpose_shape(call, &c);
-  if (s) return s;
-  const tn_tensor *b = call->n_inputs > 2 ? call->inputs[2] : NULL;
-  if (b && (b->rank != 1 || b->shape[0] != c.filters))
-    return call->host->fail(call->ctx, TN_ERR_SHAPE, "B must be a vector of %lld values",
-                            (long long)c.filters);
-  tn_tensor *y = call->outputs[0];
-  y->rank = call->inputs[0]->rank;
-  y->shape[0] = c.batch;
-  y->shape[1] = c.filters;
-  for (int32_t k = 0; k < c.w.n; k++) y->shape[2 + k] = c.w.out[k];
-  return TN_OK;
+  return s ? s : conv_shape_infer(call, &c);
 }
 
 tn_status conv_transpose_flops(const tn_call *call, double *out_flops) {
@@ -122,8 +116,7 @@ static int64_t target(const tn_window *w, int64_t i, int64_t t) {
 /* One output element: looks at every input element and tap, slow and plain. */
 static double reference_element(const tn_call *call, const conv_shape *c, int64_t n, int64_t m,
                                 int64_t o) {
-  const tn_tensor *x = call->inputs[0], *w = call->inputs[1],
-                  *b = call->n_inputs > 2 ? call->inputs[2] : NULL;
+  const tn_tensor *x = call->inputs[0], *w = call->inputs[1], *b = tn_input(call, 2);
   int64_t out_group = c->filters / c->groups, in_group = c->channels / c->groups,
           first = m / out_group * in_group;
   double sum = b ? tn_load_f64(b->dtype, b->data, m) : 0;

@@ -40,11 +40,12 @@ static tn_status plan(const tn_call *call, bool is_gemm, tn_kernel_plan *out) {
   out->n_stages = main_stage + 1;
   if (l.p.trans_a) {
     out->items[0] = l.p.m;
-    out->grain[0] = 1 + 10000 / (1 + l.p.k);
+    out->grain[0] = tn_grain(10000, (double)l.p.k);
     out->scratch_bytes = (uint64_t)(l.p.m * l.p.k) * sizeof(float);
   }
   out->items[main_stage] = l.p.batch * l.col_blocks * l.row_blocks;
-  out->grain[main_stage] = 1 + 50000 / (1 + tn_min_i64(l.p.m, ROWS) * l.p.k * COLUMNS);
+  out->grain[main_stage] =
+      tn_grain(50000, (double)tn_min_i64(l.p.m, ROWS) * COLUMNS * (double)l.p.k);
   bool can_pack = !l.few && call->inputs[1]->data && l.p.batch == 1;
   if (can_pack)
     out->state_bytes =
@@ -204,7 +205,7 @@ static tn_status any_plan(const tn_call *call, bool is_gemm, tn_kernel_plan *out
   tn_status s = product_of(call, is_gemm, &p);
   if (s) return s;
   out->items[0] = p.batch * p.m;
-  out->grain[0] = 1 + 5000 / (1 + p.n * p.k);
+  out->grain[0] = tn_grain(5000, (double)(p.n * p.k));
   return TN_OK;
 }
 

@@ -4,10 +4,6 @@
 #include "base/infer.h"
 #include "matmul_integer.h"
 
-static const tn_tensor *input(const tn_call *call, uint32_t k) {
-  return k < call->n_inputs ? call->inputs[k] : NULL;
-}
-
 /* Parameters per tensor, per row of A, or per column of B. */
 static tn_status check_count(const tn_call *call, const tn_tensor *t, const char *name, int64_t n) {
   int64_t got = t ? tn_tensor_elements(t) : 1;
@@ -17,8 +13,8 @@ static tn_status check_count(const tn_call *call, const tn_tensor *t, const char
 }
 
 tn_status matmul_integer_make(const tn_call *call, product_quant *out) {
-  product_quant q = {.a_zero = input(call, 2), .b_zero = input(call, 3)};
-  tn_status s = product_make(call, input(call, 0), input(call, 1), &q.p);
+  product_quant q = {.a_zero = tn_input(call, 2), .b_zero = tn_input(call, 3)};
+  tn_status s = product_make(call, tn_input(call, 0), tn_input(call, 1), &q.p);
   if (!s) s = check_count(call, q.a_zero, "a_zero_point", q.p.m);
   if (!s) s = check_count(call, q.b_zero, "b_zero_point", q.p.n);
   if (!s) *out = q;
@@ -26,13 +22,13 @@ tn_status matmul_integer_make(const tn_call *call, product_quant *out) {
 }
 
 tn_status qlinear_matmul_make(const tn_call *call, product_quant *out) {
-  product_quant q = {.a_scale = input(call, 1),
-                     .a_zero = input(call, 2),
-                     .b_scale = input(call, 4),
-                     .b_zero = input(call, 5),
-                     .y_scale = input(call, 6),
-                     .y_zero = input(call, 7)};
-  tn_status s = product_make(call, input(call, 0), input(call, 3), &q.p);
+  product_quant q = {.a_scale = tn_input(call, 1),
+                     .a_zero = tn_input(call, 2),
+                     .b_scale = tn_input(call, 4),
+                     .b_zero = tn_input(call, 5),
+                     .y_scale = tn_input(call, 6),
+                     .y_zero = tn_input(call, 7)};
+  tn_status s = product_make(call, tn_input(call, 0), tn_input(call, 3), &q.p);
   const struct {
     const tn_tensor *t;
     const char *name;

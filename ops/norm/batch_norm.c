@@ -17,6 +17,10 @@ tn_status batch_normalization_infer(const tn_call *call) {
       return call->host->fail(call->ctx, TN_ERR_SHAPE,
                               "input %u needs one value per channel (%lld)", k,
                               (long long)channels);
+  bool is_training = ((const tn_batch_normalization_attrs *)call->attrs)->training_mode != 0;
+  if (!is_training && (tn_has_output(call, 1) || tn_has_output(call, 2)))
+    return call->host->fail(call->ctx, TN_ERR_INVALID,
+                            "the running statistics are given with training_mode=1 only");
   tn_infer_shape(call, 1, call->inputs[3]->dtype, 1, &channels);
   tn_infer_shape(call, 2, call->inputs[3]->dtype, 1, &channels);
   return tn_infer_like(call, 0, 0);

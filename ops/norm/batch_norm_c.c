@@ -19,7 +19,7 @@ static planes planes_of(const tn_call *call) {
 tn_status batch_normalization_plan(const tn_call *call, tn_kernel_plan *out) {
   planes p = planes_of(call);
   out->items[0] = p.channels;
-  out->grain[0] = 1 + 10000 / (1 + p.batch * p.plane);
+  out->grain[0] = tn_grain(10000, (double)(p.batch * p.plane));
   out->in_place[0] = 0;
   out->cost_ns = (double)(p.batch * p.channels * p.plane) / 2 + 200;
   return TN_OK;

@@ -4,16 +4,10 @@
 #include "base/infer.h"
 #include "groups.h"
 
-static int64_t product(const tn_tensor *t, int32_t from, int32_t to) {
-  int64_t r = 1;
-  for (int32_t k = from; k < to; k++) r *= t->shape[k];
-  return r;
-}
-
 groups groups_of_instance(const tn_call *call) {
   const tn_tensor *x = call->inputs[0];
-  int64_t channels = x->rank > 1 ? x->shape[1] : 1, n = product(x, 2, x->rank);
-  return (groups){.groups = product(x, 0, 2),
+  int64_t channels = x->shape[1], n = tn_dims_size(x->shape + 2, x->rank - 2);
+  return (groups){.groups = tn_dims_size(x->shape, 2),
                   .n = n,
                   .repeat = channels ? channels : 1,
                   .step = 1,
@@ -26,7 +20,7 @@ groups groups_of_instance(const tn_call *call) {
 groups groups_of_group(const tn_call *call) {
   const tn_group_normalization_attrs *a = call->attrs;
   const tn_tensor *x = call->inputs[0];
-  int64_t plane = product(x, 2, x->rank), each = x->shape[1] / a->num_groups;
+  int64_t plane = tn_dims_size(x->shape + 2, x->rank - 2), each = x->shape[1] / a->num_groups;
   groups s = {.groups = x->shape[0] * a->num_groups,
               .n = each * plane,
               .repeat = a->num_groups,
@@ -42,14 +36,27 @@ groups groups_of_group(const tn_call *call) {
 groups groups_of_layer(const tn_call *call, int64_t axis, double epsilon, bool centred) {
   const tn_tensor *x = call->inputs[0];
   int32_t first = (int32_t)(axis < 0 ? axis + x->rank : axis);
-  int64_t n = product(x, first, x->rank);
-  return (groups){.groups = product(x, 0, first),
+  int64_t n = tn_dims_size(x->shape + first, x->rank - first);
+  return (groups){.groups = tn_dims_size(x->shape, first),
                   .n = n,
                   .repeat = 1,
                   .run = 1,
                   .period = n ? n : 1,
                   .epsilon = epsilon,
                   .centred = centred};
+}
+
+tn_status instance_normalization_infer(const tn_call *call) {
+  const tn_tensor *x = call->inputs[0];
+  if (x->rank < 2)
+    return call->host->fail(call->ctx, TN_ERR_SHAPE, "input has rank %d; it needs [N, C, ...]",
+                            x->rank);
+  for (uint32_t k = 1; k < 3; k++)
+    if (tn_tensor_elements(call->inputs[k]) != x->shape[1])
+      return call->host->fail(call->ctx, TN_ERR_SHAPE,
+                              "input %u needs one value per channel (%lld)", k,
+                              (long long)x->shape[1]);
+  return tn_infer_like(call, 0, 0);
 }
 
 tn_status group_normalization_infer(const tn_call *call) {
@@ -73,7 +80,8 @@ static tn_status layer_infer(const tn_call *call, int64_t axis_attr) {
   tn_status s = tn_axis_normalize(call, axis_attr, x->rank, &axis);
   if (s) return s;
   for (uint32_t k = 1; k < call->n_inputs; k++)
-    if (call->inputs[k] && tn_tensor_elements(call->inputs[k]) != product(x, axis, x->rank))
+    if (call->inputs[k] &&
+        tn_tensor_elements(call->inputs[k]) != tn_dims_size(x->shape + axis, x->rank - axis))
       return call->host->fail(
           call->ctx, TN_ERR_UNSUPPORTED,
           "not supported: scale or bias that broadcasts inside the normalised dims");
@@ -98,8 +106,7 @@ tn_status rms_normalization_infer(const tn_call *call) {
 /* ---- references ---- */
 
 static void reference_group(const tn_call *call, const groups *s, int64_t g) {
-  const tn_tensor *x = call->inputs[0], *scale = call->inputs[1],
-                  *bias = call->n_inputs > 2 ? call->inputs[2] : NULL;
+  const tn_tensor *x = call->inputs[0], *scale = call->inputs[1], *bias = tn_input(call, 2);
   tn_tensor *y = call->outputs[0];
   double mean = 0, power = 0;
   for (int64_t i = 0; i < s->n && s->centred; i++)

@@ -8,7 +8,7 @@
 static tn_status plan(const groups *s, tn_kernel_plan *out) {
   out->items[0] = s->groups;
   out->elements_per_item = s->n;
-  out->grain[0] = 1 + 4000 / (1 + s->n);
+  out->grain[0] = tn_grain(4000, (double)s->n);
   out->cost_ns = (double)s->groups * (double)s->n + 200;
   return TN_OK;
 }

@@ -5,6 +5,24 @@
 #include "base/lower.h"
 #include "norm.gen.h"
 
+tn_status lp_normalization_infer(const tn_call *call) {
+  const tn_lp_normalization_attrs *a = call->attrs;
+  int32_t axis = 0;
+  tn_status s = tn_axis_normalize(call, a->axis, call->inputs[0]->rank, &axis);
+  if (s) return s;
+  if (a->p != 1 && a->p != 2)
+    return call->host->fail(call->ctx, TN_ERR_INVALID, "attribute 'p' is %lld; 1 and 2 are allowed",
+                            (long long)a->p);
+  return tn_infer_like(call, 0, 0);
+}
+
+tn_status lrn_infer(const tn_call *call) {
+  int64_t size = ((const tn_lrn_attrs *)call->attrs)->size;
+  if (size < 1)
+    return call->host->fail(call->ctx, TN_ERR_INVALID, "attribute 'size' is %lld", (long long)size);
+  return tn_infer_like(call, 0, 0);
+}
+
 tn_status lp_normalization_reference(const tn_call *call) {
   const tn_lp_normalization_attrs *a = call->attrs;
   const tn_tensor *x = call->inputs[0];

@@ -19,7 +19,7 @@ static axis_shape shape_of(const tn_tensor *x, int64_t axis) {
 tn_status lp_normalization_plan(const tn_call *call, tn_kernel_plan *out) {
   axis_shape s = shape_of(call->inputs[0], ((const tn_lp_normalization_attrs *)call->attrs)->axis);
   out->items[0] = s.outer * s.inner;
-  out->grain[0] = 1 + 5000 / (1 + s.n);
+  out->grain[0] = tn_grain(5000, (double)s.n);
   return TN_OK;
 }
 
@@ -49,7 +49,7 @@ tn_status lrn_plan(const tn_call *call, tn_kernel_plan *out) {
   axis_shape s = shape_of(call->inputs[0], 1);
   out->items[0] = s.outer * s.n;
   out->elements_per_item = s.inner;
-  out->grain[0] = 1 + 2000 / (1 + s.inner);
+  out->grain[0] = tn_grain(2000, (double)s.inner);
   return TN_OK;
 }
 

@@ -36,7 +36,7 @@ static double add_power(double sum, double x, double p) { return sum + pow(fabs(
 static void reference(const tn_call *call, fold f, double start, double p, double out[1],
                       int64_t plane) {
   const tn_tensor *x = call->inputs[0];
-  int64_t size = pool_product(x->shape + 2, x->rank - 2);
+  int64_t size = tn_dims_size(x->shape + 2, x->rank - 2);
   *out = start;
   for (int64_t k = 0; k < size; k++)
     *out = f(*out, tn_load_f64(x->dtype, x->data, plane * size + k), p);
@@ -47,7 +47,7 @@ static int64_t planes(const tn_call *call) {
 }
 
 tn_status global_average_pool_reference(const tn_call *call) {
-  double size = (double)pool_product(call->inputs[0]->shape + 2, call->inputs[0]->rank - 2), sum;
+  double size = (double)tn_dims_size(call->inputs[0]->shape + 2, call->inputs[0]->rank - 2), sum;
   for (int64_t k = 0; k < planes(call); k++) {
     reference(call, add, 0, 0, &sum, k);
     tn_store_f64(call->outputs[0]->dtype, call->outputs[0]->data, k, sum / size);
@@ -84,12 +84,18 @@ static tn_status unpooled_dims(const tn_call *call, int64_t *dims) {
         "X and I need the same shape [N, C, spatial...], kernel_shape a value per spatial dim");
   tn_window w = {0};
   tn_window_attrs attrs = {{"", 0}, {NULL, 0}, a->kernel_shape, a->pads, a->strides, 0};
-  tn_status s = tn_window_make(call, &attrs, x->rank - 2, a->kernel_shape.data, NULL,
-                               &w); /* checks the attributes only */
-  for (int32_t k = 0; k < x->rank; k++)
-    dims[k] = k < 2 ? x->shape[k]
-                    : (x->shape[k] - 1) * w.stride[k - 2] + w.kernel[k - 2] - w.pad_lo[k - 2] -
-                          w.pad_hi[k - 2];
+  /* checks the attributes only: the pooled dims are not those of this window */
+  tn_status s = tn_window_make(call, &attrs, x->rank - 2, a->kernel_shape.data, NULL, &w);
+  for (int32_t k = 0; k < x->rank && !s; k++) {
+    int64_t dim = x->shape[k];
+    if (k >= 2 && (tn_mul_i64(dim - 1, w.stride[k - 2], &dim) ||
+                   tn_add_i64(dim, w.kernel[k - 2] - w.pad_lo[k - 2] - w.pad_hi[k - 2], &dim)))
+      s = call->host->fail(call->ctx, TN_ERR_OVERFLOW, "X is too large in spatial dim %d", k - 2);
+    else if (dim < 0)
+      s = call->host->fail(call->ctx, TN_ERR_SHAPE,
+                           "the pads are larger than the output in spatial dim %d", k - 2);
+    dims[k] = dim;
+  }
   return s;
 }
 
@@ -112,8 +118,11 @@ tn_status max_unpool_place(const tn_call *call, int64_t index, int64_t *out) {
   const tn_tensor *y = call->outputs[0];
   int64_t dims[TN_MAX_RANK], at = 0, rest = index, stride = 1;
   tn_status s = unpooled_dims(call, dims);
-  for (int32_t k = y->rank - 1; k >= 0 && !s && rest >= 0 && dims[k] > 0; k--) {
-    if (rest % dims[k] >= y->shape[k]) rest = -1;
+  for (int32_t k = y->rank - 1; k >= 0 && !s && rest >= 0; k--) {
+    if (dims[k] == 0 || rest % dims[k] >= y->shape[k]) {
+      rest = -1;
+      break;
+    }
     at += rest % dims[k] * stride;
     stride *= y->shape[k];
     rest /= dims[k];

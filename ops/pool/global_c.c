@@ -6,9 +6,9 @@
 
 tn_status global_pool_plan(const tn_call *call, tn_kernel_plan *out) {
   const tn_tensor *x = call->inputs[0];
-  int64_t size = pool_product(x->shape + 2, x->rank - 2);
+  int64_t size = tn_dims_size(x->shape + 2, x->rank - 2);
   out->items[0] = x->shape[0] * x->shape[1];
-  out->grain[0] = 1 + 10000 / (1 + size);
+  out->grain[0] = tn_grain(10000, (double)size);
   out->elements_per_item = 1;
   out->cost_ns = (double)(x->shape[0] * x->shape[1]) * (double)size / 4;
   return TN_OK;
@@ -19,7 +19,7 @@ tn_status global_pool_plan(const tn_call *call, tn_kernel_plan *out) {
   tn_status name(const tn_call *call, uint32_t stage, int64_t begin, int64_t end,       \
                  uint32_t worker) {                                                     \
     (void)stage, (void)worker;                                                          \
-    int64_t size = pool_product(call->inputs[0]->shape + 2, call->inputs[0]->rank - 2); \
+    int64_t size = tn_dims_size(call->inputs[0]->shape + 2, call->inputs[0]->rank - 2); \
     const T *x = (const T *)call->inputs[0]->data + begin * size;                       \
     T *y = call->outputs[0]->data;                                                      \
     for (int64_t item = begin; item < end; item++, x += size) {                         \

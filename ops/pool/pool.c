@@ -15,12 +15,11 @@ tn_status pool_shape_make(const tn_call *call, const tn_window_attrs *attrs, poo
                             (long long)attrs->kernel_shape.size, x->rank - 2);
   pool_shape p = {.channels = x->shape[0] * x->shape[1]};
   tn_status s = tn_window_make(call, attrs, x->rank - 2, x->shape + 2, NULL, &p.w);
-  if (s) return s;
-  p.in_size = pool_product(p.w.in, p.w.n);
-  p.out_size = pool_product(p.w.out, p.w.n);
-  p.taps = pool_product(p.w.kernel, p.w.n);
-  *out = p;
-  return TN_OK;
+  if (!s) s = tn_window_product(call, p.w.in, p.w.n, &p.in_size);
+  if (!s) s = tn_window_product(call, p.w.out, p.w.n, &p.out_size);
+  if (!s) s = tn_window_product(call, p.w.kernel, p.w.n, &p.taps);
+  if (!s) *out = p;
+  return s;
 }
 
 tn_status max_pool_shape(const tn_call *call, pool_shape *out) {
@@ -91,19 +90,11 @@ tn_status average_pool_flops(const tn_call *call, double *out_flops) {
   return s;
 }
 
-/* Splits a row-major index over dims. */
-static void unravel(int64_t index, const int64_t *dims, int32_t n, int64_t *out) {
-  for (int32_t k = n - 1; k >= 0; k--) {
-    out[k] = index % dims[k];
-    index /= dims[k];
-  }
-}
-
 /* Plane index of tap t of the window at output position `at`; -1: outside. */
 static int64_t tap_index(const pool_shape *p, int64_t at, int64_t t) {
   int64_t o[TN_MAX_SPATIAL], tap[TN_MAX_SPATIAL], index = 0;
-  unravel(at, p->w.out, p->w.n, o);
-  unravel(t, p->w.kernel, p->w.n, tap);
+  tn_unravel(at, p->w.out, p->w.n, o);
+  tn_unravel(t, p->w.kernel, p->w.n, tap);
   for (int32_t k = 0; k < p->w.n; k++) {
     int64_t i = o[k] * p->w.stride[k] - p->w.pad_lo[k] + tap[k] * p->w.dilation[k];
     if (i < 0 || i >= p->w.in[k]) return -1;
@@ -127,7 +118,7 @@ tn_status max_pool_reference(const tn_call *call) {
   tn_status s = max_pool_shape(call, &p);
   const tn_tensor *x = call->inputs[0];
   for (int64_t k = 0; !s && k < p.channels * p.out_size; k++) {
-    double best = 0;
+    double best = pool_lowest(x->dtype);
     int64_t where = -1;
     for (int64_t t = 0; t < p.taps; t++) {
       int64_t i = tap_index(&p, k % p.out_size, t);
@@ -137,7 +128,7 @@ tn_status max_pool_reference(const tn_call *call) {
     tn_store_f64(x->dtype, call->outputs[0]->data, k, best);
     if (call->n_outputs > 1 && call->outputs[1])
       tn_store_i64(TN_I64, call->outputs[1]->data, k,
-                   stored_index(call, &p, k / p.out_size, where));
+                   where < 0 ? -1 : stored_index(call, &p, k / p.out_size, where));
   }
   return s;
 }
@@ -154,7 +145,7 @@ tn_status average_pool_reference(const tn_call *call) {
       int64_t i = tap_index(&p, k % p.out_size, t);
       if (i >= 0) sum += tn_load_f64(x->dtype, x->data, k / p.out_size * p.in_size + i), count++;
     }
-    unravel(k % p.out_size, p.w.out, p.w.n, o);
+    tn_unravel(k % p.out_size, p.w.out, p.w.n, o);
     for (int32_t d = 0; d < p.w.n; d++) padded *= (double)pool_padded_taps(&p.w, d, o[d]);
     tn_store_f64(x->dtype, call->outputs[0]->data, k, sum / (count_pads ? padded : count));
   }

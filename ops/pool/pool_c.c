@@ -9,7 +9,7 @@
 static tn_status plan_rows(const pool_shape *p, tn_kernel_plan *out) {
   int64_t width = p->w.out[p->w.n - 1];
   out->items[0] = width ? p->channels * p->out_size / width : 0;
-  out->grain[0] = 1 + 8000 / (1 + width * p->taps);
+  out->grain[0] = tn_grain(8000, (double)width * (double)p->taps);
   out->elements_per_item = width;
   out->cost_ns = (double)(p->channels * p->out_size) * (double)p->taps / 4;
   return TN_OK;
@@ -191,7 +191,7 @@ static double load(const tn_tensor *x, int64_t at) {
   }
 }
 
-/* Element `o` of a row: its largest tap. Every window of a valid shape has one inside. */
+/* Element `o` of a row: its largest tap; -1: the window lies in the pads altogether. */
 static int64_t best_tap(const tn_call *call, const pool_shape *p, const row *r, int64_t o) {
   int64_t best = -1, at, offset, lo, hi;
   double top = 0;
@@ -226,8 +226,13 @@ tn_status max_pool_indices_c(const tn_call *call, uint32_t stage, int64_t begin,
     row r = find_row(&p, item);
     for (int64_t o = 0; o < width; o++) {
       int64_t index = best_tap(call, &p, &r, o), to = item * width + o;
-      memcpy(y + (size_t)to * bytes, x + (size_t)(r.plane * p.in_size + index) * bytes, bytes);
-      if (indices)
+      if (index < 0)
+        tn_store_f64(call->outputs[0]->dtype, y, to, pool_lowest(call->outputs[0]->dtype));
+      else
+        memcpy(y + (size_t)to * bytes, x + (size_t)(r.plane * p.in_size + index) * bytes, bytes);
+      if (indices && index < 0)
+        indices[to] = -1;
+      else if (indices)
         indices[to] = r.plane * p.in_size + (by_column ? column_major(&p, index) : index);
     }
   }

@@ -2,6 +2,8 @@
 #ifndef TN_OPS_POOL_SHAPE_H
 #define TN_OPS_POOL_SHAPE_H
 
+#include <math.h>
+
 #include "base/dtype.h"
 #include "base/window.h"
 #include "pool.gen.h"
@@ -22,10 +24,9 @@ tn_status lp_pool_shape(const tn_call *call, pool_shape *out);
  * have changed. */
 tn_status max_unpool_place(const tn_call *call, int64_t index, int64_t *out);
 
-static inline int64_t pool_product(const int64_t *dims, int32_t n) {
-  int64_t r = 1;
-  for (int32_t k = 0; k < n; k++) r *= dims[k];
-  return r;
+/* The largest element of a window that lies in the pads altogether; its index is -1. */
+static inline double pool_lowest(uint32_t dtype) {
+  return dtype == TN_I8 ? INT8_MIN : dtype == TN_U8 ? 0 : -(double)INFINITY;
 }
 
 /* Taps that count for an average at output position o of dim k when pads count: those before in +

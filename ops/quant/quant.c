@@ -11,6 +11,9 @@ tn_status scales_make(const tn_call *call, const tn_tensor *x, const tn_tensor *
   char xt[TN_TENSOR_TEXT], st[TN_TENSOR_TEXT];
   *out = s;
   if (s.single) return TN_OK;
+  if (block < 0)
+    return call->host->fail(call->ctx, TN_ERR_INVALID, "attribute 'block_size' is %lld",
+                            (long long)block);
   int32_t at = 0;
   tn_status status = tn_axis_normalize(call, axis, x->rank, &at);
   if (status) return status;
@@ -19,7 +22,7 @@ tn_status scales_make(const tn_call *call, const tn_tensor *x, const tn_tensor *
   bool fits = block ? scale->rank == x->rank : scale->rank == 1 && scale->shape[0] == s.n;
   for (int32_t k = 0; k < x->rank && block && fits; k++)
     fits = scale->shape[k] == (k == at ? tn_ceil_div(x->shape[k], block) : x->shape[k]);
-  if (!fits || block < 0)
+  if (!fits)
     return call->host->fail(call->ctx, TN_ERR_SHAPE,
                             "the scale is %s for data of %s, axis %d, block_size %lld",
                             tn_tensor_text(scale, st, sizeof st), tn_tensor_text(x, xt, sizeof xt),
@@ -32,7 +35,7 @@ tn_status scales_make(const tn_call *call, const tn_tensor *x, const tn_tensor *
 
 static tn_status infer(const tn_call *call, int64_t axis, int64_t block, uint32_t dtype) {
   scales s;
-  const tn_tensor *zero = tn_has_input(call, 2) ? call->inputs[2] : NULL;
+  const tn_tensor *zero = tn_input(call, 2);
   tn_status status = scales_make(call, call->inputs[0], call->inputs[1], axis, block, &s);
   if (status) return status;
   if (zero && tn_tensor_elements(zero) != tn_tensor_elements(call->inputs[1]))
@@ -75,8 +78,7 @@ static void range_of(uint32_t dtype, double *lo, double *hi) {
 
 tn_status quantize_linear_reference(const tn_call *call) {
   const tn_quantize_linear_attrs *a = call->attrs;
-  const tn_tensor *x = call->inputs[0], *y = call->outputs[0],
-                  *zero = tn_has_input(call, 2) ? call->inputs[2] : NULL;
+  const tn_tensor *x = call->inputs[0], *y = call->outputs[0], *zero = tn_input(call, 2);
   scales s;
   tn_status status = scales_make(call, x, call->inputs[1], a->axis, a->block_size, &s);
   for (int64_t k = 0; !status && k < tn_tensor_elements(x); k++) {
@@ -98,7 +100,7 @@ tn_status quantize_linear_reference(const tn_call *call) {
 
 tn_status dequantize_linear_reference(const tn_call *call) {
   const tn_dequantize_linear_attrs *a = call->attrs;
-  const tn_tensor *x = call->inputs[0], *zero = tn_has_input(call, 2) ? call->inputs[2] : NULL;
+  const tn_tensor *x = call->inputs[0], *zero = tn_input(call, 2);
   scales s;
   tn_status status = scales_make(call, x, call->inputs[1], a->axis, a->block_size, &s);
   for (int64_t k = 0; !status && k < tn_tensor_elements(x); k++) {

@@ -20,10 +20,6 @@ tn_status dequantize_linear_plan(const tn_call *call, tn_kernel_plan *out) {
   return plan(call, out);
 }
 
-static const tn_tensor *zero_of(const tn_call *call) {
-  return tn_has_input(call, 2) ? call->inputs[2] : NULL;
-}
-
 /* End of the stretch from i on that has one scale. */
 static int64_t stretch_end(const scales *s, int64_t i, int64_t end) {
   if (s->single) return end;
@@ -48,7 +44,7 @@ static float round_even(float x) {
       e = stretch_end(&s, i, end);                                                       \
       for (int64_t k = i; k < e; k++) {                                                  \
         float q = round_even(x[k] / step) + shift;                                       \
-        y[k] = (T)(int32_t)(q < lo ? lo : q > hi ? hi : q);                              \
+        y[k] = (T)(int32_t)(!(q > lo) ? lo : q > hi ? hi : q);                           \
       }                                                                                  \
     }                                                                                    \
   } while (0)
@@ -57,7 +53,7 @@ tn_status quantize_linear_f32_c(const tn_call *call, uint32_t stage, int64_t beg
                                 uint32_t worker) {
   (void)stage, (void)worker;
   const tn_quantize_linear_attrs *a = call->attrs;
-  const tn_tensor *zero = zero_of(call);
+  const tn_tensor *zero = tn_input(call, 2);
   scales s;
   tn_status status =
       scales_make(call, call->inputs[0], call->inputs[1], a->axis, a->block_size, &s);
@@ -86,7 +82,7 @@ tn_status dequantize_linear_f32_c(const tn_call *call, uint32_t stage, int64_t b
                                   uint32_t worker) {
   (void)stage, (void)worker;
   const tn_dequantize_linear_attrs *a = call->attrs;
-  const tn_tensor *zero = zero_of(call);
+  const tn_tensor *zero = tn_input(call, 2);
   scales s;
   tn_status status =
       scales_make(call, call->inputs[0], call->inputs[1], a->axis, a->block_size, &s);
@@ -111,7 +107,7 @@ static void store_quantised(const tn_tensor *y, int64_t k, double q, double shif
     double lo = d->is_signed ? -ldexp(1, (int)d->bits - 1) : 0,
            hi = ldexp(1, (int)d->bits - d->is_signed) - 1;
     q = nearbyint(q) + shift;
-    tn_store_f64(y->dtype, y->data, k, q < lo ? lo : q > hi ? hi : q);
+    tn_store_f64(y->dtype, y->data, k, !(q > lo) ? lo : q > hi ? hi : q);
   } else if (d->bits == 8) {
     ((uint8_t *)y->data)[k] = tn_f64_to_f8(y->dtype, q + shift, saturate);
   } else {
@@ -123,7 +119,7 @@ tn_status quantize_linear_any_c(const tn_call *call, uint32_t stage, int64_t beg
                                 uint32_t worker) {
   (void)stage, (void)worker;
   const tn_quantize_linear_attrs *a = call->attrs;
-  const tn_tensor *x = call->inputs[0], *scale = call->inputs[1], *zero = zero_of(call);
+  const tn_tensor *x = call->inputs[0], *scale = call->inputs[1], *zero = tn_input(call, 2);
   scales s;
   tn_status status = scales_make(call, x, scale, a->axis, a->block_size, &s);
   int64_t end = tn_min_i64(last * ELEMENTS, tn_tensor_elements(x));
@@ -140,7 +136,7 @@ tn_status dequantize_linear_any_c(const tn_call *call, uint32_t stage, int64_t b
                                   uint32_t worker) {
   (void)stage, (void)worker;
   const tn_dequantize_linear_attrs *a = call->attrs;
-  const tn_tensor *x = call->inputs[0], *scale = call->inputs[1], *zero = zero_of(call),
+  const tn_tensor *x = call->inputs[0], *scale = call->inputs[1], *zero = tn_input(call, 2),
                   *y = call->outputs[0];
   scales s;
   tn_status status = scales_make(call, x, scale, a->axis, a->block_size, &s);
@@ -167,7 +163,7 @@ tn_status dynamic_quantize_linear_c(const tn_call *call, uint32_t stage, int64_t
   uint8_t *y = call->outputs[0] ? call->outputs[0]->data : NULL;
   for (int64_t k = 0; y && k < n; k++) {
     float q = (scale > 0 ? round_even(x[k] / scale) : 0) + zero;
-    y[k] = (uint8_t)(q < 0 ? 0 : q > 255 ? 255 : q);
+    y[k] = (uint8_t)(!(q > 0) ? 0 : q > 255 ? 255 : q);
   }
   if (tn_has_output(call, 1)) *(float *)call->outputs[1]->data = scale;
   if (tn_has_output(call, 2)) *(uint8_t *)call->outputs[2]->data = (uint8_t)zero;

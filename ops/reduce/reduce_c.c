@@ -12,7 +12,7 @@ tn_status reduce_plan(const tn_call *call, tn_kernel_plan *out) {
   int64_t row = r.inner_kept ? r.kept.dims[r.kept.rank - 1] : 1;
   out->items[0] = row ? r.kept.size / row : 0;
   out->elements_per_item = row;
-  out->grain[0] = 1 + 10000 / (1 + row * r.summed.size);
+  out->grain[0] = tn_grain(10000, (double)row * (double)r.summed.size);
   out->cost_ns = (double)r.kept.size * (double)r.summed.size / 4 + 200;
   return TN_OK;
 }
@@ -93,12 +93,20 @@ static runs runs_of(const walk *summed) {
 #define DIVIDE_FLOAT(a, n) ((a) / (n))
 #define DIVIDE_INT(a, n) ((n) ? (a) / (n) : 0) /* the mean of nothing */
 
+/* Joining the partial sums of a mean: signed integers wrap, too. */
+#define ADD_f32 ADD
+#define ADD_f64 ADD
+#define ADD_i32(a, b) ((int32_t)((uint32_t)(a) + (uint32_t)(b)))
+#define ADD_i64(a, b) ((int64_t)((uint64_t)(a) + (uint64_t)(b)))
+#define ADD_u32 ADD
+#define ADD_u64 ADD
+
 /* Sums and products of every type; integers in unsigned arithmetic of their width. */
 #define SUMS(type, T, U, DIVIDE)                                    \
   REDUCE(reduce_sum_##type##_c, U, U, 0, a += v, ADD, a)            \
   REDUCE(reduce_prod_##type##_c, U, U, 1, a *= v, MUL, a)           \
   REDUCE(reduce_sum_square_##type##_c, U, U, 0, a += v * v, ADD, a) \
-  REDUCE(reduce_mean_##type##_c, T, T, 0, a = (T)((U)a + (U)v), ADD, DIVIDE(a, n))
+  REDUCE(reduce_mean_##type##_c, T, T, 0, a = (T)((U)a + (U)v), ADD_##type, DIVIDE(a, n))
 SUMS(f32, float, float, DIVIDE_FLOAT)
 SUMS(f64, double, double, DIVIDE_FLOAT)
 SUMS(i32, int32_t, uint32_t, DIVIDE_INT)
@@ -217,7 +225,7 @@ tn_status arg_plan(const tn_call *call, tn_kernel_plan *out) {
   arg_shape s = arg_make(call);
   out->items[0] = s.outer * s.inner;
   out->elements_per_item = 1;
-  out->grain[0] = 1 + 5000 / (1 + s.n);
+  out->grain[0] = tn_grain(5000, (double)s.n);
   return TN_OK;
 }
 

@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 
+#include "base/checked.h"
 #include "base/dtype.h"
 #include "reduce.gen.h"
 

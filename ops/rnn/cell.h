@@ -37,7 +37,7 @@ typedef struct rnn {
   const tn_tensor *x, *w, *r, *b, *lens, *h0, *c0, *p; /* NULL where left out */
 } rnn;
 
-tn_status rnn_make(const tn_call *call, rnn *out);
+tn_status rnn_make(const tn_call *call, int32_t gates, rnn *out);
 double rnn_activate(const rnn_activation *a, double x);
 
 /* Element offsets of the rows of X, Y, and of states (Y_h, initial_h, ...). */

@@ -105,44 +105,34 @@ static tn_status check_shapes(const tn_call *call, const rnn *n) {
   return TN_OK;
 }
 
-static const tn_tensor *input(const tn_call *call, uint32_t k) {
-  return k < call->n_inputs ? call->inputs[k] : NULL;
-}
-
-static tn_status read_attrs(const tn_call *call, rnn *n, attrs *out) {
-  n->gates = n->w->rank == 3 && n->r->rank == 3 && n->r->shape[2]
-                 ? (int32_t)(n->r->shape[1] / n->r->shape[2])
-                 : 0;
-  switch (n->gates) {
-    case 1: *out = COMMON((const tn_rnn_attrs *)call->attrs); return TN_OK;
-    case 3:
-      *out = COMMON((const tn_gru_attrs *)call->attrs);
-      n->linear_before_reset = ((const tn_gru_attrs *)call->attrs)->linear_before_reset != 0;
-      return TN_OK;
-    case 4:
-      *out = COMMON((const tn_lstm_attrs *)call->attrs);
-      n->input_forget = ((const tn_lstm_attrs *)call->attrs)->input_forget != 0;
-      n->c0 = input(call, 6);
-      n->p = input(call, 7);
-      return TN_OK;
-    default:
-      return call->host->fail(call->ctx, TN_ERR_SHAPE,
-                              "R must be [directions, gates*hidden, hidden]");
+/* Each operator has an attribute struct of its own. */
+static attrs read_attrs(const tn_call *call, rnn *n) {
+  if (n->gates == 1) return COMMON((const tn_rnn_attrs *)call->attrs);
+  if (n->gates == 3) {
+    n->linear_before_reset = ((const tn_gru_attrs *)call->attrs)->linear_before_reset != 0;
+    return COMMON((const tn_gru_attrs *)call->attrs);
   }
+  n->input_forget = ((const tn_lstm_attrs *)call->attrs)->input_forget != 0;
+  n->c0 = tn_input(call, 6);
+  n->p = tn_input(call, 7);
+  return COMMON((const tn_lstm_attrs *)call->attrs);
 }
 
-tn_status rnn_make(const tn_call *call, rnn *out) {
-  rnn n = {.x = input(call, 0),
-           .w = input(call, 1),
-           .r = input(call, 2),
-           .b = input(call, 3),
-           .lens = input(call, 4),
-           .h0 = input(call, 5)};
-  attrs a = {0};
-  tn_status s = read_attrs(call, &n, &a);
-  if (s) return s;
+tn_status rnn_make(const tn_call *call, int32_t gates, rnn *out) {
+  rnn n = {.gates = gates,
+           .x = tn_input(call, 0),
+           .w = tn_input(call, 1),
+           .r = tn_input(call, 2),
+           .b = tn_input(call, 3),
+           .lens = tn_input(call, 4),
+           .h0 = tn_input(call, 5)};
+  attrs a = read_attrs(call, &n);
+  tn_status s;
   if (n.x->rank != 3)
     return call->host->fail(call->ctx, TN_ERR_SHAPE, "X has rank %d, not 3", n.x->rank);
+  if (n.r->rank != 3 || n.r->shape[2] < 1)
+    return call->host->fail(call->ctx, TN_ERR_SHAPE,
+                            "R must be [directions, gates*hidden, hidden], with hidden > 0");
   bool both = tn_str_is(a.direction, "bidirectional");
   n.reverse = tn_str_is(a.direction, "reverse");
   if (!both && !n.reverse && !tn_str_is(a.direction, "forward"))
@@ -163,9 +153,9 @@ tn_status rnn_make(const tn_call *call, rnn *out) {
   return TN_OK;
 }
 
-tn_status rnn_infer(const tn_call *call) {
+static tn_status infer(const tn_call *call, int32_t gates) {
   rnn n;
-  tn_status s = rnn_make(call, &n);
+  tn_status s = rnn_make(call, gates, &n);
   if (s) return s;
   int64_t d = n.directions, y[4] = {n.steps, d, n.batch, n.hidden},
           y_first[4] = {n.batch, n.steps, d, n.hidden};
@@ -176,9 +166,9 @@ tn_status rnn_infer(const tn_call *call) {
   return TN_OK;
 }
 
-tn_status rnn_flops(const tn_call *call, double *out_flops) {
+static tn_status flops(const tn_call *call, int32_t gates, double *out_flops) {
   rnn n;
-  tn_status s = rnn_make(call, &n);
+  tn_status s = rnn_make(call, gates, &n);
   if (!s)
     *out_flops = 2.0 * (double)(n.directions * n.steps * n.batch) * (double)(n.gates * n.hidden) *
                  (double)(n.input + n.hidden);
@@ -306,9 +296,9 @@ static void reference_sequence(const tn_call *call, const place *p, double *next
   }
 }
 
-tn_status rnn_reference(const tn_call *call) {
+static tn_status reference(const tn_call *call, int32_t gates) {
   rnn n;
-  tn_status s = rnn_make(call, &n);
+  tn_status s = rnn_make(call, gates, &n);
   if (s) return s;
   double *room = call->host->alloc(call->ctx, (uint64_t)n.hidden * 4 * sizeof *room);
   if (!room) return TN_ERR_MEMORY;
@@ -320,3 +310,13 @@ tn_status rnn_reference(const tn_call *call) {
   call->host->free(call->ctx, room);
   return TN_OK;
 }
+
+#define OPERATOR(name, gates)                                                \
+  tn_status name##_infer(const tn_call *call) { return infer(call, gates); } \
+  tn_status name##_flops(const tn_call *call, double *out_flops) {           \
+    return flops(call, gates, out_flops);                                    \
+  }                                                                          \
+  tn_status name##_reference(const tn_call *call) { return reference(call, gates); }
+OPERATOR(rnn, 1)
+OPERATOR(gru, 3)
+OPERATOR(lstm, 4)

@@ -7,9 +7,9 @@
 #include "base/vmath.h"
 #include "cell.h"
 
-tn_status rnn_plan(const tn_call *call, tn_kernel_plan *out) {
+static tn_status plan(const tn_call *call, int32_t gates, tn_kernel_plan *out) {
   rnn n;
-  tn_status s = rnn_make(call, &n);
+  tn_status s = rnn_make(call, gates, &n);
   if (s) return s;
   int64_t width = n.gates * n.hidden, rows = n.directions * n.steps * n.batch,
           bytes = tn_dtype(n.x->dtype)->bits / 8, room;
@@ -18,7 +18,7 @@ tn_status rnn_plan(const tn_call *call, tn_kernel_plan *out) {
   out->worker_scratch_bytes = (uint64_t)(width + 3 * n.hidden) * (uint64_t)bytes;
   out->n_stages = 2;
   out->items[0] = rows;
-  out->grain[0] = 1 + 20000 / (1 + width * n.input);
+  out->grain[0] = tn_grain(20000, (double)(width * n.input));
   out->items[1] = n.directions * n.batch;
   out->cost_ns = (double)rows * (double)width * (double)(n.input + n.hidden) / 8 + 1000;
   return TN_OK;
@@ -143,11 +143,11 @@ static double activate_double(const rnn_activation *a, double x) { return rnn_ac
 RNN_OF(float)
 RNN_OF(double)
 
-#define RUN(name, T)                                                                             \
+#define RUN(name, T, gates)                                                                      \
   tn_status name(const tn_call *call, uint32_t stage, int64_t begin, int64_t end,                \
                  uint32_t worker) {                                                              \
     rnn n;                                                                                       \
-    tn_status s = rnn_make(call, &n);                                                            \
+    tn_status s = rnn_make(call, gates, &n);                                                     \
     if (s) return s;                                                                             \
     T *room = (T *)(void *)((char *)call->worker_scratch + worker * call->worker_scratch_bytes); \
     for (int64_t item = begin; item < end; item++) {                                             \
@@ -158,5 +158,12 @@ RNN_OF(double)
     }                                                                                            \
     return TN_OK;                                                                                \
   }
-RUN(rnn_f32_c, float)
-RUN(rnn_f64_c, double)
+#define OPERATOR(name, gates)                                       \
+  tn_status name##_plan(const tn_call *call, tn_kernel_plan *out) { \
+    return plan(call, gates, out);                                  \
+  }                                                                 \
+  RUN(name##_f32_c, float, gates)                                   \
+  RUN(name##_f64_c, double, gates)
+OPERATOR(rnn, 1)
+OPERATOR(gru, 3)
+OPERATOR(lstm, 4)

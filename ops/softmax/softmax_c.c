@@ -14,7 +14,7 @@ static int64_t blocks_of(const softmax_shape *s) { return tn_ceil_div(s->inner, 
 tn_status softmax_plan(const tn_call *call, tn_kernel_plan *out) {
   softmax_shape s = softmax_shape_make(call);
   out->items[0] = s.n ? s.outer * blocks_of(&s) : 0;
-  out->grain[0] = 1 + 4000 / (1 + s.n * tn_min_i64(s.inner, COLUMNS));
+  out->grain[0] = tn_grain(4000, (double)s.n * (double)tn_min_i64(s.inner, COLUMNS));
   out->in_place[0] = 0;
   out->elements_per_item = s.inner == 1 ? s.n : 0;
   out->cost_ns = (double)(s.outer * s.n * s.inner) * 2 + 200;

@@ -16,6 +16,11 @@ static inline bool tn_has_input(const tn_call *call, uint32_t input) {
   return input < call->n_inputs && call->inputs[input];
 }
 
+/* NULL: left out. */
+static inline const tn_tensor *tn_input(const tn_call *call, uint32_t input) {
+  return tn_has_input(call, input) ? call->inputs[input] : NULL;
+}
+
 static inline bool tn_has_output(const tn_call *call, uint32_t output) {
   return output < call->n_outputs && call->outputs[output];
 }

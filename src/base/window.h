@@ -39,6 +39,25 @@ static inline tn_status tn_window_list(const tn_call *call, const char *name, tn
   return TN_OK;
 }
 
+/* Sizes from which no sum or product of a window's numbers can overflow: attributes fit 32 bits. */
+static inline tn_status tn_window_check(const tn_call *call, const tn_window *w, int32_t k) {
+  if (w->kernel[k] < 1)
+    return call->host->fail(call->ctx, TN_ERR_SHAPE, "the window has no taps in spatial dim %d", k);
+  if (w->kernel[k] > INT32_MAX || w->in[k] > TN_MAX_ELEMENTS)
+    return call->host->fail(call->ctx, TN_ERR_OVERFLOW,
+                            "the input (%lld) or the window (%lld) is too large in spatial dim %d",
+                            (long long)w->in[k], (long long)w->kernel[k], k);
+  return TN_OK;
+}
+
+/* Product of spatial dims, of which one or another may be 0. */
+static inline tn_status tn_window_product(const tn_call *call, const int64_t *dims, int32_t n,
+                                          int64_t *out) {
+  if (tn_dims_product(dims, n, out) == TN_OK) return TN_OK;
+  return call->host->fail(call->ctx, TN_ERR_OVERFLOW,
+                          "the sizes of the spatial dims overflow when multiplied");
+}
+
 static inline void tn_window_auto_pad(tn_window *w, int32_t k, bool upper) {
   w->out[k] = tn_ceil_div(w->in[k], w->stride[k]);
   int64_t span = w->dilation[k] * (w->kernel[k] - 1) + 1;
@@ -90,6 +109,7 @@ static inline tn_status tn_window_make(const tn_call *call, const tn_window_attr
     w.dilation[k] = a->dilations.size ? a->dilations.data[k] : 1;
     if (!same && !valid && a->pads.size)
       w.pad_lo[k] = a->pads.data[k], w.pad_hi[k] = a->pads.data[n + k];
+    if ((s = tn_window_check(call, &w, k))) return s;
     if (same)
       tn_window_auto_pad(&w, k, tn_str_is(a->auto_pad, "SAME_UPPER"));
     else if ((s = tn_window_size(call, &w, k, a->ceil_mode != 0)))

@@ -186,8 +186,8 @@ static void checked_sizes(void **state) {
   assert_int_equal(tn_mul_u64(u, 3, &u), TN_OK);
   assert_int_equal(u, 15);
 
-  const int64_t dims[] = {2, 3, 4}, zero[] = {1 << 30, 0, 1 << 30}, minus[] = {2, -1};
-  const int64_t huge[] = {INT64_C(1) << 32, INT64_C(1) << 31};
+  const int64_t dims[] = {2, 3, 4}, zero[] = {1 << 20, 0, 1 << 30}, minus[] = {2, -1};
+  const int64_t huge[] = {INT64_C(1) << 32, INT64_C(1) << 31, 0};
   assert_int_equal(tn_dims_product(dims, 3, &i), TN_OK);
   assert_int_equal(i, 24);
   assert_int_equal(tn_dims_product(NULL, 0, &i), TN_OK);
@@ -196,6 +196,7 @@ static void checked_sizes(void **state) {
   assert_int_equal(i, 0);
   assert_int_equal(tn_dims_product(minus, 2, &i), TN_ERR_INVALID);
   assert_int_equal(tn_dims_product(huge, 2, &i), TN_ERR_OVERFLOW);
+  assert_int_equal(tn_dims_product(huge, 3, &i), TN_ERR_OVERFLOW);
   assert_int_equal(i, 0);
   assert_int_equal(tn_ceil_div(0, 4), 0);
   assert_int_equal(tn_ceil_div(8, 4), 2);
