@@ -127,6 +127,10 @@ tn_status control_stack_none(const tn_call *call, uint32_t output, const tn_tens
                      ? (int32_t)tn_max_i64(element->rank, 0) + 1
                      : TN_MAX_RANK;
   if (axis < 0) axis += rank;
+  if (axis < 0 || axis >= rank || element->rank == TN_MAX_RANK)
+    return call->host->fail(call->ctx, TN_ERR_OVERFLOW,
+                            "stacking output %u along axis %lld gives rank %d", output,
+                            (long long)axis, (int)tn_max_i64(element->rank, 0) + 1);
   for (int32_t k = 0; k < rank; k++) {
     int64_t dim = k == axis ? 0 : element->shape[k < axis ? k : k - 1];
     shape[k] = dim < 0 ? 0 : dim;

@@ -23,7 +23,8 @@ void control_slice(const tn_tensor *whole, int32_t axis, int64_t index, void *sl
 tn_status control_stack(const tn_call *call, uint32_t output, const tn_tensor *const *values,
                         int64_t n, int64_t axis, bool reverse);
 
-/* The same for no values at all: element is what is known of the values that there might have been. */
+/* The same for no values at all: element is what is known of the values that there might have
+ * been. */
 tn_status control_stack_none(const tn_call *call, uint32_t output, const tn_tensor *element,
                              int64_t axis);
 
