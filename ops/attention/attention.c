@@ -77,6 +77,9 @@ tn_status attention_make(const tn_call *call, attention *out) {
   const tn_attention_attrs *attrs = call->attrs;
   int64_t q[4], k[4], v[4];
   attention a = {.causal = attrs->is_causal != 0, .softcap = attrs->softcap};
+  if (attrs->qk_matmul_output_mode < 0 || attrs->qk_matmul_output_mode > 3)
+    return call->host->fail(call->ctx, TN_ERR_INVALID, "qk_matmul_output_mode is %lld, not 0 to 3",
+                            (long long)attrs->qk_matmul_output_mode);
   tn_status s = view(call, ATTENTION_Q, attrs->q_num_heads, q, &a.q);
   if (!s) s = view(call, ATTENTION_K, attrs->kv_num_heads, k, &a.k);
   if (!s) s = view(call, ATTENTION_V, attrs->kv_num_heads, v, &a.v);
