@@ -237,6 +237,16 @@ KERNEL(claims_too_much, .accepts = more_rows, .n_accepts = 1, .plan = plan_items
 KERNEL(untested, F32, .refuse = never, .run = right);
 KERNEL(no_epilogue, F32, .flags = TN_KERNEL_EPILOGUE, .plan = plan_items, .run = right);
 
+static const tn_kernel kernel_in_session = {.head = TN_HEAD(tn_kernel),
+                                            .name = "in_session",
+                                            .op = "check::TwiceWrong",
+                                            .device = "cpu",
+                                            .rank = TN_RANK_PORTABLE,
+                                            .accepts = f32_rows,
+                                            .n_accepts = 1,
+                                            .plan = plan_items,
+                                            .run = wrong_result};
+
 static const tn_kernel *const kernels[] = {&kernel_right,
                                            &kernel_past_end,
                                            &kernel_before_begin,
@@ -256,7 +266,8 @@ static const tn_kernel *const kernels[] = {&kernel_right,
                                            &kernel_wrong_for_f64,
                                            &kernel_claims_too_much,
                                            &kernel_untested,
-                                           &kernel_no_epilogue};
+                                           &kernel_no_epilogue,
+                                           &kernel_in_session};
 
 static const tn_type_rule rule = {TN_HEAD(tn_type_rule), "T", "x,y",
                                   TN_MASK(TN_F32) | TN_MASK(TN_F64) | TN_MASK(TN_F16)};
@@ -273,7 +284,19 @@ static const tn_op op = {.head = TN_HEAD(tn_op),
                          .reference = reference,
                          .cases = cases,
                          .n_cases = sizeof cases / sizeof *cases};
-static const tn_op *const ops[] = {&op};
+/* The same operator with a wrong kernel alone, so that sessions take it. */
+static const tn_op wrong_op = {.head = TN_HEAD(tn_op),
+                               .domain = "check",
+                               .name = "TwiceWrong",
+                               .since = 1,
+                               .schema = "(Tensor x) -> Tensor y",
+                               .types = rules,
+                               .n_types = 1,
+                               .flags = TN_OP_SAME_AS_INPUT,
+                               .reference = reference,
+                               .cases = cases,
+                               .n_cases = 1};
+static const tn_op *const ops[] = {&op, &wrong_op};
 
 const tn_plugin *check_wrong_query(uint32_t host_major, uint32_t host_minor) {
   static const tn_plugin plugin = {.head = TN_HEAD(tn_plugin),
@@ -282,7 +305,7 @@ const tn_plugin *check_wrong_query(uint32_t host_major, uint32_t host_minor) {
                                    .license = "none",
                                    .build_id = "1",
                                    .flavour = TN_FLAVOUR,
-                                   .n_ops = 1,
+                                   .n_ops = 2,
                                    .n_kernels = sizeof kernels / sizeof *kernels,
                                    .ops = ops,
                                    .kernels = kernels};
