@@ -6,7 +6,7 @@
 #include "json.h"
 #include "open.h"
 
-enum { MAX_RUNS = 1000000, PROFILED_RUNS = 5 };
+enum { MAX_RUNS = 1000000, PROFILED_RUNS = 5, PROFILED_EVENTS = 20000 };
 
 typedef struct bench_options {
   cli_common common;
@@ -33,8 +33,8 @@ const cli_command cli_bench = {
     .summary = "time a model, and show where the time goes",
     .details =
         "Inputs that are not given are random, open dims 1. The spread is the middle half of the "
-        "times: from the\nfirst to the third quartile. The table of operators comes from "
-        "5 further runs with the profiler on.",
+        "times: from the\nfirst to the third quartile. The table of operators comes from up to 5 "
+        "further runs, with the profiler on.",
     .examples =
         "bench model.onnx --threads 4\nbench model.onnx --dim batch=8 --repeat 100 --json\n"
         "bench model.onnx --isa none --nodes 10",
@@ -58,6 +58,7 @@ typedef struct result {
   double load_ns, first_ns;
   parts by_kernel, by_step; /* longest first */
   double profiled_ns;
+  int64_t n_profiled; /* runs */
   tn_plan_info plan;
 } result;
 
@@ -168,7 +169,10 @@ static void read_profile(cli_session *s, result *r) {
 
 static tn_status profile(cli_session *s, result *r) {
   tn_status status = tn_session_profile(s->session, 1);
-  for (int k = 0; k < PROFILED_RUNS && !status; k++) status = tn_session_run(s->session, s->diag);
+  for (; r->n_profiled < PROFILED_RUNS && !status; r->n_profiled++) {
+    if (r->n_profiled && tn_session_n_events(s->session) > PROFILED_EVENTS) break;
+    status = tn_session_run(s->session, s->diag);
+  }
   if (status) return status;
   read_profile(s, r);
   r->plan.head = (tn_head)TN_HEAD(tn_plan_info);
@@ -188,10 +192,15 @@ static void print_parts(const result *r, const parts *list, int64_t most, bool s
     char time[CLI_UNIT_TEXT], share[CLI_UNIT_TEXT], calls[CLI_UNIT_TEXT], rate[CLI_UNIT_TEXT] = "";
     snprintf(share, sizeof share, "%.1f%%",
              100 * p->ns / (r->profiled_ns > 0 ? r->profiled_ns : 1));
-    snprintf(calls, sizeof calls, "%lld", (long long)(p->n_calls / PROFILED_RUNS));
+    snprintf(calls, sizeof calls, "%lld", (long long)(p->n_calls / r->n_profiled));
     if (p->flops > 0 && p->ns > 0) snprintf(rate, sizeof rate, "%.1f", p->flops / p->ns);
-    const char *cells[] = {
-        cli_time(p->ns / PROFILED_RUNS, time), share, calls, rate, p->op, p->kernel, p->node};
+    const char *cells[] = {cli_time(p->ns / (double)r->n_profiled, time),
+                           share,
+                           calls,
+                           rate,
+                           p->op,
+                           p->kernel,
+                           p->node};
     cli_table_row(&t, cells);
   }
   cli_table_print(&t, 2);
@@ -200,12 +209,12 @@ static void print_parts(const result *r, const parts *list, int64_t most, bool s
 static void print_result(const bench_options *o, const result *r) {
   char a[CLI_UNIT_TEXT], b[CLI_UNIT_TEXT], c[CLI_UNIT_TEXT], d[CLI_UNIT_TEXT];
   double median = quantile(r, 0.5);
+  int32_t threads = o->common.threads ? o->common.threads : tn_cpu_cores();
   printf("loaded in %s; planned and first run in %s\n", cli_time(r->load_ns, a),
          cli_time(r->first_ns, b));
   printf("%lld runs, %d thread%s: median %s, shortest %s, spread %s to %s\n", (long long)r->n,
-         o->common.threads, o->common.threads == 1 ? "" : "s", cli_time(median, a),
-         cli_time((double)r->ns[0], b), cli_time(quantile(r, 0.25), c),
-         cli_time(quantile(r, 0.75), d));
+         threads, threads == 1 ? "" : "s", cli_time(median, a), cli_time((double)r->ns[0], b),
+         cli_time(quantile(r, 0.25), c), cli_time(quantile(r, 0.75), d));
   if (r->plan.flops > 0)
     printf("%s FLOP, %.1f GFLOP/s\n", cli_count(r->plan.flops, a), r->plan.flops / median);
   if (!o->brief) {
@@ -219,7 +228,8 @@ static void print_result(const bench_options *o, const result *r) {
 
 /* ---- JSON ---- */
 
-static void json_parts(cli_json *to, const char *key, const parts *list, bool step) {
+static void json_parts(cli_json *to, const char *key, const result *r, const parts *list,
+                       bool step) {
   cli_json *array = cli_json_array(to, key);
   for (int64_t k = 0; k < list->n; k++) {
     const part *p = &list->data[k];
@@ -228,16 +238,16 @@ static void json_parts(cli_json *to, const char *key, const parts *list, bool st
     if (step) cli_json_text(o, "node", p->node);
     cli_json_text(o, "op", p->op);
     cli_json_text(o, "kernel", p->kernel);
-    cli_json_int(o, "calls", p->n_calls / PROFILED_RUNS);
-    cli_json_number(o, "ns", p->ns / PROFILED_RUNS);
-    cli_json_number(o, "flops", p->flops / PROFILED_RUNS);
+    cli_json_int(o, "calls", p->n_calls / r->n_profiled);
+    cli_json_number(o, "ns", p->ns / (double)r->n_profiled);
+    cli_json_number(o, "flops", p->flops / (double)r->n_profiled);
   }
 }
 
 static bool write_json(const bench_options *o, const result *r) {
   cli_json *json = cli_json_new();
   cli_json_text(json, "model", o->model);
-  cli_json_int(json, "threads", o->common.threads);
+  cli_json_int(json, "threads", o->common.threads ? o->common.threads : tn_cpu_cores());
   cli_json_int(json, "runs", r->n);
   cli_json *ns = cli_json_object(json, "ns");
   cli_json_number(ns, "load", r->load_ns);
@@ -248,8 +258,8 @@ static bool write_json(const bench_options *o, const result *r) {
   cli_json_number(ns, "quartile_3", quantile(r, 0.75));
   cli_json_number(ns, "max", (double)r->ns[r->n - 1]);
   cli_json_number(json, "flops", r->plan.flops);
-  json_parts(json, "kernels", &r->by_kernel, false);
-  json_parts(json, "steps", &r->by_step, true);
+  json_parts(json, "kernels", r, &r->by_kernel, false);
+  json_parts(json, "steps", r, &r->by_step, true);
   return cli_json_write_take(json, o->json);
 }
 

@@ -133,9 +133,9 @@ static int compare(const compare_options *o) {
   int code;
   if (cli_session_open(&s, &o->common, &o->feed, o->model, &code)) {
     tn_status status = cli_inputs_set(&s.inputs, s.session, false);
-    if (!status) status = tn_session_run(s.session, s.diag);
-    c.o = o;
-    code = status ? cli_session_fail(&s, status) : compare_outputs(&c);
+    bool given = status || cli_inputs_all_given(&s.inputs);
+    if (!status && given) status = tn_session_run(s.session, s.diag);
+    code = !given ? CLI_USAGE : status ? cli_session_fail(&s, status) : compare_outputs(&c);
   }
   cli_store_free(&c.store);
   cli_session_close(&s);

@@ -234,9 +234,10 @@ static int explain(const explain_options *o) {
   if (cli_session_open(&s, &o->common, &o->feed, o->model, &code)) {
     bool values = o->feed.random || o->feed.n_inputs;
     tn_status status = cli_inputs_set(&s.inputs, s.session, !values);
-    if (!status)
+    bool given = status || !values || cli_inputs_all_given(&s.inputs);
+    if (!status && given)
       status = values ? tn_session_run(s.session, s.diag) : tn_session_prepare(s.session, s.diag);
-    code = status ? cli_session_fail(&s, status) : show(&s, o);
+    code = !given ? CLI_USAGE : status ? cli_session_fail(&s, status) : show(&s, o);
   }
   cli_session_close(&s);
   return code;

@@ -307,6 +307,20 @@ tn_status cli_inputs_close_dims(cli_inputs *in, bool quiet) {
   return TN_OK;
 }
 
+bool cli_inputs_all_given(const cli_inputs *in) {
+  char type[CLI_TYPE_TEXT];
+  bool ok = true;
+  for (int32_t k = 0; k < in->n; k++) {
+    if (in->from[k]) continue;
+    const char *name = tn_model_input_name(in->model, k);
+    cli_error("input '%s' (%s) is not given; say --input %s=FILE, or --random", name,
+              cli_type_text(&in->values[k], tn_model_graph(in->model), input_value(in, k), type),
+              name);
+    ok = false;
+  }
+  return ok;
+}
+
 tn_status cli_inputs_set(cli_inputs *in, tn_session *session, bool types_too) {
   tn_status s = in->feed->random ? cli_inputs_randomize(in) : TN_OK;
   if (!s && types_too) s = cli_inputs_close_dims(in, false);

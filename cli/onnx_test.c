@@ -193,6 +193,7 @@ static verdict run_in_child(const suite *s, const char *dir) {
 static void report(suite *s, const char *dir, const verdict *v) {
   static const char *const words[] = {"pass", "FAIL", "skip"};
   s->count[v->outcome]++;
+  cli_progress("%s", "");
   if (!s->silent && (!s->quiet || v->outcome != PASSED))
     printf("%s %s%s%s\n", words[v->outcome], dir, *v->why ? ": " : "", v->why);
   fflush(stdout);
@@ -223,6 +224,7 @@ static void descend(suite *s, const char *dir) {
   char model[4096];
   snprintf(model, sizeof model, "%s/model.onnx", dir);
   if (access(model, R_OK) == 0) {
+    cli_progress("%lld cases, now %s", (long long)(s->count[0] + s->count[1] + s->count[2]), dir);
     verdict v = s->no_fork ? run_here(s, dir) : run_in_child(s, dir);
     report(s, dir, &v);
     return;

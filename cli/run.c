@@ -61,19 +61,6 @@ static bool set(run_options *o, int index, const char *value) {
 
 /* ---- running ---- */
 
-static bool all_given(const cli_session *s) {
-  char type[CLI_TYPE_TEXT];
-  bool ok = true;
-  for (int32_t k = 0; k < s->inputs.n; k++) {
-    if (s->inputs.from[k]) continue;
-    const char *name = tn_model_input_name(s->model, k);
-    cli_error("input '%s' (%s) is not given; say --input %s=FILE, or --random", name,
-              cli_type_text(&s->inputs.values[k], NULL, -1, type), name);
-    ok = false;
-  }
-  return ok;
-}
-
 typedef struct times {
   uint64_t load_ns, first_ns, sum_ns, min_ns;
 } times;
@@ -151,7 +138,7 @@ static int run_model(const run_options *o) {
     tn_status status = cli_inputs_set(&s.inputs, s.session, false);
     if (status)
       code = cli_session_fail(&s, status);
-    else if (!all_given(&s))
+    else if (!cli_inputs_all_given(&s.inputs))
       code = CLI_USAGE;
     else if ((status = run_all(&s, o, &t)))
       code = cli_session_fail(&s, status);

@@ -29,7 +29,7 @@ says 1 '^DIFFER y: 10 of 10 elements differ; element 0 is 2\.625, not 3\.625; la
 says 0 '^equal' compare "$net" -i "$data/x.npy" --with "$data/net_other.npz" --atol 1.5
 says 3 'other.npz: holds no output of the model' compare "$net" -i "$data/x.npy" --with "$data/other.npz"
 says 3 ': holds no output of the model' compare "$net" -i "$data/x.npy" --with "$work"
-says 3 "input 'x' is not set" compare "$net" --with "$data/net_expected"
+says 2 "input 'x' \(f32\[batch,3,4,4\]\) is not given" compare "$net" --with "$data/net_expected"
 says 2 'tenon compare needs --with' compare "$net"
 says 1 '' compare "$net" -i "$data/x.npy" --with "$data/net_other.npz" --json="$work/compare.json"
 json "$work/compare.json" equal '^false$'

@@ -1,7 +1,8 @@
-# What the tests of the command share; sourced with: TENON DATA WORK JSON_GET (JSON_GET may be empty).
+# shellcheck shell=bash disable=SC2034
+# What the tests of the command share; sourced with: TENON DATA WORK JSON_GET.
 # WORK is an empty folder of the test's own. A test ends with `finish`.
 set -uo pipefail
-tenon=$1 data=$2 work=$3 json_get=${4:-}
+tenon=$1 data=$2 work=$3 json_get=$4
 here=$(cd "$(dirname "${BASH_SOURCE[1]}")" && pwd)
 rm -rf "$work" && mkdir -p "$work" || exit 1
 failures=0 checks=0
@@ -37,10 +38,9 @@ never() {
   ! grep -qE -- "$1" <<<"$out" || fail "a line matches '$1'"$'\n'"$out"
 }
 
-# json FILE PATH PATTERN: the value at PATH (outputs.0.name) of a JSON file matches. Not checked without cJSON.
+# json FILE PATH PATTERN: the value at PATH (outputs.0.name) of a JSON file matches.
 json() {
   local value
-  [ -n "$json_get" ] || return 0
   checks=$((checks + 1))
   value=$("$json_get" "$1" "$2") || fail "$1 has no $2"$'\n'"$(head -c 600 "$1")"
   grep -qE -- "$3" <<<"$value" || fail "$1: $2 is '$value', which does not match '$3'"
