@@ -1,0 +1,3 @@
+/* Conv in f32 for AVX2: conv_simd.h and conv_depthwise_simd.h, compiled with its flags. */
+#include "conv_depthwise_simd.h"
+#include "conv_simd.h"

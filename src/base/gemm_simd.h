@@ -1,0 +1,167 @@
+/* The matrix tile of matrix products and convolutions for AVX-512 (14 x 32) and AVX2 (6 x 16).
+ *
+ *   for i < m, j < n:  C[i*ldc + j] = (first ? bias[i] or 0 : C[i*ldc + j])
+ *                                     + sum over k of A(i, k) * B(k, j)
+ *
+ * A comes in strips of MR rows, [strip][k][MR], B in panels of NR columns, [panel][k][NR], zero
+ * beyond m and n: tn_pack_rows and tn_pack_columns make one strip or panel. */
+#ifndef TN_BASE_GEMM_SIMD_H
+#define TN_BASE_GEMM_SIMD_H
+
+#include <stdbool.h>
+#include <string.h>
+
+#include "base/simd.h"
+
+enum {
+  TN_TILE_MR = TN_VF_LANES == 16 ? 14 : 6, /* 28 or 12 accumulators */
+  TN_TILE_NR = 2 * TN_VF_LANES,
+  TN_TILE_KC = 768,     /* depth of a block: a strip fits in L1, some panels in L2 */
+  TN_TILE_PANELS = 4,   /* panels that one strip meets while it is in L1 */
+  TN_TILE_COLUMNS = TN_TILE_PANELS * TN_TILE_NR
+};
+
+typedef struct tn_tiles {
+  const float *a, *b, *bias; /* bias: one per row; NULL: none */
+  float *c;
+  int64_t a_strip, b_panel, ldc; /* elements between strips, panels, rows of C */
+  int64_t m, n, k;
+  bool first; /* C is written, not added to */
+} tn_tiles;
+
+static inline void tn_tile_store(float *c, tn_vf lo, tn_vf hi, const float *bias) {
+  const tn_vf b = tn_vf_set1(bias ? *bias : 0);
+  tn_vf_store(c, tn_vf_add(lo, b));
+  tn_vf_store(c + TN_VF_LANES, tn_vf_add(hi, b));
+}
+
+static inline void tn_tile_add(float *c, tn_vf lo, tn_vf hi) {
+  tn_vf_store(c, tn_vf_add(lo, tn_vf_load(c)));
+  tn_vf_store(c + TN_VF_LANES, tn_vf_add(hi, tn_vf_load(c + TN_VF_LANES)));
+}
+
+/* A row that ends within the tile. */
+static inline void tn_tile_store_part(float *c, tn_vf lo, tn_vf hi, int64_t n, bool first,
+                                      const float *bias) {
+  const int64_t n_lo = n < TN_VF_LANES ? n : TN_VF_LANES;
+  const tn_vf_mask m_lo = tn_vf_mask_first(n_lo), m_hi = tn_vf_mask_first(n - n_lo);
+  const tn_vf b = tn_vf_set1(first && bias ? *bias : 0);
+  const tn_vf c_lo = first ? b : tn_vf_load_mask(m_lo, c);
+  const tn_vf c_hi = first ? b : tn_vf_load_mask(m_hi, c + TN_VF_LANES);
+  tn_vf_store_mask(c, m_lo, tn_vf_add(lo, c_lo));
+  tn_vf_store_mask(c + TN_VF_LANES, m_hi, tn_vf_add(hi, c_hi));
+}
+
+/* ROWS is a number, not a parameter: only then do the accumulators stay in registers. */
+#define TN_TILE(ROWS)                                                                           \
+  static void tn_tile_##ROWS(const float *a, const float *b, int64_t depth, float *c,           \
+                             int64_t ldc, int64_t n, bool first, const float *bias) {           \
+    tn_vf lo[ROWS], hi[ROWS];                                                                   \
+    TN_UNROLL for (int r = 0; r < ROWS; r++) lo[r] = hi[r] = tn_vf_set1(0);                     \
+    for (int64_t k = 0; k < depth; k++, a += TN_TILE_MR, b += TN_TILE_NR) {                     \
+      const tn_vf b_lo = tn_vf_load(b), b_hi = tn_vf_load(b + TN_VF_LANES);                     \
+      _mm_prefetch((const char *)(b + 16 * TN_TILE_NR), _MM_HINT_T0);                           \
+      _mm_prefetch((const char *)(b + 16 * TN_TILE_NR + 16), _MM_HINT_T0);                      \
+      TN_UNROLL for (int r = 0; r < ROWS; r++) {                                                \
+        const tn_vf x = tn_vf_set1(a[r]);                                                       \
+        lo[r] = tn_vf_fma(x, b_lo, lo[r]);                                                      \
+        hi[r] = tn_vf_fma(x, b_hi, hi[r]);                                                      \
+      }                                                                                         \
+    }                                                                                           \
+    if (n < TN_TILE_NR) {                                                                       \
+      TN_UNROLL for (int r = 0; r < ROWS; r++)                                                  \
+          tn_tile_store_part(c + r * ldc, lo[r], hi[r], n, first, bias ? bias + r : NULL);      \
+    } else if (first) {                                                                         \
+      TN_UNROLL for (int r = 0; r < ROWS; r++)                                                  \
+          tn_tile_store(c + r * ldc, lo[r], hi[r], bias ? bias + r : NULL);                     \
+    } else {                                                                                    \
+      TN_UNROLL for (int r = 0; r < ROWS; r++) tn_tile_add(c + r * ldc, lo[r], hi[r]);          \
+    }                                                                                           \
+  }
+TN_TILE(1)
+TN_TILE(2)
+TN_TILE(3)
+TN_TILE(4)
+TN_TILE(5)
+TN_TILE(6)
+#if defined(__AVX512F__)
+TN_TILE(7)
+TN_TILE(8)
+TN_TILE(9)
+TN_TILE(10)
+TN_TILE(11)
+TN_TILE(12)
+TN_TILE(13)
+TN_TILE(14)
+#endif
+#undef TN_TILE
+
+typedef void (*tn_tile_fn)(const float *a, const float *b, int64_t depth, float *c, int64_t ldc,
+                           int64_t n, bool first, const float *bias);
+
+static const tn_tile_fn tn_tile_of_rows[TN_TILE_MR + 1] = {
+    NULL,       tn_tile_1,  tn_tile_2,  tn_tile_3,  tn_tile_4,  tn_tile_5,  tn_tile_6,
+#if defined(__AVX512F__)
+    tn_tile_7,  tn_tile_8,  tn_tile_9,  tn_tile_10, tn_tile_11, tn_tile_12, tn_tile_13, tn_tile_14,
+#endif
+};
+
+/* All strips against all panels; n should be about TN_TILE_COLUMNS, k at most TN_TILE_KC. */
+static inline void tn_tiles_run(const tn_tiles *t) {
+  const float *a = t->a;
+  for (int64_t i = 0; i < t->m; i += TN_TILE_MR, a += t->a_strip) {
+    const tn_tile_fn tile = tn_tile_of_rows[t->m - i < TN_TILE_MR ? t->m - i : TN_TILE_MR];
+    const float *b = t->b;
+    for (int64_t j = 0; j < t->n; j += TN_TILE_NR, b += t->b_panel)
+      tile(a, b, t->k, t->c + i * t->ldc + j, t->ldc, t->n - j, t->first,
+           t->bias ? t->bias + i : NULL);
+  }
+}
+
+/* to[k*width + r] = from[r*ld + k] for r < 4, k < 4 */
+static inline void tn_pack_4x4(const float *from, int64_t ld, int64_t width, float *to) {
+  __m128 r0 = _mm_loadu_ps(from), r1 = _mm_loadu_ps(from + ld), r2 = _mm_loadu_ps(from + 2 * ld),
+         r3 = _mm_loadu_ps(from + 3 * ld);
+  _MM_TRANSPOSE4_PS(r0, r1, r2, r3);
+  _mm_storeu_ps(to, r0);
+  _mm_storeu_ps(to + width, r1);
+  _mm_storeu_ps(to + 2 * width, r2);
+  _mm_storeu_ps(to + 3 * width, r3);
+}
+
+/* The same for n rows and columns k .. end, one by one. */
+static inline void tn_pack_scalar(const float *from, int64_t ld, int64_t n, int64_t k, int64_t end,
+                                  int64_t width, float *to) {
+  for (; k < end; k++)
+    for (int64_t r = 0; r < n; r++) to[k * width + r] = from[r * ld + k];
+}
+
+/* Turns n rows of `from`, ld apart, into to[k][width]; 0 for rows n and up. */
+static inline void tn_pack_rows(const float *from, int64_t ld, int64_t n, int64_t depth,
+                                int64_t width, float *to) {
+  int64_t r = 0;
+  if (n < width) memset(to, 0, (size_t)(depth * width) * sizeof *to);
+  for (; r + 4 <= n; r += 4) {
+    int64_t k = 0;
+    for (; k + 4 <= depth; k += 4)
+      tn_pack_4x4(from + r * ld + k, ld, width, to + k * width + r);
+    tn_pack_scalar(from + r * ld, ld, 4, k, depth, width, to + r);
+  }
+  tn_pack_scalar(from + r * ld, ld, n - r, 0, depth, width, to + r);
+}
+
+/* Copies n columns of `from`, whose rows are ld apart, into to[k][width]; 0 for columns n and up. */
+static inline void tn_pack_columns(const float *from, int64_t ld, int64_t n, int64_t depth,
+                                   int64_t width, float *to) {
+  if (n == width && width == TN_TILE_NR) {
+    for (int64_t k = 0; k < depth; k++, from += ld, to += TN_TILE_NR)
+      memcpy(to, from, TN_TILE_NR * sizeof *to);
+    return;
+  }
+  for (int64_t k = 0; k < depth; k++, from += ld, to += width) {
+    memcpy(to, from, (size_t)n * sizeof *to);
+    memset(to + n, 0, (size_t)(width - n) * sizeof *to);
+  }
+}
+
+#endif

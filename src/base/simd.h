@@ -1,0 +1,121 @@
+/* Vectors of f32 under one set of names, so that one source serves AVX-512 (16 lanes) and AVX2 (8).
+ *
+ * For files <family>_avx512.c and <family>_avx2.c only: which it is follows from their compiler
+ * flags. Lanes outside a mask are neither read nor written, and read as 0. */
+#ifndef TN_BASE_SIMD_H
+#define TN_BASE_SIMD_H
+
+#include <immintrin.h>
+#include <stdint.h>
+
+/* In front of a loop of constant length over an array of vectors: keeps the array in registers. */
+#if defined(__clang__)
+#define TN_UNROLL _Pragma("unroll")
+#else
+#define TN_UNROLL _Pragma("GCC unroll 32")
+#endif
+
+#if defined(__AVX512F__)
+
+#define TN_SIMD_NAME(name) name##_avx512
+enum { TN_VF_LANES = 16 };
+typedef __m512 tn_vf;
+typedef __mmask16 tn_vf_mask;
+
+static inline tn_vf tn_vf_load(const float *p) { return _mm512_loadu_ps(p); }
+static inline void tn_vf_store(float *p, tn_vf v) { _mm512_storeu_ps(p, v); }
+static inline tn_vf tn_vf_set1(float x) { return _mm512_set1_ps(x); }
+static inline tn_vf tn_vf_add(tn_vf a, tn_vf b) { return _mm512_add_ps(a, b); }
+static inline tn_vf tn_vf_fma(tn_vf a, tn_vf b, tn_vf c) { return _mm512_fmadd_ps(a, b, c); }
+static inline float tn_vf_sum(tn_vf v) { return _mm512_reduce_add_ps(v); }
+static inline tn_vf_mask tn_vf_mask_first(int64_t n) { /* n in 0 .. 16 */
+  return (tn_vf_mask)((1u << n) - 1);
+}
+static inline tn_vf_mask tn_vf_mask_and(tn_vf_mask a, tn_vf_mask b) { return (tn_vf_mask)(a & b); }
+static inline tn_vf_mask tn_vf_mask_and_not(tn_vf_mask a, tn_vf_mask b) { /* in a, not in b */
+  return (tn_vf_mask)(a & ~b);
+}
+static inline tn_vf tn_vf_load_mask(tn_vf_mask m, const float *p) {
+  return _mm512_maskz_loadu_ps(m, p);
+}
+static inline void tn_vf_store_mask(float *p, tn_vf_mask m, tn_vf v) {
+  _mm512_mask_storeu_ps(p, m, v);
+}
+/* Lanes that m has are loaded, the others stay. v must be 0 in the lanes of m. */
+static inline tn_vf tn_vf_join(tn_vf v, tn_vf_mask m, const float *p) {
+  return _mm512_mask_loadu_ps(v, m, p);
+}
+/* Elements 0, 2, 4 .. of a followed by b. */
+static inline tn_vf tn_vf_even(tn_vf a, tn_vf b) {
+  const __m512i at =
+      _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
+  return _mm512_permutex2var_ps(a, at, b);
+}
+
+#else
+
+#define TN_SIMD_NAME(name) name##_avx2
+enum { TN_VF_LANES = 8 };
+typedef __m256 tn_vf;
+typedef __m256i tn_vf_mask;
+
+static inline tn_vf tn_vf_load(const float *p) { return _mm256_loadu_ps(p); }
+static inline void tn_vf_store(float *p, tn_vf v) { _mm256_storeu_ps(p, v); }
+static inline tn_vf tn_vf_set1(float x) { return _mm256_set1_ps(x); }
+static inline tn_vf tn_vf_add(tn_vf a, tn_vf b) { return _mm256_add_ps(a, b); }
+static inline tn_vf tn_vf_fma(tn_vf a, tn_vf b, tn_vf c) { return _mm256_fmadd_ps(a, b, c); }
+static inline float tn_vf_sum(tn_vf v) {
+  __m128 s = _mm_add_ps(_mm256_castps256_ps128(v), _mm256_extractf128_ps(v, 1));
+  s = _mm_add_ps(s, _mm_movehl_ps(s, s));
+  return _mm_cvtss_f32(_mm_add_ss(s, _mm_movehdup_ps(s)));
+}
+static inline tn_vf_mask tn_vf_mask_first(int64_t n) { /* n in 0 .. 8 */
+  return _mm256_cmpgt_epi32(_mm256_set1_epi32((int)n), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
+}
+static inline tn_vf_mask tn_vf_mask_and(tn_vf_mask a, tn_vf_mask b) {
+  return _mm256_and_si256(a, b);
+}
+static inline tn_vf_mask tn_vf_mask_and_not(tn_vf_mask a, tn_vf_mask b) { /* in a, not in b */
+  return _mm256_andnot_si256(b, a);
+}
+static inline tn_vf tn_vf_load_mask(tn_vf_mask m, const float *p) {
+  return _mm256_maskload_ps(p, m);
+}
+static inline void tn_vf_store_mask(float *p, tn_vf_mask m, tn_vf v) {
+  _mm256_maskstore_ps(p, m, v);
+}
+/* Lanes that m has are loaded, the others stay. v must be 0 in the lanes of m. */
+static inline tn_vf tn_vf_join(tn_vf v, tn_vf_mask m, const float *p) {
+  return _mm256_or_ps(v, _mm256_maskload_ps(p, m));
+}
+/* Elements 0, 2, 4 .. of a followed by b. */
+static inline tn_vf tn_vf_even(tn_vf a, tn_vf b) {
+  const __m256d pairs = _mm256_castps_pd(_mm256_shuffle_ps(a, b, 0x88));
+  return _mm256_castpd_ps(_mm256_permute4x64_pd(pairs, 0xd8));
+}
+
+#endif
+
+/* 32-bit numbers, one per lane; + * < and so on work on them. */
+typedef uint32_t tn_vu __attribute__((vector_size(4 * TN_VF_LANES)));
+typedef int32_t tn_vi __attribute__((vector_size(4 * TN_VF_LANES)));
+
+/* Of a comparison of two tn_vu. */
+static inline tn_vf_mask tn_vf_mask_of(tn_vi truth) {
+#if defined(__AVX512F__)
+  return _mm512_movepi32_mask((__m512i)truth);
+#else
+  return (__m256i)truth;
+#endif
+}
+
+/* p[at[l]] in the lanes of m. */
+static inline tn_vf tn_vf_gather(tn_vf_mask m, const float *p, tn_vu at) {
+#if defined(__AVX512F__)
+  return _mm512_mask_i32gather_ps(_mm512_setzero_ps(), m, (__m512i)at, p, 4);
+#else
+  return _mm256_mask_i32gather_ps(_mm256_setzero_ps(), p, (__m256i)at, _mm256_castsi256_ps(m), 4);
+#endif
+}
+
+#endif
