@@ -22,7 +22,8 @@ static tn_graph *writable(const tn_graph *g) { /* reading may have to bring the 
 /* ---- building ---- */
 
 static tn_status value_set_type(tn_graph *g, int32_t value, const tn_tensor *type) {
-  if (!is_value(g, value) || type->rank > TN_MAX_RANK || type->rank < TN_RANK_UNKNOWN)
+  if (!is_value(g, value) || !type || type->rank > TN_MAX_RANK || type->rank < TN_RANK_UNKNOWN ||
+      type->dtype >= TN_DTYPE_COUNT || type->kind > TN_KIND_MAP)
     return TN_ERR_INVALID;
   tn_value *v = tn_graph_val(g, value);
   if (v->constant) return TN_ERR_STATE;
@@ -32,7 +33,7 @@ static tn_status value_set_type(tn_graph *g, int32_t value, const tn_tensor *typ
 }
 
 static tn_status value_set_const(tn_graph *g, int32_t value, const tn_tensor *data, int32_t copy) {
-  if (!is_value(g, value) || data->rank < 0 || data->rank > TN_MAX_RANK ||
+  if (!is_value(g, value) || !data || data->rank < 0 || data->rank > TN_MAX_RANK ||
       data->kind != TN_KIND_TENSOR)
     return TN_ERR_INVALID;
   int64_t bytes = tn_storage_bytes(data);
@@ -50,7 +51,7 @@ static tn_status value_set_const(tn_graph *g, int32_t value, const tn_tensor *da
 }
 
 static tn_status value_set_dim_name(tn_graph *g, int32_t value, int32_t dim, const char *name) {
-  if (!is_value(g, value) || dim < 0 || dim >= TN_MAX_RANK) return TN_ERR_INVALID;
+  if (!is_value(g, value) || dim < 0 || dim >= TN_MAX_RANK || !name) return TN_ERR_INVALID;
   char *copy = tn_arena_str(&g->arena, name);
   tn_graph_val(g, value)->dim_names[dim] = copy;
   return copy ? TN_OK : TN_ERR_MEMORY;
@@ -97,6 +98,7 @@ static tn_status set_opset(tn_graph *g, const char *domain, int32_t version) {
 }
 
 static tn_status set_meta(tn_graph *g, const char *key, const char *text) {
+  if (!key) return TN_ERR_INVALID;
   tn_meta m = {tn_arena_str(&g->arena, key), tn_arena_str(&g->arena, text)};
   if (!m.key || !m.text) return TN_ERR_MEMORY;
   for (int64_t k = 0; k < g->meta.n; k++)
@@ -111,6 +113,8 @@ static tn_status add_function(tn_graph *g, const char *domain, const char *name,
                               const char *overload, tn_graph *body, const char *const *attr_names,
                               uint32_t n_attr_names, const tn_attr *const *defaults,
                               uint32_t n_defaults) {
+  if (!name || !body || body == g || (n_attr_names && !attr_names) || (n_defaults && !defaults))
+    return TN_ERR_INVALID;
   tn_arena *arena = &g->arena;
   tn_function f = {.domain = tn_arena_str(arena, domain_name(domain)),
                    .name = tn_arena_str(arena, name),
@@ -123,6 +127,8 @@ static tn_status add_function(tn_graph *g, const char *domain, const char *name,
   if (!f.domain || !f.name || !f.overload || !f.attr_names || !f.defaults) return TN_ERR_MEMORY;
   for (uint32_t k = 0; k < n_attr_names; k++)
     if (!(f.attr_names[k] = tn_arena_str(arena, attr_names[k]))) return TN_ERR_MEMORY;
+  for (uint32_t k = 0; k < n_defaults; k++)
+    if (!defaults[k] || !defaults[k]->name) return TN_ERR_INVALID;
   for (uint32_t k = 0; k < n_defaults; k++)
     if (!(f.defaults[k] = tn_copy_attr(arena, defaults[k]))) return TN_ERR_MEMORY;
   body->is_function = true;
@@ -262,7 +268,7 @@ static tn_status remove_node(tn_graph *g, int32_t n) {
 }
 
 static tn_status replace_node(tn_graph *g, int32_t n, const int32_t *values, uint32_t n_given) {
-  if (!is_node(g, n)) return TN_ERR_INVALID;
+  if (!is_node(g, n) || (n_given && !values)) return TN_ERR_INVALID;
   for (uint32_t k = 0; k < g->nodes.data[n].node.n_outputs; k++) {
     int32_t old = g->nodes.data[n].node.outputs[k], now = k < n_given ? values[k] : -1;
     if (old < 0) continue;

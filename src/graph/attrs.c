@@ -93,6 +93,14 @@ static bool put_list(binder *b, const tn_arg *arg, const tn_attr *a) {
   }
 }
 
+/* Subgraphs are numbered in the order of the attributes. The attributes themselves may still show
+ * the graphs of the original that this graph was cloned from. */
+static int64_t subgraph_index(const binder *b, const tn_attr *a) {
+  int64_t index = 0;
+  for (uint32_t k = 0; b->n->node.attrs[k] != a; k++) index += b->n->node.attrs[k]->n_graphs;
+  return index;
+}
+
 static bool put_one(binder *b, const tn_arg *arg, const tn_attr *a) {
   switch (arg->base) {
     case TN_TYPE_FLOAT:
@@ -110,10 +118,19 @@ static bool put_one(binder *b, const tn_arg *arg, const tn_attr *a) {
       return t != NULL;
     }
     case TN_TYPE_GRAPH:
-      for (uint32_t k = 0; k < b->n->n_subgraphs; k++)
-        if (a->n_graphs == 1 && b->n->subgraphs[k] == a->graphs[0]) put_int(b, arg, k);
+      put_int(b, arg, subgraph_index(b, a));
       return a->kind == TN_ATTR_GRAPH && a->n_graphs == 1;
     default: put_int(b, arg, a->i); return a->kind == TN_ATTR_INT;
+  }
+}
+
+static int64_t list_size(const tn_attr *a) {
+  switch (a->kind) {
+    case TN_ATTR_INTS: return a->ints.size;
+    case TN_ATTR_FLOATS: return a->floats.size;
+    case TN_ATTR_STRS: return a->strs.size;
+    case TN_ATTR_TENSORS: return a->tensors.size;
+    default: return 1;
   }
 }
 
@@ -166,6 +183,8 @@ static void bind_attr(binder *b, const tn_arg *arg) {
   if (arg->present_offset >= 0) memcpy(b->attrs + arg->present_offset, &one, sizeof one);
   if (!(arg->list ? put_list(b, arg, a) : put_one(b, arg, a)))
     problem(b, "attribute", arg->name, "is of the wrong kind");
+  else if (arg->list && arg->list_size > 0 && list_size(a) != arg->list_size)
+    problem(b, "attribute", arg->name, "has another number of values than the schema says");
 }
 
 static void check_unknown(binder *b) {

@@ -71,9 +71,21 @@ int32_t tn_graph_value(tn_graph *g, const char *name) {
 
 static bool value_id_ok(const tn_graph *g, int32_t v) { return v >= -1 && v < g->values.n; }
 
-/* Checks ids and that no output has a source already. */
+static bool attr_ok(const tn_attr *a) {
+  return a && a->name && a->s.size >= 0 && a->ints.size >= 0 && a->floats.size >= 0 &&
+         a->strs.size >= 0 && a->tensors.size >= 0 && (a->s.data || !a->s.size) &&
+         (a->ints.data || !a->ints.size) && (a->floats.data || !a->floats.size) &&
+         (a->strs.data || !a->strs.size) && (a->tensors.data || !a->tensors.size) &&
+         (a->graphs || !a->n_graphs);
+}
+
+/* Checks pointers and ids, and that no output has a source already. */
 static tn_status check_new_node(const tn_graph *g, const tn_node *n) {
-  if (!n->op || !*n->op) return TN_ERR_INVALID;
+  if (!n || !n->op || !*n->op || (n->n_inputs && !n->inputs) || (n->n_outputs && !n->outputs) ||
+      (n->n_attrs && !n->attrs))
+    return TN_ERR_INVALID;
+  for (uint32_t k = 0; k < n->n_attrs; k++)
+    if (!attr_ok(n->attrs[k])) return TN_ERR_INVALID;
   for (uint32_t k = 0; k < n->n_inputs; k++)
     if (!value_id_ok(g, n->inputs[k])) return TN_ERR_INVALID;
   for (uint32_t k = 0; k < n->n_outputs; k++) {
@@ -105,9 +117,12 @@ static tn_status collect_subgraphs(tn_graph *g, tn_gnode *n) {
 
 static tn_status connect(tn_graph *g, int32_t id) {
   const tn_node *n = &tn_graph_node(g, id)->node;
-  for (uint32_t k = 0; k < n->n_inputs; k++)
-    if (n->inputs[k] >= 0 && tn_vec_push(g->a, &tn_graph_val(g, n->inputs[k])->users, id))
-      return TN_ERR_MEMORY;
+  for (uint32_t k = 0; k < n->n_inputs; k++) {
+    if (n->inputs[k] < 0 || !tn_vec_push(g->a, &tn_graph_val(g, n->inputs[k])->users, id)) continue;
+    while (k-- > 0)
+      if (n->inputs[k] >= 0) tn_graph_val(g, n->inputs[k])->users.n--;
+    return TN_ERR_MEMORY;
+  }
   for (uint32_t k = 0; k < n->n_outputs; k++)
     if (n->outputs[k] >= 0) tn_graph_val(g, n->outputs[k])->producer = id;
   return TN_OK;
@@ -128,9 +143,13 @@ int32_t tn_graph_add_node(tn_graph *g, const tn_node *node) {
     n.origin = id;
   }
   if (tn_vec_room(g->a, &g->order, 1) || tn_vec_push(g->a, &g->nodes, n)) return TN_ERR_MEMORY;
+  if (connect(g, id)) {
+    g->nodes.n--;
+    return TN_ERR_MEMORY;
+  }
   g->order.data[g->order.n++] = id;
   g->unsorted = true;
-  return connect(g, id) ? TN_ERR_MEMORY : id;
+  return id;
 }
 
 tn_status tn_graph_set_const(tn_graph *g, int32_t value, const tn_tensor *type, tn_const *c) {

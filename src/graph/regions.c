@@ -144,7 +144,7 @@ static tn_status check_regions(const tn_graph *g, const int32_t *inputs, uint32_
   int64_t n_out = tn_tensor_elements(out);
   if (n_out < 0) return TN_ERR_SHAPE;
   for (uint32_t k = 0; k < n; k++) {
-    if (r[k]->input < 0 || (uint32_t)r[k]->input >= n_inputs || r[k]->rank < 0 ||
+    if (!r[k] || r[k]->input < 0 || (uint32_t)r[k]->input >= n_inputs || r[k]->rank < 0 ||
         r[k]->rank > TN_MAX_RANK)
       return TN_ERR_INVALID;
     for (int32_t d = 0; d < r[k]->rank; d++)
@@ -159,7 +159,8 @@ static tn_status check_regions(const tn_graph *g, const int32_t *inputs, uint32_
 
 tn_status tn_graph_set_regions(tn_graph *g, int32_t node, const int32_t *inputs, uint32_t n_inputs,
                                const tn_region *const *regions, uint32_t n_regions, int32_t fill) {
-  if (node < 0 || node >= g->nodes.n || !g->nodes.data[node].alive || fill >= (int32_t)n_inputs)
+  if (node < 0 || node >= g->nodes.n || !g->nodes.data[node].alive ||
+      (fill >= 0 && (uint32_t)fill >= n_inputs) || (n_inputs && !inputs) || (n_regions && !regions))
     return TN_ERR_INVALID;
   tn_gnode *n = tn_graph_node(g, node);
   if (n->node.n_outputs < 1 || n->node.outputs[0] < 0) return TN_ERR_INVALID;

@@ -212,6 +212,7 @@ static tn_status infer_clone(tn_call_frame *f, tn_graph *sub, uint32_t n_in,
   tn_vec_free(f->planner->a, &cut.tail);
   tn_vec_free(f->planner->a, &cut.needed);
   for (uint32_t k = 0; k < n_out && !s; k++) {
+    if (!out[k]) continue;
     const tn_value *v = tn_graph_val(sub, sub->outputs.data[k]);
     if (v->known)
       *out[k] = v->type;

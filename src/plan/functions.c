@@ -49,17 +49,18 @@ static tn_status map_ids(inliner *i, const int32_t *from, uint32_t n, const int3
   return TN_OK;
 }
 
-/* The attribute that stands for a reference: the call's, the default's, or none (NULL). */
-static const tn_attr *resolve_ref(inliner *i, const tn_attr *ref) {
+/* The attribute that stands for a reference, in memory of `arena`: the call's, the default's, or
+ * none (*out is NULL). */
+static tn_status resolve_ref(inliner *i, tn_arena *arena, const tn_attr *ref, const tn_attr **out) {
   const tn_attr *a = NULL;
   for (uint32_t k = 0; k < i->call.n_attrs && !a; k++)
     if (tn_str_is(ref->s, i->call.attrs[k]->name)) a = i->call.attrs[k];
   for (uint32_t k = 0; k < i->f->n_defaults && !a; k++)
     if (tn_str_is(ref->s, i->f->defaults[k]->name)) a = i->f->defaults[k];
-  if (!a) return NULL;
-  tn_attr *named = tn_arena_copy(&i->arena, a, sizeof *a);
+  tn_attr *named = a ? tn_arena_copy(arena, a, sizeof *a) : NULL;
   if (named) named->name = ref->name;
-  return named;
+  *out = named;
+  return a && !named ? TN_ERR_MEMORY : TN_OK;
 }
 
 static tn_status resolve_subgraph(inliner *i, tn_graph *sub);
@@ -77,8 +78,11 @@ static tn_status copy_graphs(inliner *i, tn_attr *a, const tn_gnode *n) {
       return TN_ERR_MEMORY;
     }
     graphs[k] = sub;
-    for (int64_t c = 0; c < sub->captures.n; c++)
-      sub->captures.data[c].outer = map_value(i, n->node.inputs[sub->captures.data[c].input]);
+    for (int64_t c = 0; c < sub->captures.n; c++) {
+      int32_t outer = map_value(i, n->node.inputs[sub->captures.data[c].input]);
+      if (outer < 0) return outer == -1 ? TN_ERR_INVALID : outer;
+      sub->captures.data[c].outer = outer;
+    }
     tn_status s = resolve_subgraph(i, sub);
     if (s) return s;
   }
@@ -92,11 +96,12 @@ static tn_status map_attrs(inliner *i, const tn_gnode *n, tn_node *to) {
   to->n_attrs = 0;
   for (uint32_t k = 0; k < n->node.n_attrs; k++) {
     const tn_attr *a = n->node.attrs[k];
-    if (a->kind == TN_ATTR_REF) a = resolve_ref(i, a);
+    tn_status s = a->kind == TN_ATTR_REF ? resolve_ref(i, &i->arena, a, &a) : TN_OK;
+    if (s) return s;
     if (!a) continue;
     if (a->n_graphs) {
       tn_attr *copy = tn_arena_copy(&i->arena, a, sizeof *a);
-      tn_status s = copy ? copy_graphs(i, copy, n) : TN_ERR_MEMORY;
+      s = copy ? copy_graphs(i, copy, n) : TN_ERR_MEMORY;
       if (s) return s;
       a = copy;
     }
@@ -115,8 +120,8 @@ static tn_status resolve_subgraph(inliner *i, tn_graph *sub) {
     uint32_t count = 0;
     for (uint32_t j = 0; j < n->node.n_attrs; j++) {
       const tn_attr *a = n->node.attrs[j];
-      if (a->kind == TN_ATTR_REF) a = resolve_ref(i, a);
-      if (a && a != n->node.attrs[j]) a = tn_arena_copy(&sub->arena, a, sizeof *a);
+      tn_status s = a->kind == TN_ATTR_REF ? resolve_ref(i, &sub->arena, a, &a) : TN_OK;
+      if (s) return s;
       if (a) attrs[count++] = a;
     }
     n->node.attrs = attrs;

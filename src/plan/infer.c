@@ -124,6 +124,10 @@ static tn_status check_answer(inference *i, uint32_t k) {
   tn_call *call = &i->f->call;
   tn_tensor *t = call->outputs[k];
   if (!t) return TN_OK;
+  if (t->kind > TN_KIND_MAP || t->rank < TN_RANK_UNKNOWN || t->rank > TN_MAX_RANK)
+    return call->host->fail(call->ctx, TN_ERR_OVERFLOW,
+                            "output %u would have rank %d; the limit is %d", k, t->rank,
+                            TN_MAX_RANK);
   if (t->dtype == TN_NONE || t->dtype >= TN_DTYPE_COUNT) {
     if (t->kind != TN_KIND_TENSOR || t->rank == TN_RANK_UNKNOWN)
       return TN_OK; /* found at run time */
@@ -132,10 +136,6 @@ static tn_status check_answer(inference *i, uint32_t k) {
   }
   t->layout = TN_PLAIN;
   t->data = NULL;
-  if (t->kind > TN_KIND_MAP || t->rank < TN_RANK_UNKNOWN || t->rank > TN_MAX_RANK)
-    return call->host->fail(call->ctx, TN_ERR_OVERFLOW,
-                            "output %u would have rank %d; the limit is %d", k, t->rank,
-                            TN_MAX_RANK);
   bool known = true;
   for (int32_t d = 0; d < t->rank; d++) {
     if (t->shape[d] < TN_DIM_UNKNOWN)

@@ -6,7 +6,7 @@
 /* True if the region writes its whole output once, in row-major order of its own dims. */
 static bool covers(const tn_region *r, int64_t n_out) {
   int64_t expect = 1;
-  if (r->dst_offset) return false;
+  if (r->dst_offset || !n_out) return false;
   for (int32_t k = r->rank - 1; k >= 0; k--) {
     if (r->size[k] != 1 && r->dst_stride[k] != expect) return false;
     if (tn_mul_i64(expect, r->size[k], &expect)) return false;
@@ -51,13 +51,14 @@ static const tn_region *source_region(const tn_graph *g, int32_t value, int32_t 
   const tn_value *v = tn_graph_val(g, value);
   if (v->producer < 0) return NULL;
   const tn_gnode *n = tn_graph_node(g, v->producer);
-  if (!tn_is_region(n) || n->n_regions != 1 || !covers(n->regions[0], tn_tensor_elements(&v->type)))
+  if (!tn_is_region(n) || n->n_regions != 1 || n->n_epilogue ||
+      !covers(n->regions[0], tn_tensor_elements(&v->type)))
     return NULL;
   *out_input = n->node.inputs[n->regions[0]->input];
   return n->regions[0];
 }
 
-static tn_status merge_input(tn_graph *g, int32_t node, uint32_t input, bool *out_changed) {
+static tn_status merge_input(tn_graph *g, int32_t node, uint32_t input) {
   tn_gnode *n = tn_graph_node(g, node);
   int32_t from = -1;
   const tn_region *inner =
@@ -72,9 +73,9 @@ static tn_status merge_input(tn_graph *g, int32_t node, uint32_t input, bool *ou
     if (!compose(inner, n->regions[k], &made[k])) return TN_OK;
     merged[k] = &made[k];
   }
-  n->regions = merged;
-  *out_changed = true;
-  return tn_graph_set_node_input(g, node, input, from);
+  tn_status s = tn_graph_set_node_input(g, node, input, from);
+  if (!s) n->regions = merged;
+  return s;
 }
 
 tn_status tn_merge_regions(const tn_planner *p, tn_graph *g, tn_diag *diag) {
@@ -84,9 +85,8 @@ tn_status tn_merge_regions(const tn_planner *p, tn_graph *g, tn_diag *diag) {
        at++) { /* sources are merged before those that read them */
     int32_t id = g->order.data[at];
     const tn_gnode *n = tn_graph_node(g, id);
-    bool changed = false;
     for (uint32_t k = 0; tn_is_region(n) && k < n->node.n_inputs && !s; k++)
-      s = merge_input(g, id, k, &changed);
+      s = merge_input(g, id, k);
   }
   return s;
 }

@@ -210,6 +210,87 @@ static void functions_are_expanded_with_their_attributes(void **state) {
   assert_true(((float *)y->data)[1] == 16);
 }
 
+/* A graph inside g that gives what `op` makes of the outer value x. */
+static tn_graph *branch(tn_graph *g, const char *op) {
+  tn_graph *sub = api()->subgraph_new(g);
+  node(sub, "", op, "x -> r", NULL, 0);
+  api()->add_output(sub, api()->value(sub, "r"));
+  return sub;
+}
+
+static int32_t if_node(tn_graph *g, const char *wires, tn_graph *then_graph, tn_graph *else_graph) {
+  tn_attr yes = {.head = TN_HEAD(tn_attr),
+                 .name = "then_branch",
+                 .kind = TN_ATTR_GRAPH,
+                 .graphs = &then_graph,
+                 .n_graphs = 1},
+          no = {.head = TN_HEAD(tn_attr),
+                .name = "else_branch",
+                .kind = TN_ATTR_GRAPH,
+                .graphs = &else_graph,
+                .n_graphs = 1};
+  const tn_attr *attrs[] = {&yes, &no};
+  return node(g, "", "If", wires, attrs, 2);
+}
+
+/* t::F(c, d, x) = If c then (If d then -x else max(x, 0)) else x, with c true and d false. */
+static void branches_inside_functions_keep_their_places(void **state) {
+  bench *b = *state;
+  int64_t one = 1;
+  uint8_t yes = 1, no = 0;
+  float x[1] = {-3};
+  tn_graph *body = api()->subgraph_new(b->g), *outer = api()->subgraph_new(body);
+  if_node(outer, "d -> r", branch(outer, "Neg"), branch(outer, "Relu"));
+  api()->add_output(outer, api()->value(outer, "r"));
+  api()->set_opset(body, "", 17);
+  for (const char *const *name = (const char *const[]){"c", "d", "x", NULL}; *name; name++)
+    api()->add_input(body, api()->value(body, *name));
+  if_node(body, "c -> y", outer, branch(body, "Identity"));
+  api()->add_output(body, api()->value(body, "y"));
+  assert_int_equal(api()->add_function(b->g, "t", "F", "", body, NULL, 0, NULL, 0), TN_OK);
+  api()->set_opset(b->g, "t", 1);
+  input(b->g, "x", 1, &one);
+  constant(b->g, "c", TN_BOOL, 1, &yes);
+  constant(b->g, "d", TN_BOOL, 1, &no);
+  node(b->g, "t", "F", "c d x -> z", NULL, 0);
+  output(b->g, "z");
+  const tn_tensor *z = run(b, x, 1, &one);
+  assert_true(((float *)z->data)[0] == 0);
+}
+
+/* Loop's trip count, condition and If's condition must be one value each. */
+static void control_inputs_of_no_elements_are_refused(void **state) {
+  bench *b = *state;
+  int64_t one = 1, m = 2;
+  uint8_t yes = 1;
+  tn_graph *body = api()->subgraph_new(b->g);
+  for (const char *const *name = (const char *const[]){"i", "go", "v", NULL}; *name; name++)
+    api()->add_input(body, api()->value(body, *name));
+  node(body, "", "Identity", "go -> go_on", NULL, 0);
+  node(body, "", "Relu", "v -> w", NULL, 0);
+  api()->add_output(body, api()->value(body, "go_on"));
+  api()->add_output(body, api()->value(body, "w"));
+  tn_attr loop = {.head = TN_HEAD(tn_attr),
+                  .name = "body",
+                  .kind = TN_ATTR_GRAPH,
+                  .graphs = &body,
+                  .n_graphs = 1};
+  const tn_attr *attrs[] = {&loop};
+  input(b->g, "x", 1, &one);
+  constant(b->g, "m", TN_I64, 0, &m);
+  constant(b->g, "c", TN_BOOL, 1, &yes);
+  node(b->g, "", "Loop", "m c x -> y", attrs, 1);
+  output(b->g, "y");
+  float x[1] = {1};
+  tn_tensor t = tn_tensor_make(TN_F32, 1, &one, x);
+  tn_status s = load(b);
+  if (!s) s = tn_session_create(b->model, b->diag, &b->session);
+  if (!s) s = tn_session_set_input(b->session, 0, &t, b->diag);
+  if (!s) s = tn_session_run(b->session, b->diag);
+  assert_int_equal(s, TN_ERR_SHAPE);
+  assert_non_null(strstr(tn_diag_text(b->diag), "input 'M' has 0 elements, not one"));
+}
+
 static void endless_functions_are_refused(void **state) {
   bench *b = *state;
   int64_t two = 2;
@@ -359,6 +440,8 @@ int main(void) {
       TEST(an_opset_that_is_too_old_is_named),
       TEST(older_forms_become_the_newest),
       TEST(functions_are_expanded_with_their_attributes),
+      TEST(branches_inside_functions_keep_their_places),
+      TEST(control_inputs_of_no_elements_are_refused),
       TEST(endless_functions_are_refused),
       TEST(regions_of_a_file_are_refused),
       TEST(shape_arithmetic_folds_away),
