@@ -1,6 +1,7 @@
 /* tenon check: will a model run here? Says everything that is missing at once. */
 #include <string.h>
 
+#include "base/diag.h"
 #include "json.h"
 #include "open.h"
 #include "survey.h"
@@ -87,8 +88,21 @@ static void look_at_operators(inspection *c) {
   c->verdict = status ? BROKEN : RUNS;
   for (int64_t k = 0; k < c->survey.uses.n && !status; k++)
     if (is_missing(&c->survey.uses.data[k])) c->verdict = LACKS;
-  if (c->verdict == LACKS)
-    snprintf(c->remark, sizeof c->remark, "the other operators were not checked further");
+}
+
+/* What else is wrong where operators are missing: those come up again as not supported. */
+static void look_at_the_rest(inspection *c) {
+  tn_diag *diag = tn_diag_create();
+  tn_model *model = NULL;
+  (void)cli_load(c->runtime, &c->o->common, c->path, 0, diag, &model);
+  for (int64_t k = 0; k < tn_diag_count(diag); k++) {
+    int32_t severity = TN_DIAG_ERROR;
+    const char *text = tn_diag_message(diag, k, &severity);
+    if (tn_diag_message_status(diag, k) != TN_ERR_UNSUPPORTED && severity == TN_DIAG_ERROR)
+      tn_fail(c->problems, tn_diag_message_status(diag, k), "%s", text);
+  }
+  tn_model_destroy(model);
+  tn_diag_destroy(diag);
 }
 
 /* A plan for the shapes as far as they are known. What depends on assumed shapes or on data does
@@ -170,7 +184,10 @@ static verdict inspect(const check_options *o, tn_runtime *runtime, const char *
                        cli_json *list) {
   inspection c = {.o = o, .runtime = runtime, .path = path, .problems = tn_diag_create()};
   look_at_operators(&c);
-  if (c.verdict == RUNS) try_plan(&c);
+  if (c.verdict == RUNS)
+    try_plan(&c);
+  else if (c.verdict == LACKS)
+    look_at_the_rest(&c);
   cli_progress("%s", "");
   if (!cli_json_to_stdout(o->json)) print(&c);
   add_json(&c, list);

@@ -41,6 +41,8 @@ TN_API void tn_diag_clear(tn_diag *diag);
 TN_API int64_t tn_diag_count(const tn_diag *diag);
 /* Text of message i, severity through out_severity (may be NULL). NULL if there is no such message. */
 TN_API const char *tn_diag_message(const tn_diag *diag, int64_t index, int32_t *out_severity);
+/* The status that error i stopped its callee with; TN_OK for warnings, notes and messages that are not there. */
+TN_API tn_status tn_diag_message_status(const tn_diag *diag, int64_t index);
 /* All errors in one string, a line each; "" if none. Lives until the diag changes. */
 TN_API const char *tn_diag_text(tn_diag *diag);
 

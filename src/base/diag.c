@@ -12,6 +12,7 @@ enum { MESSAGE_MAX = 4000 };
 typedef struct message {
   const char *text;
   int32_t severity;
+  tn_status status; /* of errors that came with one, else TN_OK */
 } message;
 
 struct tn_diag {
@@ -57,6 +58,11 @@ const char *tn_diag_message(const tn_diag *diag, int64_t index, int32_t *out_sev
   return diag->messages.data[index].text;
 }
 
+tn_status tn_diag_message_status(const tn_diag *diag, int64_t index) {
+  if (!diag || index < 0 || index >= diag->messages.n) return TN_OK;
+  return diag->messages.data[index].status;
+}
+
 /* All errors, a line each. NULL: no memory. */
 static char *errors_join(tn_diag *diag) {
   uint64_t bytes = 1;
@@ -94,16 +100,22 @@ static int64_t whole_characters(const char *text, int64_t n) {
   return start - 1 + length > n ? start - 1 : n;
 }
 
-void tn_diag_addv(tn_diag *diag, int32_t severity, const char *format, va_list args) {
+static __attribute__((format(printf, 4, 0))) void append(tn_diag *diag, int32_t severity,
+                                                         tn_status status, const char *format,
+                                                         va_list args) {
   if (!diag) return;
   char text[MESSAGE_MAX + 1];
   int n = vsnprintf(text, sizeof text, format, args);
   if (n < 0) return;
   int64_t length = n > MESSAGE_MAX ? whole_characters(text, MESSAGE_MAX) : n;
   pthread_mutex_lock(&diag->lock);
-  message m = {tn_arena_strn(&diag->arena, text, length), severity};
+  message m = {tn_arena_strn(&diag->arena, text, length), severity, status};
   if (m.text && tn_vec_push(diag->arena.a, &diag->messages, m) == TN_OK) diag->errors = NULL;
   pthread_mutex_unlock(&diag->lock);
+}
+
+void tn_diag_addv(tn_diag *diag, int32_t severity, const char *format, va_list args) {
+  append(diag, severity, TN_OK, format, args);
 }
 
 void tn_diag_add(tn_diag *diag, int32_t severity, const char *format, ...) {
@@ -116,9 +128,18 @@ void tn_diag_add(tn_diag *diag, int32_t severity, const char *format, ...) {
 tn_status tn_fail(tn_diag *diag, tn_status code, const char *format, ...) {
   va_list args;
   va_start(args, format);
-  tn_diag_addv(diag, TN_DIAG_ERROR, format, args);
+  append(diag, TN_DIAG_ERROR, code, format, args);
   va_end(args);
   return code;
+}
+
+static __attribute__((format(printf, 4, 5))) void append_text(tn_diag *diag, int32_t severity,
+                                                              tn_status status, const char *format,
+                                                              ...) {
+  va_list args;
+  va_start(args, format);
+  append(diag, severity, status, format, args);
+  va_end(args);
 }
 
 void tn_diag_append(tn_diag *diag, const tn_diag *from, const char *prefix) {
@@ -126,6 +147,7 @@ void tn_diag_append(tn_diag *diag, const tn_diag *from, const char *prefix) {
   for (int64_t i = 0; i < n; i++) {
     int32_t severity = TN_DIAG_NOTE;
     const char *text = tn_diag_message(from, i, &severity);
-    tn_diag_add(diag, severity, "%s%s%s", prefix ? prefix : "", prefix ? ": " : "", text);
+    append_text(diag, severity, tn_diag_message_status(from, i), "%s%s%s", prefix ? prefix : "",
+                prefix ? ": " : "", text);
   }
 }

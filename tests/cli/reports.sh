@@ -33,6 +33,8 @@ says 0 'net.onnx: runs here$' check "$net"
 says 1 'missing.onnx: does not run here$' check "$data/missing.onnx"
 also '^  Foo \(com\.acme\), 12 nodes: no plug-in offers it$'
 also '^  Bar \(com\.acme\), 1 node: no plug-in offers it$'
+also "^  node 'relu' \(Relu\): attribute 'slope' is unknown" # what else is wrong is said, too
+[ "$(grep -c '^  ' <<<"$out")" = 3 ] || fail "not each problem is said once: $out"
 says 1 "wrong.onnx: does not run here" check "$data/wrong.onnx"
 also "^  node 'conv' \(Conv\): input 'W' is required"
 says 3 "^2 run here, 2 do not, 1 cannot be read$" check "$net" "$data/branch.onnx" "$data/missing.onnx" \

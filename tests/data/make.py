@@ -74,7 +74,8 @@ double = h.make_function("local", "Twice", ["a"], ["b"], [h.make_node("Bar", ["a
 model("missing",
       [h.make_node("Foo", ["x" if k == 0 else f"v{k - 1}"], [f"v{k}"], f"foo{k}", domain="com.acme")
        for k in range(12)] +
-      [h.make_node("Twice", ["v11"], ["t"], "twice", domain="local"), h.make_node("Relu", ["t"], ["y"], "relu")],
+      [h.make_node("Twice", ["v11"], ["t"], "twice", domain="local"),
+       h.make_node("Relu", ["t"], ["y"], "relu", slope=2)],
       [value("x", T.FLOAT, [2])], [value("y", T.FLOAT, [2])],
       opsets=[("", 17), ("com.acme", 1), ("local", 1)], functions=[double])
 model("wrong", [h.make_node("Conv", ["x"], ["y"], "conv", kernel_shape=[1, 1])],

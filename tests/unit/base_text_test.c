@@ -131,7 +131,14 @@ static void diagnostics(void **state) {
   assert_int_equal(tn_diag_count(diag), 6);
   assert_string_equal(tn_diag_message(diag, 3, &severity), "in node x: so it is");
   assert_int_equal(severity, TN_DIAG_NOTE);
-  assert_null(tn_diag_message(diag, 6, &severity));
+  tn_fail(inner, TN_ERR_IO, "bad 3");
+  tn_diag_append(diag, inner, NULL);
+  assert_int_equal(tn_diag_message_status(diag, 0), TN_ERR_SHAPE);
+  assert_int_equal(tn_diag_message_status(diag, 1), TN_OK);
+  assert_int_equal(tn_diag_message_status(diag, 8), TN_ERR_IO); /* kept when it is appended */
+  assert_int_equal(tn_diag_message_status(diag, 9), TN_OK);
+  assert_int_equal(tn_diag_message_status(NULL, 0), TN_OK);
+  assert_null(tn_diag_message(diag, 9, &severity));
   assert_null(tn_diag_message(diag, -1, NULL));
   tn_diag_clear(diag);
   assert_int_equal(tn_diag_count(diag), 0);
