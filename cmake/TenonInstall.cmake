@@ -15,6 +15,8 @@ install(DIRECTORY DESTINATION ${CMAKE_INSTALL_LIBDIR}/tenon/plugins)
 install(FILES LICENSE TYPE DOC)
 if(TARGET tenon)
   install(FILES docs/tenon.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+  install(FILES cli/completion.bash DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions
+    RENAME tenon)
 endif()
 install(DIRECTORY docs/ TYPE DOC FILES_MATCHING PATTERN "*.md")
 install(DIRECTORY ${CMAKE_BINARY_DIR}/docs/ops TYPE DOC)
