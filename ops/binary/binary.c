@@ -8,29 +8,19 @@
 #include "base/dtype.h"
 #include "base/infer.h"
 #include "base/lower.h"
+#include "base/place.h"
 #include "binary.gen.h"
 
 /* ---- References ---- */
 
-/* Element of x that output element i reads: numpy's rule, one dim after the other from the last. */
-static int64_t place(const tn_tensor *x, const tn_tensor *y, int64_t i) {
-  int64_t index = 0, step = 1;
-  for (int32_t k = y->rank - 1, own = x->rank - 1; own >= 0; k--, own--) {
-    if (x->shape[own] != 1) index += i % y->shape[k] * step;
-    step *= x->shape[own];
-    i /= y->shape[k];
-  }
-  return index;
-}
-
 static double load_f64(const tn_call *call, uint32_t input, int64_t i) {
   const tn_tensor *x = call->inputs[input];
-  return tn_load_f64(x->dtype, x->data, place(x, call->outputs[0], i));
+  return tn_load_f64(x->dtype, x->data, tn_place_broadcast(x, call->outputs[0], i));
 }
 
 static int64_t load_i64(const tn_call *call, uint32_t input, int64_t i) {
   const tn_tensor *x = call->inputs[input];
-  return tn_load_i64(x->dtype, x->data, place(x, call->outputs[0], i));
+  return tn_load_i64(x->dtype, x->data, tn_place_broadcast(x, call->outputs[0], i));
 }
 
 typedef double (*f64_fn)(const tn_call *call, double a, double b);
@@ -168,8 +158,8 @@ tn_status equal_reference(const tn_call *call) {
   if (a->dtype != TN_STRING) return fold(call, equal_f64, equal_i64);
   const int64_t n = tn_tensor_elements(y);
   for (int64_t i = 0; i < n; i++) {
-    const tn_str s = ((const tn_str *)a->data)[place(a, y, i)],
-                 t = ((const tn_str *)b->data)[place(b, y, i)];
+    const tn_str s = ((const tn_str *)a->data)[tn_place_broadcast(a, y, i)],
+                 t = ((const tn_str *)b->data)[tn_place_broadcast(b, y, i)];
     ((uint8_t *)y->data)[i] =
         s.size == t.size && (s.size == 0 || memcmp(s.data, t.data, (size_t)s.size) == 0);
   }

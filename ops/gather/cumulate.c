@@ -43,14 +43,14 @@ static tn_status reference(const tn_call *call, const cumulation *c) {
   for (int64_t i = 0; i < tn_tensor_elements(in); i++) {
     double x = c->product;
     uint64_t n = c->product;
-    rows_coord(in, i, coord);
+    tn_place_coord(in, i, coord);
     for (int64_t k = 0; k < size; k++) {
       int64_t ahead = c->reverse ? k - coord[c->axis] : coord[c->axis] - k;
       if (ahead < 0 || (ahead == 0 && c->exclusive)) continue;
       memcpy(from, coord, sizeof from);
       from[c->axis] = k;
-      double y = tn_load_f64(in->dtype, in->data, rows_index(in, from));
-      uint64_t m = ints ? (uint64_t)tn_load_i64(in->dtype, in->data, rows_index(in, from)) : 0;
+      double y = tn_load_f64(in->dtype, in->data, tn_place_index(in, from));
+      uint64_t m = ints ? (uint64_t)tn_load_i64(in->dtype, in->data, tn_place_index(in, from)) : 0;
       x = c->product ? x * y : x + y;
       n = c->product ? n * m : n + m;
     }

@@ -61,11 +61,12 @@ tn_status gather_reference(const tn_call *call) {
   tn_status s = TN_OK;
   for (int64_t i = 0; i < tn_tensor_elements(out) && !s; i++) {
     int64_t to[TN_MAX_RANK], from[TN_MAX_RANK];
-    rows_coord(out, i, to);
+    tn_place_coord(out, i, to);
     for (int32_t k = 0; k < axis; k++) from[k] = to[k];
     for (int32_t k = axis + 1; k < data->rank; k++) from[k] = to[k + indices->rank - 1];
-    s = index_get(call, 1, rows_index(indices, to + axis), axis, data->shape[axis], &from[axis]);
-    if (!s) s = rows_put(call, 0, i, data, rows_index(data, from));
+    s = index_get(call, 1, tn_place_index(indices, to + axis), axis, data->shape[axis],
+                  &from[axis]);
+    if (!s) s = tn_place_put(call, 0, i, data, tn_place_index(data, from));
   }
   return s;
 }
@@ -98,9 +99,9 @@ tn_status gather_elements_reference(const tn_call *call) {
   int64_t coord[TN_MAX_RANK];
   tn_status s = TN_OK;
   for (int64_t i = 0; i < tn_tensor_elements(out) && !s; i++) {
-    rows_coord(out, i, coord);
+    tn_place_coord(out, i, coord);
     s = index_get(call, 1, i, axis, data->shape[axis], &coord[axis]);
-    if (!s) s = rows_put(call, 0, i, data, rows_index(data, coord));
+    if (!s) s = tn_place_put(call, 0, i, data, tn_place_index(data, coord));
   }
   return s;
 }
@@ -143,17 +144,17 @@ tn_status gather_nd_reference(const tn_call *call) {
   tn_status s = TN_OK;
   for (int64_t i = 0; i < tn_tensor_elements(out) && !s; i++) {
     int64_t to[TN_MAX_RANK], from[TN_MAX_RANK], tuple[TN_MAX_RANK];
-    rows_coord(out, i, to);
+    tn_place_coord(out, i, to);
     for (int32_t k = 0; k < indices->rank - 1; k++) tuple[k] = to[k];
     for (int64_t k = 0; k < batch; k++) from[k] = to[k];
     for (int64_t k = 0; k < depth && !s; k++) {
       tuple[indices->rank - 1] = k;
-      s = index_get(call, 1, rows_index(indices, tuple), (int32_t)(batch + k),
+      s = index_get(call, 1, tn_place_index(indices, tuple), (int32_t)(batch + k),
                     data->shape[batch + k], &from[batch + k]);
     }
     for (int64_t k = batch + depth; k < data->rank; k++)
       from[k] = to[indices->rank - 1 + k - batch - depth];
-    if (!s) s = rows_put(call, 0, i, data, rows_index(data, from));
+    if (!s) s = tn_place_put(call, 0, i, data, tn_place_index(data, from));
   }
   return s;
 }

@@ -35,11 +35,11 @@ tn_status one_hot_reference(const tn_call *call) {
   int64_t coord[TN_MAX_RANK], depth = out->shape[axis];
   tn_status s = TN_OK;
   for (int64_t i = 0; i < tn_tensor_elements(out) && !s; i++) {
-    rows_coord(out, i, coord);
+    tn_place_coord(out, i, coord);
     int64_t place = coord[axis];
     for (int32_t k = axis; k + 1 < out->rank; k++) coord[k] = coord[k + 1];
-    int64_t index = tn_load_i64(indices->dtype, indices->data, rows_index(indices, coord));
-    s = rows_put(call, 0, i, call->inputs[2], index == place || index == place - depth);
+    int64_t index = tn_load_i64(indices->dtype, indices->data, tn_place_index(indices, coord));
+    s = tn_place_put(call, 0, i, call->inputs[2], index == place || index == place - depth);
   }
   return s;
 }

@@ -124,6 +124,6 @@ tn_status constant_of_shape_reference(const tn_call *call) {
   const tn_constant_of_shape_attrs *a = call->attrs;
   tn_status s = TN_OK;
   for (int64_t k = 0; k < tn_tensor_elements(call->outputs[0]) && !s; k++)
-    s = rows_put(call, 0, k, a->has_value ? a->value : NULL, 0);
+    s = tn_place_put(call, 0, k, a->has_value ? a->value : NULL, 0);
   return s;
 }

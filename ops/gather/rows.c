@@ -37,43 +37,6 @@ tn_status write_index_fail(const tn_call *call, int64_t k, int64_t value, int64_
                           (long long)value, (long long)last);
 }
 
-void rows_coord(const tn_tensor *t, int64_t index, int64_t *coord) {
-  for (int32_t k = t->rank - 1; k >= 0; k--) {
-    coord[k] = index % t->shape[k];
-    index /= t->shape[k];
-  }
-}
-
-int64_t rows_index(const tn_tensor *t, const int64_t *coord) {
-  int64_t index = 0;
-  for (int32_t k = 0; k < t->rank; k++) index = index * t->shape[k] + coord[k];
-  return index;
-}
-
-tn_status rows_put(const tn_call *call, uint32_t output, int64_t to, const tn_tensor *in,
-                   int64_t from) {
-  const tn_tensor *out = call->outputs[output];
-  const tn_dtype_info *info = tn_dtype(out->dtype);
-  if (out->dtype == TN_STRING) {
-    tn_str text = {"", 0};
-    if (in) text = ((const tn_str *)in->data)[from];
-    return call->host->string_set(call->ctx, output, to, text.data, text.size);
-  }
-  if (info->bits >= 8) { /* zero is all bits 0, also in a type that has no zero */
-    size_t bytes = info->bits / 8;
-    uint8_t *dst = (uint8_t *)out->data + (size_t)to * bytes;
-    if (in)
-      memcpy(dst, (const uint8_t *)in->data + (size_t)from * bytes, bytes);
-    else
-      memset(dst, 0, bytes);
-  } else if (info->is_int) {
-    tn_store_i64(out->dtype, out->data, to, in ? tn_load_i64(in->dtype, in->data, from) : 0);
-  } else {
-    tn_store_f64(out->dtype, out->data, to, in ? tn_load_f64(in->dtype, in->data, from) : 0);
-  }
-  return TN_OK;
-}
-
 static int order_floats(double a, double b) {
   if (a != a || b != b) return (a != a) - (b != b);
   return a < b ? -1 : a > b;
@@ -103,14 +66,7 @@ int rows_order(const tn_tensor *in, int64_t a, int64_t b) {
   return (uint64_t)x < (uint64_t)y ? -1 : (uint64_t)x > (uint64_t)y;
 }
 
-/* A product that overflows belongs to a tensor without elements: some other dim is 0. */
-static void multiply(int64_t *product, int64_t dim) {
-  if (tn_mul_i64(*product, dim, product)) *product = 0;
-}
-
 around around_axis(const tn_tensor *t, int32_t axis) {
-  around a = {1, t->shape[axis], 1};
-  for (int32_t k = 0; k < axis; k++) multiply(&a.before, t->shape[k]);
-  for (int32_t k = axis + 1; k < t->rank; k++) multiply(&a.after, t->shape[k]);
-  return a;
+  return (around){tn_dims_size(t->shape, axis), t->shape[axis],
+                  tn_dims_size(t->shape + axis + 1, t->rank - axis - 1)};
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/infer.h"
+#include "base/place.h"
 
 /* Copies runs of elements into one output. Strings, whose bytes belong to the host, and types below
  * a byte, where runs share bytes, go element by element: kernels give them one item, so that one
@@ -102,13 +103,6 @@ static inline tn_status index_get(const tn_call *call, uint32_t input, int64_t k
   *out = inside ? place : 0;
   return inside ? TN_OK : index_fail(call, input, k, value, axis, bound);
 }
-
-/* For references: coordinates of element `index` of a plain tensor, and back. */
-void rows_coord(const tn_tensor *t, int64_t index, int64_t *coord);
-int64_t rows_index(const tn_tensor *t, const int64_t *coord);
-/* For references: one element. in NULL: zero. */
-tn_status rows_put(const tn_call *call, uint32_t output, int64_t to, const tn_tensor *in,
-                   int64_t from);
 
 /* For references: < 0, 0 or > 0 as element a of in stands before, with or after element b. NaN
  * comes last. */

@@ -51,7 +51,7 @@ tn_status compress_reference(const tn_call *call) {
   for (int64_t i = 0; i < u.before && !s; i++)
     for (int64_t k = 0; k < given && !s; k++)
       for (int64_t j = 0; condition[k] && j < u.after && !s; j++)
-        s = rows_put(call, 0, to++, call->inputs[0], (i * u.size + k) * u.after + j);
+        s = tn_place_put(call, 0, to++, call->inputs[0], (i * u.size + k) * u.after + j);
   return s;
 }
 
@@ -107,7 +107,7 @@ tn_status non_zero_reference(const tn_call *call) {
   tn_status s = call->host->output_resize(call->ctx, 0, 2, dims);
   for (int64_t k = 0; k < n && !s; k++) {
     if (!is_set(in, k)) continue;
-    rows_coord(in, k, coord);
+    tn_place_coord(in, k, coord);
     for (int32_t d = 0; d < in->rank; d++)
       tn_store_i64(TN_I64, call->outputs[0]->data, d * dims[1] + at, coord[d]);
     at++;

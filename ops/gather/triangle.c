@@ -26,9 +26,9 @@ tn_status trilu_reference(const tn_call *call) {
   int64_t coord[TN_MAX_RANK], k = diagonal(call);
   tn_status s = TN_OK;
   for (int64_t i = 0; i < tn_tensor_elements(in) && !s; i++) {
-    rows_coord(in, i, coord);
+    tn_place_coord(in, i, coord);
     int64_t right = coord[in->rank - 1] - coord[in->rank - 2]; /* of the main diagonal */
-    s = rows_put(call, 0, i, (a->upper ? right >= k : right <= k) ? in : NULL, i);
+    s = tn_place_put(call, 0, i, (a->upper ? right >= k : right <= k) ? in : NULL, i);
   }
   return s;
 }

@@ -77,7 +77,7 @@ tn_status unique_reference(const tn_call *call) {
     int64_t rank = rank_of(in, &u, k, a->sorted != 0), count = 0;
     for (int64_t i = 0; i < u.before && !s; i++)
       for (int64_t j = 0; j < u.after && !s; j++)
-        s = rows_put(call, 0, (i * n + rank) * u.after + j, in, (i * u.size + k) * u.after + j);
+        s = tn_place_put(call, 0, (i * n + rank) * u.after + j, in, (i * u.size + k) * u.after + j);
     for (int64_t j = 0; j < u.size; j++) {
       if (compare(in, &u, j, k)) continue;
       set(call, 2, j, rank);

@@ -67,12 +67,12 @@ tn_status concat_reference(const tn_call *call) {
   int64_t axis = a->axis < 0 ? a->axis + out->rank : a->axis;
   tn_status s = TN_OK;
   for (int64_t i = 0; i < n && !s; i++) {
-    shape_coord(out, i, coord);
+    tn_place_coord(out, i, coord);
     uint32_t k = 0;
     tn_tensor t = concat_part(call, 0, out->rank);
     for (; coord[axis] >= t.shape[axis]; t = concat_part(call, ++k, out->rank))
       coord[axis] -= t.shape[axis];
-    s = shape_put(call, 0, i, call->inputs[k], shape_index(&t, coord));
+    s = tn_place_put(call, 0, i, call->inputs[k], tn_place_index(&t, coord));
   }
   return s;
 }
@@ -192,9 +192,9 @@ tn_status split_reference(const tn_call *call) {
   for (uint32_t k = 0; k < call->n_outputs && !s; k++) {
     const tn_tensor *out = call->outputs[k];
     for (int64_t i = 0; out && i < tn_tensor_elements(out) && !s; i++) {
-      shape_coord(out, i, coord);
+      tn_place_coord(out, i, coord);
       coord[axis] += before;
-      s = shape_put(call, k, i, in, shape_index(in, coord));
+      s = tn_place_put(call, k, i, in, tn_place_index(in, coord));
     }
     before += part_size(call, (int32_t)axis, call->n_outputs, k);
   }

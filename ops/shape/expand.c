@@ -46,10 +46,10 @@ tn_status expand_reference(const tn_call *call) {
   int64_t coord[TN_MAX_RANK], n = tn_tensor_elements(out);
   tn_status s = TN_OK;
   for (int64_t i = 0; i < n && !s; i++) {
-    shape_coord(out, i, coord);
+    tn_place_coord(out, i, coord);
     int64_t *own = coord + (out->rank - in->rank);
     for (int32_t k = 0; k < in->rank; k++) own[k] %= in->shape[k];
-    s = shape_put(call, 0, i, in, shape_index(in, own));
+    s = tn_place_put(call, 0, i, in, tn_place_index(in, own));
   }
   return s;
 }

@@ -241,13 +241,14 @@ static tn_status reference(const tn_call *call, const pads *p, const tn_tensor *
   tn_status s = TN_OK;
   for (int64_t i = 0; i < n && !s; i++) {
     bool inside = true;
-    shape_coord(out, i, coord);
+    tn_place_coord(out, i, coord);
     for (int32_t k = 0; k < p->rank; k++) {
       int64_t place = reference_place(p->mode, p->kept[k], coord[k] - p->before[k]);
       inside = inside && place >= 0;
       coord[k] = place + p->first[k];
     }
-    s = inside ? shape_put(call, 0, i, in, shape_index(in, coord)) : shape_put(call, 0, i, fill, 0);
+    s = inside ? tn_place_put(call, 0, i, in, tn_place_index(in, coord))
+               : tn_place_put(call, 0, i, fill, 0);
   }
   return s;
 }

@@ -1,20 +1,14 @@
-/* What the files of the family share: row-major arithmetic and, for references, moving one element.
- */
+/* What the files of the family share: strides, axes, and the plainest reference. */
 #ifndef TN_SHAPE_SHAPE_H
 #define TN_SHAPE_SHAPE_H
 
 #include "base/infer.h"
 #include "base/lower.h"
+#include "base/place.h"
 
 /* Row-major strides of a plain tensor's dims. */
 void shape_strides(const tn_tensor *t, int64_t *strides);
 
-/* For references. Coordinates of element `index`, and back. */
-void shape_coord(const tn_tensor *t, int64_t index, int64_t *coord);
-int64_t shape_index(const tn_tensor *t, const int64_t *coord);
-/* Element `to` of an output becomes element `from` of in; in NULL: zero, or the empty string. */
-tn_status shape_put(const tn_call *call, uint32_t output, int64_t to, const tn_tensor *in,
-                    int64_t from);
 /* Output 0 is input 0 element by element in row-major order. */
 tn_status shape_reference_copy(const tn_call *call);
 

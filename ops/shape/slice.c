@@ -94,9 +94,9 @@ tn_status slice_reference(const tn_call *call) {
   slice sl;
   tn_status s = slice_parse(call, &sl);
   for (int64_t i = 0; i < n && !s; i++) {
-    shape_coord(out, i, coord);
+    tn_place_coord(out, i, coord);
     for (int32_t k = 0; k < in->rank; k++) coord[k] = sl.start[k] + coord[k] * sl.step[k];
-    s = shape_put(call, 0, i, in, shape_index(in, coord));
+    s = tn_place_put(call, 0, i, in, tn_place_index(in, coord));
   }
   return s;
 }

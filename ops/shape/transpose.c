@@ -52,9 +52,9 @@ tn_status transpose_reference(const tn_call *call) {
   int32_t perm[TN_MAX_RANK];
   tn_status s = get_perm(call, perm);
   for (int64_t i = 0; i < n && !s; i++) {
-    shape_coord(in, i, from);
+    tn_place_coord(in, i, from);
     for (int32_t k = 0; k < in->rank; k++) to[k] = from[perm[k]];
-    s = shape_put(call, 0, shape_index(out, to), in, i);
+    s = tn_place_put(call, 0, tn_place_index(out, to), in, i);
   }
   return s;
 }
