@@ -31,7 +31,7 @@ typedef struct suite {
 static const cli_option options[] = {
     {"rtol", "X", "relative tolerance of float outputs (default 1e-3)", 0},
     {"atol", "X", "absolute tolerance of float outputs (default 1e-5)", 0},
-    {"json", "[FILE]", "write the results as JSON, to stdout if no file is named", 0},
+    {"json", "FILE", "write the results as JSON; -: to stdout", 0},
     {"quiet", NULL, "print only cases that do not pass", 'q'},
     {"no-fork", NULL, "run all cases in this process (for debuggers)", 0},
     {NULL, NULL, NULL, 0}};
@@ -255,7 +255,7 @@ const cli_command cli_onnx_test = {
         "folders are\ndescended into. Operators, versions and types that are not supported "
         "count as skipped.\nExit status 1 if a case fails.",
     .examples =
-        "onnx-test /usr/share/libonnx-testdata/data/node -q --json=results.json\n"
+        "onnx-test /usr/share/libonnx-testdata/data/node -q --json results.json\n"
         "onnx-test my-case --no-fork",
     .options = options,
     .groups = {&cli_common_group},
@@ -271,7 +271,7 @@ static bool set(suite *s, arguments *a, int index, const char *value) {
     case CLI_ARG: return cli_keep("DIR", value, a->dirs, MAX_DIRS, &a->n_dirs);
     case 0: return cli_double("rtol", value, &s->tolerance.rtol);
     case 1: return cli_double("atol", value, &s->tolerance.atol);
-    case 2: a->json = value ? value : "-"; return true;
+    case 2: a->json = value; return true;
     case 3: s->quiet = true; return true;
     default: s->no_fork = true; return true;
   }
