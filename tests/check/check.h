@@ -24,6 +24,10 @@
 
 enum { CHECK_TEXT = 512, CHECK_MAX_ALIASES = 8, CHECK_MAX_IO = 64, CHECK_MAX_LEVELS = 16 };
 
+/* Under the thread sanitizer, which is slow, kernels and sessions run on two threads at the highest
+ * ISA level, and nothing else is tested. */
+enum { CHECK_THREADS_ONLY = TN_FLAVOUR_SANITIZER == TN_FLAVOUR_TSAN };
+
 /* ---- isolate.c: units of work, counted; each operator in a child process --------------------- */
 
 /* Lives in memory that parent and child share, so that it survives a crash. */

@@ -7,7 +7,8 @@
 
 enum { MAX_STEPS = 3 };
 
-typedef struct chain { /* operand: 'f' of the output's shape, 'c' one value per index of dim 1, 'l' of the last dim, 0 none */
+/* operand: 'f' of the output's shape, 'c' one value per index of dim 1, 'l' of the last dim, 0 none */
+typedef struct chain {
   const char *name;
   struct {
     uint32_t kind;

@@ -124,7 +124,8 @@ static tn_status host_list_append_map(void *ctx, uint32_t output, const tn_tenso
   tn_tensor *map = NULL;
   tn_status status = check_output(c, output, "list_append_map");
   if (status) return status;
-  if (!keys || !values || keys->rank != 1 || values->rank != 1 || keys->shape[0] != values->shape[0])
+  if (!keys || !values || keys->rank != 1 || values->rank != 1 ||
+      keys->shape[0] != values->shape[0])
     return host_fail(c, TN_ERR_INVALID, "list_append_map of keys and values that do not fit");
   status = tn_list_create(c->env->runtime, TN_KIND_MAP, values->dtype, &map);
   if (!status) status = tn_list_append(map, keys);

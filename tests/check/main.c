@@ -9,7 +9,7 @@ static const char usage[] =
     "usage: check [options]\n"
     "  Tests every kernel of every registered operator against the operator's reference.\n"
     "  --list          names operators, their cases and kernels, and ends\n"
-    "  --plugin FILE   loads this plug-in, and tests only the operators and kernels that it offers\n"
+    "  --plugin FILE   loads this plug-in, and tests only operators that it is part of\n"
     "  --family FILE   operators of this family file only (ops/softmax/softmax.yaml)\n"
     "  --op NAME       this operator only (Softmax, tenon::Cast)\n"
     "  --kernel NAME   this kernel only\n"

@@ -31,6 +31,7 @@ static bool exactly(const char *filter, const char *text) {
 }
 
 static bool level_wanted(const check_env *env, const check_level *level) {
+  if (CHECK_THREADS_ONLY && !env->options.isa) return level == &env->levels[env->n_levels - 1];
   return exactly(env->options.isa, level->name);
 }
 
@@ -73,7 +74,8 @@ static void try_level(op_test *t, int32_t kernel, check_subject *s, bool *full) 
     c->claims_done = true;
     check_claims(s);
   }
-  if (*full && is_small(s->problem) && c->epilogues_left > 0 && check_epilogues(s)) {
+  if (*full && !CHECK_THREADS_ONLY && is_small(s->problem) && c->epilogues_left > 0 &&
+      check_epilogues(s)) {
     c->epilogue_done = true;
     c->epilogues_left--;
   }
@@ -148,10 +150,10 @@ static void try_sessions(op_test *t, check_problem *p) {
       t->n_supported++; /* it may have been, before a crash */
       continue;
     }
-    t->n_supported += check_session(p, level, k == 0 && !p->line->bench);
+    t->n_supported += check_session(p, level, k == 0 && !p->line->bench && !CHECK_THREADS_ONLY);
     check_unit_end(t->env);
   }
-  if (!is_small(p) || t->sweeps_left <= 0 || t->env->options.isa) return;
+  if (!is_small(p) || t->sweeps_left <= 0 || t->env->options.isa || CHECK_THREADS_ONLY) return;
   t->sweeps_left--;
   name_unit(p, "failing allocation", unit, sizeof unit);
   if (!check_unit_begin(t->env, "%s", unit)) return;

@@ -67,18 +67,18 @@ static void check_in_place(const check_subject *s, const tn_kernel_plan *plan) {
 
 void check_trial(const check_subject *s, bool full) {
   static const check_way ways[] = {
-      {"one range", .at_end = true, .n_ranges = 1, .n_workers = 1, .pattern = 0xFF, .in_place = -1},
       {"2 threads", .at_end = true, .n_ranges = 1, .n_workers = 2, .pattern = 0x5B, .in_place = -1,
        .threads = true},
+      {"one range", .at_end = true, .n_ranges = 1, .n_workers = 1, .pattern = 0xFF, .in_place = -1},
       {"7 ranges in reverse", .reverse = true, .null_empty = true, .n_ranges = 7, .n_workers = 3,
        .pattern = 0x5B, .in_place = -1},
       {"2 ranges, twice", .at_end = true, .twice = true, .n_ranges = 2, .n_workers = 3,
        .pattern = 0xFF, .in_place = -1}};
   check_env *env = s->problem->env;
   tn_kernel_plan plan = {.head = TN_HEAD(tn_kernel_plan)};
-  for (size_t k = 0; k < (full ? sizeof ways / sizeof *ways : 2) && check_unit_ok(env); k++)
-    check_drive(s, &ways[k], k ? NULL : &plan);
-  if (!full || !check_unit_ok(env)) return;
+  const size_t n = CHECK_THREADS_ONLY ? 1 : full ? sizeof ways / sizeof *ways : 2;
+  for (size_t k = 0; k < n && check_unit_ok(env); k++) check_drive(s, &ways[k], k ? NULL : &plan);
+  if (CHECK_THREADS_ONLY || !full || !check_unit_ok(env)) return;
   check_in_place(s, &plan);
   if (check_unit_ok(env)) check_promises(s, &plan);
 }
