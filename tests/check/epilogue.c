@@ -7,7 +7,7 @@
 
 enum { MAX_STEPS = 3 };
 
-/* operand: 'f' of the output's shape, 'c' one value per index of dim 1, 'l' of the last dim, 0 none */
+/* operand: 'f' of the output's shape, 'c' one value per index of dim 1, 'l' of the last dim */
 typedef struct chain {
   const char *name;
   struct {
