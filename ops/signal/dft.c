@@ -63,10 +63,13 @@ tn_status dft_v17_lower(const tn_call *call, tn_graph *graph, int32_t node) {
 
 tn_status stft_shape_of(const tn_call *call, stft_shape *out) {
   const tn_tensor *x = call->inputs[0], *window = tn_has_input(call, 2) ? call->inputs[2] : NULL;
-  if (x->rank != 3 || (x->shape[2] != 1 && x->shape[2] != 2))
-    return call->host->fail(call->ctx, TN_ERR_SHAPE, "the signal must be [batch, length, 1 or 2]");
+  /* The specification wants the last dim; exporters leave it out for real signals. */
+  const int64_t parts = x->rank == 2 ? 1 : x->rank == 3 ? x->shape[2] : 0;
+  if (parts != 1 && parts != 2)
+    return call->host->fail(call->ctx, TN_ERR_SHAPE,
+                            "the signal must be [batch, length] or [batch, length, 1 or 2]");
   if (window && window->rank != 1) return call->host->fail(call->ctx, TN_ERR_SHAPE, "the window has rank %d; it must have rank 1", window->rank);
-  *out = (stft_shape){.batch = x->shape[0], .signal = x->shape[1], .parts = (int32_t)x->shape[2]};
+  *out = (stft_shape){.batch = x->shape[0], .signal = x->shape[1], .parts = (int32_t)parts};
   tn_status s = positive(call, 1, 0, &out->step);
   if (!s) s = positive(call, 3, window ? window->shape[0] : out->signal, &out->length);
   if (s) return s;
