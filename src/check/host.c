@@ -5,7 +5,7 @@
  * test. */
 #include <string.h>
 
-#include "check.h"
+#include "check/check.h"
 
 static __attribute__((format(printf, 3, 4))) tn_status host_fail(void *ctx, tn_status code,
                                                                  const char *format, ...) {

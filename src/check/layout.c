@@ -1,7 +1,7 @@
 /* Plain tensors to and from other layouts, element by element, for any dtype. */
 #include <string.h>
 
-#include "check.h"
+#include "check/check.h"
 
 bool check_layout_fits(const tn_tensor *t, tn_layout layout) {
   if (layout == TN_PLAIN) return true;

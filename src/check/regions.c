@@ -2,7 +2,7 @@
  * copies. */
 #include <string.h>
 
-#include "check.h"
+#include "check/check.h"
 
 enum { MAX_REGIONS = 3 };
 

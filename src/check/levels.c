@@ -1,7 +1,7 @@
 /* What a test needs before it starts: the runtime whose parts are tested, and the ISA levels of
  * this machine that some kernel names. */
 #include "base/cpu.h"
-#include "check.h"
+#include "check/check.h"
 
 /* ---- ISA levels ------------------------------------------------------------------------------ */
 

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/cpu.h"
-#include "check.h"
+#include "check/check.h"
 
 enum { SWEEPS_PER_OP = 2, SWEEP_MAX_BYTES = 1 << 16, EPILOGUE_CASES = 3 };
 

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "check.h"
+#include "check/check.h"
 
 static double epsilon(uint32_t dtype) {
   switch (dtype) {

@@ -7,7 +7,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "check.h"
+#include "check/check.h"
 
 enum { AROUND = 0xC7 }; /* what the bytes around a buffer hold */
 

@@ -1,6 +1,6 @@
 /* Multiply and add in vectors of 16 bytes, which every machine has: 12 chains, enough to hide
  * their latency. */
-#include "peak.h"
+#include "check/peak.h"
 
 enum { CHAINS = 12, LANES = 4 };
 typedef float v4f __attribute__((vector_size(16)));

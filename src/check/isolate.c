@@ -10,7 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "check.h"
+#include "check/check.h"
 
 enum { MAX_SAID = 3, MAX_CRASHES = 20, MAX_SECONDS = 600, EXIT_CRASHED = 70 };
 

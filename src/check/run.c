@@ -2,7 +2,7 @@
  * finish. */
 #include <string.h>
 
-#include "check.h"
+#include "check/check.h"
 
 /* ---- the call -------------------------------------------------------------------------------- */
 

@@ -2,7 +2,7 @@
  * outputs and scratch, changing inputs, another result the second time. */
 #include <string.h>
 
-#include "check.h"
+#include "check/check.h"
 
 /* ---- what came of it ------------------------------------------------------------------------- */
 

@@ -2,7 +2,7 @@
  * and the cases of its operator must show that it takes each dtype that it names. */
 #include <string.h>
 
-#include "check.h"
+#include "check/check.h"
 
 /* ---- coverage -------------------------------------------------------------------------------- */
 

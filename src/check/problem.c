@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/cpu.h"
-#include "check.h"
+#include "check/check.h"
 
 static bool why(check_problem *p, const char *format, ...) __attribute__((format(printf, 2, 3)));
 static bool why(check_problem *p, const char *format, ...) {

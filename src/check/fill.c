@@ -2,7 +2,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "check.h"
+#include "check/check.h"
 
 /* SplitMix64 (Steele, Lea, Flood 2014). */
 uint64_t check_random(uint64_t *state) {

@@ -1,7 +1,7 @@
 /* All the ways in which one kernel is run on one problem, and the promises of its plan. */
 #include <string.h>
 
-#include "check.h"
+#include "check/check.h"
 
 /* One item alone must leave every other element of output 0 as it was: the host runs element-
  * wise followers on the range that an item has just written. */

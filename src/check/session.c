@@ -2,7 +2,7 @@
  * the executor stand between the caller's tensors and the kernels. */
 #include <string.h>
 
-#include "check.h"
+#include "check/check.h"
 
 /* ---- memory ---------------------------------------------------------------------------------- */
 

@@ -1,6 +1,6 @@
 /* Memory that cannot be had: the case is built, loaded, run and read with the n-th allocation
  * failing, for every n. */
-#include "check.h"
+#include "check/check.h"
 
 enum { MAX_ALLOCATIONS = 5000 };
 

@@ -1,7 +1,7 @@
 /* Multiply-adds on 12 registers: enough to hide their latency. */
 #include <immintrin.h>
 
-#include "peak.h"
+#include "check/peak.h"
 
 enum { REGISTERS = 12, LANES = 8 };
 

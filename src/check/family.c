@@ -3,7 +3,7 @@
 #include <ctype.h>
 #include <string.h>
 
-#include "check.h"
+#include "check/check.h"
 
 char *check_family_read(const char *path, uint64_t *out_bytes) {
   FILE *file = fopen(path, "rb");

@@ -3,8 +3,8 @@
 #include <stdlib.h>
 
 #include "base/cpu.h"
-#include "check.h"
-#include "peak.h"
+#include "check/check.h"
+#include "check/peak.h"
 
 enum { MAX_SAMPLES = 5000, READ_BYTES = 64 << 20 };
 
