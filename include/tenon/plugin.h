@@ -193,8 +193,10 @@ typedef struct tn_call {
   int32_t version;                    /* operator-set version that the node was written for */
   uint32_t n_inputs, n_outputs;       /* list arguments are flattened in place */
   uint32_t n_workers;                 /* worker ids are 0 .. n_workers-1 */
-  const tn_tensor *const *inputs;     /* NULL entry, or none at the end (k >= n_inputs): an optional input that was left out */
-  tn_tensor *const *outputs;          /* NULL entry: an optional output that nobody asked for */
+  /* One entry per argument of the schema, also behind n_inputs and n_outputs where the node leaves out the last ones.
+   * NULL entry: an optional input that was left out, an optional output that nobody asked for. */
+  const tn_tensor *const *inputs;
+  tn_tensor *const *outputs;
   const tn_epilogue *const *epilogue;
   const tn_region *const *regions;    /* only for kernels of tenon::Region */
   uint32_t n_epilogue, n_regions;

@@ -118,8 +118,7 @@ tn_status shrink_int_c(const tn_call *call, uint32_t stage, int64_t begin, int64
 /* Clip of f64 and integers: lowest and highest stand for bounds that are left out. */
 tn_status clip_c(const tn_call *call, uint32_t stage, int64_t begin, int64_t end, uint32_t worker) {
   (void)stage, (void)worker;
-  const tn_tensor *lo = call->n_inputs > 1 ? call->inputs[1] : NULL,
-                  *hi = call->n_inputs > 2 ? call->inputs[2] : NULL;
+  const tn_tensor *lo = call->inputs[1], *hi = call->inputs[2];
 #define CLIP_LOOP(dtype, T)                                                                    \
   case dtype: {                                                                                \
     const T *in = call->inputs[0]->data;                                                       \
@@ -167,8 +166,7 @@ tn_status dropout_c(const tn_call *call, uint32_t stage, int64_t begin, int64_t 
                     uint32_t worker) {
   (void)stage, (void)worker;
   const tn_tensor *x = call->inputs[0], *y = call->outputs[0];
-  const tn_tensor *ratio = call->n_inputs > 1 ? call->inputs[1] : NULL,
-                  *mode = call->n_inputs > 2 ? call->inputs[2] : NULL;
+  const tn_tensor *ratio = call->inputs[1], *mode = call->inputs[2];
   const tn_tensor *mask = call->n_outputs > 1 ? call->outputs[1] : NULL;
   const double p = ratio ? tn_load_f64(ratio->dtype, ratio->data, 0) : 0.5;
   if (mode && *(const uint8_t *)mode->data && p != 0.0) {

@@ -96,8 +96,7 @@ static void clip_loop(const float *in, float *out, int64_t n, const void *arg) {
 tn_status ACTIVATION_RUN(clip)(const tn_call *call, uint32_t stage, int64_t begin, int64_t end,
                                uint32_t worker) {
   (void)stage, (void)worker;
-  const tn_tensor *lo = call->n_inputs > 1 ? call->inputs[1] : NULL,
-                  *hi = call->n_inputs > 2 ? call->inputs[2] : NULL;
+  const tn_tensor *lo = call->inputs[1], *hi = call->inputs[2];
   const clip_bounds bounds = {lo ? (float)tn_load_f64(lo->dtype, lo->data, 0) : -INFINITY,
                               hi ? (float)tn_load_f64(hi->dtype, hi->data, 0) : INFINITY};
   return tn_map_run_f32(call, begin, end, clip_loop, &bounds);

@@ -25,10 +25,8 @@ static tn_status view(const tn_call *call, uint32_t input, int64_t heads, int64_
 }
 
 static tn_status make_past(const tn_call *call, attention *a) {
-  const tn_tensor *k =
-      call->n_inputs > ATTENTION_PAST_KEY ? call->inputs[ATTENTION_PAST_KEY] : NULL;
-  const tn_tensor *v =
-      call->n_inputs > ATTENTION_PAST_VALUE ? call->inputs[ATTENTION_PAST_VALUE] : NULL;
+  const tn_tensor *k = call->inputs[ATTENTION_PAST_KEY];
+  const tn_tensor *v = call->inputs[ATTENTION_PAST_VALUE];
   if (!k != !v) return fail(call, "past_key and past_value come together");
   if (!k) return TN_OK;
   const int64_t want[2][4] = {{a->batch, a->kv_heads, -1, a->size},

@@ -69,8 +69,7 @@ static void gemm_item(const tn_call *call, const conv_shape *c, const blocks *b,
       (const float *)call->inputs[0]->data + (image * c->channels + group * in_group) * c->in_size;
   int64_t first = group * out_group + filter,
           n_filters = tn_min_i64(b->filter_step, out_group - filter);
-  const float *w = call->inputs[1]->data,
-              *bias = call->n_inputs > 2 && call->inputs[2] ? call->inputs[2]->data : NULL;
+  const float *w = call->inputs[1]->data, *bias = call->inputs[2] ? call->inputs[2]->data : NULL;
   tn_gemm m = {.b = panels,
                .lda = depth,
                .ldc = c->out_size,
@@ -157,7 +156,7 @@ tn_status conv_depthwise_f32_c(const tn_call *call, uint32_t stage, int64_t begi
   tn_status s = conv_shape_make(call, &c);
   if (s) return s;
   const float *x = call->inputs[0]->data, *w = call->inputs[1]->data;
-  const float *bias = call->n_inputs > 2 && call->inputs[2] ? call->inputs[2]->data : NULL;
+  const float *bias = call->inputs[2] ? call->inputs[2]->data : NULL;
   float *y = call->outputs[0]->data;
   int64_t multiplier = c.filters / c.groups;
   for (int64_t item = begin; item < end; item++) {
@@ -202,7 +201,7 @@ tn_status conv_any_c(const tn_call *call, uint32_t stage, int64_t begin, int64_t
   tn_status s = conv_shape_make(call, &c);
   if (s) return s;
   const double *x = call->inputs[0]->data, *w = call->inputs[1]->data;
-  const double *bias = call->n_inputs > 2 && call->inputs[2] ? call->inputs[2]->data : NULL;
+  const double *bias = call->inputs[2] ? call->inputs[2]->data : NULL;
   double *y = call->outputs[0]->data;
   int64_t depth = c.channels / c.groups, out_group = c.filters / c.groups;
   for (int64_t item = begin; item < end; item++) {

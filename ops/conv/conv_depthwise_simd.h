@@ -99,7 +99,7 @@ tn_status TN_SIMD_NAME(conv_depthwise_f32)(const tn_call *call, uint32_t stage, 
   tn_status s = conv_shape_make(call, &c);
   if (s) return s;
   const float *x = call->inputs[0]->data, *w = call->inputs[1]->data;
-  const float *bias = call->n_inputs > 2 && call->inputs[2] ? call->inputs[2]->data : NULL;
+  const float *bias = call->inputs[2] ? call->inputs[2]->data : NULL;
   float *y = call->outputs[0]->data;
   const int64_t multiplier = c.filters / c.groups;
   for (int64_t item = begin; item < end; item++) {

@@ -244,7 +244,7 @@ static void run_item(const tn_call *call, const cut *t, const work *o, float *pa
                 row = o->image * t->c.filters + first;
   const float *x = (const float *)call->inputs[0]->data +
                    (o->image * t->c.channels + o->group * t->in_group) * t->c.in_size;
-  const float *bias = call->n_inputs > 2 && call->inputs[2] ? call->inputs[2]->data : NULL;
+  const float *bias = call->inputs[2] ? call->inputs[2]->data : NULL;
   float *y = call->outputs[0]->data;
   tn_tiles g = {.b = panels, .m = o->n_filters, .n = o->n_pixels, .ldc = t->c.out_size};
   g.bias = bias ? bias + first : NULL;

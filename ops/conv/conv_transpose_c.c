@@ -58,7 +58,7 @@ static void row_range(int64_t start, int64_t stride, int64_t n_in, int64_t n_out
     tn_status s = conv_transpose_shape(call, &c);                                                 \
     if (s) return s;                                                                              \
     const T *x = call->inputs[0]->data, *w = call->inputs[1]->data;                               \
-    const T *bias = call->n_inputs > 2 && call->inputs[2] ? call->inputs[2]->data : NULL;         \
+    const T *bias = call->inputs[2] ? call->inputs[2]->data : NULL;                               \
     int64_t out_group = c.filters / c.groups, in_group = c.channels / c.groups;                   \
     for (int64_t item = begin; item < end; item++) {                                              \
       int64_t m = item % c.filters, n = item / c.filters, first = m / out_group * in_group;       \

@@ -39,7 +39,7 @@ static tn_status make_gemm(const tn_call *call, product *p) {
   p->m = p->a->shape[p->trans_a];
   p->k = p->a->shape[!p->trans_a];
   p->n = p->b->shape[!p->trans_b];
-  p->c = call->n_inputs > 2 ? call->inputs[2] : NULL;
+  p->c = call->inputs[2];
   if (p->k != p->b->shape[p->trans_b]) return no_fit(call, p);
   if (!p->c) return TN_OK;
   int64_t rows = p->c->rank > 1 ? p->c->shape[p->c->rank - 2] : 1,

@@ -106,8 +106,8 @@ static tn_status build_values(tn_frame *f, const tn_plan *plan) {
 /* ---- tasks ---- */
 
 static tn_status build_arguments(tn_frame *f, const tn_step *step, tn_call *call) {
-  const tn_tensor **inputs = make(f, step->n_inputs, sizeof *inputs);
-  tn_tensor **outputs = make(f, step->n_outputs, sizeof *outputs);
+  const tn_tensor **inputs = make(f, step->in_entries, sizeof *inputs);
+  tn_tensor **outputs = make(f, step->out_entries, sizeof *outputs);
   if (!inputs || !outputs) return TN_ERR_MEMORY;
   for (uint32_t k = 0; k < step->n_inputs; k++)
     inputs[k] = step->inputs[k] < 0 ? NULL : &f->values[step->inputs[k]];

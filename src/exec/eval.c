@@ -69,6 +69,8 @@ static tn_status add_step(tn_eval *e, const tn_tensor *const *in, tn_tensor *con
                       .attrs = n->attrs,
                       .n_inputs = n_in,
                       .n_outputs = n_out,
+                      .in_entries = tn_node_entries(n, false),
+                      .out_entries = tn_node_entries(n, true),
                       .epilogue = n->epilogue,
                       .n_epilogue = n->n_epilogue,
                       .regions = n->regions,

@@ -195,6 +195,28 @@ static void check_unknown(binder *b) {
   }
 }
 
+/* What subgraphs capture stands behind the inputs that the operator describes: where the node
+ * leaves out some of those, it moves up, so that none of it is taken for one of them. */
+static tn_status move_captures(tn_graph *g, int32_t node, const tn_opdef *def) {
+  tn_gnode *n = tn_graph_node(g, node);
+  uint32_t formal = n->n_formal, args = (uint32_t)def->schema.n_inputs;
+  if (n->node.n_inputs == formal || formal >= args) return TN_OK;
+  for (uint32_t k = 0; k < args; k++)
+    if (tn_schema_input(&def->schema, (int32_t)k)->list) return TN_OK;
+  uint32_t gap = args - formal, total = n->node.n_inputs + gap;
+  int32_t *ids = tn_arena_alloc(&g->arena, total * sizeof *ids);
+  if (!ids) return TN_ERR_MEMORY;
+  for (uint32_t k = 0; k < total; k++)
+    ids[k] = k < formal ? n->node.inputs[k] : k < args ? -1 : n->node.inputs[k - gap];
+  for (uint32_t s = 0; s < n->n_subgraphs; s++)
+    for (int64_t k = 0; k < n->subgraphs[s]->captures.n; k++)
+      n->subgraphs[s]->captures.data[k].input += (int32_t)gap;
+  n->node.inputs = ids;
+  n->node.n_inputs = n->input_room = total;
+  n->n_formal = args;
+  return TN_OK;
+}
+
 tn_status tn_node_bind(tn_graph *g, int32_t node, const tn_opdef *def, tn_diag *diag) {
   binder b = {.g = g, .n = tn_graph_node(g, node), .def = def, .diag = diag};
   b.attrs = tn_arena_alloc(&g->arena, (uint64_t)def->schema.attrs_size);
@@ -204,6 +226,7 @@ tn_status tn_node_bind(tn_graph *g, int32_t node, const tn_opdef *def, tn_diag *
   check_unknown(&b);
   for (int32_t k = 0; k < def->schema.n_args; k++)
     if (def->schema.args[k].role == TN_ROLE_ATTR) bind_attr(&b, &def->schema.args[k]);
+  if (!b.status) b.status = move_captures(g, node, def);
   if (b.status) return b.status;
   b.n->def = def;
   b.n->attrs = b.attrs;

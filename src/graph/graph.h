@@ -158,6 +158,13 @@ tn_status tn_const_copy(const tn_allocator *a, const tn_tensor *t, tn_const **ou
 static inline tn_gnode *tn_graph_node(const tn_graph *g, int32_t id) { return &g->nodes.data[id]; }
 static inline tn_value *tn_graph_val(const tn_graph *g, int32_t id) { return &g->values.data[id]; }
 const tn_attr *tn_node_attr(const tn_node *node, const char *name); /* NULL: not given */
+/* Entries of the inputs (outputs) of a call of this node: one per argument of its operator, even if
+ * the node leaves out the last ones. */
+static inline uint32_t tn_node_entries(const tn_gnode *n, bool outputs) {
+  uint32_t given = outputs ? n->node.n_outputs : n->node.n_inputs;
+  int32_t args = !n->def ? 0 : outputs ? n->def->schema.n_outputs : n->def->schema.n_inputs;
+  return given > (uint32_t)args ? given : (uint32_t)args;
+}
 /* "node 'conv1' (Conv)" for messages. */
 const char *tn_node_text(const tn_gnode *n, char *buf, size_t size);
 enum { TN_NODE_TEXT = 200 };

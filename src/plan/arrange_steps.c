@@ -178,6 +178,8 @@ static tn_status fill_step(tn_arrangement *r, int32_t id, tn_step *step) {
                     .attrs = n->attrs,
                     .n_inputs = n->node.n_inputs,
                     .n_outputs = n->node.n_outputs,
+                    .in_entries = tn_node_entries(n, false),
+                    .out_entries = tn_node_entries(n, true),
                     .epilogue = n->epilogue,
                     .epilogue_names = n->epilogue_names,
                     .n_epilogue = n->n_epilogue,

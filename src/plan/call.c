@@ -13,10 +13,12 @@ static void unknown_type(tn_tensor *t, const tn_tensor *type) {
   t->kind = type->kind;
 }
 
+/* Every argument of the schema has an entry, also those that the node leaves out at the end. */
 static tn_status fill_tensors(tn_call_frame *f, const int32_t *ids, uint32_t n, bool outputs,
                               tn_tensor **tensors, tn_tensor ***pointers) {
-  *tensors = tn_arena_alloc(&f->arena, (n + 1) * sizeof **tensors);
-  *pointers = tn_arena_alloc(&f->arena, (n + 1) * sizeof **pointers);
+  uint64_t room = tn_node_entries(tn_graph_node(f->graph, f->node), outputs);
+  *tensors = tn_arena_alloc(&f->arena, ((uint64_t)n + 1) * sizeof **tensors);
+  *pointers = tn_arena_alloc(&f->arena, (room + 1) * sizeof **pointers);
   if (!*tensors || !*pointers) return TN_ERR_MEMORY;
   for (uint32_t k = 0; k < n; k++) {
     if (ids[k] < 0) continue;

@@ -115,6 +115,7 @@ typedef struct tn_step {
   const void *attrs;
   int32_t *inputs, *outputs;     /* slots; -1: left out */
   uint32_t n_inputs, n_outputs;
+  uint32_t in_entries, out_entries; /* of its calls; see tn_node_entries() */
   const tn_epilogue *const *epilogue;
   const char *const *epilogue_names;
   const tn_region *const *regions;
