@@ -109,8 +109,8 @@ void cli_print_diag(tn_diag *diag);
 /* One line on a terminal's stderr that the next one replaces; "" removes it. Nothing if stderr is
  * no terminal. */
 void cli_progress(const char *format, ...) __attribute__((format(printf, 1, 2)));
-/* The exit code for a status that stopped a subcommand: TN_ERR_UNSUPPORTED says that the model cannot
- * run here, so functions that read and write values pass theirs through cli_of_file. */
+/* The exit code for a status that stopped a subcommand: TN_ERR_UNSUPPORTED says that the model
+ * cannot run here, so functions that read and write values pass theirs through cli_of_file. */
 int cli_exit_code(tn_status status);
 static inline tn_status cli_of_file(tn_status status) {
   return status == TN_ERR_UNSUPPORTED ? TN_ERR_INVALID : status;
@@ -123,7 +123,8 @@ enum { CLI_UNIT_TEXT = 32 };
 const char *cli_bytes(double bytes, char *buf);
 const char *cli_count(double n, char *buf);
 const char *cli_time(double ns, char *buf);
-/* "sequence of f32", "f32[1,?,224]"; names of dims where they have one. buf of CLI_TYPE_TEXT bytes. */
+/* "sequence of f32", "f32[1,?,224]"; names of dims where they have one. buf of CLI_TYPE_TEXT
+ * bytes. */
 enum { CLI_TYPE_TEXT = 512 };
 const char *cli_type_text(const tn_tensor *type, const tn_graph *graph, int32_t value, char *buf);
 /* "NHWC", "blocked by 16"; "" for plain. */

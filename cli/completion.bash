@@ -4,7 +4,8 @@ _tenon() {
   if [ "$COMP_CWORD" -eq 1 ]; then
     words=$("$tenon" --help 2>/dev/null | sed -n '/^commands:/,/^$/s/^  \([a-z-]*\) .*/\1/p')
   elif [[ $word == -* ]]; then
-    words=$("$tenon" "${COMP_WORDS[1]}" --help 2>/dev/null | sed -n 's/^  \(-., \|    \)\(--[a-z-]*\).*/\2/p')
+    words=$("$tenon" "${COMP_WORDS[1]}" --help 2>/dev/null |
+      sed -n 's/^  \(-., \|    \)\(--[a-z-]*\).*/\2/p')
   elif [ "${COMP_WORDS[1]}" = plugin ] && [ "$COMP_CWORD" -eq 2 ]; then
     words=list
   fi

@@ -17,10 +17,12 @@ void cli_json_free(cli_json *json);
  * False after a message; also for NULL, quietly: cli_json_new has said why. */
 bool cli_json_write_take(cli_json *json, const char *path);
 
-/* True if what an option --json names is stdout: then nothing else is written there. NULL: false. */
+/* True if what an option --json names is stdout: then nothing else is written there. NULL:
+ * false. */
 static inline bool cli_json_to_stdout(const char *path) { return path && !strcmp(path, "-"); }
 
-/* Members. key NULL: `to` is an array, the value is appended. Text that is not UTF-8 is written with
+/* Members. key NULL: `to` is an array, the value is appended. Text that is not UTF-8 is written
+ * with
  * '?' for the bytes that do not fit; numbers that are not finite as null. */
 void cli_json_text(cli_json *to, const char *key, const char *text); /* NULL: null */
 void cli_json_int(cli_json *to, const char *key, int64_t number);    /* exact */

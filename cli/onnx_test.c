@@ -1,5 +1,5 @@
-/* tenon onnx-test: runs ONNX backend test folders and compares outputs. Each case runs in a child process, so that neither a
- * crash nor an endless loop takes the others down. */
+/* tenon onnx-test: runs ONNX backend test folders and compares outputs. Each case runs in a child
+ * process, so that neither a crash nor an endless loop takes the others down. */
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>

@@ -11,7 +11,8 @@ enum { CLI_MAX_OUTPUTS = 256 };
 tn_status cli_outputs_write(const cli_session *s, const char *where);
 
 /* The name, without ".npy", of the file that output k goes into: characters that files should not
- * have become '_'; outputs whose names are alike then get their number. buf: CLI_FILE_NAME bytes. */
+ * have become '_'; outputs whose names are alike then get their number. buf: CLI_FILE_NAME
+ * bytes. */
 enum { CLI_FILE_NAME = 256 };
 const char *cli_output_file_name(const tn_model *model, int32_t k, char *buf);
 

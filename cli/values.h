@@ -33,8 +33,8 @@ typedef struct cli_reading {
   tn_diag *diag;
 } cli_reading;
 
-/* Reads a file by its ending. The answer has the wanted dtype: images and sound are converted, so is
- * what .npy has no type for (see cli_npy_write); other types must be the wanted one, and are
+/* Reads a file by its ending. The answer has the wanted dtype: images and sound are converted, so
+ * is what .npy has no type for (see cli_npy_write); other types must be the wanted one, and are
  * answered as they are for the caller to complain of. out_name (may be NULL): a name that the file
  * gives, "" if none. */
 enum { CLI_NAME_MAX = 256 };
@@ -42,8 +42,8 @@ tn_status cli_value_read(const cli_reading *r, const char *path, tn_tensor *out,
 /* What cli_value_read does with .npy: elements that stand for a wanted type that NumPy lacks become
  * that type. */
 tn_status cli_value_adapt(const cli_reading *r, const char *path, tn_tensor *t);
-/* Fills the one unknown dim of `want` so that it has n elements. TN_ERR_SHAPE with a message if that
- * cannot be; what: "samples". */
+/* Fills the one unknown dim of `want` so that it has n elements. TN_ERR_SHAPE with a message if
+ * that cannot be; what: "samples". */
 tn_status cli_value_place(const cli_reading *r, const char *path, int64_t n, const char *what,
                           tn_tensor *out);
 /* Element k of a f64 row, rounded and clamped to what the dtype can hold. */
@@ -51,8 +51,9 @@ void cli_store_clamped(uint32_t dtype, void *data, int64_t k, double value);
 
 /* ---- .npy (npy.c, npy_write.c) ---- */
 
-/* A tensor out of the bytes of a .npy file; path is for messages. Elements are copied into the arena: byte order
- * and column order are put right, strings become UTF-8. bf16 is read from '<V2'. */
+/* A tensor out of the bytes of a .npy file; path is for messages. Elements are copied into the
+ * arena: byte order and column order are put right, strings become UTF-8. bf16 is read from
+ * '<V2'. */
 tn_status cli_npy_parse(const char *path, const uint8_t *data, uint64_t size, tn_arena *arena,
                         tn_diag *diag, tn_tensor *out);
 /* Writes a plain tensor; the file is replaced whole or not at all. NumPy has no types for bf16, the

@@ -72,10 +72,10 @@ static void check_word(gen *g, const gen_node *at, const gen_op *op, const word 
   if (strcmp(w->name, "bench") == 0 && !w->value) return;
   const tn_arg *arg = tn_schema_find(&op->schema, w->name);
   if (!arg || arg->role == TN_ROLE_OUT) {
-    gen_problem_add(
-        g, at,
-        "the case names '%s', which is no argument of the schema (nor tol, int_tol, n_outputs, version, bench)",
-        w->name);
+    gen_problem_add(g, at,
+                    "the case names '%s', which is no argument of the schema (nor tol, int_tol, "
+                    "n_outputs, version, bench)",
+                    w->name);
   } else if (!w->value || !*w->value) {
     gen_problem_add(g, at, "the case gives '%s' no value", w->name);
   } else if (arg->base == TN_TYPE_TENSOR) {

@@ -1,4 +1,5 @@
-/* The generator: reads family files (docs/op-yaml.md) and writes the tables, headers and documents that follow from them.
+/* The generator: reads family files (docs/op-yaml.md) and writes the tables, headers and documents
+ * that follow from them.
  *
  *   tree.c    YAML text -> nodes that know their line and column, merge keys resolved
  *   value.c   nodes -> strings, numbers, function names; problems are collected, not the first only
@@ -26,40 +27,51 @@ typedef struct gen_pair {
 
 struct gen_node {
   gen_kind kind;
-  const char *path;      /* of the file it stands in */
-  int line, column;      /* from 1 */
-  const char *text;      /* scalar */
-  gen_node **items;      /* list */
-  gen_pair *pairs;       /* map, merge keys resolved */
-  int n;                 /* of items or pairs */
+  const char *path; /* of the file it stands in */
+  int line, column; /* from 1 */
+  const char *text; /* scalar */
+  gen_node **items; /* list */
+  gen_pair *pairs;  /* map, merge keys resolved */
+  int n;            /* of items or pairs */
 };
 
 /* ---- What the files say ---- */
 
-typedef struct gen_alias { const char *name; uint64_t dtypes; } gen_alias;
+typedef struct gen_alias {
+  const char *name;
+  uint64_t dtypes;
+} gen_alias;
 
 typedef TN_VEC(gen_alias) gen_aliases;
 
 typedef struct gen_rule {
   const char *name;
-  const char *args;      /* "X,W" */
+  const char *args; /* "X,W" */
   uint64_t dtypes;
-  bool is_alias;         /* binds its arguments to one dtype */
+  bool is_alias; /* binds its arguments to one dtype */
 } gen_rule;
 
 typedef struct gen_accept {
   const char *arg;
   uint64_t dtypes;
-  const char *layout;    /* as C: "TN_BLOCKED(16)" */
+  const char *layout; /* as C: "TN_BLOCKED(16)" */
   int rank_min, rank_max;
-  uint64_t flags;        /* TN_ACCEPT_... */
+  uint64_t flags; /* TN_ACCEPT_... */
 } gen_accept;
 
 /* The C types of functions that YAML may name. */
 typedef enum gen_signature {
-  GEN_CALL,      /* infer, reference, prepare */
-  GEN_FLOPS, GEN_LOWER, GEN_EPILOGUE, GEN_REFUSE, GEN_PLAN, GEN_RUN, GEN_FINISH, GEN_INIT, GEN_SHUTDOWN,
-  GEN_FORMAT     /* no function: a tn_format */
+  GEN_CALL, /* infer, reference, prepare */
+  GEN_FLOPS,
+  GEN_LOWER,
+  GEN_EPILOGUE,
+  GEN_REFUSE,
+  GEN_PLAN,
+  GEN_RUN,
+  GEN_FINISH,
+  GEN_INIT,
+  GEN_SHUTDOWN,
+  GEN_FORMAT /* no function: a tn_format */
 } gen_signature;
 
 typedef struct gen_function {
@@ -73,7 +85,7 @@ typedef struct gen_op gen_op;
 typedef struct gen_kernel {
   const gen_node *at;
   const char *family;
-  const char *domain, *op;              /* of the operator */
+  const char *domain, *op; /* of the operator */
   const char *name, *device;
   int since, until, rank;
   uint64_t isa, flags;
@@ -84,7 +96,7 @@ typedef struct gen_kernel {
 struct gen_op {
   const gen_node *at;
   const char *family;
-  const char *domain, *name, *word;     /* word: snake_case name */
+  const char *domain, *name, *word; /* word: snake_case name */
   int since, until;
   const char *doc, *schema_text;
   tn_schema schema;
@@ -92,7 +104,7 @@ struct gen_op {
   TN_VEC(gen_rule) rules;
   uint64_t flags;
   const char *infer, *flops, *lower, *epilogue, *reference; /* NULL: none */
-  double flops_per_element;             /* where flops is NULL; 0: none */
+  double flops_per_element;                                 /* where flops is NULL; 0: none */
   TN_VEC(const char *) cases;
 };
 
@@ -121,26 +133,27 @@ typedef struct gen {
   const tn_allocator *a;
   tn_arena arena;
   TN_VEC(gen_problem) problems;
-  TN_VEC(const char *) families;        /* in the order of the files */
+  TN_VEC(const char *) families; /* in the order of the files */
   TN_VEC(gen_op) ops;
   TN_VEC(gen_kernel) kernels;
   TN_VEC(gen_rewrite) rewrites;
   TN_VEC(gen_format) formats;
   TN_VEC(gen_function) functions;
   gen_plugin plugin;
-  uint64_t content_hash;                /* of all files */
-  const char *family;                   /* of the file that is read */
-  const char *op_word;                  /* what {op} stands for while an entry is read; NULL: nothing */
+  uint64_t content_hash; /* of all files */
+  const char *family;    /* of the file that is read */
+  const char *op_word;   /* what {op} stands for while an entry is read; NULL: nothing */
 } gen;
 
 /* ---- Memory and problems ---- */
 
-void *gen_need(void *memory);           /* ends the program if memory is NULL */
+void *gen_need(void *memory); /* ends the program if memory is NULL */
 const char *gen_format_text(gen *g, const char *format, ...) __attribute__((format(printf, 2, 3)));
 #define gen_push(g, v, x) ((void)(tn_vec_push((g)->a, (v), (x)) ? gen_need(NULL) : NULL))
 
 /* Notes a problem at a node: "path:line:column: text". */
-void gen_problem_add(gen *g, const gen_node *at, const char *format, ...) __attribute__((format(printf, 3, 4)));
+void gen_problem_add(gen *g, const gen_node *at, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 /* A problem of a file as a whole, or at a place in it (line 0: nowhere). */
 void gen_problem_add_at(gen *g, const char *path, int line, int column, const char *text);
 /* Prints all problems, sorted by place; answers how many. */
@@ -155,13 +168,15 @@ gen_node *gen_tree_load(gen *g, const char *path);
 
 /* Value of a key, or NULL. */
 const gen_node *gen_get(const gen_node *map, const char *key);
-/* False and a problem if node is no map; a problem for every key that is not in `keys` (a list ending with NULL). */
+/* False and a problem if node is no map; a problem for every key that is not in `keys` (a list
+ * ending with NULL). */
 bool gen_check_keys(gen *g, const gen_node *node, const char *what, const char *const *keys);
 /* The text of a scalar with {op} replaced; "" and a problem if it is none. */
 const char *gen_str(gen *g, const gen_node *node, const char *what);
 /* The same for map[key]; NULL if the key is missing, with a problem if it is required. */
 const char *gen_str_at(gen *g, const gen_node *map, const char *key, bool required);
-/* An integer in lo..hi at map[key]; `missing` if there is none, or it is no such integer (a problem). */
+/* An integer in lo..hi at map[key]; `missing` if there is none, or it is no such integer (a
+ * problem). */
 int gen_int_at(gen *g, const gen_node *map, const char *key, int lo, int hi, int missing);
 bool gen_int(gen *g, const gen_node *node, const char *what, int lo, int hi, int *out);
 bool gen_bool_at(gen *g, const gen_node *map, const char *key);
@@ -170,12 +185,18 @@ int gen_n_items(const gen_node *node);
 const gen_node *gen_item(const gen_node *node, int k);
 /* The function named at map[key], noted with its type; NULL if there is none. */
 const char *gen_function_at(gen *g, const gen_node *map, const char *key, gen_signature signature);
-const char *gen_function_note(gen *g, const gen_node *at, const char *name, gen_signature signature);
+const char *gen_function_note(gen *g, const gen_node *at, const char *name,
+                              gen_signature signature);
 
 /* ---- names.c ---- */
 
-typedef struct gen_word { const char *name; uint64_t value; const char *c_name; } gen_word;
-extern const gen_word gen_isa_words[], gen_op_flag_words[], gen_kernel_flag_words[], gen_layout_words[];
+typedef struct gen_word {
+  const char *name;
+  uint64_t value;
+  const char *c_name;
+} gen_word;
+extern const gen_word gen_isa_words[], gen_op_flag_words[], gen_kernel_flag_words[],
+    gen_layout_words[];
 
 /* A word of a table ending with a NULL name; NULL if it is none. */
 const gen_word *gen_word_find(const gen_word *words, const char *name);
@@ -188,11 +209,12 @@ uint64_t gen_words_at(gen *g, const gen_node *map, const char *key, const gen_wo
 
 /* Mask of a type name or set; 0: unknown. */
 uint64_t gen_dtype_mask(const char *name);
-const char *gen_dtypes_c(gen *g, uint64_t dtypes);     /* "TN_MASK(TN_F32) | TN_MASK(TN_F64)" */
-const char *gen_dtypes_text(gen *g, uint64_t dtypes);  /* "f32 f64" */
+const char *gen_dtypes_c(gen *g, uint64_t dtypes);    /* "TN_MASK(TN_F32) | TN_MASK(TN_F64)" */
+const char *gen_dtypes_text(gen *g, uint64_t dtypes); /* "f32 f64" */
 uint64_t gen_dtypes_any(void);
-bool gen_is_identifier(const char *name);              /* of C, no keyword */
-/* HardSwish -> hard_swish, ReduceL1 -> reduce_l1, MatMulNBits -> mat_mul_n_bits, IsNaN -> is_nan. */
+bool gen_is_identifier(const char *name); /* of C, no keyword */
+/* HardSwish -> hard_swish, ReduceL1 -> reduce_l1, MatMulNBits -> mat_mul_n_bits, IsNaN ->
+ * is_nan. */
 const char *gen_snake_case(gen *g, const char *name);
 /* "com.acme::Foo" -> "com.acme", "Foo"; without "::" the domain is "". */
 void gen_split_name(gen *g, const char *full, const char **out_domain, const char **out_name);
@@ -206,7 +228,8 @@ void gen_parse_aliases(gen *g, const gen_node *entry, gen_aliases *out);
 /* Types in a scalar or list: dtypes, sets and aliases. 0 and a problem if one is unknown. */
 uint64_t gen_parse_dtypes(gen *g, const gen_node *node, const gen_aliases *aliases);
 const gen_alias *gen_alias_find(const gen_aliases *aliases, const char *name);
-/* The kernels of an entry. op NULL: an operator that is described elsewhere. `prototype` has what the entry says for all. */
+/* The kernels of an entry. op NULL: an operator that is described elsewhere. `prototype` has what
+ * the entry says for all. */
 void gen_parse_kernels(gen *g, const gen_node *entry, const gen_op *op, const gen_aliases *aliases,
                        const gen_kernel *prototype);
 void gen_check_case(gen *g, const gen_node *at, const gen_op *op, const char *text);
@@ -215,9 +238,10 @@ void gen_check_all(gen *g);
 
 /* ---- emit.c, emit_table.c, emit_header.c, emit_docs.c ---- */
 
-/* Replaces dir/name by text unless it holds that already, so that nothing is built again in vain. */
+/* Replaces dir/name by text unless it holds that already, so that nothing is built again in
+ * vain. */
 bool gen_write(gen *g, const char *dir, const char *name, tn_text *text);
-void gen_emit_c_string(tn_text *out, const char *s);                /* with quotes; NULL: NULL */
+void gen_emit_c_string(tn_text *out, const char *s); /* with quotes; NULL: NULL */
 /* Text as part of a C comment. */
 void gen_emit_comment(tn_text *out, const char *s);
 /* The declarations of all functions that a family names, or all families (NULL). */

@@ -1,5 +1,5 @@
-/* The format of numpy.lib.format: a magic, a version, the length of a header, the header as the text of
- * a Python dict, then the elements. */
+/* The format of numpy.lib.format: a magic, a version, the length of a header, the header as the
+ * text of a Python dict, then the elements. */
 #include "npy.h"
 
 #include <stdio.h>

@@ -4,7 +4,8 @@
 
 #include <tenon/tenon.h>
 
-/* Answers NULL, or what is wrong as a literal. The memory of *out is the caller's: free(out->data). */
+/* Answers NULL, or what is wrong as a literal. The memory of *out is the caller's:
+ * free(out->data). */
 const char *npy_read(const char *path, tn_tensor *out);
 
 #endif

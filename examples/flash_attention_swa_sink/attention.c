@@ -182,8 +182,9 @@ tn_status paged_flops(const tn_call *call, double *out_flops) {
   return TN_OK;
 }
 
-/* Attention is one stage; its items are blocks of rows, a row being one query of one head. All heads
- * that share a head of K and V are in one block, so that a decode step reads the cache once. */
+/* Attention is one stage; its items are blocks of rows, a row being one query of one head. All
+ * heads that share a head of K and V are in one block, so that a decode step reads the cache
+ * once. */
 static void plan_attention(const attention *p, int stage, tn_kernel_plan *out) {
   double row_work = (double)p->n_kv * (double)(p->d_qk + p->d_v);
   double item_work = row_work * (double)min_i64(BLOCK_ROWS, p->n_q * p->group);

@@ -1,5 +1,6 @@
-/* Measures the plug-in's operators through Tenon's public API: GFLOP/s for prefill, and bytes of K and
- * V per second for decode, on one thread and on all. Only visible pairs of query and key are counted.
+/* Measures the plug-in's operators through Tenon's public API: GFLOP/s for prefill, and bytes of K
+ * and V per second for decode, on one thread and on all. Only visible pairs of query and key are
+ * counted.
  *
  * usage: attention_bench [--quick] PLUGIN.so */
 #include <math.h>

@@ -1,12 +1,12 @@
 /* The kernel of both operators, compiled once per instruction set by kernel_*.c, which define
- * LANES (floats in a vector), KEYS (keys or channels that a tile of registers has) and the two names.
+ * LANES (floats in a vector), KEYS (keys or channels that a tile of registers has) and the two
+ * names.
  *
  * It is flash attention: Dao, "FlashAttention-2" (2023), with the sink as the first element of the
- * online softmax. The scores of a block are kept transposed, [key][row]: rows lie along the lanes, so
- * maximum, exp and sum need no work across lanes, and both products are
- *     C[i][row] += sum over k of A[i][k] * B[k][row]
- * where A is K or V as it lies in memory (one broadcast per element) and B fits in cache. Nothing is
- * transposed but the queries, once per block. */
+ * online softmax. The scores of a block are kept transposed, [key][row]: rows lie along the lanes,
+ * so maximum, exp and sum need no work across lanes, and both products are C[i][row] += sum over k
+ * of A[i][k] * B[k][row] where A is K or V as it lies in memory (one broadcast per element) and B
+ * fits in cache. Nothing is transposed but the queries, once per block. */
 #ifndef FLASH_KERNEL_H
 #define FLASH_KERNEL_H
 
@@ -56,7 +56,8 @@ static inline int64_t head_of(const block *w, int64_t row) {
 
 /* ---- the two products ---- */
 
-/* scores[i][row] = sum over d of k_rows[i][d] * q[d][row], for KEYS keys and VECTORS vectors of rows. */
+/* scores[i][row] = sum over d of k_rows[i][d] * q[d][row], for KEYS keys and VECTORS vectors of
+ * rows. */
 #define SCORES(VECTORS)                                                                         \
   static inline void scores_##VECTORS(const float *const *k_rows, const float *q, int64_t n,    \
                                       float *scores) {                                          \

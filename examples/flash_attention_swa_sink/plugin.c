@@ -1,7 +1,7 @@
 /* The tables of the plug-in: two operators, their kernels, and the one exported function.
  *
- * The kernels for AVX2 and AVX-512 are compiled in where FLASH_X86 is defined, as CMakeLists.txt does;
- * without it, any C compiler makes the plug-in from plugin.c, attention.c and kernel_c.c. */
+ * The kernels for AVX2 and AVX-512 are compiled in where FLASH_X86 is defined, as CMakeLists.txt
+ * does; without it, any C compiler makes the plug-in from plugin.c, attention.c and kernel_c.c. */
 #include "attention.h"
 
 #define FLOATS (TN_MASK(TN_F32) | TN_MASK(TN_F16) | TN_MASK(TN_BF16))

@@ -1,11 +1,13 @@
 /* The host API of Tenon: load a model, feed it, run it, read the outputs.
  *
- *   tn_runtime_create -> tn_model_load -> tn_session_create -> tn_session_set_input ... tn_session_run -> tn_session_output
+ *   tn_runtime_create -> tn_model_load -> tn_session_create -> tn_session_set_input ...
+ * tn_session_run -> tn_session_output
  *
- * Handles are opaque. destroy(NULL) does nothing. A runtime outlives its models, a model its sessions. Functions that
- * can fail return tn_status and take an optional tn_diag that collects the reasons in words; NULL is fine.
- * Threads: a runtime and a model may be used by several threads at once; a session by one thread at a time.
- * The library never prints, exits or aborts, and keeps no global state.
+ * Handles are opaque. destroy(NULL) does nothing. A runtime outlives its models, a model its
+ * sessions. Functions that can fail return tn_status and take an optional tn_diag that collects the
+ * reasons in words; NULL is fine. Threads: a runtime and a model may be used by several threads at
+ * once; a session by one thread at a time. The library never prints, exits or aborts, and keeps no
+ * global state.
  */
 #ifndef TENON_TENON_H
 #define TENON_TENON_H
@@ -29,26 +31,31 @@ typedef struct tn_diag tn_diag;
 TN_API const char *tn_version(void);
 /* "TN_ERR_SHAPE: shapes or dtypes do not fit together"; for any number */
 TN_API const char *tn_status_text(tn_status status);
-/* "f32"; "?" for numbers that are no dtype. And back: TN_NONE if unknown. Accepts f32/float/float32 and so on. */
+/* "f32"; "?" for numbers that are no dtype. And back: TN_NONE if unknown. Accepts f32/float/float32
+ * and so on. */
 TN_API const char *tn_dtype_name(uint32_t dtype);
 TN_API uint32_t tn_dtype_parse(const char *name);
 
-/* ---- Diagnostics: an ordered list of messages. Thread-safe to append; read it when the call has returned. ---- */
+/* ---- Diagnostics: an ordered list of messages. Thread-safe to append; read it when the call has
+ * returned. ---- */
 enum { TN_DIAG_ERROR = 0, TN_DIAG_WARNING = 1, TN_DIAG_NOTE = 2 };
-TN_API tn_diag *tn_diag_create(void);                   /* NULL: no memory */
+TN_API tn_diag *tn_diag_create(void); /* NULL: no memory */
 TN_API void tn_diag_destroy(tn_diag *diag);
 TN_API void tn_diag_clear(tn_diag *diag);
 TN_API int64_t tn_diag_count(const tn_diag *diag);
-/* Text of message i, severity through out_severity (may be NULL). NULL if there is no such message. */
+/* Text of message i, severity through out_severity (may be NULL). NULL if there is no such
+ * message. */
 TN_API const char *tn_diag_message(const tn_diag *diag, int64_t index, int32_t *out_severity);
-/* The status that error i stopped its callee with; TN_OK for warnings, notes and messages that are not there. */
+/* The status that error i stopped its callee with; TN_OK for warnings, notes and messages that are
+ * not there. */
 TN_API tn_status tn_diag_message_status(const tn_diag *diag, int64_t index);
 /* All errors in one string, a line each; "" if none. Lives until the diag changes. */
 TN_API const char *tn_diag_text(tn_diag *diag);
 
 /* ---- Runtime ---- */
 
-/* Where all memory of the library comes from. alloc answers 64-byte aligned memory or NULL. Both may be called by any thread. */
+/* Where all memory of the library comes from. alloc answers 64-byte aligned memory or NULL. Both
+ * may be called by any thread. */
 typedef struct tn_allocator {
   tn_head head;
   void *self;
@@ -57,53 +64,67 @@ typedef struct tn_allocator {
 } tn_allocator;
 
 enum {
-  TN_RUNTIME_NO_BUILTINS = 1,      /* start without the operators, kernels and formats that ship with Tenon */
-  TN_RUNTIME_NO_DISCOVERY = 2      /* do not look in TENON_PLUGIN_PATH and the installed plug-in folder */
+  TN_RUNTIME_NO_BUILTINS =
+      1, /* start without the operators, kernels and formats that ship with Tenon */
+  TN_RUNTIME_NO_DISCOVERY =
+      2 /* do not look in TENON_PLUGIN_PATH and the installed plug-in folder */
 };
 
 typedef struct tn_runtime_options {
   tn_head head;
-  int32_t n_threads;               /* 0: as many as there are cores; 1: none but the caller */
-  uint32_t flags;                  /* TN_RUNTIME_... */
-  const tn_allocator *allocator;   /* NULL: malloc */
-  uint64_t isa_mask;               /* instruction sets that may be used, TN_ISA_...; 0: all that the machine has */
-  const char *const *pins;         /* "Conv=acme_conv": this kernel, or an error */
+  int32_t n_threads;             /* 0: as many as there are cores; 1: none but the caller */
+  uint32_t flags;                /* TN_RUNTIME_... */
+  const tn_allocator *allocator; /* NULL: malloc */
+  uint64_t
+      isa_mask; /* instruction sets that may be used, TN_ISA_...; 0: all that the machine has */
+  const char *const *pins; /* "Conv=acme_conv": this kernel, or an error */
   uint32_t n_pins, reserved;
 } tn_runtime_options;
 
-#define TN_RUNTIME_OPTIONS_INIT { TN_HEAD(tn_runtime_options), 0, 0, NULL, 0, NULL, 0, 0 }
+#define TN_RUNTIME_OPTIONS_INIT \
+  { TN_HEAD(tn_runtime_options), 0, 0, NULL, 0, NULL, 0, 0 }
 
 /* options may be NULL. On failure *out_runtime is NULL. */
-TN_API tn_status tn_runtime_create(const tn_runtime_options *options, tn_diag *diag, tn_runtime **out_runtime);
+TN_API tn_status tn_runtime_create(const tn_runtime_options *options, tn_diag *diag,
+                                   tn_runtime **out_runtime);
 TN_API void tn_runtime_destroy(tn_runtime *runtime);
-/* Loads a shared library, vets it and registers what it offers. On failure nothing of it stays but an entry in the list
- * of plug-ins, with the reason. A file that everybody can write, or that lies in a folder that everybody can write, is
- * refused; discovery refuses what anybody but this user or root can write. */
-TN_API tn_status tn_runtime_load_plugin(tn_runtime *runtime, const char *path, const tn_option *const *options, uint32_t n_options, tn_diag *diag);
+/* Loads a shared library, vets it and registers what it offers. On failure nothing of it stays but
+ * an entry in the list of plug-ins, with the reason. A file that everybody can write, or that lies
+ * in a folder that everybody can write, is refused; discovery refuses what anybody but this user or
+ * root can write. */
+TN_API tn_status tn_runtime_load_plugin(tn_runtime *runtime, const char *path,
+                                        const tn_option *const *options, uint32_t n_options,
+                                        tn_diag *diag);
 /* The same for a plug-in that is linked into the program. */
-TN_API tn_status tn_runtime_add_plugin(tn_runtime *runtime, tn_plugin_query_fn query, const tn_option *const *options, uint32_t n_options, tn_diag *diag);
+TN_API tn_status tn_runtime_add_plugin(tn_runtime *runtime, tn_plugin_query_fn query,
+                                       const tn_option *const *options, uint32_t n_options,
+                                       tn_diag *diag);
 
 /* What is registered. Strings live as long as the runtime. */
 typedef struct tn_plugin_info {
   tn_head head;
   const char *name, *version, *license, *build_id;
-  const char *path;                /* "" if linked in */
-  const char *found_by;            /* "built in", "explicit", "TENON_PLUGIN_PATH", "installed" */
-  const char *refused;             /* why it is not in use; NULL: in use */
+  const char *path;     /* "" if linked in */
+  const char *found_by; /* "built in", "explicit", "TENON_PLUGIN_PATH", "installed" */
+  const char *refused;  /* why it is not in use; NULL: in use */
   uint32_t n_ops, n_kernels, n_rewrites, n_formats;
 } tn_plugin_info;
 TN_API int32_t tn_runtime_n_plugins(const tn_runtime *runtime);
-TN_API tn_status tn_runtime_plugin(const tn_runtime *runtime, int32_t index, tn_plugin_info *out_info);
+TN_API tn_status tn_runtime_plugin(const tn_runtime *runtime, int32_t index,
+                                   tn_plugin_info *out_info);
 TN_API int32_t tn_runtime_n_ops(const tn_runtime *runtime);
-TN_API const tn_op *tn_runtime_op(const tn_runtime *runtime, int32_t index);        /* sorted by domain, name, since */
+TN_API const tn_op *tn_runtime_op(const tn_runtime *runtime,
+                                  int32_t index); /* sorted by domain, name, since */
 TN_API int32_t tn_runtime_n_kernels(const tn_runtime *runtime);
-TN_API const tn_kernel *tn_runtime_kernel(const tn_runtime *runtime, int32_t index); /* sorted by op, rank */
+TN_API const tn_kernel *tn_runtime_kernel(const tn_runtime *runtime,
+                                          int32_t index); /* sorted by op, rank */
 /* Which plug-in operator or kernel `index` comes from; NULL: no such index. */
 TN_API const char *tn_runtime_op_plugin(const tn_runtime *runtime, int32_t index);
 TN_API const char *tn_runtime_kernel_plugin(const tn_runtime *runtime, int32_t index);
-/* The operator for nodes that were written for this operator-set version (0: the newest) of its domain ("" or "ai.onnx":
- * ONNX); NULL: there is none. */
-TN_API const tn_op *tn_runtime_find_op(const tn_runtime *runtime, const char *domain, const char *name, int32_t version);
+/* The operator for nodes that were written for this operator-set version (0: the newest) of its
+ * domain ("" or "ai.onnx": ONNX); NULL: there is none. */
+TN_API const tn_op *tn_runtime_find_op(const tn_runtime *runtime, const char *domain,
+                                       const char *name, int32_t version);
 TN_API int32_t tn_runtime_n_formats(const tn_runtime *runtime);
 TN_API const tn_format *tn_runtime_format(const tn_runtime *runtime, int32_t index);
 
@@ -111,54 +132,69 @@ TN_API const tn_format *tn_runtime_format(const tn_runtime *runtime, int32_t ind
 
 /* A plain tensor over the caller's memory. */
 TN_API tn_tensor tn_tensor_make(uint32_t dtype, int32_t rank, const int64_t *shape, void *data);
-/* Number of elements and of bytes of a plain tensor; -1 if a dim is unknown or the size overflows. */
+/* Number of elements and of bytes of a plain tensor; -1 if a dim is unknown or the size
+ * overflows. */
 TN_API int64_t tn_tensor_elements(const tn_tensor *tensor);
 TN_API int64_t tn_tensor_bytes(const tn_tensor *tensor);
 /* Items of a sequence, optional or map that a session answered. */
 TN_API int64_t tn_list_size(const tn_tensor *list);
 TN_API const tn_tensor *tn_list_item(const tn_tensor *list, int64_t index);
-/* An owned list (kind: TN_KIND_SEQUENCE, TN_KIND_OPTIONAL), to feed to a session. append copies the item. */
-TN_API tn_status tn_list_create(tn_runtime *runtime, uint32_t kind, uint32_t dtype, tn_tensor **out_list);
+/* An owned list (kind: TN_KIND_SEQUENCE, TN_KIND_OPTIONAL), to feed to a session. append copies the
+ * item. */
+TN_API tn_status tn_list_create(tn_runtime *runtime, uint32_t kind, uint32_t dtype,
+                                tn_tensor **out_list);
 TN_API tn_status tn_list_append(tn_tensor *list, const tn_tensor *item);
 TN_API void tn_list_destroy(tn_tensor *list);
-/* Reads one value from a file in the tensor form of a format (ONNX: a .pb with a TensorProto, SequenceProto or
- * OptionalProto). kind: TN_KIND_..., what the file holds: it does not say so itself. out_name (may be NULL): room of
- * name_size bytes for a name inside the file, "" if it gives none. The value is the caller's: tn_value_destroy. */
-TN_API tn_status tn_value_load(tn_runtime *runtime, const char *path, const char *format, uint32_t kind, tn_diag *diag, tn_tensor **out_value,
-                               char *out_name, uint64_t name_size);
+/* Reads one value from a file in the tensor form of a format (ONNX: a .pb with a TensorProto,
+ * SequenceProto or OptionalProto). kind: TN_KIND_..., what the file holds: it does not say so
+ * itself. out_name (may be NULL): room of name_size bytes for a name inside the file, "" if it
+ * gives none. The value is the caller's: tn_value_destroy. */
+TN_API tn_status tn_value_load(tn_runtime *runtime, const char *path, const char *format,
+                               uint32_t kind, tn_diag *diag, tn_tensor **out_value, char *out_name,
+                               uint64_t name_size);
 TN_API void tn_value_destroy(tn_tensor *value);
 
 /* ---- Models ---- */
 
 typedef struct tn_model_options {
   tn_head head;
-  const char *format;              /* NULL: recognised from content, then from the file's ending */
-  int32_t max_plans;               /* plans kept for different input shapes; 0: 8 */
-  uint32_t flags;                  /* TN_MODEL_... */
+  const char *format; /* NULL: recognised from content, then from the file's ending */
+  int32_t max_plans;  /* plans kept for different input shapes; 0: 8 */
+  uint32_t flags;     /* TN_MODEL_... */
 } tn_model_options;
 enum {
-  TN_MODEL_NO_OPTIMIZE = 1,        /* skip fold, fuse and layouts: every node runs as it stands in the file */
-  TN_MODEL_GRAPH_ONLY = 2          /* read the file, no more: nodes may name operators that are not there. The graph can be
-                                      looked at, and saved as it was read; a session cannot be made (TN_ERR_STATE). */
+  TN_MODEL_NO_OPTIMIZE =
+      1, /* skip fold, fuse and layouts: every node runs as it stands in the file */
+  TN_MODEL_GRAPH_ONLY =
+      2 /* read the file, no more: nodes may name operators that are not there. The graph can be
+           looked at, and saved as it was read; a session cannot be made (TN_ERR_STATE). */
 };
 
-/* Reads, checks and prepares a model. All problems found are in diag, not the first only. The file may be changed or
- * deleted only after tn_model_destroy: weights are used from the mapping. */
-TN_API tn_status tn_model_load(tn_runtime *runtime, const char *path, const tn_model_options *options, tn_diag *diag, tn_model **out_model);
-/* The same from memory, which must outlive the model. dir: where external data is looked for; NULL: nowhere. */
-TN_API tn_status tn_model_load_memory(tn_runtime *runtime, const void *data, uint64_t size, const char *dir, const tn_model_options *options, tn_diag *diag, tn_model **out_model);
+/* Reads, checks and prepares a model. All problems found are in diag, not the first only. The file
+ * may be changed or deleted only after tn_model_destroy: weights are used from the mapping. */
+TN_API tn_status tn_model_load(tn_runtime *runtime, const char *path,
+                               const tn_model_options *options, tn_diag *diag,
+                               tn_model **out_model);
+/* The same from memory, which must outlive the model. dir: where external data is looked for; NULL:
+ * nowhere. */
+TN_API tn_status tn_model_load_memory(tn_runtime *runtime, const void *data, uint64_t size,
+                                      const char *dir, const tn_model_options *options,
+                                      tn_diag *diag, tn_model **out_model);
 /* A graph built by hand through tn_graph_api (see tn_graph_create), which the model takes over. */
-TN_API tn_status tn_model_from_graph_take(tn_runtime *runtime, tn_graph *graph, const tn_model_options *options, tn_diag *diag, tn_model **out_model);
+TN_API tn_status tn_model_from_graph_take(tn_runtime *runtime, tn_graph *graph,
+                                          const tn_model_options *options, tn_diag *diag,
+                                          tn_model **out_model);
 TN_API tn_status tn_graph_create(tn_runtime *runtime, tn_graph **out_graph);
 TN_API void tn_graph_destroy(tn_graph *graph);
 TN_API const tn_graph_api *tn_graph_functions(void);
-TN_API void tn_model_destroy(tn_model *model);   /* its sessions must be gone */
+TN_API void tn_model_destroy(tn_model *model); /* its sessions must be gone */
 
 TN_API int32_t tn_model_n_inputs(const tn_model *model);
 TN_API int32_t tn_model_n_outputs(const tn_model *model);
-TN_API const char *tn_model_input_name(const tn_model *model, int32_t index);   /* NULL: no such input */
+TN_API const char *tn_model_input_name(const tn_model *model,
+                                       int32_t index); /* NULL: no such input */
 TN_API const char *tn_model_output_name(const tn_model *model, int32_t index);
-TN_API int32_t tn_model_find_input(const tn_model *model, const char *name);    /* -1: none */
+TN_API int32_t tn_model_find_input(const tn_model *model, const char *name); /* -1: none */
 TN_API int32_t tn_model_find_output(const tn_model *model, const char *name);
 /* Declared types; unknown dims are TN_DIM_UNKNOWN. */
 TN_API tn_status tn_model_input_type(const tn_model *model, int32_t index, tn_tensor *out_type);
@@ -168,45 +204,55 @@ TN_API const char *tn_model_format(const tn_model *model);
 TN_API const char *tn_model_meta(const tn_model *model, const char *key);
 /* The graph as it is after loading (read-only, lives as long as the model). */
 TN_API const tn_graph *tn_model_graph(const tn_model *model);
-/* Writes the graph in a format. stage: "load" (as read), or a pass: "check" ... "arrange", for the given input types
- * (NULL: the declared ones). The file is replaced whole or not at all. */
-TN_API tn_status tn_model_save(tn_model *model, const char *path, const char *format, const char *stage, const tn_tensor *const *input_types, tn_diag *diag);
+/* Writes the graph in a format. stage: "load" (as read), or a pass: "check" ... "arrange", for the
+ * given input types (NULL: the declared ones). The file is replaced whole or not at all. */
+TN_API tn_status tn_model_save(tn_model *model, const char *path, const char *format,
+                               const char *stage, const tn_tensor *const *input_types,
+                               tn_diag *diag);
 
 /* ---- Sessions ---- */
 
 TN_API tn_status tn_session_create(tn_model *model, tn_diag *diag, tn_session **out_session);
 TN_API void tn_session_destroy(tn_session *session);
-/* Names the memory of an input for the runs to come: borrowed, plain, until it is set again or the session dies. */
-TN_API tn_status tn_session_set_input(tn_session *session, int32_t index, const tn_tensor *tensor, tn_diag *diag);
-/* Optional: where output `index` shall be written. Borrowed; its bytes must suffice. NULL takes it back. */
-TN_API tn_status tn_session_set_output(tn_session *session, int32_t index, const tn_tensor *tensor, tn_diag *diag);
-/* Runs. The first run of a set of input shapes plans (and allocates); later ones allocate nothing. */
+/* Names the memory of an input for the runs to come: borrowed, plain, until it is set again or the
+ * session dies. */
+TN_API tn_status tn_session_set_input(tn_session *session, int32_t index, const tn_tensor *tensor,
+                                      tn_diag *diag);
+/* Optional: where output `index` shall be written. Borrowed; its bytes must suffice. NULL takes it
+ * back. */
+TN_API tn_status tn_session_set_output(tn_session *session, int32_t index, const tn_tensor *tensor,
+                                       tn_diag *diag);
+/* Runs. The first run of a set of input shapes plans (and allocates); later ones allocate
+ * nothing. */
 TN_API tn_status tn_session_run(tn_session *session, tn_diag *diag);
-/* Output of the last run; lives until the next run or destroy. NULL if the last run failed or there is no such output. */
+/* Output of the last run; lives until the next run or destroy. NULL if the last run failed or there
+ * is no such output. */
 TN_API const tn_tensor *tn_session_output(const tn_session *session, int32_t index);
 
 /* ---- What a plan holds: for explain, bench and profile ---- */
 
 typedef struct tn_step_info {
   tn_head head;
-  const char *node, *op, *kernel;        /* strings live as long as the session's plan */
+  const char *node, *op, *kernel; /* strings live as long as the session's plan */
   const char *device;
-  const char *plugin;                    /* which plug-in the kernel comes from */
+  const char *plugin; /* which plug-in the kernel comes from */
   uint32_t n_inputs, n_outputs;
   const tn_tensor *const *inputs, *const *outputs; /* dtype, shape, layout; data not to be used */
   double cost_ns, flops;
   uint64_t scratch_bytes, state_bytes;
   uint32_t n_stages, n_refusals;
-  const char *const *refused_kernels, *const *refusals; /* candidates that were not taken, and why, in words */
-  const char *const *epilogue;           /* fused operators, in order */
-  uint32_t n_epilogue, depth;            /* depth > 0: inside a subgraph or later part of a plan that is cut at run time */
+  const char *const *refused_kernels,
+      *const *refusals;        /* candidates that were not taken, and why, in words */
+  const char *const *epilogue; /* fused operators, in order */
+  uint32_t n_epilogue,
+      depth; /* depth > 0: inside a subgraph or later part of a plan that is cut at run time */
 } tn_step_info;
 
 typedef struct tn_plan_info {
   tn_head head;
   int32_t n_steps;
-  uint64_t arena_bytes;                  /* activations */
-  uint64_t arena_bound_bytes;            /* largest sum of values alive at once */
+  uint64_t arena_bytes;       /* activations */
+  uint64_t arena_bound_bytes; /* largest sum of values alive at once */
   uint64_t scratch_bytes, state_bytes, const_bytes;
   double cost_ns, flops;
 } tn_plan_info;
@@ -217,11 +263,19 @@ TN_API tn_status tn_session_prepare(tn_session *session, tn_diag *diag);
 TN_API tn_status tn_session_plan(const tn_session *session, tn_plan_info *out_info);
 TN_API tn_status tn_session_step(const tn_session *session, int32_t index, tn_step_info *out_info);
 
-/* Profiling: on(1) records every step of the runs to come; events are read or written as a Chrome trace (JSON). */
-typedef struct tn_profile_event { tn_head head; int32_t step; uint32_t run; uint64_t begin_ns, end_ns; const char *node, *op, *kernel; } tn_profile_event;
+/* Profiling: on(1) records every step of the runs to come; events are read or written as a Chrome
+ * trace (JSON). */
+typedef struct tn_profile_event {
+  tn_head head;
+  int32_t step;
+  uint32_t run;
+  uint64_t begin_ns, end_ns;
+  const char *node, *op, *kernel;
+} tn_profile_event;
 TN_API tn_status tn_session_profile(tn_session *session, int32_t on);
 TN_API int64_t tn_session_n_events(const tn_session *session);
-TN_API tn_status tn_session_event(const tn_session *session, int64_t index, tn_profile_event *out_event);
+TN_API tn_status tn_session_event(const tn_session *session, int64_t index,
+                                  tn_profile_event *out_event);
 
 #ifdef __cplusplus
 }

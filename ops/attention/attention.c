@@ -40,7 +40,8 @@ static tn_status make_past(const tn_call *call, attention *a) {
   return TN_OK;
 }
 
-/* Steps of the mask, aligned right with [batch, heads, n_q, total]; only the last dim may be short. */
+/* Steps of the mask, aligned right with [batch, heads, n_q, total]; only the last dim may be
+ * short. */
 static tn_status make_mask(const tn_call *call, attention *a) {
   if (!tn_has_input(call, ATTENTION_MASK)) return TN_OK;
   const tn_tensor *m = call->inputs[ATTENTION_MASK];
@@ -141,7 +142,8 @@ static double element(const tn_call *call, const attention *a, uint32_t which, i
   return tn_load_f64(t->dtype, attention_row(call, a, which, b, h, j, bytes), c);
 }
 
-/* What is added to the product of row i and key j: 0, the mask, or -inf where attention is not allowed. */
+/* What is added to the product of row i and key j: 0, the mask, or -inf where attention is not
+ * allowed. */
 static double bias(const tn_call *call, const attention *a, int64_t b, int64_t h, int64_t i,
                    int64_t j) {
   int64_t begin, end;
@@ -185,7 +187,8 @@ static double score(const tn_call *call, const attention *a, int64_t b, int64_t 
 
 enum { REFERENCE_COLUMNS = 64 };
 
-/* Columns [first, first + n) of row i of Y, and at first = 0 the probabilities that qk_matmul_output may ask for. */
+/* Columns [first, first + n) of row i of Y, and at first = 0 the probabilities that
+ * qk_matmul_output may ask for. */
 static void reference_columns(const tn_call *call, const attention *a, int64_t b, int64_t h,
                               int64_t i, int64_t first) {
   const int64_t mode = ((const tn_attention_attrs *)call->attrs)->qk_matmul_output_mode,

@@ -1,5 +1,7 @@
-/* What one call of Attention computes: sizes, and where rows lie. Inputs of rank 3 hold the heads next to each other in each row
- * ([batch][row][head][size]); of rank 4, [batch][head][row][size]. Keys and values are those of the cache, then the new ones. */
+/* What one call of Attention computes: sizes, and where rows lie. Inputs of rank 3 hold the heads
+ * next to each other in each row
+ * ([batch][row][head][size]); of rank 4, [batch][head][row][size]. Keys and values are those of the
+ * cache, then the new ones. */
 #ifndef TN_OPS_ATTENTION_ATTENTION_H
 #define TN_OPS_ATTENTION_ATTENTION_H
 
@@ -40,7 +42,8 @@ tn_status attention_make(const tn_call *call, attention *out);
 tn_status attention_plan_present(const tn_call *call, const attention *a, tn_kernel_plan *out);
 void attention_copy_present(const tn_call *call, const attention *a, int64_t begin, int64_t end);
 
-/* Row j of the keys (input ATTENTION_K) or values (ATTENTION_V) of a head, as bytes; elem: bytes of an element. */
+/* Row j of the keys (input ATTENTION_K) or values (ATTENTION_V) of a head, as bytes; elem: bytes of
+ * an element. */
 static inline const void *attention_row(const tn_call *call, const attention *a, uint32_t which,
                                         int64_t batch, int64_t head, int64_t j, int64_t elem) {
   const bool keys = which == ATTENTION_K;
@@ -54,7 +57,8 @@ static inline const void *attention_row(const tn_call *call, const attention *a,
          (batch * s->batch + head * s->head + (j - a->past) * s->row) * elem;
 }
 
-/* The keys [*out_begin, *out_end) that row i may attend to, as far as causality, window and lengths say. */
+/* The keys [*out_begin, *out_end) that row i may attend to, as far as causality, window and lengths
+ * say. */
 static inline void attention_keys(const attention *a, int64_t batch, int64_t i, int64_t *out_begin,
                                   int64_t *out_end) {
   const int64_t valid =

@@ -1,5 +1,6 @@
-/* Portable attention, a row of queries at a time, with all scores of the row in scratch: serves what the tiled kernel does not, that is f64
- * and qk_matmul_output. Also the copying of keys and values into the new cache, which all kernels share. */
+/* Portable attention, a row of queries at a time, with all scores of the row in scratch: serves
+ * what the tiled kernel does not, that is f64 and qk_matmul_output. Also the copying of keys and
+ * values into the new cache, which all kernels share. */
 #include <math.h>
 #include <string.h>
 

@@ -1,4 +1,5 @@
-/* CausalConvWithState: inference, reference and portable kernel. An item is a channel of a batch. */
+/* CausalConvWithState: inference, reference and portable kernel. An item is a channel of a
+ * batch. */
 #include <math.h>
 #include <string.h>
 

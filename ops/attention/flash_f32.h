@@ -1,8 +1,10 @@
-/* Tiled attention in f32: blocks of queries meet tiles of keys, and the softmax is corrected from tile to tile (Milakov and Gimelshein,
- * "Online normalizer calculation for softmax", 2018; Dao et al., "FlashAttention", 2022), so that scores never leave the cache.
+/* Tiled attention in f32: blocks of queries meet tiles of keys, and the softmax is corrected from
+ * tile to tile (Milakov and Gimelshein, "Online normalizer calculation for softmax", 2018; Dao et
+ * al., "FlashAttention", 2022), so that scores never leave the cache.
  *
- * Stages: the new cache; keys and values packed into panels; the attention. With fewer than FLASH_FEW queries nothing is packed, and keys and
- * values are streamed as they lie. Each file that includes this defines FLASH_RUN and FLASH_PLAN, LANES, LANES_FMA(a, b, c) = a*b + c,
+ * Stages: the new cache; keys and values packed into panels; the attention. With fewer than
+ * FLASH_FEW queries nothing is packed, and keys and values are streamed as they lie. Each file that
+ * includes this defines FLASH_RUN and FLASH_PLAN, LANES, LANES_FMA(a, b, c) = a*b + c,
  * LANES_ALL(x): x in all lanes. */
 #include <math.h>
 #include <string.h>
@@ -61,7 +63,8 @@ tn_status FLASH_PLAN(const tn_call *call, tn_kernel_plan *out) {
 
 /* ---- packing ---- */
 
-/* A tile of a head: keys in panels [key / NR][c][NR], then values in panels [c / NR][key][NR]; zero beyond the last key and column. */
+/* A tile of a head: keys in panels [key / NR][c][NR], then values in panels [c / NR][key][NR]; zero
+ * beyond the last key and column. */
 static void flash_pack(const tn_call *call, const flash *f, int64_t item, float *to) {
   const attention *a = &f->a;
   const int64_t head = item / f->tiles, first = item % f->tiles * FLASH_KEYS,
@@ -143,7 +146,8 @@ static void flash_mask(const flash_block *b, int64_t row, int64_t j, int64_t n, 
   }
 }
 
-/* Scores of one row and the tile of keys from j on become weights; the sums so far are brought to the same scale. */
+/* Scores of one row and the tile of keys from j on become weights; the sums so far are brought to
+ * the same scale. */
 static void flash_weights(flash_block *b, int64_t row, int64_t j) {
   const attention *a = &b->f->a;
   float *s = b->scores + row * FLASH_KEYS, top = b->top[row], sum = 0;

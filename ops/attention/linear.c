@@ -1,4 +1,5 @@
-/* LinearAttention: inference, reference and portable kernel. An item is a head of keys of a batch, with all queries that read it. */
+/* LinearAttention: inference, reference and portable kernel. An item is a head of keys of a batch,
+ * with all queries that read it. */
 #include <math.h>
 #include <string.h>
 

@@ -1,4 +1,5 @@
-/* RotaryEmbedding: inference, reference and portable kernels. An item is one position of one batch, with all its heads. */
+/* RotaryEmbedding: inference, reference and portable kernels. An item is one position of one batch,
+ * with all its heads. */
 #include "attention.gen.h"
 #include "base/infer.h"
 

@@ -1,5 +1,6 @@
-/* Scan of operator set 8: every entry of the batch is scanned by itself. Slices are taken where they stand, as batch and
- * sequence are the outer dims; results are copied into the outputs one by one. */
+/* Scan of operator set 8: every entry of the batch is scanned by itself. Slices are taken where
+ * they stand, as batch and sequence are the outer dims; results are copied into the outputs one by
+ * one. */
 #include <string.h>
 
 #include "control.h"
@@ -20,7 +21,8 @@ static tn_status fail(const scan8 *s, const char *what) {
 /* Input `k` of the body, as the node has it. */
 static const tn_tensor *outer_input(const scan8 *s, uint32_t k) { return s->call->inputs[1 + k]; }
 
-/* Types of states and slices: without the batch, and without the sequence. Batch and sequence must be the same everywhere. */
+/* Types of states and slices: without the batch, and without the sequence. Batch and sequence must
+ * be the same everywhere. */
 static tn_status slice_types(scan8 *s) {
   s->batch = s->length = -1;
   for (uint32_t k = 0; k < s->n_state + s->n_scan; k++) {
@@ -72,7 +74,8 @@ static void close_scan(scan8 *s) {
   control_types_free(call, s->types);
 }
 
-/* Dims of output k, whose values have the type `one`. Answers the rank; -1: more than there can be, or not known. */
+/* Dims of output k, whose values have the type `one`. Answers the rank; -1: more than there can be,
+ * or not known. */
 static int32_t outer_shape(const scan8 *s, uint32_t k, const tn_tensor *one, int64_t *dims) {
   const int32_t add = k < s->n_state ? 1 : 2;
   if (one->rank < 0 || one->rank + add > TN_MAX_RANK) return -1;

@@ -1,8 +1,9 @@
-/* Depthwise Conv in f32 for AVX-512 and AVX2, along the rows of the output: a vector of outputs takes
- * one multiply-add per tap. Taps outside of a row are lanes outside of a mask, which depends on the
- * column only, so that all rows of a strip of columns share it.
+/* Depthwise Conv in f32 for AVX-512 and AVX2, along the rows of the output: a vector of outputs
+ * takes one multiply-add per tap. Taps outside of a row are lanes outside of a mask, which depends
+ * on the column only, so that all rows of a strip of columns share it.
  *
- * 3x3 and 5x5 with strides 1 and 2 are compiled apart, for their weights and masks to be in registers. */
+ * 3x3 and 5x5 with strides 1 and 2 are compiled apart, for their weights and masks to be in
+ * registers. */
 #ifndef TN_OPS_CONV_DEPTHWISE_SIMD_H
 #define TN_OPS_CONV_DEPTHWISE_SIMD_H
 
@@ -43,7 +44,8 @@ static inline __attribute__((always_inline)) tn_vf row_taps(const float *row, in
   return tn_vf_load(taps);
 }
 
-/* All output rows of columns [ow, ow + lanes). KH, KW, stride: numbers where the caller has them. */
+/* All output rows of columns [ow, ow + lanes). KH, KW, stride: numbers where the caller has
+ * them. */
 static inline __attribute__((always_inline)) void depthwise_strip(const plane *p, int64_t ow,
                                                                   int64_t kh, int64_t kw,
                                                                   int64_t stride) {
@@ -83,8 +85,8 @@ tn_status TN_SIMD_NAME(conv_depthwise_plan)(const tn_call *call, tn_kernel_plan 
   conv_shape c;
   tn_status s = conv_shape_make(call, &c);
   if (s) return s;
-  const double vectors = (double)(c.batch * c.filters) *
-                         (double)(c.w.out[0] * tn_ceil_div(c.w.out[1], TN_VF_LANES));
+  const double vectors =
+      (double)(c.batch * c.filters) * (double)(c.w.out[0] * tn_ceil_div(c.w.out[1], TN_VF_LANES));
   out->items[0] = c.batch * c.filters;
   out->elements_per_item = c.out_size;
   out->cost_ns = vectors * (double)(c.taps + 4) * 0.4 + 300;

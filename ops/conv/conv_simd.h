@@ -1,8 +1,9 @@
 /* Conv in f32 for AVX-512 and AVX2 through the matrix tile; plain layout, 1 to 3 spatial dims.
  *
- * Rows of the product are filters, in strips that are packed at prepare if the weights are constant;
- * columns are output pixels, whose inputs each item gathers into panels, a block at a time. A vector
- * of pixels is a few runs of neighbours in memory: with stride 1 each is one masked load. */
+ * Rows of the product are filters, in strips that are packed at prepare if the weights are
+ * constant; columns are output pixels, whose inputs each item gathers into panels, a block at a
+ * time. A vector of pixels is a few runs of neighbours in memory: with stride 1 each is one masked
+ * load. */
 #ifndef TN_OPS_CONV_SIMD_H
 #define TN_OPS_CONV_SIMD_H
 
@@ -154,8 +155,8 @@ static void gather_tap(const window3 *w, const window_lanes *lanes, const int64_
   const tn_vu d = lanes->d + (uint32_t)(tap[0] * w->dilation[0]),
               h = lanes->h + (uint32_t)(tap[1] * w->dilation[1]),
               i = lanes->w + (uint32_t)(tap[2] * w->dilation[2]);
-  const tn_vf_mask inside = tn_vf_mask_of((d < (uint32_t)w->in[0]) & (h < (uint32_t)w->in[1]) &
-                                          (i < (uint32_t)w->in[2]));
+  const tn_vf_mask inside =
+      tn_vf_mask_of((d < (uint32_t)w->in[0]) & (h < (uint32_t)w->in[1]) & (i < (uint32_t)w->in[2]));
   const tn_vu at = (d * (uint32_t)w->in[1] + h) * (uint32_t)w->in[2] + i;
   if (!lanes->n_runs) {
     for (; n > 0; n--, x += in_size, to += step) tn_vf_store(to, tn_vf_gather(inside, x, at));
@@ -174,7 +175,8 @@ static void gather_tap(const window3 *w, const window_lanes *lanes, const int64_
   }
 }
 
-/* Rows [k0, k0 + kc) (input channel, tap) of one vector of pixels. x: first channel of the group. */
+/* Rows [k0, k0 + kc) (input channel, tap) of one vector of pixels. x: first channel of the
+ * group. */
 static void gather_lanes(const cut *t, const float *x, int64_t pixel, int64_t n, int64_t k0,
                          int64_t kc, float *to) {
   const int64_t *kernel = t->w.kernel, taps = t->c.taps;
@@ -240,8 +242,7 @@ static void run_strips(const tn_call *call, const cut *t, const work *o, int64_t
 }
 
 static void run_item(const tn_call *call, const cut *t, const work *o, float *panels) {
-  const int64_t first = o->group * t->out_group + o->filter,
-                row = o->image * t->c.filters + first;
+  const int64_t first = o->group * t->out_group + o->filter, row = o->image * t->c.filters + first;
   const float *x = (const float *)call->inputs[0]->data +
                    (o->image * t->c.channels + o->group * t->in_group) * t->c.in_size;
   const float *bias = call->inputs[2] ? call->inputs[2]->data : NULL;

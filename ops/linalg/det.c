@@ -7,12 +7,15 @@
 tn_status det_infer(const tn_call *call) {
   const tn_tensor *x = call->inputs[0];
   if (x->rank < 2 || x->shape[x->rank - 1] != x->shape[x->rank - 2])
-    return call->host->fail(call->ctx, TN_ERR_SHAPE, "X needs square matrices in its last two dims");
+    return call->host->fail(call->ctx, TN_ERR_SHAPE,
+                            "X needs square matrices in its last two dims");
   tn_infer_shape(call, 0, x->dtype, x->rank - 2, x->shape);
   return TN_OK;
 }
 
-static int64_t order(const tn_call *call) { return call->inputs[0]->shape[call->inputs[0]->rank - 1]; }
+static int64_t order(const tn_call *call) {
+  return call->inputs[0]->shape[call->inputs[0]->rank - 1];
+}
 
 tn_status det_plan(const tn_call *call, tn_kernel_plan *out) {
   const int64_t n = order(call);
@@ -54,11 +57,13 @@ static double determinant(double *m, int64_t n) {
 tn_status det_c(const tn_call *call, uint32_t stage, int64_t begin, int64_t end, uint32_t worker) {
   const tn_tensor *x = call->inputs[0], *y = call->outputs[0];
   const int64_t n = order(call);
-  double *m = (double *)(void *)((char *)call->worker_scratch + worker * call->worker_scratch_bytes);
+  double *m =
+      (double *)(void *)((char *)call->worker_scratch + worker * call->worker_scratch_bytes);
   (void)stage;
   for (int64_t k = begin; k < end; k++) {
     for (int64_t i = 0; i < n * n; i++)
-      m[i] = x->dtype == TN_F32 ? (double)((const float *)x->data)[k * n * n + i] : ((const double *)x->data)[k * n * n + i];
+      m[i] = x->dtype == TN_F32 ? (double)((const float *)x->data)[k * n * n + i]
+                                : ((const double *)x->data)[k * n * n + i];
     tn_store_f64(y->dtype, y->data, k, determinant(m, n));
   }
   return TN_OK;
@@ -70,7 +75,8 @@ static double expand(const tn_tensor *x, int64_t first, int64_t n, int64_t row, 
   if (row == n) return 1;
   for (int64_t c = 0; c < n; c++) {
     if (used >> c & 1) continue;
-    det += sign * tn_load_f64(x->dtype, x->data, first + row * n + c) * expand(x, first, n, row + 1, used | UINT64_C(1) << c);
+    det += sign * tn_load_f64(x->dtype, x->data, first + row * n + c) *
+           expand(x, first, n, row + 1, used | UINT64_C(1) << c);
     sign = -sign;
   }
   return det;
@@ -79,7 +85,10 @@ static double expand(const tn_tensor *x, int64_t first, int64_t n, int64_t row, 
 tn_status det_reference(const tn_call *call) {
   const tn_tensor *x = call->inputs[0], *y = call->outputs[0];
   const int64_t n = order(call);
-  if (n > 10) return call->host->fail(call->ctx, TN_ERR_UNSUPPORTED, "the reference takes matrices of order 10 at most");
-  for (int64_t k = 0; k < tn_tensor_elements(y); k++) tn_store_f64(y->dtype, y->data, k, expand(x, k * n * n, n, 0, 0));
+  if (n > 10)
+    return call->host->fail(call->ctx, TN_ERR_UNSUPPORTED,
+                            "the reference takes matrices of order 10 at most");
+  for (int64_t k = 0; k < tn_tensor_elements(y); k++)
+    tn_store_f64(y->dtype, y->data, k, expand(x, k * n * n, n, 0, 0));
   return TN_OK;
 }

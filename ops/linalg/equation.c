@@ -1,5 +1,5 @@
-/* Reading Einsum equations. Letters are indices 0 .. 51; the dims of an ellipsis are indices 52 on, the last one of it first,
- * as they are aligned at the end. */
+/* Reading Einsum equations. Letters are indices 0 .. 51; the dims of an ellipsis are indices 52 on,
+ * the last one of it first, as they are aligned at the end. */
 #include "equation.h"
 
 #include <string.h>
@@ -16,15 +16,16 @@ typedef struct reading {
   const tn_call *call;
   tn_str text;
   int64_t at;
-  int32_t ellipsis;              /* dims that the longest ellipsis stands for */
+  int32_t ellipsis;               /* dims that the longest ellipsis stands for */
   int64_t size[EQUATION_INDICES]; /* -1: not seen */
   int32_t uses[EQUATION_INDICES];
   term terms[EQUATION_OPERANDS], output;
 } reading;
 
 static tn_status bad(const reading *r, const char *why) {
-  return r->call->host->fail(r->call->ctx, TN_ERR_INVALID, "equation '%.*s', at %lld: %s", (int)tn_min_i64(r->text.size, 200), r->text.data,
-                             (long long)r->at, why);
+  return r->call->host->fail(r->call->ctx, TN_ERR_INVALID, "equation '%.*s', at %lld: %s",
+                             (int)tn_min_i64(r->text.size, 200), r->text.data, (long long)r->at,
+                             why);
 }
 
 static char peek(reading *r) {
@@ -32,9 +33,13 @@ static char peek(reading *r) {
   return r->at < r->text.size ? r->text.data[r->at] : '\0';
 }
 
-static int32_t letter(char c) { return c >= 'A' && c <= 'Z' ? c - 'A' : c >= 'a' && c <= 'z' ? 26 + c - 'a' : -1; }
+static int32_t letter(char c) {
+  return c >= 'A' && c <= 'Z' ? c - 'A' : c >= 'a' && c <= 'z' ? 26 + c - 'a' : -1;
+}
 
-static bool is_arrow(reading *r) { return peek(r) == '-' && r->at + 1 < r->text.size && r->text.data[r->at + 1] == '>'; }
+static bool is_arrow(reading *r) {
+  return peek(r) == '-' && r->at + 1 < r->text.size && r->text.data[r->at + 1] == '>';
+}
 
 /* Letters and at most one "..."; *out_dots: how many letters stand before it, -1: there is none. */
 static tn_status read_term(reading *r, term *out, int32_t *out_dots) {
@@ -42,7 +47,8 @@ static tn_status read_term(reading *r, term *out, int32_t *out_dots) {
   out->rank = 0;
   for (char c; (c = peek(r)) != '\0' && c != ',' && !is_arrow(r);) {
     if (c == '.') {
-      if (*out_dots >= 0 || r->text.size - r->at < 3 || memcmp(r->text.data + r->at, "...", 3)) return bad(r, "an ellipsis is three dots, once in a term");
+      if (*out_dots >= 0 || r->text.size - r->at < 3 || memcmp(r->text.data + r->at, "...", 3))
+        return bad(r, "an ellipsis is three dots, once in a term");
       *out_dots = out->rank;
       r->at += 3;
       continue;
@@ -65,9 +71,12 @@ static void open_ellipsis(term *t, int32_t dots, int32_t dims) {
 static tn_status see_size(reading *r, uint8_t index, int64_t size) {
   int64_t *known = &r->size[index];
   r->uses[index]++;
-  if (*known < 0 || *known == 1) *known = size;
+  if (*known < 0 || *known == 1)
+    *known = size;
   else if (size != 1 && size != *known)
-    return r->call->host->fail(r->call->ctx, TN_ERR_SHAPE, "an index of the equation stands for %lld and for %lld elements", (long long)*known, (long long)size);
+    return r->call->host->fail(r->call->ctx, TN_ERR_SHAPE,
+                               "an index of the equation stands for %lld and for %lld elements",
+                               (long long)*known, (long long)size);
   return TN_OK;
 }
 
@@ -83,7 +92,9 @@ static tn_status read_operand(reading *r, uint32_t k) {
     if (dims > r->ellipsis) r->ellipsis = dims;
   }
   if (t->rank != x->rank)
-    return r->call->host->fail(r->call->ctx, TN_ERR_SHAPE, "input %u has rank %d; its term has %d indices", (unsigned)k, x->rank, t->rank);
+    return r->call->host->fail(r->call->ctx, TN_ERR_SHAPE,
+                               "input %u has rank %d; its term has %d indices", (unsigned)k,
+                               x->rank, t->rank);
   for (int32_t d = 0; d < t->rank && !s; d++) s = see_size(r, t->index[d], x->shape[d]);
   return s;
 }
@@ -99,8 +110,10 @@ static tn_status read_output(reading *r) {
     for (int32_t j = 0; j < k; j++)
       if (r->output.index[j] == r->output.index[k]) return bad(r, "the output has an index twice");
   }
-  if (dots >= 0 && r->output.rank + r->ellipsis <= TN_MAX_RANK) open_ellipsis(&r->output, dots, r->ellipsis);
-  else if (dots >= 0) return bad(r, "the output has too many dims");
+  if (dots >= 0 && r->output.rank + r->ellipsis <= TN_MAX_RANK)
+    open_ellipsis(&r->output, dots, r->ellipsis);
+  else if (dots >= 0)
+    return bad(r, "the output has too many dims");
   return TN_OK;
 }
 
@@ -137,9 +150,13 @@ static tn_status add_loop(const reading *r, equation *out, uint8_t index, int64_
     const tn_tensor *x = r->call->inputs[k];
     int64_t step = 1;
     for (int32_t d = x->rank - 1; d >= 0; step *= x->shape[d--])
-      if (r->terms[k].index[d] == index && x->shape[d] != 1) out->stride[k][at] += step; /* twice: along the diagonal */
+      if (r->terms[k].index[d] == index && x->shape[d] != 1)
+        out->stride[k][at] += step; /* twice: along the diagonal */
   }
-  return tn_mul_i64(*total, out->size[at], total) ? r->call->host->fail(r->call->ctx, TN_ERR_OVERFLOW, "the equation has more than 2^63 terms") : TN_OK;
+  return tn_mul_i64(*total, out->size[at], total)
+             ? r->call->host->fail(r->call->ctx, TN_ERR_OVERFLOW,
+                                   "the equation has more than 2^63 terms")
+             : TN_OK;
 }
 
 tn_status equation_parse(const tn_call *call, equation *out) {
@@ -150,7 +167,8 @@ tn_status equation_parse(const tn_call *call, equation *out) {
   out->kept = out->summed = 1;
   for (int32_t k = 0; k < EQUATION_INDICES; k++) r.size[k] = -1;
   if (out->n < 1 || out->n > EQUATION_OPERANDS)
-    return call->host->fail(call->ctx, TN_ERR_UNSUPPORTED, "not supported: %u inputs; 1 .. %d are", (unsigned)out->n, EQUATION_OPERANDS);
+    return call->host->fail(call->ctx, TN_ERR_UNSUPPORTED, "not supported: %u inputs; 1 .. %d are",
+                            (unsigned)out->n, EQUATION_OPERANDS);
   tn_status s = read_all(&r);
   for (int32_t k = 0; k < r.output.rank && !s; k++) {
     in_output[r.output.index[k]] = true;

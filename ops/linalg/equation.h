@@ -7,13 +7,15 @@
 
 enum { EQUATION_OPERANDS = 16, EQUATION_INDICES = 52 + TN_MAX_RANK };
 
-/* Indices that are kept come first, in the order of the output's dims; then those that are summed over. */
+/* Indices that are kept come first, in the order of the output's dims; then those that are summed
+ * over. */
 typedef struct equation {
-  uint32_t n;               /* inputs */
+  uint32_t n; /* inputs */
   int32_t n_kept, n_indices;
   int64_t size[EQUATION_INDICES];
-  int64_t stride[EQUATION_OPERANDS][EQUATION_INDICES]; /* in elements; 0: the input does not have the index */
-  int64_t kept, summed;     /* products of sizes */
+  int64_t stride[EQUATION_OPERANDS]
+                [EQUATION_INDICES]; /* in elements; 0: the input does not have the index */
+  int64_t kept, summed;             /* products of sizes */
 } equation;
 
 tn_status equation_parse(const tn_call *call, equation *out);

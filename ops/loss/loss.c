@@ -7,17 +7,22 @@ tn_status loss_infer(const tn_call *call) {
   const tn_negative_log_likelihood_loss_attrs *a = call->attrs;
   const tn_tensor *x = call->inputs[0], *target = call->inputs[1];
   if (x->rank < 2 || target->rank != x->rank - 1)
-    return call->host->fail(call->ctx, TN_ERR_SHAPE, "scores have rank %d, labels rank %d; [N, C, ...] and [N, ...] are needed",
-                            x->rank, target->rank);
+    return call->host->fail(
+        call->ctx, TN_ERR_SHAPE,
+        "scores have rank %d, labels rank %d; [N, C, ...] and [N, ...] are needed", x->rank,
+        target->rank);
   for (int32_t k = 0; k < target->rank; k++)
     if (target->shape[k] != x->shape[k ? k + 1 : 0])
-      return call->host->fail(call->ctx, TN_ERR_SHAPE, "dim %d of the labels is %lld, the scores have %lld there", k,
+      return call->host->fail(call->ctx, TN_ERR_SHAPE,
+                              "dim %d of the labels is %lld, the scores have %lld there", k,
                               (long long)target->shape[k], (long long)x->shape[k ? k + 1 : 0]);
   if (tn_has_input(call, 2) && tn_tensor_elements(call->inputs[2]) != x->shape[1])
-    return call->host->fail(call->ctx, TN_ERR_SHAPE, "weights need one value per class (%lld)", (long long)x->shape[1]);
+    return call->host->fail(call->ctx, TN_ERR_SHAPE, "weights need one value per class (%lld)",
+                            (long long)x->shape[1]);
   bool none = tn_str_is(a->reduction, "none");
   if (!none && !tn_str_is(a->reduction, "sum") && !tn_str_is(a->reduction, "mean"))
-    return call->host->fail(call->ctx, TN_ERR_INVALID, "attribute 'reduction' is '%.*s'; it may be none, sum or mean",
+    return call->host->fail(call->ctx, TN_ERR_INVALID,
+                            "attribute 'reduction' is '%.*s'; it may be none, sum or mean",
                             (int)a->reduction.size, a->reduction.data);
   tn_infer_shape(call, 0, x->dtype, none ? target->rank : 0, target->shape);
   tn_infer_shape(call, 1, x->dtype, x->rank, x->shape);
@@ -52,7 +57,8 @@ static tn_status reference(const tn_call *call, bool softmax) {
     sum += loss;
     weights += w;
   }
-  if (s.how != REDUCE_NONE) tn_store_f64(out->dtype, out->data, 0, s.how == REDUCE_MEAN ? sum / weights : sum);
+  if (s.how != REDUCE_NONE)
+    tn_store_f64(out->dtype, out->data, 0, s.how == REDUCE_MEAN ? sum / weights : sum);
   for (int64_t k = 0; tn_has_output(call, 1) && k < tn_tensor_elements(x); k++)
     tn_store_f64(x->dtype, call->outputs[1]->data, k, log_softmax(x, &s, k));
   return TN_OK;

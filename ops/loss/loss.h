@@ -1,4 +1,5 @@
-/* What the losses share: the shape of a problem, and reading labels. Both attribute structs are the same. */
+/* What the losses share: the shape of a problem, and reading labels. Both attribute structs are the
+ * same. */
 #ifndef TN_OPS_LOSS_LOSS_H
 #define TN_OPS_LOSS_LOSS_H
 
@@ -28,12 +29,13 @@ static inline loss_shape loss_shape_of(const tn_call *call) {
 static inline tn_status loss_class(const tn_call *call, int64_t index, int64_t *out_class) {
   const tn_negative_log_likelihood_loss_attrs *a = call->attrs;
   const tn_tensor *t = call->inputs[1];
-  int64_t c = t->dtype == TN_I32 ? ((const int32_t *)t->data)[index] : ((const int64_t *)t->data)[index];
+  int64_t c =
+      t->dtype == TN_I32 ? ((const int32_t *)t->data)[index] : ((const int64_t *)t->data)[index];
   *out_class = -1;
   if (a->has_ignore_index && c == a->ignore_index) return TN_OK;
   if (c < 0 || c >= call->inputs[0]->shape[1])
-    return call->host->fail(call->ctx, TN_ERR_INVALID, "label %lld is %lld; there are %lld classes", (long long)index,
-                            (long long)c, (long long)call->inputs[0]->shape[1]);
+    return call->host->fail(call->ctx, TN_ERR_INVALID, "label %lld is %lld; there are %lld classes",
+                            (long long)index, (long long)c, (long long)call->inputs[0]->shape[1]);
   *out_class = c;
   return TN_OK;
 }

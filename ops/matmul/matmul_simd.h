@@ -1,10 +1,10 @@
 /* MatMul and Gemm in f32 for AVX-512 and AVX2: the whole of matmul_avx512.c and matmul_avx2.c.
  *
  * Three ways, by shape:
- *   tiles   B in panels, packed once at prepare if it is constant, else in a stage of its own; items
- *           are blocks of rows and columns, and pack their rows of A into worker scratch.
- *   stream  fewer than 4 rows: B is read once, where it lies, a block of columns per item.
- *   dots    few rows and a transposed B, or one column: rows lie in memory as the sums need them. */
+ *   tiles   B in panels, packed once at prepare if it is constant, else in a stage of its own;
+ * items are blocks of rows and columns, and pack their rows of A into worker scratch. stream  fewer
+ * than 4 rows: B is read once, where it lies, a block of columns per item. dots    few rows and a
+ * transposed B, or one column: rows lie in memory as the sums need them. */
 #ifndef TN_OPS_MATMUL_SIMD_H
 #define TN_OPS_MATMUL_SIMD_H
 
@@ -188,42 +188,39 @@ static void tiles_item(const tn_call *call, const layout *l, int64_t item, const
 /* ---- stream ---- */
 
 /* How many of n elements fall into one vector. */
-static int64_t lanes_of(int64_t n) {
-  return n < 0 ? 0 : n < TN_VF_LANES ? n : TN_VF_LANES;
-}
+static int64_t lanes_of(int64_t n) { return n < 0 ? 0 : n < TN_VF_LANES ? n : TN_VF_LANES; }
 
 /* VECTORS vectors of columns of ROWS_ rows of Y; n counts the columns that exist. a: element (i, k)
  * at i*a_row + k*a_step. */
-#define STREAM_BLOCK(ROWS_, VECTORS)                                                              \
-  static void stream_##ROWS_(const product *p, const float *a, int64_t a_row, int64_t a_step,     \
-                             const float *b, float *y, int64_t n) {                               \
-    tn_vf acc[ROWS_][VECTORS];                                                                    \
-    tn_vf_mask mask[VECTORS];                                                                     \
-    TN_UNROLL for (int v = 0; v < VECTORS; v++) {                                                 \
-      mask[v] = tn_vf_mask_first(lanes_of(n - v * TN_VF_LANES));                            \
-      TN_UNROLL for (int r = 0; r < ROWS_; r++) acc[r][v] = tn_vf_set1(0);                        \
-    }                                                                                             \
-    if (n >= VECTORS * TN_VF_LANES) {                                                             \
-      for (int64_t k = 0; k < p->k; k++, b += p->n) {                                             \
-        tn_vf x[ROWS_];                                                                           \
-        TN_UNROLL for (int r = 0; r < ROWS_; r++) x[r] = tn_vf_set1(a[r * a_row + k * a_step]);   \
-        TN_UNROLL for (int v = 0; v < VECTORS; v++) {                                             \
-          const tn_vf c = tn_vf_load(b + v * TN_VF_LANES);                                        \
-          TN_UNROLL for (int r = 0; r < ROWS_; r++) acc[r][v] = tn_vf_fma(x[r], c, acc[r][v]);    \
-        }                                                                                         \
-      }                                                                                           \
-    } else {                                                                                      \
-      for (int64_t k = 0; k < p->k; k++, b += p->n) {                                             \
-        TN_UNROLL for (int v = 0; v < VECTORS; v++) {                                             \
-          const tn_vf c = tn_vf_load_mask(mask[v], b + v * TN_VF_LANES);                          \
-          TN_UNROLL for (int r = 0; r < ROWS_; r++)                                               \
-              acc[r][v] = tn_vf_fma(tn_vf_set1(a[r * a_row + k * a_step]), c, acc[r][v]);         \
-        }                                                                                         \
-      }                                                                                           \
-    }                                                                                             \
-    TN_UNROLL for (int v = 0; v < VECTORS; v++)                                                   \
-      TN_UNROLL for (int r = 0; r < ROWS_; r++)                                                   \
-          tn_vf_store_mask(y + r * p->n + v * TN_VF_LANES, mask[v], acc[r][v]);                   \
+#define STREAM_BLOCK(ROWS_, VECTORS)                                                            \
+  static void stream_##ROWS_(const product *p, const float *a, int64_t a_row, int64_t a_step,   \
+                             const float *b, float *y, int64_t n) {                             \
+    tn_vf acc[ROWS_][VECTORS];                                                                  \
+    tn_vf_mask mask[VECTORS];                                                                   \
+    TN_UNROLL for (int v = 0; v < VECTORS; v++) {                                               \
+      mask[v] = tn_vf_mask_first(lanes_of(n - v * TN_VF_LANES));                                \
+      TN_UNROLL for (int r = 0; r < ROWS_; r++) acc[r][v] = tn_vf_set1(0);                      \
+    }                                                                                           \
+    if (n >= VECTORS * TN_VF_LANES) {                                                           \
+      for (int64_t k = 0; k < p->k; k++, b += p->n) {                                           \
+        tn_vf x[ROWS_];                                                                         \
+        TN_UNROLL for (int r = 0; r < ROWS_; r++) x[r] = tn_vf_set1(a[r * a_row + k * a_step]); \
+        TN_UNROLL for (int v = 0; v < VECTORS; v++) {                                           \
+          const tn_vf c = tn_vf_load(b + v * TN_VF_LANES);                                      \
+          TN_UNROLL for (int r = 0; r < ROWS_; r++) acc[r][v] = tn_vf_fma(x[r], c, acc[r][v]);  \
+        }                                                                                       \
+      }                                                                                         \
+    } else {                                                                                    \
+      for (int64_t k = 0; k < p->k; k++, b += p->n) {                                           \
+        TN_UNROLL for (int v = 0; v < VECTORS; v++) {                                           \
+          const tn_vf c = tn_vf_load_mask(mask[v], b + v * TN_VF_LANES);                        \
+          TN_UNROLL for (int r = 0; r < ROWS_; r++) acc[r][v] =                                 \
+              tn_vf_fma(tn_vf_set1(a[r * a_row + k * a_step]), c, acc[r][v]);                   \
+        }                                                                                       \
+      }                                                                                         \
+    }                                                                                           \
+    TN_UNROLL for (int v = 0; v < VECTORS; v++) TN_UNROLL for (int r = 0; r < ROWS_; r++)       \
+        tn_vf_store_mask(y + r * p->n + v * TN_VF_LANES, mask[v], acc[r][v]);                   \
   }
 
 enum { STREAM_1 = TN_VF_LANES == 16 ? 16 : 8, STREAM_2 = TN_VF_LANES == 16 ? 8 : 4 };
@@ -268,8 +265,8 @@ static void dot_4(const float *rows, const float *v, int64_t n, float *y) {
   for (; k < n; k += TN_VF_LANES) {
     const tn_vf_mask m = tn_vf_mask_first(lanes_of(n - k));
     const tn_vf v0 = tn_vf_load_mask(m, v + k);
-    TN_UNROLL for (int r = 0; r < 4; r++)
-        acc[r][0] = tn_vf_fma(v0, tn_vf_load_mask(m, rows + r * n + k), acc[r][0]);
+    TN_UNROLL for (int r = 0; r < 4; r++) acc[r][0] =
+        tn_vf_fma(v0, tn_vf_load_mask(m, rows + r * n + k), acc[r][0]);
   }
   TN_UNROLL for (int r = 0; r < 4; r++) y[r] = tn_vf_sum(tn_vf_add(acc[r][0], acc[r][1]));
 }

@@ -1,4 +1,5 @@
-/* Binarizer, ArrayFeatureExtractor, Scaler, Imputer, Normalizer, OneHotEncoder: work on single features and rows. */
+/* Binarizer, ArrayFeatureExtractor, Scaler, Imputer, Normalizer, OneHotEncoder: work on single
+ * features and rows. */
 #include <math.h>
 #include <string.h>
 
@@ -6,7 +7,8 @@
 #include "base/text.h"
 #include "ml.gen.h"
 
-#define KERNEL(name) tn_status name(const tn_call *call, uint32_t stage, int64_t begin, int64_t end, uint32_t worker)
+#define KERNEL(name) \
+  tn_status name(const tn_call *call, uint32_t stage, int64_t begin, int64_t end, uint32_t worker)
 
 static double value(const tn_tensor *t, int64_t k) { return tn_load_f64(t->dtype, t->data, k); }
 static int64_t row_length(const tn_tensor *x) { return x->rank ? x->shape[x->rank - 1] : 1; }
@@ -23,8 +25,9 @@ tn_status features_plan(const tn_call *call, tn_kernel_plan *out) {
 static tn_status check_list(const tn_call *call, const char *name, int64_t size) {
   int64_t features = row_length(call->inputs[0]);
   if (size == 1 || size == features) return TN_OK;
-  return call->host->fail(call->ctx, TN_ERR_INVALID, "attribute '%s' has %lld entries; 1 or %lld, one per feature, are needed", name, (long long)size,
-                          (long long)features);
+  return call->host->fail(call->ctx, TN_ERR_INVALID,
+                          "attribute '%s' has %lld entries; 1 or %lld, one per feature, are needed",
+                          name, (long long)size, (long long)features);
 }
 
 static tn_status like_input(const tn_call *call, uint32_t dtype) {
@@ -45,7 +48,9 @@ KERNEL(binarizer_c) {
 tn_status binarizer_reference(const tn_call *call) {
   const tn_tensor *y = call->outputs[0];
   for (int64_t k = 0; k < tn_tensor_elements(y); k++)
-    tn_store_i64(y->dtype, y->data, k, value(call->inputs[0], k) > ((const tn_binarizer_attrs *)call->attrs)->threshold ? 1 : 0);
+    tn_store_i64(
+        y->dtype, y->data, k,
+        value(call->inputs[0], k) > ((const tn_binarizer_attrs *)call->attrs)->threshold ? 1 : 0);
   return TN_OK;
 }
 
@@ -66,7 +71,8 @@ static tn_status copy_element(const tn_call *call, int64_t to, int64_t from) {
   const tn_tensor *x = call->inputs[0], *y = call->outputs[0];
   const size_t bytes = tn_dtype(x->dtype)->bits / 8;
   const tn_str *text = x->data;
-  if (x->dtype == TN_STRING) return call->host->string_set(call->ctx, 0, to, text[from].data, text[from].size);
+  if (x->dtype == TN_STRING)
+    return call->host->string_set(call->ctx, 0, to, text[from].data, text[from].size);
   memcpy((char *)y->data + (size_t)to * bytes, (const char *)x->data + (size_t)from * bytes, bytes);
   return TN_OK;
 }
@@ -80,11 +86,13 @@ tn_status array_feature_extractor_reference(const tn_call *call) {
 }
 
 KERNEL(array_feature_extractor_c) {
-  const int64_t *index = call->inputs[1]->data, n = tn_tensor_elements(call->inputs[1]), width = row_length(call->inputs[0]);
+  const int64_t *index = call->inputs[1]->data, n = tn_tensor_elements(call->inputs[1]),
+                width = row_length(call->inputs[0]);
   (void)stage, (void)begin, (void)end, (void)worker;
   for (int64_t k = 0; k < n; k++)
     if (index[k] < 0 || index[k] >= width)
-      return call->host->fail(call->ctx, TN_ERR_INVALID, "Y[%lld] is %lld; there are %lld features", (long long)k, (long long)index[k], (long long)width);
+      return call->host->fail(call->ctx, TN_ERR_INVALID, "Y[%lld] is %lld; there are %lld features",
+                              (long long)k, (long long)index[k], (long long)width);
   tn_status s = TN_OK;
   int64_t rows = n ? tn_tensor_elements(call->outputs[0]) / n : 0;
   for (int64_t r = 0; r < rows; r++)
@@ -101,7 +109,9 @@ tn_status scaler_infer(const tn_call *call) {
   return s ? s : like_input(call, TN_F32);
 }
 
-static double listed(tn_floats list, int64_t feature) { return list.data[list.size == 1 ? 0 : feature]; }
+static double listed(tn_floats list, int64_t feature) {
+  return list.data[list.size == 1 ? 0 : feature];
+}
 
 KERNEL(scaler_c) {
   const tn_scaler_attrs *a = call->attrs;
@@ -109,7 +119,8 @@ KERNEL(scaler_c) {
   const int64_t width = row_length(x);
   (void)stage, (void)worker;
   for (int64_t k = begin; k < end; k++)
-    ((float *)call->outputs[0]->data)[k] = (float)((value(x, k) - listed(a->offset, k % width)) * listed(a->scale, k % width));
+    ((float *)call->outputs[0]->data)[k] =
+        (float)((value(x, k) - listed(a->offset, k % width)) * listed(a->scale, k % width));
   return TN_OK;
 }
 
@@ -119,7 +130,8 @@ tn_status scaler_reference(const tn_call *call) {
   int64_t width = row_length(x);
   for (int64_t r = 0; r * width < tn_tensor_elements(x); r++)
     for (int64_t f = 0; f < width; f++)
-      tn_store_f64(TN_F32, call->outputs[0]->data, r * width + f, (value(x, r * width + f) - listed(a->offset, f)) * listed(a->scale, f));
+      tn_store_f64(TN_F32, call->outputs[0]->data, r * width + f,
+                   (value(x, r * width + f) - listed(a->offset, f)) * listed(a->scale, f));
   return TN_OK;
 }
 
@@ -128,7 +140,8 @@ tn_status scaler_reference(const tn_call *call) {
 tn_status imputer_infer(const tn_call *call) {
   const tn_imputer_attrs *a = call->attrs;
   bool whole = tn_dtype(call->inputs[0]->dtype)->is_int;
-  tn_status s = check_list(call, whole ? "imputed_value_int64s" : "imputed_value_floats", whole ? a->imputed_value_int64s.size : a->imputed_value_floats.size);
+  tn_status s = check_list(call, whole ? "imputed_value_int64s" : "imputed_value_floats",
+                           whole ? a->imputed_value_int64s.size : a->imputed_value_floats.size);
   return s ? s : like_input(call, call->inputs[0]->dtype);
 }
 
@@ -138,7 +151,8 @@ static void impute(const tn_call *call, int64_t k) {
   const int64_t feature = k % row_length(x);
   if (tn_dtype(x->dtype)->is_int) {
     int64_t v = tn_load_i64(x->dtype, x->data, k);
-    if (v == a->replaced_value_int64) v = a->imputed_value_int64s.data[a->imputed_value_int64s.size == 1 ? 0 : feature];
+    if (v == a->replaced_value_int64)
+      v = a->imputed_value_int64s.data[a->imputed_value_int64s.size == 1 ? 0 : feature];
     tn_store_i64(y->dtype, y->data, k, v);
     return;
   }
@@ -162,9 +176,12 @@ tn_status imputer_reference(const tn_call *call) {
 
 tn_status normalizer_infer(const tn_call *call) {
   tn_str norm = ((const tn_normalizer_attrs *)call->attrs)->norm;
-  if (call->inputs[0]->rank < 1 || call->inputs[0]->rank > 2) return call->host->fail(call->ctx, TN_ERR_SHAPE, "X has rank %d; [N, F] is needed", call->inputs[0]->rank);
+  if (call->inputs[0]->rank < 1 || call->inputs[0]->rank > 2)
+    return call->host->fail(call->ctx, TN_ERR_SHAPE, "X has rank %d; [N, F] is needed",
+                            call->inputs[0]->rank);
   if (!tn_str_is(norm, "MAX") && !tn_str_is(norm, "L1") && !tn_str_is(norm, "L2"))
-    return call->host->fail(call->ctx, TN_ERR_INVALID, "attribute 'norm' is neither MAX, L1 nor L2");
+    return call->host->fail(call->ctx, TN_ERR_INVALID,
+                            "attribute 'norm' is neither MAX, L1 nor L2");
   return like_input(call, TN_F32);
 }
 
@@ -177,7 +194,9 @@ tn_status normalizer_plan(const tn_call *call, tn_kernel_plan *out) {
 
 /* The step of a norm: what is known so far, and one more value. */
 static double norm_step(tn_str norm, double so_far, double v) {
-  return tn_str_is(norm, "MAX") ? fmax(so_far, fabs(v)) : tn_str_is(norm, "L1") ? so_far + fabs(v) : so_far + v * v;
+  return tn_str_is(norm, "MAX")  ? fmax(so_far, fabs(v))
+         : tn_str_is(norm, "L1") ? so_far + fabs(v)
+                                 : so_far + v * v;
 }
 
 KERNEL(normalizer_c) {
@@ -189,7 +208,9 @@ KERNEL(normalizer_c) {
     double by = 0;
     for (int64_t k = 0; k < width; k++) by = norm_step(norm, by, value(x, r * width + k));
     if (tn_str_is(norm, "L2")) by = sqrt(by);
-    for (int64_t k = 0; k < width; k++) ((float *)call->outputs[0]->data)[r * width + k] = (float)(value(x, r * width + k) / (by != 0 ? by : 1));
+    for (int64_t k = 0; k < width; k++)
+      ((float *)call->outputs[0]->data)[r * width + k] =
+          (float)(value(x, r * width + k) / (by != 0 ? by : 1));
   }
   return TN_OK;
 }
@@ -216,9 +237,13 @@ tn_status normalizer_reference(const tn_call *call) {
 tn_status one_hot_encoder_infer(const tn_call *call) {
   const tn_one_hot_encoder_attrs *a = call->attrs;
   const tn_tensor *x = call->inputs[0];
-  int64_t dims[TN_MAX_RANK + 1], n = x->dtype == TN_STRING ? a->cats_strings.size : a->cats_int64s.size;
-  if (!n) return call->host->fail(call->ctx, TN_ERR_INVALID, "there are no categories of the type of X");
-  if (x->rank >= TN_MAX_RANK) return call->host->fail(call->ctx, TN_ERR_OVERFLOW, "the result would have rank %d", x->rank + 1);
+  int64_t dims[TN_MAX_RANK + 1],
+      n = x->dtype == TN_STRING ? a->cats_strings.size : a->cats_int64s.size;
+  if (!n)
+    return call->host->fail(call->ctx, TN_ERR_INVALID, "there are no categories of the type of X");
+  if (x->rank >= TN_MAX_RANK)
+    return call->host->fail(call->ctx, TN_ERR_OVERFLOW, "the result would have rank %d",
+                            x->rank + 1);
   for (int32_t k = 0; k < x->rank; k++) dims[k] = x->shape[k];
   dims[x->rank] = n;
   tn_infer_shape(call, 0, TN_F32, x->rank + 1, dims);
@@ -228,7 +253,8 @@ tn_status one_hot_encoder_infer(const tn_call *call) {
 static bool is_category(const tn_call *call, int64_t k, int64_t category) {
   const tn_one_hot_encoder_attrs *a = call->attrs;
   const tn_tensor *x = call->inputs[0];
-  if (x->dtype != TN_STRING) return tn_load_i64(x->dtype, x->data, k) == a->cats_int64s.data[category];
+  if (x->dtype != TN_STRING)
+    return tn_load_i64(x->dtype, x->data, k) == a->cats_int64s.data[category];
   tn_str s = ((const tn_str *)x->data)[k], c = a->cats_strings.data[category];
   return s.size == c.size && (!s.size || !memcmp(s.data, c.data, (size_t)s.size));
 }
@@ -241,9 +267,11 @@ KERNEL(one_hot_encoder_c) {
   for (int64_t k = 0; k < tn_tensor_elements(call->inputs[0]); k++) {
     int64_t c = 0;
     while (c < n && !is_category(call, k, c)) c++;
-    if (c < n) ((float *)y->data)[k * n + c] = 1;
+    if (c < n)
+      ((float *)y->data)[k * n + c] = 1;
     else if (!((const tn_one_hot_encoder_attrs *)call->attrs)->zeros)
-      return call->host->fail(call->ctx, TN_ERR_INVALID, "element %lld is none of the categories", (long long)k);
+      return call->host->fail(call->ctx, TN_ERR_INVALID, "element %lld is none of the categories",
+                              (long long)k);
   }
   return TN_OK;
 }
@@ -251,6 +279,7 @@ KERNEL(one_hot_encoder_c) {
 tn_status one_hot_encoder_reference(const tn_call *call) {
   const tn_tensor *y = call->outputs[0];
   int64_t n = y->shape[y->rank - 1];
-  for (int64_t k = 0; k < tn_tensor_elements(y); k++) tn_store_f64(TN_F32, y->data, k, is_category(call, k / n, k % n));
+  for (int64_t k = 0; k < tn_tensor_elements(y); k++)
+    tn_store_f64(TN_F32, y->data, k, is_category(call, k / n, k % n));
   return TN_OK;
 }

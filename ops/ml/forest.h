@@ -5,7 +5,16 @@
 #include "ml.gen.h"
 #include "scores.h"
 
-typedef enum branch { BRANCH_LEQ, BRANCH_LT, BRANCH_GTE, BRANCH_GT, BRANCH_EQ, BRANCH_NEQ, BRANCH_MEMBER, BRANCH_LEAF } branch;
+typedef enum branch {
+  BRANCH_LEQ,
+  BRANCH_LT,
+  BRANCH_GTE,
+  BRANCH_GT,
+  BRANCH_EQ,
+  BRANCH_NEQ,
+  BRANCH_MEMBER,
+  BRANCH_LEAF
+} branch;
 
 /* Numbers that stand in one of two attributes. */
 typedef struct numbers {
@@ -13,10 +22,15 @@ typedef struct numbers {
   const tn_tensor *tensor; /* NULL: list */
 } numbers;
 
-static inline int64_t numbers_size(const numbers *n) { return n->tensor ? tn_tensor_elements(n->tensor) : n->list.size; }
-static inline double numbers_at(const numbers *n, int64_t k) { return n->tensor ? tn_load_f64(n->tensor->dtype, n->tensor->data, k) : n->list.data[k]; }
+static inline int64_t numbers_size(const numbers *n) {
+  return n->tensor ? tn_tensor_elements(n->tensor) : n->list.size;
+}
+static inline double numbers_at(const numbers *n, int64_t k) {
+  return n->tensor ? tn_load_f64(n->tensor->dtype, n->tensor->data, k) : n->list.data[k];
+}
 
-/* The attributes. Version 5 (TreeEnsemble) has roots and leaf flags instead of ids, and modes as numbers. */
+/* The attributes. Version 5 (TreeEnsemble) has roots and leaf flags instead of ids, and modes as
+ * numbers. */
 typedef struct forest_source {
   tn_ints tree_ids, node_ids, features, yes, no, missing;
   tn_ints vote_trees, vote_nodes, vote_targets; /* version 5: targets only, one per leaf */
@@ -64,8 +78,10 @@ uint64_t forest_bytes(const forest_source *s);
 /* Fails if children lead nowhere. */
 tn_status forest_make(const tn_call *call, const forest_source *s);
 
-/* Scores of one row, n_targets of them, before post_transform; has[k]: something was added to score k. */
-tn_status forest_score(const tn_call *call, const forest_source *s, const double *row, double *scores, uint8_t *has);
+/* Scores of one row, n_targets of them, before post_transform; has[k]: something was added to score
+ * k. */
+tn_status forest_score(const tn_call *call, const forest_source *s, const double *row,
+                       double *scores, uint8_t *has);
 
 static inline bool forest_goes_yes(branch mode, double x, double split) {
   switch (mode) {

@@ -10,12 +10,14 @@ typedef struct linear {
 
 static linear regressor(const tn_call *call) {
   const tn_linear_regressor_attrs *a = call->attrs;
-  return (linear){a->coefficients, a->intercepts, a->targets, a->targets, transform_of(a->post_transform)};
+  return (linear){a->coefficients, a->intercepts, a->targets, a->targets,
+                  transform_of(a->post_transform)};
 }
 
 static linear classifier(const tn_call *call) {
   const tn_linear_classifier_attrs *a = call->attrs;
-  int64_t labels = a->classlabels_strings.size ? a->classlabels_strings.size : a->classlabels_ints.size;
+  int64_t labels =
+      a->classlabels_strings.size ? a->classlabels_strings.size : a->classlabels_ints.size;
   int64_t width = call->inputs[0]->rank ? call->inputs[0]->shape[call->inputs[0]->rank - 1] : 1;
   int64_t rows = labels == 2 && a->coefficients.size == width ? 1 : labels;
   return (linear){a->coefficients, a->intercepts, rows, labels, transform_of(a->post_transform)};
@@ -24,11 +26,14 @@ static linear classifier(const tn_call *call) {
 static tn_status infer_linear(const tn_call *call, const linear *l, uint32_t output) {
   const tn_tensor *x = call->inputs[0];
   int64_t wanted = -1, dims[2] = {x->rank == 2 ? x->shape[0] : 1, l->n_scores};
-  if (x->rank < 1 || x->rank > 2) return call->host->fail(call->ctx, TN_ERR_SHAPE, "X has rank %d; [N, F] is needed", x->rank);
-  if (l->rows < 1 || tn_mul_i64(l->rows, x->shape[x->rank - 1], &wanted) || l->coefficients.size != wanted ||
-      (l->intercepts.size && l->intercepts.size != l->rows))
-    return call->host->fail(call->ctx, TN_ERR_INVALID, "there are %lld coefficients and %lld intercepts for %lld classes or targets", (long long)l->coefficients.size,
-                            (long long)l->intercepts.size, (long long)l->n_scores);
+  if (x->rank < 1 || x->rank > 2)
+    return call->host->fail(call->ctx, TN_ERR_SHAPE, "X has rank %d; [N, F] is needed", x->rank);
+  if (l->rows < 1 || tn_mul_i64(l->rows, x->shape[x->rank - 1], &wanted) ||
+      l->coefficients.size != wanted || (l->intercepts.size && l->intercepts.size != l->rows))
+    return call->host->fail(
+        call->ctx, TN_ERR_INVALID,
+        "there are %lld coefficients and %lld intercepts for %lld classes or targets",
+        (long long)l->coefficients.size, (long long)l->intercepts.size, (long long)l->n_scores);
   tn_infer_shape(call, output, TN_F32, 2, dims);
   return TN_OK;
 }
@@ -36,7 +41,9 @@ static tn_status infer_linear(const tn_call *call, const linear *l, uint32_t out
 tn_status linear_regressor_infer(const tn_call *call) {
   linear l = regressor(call);
   tn_status s = infer_linear(call, &l, 0);
-  return s ? s : transform_check(call, ((const tn_linear_regressor_attrs *)call->attrs)->post_transform);
+  return s ? s
+           : transform_check(call,
+                             ((const tn_linear_regressor_attrs *)call->attrs)->post_transform);
 }
 
 tn_status linear_classifier_infer(const tn_call *call) {
@@ -69,12 +76,16 @@ tn_status linear_classifier_plan(const tn_call *call, tn_kernel_plan *out) {
 static double product(const tn_tensor *x, int64_t row, const linear *l, int64_t target) {
   const int64_t width = l->coefficients.size / l->rows;
   double sum = l->intercepts.size ? l->intercepts.data[target] : 0;
-  for (int64_t k = 0; k < width; k++) sum += tn_load_f64(x->dtype, x->data, row * width + k) * l->coefficients.data[target * width + k];
+  for (int64_t k = 0; k < width; k++)
+    sum +=
+        tn_load_f64(x->dtype, x->data, row * width + k) * l->coefficients.data[target * width + k];
   return sum;
 }
 
-static void write_scores(const tn_call *call, uint32_t output, int64_t row, const double *scores, int64_t n) {
-  for (int64_t k = 0; tn_has_output(call, output) && k < n; k++) ((float *)call->outputs[output]->data)[row * n + k] = (float)scores[k];
+static void write_scores(const tn_call *call, uint32_t output, int64_t row, const double *scores,
+                         int64_t n) {
+  for (int64_t k = 0; tn_has_output(call, output) && k < n; k++)
+    ((float *)call->outputs[output]->data)[row * n + k] = (float)scores[k];
 }
 
 static tn_status regress(const tn_call *call, int64_t row, const linear *l, double *scores) {
@@ -86,35 +97,41 @@ static tn_status regress(const tn_call *call, int64_t row, const linear *l, doub
 static tn_status classify(const tn_call *call, int64_t row, const linear *l, double *scores) {
   const tn_linear_classifier_attrs *a = call->attrs;
   int64_t best = l->rows < l->n_scores ? scores[0] > 0 : score_best(scores, l->n_scores);
-  if (l->rows < l->n_scores) { /* the other class has what is missing to 1: of the score, or of its logistic function */
+  if (l->rows < l->n_scores) { /* the other class has what is missing to 1: of the score, or of its
+                                  logistic function */
     scores[1] = l->how == TRANSFORM_LOGISTIC ? score_logistic(scores[0]) : scores[0];
     scores[0] = 1 - scores[1];
   } else {
     transform_apply(l->how, scores, l->n_scores);
   }
   write_scores(call, 1, row, scores, l->n_scores);
-  return tn_has_output(call, 0) ? score_label(call, row, a->classlabels_ints, a->classlabels_strings, best) : TN_OK;
+  return tn_has_output(call, 0)
+             ? score_label(call, row, a->classlabels_ints, a->classlabels_strings, best)
+             : TN_OK;
 }
 
-#define LINEAR(name, source, write)                                                                      \
-  tn_status name##_c(const tn_call *call, uint32_t stage, int64_t begin, int64_t end, uint32_t worker) { \
-    linear l = source(call);                                                                             \
-    double *scores = (double *)(void *)((char *)call->worker_scratch + worker * call->worker_scratch_bytes); \
-    tn_status s = TN_OK;                                                                                 \
-    (void)stage;                                                                                         \
-    for (int64_t row = begin; row < end && !s; row++) {                                                  \
-      for (int64_t k = 0; k < l.rows; k++) scores[k] = product(call->inputs[0], row, &l, k);             \
-      s = write(call, row, &l, scores);                                                                  \
-    }                                                                                                    \
-    return s;                                                                                            \
-  }                                                                                                      \
-  tn_status name##_reference(const tn_call *call) {                                                      \
-    linear l = source(call);                                                                             \
-    return reference(call, &l, write);                                                                   \
+#define LINEAR(name, source, write)                                                             \
+  tn_status name##_c(const tn_call *call, uint32_t stage, int64_t begin, int64_t end,           \
+                     uint32_t worker) {                                                         \
+    linear l = source(call);                                                                    \
+    double *scores =                                                                            \
+        (double *)(void *)((char *)call->worker_scratch + worker * call->worker_scratch_bytes); \
+    tn_status s = TN_OK;                                                                        \
+    (void)stage;                                                                                \
+    for (int64_t row = begin; row < end && !s; row++) {                                         \
+      for (int64_t k = 0; k < l.rows; k++) scores[k] = product(call->inputs[0], row, &l, k);    \
+      s = write(call, row, &l, scores);                                                         \
+    }                                                                                           \
+    return s;                                                                                   \
+  }                                                                                             \
+  tn_status name##_reference(const tn_call *call) {                                             \
+    linear l = source(call);                                                                    \
+    return reference(call, &l, write);                                                          \
   }
 
 /* Goes through features outside and rows inside, and adds the intercept last. */
-static tn_status reference(const tn_call *call, const linear *l, tn_status (*write)(const tn_call *, int64_t, const linear *, double *)) {
+static tn_status reference(const tn_call *call, const linear *l,
+                           tn_status (*write)(const tn_call *, int64_t, const linear *, double *)) {
   const tn_tensor *x = call->inputs[0];
   int64_t width = l->coefficients.size / l->rows, n = x->rank == 2 ? x->shape[0] : 1;
   double *scores = call->host->alloc(call->ctx, (uint64_t)l->n_scores * sizeof *scores);
@@ -122,7 +139,9 @@ static tn_status reference(const tn_call *call, const linear *l, tn_status (*wri
   for (int64_t row = 0; row < n && !s; row++) {
     for (int64_t k = 0; k < l->rows; k++) scores[k] = 0;
     for (int64_t f = 0; f < width; f++)
-      for (int64_t k = 0; k < l->rows; k++) scores[k] += l->coefficients.data[k * width + f] * tn_load_f64(x->dtype, x->data, row * width + f);
+      for (int64_t k = 0; k < l->rows; k++)
+        scores[k] +=
+            l->coefficients.data[k * width + f] * tn_load_f64(x->dtype, x->data, row * width + f);
     for (int64_t k = 0; k < l->rows && l->intercepts.size; k++) scores[k] += l->intercepts.data[k];
     s = write(call, row, l, scores);
   }

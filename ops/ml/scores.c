@@ -12,7 +12,9 @@ transform transform_of(tn_str name) {
 
 tn_status transform_check(const tn_call *call, tn_str name) {
   if (transform_of(name) != TRANSFORM_COUNT) return TN_OK;
-  return call->host->fail(call->ctx, TN_ERR_INVALID, "attribute 'post_transform' is '%.*s'; it may be NONE, SOFTMAX, LOGISTIC, SOFTMAX_ZERO or PROBIT",
+  return call->host->fail(call->ctx, TN_ERR_INVALID,
+                          "attribute 'post_transform' is '%.*s'; it may be NONE, SOFTMAX, "
+                          "LOGISTIC, SOFTMAX_ZERO or PROBIT",
                           (int)tn_min_i64(name.size, 60), name.data);
 }
 
@@ -32,17 +34,21 @@ static void softmax(double *x, int64_t n, bool zeros) {
 /* The x with probability p below it in the normal distribution: bisection down to neighbours. */
 static double probit(double p) {
   double low = -40, high = 40;
-  if (!(p > 0 && p < 1)) return p == 0 ? -(double)INFINITY : p == 1 ? (double)INFINITY : (double)NAN;
+  if (!(p > 0 && p < 1))
+    return p == 0 ? -(double)INFINITY : p == 1 ? (double)INFINITY : (double)NAN;
   for (int k = 0; k < 100; k++) {
     double middle = (low + high) / 2;
-    if (erfc(-middle / sqrt(2.0)) / 2 < p) low = middle;
-    else high = middle;
+    if (erfc(-middle / sqrt(2.0)) / 2 < p)
+      low = middle;
+    else
+      high = middle;
   }
   return (low + high) / 2;
 }
 
 void transform_apply(transform how, double *scores, int64_t n) {
-  if (how == TRANSFORM_SOFTMAX || how == TRANSFORM_SOFTMAX_ZERO) softmax(scores, n, how == TRANSFORM_SOFTMAX_ZERO);
+  if (how == TRANSFORM_SOFTMAX || how == TRANSFORM_SOFTMAX_ZERO)
+    softmax(scores, n, how == TRANSFORM_SOFTMAX_ZERO);
   for (int64_t k = 0; k < n; k++) {
     if (how == TRANSFORM_LOGISTIC) scores[k] = score_logistic(scores[k]);
     if (how == TRANSFORM_PROBIT) scores[k] = probit(scores[k]);
@@ -56,8 +62,10 @@ int64_t score_best(const double *scores, int64_t n) {
   return best;
 }
 
-tn_status score_label(const tn_call *call, int64_t index, tn_ints numbers, tn_strs texts, int64_t c) {
-  if (texts.size) return call->host->string_set(call->ctx, 0, index, texts.data[c].data, texts.data[c].size);
+tn_status score_label(const tn_call *call, int64_t index, tn_ints numbers, tn_strs texts,
+                      int64_t c) {
+  if (texts.size)
+    return call->host->string_set(call->ctx, 0, index, texts.data[c].data, texts.data[c].size);
   ((int64_t *)call->outputs[0]->data)[index] = numbers.data[c];
   return TN_OK;
 }

@@ -5,7 +5,14 @@
 #include "base/infer.h"
 #include "base/text.h"
 
-typedef enum transform { TRANSFORM_NONE, TRANSFORM_SOFTMAX, TRANSFORM_LOGISTIC, TRANSFORM_SOFTMAX_ZERO, TRANSFORM_PROBIT, TRANSFORM_COUNT } transform;
+typedef enum transform {
+  TRANSFORM_NONE,
+  TRANSFORM_SOFTMAX,
+  TRANSFORM_LOGISTIC,
+  TRANSFORM_SOFTMAX_ZERO,
+  TRANSFORM_PROBIT,
+  TRANSFORM_COUNT
+} transform;
 
 /* TRANSFORM_COUNT: there is none of that name. */
 transform transform_of(tn_str name);
@@ -18,7 +25,9 @@ double score_logistic(double x);
 /* Index of the largest score, the first of equal ones. */
 int64_t score_best(const double *scores, int64_t n);
 
-/* Element `index` of output 0 becomes class `c` of the labels: texts if there are any, else numbers. */
-tn_status score_label(const tn_call *call, int64_t index, tn_ints numbers, tn_strs texts, int64_t c);
+/* Element `index` of output 0 becomes class `c` of the labels: texts if there are any, else
+ * numbers. */
+tn_status score_label(const tn_call *call, int64_t index, tn_ints numbers, tn_strs texts,
+                      int64_t c);
 
 #endif

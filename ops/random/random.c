@@ -1,4 +1,5 @@
-/* RandomUniform, RandomNormal, their ...Like forms, Bernoulli, Multinomial. Stage 0 finds the key, stage 1 draws. */
+/* RandomUniform, RandomNormal, their ...Like forms, Bernoulli, Multinomial. Stage 0 finds the key,
+ * stage 1 draws. */
 #include <time.h>
 
 #include "base/infer.h"
@@ -11,15 +12,20 @@
 static tn_status dtype_of(const tn_call *call, int64_t number, uint32_t *out) {
   *out = tn_dtype_of_onnx(number);
   if (*out != TN_NONE) return TN_OK;
-  return call->host->fail(call->ctx, TN_ERR_INVALID, "attribute 'dtype' is %lld, which is no type", (long long)number);
+  return call->host->fail(call->ctx, TN_ERR_INVALID, "attribute 'dtype' is %lld, which is no type",
+                          (long long)number);
 }
 
 static tn_status infer_shape(const tn_call *call, int64_t number, tn_ints shape) {
   uint32_t dtype;
   tn_status s = dtype_of(call, number, &dtype);
-  if (!s && shape.size > TN_MAX_RANK) s = call->host->fail(call->ctx, TN_ERR_OVERFLOW, "attribute 'shape' has %lld dims", (long long)shape.size);
+  if (!s && shape.size > TN_MAX_RANK)
+    s = call->host->fail(call->ctx, TN_ERR_OVERFLOW, "attribute 'shape' has %lld dims",
+                         (long long)shape.size);
   for (int64_t k = 0; k < shape.size && !s; k++)
-    if (shape.data[k] < 0) s = call->host->fail(call->ctx, TN_ERR_INVALID, "dim %lld of 'shape' is %lld", (long long)k, (long long)shape.data[k]);
+    if (shape.data[k] < 0)
+      s = call->host->fail(call->ctx, TN_ERR_INVALID, "dim %lld of 'shape' is %lld", (long long)k,
+                           (long long)shape.data[k]);
   if (!s) tn_infer_shape(call, 0, dtype, (int32_t)shape.size, shape.data);
   return s;
 }
@@ -65,8 +71,11 @@ tn_status multinomial_infer(const tn_call *call) {
   uint32_t dtype;
   tn_status s = dtype_of(call, a->dtype, &dtype);
   if (s) return s;
-  if (x->rank != 2 || x->shape[1] < 1) return call->host->fail(call->ctx, TN_ERR_SHAPE, "the input must be [batch, classes]");
-  if (a->sample_size < 0) return call->host->fail(call->ctx, TN_ERR_INVALID, "attribute 'sample_size' is %lld", (long long)a->sample_size);
+  if (x->rank != 2 || x->shape[1] < 1)
+    return call->host->fail(call->ctx, TN_ERR_SHAPE, "the input must be [batch, classes]");
+  if (a->sample_size < 0)
+    return call->host->fail(call->ctx, TN_ERR_INVALID, "attribute 'sample_size' is %lld",
+                            (long long)a->sample_size);
   int64_t dims[2] = {x->shape[0], a->sample_size};
   tn_infer_shape(call, 0, dtype, 2, dims);
   return TN_OK;
@@ -109,8 +118,10 @@ static drawing draw_bernoulli(const tn_call *call) {
 }
 
 static double draw(const tn_call *call, const drawing *d, uint64_t key, int64_t k) {
-  if (d->what == BERNOULLI) return random_uniform(key, k) < tn_load_f64(call->inputs[0]->dtype, call->inputs[0]->data, k);
-  return d->base + d->factor * (d->what == UNIFORM ? random_uniform(key, k) : random_normal(key, k));
+  if (d->what == BERNOULLI)
+    return random_uniform(key, k) < tn_load_f64(call->inputs[0]->dtype, call->inputs[0]->data, k);
+  return d->base +
+         d->factor * (d->what == UNIFORM ? random_uniform(key, k) : random_normal(key, k));
 }
 
 /* ---- kernels; scratch: the key ---- */
@@ -125,7 +136,8 @@ tn_status random_plan(const tn_call *call, tn_kernel_plan *out) {
   return TN_OK;
 }
 
-/* Without a seed: time, and where the call stands in memory, so that two nodes that run at once differ. */
+/* Without a seed: time, and where the call stands in memory, so that two nodes that run at once
+ * differ. */
 static void find_key(const tn_call *call, bool has_seed, double seed) {
   struct timespec now = {0, 0};
   uint64_t key = random_key_of(seed);
@@ -144,7 +156,8 @@ static uint64_t found_key(const tn_call *call) {
   return key;
 }
 
-static tn_status run(const tn_call *call, uint32_t stage, int64_t begin, int64_t end, const drawing *d) {
+static tn_status run(const tn_call *call, uint32_t stage, int64_t begin, int64_t end,
+                     const drawing *d) {
   const tn_tensor *y = call->outputs[0];
   if (stage == 0) {
     find_key(call, d->has_seed, d->seed);
@@ -153,8 +166,10 @@ static tn_status run(const tn_call *call, uint32_t stage, int64_t begin, int64_t
   const uint64_t key = found_key(call);
   for (int64_t k = begin; k < end; k++) {
     const double v = draw(call, d, key, k);
-    if (y->dtype == TN_F32) ((float *)y->data)[k] = (float)v;
-    else tn_store_f64(y->dtype, y->data, k, v);
+    if (y->dtype == TN_F32)
+      ((float *)y->data)[k] = (float)v;
+    else
+      tn_store_f64(y->dtype, y->data, k, v);
   }
   return TN_OK;
 }
@@ -162,19 +177,23 @@ static tn_status run(const tn_call *call, uint32_t stage, int64_t begin, int64_t
 /* References draw backwards: no number may depend on those before it. */
 static tn_status reference(const tn_call *call, const drawing *d) {
   const tn_tensor *y = call->outputs[0];
-  for (int64_t k = tn_tensor_elements(y); k-- > 0;) tn_store_f64(y->dtype, y->data, k, draw(call, d, random_key_of(d->seed), k));
-  return d->has_seed ? TN_OK : call->host->fail(call->ctx, TN_ERR_UNSUPPORTED, "the reference needs a seed");
+  for (int64_t k = tn_tensor_elements(y); k-- > 0;)
+    tn_store_f64(y->dtype, y->data, k, draw(call, d, random_key_of(d->seed), k));
+  return d->has_seed
+             ? TN_OK
+             : call->host->fail(call->ctx, TN_ERR_UNSUPPORTED, "the reference needs a seed");
 }
 
-#define RANDOM(op)                                                                                        \
-  tn_status op##_c(const tn_call *call, uint32_t stage, int64_t begin, int64_t end, uint32_t worker) {    \
-    const drawing d = draw_##op(call);                                                                    \
-    (void)worker;                                                                                         \
-    return run(call, stage, begin, end, &d);                                                              \
-  }                                                                                                       \
-  tn_status op##_reference(const tn_call *call) {                                                         \
-    const drawing d = draw_##op(call);                                                                    \
-    return reference(call, &d);                                                                           \
+#define RANDOM(op)                                                                  \
+  tn_status op##_c(const tn_call *call, uint32_t stage, int64_t begin, int64_t end, \
+                   uint32_t worker) {                                               \
+    const drawing d = draw_##op(call);                                              \
+    (void)worker;                                                                   \
+    return run(call, stage, begin, end, &d);                                        \
+  }                                                                                 \
+  tn_status op##_reference(const tn_call *call) {                                   \
+    const drawing d = draw_##op(call);                                              \
+    return reference(call, &d);                                                     \
   }
 RANDOM(random_uniform)
 RANDOM(random_normal)
@@ -184,9 +203,12 @@ RANDOM(bernoulli)
 
 /* ---- Multinomial: items are samples ---- */
 
-tn_status multinomial_plan(const tn_call *call, tn_kernel_plan *out) { return random_plan(call, out); }
+tn_status multinomial_plan(const tn_call *call, tn_kernel_plan *out) {
+  return random_plan(call, out);
+}
 
-/* The class at which the running sum of weights passes u of all of them; a class of weight 0 is never drawn. */
+/* The class at which the running sum of weights passes u of all of them; a class of weight 0 is
+ * never drawn. */
 static int64_t draw_class(const tn_tensor *x, int64_t row, double u) {
   const int64_t n = x->shape[1];
   double top = -(double)INFINITY, sum = 0, passed = 0;
@@ -205,19 +227,27 @@ static int64_t draw_class(const tn_tensor *x, int64_t row, double u) {
 
 static void draw_classes(const tn_call *call, uint64_t key, int64_t begin, int64_t end) {
   const tn_tensor *y = call->outputs[0];
-  for (int64_t k = begin; k < end; k++) tn_store_i64(y->dtype, y->data, k, draw_class(call->inputs[0], k / y->shape[1], random_uniform(key, k)));
+  for (int64_t k = begin; k < end; k++)
+    tn_store_i64(y->dtype, y->data, k,
+                 draw_class(call->inputs[0], k / y->shape[1], random_uniform(key, k)));
 }
 
-tn_status multinomial_c(const tn_call *call, uint32_t stage, int64_t begin, int64_t end, uint32_t worker) {
+tn_status multinomial_c(const tn_call *call, uint32_t stage, int64_t begin, int64_t end,
+                        uint32_t worker) {
   ATTRS(multinomial);
   (void)worker;
-  if (stage == 0) find_key(call, a->has_seed, a->seed);
-  else draw_classes(call, found_key(call), begin, end);
+  if (stage == 0)
+    find_key(call, a->has_seed, a->seed);
+  else
+    draw_classes(call, found_key(call), begin, end);
   return TN_OK;
 }
 
 tn_status multinomial_reference(const tn_call *call) {
   ATTRS(multinomial);
-  for (int64_t k = tn_tensor_elements(call->outputs[0]); k-- > 0;) draw_classes(call, random_key_of(a->seed), k, k + 1);
-  return a->has_seed ? TN_OK : call->host->fail(call->ctx, TN_ERR_UNSUPPORTED, "the reference needs a seed");
+  for (int64_t k = tn_tensor_elements(call->outputs[0]); k-- > 0;)
+    draw_classes(call, random_key_of(a->seed), k, k + 1);
+  return a->has_seed
+             ? TN_OK
+             : call->host->fail(call->ctx, TN_ERR_UNSUPPORTED, "the reference needs a seed");
 }

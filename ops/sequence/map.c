@@ -14,10 +14,12 @@ static tn_status mapping_open(const tn_call *call, mapping *m) {
   tn_status s = call->host->subgraph_shape(call->ctx, m->body, &m->n_in, &m->n_out);
   if (s) return s;
   if (m->n_in < 1 || m->n_in > call->n_inputs || m->n_out < call->n_outputs)
-    return call->host->fail(call->ctx, TN_ERR_INVALID, "the body has %u inputs and %u outputs, the node %u and %u", m->n_in, m->n_out,
-                            call->n_inputs, call->n_outputs);
+    return call->host->fail(call->ctx, TN_ERR_INVALID,
+                            "the body has %u inputs and %u outputs, the node %u and %u", m->n_in,
+                            m->n_out, call->n_inputs, call->n_outputs);
   for (uint32_t k = 0; k < m->n_in; k++)
-    if (!call->inputs[k]) return call->host->fail(call->ctx, TN_ERR_INVALID, "input %u is missing", (unsigned)k);
+    if (!call->inputs[k])
+      return call->host->fail(call->ctx, TN_ERR_INVALID, "input %u is missing", (unsigned)k);
   m->in = call->host->alloc(call->ctx, (uint64_t)m->n_in * sizeof *m->in);
   m->out = call->host->alloc(call->ctx, ((uint64_t)m->n_out + 1) * sizeof *m->out);
   m->types = call->host->alloc(call->ctx, ((uint64_t)m->n_in + m->n_out) * sizeof *m->types);
@@ -33,7 +35,9 @@ static void mapping_close(const mapping *m) {
   call->host->free(call->ctx, (void *)m->type_of);
 }
 
-static bool is_mapped(const mapping *m, uint32_t k) { return k == 0 || m->call->inputs[k]->kind == TN_KIND_SEQUENCE; }
+static bool is_mapped(const mapping *m, uint32_t k) {
+  return k == 0 || m->call->inputs[k]->kind == TN_KIND_SEQUENCE;
+}
 
 static tn_status infer_items(const mapping *m) {
   const tn_call *call = m->call;
@@ -43,13 +47,17 @@ static tn_status infer_items(const mapping *m) {
   }
   for (uint32_t k = 0; k < m->n_in; k++) {
     m->in[k] = m->type_of[k];
-    if (is_mapped(m, k)) sequence_item_of(m->type_of[k], call->inputs[k]);
-    else *m->type_of[k] = *call->inputs[k];
+    if (is_mapped(m, k))
+      sequence_item_of(m->type_of[k], call->inputs[k]);
+    else
+      *m->type_of[k] = *call->inputs[k];
     m->type_of[k]->data = NULL;
   }
-  tn_status s = call->host->subgraph_infer(call->ctx, m->body, m->n_in, m->in, m->n_out, m->type_of + m->n_in);
+  tn_status s = call->host->subgraph_infer(call->ctx, m->body, m->n_in, m->in, m->n_out,
+                                           m->type_of + m->n_in);
   for (uint32_t k = 0; k < call->n_outputs && !s; k++)
-    if (call->outputs[k]) sequence_list_of(call->outputs[k], TN_KIND_SEQUENCE, m->type_of[m->n_in + k]);
+    if (call->outputs[k])
+      sequence_list_of(call->outputs[k], TN_KIND_SEQUENCE, m->type_of[m->n_in + k]);
   return s;
 }
 
@@ -67,7 +75,8 @@ static tn_status map_item(const mapping *m, int64_t index) {
   const tn_call *call = m->call;
   const tn_host *host = call->host;
   for (uint32_t k = 0; k < m->n_in; k++) {
-    m->in[k] = is_mapped(m, k) ? host->list_item(call->ctx, call->inputs[k], index) : call->inputs[k];
+    m->in[k] =
+        is_mapped(m, k) ? host->list_item(call->ctx, call->inputs[k], index) : call->inputs[k];
     if (!m->in[k])
       return host->fail(call->ctx, TN_ERR_INVALID, "input %u has only %lld items", (unsigned)k,
                         (long long)host->list_size(call->ctx, call->inputs[k]));
@@ -80,7 +89,8 @@ static tn_status map_item(const mapping *m, int64_t index) {
   return s;
 }
 
-tn_status sequence_map_c(const tn_call *call, uint32_t stage, int64_t begin, int64_t end, uint32_t worker) {
+tn_status sequence_map_c(const tn_call *call, uint32_t stage, int64_t begin, int64_t end,
+                         uint32_t worker) {
   mapping m;
   int64_t n = call->host->list_size(call->ctx, call->inputs[0]);
   tn_status s = mapping_open(call, &m);

@@ -1,8 +1,12 @@
 /* References: each item of the output by itself, pieces element by element. */
 #include "sequence.h"
 
-static int64_t size(const tn_call *call) { return call->host->list_size(call->ctx, call->inputs[0]); }
-static const tn_tensor *item(const tn_call *call, int64_t k) { return call->host->list_item(call->ctx, call->inputs[0], k); }
+static int64_t size(const tn_call *call) {
+  return call->host->list_size(call->ctx, call->inputs[0]);
+}
+static const tn_tensor *item(const tn_call *call, int64_t k) {
+  return call->host->list_item(call->ctx, call->inputs[0], k);
+}
 
 /* A position as Python takes it. */
 static int64_t place(const tn_call *call, uint32_t input, int64_t n, int64_t missing) {
@@ -28,7 +32,10 @@ tn_status sequence_insert_reference(const tn_call *call) {
   int64_t n = size(call), at = place(call, 2, n, n);
   tn_status s = TN_OK;
   for (int64_t k = 0; k <= n && !s; k++)
-    s = call->host->list_append(call->ctx, 0, k < at ? item(call, k) : k == at ? call->inputs[1] : item(call, k - 1));
+    s = call->host->list_append(call->ctx, 0,
+                                k < at    ? item(call, k)
+                                : k == at ? call->inputs[1]
+                                          : item(call, k - 1));
   return s;
 }
 
@@ -80,12 +87,15 @@ static int64_t index_of(const tn_tensor *t, const int64_t *at) {
 }
 
 /* Element `from` becomes element `to`, byte by byte. */
-static void copy_element(const tn_tensor *from, int64_t index, const tn_tensor *to, int64_t to_index) {
+static void copy_element(const tn_tensor *from, int64_t index, const tn_tensor *to,
+                         int64_t to_index) {
   int64_t n = tn_dtype(from->dtype)->bits / 8;
-  for (int64_t k = 0; k < n; k++) ((uint8_t *)to->data)[to_index * n + k] = ((const uint8_t *)from->data)[index * n + k];
+  for (int64_t k = 0; k < n; k++)
+    ((uint8_t *)to->data)[to_index * n + k] = ((const uint8_t *)from->data)[index * n + k];
 }
 
-static tn_status append_slice(const tn_call *call, int32_t axis, int64_t first, int64_t n, bool squeeze) {
+static tn_status append_slice(const tn_call *call, int32_t axis, int64_t first, int64_t n,
+                              bool squeeze) {
   const tn_tensor *in = call->inputs[0];
   tn_tensor piece = tn_tensor_make(in->dtype, in->rank, in->shape, NULL), flat;
   piece.shape[axis] = n;
@@ -110,7 +120,8 @@ tn_status split_to_sequence_reference(const tn_call *call) {
   const tn_tensor *in = call->inputs[0], *split = tn_has_input(call, 1) ? call->inputs[1] : NULL;
   int32_t axis = (int32_t)(a->axis < 0 ? a->axis + in->rank : a->axis);
   tn_status s = TN_OK;
-  for (int64_t k = 0, at = 0; (split && split->rank ? k < split->shape[0] : at < in->shape[axis]) && !s; k++) {
+  for (int64_t k = 0, at = 0;
+       (split && split->rank ? k < split->shape[0] : at < in->shape[axis]) && !s; k++) {
     int64_t n = split ? tn_load_i64(split->dtype, split->data, split->rank ? k : 0) : 1;
     n = tn_min_i64(n, in->shape[axis] - at);
     s = append_slice(call, axis, at, n, !split && !a->keepdims);
@@ -122,11 +133,14 @@ tn_status split_to_sequence_reference(const tn_call *call) {
 tn_status concat_from_sequence_reference(const tn_call *call) {
   const tn_concat_from_sequence_attrs *a = call->attrs;
   tn_tensor type = *item(call, 0);
-  int32_t rank = type.rank + (a->new_axis ? 1 : 0), axis = (int32_t)(a->axis < 0 ? a->axis + rank : a->axis);
+  int32_t rank = type.rank + (a->new_axis ? 1 : 0),
+          axis = (int32_t)(a->axis < 0 ? a->axis + rank : a->axis);
   int64_t shape[TN_MAX_RANK] = {0}, first = 0;
-  for (int32_t d = 0; d < type.rank; d++) shape[a->new_axis && d >= axis ? d + 1 : d] = type.shape[d];
+  for (int32_t d = 0; d < type.rank; d++)
+    shape[a->new_axis && d >= axis ? d + 1 : d] = type.shape[d];
   shape[axis] = 0;
-  for (int64_t k = 0; k < size(call); k++) shape[axis] += a->new_axis ? 1 : item(call, k)->shape[axis];
+  for (int64_t k = 0; k < size(call); k++)
+    shape[axis] += a->new_axis ? 1 : item(call, k)->shape[axis];
   tn_status s = call->host->output_resize(call->ctx, 0, rank, shape);
   for (int64_t k = 0; k < size(call) && !s; k++) {
     tn_tensor from = *item(call, k);
@@ -139,8 +153,10 @@ tn_status concat_from_sequence_reference(const tn_call *call) {
       at[axis] += first;
       int64_t to = index_of(call->outputs[0], at);
       const tn_str *text = from.data;
-      if (from.dtype == TN_STRING) s = call->host->string_set(call->ctx, 0, to, text[i].data, text[i].size);
-      else copy_element(&from, i, call->outputs[0], to);
+      if (from.dtype == TN_STRING)
+        s = call->host->string_set(call->ctx, 0, to, text[i].data, text[i].size);
+      else
+        copy_element(&from, i, call->outputs[0], to);
     }
     first += from.shape[axis];
   }

@@ -12,10 +12,13 @@ static tn_status positive(const tn_call *call, uint32_t input, int64_t missing, 
   if (tn_has_input(call, input)) {
     tn_status s = tn_const_ints(call, input, out, 1, &n);
     if (s) return s;
-    if (n != 1) return call->host->fail(call->ctx, TN_ERR_SHAPE, "input %u must be one number", (unsigned)input);
+    if (n != 1)
+      return call->host->fail(call->ctx, TN_ERR_SHAPE, "input %u must be one number",
+                              (unsigned)input);
   }
   if (*out >= 1 && *out < INT64_C(1) << 40) return TN_OK;
-  return call->host->fail(call->ctx, TN_ERR_INVALID, "the length or step is %lld; it must be positive", (long long)*out);
+  return call->host->fail(call->ctx, TN_ERR_INVALID,
+                          "the length or step is %lld; it must be positive", (long long)*out);
 }
 
 tn_status dft_shape_of(const tn_call *call, dft_shape *out) {
@@ -26,10 +29,14 @@ tn_status dft_shape_of(const tn_call *call, dft_shape *out) {
   tn_status s = tn_has_input(call, 2) ? tn_const_ints(call, 2, &axis, 1, &n) : TN_OK;
   if (s) return s;
   if (x->rank < 2 || (x->shape[x->rank - 1] != 1 && x->shape[x->rank - 1] != 2))
-    return call->host->fail(call->ctx, TN_ERR_SHAPE, "the last dim of the input must be 1 (real) or 2 (complex)");
-  s = n == 1 ? tn_axis_normalize(call, axis, x->rank, &out->axis) : call->host->fail(call->ctx, TN_ERR_SHAPE, "the axis must be one number");
+    return call->host->fail(call->ctx, TN_ERR_SHAPE,
+                            "the last dim of the input must be 1 (real) or 2 (complex)");
+  s = n == 1 ? tn_axis_normalize(call, axis, x->rank, &out->axis)
+             : call->host->fail(call->ctx, TN_ERR_SHAPE, "the axis must be one number");
   if (s) return s;
-  if (out->axis == x->rank - 1) return call->host->fail(call->ctx, TN_ERR_INVALID, "the axis is the last dim, which holds the parts of a number");
+  if (out->axis == x->rank - 1)
+    return call->host->fail(call->ctx, TN_ERR_INVALID,
+                            "the axis is the last dim, which holds the parts of a number");
   out->n_in = x->shape[out->axis];
   s = positive(call, 1, out->inverse && out->half ? 2 * (out->n_in - 1) : out->n_in, &out->length);
   out->in_parts = (int32_t)x->shape[x->rank - 1];
@@ -56,7 +63,8 @@ tn_status dft_infer(const tn_call *call) {
 tn_status dft_v17_lower(const tn_call *call, tn_graph *graph, int32_t node) {
   const tn_dft_v17_attrs *a = call->attrs;
   tn_tensor axis = tn_tensor_make(TN_I64, 0, NULL, (void *)(uintptr_t)&a->axis);
-  int32_t inputs[3] = {tn_node_input(call, graph, node, 0), tn_node_input(call, graph, node, 1), tn_emit_const(call, graph, &axis)};
+  int32_t inputs[3] = {tn_node_input(call, graph, node, 0), tn_node_input(call, graph, node, 1),
+                       tn_emit_const(call, graph, &axis)};
   tn_attr attrs[2] = {tn_attr_int("inverse", a->inverse), tn_attr_int("onesided", a->onesided)};
   return tn_lower_as(call, graph, node, "DFT", inputs, 3, attrs, 2);
 }
@@ -68,15 +76,20 @@ tn_status stft_shape_of(const tn_call *call, stft_shape *out) {
   if (parts != 1 && parts != 2)
     return call->host->fail(call->ctx, TN_ERR_SHAPE,
                             "the signal must be [batch, length] or [batch, length, 1 or 2]");
-  if (window && window->rank != 1) return call->host->fail(call->ctx, TN_ERR_SHAPE, "the window has rank %d; it must have rank 1", window->rank);
+  if (window && window->rank != 1)
+    return call->host->fail(call->ctx, TN_ERR_SHAPE, "the window has rank %d; it must have rank 1",
+                            window->rank);
   *out = (stft_shape){.batch = x->shape[0], .signal = x->shape[1], .parts = (int32_t)parts};
   tn_status s = positive(call, 1, 0, &out->step);
   if (!s) s = positive(call, 3, window ? window->shape[0] : out->signal, &out->length);
   if (s) return s;
   if (window && window->shape[0] != out->length)
-    return call->host->fail(call->ctx, TN_ERR_SHAPE, "the window has %lld values, frames %lld", (long long)window->shape[0], (long long)out->length);
+    return call->host->fail(call->ctx, TN_ERR_SHAPE, "the window has %lld values, frames %lld",
+                            (long long)window->shape[0], (long long)out->length);
   if (out->length > out->signal)
-    return call->host->fail(call->ctx, TN_ERR_SHAPE, "frames of %lld values are longer than the signal, %lld", (long long)out->length, (long long)out->signal);
+    return call->host->fail(call->ctx, TN_ERR_SHAPE,
+                            "frames of %lld values are longer than the signal, %lld",
+                            (long long)out->length, (long long)out->signal);
   out->frames = (out->signal - out->length) / out->step + 1;
   out->n_out = ((const tn_stft_attrs *)call->attrs)->onesided ? out->length / 2 + 1 : out->length;
   return TN_OK;
@@ -96,13 +109,16 @@ static double value(const tn_tensor *t, int64_t k) { return tn_load_f64(t->dtype
 
 /* Adds x * e^(sign * 2 pi i * turns / n), turns taken modulo n. */
 static void add_turned(double *sum, const double *x, int sign, int64_t j, int64_t k, int64_t n) {
-  double angle = sign * 2 * acos(-1.0) * (double)((uint64_t)j * (uint64_t)k % (uint64_t)n) / (double)n;
+  double angle =
+      sign * 2 * acos(-1.0) * (double)((uint64_t)j * (uint64_t)k % (uint64_t)n) / (double)n;
   sum[0] += x[0] * cos(angle) - x[1] * sin(angle);
   sum[1] += x[0] * sin(angle) + x[1] * cos(angle);
 }
 
-/* Value j of a line of the signal as it is transformed: cut, filled up, or made whole from half a spectrum. */
-static void line_value(const tn_tensor *x, const dft_shape *d, int64_t line, int64_t j, double *out) {
+/* Value j of a line of the signal as it is transformed: cut, filled up, or made whole from half a
+ * spectrum. */
+static void line_value(const tn_tensor *x, const dft_shape *d, int64_t line, int64_t j,
+                       double *out) {
   bool mirrored = d->inverse && d->half && j > d->length / 2;
   int64_t from = mirrored ? d->length - j : j;
   int64_t at = ((line / d->inner * d->n_in + from) * d->inner + line % d->inner) * d->in_parts;
@@ -125,7 +141,8 @@ tn_status dft_reference(const tn_call *call) {
       add_turned(sum, v, d.inverse ? 1 : -1, j, k, d.length);
     }
     for (int32_t p = 0; p < d.out_parts; p++)
-      tn_store_f64(y->dtype, y->data, at * d.out_parts + p, d.inverse ? sum[p] / (double)d.length : sum[p]);
+      tn_store_f64(y->dtype, y->data, at * d.out_parts + p,
+                   d.inverse ? sum[p] / (double)d.length : sum[p]);
   }
   return s;
 }
@@ -139,7 +156,8 @@ tn_status stft_reference(const tn_call *call) {
     double sum[2] = {0, 0};
     for (int64_t j = 0; j < f.length; j++) {
       double w = tn_has_input(call, 2) ? value(call->inputs[2], j) : 1;
-      double v[2] = {w * value(x, (first + j) * f.parts), f.parts == 2 ? w * value(x, (first + j) * 2 + 1) : 0};
+      double v[2] = {w * value(x, (first + j) * f.parts),
+                     f.parts == 2 ? w * value(x, (first + j) * 2 + 1) : 0};
       add_turned(sum, v, -1, j, at % f.n_out, f.length);
     }
     tn_store_f64(y->dtype, y->data, at * 2, sum[0]);

@@ -5,11 +5,13 @@
 
 static const double two_pi = 6.28318530717958647692528676655900577;
 
-/* Angles are folded into an eighth of the circle, where sin and cos are most exact, and multiples of a quarter are exact. */
+/* Angles are folded into an eighth of the circle, where sin and cos are most exact, and multiples
+ * of a quarter are exact. */
 void fourier_roots(fourier_value *roots, int64_t n) {
   for (int64_t k = 0; k < n; k++) {
     const int64_t eighth = 8 * k / n, quarter = (eighth + 1) / 2;
-    const double angle = two_pi * ((double)k - (double)quarter * (double)n / 4) / (double)n, c = cos(angle), s = sin(angle);
+    const double angle = two_pi * ((double)k - (double)quarter * (double)n / 4) / (double)n,
+                 c = cos(angle), s = sin(angle);
     const double re[4] = {c, -s, -c, s}, im[4] = {s, c, -s, -c};
     roots[k] = (fourier_value){re[quarter & 3], -im[quarter & 3]};
   }
@@ -17,8 +19,8 @@ void fourier_roots(fourier_value *roots, int64_t n) {
 
 typedef struct transform {
   const fourier_value *roots;
-  int64_t n;       /* of roots */
-  double sign;     /* of the imaginary part of roots */
+  int64_t n;   /* of roots */
+  double sign; /* of the imaginary part of roots */
   fourier_value *room;
 } transform;
 
@@ -45,9 +47,11 @@ static void join_2(const transform *t, fourier_value *out, int64_t m, int64_t st
 static void join_4(const transform *t, fourier_value *out, int64_t m, int64_t step) {
   for (int64_t u = 0; u < m; u++) {
     const fourier_value a = out[u], b = times_root(t, out[u + m], u * step);
-    const fourier_value c = times_root(t, out[u + 2 * m], 2 * u * step), d = times_root(t, out[u + 3 * m], 3 * u * step);
+    const fourier_value c = times_root(t, out[u + 2 * m], 2 * u * step),
+                        d = times_root(t, out[u + 3 * m], 3 * u * step);
     const fourier_value p = {a.re + c.re, a.im + c.im}, q = {a.re - c.re, a.im - c.im};
-    const fourier_value r = {b.re + d.re, b.im + d.im}, s = {t->sign * (b.im - d.im), t->sign * (d.re - b.re)}; /* (b - d) / i */
+    const fourier_value r = {b.re + d.re, b.im + d.im},
+                        s = {t->sign * (b.im - d.im), t->sign * (d.re - b.re)}; /* (b - d) / i */
     out[u] = (fourier_value){p.re + r.re, p.im + r.im};
     out[u + m] = (fourier_value){q.re + s.re, q.im + s.im};
     out[u + 2 * m] = (fourier_value){p.re - r.re, p.im - r.im};
@@ -82,7 +86,8 @@ static void join(const transform *t, fourier_value *out, int64_t p, int64_t m, i
 }
 
 /* Depth: the number of factors, at most 62. */
-static void part(const transform *t, const fourier_value *in, int64_t stride, fourier_value *out, int64_t n) {
+static void part(const transform *t, const fourier_value *in, int64_t stride, fourier_value *out,
+                 int64_t n) {
   if (n <= 1) {
     if (n == 1) *out = *in;
     return;
@@ -92,7 +97,8 @@ static void part(const transform *t, const fourier_value *in, int64_t stride, fo
   join(t, out, p, m, stride);
 }
 
-void fourier_transform(const fourier_value *roots, int64_t n, int inverse, const fourier_value *in, fourier_value *out, fourier_value *room) {
+void fourier_transform(const fourier_value *roots, int64_t n, int inverse, const fourier_value *in,
+                       fourier_value *out, fourier_value *room) {
   const transform t = {roots, n, inverse ? -1.0 : 1.0, room};
   part(&t, in, 1, out, n);
 }

@@ -1,5 +1,5 @@
-/* One complex transform of any length, for kernels: mixed radix, decimation in time (Cooley and Tukey 1965), each prime factor
- * by its definition. */
+/* One complex transform of any length, for kernels: mixed radix, decimation in time (Cooley and
+ * Tukey 1965), each prime factor by its definition. */
 #ifndef TN_OPS_SIGNAL_FOURIER_H
 #define TN_OPS_SIGNAL_FOURIER_H
 
@@ -13,7 +13,9 @@ typedef struct fourier_value {
 void fourier_roots(fourier_value *roots, int64_t n);
 /* Values that one transform needs as room, besides in and out. */
 static inline int64_t fourier_room(int64_t n) { return n; }
-/* out[k] = sum over j of in[j] * roots[jk mod n]; inverse: of the conjugate roots, not divided by n. in and out are apart. */
-void fourier_transform(const fourier_value *roots, int64_t n, int inverse, const fourier_value *in, fourier_value *out, fourier_value *room);
+/* out[k] = sum over j of in[j] * roots[jk mod n]; inverse: of the conjugate roots, not divided by
+ * n. in and out are apart. */
+void fourier_transform(const fourier_value *roots, int64_t n, int inverse, const fourier_value *in,
+                       fourier_value *out, fourier_value *room);
 
 #endif

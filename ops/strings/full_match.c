@@ -10,7 +10,8 @@ static tn_str pattern_of(const tn_call *call) {
 
 static tn_status compile(const tn_call *call, regex *r) {
   if (regex_compile(pattern_of(call), r)) return TN_OK;
-  return call->host->fail(call->ctx, r->unsupported ? TN_ERR_UNSUPPORTED : TN_ERR_INVALID, "%sthe pattern, at byte %lld: %s",
+  return call->host->fail(call->ctx, r->unsupported ? TN_ERR_UNSUPPORTED : TN_ERR_INVALID,
+                          "%sthe pattern, at byte %lld: %s",
                           r->unsupported ? "not supported: " : "", (long long)r->where, r->problem);
 }
 
@@ -26,7 +27,8 @@ tn_status regex_full_match_plan(const tn_call *call, tn_kernel_plan *out) {
   out->items[0] = tn_tensor_elements(call->inputs[0]);
   out->elements_per_item = 1;
   out->grain[0] = 4;
-  out->state_bytes = sizeof r + (uint64_t)r.n_steps * sizeof *r.steps + (uint64_t)r.n_ranges * sizeof *r.ranges;
+  out->state_bytes =
+      sizeof r + (uint64_t)r.n_steps * sizeof *r.steps + (uint64_t)r.n_ranges * sizeof *r.ranges;
   out->worker_scratch_bytes = (uint64_t)r.n_steps * 4 * sizeof(int32_t);
   return s;
 }
@@ -43,17 +45,21 @@ static tn_status compile_into(const tn_call *call, void *memory) {
 
 tn_status regex_full_match_prepare(const tn_call *call) { return compile_into(call, call->state); }
 
-tn_status regex_full_match_c(const tn_call *call, uint32_t stage, int64_t begin, int64_t end, uint32_t worker) {
-  int32_t *room = (int32_t *)(void *)((char *)call->worker_scratch + worker * call->worker_scratch_bytes);
+tn_status regex_full_match_c(const tn_call *call, uint32_t stage, int64_t begin, int64_t end,
+                             uint32_t worker) {
+  int32_t *room =
+      (int32_t *)(void *)((char *)call->worker_scratch + worker * call->worker_scratch_bytes);
   (void)stage;
   for (int64_t k = begin; k < end; k++)
-    ((uint8_t *)call->outputs[0]->data)[k] = regex_match(call->state, strings_of(call->inputs[0])[k], room);
+    ((uint8_t *)call->outputs[0]->data)[k] =
+        regex_match(call->state, strings_of(call->inputs[0])[k], room);
   return TN_OK;
 }
 
 /* ---- reference: one way after the other; tried[step][byte] keeps it from trying one twice ---- */
 
-static bool ways(const regex *r, tn_str text, int32_t step, int64_t at, uint32_t before, uint8_t *tried) {
+static bool ways(const regex *r, tn_str text, int32_t step, int64_t at, uint32_t before,
+                 uint8_t *tried) {
   uint8_t *mark = &tried[(int64_t)step * (text.size + 1) + at];
   const regex_step *s = &r->steps[step];
   int64_t n = 0;
@@ -62,9 +68,12 @@ static bool ways(const regex *r, tn_str text, int32_t step, int64_t at, uint32_t
   *mark = 1;
   switch (s->op) {
     case REGEX_MATCH: return at == text.size;
-    case REGEX_SET: return at < text.size && regex_in_set(r, s, c) && ways(r, text, step + 1, at + n, c, tried);
+    case REGEX_SET:
+      return at < text.size && regex_in_set(r, s, c) && ways(r, text, step + 1, at + n, c, tried);
     case REGEX_JUMP: return ways(r, text, step + s->a, at, before, tried);
-    case REGEX_SPLIT: return ways(r, text, step + s->a, at, before, tried) || ways(r, text, step + s->b, at, before, tried);
+    case REGEX_SPLIT:
+      return ways(r, text, step + s->a, at, before, tried) ||
+             ways(r, text, step + s->b, at, before, tried);
     default: return regex_passes(s, before, c) && ways(r, text, step + 1, at, before, tried);
   }
 }
@@ -78,8 +87,10 @@ tn_status regex_full_match_reference(const tn_call *call) {
   for (int64_t k = 0; k < tn_tensor_elements(call->inputs[0]) && !s; k++) {
     tn_str text = strings_of(call->inputs[0])[k];
     uint8_t *tried = call->host->alloc(call->ctx, (uint64_t)r->n_steps * (uint64_t)(text.size + 1));
-    if (!tried) s = TN_ERR_MEMORY;
-    else tn_store_i64(TN_BOOL, call->outputs[0]->data, k, ways(r, text, 0, 0, REGEX_EDGE, tried));
+    if (!tried)
+      s = TN_ERR_MEMORY;
+    else
+      tn_store_i64(TN_BOOL, call->outputs[0]->data, k, ways(r, text, 0, 0, REGEX_EDGE, tried));
     call->host->free(call->ctx, tried);
   }
   call->host->free(call->ctx, r);

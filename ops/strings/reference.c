@@ -3,7 +3,9 @@
 
 #include "letters.h"
 
-static tn_status set(const tn_call *call, int64_t index, const char *data, int64_t size) { return call->host->string_set(call->ctx, 0, index, data, size); }
+static tn_status set(const tn_call *call, int64_t index, const char *data, int64_t size) {
+  return call->host->string_set(call->ctx, 0, index, data, size);
+}
 
 /* Element of a broadcast operand for element `index` of the output. */
 static tn_str broadcast_at(const tn_tensor *t, const tn_tensor *out, int64_t index) {
@@ -20,7 +22,8 @@ static tn_str broadcast_at(const tn_tensor *t, const tn_tensor *out, int64_t ind
 tn_status string_concat_reference(const tn_call *call) {
   tn_status s = TN_OK;
   for (int64_t k = 0; k < tn_tensor_elements(call->outputs[0]) && !s; k++) {
-    tn_str a = broadcast_at(call->inputs[0], call->outputs[0], k), b = broadcast_at(call->inputs[1], call->outputs[0], k);
+    tn_str a = broadcast_at(call->inputs[0], call->outputs[0], k),
+           b = broadcast_at(call->inputs[1], call->outputs[0], k);
     char *text = call->host->alloc(call->ctx, (uint64_t)(a.size + b.size) + 1);
     if (!text) return TN_ERR_MEMORY;
     for (int64_t i = 0; i < a.size; i++) text[i] = a.data[i];
@@ -64,7 +67,8 @@ static bool part(const tn_call *call, int64_t index, int64_t number, tn_str *out
   const tn_string_split_attrs *a = call->attrs;
   int64_t limit = a->has_maxsplit ? a->maxsplit : INT64_MAX;
   tn_str text = strings_of(call->inputs[0])[index];
-  return a->has_delimiter && a->delimiter.size ? field(text, a->delimiter, limit, number, out) : word(text, limit, number, out);
+  return a->has_delimiter && a->delimiter.size ? field(text, a->delimiter, limit, number, out)
+                                               : word(text, limit, number, out);
 }
 
 tn_status string_split_reference(const tn_call *call) {
@@ -115,7 +119,10 @@ static tn_status stopped(const tn_call *call, tn_str text, bool *out) {
 
 static tn_status normalize_one(const tn_call *call, int64_t place, tn_str text) {
   tn_str action = ((const tn_string_normalizer_attrs *)call->attrs)->case_change_action;
-  char *out = in_case(call, text, tn_str_is(action, "UPPER") ? CASE_UPPER : tn_str_is(action, "LOWER") ? CASE_LOWER : CASE_NONE);
+  char *out = in_case(call, text,
+                      tn_str_is(action, "UPPER")   ? CASE_UPPER
+                      : tn_str_is(action, "LOWER") ? CASE_LOWER
+                                                   : CASE_NONE);
   tn_status s = out ? set(call, place, out, text.size) : TN_ERR_MEMORY;
   call->host->free(call->ctx, out);
   return s;
@@ -142,7 +149,8 @@ tn_status string_normalizer_reference(const tn_call *call) {
 
 /* ---- TfIdfVectorizer: every n-gram of the pool is looked for everywhere ---- */
 
-static bool token_is(const tn_tf_idf_vectorizer_attrs *a, int64_t pool, const tn_tensor *x, int64_t k) {
+static bool token_is(const tn_tf_idf_vectorizer_attrs *a, int64_t pool, const tn_tensor *x,
+                     int64_t k) {
   if (x->dtype == TN_STRING) return strings_equal(a->pool_strings.data[pool], strings_of(x)[k]);
   return a->pool_int64s.data[pool] == tn_load_i64(x->dtype, x->data, k);
 }
@@ -163,7 +171,8 @@ static double occurrences(const tn_call *call, int64_t row, int64_t pool, int64_
 tn_status tf_idf_vectorizer_reference(const tn_call *call) {
   const tn_tf_idf_vectorizer_attrs *a = call->attrs;
   const tn_tensor *y = call->outputs[0];
-  int64_t n = y->shape[y->rank - 1], rows = y->rank == 1 ? 1 : y->shape[0], end = a->pool_strings.size ? a->pool_strings.size : a->pool_int64s.size;
+  int64_t n = y->shape[y->rank - 1], rows = y->rank == 1 ? 1 : y->shape[0],
+          end = a->pool_strings.size ? a->pool_strings.size : a->pool_int64s.size;
   for (int64_t k = 0; k < rows * n; k++) tn_store_f64(TN_F32, y->data, k, 0);
   for (int64_t r = 0; r < rows; r++) {
     int64_t number = 0, length = 1;
@@ -171,11 +180,16 @@ tn_status tf_idf_vectorizer_reference(const tn_call *call) {
       while (length < a->ngram_counts.size && pool >= a->ngram_counts.data[length]) length++;
       if (length < a->min_gram_length || length > a->max_gram_length) continue;
       int64_t at = r * n + a->ngram_indexes.data[number];
-      tn_store_f64(TN_F32, y->data, at, tn_load_f64(TN_F32, y->data, at) + occurrences(call, r, pool, length));
+      tn_store_f64(TN_F32, y->data, at,
+                   tn_load_f64(TN_F32, y->data, at) + occurrences(call, r, pool, length));
     }
     for (int64_t c = 0; c < n; c++) {
-      double f = tn_load_f64(TN_F32, y->data, r * n + c), w = a->weights.size ? a->weights.data[c] : 1;
-      tn_store_f64(TN_F32, y->data, r * n + c, tn_str_is(a->mode, "TF") ? f : tn_str_is(a->mode, "IDF") ? (f > 0 ? w : 0) : f * w);
+      double f = tn_load_f64(TN_F32, y->data, r * n + c),
+             w = a->weights.size ? a->weights.data[c] : 1;
+      tn_store_f64(TN_F32, y->data, r * n + c,
+                   tn_str_is(a->mode, "TF")    ? f
+                   : tn_str_is(a->mode, "IDF") ? (f > 0 ? w : 0)
+                                               : f * w);
     }
   }
   return TN_OK;

@@ -1,4 +1,5 @@
-/* The compiler and the machine of regex.h. Repetitions read their part of the pattern again for every copy. */
+/* The compiler and the machine of regex.h. Repetitions read their part of the pattern again for
+ * every copy. */
 #include "regex.h"
 
 #include <string.h>
@@ -41,14 +42,17 @@ static bool insert(compiler *c, int32_t place, regex_step step) {
   regex *r = c->r;
   if (r->n_steps >= MAX_STEPS) return fail(c, "the pattern is too large", true);
   if (r->steps) {
-    memmove(r->steps + place + 1, r->steps + place, (size_t)(r->n_steps - place) * sizeof *r->steps);
+    memmove(r->steps + place + 1, r->steps + place,
+            (size_t)(r->n_steps - place) * sizeof *r->steps);
     r->steps[place] = step;
   }
   r->n_steps++;
   return true;
 }
 
-static bool emit(compiler *c, int32_t op) { return insert(c, c->r->n_steps, (regex_step){op, 0, 0}); }
+static bool emit(compiler *c, int32_t op) {
+  return insert(c, c->r->n_steps, (regex_step){op, 0, 0});
+}
 
 static bool add_range(compiler *c, uint32_t first, uint32_t last) {
   regex *r = c->r;
@@ -59,7 +63,9 @@ static bool add_range(compiler *c, uint32_t first, uint32_t last) {
 }
 
 /* The ranges from `first` on become a set. */
-static bool emit_set(compiler *c, int32_t first) { return insert(c, c->r->n_steps, (regex_step){REGEX_SET, first, c->r->n_ranges - first}); }
+static bool emit_set(compiler *c, int32_t first) {
+  return insert(c, c->r->n_steps, (regex_step){REGEX_SET, first, c->r->n_ranges - first});
+}
 
 /* Ranges, and with them the other case of their letters. */
 static bool add_letters(compiler *c, uint32_t first, uint32_t last) {
@@ -72,7 +78,8 @@ static bool add_letters(compiler *c, uint32_t first, uint32_t last) {
   return true;
 }
 
-/* Turns the ranges from `first` on into those between them. Without a buffer, counts as many as there could be. */
+/* Turns the ranges from `first` on into those between them. Without a buffer, counts as many as
+ * there could be. */
 static bool negate(compiler *c, int32_t first) {
   regex *r = c->r;
   int32_t n = r->n_ranges - first;
@@ -114,7 +121,8 @@ static bool add_named(compiler *c, const char *ranges, bool negated) {
   return !negated || add_range(c, next, LAST_CODE_POINT);
 }
 
-/* \d \w \s and their opposites, after the backslash: false if it is none of them. Ranges in rising order. */
+/* \d \w \s and their opposites, after the backslash: false if it is none of them. Ranges in rising
+ * order. */
 static const char *perl_class(char letter) {
   switch (letter | 0x20) {
     case 'd': return "09";
@@ -125,9 +133,20 @@ static const char *perl_class(char letter) {
 }
 
 static const char *posix_class(compiler *c, bool *negated) {
-  static const named all[] = {{"alnum", "09AZaz"}, {"alpha", "AZaz"}, {"ascii", "\x01\x7f"}, {"blank", "\t\t  "}, {"cntrl", "\x01\x1f\x7f\x7f"},
-                              {"digit", "09"}, {"graph", "!~"}, {"lower", "az"}, {"print", " ~"}, {"punct", "!/:@[`{~"}, {"space", "\t\r  "},
-                              {"upper", "AZ"}, {"word", "09AZ__az"}, {"xdigit", "09AFaf"}};
+  static const named all[] = {{"alnum", "09AZaz"},
+                              {"alpha", "AZaz"},
+                              {"ascii", "\x01\x7f"},
+                              {"blank", "\t\t  "},
+                              {"cntrl", "\x01\x1f\x7f\x7f"},
+                              {"digit", "09"},
+                              {"graph", "!~"},
+                              {"lower", "az"},
+                              {"print", " ~"},
+                              {"punct", "!/:@[`{~"},
+                              {"space", "\t\r  "},
+                              {"upper", "AZ"},
+                              {"word", "09AZ__az"},
+                              {"xdigit", "09AFaf"}};
   if (!ahead(c, "[:")) return NULL;
   int64_t start = c->at;
   c->at += 2;
@@ -141,15 +160,21 @@ static const char *posix_class(compiler *c, bool *negated) {
   return NULL;
 }
 
-static int hex_digit(char x) { return x >= '0' && x <= '9' ? x - '0' : (x | 0x20) >= 'a' && (x | 0x20) <= 'f' ? (x | 0x20) - 'a' + 10 : -1; }
+static int hex_digit(char x) {
+  return x >= '0' && x <= '9'                     ? x - '0'
+         : (x | 0x20) >= 'a' && (x | 0x20) <= 'f' ? (x | 0x20) - 'a' + 10
+                                                  : -1;
+}
 
 /* After \x: two digits, or any number in braces. */
 static bool hex(compiler *c, uint32_t *out) {
   bool braces = take(c, "{");
   int digits = 0;
   *out = 0;
-  for (; more(c) && hex_digit(c->text.data[c->at]) >= 0 && digits < (braces ? 6 : 2); digits++) *out = *out * 16 + (uint32_t)hex_digit(c->text.data[c->at++]);
-  if (!digits || (braces && !take(c, "}")) || *out > LAST_CODE_POINT) return fail(c, "\\x is followed by no number", false);
+  for (; more(c) && hex_digit(c->text.data[c->at]) >= 0 && digits < (braces ? 6 : 2); digits++)
+    *out = *out * 16 + (uint32_t)hex_digit(c->text.data[c->at++]);
+  if (!digits || (braces && !take(c, "}")) || *out > LAST_CODE_POINT)
+    return fail(c, "\\x is followed by no number", false);
   return true;
 }
 
@@ -166,7 +191,8 @@ static bool escape(compiler *c, uint32_t *out) {
   bool letter = (x >= '0' && x <= '9') || (x >= 'a' && x <= 'z') || (x >= 'A' && x <= 'Z');
   if (letter && !name) return fail(c, "this escape is not supported", true);
   int64_t n;
-  *out = name ? (uint8_t)values[name - names] : letter_read(c->text.data + c->at, c->text.size - c->at, &n);
+  *out = name ? (uint8_t)values[name - names]
+              : letter_read(c->text.data + c->at, c->text.size - c->at, &n);
   if (name) n = 1;
   c->at += n;
   return true;
@@ -189,7 +215,8 @@ static bool bracket(compiler *c) {
     uint32_t low, high;
     if (!more(c)) return fail(c, "'[' has no end", false);
     const char *ranges = posix_class(c, &other);
-    if (!ranges && ahead(c, "\\") && c->at + 1 < c->text.size && (ranges = perl_class(c->text.data[c->at + 1]))) {
+    if (!ranges && ahead(c, "\\") && c->at + 1 < c->text.size &&
+        (ranges = perl_class(c->text.data[c->at + 1]))) {
       other = c->text.data[c->at + 1] < 'a';
       c->at += 2;
     }
@@ -222,9 +249,12 @@ static bool group(compiler *c) {
     if (!take(c, ">")) return fail(c, "the name of a group has no end", false);
   } else if (take(c, "?")) {
     while (more(c) && !ahead(c, ":") && !closed) {
-      if (take(c, "i")) c->ignore_case = true;
-      else if (take(c, "s")) c->dot_all = true;
-      else if (!(closed = take(c, ")"))) return fail(c, "these flags are not supported", true);
+      if (take(c, "i"))
+        c->ignore_case = true;
+      else if (take(c, "s"))
+        c->dot_all = true;
+      else if (!(closed = take(c, ")")))
+        return fail(c, "these flags are not supported", true);
     }
     if (closed) return true; /* from here to the end of the group around it */
     if (!take(c, ":")) return fail(c, "a group has no end", false);
@@ -260,18 +290,25 @@ static bool atom(compiler *c) {
   if (take(c, "^")) return emit(c, REGEX_BEGIN);
   if (take(c, "$")) return emit(c, REGEX_END);
   if (ahead(c, "\\")) return escaped_atom(c);
-  if (ahead(c, "*") || ahead(c, "+") || ahead(c, "?")) return fail(c, "there is nothing to repeat", false);
-  if (take(c, ".")) return (c->dot_all ? add_range(c, 0, LAST_CODE_POINT) : add_named(c, "\n\n", true)) && emit_set(c, first);
+  if (ahead(c, "*") || ahead(c, "+") || ahead(c, "?"))
+    return fail(c, "there is nothing to repeat", false);
+  if (take(c, "."))
+    return (c->dot_all ? add_range(c, 0, LAST_CODE_POINT) : add_named(c, "\n\n", true)) &&
+           emit_set(c, first);
   return character(c, &x) && add_letters(c, x, x) && emit_set(c, first);
 }
 
 static bool number(compiler *c, int32_t *out) {
   int64_t first = c->at;
-  for (*out = 0; more(c) && c->text.data[c->at] >= '0' && c->text.data[c->at] <= '9' && *out <= MAX_REPEAT; c->at++) *out = *out * 10 + (c->text.data[c->at] - '0');
+  for (*out = 0;
+       more(c) && c->text.data[c->at] >= '0' && c->text.data[c->at] <= '9' && *out <= MAX_REPEAT;
+       c->at++)
+    *out = *out * 10 + (c->text.data[c->at] - '0');
   return c->at > first;
 }
 
-/* "*", "+", "?", "{m}", "{m,}", "{m,n}", with a "?" behind that changes nothing here. False: there is none. high -1: no end. */
+/* "*", "+", "?", "{m}", "{m,}", "{m,n}", with a "?" behind that changes nothing here. False: there
+ * is none. high -1: no end. */
 static bool quantifier(compiler *c, int32_t *low, int32_t *high) {
   int64_t start = c->at;
   *low = ahead(c, "+");
@@ -283,8 +320,10 @@ static bool quantifier(compiler *c, int32_t *low, int32_t *high) {
     if (found && take(c, ",") && !number(c, high)) *high = -1;
     found = found && take(c, "}");
   }
-  if (found) (void)take(c, "?");
-  else c->at = start; /* a brace that stands for itself */
+  if (found)
+    (void)take(c, "?");
+  else
+    c->at = start; /* a brace that stands for itself */
   return found;
 }
 
@@ -295,11 +334,14 @@ static bool make_optional(compiler *c, int32_t first, bool loop) {
   return !loop || insert(c, c->r->n_steps, (regex_step){REGEX_JUMP, -(n + 1), 0});
 }
 
-/* Goes back to before the atom and makes it low times, then up to high times, optional each, or any number of times. */
-static bool repeat(compiler *c, int64_t atom_at, int32_t first, int32_t first_range, int32_t low, int32_t high) {
+/* Goes back to before the atom and makes it low times, then up to high times, optional each, or any
+ * number of times. */
+static bool repeat(compiler *c, int64_t atom_at, int32_t first, int32_t first_range, int32_t low,
+                   int32_t high) {
   const int64_t after = c->at;
   const bool ignore_case = c->ignore_case, dot_all = c->dot_all;
-  if (low > MAX_REPEAT || high > MAX_REPEAT || (high >= 0 && high < low)) return fail(c, "a repetition is out of range", false);
+  if (low > MAX_REPEAT || high > MAX_REPEAT || (high >= 0 && high < low))
+    return fail(c, "a repetition is out of range", false);
   c->r->n_steps = first;
   c->r->n_ranges = first_range;
   for (int32_t k = 0; k < (high < 0 ? low + 1 : high); k++) {
@@ -352,7 +394,10 @@ bool regex_compile(tn_str pattern, regex *r) {
 
 /* ---- the machine ---- */
 
-static bool is_word(uint32_t c) { return c < 128 && ((c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || c == '_' || (c >= 'a' && c <= 'z')); }
+static bool is_word(uint32_t c) {
+  return c < 128 &&
+         ((c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || c == '_' || (c >= 'a' && c <= 'z'));
+}
 
 bool regex_passes(const regex_step *step, uint32_t before, uint32_t after) {
   switch (step->op) {
@@ -381,17 +426,23 @@ static void reach(machine *m, int32_t *stack_size, int32_t step) {
   m->stack[(*stack_size)++] = step;
 }
 
-/* Adds a step to those that wait between two code points, and all that can be reached from it without reading. */
-static void wait_at(machine *m, int32_t *list, int32_t *n, int32_t step, uint32_t before, uint32_t after) {
+/* Adds a step to those that wait between two code points, and all that can be reached from it
+ * without reading. */
+static void wait_at(machine *m, int32_t *list, int32_t *n, int32_t step, uint32_t before,
+                    uint32_t after) {
   int32_t size = 0;
   reach(m, &size, step);
   while (size > 0) {
     const int32_t at = m->stack[--size];
     const regex_step *s = &m->r->steps[at];
-    if (s->op == REGEX_SET || s->op == REGEX_MATCH) list[(*n)++] = at;
-    else if (s->op == REGEX_JUMP) reach(m, &size, at + s->a);
-    else if (s->op == REGEX_SPLIT) reach(m, &size, at + s->a), reach(m, &size, at + s->b);
-    else if (regex_passes(s, before, after)) reach(m, &size, at + 1);
+    if (s->op == REGEX_SET || s->op == REGEX_MATCH)
+      list[(*n)++] = at;
+    else if (s->op == REGEX_JUMP)
+      reach(m, &size, at + s->a);
+    else if (s->op == REGEX_SPLIT)
+      reach(m, &size, at + s->a), reach(m, &size, at + s->b);
+    else if (regex_passes(s, before, after))
+      reach(m, &size, at + 1);
   }
 }
 
@@ -413,7 +464,8 @@ bool regex_match(const regex *r, tn_str text, int32_t *room) {
     m.n_next = 0;
     for (int32_t k = 0; k < m.n_now; k++) {
       const regex_step *s = &r->steps[m.now[k]];
-      if (s->op == REGEX_SET && regex_in_set(r, s, c)) wait_at(&m, m.next, &m.n_next, m.now[k] + 1, c, after);
+      if (s->op == REGEX_SET && regex_in_set(r, s, c))
+        wait_at(&m, m.next, &m.n_next, m.now[k] + 1, c, after);
     }
     int32_t *swap = m.now;
     m.now = m.next;

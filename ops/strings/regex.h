@@ -1,5 +1,6 @@
-/* Regular expressions in the syntax of RE2, compiled to a program for a machine that follows all ways at once (Thompson 1968), so
- * that no pattern takes more than length of text times length of program. */
+/* Regular expressions in the syntax of RE2, compiled to a program for a machine that follows all
+ * ways at once (Thompson 1968), so that no pattern takes more than length of text times length of
+ * program. */
 #ifndef TN_OPS_STRINGS_REGEX_H
 #define TN_OPS_STRINGS_REGEX_H
 
@@ -11,7 +12,10 @@ typedef enum regex_op {
   REGEX_SET,   /* a code point in ranges first .. first+n */
   REGEX_SPLIT, /* goes on at both a and b, from here */
   REGEX_JUMP,  /* goes on at a, from here */
-  REGEX_BEGIN, REGEX_END, REGEX_WORD_EDGE, REGEX_NO_WORD_EDGE,
+  REGEX_BEGIN,
+  REGEX_END,
+  REGEX_WORD_EDGE,
+  REGEX_NO_WORD_EDGE,
   REGEX_MATCH
 } regex_op;
 
@@ -32,9 +36,11 @@ typedef struct regex {
   bool unsupported;
 } regex;
 
-/* Compiles: first with steps and ranges NULL, then again with room for as many as were counted. False: see problem. */
+/* Compiles: first with steps and ranges NULL, then again with room for as many as were counted.
+ * False: see problem. */
 bool regex_compile(tn_str pattern, regex *r);
-/* Whether a step that reads nothing may be passed between two code points (REGEX_EDGE: there is none). */
+/* Whether a step that reads nothing may be passed between two code points (REGEX_EDGE: there is
+ * none). */
 #define REGEX_EDGE UINT32_MAX
 bool regex_passes(const regex_step *step, uint32_t before, uint32_t after);
 bool regex_in_set(const regex *r, const regex_step *step, uint32_t c);

@@ -3,8 +3,9 @@
 
 #include "letters.h"
 
-#define KERNEL(name)                                                                                 \
-  tn_status name(const tn_call *call, uint32_t stage, int64_t begin, int64_t end, uint32_t worker) { \
+#define KERNEL(name)                                                              \
+  tn_status name(const tn_call *call, uint32_t stage, int64_t begin, int64_t end, \
+                 uint32_t worker) {                                               \
     (void)stage, (void)begin, (void)end, (void)worker;
 
 tn_status strings_dynamic_plan(const tn_call *call, tn_kernel_plan *out) {
@@ -33,7 +34,8 @@ void strings_room_free(const tn_call *call, strings_room *room) {
 tn_status string_concat_infer(const tn_call *call) { return tn_infer_broadcast(call); }
 
 static tn_status concat_run(const tn_call *call, const tn_runs *r, strings_room *room) {
-  const tn_str *x = strings_of(call->inputs[0]) + r->offset[0], *y = strings_of(call->inputs[1]) + r->offset[1];
+  const tn_str *x = strings_of(call->inputs[0]) + r->offset[0],
+               *y = strings_of(call->inputs[1]) + r->offset[1];
   tn_status s = TN_OK;
   for (int64_t k = 0; k < r->length && !s; k++) {
     tn_str a = x[k * r->stride[0]], b = y[k * r->stride[1]];
@@ -47,14 +49,14 @@ static tn_status concat_run(const tn_call *call, const tn_runs *r, strings_room 
 }
 
 KERNEL(string_concat_c)
-  tn_broadcast b;
-  strings_room room = {.data = NULL};
-  tn_status s = tn_broadcast_init(&b, call->outputs[0], 2, call->inputs);
-  if (s) return s;
-  tn_runs r = tn_runs_begin(&b, 0, tn_tensor_elements(call->outputs[0]));
-  while (!s && tn_runs_next(&r)) s = concat_run(call, &r, &room);
-  strings_room_free(call, &room);
-  return s;
+tn_broadcast b;
+strings_room room = {.data = NULL};
+tn_status s = tn_broadcast_init(&b, call->outputs[0], 2, call->inputs);
+if (s) return s;
+tn_runs r = tn_runs_begin(&b, 0, tn_tensor_elements(call->outputs[0]));
+while (!s && tn_runs_next(&r)) s = concat_run(call, &r, &room);
+strings_room_free(call, &room);
+return s;
 }
 
 /* ---- StringSplit ---- */
@@ -63,9 +65,12 @@ tn_status string_split_infer(const tn_call *call) {
   const tn_string_split_attrs *a = call->attrs;
   const tn_tensor *x = call->inputs[0];
   int64_t dims[TN_MAX_RANK + 1];
-  if (x->rank >= TN_MAX_RANK) return call->host->fail(call->ctx, TN_ERR_OVERFLOW, "the result would have rank %d", x->rank + 1);
+  if (x->rank >= TN_MAX_RANK)
+    return call->host->fail(call->ctx, TN_ERR_OVERFLOW, "the result would have rank %d",
+                            x->rank + 1);
   if (a->has_maxsplit && a->maxsplit < 0)
-    return call->host->fail(call->ctx, TN_ERR_INVALID, "attribute 'maxsplit' is %lld", (long long)a->maxsplit);
+    return call->host->fail(call->ctx, TN_ERR_INVALID, "attribute 'maxsplit' is %lld",
+                            (long long)a->maxsplit);
   for (int32_t k = 0; k < x->rank; k++) dims[k] = x->shape[k];
   dims[x->rank] = TN_DIM_UNKNOWN;
   tn_infer_shape(call, 0, TN_STRING, x->rank + 1, dims);
@@ -85,7 +90,8 @@ static bool is_blank(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
 
 static bool at_delimiter(const splitter *s, int64_t k) {
   if (!s->delimiter.size) return is_blank(s->rest.data[k]);
-  return s->rest.size - k >= s->delimiter.size && !memcmp(s->rest.data + k, s->delimiter.data, (size_t)s->delimiter.size);
+  return s->rest.size - k >= s->delimiter.size &&
+         !memcmp(s->rest.data + k, s->delimiter.data, (size_t)s->delimiter.size);
 }
 
 static bool next_part(splitter *s, tn_str *out) {
@@ -107,7 +113,9 @@ static bool next_part(splitter *s, tn_str *out) {
 
 static splitter splitter_of(const tn_call *call, tn_str text) {
   const tn_string_split_attrs *a = call->attrs;
-  return (splitter){.delimiter = a->has_delimiter ? a->delimiter : (tn_str){"", 0}, .left = a->has_maxsplit ? a->maxsplit : INT64_MAX, .rest = text};
+  return (splitter){.delimiter = a->has_delimiter ? a->delimiter : (tn_str){"", 0},
+                    .left = a->has_maxsplit ? a->maxsplit : INT64_MAX,
+                    .rest = text};
 }
 
 /* Puts the parts of string `row` into their places; the rest of the row stays empty. */
@@ -123,23 +131,24 @@ static tn_status set_parts(const tn_call *call, int64_t row, int64_t width) {
 }
 
 KERNEL(string_split_c)
-  const tn_tensor *x = call->inputs[0];
-  const int64_t n = tn_tensor_elements(x);
-  int64_t width = 0, dims[TN_MAX_RANK];
-  tn_status s = tn_has_output(call, 1) ? call->host->output_resize(call->ctx, 1, x->rank, x->shape) : TN_OK;
-  for (int64_t k = 0; k < n && !s; k++) {
-    splitter parts = splitter_of(call, strings_of(x)[k]);
-    tn_str part;
-    int64_t count = 0;
-    while (next_part(&parts, &part)) count++;
-    if (tn_has_output(call, 1)) ((int64_t *)call->outputs[1]->data)[k] = count;
-    width = tn_max_i64(width, count);
-  }
-  for (int32_t k = 0; k < x->rank; k++) dims[k] = x->shape[k];
-  dims[x->rank] = width;
-  if (!s) s = call->host->output_resize(call->ctx, 0, x->rank + 1, dims);
-  for (int64_t k = 0; k < n && !s; k++) s = set_parts(call, k, width);
-  return s;
+const tn_tensor *x = call->inputs[0];
+const int64_t n = tn_tensor_elements(x);
+int64_t width = 0, dims[TN_MAX_RANK];
+tn_status s =
+    tn_has_output(call, 1) ? call->host->output_resize(call->ctx, 1, x->rank, x->shape) : TN_OK;
+for (int64_t k = 0; k < n && !s; k++) {
+  splitter parts = splitter_of(call, strings_of(x)[k]);
+  tn_str part;
+  int64_t count = 0;
+  while (next_part(&parts, &part)) count++;
+  if (tn_has_output(call, 1)) ((int64_t *)call->outputs[1]->data)[k] = count;
+  width = tn_max_i64(width, count);
+}
+for (int32_t k = 0; k < x->rank; k++) dims[k] = x->shape[k];
+dims[x->rank] = width;
+if (!s) s = call->host->output_resize(call->ctx, 0, x->rank + 1, dims);
+for (int64_t k = 0; k < n && !s; k++) s = set_parts(call, k, width);
+return s;
 }
 
 /* ---- StringNormalizer ---- */
@@ -150,8 +159,10 @@ tn_status string_normalizer_infer(const tn_call *call) {
   int64_t dims[2] = {TN_DIM_UNKNOWN, TN_DIM_UNKNOWN};
   if (x->rank < 1 || x->rank > 2 || (x->rank == 2 && x->shape[0] != 1))
     return call->host->fail(call->ctx, TN_ERR_SHAPE, "X must have shape [C] or [1, C]");
-  if (!tn_str_is(a->case_change_action, "NONE") && !tn_str_is(a->case_change_action, "LOWER") && !tn_str_is(a->case_change_action, "UPPER"))
-    return call->host->fail(call->ctx, TN_ERR_INVALID, "attribute 'case_change_action' is neither LOWER, UPPER nor NONE");
+  if (!tn_str_is(a->case_change_action, "NONE") && !tn_str_is(a->case_change_action, "LOWER") &&
+      !tn_str_is(a->case_change_action, "UPPER"))
+    return call->host->fail(call->ctx, TN_ERR_INVALID,
+                            "attribute 'case_change_action' is neither LOWER, UPPER nor NONE");
   if (x->rank == 2) dims[0] = 1;
   if (!a->stopwords.size) dims[x->rank - 1] = tn_max_i64(x->shape[x->rank - 1], 1);
   tn_infer_shape(call, 0, TN_STRING, x->rank, dims);
@@ -162,7 +173,8 @@ static bool equal_in_lower_case(tn_str a, tn_str b) {
   if (a.size != b.size) return false; /* both cases of a letter have the same number of bytes */
   for (int64_t k = 0, n = 1; k < a.size; k += n) {
     int64_t n_b;
-    if (letter_to(letter_read(a.data + k, a.size - k, &n), CASE_LOWER) != letter_to(letter_read(b.data + k, b.size - k, &n_b), CASE_LOWER))
+    if (letter_to(letter_read(a.data + k, a.size - k, &n), CASE_LOWER) !=
+        letter_to(letter_read(b.data + k, b.size - k, &n_b), CASE_LOWER))
       return false;
   }
   return true;
@@ -170,11 +182,14 @@ static bool equal_in_lower_case(tn_str a, tn_str b) {
 
 static bool is_stopword(const tn_string_normalizer_attrs *a, tn_str text) {
   for (int64_t k = 0; k < a->stopwords.size; k++)
-    if (a->is_case_sensitive ? strings_equal(text, a->stopwords.data[k]) : equal_in_lower_case(text, a->stopwords.data[k])) return true;
+    if (a->is_case_sensitive ? strings_equal(text, a->stopwords.data[k])
+                             : equal_in_lower_case(text, a->stopwords.data[k]))
+      return true;
   return false;
 }
 
-static tn_status set_in_case(const tn_call *call, int64_t index, tn_str text, letter_case to, strings_room *room) {
+static tn_status set_in_case(const tn_call *call, int64_t index, tn_str text, letter_case to,
+                             strings_room *room) {
   if (to == CASE_NONE) return call->host->string_set(call->ctx, 0, index, text.data, text.size);
   char *out = strings_room_for(call, room, text.size);
   if (!out) return TN_ERR_MEMORY;
@@ -183,18 +198,21 @@ static tn_status set_in_case(const tn_call *call, int64_t index, tn_str text, le
 }
 
 KERNEL(string_normalizer_c)
-  const tn_string_normalizer_attrs *a = call->attrs;
-  const tn_tensor *x = call->inputs[0];
-  const letter_case to = tn_str_is(a->case_change_action, "LOWER") ? CASE_LOWER : tn_str_is(a->case_change_action, "UPPER") ? CASE_UPPER : CASE_NONE;
-  strings_room room = {.data = NULL};
-  int64_t kept = 0, n = tn_tensor_elements(x);
-  for (int64_t k = 0; k < n; k++) kept += !is_stopword(a, strings_of(x)[k]);
-  int64_t dims[2] = {1, 1};
-  dims[x->rank - 1] = tn_max_i64(kept, 1); /* nothing left: the one string of a new tensor is empty */
-  tn_status s = call->host->output_resize(call->ctx, 0, x->rank, dims);
-  if (!s && !kept) s = call->host->string_set(call->ctx, 0, 0, "", 0);
-  for (int64_t k = 0, place = 0; k < n && !s; k++)
-    if (!is_stopword(a, strings_of(x)[k])) s = set_in_case(call, place++, strings_of(x)[k], to, &room);
-  strings_room_free(call, &room);
-  return s;
+const tn_string_normalizer_attrs *a = call->attrs;
+const tn_tensor *x = call->inputs[0];
+const letter_case to = tn_str_is(a->case_change_action, "LOWER")   ? CASE_LOWER
+                       : tn_str_is(a->case_change_action, "UPPER") ? CASE_UPPER
+                                                                   : CASE_NONE;
+strings_room room = {.data = NULL};
+int64_t kept = 0, n = tn_tensor_elements(x);
+for (int64_t k = 0; k < n; k++) kept += !is_stopword(a, strings_of(x)[k]);
+int64_t dims[2] = {1, 1};
+dims[x->rank - 1] = tn_max_i64(kept, 1); /* nothing left: the one string of a new tensor is empty */
+tn_status s = call->host->output_resize(call->ctx, 0, x->rank, dims);
+if (!s && !kept) s = call->host->string_set(call->ctx, 0, 0, "", 0);
+for (int64_t k = 0, place = 0; k < n && !s; k++)
+  if (!is_stopword(a, strings_of(x)[k]))
+    s = set_in_case(call, place++, strings_of(x)[k], to, &room);
+strings_room_free(call, &room);
+return s;
 }

@@ -1,4 +1,5 @@
-/* com.microsoft::Attention: the projection of the input to queries, keys and values, and a cache of both in one tensor. */
+/* com.microsoft::Attention: the projection of the input to queries, keys and values, and a cache of
+ * both in one tensor. */
 #include "attention.gen.h"
 
 #include "heads.h"
@@ -118,7 +119,8 @@ tn_status attention_lower(const tn_call *call, tn_graph *graph, int32_t node) {
 
 /* ---- reference ---- */
 
-/* Columns [first, first + heads * size) of the projection as [batch][heads][past + rows][size], after the past's. */
+/* Columns [first, first + heads * size) of the projection as [batch][heads][past + rows][size],
+ * after the past's. */
 static void project_reference(const tn_call *call, const heads *h, int64_t first, int64_t size,
                               int64_t past, const double *before, double *to) {
   const tn_tensor *x = call->inputs[INPUT], *w = call->inputs[WEIGHTS],

@@ -1,5 +1,5 @@
-/* Writing nodes of domain ai.onnx into a graph, for lower functions. The first problem sticks in `status`; after it, nothing is added and
- * the values that are answered mean nothing. */
+/* Writing nodes of domain ai.onnx into a graph, for lower functions. The first problem sticks in
+ * `status`; after it, nothing is added and the values that are answered mean nothing. */
 #ifndef CONTRIB_BUILDER_H
 #define CONTRIB_BUILDER_H
 

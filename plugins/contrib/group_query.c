@@ -1,5 +1,5 @@
-/* com.microsoft::GroupQueryAttention. Stage 0 writes the new cache, stage 1 attends to it, a row of a head per item. The reference does the
- * same with other arithmetic: f64, element by element. */
+/* com.microsoft::GroupQueryAttention. Stage 0 writes the new cache, stage 1 attends to it, a row of
+ * a head per item. The reference does the same with other arithmetic: f64, element by element. */
 #include <math.h>
 #include <string.h>
 

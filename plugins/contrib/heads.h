@@ -1,4 +1,5 @@
-/* What the attention operators share: sizes, the forms of masks, the node that they become, and their reference. */
+/* What the attention operators share: sizes, the forms of masks, the node that they become, and
+ * their reference. */
 #ifndef CONTRIB_HEADS_H
 #define CONTRIB_HEADS_H
 
@@ -21,11 +22,13 @@ typedef struct heads {
 tn_status heads_complete(const tn_call *call, heads *h);
 double heads_flops(const heads *h);
 
-/* Attention of ai.onnx on q, k, v of shape [batch, rows, heads * size]; past: [batch, heads, past, size] or -1. Three outputs. */
+/* Attention of ai.onnx on q, k, v of shape [batch, rows, heads * size]; past: [batch, heads, past,
+ * size] or -1. Three outputs. */
 void heads_build(builder *b, const heads *h, const int32_t qkv[3], const int32_t past[2],
                  int32_t out[3]);
 
-/* q, k, v: [batch][heads][rows][size], keys and values with those of the past. Writes [batch, n_q, heads * v_size]. */
+/* q, k, v: [batch][heads][rows][size], keys and values with those of the past. Writes [batch, n_q,
+ * heads * v_size]. */
 void heads_reference(const tn_call *call, const heads *h, const double *q, const double *k,
                      const double *v, tn_tensor *y);
 

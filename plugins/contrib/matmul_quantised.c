@@ -71,7 +71,8 @@ static int32_t place(builder *b, int which) {
   return which < 0 ? -1 : build_input(b, (uint32_t)which);
 }
 
-/* float(a b) * a_scale * b_scale + bias, in f32: f16 would hold neither the sums nor all products of scales. */
+/* float(a b) * a_scale * b_scale + bias, in f32: f16 would hold neither the sums nor all products
+ * of scales. */
 static int32_t finish(builder *b, const places *w, const int32_t integers[4], int32_t a_scale,
                       bool narrow) {
   int32_t sums, b_scale = place(b, w->b_scale), bias = place(b, w->bias);

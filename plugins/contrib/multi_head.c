@@ -1,10 +1,12 @@
-/* com.microsoft::MultiHeadAttention: queries, keys and values apart or packed, each with a part of the bias. */
+/* com.microsoft::MultiHeadAttention: queries, keys and values apart or packed, each with a part of
+ * the bias. */
 #include "attention.gen.h"
 #include "heads.h"
 
 enum { QUERY, KEY, VALUE, BIAS, MASK, SCORE_BIAS, PAST_KEY, PAST_VALUE, PAST_LENGTH, INDIRECTION };
 
-/* How keys and values come: with rows of heads; all three packed; keys and values packed; heads before rows. */
+/* How keys and values come: with rows of heads; all three packed; keys and values packed; heads
+ * before rows. */
 enum { APART, PACKED_QKV, PACKED_KV, HEADS_FIRST };
 
 static tn_status fail(const tn_call *call, tn_status code, const char *what) {

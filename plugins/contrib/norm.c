@@ -1,5 +1,5 @@
-/* SkipLayerNormalization and EmbedLayerNormalization with their relatives. An item of a kernel is a row. Both first add up what is to be
- * normalised, in the output itself; then both go on alike. */
+/* SkipLayerNormalization and EmbedLayerNormalization with their relatives. An item of a kernel is a
+ * row. Both first add up what is to be normalised, in the output itself; then both go on alike. */
 #include "norm.gen.h"
 
 #include <math.h>
@@ -189,7 +189,8 @@ tn_status embed_layer_normalization_infer(const tn_call *call) {
   return TN_OK;
 }
 
-/* Rows of the three tables for one token; segment -1: none. Answers an error if a table has no such row. */
+/* Rows of the three tables for one token; segment -1: none. Answers an error if a table has no such
+ * row. */
 typedef struct token {
   int64_t word, position, segment;
 } token;

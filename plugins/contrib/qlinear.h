@@ -1,4 +1,5 @@
-/* Quantised tensors of u8 or i8. Kernels look at i8 as u8 by flipping the highest bit where they use tables. */
+/* Quantised tensors of u8 or i8. Kernels look at i8 as u8 by flipping the highest bit where they
+ * use tables. */
 #ifndef CONTRIB_QLINEAR_H
 #define CONTRIB_QLINEAR_H
 
@@ -18,7 +19,8 @@ static inline quantised quantised_of(const tn_call *call, uint32_t scale) {
 
 static inline double dequantise(quantised q, double value) { return (value - q.zero) * q.scale; }
 
-/* Rounds and saturates a value that is already divided by the scale and shifted by the zero point. */
+/* Rounds and saturates a value that is already divided by the scale and shifted by the zero
+ * point. */
 static inline double saturate(uint32_t dtype, double q) {
   const double lo = dtype == TN_I8 ? -128 : 0, hi = dtype == TN_I8 ? 127 : 255;
   q = nearbyint(q);
@@ -36,7 +38,8 @@ static inline double byte_value(uint32_t dtype, uint8_t b) {
   return dtype == TN_I8 ? (double)(int8_t)b : (double)b;
 }
 
-/* One scale and zero point for the whole of each tensor: inputs `first` to last that are scalars or have one element. */
+/* One scale and zero point for the whole of each tensor: inputs `first` to last that are scalars or
+ * have one element. */
 static inline tn_status check_scalars(const tn_call *call, const uint32_t *which, int n) {
   for (int k = 0; k < n; k++) {
     const tn_tensor *t = input_of(call, which[k]);

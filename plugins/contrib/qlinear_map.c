@@ -1,4 +1,5 @@
-/* QLinearSigmoid, QLinearLeakyRelu, QLinearConcat: a function of single bytes is a table of 256 answers, which stage 0 makes. */
+/* QLinearSigmoid, QLinearLeakyRelu, QLinearConcat: a function of single bytes is a table of 256
+ * answers, which stage 0 makes. */
 #include <string.h>
 
 #include "qlinear.h"

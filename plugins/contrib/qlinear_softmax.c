@@ -61,7 +61,8 @@ tn_status q_linear_softmax_plan(const tn_call *call, tn_kernel_plan *out) {
   return TN_OK;
 }
 
-/* e[k]: exp of k steps below the largest. Flipping the highest bit of i8 makes it a u8 in the same order. */
+/* e[k]: exp of k steps below the largest. Flipping the highest bit of i8 makes it a u8 in the same
+ * order. */
 static void softmax_row(const float *e, const uint8_t *x, uint8_t *y, const rows *r, uint32_t dtype,
                         quantised to) {
   const uint8_t flip = dtype == TN_I8 ? 0x80 : 0;

@@ -1,6 +1,7 @@
 /* Moving structs that begin with tn_head across the border.
  *
- * Neither side ever assigns a whole struct into the other's memory: what both know is copied, the rest is zero. */
+ * Neither side ever assigns a whole struct into the other's memory: what both know is copied, the
+ * rest is zero. */
 #ifndef TN_BASE_ABI_H
 #define TN_BASE_ABI_H
 
@@ -8,8 +9,9 @@
 
 #include "base/alloc.h"
 
-/* Copies what `theirs` has into our struct of `size` bytes, the rest is zero; ours->head.size becomes size. Any thread.
- * TN_ERR_INVALID, and ours is zero but for its head, if theirs->head.size cannot be right. */
+/* Copies what `theirs` has into our struct of `size` bytes, the rest is zero; ours->head.size
+ * becomes size. Any thread. TN_ERR_INVALID, and ours is zero but for its head, if theirs->head.size
+ * cannot be right. */
 static inline tn_status tn_struct_in(void *ours, uint32_t size, const void *theirs) {
   tn_head head;
   memcpy(&head, theirs, sizeof head);
@@ -22,7 +24,8 @@ static inline tn_status tn_struct_in(void *ours, uint32_t size, const void *thei
   return ok ? TN_OK : TN_ERR_INVALID;
 }
 
-/* The other way: fills the caller's struct as far as its head.size says; what we do not know of it becomes zero. */
+/* The other way: fills the caller's struct as far as its head.size says; what we do not know of it
+ * becomes zero. */
 static inline tn_status tn_struct_out(void *theirs, const void *ours, uint32_t size) {
   tn_head head;
   memcpy(&head, theirs, sizeof head);

@@ -22,7 +22,8 @@ static inline bool tn_epilogue_is_full(const tn_tensor *t, const tn_tensor *y) {
   return same;
 }
 
-/* The dim of y that t has one value per index of; -1: none (t has one value), -2: t is of no such shape. */
+/* The dim of y that t has one value per index of; -1: none (t has one value), -2: t is of no such
+ * shape. */
 static inline int32_t tn_epilogue_dim(const tn_tensor *t, const tn_tensor *y) {
   int32_t dim = -1;
   for (int32_t k = 0; k < t->rank; k++) {
@@ -34,21 +35,25 @@ static inline int32_t tn_epilogue_dim(const tn_tensor *t, const tn_tensor *y) {
   return dim;
 }
 
-/* Why tn_epilogue_f32 cannot use t for y, where the caller counts channels along dim `channel`; NULL: it can. */
-static inline const char *tn_epilogue_refuse_operand(const tn_tensor *t, const tn_tensor *y, int32_t channel) {
+/* Why tn_epilogue_f32 cannot use t for y, where the caller counts channels along dim `channel`;
+ * NULL: it can. */
+static inline const char *tn_epilogue_refuse_operand(const tn_tensor *t, const tn_tensor *y,
+                                                     int32_t channel) {
   if (t->dtype != TN_F32) return "the epilogue's operand is not f32";
   if (tn_epilogue_is_full(t, y))
-    return t->layout == y->layout ? NULL : "the epilogue's operand is in another layout than the output";
+    return t->layout == y->layout ? NULL
+                                  : "the epilogue's operand is in another layout than the output";
   const int32_t dim = tn_epilogue_dim(t, y);
-  if (channel < 0 || channel >= y->rank || (dim != channel && (dim != -1 || y->shape[channel] != 1)))
+  if (channel < 0 || channel >= y->rank ||
+      (dim != channel && (dim != -1 || y->shape[channel] != 1)))
     return "the epilogue's operand is neither of the output's shape nor one value per channel";
   if (t->layout != TN_PLAIN && tn_storage_elements(t) < y->shape[channel])
     return "the epilogue's operand is in a layout that cannot be read by channel";
   return NULL;
 }
 
-/* NULL if tn_epilogue_f32 can apply all steps of call->epilogue to output 0, whose channels the kernel counts along dim
- * `channel` (1 for images, the last one for rows), else why not. */
+/* NULL if tn_epilogue_f32 can apply all steps of call->epilogue to output 0, whose channels the
+ * kernel counts along dim `channel` (1 for images, the last one for rows), else why not. */
 static inline const char *tn_epilogue_refuse_f32(const tn_call *call, int32_t channel) {
   const tn_tensor *y = call->outputs[0];
   for (uint32_t k = 0; k < call->n_epilogue; k++) {

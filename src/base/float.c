@@ -114,7 +114,8 @@ double tn_f8_to_f64(uint32_t dtype, uint8_t bits) {
 uint8_t tn_f64_to_f8(uint32_t dtype, double f, bool saturate) {
   if (dtype == TN_F8E8M0) return (uint8_t)encode_e8m0(f, saturate);
   const narrow *t = narrow_of(dtype);
-  /* Without infinity a four-bit float can only saturate; without NaN, NaN becomes -0, as in ml_dtypes and ONNX. */
+  /* Without infinity a four-bit float can only saturate; without NaN, NaN becomes -0, as in
+   * ml_dtypes and ONNX. */
   if (t == &f4e2m1 && f != f) return (uint8_t)t->sign;
   return t ? (uint8_t)encode(t, f, saturate || t == &f4e2m1) : 0;
 }

@@ -16,8 +16,8 @@
 enum {
   TN_TILE_MR = TN_VF_LANES == 16 ? 14 : 6, /* 28 or 12 accumulators */
   TN_TILE_NR = 2 * TN_VF_LANES,
-  TN_TILE_KC = 768,     /* depth of a block: a strip fits in L1, some panels in L2 */
-  TN_TILE_PANELS = 4,   /* panels that one strip meets while it is in L1 */
+  TN_TILE_KC = 768,   /* depth of a block: a strip fits in L1, some panels in L2 */
+  TN_TILE_PANELS = 4, /* panels that one strip meets while it is in L1 */
   TN_TILE_COLUMNS = TN_TILE_PANELS * TN_TILE_NR
 };
 
@@ -53,30 +53,30 @@ static inline void tn_tile_store_part(float *c, tn_vf lo, tn_vf hi, int64_t n, b
 }
 
 /* ROWS is a number, not a parameter: only then do the accumulators stay in registers. */
-#define TN_TILE(ROWS)                                                                           \
-  static void tn_tile_##ROWS(const float *a, const float *b, int64_t depth, float *c,           \
-                             int64_t ldc, int64_t n, bool first, const float *bias) {           \
-    tn_vf lo[ROWS], hi[ROWS];                                                                   \
-    TN_UNROLL for (int r = 0; r < ROWS; r++) lo[r] = hi[r] = tn_vf_set1(0);                     \
-    for (int64_t k = 0; k < depth; k++, a += TN_TILE_MR, b += TN_TILE_NR) {                     \
-      const tn_vf b_lo = tn_vf_load(b), b_hi = tn_vf_load(b + TN_VF_LANES);                     \
-      _mm_prefetch((const char *)(b + 16 * TN_TILE_NR), _MM_HINT_T0);                           \
-      _mm_prefetch((const char *)(b + 16 * TN_TILE_NR + 16), _MM_HINT_T0);                      \
-      TN_UNROLL for (int r = 0; r < ROWS; r++) {                                                \
-        const tn_vf x = tn_vf_set1(a[r]);                                                       \
-        lo[r] = tn_vf_fma(x, b_lo, lo[r]);                                                      \
-        hi[r] = tn_vf_fma(x, b_hi, hi[r]);                                                      \
-      }                                                                                         \
-    }                                                                                           \
-    if (n < TN_TILE_NR) {                                                                       \
-      TN_UNROLL for (int r = 0; r < ROWS; r++)                                                  \
-          tn_tile_store_part(c + r * ldc, lo[r], hi[r], n, first, bias ? bias + r : NULL);      \
-    } else if (first) {                                                                         \
-      TN_UNROLL for (int r = 0; r < ROWS; r++)                                                  \
-          tn_tile_store(c + r * ldc, lo[r], hi[r], bias ? bias + r : NULL);                     \
-    } else {                                                                                    \
-      TN_UNROLL for (int r = 0; r < ROWS; r++) tn_tile_add(c + r * ldc, lo[r], hi[r]);          \
-    }                                                                                           \
+#define TN_TILE(ROWS)                                                                              \
+  static void tn_tile_##ROWS(const float *a, const float *b, int64_t depth, float *c, int64_t ldc, \
+                             int64_t n, bool first, const float *bias) {                           \
+    tn_vf lo[ROWS], hi[ROWS];                                                                      \
+    TN_UNROLL for (int r = 0; r < ROWS; r++) lo[r] = hi[r] = tn_vf_set1(0);                        \
+    for (int64_t k = 0; k < depth; k++, a += TN_TILE_MR, b += TN_TILE_NR) {                        \
+      const tn_vf b_lo = tn_vf_load(b), b_hi = tn_vf_load(b + TN_VF_LANES);                        \
+      _mm_prefetch((const char *)(b + 16 * TN_TILE_NR), _MM_HINT_T0);                              \
+      _mm_prefetch((const char *)(b + 16 * TN_TILE_NR + 16), _MM_HINT_T0);                         \
+      TN_UNROLL for (int r = 0; r < ROWS; r++) {                                                   \
+        const tn_vf x = tn_vf_set1(a[r]);                                                          \
+        lo[r] = tn_vf_fma(x, b_lo, lo[r]);                                                         \
+        hi[r] = tn_vf_fma(x, b_hi, hi[r]);                                                         \
+      }                                                                                            \
+    }                                                                                              \
+    if (n < TN_TILE_NR) {                                                                          \
+      TN_UNROLL for (int r = 0; r < ROWS; r++)                                                     \
+          tn_tile_store_part(c + r * ldc, lo[r], hi[r], n, first, bias ? bias + r : NULL);         \
+    } else if (first) {                                                                            \
+      TN_UNROLL for (int r = 0; r < ROWS; r++)                                                     \
+          tn_tile_store(c + r * ldc, lo[r], hi[r], bias ? bias + r : NULL);                        \
+    } else {                                                                                       \
+      TN_UNROLL for (int r = 0; r < ROWS; r++) tn_tile_add(c + r * ldc, lo[r], hi[r]);             \
+    }                                                                                              \
   }
 TN_TILE(1)
 TN_TILE(2)
@@ -100,9 +100,9 @@ typedef void (*tn_tile_fn)(const float *a, const float *b, int64_t depth, float 
                            int64_t n, bool first, const float *bias);
 
 static const tn_tile_fn tn_tile_of_rows[TN_TILE_MR + 1] = {
-    NULL,       tn_tile_1,  tn_tile_2,  tn_tile_3,  tn_tile_4,  tn_tile_5,  tn_tile_6,
+    NULL,      tn_tile_1, tn_tile_2, tn_tile_3,  tn_tile_4,  tn_tile_5,  tn_tile_6,
 #if defined(__AVX512F__)
-    tn_tile_7,  tn_tile_8,  tn_tile_9,  tn_tile_10, tn_tile_11, tn_tile_12, tn_tile_13, tn_tile_14,
+    tn_tile_7, tn_tile_8, tn_tile_9, tn_tile_10, tn_tile_11, tn_tile_12, tn_tile_13, tn_tile_14,
 #endif
 };
 
@@ -143,14 +143,14 @@ static inline void tn_pack_rows(const float *from, int64_t ld, int64_t n, int64_
   if (n < width) memset(to, 0, (size_t)(depth * width) * sizeof *to);
   for (; r + 4 <= n; r += 4) {
     int64_t k = 0;
-    for (; k + 4 <= depth; k += 4)
-      tn_pack_4x4(from + r * ld + k, ld, width, to + k * width + r);
+    for (; k + 4 <= depth; k += 4) tn_pack_4x4(from + r * ld + k, ld, width, to + k * width + r);
     tn_pack_scalar(from + r * ld, ld, 4, k, depth, width, to + r);
   }
   tn_pack_scalar(from + r * ld, ld, n - r, 0, depth, width, to + r);
 }
 
-/* Copies n columns of `from`, whose rows are ld apart, into to[k][width]; 0 for columns n and up. */
+/* Copies n columns of `from`, whose rows are ld apart, into to[k][width]; 0 for columns n and
+ * up. */
 static inline void tn_pack_columns(const float *from, int64_t ld, int64_t n, int64_t depth,
                                    int64_t width, float *to) {
   if (n == width && width == TN_TILE_NR) {

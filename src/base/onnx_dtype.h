@@ -1,5 +1,6 @@
-/* Element types as attributes of ai.onnx operators name them (`to`, `dtype`): numbers of TensorProto.DataType. They stand in
- * graphs and in attribute structs as in the file; an operator turns them into Tenon's here. */
+/* Element types as attributes of ai.onnx operators name them (`to`, `dtype`): numbers of
+ * TensorProto.DataType. They stand in graphs and in attribute structs as in the file; an operator
+ * turns them into Tenon's here. */
 #ifndef TN_BASE_ONNX_DTYPE_H
 #define TN_BASE_ONNX_DTYPE_H
 

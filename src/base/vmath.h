@@ -1,8 +1,8 @@
 /* exp, log, tanh, erf, sin ... of f32 for kernels: branch-free portable C that compilers turn into
  * vector code at any width, because every function is a straight line of arithmetic and selections.
- * tests/unit/base_vmath_test.c holds them to the bounds below over all exponents. ULP: units in the last
- * place of the exact result rounded to f32; results that are subnormal are within 1 ULP too. NaN
- * in, NaN out; infinities and signed zeros as in C's <math.h>.
+ * tests/unit/base_vmath_test.c holds them to the bounds below over all exponents. ULP: units in the
+ * last place of the exact result rounded to f32; results that are subnormal are within 1 ULP too.
+ * NaN in, NaN out; infinities and signed zeros as in C's <math.h>.
  *
  * Methods: reduction by Cody and Waite ("Software Manual for the Elementary Functions", 1980);
  * polynomials are minimax fits (least maximal relative error, by linear programming on Chebyshev

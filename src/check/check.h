@@ -290,8 +290,7 @@ bool check_compare(const tn_tensor *expected, const tn_tensor *got, check_tolera
 /* Same type and same bits (pad lanes included). */
 bool check_same_bits(const tn_tensor *a, const tn_tensor *b);
 
-/* ---- run.c, drive.c: one run of one kernel
- * ---------------------------------------------------------- */
+/* ---- run.c, drive.c: one run of one kernel --------------------------------------------------- */
 
 typedef struct check_form {
   tn_layout in[CHECK_MAX_IO], out[CHECK_MAX_IO];

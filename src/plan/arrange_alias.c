@@ -60,8 +60,9 @@ static bool is_run(const tn_region *region, int64_t *out_n) {
   return true;
 }
 
-/* True if `count` elements from `offset` on, in row-major order, lie at the same place and in one piece in
- * the tensor's storage: in blocked layouts whole blocks of channels of a single image do. */
+/* True if `count` elements from `offset` on, in row-major order, lie at the same place and in one
+ * piece in the tensor's storage: in blocked layouts whole blocks of channels of a single image
+ * do. */
 static bool is_stored_so(const tn_tensor *t, int64_t offset, int64_t count) {
   if (t->layout == TN_PLAIN) return true;
   int64_t slice = TN_LAYOUT_BLOCK(t->layout);

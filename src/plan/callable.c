@@ -21,8 +21,10 @@ static tn_status verified(const tn_graph *g, const char *when, tn_status status,
 #endif
 }
 
-/* A branch that is never taken need not fit the shapes at hand: what does not fit is said when the branch is to run. */
-static tn_status infer_generic(const tn_planner *p, tn_graph *g, tn_cut *cut, bool *out_fits, tn_diag *diag) {
+/* A branch that is never taken need not fit the shapes at hand: what does not fit is said when the
+ * branch is to run. */
+static tn_status infer_generic(const tn_planner *p, tn_graph *g, tn_cut *cut, bool *out_fits,
+                               tn_diag *diag) {
   bool is_branch = g->parent != NULL;
   tn_status status = tn_pass_infer(p, g, true, cut, is_branch ? NULL : diag);
   *out_fits = status == TN_OK;
@@ -85,7 +87,8 @@ static tn_status bad_input(const planning *l, int32_t k, const tn_tensor *declar
                  tn_tensor_text(declared, want, sizeof want), rule);
 }
 
-/* Where an optional is declared, what it would hold may be given as it is: a body takes it so from the iteration before. */
+/* Where an optional is declared, what it would hold may be given as it is: a body takes it so from
+ * the iteration before. */
 static bool is_bare(const tn_tensor *t, const tn_tensor *declared) {
   return declared->kind == TN_KIND_OPTIONAL && t->kind == (declared->elements & 15u);
 }

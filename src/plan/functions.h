@@ -6,7 +6,9 @@
 
 /* The function that a node calls, in its graph or the graphs around it; NULL: none. */
 const tn_function *tn_function_find(const tn_graph *g, const tn_node *n);
-/* Puts the body in the place of the node: attribute references get the node's values or the function's defaults. */
-tn_status tn_function_inline(const tn_planner *p, tn_graph *g, int32_t node, const tn_function *f, tn_diag *diag);
+/* Puts the body in the place of the node: attribute references get the node's values or the
+ * function's defaults. */
+tn_status tn_function_inline(const tn_planner *p, tn_graph *g, int32_t node, const tn_function *f,
+                             tn_diag *diag);
 
 #endif

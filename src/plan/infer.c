@@ -200,7 +200,8 @@ static tn_status infer(inference *i, int32_t *out_input) {
 tn_status tn_infer_node(const tn_planner *p, tn_graph *g, int32_t node, int32_t *out_input,
                         tn_diag *diag) {
   const tn_gnode *n = tn_graph_node(g, node);
-  /* typed when it was made; one that a file brings is not, and its operator's inference refuses it */
+  /* typed when it was made; one that a file brings is not, and its operator's inference refuses
+   * it */
   if (tn_is_region(n) && n->node.n_outputs == 1 && tn_graph_val(g, n->node.outputs[0])->known)
     return TN_OK;
   tn_call_frame f;

@@ -1,8 +1,9 @@
 /* From graph to plan: the passes, what they decide, and the prepared form that sessions run.
  *
- * A tn_callable is a graph that can be planned for many input shapes: a model, a subgraph of If/Loop/Scan, or the rest of
- * a plan that had to be cut because shapes depend on data. Its plans sit in a bounded cache, keyed by the types of the
- * inputs (and the data of those inputs that shapes depend on). Plans are immutable and counted. */
+ * A tn_callable is a graph that can be planned for many input shapes: a model, a subgraph of
+ * If/Loop/Scan, or the rest of a plan that had to be cut because shapes depend on data. Its plans
+ * sit in a bounded cache, keyed by the types of the inputs (and the data of those inputs that
+ * shapes depend on). Plans are immutable and counted. */
 #ifndef TN_PLAN_PLAN_H
 #define TN_PLAN_PLAN_H
 
@@ -22,29 +23,32 @@ typedef struct tn_planner {
   uint64_t isa;
   const char *const *pins;
   uint32_t n_pins;
-  uint32_t model_flags;          /* TN_MODEL_... */
+  uint32_t model_flags; /* TN_MODEL_... */
   int32_t max_plans;
-  /* Runs one node on constant inputs (03 fold): supplied by exec, so that folding uses the kernels of the runtime.
-   * out[k]->data is memory of out_consts[k]. */
-  tn_status (*eval)(const struct tn_planner *p, const tn_gnode *node, const tn_tensor *const *in, tn_tensor *const *out,
-                    tn_const **out_consts, tn_diag *diag);
+  /* Runs one node on constant inputs (03 fold): supplied by exec, so that folding uses the kernels
+   * of the runtime. out[k]->data is memory of out_consts[k]. */
+  tn_status (*eval)(const struct tn_planner *p, const tn_gnode *node, const tn_tensor *const *in,
+                    tn_tensor *const *out, tn_const **out_consts, tn_diag *diag);
   struct tn_state_cache *states; /* prepared states of the model, shared by its plans */
-  pthread_mutex_t *serial;       /* recursive, the runtime's: held while a kernel runs that has TN_PLAN_SERIAL */
+  /* Recursive, the runtime's: held while a kernel runs that has TN_PLAN_SERIAL. */
+  pthread_mutex_t *serial;
 } tn_planner;
 
-/* ---- what 07 select decides for a node -------------------------------------------------------------------------- */
+/* ---- what 07 select decides for a node ------------------------------------------------------- */
 
-typedef struct tn_refusal { const char *kernel, *reason; } tn_refusal;
+typedef struct tn_refusal {
+  const char *kernel, *reason;
+} tn_refusal;
 
 typedef struct tn_choice {
   const tn_kerneldef *def;
   tn_kernel_plan plan;
   double flops, cost_ns;
-  const tn_refusal *refusals;    /* candidates that were not taken */
+  const tn_refusal *refusals; /* candidates that were not taken */
   uint32_t n_refusals;
 } tn_choice;
 
-/* ---- the call of a kernel at plan time: src/plan/call.c --------------------------------------------------------- */
+/* ---- the call of a kernel at plan time: src/plan/call.c -------------------------------------- */
 
 /* A tn_call with memory for its tensors, filled from a graph node. */
 typedef struct tn_call_frame {
@@ -53,67 +57,82 @@ typedef struct tn_call_frame {
   const tn_planner *planner;
   tn_graph *graph;
   int32_t node;
-  uint32_t needed_input;         /* set by host->needs_data; UINT32_MAX: none */
-  const char *subgraph_reason;   /* why host->subgraph_infer failed last; NULL */
-  tn_tensor *in, *out;           /* copies that call.inputs/outputs point to */
+  uint32_t needed_input;       /* set by host->needs_data; UINT32_MAX: none */
+  const char *subgraph_reason; /* why host->subgraph_infer failed last; NULL */
+  tn_tensor *in, *out;         /* copies that call.inputs/outputs point to */
   tn_arena arena;
 } tn_call_frame;
 
 /* inputs carry data where constant; outputs carry the graph's types. layouts as the graph says. */
-tn_status tn_call_open(tn_call_frame *f, const tn_planner *p, tn_graph *g, int32_t node, tn_diag *diag);
+tn_status tn_call_open(tn_call_frame *f, const tn_planner *p, tn_graph *g, int32_t node,
+                       tn_diag *diag);
 void tn_call_close(tn_call_frame *f);
-extern const tn_host tn_plan_host;   /* the services while planning; ctx is a tn_call_frame */
+extern const tn_host tn_plan_host; /* the services while planning; ctx is a tn_call_frame */
 
-/* infer.c: runs the node's inference and checks the answer (ranks, dims, dtypes against type rules). Writes the types
- * of the outputs into the graph. TN_NEEDS_DATA: *out_input says which input. Never crashes on what a plug-in answers. */
-tn_status tn_infer_node(const tn_planner *p, tn_graph *g, int32_t node, int32_t *out_input, tn_diag *diag);
+/* infer.c: runs the node's inference and checks the answer (ranks, dims, dtypes against type
+ * rules). Writes the types of the outputs into the graph. TN_NEEDS_DATA: *out_input says which
+ * input. Never crashes on what a plug-in answers. */
+tn_status tn_infer_node(const tn_planner *p, tn_graph *g, int32_t node, int32_t *out_input,
+                        tn_diag *diag);
 /* FLOPs of a node with known types; 0 if the op does not say. */
 double tn_node_flops(const tn_planner *p, tn_graph *g, int32_t node);
 
-/* ---- the passes, in order. Each leaves the graph valid, or reports and fails ------------------------------------- */
+/* ---- the passes, in order. Each leaves the graph valid, or reports and fails ----------------- */
 
-tn_status tn_pass_check(const tn_planner *p, tn_graph *g, tn_diag *diag);     /* 01: def, attrs; functions and early lowering expanded; every problem reported */
-/* 02 with 03: types, shapes and constants flow through in one sweep. Stops where data is needed; see tn_cut. partial:
- * unknown shapes are fine (load time); else nodes that are not inferred are the tail. */
+tn_status tn_pass_check(const tn_planner *p, tn_graph *g,
+                        tn_diag *diag); /* 01: def, attrs; functions and early lowering expanded;
+                                           every problem reported */
+/* 02 with 03: types, shapes and constants flow through in one sweep. Stops where data is needed;
+ * see tn_cut. partial: unknown shapes are fine (load time); else nodes that are not inferred are
+ * the tail. */
 typedef struct tn_cut {
-  TN_VEC(int32_t) tail;          /* nodes that could not be inferred, and all that depend on them */
-  TN_VEC(int32_t) needed;        /* values whose data they ask for */
+  TN_VEC(int32_t) tail;   /* nodes that could not be inferred, and all that depend on them */
+  TN_VEC(int32_t) needed; /* values whose data they ask for */
 } tn_cut;
 tn_status tn_pass_infer(const tn_planner *p, tn_graph *g, bool partial, tn_cut *cut, tn_diag *diag);
-tn_status tn_fold_node(const tn_planner *p, tn_graph *g, int32_t node, bool *out_folded, tn_diag *diag); /* 03 */
-tn_status tn_pass_lower(const tn_planner *p, tn_graph *g, tn_diag *diag);     /* 04: composites, moves -> regions, merging */
-tn_status tn_pass_fuse(const tn_planner *p, tn_graph *g, tn_diag *diag);      /* 05: rewrites, epilogues */
-tn_status tn_pass_partition(const tn_planner *p, tn_graph *g, tn_diag *diag); /* 06: islands for compilers */
-tn_status tn_pass_select(const tn_planner *p, tn_graph *g, tn_diag *diag);    /* 07: sets choice of every node; inserts tenon::Cast, tenon::Reorder */
-tn_status tn_pass_arrange(const tn_planner *p, tn_graph *g, tn_plan *plan, tn_diag *diag); /* 08: fills the plan */
+tn_status tn_fold_node(const tn_planner *p, tn_graph *g, int32_t node, bool *out_folded,
+                       tn_diag *diag); /* 03 */
+tn_status tn_pass_lower(const tn_planner *p, tn_graph *g,
+                        tn_diag *diag); /* 04: composites, moves -> regions, merging */
+tn_status tn_pass_fuse(const tn_planner *p, tn_graph *g,
+                       tn_diag *diag); /* 05: rewrites, epilogues */
+tn_status tn_pass_partition(const tn_planner *p, tn_graph *g,
+                            tn_diag *diag); /* 06: islands for compilers */
+tn_status tn_pass_select(
+    const tn_planner *p, tn_graph *g,
+    tn_diag *diag); /* 07: sets choice of every node; inserts tenon::Cast, tenon::Reorder */
+tn_status tn_pass_arrange(const tn_planner *p, tn_graph *g, tn_plan *plan,
+                          tn_diag *diag); /* 08: fills the plan */
 
-/* ---- the plan ---------------------------------------------------------------------------------------------------- */
+/* ---- the plan -------------------------------------------------------------------------------- */
 
 typedef enum tn_place {
-  TN_PLACE_NONE,                 /* nobody reads it and nothing writes it */
-  TN_PLACE_ARENA,                /* at `offset` of the session's arena */
-  TN_PLACE_CONST,                /* type.data */
-  TN_PLACE_INPUT,                /* memory of plan input `index` */
-  TN_PLACE_DYNAMIC               /* memory of its own that grows at run time (data-dependent shapes, strings, lists): `index` */
+  TN_PLACE_NONE,   /* nobody reads it and nothing writes it */
+  TN_PLACE_ARENA,  /* at `offset` of the session's arena */
+  TN_PLACE_CONST,  /* type.data */
+  TN_PLACE_INPUT,  /* memory of plan input `index` */
+  TN_PLACE_DYNAMIC /* memory of its own that grows at run time (data-dependent shapes, strings,
+                      lists): `index` */
 } tn_place;
 
-typedef struct tn_slot {         /* one value of the plan */
+typedef struct tn_slot { /* one value of the plan */
   const char *name;
-  tn_tensor type;                /* dtype, shape, layout; dims may be unknown for TN_PLACE_DYNAMIC */
+  tn_tensor type; /* dtype, shape, layout; dims may be unknown for TN_PLACE_DYNAMIC */
   tn_place place;
-  uint64_t offset;               /* ARENA: from its start; INPUT: byte offset into the input (an alias of part of it) */
+  uint64_t offset; /* ARENA: from its start; INPUT: byte offset into the input (an alias of part of
+                      it) */
   int32_t index;
-  int32_t alias_of;              /* slot whose memory this one shares (regions that move nothing); -1 */
+  int32_t alias_of; /* slot whose memory this one shares (regions that move nothing); -1 */
   tn_const *constant;
 } tn_slot;
 
 typedef struct tn_step {
   const tn_kerneldef *def;
   tn_kernel_plan plan;
-  const char *node, *op;         /* for people */
+  const char *node, *op; /* for people */
   int32_t version;
   const void *attrs;
-  int32_t *inputs, *outputs;     /* slots; -1: left out */
+  int32_t *inputs, *outputs; /* slots; -1: left out */
   uint32_t n_inputs, n_outputs;
   uint32_t in_entries, out_entries; /* of its calls; see tn_node_entries() */
   const tn_epilogue *const *epilogue;
@@ -121,10 +140,11 @@ typedef struct tn_step {
   const tn_region *const *regions;
   uint32_t n_epilogue, n_regions;
   int32_t region_fill;
-  void *state;                   /* prepared constants, belongs to the state cache; NULL: none */
+  void *state; /* prepared constants, belongs to the state cache; NULL: none */
   uint64_t scratch_offset, worker_scratch_offset; /* in the arena */
-  tn_callable **subgraphs;       /* in the order of the attribute struct */
-  const tn_capture *const *captures; /* per subgraph: inner = index of the callable's input, input = index of this step's input */
+  tn_callable **subgraphs;                        /* in the order of the attribute struct */
+  const tn_capture *const *captures; /* per subgraph: inner = index of the callable's input, input =
+                                        index of this step's input */
   const uint32_t *n_captures;
   uint32_t n_subgraphs, n_formal;
   /* Element-wise steps the host runs on each range right after this one has written it. */
@@ -138,24 +158,26 @@ typedef struct tn_step {
 struct tn_plan {
   atomic_int refs;
   const tn_allocator *a;
-  tn_arena arena;                /* everything below */
-  tn_callable *owner;            /* not counted: a callable outlives its plans */
-  tn_graph *graph;               /* final form, kept for explain and save */
+  tn_arena arena;     /* everything below */
+  tn_callable *owner; /* not counted: a callable outlives its plans */
+  tn_graph *graph;    /* final form, kept for explain and save */
   tn_slot *slots;
   tn_step *steps;
   int32_t n_slots, n_steps, n_inputs, n_outputs, n_dynamic;
-  /* Slots. An output may be a slot of place INPUT (the model hands an input on) or CONST, and two outputs may be the same
-   * slot: sessions that were given memory for it copy, others answer a tensor over that memory. */
+  /* Slots. An output may be a slot of place INPUT (the model hands an input on) or CONST, and two
+   * outputs may be the same slot: sessions that were given memory for it copy, others answer a
+   * tensor over that memory. */
   int32_t *inputs, *outputs;
   uint64_t arena_bytes, arena_bound_bytes, scratch_bytes, state_bytes, const_bytes;
   double cost_ns, flops;
-  /* The rest of the graph, if its shapes depend on data of this part: run after the steps. tail_inputs: slots that feed
-   * it; the plan's output k is output tail_outputs[k] of the tail, or -1: a slot of this part. */
+  /* The rest of the graph, if its shapes depend on data of this part: run after the steps.
+   * tail_inputs: slots that feed it; the plan's output k is output tail_outputs[k] of the tail, or
+   * -1: a slot of this part. */
   tn_callable *tail;
   int32_t *tail_inputs, *tail_outputs;
   int32_t n_tail_inputs;
   /* The key: what this plan was made for. */
-  tn_tensor *key;                /* n_inputs types; data: copies of the bytes that matter, or NULL */
+  tn_tensor *key; /* n_inputs types; data: copies of the bytes that matter, or NULL */
 };
 
 tn_plan *tn_plan_retain(tn_plan *p);
@@ -163,33 +185,37 @@ void tn_plan_release(tn_plan *p);
 /* True if the plan was made for these inputs. Allocates nothing, takes no lock. */
 bool tn_plan_matches(const tn_plan *p, const tn_tensor *const *inputs);
 
-/* ---- callables ---------------------------------------------------------------------------------------------------- */
+/* ---- callables ------------------------------------------------------------------------------- */
 
 struct tn_callable {
-  const tn_planner *planner;     /* outlives it */
-  tn_graph *graph;               /* taken; after 01 and the load-time part of 02..06 */
-  pthread_mutex_t lock;          /* plans and needs_data */
-  TN_VEC(tn_plan *) plans;       /* most recently used last */
-  uint8_t *needs_data;           /* per input: its bytes are part of the key */
-  char *name;                    /* "model", "then_branch of node 'if1'" */
+  const tn_planner *planner; /* outlives it */
+  tn_graph *graph;           /* taken; after 01 and the load-time part of 02..06 */
+  pthread_mutex_t lock;      /* plans and needs_data */
+  TN_VEC(tn_plan *) plans;   /* most recently used last */
+  uint8_t *needs_data;       /* per input: its bytes are part of the key */
+  char *name;                /* "model", "then_branch of node 'if1'" */
 };
 
 /* The graph is taken in any case: it is freed if this fails. */
-tn_status tn_callable_create_take(const tn_planner *p, tn_graph *graph, const char *name, tn_diag *diag, tn_callable **out_callable);
+tn_status tn_callable_create_take(const tn_planner *p, tn_graph *graph, const char *name,
+                                  tn_diag *diag, tn_callable **out_callable);
 void tn_callable_destroy(tn_callable *c);
-/* The plan for inputs of these types (data must be there for inputs that shapes depend on; NULL data answers
- * TN_NEEDS_DATA). The caller gets a reference. stop_after: a pass number for tn_model_save (2..8), 0: all; the plan then
- * holds the graph only. */
-tn_status tn_callable_plan(tn_callable *c, const tn_tensor *const *inputs, int32_t stop_after, tn_diag *diag, tn_plan **out_plan);
+/* The plan for inputs of these types (data must be there for inputs that shapes depend on; NULL
+ * data answers TN_NEEDS_DATA). The caller gets a reference. stop_after: a pass number for
+ * tn_model_save (2..8), 0: all; the plan then holds the graph only. */
+tn_status tn_callable_plan(tn_callable *c, const tn_tensor *const *inputs, int32_t stop_after,
+                           tn_diag *diag, tn_plan **out_plan);
 
-/* ---- prepared states ---------------------------------------------------------------------------------------------- */
+/* ---- prepared states ------------------------------------------------------------------------- */
 
 typedef struct tn_state_cache tn_state_cache;
 tn_status tn_state_cache_create(const tn_allocator *a, tn_state_cache **out_cache);
-void tn_state_cache_destroy(tn_state_cache *c);     /* calls finish of every state */
-/* State of a kernel of operator `op`: the old one for the same kernel, attributes, dtypes, constants and plan.state_key,
- * or a new one after prepare() ran. consts: per input of the call, NULL where it is no constant. Any thread. */
-tn_status tn_state_get(tn_state_cache *c, const tn_kerneldef *def, const tn_opdef *op, const tn_call *call,
-                       tn_const *const *consts, const tn_kernel_plan *plan, tn_diag *diag, void **out_state);
+void tn_state_cache_destroy(tn_state_cache *c); /* calls finish of every state */
+/* State of a kernel of operator `op`: the old one for the same kernel, attributes, dtypes,
+ * constants and plan.state_key, or a new one after prepare() ran. consts: per input of the call,
+ * NULL where it is no constant. Any thread. */
+tn_status tn_state_get(tn_state_cache *c, const tn_kerneldef *def, const tn_opdef *op,
+                       const tn_call *call, tn_const *const *consts, const tn_kernel_plan *plan,
+                       tn_diag *diag, void **out_state);
 
 #endif

@@ -19,7 +19,8 @@ completes ex
 completes bench --re
 [ "$replies" = " --repeat " ] || fail "bench --re becomes $replies"
 completes run --
-[[ $replies == *" --input "* && $replies == *" --threads "* && $replies == *" --help "* ]] || fail "run -- becomes $replies"
+[[ $replies == *" --input "* && $replies == *" --threads "* && $replies == *" --help "* ]] ||
+  fail "run -- becomes $replies"
 completes plugin ""
 [ "$replies" = " list " ] || fail "plugin becomes $replies"
 completes run mod

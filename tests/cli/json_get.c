@@ -1,5 +1,5 @@
-/* Prints the value at a path of a JSON file: `json_get FILE outputs.0.name`. Ends with 1 if the file
- * is no JSON or there is no such value. */
+/* Prints the value at a path of a JSON file: `json_get FILE outputs.0.name`. Ends with 1 if the
+ * file is no JSON or there is no such value. */
 #include <cjson/cJSON.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -13,8 +13,9 @@ fail() {
   failures=$((failures + 1))
 }
 
-# says CODE PATTERN ARGUMENTS...: `tenon ARGUMENTS` ends with CODE, and a line that it prints matches the extended regular
-# expression PATTERN ("": none is asked for). What it printed is in $out.
+# says CODE PATTERN ARGUMENTS...: `tenon ARGUMENTS` ends with CODE, and a line that it prints
+# matches the extended regular expression PATTERN ("": none is asked for). What it printed is in
+# $out.
 says() {
   local code=$1 pattern=$2 got
   shift 2

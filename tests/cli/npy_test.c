@@ -1,4 +1,5 @@
-/* .npy: the fuzzer's seeds as they should be read or refused, and that what is written is read back. */
+/* .npy: the fuzzer's seeds as they should be read or refused, and that what is written is read
+ * back. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

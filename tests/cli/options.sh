@@ -1,5 +1,6 @@
 #!/bin/bash
-# What all subcommands do alike: help, unknown options, missing arguments, files that cannot be read.
+# What all subcommands do alike: help, unknown options, missing arguments, files that cannot be
+# read.
 . "$(dirname "$0")/kit.sh"
 
 says 0 '^usage: tenon COMMAND' --help
@@ -14,7 +15,8 @@ for command in $commands; do
   also '^examples:'
   also '^  -h, --help'
   never '.{129}' # fits a terminal
-  says 2 "tenon $command has no option '--wings'; .tenon $command --help. lists them" "$command" --wings
+  says 2 "tenon $command has no option '--wings'; .tenon $command --help. lists them" \
+    "$command" --wings
   says 2 '--threads takes a whole number from 0 to 1024, not .many' "$command" --threads many
   says 2 '--isa: .sse9. is no instruction set' "$command" --isa sse9
   says 2 '--plugin needs a value \(FILE\)' "$command" --plugin
@@ -27,8 +29,10 @@ for command in run info check explain bench compare convert; do
   [ $command = compare ] && rest=(--with "$data/net_expected")
   [ $command = convert ] && rest=("$work/out.onnx")
   code=3
-  says $code 'cannot open .*/nowhere.onnx: No such file' "$command" "$data/nowhere.onnx" "${rest[@]}"
-  says $code 'truncated.onnx: .*longer than the message it stands in' "$command" "$data/truncated.onnx" "${rest[@]}"
+  says $code 'cannot open .*/nowhere.onnx: No such file' \
+    "$command" "$data/nowhere.onnx" "${rest[@]}"
+  says $code 'truncated.onnx: .*longer than the message it stands in' \
+    "$command" "$data/truncated.onnx" "${rest[@]}"
   says $code 'regular file|Is a directory' "$command" "$data" "${rest[@]}"
   says $code 'text.onnx: ' "$command" "$here/../data/text.onnx" "${rest[@]}"
   says 3 '/nowhere.so' "$command" "$data/net.onnx" "${rest[@]}" --plugin "$work/nowhere.so"
@@ -43,7 +47,8 @@ for form in '-n 2' '--repeat 2' '--repeat=2'; do
   says 0 'then 1 runs' run $form "$data/net.onnx" --input "$data/x.npy" --time
 done
 cp "$data/net.onnx" "$work/--strange.onnx"
-(cd "$work" && says 0 '^y: f32' run -i "$data/x.npy" -- --strange.onnx; exit $failures) || failures=$((failures + 1))
+(cd "$work" && says 0 '^y: f32' run -i "$data/x.npy" -- --strange.onnx; exit $failures) ||
+  failures=$((failures + 1))
 
 # Output that cannot be written is noticed.
 if [ -e /dev/full ]; then

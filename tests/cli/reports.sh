@@ -37,7 +37,8 @@ also "^  node 'relu' \(Relu\): attribute 'slope' is unknown" # what else is wron
 [ "$(grep -c '^  ' <<<"$out")" = 3 ] || fail "not each problem is said once: $out"
 says 1 "wrong.onnx: does not run here" check "$data/wrong.onnx"
 also "^  node 'conv' \(Conv\): input 'W' is required"
-says 3 "^2 run here, 2 do not, 1 cannot be read$" check "$net" "$data/branch.onnx" "$data/missing.onnx" \
+says 3 "^2 run here, 2 do not, 1 cannot be read$" \
+  check "$net" "$data/branch.onnx" "$data/missing.onnx" \
   "$data/wrong.onnx" "$data/truncated.onnx"
 says 1 '' check -q "$net" "$data/missing.onnx"
 never 'net.onnx: runs here'

@@ -4,7 +4,8 @@
 net=$data/net.onnx
 
 # Inputs: by order, by name, of several kinds, all with the same result.
-says 0 '^y: f32\[2,5\]  min -4\.875  max 2\.625  mean -0\.803125  \[2\.625, -3\.9375, 0\.28125, 0\.28125, ' \
+same='\[2\.625, -3\.9375, 0\.28125, 0\.28125, '
+says 0 "^y: f32\[2,5\]  min -4\.875  max 2\.625  mean -0\.803125  $same" \
   run "$net" --input "$data/x.npy"
 want=$out
 for input in "x=$data/x.npy" "$data/x.npz" "x=$data/x.npz"; do
@@ -17,8 +18,10 @@ also '^    2\.  \[1,0\]  2\.'
 
 # Inputs that do not fit name the file, the input, and both types.
 says 2 "input 'x' \(f32\[batch,3,4,4\]\) is not given; say --input x=FILE, or --random" run "$net"
-says 3 "x_wrong.npy: input 'x': got f32\[2,2,4,4\], the model takes f32\[\?,3,4,4\]" run "$net" -i "$data/x_wrong.npy"
-says 3 "x_f64.npy: input 'x': got f64\[2,3,4,4\], the model takes f32" run "$net" -i "$data/x_f64.npy"
+says 3 "x_wrong.npy: input 'x': got f32\[2,2,4,4\], the model takes f32\[\?,3,4,4\]" \
+  run "$net" -i "$data/x_wrong.npy"
+says 3 "x_f64.npy: input 'x': got f64\[2,3,4,4\], the model takes f32" \
+  run "$net" -i "$data/x_f64.npy"
 says 3 "--input z: the model has no such input; it has 'x'" run "$net" -i "z=$data/x.npy"
 says 3 "other.npz nothing: the model has no such input" run "$net" -i "$data/other.npz"
 says 3 "the model has no more than 1 inputs" run "$net" -i "$data/x.npy" -i "$data/x.npy"
@@ -27,7 +30,8 @@ says 3 "cannot open .*/nowhere.npy" run "$net" -i "$data/nowhere.npy"
 says 3 "this folder holds no input_0.pb" run "$net" -i "$data"
 says 3 "what is in this file\? It must end in" run "$net" -i "$data/make.py"
 head -c 100 "$data/x.npy" >"$work/cut.npy"
-says 3 "cut.npy: not a .npy file that can be read: it ends within its header" run "$net" -i "$work/cut.npy"
+says 3 "cut.npy: not a .npy file that can be read: it ends within its header" \
+  run "$net" -i "$work/cut.npy"
 head -c 300 "$data/x.npy" >"$work/cut.npy"
 says 3 "cut.npy: .* its shape needs 384 bytes, it has 172" run "$net" -i "$work/cut.npy"
 head -c 190 "$data/x.bin" >"$work/odd.bin"
@@ -46,7 +50,8 @@ says 0 '' run "$net" --random=2
 says 0 '^y: f32\[3,5\]' run "$net" --random --dim batch=3
 says 0 '^y: f32\[2,5\]' run "$net" --random --shape x=2x3x4x4
 says 0 '^y: f32\[2,5\]' run "$net" --random --shape 2,3,4,4
-says 3 "--shape x=2x3x4x5: does not fit input 'x', which is f32\[batch,3,4,4\]" run "$net" --random --shape x=2x3x4x5
+says 3 "--shape x=2x3x4x5: does not fit input 'x', which is f32\[batch,3,4,4\]" \
+  run "$net" --random --shape x=2x3x4x5
 says 3 "--shape x=2x3: does not fit" run "$net" --random --shape x=2x3
 says 3 "--shape x=2xx3: dims are written like" run "$net" --random --shape x=2xx3
 says 3 "--shape y: the model has no such input" run "$net" --random --shape y=1
@@ -63,12 +68,14 @@ cmp -s "$work/y.npy" "$work/named.npy" || fail "the same output is written in tw
 says 3 "the model has no output 'z'" run "$net" -i "$data/x.npy" -o "z=$work/z.npy"
 says 3 "out.png: outputs are written as .npy" run "$net" -i "$data/x.npy" -o "y=$work/out.png"
 says 3 "cannot make folder /dev/null/out" run "$net" -i "$data/x.npy" -o /dev/null/out
-says 3 "cannot create a file next to $work/nowhere/y.npy" run "$net" -i "$data/x.npy" -o "$work/nowhere/y.npy"
+says 3 "cannot create a file next to $work/nowhere/y.npy" \
+  run "$net" -i "$data/x.npy" -o "$work/nowhere/y.npy"
 says 0 '' run "$net" -i "$data/x.npy" -q
 never '^y:'
 
 # Every element type goes in and comes out.
-says 0 '^out_bf16: bf16\[3\] .* \[1, 0, 3\]' run "$data/types.onnx" -i "$data/types.npz" -o "$work/types"
+says 0 '^out_bf16: bf16\[3\] .* \[1, 0, 3\]' \
+  run "$data/types.onnx" -i "$data/types.npz" -o "$work/types"
 also '^out_string: string\[3\]  \["one", "", "dré"\]'
 also '^out_i4: i4\[3\] .* \[1, 0, 3\]'
 also '^out_c64: c64\[3\] .* \[1\+0i, 0\+0i, 3\+0i\]'
@@ -80,14 +87,16 @@ printf '\1\2\3' >"$work/three.bin"
 says 0 '^out_u8: u8\[3\] .* \[1, 2, 3\]' run "$data/types.onnx" --random -i "in_u8=$work/three.bin"
 also '^out_f32: f32\[3\]' # the open dim n is that of the file everywhere
 says 3 "in_f64|three.bin: .* f64" run "$data/types.onnx" --random -i "in_f64=$work/three.bin"
-says 3 "raw bytes cannot be elements of type string" run "$data/types.onnx" --random -i "in_string=$work/three.bin"
+says 3 "raw bytes cannot be elements of type string" \
+  run "$data/types.onnx" --random -i "in_string=$work/three.bin"
 
 # Lists, subgraphs, shapes that depend on data.
 says 0 '^list: sequence of f32, 2 items' run "$data/branch.onnx" --random -o "$work/lists"
 also '^list\[1\]: f32\[4\]'
 also '^t: i64\[4,1\]'
 [ -f "$work/lists/list_1.npy" ] || fail "items of lists are not written"
-says 3 "output 'list' is a list; name a folder" run "$data/branch.onnx" --random -o "list=$work/list.npy"
+says 3 "output 'list' is a list; name a folder" \
+  run "$data/branch.onnx" --random -o "list=$work/list.npy"
 
 # Times, profile, JSON.
 says 0 '^loaded in .*; planned and first run in ' run "$net" --random --time --repeat 5
@@ -102,7 +111,8 @@ json "$work/run.json" outputs.0.top.0.index '^0,0$'
 json "$work/run.json" outputs.0.max '^2\.625'
 "$tenon" run "$net" -i "$data/x.npy" --json >"$work/stdout.json" || fail "--json without a file"
 json "$work/stdout.json" outputs.0.name '^y$'
-says 3 'cannot create a file next to /dev/null/x.json' run "$net" -i "$data/x.npy" --json=/dev/null/x.json
+says 3 'cannot create a file next to /dev/null/x.json' \
+  run "$net" -i "$data/x.npy" --json=/dev/null/x.json
 says 2 '--top takes a whole number from 1' run "$net" --top 0
 says 1 'operator com.acme::Foo; no plug-in offers it' run "$data/missing.onnx" --random
 says 3 "conv.*input 'W' is required" run "$data/wrong.onnx" --random

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Makes the small models and values of this folder. They are committed; this is only needed to change them.
-Needs numpy and onnx."""
+"""Makes the small models and values of this folder. They are committed; this is only needed to
+change them. Needs numpy and onnx."""
 import os
 import struct
 import zlib
@@ -18,7 +18,8 @@ def model(name, nodes, inputs, outputs, weights=(), opsets=(("", 17),), function
         nodes, name, inputs, outputs,
         [onnx.numpy_helper.from_array(a, n) for n, a in weights])
     m = h.make_model(graph, opset_imports=[h.make_opsetid(d, v) for d, v in opsets],
-                     producer_name="tests", producer_version="1", ir_version=8, functions=list(functions))
+                     producer_name="tests", producer_version="1", ir_version=8,
+                     functions=list(functions))
     onnx.save(m, os.path.join(here, name + ".onnx"))
 
 
@@ -41,12 +42,14 @@ model("net", [
 ], [value("x", T.FLOAT, ["batch", 3, 4, 4])], [value("y", T.FLOAT, ["batch", 5])], weights)
 
 # One input and output of each element type, and two inputs that share a named dim.
-kinds = [("f32", T.FLOAT), ("f64", T.DOUBLE), ("f16", T.FLOAT16), ("bf16", T.BFLOAT16), ("i8", T.INT8),
+kinds = [("f32", T.FLOAT), ("f64", T.DOUBLE), ("f16", T.FLOAT16), ("bf16", T.BFLOAT16),
+         ("i8", T.INT8),
          ("i16", T.INT16), ("i32", T.INT32), ("i64", T.INT64), ("u8", T.UINT8), ("u16", T.UINT16),
          ("u32", T.UINT32), ("u64", T.UINT64), ("bool", T.BOOL), ("string", T.STRING),
          ("f8", T.FLOAT8E4M3FN), ("i4", T.INT4), ("c64", T.COMPLEX64)]
 model("types", [h.make_node("Identity", ["in_" + n], ["out_" + n]) for n, _ in kinds],
-      [value("in_" + n, t, ["n"]) for n, t in kinds], [value("out_" + n, t, ["n"]) for n, t in kinds],
+      [value("in_" + n, t, ["n"]) for n, t in kinds],
+      [value("out_" + n, t, ["n"]) for n, t in kinds],
       opsets=[("", 25)])
 
 # Pictures and sound, passed on.
@@ -58,8 +61,10 @@ model("sound", [h.make_node("Identity", ["samples"], ["same"])],
       [value("samples", T.FLOAT, [1, "n", 1])], [value("same", T.FLOAT, [1, "n", 1])])
 
 # Shapes that depend on data, a subgraph, a list.
-then = h.make_graph([h.make_node("Neg", ["x"], ["n"], "neg")], "then", [], [value("n", T.FLOAT, [4])])
-other = h.make_graph([h.make_node("Abs", ["x"], ["a"], "abs")], "else", [], [value("a", T.FLOAT, [4])])
+then = h.make_graph([h.make_node("Neg", ["x"], ["n"], "neg")], "then", [],
+                    [value("n", T.FLOAT, [4])])
+other = h.make_graph([h.make_node("Abs", ["x"], ["a"], "abs")], "else", [],
+                     [value("a", T.FLOAT, [4])])
 model("branch", [
     h.make_node("If", ["c"], ["y"], "choose", then_branch=then, else_branch=other),
     h.make_node("NonZero", ["y"], ["z"], "find"),
@@ -68,8 +73,10 @@ model("branch", [
 ], [value("x", T.FLOAT, [4]), value("c", T.BOOL, [])],
     [value("t", T.INT64, ["k", 1]), h.make_tensor_sequence_value_info("list", T.FLOAT, None)])
 
-# What is not there: an operator of another domain, a version, and one inside a function of the model.
-double = h.make_function("local", "Twice", ["a"], ["b"], [h.make_node("Bar", ["a"], ["b"], domain="com.acme")],
+# What is not there: an operator of another domain, a version, and one inside a function of the
+# model.
+double = h.make_function("local", "Twice", ["a"], ["b"],
+                         [h.make_node("Bar", ["a"], ["b"], domain="com.acme")],
                          [h.make_opsetid("com.acme", 1), h.make_opsetid("", 17)])
 model("missing",
       [h.make_node("Foo", ["x" if k == 0 else f"v{k - 1}"], [f"v{k}"], f"foo{k}", domain="com.acme")
@@ -96,8 +103,9 @@ np.save(path("x_wrong.npy"), x[:, :2])
 np.save(path("x_f64.npy"), x.astype(np.float64))
 x[:1].tofile(path("x.bin"))
 np.savez_compressed(path("x.npz"), x=x)
-types = {"f32": "f4", "f64": "f8", "f16": "f2", "i8": "i1", "i16": "i2", "i32": "i4", "i64": "i8", "u8": "u1",
-         "u16": "u2", "u32": "u4", "u64": "u8", "bool": "?", "c64": "c8", "bf16": "f4", "f8": "f4", "i4": "i1"}
+types = {"f32": "f4", "f64": "f8", "f16": "f2", "i8": "i1", "i16": "i2", "i32": "i4", "i64": "i8",
+         "u8": "u1", "u16": "u2", "u32": "u4", "u64": "u8", "bool": "?", "c64": "c8", "bf16": "f4",
+         "f8": "f4", "i4": "i1"}
 values = {"in_" + n: np.array([1, 0, 3]).astype(t) for n, t in types.items()}
 values["in_string"] = np.array(["one", "", "dré"])
 np.savez_compressed(path("types.npz"), **values)
@@ -113,9 +121,11 @@ rows = b"".join(b"\0" + pixels[k * 12:k * 12 + 12] for k in range(2))
 open(path("colours.png"), "wb").write(
     b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", 4, 2, 8, 2, 0, 0, 0)) +
     chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b""))
-open(path("broken.png"), "wb").write(b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", 4, 2, 8, 2, 0, 0, 0)))
+header = struct.pack(">IIBBBBB", 4, 2, 8, 2, 0, 0, 0)
+open(path("broken.png"), "wb").write(b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header))
 samples = np.array([0, 16384, -16384, 0, 32767, 32767, -32768, -32768], np.int16)  # stereo
-wav = struct.pack("<4sI4s4sIHHIIHH4sI", b"RIFF", 36 + 16, b"WAVE", b"fmt ", 16, 1, 2, 8000, 32000, 4, 16, b"data", 16)
+wav = struct.pack("<4sI4s4sIHHIIHH4sI", b"RIFF", 36 + 16, b"WAVE", b"fmt ", 16, 1, 2, 8000, 32000,
+                  4, 16, b"data", 16)
 open(path("stereo.wav"), "wb").write(wav + samples.tobytes())
 
 # ---- what they give, according to a reference ----

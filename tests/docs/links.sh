@@ -1,5 +1,6 @@
 #!/bin/bash
-# Every relative link in the documents named on the command line leads to a file or folder. docs/ops is generated.
+# Every relative link in the documents named on the command line leads to a file or folder. docs/ops
+# is generated.
 set -euo pipefail
 
 bad=0
@@ -9,6 +10,7 @@ for document in "$@"; do
     target=${link%%#*}
     case $target in '' | http*://* | ops | ops/* | docs/ops | docs/ops/*) continue ;; esac
     [ -e "$folder/$target" ] || { echo "$document: there is no $target"; bad=1; }
-  done < <(awk '/^```/ { code = !code } !code' "$document" | grep -oE '\]\([^) ]+\)' | sed 's/^](//; s/)$//')
+  done < <(awk '/^```/ { code = !code } !code' "$document" | grep -oE '\]\([^) ]+\)' |
+    sed 's/^](//; s/)$//')
 done
 exit $bad

@@ -1,5 +1,6 @@
 #!/bin/bash
-# Runs tenon-gen on the files in bad/ and compares what it says with <file>.expected; then checks what it writes.
+# Runs tenon-gen on the files in bad/ and compares what it says with <file>.expected; then checks
+# what it writes.
 # usage: messages.sh TENON-GEN WORK-DIR
 set -euo pipefail
 
@@ -21,7 +22,8 @@ for file in *.yaml; do
 done
 
 # Problems of all files are reported, and nothing is written if there are any.
-if "$gen" cases.yaml ../good/sample.yaml syntax.yaml -o "$work/out" 2>"$work/said"; then fail "bad files are accepted"; fi
+if "$gen" cases.yaml ../good/sample.yaml syntax.yaml \
+  -o "$work/out" 2>"$work/said"; then fail "bad files are accepted"; fi
 grep -q '^cases.yaml:' "$work/said" || fail "problems of the first file are missing"
 grep -q '^syntax.yaml:' "$work/said" || fail "problems of the second file are missing"
 [ -z "$(ls "$work/out")" ] || fail "something was written in spite of problems"
@@ -35,8 +37,10 @@ for file in plugin.c sample.gen.h other.gen.h; do
 done
 touch -d 2001-01-01 "$work/out/plugin.c"
 "$gen" --plugin sample sample.yaml other.yaml -o "$work/out"
-[ "$(date -r "$work/out/plugin.c" +%Y)" = 2001 ] || fail "plugin.c was written although nothing changed"
-grep -q 'conv2_d_f32_avx512. | 200 | avx512 avx512_vnni' "$work/docs/sample.md" || fail "the op table lacks a kernel"
+[ "$(date -r "$work/out/plugin.c" +%Y)" = 2001 ] ||
+  fail "plugin.c was written although nothing changed"
+grep -q 'conv2_d_f32_avx512. | 200 | avx512 avx512_vnni' "$work/docs/sample.md" ||
+  fail "the op table lacks a kernel"
 
 # Without a family there is still a table; what is no option, folder or file is said.
 "$gen" -o "$work/out"

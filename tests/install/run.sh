@@ -1,6 +1,6 @@
 #!/bin/bash
-# Installs the build and uses it from outside: a CMake project with an application and plug-ins, every folder of
-# examples/, pkg-config, and the plug-in header alone under several standards.
+# Installs the build and uses it from outside: a CMake project with an application and plug-ins,
+# every folder of examples/, pkg-config, and the plug-in header alone under several standards.
 # usage: run.sh BUILD-DIR SOURCE-DIR WORK-DIR CMAKE
 set -euo pipefail
 
@@ -13,15 +13,18 @@ mkdir -p "$work"
 # A moved installation works as well: nothing of it may remember where it was.
 mv "$stage" "$work/moved"
 stage=$work/moved
-! grep -rn --include='*.cmake' --include='*.pc' "$work/stage" "$stage" || { echo "the package names the folder it was installed to"; exit 1; }
+! grep -rn --include='*.cmake' --include='*.pc' "$work/stage" "$stage" ||
+  { echo "the package names the folder it was installed to"; exit 1; }
 
 for project in "$source"/tests/install/project "$source"/examples/*/; do
   [ -f "$project/CMakeLists.txt" ] || continue
   name=$(basename "$project")
   echo "== $name"
-  "$cmake" -S "$project" -B "$work/$name" -DCMAKE_PREFIX_PATH="$stage" -DCMAKE_BUILD_TYPE=Release >"$work/$name.log"
+  "$cmake" -S "$project" -B "$work/$name" -DCMAKE_PREFIX_PATH="$stage" \
+    -DCMAKE_BUILD_TYPE=Release >"$work/$name.log"
   "$cmake" --build "$work/$name" >>"$work/$name.log" 2>&1 || { cat "$work/$name.log"; exit 1; }
-  ctest --test-dir "$work/$name" --output-on-failure >>"$work/$name.log" 2>&1 || { cat "$work/$name.log"; exit 1; }
+  ctest --test-dir "$work/$name" --output-on-failure >>"$work/$name.log" 2>&1 ||
+    { cat "$work/$name.log"; exit 1; }
   ! grep -i 'warning' "$work/$name.log" || { echo "$name: warnings"; exit 1; }
 done
 
@@ -39,23 +42,29 @@ echo "== pkg-config"
 if command -v pkg-config >/dev/null; then
   export PKG_CONFIG_PATH=$stage/lib/pkgconfig:$(dirname "$(find "$stage" -name tenon.pc)")
   # shellcheck disable=SC2046
-  cc -std=c11 "$source/tests/install/project/app.c" -o "$work/app" $(pkg-config --cflags --libs tenon)
+  cc -std=c11 "$source/tests/install/project/app.c" -o "$work/app" \
+    $(pkg-config --cflags --libs tenon)
   said=$(LD_LIBRARY_PATH=$(pkg-config --variable=libdir tenon) "$work/app" "$plugin")
   echo "$said"
-  [[ $said == "Tenon $(pkg-config --modversion tenon):"* ]] || { echo "tn_version() is not the version of the package"; exit 1; }
-  [ -d "$(pkg-config --variable=plugindir tenon)" ] || { echo "there is no plug-in folder"; exit 1; }
+  [[ $said == "Tenon $(pkg-config --modversion tenon):"* ]] ||
+    { echo "tn_version() is not the version of the package"; exit 1; }
+  [ -d "$(pkg-config --variable=plugindir tenon)" ] ||
+    { echo "there is no plug-in folder"; exit 1; }
 else
   echo "skipped: no pkg-config"
 fi
 
 echo "== headers"
 for standard in c99 c11 c17; do
-  echo '#include <tenon/plugin.h>' | cc -x c -std=$standard -Wall -Wextra -Wpedantic -Werror -fsyntax-only -I "$stage/include" -
-  echo '#include <tenon/tenon.h>' | cc -x c -std=$standard -Wall -Wextra -Wpedantic -Werror -fsyntax-only -I "$stage/include" -
+  echo '#include <tenon/plugin.h>' |
+    cc -x c -std=$standard -Wall -Wextra -Wpedantic -Werror -fsyntax-only -I "$stage/include" -
+  echo '#include <tenon/tenon.h>' |
+    cc -x c -std=$standard -Wall -Wextra -Wpedantic -Werror -fsyntax-only -I "$stage/include" -
 done
 if command -v c++ >/dev/null; then
   for standard in c++11 c++17; do
-    echo '#include <tenon/tenon.h>' | c++ -x c++ -std=$standard -Wall -Wextra -Wpedantic -Werror -fsyntax-only -I "$stage/include" -
+    echo '#include <tenon/tenon.h>' |
+      c++ -x c++ -std=$standard -Wall -Wextra -Wpedantic -Werror -fsyntax-only -I "$stage/include" -
   done
 else
   echo "C++ skipped: no compiler"

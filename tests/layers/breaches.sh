@@ -1,12 +1,13 @@
 #!/bin/bash
-# Breaks each rule of check-layers and check-objects once, and expects to hear of it.
+# Breaks each rule of check-layers, check-columns and check-objects once, and expects to hear of it.
 # usage: breaches.sh SCRIPTS-DIR WORK-DIR CC
 set -euo pipefail
 
 scripts=$1 work=$2 cc=$3
 failures=0
 expect() { # words that must stand in said.txt
-  grep -qF -- "$1" said.txt || { echo "FAILED: nothing is said about: $1"; failures=$((failures + 1)); }
+  grep -qF -- "$1" said.txt ||
+    { echo "FAILED: nothing is said about: $1"; failures=$((failures + 1)); }
 }
 
 rm -rf "$work"
@@ -16,7 +17,8 @@ mkdir -p tree/{src/base,src/graph,src/exec,ops/a,ops/b,include/tenon}
 echo '#include "graph/graph.h"' >tree/src/base/up.c
 echo '#  include "plan/plan.h"' >tree/src/graph/up.c
 echo '#include "check/check.h"' >tree/src/exec/up.c
-printf '#include <immintrin.h>\n#include "base/base.h"\n#include "a.gen.h"\n#include "b.h"\n' >tree/ops/a/a.c
+printf '#include <immintrin.h>\n#include "base/base.h"\n#include "a.gen.h"\n#include "b.h"\n' \
+  >tree/ops/a/a.c
 echo '#include <immintrin.h>' >tree/ops/a/a_avx2.c
 echo '#include "ops/a/a.h"' >tree/ops/b/b.c
 echo '#include <stdio.h>' >tree/include/tenon/plugin.h
@@ -29,6 +31,16 @@ expect 'ops/a/a.c:4: "b.h" is not in'
 expect 'ops/b/b.c:1: may not use "ops/a/a.h"'
 expect 'include/tenon/plugin.h:1: plugin.h needs'
 expect '10 include lines checked, 7 breaches'
+
+printf '/*%97s*/\n/*%96s*/\n' x x >tree/src/base/wide.c
+printf '# \xc3\xa4%97s\n# \xc3\xa4%98s\n' x x >tree/ops/a/a.yaml
+if "$scripts/check-columns" tree >said.txt; then
+  echo "FAILED: check-columns passes"
+  failures=1
+fi
+expect 'src/base/wide.c:1: longer than 100 columns'
+expect 'ops/a/a.yaml:2: longer than 100 columns'
+expect '8 files checked, 2 lines too long'
 
 mkdir include
 printf 'TN_API int tn_here(void);\nTN_API const char *tn_gone(void);\n' >include/x.h
@@ -45,7 +57,10 @@ END
 "$cc" -fPIC -c bad.c -o bad.c.o
 ar rc libbad.a bad.c.o
 "$cc" -shared bad.c.o -o libbad.so
-if "$scripts/check-objects" libbad.a libbad.so include >said.txt; then echo "FAILED: check-objects passes"; failures=1; fi
+if "$scripts/check-objects" libbad.a libbad.so include >said.txt; then
+  echo "FAILED: check-objects passes"
+  failures=1
+fi
 expect 'bad.c.o uses malloc'
 expect 'bad.c.o uses puts'
 expect 'bad.c.o uses exit'

@@ -1,7 +1,7 @@
 #!/bin/bash
 # usage: onnx.sh TENON PLUGIN FOLDER LEAST KNOWN      (PLUGIN may be empty)
-# Runs all cases in FOLDER. Fails if fewer than LEAST pass, or if one fails that is not in KNOWN (one case per line, with
-# its reason behind a #), or if one of KNOWN passes.
+# Runs all cases in FOLDER. Fails if fewer than LEAST pass, or if one fails that is not in KNOWN
+# (one case per line, with its reason behind a #), or if one of KNOWN passes.
 set -uo pipefail
 tenon=$1 plugin=$2 folder=$3 least=$4 known=$5
 if [ ! -d "$folder" ]; then
@@ -15,7 +15,8 @@ status=0
 failed=$(sed -n "s|^FAIL $folder/||p" <<<"$out" | cut -d: -f1 | sort)
 expected=$(sed -e 's/ *#.*//' -e '/^$/d' "$known" | sort)
 if [ "$failed" != "$expected" ]; then
-  echo "cases that fail, against $(basename "$known") (<: fails unexpectedly, >: passes unexpectedly):"
+  echo "cases that fail, against $(basename "$known")" \
+    "(<: fails unexpectedly, >: passes unexpectedly):"
   diff <(echo "$failed") <(echo "$expected") | grep '^[<>]'
   grep '^FAIL' <<<"$out" | cut -c1-400
   status=1

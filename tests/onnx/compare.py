@@ -3,17 +3,20 @@
 
   compare.py build/.../onnx_dump FOLDER_OR_MODEL...     needs the Python packages onnx and numpy
 
-Builds from each model the text that tests/onnx/kit.c prints for a graph, and compares the two line by line. With -w, the
-graph is written back by Tenon, and the new file is checked by onnx.checker and read again by both.
+Builds from each model the text that tests/onnx/kit.c prints for a graph, and compares the
+two line by line. With -w, the graph is written back by Tenon, and the new file is checked by
+onnx.checker and read again by both.
 """
 import os, struct, subprocess, sys, tempfile, zlib
 import numpy as np
 import onnx
 from onnx import numpy_helper as nh
 
-DTYPE = "? f32 u8 i8 u16 i16 i32 i64 string bool f16 f64 u32 u64 c64 c128 bf16 f8e4m3fn f8e4m3fnuz f8e5m2 f8e5m2fnuz u4 i4 f4e2m1 f8e8m0 u2 i2".split()
+DTYPE = ("? f32 u8 i8 u16 i16 i32 i64 string bool f16 f64 u32 u64 c64 c128 "
+         "bf16 f8e4m3fn f8e4m3fnuz f8e5m2 f8e5m2fnuz u4 i4 f4e2m1 f8e8m0 u2 i2").split()
 # numbers of enum in plugin.h
-TN = {n: i for i, n in enumerate("? f32 f64 f16 bf16 i8 i16 i32 i64 u8 u16 u32 u64 bool string".split())}
+TN = {n: i for i, n in enumerate(
+    "? f32 f64 f16 bf16 i8 i16 i32 i64 u8 u16 u32 u64 bool string".split())}
 BITS = {"u4": 4, "i4": 4, "f4e2m1": 4, "u2": 2, "i2": 2}
 KIND = ["", "sequence of ", "optional ", "map of "]
 
@@ -45,7 +48,8 @@ def tensor_bytes(t, base):
     if name == "i64":
         return struct.pack("<%dq" % len(t.int64_data), *t.int64_data)
     if name in ("u32", "u64"):
-        return struct.pack("<%d%s" % (len(t.uint64_data), "I" if name == "u32" else "Q"), *t.uint64_data)
+        kind = "I" if name == "u32" else "Q"
+        return struct.pack("<%d%s" % (len(t.uint64_data), kind), *t.uint64_data)
     width = {"i32": 4, "i16": 2, "u16": 2, "f16": 2, "bf16": 2}.get(name, 1)
     return b"".join(struct.pack("<q", v)[:width] for v in t.int32_data)
 
@@ -54,7 +58,8 @@ def nbytes(name, dims):
     n = int(np.prod(dims, dtype=np.int64)) if len(dims) else 1
     if name in BITS:
         return (n * BITS[name] + 7) // 8
-    return n * {"f32": 4, "f64": 8, "i64": 8, "u64": 8, "i32": 4, "u32": 4, "c64": 8, "c128": 16, "i16": 2, "u16": 2, "f16": 2, "bf16": 2}.get(name, 1)
+    return n * {"f32": 4, "f64": 8, "i64": 8, "u64": 8, "i32": 4, "u32": 4, "c64": 8, 
+                "c128": 16, "i16": 2, "u16": 2, "f16": 2, "bf16": 2}.get(name, 1)
 
 
 def tensor_text(t, base):
@@ -70,7 +75,8 @@ def sparse_text(s, base):
     else:
         for k in range(len(values)):
             dense[tuple(idx[k])] = values[k]
-    return "%s crc=%08x" % (shape_text(DTYPE[s.values.data_type], s.dims), zlib.crc32(dense.tobytes()))
+    shape = shape_text(DTYPE[s.values.data_type], s.dims)
+    return "%s crc=%08x" % (shape, zlib.crc32(dense.tobytes()))
 
 
 def type_of(tp):
@@ -85,7 +91,9 @@ def type_of(tp):
         dims = [d.dim_value if d.HasField("dim_value") else None for d in t.shape.dim]
         names = {i: d.dim_param for i, d in enumerate(t.shape.dim) if d.dim_param}
         return 0, 0, DTYPE[t.elem_type], dims, names
-    inner = {"sequence_type": lambda: tp.sequence_type.elem_type, "optional_type": lambda: tp.optional_type.elem_type, "map_type": lambda: tp.map_type.value_type}[w]()
+    inner = {"sequence_type": lambda: tp.sequence_type.elem_type,
+             "optional_type": lambda: tp.optional_type.elem_type,
+             "map_type": lambda: tp.map_type.value_type}[w]()
     kind = {"sequence_type": 1, "optional_type": 2, "map_type": 3}[w]
     k, e, d, _, _ = type_of(inner)
     el = k | (e & 0xFFFFF) << 4 | (e & 0xFF000000)
@@ -106,7 +114,9 @@ G9 = lambda f: "%.9g" % f
 
 def attr_lines(a, base, ind, out):
     A = onnx.AttributeProto
-    kind = {A.INT: 1, A.FLOAT: 2, A.STRING: 3, A.TENSOR: 4, A.GRAPH: 5, A.INTS: 6, A.FLOATS: 7, A.STRINGS: 8, A.TENSORS: 9, A.GRAPHS: 10, A.SPARSE_TENSOR: 4, A.TYPE_PROTO: 12}[a.type]
+    kind = {A.INT: 1, A.FLOAT: 2, A.STRING: 3, A.TENSOR: 4, A.GRAPH: 5, A.INTS: 6,
+            A.FLOATS: 7, A.STRINGS: 8, A.TENSORS: 9, A.GRAPHS: 10, A.SPARSE_TENSOR: 4,
+            A.TYPE_PROTO: 12}[a.type]
     st = lambda b: " %d %08x" % (len(b), zlib.crc32(b))
     if a.ref_attr_name:
         out.append("%*s%s kind=11 %d%s" % (ind, "", a.name, kind, st(a.ref_attr_name.encode())))
@@ -133,11 +143,16 @@ def constant_text(n, base):
     if a.name == "value": return tensor_text(a.t, base)
     if a.name == "sparse_value": return sparse_text(a.sparse_tensor, base)
     if a.name == "value_int": return "i64[] crc=%08x" % zlib.crc32(struct.pack("<q", a.i))
-    if a.name == "value_ints": return "i64[%d] crc=%08x" % (len(a.ints), zlib.crc32(struct.pack("<%dq" % len(a.ints), *a.ints)))
+    if a.name == "value_ints":
+        packed = struct.pack("<%dq" % len(a.ints), *a.ints)
+        return "i64[%d] crc=%08x" % (len(a.ints), zlib.crc32(packed))
     if a.name == "value_float": return "f32[] crc=%08x" % zlib.crc32(struct.pack("<f", a.f))
-    if a.name == "value_floats": return "f32[%d] crc=%08x" % (len(a.floats), zlib.crc32(struct.pack("<%df" % len(a.floats), *a.floats)))
+    if a.name == "value_floats":
+        packed = struct.pack("<%df" % len(a.floats), *a.floats)
+        return "f32[%d] crc=%08x" % (len(a.floats), zlib.crc32(packed))
     if a.name == "value_string": return "string[] crc=%08x" % strings_crc([a.s])
-    if a.name == "value_strings": return "string[%d] crc=%08x" % (len(a.strings), strings_crc(a.strings))
+    if a.name == "value_strings":
+        return "string[%d] crc=%08x" % (len(a.strings), strings_crc(a.strings))
 
 
 dom = lambda d: "" if d == "ai.onnx" else d
@@ -151,7 +166,8 @@ def node_lines(nodes, base, ind, out, consts):
             if text is not None:
                 consts[n.output[0]] = text
                 continue
-        lines.append("%*snode %s::%s '%s' overload='%s' (%s) -> (%s)" % (ind, "", dom(n.domain), n.op_type, n.name, n.overload,
+        lines.append("%*snode %s::%s '%s' overload='%s' (%s) -> (%s)" % (
+            ind, "", dom(n.domain), n.op_type, n.name, n.overload,
                      "".join("'%s'," % i for i in n.input), "".join("'%s'," % o for o in n.output)))
         for a in sorted(n.attribute, key=lambda a: a.name.encode()):
             attr_lines(a, base, ind + 2, lines)
@@ -164,17 +180,21 @@ def graph_lines(g, base, ind, out):
     nodes = node_lines(g.node, base, ind, out, consts)
     inputs = {i.name: type_text(i.type) for i in g.input if i.name not in consts}
     outs = set(o.name for o in g.output)
-    values = {v.name: type_text(v.type) for v in g.value_info if v.name and v.name not in consts and v.name not in inputs and v.name not in outs}
+    values = {v.name: type_text(v.type) for v in g.value_info if v.name and
+              v.name not in consts and v.name not in inputs and v.name not in outs}
     out.append("%*sgraph" % (ind, ""))
     out += ["%*sinput '%s' %s" % (ind, "", k, v) for k, v in inputs.items()]
     key = lambda kv: kv[0].encode()
     out += ["%*sconst '%s' %s" % (ind, "", k, v) for k, v in sorted(consts.items(), key=key)]
     out += nodes
-    out += ["%*svalue '%s' %s" % (ind, "", k, v) for k, v in sorted(values.items(), key=key) if v != "?[...]"]
+    out += ["%*svalue '%s' %s" % (ind, "", k, v)
+            for k, v in sorted(values.items(), key=key) if v != "?[...]"]
     otypes = {}
     for o in g.output:
         otypes[o.name] = type_text(o.type)
-    out += ["%*soutput '%s' %s" % (ind, "", o.name, consts.get(o.name) or inputs.get(o.name) or otypes[o.name]) for o in g.output]
+    for o in g.output:
+        text = consts.get(o.name) or inputs.get(o.name) or otypes[o.name]
+        out.append("%*soutput '%s' %s" % (ind, "", o.name, text))
 
 
 def opset_lines(imports, out):
@@ -187,7 +207,9 @@ def opset_lines(imports, out):
 def model_lines(m, base):
     out = []
     opset_lines(m.opset_import, out)
-    meta = [("name", m.graph.name), ("producer", m.producer_name), ("producer_version", m.producer_version), ("domain", m.domain), ("doc", m.doc_string)]
+    meta = [("name", m.graph.name), ("producer", m.producer_name), ("producer_version",
+                                        m.producer_version),
+            ("domain", m.domain), ("doc", m.doc_string)]
     meta = [x for x in meta if x[1]]
     if m.model_version: meta.append(("model_version", str(m.model_version)))
     if m.ir_version: meta.append(("ir_version", str(m.ir_version)))
@@ -195,7 +217,8 @@ def model_lines(m, base):
     meta += [(p.key, p.value) for p in m.metadata_props if p.key not in have and p.value]
     out += ["meta '%s' %d %08x" % (k, len(v.encode()), zlib.crc32(v.encode())) for k, v in meta]
     for f in m.functions:
-        out.append("function %s::%s '%s'%s" % (dom(f.domain), f.name, f.overload, "".join(" " + a for a in f.attribute)))
+        attributes = "".join(" " + a for a in f.attribute)
+        out.append("function %s::%s '%s'%s" % (dom(f.domain), f.name, f.overload, attributes))
         for a in f.attribute_proto:
             attr_lines(a, base, 2, out)
         opset_lines(f.opset_import, out)
@@ -212,7 +235,8 @@ def model_lines(m, base):
 
 class Dump:
     def __init__(self, exe, out_path=None):
-        self.p = subprocess.Popen([exe] + (["-w", out_path] if out_path else []), stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        self.p = subprocess.Popen([exe] + (["-w", out_path] if out_path else []),
+                                  stdin=subprocess.PIPE, stdout=subprocess.PIPE)
 
     def lines(self, path):
         self.p.stdin.write(path.encode() + b"\n")
@@ -267,7 +291,8 @@ def main():
 
 
 def essence(lines):
-    """What a written file keeps: constants that something reads, types of values that nodes give."""
+    """What a written file keeps: constants that something reads, types of values that nodes
+    give."""
     read, given = set(), set()
     for line in lines:
         word = line.split(maxsplit=1)
@@ -281,7 +306,8 @@ def essence(lines):
     for line in lines:
         word = line.split(maxsplit=1)
         name = word[1][:word[1].find("' ") + 1] if len(word) > 1 else ""
-        if word[0] == "const" and name not in read or word[0] == "value" and name not in given: continue
+        if word[0] == "const" and name not in read or word[0] == "value" and name not in given:
+            continue
         if word[0] == "opset" or word[0] == "meta" and name in ("'ir_version'", "'name'"): continue
         keep.append(line)
     return sorted(keep)  # nodes are written in topological order

@@ -117,7 +117,8 @@ static void layouts(void **state) {
   assert_int_equal(tn_broadcast_init(&b, &out, 2, mixed), TN_ERR_UNSUPPORTED);
 }
 
-/* Every element of out, in any layout, is computed from the right element of an operand in that layout or plain. */
+/* Every element of out, in any layout, is computed from the right element of an operand in that
+ * layout or plain. */
 static void check_layout(const tn_tensor *out, const tn_tensor *in) {
   int64_t from[4096], n = tn_tensor_elements(out);
   tn_broadcast b;
@@ -179,10 +180,9 @@ static void shapes(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(runs_random),      cmocka_unit_test(dims_merge),
-      cmocka_unit_test(empty_and_scalar), cmocka_unit_test(layouts),
-      cmocka_unit_test(operands_in_layouts),
-      cmocka_unit_test(shapes),
+      cmocka_unit_test(runs_random),         cmocka_unit_test(dims_merge),
+      cmocka_unit_test(empty_and_scalar),    cmocka_unit_test(layouts),
+      cmocka_unit_test(operands_in_layouts), cmocka_unit_test(shapes),
   };
   return cmocka_run_group_tests_name("base_broadcast", tests, NULL, NULL);
 }

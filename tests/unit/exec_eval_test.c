@@ -1,4 +1,5 @@
-/* Running one node on constants: strings, prepared states, shapes that only the run can tell, and refusals. */
+/* Running one node on constants: strings, prepared states, shapes that only the run can tell, and
+ * refusals. */
 #include "exec_parts.h"
 
 #include "exec/exec.h"

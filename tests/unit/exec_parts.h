@@ -1,4 +1,5 @@
-/* A plug-in with small operators for the tests of the executor, and helpers to build graphs of them.
+/* A plug-in with small operators for the tests of the executor, and helpers to build graphs of
+ * them.
  *
  *   test::Add (a, b)     test::Double (x)      element-wise, f32
  *   test::NonZero (x)    indices of elements that are not zero: shape found at run time

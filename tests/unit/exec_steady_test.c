@@ -206,7 +206,8 @@ static tn_status load_and_run(tn_runtime *runtime, tn_graph *graph, const tn_ten
   return status;
 }
 
-/* Something of everything: a step, a loop over it, a list, a shape found at run time with a tail. */
+/* Something of everything: a step, a loop over it, a list, a shape found at run time with a
+ * tail. */
 static void build_mixture(tn_graph *g) {
   const tn_graph_api *api = tn_graph_functions();
   static int64_t rounds = 2;

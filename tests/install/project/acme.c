@@ -13,7 +13,8 @@ tn_status twice_plan(const tn_call *call, tn_kernel_plan *out) {
   return TN_OK;
 }
 
-tn_status twice_c(const tn_call *call, uint32_t stage, int64_t begin, int64_t end, uint32_t worker) {
+tn_status twice_c(const tn_call *call, uint32_t stage, int64_t begin, int64_t end,
+                  uint32_t worker) {
   (void)stage;
   (void)worker;
   return twice_range(call, begin, end);

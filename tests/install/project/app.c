@@ -1,4 +1,5 @@
-/* Loads the plug-in named on the command line, and expects its operators next to those that ship with Tenon. */
+/* Loads the plug-in named on the command line, and expects its operators next to those that ship
+ * with Tenon. */
 #include <stdio.h>
 #include <string.h>
 #include <tenon/tenon.h>
