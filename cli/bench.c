@@ -4,17 +4,14 @@
 
 #include "base/cpu.h"
 #include "json.h"
-#include "open.h"
+#include "reports.h"
 
 enum { MAX_RUNS = 1000000, PROFILED_RUNS = 5, PROFILED_EVENTS = 20000 };
 
 typedef struct bench_options {
   cli_common common;
   cli_feed feed;
-  const char *model, *json;
-  int64_t repeat, warm_up, nodes;
-  double seconds;
-  bool brief;
+  cli_bench_view view;
 } bench_options;
 
 static const cli_option options[] = {
@@ -76,12 +73,12 @@ static tn_status timed_run(cli_session *s, uint64_t *out_ns) {
   return status;
 }
 
-static bool is_enough(const bench_options *o, const result *r, uint64_t elapsed_ns) {
+static bool is_enough(const cli_bench_view *o, const result *r, uint64_t elapsed_ns) {
   if (o->repeat) return r->n >= o->repeat;
   return r->n >= MAX_RUNS || (r->n >= 5 && (double)elapsed_ns >= o->seconds * 1e9);
 }
 
-static tn_status time_runs(cli_session *s, const bench_options *o, result *r) {
+static tn_status time_runs(cli_session *s, const cli_bench_view *o, result *r) {
   uint64_t ns = 0, shown = 0;
   tn_status status = timed_run(s, &ns);
   r->first_ns = (double)ns;
@@ -206,10 +203,10 @@ static void print_parts(const result *r, const parts *list, int64_t most, bool s
   cli_table_print(&t, 2);
 }
 
-static void print_result(const bench_options *o, const result *r) {
+static void print_result(const cli_bench_view *o, const result *r) {
   char a[CLI_UNIT_TEXT], b[CLI_UNIT_TEXT], c[CLI_UNIT_TEXT], d[CLI_UNIT_TEXT];
   double median = quantile(r, 0.5);
-  int32_t threads = o->common.threads ? o->common.threads : tn_cpu_cores();
+  int32_t threads = o->threads ? o->threads : tn_cpu_cores();
   printf("loaded in %s; planned and first run in %s\n", cli_time(r->load_ns, a),
          cli_time(r->first_ns, b));
   printf("%lld runs, %d thread%s: median %s, shortest %s, spread %s to %s\n", (long long)r->n,
@@ -244,10 +241,10 @@ static void json_parts(cli_json *to, const char *key, const result *r, const par
   }
 }
 
-static bool write_json(const bench_options *o, const result *r) {
+static bool write_json(const cli_bench_view *o, const result *r) {
   cli_json *json = cli_json_new();
-  cli_json_text(json, "model", o->model);
-  cli_json_int(json, "threads", o->common.threads ? o->common.threads : tn_cpu_cores());
+  cli_json_text(json, o->is_op ? "operator" : "model", o->name);
+  cli_json_int(json, "threads", o->threads ? o->threads : tn_cpu_cores());
   cli_json_int(json, "runs", r->n);
   cli_json *ns = cli_json_object(json, "ns");
   cli_json_number(ns, "load", r->load_ns);
@@ -265,7 +262,7 @@ static bool write_json(const bench_options *o, const result *r) {
 
 /* ---- the command ---- */
 
-static int measure(cli_session *s, const bench_options *o, result *r) {
+static int measure(cli_session *s, const cli_bench_view *o, result *r) {
   int64_t room = o->repeat ? o->repeat : MAX_RUNS;
   r->ns = tn_alloc(tn_default_allocator(), (uint64_t)room * sizeof *r->ns);
   tn_status status = r->ns ? cli_inputs_randomize(&s->inputs) : TN_ERR_MEMORY;
@@ -284,33 +281,36 @@ static int measure(cli_session *s, const bench_options *o, result *r) {
   return code;
 }
 
+int cli_bench_session(cli_session *s, const cli_bench_view *view, uint64_t begin_ns) {
+  result r = {.load_ns = (double)(tn_now_ns() - begin_ns)};
+  return measure(s, view, &r);
+}
+
 static int bench(const bench_options *o) {
   cli_session s;
-  result r = {.load_ns = 0};
   int code;
   uint64_t begin = tn_now_ns();
-  if (cli_session_open(&s, &o->common, &o->feed, o->model, &code)) {
-    r.load_ns = (double)(tn_now_ns() - begin);
-    code = measure(&s, o, &r);
-  }
+  if (cli_session_open(&s, &o->common, &o->feed, o->view.name, &code))
+    code = cli_bench_session(&s, &o->view, begin);
   cli_session_close(&s);
   return code;
 }
 
 static bool set(bench_options *o, int index, const char *value) {
+  cli_bench_view *v = &o->view;
   switch (index) {
-    case CLI_ARG: return cli_one(&cli_bench, value, &o->model);
-    case 0: return cli_int("repeat", value, 1, MAX_RUNS, &o->repeat);
-    case 1: return cli_double("time", value, &o->seconds);
-    case 2: return cli_int("warm-up", value, 1, MAX_RUNS, &o->warm_up);
-    case 3: return cli_int("nodes", value, 1, 1000000, &o->nodes);
-    case 4: o->brief = true; return true;
-    default: o->json = value ? value : "-"; return true;
+    case CLI_ARG: return cli_one(&cli_bench, value, &v->name);
+    case 0: return cli_int("repeat", value, 1, MAX_RUNS, &v->repeat);
+    case 1: return cli_double("time", value, &v->seconds);
+    case 2: return cli_int("warm-up", value, 1, MAX_RUNS, &v->warm_up);
+    case 3: return cli_int("nodes", value, 1, 1000000, &v->nodes);
+    case 4: v->brief = true; return true;
+    default: v->json = value ? value : "-"; return true;
   }
 }
 
 static int run(int argc, char **argv) {
-  bench_options o = {.common = {.threads = 1}, .feed = CLI_FEED_INIT, .warm_up = 3, .seconds = 2};
+  bench_options o = {.common = {.threads = 1}, .feed = CLI_FEED_INIT, .view = CLI_BENCH_INIT};
   cli_parser p = {&cli_bench, argc, argv, {&o.feed, &o.common}, 0, false};
   const char *value;
   int next;
@@ -318,5 +318,6 @@ static int run(int argc, char **argv) {
     if (next == CLI_BAD || next == CLI_HELP) return cli_stop(next);
     if (!set(&o, next, value)) return CLI_USAGE;
   }
-  return cli_need(&cli_bench, o.model, "a model") ? bench(&o) : CLI_USAGE;
+  o.view.threads = o.common.threads;
+  return cli_need(&cli_bench, o.view.name, "a model") ? bench(&o) : CLI_USAGE;
 }

@@ -2,13 +2,12 @@
 #include <string.h>
 
 #include "json.h"
-#include "open.h"
+#include "reports.h"
 
 typedef struct explain_options {
   cli_common common;
   cli_feed feed;
-  const char *model, *json, *node;
-  bool brief;
+  cli_explain_view view;
 } explain_options;
 
 static const cli_option options[] = {
@@ -35,7 +34,7 @@ const cli_command cli_explain = {
     .groups = {&cli_feed_group, &cli_common_group},
     .run = run};
 
-static bool is_wanted(const explain_options *o, const tn_step_info *step) {
+static bool is_wanted(const cli_explain_view *o, const tn_step_info *step) {
   return !o->node || !strcmp(step->node, o->node) || !strcmp(step->op, o->node);
 }
 
@@ -116,7 +115,7 @@ static void add_row(cli_table *t, int32_t k, const tn_step_info *step) {
   cli_table_row(t, cells);
 }
 
-static void print_brief(const cli_session *s, const explain_options *o) {
+static void print_brief(const cli_session *s, const cli_explain_view *o) {
   static const char *const head[] = {"step",  "node",   "operator", "kernel",
                                      "fused", "output", "cost",     "FLOP"};
   cli_table t;
@@ -128,7 +127,7 @@ static void print_brief(const cli_session *s, const explain_options *o) {
   cli_table_print(&t, 0);
 }
 
-static void print_plan(const cli_session *s, const explain_options *o, const tn_plan_info *plan) {
+static void print_plan(const cli_session *s, const cli_explain_view *o, const tn_plan_info *plan) {
   char a[CLI_UNIT_TEXT], b[CLI_UNIT_TEXT];
   tn_step_info step;
   if (o->brief) print_brief(s, o);
@@ -187,10 +186,10 @@ static void json_step(cli_json *list, int32_t k, const tn_step_info *step) {
   }
 }
 
-static bool write_json(const cli_session *s, const explain_options *o, const tn_plan_info *plan) {
+static bool write_json(const cli_session *s, const cli_explain_view *o, const tn_plan_info *plan) {
   tn_step_info step;
   cli_json *json = cli_json_new();
-  cli_json_text(json, "model", o->model);
+  cli_json_text(json, o->is_op ? "operator" : "model", o->name);
   cli_json *steps = cli_json_array(json, "steps");
   for (int32_t k = 0; json && get_step(s, k, &step); k++)
     if (is_wanted(o, &step)) json_step(steps, k, &step);
@@ -208,7 +207,7 @@ static bool write_json(const cli_session *s, const explain_options *o, const tn_
 
 /* ---- the command ---- */
 
-static bool is_there(const cli_session *s, const explain_options *o) {
+static bool is_there(const cli_session *s, const cli_explain_view *o) {
   tn_step_info step;
   for (int32_t k = 0; get_step(s, k, &step); k++)
     if (is_wanted(o, &step)) return true;
@@ -219,7 +218,7 @@ static bool is_there(const cli_session *s, const explain_options *o) {
   return false;
 }
 
-static int show(cli_session *s, const explain_options *o) {
+int cli_explain_session(cli_session *s, const cli_explain_view *o) {
   tn_plan_info plan = {.head = TN_HEAD(tn_plan_info)};
   tn_status status = tn_session_plan(s->session, &plan);
   if (status) return cli_session_fail(s, status);
@@ -231,13 +230,15 @@ static int show(cli_session *s, const explain_options *o) {
 static int explain(const explain_options *o) {
   cli_session s;
   int code;
-  if (cli_session_open(&s, &o->common, &o->feed, o->model, &code)) {
+  if (cli_session_open(&s, &o->common, &o->feed, o->view.name, &code)) {
     bool values = o->feed.random || o->feed.n_inputs;
     tn_status status = cli_inputs_set(&s.inputs, s.session, !values);
     bool given = status || !values || cli_inputs_all_given(&s.inputs);
     if (!status && given)
       status = values ? tn_session_run(s.session, s.diag) : tn_session_prepare(s.session, s.diag);
-    code = !given ? CLI_USAGE : status ? cli_session_fail(&s, status) : show(&s, o);
+    code = !given   ? CLI_USAGE
+           : status ? cli_session_fail(&s, status)
+                    : cli_explain_session(&s, &o->view);
   }
   cli_session_close(&s);
   return code;
@@ -245,10 +246,10 @@ static int explain(const explain_options *o) {
 
 static bool set(explain_options *o, int index, const char *value) {
   switch (index) {
-    case CLI_ARG: return cli_one(&cli_explain, value, &o->model);
-    case 0: o->node = value; return true;
-    case 1: o->brief = true; return true;
-    default: o->json = value ? value : "-"; return true;
+    case CLI_ARG: return cli_one(&cli_explain, value, &o->view.name);
+    case 0: o->view.node = value; return true;
+    case 1: o->view.brief = true; return true;
+    default: o->view.json = value ? value : "-"; return true;
   }
 }
 
@@ -261,5 +262,5 @@ static int run(int argc, char **argv) {
     if (next == CLI_BAD || next == CLI_HELP) return cli_stop(next);
     if (!set(&o, next, value)) return CLI_USAGE;
   }
-  return cli_need(&cli_explain, o.model, "a model") ? explain(&o) : CLI_USAGE;
+  return cli_need(&cli_explain, o.view.name, "a model") ? explain(&o) : CLI_USAGE;
 }
