@@ -26,7 +26,7 @@ configure_package_config_file(cmake/TenonConfig.cmake.in ${CMAKE_BINARY_DIR}/Ten
   INSTALL_DESTINATION ${package_dir} PATH_VARS CMAKE_INSTALL_LIBDIR)
 write_basic_package_version_file(${CMAKE_BINARY_DIR}/TenonConfigVersion.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${CMAKE_BINARY_DIR}/TenonConfig.cmake ${CMAKE_BINARY_DIR}/TenonConfigVersion.cmake
-  cmake/TenonAddPlugin.cmake cmake/TenonIsa.cmake DESTINATION ${package_dir})
+  cmake/TenonAddPlugin.cmake cmake/TenonIsa.cmake gen/aten.yaml DESTINATION ${package_dir})
 
 file(RELATIVE_PATH pc_to_prefix /x/${CMAKE_INSTALL_LIBDIR}/pkgconfig /x)
 configure_file(cmake/tenon.pc.in ${CMAKE_BINARY_DIR}/tenon.pc @ONLY)

@@ -10,7 +10,10 @@ static int by_op(const void *x, const void *y) {
   const gen_op *a = x, *b = y;
   int order = strcmp(a->domain, b->domain);
   if (!order) order = strcmp(a->name, b->name);
-  return order ? order : (a->since > b->since) - (a->since < b->since);
+  if (!order) order = (a->since > b->since) - (a->since < b->since);
+  if (!order) order = a->library - b->library;
+  if (!order) order = strcmp(a->at->path, b->at->path);
+  return order ? order : (a->at->line > b->at->line) - (a->at->line < b->at->line);
 }
 
 static int by_kernel(const void *x, const void *y) {
@@ -46,6 +49,7 @@ static void check_versions(gen *g) {
     const gen_op *a = &g->ops.data[k - 1], *b = &g->ops.data[k];
     if (strcmp(a->domain, b->domain) || strcmp(a->name, b->name)) continue;
     if (a->until && a->until < b->since) continue;
+    if (a->header_only || b->header_only) continue;
     const bool a_first = strcmp(a->at->path, b->at->path) < 0 ||
                          (!strcmp(a->at->path, b->at->path) && a->at->line <= b->at->line);
     const gen_op *first = a_first ? a : b, *second = a_first ? b : a;
@@ -82,7 +86,7 @@ static void check_names(gen *g) {
   }
   for (int64_t k = 0; k < g->ops.n; k++) {
     const gen_op *op = &g->ops.data[k];
-    if (!op->schema.attrs_size) continue;
+    if (!op->schema.attrs_size || op->header_only) continue;
     const char *kind = gen_format_text(g, "attribute struct of %s.gen.h,", op->family);
     check_name(g, &seen, kind, gen_attrs_name(g, op), op->at);
   }
@@ -90,8 +94,9 @@ static void check_names(gen *g) {
 }
 
 void gen_check_all(gen *g) {
-  check_names(g); /* before sorting: blames the later of two places */
   SORT(&g->ops, by_op);
+  gen_merge(g);
+  check_names(g); /* before sorting kernels: blames the later of two places */
   SORT(&g->kernels, by_kernel);
   SORT(&g->rewrites, by_rewrite);
   SORT(&g->formats, by_format);

@@ -80,7 +80,7 @@ static bool emit_family(gen *g, const char *dir, const char *family) {
   tn_text_init(&out, g->a);
   tn_text_add(&out, "# Operators of the family %s\n\nGenerated from %s.yaml.\n\n", family, family);
   for (int64_t k = 0; k < g->ops.n; k++) {
-    if (strcmp(g->ops.data[k].family, family) != 0) continue;
+    if (g->ops.data[k].header_only || strcmp(g->ops.data[k].family, family) != 0) continue;
     emit_op(g, &out, &g->ops.data[k]);
     any = true;
   }
@@ -98,6 +98,7 @@ static bool emit_index(gen *g, const char *dir) {
   for (int64_t i = 0; i < g->ops.n; i++) {
     const gen_op *op = &g->ops.data[i];
     int n = 0;
+    if (op->header_only) continue;
     for (int64_t k = 0; k < g->kernels.n; k++) n += is_kernel_of(&g->kernels.data[k], op);
     tn_text_add(&out, "| [%s](%s.md) | %s | %d | ", gen_full_name(g, op->domain, op->name),
                 op->family, gen_versions_text(g, op->since, op->until), n);

@@ -17,6 +17,8 @@ static const char *member_type(const tn_arg *a) {
 
 static void emit_struct(gen *g, tn_text *out, const gen_op *op) {
   const char *name = gen_attrs_name(g, op);
+  const bool shared = op->torch || op->header_only; /* other headers may have it, too */
+  if (shared) tn_text_add(out, "#ifndef TN_HAS_%s\n#define TN_HAS_%s\n", name, name);
   tn_text_add(out, "/* %s, version %s: ", op->name, gen_versions_text(g, op->since, op->until));
   gen_emit_comment(out, op->schema_text);
   tn_text_add(out, " */\ntypedef struct %s {\n", name);
@@ -26,7 +28,7 @@ static void emit_struct(gen *g, tn_text *out, const gen_op *op) {
     if (a->optional) tn_text_add(out, "  int64_t has_%s;\n", a->name);
     tn_text_add(out, "  %s%s%s;\n", member_type(a), a->name, gen_is_identifier(a->name) ? "" : "_");
   }
-  tn_text_add(out, "} %s;\n\n", name);
+  tn_text_add(out, "} %s;\n%s\n", name, shared ? "#endif\n" : "");
 }
 
 static bool emit_header(gen *g, const char *dir, const char *family) {

@@ -188,7 +188,9 @@ static void emit_rewrite(tn_text *out, const gen_rewrite *r) {
 }
 
 static void emit_parts(gen *g, tn_text *out) {
-  for (int64_t k = 0; k < g->ops.n; k++) emit_op(g, out, &g->ops.data[k]);
+  for (int64_t k = 0; k < g->ops.n; k++) {
+    if (!g->ops.data[k].header_only) emit_op(g, out, &g->ops.data[k]);
+  }
   for (int64_t k = 0; k < g->kernels.n; k++) emit_kernel(g, out, &g->kernels.data[k]);
   for (int64_t k = 0; k < g->rewrites.n; k++) emit_rewrite(out, &g->rewrites.data[k]);
 }
@@ -197,8 +199,9 @@ static void emit_parts(gen *g, tn_text *out) {
  * machine. */
 static void emit_arrays(gen *g, tn_text *out) {
   tn_text_add(out, "\nstatic const tn_op *const ops[] = {\n");
-  for (int64_t k = 0; k < g->ops.n; k++)
-    tn_text_add(out, "    &op_%s,\n", op_id(g, &g->ops.data[k]));
+  for (int64_t k = 0; k < g->ops.n; k++) {
+    if (!g->ops.data[k].header_only) tn_text_add(out, "    &op_%s,\n", op_id(g, &g->ops.data[k]));
+  }
   tn_text_add(out, "    NULL};\n\nstatic const tn_kernel *const kernels[] = {\n");
   for (int64_t k = 0; k < g->kernels.n; k++) {
     const gen_kernel *kernel = &g->kernels.data[k];

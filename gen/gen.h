@@ -5,6 +5,7 @@
  *   value.c   nodes -> strings, numbers, function names; problems are collected, not the first only
  *   names.c   the words of the language: dtypes, sets, instruction sets, layouts, flags
  *   parse*.c  entries -> operators, kernels, rewrites, formats      check.c   rules across files
+ *   accept.c  arg_meta and the rows that follow from it             merge.c   libraries in order
  *   emit*.c   the tables, the headers, the op tables in Markdown    main.c    the command
  *
  * Everything lives in one arena until the program ends; lack of memory ends it. */
@@ -44,6 +45,20 @@ typedef struct gen_alias {
 
 typedef TN_VEC(gen_alias) gen_aliases;
 
+/* A dim order as a layout of Tenon: "TN_PLAIN" of rank 4 is 0,1,2,3. */
+typedef struct gen_order {
+  const char *layout, *suffix; /* suffix: "0123" */
+  int rank;
+} gen_order;
+
+typedef struct gen_order_alias {
+  const char *name;
+  const gen_order *orders;
+  int n;
+} gen_order_alias;
+
+typedef TN_VEC(gen_order_alias) gen_order_aliases;
+
 typedef struct gen_rule {
   const char *name;
   const char *args; /* "X,W" */
@@ -56,7 +71,9 @@ typedef struct gen_accept {
   uint64_t dtypes;
   const char *layout; /* as C: "TN_BLOCKED(16)" */
   int rank_min, rank_max;
-  uint64_t flags; /* TN_ACCEPT_... */
+  uint64_t flags;                /* TN_ACCEPT_... */
+  const char *alias;             /* the one type_alias that dtypes come from; NULL: none */
+  const gen_order_alias *orders; /* layout and rank are one of these; NULL: as above */
 } gen_accept;
 
 /* The C types of functions that YAML may name. */
@@ -89,6 +106,9 @@ typedef struct gen_kernel {
   const char *name, *device;
   int since, until, rank;
   uint64_t isa, flags;
+  int library;  /* index; 0 goes before 1 */
+  bool ranked;  /* rank is the author's, not that of the library */
+  bool dropped; /* says nothing that a library before has not said */
   TN_VEC(gen_accept) accepts;
   const char *refuse, *plan, *prepare, *run, *finish; /* NULL: none */
 } gen_kernel;
@@ -106,6 +126,10 @@ struct gen_op {
   const char *infer, *flops, *lower, *epilogue, *reference; /* NULL: none */
   double flops_per_element;                                 /* where flops is NULL; 0: none */
   TN_VEC(const char *) cases;
+  int library;
+  const char *torch;         /* "aten::add.out": in the form of PyTorch; NULL: in ours */
+  const char *default_infer; /* torch: the function if no library names one */
+  bool header_only; /* described elsewhere, or by a library before: only its struct counts */
 };
 
 typedef struct gen_rewrite {
@@ -123,6 +147,12 @@ typedef struct gen_plugin {
   const char *name, *version, *license, *init, *shutdown;
 } gen_plugin;
 
+/* The schema of an operator that `op: add.out` only names. */
+typedef struct gen_known {
+  const char *name; /* "aten::add.out" */
+  const gen_node *entry;
+} gen_known;
+
 typedef struct gen_problem {
   const char *path;
   int line, column;
@@ -139,6 +169,8 @@ typedef struct gen {
   TN_VEC(gen_rewrite) rewrites;
   TN_VEC(gen_format) formats;
   TN_VEC(gen_function) functions;
+  TN_VEC(gen_known) known;
+  int library, n_libraries; /* of the file that is read; of all files */
   gen_plugin plugin;
   uint64_t content_hash; /* of all files */
   const char *family;    /* of the file that is read */
@@ -180,6 +212,7 @@ const char *gen_str_at(gen *g, const gen_node *map, const char *key, bool requir
 int gen_int_at(gen *g, const gen_node *map, const char *key, int lo, int hi, int missing);
 bool gen_int(gen *g, const gen_node *node, const char *what, int lo, int hi, int *out);
 bool gen_bool_at(gen *g, const gen_node *map, const char *key);
+bool gen_is_null(const gen_node *node); /* null, ~ or nothing */
 /* A scalar counts as a list of one; node NULL has no items. */
 int gen_n_items(const gen_node *node);
 const gen_node *gen_item(const gen_node *node, int k);
@@ -213,6 +246,8 @@ const char *gen_dtypes_c(gen *g, uint64_t dtypes);    /* "TN_MASK(TN_F32) | TN_M
 const char *gen_dtypes_text(gen *g, uint64_t dtypes); /* "f32 f64" */
 uint64_t gen_dtypes_any(void);
 bool gen_is_identifier(const char *name); /* of C, no keyword */
+/* torch::executor::add_out -> torch_executor_add_out */
+const char *gen_c_name(gen *g, const char *name);
 /* HardSwish -> hard_swish, ReduceL1 -> reduce_l1, MatMulNBits -> mat_mul_n_bits, IsNaN ->
  * is_nan. */
 const char *gen_snake_case(gen *g, const char *name);
@@ -220,10 +255,20 @@ const char *gen_snake_case(gen *g, const char *name);
 void gen_split_name(gen *g, const char *full, const char **out_domain, const char **out_name);
 const char *gen_full_name(gen *g, const char *domain, const char *name);
 
-/* ---- parse.c, parse_op.c, parse_kernel.c, cases.c, check.c ---- */
+/* ---- parse*.c, accept.c, cases.c, check.c, merge.c ---- */
 
 void gen_parse_file(gen *g, const char *path);
 void gen_parse_op(gen *g, const gen_node *entry, const char *family);
+/* What operators of both forms may say: types, functions, cases; for those of ours doc and schema,
+ * too. */
+void gen_parse_op_parts(gen *g, const gen_node *entry, gen_op *op);
+/* The schema in text, noted in op; false and a problem if it is none. */
+bool gen_parse_schema(gen *g, const gen_node *at, const char *text, gen_op *op);
+/* `func: ns::name.overload(...) -> ...` or `op: name.overload`, as in PyTorch and ExecuTorch. */
+bool gen_is_torch(const gen_node *entry);
+void gen_parse_torch(gen *g, const gen_node *entry, const char *family);
+/* Notes the schemas of a file in the form of native_functions.yaml. */
+void gen_parse_known(gen *g, const char *path);
 void gen_parse_aliases(gen *g, const gen_node *entry, gen_aliases *out);
 /* Types in a scalar or list: dtypes, sets and aliases. 0 and a problem if one is unknown. */
 uint64_t gen_parse_dtypes(gen *g, const gen_node *node, const gen_aliases *aliases);
@@ -232,9 +277,18 @@ const gen_alias *gen_alias_find(const gen_aliases *aliases, const char *name);
  * the entry says for all. */
 void gen_parse_kernels(gen *g, const gen_node *entry, const gen_op *op, const gen_aliases *aliases,
                        const gen_kernel *prototype);
+void gen_parse_orders(gen *g, const gen_node *entry, gen_order_aliases *out);
+/* arg_meta of a kernel. op NULL: described elsewhere, names are checked by the host. */
+void gen_parse_accepts(gen *g, const gen_node *map, const gen_op *op, const gen_aliases *aliases,
+                       const gen_order_aliases *orders, gen_kernel *k);
+/* Adds the kernel once for each combination of what its aliases stand for. */
+void gen_push_rows(gen *g, const gen_kernel *k, bool torch);
 void gen_check_case(gen *g, const gen_node *at, const gen_op *op, const char *text);
 /* Sorts all parts and reports duplicates. */
 void gen_check_all(gen *g);
+/* Operators and kernels that several libraries describe become one; ranks by precedence; conflicts.
+ * After operators are sorted. */
+void gen_merge(gen *g);
 
 /* ---- emit.c, emit_table.c, emit_header.c, emit_docs.c ---- */
 

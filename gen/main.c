@@ -14,13 +14,25 @@ static const char usage[] =
     "  --plugin NAME    makes a plug-in: plugin.c exports tn_plugin_query\n"
     "  --version V      its version (default 0)\n"
     "  --license L      its licence, if no entry `plugin:` says it\n"
+    "  --fallback FILE  a library behind those before it: its kernels are taken where theirs are "
+    "not;\n"
+    "                   may be repeated, each behind the last\n"
+    "  --schemas FILE   schemas for entries `op: add.out`, in the form of PyTorch's "
+    "native_functions.yaml;\n"
+    "                   may be repeated, the first that has one counts\n"
     "  --check          only checks the files; writes nothing\n";
 
+typedef struct input {
+  const char *path;
+  int library;
+} input;
+
 typedef struct options {
-  const char *out, *docs;
+  const char *out, *docs, *fallback, *schemas;
   bool check, help;
-  const char **files;
-  int n_files;
+  input *files;
+  const char **schema_files;
+  int n_files, n_schema_files;
 } options;
 
 static bool complain(const char *format, const char *word) {
@@ -37,7 +49,17 @@ static const char **option_place(gen *g, options *o, const char *word) {
   if (strcmp(word, "--plugin") == 0) return &g->plugin.name;
   if (strcmp(word, "--version") == 0) return &g->plugin.version;
   if (strcmp(word, "--license") == 0) return &g->plugin.license;
+  if (strcmp(word, "--fallback") == 0) return &o->fallback;
+  if (strcmp(word, "--schemas") == 0) return &o->schemas;
   return NULL;
+}
+
+/* Files are read library by library: a plain one belongs to the first. */
+static void keep_files(gen *g, options *o, const char *plain) {
+  if (plain) o->files[o->n_files++] = (input){plain, 0};
+  if (o->fallback) o->files[o->n_files++] = (input){o->fallback, g->n_libraries++};
+  if (o->schemas) o->schema_files[o->n_schema_files++] = o->schemas;
+  o->fallback = o->schemas = NULL;
 }
 
 static bool read_options(gen *g, options *o, int argc, char **argv) {
@@ -46,6 +68,7 @@ static bool read_options(gen *g, options *o, int argc, char **argv) {
     if (place) {
       if (k + 1 == argc) return complain("%s needs an argument", argv[k]);
       *place = argv[++k];
+      keep_files(g, o, NULL);
     } else if (strcmp(argv[k], "--check") == 0) {
       o->check = true;
     } else if (strcmp(argv[k], "--help") == 0 || strcmp(argv[k], "-h") == 0) {
@@ -53,21 +76,28 @@ static bool read_options(gen *g, options *o, int argc, char **argv) {
     } else if (argv[k][0] == '-') {
       return complain("unknown option %s", argv[k]);
     } else {
-      o->files[o->n_files++] = argv[k];
+      keep_files(g, o, argv[k]);
     }
   }
   if (o->help) return true;
   if (!o->out && !o->check) return complain("%s is missing; see --help", "-o DIR");
+  if (g->n_libraries > 1 && !g->plugin.name)
+    return complain("%s is for plug-ins; see --plugin", "--fallback");
   return true;
 }
 
-static int by_text(const void *x, const void *y) {
-  return strcmp(*(const char *const *)x, *(const char *const *)y);
+static int by_library(const void *x, const void *y) {
+  const input *a = x, *b = y;
+  return a->library != b->library ? a->library - b->library : strcmp(a->path, b->path);
 }
 
 static int generate(gen *g, const options *o) {
-  if (o->n_files) qsort(o->files, (size_t)o->n_files, sizeof *o->files, by_text);
-  for (int k = 0; k < o->n_files; k++) gen_parse_file(g, o->files[k]);
+  if (o->n_files) qsort(o->files, (size_t)o->n_files, sizeof *o->files, by_library);
+  for (int k = 0; k < o->n_schema_files; k++) gen_parse_known(g, o->schema_files[k]);
+  for (int k = 0; k < o->n_files; k++) {
+    g->library = o->files[k].library;
+    gen_parse_file(g, o->files[k].path);
+  }
   gen_check_all(g);
   if (gen_problems_print(g)) return 1;
   if (o->check) return 0;
@@ -84,6 +114,7 @@ static void clean_up(gen *g) {
   }
   for (int64_t k = 0; k < g->kernels.n; k++) tn_vec_free(g->a, &g->kernels.data[k].accepts);
   tn_vec_free(g->a, &g->problems);
+  tn_vec_free(g->a, &g->known);
   tn_vec_free(g->a, &g->families);
   tn_vec_free(g->a, &g->ops);
   tn_vec_free(g->a, &g->kernels);
@@ -94,10 +125,11 @@ static void clean_up(gen *g) {
 }
 
 int main(int argc, char **argv) {
-  gen g = {.a = tn_default_allocator()};
+  gen g = {.a = tn_default_allocator(), .n_libraries = 1};
   options o = {0};
   tn_arena_init(&g.arena, g.a);
   o.files = gen_need(tn_arena_alloc(&g.arena, (uint64_t)argc * sizeof *o.files));
+  o.schema_files = gen_need(tn_arena_alloc(&g.arena, (uint64_t)argc * sizeof *o.schema_files));
   int status = 2;
   if (read_options(&g, &o, argc, argv)) {
     if (!g.plugin.version) g.plugin.version = g.plugin.name ? "0" : tn_version();

@@ -70,6 +70,29 @@ static const gen_word dtype_words[] = {WORD("f32", TN_F32),
 _Static_assert(sizeof dtype_words / sizeof dtype_words[0] == TN_DTYPE_COUNT,
                "every dtype has a name: the end of the table stands for TN_NONE");
 
+/* The types of PyTorch by its own names. */
+static const gen_word torch_words[] = {WORD("Float", TN_F32),
+                                       WORD("Double", TN_F64),
+                                       WORD("Half", TN_F16),
+                                       WORD("BFloat16", TN_BF16),
+                                       WORD("Char", TN_I8),
+                                       WORD("Short", TN_I16),
+                                       WORD("Int", TN_I32),
+                                       WORD("Long", TN_I64),
+                                       WORD("Byte", TN_U8),
+                                       WORD("UInt16", TN_U16),
+                                       WORD("UInt32", TN_U32),
+                                       WORD("UInt64", TN_U64),
+                                       WORD("Bool", TN_BOOL),
+                                       WORD("ComplexFloat", TN_C64),
+                                       WORD("ComplexDouble", TN_C128),
+                                       WORD("Float8_e4m3fn", TN_F8E4M3FN),
+                                       WORD("Float8_e4m3fnuz", TN_F8E4M3FNUZ),
+                                       WORD("Float8_e5m2", TN_F8E5M2),
+                                       WORD("Float8_e5m2fnuz", TN_F8E5M2FNUZ),
+                                       WORD("Float8_e8m0fnu", TN_F8E8M0),
+                                       {NULL, 0, NULL}};
+
 #define MASK_OTHER (TN_MASK(TN_BOOL) | TN_MASK(TN_STRING) | TN_MASK(TN_C64) | TN_MASK(TN_C128))
 #define MASK_ANY (TN_MASK(TN_DTYPE_COUNT) - TN_MASK(TN_F32))
 _Static_assert(TN_F32 == 1, "MASK_ANY begins with the first dtype");
@@ -123,6 +146,7 @@ uint64_t gen_words_at(gen *g, const gen_node *map, const char *key, const gen_wo
 
 uint64_t gen_dtype_mask(const char *name) {
   const gen_word *word = gen_word_find(dtype_words, name);
+  if (!word) word = gen_word_find(torch_words, name);
   if (word) return TN_MASK(word->value);
   word = gen_word_find(set_words, name);
   return word ? word->value : 0;
@@ -167,6 +191,12 @@ bool gen_is_identifier(const char *name) {
     if (!is_lower(*name) && !is_upper(*name) && !is_digit(*name) && *name != '_') return false;
   }
   return true;
+}
+
+const char *gen_c_name(gen *g, const char *name) {
+  const char *colons = strstr(name, "::");
+  if (!colons) return name;
+  return gen_format_text(g, "%.*s_%s", (int)(colons - name), name, gen_c_name(g, colons + 2));
 }
 
 const char *gen_snake_case(gen *g, const char *name) {

@@ -49,22 +49,44 @@ void gen_parse_aliases(gen *g, const gen_node *entry, gen_aliases *out) {
   }
 }
 
+/* `schema` of kernels for an operator that is described elsewhere: its copy here gives the header
+ * the attribute struct, and the names in arg_meta are checked. */
+static const gen_op *parse_their_schema(gen *g, const gen_node *entry, const gen_kernel *k,
+                                        gen_op *op) {
+  const gen_node *node = gen_get(entry, "schema");
+  if (!node) return NULL;
+  *op = (gen_op){.at = node,
+                 .family = k->family,
+                 .domain = k->domain,
+                 .name = k->op,
+                 .word = gen_snake_case(g, k->op),
+                 .since = k->since ? k->since : 1,
+                 .until = k->until,
+                 .library = g->library,
+                 .header_only = true};
+  if (!gen_parse_schema(g, node, gen_str(g, node, "schema"), op)) return NULL;
+  gen_push(g, &g->ops, *op);
+  return op;
+}
+
 static void parse_kernels_for(gen *g, const gen_node *entry, const char *family) {
-  static const char *const keys[] = {"kernels_for", "since",   "until",
-                                     "type_alias",  "kernels", NULL};
+  static const char *const keys[] = {"kernels_for", "since",           "until",   "type_alias",
+                                     "schema",      "dim_order_alias", "kernels", NULL};
   if (!gen_check_keys(g, entry, "a list of kernels", keys)) return;
   const gen_node *names = gen_get(entry, "kernels_for");
   for (int k = 0; k < gen_n_items(names); k++) {
     const gen_node *at = gen_item(names, k);
     gen_kernel prototype = {.at = at, .family = family};
     gen_aliases aliases = {NULL, 0, 0};
+    gen_op op;
     gen_split_name(g, gen_str(g, at, "kernels_for"), &prototype.domain, &prototype.op);
     g->op_word = gen_snake_case(g, prototype.op);
     prototype.since = gen_int_at(g, entry, "since", 1, INT32_MAX, 0);
     prototype.until = gen_int_at(g, entry, "until", 1, INT32_MAX, 0);
     gen_parse_aliases(g, entry, &aliases);
     if (!gen_get(entry, "kernels")) gen_problem_add(g, entry, "the key 'kernels' is missing");
-    gen_parse_kernels(g, entry, NULL, &aliases, &prototype);
+    gen_parse_kernels(g, entry, parse_their_schema(g, entry, &prototype, &op), &aliases,
+                      &prototype);
     g->op_word = NULL;
     tn_vec_free(g->a, &aliases);
   }
@@ -113,7 +135,9 @@ static void parse_entry(gen *g, const gen_node *entry, const char *family) {
   if (entry->kind != GEN_MAP) {
     gen_problem_add(
         g, entry,
-        "an entry must be a map that begins with op, kernels_for, rewrite, format or plugin");
+        "an entry must be a map that begins with op, func, kernels_for, rewrite, format or plugin");
+  } else if (gen_is_torch(entry)) {
+    gen_parse_torch(g, entry, family);
   } else if (gen_get(entry, "op")) {
     gen_parse_op(g, entry, family);
   } else if (gen_get(entry, "kernels_for")) {
@@ -126,19 +150,30 @@ static void parse_entry(gen *g, const gen_node *entry, const char *family) {
     parse_plugin(g, entry);
   } else {
     gen_problem_add(g, entry,
-                    "an entry has one of the keys op, kernels_for, rewrite, format, plugin");
+                    "an entry has one of the keys op, func, kernels_for, rewrite, format, plugin");
   }
 }
 
-void gen_parse_file(gen *g, const char *path) {
-  const char *family = family_of(g, path);
+/* Headers are named after families, so a library whose file has the name of one before it gets a
+ * number. */
+static const char *new_family(gen *g, const char *path) {
+  const char *base = family_of(g, path), *family = base;
   for (int64_t k = 0; k < g->families.n; k++) {
     if (strcmp(g->families.data[k], family) != 0) continue;
-    gen_problem_add_at(g, path, 0, 0,
-                       gen_format_text(g, "there are two family files named %s.yaml", family));
-    return;
+    if (!g->library) {
+      gen_problem_add_at(g, path, 0, 0,
+                         gen_format_text(g, "there are two family files named %s.yaml", family));
+      return NULL;
+    }
+    family = gen_format_text(g, "%s_%d", base, g->library + 1);
   }
   gen_push(g, &g->families, family);
+  return family;
+}
+
+void gen_parse_file(gen *g, const char *path) {
+  const char *family = new_family(g, path);
+  if (!family) return;
   g->family = family;
   const gen_node *root = gen_tree_load(g, path);
   if (!root) return;

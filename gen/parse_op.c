@@ -5,17 +5,21 @@
 
 #include "gen.h"
 
+bool gen_parse_schema(gen *g, const gen_node *at, const char *text, gen_op *op) {
+  tn_diag *diag = gen_need(tn_diag_create());
+  op->schema_text = text;
+  const bool ok = !tn_schema_parse(text, &g->arena, NULL, diag, &op->schema);
+  if (!ok) gen_problem_add(g, at, "%s", tn_diag_message(diag, 0, NULL));
+  tn_diag_destroy(diag);
+  return ok;
+}
+
 static void parse_schema(gen *g, const gen_node *entry, gen_op *op) {
   const gen_node *node = gen_get(entry, "schema");
-  op->schema_text = gen_str_at(g, entry, "schema", true);
-  if (!node || !op->schema_text) return;
-  tn_diag *diag = gen_need(tn_diag_create());
-  if (tn_schema_parse(op->schema_text, &g->arena, NULL, diag, &op->schema)) {
-    gen_problem_add(g, node, "%s", tn_diag_message(diag, 0, NULL));
-  } else if (*op->schema.name) {
+  const char *text = gen_str_at(g, entry, "schema", true);
+  if (!node || !text || !gen_parse_schema(g, node, text, op)) return;
+  if (*op->schema.name)
     gen_problem_add(g, node, "the schema of an entry has no name: it begins with '('");
-  }
-  tn_diag_destroy(diag);
 }
 
 static void add_rule(gen *g, gen_op *op, const char *name, const char *arg, uint64_t dtypes,
@@ -53,7 +57,7 @@ static void parse_types(gen *g, const gen_node *entry, gen_op *op) {
 static void parse_infer(gen *g, const gen_node *entry, gen_op *op) {
   const gen_node *node = gen_get(entry, "infer");
   if (!node) {
-    if (!(op->flags & TN_OP_LOWER_EARLY)) {
+    if (!(op->flags & TN_OP_LOWER_EARLY) && !op->torch) {
       gen_problem_add(
           g, entry,
           "the key 'infer' is missing (only operators with the flag lower_early do without)");
@@ -120,8 +124,25 @@ static const char *trimmed(gen *g, const char *text) {
   return text ? gen_format_text(g, "%.*s", (int)n, text) : NULL;
 }
 
+void gen_parse_op_parts(gen *g, const gen_node *entry, gen_op *op) {
+  const int64_t before = g->problems.n;
+  if (!op->torch) {
+    op->doc = trimmed(g, gen_str_at(g, entry, "doc", true));
+    parse_schema(g, entry, op);
+  } else if (gen_get(entry, "doc")) {
+    op->doc = trimmed(g, gen_str_at(g, entry, "doc", true));
+  }
+  gen_parse_aliases(g, entry, &op->aliases);
+  if (g->problems.n == before) { /* what follows would complain about consequences */
+    parse_types(g, entry, op);
+    parse_cases(g, entry, op);
+  }
+  op->flags = gen_words_at(g, entry, "flags", gen_op_flag_words);
+  parse_functions(g, entry, op);
+}
+
 static void parse_one(gen *g, const gen_node *entry, const gen_node *name, const char *family) {
-  gen_op op = {.at = name, .family = family};
+  gen_op op = {.at = name, .family = family, .library = g->library};
   g->op_word = NULL;
   gen_split_name(g, gen_str(g, name, "op"), &op.domain, &op.name);
   if (!gen_is_identifier(op.name)) {
@@ -132,17 +153,8 @@ static void parse_one(gen *g, const gen_node *entry, const gen_node *name, const
   }
   op.word = gen_snake_case(g, op.name);
   g->op_word = op.word;
-  const int64_t before = g->problems.n;
   parse_versions(g, entry, &op);
-  op.doc = trimmed(g, gen_str_at(g, entry, "doc", true));
-  parse_schema(g, entry, &op);
-  gen_parse_aliases(g, entry, &op.aliases);
-  if (g->problems.n == before) { /* what follows would complain about consequences */
-    parse_types(g, entry, &op);
-    parse_cases(g, entry, &op);
-  }
-  op.flags = gen_words_at(g, entry, "flags", gen_op_flag_words);
-  parse_functions(g, entry, &op);
+  gen_parse_op_parts(g, entry, &op);
   const gen_kernel prototype = {.at = name,
                                 .family = family,
                                 .domain = op.domain,
@@ -156,8 +168,9 @@ static void parse_one(gen *g, const gen_node *entry, const gen_node *name, const
 
 void gen_parse_op(gen *g, const gen_node *entry, const char *family) {
   static const char *const keys[] = {
-      "op",    "since", "until", "doc",      "schema",    "type_alias", "types",   "flags",
-      "infer", "flops", "lower", "epilogue", "reference", "cases",      "kernels", NULL};
+      "op",        "since", "until",           "doc",     "schema", "type_alias",
+      "types",     "flags", "infer",           "flops",   "lower",  "epilogue",
+      "reference", "cases", "dim_order_alias", "kernels", NULL};
   if (!gen_check_keys(g, entry, "an operator", keys)) return;
   const gen_node *names = gen_get(entry, "op");
   if (gen_n_items(names) == 0) gen_problem_add(g, names, "op: the list of operators is empty");

@@ -151,6 +151,11 @@ bool gen_bool_at(gen *g, const gen_node *map, const char *key) {
   return yes;
 }
 
+bool gen_is_null(const gen_node *node) {
+  static const char *const words[] = {"", "~", "null", "Null", "NULL", NULL};
+  return node && node->kind == GEN_SCALAR && is_in(node->text, words);
+}
+
 int gen_n_items(const gen_node *node) { return !node ? 0 : node->kind == GEN_LIST ? node->n : 1; }
 
 const gen_node *gen_item(const gen_node *node, int k) {
@@ -159,7 +164,7 @@ const gen_node *gen_item(const gen_node *node, int k) {
 
 const char *gen_function_note(gen *g, const gen_node *at, const char *name,
                               gen_signature signature) {
-  if (!*name) return NULL;
+  if (!name || !*name) return NULL;
   if (!gen_is_identifier(name)) {
     gen_problem_add(g, at, "'%s' is no name of a C function", name);
     return NULL;

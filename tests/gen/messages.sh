@@ -21,6 +21,20 @@ for file in *.yaml; do
   diff -u "${file%.yaml}.expected" "$work/said" || fail "$file: the messages differ"
 done
 
+# Libraries in the form of ExecuTorch, one behind the other: every problem with the place, or both
+# places, that it has.
+cd torch
+libraries="front.yaml --fallback behind.yaml"
+# shellcheck disable=SC2086
+if "$gen" --plugin x --check $libraries --schemas schemas.yaml 2>"$work/said"; then
+  fail "bad libraries are accepted"
+fi
+diff -u all.expected "$work/said" || fail "libraries: the messages differ"
+# shellcheck disable=SC2086
+if "$gen" --check $libraries 2>"$work/said"; then fail "--fallback without --plugin"; fi
+grep -q -- '--fallback is for plug-ins' "$work/said" || fail "nothing is said of --fallback"
+cd ..
+
 # Problems of all files are reported, and nothing is written if there are any.
 if "$gen" cases.yaml ../good/sample.yaml syntax.yaml \
   -o "$work/out" 2>"$work/said"; then fail "bad files are accepted"; fi
@@ -41,6 +55,19 @@ touch -d 2001-01-01 "$work/out/plugin.c"
   fail "plugin.c was written although nothing changed"
 grep -q 'conv2_d_f32_avx512. | 200 | avx512 avx512_vnni' "$work/docs/sample.md" ||
   fail "the op table lacks a kernel"
+
+# Libraries may have files of one name; every schema that comes with Tenon can be used.
+schemas=../../../gen/aten.yaml
+mkdir -p "$work/front" "$work/behind"
+cp ../torch/doc_functions.yaml "$work/front/ops.yaml"
+cp ../torch/doc_fallback.yaml "$work/behind/ops.yaml"
+"$gen" --plugin two "$work/front/ops.yaml" --fallback "$work/behind/ops.yaml" --schemas $schemas \
+  -o "$work/out" || fail "two libraries of one name"
+ls "$work/out/ops.gen.h" "$work/out/ops_2.gen.h" >"$work/said" || fail "a header is missing"
+sed -n 's/^- func: \([^(]*\)(.*/- {op: \1, kernels: [{kernel_name: "k::\1"}]}/p' $schemas |
+  sed 's/k::\([^"]*\)\./k::\1_/' >"$work/aten.yaml"
+[ "$(wc -l <"$work/aten.yaml")" -gt 80 ] || fail "schemas that come with Tenon are missing"
+"$gen" --plugin aten --check "$work/aten.yaml" --schemas $schemas || fail "schemas of Tenon"
 
 # Without a family there is still a table; what is no option, folder or file is said.
 "$gen" -o "$work/out"
