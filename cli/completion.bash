@@ -8,6 +8,10 @@ _tenon() {
       sed -n 's/^  \(-., \|    \)\(--[a-z-]*\).*/\2/p')
   elif [ "${COMP_WORDS[1]}" = plugin ] && [ "$COMP_CWORD" -eq 2 ]; then
     words=list
+  elif [ "${COMP_WORDS[1]}" = op ] && [ "$COMP_CWORD" -eq 2 ]; then
+    words='run info'
+  elif [[ ${COMP_WORDS[1]} == ops || ${COMP_WORDS[1]} == op && $COMP_CWORD -eq 3 ]]; then
+    words=$("$tenon" ops 2>/dev/null | sed -n '2,$s/^\([A-Za-z][^ ]*\)  .*/\1/p')
   fi
   mapfile -t COMPREPLY < <(compgen -W "$words" -- "$word")
 }

@@ -43,6 +43,9 @@ tn_status cli_inputs_close_dims(cli_inputs *in, bool quiet);
 /* Random values for all inputs that nothing gave: floats in [-1, 1), bytes of all values, wider
  * integers and bools 0 or 1. The same seed gives the same values. Closes dims. */
 tn_status cli_inputs_randomize(cli_inputs *in);
+/* Gives a tensor whose dims are known such values; name is for messages. */
+tn_status cli_random_fill(tn_arena *arena, const char *name, uint64_t seed, tn_diag *diag,
+                          tn_tensor *t);
 /* False after a message for each input that nothing gave. */
 bool cli_inputs_all_given(const cli_inputs *in);
 /* Values of --random if that was asked for; then hands all inputs to a session. Those that nothing

@@ -37,24 +37,29 @@ static void fill_strings(tn_tensor *t, int64_t n, uint64_t *state) {
   }
 }
 
-static tn_status randomize(cli_inputs *in, int32_t k) {
-  tn_tensor *t = &in->values[k];
-  const char *name = tn_model_input_name(in->model, k);
+tn_status cli_random_fill(tn_arena *arena, const char *name, uint64_t seed, tn_diag *diag,
+                          tn_tensor *t) {
   if (t->kind != TN_KIND_TENSOR || !tn_dtype(t->dtype)->bits)
-    return tn_fail(in->diag, TN_ERR_UNSUPPORTED,
+    return tn_fail(diag, TN_ERR_UNSUPPORTED,
                    "input '%s': there are no random values of its type; give it with --input",
                    name);
   int64_t n = tn_tensor_elements(t), bytes = tn_tensor_bytes(t);
-  if (bytes < 0) return tn_fail(in->diag, TN_ERR_OVERFLOW, "input '%s': its size overflows", name);
-  t->data = tn_arena_alloc(&in->store.arena, (uint64_t)bytes);
-  if (!t->data) return tn_fail(in->diag, TN_ERR_MEMORY, "input '%s': no memory", name);
-  uint64_t state = in->feed->seed + (uint64_t)k * UINT64_C(0xD1342543DE82EF95);
+  if (bytes < 0) return tn_fail(diag, TN_ERR_OVERFLOW, "input '%s': its size overflows", name);
+  t->data = tn_arena_alloc(arena, (uint64_t)bytes);
+  if (!t->data) return tn_fail(diag, TN_ERR_MEMORY, "input '%s': no memory", name);
   if (t->dtype == TN_STRING)
-    fill_strings(t, n, &state);
+    fill_strings(t, n, &seed);
   else
-    fill_numbers(t, n, &state);
-  in->from[k] = "random";
+    fill_numbers(t, n, &seed);
   return TN_OK;
+}
+
+static tn_status randomize(cli_inputs *in, int32_t k) {
+  uint64_t seed = in->feed->seed + (uint64_t)k * UINT64_C(0xD1342543DE82EF95);
+  const char *name = tn_model_input_name(in->model, k);
+  tn_status s = cli_random_fill(&in->store.arena, name, seed, in->diag, &in->values[k]);
+  if (!s) in->from[k] = "random";
+  return s;
 }
 
 tn_status cli_inputs_randomize(cli_inputs *in) {

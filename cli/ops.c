@@ -272,6 +272,11 @@ static int show(const tn_runtime *runtime, const ops_options *o) {
   return CLI_OK;
 }
 
+int cli_op_info(const tn_runtime *runtime, const char *name, const char *json) {
+  const ops_options o = {.json = json, .names = {name}, .n_names = 1};
+  return show(runtime, &o);
+}
+
 static bool set(ops_options *o, int index, const char *value) {
   switch (index) {
     case 0: o->format = value; return true;

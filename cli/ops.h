@@ -15,6 +15,9 @@ bool cli_op_group_at(const tn_runtime *runtime, int32_t index, cli_op_group *out
 bool cli_op_group_is(const cli_op_group *group, const char *text);
 bool cli_kernel_is_of(const tn_kernel *kernel, const cli_op_group *group);
 
+/* `tenon ops NAME`: prints one operator in full; answers the exit code. json: as of --json. */
+int cli_op_info(const tn_runtime *runtime, const char *name, const char *json);
+
 enum { CLI_OPS_TEXT = 400 };
 /* All fill buf of CLI_OPS_TEXT bytes and return it. */
 const char *cli_versions_text(const tn_runtime *runtime, const cli_op_group *g,

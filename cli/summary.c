@@ -168,6 +168,20 @@ void cli_value_print(const char *name, const tn_tensor *value, int64_t top) {
   if (has_largest(value, top)) print_largest(value, top);
 }
 
+void cli_value_print_rows(const char *name, const tn_tensor *value, int64_t most) {
+  char text[CLI_TYPE_TEXT];
+  int64_t n = value->kind == TN_KIND_TENSOR ? tn_tensor_elements(value) : -1;
+  if (n <= FIRST || n > most) {
+    cli_value_print(name, value, 0);
+    return;
+  }
+  int64_t row = value->shape[value->rank - 1];
+  printf("%s: %s\n", name, cli_type_text(value, NULL, -1, text));
+  for (int64_t k = 0; k < n; k++)
+    printf("%s%s%s", k % row ? ", " : "  [", cli_element_text(value, k, text, CELL),
+           (k + 1) % row ? "" : "]\n");
+}
+
 /* ---- JSON ---- */
 
 static void element_json(cli_json *to, const char *key, const tn_tensor *t, int64_t k) {

@@ -17,6 +17,8 @@ bool cli_statistics_of(const tn_tensor *t, cli_statistics *out);
 const char *cli_element_text(const tn_tensor *t, int64_t k, char *buf, size_t size);
 /* Prints one line, or one for each item of a list; top > 0: also the top largest elements. */
 void cli_value_print(const char *name, const tn_tensor *value, int64_t top);
+/* Every element, a line for each row, if there are no more than `most`; else the one line. */
+void cli_value_print_rows(const char *name, const tn_tensor *value, int64_t most);
 /* The same as members of an object. */
 void cli_value_json(cli_json *to, const char *name, const tn_tensor *value, int64_t top);
 

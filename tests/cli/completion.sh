@@ -23,6 +23,10 @@ completes run --
   fail "run -- becomes $replies"
 completes plugin ""
 [ "$replies" = " list " ] || fail "plugin becomes $replies"
+completes op ""
+[ "$replies" = " run info " ] || fail "op becomes $replies"
+completes op run Softp
+[ "$replies" = " Softplus " ] || fail "op run Softp becomes $replies"
 completes run mod
 [ "$replies" = "  " ] || fail "files are left to bash: $replies"
 finish
