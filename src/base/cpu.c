@@ -128,6 +128,10 @@ const char *tn_isa_text(uint64_t isa, char *buf, uint64_t size) {
     if (!(isa & isa_names[i].bit) || used >= size) continue;
     int n = snprintf(buf + used, (size_t)(size - used), "%s%s", used ? " " : "", isa_names[i].name);
     used += n > 0 ? (uint64_t)n : 0;
+    isa &= ~isa_names[i].bit;
   }
+  if (isa && used < size) /* of a later version */
+    snprintf(buf + used, (size_t)(size - used), "%s0x%llx", used ? " " : "",
+             (unsigned long long)isa);
   return buf;
 }

@@ -151,3 +151,12 @@ void tn_diag_append(tn_diag *diag, const tn_diag *from, const char *prefix) {
                 prefix ? ": " : "", text);
   }
 }
+
+tn_status tn_answer_status(tn_status answer, char *text, size_t size) {
+  if (answer <= 0 && answer >= TN_ERR_CANCELLED) {
+    snprintf(text, size, "%s", tn_status_text(answer));
+    return answer;
+  }
+  snprintf(text, size, "it answered %d, which is no status it may answer", answer);
+  return TN_ERR_INTERNAL;
+}

@@ -46,8 +46,10 @@ tn_status tn_frame_prepare(tn_frame *f, const tn_tensor *const *inputs, tn_diag 
   f->ran = false;
   tn_status status = tn_callable_plan(f->callable, inputs, 0, diag, &plan);
   if (status) return status;
+  const uint64_t bytes = plan->arena_bytes;
   status = tn_frame_build_take(f, plan);
-  return status ? tn_fail(diag, status, "%s: memory for a run cannot be had", f->callable->name)
+  return status ? tn_fail(diag, status, "%s: memory for a run cannot be had: %llu bytes",
+                          f->callable->name, (unsigned long long)bytes)
                 : TN_OK;
 }
 

@@ -27,6 +27,7 @@ static __attribute__((format(printf, 3, 4))) tn_status io_fail(void *ctx, tn_sta
   tn_io *io = ctx;
   char text[1024];
   va_list args;
+  if (!format) return code;
   va_start(args, format);
   vsnprintf(text, sizeof text, format, args);
   va_end(args);
@@ -53,9 +54,11 @@ const tn_host tn_io_host = {
 
 tn_status tn_io_status(tn_io *io, const tn_format *format, tn_status status) {
   if (status == TN_OK) return TN_OK;
-  if (status > 0 || status < TN_ERR_CANCELLED) status = TN_ERR_INTERNAL;
+  char text[TN_ANSWER_TEXT];
+  status = tn_answer_status(status, text, sizeof text);
   if (!io->said)
-    tn_fail(io->diag, status, "%s: format %s: %s", io->path, format->name, tn_status_text(status));
+    tn_fail(io->diag, status, "%s: format %s: %s%s%s", io->path, format->name, text,
+            io->complaint ? "; " : "", io->complaint ? io->complaint : "");
   return status;
 }
 
@@ -139,7 +142,9 @@ static tn_status read_graph(tn_loader *l, const tn_format *format, const tn_mapp
                       .open_sibling = open_sibling};
   tn_graph *graph = tn_graph_new(l->io.a);
   if (!graph) return TN_ERR_MEMORY;
-  tn_status status = tn_io_status(&l->io, format, format->read(&source, graph));
+  tn_status status = format->read(&source, graph);
+  l->io.complaint = graph->complaint;
+  status = tn_io_status(&l->io, format, status);
   l->model->format = format;
   if (!status) return tn_model_finish_take(l->model, graph, l->io.diag);
   tn_graph_free(graph);
@@ -151,7 +156,7 @@ static tn_status load_take(tn_model *model, const char *path, const char *dir,
                            const tn_mapping *file, const tn_model_options *options, tn_diag *diag,
                            tn_model **out_model) {
   const tn_allocator *a = model->planner.a;
-  tn_loader l = {.io = {a, diag, path, false}, .model = model, .dir = dir};
+  tn_loader l = {.io = {.a = a, .diag = diag, .path = path}, .model = model, .dir = dir};
   tn_arena_init(&l.arena, a);
   const tn_format *format = NULL;
   tn_status status = find_format(&l, options, file, &format);

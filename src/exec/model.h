@@ -15,8 +15,9 @@ tn_status tn_model_finish_take(tn_model *m, tn_graph *graph, tn_diag *diag);
 typedef struct tn_io {
   const tn_allocator *a;
   tn_diag *diag;
-  const char *path; /* goes before every message */
-  bool said;        /* a message was given */
+  const char *path;      /* goes before every message */
+  bool said;             /* a message was given */
+  const char *complaint; /* of the graph that is being read; NULL: none */
 } tn_io;
 extern const tn_host tn_io_host; /* fail, alloc, free, graph: all that formats need */
 

@@ -17,6 +17,9 @@ static tn_status sane(tn_status status) {
 
 void tn_frame_fail(tn_frame *f, tn_task *t, tn_status status) {
   int none = TN_OK;
+  char text[TN_ANSWER_TEXT];
+  if (tn_answer_status(status, text, sizeof text) != status)
+    tn_exec_host.fail(t, status, "%s", text);
   if (atomic_compare_exchange_strong(&f->status, &none, sane(status))) atomic_store(&f->culprit, t);
 }
 

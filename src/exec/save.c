@@ -24,6 +24,7 @@ static int32_t stage_number(const char *stage) {
 
 static tn_status write_bytes(void *ctx, const void *data, uint64_t size) {
   tn_saver *s = ctx;
+  if (size > INT64_MAX || (size && !data)) return TN_ERR_INVALID;
   tn_status status = tn_file_writer_write(&s->file, data, size, s->io.diag);
   if (status) s->io.said = true;
   return status;
@@ -31,7 +32,7 @@ static tn_status write_bytes(void *ctx, const void *data, uint64_t size) {
 
 static tn_status write_graph(const tn_model *m, const tn_graph *g, const char *path,
                              const tn_format *format, tn_diag *diag) {
-  tn_saver s = {.io = {m->planner.a, diag, path, false}};
+  tn_saver s = {.io = {.a = m->planner.a, .diag = diag, .path = path}};
   tn_status status = tn_file_writer_open(&s.file, m->planner.a, path, diag);
   if (status) return status;
   tn_sink sink = {.head = TN_HEAD(tn_sink), .host = &tn_io_host, .ctx = &s, .write = write_bytes};

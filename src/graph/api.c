@@ -6,9 +6,9 @@
 #include "graph/copy.h"
 #include "graph/graph.h"
 
-static bool is_value(const tn_graph *g, int32_t v) { return v >= 0 && v < g->values.n; }
+static bool is_value(const tn_graph *g, int32_t v) { return g && v >= 0 && v < g->values.n; }
 static bool is_node(const tn_graph *g, int32_t n) {
-  return n >= 0 && n < g->nodes.n && g->nodes.data[n].alive;
+  return g && n >= 0 && n < g->nodes.n && g->nodes.data[n].alive;
 }
 
 static tn_graph *writable(const tn_graph *g) { /* reading may have to bring the order up to date */
@@ -21,12 +21,36 @@ static tn_graph *writable(const tn_graph *g) { /* reading may have to bring the 
 
 /* ---- building ---- */
 
+/* Inputs and outputs are those of the model: lowerings and rewrites leave them as they are. */
+static bool is_fixed(const tn_graph *g, int32_t value) {
+  return g->lowering >= 0 && tn_graph_val(g, value)->flags & TN_VALUE_INPUT;
+}
+
+static const char edits_inputs[] = "inputs and outputs of the graph cannot be changed here";
+
+static bool dims_ok(const tn_tensor *type) {
+  for (int32_t k = 0; k < type->rank; k++)
+    if (type->shape[k] < TN_DIM_UNKNOWN) return false;
+  return true;
+}
+
+static bool strings_ok(const tn_tensor *data) {
+  const tn_str *s = data->data;
+  const int64_t n = data->dtype == TN_STRING ? tn_storage_elements(data) : 0;
+  for (int64_t k = 0; k < n; k++)
+    if (s[k].size < 0 || (s[k].size && !s[k].data)) return false;
+  return true;
+}
+
 static tn_status value_set_type(tn_graph *g, int32_t value, const tn_tensor *type) {
   if (!is_value(g, value) || !type || type->rank > TN_MAX_RANK || type->rank < TN_RANK_UNKNOWN ||
-      type->dtype >= TN_DTYPE_COUNT || type->kind > TN_KIND_MAP)
-    return TN_ERR_INVALID;
+      type->dtype >= TN_DTYPE_COUNT || type->kind > TN_KIND_MAP || !dims_ok(type))
+    return tn_graph_refuse(g, TN_ERR_INVALID,
+                           "value_set_type: no value, or its dtype, rank, a dim or kind is none");
+  if (is_fixed(g, value)) return tn_graph_refuse(g, TN_ERR_STATE, edits_inputs);
   tn_value *v = tn_graph_val(g, value);
-  if (v->constant) return TN_ERR_STATE;
+  if (v->constant)
+    return tn_graph_refuse(g, TN_ERR_STATE, "value_set_type: the value is a constant");
   tn_copy_head(&v->type, type, sizeof v->type);
   v->type.data = NULL;
   return TN_OK;
@@ -35,9 +59,12 @@ static tn_status value_set_type(tn_graph *g, int32_t value, const tn_tensor *typ
 static tn_status value_set_const(tn_graph *g, int32_t value, const tn_tensor *data, int32_t copy) {
   if (!is_value(g, value) || !data || data->rank < 0 || data->rank > TN_MAX_RANK ||
       data->kind != TN_KIND_TENSOR)
-    return TN_ERR_INVALID;
+    return tn_graph_refuse(g, TN_ERR_INVALID, "value_set_const: no value, or no tensor");
+  if (is_fixed(g, value)) return tn_graph_refuse(g, TN_ERR_STATE, edits_inputs);
   int64_t bytes = tn_storage_bytes(data);
-  if (bytes < 0 || (bytes > 0 && !data->data)) return TN_ERR_INVALID;
+  if (bytes < 0 || (bytes > 0 && !data->data) || !strings_ok(data))
+    return tn_graph_refuse(g, TN_ERR_INVALID,
+                           "value_set_const: the tensor has no data, or its dtype or size is none");
   tn_const *c = NULL;
   if (copy) {
     tn_status s = tn_const_copy(g->a, data, &c);
@@ -60,20 +87,25 @@ static tn_status value_set_dim_name(tn_graph *g, int32_t value, int32_t dim, con
 static tn_status add_input(tn_graph *g, int32_t value) {
   if (!is_value(g, value)) return TN_ERR_INVALID;
   tn_value *v = tn_graph_val(g, value);
-  if (v->producer >= 0 || v->flags & TN_VALUE_INPUT) return TN_ERR_STATE;
+  if (g->lowering >= 0) return tn_graph_refuse(g, TN_ERR_STATE, edits_inputs);
+  if (v->producer >= 0 || v->flags & TN_VALUE_INPUT)
+    return tn_graph_refuse(g, TN_ERR_STATE, "add_input: the value is an input, or a node makes it");
   if (tn_vec_push(g->a, &g->inputs, value)) return TN_ERR_MEMORY;
   v->flags |= TN_VALUE_INPUT;
   return TN_OK;
 }
 
 static tn_status add_output(tn_graph *g, int32_t value) {
-  if (!is_value(g, value)) return TN_ERR_INVALID;
+  if (!is_value(g, value))
+    return tn_graph_refuse(g, TN_ERR_INVALID, "add_output: it is no value of the graph");
+  if (g->lowering >= 0) return tn_graph_refuse(g, TN_ERR_STATE, edits_inputs);
   if (tn_vec_push(g->a, &g->outputs, value)) return TN_ERR_MEMORY;
   tn_graph_val(g, value)->flags |= TN_VALUE_OUTPUT;
   return TN_OK;
 }
 
 static tn_graph *subgraph_new(tn_graph *g) {
+  if (!g) return NULL;
   tn_graph *sub = tn_graph_new(g->a);
   if (!sub) return NULL;
   sub->parent = g;
@@ -87,6 +119,7 @@ static const char *domain_name(const char *domain) {
 }
 
 static tn_status set_opset(tn_graph *g, const char *domain, int32_t version) {
+  if (!g) return TN_ERR_INVALID;
   domain = domain_name(domain);
   for (int64_t k = 0; k < g->opsets.n; k++)
     if (!strcmp(g->opsets.data[k].domain, domain)) {
@@ -98,7 +131,7 @@ static tn_status set_opset(tn_graph *g, const char *domain, int32_t version) {
 }
 
 static tn_status set_meta(tn_graph *g, const char *key, const char *text) {
-  if (!key) return TN_ERR_INVALID;
+  if (!g || !key) return tn_graph_refuse(g, TN_ERR_INVALID, "set_meta: the key is NULL");
   tn_meta m = {tn_arena_str(&g->arena, key), tn_arena_str(&g->arena, text)};
   if (!m.key || !m.text) return TN_ERR_MEMORY;
   for (int64_t k = 0; k < g->meta.n; k++)
@@ -113,8 +146,11 @@ static tn_status add_function(tn_graph *g, const char *domain, const char *name,
                               const char *overload, tn_graph *body, const char *const *attr_names,
                               uint32_t n_attr_names, const tn_attr *const *defaults,
                               uint32_t n_defaults) {
-  if (!name || !body || body == g || (n_attr_names && !attr_names) || (n_defaults && !defaults))
-    return TN_ERR_INVALID;
+  if (!g || !name || !body || body->parent != g || (n_attr_names && !attr_names) ||
+      (n_defaults && !defaults))
+    return tn_graph_refuse(g, TN_ERR_INVALID,
+                           "add_function: no name, or a body that subgraph_new() of this graph "
+                           "did not make");
   tn_arena *arena = &g->arena;
   tn_function f = {.domain = tn_arena_str(arena, domain_name(domain)),
                    .name = tn_arena_str(arena, name),
@@ -264,11 +300,13 @@ static int32_t node_region_fill(const tn_graph *g, int32_t n) {
 /* ---- editing ---- */
 
 static tn_status remove_node(tn_graph *g, int32_t n) {
-  return is_node(g, n) ? tn_graph_remove_node(g, n) : TN_ERR_INVALID;
+  if (is_node(g, n)) return tn_graph_remove_node(g, n);
+  return tn_graph_refuse(g, TN_ERR_INVALID, "remove_node: there is no such node");
 }
 
 static tn_status replace_node(tn_graph *g, int32_t n, const int32_t *values, uint32_t n_given) {
-  if (!is_node(g, n) || (n_given && !values)) return TN_ERR_INVALID;
+  if (!is_node(g, n) || (n_given && !values))
+    return tn_graph_refuse(g, TN_ERR_INVALID, "replace_node: no such node, or values is NULL");
   for (uint32_t k = 0; k < g->nodes.data[n].node.n_outputs; k++) {
     int32_t old = g->nodes.data[n].node.outputs[k], now = k < n_given ? values[k] : -1;
     if (old < 0) continue;

@@ -50,9 +50,19 @@ tn_status tn_graph_append_node_input(tn_graph *g, int32_t node, int32_t value) {
   return tn_graph_set_node_input(g, node, count, value);
 }
 
+/* What a plug-in puts in the place of a value has to be like it; whether it is shows when it is
+ * inferred. */
+static tn_status promise(tn_graph *g, int32_t from, int32_t to) {
+  const tn_promise p = {tn_graph_val(g, from)->type, to};
+  if (g->lowering < 0 || !tn_graph_val(g, from)->known) return TN_OK;
+  return tn_vec_push(g->a, &g->promises, p);
+}
+
 tn_status tn_graph_replace_value(tn_graph *g, int32_t from, int32_t to) {
-  if (from < 0 || to < 0 || from >= g->values.n || to >= g->values.n) return TN_ERR_INVALID;
+  if (!g || from < 0 || to < 0 || from >= g->values.n || to >= g->values.n)
+    return tn_graph_refuse(g, TN_ERR_INVALID, "what replaces a value is no value of the graph");
   if (from == to) return TN_OK;
+  if (promise(g, from, to)) return TN_ERR_MEMORY;
   while (tn_graph_val(g, from)->users.n) {
     int32_t user = tn_graph_val(g, from)->users.data[0];
     const tn_node *n = &tn_graph_node(g, user)->node;
@@ -88,7 +98,8 @@ tn_status tn_graph_remove_node(tn_graph *g, int32_t node) {
   if (!n->alive) return TN_OK;
   for (uint32_t k = 0; k < n->node.n_outputs; k++) {
     const tn_value *v = n->node.outputs[k] < 0 ? NULL : tn_graph_val(g, n->node.outputs[k]);
-    if (v && (v->users.n || v->flags & TN_VALUE_OUTPUT)) return TN_ERR_STATE;
+    if (v && (v->users.n || v->flags & TN_VALUE_OUTPUT))
+      return tn_graph_refuse(g, TN_ERR_STATE, "a node whose outputs are in use cannot be removed");
   }
   for (uint32_t k = 0; k < n->node.n_inputs; k++)
     if (n->node.inputs[k] >= 0) drop_user(tn_graph_val(g, n->node.inputs[k]), node);

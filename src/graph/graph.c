@@ -36,6 +36,7 @@ static void free_contents(tn_graph *g) {
   tn_vec_free(a, &g->functions);
   tn_vec_free(a, &g->opsets);
   tn_vec_free(a, &g->meta);
+  tn_vec_free(a, &g->promises);
   tn_map_free(&g->names);
   tn_arena_clear(&g->arena);
 }
@@ -64,6 +65,7 @@ static int32_t new_value(tn_graph *g, const char *name) {
 }
 
 int32_t tn_graph_value(tn_graph *g, const char *name) {
+  if (!g) return TN_ERR_INVALID;
   if (!name) name = "";
   int64_t id = *name ? tn_map_get(&g->names, name, -1) : -1;
   return id >= 0 ? (int32_t)id : new_value(g, name);
@@ -71,32 +73,48 @@ int32_t tn_graph_value(tn_graph *g, const char *name) {
 
 static bool value_id_ok(const tn_graph *g, int32_t v) { return v >= -1 && v < g->values.n; }
 
-static bool attr_ok(const tn_attr *a) {
+/* A graph that stands in itself has no end. */
+static bool graphs_ok(const tn_graph *g, const tn_attr *a) {
+  for (uint32_t k = 0; k < a->n_graphs; k++) {
+    if (!a->graphs || !a->graphs[k]) return false;
+    for (const tn_graph *around = g; around; around = around->parent)
+      if (around == a->graphs[k]) return false;
+  }
+  return true;
+}
+
+static bool attr_ok(const tn_graph *g, const tn_attr *a) {
   return a && a->name && a->s.size >= 0 && a->ints.size >= 0 && a->floats.size >= 0 &&
          a->strs.size >= 0 && a->tensors.size >= 0 && (a->s.data || !a->s.size) &&
          (a->ints.data || !a->ints.size) && (a->floats.data || !a->floats.size) &&
          (a->strs.data || !a->strs.size) && (a->tensors.data || !a->tensors.size) &&
-         (a->graphs || !a->n_graphs);
+         graphs_ok(g, a);
 }
 
 /* Checks pointers and ids, and that no output has a source already. */
-static tn_status check_new_node(const tn_graph *g, const tn_node *n) {
+static tn_status check_new_node(tn_graph *g, const tn_node *n) {
   if (!n || !n->op || !*n->op || (n->n_inputs && !n->inputs) || (n->n_outputs && !n->outputs) ||
       (n->n_attrs && !n->attrs))
-    return TN_ERR_INVALID;
+    return tn_graph_refuse(g, TN_ERR_INVALID,
+                           "add_node: operator, inputs, outputs or attrs is NULL");
   for (uint32_t k = 0; k < n->n_attrs; k++)
-    if (!attr_ok(n->attrs[k])) return TN_ERR_INVALID;
+    if (!attr_ok(g, n->attrs[k]))
+      return tn_graph_refuse(
+          g, TN_ERR_INVALID,
+          "add_node: an attribute has no name or data, or holds the graph itself");
   for (uint32_t k = 0; k < n->n_inputs; k++)
-    if (!value_id_ok(g, n->inputs[k])) return TN_ERR_INVALID;
+    if (!value_id_ok(g, n->inputs[k]))
+      return tn_graph_refuse(g, TN_ERR_INVALID, "add_node: an input is no value of the graph");
   for (uint32_t k = 0; k < n->n_outputs; k++) {
     int32_t v = n->outputs[k];
-    if (!value_id_ok(g, v)) return TN_ERR_INVALID;
+    if (!value_id_ok(g, v))
+      return tn_graph_refuse(g, TN_ERR_INVALID, "add_node: an output is no value of the graph");
     if (v < 0) continue;
     const tn_value *value = tn_graph_val(g, v);
-    if (value->producer >= 0 || value->flags & (TN_VALUE_INPUT | TN_VALUE_CONST))
-      return TN_ERR_STATE;
-    for (uint32_t j = 0; j < k; j++)
-      if (n->outputs[j] == v) return TN_ERR_STATE;
+    bool taken = value->producer >= 0 || value->flags & (TN_VALUE_INPUT | TN_VALUE_CONST);
+    for (uint32_t j = 0; j < k; j++) taken = taken || n->outputs[j] == v;
+    if (taken)
+      return tn_graph_refuse(g, TN_ERR_STATE, "add_node: an output is made by something else too");
   }
   return TN_OK;
 }
@@ -129,6 +147,7 @@ static tn_status connect(tn_graph *g, int32_t id) {
 }
 
 int32_t tn_graph_add_node(tn_graph *g, const tn_node *node) {
+  if (!g) return TN_ERR_INVALID;
   if (g->nodes.n >= INT32_MAX) return TN_ERR_OVERFLOW;
   tn_status s = check_new_node(g, node);
   if (s) return s;

@@ -72,6 +72,12 @@ typedef struct tn_function {
   uint32_t n_defaults;
 } tn_function;
 
+/* While a plug-in edits the graph: `value` takes the place of one of this type. */
+typedef struct tn_promise {
+  tn_tensor type;
+  int32_t value;
+} tn_promise;
+
 typedef struct tn_opset {
   const char *domain;
   int32_t version;
@@ -101,12 +107,20 @@ struct tn_graph {
   bool is_function; /* body of a function: attribute references allowed */
   int32_t lowering; /* node being lowered: added nodes inherit its origin and are of the newest
                        version; -1: none */
+  TN_VEC(tn_promise) promises;
+  const char *complaint; /* the rule that the last refused edit breaks, a literal; NULL: none was */
 };
 
 /* tn_node.version of nodes that a lowering added without saying one. */
 #define TN_VERSION_NEWEST INT32_MAX
 
 extern const tn_graph_api tn_graph_api_table;
+
+/* Notes why an edit is refused, for the message about the plug-in that asked for it. */
+static inline tn_status tn_graph_refuse(tn_graph *g, tn_status status, const char *rule) {
+  if (g) g->complaint = rule;
+  return status;
+}
 
 tn_graph *tn_graph_new(const tn_allocator *a);
 void tn_graph_free(tn_graph *g); /* NULL is legal; memory stays while clones need it */

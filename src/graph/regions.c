@@ -139,33 +139,53 @@ static tn_status prove_apart(const tn_graph *g, const tn_region *const *r, uint3
   return apart ? TN_OK : TN_ERR_INVALID;
 }
 
-static tn_status check_regions(const tn_graph *g, const int32_t *inputs, uint32_t n_inputs,
+static tn_status check_region(tn_graph *g, const int32_t *inputs, uint32_t n_inputs,
+                              const tn_region *r, const tn_tensor *out, int64_t n_out) {
+  if (!r || r->input < 0 || (uint32_t)r->input >= n_inputs)
+    return tn_graph_refuse(g, TN_ERR_INVALID, "set_regions: a region is NULL, or its input none");
+  bool ok = r->rank >= 0 && r->rank <= TN_MAX_RANK;
+  for (int32_t d = 0; ok && d < r->rank; d++) ok = r->size[d] >= 0;
+  if (!ok)
+    return tn_graph_refuse(g, TN_ERR_INVALID,
+                           "set_regions: the rank or a size of a region is none");
+  const tn_tensor *in = &tn_graph_val(g, inputs[r->input])->type;
+  int64_t n_in = tn_tensor_elements(in);
+  if (n_in < 0 || in->dtype != out->dtype)
+    return tn_graph_refuse(g, TN_ERR_SHAPE,
+                           "set_regions: an input has no known shape, or another "
+                           "dtype than the output");
+  if (!is_empty(r) && !in_bounds(r, n_in, n_out))
+    return tn_graph_refuse(g, TN_ERR_INVALID, "set_regions: a region leaves its input or output");
+  return TN_OK;
+}
+
+static tn_status check_regions(tn_graph *g, const int32_t *inputs, uint32_t n_inputs,
                                const tn_region *const *r, uint32_t n, const tn_tensor *out) {
   int64_t n_out = tn_tensor_elements(out);
-  if (n_out < 0) return TN_ERR_SHAPE;
+  if (n_out < 0)
+    return tn_graph_refuse(g, TN_ERR_SHAPE, "set_regions: the output has no known shape");
   for (uint32_t k = 0; k < n; k++) {
-    if (!r[k] || r[k]->input < 0 || (uint32_t)r[k]->input >= n_inputs || r[k]->rank < 0 ||
-        r[k]->rank > TN_MAX_RANK)
-      return TN_ERR_INVALID;
-    for (int32_t d = 0; d < r[k]->rank; d++)
-      if (r[k]->size[d] < 0) return TN_ERR_INVALID;
-    const tn_tensor *in = &tn_graph_val(g, inputs[r[k]->input])->type;
-    int64_t n_in = tn_tensor_elements(in);
-    if (n_in < 0 || in->dtype != out->dtype) return TN_ERR_SHAPE;
-    if (!is_empty(r[k]) && !in_bounds(r[k], n_in, n_out)) return TN_ERR_INVALID;
+    tn_status status = check_region(g, inputs, n_inputs, r[k], out, n_out);
+    if (status) return status;
   }
-  return prove_apart(g, r, n, out, n_out);
+  tn_status apart = prove_apart(g, r, n, out, n_out);
+  return apart != TN_ERR_INVALID
+             ? apart
+             : tn_graph_refuse(g, apart, "set_regions: two regions write one element");
 }
 
 tn_status tn_graph_set_regions(tn_graph *g, int32_t node, const int32_t *inputs, uint32_t n_inputs,
                                const tn_region *const *regions, uint32_t n_regions, int32_t fill) {
-  if (node < 0 || node >= g->nodes.n || !g->nodes.data[node].alive ||
+  if (!g || node < 0 || node >= g->nodes.n || !g->nodes.data[node].alive ||
       (fill >= 0 && (uint32_t)fill >= n_inputs) || (n_inputs && !inputs) || (n_regions && !regions))
-    return TN_ERR_INVALID;
+    return tn_graph_refuse(g, TN_ERR_INVALID,
+                           "set_regions: no such node, a table is NULL, or fill is no input");
   tn_gnode *n = tn_graph_node(g, node);
-  if (n->node.n_outputs < 1 || n->node.outputs[0] < 0) return TN_ERR_INVALID;
-  for (uint32_t k = 0; k < n_inputs; k++)
-    if (inputs[k] < 0 || inputs[k] >= g->values.n) return TN_ERR_INVALID;
+  bool ok = n->node.n_outputs >= 1 && n->node.outputs[0] >= 0;
+  for (uint32_t k = 0; k < n_inputs; k++) ok = ok && inputs[k] >= 0 && inputs[k] < g->values.n;
+  if (!ok)
+    return tn_graph_refuse(g, TN_ERR_INVALID,
+                           "set_regions: the node has no output, or an input is no value");
   tn_status s = check_regions(g, inputs, n_inputs, regions, n_regions,
                               &tn_graph_val(g, n->node.outputs[0])->type);
   if (s) return s;

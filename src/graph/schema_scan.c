@@ -35,6 +35,7 @@ tn_status tn_scan_expected(tn_scan *s, const char *expected) {
   int n = 0;
   while (n < 40 && is_word(s->at[n])) n++;
   if (n == 0 && s->at[0]) n = 1;
+  while (n > 0 && (s->at[n] & 0xc0) == 0x80) n++; /* the rest of a UTF-8 sequence */
   if (n == 0) return tn_scan_fail(s, s->at, "expected %s, found the end", expected);
   return tn_scan_fail(s, s->at, "expected %s, found '%.*s'", expected, n, s->at);
 }

@@ -31,18 +31,9 @@ static tn_status not_supported(const tn_planner *p, const tn_gnode *n, int32_t v
 /* Replaces a node by newer forms through its lowering; the added nodes come up for checking in
  * their turn. */
 static tn_status lower_early(const tn_planner *p, tn_graph *g, int32_t node, tn_diag *diag) {
-  tn_call_frame f;
-  tn_status s = tn_call_open(&f, p, g, node, diag);
-  if (s) return s;
-  g->lowering = node;
-  int64_t before = tn_diag_count(diag);
-  s = tn_graph_node(g, node)->def->op.lower(&f.call, g, node);
-  g->lowering = -1;
-  if (s && tn_diag_count(diag) == before)
-    f.call.host->fail(&f, s, "the older form cannot be brought to the newest: %s",
-                      tn_status_text(s));
-  tn_call_close(&f);
-  return s;
+  const tn_opdef *def = tn_graph_node(g, node)->def;
+  tn_edit e = {p, g, node, "bringing the older form to the newest", diag, 0};
+  return tn_edit_call(&e, def->op.lower, def->owner ? def->owner->self : NULL, true);
 }
 
 static tn_status check_subgraphs(const tn_planner *p, const tn_gnode *n, tn_diag *diag) {
@@ -73,11 +64,16 @@ static tn_status check_node(const tn_planner *p, tn_graph *g, int32_t id, tn_dia
 
 tn_status tn_check_from(const tn_planner *p, tn_graph *g, int32_t first, tn_diag *diag) {
   tn_status status = TN_OK;
+  const int64_t limit = tn_edit_limit(g);
+  int64_t n_lowered = 0;
   for (int32_t id = first; id < (int32_t)g->nodes.n; id++) {
     const tn_gnode *n = tn_graph_node(g, id);
     if (!n->alive || n->def) continue;
     tn_status s = check_node(p, g, id, diag);
     if (s) status = s;
+    n = tn_graph_node(g, id);
+    n_lowered += n->def && n->def->op.flags & TN_OP_LOWER_EARLY;
+    if (n_lowered > limit) return tn_edit_endless(g, id, "bringing it to the newest form", diag);
   }
   return status;
 }

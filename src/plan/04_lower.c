@@ -20,27 +20,22 @@ static bool is_typed(const tn_graph *g, const tn_gnode *n) {
 tn_status tn_lower_node(const tn_planner *p, tn_graph *g, int32_t node, bool *out_done,
                         tn_diag *diag) {
   *out_done = false;
-  tn_call_frame f;
-  tn_status s = tn_call_open(&f, p, g, node, diag);
-  if (s) return s;
-  int32_t first = (int32_t)g->nodes.n;
-  int64_t before = tn_diag_count(diag);
-  g->lowering = node;
-  s = tn_graph_node(g, node)->def->op.lower(&f.call, g, node);
-  g->lowering = -1;
-  if (s && s != TN_ERR_UNSUPPORTED && tn_diag_count(diag) == before)
-    f.call.host->fail(&f, s, "lowering failed: %s", tn_status_text(s));
-  tn_call_close(&f);
+  const tn_opdef *def = tn_graph_node(g, node)->def;
+  const int32_t first = (int32_t)g->nodes.n;
+  tn_edit e = {p, g, node, "lowering", diag, 0};
+  tn_status s = tn_edit_call(&e, def->op.lower, def->owner ? def->owner->self : NULL, false);
   if (s == TN_ERR_UNSUPPORTED) return TN_OK;
   if (s) return s;
   *out_done = true;
   tn_gnode *n = tn_graph_node(g, node);
   if (n->alive && !n->def) s = tn_check_from(p, g, node, diag); /* it is a region now */
-  return s ? s : tn_settle_from(p, g, first, diag);
+  if (!s) s = tn_settle_from(p, g, first, diag);
+  return s ? s : tn_edit_check(&e);
 }
 
 tn_status tn_pass_lower(const tn_planner *p, tn_graph *g, tn_diag *diag) {
   tn_status status = TN_OK;
+  const int64_t limit = tn_edit_limit(g);
   for (int32_t id = 0; id < (int32_t)g->nodes.n;
        id++) { /* nodes that lowering adds come up in their turn */
     const tn_gnode *n = tn_graph_node(g, id);
@@ -48,7 +43,9 @@ tn_status tn_pass_lower(const tn_planner *p, tn_graph *g, tn_diag *diag) {
     bool done;
     tn_status s = tn_lower_node(p, g, id, &done, diag);
     if (s) status = s;
+    if (g->nodes.n > limit) return tn_edit_endless(g, id, "lowering", diag);
   }
+  if (!status) status = tn_graph_sort(g, diag);
   if (!status) status = tn_graph_remove_dead(g);
   if (!status && !(p->model_flags & TN_MODEL_NO_OPTIMIZE)) status = tn_merge_regions(p, g, diag);
   return status ? status : tn_graph_remove_dead(g);

@@ -1,6 +1,8 @@
 /* Pass 05, fuse: first the rewrites that plug-ins offer (batch norm into conv, ...), then
  * element-wise nodes become epilogues of the node before them, if a kernel of that node takes them
  * in registers. */
+#include <stdio.h>
+
 #include "plan/match.h"
 #include "plan/passes.h"
 
@@ -8,30 +10,27 @@
 
 static tn_status apply_rewrite(const tn_planner *p, tn_graph *g, int32_t node,
                                const tn_rewritedef *r, tn_diag *diag) {
-  tn_call_frame f;
-  tn_status s = tn_call_open(&f, p, g, node, diag);
-  if (s) return s;
-  f.call.self = r->owner ? r->owner->self : NULL;
-  int32_t first = (int32_t)g->nodes.n;
-  int64_t before = tn_diag_count(diag);
-  g->lowering = node;
-  s = r->rewrite.apply(&f.call, g, node);
-  g->lowering = -1;
-  if (s && tn_diag_count(diag) == before)
-    f.call.host->fail(&f, s, "rewrite '%s' failed: %s", r->rewrite.name, tn_status_text(s));
-  tn_call_close(&f);
-  return s ? s : tn_settle_from(p, g, first, diag);
+  char what[160];
+  snprintf(what, sizeof what, "rewrite '%s'", r->rewrite.name);
+  const int32_t first = (int32_t)g->nodes.n;
+  tn_edit e = {p, g, node, what, diag, 0};
+  tn_status s = tn_edit_call(&e, r->rewrite.apply, r->owner ? r->owner->self : NULL, true);
+  if (!s) s = tn_settle_from(p, g, first, diag);
+  return s ? s : tn_edit_check(&e);
 }
 
 static tn_status rewrite_all(const tn_planner *p, tn_graph *g, tn_diag *diag) {
   tn_status s = TN_OK;
+  const int64_t limit = tn_edit_limit(g);
   for (int32_t id = 0; id < (int32_t)g->nodes.n && !s; id++) {
     const tn_gnode *n = tn_graph_node(g, id);
     const tn_rewritedef *const *rewrites;
     int32_t count = n->alive && n->def ? tn_registry_rewrites(p->registry, n->def, &rewrites) : 0;
     for (int32_t k = 0; k < count && !s && tn_graph_node(g, id)->alive; k++)
       s = apply_rewrite(p, g, id, rewrites[k], diag);
+    if (!s && g->nodes.n > limit) s = tn_edit_endless(g, id, "rewriting", diag);
   }
+  if (!s) s = tn_graph_sort(g, diag);
   return s ? s : tn_graph_remove_dead(g);
 }
 
@@ -86,7 +85,7 @@ static tn_status describe(const tn_planner *p, tn_graph *g, int32_t user, tn_epi
   *e = (tn_epilogue){.head = TN_HEAD(tn_epilogue), .input = -1};
   s = tn_graph_node(g, user)->def->op.epilogue(&f.call, e);
   tn_call_close(&f);
-  return s;
+  return s || e->kind == TN_EPILOGUE_NONE || e->kind >= TN_EPILOGUE_COUNT ? TN_ERR_INVALID : TN_OK;
 }
 
 /* Puts the step on the node's list; the lists are fresh, so that taking them back is assigning the

@@ -79,6 +79,7 @@ static tn_status host_fail(void *ctx, tn_status code, const char *format, ...) {
   tn_call_frame *f = ctx;
   char text[1000], node[TN_NODE_TEXT] = "a node";
   va_list args;
+  if (!format) return code;
   va_start(args, format);
   vsnprintf(text, sizeof text, format, args);
   va_end(args);

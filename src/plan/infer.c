@@ -124,11 +124,17 @@ static tn_status check_answer(inference *i, uint32_t k) {
   tn_call *call = &i->f->call;
   tn_tensor *t = call->outputs[k];
   if (!t) return TN_OK;
-  if (t->kind > TN_KIND_MAP || t->rank < TN_RANK_UNKNOWN || t->rank > TN_MAX_RANK)
+  if (t->kind > TN_KIND_MAP)
+    return call->host->fail(call->ctx, TN_ERR_INTERNAL,
+                            "inference gave output %u kind %u, which is none", k, t->kind);
+  if (t->rank < TN_RANK_UNKNOWN || t->rank > TN_MAX_RANK)
     return call->host->fail(call->ctx, TN_ERR_OVERFLOW,
                             "output %u would have rank %d; the limit is %d", k, t->rank,
                             TN_MAX_RANK);
-  if (t->dtype == TN_NONE || t->dtype >= TN_DTYPE_COUNT) {
+  if (t->dtype >= TN_DTYPE_COUNT)
+    return call->host->fail(call->ctx, TN_ERR_INTERNAL,
+                            "inference gave output %u dtype %u, which is none", k, t->dtype);
+  if (t->dtype == TN_NONE) {
     if (t->kind != TN_KIND_TENSOR || t->rank == TN_RANK_UNKNOWN)
       return TN_OK; /* found at run time */
     return call->host->fail(call->ctx, TN_ERR_INTERNAL, "inference left the type of output %u open",
@@ -164,7 +170,13 @@ static void store(inference *i) {
 
 static tn_status ask(inference *i) {
   tn_call *call = &i->f->call;
-  if (i->def->op.infer) return i->def->op.infer(call);
+  if (i->def->op.infer) {
+    char text[TN_ANSWER_TEXT];
+    const tn_status answer = i->def->op.infer(call);
+    if (answer == TN_NEEDS_DATA) return answer;
+    const tn_status s = tn_answer_status(answer, text, sizeof text);
+    return s == answer ? s : call->host->fail(i->f, s, "inference failed: %s", text);
+  }
   if (i->def->op.flags & TN_OP_SAME_AS_INPUT) return like_input(call);
   if (i->def->op.flags & TN_OP_BROADCAST) return broadcast(call, i->n_formal);
   return call->host->fail(call->ctx, TN_ERR_INTERNAL,

@@ -228,6 +228,33 @@ static tn_status vet_stages(const tn_kerneldef *def, const tn_kernel_plan *plan,
   if (plan->elements_per_item < 0) return bad_plan(def, diag, "negative elements_per_item");
   if ((plan->flags & TN_PLAN_ELEMENTWISE) && plan->n_stages != 1)
     return bad_plan(def, diag, "several stages for an element-wise run");
+  if (plan->flags & ~(uint32_t)(TN_PLAN_ELEMENTWISE | TN_PLAN_DATA_DEPENDENT | TN_PLAN_SERIAL))
+    return bad_plan(def, diag, "flags that this host does not know");
+  return TN_OK;
+}
+
+/* A run that does not say the shape of its output needs it from inference. */
+static tn_status vet_shapes(const tn_kerneldef *def, const tn_call *call,
+                            const tn_kernel_plan *plan, tn_diag *diag) {
+  for (uint32_t k = 0; k < call->n_outputs && !(plan->flags & TN_PLAN_DATA_DEPENDENT); k++) {
+    const tn_tensor *out = call->outputs[k];
+    if (out && out->kind == TN_KIND_TENSOR && tn_storage_bytes(out) < 0)
+      return bad_plan(def, diag, "no TN_PLAN_DATA_DEPENDENT, but inference left a shape open");
+  }
+  return TN_OK;
+}
+
+/* What items are promised to write is there: the host hands out ranges of elements by it. */
+static tn_status vet_items(const tn_kerneldef *def, const tn_call *call, const tn_kernel_plan *plan,
+                           tn_diag *diag) {
+  const tn_tensor *out = call->n_outputs ? call->outputs[0] : NULL;
+  const int64_t n = out ? tn_storage_elements(out) : -1, per_item = plan->elements_per_item;
+  if (n < 0) return TN_OK;
+  if ((plan->flags & TN_PLAN_ELEMENTWISE) && plan->items[0] != n)
+    return bad_plan(def, diag,
+                    "items for an element-wise run that are not the elements of output 0");
+  if (per_item > 0 && plan->items[0] != n / per_item + (n % per_item != 0))
+    return bad_plan(def, diag, "items and elements_per_item that do not add up to output 0");
   return TN_OK;
 }
 
@@ -253,6 +280,8 @@ tn_status tn_kernel_ask_plan(const tn_kerneldef *def, const tn_call *call, tn_di
     return status < 0 && status >= TN_ERR_CANCELLED ? status
                                                     : bad_plan(def, diag, "an unknown status");
   if ((status = vet_stages(def, &plan, diag))) return status;
+  if ((status = vet_items(def, call, &plan, diag))) return status;
+  if ((status = vet_shapes(def, call, &plan, diag))) return status;
   const uint64_t limit = UINT64_C(1) << 46;
   if (plan.scratch_bytes > limit || plan.worker_scratch_bytes > limit || plan.state_bytes > limit)
     return bad_plan(def, diag, "scratch or state of more than 64 TiB");

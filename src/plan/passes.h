@@ -29,6 +29,24 @@ tn_status tn_lower_node(const tn_planner *p, tn_graph *g, int32_t node, bool *ou
                         tn_diag *diag);
 /* True for data movement, and for operators that no kernel runs, if they have a lowering. */
 bool tn_wants_lowering(const tn_planner *p, const tn_gnode *n);
+/* edit.c: a plug-in edits the graph. */
+typedef tn_status (*tn_edit_fn)(const tn_call *, tn_graph *, int32_t node);
+typedef struct tn_edit {
+  const tn_planner *p;
+  tn_graph *g;
+  int32_t node;     /* in whose place or around which it edits */
+  const char *what; /* "lowering", "rewrite 'acme'", for messages */
+  tn_diag *diag;
+  int64_t promises; /* of the graph, before */
+} tn_edit;
+/* Calls edit (lower, apply), whose plug-in's self is given. A failure has a message,
+ * TN_ERR_UNSUPPORTED only if that is one. */
+tn_status tn_edit_call(tn_edit *e, tn_edit_fn edit, void *self, bool unsupported_fails);
+/* When the added nodes are settled: what has taken the place of other values is like them. */
+tn_status tn_edit_check(tn_edit *e);
+/* How many nodes a pass may make the graph grow to; beyond it, its edits come to no end. */
+int64_t tn_edit_limit(const tn_graph *g);
+tn_status tn_edit_endless(tn_graph *g, int32_t node, const char *what, tn_diag *diag);
 /* Merges regions that read from regions (region_merge.c). */
 tn_status tn_merge_regions(const tn_planner *p, tn_graph *g, tn_diag *diag);
 

@@ -7,6 +7,8 @@
 
 #include "plan/select.h"
 
+enum { MAX_REASON = 400 };
+
 typedef struct gatherer {
   tn_selection *s;
   const tn_gnode *n;
@@ -246,6 +248,14 @@ static tn_status add_candidate(gatherer *g, const tn_kerneldef *def, tn_candidat
   return tn_vec_push(s->p->a, &g->options->candidates, *c);
 }
 
+/* What refuse() answered: a reason that fits into a line. */
+static const char *reason_of(tn_arena *reasons, const char *answer) {
+  if (!answer || (*answer && strnlen(answer, MAX_REASON) < MAX_REASON)) return answer;
+  const char *text = *answer ? tn_arena_format(reasons, "%.*s...", MAX_REASON, answer)
+                             : "refuse() gives an empty reason";
+  return text ? text : "says no";
+}
+
 /* One kernel in one set of forms. */
 static tn_status try_forms(gatherer *g, const tn_kerneldef *def, bool agnostic) {
   tn_arena *reasons = &g->s->g->arena;
@@ -255,7 +265,8 @@ static tn_status try_forms(gatherer *g, const tn_kerneldef *def, bool agnostic) 
   g->frame.call.self = def->owner ? def->owner->self : NULL;
   const char *reason = tn_kernel_match_types(def, g->n->def, &g->frame.call, g->n_formal, reasons);
   if (!reason) reason = convert_constants(g, &status);
-  if (!reason && !status && def->kernel.refuse) reason = def->kernel.refuse(&g->frame.call);
+  if (!reason && !status && def->kernel.refuse)
+    reason = reason_of(reasons, def->kernel.refuse(&g->frame.call));
   if (!reason && !status) reason = ask_plan(g, def, &c, &status);
   if (status) return status;
   return reason ? refuse(g, def, reason) : add_candidate(g, def, &c);

@@ -205,9 +205,10 @@ static tn_status prepare(tn_state_cache *c, tn_state_entry *e, const tn_call *ca
   with_state.self = e->def->owner ? e->def->owner->self : NULL;
   int64_t before = diag ? tn_diag_count(diag) : 0;
   tn_status s = e->def->kernel.prepare ? e->def->kernel.prepare(&with_state) : TN_OK;
+  char text[TN_ANSWER_TEXT];
+  s = tn_answer_status(s, text, sizeof text);
   if (s && diag && tn_diag_count(diag) == before)
-    tn_diag_add(diag, TN_DIAG_ERROR, "kernel '%s': prepare() fails: %s", e->def->kernel.name,
-                tn_status_text(s));
+    tn_diag_add(diag, TN_DIAG_ERROR, "kernel '%s': prepare() fails: %s", e->def->kernel.name, text);
   return s;
 }
 

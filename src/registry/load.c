@@ -22,6 +22,14 @@ static tn_status open_library(tn_plug *plug, tn_diag *diag, tn_plugin_query_fn *
   if (!symbol)
     return tn_fail(diag, TN_ERR_INVALID,
                    "%s: is not a plug-in of Tenon: it does not export tn_plugin_query", path);
+  tn_image image;
+  if (tn_image_read(plug->a, &image))
+    return tn_fail(diag, TN_ERR_MEMORY, "%s: out of memory", path);
+  const bool is_code = tn_image_executable(&image, (uintptr_t)symbol);
+  tn_image_free(&image);
+  if (!is_code)
+    return tn_fail(diag, TN_ERR_INVALID,
+                   "%s: is not a plug-in of Tenon: its tn_plugin_query is no function", path);
   memcpy(out_query, &symbol, sizeof symbol); /* ISO C has no cast from object to function pointer */
   return TN_OK;
 }

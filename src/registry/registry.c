@@ -93,9 +93,11 @@ static tn_status start(tn_registry *r, tn_plug *plug, const tn_offer *offer, tn_
     status = p->init(offer->host, r->ctx, offer->options, offer->n_options, &self);
     set_reporting(r, NULL, NULL);
   }
-  if (status)
-    return tn_fail(diag, status < 0 ? status : TN_ERR_INTERNAL,
-                   "plug-in '%s', init: failed with %s", plug->info.name, tn_status_text(status));
+  if (status) {
+    char text[TN_ANSWER_TEXT];
+    status = tn_answer_status(status, text, sizeof text);
+    return tn_fail(diag, status, "plug-in '%s', init: failed: %s", plug->info.name, text);
+  }
   plug->owner.self = self;
   plug->started = true;
   return TN_OK;

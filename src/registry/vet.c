@@ -105,8 +105,11 @@ const void *tn_vet_row(const void *table, uint32_t index) {
 }
 
 static bool has_control(const char *text, size_t n) {
-  for (size_t k = 0; k < n; k++)
-    if ((unsigned char)text[k] < 0x20 && text[k] != '\n' && text[k] != '\t') return true;
+  for (size_t k = 0; k < n; k++) {
+    const unsigned char c = (unsigned char)text[k];
+    if ((c < 0x20 && c != '\n' && c != '\t') || c == 0x7f) return true;
+    if (c == 0xc2 && (unsigned char)text[k + 1] < 0xa0) return true; /* U+0080 to U+009f */
+  }
   return false;
 }
 

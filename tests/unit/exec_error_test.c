@@ -26,7 +26,7 @@ static void test_misdeeds(void **state) {
     const char *text;
   } cases[] = {{BAD_TEXT, TN_ERR_UNSUPPORTED, "I will not do 5"},
                {BAD_SILENT, TN_ERR_UNSUPPORTED, "TN_ERR_UNSUPPORTED"},
-               {BAD_CODE, TN_ERR_INTERNAL, "TN_ERR_INTERNAL"},
+               {BAD_CODE, TN_ERR_INTERNAL, "it answered 42, which is no status"},
                {BAD_DIM, TN_ERR_SHAPE, "dim 0 is -1"},
                {BAD_OUTPUT, TN_ERR_INVALID, "output 7, but there are 1"},
                {BAD_SHAPE, TN_ERR_SHAPE, "output 0 becomes f32[1], planned is f32[4]"},

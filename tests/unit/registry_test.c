@@ -491,7 +491,7 @@ static void test_init_fails(void **state) {
   f->w.plugin.shutdown = shutdown_a;
   assert_int_equal(add(f, &f->w.plugin), TN_ERR_IO);
   assert_says(f, "plug-in 'acme', init: the coffee is cold");
-  assert_says(f, "plug-in 'acme', init: failed with TN_ERR_IO");
+  assert_says(f, "plug-in 'acme', init: failed: TN_ERR_IO");
   assert_int_equal(tn_registry_n_ops(f->r), 0);
   assert_int_equal(tn_registry_n_formats(f->r), 0);
   f->w.plugin.init = init_answers_nonsense;
@@ -667,7 +667,7 @@ static char endless[1 << 17]; /* filled without a zero by the test */
   X(kernel_flags, "member flags: has bits 0x8", w->kernel[0].flags = 8) \
   X(accepts_null, "member accepts: is NULL, but 1 entries are counted", \
     w->kernel[0].accepts = NULL) \
-  X(accept_arg_null, "kernel 'scale_f32_c', member arg: must be given", w->accept[0].arg = NULL) \
+  X(accept_arg_null, "row 0 of accepts, member arg: must be given", w->accept[0].arg = NULL) \
   X(accept_arg_unknown, \
     "member accepts: row 'Q' names no tensor input or output of com.acme::Scale", \
     w->accept[0].arg = "Q") \

@@ -1,0 +1,349 @@
+/* The zoo's plug-in. TENON_ZOO names the animal that it shall be: tn_plugin_query then breaks the
+ * sound tables below in the way that animals.h says. Without it the plug-in is sound. */
+#include <fenv.h>
+#include <locale.h>
+#include <math.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "kinds.h"
+#include "tenon/plugin.h"
+
+enum { MANY = 2, ENDLESS = 1 << 17 };
+
+/* ---- what sound parts do ---- */
+
+static int64_t count_of(const tn_tensor *t) {
+  int64_t n = 1;
+  for (int32_t k = 0; k < t->rank; k++) n *= t->shape[k];
+  return n;
+}
+
+static tn_status twice_plan(const tn_call *call, tn_kernel_plan *plan) {
+  plan->items[0] = count_of(call->outputs[0]);
+  plan->grain[0] = 4096;
+  plan->flags = TN_PLAN_ELEMENTWISE;
+  return TN_OK;
+}
+
+static tn_status twice_run(const tn_call *call, uint32_t stage, int64_t begin, int64_t end,
+                           uint32_t worker) {
+  const float *x = call->inputs[0]->data;
+  float *y = call->outputs[0]->data;
+  (void)stage, (void)worker;
+  for (int64_t i = begin; i < end; i++) y[i] = 2 * x[i];
+  return TN_OK;
+}
+
+/* For kernels that are not asked for ranges of elements. */
+static tn_status whole_run(const tn_call *call) {
+  return twice_run(call, 0, 0, count_of(call->outputs[0]), 0);
+}
+
+static tn_status twice_reference(const tn_call *call) { return whole_run(call); }
+
+static tn_status twice_rewrite(const tn_call *call, tn_graph *graph, int32_t node) {
+  return (void)call, (void)graph, (void)node, TN_OK;
+}
+
+static int32_t zoo_probe(const uint8_t *data, uint64_t size) {
+  return size > 3 && !memcmp(data, "ZOO!", 4) ? 100 : 0;
+}
+
+/* x -> Twice -> Twice -> y in f32[4], as far as the graph is not there already. */
+static tn_status zoo_build(const tn_graph_api *api, tn_graph *graph) {
+  static const int64_t shape[] = {4};
+  tn_tensor type = {.head = TN_HEAD(tn_tensor), .dtype = TN_F32, .rank = 1};
+  memcpy(type.shape, shape, sizeof shape);
+  const int32_t ids[] = {api->value(graph, "x"), api->value(graph, "h"), api->value(graph, "y")};
+  api->set_opset(graph, "zoo", 1);
+  api->value_set_type(graph, ids[0], &type);
+  api->add_input(graph, ids[0]);
+  for (int k = 0; k < 2; k++) {
+    const tn_node node = {.head = TN_HEAD(tn_node),
+                          .domain = "zoo",
+                          .op = "Twice",
+                          .name = k ? "second" : "first",
+                          .n_inputs = 1,
+                          .n_outputs = 1,
+                          .inputs = &ids[k],
+                          .outputs = &ids[k + 1],
+                          .offset = -1};
+    const int32_t id = api->add_node(graph, &node);
+    if (id < 0) return id;
+  }
+  return api->add_output(graph, ids[2]);
+}
+
+static tn_status zoo_read(const tn_source *source, tn_graph *graph) {
+  return zoo_build(source->host->graph, graph);
+}
+
+static tn_status zoo_write(const tn_sink *sink, const tn_graph *graph) {
+  return (void)graph, sink->write(sink->ctx, "ZOO!", 4);
+}
+
+/* ---- sound tables ---- */
+
+static tn_type_rule rule[MANY];
+static tn_op op[MANY];
+static tn_accept accept[MANY];
+static tn_kernel kernel[MANY];
+static tn_rewrite rewrite[MANY];
+static tn_format format[MANY];
+static const tn_type_rule *rules[MANY];
+static const tn_op *ops[MANY];
+static const tn_accept *accepts[MANY];
+static const tn_kernel *kernels[MANY];
+static const tn_rewrite *rewrites[MANY];
+static const tn_format *formats[MANY];
+static const char *cases[MANY] = {"X=f32[2,3]", "X=f32[4]"};
+static const tn_plugin *answer; /* of tn_plugin_query */
+static tn_plugin plugin;
+
+/* Things to point to. */
+static char endless[ENDLESS + 8]; /* a text without end, as far as any limit reaches */
+static const char rubbish[] = "no code, only data, and no struct at all, in 64 bytes or more....";
+static struct {
+  tn_op op;
+  uint64_t appended[4];
+} newer_op;
+
+static void make_sound(void) {
+  memset(endless, 'a', ENDLESS);
+  for (int k = 0; k < MANY; k++) {
+    rule[k] = (tn_type_rule){TN_HEAD(tn_type_rule), "T", "X,Y", TN_MASK(TN_F32) | TN_MASK(TN_F64)};
+    op[k] = (tn_op){.head = TN_HEAD(tn_op),
+                    .domain = "zoo",
+                    .name = "Twice",
+                    .since = 1,
+                    .schema = "(Tensor X, *, float by=2.0) -> Tensor Y",
+                    .types = rules,
+                    .n_types = 1,
+                    .flags = TN_OP_SAME_AS_INPUT,
+                    .reference = twice_reference,
+                    .cases = cases,
+                    .n_cases = 1,
+                    .doc = "2 * X"};
+    accept[k] = (tn_accept){TN_HEAD(tn_accept), "X", TN_MASK(TN_F32), TN_PLAIN, 0, 0, 0, 0};
+    kernel[k] = (tn_kernel){.head = TN_HEAD(tn_kernel),
+                            .name = "twice_f32_c",
+                            .op = "zoo::Twice",
+                            .device = "cpu",
+                            .rank = TN_RANK_PLUGIN,
+                            .accepts = accepts,
+                            .n_accepts = 1,
+                            .plan = twice_plan,
+                            .run = twice_run};
+    rewrite[k] = (tn_rewrite){TN_HEAD(tn_rewrite), "twice_away", "zoo::Twice", twice_rewrite};
+    format[k] = (tn_format){.head = TN_HEAD(tn_format),
+                            .name = "zoo",
+                            .extensions = ".zoo",
+                            .probe = zoo_probe,
+                            .read = zoo_read,
+                            .write = zoo_write};
+    rules[k] = &rule[k];
+    ops[k] = &op[k];
+    accepts[k] = &accept[k];
+    kernels[k] = &kernel[k];
+    rewrites[k] = &rewrite[k];
+    formats[k] = &format[k];
+  }
+  plugin = (tn_plugin){.head = TN_HEAD(tn_plugin),
+                       .name = "zoo",
+                       .version = "1.0",
+                       .license = "MIT",
+                       .build_id = "test",
+                       .flavour = TN_FLAVOUR,
+                       .n_ops = 1,
+                       .n_kernels = 1,
+                       .n_rewrites = 1,
+                       .n_formats = 1,
+                       .ops = ops,
+                       .kernels = kernels,
+                       .rewrites = rewrites,
+                       .formats = formats};
+  answer = &plugin;
+}
+
+/* ---- broken ones ---- */
+
+/* What bodies in animals.h may use besides their arguments. */
+#define X_OF(call) ((float *)(call)->inputs[0]->data)
+#define Y_OF(call) ((float *)(call)->outputs[0]->data)
+#define API (call->host->graph)
+
+static int32_t add(const tn_graph_api *api, tn_graph *graph, const char *name, uint32_t n_inputs,
+                   const int32_t *inputs, uint32_t n_outputs, const int32_t *outputs) {
+  const tn_node node = {.head = TN_HEAD(tn_node),
+                        .domain = "zoo",
+                        .op = name,
+                        .name = "added",
+                        .n_inputs = n_inputs,
+                        .n_outputs = n_outputs,
+                        .inputs = inputs,
+                        .outputs = outputs,
+                        .offset = -1};
+  return api->add_node(graph, &node);
+}
+
+/* Lets a pointer out of sight of the compiler, which would warn that it leads to what is gone. */
+static void leak_address(void *pointer) {
+  void *volatile seen = pointer;
+  (void)seen;
+}
+
+#define POINT_TO_DATA(member)                                    \
+  do {                                                           \
+    const void *data = rubbish;                                  \
+    memcpy((void *)&(member), (const void *)&data, sizeof data); \
+  } while (0)
+
+static tn_status fails(const tn_call *call, tn_status code, const char *text) {
+  return call->host->fail(call->ctx, code, "%s", text);
+}
+
+/* Type of the first output, of which nothing but what is given is known. */
+static tn_status says_shape(const tn_call *call, int32_t rank, int64_t dim) {
+  tn_tensor *y = call->outputs[0];
+  y->dtype = TN_F32;
+  y->rank = rank;
+  for (int32_t k = 0; k < rank && k < TN_MAX_RANK; k++) y->shape[k] = dim;
+  return TN_OK;
+}
+
+/* What the body of an animal is: a function of this type, or statements. */
+#define CALL_BODY(name, ...)                   \
+  static tn_status name(const tn_call *call) { \
+    (void)call;                                \
+    __VA_ARGS__;                               \
+  }
+#define GRAPH_BODY(name, ...)                                                 \
+  static tn_status name(const tn_call *call, tn_graph *graph, int32_t node) { \
+    (void)call, (void)graph, (void)node;                                      \
+    __VA_ARGS__;                                                              \
+  }
+#define RUN_BODY(name, ...)                                                              \
+  static tn_status name(const tn_call *call, uint32_t stage, int64_t begin, int64_t end, \
+                        uint32_t worker) {                                               \
+    (void)call, (void)stage, (void)begin, (void)end, (void)worker;                       \
+    __VA_ARGS__;                                                                         \
+  }
+#define BODY_DESCRIPTOR(name, ...)
+#define BODY_BIRTH(name, ...)
+#define BODY_INIT(name, ...)                                                             \
+  static tn_status name(const tn_host *host, void *ctx, const tn_option *const *options, \
+                        uint32_t n_options, void **out_self) {                           \
+    (void)host, (void)ctx, (void)options, (void)n_options, *out_self = NULL;             \
+    __VA_ARGS__;                                                                         \
+  }
+#define BODY_INFER(name, ...) CALL_BODY(name, __VA_ARGS__)
+#define BODY_FLOPS(name, ...)                                     \
+  static tn_status name(const tn_call *call, double *out_flops) { \
+    (void)call, (void)out_flops;                                  \
+    __VA_ARGS__;                                                  \
+  }
+#define BODY_EPILOGUE(name, ...)                                 \
+  static tn_status name(const tn_call *call, tn_epilogue *out) { \
+    (void)call, (void)out;                                       \
+    __VA_ARGS__;                                                 \
+  }
+#define BODY_LOWER(name, ...) GRAPH_BODY(name, __VA_ARGS__)
+#define BODY_REWRITE(name, ...) GRAPH_BODY(name, __VA_ARGS__)
+#define BODY_REFUSE(name, ...)                   \
+  static const char *name(const tn_call *call) { \
+    (void)call;                                  \
+    __VA_ARGS__;                                 \
+  }
+#define BODY_PLAN(name, ...)                                         \
+  static tn_status name(const tn_call *call, tn_kernel_plan *plan) { \
+    (void)call, (void)plan;                                          \
+    __VA_ARGS__;                                                     \
+  }
+#define BODY_PREPARE(name, ...) CALL_BODY(name, __VA_ARGS__)
+#define BODY_RUN(name, ...) RUN_BODY(name, __VA_ARGS__)
+#define BODY_DYNAMIC(name, ...) RUN_BODY(name, __VA_ARGS__)
+#define BODY_PROBE(name, ...)                               \
+  static int32_t name(const uint8_t *data, uint64_t size) { \
+    (void)data, (void)size;                                 \
+    __VA_ARGS__;                                            \
+  }
+#define BODY_READ(name, ...)                                        \
+  static tn_status name(const tn_source *source, tn_graph *graph) { \
+    const tn_graph_api *api = source->host->graph;                  \
+    (void)api, (void)graph;                                         \
+    __VA_ARGS__;                                                    \
+  }
+#define BODY_WRITE(name, ...)                                         \
+  static tn_status name(const tn_sink *sink, const tn_graph *graph) { \
+    (void)sink, (void)graph;                                          \
+    __VA_ARGS__;                                                      \
+  }
+#define ANIMAL(kind, name, where, wrong, says, ...) BODY_##kind(name, __VA_ARGS__)
+#include "animals.h"
+#undef ANIMAL
+
+static tn_status dynamic_plan(const tn_call *call, tn_kernel_plan *plan) {
+  return (void)call, plan->flags = TN_PLAN_DATA_DEPENDENT, TN_OK;
+}
+
+static tn_status open_infer(const tn_call *call) { return says_shape(call, 1, TN_DIM_UNKNOWN); }
+
+static tn_status one_item_plan(const tn_call *call, tn_kernel_plan *plan) {
+  return (void)call, (void)plan, TN_OK;
+}
+
+static tn_status stateful_plan(const tn_call *call, tn_kernel_plan *plan) {
+  plan->state_bytes = 64;
+  return twice_plan(call, plan);
+}
+
+/* What tn_plugin_query does to the sound tables for an animal of each kind. */
+#define SPOIL_DESCRIPTOR(name, ...) __VA_ARGS__;
+#define SPOIL_BIRTH(name, ...) __VA_ARGS__;
+#define SPOIL_INIT(name, ...) plugin.init = name;
+#define SPOIL_INFER(name, ...) op[0].infer = name;
+#define SPOIL_FLOPS(name, ...) op[0].flops = name;
+#define SPOIL_EPILOGUE(name, ...) op[0].epilogue = name, kernel[0].flags = TN_KERNEL_EPILOGUE;
+#define SPOIL_LOWER(name, ...) op[0].lower = name, op[0].flags |= TN_OP_LOWER_ALWAYS;
+#define SPOIL_REWRITE(name, ...) rewrite[0].apply = name;
+#define SPOIL_REFUSE(name, ...) kernel[0].refuse = name;
+#define SPOIL_PLAN(name, ...) kernel[0].plan = name;
+#define SPOIL_PREPARE(name, ...) kernel[0].prepare = name, kernel[0].plan = stateful_plan;
+#define SPOIL_RUN(name, ...) kernel[0].run = name, kernel[0].plan = one_item_plan;
+#define SPOIL_DYNAMIC(name, ...)                       \
+  kernel[0].run = name, kernel[0].plan = dynamic_plan; \
+  op[0].infer = open_infer, op[0].flags = TN_OP_DATA_DEPENDENT;
+#define SPOIL_PROBE(name, ...) format[0].probe = name;
+#define SPOIL_READ(name, ...) format[0].read = name;
+#define SPOIL_WRITE(name, ...) format[0].write = name;
+
+static void spoil(const char *animal, bool born) {
+#define ANIMAL(kind, name, where, wrong, says, ...)                  \
+  if (!strcmp(animal, #name) && born == (ZOO_##kind == ZOO_BIRTH)) { \
+    SPOIL_##kind(name, __VA_ARGS__)                                  \
+  }
+#include "animals.h"
+#undef ANIMAL
+}
+
+TN_EXPORT const tn_plugin *tn_plugin_query(uint32_t host_major, uint32_t host_minor) {
+  const char *name = getenv("TENON_ZOO");
+  (void)host_major, (void)host_minor;
+  make_sound();
+  if (name) spoil(name, false);
+  return answer;
+}
+
+/* Animals that are dangerous before anybody asks them. */
+__attribute__((constructor)) static void be_born(void) {
+  const char *animal = getenv("TENON_ZOO");
+  if (animal) spoil(animal, true);
+}

@@ -1,0 +1,271 @@
+/* Meets every animal of the zoo in a child process of its own: none may crash or stop the host, and
+ * the host says of each what animals.h says that it says.
+ *
+ *   zoo_test [ANIMAL...]     meets them (all), tells of those that are not as expected
+ *   zoo_test --show [...]    prints what Tenon says
+ *   zoo_test --page          prints docs/zoo.md */
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "kinds.h"
+#include "tenon/tenon.h"
+
+typedef struct animal {
+  int kind, where;
+  const char *name, *wrong, *says;
+} animal;
+
+static const animal animals[] = {
+#define ANIMAL(kind, name, where, wrong, says, ...) {ZOO_##kind, where, #name, wrong, says},
+#include "animals.h"
+#undef ANIMAL
+};
+enum { N_ANIMALS = sizeof animals / sizeof *animals, TEXT = 1 << 16, SECONDS = 20 };
+
+/* ---- the child ---- */
+
+/* What the child has come to; it stands before the text. */
+typedef enum stage { LOADING = 'l', USING = 'u', RIGHT = 'r', WRONG = 'w' } stage;
+
+static tn_graph *chain(tn_runtime *rt) {
+  static const char *const names[] = {"x", "h", "y"};
+  static const int64_t shape[] = {4};
+  const tn_graph_api *api = tn_graph_functions();
+  const tn_tensor type = tn_tensor_make(TN_F32, 1, shape, NULL);
+  tn_graph *graph;
+  int32_t ids[3];
+  if (tn_graph_create(rt, &graph)) return NULL;
+  for (int k = 0; k < 3; k++) ids[k] = api->value(graph, names[k]);
+  api->set_opset(graph, "zoo", 1);
+  api->value_set_type(graph, ids[0], &type);
+  api->add_input(graph, ids[0]);
+  for (int k = 0; k < 2; k++) {
+    const tn_node node = {.head = TN_HEAD(tn_node),
+                          .domain = "zoo",
+                          .op = "Twice",
+                          .name = k ? "second" : "first",
+                          .n_inputs = 1,
+                          .n_outputs = 1,
+                          .inputs = &ids[k],
+                          .outputs = &ids[k + 1],
+                          .offset = -1};
+    api->add_node(graph, &node);
+  }
+  api->add_output(graph, ids[2]);
+  return graph;
+}
+
+static tn_status run_session(tn_session *session, tn_diag *diag, stage *at) {
+  static const int64_t shape[] = {4};
+  float x[] = {1, -2, 3, 4};
+  const tn_tensor in = tn_tensor_make(TN_F32, 1, shape, x);
+  tn_status status = tn_session_set_input(session, 0, &in, diag);
+  for (int k = 0; k < 2 && !status; k++) status = tn_session_run(session, diag);
+  if (status) return status;
+  const tn_tensor *out = tn_session_output(session, 0);
+  const float *y = out && out->dtype == TN_F32 && tn_tensor_elements(out) == 4 ? out->data : NULL;
+  const bool right =
+      y && x[0] == 1 && x[1] == -2 && y[0] == 4 && y[1] == -8 && y[2] == 12 && y[3] == 16;
+  *at = right ? RIGHT : WRONG;
+  return TN_OK;
+}
+
+static tn_status use(const animal *who, tn_runtime *rt, tn_diag *diag, stage *at) {
+  tn_model *model = NULL;
+  tn_session *session = NULL;
+  tn_status status;
+  if (who->kind == ZOO_PROBE || who->kind == ZOO_READ)
+    status = tn_model_load_memory(rt, "ZOO!", 4, "/tmp", NULL, diag, &model);
+  else
+    status = tn_model_from_graph_take(rt, chain(rt), NULL, diag, &model);
+  if (!status && who->kind == ZOO_WRITE) {
+    char path[] = "/tmp/tenon-zoo-XXXXXX";
+    close(mkstemp(path));
+    status = tn_model_save(model, path, "zoo", "load", NULL, diag);
+    unlink(path);
+  }
+  if (!status) status = tn_session_create(model, diag, &session);
+  if (!status) status = run_session(session, diag, at);
+  tn_session_destroy(session);
+  tn_model_destroy(model);
+  return status;
+}
+
+static tn_status meet(const animal *who, tn_diag *diag, stage *at) {
+  tn_runtime_options options = TN_RUNTIME_OPTIONS_INIT;
+  tn_runtime *rt;
+  options.n_threads = 1;
+  options.flags = TN_RUNTIME_NO_DISCOVERY;
+  tn_status status = tn_runtime_create(&options, diag, &rt);
+  *at = LOADING;
+  if (!status) status = tn_runtime_load_plugin(rt, ZOO_PLUGIN, NULL, 0, diag);
+  if (!status) *at = USING, status = use(who, rt, diag, at);
+  tn_runtime_destroy(rt);
+  return status;
+}
+
+static void child(const animal *who, int to) {
+  setenv("TENON_ZOO", who->name, 1);
+  alarm(SECONDS);
+  tn_diag *diag = tn_diag_create();
+  stage at = LOADING;
+  const tn_status status = meet(who, diag, &at);
+  FILE *out = fdopen(to, "w");
+  fprintf(out, "%c%d\n%s", at, status, tn_diag_text(diag));
+  fclose(out);
+  tn_diag_destroy(diag);
+}
+
+/* ---- the parent ---- */
+
+typedef struct meeting {
+  int ended; /* as waitpid says */
+  stage at;
+  int status;
+  char text[TEXT];
+} meeting;
+
+static void read_all(int from, meeting *m) {
+  static char all[TEXT];
+  size_t n = 0;
+  ssize_t got;
+  while (n < sizeof all - 1 && (got = read(from, all + n, sizeof all - 1 - n)) > 0)
+    n += (size_t)got;
+  all[n] = 0;
+  m->at = (stage)all[0];
+  m->status = n ? atoi(all + 1) : 0;
+  const char *line = strchr(all, '\n');
+  strcpy(m->text, line ? line + 1 : "");
+}
+
+static void go_and_meet(const animal *who, meeting *m) {
+  int ends[2];
+  fflush(NULL);
+  if (pipe(ends)) abort();
+  const pid_t pid = fork();
+  if (pid < 0) abort();
+  if (!pid) {
+    close(ends[0]);
+    child(who, ends[1]);
+    exit(0);
+  }
+  close(ends[1]);
+  read_all(ends[0], m);
+  close(ends[0]);
+  waitpid(pid, &m->ended, 0);
+}
+
+/* Whether `text` begins with the pattern, in which * stands for any letters. */
+static bool begins(const char *text, const char *pattern) {
+  for (; *pattern && *pattern != '*'; text++, pattern++)
+    if (*text != *pattern) return false;
+  if (!*pattern) return true;
+  for (; *text && *text != '\n'; text++)
+    if (begins(text, pattern + 1)) return true;
+  return begins(text, pattern + 1);
+}
+
+static bool says(const char *text, const char *pattern) {
+  for (const char *line = text; line; line = strchr(line, '\n')) {
+    line += *line == '\n';
+    if (begins(line, pattern)) return true;
+  }
+  return false;
+}
+
+/* NULL: as expected. */
+static const char *surprise(const animal *who, const meeting *m) {
+  static char why[128];
+  if (WIFSIGNALED(m->ended)) {
+    const int s = WTERMSIG(m->ended);
+    snprintf(why, sizeof why, s == SIGALRM ? "the host hangs" : "the host dies of signal %d", s);
+    return why;
+  }
+  if (WEXITSTATUS(m->ended)) return "the host ends with an error";
+  if (m->status > 0 || m->status < TN_ERR_CANCELLED) return "the status is none";
+  if (who->where == LOAD && m->at != LOADING) return "it is not refused";
+  if (who->where != LOAD && m->at == LOADING) return "it is refused";
+  if (who->where == WORKS) return m->at == RIGHT ? NULL : "the result is wrong";
+  if (m->status == TN_OK) return "nothing fails";
+  if (!says(m->text, who->says)) return "Tenon says something else";
+  return NULL;
+}
+
+/* ---- the page ---- */
+
+static void print_cell(const char *text) {
+  for (; *text; text++) {
+    if (*text == '|') putchar('\\');
+    putchar(*text);
+  }
+}
+
+static void print_rows(int where, const char *title, const char *what) {
+  int n = 0;
+  for (int k = 0; k < N_ANIMALS; k++) n += animals[k].where == where;
+  if (!n) return;
+  printf("\n## %s (%d)\n\n%s\n\n", title, n, what);
+  printf(where == WORKS ? "| animal | what is wrong |\n| --- | --- |\n"
+                        : "| animal | what is wrong | what Tenon says |\n| --- | --- | --- |\n");
+  for (int k = 0; k < N_ANIMALS; k++) {
+    if (animals[k].where != where) continue;
+    printf("| %s | ", animals[k].name);
+    print_cell(animals[k].wrong);
+    if (where != WORKS) printf(" | "), print_cell(animals[k].says);
+    printf(" |\n");
+  }
+}
+
+static int print_page(void) {
+  printf(
+      "# The zoo\n\n"
+      "Plug-ins that are broken on purpose (`tests/zoo`). The test `zoo.animals` meets each in a "
+      "child process and\n"
+      "checks what Tenon says; it also checks that this page, which it writes, is up to date:\n"
+      "`build/tests/zoo/zoo_test --page > docs/zoo.md`. A new animal is one line in "
+      "`tests/zoo/animals.h` or\n"
+      "`tests/zoo/files.h`. `*` stands for what differs from machine to machine.\n");
+  print_rows(LOAD, "Refused when they are loaded",
+             "`tn_runtime_load_plugin` fails, and the list of plug-ins keeps the reason.");
+  print_rows(USE, "Refused when they are used",
+             "They load, because what is wrong shows only when a callback answers. The call that "
+             "would have done harm "
+             "fails;\nthe runtime, and other models, go on.");
+  print_rows(WORKS, "Harmless",
+             "What they say is of no consequence: the model runs, and its result is right.");
+  print_rows(VET, "Beyond the host",
+             "Code that is wrong in itself. Only a run tells, so `tenon plugin vet FILE` runs it "
+             "in a child process.");
+  return 0;
+}
+
+static bool is_named(const animal *who, int argc, char **argv) {
+  for (int k = 1; k < argc; k++)
+    if (!strcmp(argv[k], who->name)) return true;
+  return argc < 2;
+}
+
+int main(int argc, char **argv) {
+  static meeting m;
+  int n_met = 0, n_surprises = 0;
+  const bool show = argc > 1 && !strcmp(argv[1], "--show");
+  if (argc > 1 && !strcmp(argv[1], "--page")) return print_page();
+  if (show) argv++, argc--;
+  for (int k = 0; k < N_ANIMALS; k++) {
+    const animal *who = &animals[k];
+    if (who->where == VET || !is_named(who, argc, argv)) continue;
+    go_and_meet(who, &m);
+    const char *why = surprise(who, &m);
+    n_met++;
+    n_surprises += why != NULL;
+    if (why || show)
+      printf("%s: %s\n  status %d, said: %s\n", who->name, why ? why : "ok", m.status, m.text);
+  }
+  printf("%d animals, %d surprises\n", n_met, n_surprises);
+  return n_surprises || !n_met;
+}
