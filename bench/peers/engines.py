@@ -1,0 +1,237 @@
+"""The engines: each loads an ONNX file for a number of threads and runs it on given inputs.
+
+An engine is a class with name, version(), load(path, inputs, threads) and run() -> list of arrays in
+the order of the model's outputs. Settings are the best that its makers document for latency on a CPU,
+in full f32. Conversions that an engine needs are made once and kept next to the model.
+"""
+import ctypes
+import os
+import pathlib
+import subprocess
+import sys
+
+import numpy as np
+import onnx
+
+
+def signature(path):
+    """Names of the inputs and outputs of an ONNX file."""
+    graph = onnx.load(path, load_external_data=False).graph
+    given = {c.name for c in graph.initializer}
+    return [v.name for v in graph.input if v.name not in given], [v.name for v in graph.output]
+
+
+def converted(path, ending, command):
+    """The file made from an ONNX file by command(path, target), made anew if it is older."""
+    target = pathlib.Path(path).with_suffix(ending)
+    if not target.exists() or target.stat().st_mtime < pathlib.Path(path).stat().st_mtime:
+        result = subprocess.run(command(str(path), str(target)), capture_output=True, text=True, cwd=target.parent)
+        if result.returncode or not target.exists():
+            lines = (result.stderr or result.stdout).strip().splitlines()
+            raise RuntimeError(f"{command(path, target)[0]} failed: {lines[-1] if lines else 'no reason given'}")
+    return target
+
+
+def tool(name):
+    return str(pathlib.Path(sys.executable).parent / name)
+
+
+# ---- Tenon, through its C API ----
+
+class Head(ctypes.Structure):
+    _fields_ = [("size", ctypes.c_uint32), ("major", ctypes.c_uint16), ("minor", ctypes.c_uint16)]
+
+
+class Tensor(ctypes.Structure):
+    _fields_ = [("head", Head), ("data", ctypes.c_void_p), ("layout", ctypes.c_uint64), ("dtype", ctypes.c_uint32),
+                ("rank", ctypes.c_int32), ("shape", ctypes.c_int64 * 8), ("kind", ctypes.c_uint32),
+                ("elements", ctypes.c_uint32), ("object", ctypes.c_uint64)]
+
+
+class RuntimeOptions(ctypes.Structure):
+    _fields_ = [("head", Head), ("n_threads", ctypes.c_int32), ("flags", ctypes.c_uint32),
+                ("allocator", ctypes.c_void_p), ("isa_mask", ctypes.c_uint64), ("pins", ctypes.c_void_p),
+                ("n_pins", ctypes.c_uint32), ("reserved", ctypes.c_uint32)]
+
+
+class Tenon:
+    name = "tenon"
+
+    def __init__(self):
+        path = os.environ.get("TENON_LIBRARY") or pathlib.Path(__file__).resolve().parents[2] / "build/libtenon.so"
+        self.lib = lib = ctypes.CDLL(str(path))
+        for f in ("tn_version", "tn_dtype_name", "tn_diag_text"):
+            getattr(lib, f).restype = ctypes.c_char_p
+        lib.tn_diag_create.restype = ctypes.c_void_p
+        lib.tn_diag_text.argtypes = [ctypes.c_void_p]
+        lib.tn_tensor_make.restype = Tensor
+        lib.tn_tensor_make.argtypes = [ctypes.c_uint32, ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p]
+        lib.tn_session_output.restype = ctypes.POINTER(Tensor)
+        lib.tn_session_output.argtypes = [ctypes.c_void_p, ctypes.c_int32]
+        lib.tn_session_run.argtypes = [ctypes.c_void_p, ctypes.c_void_p]
+        lib.tn_session_set_input.argtypes = [ctypes.c_void_p, ctypes.c_int32, ctypes.POINTER(Tensor), ctypes.c_void_p]
+        lib.tn_model_find_input.argtypes = [ctypes.c_void_p, ctypes.c_char_p]
+        lib.tn_model_n_outputs.argtypes = [ctypes.c_void_p]
+        lib.tn_model_load.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p]
+        lib.tn_session_create.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p]
+        self.diag = lib.tn_diag_create()
+
+    def version(self):
+        return self.lib.tn_version().decode()
+
+    def check(self, status):
+        if status:
+            raise RuntimeError(self.lib.tn_diag_text(self.diag).decode())
+
+    def load(self, path, inputs, threads):
+        # A size that ends with the members named here: the library takes the rest as zero.
+        options = RuntimeOptions(Head(ctypes.sizeof(RuntimeOptions), *self.abi()), threads)
+        runtime, model, self.session = ctypes.c_void_p(), ctypes.c_void_p(), ctypes.c_void_p()
+        self.check(self.lib.tn_runtime_create(ctypes.byref(options), ctypes.c_void_p(self.diag), ctypes.byref(runtime)))
+        self.check(self.lib.tn_model_load(runtime, str(path).encode(), None, self.diag, ctypes.byref(model)))
+        self.check(self.lib.tn_session_create(model, self.diag, ctypes.byref(self.session)))
+        self.kept = []
+        for name, array in inputs.items():
+            shape = (ctypes.c_int64 * 8)(*array.shape)
+            dtype = self.lib.tn_dtype_parse(str(array.dtype).encode())
+            tensor = self.lib.tn_tensor_make(dtype, array.ndim, shape, array.ctypes.data)
+            index = self.lib.tn_model_find_input(model, name.encode())
+            self.check(self.lib.tn_session_set_input(self.session, index, ctypes.byref(tensor), self.diag))
+            self.kept.append((array, tensor))
+        self.n_outputs = self.lib.tn_model_n_outputs(model)
+
+    def abi(self):
+        """Version of the header, as the library's own tensors carry it."""
+        head = self.lib.tn_tensor_make(1, 0, None, None).head
+        return head.major, head.minor
+
+    def run(self):
+        status = self.lib.tn_session_run(self.session, self.diag)
+        if status:
+            self.check(status)
+        return [self.array(k) for k in range(self.n_outputs)]
+
+    def array(self, index):
+        t = self.lib.tn_session_output(self.session, index).contents
+        shape = tuple(t.shape[k] for k in range(t.rank))
+        self.lib.tn_dtype_name.argtypes = [ctypes.c_uint32]
+        kind = {"f32": np.float32, "i64": np.int64, "i32": np.int32}[self.lib.tn_dtype_name(t.dtype).decode()]
+        if 0 in shape:
+            return np.zeros(shape, kind)
+        n = int(np.prod(shape)) * np.dtype(kind).itemsize
+        return np.frombuffer((ctypes.c_char * n).from_address(t.data), kind).reshape(shape)
+
+
+# ---- the peers ----
+
+class OnnxRuntime:
+    name = "onnxruntime"
+
+    def version(self):
+        import onnxruntime
+        return onnxruntime.__version__
+
+    def load(self, path, inputs, threads):
+        import onnxruntime as ort
+        options = ort.SessionOptions()
+        options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_ENABLE_ALL
+        options.intra_op_num_threads = threads
+        options.inter_op_num_threads = 1
+        options.log_severity_level = 3
+        self.session = ort.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+        self.inputs = inputs
+
+    def run(self):
+        return self.session.run(None, self.inputs)
+
+
+class OpenVino:
+    name = "openvino"
+
+    def version(self):
+        import openvino
+        return openvino.__version__.split("-")[0]
+
+    def load(self, path, inputs, threads):
+        import openvino as ov
+        core = ov.Core()
+        model = core.read_model(str(path))
+        model.reshape({name: array.shape for name, array in inputs.items()})
+        compiled = core.compile_model(model, "CPU", {
+            "PERFORMANCE_HINT": "LATENCY", "INFERENCE_NUM_THREADS": threads, "NUM_STREAMS": 1,
+            "INFERENCE_PRECISION_HINT": "f32"})
+        self.request = compiled.create_infer_request()
+        for name, array in inputs.items():
+            self.request.set_tensor(name, ov.Tensor(array, shared_memory=True))
+        self.n_outputs = len(compiled.outputs)
+
+    def run(self):
+        self.request.infer()
+        return [self.request.get_output_tensor(k).data for k in range(self.n_outputs)]
+
+
+class Mnn:
+    name = "mnn"
+
+    def version(self):
+        import MNN
+        return MNN.version()
+
+    def load(self, path, inputs, threads):
+        import MNN
+        file = converted(path, ".mnn", lambda source, target: [
+            tool("mnnconvert"), "-f", "ONNX", "--modelFile", source, "--MNNModel", target, "--bizCode", "bench"])
+        ins, outs = signature(path)
+        manager = MNN.nn.create_runtime_manager(({"precision": "high", "backend": "CPU", "numThread": threads,
+                                                  "memory": "normal"},))
+        self.net = MNN.nn.load_module_from_file(str(file), ins, outs, runtime_manager=manager, shape_mutable=False)
+        self.inputs = []
+        for name in ins:
+            array = inputs[name].astype(np.int32) if inputs[name].dtype == np.int64 else inputs[name]
+            kind = MNN.numpy.int32 if array.dtype == np.int32 else MNN.numpy.float32
+            self.inputs.append(MNN.expr.const(array, array.shape, MNN.expr.NCHW, kind))
+
+    def run(self):
+        import MNN
+        outputs = self.net.forward(self.inputs)
+        return [np.array(MNN.expr.convert(v, MNN.expr.NCHW).read(), copy=False) for v in outputs]
+
+
+class Ncnn:
+    name = "ncnn"
+
+    def version(self):
+        import ncnn
+        return ncnn.__version__
+
+    def load(self, path, inputs, threads):
+        import ncnn
+        if any(array.dtype != np.float32 for array in inputs.values()):
+            shapes = ",".join(f"[{','.join(map(str, a.shape))}]{'i64' if a.dtype == np.int64 else 'f32'}" for a in inputs.values())
+        else:
+            shapes = ",".join(f"[{','.join(map(str, a.shape))}]" for a in inputs.values())
+        param = converted(path, ".ncnn.param", lambda source, target: [
+            tool("pnnx"), source, f"inputshape={shapes}", "fp16=0"])
+        self.net = ncnn.Net()
+        self.net.opt.num_threads = threads
+        self.net.opt.use_fp16_packed = self.net.opt.use_fp16_storage = self.net.opt.use_fp16_arithmetic = False
+        self.net.opt.use_bf16_storage = False
+        if self.net.load_param(str(param)) or self.net.load_model(str(param.with_suffix(".bin"))):
+            raise RuntimeError("ncnn cannot load the converted model")
+        # A batch of one has no dim of its own in ncnn.
+        self.inputs = [ncnn.Mat(a[0].astype(np.int32) if a.dtype == np.int64 else a[0]).clone() for a in inputs.values()]
+
+    def run(self):
+        extractor = self.net.create_extractor()
+        for name, mat in zip(self.net.input_names(), self.inputs):
+            extractor.input(name, mat)
+        outputs = []
+        for name in self.net.output_names():
+            status, mat = extractor.extract(name)
+            if status:
+                raise RuntimeError(f"ncnn answered {status}")
+            outputs.append(np.array(mat)[None])
+        return outputs
+
+
+ENGINES = {engine.name: engine for engine in (Tenon, OnnxRuntime, OpenVino, Mnn, Ncnn)}

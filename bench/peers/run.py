@@ -1,0 +1,181 @@
+#!/usr/bin/env python3
+"""Runs models in Tenon and in its peers, alternating, and writes what it measured.
+
+    python3 -m venv build/peers && build/peers/bin/pip install -r bench/peers/requirements.txt
+    build/peers/bin/python bench/peers/run.py -o build/bench -t 1 -t 2
+
+Each engine holds the model in a process of its own. In every round each engine in turn runs for a slice
+of time while all others sleep; the ratio of a peer is the median over the rounds of its median time
+divided by Tenon's of the same round. Outputs are compared with ONNX Runtime's without optimisation.
+"""
+import argparse
+import json
+import os
+import pathlib
+import platform
+import statistics
+import subprocess
+import sys
+import time
+
+import numpy as np
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE), str(HERE.parent / "models")]
+import build
+import engines
+
+
+class Worker:
+    def __init__(self, engine, cpus):
+        self.engine = engine
+        env = dict(os.environ, OMP_NUM_THREADS=str(len(cpus)))
+        self.process = subprocess.Popen(
+            [sys.executable, str(HERE / "worker.py")], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL, text=True, env=env, preexec_fn=lambda: os.sched_setaffinity(0, cpus))
+
+    def ask(self, *words):
+        try:
+            print(*words, file=self.process.stdin, flush=True)
+            line = self.process.stdout.readline()
+        except BrokenPipeError:
+            line = ""
+        if not line:
+            return {"failed": f"its process ended with {self.process.wait()}"}
+        return json.loads(line)
+
+    def end(self):
+        self.process.kill()
+        self.process.wait()
+
+
+def inputs_of(path, folder):
+    """Random inputs of a model and the outputs of an engine that runs it as it stands."""
+    import onnx
+    import onnxruntime as ort
+    target = folder / f"{path.stem}.npz"
+    if target.exists() and target.stat().st_mtime > path.stat().st_mtime:
+        return target
+    rng, arrays = np.random.default_rng(0), {}
+    given = onnx.load(path, load_external_data=False).graph.input
+    for value in given:
+        shape = [d.dim_value or 1 for d in value.type.tensor_type.shape.dim]
+        if value.type.tensor_type.elem_type == onnx.TensorProto.INT64:
+            top = 2 if "mask" in value.name or "type" in value.name else 1000
+            arrays[value.name] = rng.integers(1 if "mask" in value.name else 0, top, shape)
+        else:
+            arrays[value.name] = rng.standard_normal(shape).astype(np.float32)
+    options = ort.SessionOptions()
+    options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
+    session = ort.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+    expected = session.run(None, arrays)
+    np.savez(target, **arrays, **{f"expected_{k}": a for k, a in enumerate(expected)})
+    return target
+
+
+def measure(path, names, threads, args):
+    """{engine: row} for one model and number of threads."""
+    cpus = sorted(os.sched_getaffinity(0))[:threads]
+    given = inputs_of(path, path.parent)
+    workers, rows = {}, {}
+    for name in names:
+        worker = Worker(name, cpus)
+        rows[name] = worker.ask("load", name, path, given, threads)
+        if "failed" in rows[name]:
+            worker.end()
+        else:
+            workers[name] = worker
+    rounds = {name: [] for name in workers}
+    for _ in range(args.rounds + 1):  # the first warms up
+        for name, worker in workers.items():
+            time.sleep(args.pause)
+            times = worker.ask("slice", args.slice)
+            if isinstance(times, dict):
+                rows[name] = times
+            else:
+                rounds[name].append(times)
+    for worker in workers.values():
+        worker.end()
+    for name, kept in rounds.items():
+        kept = [times for times in kept[1:]]
+        if "failed" in rows[name] or not kept:
+            continue
+        every = sorted(t for times in kept for t in times)
+        medians = [statistics.median(times) for times in kept]
+        rows[name].update(min_ns=every[0], p10_ns=every[len(every) // 10], median_ns=statistics.median(every),
+                          round_medians=medians, runs=len(every))
+    ours = rows.get("tenon", {}).get("round_medians")
+    for name, row in rows.items():
+        if ours and "round_medians" in row:
+            ratios = sorted(theirs / own for theirs, own in zip(row["round_medians"], ours))
+            row["ratio"], row["ratio_low"], row["ratio_high"] = statistics.median(ratios), ratios[0], ratios[-1]
+            row["ratio_min"] = row["min_ns"] / rows["tenon"]["min_ns"]
+    return rows
+
+
+def show(model, threads, rows):
+    for name, row in rows.items():
+        if "failed" in row:
+            print(f"{model:22} {threads}  {name:12} failed: {row['failed']}")
+            continue
+        agrees = "" if row["error"] is not None and row["error"] <= 1 else f"  DIFFERS ({row['error']:.3g} tolerances)"
+        print(f"{model:22} {threads}  {name:12} {row['median_ns'] / 1e6:9.3f} ms  min {row['min_ns'] / 1e6:9.3f}  "
+              f"ratio {row.get('ratio', float('nan')):5.2f}{agrees}", flush=True)
+
+
+def geomean(values):
+    return float(np.exp(np.mean(np.log(values)))) if values else float("nan")
+
+
+def summary(results, names):
+    for threads in sorted({r["threads"] for r in results}):
+        mine = [r["engines"] for r in results if r["threads"] == threads]
+        for name in names[1:]:
+            ratios = [e[name]["ratio"] for e in mine if "ratio" in e.get(name, {})]
+            print(f"{threads} threads: {name} takes {geomean(ratios):.2f} times Tenon's time (geometric mean of {len(ratios)} models)")
+        best = [min(e[n]["ratio"] for n in names[1:] if "ratio" in e.get(n, {})) for e in mine
+                if any("ratio" in e.get(n, {}) for n in names[1:])]
+        print(f"{threads} threads: the best peer of each model takes {geomean(best):.2f} times; least {min(best, default=0):.2f}")
+
+
+def machine():
+    with open("/proc/cpuinfo") as text:
+        model = next((line.split(":")[1].strip() for line in text if line.startswith("model name")), "unknown")
+    return {"cpu": model, "cores": os.cpu_count(), "system": platform.platform(), "python": platform.python_version()}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("models", nargs="*", metavar="MODEL", help="which models (default: all; build.py --list)")
+    parser.add_argument("-o", "--output", default="build/bench", type=pathlib.Path, metavar="DIR", help="models and results")
+    parser.add_argument("-t", "--threads", action="append", type=int, help="may be repeated (default: 1)")
+    parser.add_argument("-e", "--engine", action="append", choices=list(engines.ENGINES), help="may be repeated (default: all)")
+    parser.add_argument("--rounds", type=int, default=7, help="rounds after the one that warms up (default: 7)")
+    parser.add_argument("--slice", type=float, default=0.4, metavar="S", help="seconds of a slice (default: 0.4)")
+    parser.add_argument("--pause", type=float, default=0.2, metavar="S", help="sleep before a slice (default: 0.2)")
+    args = parser.parse_args()
+    unknown = [name for name in args.models if name not in build.MODELS]
+    if unknown:
+        parser.error(f"there is no model {', '.join(unknown)}")
+    names = args.engine or list(engines.ENGINES)
+    if "tenon" in names:
+        names.insert(0, names.pop(names.index("tenon")))
+    args.output.mkdir(parents=True, exist_ok=True)
+    results, target = [], args.output / "peers.json"
+    for model in args.models or build.MODELS:
+        path = args.output.resolve() / f"{model}.onnx"
+        if not path.exists():
+            import onnx
+            onnx.save(build.MODELS[model](), path)
+        for threads in args.threads or [1]:
+            rows = measure(path, names, threads, args)
+            show(model, threads, rows)
+            results.append({"model": model, "threads": threads, "engines": rows})
+            target.with_suffix(".part").write_text(json.dumps({"machine": machine(), "results": results}, indent=1))
+            target.with_suffix(".part").replace(target)
+    summary(results, names)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
