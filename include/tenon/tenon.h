@@ -231,17 +231,20 @@ TN_API const tn_tensor *tn_session_output(const tn_session *session, int32_t ind
 
 /* ---- One operator, without a model file ---- */
 
-enum { TN_ARG_CONST = 1 /* the tensor is a constant, as weights in a file are: kernels may prepare it once */ };
+enum {
+  TN_ARG_CONST = 1 /* the tensor is a constant, like weights in a file: kernels may prepare it */
+};
 
-/* One argument of an operator, by its name in the schema. Either `tensor` is set, for an input or an attribute of type
- * Tensor, or `text`, for any other attribute: a value as schemas write defaults (2, 0.5, True, [1, 1], "text", f32); quotes
- * of strings and brackets of lists may be left out. Several of one name are the items of a list in order; an input with
- * neither is left out. Everything is borrowed for the call only. This struct never grows. */
+/* One argument of an operator, by its name in the schema. Either `tensor` is set, for an input or
+ * an attribute of type Tensor, or `text`, for any other attribute: a value as schemas write
+ * defaults (2, 0.5, True, [1, 1], "text", f32); quotes of strings and brackets of lists may be left
+ * out. Several of one name are the items of a list in order; an input with neither is left out.
+ * Everything is borrowed for the call only. This struct never grows. */
 typedef struct tn_op_arg {
   const char *name;
   const tn_tensor *tensor;
   const char *text;
-  uint32_t flags;                  /* TN_ARG_... */
+  uint32_t flags; /* TN_ARG_... */
   uint32_t reserved;
 } tn_op_arg;
 
@@ -250,19 +253,24 @@ typedef struct tn_op_arg {
  *   tn_op_arg args[] = {{.name = "input", .tensor = &x}, {.name = "axis", .text = "1"}};
  *   if (!tn_op_run(runtime, "Softmax", 0, args, 2, &y, 1, diag)) use(y->data);
  *   tn_value_destroy(y);
- * op: "Softmax" (ONNX) or "com.acme::Foo". version: of its domain's operator set; 0: the newest. The values are the
- * caller's: tn_value_destroy; on failure all are NULL. Any thread. It plans anew with every call: to compute many times, keep
- * a session of tn_model_from_op.
- * Errors: TN_ERR_UNSUPPORTED: no such operator or version, or no kernel takes it; TN_ERR_INVALID: arguments do not fit
- * the schema, which a note in diag shows; TN_ERR_SHAPE: the operator refuses these shapes or types. */
-TN_API tn_status tn_op_run(tn_runtime *runtime, const char *op, int32_t version, const tn_op_arg *args, uint32_t n_args,
-                           tn_tensor **out_values, uint32_t n_outputs, tn_diag *diag);
-/* A model of one node. Its inputs are the tensors given for inputs of the operator that are no constants, in the order of
- * the schema and of these types (data is not read); an item k of a list is named "<name>.<k>". Its outputs are the first
- * n_outputs of the node (0: all that are not optional), named as in the schema. Sessions feed and run it like any other
- * model. The rest is as for tn_op_run; constants are copied. On failure *out_model is NULL. */
-TN_API tn_status tn_model_from_op(tn_runtime *runtime, const char *op, int32_t version, const tn_op_arg *args, uint32_t n_args,
-                                  uint32_t n_outputs, const tn_model_options *options, tn_diag *diag, tn_model **out_model);
+ * op: "Softmax" (ONNX) or "com.acme::Foo". version: of its domain's operator set; 0: the newest.
+ * The values are the caller's: tn_value_destroy; on failure all are NULL. Any thread. It plans anew
+ * with every call: to compute many times, keep a session of tn_model_from_op.
+ * Errors: TN_ERR_UNSUPPORTED: no such operator or version, or no kernel takes it; TN_ERR_INVALID:
+ * arguments do not fit the schema, which a note in diag shows, or the operator refuses an
+ * attribute; TN_ERR_SHAPE: it refuses the shapes. */
+TN_API tn_status tn_op_run(tn_runtime *runtime, const char *op, int32_t version,
+                           const tn_op_arg *args, uint32_t n_args, tn_tensor **out_values,
+                           uint32_t n_outputs, tn_diag *diag);
+/* A model of one node. Its inputs are the tensors given for inputs of the operator that are no
+ * constants, in the order of the schema and of these types (data is not read); item k of a list is
+ * named "<name>.<k>". Its outputs are the first n_outputs of the node (0: all that are not
+ * optional), named as in the schema. Sessions feed and run it like any other model. The rest is as
+ * for tn_op_run; constants are copied. On failure *out_model is NULL. */
+TN_API tn_status tn_model_from_op(tn_runtime *runtime, const char *op, int32_t version,
+                                  const tn_op_arg *args, uint32_t n_args, uint32_t n_outputs,
+                                  const tn_model_options *options, tn_diag *diag,
+                                  tn_model **out_model);
 
 /* ---- What a plan holds: for explain, bench and profile ---- */
 

@@ -66,7 +66,8 @@ static void take_value(const tn_arg *arg, const tn_arg *value, tn_attr *out) {
                            : (arg->list ? TN_ATTR_INTS : TN_ATTR_INT);
 }
 
-/* What the schema's parser of defaults understands: it takes 1 for [1], and for [1, 1] of an int[2]. */
+/* What the schema's parser of defaults understands: it takes 1 for [1], and for [1, 1] of an
+ * int[2]. */
 static const char *in_schema_form(const tn_arg *arg, const char *text, tn_arena *arena) {
   if (arg->base == TN_TYPE_BOOL && !arg->list && !strcmp(text, "1")) return "True";
   if (arg->base == TN_TYPE_BOOL && !arg->list && !strcmp(text, "0")) return "False";

@@ -1,14 +1,17 @@
 #!/bin/bash
-# tenon op: one operator on files, random and literal values; attributes of all types; what is refused.
+# tenon op: one operator on files, random and literal values; attributes; what is refused.
 . "$(dirname "$0")/kit.sh"
 
 # values
 says 0 '^output: f32\[3\] .*\[-1, 3, 6\]$' op run Clip -i input=f32[3]=-1,3,9 -i max=f32[]=6
 says 0 '\[7, 8, 7, 8, 7\]$' op run Clip -i input=i64[5]=7,8
 says 0 '^  \[true, true, false\]$' op run Not -i 'X=bool[2x3]=0,false,1'
-says 0 '\[1, 2, -3, 4\]$' op run Concat -a axis=0 -i 'inputs=i32[2]=[1,2],i32[1]=[-3]' -i 'inputs=i32[1]=4'
-says 0 '^outputs.1: f32\[2\] .*\[3, 4\]$' op run Split --n-outputs 2 -a num_outputs=2 -i input=f32[4]=1,2,3,4
-says 0 '^output: f32\[2,2\] .*\[3, 3, 3, 3\]$' op run ConstantOfShape -a value=f32[1]=3 -i input=const:i64[2]=2,2
+says 0 '\[1, 2, -3, 4\]$' \
+  op run Concat -a axis=0 -i 'inputs=i32[2]=[1,2],i32[1]=[-3]' -i 'inputs=i32[1]=4'
+says 0 '^outputs.1: f32\[2\] .*\[3, 4\]$' \
+  op run Split --n-outputs 2 -a num_outputs=2 -i input=f32[4]=1,2,3,4
+says 0 '^output: f32\[2,2\] .*\[3, 3, 3, 3\]$' \
+  op run ConstantOfShape -a value=f32[1]=3 -i input=const:i64[2]=2,2
 says 0 '^output: f32\[2,40\]  min ' op run Identity -i input=random:f32[2,40]
 says 0 '^output: f32\[0\]' op run Identity -i input=f32[0]=
 one=$("$tenon" op run Identity -i input=random:f32[2,3])
@@ -18,7 +21,8 @@ two=$("$tenon" op run Identity -i input=random:f32[2,3] --seed 2)
 # attributes
 says 0 '\[1, 2\]$' op run Cast -i input=f32[2]=1,2 -a to=i32
 says 0 '\[0, 1, 0\]$' op run Pad -i data=f32[1]=1 -i pads=i64[2]=1,1 --attr mode=constant
-says 0 'Y: f32\[1,2,4,4\]' op run Conv -i X=random:f32[1,2,4,4] -i W=random:f32[2,2,3,3] -a pads=1,1,1,1 -a 'strides=[1, 1]'
+says 0 'Y: f32\[1,2,4,4\]' \
+  op run Conv -i X=random:f32[1,2,4,4] -i W=random:f32[2,2,3,3] -a pads=1,1,1,1 -a 'strides=[1, 1]'
 says 0 '\[1, -1\]$' op run LeakyRelu -i X=f32[2]=1,-2 -a alpha=0.5
 says 0 '' op run Softmax --opset 12 -i input=random:f32[2,3]
 
