@@ -12,6 +12,8 @@ _tenon() {
     words='run info'
   elif [[ ${COMP_WORDS[1]} == ops || ${COMP_WORDS[1]} == op && $COMP_CWORD -eq 3 ]]; then
     words=$("$tenon" ops 2>/dev/null | sed -n '2,$s/^\([A-Za-z][^ ]*\)  .*/\1/p')
+  elif [ "${COMP_WORDS[1]}" = new ] && [ "$COMP_CWORD" -eq 2 ]; then
+    words="op kernel"
   fi
   mapfile -t COMPREPLY < <(compgen -W "$words" -- "$word")
 }

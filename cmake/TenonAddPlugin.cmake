@@ -13,6 +13,12 @@
 # tenon_add_kernels(NAME SOURCES file.c... YAML library.yaml... [...])
 #
 # The same for kernels of operators that there are already: YAML is required, everything else as above.
+#
+# tenon_add_plugin_tests(NAME)
+#
+# Adds the ctest NAME.check, which holds every kernel of the plug-in to the reference of its operator in all test cases, and
+# the target NAME_bench, which times the cases marked `bench`. A kernel that refuses everything because it is "not written
+# yet" is shown as skipped.
 
 include(${CMAKE_CURRENT_LIST_DIR}/TenonIsa.cmake)
 set(TENON_ATEN_SCHEMAS ${CMAKE_CURRENT_LIST_DIR}/aten.yaml) # of the installed package
@@ -122,4 +128,14 @@ function(tenon_add_kernels name)
     message(FATAL_ERROR "tenon_add_kernels(${name}): YAML is missing: the file that says what the kernels accept.")
   endif()
   tenon_add_plugin(${name} ${ARGN})
+endfunction()
+
+function(tenon_add_plugin_tests name)
+  if(NOT TARGET Tenon::tenon-check)
+    message(FATAL_ERROR "tenon_add_plugin_tests(${name}): this Tenon was installed without its harness, tenon-check.")
+  endif()
+  add_test(NAME ${name}.check COMMAND Tenon::tenon-check --plugin $<TARGET_FILE:${name}>)
+  set_tests_properties(${name}.check PROPERTIES SKIP_REGULAR_EXPRESSION "not written yet")
+  add_custom_target(${name}_bench COMMAND Tenon::tenon-check --plugin $<TARGET_FILE:${name}> --bench
+    DEPENDS ${name} USES_TERMINAL VERBATIM)
 endfunction()

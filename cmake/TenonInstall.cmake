@@ -23,7 +23,7 @@ install(DIRECTORY ${CMAKE_BINARY_DIR}/docs/ops TYPE DOC)
 
 install(EXPORT TenonTargets NAMESPACE Tenon:: DESTINATION ${package_dir})
 configure_package_config_file(cmake/TenonConfig.cmake.in ${CMAKE_BINARY_DIR}/TenonConfig.cmake
-  INSTALL_DESTINATION ${package_dir} PATH_VARS CMAKE_INSTALL_LIBDIR)
+  INSTALL_DESTINATION ${package_dir} PATH_VARS CMAKE_INSTALL_LIBDIR CMAKE_INSTALL_BINDIR)
 write_basic_package_version_file(${CMAKE_BINARY_DIR}/TenonConfigVersion.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${CMAKE_BINARY_DIR}/TenonConfig.cmake ${CMAKE_BINARY_DIR}/TenonConfigVersion.cmake
   cmake/TenonAddPlugin.cmake cmake/TenonIsa.cmake gen/aten.yaml DESTINATION ${package_dir})

@@ -307,5 +307,7 @@ const char *gen_versions_text(gen *g, int since, int until);
 bool gen_emit_table(gen *g, const char *dir);
 bool gen_emit_headers(gen *g, const char *dir);
 bool gen_emit_docs(gen *g, const char *dir);
+/* embedded.c: the text of the files named in g->families, as `const new_file new_files[]`. */
+bool gen_emit_embedded(gen *g, const char *dir);
 
 #endif

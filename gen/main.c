@@ -20,7 +20,9 @@ static const char usage[] =
     "  --schemas FILE   schemas for entries `op: add.out`, in the form of PyTorch's "
     "native_functions.yaml;\n"
     "                   may be repeated, the first that has one counts\n"
-    "  --check          only checks the files; writes nothing\n";
+    "  --check          only checks the files; writes nothing\n"
+    "  --embed          the files are no family files: DIR/embedded.c is made of their text, as\n"
+    "                   cli/new.h describes it\n";
 
 typedef struct input {
   const char *path;
@@ -29,7 +31,7 @@ typedef struct input {
 
 typedef struct options {
   const char *out, *docs, *fallback, *schemas;
-  bool check, help;
+  bool check, embed, help;
   input *files;
   const char **schema_files;
   int n_files, n_schema_files;
@@ -71,6 +73,8 @@ static bool read_options(gen *g, options *o, int argc, char **argv) {
       keep_files(g, o, NULL);
     } else if (strcmp(argv[k], "--check") == 0) {
       o->check = true;
+    } else if (strcmp(argv[k], "--embed") == 0) {
+      o->embed = true;
     } else if (strcmp(argv[k], "--help") == 0 || strcmp(argv[k], "-h") == 0) {
       o->help = true;
     } else if (argv[k][0] == '-') {
@@ -80,7 +84,7 @@ static bool read_options(gen *g, options *o, int argc, char **argv) {
     }
   }
   if (o->help) return true;
-  if (!o->out && !o->check) return complain("%s is missing; see --help", "-o DIR");
+  if (!o->out && (!o->check || o->embed)) return complain("%s is missing; see --help", "-o DIR");
   if (g->n_libraries > 1 && !g->plugin.name)
     return complain("%s is for plug-ins; see --plugin", "--fallback");
   return true;
@@ -93,6 +97,10 @@ static int by_library(const void *x, const void *y) {
 
 static int generate(gen *g, const options *o) {
   if (o->n_files) qsort(o->files, (size_t)o->n_files, sizeof *o->files, by_library);
+  if (o->embed) {
+    for (int k = 0; k < o->n_files; k++) gen_push(g, &g->families, o->files[k].path);
+    return gen_emit_embedded(g, o->out) ? 0 : 1;
+  }
   for (int k = 0; k < o->n_schema_files; k++) gen_parse_known(g, o->schema_files[k]);
   for (int k = 0; k < o->n_files; k++) {
     g->library = o->files[k].library;

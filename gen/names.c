@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/snake.h"
 #include "gen.h"
 
 #define WORD(name, c) \
@@ -202,20 +203,7 @@ const char *gen_c_name(gen *g, const char *name) {
 const char *gen_snake_case(gen *g, const char *name) {
   tn_text out;
   tn_text_init(&out, g->a);
-  for (const char *p = name; *p; p++) {
-    const char before = p > name ? p[-1] : '_';
-    const bool nan = strncmp(p, "NaN", 3) == 0;
-    if (is_upper(*p) && before != '_' && (!is_upper(before) || is_lower(p[1])))
-      tn_text_add(&out, "_");
-    if (nan) {
-      tn_text_add(&out, "nan");
-      p += 2;
-    } else if (is_upper(*p)) {
-      tn_text_add(&out, "%c", *p - 'A' + 'a');
-    } else {
-      tn_text_add(&out, "%c", is_lower(*p) || is_digit(*p) ? *p : '_');
-    }
-  }
+  tn_snake_add(&out, name);
   const char *text = gen_format_text(g, "%s", tn_text_get(&out));
   tn_text_free(&out);
   return text;

@@ -27,6 +27,10 @@ completes op ""
 [ "$replies" = " run info " ] || fail "op becomes $replies"
 completes op run Softp
 [ "$replies" = " Softplus " ] || fail "op run Softp becomes $replies"
+completes new ""
+[ "$replies" = " op kernel " ] || fail "new becomes $replies"
+completes new op --d
+[ "$replies" = " --domain --dir " ] || fail "new op --d becomes $replies"
 completes run mod
 [ "$replies" = "  " ] || fail "files are left to bash: $replies"
 finish

@@ -38,6 +38,12 @@ exported=$(nm -D --defined-only "$plugin" | awk '$2 != "w" { print $3 }')
 [ "$exported" = tn_plugin_query ] || { echo "acme.so exports: $exported"; exit 1; }
 ! ldd "$plugin" | grep -i tenon || { echo "acme.so is linked with Tenon"; exit 1; }
 
+# The header alone, no generator, no build system: the plug-in is one call of the compiler.
+echo "== plain cc"
+cc -std=c11 -Wall -Wextra -Werror -shared -fPIC -I "$stage/include" \
+  "$source/tests/install/project/by_hand.c" -o "$work/plain.so"
+LD_LIBRARY_PATH=$(dirname "$(find "$stage" -name libtenon.so)") "$work/project/app" "$work/plain.so"
+
 echo "== pkg-config"
 if command -v pkg-config >/dev/null; then
   export PKG_CONFIG_PATH=$stage/lib/pkgconfig:$(dirname "$(find "$stage" -name tenon.pc)")
