@@ -83,7 +83,7 @@ static bool name_is(const char *name, const char *text, int n) {
 }
 
 static int32_t find_input(const cli_inputs *in, const char *text, int n) {
-  for (int32_t k = 0; k < in->n; k++)
+  for (int32_t k = 0; k < in->n_all; k++)
     if (name_is(tn_model_input_name(in->model, k), text, n)) return k;
   return -1;
 }
@@ -91,10 +91,10 @@ static int32_t find_input(const cli_inputs *in, const char *text, int n) {
 static tn_status no_such_input(const cli_inputs *in, const char *option, const char *text, int n) {
   tn_text names;
   tn_text_init(&names, tn_default_allocator());
-  for (int32_t k = 0; k < in->n; k++)
+  for (int32_t k = 0; k < in->n_all; k++)
     tn_text_add(&names, "%s'%s'", k ? ", " : "", tn_model_input_name(in->model, k));
   tn_fail(in->diag, TN_ERR_NOT_FOUND, "%s %.*s: the model has no such input; it has %s", option, n,
-          text, in->n ? tn_text_get(&names) : "none");
+          text, in->n_all ? tn_text_get(&names) : "none");
   tn_text_free(&names);
   return TN_ERR_NOT_FOUND;
 }
@@ -102,7 +102,7 @@ static tn_status no_such_input(const cli_inputs *in, const char *option, const c
 /* Open dims of this name are known now, in all inputs. */
 static int name_dim(cli_inputs *in, const char *name, int n, int64_t size) {
   int found = 0;
-  for (int32_t k = 0; k < in->n; k++)
+  for (int32_t k = 0; k < in->n_all; k++)
     for (int32_t d = 0; d < in->values[k].rank; d++) {
       if (!name_is(dim_name(in, k, d), name, n)) continue;
       found++;
@@ -140,6 +140,10 @@ static tn_status apply_shape(cli_inputs *in, const char *text) {
   int n = 0, rank;
   int32_t k = cli_assignment(text, &n, &rest) ? find_input(in, text, n) : in->n == 1 ? 0 : -1;
   if (k < 0) return no_such_input(in, "--shape", text, n ? n : (int)strlen(text));
+  if (k >= in->n)
+    return tn_fail(in->diag, TN_ERR_INVALID,
+                   "--shape %s: the input has a default, whose shape it has; --input replaces it",
+                   text);
   int64_t shape[TN_MAX_RANK];
   tn_tensor *t = &in->values[k];
   if ((rank = parse_shape(rest, shape)) < 0)
@@ -173,7 +177,8 @@ static tn_status apply_dim(cli_inputs *in, const char *text) {
 
 static tn_status find_types(cli_inputs *in) {
   tn_status s = TN_OK;
-  for (int32_t k = 0; k < in->n && !s; k++) s = tn_model_input_type(in->model, k, &in->values[k]);
+  for (int32_t k = 0; k < in->n_all && !s; k++)
+    s = tn_model_input_type(in->model, k, &in->values[k]);
   for (int k = 0; k < in->feed->n_dims && !s; k++) s = apply_dim(in, in->feed->dims[k]);
   for (int k = 0; k < in->feed->n_shapes && !s; k++) s = apply_shape(in, in->feed->shapes[k]);
   return s;
@@ -269,8 +274,9 @@ tn_status cli_inputs_open(cli_inputs *in, tn_runtime *runtime, const tn_model *m
                      .feed = feed,
                      .diag = diag,
                      .n = tn_model_n_inputs(model)};
+  in->n_all = in->n + tn_model_n_defaults(model);
   cli_store_init(&in->store);
-  uint64_t n = (uint64_t)in->n;
+  uint64_t n = (uint64_t)in->n_all;
   in->values = tn_arena_alloc(&in->store.arena, n * sizeof *in->values);
   in->from = tn_arena_alloc(&in->store.arena, n * sizeof *in->from);
   in->assumed = tn_arena_alloc(&in->store.arena, n * sizeof *in->assumed);
@@ -324,8 +330,9 @@ bool cli_inputs_all_given(const cli_inputs *in) {
 tn_status cli_inputs_set(cli_inputs *in, tn_session *session, bool types_too) {
   tn_status s = in->feed->random ? cli_inputs_randomize(in) : TN_OK;
   if (!s && types_too) s = cli_inputs_close_dims(in, false);
-  for (int32_t k = 0; k < in->n && !s; k++) {
-    if (!in->from[k] && (!types_too || in->values[k].kind != TN_KIND_TENSOR)) continue;
+  for (int32_t k = 0; k < in->n_all && !s; k++) {
+    bool type_only = types_too && k < in->n && in->values[k].kind == TN_KIND_TENSOR;
+    if (!in->from[k] && !type_only) continue;
     tn_diag *diag = tn_diag_create();
     s = tn_session_set_input(session, k, &in->values[k], diag);
     tn_diag_append(in->diag, diag, in->from[k]);

@@ -28,7 +28,8 @@ typedef struct cli_inputs {
   tn_tensor *values; /* types, with data once they are given */
   const char **from; /* the file that gave it, "random"; NULL: nothing did */
   bool *assumed;     /* open dims were taken as 1 */
-  int32_t n;
+  int32_t n;         /* that must be given */
+  int32_t n_all;     /* with those that have a default, which follow */
 } cli_inputs;
 
 /* Types as the model and --shape and --dim say, then the values of --input. Frees nothing on

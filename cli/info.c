@@ -3,6 +3,7 @@
 
 #include "json.h"
 #include "open.h"
+#include "summary.h"
 #include "survey.h"
 
 typedef struct info_options {
@@ -26,6 +27,8 @@ const cli_command cli_info = {
     .options = options,
     .groups = {&cli_feed_group, &cli_common_group},
     .run = run};
+
+enum { DEFAULT_SHOWN = 8, DEFAULTS_SHOWN = 20 }; /* elements of one; how many */
 
 /* What is shown. */
 typedef struct facts {
@@ -97,6 +100,42 @@ static void print_values(const facts *f, const char *title, bool inputs) {
   cli_table_print(&t, 2);
 }
 
+/* Its elements if they are few. */
+static const char *default_text(const tn_tensor *t, char *buf, size_t size) {
+  int64_t n = tn_tensor_elements(t);
+  char element[100];
+  if (n < 0 || n > DEFAULT_SHOWN) {
+    snprintf(buf, size, "(%lld elements)", (long long)n);
+    return buf;
+  }
+  size_t at = (size_t)snprintf(buf, size, "%s", t->rank ? "{" : "");
+  for (int64_t k = 0; k < n && at < size; k++)
+    at += (size_t)snprintf(buf + at, size - at, "%s%s", k ? ", " : "",
+                           cli_element_text(t, k, element, sizeof element));
+  if (t->rank && at < size) snprintf(buf + at, size - at, "}");
+  return buf;
+}
+
+static void print_defaults(const facts *f) {
+  const tn_graph_api *api = tn_graph_functions();
+  int32_t first = tn_model_n_inputs(f->model), n = tn_model_n_defaults(f->model);
+  if (!n) return;
+  char type[CLI_TYPE_TEXT], value[1024];
+  cli_table t;
+  printf("inputs that may be left out, with what they are then\n");
+  cli_table_init(&t, 4, 0);
+  for (int32_t k = first; k < first + n && k < first + DEFAULTS_SHOWN; k++) {
+    tn_tensor declared;
+    if (tn_model_input_type(f->model, k, &declared)) continue;
+    const char *cells[] = {tn_model_input_name(f->model, k),
+                           cli_type_text(&declared, f->graph, api->input(f->graph, k), type), "=",
+                           default_text(tn_model_input_default(f->model, k), value, sizeof value)};
+    cli_table_row(&t, cells);
+  }
+  cli_table_print(&t, 2);
+  if (n > DEFAULTS_SHOWN) printf("  and %d more; --json lists all\n", n - DEFAULTS_SHOWN);
+}
+
 static const char *remark(const cli_use *use) {
   return use->op ? "" : use->is_function ? "function of the model" : "not supported here";
 }
@@ -155,6 +194,7 @@ static void print_facts(const facts *f) {
   printf("file              %s\nformat            %s\n", f->o->model, tn_model_format(f->model));
   print_meta(f);
   print_values(f, "inputs", true);
+  print_defaults(f);
   print_values(f, "outputs", false);
   print_operators(f);
   printf("parameters        %s in %s\n", cli_count((double)f->survey.n_parameters, a),
@@ -164,20 +204,20 @@ static void print_facts(const facts *f) {
 
 /* ---- JSON ---- */
 
-static void json_value(const facts *f, cli_json *list, int32_t value) {
+static cli_json *json_value(const facts *f, cli_json *list, int32_t value, const tn_tensor *t) {
   const tn_graph_api *api = tn_graph_functions();
-  const tn_tensor *t = api->value_type(f->graph, value);
   char type[CLI_TYPE_TEXT];
   cli_json *o = cli_json_object(list, NULL);
   cli_json_text(o, "name", api->value_name(f->graph, value));
   cli_json_text(o, "type", cli_type_text(t, f->graph, value, type));
   cli_json_text(o, "dtype", tn_dtype_name(t->dtype));
-  if (t->kind != TN_KIND_TENSOR || t->rank < 0) return;
+  if (t->kind != TN_KIND_TENSOR || t->rank < 0) return o;
   cli_json *shape = cli_json_array(o, "shape"), *names = cli_json_array(o, "dim_names");
   for (int32_t d = 0; d < t->rank; d++) {
     cli_json_int(shape, NULL, t->shape[d]);
     cli_json_text(names, NULL, api->value_dim_name(f->graph, value, d));
   }
+  return o;
 }
 
 static void json_operators(const facts *f, cli_json *json) {
@@ -191,6 +231,20 @@ static void json_operators(const facts *f, cli_json *json) {
     cli_json_int(o, "nodes", u->n_nodes);
     cli_json_bool(o, "function", u->is_function);
     cli_json_bool(o, "supported", u->op || u->is_function);
+  }
+}
+
+static void json_defaults(const facts *f, cli_json *json) {
+  const tn_graph_api *api = tn_graph_functions();
+  cli_json *list = cli_json_array(json, "optional_inputs");
+  int32_t first = tn_model_n_inputs(f->model), n = tn_model_n_defaults(f->model);
+  for (int32_t k = first; k < first + n; k++) {
+    tn_tensor declared;
+    char text[1024];
+    if (tn_model_input_type(f->model, k, &declared)) continue;
+    cli_json *o = json_value(f, list, api->input(f->graph, k), &declared);
+    cli_json_text(o, "default",
+                  default_text(tn_model_input_default(f->model, k), text, sizeof text));
   }
 }
 
@@ -211,9 +265,12 @@ static void json_head(const facts *f, cli_json *json) {
   }
   cli_json *inputs = cli_json_array(json, "inputs"), *outputs = cli_json_array(json, "outputs");
   for (int32_t k = 0; k < api->n_inputs(f->graph); k++)
-    json_value(f, inputs, api->input(f->graph, k));
+    json_value(f, inputs, api->input(f->graph, k),
+               api->value_type(f->graph, api->input(f->graph, k)));
   for (int32_t k = 0; k < api->n_outputs(f->graph); k++)
-    json_value(f, outputs, api->output(f->graph, k));
+    json_value(f, outputs, api->output(f->graph, k),
+               api->value_type(f->graph, api->output(f->graph, k)));
+  json_defaults(f, json);
 }
 
 static void json_plan(const facts *f, cli_json *json) {

@@ -71,7 +71,7 @@ static tn_status load_inputs(data_set *d) {
   char path[4096], name[256];
   for (int32_t k = 0; k < 256 && value_path(d, "input", k, path, sizeof path); k++) {
     tn_tensor type;
-    if (k >= tn_model_n_inputs(d->model)) break;
+    if (k >= tn_model_n_inputs(d->model) + tn_model_n_defaults(d->model)) break;
     tn_status s = tn_model_input_type(d->model, k, &type);
     if (!s)
       s = tn_value_load(d->runtime, path, "onnx", type.kind, d->diag, &d->inputs[k], name,

@@ -1,6 +1,6 @@
 /* GraphProto -> a graph: constants first, then inputs, nodes, outputs and what is known of values
- * in between. An input that has an initializer is a constant: old files list all weights among the
- * inputs. */
+ * in between. From IR version 4 on an input of the model that has an initializer is an input with a
+ * default. Older files list all weights among the inputs: there they are constants. */
 #include "reader.h"
 
 /* Reads every field `number` of a message with `read`. */
@@ -64,7 +64,7 @@ static tn_status read_sparse_initializer(onnx_reader *r, onnx_span message, tn_g
 
 /* ---- Inputs, outputs and values in between ---- */
 
-enum { WHAT_INPUT, WHAT_OUTPUT, WHAT_INSIDE };
+enum { WHAT_INPUT, WHAT_OUTPUT, WHAT_INSIDE, IR_WITH_DEFAULTS = 4 };
 
 static tn_status set_type(const onnx_reader *r, tn_graph *g, int32_t value, const tn_tensor *type,
                           const onnx_dim_names *names, tn_arena *arena) {
@@ -86,6 +86,16 @@ static tn_status mark(const onnx_reader *r, tn_graph *g, int32_t value, int what
   return s ? onnx_fail(r, s, at, "the input or output cannot be added to the graph") : TN_OK;
 }
 
+/* A type that the initializer is not of does not bind: the initializer's own does. */
+static tn_status add_default(const onnx_reader *r, tn_graph *g, onnx_span name, int32_t value,
+                             const tn_tensor *type, const onnx_dim_names *names, tn_arena *arena) {
+  if (r->ir_version < IR_WITH_DEFAULTS || r->depth > 1) return TN_OK;
+  tn_status s = mark(r, g, value, WHAT_INPUT, name.p);
+  if (s) return s;
+  s = set_type(r, g, value, type, names, arena);
+  return s == TN_ERR_MEMORY ? onnx_no_memory(r) : TN_OK;
+}
+
 static tn_status add_value(const onnx_reader *r, tn_graph *g, onnx_span name, int what,
                            const tn_tensor *type, const onnx_dim_names *names, tn_arena *arena) {
   int32_t value;
@@ -93,7 +103,7 @@ static tn_status add_value(const onnx_reader *r, tn_graph *g, onnx_span name, in
   if (s) return s;
   uint32_t flags = r->api->value_flags(g, value);
   bool is_const = flags & TN_VALUE_CONST;
-  if (what == WHAT_INPUT && is_const) return TN_OK;
+  if (what == WHAT_INPUT && is_const) return add_default(r, g, name, value, type, names, arena);
   if ((s = mark(r, g, value, what, name.p)) || is_const) return s;
   bool is_known = (what == WHAT_OUTPUT && flags & TN_VALUE_INPUT) || (what == WHAT_INSIDE && flags);
   if (is_known) return TN_OK; /* the input's own type counts */

@@ -159,6 +159,7 @@ static tn_status read_imports(onnx_reader *r, onnx_span message, tn_graph *g, ui
 static tn_status read_model(onnx_reader *r, onnx_span message, tn_graph *g, tn_arena *arena) {
   model m = {0};
   tn_status s = open_model(r, message, &m);
+  r->ir_version = m.ir_version;
   if (!s) s = check_model(r, &m);
   if (!s) s = read_graph_name(r, &m);
   if (!s) s = read_meta(r, message, &m, g, arena);

@@ -40,7 +40,7 @@ void onnx_put_graph(onnx_writer *w, uint32_t number, const onnx_scope *up, const
     onnx_put_nodes(w, 1, &s); /* node */
     onnx_put_str(&w->out, 2, name);
     put_constants(w, &s);
-    for (int32_t k = 0; k < w->api->n_inputs(g); k++)
+    for (int32_t k = 0; w->api->input(g, k) >= 0; k++) /* those with a default, too */
       onnx_put_value_info(w, 11, &s, w->api->input(g, k));
     for (int32_t k = 0; k < w->api->n_outputs(g); k++)
       onnx_put_value_info(w, 12, &s, w->api->output(g, k));

@@ -74,7 +74,8 @@ static void choose_constants(onnx_writer *w, onnx_scope *s) {
   for (int32_t v = 0; v < w->api->n_values(s->g); v++) {
     if (!(w->api->value_flags(s->g, v) & TN_VALUE_CONST) || is_inherited(w, s, v)) continue;
     const char *name = w->api->value_name(s->g, v);
-    s->wanted[v] = is_read(w->api, s->g, v) || tn_map_get(&names, name, 0);
+    s->wanted[v] = is_read(w->api, s->g, v) || tn_map_get(&names, name, 0) ||
+                   w->api->value_flags(s->g, v) & TN_VALUE_INPUT;
     if (s->wanted[v] && *name) sticky(w, tn_map_set(&s->constants, name, v));
   }
   tn_map_free(&names);

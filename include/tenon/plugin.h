@@ -392,7 +392,7 @@ typedef struct tn_graph_api {
   /* Makes `value` a constant. copy = 0: the data outlives the graph (a mapped file); 1: it is copied. */
   tn_status (*value_set_const)(tn_graph *, int32_t value, const tn_tensor *data, int32_t copy);
   tn_status (*value_set_dim_name)(tn_graph *, int32_t value, int32_t dim, const char *name); /* "batch" */
-  tn_status (*add_input)(tn_graph *, int32_t value);
+  tn_status (*add_input)(tn_graph *, int32_t value);              /* a constant: an input that may be left out, with this default */
   tn_status (*add_output)(tn_graph *, int32_t value);
   int32_t (*add_node)(tn_graph *, const tn_node *);               /* at the end, or before the node a pass works on */
   tn_graph *(*subgraph_new)(tn_graph *);                          /* values not found in it are looked up in the parent; belongs to the graph */
@@ -404,9 +404,9 @@ typedef struct tn_graph_api {
   /* reading */
   const char *(*meta)(const tn_graph *, const char *key);         /* NULL if there is none */
   int32_t (*opset)(const tn_graph *, const char *domain);         /* 0: not imported */
-  int32_t (*n_inputs)(const tn_graph *);
+  int32_t (*n_inputs)(const tn_graph *);                          /* those without a default */
   int32_t (*n_outputs)(const tn_graph *);
-  int32_t (*input)(const tn_graph *, int32_t index);              /* value id */
+  int32_t (*input)(const tn_graph *, int32_t index);              /* value id; from n_inputs on those that have a default */
   int32_t (*output)(const tn_graph *, int32_t index);
   int32_t (*n_nodes)(const tn_graph *);
   int32_t (*node_at)(const tn_graph *, int32_t index);            /* node id, in topological order */

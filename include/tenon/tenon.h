@@ -189,13 +189,20 @@ TN_API void tn_graph_destroy(tn_graph *graph);
 TN_API const tn_graph_api *tn_graph_functions(void);
 TN_API void tn_model_destroy(tn_model *model); /* its sessions must be gone */
 
+/* Inputs that must be set have the indices 0 .. n_inputs-1. Those that have a default (ONNX: inputs
+ * with an initializer, from IR version 4 on) may be set or left out; they follow: n_inputs ..
+ * n_inputs+n_defaults-1. */
 TN_API int32_t tn_model_n_inputs(const tn_model *model);
+TN_API int32_t tn_model_n_defaults(const tn_model *model);
 TN_API int32_t tn_model_n_outputs(const tn_model *model);
 TN_API const char *tn_model_input_name(const tn_model *model,
                                        int32_t index); /* NULL: no such input */
 TN_API const char *tn_model_output_name(const tn_model *model, int32_t index);
 TN_API int32_t tn_model_find_input(const tn_model *model, const char *name); /* -1: none */
 TN_API int32_t tn_model_find_output(const tn_model *model, const char *name);
+/* The value that an input has unless it is set; NULL: it must be set, or there is no such
+ * input. */
+TN_API const tn_tensor *tn_model_input_default(const tn_model *model, int32_t index);
 /* Declared types; unknown dims are TN_DIM_UNKNOWN. */
 TN_API tn_status tn_model_input_type(const tn_model *model, int32_t index, tn_tensor *out_type);
 TN_API tn_status tn_model_output_type(const tn_model *model, int32_t index, tn_tensor *out_type);
@@ -215,7 +222,8 @@ TN_API tn_status tn_model_save(tn_model *model, const char *path, const char *fo
 TN_API tn_status tn_session_create(tn_model *model, tn_diag *diag, tn_session **out_session);
 TN_API void tn_session_destroy(tn_session *session);
 /* Names the memory of an input for the runs to come: borrowed, plain, until it is set again or the
- * session dies. */
+ * session dies. NULL: not set; an input that has a default has that again. A session plans for each
+ * set of defaults that it replaces, and keeps what it prepared for the last few sets. */
 TN_API tn_status tn_session_set_input(tn_session *session, int32_t index, const tn_tensor *tensor,
                                       tn_diag *diag);
 /* Optional: where output `index` shall be written. Borrowed; its bytes must suffice. NULL takes it

@@ -50,7 +50,7 @@ static tn_status resolve(tn_model *m, tn_graph *graph, tn_diag *diag) {
   if (!status) status = tn_graph_sort(graph, diag);
   if (status) return status;
   m->loaded = tn_graph_clone(graph);
-  return m->loaded ? TN_OK : TN_ERR_MEMORY;
+  return m->loaded ? tn_graph_settle_defaults(graph, NULL) : TN_ERR_MEMORY;
 }
 
 tn_status tn_model_finish_take(tn_model *m, tn_graph *graph, tn_diag *diag) {
@@ -109,9 +109,14 @@ const tn_graph_api *tn_graph_functions(void) { return &tn_graph_api_table; }
 /* ---- reading ---- */
 
 static const tn_value *input(const tn_model *m, int32_t index) {
-  const tn_graph *g = m ? m->loaded : NULL;
-  if (!g || index < 0 || index >= g->inputs.n) return NULL;
-  return tn_graph_val(g, g->inputs.data[index]);
+  int32_t value = m ? tn_graph_api_table.input(m->loaded, index) : -1;
+  return value < 0 ? NULL : tn_graph_val(m->loaded, value);
+}
+
+/* NULL: it has none. */
+static const tn_default *default_of(const tn_model *m, int32_t index) {
+  int64_t k = m ? index - m->loaded->inputs.n : -1;
+  return k >= 0 && k < m->loaded->defaults.n ? &m->loaded->defaults.data[k] : NULL;
 }
 
 static const tn_value *output(const tn_graph *g, int32_t index) {
@@ -119,9 +124,9 @@ static const tn_value *output(const tn_graph *g, int32_t index) {
   return tn_graph_val(g, g->outputs.data[index]);
 }
 
-static tn_status give_type(const tn_value *value, tn_tensor *out_type) {
-  if (!value || !out_type) return value ? TN_ERR_INVALID : TN_ERR_NOT_FOUND;
-  *out_type = value->type;
+static tn_status give_type(const tn_tensor *type, tn_tensor *out_type) {
+  if (!type || !out_type) return type ? TN_ERR_INVALID : TN_ERR_NOT_FOUND;
+  *out_type = *type;
   out_type->head = (tn_head)TN_HEAD(tn_tensor);
   out_type->data = NULL;
   return TN_OK;
@@ -129,6 +134,10 @@ static tn_status give_type(const tn_value *value, tn_tensor *out_type) {
 
 int32_t tn_model_n_inputs(const tn_model *model) {
   return model ? (int32_t)model->loaded->inputs.n : 0;
+}
+
+int32_t tn_model_n_defaults(const tn_model *model) {
+  return model ? (int32_t)model->loaded->defaults.n : 0;
 }
 
 int32_t tn_model_n_outputs(const tn_model *model) {
@@ -146,7 +155,8 @@ const char *tn_model_output_name(const tn_model *model, int32_t index) {
 }
 
 int32_t tn_model_find_input(const tn_model *model, const char *name) {
-  for (int32_t k = 0; name && k < tn_model_n_inputs(model); k++)
+  int32_t n = tn_model_n_inputs(model) + tn_model_n_defaults(model);
+  for (int32_t k = 0; name && k < n; k++)
     if (!strcmp(tn_model_input_name(model, k), name)) return k;
   return -1;
 }
@@ -158,7 +168,14 @@ int32_t tn_model_find_output(const tn_model *model, const char *name) {
 }
 
 tn_status tn_model_input_type(const tn_model *model, int32_t index, tn_tensor *out_type) {
-  return give_type(input(model, index), out_type);
+  const tn_default *d = default_of(model, index);
+  const tn_value *value = input(model, index);
+  return give_type(d ? &d->type : value ? &value->type : NULL, out_type);
+}
+
+const tn_tensor *tn_model_input_default(const tn_model *model, int32_t index) {
+  const tn_default *d = default_of(model, index);
+  return d ? &tn_graph_val(model->loaded, d->value)->type : NULL;
 }
 
 /* What the file leaves open may have been inferred. */
@@ -166,7 +183,8 @@ tn_status tn_model_output_type(const tn_model *model, int32_t index, tn_tensor *
   const tn_value *value = model ? output(model->loaded, index) : NULL;
   bool open =
       value && model->main && (value->type.dtype == TN_NONE || value->type.rank == TN_RANK_UNKNOWN);
-  return give_type(open ? output(model->main->graph, index) : value, out_type);
+  if (open) value = output(model->main->graph, index);
+  return give_type(value ? &value->type : NULL, out_type);
 }
 
 const char *tn_model_meta(const tn_model *model, const char *key) {

@@ -4,13 +4,16 @@
 /* ---- life ---- */
 
 static tn_status session_open(tn_session *s, const tn_allocator *a) {
-  uint64_t n_in = (uint64_t)s->n_inputs, n_out = (uint64_t)s->n_outputs;
+  uint64_t n_in = (uint64_t)s->n_all, n_out = (uint64_t)s->n_outputs;
   s->inputs = tn_alloc(a, n_in * sizeof *s->inputs);
   s->input_of = tn_alloc(a, n_in * sizeof *s->input_of);
   s->bound = tn_alloc(a, n_out * sizeof *s->bound);
   s->bound_of = tn_alloc(a, n_out * sizeof *s->bound_of);
   if (!s->inputs || !s->input_of || !s->bound || !s->bound_of) return TN_ERR_MEMORY;
-  return tn_frame_create(a, s->model->runtime->pool, s->model->main, &s->frame);
+  s->frame_inputs = s->input_of;
+  tn_status status = tn_frame_create(a, s->model->runtime->pool, s->model->main, &s->main);
+  s->frame = s->main;
+  return status;
 }
 
 tn_status tn_session_create(tn_model *model, tn_diag *diag, tn_session **out_session) {
@@ -25,6 +28,7 @@ tn_status tn_session_create(tn_model *model, tn_diag *diag, tn_session **out_ses
   if (!s) return tn_fail(diag, TN_ERR_MEMORY, "tn_session_create: no memory");
   s->model = model;
   s->n_inputs = tn_model_n_inputs(model);
+  s->n_all = s->n_inputs + tn_model_n_defaults(model);
   s->n_outputs = tn_model_n_outputs(model);
   tn_profile_init(&s->profile, a);
   tn_status status = session_open(s, a);
@@ -40,9 +44,10 @@ void tn_session_destroy(tn_session *session) {
   if (!session) return;
   tn_session *s = session;
   const tn_allocator *a = &s->model->runtime->allocator;
-  uint64_t n_in = (uint64_t)s->n_inputs, n_out = (uint64_t)s->n_outputs;
+  uint64_t n_in = (uint64_t)s->n_all, n_out = (uint64_t)s->n_outputs;
   tn_profile_clear(&s->profile);
-  tn_frame_destroy(s->frame);
+  tn_session_drop_variants(s);
+  tn_frame_destroy(s->main);
   tn_free(a, s->inputs, n_in * sizeof *s->inputs);
   tn_free(a, s->input_of, n_in * sizeof *s->input_of);
   tn_free(a, s->bound, n_out * sizeof *s->bound);
@@ -97,8 +102,9 @@ static tn_status needs_data(tn_status status, tn_diag *diag) {
 tn_status tn_session_prepare(tn_session *session, tn_diag *diag) {
   if (!session) return TN_ERR_INVALID;
   tn_status status = check_all_set(session, diag);
+  if (!status) status = tn_session_choose_frame(session, diag);
   if (status) return status;
-  return needs_data(tn_frame_prepare(session->frame, session->input_of, diag), diag);
+  return needs_data(tn_frame_prepare(session->frame, session->frame_inputs, diag), diag);
 }
 
 tn_status tn_session_run(tn_session *session, tn_diag *diag) {
@@ -106,9 +112,10 @@ tn_status tn_session_run(tn_session *session, tn_diag *diag) {
   tn_session *s = session;
   s->frame->ran = false;
   tn_status status = check_all_set(s, diag);
+  if (!status) status = tn_session_choose_frame(s, diag);
   if (status) return status;
   tn_profile *profile = s->profiling ? &s->profile : NULL;
-  status = tn_frame_run(s->frame, s->input_of, s->bound_of, profile, diag);
+  status = tn_frame_run(s->frame, s->frame_inputs, s->bound_of, profile, diag);
   if (profile) profile->run++;
   return needs_data(status, diag);
 }

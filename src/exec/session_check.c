@@ -41,9 +41,9 @@ static bool fits(const tn_tensor *declared, const tn_tensor *t) {
 
 tn_status tn_session_check_input(const tn_session *s, int32_t index, const tn_tensor *t,
                                  tn_diag *diag) {
-  if (index < 0 || index >= s->n_inputs)
+  if (index < 0 || index >= s->n_all)
     return tn_fail(diag, TN_ERR_NOT_FOUND, "there is no input %d, the model has %d", index,
-                   s->n_inputs);
+                   s->n_all);
   const char *name = tn_model_input_name(s->model, index);
   if (!t) return TN_OK;
   const char *reason = malformed(t);

@@ -42,6 +42,23 @@ static bool strings_ok(const tn_tensor *data) {
   return true;
 }
 
+/* The type of what may take the place of a default; the default must be of it. */
+static tn_status set_default_type(tn_graph *g, int32_t value, const tn_tensor *type) {
+  const tn_tensor *have = &tn_graph_val(g, value)->type;
+  tn_default *d = NULL;
+  for (int64_t k = 0; k < g->defaults.n && !d; k++)
+    if (g->defaults.data[k].value == value) d = &g->defaults.data[k];
+  if (!d) return tn_graph_refuse(g, TN_ERR_STATE, "value_set_type: the value is a constant");
+  bool fits = type->kind == TN_KIND_TENSOR && type->dtype == have->dtype &&
+              (type->rank == TN_RANK_UNKNOWN || type->rank == have->rank);
+  for (int32_t k = 0; fits && k < type->rank; k++)
+    fits = type->shape[k] < 0 || type->shape[k] == have->shape[k];
+  if (!fits) return TN_ERR_SHAPE;
+  tn_copy_head(&d->type, type, sizeof d->type);
+  d->type.data = NULL;
+  return TN_OK;
+}
+
 static tn_status value_set_type(tn_graph *g, int32_t value, const tn_tensor *type) {
   if (!is_value(g, value) || !type || type->rank > TN_MAX_RANK || type->rank < TN_RANK_UNKNOWN ||
       type->dtype >= TN_DTYPE_COUNT || type->kind > TN_KIND_MAP || !dims_ok(type))
@@ -49,8 +66,7 @@ static tn_status value_set_type(tn_graph *g, int32_t value, const tn_tensor *typ
                            "value_set_type: no value, or its dtype, rank, a dim or kind is none");
   if (is_fixed(g, value)) return tn_graph_refuse(g, TN_ERR_STATE, edits_inputs);
   tn_value *v = tn_graph_val(g, value);
-  if (v->constant)
-    return tn_graph_refuse(g, TN_ERR_STATE, "value_set_type: the value is a constant");
+  if (v->constant) return set_default_type(g, value, type);
   tn_copy_head(&v->type, type, sizeof v->type);
   v->type.data = NULL;
   return TN_OK;
@@ -90,7 +106,11 @@ static tn_status add_input(tn_graph *g, int32_t value) {
   if (g->lowering >= 0) return tn_graph_refuse(g, TN_ERR_STATE, edits_inputs);
   if (v->producer >= 0 || v->flags & TN_VALUE_INPUT)
     return tn_graph_refuse(g, TN_ERR_STATE, "add_input: the value is an input, or a node makes it");
-  if (tn_vec_push(g->a, &g->inputs, value)) return TN_ERR_MEMORY;
+  tn_default d = {value, v->type};
+  d.type.data = NULL;
+  if (v->constant && !g->parent ? tn_vec_push(g->a, &g->defaults, d)
+                                : tn_vec_push(g->a, &g->inputs, value))
+    return TN_ERR_MEMORY;
   v->flags |= TN_VALUE_INPUT;
   return TN_OK;
 }
@@ -192,7 +212,9 @@ static int32_t n_outputs(const tn_graph *g) { return (int32_t)g->outputs.n; }
 static int32_t n_values(const tn_graph *g) { return (int32_t)g->values.n; }
 static int32_t n_opsets(const tn_graph *g) { return (int32_t)g->opsets.n; }
 static int32_t input(const tn_graph *g, int32_t k) {
-  return k >= 0 && k < g->inputs.n ? g->inputs.data[k] : TN_ERR_NOT_FOUND;
+  int64_t behind = k - g->inputs.n; /* inputs that have a default */
+  if (k < 0 || behind >= g->defaults.n) return TN_ERR_NOT_FOUND;
+  return behind < 0 ? g->inputs.data[k] : g->defaults.data[behind].value;
 }
 static int32_t output(const tn_graph *g, int32_t k) {
   return k >= 0 && k < g->outputs.n ? g->outputs.data[k] : TN_ERR_NOT_FOUND;

@@ -88,6 +88,7 @@ tn_graph *tn_graph_clone(const tn_graph *from) {
   g->is_function = from->is_function;
   if (!copy_values(g, from) && !copy_subgraphs(g, from) && !copy_nodes(g, from) &&
       !COPY_VEC(g->a, &g->order, &from->order) && !COPY_VEC(g->a, &g->inputs, &from->inputs) &&
+      !COPY_VEC(g->a, &g->defaults, &from->defaults) &&
       !COPY_VEC(g->a, &g->outputs, &from->outputs) &&
       !COPY_VEC(g->a, &g->captures, &from->captures) &&
       !COPY_VEC(g->a, &g->functions, &from->functions) &&

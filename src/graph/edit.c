@@ -147,3 +147,27 @@ tn_status tn_graph_remove_dead(tn_graph *g) {
   }
   return s ? s : tn_graph_sort(g, NULL);
 }
+
+static tn_status feed_default(tn_graph *g, const tn_default *d) {
+  tn_value *v = tn_graph_val(g, d->value);
+  if (tn_vec_push(g->a, &g->inputs, d->value)) return TN_ERR_MEMORY;
+  tn_const_release(v->constant);
+  v->constant = NULL;
+  v->flags &= ~(uint32_t)TN_VALUE_CONST;
+  v->type = d->type;
+  v->known = false; /* 02 infer says so where the type leaves nothing open */
+  return TN_OK;
+}
+
+tn_status tn_graph_settle_defaults(tn_graph *g, const uint8_t *fed) {
+  tn_status status = TN_OK;
+  for (int64_t k = 0; k < g->defaults.n && !status; k++) {
+    const tn_default *d = &g->defaults.data[k];
+    if (fed && fed[k])
+      status = feed_default(g, d);
+    else
+      tn_graph_val(g, d->value)->flags &= ~(uint32_t)TN_VALUE_INPUT;
+  }
+  g->defaults.n = 0;
+  return status;
+}

@@ -30,6 +30,7 @@ static void free_contents(tn_graph *g) {
   tn_vec_free(a, &g->nodes);
   tn_vec_free(a, &g->order);
   tn_vec_free(a, &g->inputs);
+  tn_vec_free(a, &g->defaults);
   tn_vec_free(a, &g->outputs);
   tn_vec_free(a, &g->captures);
   tn_vec_free(a, &g->subgraphs);

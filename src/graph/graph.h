@@ -93,6 +93,12 @@ struct tn_graph {
   tn_arena arena;
   tn_graph *parent; /* of a subgraph */
   TN_VEC(tn_value) values;
+/* An input that has a default: a constant which the user may replace. Not among `inputs`. */
+typedef struct tn_default {
+  int32_t value;
+  tn_tensor type; /* what may take its place, as declared */
+} tn_default;
+
   TN_VEC(tn_gnode) nodes;
   TN_VEC(int32_t) order;  /* node ids, topological if !unsorted */
   TN_VEC(int32_t) inputs; /* value ids */
@@ -103,6 +109,7 @@ struct tn_graph {
   TN_VEC(tn_opset) opsets;
   TN_VEC(tn_meta) meta;
   tn_map names; /* value name -> id */
+  TN_VEC(tn_default) defaults;
   bool unsorted;
   bool is_function; /* body of a function: attribute references allowed */
   int32_t lowering; /* node being lowered: added nodes inherit its origin and are of the newest
@@ -136,6 +143,10 @@ tn_status tn_graph_set_const(tn_graph *g, int32_t value, const tn_tensor *type,
 tn_status tn_graph_set_node_input(tn_graph *g, int32_t node, uint32_t index, int32_t value);
 tn_status tn_graph_append_node_input(tn_graph *g, int32_t node,
                                      int32_t value); /* for captures and epilogues */
+/* Settles which inputs with a default are fed (fed: per default; NULL: none): those become inputs,
+ * in their order behind the others, the rest ordinary constants. None is left then. */
+tn_status tn_graph_settle_defaults(tn_graph *g, const uint8_t *fed);
+
 tn_status tn_graph_replace_value(tn_graph *g, int32_t from, int32_t to);
 /* The same, and `to` takes the name over if it has none. */
 tn_status tn_graph_move_value(tn_graph *g, int32_t from, int32_t to);

@@ -23,7 +23,8 @@ static int32_t parent_value(tn_graph *parent, const char *name) {
 static tn_status capture(tn_graph *sub, int32_t inner, int32_t outer, int32_t owner) {
   tn_graph *parent = sub->parent;
   const tn_value *from = tn_graph_val(parent, outer);
-  if (from->constant) return tn_graph_set_const(sub, inner, &from->type, from->constant);
+  if (from->constant && !(from->flags & TN_VALUE_INPUT)) /* a default may be replaced */
+    return tn_graph_set_const(sub, inner, &from->type, from->constant);
   const tn_node *n = &tn_graph_node(parent, owner)->node;
   uint32_t input = tn_graph_node(parent, owner)->n_formal;
   while (input < n->n_inputs && n->inputs[input] != outer) input++;

@@ -28,6 +28,21 @@ json "$work/info.json" parameters '^132$'
 json "$work/info.json" memory_bytes.arena '^[1-9]'
 json "$work/info.json" operators.4.name '^Relu$'
 
+# info: inputs that have a default stand apart, in older files they are weights
+says 0 '^  scale  f32\[k\]  =  \{10, 100\}$' info "$data/default.onnx"
+also '^inputs that may be left out'
+also '^  c +bool\[\] +=  true$'
+[ "$(grep -A1 '^inputs$' <<<"$out" | tail -n 1)" = "  x  f32[n,2]" ] ||
+  fail "the input is not first: $out"
+says 0 '' info "$data/default.onnx" --json="$work/default.json"
+json "$work/default.json" inputs.0.name '^x$'
+json "$work/default.json" optional_inputs.1.name '^to$'
+json "$work/default.json" optional_inputs.1.default '^\{-1, 1\}$'
+says 0 '^  x  f32\[n,2\]$' info "$data/default_ir3.onnx"
+never 'scale|left out'
+says 0 '' convert "$data/default.onnx" "$work/again.onnx"
+says 0 '^  scale ' info "$work/again.onnx"
+
 # check
 says 0 'net.onnx: runs here$' check "$net"
 says 1 'missing.onnx: does not run here$' check "$data/missing.onnx"

@@ -16,6 +16,21 @@ says 0 '^y: f32\[1,5\] .* \[2\.625, -3\.9375' run "$net" -i "$data/x.bin"
 says 0 '^    1\.  \[0,0\]  2\.625$' run "$net" -i "$data/x.npy" --top 2
 also '^    2\.  \[1,0\]  2\.'
 
+# Inputs that have a default: left out, replaced by name, never taken in order.
+optional=$data/default.onnx
+says 0 '^y: f32\[4,1\] .* \[0, 100, 20, 300\]' run "$optional" -i "$data/pair.npy"
+says 0 '^y: f32\[4,1\] .* \[0, 1, 2, 3\]' run "$optional" \
+  -i "x=$data/pair.npy" -i "$data/default.npz"
+says 3 "the model has no more than 1 inputs" run "$optional" -i "$data/pair.npy" -i "$data/pair.npy"
+says 3 "--shape scale=2: the input has a default" run "$optional" \
+  -i "$data/pair.npy" --shape scale=2
+says 3 "--input z: the model has no such input; it has 'x', 'scale', 'to', 'c'" \
+  run "$optional" -i "z=$data/pair.npy"
+says 2 "input 'x' .* is not given" run "$optional" -i "$data/default.npz"
+says 3 "--input scale: the model has no such input; it has 'x'" \
+  run "$data/default_ir3.onnx" -i "scale=$data/pair.npy"
+says 0 '\[0, 100, 20, 300\]' run "$data/default_ir3.onnx" -i "$data/pair.npy"
+
 # Inputs that do not fit name the file, the input, and both types.
 says 2 "input 'x' \(f32\[batch,3,4,4\]\) is not given; say --input x=FILE, or --random" run "$net"
 says 3 "x_wrong.npy: input 'x': got f32\[2,2,4,4\], the model takes f32\[\?,3,4,4\]" \

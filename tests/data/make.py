@@ -52,6 +52,33 @@ model("types", [h.make_node("Identity", ["in_" + n], ["out_" + n]) for n, _ in k
       [value("out_" + n, t, ["n"]) for n, t in kinds],
       opsets=[("", 25)])
 
+# Inputs that have a default: scale, also read by a branch, and the shape of the result. An older
+# file: there the same are constants.
+def defaults(name, ir_version):
+    then = h.make_graph([h.make_node("Mul", ["x", "scale"], ["m"], "mul")], "then", [],
+                        [value("m", T.FLOAT, ["n", 2])])
+    other = h.make_graph([h.make_node("Neg", ["x"], ["m2"], "neg")], "else", [],
+                         [value("m2", T.FLOAT, ["n", 2])])
+    graph = h.make_graph([
+        h.make_node("If", ["c"], ["f"], "choose", then_branch=then, else_branch=other),
+        h.make_node("Neg", ["scale"], ["back"], "back"),
+        h.make_node("Add", ["f", "back"], ["s"], "add"),
+        h.make_node("Reshape", ["s", "to"], ["y"], "shape"),
+    ], name, [value("scale", T.FLOAT, ["k"]), value("x", T.FLOAT, ["n", 2]),
+              value("to", T.INT64, [2]), value("c", T.BOOL, [])],
+        [value("y", T.FLOAT, [None, None])],
+        [onnx.numpy_helper.from_array(np.array([10, 100], np.float32), "scale"),
+         onnx.numpy_helper.from_array(np.array([-1, 1], np.int64), "to"),
+         onnx.numpy_helper.from_array(np.array(True), "c")])
+    m = h.make_model(graph, opset_imports=[h.make_opsetid("", 17)], ir_version=ir_version)
+    onnx.save(m, os.path.join(here, name + ".onnx"))
+
+
+defaults("default", 8)
+defaults("default_ir3", 3)
+np.save(os.path.join(here, "pair.npy"), np.array([[1, 2], [3, 4]], np.float32))
+np.savez(os.path.join(here, "default.npz"), scale=np.array([1, 1], np.float32), c=np.array(True))
+
 # Pictures and sound, passed on.
 model("picture", [h.make_node("Identity", ["image"], ["same"])],
       [value("image", T.FLOAT, [1, 3, 2, 4])], [value("same", T.FLOAT, [1, 3, 2, 4])])
