@@ -6,7 +6,7 @@
 #include "json.h"
 #include "reports.h"
 
-enum { MAX_RUNS = 1000000, PROFILED_RUNS = 5, PROFILED_EVENTS = 20000 };
+enum { MAX_RUNS = 1000000, PROFILED_RUNS = 5, PROFILED_EVENTS = 20000, OPS_TEXT = 64 };
 
 typedef struct bench_options {
   cli_common common;
@@ -30,8 +30,11 @@ const cli_command cli_bench = {
     .summary = "time a model, and show where the time goes",
     .details =
         "Inputs that are not given are random, open dims 1. The spread is the middle half of the "
-        "times: from the\nfirst to the third quartile. The table of operators comes from up to 5 "
-        "further runs, with the profiler on.",
+        "times: from the\nfirst to the third quartile. The tables of operators and steps are means "
+        "of "
+        "up to 5 further runs, with the\nprofiler on. \"Conv + Relu\": Relu runs on each range "
+        "that "
+        "Conv has written, and its time is part of Conv's.",
     .examples =
         "bench model.onnx --threads 4\nbench model.onnx --dim batch=8 --repeat 100 --json\n"
         "bench model.onnx --isa none --nodes 10",
@@ -43,6 +46,7 @@ const cli_command cli_bench = {
 typedef struct part {
   const char *op, *kernel, *node;
   int32_t step;
+  char with[OPS_TEXT]; /* operators of steps that run on its ranges; their time is in it */
   int64_t n_calls;
   double ns, flops; /* of all profiled runs */
 } part;
@@ -108,7 +112,7 @@ static double quantile(const result *r, double q) {
 
 static bool same_part(const part *a, const part *b, bool step) {
   if (step) return a->step == b->step && !strcmp(a->node, b->node) && !strcmp(a->op, b->op);
-  return !strcmp(a->op, b->op) && !strcmp(a->kernel, b->kernel);
+  return !strcmp(a->op, b->op) && !strcmp(a->kernel, b->kernel) && !strcmp(a->with, b->with);
 }
 
 static void add(parts *list, const part *p, bool step) {
@@ -148,14 +152,30 @@ static double own_time(const cli_session *s, int64_t index, const tn_profile_eve
   return ns < 0 ? 0 : ns;
 }
 
+/* "Conv", or "Conv + Relu + Add": the operators of the steps that follow it go into buf. */
+static void name_followers(const tn_profile_event *e, char *buf) {
+  size_t n = 0;
+  for (uint32_t k = 0; k < e->n_followers && n < OPS_TEXT; k++)
+    n += (size_t)snprintf(buf + n, OPS_TEXT - n, " + %s", e->followers[k]);
+}
+
+/* Followers compute, too. */
+static double flops_of(const cli_session *s, const tn_profile_event *e) {
+  double flops = 0;
+  for (int32_t k = 0; e->step >= 0 && k <= (int32_t)e->n_followers; k++) {
+    tn_step_info step = {.head = TN_HEAD(tn_step_info)};
+    if (!tn_session_step(s->session, e->step + k, &step)) flops += step.flops;
+  }
+  return flops;
+}
+
 static void read_profile(cli_session *s, result *r) {
   int64_t n = tn_session_n_events(s->session);
   for (int64_t k = 0; k < n; k++) {
     tn_profile_event e = {.head = TN_HEAD(tn_profile_event)};
-    tn_step_info step = {.head = TN_HEAD(tn_step_info)};
     if (tn_session_event(s->session, k, &e)) break;
-    if (e.step < 0 || tn_session_step(s->session, e.step, &step)) step.flops = 0;
-    part p = {e.op, e.kernel, e.node, e.step, 1, own_time(s, k, &e), step.flops};
+    part p = {e.op, e.kernel, e.node, e.step, "", 1, own_time(s, k, &e), flops_of(s, &e)};
+    name_followers(&e, p.with);
     add(&r->by_kernel, &p, false);
     add(&r->by_step, &p, true);
     r->profiled_ns += p.ns;
@@ -191,13 +211,10 @@ static void print_parts(const result *r, const parts *list, int64_t most, bool s
              100 * p->ns / (r->profiled_ns > 0 ? r->profiled_ns : 1));
     snprintf(calls, sizeof calls, "%lld", (long long)(p->n_calls / r->n_profiled));
     if (p->flops > 0 && p->ns > 0) snprintf(rate, sizeof rate, "%.1f", p->flops / p->ns);
-    const char *cells[] = {cli_time(p->ns / (double)r->n_profiled, time),
-                           share,
-                           calls,
-                           rate,
-                           p->op,
-                           p->kernel,
-                           p->node};
+    char op[300];
+    snprintf(op, sizeof op, "%s%s", p->op, p->with);
+    const char *cells[] = {
+        cli_time(p->ns / (double)r->n_profiled, time), share, calls, rate, op, p->kernel, p->node};
     cli_table_row(&t, cells);
   }
   cli_table_print(&t, 2);
@@ -215,11 +232,11 @@ static void print_result(const cli_bench_view *o, const result *r) {
   if (r->plan.flops > 0)
     printf("%s FLOP, %.1f GFLOP/s\n", cli_count(r->plan.flops, a), r->plan.flops / median);
   if (!o->brief) {
-    printf("\nby operator and kernel:\n");
+    printf("\nby operator and kernel, mean of %lld profiled runs:\n", (long long)r->n_profiled);
     print_parts(r, &r->by_kernel, INT64_MAX, false);
   }
   if (!o->nodes) return;
-  printf("\nby step:\n");
+  printf("\nby step, mean of %lld profiled runs:\n", (long long)r->n_profiled);
   print_parts(r, &r->by_step, o->nodes, true);
 }
 
@@ -235,6 +252,7 @@ static void json_parts(cli_json *to, const char *key, const result *r, const par
     if (step) cli_json_text(o, "node", p->node);
     cli_json_text(o, "op", p->op);
     cli_json_text(o, "kernel", p->kernel);
+    if (*p->with) cli_json_text(o, "with", p->with + 3);
     cli_json_int(o, "calls", p->n_calls / r->n_profiled);
     cli_json_number(o, "ns", p->ns / (double)r->n_profiled);
     cli_json_number(o, "flops", p->flops / (double)r->n_profiled);
@@ -255,6 +273,7 @@ static bool write_json(const cli_bench_view *o, const result *r) {
   cli_json_number(ns, "quartile_3", quantile(r, 0.75));
   cli_json_number(ns, "max", (double)r->ns[r->n - 1]);
   cli_json_number(json, "flops", r->plan.flops);
+  cli_json_int(json, "profiled_runs", r->n_profiled); /* times below are means of these */
   json_parts(json, "kernels", r, &r->by_kernel, false);
   json_parts(json, "steps", r, &r->by_step, true);
   return cli_json_write_take(json, o->json);

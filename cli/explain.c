@@ -85,6 +85,9 @@ static void print_step(int32_t k, const tn_step_info *step) {
   printf("%*s%d  %s (%s)\n", indent - 4, "", k, *step->node ? step->node : "unnamed", step->op);
   printf("%*s%-10s%s, from %s, on %s\n", indent, "", "kernel", step->kernel, step->plugin,
          step->device);
+  if (step->leader >= 0)
+    printf("%*s%-10son each range that step %d has written; its time is part of that step's\n",
+           indent, "", "runs", step->leader);
   print_tensors("inputs", step->inputs, step->n_inputs, indent);
   print_tensors("outputs", step->outputs, step->n_outputs, indent);
   if (step->n_epilogue) printf("%*s%-10s", indent, "", "fused");
@@ -100,6 +103,7 @@ static void add_row(cli_table *t, int32_t k, const tn_step_info *step) {
   snprintf(number, sizeof number, "%d", k);
   snprintf(name, sizeof name, "%*s%.150s", (int)(step->depth < 20 ? 2 * step->depth : 40), "",
            step->node);
+  if (step->leader >= 0) snprintf(fused, sizeof fused, "with %d", step->leader);
   for (uint32_t i = 0; i < step->n_epilogue; i++) {
     size_t n = strlen(fused);
     snprintf(fused + n, sizeof fused - n, "+%s", step->epilogue[i]);
@@ -178,6 +182,7 @@ static void json_step(cli_json *list, int32_t k, const tn_step_info *step) {
   cli_json_int(o, "scratch_bytes", (int64_t)step->scratch_bytes);
   cli_json_int(o, "state_bytes", (int64_t)step->state_bytes);
   cli_json_int(o, "stages", step->n_stages);
+  if (step->leader >= 0) cli_json_int(o, "leader", step->leader);
   cli_json *refused = cli_json_array(o, "not_taken");
   for (uint32_t i = 0; i < step->n_refusals; i++) {
     cli_json *r = cli_json_object(refused, NULL);

@@ -118,7 +118,9 @@ tn_status cli_outputs_write(const cli_session *s, const char *where) {
 static void add_event(cli_json *events, const tn_profile_event *e, uint64_t begin_ns) {
   char name[300];
   cli_json *o = cli_json_object(events, NULL);
-  snprintf(name, sizeof name, "%s", *e->node ? e->node : e->op);
+  size_t n = (size_t)snprintf(name, sizeof name, "%s", *e->node ? e->node : e->op);
+  for (uint32_t k = 0; k < e->n_followers && n < sizeof name; k++)
+    n += (size_t)snprintf(name + n, sizeof name - n, " + %s", e->followers[k]);
   cli_json_text(o, "name", name);
   cli_json_text(o, "cat", e->op);
   cli_json_text(o, "ph", "X");
@@ -131,6 +133,9 @@ static void add_event(cli_json *events, const tn_profile_event *e, uint64_t begi
   cli_json_text(args, "kernel", e->kernel);
   cli_json_int(args, "step", e->step);
   cli_json_int(args, "run", e->run);
+  if (!e->n_followers) return;
+  cli_json *list = cli_json_array(args, "includes"); /* run on its ranges, in its time */
+  for (uint32_t k = 0; k < e->n_followers; k++) cli_json_text(list, NULL, e->followers[k]);
 }
 
 bool cli_trace_write(const cli_session *s, const char *path) {

@@ -297,6 +297,9 @@ typedef struct tn_step_info {
   const char *const *epilogue; /* fused operators, in order */
   uint32_t n_epilogue,
       depth; /* depth > 0: inside a subgraph or later part of a plan that is cut at run time */
+  int32_t leader; /* step on whose ranges this one runs, each right after it is written; -1: none.
+                     Its time is part of the leader's. */
+  uint32_t reserved;
 } tn_step_info;
 
 typedef struct tn_plan_info {
@@ -318,10 +321,12 @@ TN_API tn_status tn_session_step(const tn_session *session, int32_t index, tn_st
  * trace (JSON). */
 typedef struct tn_profile_event {
   tn_head head;
-  int32_t step;
+  int32_t step; /* -1: of a plan that is gone */
   uint32_t run;
   uint64_t begin_ns, end_ns;
   const char *node, *op, *kernel;
+  const char *const *followers; /* operators of steps that ran on its ranges, in its time */
+  uint32_t n_followers, reserved;
 } tn_profile_event;
 TN_API tn_status tn_session_profile(tn_session *session, int32_t on);
 TN_API int64_t tn_session_n_events(const tn_session *session);

@@ -10,6 +10,7 @@ typedef struct tn_walk {
   const tn_step *step; /* stop at this one; NULL: at none */
   tn_task *task;       /* where the walk stopped; NULL: it did not */
   uint32_t depth;
+  int32_t leader; /* of that task; -1: it follows none */
   tn_plan_info sum;
 } tn_walk;
 
@@ -33,7 +34,10 @@ static void add_plan(tn_plan_info *sum, const tn_plan *plan) {
 static bool walk_frame(tn_walk *w, const tn_frame *f, uint32_t depth);
 
 static bool walk_task(tn_walk *w, tn_task *task, uint32_t depth) {
+  int32_t index = w->n;
+  w->leader = -1;
   if (visit(w, task, depth)) return true;
+  w->leader = index;
   for (uint32_t k = 0; task->followers && k < task->step->n_followers; k++)
     if (visit(w, &task->followers[k], depth)) return true;
   for (uint32_t k = 0; task->children && k < task->step->n_subgraphs; k++)
@@ -63,7 +67,8 @@ static const char *const *refusals(tn_task *t) {
   return t->refusals = texts;
 }
 
-static void describe(tn_task *t, uint32_t depth, tn_step_info *out) {
+static void describe(const tn_walk *w, tn_step_info *out) {
+  tn_task *t = w->task;
   const tn_step *step = t->step;
   const tn_kernel *kernel = &step->def->kernel;
   *out = (tn_step_info){
@@ -84,7 +89,8 @@ static void describe(tn_task *t, uint32_t depth, tn_step_info *out) {
       .n_stages = step->plan.n_stages,
       .epilogue = step->epilogue_names,
       .n_epilogue = step->epilogue_names ? step->n_epilogue : 0,
-      .depth = depth};
+      .depth = w->depth,
+      .leader = w->leader};
   const char *const *texts = refusals(t);
   if (!texts) return;
   out->n_refusals = step->n_refusals;
@@ -109,7 +115,7 @@ tn_status tn_session_step(const tn_session *session, int32_t index, tn_step_info
   tn_walk w = {.index = index};
   if (index < 0 || !walk_frame(&w, session->frame, 0)) return TN_ERR_NOT_FOUND;
   tn_step_info info;
-  describe(w.task, w.depth, &info);
+  describe(&w, &info);
   return tn_struct_out(out_info, &info, sizeof info);
 }
 
@@ -125,7 +131,9 @@ tn_status tn_session_event(const tn_session *session, int64_t index, tn_profile_
                             .end_ns = e->end_ns,
                             .node = e->step->node,
                             .op = e->step->op,
-                            .kernel = e->step->def->kernel.name};
+                            .kernel = e->step->def->kernel.name,
+                            .followers = e->step->follower_ops,
+                            .n_followers = e->step->n_followers};
   if (walk_frame(&w, session->frame, 0)) event.step = w.n - 1; /* -1: of a plan that is gone */
   return tn_struct_out(out_event, &event, sizeof event);
 }

@@ -208,9 +208,12 @@ static tn_status fill_followers(tn_arrangement *r, int32_t leader, tn_step *step
   for (int32_t id = r->next[leader]; id >= 0; id = r->next[id]) n++;
   if (!n) return TN_OK;
   tn_step *followers = tn_arena_alloc(&r->plan->arena, n * sizeof *followers);
-  if (!followers) return TN_ERR_MEMORY;
+  const char **ops = tn_arena_alloc(&r->plan->arena, n * sizeof *ops);
+  if (!followers || !ops) return TN_ERR_MEMORY;
   step->followers = followers;
+  step->follower_ops = ops;
   for (int32_t id = r->next[leader]; id >= 0; id = r->next[id]) {
+    ops[step->n_followers] = tn_graph_node(r->g, id)->node.op;
     tn_status status = fill_step(
         r, id, &followers[step->n_followers++]); /* counted even if it fails: it may own a state */
     if (status) return status;

@@ -152,6 +152,7 @@ typedef struct tn_step {
   uint32_t n_followers;
   const tn_refusal *refusals;
   uint32_t n_refusals;
+  const char *const *follower_ops; /* for people */
   double cost_ns, flops;
 } tn_step;
 

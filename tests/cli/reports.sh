@@ -88,6 +88,7 @@ json "$work/explain.json" n_steps '^[1-9]'
 says 0 '^5 runs, 1 thread: median .*, shortest .*, spread .* to ' bench "$net" --repeat 5
 also '^ +time +share +calls +GFLOP/s +operator +kernel$'
 also ' Conv +conv_'
+also '^by operator and kernel, mean of 5 profiled runs:$'
 says 0 '^3 runs, 2 threads' bench "$net" -n 3 --threads 2 --nodes 2
 also ' conv$'
 says 0 '' bench "$net" -n 5 --json="$work/bench.json"

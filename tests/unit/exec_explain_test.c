@@ -98,7 +98,42 @@ static void test_events(void **state) {
   bench_close(&b);
 }
 
+/* The time of a step that runs on another's ranges is part of that one's event, which names it. */
+static void test_followers(void **state) {
+  bench b;
+  static float x[100];
+  (void)state;
+  bench_open(&b, NULL, 1);
+  add_input(b.graph, "x", TN_F32, 100);
+  add_node(b.graph, "Count", "x", NULL, "c", NULL, NULL);
+  add_node(b.graph, "Add", "c", "x", "s", NULL, NULL);
+  add_node(b.graph, "Double", "s", NULL, "d", NULL, NULL);
+  add_node(b.graph, "Double", "d", NULL, "y", NULL, NULL);
+  add_output(b.graph, "y");
+  bench_start(&b);
+  set_input(&b, 0, TN_F32, 100, x);
+  assert_int_equal(tn_session_profile(b.session, 1), TN_OK);
+  bench_run(&b);
+  static const int32_t leaders[] = {-1, -1, 1, 1};
+  for (int32_t k = 0; k < 4; k++) {
+    tn_step_info step = {.head = TN_HEAD(tn_step_info)};
+    assert_int_equal(tn_session_step(b.session, k, &step), TN_OK);
+    assert_int_equal(step.leader, leaders[k]);
+  }
+  assert_int_equal(tn_session_n_events(b.session), 2);
+  tn_profile_event e = {.head = TN_HEAD(tn_profile_event)};
+  assert_int_equal(tn_session_event(b.session, 0, &e), TN_OK);
+  assert_int_equal(e.n_followers, 0);
+  assert_int_equal(tn_session_event(b.session, 1, &e), TN_OK);
+  assert_int_equal(e.step, 1);
+  assert_int_equal(e.n_followers, 2);
+  assert_string_equal(e.followers[0], "Double");
+  assert_string_equal(e.followers[1], "Double");
+  bench_close(&b);
+}
+
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_steps), cmocka_unit_test(test_events)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_steps), cmocka_unit_test(test_events),
+                                     cmocka_unit_test(test_followers)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
