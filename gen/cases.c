@@ -70,11 +70,20 @@ static void check_word(gen *g, const gen_node *at, const gen_op *op, const word 
     return;
   }
   if (strcmp(w->name, "bench") == 0 && !w->value) return;
+  if (*w->name == '@' && w->value) { /* a value around the node */
+    check_tensor(g, at, op, w);
+    return;
+  }
+  if (strcmp(w->name, "expect") == 0) {
+    if (!w->value || *w->value != '(')
+      gen_problem_add(g, at, "the case's expect is a list of outputs: expect=(f32[2]{1,2})");
+    return;
+  }
   const tn_arg *arg = tn_schema_find(&op->schema, w->name);
   if (!arg || arg->role == TN_ROLE_OUT) {
     gen_problem_add(g, at,
-                    "the case names '%s', which is no argument of the schema (nor tol, int_tol, "
-                    "n_outputs, version, bench)",
+                    "the case names '%s', which is no argument of the schema (nor @name, expect, "
+                    "tol, int_tol, n_outputs, version, bench)",
                     w->name);
   } else if (!w->value || !*w->value) {
     gen_problem_add(g, at, "the case gives '%s' no value", w->name);

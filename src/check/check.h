@@ -128,11 +128,31 @@ typedef struct check_input { /* what a case gives for one input of the schema */
 } check_input;
 
 typedef struct check_attr {
-  const tn_arg *arg;
-  tn_attr value; /* tensors: made from specs once dtypes are known */
+  const tn_arg *arg; /* NULL: of a node of a graph */
+  tn_attr value;     /* tensors: made from specs once dtypes are known */
   check_spec *specs;
   int32_t n_specs;
+  struct check_graph *graph;
 } check_attr;
+
+typedef struct check_node { /* of a graph: "a, b = Split(x, axis=1)" */
+  const char **inputs, **outputs; /* an input "_" is left out */
+  int32_t n_inputs, n_outputs, n_attrs;
+  const char *domain, *op;
+  check_attr *attrs;
+  check_spec *constant; /* "a = f32[2]{1,2}" instead of an operator */
+} check_node;
+
+typedef struct check_graph { /* {x, y -> z: z = Add(x, y)} */
+  const char **inputs, **outputs;
+  check_node *nodes;
+  int32_t n_inputs, n_outputs, n_nodes;
+} check_graph;
+
+typedef struct check_outer { /* "@name=T[2]": a value around the node, which its graphs may read */
+  const char *name;
+  check_spec spec;
+} check_outer;
 
 typedef struct tn_case {
   const char *text;
@@ -140,6 +160,11 @@ typedef struct tn_case {
   int32_t n_inputs;
   check_attr *attrs;
   int32_t n_attrs, n_outputs; /* -1: not said */
+  check_outer *outer;
+  int32_t n_outer;
+  check_input *expect; /* the outputs, in order; n_expect 0: what the reference says */
+  int32_t n_expect;
+  bool has_graphs;
   int32_t version;            /* 0: not said */
   double tolerance;           /* < 0: not said */
   double int_tolerance;
@@ -149,6 +174,26 @@ typedef struct tn_case {
 /* False: *out_why says what is wrong. */
 bool check_case_parse(const tn_opdef *op, const char *text, tn_arena *arena, tn_case *out,
                       const char **out_why);
+
+/* What case.c and case_graph.c share: a recursive-descent parser over one cursor. */
+typedef struct check_parser {
+  const tn_opdef *op;
+  const char *p;
+  tn_arena *arena;
+  tn_case *out;
+  const char *why;
+} check_parser;
+bool check_parse_bad(check_parser *s, const char *what); /* false; the first problem stays */
+void *check_parse_room(check_parser *s, uint64_t bytes);
+bool check_parse_take(check_parser *s, char c);
+bool check_parse_expect(check_parser *s, char c);
+void check_parse_spaces(check_parser *s);
+char *check_parse_word(check_parser *s);
+bool check_parse_tensor(check_parser *s, check_spec *t);
+/* A number, string or list, of the kind it looks like. */
+bool check_parse_value(check_parser *s, tn_attr *a);
+/* case_graph.c */
+bool check_parse_graph(check_parser *s, check_graph **out);
 
 /* ---- fill.c ---------------------------------------------------------------------------------- */
 
@@ -187,6 +232,7 @@ const char *check_buffer_describe(const check_env *env, const void *address, cha
 typedef struct check_value {
   tn_tensor tensor; /* plain, with data; or a list */
   const char *name;
+  const char *label; /* of the value in a graph: graphs of the case may read it; NULL: none */
   bool constant;         /* its data is known when planning */
   bool written_constant; /* the case says so */
   double scale;          /* largest magnitude among its elements that counts for tolerances */
@@ -210,6 +256,8 @@ typedef struct check_problem {
   int32_t node, version;
   uint32_t n_inputs, n_outputs, n_formal;
   check_value *inputs[CHECK_MAX_IO]; /* NULL: left out */
+  check_value *outer[CHECK_MAX_IO];  /* values around the node */
+  uint32_t n_outer;
   tn_tensor outputs[CHECK_MAX_IO];   /* as inferred */
   const char *output_names[CHECK_MAX_IO];
   tn_tensor **lists; /* sequences to be destroyed */
@@ -236,6 +284,16 @@ void check_problem_close(check_problem *p);
 void check_problem_fill(check_problem *p);
 /* Runs the reference once; NULL: why. */
 const struct check_results *check_problem_expected(check_problem *p);
+/* A tensor of the case with its elements, which live as long as the problem. False: why. */
+bool check_problem_make(check_problem *p, const check_spec *s, uint64_t seed, tn_tensor *out);
+/* body.c: the case's attributes for a node of g; those that are graphs are made in g. from: as the
+ * node of p->graph has them. The array lives as long as the problem. */
+tn_status check_body_attrs(check_problem *p, tn_graph *g, const tn_attr *const *from,
+                           const tn_attr *const **out);
+/* The operator sets that nodes of graphs import. */
+tn_status check_body_opsets(const check_problem *p, tn_graph *g);
+/* body.c: the outputs that the case names. */
+bool check_body_expected(check_problem *p, struct check_results *r);
 /* The dtype that a type word of the case stands for. */
 uint32_t check_problem_dtype(const check_problem *p, const char *word);
 double check_problem_bytes(const check_problem *p);

@@ -51,6 +51,15 @@ static void fill_tensor(check_problem *p, const check_spec *s, tn_tensor *t, uin
   check_fill(s, t, seed);
 }
 
+bool check_problem_make(check_problem *p, const check_spec *s, uint64_t seed, tn_tensor *out) {
+  *out = type_of(p, s);
+  if (out->dtype == TN_NONE) return why(p, "the case names no type '%s'", s->type);
+  const int64_t bytes = tn_storage_bytes(out);
+  out->data = check_need(tn_arena_alloc(&p->arena, (uint64_t)tn_max_i64(bytes, 1)));
+  check_fill(s, out, seed);
+  return true;
+}
+
 /* Largest finite magnitude; elements that are there to be extreme do not count. */
 static double scale_of(const check_spec *s, const tn_tensor *t) {
   double scale = 0;
@@ -101,11 +110,11 @@ static bool make_inputs(check_problem *p) {
       if (p->n_inputs == CHECK_MAX_IO) return why(p, "the case has too many inputs");
       check_value **to = &p->inputs[p->n_inputs++];
       if (!in->items) continue;
-      if (in->sequence) {
-        *to = make_sequence(p, in);
-        continue;
-      }
-      *to = new_value(p, in->arg->name);
+      *to = in->sequence ? make_sequence(p, in) : new_value(p, in->arg->name);
+      if (p->line->has_graphs)
+        (*to)->label = in->list ? check_need(tn_arena_format(&p->arena, "%s%d", in->arg->name, i))
+                                : in->arg->name;
+      if (in->sequence) continue;
       (*to)->tensor = type_of(p, &in->items[i]);
       (*to)->constant = (*to)->written_constant = in->items[i].constant;
       if ((*to)->tensor.dtype == TN_NONE)
@@ -113,6 +122,15 @@ static bool make_inputs(check_problem *p) {
     }
   }
   while (p->n_inputs && !p->inputs[p->n_inputs - 1]) p->n_inputs--;
+  for (int32_t k = 0; k < p->line->n_outer; k++) {
+    const check_outer *o = &p->line->outer[k];
+    if (p->n_outer == CHECK_MAX_IO) return why(p, "the case has too many values around the node");
+    check_value *v = p->outer[p->n_outer++] = new_value(p, o->name);
+    v->label = o->name;
+    v->constant = v->written_constant = o->spec.constant;
+    if (!check_problem_make(p, &o->spec, hash(o->name, hash(p->line->text, 0)), &v->tensor))
+      return false;
+  }
   return true;
 }
 
@@ -167,7 +185,7 @@ static void count_outputs(check_problem *p) {
   int32_t n = p->line->n_outputs, most = 0;
   for (int32_t k = 0; k < s->n_outputs; k++)
     if (!tn_schema_output(s, k)->optional) most = k + 1;
-  if (n < 0) n = most;
+  if (n < 0) n = p->line->n_expect ? p->line->n_expect : most;
   p->n_outputs = (uint32_t)tn_min_i64(n, CHECK_MAX_IO);
   for (uint32_t k = 0; k < p->n_outputs; k++) {
     const tn_arg *arg = tn_schema_output_of(s, (int32_t)k, n);
@@ -175,24 +193,33 @@ static void count_outputs(check_problem *p) {
   }
 }
 
+static bool make_value(check_problem *p, const check_value *v, int32_t *out) {
+  const tn_graph_api *api = tn_graph_functions();
+  *out = -1;
+  if (!v) return true;
+  *out = api->value(p->graph, v->label);
+  tn_status s = v->constant ? api->value_set_const(p->graph, *out, &v->tensor, 1)
+                            : api->value_set_type(p->graph, *out, &v->tensor);
+  if (s) return why(p, "input %s cannot be made: %s", v->name, tn_status_text(s));
+  tn_graph_val(p->graph, *out)->known = true;
+  if (!v->constant) api->add_input(p->graph, *out);
+  return true;
+}
+
 /* One node with its inputs as graph inputs or constants, through the public functions. */
 static bool make_graph(check_problem *p) {
   const tn_graph_api *api = tn_graph_functions();
-  int32_t inputs[CHECK_MAX_IO], outputs[CHECK_MAX_IO];
-  const tn_attr **attrs;
-  if (!make_attrs(p, &attrs)) return false;
+  int32_t inputs[CHECK_MAX_IO], outputs[CHECK_MAX_IO], ignored;
+  const tn_attr **made;
+  const tn_attr *const *attrs;
+  if (!make_attrs(p, &made)) return false;
   if (tn_graph_create(p->env->runtime, &p->graph)) check_die("no graph");
-  for (uint32_t k = 0; k < p->n_inputs; k++) {
-    const check_value *v = p->inputs[k];
-    inputs[k] = -1;
-    if (!v) continue;
-    inputs[k] = api->value(p->graph, "");
-    tn_status s = v->constant ? api->value_set_const(p->graph, inputs[k], &v->tensor, 1)
-                              : api->value_set_type(p->graph, inputs[k], &v->tensor);
-    if (s) return why(p, "input %s cannot be made: %s", v->name, tn_status_text(s));
-    tn_graph_val(p->graph, inputs[k])->known = true;
-    if (!v->constant) api->add_input(p->graph, inputs[k]);
-  }
+  for (uint32_t k = 0; k < p->n_inputs; k++)
+    if (!make_value(p, p->inputs[k], &inputs[k])) return false;
+  for (uint32_t k = 0; k < p->n_outer; k++)
+    if (!make_value(p, p->outer[k], &ignored)) return false;
+  if (check_body_attrs(p, p->graph, made, &attrs))
+    return *p->why || why(p, "a graph of it cannot be made");
   for (uint32_t k = 0; k < p->n_outputs; k++) outputs[k] = api->value(p->graph, "");
   const tn_node node = {.head = TN_HEAD(tn_node),
                         .domain = p->op->op.domain,
@@ -208,6 +235,19 @@ static bool make_graph(check_problem *p) {
                         .offset = -1};
   p->node = api->add_node(p->graph, &node);
   return p->node >= 0 || why(p, "the node cannot be made: %s", tn_status_text(p->node));
+}
+
+/* Names that graphs of the case read become captures, and their nodes are bound to operators. */
+static tn_status open_bodies(check_problem *p, tn_diag *diag) {
+  const tn_graph_api *api = tn_graph_functions();
+  if (!p->line->has_graphs) return TN_OK;
+  tn_status s = api->set_opset(p->graph, p->op->op.domain, p->version);
+  if (!s) s = check_body_opsets(p, p->graph);
+  if (!s) s = tn_graph_resolve(p->graph, diag);
+  const tn_gnode *n = tn_graph_node(p->graph, p->node);
+  for (uint32_t k = 0; k < n->n_subgraphs && !s; k++)
+    s = tn_pass_check(&p->planner, n->subgraphs[k], diag);
+  return s;
 }
 
 static bool tell(check_problem *p, const char *what, tn_status s, tn_diag *diag) {
@@ -239,7 +279,8 @@ static bool bind(check_problem *p) {
   count_outputs(p);
   if (!make_graph(p)) return false;
   tn_diag *diag = check_need(tn_diag_create());
-  tn_status s = tn_node_bind(p->graph, p->node, p->op, diag);
+  tn_status s = open_bodies(p, diag);
+  if (!s) s = tn_node_bind(p->graph, p->node, p->op, diag);
   p->n_formal = tn_graph_node(p->graph, p->node)->n_formal;
   return tell(p, "binding", s, diag);
 }
@@ -340,8 +381,14 @@ const check_results *check_problem_expected(check_problem *p) {
   if (p->expected_done) return p->expected_ok ? p->expected : NULL;
   p->expected_done = true;
   check_problem_fill(p);
+  if (p->line->n_expect) {
+    p->expected = check_need(tn_arena_alloc(&p->arena, sizeof *p->expected));
+    tn_arena_init(&p->expected->strings, tn_default_allocator());
+    p->expected_ok = check_body_expected(p, p->expected);
+    return p->expected_ok ? p->expected : NULL;
+  }
   if (!p->op->op.reference) {
-    why(p, "the operator has no reference");
+    why(p, "the operator has no reference, and the case does not say what to expect");
     return NULL;
   }
   check_context c;

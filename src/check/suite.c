@@ -163,7 +163,7 @@ static void try_sessions(op_test *t, check_problem *p) {
 
 static void try_problem(void *arg, check_problem *p) {
   op_test *t = arg;
-  try_kernels(t, p);
+  if (!p->line || !p->line->has_graphs) try_kernels(t, p); /* graphs are run by sessions alone */
   try_sessions(t, p);
 }
 
@@ -254,7 +254,7 @@ static void report(op_test *t) {
   for (int32_t k = 0; k < t->n_kernels; k++) {
     if (t->kernels[k]->kernel.isa & ~tn_cpu_isa())
       check_skip(t->env, "%s: this machine lacks its instruction set", t->kernels[k]->kernel.name);
-    else if (exactly(o->kernel, t->kernels[k]->kernel.name))
+    else if (exactly(o->kernel, t->kernels[k]->kernel.name) && !takes_graph(t->op))
       check_coverage_report(t->env, &t->coverage[k], t->op, t->kernels[k]);
   }
   if (o->kernel || !t->n_sessions || t->n_supported) return;
@@ -271,16 +271,11 @@ static void run_op(check_env *env, const void *arg) {
   t.coverage =
       check_need(tn_arena_alloc(&t.arena, ((uint64_t)t.n_kernels + 1) * sizeof *t.coverage));
   for (int32_t k = 0; k < t.n_kernels; k++) t.coverage[k].epilogues_left = EPILOGUE_CASES;
-  if (takes_graph(t.op)) {
-    check_skip(env, "%s: takes graphs, which cases cannot hold",
-               check_op_name(t.op, name, sizeof name));
-  } else {
-    if (!check_regions(env, t.op, try_problem, &t) && !t.op->op.n_cases && !t.n_kernels)
-      check_skip(env, "%s-%d: has neither cases nor kernels",
-                 check_op_name(t.op, name, sizeof name), t.op->op.since);
-    for (uint32_t k = 0; k < t.op->op.n_cases; k++) run_case(&t, t.op->op.cases[k]);
-    report(&t);
-  }
+  if (!check_regions(env, t.op, try_problem, &t) && !t.op->op.n_cases &&
+      (!t.n_kernels || takes_graph(t.op)))
+    check_skip(env, "%s-%d: has no cases", check_op_name(t.op, name, sizeof name), t.op->op.since);
+  for (uint32_t k = 0; k < t.op->op.n_cases; k++) run_case(&t, t.op->op.cases[k]);
+  report(&t);
   tn_arena_clear(&t.arena);
 }
 

@@ -35,6 +35,11 @@ static const expectation expected[] = {
      "untested: it takes none of the operator's 3 cases; the last because it never takes anything"},
     {"no_epilogue", "epilogue \"relu\""},
     {"check::TwiceWrong", "session: y[36] is"},
+    {"check::Apply", NULL},
+    {"check::ApplyWrong", "session: y[0] is 1, expected -1"},
+    {"check::ApplyUnread", "the case cannot be read: expected '-', at \"> w}"},
+    {"check::ApplyOpen", "value 'nowhere', read by node 'w' (Add), is not defined"},
+    {"check::ApplyMute", "the operator has no reference, and the case does not say what to expect"},
 };
 
 static int run_kernel(const char *kernel) {

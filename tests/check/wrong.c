@@ -1,4 +1,5 @@
-/* A plug-in with one operator, y = 2x, one right kernel, and kernels that each break one rule.
+/* A plug-in with one operator, y = 2x, one right kernel, and kernels that each break one rule; and
+ * one that takes a graph, y = body(x), with right and wrong kernels and cases.
  * selftest.c says how the harness must find each of them. */
 #include <string.h>
 
@@ -247,6 +248,50 @@ static const tn_kernel kernel_in_session = {.head = TN_HEAD(tn_kernel),
                                             .plan = plan_items,
                                             .run = wrong_result};
 
+/* Apply, y = body(x): a right kernel, and one that forgets the body. */
+RUN(apply) {
+  UNUSED;
+  const tn_tensor *y = NULL;
+  tn_status s =
+      call->host->subgraph_run(call->ctx, *(const int64_t *)call->attrs, 1, call->inputs, 1, &y);
+  return s ? s : call->host->output_set(call->ctx, 0, y);
+}
+
+RUN(apply_nothing) {
+  UNUSED;
+  return call->host->output_set(call->ctx, 0, call->inputs[0]);
+}
+
+#define APPLY(id, op_name, function, ...)                                          \
+  static const tn_kernel kernel_##id = {.head = TN_HEAD(tn_kernel),                \
+                                        .name = #id,                               \
+                                        .op = "check::" op_name,                   \
+                                        .device = "cpu",                           \
+                                        .rank = TN_RANK_PORTABLE,                  \
+                                        .run = function};                          \
+  static const char *const cases_##id[] = {__VA_ARGS__};                           \
+  static const tn_op op_##id = {.head = TN_HEAD(tn_op),                            \
+                                .domain = "check",                                 \
+                                .name = op_name,                                   \
+                                .since = 1,                                        \
+                                .schema = "(Tensor x, *, Graph body) -> Tensor y", \
+                                .flags = TN_OP_SAME_AS_INPUT,                      \
+                                .cases = cases_##id,                               \
+                                .n_cases = sizeof cases_##id / sizeof *cases_##id}
+
+APPLY(apply_right, "Apply", apply, "x=f32[2]{1,-2} body={v -> w: w = Neg(v)} expect=(f32[2]{-1,2})",
+      "x=f32[2]{1,2} @k=f32[]{3} body={v -> w: t = Mul(v, k); one = f32[]{1}; w = Add(t, one)} "
+      "expect=(f32[2]{4,7})",
+      "x=f32[2]{1,2} @c=bool[]{1}! body={v -> w: w = If(c, then_branch={-> t: t = Neg(v)}, "
+      "else_branch={-> t: t = Abs(v)})} n_outputs=1 expect=(f32[2]{-1,-2})");
+APPLY(apply_wrong, "ApplyWrong", apply_nothing,
+      "x=f32[2]{1,-2} body={v -> w: w = Neg(v)} expect=(f32[2]{-1,2})");
+APPLY(apply_unread, "ApplyUnread", apply, "x=f32[2]{1,-2} body={v > w} expect=(f32[2]{-1,2})");
+APPLY(apply_open, "ApplyOpen", apply,
+      "x=f32[2]{1,-2} body={v -> w: w = Add(v, nowhere)} "
+      "expect=(f32[2]{-1,2})");
+APPLY(apply_mute, "ApplyMute", apply, "x=f32[2]{1,-2} body={v -> w: w = Neg(v)}");
+
 static const tn_kernel *const kernels[] = {&kernel_right,
                                            &kernel_past_end,
                                            &kernel_before_begin,
@@ -267,7 +312,12 @@ static const tn_kernel *const kernels[] = {&kernel_right,
                                            &kernel_claims_too_much,
                                            &kernel_untested,
                                            &kernel_no_epilogue,
-                                           &kernel_in_session};
+                                           &kernel_in_session,
+                                           &kernel_apply_right,
+                                           &kernel_apply_wrong,
+                                           &kernel_apply_unread,
+                                           &kernel_apply_open,
+                                           &kernel_apply_mute};
 
 static const tn_type_rule rule = {TN_HEAD(tn_type_rule), "T", "x,y",
                                   TN_MASK(TN_F32) | TN_MASK(TN_F64) | TN_MASK(TN_F16)};
@@ -296,7 +346,9 @@ static const tn_op wrong_op = {.head = TN_HEAD(tn_op),
                                .reference = reference,
                                .cases = cases,
                                .n_cases = 1};
-static const tn_op *const ops[] = {&op, &wrong_op};
+static const tn_op *const ops[] = {&op_apply_right,  &op_apply_mute,  &op_apply_open,
+                                   &op_apply_unread, &op_apply_wrong, &op,
+                                   &wrong_op};
 
 const tn_plugin *check_wrong_query(uint32_t host_major, uint32_t host_minor) {
   static const tn_plugin plugin = {.head = TN_HEAD(tn_plugin),
@@ -305,7 +357,7 @@ const tn_plugin *check_wrong_query(uint32_t host_major, uint32_t host_minor) {
                                    .license = "none",
                                    .build_id = "1",
                                    .flavour = TN_FLAVOUR,
-                                   .n_ops = 2,
+                                   .n_ops = sizeof ops / sizeof *ops,
                                    .n_kernels = sizeof kernels / sizeof *kernels,
                                    .ops = ops,
                                    .kernels = kernels};
