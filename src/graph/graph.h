@@ -41,6 +41,11 @@ typedef struct tn_capture { /* a value of the parent that a subgraph reads */
   int32_t input;            /* index among the inputs of the node that owns the subgraph */
 } tn_capture;
 
+typedef struct tn_fused { /* a node that became a step of another's epilogue */
+  int32_t node;           /* removed, but for its attributes */
+  uint32_t place;         /* of what the node before it gives, among its inputs */
+} tn_fused;
+
 typedef struct tn_gnode {
   tn_node node; /* public part; inputs/outputs/attrs point into the arena. inputs: formal, then
                    captured, then those of the epilogue */
@@ -53,6 +58,7 @@ typedef struct tn_gnode {
   uint32_t n_subgraphs;
   const tn_epilogue **epilogue; /* fused steps on output 0 */
   const char **epilogue_names;  /* their operators, for explain */
+  const tn_fused *fused;        /* what they were before */
   uint32_t n_epilogue;
   const tn_region **regions;
   uint32_t n_regions;
@@ -61,6 +67,7 @@ typedef struct tn_gnode {
       origin; /* node of the loaded model this one descends from: keys of prepared states; or -1 */
   const struct tn_choice *choice; /* 07 select's decision (plan/plan.h) */
   uint32_t mark;                  /* scratch for passes; no meaning between them */
+  uint32_t depth;                 /* of functions that were expanded around it */
 } tn_gnode;
 
 typedef struct tn_function {
@@ -86,6 +93,12 @@ typedef struct tn_meta {
   const char *key, *text;
 } tn_meta;
 
+/* An input that has a default: a constant which the user may replace. Not among `inputs`. */
+typedef struct tn_default {
+  int32_t value;
+  tn_tensor type; /* what may take its place, as declared */
+} tn_default;
+
 struct tn_graph {
   const tn_allocator *a;
   atomic_int refs; /* clones share strings and attributes with the graph they were made from */
@@ -93,15 +106,10 @@ struct tn_graph {
   tn_arena arena;
   tn_graph *parent; /* of a subgraph */
   TN_VEC(tn_value) values;
-/* An input that has a default: a constant which the user may replace. Not among `inputs`. */
-typedef struct tn_default {
-  int32_t value;
-  tn_tensor type; /* what may take its place, as declared */
-} tn_default;
-
   TN_VEC(tn_gnode) nodes;
   TN_VEC(int32_t) order;  /* node ids, topological if !unsorted */
   TN_VEC(int32_t) inputs; /* value ids */
+  TN_VEC(tn_default) defaults;
   TN_VEC(int32_t) outputs;
   TN_VEC(tn_capture) captures;  /* of this graph, as a subgraph */
   TN_VEC(tn_graph *) subgraphs; /* owned; made by subgraph_new or clone */
@@ -109,7 +117,7 @@ typedef struct tn_default {
   TN_VEC(tn_opset) opsets;
   TN_VEC(tn_meta) meta;
   tn_map names; /* value name -> id */
-  TN_VEC(tn_default) defaults;
+  int64_t n_expanded; /* nodes that functions have brought, those of subgraphs among them */
   bool unsorted;
   bool is_function; /* body of a function: attribute references allowed */
   int32_t lowering; /* node being lowered: added nodes inherit its origin and are of the newest
@@ -135,6 +143,10 @@ void tn_graph_free(tn_graph *g); /* NULL is legal; memory stays while clones nee
  * along. NULL: no memory. */
 tn_graph *tn_graph_clone(const tn_graph *g);
 
+/* Settles which inputs with a default are fed (fed: per default; NULL: none): those become inputs,
+ * in their order behind the others, the rest ordinary constants. None is left then. */
+tn_status tn_graph_settle_defaults(tn_graph *g, const uint8_t *fed);
+
 /* Allocation-checked editing (all answer TN_OK or an error and leave the graph valid). */
 int32_t tn_graph_value(tn_graph *g, const char *name);
 int32_t tn_graph_add_node(tn_graph *g, const tn_node *node);
@@ -143,10 +155,6 @@ tn_status tn_graph_set_const(tn_graph *g, int32_t value, const tn_tensor *type,
 tn_status tn_graph_set_node_input(tn_graph *g, int32_t node, uint32_t index, int32_t value);
 tn_status tn_graph_append_node_input(tn_graph *g, int32_t node,
                                      int32_t value); /* for captures and epilogues */
-/* Settles which inputs with a default are fed (fed: per default; NULL: none): those become inputs,
- * in their order behind the others, the rest ordinary constants. None is left then. */
-tn_status tn_graph_settle_defaults(tn_graph *g, const uint8_t *fed);
-
 tn_status tn_graph_replace_value(tn_graph *g, int32_t from, int32_t to);
 /* The same, and `to` takes the name over if it has none. */
 tn_status tn_graph_move_value(tn_graph *g, int32_t from, int32_t to);

@@ -29,9 +29,18 @@ static tn_status not_supported(const tn_planner *p, const tn_gnode *n, int32_t v
 }
 
 /* Replaces a node by newer forms through its lowering; the added nodes come up for checking in
- * their turn. */
+ * their turn. Where the newest form is another operator, a pin of this one would say nothing. */
 static tn_status lower_early(const tn_planner *p, tn_graph *g, int32_t node, tn_diag *diag) {
-  const tn_opdef *def = tn_graph_node(g, node)->def;
+  const tn_gnode *n = tn_graph_node(g, node);
+  const tn_opdef *def = n->def, *newest;
+  newest = tn_registry_op(p->registry, n->node.domain, n->node.op, 0);
+  const char *pin = newest && newest->op.flags & TN_OP_LOWER_EARLY ? tn_pin_of(p, n) : NULL;
+  char text[TN_NODE_TEXT];
+  if (pin)
+    return tn_fail(diag, TN_ERR_UNSUPPORTED,
+                   "%s: kernel '%s' is pinned, but no kernel runs this operator: it becomes others "
+                   "before kernels are chosen",
+                   tn_node_text(n, text, sizeof text), pin);
   tn_edit e = {p, g, node, "bringing the older form to the newest", diag, 0};
   return tn_edit_call(&e, def->op.lower, def->owner ? def->owner->self : NULL, true);
 }

@@ -5,8 +5,9 @@
 bool tn_wants_lowering(const tn_planner *p, const tn_gnode *n) {
   if (!n->alive || !n->def || !n->def->op.lower || tn_is_region(n)) return false;
   const tn_kerneldef *const *kernels;
-  return n->def->op.flags & TN_OP_LOWER_ALWAYS ||
-         !tn_registry_kernels(p->registry, n->def, &kernels);
+  return (n->def->op.flags & TN_OP_LOWER_ALWAYS ||
+          !tn_registry_kernels(p->registry, n->def, &kernels)) &&
+         !tn_pin_forbids_lowering(p, n);
 }
 
 static bool is_typed(const tn_graph *g, const tn_gnode *n) {

@@ -63,7 +63,7 @@ static bool operand_fits(const tn_tensor *t, const tn_tensor *out) {
   return varying == 1;
 }
 
-/* Does a kernel take the node with the epilogue it has now? */
+/* Does a kernel (the pinned one, if one is) take the node with the epilogue it has now? */
 static bool some_kernel_takes(const tn_planner *p, tn_graph *g, int32_t node) {
   tn_call_frame f;
   if (tn_call_open(&f, p, g, node, NULL)) return false;
@@ -71,8 +71,10 @@ static bool some_kernel_takes(const tn_planner *p, tn_graph *g, int32_t node) {
   const tn_kerneldef *const *kernels;
   int32_t count = tn_registry_kernels(p->registry, n->def, &kernels);
   bool takes = false;
+  const char *pin = tn_pin_of(p, n);
   for (int32_t k = 0; k < count && !takes; k++)
-    takes = tn_kernel_match_fixed(kernels[k], n->def, &f.call, n->n_formal, &f.arena) == NULL &&
+    takes = (!pin || !strcmp(pin, kernels[k]->kernel.name)) &&
+             tn_kernel_match_fixed(kernels[k], n->def, &f.call, n->n_formal, &f.arena) == NULL &&
             (!kernels[k]->kernel.refuse || kernels[k]->kernel.refuse(&f.call) == NULL);
   tn_call_close(&f);
   return takes;
@@ -90,17 +92,20 @@ static tn_status describe(const tn_planner *p, tn_graph *g, int32_t user, tn_epi
 
 /* Puts the step on the node's list; the lists are fresh, so that taking them back is assigning the
  * old ones. */
-static tn_status append_step(tn_graph *g, tn_gnode *n, const tn_epilogue *e, const char *name) {
+static tn_status append_step(tn_graph *g, tn_gnode *n, const tn_epilogue *e, tn_fused from) {
   const tn_epilogue **steps = tn_arena_alloc(&g->arena, (n->n_epilogue + 1) * sizeof *steps);
   const char **names = tn_arena_alloc(&g->arena, (n->n_epilogue + 1) * sizeof *names);
+  tn_fused *fused = tn_arena_alloc(&g->arena, (n->n_epilogue + 1) * sizeof *fused);
   tn_epilogue *copy = tn_arena_copy(&g->arena, e, sizeof *e);
-  if (!steps || !names || !copy) return TN_ERR_MEMORY;
+  if (!steps || !names || !fused || !copy) return TN_ERR_MEMORY;
   for (uint32_t k = 0; k < n->n_epilogue; k++)
-    steps[k] = n->epilogue[k], names[k] = n->epilogue_names[k];
+    steps[k] = n->epilogue[k], names[k] = n->epilogue_names[k], fused[k] = n->fused[k];
   steps[n->n_epilogue] = copy;
-  names[n->n_epilogue] = name;
+  names[n->n_epilogue] = tn_graph_node(g, from.node)->node.op;
+  fused[n->n_epilogue] = from;
   n->epilogue = steps;
   n->epilogue_names = names;
+  n->fused = fused;
   n->n_epilogue++;
   return TN_OK;
 }
@@ -133,7 +138,8 @@ static tn_status try_fuse(const tn_planner *p, tn_graph *g, int32_t node, bool *
   int32_t value = n->node.n_outputs == 1 ? n->node.outputs[0] : -1,
           user = value < 0 ? -1 : only_user(g, value);
   const tn_gnode *u = user < 0 ? NULL : tn_graph_node(g, user);
-  if (!u || !u->def || !u->def->op.epilogue || u->n_epilogue || u->node.n_outputs != 1)
+  if (!u || !u->def || !u->def->op.epilogue || u->n_epilogue || u->node.n_outputs != 1 ||
+      tn_pin_of(p, u))
     return TN_OK;
   const tn_value *out = tn_graph_val(g, u->node.outputs[0]);
   tn_epilogue e;
@@ -153,7 +159,8 @@ static tn_status try_fuse(const tn_planner *p, tn_graph *g, int32_t node, bool *
   tn_gnode before = *n;
   e.input = operand < 0 ? -1 : (int32_t)before.node.n_inputs;
   if (operand >= 0) s = tn_graph_append_node_input(g, node, operand);
-  if (!s) s = append_step(g, tn_graph_node(g, node), &e, u->node.op);
+  tn_fused from = {user, u->node.inputs[0] != value};
+  if (!s) s = append_step(g, tn_graph_node(g, node), &e, from);
   if (s) return s;
   if (some_kernel_takes(p, g, node)) {
     *out_fused = true;

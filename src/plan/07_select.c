@@ -46,14 +46,19 @@ static tn_status gather(tn_selection *s) {
   return status;
 }
 
-/* Lowers every node without candidates that can be. */
+/* Gives every node without candidates back what was fused onto it, or else lowers it if it can
+ * be. */
 static tn_status lower_missing(tn_selection *s, bool *out_changed) {
   *out_changed = false;
   for (int32_t k = 0; k < s->n_nodes; k++) {
     bool done = false;
     const tn_gnode *n = tn_graph_node(s->g, k);
-    if (!n->alive || s->nodes[k].candidates.n || !n->def->op.lower) continue;
-    tn_status status = tn_lower_node(s->p, s->g, k, &done, s->diag);
+    tn_status status = TN_OK;
+    if (!n->alive || s->nodes[k].candidates.n) continue;
+    if (n->n_epilogue)
+      status = tn_unfuse(s->g, k, &done);
+    else if (n->def->op.lower && !tn_pin_forbids_lowering(s->p, n))
+      status = tn_lower_node(s->p, s->g, k, &done, s->diag);
     if (status) return status;
     *out_changed = *out_changed || done;
   }

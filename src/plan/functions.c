@@ -6,7 +6,7 @@
 
 #include "plan/passes.h"
 
-enum { MAX_DEPTH = 64 };
+enum { MAX_DEPTH = 64, MAX_NODES = 1 << 18 }; /* all that functions bring to one model */
 
 typedef struct inliner {
   tn_graph *g;
@@ -15,7 +15,7 @@ typedef struct inliner {
   tn_node call; /* copy: adding nodes moves the original */
   int32_t *map; /* value of the body -> value of the graph; -1: not yet */
   tn_arena arena;
-  int32_t depth;
+  uint32_t depth;
 } inliner;
 
 const tn_function *tn_function_find(const tn_graph *g, const tn_node *n) {
@@ -147,9 +147,36 @@ static tn_status copy_node(inliner *i, const tn_gnode *n) {
   int32_t id = tn_graph_add_node(i->g, &to);
   if (id < 0) return id;
   tn_graph_node(i->g, id)->n_formal = n->n_formal;
-  tn_graph_node(i->g, id)->mark =
-      (uint32_t)i->depth; /* checked in tn_function_inline against endless expansion */
+  tn_graph_node(i->g, id)->depth = i->depth;
   return TN_OK;
+}
+
+/* Nodes of a graph, those of its subgraphs among them. */
+static int64_t count_nodes(const tn_graph *g) {
+  int64_t n = g->nodes.n;
+  for (int64_t k = 0; k < g->nodes.n; k++)
+    for (uint32_t j = 0; j < g->nodes.data[k].n_subgraphs; j++)
+      n += count_nodes(g->nodes.data[k].subgraphs[j]);
+  return n;
+}
+
+/* Functions that call others twice double what they bring with every level. Said once: all calls
+ * that are left fail then. */
+static tn_status check_growth(const inliner *i, const char *text, tn_diag *diag) {
+  tn_graph *root = i->g;
+  while (root->parent) root = root->parent;
+  if (root->n_expanded > MAX_NODES) return TN_ERR_OVERFLOW;
+  root->n_expanded += count_nodes(i->body);
+  bool deep = i->depth > MAX_DEPTH;
+  if (deep) root->n_expanded = MAX_NODES + 1;
+  if (deep)
+    return tn_fail(diag, TN_ERR_OVERFLOW,
+                   "%s: functions call each other more than %d deep, '%s' at last", text, MAX_DEPTH,
+                   i->f->name);
+  if (root->n_expanded <= MAX_NODES) return TN_OK;
+  return tn_fail(diag, TN_ERR_OVERFLOW,
+                 "%s: expanding function '%s' would bring the nodes of functions to more than %d",
+                 text, i->f->name, MAX_NODES);
 }
 
 static tn_status expand(inliner *i, int32_t node) {
@@ -172,19 +199,18 @@ tn_status tn_function_inline(const tn_planner *p, tn_graph *g, int32_t node, con
                              tn_diag *diag) {
   char text[TN_NODE_TEXT];
   inliner i = {.g = g, .body = f->body, .f = f, .call = tn_graph_node(g, node)->node};
-  i.depth = (int32_t)tn_graph_node(g, node)->mark + 1;
+  i.depth = tn_graph_node(g, node)->depth + 1;
   tn_node_text(tn_graph_node(g, node), text, sizeof text);
-  if (i.depth > MAX_DEPTH)
-    return tn_fail(diag, TN_ERR_OVERFLOW, "%s: functions call each other more than %d deep", text,
-                   MAX_DEPTH);
   if (i.call.n_inputs > f->body->inputs.n || i.call.n_outputs > f->body->outputs.n)
     return tn_fail(diag, TN_ERR_INVALID,
                    "%s: %u inputs and %u outputs, but function '%s' has %lld and %lld", text,
                    i.call.n_inputs, i.call.n_outputs, f->name, (long long)f->body->inputs.n,
                    (long long)f->body->outputs.n);
+  tn_status s = check_growth(&i, text, diag);
+  if (s) return s;
   tn_arena_init(&i.arena, p->a);
   i.map = tn_arena_alloc(&i.arena, (uint64_t)(f->body->values.n + 1) * sizeof *i.map);
-  tn_status s = i.map ? expand(&i, node) : TN_ERR_MEMORY;
+  s = i.map ? expand(&i, node) : TN_ERR_MEMORY;
   tn_arena_clear(&i.arena);
   return s ? tn_fail(diag, s, "%s: function '%s' could not be expanded", text, f->name) : TN_OK;
 }

@@ -27,6 +27,8 @@ tn_status tn_settle_from(const tn_planner *p, tn_graph *g, int32_t first, tn_dia
  * the operator has no lowering or leaves this node as it is. */
 tn_status tn_lower_node(const tn_planner *p, tn_graph *g, int32_t node, bool *out_done,
                         tn_diag *diag);
+/* True if a pin says that a kernel of this very operator has to run the node. */
+bool tn_pin_forbids_lowering(const tn_planner *p, const tn_gnode *node);
 /* True for data movement, and for operators that no kernel runs, if they have a lowering. */
 bool tn_wants_lowering(const tn_planner *p, const tn_gnode *n);
 /* edit.c: a plug-in edits the graph. */
@@ -47,6 +49,8 @@ tn_status tn_edit_check(tn_edit *e);
 /* How many nodes a pass may make the graph grow to; beyond it, its edits come to no end. */
 int64_t tn_edit_limit(const tn_graph *g);
 tn_status tn_edit_endless(tn_graph *g, int32_t node, const char *what, tn_diag *diag);
+/* Makes the epilogue of a node nodes of their own again. *out_done: false if it has none. */
+tn_status tn_unfuse(tn_graph *g, int32_t node, bool *out_done);
 /* Merges regions that read from regions (region_merge.c). */
 tn_status tn_merge_regions(const tn_planner *p, tn_graph *g, tn_diag *diag);
 

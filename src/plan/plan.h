@@ -48,6 +48,9 @@ typedef struct tn_choice {
   uint32_t n_refusals;
 } tn_choice;
 
+/* The kernel that the user has pinned for the node, by its name or its operator; NULL: none. */
+const char *tn_pin_of(const tn_planner *p, const tn_gnode *node);
+
 /* ---- the call of a kernel at plan time: src/plan/call.c -------------------------------------- */
 
 /* A tn_call with memory for its tensors, filled from a graph node. */
@@ -149,10 +152,10 @@ typedef struct tn_step {
   uint32_t n_subgraphs, n_formal;
   /* Element-wise steps the host runs on each range right after this one has written it. */
   const struct tn_step *followers;
+  const char *const *follower_ops; /* for people */
   uint32_t n_followers;
   const tn_refusal *refusals;
   uint32_t n_refusals;
-  const char *const *follower_ops; /* for people */
   double cost_ns, flops;
 } tn_step;
 

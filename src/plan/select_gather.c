@@ -5,6 +5,7 @@
  * f32, then f64, with casts around them. */
 #include <string.h>
 
+#include "plan/passes.h"
 #include "plan/select.h"
 
 enum { MAX_REASON = 400 };
@@ -56,28 +57,6 @@ static tn_status refuse(gatherer *g, const tn_kerneldef *def, const char *reason
   old->reason = tn_arena_format(&g->s->g->arena, "%s; in %s: %s", old->reason,
                                 tn_dtype_name(g->wide), reason);
   return old->reason ? TN_OK : TN_ERR_MEMORY;
-}
-
-/* ---- pins ---- */
-
-/* "LEFT=kernel": LEFT is a node's name, an operator, or "domain::Operator". */
-static bool pin_names(const char *pin, size_t n, const tn_gnode *node, bool by_name) {
-  const tn_node *p = &node->node;
-  if (by_name) return p->name && strlen(p->name) == n && !memcmp(p->name, pin, n);
-  size_t domain = strlen(p->domain), op = strlen(p->op);
-  if (n == op && !memcmp(pin, p->op, op)) return true;
-  return n == domain + 2 + op && !memcmp(pin, p->domain, domain) &&
-         !memcmp(pin + domain, "::", 2) && !memcmp(pin + domain + 2, p->op, op);
-}
-
-static const char *find_pin(const tn_planner *p, const tn_gnode *node) {
-  for (int by_name = 1; by_name >= 0; by_name--)
-    for (uint32_t k = 0; k < p->n_pins; k++) {
-      const char *equals = p->pins[k] ? strrchr(p->pins[k], '=') : NULL;
-      if (equals && pin_names(p->pins[k], (size_t)(equals - p->pins[k]), node, by_name))
-        return equals + 1;
-    }
-  return NULL;
 }
 
 /* ---- forms ---- */
@@ -400,7 +379,7 @@ tn_status tn_select_gather(tn_selection *s, int32_t node) {
   g.options->chosen = -1;
   g.options->candidates.n = g.options->refusals.n = 0;
   g.options->flops = tn_node_flops(s->p, s->g, node);
-  g.pin = find_pin(s->p, g.n);
+  g.pin = tn_pin_of(s->p, g.n);
   status = try_all(&g);
   if (!status) status = drop_beaten(&g);
   tn_call_close(&g.frame);

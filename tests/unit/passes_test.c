@@ -308,6 +308,32 @@ static void endless_functions_are_refused(void **state) {
   expect_messages(b, TN_ERR_OVERFLOW, texts);
 }
 
+/* t::F0 to t::F29, each of which calls the one before twice. */
+static void functions_that_double_are_refused(void **state) {
+  bench *b = *state;
+  int64_t two = 2;
+  char name[8], before[8];
+  api()->set_opset(b->g, "t", 1);
+  for (int k = 0; k < 30; k++) {
+    tn_graph *body = api()->subgraph_new(b->g);
+    snprintf(name, sizeof name, "F%d", k);
+    snprintf(before, sizeof before, "F%d", k - 1);
+    api()->set_opset(body, "t", 1);
+    api()->set_opset(body, "", 17);
+    api()->add_input(body, api()->value(body, "x"));
+    node(body, k ? "t" : "", k ? before : "Neg", "x -> y", NULL, 0);
+    node(body, k ? "t" : "", k ? before : "Neg", "y -> z", NULL, 0);
+    api()->add_output(body, api()->value(body, "z"));
+    assert_int_equal(api()->add_function(b->g, "t", name, "", body, NULL, 0, NULL, 0), TN_OK);
+  }
+  input(b->g, "x", 1, &two);
+  node(b->g, "t", "F29", "x -> y", NULL, 0);
+  output(b->g, "y");
+  const char *const texts[] = {"would bring the nodes of functions to more than 262144", NULL};
+  expect_messages(b, TN_ERR_OVERFLOW, texts);
+  assert_int_equal(tn_diag_count(b->diag), 1);
+}
+
 /* Without its list of copies it means nothing. */
 static void regions_of_a_file_are_refused(void **state) {
   bench *b = *state;
@@ -432,6 +458,70 @@ static void shapes_that_do_not_fit_name_node_and_values(void **state) {
   expect_messages(b, TN_ERR_SHAPE, texts);
 }
 
+/* ---- pins ---- */
+
+static void pin(bench *b, const char *text) {
+  tn_runtime_options o = TN_RUNTIME_OPTIONS_INIT;
+  tn_graph_destroy(b->g);
+  tn_runtime_destroy(b->runtime);
+  o.flags = TN_RUNTIME_NO_DISCOVERY;
+  o.n_threads = 1;
+  o.pins = &text;
+  o.n_pins = 1;
+  assert_int_equal(tn_runtime_create(&o, b->diag, &b->runtime), TN_OK);
+  assert_int_equal(tn_graph_create(b->runtime, &b->g), TN_OK);
+  assert_int_equal(api()->set_opset(b->g, "", 9), TN_OK);
+}
+
+/* Loads and prepares; the message names what is wrong with the pin. */
+static void expect_refused(bench *b, const char *text) {
+  int64_t dims[4] = {1, 1, 2, 3};
+  float x[6] = {0};
+  tn_tensor t = tn_tensor_make(TN_F32, 4, dims, x);
+  tn_status s = load(b);
+  if (!s) s = tn_session_create(b->model, b->diag, &b->session);
+  if (!s) s = tn_session_set_input(b->session, 0, &t, b->diag);
+  if (!s) s = tn_session_prepare(b->session, b->diag);
+  assert_int_equal(s, TN_ERR_UNSUPPORTED);
+  if (!strstr(tn_diag_text(b->diag), text))
+    fail_msg("'%s' is not in: %s", text, tn_diag_text(b->diag));
+}
+
+static void pins_of_lowered_operators_are_refused(void **state) {
+  bench *b = *state;
+  pin(b, "Transpose=no_such_kernel");
+  input(b->g, "x", 4, (int64_t[]){1, 1, 2, 3});
+  node(b->g, "", "Transpose", "x -> y", NULL, 0);
+  output(b->g, "y");
+  expect_refused(b, "no_such_kernel: is pinned, but no kernel of this operator has that name");
+}
+
+static void pins_of_older_forms_are_refused(void **state) {
+  bench *b = *state;
+  int64_t index = 0;
+  float update = 0;
+  pin(b, "Scatter=no_such_kernel");
+  input(b->g, "x", 4, (int64_t[]){1, 1, 2, 3});
+  constant(b->g, "i", TN_I64, 1, &index);
+  constant(b->g, "u", TN_F32, 1, &update);
+  node(b->g, "", "Scatter", "x i u -> y", NULL, 0);
+  output(b->g, "y");
+  expect_refused(b, "kernel 'no_such_kernel' is pinned, but no kernel runs this operator");
+}
+
+/* A constant subgraph is not run by another kernel than the pinned one either. */
+static void folding_obeys_pins(void **state) {
+  bench *b = *state;
+  float k[3] = {1, 2, 3};
+  pin(b, "Neg=no_such_kernel");
+  input(b->g, "x", 4, (int64_t[]){1, 1, 2, 3});
+  constant(b->g, "k", TN_F32, 3, k);
+  node(b->g, "", "Neg", "k -> n", NULL, 0);
+  node(b->g, "", "Add", "x n -> y", NULL, 0);
+  output(b->g, "y");
+  expect_refused(b, "no_such_kernel: is pinned, but no kernel of this operator has that name");
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void) {
@@ -443,6 +533,7 @@ int main(void) {
       TEST(branches_inside_functions_keep_their_places),
       TEST(control_inputs_of_no_elements_are_refused),
       TEST(endless_functions_are_refused),
+      TEST(functions_that_double_are_refused),
       TEST(regions_of_a_file_are_refused),
       TEST(shape_arithmetic_folds_away),
       TEST(moves_of_moves_become_one),
@@ -450,6 +541,9 @@ int main(void) {
       TEST(bias_and_activation_join_the_product),
       TEST(shapes_from_data_are_found_at_run_time),
       TEST(shapes_that_do_not_fit_name_node_and_values),
+      TEST(pins_of_lowered_operators_are_refused),
+      TEST(pins_of_older_forms_are_refused),
+      TEST(folding_obeys_pins),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
