@@ -406,6 +406,68 @@ static void test_state_and_scratch(void **state) {
   bench_close(&b);
 }
 
+static int n_watch_plans;
+
+static tn_status plan_watch(const tn_call *c, tn_kernel_plan *out) {
+  (void)c, (void)out;
+  n_watch_plans++;
+  return TN_OK;
+}
+
+static tn_status run_watch(const tn_call *c, uint32_t stage, int64_t begin, int64_t end,
+                           uint32_t worker) {
+  (void)stage, (void)begin, (void)end, (void)worker;
+  int64_t bytes = tn_tensor_bytes(c->inputs[0]);
+  if (bytes) memcpy(c->outputs[0]->data, c->inputs[0]->data, (size_t)bytes);
+  return TN_OK;
+}
+
+PART_OP(op_watch, "Watch", "(Tensor x) -> Tensor y", TN_OP_SAME_AS_INPUT, NULL);
+PART_KERNEL(watch_c, "Watch", plan_watch, run_watch);
+static const tn_op *const watch_ops[] = {&op_watch};
+static const tn_kernel *const watch_kernels[] = {&watch_c};
+static const tn_plugin watch = {.head = TN_HEAD(tn_plugin),
+                                .name = "watch",
+                                .version = "1",
+                                .license = "Apache-2.0",
+                                .build_id = "test",
+                                .flavour = TN_FLAVOUR,
+                                .n_ops = 1,
+                                .ops = watch_ops,
+                                .n_kernels = 1,
+                                .kernels = watch_kernels};
+
+static const tn_plugin *watch_query(uint32_t major, uint32_t minor) {
+  (void)major, (void)minor;
+  return &watch;
+}
+
+/* What stands behind a shape found at run time is planned once for each such shape. */
+static void test_later_parts_keep_their_plans(void **state) {
+  bench b;
+  (void)state;
+  bench_open(&b, NULL, 1);
+  if (tn_runtime_add_plugin(b.runtime, watch_query, NULL, 0, b.diag))
+    fail_msg("%s", tn_diag_text(b.diag));
+  add_input(b.graph, "x", TN_F32, 3);
+  add_node(b.graph, "NonZero", "x", NULL, "i", NULL, NULL);
+  add_node(b.graph, "Watch", "i", NULL, "w", NULL, NULL);
+  add_node(b.graph, "Watch", "w", NULL, "y", NULL, NULL);
+  add_output(b.graph, "y");
+  bench_start(&b);
+  float x[3] = {0};
+  set_input(&b, 0, TN_F32, 3, x);
+  n_watch_plans = 0;
+  for (int round = 0; round < 3; round++)
+    for (int n = 0; n <= 3; n++) {
+      for (int k = 0; k < 3; k++) x[k] = k < n;
+      bench_run(&b);
+      assert_int_equal(tn_session_output(b.session, 0)->shape[0], n);
+      assert_int_equal(n_watch_plans, round ? 8 : 2 * (n + 1));
+    }
+  bench_close(&b);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_shapes_come_and_go),
@@ -422,6 +484,7 @@ int main(void) {
       cmocka_unit_test(test_lists),
       cmocka_unit_test(test_list_as_input),
       cmocka_unit_test(test_state_and_scratch),
+      cmocka_unit_test(test_later_parts_keep_their_plans),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
