@@ -1,3 +1,4 @@
-/* Conv in f32 for AVX-512: conv_simd.h and conv_depthwise_simd.h, compiled with its flags. */
+/* Conv in f32 for AVX-512: the files *_simd.h, compiled with its flags. */
+#include "conv_blocked_simd.h"
 #include "conv_depthwise_simd.h"
 #include "conv_simd.h"

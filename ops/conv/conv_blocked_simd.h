@@ -1,0 +1,369 @@
+/* Conv in f32 into blocked layout, for AVX-512 (blocks of 16 channels) and AVX2 (of 8): vectors run
+ * along output channels, pixels are broadcast, so that maps of any width and windows of any stride
+ * fill all lanes.
+ *
+ * An item is a strip of output rows (1x1: of pixels) by some of the output channels. Unless the
+ * strip lies in the input as it is needed, it is first copied with its pads; strides are then
+ * undone, so that the pixels of a tap are neighbours. Weights are packed at prepare, in groups of
+ * TILE_BLOCKS blocks: [group][input block][tap][channel][blocks * lanes]. Some input blocks at a
+ * time meet all pixels of the strip, so that their weights stay in L2.
+ *
+ * Method: direct convolution as in Georganas et al., "Anatomy of High-Performance Deep Learning
+ * Convolutions on SIMD Architectures", SC 2018. */
+#ifndef TN_OPS_CONV_BLOCKED_SIMD_H
+#define TN_OPS_CONV_BLOCKED_SIMD_H
+
+#include "base/epilogue.h"
+#include "conv_blocked_tile.h"
+#include "conv_gather.h"
+
+enum {
+  MAX_TAPS = 256,
+  STRIP_BYTES = 256 << 10, /* of input, in L2 */
+  CHUNK_BYTES = 128 << 10  /* of weights, in L2 beside it */
+};
+
+typedef struct layer { /* one convolution, cut into work */
+  conv_shape c;
+  int64_t in_h, in_w, out_h, out_w; /* 1x1: one row of pixels, cut into rows of out_w */
+  int64_t kernel_h, kernel_w, stride_h, stride_w, dilation_h, dilation_w, pad_h, pad_w;
+  int64_t n_pixels; /* the last row may be shorter than out_w */
+  int64_t in_blocks, out_blocks;
+  int64_t step; /* floats between pixels: lanes, or NARROW */
+  bool direct;  /* strips are read from the input */
+  int64_t strip_rows, strips,
+      strip_in_rows;          /* output rows of a strip, and the input rows it takes */
+  int64_t phase_w;            /* pixels of one phase of a copied row */
+  int64_t chunk;              /* input blocks at a time */
+  int64_t parts, part_groups; /* output channels: groups of an item */
+} layer;
+
+static bool layer_is_pointwise(const layer *l) {
+  const tn_window *w = &l->c.w;
+  for (int32_t k = 0; k < w->n; k++)
+    if (w->kernel[k] != 1 || w->stride[k] != 1 || w->pad_lo[k] || w->pad_hi[k]) return false;
+  return true;
+}
+
+static bool layer_is_direct(const layer *l) {
+  const tn_window *w = &l->c.w;
+  for (int32_t k = 0; k < w->n; k++)
+    if (w->pad_lo[k] || w->pad_hi[k]) return false;
+  return l->stride_w == 1 && l->step == TN_VF_LANES;
+}
+
+static int64_t layer_groups(const layer *l) { return tn_ceil_div(l->out_blocks, TILE_BLOCKS); }
+
+/* Rows of a strip: its input stays in L2, and there are strips for all workers. */
+static void layer_cut(layer *l, uint32_t n_workers) {
+  const int64_t row_bytes =
+      l->in_blocks * l->phase_w * l->stride_w * l->step * (int64_t)sizeof(float);
+  const int64_t rows_in = tn_max_i64(1, STRIP_BYTES / tn_max_i64(1, row_bytes) - l->kernel_h + 1);
+  const int64_t wanted = n_workers > 1 ? 4 * (int64_t)n_workers : 1;
+  int64_t rows = tn_max_i64(1, rows_in / l->stride_h);
+  rows = tn_min_i64(rows, tn_max_i64(1, l->out_h * tn_max_i64(1, l->c.batch) / wanted));
+  l->strips = tn_ceil_div(l->out_h, rows);
+  l->strip_rows = l->strips ? tn_ceil_div(l->out_h, l->strips) : 1;
+  l->strips = tn_ceil_div(l->out_h, l->strip_rows);
+  l->strip_in_rows = (l->strip_rows - 1) * l->stride_h + (l->kernel_h - 1) * l->dilation_h + 1;
+  const int64_t strips = tn_max_i64(1, l->strips * l->c.batch), groups = layer_groups(l);
+  l->parts = tn_max_i64(1, tn_min_i64(groups, tn_ceil_div(wanted, strips)));
+  l->part_groups = tn_max_i64(1, tn_ceil_div(groups, l->parts));
+  l->parts = tn_ceil_div(groups, l->part_groups);
+}
+
+static tn_status layer_make(const tn_call *call, layer *out) {
+  layer l = {0};
+  const tn_status s = conv_shape_make(call, &l.c);
+  if (s) return s;
+  const window3 w = conv_window3(&l.c.w);
+  const bool narrow = call->inputs[0]->layout == TN_PLAIN;
+  l.in_h = w.in[1], l.in_w = w.in[2], l.out_h = w.out[1], l.out_w = w.out[2];
+  l.kernel_h = w.kernel[1], l.kernel_w = w.kernel[2];
+  l.stride_h = w.stride[1], l.stride_w = w.stride[2];
+  l.dilation_h = w.dilation[1], l.dilation_w = w.dilation[2];
+  l.pad_h = w.pad[1], l.pad_w = w.pad[2];
+  l.n_pixels = l.out_h * l.out_w;
+  l.step = narrow ? NARROW : TN_VF_LANES;
+  l.in_blocks = tn_ceil_div(l.c.channels, l.step);
+  l.out_blocks = tn_ceil_div(l.c.filters, TN_VF_LANES);
+  l.direct = layer_is_direct(&l);
+  if (layer_is_pointwise(&l) && l.direct) {
+    l.out_w = tn_min_i64(l.n_pixels, 4 * TILE_PIXELS);
+    l.out_h = tn_ceil_div(l.n_pixels, tn_max_i64(1, l.out_w));
+    l.in_h = l.out_h, l.in_w = l.out_w;
+  }
+  l.phase_w = l.direct ? l.in_w : l.out_w + (l.kernel_w - 1) * l.dilation_w / l.stride_w;
+  const int64_t block_bytes =
+      TILE_BLOCKS * TN_VF_LANES * l.c.taps * l.step * (int64_t)sizeof(float);
+  l.chunk = tn_max_i64(1, CHUNK_BYTES / block_bytes);
+  layer_cut(&l, call->n_workers);
+  *out = l;
+  return TN_OK;
+}
+
+const char *TN_SIMD_NAME(conv_blocked_refuse)(const tn_call *call) {
+  const tn_conv_attrs *a = call->attrs;
+  const tn_tensor *x = call->inputs[0];
+  conv_shape c;
+  if (x->rank < 3 || x->rank > 4) return "takes 1 or 2 spatial dims";
+  if (a->group != 1) return "takes one group";
+  if (conv_shape_make(call, &c) || c.taps > MAX_TAPS) return "takes windows of up to 256 taps";
+  if (x->layout == TN_PLAIN && c.channels > NARROW) return "takes up to 4 channels in plain layout";
+  return tn_epilogue_refuse_f32(call, 1);
+}
+
+/* Floats of a strip that is copied. */
+static int64_t strip_floats(const layer *l) {
+  if (l->direct) return 0;
+  return l->in_blocks * l->strip_in_rows * l->stride_w * l->phase_w * l->step;
+}
+
+static int64_t packed_floats(const layer *l) {
+  return l->out_blocks * TN_VF_LANES * l->c.channels * l->c.taps;
+}
+
+tn_status TN_SIMD_NAME(conv_blocked_plan)(const tn_call *call, tn_kernel_plan *out) {
+  layer l;
+  const tn_status s = layer_make(call, &l);
+  if (s) return s;
+  const double flops = 2.0 * (double)packed_floats(&l) * (double)l.n_pixels * (double)l.c.batch;
+  const double copied = (double)(strip_floats(&l) * l.strips * l.parts * l.c.batch);
+  out->worker_scratch_bytes =
+      (uint64_t)(strip_floats(&l) + TILE_BLOCKS * TN_VF_LANES) * sizeof(float);
+  out->state_bytes = (uint64_t)packed_floats(&l) * sizeof(float);
+  out->items[0] = l.c.batch * l.strips * l.parts;
+  out->cost_ns = flops / (TN_VF_LANES == 16 ? 130 : 75) + copied * 0.25 + 500;
+  out->grain[0] = 1 + (int64_t)(5000 * (double)out->items[0] / out->cost_ns);
+  return TN_OK;
+}
+
+/* ---- weights ---- */
+
+/* One block of output channels into every `width`-th vector from `to` on. */
+static void pack_block(const layer *l, const float *w, int64_t block, int64_t width, float *to) {
+  const int64_t first = block * TN_VF_LANES, n = tn_min_i64(TN_VF_LANES, l->c.filters - first);
+  const int64_t filter = l->c.channels * l->c.taps;
+  for (int64_t i = 0; i < l->in_blocks; i++)
+    for (int64_t t = 0; t < l->c.taps; t++)
+      for (int64_t c = i * l->step; c < tn_min_i64(l->c.channels, (i + 1) * l->step); c++) {
+        for (int64_t f = 0; f < TN_VF_LANES; f++)
+          to[f] = f < n ? w[(first + f) * filter + c * l->c.taps + t] : 0;
+        to += width;
+      }
+}
+
+/* First weight of a group, and how many blocks it has. */
+static int64_t group_at(const layer *l, int64_t group) {
+  return group * TILE_BLOCKS * TN_VF_LANES * l->c.channels * l->c.taps;
+}
+static int64_t group_blocks(const layer *l, int64_t group) {
+  return tn_min_i64(TILE_BLOCKS, l->out_blocks - group * TILE_BLOCKS);
+}
+
+tn_status TN_SIMD_NAME(conv_blocked_prepare)(const tn_call *call) {
+  layer l;
+  const tn_status s = layer_make(call, &l);
+  for (int64_t g = 0; !s && g < layer_groups(&l); g++)
+    for (int64_t b = 0; b < group_blocks(&l, g); b++)
+      pack_block(&l, call->inputs[1]->data, g * TILE_BLOCKS + b, group_blocks(&l, g) * TN_VF_LANES,
+                 (float *)call->state + group_at(&l, g) + b * TN_VF_LANES);
+  return s;
+}
+
+/* ---- the strip ---- */
+
+/* Pixels [from, to) of a phase that are inside the input row; `first` is that of the row at pixel
+ * 0 of the phase. */
+static void copy_pixels(const layer *l, const float *row, int64_t first, float *to) {
+  const size_t bytes = (size_t)l->step * sizeof(float);
+  for (int64_t q = 0; q < l->phase_w; q++, to += l->step) {
+    const int64_t at = first + q * l->stride_w;
+    if (at < 0 || at >= l->in_w)
+      memset(to, 0, bytes);
+    else
+      memcpy(to, row + at * l->step, bytes);
+  }
+}
+
+/* The same for stride 1: pads, a run, pads. */
+static void copy_run(const layer *l, const float *row, int64_t first, float *to) {
+  const int64_t left = tn_min_i64(l->phase_w, tn_max_i64(0, -first));
+  const int64_t n = tn_max_i64(0, tn_min_i64(l->phase_w - left, l->in_w - (first + left)));
+  const size_t pixel = (size_t)l->step * sizeof(float);
+  memset(to, 0, (size_t)left * pixel);
+  if (n) memcpy(to + left * l->step, row + (first + left) * l->step, (size_t)n * pixel);
+  memset(to + (left + n) * l->step, 0, (size_t)(l->phase_w - left - n) * pixel);
+}
+
+/* Of planes: the channels of a pixel are gathered. */
+static void copy_planes(const layer *l, const float *row, int64_t first, float *to) {
+  for (int64_t q = 0; q < l->phase_w; q++, to += NARROW) {
+    const int64_t at = first + q * l->stride_w;
+    for (int64_t c = 0; c < NARROW; c++)
+      to[c] = at < 0 || at >= l->in_w || c >= l->c.channels ? 0 : row[c * l->c.in_size + at];
+  }
+}
+
+/* x: the image. The strip begins with output row oh. Layout [block][row][phase][pixel][step]. */
+static void copy_strip(const layer *l, const float *x, int64_t oh, float *to) {
+  const int64_t block = l->step == NARROW ? l->c.channels * l->c.in_size : l->c.in_size * l->step;
+  const int64_t pixel = l->step == NARROW ? 1 : l->step;
+  for (int64_t i = 0; i < l->in_blocks; i++)
+    for (int64_t r = 0; r < l->strip_in_rows; r++) {
+      const int64_t ih = oh * l->stride_h - l->pad_h + r;
+      for (int64_t phase = 0; phase < l->stride_w; phase++, to += l->phase_w * l->step) {
+        if (ih < 0 || ih >= l->in_h) {
+          memset(to, 0, (size_t)(l->phase_w * l->step) * sizeof *to);
+          continue;
+        }
+        const float *row = x + i * block + ih * l->in_w * pixel;
+        if (l->step == NARROW)
+          copy_planes(l, row, phase - l->pad_w, to);
+        else if (l->stride_w == 1)
+          copy_run(l, row, -l->pad_w, to);
+        else
+          copy_pixels(l, row, phase - l->pad_w, to);
+      }
+    }
+}
+
+/* ---- the kernel ---- */
+
+typedef struct band { /* a strip as it is read */
+  const float *x;       /* of output row 0 of the strip, pixel 0 */
+  int64_t row, x_block; /* floats between input rows, and blocks */
+  int64_t at[MAX_TAPS];
+  int64_t image, first_row, n_rows;
+} band;
+
+static void strip_taps(const layer *l, band *s) {
+  s->row = (l->direct ? l->in_w : l->stride_w * l->phase_w) * l->step;
+  for (int64_t h = 0, t = 0; h < l->kernel_h; h++)
+    for (int64_t w = 0; w < l->kernel_w; w++, t++) {
+      const int64_t x = w * l->dilation_w, phase = x % l->stride_w;
+      s->at[t] = h * l->dilation_h * s->row + (phase * l->phase_w + x / l->stride_w) * l->step;
+    }
+}
+
+static void strip_make(const tn_call *call, const layer *l, int64_t item, float *room, band *s) {
+  s->image = item / l->strips;
+  s->first_row = item % l->strips * l->strip_rows;
+  s->n_rows = tn_min_i64(l->strip_rows, l->out_h - s->first_row);
+  const float *x = (const float *)call->inputs[0]->data;
+  strip_taps(l, s);
+  if (l->direct) {
+    s->x_block = l->c.in_size * l->step;
+    s->x = x + s->image * l->in_blocks * s->x_block + s->first_row * l->stride_h * s->row;
+    return;
+  }
+  x += s->image *
+       (l->step == NARROW ? l->c.channels * l->c.in_size : l->in_blocks * l->c.in_size * l->step);
+  copy_strip(l, x, s->first_row, room);
+  s->x = room;
+  s->x_block = l->strip_in_rows * s->row;
+}
+
+/* One row of pixels of a group, in tiles of about one size. */
+static void run_row(const tile_fn *tiles, const tile_args *a, const float *x, int64_t step,
+                    const float *w, float *y, int64_t n) {
+  int64_t count = tn_ceil_div(n, TILE_PIXELS);
+  for (; count; count--) {
+    const int64_t size = tn_ceil_div(n, count);
+    tiles[size](a, x, w, y);
+    x += size * step;
+    y += size * TN_VF_LANES;
+    n -= size;
+  }
+}
+
+static int64_t row_pixels(const layer *l, int64_t row) {
+  return tn_min_i64(l->out_w, l->n_pixels - row * l->out_w);
+}
+
+/* All rows of the strip for one group of output blocks. y: block 0 of the group, output row 0. */
+static void run_group(const tn_call *call, const layer *l, const band *s, int64_t group,
+                      const float *bias, float *y) {
+  const int64_t width = group_blocks(l, group);
+  const tile_fn *tiles = (l->step == NARROW ? tiles_narrow : tiles_wide)[width - 1];
+  const float *w = (const float *)call->state + group_at(l, group);
+  tile_args a = {
+      .at = s->at, .bias = bias, .taps = l->c.taps, .x_block = s->x_block, .first = true};
+  a.channels = l->step;
+  a.y_block = l->n_pixels * TN_VF_LANES;
+  for (int64_t i = 0; i == 0 || i < l->in_blocks; i += l->chunk, a.first = false) {
+    a.blocks = tn_min_i64(l->chunk, l->in_blocks - i);
+    const int64_t channels = tn_min_i64(a.blocks * l->step, l->c.channels - i * l->step);
+    a.last_channels = channels - (a.blocks - 1) * l->step;
+    for (int64_t r = 0; r < s->n_rows; r++)
+      run_row(tiles, &a, s->x + i * s->x_block + r * l->stride_h * s->row, l->step, w,
+              y + (s->first_row + r) * l->out_w * TN_VF_LANES, row_pixels(l, s->first_row + r));
+    w += width * TN_VF_LANES * l->c.taps * channels;
+  }
+}
+
+/* Steps with an operand per channel go pixel by pixel, all others through a row at once. Pad lanes
+ * are zeroed in the end. */
+static void finish_row(const tn_call *call, const layer *l, int64_t block, float *y, int64_t at,
+                       int64_t n) {
+  const int64_t channel = block * TN_VF_LANES,
+                live = tn_min_i64(TN_VF_LANES, l->c.filters - channel);
+  bool by_pixel = live < TN_VF_LANES;
+  for (uint32_t k = 0; k < call->n_epilogue; k++) {
+    const tn_epilogue *e = call->epilogue[k];
+    by_pixel = by_pixel ||
+               (e->input >= 0 && !tn_epilogue_is_full(call->inputs[e->input], call->outputs[0]));
+  }
+  if (!by_pixel) {
+    tn_epilogue_f32(call, y + at, n * TN_VF_LANES, at, channel, 1);
+    return;
+  }
+  for (int64_t p = 0; p < n; p++, at += TN_VF_LANES) {
+    tn_epilogue_f32(call, y + at, live, at, channel, 1);
+    for (int64_t k = live; k < TN_VF_LANES; k++) y[at + k] = 0;
+  }
+}
+
+static void finish_group(const tn_call *call, const layer *l, const band *s, int64_t group) {
+  float *y = call->outputs[0]->data;
+  for (int64_t b = 0; b < group_blocks(l, group); b++) {
+    const int64_t block = group * TILE_BLOCKS + b;
+    const int64_t plane = (s->image * l->out_blocks + block) * l->n_pixels;
+    for (int64_t r = s->first_row; r < s->first_row + s->n_rows; r++)
+      finish_row(call, l, block, y, (plane + r * l->out_w) * TN_VF_LANES, row_pixels(l, r));
+  }
+}
+
+static void copy_bias(const tn_call *call, const layer *l, int64_t group, float *to) {
+  const float *bias = call->inputs[2] ? call->inputs[2]->data : NULL;
+  for (int64_t k = 0, f = group * TILE_BLOCKS * TN_VF_LANES; k < TILE_BLOCKS * TN_VF_LANES;
+       k++, f++)
+    to[k] = bias && f < l->c.filters ? bias[f] : 0;
+}
+
+tn_status TN_SIMD_NAME(conv_blocked)(const tn_call *call, uint32_t stage, int64_t begin,
+                                     int64_t end, uint32_t worker) {
+  (void)stage;
+  layer l;
+  band s;
+  const tn_status status = layer_make(call, &l);
+  if (status) return status;
+  float *bias =
+      (float *)(void *)((char *)call->worker_scratch + worker * call->worker_scratch_bytes);
+  for (int64_t item = begin; item < end; item++) {
+    if (item == begin || item % l.parts == 0)
+      strip_make(call, &l, item / l.parts, bias + TILE_BLOCKS * TN_VF_LANES, &s);
+    const int64_t first = item % l.parts * l.part_groups;
+    for (int64_t g = first; g < tn_min_i64(first + l.part_groups, layer_groups(&l)); g++) {
+      copy_bias(call, &l, g, bias);
+      float *y = (float *)call->outputs[0]->data +
+                 (s.image * l.out_blocks + g * TILE_BLOCKS) * l.n_pixels * TN_VF_LANES;
+      run_group(call, &l, &s, g, bias, y);
+      if (call->n_epilogue || (g + 1) * TILE_BLOCKS * TN_VF_LANES > l.c.filters)
+        finish_group(call, &l, &s, g);
+    }
+  }
+  return TN_OK;
+}
+
+#endif

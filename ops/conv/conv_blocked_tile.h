@@ -1,0 +1,101 @@
+/* The tile of blocked convolutions: P neighbouring output pixels by B blocks of channels, kept in
+ * registers over some blocks of input channels and all taps of the window.
+ *
+ *   for p < P, b < B, l < lanes:
+ *     y[b*y_block + p*lanes + l] = (first ? bias[b*lanes + l] : the same y)
+ *         + sum over blocks i, taps t, channels c of x[i*x_block + at[t] + p*step + c] * w(i, t, c)[b*lanes + l]
+ *
+ * w runs on from each (i, t, c) to the next. step is the distance of pixels in x: lanes or 4. */
+#ifndef TN_OPS_CONV_BLOCKED_TILE_H
+#define TN_OPS_CONV_BLOCKED_TILE_H
+
+#include <stdbool.h>
+
+#include "base/simd.h"
+
+enum {
+  TILE_PIXELS = TN_VF_LANES == 16 ? 14 : 6, /* times two blocks: 28 or 12 accumulators */
+  TILE_BLOCKS = 2,
+  NARROW = 4 /* channels of an input that is not blocked, as of a picture */
+};
+
+typedef struct tile_args {
+  const int64_t *at; /* of each tap, floats from the first pixel */
+  const float *bias;
+  int64_t taps, blocks, last_channels; /* channels of the last of the blocks; lanes or fewer */
+  int64_t channels;                    /* of all others */
+  int64_t x_block, y_block;            /* floats between blocks */
+  bool first;
+} tile_args;
+
+typedef void (*tile_fn)(const tile_args *a, const float *x, const float *w, float *y);
+
+/* P, B and STEP are numbers, not parameters: only then do the accumulators stay in registers. */
+#define TILE(P, B, STEP)                                                                         \
+  static void tile_##P##_##B##_##STEP(const tile_args *a, const float *x, const float *w,        \
+                                      float *y) {                                                \
+    tn_vf acc[P][B];                                                                             \
+    TN_UNROLL for (int p = 0; p < P; p++) TN_UNROLL for (int b = 0; b < B; b++) acc[p][b] =      \
+        tn_vf_load(a->first ? a->bias + b * TN_VF_LANES : y + b * a->y_block + p * TN_VF_LANES); \
+    for (int64_t i = 0; i < a->blocks; i++, x += a->x_block) {                                   \
+      const int64_t channels = i + 1 < a->blocks ? a->channels : a->last_channels;               \
+      for (int64_t t = 0; t < a->taps; t++) {                                                    \
+        const float *from = x + a->at[t];                                                        \
+        for (int64_t c = 0; c < channels; c++, from++, w += B * TN_VF_LANES) {                   \
+          tn_vf k[B];                                                                            \
+          TN_UNROLL for (int b = 0; b < B; b++) k[b] = tn_vf_load(w + b * TN_VF_LANES);          \
+          TN_UNROLL for (int p = 0; p < P; p++) {                                                \
+            const tn_vf v = tn_vf_set1(from[p * STEP]);                                          \
+            TN_UNROLL for (int b = 0; b < B; b++) acc[p][b] = tn_vf_fma(v, k[b], acc[p][b]);     \
+          }                                                                                      \
+        }                                                                                        \
+      }                                                                                          \
+    }                                                                                            \
+    TN_UNROLL for (int p = 0; p < P; p++) TN_UNROLL for (int b = 0; b < B; b++)                  \
+        tn_vf_store(y + b * a->y_block + p * TN_VF_LANES, acc[p][b]);                            \
+  }
+
+#define LANES TN_VF_LANES
+#define TILES(P) TILE(P, 1, LANES) TILE(P, 2, LANES) TILE(P, 1, NARROW) TILE(P, 2, NARROW)
+TILES(1)
+TILES(2)
+TILES(3)
+TILES(4)
+TILES(5)
+TILES(6)
+#if defined(__AVX512F__)
+TILES(7)
+TILES(8)
+TILES(9)
+TILES(10)
+TILES(11)
+TILES(12)
+TILES(13)
+TILES(14)
+#define TILE_ROW(B, STEP)                                                                      \
+  {                                                                                            \
+    NULL, tile_1_##B##_##STEP, tile_2_##B##_##STEP, tile_3_##B##_##STEP, tile_4_##B##_##STEP,  \
+        tile_5_##B##_##STEP, tile_6_##B##_##STEP, tile_7_##B##_##STEP, tile_8_##B##_##STEP,    \
+        tile_9_##B##_##STEP, tile_10_##B##_##STEP, tile_11_##B##_##STEP, tile_12_##B##_##STEP, \
+        tile_13_##B##_##STEP, tile_14_##B##_##STEP                                             \
+  }
+#else
+#define TILE_ROW(B, STEP)                                                                     \
+  {                                                                                           \
+    NULL, tile_1_##B##_##STEP, tile_2_##B##_##STEP, tile_3_##B##_##STEP, tile_4_##B##_##STEP, \
+        tile_5_##B##_##STEP, tile_6_##B##_##STEP                                              \
+  }
+#endif
+
+/* By blocks less one, then by pixels. */
+static const tile_fn tiles_wide[TILE_BLOCKS][TILE_PIXELS + 1] = {TILE_ROW(1, LANES),
+                                                                 TILE_ROW(2, LANES)};
+static const tile_fn tiles_narrow[TILE_BLOCKS][TILE_PIXELS + 1] = {TILE_ROW(1, NARROW),
+                                                                   TILE_ROW(2, NARROW)};
+
+#undef TILE
+#undef TILES
+#undef TILE_ROW
+#undef LANES
+
+#endif
