@@ -3,7 +3,8 @@
  *
  *   for p < P, b < B, l < lanes:
  *     y[b*y_block + p*lanes + l] = (first ? bias[b*lanes + l] : the same y)
- *         + sum over blocks i, taps t, channels c of x[i*x_block + at[t] + p*step + c] * w(i, t, c)[b*lanes + l]
+ *         + sum over blocks i, taps t, channels c of
+ *             x[i*x_block + at[t] + p*step + c] * w(i, t, c)[b*lanes + l]
  *
  * w runs on from each (i, t, c) to the next. step is the distance of pixels in x: lanes or 4. */
 #ifndef TN_OPS_CONV_BLOCKED_TILE_H
