@@ -7,7 +7,7 @@ _tenon() {
     words=$("$tenon" "${COMP_WORDS[1]}" --help 2>/dev/null |
       sed -n 's/^  \(-., \|    \)\(--[a-z-]*\).*/\2/p')
   elif [ "${COMP_WORDS[1]}" = plugin ] && [ "$COMP_CWORD" -eq 2 ]; then
-    words=list
+    words='list info vet'
   elif [ "${COMP_WORDS[1]}" = op ] && [ "$COMP_CWORD" -eq 2 ]; then
     words='run info'
   elif [[ ${COMP_WORDS[1]} == ops || ${COMP_WORDS[1]} == op && $COMP_CWORD -eq 3 ]]; then

@@ -1,123 +1,85 @@
-/* tenon plugin: the plug-ins that were found, and why some of them are not in use. */
+/* tenon plugin: lists plug-ins, says what one offers, and vets it. */
+#include "plugin.h"
+
 #include <string.h>
 
-#include "cli.h"
-#include "json.h"
-
-typedef struct plugin_options {
-  cli_common common;
-  const char *json, *verb;
-  bool why;
-} plugin_options;
-
 static const cli_option options[] = {
-    {"why", NULL, "say why plug-ins are refused", 'w'},
+    {"why", NULL, "list: say why plug-ins are refused", 'w'},
+    {"only", "PART", "vet: only the operator, kernel, rewrite or format of this name; or init", 0},
+    {"timeout", "S", "vet: end a test that takes more than S seconds (default 20)", 0},
+    {"quiet", NULL, "vet: breaches and the verdict only", 'q'},
     {"json", "[FILE]", "as JSON, to stdout if no file is named", 0},
     {NULL, NULL, NULL, 0}};
 
 static int run(int argc, char **argv);
 const cli_command cli_plugin = {
     .name = "plugin",
-    .arguments = "list",
-    .summary = "list plug-ins: version, where they come from, what they offer",
+    .arguments = "list | info FILE | vet FILE",
+    .summary = "list plug-ins, say what one offers, test one that somebody else wrote",
     .details =
-        "Plug-ins are looked for in the folders of TENON_PLUGIN_PATH (':' between), then in "
-        "the installed\nplug-in folder; --plugin adds a file. Exit status 1 if one is refused.",
-    .examples = "plugin list\nplugin list --why --plugin ./acme.so",
+        "list  plug-ins are looked for in the folders of TENON_PLUGIN_PATH (':' between), then in "
+        "the\n      installed plug-in folder; --plugin adds a file. Exit status 1 if one is "
+        "refused.\n"
+        "info  name, version, licence, build id, ABI, and every operator, kernel, rewrite and "
+        "format of a\n      file, and each rule that its tables break. Exit status 1 if it would "
+        "be "
+        "refused.\n"
+        "vet   the same, then contract tests of every part, all in child processes with limits: "
+        "a crash or\n      a hang is a line of the report. Exit status 1 if a rule is broken.\n"
+        "Exit status 3: there is no such file, or nothing in it has the name that --only gives.",
+    .examples =
+        "plugin list\nplugin list --why --plugin ./acme.so\nplugin info ./acme.so\n"
+        "plugin vet ./acme.so\nplugin vet ./acme.so --only com.acme::Foo --timeout 5",
     .options = options,
     .groups = {&cli_common_group},
     .run = run};
 
-/* A plug-in that --plugin names and that is refused is listed, like all others. */
-static tn_runtime *open_runtime(cli_common *common) {
-  int n = common->n_plugins;
-  common->n_plugins = 0;
-  tn_diag *diag = tn_diag_create(); /* what is refused is in the list */
-  tn_runtime *runtime = cli_runtime(common);
-  for (int k = 0; k < n && runtime; k++)
-    tn_runtime_load_plugin(runtime, common->plugins[k], NULL, 0, diag);
-  tn_diag_destroy(diag);
-  return runtime;
-}
-
-static bool get(const tn_runtime *runtime, int32_t k, tn_plugin_info *out) {
-  *out = (tn_plugin_info){.head = TN_HEAD(tn_plugin_info)};
-  return tn_runtime_plugin(runtime, k, out) == TN_OK;
-}
-
-static const char *text_of(const char *text) { return text ? text : ""; }
-
-static void print(const tn_runtime *runtime, const plugin_options *o) {
-  static const char *const head[] = {"plug-in", "version",  "ops",     "kernels", "rewrites",
-                                     "formats", "found by", "licence", "file",    ""};
-  tn_plugin_info p;
-  cli_table t;
-  cli_table_init(&t, 10, 4 | 8 | 16 | 32);
-  cli_table_row(&t, head);
-  for (int32_t k = 0; get(runtime, k, &p); k++) {
-    char counts[4][CLI_UNIT_TEXT];
-    const uint32_t n[] = {p.n_ops, p.n_kernels, p.n_rewrites, p.n_formats};
-    for (int i = 0; i < 4; i++) snprintf(counts[i], CLI_UNIT_TEXT, "%u", n[i]);
-    const char *cells[] = {text_of(p.name),     text_of(p.version),
-                           counts[0],           counts[1],
-                           counts[2],           counts[3],
-                           text_of(p.found_by), text_of(p.license),
-                           text_of(p.path),     p.refused ? "refused" : ""};
-    cli_table_row(&t, cells);
+static bool set(cli_plugin_options *o, int option, const char *value) {
+  switch (option) {
+    case 0: o->why = true; return true;
+    case 1: o->only = value; return true;
+    case 2:
+      if (!cli_double("timeout", value, &o->timeout)) return false;
+      if (o->timeout > 0 && o->timeout <= 86400) return true;
+      cli_error("--timeout takes seconds, more than 0 and at most 86400, not '%s'", value);
+      return false;
+    case 3: o->quiet = true; return true;
+    default: o->json = value ? value : "-"; return true;
   }
-  cli_table_print(&t, 0);
-  for (int32_t k = 0; o->why && get(runtime, k, &p); k++)
-    if (p.refused)
-      printf("\n%s is refused:\n  %s\n", *text_of(p.path) ? p.path : p.name, p.refused);
 }
 
-static bool write_json(const tn_runtime *runtime, const plugin_options *o) {
-  tn_plugin_info p;
-  cli_json *json = cli_json_new();
-  cli_json *list = cli_json_array(json, "plugins");
-  for (int32_t k = 0; get(runtime, k, &p); k++) {
-    cli_json *e = cli_json_object(list, NULL);
-    cli_json_text(e, "name", p.name);
-    cli_json_text(e, "version", p.version);
-    cli_json_text(e, "license", p.license);
-    cli_json_text(e, "build_id", p.build_id);
-    cli_json_text(e, "path", p.path);
-    cli_json_text(e, "found_by", p.found_by);
-    cli_json_int(e, "ops", p.n_ops);
-    cli_json_int(e, "kernels", p.n_kernels);
-    cli_json_int(e, "rewrites", p.n_rewrites);
-    cli_json_int(e, "formats", p.n_formats);
-    cli_json_text(e, "refused", p.refused);
+static bool add(cli_plugin_options *o, const char *text) {
+  if (!o->verb) {
+    o->verb = text;
+    return true;
   }
-  return cli_json_write_take(json, o->json);
+  return cli_one(&cli_plugin, text, &o->file);
 }
 
-static int list(plugin_options *o) {
-  tn_runtime *runtime = open_runtime(&o->common);
-  if (!runtime) return CLI_INPUT;
-  tn_plugin_info p;
-  int code = CLI_OK;
-  for (int32_t k = 0; get(runtime, k, &p); k++)
-    if (p.refused) code = CLI_FAILED;
-  if (!cli_json_to_stdout(o->json)) print(runtime, o);
-  if (o->json && !write_json(runtime, o)) code = CLI_INPUT;
-  tn_runtime_destroy(runtime);
-  return code;
+static int run_verb(cli_plugin_options *o) {
+  const bool is_list = !strcmp(o->verb, "list"), is_info = !strcmp(o->verb, "info");
+  if (!is_list && !is_info && strcmp(o->verb, "vet")) {
+    cli_error("tenon plugin has no verb '%s', only list, info and vet", o->verb);
+    return CLI_USAGE;
+  }
+  if (is_list && o->file) {
+    cli_error("tenon plugin list takes no file; --plugin adds one");
+    return CLI_USAGE;
+  }
+  if (is_list) return cli_plugin_list(o);
+  if (!cli_need(&cli_plugin, o->file, "a file for info and vet")) return CLI_USAGE;
+  return is_info ? cli_plugin_info(o) : cli_plugin_vet(o);
 }
 
 static int run(int argc, char **argv) {
-  plugin_options o = {.common = {.threads = 1}};
+  cli_plugin_options o = {.common = {.threads = 1}};
   cli_parser p = {&cli_plugin, argc, argv, {&o.common}, 0, false};
   const char *value;
   int next;
   while ((next = cli_next(&p, &value)) != CLI_END) {
     if (next == CLI_BAD || next == CLI_HELP) return cli_stop(next);
-    if (next == 0) o.why = true;
-    if (next == 1) o.json = value ? value : "-";
-    if (next == CLI_ARG && !cli_one(&cli_plugin, value, &o.verb)) return CLI_USAGE;
+    if (next == CLI_ARG ? !add(&o, value) : !set(&o, next, value)) return CLI_USAGE;
   }
-  if (!cli_need(&cli_plugin, o.verb, "list")) return CLI_USAGE;
-  if (!strcmp(o.verb, "list")) return list(&o);
-  cli_error("tenon plugin has no verb '%s', only list", o.verb);
-  return CLI_USAGE;
+  if (!cli_need(&cli_plugin, o.verb, "list, info or vet")) return CLI_USAGE;
+  return run_verb(&o);
 }

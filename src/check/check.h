@@ -1,4 +1,4 @@
-/* One harness for every kernel of every registered operator: what its files share.
+/* One harness for every kernel, operator and plug-in: what its files share.
  *
  *   case.c      a case line -> tn_case            drive.c     a run, and what it broke
  *   fill.c      elements of inputs                trial.c     all runs of one kernel
@@ -9,7 +9,13 @@
  *   compare.c   result against reference          regions.c   what no case can express
  *   run.c       a call of a kernel, in ranges     bench.c     timing
  *   suite.c     the loop over it all              levels.c    runtime and ISA levels
- *   isolate.c   child processes, counting         family.c    operators of a family file
+ *   units.c     naming and counting               family.c    operators of a family file
+ *   isolate.c   child processes, limits           tell.c      from child to parent
+ * and for plug-ins that somebody else wrote:
+ *   vet.c       the loop over a plug-in           examine.c   what it says of itself
+ *   life.c      loading, init, shutdown           around.c    what is the process's own
+ *   infer.c     inference, types                  generic.c   cases for operators without
+ *   repeat.c    many calls, two at once           format.c    readers on broken files
  *
  * The harness ends the process when it runs out of memory itself. */
 #ifndef TN_CHECK_CHECK_H
@@ -28,26 +34,54 @@ enum { CHECK_TEXT = 512, CHECK_MAX_ALIASES = 8, CHECK_MAX_IO = 64, CHECK_MAX_LEV
  * ISA level, and nothing else is tested. */
 enum { CHECK_THREADS_ONLY = TN_FLAVOUR_SANITIZER == TN_FLAVOUR_TSAN };
 
-/* ---- isolate.c: units of work, counted; each operator in a child process --------------------- */
+enum {
+  CHECK_DOING = 100,
+  CHECK_PART = 300,
+  CHECK_MAX_SEEN = 1024,
+  CHECK_MAX_LOST = 256,
+  CHECK_MAX_FIELDS = 16,
+  CHECK_SANITIZED = TN_FLAVOUR_SANITIZER != 0
+};
+
+/* ---- units.c: units of work, counted --------------------------------------------------------- */
+
+typedef struct check_seen { /* how often something was found in a part */
+  uint64_t key;
+  int32_t n;
+} check_seen;
 
 /* Lives in memory that parent and child share, so that it survives a crash. */
 typedef struct check_totals {
   int64_t passed, failed, skipped;
-  int64_t unit;   /* number of the unit that runs or ran last, from 1 */
-  int64_t resume; /* units up to this one are done */
-  int32_t inside; /* a unit is running */
+  int64_t left_out; /* failures like others of the same part, which are not told */
+  int64_t unit;     /* number of the unit that runs or ran last, from 1 */
+  int64_t resume;   /* units up to this one are done */
+  int32_t inside;   /* a unit is running */
   int32_t unit_failed, said;
-  char text[CHECK_TEXT]; /* what is running */
+  int32_t done, died;      /* the work came to its end; the harness gave up */
+  char part[CHECK_PART];   /* what is tested: "kernel 'x'" */
+  char text[CHECK_TEXT];   /* the unit that runs */
+  char doing[CHECK_DOING]; /* the callback that runs; "" if none is known to */
+  char crash[CHECK_TEXT];  /* last words of a child */
+  int64_t lost[CHECK_MAX_LOST];
+  check_seen seen[CHECK_MAX_SEEN];
+  int32_t n_lost, n_seen;
 } check_totals;
 
 typedef struct check_options {
   const char *op, *kernel, *isa, *line;
+  const char *only;   /* of a plug-in that is vetted: this operator, kernel, rewrite or format */
   const char *plugin; /* file whose parts alone are tested */
-  char *family; /* text of a family file */
+  char *family;       /* text of a family file */
   uint64_t family_bytes;
   bool bench, verbose, list, in_process;
   double bench_ms;
 } check_options;
+
+typedef struct check_limits { /* of a child process */
+  double unit_seconds;        /* for one unit */
+  uint64_t memory_bytes, file_bytes, cpu_seconds;
+} check_limits;
 
 struct check_pool;
 
@@ -64,7 +98,8 @@ typedef struct check_level {
   double peak_gflops, memory_gbps; /* what one core was seen to do */
 } check_level;
 
-typedef struct check_env {
+typedef struct check_env check_env;
+struct check_env {
   check_options options;
   check_totals *totals;
   tn_runtime *runtime;       /* whose parts are tested */
@@ -74,25 +109,71 @@ typedef struct check_env {
   struct check_pool *pool; /* guarded memory */
   tn_pool *threads;        /* two; made when first needed */
   int32_t newest;          /* newest operator-set version of ai.onnx that an operator names */
-} check_env;
 
+  /* A plug-in is vetted; all of this is empty otherwise. */
+  const check_limits *limits;
+  int64_t fail_alloc; /* the host's allocation of this number in a call fails; 0: none */
+  struct check_around *around;
+  int pipe_out; /* in a child: where records go; -1: they go to receive */
+  void (*receive)(check_env *env, const char *const *fields, int n);
+  void (*progress)(check_env *env);
+  void *job;
+};
+
+/* Names the part that the units to come belong to. */
+void check_part(check_env *env, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Names what runs from now on. False: it ran already, before a crash, and shall be left out. */
 bool check_unit_begin(check_env *env, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 void check_unit_end(check_env *env);
-/* Says what is wrong with the running unit; the first few messages are printed. */
+/* Ends a unit that tests nothing by itself: it counts only if it failed. */
+void check_step_end(check_env *env);
+/* The unit that was just left out crashed, or its part is given up: what it makes is not there. */
+bool check_unit_lost(check_env *env);
+void check_unit_lose(check_env *env, bool hangs);
+/* The callback of the plug-in that runs from now on. */
+void check_doing(check_env *env, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* Says what is wrong with the running unit; the first few messages are told. */
 void check_fail(check_env *env, const char *format, ...) __attribute__((format(printf, 2, 3)));
 bool check_unit_ok(const check_env *env);
+/* Says what is not tested, and why. */
 void check_skip(check_env *env, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* Runs work(arg) in child processes until it has come to its end, past all crashes. */
-void check_isolate(check_env *env, void (*work)(check_env *env, const void *arg), const void *arg);
+/* kind: "breach", "note" */
+void check_found(check_env *env, const char *kind, const char *rule);
 check_totals *check_totals_new(void);
+void check_totals_free(check_totals *totals);
 /* Ends the process with code 2. */
 void check_die(const char *format, ...) __attribute__((format(printf, 1, 2), noreturn));
 static inline void *check_need(void *memory) {
   if (!memory) check_die("out of memory");
   return memory;
 }
+
+/* ---- isolate.c ------------------------------------------------------------------------------- */
+
+/* Runs work(arg) in child processes until it has come to its end, past all crashes. */
+void check_isolate(check_env *env, void (*work)(check_env *env, const void *arg), const void *arg);
+const char *check_signal_name(int number);
+
+/* ---- tell.c ---------------------------------------------------------------------------------- */
+
+/* Hands a record to env->receive, in the parent if this is a child. */
+void check_tell(check_env *env, const char *const *fields, int n);
+
+typedef struct check_lines { /* what a child has said of its next line */
+  char *line;
+  size_t n;
+  int64_t told;
+} check_lines;
+void check_lines_add(check_env *env, check_lines *lines, const char *data, size_t n);
+void check_lines_free(check_lines *lines);
+
+/* ---- around.c: what belongs to the process, and no plug-in may change ------------------------- */
+
+struct check_around *check_around_new(void); /* as it is now */
+void check_around_free(struct check_around *around);
+/* Fails the running unit for each change. */
+void check_around_end(check_env *env);
 
 /* ---- case.c ---------------------------------------------------------------------------------- */
 
@@ -268,15 +349,24 @@ typedef struct check_problem {
   uint32_t n_regions;
   int32_t region_fill;
   double flops;
+  tn_status status; /* of binding or inference */
   bool filled, expected_done, expected_ok;
   bool no_model;                  /* a model cannot hold this node */
+  bool made_up;                   /* the case may be nonsense: it may be refused */
+  bool no_data;                   /* only types are looked at: elements may be too many */
   struct check_results *expected; /* of the reference */
   char why[CHECK_TEXT];           /* why there is no graph or no reference result */
 } check_problem;
 
-/* Binds and infers. False: why says what is wrong. Elements are filled in later. */
+/* Binds and infers. False: it has been told what is wrong, unless this is an attempt. Elements are
+ * filled in later. */
 bool check_problem_open(check_env *env, const tn_opdef *op, const tn_case *line,
-                        const check_binding *bindings, int32_t n_bindings, check_problem *p);
+                        const check_binding *bindings, int32_t n_bindings, bool attempt,
+                        check_problem *p);
+/* The same as part of another unit; nothing is told. */
+bool check_problem_open_quietly(check_env *env, const tn_opdef *op, const tn_case *line,
+                                const check_binding *bindings, int32_t n_bindings, bool no_data,
+                                check_problem *p);
 /* The same for an operator without inference: the caller sets outputs. */
 void check_problem_open_raw(check_env *env, const tn_opdef *op, const tn_case *line,
                             const check_binding *bindings, int32_t n_bindings, check_problem *p);
@@ -317,6 +407,7 @@ typedef struct check_context { /* ctx of check_host */
   bool running, at_end;
   uint8_t pattern;
   int64_t n_allocated; /* blocks of host->alloc that live */
+  int64_t n_asked;     /* for */
   pthread_mutex_t lock;
   char said[CHECK_TEXT];
 } check_context;
@@ -333,6 +424,8 @@ void check_results_close(check_env *env, check_results *r);
 bool check_layout_fits(const tn_tensor *t, tn_layout layout);
 /* to: type and layout with room for the elements; pad lanes become zero. */
 void check_layout_pack(const tn_tensor *plain, tn_tensor *to);
+/* The other way. */
+void check_layout_unpack(const tn_tensor *from, tn_tensor *plain);
 /* The place in the storage of a pad lane that is not zero; -1: none. */
 int64_t check_layout_bad_pad(const tn_tensor *t);
 
@@ -445,10 +538,12 @@ typedef struct check_model {
   tn_model *model;
   tn_session *session;
 } check_model;
+/* Nothing says what is right: the operator has no reference. */
+bool check_no_oracle(const check_problem *p);
 typedef enum check_model_kind { /* differs in */
-  MODEL_AS_WRITTEN,
-  MODEL_UNKNOWN_DIMS, /* the dims of its inputs are found when it runs */
-  MODEL_NO_OPTIMIZE   /* TN_MODEL_NO_OPTIMIZE */
+                                MODEL_AS_WRITTEN,
+                                MODEL_UNKNOWN_DIMS, /* the dims of its inputs are found when it runs */
+                                MODEL_NO_OPTIMIZE /* TN_MODEL_NO_OPTIMIZE */
 } check_model_kind;
 /* Builds, loads and plans. The model is to be closed in any case. */
 tn_status check_model_open(check_problem *p, tn_runtime *runtime, check_model_kind kind,
@@ -464,6 +559,47 @@ void check_sweep(check_problem *p); /* sweep.c */
  * one of those. */
 bool check_regions(check_env *env, const tn_opdef *op, void (*run)(void *arg, check_problem *p),
                    void *arg);
+
+/* ---- plug-ins that somebody else wrote -------------------------------------------------------- */
+
+/* Outputs of one run become what others are compared with. NULL: they cannot. */
+const check_results *check_self_expected(const check_subject *s); /* repeat.c */
+/* Many calls, two at once, memory that cannot be had. */
+void check_repeat(const check_subject *s);
+void check_infer(check_problem *p); /* infer.c */
+/* Case lines from the schema and the type rules, until run answers false. What stands in the way, or
+ * NULL. generic.c */
+const char *check_generic(const tn_opdef *op, const tn_kerneldef *const *kernels, int32_t n_kernels,
+                          bool (*run)(void *arg, const char *text), void *arg);
+void check_format(check_env *env, const tn_format *format); /* format.c */
+
+/* What the caller wants of a file. Records are lists of texts, the first of which says what it is:
+ *   "breach" or "note", part, test, rule
+ *   "plugin", name, version, licence, build id, ABI, flavour, path
+ *   "op", name, since, until, schema, callbacks, cases, doc
+ *   "kernel", name, op, since, until, isa, rank, device, callbacks
+ *   "accept", argument, dtypes, layout, lowest rank, highest rank, flags: of the kernel before it
+ *   "rewrite", name, root;  "format", name, endings, domains, callbacks */
+typedef struct check_job {
+  const char *path, *only;
+  double seconds; /* for one test; 0: 20 */
+  void *self;
+  void (*receive)(void *self, const char *const *fields, int n);
+  void (*progress)(void *self, const char *part, const char *test); /* NULL is fine */
+} check_job;
+
+typedef struct check_verdict {
+  int64_t passed, breaches, notes, left_out;
+  bool loadable; /* the descriptor breaks no rule */
+} check_verdict;
+
+/* Both run the plug-in in child processes alone. */
+check_verdict check_plugin_info(const check_job *job); /* examine.c, vet.c */
+check_verdict check_plugin_vet(const check_job *job);
+void check_examine(check_env *env, const char *path, bool deep);
+void check_life(check_env *env, const char *path); /* life.c */
+/* One operator with the kernels of the plug-in: suite.c. */
+void check_op(check_env *env, const tn_opdef *op);
 
 /* suite.c. plugin: parts to be tested besides those that ship; NULL: none. */
 void check_open(check_env *env, tn_plugin_query_fn plugin);

@@ -34,7 +34,7 @@ static void check_outputs(check_run *r) {
     }
     if (r->results.buffers[k] && !check_buffer_intact(r->results.buffers[k]))
       check_fail(env, "%s: writes outside of output %s", r->way->name, p->output_names[k]);
-    if (p->op->op.flags & TN_OP_IMPURE) continue;
+    if ((p->op->op.flags & TN_OP_IMPURE) || !r->s->expected) continue;
     if (!check_compare(&r->s->expected->values[k], got, tolerance, p->output_names[k], why,
                        sizeof why))
       check_fail(env, "%s: %s", r->way->name, why);

@@ -127,11 +127,11 @@ static void run_chain(check_subject *s, const chain *c, tn_arena *arena) {
       {"7 ranges in reverse", .reverse = true, .n_ranges = 7, .n_workers = 3, .pattern = 0x5B,
        .in_place = -1}};
   const check_problem *p = s->problem;
-  if (!check_unit_begin(p->env, "%s isa=%s layout=%s epilogue \"%s\" (%s) \"%s\"",
-                        s->kernel->kernel.name, s->level->name, tn_layout_text(s->form.out[0]),
-                        c->name, p->op->op.name, p->line->text))
+  if (!check_unit_begin(p->env, "isa=%s layout=%s epilogue \"%s\" (%s) \"%s\"", s->level->name,
+                        tn_layout_text(s->form.out[0]), c->name, p->op->op.name, p->line->text))
     return;
-  const check_results *plain = check_problem_expected(s->problem);
+  const check_results *plain =
+      check_no_oracle(p) ? s->expected : check_problem_expected(s->problem);
   if (plain) {
     check_results *expected = check_need(tn_arena_copy(arena, plain, sizeof *plain));
     tn_tensor *y = &expected->values[0];

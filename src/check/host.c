@@ -25,7 +25,15 @@ static void count(check_context *c, int64_t change) {
   pthread_mutex_unlock(&c->lock);
 }
 
+static bool is_to_fail(check_context *c) {
+  pthread_mutex_lock(&c->lock);
+  const bool fails = ++c->n_asked == c->env->fail_alloc;
+  pthread_mutex_unlock(&c->lock);
+  return fails;
+}
+
 static void *host_alloc(void *ctx, uint64_t bytes) {
+  if (is_to_fail(ctx)) return NULL;
   count(ctx, 1);
   return check_need(tn_alloc_sized(tn_default_allocator(), bytes));
 }

@@ -34,6 +34,12 @@ void check_layout_pack(const tn_tensor *plain, tn_tensor *to) {
     move(plain->dtype, plain->data, k, to->data, tn_storage_index(to, k));
 }
 
+void check_layout_unpack(const tn_tensor *from, tn_tensor *plain) {
+  const int64_t n = tn_tensor_elements(plain);
+  for (int64_t k = 0; k < n; k++)
+    move(plain->dtype, from->data, tn_storage_index(from, k), plain->data, k);
+}
+
 int64_t check_layout_bad_pad(const tn_tensor *t) {
   const int64_t block = t->layout & (UINT64_C(1) << 41) ? TN_LAYOUT_BLOCK(t->layout) : 0;
   const int64_t channels = block ? t->shape[1] : 0, bits = tn_dtype(t->dtype)->bits;

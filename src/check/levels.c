@@ -42,7 +42,7 @@ static void find_levels(check_env *env) {
 
 void check_open(check_env *env, tn_plugin_query_fn plugin) {
   env->plugin = plugin;
-  env->totals = check_totals_new();
+  if (!env->totals) env->totals = check_totals_new();
   env->pool = check_pool_new();
   env->runtime = check_runtime_new(env, UINT64_MAX, 1, NULL);
   const tn_registry *r = env->runtime->registry;
@@ -54,8 +54,12 @@ void check_open(check_env *env, tn_plugin_query_fn plugin) {
 }
 
 void check_close(check_env *env) {
-  for (int32_t k = 0; k < env->n_levels; k++) tn_runtime_destroy(env->levels[k].runtime);
+  for (int32_t k = 0; k < env->n_levels; k++) {
+    tn_runtime_destroy(env->levels[k].runtime);
+    env->levels[k].runtime = NULL;
+  }
   tn_pool_destroy(env->threads);
+  env->threads = NULL;
   tn_runtime_destroy(env->runtime);
   check_pool_free(env->pool);
   if (env->options.family)

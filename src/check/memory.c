@@ -111,7 +111,7 @@ bool check_buffer_intact(const check_buffer *b) {
 const char *check_buffer_describe(const check_env *env, const void *address, char *buf,
                                   size_t size) {
   const uint8_t *at = address;
-  for (const entry *e = env->pool->all; e; e = e->next) {
+  for (const entry *e = env->pool ? env->pool->all : NULL; e; e = e->next) {
     const check_buffer *b = &e->buffer;
     if (!e->live || at < b->map - env->pool->page || at >= b->map + b->map_bytes + env->pool->page)
       continue;

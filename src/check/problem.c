@@ -251,6 +251,7 @@ static tn_status open_bodies(check_problem *p, tn_diag *diag) {
 }
 
 static bool tell(check_problem *p, const char *what, tn_status s, tn_diag *diag) {
+  p->status = s;
   if (s) why(p, "%s: %s", what, tn_diag_count(diag) ? tn_diag_text(diag) : tn_status_text(s));
   tn_diag_destroy(diag);
   return s == TN_OK;
@@ -263,7 +264,7 @@ static bool infer(check_problem *p) {
   tn_status s;
   while ((s = tn_infer_node(&p->planner, p->graph, p->node, &input, diag)) == TN_NEEDS_DATA) {
     check_value *v = input >= 0 && (uint32_t)input < p->n_inputs ? p->inputs[input] : NULL;
-    if (!v || v->constant) break;
+    if (!v || v->constant || p->no_data) break;
     check_problem_fill(p);
     v->constant = true;
     s = tn_graph_functions()->value_set_const(
@@ -289,9 +290,11 @@ static bool open(check_problem *p) {
   if (!bind(p)) return false;
   if (p->op->op.flags & TN_OP_LOWER_EARLY)
     return true; /* its types are those of what replaces it */
+  check_doing(p->env, "infer()");
   if (!infer(p)) return false;
   for (uint32_t k = 0; k < p->n_outputs; k++)
     p->outputs[k] = tn_graph_val(p->graph, tn_graph_node(p->graph, p->node)->node.outputs[k])->type;
+  check_doing(p->env, "flops()");
   p->flops = tn_node_flops(&p->planner, p->graph, p->node);
   return true;
 }
@@ -315,8 +318,25 @@ static void begin(check_env *env, const tn_opdef *op, const tn_case *line,
 }
 
 bool check_problem_open(check_env *env, const tn_opdef *op, const tn_case *line,
-                        const check_binding *bindings, int32_t n_bindings, check_problem *p) {
+                        const check_binding *bindings, int32_t n_bindings, bool attempt,
+                        check_problem *p) {
   begin(env, op, line, bindings, n_bindings, p);
+  p->made_up = attempt;
+  const bool fresh =
+      check_unit_begin(env, "\"%s\"%s%s", line->text, *p->label ? " " : "", p->label);
+  if (!fresh && check_unit_lost(env)) return why(p, "it crashed");
+  const bool ok = open(p);
+  if (!fresh) return ok;
+  if (!ok && !attempt) check_fail(env, "%s", p->why);
+  check_step_end(env);
+  return ok;
+}
+
+bool check_problem_open_quietly(check_env *env, const tn_opdef *op, const tn_case *line,
+                                const check_binding *bindings, int32_t n_bindings, bool no_data,
+                                check_problem *p) {
+  begin(env, op, line, bindings, n_bindings, p);
+  p->no_data = no_data;
   return open(p);
 }
 
@@ -365,6 +385,7 @@ static bool run_reference(check_problem *p, check_context *c) {
                         .n_regions = p->n_regions,
                         .region_fill = p->region_fill};
   c->running = true;
+  check_doing(p->env, "reference()");
   tn_status s = p->op->op.reference(&call);
   if (s) return why(p, "the reference fails: %s", c->said[0] ? c->said : tn_status_text(s));
   for (uint32_t k = 0; k < p->n_outputs; k++) {

@@ -121,6 +121,7 @@ static void point_to_data(check_run *r) {
 /* ---- plan, prepare --------------------------------------------------------------------------- */
 
 static bool failed(check_run *r, tn_status status, const char *what) {
+  if (r->context.env->fail_alloc) return false; /* as it may */
   check_fail(r->context.env, "%s: %s: %s", r->way->name, what,
              r->context.said[0] ? r->context.said : tn_status_text(status));
   return false;
@@ -128,6 +129,7 @@ static bool failed(check_run *r, tn_status status, const char *what) {
 
 static bool ask_plan(check_run *r) {
   tn_diag *diag = check_need(tn_diag_create());
+  check_doing(r->context.env, "plan(), %s", r->way->name);
   tn_status status = tn_kernel_ask_plan(r->s->kernel, &r->call, diag, &r->plan);
   if (status && !r->context.said[0])
     snprintf(r->context.said, sizeof r->context.said, "%s", tn_diag_text(diag));
@@ -143,6 +145,7 @@ static bool prepare(check_run *r) {
   r->state = new_filled(r, r->plan.state_bytes, 0, "the state");
   if (!r->state) return true;
   r->call.state = r->state->data;
+  check_doing(r->context.env, "prepare(), %s", r->way->name);
   tn_status status = kernel->prepare ? kernel->prepare(&r->call) : TN_OK;
   if (status) return failed(r, status, "prepare() fails");
   r->prepared = true;
@@ -190,6 +193,7 @@ void check_run_again(check_run *r) {
 void check_run_close(check_run *r) {
   check_env *env = r->context.env;
   r->context.running = false;
+  check_doing(env, "finish(), %s", r->way->name);
   if (r->prepared && r->s->kernel->kernel.finish) r->s->kernel->kernel.finish(&r->call);
   if (r->context.n_allocated && check_unit_ok(env))
     check_fail(env, "%s: %lld blocks of the host's memory are not given back", r->way->name,
@@ -232,6 +236,7 @@ static tn_pool *threads_of(check_env *env) {
 }
 
 bool check_run_stages(check_run *r) {
+  check_doing(r->context.env, "run(), %s", r->way->name);
   for (uint32_t stage = 0; stage < r->plan.n_stages; stage++) {
     if (r->plan.items[stage] <= 0) continue;
     r->stage = stage;

@@ -113,8 +113,9 @@ typedef struct tn_vet {
   tn_diag *diag;
   tn_status status; /* of the first breach */
   int32_t n_breaches;
-  const char *where; /* "plug-in 'acme'", or its path while the name is not known */
-  char part[160];    /* "op 'com.acme::Foo'"; "" for the plug-in itself */
+  bool ops_are_missing; /* an operator of this plug-in was refused */
+  const char *where;    /* "plug-in 'acme'", or its path while the name is not known */
+  char part[160];       /* "op 'com.acme::Foo'"; "" for the plug-in itself */
 } tn_vet;
 
 /* Notes a breach of a rule; member may be NULL. Always answers false. */

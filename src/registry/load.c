@@ -59,22 +59,26 @@ static const char *everybody_may_write(const char *path) {
   return why;
 }
 
+/* Answers the real path in buf, of PATH_MAX bytes; NULL: *out_status says why not. */
+static const char *find_named(const char *path, char *buf, tn_diag *diag, tn_status *out_status) {
+  /* dlopen would search the system's folders for a name without a slash. */
+  const char *real = realpath(path, buf), *why = real ? everybody_may_write(real) : NULL;
+  *out_status = TN_OK;
+  if (!real)
+    *out_status = tn_fail(diag, TN_ERR_NOT_FOUND, "%s: there is no such file", path);
+  else if (why)
+    *out_status = tn_fail(diag, TN_ERR_INVALID, "%s: is not loaded: %s", real, why);
+  return *out_status ? NULL : real;
+}
+
 static tn_status load_named(tn_registry *r, const char *path, const tn_offer *offer,
                             tn_diag *diag) {
-  /* dlopen would search the system's folders for a name without a slash. */
-  char real_path[PATH_MAX];
-  const char *real = realpath(path, real_path), *why = real ? everybody_may_write(real) : NULL;
-  tn_status status = TN_OK;
-  if (!real)
-    status = tn_fail(diag, TN_ERR_NOT_FOUND, "%s: there is no such file", path);
-  else if (why)
-    status = tn_fail(diag, TN_ERR_INVALID, "%s: is not loaded: %s", real, why);
-  if (status) {
-    tn_plug *plug = tn_plug_new(r, path, offer->found_by);
-    if (plug) tn_plug_refuse(r, plug, status, diag);
-  } else {
-    status = tn_plug_load(r, real, offer, diag);
-  }
+  char buf[PATH_MAX];
+  tn_status status;
+  const char *real = find_named(path, buf, diag, &status);
+  if (real) return tn_plug_load(r, real, offer, diag);
+  tn_plug *plug = tn_plug_new(r, path, offer->found_by);
+  if (plug) tn_plug_refuse(r, plug, status, diag);
   return status;
 }
 
@@ -89,4 +93,43 @@ tn_status tn_registry_load(tn_registry *r, const char *path, const char *found_b
   tn_diag_append(diag, own, NULL);
   tn_diag_destroy(own);
   return status;
+}
+
+/* ---- a look without loading ---- */
+
+static void show(const tn_plug *plug, tn_examined *out) {
+  out->info = plug->info;
+  out->abi_major = plug->plugin.head.major;
+  out->abi_minor = plug->plugin.head.minor;
+  out->flavour = plug->plugin.flavour;
+  out->ops = (const tn_opdef *const *)plug->ops;
+  out->kernels = (const tn_kerneldef *const *)(void *)plug->kernels; /* def is their first member */
+  out->rewrites = (const tn_rewritedef *const *)plug->rewrites;
+  out->formats = (const tn_format *const *)plug->formats;
+  out->n_ops = plug->n_ops;
+  out->n_kernels = plug->n_kernels;
+  out->n_rewrites = plug->n_rewrites;
+  out->n_formats = plug->n_formats;
+}
+
+tn_status tn_registry_map(tn_registry *r, const char *path, tn_diag *diag, tn_examined *out) {
+  char buf[PATH_MAX];
+  tn_status status;
+  memset(out, 0, sizeof *out);
+  const char *real = find_named(path, buf, diag, &status);
+  tn_plug *plug = out->plug = tn_plug_new(r, real ? real : path, "examined");
+  if (!plug) return tn_fail(diag, TN_ERR_MEMORY, "%s: out of memory", path);
+  out->info = plug->info;
+  return status ? status : open_library(plug, diag, &out->query);
+}
+
+tn_status tn_registry_examine(tn_registry *r, tn_diag *diag, tn_examined *e) {
+  const tn_status status = tn_plug_vet(r, e->plug, e->query, diag);
+  show(e->plug, e);
+  return status;
+}
+
+void tn_examined_close(tn_examined *e) {
+  tn_plug_free(e->plug);
+  memset(e, 0, sizeof *e);
 }

@@ -15,6 +15,8 @@ typedef struct tn_offer {
 
 tn_plug *tn_plug_new(tn_registry *r, const char *path, const char *found_by); /* NULL: no memory */
 void tn_plug_free(tn_plug *plug); /* stops it, unmaps it; NULL is legal */
+/* Asks the plug-in for its descriptor and vets it. */
+tn_status tn_plug_vet(tn_registry *r, tn_plug *plug, tn_plugin_query_fn query, tn_diag *diag);
 /* Vets, starts and registers the plug-in, or lists it as refused. Takes plug in either case. diag:
  * fresh, of this plug-in alone; its errors become the reason of the refusal. */
 tn_status tn_plug_take(tn_registry *r, tn_plug *plug, tn_plugin_query_fn query,

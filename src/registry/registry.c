@@ -103,7 +103,7 @@ static tn_status start(tn_registry *r, tn_plug *plug, const tn_offer *offer, tn_
   return TN_OK;
 }
 
-static tn_status vet(tn_registry *r, tn_plug *plug, tn_plugin_query_fn query, tn_diag *diag) {
+tn_status tn_plug_vet(tn_registry *r, tn_plug *plug, tn_plugin_query_fn query, tn_diag *diag) {
   const char *where = *plug->info.path
                           ? tn_arena_format(&plug->arena, "plug-in %s", plug->info.path)
                           : "plug-in that is linked in";
@@ -136,7 +136,7 @@ static tn_status publish(tn_registry *r, tn_plug *plug, const tn_tables *tables)
 static tn_status try_take(tn_registry *r, tn_plug *plug, tn_plugin_query_fn query,
                           const tn_offer *offer, tn_diag *diag) {
   const tn_tables *tables;
-  tn_status status = vet(r, plug, query, diag);
+  tn_status status = tn_plug_vet(r, plug, query, diag);
   if (status) return status;
   if (tn_tables_merge(tn_registry_tables(r), plug, &tables) || tn_vec_room(r->a, &r->plugs, 1))
     return tn_fail(diag, TN_ERR_MEMORY, "plug-in '%s': out of memory", plug->info.name);

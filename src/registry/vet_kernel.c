@@ -141,6 +141,7 @@ static bool find_op(tn_vet *v, tn_kernel_entry *entry) {
   if (!entry->vetted) entry->vetted = s.early;
   if (entry->vetted) return true;
   const char *op = entry->def.kernel.op;
+  if (v->ops_are_missing) return false; /* it may be one of those that were refused */
   if (!s.n_of_name)
     return tn_vet_fail(v, TN_ERR_NOT_FOUND, "op",
                        "is '%s', which neither this plug-in nor any loaded before it offers", op);

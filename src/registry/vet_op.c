@@ -259,6 +259,7 @@ void tn_vet_ops(tn_vet *v) {
   for (uint32_t k = 0; k < n; k++) {
     tn_opdef *def = vet_op(v, tn_vet_row(plug->plugin.ops, k), k);
     if (def) plug->ops[plug->n_ops++] = def;
+    v->ops_are_missing = v->ops_are_missing || !def;
   }
   tn_ops_sort(plug->ops, plug->n_ops);
   if (!vet_neighbours(v)) return;

@@ -40,6 +40,7 @@ static bool vet_root(tn_vet *v, const tn_rewrite *rewrite) {
   tn_ops_find((const tn_opdef *const *)plug->ops, (int32_t)plug->n_ops, domain, name, &here);
   tn_ops_find(v->known->ops, v->known->n_ops, domain, name, &known);
   if (here || known) return true;
+  if (v->ops_are_missing) return false; /* it may be one of those that were refused */
   return tn_vet_fail(v, TN_ERR_NOT_FOUND, "root",
                      "is '%s', which neither this plug-in nor any loaded before it offers",
                      rewrite->root);
@@ -139,14 +140,13 @@ static bool identify(tn_vet *v) {
   return copy_text(v, p->build_id, &plug->info.build_id) && ok;
 }
 
-static bool vet_name_is_free(tn_vet *v) {
+static void vet_name_is_free(tn_vet *v) {
   for (int32_t k = 0; k < v->known->n_plugs; k++) {
     const tn_plugin_info *info = &v->known->plugs[k]->info;
     if (!info->refused && !strcmp(info->name, v->plug->info.name))
-      return tn_vet_fail(v, TN_ERR_INVALID, "name", "is that of a plug-in in use (%s%s%s)",
-                         info->found_by, *info->path ? ": " : "", info->path);
+      tn_vet_fail(v, TN_ERR_INVALID, "name", "is that of a plug-in in use (%s%s%s)", info->found_by,
+                  *info->path ? ": " : "", info->path);
   }
-  return true;
 }
 
 static const char *flavour_text(tn_vet *v, uint64_t flavour) {
@@ -160,21 +160,27 @@ static const char *flavour_text(tn_vet *v, uint64_t flavour) {
   return text ? text : "?";
 }
 
-static bool vet_flavour(tn_vet *v) {
+static void vet_flavour(tn_vet *v) {
   const uint64_t flavour = v->plug->plugin.flavour;
-  if (flavour == TN_FLAVOUR) return true;
-  return tn_vet_fail(v, TN_ERR_VERSION, "flavour",
-                     "is 0x%llx (%s), this host was built as 0x%llx (%s)",
-                     (unsigned long long)flavour, flavour_text(v, flavour),
-                     (unsigned long long)TN_FLAVOUR, flavour_text(v, TN_FLAVOUR));
+  if (flavour == TN_FLAVOUR) return;
+  tn_vet_fail(v, TN_ERR_VERSION, "flavour", "is 0x%llx (%s), this host was built as 0x%llx (%s)",
+              (unsigned long long)flavour, flavour_text(v, flavour), (unsigned long long)TN_FLAVOUR,
+              flavour_text(v, TN_FLAVOUR));
 }
 
-static bool vet_tables(tn_vet *v) {
-  const tn_plugin *p = &v->plug->plugin;
-  bool ok = tn_vet_table(v, "ops", p->ops, p->n_ops, TN_LIMIT_PARTS);
-  ok = tn_vet_table(v, "kernels", p->kernels, p->n_kernels, TN_LIMIT_PARTS) && ok;
-  ok = tn_vet_table(v, "rewrites", p->rewrites, p->n_rewrites, TN_LIMIT_PARTS) && ok;
-  return tn_vet_table(v, "formats", p->formats, p->n_formats, TN_LIMIT_PARTS) && ok;
+/* A table that cannot be read counts as empty, so that the others are vetted too. */
+static void vet_table(tn_vet *v, const char *member, const void *table, uint32_t *n) {
+  if (!tn_vet_table(v, member, table, *n, TN_LIMIT_PARTS)) *n = 0;
+}
+
+static void vet_tables(tn_vet *v) {
+  tn_plugin *p = &v->plug->plugin;
+  const uint32_t n_ops = p->n_ops;
+  vet_table(v, "ops", p->ops, &p->n_ops);
+  vet_table(v, "kernels", p->kernels, &p->n_kernels);
+  vet_table(v, "rewrites", p->rewrites, &p->n_rewrites);
+  vet_table(v, "formats", p->formats, &p->n_formats);
+  v->ops_are_missing = p->n_ops != n_ops;
 }
 
 bool tn_vet_plugin(tn_vet *v, const tn_plugin *raw) {
@@ -186,13 +192,14 @@ bool tn_vet_plugin(tn_vet *v, const tn_plugin *raw) {
   plug->info.n_rewrites = p->n_rewrites;
   plug->info.n_formats = p->n_formats;
   const bool known = identify(v);
-  if (!tn_vet_age(v, raw, sizeof *p) || !known || !vet_flavour(v) || !vet_tables(v) ||
-      !vet_name_is_free(v))
-    return false;
+  /* The tables of another ABI cannot be read; whatever else is wrong, they can. */
+  if (!tn_vet_age(v, raw, sizeof *p)) return false;
+  vet_flavour(v);
+  vet_tables(v);
+  if (known) vet_name_is_free(v);
   tn_vet_ops(v);
-  /* Kernels and rewrites of an operator that was refused would only repeat that it is missing. */
-  if (!v->n_breaches) tn_vet_kernels(v);
-  if (!v->n_breaches) tn_vet_rewrites(v);
+  tn_vet_kernels(v);
+  tn_vet_rewrites(v);
   tn_vet_formats(v);
   return !v->n_breaches;
 }

@@ -82,7 +82,7 @@ static void parse(check_options *o, int argc, char **argv) {
 }
 
 int main(int argc, char **argv) {
-  check_env env = {.options = {.bench_ms = 200}};
+  check_env env = {.options = {.bench_ms = 200}, .pipe_out = -1};
   parse(&env.options, argc, argv);
   check_open(&env, NULL);
   if (env.options.list) {

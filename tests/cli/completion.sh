@@ -22,7 +22,7 @@ completes run --
 [[ $replies == *" --input "* && $replies == *" --threads "* && $replies == *" --help "* ]] ||
   fail "run -- becomes $replies"
 completes plugin ""
-[ "$replies" = " list " ] || fail "plugin becomes $replies"
+[ "$replies" = " list info vet " ] || fail "plugin becomes $replies"
 completes op ""
 [ "$replies" = " run info " ] || fail "op becomes $replies"
 completes op run Softp

@@ -1,0 +1,133 @@
+/* What belongs to the process and not to a plug-in: signal handlers, floating-point modes, locale,
+ * working folder, environment, open files, threads. */
+#include <dirent.h>
+#include <fenv.h>
+#include <locale.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "check/check.h"
+
+extern char **environ;
+
+enum { MAX_SIGNALS = 64, WAITS = 50, WAIT_US = 2000 };
+
+struct check_around {
+  struct sigaction actions[MAX_SIGNALS + 1];
+  sigset_t mask;
+  char locale[300];
+  struct stat folder;
+  mode_t umask;
+  int rounding;
+  uint32_t modes; /* of the vector unit, if that has any */
+  uint64_t environ;
+  int n_tasks, n_files;
+};
+
+static uint32_t read_modes(void) {
+#if defined(__x86_64__)
+  return __builtin_ia32_stmxcsr() & 0xffc0; /* all but the flags of what has happened */
+#elif defined(__aarch64__)
+  uint64_t fpcr;
+  __asm__ volatile("mrs %0, fpcr" : "=r"(fpcr));
+  return (uint32_t)fpcr;
+#else
+  return 0;
+#endif
+}
+
+static int count_entries(const char *folder) {
+  DIR *dir = opendir(folder);
+  int n = 0;
+  if (!dir) return -1;
+  while (readdir(dir)) n++;
+  closedir(dir);
+  return n;
+}
+
+static uint64_t hash_environ(void) {
+  uint64_t hash = 0;
+  for (char **e = environ; e && *e; e++) hash = tn_hash_bytes(*e, strlen(*e), hash);
+  return hash;
+}
+
+static void look(struct check_around *a) {
+  for (int k = 1; k <= MAX_SIGNALS; k++) sigaction(k, NULL, &a->actions[k]);
+  sigprocmask(SIG_SETMASK, NULL, &a->mask);
+  const char *locale = setlocale(LC_ALL, NULL);
+  snprintf(a->locale, sizeof a->locale, "%s", locale ? locale : "");
+  if (stat(".", &a->folder)) memset(&a->folder, 0, sizeof a->folder);
+  a->umask = umask(0);
+  umask(a->umask);
+  a->rounding = fegetround();
+  a->modes = read_modes();
+  a->environ = hash_environ();
+  a->n_files = count_entries("/proc/self/fd");
+  a->n_tasks = count_entries("/proc/self/task");
+}
+
+struct check_around *check_around_new(void) {
+  struct check_around *a = check_need(tn_alloc(tn_default_allocator(), sizeof *a));
+  look(a);
+  return a;
+}
+
+void check_around_free(struct check_around *a) {
+  if (a) tn_free(tn_default_allocator(), a, sizeof *a);
+}
+
+/* Threads of the harness itself. */
+static int own_threads(const check_env *env) {
+  int n = env->threads ? tn_pool_n_threads(env->threads) - 1 : 0;
+  for (int32_t k = 0; k < env->n_levels; k++)
+    if (env->levels[k].runtime) n += tn_pool_n_threads(env->levels[k].runtime->pool) - 1;
+  return n;
+}
+
+/* Threads that have been joined may be seen for a moment. */
+static int foreign_threads(const check_env *env, int before) {
+  int n = 0;
+  for (int k = 0; k < WAITS; k++) {
+    n = count_entries("/proc/self/task") - before - own_threads(env);
+    if (n <= 0) return 0;
+    usleep(WAIT_US);
+  }
+  return n;
+}
+
+static bool same_action(const struct sigaction *a, const struct sigaction *b) {
+  return a->sa_handler == b->sa_handler && a->sa_flags == b->sa_flags;
+}
+
+void check_around_end(check_env *env) {
+  struct check_around *old = env->around, now;
+  memset(&now, 0, sizeof now);
+  look(&now);
+  for (int k = 1; k <= MAX_SIGNALS; k++)
+    if (!same_action(&old->actions[k], &now.actions[k]))
+      check_fail(env, "changes the handler of %s (%d)", check_signal_name(k), k);
+  for (int k = 1; k <= MAX_SIGNALS; k++)
+    if (sigismember(&old->mask, k) != sigismember(&now.mask, k))
+      check_fail(env, "changes which signals are blocked: %s (%d)", check_signal_name(k), k);
+  if (strcmp(old->locale, now.locale))
+    check_fail(env, "changes the locale from %s to %s", old->locale, now.locale);
+  if (old->folder.st_ino != now.folder.st_ino || old->folder.st_dev != now.folder.st_dev)
+    check_fail(env, "changes the working folder");
+  if (old->umask != now.umask) check_fail(env, "changes the mask of new files (umask)");
+  if (old->rounding != now.rounding || old->modes != now.modes)
+    check_fail(env, "changes the floating-point modes: rounding %d is %d, control 0x%x is 0x%x",
+               old->rounding, now.rounding, old->modes, now.modes);
+  if (old->environ != now.environ) check_fail(env, "changes the environment variables");
+  if (old->n_files != now.n_files)
+    check_fail(env, "leaves files open: %d are, %d were", now.n_files, old->n_files);
+  const int threads = foreign_threads(env, old->n_tasks);
+  if (threads) check_fail(env, "starts threads: %d of them run", threads);
+  fesetenv(FE_DFL_ENV);
+  now.rounding = fegetround();
+  now.modes = read_modes();
+  now.n_tasks = old->n_tasks + threads;
+  *old = now; /* each change is told once */
+}

@@ -1,0 +1,160 @@
+/* Inference: the same answer twice, nothing written to what it is shown, and shapes that make no
+ * sense. */
+#include <string.h>
+
+#include "check/check.h"
+
+/* ---- purity ---------------------------------------------------------------------------------- */
+
+static bool same_type(const tn_tensor *a, const tn_tensor *b) {
+  return a->dtype == b->dtype && a->kind == b->kind && a->rank == b->rank &&
+         (a->rank <= 0 || !memcmp(a->shape, b->shape, (size_t)a->rank * sizeof *a->shape));
+}
+
+static void twice(check_problem *p) {
+  char one[TN_TENSOR_TEXT], two[TN_TENSOR_TEXT];
+  check_problem again;
+  if (check_problem_open_quietly(p->env, p->op, p->line, p->bindings, p->n_bindings, false,
+                                 &again)) {
+    for (uint32_t k = 0; k < p->n_outputs; k++)
+      if (!same_type(&p->outputs[k], &again.outputs[k]))
+        check_fail(p->env, "inference is not pure: output %s is %s, then %s", p->output_names[k],
+                   tn_tensor_text(&p->outputs[k], one, sizeof one),
+                   tn_tensor_text(&again.outputs[k], two, sizeof two));
+  } else {
+    check_fail(p->env, "inference is not pure: the second time it fails: %s", again.why);
+  }
+  check_problem_close(&again);
+}
+
+/* A copy of everything that inference may read and not write. */
+typedef struct shown {
+  tn_tensor *tensors;
+  void *attrs;
+  void *data[CHECK_MAX_IO];
+} shown;
+
+static void remember(const tn_call *call, uint64_t attrs_bytes, tn_arena *arena, shown *out) {
+  memset(out, 0, sizeof *out);
+  out->tensors = check_need(tn_arena_alloc(arena, (call->n_inputs + 1) * sizeof *out->tensors));
+  if (call->attrs) out->attrs = check_need(tn_arena_copy(arena, call->attrs, attrs_bytes));
+  for (uint32_t k = 0; k < call->n_inputs && k < CHECK_MAX_IO; k++) {
+    const tn_tensor *t = call->inputs[k];
+    if (!t) continue;
+    out->tensors[k] = *t;
+    if (t->data && t->kind == TN_KIND_TENSOR && tn_tensor_bytes(t) > 0)
+      out->data[k] = check_need(tn_arena_copy(arena, t->data, (uint64_t)tn_tensor_bytes(t)));
+  }
+}
+
+static void compare(check_problem *p, const tn_call *call, uint64_t attrs_bytes, const shown *old) {
+  if (old->attrs && memcmp(old->attrs, call->attrs, attrs_bytes))
+    check_fail(p->env, "inference changes the attributes of the node");
+  for (uint32_t k = 0; k < call->n_inputs && k < CHECK_MAX_IO; k++) {
+    const tn_tensor *t = call->inputs[k];
+    const char *name = p->inputs[k] ? p->inputs[k]->name : "?";
+    if (t && memcmp(&old->tensors[k], t, sizeof *t))
+      check_fail(p->env, "inference changes the type of input %s", name);
+    else if (t && old->data[k] && memcmp(old->data[k], t->data, (size_t)tn_tensor_bytes(t)))
+      check_fail(p->env, "inference changes the data of input %s", name);
+  }
+}
+
+static void writes_nothing(check_problem *p) {
+  tn_call_frame f;
+  tn_arena arena;
+  shown old;
+  const uint64_t attrs_bytes = (uint64_t)p->op->schema.attrs_size;
+  if (tn_call_open(&f, &p->planner, p->graph, p->node, NULL)) check_die("no call");
+  tn_arena_init(&arena, tn_default_allocator());
+  remember(&f.call, attrs_bytes, &arena, &old);
+  for (uint32_t k = 0; k < f.call.n_outputs; k++)
+    if (f.call.outputs[k])
+      *f.call.outputs[k] = tn_tensor_make(TN_NONE, TN_RANK_UNKNOWN, NULL, NULL);
+  p->op->op.infer(&f.call);
+  compare(p, &f.call, attrs_bytes, &old);
+  tn_arena_clear(&arena);
+  tn_call_close(&f);
+}
+
+/* ---- shapes that make no sense ---------------------------------------------------------------- */
+
+typedef struct nonsense {
+  const char *name;
+  int32_t rank; /* -1: as it is */
+  int64_t dim;  /* of every dim; -1: as it is */
+  bool first_only;
+} nonsense;
+
+static const nonsense kinds[] = {
+    {"scalars", 0, -1, false},
+    {"inputs of rank 8", 8, 1, false},
+    {"no elements", -1, 0, false},
+    {"no elements in 8 dims", 8, 0, false},
+    {"dims of 2^63-1", -1, INT64_MAX, false},
+    {"8 dims of 2^63-1", 8, INT64_MAX, false},
+    {"dims of 2^32", -1, INT64_C(1) << 32, false},
+    {"dims of 7", -1, 7, false},
+    {"a scalar as its first input", 0, -1, true},
+    {"a first input of rank 8", 8, 3, true},
+    {"a first input without elements", -1, 0, true},
+    {"a first input of 2^40 per dim", -1, INT64_C(1) << 40, true},
+};
+
+static void spoil(check_spec *spec, const nonsense *kind) {
+  if (spec->constant) return;
+  const int32_t old = spec->rank;
+  if (kind->rank >= 0) spec->rank = kind->rank;
+  for (int32_t d = 0; d < spec->rank; d++)
+    if (kind->dim >= 0 || d >= old) spec->shape[d] = kind->dim >= 0 ? kind->dim : 1;
+}
+
+static void make_line(const check_problem *p, const nonsense *kind, tn_arena *arena, tn_case *out) {
+  *out = *p->line;
+  const uint64_t n = (uint64_t)out->n_inputs;
+  out->inputs = check_need(tn_arena_copy(arena, p->line->inputs, n * sizeof *out->inputs));
+  for (uint64_t k = 0; k < n && (!kind->first_only || k < 1); k++) {
+    check_input *in = &out->inputs[k];
+    if (!in->items || in->sequence) continue;
+    in->items = check_need(tn_arena_copy(arena, in->items, (uint64_t)in->n * sizeof *in->items));
+    for (int32_t i = 0; i < in->n; i++) spoil(&in->items[i], kind);
+  }
+}
+
+static bool is_status(tn_status s) {
+  return (s <= 0 && s >= TN_ERR_CANCELLED) || s == TN_NEEDS_DATA;
+}
+
+static void try_kind(check_problem *p, const nonsense *kind) {
+  tn_arena arena;
+  tn_case line;
+  check_problem odd;
+  tn_arena_init(&arena, tn_default_allocator());
+  make_line(p, kind, &arena, &line);
+  check_problem_open_quietly(p->env, p->op, &line, p->bindings, p->n_bindings, true, &odd);
+  if (!is_status(odd.status))
+    check_fail(p->env, "for %s, inference answers %d, which is no status", kind->name, odd.status);
+  else if (odd.status == TN_ERR_INTERNAL)
+    check_fail(p->env, "for %s: %s", kind->name, odd.why);
+  check_problem_close(&odd);
+  tn_arena_clear(&arena);
+}
+
+void check_infer(check_problem *p) {
+  const char *line = p->line->text, *space = *p->label ? " " : "";
+  if (p->op->op.flags & TN_OP_LOWER_EARLY) return;
+  if (check_unit_begin(p->env, "inference of \"%s\"%s%s", line, space, p->label)) {
+    check_doing(p->env, "infer()");
+    twice(p);
+    check_doing(p->env, "infer()");
+    if (p->op->op.infer) writes_nothing(p);
+    check_unit_end(p->env);
+  }
+  for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
+    if (!check_unit_begin(p->env, "inference of \"%s\"%s%s with %s", line, space, p->label,
+                          kinds[k].name))
+      continue;
+    try_kind(p, &kinds[k]);
+    check_unit_end(p->env);
+  }
+}

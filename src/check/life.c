@@ -1,0 +1,136 @@
+/* Loading, init and shutdown: again and again, in two runtimes at once, and with memory that cannot
+ * be had. */
+#include <dlfcn.h>
+#include <malloc.h>
+#include <string.h>
+
+#include "check/check.h"
+
+enum { MAX_ALLOCATIONS = 2000, ROUNDS = 16, SETTLED = 8 };
+
+typedef struct life {
+  check_env *env;
+  const char *path;
+  tn_diag *diag;
+} life;
+
+/* Without what ships with Tenon unless the plug-in needs it: many of them are made. */
+static tn_runtime *new_runtime(const check_allocator *a) {
+  tn_runtime_options options = TN_RUNTIME_OPTIONS_INIT;
+  tn_runtime *runtime = NULL;
+  options.n_threads = 1;
+  options.flags = TN_RUNTIME_NO_DISCOVERY;
+  options.allocator = &a->base;
+  if (tn_runtime_create(&options, NULL, &runtime)) check_die("no runtime");
+  return runtime;
+}
+
+static tn_status load(life *l, tn_runtime *runtime) {
+  tn_diag_clear(l->diag);
+  check_doing(l->env, "init()");
+  const tn_status s = tn_runtime_load_plugin(runtime, l->path, NULL, 0, l->diag);
+  check_doing(l->env, "%s", "");
+  return s;
+}
+
+static void destroy(life *l, tn_runtime *runtime) {
+  check_doing(l->env, "shutdown()");
+  tn_runtime_destroy(runtime);
+  check_doing(l->env, "%s", "");
+}
+
+static void check_leak(life *l, const check_allocator *a, const char *when) {
+  const long long live = atomic_load(&a->n_live);
+  if (live)
+    check_fail(l->env, "%s: %lld blocks of the host's memory are not given back by shutdown()",
+               when, live);
+}
+
+/* ---- the tests ------------------------------------------------------------------------------- */
+
+static void once(life *l) {
+  check_allocator a;
+  check_allocator_init(&a);
+  tn_runtime *runtime = new_runtime(&a);
+  const tn_status s = load(l, runtime);
+  if (s)
+    check_fail(l->env, "init() fails without options: %s",
+               tn_diag_count(l->diag) ? tn_diag_text(l->diag) : tn_status_text(s));
+  destroy(l, runtime);
+  check_leak(l, &a, "init, shutdown");
+}
+
+/* What malloc has handed out grows with every round, once it has settled. */
+static void many_times(life *l) {
+  size_t used[ROUNDS];
+  for (int k = 0; k < ROUNDS && check_unit_ok(l->env); k++) {
+    once(l);
+    used[k] = mallinfo2().uordblks;
+  }
+  if (!check_unit_ok(l->env)) return;
+  const size_t half = used[(SETTLED + ROUNDS) / 2 - 1];
+  if (half > used[SETTLED - 1] && used[ROUNDS - 1] > half)
+    check_fail(l->env, "memory of malloc grows by %zu bytes with each init() and shutdown()",
+               (used[ROUNDS - 1] - half) / ((ROUNDS - SETTLED) / 2));
+}
+
+static void two_at_once(life *l) {
+  check_allocator a, b;
+  check_allocator_init(&a);
+  check_allocator_init(&b);
+  for (int order = 0; order < 2 && check_unit_ok(l->env); order++) {
+    tn_runtime *one = new_runtime(&a), *two = new_runtime(&b);
+    if (load(l, one) || load(l, two))
+      check_fail(l->env, "init() fails in the second of two runtimes: %s", tn_diag_text(l->diag));
+    destroy(l, order ? one : two);
+    destroy(l, order ? two : one);
+    check_leak(l, &a, "two runtimes at once");
+    check_leak(l, &b, "two runtimes at once");
+  }
+}
+
+static void without_memory(life *l) {
+  for (long long n = 1; n <= MAX_ALLOCATIONS && check_unit_ok(l->env); n++) {
+    check_allocator a;
+    check_allocator_init(&a);
+    tn_runtime *runtime = new_runtime(&a);
+    const long long before = atomic_load(&a.n_calls);
+    atomic_store(&a.fail_at, before + n);
+    const tn_status s = load(l, runtime);
+    const bool reached = atomic_load(&a.n_calls) >= before + n;
+    if (s && s != TN_ERR_MEMORY)
+      check_fail(l->env, "allocation %lld fails while it is loaded: init() answers %s, not %s", n,
+                 tn_status_text(s), tn_status_text(TN_ERR_MEMORY));
+    destroy(l, runtime);
+    if (atomic_load(&a.n_live))
+      check_fail(l->env, "allocation %lld fails while it is loaded: %lld blocks leak", n,
+                 atomic_load(&a.n_live));
+    if (!reached) break;
+  }
+}
+
+/* Mapped anew each time: destructors, and what they leave behind. */
+static void mapped_again(life *l) {
+  for (int k = 0; k < 4 && check_unit_ok(l->env); k++) once(l);
+}
+
+static void run(life *l, const char *name, void (*test)(life *l)) {
+  if (!check_unit_begin(l->env, "%s", name)) return;
+  test(l);
+  check_unit_end(l->env);
+}
+
+void check_life(check_env *env, const char *path) {
+  life l = {env, path, check_need(tn_diag_create())};
+  check_part(env, "init and shutdown");
+  run(&l, "once", once);
+  if (!env->totals->n_lost) { /* else the rest would only repeat it */
+    run(&l, "mapped again", mapped_again);
+    void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    run(&l, "many times", many_times);
+    run(&l, "two runtimes at once", two_at_once);
+    if (!CHECK_THREADS_ONLY) run(&l, "failing allocation", without_memory);
+    if (library) dlclose(library);
+  }
+  tn_diag_destroy(l.diag);
+}
