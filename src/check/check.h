@@ -168,7 +168,8 @@ typedef struct check_lines { /* what a child has said of its next line */
 void check_lines_add(check_env *env, check_lines *lines, const char *data, size_t n);
 void check_lines_free(check_lines *lines);
 
-/* ---- around.c: what belongs to the process, and no plug-in may change ------------------------- */
+/* ---- around.c: what belongs to the process, and no plug-in may change -------------------------
+ * */
 
 struct check_around *check_around_new(void); /* as it is now */
 void check_around_free(struct check_around *around);
@@ -540,10 +541,10 @@ typedef struct check_model {
 } check_model;
 /* Nothing says what is right: the operator has no reference. */
 bool check_no_oracle(const check_problem *p);
-typedef enum check_model_kind { /* differs in */
-                                MODEL_AS_WRITTEN,
-                                MODEL_UNKNOWN_DIMS, /* the dims of its inputs are found when it runs */
-                                MODEL_NO_OPTIMIZE /* TN_MODEL_NO_OPTIMIZE */
+typedef enum check_model_kind {
+  MODEL_AS_WRITTEN,
+  MODEL_UNKNOWN_DIMS, /* the dims of its inputs are found when it runs */
+  MODEL_NO_OPTIMIZE   /* TN_MODEL_NO_OPTIMIZE */
 } check_model_kind;
 /* Builds, loads and plans. The model is to be closed in any case. */
 tn_status check_model_open(check_problem *p, tn_runtime *runtime, check_model_kind kind,
@@ -560,15 +561,16 @@ void check_sweep(check_problem *p); /* sweep.c */
 bool check_regions(check_env *env, const tn_opdef *op, void (*run)(void *arg, check_problem *p),
                    void *arg);
 
-/* ---- plug-ins that somebody else wrote -------------------------------------------------------- */
+/* ---- plug-ins that somebody else wrote --------------------------------------------------------
+ * */
 
 /* Outputs of one run become what others are compared with. NULL: they cannot. */
 const check_results *check_self_expected(const check_subject *s); /* repeat.c */
 /* Many calls, two at once, memory that cannot be had. */
 void check_repeat(const check_subject *s);
 void check_infer(check_problem *p); /* infer.c */
-/* Case lines from the schema and the type rules, until run answers false. What stands in the way, or
- * NULL. generic.c */
+/* Case lines from the schema and the type rules, until run answers false. What stands in the way,
+ * or NULL. generic.c */
 const char *check_generic(const tn_opdef *op, const tn_kerneldef *const *kernels, int32_t n_kernels,
                           bool (*run)(void *arg, const char *text), void *arg);
 void check_format(check_env *env, const tn_format *format); /* format.c */

@@ -1,5 +1,5 @@
-/* What a plug-in says of itself, told in records: identity, parts, and every rule that its descriptor
- * breaks. Nothing of it runs but what the dynamic linker runs, and tn_plugin_query. */
+/* What a plug-in says of itself, told in records: identity, parts, and every rule that its
+ * descriptor breaks. Nothing of it runs but what the dynamic linker runs, and tn_plugin_query. */
 #include <malloc.h>
 #include <string.h>
 

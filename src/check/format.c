@@ -1,5 +1,5 @@
-/* Model formats: readers and probes on what is no model. The bytes end at an unreadable page, may not
- * be written, and nothing may be left behind. */
+/* Model formats: readers and probes on what is no model. The bytes end at an unreadable page, may
+ * not be written, and nothing may be left behind. */
 #include <string.h>
 
 #include "check/check.h"

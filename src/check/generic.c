@@ -1,5 +1,5 @@
-/* Cases that nobody wrote: what the schema and the type rules allow, on small shapes. Inference says
- * which of them make sense. */
+/* Cases that nobody wrote: what the schema and the type rules allow, on small shapes. Inference
+ * says which of them make sense. */
 #include <string.h>
 
 #include "check/check.h"

@@ -77,7 +77,8 @@ static void writes_nothing(check_problem *p) {
   tn_call_close(&f);
 }
 
-/* ---- shapes that make no sense ---------------------------------------------------------------- */
+/* ---- shapes that make no sense ----------------------------------------------------------------
+ * */
 
 typedef struct nonsense {
   const char *name;

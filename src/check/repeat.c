@@ -1,5 +1,5 @@
-/* A kernel called many times: memory that grows, calls of two sessions that get in each other's way,
- * and memory of the host that cannot be had. */
+/* A kernel called many times: memory that grows, calls of two sessions that get in each other's
+ * way, and memory of the host that cannot be had. */
 #include <malloc.h>
 #include <pthread.h>
 #include <string.h>
@@ -12,7 +12,8 @@ enum { ROUNDS = 16, SETTLED = 8, MAX_RUNS = 200, THREAD_NS = 3000000, MAX_ALLOCA
 static const check_way plain_way = {"one range",    .at_end = true,  .n_ranges = 1,
                                     .n_workers = 1, .pattern = 0x5B, .in_place = -1};
 
-/* ---- what a kernel is compared with where there is no reference ------------------------------- */
+/* ---- what a kernel is compared with where there is no reference -------------------------------
+ * */
 
 static const check_results *keep(check_run *r) {
   check_problem *p = r->s->problem;

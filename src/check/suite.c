@@ -310,7 +310,8 @@ static void run_case(op_test *t, const char *text) {
   check_unit_end(t->env);
 }
 
-/* ---- cases that nobody wrote ------------------------------------------------------------------ */
+/* ---- cases that nobody wrote ------------------------------------------------------------------
+ * */
 
 enum { ENOUGH = 6 };
 
@@ -329,7 +330,8 @@ static bool has_untested(const op_test *t) {
   return false;
 }
 
-/* Operators without cases, and kernels that take none of them, are run with what the schema allows. */
+/* Operators without cases, and kernels that take none of them, are run with what the schema allows.
+ * */
 static void run_generics(op_test *t) {
   const bool no_cases = !t->op->op.n_cases;
   if (!t->env->limits || (!no_cases && !has_untested(t))) return;

@@ -1,5 +1,6 @@
-/* Vetting of a plug-in: what it says of itself, how it starts and stops, then every operator, kernel,
- * rewrite and format it offers. Each stage runs in child processes; the parent never maps the file. */
+/* Vetting of a plug-in: what it says of itself, how it starts and stops, then every operator,
+ * kernel, rewrite and format it offers. Each stage runs in child processes; the parent never maps
+ * the file. */
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>

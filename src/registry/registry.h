@@ -35,8 +35,8 @@ tn_status tn_registry_add(tn_registry *r, tn_plugin_query_fn query, const char *
  * need each other's operators, in any order. */
 tn_status tn_registry_discover(tn_registry *r, const tn_host *host, tn_diag *diag);
 
-/* A plug-in in a file as vetting sees it: nothing of it is started or registered. The parts are those
- * that break no rule; info.refused says which do. */
+/* A plug-in in a file as vetting sees it: nothing of it is started or registered. The parts are
+ * those that break no rule; info.refused says which do. */
 typedef struct tn_examined {
   tn_plugin_info info;
   uint16_t abi_major, abi_minor; /* built against; 0.0 if that could not be read */
@@ -51,8 +51,8 @@ typedef struct tn_examined {
 } tn_examined;
 /* Maps the file, which runs its constructors. *out is to be closed in any case. */
 tn_status tn_registry_map(tn_registry *r, const char *path, tn_diag *diag, tn_examined *out);
-/* Asks tn_plugin_query of a mapped file, and vets the answer against what is registered. All that is
- * wrong is in diag. */
+/* Asks tn_plugin_query of a mapped file, and vets the answer against what is registered. All that
+ * is wrong is in diag. */
 tn_status tn_registry_examine(tn_registry *r, tn_diag *diag, tn_examined *e);
 void tn_examined_close(tn_examined *e);
 
