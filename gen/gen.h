@@ -179,6 +179,7 @@ typedef struct gen {
 
 /* ---- Memory and problems ---- */
 
+void gen_clear(gen *g);
 void *gen_need(void *memory); /* ends the program if memory is NULL */
 const char *gen_format_text(gen *g, const char *format, ...) __attribute__((format(printf, 2, 3)));
 #define gen_push(g, v, x) ((void)(tn_vec_push((g)->a, (v), (x)) ? gen_need(NULL) : NULL))

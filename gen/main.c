@@ -113,25 +113,6 @@ static int generate(gen *g, const options *o) {
   return !o->docs || gen_emit_docs(g, o->docs) ? 0 : 1;
 }
 
-static void clean_up(gen *g) {
-  for (int64_t k = 0; k < g->ops.n; k++) {
-    gen_op *op = &g->ops.data[k];
-    tn_vec_free(g->a, &op->aliases);
-    tn_vec_free(g->a, &op->rules);
-    tn_vec_free(g->a, &op->cases);
-  }
-  for (int64_t k = 0; k < g->kernels.n; k++) tn_vec_free(g->a, &g->kernels.data[k].accepts);
-  tn_vec_free(g->a, &g->problems);
-  tn_vec_free(g->a, &g->known);
-  tn_vec_free(g->a, &g->families);
-  tn_vec_free(g->a, &g->ops);
-  tn_vec_free(g->a, &g->kernels);
-  tn_vec_free(g->a, &g->rewrites);
-  tn_vec_free(g->a, &g->formats);
-  tn_vec_free(g->a, &g->functions);
-  tn_arena_clear(&g->arena);
-}
-
 int main(int argc, char **argv) {
   gen g = {.a = tn_default_allocator(), .n_libraries = 1};
   options o = {0};
@@ -145,6 +126,6 @@ int main(int argc, char **argv) {
     if (o.help) fputs(usage, stdout);
     status = o.help ? 0 : generate(&g, &o);
   }
-  clean_up(&g);
+  gen_clear(&g);
   return status;
 }

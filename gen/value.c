@@ -184,3 +184,22 @@ const char *gen_function_at(gen *g, const gen_node *map, const char *key, gen_si
   const gen_node *node = gen_get(map, key);
   return node ? gen_function_note(g, node, gen_str(g, node, key), signature) : NULL;
 }
+
+void gen_clear(gen *g) {
+  for (int64_t k = 0; k < g->ops.n; k++) {
+    gen_op *op = &g->ops.data[k];
+    tn_vec_free(g->a, &op->aliases);
+    tn_vec_free(g->a, &op->rules);
+    tn_vec_free(g->a, &op->cases);
+  }
+  for (int64_t k = 0; k < g->kernels.n; k++) tn_vec_free(g->a, &g->kernels.data[k].accepts);
+  tn_vec_free(g->a, &g->problems);
+  tn_vec_free(g->a, &g->known);
+  tn_vec_free(g->a, &g->families);
+  tn_vec_free(g->a, &g->ops);
+  tn_vec_free(g->a, &g->kernels);
+  tn_vec_free(g->a, &g->rewrites);
+  tn_vec_free(g->a, &g->formats);
+  tn_vec_free(g->a, &g->functions);
+  tn_arena_clear(&g->arena);
+}

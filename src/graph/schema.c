@@ -38,6 +38,7 @@ static const struct base_name {
     {"GraphModule", TN_TYPE_GRAPH},
 };
 enum { N_BASE_NAMES = sizeof base_names / sizeof base_names[0] };
+enum { MAX_LIST_SIZE = 4096 }; /* a default is written out that often */
 
 const char *tn_base_type_name(tn_base_type base) {
   for (int k = 0; k < N_BASE_NAMES; k++) {
@@ -120,7 +121,8 @@ static tn_status parse_list_suffix(tn_scan *s, tn_arg *arg) {
   const char *begin = s->at;
   const tn_status status = tn_scan_int(s, &arg->list_size);
   if (status) return status;
-  if (arg->list_size < 1) return tn_scan_fail(s, begin, "the size of a list is at least 1");
+  if (arg->list_size < 1 || arg->list_size > MAX_LIST_SIZE)
+    return tn_scan_fail(s, begin, "the size of a list is 1 to %d", MAX_LIST_SIZE);
   return tn_scan_take(s, "]") ? TN_OK : tn_scan_expected(s, "']'");
 }
 

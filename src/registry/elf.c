@@ -1,13 +1,11 @@
 /* A look at a shared library before dlopen sees it. The dynamic linker trusts its input: it dies of
  * SIGBUS on a file that is shorter than its segments, and a sanitizer's runtime that arrives late
  * ends the process. */
-#include <string.h>
-
 #include "base/file.h"
 #include "registry/internal.h"
 
 #if defined(__linux__)
-#include <link.h>
+#include "registry/elf.h"
 
 #if __SIZEOF_POINTER__ == 8
 #define NATIVE_CLASS ELFCLASS64
@@ -20,32 +18,41 @@
 #define NATIVE_DATA ELFDATA2LSB
 #endif
 
-typedef struct elf_file {
-  const uint8_t *data;
-  uint64_t size;
-  const char *path;
-  tn_diag *diag;
-  ElfW(Ehdr) header;
-} elf_file;
+#if defined(__x86_64__)
+#define NATIVE_MACHINE EM_X86_64
+#elif defined(__aarch64__)
+#define NATIVE_MACHINE EM_AARCH64
+#elif defined(__riscv)
+#define NATIVE_MACHINE EM_RISCV
+#elif defined(__i386__)
+#define NATIVE_MACHINE EM_386
+#elif defined(__arm__)
+#define NATIVE_MACHINE EM_ARM
+#else
+#define NATIVE_MACHINE f->header.e_machine /* not known here: the linker tells */
+#endif
 
-static bool is_inside(const elf_file *f, uint64_t offset, uint64_t bytes) {
-  return offset <= f->size && bytes <= f->size - offset;
-}
-
-static ElfW(Phdr) segment_at(const elf_file *f, uint32_t index) {
-  ElfW(Phdr) segment;
-  memcpy(&segment, f->data + f->header.e_phoff + index * sizeof segment, sizeof segment);
-  return segment;
-}
-
-/* Place in the file of an address of the library; UINT64_MAX: none. */
-static uint64_t offset_of(const elf_file *f, uint64_t address) {
+uint64_t elf_offset(const elf_file *f, uint64_t address, uint64_t bytes) {
   for (uint32_t k = 0; k < f->header.e_phnum; k++) {
-    const ElfW(Phdr) s = segment_at(f, k);
-    if (s.p_type == PT_LOAD && address >= s.p_vaddr && address - s.p_vaddr < s.p_filesz)
-      return s.p_offset + (address - s.p_vaddr);
+    const ElfW(Phdr) s = elf_segment(f, k);
+    if (s.p_type != PT_LOAD || address < s.p_vaddr || address - s.p_vaddr >= s.p_filesz) continue;
+    const uint64_t at = address - s.p_vaddr;
+    return bytes <= s.p_filesz - at ? s.p_offset + at : UINT64_MAX;
   }
   return UINT64_MAX;
+}
+
+bool elf_is_mapped(const elf_file *f, uint64_t address, uint64_t bytes, uint32_t flags) {
+  for (uint32_t k = 0; k < f->header.e_phnum; k++) {
+    const ElfW(Phdr) s = elf_segment(f, k);
+    if (s.p_type != PT_LOAD || address < s.p_vaddr || address - s.p_vaddr >= s.p_memsz) continue;
+    return bytes <= s.p_memsz - (address - s.p_vaddr) && (s.p_flags & flags) == flags;
+  }
+  return false;
+}
+
+tn_status elf_damaged(const elf_file *f, const char *what) {
+  return tn_fail(f->diag, TN_ERR_INVALID, "%s: is damaged: %s", f->path, what);
 }
 
 static tn_status check_header(elf_file *f) {
@@ -55,78 +62,67 @@ static tn_status check_header(elf_file *f) {
   if (f->header.e_ident[EI_CLASS] != NATIVE_CLASS || f->header.e_ident[EI_DATA] != NATIVE_DATA)
     return tn_fail(f->diag, TN_ERR_UNSUPPORTED,
                    "%s: was made for a machine of another word size or byte order", f->path);
+  if (f->header.e_machine != NATIVE_MACHINE)
+    return tn_fail(f->diag, TN_ERR_UNSUPPORTED, "%s: was made for another processor (machine %u)",
+                   f->path, f->header.e_machine);
   if (f->header.e_type != ET_DYN)
-    return tn_fail(f->diag, TN_ERR_INVALID, "%s: is not a shared library", f->path);
+    return tn_fail(f->diag, TN_ERR_INVALID, "%s: is not a shared library, but %s", f->path,
+                   f->header.e_type == ET_EXEC   ? "a program"
+                   : f->header.e_type == ET_REL  ? "an object file"
+                   : f->header.e_type == ET_CORE ? "a core dump"
+                                                 : "something else");
   if (f->header.e_phentsize != sizeof(ElfW(Phdr)) ||
-      !is_inside(f, f->header.e_phoff, (uint64_t)f->header.e_phnum * sizeof(ElfW(Phdr))))
+      !elf_is_inside(f, f->header.e_phoff, (uint64_t)f->header.e_phnum * sizeof(ElfW(Phdr))))
     return tn_fail(f->diag, TN_ERR_INVALID, "%s: is damaged: its segment table is not in the file",
                    f->path);
   return TN_OK;
 }
 
+enum { MAX_SEGMENTS = 256 };
+
+/* Rules for one segment that is mapped; end: where the one before it ends. */
+static tn_status check_load(const elf_file *f, const ElfW(Phdr) * s, uint64_t *end) {
+  const uint64_t align = s->p_align, limit = UINT64_C(1) << 46;
+  if (!elf_is_inside(f, s->p_offset, s->p_filesz))
+    return TN_OK; /* told as a file that is cut off */
+  if (align & (align - 1) || (align && (s->p_vaddr - s->p_offset) % align))
+    return elf_damaged(f, "a segment is not aligned as it says");
+  if (s->p_filesz > s->p_memsz || s->p_vaddr > limit || s->p_memsz > limit)
+    return elf_damaged(f, "the size or address of a segment cannot be right");
+  if (s->p_vaddr < *end) return elf_damaged(f, "two segments overlap");
+  *end = s->p_vaddr + s->p_memsz;
+  return TN_OK;
+}
+
 static tn_status check_segments(const elf_file *f) {
-  bool dynamic = false;
+  bool dynamic = false, load = false;
+  uint64_t end = 0;
+  if (f->header.e_phnum > MAX_SEGMENTS) return elf_damaged(f, "it has too many segments");
   for (uint32_t k = 0; k < f->header.e_phnum; k++) {
-    const ElfW(Phdr) s = segment_at(f, k);
+    const ElfW(Phdr) s = elf_segment(f, k);
     dynamic = dynamic || s.p_type == PT_DYNAMIC;
-    if ((s.p_type == PT_LOAD || s.p_type == PT_DYNAMIC) && !is_inside(f, s.p_offset, s.p_filesz))
+    load = load || s.p_type == PT_LOAD;
+    const tn_status status = s.p_type == PT_LOAD ? check_load(f, &s, &end) : TN_OK;
+    if (status) return status;
+    if ((s.p_type == PT_LOAD || s.p_type == PT_DYNAMIC) &&
+        !elf_is_inside(f, s.p_offset, s.p_filesz))
       return tn_fail(f->diag, TN_ERR_INVALID,
                      "%s: is cut off: it has %llu bytes, segment %u ends after them", f->path,
                      (unsigned long long)f->size, k);
   }
-  if (dynamic) return TN_OK;
+  if (dynamic && load) return TN_OK;
   return tn_fail(f->diag, TN_ERR_INVALID, "%s: is not a shared library", f->path);
 }
 
-/* The sanitizer runtime that a needed library is, if this host was built without it; or NULL. */
-static const char *foreign_runtime(const char *needed) {
-  static const struct {
-    const char *library;
-    uint64_t flavour;
-  } runtimes[] = {{"libasan", TN_FLAVOUR_ASAN},
-                  {"libclang_rt.asan", TN_FLAVOUR_ASAN},
-                  {"libtsan", TN_FLAVOUR_TSAN},
-                  {"libclang_rt.tsan", TN_FLAVOUR_TSAN}};
-  for (size_t k = 0; k < sizeof runtimes / sizeof *runtimes; k++)
-    if (!(TN_FLAVOUR & runtimes[k].flavour) &&
-        !strncmp(needed, runtimes[k].library, strlen(runtimes[k].library)))
-      return runtimes[k].library;
-  return NULL;
-}
-
-/* Names in the dynamic section; strings: where its string table begins, UINT64_MAX if it has none.
- */
-static tn_status check_needed(const elf_file *f, uint64_t dynamic, uint64_t n, uint64_t strings) {
-  for (uint64_t k = 0; k < n; k++) {
-    ElfW(Dyn) entry;
-    memcpy(&entry, f->data + dynamic + k * sizeof entry, sizeof entry);
-    if (entry.d_tag == DT_NULL) break;
-    if (entry.d_tag != DT_NEEDED || strings == UINT64_MAX) continue;
-    uint64_t at = strings + entry.d_un.d_val;
-    if (at < strings || at >= f->size || !memchr(f->data + at, 0, f->size - at))
-      return tn_fail(f->diag, TN_ERR_INVALID, "%s: is damaged: names outside of the file", f->path);
-    if (foreign_runtime((const char *)f->data + at))
-      return tn_fail(f->diag, TN_ERR_VERSION,
-                     "%s: was built with a sanitizer (it needs %s), this host was not", f->path,
-                     (const char *)f->data + at);
-  }
-  return TN_OK;
-}
-
-static tn_status check_dynamic(const elf_file *f) {
+/* The rest of what is mapped with the library: the linker changes its protection, or copies it. */
+static tn_status check_others(const elf_file *f) {
   for (uint32_t k = 0; k < f->header.e_phnum; k++) {
-    const ElfW(Phdr) s = segment_at(f, k);
-    if (s.p_type != PT_DYNAMIC) continue;
-    const uint64_t n = s.p_filesz / sizeof(ElfW(Dyn));
-    uint64_t strings = UINT64_MAX;
-    for (uint64_t i = 0; i < n; i++) {
-      ElfW(Dyn) entry;
-      memcpy(&entry, f->data + s.p_offset + i * sizeof entry, sizeof entry);
-      if (entry.d_tag == DT_NULL) break;
-      if (entry.d_tag == DT_STRTAB) strings = offset_of(f, entry.d_un.d_ptr);
-    }
-    const tn_status status = check_needed(f, s.p_offset, n, strings);
-    if (status) return status;
+    const ElfW(Phdr) s = elf_segment(f, k);
+    if (s.p_type == PT_GNU_RELRO && !elf_is_mapped(f, s.p_vaddr, s.p_memsz, 0))
+      return elf_damaged(f, "what is to be read-only is not in a segment");
+    if (s.p_type == PT_TLS && (s.p_filesz > s.p_memsz || s.p_memsz > UINT32_MAX ||
+                               (s.p_filesz && elf_offset(f, s.p_vaddr, s.p_filesz) == UINT64_MAX)))
+      return elf_damaged(f, "its thread-local data are not in a segment");
   }
   return TN_OK;
 }
@@ -138,7 +134,8 @@ tn_status tn_elf_check(const char *path, tn_diag *diag) {
   elf_file f = {.data = file.data, .size = file.size, .path = path, .diag = diag};
   status = check_header(&f);
   if (!status) status = check_segments(&f);
-  if (!status) status = check_dynamic(&f);
+  if (!status) status = check_others(&f);
+  if (!status) status = elf_check_dynamic(&f);
   tn_file_unmap(&file);
   return status;
 }

@@ -53,6 +53,8 @@ static int32_t bound(const tn_opdef *const *ops, int32_t n, const char *domain, 
 
 int32_t tn_ops_find(const tn_opdef *const *ops, int32_t n, const char *domain, const char *name,
                     int32_t *out_n) {
+  *out_n = 0;
+  if (!n) return 0; /* ops may be NULL then */
   const int32_t first = bound(ops, n, domain, name, false);
   *out_n = bound(ops + first, n - first, domain, name, true);
   return first;

@@ -304,7 +304,7 @@ static void test_errors(void **state) {
   expect_error(state, "(*, int a, *, int b) -> ()", "column 12: '*' may stand once only");
   expect_error(state, "(Tensor) -> ()", "column 8: expected the argument's name, found ')'");
   expect_error(state, "(int[][] x) -> ()", "column 7: lists of lists");
-  expect_error(state, "(int[0] x) -> ()", "column 6: the size of a list is at least 1");
+  expect_error(state, "(int[0] x) -> ()", "column 6: the size of a list is 1 to 4096");
   expect_error(state, "(int?? x) -> ()", "column 6: the type is optional already");
   expect_error(state, "(Tensor(a x) -> ()", "column 11: expected ')' after the alias set");
   expect_error(state, "(int a=x) -> ()", "column 8: expected an integer, found 'x'");

@@ -463,7 +463,7 @@ ANIMAL(DESCRIPTOR, query_rubbish, LOAD,
 ANIMAL(DESCRIPTOR, query_code, LOAD,
   "tn_plugin_query answers its own code",
   "plug-in *zoo.so, member head.size: is *, no struct is that large",
-  answer = (const tn_plugin *)(uintptr_t)(((uintptr_t)&tn_plugin_query + 7) & ~(uintptr_t)7))
+  answer = (const tn_plugin *)(uintptr_t)(((uintptr_t)&twice_run + 7) & ~(uintptr_t)7))
 ANIMAL(DESCRIPTOR, query_writes, WORKS,
   "tn_plugin_query changes its tables each time",
   "",
@@ -635,7 +635,7 @@ ANIMAL(DESCRIPTOR, schema_utf8_name, LOAD,
 ANIMAL(DESCRIPTOR, schema_list_size, LOAD,
   "the schema: a list of negative size",
   "plug-in 'zoo', op 'zoo::Twice' since 1, member schema: schema, column 19: the size of a list "
-  "is at least 1",
+  "is 1 to 4096",
   op[0].n_types = 0; kernel[0].n_accepts = 0; op[0].schema =
   "(Tensor X, *, int[-1] k) -> Tensor Y")
 ANIMAL(DESCRIPTOR, schema_endless, LOAD,

@@ -19,7 +19,8 @@ enum {
   ZOO_DYNAMIC, /* run, of a kernel that says its output's shape when it runs */
   ZOO_PROBE,
   ZOO_READ,
-  ZOO_WRITE
+  ZOO_WRITE,
+  ZOO_FILE /* the file itself; see files.h */
 };
 
 enum {

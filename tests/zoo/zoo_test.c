@@ -14,6 +14,7 @@
 
 #include "kinds.h"
 #include "tenon/tenon.h"
+#include "zoo.h"
 
 typedef struct animal {
   int kind, where;
@@ -23,6 +24,7 @@ typedef struct animal {
 static const animal animals[] = {
 #define ANIMAL(kind, name, where, wrong, says, ...) {ZOO_##kind, where, #name, wrong, says},
 #include "animals.h"
+#include "files.h"
 #undef ANIMAL
 };
 enum { N_ANIMALS = sizeof animals / sizeof *animals, TEXT = 1 << 16, SECONDS = 20 };
@@ -96,25 +98,43 @@ static tn_status use(const animal *who, tn_runtime *rt, tn_diag *diag, stage *at
   return status;
 }
 
-static tn_status meet(const animal *who, tn_diag *diag, stage *at) {
+static tn_status meet(const animal *who, const char *path, tn_diag *diag, stage *at) {
   tn_runtime_options options = TN_RUNTIME_OPTIONS_INIT;
   tn_runtime *rt;
   options.n_threads = 1;
   options.flags = TN_RUNTIME_NO_DISCOVERY;
   tn_status status = tn_runtime_create(&options, diag, &rt);
   *at = LOADING;
-  if (!status) status = tn_runtime_load_plugin(rt, ZOO_PLUGIN, NULL, 0, diag);
+  if (!status) status = tn_runtime_load_plugin(rt, path, NULL, 0, diag);
   if (!status) *at = USING, status = use(who, rt, diag, at);
   tn_runtime_destroy(rt);
   return status;
 }
 
+static const char *make_path(const animal *who, char *path, size_t size) {
+  char dir[] = "/tmp/tenon-zoo-XXXXXX";
+  if (who->kind != ZOO_FILE) return ZOO_PLUGIN;
+  if (!mkdtemp(dir)) abort();
+  snprintf(path, size, "%s/zoo.so", dir);
+  zoo_make_file(who->name, path);
+  return path;
+}
+
+static void remove_path(const animal *who, char *path) {
+  if (who->kind != ZOO_FILE) return;
+  remove(path);
+  *strrchr(path, '/') = 0;
+  rmdir(path);
+}
+
 static void child(const animal *who, int to) {
+  char made[64];
   setenv("TENON_ZOO", who->name, 1);
   alarm(SECONDS);
   tn_diag *diag = tn_diag_create();
   stage at = LOADING;
-  const tn_status status = meet(who, diag, &at);
+  const tn_status status = meet(who, make_path(who, made, sizeof made), diag, &at);
+  remove_path(who, made);
   FILE *out = fdopen(to, "w");
   fprintf(out, "%c%d\n%s", at, status, tn_diag_text(diag));
   fclose(out);

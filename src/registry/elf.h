@@ -1,0 +1,41 @@
+/* What the files that look at shared libraries share: the file, its header and its segments. */
+#ifndef TN_REGISTRY_ELF_H
+#define TN_REGISTRY_ELF_H
+
+#if defined(__linux__)
+#include <link.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "base/diag.h"
+
+typedef struct elf_file {
+  const uint8_t *data;
+  uint64_t size;
+  const char *path;
+  tn_diag *diag;
+  ElfW(Ehdr) header;
+} elf_file;
+
+static inline bool elf_is_inside(const elf_file *f, uint64_t offset, uint64_t bytes) {
+  return offset <= f->size && bytes <= f->size - offset;
+}
+
+static inline ElfW(Phdr) elf_segment(const elf_file *f, uint32_t index) {
+  ElfW(Phdr) segment;
+  memcpy(&segment, f->data + f->header.e_phoff + index * sizeof segment, sizeof segment);
+  return segment;
+}
+
+/* Place in the file of `bytes` bytes that the library has at an address; UINT64_MAX: not all of
+ * them are in one segment, and in the file. */
+uint64_t elf_offset(const elf_file *f, uint64_t address, uint64_t bytes);
+/* True if they are in one segment with all of these flags (PF_W, PF_X), in the file or not. */
+bool elf_is_mapped(const elf_file *f, uint64_t address, uint64_t bytes, uint32_t flags);
+tn_status elf_damaged(const elf_file *f, const char *what);
+
+/* elf_dynamic.c: everything that the dynamic linker follows lies where it may be read. */
+tn_status elf_check_dynamic(const elf_file *f);
+#endif
+
+#endif

@@ -1,0 +1,164 @@
+/* Files that are no sound shared libraries: like animals.h. The code changes the bytes of the
+ * sound plug-in (f->bytes, f->size), which then go to f->path; or it makes f->path itself and
+ * answers with `return`. */
+/* clang-format off */
+
+ANIMAL(FILE, file_missing, LOAD, "there is no file", "*zoo.so: there is no such file",
+  return)
+ANIMAL(FILE, file_empty, LOAD, "an empty file", "*zoo.so: is not a shared library",
+  f->size = 0)
+ANIMAL(FILE, file_one_byte, LOAD, "a file of one byte", "*zoo.so: is not a shared library",
+  f->size = 1)
+ANIMAL(FILE, file_text, LOAD, "a text", "*zoo.so: is not a shared library",
+  f->size = (uint64_t)sprintf((char *)f->bytes, "INPUT(libc.so.6)\n"))
+ANIMAL(FILE, file_magic_only, LOAD, "the first four bytes of a library, then zeros",
+  "*zoo.so: was made for a machine of another word size or byte order",
+  memset(f->bytes + 4, 0, f->size - 4))
+ANIMAL(FILE, file_directory, LOAD, "a folder", "*zoo.so: it is not a regular file",
+  mkdir(f->path, 0755); return)
+ANIMAL(FILE, file_fifo, LOAD, "a pipe that nobody writes to",
+  "*zoo.so: it is not a regular file",
+  mkfifo(f->path, 0644); return)
+ANIMAL(FILE, file_device, LOAD, "a device, by a symbolic link",
+  "/dev/zero: is not loaded: everybody can write it",
+  if (symlink("/dev/zero", f->path)) abort(); return)
+ANIMAL(FILE, file_link_broken, LOAD, "a symbolic link to nothing", "*zoo.so: there is no such file",
+  if (symlink("/nowhere/at/all", f->path)) abort(); return)
+ANIMAL(FILE, file_link_loop, LOAD, "a symbolic link to itself", "*zoo.so: there is no such file",
+  if (symlink(f->path, f->path)) abort(); return)
+ANIMAL(FILE, file_public, LOAD, "a file that everybody can write",
+  "*zoo.so: is not loaded: everybody can write it",
+  write_file(f); chmod(f->path, 0666); return)
+ANIMAL(FILE, file_program, LOAD, "a program", "*zoo.so: cannot be loaded: *",
+  read_file(f, "/proc/self/exe"))
+ANIMAL(FILE, file_uncut, WORKS, "it is cut off after all that is mapped", "",
+  f->size = end_of_segments(f))
+ANIMAL(FILE, file_cut_header, LOAD, "it is cut off in its header",
+  "*zoo.so: is not a shared library", f->size = 40)
+ANIMAL(FILE, file_cut_segments, LOAD, "it is cut off in its table of segments",
+  "*zoo.so: is damaged: its segment table is not in the file", f->size = 130)
+ANIMAL(FILE, file_cut_10, LOAD, "a tenth of it is there", "*zoo.so: is cut off: it has *",
+  f->size = end_of_segments(f) / 10)
+ANIMAL(FILE, file_cut_50, LOAD, "half of it is there", "*zoo.so: is cut off: it has *",
+  f->size = end_of_segments(f) / 2)
+ANIMAL(FILE, file_cut_last_byte, LOAD, "the last byte that is mapped is missing",
+  "*zoo.so: is cut off: it has *", f->size = end_of_segments(f) - 1)
+ANIMAL(FILE, file_section_headers, WORKS, "its section headers, which nobody needs, lead nowhere", "",
+  header(f)->e_shoff = UINT64_MAX - 7; header(f)->e_shnum = 65535)
+ANIMAL(FILE, elf_32_bit, LOAD, "a library for another word size",
+  "*zoo.so: was made for a machine of another word size or byte order",
+  f->bytes[EI_CLASS] ^= 3)
+ANIMAL(FILE, elf_endian, LOAD, "a library for the other byte order",
+  "*zoo.so: was made for a machine of another word size or byte order",
+  f->bytes[EI_DATA] ^= 3)
+ANIMAL(FILE, elf_machine, LOAD, "a library for another processor",
+  "*zoo.so: was made for another processor (machine 8)",
+  header(f)->e_machine = EM_MIPS)
+ANIMAL(FILE, elf_machine_unknown, LOAD, "a library for a processor that is not there",
+  "*zoo.so: was made for another processor (machine 65535)",
+  header(f)->e_machine = 65535)
+ANIMAL(FILE, elf_executable, LOAD, "a program by its header",
+  "*zoo.so: is not a shared library, but a program",
+  header(f)->e_type = ET_EXEC)
+ANIMAL(FILE, elf_object, LOAD, "an object file by its header",
+  "*zoo.so: is not a shared library, but an object file",
+  header(f)->e_type = ET_REL)
+ANIMAL(FILE, elf_core, LOAD, "a core dump by its header",
+  "*zoo.so: is not a shared library, but a core dump",
+  header(f)->e_type = ET_CORE)
+ANIMAL(FILE, elf_version, LOAD, "ELF version 77", "*zoo.so: cannot be loaded: *",
+  header(f)->e_version = 77; f->bytes[EI_VERSION] = 77)
+ANIMAL(FILE, elf_os, LOAD, "a library for another operating system", "*zoo.so: cannot be loaded: *",
+  f->bytes[EI_OSABI] = ELFOSABI_FREEBSD)
+ANIMAL(FILE, elf_segments_far, LOAD, "its table of segments is not in the file",
+  "*zoo.so: is damaged: its segment table is not in the file",
+  header(f)->e_phoff = UINT64_MAX - 7)
+ANIMAL(FILE, elf_segments_many, LOAD, "65535 segments",
+  "*zoo.so: is damaged: its segment table is not in the file",
+  header(f)->e_phnum = 65535)
+ANIMAL(FILE, elf_segments_none, LOAD, "no segments", "*zoo.so: is not a shared library",
+  header(f)->e_phnum = 0)
+ANIMAL(FILE, elf_segments_size, LOAD, "segments of another size",
+  "*zoo.so: is damaged: its segment table is not in the file",
+  header(f)->e_phentsize = 3)
+ANIMAL(FILE, elf_no_dynamic, LOAD, "no dynamic section", "*zoo.so: is not a shared library",
+  segment(f, PT_DYNAMIC)->p_type = PT_NULL)
+ANIMAL(FILE, elf_no_load, LOAD, "nothing is mapped", "*zoo.so: is not a shared library",
+  while (segment(f, PT_LOAD)) segment(f, PT_LOAD)->p_type = PT_NULL)
+ANIMAL(FILE, elf_load_past_end, LOAD, "a segment goes on after the end of the file",
+  "*zoo.so: is cut off: it has *", last_load(f)->p_filesz = last_load(f)->p_memsz = 1 << 30)
+ANIMAL(FILE, elf_load_shrinks, LOAD, "a segment is longer in the file than in memory",
+  "*zoo.so: is damaged: the size or address of a segment cannot be right",
+  segment(f, PT_LOAD)->p_memsz = 8)
+ANIMAL(FILE, elf_load_huge, LOAD, "a segment of 2^62 bytes",
+  "*zoo.so: is damaged: the size or address of a segment cannot be right",
+  last_load(f)->p_memsz = UINT64_C(1) << 62)
+ANIMAL(FILE, elf_load_wraps, LOAD, "a segment that ends after the end of memory",
+  "*zoo.so: is damaged: the size or address of a segment cannot be right",
+  last_load(f)->p_memsz = UINT64_MAX - 4096)
+ANIMAL(FILE, elf_load_overlaps, LOAD, "two segments at one address",
+  "*zoo.so: is damaged: two segments overlap", last_load(f)->p_vaddr %= 4096)
+ANIMAL(FILE, elf_load_align, LOAD, "a segment aligned to 3 bytes",
+  "*zoo.so: is damaged: a segment is not aligned as it says", segment(f, PT_LOAD)->p_align = 3)
+ANIMAL(FILE, elf_relro_wild, LOAD, "it makes foreign memory read-only",
+  "*zoo.so: is damaged: what is to be read-only is not in a segment",
+  segment(f, PT_GNU_RELRO)->p_vaddr = UINT64_C(1) << 40)
+ANIMAL(FILE, elf_dynamic_wild, LOAD, "its dynamic section is not in the library",
+  "*zoo.so: is damaged: its dynamic section is not in a segment",
+  segment(f, PT_DYNAMIC)->p_vaddr = UINT64_C(1) << 40)
+ANIMAL(FILE, elf_dynamic_endless, LOAD, "its dynamic section has no end",
+  "*zoo.so: is damaged: its dynamic section has no end",
+  segment(f, PT_DYNAMIC)->p_memsz = segment(f, PT_DYNAMIC)->p_filesz = 64)
+ANIMAL(FILE, elf_strings_wild, LOAD, "its table of strings is not in the library",
+  "*zoo.so: is damaged: names outside of the file", entry(f, DT_STRTAB)->d_un.d_ptr = 1 << 30)
+ANIMAL(FILE, elf_strings_long, LOAD, "its table of strings goes on after the end",
+  "*zoo.so: is damaged: names outside of the file", entry(f, DT_STRSZ)->d_un.d_val = 1 << 30)
+ANIMAL(FILE, elf_needed_wild, LOAD, "the name of a library that it needs is not in the file",
+  "*zoo.so: is damaged: names outside of the file", entry(f, DT_NEEDED)->d_un.d_val = 1 << 30)
+ANIMAL(FILE, elf_needed_missing, LOAD, "it needs a library that is not there",
+  "*zoo.so: cannot be loaded: libx.so.6: cannot open shared object file*",
+  replace(f, "libc.so.6", "libx.so.6"))
+ANIMAL(FILE, elf_symbol_undefined, LOAD, "it needs a function that is not there",
+  "*zoo.so: cannot be loaded: *undefined symbol: getenw*", replace(f, "getenv", "getenw"))
+ANIMAL(FILE, elf_no_query, LOAD, "it does not export tn_plugin_query",
+  "*zoo.so: is not a plug-in of Tenon: it does not export tn_plugin_query",
+  replace(f, "tn_plugin_query", "tn_plugin_quiet"))
+ANIMAL(FILE, elf_query_data, LOAD, "its tn_plugin_query is a variable",
+  "*zoo.so: is not a plug-in of Tenon: its tn_plugin_query is no function",
+  query_symbol(f)->st_value = last_load(f)->p_vaddr)
+ANIMAL(FILE, elf_symbols_wild, LOAD, "its table of symbols is not in the library",
+  "*zoo.so: is damaged: a symbol is not in the file", entry(f, DT_SYMTAB)->d_un.d_ptr = 1 << 30)
+ANIMAL(FILE, elf_symbol_name, LOAD, "the name of a symbol is not in the file",
+  "*zoo.so: is damaged: a symbol has no name in the file", query_symbol(f)->st_name = 1 << 30)
+ANIMAL(FILE, elf_hash_wild, LOAD, "its hash table is not in the library",
+  "*zoo.so: is damaged: its hash table is not in the file",
+  entry(f, DT_GNU_HASH)->d_un.d_ptr = 1 << 30)
+ANIMAL(FILE, elf_hash_none, LOAD, "it has no hash table",
+  "*zoo.so: is damaged: it has no table of symbols", entry(f, DT_GNU_HASH)->d_tag = 0x6ffffff0 - 77)
+ANIMAL(FILE, elf_hash_empty, LOAD, "its hash table has no buckets",
+  "*zoo.so: is damaged: its hash table is not in the file", hash(f)[0] = 0)
+ANIMAL(FILE, elf_hash_bloom, LOAD, "the filter of its hash table has 2^31 words",
+  "*zoo.so: is damaged: its hash table is not in the file", hash(f)[2] = UINT32_C(1) << 31)
+ANIMAL(FILE, elf_hash_bucket, LOAD, "its hash table names a symbol that is not there",
+  "*zoo.so: is damaged: *symbol*", hash(f)[4 + 2 * hash(f)[2]] = 1000000)
+ANIMAL(FILE, elf_relocations_wild, LOAD, "its relocations are not in the library",
+  "*zoo.so: is damaged: a table of relocations is not in the file",
+  entry(f, DT_RELA)->d_un.d_ptr = 1 << 30)
+ANIMAL(FILE, elf_relocations_many, LOAD, "its relocations go on after the end",
+  "*zoo.so: is damaged: a table of relocations is not in the file",
+  entry(f, DT_RELASZ)->d_un.d_val = 24 << 24)
+ANIMAL(FILE, elf_relocation_place, LOAD, "a relocation writes outside of the library",
+  "*zoo.so: is damaged: a relocation writes outside of its segments",
+  relocation(f)->r_offset = UINT64_C(1) << 40)
+ANIMAL(FILE, elf_relocation_symbol, LOAD, "a relocation is of symbol 1000000",
+  "*zoo.so: is damaged: a symbol is not in the file",
+  relocation(f)->r_info = ELF64_R_INFO(UINT64_C(1000000), 1))
+ANIMAL(FILE, elf_init_wild, LOAD, "the function that begins it is not there",
+  "*zoo.so: is damaged: a function that begins or ends it is no code",
+  entry(f, DT_INIT)->d_un.d_ptr = 1 << 30)
+ANIMAL(FILE, elf_init_data, LOAD, "the function that begins it is data",
+  "*zoo.so: is damaged: a function that begins or ends it is no code",
+  entry(f, DT_INIT)->d_un.d_ptr = last_load(f)->p_vaddr)
+ANIMAL(FILE, elf_init_array, LOAD, "the functions that begin it are not there",
+  "*zoo.so: is damaged: the functions that begin or end it are not in a segment",
+  entry(f, DT_INIT_ARRAY)->d_un.d_ptr = 1 << 30)
