@@ -43,7 +43,8 @@ ANIMAL(FILE, file_cut_50, LOAD, "half of it is there", "*zoo.so: is cut off: it 
   f->size = end_of_segments(f) / 2)
 ANIMAL(FILE, file_cut_last_byte, LOAD, "the last byte that is mapped is missing",
   "*zoo.so: is cut off: it has *", f->size = end_of_segments(f) - 1)
-ANIMAL(FILE, file_section_headers, WORKS, "its section headers, which nobody needs, lead nowhere", "",
+ANIMAL(FILE, file_section_headers, WORKS,
+  "its section headers, which nobody needs, lead nowhere", "",
   header(f)->e_shoff = UINT64_MAX - 7; header(f)->e_shnum = 65535)
 ANIMAL(FILE, elf_32_bit, LOAD, "a library for another word size",
   "*zoo.so: was made for a machine of another word size or byte order",
