@@ -29,8 +29,11 @@ for project in "$source"/tests/install/project "$source"/examples/*/; do
 done
 
 # The harness holds a plug-in's kernels to its references, as it does those that ship with Tenon.
-echo "== flash_attention.so in the harness"
-"$build/tests/check/check" --plugin "$work/flash_attention_swa_sink/flash_attention.so"
+for name in flash_attention_swa_sink/flash_attention custom_linear/custom_linear \
+  clip_formats/clip_formats my_custom_op/my_custom_op dequantize_add/dequantize_add; do
+  echo "== ${name#*/}.so in the harness"
+  "$build/tests/check/check" --plugin "$work/$name.so"
+done
 
 # A plug-in needs nothing of Tenon at run time, and exports one symbol.
 plugin=$work/project/acme.so

@@ -1,0 +1,3 @@
+/* The packed kernel for AVX-512. */
+#define PACKED custom_linear_packed_avx512
+#include "packed.h"
