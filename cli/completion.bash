@@ -10,7 +10,8 @@ _tenon() {
     words='list info vet'
   elif [ "${COMP_WORDS[1]}" = op ] && [ "$COMP_CWORD" -eq 2 ]; then
     words='run info'
-  elif [[ ${COMP_WORDS[1]} == ops || ${COMP_WORDS[1]} == op && $COMP_CWORD -eq 3 ]]; then
+  elif [[ ${COMP_WORDS[1]} == ops || ${COMP_WORDS[1]} == op && $COMP_CWORD -eq 3 ||
+    ${COMP_WORDS[1]}${COMP_WORDS[2]} == newkernel && $COMP_CWORD -eq 3 ]]; then
     words=$("$tenon" ops 2>/dev/null | sed -n '2,$s/^\([A-Za-z][^ ]*\)  .*/\1/p')
   elif [ "${COMP_WORDS[1]}" = new ] && [ "$COMP_CWORD" -eq 2 ]; then
     words="op kernel"

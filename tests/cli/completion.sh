@@ -31,6 +31,8 @@ completes new ""
 [ "$replies" = " op kernel " ] || fail "new becomes $replies"
 completes new op --d
 [ "$replies" = " --domain --dir " ] || fail "new op --d becomes $replies"
+completes new kernel Softp
+[ "$replies" = " Softplus " ] || fail "new kernel Softp becomes $replies"
 completes run mod
 [ "$replies" = "  " ] || fail "files are left to bash: $replies"
 finish

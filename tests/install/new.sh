@@ -113,6 +113,7 @@ if command -v pkg-config >/dev/null && command -v make >/dev/null; then
   }
   took op_by_make op_by_make
   grep -q '0 failed' op_by_make.log || fail "make test"
+  tenon plugin vet by_make/example_shifted.so >vet.log || { cat vet.log; fail "it is not fit"; }
 else
   echo "make skipped: no pkg-config or make"
 fi
