@@ -98,6 +98,13 @@ static int foreign_threads(const check_env *env, int before) {
   return n;
 }
 
+void check_around_threads(check_env *env) {
+  const int threads = env->around ? foreign_threads(env, env->around->n_tasks) : 0;
+  if (!threads) return;
+  check_fail(env, "starts threads: %d of them run", threads);
+  env->around->n_tasks += threads;
+}
+
 static bool same_action(const struct sigaction *a, const struct sigaction *b) {
   return a->sa_handler == b->sa_handler && a->sa_flags == b->sa_flags;
 }
@@ -123,11 +130,10 @@ void check_around_end(check_env *env) {
   if (old->environ != now.environ) check_fail(env, "changes the environment variables");
   if (old->n_files != now.n_files)
     check_fail(env, "leaves files open: %d are, %d were", now.n_files, old->n_files);
-  const int threads = foreign_threads(env, old->n_tasks);
-  if (threads) check_fail(env, "starts threads: %d of them run", threads);
+  check_around_threads(env);
   fesetenv(FE_DFL_ENV);
   now.rounding = fegetround();
   now.modes = read_modes();
-  now.n_tasks = old->n_tasks + threads;
+  now.n_tasks = old->n_tasks;
   *old = now; /* each change is told once */
 }

@@ -175,6 +175,7 @@ struct check_around *check_around_new(void); /* as it is now */
 void check_around_free(struct check_around *around);
 /* Fails the running unit for each change. */
 void check_around_end(check_env *env);
+void check_around_threads(check_env *env); /* threads alone */
 
 /* ---- case.c ---------------------------------------------------------------------------------- */
 
@@ -217,7 +218,7 @@ typedef struct check_attr {
   struct check_graph *graph;
 } check_attr;
 
-typedef struct check_node { /* of a graph: "a, b = Split(x, axis=1)" */
+typedef struct check_node {       /* of a graph: "a, b = Split(x, axis=1)" */
   const char **inputs, **outputs; /* an input "_" is left out */
   int32_t n_inputs, n_outputs, n_attrs;
   const char *domain, *op;
@@ -247,8 +248,8 @@ typedef struct tn_case {
   check_input *expect; /* the outputs, in order; n_expect 0: what the reference says */
   int32_t n_expect;
   bool has_graphs;
-  int32_t version;            /* 0: not said */
-  double tolerance;           /* < 0: not said */
+  int32_t version;  /* 0: not said */
+  double tolerance; /* < 0: not said */
   double int_tolerance;
   bool bench;
 } tn_case;
@@ -314,7 +315,7 @@ const char *check_buffer_describe(const check_env *env, const void *address, cha
 typedef struct check_value {
   tn_tensor tensor; /* plain, with data; or a list */
   const char *name;
-  const char *label; /* of the value in a graph: graphs of the case may read it; NULL: none */
+  const char *label;     /* of the value in a graph: graphs of the case may read it; NULL: none */
   bool constant;         /* its data is known when planning */
   bool written_constant; /* the case says so */
   double scale;          /* largest magnitude among its elements that counts for tolerances */
@@ -340,7 +341,7 @@ typedef struct check_problem {
   check_value *inputs[CHECK_MAX_IO]; /* NULL: left out */
   check_value *outer[CHECK_MAX_IO];  /* values around the node */
   uint32_t n_outer;
-  tn_tensor outputs[CHECK_MAX_IO];   /* as inferred */
+  tn_tensor outputs[CHECK_MAX_IO]; /* as inferred */
   const char *output_names[CHECK_MAX_IO];
   tn_tensor **lists; /* sequences to be destroyed */
   int32_t n_lists;

@@ -14,7 +14,6 @@ typedef struct life {
   tn_diag *diag;
 } life;
 
-/* Without what ships with Tenon unless the plug-in needs it: many of them are made. */
 static tn_runtime *new_runtime(const check_allocator *a) {
   tn_runtime_options options = TN_RUNTIME_OPTIONS_INIT;
   tn_runtime *runtime = NULL;
@@ -56,6 +55,7 @@ static void once(life *l) {
   if (s)
     check_fail(l->env, "init() fails without options: %s",
                tn_diag_count(l->diag) ? tn_diag_text(l->diag) : tn_status_text(s));
+  check_around_threads(l->env); /* one that runs in what is unmapped would crash */
   destroy(l, runtime);
   check_leak(l, &a, "init, shutdown");
 }

@@ -33,6 +33,7 @@ for name in flash_attention_swa_sink/flash_attention custom_linear/custom_linear
   clip_formats/clip_formats my_custom_op/my_custom_op dequantize_add/dequantize_add; do
   echo "== ${name#*/}.so in the harness"
   "$build/tests/check/check" --plugin "$work/$name.so"
+  "$build/tenon" plugin vet --quiet --timeout 120 "$work/$name.so"
 done
 
 # A plug-in needs nothing of Tenon at run time, and exports one symbol.

@@ -1,0 +1,259 @@
+/* A plug-in that keeps every rule but the one that TENON_TEST_BAD names. vet.sh says what `tenon
+ * plugin vet` must find of each. */
+#include <fcntl.h>
+#include <fenv.h>
+#include <locale.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "tenon/plugin.h"
+
+static int is(const char *name) {
+  const char *bad = getenv("TENON_TEST_BAD");
+  return bad && !strcmp(bad, name);
+}
+
+static void crash(void) {
+  volatile int *volatile nowhere = NULL;
+  *nowhere = 1;
+}
+
+static void hang(void) {
+  for (;;) pause();
+}
+
+/* What any callback can do to the process. */
+static void meddle(void) {
+  if (is("signal")) signal(SIGUSR2, SIG_IGN);
+  if (is("mask")) {
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGUSR1);
+    sigprocmask(SIG_BLOCK, &set, NULL);
+  }
+  if (is("locale")) setlocale(LC_ALL, "C.UTF-8");
+  if (is("folder") && chdir("/")) crash();
+  if (is("umask")) umask(0111);
+  if (is("environment")) setenv("TENON_TEST_MORE", "1", 1);
+  if (is("file")) open("/dev/null", O_RDONLY);
+}
+
+static void *sleeper(void *arg) {
+  hang();
+  return arg;
+}
+
+__attribute__((constructor)) static void constructor(void) {
+  if (is("constructor")) crash();
+}
+__attribute__((destructor)) static void destructor(void) {
+  if (is("destructor")) crash();
+}
+
+/* ---- the operator ---------------------------------------------------------------------------- */
+
+static int64_t elements(const tn_tensor *t) {
+  int64_t n = 1;
+  for (int32_t d = 0; d < t->rank; d++) n *= t->shape[d];
+  return n;
+}
+
+static int n_inferred;
+
+static tn_status infer(const tn_call *call) {
+  tn_tensor *y = call->outputs[0];
+  const tn_tensor *x = call->inputs[0];
+  union {
+    const void *in;
+    double *out;
+  } attrs = {call->attrs};
+  y->rank = x->rank;
+  for (int32_t d = 0; d < x->rank; d++) y->shape[d] = x->shape[d];
+  if (is("infer-scalar") && x->rank == 0) crash();
+  if (is("infer-status") && x->rank == 0) return 7;
+  if (is("infer-impure") && x->rank) y->shape[0] = n_inferred++;
+  if (is("infer-writes")) *attrs.out += 1;
+  if (is("infer-loops") && x->rank && x->shape[0] > 1000000) hang();
+  return TN_OK;
+}
+
+static tn_status reference(const tn_call *call) {
+  const double *a = call->attrs;
+  const float *x = call->inputs[0]->data;
+  float *y = call->outputs[0]->data;
+  for (int64_t k = 0; k < elements(call->inputs[0]); k++) y[k] = (float)(*a * (double)x[k]);
+  return TN_OK;
+}
+
+/* ---- the kernel ------------------------------------------------------------------------------ */
+
+static float held; /* from the first item of a call to its last: of whoever began last */
+
+static tn_status plan(const tn_call *call, tn_kernel_plan *out) {
+  if (is("plan")) crash();
+  if (is("plan-fails")) return call->host->fail(call->ctx, TN_ERR_SHAPE, "no such plan");
+  out->items[0] = elements(call->inputs[0]);
+  out->state_bytes = 64;
+  return TN_OK;
+}
+
+static tn_status prepare(const tn_call *call) {
+  void *memory = call->host->alloc(call->ctx, 100);
+  if (is("prepare-unchecked")) *(char *)memory = 1;
+  if (!memory) return is("prepare-says-ok") ? TN_ERR_INTERNAL : TN_ERR_MEMORY;
+  if (!is("prepare-leaks")) call->host->free(call->ctx, memory);
+  if (is("prepare-malloc")) {
+    char *volatile lost = malloc(1000);
+    if (lost) *lost = 1;
+  }
+  return TN_OK;
+}
+
+static tn_status run(const tn_call *call, uint32_t stage, int64_t begin, int64_t end,
+                     uint32_t worker) {
+  const double *a = call->attrs;
+  const float *x = call->inputs[0]->data;
+  float *y = call->outputs[0]->data;
+  (void)stage, (void)worker;
+  for (int64_t k = begin; k < end; k++) y[k] = (float)(*a * (double)x[k]);
+  if (is("run") && end > 30) crash();
+  if (is("run-abort") && end > 30) abort();
+  if (is("run-hangs") && end > 30) hang();
+  if (is("run-exits") && end > 30) exit(0);
+  if (is("run-past") && end == elements(call->inputs[0])) y[end] = 1;
+  if (is("run-wrong") && end > 30) y[30] += 1;
+  if (is("run-rounds")) fesetround(FE_UPWARD);
+  if (is("run-static") && begin == 0) held = y[0];
+  if (is("run-static") && end == elements(call->inputs[0]))
+    y[end - 1] += held - (float)(*a * (double)x[0]);
+  meddle();
+  return TN_OK;
+}
+
+static const char *refuse(const tn_call *call) {
+  (void)call;
+  if (is("refuse")) crash();
+  return NULL;
+}
+
+/* ---- a format -------------------------------------------------------------------------------- */
+
+static int32_t probe(const uint8_t *data, uint64_t size) {
+  if (is("probe")) return data[size] == 'x'; /* one byte too far */
+  if (is("probe-answer")) return 1000;
+  return 0;
+}
+
+static tn_status read_model(const tn_source *source, tn_graph *graph) {
+  (void)graph;
+  if (is("read-leaks")) source->host->alloc(source->ctx, 10);
+  return source->host->fail(source->ctx, TN_ERR_INVALID, "is no model");
+}
+
+/* ---- the descriptor -------------------------------------------------------------------------- */
+
+static const tn_type_rule rule = {TN_HEAD(tn_type_rule), "T", "x,y", TN_MASK(TN_F32)};
+static const tn_type_rule *const rules[] = {&rule};
+static const char *const cases[] = {"x=T[37] a=1.5", "x=T[2,3]"};
+static const tn_op op = {.head = TN_HEAD(tn_op),
+                         .domain = "test",
+                         .name = "Scaled",
+                         .since = 1,
+                         .schema = "(Tensor x, *, float a=2.0) -> Tensor y",
+                         .types = rules,
+                         .n_types = 1,
+                         .infer = infer,
+                         .reference = reference,
+                         .cases = cases,
+                         .n_cases = 2};
+static const tn_op *const ops[] = {&op};
+
+static const tn_accept x_row = {TN_HEAD(tn_accept), "x", TN_MASK(TN_F32), TN_PLAIN, 0, 0, 0, 0};
+static const tn_accept *const rows[] = {&x_row};
+static const tn_kernel kernel = {.head = TN_HEAD(tn_kernel),
+                                 .name = "scaled_f32",
+                                 .op = "test::Scaled",
+                                 .device = "cpu",
+                                 .rank = TN_RANK_PLUGIN,
+                                 .accepts = rows,
+                                 .n_accepts = 1,
+                                 .refuse = refuse,
+                                 .plan = plan,
+                                 .prepare = prepare,
+                                 .run = run};
+static const tn_kernel *const kernels[] = {&kernel};
+
+static const tn_format format = {.head = TN_HEAD(tn_format),
+                                 .name = "bad",
+                                 .extensions = ".bad",
+                                 .probe = probe,
+                                 .read = read_model};
+static const tn_format *const formats[] = {&format};
+
+typedef struct state {
+  const tn_host *host;
+  void *ctx;
+} state;
+
+static int n_started;
+
+static tn_status init(const tn_host *host, void *ctx, const tn_option *const *options,
+                      uint32_t n_options, void **out_self) {
+  pthread_t thread;
+  (void)options, (void)n_options;
+  if (is("init")) crash();
+  if (is("init-fails")) return host->fail(ctx, TN_ERR_STATE, "no licence");
+  if (is("init-exits")) exit(0);
+  if (is("init-hangs")) hang();
+  if (is("init-once") && n_started) return TN_ERR_STATE;
+  if (is("init-thread") && pthread_create(&thread, NULL, sleeper, NULL)) return TN_ERR_INTERNAL;
+  if (is("init-forks") && fork() == 0) hang();
+  state *self = host->alloc(ctx, sizeof *self);
+  if (!self && is("init-status")) return TN_ERR_INTERNAL;
+  if (!self && !is("init-unchecked")) return TN_ERR_MEMORY;
+  *self = (state){host, ctx};
+  if (is("init-malloc")) {
+    char *volatile lost = malloc(1000);
+    if (lost) *lost = 1;
+  }
+  n_started++;
+  *out_self = self;
+  return TN_OK;
+}
+
+static void shut_down(void *self) {
+  const state *s = self;
+  n_started--;
+  if (is("shutdown")) crash();
+  if (!is("init-leaks")) s->host->free(s->ctx, self);
+}
+
+static tn_plugin plugin = {.head = TN_HEAD(tn_plugin),
+                           .name = "bad",
+                           .version = "1.0",
+                           .license = "MIT",
+                           .build_id = "test",
+                           .flavour = TN_FLAVOUR,
+                           .n_ops = 1,
+                           .n_kernels = 1,
+                           .n_formats = 1,
+                           .ops = ops,
+                           .kernels = kernels,
+                           .formats = formats,
+                           .init = init,
+                           .shutdown = shut_down};
+
+const tn_plugin *tn_plugin_query(uint32_t host_major, uint32_t host_minor) {
+  if (is("query")) crash();
+  if (is("query-old") && host_major == 0 && host_minor == 0) crash();
+  if (is("query-changes")) plugin.version = *plugin.version == '1' ? "2.0" : "1.0";
+  if (is("query-malloc")) {
+    char *volatile lost = malloc(1000);
+    if (lost) *lost = 1;
+  }
+  return &plugin;
+}

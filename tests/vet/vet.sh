@@ -1,0 +1,105 @@
+#!/bin/bash
+# Each way in which bad.c can misbehave must be found by `tenon plugin vet`, which itself never
+# crashes; and nothing is found where there is nothing.
+# usage: vet.sh TENON BAD.SO SANITIZED(0|1)
+set -uo pipefail
+tenon=$1 plugin=$2 sanitized=$3 failures=0 checks=0
+fail() {
+  echo "FAILED: $*"
+  failures=$((failures + 1))
+}
+
+# finds NAME TEXT [OPTION...]: misbehaving as NAME, the report has a line that matches TEXT, and the
+# exit status is 1.
+finds() {
+  local name=$1 text=$2 out code
+  shift 2
+  out=$(TENON_TEST_BAD=$name "$tenon" plugin vet "$plugin" --timeout 20 "$@" 2>/dev/null)
+  code=$?
+  checks=$((checks + 1))
+  grep -qE -- "$text" <<<"$out" || fail "$name: no line matches $text in:
+$out"
+  [ "$code" = 1 ] || fail "$name: exit status $code"
+}
+# What sanitizers see first, or make impossible to see, they report themselves.
+plain() { [ "$sanitized" = 1 ] || finds "$@"; }
+
+out=$("$tenon" plugin vet "$plugin") || fail "the good plug-in is not fit: $out"
+grep -q '^bad: fit: [0-9]* tests passed, 0 breaches' <<<"$out" || fail "the good plug-in: $out"
+
+finds constructor 'bad.so: descriptor, loading: crashed with SIGSEGV in dlopen\(\)'
+finds destructor 'crashed with SIGSEGV in dlclose\(\)' --only init
+finds query 'loading: crashed with SIGSEGV in tn_plugin_query\(\)'
+finds query-old 'crashed with SIGSEGV in tn_plugin_query\(\) for an ABI of the past' --only init
+finds query-changes 'tn_plugin_query, loading: does not answer the same' --only init
+plain query-malloc 'tn_plugin_query, loading: allocates memory' --only init
+
+finds init 'init and shutdown, once: crashed with SIGSEGV in init\(\)' --only init
+finds init-fails 'init and shutdown, once: init\(\) fails without options: .*no licence' --only init
+finds init-exits 'once: ended the process in init\(\) with exit code 0' --only init
+finds init-hangs 'once: hangs in init\(\): ended after 1 s' --only init --timeout 1
+finds init-leaks 'once: .*1 blocks of the host.s memory are not given back by shutdown' --only init
+plain init-malloc 'many times: memory of malloc grows by 1[0-9]+ bytes' --only init
+finds init-once 'two runtimes at once: init\(\) fails' --only init
+finds init-status 'failing allocation: .*init\(\) answers TN_ERR_INTERNAL' --only init
+finds init-unchecked 'failing allocation: crashed with SIGSEGV in init\(\)' --only init
+finds init-thread 'init and shutdown, once: starts threads: 1' --only init
+finds init-forks 'starts processes that it leaves behind' --only init
+finds shutdown 'once: crashed with SIGSEGV in shutdown\(\)' --only init
+
+finds infer-scalar \
+  "op 'test::Scaled', inference of .* with scalars: crashed with SIGSEGV in infer\(\)"
+finds infer-status 'with scalars: for scalars: .*it answered 7, which is no status'
+finds infer-impure 'inference is not pure: output y is'
+finds infer-writes 'inference changes the attributes'
+finds infer-loops "op 'test::Scaled', inference of .*: hangs in infer\(\)" --timeout 1
+
+kernel='--only scaled_f32'
+finds refuse "kernel 'scaled_f32', .*: crashed with SIGSEGV in refuse\(\)" $kernel
+finds plan "kernel 'scaled_f32', .*: crashed with SIGSEGV in plan\(\), 2 threads" $kernel
+finds plan-fails 'plan\(\) fails: no such plan' $kernel
+finds prepare-leaks '1 blocks of the host.s memory are not given back' $kernel
+plain prepare-malloc 'repeated: memory of malloc grows by 1[0-9]+ bytes with each plan' $kernel
+finds prepare-unchecked 'repeated: crashed with SIGSEGV in prepare\(\)' $kernel
+finds run 'crashed with SIGSEGV in run\(\), 2 threads' $kernel
+finds run-abort 'crashed with SIGABRT \(6\) in run\(\)' $kernel
+finds run-hangs \
+  '"x=T\[37\] a=1.5" T=f32: hangs in run\(\), 2 threads: ended after 1 s' $kernel --timeout 1
+finds run-exits 'ended the process in run\(\), 2 threads with exit code 0' $kernel
+finds run-past 'crashed with SIGSEGV in run\(\), .*0 bytes behind the end of y' $kernel
+finds run-wrong 'y\[30\] is' $kernel
+finds run-static 'while another session is inside of it: y\[' $kernel
+finds run-rounds 'changes the floating-point modes' $kernel
+
+finds signal 'changes the handler of SIGUSR2' $kernel
+finds mask 'changes which signals are blocked: SIGUSR1' $kernel
+finds locale 'changes the locale from C to C.UTF-8' $kernel
+finds folder 'changes the working folder' $kernel
+finds umask 'changes the mask of new files' $kernel
+finds environment 'changes the environment variables' $kernel
+finds file 'leaves files open' $kernel
+
+finds probe \
+  "format 'bad', .*: crashed with SIGSEGV in probe\(\), at 0 bytes behind the end of the file" \
+  --only bad
+finds probe-answer 'probe\(\) answers 1000' --only bad
+finds read-leaks 'read\(\): 1 blocks of the host.s memory' --only bad
+
+# The command's own manners.
+"$tenon" plugin vet "$plugin" --only nobody 2>/dev/null
+[ $? = 3 ] || fail "--only of a part that is not there"
+"$tenon" plugin vet "$plugin.none" 2>/dev/null
+[ $? = 3 ] || fail "a file that is not there"
+"$tenon" plugin vet 2>/dev/null
+[ $? = 2 ] || fail "no file"
+"$tenon" plugin vet "$plugin" --timeout 0 2>/dev/null
+[ $? = 2 ] || fail "--timeout 0"
+"$tenon" plugin vet "$0" >/dev/null
+[ $? = 1 ] || fail "a file that is no library"
+TENON_TEST_BAD=constructor "$tenon" plugin info "$plugin" >/dev/null
+[ $? = 1 ] || fail "info of what crashes"
+TENON_TEST_BAD=init "$tenon" plugin info "$plugin" |
+  grep -q '^kernel scaled_f32' || fail "info runs init"
+
+echo "$checks kinds of misbehaviour, $failures failures"
+[ "$failures" -eq 0 ]
