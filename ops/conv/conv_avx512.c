@@ -1,4 +1,5 @@
 /* Conv in f32 for AVX-512: the files *_simd.h, compiled with its flags. */
 #include "conv_blocked_simd.h"
+#include "conv_depthwise_blocked_simd.h"
 #include "conv_depthwise_simd.h"
 #include "conv_simd.h"

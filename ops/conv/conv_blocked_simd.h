@@ -230,7 +230,7 @@ static void copy_strip(const layer *l, const float *x, int64_t oh, float *to) {
 
 /* ---- the kernel ---- */
 
-typedef struct band { /* a strip as it is read */
+typedef struct band {   /* a strip as it is read */
   const float *x;       /* of output row 0 of the strip, pixel 0 */
   int64_t row, x_block; /* floats between input rows, and blocks */
   int64_t at[MAX_TAPS];
@@ -302,35 +302,15 @@ static void run_group(const tn_call *call, const layer *l, const band *s, int64_
   }
 }
 
-/* Steps with an operand per channel go pixel by pixel, all others through a row at once. Pad lanes
- * are zeroed in the end. */
-static void finish_row(const tn_call *call, const layer *l, int64_t block, float *y, int64_t at,
-                       int64_t n) {
-  const int64_t channel = block * TN_VF_LANES,
-                live = tn_min_i64(TN_VF_LANES, l->c.filters - channel);
-  bool by_pixel = live < TN_VF_LANES;
-  for (uint32_t k = 0; k < call->n_epilogue; k++) {
-    const tn_epilogue *e = call->epilogue[k];
-    by_pixel = by_pixel ||
-               (e->input >= 0 && !tn_epilogue_is_full(call->inputs[e->input], call->outputs[0]));
-  }
-  if (!by_pixel) {
-    tn_epilogue_f32(call, y + at, n * TN_VF_LANES, at, channel, 1);
-    return;
-  }
-  for (int64_t p = 0; p < n; p++, at += TN_VF_LANES) {
-    tn_epilogue_f32(call, y + at, live, at, channel, 1);
-    for (int64_t k = live; k < TN_VF_LANES; k++) y[at + k] = 0;
-  }
-}
-
 static void finish_group(const tn_call *call, const layer *l, const band *s, int64_t group) {
   float *y = call->outputs[0]->data;
   for (int64_t b = 0; b < group_blocks(l, group); b++) {
     const int64_t block = group * TILE_BLOCKS + b;
     const int64_t plane = (s->image * l->out_blocks + block) * l->n_pixels;
-    for (int64_t r = s->first_row; r < s->first_row + s->n_rows; r++)
-      finish_row(call, l, block, y, (plane + r * l->out_w) * TN_VF_LANES, row_pixels(l, r));
+    for (int64_t r = s->first_row; r < s->first_row + s->n_rows; r++) {
+      const int64_t at = (plane + r * l->out_w) * TN_VF_LANES;
+      tn_epilogue_block_f32(call, y + at, row_pixels(l, r), at, block * TN_VF_LANES, TN_VF_LANES);
+    }
   }
 }
 

@@ -11,6 +11,7 @@
 
 #include <stdbool.h>
 
+#include "base/checked.h"
 #include "base/dtype.h"
 #include "base/vmath.h"
 
@@ -129,6 +130,28 @@ static inline void tn_epilogue_f32(const tn_call *call, float *y, int64_t n, int
     const bool full = tn_epilogue_is_full(t, call->outputs[0]);
     tn_epilogue_binary_f32(e->kind, y, n, (const float *)t->data + (full ? offset : channel),
                            full ? 1 : step);
+  }
+}
+
+/* The same for n pixels of one block of a blocked layout, of `lanes` channels each, the first of
+ * which is `channel`. Steps with an operand per channel go pixel by pixel, all others through all
+ * pixels at once. Pad lanes are zero in the end. */
+static inline void tn_epilogue_block_f32(const tn_call *call, float *y, int64_t n, int64_t offset,
+                                         int64_t channel, int64_t lanes) {
+  const tn_tensor *out = call->outputs[0];
+  const int64_t live = tn_min_i64(lanes, out->shape[1] - channel);
+  bool at_once = live == lanes;
+  for (uint32_t k = 0; at_once && k < call->n_epilogue; k++) {
+    const int32_t input = call->epilogue[k]->input;
+    at_once = input < 0 || tn_epilogue_is_full(call->inputs[input], out);
+  }
+  if (at_once) {
+    tn_epilogue_f32(call, y, n * lanes, offset, channel, 1);
+    return;
+  }
+  for (int64_t p = 0; p < n; p++, y += lanes, offset += lanes) {
+    tn_epilogue_f32(call, y, live, offset, channel, 1);
+    for (int64_t k = live; k < lanes; k++) y[k] = 0;
   }
 }
 

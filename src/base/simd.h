@@ -26,7 +26,9 @@ static inline tn_vf tn_vf_load(const float *p) { return _mm512_loadu_ps(p); }
 static inline void tn_vf_store(float *p, tn_vf v) { _mm512_storeu_ps(p, v); }
 static inline tn_vf tn_vf_set1(float x) { return _mm512_set1_ps(x); }
 static inline tn_vf tn_vf_add(tn_vf a, tn_vf b) { return _mm512_add_ps(a, b); }
+static inline tn_vf tn_vf_mul(tn_vf a, tn_vf b) { return _mm512_mul_ps(a, b); }
 static inline tn_vf tn_vf_fma(tn_vf a, tn_vf b, tn_vf c) { return _mm512_fmadd_ps(a, b, c); }
+static inline tn_vf tn_vf_max(tn_vf a, tn_vf b) { return _mm512_max_ps(a, b); } /* a > b ? a : b */
 static inline float tn_vf_sum(tn_vf v) { return _mm512_reduce_add_ps(v); }
 static inline tn_vf_mask tn_vf_mask_first(int64_t n) { /* n in 0 .. 16 */
   return (tn_vf_mask)((1u << n) - 1);
@@ -63,7 +65,9 @@ static inline tn_vf tn_vf_load(const float *p) { return _mm256_loadu_ps(p); }
 static inline void tn_vf_store(float *p, tn_vf v) { _mm256_storeu_ps(p, v); }
 static inline tn_vf tn_vf_set1(float x) { return _mm256_set1_ps(x); }
 static inline tn_vf tn_vf_add(tn_vf a, tn_vf b) { return _mm256_add_ps(a, b); }
+static inline tn_vf tn_vf_mul(tn_vf a, tn_vf b) { return _mm256_mul_ps(a, b); }
 static inline tn_vf tn_vf_fma(tn_vf a, tn_vf b, tn_vf c) { return _mm256_fmadd_ps(a, b, c); }
+static inline tn_vf tn_vf_max(tn_vf a, tn_vf b) { return _mm256_max_ps(a, b); } /* a > b ? a : b */
 static inline float tn_vf_sum(tn_vf v) {
   __m128 s = _mm_add_ps(_mm256_castps256_ps128(v), _mm256_extractf128_ps(v, 1));
   s = _mm_add_ps(s, _mm_movehl_ps(s, s));

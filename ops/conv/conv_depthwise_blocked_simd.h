@@ -1,0 +1,167 @@
+/* Depthwise Conv in f32 in blocked layout, for AVX-512 and AVX2: a vector is the channels of one
+ * block, so that windows, strides and borders of any kind cost no lanes. Some neighbouring pixels
+ * share each weight; pixels at the left and right border go one by one. */
+#ifndef TN_OPS_CONV_DEPTHWISE_BLOCKED_SIMD_H
+#define TN_OPS_CONV_DEPTHWISE_BLOCKED_SIMD_H
+
+#include "base/epilogue.h"
+#include "base/simd.h"
+#include "conv_gather.h"
+
+enum { DEPTHWISE_PIXELS = TN_VF_LANES == 16 ? 12 : 8 };
+
+typedef struct depthwise_block { /* one block of channels of an image */
+  const window3 *w;
+  const float *x, *k; /* k: [taps][lanes] */
+  tn_vf bias;
+} depthwise_block;
+
+/* Taps that lie inside the input: rows [h0, h1), columns [w0, w1). */
+typedef struct depthwise_taps {
+  int64_t h0, h1, w0, w1;
+} depthwise_taps;
+
+/* P output pixels from (oh, ow) on, all with the same taps. P is a number, not a parameter: only
+ * then do the accumulators stay in registers. */
+#define DEPTHWISE(P)                                                                     \
+  static void depthwise_##P(const depthwise_block *d, int64_t oh, int64_t ow,            \
+                            const depthwise_taps *t, float *y) {                         \
+    const window3 *w = d->w;                                                             \
+    const int64_t step = w->stride[2] * TN_VF_LANES, col = w->dilation[2] * TN_VF_LANES; \
+    const int64_t left = (ow * w->stride[2] - w->pad[2]) * TN_VF_LANES;                  \
+    tn_vf acc[P];                                                                        \
+    TN_UNROLL for (int p = 0; p < P; p++) acc[p] = d->bias;                              \
+    for (int64_t h = t->h0; h < t->h1; h++) {                                            \
+      const int64_t ih = oh * w->stride[1] - w->pad[1] + h * w->dilation[1];             \
+      const float *row = d->x + ih * w->in[2] * TN_VF_LANES;                             \
+      for (int64_t c = t->w0; c < t->w1; c++) {                                          \
+        const tn_vf k = tn_vf_load(d->k + (h * w->kernel[2] + c) * TN_VF_LANES);         \
+        const float *from = row + (left + c * col);                                      \
+        TN_UNROLL for (int p = 0; p < P; p++, from += step) acc[p] =                     \
+            tn_vf_fma(tn_vf_load(from), k, acc[p]);                                      \
+      }                                                                                  \
+    }                                                                                    \
+    TN_UNROLL for (int p = 0; p < P; p++) tn_vf_store(y + p * TN_VF_LANES, acc[p]);      \
+  }
+DEPTHWISE(1)
+DEPTHWISE(2)
+DEPTHWISE(4)
+DEPTHWISE(8)
+#if defined(__AVX512F__)
+DEPTHWISE(12)
+#endif
+#undef DEPTHWISE
+
+/* Taps k of [0, kernel) with 0 <= start + k*dilation < size. */
+static void taps_inside(int64_t start, int64_t dilation, int64_t kernel, int64_t size,
+                        int64_t *out_begin, int64_t *out_end) {
+  *out_begin = start < 0 ? tn_min_i64(kernel, tn_ceil_div(-start, dilation)) : 0;
+  const int64_t end = size > start ? tn_min_i64(kernel, tn_ceil_div(size - start, dilation)) : 0;
+  *out_end = tn_max_i64(*out_begin, end);
+}
+
+static void depthwise_row(const depthwise_block *d, int64_t oh, float *y) {
+  const window3 *w = d->w;
+  const int64_t reach = (w->kernel[2] - 1) * w->dilation[2];
+  depthwise_taps t;
+  taps_inside(oh * w->stride[1] - w->pad[1], w->dilation[1], w->kernel[1], w->in[1], &t.h0, &t.h1);
+  /* Pixels [inner, end) have all columns inside. */
+  const int64_t inner = tn_min_i64(w->out[2], tn_ceil_div(w->pad[2], w->stride[2]));
+  const int64_t room = w->in[2] - 1 - reach + w->pad[2];
+  const int64_t end =
+      tn_max_i64(inner, room < 0 ? 0 : tn_min_i64(w->out[2], room / w->stride[2] + 1));
+  for (int64_t ow = 0; ow < w->out[2];) {
+    if (ow < inner || ow >= end) {
+      taps_inside(ow * w->stride[2] - w->pad[2], w->dilation[2], w->kernel[2], w->in[2], &t.w0,
+                  &t.w1);
+      depthwise_1(d, oh, ow, &t, y + ow * TN_VF_LANES);
+      ow++;
+      continue;
+    }
+    t.w0 = 0, t.w1 = w->kernel[2];
+    float *to = y + ow * TN_VF_LANES;
+    const int64_t n = end - ow;
+#if defined(__AVX512F__)
+    if (n >= 12) {
+      depthwise_12(d, oh, ow, &t, to);
+      ow += 12;
+      continue;
+    }
+#endif
+    if (n >= 8) {
+      depthwise_8(d, oh, ow, &t, to);
+      ow += 8;
+    } else if (n >= 4) {
+      depthwise_4(d, oh, ow, &t, to);
+      ow += 4;
+    } else if (n >= 2) {
+      depthwise_2(d, oh, ow, &t, to);
+      ow += 2;
+    } else {
+      depthwise_1(d, oh, ow, &t, to);
+      ow++;
+    }
+  }
+}
+
+const char *TN_SIMD_NAME(conv_depthwise_blocked_refuse)(const tn_call *call) {
+  const tn_conv_attrs *a = call->attrs;
+  const tn_tensor *x = call->inputs[0], *w = call->inputs[1];
+  if (x->rank < 3 || x->rank > 4) return "takes 1 or 2 spatial dims";
+  if (a->group != x->shape[1] || w->shape[0] != x->shape[1])
+    return "takes one input and one output channel per group";
+  return tn_epilogue_refuse_f32(call, 1);
+}
+
+tn_status TN_SIMD_NAME(conv_depthwise_blocked_plan)(const tn_call *call, tn_kernel_plan *out) {
+  conv_shape c;
+  const tn_status s = conv_shape_make(call, &c);
+  if (s) return s;
+  const int64_t blocks = tn_ceil_div(c.filters, TN_VF_LANES);
+  const double vectors = (double)(c.batch * blocks) * (double)c.out_size;
+  out->state_bytes = (uint64_t)(blocks * TN_VF_LANES * c.taps) * sizeof(float);
+  out->items[0] = c.batch * blocks * conv_window3(&c.w).out[1];
+  out->cost_ns = vectors * ((double)c.taps * 0.28 + 1) + 400;
+  out->grain[0] = 1 + (int64_t)(5000 * (double)out->items[0] / out->cost_ns);
+  return TN_OK;
+}
+
+/* Into [block][tap][lanes]. */
+tn_status TN_SIMD_NAME(conv_depthwise_blocked_prepare)(const tn_call *call) {
+  conv_shape c;
+  const tn_status s = conv_shape_make(call, &c);
+  const float *w = call->inputs[1]->data;
+  float *to = call->state;
+  for (int64_t f = 0; !s && f < tn_ceil_div(c.filters, TN_VF_LANES) * TN_VF_LANES; f++)
+    for (int64_t t = 0; t < c.taps; t++)
+      to[(f / TN_VF_LANES * c.taps + t) * TN_VF_LANES + f % TN_VF_LANES] =
+          f < c.filters ? w[f * c.taps + t] : 0;
+  return s;
+}
+
+/* An item is one row of one block. */
+tn_status TN_SIMD_NAME(conv_depthwise_blocked)(const tn_call *call, uint32_t stage, int64_t begin,
+                                               int64_t end, uint32_t worker) {
+  (void)stage, (void)worker;
+  conv_shape c;
+  const tn_status s = conv_shape_make(call, &c);
+  if (s) return s;
+  const window3 w = conv_window3(&c.w);
+  const int64_t blocks = tn_ceil_div(c.filters, TN_VF_LANES);
+  const float *bias = call->inputs[2] ? call->inputs[2]->data : NULL;
+  float *y = call->outputs[0]->data;
+  for (int64_t item = begin; item < end; item++) {
+    const int64_t oh = item % w.out[1], block = item / w.out[1] % blocks, plane = item / w.out[1];
+    const int64_t channel = block * TN_VF_LANES, at = item * w.out[2] * TN_VF_LANES;
+    const int64_t live = tn_min_i64(TN_VF_LANES, c.filters - channel);
+    depthwise_block d = {.w = &w};
+    d.x = (const float *)call->inputs[0]->data + plane * c.in_size * TN_VF_LANES;
+    d.k = (const float *)call->state + block * c.taps * TN_VF_LANES;
+    d.bias = bias ? tn_vf_load_mask(tn_vf_mask_first(live), bias + channel) : tn_vf_set1(0);
+    depthwise_row(&d, oh, y + at);
+    if (call->n_epilogue) tn_epilogue_block_f32(call, y + at, w.out[2], at, channel, TN_VF_LANES);
+  }
+  return TN_OK;
+}
+
+#endif

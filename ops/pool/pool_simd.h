@@ -1,0 +1,168 @@
+/* Pools in f32 in blocked layout, for AVX-512 and AVX2: a vector is the channels of one block. */
+#ifndef TN_OPS_POOL_SIMD_H
+#define TN_OPS_POOL_SIMD_H
+
+#include "base/simd.h"
+#include "pool_shape.h"
+
+/* One output row of one block: its window, 1 or 2 spatial dims seen as 2. */
+typedef struct pool_rows {
+  int64_t in_h, in_w, out_h, out_w, kernel_h, kernel_w, stride_h, stride_w, dilation_h, dilation_w,
+      pad_h, pad_w;
+} pool_rows;
+
+static pool_rows pool_rows_of(const tn_window *w) {
+  const int32_t h = 0, x = w->n - 1;
+  const bool two = w->n == 2;
+  return (pool_rows){.in_h = two ? w->in[h] : 1,
+                     .in_w = w->in[x],
+                     .out_h = two ? w->out[h] : 1,
+                     .out_w = w->out[x],
+                     .kernel_h = two ? w->kernel[h] : 1,
+                     .kernel_w = w->kernel[x],
+                     .stride_h = two ? w->stride[h] : 1,
+                     .stride_w = w->stride[x],
+                     .dilation_h = two ? w->dilation[h] : 1,
+                     .dilation_w = w->dilation[x],
+                     .pad_h = two ? w->pad_lo[h] : 0,
+                     .pad_w = w->pad_lo[x]};
+}
+
+/* Taps k of [0, kernel) with 0 <= start + k*dilation < size. */
+static void pool_taps(int64_t start, int64_t dilation, int64_t kernel, int64_t size,
+                      int64_t *out_begin, int64_t *out_end) {
+  *out_begin = start < 0 ? tn_min_i64(kernel, tn_ceil_div(-start, dilation)) : 0;
+  const int64_t end = size > start ? tn_min_i64(kernel, tn_ceil_div(size - start, dilation)) : 0;
+  *out_end = tn_max_i64(*out_begin, end);
+}
+
+/* STEP folds v into acc; DONE says what is stored, of acc and `taps`, those inside. */
+#define POOL_BLOCKED(name, START, STEP, DONE)                                           \
+  static void name(const pool_shape *p, const pool_rows *r, const float *x, int64_t oh, \
+                   const tn_call *call, float *y) {                                     \
+    const int64_t top = oh * r->stride_h - r->pad_h;                                    \
+    int64_t h0, h1, w0, w1;                                                             \
+    (void)p, (void)call;                                                                \
+    pool_taps(top, r->dilation_h, r->kernel_h, r->in_h, &h0, &h1);                      \
+    for (int64_t ow = 0; ow < r->out_w; ow++, y += TN_VF_LANES) {                       \
+      const int64_t left = ow * r->stride_w - r->pad_w;                                 \
+      pool_taps(left, r->dilation_w, r->kernel_w, r->in_w, &w0, &w1);                   \
+      const int64_t taps = (h1 - h0) * (w1 - w0);                                       \
+      (void)taps;                                                                       \
+      tn_vf acc = START;                                                                \
+      for (int64_t h = h0; h < h1; h++) {                                               \
+        const float *row = x + (top + h * r->dilation_h) * r->in_w * TN_VF_LANES;       \
+        for (int64_t w = w0; w < w1; w++) {                                             \
+          const tn_vf v = tn_vf_load(row + (left + w * r->dilation_w) * TN_VF_LANES);   \
+          acc = STEP;                                                                   \
+        }                                                                               \
+      }                                                                                 \
+      tn_vf_store(y, DONE);                                                             \
+    }                                                                                   \
+  }
+
+/* 1 / how many elements an average at (oh, ow) is over. */
+static float average_scale(const pool_shape *p, const tn_call *call, int64_t oh, int64_t ow,
+                           int64_t taps) {
+  const tn_average_pool_attrs *a = call->attrs;
+  if (a->count_include_pad) {
+    taps = pool_padded_taps(&p->w, p->w.n - 1, ow);
+    if (p->w.n == 2) taps *= pool_padded_taps(&p->w, 0, oh);
+  }
+  return 1.0f / (float)taps;
+}
+
+POOL_BLOCKED(max_row, tn_vf_set1(-INFINITY), tn_vf_max(v, acc), acc)
+POOL_BLOCKED(average_row, tn_vf_set1(0), tn_vf_add(acc, v),
+             tn_vf_mul(acc, tn_vf_set1(average_scale(p, call, oh, ow, taps))))
+
+const char *TN_SIMD_NAME(pool_refuse)(const tn_call *call) {
+  const int32_t rank = call->inputs[0]->rank;
+  return rank < 3 || rank > 4 ? "takes 1 or 2 spatial dims" : NULL;
+}
+
+static int64_t pool_blocks(const tn_tensor *x) {
+  return x->shape[0] * tn_ceil_div(x->shape[1], TN_VF_LANES);
+}
+
+static tn_status plan_pool(const tn_call *call, const pool_shape *p, tn_kernel_plan *out) {
+  const double vectors = (double)pool_blocks(call->inputs[0]) * (double)p->out_size;
+  out->items[0] = pool_blocks(call->inputs[0]) * pool_rows_of(&p->w).out_h;
+  out->cost_ns = vectors * ((double)p->taps * 0.4 + 3) + 300;
+  out->grain[0] = 1 + (int64_t)(5000 * (double)out->items[0] / out->cost_ns);
+  return TN_OK;
+}
+
+static void zero_pads(const tn_tensor *y, int64_t block, float *row, int64_t n) {
+  const int64_t blocks = tn_ceil_div(y->shape[1], TN_VF_LANES);
+  const int64_t live = tn_min_i64(TN_VF_LANES, y->shape[1] - block % blocks * TN_VF_LANES);
+  for (int64_t k = 0; live < TN_VF_LANES && k < n; k++, row += TN_VF_LANES)
+    for (int64_t c = live; c < TN_VF_LANES; c++) row[c] = 0;
+}
+
+/* An item is one output row of one block. Windows that lie in the pads give -inf or NaN, in pad
+ * lanes too. */
+#define POOL_KERNEL(op, row)                                                                   \
+  tn_status TN_SIMD_NAME(op##_plan)(const tn_call *call, tn_kernel_plan *out) {                \
+    pool_shape p;                                                                              \
+    const tn_status s = op##_shape(call, &p);                                                  \
+    return s ? s : plan_pool(call, &p, out);                                                   \
+  }                                                                                            \
+  tn_status TN_SIMD_NAME(op##_blocked)(const tn_call *call, uint32_t stage, int64_t begin,     \
+                                       int64_t end, uint32_t worker) {                         \
+    (void)stage, (void)worker;                                                                 \
+    pool_shape p;                                                                              \
+    const tn_status s = op##_shape(call, &p);                                                  \
+    if (s) return s;                                                                           \
+    const pool_rows r = pool_rows_of(&p.w);                                                    \
+    for (int64_t item = begin; item < end; item++) {                                           \
+      const int64_t block = item / r.out_h;                                                    \
+      const float *x = (const float *)call->inputs[0]->data + block * p.in_size * TN_VF_LANES; \
+      float *y = (float *)call->outputs[0]->data + item * r.out_w * TN_VF_LANES;               \
+      row(&p, &r, x, item % r.out_h, call, y);                                                 \
+      zero_pads(call->outputs[0], block, y, r.out_w);                                          \
+    }                                                                                          \
+    return TN_OK;                                                                              \
+  }
+POOL_KERNEL(max_pool, max_row)
+POOL_KERNEL(average_pool, average_row)
+
+/* ---- global ---- */
+
+tn_status TN_SIMD_NAME(global_pool_plan)(const tn_call *call, tn_kernel_plan *out) {
+  const tn_tensor *x = call->inputs[0];
+  const int64_t size = tn_dims_size(x->shape + 2, x->rank - 2);
+  out->items[0] = pool_blocks(x);
+  out->cost_ns = (double)out->items[0] * ((double)size * 0.5 + 5) + 200;
+  out->grain[0] = 1 + (int64_t)(5000 * (double)out->items[0] / out->cost_ns);
+  return TN_OK;
+}
+
+/* From blocked to plain layout: few values, which others take plain. Four chains of additions. */
+#define GLOBAL_BLOCKED(op, START, STEP, JOIN, DONE)                                                \
+  tn_status TN_SIMD_NAME(op##_blocked)(const tn_call *call, uint32_t stage, int64_t begin,         \
+                                       int64_t end, uint32_t worker) {                             \
+    (void)stage, (void)worker;                                                                     \
+    const tn_tensor *x = call->inputs[0];                                                          \
+    const int64_t size = tn_dims_size(x->shape + 2, x->rank - 2), channels = x->shape[1];          \
+    const int64_t blocks = tn_ceil_div(channels, TN_VF_LANES);                                     \
+    for (int64_t item = begin; item < end; item++) {                                               \
+      const float *from = (const float *)x->data + item * size * TN_VF_LANES;                      \
+      const int64_t channel = item % blocks * TN_VF_LANES;                                         \
+      tn_vf acc[4] = {START, START, START, START};                                                 \
+      for (int64_t k = 0; k < size; k++) {                                                         \
+        const tn_vf v = tn_vf_load(from + k * TN_VF_LANES);                                        \
+        acc[k & 3] = STEP(v, acc[k & 3]);                                                          \
+      }                                                                                            \
+      const tn_vf sum = JOIN(JOIN(acc[0], acc[1]), JOIN(acc[2], acc[3]));                          \
+      const tn_vf_mask live = tn_vf_mask_first(tn_min_i64(TN_VF_LANES, channels - channel));       \
+      tn_vf_store_mask((float *)call->outputs[0]->data + item / blocks * channels + channel, live, \
+                       DONE);                                                                      \
+    }                                                                                              \
+    return TN_OK;                                                                                  \
+  }
+GLOBAL_BLOCKED(global_average_pool, tn_vf_set1(0), tn_vf_add, tn_vf_add,
+               tn_vf_mul(sum, tn_vf_set1(1.0f / (float)size)))
+GLOBAL_BLOCKED(global_max_pool, tn_vf_set1(-INFINITY), tn_vf_max, tn_vf_max, sum)
+
+#endif
