@@ -278,6 +278,7 @@ static void push_orders(rows *r, const gen_kernel *k, int64_t i) {
 }
 
 static void push(rows *r, const gen_kernel *k) {
+  if (r->n > MAX_ROWS) return;
   for (int64_t i = 0; i < k->accepts.n; i++) {
     if (r->by_type && k->accepts.data[i].alias) {
       push_types(r, k, i);
@@ -291,9 +292,8 @@ static void push(rows *r, const gen_kernel *k) {
     }
   }
   if (++r->n > MAX_ROWS) {
-    if (r->n == MAX_ROWS + 1)
-      gen_problem_add(r->g, r->at, "the aliases of this kernel stand for more than %d combinations",
-                      MAX_ROWS);
+    gen_problem_add(r->g, r->at, "the aliases of this kernel stand for more than %d combinations",
+                    MAX_ROWS);
     return;
   }
   gen_kernel row = copy_of(r->g, k);
