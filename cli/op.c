@@ -189,11 +189,19 @@ static int show_outputs(const cli_session *s, const op_options *o) {
   return o->json && !write_json(s, o) ? CLI_INPUT : CLI_OK;
 }
 
+/* There is nothing to time or explain if it was computed while planning. */
+static void note_folded(const cli_session *s) {
+  tn_plan_info plan = {.head = TN_HEAD(tn_plan_info)};
+  if (!tn_session_plan(s->session, &plan) && !plan.n_steps)
+    cli_note("no step is left to run: what depends on constants only is computed beforehand");
+}
+
 static int show(cli_session *s, const op_options *o, uint64_t begin_ns) {
   for (int k = 0; k < o->n_outputs; k++) {
     tn_status status = cli_outputs_write(s, o->outputs[k]);
     if (status) return cli_session_fail(s, status);
   }
+  if (o->explain || o->bench) note_folded(s);
   if (o->explain) {
     const cli_explain_view view = {.name = o->op, .is_op = true, .json = o->json};
     return cli_explain_session(s, &view);
