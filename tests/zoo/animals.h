@@ -442,7 +442,7 @@ ANIMAL(DESCRIPTOR, query_stack, LOAD,
 ANIMAL(DESCRIPTOR, query_heap, LOAD,
   "tn_plugin_query allocates its answer",
   "plug-in *zoo.so, member head: points to *, which is not inside the tables of a loaded library",
-  static tn_plugin *made; if (!made) made = malloc(sizeof *made); *made = plugin; answer = made)
+  static tn_plugin *made; if (!made) made = new_page(); *made = plugin; answer = made)
 ANIMAL(DESCRIPTOR, query_freed, LOAD,
   "tn_plugin_query answers what it has freed",
   "plug-in *zoo.so, member head: points to *, which is not inside the tables of a loaded library",
@@ -472,7 +472,7 @@ ANIMAL(DESCRIPTOR, op_heap, LOAD,
   "an operator on the heap",
   "plug-in 'zoo', op 0, member head: points to *, which is not inside the tables of a loaded "
   "library",
-  static tn_op *made; if (!made) made = malloc(sizeof *made); *made = op[0]; ops[0] = made)
+  static tn_op *made; if (!made) made = new_page(); *made = op[0]; ops[0] = made)
 ANIMAL(DESCRIPTOR, op_misaligned, LOAD,
   "an operator at an odd address",
   "plug-in 'zoo', op 0, member head: points to *, which is not aligned",
@@ -869,23 +869,19 @@ ANIMAL(DESCRIPTOR, plugin_name_taken, LOAD,
   plugin.name = "tenon")
 ANIMAL(DESCRIPTOR, flavour_32bit, LOAD,
   "built for pointers of another size",
-  "plug-in 'zoo', member flavour: is * (32 bit, little endian, no sanitizer), this host was "
-  "built as *",
+  "plug-in 'zoo', member flavour: is * (32 bit, *",
   plugin.flavour ^= TN_FLAVOUR_32BIT)
 ANIMAL(DESCRIPTOR, flavour_endian, LOAD,
   "built for the other byte order",
-  "plug-in 'zoo', member flavour: is * (64 bit, big endian, no sanitizer), this host was built "
-  "as *",
+  "plug-in 'zoo', member flavour: is * (64 bit, big endian, *",
   plugin.flavour ^= TN_FLAVOUR_BIG_ENDIAN)
 ANIMAL(DESCRIPTOR, flavour_sanitizer, LOAD,
   "built with another sanitizer",
-  "plug-in 'zoo', member flavour: is * (64 bit, little endian, memory sanitizer), this host was "
-  "built as *",
+  "plug-in 'zoo', member flavour: is * (64 bit, little endian, *",
   plugin.flavour ^= TN_FLAVOUR_MSAN)
 ANIMAL(DESCRIPTOR, flavour_unknown, LOAD,
   "built in a way that nobody knows",
-  "plug-in 'zoo', member flavour: is * (64 bit, little endian, no sanitizer), this host was "
-  "built as *",
+  "plug-in 'zoo', member flavour: is * (64 bit, little endian, *",
   plugin.flavour |= UINT64_C(1) << 40)
 ANIMAL(INIT, init_fails_text, LOAD,
   "init fails and says why",
@@ -1039,7 +1035,7 @@ ANIMAL(INFER, infer_subgraph_shape, USE,
   uint32_t n, m; return call->host->subgraph_shape(call->ctx, -1, &n, &m))
 ANIMAL(INFER, infer_differs, VET,
   "it answers another shape each time",
-  "",
+  "zoo: op 'zoo::Twice', inference of *: inference is not pure: output Y is f32[1], then f32[2]",
   static int64_t n; return says_shape(call, 1, ++n))
 ANIMAL(FLOPS, flops_nan, WORKS,
   "NaN operations",
@@ -1147,7 +1143,7 @@ ANIMAL(LOWER, lower_removes_foreign, USE,
   API->remove_node(graph, node))
 ANIMAL(LOWER, lower_cuts_foreign, VET,
   "what reads its output reads its input, and it stays",
-  "",
+  "zoo: op 'zoo::Twice', session *: Y[0,0] is 1, expected 2 *",
   return API->replace_value(graph, API->node(graph, node)->outputs[0], API->node(graph,
   node)->inputs[0]))
 ANIMAL(LOWER, lower_adds_output, USE,
@@ -1245,7 +1241,7 @@ ANIMAL(REWRITE, rewrite_cycle, USE,
   API->replace_value(graph, API->input(graph, 0), v))
 ANIMAL(REWRITE, rewrite_removes_all, VET,
   "it removes all nodes, used or not",
-  "",
+  "zoo: op 'zoo::Twice', session *: Y[0,0] is 1, expected 2 *",
   int32_t x = API->input(graph, 0); for (int32_t k = 0; k < 9; k++) if (API->node(graph, k))
   API->replace_node(graph, k, &x, 1); return TN_OK)
 ANIMAL(REWRITE, rewrite_positive, USE,
@@ -1705,3 +1701,143 @@ ANIMAL(WRITE, write_endless, USE,
   "it writes more than fits",
   "*: format zoo: TN_ERR_INVALID: an argument, file or descriptor breaks a rule",
   return sink->write(sink->ctx, endless, UINT64_MAX))
+ANIMAL(BIRTH, birth_crashes, VET,
+  "it crashes when it is mapped",
+  "zoo.so: descriptor, loading: crashed with SIGSEGV in dlopen() (its constructors)*",
+  raise(SIGSEGV))
+ANIMAL(BIRTH, birth_aborts, VET,
+  "it aborts when it is mapped",
+  "zoo.so: descriptor, loading: crashed with SIGABRT*in dlopen() (its constructors)*",
+  abort())
+ANIMAL(BIRTH, birth_exits, VET,
+  "it ends the process when it is mapped",
+  "zoo.so: descriptor, loading: ended the process in dlopen() (its constructors)*",
+  _exit(0))
+ANIMAL(BIRTH, birth_loops, VET,
+  "mapping it takes for ever",
+  "zoo.so: descriptor, loading: hangs in dlopen() (its constructors): ended after *",
+  loop_for_ever())
+ANIMAL(DESCRIPTOR, query_crashes, VET,
+  "tn_plugin_query crashes",
+  "zoo.so: descriptor, loading: crashed with SIGSEGV in tn_plugin_query()*",
+  raise(SIGSEGV))
+ANIMAL(DESCRIPTOR, query_exits, VET,
+  "tn_plugin_query ends the process",
+  "zoo.so: descriptor, loading: ended the process in tn_plugin_query()*",
+  exit(0))
+ANIMAL(DESCRIPTOR, query_loops, VET,
+  "tn_plugin_query takes for ever",
+  "zoo.so: descriptor, loading: hangs in tn_plugin_query(): ended after *",
+  loop_for_ever())
+ANIMAL(DESCRIPTOR, query_differs, VET,
+  "tn_plugin_query answers another table each time",
+  "zoo: tn_plugin_query, loading: does not answer the same each time it is asked",
+  static tn_plugin other; static int calls; other = plugin; if (calls++ & 1) answer = &other)
+ANIMAL(INIT, init_crashes, VET,
+  "init crashes",
+  "zoo: init and shutdown, once: crashed with SIGSEGV in init()*",
+  return raise(SIGSEGV))
+ANIMAL(INIT, init_exits, VET,
+  "init ends the process",
+  "zoo: init and shutdown, once: ended the process in init()*",
+  exit(0))
+ANIMAL(INIT, init_loops, VET,
+  "init takes for ever",
+  "zoo: init and shutdown, once: hangs in init(): ended after *",
+  return loop_for_ever())
+ANIMAL(INIT, init_leaks, VET,
+  "nobody gives back what init takes",
+  "zoo: init and shutdown, once: *1 blocks of the host's memory are not given back by shutdown()",
+  return host->alloc(ctx, 1 << 16) ? TN_OK : TN_ERR_MEMORY)
+ANIMAL(INFER, infer_crashes, VET,
+  "inference crashes",
+  "zoo: op 'zoo::Twice', *: crashed with SIGSEGV in infer()*",
+  return raise(SIGSEGV))
+ANIMAL(INFER, infer_loops, VET,
+  "inference takes for ever",
+  "zoo: op 'zoo::Twice', *: hangs in infer(): ended after *",
+  return loop_for_ever())
+ANIMAL(RUN, run_wrong, VET,
+  "the result is a little wrong",
+  "zoo: kernel 'twice_f32_c'*: Y[0,0] is 2.002*, expected 2 *",
+  whole_run(call); Y_OF(call)[0] *= 1.001f; return TN_OK)
+ANIMAL(RUN, run_writes_after, VET,
+  "it writes behind its output",
+  "zoo: kernel 'twice_f32_c'*crashed with SIGSEGV in run()*, at 0 bytes behind the end of Y",
+  whole_run(call); Y_OF(call)[count_of(call->outputs[0])] = 1; return TN_OK)
+ANIMAL(RUN, run_writes_before, VET,
+  "it writes before its output",
+  "zoo: kernel 'twice_f32_c'*writes outside of output Y",
+  whole_run(call); Y_OF(call)[-1] = 1; return TN_OK)
+ANIMAL(RUN, run_writes_input, VET,
+  "it writes to its input",
+  "zoo: kernel 'twice_f32_c'*changes its input X",
+  whole_run(call); X_OF(call)[0] = 7; return TN_OK)
+ANIMAL(RUN, run_reads_after, VET,
+  "it reads behind its input",
+  "zoo: kernel 'twice_f32_c'*crashed with SIGSEGV in run()*, at 0 bytes behind the end of X",
+  whole_run(call); volatile float f = X_OF(call)[count_of(call->inputs[0])]; (void)f; return TN_OK)
+ANIMAL(RUN, run_writes_nothing, VET,
+  "it never writes its output",
+  "zoo: kernel 'twice_f32_c'*Y[0,0] is *, expected 2 *",
+  return TN_OK)
+ANIMAL(RUN, run_crashes, VET,
+  "it crashes",
+  "zoo: kernel 'twice_f32_c'*crashed with SIGFPE in run()*",
+  return raise(SIGFPE))
+ANIMAL(RUN, run_aborts, VET,
+  "it aborts",
+  "zoo: kernel 'twice_f32_c'*crashed with SIGABRT*in run()*",
+  abort())
+ANIMAL(RUN, run_exits, VET,
+  "it ends the process",
+  "zoo: kernel 'twice_f32_c'*ended the process in run()*",
+  exit(0))
+ANIMAL(RUN, run_loops, VET,
+  "it takes for ever",
+  "zoo: kernel 'twice_f32_c'*hangs in run()*",
+  return loop_for_ever())
+ANIMAL(RUN, run_leaks, VET,
+  "nobody gives back what it takes from the host",
+  "zoo: kernel 'twice_f32_c'*1 blocks of the host's memory are not given back*",
+  call->host->alloc(call->ctx, 4096); return whole_run(call))
+ANIMAL(RUN, run_starts_thread, VET,
+  "it starts a thread that stays",
+  "zoo: kernel 'twice_f32_c'*starts threads: *",
+  pthread_t t; pthread_create(&t, NULL, wait_for_ever, NULL); return whole_run(call))
+ANIMAL(RUN, run_rounds, VET,
+  "it changes how numbers are rounded",
+  "zoo: kernel 'twice_f32_c'*rounding*",
+  fesetround(FE_UPWARD); return whole_run(call))
+ANIMAL(RUN, run_locale, VET,
+  "it changes the locale",
+  "zoo: kernel 'twice_f32_c'*locale*",
+  setlocale(LC_ALL, "C.UTF-8"); return whole_run(call))
+ANIMAL(RUN, run_chdir, VET,
+  "it changes the working folder",
+  "zoo: kernel 'twice_f32_c'*working folder*",
+  if (chdir("/")) return TN_ERR_IO; return whole_run(call))
+ANIMAL(RUN, run_signal, VET,
+  "it changes what a signal does",
+  "zoo: kernel 'twice_f32_c'*changes the handler of SIGUSR1*",
+  signal(SIGUSR1, SIG_IGN); return whole_run(call))
+ANIMAL(DESCRIPTOR, run_ranges, VET,
+  "it does not care which range it is given",
+  "zoo: kernel 'twice_f32_c'*Y[0,*",
+  kernel[0].run = runs_from_zero)
+ANIMAL(RUN, run_counts, VET,
+  "it is right every other time",
+  "zoo: kernel 'twice_f32_c'*Y[0,0] is *",
+  static int n; whole_run(call); if (n++ & 1) Y_OF(call)[0] += 1; return TN_OK)
+ANIMAL(PROBE, probe_crashes, VET,
+  "the probe reads behind the file",
+  "zoo: format 'zoo'*crashed with SIGSEGV in probe()*",
+  return (int32_t)((volatile const uint8_t *)data)[size + (1 << 20)])
+ANIMAL(READ, read_crashes, VET,
+  "reading a file crashes",
+  "zoo: format 'zoo'*crashed with SIGSEGV in read()*",
+  return raise(SIGSEGV))
+ANIMAL(READ, read_loops, VET,
+  "reading a file takes for ever",
+  "zoo: format 'zoo'*hangs in read()*",
+  return loop_for_ever())

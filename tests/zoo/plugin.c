@@ -206,6 +206,25 @@ static void leak_address(void *pointer) {
     memcpy((void *)&(member), (const void *)&data, sizeof data); \
   } while (0)
 
+/* Memory that is not the library's, and that no leak checker asks about. */
+static void *new_page(void) {
+  return mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+}
+
+static int loop_for_ever(void) {
+  volatile bool on = true;
+  while (on) sleep(1);
+  return 0;
+}
+
+static void *wait_for_ever(void *arg) { return loop_for_ever(), arg; }
+
+/* Does as many elements as it is asked for, always the first ones. */
+static tn_status runs_from_zero(const tn_call *call, uint32_t stage, int64_t begin, int64_t end,
+                                uint32_t worker) {
+  return twice_run(call, stage, 0, end - begin, worker);
+}
+
 static tn_status fails(const tn_call *call, tn_status code, const char *text) {
   return call->host->fail(call->ctx, code, "%s", text);
 }
