@@ -88,7 +88,8 @@ enum { CLI_MAX_PLUGINS = 32, CLI_MAX_PINS = 64 };
 typedef struct cli_common {
   int32_t threads;
   uint64_t isa_mask;
-  bool no_optimize;
+  bool no_optimize, vet;
+  const char *allow; /* file of what may be loaded; NULL: none */
   const char *plugins[CLI_MAX_PLUGINS], *pins[CLI_MAX_PINS];
   int n_plugins, n_pins;
 } cli_common;

@@ -1,9 +1,12 @@
 /* The runtime as the common options say, loading models, and messages. */
+#include <limits.h>
 #include <stdarg.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/cpu.h"
+#include "base/diag.h"
 #include "cli.h"
 
 /* ---- options ---- */
@@ -12,6 +15,8 @@ static const cli_option options[] = {
     {"threads", "N", "threads to use, the caller included; 0: all cores (default 1)", 't'},
     {"plugin", "FILE", "load this plug-in first (may be repeated)", 'p'},
     {"pin", "OP=KERNEL", "run this operator with this kernel, or fail (may be repeated)", 0},
+    {"allow", "FILE", "load only plug-ins of this list of SHA-256 and names (see sha256sum)", 0},
+    {"vet", NULL, "load only plug-ins that pass 'tenon plugin vet' in a process of its own", 0},
     {"isa", "LIST", "use only these instruction sets: none, or names joined by ','", 0},
     {"no-optimize", NULL, "run every node as it stands in the file", 0},
     {NULL, NULL, NULL, 0}};
@@ -55,7 +60,9 @@ static bool set_common(void *target, int index, const char *value) {
       return true;
     case 1: return cli_keep("--plugin", value, c->plugins, CLI_MAX_PLUGINS, &c->n_plugins);
     case 2: return cli_keep("--pin", value, c->pins, CLI_MAX_PINS, &c->n_pins);
-    case 3: return parse_isa(value, &c->isa_mask);
+    case 3: c->allow = value; return true;
+    case 4: c->vet = true; return true;
+    case 5: return parse_isa(value, &c->isa_mask);
     default: c->no_optimize = true; return true;
   }
 }
@@ -64,8 +71,20 @@ const cli_group cli_common_group = {"options of the runtime", options, set_commo
 
 /* ---- runtime and model ---- */
 
+/* The rules for plug-ins; paths go to room for two of PATH_MAX. */
+static tn_status set_rules(const cli_common *c, char (*room)[PATH_MAX], tn_runtime_options *o,
+                           tn_diag *diag) {
+  if (c->allow && !(o->plugin_allow = realpath(c->allow, room[0])))
+    return tn_fail(diag, TN_ERR_NOT_FOUND, "--allow: there is no file %s", c->allow);
+  if (c->vet && !(o->plugin_vet = realpath("/proc/self/exe", room[1])))
+    return tn_fail(diag, TN_ERR_NOT_FOUND, "--vet: this command cannot find its own file");
+  return TN_OK;
+}
+
 static tn_runtime *create(const cli_common *c, tn_diag *diag) {
   tn_runtime_options o = TN_RUNTIME_OPTIONS_INIT;
+  char room[2][PATH_MAX];
+  if (set_rules(c, room, &o, diag)) return NULL;
   tn_runtime *runtime = NULL;
   o.n_threads = c->threads;
   o.isa_mask = c->isa_mask;

@@ -4,7 +4,7 @@
 #include <string.h>
 
 static const cli_option options[] = {
-    {"why", NULL, "list: say why plug-ins are refused", 'w'},
+    {"why", NULL, "list: say where plug-ins were looked for and what was decided", 'w'},
     {"only", "PART", "vet: only the operator, kernel, rewrite or format of this name; or init", 0},
     {"timeout", "S", "vet: end a test that takes more than S seconds (default 20)", 0},
     {"quiet", NULL, "vet: breaches and the verdict only", 'q'},

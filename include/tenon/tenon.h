@@ -3,11 +3,12 @@
  *   tn_runtime_create -> tn_model_load -> tn_session_create -> tn_session_set_input ...
  * tn_session_run -> tn_session_output
  *
- * Handles are opaque. destroy(NULL) does nothing. A runtime outlives its models, a model its
- * sessions. Functions that can fail return tn_status and take an optional tn_diag that collects the
- * reasons in words; NULL is fine. Threads: a runtime and a model may be used by several threads at
- * once; a session by one thread at a time. The library never prints, exits or aborts, and keeps no
- * global state.
+ * Handles are opaque. destroy(NULL) does nothing. A runtime stays until the last of its models is
+ * destroyed, a model until the last of its sessions is, in whichever order their destroy functions
+ * are called. Functions that can fail return tn_status and take an optional tn_diag that collects
+ * the reasons in words; NULL is fine. Threads: a runtime and a model may be used by several threads
+ * at once; a session by one thread at a time. The library never prints, exits or aborts, and keeps
+ * no global state.
  */
 #ifndef TENON_TENON_H
 #define TENON_TENON_H
@@ -79,19 +80,29 @@ typedef struct tn_runtime_options {
       isa_mask; /* instruction sets that may be used, TN_ISA_...; 0: all that the machine has */
   const char *const *pins; /* "Conv=acme_conv": this kernel, or an error */
   uint32_t n_pins, reserved;
+  /* A file with lines "SHA-256  path-or-name", as sha256sum prints them: no library is loaded that
+   * is not in it. NULL: TENON_PLUGIN_ALLOW, if that is set; where both are, both have to allow. */
+  const char *plugin_allow;
+  /* The tenon command: a library is loaded only after `tenon plugin vet` has found nothing wrong
+   * with it, in a process of its own. NULL: TENON_PLUGIN_VET, if that is set; "": never. */
+  const char *plugin_vet;
 } tn_runtime_options;
 
 #define TN_RUNTIME_OPTIONS_INIT \
-  { TN_HEAD(tn_runtime_options), 0, 0, NULL, 0, NULL, 0, 0 }
+  { TN_HEAD(tn_runtime_options), 0, 0, NULL, 0, NULL, 0, 0, NULL, NULL }
 
 /* options may be NULL. On failure *out_runtime is NULL. */
 TN_API tn_status tn_runtime_create(const tn_runtime_options *options, tn_diag *diag,
                                    tn_runtime **out_runtime);
+/* The handle is not to be used any more. Plug-ins are shut down at once, or, while models are left,
+ * when the last of them goes: once each, in reverse order of loading, by the thread that lets go
+ * last. Graphs, lists and values made with the runtime must be gone before that. */
 TN_API void tn_runtime_destroy(tn_runtime *runtime);
 /* Loads a shared library, vets it and registers what it offers. On failure nothing of it stays but
  * an entry in the list of plug-ins, with the reason. A file that everybody can write, or that lies
- * in a folder that everybody can write, is refused; discovery refuses what anybody but this user or
- * root can write. */
+ * in a folder that everybody can write, is refused. Discovery refuses what anybody but this user or
+ * root can write or replace, the folders above and symbolic links on the way included; so does this
+ * function where there is a list of what is allowed. */
 TN_API tn_status tn_runtime_load_plugin(tn_runtime *runtime, const char *path,
                                         const tn_option *const *options, uint32_t n_options,
                                         tn_diag *diag);
@@ -100,7 +111,19 @@ TN_API tn_status tn_runtime_add_plugin(tn_runtime *runtime, tn_plugin_query_fn q
                                        const tn_option *const *options, uint32_t n_options,
                                        tn_diag *diag);
 
-/* What is registered. Strings live as long as the runtime. */
+/* Takes a plug-in away, by its name. A model uses a plug-in from the first operator, kernel or
+ * format of it that it takes until tn_model_destroy; a plug-in uses another one if its kernels are
+ * for operators of the other. While anybody does, this call waits, up to wait_ms; then it answers
+ * TN_ERR_STATE, says in diag who it is, and nothing has changed. Else the plug-in is shut down and
+ * its library unmapped, and all that was answered about it is gone: infos, operators, kernels,
+ * names. Calls of other threads that are on their way are waited for, at least a quarter of a
+ * second. TN_ERR_NOT_FOUND: no plug-in in use has this name. TN_ERR_INVALID: what ships with Tenon
+ * stays. Any thread, but not a callback of a plug-in. */
+TN_API tn_status tn_runtime_unload_plugin(tn_runtime *runtime, const char *name, uint32_t wait_ms,
+                                          tn_diag *diag);
+
+/* What is registered. Strings and parts live as long as the runtime, or until the plug-in that they
+ * are of is unloaded; the strings of one that was refused until its file is loaded again. */
 typedef struct tn_plugin_info {
   tn_head head;
   const char *name, *version, *license, *build_id;
@@ -108,7 +131,25 @@ typedef struct tn_plugin_info {
   const char *found_by; /* "built in", "explicit", "TENON_PLUGIN_PATH", "installed" */
   const char *refused;  /* why it is not in use; NULL: in use */
   uint32_t n_ops, n_kernels, n_rewrites, n_formats;
+  const char *sha256; /* of the file, in hexadecimal; "" if linked in or not read */
+  /* What else was decided when it was loaded, in words: why its file was trusted, which kernels of
+   * others its own stand before and with which ranks, which of its parts were left out. */
+  const char *const *notes;
+  uint32_t n_notes, reserved;
 } tn_plugin_info;
+
+/* The folders in which plug-ins were looked for, in order. Strings live as long as the runtime. */
+typedef struct tn_folder_info {
+  tn_head head;
+  const char *folder;   /* as TENON_PLUGIN_PATH has it */
+  const char *found_by; /* "TENON_PLUGIN_PATH", "installed" */
+  const char *refused;  /* why it was not looked into; NULL: it was */
+  uint32_t n_files;     /* *.so: each is in the list of plug-ins */
+  uint32_t n_others;    /* other names, which are not looked at */
+} tn_folder_info;
+TN_API int32_t tn_runtime_n_folders(const tn_runtime *runtime);
+TN_API tn_status tn_runtime_folder(const tn_runtime *runtime, int32_t index,
+                                   tn_folder_info *out_info);
 TN_API int32_t tn_runtime_n_plugins(const tn_runtime *runtime);
 TN_API tn_status tn_runtime_plugin(const tn_runtime *runtime, int32_t index,
                                    tn_plugin_info *out_info);
@@ -187,7 +228,7 @@ TN_API tn_status tn_model_from_graph_take(tn_runtime *runtime, tn_graph *graph,
 TN_API tn_status tn_graph_create(tn_runtime *runtime, tn_graph **out_graph);
 TN_API void tn_graph_destroy(tn_graph *graph);
 TN_API const tn_graph_api *tn_graph_functions(void);
-TN_API void tn_model_destroy(tn_model *model); /* its sessions must be gone */
+TN_API void tn_model_destroy(tn_model *model);
 
 /* Inputs that must be set have the indices 0 .. n_inputs-1. Those that have a default (ONNX: inputs
  * with an initializer, from IR version 4 on) may be set or left out; they follow: n_inputs ..

@@ -1,10 +1,9 @@
-/* Files by POSIX calls: read-only mapping, atomic replacement, listing of folders, trust. */
+/* Files by POSIX calls: read-only mapping, atomic replacement, listing of folders. */
 #include "base/file.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,29 +25,30 @@ static tn_status os_fail(tn_diag *diag, const char *what, const char *path) {
 
 /* ---- Mapping ---- */
 
-tn_status tn_file_map(const char *path, tn_diag *diag, tn_mapping *out) {
+tn_status tn_file_map_open(int fd, const char *path, tn_diag *diag, tn_mapping *out) {
   struct stat info;
   *out = (tn_mapping){NULL, 0};
-  /* O_NONBLOCK: opening a FIFO returns at once, so that it can be refused. */
-  int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  if (fd < 0) return os_fail(diag, "open", path);
-  tn_status status = TN_OK;
-  if (fstat(fd, &info)) {
-    status = os_fail(diag, "examine", path);
-  } else if (!S_ISREG(info.st_mode)) {
-    status = tn_fail(diag, TN_ERR_INVALID, "cannot map %s: it is not a regular file", path);
-  } else if ((uint64_t)info.st_size > SIZE_MAX) {
-    status = tn_fail(diag, TN_ERR_OVERFLOW, "cannot map %s: it is larger than memory", path);
-  } else if (info.st_size == 0) {
+  if (fstat(fd, &info)) return os_fail(diag, "examine", path);
+  if (!S_ISREG(info.st_mode))
+    return tn_fail(diag, TN_ERR_INVALID, "cannot map %s: it is not a regular file", path);
+  if ((uint64_t)info.st_size > SIZE_MAX)
+    return tn_fail(diag, TN_ERR_OVERFLOW, "cannot map %s: it is larger than memory", path);
+  if (info.st_size == 0) {
     out->data = (const uint8_t *)"";
-  } else {
-    void *data = mmap(NULL, (size_t)info.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
-    if (data == MAP_FAILED) {
-      status = os_fail(diag, "map", path);
-    } else {
-      *out = (tn_mapping){data, (uint64_t)info.st_size};
-    }
+    return TN_OK;
   }
+  void *data = mmap(NULL, (size_t)info.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+  if (data == MAP_FAILED) return os_fail(diag, "map", path);
+  *out = (tn_mapping){data, (uint64_t)info.st_size};
+  return TN_OK;
+}
+
+tn_status tn_file_map(const char *path, tn_diag *diag, tn_mapping *out) {
+  *out = (tn_mapping){NULL, 0};
+  /* O_NONBLOCK: opening a FIFO returns at once, so that it can be refused. */
+  const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (fd < 0) return os_fail(diag, "open", path);
+  const tn_status status = tn_file_map_open(fd, path, diag, out);
   close(fd);
   return status;
 }
@@ -181,49 +181,6 @@ tn_status tn_dir_each(const char *path, tn_diag *diag,
   tn_vec_free(e.arena.a, &e.list);
   tn_arena_clear(&e.arena);
   return status;
-}
-
-/* ---- Trust ---- */
-
-/* Cuts the last component off; "." if there was only one. */
-static void path_cut(char *path) {
-  char *slash = strrchr(path, '/');
-  if (!slash)
-    strcpy(path, ".");
-  else
-    slash[slash == path] = 0;
-}
-
-static bool mode_is_trusted(const char *path, bool is_folder, const char **out_why) {
-  struct stat info;
-  if (stat(path, &info)) {
-    *out_why = is_folder ? "its folder cannot be examined" : "it cannot be examined";
-  } else if (info.st_uid != 0 && info.st_uid != geteuid()) {
-    *out_why = is_folder ? "its folder belongs to another user" : "it belongs to another user";
-  } else if (info.st_mode & (S_IWGRP | S_IWOTH)) {
-    *out_why = is_folder ? "its folder can be written by others" : "it can be written by others";
-  } else {
-    return true;
-  }
-  return false;
-}
-
-bool tn_file_is_trusted(const char *path, const char **out_why) {
-  char real[PATH_MAX], folder[PATH_MAX];
-  const char *why = NULL;
-  bool trusted = false;
-  if (strlen(path) >= sizeof folder || !realpath(path, real)) {
-    why = "it cannot be examined";
-  } else {
-    /* The folder that holds the name and, behind symbolic links, the one that holds the file. */
-    strcpy(folder, path);
-    path_cut(folder);
-    trusted = mode_is_trusted(real, false, &why) && mode_is_trusted(folder, true, &why);
-    path_cut(real);
-    trusted = trusted && mode_is_trusted(real, true, &why);
-  }
-  if (out_why && !trusted) *out_why = why;
-  return trusted;
 }
 
 /* ---- Paths ---- */

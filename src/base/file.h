@@ -15,6 +15,8 @@ typedef struct tn_mapping {
 /* Maps a regular file read-only. Empty files give size 0 and data != NULL. Errors name the path and
  * errno's text. */
 tn_status tn_file_map(const char *path, tn_diag *diag, tn_mapping *out);
+/* The same of an open file; path is for messages. The mapping does not need the descriptor. */
+tn_status tn_file_map_open(int fd, const char *path, tn_diag *diag, tn_mapping *out);
 void tn_file_unmap(tn_mapping *m);
 
 /* Writes to a temporary file in the same folder; commit renames it over path, abort removes it. */
@@ -34,9 +36,6 @@ void tn_file_writer_abort(tn_file_writer *w); /* legal after commit: does nothin
  * it answers non-zero. */
 tn_status tn_dir_each(const char *path, tn_diag *diag,
                       int (*visit)(void *self, const char *name, bool is_dir), void *self);
-/* True if the file and its folder can be written by nobody but their owner, who is root or this
- * user. why: a literal. */
-bool tn_file_is_trusted(const char *path, const char **out_why);
 /* dir + "/" + relative, refused (TN_ERR_INVALID) if relative is absolute, empty, or has a ".."
  * component. */
 tn_status tn_path_join_inside(tn_arena *arena, const char *dir, const char *relative,

@@ -6,18 +6,24 @@
 #include "plan/plan.h"
 
 struct tn_runtime {
+  atomic_int refs; /* the user's, until tn_runtime_destroy, and one of every model and graph */
   tn_allocator allocator;
   tn_registry *registry;
   tn_pool *pool;
   uint64_t isa;
   char **pins;
   uint32_t n_pins;
-  pthread_mutex_t lock;   /* adding plug-ins */
   pthread_mutex_t serial; /* recursive; held while a kernel runs that has TN_PLAN_SERIAL */
 };
 
+/* Another reference; tn_runtime_destroy gives one back. */
+tn_runtime *tn_runtime_retain(tn_runtime *rt);
+
 struct tn_model {
+  atomic_int refs; /* the user's, until tn_model_destroy, and one of every session */
   tn_runtime *runtime;
+  tn_holder holder;        /* keeps the plug-ins that graphs, plans and states use */
+  char *name;              /* "model 'x.onnx'" */
   tn_planner planner;      /* what the callables point to */
   tn_callable *main;       /* NULL: TN_MODEL_GRAPH_ONLY */
   tn_graph *loaded;        /* as read, for tn_model_save "load"; shares constants with main */

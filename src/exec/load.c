@@ -115,6 +115,7 @@ static const char *format_wanted(const tn_model_options *options) {
   return options && !tn_struct_in(&given, sizeof given, options) ? given.format : NULL;
 }
 
+/* tn_registry_recognise asks formats of plug-ins: under a reader's ticket, as all of loading is. */
 static tn_status find_format(const tn_loader *l, const tn_model_options *options,
                              const tn_mapping *file, const tn_format **out_format) {
   const tn_registry *r = l->model->planner.registry;
@@ -129,6 +130,10 @@ static tn_status find_format(const tn_loader *l, const tn_model_options *options
   if (!(*out_format)->read)
     return tn_fail(l->io.diag, TN_ERR_UNSUPPORTED, "%s: format '%s' cannot be read", l->io.path,
                    (*out_format)->name);
+  const tn_part_owner *owner = tn_registry_format_owner(r, *out_format);
+  if (tn_holder_use(&l->model->holder, owner))
+    return tn_fail(l->io.diag, TN_ERR_STATE, "%s: plug-in '%s', which reads it, is being unloaded",
+                   l->io.path, owner->name);
   return TN_OK;
 }
 
@@ -159,8 +164,11 @@ static tn_status load_take(tn_model *model, const char *path, const char *dir,
   tn_loader l = {.io = {.a = a, .diag = diag, .path = path}, .model = model, .dir = dir};
   tn_arena_init(&l.arena, a);
   const tn_format *format = NULL;
+  const tn_registry *registry = model->planner.registry;
+  const int ticket = tn_registry_enter(registry);
   tn_status status = find_format(&l, options, file, &format);
   if (!status) status = read_graph(&l, format, file);
+  tn_registry_leave(registry, ticket);
   tn_vec_free(a, &l.siblings);
   tn_arena_clear(&l.arena);
   if (status)
@@ -172,6 +180,16 @@ static tn_status load_take(tn_model *model, const char *path, const char *dir,
 
 /* ---- tenon.h ---- */
 
+static tn_status model_for(tn_runtime *runtime, const char *path, const tn_model_options *options,
+                           tn_diag *diag, tn_model **out_model) {
+  tn_arena arena;
+  tn_arena_init(&arena, &runtime->allocator);
+  const char *name = tn_arena_format(&arena, "model '%s'", path);
+  tn_status status = name ? tn_model_new(runtime, name, options, diag, out_model) : TN_ERR_MEMORY;
+  tn_arena_clear(&arena);
+  return status;
+}
+
 tn_status tn_model_load(tn_runtime *runtime, const char *path, const tn_model_options *options,
                         tn_diag *diag, tn_model **out_model) {
   if (!out_model) return TN_ERR_INVALID;
@@ -179,7 +197,7 @@ tn_status tn_model_load(tn_runtime *runtime, const char *path, const tn_model_op
   if (!runtime || !path) return tn_fail(diag, TN_ERR_INVALID, "tn_model_load: no runtime or path");
   tn_model *model = NULL;
   tn_mapping file;
-  tn_status status = tn_model_new(runtime, options, diag, &model);
+  tn_status status = model_for(runtime, path, options, diag, &model);
   if (status) return status;
   status = map_file(model, path, diag, &file);
   if (status) {
@@ -202,7 +220,7 @@ tn_status tn_model_load_memory(tn_runtime *runtime, const void *data, uint64_t s
   if (!runtime || (!data && size))
     return tn_fail(diag, TN_ERR_INVALID, "tn_model_load_memory: no runtime or data");
   tn_model *model = NULL;
-  tn_status status = tn_model_new(runtime, options, diag, &model);
+  tn_status status = tn_model_new(runtime, "a model in memory", options, diag, &model);
   if (status) return status;
   tn_mapping file = {size ? data : (const uint8_t *)"", size};
   return load_take(model, "model in memory", dir, &file, options, diag, out_model);

@@ -18,16 +18,27 @@ static tn_status read_options(const tn_model_options *options, tn_diag *diag,
   return TN_OK;
 }
 
-tn_status tn_model_new(tn_runtime *runtime, const tn_model_options *options, tn_diag *diag,
-                       tn_model **out_model) {
+static tn_status set_name(tn_model *m, const tn_allocator *a, const char *name) {
+  const size_t bytes = strlen(name) + 1;
+  m->name = tn_alloc(a, bytes);
+  if (!m->name) return TN_ERR_MEMORY;
+  memcpy(m->name, name, bytes);
+  tn_holder_open(&m->holder, m->runtime->registry, m->name);
+  return TN_OK;
+}
+
+tn_status tn_model_new(tn_runtime *runtime, const char *name, const tn_model_options *options,
+                       tn_diag *diag, tn_model **out_model) {
   tn_model_options given;
   tn_status status = read_options(options, diag, &given);
   if (status) return status;
   tn_model *m = tn_alloc(&runtime->allocator, sizeof *m);
   if (!m) return TN_ERR_MEMORY;
-  m->runtime = runtime;
+  atomic_init(&m->refs, 1);
+  m->runtime = tn_runtime_retain(runtime);
   m->planner = (tn_planner){.a = &runtime->allocator,
                             .registry = runtime->registry,
+                            .holder = &m->holder,
                             .pool = runtime->pool,
                             .isa = runtime->isa,
                             .pins = (const char *const *)runtime->pins,
@@ -36,7 +47,8 @@ tn_status tn_model_new(tn_runtime *runtime, const tn_model_options *options, tn_
                             .max_plans = given.max_plans ? given.max_plans : PLANS_DEFAULT,
                             .eval = tn_eval_node,
                             .serial = &runtime->serial};
-  status = tn_state_cache_create(m->planner.a, &m->planner.states);
+  status = set_name(m, m->planner.a, name);
+  if (!status) status = tn_state_cache_create(m->planner.a, &m->planner.states);
   if (status)
     tn_model_destroy(m);
   else
@@ -70,7 +82,7 @@ tn_status tn_model_from_graph_take(tn_runtime *runtime, tn_graph *graph,
   if (out_model) *out_model = NULL;
   tn_model *m = NULL;
   tn_status status = runtime && graph && out_model ? TN_OK : TN_ERR_INVALID;
-  if (!status) status = tn_model_new(runtime, options, diag, &m);
+  if (!status) status = tn_model_new(runtime, "a model made by hand", options, diag, &m);
   if (status) {
     tn_graph_free(graph);
     return status;
@@ -84,14 +96,18 @@ tn_status tn_model_from_graph_take(tn_runtime *runtime, tn_graph *graph,
 }
 
 void tn_model_destroy(tn_model *model) {
-  if (!model) return;
+  if (!model || atomic_fetch_sub_explicit(&model->refs, 1, memory_order_acq_rel) > 1) return;
+  tn_runtime *runtime = model->runtime;
   const tn_allocator *a = model->planner.a;
   tn_callable_destroy(model->main);
   tn_graph_free(model->loaded);
   tn_state_cache_destroy(model->planner.states);
   for (int64_t k = 0; k < model->files.n; k++) tn_file_unmap(&model->files.data[k]);
   tn_vec_free(a, &model->files);
+  tn_holder_close(&model->holder);
+  if (model->name) tn_free(a, model->name, strlen(model->name) + 1);
   tn_free(a, model, sizeof *model);
+  tn_runtime_destroy(runtime);
 }
 
 /* ---- graphs by hand ---- */

@@ -5,9 +5,10 @@
 
 #include "exec/exec.h"
 
-/* A model without a graph. options: NULL, or as the user gave them. */
-tn_status tn_model_new(tn_runtime *runtime, const tn_model_options *options, tn_diag *diag,
-                       tn_model **out_model);
+/* A model without a graph. name: how users of plug-ins are told of it, "model 'x.onnx'". options:
+ * NULL, or as the user gave them. */
+tn_status tn_model_new(tn_runtime *runtime, const char *name, const tn_model_options *options,
+                       tn_diag *diag, tn_model **out_model);
 /* Takes over the graph in any case: resolves, checks and prepares it. */
 tn_status tn_model_finish_take(tn_model *m, tn_graph *graph, tn_diag *diag);
 

@@ -250,9 +250,9 @@ static void build(one *o, const tn_registry *r, uint32_t n_outputs) {
   if (!o->status) add_node(o);
 }
 
-/* The model; o->fed is the caller's to free with free_fed(). */
-static tn_status make(one *o, tn_runtime *runtime, uint32_t n_outputs,
-                      const tn_model_options *options, tn_model **out_model) {
+/* The model; o->fed is the caller's to free with free_fed(). Under a reader's ticket. */
+static tn_status make_now(one *o, tn_runtime *runtime, uint32_t n_outputs,
+                          const tn_model_options *options, tn_model **out_model) {
   const tn_allocator *a = &runtime->allocator;
   if (!(o->g = tn_graph_new(a))) return TN_ERR_MEMORY;
   build(o, runtime->registry, n_outputs);
@@ -266,6 +266,14 @@ static tn_status make(one *o, tn_runtime *runtime, uint32_t n_outputs,
     status = tn_model_from_graph_take(runtime, o->g, options, o->diag, out_model);
   o->g = NULL;
   if (status && status != TN_ERR_MEMORY) note_schema(o);
+  return status;
+}
+
+static tn_status make(one *o, tn_runtime *runtime, uint32_t n_outputs,
+                      const tn_model_options *options, tn_model **out_model) {
+  const int ticket = tn_registry_enter(runtime->registry);
+  const tn_status status = make_now(o, runtime, n_outputs, options, out_model);
+  tn_registry_leave(runtime->registry, ticket);
   return status;
 }
 

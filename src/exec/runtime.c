@@ -78,20 +78,19 @@ static void free_pins(tn_runtime *rt) {
 
 /* ---- creation ---- */
 
-static tn_status init_locks(tn_runtime *rt) {
+static tn_status init_lock(tn_runtime *rt) {
   pthread_mutexattr_t recursive;
   if (pthread_mutexattr_init(&recursive)) return TN_ERR_MEMORY;
   int failed = pthread_mutexattr_settype(&recursive, PTHREAD_MUTEX_RECURSIVE);
-  if (!failed) failed = pthread_mutex_init(&rt->lock, NULL);
-  if (!failed && (failed = pthread_mutex_init(&rt->serial, &recursive)))
-    pthread_mutex_destroy(&rt->lock);
+  if (!failed) failed = pthread_mutex_init(&rt->serial, &recursive);
   pthread_mutexattr_destroy(&recursive);
   return failed ? TN_ERR_MEMORY : TN_OK;
 }
 
 static tn_status populate(tn_runtime *rt, const tn_runtime_options *options, tn_diag *diag) {
-  tn_status status = TN_OK;
-  if (!(options->flags & TN_RUNTIME_NO_BUILTINS))
+  tn_status status =
+      tn_registry_set_rules(rt->registry, options->plugin_allow, options->plugin_vet, diag);
+  if (!status && !(options->flags & TN_RUNTIME_NO_BUILTINS))
     status = tn_registry_add(rt->registry, tn_builtin_query, "built in", &tn_runtime_host, NULL, 0,
                              diag);
   if (!status && !(options->flags & TN_RUNTIME_NO_DISCOVERY))
@@ -122,10 +121,11 @@ tn_status tn_runtime_create(const tn_runtime_options *options, tn_diag *diag,
   tn_runtime *rt = tn_alloc(&allocator, sizeof *rt);
   if (!rt) return tn_fail(diag, TN_ERR_MEMORY, "runtime: out of memory");
   rt->allocator = allocator;
-  status = init_locks(rt);
+  atomic_init(&rt->refs, 1);
+  status = init_lock(rt);
   if (status) {
     tn_free(&allocator, rt, sizeof *rt);
-    return tn_fail(diag, status, "runtime: no locks to be had");
+    return tn_fail(diag, status, "runtime: no lock to be had");
   }
   status = set_up(rt, &o, diag);
   if (status) {
@@ -137,14 +137,18 @@ tn_status tn_runtime_create(const tn_runtime_options *options, tn_diag *diag,
   return TN_OK;
 }
 
+tn_runtime *tn_runtime_retain(tn_runtime *rt) {
+  atomic_fetch_add_explicit(&rt->refs, 1, memory_order_relaxed);
+  return rt;
+}
+
 void tn_runtime_destroy(tn_runtime *rt) {
-  if (!rt) return;
+  if (!rt || atomic_fetch_sub_explicit(&rt->refs, 1, memory_order_acq_rel) > 1) return;
   const tn_allocator allocator = rt->allocator; /* plug-ins may free memory while they shut down */
   tn_registry_destroy(rt->registry);
   tn_pool_destroy(rt->pool);
   free_pins(rt);
   pthread_mutex_destroy(&rt->serial);
-  pthread_mutex_destroy(&rt->lock);
   tn_free(&allocator, rt, sizeof *rt);
 }
 
@@ -164,77 +168,121 @@ static tn_status vet_options(const tn_option *const *options, uint32_t n_options
 tn_status tn_runtime_load_plugin(tn_runtime *rt, const char *path, const tn_option *const *options,
                                  uint32_t n_options, tn_diag *diag) {
   if (!rt) return tn_fail(diag, TN_ERR_INVALID, "plug-in: runtime is NULL");
-  tn_status status = vet_options(options, n_options, diag);
+  const tn_status status = vet_options(options, n_options, diag);
   if (status) return status;
-  pthread_mutex_lock(&rt->lock);
-  status =
-      tn_registry_load(rt->registry, path, "explicit", &tn_runtime_host, options, n_options, diag);
-  pthread_mutex_unlock(&rt->lock);
-  return status;
+  return tn_registry_load(rt->registry, path, "explicit", &tn_runtime_host, options, n_options,
+                          diag);
 }
 
 tn_status tn_runtime_add_plugin(tn_runtime *rt, tn_plugin_query_fn query,
                                 const tn_option *const *options, uint32_t n_options,
                                 tn_diag *diag) {
   if (!rt) return tn_fail(diag, TN_ERR_INVALID, "plug-in: runtime is NULL");
-  tn_status status = vet_options(options, n_options, diag);
+  const tn_status status = vet_options(options, n_options, diag);
   if (status) return status;
-  pthread_mutex_lock(&rt->lock);
-  status =
-      tn_registry_add(rt->registry, query, "explicit", &tn_runtime_host, options, n_options, diag);
-  pthread_mutex_unlock(&rt->lock);
-  return status;
+  return tn_registry_add(rt->registry, query, "explicit", &tn_runtime_host, options, n_options,
+                         diag);
+}
+
+tn_status tn_runtime_unload_plugin(tn_runtime *rt, const char *name, uint32_t wait_ms,
+                                   tn_diag *diag) {
+  if (!rt || !name) return tn_fail(diag, TN_ERR_INVALID, "unload: runtime or name is NULL");
+  return tn_registry_unload(rt->registry, name, wait_ms, diag);
 }
 
 /* ---- what is registered ---- */
 
+/* What a look-up answers, found between enter and leave. */
+#define LOOK(rt, answer, expression)                  \
+  do {                                                \
+    if (rt) {                                         \
+      const tn_registry *registry = (rt)->registry;   \
+      const int ticket = tn_registry_enter(registry); \
+      answer = (expression);                          \
+      tn_registry_leave(registry, ticket);            \
+    }                                                 \
+  } while (0)
+
 int32_t tn_runtime_n_plugins(const tn_runtime *rt) {
-  return rt ? tn_registry_n_plugins(rt->registry) : 0;
+  int32_t n = 0;
+  LOOK(rt, n, tn_registry_n_plugins(registry));
+  return n;
 }
 
 tn_status tn_runtime_plugin(const tn_runtime *rt, int32_t index, tn_plugin_info *out_info) {
-  return rt ? tn_registry_plugin(rt->registry, index, out_info) : TN_ERR_INVALID;
+  tn_status status = TN_ERR_INVALID;
+  LOOK(rt, status, tn_registry_plugin(registry, index, out_info));
+  return status;
 }
 
-int32_t tn_runtime_n_ops(const tn_runtime *rt) { return rt ? tn_registry_n_ops(rt->registry) : 0; }
+int32_t tn_runtime_n_folders(const tn_runtime *rt) {
+  return rt ? tn_registry_n_folders(rt->registry) : 0;
+}
+
+tn_status tn_runtime_folder(const tn_runtime *rt, int32_t index, tn_folder_info *out_info) {
+  return rt ? tn_registry_folder(rt->registry, index, out_info) : TN_ERR_INVALID;
+}
+
+int32_t tn_runtime_n_ops(const tn_runtime *rt) {
+  int32_t n = 0;
+  LOOK(rt, n, tn_registry_n_ops(registry));
+  return n;
+}
 
 const tn_op *tn_runtime_op(const tn_runtime *rt, int32_t index) {
-  const tn_opdef *def = rt ? tn_registry_op_at(rt->registry, index) : NULL;
+  const tn_opdef *def = NULL;
+  LOOK(rt, def, tn_registry_op_at(registry, index));
   return def ? &def->op : NULL;
 }
 
 int32_t tn_runtime_n_kernels(const tn_runtime *rt) {
-  return rt ? tn_registry_n_kernels(rt->registry) : 0;
+  int32_t n = 0;
+  LOOK(rt, n, tn_registry_n_kernels(registry));
+  return n;
 }
 
 const tn_kernel *tn_runtime_kernel(const tn_runtime *rt, int32_t index) {
-  const tn_kerneldef *def = rt ? tn_registry_kernel_at(rt->registry, index) : NULL;
+  const tn_kerneldef *def = NULL;
+  LOOK(rt, def, tn_registry_kernel_at(registry, index));
   return def ? &def->kernel : NULL;
 }
 
-static const char *owner_name(const tn_part_owner *owner) { return owner ? owner->name : ""; }
+static const char *op_owner(const tn_opdef *def) {
+  return !def ? NULL : def->owner ? def->owner->name : "";
+}
+
+static const char *kernel_owner(const tn_kerneldef *def) {
+  return !def ? NULL : def->owner ? def->owner->name : "";
+}
 
 const char *tn_runtime_op_plugin(const tn_runtime *rt, int32_t index) {
-  const tn_opdef *def = rt ? tn_registry_op_at(rt->registry, index) : NULL;
-  return def ? owner_name(def->owner) : NULL;
+  const char *name = NULL;
+  LOOK(rt, name, op_owner(tn_registry_op_at(registry, index)));
+  return name;
 }
 
 const char *tn_runtime_kernel_plugin(const tn_runtime *rt, int32_t index) {
-  const tn_kerneldef *def = rt ? tn_registry_kernel_at(rt->registry, index) : NULL;
-  return def ? owner_name(def->owner) : NULL;
+  const char *name = NULL;
+  LOOK(rt, name, kernel_owner(tn_registry_kernel_at(registry, index)));
+  return name;
 }
 
 const tn_op *tn_runtime_find_op(const tn_runtime *rt, const char *domain, const char *name,
                                 int32_t version) {
-  if (!rt || !domain || !name) return NULL;
-  const tn_opdef *def = tn_registry_op(rt->registry, domain, name, version);
+  const tn_opdef *def = NULL;
+  if (!domain || !name) return NULL;
+  LOOK(rt, def, tn_registry_op(registry, domain, name, version));
   return def ? &def->op : NULL;
 }
 
 int32_t tn_runtime_n_formats(const tn_runtime *rt) {
-  return rt ? tn_registry_n_formats(rt->registry) : 0;
+  int32_t n = 0;
+  LOOK(rt, n, tn_registry_n_formats(registry));
+  return n;
 }
 
 const tn_format *tn_runtime_format(const tn_runtime *rt, int32_t index) {
-  return rt ? tn_registry_format_at(rt->registry, index) : NULL;
+  const tn_format *format = NULL;
+  LOOK(rt, format, tn_registry_format_at(registry, index));
+  return format;
 }

@@ -107,16 +107,24 @@ static tn_status save_planned(tn_model *m, const char *path, const tn_format *fo
   return status;
 }
 
-tn_status tn_model_save(tn_model *model, const char *path, const char *format, const char *stage,
-                        const tn_tensor *const *input_types, tn_diag *diag) {
-  if (!model || !path) return tn_fail(diag, TN_ERR_INVALID, "tn_model_save: no model or path");
+static tn_status save(tn_model *model, const char *path, const char *format, int32_t number,
+                      const char *stage, const tn_tensor *const *input_types, tn_diag *diag) {
   const tn_format *writer = NULL;
-  int32_t number = stage_number(stage);
-  if (number < 0)
-    return tn_fail(diag, TN_ERR_INVALID, "tn_model_save: there is no stage '%s'", stage);
   tn_status status = find_writer(model, path, format, diag, &writer);
   if (status) return status;
   if (number == STAGE_LOAD) return write_graph(model, model->loaded, path, writer, diag);
   if (number == STAGE_CHECK) return save_checked(model, path, writer, diag);
   return save_planned(model, path, writer, number, stage, input_types, diag);
+}
+
+tn_status tn_model_save(tn_model *model, const char *path, const char *format, const char *stage,
+                        const tn_tensor *const *input_types, tn_diag *diag) {
+  if (!model || !path) return tn_fail(diag, TN_ERR_INVALID, "tn_model_save: no model or path");
+  const int32_t number = stage_number(stage);
+  if (number < 0)
+    return tn_fail(diag, TN_ERR_INVALID, "tn_model_save: there is no stage '%s'", stage);
+  const int ticket = tn_registry_enter(model->planner.registry);
+  const tn_status status = save(model, path, format, number, stage, input_types, diag);
+  tn_registry_leave(model->planner.registry, ticket);
+  return status;
 }

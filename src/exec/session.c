@@ -27,6 +27,8 @@ tn_status tn_session_create(tn_model *model, tn_diag *diag, tn_session **out_ses
   tn_session *s = tn_alloc(a, sizeof *s);
   if (!s) return tn_fail(diag, TN_ERR_MEMORY, "tn_session_create: no memory");
   s->model = model;
+  atomic_fetch_add_explicit(&model->refs, 1, memory_order_relaxed);
+  atomic_fetch_add(&model->holder.n_sessions, 1);
   s->n_inputs = tn_model_n_inputs(model);
   s->n_all = s->n_inputs + tn_model_n_defaults(model);
   s->n_outputs = tn_model_n_outputs(model);
@@ -43,7 +45,8 @@ tn_status tn_session_create(tn_model *model, tn_diag *diag, tn_session **out_ses
 void tn_session_destroy(tn_session *session) {
   if (!session) return;
   tn_session *s = session;
-  const tn_allocator *a = &s->model->runtime->allocator;
+  tn_model *model = s->model;
+  const tn_allocator *a = &model->runtime->allocator;
   uint64_t n_in = (uint64_t)s->n_all, n_out = (uint64_t)s->n_outputs;
   tn_profile_clear(&s->profile);
   tn_session_drop_variants(s);
@@ -53,6 +56,8 @@ void tn_session_destroy(tn_session *session) {
   tn_free(a, s->bound, n_out * sizeof *s->bound);
   tn_free(a, s->bound_of, n_out * sizeof *s->bound_of);
   tn_free(a, s, sizeof *s);
+  atomic_fetch_sub(&model->holder.n_sessions, 1);
+  tn_model_destroy(model);
 }
 
 /* ---- inputs and outputs ---- */

@@ -97,7 +97,9 @@ tn_status tn_value_load(tn_runtime *runtime, const char *path, const char *forma
   *out_value = NULL;
   if (!runtime || !path || !format) return TN_ERR_INVALID;
   value_sink s = {.io = {.a = &runtime->allocator, .diag = diag, .path = path}};
+  const int ticket = tn_registry_enter(runtime->registry);
   tn_status status = read_value(runtime, format, kind, &s);
+  tn_registry_leave(runtime->registry, ticket);
   while (s.depth) tn_value_free(s.open[--s.depth]);
   if (status)
     tn_value_free(s.root);

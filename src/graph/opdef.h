@@ -7,7 +7,8 @@
 typedef struct tn_part_owner { /* a loaded plug-in, as its parts see it */
   const char *name;
   void *self;    /* what init() answered */
-  int32_t index; /* in the registry */
+  int32_t index; /* in the list of plug-ins, when it was loaded */
+  bool stays;    /* is never unloaded */
 } tn_part_owner;
 
 typedef struct tn_opdef {

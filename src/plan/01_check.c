@@ -54,6 +54,14 @@ static tn_status check_subgraphs(const tn_planner *p, const tn_gnode *n, tn_diag
   return status;
 }
 
+static tn_status hold(const tn_planner *p, const tn_gnode *n, const tn_opdef *def, tn_diag *diag) {
+  char text[TN_NODE_TEXT];
+  tn_status status = tn_holder_use(p->holder, def->owner);
+  if (status != TN_ERR_STATE) return status;
+  return tn_fail(diag, status, "%s: plug-in '%s', which offers the operator, is being unloaded",
+                 tn_node_text(n, text, sizeof text), def->owner->name);
+}
+
 static tn_status check_node(const tn_planner *p, tn_graph *g, int32_t id, tn_diag *diag) {
   tn_gnode *n = tn_graph_node(g, id);
   int32_t version = wanted_version(g, &n->node);
@@ -65,7 +73,8 @@ static tn_status check_node(const tn_planner *p, tn_graph *g, int32_t id, tn_dia
     return f ? tn_function_inline(p, g, id, f, diag) : not_supported(p, n, version, diag);
   }
   n->node.version = version;
-  tn_status s = tn_node_bind(g, id, def, diag);
+  tn_status s = hold(p, n, def, diag);
+  if (!s) s = tn_node_bind(g, id, def, diag);
   if (s) return s;
   if (def->op.flags & TN_OP_LOWER_EARLY && def->op.lower) return lower_early(p, g, id, diag);
   return check_subgraphs(p, n, diag);

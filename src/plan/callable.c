@@ -5,6 +5,7 @@
  * folding of constants, fusing. Planning takes no lock but to look into the cache and to add to
  * it, so two threads may plan at once. */
 #include <string.h>
+#include <time.h>
 
 #include "plan/tail.h"
 
@@ -257,13 +258,32 @@ static tn_status plan_with_data(planning *l, uint8_t *needs_data) {
   return status;
 }
 
+/* A kernel may be chosen whose plug-in another thread is unloading; a moment later it is no longer
+ * found, and another one is chosen. */
+static tn_status plan_in_time(planning *l, uint8_t *needs_data) {
+  enum { ROUNDS = 1000 };
+  const tn_planner *p = l->c->planner;
+  const struct timespec nap = {0, 1000 * 1000};
+  tn_status status = TN_OK;
+  for (int round = 0; round < ROUNDS; round++) {
+    const int n_late = p->holder ? atomic_load(&p->holder->n_late) : 0;
+    const int ticket = tn_registry_enter(p->registry);
+    status = plan_with_data(l, needs_data);
+    tn_registry_leave(p->registry, ticket);
+    if (status != TN_ERR_STATE || !p->holder || atomic_load(&p->holder->n_late) == n_late)
+      return status;
+    nanosleep(&nap, NULL);
+  }
+  return tn_fail(l->diag, status, "%s: a plug-in that it needs is being unloaded", l->c->name);
+}
+
 static tn_status plan_anew(planning *l) {
   tn_callable *c = l->c;
   const tn_allocator *a = c->planner->a;
   uint64_t n = (uint64_t)c->graph->inputs.n + 1;
   uint8_t *needs_data = tn_alloc(a, n);
   if (!needs_data) return TN_ERR_MEMORY;
-  tn_status status = plan_with_data(l, needs_data);
+  tn_status status = plan_in_time(l, needs_data);
   tn_free(a, needs_data, n);
   if (status || l->stop_after) return status;
   pthread_mutex_lock(&c->lock);
@@ -324,7 +344,9 @@ tn_status tn_callable_create_take(const tn_planner *p, tn_graph *graph, const ch
   c->planner = p;
   c->graph = graph;
   tn_status status = open(c, name ? name : "a graph");
+  const int ticket = tn_registry_enter(p->registry);
   if (!status) status = prepare_graph(c, diag);
+  tn_registry_leave(p->registry, ticket);
   if (status)
     tn_callable_destroy(c);
   else

@@ -19,6 +19,8 @@ typedef struct tn_plan tn_plan;
 typedef struct tn_planner {
   const tn_allocator *a;
   const tn_registry *registry;
+  /* Keeps the plug-ins whose parts stand in graphs and plans; NULL: nobody does. */
+  tn_holder *holder;
   tn_pool *pool;
   uint64_t isa;
   const char *const *pins;
@@ -37,7 +39,8 @@ typedef struct tn_planner {
 /* ---- what 07 select decides for a node ------------------------------------------------------- */
 
 typedef struct tn_refusal {
-  const char *kernel, *reason;
+  const char *kernel, *reason; /* no memory of the plug-in: it may go, the kernel was not taken */
+  const tn_kerneldef *def;     /* to be compared only; NULL: a pin that names none */
 } tn_refusal;
 
 typedef struct tn_choice {

@@ -74,6 +74,10 @@ typedef struct tn_selection {
  * take, the dominated ones dropped, pins obeyed. No candidate is no error; the refusals then say
  * why. */
 tn_status tn_select_gather(tn_selection *s, int32_t node);
+/* Why a kernel is not taken, in memory of the graph: the plan keeps no plug-in that it does not
+ * use. */
+tn_status tn_select_refusal(tn_selection *s, const tn_kerneldef *def, const char *reason,
+                            tn_refusal *out);
 /* Adds the layouts that kernels of this node want to s->layouts. */
 tn_status tn_select_layouts(tn_selection *s, int32_t node);
 

@@ -30,19 +30,19 @@ static tn_status keep_refusals(tn_selection *s, int32_t node, const tn_candidate
   for (int64_t k = 0; k < o->candidates.n; k++) {
     const tn_candidate *c = &o->candidates.data[k];
     bool listed = c->def == chosen->def;
-    for (uint32_t j = 0; j < n; j++) listed = listed || list[j].kernel == c->def->kernel.name;
+    for (uint32_t j = 0; j < n; j++) listed = listed || list[j].def == c->def;
     if (listed) continue;
     const char *reason =
         tn_arena_format(arena, "would cost %.2f us instead of %.2f us, or more in conversions",
                         c->cost_ns / 1e3, chosen->cost_ns / 1e3);
-    if (!reason) return TN_ERR_MEMORY;
-    list[n++] = (tn_refusal){c->def->kernel.name, reason};
+    if (!reason || tn_select_refusal(s, c->def, reason, &list[n])) return TN_ERR_MEMORY;
+    n++;
   }
   uint32_t n_candidates = n;
   for (int64_t k = 0; k < o->refusals.n; k++) {
-    bool listed = o->refusals.data[k].kernel == chosen->def->kernel.name;
+    bool listed = o->refusals.data[k].def == chosen->def;
     for (uint32_t j = 0; j < n_candidates; j++)
-      listed = listed || list[j].kernel == o->refusals.data[k].kernel;
+      listed = listed || list[j].def == o->refusals.data[k].def;
     if (!listed) list[n++] = o->refusals.data[k];
   }
   choice->refusals = list;
@@ -55,6 +55,8 @@ static tn_status set_choice(tn_selection *s, int32_t node) {
   const tn_candidate *c = &o->candidates.data[o->chosen];
   tn_choice *choice = tn_arena_alloc(&s->g->arena, sizeof *choice);
   if (!choice) return TN_ERR_MEMORY;
+  tn_status status = tn_holder_use(s->p->holder, c->def->owner);
+  if (status) return status;
   *choice = (tn_choice){.def = c->def, .plan = c->plan, .flops = o->flops, .cost_ns = c->cost_ns};
   tn_graph_node(s->g, node)->choice = choice;
   return keep_refusals(s, node, c, choice);
@@ -116,7 +118,9 @@ static int32_t add_conversion(tn_selection *s, int32_t from, const tn_conversion
                   .offset = -1};
   int32_t id = tn_graph_add_node(s->g, &node);
   if (id < 0) return id;
-  tn_status status = tn_node_bind(s->g, id, op, s->diag);
+  tn_status status = tn_holder_use(s->p->holder, op->owner);
+  if (!status) status = tn_holder_use(s->p->holder, c->def->owner);
+  if (!status) status = tn_node_bind(s->g, id, op, s->diag);
   *choice = (tn_choice){.def = c->def, .plan = c->plan, .cost_ns = c->cost_ns};
   tn_graph_node(s->g, id)->choice = choice;
   return status ? status : to;

@@ -43,15 +43,25 @@ static double derived_cost(const tn_kernel *kernel, const tn_call *call, double 
 
 /* ---- refusals ---- */
 
+tn_status tn_select_refusal(tn_selection *s, const tn_kerneldef *def, const char *reason,
+                            tn_refusal *out) {
+  *out = (tn_refusal){def->kernel.name, reason, def};
+  if (!def->owner || def->owner->stays) return TN_OK;
+  out->kernel = tn_arena_str(&s->g->arena, def->kernel.name);
+  out->reason = tn_arena_str(&s->g->arena, reason);
+  return out->kernel && out->reason ? TN_OK : TN_ERR_MEMORY;
+}
+
 /* The first reason of a kernel stays; what is said about it in a wider type is added once. */
 static tn_status refuse(gatherer *g, const tn_kerneldef *def, const char *reason) {
   tn_refusals *all = &g->options->refusals;
   tn_refusal *old = NULL;
   for (int64_t k = 0; k < all->n; k++)
-    if (all->data[k].kernel == def->kernel.name) old = &all->data[k];
+    if (all->data[k].def == def) old = &all->data[k];
   if (!old) {
-    tn_refusal refusal = {def->kernel.name, reason};
-    return tn_vec_push(g->s->p->a, all, refusal);
+    tn_refusal refusal;
+    tn_status status = tn_select_refusal(g->s, def, reason, &refusal);
+    return status ? status : tn_vec_push(g->s->p->a, all, refusal);
   }
   if (!g->wide || !strcmp(old->reason, reason) || strstr(old->reason, "; in ")) return TN_OK;
   old->reason = tn_arena_format(&g->s->g->arena, "%s; in %s: %s", old->reason,
@@ -368,7 +378,7 @@ static tn_status try_all(gatherer *g) {
     }
   }
   if (found_pin) return TN_OK;
-  tn_refusal refusal = {g->pin, "is pinned, but no kernel of this operator has that name"};
+  tn_refusal refusal = {g->pin, "is pinned, but no kernel of this operator has that name", NULL};
   return tn_vec_push(g->s->p->a, &g->options->refusals, refusal);
 }
 

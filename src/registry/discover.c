@@ -6,6 +6,7 @@
 
 #include "base/file.h"
 #include "base/text.h"
+#include "base/trust.h"
 #include "registry/load.h"
 
 typedef struct found_file {
@@ -18,15 +19,22 @@ typedef struct found_file {
 typedef struct finder {
   tn_arena arena;
   TN_VEC(found_file) files;
-  const char *dir, *found_by;
+  tn_registry *r;
+  tn_folder_info folder; /* being looked into */
   tn_status status;
 } finder;
 
+static const char path_variable[] = "TENON_PLUGIN_PATH";
+
 static int visit(void *self, const char *name, bool is_dir) {
   finder *f = self;
-  if (is_dir || !tn_has_suffix(name, ".so")) return 0;
-  const found_file file = {tn_arena_format(&f->arena, "%s/%s", f->dir, name), f->found_by,
-                           tn_diag_create(), true};
+  if (is_dir || !tn_has_suffix(name, ".so")) {
+    f->folder.n_others++;
+    return 0;
+  }
+  f->folder.n_files++;
+  const found_file file = {tn_arena_format(&f->arena, "%s/%s", f->folder.folder, name),
+                           f->folder.found_by, tn_diag_create(), true};
   f->status = file.path && file.diag ? tn_vec_push(f->arena.a, &f->files, file) : TN_ERR_MEMORY;
   if (f->status) tn_diag_destroy(file.diag);
   return f->status;
@@ -38,28 +46,82 @@ static void append_as_warnings(tn_diag *diag, const tn_diag *from) {
     tn_diag_add(diag, TN_DIAG_WARNING, "%s", tn_diag_message(from, k, NULL));
 }
 
-static void find_in(finder *f, const char *dir, const char *found_by, tn_diag *diag) {
+/* Lists the folder; refused NULL: it was looked into. */
+static void list_folder(finder *f, const char *refused) {
+  if (f->status) return;
+  tn_arena *arena = &f->r->arena;
+  f->folder.head = (tn_head)TN_HEAD(tn_folder_info);
+  f->folder.folder = tn_arena_str(arena, f->folder.folder);
+  f->folder.refused = refused ? tn_arena_str(arena, refused) : NULL;
+  const bool said = f->folder.folder && (f->folder.refused || !refused);
+  f->status = said ? tn_vec_push(f->r->a, &f->r->folders, f->folder) : TN_ERR_MEMORY;
+}
+
+static void begin_folder(finder *f, const char *folder, const char *found_by) {
+  f->folder = (tn_folder_info){.folder = folder, .found_by = found_by};
+}
+
+static void find_in(finder *f, const char *folder, const char *found_by, tn_diag *diag) {
+  char why[512];
   tn_diag *own = tn_diag_create();
-  f->dir = dir;
-  f->found_by = found_by;
-  tn_dir_each(dir, own, visit, f);
+  begin_folder(f, folder, found_by);
+  const char *inside = tn_arena_format(&f->arena, "%s/", folder);
+  if (!inside || !own)
+    f->status = TN_ERR_MEMORY;
+  else if (tn_dir_each(folder, own, visit, f))
+    list_folder(f, tn_diag_text(own));
+  else if (!f->folder.n_files && !tn_path_is_trusted(inside, why, sizeof why))
+    list_folder(f, why); /* whoever may write it may put plug-ins there: say so before they do */
+  else
+    list_folder(f, NULL);
   append_as_warnings(diag, own);
   tn_diag_destroy(own);
+}
+
+static void refuse_folder(finder *f, const char *folder, const char *why, tn_diag *diag) {
+  begin_folder(f, folder, path_variable);
+  list_folder(f, why);
+  tn_diag_add(diag, TN_DIAG_WARNING, "%s: '%s' is left out: %s", path_variable, folder, why);
 }
 
 static void find_in_path(finder *f, const char *path, tn_diag *diag) {
   for (const char *p = path; p && !f->status;) {
     const size_t n = strcspn(p, ":");
-    const char *dir = tn_arena_strn(&f->arena, p, (int64_t)n);
-    if (!dir)
+    const char *folder = tn_arena_strn(&f->arena, p, (int64_t)n);
+    if (!folder)
       f->status = TN_ERR_MEMORY;
-    else if (*dir == '/')
-      find_in(f, dir, "TENON_PLUGIN_PATH", diag);
-    else if (*dir)
-      tn_diag_add(diag, TN_DIAG_WARNING,
-                  "TENON_PLUGIN_PATH: '%s' is left out: it is not an absolute path", dir);
+    else if (*folder == '/')
+      find_in(f, folder, path_variable, diag);
+    else
+      refuse_folder(f, folder,
+                    *folder ? "it is not an absolute path"
+                            : "it is empty, which would mean the working folder",
+                    diag);
     p = p[n] ? p + n + 1 : NULL;
   }
+}
+
+/* Who may start a program that has more rights than he may not bring plug-ins along. */
+static void find_in_environment(finder *f, tn_diag *diag) {
+  const char *path = getenv(path_variable), *safe = secure_getenv(path_variable);
+  if (path && *path && !safe)
+    refuse_folder(f, path, "this program has rights that its caller lacks (set-uid or the like)",
+                  diag);
+  if (safe && *safe) find_in_path(f, safe, diag);
+}
+
+static void find_installed(finder *f, tn_diag *diag) {
+#ifdef TN_PLUGIN_DIR
+  if (f->status) return;
+  if (!access(TN_PLUGIN_DIR, F_OK)) {
+    find_in(f, TN_PLUGIN_DIR, "installed", diag);
+  } else {
+    begin_folder(f, TN_PLUGIN_DIR, "installed");
+    list_folder(f, "it is not there");
+  }
+#else
+  (void)f, (void)diag;
+#endif
 }
 
 static tn_status refuse(tn_registry *r, const found_file *file, const char *why) {
@@ -72,10 +134,12 @@ static tn_status refuse(tn_registry *r, const found_file *file, const char *why)
 
 /* True if the file came into use. */
 static bool try_load(tn_registry *r, found_file *file, const tn_host *host) {
-  const tn_offer offer = {file->found_by, host, NULL, 0};
-  const char *why = "";
+  const tn_offer offer = {file->found_by,
+                          "nobody but root and this user can write it or a folder above it", host,
+                          NULL, 0};
+  char why[512];
   tn_diag_clear(file->diag);
-  const tn_status status = tn_file_is_trusted(file->path, &why)
+  const tn_status status = tn_path_is_trusted(file->path, why, sizeof why)
                                ? tn_plug_load(r, file->path, &offer, file->diag)
                                : refuse(r, file, why);
   file->waits = status == TN_ERR_NOT_FOUND;
@@ -92,13 +156,13 @@ static void load_all(tn_registry *r, finder *f, const tn_host *host) {
 }
 
 tn_status tn_registry_discover(tn_registry *r, const tn_host *host, tn_diag *diag) {
-  finder f = {.status = TN_OK};
+  finder f = {.status = TN_OK, .r = r};
   tn_arena_init(&f.arena, r->a);
-  find_in_path(&f, secure_getenv("TENON_PLUGIN_PATH"), diag);
-#ifdef TN_PLUGIN_DIR
-  if (!f.status && !access(TN_PLUGIN_DIR, F_OK)) find_in(&f, TN_PLUGIN_DIR, "installed", diag);
-#endif
+  find_in_environment(&f, diag);
+  find_installed(&f, diag);
+  pthread_mutex_lock(&r->change);
   load_all(r, &f, host);
+  pthread_mutex_unlock(&r->change);
   for (int64_t k = 0; k < f.files.n; k++) {
     append_as_warnings(diag, f.files.data[k].diag);
     tn_diag_destroy(f.files.data[k].diag);

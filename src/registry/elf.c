@@ -1,7 +1,6 @@
 /* A look at a shared library before dlopen sees it. The dynamic linker trusts its input: it dies of
  * SIGBUS on a file that is shorter than its segments, and a sanitizer's runtime that arrives late
  * ends the process. */
-#include "base/file.h"
 #include "registry/internal.h"
 
 #if defined(__linux__)
@@ -127,21 +126,16 @@ static tn_status check_others(const elf_file *f) {
   return TN_OK;
 }
 
-tn_status tn_elf_check(const char *path, tn_diag *diag) {
-  tn_mapping file;
-  tn_status status = tn_file_map(path, diag, &file);
-  if (status) return status;
-  elf_file f = {.data = file.data, .size = file.size, .path = path, .diag = diag};
-  status = check_header(&f);
+tn_status tn_elf_check(const char *path, const uint8_t *data, uint64_t size, tn_diag *diag) {
+  elf_file f = {.data = data, .size = size, .path = path, .diag = diag};
+  tn_status status = check_header(&f);
   if (!status) status = check_segments(&f);
   if (!status) status = check_others(&f);
-  if (!status) status = elf_check_dynamic(&f);
-  tn_file_unmap(&file);
-  return status;
+  return status ? status : elf_check_dynamic(&f);
 }
 #else
-tn_status tn_elf_check(const char *path, tn_diag *diag) {
-  (void)path;
+tn_status tn_elf_check(const char *path, const uint8_t *data, uint64_t size, tn_diag *diag) {
+  (void)path, (void)data, (void)size;
   (void)diag;
   return TN_OK;
 }

@@ -5,6 +5,7 @@
 
 #include <pthread.h>
 
+#include "registry/allow.h"
 #include "registry/registry.h"
 
 /* ---- image.c: what may be read ---- */
@@ -29,9 +30,9 @@ bool tn_image_executable(const tn_image *image, uintptr_t p);
 
 /* ---- elf.c ---- */
 
-/* Whether dlopen may be asked to map the file: it crashes the process on some files, and ends it on
- * others. */
-tn_status tn_elf_check(const char *path, tn_diag *diag);
+/* Whether dlopen may be asked to map a file with these bytes: it crashes the process on some files,
+ * and ends it on others. */
+tn_status tn_elf_check(const char *path, const uint8_t *data, uint64_t size, tn_diag *diag);
 
 /* ---- a plug-in ---- */
 
@@ -43,20 +44,30 @@ typedef struct tn_kernel_entry {
   int64_t order; /* earlier loaded first: the last word where ranks are equal */
 } tn_kernel_entry;
 
-typedef struct tn_plug {
+typedef struct tn_plug tn_plug;
+struct tn_plug {
   const tn_allocator *a;
-  tn_arena arena; /* copies, names, and the tables that it was merged into */
-  tn_part_owner owner;
+  tn_arena arena;      /* copies and names */
+  tn_part_owner owner; /* what its parts point to; see tn_plug_of */
   tn_plugin_info info; /* strings are copies: they outlive the library of a refused plug-in */
   tn_plugin plugin;    /* the host's copy */
   void *library;       /* from dlopen; NULL if linked in */
   bool started;        /* init was fine, shutdown is owed */
-  tn_opdef **ops;
+  tn_opdef **ops;      /* those that were left out follow the n_ops that are registered */
   tn_kernel_entry **kernels;
   tn_rewritedef **rewrites;
   tn_format **formats;
-  uint32_t n_ops, n_kernels, n_rewrites, n_formats;
-} tn_plug;
+  uint32_t n_ops, n_kernels, n_rewrites, n_formats, n_left_out;
+  TN_VEC(const char *) notes; /* info.notes */
+  TN_VEC(tn_plug *) needs;    /* others whose operators its parts were checked against; counted */
+  /* Under the registry's lock `uses`. */
+  int64_t n_users; /* holders, and plug-ins that need it */
+  bool closing;    /* is being unloaded: takes no more users */
+};
+
+static inline tn_plug *tn_plug_of(const tn_part_owner *owner) {
+  return (tn_plug *)(void *)((char *)(uintptr_t)owner - offsetof(tn_plug, owner));
+}
 
 /* ---- tables.c ---- */
 
@@ -66,8 +77,9 @@ typedef struct tn_op_row {
   int32_t first_rewrite, n_rewrites;
 } tn_op_row;
 
-/* Everything look-ups need. Never changed once published. */
+/* Everything look-ups need. Never changed once published; freed when no reader can have it. */
 typedef struct tn_tables {
+  tn_arena arena;
   const tn_opdef *const *ops;           /* by domain, name, since */
   const tn_op_row *rows;                /* of ops */
   const tn_kerneldef *const *kernels;   /* by op, rank downwards, order */
@@ -75,13 +87,15 @@ typedef struct tn_tables {
   const tn_rewritedef *const *rewrites; /* in order of loading */
   const tn_rewritedef *const *attached_rewrites;
   const tn_format *const *formats; /* in order of loading */
-  const tn_plug *const *plugs;     /* refused ones too */
+  tn_plug *const *plugs;           /* refused ones too */
   int32_t n_ops, n_kernels, n_rewrites, n_formats, n_plugs;
 } tn_tables;
 
-/* old and the parts of plug, in memory of plug's arena. Refused plug-ins are listed, their parts
- * left out. */
-tn_status tn_tables_merge(const tn_tables *old, tn_plug *plug, const tn_tables **out_tables);
+/* Of the parts of these plug-ins, in order of listing. Refused ones are listed, their parts left
+ * out. */
+tn_status tn_tables_build(const tn_allocator *a, tn_plug *const *plugs, int64_t n,
+                          tn_tables **out_tables);
+void tn_tables_free(tn_tables *t); /* NULL is legal */
 void tn_ops_sort(tn_opdef **ops, uint32_t n);
 /* First of the *out_n operators domain::name in a sorted list. */
 int32_t tn_ops_find(const tn_opdef *const *ops, int32_t n, const char *domain, const char *name,
@@ -118,6 +132,8 @@ typedef struct tn_vet {
   char part[160];       /* "op 'com.acme::Foo'"; "" for the plug-in itself */
 } tn_vet;
 
+/* Something that is left out of a plug-in, though it breaks no rule: a warning. */
+void tn_vet_warn(tn_vet *v, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Notes a breach of a rule; member may be NULL. Always answers false. */
 bool tn_vet_fail(tn_vet *v, tn_status code, const char *member, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
@@ -182,24 +198,75 @@ enum {
  * plug->info as far as they could be read. */
 bool tn_vet_plugin(tn_vet *v, const tn_plugin *raw);
 void tn_vet_ops(tn_vet *v);
+/* True if the plug-in's own operator of that name and one of these versions was left out, because
+ * another one is registered: what was made for it does not fit the other. */
+bool tn_vet_left_out(const tn_vet *v, const char *domain, const char *name, tn_versions versions);
 void tn_vet_kernels(tn_vet *v);
 void tn_vet_rewrites(tn_vet *v);
 void tn_vet_formats(tn_vet *v);
+
+/* Notes that this plug-in cannot be without the owner of `owner`. */
+void tn_vet_need(tn_vet *v, const tn_part_owner *owner);
 
 /* ---- registry.c ---- */
 
 struct tn_registry {
   const tn_allocator *a;
-  _Atomic(const tn_tables *) tables;
-  TN_VEC(tn_plug *) plugs; /* all that ever were, in order */
+  pthread_mutex_t change; /* held while plug-ins are added or taken away */
+  _Atomic(tn_tables *) tables;
+  TN_VEC(tn_plug *) plugs;   /* all that are, in order of loading */
+  TN_VEC(tn_tables *) old;   /* that readers may still have */
+  TN_VEC(tn_plug *) retired; /* refused ones whose place others took; readers may still have them */
+  int64_t n_kernels;         /* that ever were: their order */
+  tn_arena arena;            /* rules and folders */
+  tn_allow *allow;           /* lists that all have to allow a library; NULL: anything is allowed */
+  const char *vet;           /* the command that vets libraries; NULL: none does */
+  TN_VEC(tn_folder_info) folders; /* that discovery looked into */
   void *ctx;
   pthread_mutex_t report_lock; /* guards the two below */
   tn_diag *reporting;          /* messages of the plug-in whose init is running; NULL: none is */
   const char *reporting_plugin;
+  /* readers.c: look-ups that have begun in each of two phases */
+  atomic_int phase;
+  atomic_int readers[2];
+  /* holders.c */
+  pthread_mutex_t uses; /* guards all below, and who uses which plug-in */
+  pthread_cond_t let_go;
+  tn_holder *holders;
+  uint64_t n_let_go; /* how often anything was let go */
 };
 
 static inline const tn_tables *tn_registry_tables(const tn_registry *r) {
-  return atomic_load_explicit(&r->tables, memory_order_acquire);
+  return atomic_load(&((tn_registry *)(uintptr_t)r)->tables);
 }
+
+/* Makes room for what tn_registry_publish keeps. */
+tn_status tn_registry_reserve(tn_registry *r);
+/* New tables; the old ones are freed once no reader can have them. Under `change`. */
+void tn_registry_publish(tn_registry *r, tn_tables *tables);
+/* Frees old tables and retired plug-ins: no reader can have them any more. Under `change`. */
+void tn_registry_free_old(tn_registry *r);
+
+/* ---- readers.c ---- */
+
+/* True if nobody reads at this moment: what was published before is all that anybody can have. */
+bool tn_readers_none(const tn_registry *r);
+/* Waits until all who began to read before this call have left; false: the time (tn_now_ns) came
+ * first. Under `change`. */
+bool tn_readers_wait(tn_registry *r, uint64_t until_ns);
+
+/* ---- holders.c ---- */
+
+tn_status tn_holders_open(tn_registry *r);
+void tn_holders_close(tn_registry *r);
+/* A plug-in that came into use holds those that it needs; one that goes lets go of them. */
+void tn_plug_hold_needs(tn_registry *r, tn_plug *plug);
+void tn_plug_drop_needs(tn_registry *r, tn_plug *plug);
+/* Marks a plug-in that nobody uses as closing: true. False: it is in use, by whom goes to diag;
+ * *out_seen is for tn_holders_wait. */
+bool tn_plug_close(tn_registry *r, tn_plug *plug, uint64_t *out_seen, tn_diag *diag);
+void tn_plug_reopen(tn_registry *r, tn_plug *plug);
+/* Waits until anything is let go after `seen` was read; false: the time came first. */
+bool tn_holders_wait(tn_registry *r, uint64_t seen, uint64_t until_ns);
 
 #endif

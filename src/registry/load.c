@@ -1,5 +1,4 @@
-/* Plug-ins in shared libraries: a path becomes a mapped library and its query function. */
-#include <dlfcn.h>
+/* Plug-ins in shared libraries that are named by a path. */
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,37 +7,12 @@
 #include "base/file.h"
 #include "registry/load.h"
 
-static tn_status open_library(tn_plug *plug, tn_diag *diag, tn_plugin_query_fn *out_query) {
-  const char *path = plug->info.path;
-  const tn_status status = tn_elf_check(path, diag);
-  if (status) return status;
-  plug->library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-  if (!plug->library) {
-    const char *why = dlerror();
-    return tn_fail(diag, TN_ERR_IO, "%s: cannot be loaded: %s", path,
-                   why ? why : "no reason given");
-  }
-  void *symbol = dlsym(plug->library, "tn_plugin_query");
-  if (!symbol)
-    return tn_fail(diag, TN_ERR_INVALID,
-                   "%s: is not a plug-in of Tenon: it does not export tn_plugin_query", path);
-  tn_image image;
-  if (tn_image_read(plug->a, &image))
-    return tn_fail(diag, TN_ERR_MEMORY, "%s: out of memory", path);
-  const bool is_code = tn_image_executable(&image, (uintptr_t)symbol);
-  tn_image_free(&image);
-  if (!is_code)
-    return tn_fail(diag, TN_ERR_INVALID,
-                   "%s: is not a plug-in of Tenon: its tn_plugin_query is no function", path);
-  memcpy(out_query, &symbol, sizeof symbol); /* ISO C has no cast from object to function pointer */
-  return TN_OK;
-}
-
 tn_status tn_plug_load(tn_registry *r, const char *path, const tn_offer *offer, tn_diag *diag) {
   tn_plug *plug = tn_plug_new(r, path, offer->found_by);
   if (!plug) return tn_fail(diag, TN_ERR_MEMORY, "%s: out of memory", path);
+  if (offer->why) tn_plug_note(plug, "%s", offer->why);
   tn_plugin_query_fn query = NULL;
-  const tn_status status = open_library(plug, diag, &query);
+  const tn_status status = tn_plug_map(r, plug, diag, &query);
   return status ? tn_plug_refuse(r, plug, status, diag) : tn_plug_take(r, plug, query, offer, diag);
 }
 
@@ -86,10 +60,13 @@ tn_status tn_registry_load(tn_registry *r, const char *path, const char *found_b
                            const tn_host *host, const tn_option *const *options, uint32_t n_options,
                            tn_diag *diag) {
   if (!path || !*path) return tn_fail(diag, TN_ERR_INVALID, "plug-in: no path is given");
-  const tn_offer offer = {found_by, host, options, n_options};
+  const tn_offer offer = {found_by, "was named by the program or its user", host, options,
+                          n_options};
   tn_diag *own = tn_diag_create();
   if (!own) return TN_ERR_MEMORY;
+  pthread_mutex_lock(&r->change);
   const tn_status status = load_named(r, path, &offer, own);
+  pthread_mutex_unlock(&r->change);
   tn_diag_append(diag, own, NULL);
   tn_diag_destroy(own);
   return status;
@@ -120,7 +97,7 @@ tn_status tn_registry_map(tn_registry *r, const char *path, tn_diag *diag, tn_ex
   tn_plug *plug = out->plug = tn_plug_new(r, real ? real : path, "examined");
   if (!plug) return tn_fail(diag, TN_ERR_MEMORY, "%s: out of memory", path);
   out->info = plug->info;
-  return status ? status : open_library(plug, diag, &out->query);
+  return status ? status : tn_plug_map(r, plug, diag, &out->query);
 }
 
 tn_status tn_registry_examine(tn_registry *r, tn_diag *diag, tn_examined *e) {

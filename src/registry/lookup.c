@@ -102,6 +102,14 @@ const tn_format *tn_registry_recognise(const tn_registry *r, const char *path, c
   return format;
 }
 
+const tn_part_owner *tn_registry_format_owner(const tn_registry *r, const tn_format *format) {
+  const tn_tables *t = tn_registry_tables(r);
+  for (int32_t k = 0; k < t->n_plugs; k++)
+    for (uint32_t i = 0; i < t->plugs[k]->n_formats; i++)
+      if (t->plugs[k]->formats[i] == format) return &t->plugs[k]->owner;
+  return NULL;
+}
+
 /* ---- enumeration ---- */
 
 int32_t tn_registry_n_ops(const tn_registry *r) { return tn_registry_tables(r)->n_ops; }
@@ -122,6 +130,14 @@ const tn_kerneldef *tn_registry_kernel_at(const tn_registry *r, int32_t index) {
 const tn_format *tn_registry_format_at(const tn_registry *r, int32_t index) {
   const tn_tables *t = tn_registry_tables(r);
   return index >= 0 && index < t->n_formats ? t->formats[index] : NULL;
+}
+
+int32_t tn_registry_n_folders(const tn_registry *r) { return (int32_t)r->folders.n; }
+
+tn_status tn_registry_folder(const tn_registry *r, int32_t index, tn_folder_info *out_info) {
+  if (!out_info) return TN_ERR_INVALID;
+  if (index < 0 || index >= r->folders.n) return TN_ERR_NOT_FOUND;
+  return tn_struct_out(out_info, &r->folders.data[index], sizeof r->folders.data[index]);
 }
 
 tn_status tn_registry_plugin(const tn_registry *r, int32_t index, tn_plugin_info *out_info) {

@@ -1,22 +1,40 @@
-/* The registry: a plug-in is vetted, merged into new tables, started, and published, or it is
- * listed with the reason why not. Shutting down goes the other way. */
+/* The registry: a plug-in is vetted, new tables are made with it, it is started and the tables are
+ * published, or it is listed with the reason why not. The other way: unload.c. */
 #include <dlfcn.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "registry/load.h"
 
-static const tn_tables no_tables;
+/* ---- life ---- */
+
+static tn_status open_locks(tn_registry *r) {
+  if (pthread_mutex_init(&r->report_lock, NULL)) return TN_ERR_MEMORY;
+  if (pthread_mutex_init(&r->change, NULL)) {
+    pthread_mutex_destroy(&r->report_lock);
+    return TN_ERR_MEMORY;
+  }
+  if (!tn_holders_open(r)) return TN_OK;
+  pthread_mutex_destroy(&r->change);
+  pthread_mutex_destroy(&r->report_lock);
+  return TN_ERR_MEMORY;
+}
 
 tn_status tn_registry_create(const tn_allocator *a, tn_registry **out_registry) {
   *out_registry = NULL;
   tn_registry *r = tn_alloc(a, sizeof *r);
   if (!r) return TN_ERR_MEMORY;
   r->a = a;
-  atomic_init(&r->tables, &no_tables);
-  if (pthread_mutex_init(&r->report_lock, NULL)) {
+  tn_tables *none = NULL;
+  tn_status status = tn_tables_build(a, NULL, 0, &none);
+  if (!status) status = open_locks(r);
+  if (status) {
+    tn_tables_free(none);
     tn_free(a, r, sizeof *r);
-    return TN_ERR_MEMORY;
+    return status;
   }
+  tn_arena_init(&r->arena, a);
+  atomic_init(&r->tables, none);
   *out_registry = r;
   return TN_OK;
 }
@@ -28,7 +46,9 @@ tn_plug *tn_plug_new(tn_registry *r, const char *path, const char *found_by) {
   if (!plug) return NULL;
   plug->a = r->a;
   tn_arena_init(&plug->arena, r->a);
+  plug->owner.stays = !strcmp(found_by, "built in");
   plug->info.head = (tn_head)TN_HEAD(tn_plugin_info);
+  plug->info.sha256 = "";
   plug->info.name = plug->info.version = plug->info.license = plug->info.build_id = "";
   plug->info.path = tn_arena_str(&plug->arena, path);
   plug->info.found_by = tn_arena_str(&plug->arena, found_by);
@@ -37,31 +57,87 @@ tn_plug *tn_plug_new(tn_registry *r, const char *path, const char *found_by) {
   return NULL;
 }
 
-static void plug_stop(tn_plug *plug) {
-  if (plug->started && plug->plugin.shutdown) plug->plugin.shutdown(plug->owner.self);
-  plug->started = false;
-}
-
 static void plug_unmap(tn_plug *plug) {
   if (plug->library) dlclose(plug->library);
   plug->library = NULL;
 }
 
+void tn_plug_stop(tn_plug *plug) {
+  if (plug->started && plug->plugin.shutdown) plug->plugin.shutdown(plug->owner.self);
+  plug->started = false;
+}
+
 void tn_plug_free(tn_plug *plug) {
   if (!plug) return;
-  plug_stop(plug);
+  tn_plug_stop(plug);
   plug_unmap(plug);
+  tn_vec_free(plug->a, &plug->needs);
+  tn_vec_free(plug->a, &plug->notes);
   tn_arena_clear(&plug->arena);
   tn_free(plug->a, plug, sizeof *plug);
 }
 
+/* ---- tables ---- */
+
+tn_status tn_registry_reserve(tn_registry *r) {
+  if (tn_vec_room(r->a, &r->plugs, 1) || tn_vec_room(r->a, &r->old, 1) ||
+      tn_vec_room(r->a, &r->retired, 1))
+    return TN_ERR_MEMORY;
+  return TN_OK;
+}
+
+void tn_registry_free_old(tn_registry *r) {
+  for (int64_t k = 0; k < r->old.n; k++) tn_tables_free(r->old.data[k]);
+  for (int64_t k = 0; k < r->retired.n; k++) tn_plug_free(r->retired.data[k]);
+  r->old.n = r->retired.n = 0;
+}
+
+void tn_registry_publish(tn_registry *r, tn_tables *tables) {
+  r->old.data[r->old.n++] = atomic_exchange(&r->tables, tables);
+  if (tn_readers_none(r)) tn_registry_free_old(r);
+}
+
 void tn_registry_destroy(tn_registry *r) {
   if (!r) return;
-  for (int64_t k = r->plugs.n - 1; k >= 0; k--) plug_stop(r->plugs.data[k]);
+  for (int64_t k = r->plugs.n - 1; k >= 0; k--) tn_plug_stop(r->plugs.data[k]);
   for (int64_t k = r->plugs.n - 1; k >= 0; k--) tn_plug_free(r->plugs.data[k]);
+  tn_registry_free_old(r);
+  tn_tables_free(atomic_load(&r->tables));
   tn_vec_free(r->a, &r->plugs);
+  tn_vec_free(r->a, &r->old);
+  tn_vec_free(r->a, &r->retired);
+  tn_vec_free(r->a, &r->folders);
+  tn_allow_free(r->a, r->allow);
+  tn_arena_clear(&r->arena);
+  tn_holders_close(r);
+  pthread_mutex_destroy(&r->change);
   pthread_mutex_destroy(&r->report_lock);
   tn_free(r->a, r, sizeof *r);
+}
+
+/* ---- rules ---- */
+
+static tn_status add_allow(tn_registry *r, const char *path, tn_diag *diag) {
+  tn_allow *allow = NULL;
+  if (!path || !*path) return TN_OK;
+  const tn_status status = tn_allow_read(&r->arena, path, diag, &allow);
+  if (status) return status;
+  allow->next = r->allow;
+  r->allow = allow;
+  return TN_OK;
+}
+
+tn_status tn_registry_set_rules(tn_registry *r, const char *allow, const char *vet, tn_diag *diag) {
+  tn_status status = add_allow(r, allow, diag);
+  if (!status) status = add_allow(r, secure_getenv("TENON_PLUGIN_ALLOW"), diag);
+  if (status) return status;
+  if (!vet) vet = secure_getenv("TENON_PLUGIN_VET");
+  if (!vet || !*vet) return TN_OK;
+  if (*vet != '/')
+    return tn_fail(diag, TN_ERR_INVALID, "command that vets plug-ins: '%s' is not an absolute path",
+                   vet);
+  r->vet = tn_arena_str(&r->arena, vet);
+  return r->vet ? TN_OK : TN_ERR_MEMORY;
 }
 
 /* ---- host->fail while init runs ---- */
@@ -125,36 +201,76 @@ tn_status tn_plug_vet(tn_registry *r, tn_plug *plug, tn_plugin_query_fn query, t
   return ok ? TN_OK : v.status ? v.status : TN_ERR_INVALID;
 }
 
-/* From here on the registry owns plug, whatever happens. */
-static tn_status publish(tn_registry *r, tn_plug *plug, const tn_tables *tables) {
-  plug->owner.index = (int32_t)r->plugs.n;
+/* The tables with one plug-in more. One that was refused before and comes again takes the place of
+ * its earlier entry, which is answered. */
+static tn_status list_plug(tn_registry *r, tn_plug *plug, tn_tables **out_tables,
+                           tn_plug **out_former) {
+  const tn_tables *t = tn_registry_tables(r);
+  const int64_t n = t->n_plugs;
+  tn_plug **plugs = tn_alloc(r->a, (uint64_t)(n + 1) * sizeof *plugs);
+  if (!plugs || tn_registry_reserve(r)) {
+    tn_free(r->a, plugs, (uint64_t)(n + 1) * sizeof *plugs);
+    return TN_ERR_MEMORY;
+  }
+  int64_t at = n;
+  for (int64_t k = 0; k < n; k++) {
+    plugs[k] = t->plugs[k];
+    if (*plug->info.path && plugs[k]->info.refused && !strcmp(plugs[k]->info.path, plug->info.path))
+      at = k;
+  }
+  *out_former = at < n ? plugs[at] : NULL;
+  plugs[at] = plug;
+  plug->owner.index = (int32_t)at;
+  for (uint32_t k = 0; k < plug->n_kernels; k++) plug->kernels[k]->order = r->n_kernels + k;
+  const tn_status status = tn_tables_build(r->a, plugs, at < n ? n : n + 1, out_tables);
+  tn_free(r->a, plugs, (uint64_t)(n + 1) * sizeof *plugs);
+  return status;
+}
+
+/* From here on the registry owns plug. */
+static void publish(tn_registry *r, tn_plug *plug, tn_tables *tables, tn_plug *former) {
+  int64_t kept = 0;
+  for (int64_t k = 0; k < r->plugs.n; k++)
+    if (r->plugs.data[k] != former) r->plugs.data[kept++] = r->plugs.data[k];
+  r->plugs.n = kept;
   r->plugs.data[r->plugs.n++] = plug;
-  atomic_store_explicit(&r->tables, tables, memory_order_release);
-  return TN_OK;
+  r->n_kernels += plug->n_kernels;
+  if (former) r->retired.data[r->retired.n++] = former;
+  tn_registry_publish(r, tables);
 }
 
 static tn_status try_take(tn_registry *r, tn_plug *plug, tn_plugin_query_fn query,
                           const tn_offer *offer, tn_diag *diag) {
-  const tn_tables *tables;
+  tn_tables *tables = NULL;
+  tn_plug *former = NULL;
   tn_status status = tn_plug_vet(r, plug, query, diag);
   if (status) return status;
-  if (tn_tables_merge(tn_registry_tables(r), plug, &tables) || tn_vec_room(r->a, &r->plugs, 1))
+  if (list_plug(r, plug, &tables, &former))
     return tn_fail(diag, TN_ERR_MEMORY, "plug-in '%s': out of memory", plug->info.name);
   status = start(r, plug, offer, diag); /* last: nothing after it can fail */
-  return status ? status : publish(r, plug, tables);
+  if (status) {
+    tn_tables_free(tables);
+    return status;
+  }
+  if (!plug->owner.stays) tn_plug_note_overrides(plug, tn_registry_tables(r));
+  tn_plug_note_warnings(plug, diag);
+  tn_plug_hold_needs(r, plug);
+  publish(r, plug, tables, former);
+  return TN_OK;
 }
 
 tn_status tn_plug_refuse(tn_registry *r, tn_plug *plug, tn_status status, tn_diag *diag) {
   plug_unmap(plug);
   const char *why = tn_diag_text(diag);
+  tn_tables *tables = NULL;
+  tn_plug *former = NULL;
+  plug->needs.n = 0;
+  plug->n_ops = plug->n_kernels = plug->n_rewrites = plug->n_formats = 0;
   plug->info.refused = tn_arena_str(&plug->arena, *why ? why : tn_status_text(status));
-  const tn_tables *tables;
-  if (!plug->info.refused || tn_tables_merge(tn_registry_tables(r), plug, &tables) ||
-      tn_vec_room(r->a, &r->plugs, 1)) {
+  if (!plug->info.refused || list_plug(r, plug, &tables, &former))
     tn_plug_free(plug);
-    return status;
-  }
-  publish(r, plug, tables);
+  else
+    publish(r, plug, tables, former);
   return status;
 }
 
@@ -168,14 +284,16 @@ tn_status tn_registry_add(tn_registry *r, tn_plugin_query_fn query, const char *
                           const tn_host *host, const tn_option *const *options, uint32_t n_options,
                           tn_diag *diag) {
   if (!query) return tn_fail(diag, TN_ERR_INVALID, "plug-in that is linked in: query is NULL");
-  const tn_offer offer = {found_by, host, options, n_options};
+  const tn_offer offer = {found_by, NULL, host, options, n_options};
   tn_plug *plug = tn_plug_new(r, "", found_by);
   tn_diag *own = tn_diag_create();
   tn_status status = TN_ERR_MEMORY;
+  pthread_mutex_lock(&r->change);
   if (plug && own)
     status = tn_plug_take(r, plug, query, &offer, own);
   else
     tn_plug_free(plug);
+  pthread_mutex_unlock(&r->change);
   if (own) tn_diag_append(diag, own, NULL);
   tn_diag_destroy(own);
   return status;

@@ -1,22 +1,54 @@
 /* The registry of a runtime: plug-ins, and the operators, kernels, rewrites and formats they offer.
  *
- * Look-ups take no lock: a registry is changed only by adding a plug-in, which builds new sorted
- * tables and swaps them in under the runtime's lock; old tables stay until the runtime dies, so
- * that defs handed out stay valid. */
+ * Look-ups take no lock: when a plug-in comes or goes, new sorted tables are built and swapped in.
+ * What a look-up answers is valid
+ *   - between tn_registry_enter and tn_registry_leave: nothing is freed or unmapped that a reader
+ *     may have found; and
+ *   - for as long as a tn_holder uses the plug-in that it came from.
+ * A plug-in is unloaded when nobody holds it and all who began to read before have left. */
 #ifndef TN_REGISTRY_REGISTRY_H
 #define TN_REGISTRY_REGISTRY_H
+
+#include <stdatomic.h>
 
 #include "graph/graph.h"
 
 typedef struct tn_registry tn_registry;
 
 tn_status tn_registry_create(const tn_allocator *a, tn_registry **out_registry);
-void tn_registry_destroy(
-    tn_registry *r); /* shuts plug-ins down in reverse order, then unmaps them */
+/* Shuts plug-ins down in reverse order of loading, then unmaps them. No reader, no holder is
+ * left. */
+void tn_registry_destroy(tn_registry *r);
+
+/* Around look-ups, and around the use of what they answer. May be nested; takes no lock. leave gets
+ * what enter answered. */
+int tn_registry_enter(const tn_registry *r);
+void tn_registry_leave(const tn_registry *r, int ticket);
+
+/* Who uses parts of plug-ins for longer than a look-up: a model, with its plans and sessions. It
+ * keeps a plug-in from the first part it takes until it is closed. */
+typedef struct tn_holder {
+  tn_registry *registry;
+  const char *name; /* "model 'x.onnx'"; borrowed */
+  atomic_int n_sessions;
+  TN_VEC(tn_part_owner *) owners; /* that it uses; under the registry's lock, as the links are */
+  atomic_int n_late;              /* how often it came too late: the plug-in was being unloaded */
+  struct tn_holder *next, *before;
+} tn_holder;
+void tn_holder_open(tn_holder *h, tn_registry *r, const char *name);
+void tn_holder_close(tn_holder *h);
+/* To be called by a reader who keeps a part of owner. TN_ERR_STATE: the plug-in is being unloaded;
+ * look-ups that are made anew do not find it. h or owner NULL: nothing to do. */
+tn_status tn_holder_use(tn_holder *h, const tn_part_owner *owner);
 
 /* ctx: what init of a plug-in gets as the first argument of the host's services. NULL until set;
  * set it before adding. */
 void tn_registry_set_ctx(tn_registry *r, void *ctx);
+/* Rules for libraries that are loaded from now on: the file with the list of what is allowed, the
+ * command that vets. NULL: what TENON_PLUGIN_ALLOW and TENON_PLUGIN_VET say (not in set-uid
+ * programs); a list there counts besides the given one. vet "": nothing is vetted. An error if a
+ * list cannot be read: nobody knows what it allows. */
+tn_status tn_registry_set_rules(tn_registry *r, const char *allow, const char *vet, tn_diag *diag);
 /* What host->fail does for that ctx: the text joins the messages of the plug-in whose init is
  * running; if none is, it is dropped. Any thread. */
 void tn_registry_report(tn_registry *r, const char *text);
@@ -30,6 +62,11 @@ tn_status tn_registry_load(tn_registry *r, const char *path, const char *found_b
 tn_status tn_registry_add(tn_registry *r, tn_plugin_query_fn query, const char *found_by,
                           const tn_host *host, const tn_option *const *options, uint32_t n_options,
                           tn_diag *diag);
+/* Takes a plug-in away that is in use: waits up to wait_ms for its users to go, then shuts it down
+ * and unmaps it. TN_ERR_STATE: still in use, diag says by whom; nothing has changed.
+ * TN_ERR_NOT_FOUND: none of that name is in use. TN_ERR_INVALID: it is built in. Any thread; do not
+ * call it between enter and leave: it would wait for the caller, and give up. */
+tn_status tn_registry_unload(tn_registry *r, const char *name, uint32_t wait_ms, tn_diag *diag);
 /* All files *.so in the folders of TENON_PLUGIN_PATH (absolute paths, ":" between; ignored in
  * set-uid programs), then in the installed plug-in folder. Refused ones become warnings. Files may
  * need each other's operators, in any order. */
@@ -69,6 +106,8 @@ int32_t tn_registry_kernels(const tn_registry *r, const tn_opdef *op,
                             const tn_kerneldef *const **out_kernels);
 int32_t tn_registry_rewrites(const tn_registry *r, const tn_opdef *root,
                              const tn_rewritedef *const **out_rewrites);
+/* Whose format it is; NULL: none of this registry's. */
+const tn_part_owner *tn_registry_format_owner(const tn_registry *r, const tn_format *format);
 /* By name, or NULL. */
 const tn_format *tn_registry_format(const tn_registry *r, const char *name);
 /* The format that a file is in: best probe answer, then the path's ending. NULL: none. */
@@ -82,6 +121,8 @@ int32_t tn_registry_n_kernels(const tn_registry *r);
 const tn_kerneldef *tn_registry_kernel_at(const tn_registry *r, int32_t index);
 int32_t tn_registry_n_formats(const tn_registry *r);
 const tn_format *tn_registry_format_at(const tn_registry *r, int32_t index);
+int32_t tn_registry_n_folders(const tn_registry *r);
+tn_status tn_registry_folder(const tn_registry *r, int32_t index, tn_folder_info *out_info);
 int32_t tn_registry_n_plugins(const tn_registry *r);
 tn_status tn_registry_plugin(const tn_registry *r, int32_t index, tn_plugin_info *out_info);
 

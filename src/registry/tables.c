@@ -1,5 +1,5 @@
-/* The registry's tables: the old ones and a new plug-in's parts become new sorted ones. Readers
- * keep using the old tables while this happens, and for as long as they like after it. */
+/* The registry's tables: the parts of all plug-ins in use, sorted. They are made anew whenever a
+ * plug-in comes or goes; readers that have begun keep using the old ones until they leave. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -60,19 +60,7 @@ int32_t tn_ops_find(const tn_opdef *const *ops, int32_t n, const char *domain, c
   return first;
 }
 
-/* ---- merging ---- */
-
-/* The n pointers at `old` and the n_more at `more`, with room for one more than there are; NULL: no
- * memory. */
-static void *joined(tn_arena *arena, const void *old, int32_t n, const void *more,
-                    uint32_t n_more) {
-  const uint64_t size = sizeof(void *), bytes = (uint64_t)n * size;
-  char *all = tn_arena_alloc(arena, bytes + (n_more + 1u) * size);
-  if (!all) return NULL;
-  if (n) memcpy(all, old, bytes);
-  if (n_more) memcpy(all + bytes, more, n_more * size);
-  return all;
-}
+/* ---- building ---- */
 
 /* First of the *out_n kernels of a name, whatever their versions. */
 static int32_t kernels_of_name(const tn_tables *t, const tn_op *op, int32_t *out_n) {
@@ -147,50 +135,62 @@ static tn_status attach_rewrites(tn_tables *t, tn_op_row *rows, tn_arena *arena)
   return TN_OK;
 }
 
-/* A plug-in that was refused before and comes again takes the place of its earlier entry. */
-static tn_status list_plug(const tn_tables *old, tn_plug *plug, tn_tables *t) {
-  const tn_plug **plugs = joined(&plug->arena, old->plugs, old->n_plugs, NULL, 0);
-  if (!plugs) return TN_ERR_MEMORY;
-  int32_t at = old->n_plugs;
-  for (int32_t k = 0; k < old->n_plugs; k++)
-    if (*plug->info.path && plugs[k]->info.refused && !strcmp(plugs[k]->info.path, plug->info.path))
-      at = k;
-  plugs[at] = plug;
-  t->plugs = plugs;
-  t->n_plugs = at == old->n_plugs ? old->n_plugs + 1 : old->n_plugs;
-  return TN_OK;
-}
-
-static tn_status merge_parts(const tn_tables *old, tn_plug *plug, tn_tables *t) {
-  tn_arena *arena = &plug->arena;
-  tn_opdef **ops = joined(arena, old->ops, old->n_ops, plug->ops, plug->n_ops);
-  const tn_kerneldef **kernels =
-      joined(arena, old->kernels, old->n_kernels, plug->kernels, plug->n_kernels);
-  t->rewrites = joined(arena, old->rewrites, old->n_rewrites, plug->rewrites, plug->n_rewrites);
-  t->formats = joined(arena, old->formats, old->n_formats, plug->formats, plug->n_formats);
-  t->n_ops = old->n_ops + (int32_t)plug->n_ops;
-  t->n_kernels = old->n_kernels + (int32_t)plug->n_kernels;
-  t->n_rewrites = old->n_rewrites + (int32_t)plug->n_rewrites;
-  t->n_formats = old->n_formats + (int32_t)plug->n_formats;
-  tn_op_row *rows = tn_arena_alloc(arena, (uint64_t)t->n_ops * sizeof *rows);
-  if (!ops || !kernels || !t->rewrites || !t->formats || !rows) return TN_ERR_MEMORY;
-  for (uint32_t k = 0; k < plug->n_kernels; k++)
-    plug->kernels[k]->order = (int64_t)old->n_kernels + k;
+/* The parts of all plug-ins in use, one plug-in after the other, where they are to be sorted. */
+static tn_status collect(tn_tables *t) {
+  tn_arena *arena = &t->arena;
+  uint64_t n[4] = {0, 0, 0, 0};
+  for (int32_t k = 0; k < t->n_plugs; k++) {
+    const tn_plug *plug = t->plugs[k];
+    if (plug->info.refused) continue;
+    n[0] += plug->n_ops, n[1] += plug->n_kernels;
+    n[2] += plug->n_rewrites, n[3] += plug->n_formats;
+  }
+  tn_opdef **ops = tn_arena_alloc(arena, n[0] * sizeof *ops);
+  tn_kernel_entry **kernels = tn_arena_alloc(arena, n[1] * sizeof *kernels);
+  tn_rewritedef **rewrites = tn_arena_alloc(arena, n[2] * sizeof *rewrites);
+  tn_format **formats = tn_arena_alloc(arena, n[3] * sizeof *formats);
+  if (!ops || !kernels || !rewrites || !formats) return TN_ERR_MEMORY;
+  for (int32_t k = 0; k < t->n_plugs; k++) {
+    const tn_plug *plug = t->plugs[k];
+    if (plug->info.refused) continue;
+    for (uint32_t i = 0; i < plug->n_ops; i++) ops[t->n_ops++] = plug->ops[i];
+    for (uint32_t i = 0; i < plug->n_kernels; i++) kernels[t->n_kernels++] = plug->kernels[i];
+    for (uint32_t i = 0; i < plug->n_rewrites; i++) rewrites[t->n_rewrites++] = plug->rewrites[i];
+    for (uint32_t i = 0; i < plug->n_formats; i++) formats[t->n_formats++] = plug->formats[i];
+  }
   tn_ops_sort(ops, (uint32_t)t->n_ops);
   if (t->n_kernels) qsort(kernels, (size_t)t->n_kernels, sizeof *kernels, compare_kernels);
   t->ops = (const tn_opdef *const *)ops;
-  t->rows = rows;
-  t->kernels = kernels;
-  const tn_status status = attach_kernels(t, rows, arena);
-  return status ? status : attach_rewrites(t, rows, arena);
+  t->kernels = (const tn_kerneldef *const *)kernels;
+  t->rewrites = (const tn_rewritedef *const *)rewrites;
+  t->formats = (const tn_format *const *)formats;
+  return TN_OK;
 }
 
-tn_status tn_tables_merge(const tn_tables *old, tn_plug *plug, const tn_tables **out_tables) {
-  tn_tables *t = tn_arena_copy(&plug->arena, old, sizeof *old);
+tn_status tn_tables_build(const tn_allocator *a, tn_plug *const *plugs, int64_t n,
+                          tn_tables **out_tables) {
+  tn_tables *t = tn_alloc(a, sizeof *t);
   if (!t) return TN_ERR_MEMORY;
-  tn_status status = plug->info.refused ? TN_OK : merge_parts(old, plug, t);
-  if (!status) status = list_plug(old, plug, t);
-  if (status) return status;
-  *out_tables = t;
-  return TN_OK;
+  tn_arena_init(&t->arena, a);
+  t->plugs = tn_arena_copy(&t->arena, plugs, (uint64_t)n * sizeof *plugs);
+  t->n_plugs = (int32_t)n;
+  tn_status status = t->plugs ? collect(t) : TN_ERR_MEMORY;
+  tn_op_row *rows = NULL;
+  if (!status) rows = tn_arena_alloc(&t->arena, (uint64_t)t->n_ops * sizeof *rows);
+  if (!rows) status = TN_ERR_MEMORY;
+  t->rows = rows;
+  if (!status) status = attach_kernels(t, rows, &t->arena);
+  if (!status) status = attach_rewrites(t, rows, &t->arena);
+  if (status)
+    tn_tables_free(t);
+  else
+    *out_tables = t;
+  return status;
+}
+
+void tn_tables_free(tn_tables *t) {
+  if (!t) return;
+  const tn_allocator *a = t->arena.a;
+  tn_arena_clear(&t->arena);
+  tn_free(a, t, sizeof *t);
 }

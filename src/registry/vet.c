@@ -26,6 +26,24 @@ bool tn_vet_fail(tn_vet *v, tn_status code, const char *member, const char *form
   return false;
 }
 
+void tn_vet_need(tn_vet *v, const tn_part_owner *owner) {
+  tn_plug *plug = v->plug, *other = tn_plug_of(owner);
+  if (owner->stays || other == plug) return;
+  for (int64_t k = 0; k < plug->needs.n; k++)
+    if (plug->needs.data[k] == other) return;
+  if (tn_vec_push(plug->a, &plug->needs, other))
+    tn_vet_fail(v, TN_ERR_MEMORY, NULL, "out of memory");
+}
+
+void tn_vet_warn(tn_vet *v, const char *format, ...) {
+  char text[1024];
+  va_list args;
+  va_start(args, format);
+  vsnprintf(text, sizeof text, format, args);
+  va_end(args);
+  tn_diag_add(v->diag, TN_DIAG_WARNING, "%s, %s: %s", v->where, v->part, text);
+}
+
 void tn_vet_part(tn_vet *v, const char *format, ...) {
   va_list args;
   va_start(args, format);

@@ -139,7 +139,10 @@ static bool find_op(tn_vet *v, tn_kernel_entry *entry) {
       !search(v, entry, v->known->ops, v->known->n_ops, &s))
     return false;
   if (!entry->vetted) entry->vetted = s.early;
-  if (entry->vetted) return true;
+  if (entry->vetted) {
+    tn_vet_need(v, entry->vetted->owner);
+    return true;
+  }
   const char *op = entry->def.kernel.op;
   if (v->ops_are_missing) return false; /* it may be one of those that were refused */
   if (!s.n_of_name)
@@ -203,6 +206,10 @@ static bool vet_kernel(tn_vet *v, const void *raw, uint32_t index, tn_map *names
   ok = vet_rows(v, kernel) && ok;
   if (!kernel->op || !tn_vet_op_name(v, "op", kernel->op, &entry->def.domain, &entry->def.op))
     return false;
+  if (ok && tn_vet_left_out(v, entry->def.domain, entry->def.op, tn_kernel_versions(kernel))) {
+    tn_vet_warn(v, "is left out, as is the op of this plug-in that it is for");
+    return false;
+  }
   return ok && find_op(v, entry) && vet_row_args(v, entry);
 }
 

@@ -225,9 +225,14 @@ static bool same_op(tn_vet *v, const tn_opdef *a, const tn_opdef *b) {
   return same;
 }
 
-/* An op that is registered with the same versions and schema stays as it is, and gets the kernels
- * of this plug-in too. Anything else that overlaps is a conflict. False: leave the op out. */
-static bool keep_op(tn_vet *v, const tn_opdef *def) {
+/* An operator that is registered already stays as it is. */
+typedef enum fate {
+  KEEP,
+  SAME, /* as the registered one: kernels of this plug-in serve that one, too */
+  CLASH /* overlaps it, and differs: it is left out with all that was made for it */
+} fate;
+
+static fate find_fate(tn_vet *v, const tn_opdef *def) {
   int32_t n;
   const int32_t first =
       tn_ops_find(v->known->ops, v->known->n_ops, def->op.domain, def->op.name, &n);
@@ -235,20 +240,46 @@ static bool keep_op(tn_vet *v, const tn_opdef *def) {
     const tn_opdef *other = v->known->ops[k];
     if (!tn_versions_meet(tn_op_versions(&def->op), tn_op_versions(&other->op))) continue;
     name_part(v, &def->op, 0);
-    if (!same_op(v, def, other))
-      return tn_vet_fail(
-          v, TN_ERR_INVALID, "since",
-          "overlaps versions %d..%d (0 is the newest) of the same op of plug-in '%s', "
-          "whose versions or schema differ; operators cannot be replaced: offer "
-          "kernels for the registered one, or use a domain of your own",
-          other->op.since, other->op.until, other->owner->name);
-    tn_diag_add(v->diag, TN_DIAG_WARNING,
-                "%s, %s: plug-in '%s' has registered this op with the same schema; that one stays "
-                "in use, with the kernels of both",
-                v->where, v->part, other->owner->name);
-    return false;
+    if (same_op(v, def, other)) {
+      tn_vet_warn(v,
+                  "plug-in '%s' has registered this op with the same schema; that one stays in "
+                  "use, with the kernels of both",
+                  other->owner->name);
+      tn_vet_need(v, other->owner);
+      return SAME;
+    }
+    tn_vet_warn(v,
+                "is left out, with its kernels and rewrites: it overlaps versions %d..%d (0 is the "
+                "newest) of the same op of plug-in '%s', whose versions or schema differ and which "
+                "stays in use; operators are not replaced: offer kernels for the registered one, "
+                "or use a domain of your own",
+                other->op.since, other->op.until, other->owner->name);
+    return CLASH;
   }
-  return true;
+  return KEEP;
+}
+
+/* Those that clash come to stand behind those that are kept. */
+static void keep_ops(tn_vet *v) {
+  tn_plug *plug = v->plug;
+  const uint32_t n = plug->n_ops;
+  tn_opdef **clashing = tn_vet_alloc(v, n, sizeof *clashing);
+  plug->n_ops = 0;
+  for (uint32_t k = 0; clashing && k < n; k++) {
+    const fate what = find_fate(v, plug->ops[k]);
+    if (what == KEEP) plug->ops[plug->n_ops++] = plug->ops[k];
+    if (what == CLASH) clashing[plug->n_left_out++] = plug->ops[k];
+  }
+  for (uint32_t k = 0; k < plug->n_left_out; k++) plug->ops[plug->n_ops + k] = clashing[k];
+}
+
+bool tn_vet_left_out(const tn_vet *v, const char *domain, const char *name, tn_versions versions) {
+  const tn_plug *plug = v->plug;
+  for (uint32_t k = plug->n_ops; k < plug->n_ops + plug->n_left_out; k++)
+    if (tn_op_is(plug->ops[k], domain, name) &&
+        tn_versions_meet(tn_op_versions(&plug->ops[k]->op), versions))
+      return true;
+  return false;
 }
 
 void tn_vet_ops(tn_vet *v) {
@@ -262,9 +293,5 @@ void tn_vet_ops(tn_vet *v) {
     v->ops_are_missing = v->ops_are_missing || !def;
   }
   tn_ops_sort(plug->ops, plug->n_ops);
-  if (!vet_neighbours(v)) return;
-  uint32_t kept = 0;
-  for (uint32_t k = 0; k < plug->n_ops; k++)
-    if (keep_op(v, plug->ops[k])) plug->ops[kept++] = plug->ops[k];
-  plug->n_ops = kept;
+  if (vet_neighbours(v)) keep_ops(v);
 }

@@ -39,6 +39,10 @@ static bool vet_root(tn_vet *v, const tn_rewrite *rewrite) {
   const tn_plug *plug = v->plug;
   tn_ops_find((const tn_opdef *const *)plug->ops, (int32_t)plug->n_ops, domain, name, &here);
   tn_ops_find(v->known->ops, v->known->n_ops, domain, name, &known);
+  if (tn_vet_left_out(v, domain, name, (tn_versions){0, INT32_MAX})) {
+    tn_vet_warn(v, "is left out, as is the op of this plug-in that it is for");
+    return false;
+  }
   if (here || known) return true;
   if (v->ops_are_missing) return false; /* it may be one of those that were refused */
   return tn_vet_fail(v, TN_ERR_NOT_FOUND, "root",

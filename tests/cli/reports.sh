@@ -119,9 +119,25 @@ says 0 '^tenon +[0-9.]+ .* built in ' plugin list
 says 1 'nowhere.so +refused$' plugin list --plugin "$work/nowhere.so"
 never 'is refused:'
 says 1 'nowhere.so is refused:' plugin list --why --plugin "$work/nowhere.so"
+says 0 'installed' plugin list --why
+also "^tenon is in use as 'tenon' .built in.$"
+export TENON_PLUGIN_PATH=.:$work/nowhere
+says 0 "'.' .TENON_PLUGIN_PATH.: left out: it is not an absolute path" plugin list --why
+also "nowhere' .TENON_PLUGIN_PATH.: left out: cannot open folder"
+unset TENON_PLUGIN_PATH
+safe=$(mktemp -d) # a list in a folder that others can write is not relied on
+: >"$safe/allow"
+chmod 600 "$safe/allow"
+says 1 "nowhere.so is refused:" plugin list --why --allow "$safe/allow" --plugin "$work/nowhere.so"
+chmod 666 "$safe/allow"
+says 3 'allow: cannot be relied on: the file .* can be written by others' plugin list \
+  --allow "$safe/allow"
+rm -r "$safe"
+says 3 'allow: there is no file' plugin list --allow "$work/no_list"
 says 2 'no verb .fly' plugin fly
 says 2 'tenon plugin needs list' plugin
 says 0 '' plugin list --json="$work/plugins.json"
 json "$work/plugins.json" plugins.0.found_by '^built in$'
 json "$work/plugins.json" plugins.0.refused '^null$'
+json "$work/plugins.json" folders.0.found_by '^installed$'
 finish

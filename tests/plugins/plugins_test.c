@@ -275,7 +275,7 @@ static void test_damaged_headers(void **state) {
       const size_t reach = k % 2 ? 64 : 1024; /* the header, or the segments too */
       copy.bytes[(random >> 8) % reach] = (uint8_t)(random >> 24);
     }
-    tn_elf_check(make_file(f, "odd.so", copy.bytes, copy.size), f->diag);
+    tn_elf_check("odd.so", copy.bytes, copy.size, f->diag);
   }
 }
 
@@ -351,15 +351,14 @@ static void test_written_by_others(void **state) {
   discover(f, f->dir);
   assert_int_equal(tn_runtime_n_ops(f->rt), 0);
   assert_string_equal(info_at(f, 0).path, path);
-  assert_non_null(
-      strstr(info_at(f, 0).refused, "good.so: is not loaded: it can be written by others"));
+  assert_non_null(strstr(info_at(f, 0).refused, "good.so: is not loaded: the file "));
   assert_int_equal(load(f, path), TN_OK); /* whoever names a file vouches for its group */
 
   copy_module(f, "good.so", "good.so");
   chmod(f->dir, 0777);
   discover(f, f->dir);
   assert_int_equal(tn_runtime_n_ops(f->rt), 0);
-  assert_warns(f, "its folder can be written by others");
+  assert_warns(f, " can be written by others");
   assert_int_equal(load(f, path), TN_ERR_INVALID);
   assert_says(f, "good.so: is not loaded: everybody can write its folder");
 

@@ -1,4 +1,4 @@
-/* Files: mapping, atomic replacement, listing, trust and paths, in a temporary folder. */
+/* Files: mapping, atomic replacement, listing and paths, in a temporary folder. */
 #include "base/file.h"
 
 #include <setjmp.h>
@@ -159,44 +159,6 @@ static void folders(void **state) {
   assert_int_equal(tn_dir_each(in_dir(f, "a"), f->diag, list_entry, text), TN_ERR_NOT_FOUND);
 }
 
-static void assert_why(const char *path, const char *expected) {
-  const char *why = NULL;
-  assert_int_equal(tn_file_is_trusted(path, &why), expected == NULL);
-  if (expected) assert_string_equal(why, expected);
-  assert_int_equal(tn_file_is_trusted(path, NULL), expected == NULL);
-}
-
-static void trust(void **state) {
-  fixture *f = *state;
-  const char *path = in_dir(f, "plugin.so"), *link = in_dir(f, "link.so");
-  put(path, "x");
-  chmod(path, 0644);
-  assert_why(path, NULL);
-  assert_int_equal(symlink(path, link), 0);
-  assert_why(link, NULL);
-  chmod(path, 0664);
-  assert_why(path, "it can be written by others");
-  assert_why(link, "it can be written by others");
-  chmod(path, 0646);
-  assert_why(path, "it can be written by others");
-  chmod(path, 0600);
-  chmod(f->dir, 0777);
-  assert_why(path, "its folder can be written by others");
-  chmod(f->dir, 0700);
-  assert_why(path, NULL);
-  assert_why(in_dir(f, "missing"), "it cannot be examined");
-  /* A link in a safe folder to a file in an unsafe one. */
-  const char *open = in_dir(f, "open"), *inside = in_dir(f, "open/p.so"),
-             *far = in_dir(f, "far.so");
-  assert_int_equal(mkdir(open, 0700), 0);
-  put(inside, "x");
-  chmod(inside, 0600);
-  chmod(open, 0777);
-  assert_int_equal(symlink(inside, far), 0);
-  assert_why(far, "its folder can be written by others");
-  unlink(inside);
-}
-
 static void paths(void **state) {
   fixture *f = *state;
   char *path = NULL;
@@ -238,10 +200,10 @@ static void machine(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      FILE_TEST(write_and_map), FILE_TEST(abort_keeps_the_old),
-      FILE_TEST(writer_errors), FILE_TEST(map_errors),
-      FILE_TEST(folders),       FILE_TEST(trust),
-      FILE_TEST(paths),         cmocka_unit_test(machine),
+      FILE_TEST(write_and_map),  FILE_TEST(abort_keeps_the_old),
+      FILE_TEST(writer_errors),  FILE_TEST(map_errors),
+      FILE_TEST(folders),        FILE_TEST(paths),
+      cmocka_unit_test(machine),
   };
   return cmocka_run_group_tests_name("base_file", tests, NULL, NULL);
 }

@@ -745,12 +745,6 @@ ANIMAL(DESCRIPTOR, kernel_versions_none, LOAD,
   "plug-in 'zoo', kernel 'twice_f32_c', member since: serves versions 6..0 (0 is open) of "
   "'zoo::Twice', none of which is registered",
   op[0].until = 5; kernel[0].since = 6)
-ANIMAL(DESCRIPTOR, op_builtin_changed, LOAD,
-  "another Relu than the one that ships",
-  "plug-in 'zoo', op 'Relu' since 1, member since: overlaps versions 1..5 (0 is the newest) of "
-  "the same op of plug-in 'tenon', whose versions or schema differ; operators cannot be "
-  "replaced: offer kernels for the registered one, or use a domain of your own",
-  op[0].domain = ""; op[0].name = "Relu")
 ANIMAL(DESCRIPTOR, kernels_twice, LOAD,
   "two kernels of one name",
   "plug-in 'zoo', kernel 'twice_f32_c', member name: is the name of another kernel of this "

@@ -1,0 +1,65 @@
+/* SHA-256 as FIPS 180-4 describes it, in the words of section 6.2. It hashes files that are to be
+ * loaded, a few megabytes at most, so it is plain. */
+#include "base/sha256.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { BLOCK = 64 };
+
+static const uint32_t K[64] = {
+    0x428a2f98, 0x71374491, 0xb5c0fbcf, 0xe9b5dba5, 0x3956c25b, 0x59f111f1, 0x923f82a4, 0xab1c5ed5,
+    0xd807aa98, 0x12835b01, 0x243185be, 0x550c7dc3, 0x72be5d74, 0x80deb1fe, 0x9bdc06a7, 0xc19bf174,
+    0xe49b69c1, 0xefbe4786, 0x0fc19dc6, 0x240ca1cc, 0x2de92c6f, 0x4a7484aa, 0x5cb0a9dc, 0x76f988da,
+    0x983e5152, 0xa831c66d, 0xb00327c8, 0xbf597fc7, 0xc6e00bf3, 0xd5a79147, 0x06ca6351, 0x14292967,
+    0x27b70a85, 0x2e1b2138, 0x4d2c6dfc, 0x53380d13, 0x650a7354, 0x766a0abb, 0x81c2c92e, 0x92722c85,
+    0xa2bfe8a1, 0xa81a664b, 0xc24b8b70, 0xc76c51a3, 0xd192e819, 0xd6990624, 0xf40e3585, 0x106aa070,
+    0x19a4c116, 0x1e376c08, 0x2748774c, 0x34b0bcb5, 0x391c0cb3, 0x4ed8aa4a, 0x5b9cca4f, 0x682e6ff3,
+    0x748f82ee, 0x78a5636f, 0x84c87814, 0x8cc70208, 0x90befffa, 0xa4506ceb, 0xbef9a3f7, 0xc67178f2};
+
+static uint32_t rotr(uint32_t x, int n) { return x >> n | x << (32 - n); }
+static uint32_t big0(uint32_t x) { return rotr(x, 2) ^ rotr(x, 13) ^ rotr(x, 22); }
+static uint32_t big1(uint32_t x) { return rotr(x, 6) ^ rotr(x, 11) ^ rotr(x, 25); }
+static uint32_t small0(uint32_t x) { return rotr(x, 7) ^ rotr(x, 18) ^ x >> 3; }
+static uint32_t small1(uint32_t x) { return rotr(x, 17) ^ rotr(x, 19) ^ x >> 10; }
+
+static uint32_t load_be(const uint8_t *p) {
+  return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
+}
+
+static void add_block(uint32_t h[8], const uint8_t *block) {
+  uint32_t w[64], v[8];
+  for (int t = 0; t < 16; t++) w[t] = load_be(block + 4 * t);
+  for (int t = 16; t < 64; t++) w[t] = small1(w[t - 2]) + w[t - 7] + small0(w[t - 15]) + w[t - 16];
+  memcpy(v, h, sizeof v);
+  for (int t = 0; t < 64; t++) { /* v: a b c d e f g h */
+    const uint32_t choose = (v[4] & v[5]) ^ (~v[4] & v[6]);
+    const uint32_t majority = (v[0] & v[1]) ^ (v[0] & v[2]) ^ (v[1] & v[2]);
+    const uint32_t t1 = v[7] + big1(v[4]) + choose + K[t] + w[t];
+    const uint32_t t2 = big0(v[0]) + majority;
+    memmove(v + 1, v, 7 * sizeof *v);
+    v[4] += t1;
+    v[0] = t1 + t2;
+  }
+  for (int k = 0; k < 8; k++) h[k] += v[k];
+}
+
+/* The last block, or two: what is left over, the bit 1, zeros, the length in bits. */
+static void finish(uint32_t h[8], const uint8_t *left, uint64_t n) {
+  uint8_t last[2 * BLOCK] = {0};
+  const size_t n_left = (size_t)(n % BLOCK);
+  const size_t size = n_left < BLOCK - 8 ? BLOCK : 2 * BLOCK;
+  if (n_left) memcpy(last, left, n_left);
+  last[n_left] = 0x80;
+  for (size_t k = 0; k < 8; k++) last[size - 1 - k] = (uint8_t)(n * 8 >> 8 * k);
+  for (size_t k = 0; k < size; k += BLOCK) add_block(h, last + k);
+}
+
+void tn_sha256_text(const void *data, uint64_t n, char out[TN_SHA256_TEXT]) {
+  uint32_t h[8] = {0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a,
+                   0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19};
+  const uint8_t *p = data;
+  for (uint64_t k = 0; k < n / BLOCK; k++, p += BLOCK) add_block(h, p);
+  finish(h, p, n);
+  for (int k = 0; k < 8; k++) snprintf(out + 8 * k, 9, "%08x", (unsigned)h[k]);
+}

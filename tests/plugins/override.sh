@@ -1,0 +1,38 @@
+#!/bin/bash
+# A plug-in's kernel for an operator that ships with Tenon: it wins by its rank, or by a pin, or it
+# is not taken and the reason is said; and what `explain` and `plugin list --why` say of it.
+# usage: override.sh TENON MODULES
+. "$(dirname "$0")/../cli/kit.sh" "$1" "" "$3" ""
+modules=$2
+neg=(op run Neg -i 'X=f32[2]=1,2')
+big=(op run Neg -i 'X=random:f32[40]')
+
+# by rank
+says 0 '^ *-1001, -1002|-1001 -1002|-1001' "${neg[@]}" --plugin "$modules/override.so"
+says 0 'kernel +neg_acme, from acme-neg_acme' "${neg[@]}" --plugin "$modules/override.so" --explain
+also 'neg_float_.*: has rank [0-9]+, neg_acme takes the same with rank 300'
+
+# by a pin, though its rank is low
+says 0 'kernel +neg_float_' "${neg[@]}" --plugin "$modules/override_low.so" --explain
+also 'neg_low: has rank 50, neg_float_[a-z0-9]+ takes the same with rank [0-9]+'
+says 0 'kernel +neg_low, from acme-neg_low' "${neg[@]}" --plugin "$modules/override_low.so" \
+  --pin Neg=neg_low --explain
+also 'neg_float_c: another kernel is pinned'
+
+# refused, with its reason
+says 0 'kernel +neg_float_' "${big[@]}" --plugin "$modules/override.so" --explain
+also 'neg_acme: takes no more than 32 elements'
+says 1 'neg_acme: takes no more than 32 elements' "${big[@]}" --plugin "$modules/override.so" \
+  --pin Neg=neg_acme
+
+# what was decided when they were loaded
+says 0 "kernel 'neg_acme' of Neg, rank 300, stands before 'neg_float_" plugin list --why \
+  --plugin "$modules/override.so" --plugin "$modules/override_low.so"
+also "kernel 'neg_low' of Neg, rank 50, stands behind 'neg_acme' of plug-in 'acme-neg_acme', rank 3"
+says 0 "op 'Neg' since 2: is left out, with its kernels and rewrites: it overlaps versions" \
+  plugin list --why --plugin "$modules/duplicate.so"
+also "kernel 'neg_with_bias': is left out, as is the op of this plug-in that it is for"
+also "rewrite 'neg_away': is left out"
+says 0 'kernel +neg_float_' "${neg[@]}" --plugin "$modules/duplicate.so" --explain
+never '^ .*neg_with_bias'
+finish
