@@ -69,6 +69,7 @@ static void check_word(gen *g, const gen_node *at, const gen_op *op, const word 
     check_number(g, at, w);
     return;
   }
+  if (strcmp(w->name, "cond") == 0 && w->value && strcmp(w->value, "abs") == 0) return;
   if (strcmp(w->name, "bench") == 0 && !w->value) return;
   if (*w->name == '@' && w->value) { /* a value around the node */
     check_tensor(g, at, op, w);
@@ -83,7 +84,7 @@ static void check_word(gen *g, const gen_node *at, const gen_op *op, const word 
   if (!arg || arg->role == TN_ROLE_OUT) {
     gen_problem_add(g, at,
                     "the case names '%s', which is no argument of the schema (nor @name, expect, "
-                    "tol, int_tol, n_outputs, version, bench)",
+                    "tol, cond=abs, int_tol, n_outputs, version, bench)",
                     w->name);
   } else if (!w->value || !*w->value) {
     gen_problem_add(g, at, "the case gives '%s' no value", w->name);

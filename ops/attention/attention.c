@@ -17,7 +17,7 @@ static tn_status view(const tn_call *call, uint32_t input, int64_t heads, int64_
     return TN_OK;
   }
   if (t->rank != 3) return fail(call, "Q, K and V have rank 3 or 4, all the same");
-  if (heads < 1 || t->shape[2] % heads)
+  if (!tn_divides(heads, t->shape[2]))
     return fail(call, "for inputs of rank 3, q_num_heads and kv_num_heads divide the last dims");
   dims[0] = t->shape[0], dims[1] = heads, dims[2] = t->shape[1], dims[3] = t->shape[2] / heads;
   *out = (attention_steps){dims[2] * t->shape[2], dims[3], t->shape[2]};
@@ -194,13 +194,16 @@ static void reference_columns(const tn_call *call, const attention *a, int64_t b
   const int64_t mode = ((const tn_attention_attrs *)call->attrs)->qk_matmul_output_mode,
                 n = tn_min_i64(REFERENCE_COLUMNS, a->v_size - first);
   double top = -INFINITY, sum = 0, value[REFERENCE_COLUMNS] = {0};
-  for (int64_t j = 0; j < a->total; j++) top = fmax(top, score(call, a, b, h, i, j));
-  for (int64_t j = 0; j < a->total && !isinf(top); j++)
-    sum += exp(score(call, a, b, h, i, j) - top);
   for (int64_t j = 0; j < a->total; j++) {
-    const double p = sum > 0 ? exp(score(call, a, b, h, i, j) - top) / sum : 0;
+    const double s = score(call, a, b, h, i, j);
+    top = s > top || isnan(s) ? s : top;
+  }
+  const bool none = top == -(double)INFINITY; /* no key is allowed */
+  for (int64_t j = 0; j < a->total && !none; j++) sum += exp(score(call, a, b, h, i, j) - top);
+  for (int64_t j = 0; j < a->total; j++) {
+    const double p = none ? 0 : exp(score(call, a, b, h, i, j) - top) / sum;
     put_product(call, ((b * a->heads + h) * a->n_q + i) * a->total + j, p, mode == 3 && first == 0);
-    for (int64_t c = 0; c < n && p > 0; c++)
+    for (int64_t c = 0; c < n && p != 0; c++)
       value[c] += p * element(call, a, ATTENTION_V, b, h / (a->heads / a->kv_heads), j, first + c);
   }
   tn_tensor *y = call->outputs[0];

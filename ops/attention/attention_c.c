@@ -11,7 +11,7 @@ tn_status attention_plan_present(const tn_call *call, const attention *a, tn_ker
   const bool present = tn_has_output(call, 1) || tn_has_output(call, 2);
   out->n_stages = 2;
   out->items[0] = present ? a->batch * a->kv_heads : 0;
-  out->grain[0] = 1 + 20000 / (1 + a->total * (a->size + a->v_size));
+  out->grain[0] = tn_grain(20000, (double)a->total * (double)(a->size + a->v_size));
   return TN_OK;
 }
 
@@ -35,7 +35,7 @@ tn_status attention_plan(const tn_call *call, tn_kernel_plan *out) {
   tn_status s = attention_make(call, &a);
   if (s) return s;
   out->items[1] = a.batch * a.heads * a.n_q;
-  out->grain[1] = 1 + 10000 / (1 + a.total * (a.size + a.v_size));
+  out->grain[1] = tn_grain(10000, (double)a.total * (double)(a.size + a.v_size));
   out->worker_scratch_bytes =
       (uint64_t)(a.total + 1) * (tn_dtype(call->inputs[0]->dtype)->bits / 8);
   out->cost_ns = (double)out->items[1] * (double)a.total * (double)(a.size + a.v_size) + 500;

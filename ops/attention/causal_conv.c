@@ -78,8 +78,8 @@ tn_status causal_conv_with_state_plan(const tn_call *call, tn_kernel_plan *out) 
   tn_status s = make(call, &c);
   if (s) return s;
   out->items[0] = c.batch * c.channels;
-  out->grain[0] = 1 + 10000 / (1 + c.n * c.taps);
-  out->cost_ns = 200 + 0.3 * (double)out->items[0] * (double)(c.n * c.taps);
+  out->grain[0] = tn_grain(10000, (double)c.n * (double)c.taps);
+  out->cost_ns = 200 + 0.3 * (double)out->items[0] * (double)c.n * (double)c.taps;
   return TN_OK;
 }
 

@@ -51,8 +51,9 @@ tn_status FLASH_PLAN(const tn_call *call, tn_kernel_plan *out) {
   out->n_stages = 3;
   out->items[1] = f.few ? 0 : f.a.batch * f.a.kv_heads * f.tiles;
   out->items[2] = f.a.batch * f.a.heads * f.blocks;
-  out->grain[1] = 1 + 20000 / (1 + f.tile_floats);
-  out->grain[2] = 1 + 100000 / (1 + FLASH_ROWS * f.a.total * (f.a.size + f.a.v_size));
+  out->grain[1] = tn_grain(20000, (double)f.tile_floats);
+  out->grain[2] =
+      tn_grain(100000, FLASH_ROWS * (double)f.a.total * (double)(f.a.size + f.a.v_size));
   out->scratch_bytes = f.few ? 0 : (uint64_t)packed;
   out->worker_scratch_bytes = (uint64_t)f.worker_floats * sizeof(float);
   out->cost_ns = (double)(f.a.batch * f.a.heads) * (double)f.a.n_q * (double)f.a.total *

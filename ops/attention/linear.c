@@ -51,11 +51,11 @@ static tn_status make(const tn_call *call, linear *out) {
   const tn_tensor *q = call->inputs[QUERY], *k = call->inputs[KEY], *v = call->inputs[VALUE],
                   *state = tn_has_input(call, STATE) ? call->inputs[STATE] : NULL;
   linear l = {.q_heads = a->q_num_heads, .heads = a->kv_num_heads, .scale = a->scale};
-  if (q->rank != 3 || l.heads < 1 || l.q_heads < 1 || l.q_heads % l.heads)
-    return fail(call, "query has rank 3, and q_num_heads is a multiple of kv_num_heads");
+  if (q->rank != 3 || !tn_divides(l.heads, l.q_heads) || !tn_divides(l.q_heads, q->shape[2]))
+    return fail(call, "query has rank 3, kv_num_heads divides q_num_heads, and that its last dim");
   l.batch = q->shape[0], l.n = q->shape[1], l.size = q->shape[2] / l.q_heads;
-  if (!is_rows(k, &l) || !is_rows(v, &l) || q->shape[2] % l.q_heads ||
-      k->shape[2] != l.heads * l.size || v->shape[2] % l.heads)
+  if (!is_rows(k, &l) || !is_rows(v, &l) || k->shape[2] != l.heads * l.size ||
+      v->shape[2] % l.heads)
     return fail(call, "query, key, value and the numbers of heads do not fit together");
   l.v_size = v->shape[2] / l.heads;
   const int64_t want[4] = {l.batch, l.heads, l.size, l.v_size};

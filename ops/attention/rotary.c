@@ -16,7 +16,7 @@ static tn_status make(const tn_call *call, rotary *out) {
   if (x->rank == 4) {
     r.batch = x->shape[0], r.heads = x->shape[1], r.n = x->shape[2], r.size = x->shape[3];
     r.step_batch = r.heads * r.n * r.size, r.step_head = r.n * r.size, r.step_row = r.size;
-  } else if (x->rank == 3 && attrs->num_heads > 0 && x->shape[2] % attrs->num_heads == 0) {
+  } else if (x->rank == 3 && tn_divides(attrs->num_heads, x->shape[2])) {
     r.batch = x->shape[0], r.heads = attrs->num_heads, r.n = x->shape[1],
     r.size = x->shape[2] / r.heads;
     r.step_batch = r.n * x->shape[2], r.step_head = r.size, r.step_row = x->shape[2];
@@ -51,10 +51,9 @@ tn_status rotary_embedding_infer(const tn_call *call) {
 }
 
 /* Row of the tables for position i of batch b; negative if there is none. */
-static int64_t table_row(const tn_call *call, const rotary *r, int64_t item) {
+static int64_t table_row(const tn_call *call, int64_t item) {
   if (!tn_has_input(call, 3)) return item;
   const int64_t n = call->inputs[1]->shape[0], row = ((const int64_t *)call->inputs[3]->data)[item];
-  (void)r;
   return row >= -n && row < n ? (row < 0 ? row + n : row) : -1;
 }
 
@@ -72,7 +71,7 @@ tn_status rotary_embedding_reference(const tn_call *call) {
   for (int64_t k = 0; k < r.batch * r.n * r.heads * r.size; k++) {
     const int64_t c = k % r.size, h = k / r.size % r.heads, item = k / r.size / r.heads;
     const int64_t base = item / r.n * r.step_batch + item % r.n * r.step_row + h * r.step_head,
-                  row = table_row(call, &r, item);
+                  row = table_row(call, item);
     if (row < 0) return bad_position(call);
     double value = tn_load_f64(x->dtype, x->data, base + c);
     if (c < 2 * r.half) {
@@ -96,9 +95,9 @@ tn_status rotary_embedding_plan(const tn_call *call, tn_kernel_plan *out) {
   tn_status s = make(call, &r);
   if (s) return s;
   out->items[0] = r.batch * r.n;
-  out->grain[0] = 1 + 5000 / (1 + r.heads * r.size);
+  out->grain[0] = tn_grain(5000, (double)r.heads * (double)r.size);
   out->in_place[0] = 0;
-  out->cost_ns = (double)(r.batch * r.n) * (double)(r.heads * r.size) + 200;
+  out->cost_ns = (double)(r.batch * r.n) * (double)r.heads * (double)r.size + 200;
   return TN_OK;
 }
 
@@ -116,7 +115,7 @@ tn_status rotary_embedding_plan(const tn_call *call, tn_kernel_plan *out) {
     rotary r;                                                                                 \
     tn_status s = make(call, &r);                                                             \
     for (int64_t item = begin; !s && item < end; item++) {                                    \
-      const int64_t row = table_row(call, &r, item),                                          \
+      const int64_t row = table_row(call, item),                                              \
                     base = item / r.n * r.step_batch + item % r.n * r.step_row;               \
       if (row < 0) return bad_position(call);                                                 \
       const T *cosines = (const T *)call->inputs[1]->data + row * r.half;                     \

@@ -30,8 +30,12 @@ tn_status non_max_suppression_infer(const tn_call *call) {
 typedef struct limits {
   int64_t boxes, classes, max; /* max: per class */
   float iou, score;
-  bool center;
+  bool all, center; /* all: there is no threshold of scores */
 } limits;
+
+static bool counts(const limits *l, float score) {
+  return l->all ? !isnan(score) : score > l->score;
+}
 
 static tn_status one_value(const tn_call *call, uint32_t input) {
   if (!tn_has_input(call, input) || tn_tensor_elements(call->inputs[input]) == 1) return TN_OK;
@@ -42,7 +46,7 @@ static tn_status limits_of(const tn_call *call, limits *out) {
   *out = (limits){
       .boxes = call->inputs[0]->shape[1],
       .classes = call->inputs[1]->shape[1],
-      .score = -INFINITY,
+      .all = !tn_has_input(call, 4),
       .center = ((const tn_non_max_suppression_attrs *)call->attrs)->center_point_box != 0};
   for (uint32_t k = 2; k < 5; k++) {
     tn_status s = one_value(call, k);
@@ -113,7 +117,7 @@ static int32_t select_class(const float *boxes, const float *scores, const limit
   int64_t n = 0;
   int32_t n_kept = 0;
   for (int32_t k = 0; k < l->boxes; k++)
-    if (scores[k] > l->score) heap[n++] = k;
+    if (counts(l, scores[k])) heap[n++] = k;
   for (int64_t k = n / 2; k-- > 0;) sift(scores, heap, k, n);
   while (n > 0 && n_kept < l->max) {
     int32_t best = heap[0], k = 0;
@@ -164,7 +168,7 @@ tn_status non_max_suppression_c(const tn_call *call, uint32_t stage, int64_t beg
 static int64_t next_best(const float *scores, const limits *l, const uint8_t *state) {
   int64_t best = -1;
   for (int64_t k = 0; k < l->boxes; k++)
-    if (!state[k] && scores[k] > l->score && (best < 0 || scores[k] > scores[best])) best = k;
+    if (!state[k] && counts(l, scores[k]) && (best < 0 || scores[k] > scores[best])) best = k;
   return best;
 }
 

@@ -7,6 +7,8 @@
 #include "base/text.h"
 #include "image.gen.h"
 
+enum { MOST_POINTS = 1 << 20 }; /* of a cell along one axis */
+
 tn_status roi_align_infer(const tn_call *call) {
   const tn_roi_align_attrs *a = call->attrs;
   const tn_tensor *x = call->inputs[0], *rois = call->inputs[1], *batch = call->inputs[2];
@@ -15,7 +17,8 @@ tn_status roi_align_infer(const tn_call *call) {
     return call->host->fail(
         call->ctx, TN_ERR_SHAPE,
         "X must be [N, C, H, W], rois [regions, 4] and batch_indices [regions]");
-  if (a->output_height < 1 || a->output_width < 1 || a->sampling_ratio < 0)
+  if (a->output_height < 1 || a->output_width < 1 || a->sampling_ratio < 0 ||
+      a->sampling_ratio > MOST_POINTS)
     return call->host->fail(
         call->ctx, TN_ERR_INVALID, "output_height is %lld, output_width %lld, sampling_ratio %lld",
         (long long)a->output_height, (long long)a->output_width, (long long)a->sampling_ratio);
@@ -54,7 +57,7 @@ typedef struct region {
 static int64_t grid_points(int64_t ratio, double cell) {
   if (ratio > 0) return ratio;
   double n = ceil(cell);
-  return n > 0 ? n < 1048576 ? (int64_t)n : 1048576 : 0;
+  return n > 0 ? (int64_t)fmin(n, MOST_POINTS) : 0;
 }
 
 static tn_status region_of(const tn_call *call, int64_t k, region *out) {
@@ -115,49 +118,49 @@ tn_status roi_align_plan(const tn_call *call, tn_kernel_plan *out) {
   return TN_OK;
 }
 
-#define ROI_ALIGN(T)                                                                             \
+#define ROI_ALIGN(T)                                                                               \
   /* Adds a point (or takes the largest corner, at the first point in any case) into the cell of \
-   * all channels. */                                                                            \
-  static void add_point_##T(const corners *c, const T *x, T *y, const tn_tensor *shape,          \
-                            int64_t cells, bool max, bool first) {                               \
-    const int64_t plane = shape->shape[2] * shape->shape[3];                                     \
-    for (int64_t ch = 0; ch < shape->shape[1]; ch++, x += plane, y += cells) {                   \
-      double v[4];                                                                               \
-      for (int i = 0; i < 4; i++) v[i] = c->weight[i] * (double)x[c->at[i]];                     \
-      T best = (T)fmax(fmax(v[0], v[1]), fmax(v[2], v[3]));                                      \
-      if (!max)                                                                                  \
-        *y += (T)(v[0] + v[1] + v[2] + v[3]);                                                    \
-      else if (first || best > *y)                                                               \
-        *y = best;                                                                               \
-    }                                                                                            \
-  }                                                                                              \
-  static void align_##T(const tn_call *call, const region *r, T *y) {                            \
-    const tn_roi_align_attrs *a = call->attrs;                                                   \
-    const tn_tensor *shape = call->inputs[0];                                                    \
-    const bool max = tn_str_is(a->mode, "max");                                                  \
-    const int64_t cells = a->output_height * a->output_width, n = r->grid_y * r->grid_x;         \
-    const T *x =                                                                                 \
-        (const T *)shape->data + r->batch * shape->shape[1] * shape->shape[2] * shape->shape[3]; \
-    for (int64_t k = 0; k < shape->shape[1] * cells; k++) y[k] = 0;                              \
-    if (shape->shape[2] * shape->shape[3] == 0) return;                                          \
-    for (int64_t k = 0; k < cells; k++)                                                          \
-      for (int64_t p = 0; p < n; p++) {                                                          \
-        corners c = point_of(r, k / a->output_width, k % a->output_width, p / r->grid_x,         \
-                             p % r->grid_x, shape);                                              \
-        add_point_##T(&c, x, y + k, shape, cells, max, p == 0);                                  \
-      }                                                                                          \
-    for (int64_t k = 0; !max && n > 1 && k < shape->shape[1] * cells; k++)                       \
-      y[k] = (T)((double)y[k] / (double)n);                                                      \
-  }                                                                                              \
-  static tn_status run_##T(const tn_call *call, int64_t begin, int64_t end) {                    \
-    const tn_tensor *y = call->outputs[0];                                                       \
-    tn_status s = TN_OK;                                                                         \
-    region r;                                                                                    \
-    for (int64_t k = begin; k < end && !s; k++) {                                                \
-      s = region_of(call, k, &r);                                                                \
-      if (!s) align_##T(call, &r, (T *)y->data + k * y->shape[1] * y->shape[2] * y->shape[3]);   \
-    }                                                                                            \
-    return s;                                                                                    \
+   * all channels. */ \
+  static void add_point_##T(const corners *c, const T *x, T *y, const tn_tensor *shape,            \
+                            int64_t cells, bool max, bool first) {                                 \
+    const int64_t plane = shape->shape[2] * shape->shape[3];                                       \
+    for (int64_t ch = 0; ch < shape->shape[1]; ch++, x += plane, y += cells) {                     \
+      double v[4];                                                                                 \
+      for (int i = 0; i < 4; i++) v[i] = c->weight[i] * (double)x[c->at[i]];                       \
+      T best = (T)fmax(fmax(v[0], v[1]), fmax(v[2], v[3]));                                        \
+      if (!max)                                                                                    \
+        *y += (T)(v[0] + v[1] + v[2] + v[3]);                                                      \
+      else if (first || best > *y || isnan(*y))                                                    \
+        *y = best;                                                                                 \
+    }                                                                                              \
+  }                                                                                                \
+  static void align_##T(const tn_call *call, const region *r, T *y) {                              \
+    const tn_roi_align_attrs *a = call->attrs;                                                     \
+    const tn_tensor *shape = call->inputs[0];                                                      \
+    const bool max = tn_str_is(a->mode, "max");                                                    \
+    const int64_t cells = a->output_height * a->output_width, n = r->grid_y * r->grid_x;           \
+    const T *x =                                                                                   \
+        (const T *)shape->data + r->batch * shape->shape[1] * shape->shape[2] * shape->shape[3];   \
+    for (int64_t k = 0; k < shape->shape[1] * cells; k++) y[k] = 0;                                \
+    if (shape->shape[2] * shape->shape[3] == 0) return;                                            \
+    for (int64_t k = 0; k < cells; k++)                                                            \
+      for (int64_t p = 0; p < n; p++) {                                                            \
+        corners c = point_of(r, k / a->output_width, k % a->output_width, p / r->grid_x,           \
+                             p % r->grid_x, shape);                                                \
+        add_point_##T(&c, x, y + k, shape, cells, max, p == 0);                                    \
+      }                                                                                            \
+    for (int64_t k = 0; !max && n > 1 && k < shape->shape[1] * cells; k++)                         \
+      y[k] = (T)((double)y[k] / (double)n);                                                        \
+  }                                                                                                \
+  static tn_status run_##T(const tn_call *call, int64_t begin, int64_t end) {                      \
+    const tn_tensor *y = call->outputs[0];                                                         \
+    tn_status s = TN_OK;                                                                           \
+    region r;                                                                                      \
+    for (int64_t k = begin; k < end && !s; k++) {                                                  \
+      s = region_of(call, k, &r);                                                                  \
+      if (!s) align_##T(call, &r, (T *)y->data + k * y->shape[1] * y->shape[2] * y->shape[3]);     \
+    }                                                                                              \
+    return s;                                                                                      \
   }
 ROI_ALIGN(float)
 ROI_ALIGN(double)
@@ -180,7 +183,7 @@ static double align_one(const tn_call *call, const region *r, int64_t channel, i
                         int64_t cell_x) {
   const tn_tensor *x = call->inputs[0];
   bool max = tn_str_is(((const tn_roi_align_attrs *)call->attrs)->mode, "max");
-  double sum = 0, best = -(double)INFINITY;
+  double sum = 0, best = (double)NAN; /* fmax takes the number if there is one */
   int64_t map = (r->batch * x->shape[1] + channel) * x->shape[2] * x->shape[3],
           n = r->grid_y * r->grid_x;
   for (int64_t p = 0; p < n; p++) {

@@ -21,17 +21,17 @@ tn_status det_plan(const tn_call *call, tn_kernel_plan *out) {
   const int64_t n = order(call);
   out->items[0] = tn_tensor_elements(call->outputs[0]);
   out->elements_per_item = 1;
-  out->grain[0] = 1 + 5000 / (1 + n * n * n);
+  out->grain[0] = tn_grain(5000, (double)n * (double)n * (double)n);
   out->worker_scratch_bytes = (uint64_t)(n * n) * sizeof(double);
   out->cost_ns = (double)out->items[0] * (double)n * (double)n * (double)n + 200;
   return TN_OK;
 }
 
-/* The row of the largest element of column k, from row k on. */
+/* The row of the largest element of column k, from row k on; NaN counts as the largest. */
 static int64_t pivot(const double *m, int64_t n, int64_t k) {
   int64_t best = k;
   for (int64_t i = k + 1; i < n; i++)
-    if (fabs(m[i * n + k]) > fabs(m[best * n + k])) best = i;
+    if (fabs(m[i * n + k]) > fabs(m[best * n + k]) || isnan(m[i * n + k])) best = i;
   return best;
 }
 
@@ -39,7 +39,10 @@ static double determinant(double *m, int64_t n) {
   double det = 1;
   for (int64_t k = 0; k < n; k++) {
     const int64_t p = pivot(m, n, k);
-    if (m[p * n + k] == 0) return 0;
+    if (m[p * n + k] == 0) { /* 0, or NaN if the rest is not finite */
+      det *= 0;
+      continue;
+    }
     for (int64_t j = k; p != k && j < n; j++) {
       double swap = m[k * n + j];
       m[k * n + j] = m[p * n + j];

@@ -22,7 +22,7 @@ tn_status einsum_plan(const tn_call *call, tn_kernel_plan *out) {
   if (s) return s;
   out->items[0] = e.kept;
   out->elements_per_item = 1;
-  out->grain[0] = 1 + 5000 / (1 + e.summed);
+  out->grain[0] = tn_grain(5000, (double)e.summed);
   return TN_OK;
 }
 

@@ -95,7 +95,7 @@ static tn_status plan(const tn_call *call, bool is_gemm, tn_kernel_plan *out) {
     } else if (panel_bytes(&l) > 0) {
       out->scratch_bytes = panel_bytes(&l);
       out->items[0] = l.b_matrices * l.panels;
-      out->grain[0] = 1 + 20000 / (1 + p->k * TN_TILE_NR);
+      out->grain[0] = tn_grain(20000, (double)p->k * TN_TILE_NR);
       last = 1;
     }
   }

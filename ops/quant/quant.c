@@ -53,6 +53,10 @@ tn_status quantize_linear_infer(const tn_call *call) {
   if (dtype == TN_NONE)
     return call->host->fail(call->ctx, TN_ERR_INVALID, "attribute 'output_dtype' is %lld",
                             (long long)a->output_dtype);
+  if (a->precision && !tn_dtype(tn_dtype_of_onnx(a->precision))->is_float)
+    return call->host->fail(call->ctx, TN_ERR_INVALID,
+                            "attribute 'precision' is %lld, which is no float type",
+                            (long long)a->precision);
   return infer(call, a->axis, a->block_size, dtype);
 }
 
@@ -83,7 +87,7 @@ tn_status quantize_linear_reference(const tn_call *call) {
   tn_status status = scales_make(call, x, call->inputs[1], a->axis, a->block_size, &s);
   for (int64_t k = 0; !status && k < tn_tensor_elements(x); k++) {
     int64_t j = scales_index(&s, k);
-    double q = at(x, k) / at(call->inputs[1], j), lo, hi;
+    double q = scales_divide(scales_precision(call), at(x, k), at(call->inputs[1], j)), lo, hi;
     if (tn_dtype(y->dtype)->is_int) {
       range_of(y->dtype, &lo, &hi);
       q = fmin(fmax(nearbyint(q) + (zero ? at(zero, j) : 0), lo), hi);

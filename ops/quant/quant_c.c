@@ -35,6 +35,10 @@ static float round_even(float x) {
   return (x + magic) - magic;
 }
 
+const char *quantize_linear_f32_refuse(const tn_call *call) {
+  return scales_precision(call) == TN_F32 ? NULL : "it divides in f32";
+}
+
 #define QUANTIZE(T, lo, hi)                                                              \
   do {                                                                                   \
     T *y = call->outputs[0]->data;                                                       \
@@ -125,7 +129,8 @@ tn_status quantize_linear_any_c(const tn_call *call, uint32_t stage, int64_t beg
   int64_t end = tn_min_i64(last * ELEMENTS, tn_tensor_elements(x));
   for (int64_t k = begin * ELEMENTS; !status && k < end; k++) {
     int64_t j = scales_index(&s, k);
-    double q = tn_load_f64(x->dtype, x->data, k) / tn_load_f64(scale->dtype, scale->data, j);
+    double q = scales_divide(scales_precision(call), tn_load_f64(x->dtype, x->data, k),
+                             tn_load_f64(scale->dtype, scale->data, j));
     store_quantised(call->outputs[0], k, q, zero ? tn_load_f64(zero->dtype, zero->data, j) : 0,
                     a->saturate != 0);
   }

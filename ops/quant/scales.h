@@ -4,6 +4,7 @@
 #define TN_OPS_QUANT_SCALES_H
 
 #include "base/dtype.h"
+#include "base/onnx_dtype.h"
 #include "quant.gen.h"
 
 typedef struct scales {
@@ -14,6 +15,20 @@ typedef struct scales {
 /* Checks that the scales fit x. */
 tn_status scales_make(const tn_call *call, const tn_tensor *x, const tn_tensor *scale, int64_t axis,
                       int64_t block, scales *out);
+
+/* x / scale, rounded to a float type; other types leave it as it is. */
+static inline double scales_divide(uint32_t dtype, double x, double scale) {
+  double room, q = x / scale;
+  if (!tn_dtype(dtype)->is_float) return q;
+  tn_store_f64(dtype, &room, 0, q);
+  return tn_load_f64(dtype, &room, 0);
+}
+
+/* The type that QuantizeLinear divides in. */
+static inline uint32_t scales_precision(const tn_call *call) {
+  const tn_quantize_linear_attrs *a = call->attrs;
+  return a->precision ? tn_dtype_of_onnx(a->precision) : call->inputs[1]->dtype;
+}
 
 /* Index of the scale (and zero point) of element i. */
 static inline int64_t scales_index(const scales *s, int64_t i) {

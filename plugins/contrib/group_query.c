@@ -282,7 +282,7 @@ tn_status group_query_attention_plan(const tn_call *call, tn_kernel_plan *out) {
   out->n_stages = 2;
   out->items[0] = g.batch * g.kv_heads;
   out->items[1] = g.batch * g.n_q * g.heads;
-  out->grain[1] = 1 + 10000 / (1 + g.present * g.size);
+  out->grain[1] = tn_grain(10000, (double)g.present * (double)g.size);
   out->worker_scratch_bytes = (uint64_t)(g.size + g.present + 1) * sizeof(float);
   out->cost_ns = 500 + (double)out->items[1] * (double)(g.present * g.size) * 0.2;
   return TN_OK;

@@ -66,6 +66,11 @@ static inline int64_t tn_dims_size(const int64_t *dims, int32_t n) {
 static inline int64_t tn_ceil_div(int64_t a, int64_t b) { return a / b + (a % b > 0); }
 static inline int64_t tn_min_i64(int64_t a, int64_t b) { return a < b ? a : b; }
 static inline int64_t tn_max_i64(int64_t a, int64_t b) { return a > b ? a : b; }
+/* True if whole is n_parts > 0 equal parts, none of them empty: numbers of heads come
+ * from attributes, and 2^60 heads of nothing would be 2^60 items of work. */
+static inline bool tn_divides(int64_t n_parts, int64_t whole) {
+  return n_parts > 0 && n_parts <= whole && whole % n_parts == 0;
+}
 /* Splits a row-major index over dims, none of which is 0. */
 static inline void tn_unravel(int64_t index, const int64_t *dims, int32_t n, int64_t *out) {
   for (int32_t k = n - 1; k >= 0; k--) {

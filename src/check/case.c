@@ -297,12 +297,21 @@ static bool expected(parser *s) {
 
 /* ---- the line -------------------------------------------------------------------------------- */
 
+/* cond=abs; operators may have an argument of that name, too. */
+static bool condition(parser *s, const char *name) {
+  const bool found =
+      !strcmp(name, "cond") && !strncmp(s->p, "=abs", 4) && (!s->p[4] || s->p[4] == ' ');
+  if (found) s->p += 4;
+  return found;
+}
+
 static bool setting(parser *s, const char *name, bool *out_known) {
   double value;
   int64_t whole;
   *out_known = true;
   if (!strcmp(name, "bench")) return s->out->bench = true;
   if (!strcmp(name, "expect")) return expected(s);
+  if (condition(s, name)) return s->out->magnitudes = true;
   *out_known = !strcmp(name, "tol") || !strcmp(name, "int_tol") || !strcmp(name, "n_outputs") ||
                !strcmp(name, "version");
   if (!*out_known) return true;

@@ -251,6 +251,7 @@ typedef struct tn_case {
   int32_t version;  /* 0: not said */
   double tolerance; /* < 0: not said */
   double int_tolerance;
+  bool magnitudes; /* cond=abs */
   bool bench;
 } tn_case;
 
@@ -357,6 +358,7 @@ typedef struct check_problem {
   bool made_up;                   /* the case may be nonsense: it may be refused */
   bool no_data;                   /* only types are looked at: elements may be too many */
   struct check_results *expected; /* of the reference */
+  struct check_results *sums;     /* the same of the inputs' magnitudes, for cases with cond=abs */
   char why[CHECK_TEXT];           /* why there is no graph or no reference result */
 } check_problem;
 
@@ -435,8 +437,11 @@ int64_t check_layout_bad_pad(const tn_tensor *t);
 
 typedef struct check_tolerance {
   double k, scale, ints;
+  const tn_tensor *sums; /* scales of their own for the elements; NULL: scale serves all */
+  double more;           /* added to k for scale alone: what fused steps may add */
 } check_tolerance;
-check_tolerance check_tolerance_of(const check_problem *p);
+/* For this output; after check_problem_expected(). */
+check_tolerance check_tolerance_of(const check_problem *p, uint32_t output);
 /* got may be in any layout. False: why says where and by how much. */
 bool check_compare(const tn_tensor *expected, const tn_tensor *got, check_tolerance tolerance,
                    const char *name, char *why, size_t size);

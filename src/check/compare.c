@@ -1,5 +1,6 @@
-/* A result against the reference: allowed error is k * eps(dtype) * (|expected| + scale of the
- * inputs). NaN equals NaN; integers, bools and strings must be equal. */
+/* A result against the reference: allowed error is k * eps(dtype) * (|expected| + scale), where the
+ * scale is that of the inputs or, with cond=abs, the element's own condition. NaN equals NaN;
+ * integers, bools and strings must be equal. */
 #include <math.h>
 #include <string.h>
 
@@ -34,21 +35,30 @@ static double smallest_normal(uint32_t dtype) {
 
 /* Errors of element-wise functions do not grow with what other elements hold; one is what
  * |expected| near zero needs. */
-check_tolerance check_tolerance_of(const check_problem *p) {
+check_tolerance check_tolerance_of(const check_problem *p, uint32_t output) {
   check_tolerance t = {.k = p->line->tolerance >= 0 ? p->line->tolerance : 4,
                        .ints = p->line->int_tolerance};
   for (uint32_t k = 0; k < p->n_inputs; k++)
     if (p->inputs[k]) t.scale = fmax(t.scale, p->inputs[k]->scale);
   if (p->op->op.flags & TN_OP_ELEMENTWISE) t.scale = fmin(t.scale, 1);
+  if (p->sums) t.sums = &p->sums->values[output];
   return t;
 }
 
-static bool near(double expected, double got, uint32_t dtype, check_tolerance t) {
+/* How far a result may be from this element. Sums that overflow say nothing. */
+static double allowed(const tn_tensor *e, int64_t at, double expected, check_tolerance t) {
+  const double scale = fmax(t.scale, smallest_normal(e->dtype));
+  double sum = t.sums ? tn_load_f64(t.sums->dtype, t.sums->data, at) : scale;
+  if (!isfinite(sum)) sum = scale;
+  return epsilon(e->dtype) * (t.k * (fabs(expected) + fmax(sum, smallest_normal(e->dtype))) +
+                              t.more * (fabs(expected) + scale));
+}
+
+static bool near(double expected, double got, double most) {
   if (isnan(expected) || isnan(got)) return isnan(expected) && isnan(got);
   if (expected == got) return true;
   if (isinf(expected) || isinf(got)) return false;
-  const double scale = fmax(t.scale, smallest_normal(dtype));
-  return fabs(expected - got) <= t.k * epsilon(dtype) * (fabs(expected) + scale);
+  return fabs(expected - got) <= most;
 }
 
 static bool equal_strings(const tn_tensor *a, int64_t ka, const tn_tensor *b, int64_t kb) {
@@ -71,8 +81,12 @@ static bool equal_element(const tn_tensor *e, int64_t ke, const tn_tensor *g, in
     const int64_t x = tn_load_i64(e->dtype, e->data, ke), y = tn_load_i64(e->dtype, g->data, kg);
     return x == y || (t.ints > 0 && fabs((double)x - (double)y) <= t.ints);
   }
-  return near(load(e, ke, 0), load(g, kg, 0), e->dtype, t) &&
-         (!tn_dtype(e->dtype)->is_complex || near(load(e, ke, 1), load(g, kg, 1), e->dtype, t));
+  const int n_parts = tn_dtype(e->dtype)->is_complex ? 2 : 1;
+  for (int part = 0; part < n_parts; part++) {
+    const double expected = load(e, ke, part);
+    if (!near(expected, load(g, kg, part), allowed(e, ke, expected, t))) return false;
+  }
+  return true;
 }
 
 static void element_text(const tn_tensor *t, int64_t at, char *buf, size_t size) {
@@ -104,15 +118,14 @@ static void index_text(const tn_tensor *t, int64_t index, char *buf, size_t size
 
 static void describe(const tn_tensor *e, const tn_tensor *g, int64_t k, int64_t n_bad,
                      check_tolerance t, const char *name, char *why, size_t size) {
-  char index[200], expected[80], got[80], allowed[80] = "";
+  char index[200], expected[80], got[80], within[80] = "";
   index_text(e, k, index, sizeof index);
   element_text(e, k, expected, sizeof expected);
   element_text(g, tn_storage_index(g, k), got, sizeof got);
   if (epsilon(e->dtype) > 0)
-    snprintf(allowed, sizeof allowed, " within %.3g",
-             t.k * epsilon(e->dtype) * (fabs(load(e, k, 0)) + t.scale));
+    snprintf(within, sizeof within, " within %.3g", allowed(e, k, load(e, k, 0), t));
   snprintf(why, size, "%s[%s] is %s, expected %s%s; %lld of %lld elements differ", name, index, got,
-           expected, allowed, (long long)n_bad, (long long)tn_tensor_elements(e));
+           expected, within, (long long)n_bad, (long long)tn_tensor_elements(e));
 }
 
 static bool compare_lists(const tn_tensor *e, const tn_tensor *g, check_tolerance t,
@@ -167,7 +180,7 @@ bool check_same_bits(const tn_tensor *a, const tn_tensor *b) {
   if (tn_dtype(a->dtype)->bits < 8) { /* what stands behind the last element says nothing */
     for (int64_t k = 0; k < n; k++)
       if (!equal_element(a, tn_storage_index(a, k), b, tn_storage_index(b, k),
-                         (check_tolerance){0, 0, 0}))
+                         (check_tolerance){0, 0, 0, NULL, 0}))
         return false;
     return true;
   }

@@ -348,6 +348,7 @@ void check_problem_open_raw(check_env *env, const tn_opdef *op, const tn_case *l
 
 void check_problem_close(check_problem *p) {
   if (p->expected) check_results_close(p->env, p->expected);
+  if (p->sums) check_results_close(p->env, p->sums);
   for (int32_t k = 0; k < p->n_lists; k++) tn_list_destroy(p->lists[k]);
   for (int32_t k = 0; k < p->n_buffers; k++) check_buffer_free(p->env, p->buffers[k]);
   tn_graph_destroy(p->graph);
@@ -365,11 +366,10 @@ double check_problem_bytes(const check_problem *p) {
 
 /* ---- the reference --------------------------------------------------------------------------- */
 
-static bool run_reference(check_problem *p, check_context *c) {
-  const tn_tensor *in[CHECK_MAX_IO] = {NULL};
+static bool run_reference(check_problem *p, check_context *c, const tn_tensor *const *in,
+                          check_results *results) {
   tn_tensor *out[CHECK_MAX_IO] = {NULL};
-  for (uint32_t k = 0; k < p->n_inputs; k++) in[k] = p->inputs[k] ? &p->inputs[k]->tensor : NULL;
-  for (uint32_t k = 0; k < p->n_outputs; k++) out[k] = &p->expected->values[k];
+  for (uint32_t k = 0; k < p->n_outputs; k++) out[k] = &results->values[k];
   const tn_call call = {.head = TN_HEAD(tn_call),
                         .host = &check_host,
                         .ctx = c,
@@ -389,7 +389,7 @@ static bool run_reference(check_problem *p, check_context *c) {
   tn_status s = p->op->op.reference(&call);
   if (s) return why(p, "the reference fails: %s", c->said[0] ? c->said : tn_status_text(s));
   for (uint32_t k = 0; k < p->n_outputs; k++) {
-    const check_buffer *b = p->expected->buffers[k];
+    const check_buffer *b = results->buffers[k];
     if (b && !check_buffer_intact(b))
       return why(p, "the reference writes outside of output %s", p->output_names[k]);
     if (p->outputs[k].kind == TN_KIND_TENSOR && !b)
@@ -398,7 +398,32 @@ static bool run_reference(check_problem *p, check_context *c) {
   return true;
 }
 
+/* The results that the reference makes of these inputs; NULL: it fails, and why says how. */
+static check_results *results_of(check_problem *p, const tn_tensor *const *in) {
+  check_context c;
+  check_context_open(&c, p->env, p);
+  check_results *results = check_need(tn_arena_alloc(&p->arena, sizeof *results));
+  check_results_open(&c, results);
+  const bool ok = run_reference(p, &c, in, results);
+  check_context_close(&c);
+  if (ok) return results;
+  check_results_close(p->env, results);
+  return NULL;
+}
+
+/* The tensor, its floats without signs. */
+static const tn_tensor *magnitudes_of(check_problem *p, const tn_tensor *t) {
+  if (t->kind != TN_KIND_TENSOR || !tn_dtype(t->dtype)->is_float) return t;
+  tn_tensor *copy = check_need(tn_arena_copy(&p->arena, t, sizeof *t));
+  const int64_t n = tn_tensor_elements(t);
+  copy->data = check_need(tn_arena_alloc(&p->arena, (uint64_t)tn_storage_bytes(t) + 1));
+  for (int64_t k = 0; k < n; k++)
+    tn_store_f64(t->dtype, copy->data, k, fabs(tn_load_f64(t->dtype, t->data, k)));
+  return copy;
+}
+
 const check_results *check_problem_expected(check_problem *p) {
+  const tn_tensor *in[CHECK_MAX_IO] = {NULL};
   if (p->expected_done) return p->expected_ok ? p->expected : NULL;
   p->expected_done = true;
   check_problem_fill(p);
@@ -412,11 +437,12 @@ const check_results *check_problem_expected(check_problem *p) {
     why(p, "the operator has no reference, and the case does not say what to expect");
     return NULL;
   }
-  check_context c;
-  check_context_open(&c, p->env, p);
-  p->expected = check_need(tn_arena_alloc(&p->arena, sizeof *p->expected));
-  check_results_open(&c, p->expected);
-  p->expected_ok = run_reference(p, &c);
-  check_context_close(&c);
+  for (uint32_t k = 0; k < p->n_inputs; k++) in[k] = p->inputs[k] ? &p->inputs[k]->tensor : NULL;
+  p->expected = results_of(p, in);
+  p->expected_ok = p->expected != NULL;
+  if (!p->expected_ok || !p->line->magnitudes) return p->expected;
+  for (uint32_t k = 0; k < p->n_inputs; k++) in[k] = in[k] ? magnitudes_of(p, in[k]) : NULL;
+  p->sums = results_of(p, in);
+  p->expected_ok = p->sums != NULL;
   return p->expected_ok ? p->expected : NULL;
 }

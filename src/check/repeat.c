@@ -105,11 +105,10 @@ static void between(check_run *one, check_run *other) {
 
 static void compare(const check_run *r, const char *how) {
   const check_problem *p = r->s->problem;
-  const check_tolerance tolerance = check_tolerance_of(p);
   char why[CHECK_TEXT];
   for (uint32_t k = 0; k < r->results.n && r->s->expected; k++)
-    if (r->out[k] && !check_compare(&r->s->expected->values[k], &r->results.values[k], tolerance,
-                                    p->output_names[k], why, sizeof why))
+    if (r->out[k] && !check_compare(&r->s->expected->values[k], &r->results.values[k],
+                                    check_tolerance_of(p, k), p->output_names[k], why, sizeof why))
       check_fail(p->env, "%s: %s", how, why);
 }
 

@@ -148,7 +148,7 @@ void check_model_compare(check_problem *p, const check_model *m) {
     if (!got)
       check_fail(p->env, "session: there is no output %s", p->output_names[k]);
     else if (!(p->op->op.flags & TN_OP_IMPURE) &&
-             !check_compare(&expected->values[k], got, check_tolerance_of(p), p->output_names[k],
+             !check_compare(&expected->values[k], got, check_tolerance_of(p, k), p->output_names[k],
                             why, sizeof why))
       check_fail(p->env, "session: %s", why);
   }

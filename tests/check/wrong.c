@@ -78,6 +78,14 @@ RUN(wrong_result) {
   return TN_OK;
 }
 
+RUN(wrong_beside_large) { /* too little to be seen in proportion to the largest input */
+  UNUSED;
+  twice(call, begin, end);
+  for (int64_t k = begin; k < end; k++)
+    if (x_of(call)[k] == 1) y_of(call)[k] += 0.001f;
+  return TN_OK;
+}
+
 RUN(unwritten) {
   UNUSED;
   twice(call, begin, end - (end == elements(call->inputs[0])));
@@ -222,6 +230,7 @@ KERNEL(past_end, F32, .plan = plan_items, .run = past_end);
 KERNEL(before_begin, F32, .plan = plan_items, .run = before_begin);
 KERNEL(reads_before_begin, F32, .plan = plan_items, .run = reads_before_begin);
 KERNEL(wrong_result, F32, .plan = plan_items, .run = wrong_result);
+KERNEL(wrong_beside_large, F32, .plan = plan_items, .run = wrong_beside_large);
 KERNEL(unwritten, F32, .plan = plan_items, .run = unwritten);
 KERNEL(changes_input, F32, .plan = plan_items, .run = changes_input);
 KERNEL(uses_old_scratch, F32, .plan = plan_scratch, .run = uses_old_scratch);
@@ -297,6 +306,7 @@ static const tn_kernel *const kernels[] = {&kernel_right,
                                            &kernel_before_begin,
                                            &kernel_reads_before_begin,
                                            &kernel_wrong_result,
+                                           &kernel_wrong_beside_large,
                                            &kernel_unwritten,
                                            &kernel_changes_input,
                                            &kernel_uses_old_scratch,
@@ -322,7 +332,8 @@ static const tn_kernel *const kernels[] = {&kernel_right,
 static const tn_type_rule rule = {TN_HEAD(tn_type_rule), "T", "x,y",
                                   TN_MASK(TN_F32) | TN_MASK(TN_F64) | TN_MASK(TN_F16)};
 static const tn_type_rule *const rules[] = {&rule};
-static const char *const cases[] = {"x=f32[37]", "x=f64[37]", "x=f32[2,5,3,3]{uniform 0.5 1}"};
+static const char *const cases[] = {"x=f32[37]", "x=f64[37]", "x=f32[2,5,3,3]{uniform 0.5 1}",
+                                    "x=f32[3]{-1000000,1} cond=abs"};
 static const tn_op op = {.head = TN_HEAD(tn_op),
                          .domain = "check",
                          .name = "Twice",

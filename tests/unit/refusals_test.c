@@ -69,6 +69,14 @@ static const refusal refusals[] = {
     {"ReduceMean", 18, "X=f32[0,3]", 1, NULL},
     {"ReduceMax", 18, "X=f32[2,0]", 1, NULL},
     {"Transpose", 17, "X=f32[3,0] perm=[1,0]", 1, NULL},
+    {"Attention", 23, "Q=f32[1,2,0] K=f32[1,3,4] V=f32[1,3,8] q_num_heads=" BIG " kv_num_heads=1",
+     1, "divide the last dims"},
+    {"RotaryEmbedding", 23, "X=f32[1,2,0] C=f32[1,2,0] S=f32[1,2,0] num_heads=" BIG, 1,
+     "num_heads divides"},
+    {"LinearAttention", 27,
+     "Q=f32[1,2,0] K=f32[1,2,4] V=f32[1,2,8] q_num_heads=" BIG " kv_num_heads=1", 1,
+     "kv_num_heads divides"},
+    {"RoiAlign", 16, "X=f32[1,1,2,2] R=f32[1,4] B=i64[1] sampling_ratio=" BIG, 1, "sampling_ratio"},
 };
 
 typedef struct bench {
