@@ -153,9 +153,9 @@ static void change(world *w, const void *code, const uint8_t *c) {
 
 /* ---- vetting ---- */
 
-static void use(tn_registry *r, tn_plug *plug, tn_diag *diag) {
-  const tn_tables *tables;
-  require(!tn_tables_merge(tn_registry_tables(r), plug, &tables), "tables can be merged", diag);
+static void use(tn_plug *plug, tn_diag *diag) {
+  tn_tables *tables = NULL;
+  require(!tn_tables_build(tn_default_allocator(), &plug, 1, &tables), "tables can be made", diag);
   for (int32_t k = 0; k < tables->n_ops; k++) {
     tn_text text;
     tn_text_init(&text, tn_default_allocator());
@@ -169,6 +169,7 @@ static void use(tn_registry *r, tn_plug *plug, tn_diag *diag) {
     for (uint32_t i = 0; i < kernel->n_accepts; i++)
       require(strlen(kernel->accepts[i]->arg) > 0, "rows are for an argument", diag);
   }
+  tn_tables_free(tables);
 }
 
 static void vet(world *w, const void *code) {
@@ -188,7 +189,7 @@ static void vet(world *w, const void *code) {
   const bool ok = tn_vet_plugin(&v, &w->plugin);
   require(ok == !*tn_diag_text(diag), "a refusal has a reason, and only a refusal", diag);
   require(ok || v.status < 0, "a refusal has a status", diag);
-  if (ok) use(r, plug, diag);
+  if (ok) use(plug, diag);
   tn_plug_free(plug);
   tn_image_free(&image);
   tn_registry_destroy(r);
