@@ -77,7 +77,7 @@ static void writes_nothing(check_problem *p) {
   tn_call_close(&f);
 }
 
-/* ---- shapes that make no sense ---------------------------------------------------------------- */
+/* ---- shapes that make no sense --------------------------------------------------------------- */
 
 /* Sizes that overflow are none of them: the host asks inference only about types that fit. */
 
