@@ -30,6 +30,16 @@ static const char *text_of(const char *text) { return text ? text : ""; }
 
 /* ---- text ---- */
 
+/* What stands in no column. */
+static void print_offers(const tn_plugin_info *p) {
+  if (p->refused) return;
+  if (p->flags & TN_PLUGIN_THREADS) printf("\n%s makes threads of its own\n", p->name);
+  if (p->offers && *p->offers)
+    printf("\n%s offers %s\n  This version of Tenon checks extensions and lists them; it does not "
+           "use them.\n",
+           p->name, p->offers);
+}
+
 static void print_table(const tn_runtime *runtime) {
   static const char *const head[] = {"plug-in", "version",  "ops",     "kernels", "rewrites",
                                      "formats", "found by", "licence", "file",    ""};
@@ -49,6 +59,7 @@ static void print_table(const tn_runtime *runtime) {
     cli_table_row(&t, cells);
   }
   cli_table_print(&t, 0);
+  for (int32_t k = 0; get(runtime, k, &p); k++) print_offers(&p);
 }
 
 static void print_folders(const tn_runtime *runtime) {
@@ -145,6 +156,8 @@ static void json_plugin(const tn_runtime *runtime, const tn_plugin_info *p, cli_
   cli_json_int(e, "kernels", p->n_kernels);
   cli_json_int(e, "rewrites", p->n_rewrites);
   cli_json_int(e, "formats", p->n_formats);
+  cli_json_int(e, "extensions", p->n_extensions);
+  cli_json_text(e, "offers", p->offers);
   cli_json_text(e, "refused", p->refused);
   cli_json *notes = cli_json_array(e, "notes");
   for (uint32_t i = 0; i < p->n_notes; i++) cli_json_text(notes, NULL, p->notes[i]);

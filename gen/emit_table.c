@@ -134,7 +134,7 @@ static void emit_accepts(gen *g, tn_text *out, const gen_kernel *k) {
     const gen_accept *a = &k->accepts.data[i];
     tn_text_add(out,
                 "static const tn_accept accept_%s_%" PRId64
-                " = {\n    TN_HEAD(tn_accept), \"%s\", %s,\n    %s, %d, %d, %s, 0};\n",
+                " = {\n    TN_HEAD(tn_accept), \"%s\", %s,\n    %s, %d, %d, %s};\n",
                 k->name, i, a->arg, gen_dtypes_c(g, a->dtypes), a->layout, a->rank_min, a->rank_max,
                 gen_mask_c(g, flags, a->flags));
   }

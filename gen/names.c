@@ -32,7 +32,8 @@ const gen_word gen_op_flag_words[] = {WORD("impure", TN_OP_IMPURE),
                                       WORD("types_only", TN_OP_TYPES_ONLY),
                                       {NULL, 0, NULL}};
 
-const gen_word gen_kernel_flag_words[] = {WORD("epilogue", TN_KERNEL_EPILOGUE), {NULL, 0, NULL}};
+const gen_word gen_kernel_flag_words[] = {
+    WORD("epilogue", TN_KERNEL_EPILOGUE), WORD("serial", TN_KERNEL_SERIAL), {NULL, 0, NULL}};
 
 const gen_word gen_layout_words[] = {
     WORD("plain", TN_PLAIN),           WORD("channels_last", TN_CHANNELS_LAST),

@@ -85,7 +85,7 @@ static const tn_op *const ops[] = {&flash_op, &paged_op};
 /* ---- kernels ---- */
 
 #define ACCEPT(arg, dtypes) \
-  { TN_HEAD(tn_accept), arg, dtypes, TN_PLAIN, 0, 0, 0, 0 }
+  { TN_HEAD(tn_accept), arg, dtypes, TN_PLAIN, 0, 0, 0 }
 static const tn_accept accept_q = ACCEPT("Q", FLOATS);
 static const tn_accept accept_sink = ACCEPT("sink", FLOATS);
 static const tn_accept accept_table = ACCEPT("block_table", INDICES);

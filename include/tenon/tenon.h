@@ -111,6 +111,10 @@ TN_API tn_status tn_runtime_add_plugin(tn_runtime *runtime, tn_plugin_query_fn q
                                        const tn_option *const *options, uint32_t n_options,
                                        tn_diag *diag);
 
+/* Tells every plug-in in use that something happened to the process (TN_EVENT_...). Any thread;
+ * after a fork, call it in the child. TN_ERR_INVALID: there is no such event. */
+TN_API tn_status tn_runtime_notify(tn_runtime *runtime, uint32_t event);
+
 /* Takes a plug-in away, by its name. A model uses a plug-in from the first operator, kernel or
  * format of it that it takes until tn_model_destroy; a plug-in uses another one if its kernels are
  * for operators of the other. While anybody does, this call waits, up to wait_ms; then it answers
@@ -135,7 +139,10 @@ typedef struct tn_plugin_info {
   /* What else was decided when it was loaded, in words: why its file was trusted, which kernels of
    * others its own stand before and with which ranks, which of its parts were left out. */
   const char *const *notes;
-  uint32_t n_notes, reserved;
+  uint32_t n_notes;
+  uint32_t flags; /* TN_PLUGIN_... */
+  uint32_t n_extensions, reserved;
+  const char *offers; /* extensions, in words: "compiler.v0 'acme-npu'"; "" if there are none */
 } tn_plugin_info;
 
 /* The folders in which plug-ins were looked for, in order. Strings live as long as the runtime. */

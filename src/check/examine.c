@@ -84,7 +84,8 @@ static void tell_kernel(check_env *env, const tn_kernel *k) {
   const word list[] = {
       {k->refuse != NULL, "refuse"},   {k->plan != NULL, "plan"},
       {k->prepare != NULL, "prepare"}, {k->run != NULL, "run"},
-      {k->finish != NULL, "finish"},   {(k->flags & TN_KERNEL_EPILOGUE) != 0, "epilogues"}};
+      {k->finish != NULL, "finish"},   {(k->flags & TN_KERNEL_EPILOGUE) != 0, "epilogues"},
+      {(k->flags & TN_KERNEL_SERIAL) != 0, "serial"}};
   if (k->isa) tn_isa_text(k->isa, isa, sizeof isa);
   TELL(env, "kernel", k->name, k->op, number(k->since, since), number(k->until, until), isa,
        number(k->rank, rank), k->device, WORDS_OF(list, callbacks));

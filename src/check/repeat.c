@@ -223,7 +223,7 @@ void check_repeat(const check_subject *s) {
   const bool pure = !(s->problem->op->op.flags & TN_OP_IMPURE);
   check_problem_fill(s->problem);
   const bool opened = check_run_open(&r, s, &plain_way);
-  const bool serial = (r.plan.flags & TN_PLAN_SERIAL) != 0;
+  const bool serial = (s->kernel->kernel.flags & TN_KERNEL_SERIAL) != 0;
   check_run_close(&r);
   if (!opened) return;
   if (pure && !serial) interleaved(s);

@@ -13,7 +13,7 @@ struct tn_runtime {
   uint64_t isa;
   char **pins;
   uint32_t n_pins;
-  pthread_mutex_t serial; /* recursive; held while a kernel runs that has TN_PLAN_SERIAL */
+  pthread_mutex_t serial; /* recursive; held while a kernel runs that has TN_KERNEL_SERIAL */
 };
 
 /* Another reference; tn_runtime_destroy gives one back. */

@@ -36,8 +36,6 @@ static const void *host_get_extension(void *ctx, const char *name) {
 
 const tn_host tn_runtime_host = {
     .head = TN_HEAD(tn_host),
-    .abi_major = TN_ABI_MAJOR,
-    .abi_minor = TN_ABI_MINOR,
     .graph = &tn_graph_api_table,
     .fail = host_fail,
     .alloc = host_alloc,

@@ -44,8 +44,6 @@ static void io_free(void *ctx, void *memory) { tn_free_sized(((tn_io *)ctx)->a, 
 
 const tn_host tn_io_host = {
     .head = TN_HEAD(tn_host),
-    .abi_major = TN_ABI_MAJOR,
-    .abi_minor = TN_ABI_MINOR,
     .graph = &tn_graph_api_table,
     .fail = io_fail,
     .alloc = io_alloc,
@@ -141,6 +139,7 @@ static tn_status read_graph(tn_loader *l, const tn_format *format, const tn_mapp
   tn_source source = {.head = TN_HEAD(tn_source),
                       .host = &tn_io_host,
                       .ctx = l,
+                      .self = tn_registry_format_self(format),
                       .path = l->io.path,
                       .data = file->data,
                       .size = file->size,

@@ -78,7 +78,7 @@ static void run_stages(tn_task *t) {
 static void run_task(tn_task *t) {
   tn_frame *f = t->frame;
   tn_status status = t->dynamic ? tn_task_open_outputs(t) : TN_OK;
-  bool serial = f->planner->serial && (t->step->plan.flags & TN_PLAN_SERIAL);
+  bool serial = f->planner->serial && (t->step->def->kernel.flags & TN_KERNEL_SERIAL);
   if (!status) {
     if (serial) pthread_mutex_lock(f->planner->serial);
     run_stages(t);

@@ -190,6 +190,12 @@ tn_status tn_runtime_unload_plugin(tn_runtime *rt, const char *name, uint32_t wa
   return tn_registry_unload(rt->registry, name, wait_ms, diag);
 }
 
+tn_status tn_runtime_notify(tn_runtime *rt, uint32_t event) {
+  if (!rt || event < TN_EVENT_LOW_MEMORY || event > TN_EVENT_FORK) return TN_ERR_INVALID;
+  tn_registry_notify(rt->registry, event);
+  return TN_OK;
+}
+
 /* ---- what is registered ---- */
 
 /* What a look-up answers, found between enter and leave. */

@@ -35,7 +35,11 @@ static tn_status write_graph(const tn_model *m, const tn_graph *g, const char *p
   tn_saver s = {.io = {.a = m->planner.a, .diag = diag, .path = path}};
   tn_status status = tn_file_writer_open(&s.file, m->planner.a, path, diag);
   if (status) return status;
-  tn_sink sink = {.head = TN_HEAD(tn_sink), .host = &tn_io_host, .ctx = &s, .write = write_bytes};
+  tn_sink sink = {.head = TN_HEAD(tn_sink),
+                  .host = &tn_io_host,
+                  .ctx = &s,
+                  .self = tn_registry_format_self(format),
+                  .write = write_bytes};
   status = tn_io_status(&s.io, format, format->write(&sink, g));
   if (!status) status = tn_file_writer_commit(&s.file, diag);
   tn_file_writer_abort(&s.file);

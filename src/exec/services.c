@@ -283,8 +283,6 @@ tn_status tn_task_close_outputs(tn_task *t) {
 
 const tn_host tn_exec_host = {
     .head = TN_HEAD(tn_host),
-    .abi_major = TN_ABI_MAJOR,
-    .abi_minor = TN_ABI_MINOR,
     .graph = &tn_graph_api_table,
     .fail = host_fail,
     .alloc = host_alloc,

@@ -75,6 +75,7 @@ static tn_status read_value(tn_runtime *runtime, const char *format, uint32_t ki
   tn_source source = {.head = TN_HEAD(tn_source),
                       .host = &tn_io_host,
                       .ctx = s,
+                      .self = tn_registry_format_self(f),
                       .path = s->io.path,
                       .data = file.data,
                       .size = file.size,

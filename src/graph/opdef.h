@@ -31,4 +31,9 @@ typedef struct tn_rewritedef {
   tn_part_owner *owner;
 } tn_rewritedef;
 
+typedef struct tn_formatdef {
+  tn_format format; /* first: the registry hands out pointers to it */
+  tn_part_owner *owner;
+} tn_formatdef;
+
 #endif

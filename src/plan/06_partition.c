@@ -1,5 +1,6 @@
-/* Pass 06, partition: compilers claim nodes and the host cuts convex islands (partition.h). No
- * plug-in can register a compiler yet, so nobody claims anything and the graph stays as it is. */
+/* Pass 06, partition: compilers claim nodes and the host cuts convex islands (partition.h).
+ * Compilers are an experimental extension that this host lists and does not call, so nobody claims
+ * anything and the graph stays as it is. */
 #include "plan/passes.h"
 
 tn_status tn_pass_partition(const tn_planner *p, tn_graph *g, tn_diag *diag) {

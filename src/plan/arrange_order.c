@@ -15,10 +15,13 @@ static int32_t last_of(const tn_arrangement *r, int32_t leader) {
   return leader;
 }
 
+static bool is_serial(const tn_gnode *n) {
+  return n->choice->def && n->choice->def->kernel.flags & TN_KERNEL_SERIAL;
+}
+
 static bool is_elementwise(const tn_arrangement *r, const tn_gnode *n) {
   const tn_kernel_plan *plan = &n->choice->plan;
-  if (!(plan->flags & TN_PLAN_ELEMENTWISE) ||
-      plan->flags & (TN_PLAN_DATA_DEPENDENT | TN_PLAN_SERIAL))
+  if (!(plan->flags & TN_PLAN_ELEMENTWISE) || plan->flags & TN_PLAN_DATA_DEPENDENT || is_serial(n))
     return false;
   if (plan->n_stages != 1 || n->node.n_outputs != 1 || n->node.outputs[0] < 0 || n->n_subgraphs)
     return false;
@@ -31,7 +34,7 @@ static bool writes_ranges(const tn_arrangement *r, int32_t node) {
   const tn_gnode *n = tn_graph_node(r->g, node);
   const tn_kernel_plan *plan = &n->choice->plan;
   return plan->elements_per_item > 0 && plan->n_stages == 1 && !n->n_subgraphs &&
-         !(plan->flags & (TN_PLAN_DATA_DEPENDENT | TN_PLAN_SERIAL));
+         !(plan->flags & TN_PLAN_DATA_DEPENDENT) && !is_serial(n);
 }
 
 /* True if `value` is what the step of `leader` writes last, and nobody but the follower reads

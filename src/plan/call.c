@@ -243,8 +243,6 @@ static tn_status subgraph_infer(void *ctx, int64_t graph, uint32_t n_in, const t
 }
 
 const tn_host tn_plan_host = {.head = TN_HEAD(tn_host),
-                              .abi_major = TN_ABI_MAJOR,
-                              .abi_minor = TN_ABI_MINOR,
                               .graph = &tn_graph_api_table,
                               .fail = host_fail,
                               .alloc = host_alloc,

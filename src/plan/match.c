@@ -228,7 +228,7 @@ static tn_status vet_stages(const tn_kerneldef *def, const tn_kernel_plan *plan,
   if (plan->elements_per_item < 0) return bad_plan(def, diag, "negative elements_per_item");
   if ((plan->flags & TN_PLAN_ELEMENTWISE) && plan->n_stages != 1)
     return bad_plan(def, diag, "several stages for an element-wise run");
-  if (plan->flags & ~(uint32_t)(TN_PLAN_ELEMENTWISE | TN_PLAN_DATA_DEPENDENT | TN_PLAN_SERIAL))
+  if (plan->flags & ~(uint32_t)(TN_PLAN_ELEMENTWISE | TN_PLAN_DATA_DEPENDENT))
     return bad_plan(def, diag, "flags that this host does not know");
   return TN_OK;
 }

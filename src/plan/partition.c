@@ -8,7 +8,7 @@
 
 typedef struct cutter {
   const tn_graph *g;
-  const tn_claim *claims;
+  const tn_claim *const *claims;
   const tn_partition_options *options;
   int32_t *island; /* per node: first node of its island (its name); itself if it has none */
   int32_t *next;   /* per node: next of its island, -1 */
@@ -18,7 +18,11 @@ typedef struct cutter {
   uint8_t *inside; /* per node: in the island at hand */
 } cutter;
 
-static bool is_claimed(const cutter *c, int32_t node) { return c->claims[node].group >= 0; }
+static int32_t group_of(const cutter *c, int32_t node) {
+  return c->claims[node] ? c->claims[node]->group : -1;
+}
+
+static bool is_claimed(const cutter *c, int32_t node) { return group_of(c, node) >= 0; }
 
 /* ---- joining ---- */
 
@@ -65,7 +69,7 @@ static void join_along_edges(cutter *c) {
     const tn_node *node = &tn_graph_node(c->g, reader)->node;
     for (uint32_t j = 0; is_claimed(c, reader) && j < node->n_inputs; j++) {
       int32_t producer = node->inputs[j] < 0 ? -1 : tn_graph_val(c->g, node->inputs[j])->producer;
-      if (producer < 0 || c->claims[producer].group != c->claims[reader].group) continue;
+      if (producer < 0 || group_of(c, producer) != group_of(c, reader)) continue;
       int32_t a = c->island[producer], b = c->island[reader];
       /* a cycle would need a path in either direction; one from b to a is there only if a was
        * joined later than b */
@@ -105,7 +109,7 @@ static double gain_of(const cutter *c, const int32_t *nodes, int32_t n) {
   for (int32_t k = 0; k < n; k++) {
     if (!c->inside[nodes[k]]) continue;
     const tn_node *node = &tn_graph_node(c->g, nodes[k])->node;
-    gain += c->claims[nodes[k]].cost_host - c->claims[nodes[k]].cost_native;
+    gain += c->claims[nodes[k]]->cost_host_ns - c->claims[nodes[k]]->cost_native_ns;
     for (uint32_t j = 0; j < node->n_inputs; j++) {
       const tn_value *v = node->inputs[j] < 0 ? NULL : tn_graph_val(c->g, node->inputs[j]);
       bool enters = v && !v->constant && (v->producer < 0 || !c->inside[v->producer]);
@@ -179,7 +183,7 @@ static tn_status add_island(cutter *c, int32_t first, int32_t *nodes, tn_arena *
   int32_t n = list_nodes(c, first, nodes), kept = 0;
   memset(c->inside, 0, (size_t)c->g->nodes.n);
   for (int32_t k = 0; k < n; k++) c->inside[nodes[k]] = 1;
-  tn_island made = {.group = c->claims[first].group, .gain_ns = peel(c, nodes, n)};
+  tn_island made = {.group = group_of(c, first), .gain_ns = peel(c, nodes, n)};
   if (!(made.gain_ns > 0)) return TN_OK;
   for (int32_t k = 0; k < n; k++)
     if (c->inside[nodes[k]]) nodes[kept++] = nodes[k];
@@ -210,7 +214,7 @@ static tn_status open(cutter *c, tn_arena *arena) {
   return TN_OK;
 }
 
-tn_status tn_partition_cut(const tn_graph *g, const tn_claim *claims,
+tn_status tn_partition_cut(const tn_graph *g, const tn_claim *const *claims,
                            const tn_partition_options *options, tn_arena *arena,
                            tn_island **out_islands, int32_t *out_n) {
   *out_n = 0;

@@ -6,19 +6,13 @@
 #define TN_PLAN_PARTITION_H
 
 #include "graph/graph.h"
-
-/* What a compiler says about one node. */
-typedef struct tn_claim {
-  int32_t group;      /* nodes of one group may share an island; -1: declined */
-  double cost_native; /* of the node inside an island, ns */
-  double cost_host;   /* of the node on the host, ns */
-} tn_claim;
+#include "tenon/experimental/accelerator.h"
 
 typedef struct tn_island {
   int32_t group;
   int32_t *nodes; /* ids in topological order */
   int32_t n_nodes;
-  double gain_ns; /* sum of cost_host - cost_native, minus the cost of what crosses the border */
+  double gain_ns; /* sum of cost_host_ns - cost_native_ns, minus what crosses the border costs */
 } tn_island;
 
 typedef struct tn_partition_options {
@@ -27,10 +21,11 @@ typedef struct tn_partition_options {
   int32_t max_islands; /* 0: any number */
 } tn_partition_options;
 
-/* claims: one per node id of g, which must be sorted. Answers the islands that gain something,
+/* claims: one per node id of g, which must be sorted, as tn_compiler.partition left them; NULL:
+ * declined. Answers the islands that gain something,
  * the greatest gain first, in memory of `arena`. Values of unknown size cost transfer_fixed_ns
  * alone. */
-tn_status tn_partition_cut(const tn_graph *g, const tn_claim *claims,
+tn_status tn_partition_cut(const tn_graph *g, const tn_claim *const *claims,
                            const tn_partition_options *options, tn_arena *arena,
                            tn_island **out_islands, int32_t *out_n);
 

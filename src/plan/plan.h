@@ -32,7 +32,7 @@ typedef struct tn_planner {
   tn_status (*eval)(const struct tn_planner *p, const tn_gnode *node, const tn_tensor *const *in,
                     tn_tensor *const *out, tn_const **out_consts, tn_diag *diag);
   struct tn_state_cache *states; /* prepared states of the model, shared by its plans */
-  /* Recursive, the runtime's: held while a kernel runs that has TN_PLAN_SERIAL. */
+  /* Recursive, the runtime's: held while a kernel runs that has TN_KERNEL_SERIAL. */
   pthread_mutex_t *serial;
 } tn_planner;
 

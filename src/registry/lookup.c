@@ -68,6 +68,11 @@ const tn_format *tn_registry_format(const tn_registry *r, const char *name) {
   return NULL;
 }
 
+void *tn_registry_format_self(const tn_format *format) {
+  const tn_formatdef *def = (const tn_formatdef *)format;
+  return def->owner ? def->owner->self : NULL;
+}
+
 static const tn_format *best_probe(const tn_tables *t, const uint8_t *data, uint64_t size) {
   const tn_format *best = NULL;
   int32_t most = 0;

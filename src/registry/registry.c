@@ -50,6 +50,7 @@ tn_plug *tn_plug_new(tn_registry *r, const char *path, const char *found_by) {
   plug->info.head = (tn_head)TN_HEAD(tn_plugin_info);
   plug->info.sha256 = "";
   plug->info.name = plug->info.version = plug->info.license = plug->info.build_id = "";
+  plug->info.offers = "";
   plug->info.path = tn_arena_str(&plug->arena, path);
   plug->info.found_by = tn_arena_str(&plug->arena, found_by);
   if (plug->info.path && plug->info.found_by) return plug;
@@ -138,6 +139,16 @@ tn_status tn_registry_set_rules(tn_registry *r, const char *allow, const char *v
                    vet);
   r->vet = tn_arena_str(&r->arena, vet);
   return r->vet ? TN_OK : TN_ERR_MEMORY;
+}
+
+void tn_registry_notify(const tn_registry *r, uint32_t event) {
+  const int ticket = tn_registry_enter(r);
+  const tn_tables *t = tn_registry_tables(r);
+  for (int32_t k = 0; k < t->n_plugs; k++) {
+    const tn_plug *plug = t->plugs[k];
+    if (plug->started && plug->plugin.notify) plug->plugin.notify(plug->owner.self, event);
+  }
+  tn_registry_leave(r, ticket);
 }
 
 /* ---- host->fail while init runs ---- */

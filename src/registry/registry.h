@@ -67,6 +67,10 @@ tn_status tn_registry_add(tn_registry *r, tn_plugin_query_fn query, const char *
  * TN_ERR_NOT_FOUND: none of that name is in use. TN_ERR_INVALID: it is built in. Any thread; do not
  * call it between enter and leave: it would wait for the caller, and give up. */
 tn_status tn_registry_unload(tn_registry *r, const char *name, uint32_t wait_ms, tn_diag *diag);
+
+/* Tells every plug-in in use (tn_plugin.notify). Any thread; takes no lock, so that the child of a
+ * fork may call it. */
+void tn_registry_notify(const tn_registry *r, uint32_t event);
 /* All files *.so in the folders of TENON_PLUGIN_PATH (absolute paths, ":" between; ignored in
  * set-uid programs), then in the installed plug-in folder. Refused ones become warnings. Files may
  * need each other's operators, in any order. */
@@ -110,6 +114,8 @@ int32_t tn_registry_rewrites(const tn_registry *r, const tn_opdef *root,
 const tn_part_owner *tn_registry_format_owner(const tn_registry *r, const tn_format *format);
 /* By name, or NULL. */
 const tn_format *tn_registry_format(const tn_registry *r, const char *name);
+/* What init of the plug-in answered that one of this registry's formats comes from. */
+void *tn_registry_format_self(const tn_format *format);
 /* The format that a file is in: best probe answer, then the path's ending. NULL: none. */
 const tn_format *tn_registry_recognise(const tn_registry *r, const char *path, const uint8_t *data,
                                        uint64_t size);

@@ -88,7 +88,8 @@ bool tn_vet_age(tn_vet *v, const void *from, uint32_t size) {
     return tn_vet_fail(v, TN_ERR_VERSION, "head.major",
                        "is %u: made for ABI %u.%u, this host serves ABI %d.x", head.major,
                        head.major, head.minor, TN_ABI_MAJOR);
-  if (head.minor >= TN_ABI_MINOR && head.size < size)
+  const int32_t minor = head.minor;
+  if (minor >= TN_ABI_MINOR && head.size < size)
     return tn_vet_fail(v, TN_ERR_INVALID, "head.size",
                        "is %u, but this struct has %u bytes in ABI %u.%u", head.size, size,
                        head.major, head.minor);

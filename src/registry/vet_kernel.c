@@ -56,7 +56,7 @@ static bool vet_ranks(tn_vet *v, const tn_accept *row) {
 }
 
 static bool vet_row(tn_vet *v, const void *raw, tn_accept *row) {
-  if (!tn_vet_struct(v, raw, TN_UPTO(tn_accept, layout), sizeof *row, row)) return false;
+  if (!tn_vet_struct(v, raw, TN_UPTO(tn_accept, flags), sizeof *row, row)) return false;
   if (!tn_vet_members(v, row, accept_members, sizeof accept_members / sizeof *accept_members))
     return false;
   bool ok = tn_vet_flags(v, "accepts: dtypes", row->dtypes, TN_MASK_KNOWN);
@@ -196,13 +196,13 @@ static bool vet_kernel(tn_vet *v, const void *raw, uint32_t index, tn_map *names
                        tn_kernel_entry *entry) {
   tn_kernel *kernel = &entry->def.kernel;
   tn_vet_part(v, "kernel %u", index);
-  if (!tn_vet_struct(v, raw, TN_UPTO(tn_kernel, run), sizeof *kernel, kernel)) return false;
+  if (!tn_vet_struct(v, raw, TN_UPTO(tn_kernel, source), sizeof *kernel, kernel)) return false;
   bool ok = tn_vet_named(v, "kernel", kernel, kernel_members,
                          sizeof kernel_members / sizeof *kernel_members);
   if (kernel->name) ok = vet_unique(v, names, kernel->name) && ok;
   ok = vet_versions(v, kernel) && ok;
   ok = vet_device(v, kernel->device) && ok;
-  ok = tn_vet_flags(v, "flags", kernel->flags, TN_KERNEL_EPILOGUE) && ok;
+  ok = tn_vet_flags(v, "flags", kernel->flags, TN_KERNEL_EPILOGUE | TN_KERNEL_SERIAL) && ok;
   ok = vet_rows(v, kernel) && ok;
   if (!kernel->op || !tn_vet_op_name(v, "op", kernel->op, &entry->def.domain, &entry->def.op))
     return false;

@@ -153,8 +153,8 @@ static bool make_entries(tn_vet *v, tn_opdef *def) {
 
 static bool vet_inference(tn_vet *v, const tn_opdef *def) {
   const tn_op *op = &def->op;
-  const uint32_t early = op->flags & (TN_OP_LOWER_EARLY | TN_OP_LOWER_ALWAYS);
-  const uint32_t declared = op->flags & (TN_OP_SAME_AS_INPUT | TN_OP_BROADCAST);
+  const uint64_t early = op->flags & (TN_OP_LOWER_EARLY | TN_OP_LOWER_ALWAYS);
+  const uint64_t declared = op->flags & (TN_OP_SAME_AS_INPUT | TN_OP_BROADCAST);
   if (early && !op->lower)
     return tn_vet_fail(v, TN_ERR_INVALID, "lower", "must be given: flags ask for lowering");
   if (declared && !def->schema.n_inputs)
@@ -178,7 +178,7 @@ static tn_opdef *vet_op(tn_vet *v, const void *raw, uint32_t index) {
   tn_opdef *def = tn_vet_alloc(v, 1, sizeof *def);
   if (!def) return NULL;
   tn_op *op = &def->op;
-  if (!tn_vet_struct(v, raw, TN_UPTO(tn_op, flags), sizeof *op, op)) return NULL;
+  if (!tn_vet_struct(v, raw, TN_UPTO(tn_op, source), sizeof *op, op)) return NULL;
   def->owner = &v->plug->owner;
   bool ok = vet_domain(v, op);
   ok = tn_vet_members(v, op, op_members, 1) && ok;

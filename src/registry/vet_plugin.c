@@ -10,8 +10,13 @@ static const tn_member plugin_members[] = {
     TN_MEMBER(tn_plugin, version, TN_MEMBER_TEXT, false, TN_LIMIT_NAME),
     TN_MEMBER(tn_plugin, license, TN_MEMBER_TEXT, false, TN_LIMIT_NAME),
     TN_MEMBER(tn_plugin, build_id, TN_MEMBER_TEXT, false, TN_LIMIT_NAME),
+};
+
+static const tn_member more_plugin_members[] = {
+    TN_MEMBER(tn_plugin, needs, TN_MEMBER_TEXT, false, TN_LIMIT_TEXT),
     TN_MEMBER(tn_plugin, init, TN_MEMBER_FUNCTION, false, 0),
     TN_MEMBER(tn_plugin, shutdown, TN_MEMBER_FUNCTION, false, 0),
+    TN_MEMBER(tn_plugin, notify, TN_MEMBER_FUNCTION, false, 0),
 };
 
 static const tn_member rewrite_members[] = {
@@ -97,7 +102,7 @@ static bool vet_format_name(tn_vet *v, const char *name) {
 
 static bool vet_format(tn_vet *v, const void *raw, uint32_t index, tn_format *format) {
   tn_vet_part(v, "format %u", index);
-  if (!tn_vet_struct(v, raw, TN_UPTO(tn_format, read), sizeof *format, format)) return false;
+  if (!tn_vet_struct(v, raw, TN_UPTO(tn_format, read_value), sizeof *format, format)) return false;
   bool ok = tn_vet_named(v, "format", format, format_members,
                          sizeof format_members / sizeof *format_members);
   if (format->name) ok = vet_format_name(v, format->name) && ok;
@@ -113,11 +118,13 @@ void tn_vet_formats(tn_vet *v) {
   tn_plug *plug = v->plug;
   const uint32_t n = plug->plugin.n_formats;
   plug->formats = tn_vet_alloc(v, n, sizeof *plug->formats);
-  tn_format *formats = tn_vet_alloc(v, n, sizeof *formats);
-  if (!plug->formats || !formats) return;
-  for (uint32_t k = 0; k < n; k++)
-    if (vet_format(v, tn_vet_row(plug->plugin.formats, k), k, &formats[k]))
-      plug->formats[plug->n_formats++] = &formats[k];
+  tn_formatdef *defs = tn_vet_alloc(v, n, sizeof *defs);
+  if (!plug->formats || !defs) return;
+  for (uint32_t k = 0; k < n; k++) {
+    defs[k].owner = &plug->owner;
+    if (vet_format(v, tn_vet_row(plug->plugin.formats, k), k, &defs[k].format))
+      plug->formats[plug->n_formats++] = &defs[k].format;
+  }
 }
 
 /* ---- the plug-in ---- */
@@ -173,37 +180,66 @@ static void vet_flavour(tn_vet *v) {
 }
 
 /* A table that cannot be read counts as empty, so that the others are vetted too. */
-static void vet_table(tn_vet *v, const char *member, const void *table, uint32_t *n) {
-  if (!tn_vet_table(v, member, table, *n, TN_LIMIT_PARTS)) *n = 0;
+static void vet_table(tn_vet *v, const char *member, const void *table, uint32_t *n,
+                      uint32_t limit) {
+  if (!tn_vet_table(v, member, table, *n, limit)) *n = 0;
 }
 
 static void vet_tables(tn_vet *v) {
   tn_plugin *p = &v->plug->plugin;
   const uint32_t n_ops = p->n_ops;
-  vet_table(v, "ops", p->ops, &p->n_ops);
-  vet_table(v, "kernels", p->kernels, &p->n_kernels);
-  vet_table(v, "rewrites", p->rewrites, &p->n_rewrites);
-  vet_table(v, "formats", p->formats, &p->n_formats);
+  vet_table(v, "ops", p->ops, &p->n_ops, TN_LIMIT_PARTS);
+  vet_table(v, "kernels", p->kernels, &p->n_kernels, TN_LIMIT_PARTS);
+  vet_table(v, "rewrites", p->rewrites, &p->n_rewrites, TN_LIMIT_PARTS);
+  vet_table(v, "formats", p->formats, &p->n_formats, TN_LIMIT_PARTS);
+  vet_table(v, "extensions", p->extensions, &p->n_extensions, TN_LIMIT_ROWS);
   v->ops_are_missing = p->n_ops != n_ops;
 }
 
-bool tn_vet_plugin(tn_vet *v, const tn_plugin *raw) {
+/* Each entry of `needs` has to be a name of this host's ABI. */
+static void vet_needs(tn_vet *v, const char *needs) {
+  for (const char *p = needs; p;) {
+    const size_t n = strcspn(p, ",");
+    if (!tn_abi_knows(p, n))
+      tn_vet_fail(v, TN_ERR_VERSION, "needs",
+                  "asks for '%.*s', which this host (ABI %d.%d) does not have", (int)n, p,
+                  TN_ABI_MAJOR, TN_ABI_MINOR);
+    p = p[n] ? p + n + 1 : NULL;
+  }
+}
+
+/* What the plug-in says of itself behind who it is. False: its tables cannot be read. */
+static bool vet_descriptor(tn_vet *v, const tn_plugin *raw) {
   tn_plug *plug = v->plug;
   tn_plugin *p = &plug->plugin;
-  if (!tn_vet_copy(v, raw, TN_UPTO(tn_plugin, formats), sizeof *p, p)) return false;
+  if (!tn_vet_copy(v, raw, TN_UPTO(tn_plugin, notify), sizeof *p, p)) return false;
   plug->info.n_ops = p->n_ops;
   plug->info.n_kernels = p->n_kernels;
   plug->info.n_rewrites = p->n_rewrites;
   plug->info.n_formats = p->n_formats;
+  plug->info.n_extensions = p->n_extensions;
+  plug->info.flags = p->flags;
+  vet_flavour(v);
+  tn_vet_members(v, p, more_plugin_members,
+                 sizeof more_plugin_members / sizeof *more_plugin_members);
+  tn_vet_flags(v, "flags", p->flags, TN_PLUGIN_THREADS);
+  vet_needs(v, p->needs);
+  vet_tables(v);
+  return true;
+}
+
+bool tn_vet_plugin(tn_vet *v, const tn_plugin *raw) {
+  tn_plugin *p = &v->plug->plugin;
+  /* The members up to flavour are where they are in every version. */
+  if (!tn_vet_copy(v, raw, TN_UPTO(tn_plugin, flavour), sizeof *p, p)) return false;
   const bool known = identify(v);
   /* The tables of another ABI cannot be read; whatever else is wrong, they can. */
-  if (!tn_vet_age(v, raw, sizeof *p)) return false;
-  vet_flavour(v);
-  vet_tables(v);
+  if (!tn_vet_age(v, raw, sizeof *p) || !vet_descriptor(v, raw)) return false;
   if (known) vet_name_is_free(v);
   tn_vet_ops(v);
   tn_vet_kernels(v);
   tn_vet_rewrites(v);
   tn_vet_formats(v);
+  tn_vet_extensions(v);
   return !v->n_breaches;
 }

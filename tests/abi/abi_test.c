@@ -41,6 +41,7 @@ static void test_languages_agree(void **state) {
   assert_int_equal(facts[0].values[3], 8);
   assert_int_equal(facts[0].values[6], 14u << 24 | 3 << 4 | 1);
   assert_int_equal(facts[0].values[8], 0);
+  assert_int_equal(facts[0].values[15], 1);
 }
 
 static size_t current;

@@ -5,7 +5,7 @@
 
 #include "facts.h"
 
-#if TN_ABI_MAJOR != 0 || TN_ABI_MINOR < 1
+#if TN_ABI_MAJOR != 1 || TN_ABI_MINOR < 0
 #error "the versions can be asked by the preprocessor"
 #endif
 #ifndef TENON_PLUGIN_H
@@ -21,10 +21,10 @@ static tn_status run(const tn_call *call, uint32_t stage, int64_t begin, int64_t
 }
 
 static const tn_accept rows[] = {
-    {TN_HEAD(tn_accept), "X", TN_MASK(TN_F32) | TN_MASK(TN_F64), TN_PLAIN, 0, 0, 0, 0},
-    {TN_HEAD(tn_accept), "W", TN_MASK(TN_F32), TN_CHANNELS_LAST, 4, 4, TN_ACCEPT_CONST, 0},
-    {TN_HEAD(tn_accept), "B", 0, TN_ANY_LAYOUT, 0, TN_MAX_RANK, 0, 0},
-    {TN_HEAD(tn_accept), "Y", 0, TN_BLOCKED(16), 0, 0, 0, 0}};
+    {TN_HEAD(tn_accept), "X", TN_MASK(TN_F32) | TN_MASK(TN_F64), TN_PLAIN, 0, 0, 0},
+    {TN_HEAD(tn_accept), "W", TN_MASK(TN_F32), TN_CHANNELS_LAST, 4, 4, TN_ACCEPT_CONST},
+    {TN_HEAD(tn_accept), "B", 0, TN_ANY_LAYOUT, 0, TN_MAX_RANK, 0},
+    {TN_HEAD(tn_accept), "Y", 0, TN_BLOCKED(16), 0, 0, 0}};
 static const tn_accept *const accepts[] = {&rows[0], &rows[1], &rows[2], &rows[3]};
 
 static const tn_kernel kernel = {TN_HEAD(tn_kernel),
@@ -34,11 +34,10 @@ static const tn_kernel kernel = {TN_HEAD(tn_kernel),
                                  0,
                                  0,
                                  TN_ISA_AVX2,
-                                 TN_RANK_PLUGIN,
                                  TN_KERNEL_EPILOGUE,
-                                 accepts,
+                                 TN_RANK_PLUGIN,
                                  4,
-                                 0,
+                                 accepts,
                                  NULL,
                                  NULL,
                                  NULL,
@@ -53,8 +52,11 @@ static const tn_plugin plugin = {TN_HEAD(tn_plugin),
                                  "MIT",
                                  "",
                                  TN_FLAVOUR,
+                                 NULL,
+                                 0,
                                  0,
                                  1,
+                                 0,
                                  0,
                                  0,
                                  NULL,
@@ -62,7 +64,32 @@ static const tn_plugin plugin = {TN_HEAD(tn_plugin),
                                  NULL,
                                  NULL,
                                  NULL,
+                                 NULL,
+                                 NULL,
                                  NULL};
+
+/* The tables again, by macro; of these the query function is the plug-in's. */
+TN_RULE(rule, "T", "X,Y", TN_MASK(TN_F32));
+TN_OP(bar, "com.acme", "Bar", "(Tensor X) -> Tensor Y", TN_OP_SAME_AS_INPUT, NULL, NULL,
+      TN_LIST(&rule), TN_EMPTY);
+TN_ACCEPT(plain, "X", TN_MASK(TN_F32), TN_PLAIN, TN_ACCEPT_PRESENT);
+TN_KERNEL(bar_f32, "com.acme::Bar", TN_ISA_AVX2, NULL, run, TN_LIST(&plain, &rows[1]));
+#define tn_plugin_query ABI_QUERY
+TN_EXPORT const tn_plugin *ABI_QUERY(uint32_t host_major, uint32_t host_minor);
+TN_PLUGIN("bar", "1", "MIT", TN_LIST(&bar), TN_LIST(&bar_f32, &kernel));
+
+/* What the macros made is what stands in the arguments. */
+static int macros_agree(void) {
+  const tn_plugin *p = tn_plugin_query(TN_ABI_MAJOR, TN_ABI_MINOR);
+  const tn_op *op = p->ops[0];
+  const tn_kernel *made = p->kernels[0];
+  return p->flavour == TN_FLAVOUR && p->n_ops == 1 && p->n_kernels == 2 && p->n_formats == 0 &&
+         p->kernels[1] == &kernel && op->n_types == 1 && op->types[0] == &rule &&
+         op->n_cases == 0 && op->since == 1 && !op->infer && TN_LIST_SIZE(bar_rules) == 1 &&
+         made->n_accepts == 2 && made->accepts[1] == &rows[1] && made->run == run &&
+         made->isa == TN_ISA_AVX2 && made->rank == TN_RANK_PLUGIN && made->name[3] == '_' &&
+         TN_HAS(made, source) && made->accepts[0]->flags == TN_ACCEPT_PRESENT;
+}
 
 static const uint64_t flavours[] = {TN_FLAVOUR_ENDIAN, TN_FLAVOUR_SANITIZER, TN_FLAVOUR};
 
@@ -77,12 +104,13 @@ TN_EXPORT const tn_plugin *ABI_NAME(abi_facts *facts);
 const tn_plugin *ABI_NAME(abi_facts *facts) {
   const tn_plugin_query_fn query = NULL;
   const int64_t sizes[] = {
-      sizeof(tn_head),      sizeof(tn_str),        sizeof(tn_tensor),        sizeof(tn_call),
-      sizeof(tn_accept),    sizeof(tn_kernel),     sizeof(tn_kernel_plan),   sizeof(tn_op),
-      sizeof(tn_rewrite),   sizeof(tn_attr),       sizeof(tn_node),          sizeof(tn_graph_api),
-      sizeof(tn_host),      sizeof(tn_source),     sizeof(tn_sink),          sizeof(tn_format),
-      sizeof(tn_option),    sizeof(tn_plugin),     sizeof(tn_region),        sizeof(tn_epilogue),
-      sizeof(tn_type_rule), sizeof(tn_value_sink), sizeof(tn_function_info), sizeof(query)};
+      sizeof(tn_head),      sizeof(tn_str),       sizeof(tn_tensor),      sizeof(tn_call),
+      sizeof(tn_accept),    sizeof(tn_kernel),    sizeof(tn_kernel_plan), sizeof(tn_op),
+      sizeof(tn_rewrite),   sizeof(tn_attr),      sizeof(tn_node),        sizeof(tn_graph_api),
+      sizeof(tn_host),      sizeof(tn_source),    sizeof(tn_sink),        sizeof(tn_format),
+      sizeof(tn_option),    sizeof(tn_plugin),    sizeof(tn_region),      sizeof(tn_epilogue),
+      sizeof(tn_extension), sizeof(tn_type_rule), sizeof(tn_value_sink),  sizeof(tn_function_info),
+      sizeof(query)};
   const uint64_t values[] = {
       TN_PLAIN,
       TN_CHANNELS_LAST,
@@ -98,7 +126,8 @@ const tn_plugin *ABI_NAME(abi_facts *facts) {
       flavours[1],
       flavours[2],
       TN_ABI_MAJOR,
-      TN_ABI_MINOR};
+      TN_ABI_MINOR,
+      (uint64_t)macros_agree()};
   for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++) facts->sizes[k] = sizes[k];
   for (size_t k = 0; k < sizeof values / sizeof *values; k++) facts->values[k] = values[k];
   return &plugin;

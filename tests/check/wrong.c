@@ -205,7 +205,7 @@ RUN(random_result) { /* depends on what the run before left in scratch */
 /* ---- the descriptor -------------------------------------------------------------------------- */
 
 #define ACCEPT(name, arg, dtypes, layout) \
-  static const tn_accept name = {TN_HEAD(tn_accept), arg, dtypes, layout, 0, 0, 0, 0}
+  static const tn_accept name = {TN_HEAD(tn_accept), arg, dtypes, layout, 0, 0, 0}
 ACCEPT(x_f32, "x", TN_MASK(TN_F32), TN_PLAIN);
 ACCEPT(x_both, "x", TN_MASK(TN_F32) | TN_MASK(TN_F64), TN_PLAIN);
 ACCEPT(x_more, "x", TN_MASK(TN_F32) | TN_MASK(TN_F16), TN_PLAIN);

@@ -69,7 +69,7 @@ static void require(bool ok, const char *rule, const fuzz *f) {
 /* ---- Models ---- */
 
 static tn_graph *read_model(fuzz *f, const tn_format *format, const void *data, size_t size) {
-  const tn_source source = {TN_HEAD(tn_source), &host, f, "fuzz", data, size, open_sibling};
+  const tn_source source = {TN_HEAD(tn_source), &host, f, NULL, "fuzz", data, size, open_sibling};
   tn_graph *g = tn_graph_new(tn_default_allocator());
   require(g != NULL, "there must be memory for a graph", f);
   f->n_messages = 0;
@@ -82,7 +82,7 @@ static tn_graph *read_model(fuzz *f, const tn_format *format, const void *data, 
 }
 
 static void write_and_read(fuzz *f, const tn_format *format, const tn_graph *g) {
-  const tn_sink sink = {TN_HEAD(tn_sink), &host, f, sink_write};
+  const tn_sink sink = {TN_HEAD(tn_sink), &host, f, NULL, sink_write};
   tn_text_init(&f->out, tn_default_allocator());
   require(format->write(&sink, g) == TN_OK, "what was read can be written", f);
   tn_graph *again = read_model(f, format, tn_text_get(&f->out), (size_t)f->out.n);
@@ -132,7 +132,7 @@ static tn_status take_end(void *ctx) {
 
 static void fuzz_value(fuzz *f, const tn_format *format, uint32_t kind, const uint8_t *data,
                        size_t size) {
-  const tn_source source = {TN_HEAD(tn_source), &host, f, "fuzz", data, size, open_sibling};
+  const tn_source source = {TN_HEAD(tn_source), &host, f, NULL, "fuzz", data, size, open_sibling};
   const tn_value_sink sink = {TN_HEAD(tn_value_sink), f, take_tensor, take_begin, take_end};
   f->n_messages = 0;
   tn_status s = format->read_value(&source, kind, &sink);

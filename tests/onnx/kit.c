@@ -75,7 +75,7 @@ static tn_status open_sibling(void *ctx, const char *path, const uint8_t **out_d
 }
 
 tn_source kit_source(kit *k, const void *data, uint64_t size) {
-  return (tn_source){TN_HEAD(tn_source), &k->host, k, "model.onnx", data, size, open_sibling};
+  return (tn_source){TN_HEAD(tn_source), &k->host, k, NULL, "model.onnx", data, size, open_sibling};
 }
 
 tn_graph *kit_read(kit *k, const void *data, uint64_t size, tn_status *out_status) {
@@ -96,7 +96,7 @@ static tn_status sink_write(void *ctx, const void *data, uint64_t size) {
 
 tn_sink kit_sink(kit *k, tn_text *out_file) {
   k->out_file = out_file;
-  return (tn_sink){TN_HEAD(tn_sink), &k->host, k, sink_write};
+  return (tn_sink){TN_HEAD(tn_sink), &k->host, k, NULL, sink_write};
 }
 
 tn_status kit_write(kit *k, const tn_graph *g, tn_text *out_file) {

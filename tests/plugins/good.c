@@ -45,7 +45,7 @@ static const tn_op twice = {
     .doc = "2 * X",
 };
 
-static const tn_accept twice_x = {TN_HEAD(tn_accept), "X", TN_MASK(TN_F32), TN_PLAIN, 0, 0, 0, 0};
+static const tn_accept twice_x = {TN_HEAD(tn_accept), "X", TN_MASK(TN_F32), TN_PLAIN, 0, 0, 0};
 static const tn_accept *const twice_accepts[] = {&twice_x};
 
 static const tn_kernel twice_f32 = {

@@ -199,7 +199,6 @@ static tn_status plan_count(const tn_call *c, tn_kernel_plan *out) {
   out->state_bytes = sizeof(int64_t);
   out->scratch_bytes = 100;
   out->worker_scratch_bytes = 100;
-  out->flags = TN_PLAN_SERIAL;
   return TN_OK;
 }
 
@@ -330,6 +329,7 @@ static const tn_kernel count_c = {.head = TN_HEAD(tn_kernel),
                                   .name = "count_c",
                                   .op = "test::Count",
                                   .device = "cpu",
+                                  .flags = TN_KERNEL_SERIAL,
                                   .rank = TN_RANK_PORTABLE,
                                   .plan = plan_count,
                                   .prepare = prepare_count,

@@ -13,6 +13,7 @@
 #include <cmocka.h>
 
 #include "registry/registry.h"
+#include "tenon/experimental/accelerator.h"
 
 #define UNUSED __attribute__((unused))
 #define LENGTH(array) (sizeof(array) / sizeof *(array))
@@ -37,6 +38,28 @@ static UNUSED tn_status any_read(const tn_source *s, tn_graph *g) {
   return (void)s, (void)g, TN_OK;
 }
 
+static UNUSED tn_status any_partition(const tn_accelerator_call *c, const tn_graph *g,
+                               tn_claim *const *claims, int32_t n) {
+  return (void)c, (void)g, (void)claims, (void)n, TN_OK;
+}
+static UNUSED tn_status any_compile(const tn_accelerator_call *c, const tn_graph *const *parts, uint32_t n,
+                             const tn_module **out) {
+  return (void)c, (void)parts, (void)n, (void)out, TN_ERR_UNSUPPORTED;
+}
+static UNUSED void any_release(const tn_accelerator_call *c, const tn_module *m) { (void)c, (void)m; }
+static UNUSED tn_status any_open(const tn_accelerator_call *c, void **out) {
+  return (void)c, (void)out, TN_ERR_NOT_FOUND;
+}
+static UNUSED void any_close(const tn_accelerator_call *c, void *thing) { (void)c, (void)thing; }
+static UNUSED tn_status any_load(const tn_accelerator_call *c, void *device, const tn_module *m,
+                          void **out) {
+  return (void)c, (void)device, (void)m, (void)out, TN_ERR_UNSUPPORTED;
+}
+static UNUSED tn_status any_dispatch(const tn_accelerator_call *c, void *program, uint32_t entry,
+                              const tn_tensor *const *in, tn_tensor *const *out) {
+  return (void)c, (void)program, (void)entry, (void)in, (void)out, TN_OK;
+}
+
 enum { MANY = 4 };
 
 typedef struct world {
@@ -46,7 +69,13 @@ typedef struct world {
   tn_kernel kernel[MANY];
   tn_rewrite rewrite[MANY];
   tn_format format[MANY];
+  tn_extension extension[MANY];
+  tn_target target;
+  tn_compiler compiler;
+  tn_dispatcher dispatcher;
   tn_plugin plugin;
+  const tn_extension *extensions[MANY];
+  const tn_target *targets[1];
   const tn_type_rule *rules[MANY];
   const tn_op *ops[MANY];
   const tn_accept *accepts[MANY];
@@ -55,6 +84,37 @@ typedef struct world {
   const tn_format *formats[MANY];
   const char *cases[MANY];
 } world;
+
+/* The first two extensions; the plug-in offers them where a test counts them. */
+static UNUSED void world_init_accelerator(world *w) {
+  w->target = (tn_target){TN_HEAD(tn_target), "npu-2", "npu", NULL};
+  w->targets[0] = &w->target;
+  w->compiler = (tn_compiler){.head = TN_HEAD(tn_compiler),
+                              .name = "acme-npu",
+                              .vendor = "Acme",
+                              .format = "acme-code",
+                              .n_targets = 1,
+                              .targets = w->targets,
+                              .partition = any_partition,
+                              .compile = any_compile,
+                              .release = any_release};
+  w->dispatcher = (tn_dispatcher){.head = TN_HEAD(tn_dispatcher),
+                                  .name = "acme-npu",
+                                  .vendor = "Acme",
+                                  .format = "acme-code",
+                                  .open = any_open,
+                                  .close = any_close,
+                                  .load = any_load,
+                                  .unload = any_close,
+                                  .run = any_dispatch};
+  for (int k = 0; k < MANY; k++) {
+    w->extension[k] = (tn_extension){TN_HEAD(tn_extension), "compiler.v0", &w->compiler};
+    w->extensions[k] = &w->extension[k];
+  }
+  w->extension[1].name = TN_DISPATCHER_EXTENSION;
+  w->extension[1].table = &w->dispatcher;
+  w->plugin.extensions = w->extensions;
+}
 
 /* com.acme::Scale since 1 with one kernel, a rewrite and a format. The other entries of the arrays
  * are like the first; the tests count as many of them as they want. */
@@ -73,7 +133,7 @@ static UNUSED void world_init(world *w) {
     w->op[k].infer = any_infer;
     w->op[k].cases = w->cases;
     w->op[k].n_cases = 1;
-    w->accept[k] = (tn_accept){TN_HEAD(tn_accept), "X", TN_MASK(TN_F32), TN_PLAIN, 0, 0, 0, 0};
+    w->accept[k] = (tn_accept){TN_HEAD(tn_accept), "X", TN_MASK(TN_F32), TN_PLAIN, 0, 0, 0};
     w->kernel[k].head = (tn_head)TN_HEAD(tn_kernel);
     w->kernel[k].name = "scale_f32_c";
     w->kernel[k].op = "com.acme::Scale";
@@ -84,7 +144,7 @@ static UNUSED void world_init(world *w) {
     w->kernel[k].run = any_run;
     w->rewrite[k] = (tn_rewrite){TN_HEAD(tn_rewrite), "scale_away", "com.acme::Scale", any_lower};
     w->format[k] =
-        (tn_format){TN_HEAD(tn_format), "acme", ".acme,.acm", probe_x, any_read, NULL, NULL, NULL};
+        (tn_format){TN_HEAD(tn_format), "acme", ".acme,.acm", NULL, probe_x, any_read, NULL, NULL};
     w->cases[k] = "X=f32[2,3] by=3";
     w->rules[k] = &w->rule[k];
     w->ops[k] = &w->op[k];
@@ -93,9 +153,21 @@ static UNUSED void world_init(world *w) {
     w->rewrites[k] = &w->rewrite[k];
     w->formats[k] = &w->format[k];
   }
-  w->plugin = (tn_plugin){
-      TN_HEAD(tn_plugin), "acme",      "1.2",      "MIT", "abc", TN_FLAVOUR, 1, 1, 1, 1, w->ops,
-      w->kernels,         w->rewrites, w->formats, NULL,  NULL};
+  w->plugin = (tn_plugin){.head = TN_HEAD(tn_plugin),
+                          .name = "acme",
+                          .version = "1.2",
+                          .license = "MIT",
+                          .build_id = "abc",
+                          .flavour = TN_FLAVOUR,
+                          .n_ops = 1,
+                          .n_kernels = 1,
+                          .n_rewrites = 1,
+                          .n_formats = 1,
+                          .ops = w->ops,
+                          .kernels = w->kernels,
+                          .rewrites = w->rewrites,
+                          .formats = w->formats};
+  world_init_accelerator(w);
 }
 
 /* A query function takes no argument that could name the plug-in, so it stands here. */

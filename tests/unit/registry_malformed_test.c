@@ -64,7 +64,7 @@ static char endless[1 << 17]; /* filled without a zero by the test */
     w->plugin.head.size = 133) \
   X(plugin_size_of_another_version, "but this struct has", w->plugin.head.size -= 8) \
   X(plugin_major, "plug-in 'acme'", w->plugin.head.major = 99) \
-  X(plugin_major_text, "member head.major: is 99: made for ABI 99.1, this host serves ABI 0.x", \
+  X(plugin_major_text, "member head.major: is 99: made for ABI 99.0, this host serves ABI 1.x", \
     w->plugin.head.major = 99) \
   X(plugin_name_null, "member name: must be given", w->plugin.name = NULL) \
   X(plugin_name_empty, "member name: is empty", w->plugin.name = "") \
@@ -75,6 +75,33 @@ static char endless[1 << 17]; /* filled without a zero by the test */
     w->plugin.version = "1\x1b[2J") \
   X(plugin_build_id_endless, "member build_id: does not end within 128 bytes", \
     w->plugin.build_id = endless) \
+  X(plugin_flags, "plug-in 'acme', member flags: has bits 0x100, which ABI 1.0 does not know", \
+    w->plugin.flags = 0x100) \
+  X(plugin_needs, "member needs: asks for 'tn_host.teleport', which this host (ABI 1.0)", \
+    w->plugin.needs = "tn_host.teleport") \
+  X(extensions_null, "member extensions: is NULL, but 1 entries are counted", \
+    w->plugin.n_extensions = 1, w->plugin.extensions = NULL) \
+  X(extension_null, "plug-in 'acme', extension 1, member head: is NULL", \
+    w->plugin.n_extensions = 2, w->extensions[1] = NULL) \
+  X(extension_name, "extension 0, member name: is 'compiler', but has to end in a version", \
+    w->plugin.n_extensions = 1, w->extension[0].name = "compiler") \
+  X(extension_table, "extension 'profiler.v1', member table: must be given", \
+    w->plugin.n_extensions = 1, w->extension[0].name = "profiler.v1", \
+    w->extension[0].table = NULL) \
+  X(compiler_name, "extension 'compiler.v0', member name: must be given", \
+    w->plugin.n_extensions = 1, w->compiler.name = NULL) \
+  X(compiler_partition, "compiler 'acme-npu', member partition: must be given", \
+    w->plugin.n_extensions = 1, w->compiler.partition = NULL) \
+  X(compiler_targets, "compiler 'acme-npu', member targets: must be given: it has none", \
+    w->plugin.n_extensions = 1, w->compiler.n_targets = 0) \
+  X(compiler_target, "compiler 'acme-npu', member hardware: is 'n p u', but names are made", \
+    w->plugin.n_extensions = 1, w->target.hardware = "n p u") \
+  X(compiler_head, "extension 'compiler.v0', member head.major: is 2", \
+    w->plugin.n_extensions = 1, w->compiler.head.major = 2) \
+  X(dispatcher_run, "dispatcher 'acme-npu', member run: must be given", \
+    w->plugin.n_extensions = 2, w->dispatcher.run = NULL) \
+  X(dispatcher_size, "extension 'dispatcher.v0', member head.size: is 16, but at least", \
+    w->plugin.n_extensions = 2, w->dispatcher.head.size = 16) \
   X(plugin_flavour_bits, "member flavour: is 0x4000000", w->plugin.flavour |= UINT64_C(1) << 30) \
   X(plugin_flavour_32bit, "(32 bit, ", w->plugin.flavour ^= TN_FLAVOUR_32BIT) \
   X(plugin_ops_null, "plug-in 'acme', member ops: is NULL, but 1 entries are counted", \
@@ -96,7 +123,7 @@ static char endless[1 << 17]; /* filled without a zero by the test */
     w->op[0].since = 0) \
   X(op_until, "member until: is 2, which is before since = 5", \
     w->op[0].since = 5, w->op[0].until = 2) \
-  X(op_flags, "member flags: has bits 0x80000000, which ABI 0.1 does not know", \
+  X(op_flags, "member flags: has bits 0x80000000, which ABI 1.0 does not know", \
     w->op[0].flags = 1u << 31) \
   X(op_schema_null, "member schema: must be given", w->op[0].schema = NULL) \
   X(op_schema_syntax, "plug-in 'acme', op 'com.acme::Scale' since 1, member schema", \
@@ -239,7 +266,7 @@ static void test_malformed(void **state) {
 static void test_no_descriptor(void **state) {
   fixture *f = *state;
   assert_int_equal(add(f, NULL), TN_ERR_VERSION);
-  assert_says(f, "plug-in that is linked in: tn_plugin_query offers nothing for ABI 0.1");
+  assert_says(f, "plug-in that is linked in: tn_plugin_query offers nothing for ABI 1.0");
   assert_int_equal(add(f, (const tn_plugin *)((uintptr_t)&f->w.plugin | 1)), TN_ERR_INVALID);
   assert_says(f, "which is not aligned");
   assert_int_equal(tn_registry_add(f->r, NULL, "explicit", NULL, NULL, 0, f->diag), TN_ERR_INVALID);

@@ -413,6 +413,50 @@ static void test_init_fails(void **state) {
   assert_string_equal(events, ""); /* no shutdown without init */
 }
 
+static void notify_a(void *self, uint32_t event) {
+  const char letter[2] = {(char)('0' + event), 0};
+  strcat(events, self ? letter : "?");
+}
+
+static void test_notify(void **state) {
+  fixture *f = *state;
+  *events = 0;
+  tn_registry_notify(f->r, TN_EVENT_RESUME); /* nobody there */
+  f->w.plugin.notify = notify_a;
+  assert_added(f, &f->w.plugin); /* without init there is no self */
+  tn_registry_notify(f->r, TN_EVENT_LOW_MEMORY);
+  assert_string_equal(events, "?");
+  const tn_option option = {TN_HEAD(tn_option), "speed", "high"};
+  const tn_option *const options[] = {&option};
+  *events = 0;
+  f->w2.plugin.notify = notify_a;
+  f->w2.plugin.init = init_a;
+  tn_registry_set_ctx(f->r, f);
+  assert_int_equal(add(f, &f->w2.plugin), TN_ERR_INVALID); /* refused ones hear nothing */
+  tn_registry_notify(f->r, TN_EVENT_FORK);
+  assert_string_equal(events, "A?");
+  *events = 0;
+  offered = &f->w2.plugin;
+  assert_int_equal(tn_registry_add(f->r, query, "explicit", NULL, options, 1, f->diag), TN_OK);
+  tn_registry_notify(f->r, TN_EVENT_SUSPEND);
+  assert_string_equal(events, "A?2");
+}
+
+static void test_extensions(void **state) {
+  fixture *f = *state;
+  f->w.plugin.n_extensions = 4;
+  f->w.plugin.flags = TN_PLUGIN_THREADS;
+  f->w.extension[2].name = "profiler.v12";
+  f->w.extension[2].table = &f->w.target;
+  assert_added(f, &f->w.plugin); /* two compilers are fine */
+  const tn_plugin_info info = info_at(f, 0);
+  assert_int_equal(info.n_extensions, 4);
+  assert_int_equal(info.flags, TN_PLUGIN_THREADS);
+  assert_string_equal(info.offers,
+                      "compiler.v0 'acme-npu', dispatcher.v0 'acme-npu', profiler.v12 (not known "
+                      "to this host), compiler.v0 'acme-npu'");
+}
+
 static void test_vetting_comes_before_init(void **state) {
   fixture *f = *state;
   *events = 0;
@@ -537,6 +581,8 @@ int main(void) {
       TEST(test_format_conflict),
       TEST(test_init_and_shutdown),
       TEST(test_init_fails),
+      TEST(test_notify),
+      TEST(test_extensions),
       TEST(test_vetting_comes_before_init),
       TEST(test_info_fits_the_caller),
       TEST(test_out_of_memory),

@@ -212,22 +212,13 @@ static tn_status complain(const tn_host *host, void *ctx, const tn_option *const
   return n ? (host->fail)(ctx, TN_ERR_UNSUPPORTED, "no mode '%s' here (%d)", options[0]->value, 42)
            : TN_OK;
 }
-static const tn_plugin complainer = {TN_HEAD(tn_plugin),
-                                     "complainer",
-                                     "1",
-                                     "MIT",
-                                     "",
-                                     TN_FLAVOUR,
-                                     0,
-                                     0,
-                                     0,
-                                     0,
-                                     NULL,
-                                     NULL,
-                                     NULL,
-                                     NULL,
-                                     complain,
-                                     NULL};
+static const tn_plugin complainer = {.head = TN_HEAD(tn_plugin),
+                                     .name = "complainer",
+                                     .version = "1",
+                                     .license = "MIT",
+                                     .build_id = "",
+                                     .flavour = TN_FLAVOUR,
+                                     .init = complain};
 static const tn_plugin *query_complainer(uint32_t major, uint32_t minor) {
   return (void)major, (void)minor, &complainer;
 }
@@ -252,6 +243,11 @@ static void test_plugins(void **state) {
   assert_says(diag, "plug-in options: entry 0 needs a head, key and value");
   assert_int_equal(tn_runtime_add_plugin(rt, query_complainer, NULL, 0, diag), TN_OK);
   assert_int_equal(tn_runtime_n_plugins(rt), 3);
+  assert_int_equal(tn_runtime_notify(rt, TN_EVENT_LOW_MEMORY), TN_OK);
+  assert_int_equal(tn_runtime_notify(rt, TN_EVENT_FORK), TN_OK);
+  assert_int_equal(tn_runtime_notify(rt, 0), TN_ERR_INVALID);
+  assert_int_equal(tn_runtime_notify(rt, 99), TN_ERR_INVALID);
+  assert_int_equal(tn_runtime_notify(NULL, TN_EVENT_FORK), TN_ERR_INVALID);
   tn_runtime_destroy(rt);
 }
 

@@ -172,7 +172,7 @@ static const tn_op op = {.head = TN_HEAD(tn_op),
                          .n_cases = 2};
 static const tn_op *const ops[] = {&op};
 
-static const tn_accept x_row = {TN_HEAD(tn_accept), "x", TN_MASK(TN_F32), TN_PLAIN, 0, 0, 0, 0};
+static const tn_accept x_row = {TN_HEAD(tn_accept), "x", TN_MASK(TN_F32), TN_PLAIN, 0, 0, 0};
 static const tn_accept *const rows[] = {&x_row};
 static const tn_kernel kernel = {.head = TN_HEAD(tn_kernel),
                                  .name = "scaled_f32",

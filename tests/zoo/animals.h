@@ -6,12 +6,12 @@
 
 ANIMAL(DESCRIPTOR, plugin_size_zero, LOAD,
   "the plug-in says that it has no bytes",
-  "plug-in *zoo.so, member head.size: is 0, but at least the first 96 bytes of this struct have "
+  "plug-in *zoo.so, member head.size: is 0, but at least the first * bytes of this struct have "
   "to be there",
   plugin.head.size = 0)
 ANIMAL(DESCRIPTOR, plugin_size_short, LOAD,
   "the plug-in ends before its last required member",
-  "plug-in *zoo.so, member head.size: is 16, but at least the first 96 bytes of this struct "
+  "plug-in *zoo.so, member head.size: is 16, but at least the first * bytes of this struct "
   "have to be there",
   plugin.head.size = 16)
 ANIMAL(DESCRIPTOR, plugin_size_odd, LOAD,
@@ -28,12 +28,12 @@ ANIMAL(DESCRIPTOR, plugin_major_future, LOAD,
   plugin.head.major = TN_ABI_MAJOR + 1)
 ANIMAL(DESCRIPTOR, op_size_zero, LOAD,
   "the operator says that it has no bytes",
-  "plug-in 'zoo', op 0, member head.size: is 0, but at least the first 56 bytes of this struct "
+  "plug-in 'zoo', op 0, member head.size: is 0, but at least the first * bytes of this struct "
   "have to be there",
   op[0].head.size = 0)
 ANIMAL(DESCRIPTOR, op_size_short, LOAD,
   "the operator ends before its last required member",
-  "plug-in 'zoo', op 0, member head.size: is 16, but at least the first 56 bytes of this struct "
+  "plug-in 'zoo', op 0, member head.size: is 16, but at least the first * bytes of this struct "
   "have to be there",
   op[0].head.size = 16)
 ANIMAL(DESCRIPTOR, op_size_odd, LOAD,
@@ -51,12 +51,12 @@ ANIMAL(DESCRIPTOR, op_major_future, LOAD,
 ANIMAL(DESCRIPTOR, rule_size_zero, LOAD,
   "the type rule says that it has no bytes",
   "plug-in 'zoo', op 'zoo::Twice' since 1, type rule 0, member head.size: is 0, but at least "
-  "the first 32 bytes of this struct have to be there",
+  "the first * bytes of this struct have to be there",
   rule[0].head.size = 0)
 ANIMAL(DESCRIPTOR, rule_size_short, LOAD,
   "the type rule ends before its last required member",
   "plug-in 'zoo', op 'zoo::Twice' since 1, type rule 0, member head.size: is 16, but at least "
-  "the first 32 bytes of this struct have to be there",
+  "the first * bytes of this struct have to be there",
   rule[0].head.size = 16)
 ANIMAL(DESCRIPTOR, rule_size_odd, LOAD,
   "the size of the type rule is no multiple of a pointer",
@@ -70,17 +70,17 @@ ANIMAL(DESCRIPTOR, rule_size_huge, LOAD,
   rule[0].head.size = UINT32_MAX)
 ANIMAL(DESCRIPTOR, rule_major_future, LOAD,
   "the type rule is of a later major version",
-  "plug-in 'zoo', op 'zoo::Twice' since 1, type rule 0, member head.major: is 1: made for ABI "
+  "plug-in 'zoo', op 'zoo::Twice' since 1, type rule 0, member head.major: is *: made for ABI "
   "1.*, this host serves ABI *",
   rule[0].head.major = TN_ABI_MAJOR + 1)
 ANIMAL(DESCRIPTOR, kernel_size_zero, LOAD,
   "the kernel says that it has no bytes",
-  "plug-in 'zoo', kernel 0, member head.size: is 0, but at least the first 104 bytes of this "
+  "plug-in 'zoo', kernel 0, member head.size: is 0, but at least the first * bytes of this "
   "struct have to be there",
   kernel[0].head.size = 0)
 ANIMAL(DESCRIPTOR, kernel_size_short, LOAD,
   "the kernel ends before its last required member",
-  "plug-in 'zoo', kernel 0, member head.size: is 16, but at least the first 104 bytes of this "
+  "plug-in 'zoo', kernel 0, member head.size: is 16, but at least the first * bytes of this "
   "struct have to be there",
   kernel[0].head.size = 16)
 ANIMAL(DESCRIPTOR, kernel_size_odd, LOAD,
@@ -98,12 +98,12 @@ ANIMAL(DESCRIPTOR, kernel_major_future, LOAD,
 ANIMAL(DESCRIPTOR, accept_size_zero, LOAD,
   "the row of accepts says that it has no bytes",
   "plug-in 'zoo', kernel 'twice_f32_c', row 0 of accepts, member head.size: is 0, but at least "
-  "the first 32 bytes of this struct have to be there",
+  "the first * bytes of this struct have to be there",
   accept[0].head.size = 0)
 ANIMAL(DESCRIPTOR, accept_size_short, LOAD,
   "the row of accepts ends before its last required member",
   "plug-in 'zoo', kernel 'twice_f32_c', row 0 of accepts, member head.size: is 16, but at least "
-  "the first 32 bytes of this struct have to be there",
+  "the first * bytes of this struct have to be there",
   accept[0].head.size = 16)
 ANIMAL(DESCRIPTOR, accept_size_odd, LOAD,
   "the size of the row of accepts is no multiple of a pointer",
@@ -117,17 +117,17 @@ ANIMAL(DESCRIPTOR, accept_size_huge, LOAD,
   accept[0].head.size = UINT32_MAX)
 ANIMAL(DESCRIPTOR, accept_major_future, LOAD,
   "the row of accepts is of a later major version",
-  "plug-in 'zoo', kernel 'twice_f32_c', row 0 of accepts, member head.major: is 1: made for ABI "
+  "plug-in 'zoo', kernel 'twice_f32_c', row 0 of accepts, member head.major: is *: made for ABI "
   "1.*, this host serves ABI *",
   accept[0].head.major = TN_ABI_MAJOR + 1)
 ANIMAL(DESCRIPTOR, rewrite_size_zero, LOAD,
   "the rewrite says that it has no bytes",
-  "plug-in 'zoo', rewrite 0, member head.size: is 0, but at least the first 32 bytes of this "
+  "plug-in 'zoo', rewrite 0, member head.size: is 0, but at least the first * bytes of this "
   "struct have to be there",
   rewrite[0].head.size = 0)
 ANIMAL(DESCRIPTOR, rewrite_size_short, LOAD,
   "the rewrite ends before its last required member",
-  "plug-in 'zoo', rewrite 0, member head.size: is 16, but at least the first 32 bytes of this "
+  "plug-in 'zoo', rewrite 0, member head.size: is 16, but at least the first * bytes of this "
   "struct have to be there",
   rewrite[0].head.size = 16)
 ANIMAL(DESCRIPTOR, rewrite_size_odd, LOAD,
@@ -144,12 +144,12 @@ ANIMAL(DESCRIPTOR, rewrite_major_future, LOAD,
   rewrite[0].head.major = TN_ABI_MAJOR + 1)
 ANIMAL(DESCRIPTOR, format_size_zero, LOAD,
   "the format says that it has no bytes",
-  "plug-in 'zoo', format 0, member head.size: is 0, but at least the first 40 bytes of this "
+  "plug-in 'zoo', format 0, member head.size: is 0, but at least the first * bytes of this "
   "struct have to be there",
   format[0].head.size = 0)
 ANIMAL(DESCRIPTOR, format_size_short, LOAD,
   "the format ends before its last required member",
-  "plug-in 'zoo', format 0, member head.size: is 16, but at least the first 40 bytes of this "
+  "plug-in 'zoo', format 0, member head.size: is 16, but at least the first * bytes of this "
   "struct have to be there",
   format[0].head.size = 16)
 ANIMAL(DESCRIPTOR, format_size_odd, LOAD,

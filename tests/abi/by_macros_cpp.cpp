@@ -1,0 +1,2 @@
+/* The same plug-in as C++. */
+#include "by_macros.c"
