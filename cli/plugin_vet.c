@@ -14,7 +14,10 @@ typedef struct row {
 } row;
 
 static const row rows[] = {
-    {"plugin", NULL, {"name", "version", "license", "build_id", "abi", "flavour", "path"}, 0},
+    {"plugin",
+     NULL,
+     {"name", "version", "license", "build_id", "abi", "flavour", "path", "offers"},
+     0},
     {"op", "ops", {"name", "since", "until", "schema", "callbacks", "cases", "doc"}, 2 | 4 | 32},
     {"kernel",
      "kernels",
@@ -68,6 +71,9 @@ static void print_plugin(report *r, const char *const *f, int n) {
   static const char *const names[] = {"name", "version",   "licence", "build id",
                                       "ABI",  "built for", "file"};
   for (int k = 1; r->parts && k < 8; k++) printf("%-10s %s\n", names[k - 1], field(f, n, k));
+  if (r->parts && *field(f, n, 8))
+    printf("%-10s %s\n%-10s (extensions: Tenon checks them, and does not use them yet)\n", "offers",
+           field(f, n, 8), "");
 }
 
 static void print_versions(const char *since, const char *until) {

@@ -24,6 +24,13 @@ static inline tn_status tn_struct_in(void *ours, uint32_t size, const void *thei
   return ok ? TN_OK : TN_ERR_INVALID;
 }
 
+/* What `theirs` has of a tensor, as one of ours; all zero but for its head if theirs has none. */
+static inline tn_tensor tn_tensor_in(const tn_tensor *theirs) {
+  tn_tensor ours;
+  (void)tn_struct_in(&ours, sizeof ours, theirs);
+  return ours;
+}
+
 /* The other way: fills the caller's struct as far as its head.size says; what we do not know of it
  * becomes zero. */
 static inline tn_status tn_struct_out(void *theirs, const void *ours, uint32_t size) {

@@ -47,7 +47,8 @@ static void tell_plugin(check_env *env, const tn_examined *e) {
   const bool known = e->abi_major || e->abi_minor;
   snprintf(abi, sizeof abi, "%u.%u", e->abi_major, e->abi_minor);
   TELL(env, "plugin", e->info.name, e->info.version, e->info.license, e->info.build_id,
-       known ? abi : "", known ? WORDS_OF(list, flavour) : "", e->info.path);
+       known ? abi : "", known ? WORDS_OF(list, flavour) : "", e->info.path,
+       e->info.offers ? e->info.offers : "");
 }
 
 /* ---- parts ----------------------------------------------------------------------------------- */

@@ -142,8 +142,10 @@ static const tn_value *output(const tn_graph *g, int32_t index) {
 
 static tn_status give_type(const tn_tensor *type, tn_tensor *out_type) {
   if (!type || !out_type) return type ? TN_ERR_INVALID : TN_ERR_NOT_FOUND;
-  *out_type = *type;
-  out_type->head = (tn_head)TN_HEAD(tn_tensor);
+  /* The caller's head is not set: it gets the tensor of 1.0, which every caller has room for. */
+  const uint32_t size = offsetof(tn_tensor, object) + sizeof out_type->object;
+  memcpy(out_type, type, size);
+  out_type->head = (tn_head){size, TN_ABI_MAJOR, 0};
   out_type->data = NULL;
   return TN_OK;
 }

@@ -158,7 +158,8 @@ static tn_status vet_options(const tn_option *const *options, uint32_t n_options
   if (n_options && !options)
     return tn_fail(diag, TN_ERR_INVALID, "plug-in options: NULL, but %u are counted", n_options);
   for (uint32_t k = 0; k < n_options; k++)
-    if (!options[k] || options[k]->head.size < sizeof(tn_option) || !options[k]->key ||
+    if (!options[k] || options[k]->head.size < offsetof(tn_option, value) + sizeof(char *) ||
+        !options[k]->key ||
         !options[k]->value)
       return tn_fail(diag, TN_ERR_INVALID, "plug-in options: entry %u needs a head, key and value",
                      k);

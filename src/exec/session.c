@@ -1,6 +1,8 @@
 /* A session: the inputs and outputs of one thread, and the main frame that runs them. */
 #include "exec/session.h"
 
+#include "base/abi.h"
+
 /* ---- life ---- */
 
 static tn_status session_open(tn_session *s, const tn_allocator *a) {
@@ -69,7 +71,7 @@ tn_status tn_session_set_input(tn_session *session, int32_t index, const tn_tens
   if (status) return status;
   session->input_of[index] = NULL;
   if (!tensor) return TN_OK;
-  session->inputs[index] = *tensor;
+  session->inputs[index] = tn_tensor_in(tensor);
   session->input_of[index] = &session->inputs[index];
   return TN_OK;
 }
@@ -81,7 +83,7 @@ tn_status tn_session_set_output(tn_session *session, int32_t index, const tn_ten
   if (status) return status;
   session->bound_of[index] = NULL;
   if (!tensor) return TN_OK;
-  session->bound[index] = *tensor;
+  session->bound[index] = tn_tensor_in(tensor);
   session->bound_of[index] = &session->bound[index];
   return TN_OK;
 }

@@ -20,6 +20,8 @@ static const char *type_text(const tn_tensor *t, char *buf, size_t size) {
 
 /* NULL, or why this is no tensor at all. */
 static const char *malformed(const tn_tensor *t) {
+  if (t->head.size < offsetof(tn_tensor, object) + sizeof t->object || t->head.size % 8)
+    return "its head does not say how long it is; start from tn_tensor_make";
   if (t->kind > TN_KIND_MAP) return "its kind is unknown";
   if (t->kind != TN_KIND_TENSOR) return t->object ? NULL : "it is no list made by tn_list_create";
   if (!tn_dtype(t->dtype)->bits) return "its dtype is unknown";

@@ -6,6 +6,7 @@
  * with. */
 #include <string.h>
 
+#include "base/abi.h"
 #include "exec/frame.h"
 
 /* ---- the pool of results ---- */
@@ -152,8 +153,11 @@ tn_status tn_subgraph_infer(tn_task *t, int64_t graph, uint32_t n_in, const tn_t
                             uint32_t n_out, tn_tensor *const *out) {
   tn_status status = check_counts(t, graph, n_in, in, n_out);
   if (!status) status = prepare(t, graph, in);
-  for (uint32_t k = 0; !status && k < n_out; k++)
-    if (out[k]) *out[k] = planned_type(t->children[graph].frame->plan, k);
+  for (uint32_t k = 0; !status && k < n_out; k++) {
+    if (!out[k]) continue;
+    const tn_tensor type = planned_type(t->children[graph].frame->plan, k);
+    status = tn_struct_out(out[k], &type, sizeof type);
+  }
   return status;
 }
 

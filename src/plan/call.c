@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/abi.h"
 #include "plan/plan.h"
 
 /* All that is known of a value without a shape: its dtype, and whether it is a list. */
@@ -185,7 +186,7 @@ static tn_status bind_input(tn_graph *sub, int32_t value, const tn_tensor *type)
     tn_const_release(c);
     return s;
   }
-  v->type = *type;
+  v->type = tn_tensor_in(type);
   v->type.data = NULL;
   v->known = type->kind != TN_KIND_TENSOR || tn_tensor_elements(type) >= 0;
   return TN_OK;
@@ -217,11 +218,10 @@ static tn_status infer_clone(tn_call_frame *f, tn_graph *sub, uint32_t n_in,
   for (uint32_t k = 0; k < n_out && !s; k++) {
     if (!out[k]) continue;
     const tn_value *v = tn_graph_val(sub, sub->outputs.data[k]);
-    if (v->known)
-      *out[k] = v->type;
-    else
-      unknown_type(out[k], &v->type);
-    out[k]->data = NULL;
+    tn_tensor type = v->type;
+    if (!v->known) unknown_type(&type, &v->type);
+    type.data = NULL;
+    s = tn_struct_out(out[k], &type, sizeof type);
   }
   return s;
 }

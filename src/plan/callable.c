@@ -7,6 +7,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/abi.h"
 #include "plan/tail.h"
 
 enum { PLANS_DEFAULT = 8 };
@@ -121,7 +122,7 @@ static tn_status set_input(planning *l, int32_t k) {
   tn_status status = check_input(l, k, &v->type);
   if (status) return status;
   const tn_tensor *t = l->inputs[k];
-  l->plan->key[k] = *t;
+  l->plan->key[k] = tn_tensor_in(t);
   l->plan->key[k].data = NULL;
   if (!l->needs_data[k] || t->kind != TN_KIND_TENSOR) {
     /* of lists, what is declared says more than those that are empty */

@@ -163,6 +163,7 @@ static void store(inference *i) {
     if (n->outputs[k] < 0) continue;
     tn_value *v = tn_graph_val(g, n->outputs[k]);
     v->type = *i->f->call.outputs[k];
+    v->type.head = (tn_head)TN_HEAD(tn_tensor); /* some callbacks assign the whole */
     v->known = v->type.kind != TN_KIND_TENSOR ||
                (v->type.dtype != TN_NONE && tn_tensor_elements(&v->type) >= 0);
   }

@@ -211,8 +211,8 @@ static void vet_needs(tn_vet *v, const char *needs) {
 /* What the plug-in says of itself behind who it is. False: its tables cannot be read. */
 static bool vet_descriptor(tn_vet *v, const tn_plugin *raw) {
   tn_plug *plug = v->plug;
-  tn_plugin *p = &plug->plugin;
-  if (!tn_vet_copy(v, raw, TN_UPTO(tn_plugin, notify), sizeof *p, p)) return false;
+  tn_plugin *p = &plug->plugin, whole;
+  if (!tn_vet_copy(v, raw, TN_UPTO(tn_plugin, notify), sizeof whole, &whole)) return false;
   plug->info.n_ops = p->n_ops;
   plug->info.n_kernels = p->n_kernels;
   plug->info.n_rewrites = p->n_rewrites;

@@ -1,5 +1,5 @@
-# Fails unless the library exports exactly the functions that tenon.h declares.
-# Run with -DHEADER=... -DLIBRARY=... -DNM=...
+# Fails unless the library exports exactly the functions that tenon.h declares, and still all of
+# those in LIST, abi/tenon.symbols. Run with -DHEADER=... -DLIBRARY=... -DNM=... -DLIST=...
 cmake_minimum_required(VERSION 3.25)
 file(READ ${HEADER} header)
 string(REGEX REPLACE "/\\*[^*]*\\*+([^/*][^*]*\\*+)*/" "" header "${header}")
@@ -32,6 +32,18 @@ foreach(name IN LISTS declared)
     message(SEND_ERROR "tenon.h declares ${name}, which ${LIBRARY} does not export")
   endif()
 endforeach()
+file(STRINGS ${LIST} listed REGEX "^tn_")
+foreach(name IN LISTS listed)
+  if(NOT name IN_LIST exported)
+    message(SEND_ERROR "${name} disappeared: ${LIST} has it, so programs use it")
+  endif()
+endforeach()
+foreach(name IN LISTS exported)
+  if(NOT name IN_LIST listed)
+    message(STATUS "${name} is new: it joins ${LIST} with the next release")
+  endif()
+endforeach()
+
 list(LENGTH declared n)
 if(n LESS 40)
   message(FATAL_ERROR

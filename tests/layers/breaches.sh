@@ -40,7 +40,7 @@ if "$scripts/check-columns" tree >said.txt; then
 fi
 expect 'src/base/wide.c:1: longer than 100 columns'
 expect 'ops/a/a.yaml:2: longer than 100 columns'
-expect '8 files checked, 2 lines too long'
+expect '9 files checked, 2 lines too long'
 
 mkdir include
 printf 'TN_API int tn_here(void);\nTN_API const char *tn_gone(void);\n' >include/x.h

@@ -28,7 +28,7 @@ static tn_status run(const tn_call *call, uint32_t stage, int64_t begin, int64_t
   return TN_OK;
 }
 
-static const tn_accept x_f32 = {TN_HEAD(tn_accept), "X", TN_MASK(TN_F32), TN_PLAIN, 0, 0, 0, 0};
+static const tn_accept x_f32 = {TN_HEAD(tn_accept), "X", TN_MASK(TN_F32), TN_PLAIN, 0, 0, 0};
 static const tn_accept *const accepts[] = {&x_f32};
 static const tn_kernel neg = {
     .head = TN_HEAD(tn_kernel),

@@ -39,24 +39,26 @@ static UNUSED tn_status any_read(const tn_source *s, tn_graph *g) {
 }
 
 static UNUSED tn_status any_partition(const tn_accelerator_call *c, const tn_graph *g,
-                               tn_claim *const *claims, int32_t n) {
+                                      tn_claim *const *claims, int32_t n) {
   return (void)c, (void)g, (void)claims, (void)n, TN_OK;
 }
-static UNUSED tn_status any_compile(const tn_accelerator_call *c, const tn_graph *const *parts, uint32_t n,
-                             const tn_module **out) {
+static UNUSED tn_status any_compile(const tn_accelerator_call *c, const tn_graph *const *parts,
+                                    uint32_t n, const tn_module **out) {
   return (void)c, (void)parts, (void)n, (void)out, TN_ERR_UNSUPPORTED;
 }
-static UNUSED void any_release(const tn_accelerator_call *c, const tn_module *m) { (void)c, (void)m; }
+static UNUSED void any_release(const tn_accelerator_call *c, const tn_module *m) {
+  (void)c, (void)m;
+}
 static UNUSED tn_status any_open(const tn_accelerator_call *c, void **out) {
   return (void)c, (void)out, TN_ERR_NOT_FOUND;
 }
 static UNUSED void any_close(const tn_accelerator_call *c, void *thing) { (void)c, (void)thing; }
 static UNUSED tn_status any_load(const tn_accelerator_call *c, void *device, const tn_module *m,
-                          void **out) {
+                                 void **out) {
   return (void)c, (void)device, (void)m, (void)out, TN_ERR_UNSUPPORTED;
 }
 static UNUSED tn_status any_dispatch(const tn_accelerator_call *c, void *program, uint32_t entry,
-                              const tn_tensor *const *in, tn_tensor *const *out) {
+                                     const tn_tensor *const *in, tn_tensor *const *out) {
   return (void)c, (void)program, (void)entry, (void)in, (void)out, TN_OK;
 }
 

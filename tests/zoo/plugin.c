@@ -132,7 +132,7 @@ static void make_sound(void) {
                     .cases = cases,
                     .n_cases = 1,
                     .doc = "2 * X"};
-    accept[k] = (tn_accept){TN_HEAD(tn_accept), "X", TN_MASK(TN_F32), TN_PLAIN, 0, 0, 0, 0};
+    accept[k] = (tn_accept){TN_HEAD(tn_accept), "X", TN_MASK(TN_F32), TN_PLAIN, 0, 0, 0};
     kernel[k] = (tn_kernel){.head = TN_HEAD(tn_kernel),
                             .name = "twice_f32_c",
                             .op = "zoo::Twice",

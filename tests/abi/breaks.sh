@@ -1,0 +1,96 @@
+#!/bin/bash
+# Changes copies of plugin.h in every way that breaks plug-ins, and one that does not, and looks
+# whether scripts/abi-lock says so: the struct, the member, what happened.
+# usage: breaks.sh SOURCE-DIR WORK-DIR   (TENON_ABI and CC in the environment)
+set -euo pipefail
+source=$1 work=$2 failed=0 n=0
+rm -rf "$work" && mkdir -p "$work"
+
+change() { # NAME SED-SCRIPT...: makes $work/NAME.h
+  sed -E "${@:2}" "$source/include/tenon/plugin.h" >"$work/$1.h"
+  ! cmp -s "$source/include/tenon/plugin.h" "$work/$1.h" && return
+  echo "$1: nothing was changed"
+  failed=1
+}
+check() { "$source/scripts/abi-lock" check "$work/$1.h" >"$work/$1.said" 2>&1; }
+breaks() { # NAME WORDS SED-SCRIPT...
+  n=$((n + 1))
+  change "$1" "${@:3}"
+  if check "$1"; then
+    echo "$1: passed, although it breaks plug-ins" && failed=1
+  elif ! grep -qF -- "$2" "$work/$1.said"; then
+    echo "$1: does not say '$2' but:" && head -n 5 "$work/$1.said" && failed=1
+  fi
+}
+passes() { # NAME SED-SCRIPT...
+  n=$((n + 1))
+  change "$1" "${@:2}"
+  check "$1" || { echo "$1: is refused:" && head -n 5 "$work/$1.said" && failed=1; }
+}
+
+minor='s/^#define TN_ABI_MINOR 0/#define TN_ABI_MINOR 1/'
+append='s/^\} tn_op;/  const char *more;\n} tn_op;/'
+
+breaks inserted "tn_op.schema: moved from offset 24 to 32, because of more: members are only ever" \
+  -e "$minor" -e 's/^  const char \*schema;/  const char *more;\n&/'
+breaks removed "tn_kernel.source: is gone; ABI 1.0 has this member" \
+  -e "$minor" -e '/^typedef struct tn_kernel \{/,/^\}/{/^  const char \*source;/d}'
+breaks renamed "tn_op.doc: was renamed to text" -e "$minor" \
+  -e 's/^  const char \*doc; /  const char *text; /'
+breaks retyped "tn_accept.flags: was of type \`uint64_t\`, is \`int64_t\`" \
+  -e "$minor" -e '/^typedef struct tn_accept \{/,/^\}/s/uint64_t flags;/int64_t flags;/'
+breaks narrowed "tn_accept: 4 hidden bytes at its end" \
+  -e "$minor" -e '/^typedef struct tn_accept \{/,/^\}/s/uint64_t flags;/uint32_t flags;/'
+breaks swapped "tn_call.ctx: moved from offset 16 to 24" \
+  -e "$minor" -e '/^typedef struct tn_call \{/,/^\}/{s/void \*ctx; /void *swap;/
+s/void \*self; /void *ctx; /;s/void \*swap;/void *self;/}'
+breaks constant "TN_ERR_SHAPE: was -6, is -60" -e "$minor" \
+  -e 's/TN_ERR_SHAPE = -6/TN_ERR_SHAPE = -60/'
+breaks enumerator "TN_BF16: was 4, is 5" -e "$minor" \
+  -e 's/TN_F16, TN_BF16,/TN_F16, TN_F24, TN_BF16,/'
+breaks enumerator_gone "TN_EVENT_RESUME: is gone; ABI 1.0 has this const" -e "$minor" \
+  -e '/TN_EVENT_RESUME = 3/d'
+breaks macro_value "TN_CHANNELS_LAST: was 1099511627776" -e "$minor" \
+  -e 's/\(UINT64_C\(1\) << 40\)/(UINT64_C(1) << 44)/'
+breaks macro_function "TN_MASK(8): was 256, is 512" \
+  -e "$minor" -e 's/^#define TN_MASK\(dtype\) .*/#define TN_MASK(dtype) (UINT64_C(2) << (dtype))/'
+breaks macro_parameters "TN_RULE: took (id, name, args, dtypes), takes (id, name, args)" \
+  -e "$minor" -e 's/^#define TN_RULE\(id, name, args, dtypes\)/#define TN_RULE(id, name, args)/'
+breaks signature "tn_kernel.run: had the signature \`tn_status (*)(const tn_call *, uint32_t," \
+  -e "$minor" -e 's/int64_t begin, int64_t end,$/int32_t begin, int64_t end,/'
+breaks service "tn_host.alloc: had the signature" -e "$minor" \
+  -e 's/void \*\(\*alloc\)\(void \*ctx, /&uint32_t kind, /'
+breaks query "tn_plugin_query: was " -e "$minor" \
+  -e 's/tn_plugin_query\(uint32_t host_major, /tn_plugin_query(uint64_t host_major, /'
+breaks structure "tn_region: is gone; ABI 1.0 has this struct" -e "$minor" \
+  -e 's/tn_region/tn_area/g'
+breaks frozen "tn_str: has no head, so nobody can tell how long it is: it is frozen" \
+  -e "$minor" -e 's/^(typedef struct tn_str \{.*int64_t size;)/\1 int64_t more;/'
+breaks array "tn_tensor.shape: had 64 bytes, has 80" -e "$minor" \
+  -e 's/TN_MAX_RANK = 8,/TN_MAX_RANK = 10,/'
+breaks padding "tn_op.more: 4 hidden bytes before it" \
+  -e "$minor" -e 's/^\} tn_op;/  uint32_t less;\n  const char *more;\n} tn_op;/'
+breaks odd "tn_op: 4 hidden bytes at its end" -e "$minor" \
+  -e 's/^\} tn_op;/  uint32_t less;\n} tn_op;/'
+breaks width "type 'long' is not one of fixed width" -e "$minor" \
+  -e 's/^\} tn_op;/  long more;\n} tn_op;/'
+breaks enum_member "type 'enum' is not one of fixed width" \
+  -e "$minor" -e 's/^\} tn_op;/  enum tn_color color;\n} tn_op;/'
+breaks same_version "tn_op.more: is new, but the header still says ABI 1.0, which is released" \
+  -e "$append"
+breaks comment "plugin.h says ABI 1.0, but differs from abi/plugin-1.0.h" \
+  -e 's/Dense in its layout/Compact/'
+breaks downgrade "is ABI 0.9, which does not follow 1.0" \
+  -e 's/^#define TN_ABI_MAJOR 1/#define TN_ABI_MAJOR 0/' \
+  -e 's/^#define TN_ABI_MINOR 0/#define TN_ABI_MINOR 9/'
+
+passes appended -e "$minor" -e "$append"
+passes appended_flag -e "$minor" \
+  -e 's/^  TN_EVENT_FORK = 4 .*/  TN_EVENT_FORK = 4,\n  TN_EVENT_EXIT = 5/'
+passes appended_dtype -e "$minor" -e 's/^  TN_DTYPE_COUNT/  TN_F6E3M2,\n&/'
+passes appended_struct -e "$minor" \
+  -e 's/^typedef struct tn_option \{/typedef struct tn_new {\n  tn_head head;\n} tn_new;\n&/'
+passes later_comment -e "$minor" -e 's/Dense in its layout/Compact/'
+
+echo "$n changes tried"
+exit $failed
