@@ -38,6 +38,9 @@ def tool(name):
 
 # ---- Tenon, through its C API ----
 
+ABI = 1, 0 # the version of tenon/plugin.h that these structs are taken from
+
+
 class Head(ctypes.Structure):
     _fields_ = [("size", ctypes.c_uint32), ("major", ctypes.c_uint16), ("minor", ctypes.c_uint16)]
 
@@ -64,8 +67,6 @@ class Tenon:
             getattr(lib, f).restype = ctypes.c_char_p
         lib.tn_diag_create.restype = ctypes.c_void_p
         lib.tn_diag_text.argtypes = [ctypes.c_void_p]
-        lib.tn_tensor_make.restype = Tensor
-        lib.tn_tensor_make.argtypes = [ctypes.c_uint32, ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p]
         lib.tn_session_output.restype = ctypes.POINTER(Tensor)
         lib.tn_session_output.argtypes = [ctypes.c_void_p, ctypes.c_int32]
         lib.tn_session_run.argtypes = [ctypes.c_void_p, ctypes.c_void_p]
@@ -85,7 +86,7 @@ class Tenon:
 
     def load(self, path, inputs, threads):
         # A size that ends with the members named here: the library takes the rest as zero.
-        options = RuntimeOptions(Head(ctypes.sizeof(RuntimeOptions), *self.abi()), threads)
+        options = RuntimeOptions(Head(ctypes.sizeof(RuntimeOptions), *ABI), threads)
         runtime, model, self.session = ctypes.c_void_p(), ctypes.c_void_p(), ctypes.c_void_p()
         self.check(self.lib.tn_runtime_create(ctypes.byref(options), ctypes.c_void_p(self.diag), ctypes.byref(runtime)))
         self.check(self.lib.tn_model_load(runtime, str(path).encode(), None, self.diag, ctypes.byref(model)))
@@ -94,16 +95,11 @@ class Tenon:
         for name, array in inputs.items():
             shape = (ctypes.c_int64 * 8)(*array.shape)
             dtype = self.lib.tn_dtype_parse(str(array.dtype).encode())
-            tensor = self.lib.tn_tensor_make(dtype, array.ndim, shape, array.ctypes.data)
+            tensor = Tensor(Head(ctypes.sizeof(Tensor), *ABI), array.ctypes.data, 0, dtype, array.ndim, shape)
             index = self.lib.tn_model_find_input(model, name.encode())
             self.check(self.lib.tn_session_set_input(self.session, index, ctypes.byref(tensor), self.diag))
             self.kept.append((array, tensor))
         self.n_outputs = self.lib.tn_model_n_outputs(model)
-
-    def abi(self):
-        """Version of the header, as the library's own tensors carry it."""
-        head = self.lib.tn_tensor_make(1, 0, None, None).head
-        return head.major, head.minor
 
     def run(self):
         status = self.lib.tn_session_run(self.session, self.diag)

@@ -5,17 +5,6 @@
 #include "base/checked.h"
 #include "base/dtype.h"
 
-tn_tensor tn_tensor_make(uint32_t dtype, int32_t rank, const int64_t *shape, void *data) {
-  tn_tensor t;
-  memset(&t, 0, sizeof t);
-  t.head = (tn_head)TN_HEAD(tn_tensor);
-  t.data = data;
-  t.dtype = dtype;
-  t.rank = rank < 0 || rank > TN_MAX_RANK ? TN_RANK_UNKNOWN : rank;
-  for (int32_t k = 0; k < t.rank; k++) t.shape[k] = shape[k];
-  return t;
-}
-
 int64_t tn_tensor_elements(const tn_tensor *tensor) {
   int64_t n;
   if (tensor->rank < 0 || tensor->rank > TN_MAX_RANK) return -1;
