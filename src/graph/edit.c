@@ -23,6 +23,15 @@ static int32_t *writable_ids(
   return cast.out;
 }
 
+/* Captures name the value of the node's input. */
+static void follow_input(const tn_gnode *n, uint32_t index, int32_t value) {
+  for (uint32_t s = 0; s < n->n_subgraphs; s++)
+    for (int64_t k = 0; k < n->subgraphs[s]->captures.n; k++) {
+      tn_capture *c = &n->subgraphs[s]->captures.data[k];
+      if (c->input == (int32_t)index) c->outer = value;
+    }
+}
+
 tn_status tn_graph_set_node_input(tn_graph *g, int32_t node, uint32_t index, int32_t value) {
   tn_gnode *n = tn_graph_node(g, node);
   if (index >= n->node.n_inputs || value >= g->values.n) return TN_ERR_INVALID;
@@ -30,6 +39,7 @@ tn_status tn_graph_set_node_input(tn_graph *g, int32_t node, uint32_t index, int
   int32_t old = n->node.inputs[index];
   if (old >= 0) drop_user(tn_graph_val(g, old), node);
   writable_ids(n->node.inputs)[index] = value;
+  follow_input(n, index, value);
   g->unsorted = true;
   return TN_OK;
 }
@@ -74,11 +84,6 @@ tn_status tn_graph_replace_value(tn_graph *g, int32_t from, int32_t to) {
   for (int64_t k = 0; k < g->outputs.n; k++)
     if (g->outputs.data[k] == from)
       g->outputs.data[k] = to, tn_graph_val(g, to)->flags |= TN_VALUE_OUTPUT;
-  for (int64_t s = 0; s < g->subgraphs.n; s++) { /* captures name the value of the node's input */
-    tn_graph *sub = g->subgraphs.data[s];
-    for (int64_t k = 0; k < sub->captures.n; k++)
-      if (sub->captures.data[k].outer == from) sub->captures.data[k].outer = to;
-  }
   tn_graph_val(g, from)->flags &= ~(uint32_t)TN_VALUE_OUTPUT;
   return TN_OK;
 }
