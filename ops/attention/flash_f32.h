@@ -19,8 +19,8 @@ enum { FLASH_ROWS = 32, FLASH_KEYS = 64, FLASH_FEW = 4, FLASH_MR = 4, FLASH_NR =
 typedef struct flash {
   attention a;
   bool few;
-  int64_t tiles, blocks, v_wide; /* v_wide: v_size rounded up to panels */
-  int64_t tile_floats, worker_floats;
+  int64_t tiles, blocks, v_wide;      /* v_wide: v_size rounded up to panels */
+  int64_t tile_floats, worker_floats; /* a tile: keys, values, FLASH_NR to hold its mark */
 } flash;
 
 static tn_status flash_make(const tn_call *call, flash *out) {
@@ -32,9 +32,10 @@ static tn_status flash_make(const tn_call *call, flash *out) {
   f.blocks = tn_ceil_div(f.a.n_q, FLASH_ROWS);
   f.v_wide = tn_ceil_div(f.a.v_size, FLASH_NR) * FLASH_NR;
   if (tn_add_i64(f.a.size, f.v_wide, &f.tile_floats) ||
-      tn_mul_i64(f.tile_floats, FLASH_KEYS, &f.tile_floats))
+      tn_mul_i64(f.tile_floats, FLASH_KEYS, &f.tile_floats) ||
+      tn_add_i64(f.tile_floats, FLASH_NR, &f.tile_floats))
     return TN_ERR_OVERFLOW;
-  f.worker_floats = f.tile_floats / FLASH_KEYS * FLASH_ROWS + FLASH_ROWS * FLASH_KEYS;
+  f.worker_floats = (f.a.size + f.v_wide) * FLASH_ROWS + FLASH_ROWS * FLASH_KEYS;
   *out = f;
   return TN_OK;
 }
@@ -64,6 +65,9 @@ tn_status FLASH_PLAN(const tn_call *call, tn_kernel_plan *out) {
 
 /* ---- packing ---- */
 
+/* 1 if a value of the tile is infinite or NaN, else 0. */
+static float *flash_mark(const flash *f, float *tile) { return tile + f->tile_floats - FLASH_NR; }
+
 /* A tile of a head: keys in panels [key / NR][c][NR], then values in panels [c / NR][key][NR]; zero
  * beyond the last key and column. */
 static void flash_pack(const tn_call *call, const flash *f, int64_t item, float *to) {
@@ -82,6 +86,8 @@ static void flash_pack(const tn_call *call, const flash *f, int64_t item, float 
     for (int64_t c = 0; c < a->v_size; c += FLASH_NR)
       memcpy(values + c * FLASH_KEYS + j * FLASH_NR, v + c,
              (size_t)tn_min_i64(FLASH_NR, a->v_size - c) * sizeof *v);
+    for (int64_t c = 0; c < a->v_size; c++)
+      if (!isfinite(v[c])) *flash_mark(f, to) = 1;
   }
 }
 
@@ -177,10 +183,20 @@ static void flash_weights(flash_block *b, int64_t row, int64_t j) {
   b->top[row] = top;
 }
 
+static float *flash_packed(const flash_block *b, int64_t tile) {
+  const int64_t head = b->batch * b->f->a.kv_heads + b->kv_head;
+  return (float *)b->call->scratch + (head * b->f->tiles + tile) * b->f->tile_floats;
+}
+
+/* The packed product takes every key, masked ones with weight 0; where a value is infinite or NaN,
+ * the keys are taken one by one, without those. */
+static bool flash_streams(const flash_block *b, int64_t tile) {
+  return b->f->few || *flash_mark(b->f, flash_packed(b, tile)) != 0;
+}
+
 static void flash_packed_tile(flash_block *b, int64_t tile) {
   const flash *f = b->f;
-  const int64_t head = b->batch * f->a.kv_heads + b->kv_head;
-  const float *keys = (const float *)b->call->scratch + (head * f->tiles + tile) * f->tile_floats;
+  const float *keys = flash_packed(b, tile);
   flash_product(b->q, f->a.size, keys, f->a.size, b->scores, FLASH_KEYS, b->padded, f->a.size,
                 false);
   for (int64_t r = 0; r < b->rows; r++) flash_weights(b, r, tile * FLASH_KEYS);
@@ -203,6 +219,7 @@ static void flash_streamed_tile(flash_block *b, int64_t tile) {
         attention_row(b->call, a, ATTENTION_V, b->batch, b->kv_head, j + k, sizeof(float));
     for (int64_t r = 0; r < b->rows; r++) {
       const float weight = b->scores[r * FLASH_KEYS + k];
+      if (weight == 0) continue; /* 0 times infinity is no number */
       float *sums = b->sums + r * b->f->v_wide;
       for (int64_t c = 0; c < a->v_size; c++) sums[c] += weight * value[c];
     }
@@ -250,7 +267,7 @@ static void flash_item(const tn_call *call, const flash *f, int64_t item, float 
     if (from < to) begin = tn_min_i64(begin, from), end = tn_max_i64(end, to);
   }
   for (int64_t tile = begin / FLASH_KEYS; tile * FLASH_KEYS < end; tile++)
-    (f->few ? flash_streamed_tile : flash_packed_tile)(&b, tile);
+    (flash_streams(&b, tile) ? flash_streamed_tile : flash_packed_tile)(&b, tile);
   flash_end(&b);
 }
 
