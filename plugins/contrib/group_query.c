@@ -42,10 +42,13 @@ static tn_status make_rows(const tn_call *call, grouped *g) {
         call, TN_ERR_SHAPE,
         "query has rank 3, num_heads is a multiple of kv_num_heads, key and value come together");
   g->batch = q->shape[0], g->n_q = q->shape[1], g->q_row = q->shape[2];
-  const int64_t in_row = g->packed ? g->heads + 2 * g->kv_heads : g->heads;
+  int64_t in_row = g->heads; /* attributes may be anything */
+  for (int i = 0; i < 2 && g->packed; i++)
+    if (tn_add_i64(in_row, g->kv_heads, &in_row))
+      return fail(call, TN_ERR_OVERFLOW, "the sum of num_heads and kv_num_heads overflows");
   g->size = g->q_row / in_row;
   g->kv_row = g->packed ? g->q_row : g->kv_heads * g->size;
-  bool fits = g->q_row % in_row == 0;
+  bool fits = tn_divides(in_row, g->q_row);
   for (uint32_t i = KEY; i <= VALUE && k; i++) {
     const tn_tensor *t = call->inputs[i];
     fits = fits && t->rank == 3 && t->shape[0] == g->batch && t->shape[1] == g->n_q &&

@@ -23,7 +23,7 @@ static tn_status sizes(const tn_call *call, heads *h, int *out_way) {
     *out_way = PACKED_QKV;
     fits = q->shape[2] == n && q->shape[3] == 3;
     h->n_q = h->n_new = q->shape[1], h->size = h->v_size = q->shape[4];
-  } else if (fits && q->rank == 3 && k && k->shape[0] == h->batch && q->shape[2] % n == 0) {
+  } else if (fits && q->rank == 3 && k && k->shape[0] == h->batch && tn_divides(n, q->shape[2])) {
     h->n_q = q->shape[1], h->size = q->shape[2] / n;
     *out_way = k->rank == 5 ? PACKED_KV : k->rank == 4 ? HEADS_FIRST : APART;
     h->n_new = k->rank == 4 ? k->shape[2] : k->rank > 1 ? k->shape[1] : 0;
@@ -34,7 +34,7 @@ static tn_status sizes(const tn_call *call, heads *h, int *out_way) {
              k->shape[3] == h->size;
     else
       fits = v && v->rank == 3 && k->rank == 3 && k->shape[2] == q->shape[2] &&
-             v->shape[1] == h->n_new && v->shape[2] % n == 0;
+             v->shape[1] == h->n_new && tn_divides(n, v->shape[2]);
     if (fits && v) fits = v->shape[0] == h->batch;
     if (fits) h->v_size = !v ? h->size : v->rank == 4 ? v->shape[3] : v->shape[2] / n;
   } else {

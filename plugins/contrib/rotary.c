@@ -23,7 +23,7 @@ static tn_status make(const tn_call *call, rotary *out) {
   } else if (fits && x->rank == 3) {
     const int64_t size = 2 * cosines->shape[1];
     r.heads = a->num_heads > 0 ? a->num_heads : size ? x->shape[2] / size : 0;
-    fits = r.heads > 0 && x->shape[2] % r.heads == 0;
+    fits = tn_divides(r.heads, x->shape[2]);
     r.batch = x->shape[0], r.n = x->shape[1], r.size = fits ? x->shape[2] / r.heads : 0;
   } else {
     fits = false;

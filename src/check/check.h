@@ -16,6 +16,7 @@
  *   life.c      loading, init, shutdown           around.c    what is the process's own
  *   infer.c     inference, types                  generic.c   cases for operators without
  *   repeat.c    many calls, two at once           format.c    readers on broken files
+ *   unload.c    unloading while in use
  *
  * The harness ends the process when it runs out of memory itself. */
 #ifndef TN_CHECK_CHECK_H
@@ -575,6 +576,9 @@ const check_results *check_self_expected(const check_subject *s); /* repeat.c */
 /* Many calls, two at once, memory that cannot be had. */
 void check_repeat(const check_subject *s);
 void check_infer(check_problem *p); /* infer.c */
+/* The plug-in is unloaded in one of two runtimes that run the problem. is_needed: the operator is
+ * the plug-in's own. unload.c */
+void check_unload(check_problem *p, bool is_needed);
 /* Case lines from the schema and the type rules, until run answers false. What stands in the way,
  * or NULL. generic.c */
 const char *check_generic(const tn_opdef *op, const tn_kerneldef *const *kernels, int32_t n_kernels,

@@ -1,5 +1,5 @@
-/* Inference: the same answer twice, nothing written to what it is shown, and shapes that make no
- * sense. */
+/* Inference: the same answer twice, nothing written to what it is shown, and shapes and attributes
+ * that make no sense. */
 #include <string.h>
 
 #include "check/check.h"
@@ -77,9 +77,10 @@ static void writes_nothing(check_problem *p) {
   tn_call_close(&f);
 }
 
-/* ---- shapes that make no sense --------------------------------------------------------------- */
+/* ---- what makes no sense --------------------------------------------------------------------- */
 
-/* Sizes that overflow are none of them: the host asks inference only about types that fit. */
+/* Sizes that overflow are none of them: the host asks inference only about types that fit, up to
+ * TN_MAX_ELEMENTS. Attributes may be anything. */
 
 enum { MOST = -2 }; /* dims: as many elements as there can be */
 
@@ -88,30 +89,45 @@ typedef struct nonsense {
   int32_t rank; /* -1: as it is */
   int64_t dim;  /* of every dim; -1: as it is */
   bool first_only;
+  bool has_attr; /* each integer among the attributes is attr */
+  int64_t attr;
 } nonsense;
 
 static const nonsense kinds[] = {
-    {"scalars", 0, -1, false},
-    {"inputs of rank 8", 8, 1, false},
-    {"no elements", -1, 0, false},
-    {"no elements in 8 dims", 8, 0, false},
-    {"2^58 elements", -1, MOST, false},
-    {"2^56 elements in 8 dims", 8, MOST, false},
-    {"dims of 7", -1, 7, false},
-    {"a scalar as its first input", 0, -1, true},
-    {"a first input of rank 8", 8, 3, true},
-    {"a first input without elements", -1, 0, true},
-    {"a first input of 2^58 elements", -1, MOST, true},
+    {"scalars", 0, -1, false, false, 0},
+    {"inputs of rank 8", 8, 1, false, false, 0},
+    {"no elements", -1, 0, false, false, 0},
+    {"no elements in 8 dims", 8, 0, false, false, 0},
+    {"2^56 elements", -1, MOST, false, false, 0},
+    {"2^56 elements in 8 dims", 8, MOST, false, false, 0},
+    {"dims of 7", -1, 7, false, false, 0},
+    {"a scalar as its first input", 0, -1, true, false, 0},
+    {"a first input of rank 8", 8, 3, true, false, 0},
+    {"a first input without elements", -1, 0, true, false, 0},
+    {"a first input of 2^56 elements", -1, MOST, true, false, 0},
+    {"attributes of 2^63-1", -1, -1, false, true, INT64_MAX},
+    {"attributes of -2^63", -1, -1, false, true, INT64_MIN},
+    {"attributes of 2^62", -1, -1, false, true, INT64_C(1) << 62},
+    {"attributes of 2^62 and no elements", -1, 0, false, true, INT64_C(1) << 62},
+    {"attributes of 0", -1, -1, false, true, 0},
 };
 
 static void spoil(check_spec *spec, const nonsense *kind) {
   if (spec->constant) return;
   const int32_t old = spec->rank;
   if (kind->rank >= 0) spec->rank = kind->rank;
-  const int64_t most = INT64_C(1) << 58 / tn_max_i64(spec->rank, 1);
+  const int64_t most = INT64_C(1) << 56 / tn_max_i64(spec->rank, 1);
   const int64_t dim = kind->dim == MOST ? most : kind->dim;
   for (int32_t d = 0; d < spec->rank; d++)
     if (dim >= 0 || d >= old) spec->shape[d] = dim >= 0 ? dim : 1;
+}
+
+static void spoil_attr(tn_attr *a, int64_t value, tn_arena *arena) {
+  if (a->kind == TN_ATTR_INT) a->i = value;
+  if (a->kind != TN_ATTR_INTS || !a->ints.size) return;
+  int64_t *ints = check_need(tn_arena_alloc(arena, (uint64_t)a->ints.size * sizeof *ints));
+  for (int64_t k = 0; k < a->ints.size; k++) ints[k] = value;
+  a->ints.data = ints;
 }
 
 static void make_line(const check_problem *p, const nonsense *kind, tn_arena *arena, tn_case *out) {
@@ -124,6 +140,10 @@ static void make_line(const check_problem *p, const nonsense *kind, tn_arena *ar
     in->items = check_need(tn_arena_copy(arena, in->items, (uint64_t)in->n * sizeof *in->items));
     for (int32_t i = 0; i < in->n; i++) spoil(&in->items[i], kind);
   }
+  if (!kind->has_attr || !out->n_attrs) return;
+  out->attrs =
+      check_need(tn_arena_copy(arena, out->attrs, (uint64_t)out->n_attrs * sizeof *out->attrs));
+  for (int32_t k = 0; k < out->n_attrs; k++) spoil_attr(&out->attrs[k].value, kind->attr, arena);
 }
 
 static bool is_status(tn_status s) {
@@ -156,6 +176,7 @@ void check_infer(check_problem *p) {
     check_unit_end(p->env);
   }
   for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
+    if (kinds[k].has_attr && !p->line->n_attrs) continue;
     if (!check_unit_begin(p->env, "inference of \"%s\"%s%s with %s", line, space, p->label,
                           kinds[k].name))
       continue;

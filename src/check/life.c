@@ -74,6 +74,27 @@ static void many_times(life *l) {
                (used[ROUNDS - 1] - half) / ((ROUNDS - SETTLED) / 2));
 }
 
+/* Loaded, unloaded, and loaded again by the same runtime. */
+static void unloaded(life *l) {
+  check_allocator a;
+  check_allocator_init(&a);
+  tn_runtime *runtime = new_runtime(&a);
+  for (int k = 0; k < 3 && check_unit_ok(l->env); k++) {
+    tn_plugin_info info = {.head = TN_HEAD(tn_plugin_info)};
+    tn_status s = load(l, runtime);
+    if (s || tn_runtime_plugin(runtime, tn_runtime_n_plugins(runtime) - 1, &info)) {
+      check_fail(l->env, "init() fails after unloading: %s", tn_diag_text(l->diag));
+      break;
+    }
+    check_doing(l->env, "shutdown(), when it is unloaded");
+    s = tn_runtime_unload_plugin(runtime, info.name, 0, l->diag);
+    check_doing(l->env, "%s", "");
+    if (s) check_fail(l->env, "it is not unloaded: %s", tn_diag_text(l->diag));
+  }
+  destroy(l, runtime);
+  check_leak(l, &a, "unloaded");
+}
+
 static void two_at_once(life *l) {
   check_allocator a, b;
   check_allocator_init(&a);
@@ -128,6 +149,7 @@ void check_life(check_env *env, const char *path) {
     run(&l, "mapped again", mapped_again);
     void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     run(&l, "many times", many_times);
+    run(&l, "unloaded", unloaded);
     run(&l, "two runtimes at once", two_at_once);
     if (!CHECK_THREADS_ONLY) run(&l, "failing allocation", without_memory);
     if (library) dlclose(library);

@@ -16,6 +16,7 @@ typedef struct op_test {
   int32_t sweeps_left;
   int64_t n_sessions, n_supported;
   int64_t n_taken; /* problems that inference takes */
+  bool unloaded;   /* unloading has been tried */
   bool generic;    /* the cases were made up: inference may refuse them */
   int32_t n_generic;
   bool untested_only; /* kernels that have taken no case yet, and nothing else */
@@ -216,6 +217,17 @@ static bool try_levels(op_test *t, check_problem *p) {
   return any;
 }
 
+/* Once for each operator, with the first case that runs. */
+static void try_unload(op_test *t, check_problem *p) {
+  char unit[CHECK_TEXT];
+  if (!t->env->options.plugin || t->unloaded || CHECK_THREADS_ONLY) return;
+  t->unloaded = true;
+  name_unit(p, "unloading", unit, sizeof unit);
+  if (!check_unit_begin(t->env, "%s", unit)) return;
+  check_unload(p, is_of_plugin(t->env, t->op->owner));
+  check_unit_end(t->env);
+}
+
 static bool try_sessions(op_test *t, check_problem *p) {
   char unit[CHECK_TEXT];
   if (t->env->options.kernel || t->env->options.bench || p->no_model || t->untested_only)
@@ -223,6 +235,7 @@ static bool try_sessions(op_test *t, check_problem *p) {
   if (!sessions_wanted(t)) return false;
   enter_op(t);
   const bool supported = try_levels(t, p);
+  if (supported) try_unload(t, p);
   if (!is_small(p) || t->sweeps_left <= 0 || t->env->options.isa || CHECK_THREADS_ONLY ||
       !supported)
     return supported;

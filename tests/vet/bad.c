@@ -64,6 +64,11 @@ static int64_t elements(const tn_tensor *t) {
 
 static int n_inferred;
 
+typedef struct scaled_attrs {
+  double a;
+  int64_t n;
+} scaled_attrs;
+
 static tn_status infer(const tn_call *call) {
   tn_tensor *y = call->outputs[0];
   const tn_tensor *x = call->inputs[0];
@@ -75,6 +80,7 @@ static tn_status infer(const tn_call *call) {
   for (int32_t d = 0; d < x->rank; d++) y->shape[d] = x->shape[d];
   if (is("infer-scalar") && x->rank == 0) crash();
   if (is("infer-status") && x->rank == 0) return 7;
+  if (is("infer-attr") && ((const scaled_attrs *)call->attrs)->n > 1000000) crash();
   if (is("infer-impure") && x->rank) y->shape[0] = n_inferred++;
   if (is("infer-writes")) *attrs.out += 1;
   if (is("infer-loops") && x->rank && x->shape[0] > 1000000) hang();
@@ -91,6 +97,10 @@ static tn_status reference(const tn_call *call) {
 
 /* ---- the kernel ------------------------------------------------------------------------------ */
 
+/* What the first call makes, for all runtimes, and the first shutdown() takes from all of them. */
+static float one = 1;
+static float *volatile shared = &one;
+
 static float held; /* from the first item of a call to its last: of whoever began last */
 
 static tn_status plan(const tn_call *call, tn_kernel_plan *out) {
@@ -105,6 +115,7 @@ static tn_status prepare(const tn_call *call) {
   void *memory = call->host->alloc(call->ctx, 100);
   if (is("prepare-unchecked")) *(char *)memory = 1;
   if (!memory) return is("prepare-says-ok") ? TN_ERR_INTERNAL : TN_ERR_MEMORY;
+  shared = &one;
   if (!is("prepare-leaks")) call->host->free(call->ctx, memory);
   if (is("prepare-malloc")) {
     char *volatile lost = malloc(1000);
@@ -125,6 +136,7 @@ static tn_status run(const tn_call *call, uint32_t stage, int64_t begin, int64_t
   if (is("run-hangs") && end > 30) hang();
   if (is("run-exits") && end > 30) exit(0);
   if (is("run-past") && end == elements(call->inputs[0])) y[end] = 1;
+  if (is("unload-shared") && end > 30) y[30] *= *shared;
   if (is("run-wrong") && end > 30) y[30] += 1;
   if (is("run-rounds")) fesetround(FE_UPWARD);
   if (is("run-static") && begin == 0) held = y[0];
@@ -158,12 +170,12 @@ static tn_status read_model(const tn_source *source, tn_graph *graph) {
 
 static const tn_type_rule rule = {TN_HEAD(tn_type_rule), "T", "x,y", TN_MASK(TN_F32)};
 static const tn_type_rule *const rules[] = {&rule};
-static const char *const cases[] = {"x=T[37] a=1.5", "x=T[2,3]"};
+static const char *const cases[] = {"x=T[37] a=1.5", "x=T[2,3] n=3"};
 static const tn_op op = {.head = TN_HEAD(tn_op),
                          .domain = "test",
                          .name = "Scaled",
                          .since = 1,
-                         .schema = "(Tensor x, *, float a=2.0) -> Tensor y",
+                         .schema = "(Tensor x, *, float a=2.0, int n=1) -> Tensor y",
                          .types = rules,
                          .n_types = 1,
                          .infer = infer,
@@ -229,6 +241,7 @@ static void shut_down(void *self) {
   const state *s = self;
   n_started--;
   if (is("shutdown")) crash();
+  shared = NULL;
   if (!is("init-leaks")) s->host->free(s->ctx, self);
 }
 

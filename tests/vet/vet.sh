@@ -51,10 +51,15 @@ finds shutdown 'once: crashed with SIGSEGV in shutdown\(\)' --only init
 
 finds infer-scalar \
   "op 'test::Scaled', inference of .* with scalars: crashed with SIGSEGV in infer\(\)"
+finds infer-attr 'with attributes of 2\^63-1: crashed with SIGSEGV in infer\(\)'
 finds infer-status 'with scalars: for scalars: .*it answered 7, which is no status'
 finds infer-impure 'inference is not pure: output y is'
 finds infer-writes 'inference changes the attributes'
 finds infer-loops "op 'test::Scaled', inference of .*: hangs in infer\(\)" --timeout 1
+
+finds unload-shared \
+  'unloading .*: crashed with SIGSEGV in a session, after another runtime has unloaded the' \
+  --only test::Scaled
 
 kernel='--only scaled_f32'
 finds refuse "kernel 'scaled_f32', .*: crashed with SIGSEGV in refuse\(\)" $kernel
