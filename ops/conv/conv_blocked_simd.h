@@ -38,13 +38,6 @@ typedef struct layer { /* one convolution, cut into work */
   int64_t parts, part_groups; /* output channels: groups of an item */
 } layer;
 
-static bool layer_is_pointwise(const layer *l) {
-  const tn_window *w = &l->c.w;
-  for (int32_t k = 0; k < w->n; k++)
-    if (w->kernel[k] != 1 || w->stride[k] != 1 || w->pad_lo[k] || w->pad_hi[k]) return false;
-  return true;
-}
-
 static bool layer_is_direct(const layer *l) {
   const tn_window *w = &l->c.w;
   for (int32_t k = 0; k < w->n; k++)
@@ -88,7 +81,7 @@ static tn_status layer_make(const tn_call *call, layer *out) {
   l.in_blocks = tn_ceil_div(l.c.channels, l.step);
   l.out_blocks = tn_ceil_div(l.c.filters, TN_VF_LANES);
   l.direct = layer_is_direct(&l);
-  if (layer_is_pointwise(&l) && l.direct) {
+  if (conv_is_pointwise(&l.c.w) && l.direct) {
     l.out_w = tn_min_i64(l.n_pixels, 4 * TILE_PIXELS);
     l.out_h = tn_ceil_div(l.n_pixels, tn_max_i64(1, l.out_w));
     l.in_h = l.out_h, l.in_w = l.out_w;

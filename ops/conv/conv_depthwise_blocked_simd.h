@@ -11,7 +11,8 @@
 enum { DEPTHWISE_PIXELS = TN_VF_LANES == 16 ? 12 : 8 };
 
 typedef struct depthwise_block { /* one block of channels of an image */
-  const window3 *w;
+  const tn_window *window;
+  const window3 *w;   /* the same */
   const float *x, *k; /* k: [taps][lanes] */
   tn_vf bias;
 } depthwise_block;
@@ -52,19 +53,11 @@ DEPTHWISE(12)
 #endif
 #undef DEPTHWISE
 
-/* Taps k of [0, kernel) with 0 <= start + k*dilation < size. */
-static void taps_inside(int64_t start, int64_t dilation, int64_t kernel, int64_t size,
-                        int64_t *out_begin, int64_t *out_end) {
-  *out_begin = start < 0 ? tn_min_i64(kernel, tn_ceil_div(-start, dilation)) : 0;
-  const int64_t end = size > start ? tn_min_i64(kernel, tn_ceil_div(size - start, dilation)) : 0;
-  *out_end = tn_max_i64(*out_begin, end);
-}
-
 static void depthwise_row(const depthwise_block *d, int64_t oh, float *y) {
   const window3 *w = d->w;
   const int64_t reach = (w->kernel[2] - 1) * w->dilation[2];
-  depthwise_taps t;
-  taps_inside(oh * w->stride[1] - w->pad[1], w->dilation[1], w->kernel[1], w->in[1], &t.h0, &t.h1);
+  depthwise_taps t = {0, 1, 0, 0};
+  if (d->window->n == 2) tn_window_taps(d->window, 0, oh, &t.h0, &t.h1);
   /* Pixels [inner, end) have all columns inside. */
   const int64_t inner = tn_min_i64(w->out[2], tn_ceil_div(w->pad[2], w->stride[2]));
   const int64_t room = w->in[2] - 1 - reach + w->pad[2];
@@ -72,8 +65,7 @@ static void depthwise_row(const depthwise_block *d, int64_t oh, float *y) {
       tn_max_i64(inner, room < 0 ? 0 : tn_min_i64(w->out[2], room / w->stride[2] + 1));
   for (int64_t ow = 0; ow < w->out[2];) {
     if (ow < inner || ow >= end) {
-      taps_inside(ow * w->stride[2] - w->pad[2], w->dilation[2], w->kernel[2], w->in[2], &t.w0,
-                  &t.w1);
+      tn_window_taps(d->window, d->window->n - 1, ow, &t.w0, &t.w1);
       depthwise_1(d, oh, ow, &t, y + ow * TN_VF_LANES);
       ow++;
       continue;
@@ -154,7 +146,7 @@ tn_status TN_SIMD_NAME(conv_depthwise_blocked)(const tn_call *call, uint32_t sta
     const int64_t oh = item % w.out[1], block = item / w.out[1] % blocks, plane = item / w.out[1];
     const int64_t channel = block * TN_VF_LANES, at = item * w.out[2] * TN_VF_LANES;
     const int64_t live = tn_min_i64(TN_VF_LANES, c.filters - channel);
-    depthwise_block d = {.w = &w};
+    depthwise_block d = {.window = &c.w, .w = &w};
     d.x = (const float *)call->inputs[0]->data + plane * c.in_size * TN_VF_LANES;
     d.k = (const float *)call->state + block * c.taps * TN_VF_LANES;
     d.bias = bias ? tn_vf_load_mask(tn_vf_mask_first(live), bias + channel) : tn_vf_set1(0);

@@ -28,10 +28,17 @@ static inline window3 conv_window3(const tn_window *w) {
   return r;
 }
 
+/* 1x1 windows of stride 1 without pads: pixels lie as in the input. */
+static inline bool conv_is_pointwise(const tn_window *w) {
+  for (int32_t k = 0; k < w->n; k++)
+    if (w->kernel[k] != 1 || w->stride[k] != 1 || w->pad_lo[k] || w->pad_hi[k]) return false;
+  return true;
+}
+
 typedef struct conv_gather {
   window3 w;
   int64_t in_size, taps, pixel, n; /* output pixels [pixel, pixel + n) */
-  bool is_pointwise; /* 1x1 windows of stride 1 without pads: a tap is one run of memory */
+  bool is_pointwise;               /* a tap is one run of memory */
 } conv_gather;
 
 static inline conv_gather conv_gather_block(const conv_shape *c, int64_t pixel) {
@@ -39,11 +46,8 @@ static inline conv_gather conv_gather_block(const conv_shape *c, int64_t pixel) 
                    .in_size = c->in_size,
                    .taps = c->taps,
                    .pixel = pixel,
-                   .is_pointwise = true};
+                   .is_pointwise = conv_is_pointwise(&c->w)};
   g.n = tn_min_i64(CONV_PIXELS, c->out_size - pixel);
-  for (int32_t k = 0; k < c->w.n; k++)
-    if (c->w.kernel[k] != 1 || c->w.stride[k] != 1 || c->w.pad_lo[k] || c->w.pad_hi[k])
-      g.is_pointwise = false;
   return g;
 }
 

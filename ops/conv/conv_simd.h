@@ -18,14 +18,8 @@ typedef struct cut { /* one convolution, cut into work */
   window3 w;
   int64_t in_group, out_group, depth, depth_step; /* depth: inputs of one output */
   int64_t strips, pixel_blocks, filter_blocks, filter_step;
-  bool is_pointwise; /* 1x1 windows of stride 1 without pads: pixels lie as in the input */
+  bool is_pointwise;
 } cut;
-
-static bool is_pointwise(const tn_window *w) {
-  for (int32_t k = 0; k < w->n; k++)
-    if (w->kernel[k] != 1 || w->stride[k] != 1 || w->pad_lo[k] || w->pad_hi[k]) return false;
-  return true;
-}
 
 /* Filters are split only as far as the threads need it: every block gathers its pixels again. */
 static void cut_filters(cut *t, uint32_t n_workers) {
@@ -49,7 +43,7 @@ static tn_status cut_make(const tn_call *call, cut *out) {
   t.depth_step = tn_max_i64(1, tn_ceil_div(t.depth, n_steps));
   t.strips = tn_ceil_div(t.out_group, TN_TILE_MR);
   t.pixel_blocks = tn_ceil_div(t.c.out_size, TN_TILE_COLUMNS);
-  t.is_pointwise = is_pointwise(&t.c.w);
+  t.is_pointwise = conv_is_pointwise(&t.c.w);
   cut_filters(&t, call->n_workers);
   *out = t;
   return TN_OK;

@@ -28,25 +28,17 @@ static pool_rows pool_rows_of(const tn_window *w) {
                      .pad_w = w->pad_lo[x]};
 }
 
-/* Taps k of [0, kernel) with 0 <= start + k*dilation < size. */
-static void pool_taps(int64_t start, int64_t dilation, int64_t kernel, int64_t size,
-                      int64_t *out_begin, int64_t *out_end) {
-  *out_begin = start < 0 ? tn_min_i64(kernel, tn_ceil_div(-start, dilation)) : 0;
-  const int64_t end = size > start ? tn_min_i64(kernel, tn_ceil_div(size - start, dilation)) : 0;
-  *out_end = tn_max_i64(*out_begin, end);
-}
-
 /* STEP folds v into acc; DONE says what is stored, of acc and `taps`, those inside. */
 #define POOL_BLOCKED(name, START, STEP, DONE)                                           \
   static void name(const pool_shape *p, const pool_rows *r, const float *x, int64_t oh, \
                    const tn_call *call, float *y) {                                     \
     const int64_t top = oh * r->stride_h - r->pad_h;                                    \
-    int64_t h0, h1, w0, w1;                                                             \
-    (void)p, (void)call;                                                                \
-    pool_taps(top, r->dilation_h, r->kernel_h, r->in_h, &h0, &h1);                      \
+    int64_t h0 = 0, h1 = 1, w0, w1;                                                     \
+    (void)call;                                                                         \
+    if (p->w.n == 2) tn_window_taps(&p->w, 0, oh, &h0, &h1);                            \
     for (int64_t ow = 0; ow < r->out_w; ow++, y += TN_VF_LANES) {                       \
       const int64_t left = ow * r->stride_w - r->pad_w;                                 \
-      pool_taps(left, r->dilation_w, r->kernel_w, r->in_w, &w0, &w1);                   \
+      tn_window_taps(&p->w, p->w.n - 1, ow, &w0, &w1);                                  \
       const int64_t taps = (h1 - h0) * (w1 - w0);                                       \
       (void)taps;                                                                       \
       tn_vf acc = START;                                                                \
