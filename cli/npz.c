@@ -1,4 +1,7 @@
-/* Reading .npz files: zip archives of .npy files, through libzip. */
+/* Reading .npz files: zip archives of .npy files, through libzip.
+ *
+ * What the archive says of its members is foreign: no size is believed before it is checked against
+ * the file, and a member counts only if it unpacks to that size with the right check sum. */
 #include <string.h>
 
 #include "values.h"
@@ -6,73 +9,108 @@
 #if TENON_LIBZIP
 #include <zip.h>
 
-enum { MAX_MEMBERS = 100000 };
+enum { MAX_MEMBERS = 100000, MAX_RATIO = 1032 /* deflate shrinks by less */ };
 
 typedef struct npz {
   const char *path;
   tn_diag *diag;
   tn_arena *arena;
   zip_t *zip;
+  uint64_t left; /* bytes of the file that no member has claimed yet */
 } npz;
 
 static tn_status broken(const npz *z, const char *name, const char *why) {
   return tn_fail(z->diag, TN_ERR_INVALID, "%s: member '%s': %s", z->path, name, why);
 }
 
-/* Deflate shrinks by less than 1032 to 1, so what claims more is refused before it gets memory. */
-static bool is_credible(const zip_stat_t *st) {
-  return st->size / 1100 <= st->comp_size + 1 && st->size <= INT64_MAX;
+/* What is refused before it gets memory. Members may not share bytes, so together they claim at
+ * most the file: an archive that unpacks to more than MAX_RATIO times its own size is no archive. */
+static tn_status check_claims(npz *z, const zip_stat_t *st) {
+  if (st->encryption_method != ZIP_EM_NONE) return broken(z, st->name, "it is encrypted");
+  if (st->comp_method != ZIP_CM_STORE && st->comp_method != ZIP_CM_DEFLATE)
+    return broken(z, st->name, "it is neither stored nor deflated");
+  if (st->comp_size > z->left) return broken(z, st->name, "it is larger than the file");
+  bool right = st->comp_method == ZIP_CM_STORE ? st->size == st->comp_size
+                                               : st->size / MAX_RATIO <= st->comp_size;
+  if (!right || st->size > INT64_MAX) return broken(z, st->name, "its size cannot be right");
+  z->left -= st->comp_size;
+  return TN_OK;
 }
 
+/* libzip compares the check sum when it comes to the end, which is a read of nothing after the last
+ * byte. */
 static tn_status unpack(const npz *z, const zip_stat_t *st, uint8_t *to) {
   zip_file_t *f = zip_fopen_index(z->zip, st->index, 0);
   if (!f) return broken(z, st->name, zip_strerror(z->zip));
   uint64_t done = 0;
-  while (done < st->size) {
-    zip_int64_t n = zip_fread(f, to + done, st->size - done);
-    if (n <= 0) break;
-    done += (uint64_t)n;
+  zip_int64_t n = 1;
+  while (n > 0 && done < st->size) {
+    n = zip_fread(f, to + done, st->size - done);
+    if (n > 0) done += (uint64_t)n;
   }
-  tn_status s = done == st->size ? TN_OK : broken(z, st->name, zip_file_strerror(f));
+  uint8_t more;
+  if (n > 0 || !st->size) n = zip_fread(f, &more, 1);
+  tn_status s = TN_OK;
+  if (n < 0)
+    s = broken(z, st->name, zip_file_strerror(f));
+  else if (n > 0 || done != st->size)
+    s = broken(z, st->name, "it unpacks to another size than it says");
   zip_fclose(f);
   return s;
 }
 
-static tn_status read_member(const npz *z, zip_uint64_t index, char *name, tn_tensor *out) {
+/* The name without ".npy"; libzip answers UTF-8. */
+static tn_status keep_name(const npz *z, const char *name, char *out) {
+  size_t n = strlen(name);
+  if (n > 4 && !strcmp(name + n - 4, ".npy")) n -= 4;
+  if (n >= CLI_NAME_MAX) return broken(z, name, "its name is too long");
+  memcpy(out, name, n);
+  out[n] = 0;
+  return TN_OK;
+}
+
+static tn_status read_member(npz *z, zip_uint64_t index, char *name, tn_tensor *out) {
   zip_stat_t st;
-  const zip_uint64_t needed = ZIP_STAT_NAME | ZIP_STAT_SIZE | ZIP_STAT_COMP_SIZE;
+  const zip_uint64_t needed = ZIP_STAT_NAME | ZIP_STAT_SIZE | ZIP_STAT_COMP_SIZE |
+                              ZIP_STAT_COMP_METHOD | ZIP_STAT_ENCRYPTION_METHOD;
   zip_stat_init(&st);
   if (zip_stat_index(z->zip, index, 0, &st) || (st.valid & needed) != needed)
     return broken(z, "?", zip_strerror(z->zip));
-  snprintf(name, CLI_NAME_MAX, "%s", st.name);
-  if (!is_credible(&st)) return broken(z, st.name, "its size cannot be right");
+  tn_status s = keep_name(z, st.name, name);
+  if (!s) s = check_claims(z, &st);
+  if (s) return s;
   uint8_t *bytes = tn_alloc(tn_default_allocator(), st.size);
   if (!bytes) return tn_fail(z->diag, TN_ERR_MEMORY, "%s: no memory", z->path);
   char where[4096 + CLI_NAME_MAX];
-  snprintf(where, sizeof where, "%s: %s", z->path, name);
-  tn_status s = unpack(z, &st, bytes);
+  snprintf(where, sizeof where, "%s: %s", z->path, st.name);
+  s = unpack(z, &st, bytes);
   if (!s) s = cli_npy_parse(where, bytes, st.size, z->arena, z->diag, out);
   tn_free(tn_default_allocator(), bytes, st.size);
-  size_t n = strlen(name);
-  if (n > 4 && !strcmp(name + n - 4, ".npy")) name[n - 4] = 0;
   return s;
 }
 
-tn_status cli_npz_each(const char *path, tn_arena *arena, tn_diag *diag,
-                       tn_status (*visit)(void *self, const char *name, const tn_tensor *t),
-                       void *self) {
-  int code = 0;
-  npz z = {path, diag, arena, zip_open(path, ZIP_RDONLY, &code)};
-  if (!z.zip) {
-    zip_error_t error;
-    zip_error_init_with_code(&error, code);
-    tn_status s = tn_fail(diag, code == ZIP_ER_NOENT ? TN_ERR_NOT_FOUND : TN_ERR_INVALID,
-                          "cannot open %s: %s", path, zip_error_strerror(&error));
-    zip_error_fini(&error);
-    return s;
-  }
+static tn_status open_archive(npz *z, const uint8_t *data, uint64_t size) {
+  zip_error_t error;
+  zip_error_init(&error);
+  zip_source_t *source = zip_source_buffer_create(data, size, 0, &error);
+  if (source) z->zip = zip_open_from_source(source, ZIP_RDONLY, &error);
+  tn_status s = TN_OK;
+  if (!z->zip)
+    s = tn_fail(z->diag, TN_ERR_INVALID, "cannot open %s: %s", z->path, zip_error_strerror(&error));
+  if (!z->zip) zip_source_free(source);
+  zip_error_fini(&error);
+  return s;
+}
+
+tn_status cli_npz_parse(const char *path, const uint8_t *data, uint64_t size, tn_arena *arena,
+                        tn_diag *diag,
+                        tn_status (*visit)(void *self, const char *name, const tn_tensor *t),
+                        void *self) {
+  npz z = {path, diag, arena, NULL, size};
+  tn_status s = open_archive(&z, data, size);
+  if (s) return s;
   zip_int64_t n = zip_get_num_entries(z.zip, 0);
-  tn_status s = n > MAX_MEMBERS ? broken(&z, "?", "there are too many") : TN_OK;
+  if (n > MAX_MEMBERS) s = broken(&z, "?", "there are too many");
   for (zip_int64_t k = 0; k < n && !s; k++) {
     char name[CLI_NAME_MAX];
     tn_tensor t;
@@ -85,12 +123,24 @@ tn_status cli_npz_each(const char *path, tn_arena *arena, tn_diag *diag,
 
 #else
 
-tn_status cli_npz_each(const char *path, tn_arena *arena, tn_diag *diag,
-                       tn_status (*visit)(void *self, const char *name, const tn_tensor *t),
-                       void *self) {
-  (void)arena, (void)visit, (void)self;
+tn_status cli_npz_parse(const char *path, const uint8_t *data, uint64_t size, tn_arena *arena,
+                        tn_diag *diag,
+                        tn_status (*visit)(void *self, const char *name, const tn_tensor *t),
+                        void *self) {
+  (void)data, (void)size, (void)arena, (void)visit, (void)self;
   return tn_fail(diag, TN_ERR_UNSUPPORTED,
                  "%s: .npz is not read: this tenon was built without libzip (libzip-dev)", path);
 }
 
 #endif
+
+tn_status cli_npz_each(const char *path, tn_arena *arena, tn_diag *diag,
+                       tn_status (*visit)(void *self, const char *name, const tn_tensor *t),
+                       void *self) {
+  tn_mapping file;
+  tn_status s = tn_file_map(path, diag, &file);
+  if (s) return s;
+  s = cli_npz_parse(path, file.data, file.size, arena, diag, visit, self);
+  tn_file_unmap(&file);
+  return s;
+}

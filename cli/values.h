@@ -64,10 +64,16 @@ tn_status cli_npy_write(const char *path, const tn_tensor *t, tn_diag *diag);
 /* ---- .npz (npz.c) ---- */
 
 /* Calls visit(self, name, tensor) for each member, in the order of the archive, until it answers
- * not TN_OK. name: without ".npy". */
+ * not TN_OK. name: without ".npy". Members are stored or deflated, as NumPy writes them; what
+ * claims more bytes than the file can hold is refused. */
 tn_status cli_npz_each(const char *path, tn_arena *arena, tn_diag *diag,
                        tn_status (*visit)(void *self, const char *name, const tn_tensor *t),
                        void *self);
+/* The same of bytes; path is for messages. */
+tn_status cli_npz_parse(const char *path, const uint8_t *data, uint64_t size, tn_arena *arena,
+                        tn_diag *diag,
+                        tn_status (*visit)(void *self, const char *name, const tn_tensor *t),
+                        void *self);
 
 /* ---- images and sound (image.c, wav.c) ---- */
 

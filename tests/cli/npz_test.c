@@ -1,0 +1,77 @@
+/* .npz: the fuzzer's seeds as they should be read or refused. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "values.h"
+
+/* Of the names of members, one text. */
+static tn_status take(void *self, const char *name, const tn_tensor *t) {
+  char *all = self;
+  (void)t;
+  snprintf(all + strlen(all), 200 - strlen(all), "%s;", name);
+  return TN_OK;
+}
+
+/* The names of the members that were read before the failure, and its message. */
+static const struct {
+  const char *seed, *names, *message;
+} seeds[] = {
+    {"stored", "x;y;", NULL},
+    {"deflated", "x;y;", NULL},
+    {"zeros", "x;", NULL},
+    {"empty", "", NULL},
+    {"zip64", "x;", NULL},
+    {"text", "s;", NULL},
+    {"same_names", "x;x;", NULL},
+    {"no_name", ";", NULL},
+    {"only_ending", ".npy;", NULL},
+    {"nul_name", "a b;", NULL},
+    {"other_local_name", "x;", NULL},
+    {"comment", "x;", NULL},
+    {"wrong_crc", "", "member 'x.npy': CRC error"},
+    {"wrong_crc_deflated", "", "member 'x.npy': CRC error"},
+    {"longer", "", "member 'x.npy': it unpacks to another size than it says"},
+    {"shorter", "", "member 'x.npy': it unpacks to another size than it says"},
+    {"bomb", "", "member 'x.npy': its size cannot be right"},
+    {"bomb_comp", "", "member 'x.npy': it is larger than the file"},
+    {"overlap", "x;x0;", "member 'x1.npy': it is larger than the file"},
+    {"encrypted", "", "member 'x.npy': it is encrypted"},
+    {"method", "", "member 'x.npy': it is neither stored nor deflated"},
+    {"no_npy", "", "readme.txt: not a .npy file that can be read"},
+    {"folder", "", "a/: not a .npy file that can be read"},
+    {"long_name", "", "its name is too long"},
+    {"bad_name", "", "cannot open"},
+    {"count", "", "cannot open"},
+    {"cut", "", "cannot open"},
+};
+
+static void test_seeds(void **state) {
+  (void)state;
+  for (size_t k = 0; k < sizeof seeds / sizeof *seeds; k++) {
+    char path[200], names[200] = "";
+    tn_arena arena;
+    tn_diag *diag = tn_diag_create();
+    tn_arena_init(&arena, tn_default_allocator());
+    snprintf(path, sizeof path, "cli/corpus_npz/%s.npz", seeds[k].seed);
+    tn_status s = cli_npz_each(path, &arena, diag, take, names);
+    const char *message = tn_diag_text(diag);
+    if (strcmp(names, seeds[k].names)) fail_msg("%s: read %s: %s", path, names, message);
+    if ((s == TN_OK) != !seeds[k].message) fail_msg("%s: status %d: %s", path, s, message);
+    if (seeds[k].message && !(strstr(message, path) && strstr(message, seeds[k].message)))
+      fail_msg("%s: says %s", path, message);
+    tn_arena_clear(&arena);
+    tn_diag_destroy(diag);
+  }
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_seeds)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
