@@ -24,7 +24,7 @@ static tn_status broken(const npz *z, const char *name, const char *why) {
 }
 
 /* What is refused before it gets memory. Members may not share bytes, so together they claim at
- * most the file: an archive that unpacks to more than MAX_RATIO times its own size is no archive. */
+ * most the file: no archive unpacks to more than MAX_RATIO times its size. */
 static tn_status check_claims(npz *z, const zip_stat_t *st) {
   if (st->encryption_method != ZIP_EM_NONE) return broken(z, st->name, "it is encrypted");
   if (st->comp_method != ZIP_CM_STORE && st->comp_method != ZIP_CM_DEFLATE)
