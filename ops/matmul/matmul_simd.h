@@ -1,10 +1,9 @@
 /* MatMul and Gemm in f32 for AVX-512 and AVX2: the whole of matmul_avx512.c and matmul_avx2.c.
  *
- * Three ways, by shape:
- *   tiles   B in panels, packed once at prepare if it is constant, else in a stage of its own;
- * items are blocks of rows and columns, and pack their rows of A into worker scratch. stream  fewer
- * than 4 rows: B is read once, where it lies, a block of columns per item. dots    few rows and a
- * transposed B, or one column: rows lie in memory as the sums need them. */
+ * Three ways, by shape. Tiles: B in panels, packed once at prepare if it is constant, else in a
+ * stage of its own; items are blocks of rows and columns, and pack their rows of A into worker
+ * scratch. Stream, fewer than 4 rows: B is read once, where it lies, a block of columns per item.
+ * Dots, few rows and a transposed B, or one column: rows lie in memory as the sums need them. */
 #ifndef TN_OPS_MATMUL_SIMD_H
 #define TN_OPS_MATMUL_SIMD_H
 

@@ -1,0 +1,92 @@
+# Reads the disassembly of one object (objdump -d --no-show-raw-insn) and checks the hot loops that
+# `loops` names, as "function=count,...": the innermost loop of the function with the most multiply-adds
+# must have that count, or a multiple if the compiler unrolled it; it must not touch the stack, and
+# must not move vectors between registers. Such a loop runs at the machine's peak; one that spills
+# does not, and nothing else would say so.
+#
+#     objdump -d --no-show-raw-insn conv_avx512.c.o | awk -v loops=tile_14_2_LANES=28 -f loops.awk
+
+BEGIN {
+  n = split(loops, each, ",")
+  for (i = 1; i <= n; i++) {
+    split(each[i], pair, "=")
+    wanted[pair[1]] = pair[2]
+  }
+}
+
+function number(hex,    value, k) {
+  value = 0
+  for (k = 1; k <= length(hex); k++) value = value * 16 + index("0123456789abcdef", substr(hex, k, 1)) - 1
+  return value
+}
+
+# The loop from the target of the jump `from` back: has it another jump back inside?
+function innermost(first, last,    k) {
+  for (k = first; k < last; k++)
+    if (k in back) return 0
+  return 1
+}
+
+function check(    j, k, first, fma, stack, moves, best, best_stack, best_moves, name) {
+  best = 0
+  for (j in back) {
+    j += 0
+    for (first = j; first > 0 && address[first] != back[j]; first--);
+    if (!innermost(first, j)) continue
+    fma = stack = moves = 0
+    for (k = first; k <= j; k++) {
+      fma += text[k] ~ /^vfn?madd/ || text[k] ~ /^fmla/
+      stack += text[k] ~ /\(%[re][sb]p/ && text[k] ~ /[xyz]mm/
+      moves += text[k] ~ /^vmov[au]p[sd] +%[xyz]mm[0-9]+,%[xyz]mm[0-9]+/
+    }
+    if (fma > best) {
+      best = fma
+      best_stack = stack
+      best_moves = moves
+    }
+  }
+  name = current
+  seen[name] = 1
+  if (!best || best % wanted[name] || best_stack || best_moves) {
+    printf "%s: %d multiply-adds in its hot loop (expected: %d or a multiple), %d vectors on the stack, %d moved\n",
+      name, best, wanted[name], best_stack, best_moves
+    bad = 1
+  } else {
+    printf "%s: %d multiply-adds, nothing on the stack, no moves\n", name, best
+  }
+}
+
+/^[0-9a-f]+ <.*>:$/ {
+  if (current in wanted) check()
+  current = $2
+  gsub(/[<>:]/, "", current)
+  split("", address)
+  split("", text)
+  split("", back)
+  count = 0
+  next
+}
+
+current in wanted && /^ *[0-9a-f]+:\t/ {
+  count++
+  at = $1
+  sub(":", "", at)
+  address[count] = number(at)
+  line = $0
+  sub(/^ *[0-9a-f]+:\t/, "", line)
+  text[count] = line
+  if ($2 ~ /^j/ && $3 ~ /^[0-9a-f]+$/) {
+    target = number($3)
+    if (target <= address[count] && target >= address[1]) back[count] = target
+  }
+}
+
+END {
+  if (current in wanted) check()
+  for (name in wanted)
+    if (!(name in seen)) {
+      printf "%s: no such function in this object\n", name
+      bad = 1
+    }
+  exit bad
+}
