@@ -2,7 +2,8 @@
 
 An engine is a class with name, version(), load(path, inputs, threads) and run() -> list of arrays in
 the order of the model's outputs. Settings are the best that its makers document for latency on a CPU,
-in full f32. Conversions that an engine needs are made once and kept next to the model.
+in full f32. convert(path, inputs), where there is one, comes before load: the file that it makes is kept
+next to the model.
 """
 import ctypes
 import os
@@ -157,6 +158,7 @@ class OpenVino:
             "PERFORMANCE_HINT": "LATENCY", "INFERENCE_NUM_THREADS": threads, "NUM_STREAMS": 1,
             "INFERENCE_PRECISION_HINT": "f32"})
         self.request = compiled.create_infer_request()
+        self.inputs = inputs  # the tensors made below point into these arrays
         for name, array in inputs.items():
             self.request.set_tensor(name, ov.Tensor(array, shared_memory=True))
         self.n_outputs = len(compiled.outputs)
@@ -173,10 +175,13 @@ class Mnn:
         import MNN
         return MNN.version()
 
+    def convert(self, path, inputs):
+        return converted(path, ".mnn", lambda source, target: [
+            tool("mnnconvert"), "-f", "ONNX", "--modelFile", source, "--MNNModel", target, "--bizCode", "bench"])
+
     def load(self, path, inputs, threads):
         import MNN
-        file = converted(path, ".mnn", lambda source, target: [
-            tool("mnnconvert"), "-f", "ONNX", "--modelFile", source, "--MNNModel", target, "--bizCode", "bench"])
+        file = self.convert(path, inputs)
         ins, outs = signature(path)
         manager = MNN.nn.create_runtime_manager(({"precision": "high", "backend": "CPU", "numThread": threads,
                                                   "memory": "normal"},))
@@ -200,14 +205,17 @@ class Ncnn:
         import ncnn
         return ncnn.__version__
 
-    def load(self, path, inputs, threads):
-        import ncnn
+    def convert(self, path, inputs):
         if any(array.dtype != np.float32 for array in inputs.values()):
             shapes = ",".join(f"[{','.join(map(str, a.shape))}]{'i64' if a.dtype == np.int64 else 'f32'}" for a in inputs.values())
         else:
             shapes = ",".join(f"[{','.join(map(str, a.shape))}]" for a in inputs.values())
-        param = converted(path, ".ncnn.param", lambda source, target: [
+        return converted(path, ".ncnn.param", lambda source, target: [
             tool("pnnx"), source, f"inputshape={shapes}", "fp16=0"])
+
+    def load(self, path, inputs, threads):
+        import ncnn
+        param = self.convert(path, inputs)
         self.net = ncnn.Net()
         self.net.opt.num_threads = threads
         self.net.opt.use_fp16_packed = self.net.opt.use_fp16_storage = self.net.opt.use_fp16_arithmetic = False
@@ -230,4 +238,52 @@ class Ncnn:
         return outputs
 
 
-ENGINES = {engine.name: engine for engine in (Tenon, OnnxRuntime, OpenVino, Mnn, Ncnn)}
+class LiteRt:
+    """LiteRT with XNNPACK, its default. onnx2tf converts; it pins old versions of all it needs, so
+    bench/peers/setup gives it a virtual environment of its own, next to that of the engines."""
+    name = "litert"
+
+    def version(self):
+        from importlib.metadata import version
+        return version("ai-edge-litert")
+
+    def convert(self, path, inputs):
+        onnx2tf = pathlib.Path(sys.prefix).with_name(pathlib.Path(sys.prefix).name + "-convert") / "bin/onnx2tf"
+        if not onnx2tf.exists():
+            raise RuntimeError("onnx2tf is not there: run bench/peers/setup")
+        path = pathlib.Path(path)
+        # It would download these pictures to compare the conversion on them; any pictures will do.
+        pictures = path.parent / "calibration_image_sample_data_20x128x128x3_float32.npy"
+        if not pictures.exists():
+            np.save(pictures, np.random.default_rng(0).random((20, 128, 128, 3), np.float32))
+        folder = path.with_suffix(".tf")
+        made = converted(path, ".tf", lambda source, target: [
+            str(onnx2tf), "-i", source, "-o", target, "-n", "-nuo", "-coion"])
+        return made / f"{path.stem}_float32.tflite" if made == folder else made
+
+    def load(self, path, inputs, threads):
+        from ai_edge_litert.interpreter import Interpreter
+        self.interpreter = Interpreter(model_path=str(self.convert(path, inputs)), num_threads=threads)
+        self.interpreter.allocate_tensors()
+        for detail in self.interpreter.get_input_details():
+            name = detail["name"].removeprefix("serving_default_").rsplit(":", 1)[0]
+            array = inputs[name]
+            if list(array.shape) != list(detail["shape"]):  # channels last
+                array = np.ascontiguousarray(np.moveaxis(array, 1, -1))
+            self.interpreter.set_tensor(detail["index"], array.astype(detail["dtype"]))
+        _, names = signature(path)
+        details = {d["name"].rsplit(":", 1)[0]: d["index"] for d in self.interpreter.get_output_details()}
+        order = [d["index"] for d in self.interpreter.get_output_details()]
+        order = [details[n] for n in names] if set(names) <= set(details) else order
+        self.outputs = [self.interpreter.tensor(index) for index in order]
+        self.shapes = [tuple(d.dim_value for d in v.type.tensor_type.shape.dim)
+                       for v in onnx.load(path, load_external_data=False).graph.output]
+
+    def run(self):
+        self.interpreter.invoke()
+        arrays = [np.array(output()) for output in self.outputs]
+        return [np.moveaxis(a, -1, 1) if a.shape != shape and a.ndim == len(shape) else a
+                for a, shape in zip(arrays, self.shapes)]
+
+
+ENGINES = {engine.name: engine for engine in (Tenon, OnnxRuntime, OpenVino, Mnn, Ncnn, LiteRt)}

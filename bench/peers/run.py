@@ -73,6 +73,16 @@ def inputs_of(path, folder):
     return target
 
 
+def convert(path, names):
+    """Makes the files that the engines need of a model; says which cannot."""
+    given = inputs_of(path, path.parent)
+    for name in names:
+        worker = Worker(name, sorted(os.sched_getaffinity(0)))
+        row = worker.ask("convert", name, path, given)
+        print(f"{path.stem:22} {name:12} {row.get('failed', 'ready')}", flush=True)
+        worker.end()
+
+
 def measure(path, names, threads, args):
     """{engine: row} for one model and number of threads."""
     cpus = sorted(os.sched_getaffinity(0))[:threads]
@@ -153,6 +163,7 @@ def main():
     parser.add_argument("--rounds", type=int, default=7, help="rounds after the one that warms up (default: 7)")
     parser.add_argument("--slice", type=float, default=0.4, metavar="S", help="seconds of a slice (default: 0.4)")
     parser.add_argument("--pause", type=float, default=0.2, metavar="S", help="sleep before a slice (default: 0.2)")
+    parser.add_argument("--convert", action="store_true", help="write and convert the models, measure nothing")
     args = parser.parse_args()
     unknown = [name for name in args.models if name not in build.MODELS]
     if unknown:
@@ -167,13 +178,17 @@ def main():
         if not path.exists():
             import onnx
             onnx.save(build.MODELS[model](), path)
+        if args.convert:
+            convert(path, names)
+            continue
         for threads in args.threads or [1]:
             rows = measure(path, names, threads, args)
             show(model, threads, rows)
             results.append({"model": model, "threads": threads, "engines": rows})
             target.with_suffix(".part").write_text(json.dumps({"machine": machine(), "results": results}, indent=1))
             target.with_suffix(".part").replace(target)
-    summary(results, names)
+    if not args.convert:
+        summary(results, names)
     return 0
 
 

@@ -1,6 +1,7 @@
 """One engine with one model in a process of its own; obeys lines on stdin, answers JSON on stdout.
 
-    load ENGINE MODEL INPUTS.npz THREADS     loads and runs once
+    convert ENGINE MODEL INPUTS.npz          makes the files that the engine needs
+    load ENGINE MODEL INPUTS.npz THREADS     loads, and runs once
     slice SECONDS                            runs for that long, answers the time of each run in ns
     quit
 Commands that fail answer {"error": why}. What engines print goes to stderr.
@@ -23,11 +24,26 @@ def compare(got, expected):
     return worst
 
 
+def read(inputs):
+    """The inputs of a model by name, and the outputs expected of it in order."""
+    arrays = dict(np.load(inputs))
+    return arrays, [arrays.pop(f"expected_{k}") for k in range(sum(n.startswith("expected_") for n in arrays))]
+
+
+def convert(engine, model, inputs):
+    from engines import ENGINES
+    made = ENGINES[engine]()
+    if hasattr(made, "convert"):
+        made.convert(model, read(inputs)[0])
+    return {}
+
+
 def load(engine, model, inputs, threads):
     from engines import ENGINES
-    arrays = dict(np.load(inputs))
-    expected = [arrays.pop(f"expected_{k}") for k in range(sum(n.startswith("expected_") for n in arrays))]
+    arrays, expected = read(inputs)
     made = ENGINES[engine]()
+    if hasattr(made, "convert"):
+        made.convert(model, arrays)  # not in what is timed
     begin = time.perf_counter_ns()
     made.load(model, arrays, int(threads))
     loaded = time.perf_counter_ns()
@@ -56,7 +72,9 @@ def main():
     for line in sys.stdin:
         words = line.split()
         try:
-            if words[0] == "load":
+            if words[0] == "convert":
+                answer = convert(*words[1:])
+            elif words[0] == "load":
                 made, answer = load(*words[1:])
             elif words[0] == "slice":
                 answer = slice_of(made, words[1])
