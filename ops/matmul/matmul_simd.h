@@ -1,9 +1,10 @@
 /* MatMul and Gemm in f32 for AVX-512 and AVX2: the whole of matmul_avx512.c and matmul_avx2.c.
  *
- * Three ways, by shape. Tiles: B in panels, packed once at prepare if it is constant, else in a
- * stage of its own; items are blocks of rows and columns, and pack their rows of A into worker
- * scratch. Stream, fewer than 4 rows: B is read once, where it lies, a block of columns per item.
- * Dots, few rows and a transposed B, or one column: rows lie in memory as the sums need them. */
+ * Three ways, by shape. Tiles: B in panels, packed once at prepare if it is constant, else in the
+ * first stage; items are blocks of rows and columns. Rows of A that one item meets are packed by
+ * it, those that several meet in the first stage, too. Stream, fewer than 4 rows: B is read once,
+ * where it lies, a block of columns per item. Dots, few rows and a transposed B, or one column:
+ * rows lie in memory as the sums need them. */
 #ifndef TN_OPS_MATMUL_SIMD_H
 #define TN_OPS_MATMUL_SIMD_H
 
@@ -13,8 +14,10 @@
 
 enum {
   FEW_ROWS = 4,
-  ROWS = TN_TILE_MR * (TN_VF_LANES == 16 ? 8 : 16), /* of a block: packed, they fit in L2 */
-  STREAM_COLUMNS = 16 * TN_VF_LANES,
+  /* At most, of a block. Strips of A may lie beyond L2: one is read per TN_TILE_PANELS panels. */
+  ROWS = TN_TILE_MR * (TN_VF_LANES == 16 ? 16 : 40),
+  STREAM_COLUMNS = 2048, /* at most, of a block: sums of a row stay in L1 */
+  STREAM_LEAST = 128,
   DOT_ROWS = 32
 };
 
@@ -24,7 +27,9 @@ typedef struct layout { /* how one call is cut into work */
   product p;
   way way;
   int64_t b_matrices, panels; /* distinct matrices of B, panels of each */
-  int64_t row_blocks, col_blocks, col_step;
+  int64_t row_blocks, row_step, col_blocks, col_step;
+  bool shares_a;              /* A is packed in the first stage */
+  int64_t a_matrices, strips; /* distinct matrices of A, strips of each */
 } layout;
 
 static way way_of(const product *p) {
@@ -34,15 +39,27 @@ static way way_of(const product *p) {
   return p->trans_a && p->m > 1 ? TILES : DOTS;
 }
 
-/* Columns are split only as far as the threads need it: every block packs A again. */
 static void cut_tiles(const tn_call *call, layout *l) {
   const int64_t groups = tn_ceil_div(l->p.n, TN_TILE_COLUMNS),
                 wanted = call->n_workers > 1 ? 4 * (int64_t)call->n_workers : 1;
+  l->strips = tn_ceil_div(l->p.m, TN_TILE_MR);
   l->row_blocks = tn_ceil_div(l->p.m, ROWS);
+  l->row_step = tn_ceil_div(l->strips, tn_max_i64(1, l->row_blocks)) * TN_TILE_MR;
+  l->row_blocks = l->row_step ? tn_ceil_div(l->p.m, l->row_step) : 0;
   const int64_t per_column = tn_max_i64(1, l->p.batch * l->row_blocks);
   const int64_t blocks = tn_min_i64(groups, tn_ceil_div(wanted, per_column));
   l->col_step = tn_ceil_div(groups, tn_max_i64(1, blocks)) * TN_TILE_COLUMNS;
   l->col_blocks = l->col_step ? tn_ceil_div(l->p.n, l->col_step) : 0;
+  l->shares_a = l->col_blocks > 1 && l->p.k > 0;
+}
+
+/* Whole blocks, or as many as keep the threads busy. */
+static void cut_stream(const tn_call *call, layout *l) {
+  const int64_t wanted = call->n_workers > 1 ? 4 * (int64_t)call->n_workers : 1,
+                share = tn_ceil_div(tn_ceil_div(l->p.n, wanted), STREAM_LEAST) * STREAM_LEAST;
+  l->row_blocks = l->p.m > 0;
+  l->col_step = l->way == DOTS ? DOT_ROWS : tn_max_i64(1, tn_min_i64(share, STREAM_COLUMNS));
+  l->col_blocks = tn_ceil_div(l->way == DOTS && l->p.n == 1 ? l->p.m : l->p.n, l->col_step);
 }
 
 static tn_status layout_make(const tn_call *call, bool is_gemm, layout *out) {
@@ -57,21 +74,31 @@ static tn_status layout_make(const tn_call *call, bool is_gemm, layout *out) {
   }
   l.way = way_of(p);
   l.b_matrices = p->k > 0 && p->n > 0 ? tn_tensor_elements(p->b) / (p->k * p->n) : 0;
+  l.a_matrices = p->k > 0 && p->m > 0 ? tn_tensor_elements(p->a) / (p->k * p->m) : 0;
   l.panels = tn_ceil_div(p->n, TN_TILE_NR);
-  if (l.way == TILES) {
+  if (l.way == TILES)
     cut_tiles(call, &l);
-  } else {
-    const int64_t work = l.way == STREAM || p->n != 1 ? p->n : p->m;
-    l.col_step = l.way == STREAM ? STREAM_COLUMNS : DOT_ROWS;
-    l.row_blocks = 1;
-    l.col_blocks = tn_ceil_div(work, l.col_step);
-  }
+  else
+    cut_stream(call, &l);
   *out = l;
   return TN_OK;
 }
 
 static uint64_t panel_bytes(const layout *l) {
   return (uint64_t)(l->b_matrices * l->panels * TN_TILE_NR * l->p.k) * sizeof(float);
+}
+
+static uint64_t strip_bytes(const layout *l) {
+  return l->shares_a ? (uint64_t)(l->a_matrices * l->strips * TN_TILE_MR * l->p.k) * sizeof(float)
+                     : 0;
+}
+
+/* Items of the first stage: panels to be packed unless B is constant, then strips. */
+static int64_t packed_panels(const layout *l, bool b_constant) {
+  return l->way == TILES && !b_constant ? l->b_matrices * l->panels : 0;
+}
+static int64_t packed_strips(const layout *l) {
+  return l->shares_a ? l->a_matrices * l->strips : 0;
 }
 
 static double cost_ns(const layout *l) {
@@ -88,15 +115,14 @@ static tn_status plan(const tn_call *call, bool is_gemm, tn_kernel_plan *out) {
   const product *p = &l.p;
   uint32_t last = 0;
   if (l.way == TILES) {
-    out->worker_scratch_bytes = (uint64_t)ROWS * TN_TILE_KC * sizeof(float);
-    if (call->inputs[1]->data) {
-      out->state_bytes = panel_bytes(&l);
-    } else if (panel_bytes(&l) > 0) {
-      out->scratch_bytes = panel_bytes(&l);
-      out->items[0] = l.b_matrices * l.panels;
-      out->grain[0] = tn_grain(20000, (double)p->k * TN_TILE_NR);
-      last = 1;
-    }
+    const int64_t panels = packed_panels(&l, call->inputs[1]->data != NULL),
+                  strips = packed_strips(&l);
+    if (!l.shares_a) out->worker_scratch_bytes = (uint64_t)ROWS * TN_TILE_KC * sizeof(float);
+    if (call->inputs[1]->data) out->state_bytes = panel_bytes(&l);
+    out->scratch_bytes = (panels ? panel_bytes(&l) : 0) + strip_bytes(&l);
+    out->items[0] = panels + strips;
+    out->grain[0] = tn_grain(20000, (double)p->k * TN_TILE_MR);
+    last = panels + strips > 0;
   }
   out->n_stages = last + 1;
   out->items[last] = p->batch * l.row_blocks * l.col_blocks;
@@ -158,26 +184,59 @@ static void pack_strips(const product *p, const float *a, int64_t i, int64_t m, 
   }
 }
 
+/* Depth of the blocks that K is cut into: equal, but for the last. */
+static int64_t depth_step(const product *p) {
+  const int64_t n_blocks = tn_max_i64(1, tn_ceil_div(p->k, TN_TILE_KC));
+  return tn_max_i64(1, tn_ceil_div(p->k, n_blocks));
+}
+
+/* Where strip `strip` of A begins, elements [k0, k0 + kc): [matrix][block of k][strip][k][MR]. */
+static float *shared_strip(const layout *l, float *to, int64_t matrix, int64_t strip, int64_t k0,
+                           int64_t kc) {
+  return to + (matrix * l->p.k + k0) * l->strips * TN_TILE_MR + strip * TN_TILE_MR * kc;
+}
+
+static void share_strip(const layout *l, int64_t item, float *to) {
+  const product *p = &l->p;
+  const int64_t matrix = item / l->strips, strip = item % l->strips, i = strip * TN_TILE_MR,
+                step = depth_step(p);
+  const float *a = (const float *)p->a->data + matrix * p->m * p->k;
+  for (int64_t k0 = 0; k0 < p->k; k0 += step) {
+    const int64_t kc = tn_min_i64(step, p->k - k0);
+    pack_strips(p, a, i, tn_min_i64(TN_TILE_MR, p->m - i), k0, kc,
+                shared_strip(l, to, matrix, strip, k0, kc));
+  }
+}
+
+/* panels, strips: where those begin that the first stage packed; strips is room of the worker's if
+ * it did not. */
 static void tiles_item(const tn_call *call, const layout *l, int64_t item, const float *panels,
                        float *strips) {
   const product *p = &l->p;
   const int64_t j0 = item % l->col_blocks * l->col_step, j1 = tn_min_i64(p->n, j0 + l->col_step);
-  const int64_t i = item / l->col_blocks % l->row_blocks * ROWS, m = tn_min_i64(ROWS, p->m - i);
-  const int64_t matrix = item / l->col_blocks / l->row_blocks;
-  const float *a = (const float *)p->a->data + product_matrix(p, p->a_stride, matrix) * p->m * p->k;
+  const int64_t i = item / l->col_blocks % l->row_blocks * l->row_step,
+                m = tn_min_i64(l->row_step, p->m - i);
+  const int64_t matrix = item / l->col_blocks / l->row_blocks,
+                a_matrix = product_matrix(p, p->a_stride, matrix);
+  const float *a = (const float *)p->a->data + a_matrix * p->m * p->k;
   const float *b = panels + product_matrix(p, p->b_stride, matrix) * l->panels * TN_TILE_NR * p->k;
-  const int64_t n_blocks = tn_max_i64(1, tn_ceil_div(p->k, TN_TILE_KC)),
-                step = tn_max_i64(1, tn_ceil_div(p->k, n_blocks)), row = matrix * p->m + i;
+  const int64_t step = depth_step(p), row = matrix * p->m + i;
   float *y = (float *)call->outputs[0]->data + row * p->n;
   tn_tiles t = {.a = strips, .ldc = p->n, .m = m, .b_panel = TN_TILE_NR * p->k, .first = true};
   for (int64_t k0 = 0; k0 == 0 || k0 < p->k; k0 += step, t.first = false) {
     t.k = tn_min_i64(step, p->k - k0);
     t.a_strip = TN_TILE_MR * t.k;
-    pack_strips(p, a, i, m, k0, t.k, strips);
+    if (l->shares_a)
+      t.a = shared_strip(l, strips, a_matrix, i / TN_TILE_MR, k0, t.k);
+    else
+      pack_strips(p, a, i, m, k0, t.k, strips);
     for (int64_t j = j0; j < j1; j += TN_TILE_COLUMNS) {
       t.n = tn_min_i64(TN_TILE_COLUMNS, j1 - j);
       t.b = b + j * p->k + k0 * TN_TILE_NR;
       t.c = y + j;
+      t.next = j + TN_TILE_COLUMNS < j1 ? t.b + TN_TILE_COLUMNS * p->k
+               : k0 + step < p->k       ? b + j0 * p->k + (k0 + step) * TN_TILE_NR
+                                        : NULL;
       tn_tiles_run(&t);
       if (k0 + step >= p->k) finish(call, p, row, m, j, t.n);
     }
@@ -189,43 +248,46 @@ static void tiles_item(const tn_call *call, const layout *l, int64_t item, const
 /* How many of n elements fall into one vector. */
 static int64_t lanes_of(int64_t n) { return n < 0 ? 0 : n < TN_VF_LANES ? n : TN_VF_LANES; }
 
-/* VECTORS vectors of columns of ROWS_ rows of Y; n counts the columns that exist. a: element (i, k)
- * at i*a_row + k*a_step. */
-#define STREAM_BLOCK(ROWS_, VECTORS)                                                            \
-  static void stream_##ROWS_(const product *p, const float *a, int64_t a_row, int64_t a_step,   \
-                             const float *b, float *y, int64_t n) {                             \
-    tn_vf acc[ROWS_][VECTORS];                                                                  \
-    tn_vf_mask mask[VECTORS];                                                                   \
-    TN_UNROLL for (int v = 0; v < VECTORS; v++) {                                               \
-      mask[v] = tn_vf_mask_first(lanes_of(n - v * TN_VF_LANES));                                \
-      TN_UNROLL for (int r = 0; r < ROWS_; r++) acc[r][v] = tn_vf_set1(0);                      \
-    }                                                                                           \
-    if (n >= VECTORS * TN_VF_LANES) {                                                           \
-      for (int64_t k = 0; k < p->k; k++, b += p->n) {                                           \
-        tn_vf x[ROWS_];                                                                         \
-        TN_UNROLL for (int r = 0; r < ROWS_; r++) x[r] = tn_vf_set1(a[r * a_row + k * a_step]); \
-        TN_UNROLL for (int v = 0; v < VECTORS; v++) {                                           \
-          const tn_vf c = tn_vf_load(b + v * TN_VF_LANES);                                      \
-          TN_UNROLL for (int r = 0; r < ROWS_; r++) acc[r][v] = tn_vf_fma(x[r], c, acc[r][v]);  \
-        }                                                                                       \
-      }                                                                                         \
-    } else {                                                                                    \
-      for (int64_t k = 0; k < p->k; k++, b += p->n) {                                           \
-        TN_UNROLL for (int v = 0; v < VECTORS; v++) {                                           \
-          const tn_vf c = tn_vf_load_mask(mask[v], b + v * TN_VF_LANES);                        \
-          TN_UNROLL for (int r = 0; r < ROWS_; r++) acc[r][v] =                                 \
-              tn_vf_fma(tn_vf_set1(a[r * a_row + k * a_step]), c, acc[r][v]);                   \
-        }                                                                                       \
-      }                                                                                         \
-    }                                                                                           \
-    TN_UNROLL for (int v = 0; v < VECTORS; v++) TN_UNROLL for (int r = 0; r < ROWS_; r++)       \
-        tn_vf_store_mask(y + r * p->n + v * TN_VF_LANES, mask[v], acc[r][v]);                   \
+/* Y[r][0 .. n) (+)= sum over DEPTH rows of B of a[r][k] B[k][0 .. n), for ROWS_ rows of Y; add: to
+ * what is there. a: element (r, k) at r*a_row + k*a_step. The DEPTH rows of B that come next are
+ * fetched. */
+#define STREAM_ROWS(ROWS_, DEPTH)                                                                 \
+  static void stream_##ROWS_##_##DEPTH(const float *a, int64_t a_row, int64_t a_step,             \
+                                       const float *b, int64_t ldb, float *y, int64_t n,          \
+                                       bool add) {                                                \
+    tn_vf x[ROWS_][DEPTH], acc[ROWS_];                                                            \
+    TN_UNROLL for (int r = 0; r < ROWS_; r++) TN_UNROLL for (int k = 0; k < DEPTH; k++) x[r][k] = \
+        tn_vf_set1(a[r * a_row + k * a_step]);                                                    \
+    int64_t j = 0;                                                                                \
+    for (; j + TN_VF_LANES <= n; j += TN_VF_LANES) {                                              \
+      TN_UNROLL for (int r = 0; r < ROWS_; r++) acc[r] =                                          \
+          add ? tn_vf_load(y + r * ldb + j) : tn_vf_set1(0);                                      \
+      TN_UNROLL for (int k = 0; k < DEPTH; k++) {                                                 \
+        const tn_vf v = tn_vf_load(b + k * ldb + j);                                              \
+        _mm_prefetch((const char *)(b + (k + DEPTH) * ldb + j), _MM_HINT_T1);                     \
+        TN_UNROLL for (int r = 0; r < ROWS_; r++) acc[r] = tn_vf_fma(x[r][k], v, acc[r]);         \
+      }                                                                                           \
+      TN_UNROLL for (int r = 0; r < ROWS_; r++) tn_vf_store(y + r * ldb + j, acc[r]);             \
+    }                                                                                             \
+    if (j == n) return;                                                                           \
+    const tn_vf_mask m = tn_vf_mask_first(n - j);                                                 \
+    TN_UNROLL for (int r = 0; r < ROWS_; r++) acc[r] =                                            \
+        add ? tn_vf_load_mask(m, y + r * ldb + j) : tn_vf_set1(0);                                \
+    TN_UNROLL for (int k = 0; k < DEPTH; k++) {                                                   \
+      const tn_vf v = tn_vf_load_mask(m, b + k * ldb + j);                                        \
+      TN_UNROLL for (int r = 0; r < ROWS_; r++) acc[r] = tn_vf_fma(x[r][k], v, acc[r]);           \
+    }                                                                                             \
+    TN_UNROLL for (int r = 0; r < ROWS_; r++) tn_vf_store_mask(y + r * ldb + j, m, acc[r]);       \
   }
+STREAM_ROWS(1, 8)
+STREAM_ROWS(1, 1)
+STREAM_ROWS(2, 4)
+STREAM_ROWS(2, 1)
+STREAM_ROWS(3, 4)
+STREAM_ROWS(3, 1)
 
-enum { STREAM_1 = TN_VF_LANES == 16 ? 16 : 8, STREAM_2 = TN_VF_LANES == 16 ? 8 : 4 };
-STREAM_BLOCK(1, STREAM_1)
-STREAM_BLOCK(2, STREAM_2)
-STREAM_BLOCK(3, STREAM_2)
+typedef void (*stream_fn)(const float *a, int64_t a_row, int64_t a_step, const float *b,
+                          int64_t ldb, float *y, int64_t n, bool add);
 
 static void stream_item(const tn_call *call, const layout *l, int64_t item) {
   const product *p = &l->p;
@@ -234,16 +296,21 @@ static void stream_item(const tn_call *call, const layout *l, int64_t item) {
   const float *a = (const float *)p->a->data + product_matrix(p, p->a_stride, matrix) * p->m * p->k;
   const float *b = (const float *)p->b->data + product_matrix(p, p->b_stride, matrix) * p->k * p->n;
   const int64_t a_row = p->trans_a ? 1 : p->k, a_step = p->trans_a ? p->m : 1;
-  const int64_t width = (p->m == 1 ? STREAM_1 : STREAM_2) * TN_VF_LANES;
-  float *y = (float *)call->outputs[0]->data + matrix * p->m * p->n;
-  for (int64_t j = j0; j < j1; j += width) {
-    if (p->m == 1)
-      stream_1(p, a, a_row, a_step, b + j, y + j, j1 - j);
-    else if (p->m == 2)
-      stream_2(p, a, a_row, a_step, b + j, y + j, j1 - j);
-    else if (p->m == 3)
-      stream_3(p, a, a_row, a_step, b + j, y + j, j1 - j);
-  }
+  const int64_t depth = p->m == 1 ? 8 : 4;
+  const stream_fn deep = p->m == 1   ? stream_1_8
+                         : p->m == 2 ? stream_2_4
+                                     : stream_3_4,
+                  flat = p->m == 1   ? stream_1_1
+                         : p->m == 2 ? stream_2_1
+                                     : stream_3_1;
+  float *y = (float *)call->outputs[0]->data + matrix * p->m * p->n + j0;
+  int64_t k = 0;
+  for (; k + depth <= p->k; k += depth)
+    deep(a + k * a_step, a_row, a_step, b + k * p->n + j0, p->n, y, j1 - j0, k > 0);
+  for (; k < p->k; k++)
+    flat(a + k * a_step, a_row, a_step, b + k * p->n + j0, p->n, y, j1 - j0, k > 0);
+  for (int64_t r = 0; p->k == 0 && r < p->m; r++)
+    memset(y + r * p->n, 0, (size_t)(j1 - j0) * sizeof *y);
   finish(call, p, matrix * p->m, p->m, j0, j1 - j0);
 }
 
@@ -257,6 +324,8 @@ static void dot_4(const float *rows, const float *v, int64_t n, float *y) {
   for (; k + 2 * TN_VF_LANES <= n; k += 2 * TN_VF_LANES) {
     const tn_vf v0 = tn_vf_load(v + k), v1 = tn_vf_load(v + k + TN_VF_LANES);
     TN_UNROLL for (int r = 0; r < 4; r++) {
+      _mm_prefetch((const char *)(rows + (r + 4) * n + k), _MM_HINT_T1);
+      _mm_prefetch((const char *)(rows + (r + 4) * n + k + 16), _MM_HINT_T1);
       acc[r][0] = tn_vf_fma(v0, tn_vf_load(rows + r * n + k), acc[r][0]);
       acc[r][1] = tn_vf_fma(v1, tn_vf_load(rows + r * n + k + TN_VF_LANES), acc[r][1]);
     }
@@ -309,20 +378,24 @@ static tn_status run(const tn_call *call, bool is_gemm, uint32_t stage, int64_t 
   layout l;
   tn_status s = layout_make(call, is_gemm, &l);
   if (s) return s;
-  float *strips =
-      call->worker_scratch
-          ? (float *)(void *)((char *)call->worker_scratch + worker * call->worker_scratch_bytes)
-          : NULL;
-  const bool packs = l.way == TILES && stage == 0 && !call->state && panel_bytes(&l) > 0;
+  const int64_t panels = packed_panels(&l, call->state != NULL), first = panels + packed_strips(&l);
+  float *packed_b = panels ? call->scratch : call->state, *packed_a = call->scratch;
+  if (l.shares_a && panels) packed_a += panel_bytes(&l) / sizeof(float);
+  if (l.way == TILES && !l.shares_a && call->worker_scratch)
+    packed_a =
+        (float *)(void *)((char *)call->worker_scratch + worker * call->worker_scratch_bytes);
+  const bool packs = first > 0 && stage == 0;
   for (int64_t item = begin; item < end; item++) {
-    if (packs)
-      pack_panel(&l, item, call->scratch);
+    if (packs && item < panels)
+      pack_panel(&l, item, packed_b);
+    else if (packs)
+      share_strip(&l, item - panels, packed_a);
     else if (l.way == STREAM)
       stream_item(call, &l, item);
     else if (l.way == DOTS)
       dots_item(call, &l, item);
     else
-      tiles_item(call, &l, item, call->state ? call->state : call->scratch, strips);
+      tiles_item(call, &l, item, packed_b, packed_a);
   }
   return TN_OK;
 }

@@ -27,6 +27,9 @@ typedef struct tn_tiles {
   int64_t a_strip, b_panel, ldc; /* elements between strips, panels, rows of C */
   int64_t m, n, k;
   bool first; /* C is written, not added to */
+  /* Optional: the panels that come after these, b_panel apart. They are fetched into L2 meanwhile,
+   * so that weights from memory arrive during all of the work and not at its beginning. */
+  const float *next;
 } tn_tiles;
 
 static inline void tn_tile_store(float *c, tn_vf lo, tn_vf hi, const float *bias) {
@@ -55,10 +58,12 @@ static inline void tn_tile_store_part(float *c, tn_vf lo, tn_vf hi, int64_t n, b
 /* ROWS is a number, not a parameter: only then do the accumulators stay in registers. */
 #define TN_TILE(ROWS)                                                                              \
   static void tn_tile_##ROWS(const float *a, const float *b, int64_t depth, float *c, int64_t ldc, \
-                             int64_t n, bool first, const float *bias) {                           \
+                             int64_t n, bool first, const float *bias, const char *next,           \
+                             int64_t next_step) {                                                  \
     tn_vf lo[ROWS], hi[ROWS];                                                                      \
     TN_UNROLL for (int r = 0; r < ROWS; r++) lo[r] = hi[r] = tn_vf_set1(0);                        \
-    for (int64_t k = 0; k < depth; k++, a += TN_TILE_MR, b += TN_TILE_NR) {                        \
+    for (int64_t k = 0; k < depth; k++, a += TN_TILE_MR, b += TN_TILE_NR, next += next_step) {     \
+      _mm_prefetch(next, _MM_HINT_T1);                                                             \
       const tn_vf b_lo = tn_vf_load(b), b_hi = tn_vf_load(b + TN_VF_LANES);                        \
       _mm_prefetch((const char *)(b + 16 * TN_TILE_NR), _MM_HINT_T0);                              \
       _mm_prefetch((const char *)(b + 16 * TN_TILE_NR + 16), _MM_HINT_T0);                         \
@@ -97,7 +102,8 @@ TN_TILE(14)
 #undef TN_TILE
 
 typedef void (*tn_tile_fn)(const float *a, const float *b, int64_t depth, float *c, int64_t ldc,
-                           int64_t n, bool first, const float *bias);
+                           int64_t n, bool first, const float *bias, const char *next,
+                           int64_t next_step);
 
 static const tn_tile_fn tn_tile_of_rows[TN_TILE_MR + 1] = {
     NULL,      tn_tile_1, tn_tile_2, tn_tile_3,  tn_tile_4,  tn_tile_5,  tn_tile_6,
@@ -106,15 +112,24 @@ static const tn_tile_fn tn_tile_of_rows[TN_TILE_MR + 1] = {
 #endif
 };
 
-/* All strips against all panels; n should be about TN_TILE_COLUMNS, k at most TN_TILE_KC. */
+/* All strips against all panels; n should be about TN_TILE_COLUMNS, k at most TN_TILE_KC. Each
+ * strip but the first, which has to wait for these panels, fetches its share of the next ones. */
 static inline void tn_tiles_run(const tn_tiles *t) {
   const float *a = t->a;
+  const int64_t shares = (t->m - 1) / TN_TILE_MR,
+                share =
+                    shares > 0 ? (TN_TILE_NR * (int64_t)sizeof(float) + shares - 1) / shares : 0;
   for (int64_t i = 0; i < t->m; i += TN_TILE_MR, a += t->a_strip) {
     const tn_tile_fn tile = tn_tile_of_rows[t->m - i < TN_TILE_MR ? t->m - i : TN_TILE_MR];
     const float *b = t->b;
-    for (int64_t j = 0; j < t->n; j += TN_TILE_NR, b += t->b_panel)
+    const float *next = i > 0 ? t->next : NULL;
+    const int64_t at = (i / TN_TILE_MR - 1) * share * t->k;
+    for (int64_t j = 0; j < t->n; j += TN_TILE_NR, b += t->b_panel) {
       tile(a, b, t->k, t->c + i * t->ldc + j, t->ldc, t->n - j, t->first,
-           t->bias ? t->bias + i : NULL);
+           t->bias ? t->bias + i : NULL, next ? (const char *)next + at : (const char *)b,
+           next ? share : 0);
+      if (next) next += t->b_panel;
+    }
   }
 }
 
