@@ -11,6 +11,7 @@
  *   suite.c     the loop over it all              levels.c    runtime and ISA levels
  *   units.c     naming and counting               family.c    operators of a family file
  *   isolate.c   child processes, limits           tell.c      from child to parent
+ *   orphans.c   what children leave behind
  * and for plug-ins that somebody else wrote:
  *   vet.c       the loop over a plug-in           examine.c   what it says of itself
  *   life.c      loading, init, shutdown           around.c    what is the process's own
@@ -155,6 +156,14 @@ static inline void *check_need(void *memory) {
 /* Runs work(arg) in child processes until it has come to its end, past all crashes. */
 void check_isolate(check_env *env, void (*work)(check_env *env, const void *arg), const void *arg);
 const char *check_signal_name(int number);
+
+/* ---- orphans.c ------------------------------------------------------------------------------- */
+
+/* From now on, whatever ends this process ends the group of this child first. */
+void check_orphans_watch(int64_t pid);
+void check_orphans_in_child(void); /* signals do there what they usually do */
+/* Ends what the child, which is gone, has started and left. False: there was nothing. */
+bool check_orphans_end(void);
 
 /* ---- tell.c ---------------------------------------------------------------------------------- */
 

@@ -77,6 +77,7 @@ static void limit(int what, uint64_t soft, uint64_t hard) {
 }
 
 static void take_limits(const check_limits *l) {
+  check_orphans_in_child();
   setpgid(0, 0);
 #if defined(__linux__)
   prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -189,9 +190,10 @@ static int run_limited(check_env *env, void (*work)(check_env *env, const void *
     run_child(env, fds[1], work, arg);
   }
   close(fds[1]);
+  check_orphans_watch(child);
   const int status = watch(env, child, fds[0], out_hangs);
   close(fds[0]);
-  if (kill(-child, SIGKILL) == 0 && !*out_hangs)
+  if (check_orphans_end() && !*out_hangs)
     check_found(env, "breach", "starts processes that it leaves behind");
   return status;
 }

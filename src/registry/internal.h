@@ -228,6 +228,7 @@ struct tn_registry {
   tn_arena arena;            /* rules and folders */
   tn_allow *allow;           /* lists that all have to allow a library; NULL: anything is allowed */
   const char *vet;           /* the command that vets libraries; NULL: none does */
+  uint32_t vet_limit_s;      /* how long it may take */
   TN_VEC(tn_folder_info) folders; /* that discovery looked into */
   void *ctx;
   pthread_mutex_t report_lock; /* guards the two below */

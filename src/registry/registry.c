@@ -6,6 +6,8 @@
 
 #include "registry/load.h"
 
+enum { VET_LIMIT_S = 300 };
+
 /* ---- life ---- */
 
 static tn_status open_locks(tn_registry *r) {
@@ -137,6 +139,7 @@ tn_status tn_registry_set_rules(tn_registry *r, const char *allow, const char *v
   if (*vet != '/')
     return tn_fail(diag, TN_ERR_INVALID, "command that vets plug-ins: '%s' is not an absolute path",
                    vet);
+  r->vet_limit_s = VET_LIMIT_S;
   r->vet = tn_arena_str(&r->arena, vet);
   return r->vet ? TN_OK : TN_ERR_MEMORY;
 }

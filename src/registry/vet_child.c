@@ -22,7 +22,7 @@
 
 extern char **environ;
 
-enum { TIME_LIMIT_S = 300, KEPT_OUTPUT = 1500 };
+enum { KEPT_OUTPUT = 1500, MAX_OUTPUT = 1 << 20, GRACE_MS = 2000, POLL_MS = 20 };
 
 /* ---- running the command ---- */
 
@@ -36,19 +36,25 @@ static char **child_environment(tn_arena *arena) {
   return env;
 }
 
+/* In a process group of its own, which can be ended as a whole. */
 static int spawn(const char *command, const char *path, int out, char **env, pid_t *out_pid) {
   char *const argv[] = {(char *)(uintptr_t)command, (char *)(uintptr_t) "plugin",
                         (char *)(uintptr_t) "vet", (char *)(uintptr_t)path, NULL};
   posix_spawn_file_actions_t files;
   posix_spawnattr_t attributes;
-  sigset_t none;
+  sigset_t none, usual;
   int error = posix_spawn_file_actions_init(&files);
   if (error) return error;
   error = posix_spawnattr_init(&attributes);
   if (!error) {
     sigemptyset(&none);
+    sigfillset(&usual); /* whatever the program ignores */
     error = posix_spawnattr_setsigmask(&attributes, &none);
-    if (!error) error = posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
+    if (!error) error = posix_spawnattr_setpgroup(&attributes, 0);
+    if (!error) error = posix_spawnattr_setsigdefault(&attributes, &usual);
+    if (!error)
+      error = posix_spawnattr_setflags(
+          &attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGDEF);
     if (!error) error = posix_spawn_file_actions_addopen(&files, 0, "/dev/null", O_RDONLY, 0);
     if (!error) error = posix_spawn_file_actions_adddup2(&files, out, 1);
     if (!error) error = posix_spawn_file_actions_adddup2(&files, out, 2);
@@ -59,42 +65,65 @@ static int spawn(const char *command, const char *path, int out, char **env, pid
   return error;
 }
 
-/* Reads until the other end is closed; keeps the last bytes. False: that took too long. */
-static bool read_output(int from, tn_text *text) {
-  const uint64_t until = tn_now_ns() + TIME_LIMIT_S * UINT64_C(1000000000);
-  char part[512];
-  for (;;) {
-    struct pollfd ready = {from, POLLIN, 0};
-    const int n = poll(&ready, 1, 100);
-    if (n < 0 && errno != EINTR) return false;
-    if (tn_now_ns() >= until) return false;
-    if (n <= 0) continue;
-    const ssize_t got = read(from, part, sizeof part);
-    if (got < 0 && errno == EINTR) continue;
-    if (got <= 0) return got == 0;
-    if (text->n < 1 << 20) tn_text_add_bytes(text, part, got);
-  }
+/* True if the command has ended; it is not reaped, so that its group's number stays taken. */
+static bool has_ended(pid_t pid) {
+  siginfo_t info = {.si_pid = 0};
+  return waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid == pid;
 }
 
-static int wait_for(pid_t pid) {
+/* False: there is nothing more to come. */
+static bool read_some(int from, int wait_ms, tn_text *text) {
+  struct pollfd ready = {from, POLLIN, 0};
+  char part[512];
+  const int n = poll(&ready, 1, wait_ms);
+  if (n <= 0) return wait_ms && (n == 0 || errno == EINTR);
+  const ssize_t got = read(from, part, sizeof part);
+  if (got < 0) return errno == EINTR;
+  if (text->n < MAX_OUTPUT) tn_text_add_bytes(text, part, got);
+  return got > 0;
+}
+
+/* Reads what the command says until it ends: what it has left behind may hold the other end of the
+ * pipe for ever. False: that took too long. */
+static bool read_output(pid_t pid, int from, uint32_t limit_s, tn_text *text) {
+  const uint64_t until = tn_now_ns() + limit_s * UINT64_C(1000000000);
+  bool open = true;
+  while (!has_ended(pid)) {
+    if (tn_now_ns() >= until) return false;
+    if (open)
+      open = read_some(from, POLL_MS, text);
+    else
+      poll(NULL, 0, POLL_MS);
+  }
+  while (open && text->n < MAX_OUTPUT) open = read_some(from, 0, text);
+  return true;
+}
+
+/* Ends the command with all that it has started: it is asked to first, because the processes that
+ * it runs a plug-in in have groups of their own. Answers its status; -1: there is none. */
+static int end_all(pid_t pid) {
   int status = 0;
+  if (!has_ended(pid)) kill(-pid, SIGTERM);
+  for (int waited = 0; waited < GRACE_MS && !has_ended(pid); waited += POLL_MS)
+    poll(NULL, 0, POLL_MS);
+  kill(-pid, SIGKILL);
   while (waitpid(pid, &status, 0) < 0)
     if (errno != EINTR) return -1;
   return status;
 }
 
+/* The last bytes, from the beginning of a character. */
 static const char *tail_of(const tn_text *text) {
-  const char *all = tn_text_get(text);
+  const char *all = tn_text_get(text), *tail = all;
   const size_t n = strlen(all);
-  return n > KEPT_OUTPUT ? all + (n - KEPT_OUTPUT) : all;
+  if (n > KEPT_OUTPUT) tail += n - KEPT_OUTPUT;
+  while (tail > all && (*tail & 0xC0) == 0x80) tail++;
+  return tail;
 }
 
 /* What the command's end means. */
-static tn_status judge(const char *command, const char *path, int status, bool in_time,
-                       const tn_text *said, tn_diag *diag) {
-  if (!in_time)
-    return tn_fail(diag, TN_ERR_INVALID, "%s: is not loaded: vetting it took more than %d s", path,
-                   TIME_LIMIT_S);
+static tn_status judge(const char *command, const char *path, int status, const tn_text *said,
+                       tn_diag *diag) {
   if (status >= 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0) return TN_OK;
   if (status >= 0 && WIFEXITED(status) && WEXITSTATUS(status) == 1)
     return tn_fail(diag, TN_ERR_INVALID, "%s: is not loaded: it did not pass vetting:\n%s", path,
@@ -106,11 +135,12 @@ static tn_status judge(const char *command, const char *path, int status, bool i
                  path, command, status >= 0 ? WEXITSTATUS(status) : -1, tail_of(said));
 }
 
-static tn_status run(const tn_allocator *a, const char *command, const char *path, tn_diag *diag) {
+static tn_status run(const tn_registry *r, const char *path, tn_diag *diag) {
+  const char *command = r->vet;
   int ends[2];
   pid_t pid;
   tn_arena arena;
-  tn_arena_init(&arena, a);
+  tn_arena_init(&arena, r->a);
   char **env = child_environment(&arena);
   int error = !env ? ENOMEM : pipe2(ends, O_CLOEXEC) ? errno : 0;
   if (!error) {
@@ -123,11 +153,14 @@ static tn_status run(const tn_allocator *a, const char *command, const char *pat
     return tn_fail(diag, TN_ERR_IO, "%s: is not loaded: %s, which is to vet it, cannot be run: %s",
                    path, command, strerror(error));
   tn_text said;
-  tn_text_init(&said, a);
-  const bool in_time = read_output(ends[0], &said);
+  tn_text_init(&said, r->a);
+  const bool in_time = read_output(pid, ends[0], r->vet_limit_s, &said);
   close(ends[0]);
-  if (!in_time) kill(pid, SIGKILL);
-  const tn_status status = judge(command, path, wait_for(pid), in_time, &said, diag);
+  const int how = end_all(pid);
+  const tn_status status =
+      in_time ? judge(command, path, how, &said, diag)
+              : tn_fail(diag, TN_ERR_INVALID, "%s: is not loaded: vetting it took more than %u s",
+                        path, r->vet_limit_s);
   tn_text_free(&said);
   return status;
 }
@@ -183,7 +216,7 @@ tn_status tn_plug_vet_in_child(tn_registry *r, tn_plug *plug, tn_diag *diag) {
   if (!status && was_vetted(entry, name)) {
     tn_plug_note(plug, "was vetted before: %s", entry);
   } else if (!status) {
-    status = run(r->a, r->vet, plug->info.path, diag);
+    status = run(r, plug->info.path, diag);
     if (!status) tn_plug_note(plug, "was vetted by %s", r->vet);
     if (!status) remember(r->a, entry, name);
   }

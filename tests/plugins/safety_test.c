@@ -1,7 +1,14 @@
 /* What is loaded and what is not: where discovery looks, lists of what is allowed, vetting by
  * another process and its cache, and programs with more rights than their caller. */
+#include <errno.h>
+#include <signal.h>
+#include <time.h>
+
 #include "base/sha256.h"
+#include "base/text.h"
+#include "exec/exec.h"
 #include "kit.h"
+#include "registry/load.h"
 
 typedef struct fixture {
   tn_runtime *rt;
@@ -304,6 +311,51 @@ static void test_vet_says_no(void **state) {
   assert_int_equal(load(f, f->good), TN_OK);
 }
 
+/* True if the process that wrote its number to the file is gone, or will soon be. */
+static bool is_gone(const char *file) {
+  const pid_t pid = (pid_t)atoi(kit_read(kit_path(file)));
+  assert_true(pid > 1);
+  for (int k = 0; k < 100; k++, usleep(20000))
+    if (kill(pid, 0) && errno == ESRCH) return true;
+  return false;
+}
+
+/* A command that takes too long is ended, with what it has started; one that has ended is not waited
+ * for because of what it has left behind. */
+static void test_vet_takes_long(void **state) {
+  fixture *f = *state;
+  char end[600];
+  const time_t begin = time(NULL);
+  static const char *const ends[] = {"wait", "exit 1"};
+  static const char *const says[] = {"vetting it took more than 1 s", "it did not pass vetting:"};
+  for (int k = 0; k < 2; k++) {
+    snprintf(end, sizeof end, "sleep 100 & echo $! > %s/pid; %s", kit_dir, ends[k]);
+    f->options.plugin_vet = vetter(end);
+    assert_int_equal(start(f), TN_OK);
+    f->rt->registry->vet_limit_s = k ? 60 : 1;
+    assert_int_equal(load(f, f->good), TN_ERR_INVALID);
+    kit_says(f->diag, says[k]);
+    assert_true(is_gone("pid"));
+  }
+  assert_in_range(time(NULL) - begin, 0, 30);
+}
+
+/* Of a long report the end is kept, from the beginning of a character. */
+static void test_vet_says_much(void **state) {
+  fixture *f = *state;
+  for (int k = 0; k < 3; k++) {
+    char end[200];
+    snprintf(end, sizeof end, "for i in $(seq 400); do printf '%s'; done; printf %.*s; exit 1",
+             "\342\202\254\303\251", k, "xx");
+    f->options.plugin_vet = vetter(end);
+    assert_int_equal(start(f), TN_OK);
+    assert_int_equal(load(f, f->good), TN_ERR_INVALID);
+    const char *text = tn_diag_text(f->diag);
+    assert_true(tn_utf8_valid(text, (int64_t)strlen(text)));
+    assert_in_range(strlen(strstr(text, "vetting:\n")), 1400, 1600);
+  }
+}
+
 /* What changes while it is vetted is not what was vetted. */
 static void test_changed_meanwhile(void **state) {
   fixture *f = *state;
@@ -358,6 +410,8 @@ int main(void) {
       TEST(test_vet),
       TEST(test_vet_cache_of_others),
       TEST(test_vet_says_no),
+      TEST(test_vet_takes_long),
+      TEST(test_vet_says_much),
       TEST(test_changed_meanwhile),
       TEST(test_environment_of_others),
   };

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "tenon/plugin.h"
@@ -24,6 +25,15 @@ static void crash(void) {
 
 static void hang(void) {
   for (;;) pause();
+}
+
+/* A process that is no longer in the group of this one. */
+static void make_daemon(void) {
+  int status;
+  const pid_t pid = fork();
+  if (pid == 0 && (setsid() < 0 || fork() > 0)) _exit(0);
+  if (pid == 0) hang();
+  waitpid(pid, &status, 0);
 }
 
 /* What any callback can do to the process. */
@@ -224,6 +234,8 @@ static tn_status init(const tn_host *host, void *ctx, const tn_option *const *op
   if (is("init-once") && n_started) return TN_ERR_STATE;
   if (is("init-thread") && pthread_create(&thread, NULL, sleeper, NULL)) return TN_ERR_INTERNAL;
   if (is("init-forks") && fork() == 0) hang();
+  if (is("init-daemon")) make_daemon();
+  if (is("init-forks-hangs") && fork() >= 0) hang();
   state *self = host->alloc(ctx, sizeof *self);
   if (!self && is("init-status")) return TN_ERR_INTERNAL;
   if (!self && !is("init-unchecked")) return TN_ERR_MEMORY;

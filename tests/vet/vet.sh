@@ -47,6 +47,7 @@ finds init-status 'failing allocation: .*init\(\) answers TN_ERR_INTERNAL' --onl
 finds init-unchecked 'failing allocation: crashed with SIGSEGV in init\(\)' --only init
 finds init-thread 'init and shutdown, once: starts threads: 1' --only init
 finds init-forks 'starts processes that it leaves behind' --only init
+finds init-daemon 'starts processes that it leaves behind' --only init
 finds shutdown 'once: crashed with SIGSEGV in shutdown\(\)' --only init
 
 finds infer-scalar \
@@ -91,6 +92,11 @@ finds probe \
   --only bad
 finds probe-answer 'probe\(\) answers 1000' --only bad
 finds read-leaks 'read\(\): 1 blocks of the host.s memory' --only bad
+
+# Whoever ends the command ends all that it runs: the inner pipe is open until they are gone.
+TENON_TEST_BAD=init-forks-hangs timeout -s KILL 30 bash -c \
+  'out=$(timeout 1 "$0" plugin vet "$1" --only init --timeout 100 2>&1)' "$tenon" "$plugin"
+[ $? = 124 ] || fail "processes of a plug-in outlive the command that is ended"
 
 # The command's own manners.
 out=$(TENON_TEST_BAD=probe-answer "$tenon" plugin vet "$plugin" --only bad --json) &&

@@ -1,0 +1,76 @@
+/* Processes that outlive the one that started them: those of a plug-in that is vetted are found and
+ * ended, also where they have left its process group (daemons), and where vetting itself is ended
+ * from outside. */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#if defined(__linux__)
+#include <sys/prctl.h>
+#endif
+
+#include "check/check.h"
+
+enum { MAX_ROUNDS = 1000 };
+
+static volatile sig_atomic_t group; /* that runs; for the signal handler alone */
+
+static void end_with_group(int number) {
+  if (group > 0) kill(-(pid_t)group, SIGKILL);
+  signal(number, SIG_DFL);
+  raise(number);
+}
+
+static const int endings[] = {SIGTERM, SIGINT, SIGHUP};
+
+static void handle_endings(void (*handler)(int number)) {
+  struct sigaction action = {.sa_handler = handler}, old;
+  sigemptyset(&action.sa_mask);
+  for (size_t k = 0; k < sizeof endings / sizeof *endings; k++)
+    if (!sigaction(endings[k], NULL, &old) && old.sa_handler != SIG_IGN)
+      sigaction(endings[k], &action, NULL);
+}
+
+void check_orphans_watch(int64_t pid) {
+  group = (sig_atomic_t)pid;
+  handle_endings(end_with_group);
+#if defined(__linux__)
+  prctl(PR_SET_CHILD_SUBREAPER, 1); /* orphans become our children, where they can be found */
+#endif
+}
+
+void check_orphans_in_child(void) {
+  group = 0;
+  handle_endings(SIG_DFL);
+}
+
+static void reap(void) {
+  while (waitpid(-1, NULL, WNOHANG) > 0) continue;
+}
+
+/* Any child that is left; 0: there is none. */
+static pid_t any_child(void) {
+  long long pid = 0;
+  FILE *file = fopen("/proc/thread-self/children", "r");
+  if (!file) return 0;
+  if (fscanf(file, "%lld", &pid) != 1) pid = 0;
+  fclose(file);
+  return (pid_t)pid;
+}
+
+bool check_orphans_end(void) {
+  const pid_t pid = (pid_t)group;
+  reap(); /* those that have ended by themselves are nobody's business */
+  bool found = kill(-pid, SIGKILL) == 0;
+  pid_t child;
+  for (int k = 0; k < MAX_ROUNDS && (child = any_child()) > 0; k++) {
+    found = true;
+    kill(child, SIGKILL); /* its own children become ours */
+    if (waitpid(child, NULL, 0) < 0 && errno != EINTR) break;
+  }
+  reap();
+  handle_endings(SIG_DFL);
+  group = 0;
+  return found;
+}
