@@ -32,6 +32,8 @@
 
 enum { CHECK_TEXT = 512, CHECK_MAX_ALIASES = 8, CHECK_MAX_IO = 64, CHECK_MAX_LEVELS = 16 };
 
+#define CHECK_MAX_BYTES (INT64_C(1) << 31) /* of one tensor */
+
 /* Under the thread sanitizer, which is slow, kernels and sessions run on two threads at the highest
  * ISA level, and nothing else is tested. */
 enum { CHECK_THREADS_ONLY = TN_FLAVOUR_SANITIZER == TN_FLAVOUR_TSAN };

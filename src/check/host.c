@@ -11,6 +11,7 @@ static __attribute__((format(printf, 3, 4))) tn_status host_fail(void *ctx, tn_s
                                                                  const char *format, ...) {
   check_context *c = ctx;
   va_list args;
+  if (!format) return code;
   va_start(args, format);
   pthread_mutex_lock(&c->lock);
   if (!c->said[0]) vsnprintf(c->said, sizeof c->said, format, args);
@@ -33,9 +34,9 @@ static bool is_to_fail(check_context *c) {
 }
 
 static void *host_alloc(void *ctx, uint64_t bytes) {
-  if (is_to_fail(ctx)) return NULL;
-  count(ctx, 1);
-  return check_need(tn_alloc_sized(tn_default_allocator(), bytes));
+  void *memory = is_to_fail(ctx) ? NULL : tn_alloc_sized(tn_default_allocator(), bytes);
+  if (memory) count(ctx, 1);
+  return memory;
 }
 
 static void host_free(void *ctx, void *memory) {
@@ -78,7 +79,7 @@ static tn_status host_output_resize(void *ctx, uint32_t output, int32_t rank,
   if (status) return status;
   tn_tensor *t = &c->results->values[output];
   const tn_tensor *planned = &c->problem->outputs[output];
-  if (rank < 0 || rank > TN_MAX_RANK)
+  if (rank < 0 || rank > TN_MAX_RANK || (rank && !shape))
     return host_fail(c, TN_ERR_SHAPE, "resizes output %u to rank %d", output, rank);
   bool agrees = planned->rank == TN_RANK_UNKNOWN || planned->rank == rank;
   for (int32_t d = 0; d < rank; d++) {
@@ -90,10 +91,17 @@ static tn_status host_output_resize(void *ctx, uint32_t output, int32_t rank,
   }
   if (!agrees)
     return host_fail(c, TN_ERR_SHAPE, "resizes output %u to what inference excludes", output);
-  t->rank = rank;
-  for (int32_t d = 0; d < rank; d++) t->shape[d] = shape[d];
-  if (tn_storage_bytes(t) < 0)
+  tn_tensor resized = *t;
+  resized.rank = rank;
+  for (int32_t d = 0; d < rank; d++) resized.shape[d] = shape[d];
+  const int64_t bytes = tn_storage_bytes(&resized);
+  if (bytes < 0) /* which overflows, too */
     return host_fail(c, TN_ERR_OVERFLOW, "resizes output %u to too many bytes", output);
+  if (bytes > CHECK_MAX_BYTES)
+    return host_fail(c, TN_ERR_MEMORY,
+                     "resizes output %u to %lld bytes, a test has no more than %lld", output,
+                     (long long)bytes, (long long)CHECK_MAX_BYTES);
+  *t = resized;
   make_room(c, output);
   return TN_OK;
 }
@@ -104,14 +112,17 @@ static tn_status host_string_set(void *ctx, uint32_t output, int64_t index, cons
   tn_status status = check_output(c, output, "string_set");
   if (status) return status;
   const tn_tensor *t = &c->results->values[output];
-  if (t->dtype != TN_STRING || !t->data || index < 0 || index >= tn_tensor_elements(t) || size < 0)
+  const bool there =
+      t->dtype == TN_STRING && t->data && index >= 0 && index < tn_tensor_elements(t);
+  if (!there || size < 0 || (size && !data))
     return host_fail(c, TN_ERR_INVALID, "string_set of element %lld of output %u", (long long)index,
                      output);
   pthread_mutex_lock(&c->lock);
-  char *copy = check_need(tn_arena_strn(&c->results->strings, data ? data : "", size));
-  ((tn_str *)t->data)[index] = (tn_str){copy, size};
+  const char *copy = tn_arena_strn(&c->results->strings, data, size);
+  if (copy) ((tn_str *)t->data)[index] = (tn_str){copy, size};
   pthread_mutex_unlock(&c->lock);
-  return TN_OK;
+  if (copy) return TN_OK;
+  return host_fail(c, TN_ERR_MEMORY, "string_set of %lld bytes", (long long)size);
 }
 
 static tn_status append(check_context *c, uint32_t output, const tn_tensor *item) {
@@ -145,23 +156,27 @@ static tn_status host_list_append_map(void *ctx, uint32_t output, const tn_tenso
 
 static tn_status set_tensor(check_context *c, uint32_t output, const tn_tensor *value) {
   tn_tensor *t = &c->results->values[output];
-  if (t->dtype != value->dtype)
+  if (value->kind != TN_KIND_TENSOR || t->dtype != value->dtype)
     return host_fail(c, TN_ERR_SHAPE, "output_set of output %u to another type", output);
   tn_status status = host_output_resize(c, output, value->rank, value->shape);
+  if (!status && tn_tensor_elements(t) && !value->data)
+    status = host_fail(c, TN_ERR_INVALID, "output_set of output %u: no data", output);
   if (status) return status;
   for (int64_t k = 0; t->dtype == TN_STRING && k < tn_tensor_elements(t); k++) {
     const tn_str s = ((const tn_str *)value->data)[k];
     (void)host_string_set(c, output, k, s.data, s.size);
   }
-  if (t->dtype != TN_STRING && tn_storage_bytes(t))
+  if (t->dtype != TN_STRING && tn_storage_bytes(t) > 0)
     memcpy(t->data, value->data, (size_t)tn_storage_bytes(t));
   return TN_OK;
 }
 
 static tn_status host_output_set(void *ctx, uint32_t output, const tn_tensor *value) {
-  tn_status status = check_output(ctx, output, "output_set");
-  if (status) return status;
   check_context *c = ctx;
+  tn_status status = check_output(c, output, "output_set");
+  if (!status && !value)
+    status = host_fail(c, TN_ERR_INVALID, "output_set of output %u to nothing", output);
+  if (status) return status;
   if (c->problem->outputs[output].kind == TN_KIND_TENSOR) return set_tensor(c, output, value);
   for (int64_t k = 0; !status && k < tn_list_size(value); k++)
     status = append(c, output, tn_list_item(value, k));

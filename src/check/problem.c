@@ -38,6 +38,15 @@ static tn_tensor type_of(const check_problem *p, const check_spec *s) {
   return tn_tensor_make(check_problem_dtype(p, s->type), s->rank, s->shape, NULL);
 }
 
+/* Tensors of a plug-in's cases, and what its inference answers, may be anything. */
+static bool has_room(check_problem *p, const tn_tensor *t, bool is_open, const char *name) {
+  const int64_t bytes = tn_storage_bytes(t);
+  if (p->no_data || (bytes < 0 ? is_open : bytes <= CHECK_MAX_BYTES)) return true;
+  if (bytes < 0) return why(p, "'%s' has more bytes than 63 bits count", name);
+  return why(p, "'%s' has %lld bytes, a test has no more than %lld", name, (long long)bytes,
+             (long long)CHECK_MAX_BYTES);
+}
+
 static void fill_tensor(check_problem *p, const check_spec *s, tn_tensor *t, uint64_t seed) {
   const int64_t bytes = tn_storage_bytes(t);
   if (p->n_buffers < (int32_t)(sizeof p->buffers / sizeof *p->buffers)) {
@@ -54,6 +63,7 @@ static void fill_tensor(check_problem *p, const check_spec *s, tn_tensor *t, uin
 bool check_problem_make(check_problem *p, const check_spec *s, uint64_t seed, tn_tensor *out) {
   *out = type_of(p, s);
   if (out->dtype == TN_NONE) return why(p, "the case names no type '%s'", s->type);
+  if (!has_room(p, out, false, s->type)) return false;
   const int64_t bytes = tn_storage_bytes(out);
   out->data = check_need(tn_arena_alloc(&p->arena, (uint64_t)tn_max_i64(bytes, 1)));
   check_fill(s, out, seed);
@@ -102,9 +112,19 @@ static check_value *make_sequence(check_problem *p, const check_input *in) {
   return v;
 }
 
+static bool check_items(check_problem *p, const check_input *in) {
+  for (int32_t k = 0; in->items && k < in->n; k++) {
+    const tn_tensor t = type_of(p, &in->items[k]);
+    if (t.dtype == TN_NONE) return why(p, "the case names no type '%s'", in->items[k].type);
+    if (!has_room(p, &t, false, in->arg->name)) return false;
+  }
+  return true;
+}
+
 static bool make_inputs(check_problem *p) {
   for (int32_t k = 0; k < p->line->n_inputs; k++) {
     const check_input *in = &p->line->inputs[k];
+    if (!check_items(p, in)) return false;
     const int32_t n = in->sequence ? 1 : in->n ? in->n : !in->list;
     for (int32_t i = 0; i < n; i++) {
       if (p->n_inputs == CHECK_MAX_IO) return why(p, "the case has too many inputs");
@@ -117,8 +137,6 @@ static bool make_inputs(check_problem *p) {
       if (in->sequence) continue;
       (*to)->tensor = type_of(p, &in->items[i]);
       (*to)->constant = (*to)->written_constant = in->items[i].constant;
-      if ((*to)->tensor.dtype == TN_NONE)
-        return why(p, "the case names no type '%s'", in->items[i].type);
     }
   }
   while (p->n_inputs && !p->inputs[p->n_inputs - 1]) p->n_inputs--;
@@ -292,8 +310,12 @@ static bool open(check_problem *p) {
     return true; /* its types are those of what replaces it */
   check_doing(p->env, "infer()");
   if (!infer(p)) return false;
-  for (uint32_t k = 0; k < p->n_outputs; k++)
+  for (uint32_t k = 0; k < p->n_outputs; k++) {
     p->outputs[k] = tn_graph_val(p->graph, tn_graph_node(p->graph, p->node)->node.outputs[k])->type;
+    if (p->outputs[k].kind == TN_KIND_TENSOR && p->output_names[k] &&
+        !has_room(p, &p->outputs[k], true, p->output_names[k]))
+      return false;
+  }
   check_doing(p->env, "flops()");
   p->flops = tn_node_flops(&p->planner, p->graph, p->node);
   return true;

@@ -127,6 +127,15 @@ static bool failed(check_run *r, tn_status status, const char *what) {
   return false;
 }
 
+static bool has_room(check_run *r, uint64_t bytes, uint64_t times, const char *what) {
+  uint64_t all = 0;
+  if (!tn_mul_u64(bytes, times, &all) && all <= CHECK_MAX_BYTES) return true;
+  snprintf(r->context.said, sizeof r->context.said,
+           "%llu bytes of %s for each of %llu, a test has no more than %lld",
+           (unsigned long long)bytes, what, (unsigned long long)times, (long long)CHECK_MAX_BYTES);
+  return failed(r, TN_ERR_MEMORY, "plan() asks for much");
+}
+
 static bool ask_plan(check_run *r) {
   tn_diag *diag = check_need(tn_diag_create());
   check_doing(r->context.env, "plan(), %s", r->way->name);
@@ -134,7 +143,10 @@ static bool ask_plan(check_run *r) {
   if (status && !r->context.said[0])
     snprintf(r->context.said, sizeof r->context.said, "%s", tn_diag_text(diag));
   tn_diag_destroy(diag);
-  return !status || failed(r, status, "plan() fails");
+  if (status) return failed(r, status, "plan() fails");
+  return has_room(r, r->plan.scratch_bytes, 1, "scratch") &&
+         has_room(r, r->plan.state_bytes, 1, "state") &&
+         has_room(r, r->plan.worker_scratch_bytes, r->way->n_workers, "workers' scratch");
 }
 
 static bool prepare(check_run *r) {

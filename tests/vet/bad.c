@@ -92,6 +92,7 @@ static tn_status infer(const tn_call *call) {
   if (is("infer-status") && x->rank == 0) return 7;
   if (is("infer-attr") && ((const scaled_attrs *)call->attrs)->n > 1000000) crash();
   if (is("infer-impure") && x->rank) y->shape[0] = n_inferred++;
+  if (is("infer-huge") && x->rank) y->shape[0] = INT64_C(1) << 50;
   if (is("infer-writes")) *attrs.out += 1;
   if (is("infer-loops") && x->rank && x->shape[0] > 1000000) hang();
   return TN_OK;
@@ -118,6 +119,7 @@ static tn_status plan(const tn_call *call, tn_kernel_plan *out) {
   if (is("plan-fails")) return call->host->fail(call->ctx, TN_ERR_SHAPE, "no such plan");
   out->items[0] = elements(call->inputs[0]);
   out->state_bytes = 64;
+  if (is("plan-huge")) out->scratch_bytes = UINT64_C(1) << 45;
   return TN_OK;
 }
 
@@ -180,7 +182,7 @@ static tn_status read_model(const tn_source *source, tn_graph *graph) {
 
 static const tn_type_rule rule = {TN_HEAD(tn_type_rule), "T", "x,y", TN_MASK(TN_F32)};
 static const tn_type_rule *const rules[] = {&rule};
-static const char *const cases[] = {"x=T[37] a=1.5", "x=T[2,3] n=3"};
+static const char *cases[] = {"x=T[37] a=1.5", "x=T[2,3] n=3"};
 static const tn_op op = {.head = TN_HEAD(tn_op),
                          .domain = "test",
                          .name = "Scaled",
@@ -276,6 +278,7 @@ const tn_plugin *tn_plugin_query(uint32_t host_major, uint32_t host_minor) {
   if (is("query")) crash();
   if (is("query-old") && host_major == 0 && host_minor == 0) crash();
   if (is("query-changes")) plugin.version = *plugin.version == '1' ? "2.0" : "1.0";
+  if (is("case-huge")) cases[0] = "x=T[1000000,1000000]";
   if (is("query-malloc")) {
     char *volatile lost = malloc(1000);
     if (lost) *lost = 1;

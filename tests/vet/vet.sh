@@ -56,6 +56,8 @@ finds infer-attr 'with attributes of 2\^63-1: crashed with SIGSEGV in infer\(\)'
 finds infer-status 'with scalars: for scalars: .*it answered 7, which is no status'
 finds infer-impure 'inference is not pure: output y is'
 finds infer-writes 'inference changes the attributes'
+finds infer-huge "'y' has [0-9]* bytes, a test has no more than"
+finds case-huge "'x' has 4000000000000 bytes, a test has no more than"
 finds infer-loops "op 'test::Scaled', inference of .*: hangs in infer\(\)" --timeout 1
 
 finds unload-shared \
@@ -65,6 +67,7 @@ finds unload-shared \
 kernel='--only scaled_f32'
 finds refuse "kernel 'scaled_f32', .*: crashed with SIGSEGV in refuse\(\)" $kernel
 finds plan "kernel 'scaled_f32', .*: crashed with SIGSEGV in plan\(\), 2 threads" $kernel
+finds plan-huge 'plan\(\) asks for much: 35184372088832 bytes of scratch' $kernel
 finds plan-fails 'plan\(\) fails: no such plan' $kernel
 finds prepare-leaks '1 blocks of the host.s memory are not given back' $kernel
 plain prepare-malloc 'repeated: memory of malloc grows by 1[0-9]+ bytes with each plan' $kernel
