@@ -320,8 +320,8 @@ static bool is_gone(const char *file) {
   return false;
 }
 
-/* A command that takes too long is ended, with what it has started; one that has ended is not waited
- * for because of what it has left behind. */
+/* A command that takes too long is ended, with what it has started. One that has ended is not
+ * waited for because of what it has left behind. */
 static void test_vet_takes_long(void **state) {
   fixture *f = *state;
   char end[600];
