@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-enum { MAX_ATTRS = 8 };
+enum { MAX_ATTRS = 16 };
 
 builder build_begin(const tn_call *call, tn_graph *graph, int32_t node) {
   return (builder){.call = call, .graph = graph, .node = node};
@@ -35,7 +35,7 @@ int32_t build_ints(builder *b, const int64_t *data, int64_t n) {
   int64_t *copy =
       b->status ? NULL : b->call->host->alloc(b->call->ctx, (uint64_t)(n + 1) * sizeof *copy);
   if (!copy) return checked(b, TN_ERR_MEMORY);
-  memcpy(copy, data, (size_t)n * sizeof *copy);
+  if (n) memcpy(copy, data, (size_t)n * sizeof *copy);
   const tn_tensor t = {
       .head = TN_HEAD(tn_tensor), .data = copy, .dtype = TN_I64, .rank = 1, .shape = {n}};
   const int32_t value = constant(b, &t);
@@ -78,28 +78,69 @@ tn_attr build_attr_ints(const char *name, const int64_t *data, int64_t n) {
   return a;
 }
 
+static const tn_node *replaced(const builder *b) {
+  return b->call->host->graph->node(b->graph, b->node);
+}
+
+/* Adds the node, with outputs of its own; name and offset are those of the one it replaces. */
+static void add(builder *b, tn_node made, int32_t *out) {
+  const tn_graph_api *api = b->call->host->graph;
+  for (uint32_t k = 0; k < made.n_outputs; k++)
+    out[k] = b->status ? -1 : checked(b, api->value(b->graph, NULL));
+  if (b->status) return;
+  const tn_node *old = replaced(b);
+  made.name = old->name;
+  made.offset = old->offset;
+  made.outputs = out;
+  checked(b, api->add_node(b->graph, &made));
+}
+
 void build_node(builder *b, const char *op, const int32_t *inputs, uint32_t n_inputs,
                 const tn_attr *attrs, uint32_t n_attrs, int32_t *out, uint32_t n_outputs) {
-  const tn_graph_api *api = b->call->host->graph;
   const tn_attr *list[MAX_ATTRS];
-  for (uint32_t k = 0; k < n_outputs; k++)
-    out[k] = b->status ? -1 : checked(b, api->value(b->graph, NULL));
   for (uint32_t k = 0; k < n_attrs && k < MAX_ATTRS; k++) list[k] = &attrs[k];
   if (n_attrs > MAX_ATTRS) checked(b, TN_ERR_INTERNAL);
-  if (b->status) return;
-  const tn_node *old = api->node(b->graph, b->node);
-  const tn_node made = {.head = TN_HEAD(tn_node),
-                        .domain = "",
-                        .op = op,
-                        .name = old->name,
-                        .n_inputs = n_inputs,
-                        .n_outputs = n_outputs,
-                        .n_attrs = n_attrs,
-                        .inputs = inputs,
-                        .outputs = out,
-                        .attrs = list,
-                        .offset = old->offset};
-  checked(b, api->add_node(b->graph, &made));
+  add(b,
+      (tn_node){.head = TN_HEAD(tn_node),
+                .domain = "",
+                .op = op,
+                .n_inputs = n_inputs,
+                .n_outputs = n_outputs,
+                .n_attrs = n_attrs,
+                .inputs = inputs,
+                .attrs = list},
+      out);
+}
+
+void build_like(builder *b, const char *domain, const char *op, const char *drop,
+                const int32_t *inputs, uint32_t n_inputs, int32_t *out, uint32_t n_outputs) {
+  const tn_node *old = replaced(b);
+  const tn_attr *list[MAX_ATTRS];
+  uint32_t n = 0;
+  for (uint32_t k = 0; k < old->n_attrs; k++) {
+    if (drop && !strcmp(old->attrs[k]->name, drop)) continue;
+    if (n < MAX_ATTRS)
+      list[n++] = old->attrs[k];
+    else
+      checked(b, TN_ERR_INTERNAL);
+  }
+  add(b,
+      (tn_node){.head = TN_HEAD(tn_node),
+                .domain = domain,
+                .op = op,
+                .n_inputs = n_inputs,
+                .n_outputs = n_outputs,
+                .n_attrs = n,
+                .inputs = inputs,
+                .attrs = list},
+      out);
+}
+
+const tn_attr *build_find_attr(const builder *b, const char *name) {
+  const tn_node *old = replaced(b);
+  for (uint32_t k = 0; k < old->n_attrs; k++)
+    if (!strcmp(old->attrs[k]->name, name)) return old->attrs[k];
+  return NULL;
 }
 
 int32_t build_unary(builder *b, const char *op, int32_t x) {
@@ -122,11 +163,20 @@ int32_t build_reshape(builder *b, int32_t x, const int64_t *dims, int64_t n) {
   return y;
 }
 
+int32_t build_scalar_of(builder *b, int32_t x) { return build_reshape(b, x, NULL, 0); }
+
 int32_t build_transpose(builder *b, int32_t x, const int64_t *perm, int64_t n) {
   const tn_attr a = build_attr_ints("perm", perm, n);
   int32_t y;
   build_node(b, "Transpose", &x, 1, &a, 1, &y, 1);
   return y;
+}
+
+int32_t build_move_channels(builder *b, int32_t x, int64_t rank, bool to_end) {
+  int64_t perm[TN_MAX_RANK] = {0};
+  for (int64_t k = 1; k < rank; k++)
+    perm[k] = to_end ? (k + 1 < rank ? k + 1 : 1) : (k == 1 ? rank - 1 : k - 1);
+  return build_transpose(b, x, perm, rank);
 }
 
 int32_t build_cast(builder *b, int32_t x, uint32_t dtype) {

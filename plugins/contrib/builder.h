@@ -30,10 +30,19 @@ tn_attr build_attr_ints(const char *name, const int64_t *data, int64_t n);
 /* Inputs and attributes end where n_... says; -1 among the inputs: left out. */
 void build_node(builder *b, const char *op, const int32_t *inputs, uint32_t n_inputs,
                 const tn_attr *attrs, uint32_t n_attrs, int32_t *out, uint32_t n_outputs);
+/* A node with the attributes of the one that it replaces but `drop` (NULL: all of them), of any
+ * domain ("": ai.onnx). */
+void build_like(builder *b, const char *domain, const char *op, const char *drop,
+                const int32_t *inputs, uint32_t n_inputs, int32_t *out, uint32_t n_outputs);
+/* Attribute of the node that is replaced; NULL: it has none of this name. */
+const tn_attr *build_find_attr(const builder *b, const char *name);
 int32_t build_unary(builder *b, const char *op, int32_t x);
 int32_t build_binary(builder *b, const char *op, int32_t x, int32_t y);
 int32_t build_reshape(builder *b, int32_t x, const int64_t *dims, int64_t n);
+int32_t build_scalar_of(builder *b, int32_t x); /* one element, of whatever rank */
 int32_t build_transpose(builder *b, int32_t x, const int64_t *perm, int64_t n);
+/* Moves the channels of [batch, channels, ...] to the end, or back. */
+int32_t build_move_channels(builder *b, int32_t x, int64_t rank, bool to_end);
 int32_t build_cast(builder *b, int32_t x, uint32_t dtype); /* floats, bool, i32, i64 */
 void build_split(builder *b, int32_t x, int64_t axis, const int64_t *sizes, uint32_t n,
                  int32_t *out);

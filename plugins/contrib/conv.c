@@ -1,49 +1,14 @@
 /* FusedConv: Conv, Add and the activation, which the planner fuses again as it sees fit. */
 #include <string.h>
 
-#include "builder.h"
+#include "activation.h"
 #include "matmul.gen.h"
 
 enum { NAME_MAX_BYTES = 32 };
 
-typedef struct activation {
-  const char *name, *params[2];
-} activation;
-
-/* Clip has its bounds as inputs, the others their parameters as attributes. */
-static const activation activations[] = {{"Relu", {NULL, NULL}},
-                                         {"Tanh", {NULL, NULL}},
-                                         {"Sigmoid", {NULL, NULL}},
-                                         {"LeakyRelu", {"alpha", NULL}},
-                                         {"HardSigmoid", {"alpha", "beta"}},
-                                         {"Clip", {NULL, NULL}}};
-
-static const activation *find_activation(tn_str name) {
-  for (size_t k = 0; k < sizeof activations / sizeof *activations; k++)
-    if ((int64_t)strlen(activations[k].name) == name.size &&
-        !memcmp(activations[k].name, name.data, (size_t)name.size))
-      return &activations[k];
-  return NULL;
-}
-
-static int32_t activate(builder *b, const tn_fused_conv_attrs *a, const activation *f, int32_t y) {
-  int32_t inputs[3] = {y, -1, -1}, out;
-  uint32_t n_inputs = 1, n_attrs = 0;
-  tn_attr attrs[2];
-  for (int64_t k = 0; k < 2 && k < a->activation_params.size; k++) {
-    if (f->params[k])
-      attrs[n_attrs++] = build_attr_float(f->params[k], a->activation_params.data[k]);
-    else if (!strcmp(f->name, "Clip"))
-      inputs[n_inputs++] =
-          build_binary(b, "CastLike", build_scalar(b, TN_F32, a->activation_params.data[k]), y);
-  }
-  build_node(b, f->name, inputs, n_inputs, attrs, n_attrs, &out, 1);
-  return out;
-}
-
 tn_status fused_conv_lower(const tn_call *call, tn_graph *graph, int32_t node) {
   const tn_fused_conv_attrs *a = call->attrs;
-  const activation *f = find_activation(a->activation);
+  const activation *f = activation_find(a->activation);
   builder b = build_begin(call, graph, node);
   char auto_pad[NAME_MAX_BYTES] = {0};
   if ((!f && a->activation.size) || a->auto_pad.size >= NAME_MAX_BYTES)
@@ -66,6 +31,6 @@ tn_status fused_conv_lower(const tn_call *call, tn_graph *graph, int32_t node) {
   build_node(&b, "Conv", (int32_t[]){build_input(&b, 0), build_input(&b, 1), build_input(&b, 2)}, 3,
              attrs, n, &y, 1);
   if (build_input(&b, 3) >= 0) y = build_binary(&b, "Add", y, build_input(&b, 3));
-  if (f) y = activate(&b, a, f, y);
+  if (f) y = activation_build(&b, f, a->activation_params.data, a->activation_params.size, y);
   return build_end(&b, &y, 1);
 }

@@ -88,14 +88,6 @@ tn_status q_linear_global_average_pool_c(const tn_call *call, uint32_t stage, in
 
 /* ---- QLinearAveragePool ---- */
 
-/* Moves the channels from the end to dim 1, or back. */
-static int32_t move_channels(builder *b, int32_t x, int64_t rank, bool to_end) {
-  int64_t perm[TN_MAX_RANK] = {0};
-  for (int64_t k = 1; k < rank; k++)
-    perm[k] = to_end ? (k + 1 < rank ? k + 1 : 1) : (k == 1 ? rank - 1 : k - 1);
-  return build_transpose(b, x, perm, rank);
-}
-
 tn_status q_linear_average_pool_lower(const tn_call *call, tn_graph *graph, int32_t node) {
   const tn_q_linear_average_pool_attrs *a = call->attrs;
   builder b = build_begin(call, graph, node);
@@ -116,9 +108,9 @@ tn_status q_linear_average_pool_lower(const tn_call *call, tn_graph *graph, int3
   build_node(&b, "DequantizeLinear",
              (int32_t[]){build_input(&b, 0), build_input(&b, 1), build_input(&b, 2)}, 3, NULL, 0,
              &x, 1);
-  if (a->channels_last) x = move_channels(&b, x, rank, false);
+  if (a->channels_last) x = build_move_channels(&b, x, rank, false);
   build_node(&b, "AveragePool", &x, 1, attrs, n, &y, 1);
-  if (a->channels_last) y = move_channels(&b, y, rank, true);
+  if (a->channels_last) y = build_move_channels(&b, y, rank, true);
   int32_t zero = build_input(&b, 4);
   if (zero < 0) zero = build_binary(&b, "CastLike", build_scalar(&b, TN_U8, 0), build_input(&b, 0));
   build_node(&b, "QuantizeLinear", (int32_t[]){y, build_input(&b, 3), zero}, 3, NULL, 0, &x, 1);
