@@ -102,18 +102,10 @@ tn_status attention_lower(const tn_call *call, tn_graph *graph, int32_t node) {
   tn_status s = make(call, hidden, &h);
   if (s) return s;
   project(&b, &h, hidden, qkv);
-  if (build_input(&b, PAST) >= 0) {
-    build_split(&b, build_input(&b, PAST), 0, (int64_t[]){1, 1}, 2, past);
-    for (int k = 0; k < 2; k++)
-      past[k] = build_reshape(&b, past[k], (int64_t[]){h.batch, h.heads, h.past, h.size}, 4);
-  }
+  heads_past(&b, &h, build_input(&b, PAST), past);
   heads_build(&b, &h, qkv, past, out);
   made[0] = out[0];
-  if (tn_has_output(call, 1)) {
-    for (int k = 1; k < 3; k++)
-      out[k] = build_reshape(&b, out[k], (int64_t[]){1, h.batch, h.heads, h.total, h.size}, 5);
-    made[1] = build_concat(&b, out + 1, 2, 0);
-  }
+  if (tn_has_output(call, 1)) made[1] = heads_present(&b, &h, out + 1);
   return build_end(&b, made, 2);
 }
 

@@ -136,6 +136,18 @@ void build_like(builder *b, const char *domain, const char *op, const char *drop
       out);
 }
 
+void build_other(builder *b, const char *domain, const char *op, const int32_t *inputs,
+                 uint32_t n_inputs, int32_t *out, uint32_t n_outputs) {
+  add(b,
+      (tn_node){.head = TN_HEAD(tn_node),
+                .domain = domain,
+                .op = op,
+                .n_inputs = n_inputs,
+                .n_outputs = n_outputs,
+                .inputs = inputs},
+      out);
+}
+
 const tn_attr *build_find_attr(const builder *b, const char *name) {
   const tn_node *old = replaced(b);
   for (uint32_t k = 0; k < old->n_attrs; k++)

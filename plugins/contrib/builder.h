@@ -34,6 +34,9 @@ void build_node(builder *b, const char *op, const int32_t *inputs, uint32_t n_in
  * domain ("": ai.onnx). */
 void build_like(builder *b, const char *domain, const char *op, const char *drop,
                 const int32_t *inputs, uint32_t n_inputs, int32_t *out, uint32_t n_outputs);
+/* A node of another domain, without attributes. */
+void build_other(builder *b, const char *domain, const char *op, const int32_t *inputs,
+                 uint32_t n_inputs, int32_t *out, uint32_t n_outputs);
 /* Attribute of the node that is replaced; NULL: it has none of this name. */
 const tn_attr *build_find_attr(const builder *b, const char *name);
 int32_t build_unary(builder *b, const char *op, int32_t x);

@@ -107,6 +107,22 @@ void heads_build(builder *b, const heads *h, const int32_t qkv[3], const int32_t
   build_node(b, "Attention", inputs, 6, attrs, 4, out, 3);
 }
 
+void heads_past(builder *b, const heads *h, int32_t cache, int32_t out[2]) {
+  out[0] = out[1] = -1;
+  if (cache < 0) return;
+  build_split(b, cache, 0, (int64_t[]){1, 1}, 2, out);
+  for (int k = 0; k < 2; k++)
+    out[k] = build_reshape(b, out[k], (int64_t[]){h->batch, h->heads, h->past, h->size}, 4);
+}
+
+int32_t heads_present(builder *b, const heads *h, const int32_t halves[2]) {
+  int32_t parts[2];
+  for (int k = 0; k < 2; k++)
+    parts[k] =
+        build_reshape(b, halves[k], (int64_t[]){1, h->batch, h->heads, h->total, h->size}, 5);
+  return build_concat(b, parts, 2, 0);
+}
+
 /* ---- reference ---- */
 
 /* What is added to the score of row i and key j. */

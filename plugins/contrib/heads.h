@@ -27,6 +27,11 @@ double heads_flops(const heads *h);
 void heads_build(builder *b, const heads *h, const int32_t qkv[3], const int32_t past[2],
                  int32_t out[3]);
 
+/* The halves of a cache [2, batch, heads, past, size], -1 and -1 if there is none; and both of
+ * [batch, heads, total, size] as one again. */
+void heads_past(builder *b, const heads *h, int32_t cache, int32_t out[2]);
+int32_t heads_present(builder *b, const heads *h, const int32_t halves[2]);
+
 /* q, k, v: [batch][heads][rows][size], keys and values with those of the past. Writes [batch, n_q,
  * heads * v_size]. */
 void heads_reference(const tn_call *call, const heads *h, const double *q, const double *k,
