@@ -26,13 +26,14 @@ const activation *activation_find(tn_str name) {
   return NULL;
 }
 
-int32_t activation_build(builder *b, const activation *f, const double *params, int64_t n,
+int32_t activation_build(builder *b, const activation *f, const double *params, uint32_t given,
                          int32_t y) {
   const bool clip = !strcmp(f->name, "Clip");
   int32_t inputs[3] = {y, -1, -1}, out;
   uint32_t n_inputs = 1, n_attrs = 0;
   tn_attr attrs[ACTIVATION_PARAMS];
-  for (int64_t k = 0; k < ACTIVATION_PARAMS && k < n; k++) {
+  for (uint32_t k = 0; k < ACTIVATION_PARAMS; k++) {
+    if (!(given >> k & 1)) continue;
     if (f->params[k]) attrs[n_attrs++] = build_attr_float(f->params[k], params[k]);
     if (clip && k < 2)
       inputs[n_inputs++] = build_binary(b, "CastLike", build_scalar(b, TN_F32, params[k]), y);

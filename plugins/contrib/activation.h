@@ -13,8 +13,8 @@ typedef struct activation {
 
 /* NULL: there is none of this name. */
 const activation *activation_find(tn_str name);
-/* f(y); n of the parameters are given, the others have the operator's defaults. */
-int32_t activation_build(builder *b, const activation *f, const double *params, int64_t n,
+/* f(y). Bit k of `given`: parameter k counts; the others have the operator's defaults. */
+int32_t activation_build(builder *b, const activation *f, const double *params, uint32_t given,
                          int32_t y);
 
 #endif

@@ -80,17 +80,17 @@ tn_status gather_nd_lower(const tn_call *call, tn_graph *graph, int32_t node) {
   return build_end(&b, &y, 1);
 }
 
-/* Parameters of the activation that the file gives, in order; those behind count as left out. */
-static int64_t activation_params(const builder *b, double *out) {
+/* Parameters of the activation, and which of them the file gives. */
+static uint32_t activation_params(const builder *b, double *out) {
   static const char *const names[ACTIVATION_PARAMS] = {"activation_alpha", "activation_beta",
                                                        "activation_gamma"};
-  int64_t n = 0;
-  for (; n < ACTIVATION_PARAMS; n++) {
-    const tn_attr *a = build_find_attr(b, names[n]);
-    if (!a) break;
-    out[n] = a->f;
+  uint32_t given = 0;
+  for (uint32_t k = 0; k < ACTIVATION_PARAMS; k++) {
+    const tn_attr *a = build_find_attr(b, names[k]);
+    out[k] = a ? a->f : 0;
+    if (a) given |= 1u << k;
   }
-  return n;
+  return given;
 }
 
 tn_status fused_gemm_lower(const tn_call *call, tn_graph *graph, int32_t node) {
@@ -107,7 +107,7 @@ tn_status fused_gemm_lower(const tn_call *call, tn_graph *graph, int32_t node) {
                             build_attr_int("transB", a->transB)};
   build_node(&b, "Gemm", (int32_t[]){build_input(&b, 0), build_input(&b, 1), build_input(&b, 2)}, 3,
              attrs, 4, &y, 1);
-  const int64_t n = activation_params(&b, params);
-  if (f) y = activation_build(&b, f, params, n, y);
+  const uint32_t given = activation_params(&b, params);
+  if (f) y = activation_build(&b, f, params, given, y);
   return build_end(&b, &y, 1);
 }

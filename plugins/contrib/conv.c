@@ -31,6 +31,8 @@ tn_status fused_conv_lower(const tn_call *call, tn_graph *graph, int32_t node) {
   build_node(&b, "Conv", (int32_t[]){build_input(&b, 0), build_input(&b, 1), build_input(&b, 2)}, 3,
              attrs, n, &y, 1);
   if (build_input(&b, 3) >= 0) y = build_binary(&b, "Add", y, build_input(&b, 3));
-  if (f) y = activation_build(&b, f, a->activation_params.data, a->activation_params.size, y);
+  if (f)
+    y = activation_build(&b, f, a->activation_params.data,
+                         (1u << tn_min_i64(a->activation_params.size, ACTIVATION_PARAMS)) - 1, y);
   return build_end(&b, &y, 1);
 }
