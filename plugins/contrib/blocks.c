@@ -147,7 +147,7 @@ tn_status mat_mul_bnb4_flops(const tn_call *call, double *out_flops) {
 }
 tn_status mat_mul_bnb4_reference(const tn_call *call) { return reference(call, blocks_of_table); }
 
-/* ---- plans: an item is 4 columns of the output, whose weights become f32 in worker scratch ---- */
+/* ---- plans: an item is 4 columns, whose weights become f32 in worker scratch ---- */
 
 static tn_status plan(const tn_call *call, maker make, tn_kernel_plan *out) {
   blocks w = {0};

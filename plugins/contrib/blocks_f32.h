@@ -1,43 +1,17 @@
 /* The kernels of MatMulNBits and MatMulBnb4, compiled once for any machine and once for AVX2.
  *
- * Four rows of B at a time become f32; then all rows of A meet them, two at a time. */
+ * Four rows of B at a time become f32; then all rows of A meet them, two at a time. The file that
+ * includes this one says before what decode_4bit_wide is: it takes back the first numbers of a
+ * block, as many as it likes, and answers how many. */
 #ifndef CONTRIB_BLOCKS_F32_H
 #define CONTRIB_BLOCKS_F32_H
 
 #include <string.h>
 
-#if defined(__AVX2__)
-#include <immintrin.h>
-#endif
-
 #include "blocks.h"
 
 enum { LANES = 8, COLUMNS = 4 };
 typedef float lanes __attribute__((vector_size(4 * LANES), aligned(4), may_alias));
-
-#if defined(__AVX2__)
-/* 16 numbers at a time; answers how many are done. */
-static int64_t decode_4bit_wide(const uint8_t *b, int64_t n, float zero, float scale, float *y) {
-  const __m128i low = _mm_set1_epi8(15);
-  const __m256 zeros = _mm256_set1_ps(zero), scales = _mm256_set1_ps(scale);
-  int64_t k = 0;
-  for (; k + 16 <= n; k += 16) {
-    const __m128i bytes = _mm_loadl_epi64((const void *)(b + k / 2));
-    const __m128i q =
-        _mm_unpacklo_epi8(_mm_and_si128(bytes, low), _mm_and_si128(_mm_srli_epi16(bytes, 4), low));
-    const __m256 first = _mm256_cvtepi32_ps(_mm256_cvtepu8_epi32(q)),
-                 second = _mm256_cvtepi32_ps(_mm256_cvtepu8_epi32(_mm_srli_si128(q, 8)));
-    _mm256_storeu_ps(y + k, _mm256_mul_ps(_mm256_sub_ps(first, zeros), scales));
-    _mm256_storeu_ps(y + k + 8, _mm256_mul_ps(_mm256_sub_ps(second, zeros), scales));
-  }
-  return k;
-}
-#else
-static int64_t decode_4bit_wide(const uint8_t *b, int64_t n, float zero, float scale, float *y) {
-  (void)b, (void)n, (void)zero, (void)scale, (void)y;
-  return 0;
-}
-#endif
 
 static void decode_4bit(const uint8_t *b, int64_t n, float zero, float scale, float *y) {
   const int64_t done = decode_4bit_wide(b, n, zero, scale, y);

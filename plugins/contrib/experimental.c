@@ -1,4 +1,5 @@
-/* Operators that ai.onnx had as experimental ones until operator set 9: old converters wrote them. */
+/* Operators that ai.onnx had as experimental ones until operator set 9: old converters wrote
+ * them. */
 #include <string.h>
 
 #include "aliases.gen.h"
