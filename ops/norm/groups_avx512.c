@@ -1,0 +1,2 @@
+/* Instance, group, layer and RMS normalisation for AVX-512. */
+#include "groups_simd.h"

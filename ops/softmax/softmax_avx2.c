@@ -1,0 +1,2 @@
+/* Softmax and LogSoftmax for AVX2. */
+#include "softmax_simd.h"
