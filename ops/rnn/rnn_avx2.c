@@ -1,0 +1,2 @@
+/* LSTM for AVX2. */
+#include "rnn_simd.h"

@@ -1,0 +1,2 @@
+/* LSTM for AVX-512. */
+#include "rnn_simd.h"
