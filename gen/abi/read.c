@@ -1,6 +1,7 @@
-/* Reads a header that keeps to the form of tenon/plugin.h: object and function macros, anonymous
- * enums, structs of plain members and function pointers, typedefs, prototypes. What it does not
- * understand is an error, so that nothing escapes the lock. */
+/* Reads a header that keeps to the form of tenon/plugin.h and tenon/tenon.h: object and function
+ * macros, anonymous enums, structs of plain members and function pointers, typedefs, prototypes,
+ * static inline functions. What it does not understand is an error, so that nothing escapes the
+ * lock. */
 #include <ctype.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -226,7 +227,9 @@ static bool read_typedef(abi_header *h, const tokens *t) {
 }
 
 static bool read_function(abi_header *h, const tokens *t) {
-  const int open = find(t, 0, "("), begin = is(t->at[0], "TN_EXPORT");
+  const int open = find(t, 0, "(");
+  const int begin =
+      is(t->at[0], "static") ? 2 : is(t->at[0], "TN_EXPORT") || is(t->at[0], "TN_API");
   if (open < 2 || !is(t->at[t->n - 1], ")") || !is_word(t->at[open - 1]))
     return fail(h, "declaration is not understood: %s", joined(h, t, 0, t->n, -1));
   declare(h, ABI_FUNCTION, t->at[open - 1],
@@ -268,7 +271,7 @@ static void read_macro(abi_header *h, char *line) {
     if (!strcmp(h->decls.data[k].name, name)) return; /* other branch of an #if */
   if (!*body && !function) return;                    /* the guard */
   const bool table = *body == '{' || *body == '_' || strstr(body, "static ") || strstr(body, "->");
-  if (table || (function && strstr(body, "sizeof"))) {
+  if (table || !strcmp(body, "TN_EXPORT") || (function && strstr(body, "sizeof"))) {
     declare(h, ABI_MACRO, name, list);
     return;
   }
@@ -317,7 +320,12 @@ static bool read_text(abi_header *h, char *p) {
     }
     const char *token = next_token(h, &p);
     depth += is(token, "{") - is(token, "}");
-    if (is(token, ";") && depth == 0) {
+    const bool code = t.n > 0 && is(t.at[0], "static");
+    if (code && (depth > 0 || is(token, "}"))) {
+      if (depth > 0) continue; /* what it computes is not locked, what it takes and answers is */
+      if (!read_declaration(h, &t)) return false;
+      t.n = 0;
+    } else if (is(token, ";") && depth == 0) {
       if (!read_declaration(h, &t)) return false;
       t.n = 0;
     } else if (t.n == ABI_TOKENS) {

@@ -360,6 +360,7 @@ typedef struct tn_step_info {
 typedef struct tn_plan_info {
   tn_head head;
   int32_t n_steps;
+  uint32_t reserved;
   uint64_t arena_bytes;       /* activations */
   uint64_t arena_bound_bytes; /* largest sum of values alive at once */
   uint64_t scratch_bytes, state_bytes, const_bytes;

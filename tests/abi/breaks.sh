@@ -1,18 +1,22 @@
 #!/bin/bash
-# Changes copies of plugin.h in every way that breaks plug-ins, and one that does not, and looks
-# whether scripts/abi-lock says so: the struct, the member, what happened.
+# Changes copies of plugin.h and tenon.h in every way that breaks plug-ins and programs, and in some
+# that do not, and looks whether scripts/abi-lock says so: the struct, the member, what happened.
 # usage: breaks.sh SOURCE-DIR WORK-DIR   (TENON_ABI and CC in the environment)
 set -euo pipefail
 source=$1 work=$2 failed=0 n=0
 rm -rf "$work" && mkdir -p "$work"
 
-change() { # NAME SED-SCRIPT...: makes $work/NAME.h
-  sed -E "${@:2}" "$source/include/tenon/plugin.h" >"$work/$1.h"
-  ! cmp -s "$source/include/tenon/plugin.h" "$work/$1.h" && return
+header=plugin.h # that is changed
+path_of() { [ $header = plugin.h ] && echo "$work/$1.h" || echo "$work/$1/tenon/tenon.h"; }
+change() { # NAME SED-SCRIPT...: makes the copy; one of tenon.h has a plugin.h of the next version
+  mkdir -p "$work/$1/tenon"
+  sed -E "$minor" "$source/include/tenon/plugin.h" >"$work/$1/tenon/plugin.h"
+  sed -E "${@:2}" "$source/include/tenon/$header" >"$(path_of "$1")"
+  ! cmp -s "$source/include/tenon/$header" "$(path_of "$1")" && return
   echo "$1: nothing was changed"
   failed=1
 }
-check() { "$source/scripts/abi-lock" check "$work/$1.h" >"$work/$1.said" 2>&1; }
+check() { "$source/scripts/abi-lock" check "$(path_of "$1")" >"$work/$1.said" 2>&1; }
 breaks() { # NAME WORDS SED-SCRIPT...
   n=$((n + 1))
   change "$1" "${@:3}"
@@ -91,6 +95,39 @@ passes appended_dtype -e "$minor" -e 's/^  TN_DTYPE_COUNT/  TN_F6E3M2,\n&/'
 passes appended_struct -e "$minor" \
   -e 's/^typedef struct tn_option \{/typedef struct tn_new {\n  tn_head head;\n} tn_new;\n&/'
 passes later_comment -e "$minor" -e 's/Dense in its layout/Compact/'
+
+# ---- tenon.h: programs hold its structs, and have its numbers and signatures built in ----
+header=tenon.h
+breaks host_inserted "tn_plan_info.arena_bytes: moved from offset 16 to 24, because of more" \
+  -e 's/^  uint64_t arena_bytes; /  uint64_t more;\n&/'
+breaks host_removed "tn_step_info.plugin: is gone; ABI 1.0 has this member" \
+  -e '/^  const char \*plugin; /d'
+breaks host_retyped "tn_model_options.max_plans: was of type \`int32_t\`, is \`uint32_t\`" \
+  -e 's/^  int32_t max_plans;/  uint32_t max_plans;/'
+breaks host_constant "TN_MODEL_GRAPH_ONLY: was 2, is 4" -e 's/^      2 (.. read the file)/      4 \1/'
+breaks host_constant_gone "TN_DIAG_NOTE: is gone; ABI 1.0 has this const" \
+  -e 's/, TN_DIAG_NOTE = 2//'
+breaks host_frozen "tn_op_arg: has no head, so nobody can tell how long it is: it is frozen" \
+  -e 's/^\} tn_op_arg;/  uint64_t more;\n} tn_op_arg;/'
+breaks host_padding "tn_folder_info: 4 hidden bytes at its end" \
+  -e 's/^\} tn_folder_info;/  uint32_t more;\n} tn_folder_info;/'
+breaks host_callback "tn_allocator.alloc: had the signature" \
+  -e 's/\(\*alloc\)\(void \*self, uint64_t bytes\)/(*alloc)(void *self, uint32_t bytes)/'
+breaks host_signature "tn_session_run: was \`tn_status (tn_session *, tn_diag *)\`" \
+  -e 's/tn_session_run\(tn_session \*session, /&uint32_t flags, /'
+breaks host_inline "tn_tensor_make: was " -e 's/tn_tensor_make\(uint32_t dtype, /&uint32_t kind, /'
+breaks host_function_gone "tn_list_size: is gone; ABI 1.0 has this function" \
+  -e '/^TN_API int64_t tn_list_size/d'
+breaks host_width "type 'size_t' is not one of fixed width" \
+  -e 's/^\} tn_plan_info;/  size_t more;\n} tn_plan_info;/'
+passes host_appended -e 's/^\} tn_plan_info;/  uint64_t more;\n} tn_plan_info;/'
+passes host_appended_constant -e 's/TN_DIAG_NOTE = 2/&, TN_DIAG_HINT = 3/'
+passes host_function -e 's/^TN_API int64_t tn_list_size/TN_API int64_t tn_more(void);\n&/'
+passes host_comment -e 's/keeps$/has/'
+# Under a released version:
+minor='s/^#define TN_ABI_MINOR .*/#define TN_ABI_MINOR 0/'
+breaks host_same_version "tn_plan_info.more: is new, but the header still says ABI 1.0" \
+  -e 's/^\} tn_plan_info;/  uint64_t more;\n} tn_plan_info;/'
 
 echo "$n changes tried"
 exit $failed
