@@ -64,12 +64,14 @@ void *tn_alloc_sized(const tn_allocator *a, uint64_t bytes) {
   return block + SIZE_ROOM;
 }
 
-void tn_free_sized(const tn_allocator *a, void *memory) {
-  if (!memory) return;
-  char *block = (char *)memory - SIZE_ROOM;
+uint64_t tn_sized_bytes(const void *memory) {
   uint64_t bytes;
-  memcpy(&bytes, block, sizeof bytes);
-  tn_free(a, block, bytes + SIZE_ROOM);
+  memcpy(&bytes, (const char *)memory - SIZE_ROOM, sizeof bytes);
+  return bytes;
+}
+
+void tn_free_sized(const tn_allocator *a, void *memory) {
+  if (memory) tn_free(a, (char *)memory - SIZE_ROOM, tn_sized_bytes(memory) + SIZE_ROOM);
 }
 
 void tn_arena_init(tn_arena *arena, const tn_allocator *a) {

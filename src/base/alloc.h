@@ -21,6 +21,7 @@ void tn_free(const tn_allocator *a, void *memory, uint64_t bytes);
  * host. */
 void *tn_alloc_sized(const tn_allocator *a, uint64_t bytes);
 void tn_free_sized(const tn_allocator *a, void *memory);
+uint64_t tn_sized_bytes(const void *memory); /* as given to tn_alloc_sized */
 
 /* Bump allocator: blocks from `a`, freed together. Not thread-safe. Zeroed structs are empty arenas
  * once `a` is set. */

@@ -10,27 +10,31 @@
 static void *shifted(void *data, uint64_t bytes) { return data ? (uint8_t *)data + bytes : NULL; }
 
 void tn_frame_point(tn_frame *f, int32_t root, void *data) {
-  f->values[root].data = data;
-  uint64_t base = f->plan->slots[root].offset;
-  for (int32_t k = f->first_alias[root]; k >= 0; k = f->next_alias[k])
-    f->values[k].data = shifted(data, f->plan->slots[k].offset - base);
+  const tn_setup *s = f->now;
+  const tn_slot *slots = s->plan->slots;
+  s->values[root].data = data;
+  for (int32_t k = s->first_alias[root]; k >= 0; k = s->next_alias[k])
+    s->values[k].data = shifted(data, slots[k].offset - slots[root].offset);
 }
 
 /* ---- before the steps ---- */
 
 static tn_status check_input(tn_frame *f, int32_t k, const tn_tensor *input) {
+  const tn_plan *plan = f->now->plan;
   if (!input) return tn_fail(f->diag, TN_ERR_INVALID, "input %d is missing", k);
   if (input->kind != TN_KIND_TENSOR || input->data || tn_storage_bytes(input) == 0) return TN_OK;
   return tn_fail(f->diag, TN_ERR_INVALID, "input '%s' has no data",
-                 f->plan->slots[f->plan->inputs[k]].name);
+                 plan->slots[plan->inputs[k]].name);
 }
 
 static void bind_inputs(tn_frame *f, const tn_tensor *const *inputs) {
-  for (int32_t k = 0; k < f->n_patched; k++) {
-    int32_t slot = f->patched[k];
-    const tn_tensor *input = inputs[f->plan->slots[f->root[slot]].index];
-    f->values[slot].data = shifted(input->data, f->plan->slots[slot].offset);
-    f->values[slot].object = input->object;
+  const tn_setup *s = f->now;
+  const tn_slot *slots = s->plan->slots;
+  for (int32_t k = 0; k < s->n_patched; k++) {
+    int32_t slot = s->patched[k];
+    const tn_tensor *input = inputs[slots[s->root[slot]].index];
+    s->values[slot].data = shifted(input->data, slots[slot].offset);
+    s->values[slot].object = input->object;
   }
 }
 
@@ -45,9 +49,10 @@ static bool overlap(const tn_tensor *a, const tn_tensor *b) {
  * written afterwards. */
 static bool is_apart(const tn_frame *f, int32_t k, const tn_tensor *const *inputs,
                      const tn_tensor *const *bound) {
-  for (int32_t i = 0; i < f->plan->n_inputs; i++)
+  const tn_plan *plan = f->now->plan;
+  for (int32_t i = 0; i < plan->n_inputs; i++)
     if (overlap(bound[k], inputs[i])) return false;
-  for (int32_t i = 0; i < f->plan->n_outputs; i++)
+  for (int32_t i = 0; i < plan->n_outputs; i++)
     if (i != k && bound[i] && overlap(bound[k], bound[i])) return false;
   return true;
 }
@@ -67,26 +72,28 @@ static tn_status check_bound(const tn_frame *f, int32_t k, const tn_tensor *valu
 
 static tn_status bind_output(tn_frame *f, int32_t k, const tn_tensor *const *inputs,
                              const tn_tensor *const *bound) {
-  tn_output *out = &f->outputs[k];
-  if (!out->bindable) return TN_OK;
-  int32_t slot = f->plan->outputs[k];
+  const tn_setup *s = f->now;
+  tn_binding *binding = &s->bindings[k];
+  if (!binding->allowed) return TN_OK;
+  int32_t slot = s->plan->outputs[k];
   bool bind = bound && bound[k];
-  if (bind && check_bound(f, k, &f->values[slot], bound[k])) return TN_ERR_SHAPE;
+  if (bind && check_bound(f, k, &s->values[slot], bound[k])) return TN_ERR_SHAPE;
   bind = bind && is_apart(f, k, inputs, bound);
   if (bind)
     tn_frame_point(f, slot, bound[k]->data);
-  else if (out->bound)
-    tn_frame_point(f, slot, (uint8_t *)f->arena + f->plan->slots[slot].offset);
-  out->bound = bind;
+  else if (binding->bound)
+    tn_frame_point(f, slot, (uint8_t *)s->arena + s->plan->slots[slot].offset);
+  binding->bound = bind;
   return TN_OK;
 }
 
 tn_status tn_frame_bind(tn_frame *f, const tn_tensor *const *inputs,
                         const tn_tensor *const *bound) {
-  for (int32_t k = 0; k < f->plan->n_inputs; k++)
+  const tn_plan *plan = f->now->plan;
+  for (int32_t k = 0; k < plan->n_inputs; k++)
     if (check_input(f, k, inputs[k])) return TN_ERR_INVALID;
   bind_inputs(f, inputs);
-  for (int32_t k = 0; k < f->plan->n_outputs; k++)
+  for (int32_t k = 0; k < plan->n_outputs; k++)
     if (bind_output(f, k, inputs, bound)) return TN_ERR_SHAPE;
   return TN_OK;
 }
@@ -94,18 +101,18 @@ tn_status tn_frame_bind(tn_frame *f, const tn_tensor *const *inputs,
 /* ---- after the steps ---- */
 
 static const tn_tensor *result(const tn_frame *f, int32_t k) {
-  const tn_plan *plan = f->plan;
+  const tn_plan *plan = f->now->plan;
   if (plan->tail && plan->tail_outputs[k] >= 0)
-    return tn_frame_output(f->tail, plan->tail_outputs[k]);
-  return &f->values[plan->outputs[k]];
+    return tn_frame_output(f->now->tail, plan->tail_outputs[k]);
+  return &f->now->values[plan->outputs[k]];
 }
 
 /* Results on memory of the inputs are copied: the caller may free those before reading the
  * outputs. */
 static bool is_borrowed(const tn_frame *f, int32_t k) {
-  const tn_plan *plan = f->plan;
+  const tn_plan *plan = f->now->plan;
   if (plan->tail && plan->tail_outputs[k] >= 0) return false;
-  return plan->slots[f->root[plan->outputs[k]]].place == TN_PLACE_INPUT;
+  return plan->slots[f->now->root[plan->outputs[k]]].place == TN_PLACE_INPUT;
 }
 
 static tn_status finish_output(tn_frame *f, int32_t k, const tn_tensor *bound) {
@@ -127,7 +134,7 @@ static tn_status finish_output(tn_frame *f, int32_t k, const tn_tensor *bound) {
 }
 
 tn_status tn_frame_finish(tn_frame *f, const tn_tensor *const *bound) {
-  for (int32_t k = 0; k < f->plan->n_outputs; k++) {
+  for (int32_t k = 0; k < f->now->plan->n_outputs; k++) {
     tn_status status = finish_output(f, k, bound ? bound[k] : NULL);
     if (status) return status;
   }

@@ -35,14 +35,14 @@ static uint64_t arena_need(const tn_frame *f, const tn_plan *plan) {
   return need;
 }
 
-static tn_status build_arena(tn_frame *f, const tn_plan *plan) {
-  uint64_t need = arena_need(f, plan);
-  if (f->arena && need <= f->arena_bytes) return TN_OK;
-  tn_free(f->a, f->arena, f->arena_bytes);
-  f->arena_bytes = 0;
-  f->arena = tn_alloc(f->a, need);
-  if (!f->arena) return TN_ERR_MEMORY;
-  f->arena_bytes = need;
+static tn_status grow_arena(tn_frame *f, uint64_t need) {
+  tn_block *arena = f->arena;
+  if (arena->data && need <= arena->bytes) return TN_OK;
+  tn_free(f->a, arena->data, arena->bytes);
+  arena->bytes = 0;
+  arena->data = tn_alloc(f->a, need);
+  if (!arena->data) return TN_ERR_MEMORY;
+  arena->bytes = need;
   return TN_OK;
 }
 
@@ -58,8 +58,8 @@ static tn_status build_cells(tn_frame *f, const tn_plan *plan) {
   return TN_OK;
 }
 
-static void *make(tn_frame *f, int64_t n, size_t size) {
-  return tn_arena_alloc(&f->memory, (uint64_t)n * size);
+static void *make(tn_setup *s, int64_t n, size_t size) {
+  return tn_arena_alloc(&s->memory, (uint64_t)n * size);
 }
 
 /* ---- values ---- */
@@ -69,50 +69,49 @@ static int32_t root_of(const tn_plan *plan, int32_t slot) {
   return slot;
 }
 
-static void build_value(tn_frame *f, const tn_plan *plan, int32_t k) {
+static void build_value(tn_setup *s, int32_t k) {
+  const tn_plan *plan = s->plan;
   const tn_slot *slot = &plan->slots[k];
-  tn_tensor *value = &f->values[k];
-  int32_t root = f->root[k] = root_of(plan, k);
+  tn_tensor *value = &s->values[k];
+  int32_t root = s->root[k] = root_of(plan, k);
   *value = slot->type;
   value->head = (tn_head)TN_HEAD(tn_tensor);
   if (slot->place == TN_PLACE_CONST && value->data) return;
-  value->data = NULL;
-  if (plan->slots[root].place == TN_PLACE_ARENA) value->data = (uint8_t *)f->arena + slot->offset;
+  value->data = NULL; /* in the arena: see place() */
   if (plan->slots[root].place == TN_PLACE_CONST && plan->slots[root].type.data)
     value->data = (uint8_t *)plan->slots[root].type.data + slot->offset;
-  if (plan->slots[root].place == TN_PLACE_INPUT) f->patched[f->n_patched++] = k;
+  if (plan->slots[root].place == TN_PLACE_INPUT) s->patched[s->n_patched++] = k;
 }
 
-static tn_status build_values(tn_frame *f, const tn_plan *plan) {
-  int64_t n = plan->n_slots;
-  f->values = make(f, n, sizeof *f->values);
-  f->root = make(f, n, sizeof *f->root);
-  f->first_alias = make(f, n, sizeof *f->first_alias);
-  f->next_alias = make(f, n, sizeof *f->next_alias);
-  f->patched = make(f, n, sizeof *f->patched);
-  if (!f->values || !f->root || !f->first_alias || !f->next_alias || !f->patched)
+static tn_status build_values(tn_setup *s) {
+  int64_t n = s->plan->n_slots;
+  s->values = make(s, n, sizeof *s->values);
+  s->root = make(s, n, sizeof *s->root);
+  s->first_alias = make(s, n, sizeof *s->first_alias);
+  s->next_alias = make(s, n, sizeof *s->next_alias);
+  s->patched = make(s, n, sizeof *s->patched);
+  if (!s->values || !s->root || !s->first_alias || !s->next_alias || !s->patched)
     return TN_ERR_MEMORY;
-  f->n_patched = 0;
-  for (int32_t k = 0; k < n; k++) build_value(f, plan, k);
-  for (int32_t k = 0; k < n; k++) f->first_alias[k] = -1;
+  for (int32_t k = 0; k < n; k++) build_value(s, k);
+  for (int32_t k = 0; k < n; k++) s->first_alias[k] = -1;
   for (int32_t k = 0; k < n; k++) {
-    if (f->root[k] == k) continue;
-    f->next_alias[k] = f->first_alias[f->root[k]];
-    f->first_alias[f->root[k]] = k;
+    if (s->root[k] == k) continue;
+    s->next_alias[k] = s->first_alias[s->root[k]];
+    s->first_alias[s->root[k]] = k;
   }
   return TN_OK;
 }
 
 /* ---- tasks ---- */
 
-static tn_status build_arguments(tn_frame *f, const tn_step *step, tn_call *call) {
-  const tn_tensor **inputs = make(f, step->in_entries, sizeof *inputs);
-  tn_tensor **outputs = make(f, step->out_entries, sizeof *outputs);
+static tn_status build_arguments(tn_setup *s, const tn_step *step, tn_call *call) {
+  const tn_tensor **inputs = make(s, step->in_entries, sizeof *inputs);
+  tn_tensor **outputs = make(s, step->out_entries, sizeof *outputs);
   if (!inputs || !outputs) return TN_ERR_MEMORY;
   for (uint32_t k = 0; k < step->n_inputs; k++)
-    inputs[k] = step->inputs[k] < 0 ? NULL : &f->values[step->inputs[k]];
+    inputs[k] = step->inputs[k] < 0 ? NULL : &s->values[step->inputs[k]];
   for (uint32_t k = 0; k < step->n_outputs; k++)
-    outputs[k] = step->outputs[k] < 0 ? NULL : &f->values[step->outputs[k]];
+    outputs[k] = step->outputs[k] < 0 ? NULL : &s->values[step->outputs[k]];
   call->inputs = inputs;
   call->outputs = outputs;
   call->n_inputs = step->n_inputs;
@@ -120,26 +119,16 @@ static tn_status build_arguments(tn_frame *f, const tn_step *step, tn_call *call
   return TN_OK;
 }
 
-static void build_scratch(const tn_frame *f, const tn_step *step, tn_call *call) {
-  call->state = step->state;
-  call->state_bytes = step->plan.state_bytes;
-  call->scratch_bytes = step->plan.scratch_bytes;
-  call->worker_scratch_bytes = worker_scratch_unit(step);
-  if (call->scratch_bytes) call->scratch = (uint8_t *)f->arena + step->scratch_offset;
-  if (call->worker_scratch_bytes)
-    call->worker_scratch = (uint8_t *)f->arena + step->worker_scratch_offset;
-}
-
-static tn_status build_children(tn_frame *f, const tn_step *step, tn_task *task) {
+static tn_status build_children(tn_setup *s, const tn_step *step, tn_task *task) {
   if (!step->n_subgraphs) return TN_OK;
-  task->children = make(f, step->n_subgraphs, sizeof *task->children);
+  task->children = make(s, step->n_subgraphs, sizeof *task->children);
   if (!task->children) return TN_ERR_MEMORY;
   for (uint32_t k = 0; k < step->n_subgraphs; k++) {
     const tn_graph *graph = step->subgraphs[k]->graph;
     tn_child *child = &task->children[k];
-    child->inputs = make(f, graph->inputs.n, sizeof *child->inputs);
-    child->bound = make(f, graph->outputs.n, sizeof *child->bound);
-    child->results = make(f, graph->outputs.n, sizeof *child->results);
+    child->inputs = make(s, graph->inputs.n, sizeof *child->inputs);
+    child->bound = make(s, graph->outputs.n, sizeof *child->bound);
+    child->results = make(s, graph->outputs.n, sizeof *child->results);
     if (!child->inputs || !child->bound || !child->results) return TN_ERR_MEMORY;
   }
   return TN_OK;
@@ -151,18 +140,19 @@ static bool is_alone(const tn_step *step) {
   return true;
 }
 
-static bool is_dynamic(const tn_frame *f, const tn_plan *plan, const tn_step *step) {
+static bool is_dynamic(const tn_setup *s, const tn_step *step) {
   for (uint32_t k = 0; k < step->n_outputs; k++)
-    if (step->outputs[k] >= 0 && plan->slots[f->root[step->outputs[k]]].place == TN_PLACE_DYNAMIC)
+    if (step->outputs[k] >= 0 &&
+        s->plan->slots[s->root[step->outputs[k]]].place == TN_PLACE_DYNAMIC)
       return true;
   return false;
 }
 
-static tn_status build_task(tn_frame *f, const tn_plan *plan, const tn_step *step, tn_task *task) {
+static tn_status build_task(tn_frame *f, tn_setup *s, const tn_step *step, tn_task *task) {
   task->frame = f;
   task->step = step;
   task->alone = is_alone(step);
-  task->dynamic = is_dynamic(f, plan, step);
+  task->dynamic = is_dynamic(s, step);
   task->call = (tn_call){.head = TN_HEAD(tn_call),
                          .host = &tn_exec_host,
                          .ctx = task,
@@ -175,23 +165,26 @@ static tn_status build_task(tn_frame *f, const tn_plan *plan, const tn_step *ste
                          .regions = step->regions,
                          .n_regions = step->n_regions,
                          .region_fill = step->region_fill,
-                         .isa = f->planner->isa};
-  build_scratch(f, step, &task->call);
-  tn_status status = build_arguments(f, step, &task->call);
-  if (!status) status = build_children(f, step, task);
+                         .isa = f->planner->isa,
+                         .state = step->state,
+                         .state_bytes = step->plan.state_bytes,
+                         .scratch_bytes = step->plan.scratch_bytes,
+                         .worker_scratch_bytes = worker_scratch_unit(step)};
+  tn_status status = build_arguments(s, step, &task->call);
+  if (!status) status = build_children(s, step, task);
   if (status || !step->n_followers) return status;
-  task->followers = make(f, step->n_followers, sizeof *task->followers);
+  task->followers = make(s, step->n_followers, sizeof *task->followers);
   if (!task->followers) return TN_ERR_MEMORY;
   for (uint32_t k = 0; !status && k < step->n_followers; k++)
-    status = build_task(f, plan, &step->followers[k], &task->followers[k]);
+    status = build_task(f, s, &step->followers[k], &task->followers[k]);
   return status;
 }
 
-static tn_status build_tasks(tn_frame *f, const tn_plan *plan) {
-  f->tasks = make(f, plan->n_steps, sizeof *f->tasks);
-  if (!f->tasks) return TN_ERR_MEMORY;
-  for (int32_t k = 0; k < plan->n_steps; k++)
-    if (build_task(f, plan, &plan->steps[k], &f->tasks[k])) return TN_ERR_MEMORY;
+static tn_status build_tasks(tn_frame *f, tn_setup *s) {
+  s->tasks = make(s, s->plan->n_steps, sizeof *s->tasks);
+  if (!s->tasks) return TN_ERR_MEMORY;
+  for (int32_t k = 0; k < s->plan->n_steps; k++)
+    if (build_task(f, s, &s->plan->steps[k], &s->tasks[k])) return TN_ERR_MEMORY;
   return TN_OK;
 }
 
@@ -219,52 +212,113 @@ static bool is_bindable(const tn_plan *plan, int32_t k) {
          slot->type.kind == TN_KIND_TENSOR && slot->type.dtype != TN_STRING;
 }
 
-static tn_status build_outputs(tn_frame *f, const tn_plan *plan) {
-  tn_status status = build_output_room(f, plan->n_outputs);
-  for (int32_t k = 0; !status && k < plan->n_outputs; k++) {
-    f->outputs[k].bindable = is_bindable(plan, k);
-    f->outputs[k].bound = false;
-  }
-  return status;
+static tn_status build_outputs(tn_frame *f, tn_setup *s) {
+  int32_t n = s->plan->n_outputs;
+  s->bindings = make(s, n, sizeof *s->bindings);
+  if (!s->bindings) return TN_ERR_MEMORY;
+  for (int32_t k = 0; k < n; k++) s->bindings[k].allowed = is_bindable(s->plan, k);
+  return build_output_room(f, n);
 }
 
-static tn_status build_tail(tn_frame *f, const tn_plan *plan) {
+static tn_status build_tail(tn_frame *f, tn_setup *s) {
+  const tn_plan *plan = s->plan;
   if (!plan->tail) return TN_OK;
-  f->tail_inputs = make(f, plan->n_tail_inputs, sizeof *f->tail_inputs);
-  f->tail_bound = make(f, plan->tail->graph->outputs.n, sizeof *f->tail_bound);
-  if (!f->tail_inputs || !f->tail_bound) return TN_ERR_MEMORY;
+  s->tail_inputs = make(s, plan->n_tail_inputs, sizeof *s->tail_inputs);
+  s->tail_bound = make(s, plan->tail->graph->outputs.n, sizeof *s->tail_bound);
+  if (!s->tail_inputs || !s->tail_bound) return TN_ERR_MEMORY;
   for (int32_t k = 0; k < plan->n_tail_inputs; k++)
-    f->tail_inputs[k] = &f->values[plan->tail_inputs[k]];
-  return tn_frame_create_for(f->a, f->pool, f->planner, plan->tail, &f->tail);
+    s->tail_inputs[k] = &s->values[plan->tail_inputs[k]];
+  return tn_frame_create_in(f, f->a, f->pool, f->planner, plan->tail, &s->tail);
+}
+
+/* ---- pointers into the arena ---- */
+
+static void place_scratch(const tn_setup *s, tn_task *task) {
+  const tn_step *step = task->step;
+  tn_call *call = &task->call;
+  if (call->scratch_bytes) call->scratch = (uint8_t *)s->arena + step->scratch_offset;
+  if (call->worker_scratch_bytes)
+    call->worker_scratch = (uint8_t *)s->arena + step->worker_scratch_offset;
+  for (uint32_t k = 0; k < step->n_followers; k++) place_scratch(s, &task->followers[k]);
+}
+
+/* The arena moves when a plan needs more than those before it. */
+static tn_status place(tn_frame *f, tn_setup *s) {
+  const tn_plan *plan = s->plan;
+  tn_status status = grow_arena(f, s->arena_need);
+  if (status || s->arena == f->arena->data) return status;
+  s->arena = f->arena->data;
+  for (int32_t k = 0; k < plan->n_slots; k++)
+    if (plan->slots[s->root[k]].place == TN_PLACE_ARENA)
+      s->values[k].data = (uint8_t *)s->arena + plan->slots[k].offset;
+  for (int32_t k = 0; k < plan->n_steps; k++) place_scratch(s, &s->tasks[k]);
+  for (int32_t k = 0; k < plan->n_outputs; k++) s->bindings[k].bound = false;
+  return TN_OK;
 }
 
 /* ---- the whole ---- */
 
-void tn_frame_forget(tn_frame *f) {
-  for (int32_t k = 0; f->plan && f->tasks && k < f->plan->n_steps; k++) {
-    tn_task *task = &f->tasks[k];
+static void drop(tn_frame *f, tn_setup *s) {
+  for (int32_t k = 0; s->tasks && k < s->plan->n_steps; k++) {
+    tn_task *task = &s->tasks[k];
     for (uint32_t g = 0; task->children && g < task->step->n_subgraphs; g++)
       tn_child_clear(&task->children[g]);
   }
-  tn_frame_destroy(f->tail);
-  f->tail = NULL;
-  f->tasks = NULL;
-  f->values = NULL;
+  tn_frame_destroy(s->tail);
+  tn_arena_clear(&s->memory);
+  if (f->callable) tn_plan_release(s->plan);
+  tn_free(f->a, s, sizeof *s);
+}
+
+void tn_frame_forget(tn_frame *f) {
+  f->now = NULL;
   f->ran = false;
-  tn_arena_clear(&f->memory);
-  if (f->plan && f->callable) tn_plan_release(f->plan);
-  f->plan = NULL;
+  while (f->setups.n) drop(f, f->setups.data[--f->setups.n]);
+}
+
+/* The setup at the end of the list, empty. */
+static tn_setup *setup_new(tn_frame *f) {
+  if (f->setups.n >= tn_planner_max_plans(f->planner)) {
+    drop(f, f->setups.data[0]);
+    f->setups.n--;
+    memmove(f->setups.data, f->setups.data + 1, (size_t)f->setups.n * sizeof *f->setups.data);
+  }
+  tn_setup *s = tn_vec_room(f->a, &f->setups, 1) ? NULL : tn_alloc(f->a, sizeof *s);
+  if (!s) return NULL;
+  tn_arena_init(&s->memory, f->a);
+  return f->setups.data[f->setups.n++] = s;
+}
+
+static tn_status build(tn_frame *f, tn_setup *s) {
+  s->arena_need = arena_need(f, s->plan);
+  tn_status status = build_cells(f, s->plan);
+  if (!status) status = build_values(s);
+  if (!status) status = build_tasks(f, s);
+  if (!status) status = build_outputs(f, s);
+  if (!status) status = build_tail(f, s);
+  return status ? status : place(f, s);
 }
 
 tn_status tn_frame_build_take(tn_frame *f, tn_plan *plan) {
-  tn_frame_forget(f);
-  f->plan = plan;
-  tn_status status = build_arena(f, plan);
-  if (!status) status = build_cells(f, plan);
-  if (!status) status = build_values(f, plan);
-  if (!status) status = build_tasks(f, plan);
-  if (!status) status = build_outputs(f, plan);
-  if (!status) status = build_tail(f, plan);
-  if (status) tn_frame_forget(f);
+  f->now = NULL;
+  f->ran = false;
+  tn_setup *s = setup_new(f);
+  if (!s) {
+    if (f->callable) tn_plan_release(plan);
+    return TN_ERR_MEMORY;
+  }
+  s->plan = plan;
+  tn_status status = build(f, s);
+  if (status)
+    drop(f, f->setups.data[--f->setups.n]);
+  else
+    f->now = s;
+  return status;
+}
+
+tn_status tn_frame_reuse(tn_frame *f, tn_setup *s) {
+  f->now = NULL;
+  tn_status status = place(f, s);
+  if (!status) f->now = s;
   return status;
 }

@@ -14,44 +14,49 @@ struct tn_string_chunk {
 /* ---- bytes of strings ---- */
 
 static void strings_clear(tn_strings *s, const tn_allocator *a) {
-  while (s->head) {
-    struct tn_string_chunk *chunk = s->head;
-    s->head = chunk->next;
+  while (s->first) {
+    struct tn_string_chunk *chunk = s->first;
+    s->first = chunk->next;
     tn_free(a, chunk, sizeof *chunk + chunk->cap);
   }
-  s->total = 0;
+  *s = (tn_strings){0};
 }
 
+/* A chunk behind `now`, which is the last one. */
 static tn_status strings_grow(tn_strings *s, const tn_allocator *a, uint64_t cap) {
   struct tn_string_chunk *chunk = tn_alloc(a, sizeof *chunk + cap);
   if (!chunk) return TN_ERR_MEMORY;
   chunk->cap = cap;
-  chunk->next = s->head;
-  s->head = chunk;
+  *(s->now ? &s->now->next : &s->first) = chunk;
+  s->now = chunk;
   s->total += cap;
   return TN_OK;
 }
 
-/* Forgets all strings. Several chunks become one, so that the next value of this size fits
- * without growing. */
-static void strings_reset(tn_strings *s, const tn_allocator *a) {
-  if (s->head && s->head->next) {
-    uint64_t total = s->total;
-    strings_clear(s, a);
-    (void)strings_grow(s, a, total); /* without it the next string asks again */
-  }
-  if (s->head) s->head->used = 0;
+/* Forgets all strings; the next ones go into the same chunks in the same order, so that equal ones
+ * need no more. */
+static void strings_reset(tn_strings *s) {
+  s->now = s->first;
+  if (s->now) s->now->used = 0;
+}
+
+static bool has_room(const struct tn_string_chunk *chunk, uint64_t size) {
+  return chunk && chunk->cap - chunk->used >= size;
 }
 
 static const char *strings_copy(tn_strings *s, const tn_allocator *a, const char *data,
                                 uint64_t size) {
-  if (!s->head || s->head->cap - s->head->used < size) {
+  while (!has_room(s->now, size) && s->now && s->now->next) {
+    s->now = s->now->next;
+    s->now->used = 0;
+  }
+  if (!has_room(s->now, size)) {
     uint64_t cap = s->total > CHUNK_MIN ? s->total : CHUNK_MIN;
     if (strings_grow(s, a, cap > size ? cap : size)) return NULL;
   }
-  char *to = s->head->bytes + s->head->used;
+  char *to = s->now->bytes + s->now->used;
   if (size) memcpy(to, data, (size_t)size);
-  s->head->used += size;
+  s->now->used += size;
   return to;
 }
 
@@ -113,7 +118,7 @@ tn_status tn_cell_shape(tn_cell *c, const tn_tensor *type) {
   if (bytes < 0) return TN_ERR_OVERFLOW;
   if (cell_grow(c, (uint64_t)bytes)) return TN_ERR_MEMORY;
   if (type->dtype == TN_STRING) {
-    strings_reset(&c->strings, c->a);
+    strings_reset(&c->strings);
     memset(c->data, 0, (size_t)bytes);
   }
   c->value = (tn_tensor){.head = TN_HEAD(tn_tensor),

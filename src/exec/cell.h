@@ -10,8 +10,8 @@
 
 /* The bytes of string elements: they never move while the value lives. */
 typedef struct tn_strings {
-  struct tn_string_chunk *head;
-  uint64_t total; /* bytes that all chunks can hold */
+  struct tn_string_chunk *first, *now; /* now: the one being filled, behind full ones */
+  uint64_t total;                      /* bytes that all chunks can hold */
 } tn_strings;
 
 typedef struct tn_cell {

@@ -91,7 +91,7 @@ static tn_status add_step(tn_eval *e, const tn_tensor *const *in, tn_tensor *con
 /* ---- the kernel ---- */
 
 static tn_status choose(tn_eval *e) {
-  tn_call *call = &e->frame->tasks[0].call;
+  tn_call *call = &e->frame->now->tasks[0].call;
   const tn_kerneldef *const *kernels = NULL;
   const char *pin = tn_pin_of(e->planner, e->node);
   int32_t n = tn_registry_kernels(e->planner->registry, e->node->def, &kernels);
@@ -116,11 +116,12 @@ static tn_status book(tn_eval *e) {
     e->step.state = tn_alloc(e->planner->a, plan->state_bytes);
     if (!e->step.state) return TN_ERR_MEMORY;
   }
+  tn_frame_forget(e->frame);
   return tn_frame_build_take(e->frame, &e->plan);
 }
 
 static tn_status run(tn_eval *e) {
-  tn_task *t = &e->frame->tasks[0];
+  tn_task *t = &e->frame->now->tasks[0];
   const tn_kernel *kernel = &e->step.def->kernel;
   bool prepared = e->step.state && kernel->prepare;
   e->frame->diag = e->diag;
@@ -138,7 +139,7 @@ static tn_status run(tn_eval *e) {
 
 static tn_status take_output(tn_eval *e, uint32_t k, tn_tensor *out, tn_const **out_const) {
   if (!out) return TN_OK;
-  const tn_tensor *value = e->frame->tasks[0].call.outputs[k];
+  const tn_tensor *value = e->frame->now->tasks[0].call.outputs[k];
   if (!*out_const && tn_const_copy(e->planner->a, value, out_const)) return TN_ERR_MEMORY;
   out->rank = value->rank;
   memcpy(out->shape, value->shape, sizeof out->shape);
@@ -150,7 +151,7 @@ static tn_status eval(tn_eval *e, const tn_tensor *const *in, tn_tensor *const *
                       tn_const **out_consts) {
   tn_status status = add_step(e, in, out, out_consts);
   if (!status)
-    status = tn_frame_create_for(e->planner->a, e->planner->pool, e->planner, NULL, &e->frame);
+    status = tn_frame_create_in(NULL, e->planner->a, e->planner->pool, e->planner, NULL, &e->frame);
   if (!status) status = tn_frame_build_take(e->frame, &e->plan);
   if (!status) status = choose(e);
   if (!status) status = book(e);

@@ -33,15 +33,16 @@ struct tn_model {
 
 struct tn_profile;
 
-/* One plan being run by one thread: memory, calls, dynamic values, frames of subgraphs and of
- * the tail. */
+/* A callable being run by one thread: memory, and for its latest plans the calls and the frames of
+ * subgraphs and of the tail. */
 typedef struct tn_frame tn_frame;
 tn_status tn_frame_create(const tn_allocator *a, tn_pool *pool, tn_callable *callable,
                           tn_frame **out_frame);
 void tn_frame_destroy(tn_frame *f);
-/* Plans if the inputs differ from the last ones, runs, leaves outputs readable. In steady state
- * allocates nothing and takes no lock but the pool's try-lock. inputs: plain tensors of any
- * kind, borrowed for the call. bound: memory for outputs (entries may be NULL); NULL: none. */
+/* Plans if there is no plan for the inputs, runs, leaves outputs readable. With a plan that it has
+ * run before it allocates nothing and takes no lock of others but the pool's try-lock. inputs: plain
+ * tensors of any kind, borrowed for the call. bound: memory for outputs (entries may be NULL);
+ * NULL: none. */
 tn_status tn_frame_run(tn_frame *f, const tn_tensor *const *inputs, const tn_tensor *const *bound,
                        struct tn_profile *profile, tn_diag *diag);
 /* Plans and allocates only. */

@@ -46,11 +46,12 @@ static bool walk_task(tn_walk *w, tn_task *task, uint32_t depth) {
 }
 
 static bool walk_frame(tn_walk *w, const tn_frame *f, uint32_t depth) {
-  if (!f->plan) return false;
-  add_plan(&w->sum, f->plan);
-  for (int32_t k = 0; k < f->plan->n_steps; k++)
-    if (walk_task(w, &f->tasks[k], depth)) return true;
-  return f->tail && walk_frame(w, f->tail, depth + 1);
+  const tn_setup *s = f->now;
+  if (!s) return false;
+  add_plan(&w->sum, s->plan);
+  for (int32_t k = 0; k < s->plan->n_steps; k++)
+    if (walk_task(w, &s->tasks[k], depth)) return true;
+  return s->tail && walk_frame(w, s->tail, depth + 1);
 }
 
 /* ---- one step ---- */
@@ -59,7 +60,7 @@ static bool walk_frame(tn_walk *w, const tn_frame *f, uint32_t depth) {
 static const char *const *refusals(tn_task *t) {
   uint32_t n = t->step->n_refusals;
   if (!n || t->refusals) return t->refusals;
-  const char **texts = tn_arena_alloc(&t->frame->memory, 2 * (uint64_t)n * sizeof *texts);
+  const char **texts = tn_arena_alloc(&t->frame->now->memory, 2 * (uint64_t)n * sizeof *texts);
   for (uint32_t k = 0; texts && k < n; k++) {
     texts[k] = t->step->refusals[k].kernel;
     texts[n + k] = t->step->refusals[k].reason;
@@ -102,7 +103,7 @@ static void describe(const tn_walk *w, tn_step_info *out) {
 
 tn_status tn_session_plan(const tn_session *session, tn_plan_info *out_info) {
   if (!session || !out_info) return TN_ERR_INVALID;
-  if (!session->frame->plan) return TN_ERR_STATE;
+  if (!session->frame->now) return TN_ERR_STATE;
   tn_walk w = {.index = -1};
   walk_frame(&w, session->frame, 0);
   w.sum.n_steps = w.n;
@@ -111,7 +112,7 @@ tn_status tn_session_plan(const tn_session *session, tn_plan_info *out_info) {
 
 tn_status tn_session_step(const tn_session *session, int32_t index, tn_step_info *out_info) {
   if (!session || !out_info) return TN_ERR_INVALID;
-  if (!session->frame->plan) return TN_ERR_STATE;
+  if (!session->frame->now) return TN_ERR_STATE;
   tn_walk w = {.index = index};
   if (index < 0 || !walk_frame(&w, session->frame, 0)) return TN_ERR_NOT_FOUND;
   tn_step_info info;

@@ -2,12 +2,15 @@
  * parts. */
 #include "exec/frame.h"
 
-tn_status tn_frame_create_for(const tn_allocator *a, tn_pool *pool, const tn_planner *planner,
-                              tn_callable *callable, tn_frame **out_frame) {
+#include <string.h>
+
+tn_status tn_frame_create_in(tn_frame *around, const tn_allocator *a, tn_pool *pool,
+                             const tn_planner *planner, tn_callable *callable,
+                             tn_frame **out_frame) {
   *out_frame = NULL;
   tn_frame *f = tn_alloc(a, sizeof *f);
   if (!f) return TN_ERR_MEMORY;
-  if (pthread_mutex_init(&f->strings, NULL)) {
+  if (pthread_mutex_init(&f->lock, NULL)) {
     tn_free(a, f, sizeof *f);
     return TN_ERR_MEMORY;
   }
@@ -15,20 +18,22 @@ tn_status tn_frame_create_for(const tn_allocator *a, tn_pool *pool, const tn_pla
   f->pool = pool;
   f->planner = planner;
   f->callable = callable;
-  tn_arena_init(&f->memory, a);
+  f->arena = around ? &around->inner : &f->own;
   *out_frame = f;
   return TN_OK;
 }
 
 tn_status tn_frame_create(const tn_allocator *a, tn_pool *pool, tn_callable *callable,
                           tn_frame **out_frame) {
-  return tn_frame_create_for(a, pool, callable->planner, callable, out_frame);
+  return tn_frame_create_in(NULL, a, pool, callable->planner, callable, out_frame);
 }
 
 void tn_frame_destroy(tn_frame *f) {
   if (!f) return;
   tn_frame_forget(f);
-  tn_free(f->a, f->arena, f->arena_bytes);
+  tn_vec_free(f->a, &f->setups);
+  tn_free(f->a, f->own.data, f->own.bytes);
+  tn_free(f->a, f->inner.data, f->inner.bytes);
   for (int32_t k = 0; k < f->n_outputs; k++) tn_cell_clear(&f->outputs[k].copy);
   tn_free(f->a, f->outputs, (uint64_t)f->n_outputs * sizeof *f->outputs);
   for (int64_t k = 0; k < f->cells.n; k++) tn_cell_free(f->cells.data[k]);
@@ -36,32 +41,46 @@ void tn_frame_destroy(tn_frame *f) {
   tn_vec_free(f->a, &f->cells);
   tn_vec_free(f->a, &f->held);
   tn_vec_free(f->a, &f->held_free);
-  pthread_mutex_destroy(&f->strings);
+  while (f->n_spare) tn_free_sized(f->a, f->spare[--f->n_spare]);
+  pthread_mutex_destroy(&f->lock);
   tn_free(f->a, f, sizeof *f);
 }
 
+/* What is there for these inputs, moved to the end of the list; NULL: nothing. */
+static tn_setup *find(tn_frame *f, const tn_tensor *const *inputs) {
+  tn_setup **all = f->setups.data;
+  for (int64_t k = f->setups.n; k-- > 0;) {
+    tn_setup *s = all[k];
+    if (!tn_plan_matches(s->plan, inputs)) continue;
+    memmove(all + k, all + k + 1, (size_t)(f->setups.n - 1 - k) * sizeof *all);
+    return all[f->setups.n - 1] = s;
+  }
+  return NULL;
+}
+
 tn_status tn_frame_prepare(tn_frame *f, const tn_tensor *const *inputs, tn_diag *diag) {
-  if (f->plan && tn_plan_matches(f->plan, inputs)) return TN_OK;
+  tn_setup *s = find(f, inputs);
   tn_plan *plan = NULL;
-  f->ran = false;
-  tn_status status = tn_callable_plan(f->callable, inputs, 0, diag, &plan);
+  if (!s || s != f->now) f->ran = false;
+  tn_status status = s ? TN_OK : tn_callable_plan(f->callable, inputs, 0, diag, &plan);
   if (status) return status;
-  const uint64_t bytes = plan->arena_bytes;
-  status = tn_frame_build_take(f, plan);
+  const uint64_t bytes = s ? s->arena_need : plan->arena_bytes;
+  status = s ? tn_frame_reuse(f, s) : tn_frame_build_take(f, plan);
   return status ? tn_fail(diag, status, "%s: memory for a run cannot be had: %llu bytes",
                           f->callable->name, (unsigned long long)bytes)
                 : TN_OK;
 }
 
 static tn_status run_tail(tn_frame *f, const tn_tensor *const *bound) {
-  const tn_plan *plan = f->plan;
+  tn_setup *s = f->now;
+  const tn_plan *plan = s->plan;
   int64_t n = plan->tail->graph->outputs.n;
-  for (int64_t k = 0; k < n; k++) f->tail_bound[k] = NULL;
+  for (int64_t k = 0; k < n; k++) s->tail_bound[k] = NULL;
   for (int32_t k = 0; bound && k < plan->n_outputs; k++) {
     int32_t to = plan->tail_outputs[k];
-    if (to >= 0 && !f->tail_bound[to]) f->tail_bound[to] = bound[k];
+    if (to >= 0 && !s->tail_bound[to]) s->tail_bound[to] = bound[k];
   }
-  return tn_frame_run(f->tail, f->tail_inputs, f->tail_bound, f->profile, f->diag);
+  return tn_frame_run(s->tail, s->tail_inputs, s->tail_bound, f->profile, f->diag);
 }
 
 tn_status tn_frame_go(tn_frame *f, const tn_tensor *const *inputs, const tn_tensor *const *bound,
@@ -71,7 +90,7 @@ tn_status tn_frame_go(tn_frame *f, const tn_tensor *const *inputs, const tn_tens
   f->diag = diag;
   tn_status status = tn_frame_bind(f, inputs, bound);
   if (!status) status = tn_frame_steps(f);
-  if (!status && f->plan->tail) status = run_tail(f, bound);
+  if (!status && f->now->plan->tail) status = run_tail(f, bound);
   if (!status) status = tn_frame_finish(f, bound);
   f->ran = status == TN_OK;
   return status;
@@ -84,8 +103,8 @@ tn_status tn_frame_run(tn_frame *f, const tn_tensor *const *inputs, const tn_ten
 }
 
 const tn_tensor *tn_frame_output(const tn_frame *f, int32_t index) {
-  bool there = f->ran && index >= 0 && index < f->plan->n_outputs;
+  bool there = f->ran && index >= 0 && index < f->now->plan->n_outputs;
   return there ? &f->outputs[index].value : NULL;
 }
 
-const tn_plan *tn_frame_plan(const tn_frame *f) { return f->plan; }
+const tn_plan *tn_frame_plan(const tn_frame *f) { return f->now ? f->now->plan : NULL; }

@@ -4,14 +4,15 @@
  *   bind.c       inputs and the user's output memory -> pointers of values       (each run)
  *   run.c        the loop over tasks, stages and ranges; errors; events          (each run)
  *   services.c   tn_exec_host: what a running kernel may ask for
- *   subgraph.c   frames of subgraphs and the pool of their results
+ *   subgraph.c   frames of subgraphs
+ *   held.c       the pool of their results
  *   frame.c      the above put together, behind exec.h */
 #ifndef TN_EXEC_FRAME_H
 #define TN_EXEC_FRAME_H
 
 #include "exec/cell.h"
 
-enum { TN_FAIL_TEXT = 1024 };
+enum { TN_FAIL_TEXT = 1024, TN_MAX_SPARE = 16 };
 
 typedef struct tn_task tn_task;
 
@@ -36,35 +37,55 @@ struct tn_task {
   const char *const *refusals; /* for explain.c; NULL until asked for */
 };
 
-typedef struct tn_output {
-  tn_tensor value; /* what callers see */
-  tn_cell copy;    /* used where the value is memory of the input */
-  bool bindable;   /* the user's memory may take the place of the arena's */
-  bool bound;      /* and does in this run */
-} tn_output;
+/* An output of a plan: may the user's memory take the place of the arena's, and does it now? */
+typedef struct tn_binding {
+  bool allowed, bound;
+} tn_binding;
 
-struct tn_frame {
-  const tn_allocator *a;
-  tn_pool *pool;
-  const tn_planner *planner;
-  tn_callable *callable; /* NULL: one node, see eval.c */
-  tn_plan *plan;         /* counted; NULL: none yet */
-  tn_arena memory;       /* what is made per plan */
-  void *arena;           /* activations and scratch */
-  uint64_t arena_bytes;
+/* What a frame has made for one plan. */
+typedef struct tn_setup {
+  tn_plan *plan;   /* counted, if the frame has a callable */
+  tn_arena memory; /* of all that follows */
+  void *arena;     /* where the frame's was when pointers into it were written */
+  uint64_t arena_need;
   tn_tensor *values;                 /* per slot */
   int32_t *root;                     /* per slot: the slot that owns the memory */
   int32_t *first_alias, *next_alias; /* per slot: the others on its memory, -1 ends */
   int32_t *patched;                  /* slots on input memory */
   int32_t n_patched;
   tn_task *tasks;
+  tn_binding *bindings; /* per output */
+  tn_frame *tail;
+  const tn_tensor **tail_inputs, **tail_bound;
+} tn_setup;
+
+typedef struct tn_output {
+  tn_tensor value; /* what callers see */
+  tn_cell copy;    /* used where the value is memory of the input */
+} tn_output;
+
+/* Activations and scratch. Grows, and is used by every plan. */
+typedef struct tn_block {
+  void *data;
+  uint64_t bytes;
+} tn_block;
+
+struct tn_frame {
+  const tn_allocator *a;
+  tn_pool *pool;
+  const tn_planner *planner;
+  tn_callable *callable; /* NULL: one node, see eval.c */
+  tn_setup *now;         /* the plan in use; NULL: none yet */
+  TN_VEC(tn_setup *)
+  setups;              /* of the latest plans, most recently used last: coming back to a
+                                shape takes no memory */
+  tn_block *arena;     /* own, or inner of the frame around this one */
+  tn_block own, inner; /* inner: for subgraphs and the tail, which never run at once */
   tn_output *outputs;
   int32_t n_outputs;         /* that outputs[] has room for */
   TN_VEC(tn_cell *) cells;   /* of dynamic slots; kept from plan to plan */
   TN_VEC(tn_cell *) held;    /* results of subgraphs */
-  TN_VEC(int32_t) held_free; /* indices of held cells that are free */
-  tn_frame *tail;
-  const tn_tensor **tail_inputs, **tail_bound;
+  TN_VEC(int32_t) held_free; /* indices of held cells that are free: a heap, the lowest first */
   /* this run */
   bool ran; /* outputs are valid */
   tn_profile *profile;
@@ -74,12 +95,15 @@ struct tn_frame {
   _Atomic(tn_task *) culprit; /* who failed first */
   tn_task *speaker;           /* who wrote text */
   char text[TN_FAIL_TEXT];
-  pthread_mutex_t strings; /* string_set from several workers */
+  pthread_mutex_t lock;      /* string_set, alloc and free of several workers */
+  void *spare[TN_MAX_SPARE]; /* host memory that kernels have given back, for the next request */
+  int32_t n_spare;
 };
 
-/* build.c. On failure the frame has no plan. */
+/* build.c. The plan is in use from now on, or was before; on failure none is. */
 tn_status tn_frame_build_take(tn_frame *f, tn_plan *plan);
-void tn_frame_forget(tn_frame *f);
+tn_status tn_frame_reuse(tn_frame *f, tn_setup *s);
+void tn_frame_forget(tn_frame *f); /* all plans */
 
 /* bind.c */
 tn_status tn_frame_bind(tn_frame *f, const tn_tensor *const *inputs, const tn_tensor *const *bound);
@@ -94,9 +118,10 @@ void tn_frame_fail(tn_frame *f, tn_task *t, tn_status status);
 /* Tells diag about it, with what the kernel said, and answers it. */
 tn_status tn_frame_report(tn_frame *f);
 
-/* frame.c */
-tn_status tn_frame_create_for(const tn_allocator *a, tn_pool *pool, const tn_planner *planner,
-                              tn_callable *callable, tn_frame **out_frame);
+/* frame.c. around: the frame that runs this one as a subgraph or its tail; NULL: none does. */
+tn_status tn_frame_create_in(tn_frame *around, const tn_allocator *a, tn_pool *pool,
+                             const tn_planner *planner, tn_callable *callable,
+                             tn_frame **out_frame);
 /* Runs with the plan that the frame has. */
 tn_status tn_frame_go(tn_frame *f, const tn_tensor *const *inputs, const tn_tensor *const *bound,
                       tn_profile *profile, tn_diag *diag);
@@ -109,6 +134,9 @@ tn_status tn_subgraph_infer(tn_task *t, int64_t graph, uint32_t n_in, const tn_t
                             uint32_t n_out, tn_tensor *const *out);
 tn_status tn_subgraph_run(tn_task *t, int64_t graph, uint32_t n_in, const tn_tensor *const *in,
                           uint32_t n_out, const tn_tensor **out);
+
+/* held.c */
+tn_cell *tn_held_take(tn_frame *f); /* NULL: no memory */
 void tn_held_release(tn_frame *f, const tn_tensor *value);
 void tn_held_release_all(tn_frame *f);
 

@@ -6,8 +6,6 @@
 #include "base/abi.h"
 #include "base/file.h"
 
-enum { PLANS_DEFAULT = 8 };
-
 static tn_status read_options(const tn_model_options *options, tn_diag *diag,
                               tn_model_options *out) {
   memset(out, 0, sizeof *out);
@@ -44,7 +42,7 @@ tn_status tn_model_new(tn_runtime *runtime, const char *name, const tn_model_opt
                             .pins = (const char *const *)runtime->pins,
                             .n_pins = runtime->n_pins,
                             .model_flags = given.flags,
-                            .max_plans = given.max_plans ? given.max_plans : PLANS_DEFAULT,
+                            .max_plans = given.max_plans,
                             .eval = tn_eval_node,
                             .serial = &runtime->serial};
   status = set_name(m, m->planner.a, name);

@@ -93,10 +93,11 @@ static void run_task(tn_task *t) {
 /* ---- all ---- */
 
 tn_status tn_frame_steps(tn_frame *f) {
+  const tn_setup *s = f->now;
   reset(f);
-  if (f->profile && tn_profile_keep(f->profile, f->plan)) f->profile = NULL;
-  for (int32_t k = 0; k < f->plan->n_steps; k++) {
-    tn_task *t = &f->tasks[k];
+  if (f->profile && tn_profile_keep(f->profile, s->plan)) f->profile = NULL;
+  for (int32_t k = 0; k < s->plan->n_steps; k++) {
+    tn_task *t = &s->tasks[k];
     uint64_t begin = f->profile ? tn_now_ns() : 0;
     /* a kernel that said something and went on nevertheless has not failed */
     if (atomic_load_explicit(&f->said, memory_order_relaxed)) atomic_store(&f->said, 0);

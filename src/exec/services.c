@@ -24,12 +24,37 @@ static __attribute__((format(printf, 3, 4))) tn_status host_fail(void *ctx, tn_s
   return code;
 }
 
+/* The smallest spare block with room, taken out; NULL: there is none. */
+static void *take_spare(tn_frame *f, uint64_t bytes) {
+  int32_t best = -1;
+  for (int32_t k = 0; k < f->n_spare; k++) {
+    uint64_t size = tn_sized_bytes(f->spare[k]);
+    if (size >= bytes && (best < 0 || size < tn_sized_bytes(f->spare[best]))) best = k;
+  }
+  if (best < 0) return NULL;
+  void *memory = f->spare[best];
+  f->spare[best] = f->spare[--f->n_spare];
+  return memory;
+}
+
+/* What a kernel gives back stays for the next run, which asks for as much. */
 static void *host_alloc(void *ctx, uint64_t bytes) {
-  return tn_alloc_sized(((tn_task *)ctx)->frame->a, bytes);
+  tn_frame *f = ((tn_task *)ctx)->frame;
+  pthread_mutex_lock(&f->lock);
+  void *memory = take_spare(f, bytes);
+  pthread_mutex_unlock(&f->lock);
+  if (memory && bytes) memset(memory, 0, (size_t)bytes);
+  return memory ? memory : tn_alloc_sized(f->a, bytes);
 }
 
 static void host_free(void *ctx, void *memory) {
-  tn_free_sized(((tn_task *)ctx)->frame->a, memory);
+  tn_frame *f = ((tn_task *)ctx)->frame;
+  if (!memory) return;
+  pthread_mutex_lock(&f->lock);
+  bool kept = f->n_spare < TN_MAX_SPARE;
+  if (kept) f->spare[f->n_spare++] = memory;
+  pthread_mutex_unlock(&f->lock);
+  if (!kept) tn_free_sized(f->a, memory);
 }
 
 static tn_status host_needs_data(void *ctx, uint32_t input) {
@@ -45,14 +70,14 @@ static const void *host_get_extension(void *ctx, const char *name) {
 /* ---- outputs ---- */
 
 static const tn_slot *slot_of(const tn_task *t, uint32_t output) {
-  return &t->frame->plan->slots[t->step->outputs[output]];
+  return &t->frame->now->plan->slots[t->step->outputs[output]];
 }
 
 /* NULL: the output has planned memory. */
 static tn_cell *cell_of(const tn_task *t, uint32_t output) {
-  const tn_frame *f = t->frame;
-  const tn_slot *root = &f->plan->slots[f->root[t->step->outputs[output]]];
-  return root->place == TN_PLACE_DYNAMIC ? f->cells.data[root->index] : NULL;
+  const tn_setup *s = t->frame->now;
+  const tn_slot *root = &s->plan->slots[s->root[t->step->outputs[output]]];
+  return root->place == TN_PLACE_DYNAMIC ? t->frame->cells.data[root->index] : NULL;
 }
 
 /* What every change of an output needs. what: the request, for messages. */
@@ -76,19 +101,19 @@ static tn_status fail_code(tn_task *t, tn_status status, const char *what, uint3
 
 /* The value and those that share its memory see what the cell holds now. */
 static void show(tn_task *t, uint32_t output, const tn_cell *cell) {
-  tn_frame *f = t->frame;
-  int32_t root = f->root[t->step->outputs[output]];
-  f->values[root] = cell->value;
-  for (int32_t k = f->first_alias[root]; k >= 0; k = f->next_alias[k]) {
-    tn_tensor *alias = &f->values[k];
+  const tn_setup *s = t->frame->now;
+  int32_t root = s->root[t->step->outputs[output]];
+  s->values[root] = cell->value;
+  for (int32_t k = s->first_alias[root]; k >= 0; k = s->next_alias[k]) {
+    tn_tensor *alias = &s->values[k];
     alias->kind = cell->value.kind;
     alias->elements = cell->value.elements;
     alias->object = cell->value.object;
-    if (tn_storage_bytes(&f->plan->slots[k].type) >= 0) continue;
+    if (tn_storage_bytes(&s->plan->slots[k].type) >= 0) continue;
     alias->rank = cell->value.rank;
     memcpy(alias->shape, cell->value.shape, sizeof alias->shape);
   }
-  tn_frame_point(f, root, cell->value.data);
+  tn_frame_point(t->frame, root, cell->value.data);
 }
 
 /* Planned dims that are known bind the kernel. */
@@ -145,9 +170,9 @@ static tn_status host_string_set(void *ctx, uint32_t output, int64_t index, cons
   tn_cell *cell = cell_of(t, output);
   if (!cell)
     return host_fail(t, TN_ERR_INVALID, "string_set of output %u, which holds no strings", output);
-  pthread_mutex_lock(&t->frame->strings);
+  pthread_mutex_lock(&t->frame->lock);
   status = tn_cell_string(cell, index, data, size);
-  pthread_mutex_unlock(&t->frame->strings);
+  pthread_mutex_unlock(&t->frame->lock);
   if (!status) return TN_OK;
   return host_fail(t, status, "string_set of output %u, element %lld, %lld bytes: %s", output,
                    (long long)index, (long long)size, tn_status_text(status));

@@ -1,5 +1,5 @@
 /* Running the subgraphs of If, Loop and Scan: a frame per subgraph, captured values from the node's
- * inputs, and a pool of cells for the results.
+ * inputs, and cells of the pool for the results.
  *
  * Results are written straight into a free cell where their type is planned, so a loop moves
  * each value once, and its memory does not grow as long as the kernel releases what it is done
@@ -8,65 +8,6 @@
 
 #include "base/abi.h"
 #include "exec/frame.h"
-
-/* ---- the pool of results ---- */
-
-enum { SEARCH = 8 }; /* free cells looked at for one that is large enough */
-
-static int64_t best_free(const tn_frame *f, uint64_t bytes) {
-  int64_t best = f->held_free.n - 1, end = tn_max_i64(best - SEARCH, -1);
-  for (int64_t k = best; k > end; k--) {
-    uint64_t cap = f->held.data[f->held_free.data[k]]->cap;
-    uint64_t best_cap = f->held.data[f->held_free.data[best]]->cap;
-    if (cap >= bytes && (best_cap < bytes || cap < best_cap)) best = k;
-  }
-  return best;
-}
-
-/* A cell with room for `bytes` if there is one; NULL: no memory. */
-static tn_cell *held_take(tn_frame *f, int64_t bytes) {
-  int64_t k = best_free(f, (uint64_t)tn_max_i64(bytes, 0));
-  if (k >= 0) {
-    int32_t index = f->held_free.data[k];
-    f->held_free.data[k] = f->held_free.data[--f->held_free.n];
-    f->held.data[index]->taken = true;
-    return f->held.data[index];
-  }
-  /* room in the free list for all cells, so that releasing never fails */
-  if (tn_vec_room(f->a, &f->held_free, f->held.n + 1) || tn_vec_room(f->a, &f->held, 1))
-    return NULL;
-  tn_cell *cell = tn_cell_new(f->a);
-  if (!cell) return NULL;
-  f->held.data[f->held.n++] = cell;
-  cell->taken = true;
-  cell->number = (uint64_t)f->held.n;
-  return cell;
-}
-
-static void release_at(tn_frame *f, int64_t k) {
-  tn_cell *cell = f->held.data[k];
-  if (!cell->taken) return;
-  cell->taken = false;
-  f->held_free.data[f->held_free.n++] = (int32_t)k;
-}
-
-/* Tensors carry their number, for kernels that hold thousands of results; lists need their
- * object for themselves. Values that are not of the pool are left alone. */
-void tn_held_release(tn_frame *f, const tn_tensor *value) {
-  if (!value) return;
-  uint64_t number = value->kind == TN_KIND_TENSOR ? value->object : 0;
-  int64_t end = number && number <= (uint64_t)f->held.n ? (int64_t)number : f->held.n;
-  for (int64_t k = end; k-- > 0;)
-    if (&f->held.data[k]->value == value) {
-      release_at(f, k);
-      return;
-    }
-}
-
-void tn_held_release_all(tn_frame *f) {
-  if (f->held_free.n == f->held.n) return;
-  for (int64_t k = 0; k < f->held.n; k++) release_at(f, k);
-}
 
 /* ---- inputs ---- */
 
@@ -125,7 +66,8 @@ static tn_status prepare(tn_task *t, int64_t graph, const tn_tensor *const *in) 
   tn_child *child = &t->children[graph];
   tn_status status = fill_inputs(t, graph, in);
   if (!status && !child->frame)
-    status = tn_frame_create(f->a, f->pool, t->step->subgraphs[graph], &child->frame);
+    status =
+        tn_frame_create_in(f, f->a, f->pool, f->planner, t->step->subgraphs[graph], &child->frame);
   if (!status) status = tn_frame_prepare(child->frame, child->inputs, f->diag);
   return status;
 }
@@ -155,7 +97,7 @@ tn_status tn_subgraph_infer(tn_task *t, int64_t graph, uint32_t n_in, const tn_t
   if (!status) status = prepare(t, graph, in);
   for (uint32_t k = 0; !status && k < n_out; k++) {
     if (!out[k]) continue;
-    const tn_tensor type = planned_type(t->children[graph].frame->plan, k);
+    const tn_tensor type = planned_type(t->children[graph].frame->now->plan, k);
     status = tn_struct_out(out[k], &type, sizeof type);
   }
   return status;
@@ -170,10 +112,10 @@ static tn_status take_results(tn_task *t, int64_t graph, uint32_t n_out) {
   memset(child->results, 0, n_out * sizeof *child->results);
   memset(child->bound, 0, n_out * sizeof *child->bound);
   for (uint32_t k = 0; k < n_out; k++) {
-    tn_tensor type = planned_type(child->frame->plan, k);
+    tn_tensor type = planned_type(child->frame->now->plan, k);
     bool known = type.kind == TN_KIND_TENSOR && type.dtype != TN_STRING &&
                  type.layout == TN_PLAIN && tn_storage_bytes(&type) >= 0;
-    tn_cell *cell = child->results[k] = held_take(f, known ? tn_storage_bytes(&type) : 0);
+    tn_cell *cell = child->results[k] = tn_held_take(f);
     if (!cell) return TN_ERR_MEMORY;
     if (!known) continue;
     tn_status status = tn_cell_shape(cell, &type);

@@ -49,7 +49,7 @@ static tn_status make(tn_session *s, tn_variant *v, tn_diag *diag) {
 
 /* Takes the longest unused one away. Events of the profile may name its plans: they go, too. */
 static void make_room(tn_session *s) {
-  if (s->variants.n < s->model->planner.max_plans) return;
+  if (s->variants.n < tn_planner_max_plans(&s->model->planner)) return;
   tn_profile_clear(&s->profile);
   drop(s, s->variants.data[0]);
   s->variants.n--;

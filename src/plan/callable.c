@@ -10,8 +10,6 @@
 #include "base/abi.h"
 #include "plan/tail.h"
 
-enum { PLANS_DEFAULT = 8 };
-
 /* ---- passes ---- */
 
 static tn_status verified(const tn_graph *g, const char *when, tn_status status, tn_diag *diag) {
@@ -233,9 +231,8 @@ static tn_plan *find(tn_callable *c, const tn_tensor *const *inputs) {
 /* Under the lock. Adds a reference to the cache; the plan that has to go for it is handed out.
  * No memory: not kept. */
 static tn_plan *keep(tn_callable *c, tn_plan *plan) {
-  int64_t limit = c->planner->max_plans > 0 ? c->planner->max_plans : PLANS_DEFAULT;
   tn_plan *gone = NULL;
-  if (c->plans.n >= limit) {
+  if (c->plans.n >= tn_planner_max_plans(c->planner)) {
     gone = c->plans.data[0];
     memmove(c->plans.data, c->plans.data + 1, (size_t)(c->plans.n - 1) * sizeof *c->plans.data);
     c->plans.n--;

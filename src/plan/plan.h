@@ -36,6 +36,12 @@ typedef struct tn_planner {
   pthread_mutex_t *serial;
 } tn_planner;
 
+/* How many plans of one callable are kept. */
+static inline int64_t tn_planner_max_plans(const tn_planner *p) {
+  enum { DEFAULT = 8 };
+  return p->max_plans > 0 ? p->max_plans : DEFAULT;
+}
+
 /* ---- what 07 select decides for a node ------------------------------------------------------- */
 
 typedef struct tn_refusal {

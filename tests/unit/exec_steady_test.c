@@ -1,70 +1,11 @@
 /* Once a set of input types has run, a run allocates nothing: neither from the runtime's
- * allocator nor, behind its back, from malloc, which this program takes over (with glibc, and
- * not under sanitizers, which need it themselves). */
-#include <stdatomic.h>
-#include <stdlib.h>
-
+ * allocator nor, behind its back, from malloc. */
+#include "count_memory.h"
 #include "exec_parts.h"
 
-static atomic_int n_mallocs;
-
-#if defined(__GLIBC__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-#define COUNTS_MALLOC 1
-void *__libc_malloc(size_t size);
-void *__libc_calloc(size_t n, size_t size);
-void *__libc_realloc(void *p, size_t size);
-void *__libc_memalign(size_t alignment, size_t size);
-
-void *malloc(size_t size) {
-  atomic_fetch_add(&n_mallocs, 1);
-  return __libc_malloc(size);
-}
-
-void *calloc(size_t n, size_t size) {
-  atomic_fetch_add(&n_mallocs, 1);
-  return __libc_calloc(n, size);
-}
-
-void *realloc(void *p, size_t size) {
-  atomic_fetch_add(&n_mallocs, 1);
-  return __libc_realloc(p, size);
-}
-
-void *aligned_alloc(size_t alignment, size_t size) {
-  atomic_fetch_add(&n_mallocs, 1);
-  return __libc_memalign(alignment, size);
-}
-#else
-#define COUNTS_MALLOC 0
-#endif
-
-typedef struct counter {
-  tn_allocator allocator;
-  atomic_int n_allocs;
-  atomic_llong bytes; /* given out and not given back */
-} counter;
-
-static void *count_alloc(void *self, uint64_t bytes) {
-  counter *c = self;
-  atomic_fetch_add(&c->n_allocs, 1);
-  atomic_fetch_add(&c->bytes, (long long)bytes);
-  return aligned_alloc(64, (size_t)(bytes + 63) / 64 * 64);
-}
-
-static void count_free(void *self, void *memory, uint64_t bytes) {
-  counter *c = self;
-  atomic_fetch_sub(&c->bytes, (long long)bytes);
-  free(memory);
-}
-
-static void counter_open(counter *c) {
-  memset(c, 0, sizeof *c);
-  c->allocator = (tn_allocator){TN_HEAD(tn_allocator), c, count_alloc, count_free};
-}
-
-/* Runs until warm, then counts. */
+/* Runs once, then counts. */
 static void check_steady(bench *b, counter *c) {
-  for (int k = 0; k < 3; k++) bench_run(b);
+  bench_run(b);
   int allocs = atomic_load(&c->n_allocs), mallocs = atomic_load(&n_mallocs);
   for (int k = 0; k < 10; k++)
     if (tn_session_run(b->session, NULL)) fail_msg("a run failed");
@@ -174,6 +115,59 @@ static void test_strings_and_lists(void **state) {
   close_all(&b, &c);
 }
 
+/* A loop over a captured value, a list, and a shape found at run time with a tail, for any n. */
+static void build_mixture(tn_graph *g) {
+  const tn_graph_api *api = tn_graph_functions();
+  static int64_t rounds = 2;
+  tn_tensor n = vector(TN_I64, 1, &rounds);
+  add_input(g, "x", TN_F32, TN_DIM_UNKNOWN);
+  assert_int_equal(api->value_set_const(g, api->value(g, "n"), &n, 1), TN_OK);
+  add_node(g, "Double", "x", NULL, "xx", NULL, NULL);
+  tn_graph *body = api->subgraph_new(g);
+  add_input(body, "v", TN_F32, TN_DIM_UNKNOWN);
+  add_node(body, "Add", "v", "xx", "w", NULL, NULL);
+  add_output(body, "w");
+  tn_attr attr = graph_attr("body", &body);
+  add_node(g, "Repeat", "n", "x", "r", &attr, NULL);
+  add_node(g, "Pack", "x", "xx", "list", NULL, NULL);
+  add_node(g, "NonZero", "r", NULL, "y", NULL, NULL);
+  add_node(g, "Count", "y", NULL, "z", NULL, NULL);
+  add_output(g, "z");
+  add_output(g, "xx");
+  add_output(g, "x");
+  add_output(g, "list");
+}
+
+/* Shapes that the session has seen come again in any order, larger ones and smaller ones, into its
+ * own memory and the caller's. */
+static void test_shapes_that_come_again(void **state) {
+  static float x[1000], mine[1000];
+  const int64_t sizes[] = {30, 1000, 2}, order[] = {0, 1, 2, 0, 2, 1, 1, 0};
+  bench b;
+  counter c;
+  (void)state;
+  counter_open(&c);
+  bench_open(&b, &c.allocator, 2);
+  build_mixture(b.graph);
+  bench_start(&b);
+  for (int k = 0; k < 1000; k++) x[k] = (float)(k + 1);
+  int allocs = 0, mallocs = 0;
+  for (int k = 0; k < 3 + 8; k++) {
+    if (k == 3) allocs = atomic_load(&c.n_allocs), mallocs = atomic_load(&n_mallocs);
+    const int64_t n = sizes[k < 3 ? k : order[k - 3]];
+    tn_tensor in = vector(TN_F32, n, x), out = vector(TN_F32, n, mine);
+    assert_int_equal(tn_session_set_input(b.session, 0, &in, NULL), TN_OK);
+    assert_int_equal(tn_session_set_output(b.session, 1, k % 2 ? &out : NULL, NULL), TN_OK);
+    if (tn_session_run(b.session, NULL)) fail_msg("a run failed");
+    const tn_tensor *z = tn_session_output(b.session, 0), *y = tn_session_output(b.session, 1);
+    if (z->shape[0] != n || ((const int64_t *)z->data)[n - 1] != n - 1) fail_msg("wrong indices");
+    if (y->shape[0] != n || ((const float *)y->data)[n - 1] != 2 * (float)n) fail_msg("wrong data");
+  }
+  assert_int_equal(atomic_load(&c.n_allocs), allocs);
+  assert_int_equal(atomic_load(&n_mallocs), mallocs);
+  close_all(&b, &c);
+}
+
 /* Every allocation fails once, from the first to the last: no crash, no leak, an error each
  * time. */
 typedef struct failing {
@@ -206,29 +200,6 @@ static tn_status load_and_run(tn_runtime *runtime, tn_graph *graph, const tn_ten
   return status;
 }
 
-/* Something of everything: a step, a loop over it, a list, a shape found at run time with a
- * tail. */
-static void build_mixture(tn_graph *g) {
-  const tn_graph_api *api = tn_graph_functions();
-  static int64_t rounds = 2;
-  tn_tensor n = vector(TN_I64, 1, &rounds);
-  add_input(g, "x", TN_F32, TN_DIM_UNKNOWN);
-  assert_int_equal(api->value_set_const(g, api->value(g, "n"), &n, 1), TN_OK);
-  add_node(g, "Double", "x", NULL, "xx", NULL, NULL);
-  tn_graph *body = api->subgraph_new(g);
-  add_input(body, "v", TN_F32, TN_DIM_UNKNOWN);
-  add_node(body, "Add", "v", "xx", "w", NULL, NULL);
-  add_output(body, "w");
-  tn_attr attr = graph_attr("body", &body);
-  add_node(g, "Repeat", "n", "x", "r", &attr, NULL);
-  add_node(g, "Pack", "x", "xx", "list", NULL, NULL);
-  add_node(g, "NonZero", "r", NULL, "y", NULL, NULL);
-  add_node(g, "Count", "y", NULL, "z", NULL, NULL);
-  add_output(g, "z");
-  add_output(g, "x");
-  add_output(g, "list");
-}
-
 static void test_failing_allocations(void **state) {
   bench b;
   failing f = {.fail_at = -1};
@@ -258,9 +229,13 @@ static void test_failing_allocations(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_counting_works),           cmocka_unit_test(test_tensors),
-      cmocka_unit_test(test_shapes_found_at_run_time), cmocka_unit_test(test_loop),
-      cmocka_unit_test(test_strings_and_lists),        cmocka_unit_test(test_failing_allocations),
+      cmocka_unit_test(test_counting_works),
+      cmocka_unit_test(test_tensors),
+      cmocka_unit_test(test_shapes_found_at_run_time),
+      cmocka_unit_test(test_loop),
+      cmocka_unit_test(test_strings_and_lists),
+      cmocka_unit_test(test_shapes_that_come_again),
+      cmocka_unit_test(test_failing_allocations),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
