@@ -1,17 +1,17 @@
 /* If: both branches are inferred, one is run. */
 #include "control.h"
 
-static tn_status branch_types(const tn_call *call, int64_t graph, tn_tensor ***out_types) {
-  uint32_t n_in = 0, n_out = 0;
-  tn_status s = call->host->subgraph_shape(call->ctx, graph, &n_in, &n_out);
-  if (s) return s;
-  if (n_in || n_out < call->n_outputs)
-    return call->host->fail(call->ctx, TN_ERR_INVALID,
-                            "a branch has %u inputs and %u outputs; it needs 0 and %u", n_in, n_out,
-                            call->n_outputs);
-  *out_types = control_types(call, n_out);
-  return *out_types ? call->host->subgraph_infer(call->ctx, graph, 0, NULL, n_out, *out_types)
-                    : TN_ERR_MEMORY;
+static tn_status check_branch(const tn_call *call, const tn_body *b) {
+  if (!b->n_in && b->n_out >= call->n_outputs) return TN_OK;
+  return call->host->fail(call->ctx, TN_ERR_INVALID,
+                          "a branch has %u inputs and %u outputs; it needs 0 and %u", b->n_in,
+                          b->n_out, call->n_outputs);
+}
+
+static tn_status branch_types(const tn_call *call, int64_t graph, tn_body *b) {
+  tn_status s = tn_body_open(call, graph, b);
+  if (!s && (s = check_branch(call, b))) tn_body_close(call, b);
+  return s ? s : tn_body_infer(call, b);
 }
 
 /* The dtype is the branches' in common; the shape is found by running. */
@@ -23,32 +23,32 @@ tn_status if_infer(const tn_call *call) {
   tn_status one = control_one(call, 0, "cond", &data);
   if (one) return one;
   const uint8_t *cond = data;
-  tn_tensor **yes = NULL, **no = NULL;
+  tn_body yes = {0}, no = {0};
   /* A condition that is not known yet may never choose a branch that does not fit: that is found
    * when it is run. */
   tn_status s_yes = cond && !*cond ? TN_OK : branch_types(call, a->then_branch, &yes);
   tn_status s_no = cond && *cond ? TN_OK : branch_types(call, a->else_branch, &no);
-  tn_status s = cond || (s_yes && s_no) || !yes || !no ? (s_yes ? s_yes : s_no) : TN_OK;
+  tn_status s = cond || (s_yes && s_no) || !yes.out || !no.out ? (s_yes ? s_yes : s_no) : TN_OK;
   for (uint32_t k = 0; !s && k < call->n_outputs; k++) {
     if (!call->outputs[k]) continue;
     if (s_yes || s_no)
-      *call->outputs[k] = s_yes ? *no[k] : *yes[k], forget_shape(call->outputs[k]);
+      *call->outputs[k] = s_yes ? *no.out_types[k] : *yes.out_types[k],
+      forget_shape(call->outputs[k]);
     else
-      *call->outputs[k] = yes && no ? control_merge(yes[k], no[k]) : yes ? *yes[k] : *no[k];
+      *call->outputs[k] = yes.out && no.out ? control_merge(yes.out_types[k], no.out_types[k])
+                          : yes.out         ? *yes.out_types[k]
+                                            : *no.out_types[k];
   }
-  control_types_free(call, yes);
-  control_types_free(call, no);
+  tn_body_close(call, &yes);
+  tn_body_close(call, &no);
   return s;
 }
 
-static tn_status run_branch(const tn_call *call, int64_t graph, uint32_t n_out,
-                            const tn_tensor **out) {
-  tn_status s = call->host->subgraph_run(call->ctx, graph, 0, NULL, n_out, out);
-  for (uint32_t k = 0; k < call->n_outputs && !s; k++)
-    if (call->outputs[k]) s = call->host->output_set(call->ctx, k, out[k]);
-  for (uint32_t k = 0; k < n_out; k++)
-    if (out[k]) call->host->value_release(call->ctx, out[k]);
-  return s;
+tn_status if_plan(const tn_call *call, tn_kernel_plan *out) {
+  const tn_if_attrs *a = call->attrs;
+  out->flags = TN_PLAN_DATA_DEPENDENT;
+  tn_status s = tn_body_plan(call, a->then_branch, 0, out);
+  return s ? s : tn_body_plan(call, a->else_branch, 0, out);
 }
 
 tn_status if_c(const tn_call *call, uint32_t stage, int64_t begin, int64_t end, uint32_t worker) {
@@ -56,14 +56,15 @@ tn_status if_c(const tn_call *call, uint32_t stage, int64_t begin, int64_t end, 
   if (begin == end) return TN_OK;
   const tn_if_attrs *a = call->attrs;
   const void *cond;
+  tn_body b;
   tn_status s = control_one(call, 0, "cond", &cond);
   if (s) return s;
-  int64_t graph = *(const uint8_t *)cond ? a->then_branch : a->else_branch;
-  uint32_t n_in, n_out = 0;
-  s = call->host->subgraph_shape(call->ctx, graph, &n_in, &n_out);
-  const tn_tensor **out = s ? NULL : call->host->alloc(call->ctx, (n_out + 1) * sizeof *out);
-  if (!out) return s ? s : TN_ERR_MEMORY;
-  s = run_branch(call, graph, n_out, out);
-  call->host->free(call->ctx, (void *)out);
+  s = tn_body_place(call, *(const uint8_t *)cond ? a->then_branch : a->else_branch, 0, &b);
+  if (!s) s = check_branch(call, &b);
+  if (!s) s = tn_body_run(call, &b);
+  if (s) return s;
+  for (uint32_t k = 0; k < call->n_outputs && !s; k++)
+    if (call->outputs[k]) s = call->host->output_set(call->ctx, k, b.out[k]);
+  tn_values_release(call, b.out, b.n_out);
   return s;
 }

@@ -1,20 +1,38 @@
-/* Scan: slices of the scan inputs go into the body one by one; its scan outputs are stacked. */
-#include <string.h>
-
+/* Scan: slices of the scan inputs go into the body one by one; its scan outputs go into the node's,
+ * slice by slice. */
 #include "control.h"
 
 typedef struct scan {
   const tn_call *call;
   const tn_scan_attrs *a;
+  tn_body body;                    /* in: states, slices; out: states, scanned values */
   uint32_t n_state, n_scan, n_out; /* states, scan inputs, scan outputs */
   int64_t length;
-  const tn_tensor **in, **out, **kept; /* of the body; kept: [iteration][n_out] */
-  tn_tensor **slices;
-  bool own_state;
+  bool own_state; /* states are results of an iteration, to be released */
 } scan;
 
 static int64_t listed(tn_ints list, uint32_t k) {
   return k < (uint64_t)list.size ? list.data[k] : 0;
+}
+
+/* Numbers of states, scan inputs and scan outputs. */
+static tn_status count(scan *s) {
+  const tn_call *call = s->call;
+  const tn_body *b = &s->body;
+  const int64_t n_scan = s->a->num_scan_inputs;
+  if (n_scan < 1 || n_scan > b->n_in || b->n_in > call->n_inputs ||
+      b->n_out < b->n_in - (uint32_t)n_scan)
+    return call->host->fail(
+        call->ctx, TN_ERR_INVALID,
+        "the body has %u inputs and %u outputs, the node %u inputs of which %lld are scanned",
+        b->n_in, b->n_out, call->n_inputs, (long long)n_scan);
+  s->n_scan = (uint32_t)n_scan;
+  s->n_state = b->n_in - s->n_scan;
+  s->n_out = b->n_out - s->n_state;
+  if (call->n_outputs > b->n_out)
+    return call->host->fail(call->ctx, TN_ERR_INVALID, "the node has %u outputs, the body gives %u",
+                            call->n_outputs, b->n_out);
+  return TN_OK;
 }
 
 static tn_status axis_of(const scan *s, uint32_t k, int32_t *out) {
@@ -29,169 +47,171 @@ static tn_status axis_of(const scan *s, uint32_t k, int32_t *out) {
   return TN_OK;
 }
 
-/* Types of the slices, and the number of iterations, on which all scan inputs must agree. */
-static tn_status slice_types(scan *s) {
-  s->length = -1;
-  for (uint32_t k = 0; k < s->n_scan; k++) {
-    const tn_tensor *t = s->call->inputs[s->n_state + k];
-    int32_t axis = 0;
-    tn_status status = t ? axis_of(s, k, &axis) : TN_ERR_INVALID;
-    if (status) return status;
-    if (s->length >= 0 && t->shape[axis] != s->length)
-      return s->call->host->fail(s->call->ctx, TN_ERR_SHAPE,
-                                 "scan inputs have %lld and %lld slices", (long long)s->length,
-                                 (long long)t->shape[axis]);
-    s->length = t->shape[axis];
-    *s->slices[k] = *t;
-    s->slices[k]->data = NULL;
-    s->slices[k]->rank--;
-    for (int32_t d = axis; d + 1 < t->rank; d++) s->slices[k]->shape[d] = t->shape[d + 1];
-  }
+/* The type of the slices of scan input k, and their number, on which all must agree. */
+static tn_status slice_type(scan *s, uint32_t k, tn_tensor *out) {
+  const tn_tensor *t = s->call->inputs[s->n_state + k];
+  int32_t axis = 0;
+  tn_status status = t ? axis_of(s, k, &axis) : TN_ERR_INVALID;
+  if (status) return status;
+  if (s->length >= 0 && t->shape[axis] != s->length)
+    return s->call->host->fail(s->call->ctx, TN_ERR_SHAPE, "scan inputs have %lld and %lld slices",
+                               (long long)s->length, (long long)t->shape[axis]);
+  s->length = t->shape[axis];
+  *out = *t;
+  out->data = NULL;
+  out->rank--;
+  for (int32_t d = axis; d + 1 < t->rank; d++) out->shape[d] = t->shape[d + 1];
   return TN_OK;
 }
 
-static tn_status open_scan(const tn_call *call, scan *s) {
-  uint32_t n_in = 0, n_body_out = 0;
-  *s = (scan){.call = call, .a = call->attrs};
-  tn_status status = call->host->subgraph_shape(call->ctx, s->a->body, &n_in, &n_body_out);
-  if (status) return status;
-  if (s->a->num_scan_inputs < 1 || s->a->num_scan_inputs > n_in || n_in > call->n_inputs ||
-      n_body_out < n_in - (uint32_t)s->a->num_scan_inputs)
-    return call->host->fail(
-        call->ctx, TN_ERR_INVALID,
-        "the body has %u inputs and %u outputs, the node %u inputs of which %lld are scanned", n_in,
-        n_body_out, call->n_inputs, (long long)s->a->num_scan_inputs);
-  s->n_scan = (uint32_t)s->a->num_scan_inputs;
-  s->n_state = n_in - s->n_scan;
-  s->n_out = n_body_out - s->n_state;
-  if (call->n_outputs > n_body_out)
-    return call->host->fail(call->ctx, TN_ERR_INVALID, "the node has %u outputs, the body gives %u",
-                            call->n_outputs, n_body_out);
-  s->in = call->host->alloc(call->ctx, (n_in + 1) * sizeof *s->in);
-  s->out = call->host->alloc(call->ctx, (n_body_out + 1) * sizeof *s->out);
-  s->slices = control_types(call, s->n_scan);
-  return s->in && s->out && s->slices ? slice_types(s) : TN_ERR_MEMORY;
-}
-
-static void close_scan(scan *s) {
-  const tn_host *host = s->call->host;
-  host->free(s->call->ctx, (void *)s->in);
-  host->free(s->call->ctx, (void *)s->out);
-  host->free(s->call->ctx, (void *)s->kept);
-  control_types_free(s->call, s->slices);
-}
-
-static tn_status infer_body(scan *s, tn_tensor **states, tn_tensor **out) {
-  const tn_call *call = s->call;
-  for (uint32_t k = 0; k < s->n_state; k++) {
-    if (call->inputs[k]) *states[k] = *call->inputs[k];
-    states[k]->data = NULL;
-    s->in[k] = states[k];
-  }
-  for (uint32_t k = 0; k < s->n_scan; k++) s->in[s->n_state + k] = s->slices[k];
-  tn_status status = call->host->subgraph_infer(call->ctx, s->a->body, s->n_state + s->n_scan,
-                                                s->in, s->n_state + s->n_out, out);
-  for (uint32_t k = 0; k < call->n_outputs && !status; k++) {
-    tn_tensor *t = call->outputs[k];
-    if (!t) continue;
-    *t = *out[k];
-    if (k < s->n_state || t->rank < 0 || t->rank == TN_MAX_RANK) continue;
-    int64_t axis = listed(s->a->scan_output_axes, k - s->n_state);
-    if (axis < 0) axis += t->rank + 1;
-    if (axis < 0 || axis > t->rank)
-      return call->host->fail(call->ctx, TN_ERR_INVALID, "output %u: there is no axis %lld", k,
-                              (long long)axis);
-    for (int32_t d = t->rank; d > axis; d--) t->shape[d] = t->shape[d - 1];
-    t->shape[axis] = s->length;
-    t->rank++;
+/* The body's inputs, without data: states as they are given, and slices. */
+static tn_status input_types(scan *s) {
+  tn_body *b = &s->body;
+  tn_status status = TN_OK;
+  s->length = -1;
+  for (uint32_t k = 0; k < b->n_in && !status; k++) {
+    b->in[k] = b->in_types[k];
+    if (k >= s->n_state)
+      status = slice_type(s, k - s->n_state, b->in_types[k]);
+    else if (s->call->inputs[k])
+      *b->in_types[k] = *s->call->inputs[k];
+    b->in_types[k]->data = NULL;
   }
   return status;
 }
 
+/* Type of output k of the node, whose values have the type `one`. */
+static tn_status output_type(const scan *s, uint32_t k, const tn_tensor *one, tn_tensor *out) {
+  *out = *one;
+  if (k < s->n_state) return TN_OK;
+  return control_stacked(s->call, k, one, listed(s->a->scan_output_axes, k - s->n_state), s->length,
+                         out);
+}
+
+static tn_status infer(scan *s) {
+  tn_status status = count(s);
+  if (!status) status = input_types(s);
+  if (!status) status = tn_body_infer(s->call, &s->body);
+  for (uint32_t k = 0; k < s->call->n_outputs && !status; k++)
+    if (s->call->outputs[k]) status = output_type(s, k, s->body.out_types[k], s->call->outputs[k]);
+  return status;
+}
+
 tn_status scan_infer(const tn_call *call) {
-  scan s;
-  tn_status status = open_scan(call, &s);
-  tn_tensor **states = status ? NULL : control_types(call, s.n_state),
-            **out = status ? NULL : control_types(call, s.n_state + s.n_out);
-  if (!status) status = states && out ? infer_body(&s, states, out) : TN_ERR_MEMORY;
-  control_types_free(call, states);
-  control_types_free(call, out);
-  close_scan(&s);
+  scan s = {.call = call, .a = call->attrs};
+  tn_status status = tn_body_open(call, s.a->body, &s.body);
+  if (!status) status = infer(&s);
+  tn_body_close(call, &s.body);
   return status;
 }
 
 /* ---- running ---- */
 
-static tn_status make_slices(scan *s) {
-  for (uint32_t k = 0; k < s->n_scan; k++) {
-    int64_t bytes = tn_storage_bytes(s->slices[k]);
-    if (s->slices[k]->dtype == TN_STRING || bytes < 0 || tn_dtype(s->slices[k]->dtype)->bits % 8)
-      return s->call->host->fail(s->call->ctx, TN_ERR_UNSUPPORTED, "not supported: scanning %s",
-                                 tn_dtype_name(s->slices[k]->dtype));
-    s->slices[k]->data = s->call->host->alloc(s->call->ctx, (uint64_t)bytes + 1);
-    if (!s->slices[k]->data) return TN_ERR_MEMORY;
-    s->in[s->n_state + k] = s->slices[k];
+/* Bytes for one slice of each scan input. */
+static tn_status slices_bytes(const tn_call *call, uint64_t *out) {
+  scan s = {.call = call, .a = call->attrs, .length = -1};
+  tn_status status = call->host->subgraph_shape(call->ctx, s.a->body, &s.body.n_in, &s.body.n_out);
+  if (!status) status = count(&s);
+  *out = 0;
+  for (uint32_t k = 0; k < s.n_scan && !status; k++) {
+    tn_tensor type;
+    status = slice_type(&s, k, &type);
+    if (status) break;
+    const int64_t bytes = tn_storage_bytes(&type);
+    if (type.dtype == TN_STRING || bytes < 0 || tn_dtype(type.dtype)->bits % 8)
+      return call->host->fail(call->ctx, TN_ERR_UNSUPPORTED, "not supported: scanning %s",
+                              tn_dtype_name(type.dtype));
+    status = tn_add_u64(*out, tn_round_up((uint64_t)bytes, 64), out);
   }
-  return TN_OK;
+  return status;
 }
 
-static tn_status iterate(scan *s, int64_t step) {
-  const tn_host *host = s->call->host;
+tn_status scan_plan(const tn_call *call, tn_kernel_plan *out) {
+  uint64_t bytes = 0;
+  out->flags = TN_PLAN_DATA_DEPENDENT;
+  tn_status status = slices_bytes(call, &bytes);
+  return status ? status
+                : tn_body_plan(call, ((const tn_scan_attrs *)call->attrs)->body, bytes, out);
+}
+
+/* The body's inputs before the first iteration: states of the node, and memory for slices. */
+static tn_status open_inputs(scan *s) {
+  tn_body *b = &s->body;
+  char *memory = b->more;
+  tn_status status = count(s);
+  if (!status) status = input_types(s);
+  for (uint32_t k = 0; k < b->n_in && !status; k++) {
+    if (k < s->n_state) {
+      b->in[k] = s->call->inputs[k];
+      continue;
+    }
+    b->in_types[k]->data = memory;
+    memory += tn_round_up((uint64_t)tn_storage_bytes(b->in_types[k]), 64);
+  }
+  return status;
+}
+
+static tn_status take_slices(const scan *s, int64_t step) {
   for (uint32_t k = 0; k < s->n_scan; k++) {
     int32_t axis = 0;
     tn_status status = axis_of(s, k, &axis);
     if (status) return status;
-    int64_t index = listed(s->a->scan_input_directions, k) ? s->length - 1 - step : step;
-    control_slice(s->call->inputs[s->n_state + k], axis, index, s->slices[k]->data, false);
+    const bool backwards = listed(s->a->scan_input_directions, k) != 0;
+    control_slice(s->call->inputs[s->n_state + k], axis, backwards ? s->length - 1 - step : step,
+                  s->body.in_types[s->n_state + k]->data);
   }
-  tn_status status = host->subgraph_run(s->call->ctx, s->a->body, s->n_state + s->n_scan, s->in,
-                                        s->n_state + s->n_out, s->out);
-  if (status) return status;
-  for (uint32_t k = 0; k < s->n_state; k++) {
-    if (s->own_state) host->value_release(s->call->ctx, s->in[k]);
-    s->in[k] = s->out[k];
-  }
-  s->own_state = true;
-  for (uint32_t k = 0; k < s->n_out; k++) s->kept[step * s->n_out + k] = s->out[s->n_state + k];
   return TN_OK;
 }
 
-static tn_status finish(scan *s) {
-  tn_status status = TN_OK;
-  const tn_tensor **column =
-      s->call->host->alloc(s->call->ctx, (uint64_t)(s->length + 1) * sizeof *column);
-  if (!column) return TN_ERR_MEMORY;
-  for (uint32_t k = 0; k < s->call->n_outputs && !status; k++) {
-    if (!s->call->outputs[k]) continue;
-    if (k < s->n_state) {
-      status = s->call->host->output_set(s->call->ctx, k, s->in[k]);
-      continue;
-    }
-    uint32_t o = k - s->n_state;
-    for (int64_t i = 0; i < s->length; i++) column[i] = s->kept[i * s->n_out + o];
-    status = control_stack(s->call, k, column, s->length, listed(s->a->scan_output_axes, o),
-                           listed(s->a->scan_output_directions, o) != 0);
-  }
-  s->call->host->free(s->call->ctx, (void *)column);
+/* What the body gave for output k of the node. */
+static tn_status put(const scan *s, uint32_t k, int64_t step, const tn_tensor *value) {
+  const uint32_t scanned = k - s->n_state;
+  if (!tn_has_output(s->call, k)) return TN_OK;
+  tn_tensor type;
+  tn_status status = output_type(s, k, value, &type);
+  if (!status && step == 0) status = control_begin(s->call, k, &type);
+  if (status) return status;
+  const bool backwards = listed(s->a->scan_output_directions, scanned) != 0;
+  return control_put(s->call, k, &type,
+                     tn_axis_view_of(&type, listed(s->a->scan_output_axes, scanned)),
+                     backwards ? s->length - 1 - step : step, value);
+}
+
+static tn_status iterate(scan *s, int64_t step) {
+  const tn_body *b = &s->body;
+  tn_status status = take_slices(s, step);
+  if (!status) status = tn_body_run(s->call, b);
+  if (status) return status;
+  if (s->own_state) tn_values_release(s->call, b->in, s->n_state);
+  for (uint32_t k = 0; k < s->n_state; k++) b->in[k] = b->out[k];
+  s->own_state = true;
+  for (uint32_t k = s->n_state; k < b->n_out && !status; k++) status = put(s, k, step, b->out[k]);
+  tn_values_release(s->call, b->out + s->n_state, s->n_out);
+  return status;
+}
+
+/* Not one iteration: the body is asked what it would have given. */
+static tn_status scan_nothing(const scan *s) {
+  tn_status status = tn_body_infer(s->call, &s->body);
+  for (uint32_t k = s->n_state; k < s->call->n_outputs && !status; k++)
+    if (s->call->outputs[k])
+      status = control_nothing(s->call, k, s->body.out_types[k],
+                               listed(s->a->scan_output_axes, k - s->n_state));
   return status;
 }
 
 tn_status scan_c(const tn_call *call, uint32_t stage, int64_t begin, int64_t end, uint32_t worker) {
   (void)stage, (void)worker;
   if (begin == end) return TN_OK;
-  scan s;
-  tn_status status = open_scan(call, &s);
-  if (!status) status = make_slices(&s);
-  uint64_t room = 0;
-  if (!status) status = tn_mul_u64((uint64_t)s.length + 1, (s.n_out + 1) * sizeof *s.kept, &room);
-  if (!status && !(s.kept = call->host->alloc(call->ctx, room))) status = TN_ERR_MEMORY;
-  for (uint32_t k = 0; !status && k < s.n_state; k++) s.in[k] = call->inputs[k];
-  for (int64_t step = 0; step < s.length && !status; step++) status = iterate(&s, step);
-  if (!status) status = finish(&s);
-  for (uint32_t k = 0; s.own_state && k < s.n_state; k++)
-    call->host->value_release(call->ctx, s.in[k]);
-  for (uint32_t k = 0; s.slices && k < s.n_scan; k++)
-    call->host->free(call->ctx, s.slices[k]->data);
-  close_scan(&s); /* what the body left in kept goes with the end of the run */
+  scan s = {.call = call, .a = call->attrs};
+  uint64_t bytes = 0;
+  tn_status status = slices_bytes(call, &bytes);
+  if (!status) status = tn_body_place(call, s.a->body, bytes, &s.body);
+  if (!status) status = open_inputs(&s);
+  for (int64_t step = 0; !status && step < s.length; step++) status = iterate(&s, step);
+  for (uint32_t k = 0; k < s.n_state && !status; k++)
+    if (tn_has_output(call, k)) status = call->host->output_set(call->ctx, k, s.body.in[k]);
+  if (!status && s.length == 0) status = scan_nothing(&s);
+  if (s.own_state) tn_values_release(call, s.body.in, s.n_state);
   return status;
 }

@@ -7,12 +7,15 @@
 
 typedef struct scan8 {
   const tn_call *call;
-  int64_t body, batch, length;
+  tn_body body; /* in: states, slices; out: states, scanned values */
+  int64_t batch, length;
   uint32_t n_state, n_scan, n_out; /* states, scan inputs, scan outputs */
-  const tn_tensor **in, **out;     /* of the body */
-  tn_tensor **slices, **types;     /* types of what goes in; of what comes out */
-  bool *sized;                     /* outputs that have their shape */
+  bool *begun;                     /* outputs that have their shape */
 } scan8;
+
+static int64_t body_of(const tn_call *call) {
+  return ((const tn_scan_v1_attrs *)call->attrs)->body;
+}
 
 static tn_status fail(const scan8 *s, const char *what) {
   return s->call->host->fail(s->call->ctx, TN_ERR_SHAPE, "%s", what);
@@ -23,9 +26,9 @@ static const tn_tensor *outer_input(const scan8 *s, uint32_t k) { return s->call
 
 /* Types of states and slices: without the batch, and without the sequence. Batch and sequence must
  * be the same everywhere. */
-static tn_status slice_types(scan8 *s) {
+static tn_status input_types(scan8 *s) {
   s->batch = s->length = -1;
-  for (uint32_t k = 0; k < s->n_state + s->n_scan; k++) {
+  for (uint32_t k = 0; k < s->body.n_in; k++) {
     const tn_tensor *t = outer_input(s, k);
     const int32_t drop = k < s->n_state ? 1 : 2;
     if (!t || t->rank < drop)
@@ -36,146 +39,113 @@ static tn_status slice_types(scan8 *s) {
       return fail(s, "scan inputs differ in the length of the sequence");
     s->batch = t->shape[0];
     if (drop == 2) s->length = t->shape[1];
-    *s->slices[k] = tn_tensor_make(t->dtype, t->rank - drop, t->shape + drop, NULL);
-    s->in[k] = s->slices[k];
+    *s->body.in_types[k] = tn_tensor_make(t->dtype, t->rank - drop, t->shape + drop, NULL);
+    s->body.in[k] = s->body.in_types[k];
   }
   return TN_OK;
 }
 
-static tn_status open_scan(const tn_call *call, scan8 *s) {
+static tn_status open_scan(scan8 *s) {
+  const tn_call *call = s->call;
   const tn_scan_v1_attrs *a = call->attrs;
-  uint32_t n_in = 0, n_body_out = 0;
-  *s = (scan8){.call = call, .body = a->body};
-  tn_status status = call->host->subgraph_shape(call->ctx, s->body, &n_in, &n_body_out);
-  if (status) return status;
-  if (a->num_scan_inputs < 1 || a->num_scan_inputs > n_in || n_in + 1 > call->n_inputs ||
-      n_body_out < n_in - (uint32_t)a->num_scan_inputs || call->n_outputs > n_body_out)
+  const tn_body *b = &s->body;
+  if (a->num_scan_inputs < 1 || a->num_scan_inputs > b->n_in || b->n_in + 1 > call->n_inputs ||
+      b->n_out < b->n_in - (uint32_t)a->num_scan_inputs || call->n_outputs > b->n_out)
     return call->host->fail(call->ctx, TN_ERR_INVALID,
                             "the body has %u inputs and %u outputs, which does not fit %u inputs "
                             "of the node, %lld of them scanned",
-                            n_in, n_body_out, call->n_inputs - 1, (long long)a->num_scan_inputs);
+                            b->n_in, b->n_out, call->n_inputs - 1, (long long)a->num_scan_inputs);
   s->n_scan = (uint32_t)a->num_scan_inputs;
-  s->n_state = n_in - s->n_scan;
-  s->n_out = n_body_out - s->n_state;
-  s->in = call->host->alloc(call->ctx, (uint64_t)n_in * sizeof *s->in);
-  s->out = call->host->alloc(call->ctx, ((uint64_t)n_body_out + 1) * sizeof *s->out);
-  s->sized = call->host->alloc(call->ctx, (uint64_t)n_body_out + 1);
-  s->slices = control_types(call, n_in);
-  s->types = control_types(call, n_body_out);
-  return s->in && s->out && s->sized && s->slices && s->types ? slice_types(s) : TN_ERR_MEMORY;
+  s->n_state = b->n_in - s->n_scan;
+  s->n_out = b->n_out - s->n_state;
+  return input_types(s);
 }
 
-static void close_scan(scan8 *s) {
-  const tn_call *call = s->call;
-  call->host->free(call->ctx, (void *)s->in);
-  call->host->free(call->ctx, (void *)s->out);
-  call->host->free(call->ctx, s->sized);
-  control_types_free(call, s->slices);
-  control_types_free(call, s->types);
+/* Type of output k of the node, whose values have the type `one`. */
+static tn_status output_type(const scan8 *s, uint32_t k, const tn_tensor *one, tn_tensor *out) {
+  *out = *one;
+  tn_status status = k < s->n_state ? TN_OK : control_stacked(s->call, k, out, 0, s->length, out);
+  return status ? status : control_stacked(s->call, k, out, 0, s->batch, out);
 }
 
-/* Dims of output k, whose values have the type `one`. Answers the rank; -1: more than there can be,
- * or not known. */
-static int32_t outer_shape(const scan8 *s, uint32_t k, const tn_tensor *one, int64_t *dims) {
-  const int32_t add = k < s->n_state ? 1 : 2;
-  if (one->rank < 0 || one->rank + add > TN_MAX_RANK) return -1;
-  dims[0] = s->batch;
-  if (add == 2) dims[1] = s->length;
-  for (int32_t d = 0; d < one->rank; d++) dims[add + d] = one->shape[d];
-  return one->rank + add;
-}
-
-static tn_status infer_body(scan8 *s) {
-  return s->call->host->subgraph_infer(s->call->ctx, s->body, s->n_state + s->n_scan, s->in,
-                                       s->n_state + s->n_out, s->types);
+static tn_status infer(scan8 *s) {
+  tn_status status = open_scan(s);
+  if (!status) status = tn_body_infer(s->call, &s->body);
+  for (uint32_t k = 0; k < s->call->n_outputs && !status; k++)
+    if (s->call->outputs[k]) status = output_type(s, k, s->body.out_types[k], s->call->outputs[k]);
+  return status;
 }
 
 tn_status scan_v8_infer(const tn_call *call) {
-  scan8 s;
-  tn_status status = open_scan(call, &s);
-  if (!status) status = infer_body(&s);
-  for (uint32_t k = 0; k < call->n_outputs && !status; k++) {
-    int64_t dims[TN_MAX_RANK];
-    if (call->outputs[k])
-      *call->outputs[k] =
-          tn_tensor_make(s.types[k]->dtype, outer_shape(&s, k, s.types[k], dims), dims, NULL);
-  }
-  close_scan(&s);
+  scan8 s = {.call = call};
+  tn_status status = tn_body_open(call, body_of(call), &s.body);
+  if (!status) status = infer(&s);
+  tn_body_close(call, &s.body);
   return status;
 }
 
 /* ---- running ---- */
 
+tn_status scan_v8_plan(const tn_call *call, tn_kernel_plan *out) {
+  out->flags = TN_PLAN_DATA_DEPENDENT;
+  return tn_body_plan(call, body_of(call), call->n_outputs * sizeof(bool), out);
+}
+
 /* Gives output k its shape, and zeros. */
-static tn_status size_output(scan8 *s, uint32_t k, const tn_tensor *one) {
-  int64_t dims[TN_MAX_RANK];
-  int32_t rank = outer_shape(s, k, one, dims);
-  if (rank < 0) return fail(s, "an output of the body has too many dims");
-  for (int32_t d = 0; d < rank; d++) dims[d] = dims[d] < 0 ? 0 : dims[d];
-  if (s->call->outputs[k]->dtype == TN_NONE) s->call->outputs[k]->dtype = one->dtype;
-  tn_status status = s->call->host->output_resize(s->call->ctx, k, rank, dims);
+static tn_status begin_output(const scan8 *s, uint32_t k, const tn_tensor *type) {
+  tn_status status = control_begin(s->call, k, type);
   const tn_tensor *y = s->call->outputs[k];
   if (!status && y->dtype != TN_STRING && tn_tensor_bytes(y) > 0)
     memset(y->data, 0, (size_t)tn_tensor_bytes(y));
-  s->sized[k] = true;
+  s->begun[k] = true;
   return status;
 }
 
 /* value becomes part number `place` of output k. */
-static tn_status put(scan8 *s, uint32_t k, int64_t place, const tn_tensor *value) {
-  if (k >= s->call->n_outputs || !s->call->outputs[k]) return TN_OK;
-  tn_status status = s->sized[k] ? TN_OK : size_output(s, k, value);
+static tn_status put(const scan8 *s, uint32_t k, int64_t place, const tn_tensor *value) {
+  if (!tn_has_output(s->call, k)) return TN_OK;
+  tn_tensor type;
+  tn_status status = output_type(s, k, value, &type);
+  if (!status && !s->begun[k]) status = begin_output(s, k, &type);
   if (status) return status;
-  const tn_tensor *y = s->call->outputs[k];
-  int64_t dims[TN_MAX_RANK], n = tn_tensor_elements(value);
-  int32_t rank = outer_shape(s, k, value, dims);
-  if (rank != y->rank || value->dtype != y->dtype ||
-      (rank && memcmp(dims, y->shape, (size_t)rank * sizeof *dims)))
-    return s->call->host->fail(s->call->ctx, TN_ERR_SHAPE,
-                               "output %u: an iteration gives another type than those before", k);
-  const tn_str *text = value->data;
-  for (int64_t i = 0; y->dtype == TN_STRING && i < n && !status; i++)
-    status = s->call->host->string_set(s->call->ctx, k, place * n + i, text[i].data, text[i].size);
-  const size_t bytes = y->dtype == TN_STRING ? 0 : (size_t)tn_tensor_bytes(value);
-  if (bytes) memcpy((char *)y->data + (size_t)place * bytes, value->data, bytes);
-  return status;
+  const tn_axis_view parts = {.outer = 1,
+                              .n = k < s->n_state ? s->batch : s->batch * s->length,
+                              .inner = tn_tensor_elements(value)};
+  return control_put(s->call, k, &type, parts, place, value);
 }
 
 /* Points input k of the body at part number `place` of the node's. */
-static void take(scan8 *s, uint32_t k, int64_t place) {
-  s->slices[k]->data = (char *)outer_input(s, k)->data + place * tn_tensor_bytes(s->slices[k]);
-  s->in[k] = s->slices[k];
+static void take(const scan8 *s, uint32_t k, int64_t place) {
+  tn_tensor *part = s->body.in_types[k];
+  part->data = (char *)outer_input(s, k)->data + place * tn_tensor_bytes(part);
+  s->body.in[k] = part;
 }
 
-static tn_status iterate(scan8 *s, int64_t entry, int64_t step, int64_t steps, bool own_state) {
-  const tn_host *host = s->call->host;
+static tn_status iterate(const scan8 *s, int64_t entry, int64_t step, int64_t steps) {
+  const tn_body *b = &s->body;
   const tn_ints directions = ((const tn_scan_v1_attrs *)s->call->attrs)->directions;
   for (uint32_t k = 0; k < s->n_scan; k++) {
     const bool backwards = k < (uint64_t)directions.size && directions.data[k];
     take(s, s->n_state + k, entry * s->length + (backwards ? steps - 1 - step : step));
   }
-  tn_status status = host->subgraph_run(s->call->ctx, s->body, s->n_state + s->n_scan, s->in,
-                                        s->n_state + s->n_out, s->out);
+  tn_status status = tn_body_run(s->call, b);
   if (status) return status;
-  for (uint32_t k = 0; k < s->n_state; k++) {
-    if (own_state) host->value_release(s->call->ctx, s->in[k]);
-    s->in[k] = s->out[k];
-  }
-  for (uint32_t k = s->n_state; k < s->n_state + s->n_out; k++) {
-    if (!status) status = put(s, k, entry * s->length + step, s->out[k]);
-    host->value_release(s->call->ctx, s->out[k]);
-  }
+  if (step) tn_values_release(s->call, b->in, s->n_state);
+  for (uint32_t k = 0; k < s->n_state; k++) b->in[k] = b->out[k];
+  for (uint32_t k = s->n_state; k < b->n_out && !status; k++)
+    status = put(s, k, entry * s->length + step, b->out[k]);
+  tn_values_release(s->call, b->out + s->n_state, s->n_out);
   return status;
 }
 
-static tn_status scan_entry(scan8 *s, int64_t entry, int64_t steps) {
+static tn_status scan_entry(const scan8 *s, int64_t entry, int64_t steps) {
   for (uint32_t k = 0; k < s->n_state; k++) take(s, k, entry);
   tn_status status = TN_OK;
-  for (int64_t step = 0; step < steps && !status; step++)
-    status = iterate(s, entry, step, steps, step > 0);
+  for (int64_t step = 0; step < steps && !status; step++) status = iterate(s, entry, step, steps);
   for (uint32_t k = 0; k < s->n_state; k++) {
-    if (!status) status = put(s, k, entry, s->in[k]);
-    if (s->in[k] != s->slices[k]) s->call->host->value_release(s->call->ctx, s->in[k]);
+    if (!status) status = put(s, k, entry, s->body.in[k]);
+    if (s->body.in[k] != s->body.in_types[k])
+      s->call->host->value_release(s->call->ctx, s->body.in[k]);
   }
   return status;
 }
@@ -193,15 +163,20 @@ static tn_status entry_length(const scan8 *s, int64_t entry, int64_t *out) {
 }
 
 /* Outputs that no iteration has written. */
-static tn_status size_rest(scan8 *s) {
+static tn_status begin_rest(const scan8 *s) {
+  const tn_body *b = &s->body;
   bool all = true;
   for (uint32_t k = 0; k < s->call->n_outputs; k++)
-    all = all && (s->sized[k] || !s->call->outputs[k]);
+    all = all && (s->begun[k] || !s->call->outputs[k]);
   if (all) return TN_OK;
-  for (uint32_t k = 0; k < s->n_state + s->n_scan; k++) s->in[k] = s->slices[k];
-  tn_status status = infer_body(s);
-  for (uint32_t k = 0; k < s->call->n_outputs && !status; k++)
-    if (s->call->outputs[k] && !s->sized[k]) status = size_output(s, k, s->types[k]);
+  for (uint32_t k = 0; k < b->n_in; k++) b->in[k] = b->in_types[k];
+  tn_status status = tn_body_infer(s->call, b);
+  for (uint32_t k = 0; k < s->call->n_outputs && !status; k++) {
+    tn_tensor type;
+    if (!s->call->outputs[k] || s->begun[k]) continue;
+    status = output_type(s, k, b->out_types[k], &type);
+    if (!status) status = begin_output(s, k, &type);
+  }
   return status;
 }
 
@@ -209,14 +184,16 @@ tn_status scan_v8_c(const tn_call *call, uint32_t stage, int64_t begin, int64_t 
                     uint32_t worker) {
   (void)stage, (void)worker;
   if (begin == end) return TN_OK;
-  scan8 s;
-  tn_status status = open_scan(call, &s);
+  scan8 s = {.call = call};
+  tn_status status = tn_body_place(call, body_of(call), call->n_outputs * sizeof(bool), &s.body);
+  if (!status) status = open_scan(&s);
+  if (status) return status;
+  s.begun = s.body.more;
+  memset(s.begun, 0, call->n_outputs * sizeof *s.begun);
   for (int64_t entry = 0; entry < s.batch && !status; entry++) {
     int64_t steps;
     status = entry_length(&s, entry, &steps);
     if (!status) status = scan_entry(&s, entry, steps);
   }
-  if (!status) status = size_rest(&s);
-  close_scan(&s);
-  return status;
+  return status ? status : begin_rest(&s);
 }
