@@ -40,9 +40,9 @@ tn_status tn_frame_create(const tn_allocator *a, tn_pool *pool, tn_callable *cal
                           tn_frame **out_frame);
 void tn_frame_destroy(tn_frame *f);
 /* Plans if there is no plan for the inputs, runs, leaves outputs readable. With a plan that it has
- * run before it allocates nothing and takes no lock of others but the pool's try-lock. inputs: plain
- * tensors of any kind, borrowed for the call. bound: memory for outputs (entries may be NULL);
- * NULL: none. */
+ * run before it allocates nothing and takes no lock of others but the pool's try-lock. inputs:
+ * plain tensors of any kind, borrowed for the call. bound: memory for outputs (entries may be
+ * NULL); NULL: none. */
 tn_status tn_frame_run(tn_frame *f, const tn_tensor *const *inputs, const tn_tensor *const *bound,
                        struct tn_profile *profile, tn_diag *diag);
 /* Plans and allocates only. */
