@@ -32,14 +32,17 @@ static void add_accept(const facts *f, const tn_arg *arg, tn_text *out) {
   if (!dtypes) return;
   if (!(dtypes & TN_MASK(TN_F32)))
     for (dtype = 1; !(dtypes & TN_MASK(dtype));) dtype++;
-  tn_text_add(out, "%s%s: %s", out->n ? ", " : "", arg->name, tn_dtype_name(dtype));
+  tn_text_add(out, "%s%s: %s", out->n ? ", " : "      arg_meta: {", arg->name,
+              tn_dtype_name(dtype));
 }
 
+/* The line of arg_meta; nothing if no type rule says what could stand in it. */
 static void add_accepts(const facts *f, tn_text *out) {
   for (int32_t k = 0; k < f->schema.n_inputs; k++)
     add_accept(f, tn_schema_input(&f->schema, k), out);
   for (int32_t k = 0; k < f->schema.n_outputs; k++)
     add_accept(f, tn_schema_output(&f->schema, k), out);
+  if (out->n) tn_text_add(out, "}");
 }
 
 /* ---- the body ---- */

@@ -20,7 +20,7 @@ says 0 'Softmax is begun in softmax_f32_mine' new kernel Softmax softmax_f32_min
 checks=$((checks + 4))
 ! grep -rnE '@[A-Z_]+@' softmax_f32_mine || fail "a word was not replaced"
 grep -q '^  since: 13$' softmax_f32_mine/softmax_f32_mine.yaml || fail "no version"
-grep -q 'arg_meta: {input: f32, output: f32}' softmax_f32_mine/softmax_f32_mine.yaml ||
+grep -q '^      arg_meta: {input: f32, output: f32}$' softmax_f32_mine/softmax_f32_mine.yaml ||
   fail "no arg_meta"
 grep -q 'const tn_softmax_attrs \*a = call->attrs;' softmax_f32_mine/softmax_f32_mine.c ||
   fail "no attributes"
