@@ -17,7 +17,7 @@
  *   life.c      loading, init, shutdown           around.c    what is the process's own
  *   infer.c     inference, types                  generic.c   cases for operators without
  *   repeat.c    many calls, two at once           format.c    readers on broken files
- *   unload.c    unloading while in use
+ *   unload.c    unloading while in use            shown.c     what callbacks may not keep
  *
  * The harness ends the process when it runs out of memory itself. */
 #ifndef TN_CHECK_CHECK_H
@@ -30,7 +30,13 @@
 #include "plan/match.h"
 #include "plan/plan.h"
 
-enum { CHECK_TEXT = 512, CHECK_MAX_ALIASES = 8, CHECK_MAX_IO = 64, CHECK_MAX_LEVELS = 16 };
+enum {
+  CHECK_TEXT = 512,
+  CHECK_MAX_ALIASES = 8,
+  CHECK_MAX_IO = 64,
+  CHECK_MAX_LEVELS = 16,
+  CHECK_MAX_SHOWN = 8
+};
 
 #define CHECK_MAX_BYTES (INT64_C(1) << 31) /* of one tensor */
 
@@ -317,6 +323,7 @@ check_buffer *check_buffer_new(check_env *env, uint64_t bytes, uint64_t align, b
                                const char *name);
 void check_buffer_free(check_env *env, check_buffer *b);
 void check_buffer_protect(check_buffer *b, bool read_only);
+void check_buffer_take(check_buffer *b); /* it cannot be touched any more, until it is freed */
 /* True if the bytes around it still hold the pattern. */
 bool check_buffer_intact(const check_buffer *b);
 /* Which buffer an address belongs to, in words into buf. */
@@ -415,11 +422,12 @@ typedef struct check_results {
   bool owns[CHECK_MAX_IO]; /* buffers[k] is to be freed */
 } check_results;
 
-typedef struct check_context { /* ctx of check_host */
+typedef struct check_context { /* ctx of check_host points to a pointer to it */
   check_env *env;
   const check_problem *problem;
   check_results *results;
   const struct check_form *form; /* layouts of outputs; NULL: plain */
+  struct check_shown *shown;     /* what the callback that runs sees; NULL: the run itself */
   bool running, at_end;
   uint8_t pattern;
   int64_t n_allocated; /* blocks of host->alloc that live */
@@ -512,6 +520,9 @@ typedef struct check_run {
   tn_tensor originals[CHECK_MAX_IO]; /* inputs as they were before the run */
   check_results results;
   check_buffer *state, *scratch, *worker_scratch;
+  check_context *self; /* what call.ctx points to */
+  check_buffer *shown[CHECK_MAX_SHOWN];
+  int32_t n_shown;
   tn_kernel_plan plan;
   bool prepared;
   atomic_int status; /* the first error of a range */
@@ -526,6 +537,21 @@ bool check_run_stages(check_run *r);
 /* Outputs prefilled anew. */
 void check_run_again(check_run *r);
 void check_run_close(check_run *r);
+
+/* shown.c: "Pointers handed to a callback are valid until it returns", and to none of the host's
+ * memory after that. */
+typedef struct check_shown { /* a copy of the call in pages of its own */
+  tn_call call;
+  check_context *context;
+  const tn_tensor *in[CHECK_MAX_IO];
+  tn_tensor *out[CHECK_MAX_IO];
+  tn_tensor inputs[CHECK_MAX_IO], outputs[CHECK_MAX_IO];
+} check_shown;
+/* name: of the call, for messages. */
+const tn_call *check_show(check_run *r, const char *name);
+/* From now on, touching what was shown last is a fault. */
+void check_hide(check_run *r);
+void check_shown_free(check_run *r);
 
 /* ---- the parts of a test --------------------------------------------------------------------- */
 

@@ -7,15 +7,30 @@
 
 #include "check/check.h"
 
-static __attribute__((format(printf, 3, 4))) tn_status host_fail(void *ctx, tn_status code,
-                                                                 const char *format, ...) {
-  check_context *c = ctx;
-  va_list args;
-  if (!format) return code;
-  va_start(args, format);
+/* What a service is given as ctx cannot be touched any more when the callback has returned. */
+static check_context *context_of(void *ctx) { return *(check_context **)ctx; }
+
+static void say(check_context *c, const char *format, va_list args) {
   pthread_mutex_lock(&c->lock);
   if (!c->said[0]) vsnprintf(c->said, sizeof c->said, format, args);
   pthread_mutex_unlock(&c->lock);
+}
+
+static __attribute__((format(printf, 3, 4))) tn_status host_fail(void *ctx, tn_status code,
+                                                                 const char *format, ...) {
+  va_list args;
+  if (!format) return code;
+  va_start(args, format);
+  say(context_of(ctx), format, args);
+  va_end(args);
+  return code;
+}
+
+static __attribute__((format(printf, 3, 4))) tn_status refuse(check_context *c, tn_status code,
+                                                              const char *format, ...) {
+  va_list args;
+  va_start(args, format);
+  say(c, format, args);
   va_end(args);
   return code;
 }
@@ -34,26 +49,28 @@ static bool is_to_fail(check_context *c) {
 }
 
 static void *host_alloc(void *ctx, uint64_t bytes) {
-  void *memory = is_to_fail(ctx) ? NULL : tn_alloc_sized(tn_default_allocator(), bytes);
-  if (memory) count(ctx, 1);
+  check_context *c = context_of(ctx);
+  void *memory = is_to_fail(c) ? NULL : tn_alloc_sized(tn_default_allocator(), bytes);
+  if (memory) count(c, 1);
   return memory;
 }
 
 static void host_free(void *ctx, void *memory) {
-  if (memory) count(ctx, -1);
+  if (memory) count(context_of(ctx), -1);
   tn_free_sized(tn_default_allocator(), memory);
 }
 
 static tn_status host_needs_data(void *ctx, uint32_t input) {
-  return host_fail(ctx, TN_ERR_STATE, "asks for the data of input %u while running", input);
+  return refuse(context_of(ctx), TN_ERR_STATE, "asks for the data of input %u while running",
+                input);
 }
 
 /* ---- outputs --------------------------------------------------------------------------------- */
 
 static tn_status check_output(check_context *c, uint32_t output, const char *what) {
-  if (!c->running) return host_fail(c, TN_ERR_STATE, "%s is there only while running", what);
+  if (!c->running) return refuse(c, TN_ERR_STATE, "%s is there only while running", what);
   if (output >= c->results->n || !c->problem->output_names[output])
-    return host_fail(c, TN_ERR_INVALID, "%s of output %u, which is not there", what, output);
+    return refuse(c, TN_ERR_INVALID, "%s of output %u, which is not there", what, output);
   return TN_OK;
 }
 
@@ -72,80 +89,94 @@ static void make_room(check_context *c, uint32_t output) {
     ((tn_str *)t->data)[k] = unwritten;
 }
 
-static tn_status host_output_resize(void *ctx, uint32_t output, int32_t rank,
-                                    const int64_t *shape) {
-  check_context *c = ctx;
+/* The callback sees what became of its output. */
+static void show(check_context *c, uint32_t output) {
+  if (c->shown) c->shown->outputs[output] = c->results->values[output];
+}
+
+static tn_status resize(check_context *c, uint32_t output, int32_t rank, const int64_t *shape) {
   tn_status status = check_output(c, output, "output_resize");
   if (status) return status;
   tn_tensor *t = &c->results->values[output];
   const tn_tensor *planned = &c->problem->outputs[output];
   if (rank < 0 || rank > TN_MAX_RANK || (rank && !shape))
-    return host_fail(c, TN_ERR_SHAPE, "resizes output %u to rank %d", output, rank);
+    return refuse(c, TN_ERR_SHAPE, "resizes output %u to rank %d", output, rank);
   bool agrees = planned->rank == TN_RANK_UNKNOWN || planned->rank == rank;
   for (int32_t d = 0; d < rank; d++) {
     if (shape[d] < 0)
-      return host_fail(c, TN_ERR_SHAPE, "resizes dim %d of output %u to %lld", d, output,
-                       (long long)shape[d]);
+      return refuse(c, TN_ERR_SHAPE, "resizes dim %d of output %u to %lld", d, output,
+                    (long long)shape[d]);
     if (planned->rank == rank && planned->shape[d] >= 0 && planned->shape[d] != shape[d])
       agrees = false;
   }
   if (!agrees)
-    return host_fail(c, TN_ERR_SHAPE, "resizes output %u to what inference excludes", output);
+    return refuse(c, TN_ERR_SHAPE, "resizes output %u to what inference excludes", output);
   tn_tensor resized = *t;
   resized.rank = rank;
   for (int32_t d = 0; d < rank; d++) resized.shape[d] = shape[d];
   const int64_t bytes = tn_storage_bytes(&resized);
   if (bytes < 0) /* which overflows, too */
-    return host_fail(c, TN_ERR_OVERFLOW, "resizes output %u to too many bytes", output);
+    return refuse(c, TN_ERR_OVERFLOW, "resizes output %u to too many bytes", output);
   if (bytes > CHECK_MAX_BYTES)
-    return host_fail(c, TN_ERR_MEMORY,
-                     "resizes output %u to %lld bytes, a test has no more than %lld", output,
-                     (long long)bytes, (long long)CHECK_MAX_BYTES);
+    return refuse(c, TN_ERR_MEMORY, "resizes output %u to %lld bytes, a test has no more than %lld",
+                  output, (long long)bytes, (long long)CHECK_MAX_BYTES);
   *t = resized;
   make_room(c, output);
+  show(c, output);
   return TN_OK;
 }
 
-static tn_status host_string_set(void *ctx, uint32_t output, int64_t index, const char *data,
-                                 int64_t size) {
-  check_context *c = ctx;
+static tn_status host_output_resize(void *ctx, uint32_t output, int32_t rank,
+                                    const int64_t *shape) {
+  return resize(context_of(ctx), output, rank, shape);
+}
+
+static tn_status set_string(check_context *c, uint32_t output, int64_t index, const char *data,
+                            int64_t size) {
   tn_status status = check_output(c, output, "string_set");
   if (status) return status;
   const tn_tensor *t = &c->results->values[output];
   const bool there =
       t->dtype == TN_STRING && t->data && index >= 0 && index < tn_tensor_elements(t);
   if (!there || size < 0 || (size && !data))
-    return host_fail(c, TN_ERR_INVALID, "string_set of element %lld of output %u", (long long)index,
-                     output);
+    return refuse(c, TN_ERR_INVALID, "string_set of element %lld of output %u", (long long)index,
+                  output);
   pthread_mutex_lock(&c->lock);
   const char *copy = tn_arena_strn(&c->results->strings, data, size);
   if (copy) ((tn_str *)t->data)[index] = (tn_str){copy, size};
   pthread_mutex_unlock(&c->lock);
   if (copy) return TN_OK;
-  return host_fail(c, TN_ERR_MEMORY, "string_set of %lld bytes", (long long)size);
+  return refuse(c, TN_ERR_MEMORY, "string_set of %lld bytes", (long long)size);
+}
+
+static tn_status host_string_set(void *ctx, uint32_t output, int64_t index, const char *data,
+                                 int64_t size) {
+  return set_string(context_of(ctx), output, index, data, size);
 }
 
 static tn_status append(check_context *c, uint32_t output, const tn_tensor *item) {
   tn_tensor *list = c->results->lists[output];
   tn_status status = list ? tn_list_append(list, item) : TN_ERR_INVALID;
   if (list) c->results->values[output] = *list;
-  return status ? host_fail(c, status, "list_append to output %u fails", output) : TN_OK;
+  show(c, output);
+  return status ? refuse(c, status, "list_append to output %u fails", output) : TN_OK;
 }
 
 static tn_status host_list_append(void *ctx, uint32_t output, const tn_tensor *item) {
-  tn_status status = check_output(ctx, output, "list_append");
-  return status ? status : append(ctx, output, item);
+  check_context *c = context_of(ctx);
+  tn_status status = check_output(c, output, "list_append");
+  return status ? status : append(c, output, item);
 }
 
 static tn_status host_list_append_map(void *ctx, uint32_t output, const tn_tensor *keys,
                                       const tn_tensor *values) {
-  check_context *c = ctx;
+  check_context *c = context_of(ctx);
   tn_tensor *map = NULL;
   tn_status status = check_output(c, output, "list_append_map");
   if (status) return status;
   if (!keys || !values || keys->rank != 1 || values->rank != 1 ||
       keys->shape[0] != values->shape[0])
-    return host_fail(c, TN_ERR_INVALID, "list_append_map of keys and values that do not fit");
+    return refuse(c, TN_ERR_INVALID, "list_append_map of keys and values that do not fit");
   status = tn_list_create(c->env->runtime, TN_KIND_MAP, values->dtype, &map);
   if (!status) status = tn_list_append(map, keys);
   if (!status) status = tn_list_append(map, values);
@@ -157,14 +188,14 @@ static tn_status host_list_append_map(void *ctx, uint32_t output, const tn_tenso
 static tn_status set_tensor(check_context *c, uint32_t output, const tn_tensor *value) {
   tn_tensor *t = &c->results->values[output];
   if (value->kind != TN_KIND_TENSOR || t->dtype != value->dtype)
-    return host_fail(c, TN_ERR_SHAPE, "output_set of output %u to another type", output);
-  tn_status status = host_output_resize(c, output, value->rank, value->shape);
+    return refuse(c, TN_ERR_SHAPE, "output_set of output %u to another type", output);
+  tn_status status = resize(c, output, value->rank, value->shape);
   if (!status && tn_tensor_elements(t) && !value->data)
-    status = host_fail(c, TN_ERR_INVALID, "output_set of output %u: no data", output);
+    status = refuse(c, TN_ERR_INVALID, "output_set of output %u: no data", output);
   if (status) return status;
   for (int64_t k = 0; t->dtype == TN_STRING && k < tn_tensor_elements(t); k++) {
     const tn_str s = ((const tn_str *)value->data)[k];
-    (void)host_string_set(c, output, k, s.data, s.size);
+    (void)set_string(c, output, k, s.data, s.size);
   }
   if (t->dtype != TN_STRING && tn_storage_bytes(t) > 0)
     memcpy(t->data, value->data, (size_t)tn_storage_bytes(t));
@@ -172,10 +203,10 @@ static tn_status set_tensor(check_context *c, uint32_t output, const tn_tensor *
 }
 
 static tn_status host_output_set(void *ctx, uint32_t output, const tn_tensor *value) {
-  check_context *c = ctx;
+  check_context *c = context_of(ctx);
   tn_status status = check_output(c, output, "output_set");
   if (!status && !value)
-    status = host_fail(c, TN_ERR_INVALID, "output_set of output %u to nothing", output);
+    status = refuse(c, TN_ERR_INVALID, "output_set of output %u to nothing", output);
   if (status) return status;
   if (c->problem->outputs[output].kind == TN_KIND_TENSOR) return set_tensor(c, output, value);
   for (int64_t k = 0; !status && k < tn_list_size(value); k++)
@@ -198,7 +229,7 @@ static const tn_tensor *host_list_item(void *ctx, const tn_tensor *list, int64_t
 static tn_status host_subgraph_shape(void *ctx, int64_t graph, uint32_t *out_n_inputs,
                                      uint32_t *out_n_outputs) {
   (void)graph, (void)out_n_inputs, (void)out_n_outputs;
-  return host_fail(ctx, TN_ERR_NOT_FOUND, "there are no subgraphs in a test case");
+  return refuse(context_of(ctx), TN_ERR_NOT_FOUND, "there are no subgraphs in a test case");
 }
 
 static tn_status host_subgraph_infer(void *ctx, int64_t graph, uint32_t n_in,

@@ -14,7 +14,7 @@ enum { AROUND = 0xC7 }; /* what the bytes around a buffer hold */
 typedef struct entry {
   check_buffer buffer; /* first: entries are found from their buffers */
   struct entry *next;
-  bool live, read_only;
+  bool live, read_only, taken;
 } entry;
 
 struct check_pool {
@@ -75,7 +75,7 @@ check_buffer *check_buffer_new(check_env *env, uint64_t bytes, uint64_t align, b
     drop_spares(pool, 64 * pool->page);
     e = map(pool, map_bytes);
   }
-  if (e->read_only) check_buffer_protect(&e->buffer, false);
+  if (e->read_only || e->taken) check_buffer_protect(&e->buffer, false);
   e->live = true;
   check_buffer *b = &e->buffer;
   b->bytes = bytes;
@@ -94,8 +94,14 @@ void check_buffer_free(check_env *env, check_buffer *b) {
 
 void check_buffer_protect(check_buffer *b, bool read_only) {
   ((entry *)b)->read_only = read_only;
+  ((entry *)b)->taken = false;
   if (mprotect(b->map, b->map_bytes, PROT_READ | (read_only ? 0 : PROT_WRITE)))
     check_die("mprotect fails");
+}
+
+void check_buffer_take(check_buffer *b) {
+  ((entry *)b)->taken = true;
+  if (mprotect(b->map, b->map_bytes, PROT_NONE)) check_die("mprotect fails");
 }
 
 static bool holds(const uint8_t *begin, const uint8_t *end) {
@@ -121,8 +127,8 @@ const char *check_buffer_describe(const check_env *env, const void *address, cha
     else if (at < b->data)
       snprintf(buf, size, "%lld bytes before %s", (long long)(b->data - at), b->name);
     else
-      snprintf(buf, size, "byte %lld of %s, which is read-only", (long long)(at - b->data),
-               b->name);
+      snprintf(buf, size, "byte %lld of %s, which %s", (long long)(at - b->data), b->name,
+               e->taken ? "has returned" : "is read-only");
     return buf;
   }
   snprintf(buf, size, "address %p, in no buffer of the call", address);

@@ -394,7 +394,7 @@ static bool run_reference(check_problem *p, check_context *c, const tn_tensor *c
   for (uint32_t k = 0; k < p->n_outputs; k++) out[k] = &results->values[k];
   const tn_call call = {.head = TN_HEAD(tn_call),
                         .host = &check_host,
-                        .ctx = c,
+                        .ctx = &c,
                         .self = p->op->owner ? p->op->owner->self : NULL,
                         .attrs = tn_graph_node(p->graph, p->node)->attrs,
                         .version = p->version,

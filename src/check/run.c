@@ -35,11 +35,12 @@ static void make_types(check_run *r) {
 }
 
 static void make_call(check_run *r) {
+  r->self = &r->context;
   const check_subject *s = r->s;
   const check_problem *p = s->problem;
   r->call = (tn_call){.head = TN_HEAD(tn_call),
                       .host = &check_host,
-                      .ctx = &r->context,
+                      .ctx = &r->self,
                       .self = s->kernel->owner ? s->kernel->owner->self : NULL,
                       .attrs = tn_graph_node(p->graph, p->node)->attrs,
                       .version = p->version,
@@ -139,7 +140,9 @@ static bool has_room(check_run *r, uint64_t bytes, uint64_t times, const char *w
 static bool ask_plan(check_run *r) {
   tn_diag *diag = check_need(tn_diag_create());
   check_doing(r->context.env, "plan(), %s", r->way->name);
-  tn_status status = tn_kernel_ask_plan(r->s->kernel, &r->call, diag, &r->plan);
+  const tn_call *call = check_show(r, "the call of plan()");
+  tn_status status = tn_kernel_ask_plan(r->s->kernel, call, diag, &r->plan);
+  check_hide(r);
   if (status && !r->context.said[0])
     snprintf(r->context.said, sizeof r->context.said, "%s", tn_diag_text(diag));
   tn_diag_destroy(diag);
@@ -158,7 +161,9 @@ static bool prepare(check_run *r) {
   if (!r->state) return true;
   r->call.state = r->state->data;
   check_doing(r->context.env, "prepare(), %s", r->way->name);
-  tn_status status = kernel->prepare ? kernel->prepare(&r->call) : TN_OK;
+  const tn_call *call = check_show(r, "the call of prepare()");
+  tn_status status = kernel->prepare ? kernel->prepare(call) : TN_OK;
+  check_hide(r);
   if (status) return failed(r, status, "prepare() fails");
   r->prepared = true;
   if (!check_buffer_intact(r->state))
@@ -202,11 +207,26 @@ void check_run_again(check_run *r) {
   point_to_data(r);
 }
 
+/* All that finish() may use; the rest is not there. */
+static void finish(check_run *r) {
+  const tn_call all = r->call;
+  memset(r->in, 0, sizeof r->in);
+  memset(r->out, 0, sizeof r->out);
+  r->call = (tn_call){.head = all.head,
+                      .host = all.host,
+                      .ctx = all.ctx,
+                      .self = all.self,
+                      .state = all.state,
+                      .state_bytes = all.state_bytes};
+  r->s->kernel->kernel.finish(check_show(r, "the call of finish()"));
+  check_hide(r);
+}
+
 void check_run_close(check_run *r) {
   check_env *env = r->context.env;
   r->context.running = false;
   check_doing(env, "finish(), %s", r->way->name);
-  if (r->prepared && r->s->kernel->kernel.finish) r->s->kernel->kernel.finish(&r->call);
+  if (r->prepared && r->s->kernel->kernel.finish) finish(r);
   if (r->context.n_allocated && check_unit_ok(env))
     check_fail(env, "%s: %lld blocks of the host's memory are not given back", r->way->name,
                (long long)r->context.n_allocated);
@@ -215,6 +235,7 @@ void check_run_close(check_run *r) {
   check_buffer_free(env, r->state);
   check_buffer_free(env, r->scratch);
   check_buffer_free(env, r->worker_scratch);
+  check_shown_free(r);
   check_context_close(&r->context);
   tn_arena_clear(&r->arena);
 }
@@ -223,7 +244,8 @@ void check_run_close(check_run *r) {
 
 void check_run_range(check_run *r, uint32_t stage, int64_t begin, int64_t end, uint32_t worker) {
   int none = TN_OK;
-  tn_status status = r->s->kernel->kernel.run(&r->call, stage, begin, end, worker);
+  const tn_call *call = r->context.shown ? &r->context.shown->call : &r->call;
+  tn_status status = r->s->kernel->kernel.run(call, stage, begin, end, worker);
   if (status) atomic_compare_exchange_strong(&r->status, &none, status);
 }
 
@@ -247,8 +269,7 @@ static tn_pool *threads_of(check_env *env) {
   return env->threads;
 }
 
-bool check_run_stages(check_run *r) {
-  check_doing(r->context.env, "run(), %s", r->way->name);
+static bool run_stages(check_run *r) {
   for (uint32_t stage = 0; stage < r->plan.n_stages; stage++) {
     if (r->plan.items[stage] <= 0) continue;
     r->stage = stage;
@@ -256,7 +277,16 @@ bool check_run_stages(check_run *r) {
       tn_pool_run(threads_of(r->context.env), r->plan.items[stage], 1, run_threaded, r);
     else
       run_ranges(r, stage);
-    if (atomic_load(&r->status)) return failed(r, atomic_load(&r->status), "run() fails");
+    if (atomic_load(&r->status)) return false;
   }
   return true;
+}
+
+bool check_run_stages(check_run *r) {
+  const bool timed = r->context.env->options.bench;
+  check_doing(r->context.env, "run(), %s", r->way->name);
+  if (!timed) check_show(r, "the call of run()");
+  const bool ok = run_stages(r);
+  if (!timed) check_hide(r);
+  return ok || failed(r, atomic_load(&r->status), "run() fails");
 }

@@ -4,6 +4,8 @@
 
 #include "check/check.h"
 
+enum { FREED = 0xDD };
+
 /* ---- memory ---------------------------------------------------------------------------------- */
 
 static void *counting_alloc(void *self, uint64_t bytes) {
@@ -19,7 +21,10 @@ static void *counting_alloc(void *self, uint64_t bytes) {
 static void counting_free(void *self, void *memory, uint64_t bytes) {
   check_allocator *a = self;
   const tn_allocator *base = tn_default_allocator();
-  if (memory) atomic_fetch_sub(&a->n_live, 1);
+  if (memory) {
+    atomic_fetch_sub(&a->n_live, 1);
+    memset(memory, FREED, (size_t)bytes); /* whoever still has it shall not find it as it was */
+  }
   base->free(base->self, memory, bytes);
 }
 
