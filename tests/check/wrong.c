@@ -3,18 +3,13 @@
  * selftest.c says how the harness must find each of them. */
 #include <string.h>
 
+#include "../parts.h"
 #include "wrong.h"
 
 #define RUN(name)                                                                        \
   static tn_status name(const tn_call *call, uint32_t stage, int64_t begin, int64_t end, \
                         uint32_t worker)
 #define UNUSED (void)stage, (void)worker, (void)begin, (void)end
-
-static int64_t elements(const tn_tensor *t) {
-  int64_t n = 1;
-  for (int32_t d = 0; d < t->rank; d++) n *= t->shape[d];
-  return n;
-}
 
 static const float *x_of(const tn_call *call) { return call->inputs[0]->data; }
 static float *y_of(const tn_call *call) { return call->outputs[0]->data; }
@@ -24,18 +19,13 @@ static void twice(const tn_call *call, int64_t begin, int64_t end) {
 }
 
 static tn_status reference(const tn_call *call) {
-  const int64_t n = elements(call->inputs[0]);
+  const int64_t n = part_elements(call->inputs[0]);
   for (int64_t k = 0; k < n; k++) {
     if (call->inputs[0]->dtype == TN_F32)
       y_of(call)[k] = 2 * x_of(call)[k];
     else
       ((double *)call->outputs[0]->data)[k] = 2 * ((const double *)call->inputs[0]->data)[k];
   }
-  return TN_OK;
-}
-
-static tn_status plan_items(const tn_call *call, tn_kernel_plan *out) {
-  out->items[0] = elements(call->inputs[0]);
   return TN_OK;
 }
 
@@ -52,7 +42,7 @@ RUN(right) {
 RUN(past_end) {
   UNUSED;
   twice(call, begin, end);
-  if (end == elements(call->inputs[0])) y_of(call)[end] = 0;
+  if (end == part_elements(call->inputs[0])) y_of(call)[end] = 0;
   return TN_OK;
 }
 
@@ -74,7 +64,7 @@ RUN(reads_before_begin) { /* what it reads does not matter, but it may not be th
 RUN(wrong_result) {
   UNUSED;
   twice(call, begin, end);
-  if (end == elements(call->inputs[0])) y_of(call)[end - 1] += 0.001f;
+  if (end == part_elements(call->inputs[0])) y_of(call)[end - 1] += 0.001f;
   return TN_OK;
 }
 
@@ -88,7 +78,7 @@ RUN(wrong_beside_large) { /* too little to be seen in proportion to the largest 
 
 RUN(unwritten) {
   UNUSED;
-  twice(call, begin, end - (end == elements(call->inputs[0])));
+  twice(call, begin, end - (end == part_elements(call->inputs[0])));
   return TN_OK;
 }
 
@@ -105,7 +95,7 @@ RUN(changes_input) {
 
 static tn_status plan_scratch(const tn_call *call, tn_kernel_plan *out) {
   out->scratch_bytes = 64;
-  return plan_items(call, out);
+  return part_plan_elements(call, out);
 }
 
 RUN(uses_old_scratch) { /* takes it to be zero */
@@ -117,7 +107,7 @@ RUN(uses_old_scratch) { /* takes it to be zero */
 
 static tn_status plan_worker_scratch(const tn_call *call, tn_kernel_plan *out) {
   out->worker_scratch_bytes = 64;
-  return plan_items(call, out);
+  return part_plan_elements(call, out);
 }
 
 RUN(leaves_worker_scratch) { /* takes the scratch of the worker behind it */
@@ -129,7 +119,7 @@ RUN(leaves_worker_scratch) { /* takes the scratch of the worker behind it */
 
 RUN(ignores_range) { /* runs to the end, on what others are writing */
   UNUSED;
-  for (int64_t k = begin; k < elements(call->inputs[0]); k++)
+  for (int64_t k = begin; k < part_elements(call->inputs[0]); k++)
     y_of(call)[k] = k < end ? 2 * x_of(call)[k] : 0;
   return TN_OK;
 }
@@ -142,13 +132,13 @@ static tn_status plan_in_place(const tn_call *call, tn_kernel_plan *out) {
 
 RUN(not_in_place) { /* reads what it has overwritten */
   UNUSED;
-  for (int64_t k = 0; k < elements(call->inputs[0]); k++) y_of(call)[k] = 0;
-  for (int64_t k = 0; k < elements(call->inputs[0]); k++) y_of(call)[k] += 2 * x_of(call)[k];
+  for (int64_t k = 0; k < part_elements(call->inputs[0]); k++) y_of(call)[k] = 0;
+  for (int64_t k = 0; k < part_elements(call->inputs[0]); k++) y_of(call)[k] += 2 * x_of(call)[k];
   return TN_OK;
 }
 
 static tn_status plan_per_item(const tn_call *call, tn_kernel_plan *out) {
-  const int64_t n = elements(call->inputs[0]);
+  const int64_t n = part_elements(call->inputs[0]);
   out->items[0] = (n + 3) / 4;
   out->elements_per_item = 4;
   return TN_OK;
@@ -156,7 +146,7 @@ static tn_status plan_per_item(const tn_call *call, tn_kernel_plan *out) {
 
 RUN(more_than_its_item) {
   UNUSED;
-  const int64_t n = elements(call->inputs[0]), last = 4 * end + 1;
+  const int64_t n = part_elements(call->inputs[0]), last = 4 * end + 1;
   twice(call, 4 * begin, last < n ? last : n);
   return TN_OK;
 }
@@ -179,7 +169,7 @@ RUN(dirty_pads) {
 
 static tn_status plan_state(const tn_call *call, tn_kernel_plan *out) {
   out->state_bytes = 64;
-  return plan_items(call, out);
+  return part_plan_elements(call, out);
 }
 
 static tn_status prepare_leaky(const tn_call *call) {
@@ -225,27 +215,29 @@ static const char *never(const tn_call *call) { return (void)call, "it never tak
                                         .rank = TN_RANK_PORTABLE,   \
                                         __VA_ARGS__}
 #define F32 .accepts = f32_rows, .n_accepts = 1
-KERNEL(right, F32, .plan = plan_items, .run = right);
-KERNEL(past_end, F32, .plan = plan_items, .run = past_end);
-KERNEL(before_begin, F32, .plan = plan_items, .run = before_begin);
-KERNEL(reads_before_begin, F32, .plan = plan_items, .run = reads_before_begin);
-KERNEL(wrong_result, F32, .plan = plan_items, .run = wrong_result);
-KERNEL(wrong_beside_large, F32, .plan = plan_items, .run = wrong_beside_large);
-KERNEL(unwritten, F32, .plan = plan_items, .run = unwritten);
-KERNEL(changes_input, F32, .plan = plan_items, .run = changes_input);
+KERNEL(right, F32, .plan = part_plan_elements, .run = right);
+KERNEL(past_end, F32, .plan = part_plan_elements, .run = past_end);
+KERNEL(before_begin, F32, .plan = part_plan_elements, .run = before_begin);
+KERNEL(reads_before_begin, F32, .plan = part_plan_elements, .run = reads_before_begin);
+KERNEL(wrong_result, F32, .plan = part_plan_elements, .run = wrong_result);
+KERNEL(wrong_beside_large, F32, .plan = part_plan_elements, .run = wrong_beside_large);
+KERNEL(unwritten, F32, .plan = part_plan_elements, .run = unwritten);
+KERNEL(changes_input, F32, .plan = part_plan_elements, .run = changes_input);
 KERNEL(uses_old_scratch, F32, .plan = plan_scratch, .run = uses_old_scratch);
 KERNEL(leaves_worker_scratch, F32, .plan = plan_worker_scratch, .run = leaves_worker_scratch);
-KERNEL(ignores_range, F32, .plan = plan_items, .run = ignores_range);
+KERNEL(ignores_range, F32, .plan = part_plan_elements, .run = ignores_range);
 KERNEL(not_in_place, F32, .plan = plan_in_place, .run = not_in_place);
 KERNEL(more_than_its_item, F32, .plan = plan_per_item, .run = more_than_its_item);
 KERNEL(dirty_pads, .accepts = blocked_rows, .n_accepts = 2, .plan = plan_pads, .run = dirty_pads);
 KERNEL(leaks, F32, .plan = plan_state, .prepare = prepare_leaky, .run = right);
 KERNEL(writes_state, F32, .plan = plan_state, .run = writes_state);
 KERNEL(random_result, F32, .plan = plan_scratch, .run = random_result);
-KERNEL(wrong_for_f64, .accepts = both_rows, .n_accepts = 1, .plan = plan_items, .run = right);
-KERNEL(claims_too_much, .accepts = more_rows, .n_accepts = 1, .plan = plan_items, .run = right);
+KERNEL(wrong_for_f64, .accepts = both_rows, .n_accepts = 1, .plan = part_plan_elements,
+       .run = right);
+KERNEL(claims_too_much, .accepts = more_rows, .n_accepts = 1, .plan = part_plan_elements,
+       .run = right);
 KERNEL(untested, F32, .refuse = never, .run = right);
-KERNEL(no_epilogue, F32, .flags = TN_KERNEL_EPILOGUE, .plan = plan_items, .run = right);
+KERNEL(no_epilogue, F32, .flags = TN_KERNEL_EPILOGUE, .plan = part_plan_elements, .run = right);
 
 static const tn_kernel kernel_in_session = {.head = TN_HEAD(tn_kernel),
                                             .name = "in_session",
@@ -254,7 +246,7 @@ static const tn_kernel kernel_in_session = {.head = TN_HEAD(tn_kernel),
                                             .rank = TN_RANK_PORTABLE,
                                             .accepts = f32_rows,
                                             .n_accepts = 1,
-                                            .plan = plan_items,
+                                            .plan = part_plan_elements,
                                             .run = wrong_result};
 
 /* Apply, y = body(x): a right kernel, and one that forgets the body. */

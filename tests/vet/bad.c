@@ -11,7 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "tenon/plugin.h"
+#include "../parts.h"
 
 static int is(const char *name) {
   const char *bad = getenv("TENON_TEST_BAD");
@@ -66,12 +66,6 @@ __attribute__((destructor)) static void destructor(void) {
 
 /* ---- the operator ---------------------------------------------------------------------------- */
 
-static int64_t elements(const tn_tensor *t) {
-  int64_t n = 1;
-  for (int32_t d = 0; d < t->rank; d++) n *= t->shape[d];
-  return n;
-}
-
 static int n_inferred;
 
 typedef struct scaled_attrs {
@@ -102,7 +96,7 @@ static tn_status reference(const tn_call *call) {
   const double *a = call->attrs;
   const float *x = call->inputs[0]->data;
   float *y = call->outputs[0]->data;
-  for (int64_t k = 0; k < elements(call->inputs[0]); k++) y[k] = (float)(*a * (double)x[k]);
+  for (int64_t k = 0; k < part_elements(call->inputs[0]); k++) y[k] = (float)(*a * (double)x[k]);
   return TN_OK;
 }
 
@@ -117,10 +111,9 @@ static float held; /* from the first item of a call to its last: of whoever bega
 static tn_status plan(const tn_call *call, tn_kernel_plan *out) {
   if (is("plan")) crash();
   if (is("plan-fails")) return call->host->fail(call->ctx, TN_ERR_SHAPE, "no such plan");
-  out->items[0] = elements(call->inputs[0]);
   out->state_bytes = 64;
   if (is("plan-huge")) out->scratch_bytes = UINT64_C(1) << 45;
-  return TN_OK;
+  return part_plan_elements(call, out);
 }
 
 static tn_status prepare(const tn_call *call) {
@@ -147,12 +140,12 @@ static tn_status run(const tn_call *call, uint32_t stage, int64_t begin, int64_t
   if (is("run-abort") && end > 30) abort();
   if (is("run-hangs") && end > 30) hang();
   if (is("run-exits") && end > 30) exit(0);
-  if (is("run-past") && end == elements(call->inputs[0])) y[end] = 1;
+  if (is("run-past") && end == part_elements(call->inputs[0])) y[end] = 1;
   if (is("unload-shared") && end > 30) y[30] *= *shared;
   if (is("run-wrong") && end > 30) y[30] += 1;
   if (is("run-rounds")) fesetround(FE_UPWARD);
   if (is("run-static") && begin == 0) held = y[0];
-  if (is("run-static") && end == elements(call->inputs[0]))
+  if (is("run-static") && end == part_elements(call->inputs[0]))
     y[end - 1] += held - (float)(*a * (double)x[0]);
   meddle();
   return TN_OK;

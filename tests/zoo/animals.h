@@ -1758,7 +1758,7 @@ ANIMAL(RUN, run_wrong, VET,
 ANIMAL(RUN, run_writes_after, VET,
   "it writes behind its output",
   "zoo: kernel 'twice_f32_c'*crashed with SIGSEGV in run()*, at 0 bytes behind the end of Y",
-  whole_run(call); Y_OF(call)[count_of(call->outputs[0])] = 1; return TN_OK)
+  whole_run(call); Y_OF(call)[part_elements(call->outputs[0])] = 1; return TN_OK)
 ANIMAL(RUN, run_writes_before, VET,
   "it writes before its output",
   "zoo: kernel 'twice_f32_c'*writes outside of output Y",
@@ -1770,7 +1770,7 @@ ANIMAL(RUN, run_writes_input, VET,
 ANIMAL(RUN, run_reads_after, VET,
   "it reads behind its input",
   "zoo: kernel 'twice_f32_c'*crashed with SIGSEGV in run()*, at 0 bytes behind the end of X",
-  whole_run(call); volatile float f = X_OF(call)[count_of(call->inputs[0])]; (void)f; return TN_OK)
+  whole_run(call); volatile float f = X_OF(call)[part_elements(call->inputs[0])]; (void)f; return TN_OK)
 ANIMAL(RUN, run_writes_nothing, VET,
   "it never writes its output",
   "zoo: kernel 'twice_f32_c'*Y[0,0] is *, expected 2 *",

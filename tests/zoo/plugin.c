@@ -13,6 +13,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "../parts.h"
 #include "kinds.h"
 #include "tenon/plugin.h"
 
@@ -20,14 +21,8 @@ enum { MANY = 2, ENDLESS = 1 << 17 };
 
 /* ---- what sound parts do ---- */
 
-static int64_t count_of(const tn_tensor *t) {
-  int64_t n = 1;
-  for (int32_t k = 0; k < t->rank; k++) n *= t->shape[k];
-  return n;
-}
-
 static tn_status twice_plan(const tn_call *call, tn_kernel_plan *plan) {
-  plan->items[0] = count_of(call->outputs[0]);
+  plan->items[0] = part_elements(call->outputs[0]);
   plan->grain[0] = 4096;
   plan->flags = TN_PLAN_ELEMENTWISE;
   return TN_OK;
@@ -44,7 +39,7 @@ static tn_status twice_run(const tn_call *call, uint32_t stage, int64_t begin, i
 
 /* For kernels that are not asked for ranges of elements. */
 static tn_status whole_run(const tn_call *call) {
-  return twice_run(call, 0, 0, count_of(call->outputs[0]), 0);
+  return twice_run(call, 0, 0, part_elements(call->outputs[0]), 0);
 }
 
 static tn_status twice_reference(const tn_call *call) { return whole_run(call); }
@@ -57,29 +52,8 @@ static int32_t zoo_probe(const uint8_t *data, uint64_t size) {
   return size > 3 && !memcmp(data, "ZOO!", 4) ? 100 : 0;
 }
 
-/* x -> Twice -> Twice -> y in f32[4], as far as the graph is not there already. */
 static tn_status zoo_build(const tn_graph_api *api, tn_graph *graph) {
-  static const int64_t shape[] = {4};
-  tn_tensor type = {.head = TN_HEAD(tn_tensor), .dtype = TN_F32, .rank = 1};
-  memcpy(type.shape, shape, sizeof shape);
-  const int32_t ids[] = {api->value(graph, "x"), api->value(graph, "h"), api->value(graph, "y")};
-  api->set_opset(graph, "zoo", 1);
-  api->value_set_type(graph, ids[0], &type);
-  api->add_input(graph, ids[0]);
-  for (int k = 0; k < 2; k++) {
-    const tn_node node = {.head = TN_HEAD(tn_node),
-                          .domain = "zoo",
-                          .op = "Twice",
-                          .name = k ? "second" : "first",
-                          .n_inputs = 1,
-                          .n_outputs = 1,
-                          .inputs = &ids[k],
-                          .outputs = &ids[k + 1],
-                          .offset = -1};
-    const int32_t id = api->add_node(graph, &node);
-    if (id < 0) return id;
-  }
-  return api->add_output(graph, ids[2]);
+  return part_chain(api, graph, "zoo", "Twice");
 }
 
 static tn_status zoo_read(const tn_source *source, tn_graph *graph) {
