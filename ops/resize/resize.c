@@ -153,11 +153,15 @@ static double reference_place(const resize_spec *sp, const resize_axis *a, doubl
 }
 
 /* x is rounded to 40 bits below the point, so that no sum decides on which side of a pixel's border
- * it falls. */
-static double settle(double x) { return round(x * 1099511627776.0) / 1099511627776.0; }
+ * it falls; for nearest neighbours, to a border within the error of a scale given as f32. */
+static double settle(const resize_spec *sp, double x) {
+  const double twice = round(2 * x);
+  if (sp->mode == RESIZE_NEAREST && fabs(2 * x - twice) * 4194304 <= fabs(twice)) return twice / 2;
+  return round(x * 1099511627776.0) / 1099511627776.0;
+}
 
 static sampling sample_at(const resize_spec *sp, const resize_axis *a, int64_t at) {
-  double x = settle(a->resized ? reference_place(sp, a, (double)at) : (double)at),
+  double x = settle(sp, a->resized ? reference_place(sp, a, (double)at) : (double)at),
          scale = sp->antialias ? fmin(a->scale, 1) : 1;
   sampling s = {.n = 1,
                 .x = x,

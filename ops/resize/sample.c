@@ -33,8 +33,13 @@ static double source_place(const resize_spec *spec, const resize_axis *axis, int
   }
 }
 
-/* Places are multiples of 2^-40: no rounding error decides on which side of a border one falls. */
-static double settle(double place) { return nearbyint(place * 0x1p40) * 0x1p-40; }
+/* Places are multiples of 2^-40: no rounding error decides on which side of a border one falls. For
+ * nearest neighbours, nor does that of a scale: 0.6f is 0.6, and place 3 is 5, not below it. */
+static double settle(const resize_spec *spec, double place) {
+  const double border = nearbyint(place * 2) / 2;
+  if (spec->mode == RESIZE_NEAREST && fabs(place - border) <= fabs(border) * 0x1p-22) return border;
+  return nearbyint(place * 0x1p40) * 0x1p-40;
+}
 
 static int64_t clamp_index(double place, int64_t size) {
   if (!(place > 0)) return 0;
@@ -76,7 +81,7 @@ static void fill_table(const resize_spec *spec, const resize_axis *axis, resize_
   for (int64_t x = 0; x < axis->out; x++) {
     int64_t *index = t->index + x * t->taps;
     double *weight = t->weight + x * t->taps,
-           place = axis->resized ? settle(source_place(spec, axis, x)) : (double)x;
+           place = axis->resized ? settle(spec, source_place(spec, axis, x)) : (double)x;
     t->outside[x] = spec->coords == COORDS_TF_CROP_AND_RESIZE && axis->resized &&
                     (place < 0 || place > (double)(axis->in - 1));
     if (t->taps > 1) {
