@@ -311,7 +311,8 @@ static bool setting(parser *s, const char *name, bool *out_known) {
   *out_known = true;
   if (!strcmp(name, "bench")) return s->out->bench = true;
   if (!strcmp(name, "expect")) return expected(s);
-  if (condition(s, name)) return s->out->magnitudes = true;
+  s->compares = !strcmp(name, "tol") || !strcmp(name, "int_tol");
+  if (condition(s, name)) return s->compares = s->out->magnitudes = true;
   *out_known = !strcmp(name, "tol") || !strcmp(name, "int_tol") || !strcmp(name, "n_outputs") ||
                !strcmp(name, "version");
   if (!*out_known) return true;
@@ -325,6 +326,7 @@ static bool setting(parser *s, const char *name, bool *out_known) {
 
 static bool assignment(parser *s) {
   bool known;
+  s->compares = false;
   if (check_parse_take(s, '@')) return outer(s);
   const char *name = check_parse_word(s);
   if (!setting(s, name, &known)) return false;
@@ -347,11 +349,16 @@ bool check_case_parse(const tn_opdef *op, const char *text, tn_arena *arena, tn_
   out->attrs = check_parse_room(&s, ((uint64_t)strlen(text) + 1) * sizeof *out->attrs);
   out->outer = check_parse_room(&s, ((uint64_t)strlen(text) + 1) * sizeof *out->outer);
   for (int32_t k = 0; k < out->n_inputs; k++) out->inputs[k].arg = tn_schema_input(&op->schema, k);
+  char *drawn_by = check_parse_room(&s, (uint64_t)strlen(text) + 1), *to = drawn_by;
   bool ok = true;
-  for (check_parse_spaces(&s); ok && *s.p; check_parse_spaces(&s)) {
-    ok = assignment(&s);
+  for (const char *begin = s.p; ok && *s.p; begin = s.p) {
+    check_parse_spaces(&s);
+    ok = !*s.p || assignment(&s);
     if (ok && *s.p && *s.p != ' ') ok = check_parse_bad(&s, "expected a space");
+    if (to == drawn_by) begin += strspn(begin, " ");
+    for (; ok && !s.compares && begin < s.p; begin++) *to++ = *begin;
   }
+  out->drawn_by = drawn_by;
   *out_why = s.why;
   return ok;
 }

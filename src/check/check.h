@@ -257,7 +257,9 @@ typedef struct check_outer { /* "@name=T[2]": a value around the node, which its
 
 typedef struct tn_case {
   const char *text;
-  check_input *inputs; /* in schema order; n 0 and items NULL: left out */
+  const char *drawn_by; /* text without what only says how results are compared: random data of the
+                           case are drawn by it */
+  check_input *inputs;  /* in schema order; n 0 and items NULL: left out */
   int32_t n_inputs;
   check_attr *attrs;
   int32_t n_attrs, n_outputs; /* -1: not said */
@@ -284,6 +286,7 @@ typedef struct check_parser {
   tn_arena *arena;
   tn_case *out;
   const char *why;
+  bool compares; /* the assignment just read says only how results are compared */
 } check_parser;
 bool check_parse_bad(check_parser *s, const char *what); /* false; the first problem stays */
 void *check_parse_room(check_parser *s, uint64_t bytes);

@@ -104,7 +104,7 @@ static check_value *make_sequence(check_problem *p, const check_input *in) {
   keep_list(p, list);
   for (int32_t k = 0; k < in->n; k++) {
     tn_tensor t = type_of(p, &in->items[k]);
-    fill_tensor(p, &in->items[k], &t, hash(p->line->text, (uint64_t)k));
+    fill_tensor(p, &in->items[k], &t, hash(p->line->drawn_by, (uint64_t)k));
     if (tn_list_append(list, &t)) check_die("no item");
     v->scale = fmax(v->scale, scale_of(&in->items[k], &t));
   }
@@ -146,7 +146,7 @@ static bool make_inputs(check_problem *p) {
     check_value *v = p->outer[p->n_outer++] = new_value(p, o->name);
     v->label = o->name;
     v->constant = v->written_constant = o->spec.constant;
-    if (!check_problem_make(p, &o->spec, hash(o->name, hash(p->line->text, 0)), &v->tensor))
+    if (!check_problem_make(p, &o->spec, hash(o->name, hash(p->line->drawn_by, 0)), &v->tensor))
       return false;
   }
   return true;
@@ -155,7 +155,7 @@ static bool make_inputs(check_problem *p) {
 static void fill_input(check_problem *p, uint32_t index, const check_spec *s) {
   check_value *v = p->inputs[index];
   if (!v || v->tensor.data || v->tensor.kind != TN_KIND_TENSOR) return;
-  fill_tensor(p, s, &v->tensor, hash(v->name, hash(p->line->text, index)));
+  fill_tensor(p, s, &v->tensor, hash(v->name, hash(p->line->drawn_by, index)));
   v->scale = scale_of(s, &v->tensor);
 }
 
@@ -189,7 +189,7 @@ static bool make_attrs(check_problem *p, const tn_attr ***out) {
       tn_tensor t = type_of(p, &c->attrs[k].specs[i]);
       if (t.dtype == TN_NONE)
         return why(p, "the case names no type '%s'", c->attrs[k].specs[i].type);
-      fill_tensor(p, &c->attrs[k].specs[i], &t, hash(a->name, hash(c->text, (uint64_t)i)));
+      fill_tensor(p, &c->attrs[k].specs[i], &t, hash(a->name, hash(c->drawn_by, (uint64_t)i)));
       tensors[i] = check_need(tn_arena_copy(&p->arena, &t, sizeof t));
     }
     if (n) a->tensors = (tn_tensors){tensors, n};
