@@ -1,24 +1,14 @@
 /* Portable LpNormalization and LRN. */
 #include <math.h>
 
+#include "base/axis.h"
 #include "base/infer.h"
 #include "norm.gen.h"
 
-typedef struct axis_shape {
-  int64_t outer, n, inner;
-} axis_shape;
-
-static axis_shape shape_of(const tn_tensor *x, int64_t axis) {
-  axis_shape s = {1, 1, 1};
-  if (axis < 0) axis += x->rank;
-  for (int32_t k = 0; k < x->rank; k++)
-    *(k < axis ? &s.outer : k == axis ? &s.n : &s.inner) *= x->shape[k];
-  return s;
-}
-
 tn_status lp_normalization_plan(const tn_call *call, tn_kernel_plan *out) {
-  axis_shape s = shape_of(call->inputs[0], ((const tn_lp_normalization_attrs *)call->attrs)->axis);
-  out->items[0] = s.outer * s.inner;
+  tn_axis_view s =
+      tn_axis_view_of(call->inputs[0], ((const tn_lp_normalization_attrs *)call->attrs)->axis);
+  out->items[0] = tn_axis_rows(s);
   out->grain[0] = tn_grain(5000, (double)s.n);
   return TN_OK;
 }
@@ -28,9 +18,9 @@ tn_status lp_normalization_plan(const tn_call *call, tn_kernel_plan *out) {
                  uint32_t worker) {                                                             \
     (void)stage, (void)worker;                                                                  \
     const tn_lp_normalization_attrs *a = call->attrs;                                           \
-    axis_shape s = shape_of(call->inputs[0], a->axis);                                          \
+    tn_axis_view s = tn_axis_view_of(call->inputs[0], a->axis);                                 \
     for (int64_t item = begin; item < end; item++) {                                            \
-      int64_t at = item / s.inner * s.inner * s.n + item % s.inner;                             \
+      int64_t at = tn_axis_row(s, item);                                                        \
       const T *x = (const T *)call->inputs[0]->data + at;                                       \
       T *y = (T *)call->outputs[0]->data + at, sum = 0;                                         \
       for (int64_t j = 0; j < s.n; j++)                                                         \
@@ -46,7 +36,7 @@ LP_NORMALIZATION(lp_normalization_f64_c, double, fabs, sqrt)
 /* An item is one channel of one image: its sums of squares are gathered in place, then turned into
  * the result. */
 tn_status lrn_plan(const tn_call *call, tn_kernel_plan *out) {
-  axis_shape s = shape_of(call->inputs[0], 1);
+  tn_axis_view s = tn_axis_view_of(call->inputs[0], 1);
   out->items[0] = s.outer * s.n;
   out->elements_per_item = s.inner;
   out->grain[0] = tn_grain(2000, (double)s.inner);
@@ -58,7 +48,7 @@ tn_status lrn_plan(const tn_call *call, tn_kernel_plan *out) {
                  uint32_t worker) {                                                        \
     (void)stage, (void)worker;                                                             \
     const tn_lrn_attrs *a = call->attrs;                                                   \
-    axis_shape s = shape_of(call->inputs[0], 1);                                           \
+    tn_axis_view s = tn_axis_view_of(call->inputs[0], 1);                                  \
     const T alpha = (T)(a->alpha / (double)a->size), beta = (T)a->beta, bias = (T)a->bias; \
     for (int64_t item = begin; item < end; item++) {                                       \
       int64_t c = item % s.n, lo = tn_max_i64(0, c - (a->size - 1) / 2),                   \

@@ -3,6 +3,7 @@
  * Integers wrap. */
 #include <math.h>
 
+#include "base/axis.h"
 #include "reduction.h"
 
 tn_status reduce_plan(const tn_call *call, tn_kernel_plan *out) {
@@ -206,45 +207,35 @@ NORMS_INT(u64, uint64_t, fabs)
 
 /* ---- ArgMax, ArgMin ---- */
 
-typedef struct arg_shape {
-  int64_t outer, n, inner;
-  int last;
-} arg_shape;
-
-static arg_shape arg_make(const tn_call *call) {
-  const tn_arg_max_attrs *a = call->attrs;
-  const tn_tensor *x = call->inputs[0];
-  int32_t axis = (int32_t)(a->axis < 0 ? a->axis + x->rank : a->axis);
-  arg_shape s = {1, x->shape[axis], 1, a->select_last_index != 0};
-  for (int32_t k = 0; k < axis; k++) s.outer *= x->shape[k];
-  for (int32_t k = axis + 1; k < x->rank; k++) s.inner *= x->shape[k];
-  return s;
+static tn_axis_view arg_view(const tn_call *call) {
+  return tn_axis_view_of(call->inputs[0], ((const tn_arg_max_attrs *)call->attrs)->axis);
 }
 
 tn_status arg_plan(const tn_call *call, tn_kernel_plan *out) {
-  arg_shape s = arg_make(call);
-  out->items[0] = s.outer * s.inner;
+  tn_axis_view s = arg_view(call);
+  out->items[0] = tn_axis_rows(s);
   out->elements_per_item = 1;
   out->grain[0] = tn_grain(5000, (double)s.n);
   return TN_OK;
 }
 
-#define ARG(T)                                                                                 \
-  for (int64_t k = begin; k < end; k++) {                                                      \
-    const T *x = (const T *)call->inputs[0]->data + k / s.inner * s.inner * s.n + k % s.inner; \
-    int64_t best = 0;                                                                          \
-    for (int64_t j = 1; j < s.n; j++) {                                                        \
-      T v = x[j * s.inner], b = x[best * s.inner];                                             \
-      int is_beyond = v != v ? b == b : sign > 0 ? v > b : v < b;                              \
-      int is_equal = v == b || (v != v && b != b);                                             \
-      if (is_beyond || (s.last && is_equal)) best = j;                                         \
-    }                                                                                          \
-    y[k] = best;                                                                               \
-  }                                                                                            \
+#define ARG(T)                                                         \
+  for (int64_t k = begin; k < end; k++) {                              \
+    const T *x = (const T *)call->inputs[0]->data + tn_axis_row(s, k); \
+    int64_t best = 0;                                                  \
+    for (int64_t j = 1; j < s.n; j++) {                                \
+      T v = x[j * s.inner], b = x[best * s.inner];                     \
+      int is_beyond = v != v ? b == b : sign > 0 ? v > b : v < b;      \
+      int is_equal = v == b || (v != v && b != b);                     \
+      if (is_beyond || (last && is_equal)) best = j;                   \
+    }                                                                  \
+    y[k] = best;                                                       \
+  }                                                                    \
   break
 
 static tn_status arg(const tn_call *call, int64_t begin, int64_t end, int sign) {
-  arg_shape s = arg_make(call);
+  const tn_axis_view s = arg_view(call);
+  const bool last = ((const tn_arg_max_attrs *)call->attrs)->select_last_index != 0;
   int64_t *y = call->outputs[0]->data;
   switch (call->inputs[0]->dtype) {
     case TN_F32: ARG(float);

@@ -1,13 +1,8 @@
 /* SplitToSequence and ConcatFromSequence: between a tensor and a sequence of its pieces. */
 #include <string.h>
 
+#include "base/axis.h"
 #include "sequence.h"
-
-static int64_t dims_between(const tn_tensor *t, int32_t from, int32_t to) {
-  int64_t n = 1;
-  for (int32_t k = from; k < to; k++) n *= t->shape[k];
-  return n;
-}
 
 static size_t element_bytes(uint32_t dtype) { return tn_dtype(dtype)->bits / 8; }
 
@@ -35,13 +30,13 @@ tn_status split_to_sequence_plan(const tn_call *call, tn_kernel_plan *out) {
 static tn_status append_piece(const tn_call *call, int32_t axis, int64_t first, int64_t n,
                               bool squeeze) {
   const tn_tensor *in = call->inputs[0];
-  const int64_t outer = dims_between(in, 0, axis), size = in->shape[axis];
-  const size_t row = (size_t)dims_between(in, axis + 1, in->rank) * element_bytes(in->dtype);
+  const tn_axis_view v = tn_axis_view_of(in, axis);
+  const size_t row = (size_t)v.inner * element_bytes(in->dtype);
   tn_tensor piece = tn_tensor_make(in->dtype, in->rank, in->shape, call->scratch);
   piece.shape[axis] = n;
-  for (int64_t o = 0; row && n && o < outer; o++)
+  for (int64_t o = 0; row && n && o < v.outer; o++)
     memcpy((char *)call->scratch + (size_t)(o * n) * row,
-           (const char *)in->data + (size_t)(o * size + first) * row, (size_t)n * row);
+           (const char *)in->data + (size_t)(o * v.n + first) * row, (size_t)n * row);
   if (squeeze) {
     for (int32_t k = axis; k + 1 < piece.rank; k++) piece.shape[k] = piece.shape[k + 1];
     piece.rank--;
@@ -147,12 +142,12 @@ static tn_status measure(joint *j) {
 /* Puts item k where it begins, at `first` along the axis of the output. */
 static tn_status place(const joint *j, const tn_tensor *from, int64_t first) {
   const tn_tensor *out = j->call->outputs[0];
-  const int64_t outer = dims_between(out, 0, j->axis),
-                inner = dims_between(out, j->axis + 1, out->rank), run = extent(j, from) * inner;
+  const tn_axis_view v = tn_axis_view_of(out, j->axis);
+  const int64_t run = extent(j, from) * v.inner;
   const size_t bytes = element_bytes(from->dtype);
   tn_status s = TN_OK;
-  for (int64_t o = 0; run && o < outer && !s; o++) {
-    int64_t to = (o * out->shape[j->axis] + first) * inner;
+  for (int64_t o = 0; run && o < v.outer && !s; o++) {
+    int64_t to = (o * v.n + first) * v.inner;
     if (from->dtype != TN_STRING) {
       memcpy((char *)out->data + (size_t)to * bytes,
              (const char *)from->data + (size_t)(o * run) * bytes, (size_t)run * bytes);

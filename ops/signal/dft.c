@@ -25,7 +25,7 @@ tn_status dft_shape_of(const tn_call *call, dft_shape *out) {
   const tn_dft_attrs *a = call->attrs;
   const tn_tensor *x = call->inputs[0];
   int64_t axis = -2, n = 1;
-  *out = (dft_shape){.inverse = a->inverse != 0, .half = a->onesided != 0, .outer = 1, .inner = 1};
+  *out = (dft_shape){.inverse = a->inverse != 0, .half = a->onesided != 0};
   tn_status s = tn_has_input(call, 2) ? tn_const_ints(call, 2, &axis, 1, &n) : TN_OK;
   if (s) return s;
   if (x->rank < 2 || (x->shape[x->rank - 1] != 1 && x->shape[x->rank - 1] != 2))
@@ -42,8 +42,8 @@ tn_status dft_shape_of(const tn_call *call, dft_shape *out) {
   out->in_parts = (int32_t)x->shape[x->rank - 1];
   out->out_parts = out->inverse && out->half ? 1 : 2;
   out->n_out = out->half && !out->inverse ? out->length / 2 + 1 : out->length;
-  for (int32_t k = 0; k < out->axis; k++) out->outer *= x->shape[k];
-  for (int32_t k = out->axis + 1; k < x->rank - 1; k++) out->inner *= x->shape[k];
+  out->outer = tn_dims_size(x->shape, out->axis);
+  out->inner = tn_dims_size(x->shape + out->axis + 1, x->rank - 2 - out->axis);
   return s;
 }
 

@@ -30,7 +30,7 @@ static double hard(double x, double top, double sum, int first) {
 
 static tn_status reference(const tn_call *call, result f) {
   const tn_tensor *x = call->inputs[0], *y = call->outputs[0];
-  softmax_shape s = softmax_shape_make(call);
+  tn_axis_view s = softmax_view(call);
   for (int64_t k = 0; k < s.outer * s.inner; k++) {
     int64_t base = k / s.inner * s.n * s.inner + k % s.inner, where = 0;
     double top = -INFINITY, sum = 0;

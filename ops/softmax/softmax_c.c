@@ -9,10 +9,10 @@
 enum { COLUMNS = 32 };
 
 /* An item is one row, or one block of columns of one outer index. */
-static int64_t blocks_of(const softmax_shape *s) { return tn_ceil_div(s->inner, COLUMNS); }
+static int64_t blocks_of(const tn_axis_view *s) { return tn_ceil_div(s->inner, COLUMNS); }
 
 tn_status softmax_plan(const tn_call *call, tn_kernel_plan *out) {
-  softmax_shape s = softmax_shape_make(call);
+  tn_axis_view s = softmax_view(call);
   out->items[0] = s.n ? s.outer * blocks_of(&s) : 0;
   out->grain[0] = tn_grain(4000, (double)s.n * (double)tn_min_i64(s.inner, COLUMNS));
   out->in_place[0] = 0;
@@ -75,7 +75,7 @@ static void softmax_row(const float *x, float *y, int64_t n) {
   tn_status name(const tn_call *call, uint32_t stage, int64_t begin, int64_t end,            \
                  uint32_t worker) {                                                          \
     (void)stage, (void)worker;                                                               \
-    softmax_shape s = softmax_shape_make(call);                                              \
+    tn_axis_view s = softmax_view(call);                                                     \
     int64_t blocks = blocks_of(&s);                                                          \
     for (int64_t item = begin; item < end; item++) {                                         \
       int64_t column = item % blocks * COLUMNS, at = item / blocks * s.n * s.inner + column; \

@@ -9,10 +9,10 @@
 #include "softmax_shape.h"
 
 /* Items: rows, or vectors of columns. */
-static int64_t blocks_of(const softmax_shape *s) { return tn_ceil_div(s->inner, TN_VF_LANES); }
+static int64_t blocks_of(const tn_axis_view *s) { return tn_ceil_div(s->inner, TN_VF_LANES); }
 
 tn_status TN_SIMD_NAME(softmax_plan)(const tn_call *call, tn_kernel_plan *out) {
-  const softmax_shape s = softmax_shape_make(call);
+  const tn_axis_view s = softmax_view(call);
   out->items[0] = s.n ? s.outer * blocks_of(&s) : 0;
   out->grain[0] = tn_grain(8000, (double)s.n * (double)tn_min_i64(s.inner, TN_VF_LANES));
   out->in_place[0] = 0;
@@ -114,7 +114,7 @@ static void log_softmax_columns(const float *x, float *y, int64_t n, int64_t ste
   tn_status TN_SIMD_NAME(name##_f32)(const tn_call *call, uint32_t stage, int64_t begin, \
                                      int64_t end, uint32_t worker) {                     \
     (void)stage, (void)worker;                                                           \
-    const softmax_shape s = softmax_shape_make(call);                                    \
+    const tn_axis_view s = softmax_view(call);                                           \
     const int64_t blocks = blocks_of(&s);                                                \
     for (int64_t item = begin; item < end; item++) {                                     \
       const int64_t column = item % blocks * TN_VF_LANES,                                \

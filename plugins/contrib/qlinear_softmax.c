@@ -1,24 +1,11 @@
 /* QLinearSoftmax: exp((q - largest) * scale) comes from a table of 256 entries. */
+#include "base/axis.h"
 #include "qlinear.h"
 
-typedef struct rows {
-  int64_t outer, n, inner;
-} rows;
-
-static rows rows_of(const tn_call *call) {
+static tn_axis_view view_of(const tn_call *call) {
   const tn_q_linear_softmax_attrs *a = call->attrs;
-  const tn_tensor *x = call->inputs[0];
-  const int64_t axis = a->axis < 0 ? a->axis + x->rank : a->axis;
-  rows r = {1, 1, 1};
-  for (int32_t k = 0; k < x->rank; k++) {
-    if (k < axis)
-      r.outer *= x->shape[k];
-    else if (k == axis || a->opset < 13)
-      r.n *= x->shape[k];
-    else
-      r.inner *= x->shape[k];
-  }
-  return r;
+  return a->opset < 13 ? tn_axis_view_to_end(call->inputs[0], a->axis)
+                       : tn_axis_view_of(call->inputs[0], a->axis);
 }
 
 tn_status q_linear_softmax_infer(const tn_call *call) {
@@ -31,18 +18,18 @@ tn_status q_linear_softmax_infer(const tn_call *call) {
 }
 
 tn_status q_linear_softmax_reference(const tn_call *call) {
-  const rows r = rows_of(call);
+  const tn_axis_view v = view_of(call);
   const quantised from = quantised_of(call, 1), to = quantised_of(call, 3);
   const tn_tensor *x = call->inputs[0], *y = call->outputs[0];
-  for (int64_t k = 0; r.n && k < r.outer * r.inner; k++) {
-    const int64_t base = k / r.inner * r.n * r.inner + k % r.inner;
+  for (int64_t k = 0; v.n && k < tn_axis_rows(v); k++) {
+    const int64_t base = tn_axis_row(v, k);
     double top = -INFINITY, sum = 0;
-    for (int64_t j = 0; j < r.n; j++)
-      top = fmax(top, dequantise(from, load(x, base + j * r.inner)));
-    for (int64_t j = 0; j < r.n; j++)
-      sum += exp(dequantise(from, load(x, base + j * r.inner)) - top);
-    for (int64_t j = 0; j < r.n; j++) {
-      const int64_t at = base + j * r.inner;
+    for (int64_t j = 0; j < v.n; j++)
+      top = fmax(top, dequantise(from, load(x, base + j * v.inner)));
+    for (int64_t j = 0; j < v.n; j++)
+      sum += exp(dequantise(from, load(x, base + j * v.inner)) - top);
+    for (int64_t j = 0; j < v.n; j++) {
+      const int64_t at = base + j * v.inner;
       ((uint8_t *)y->data)[at] =
           quantise(y->dtype, to, exp(dequantise(from, load(x, at)) - top) / sum);
     }
@@ -51,10 +38,10 @@ tn_status q_linear_softmax_reference(const tn_call *call) {
 }
 
 tn_status q_linear_softmax_plan(const tn_call *call, tn_kernel_plan *out) {
-  const rows r = rows_of(call);
+  const tn_axis_view v = view_of(call);
   out->n_stages = 2;
-  out->items[1] = r.n ? r.outer * r.inner : 0;
-  out->grain[1] = 1 + 2000 / (1 + r.n);
+  out->items[1] = v.n ? tn_axis_rows(v) : 0;
+  out->grain[1] = 1 + 2000 / (1 + v.n);
   out->scratch_bytes = 256 * sizeof(float);
   out->in_place[0] = 0;
   out->cost_ns = 2000 + 3 * (double)elements(call->inputs[0]);
@@ -63,29 +50,29 @@ tn_status q_linear_softmax_plan(const tn_call *call, tn_kernel_plan *out) {
 
 /* e[k]: exp of k steps below the largest. Flipping the highest bit of i8 makes it a u8 in the same
  * order. */
-static void softmax_row(const float *e, const uint8_t *x, uint8_t *y, const rows *r, uint32_t dtype,
-                        quantised to) {
+static void softmax_row(const float *e, const uint8_t *x, uint8_t *y, const tn_axis_view *v,
+                        uint32_t dtype, quantised to) {
   const uint8_t flip = dtype == TN_I8 ? 0x80 : 0;
   uint8_t top = 0;
   double sum = 0;
-  for (int64_t j = 0; j < r->n; j++)
-    top = (x[j * r->inner] ^ flip) > top ? x[j * r->inner] ^ flip : top;
-  for (int64_t j = 0; j < r->n; j++) sum += (double)e[top - (x[j * r->inner] ^ flip)];
-  for (int64_t j = 0; j < r->n; j++)
-    y[j * r->inner] = quantise(dtype, to, (double)e[top - (x[j * r->inner] ^ flip)] / sum);
+  for (int64_t j = 0; j < v->n; j++)
+    top = (x[j * v->inner] ^ flip) > top ? x[j * v->inner] ^ flip : top;
+  for (int64_t j = 0; j < v->n; j++) sum += (double)e[top - (x[j * v->inner] ^ flip)];
+  for (int64_t j = 0; j < v->n; j++)
+    y[j * v->inner] = quantise(dtype, to, (double)e[top - (x[j * v->inner] ^ flip)] / sum);
 }
 
 tn_status q_linear_softmax_c(const tn_call *call, uint32_t stage, int64_t begin, int64_t end,
                              uint32_t worker) {
   (void)worker;
-  const rows r = rows_of(call);
+  const tn_axis_view v = view_of(call);
   const quantised from = quantised_of(call, 1), to = quantised_of(call, 3);
   float *e = call->scratch;
   for (int k = 0; stage == 0 && k < 256; k++) e[k] = (float)exp(-k * from.scale);
   for (int64_t k = begin; stage == 1 && k < end; k++) {
-    const int64_t base = k / r.inner * r.n * r.inner + k % r.inner;
+    const int64_t base = tn_axis_row(v, k);
     softmax_row(e, (const uint8_t *)call->inputs[0]->data + base,
-                (uint8_t *)call->outputs[0]->data + base, &r, call->outputs[0]->dtype, to);
+                (uint8_t *)call->outputs[0]->data + base, &v, call->outputs[0]->dtype, to);
   }
   return TN_OK;
 }
