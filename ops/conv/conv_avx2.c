@@ -3,3 +3,4 @@
 #include "conv_depthwise_blocked_simd.h"
 #include "conv_depthwise_simd.h"
 #include "conv_simd.h"
+#include "conv_winograd_simd.h"

@@ -1,0 +1,334 @@
+/* Conv 3x3 of stride 1 in f32 by Winograd's F(4x4, 3x3), blocked layout, AVX-512 and AVX2: 36
+ * products where the direct sum takes 144.
+ *
+ * Tiles of 6x6 inputs become 36 numbers each, V = B'xB; for each of the 36 the channels are summed
+ * against U = GwG', made at prepare, by the tiles of conv_blocked_tile.h; then 4x4 outputs are
+ * y = A'MA. An item is a strip of rows of tiles by some of the output channels.
+ *
+ * Error: let u = 2^-24, n = channels + 24 roundings on the longest way. Each output is within
+ *   n*u * |A'| (sum over channels of (|G||w||G'|) o (|B'||x||B|)) |A|.
+ * For inputs of one magnitude that is 620/9 = 69 times the bound of the direct sum; for errors of
+ * independent signs, as they are in practice, the root of the squares is 7 times as large. The
+ * points 0, +-sqrt(2), +-1/sqrt(2), infinity give that; 0, +-1, +-2 would give 256 and 31. An input
+ * that is not finite spreads over its tile. Who wants neither leaves the kernel out: a pin
+ * Conv!=conv_winograd_*.
+ *
+ * Method: Lavin, Gray, "Fast Algorithms for Convolutional Neural Networks", CVPR 2016; bound and
+ * choice of points: Barabasz et al., "Error Analysis and Improving the Accuracy of Winograd
+ * Convolution for Deep Neural Networks", ACM TOMS 2020. */
+#ifndef TN_OPS_CONV_WINOGRAD_SIMD_H
+#define TN_OPS_CONV_WINOGRAD_SIMD_H
+
+#include "conv_blocked_simd.h"
+
+enum {
+  OUT = 4, /* outputs of a tile, per dim */
+  IN = 6,  /* inputs of a tile, and points */
+  POINTS = IN * IN,
+  V_BYTES = 1 << 20, /* transformed inputs of a strip, in L2 */
+  LEAST = 16         /* channels and filters: with fewer the transforms cost more than they save */
+};
+
+#define ROOT_2 1.41421356237309504880
+
+typedef struct winograd {
+  conv_shape c;
+  int64_t in_h, in_w, out_h, out_w, pad_h, pad_w;
+  int64_t in_blocks, out_blocks, groups;
+  int64_t tiles_h, tiles_w, strip_rows, strips; /* rows of tiles in a strip, strips of an image */
+  int64_t parts, part_groups;                   /* output channels: groups of an item */
+  int64_t v_step, m_step;                       /* floats from point to point */
+} winograd;
+
+/* ---- shape ---- */
+
+static void winograd_cut(winograd *g, uint32_t n_workers) {
+  const int64_t row_bytes =
+      POINTS * g->tiles_w * g->in_blocks * TN_VF_LANES * (int64_t)sizeof(float);
+  const int64_t wanted = n_workers > 1 ? 4 * (int64_t)n_workers : 1;
+  int64_t rows = tn_max_i64(1, V_BYTES / row_bytes);
+  rows = tn_min_i64(rows, tn_max_i64(1, g->tiles_h * g->c.batch / wanted));
+  g->strips = tn_ceil_div(g->tiles_h, rows);
+  g->strip_rows = tn_ceil_div(g->tiles_h, g->strips);
+  g->strips = tn_ceil_div(g->tiles_h, g->strip_rows);
+  g->parts = tn_min_i64(g->groups, tn_ceil_div(wanted, g->strips * g->c.batch));
+  g->part_groups = tn_ceil_div(g->groups, g->parts);
+  g->parts = tn_ceil_div(g->groups, g->part_groups);
+}
+
+/* Only of a call that refuse() lets through. The odd vector between points keeps their 36 streams
+ * from falling on the same places of L1. */
+static tn_status winograd_make(const tn_call *call, winograd *out) {
+  winograd g = {0};
+  const tn_status s = conv_shape_make(call, &g.c);
+  if (s) return s;
+  g.in_h = g.c.w.in[0], g.in_w = g.c.w.in[1], g.out_h = g.c.w.out[0], g.out_w = g.c.w.out[1];
+  g.pad_h = g.c.w.pad_lo[0], g.pad_w = g.c.w.pad_lo[1];
+  g.in_blocks = tn_ceil_div(g.c.channels, TN_VF_LANES);
+  g.out_blocks = tn_ceil_div(g.c.filters, TN_VF_LANES);
+  g.groups = tn_ceil_div(g.out_blocks, TILE_BLOCKS);
+  g.tiles_h = tn_ceil_div(g.out_h, OUT), g.tiles_w = tn_ceil_div(g.out_w, OUT);
+  winograd_cut(&g, call->n_workers);
+  const int64_t tiles = g.strip_rows * g.tiles_w;
+  g.v_step = (tiles * g.in_blocks + 1) * TN_VF_LANES;
+  g.m_step = (tiles * TILE_BLOCKS + 1) * TN_VF_LANES;
+  *out = g;
+  return TN_OK;
+}
+
+const char *TN_SIMD_NAME(conv_winograd_refuse)(const tn_call *call) {
+  const tn_conv_attrs *a = call->attrs;
+  conv_shape c;
+  if (call->inputs[0]->rank != 4) return "takes 2 spatial dims";
+  if (a->group != 1) return "takes one group";
+  if (conv_shape_make(call, &c)) return "the shapes do not fit";
+  for (int32_t k = 0; k < 2; k++)
+    if (c.w.kernel[k] != 3 || c.w.stride[k] != 1 || c.w.dilation[k] != 1)
+      return "takes 3x3 of stride 1 without dilation";
+  if (c.channels < LEAST || c.filters < LEAST) return "takes 16 or more channels and filters";
+  if (!c.out_size || !c.batch) return "takes outputs that have elements";
+  return tn_epilogue_refuse_f32(call, 1);
+}
+
+static int64_t winograd_weights(const winograd *g) {
+  return POINTS * g->c.channels * g->out_blocks * TN_VF_LANES;
+}
+
+/* Floats of V, then of M, then of the bias and of the zeros where sums begin. */
+static int64_t winograd_scratch(const winograd *g) {
+  return POINTS * (g->v_step + g->m_step) + 2 * TILE_BLOCKS * TN_VF_LANES;
+}
+
+tn_status TN_SIMD_NAME(conv_winograd_plan)(const tn_call *call, tn_kernel_plan *out) {
+  winograd g;
+  const tn_status s = winograd_make(call, &g);
+  if (s) return s;
+  const double tiles = (double)(g.c.batch * g.tiles_h * g.tiles_w);
+  const double blocks = (double)(g.in_blocks * g.parts + g.out_blocks);
+  const double flops = 2.0 * tiles * (double)winograd_weights(&g);
+  const double bytes = 4.0 * (double)winograd_weights(&g) * (double)(g.c.batch * g.strips);
+  out->worker_scratch_bytes = (uint64_t)winograd_scratch(&g) * sizeof(float);
+  out->state_bytes = (uint64_t)winograd_weights(&g) * sizeof(float);
+  out->items[0] = g.c.batch * g.strips * g.parts;
+  out->cost_ns = flops / (TN_VF_LANES == 16 ? 120 : 70) + tiles * blocks * 50 + bytes / 20 + 500;
+  out->grain[0] = 1 + (int64_t)(5000 * (double)out->items[0] / out->cost_ns);
+  return TN_OK;
+}
+
+/* ---- weights ---- */
+
+/* Rows of G: (1, p, p^2) over the product of p's distances to the other points. */
+static const double winograd_g[IN][3] = {{1, 0, 0},
+                                         {1 / 6.0, ROOT_2 / 6, 2 / 6.0},
+                                         {1 / 6.0, -ROOT_2 / 6, 2 / 6.0},
+                                         {-1 / 1.5, -ROOT_2 / 3, -0.5 / 1.5},
+                                         {-1 / 1.5, ROOT_2 / 3, -0.5 / 1.5},
+                                         {0, 0, 1}};
+
+/* All points of one filter and channel, `step` floats apart. */
+static void winograd_weight(const float *w, float *to, int64_t step) {
+  for (int i = 0; i < IN; i++) {
+    double row[3];
+    for (int x = 0; x < 3; x++)
+      row[x] = winograd_g[i][0] * (double)w[x] + winograd_g[i][1] * (double)w[3 + x] +
+               winograd_g[i][2] * (double)w[6 + x];
+    for (int j = 0; j < IN; j++, to += step)
+      *to = (float)(row[0] * winograd_g[j][0] + row[1] * winograd_g[j][1] +
+                    row[2] * winograd_g[j][2]);
+  }
+}
+
+static int64_t winograd_width(const winograd *g, int64_t group) { /* vectors */
+  return tn_min_i64(TILE_BLOCKS, g->out_blocks - group * TILE_BLOCKS);
+}
+
+static int64_t winograd_group(const winograd *g, int64_t group) { /* its first weight */
+  return group * TILE_BLOCKS * TN_VF_LANES * POINTS * g->c.channels;
+}
+
+/* Into [group][point][channel][blocks * lanes]. */
+tn_status TN_SIMD_NAME(conv_winograd_prepare)(const tn_call *call) {
+  winograd g;
+  const tn_status s = winograd_make(call, &g);
+  const float *w = call->inputs[1]->data;
+  for (int64_t f = 0; !s && f < g.c.filters; f++) {
+    const int64_t group = f / (TILE_BLOCKS * TN_VF_LANES);
+    const int64_t width = winograd_width(&g, group) * TN_VF_LANES;
+    float *to = (float *)call->state + winograd_group(&g, group) + f % (TILE_BLOCKS * TN_VF_LANES);
+    for (int64_t c = 0; c < g.c.channels; c++, w += 9, to += width)
+      winograd_weight(w, to, g.c.channels * width);
+  }
+  return s;
+}
+
+/* ---- transforms ---- */
+
+/* B'd: rows (1 0 -5/2 0 1 0), (0 -p/p'^2 -1/p'^2 p 1 0) for the points p, where p'= 1/p, and
+ * (0 1 0 -5/2 0 1). */
+static inline void winograd_in(const tn_vf d[IN], tn_vf out[IN]) {
+  const tn_vf sum = tn_vf_set1(-2.5f), two = tn_vf_set1(-2), half = tn_vf_set1(-0.5f);
+  const tn_vf root = tn_vf_set1((float)ROOT_2), minus = tn_vf_set1(-(float)ROOT_2);
+  const tn_vf root_half = tn_vf_set1((float)ROOT_2 / 2),
+              minus_half = tn_vf_set1(-(float)ROOT_2 / 2);
+  const tn_vf a = tn_vf_fma(half, d[2], d[4]), b = tn_vf_fma(half, d[1], d[3]);
+  const tn_vf c = tn_vf_fma(two, d[2], d[4]), e = tn_vf_fma(two, d[1], d[3]);
+  out[0] = tn_vf_fma(sum, d[2], tn_vf_add(d[0], d[4]));
+  out[1] = tn_vf_fma(root, b, a);
+  out[2] = tn_vf_fma(minus, b, a);
+  out[3] = tn_vf_fma(root_half, e, c);
+  out[4] = tn_vf_fma(minus_half, e, c);
+  out[5] = tn_vf_fma(sum, d[3], tn_vf_add(d[1], d[5]));
+}
+
+/* A'm: row k is the k-th power of the points, and m[5] in the last one. */
+static inline void winograd_out(const tn_vf m[IN], tn_vf out[OUT]) {
+  const tn_vf zero = tn_vf_set1(0), minus = tn_vf_set1(-1);
+  const tn_vf s = tn_vf_add(m[1], m[2]), d = tn_vf_fma(minus, m[2], m[1]);
+  const tn_vf t = tn_vf_add(m[3], m[4]), e = tn_vf_fma(minus, m[4], m[3]);
+  out[0] = tn_vf_add(tn_vf_add(m[0], s), t);
+  out[1] =
+      tn_vf_fma(tn_vf_set1((float)ROOT_2), d, tn_vf_fma(tn_vf_set1((float)ROOT_2 / 2), e, zero));
+  out[2] = tn_vf_fma(tn_vf_set1(2), s, tn_vf_fma(tn_vf_set1(0.5f), t, zero));
+  out[3] = tn_vf_fma(tn_vf_set1(2 * (float)ROOT_2), d,
+                     tn_vf_fma(tn_vf_set1((float)ROOT_2 / 4), e, m[5]));
+}
+
+/* One tile of one block: x is its first input, `row` floats lie between rows. */
+static void winograd_in_tile(const float *x, int64_t row, float *v, int64_t step) {
+  tn_vf t[IN][IN];
+  TN_UNROLL for (int k = 0; k < IN; k++) {
+    tn_vf d[IN], o[IN];
+    TN_UNROLL for (int r = 0; r < IN; r++) d[r] = tn_vf_load(x + r * row + k * TN_VF_LANES);
+    winograd_in(d, o);
+    TN_UNROLL for (int r = 0; r < IN; r++) t[r][k] = o[r];
+  }
+  TN_UNROLL for (int r = 0; r < IN; r++) {
+    tn_vf o[IN];
+    winograd_in(t[r], o);
+    TN_UNROLL for (int k = 0; k < IN; k++) tn_vf_store(v + (r * IN + k) * step, o[k]);
+  }
+}
+
+/* The inputs of a tile at the border, with zeros around them. */
+static void winograd_patch(const winograd *g, const float *x, int64_t ih, int64_t iw, float *to) {
+  for (int64_t h = ih; h < ih + IN; h++)
+    for (int64_t w = iw; w < iw + IN; w++, to += TN_VF_LANES) {
+      const bool inside = h >= 0 && h < g->in_h && w >= 0 && w < g->in_w;
+      tn_vf_store(to, inside ? tn_vf_load(x + (h * g->in_w + w) * TN_VF_LANES) : tn_vf_set1(0));
+    }
+}
+
+/* The strip that begins with row of tiles `first`. v: [point][block][tile][lanes]. */
+static void winograd_in_strip(const winograd *g, const float *x, int64_t first, int64_t rows,
+                              float *v) {
+  float patch[POINTS * TN_VF_LANES];
+  for (int64_t b = 0; b < g->in_blocks; b++, x += g->c.in_size * TN_VF_LANES)
+    for (int64_t r = 0; r < rows; r++)
+      for (int64_t t = 0; t < g->tiles_w; t++, v += TN_VF_LANES) {
+        const int64_t ih = (first + r) * OUT - g->pad_h, iw = t * OUT - g->pad_w;
+        if (ih >= 0 && iw >= 0 && ih + IN <= g->in_h && iw + IN <= g->in_w) {
+          winograd_in_tile(x + (ih * g->in_w + iw) * TN_VF_LANES, g->in_w * TN_VF_LANES, v,
+                           g->v_step);
+          continue;
+        }
+        winograd_patch(g, x, ih, iw, patch);
+        winograd_in_tile(patch, IN * TN_VF_LANES, v, g->v_step);
+      }
+}
+
+/* h x w of the outputs of one tile. */
+static void winograd_out_tile(const float *m, int64_t step, tn_vf bias, float *y, int64_t row,
+                              int64_t h, int64_t w) {
+  tn_vf t[OUT][IN], o[OUT][OUT];
+  TN_UNROLL for (int k = 0; k < IN; k++) {
+    tn_vf d[IN], r[OUT];
+    TN_UNROLL for (int i = 0; i < IN; i++) d[i] = tn_vf_load(m + (i * IN + k) * step);
+    winograd_out(d, r);
+    TN_UNROLL for (int i = 0; i < OUT; i++) t[i][k] = r[i];
+  }
+  TN_UNROLL for (int i = 0; i < OUT; i++) {
+    winograd_out(t[i], o[i]);
+    TN_UNROLL for (int k = 0; k < OUT; k++) o[i][k] = tn_vf_add(o[i][k], bias);
+  }
+  if (h == OUT && w == OUT) {
+    TN_UNROLL for (int i = 0; i < OUT; i++) TN_UNROLL for (int k = 0; k < OUT; k++)
+        tn_vf_store(y + i * row + k * TN_VF_LANES, o[i][k]);
+    return;
+  }
+  for (int64_t i = 0; i < h; i++)
+    for (int64_t k = 0; k < w; k++) tn_vf_store(y + i * row + k * TN_VF_LANES, o[i][k]);
+}
+
+/* ---- the kernel ---- */
+
+/* Sums over channels at all points. m: [point][block of the group][tile][lanes]. */
+static void winograd_multiply(const winograd *g, const float *v, const float *w, int64_t width,
+                              const float *zeros, int64_t tiles, float *m) {
+  static const int64_t at = 0;
+  tile_args a = {.at = &at, .bias = zeros, .taps = 1, .blocks = g->in_blocks, .first = true};
+  a.channels = TN_VF_LANES;
+  a.last_channels = g->c.channels - (g->in_blocks - 1) * TN_VF_LANES;
+  a.x_block = a.y_block = tiles * TN_VF_LANES;
+  for (int point = 0; point < POINTS; point++) {
+    run_row(tiles_wide[width - 1], &a, v, TN_VF_LANES, w, m, tiles);
+    v += g->v_step, m += g->m_step, w += width * TN_VF_LANES * g->c.channels;
+  }
+}
+
+/* One output block, whole rows: y is its first row in the strip, which has row of tiles `first`. */
+static void winograd_finish(const tn_call *call, const winograd *g, const float *m, int64_t first,
+                            int64_t rows, int64_t block, tn_vf bias, float *y) {
+  const int64_t row = g->out_w * TN_VF_LANES, lanes = TN_VF_LANES;
+  for (int64_t r = first; r < first + rows; r++) {
+    const int64_t h = tn_min_i64(OUT, g->out_h - r * OUT);
+    for (int64_t t = 0; t < g->tiles_w; t++, m += lanes)
+      winograd_out_tile(m, g->m_step, bias, y + t * OUT * lanes, row, h,
+                        tn_min_i64(OUT, g->out_w - t * OUT));
+    if (call->n_epilogue || (block + 1) * lanes > g->c.filters)
+      tn_epilogue_block_f32(call, y, h * g->out_w, y - (float *)call->outputs[0]->data,
+                            block * lanes, lanes);
+    y += h * row;
+  }
+}
+
+static void winograd_run_group(const tn_call *call, const winograd *g, int64_t strip, int64_t group,
+                               const float *v, float *m) {
+  const int64_t width = winograd_width(g, group), image = strip / g->strips;
+  const int64_t first = strip % g->strips * g->strip_rows;
+  const int64_t rows = tn_min_i64(g->strip_rows, g->tiles_h - first);
+  const float *bias = call->inputs[2] ? call->inputs[2]->data : NULL;
+  float *zeros = m + POINTS * g->m_step;
+  for (int64_t k = 0; k < width; k++) tn_vf_store(zeros + k * TN_VF_LANES, tn_vf_set1(0));
+  winograd_multiply(g, v, (const float *)call->state + winograd_group(g, group), width, zeros,
+                    rows * g->tiles_w, m);
+  for (int64_t b = 0; b < width; b++) {
+    const int64_t block = group * TILE_BLOCKS + b, channel = block * TN_VF_LANES;
+    const tn_vf_mask live = tn_vf_mask_first(tn_min_i64(TN_VF_LANES, g->c.filters - channel));
+    const int64_t row = (image * g->out_blocks + block) * g->out_h + first * OUT;
+    winograd_finish(call, g, m + b * rows * g->tiles_w * TN_VF_LANES, first, rows, block,
+                    bias ? tn_vf_load_mask(live, bias + channel) : tn_vf_set1(0),
+                    (float *)call->outputs[0]->data + row * g->out_w * TN_VF_LANES);
+  }
+}
+
+tn_status TN_SIMD_NAME(conv_winograd)(const tn_call *call, uint32_t stage, int64_t begin,
+                                      int64_t end, uint32_t worker) {
+  (void)stage;
+  winograd g;
+  const tn_status status = winograd_make(call, &g);
+  if (status) return status;
+  float *v = (float *)(void *)((char *)call->worker_scratch + worker * call->worker_scratch_bytes);
+  for (int64_t item = begin; item < end; item++) {
+    const int64_t strip = item / g.parts, part = item % g.parts * g.part_groups;
+    const int64_t first = strip % g.strips * g.strip_rows;
+    const int64_t image = strip / g.strips * g.in_blocks * g.c.in_size * TN_VF_LANES;
+    if (item == begin || item % g.parts == 0)
+      winograd_in_strip(&g, (const float *)call->inputs[0]->data + image, first,
+                        tn_min_i64(g.strip_rows, g.tiles_h - first), v);
+    for (int64_t k = part; k < tn_min_i64(part + g.part_groups, g.groups); k++)
+      winograd_run_group(call, &g, strip, k, v, v + POINTS * g.v_step);
+  }
+  return TN_OK;
+}
+
+#endif
