@@ -14,7 +14,8 @@
 static const cli_option options[] = {
     {"threads", "N", "threads to use, the caller included; 0: all cores (default 1)", 't'},
     {"plugin", "FILE", "load this plug-in first (may be repeated)", 'p'},
-    {"pin", "OP=KERNEL", "run this operator with this kernel, or fail (may be repeated)", 0},
+    {"pin", "OP=KERNEL",
+     "run this operator with this kernel, or fail; with != without it (may be repeated)", 0},
     {"allow", "FILE", "load only plug-ins of this list of SHA-256 and names (see sha256sum)", 0},
     {"vet", NULL, "load only plug-ins that pass 'tenon plugin vet' in a process of its own", 0},
     {"isa", "LIST", "use only these instruction sets: none, or names joined by ','", 0},

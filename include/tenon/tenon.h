@@ -78,7 +78,8 @@ typedef struct tn_runtime_options {
   const tn_allocator *allocator; /* NULL: malloc */
   uint64_t
       isa_mask; /* instruction sets that may be used, TN_ISA_...; 0: all that the machine has */
-  const char *const *pins; /* "Conv=acme_conv": this kernel, or an error */
+  /* "Conv=acme_conv": this kernel, or an error. "Conv!=acme_conv", "Conv!=acme_*": any but these. */
+  const char *const *pins;
   uint32_t n_pins, reserved;
   /* A file with lines "SHA-256  path-or-name", as sha256sum prints them: no library is loaded that
    * is not in it. NULL: TENON_PLUGIN_ALLOW, if that is set; where both are, both have to allow. */
@@ -351,7 +352,7 @@ typedef struct tn_step_info {
       *const *refusals;        /* candidates that were not taken, and why, in words */
   const char *const *epilogue; /* fused operators, in order */
   uint32_t n_epilogue,
-      depth; /* depth > 0: inside a subgraph or later part of a plan that is cut at run time */
+      depth;      /* depth > 0: inside a subgraph or later part of a plan that is cut at run time */
   int32_t leader; /* step on whose ranges this one runs, each right after it is written; -1: none.
                      Its time is part of the leader's. */
   uint32_t reserved;

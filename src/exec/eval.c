@@ -98,6 +98,7 @@ static tn_status choose(tn_eval *e) {
   for (int32_t k = 0; k < n; k++) {
     const tn_kerneldef *def = kernels[k];
     if (pin && strcmp(pin, def->kernel.name)) continue;
+    if (tn_pin_excludes(e->planner, e->node, def->kernel.name)) continue;
     call->self = def->owner ? def->owner->self : NULL;
     if (tn_kernel_match(def, e->node->def, call, e->node->n_formal, &e->arena)) continue;
     tn_status status = tn_kernel_ask_plan(def, call, e->diag, &e->step.plan);

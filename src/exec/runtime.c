@@ -44,11 +44,12 @@ static tn_status take_allocator(const tn_allocator *given, tn_diag *diag, tn_all
   return TN_OK;
 }
 
-/* "Conv=acme_conv": an operator, one "=", a kernel. Whether there is such a kernel shows when it is
- * wanted. */
+/* "Conv=acme_conv" or "Conv!=acme_conv": an operator, one "=", a kernel. Whether there is such a
+ * kernel shows when it is wanted. */
 static bool is_pin(const char *pin) {
   const char *equals = pin ? strchr(pin, '=') : NULL;
-  return equals && equals > pin && equals[1] && !strchr(equals + 1, '=');
+  if (!equals || equals == pin || (equals == pin + 1 && *pin == '!')) return false;
+  return equals[1] && !strchr(equals + 1, '=');
 }
 
 static tn_status copy_pins(tn_runtime *rt, const tn_runtime_options *options, tn_diag *diag) {
@@ -159,8 +160,7 @@ static tn_status vet_options(const tn_option *const *options, uint32_t n_options
     return tn_fail(diag, TN_ERR_INVALID, "plug-in options: NULL, but %u are counted", n_options);
   for (uint32_t k = 0; k < n_options; k++)
     if (!options[k] || options[k]->head.size < offsetof(tn_option, value) + sizeof(char *) ||
-        !options[k]->key ||
-        !options[k]->value)
+        !options[k]->key || !options[k]->value)
       return tn_fail(diag, TN_ERR_INVALID, "plug-in options: entry %u needs a head, key and value",
                      k);
   return TN_OK;

@@ -74,7 +74,8 @@ static bool some_kernel_takes(const tn_planner *p, tn_graph *g, int32_t node) {
   const char *pin = tn_pin_of(p, n);
   for (int32_t k = 0; k < count && !takes; k++)
     takes = (!pin || !strcmp(pin, kernels[k]->kernel.name)) &&
-             tn_kernel_match_fixed(kernels[k], n->def, &f.call, n->n_formal, &f.arena) == NULL &&
+            !tn_pin_excludes(p, n, kernels[k]->kernel.name) &&
+            tn_kernel_match_fixed(kernels[k], n->def, &f.call, n->n_formal, &f.arena) == NULL &&
             (!kernels[k]->kernel.refuse || kernels[k]->kernel.refuse(&f.call) == NULL);
   tn_call_close(&f);
   return takes;

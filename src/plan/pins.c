@@ -1,10 +1,11 @@
 /* Pins: the user names a kernel for a node or an operator; that one runs, or there is an error. So
- * a pinned node is neither lowered nor folded nor fused past what its kernel takes. */
+ * a pinned node is neither lowered nor folded nor fused past what its kernel takes. A pin with !=
+ * leaves kernels out, and nothing else. */
 #include <string.h>
 
 #include "plan/passes.h"
 
-/* "LEFT=kernel": LEFT is a node's name, an operator, or "domain::Operator". */
+/* "LEFT=kernel", "LEFT!=kernel": LEFT is a node's name, an operator, or "domain::Operator". */
 static bool pin_names(const char *pin, size_t n, const tn_gnode *node, bool by_name) {
   const tn_node *p = &node->node;
   if (by_name) return p->name && strlen(p->name) == n && !memcmp(p->name, pin, n);
@@ -17,10 +18,27 @@ static bool pin_names(const char *pin, size_t n, const tn_gnode *node, bool by_n
 static const char *find_pin(const tn_planner *p, const tn_gnode *node, bool by_name) {
   for (uint32_t k = 0; k < p->n_pins; k++) {
     const char *equals = p->pins[k] ? strrchr(p->pins[k], '=') : NULL;
-    if (equals && pin_names(p->pins[k], (size_t)(equals - p->pins[k]), node, by_name))
+    if (equals && equals[-1] != '!' &&
+        pin_names(p->pins[k], (size_t)(equals - p->pins[k]), node, by_name))
       return equals + 1;
   }
   return NULL;
+}
+
+/* A name, or its beginning and "*". */
+static bool fits(const char *pattern, const char *name) {
+  const size_t n = strlen(pattern);
+  return n && pattern[n - 1] == '*' ? !strncmp(pattern, name, n - 1) : !strcmp(pattern, name);
+}
+
+bool tn_pin_excludes(const tn_planner *p, const tn_gnode *node, const char *kernel) {
+  for (uint32_t k = 0; k < p->n_pins; k++) {
+    const char *equals = p->pins[k] ? strrchr(p->pins[k], '=') : NULL;
+    if (!equals || equals[-1] != '!' || !fits(equals + 1, kernel)) continue;
+    const size_t n = (size_t)(equals - 1 - p->pins[k]);
+    if (pin_names(p->pins[k], n, node, true) || pin_names(p->pins[k], n, node, false)) return true;
+  }
+  return false;
 }
 
 const char *tn_pin_of(const tn_planner *p, const tn_gnode *node) {

@@ -277,6 +277,8 @@ static bool wants_layout(const tn_kernel *kernel) {
 
 static tn_status try_kernel(gatherer *g, const tn_kerneldef *def) {
   if (g->pin && strcmp(g->pin, def->kernel.name)) return refuse(g, def, "another kernel is pinned");
+  if (tn_pin_excludes(g->s->p, g->n, def->kernel.name))
+    return refuse(g, def, "a pin leaves it out");
   if ((g->s->p->model_flags & TN_MODEL_NO_OPTIMIZE) && wants_layout(&def->kernel))
     return refuse(g, def,
                   "takes a layout that is not plain, the model is loaded without optimizing");

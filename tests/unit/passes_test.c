@@ -522,6 +522,30 @@ static void folding_obeys_pins(void **state) {
   expect_refused(b, "no_such_kernel: is pinned, but no kernel of this operator has that name");
 }
 
+static void negate(bench *b, const char *text) {
+  pin(b, text);
+  input(b->g, "x", 4, (int64_t[]){1, 1, 2, 3});
+  node(b->g, "", "Neg", "x -> y", NULL, 0);
+  output(b->g, "y");
+}
+
+static void pins_leave_kernels_out(void **state) {
+  bench *b = *state;
+  negate(b, "Neg!=neg_*");
+  expect_refused(b, "a pin leaves it out");
+}
+
+static void pins_leave_no_others_out(void **state) {
+  bench *b = *state;
+  negate(b, "Neg!=ne");
+  assert_int_equal(load(b), TN_OK);
+  float x[6] = {0};
+  tn_tensor t = tn_tensor_make(TN_F32, 4, (int64_t[]){1, 1, 2, 3}, x);
+  assert_int_equal(tn_session_create(b->model, b->diag, &b->session), TN_OK);
+  assert_int_equal(tn_session_set_input(b->session, 0, &t, b->diag), TN_OK);
+  assert_int_equal(tn_session_prepare(b->session, b->diag), TN_OK);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void) {
@@ -544,6 +568,8 @@ int main(void) {
       TEST(pins_of_lowered_operators_are_refused),
       TEST(pins_of_older_forms_are_refused),
       TEST(folding_obeys_pins),
+      TEST(pins_leave_kernels_out),
+      TEST(pins_leave_no_others_out),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
