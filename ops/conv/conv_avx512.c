@@ -3,4 +3,5 @@
 #include "conv_depthwise_blocked_simd.h"
 #include "conv_depthwise_simd.h"
 #include "conv_simd.h"
+#include "conv_transpose_simd.h"
 #include "conv_winograd_simd.h"
