@@ -33,7 +33,9 @@ typedef struct layer { /* one convolution, cut into work */
   bool direct;  /* strips are read from the input */
   int64_t strip_rows, strips,
       strip_in_rows;          /* output rows of a strip, and the input rows it takes */
-  int64_t phase_w;            /* pixels of one phase of a copied row */
+  int64_t phases, phase_w;    /* of a copied row: those that taps read, pixels of one */
+  int64_t row_step;           /* rows of the strip between output rows */
+  int64_t run;                /* pixels that are neighbours in the strip and in the output */
   int64_t chunk;              /* input blocks at a time */
   int64_t parts, part_groups; /* output channels: groups of an item */
 } layer;
@@ -50,15 +52,15 @@ static int64_t layer_groups(const layer *l) { return tn_ceil_div(l->out_blocks, 
 /* Rows of a strip: its input stays in L2, and there are strips for all workers. */
 static void layer_cut(layer *l, uint32_t n_workers) {
   const int64_t row_bytes =
-      l->in_blocks * l->phase_w * l->stride_w * l->step * (int64_t)sizeof(float);
+      l->in_blocks * l->phase_w * l->phases * l->step * (int64_t)sizeof(float);
   const int64_t rows_in = tn_max_i64(1, STRIP_BYTES / tn_max_i64(1, row_bytes) - l->kernel_h + 1);
   const int64_t wanted = n_workers > 1 ? 4 * (int64_t)n_workers : 1;
-  int64_t rows = tn_max_i64(1, rows_in / l->stride_h);
+  int64_t rows = tn_max_i64(1, rows_in / l->row_step);
   rows = tn_min_i64(rows, tn_max_i64(1, l->out_h * tn_max_i64(1, l->c.batch) / wanted));
   l->strips = tn_ceil_div(l->out_h, rows);
   l->strip_rows = l->strips ? tn_ceil_div(l->out_h, l->strips) : 1;
   l->strips = tn_ceil_div(l->out_h, l->strip_rows);
-  l->strip_in_rows = (l->strip_rows - 1) * l->stride_h + (l->kernel_h - 1) * l->dilation_h + 1;
+  l->strip_in_rows = (l->strip_rows - 1) * l->row_step + (l->kernel_h - 1) * l->dilation_h + 1;
   const int64_t strips = tn_max_i64(1, l->strips * l->c.batch), groups = layer_groups(l);
   l->parts = tn_max_i64(1, tn_min_i64(groups, tn_ceil_div(wanted, strips)));
   l->part_groups = tn_max_i64(1, tn_ceil_div(groups, l->parts));
@@ -86,6 +88,10 @@ static tn_status layer_make(const tn_call *call, layer *out) {
     l.out_h = tn_ceil_div(l.n_pixels, tn_max_i64(1, l.out_w));
     l.in_h = l.out_h, l.in_w = l.out_w;
   }
+  /* What no tap reads is not copied; of a 1x1 there remain the pixels of the output. */
+  l.phases = tn_min_i64(l.stride_w, (l.kernel_w - 1) * l.dilation_w + 1);
+  l.row_step = l.direct ? l.stride_h : tn_min_i64(l.stride_h, (l.kernel_h - 1) * l.dilation_h + 1);
+  l.run = l.direct || l.c.taps > 1 ? l.out_w : 4 * TILE_PIXELS;
   l.phase_w = l.direct ? l.in_w : l.out_w + (l.kernel_w - 1) * l.dilation_w / l.stride_w;
   const int64_t block_bytes =
       TILE_BLOCKS * TN_VF_LANES * l.c.taps * l.step * (int64_t)sizeof(float);
@@ -109,7 +115,7 @@ const char *TN_SIMD_NAME(conv_blocked_refuse)(const tn_call *call) {
 /* Floats of a strip that is copied. */
 static int64_t strip_floats(const layer *l) {
   if (l->direct) return 0;
-  return l->in_blocks * l->strip_in_rows * l->stride_w * l->phase_w * l->step;
+  return l->in_blocks * l->strip_in_rows * l->phases * l->phase_w * l->step;
 }
 
 static int64_t packed_floats(const layer *l) {
@@ -166,16 +172,12 @@ tn_status TN_SIMD_NAME(conv_blocked_prepare)(const tn_call *call) {
 
 /* ---- the strip ---- */
 
-/* Pixels [from, to) of a phase that are inside the input row; `first` is that of the row at pixel
- * 0 of the phase. */
+/* The pixels of a phase; `first` is that of the row at pixel 0 of the phase. */
 static void copy_pixels(const layer *l, const float *row, int64_t first, float *to) {
-  const size_t bytes = (size_t)l->step * sizeof(float);
-  for (int64_t q = 0; q < l->phase_w; q++, to += l->step) {
+  for (int64_t q = 0; q < l->phase_w; q++, to += TN_VF_LANES) {
     const int64_t at = first + q * l->stride_w;
-    if (at < 0 || at >= l->in_w)
-      memset(to, 0, bytes);
-    else
-      memcpy(to, row + at * l->step, bytes);
+    const bool inside = at >= 0 && at < l->in_w;
+    tn_vf_store(to, inside ? tn_vf_load(row + at * TN_VF_LANES) : tn_vf_set1(0));
   }
 }
 
@@ -189,12 +191,28 @@ static void copy_run(const layer *l, const float *row, int64_t first, float *to)
   memset(to + (left + n) * l->step, 0, (size_t)(l->phase_w - left - n) * pixel);
 }
 
-/* Of planes: the channels of a pixel are gathered. */
+/* Four pixels of a plane, 1 or 2 apart. */
+static inline __m128 load_four(const float *p, int64_t stride) {
+  const __m128 a = _mm_loadu_ps(p);
+  return stride == 1 ? a : _mm_shuffle_ps(a, _mm_loadu_ps(p + 4), 0x88);
+}
+
+/* Of planes: the channels of a pixel are gathered, of four pixels at once where they are inside. */
 static void copy_planes(const layer *l, const float *row, int64_t first, float *to) {
-  for (int64_t q = 0; q < l->phase_w; q++, to += NARROW) {
-    const int64_t at = first + q * l->stride_w;
+  const int64_t plane = l->c.in_size, stride = l->stride_w, reach = stride == 1 ? 4 : 8;
+  for (int64_t q = 0; q < l->phase_w;) {
+    const int64_t at = first + q * stride;
+    if (stride <= 2 && at >= 0 && at + reach <= l->in_w && q + 4 <= l->phase_w) {
+      __m128 v[NARROW];
+      for (int64_t c = 0; c < NARROW; c++)
+        v[c] = c < l->c.channels ? load_four(row + c * plane + at, stride) : _mm_setzero_ps();
+      _MM_TRANSPOSE4_PS(v[0], v[1], v[2], v[3]);
+      for (int64_t k = 0; k < 4; k++, q++, to += NARROW) _mm_storeu_ps(to, v[k]);
+      continue;
+    }
     for (int64_t c = 0; c < NARROW; c++)
-      to[c] = at < 0 || at >= l->in_w || c >= l->c.channels ? 0 : row[c * l->c.in_size + at];
+      to[c] = at < 0 || at >= l->in_w || c >= l->c.channels ? 0 : row[c * plane + at];
+    q++, to += NARROW;
   }
 }
 
@@ -204,8 +222,8 @@ static void copy_strip(const layer *l, const float *x, int64_t oh, float *to) {
   const int64_t pixel = l->step == NARROW ? 1 : l->step;
   for (int64_t i = 0; i < l->in_blocks; i++)
     for (int64_t r = 0; r < l->strip_in_rows; r++) {
-      const int64_t ih = oh * l->stride_h - l->pad_h + r;
-      for (int64_t phase = 0; phase < l->stride_w; phase++, to += l->phase_w * l->step) {
+      const int64_t ih = (oh + r / l->row_step) * l->stride_h - l->pad_h + r % l->row_step;
+      for (int64_t phase = 0; phase < l->phases; phase++, to += l->phase_w * l->step) {
         if (ih < 0 || ih >= l->in_h) {
           memset(to, 0, (size_t)(l->phase_w * l->step) * sizeof *to);
           continue;
@@ -231,7 +249,7 @@ typedef struct band {   /* a strip as it is read */
 } band;
 
 static void strip_taps(const layer *l, band *s) {
-  s->row = (l->direct ? l->in_w : l->stride_w * l->phase_w) * l->step;
+  s->row = (l->direct ? l->in_w : l->phases * l->phase_w) * l->step;
   for (int64_t h = 0, t = 0; h < l->kernel_h; h++)
     for (int64_t w = 0; w < l->kernel_w; w++, t++) {
       const int64_t x = w * l->dilation_w, phase = x % l->stride_w;
@@ -258,7 +276,7 @@ static void strip_make(const tn_call *call, const layer *l, int64_t item, float 
 }
 
 /* One row of pixels of a group, in tiles of about one size. */
-static void run_row(const tile_fn *tiles, const tile_args *a, const float *x, int64_t step,
+static void run_row(const tile_fn *tiles, tile_args *a, const float *x, int64_t step,
                     const float *w, float *y, int64_t n) {
   int64_t count = tn_ceil_div(n, TILE_PIXELS);
   for (; count; count--) {
@@ -270,40 +288,49 @@ static void run_row(const tile_fn *tiles, const tile_args *a, const float *x, in
   }
 }
 
-static int64_t row_pixels(const layer *l, int64_t row) {
-  return tn_min_i64(l->out_w, l->n_pixels - row * l->out_w);
+/* Pixels of the strip. */
+static int64_t strip_pixels(const layer *l, const band *s) {
+  return tn_min_i64(s->n_rows * l->out_w, l->n_pixels - s->first_row * l->out_w);
+}
+
+/* Epilogue and pad lanes of n pixels of a group, from pixel `at` of the image on. */
+static void finish_run(const tn_call *call, const layer *l, const band *s, int64_t group,
+                       int64_t at, int64_t n) {
+  for (int64_t b = 0; b < group_blocks(l, group); b++) {
+    const int64_t block = group * TILE_BLOCKS + b;
+    const int64_t offset = ((s->image * l->out_blocks + block) * l->n_pixels + at) * TN_VF_LANES;
+    tn_epilogue_block_f32(call, (float *)call->outputs[0]->data + offset, n, offset,
+                          block * TN_VF_LANES, TN_VF_LANES);
+  }
 }
 
 /* All rows of the strip for one group of output blocks. y: block 0 of the group, output row 0. */
 static void run_group(const tn_call *call, const layer *l, const band *s, int64_t group,
                       const float *bias, float *y) {
-  const int64_t width = group_blocks(l, group);
+  const int64_t width = group_blocks(l, group), pixels = strip_pixels(l, s);
+  const int64_t row = l->run == l->out_w ? l->row_step * s->row : l->run * l->step;
+  const bool finish =
+      call->n_epilogue || (group * TILE_BLOCKS + width) * TN_VF_LANES > l->c.filters;
   const tile_fn *tiles = (l->step == NARROW ? tiles_narrow : tiles_wide)[width - 1];
   const float *w = (const float *)call->state + group_at(l, group);
   tile_args a = {
       .at = s->at, .bias = bias, .taps = l->c.taps, .x_block = s->x_block, .first = true};
   a.channels = l->step;
   a.y_block = l->n_pixels * TN_VF_LANES;
+  a.next_step = width * TN_VF_LANES * (int64_t)sizeof(float) * TILE_PIXELS / tn_max_i64(1, pixels);
   for (int64_t i = 0; i == 0 || i < l->in_blocks; i += l->chunk, a.first = false) {
     a.blocks = tn_min_i64(l->chunk, l->in_blocks - i);
     const int64_t channels = tn_min_i64(a.blocks * l->step, l->c.channels - i * l->step);
     a.last_channels = channels - (a.blocks - 1) * l->step;
-    for (int64_t r = 0; r < s->n_rows; r++)
-      run_row(tiles, &a, s->x + i * s->x_block + r * l->stride_h * s->row, l->step, w,
-              y + (s->first_row + r) * l->out_w * TN_VF_LANES, row_pixels(l, s->first_row + r));
-    w += width * TN_VF_LANES * l->c.taps * channels;
-  }
-}
-
-static void finish_group(const tn_call *call, const layer *l, const band *s, int64_t group) {
-  float *y = call->outputs[0]->data;
-  for (int64_t b = 0; b < group_blocks(l, group); b++) {
-    const int64_t block = group * TILE_BLOCKS + b;
-    const int64_t plane = (s->image * l->out_blocks + block) * l->n_pixels;
-    for (int64_t r = s->first_row; r < s->first_row + s->n_rows; r++) {
-      const int64_t at = (plane + r * l->out_w) * TN_VF_LANES;
-      tn_epilogue_block_f32(call, y + at, row_pixels(l, r), at, block * TN_VF_LANES, TN_VF_LANES);
+    const float *end = w + width * TN_VF_LANES * l->c.taps * channels, *x = s->x + i * s->x_block;
+    a.next = (const char *)end;
+    for (int64_t at = 0, n; at < pixels; at += n, x += row) {
+      const int64_t first = s->first_row * l->out_w + at;
+      n = tn_min_i64(l->run, pixels - at);
+      run_row(tiles, &a, x, l->step, w, y + first * TN_VF_LANES, n);
+      if (finish && i + l->chunk >= l->in_blocks) finish_run(call, l, s, group, first, n);
     }
+    w = end;
   }
 }
 
@@ -332,8 +359,6 @@ tn_status TN_SIMD_NAME(conv_blocked)(const tn_call *call, uint32_t stage, int64_
       float *y = (float *)call->outputs[0]->data +
                  (s.image * l.out_blocks + g * TILE_BLOCKS) * l.n_pixels * TN_VF_LANES;
       run_group(call, &l, &s, g, bias, y);
-      if (call->n_epilogue || (g + 1) * TILE_BLOCKS * TN_VF_LANES > l.c.filters)
-        finish_group(call, &l, &s, g);
     }
   }
   return TN_OK;

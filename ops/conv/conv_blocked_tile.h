@@ -6,7 +6,8 @@
  *         + sum over blocks i, taps t, channels c of
  *             x[i*x_block + at[t] + p*step + c] * w(i, t, c)[b*lanes + l]
  *
- * w runs on from each (i, t, c) to the next. step is the distance of pixels in x: lanes or 4. */
+ * w runs on from each (i, t, c) to the next. step is the distance of pixels in x: lanes or 4. On
+ * the way the weights that come next are brought into L2, a part by each tile. */
 #ifndef TN_OPS_CONV_BLOCKED_TILE_H
 #define TN_OPS_CONV_BLOCKED_TILE_H
 
@@ -26,24 +27,29 @@ typedef struct tile_args {
   int64_t taps, blocks, last_channels; /* channels of the last of the blocks; lanes or fewer */
   int64_t channels;                    /* of all others */
   int64_t x_block, y_block;            /* floats between blocks */
+  const char *next;                    /* weights to come; tiles move it on */
+  int64_t next_step;                   /* bytes of them for each (i, t, c) */
   bool first;
 } tile_args;
 
-typedef void (*tile_fn)(const tile_args *a, const float *x, const float *w, float *y);
+typedef void (*tile_fn)(tile_args *a, const float *x, const float *w, float *y);
 
 /* P, B and STEP are numbers, not parameters: only then do the accumulators stay in registers. */
 #define TILE(P, B, STEP)                                                                         \
-  static void tile_##P##_##B##_##STEP(const tile_args *a, const float *x, const float *w,        \
-                                      float *y) {                                                \
+  static void tile_##P##_##B##_##STEP(tile_args *a, const float *x, const float *w, float *y) {  \
     tn_vf acc[P][B];                                                                             \
     TN_UNROLL for (int p = 0; p < P; p++) TN_UNROLL for (int b = 0; b < B; b++) acc[p][b] =      \
         tn_vf_load(a->first ? a->bias + b * TN_VF_LANES : y + b * a->y_block + p * TN_VF_LANES); \
+    const char *next = a->next;                                                                  \
+    const int64_t next_step = a->next_step;                                                      \
     for (int64_t i = 0; i < a->blocks; i++, x += a->x_block) {                                   \
       const int64_t channels = i + 1 < a->blocks ? a->channels : a->last_channels;               \
       for (int64_t t = 0; t < a->taps; t++) {                                                    \
         const float *from = x + a->at[t];                                                        \
         for (int64_t c = 0; c < channels; c++, from++, w += B * TN_VF_LANES) {                   \
           tn_vf k[B];                                                                            \
+          _mm_prefetch(next, _MM_HINT_T1);                                                       \
+          next += next_step;                                                                     \
           TN_UNROLL for (int b = 0; b < B; b++) k[b] = tn_vf_load(w + b * TN_VF_LANES);          \
           TN_UNROLL for (int p = 0; p < P; p++) {                                                \
             const tn_vf v = tn_vf_set1(from[p * STEP]);                                          \
@@ -52,6 +58,7 @@ typedef void (*tile_fn)(const tile_args *a, const float *x, const float *w, floa
         }                                                                                        \
       }                                                                                          \
     }                                                                                            \
+    a->next = next;                                                                              \
     TN_UNROLL for (int p = 0; p < P; p++) TN_UNROLL for (int b = 0; b < B; b++)                  \
         tn_vf_store(y + b * a->y_block + p * TN_VF_LANES, acc[p][b]);                            \
   }
