@@ -17,6 +17,7 @@
  *   life.c      loading, init, shutdown           around.c    what is the process's own
  *   infer.c     inference, types                  generic.c   cases for operators without
  *   repeat.c    many calls, two at once           format.c    readers on broken files
+ *   sample.c    files to be broken
  *   unload.c    unloading while in use            shown.c     what callbacks may not keep
  *
  * The harness ends the process when it runs out of memory itself. */
@@ -26,6 +27,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "base/text.h"
 #include "exec/exec.h"
 #include "plan/match.h"
 #include "plan/plan.h"
@@ -624,6 +626,14 @@ void check_unload(check_problem *p, bool is_needed);
 const char *check_generic(const tn_opdef *op, const tn_kerneldef *const *kernels, int32_t n_kernels,
                           bool (*run)(void *arg, const char *text), void *arg);
 void check_format(check_env *env, const tn_format *format); /* format.c */
+
+typedef struct check_sample { /* a file of a format */
+  uint8_t *data;
+  uint64_t bytes;
+  char why[CHECK_TEXT]; /* bytes 0: what its writer said, "" if nothing */
+} check_sample;
+void check_sample_write(check_env *env, const tn_format *format, check_sample *out); /* sample.c */
+void check_sample_free(check_sample *s);
 
 /* What the caller wants of a file. Records are lists of texts, the first of which says what it is:
  *   "breach" or "note", part, test, rule

@@ -159,16 +159,35 @@ static const char *refuse(const tn_call *call) {
 
 /* ---- a format -------------------------------------------------------------------------------- */
 
+/* "BAD1", how many bytes follow (4 bytes, the lowest first), and those. */
+static const char bytes[12] = {'B', 'A', 'D', '1', 4, 0, 0, 0, 'd', 'a', 't', 'a'};
+
 static int32_t probe(const uint8_t *data, uint64_t size) {
   if (is("probe")) return data[size] == 'x'; /* one byte too far */
   if (is("probe-answer")) return 1000;
-  return 0;
+  return size >= 4 && !memcmp(data, bytes, 4) ? 100 : 0;
 }
 
 static tn_status read_model(const tn_source *source, tn_graph *graph) {
-  (void)graph;
+  const uint8_t *p = source->data;
+  volatile uint8_t sum = 0;
   if (is("read-leaks")) source->host->alloc(source->ctx, 10);
-  return source->host->fail(source->ctx, TN_ERR_INVALID, "is no model");
+  if (source->size < 4 || memcmp(p, bytes, 4))
+    return source->host->fail(source->ctx, TN_ERR_INVALID, "is no model");
+  if (source->size < 8 && !is("read-cut"))
+    return source->host->fail(source->ctx, TN_ERR_INVALID, "ends too early");
+  const uint64_t n = p[4] | (uint64_t)p[5] << 8 | (uint64_t)p[6] << 16 | (uint64_t)p[7] << 24;
+  if (n > source->size - 8 && !is("read-length"))
+    return source->host->fail(source->ctx, TN_ERR_INVALID, "ends too early");
+  for (uint64_t k = 0; k < n; k++) sum = (uint8_t)(sum + p[8 + k]);
+  return part_chain(source->host->graph, graph, "test", "Scaled");
+}
+
+static tn_status write_model(const tn_sink *sink, const tn_graph *graph) {
+  (void)graph;
+  if (is("write")) crash();
+  if (is("write-nothing")) return sink->host->fail(sink->ctx, TN_ERR_UNSUPPORTED, "no such graphs");
+  return sink->write(sink->ctx, is("write-wrong") ? "WORSE" : bytes, is("write-wrong") ? 5 : 12);
 }
 
 /* ---- the descriptor -------------------------------------------------------------------------- */
@@ -208,7 +227,8 @@ static const tn_format format = {.head = TN_HEAD(tn_format),
                                  .name = "bad",
                                  .extensions = ".bad",
                                  .probe = probe,
-                                 .read = read_model};
+                                 .read = read_model,
+                                 .write = write_model};
 static const tn_format *const formats[] = {&format};
 
 typedef struct state {

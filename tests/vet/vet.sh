@@ -96,6 +96,15 @@ finds probe \
 finds probe-answer 'probe\(\) answers 1000' --only bad
 finds read-leaks 'read\(\): 1 blocks of the host.s memory' --only bad
 
+plain read-cut \
+  'own file, cut short: crashed with SIGSEGV in read\(\) of the first 4 of its 12 bytes' --only bad
+plain read-length 'its own file, cut short: crashed with SIGSEGV in read\(\)' --only bad
+finds write "format 'bad', write\(\): crashed with SIGSEGV in write\(\)" --only bad
+finds write-wrong "its own file: read\(\) of what write\(\) made fails: .*is no model" --only bad
+finds write-wrong "its own file: probe\(\) does not know what write\(\) made" --only bad
+out=$(TENON_TEST_BAD=write-nothing "$tenon" plugin vet "$plugin" --only bad) || fail "write-nothing"
+grep -q 'makes no file of a small graph: .*no such graphs' <<<"$out" || fail "write-nothing: $out"
+
 # Whoever ends the command ends all that it runs: the inner pipe is open until they are gone.
 TENON_TEST_BAD=init-forks-hangs timeout -s KILL 30 bash -c \
   'out=$(timeout 1 "$0" plugin vet "$1" --only init --timeout 100 2>&1)' "$tenon" "$plugin"
