@@ -1770,7 +1770,8 @@ ANIMAL(RUN, run_writes_input, VET,
 ANIMAL(RUN, run_reads_after, VET,
   "it reads behind its input",
   "zoo: kernel 'twice_f32_c'*crashed with SIGSEGV in run()*, at 0 bytes behind the end of X",
-  whole_run(call); volatile float f = X_OF(call)[part_elements(call->inputs[0])]; (void)f; return TN_OK)
+  whole_run(call); volatile float f = X_OF(call)[part_elements(call->inputs[0])]; (void)f;
+  return TN_OK)
 ANIMAL(RUN, run_writes_nothing, VET,
   "it never writes its output",
   "zoo: kernel 'twice_f32_c'*Y[0,0] is *, expected 2 *",
@@ -1835,3 +1836,94 @@ ANIMAL(READ, read_loops, VET,
   "reading a file takes for ever",
   "zoo: format 'zoo'*hangs in read()*",
   return loop_for_ever())
+ANIMAL(DESCRIPTOR, op_case_huge, VET,
+  "a test case of four terabytes",
+  "zoo: op 'zoo::Twice', *'X' has 4000000000000 bytes, a test has no more than *",
+  cases[0] = "X=f32[1000000,1000000]")
+ANIMAL(BIRTH, birth_stops, VET,
+  "it stops the process, and does not end it",
+  "zoo.so: descriptor, loading: hangs in dlopen() (its constructors): ended after *",
+  raise(SIGSTOP))
+ANIMAL(INIT, init_killed, VET,
+  "init raises what cannot be caught",
+  "zoo: init and shutdown, once: crashed with SIGKILL (9) in init()*",
+  return raise(SIGKILL))
+ANIMAL(INIT, init_jumps, VET,
+  "init jumps to where nothing is",
+  "zoo: init and shutdown, once: crashed with SIG* in init()*",
+  static jmp_buf nowhere; longjmp(nowhere, 1))
+ANIMAL(DESCRIPTOR, init_keeps_host, VET,
+  "it uses the host of the first runtime for all runtimes",
+  "zoo: init and shutdown, two runtimes at once: *",
+  plugin.init = first_init; plugin.shutdown = first_shutdown)
+ANIMAL(INFER, infer_exits, VET,
+  "inference ends the process",
+  "zoo: op 'zoo::Twice', *: ended the process in infer()*",
+  exit(0))
+ANIMAL(INFER, infer_jumps, VET,
+  "inference jumps to where nothing is",
+  "zoo: op 'zoo::Twice', *: crashed with SIG* in infer()*",
+  static jmp_buf nowhere; longjmp(nowhere, 1))
+ANIMAL(REFUSE, refuse_exits, VET,
+  "asked whether it takes a call, it ends the process",
+  "zoo: kernel 'twice_f32_c'*ended the process in refuse()*",
+  exit(0))
+ANIMAL(PLAN, plan_aborts, VET,
+  "it aborts when it plans",
+  "zoo: kernel 'twice_f32_c'*crashed with SIGABRT*in plan()*",
+  abort())
+ANIMAL(PREPARE, prepare_exits, VET,
+  "it ends the process, without the functions of atexit, when it prepares",
+  "zoo: kernel 'twice_f32_c'*ended the process in prepare()*with exit code 3",
+  _exit(3))
+ANIMAL(DESCRIPTOR, finish_exits, VET,
+  "it ends the process when it finishes",
+  "zoo: kernel 'twice_f32_c'*ended the process in finish()*",
+  kernel[0].plan = stateful_plan; kernel[0].finish = exit_finish)
+ANIMAL(RUN, run_terminates, VET,
+  "it raises SIGTERM",
+  "zoo: kernel 'twice_f32_c'*crashed with SIGTERM (15) in run()*",
+  return raise(SIGTERM))
+ANIMAL(RUN, run_stops, VET,
+  "it stops the process, and does not end it",
+  "zoo: kernel 'twice_f32_c'*hangs in run()*",
+  return raise(SIGSTOP))
+ANIMAL(RUN, run_jumps, VET,
+  "it jumps to where nothing is",
+  "zoo: kernel 'twice_f32_c'*crashed with SIG* in run()*",
+  static jmp_buf nowhere; longjmp(nowhere, 1))
+ANIMAL(DESCRIPTOR, run_jumps_back, VET,
+  "it jumps out of the call, to where its plan was asked for",
+  "zoo: kernel 'twice_f32_c'*",
+  kernel[0].plan = placing_plan; kernel[0].run = jumping_run)
+ANIMAL(DESCRIPTOR, run_keeps_call, VET,
+  "it takes its input from the call that prepare had",
+  "zoo: kernel 'twice_f32_c'*crashed with SIGSEGV in run()*of the call of prepare(), which has "
+  "returned",
+  kernel[0].plan = stateful_plan; kernel[0].prepare = keeping_prepare;
+  kernel[0].run = kept_input_run)
+ANIMAL(DESCRIPTOR, run_keeps_context, VET,
+  "it asks for memory through the context that prepare had",
+  "zoo: kernel 'twice_f32_c'*crashed with SIGSEGV in run()*of the call of prepare(), which has "
+  "returned",
+  kernel[0].plan = stateful_plan; kernel[0].prepare = keeping_prepare;
+  kernel[0].run = kept_ctx_run)
+ANIMAL(DESCRIPTOR, finish_inputs, VET,
+  "it looks at an input when it finishes",
+  "zoo: kernel 'twice_f32_c'*crashed with SIGSEGV in finish()*",
+  kernel[0].plan = stateful_plan; kernel[0].finish = input_finish)
+ANIMAL(READ, read_aborts, VET,
+  "reading a file aborts",
+  "zoo: format 'zoo'*crashed with SIGABRT*in read()*",
+  abort())
+ANIMAL(READ, read_cut, VET,
+  "it does not look where the file ends",
+  "zoo: format 'zoo', its own file, cut short: crashed with SIGSEGV in read() of the first * of "
+  "its 4 bytes, at 0 bytes behind the end of the file",
+  if (source->size && ((const volatile uint8_t *)source->data)[source->size - 1] == 'O' &&
+  ((const volatile uint8_t *)source->data)[source->size] == 'O') return TN_ERR_INVALID; return
+  zoo_build(api, graph))
+ANIMAL(WRITE, write_crashes, VET,
+  "writing a file crashes",
+  "zoo: format 'zoo', write(): crashed with SIGSEGV in write()",
+  return raise(SIGSEGV))

@@ -260,6 +260,26 @@ static int print_page(void) {
   print_rows(VET, "Beyond the host",
              "Code that is wrong in itself. Only a run tells, so `tenon plugin vet FILE` runs it "
              "in a child process.");
+  fputs(
+      "\n## Beyond vetting\n\n"
+      "What no test of a plug-in can be sure to show:\n\n"
+      "- A pointer that `infer`, `flops`, `refuse`, `lower`, a rewrite or a format keeps, and uses "
+      "after it has returned. Calls of\n"
+      "  `plan`, `prepare`, `run` and `finish` are taken away when these return, as the animals "
+      "`run_keeps_call` and\n"
+      "  `run_keeps_context` find out; the others stand on the host's stack or in its graph. What "
+      "they damage is seen only if it\n"
+      "  shows in a result.\n"
+      "- `longjmp` out of a callback. A jump to a frame that is gone crashes sooner or later, and "
+      "is then told as a crash in that\n"
+      "  callback; one over the host's frames into the plug-in's own callback that is still "
+      "running leaves the host's locks\n"
+      "  and counts as they were, and may not be noticed at all.\n"
+      "- Code that waits for an input, a date, a machine or a number of calls that no test has.\n"
+      "- Malice: killing other processes, the one that vets among them, files, the network. "
+      "Limits of a child process are no\n"
+      "  sandbox.\n",
+      stdout);
   return 0;
 }
 
