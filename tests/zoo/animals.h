@@ -1854,7 +1854,7 @@ ANIMAL(INIT, init_jumps, VET,
   static jmp_buf nowhere; longjmp(nowhere, 1))
 ANIMAL(DESCRIPTOR, init_keeps_host, VET,
   "it uses the host of the first runtime for all runtimes",
-  "zoo: init and shutdown, two runtimes at once: *",
+  "zoo: init and shutdown, *: crashed with SIGSEGV in *",
   plugin.init = first_init; plugin.shutdown = first_shutdown)
 ANIMAL(INFER, infer_exits, VET,
   "inference ends the process",
