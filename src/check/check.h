@@ -505,8 +505,9 @@ typedef struct check_way { /* how to run it */
 /* Inputs of the call: the problem's, then what epilogues add. NULL: left out. */
 const check_value *check_subject_input(const check_subject *s, uint32_t k);
 uint32_t check_subject_n_inputs(const check_subject *s);
-/* Why the kernel does not take the problem in this form; NULL: it does. */
-const char *check_subject_match(const check_subject *s, tn_arena *reasons);
+/* Why the kernel does not take the problem in this form; NULL: it does. out_own (may be NULL): its
+ * refuse() says so, and not its rows. */
+const char *check_subject_match(const check_subject *s, tn_arena *reasons, bool *out_own);
 /* Runs and compares; failures go to env. out_plan (may be NULL): what plan() answered. */
 void check_drive(const check_subject *s, const check_way *way, tn_kernel_plan *out_plan);
 
@@ -572,7 +573,8 @@ typedef struct check_coverage { /* claims.c: what cases have shown of a kernel *
   bool claims_done, epilogue_done;
   bool takes_any, pads_seen; /* any layout; was run with pad lanes */
   int32_t epilogues_left;
-  const char *reason; /* why the last case was not taken */
+  const char *reason; /* why the last case was not taken, of its refuse() if that said anything */
+  bool reason_is_own;
 } check_coverage;
 void check_coverage_note(check_coverage *c, const check_subject *s);
 void check_coverage_report(check_env *env, const check_coverage *c, const tn_opdef *op,

@@ -57,14 +57,17 @@ static void make_call(check_run *r) {
                       .isa = s->level->isa};
 }
 
-const char *check_subject_match(const check_subject *s, tn_arena *reasons) {
+const char *check_subject_match(const check_subject *s, tn_arena *reasons, bool *out_own) {
   static const check_way way = {.n_workers = 1};
   check_run r = {.s = s, .way = &way};
   check_context_open(&r.context, s->problem->env, s->problem);
   make_types(&r);
   make_call(&r);
-  const char *reason =
-      tn_kernel_match(s->kernel, s->problem->op, &r.call, s->problem->n_formal, reasons);
+  const uint32_t n = s->problem->n_formal;
+  const char *reason = tn_kernel_match(s->kernel, s->problem->op, &r.call, n, reasons);
+  if (out_own)
+    *out_own = reason && !tn_kernel_match_fixed(s->kernel, s->problem->op, &r.call, n, reasons) &&
+               !tn_kernel_match_types(s->kernel, s->problem->op, &r.call, n, reasons);
   check_context_close(&r.context);
   return reason;
 }

@@ -145,14 +145,14 @@ static bool make_form(const op_test *t, check_subject *s, tn_layout any, bool *o
 }
 
 /* refuse() may crash, too. */
-static const char *match(op_test *t, const check_subject *s, int32_t kernel) {
+static const char *match(op_test *t, const check_subject *s, int32_t kernel, bool *out_own) {
   char unit[CHECK_TEXT];
   name_unit(s->problem, "", unit, sizeof unit);
   enter_kernel(t, kernel);
   const bool fresh = check_unit_begin(t->env, "%s", unit);
   if (!fresh && check_unit_lost(t->env)) return "its refuse() crashed";
   check_doing(t->env, "refuse()");
-  const char *reason = check_subject_match(s, &t->arena);
+  const char *reason = check_subject_match(s, &t->arena, out_own);
   if (fresh) check_step_end(t->env);
   return reason;
 }
@@ -163,12 +163,15 @@ static void try_form(op_test *t, check_problem *p, int32_t kernel, tn_layout any
   bool full = true;
   for (int32_t k = 0; k < t->env->n_levels; k++) {
     s.level = &t->env->levels[k];
-    const char *reason = match(t, &s, kernel);
+    check_coverage *c = &t->coverage[kernel];
+    bool own = false;
+    const char *reason = match(t, &s, kernel, &own);
     if (reason) {
-      t->coverage[kernel].reason = reason;
+      if (own || !c->reason_is_own) c->reason = reason;
+      c->reason_is_own = c->reason_is_own || own;
       continue;
     }
-    check_coverage_note(&t->coverage[kernel], &s);
+    check_coverage_note(c, &s);
     if (level_wanted(t->env, s.level)) try_level(t, kernel, &s, &full);
   }
 }
