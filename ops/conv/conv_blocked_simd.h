@@ -71,13 +71,13 @@ static tn_status layer_make(const tn_call *call, layer *out) {
   layer l = {0};
   const tn_status s = conv_shape_make(call, &l.c);
   if (s) return s;
-  const window3 w = conv_window3(&l.c.w);
+  const tn_window w = tn_window_padded(&l.c.w, 3);
   const bool narrow = call->inputs[0]->layout == TN_PLAIN;
   l.in_h = w.in[1], l.in_w = w.in[2], l.out_h = w.out[1], l.out_w = w.out[2];
   l.kernel_h = w.kernel[1], l.kernel_w = w.kernel[2];
   l.stride_h = w.stride[1], l.stride_w = w.stride[2];
   l.dilation_h = w.dilation[1], l.dilation_w = w.dilation[2];
-  l.pad_h = w.pad[1], l.pad_w = w.pad[2];
+  l.pad_h = w.pad_lo[1], l.pad_w = w.pad_lo[2];
   l.n_pixels = l.out_h * l.out_w;
   l.step = narrow ? NARROW : TN_VF_LANES;
   l.in_blocks = tn_ceil_div(l.c.channels, l.step);

@@ -12,7 +12,7 @@ enum { DEPTHWISE_PIXELS = TN_VF_LANES == 16 ? 12 : 8 };
 
 typedef struct depthwise_block { /* one block of channels of an image */
   const tn_window *window;
-  const window3 *w;   /* the same */
+  const tn_window *w; /* the same */
   const float *x, *k; /* k: [taps][lanes] */
   tn_vf bias;
 } depthwise_block;
@@ -27,13 +27,13 @@ typedef struct depthwise_taps {
 #define DEPTHWISE(P)                                                                     \
   static void depthwise_##P(const depthwise_block *d, int64_t oh, int64_t ow,            \
                             const depthwise_taps *t, float *y) {                         \
-    const window3 *w = d->w;                                                             \
+    const tn_window *w = d->w;                                                           \
     const int64_t step = w->stride[2] * TN_VF_LANES, col = w->dilation[2] * TN_VF_LANES; \
-    const int64_t left = (ow * w->stride[2] - w->pad[2]) * TN_VF_LANES;                  \
+    const int64_t left = (ow * w->stride[2] - w->pad_lo[2]) * TN_VF_LANES;               \
     tn_vf acc[P];                                                                        \
     TN_UNROLL for (int p = 0; p < P; p++) acc[p] = d->bias;                              \
     for (int64_t h = t->h0; h < t->h1; h++) {                                            \
-      const int64_t ih = oh * w->stride[1] - w->pad[1] + h * w->dilation[1];             \
+      const int64_t ih = oh * w->stride[1] - w->pad_lo[1] + h * w->dilation[1];          \
       const float *row = d->x + ih * w->in[2] * TN_VF_LANES;                             \
       for (int64_t c = t->w0; c < t->w1; c++) {                                          \
         const tn_vf k = tn_vf_load(d->k + (h * w->kernel[2] + c) * TN_VF_LANES);         \
@@ -54,13 +54,13 @@ DEPTHWISE(12)
 #undef DEPTHWISE
 
 static void depthwise_row(const depthwise_block *d, int64_t oh, float *y) {
-  const window3 *w = d->w;
+  const tn_window *w = d->w;
   const int64_t reach = (w->kernel[2] - 1) * w->dilation[2];
   depthwise_taps t = {0, 1, 0, 0};
   if (d->window->n == 2) tn_window_taps(d->window, 0, oh, &t.h0, &t.h1);
   /* Pixels [inner, end) have all columns inside. */
-  const int64_t inner = tn_min_i64(w->out[2], tn_ceil_div(w->pad[2], w->stride[2]));
-  const int64_t room = w->in[2] - 1 - reach + w->pad[2];
+  const int64_t inner = tn_min_i64(w->out[2], tn_ceil_div(w->pad_lo[2], w->stride[2]));
+  const int64_t room = w->in[2] - 1 - reach + w->pad_lo[2];
   const int64_t end =
       tn_max_i64(inner, room < 0 ? 0 : tn_min_i64(w->out[2], room / w->stride[2] + 1));
   for (int64_t ow = 0; ow < w->out[2];) {
@@ -112,7 +112,7 @@ tn_status TN_SIMD_NAME(conv_depthwise_blocked_plan)(const tn_call *call, tn_kern
   const int64_t blocks = tn_ceil_div(c.filters, TN_VF_LANES);
   const double vectors = (double)(c.batch * blocks) * (double)c.out_size;
   out->state_bytes = (uint64_t)(blocks * TN_VF_LANES * c.taps) * sizeof(float);
-  out->items[0] = c.batch * blocks * conv_window3(&c.w).out[1];
+  out->items[0] = c.batch * blocks * tn_window_padded(&c.w, 3).out[1];
   out->cost_ns = vectors * ((double)c.taps * 0.28 + 1) + 400;
   out->grain[0] = 1 + (int64_t)(5000 * (double)out->items[0] / out->cost_ns);
   return TN_OK;
@@ -138,7 +138,7 @@ tn_status TN_SIMD_NAME(conv_depthwise_blocked)(const tn_call *call, uint32_t sta
   conv_shape c;
   const tn_status s = conv_shape_make(call, &c);
   if (s) return s;
-  const window3 w = conv_window3(&c.w);
+  const tn_window w = tn_window_padded(&c.w, 3);
   const int64_t blocks = tn_ceil_div(c.filters, TN_VF_LANES);
   const float *bias = call->inputs[2] ? call->inputs[2]->data : NULL;
   float *y = call->outputs[0]->data;

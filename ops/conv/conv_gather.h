@@ -8,26 +8,6 @@
 
 enum { CONV_PIXELS = 64 }; /* output pixels per block: 8 panels */
 
-/* The window padded to three spatial dims in front, so that one set of loops serves 1-D to 3-D. */
-typedef struct window3 {
-  int64_t in[3], out[3], kernel[3], stride[3], dilation[3], pad[3];
-} window3;
-
-static inline window3 conv_window3(const tn_window *w) {
-  window3 r;
-  for (int32_t k = 0; k < 3; k++) {
-    int32_t from = k - (3 - w->n);
-    bool there = from >= 0;
-    r.in[k] = there ? w->in[from] : 1;
-    r.out[k] = there ? w->out[from] : 1;
-    r.kernel[k] = there ? w->kernel[from] : 1;
-    r.stride[k] = there ? w->stride[from] : 1;
-    r.dilation[k] = there ? w->dilation[from] : 1;
-    r.pad[k] = there ? w->pad_lo[from] : 0;
-  }
-  return r;
-}
-
 /* 1x1 windows of stride 1 without pads: pixels lie as in the input. */
 static inline bool conv_is_pointwise(const tn_window *w) {
   for (int32_t k = 0; k < w->n; k++)
@@ -36,13 +16,13 @@ static inline bool conv_is_pointwise(const tn_window *w) {
 }
 
 typedef struct conv_gather {
-  window3 w;
+  tn_window w;
   int64_t in_size, taps, pixel, n; /* output pixels [pixel, pixel + n) */
   bool is_pointwise;               /* a tap is one run of memory */
 } conv_gather;
 
 static inline conv_gather conv_gather_block(const conv_shape *c, int64_t pixel) {
-  conv_gather g = {.w = conv_window3(&c->w),
+  conv_gather g = {.w = tn_window_padded(&c->w, 3),
                    .in_size = c->in_size,
                    .taps = c->taps,
                    .pixel = pixel,
@@ -54,14 +34,14 @@ static inline conv_gather conv_gather_block(const conv_shape *c, int64_t pixel) 
 /* conv_gather_T: rows [k0, k0 + kc) of the gathered matrix (input channel, tap), minus `zero`, into
  * panels [pixel/8][kc][8]. x: first channel of the group. Pads and the lanes beyond n are 0. */
 #define CONV_GATHER(name, T)                                                                      \
-  static inline void name##_row(const window3 *w, const T *x, float zero, const int64_t *tap,     \
+  static inline void name##_row(const tn_window *w, const T *x, float zero, const int64_t *tap,   \
                                 int64_t p, int64_t n, float *panels, int64_t kc) {                \
     for (int64_t at = 0; at < n;) {                                                               \
       int64_t pixel = p + at, ow = pixel % w->out[2], oh = pixel / w->out[2] % w->out[1];         \
       int64_t od = pixel / w->out[2] / w->out[1], run = tn_min_i64(n - at, w->out[2] - ow);       \
-      int64_t id = od * w->stride[0] - w->pad[0] + tap[0] * w->dilation[0];                       \
-      int64_t ih = oh * w->stride[1] - w->pad[1] + tap[1] * w->dilation[1];                       \
-      int64_t iw = ow * w->stride[2] - w->pad[2] + tap[2] * w->dilation[2];                       \
+      int64_t id = od * w->stride[0] - w->pad_lo[0] + tap[0] * w->dilation[0];                    \
+      int64_t ih = oh * w->stride[1] - w->pad_lo[1] + tap[1] * w->dilation[1];                    \
+      int64_t iw = ow * w->stride[2] - w->pad_lo[2] + tap[2] * w->dilation[2];                    \
       bool inside = id >= 0 && id < w->in[0] && ih >= 0 && ih < w->in[1];                         \
       const T *row = inside ? x + (id * w->in[1] + ih) * w->in[2] : NULL;                         \
       for (int64_t e = at + run; at < e; at++, iw += w->stride[2])                                \

@@ -15,7 +15,7 @@ enum { MAX_RUNS = 4 };
 
 typedef struct cut { /* one convolution, cut into work */
   conv_shape c;
-  window3 w;
+  tn_window w;
   int64_t in_group, out_group, depth, depth_step; /* depth: inputs of one output */
   int64_t strips, pixel_blocks, filter_blocks, filter_step;
   bool is_pointwise;
@@ -35,7 +35,7 @@ static tn_status cut_make(const tn_call *call, cut *out) {
   cut t = {0};
   tn_status s = conv_shape_make(call, &t.c);
   if (s) return s;
-  t.w = conv_window3(&t.c.w);
+  t.w = tn_window_padded(&t.c.w, 3);
   t.in_group = t.c.channels / t.c.groups;
   t.out_group = t.c.filters / t.c.groups;
   t.depth = t.in_group * t.c.taps;
@@ -117,15 +117,15 @@ typedef struct window_lanes {
   int32_t n_runs; /* 0: lane by lane */
 } window_lanes;
 
-static void lanes_make(const window3 *w, int64_t pixel, int64_t n, window_lanes *out) {
+static void lanes_make(const tn_window *w, int64_t pixel, int64_t n, window_lanes *out) {
   int64_t ow = pixel % w->out[2], oh = pixel / w->out[2] % w->out[1],
           od = pixel / w->out[2] / w->out[1];
   int32_t n_runs = 0;
   for (int64_t l = 0; l < TN_VF_LANES; l++) {
     const bool live = l < n;
-    out->d[l] = (uint32_t)(od * w->stride[0] - w->pad[0]);
-    out->h[l] = (uint32_t)(oh * w->stride[1] - w->pad[1]);
-    out->w[l] = live ? (uint32_t)(ow * w->stride[2] - w->pad[2]) : UINT32_C(1) << 31;
+    out->d[l] = (uint32_t)(od * w->stride[0] - w->pad_lo[0]);
+    out->h[l] = (uint32_t)(oh * w->stride[1] - w->pad_lo[1]);
+    out->w[l] = live ? (uint32_t)(ow * w->stride[2] - w->pad_lo[2]) : UINT32_C(1) << 31;
     if (live && (l == 0 || ow == 0)) {
       if (n_runs < MAX_RUNS) out->first[n_runs] = l;
       n_runs++;
@@ -144,7 +144,7 @@ static void lanes_make(const window3 *w, int64_t pixel, int64_t n, window_lanes 
 }
 
 /* One tap of a vector of pixels, for n channels in_size apart, into rows `step` apart. */
-static void gather_tap(const window3 *w, const window_lanes *lanes, const int64_t *tap,
+static void gather_tap(const tn_window *w, const window_lanes *lanes, const int64_t *tap,
                        const float *x, int64_t in_size, int64_t n, float *to, int64_t step) {
   const tn_vu d = lanes->d + (uint32_t)(tap[0] * w->dilation[0]),
               h = lanes->h + (uint32_t)(tap[1] * w->dilation[1]),

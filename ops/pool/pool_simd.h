@@ -5,47 +5,28 @@
 #include "base/simd.h"
 #include "pool_shape.h"
 
-/* One output row of one block: its window, 1 or 2 spatial dims seen as 2. */
-typedef struct pool_rows {
-  int64_t in_h, in_w, out_h, out_w, kernel_h, kernel_w, stride_h, stride_w, dilation_h, dilation_w,
-      pad_h, pad_w;
-} pool_rows;
-
-static pool_rows pool_rows_of(const tn_window *w) {
-  const int32_t h = 0, x = w->n - 1;
-  const bool two = w->n == 2;
-  return (pool_rows){.in_h = two ? w->in[h] : 1,
-                     .in_w = w->in[x],
-                     .out_h = two ? w->out[h] : 1,
-                     .out_w = w->out[x],
-                     .kernel_h = two ? w->kernel[h] : 1,
-                     .kernel_w = w->kernel[x],
-                     .stride_h = two ? w->stride[h] : 1,
-                     .stride_w = w->stride[x],
-                     .dilation_h = two ? w->dilation[h] : 1,
-                     .dilation_w = w->dilation[x],
-                     .pad_h = two ? w->pad_lo[h] : 0,
-                     .pad_w = w->pad_lo[x]};
-}
+/* 1 or 2 spatial dims seen as 2. */
+enum { H, W };
+static tn_window pool_window(const pool_shape *p) { return tn_window_padded(&p->w, 2); }
 
 /* STEP folds v into acc; DONE says what is stored, of acc and `taps`, those inside. */
 #define POOL_BLOCKED(name, START, STEP, DONE)                                           \
-  static void name(const pool_shape *p, const pool_rows *r, const float *x, int64_t oh, \
-                   const tn_call *call, float *y) {                                     \
-    const int64_t top = oh * r->stride_h - r->pad_h;                                    \
-    int64_t h0 = 0, h1 = 1, w0, w1;                                                     \
+  static void name(const tn_window *r, const float *x, int64_t oh, const tn_call *call, \
+                   float *y) {                                                          \
+    const int64_t top = oh * r->stride[H] - r->pad_lo[H];                               \
+    int64_t h0, h1, w0, w1;                                                             \
     (void)call;                                                                         \
-    if (p->w.n == 2) tn_window_taps(&p->w, 0, oh, &h0, &h1);                            \
-    for (int64_t ow = 0; ow < r->out_w; ow++, y += TN_VF_LANES) {                       \
-      const int64_t left = ow * r->stride_w - r->pad_w;                                 \
-      tn_window_taps(&p->w, p->w.n - 1, ow, &w0, &w1);                                  \
+    tn_window_taps(r, H, oh, &h0, &h1);                                                 \
+    for (int64_t ow = 0; ow < r->out[W]; ow++, y += TN_VF_LANES) {                      \
+      const int64_t left = ow * r->stride[W] - r->pad_lo[W];                            \
+      tn_window_taps(r, W, ow, &w0, &w1);                                               \
       const int64_t taps = (h1 - h0) * (w1 - w0);                                       \
       (void)taps;                                                                       \
       tn_vf acc = START;                                                                \
       for (int64_t h = h0; h < h1; h++) {                                               \
-        const float *row = x + (top + h * r->dilation_h) * r->in_w * TN_VF_LANES;       \
+        const float *row = x + (top + h * r->dilation[H]) * r->in[W] * TN_VF_LANES;     \
         for (int64_t w = w0; w < w1; w++) {                                             \
-          const tn_vf v = tn_vf_load(row + (left + w * r->dilation_w) * TN_VF_LANES);   \
+          const tn_vf v = tn_vf_load(row + (left + w * r->dilation[W]) * TN_VF_LANES);  \
           acc = STEP;                                                                   \
         }                                                                               \
       }                                                                                 \
@@ -54,19 +35,16 @@ static pool_rows pool_rows_of(const tn_window *w) {
   }
 
 /* 1 / how many elements an average at (oh, ow) is over. */
-static float average_scale(const pool_shape *p, const tn_call *call, int64_t oh, int64_t ow,
+static float average_scale(const tn_window *r, const tn_call *call, int64_t oh, int64_t ow,
                            int64_t taps) {
   const tn_average_pool_attrs *a = call->attrs;
-  if (a->count_include_pad) {
-    taps = pool_padded_taps(&p->w, p->w.n - 1, ow);
-    if (p->w.n == 2) taps *= pool_padded_taps(&p->w, 0, oh);
-  }
+  if (a->count_include_pad) taps = pool_padded_taps(r, H, oh) * pool_padded_taps(r, W, ow);
   return 1.0f / (float)taps;
 }
 
 POOL_BLOCKED(max_row, tn_vf_set1(-INFINITY), tn_vf_max(v, acc), acc)
 POOL_BLOCKED(average_row, tn_vf_set1(0), tn_vf_add(acc, v),
-             tn_vf_mul(acc, tn_vf_set1(average_scale(p, call, oh, ow, taps))))
+             tn_vf_mul(acc, tn_vf_set1(average_scale(r, call, oh, ow, taps))))
 
 const char *TN_SIMD_NAME(pool_refuse)(const tn_call *call) {
   const int32_t rank = call->inputs[0]->rank;
@@ -79,7 +57,7 @@ static int64_t pool_blocks(const tn_tensor *x) {
 
 static tn_status plan_pool(const tn_call *call, const pool_shape *p, tn_kernel_plan *out) {
   const double vectors = (double)pool_blocks(call->inputs[0]) * (double)p->out_size;
-  out->items[0] = pool_blocks(call->inputs[0]) * pool_rows_of(&p->w).out_h;
+  out->items[0] = pool_blocks(call->inputs[0]) * pool_window(p).out[H];
   out->cost_ns = vectors * ((double)p->taps * 0.4 + 3) + 300;
   out->grain[0] = 1 + (int64_t)(5000 * (double)out->items[0] / out->cost_ns);
   return TN_OK;
@@ -106,13 +84,13 @@ static void zero_pads(const tn_tensor *y, int64_t block, float *row, int64_t n) 
     pool_shape p;                                                                              \
     const tn_status s = op##_shape(call, &p);                                                  \
     if (s) return s;                                                                           \
-    const pool_rows r = pool_rows_of(&p.w);                                                    \
+    const tn_window r = pool_window(&p);                                                       \
     for (int64_t item = begin; item < end; item++) {                                           \
-      const int64_t block = item / r.out_h;                                                    \
+      const int64_t block = item / r.out[H];                                                   \
       const float *x = (const float *)call->inputs[0]->data + block * p.in_size * TN_VF_LANES; \
-      float *y = (float *)call->outputs[0]->data + item * r.out_w * TN_VF_LANES;               \
-      row(&p, &r, x, item % r.out_h, call, y);                                                 \
-      zero_pads(call->outputs[0], block, y, r.out_w);                                          \
+      float *y = (float *)call->outputs[0]->data + item * r.out[W] * TN_VF_LANES;              \
+      row(&r, x, item % r.out[H], call, y);                                                    \
+      zero_pads(call->outputs[0], block, y, r.out[W]);                                         \
     }                                                                                          \
     return TN_OK;                                                                              \
   }

@@ -128,4 +128,22 @@ static inline void tn_window_taps(const tn_window *w, int32_t k, int64_t o, int6
   if (*hi < *lo) *hi = *lo;
 }
 
+/* The same window with dims of one element in front, so that there are n: one set of loops serves
+ * all numbers of dims up to n. */
+static inline tn_window tn_window_padded(const tn_window *w, int32_t n) {
+  tn_window r = {.n = n};
+  for (int32_t k = 0; k < n; k++) {
+    const int32_t from = k - (n - w->n);
+    const bool there = from >= 0;
+    r.in[k] = there ? w->in[from] : 1;
+    r.out[k] = there ? w->out[from] : 1;
+    r.kernel[k] = there ? w->kernel[from] : 1;
+    r.stride[k] = there ? w->stride[from] : 1;
+    r.dilation[k] = there ? w->dilation[from] : 1;
+    r.pad_lo[k] = there ? w->pad_lo[from] : 0;
+    r.pad_hi[k] = there ? w->pad_hi[from] : 0;
+  }
+  return r;
+}
+
 #endif
