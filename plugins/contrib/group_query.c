@@ -27,7 +27,7 @@ typedef struct grouped {
   int64_t turned, window; /* turned: elements of a head; window: keys that a query sees; -1: all */
   int64_t q_row, kv_row;  /* elements of a row of queries; of keys or values */
   double scale, softcap;
-  bool packed, interleaved;
+  bool packed, interleaved, sinking; /* sinking: weights need not add up to 1, see sink_of */
 } grouped;
 
 static tn_status fail(const tn_call *call, tn_status code, const char *what) {
@@ -100,11 +100,12 @@ static tn_status make_sizes(const tn_call *call, grouped *out) {
                .scale = a->scale,
                .softcap = a->softcap,
                .window = a->local_window_size,
-               .interleaved = a->rotary_interleaved != 0};
+               .interleaved = a->rotary_interleaved != 0,
+               .sinking = a->smooth_softmax == 1 || input_of(call, SINK)};
   if (g.window != -1 && g.window < 1)
     return fail(call, TN_ERR_INVALID, "local_window_size is -1 or more than 0");
-  if (a->smooth_softmax == 1 || input_of(call, SINK))
-    return fail(call, TN_ERR_UNSUPPORTED, "not supported: smooth_softmax and head_sink");
+  if (input_of(call, SINK) && elements(call->inputs[SINK]) != g.heads)
+    return fail(call, TN_ERR_SHAPE, "head_sink does not have one value per head");
   tn_status s = make_rows(call, &g);
   if (!s) s = make_cache(call, &g);
   if (!s) s = make_rotary(call, &g);
@@ -197,6 +198,11 @@ static int64_t bias_row(const tn_call *call, const grouped *g, int64_t b, int64_
          t->shape[3];
 }
 
+/* The score of a key that every query sees and that has no value: head_sink of the head, or 0. */
+static double sink_of(const tn_call *call, int64_t h) {
+  return input_of(call, SINK) ? load(call->inputs[SINK], h) : 0;
+}
+
 /* ---- reference ---- */
 
 static double turned_element(const tn_call *call, const grouped *g, int which, int64_t b, int64_t h,
@@ -257,11 +263,12 @@ tn_status group_query_attention_reference(const tn_call *call) {
     s = keys_before(call, &g, b, &before);
     if (!s && g.turned) s = table_row(call, &g, b, before, i, &row);
     const int64_t seen = before + i + 1;
-    double top = -INFINITY, sum = 0;
+    double top = g.sinking ? sink_of(call, h) : -INFINITY, sum = 0;
     for (int64_t j = first_key(&g, seen); j < seen; j++)
       top = fmax(top, reference_score(call, &g, b, h, i, j, row));
     for (int64_t j = first_key(&g, seen); j < seen; j++)
       sum += exp(reference_score(call, &g, b, h, i, j, row) - top);
+    if (g.sinking) sum += exp(sink_of(call, h) - top);
     for (int64_t c = 0; c < g.size; c++) {
       double value = 0;
       for (int64_t j = first_key(&g, seen); j < seen; j++)
@@ -337,12 +344,13 @@ static float dot(const float *a, const float *b, int64_t n) {
   return sum;
 }
 
-/* scores: [present]; becomes weights for the keys [first, seen). Answers their sum. */
+/* scores: [present]; becomes weights for the keys [first, seen). Answers their sum. sink: a score
+ * that takes part; -INFINITY: there is none. */
 static float weigh(const tn_call *call, const grouped *g, const float *q, const float *keys,
-                   int64_t bias, int64_t first, int64_t seen, float *scores) {
+                   int64_t bias, float sink, int64_t first, int64_t seen, float *scores) {
   const float cap = (float)g->softcap,
               *more = input_of(call, BIAS) ? (const float *)call->inputs[BIAS]->data + bias : NULL;
-  float top = -INFINITY, sum = 0;
+  float top = sink, sum = 0;
   for (int64_t j = first; j < seen; j++) {
     float s = dot(q, keys + j * g->size, g->size) * (float)g->scale;
     if (cap > 0) s = cap * tn_tanh_f32(s / cap);
@@ -352,7 +360,7 @@ static float weigh(const tn_call *call, const grouped *g, const float *q, const 
   }
   for (int64_t j = first; j < seen; j++)
     sum += scores[j] = top == -INFINITY ? 0 : tn_exp_f32(scores[j] - top);
-  return sum;
+  return sink == -INFINITY ? sum : sum + tn_exp_f32(sink - top);
 }
 
 static tn_status attend(const tn_call *call, const grouped *g, int64_t item, float *room) {
@@ -368,8 +376,8 @@ static tn_status attend(const tn_call *call, const grouped *g, int64_t item, flo
   const int64_t seen = before + i + 1, first = first_key(g, seen);
   turn(call, g, (const float *)call->inputs[QUERY]->data + new_row(g, 0, b, h, i), row, room);
   const float sum =
-      weigh(call, g, room, keys, input_of(call, BIAS) ? bias_row(call, g, b, h, i) : 0, first, seen,
-            scores);
+      weigh(call, g, room, keys, input_of(call, BIAS) ? bias_row(call, g, b, h, i) : 0,
+            g->sinking ? (float)sink_of(call, h) : -INFINITY, first, seen, scores);
   const float inverse = sum > 0 ? 1 / sum : sum;
   for (int64_t c = 0; c < g->size; c++) y[c] = 0;
   for (int64_t j = first; j < seen; j++)
