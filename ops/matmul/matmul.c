@@ -1,6 +1,7 @@
 /* MatMul and Gemm: shapes, inference, FLOPs and references. */
 #include <string.h>
 
+#include "base/lower.h"
 #include "product.h"
 
 static tn_status no_fit(const tn_call *call, const product *p) {
@@ -159,3 +160,8 @@ static tn_status reference(const tn_call *call, bool is_gemm) {
 
 tn_status matmul_reference(const tn_call *call) { return reference(call, false); }
 tn_status gemm_reference(const tn_call *call) { return reference(call, true); }
+
+tn_status gemm_v1_lower(const tn_call *call, tn_graph *graph, int32_t node) {
+  static const char *const dropped[] = {"broadcast", NULL};
+  return tn_lower_without(call, graph, node, dropped);
+}

@@ -40,15 +40,24 @@ tn_status batch_normalization_lower(const tn_call *call, tn_graph *graph, int32_
   return lower(call, graph, node, a->epsilon, a->momentum, a->training_mode);
 }
 
-tn_status batch_normalization_old_lower(const tn_call *call, tn_graph *graph, int32_t node) {
-  const tn_batch_normalization_v7_attrs *a = call->attrs;
+static tn_status lower_inference(const tn_call *call, tn_graph *graph, int32_t node, double epsilon,
+                                 double momentum, int64_t spatial) {
   for (uint32_t k = 1; k < call->n_outputs; k++)
     if (call->outputs[k])
       return call->host->fail(call->ctx, TN_ERR_UNSUPPORTED,
                               "not supported: training in operator sets before 14");
-  if (!a->spatial)
-    return call->host->fail(call->ctx, TN_ERR_UNSUPPORTED, "not supported: spatial=0");
-  return lower(call, graph, node, a->epsilon, a->momentum, 0);
+  if (!spatial) return call->host->fail(call->ctx, TN_ERR_UNSUPPORTED, "not supported: spatial=0");
+  return lower(call, graph, node, epsilon, momentum, 0);
+}
+
+tn_status batch_normalization_old_lower(const tn_call *call, tn_graph *graph, int32_t node) {
+  const tn_batch_normalization_v7_attrs *a = call->attrs;
+  return lower_inference(call, graph, node, a->epsilon, a->momentum, a->spatial);
+}
+
+tn_status batch_normalization_v1_lower(const tn_call *call, tn_graph *graph, int32_t node) {
+  const tn_batch_normalization_v1_attrs *a = call->attrs;
+  return lower_inference(call, graph, node, a->epsilon, a->momentum, a->spatial);
 }
 
 /* ---- reference ---- */

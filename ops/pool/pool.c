@@ -103,14 +103,19 @@ static int64_t tap_index(const pool_shape *p, int64_t at, int64_t t) {
   return index;
 }
 
-/* storage_order 1: the last two dims of the plane are counted column by column. */
+/* storage_order 1: the first spatial dim is the one that is counted fastest. */
 static int64_t stored_index(const tn_call *call, const pool_shape *p, int64_t plane,
                             int64_t index) {
-  if (((const tn_max_pool_attrs *)call->attrs)->storage_order == 0 || p->w.n < 2)
+  int64_t at = 0;
+  if (((const tn_max_pool_attrs *)call->attrs)->storage_order == 0)
     return plane * p->in_size + index;
-  int64_t h = p->w.in[p->w.n - 2], w = p->w.in[p->w.n - 1], rest = index / (h * w),
-          row = index / w % h, col = index % w;
-  return plane * p->in_size + rest * h * w + col * h + row;
+  for (int32_t k = p->w.n - 1; k >= 0; k--) {
+    int64_t step = 1;
+    for (int32_t d = 0; d < k; d++) step *= p->w.in[d];
+    at += index % p->w.in[k] * step;
+    index /= p->w.in[k];
+  }
+  return plane * p->in_size + at;
 }
 
 tn_status max_pool_reference(const tn_call *call) {

@@ -204,10 +204,12 @@ static int64_t best_tap(const tn_call *call, const pool_shape *p, const row *r, 
   return best;
 }
 
+/* The index of the same element where the first spatial dim is counted fastest. */
 static int64_t column_major(const pool_shape *p, int64_t index) {
-  if (p->w.n < 2) return index;
-  int64_t h = p->w.in[p->w.n - 2], w = p->w.in[p->w.n - 1], plane = h * w;
-  return index / plane * plane + index % w * h + index / w % h;
+  int64_t coord[TN_MAX_SPATIAL], at = 0;
+  tn_unravel(index, p->w.in, p->w.n, coord);
+  for (int32_t k = p->w.n - 1; k >= 0; k--) at = at * p->w.in[k] + coord[k];
+  return at;
 }
 
 tn_status max_pool_indices_c(const tn_call *call, uint32_t stage, int64_t begin, int64_t end,

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/infer.h"
+#include "base/lower.h"
 #include "base/text.h"
 #include "cell.h"
 
@@ -320,3 +321,8 @@ static tn_status reference(const tn_call *call, int32_t gates) {
 OPERATOR(rnn, 1)
 OPERATOR(gru, 3)
 OPERATOR(lstm, 4)
+
+tn_status rnn_v1_lower(const tn_call *call, tn_graph *graph, int32_t node) {
+  static const char *const dropped[] = {"output_sequence", NULL};
+  return tn_lower_without(call, graph, node, dropped);
+}

@@ -174,6 +174,12 @@ tn_status split_lower(const tn_call *call, tn_graph *graph, int32_t node) {
 }
 
 /* Before operator set 13, the sizes were an attribute. */
+tn_status concat_v1_lower(const tn_call *call, tn_graph *graph, int32_t node) {
+  const tn_node *n = call->host->graph->node(graph, node);
+  const tn_attr axis = tn_attr_int("axis", ((const tn_concat_v1_attrs *)call->attrs)->axis);
+  return tn_lower_as(call, graph, node, "Concat", n->inputs, n->n_inputs, &axis, 1);
+}
+
 tn_status split_v2_lower(const tn_call *call, tn_graph *graph, int32_t node) {
   const tn_split_v2_attrs *a = call->attrs;
   const tn_attr attrs[2] = {tn_attr_int("axis", a->axis),

@@ -132,6 +132,13 @@ tn_status unsqueeze_v1_lower(const tn_call *call, tn_graph *graph, int32_t node)
   return tn_lower_as(call, graph, node, "Unsqueeze", inputs, 2, NULL, 0);
 }
 
+tn_status reshape_v1_lower(const tn_call *call, tn_graph *graph, int32_t node) {
+  const tn_reshape_v1_attrs *a = call->attrs;
+  const int32_t inputs[2] = {tn_node_input(call, graph, node, 0),
+                             tn_emit_ints(call, graph, a->shape.data, a->shape.size)};
+  return tn_lower_as(call, graph, node, "Reshape", inputs, 2, NULL, 0);
+}
+
 /* Identity of what is no tensor; tensors are lowered. */
 tn_status identity_c(const tn_call *call, uint32_t stage, int64_t begin, int64_t end,
                      uint32_t worker) {
