@@ -1,6 +1,7 @@
 /* Merging regions: a strided copy of a strided copy is one strided copy if the outer walk can be
- * said in the dims of the inner one. Saves the intermediate tensor: Transpose of Reshape, Slice of
- * Transpose, and so on. */
+ * said in the dims of the inner one: each of its dims steps along one inner dim, and those that
+ * share one do not leave it together. Saves the intermediate tensor: Transpose of Reshape of Slice,
+ * Slice of Transpose, and so on. */
 #include "plan/passes.h"
 
 /* True if the region writes its whole output once, in row-major order of its own dims. */
@@ -17,14 +18,14 @@ static bool covers(const tn_region *r, int64_t n_out) {
 /* Rewrites `outer`, which reads the output of `inner`, to read inner's input instead. false: it
  * cannot be said so. */
 static bool compose(const tn_region *inner, const tn_region *outer, tn_region *out) {
-  int64_t start[TN_MAX_RANK], used[TN_MAX_RANK] = {0}, rest = outer->src_offset;
+  int64_t low[TN_MAX_RANK], high[TN_MAX_RANK], rest = outer->src_offset; /* where the walk gets */
   *out = *outer;
   out->src_offset = inner->src_offset;
   for (int32_t k = 0; k < inner->rank; k++) {
     int64_t step = inner->dst_stride[k];
-    start[k] = inner->size[k] > 1 ? rest / step : 0;
+    low[k] = high[k] = inner->size[k] > 1 ? rest / step : 0;
     if (inner->size[k] > 1) rest %= step;
-    out->src_offset += start[k] * inner->src_stride[k];
+    out->src_offset += low[k] * inner->src_stride[k];
   }
   if (rest) return false;
   for (int32_t d = 0; d < outer->rank; d++) {
@@ -35,14 +36,12 @@ static bool compose(const tn_region *inner, const tn_region *outer, tn_region *o
     int64_t stride = outer->src_stride[d], size = stride < 0 ? -stride : stride;
     int32_t k = 0;
     while (k < inner->rank && (inner->size[k] == 1 || inner->dst_stride[k] > size)) k++;
-    if (k == inner->rank || size % inner->dst_stride[k] || used[k])
-      return false; /* one walk per inner dim */
-    int64_t first = start[k],
-            last = start[k] + stride / inner->dst_stride[k] * (outer->size[d] - 1);
-    if (last < 0 || last >= inner->size[k] || first >= inner->size[k]) return false;
-    used[k] = 1;
+    if (k == inner->rank || size % inner->dst_stride[k]) return false;
+    *(stride < 0 ? &low[k] : &high[k]) += stride / inner->dst_stride[k] * (outer->size[d] - 1);
     out->src_stride[d] = stride / inner->dst_stride[k] * inner->src_stride[k];
   }
+  for (int32_t k = 0; k < inner->rank; k++)
+    if (low[k] < 0 || high[k] >= inner->size[k]) return false;
   return true;
 }
 
