@@ -14,7 +14,21 @@
 
 typedef float flash_lanes __attribute__((vector_size(4 * LANES), aligned(4), may_alias));
 
-enum { FLASH_ROWS = 32, FLASH_KEYS = 64, FLASH_FEW = 4, FLASH_MR = 4, FLASH_NR = 2 * LANES };
+typedef int32_t flash_truth __attribute__((vector_size(4 * LANES)));
+
+enum {
+  FLASH_ROWS = 32,
+  FLASH_KEYS = 128,
+  FLASH_FEW = 4,
+  FLASH_MR = LANES == 16 ? 8 : 4, /* 16 or 8 accumulators */
+  FLASH_NR = 2 * LANES
+};
+
+#if defined(__clang__)
+#define FLASH_UNROLL _Pragma("unroll")
+#else
+#define FLASH_UNROLL _Pragma("GCC unroll 16")
+#endif
 
 typedef struct flash {
   attention a;
@@ -63,10 +77,55 @@ tn_status FLASH_PLAN(const tn_call *call, tn_kernel_plan *out) {
   return TN_OK;
 }
 
+/* ---- vectors ---- */
+
+#ifndef LANES_MAX
+static inline flash_lanes flash_max(flash_lanes a, flash_lanes b) { /* a > b ? a : b */
+  const flash_truth takes = (flash_truth)(a > b);
+  return (flash_lanes)((takes & (flash_truth)a) | (~takes & (flash_truth)b));
+}
+static inline float flash_lanes_max(flash_lanes v) {
+  float top = v[0];
+  for (int l = 1; l < LANES; l++) top = v[l] > top ? v[l] : top;
+  return top;
+}
+static inline float flash_lanes_sum(flash_lanes v) {
+  float sum = v[0];
+  for (int l = 1; l < LANES; l++) sum += v[l];
+  return sum;
+}
+#define LANES_MAX(a, b) flash_max(a, b)
+#define LANES_REDUCE_MAX(v) flash_lanes_max(v)
+#define LANES_REDUCE_SUM(v) flash_lanes_sum(v)
+#endif
+
 /* ---- packing ---- */
 
 /* 1 if a value of the tile is infinite or NaN, else 0. */
 static float *flash_mark(const flash *f, float *tile) { return tile + f->tile_floats - FLASH_NR; }
+
+#ifndef FLASH_PACK_ROWS
+/* to[c * NR + r] = rows[r * step + c] for r < n, c < size */
+#define FLASH_PACK_ROWS(rows, step, n, size, to) \
+  for (int64_t c = 0; c < (size); c++)           \
+    for (int64_t r = 0; r < (n); r++) (to)[c * FLASH_NR + r] = (rows)[r * (step) + c]
+#endif
+
+/* Keys [j, j + n) of a head to a panel [c][NR]: at once where all are new ones, whose rows lie at
+ * one distance. */
+static void flash_pack_keys(const tn_call *call, const attention *a, int64_t head, int64_t j,
+                            int64_t n, float *to) {
+  const int64_t batch = head / a->kv_heads, kv = head % a->kv_heads;
+  if (j >= a->past) {
+    const float *rows = attention_row(call, a, ATTENTION_K, batch, kv, j, sizeof(float));
+    FLASH_PACK_ROWS(rows, a->k.row, n, a->size, to);
+    return;
+  }
+  for (int64_t r = 0; r < n; r++) {
+    const float *k = attention_row(call, a, ATTENTION_K, batch, kv, j + r, sizeof(float));
+    for (int64_t c = 0; c < a->size; c++) to[c * FLASH_NR + r] = k[c];
+  }
+}
 
 /* A tile of a head: keys in panels [key / NR][c][NR], then values in panels [c / NR][key][NR]; zero
  * beyond the last key and column. */
@@ -75,20 +134,25 @@ static void flash_pack(const tn_call *call, const flash *f, int64_t item, float 
   const int64_t head = item / f->tiles, first = item % f->tiles * FLASH_KEYS,
                 n = tn_min_i64(FLASH_KEYS, a->total - first);
   float *values = to + FLASH_KEYS * a->size;
-  memset(to, 0, (size_t)f->tile_floats * sizeof *to);
+  uint32_t largest = 0;
+  if (n < FLASH_KEYS || f->v_wide != a->v_size) memset(to, 0, (size_t)f->tile_floats * sizeof *to);
+  for (int64_t j = 0; j < n; j += FLASH_NR)
+    flash_pack_keys(call, a, head, first + j, tn_min_i64(FLASH_NR, n - j), to + j * a->size);
   for (int64_t j = 0; j < n; j++) {
-    const float *k = attention_row(call, a, ATTENTION_K, head / a->kv_heads, head % a->kv_heads,
-                                   first + j, sizeof(float));
     const float *v = attention_row(call, a, ATTENTION_V, head / a->kv_heads, head % a->kv_heads,
                                    first + j, sizeof(float));
-    float *panel = to + j / FLASH_NR * FLASH_NR * a->size + j % FLASH_NR;
-    for (int64_t c = 0; c < a->size; c++) panel[c * FLASH_NR] = k[c];
-    for (int64_t c = 0; c < a->v_size; c += FLASH_NR)
-      memcpy(values + c * FLASH_KEYS + j * FLASH_NR, v + c,
-             (size_t)tn_min_i64(FLASH_NR, a->v_size - c) * sizeof *v);
-    for (int64_t c = 0; c < a->v_size; c++)
-      if (!isfinite(v[c])) *flash_mark(f, to) = 1;
+    int64_t full = 0; /* of a size that the compiler knows */
+    for (; full + FLASH_NR <= a->v_size; full += FLASH_NR)
+      memcpy(values + full * FLASH_KEYS + j * FLASH_NR, v + full, FLASH_NR * sizeof *v);
+    if (full < a->v_size)
+      memcpy(values + full * FLASH_KEYS + j * FLASH_NR, v + full,
+             (size_t)(a->v_size - full) * sizeof *v);
+    for (int64_t c = 0; c < a->v_size; c++) {
+      const uint32_t bits = tn_bits_of_f32(v[c]) & 0x7fffffffu;
+      largest = bits > largest ? bits : largest;
+    }
   }
+  *flash_mark(f, to) = largest >= 0x7f800000u; /* infinite, or NaN */
 }
 
 /* ---- products ---- */
@@ -97,27 +161,26 @@ static void flash_pack(const tn_call *call, const flash *f, int64_t item, float 
 static inline void flash_tile(const float *a, int64_t lda, const float *b, float *c, int64_t ldc,
                               int64_t n, bool add) {
   flash_lanes acc[FLASH_MR][2];
-  for (int r = 0; r < FLASH_MR; r++)
-    for (int h = 0; h < 2; h++)
+  FLASH_UNROLL for (int r = 0; r < FLASH_MR; r++) FLASH_UNROLL for (int h = 0; h < 2; h++)
       acc[r][h] = add ? *(const flash_lanes *)(c + r * ldc + h * LANES) : LANES_ALL(0);
   for (int64_t k = 0; k < n; k++, b += FLASH_NR) {
     const flash_lanes b0 = *(const flash_lanes *)b, b1 = *(const flash_lanes *)(b + LANES);
-    for (int r = 0; r < FLASH_MR; r++) {
+    FLASH_UNROLL for (int r = 0; r < FLASH_MR; r++) {
       const flash_lanes x = LANES_ALL(a[r * lda + k]);
       acc[r][0] = LANES_FMA(x, b0, acc[r][0]);
       acc[r][1] = LANES_FMA(x, b1, acc[r][1]);
     }
   }
-  for (int r = 0; r < FLASH_MR; r++)
-    for (int h = 0; h < 2; h++) *(flash_lanes *)(c + r * ldc + h * LANES) = acc[r][h];
+  FLASH_UNROLL for (int r = 0; r < FLASH_MR; r++) FLASH_UNROLL for (int h = 0; h < 2; h++) *
+      (flash_lanes *)(c + r * ldc + h * LANES) = acc[r][h];
 }
 
-/* All columns of B, whose panels lie one after the other; rows is a multiple of MR. */
+/* Columns of B, whose panels lie one after the other; rows is a multiple of MR, columns of NR. */
 static void flash_product(const float *a, int64_t lda, const float *b, int64_t b_rows, float *c,
-                          int64_t columns, int64_t rows, int64_t n, bool add) {
+                          int64_t ldc, int64_t columns, int64_t rows, int64_t n, bool add) {
   for (int64_t j = 0; j < columns; j += FLASH_NR)
     for (int64_t i = 0; i < rows; i += FLASH_MR)
-      flash_tile(a + i * lda, lda, b + j * b_rows, c + i * columns + j, columns, n, add);
+      flash_tile(a + i * lda, lda, b + j * b_rows, c + i * ldc + j, ldc, n, add);
 }
 
 static float flash_dot(const float *a, const float *b, int64_t n) {
@@ -126,9 +189,8 @@ static float flash_dot(const float *a, const float *b, int64_t n) {
   int64_t k = 0;
   for (; k + LANES <= n; k += LANES)
     acc = LANES_FMA(*(const flash_lanes *)(a + k), *(const flash_lanes *)(b + k), acc);
-  for (int l = 0; l < LANES; l++) sum += acc[l];
   for (; k < n; k++) sum += a[k] * b[k];
-  return sum;
+  return sum + LANES_REDUCE_SUM(acc);
 }
 
 /* ---- one block of queries ---- */
@@ -137,6 +199,7 @@ typedef struct flash_block {
   const tn_call *call;
   const flash *f;
   int64_t batch, head, kv_head, first, rows, padded; /* of queries */
+  int64_t wide;                                      /* keys of the tile, rounded up to panels */
   float *q, *scores, *sums; /* [ROWS][size] times scale, [ROWS][KEYS], [ROWS][v_wide] */
   float top[FLASH_ROWS], total[FLASH_ROWS];
 } flash_block;
@@ -153,11 +216,35 @@ static void flash_mask(const flash_block *b, int64_t row, int64_t j, int64_t n, 
   }
 }
 
+/* The largest of top and n scores. NaN does not count, for its e^x makes the row NaN anyway, unless
+ * there is nothing else but -inf. */
+static float flash_top(const float *s, int64_t n, float top) {
+  flash_lanes most = LANES_ALL(top);
+  for (int64_t k = 0; k < n; k += LANES) most = LANES_MAX(*(const flash_lanes *)(s + k), most);
+  top = LANES_REDUCE_MAX(most);
+  for (int64_t k = 0; top == -INFINITY && k < n; k++) top = s[k] != s[k] ? s[k] : top;
+  return top;
+}
+
+/* s = e^(s - top): the sum of n. What would be subnormal becomes 0: such numbers cost hundreds of
+ * cycles, and a weight of 1e-38 counts for nothing. */
+static float flash_exp(float *s, int64_t n, float top) {
+  flash_lanes sums = LANES_ALL(0);
+  TN_IVDEP for (int64_t k = 0; k < n; k++) {
+    const float x = s[k] - top;
+    const tn_exp_parts e = tn_exp_split(x < -87.0f ? -87.0f : x);
+    const float y = (e.p * e.s + e.s) * e.t;
+    s[k] = x < -87.0f ? 0.0f : y;
+  }
+  for (int64_t k = 0; k < n; k += LANES) sums += *(const flash_lanes *)(s + k);
+  return LANES_REDUCE_SUM(sums);
+}
+
 /* Scores of one row and the tile of keys from j on become weights; the sums so far are brought to
  * the same scale. */
 static void flash_weights(flash_block *b, int64_t row, int64_t j) {
   const attention *a = &b->f->a;
-  float *s = b->scores + row * FLASH_KEYS, top = b->top[row], sum = 0;
+  float *s = b->scores + row * FLASH_KEYS;
   int64_t begin, end;
   attention_keys(a, b->batch, b->first + row, &begin, &end);
   begin = tn_min_i64(tn_max_i64(begin - j, 0), FLASH_KEYS);
@@ -167,16 +254,14 @@ static void flash_weights(flash_block *b, int64_t row, int64_t j) {
     for (int64_t k = begin; k < end; k++) s[k] = cap * tn_tanh_f32(s[k] / cap);
   }
   if (a->mask_columns) flash_mask(b, row, j + begin, end - begin, s + begin);
-  for (int64_t k = begin; k < end; k++) top = s[k] > top || s[k] != s[k] ? s[k] : top;
-  for (int64_t k = 0; k < begin; k++) s[k] = 0;
-  for (int64_t k = end; k < FLASH_KEYS; k++) s[k] = 0;
+  for (int64_t k = 0; k < begin; k++) s[k] = -INFINITY;
+  for (int64_t k = end; k < b->wide; k++) s[k] = -INFINITY;
+  const float top = flash_top(s, b->wide, b->top[row]);
   if (top == -INFINITY) {
-    for (int64_t k = begin; k < end; k++) s[k] = 0;
+    memset(s, 0, (size_t)b->wide * sizeof *s);
     return;
   }
-  TN_IVDEP for (int64_t k = begin; k < end; k++) s[k] = tn_exp_f32(s[k] - top);
-  for (int64_t k = begin; k < end; k++) sum += s[k];
-  const float back = tn_exp_f32(b->top[row] - top);
+  const float sum = flash_exp(s, b->wide, top), back = tn_exp_f32(b->top[row] - top);
   if (back != 1)
     for (int64_t c = 0; c < b->f->v_wide; c++) b->sums[row * b->f->v_wide + c] *= back;
   b->total[row] = b->total[row] * back + sum;
@@ -194,19 +279,23 @@ static bool flash_streams(const flash_block *b, int64_t tile) {
   return b->f->few || *flash_mark(b->f, flash_packed(b, tile)) != 0;
 }
 
+/* Only the panels that hold keys are multiplied; scores of the others are not looked at. */
 static void flash_packed_tile(flash_block *b, int64_t tile) {
   const flash *f = b->f;
   const float *keys = flash_packed(b, tile);
-  flash_product(b->q, f->a.size, keys, f->a.size, b->scores, FLASH_KEYS, b->padded, f->a.size,
-                false);
+  const int64_t n = tn_min_i64(FLASH_KEYS, f->a.total - tile * FLASH_KEYS);
+  b->wide = tn_ceil_div(n, FLASH_NR) * FLASH_NR;
+  flash_product(b->q, f->a.size, keys, f->a.size, b->scores, FLASH_KEYS, b->wide, b->padded,
+                f->a.size, false);
   for (int64_t r = 0; r < b->rows; r++) flash_weights(b, r, tile * FLASH_KEYS);
   flash_product(b->scores, FLASH_KEYS, keys + FLASH_KEYS * f->a.size, FLASH_KEYS, b->sums,
-                f->v_wide, b->padded, FLASH_KEYS, true);
+                f->v_wide, f->v_wide, b->padded, n, true);
 }
 
 static void flash_streamed_tile(flash_block *b, int64_t tile) {
   const attention *a = &b->f->a;
   const int64_t j = tile * FLASH_KEYS, n = tn_min_i64(FLASH_KEYS, a->total - j);
+  b->wide = tn_ceil_div(n, FLASH_NR) * FLASH_NR;
   for (int64_t k = 0; k < n; k++) {
     const float *key =
         attention_row(b->call, a, ATTENTION_K, b->batch, b->kv_head, j + k, sizeof(float));

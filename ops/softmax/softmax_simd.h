@@ -46,14 +46,14 @@ static float row_exp(const float *x, float *y, int64_t n, float top) {
   tn_vf sum = tn_vf_set1(0);
   int64_t j = 0;
   for (; j + TN_VF_LANES <= n; j += TN_VF_LANES) {
-    const tn_vf e = tn_vf_exp(tn_vf_sub(tn_vf_load(x + j), shift));
+    const tn_vf e = tn_vf_exp_weight(tn_vf_sub(tn_vf_load(x + j), shift));
     if (y) tn_vf_store(y + j, e);
     sum = tn_vf_add(sum, e);
   }
   float rest = 0, tail[TN_VF_LANES];
   if (j < n) {
     const tn_vf_mask m = left(n - j);
-    const tn_vf e = tn_vf_exp(tn_vf_sub(tn_vf_load_mask(m, x + j), shift));
+    const tn_vf e = tn_vf_exp_weight(tn_vf_sub(tn_vf_load_mask(m, x + j), shift));
     if (y) tn_vf_store_mask(y + j, m, e);
     tn_vf_store(tail, e);
     for (int64_t k = 0; k < n - j; k++) rest += tail[k];
@@ -86,7 +86,7 @@ static void softmax_columns(const float *x, float *y, int64_t n, int64_t step, t
   const tn_vf top = columns_top(x, n, step, m);
   tn_vf sum = tn_vf_set1(0);
   for (int64_t j = 0; j < n; j++) {
-    const tn_vf e = tn_vf_exp(tn_vf_sub(tn_vf_load_mask(m, x + j * step), top));
+    const tn_vf e = tn_vf_exp_weight(tn_vf_sub(tn_vf_load_mask(m, x + j * step), top));
     tn_vf_store_mask(y + j * step, m, e);
     sum = tn_vf_add(sum, e);
   }
@@ -99,7 +99,7 @@ static void log_softmax_columns(const float *x, float *y, int64_t n, int64_t ste
   const tn_vf top = columns_top(x, n, step, m);
   tn_vf sum = tn_vf_set1(0);
   for (int64_t j = 0; j < n; j++)
-    sum = tn_vf_add(sum, tn_vf_exp(tn_vf_sub(tn_vf_load_mask(m, x + j * step), top)));
+    sum = tn_vf_add(sum, tn_vf_exp_weight(tn_vf_sub(tn_vf_load_mask(m, x + j * step), top)));
   float lanes[TN_VF_LANES];
   tn_vf_store(lanes, sum);
   TN_IVDEP for (int k = 0; k < TN_VF_LANES; k++) lanes[k] = tn_log_f32(lanes[k]);

@@ -20,15 +20,11 @@ static inline float tn_vf_top(tn_vf v) {
   return lanes[0];
 }
 
-/* e^x, 1 ULP. Overflow: inf; underflow: 0; NaN stays. */
-static inline tn_vf tn_vf_exp(tn_vf x) {
-  const tn_vf magic = tn_vf_set1(12582912.0f);
-  x = tn_vf_max(tn_vf_set1(-104.0f), x); /* NaN: x, the second */
-#if defined(__AVX512F__)
-  x = _mm512_min_ps(tn_vf_set1(89.0f), x);
-#else
-  x = _mm256_min_ps(tn_vf_set1(89.0f), x);
-#endif
+/* e^x for x <= 0, 1 ULP; 0 where that is below 1.7e-38: subnormal numbers cost hundreds of cycles,
+ * and weights so small count for nothing. NaN stays. */
+static inline tn_vf tn_vf_exp_weight(tn_vf from) {
+  const tn_vf magic = tn_vf_set1(12582912.0f), least = tn_vf_set1(-87.0f);
+  const tn_vf x = tn_vf_max(least, from); /* NaN: the second */
   const tn_vf m = tn_vf_fma(x, tn_vf_set1(1.44269504f), magic), n = tn_vf_sub(m, magic);
   tn_vf r = tn_vf_fma(n, tn_vf_set1(-0.693359375f), x);
   r = tn_vf_fma(n, tn_vf_set1(2.12194440e-4f), r);
@@ -38,17 +34,13 @@ static inline tn_vf tn_vf_exp(tn_vf x) {
   q = tn_vf_fma(q, r, tn_vf_set1(0.5f));
   const tn_vf p = tn_vf_fma(tn_vf_mul(q, r), r, r);
 #if defined(__AVX512F__)
-  return _mm512_scalef_ps(tn_vf_add(p, tn_vf_set1(1)), n);
+  const __mmask16 counts = _mm512_cmp_ps_mask(from, least, _CMP_NLT_UQ);
+  return _mm512_maskz_scalef_ps(counts, tn_vf_add(p, tn_vf_set1(1)), n);
 #else
-  /* 2^n as a product of two, so that 2^-150 and 2^128 can be had */
-  const __m256i k = _mm256_add_epi32(
-                    _mm256_sub_epi32(_mm256_castps_si256(m), _mm256_castps_si256(magic)),
-                    _mm256_set1_epi32(256)),
-                half = _mm256_srli_epi32(k, 1), one = _mm256_set1_epi32(1),
-                rest = _mm256_sub_epi32(_mm256_sub_epi32(k, half), one);
-  const tn_vf s = _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_sub_epi32(half, one), 23)),
-              t = _mm256_castsi256_ps(_mm256_slli_epi32(rest, 23));
-  return tn_vf_mul(tn_vf_fma(p, s, s), t);
+  const __m256i bits = _mm256_sub_epi32(_mm256_castps_si256(m), _mm256_castps_si256(magic));
+  const tn_vf scale =
+      _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_add_epi32(bits, _mm256_set1_epi32(127)), 23));
+  return _mm256_and_ps(_mm256_cmp_ps(from, least, _CMP_NLT_UQ), tn_vf_fma(p, scale, scale));
 #endif
 }
 

@@ -1,0 +1,259 @@
+/* Chains of simple operators that spell out a normalisation or attention: they become that node,
+ * and answer the same as unfused; chains that differ a little stay as they are. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/lower.h"
+#include "tenon/tenon.h"
+
+enum { ROWS = 6, HEADS = 2, SIZE = 8, WIDTH = HEADS * SIZE, N = ROWS * WIDTH };
+
+typedef struct maker {
+  const tn_graph_api *api;
+  tn_graph *graph;
+  int32_t x, also; /* the input, [1, ROWS, WIDTH]; a value that is an output, too, or -1 */
+} maker;
+
+static int32_t constant(maker *m, uint32_t dtype, int32_t rank, const int64_t *dims,
+                        const void *data) {
+  const tn_tensor t = tn_tensor_make(dtype, rank, dims, (void *)(uintptr_t)data);
+  const int32_t id = m->api->value(m->graph, NULL);
+  assert_int_equal(m->api->value_set_const(m->graph, id, &t, 1), TN_OK);
+  return id;
+}
+static int32_t number(maker *m, float value) { return constant(m, TN_F32, 0, NULL, &value); }
+
+/* Any numbers of this shape. */
+static int32_t numbers(maker *m, int32_t rank, const int64_t *dims) {
+  float data[N];
+  for (int i = 0; i < N; i++) data[i] = (float)(i * 37 % 19 - 9) / 10;
+  return constant(m, TN_F32, rank, dims, data);
+}
+static int32_t row(maker *m) { return numbers(m, 1, (const int64_t[]){WIDTH}); }
+
+static int32_t op_with(maker *m, const char *op, int32_t a, int32_t b, const tn_attr *attr) {
+  const int32_t inputs[2] = {a, b}, out = m->api->value(m->graph, NULL);
+  const tn_node node = {.head = TN_HEAD(tn_node),
+                        .domain = "",
+                        .op = op,
+                        .name = "",
+                        .inputs = inputs,
+                        .n_inputs = b < 0 ? 1 : 2,
+                        .outputs = &out,
+                        .n_outputs = 1,
+                        .attrs = &attr,
+                        .n_attrs = attr != NULL,
+                        .offset = -1};
+  assert_true(m->api->add_node(m->graph, &node) >= 0);
+  return out;
+}
+static int32_t op(maker *m, const char *name, int32_t a, int32_t b) {
+  return op_with(m, name, a, b, NULL);
+}
+
+/* ---- normalisations; each answers the value that is the output ---- */
+
+static int32_t mean(maker *m, int32_t x, int64_t axis) {
+  return op(m, "ReduceMean", x, constant(m, TN_I64, 1, (const int64_t[]){1}, &axis));
+}
+static int32_t square(maker *m, int32_t x) { return op(m, "Pow", x, number(m, 2)); }
+static int32_t deviation(maker *m, int32_t squares) {
+  return op(m, "Sqrt", op(m, "Add", mean(m, squares, -1), number(m, 0.01f)), -1);
+}
+static int32_t centred(maker *m) { return op(m, "Sub", m->x, mean(m, m->x, -1)); }
+
+static int32_t layer_norm(maker *m) {
+  const int32_t c = centred(m), n = op(m, "Div", c, deviation(m, square(m, c)));
+  return op(m, "Add", op(m, "Mul", n, row(m)), row(m));
+}
+static int32_t layer_norm_swapped(maker *m) {
+  const int32_t c = centred(m), d = deviation(m, op(m, "Mul", c, c)),
+                n = op(m, "Mul", op(m, "Reciprocal", d, -1), c);
+  return op(m, "Add", row(m), op(m, "Mul", row(m), n));
+}
+static int32_t rms_norm(maker *m) {
+  return op(m, "Mul", op(m, "Div", m->x, deviation(m, square(m, m->x))), row(m));
+}
+static int32_t rms_norm_inverse(maker *m) {
+  const int32_t d = op(m, "Div", number(m, 1), deviation(m, square(m, m->x)));
+  return op(m, "Mul", row(m), op(m, "Mul", m->x, d));
+}
+
+static int32_t fourth_powers(maker *m) {
+  const int32_t d = deviation(m, op(m, "Pow", m->x, number(m, 4)));
+  return op(m, "Mul", op(m, "Div", m->x, d), row(m));
+}
+static int32_t other_axis(maker *m) {
+  const int32_t c = op(m, "Sub", m->x, mean(m, m->x, 1));
+  const int32_t n = op(m, "Div", c, deviation(m, square(m, c)));
+  return op(m, "Add", op(m, "Mul", n, row(m)), row(m));
+}
+static int32_t scale_of_rows(maker *m) {
+  const int32_t d = deviation(m, square(m, m->x));
+  const int64_t dims[] = {ROWS, 1};
+  return op(m, "Mul", op(m, "Div", m->x, d), numbers(m, 2, dims));
+}
+static int32_t deviation_is_read(maker *m) {
+  m->also = deviation(m, square(m, m->x));
+  return op(m, "Mul", op(m, "Div", m->x, m->also), row(m));
+}
+
+/* ---- attention ---- */
+
+static int32_t reshape(maker *m, int32_t x, int32_t rank, const int64_t *dims) {
+  const int64_t n = rank;
+  return op(m, "Reshape", x, constant(m, TN_I64, 1, &n, dims));
+}
+static int32_t transpose(maker *m, int32_t x, const int64_t perm[4]) {
+  const tn_attr attr = tn_attr_ints("perm", (tn_ints){perm, 4});
+  return op_with(m, "Transpose", x, -1, &attr);
+}
+static int32_t split(maker *m, const int64_t perm[4]) {
+  const int64_t dims[4] = {1, ROWS, HEADS, SIZE};
+  return transpose(m, reshape(m, op(m, "Mul", m->x, row(m)), 4, dims), perm);
+}
+static int32_t softmax(maker *m, int32_t x, int64_t axis) {
+  const tn_attr attr = tn_attr_int("axis", axis);
+  return op_with(m, "Softmax", x, -1, &attr);
+}
+static int32_t join(maker *m, int32_t y) {
+  const int64_t perm[4] = {0, 2, 1, 3}, dims[3] = {1, ROWS, WIDTH};
+  return reshape(m, transpose(m, y, perm), 3, dims);
+}
+
+static const int64_t rows_last[4] = {0, 2, 3, 1}, rows_third[4] = {0, 2, 1, 3};
+
+static int32_t scores(maker *m) {
+  return op(m, "Div", op(m, "MatMul", split(m, rows_third), split(m, rows_last)), number(m, 3));
+}
+static int32_t weigh(maker *m, int32_t weights) {
+  return join(m, op(m, "MatMul", weights, split(m, rows_third)));
+}
+static int32_t masked(maker *m, int32_t rank, const int64_t *dims) {
+  return weigh(m, softmax(m, op(m, "Add", scores(m), numbers(m, rank, dims)), -1));
+}
+
+static int32_t attention(maker *m) { return weigh(m, softmax(m, scores(m), -1)); }
+static int32_t attention_masked(maker *m) {
+  return masked(m, 4, (const int64_t[]){1, 1, ROWS, ROWS});
+}
+static int32_t attention_of_keys(maker *m) { return masked(m, 1, (const int64_t[]){ROWS}); }
+static int32_t attention_by_turned_keys(maker *m) { /* as with a cache, and no scale */
+  const int32_t k =
+      transpose(m, op(m, "Abs", split(m, rows_third), -1), (const int64_t[]){0, 1, 3, 2});
+  return weigh(m, softmax(m, op(m, "MatMul", split(m, rows_third), k), 3));
+}
+static int32_t attention_read_by_heads(maker *m) { /* nobody turns the result back */
+  const int64_t dims[3] = {1, ROWS, WIDTH};
+  const int32_t y = op(m, "MatMul", softmax(m, scores(m), -1), split(m, rows_third));
+  return reshape(m, op(m, "Neg", y, -1), 3, dims);
+}
+
+static int32_t softmax_of_columns(maker *m) { return weigh(m, softmax(m, scores(m), 2)); }
+static int32_t short_mask(maker *m) { return masked(m, 2, (const int64_t[]){ROWS, 1}); }
+static int32_t weights_are_read(maker *m) { return weigh(m, m->also = softmax(m, scores(m), -1)); }
+static int32_t scale_of_keys(maker *m) {
+  const int64_t dims[1] = {ROWS};
+  const int32_t s = op(m, "MatMul", split(m, rows_third), split(m, rows_last));
+  return weigh(m, softmax(m, op(m, "Mul", s, numbers(m, 1, dims)), -1));
+}
+
+/* ---- running ---- */
+
+static void run(int32_t (*make)(maker *), uint32_t flags, char *ops, size_t size, float *y) {
+  tn_runtime *runtime = NULL;
+  tn_model *model = NULL;
+  tn_session *session = NULL;
+  tn_diag *diag = tn_diag_create();
+  const int64_t dims[] = {1, ROWS, WIDTH};
+  float x[N];
+  for (int i = 0; i < N; i++) x[i] = (float)(i * 29 % 31 - 15) / 8;
+  assert_int_equal(tn_runtime_create(NULL, diag, &runtime), TN_OK);
+  maker m = {.api = tn_graph_functions(), .also = -1};
+  assert_int_equal(tn_graph_create(runtime, &m.graph), TN_OK);
+  assert_int_equal(m.api->set_opset(m.graph, "", 20), TN_OK);
+  m.x = m.api->value(m.graph, "x");
+  const tn_tensor in = tn_tensor_make(TN_F32, 3, dims, x);
+  assert_int_equal(m.api->value_set_type(m.graph, m.x, &in), TN_OK);
+  assert_int_equal(m.api->add_input(m.graph, m.x), TN_OK);
+  assert_int_equal(m.api->add_output(m.graph, make(&m)), TN_OK);
+  if (m.also >= 0) assert_int_equal(m.api->add_output(m.graph, m.also), TN_OK);
+  const tn_model_options options = {.head = TN_HEAD(tn_model_options), .flags = flags};
+  if (tn_model_from_graph_take(runtime, m.graph, &options, diag, &model))
+    fail_msg("%s", tn_diag_text(diag));
+  assert_int_equal(tn_session_create(model, diag, &session), TN_OK);
+  assert_int_equal(tn_session_set_input(session, 0, &in, diag), TN_OK);
+  if (tn_session_run(session, diag)) fail_msg("%s", tn_diag_text(diag));
+  memcpy(y, tn_session_output(session, 0)->data, sizeof x);
+  tn_step_info step = {.head = TN_HEAD(tn_step_info)};
+  ops[0] = 0;
+  for (int32_t k = 0; !tn_session_step(session, k, &step); k++)
+    snprintf(ops + strlen(ops), size - strlen(ops), "%s%s", k ? " " : "", step.op);
+  tn_session_destroy(session);
+  tn_model_destroy(model);
+  tn_runtime_destroy(runtime);
+  tn_diag_destroy(diag);
+}
+
+/* Both ways answer the same; the steps hold `op_name` if `fuses`, else they do not. */
+static void check(int32_t (*make)(maker *), const char *op_name, bool fuses, char ops[512]) {
+  char spelt[512];
+  float y[N], want[N];
+  run(make, 0, ops, 512, y);
+  run(make, TN_MODEL_NO_OPTIMIZE, spelt, sizeof spelt, want);
+  assert_null(strstr(spelt, op_name));
+  if (!strstr(ops, op_name) == fuses) fail_msg("the steps are %s", ops);
+  for (int i = 0; i < N; i++)
+    if (!(fabsf(y[i] - want[i]) <= 1e-5f * (1 + fabsf(want[i]))))
+      fail_msg("%s, element %d: %g, not %g", ops, i, (double)y[i], (double)want[i]);
+}
+
+static void becomes(int32_t (*make)(maker *), const char *expected) {
+  char ops[512];
+  check(make, expected, true, ops);
+}
+static void stays(int32_t (*make)(maker *), const char *op_name) {
+  char ops[512];
+  check(make, op_name, false, ops);
+}
+
+static void normalisations(void **state) {
+  (void)state;
+  char ops[512];
+  check(layer_norm, "LayerNormalization", true, ops);
+  assert_string_equal(ops, "LayerNormalization");
+  becomes(layer_norm_swapped, "LayerNormalization");
+  becomes(rms_norm, "RMSNormalization");
+  becomes(rms_norm_inverse, "RMSNormalization");
+  stays(fourth_powers, "Normalization");
+  stays(other_axis, "LayerNormalization");
+  stays(scale_of_rows, "Normalization");
+  stays(deviation_is_read, "Normalization");
+}
+
+static void attentions(void **state) {
+  (void)state;
+  char ops[512];
+  check(attention, "Attention", true, ops);
+  assert_string_equal(ops, "Mul Mul Mul Attention"); /* no copies */
+  check(attention_masked, "Attention", true, ops);
+  assert_null(strstr(ops, "Add"));
+  becomes(attention_of_keys, "Attention");
+  becomes(attention_by_turned_keys, "Attention");
+  becomes(attention_read_by_heads, "Attention");
+  stays(softmax_of_columns, "Attention");
+  stays(short_mask, "Attention");
+  stays(weights_are_read, "Attention");
+  stays(scale_of_keys, "Attention");
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(normalisations),
+                                     cmocka_unit_test(attentions)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
