@@ -25,8 +25,9 @@ enum {
   OUT = 4, /* outputs of a tile, per dim */
   IN = 6,  /* inputs of a tile, and points */
   POINTS = IN * IN,
-  V_BYTES = 1 << 20, /* transformed inputs of a strip, in L2 */
-  LEAST = 16         /* channels and filters: with fewer the transforms cost more than they save */
+  V_BYTES = 1 << 20,  /* transformed inputs of a strip, in L2 */
+  U_BYTES = 16 << 20, /* weights of which another pass costs more than twice the inputs */
+  LEAST = 16          /* channels and filters: with fewer the transforms cost more than they save */
 };
 
 #define ROOT_2 1.41421356237309504880
@@ -46,7 +47,8 @@ static void winograd_cut(winograd *g, uint32_t n_workers) {
   const int64_t row_bytes =
       POINTS * g->tiles_w * g->in_blocks * TN_VF_LANES * (int64_t)sizeof(float);
   const int64_t wanted = n_workers > 1 ? 4 * (int64_t)n_workers : 1;
-  int64_t rows = tn_max_i64(1, V_BYTES / row_bytes);
+  const int64_t u_bytes = POINTS * g->c.channels * g->c.filters * (int64_t)sizeof(float);
+  int64_t rows = tn_max_i64(1, (u_bytes < U_BYTES ? V_BYTES : 2 * V_BYTES) / row_bytes);
   rows = tn_min_i64(rows, tn_max_i64(1, g->tiles_h * g->c.batch / wanted));
   g->strips = tn_ceil_div(g->tiles_h, rows);
   g->strip_rows = tn_ceil_div(g->tiles_h, g->strips);
