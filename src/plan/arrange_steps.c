@@ -1,5 +1,6 @@
 /* 08 arrange: the decision written down as slots and steps; prepared states are fetched,
  * subgraphs become callables. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "plan/arrange.h"
@@ -39,20 +40,25 @@ static tn_status copy_ids(tn_arena *arena, const int32_t *ids, int64_t n, int32_
   return TN_OK;
 }
 
-static bool counted_before(const tn_arrangement *r, int32_t value) {
-  for (int32_t k = 0; k < value; k++)
-    if (tn_graph_val(r->g, k)->constant == tn_graph_val(r->g, value)->constant &&
-        r->plan->slots[k].place == TN_PLACE_CONST && tn_graph_val(r->g, k)->users.n)
-      return true;
-  return false;
+static int by_address(const void *a, const void *b) {
+  const uintptr_t x = (uintptr_t) * (const tn_const *const *)a,
+                  y = (uintptr_t) * (const tn_const *const *)b;
+  return (x > y) - (x < y);
 }
 
-static void sum_constants(tn_arrangement *r) {
+/* Bytes of the constants in use; several values may share one. */
+static tn_status sum_constants(tn_arrangement *r) {
+  const tn_const **used = tn_arena_alloc(&r->arena, ((uint64_t)r->n_values + 1) * sizeof *used);
+  size_t n = 0;
+  if (!used) return TN_ERR_MEMORY;
   for (int32_t k = 0; k < r->n_values; k++) {
     const tn_value *v = tn_graph_val(r->g, k);
-    bool used = v->constant && (v->users.n || v->flags & TN_VALUE_OUTPUT);
-    if (used && !counted_before(r, k)) r->plan->const_bytes += v->constant->bytes;
+    if (v->constant && (v->users.n || v->flags & TN_VALUE_OUTPUT)) used[n++] = v->constant;
   }
+  qsort((void *)used, n, sizeof *used, by_address);
+  for (size_t k = 0; k < n; k++)
+    if (k == 0 || used[k] != used[k - 1]) r->plan->const_bytes += used[k]->bytes;
+  return TN_OK;
 }
 
 tn_status tn_arrange_slots(tn_arrangement *r) {
@@ -61,10 +67,10 @@ tn_status tn_arrange_slots(tn_arrangement *r) {
     if (r->root[k] == k) fill_slot(r, k);
   for (int32_t k = 0; k < r->n_values; k++)
     if (r->root[k] != k) fill_slot(r, k);
-  sum_constants(r);
   plan->n_inputs = (int32_t)r->g->inputs.n;
   plan->n_outputs = (int32_t)r->g->outputs.n;
-  tn_status status = copy_ids(&plan->arena, r->g->inputs.data, r->g->inputs.n, &plan->inputs);
+  tn_status status = sum_constants(r);
+  if (!status) status = copy_ids(&plan->arena, r->g->inputs.data, r->g->inputs.n, &plan->inputs);
   return status ? status
                 : copy_ids(&plan->arena, r->g->outputs.data, r->g->outputs.n, &plan->outputs);
 }
