@@ -5,6 +5,7 @@
  * f32, then f64, with casts around them. */
 #include <string.h>
 
+#include "base/text.h"
 #include "plan/passes.h"
 #include "plan/select.h"
 
@@ -237,11 +238,22 @@ static tn_status add_candidate(gatherer *g, const tn_kerneldef *def, tn_candidat
   return tn_vec_push(s->p->a, &g->options->candidates, *c);
 }
 
+static bool is_text(const char *text, size_t n) {
+  for (size_t k = 0; k < n; k++)
+    if ((unsigned char)text[k] < 0x20 || text[k] == 0x7F) return false;
+  return tn_utf8_valid(text, (int64_t)n);
+}
+
 /* What refuse() answered: a reason that fits into a line. */
 static const char *reason_of(tn_arena *reasons, const char *answer) {
-  if (!answer || (*answer && strnlen(answer, MAX_REASON) < MAX_REASON)) return answer;
-  const char *text = *answer ? tn_arena_format(reasons, "%.*s...", MAX_REASON, answer)
-                             : "refuse() gives an empty reason";
+  size_t n = answer ? strnlen(answer, MAX_REASON) : 0;
+  if (!answer) return NULL;
+  if (!n) return "refuse() gives an empty reason";
+  const bool whole = n < MAX_REASON;
+  while (!whole && n && (answer[n] & 0xC0) == 0x80) n--; /* a character is not cut in two */
+  if (!is_text(answer, n)) return "refuse() gives a reason that is no text";
+  if (whole) return answer;
+  const char *text = tn_arena_format(reasons, "%.*s...", (int)n, answer);
   return text ? text : "says no";
 }
 
