@@ -140,6 +140,14 @@ static bool is_alone(const tn_step *step) {
   return true;
 }
 
+/* Kernels that ship with Tenon are trusted to write to data only. */
+static tn_status build_watch(tn_setup *s, const tn_step *step, tn_task *task) {
+  const tn_part_owner *owner = step->def ? step->def->owner : NULL;
+  if (!owner || owner->stays || !step->n_outputs) return TN_OK;
+  task->seen = make(s, step->n_outputs, sizeof *task->seen);
+  return task->seen ? TN_OK : TN_ERR_MEMORY;
+}
+
 static bool is_dynamic(const tn_setup *s, const tn_step *step) {
   for (uint32_t k = 0; k < step->n_outputs; k++)
     if (step->outputs[k] >= 0 &&
@@ -172,6 +180,7 @@ static tn_status build_task(tn_frame *f, tn_setup *s, const tn_step *step, tn_ta
                          .worker_scratch_bytes = worker_scratch_unit(step)};
   tn_status status = build_arguments(s, step, &task->call);
   if (!status) status = build_children(s, step, task);
+  if (!status) status = build_watch(s, step, task);
   if (status || !step->n_followers) return status;
   task->followers = make(s, step->n_followers, sizeof *task->followers);
   if (!task->followers) return TN_ERR_MEMORY;

@@ -35,6 +35,7 @@ struct tn_task {
   bool alone;     /* one work item at a time: it may resize, append and run subgraphs */
   bool dynamic;   /* has outputs in cells */
   const char *const *refusals; /* for explain.c; NULL until asked for */
+  tn_tensor *seen; /* per output, of kernels of plug-ins: as the host has it; NULL: not watched */
 };
 
 /* An output of a plan: may the user's memory take the place of the arena's, and does it now? */

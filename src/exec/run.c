@@ -4,6 +4,8 @@
  * Equal to: for each task, for each stage, for each item: kernel.run(call, stage, item, item +
  * 1, worker). The first error stops the run; what the kernel said about it goes to diag with the
  * name of its node. */
+#include <string.h>
+
 #include "base/cpu.h"
 #include "exec/frame.h"
 #include "exec/profile.h"
@@ -75,14 +77,48 @@ static void run_stages(tn_task *t) {
   }
 }
 
+/* ---- kernels of plug-ins: their outputs' tensors are the host's own ---- */
+
+static void remember(tn_task *t) {
+  for (uint32_t k = 0; t->seen && k < t->step->n_outputs; k++)
+    if (t->call.outputs[k]) t->seen[k] = *t->call.outputs[k];
+}
+
+/* What a kernel wrote to a tensor, and not to its data, is undone. */
+static tn_status restore(tn_task *t) {
+  tn_status status = TN_OK;
+  for (uint32_t k = 0; t->seen && k < t->step->n_outputs; k++) {
+    tn_tensor *y = t->call.outputs[k];
+    if (!y || !memcmp(y, &t->seen[k], sizeof *y)) continue;
+    *y = t->seen[k];
+    status =
+        tn_exec_host.fail(t, TN_ERR_INTERNAL, "changes output %u itself, not only its data", k);
+  }
+  return status;
+}
+
+static void remember_all(tn_task *t) {
+  remember(t);
+  for (uint32_t k = 0; k < t->step->n_followers; k++) remember(&t->followers[k]);
+}
+
+static void restore_all(tn_task *t) {
+  tn_status status = restore(t);
+  if (status) tn_frame_fail(t->frame, t, status);
+  for (uint32_t k = 0; k < t->step->n_followers; k++)
+    if ((status = restore(&t->followers[k]))) tn_frame_fail(t->frame, &t->followers[k], status);
+}
+
 static void run_task(tn_task *t) {
   tn_frame *f = t->frame;
   tn_status status = t->dynamic ? tn_task_open_outputs(t) : TN_OK;
   bool serial = f->planner->serial && (t->step->def->kernel.flags & TN_KERNEL_SERIAL);
   if (!status) {
+    remember_all(t);
     if (serial) pthread_mutex_lock(f->planner->serial);
     run_stages(t);
     if (serial) pthread_mutex_unlock(f->planner->serial);
+    restore_all(t);
     status = atomic_load(&f->status);
   }
   if (!status && t->dynamic) status = tn_task_close_outputs(t);

@@ -114,6 +114,7 @@ static void show(tn_task *t, uint32_t output, const tn_cell *cell) {
     memcpy(alias->shape, cell->value.shape, sizeof alias->shape);
   }
   tn_frame_point(t->frame, root, cell->value.data);
+  if (t->seen) t->seen[output] = *t->call.outputs[output];
 }
 
 /* Planned dims that are known bind the kernel. */

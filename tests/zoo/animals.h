@@ -1418,6 +1418,10 @@ ANIMAL(RUN, run_needs_data, USE,
   "it answers a code of inference",
   "node 'first' (Twice), kernel 'twice_f32_c': it answered -20, which is no status it may answer",
   return TN_NEEDS_DATA)
+ANIMAL(RUN, run_fail_control, USE,
+  "it says what moves the cursor of a terminal, and is no UTF-8",
+  "node 'first' (Twice), kernel 'twice_f32_c': ?[2J? gone ??",
+  return fails(call, TN_ERR_INTERNAL, "\x1b[2J\x9b gone \xc2\x9b"))
 ANIMAL(RUN, run_fail_null, USE,
   "it fails with a NULL format",
   "node 'first' (Twice), kernel 'twice_f32_c': TN_ERR_INTERNAL: a bug in Tenon or in a plug-in",
@@ -1695,6 +1699,65 @@ ANIMAL(WRITE, write_endless, USE,
   "it writes more than fits",
   "*: format zoo: TN_ERR_INVALID: an argument, file or descriptor breaks a rule",
   return sink->write(sink->ctx, endless, UINT64_MAX))
+ANIMAL(RUN, run_output_no_data, USE,
+  "it takes the data away from its output",
+  "node 'first' (Twice), kernel 'twice_f32_c': changes output 0 itself, not only its data",
+  whole_run(call); call->outputs[0]->data = NULL; return TN_OK)
+ANIMAL(RUN, run_output_data, USE,
+  "it says that the data of its output is elsewhere",
+  "node 'first' (Twice), kernel 'twice_f32_c': changes output 0 itself, not only its data",
+  whole_run(call); call->outputs[0]->data = endless; return TN_OK)
+ANIMAL(RUN, run_output_rank, USE,
+  "it says that its output has rank 1000",
+  "node 'first' (Twice), kernel 'twice_f32_c': changes output 0 itself, not only its data",
+  whole_run(call); call->outputs[0]->rank = 1000; return TN_OK)
+ANIMAL(RUN, run_output_shape, USE,
+  "it says that its output has 2^50 elements",
+  "node 'first' (Twice), kernel 'twice_f32_c': changes output 0 itself, not only its data",
+  whole_run(call); call->outputs[0]->shape[0] = INT64_C(1) << 50; return TN_OK)
+ANIMAL(RUN, run_output_dtype, USE,
+  "it says that its output is of a dtype that nobody knows",
+  "node 'first' (Twice), kernel 'twice_f32_c': changes output 0 itself, not only its data",
+  whole_run(call); call->outputs[0]->dtype = 999; return TN_OK)
+ANIMAL(RUN, run_output_kind, USE,
+  "it says that its output is a sequence, with an object of its own",
+  "node 'first' (Twice), kernel 'twice_f32_c': changes output 0 itself, not only its data",
+  whole_run(call); call->outputs[0]->kind = TN_KIND_SEQUENCE;
+  call->outputs[0]->object = (uintptr_t)endless; return TN_OK)
+ANIMAL(RUN, run_output_head, USE,
+  "it says that its output is a struct of no bytes",
+  "node 'first' (Twice), kernel 'twice_f32_c': changes output 0 itself, not only its data",
+  whole_run(call); memset(&call->outputs[0]->head, 0, sizeof(tn_head)); return TN_OK)
+ANIMAL(DYNAMIC, dynamic_output_shape, USE,
+  "it changes its output itself, and does not ask for that",
+  "node 'first' (Twice), kernel 'twice_f32_c': changes output 0 itself, not only its data",
+  call->outputs[0]->rank = 1; call->outputs[0]->shape[0] = 4; call->outputs[0]->data = endless;
+  return TN_OK)
+ANIMAL(PREPARE, prepare_state, WORKS,
+  "it says that its state is elsewhere",
+  "",
+  ((tn_call *)(uintptr_t)call)->state = endless; ((tn_call *)(uintptr_t)call)->state_bytes = 1;
+  return TN_OK)
+ANIMAL(PLAN, plan_differs, WORKS,
+  "each time it is asked, it plans more items and more memory",
+  "",
+  static int64_t n; plan->items[0] = 4; plan->grain[0] = 1 + n;
+  plan->scratch_bytes = (uint64_t)++n * 64; plan->flags = TN_PLAN_ELEMENTWISE; return TN_OK)
+ANIMAL(PLAN, plan_items_huge, USE,
+  "2^62 items",
+  "node 'first' (zoo::Twice): not supported: *: plan() answered items and elements_per_item that "
+  "do not add up to output 0",
+  plan->items[0] = INT64_MAX / 2; plan->elements_per_item = 4; return TN_OK)
+ANIMAL(REFUSE, refuse_control, USE,
+  "a reason that moves the cursor of a terminal",
+  "node 'first' (zoo::Twice): not supported: *; twice_f32_c: refuse() gives a reason that is no "
+  "text",
+  return "\x1b[2Jgone\xff")
+ANIMAL(DESCRIPTOR, op_cases_nested, WORKS,
+  "a test case that is nested without end",
+  "",
+  memcpy(endless, "X=f32[2] body=", 14); memset(endless + 14, '{', 60000); endless[60014] = 0;
+  cases[0] = endless)
 ANIMAL(BIRTH, birth_crashes, VET,
   "it crashes when it is mapped",
   "zoo.so: descriptor, loading: crashed with SIGSEGV in dlopen() (its constructors)*",
