@@ -196,6 +196,10 @@ void check_around_free(struct check_around *around);
 /* Fails the running unit for each change. */
 void check_around_end(check_env *env);
 void check_around_threads(check_env *env); /* threads alone */
+/* Threads may run from now on, or may not any more. */
+void check_around_allow(check_env *env, bool threads);
+/* The plug-in that was loaded last says that it makes threads. */
+bool check_makes_threads(const tn_runtime *runtime);
 
 /* ---- case.c ---------------------------------------------------------------------------------- */
 

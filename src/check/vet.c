@@ -72,6 +72,7 @@ static void open_env(check_env *env, const char *path) {
   env->options.only = ((const vet *)env->job)->job->only;
   check_doing(env, "init()");
   check_open(env, NULL);
+  check_around_allow(env, check_makes_threads(env->runtime));
   check_doing(env, "%s", "");
 }
 
@@ -80,6 +81,7 @@ static void close_env(check_env *env) {
   if (!check_unit_begin(env, "after the tests")) return;
   check_doing(env, "shutdown()");
   check_close(env);
+  check_around_allow(env, false);
   check_step_end(env);
 }
 

@@ -5,6 +5,7 @@
 #include <locale.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -234,7 +235,15 @@ static const tn_format *const formats[] = {&format};
 typedef struct state {
   const tn_host *host;
   void *ctx;
+  pthread_t worker; /* of a plug-in that says that it makes threads */
+  atomic_int stop;
 } state;
+
+static void *work(void *arg) {
+  state *self = arg;
+  while (!atomic_load(&self->stop)) usleep(1000);
+  return NULL;
+}
 
 static int n_started;
 
@@ -247,14 +256,16 @@ static tn_status init(const tn_host *host, void *ctx, const tn_option *const *op
   if (is("init-exits")) exit(0);
   if (is("init-hangs")) hang();
   if (is("init-once") && n_started) return TN_ERR_STATE;
-  if (is("init-thread") && pthread_create(&thread, NULL, sleeper, NULL)) return TN_ERR_INTERNAL;
+  if ((is("init-thread") || is("threads-stay")) && pthread_create(&thread, NULL, sleeper, NULL))
+    return TN_ERR_INTERNAL;
   if (is("init-forks") && fork() == 0) hang();
   if (is("init-daemon")) make_daemon();
   if (is("init-forks-hangs") && fork() >= 0) hang();
   state *self = host->alloc(ctx, sizeof *self);
   if (!self && is("init-status")) return TN_ERR_INTERNAL;
   if (!self && !is("init-unchecked")) return TN_ERR_MEMORY;
-  *self = (state){host, ctx};
+  *self = (state){.host = host, .ctx = ctx};
+  if (is("threads") && pthread_create(&self->worker, NULL, work, self)) return TN_ERR_INTERNAL;
   if (is("init-malloc")) {
     char *volatile lost = malloc(1000);
     if (lost) *lost = 1;
@@ -265,8 +276,12 @@ static tn_status init(const tn_host *host, void *ctx, const tn_option *const *op
 }
 
 static void shut_down(void *self) {
-  const state *s = self;
+  state *s = self;
   n_started--;
+  if (is("threads")) {
+    atomic_store(&s->stop, 1);
+    pthread_join(s->worker, NULL);
+  }
   if (is("shutdown")) crash();
   shared = NULL;
   if (!is("init-leaks")) s->host->free(s->ctx, self);
@@ -289,6 +304,7 @@ static tn_plugin plugin = {.head = TN_HEAD(tn_plugin),
 
 const tn_plugin *tn_plugin_query(uint32_t host_major, uint32_t host_minor) {
   if (is("query")) crash();
+  if (is("threads") || is("threads-stay")) plugin.flags = TN_PLUGIN_THREADS;
   if (is("query-old") && host_major == 0 && host_minor == 0) crash();
   if (is("query-changes")) plugin.version = *plugin.version == '1' ? "2.0" : "1.0";
   if (is("case-huge")) cases[0] = "x=T[1000000,1000000]";

@@ -46,6 +46,9 @@ finds init-once 'two runtimes at once: init\(\) fails' --only init
 finds init-status 'failing allocation: .*init\(\) answers TN_ERR_INTERNAL' --only init
 finds init-unchecked 'failing allocation: crashed with SIGSEGV in init\(\)' --only init
 finds init-thread 'init and shutdown, once: starts threads: 1' --only init
+finds threads-stay 'init and shutdown, once: starts threads: 1' --only init
+out=$(TENON_TEST_BAD=threads "$tenon" plugin vet "$plugin") ||
+  fail "a plug-in that says that it makes threads: $out"
 finds init-forks 'starts processes that it leaves behind' --only init
 finds init-daemon 'starts processes that it leaves behind' --only init
 finds shutdown 'once: crashed with SIGSEGV in shutdown\(\)' --only init
