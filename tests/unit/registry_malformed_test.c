@@ -248,6 +248,24 @@ static void test_malformed(void **state) {
   assert_added(f, &f->w.plugin); /* nothing of them is in its way */
 }
 
+/* Who it is can be read of one that is refused, whatever it was refused for. */
+static void test_identity_of_refused(void **state) {
+  fixture *f = *state;
+  for (int k = 0; k < 3; k++) {
+    world_init(&f->w);
+    if (k == 0) f->w.plugin.head.major = 99;
+    if (k == 1) f->w.plugin.flavour ^= TN_FLAVOUR_BIG_ENDIAN;
+    if (k == 2) f->w.plugin.ops = NULL;
+    assert_true(add(f, &f->w.plugin) < 0);
+    const tn_plugin_info info = info_at(f, k);
+    assert_non_null(info.refused);
+    assert_string_equal(info.name, f->w.plugin.name);
+    assert_string_equal(info.version, f->w.plugin.version);
+    assert_string_equal(info.license, f->w.plugin.license);
+    assert_string_equal(info.build_id, f->w.plugin.build_id);
+  }
+}
+
 static void test_no_descriptor(void **state) {
   fixture *f = *state;
   assert_int_equal(add(f, NULL), TN_ERR_VERSION);
@@ -271,8 +289,8 @@ static void test_messages_are_bounded(void **state) {
 int main(void) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
   const struct CMUnitTest tests[] = {
-      TEST(test_shorter_than_ever), TEST(test_newer_and_longer),     TEST(test_malformed),
-      TEST(test_no_descriptor),     TEST(test_messages_are_bounded),
+      TEST(test_shorter_than_ever),   TEST(test_newer_and_longer), TEST(test_malformed),
+      TEST(test_identity_of_refused), TEST(test_no_descriptor),    TEST(test_messages_are_bounded),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
