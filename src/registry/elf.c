@@ -122,6 +122,11 @@ static tn_status check_others(const elf_file *f) {
     if (s.p_type == PT_TLS && (s.p_filesz > s.p_memsz || s.p_memsz > UINT32_MAX ||
                                (s.p_filesz && elf_offset(f, s.p_vaddr, s.p_filesz) == UINT64_MAX)))
       return elf_damaged(f, "its thread-local data are not in a segment");
+    if (s.p_type == PT_GNU_STACK && (s.p_flags & PF_X))
+      return tn_fail(f->diag, TN_ERR_INVALID,
+                     "%s: wants an executable stack, which every thread of the program would get; "
+                     "link it with -z noexecstack",
+                     f->path);
   }
   return TN_OK;
 }

@@ -104,6 +104,10 @@ ANIMAL(FILE, elf_load_align, LOAD, "a segment aligned to 3 bytes",
 ANIMAL(FILE, elf_relro_wild, LOAD, "it makes foreign memory read-only",
   "*zoo.so: is damaged: what is to be read-only is not in a segment",
   segment(f, PT_GNU_RELRO)->p_vaddr = UINT64_C(1) << 40)
+ANIMAL(FILE, elf_stack, LOAD, "it makes the stacks of all threads executable",
+  "*zoo.so: wants an executable stack, which every thread of the program would get; link it with "
+  "-z noexecstack",
+  segment(f, PT_GNU_STACK)->p_flags |= PF_X)
 ANIMAL(FILE, elf_dynamic_wild, LOAD, "its dynamic section is not in the library",
   "*zoo.so: is damaged: its dynamic section is not in a segment",
   segment(f, PT_DYNAMIC)->p_vaddr = UINT64_C(1) << 40)
