@@ -1,0 +1,2 @@
+/* Batch normalisation for AVX2. */
+#include "batch_norm_simd.h"
