@@ -6,12 +6,18 @@
 typedef struct convert_options {
   cli_common common;
   cli_feed feed;
-  const char *from, *to, *stage, *format;
+  const char *from, *to;
+  tn_save_options save;
+  int64_t threshold; /* of external data; 0: not given */
 } convert_options;
+
+enum { THRESHOLD = 1024 }; /* the default of other tools */
 
 static const cli_option options[] = {
     {"stage", "STAGE", "how far the model is prepared (default: load)", 's'},
     {"format", "NAME", "the format to write (default: by the ending of OUT)", 0},
+    {"external-data", "FILE", "put weights into this file, next to OUT (default: OUT.data)", 0},
+    {"external-threshold", "BYTES", "... tensors of at least so many bytes (default: 1024)", 0},
     {NULL, NULL, NULL, 0}};
 
 static int run(int argc, char **argv);
@@ -23,10 +29,13 @@ const cli_command cli_convert = {
         "Stages: load (as it was read; the default), check, infer, fold, lower, fuse, partition, "
         "select,\narrange. From infer on, the graph is that of a plan for the given shapes; open "
         "dims are taken as 1.\nIt then holds operators of Tenon's own (tenon::Region) and is for "
-        "looking at, not for running.\nOUT is replaced whole or not at all.",
+        "looking at, not for running.\nWeights stand in OUT itself, unless one of the options "
+        "--external-... is given or OUT\nwould exceed 2 GB.\nOUT is replaced whole or not at "
+        "all, and the file of weights with it.",
     .examples =
         "convert model.tflite model.onnx\nconvert model.onnx fused.onnx --stage fuse\n"
-        "convert model.onnx plan.onnx --stage arrange --dim batch=4",
+        "convert model.onnx plan.onnx --stage arrange --dim batch=4\n"
+        "convert model.onnx small.onnx --external-data weights.bin",
     .options = options,
     .groups = {&cli_feed_group, &cli_common_group},
     .run = run};
@@ -48,7 +57,7 @@ static bool is_stage(const char *stage) {
 static tn_status save_early(const convert_options *o, tn_runtime *runtime, tn_diag *diag) {
   tn_model *model = NULL;
   tn_status status = cli_load(runtime, &o->common, o->from, TN_MODEL_GRAPH_ONLY, diag, &model);
-  if (!status) status = tn_model_save(model, o->to, o->format, o->stage, NULL, diag);
+  if (!status) status = tn_model_save_as(model, o->to, &o->save, diag);
   tn_model_destroy(model);
   return status;
 }
@@ -64,7 +73,9 @@ static tn_status save_planned(const convert_options *o, tn_runtime *runtime, tn_
       status ? NULL : tn_arena_alloc(&in.store.arena, (uint64_t)in.n * sizeof *types);
   if (!status && !types) status = TN_ERR_MEMORY;
   for (int32_t k = 0; k < in.n && !status; k++) types[k] = &in.values[k];
-  if (!status) status = tn_model_save(model, o->to, o->format, o->stage, types, diag);
+  tn_save_options save = o->save;
+  save.input_types = types;
+  if (!status) status = tn_model_save_as(model, o->to, &save, diag);
   cli_inputs_free(&in);
   tn_model_destroy(model);
   return status;
@@ -75,7 +86,7 @@ static int convert(const convert_options *o) {
   if (!runtime) return CLI_INPUT;
   tn_diag *diag = tn_diag_create();
   tn_status status =
-      is_early(o->stage) ? save_early(o, runtime, diag) : save_planned(o, runtime, diag);
+      is_early(o->save.stage) ? save_early(o, runtime, diag) : save_planned(o, runtime, diag);
   if (status && !tn_diag_count(diag)) cli_error("%s", tn_status_text(status));
   cli_print_diag(diag);
   tn_diag_destroy(diag);
@@ -86,13 +97,16 @@ static int convert(const convert_options *o) {
 static bool set(convert_options *o, int index, const char *value) {
   switch (index) {
     case CLI_ARG: return cli_one(&cli_convert, value, o->from ? &o->to : &o->from);
-    case 0: o->stage = value; return is_stage(value);
-    default: o->format = value; return true;
+    case 0: o->save.stage = value; return is_stage(value);
+    case 1: o->save.format = value; return true;
+    case 2: o->save.data_file = value; return true;
+    default: return cli_int("external-threshold", value, 1, INT64_MAX, &o->threshold);
   }
 }
 
 static int run(int argc, char **argv) {
-  convert_options o = {.common = {.threads = 1}, .feed = CLI_FEED_INIT, .stage = "load"};
+  convert_options o = {.common = {.threads = 1}, .feed = CLI_FEED_INIT};
+  o.save = (tn_save_options){.head = TN_HEAD(tn_save_options), .stage = "load"};
   cli_parser p = {&cli_convert, argc, argv, {&o.feed, &o.common}, 0, false};
   const char *value;
   int next;
@@ -100,5 +114,7 @@ static int run(int argc, char **argv) {
     if (next == CLI_BAD || next == CLI_HELP) return cli_stop(next);
     if (!set(&o, next, value)) return CLI_USAGE;
   }
+  if (o.threshold || o.save.data_file)
+    o.save.data_from = (uint64_t)(o.threshold ? o.threshold : THRESHOLD);
   return cli_need(&cli_convert, o.to, "a model and a file to write") ? convert(&o) : CLI_USAGE;
 }

@@ -67,6 +67,8 @@ static const gen_word dtype_words[] = {WORD("f32", TN_F32),
                                        WORD("u4", TN_U4),
                                        WORD("i2", TN_I2),
                                        WORD("u2", TN_U2),
+                                       WORD("f6e2m3", TN_F6E2M3),
+                                       WORD("f6e3m2", TN_F6E3M2),
                                        {NULL, 0, NULL}};
 
 _Static_assert(sizeof dtype_words / sizeof dtype_words[0] == TN_DTYPE_COUNT,

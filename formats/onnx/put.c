@@ -140,11 +140,16 @@ void onnx_put_end(onnx_put *p, onnx_mark mark) {
   p->size += length->size;
 }
 
+bool onnx_put_too_large(const onnx_put *p) { return !p->status && p->size > INT32_MAX; }
+
+tn_status onnx_put_check(onnx_put *p) {
+  if (!onnx_put_too_large(p)) return p->status;
+  return onnx_put_fail(p, TN_ERR_OVERFLOW,
+                       "the file would take %lld bytes, but protobuf files end at 2 GB",
+                       (long long)p->size);
+}
+
 tn_status onnx_put_flush(onnx_put *p) {
-  if (!p->status && p->size > INT32_MAX)
-    (void)onnx_put_fail(p, TN_ERR_OVERFLOW,
-                        "the file would take %lld bytes, but protobuf files end at 2 GB",
-                        (long long)p->size);
   for (int64_t k = 0; k < p->chunks.n && !p->status; k++) {
     const onnx_chunk *c = &p->chunks.data[k];
     const void *data = c->data ? c->data : p->small.data + c->begin;

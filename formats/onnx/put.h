@@ -45,6 +45,10 @@ typedef struct onnx_mark {
 onnx_mark onnx_put_begin(onnx_put *p, uint32_t number);
 void onnx_put_end(onnx_put *p, onnx_mark mark);
 
+/* True if nothing failed, but a protobuf file cannot hold all this. */
+bool onnx_put_too_large(const onnx_put *p);
+/* Fails if it is too large. */
+tn_status onnx_put_check(onnx_put *p);
 /* Hands everything to the sink. */
 tn_status onnx_put_flush(onnx_put *p);
 

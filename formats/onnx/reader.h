@@ -80,6 +80,15 @@ tn_status onnx_tensor_align(const onnx_reader *r, tn_arena *arena, tn_tensor *t)
 tn_status onnx_set_const(const onnx_reader *r, tn_graph *g, int32_t value, const tn_tensor *t,
                          onnx_span name);
 
+/* ---- six_bits.c ---- */
+
+bool onnx_is_six_bits(uint32_t dtype);
+/* Bytes of a tensor as raw data; -1 as of tn_tensor_bytes. */
+int64_t onnx_raw_bytes(const tn_tensor *t);
+/* n elements, between raw data and a byte each. */
+void onnx_six_bits_unpack(const uint8_t *from, int64_t n, uint8_t *to);
+void onnx_six_bits_pack(const uint8_t *from, int64_t n, uint8_t *to);
+
 /* ---- attr.c, constant.c ---- */
 
 /* AttributeProto. What *out points to lives in the arena or the file; its graphs belong to g. */

@@ -89,13 +89,22 @@ static void *unconst(const void *data) {
   return cast.out;
 }
 
-static tn_status read_raw(onnx_reader *r, const onnx_tensor *t, tn_tensor *out) {
-  int64_t bytes = tn_tensor_bytes(out);
+static tn_status unpack(const onnx_reader *r, onnx_span raw, tn_arena *arena, tn_tensor *out) {
+  const int64_t n = tn_tensor_elements(out);
+  out->data = tn_arena_alloc(arena, (uint64_t)n);
+  if (!out->data) return onnx_no_memory(r);
+  onnx_six_bits_unpack(raw.p, n, out->data);
+  return TN_OK;
+}
+
+static tn_status read_raw(onnx_reader *r, const onnx_tensor *t, tn_arena *arena, tn_tensor *out) {
+  int64_t bytes = onnx_raw_bytes(out);
   onnx_span raw = t->raw;
   if (out->dtype == TN_STRING)
     return onnx_fail(r, TN_ERR_INVALID, t->at, "strings cannot stand in raw data");
   tn_status s = t->external ? onnx_external_data(r, t, bytes, &raw) : TN_OK;
   if (!s) s = check_raw_size(r, t, raw, bytes);
+  if (!s && onnx_is_six_bits(out->dtype)) return unpack(r, raw, arena, out);
   out->data = unconst(raw.p);
   return s;
 }
@@ -105,7 +114,7 @@ static tn_status read_elements(onnx_reader *r, const onnx_tensor *t, tn_arena *a
   tn_status s = TN_OK;
   *out = t->type;
   if (t->external || (t->has_raw && onnx_size(t->raw)))
-    s = read_raw(r, t, out);
+    s = read_raw(r, t, arena, out);
   else
     s = onnx_typed_data(r, t, arena, &out->data);
   if (!s && out->dtype == TN_BOOL) s = normalise_bools(r, arena, out, tn_tensor_bytes(out));

@@ -75,10 +75,12 @@ static bool as_raw(const onnx_reader *r, const onnx_tensor *t, typed_field field
   return true;
 }
 
-/* int32_data of narrower types: each number must fit, signed or not. */
+/* int32_data of narrower types: each number must fit, signed or not; six bits have no sign. */
 static tn_status narrow(const onnx_reader *r, const onnx_tensor *t, uint32_t width,
                         const int64_t *from, int64_t n, uint8_t *to) {
-  const int64_t least = -(INT64_C(1) << (8 * width - 1)), limit = INT64_C(1) << 8 * width;
+  const bool six = onnx_is_six_bits(t->type.dtype);
+  const int64_t least = six ? 0 : -(INT64_C(1) << (8 * width - 1)),
+                limit = INT64_C(1) << (six ? 6 : 8 * width);
   for (int64_t k = 0; k < n; k++) {
     if (from[k] < least || from[k] >= limit)
       return onnx_fail(r, TN_ERR_INVALID, t->at,

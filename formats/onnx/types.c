@@ -1,12 +1,12 @@
 /* Element types, TypeProto and ValueInfoProto: what is known of values before anything runs. */
 #include "reader.h"
 
-/* TensorProto.DataType -> dtype. 27 and 28 (6-bit floats) have none. */
+/* TensorProto.DataType -> dtype. */
 static const uint8_t dtypes[] = {
-    TN_NONE, TN_F32,    TN_U8,     TN_I8,       TN_U16,        TN_I16,    TN_I32,
-    TN_I64,  TN_STRING, TN_BOOL,   TN_F16,      TN_F64,        TN_U32,    TN_U64,
-    TN_C64,  TN_C128,   TN_BF16,   TN_F8E4M3FN, TN_F8E4M3FNUZ, TN_F8E5M2, TN_F8E5M2FNUZ,
-    TN_U4,   TN_I4,     TN_F4E2M1, TN_F8E8M0,   TN_U2,         TN_I2,
+    TN_NONE,   TN_F32,      TN_U8,         TN_I8,     TN_U16,        TN_I16, TN_I32, TN_I64,
+    TN_STRING, TN_BOOL,     TN_F16,        TN_F64,    TN_U32,        TN_U64, TN_C64, TN_C128,
+    TN_BF16,   TN_F8E4M3FN, TN_F8E4M3FNUZ, TN_F8E5M2, TN_F8E5M2FNUZ, TN_U4,  TN_I4,  TN_F4E2M1,
+    TN_F8E8M0, TN_U2,       TN_I2,         TN_F6E2M3, TN_F6E3M2,
 };
 enum { N_DATA_TYPES = sizeof dtypes };
 
@@ -25,11 +25,8 @@ tn_status onnx_need_dtype(const onnx_reader *r, int64_t data_type, const uint8_t
   *out_dtype = onnx_dtype(data_type);
   if (*out_dtype != TN_NONE) return TN_OK;
   if (data_type == 0) return onnx_fail(r, TN_ERR_INVALID, at, "there is no element type");
-  return onnx_fail(r, TN_ERR_UNSUPPORTED, at, "element type %lld%s is not supported",
-                   (long long)data_type,
-                   data_type == 27   ? " (FLOAT6E2M3)"
-                   : data_type == 28 ? " (FLOAT6E3M2)"
-                                     : "");
+  return onnx_fail(r, TN_ERR_UNSUPPORTED, at, "element type %lld is not supported",
+                   (long long)data_type);
 }
 
 tn_status onnx_entry_read(const onnx_reader *r, onnx_span message, onnx_span *out_key,

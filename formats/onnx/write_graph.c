@@ -14,6 +14,18 @@ static void put_constants(onnx_writer *w, onnx_scope *s) {
   }
 }
 
+/* Those with a default, too; they keep the type they were declared with. */
+static void put_inputs(onnx_writer *w, onnx_scope *s) {
+  const bool declared = TN_HAS(w->api, input_type) && w->api->input_type;
+  for (int32_t k = 0; w->api->input(s->g, k) >= 0; k++) {
+    const int32_t v = w->api->input(s->g, k);
+    if (declared)
+      onnx_put_value_as(w, 11, s, v, w->api->input_type(s->g, k));
+    else
+      onnx_put_value_info(w, 11, s, v);
+  }
+}
+
 /* value_info of what nodes give, where something is known. */
 static void put_inside(onnx_writer *w, onnx_scope *s) {
   for (int32_t v = 0; v < w->api->n_values(s->g); v++) {
@@ -40,8 +52,7 @@ void onnx_put_graph(onnx_writer *w, uint32_t number, const onnx_scope *up, const
     onnx_put_nodes(w, 1, &s); /* node */
     onnx_put_str(&w->out, 2, name);
     put_constants(w, &s);
-    for (int32_t k = 0; w->api->input(g, k) >= 0; k++) /* those with a default, too */
-      onnx_put_value_info(w, 11, &s, w->api->input(g, k));
+    put_inputs(w, &s);
     for (int32_t k = 0; k < w->api->n_outputs(g); k++)
       onnx_put_value_info(w, 12, &s, w->api->output(g, k));
     put_inside(w, &s);

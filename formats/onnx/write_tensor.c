@@ -24,10 +24,19 @@ static const void *plain_elements(onnx_writer *w, const tn_tensor *t, int64_t n)
   return to;
 }
 
+/* The same as raw data of the file. */
+static const void *raw_elements(onnx_writer *w, const tn_tensor *t, int64_t n, int64_t bytes) {
+  const void *plain = plain_elements(w, t, n);
+  if (!onnx_is_six_bits(t->dtype) || !plain) return plain;
+  uint8_t *to = tn_arena_alloc(&w->arena, (uint64_t)bytes);
+  if (to) onnx_six_bits_pack(plain, n, to);
+  return to;
+}
+
 void onnx_put_tensor(onnx_writer *w, uint32_t number, const char *name, const tn_tensor *t) {
   onnx_put *p = &w->out;
   const onnx_mark tensor = onnx_put_begin(p, number);
-  const int64_t n = tn_tensor_elements(t), bytes = tn_tensor_bytes(t);
+  const int64_t n = tn_tensor_elements(t), bytes = onnx_raw_bytes(t);
   for (int32_t k = 0; k < t->rank; k++) onnx_put_int(p, 1, t->shape[k]); /* dims */
   onnx_put_int(p, 2, onnx_data_type(t->dtype));                          /* data_type */
   if (t->dtype == TN_STRING) {
@@ -37,11 +46,11 @@ void onnx_put_tensor(onnx_writer *w, uint32_t number, const char *name, const tn
   }
   if (*name) onnx_put_str(p, 8, name); /* name */
   if (t->dtype != TN_STRING) {
-    const void *data = plain_elements(w, t, n);
+    const void *data = raw_elements(w, t, n, bytes);
     if (bytes < 0 || (bytes > 0 && !data))
       (void)onnx_put_fail(p, bytes < 0 ? TN_ERR_INTERNAL : TN_ERR_MEMORY,
                           "constant '%.80s' has no elements", name);
-    onnx_put_data(p, 9, data, bytes); /* raw_data */
+    if (!onnx_put_outside(w, data, bytes)) onnx_put_data(p, 9, data, bytes); /* raw_data */
   }
   onnx_put_end(p, tensor);
 }
@@ -88,7 +97,11 @@ void onnx_put_type(onnx_writer *w, uint32_t number, const tn_tensor *t,
 }
 
 void onnx_put_value_info(onnx_writer *w, uint32_t number, onnx_scope *s, int32_t value) {
-  const tn_tensor *t = w->api->value_type(s->g, value);
+  onnx_put_value_as(w, number, s, value, w->api->value_type(s->g, value));
+}
+
+void onnx_put_value_as(onnx_writer *w, uint32_t number, onnx_scope *s, int32_t value,
+                       const tn_tensor *t) {
   const char *dim_names[TN_MAX_RANK] = {NULL};
   for (int32_t k = 0; k < t->rank; k++) dim_names[k] = w->api->value_dim_name(s->g, value, k);
   const onnx_mark info = onnx_put_begin(&w->out, number);

@@ -114,19 +114,42 @@ static void put_model(onnx_writer *w, const tn_graph *g) {
   onnx_put_graph(w, 7, NULL, g, name ? name : "model");
 }
 
+static void open_writer(onnx_writer *w, const tn_sink *sink, const tn_graph *g,
+                        uint64_t data_from) {
+  *w = (onnx_writer){.api = sink->host->graph, .data_from = data_from};
+  onnx_put_init(&w->out, sink);
+  tn_arena_init(&w->arena, &w->out.allocator);
+  tn_map_init(&w->taken, &w->out.allocator);
+  tn_map_init(&w->domains_seen, &w->out.allocator);
+  w->version = w->api->opset(g, "");
+  put_model(w, g);
+}
+
+static void close_writer(onnx_writer *w) {
+  tn_vec_free(&w->out.allocator, &w->domains);
+  tn_vec_free(&w->out.allocator, &w->data);
+  tn_map_free(&w->domains_seen);
+  tn_map_free(&w->taken);
+  tn_arena_clear(&w->arena);
+  onnx_put_free(&w->out);
+}
+
+/* From what size on tensors go to the second file if the model does not fit into one, as tools of
+ * ONNX do it. */
+enum { DATA_FROM = 1024 };
+
 tn_status onnx_write(const tn_sink *sink, const tn_graph *g) {
-  onnx_writer w = {.api = sink->host->graph};
-  onnx_put_init(&w.out, sink);
-  tn_arena_init(&w.arena, &w.out.allocator);
-  tn_map_init(&w.taken, &w.out.allocator);
-  tn_map_init(&w.domains_seen, &w.out.allocator);
-  w.version = w.api->opset(g, "");
-  put_model(&w, g);
-  const tn_status s = onnx_put_flush(&w.out);
-  tn_vec_free(&w.out.allocator, &w.domains);
-  tn_map_free(&w.domains_seen);
-  tn_map_free(&w.taken);
-  tn_arena_clear(&w.arena);
-  onnx_put_free(&w.out);
+  const bool two = TN_HAS(sink, write_data) && sink->write_data && sink->data_file;
+  const uint64_t data_from = two ? sink->data_from : UINT64_MAX;
+  onnx_writer w;
+  open_writer(&w, sink, g, data_from);
+  if (two && data_from > DATA_FROM && onnx_put_too_large(&w.out)) {
+    close_writer(&w);
+    open_writer(&w, sink, g, DATA_FROM);
+  }
+  tn_status s = onnx_put_check(&w.out);
+  if (!s) s = onnx_flush_data(&w);
+  if (!s) s = onnx_put_flush(&w.out);
+  close_writer(&w);
   return s;
 }

@@ -29,6 +29,9 @@ typedef struct onnx_writer {
   int64_t n_made;               /* names made up so far */
   int32_t version;              /* of the default operator set, as imported */
   bool newest;                  /* some node needs the newest operator set */
+  uint64_t data_from;           /* bytes of tensors that go to the second file */
+  TN_VEC(onnx_chunk) data;      /* of it; begin: where a chunk stands there */
+  int64_t data_size;
 } onnx_writer;
 
 /* write_names.c. Failures stick in w->out.status. */
@@ -47,6 +50,15 @@ void onnx_put_tensor(onnx_writer *w, uint32_t number, const char *name, const tn
 void onnx_put_type(onnx_writer *w, uint32_t number, const tn_tensor *t,
                    const char *const *dim_names);
 void onnx_put_value_info(onnx_writer *w, uint32_t number, onnx_scope *s, int32_t value);
+/* The same with a type that is not the value's own. */
+void onnx_put_value_as(onnx_writer *w, uint32_t number, onnx_scope *s, int32_t value,
+                       const tn_tensor *t);
+
+/* write_data.c */
+/* Notes elements for the second file and puts the fields that say so. False: they belong into the
+ * tensor itself. */
+bool onnx_put_outside(onnx_writer *w, const void *data, int64_t bytes);
+tn_status onnx_flush_data(onnx_writer *w);
 
 /* write_node.c, write_region.c, write_epilogue.c */
 void onnx_put_node(onnx_writer *w, uint32_t number, onnx_scope *s, int32_t node);

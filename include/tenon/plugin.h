@@ -1,4 +1,4 @@
-/* The plug-in ABI of Tenon, version 1.0: operators, kernels, rewrites and model formats.
+/* The plug-in ABI of Tenon, version 1.1: operators, kernels, rewrites and model formats.
  *
  * This header is all that a plug-in needs: it includes only stddef.h and stdint.h, and a plug-in
  * links nothing of Tenon. A plug-in exports one function, tn_plugin_query, which returns read-only
@@ -35,7 +35,7 @@ extern "C" {
 #endif
 
 #define TN_ABI_MAJOR 1
-#define TN_ABI_MINOR 0
+#define TN_ABI_MINOR 1
 
 #if defined(_WIN32)
 #define TN_EXPORT __declspec(dllexport)
@@ -84,9 +84,10 @@ typedef struct tn_ints { const int64_t *data; int64_t size; } tn_ints;
 typedef struct tn_floats { const double *data; int64_t size; } tn_floats;
 typedef struct tn_strs { const tn_str *data; int64_t size; } tn_strs;
 
-/* Element types. Elements narrower than a byte are packed, low bits first. A dtype mask has bit
- * TN_MASK(dtype) for each type. Later versions add types; a mask of 0 ("any") means every type of
- * the version that the struct with the mask was compiled for. */
+/* Element types. Elements narrower than a byte are packed, low bits first; but six-bit floats take
+ * a byte each, its two high bits 0. A dtype mask has bit TN_MASK(dtype) for each type. Later
+ * versions add types; a mask of 0 ("any") means every type of the version that the struct with the
+ * mask was compiled for. */
 enum {
   TN_NONE = 0, /* no type, or one that is not known yet */
   TN_F32, TN_F64, TN_F16, TN_BF16,
@@ -97,6 +98,7 @@ enum {
   TN_C64, TN_C128, /* complex: two f32, two f64 */
   TN_F8E4M3FN, TN_F8E4M3FNUZ, TN_F8E5M2, TN_F8E5M2FNUZ, TN_F8E8M0, TN_F4E2M1,
   TN_I4, TN_U4, TN_I2, TN_U2,
+  TN_F6E2M3, TN_F6E3M2, /* since 1.1 */
   TN_DTYPE_COUNT /* of this header; a newer one knows more */
 };
 #define TN_MASK(dtype) (UINT64_C(1) << (dtype))
@@ -591,6 +593,12 @@ typedef struct tn_graph_api {
    * bounds and disjointness, or answers TN_ERR_INVALID and leaves the node. */
   tn_status (*set_regions)(tn_graph *graph, int32_t node, const int32_t *inputs, uint32_t n_inputs,
                            const tn_region *const *regions, uint32_t n_regions, int32_t fill);
+
+  /* Since 1.1. */
+
+  /* The type that input(index) was declared with; of one with a default it may leave open more than
+   * value_type() does, which is the default's. NULL: there is no such input. */
+  const tn_tensor *(*input_type)(const tn_graph *graph, int32_t index);
 } tn_graph_api;
 
 /* ---- Host services --------------------------------------------------------------------------- */
@@ -675,6 +683,12 @@ typedef struct tn_sink {
   void *ctx;  /* of host and write */
   void *self; /* what the plug-in's init() answered; NULL: no init */
   tn_status (*write)(void *ctx, const void *data, uint64_t size); /* appends */
+  /* Since 1.1: a second file in the same folder, for elements of tensors. The first call of
+   * write_data makes it; then both files are replaced, or neither. */
+  const char *data_file; /* its name, without a folder; NULL: there can be none */
+  uint64_t data_from;    /* what is wanted there: tensors of at least so many bytes; UINT64_MAX:
+                            nothing, as long as all fits into the first file */
+  tn_status (*write_data)(void *ctx, const void *data, uint64_t size); /* appends */
 } tn_sink;
 
 /* Takes a value apart: tensor() for a tensor; begin(), its items, end() for a list. A sequence has

@@ -272,6 +272,21 @@ TN_API const tn_graph *tn_model_graph(const tn_model *model);
 TN_API tn_status tn_model_save(tn_model *model, const char *path, const char *format,
                                const char *stage, const tn_tensor *const *input_types,
                                tn_diag *diag);
+/* What else a writer may be told. */
+typedef struct tn_save_options {
+  tn_head head;
+  const char *format, *stage; /* as of tn_model_save; NULL: by the ending of path; "load" */
+  const tn_tensor *const *input_types;
+  /* A second file in the folder of path, for elements of tensors of at least data_from bytes (ONNX:
+   * external data). Its name, without a folder; NULL: that of path, with ".data" behind it. It is
+   * written if a tensor is large enough; data_from 0: if the first file would grow beyond what its
+   * format allows. No file is replaced that this model still reads weights from. */
+  const char *data_file;
+  uint64_t data_from;
+} tn_save_options;
+/* As tn_model_save; either both files are replaced whole, or none. options may be NULL. */
+TN_API tn_status tn_model_save_as(tn_model *model, const char *path, const tn_save_options *options,
+                                  tn_diag *diag);
 
 /* ---- Sessions ---- */
 

@@ -82,11 +82,12 @@ static void convert(const tn_call *call, int64_t i) {
     tn_store_f64(y->dtype, y->data, i, value);
 }
 
-/* Floats: the fewest digits that read back as the same number; fixed-point from 1e-4 to below
- * 1e16. */
+/* Floats: the fewest digits that read back as the same number (types below 16 bits: all digits);
+ * fixed-point from 1e-4 to below 1e16. */
 static void print(const tn_tensor *x, int64_t i, char *text, size_t size) {
   const double value = tn_load_f64(x->dtype, x->data, i);
   const bool negative = value < 0;
+  const uint32_t type = tn_dtype(x->dtype)->bits < 16 ? TN_F64 : x->dtype;
   uint64_t back = 0;
   int digits = 0, exponent = 0;
   if (x->dtype == TN_BOOL) {
@@ -107,8 +108,8 @@ static void print(const tn_tensor *x, int64_t i, char *text, size_t size) {
   }
   do {
     snprintf(text, size, "%.*e", digits, value);
-    tn_store_f64(x->dtype, &back, 0, strtod(text, NULL));
-  } while (tn_load_f64(x->dtype, &back, 0) != value && digits++ < 17);
+    tn_store_f64(type, &back, 0, strtod(text, NULL));
+  } while (tn_load_f64(type, &back, 0) != value && digits++ < 17);
   sscanf(strchr(text, 'e') + 1, "%d", &exponent);
   if (exponent >= -4 && exponent < 16)
     snprintf(text, size, "%.*f", digits > exponent ? digits - exponent : 1, value);

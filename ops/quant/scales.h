@@ -24,10 +24,12 @@ static inline double scales_divide(uint32_t dtype, double x, double scale) {
   return tn_load_f64(dtype, &room, 0);
 }
 
-/* The type that QuantizeLinear divides in. */
+/* The type that QuantizeLinear divides in. A power of two (f8e8m0) says nothing of precision. */
 static inline uint32_t scales_precision(const tn_call *call) {
   const tn_quantize_linear_attrs *a = call->attrs;
-  return a->precision ? tn_dtype_of_onnx(a->precision) : call->inputs[1]->dtype;
+  const uint32_t scale = call->inputs[1]->dtype;
+  if (a->precision) return tn_dtype_of_onnx(a->precision);
+  return scale == TN_F8E8M0 ? call->inputs[0]->dtype : scale;
 }
 
 /* Index of the scale (and zero point) of element i. */

@@ -24,6 +24,11 @@ static inline tn_status tn_struct_in(void *ours, uint32_t size, const void *thei
   return ok ? TN_OK : TN_ERR_INVALID;
 }
 
+/* True if ABI 1.`minor` has the dtype. "Any" type means those to whoever was compiled for it. */
+static inline int tn_abi_has_dtype(uint16_t minor, uint32_t dtype) {
+  return dtype < (minor >= 1 ? (uint32_t)TN_DTYPE_COUNT : (uint32_t)TN_F6E2M3);
+}
+
 /* What `theirs` has of a tensor, as one of ours; all zero but for its head if theirs has none. */
 static inline tn_tensor tn_tensor_in(const tn_tensor *theirs) {
   tn_tensor ours;

@@ -38,6 +38,8 @@ static const alias aliases[] = {
     {"float8e5m2fnuz", TN_F8E5M2FNUZ},
     {"float8e8m0", TN_F8E8M0},
     {"float4e2m1", TN_F4E2M1},
+    {"float6e2m3", TN_F6E2M3},
+    {"float6e3m2", TN_F6E3M2},
     {"int4", TN_I4},
     {"uint4", TN_U4},
     {"int2", TN_I2},
@@ -81,6 +83,8 @@ static const tn_dtype_info infos[TN_DTYPE_COUNT] = {
     [TN_U4] = NATURAL("u4", 4),
     [TN_I2] = INTEGER("i2", 2),
     [TN_U2] = NATURAL("u2", 2),
+    [TN_F6E2M3] = REAL("f6e2m3", 8), /* as it is stored */
+    [TN_F6E3M2] = REAL("f6e3m2", 8),
 };
 
 const tn_dtype_info *tn_dtype(uint32_t dtype) {

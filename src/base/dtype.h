@@ -10,8 +10,8 @@
 #include "tenon/tenon.h"
 
 typedef struct tn_dtype_info {
-  const char *name;                             /* "f32" */
-  uint32_t bits;                                /* 32; string: 8 * sizeof(tn_str); none: 0 */
+  const char *name; /* "f32" */
+  uint32_t bits;    /* an element takes: 32; string: 8 * sizeof(tn_str); none: 0; f6: 8 */
   bool is_float, is_int, is_signed, is_complex; /* bool is none of these */
 } tn_dtype_info;
 
@@ -49,9 +49,10 @@ static inline float tn_bf16_to_f32(uint16_t h) {
 }
 uint16_t tn_f32_to_bf16(float f);
 uint16_t tn_f64_to_bf16(double f); /* rounds once */
-/* 8- and 4-bit floats; `saturate` as ONNX Cast-24 says: values out of range, infinities too, become
- * the largest instead of NaN or inf. f4e2m1 always saturates. f8e8m0: to the nearest power of two,
- * ties up; 0 saturates to 2^-127. */
+/* 8-, 6- and 4-bit floats; `saturate` as ONNX Cast-24 says: values out of range, infinities too,
+ * become the largest instead of NaN or inf. f4e2m1, f6e2m3 and f6e3m2 always saturate, and NaN
+ * becomes -0. f8e8m0: to the nearest power of two, ties up; 0 saturates to 2^-127. Bits above those
+ * of the type are not looked at. */
 double tn_f8_to_f64(uint32_t dtype, uint8_t bits);
 uint8_t tn_f64_to_f8(uint32_t dtype, double f, bool saturate);
 

@@ -27,24 +27,27 @@ static tn_status os_fail(tn_diag *diag, const char *what, const char *path) {
 
 tn_status tn_file_map_open(int fd, const char *path, tn_diag *diag, tn_mapping *out) {
   struct stat info;
-  *out = (tn_mapping){NULL, 0};
+  *out = (tn_mapping){.data = NULL};
   if (fstat(fd, &info)) return os_fail(diag, "examine", path);
   if (!S_ISREG(info.st_mode))
     return tn_fail(diag, TN_ERR_INVALID, "cannot map %s: it is not a regular file", path);
   if ((uint64_t)info.st_size > SIZE_MAX)
     return tn_fail(diag, TN_ERR_OVERFLOW, "cannot map %s: it is larger than memory", path);
+  out->device = (uint64_t)info.st_dev;
+  out->inode = (uint64_t)info.st_ino;
   if (info.st_size == 0) {
     out->data = (const uint8_t *)"";
     return TN_OK;
   }
   void *data = mmap(NULL, (size_t)info.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
   if (data == MAP_FAILED) return os_fail(diag, "map", path);
-  *out = (tn_mapping){data, (uint64_t)info.st_size};
+  out->data = data;
+  out->size = (uint64_t)info.st_size;
   return TN_OK;
 }
 
 tn_status tn_file_map(const char *path, tn_diag *diag, tn_mapping *out) {
-  *out = (tn_mapping){NULL, 0};
+  *out = (tn_mapping){.data = NULL};
   /* O_NONBLOCK: opening a FIFO returns at once, so that it can be refused. */
   const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (fd < 0) return os_fail(diag, "open", path);
@@ -55,7 +58,13 @@ tn_status tn_file_map(const char *path, tn_diag *diag, tn_mapping *out) {
 
 void tn_file_unmap(tn_mapping *m) {
   if (m->size) munmap((void *)(uintptr_t)m->data, (size_t)m->size);
-  *m = (tn_mapping){NULL, 0};
+  *m = (tn_mapping){.data = NULL};
+}
+
+bool tn_file_is_mapped(const tn_mapping *m, const char *path) {
+  struct stat info;
+  return m->data && !stat(path, &info) && m->device == (uint64_t)info.st_dev &&
+         m->inode == (uint64_t)info.st_ino;
 }
 
 /* ---- Atomic replacement ---- */
@@ -112,19 +121,78 @@ tn_status tn_file_writer_write(tn_file_writer *w, const void *data, uint64_t siz
   return TN_OK;
 }
 
-tn_status tn_file_writer_commit(tn_file_writer *w, tn_diag *diag) {
+/* All bytes on the disk, in the temporary file. */
+static tn_status writer_finish(tn_file_writer *w, tn_diag *diag) {
   if (!w->temp) return tn_fail(diag, TN_ERR_STATE, "the file is not open for writing");
   /* Some file systems cannot sync and say EINVAL: then there is nothing to wait for. */
-  if (fsync(w->fd) && errno != EINVAL && errno != EROFS) goto fail;
-  int fd = w->fd;
+  if (fsync(w->fd) && errno != EINVAL && errno != EROFS) return os_fail(diag, "write", w->path);
+  const int fd = w->fd;
   w->fd = -1;
-  if (close(fd)) goto fail;
-  if (rename(w->temp, w->path)) goto fail;
-  writer_forget(w);
+  return close(fd) ? os_fail(diag, "write", w->path) : TN_OK;
+}
+
+static tn_status writer_rename(tn_file_writer *w, tn_diag *diag) {
+  return rename(w->temp, w->path) ? os_fail(diag, "write", w->path) : TN_OK;
+}
+
+tn_status tn_file_writer_commit(tn_file_writer *w, tn_diag *diag) {
+  tn_status status = writer_finish(w, diag);
+  if (!status) status = writer_rename(w, diag);
+  if (status)
+    tn_file_writer_abort(w);
+  else
+    writer_forget(w);
+  return status;
+}
+
+/* Gives the file at w->path, if there is one, a second name. *out: NULL: there is none. */
+static tn_status keep_old(const tn_file_writer *w, tn_arena *arena, tn_diag *diag, char **out) {
+  char *name = tn_arena_format(arena, "%s.old", w->temp);
+  struct stat info;
+  *out = NULL;
+  if (!name) return tn_fail(diag, TN_ERR_MEMORY, "no memory to write %s", w->path);
+  if (lstat(w->path, &info)) return errno == ENOENT ? TN_OK : os_fail(diag, "replace", w->path);
+  if (S_ISDIR(info.st_mode))
+    return tn_fail(diag, TN_ERR_IO, "cannot replace %s: it is a folder", w->path);
+  /* Not every file system has hard links. */
+  if (link(w->path, name) && rename(w->path, name)) return os_fail(diag, "replace", w->path);
+  *out = name;
   return TN_OK;
-fail:;
-  tn_status status = os_fail(diag, "write", w->path);
-  tn_file_writer_abort(w);
+}
+
+/* Renames the first, then the second; if that fails, the old first one comes back. */
+static tn_status rename_both(tn_file_writer *first, tn_file_writer *second, const char *old,
+                             tn_diag *diag) {
+  tn_status status = writer_rename(first, diag);
+  if (!status) {
+    status = writer_rename(second, diag);
+    if (!status) return TN_OK;
+    if (!old) unlink(first->path);
+  }
+  if (old && rename(old, first->path))
+    (void)os_fail(diag, "bring back", first->path);
+  else if (old)
+    unlink(old); /* still there if both names were those of one file */
+  return status;
+}
+
+tn_status tn_file_writer_commit_both(tn_file_writer *first, tn_file_writer *second, tn_diag *diag) {
+  tn_arena arena;
+  tn_arena_init(&arena, first->a);
+  char *old = NULL;
+  tn_status status = writer_finish(first, diag);
+  if (!status) status = writer_finish(second, diag);
+  if (!status) status = keep_old(first, &arena, diag, &old);
+  if (!status) status = rename_both(first, second, old, diag);
+  if (!status && old) unlink(old);
+  tn_arena_clear(&arena);
+  if (status) {
+    tn_file_writer_abort(first); /* whose temporary file may be gone */
+    tn_file_writer_abort(second);
+  } else {
+    writer_forget(first);
+    writer_forget(second);
+  }
   return status;
 }
 

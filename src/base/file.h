@@ -10,6 +10,7 @@
 typedef struct tn_mapping {
   const uint8_t *data;
   uint64_t size;
+  uint64_t device, inode; /* which file it is, whatever its names */
 } tn_mapping;
 
 /* Maps a regular file read-only. Empty files give size 0 and data != NULL. Errors name the path and
@@ -18,6 +19,8 @@ tn_status tn_file_map(const char *path, tn_diag *diag, tn_mapping *out);
 /* The same of an open file; path is for messages. The mapping does not need the descriptor. */
 tn_status tn_file_map_open(int fd, const char *path, tn_diag *diag, tn_mapping *out);
 void tn_file_unmap(tn_mapping *m);
+/* True if path is a name of the mapped file. */
+bool tn_file_is_mapped(const tn_mapping *m, const char *path);
 
 /* Writes to a temporary file in the same folder; commit renames it over path, abort removes it. */
 typedef struct tn_file_writer {
@@ -30,6 +33,9 @@ tn_status tn_file_writer_open(tn_file_writer *w, const tn_allocator *a, const ch
                               tn_diag *diag);
 tn_status tn_file_writer_write(tn_file_writer *w, const void *data, uint64_t size, tn_diag *diag);
 tn_status tn_file_writer_commit(tn_file_writer *w, tn_diag *diag);
+/* Both or neither. What goes wrong at the second is taken back at the first; a program that dies
+ * between the two leaves the first replaced. */
+tn_status tn_file_writer_commit_both(tn_file_writer *first, tn_file_writer *second, tn_diag *diag);
 void tn_file_writer_abort(tn_file_writer *w); /* legal after commit: does nothing */
 
 /* Names in a folder, sorted, without "." and "..". Calls visit(self, name, is_dir) for each until

@@ -25,6 +25,8 @@ static const narrow f8e4m3fnuz = {3, 8, 0x7F, 0, 0, 0x80, true};
 static const narrow f8e5m2 = {2, 15, 0x7B, 0x7C, 0x7E, 0x80, false};
 static const narrow f8e5m2fnuz = {2, 16, 0x7F, 0, 0, 0x80, true};
 static const narrow f4e2m1 = {1, 1, 0x7, 0, 0, 0x8, false};
+static const narrow f6e2m3 = {3, 1, 0x1F, 0, 0, 0x20, false};
+static const narrow f6e3m2 = {2, 3, 0x1F, 0, 0, 0x20, false};
 
 static uint64_t f64_bits(double f) {
   uint64_t bits;
@@ -101,6 +103,8 @@ static const narrow *narrow_of(uint32_t dtype) {
     case TN_F8E5M2: return &f8e5m2;
     case TN_F8E5M2FNUZ: return &f8e5m2fnuz;
     case TN_F4E2M1: return &f4e2m1;
+    case TN_F6E2M3: return &f6e2m3;
+    case TN_F6E3M2: return &f6e3m2;
     default: return NULL;
   }
 }
@@ -114,10 +118,11 @@ double tn_f8_to_f64(uint32_t dtype, uint8_t bits) {
 uint8_t tn_f64_to_f8(uint32_t dtype, double f, bool saturate) {
   if (dtype == TN_F8E8M0) return (uint8_t)encode_e8m0(f, saturate);
   const narrow *t = narrow_of(dtype);
-  /* Without infinity a four-bit float can only saturate; without NaN, NaN becomes -0, as in
-   * ml_dtypes and ONNX. */
-  if (t == &f4e2m1 && f != f) return (uint8_t)t->sign;
-  return t ? (uint8_t)encode(t, f, saturate || t == &f4e2m1) : 0;
+  /* Without infinity a float of four or six bits can only saturate; without NaN, NaN becomes -0, as
+   * in ml_dtypes and ONNX. */
+  const bool finite = t == &f4e2m1 || t == &f6e2m3 || t == &f6e3m2;
+  if (finite && f != f) return (uint8_t)t->sign;
+  return t ? (uint8_t)encode(t, f, saturate || finite) : 0;
 }
 
 float tn_f16_to_f32(uint16_t h) { return (float)decode(&f16, h); }

@@ -19,6 +19,8 @@ static double epsilon(uint32_t dtype) {
     case TN_F8E5M2:
     case TN_F8E5M2FNUZ: return 0x1p-2;
     case TN_F8E8M0: return 1;
+    case TN_F6E2M3: return 0x1p-3;
+    case TN_F6E3M2: return 0x1p-2;
     case TN_F4E2M1: return 0x1p-1;
     default: return 0;
   }

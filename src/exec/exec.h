@@ -28,7 +28,7 @@ struct tn_model {
   tn_callable *main;       /* NULL: TN_MODEL_GRAPH_ONLY */
   tn_graph *loaded;        /* as read, for tn_model_save "load"; shares constants with main */
   const tn_format *format; /* it was read from; NULL: made by hand */
-  TN_VEC(struct tn_mapping) files; /* mapped model and weight files */
+  TN_VEC(struct tn_model_file) files; /* mapped model and weight files */
 };
 
 struct tn_profile;

@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "base/abi.h"
-#include "base/file.h"
 #include "exec/model.h"
 
 typedef struct tn_sibling {
@@ -69,10 +68,11 @@ static const tn_sibling *find_sibling(const tn_loader *l, const char *path) {
 }
 
 /* Maps a file and gives the mapping to the model. */
-static tn_status map_file(tn_model *m, const char *path, tn_diag *diag, tn_mapping *out) {
+static tn_status map_file(tn_model *m, const char *path, bool is_sibling, tn_diag *diag,
+                          tn_mapping *out) {
   if (tn_vec_room(m->planner.a, &m->files, 1)) return TN_ERR_MEMORY;
   tn_status status = tn_file_map(path, diag, out);
-  if (!status) m->files.data[m->files.n++] = *out;
+  if (!status) m->files.data[m->files.n++] = (tn_model_file){*out, is_sibling};
   return status;
 }
 
@@ -86,7 +86,7 @@ static tn_status map_sibling(tn_loader *l, const char *path, tn_sibling *out) {
   out->path = tn_arena_str(&l->arena, path);
   if (!out->path) return TN_ERR_MEMORY;
   l->io.said = true; /* map_file does */
-  return map_file(l->model, full, l->io.diag, &out->file);
+  return map_file(l->model, full, true, l->io.diag, &out->file);
 }
 
 static tn_status open_sibling(void *ctx, const char *path, const uint8_t **out_data,
@@ -198,7 +198,7 @@ tn_status tn_model_load(tn_runtime *runtime, const char *path, const tn_model_op
   tn_mapping file;
   tn_status status = model_for(runtime, path, options, diag, &model);
   if (status) return status;
-  status = map_file(model, path, diag, &file);
+  status = map_file(model, path, false, diag, &file);
   if (status) {
     tn_model_destroy(model);
     return status;
@@ -221,6 +221,6 @@ tn_status tn_model_load_memory(tn_runtime *runtime, const void *data, uint64_t s
   tn_model *model = NULL;
   tn_status status = tn_model_new(runtime, "a model in memory", options, diag, &model);
   if (status) return status;
-  tn_mapping file = {size ? data : (const uint8_t *)"", size};
+  tn_mapping file = {.data = size ? data : (const uint8_t *)"", .size = size};
   return load_take(model, "model in memory", dir, &file, options, diag, out_model);
 }

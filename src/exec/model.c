@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "base/abi.h"
-#include "base/file.h"
 
 static tn_status read_options(const tn_model_options *options, tn_diag *diag,
                               tn_model_options *out) {
@@ -100,7 +99,7 @@ void tn_model_destroy(tn_model *model) {
   tn_callable_destroy(model->main);
   tn_graph_free(model->loaded);
   tn_state_cache_destroy(model->planner.states);
-  for (int64_t k = 0; k < model->files.n; k++) tn_file_unmap(&model->files.data[k]);
+  for (int64_t k = 0; k < model->files.n; k++) tn_file_unmap(&model->files.data[k].file);
   tn_vec_free(a, &model->files);
   tn_holder_close(&model->holder);
   if (model->name) tn_free(a, model->name, strlen(model->name) + 1);

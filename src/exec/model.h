@@ -3,7 +3,13 @@
 #ifndef TN_EXEC_MODEL_H
 #define TN_EXEC_MODEL_H
 
+#include "base/file.h"
 #include "exec/exec.h"
+
+typedef struct tn_model_file {
+  tn_mapping file;
+  bool is_sibling; /* a file of weights that the model's file names */
+} tn_model_file;
 
 /* A model without a graph. name: how users of plug-ins are told of it, "model 'x.onnx'". options:
  * NULL, or as the user gave them. */

@@ -1,13 +1,24 @@
 /* Saving a model's graph, as it was read or as it is after a pass. */
 #include <string.h>
 
-#include "base/file.h"
+#include "base/abi.h"
 #include "exec/model.h"
+
+/* Where a graph goes. */
+typedef struct target {
+  const char *path;
+  const tn_format *format;
+  const char *data_file, *data_path; /* of the second file: its name, and that with the folder */
+  uint64_t data_from;                /* as tn_sink.data_from */
+} target;
 
 /* The ctx of a writer's tn_sink. */
 typedef struct tn_saver {
   tn_io io;
-  tn_file_writer file;
+  const tn_model *model;
+  const target *to;
+  tn_file_writer file, data;
+  bool has_data; /* the second file was begun */
 } tn_saver;
 
 enum { STAGE_LOAD = 0, STAGE_CHECK = 1 };
@@ -22,27 +33,70 @@ static int32_t stage_number(const char *stage) {
   return -1;
 }
 
-static tn_status write_bytes(void *ctx, const void *data, uint64_t size) {
-  tn_saver *s = ctx;
+static tn_status put_bytes(tn_saver *s, tn_file_writer *to, const void *data, uint64_t size) {
   if (size > INT64_MAX || (size && !data)) return TN_ERR_INVALID;
-  tn_status status = tn_file_writer_write(&s->file, data, size, s->io.diag);
+  tn_status status = tn_file_writer_write(to, data, size, s->io.diag);
   if (status) s->io.said = true;
   return status;
 }
 
-static tn_status write_graph(const tn_model *m, const tn_graph *g, const char *path,
-                             const tn_format *format, tn_diag *diag) {
-  tn_saver s = {.io = {.a = m->planner.a, .diag = diag, .path = path}};
-  tn_status status = tn_file_writer_open(&s.file, m->planner.a, path, diag);
+static tn_status write_bytes(void *ctx, const void *data, uint64_t size) {
+  tn_saver *s = ctx;
+  return put_bytes(s, &s->file, data, size);
+}
+
+/* A model may replace the file it was read from, but not a file of its weights, which the model at
+ * the old place would miss. */
+static tn_status check_unused(const tn_model *m, const char *path, bool is_data, tn_diag *diag) {
+  for (int64_t k = 0; k < m->files.n; k++) {
+    if (!is_data && !m->files.data[k].is_sibling) continue;
+    if (tn_file_is_mapped(&m->files.data[k].file, path))
+      return tn_fail(diag, TN_ERR_STATE, "%s: the model that is saved has its %s in this file",
+                     path, m->files.data[k].is_sibling ? "weights" : "graph");
+  }
+  return TN_OK;
+}
+
+static tn_status write_data(void *ctx, const void *data, uint64_t size) {
+  tn_saver *s = ctx;
+  if (!s->has_data) {
+    tn_status status = check_unused(s->model, s->to->data_path, true, s->io.diag);
+    if (!status) status = tn_file_writer_open(&s->data, s->io.a, s->to->data_path, s->io.diag);
+    if (status) {
+      s->io.said = true;
+      return status;
+    }
+    s->has_data = true;
+  }
+  return put_bytes(s, &s->data, data, size);
+}
+
+static tn_status commit(tn_saver *s) {
+  return s->has_data ? tn_file_writer_commit_both(&s->data, &s->file, s->io.diag)
+                     : tn_file_writer_commit(&s->file, s->io.diag);
+}
+
+static tn_status write_graph(const tn_model *m, const tn_graph *g, const target *to,
+                             tn_diag *diag) {
+  tn_saver s = {.io = {.a = m->planner.a, .diag = diag, .path = to->path}, .model = m, .to = to};
+  tn_status status = check_unused(m, to->path, false, diag);
+  if (!status) status = tn_file_writer_open(&s.file, m->planner.a, to->path, diag);
   if (status) return status;
   tn_sink sink = {.head = TN_HEAD(tn_sink),
                   .host = &tn_io_host,
                   .ctx = &s,
-                  .self = tn_registry_format_self(format),
-                  .write = write_bytes};
-  status = tn_io_status(&s.io, format, format->write(&sink, g));
-  if (!status) status = tn_file_writer_commit(&s.file, diag);
+                  .self = tn_registry_format_self(to->format),
+                  .write = write_bytes,
+                  .data_file = to->data_file,
+                  .data_from = to->data_from,
+                  .write_data = write_data};
+  status = tn_io_status(&s.io, to->format, to->format->write(&sink, g));
+  if (!status) status = commit(&s);
+  if (!status && !s.has_data && to->data_from != UINT64_MAX)
+    tn_diag_add(diag, TN_DIAG_NOTE, "%s: nothing was put into %s: no weights are large enough",
+                to->path, to->data_file);
   tn_file_writer_abort(&s.file);
+  if (s.has_data) tn_file_writer_abort(&s.data);
   return status;
 }
 
@@ -60,14 +114,40 @@ static tn_status find_writer(const tn_model *m, const char *path, const char *na
                  (*out_format)->name);
 }
 
+/* ---- the second file ---- */
+
+static const char *file_name(const char *path) {
+  const char *slash = strrchr(path, '/');
+  return slash ? slash + 1 : path;
+}
+
+/* Readers refuse names that lead elsewhere on some system. */
+static bool is_file_name(const char *n) {
+  return *n && strcmp(n, ".") && strcmp(n, "..") && !strpbrk(n, "/\\") && n[1] != ':';
+}
+
+/* name: as in tn_save_options.data_file. Without one, a path that gives none has no second file. */
+static tn_status name_data(target *to, const char *name, tn_arena *arena, tn_diag *diag) {
+  const char *first = file_name(to->path), *dir = tn_path_dir(arena, to->path);
+  const char *n = name ? tn_arena_str(arena, name) : tn_arena_format(arena, "%s.data", first);
+  if (!dir || !n) return TN_ERR_MEMORY;
+  if (!is_file_name(n) && !name && to->data_from == UINT64_MAX) return TN_OK;
+  if (!is_file_name(n))
+    return tn_fail(diag, TN_ERR_INVALID, "%s: '%s' is no name of a file next to it", to->path, n);
+  if (!strcmp(n, first))
+    return tn_fail(diag, TN_ERR_INVALID, "%s: weights cannot stand in the same file", to->path);
+  to->data_path = tn_arena_format(arena, "%s/%s", dir, n);
+  to->data_file = n;
+  return to->data_path ? TN_OK : TN_ERR_MEMORY;
+}
+
 /* ---- graphs of stages ---- */
 
-static tn_status save_checked(const tn_model *m, const char *path, const tn_format *format,
-                              tn_diag *diag) {
+static tn_status save_checked(const tn_model *m, const target *to, tn_diag *diag) {
   tn_graph *g = tn_graph_clone(m->loaded);
   if (!g) return TN_ERR_MEMORY;
   tn_status status = tn_pass_check(&m->planner, g, diag);
-  if (!status) status = write_graph(m, g, path, format, diag);
+  if (!status) status = write_graph(m, g, to, diag);
   tn_graph_free(g);
   return status;
 }
@@ -90,9 +170,8 @@ static tn_status declared_types(const tn_model *m, tn_arena *arena, const char *
   return TN_OK;
 }
 
-static tn_status save_planned(tn_model *m, const char *path, const tn_format *format,
-                              int32_t number, const char *stage, const tn_tensor *const *types,
-                              tn_diag *diag) {
+static tn_status save_planned(tn_model *m, const target *to, int32_t number, const char *stage,
+                              const tn_tensor *const *types, tn_diag *diag) {
   if (!m->main)
     return tn_fail(diag, TN_ERR_STATE, "stage '%s': the model was loaded with TN_MODEL_GRAPH_ONLY",
                    stage);
@@ -105,30 +184,46 @@ static tn_status save_planned(tn_model *m, const char *path, const tn_format *fo
     status =
         tn_fail(diag, TN_ERR_INVALID,
                 "stage '%s': shapes depend on the data of an input, which is not given", stage);
-  if (!status) status = write_graph(m, plan->graph, path, format, diag);
+  if (!status) status = write_graph(m, plan->graph, to, diag);
   if (plan) tn_plan_release(plan);
   tn_arena_clear(&arena);
   return status;
 }
 
-static tn_status save(tn_model *model, const char *path, const char *format, int32_t number,
-                      const char *stage, const tn_tensor *const *input_types, tn_diag *diag) {
-  const tn_format *writer = NULL;
-  tn_status status = find_writer(model, path, format, diag, &writer);
+static tn_status save(tn_model *model, const tn_save_options *o, int32_t number, target *to,
+                      tn_diag *diag) {
+  tn_status status = find_writer(model, to->path, o->format, diag, &to->format);
   if (status) return status;
-  if (number == STAGE_LOAD) return write_graph(model, model->loaded, path, writer, diag);
-  if (number == STAGE_CHECK) return save_checked(model, path, writer, diag);
-  return save_planned(model, path, writer, number, stage, input_types, diag);
+  if (number == STAGE_LOAD) return write_graph(model, model->loaded, to, diag);
+  if (number == STAGE_CHECK) return save_checked(model, to, diag);
+  return save_planned(model, to, number, o->stage, o->input_types, diag);
+}
+
+tn_status tn_model_save_as(tn_model *model, const char *path, const tn_save_options *options,
+                           tn_diag *diag) {
+  tn_save_options o = {.head = TN_HEAD(tn_save_options)};
+  if (!model || !path) return tn_fail(diag, TN_ERR_INVALID, "tn_model_save: no model or path");
+  if (options && tn_struct_in(&o, sizeof o, options))
+    return tn_fail(diag, TN_ERR_INVALID, "tn_model_save: options.head.size is wrong");
+  const int32_t number = stage_number(o.stage);
+  if (number < 0)
+    return tn_fail(diag, TN_ERR_INVALID, "tn_model_save: there is no stage '%s'", o.stage);
+  target to = {.path = path, .data_from = o.data_from ? o.data_from : UINT64_MAX};
+  tn_arena arena;
+  tn_arena_init(&arena, model->planner.a);
+  tn_status status = name_data(&to, o.data_file, &arena, diag);
+  const int ticket = tn_registry_enter(model->planner.registry);
+  if (!status) status = save(model, &o, number, &to, diag);
+  tn_registry_leave(model->planner.registry, ticket);
+  tn_arena_clear(&arena);
+  return status;
 }
 
 tn_status tn_model_save(tn_model *model, const char *path, const char *format, const char *stage,
                         const tn_tensor *const *input_types, tn_diag *diag) {
-  if (!model || !path) return tn_fail(diag, TN_ERR_INVALID, "tn_model_save: no model or path");
-  const int32_t number = stage_number(stage);
-  if (number < 0)
-    return tn_fail(diag, TN_ERR_INVALID, "tn_model_save: there is no stage '%s'", stage);
-  const int ticket = tn_registry_enter(model->planner.registry);
-  const tn_status status = save(model, path, format, number, stage, input_types, diag);
-  tn_registry_leave(model->planner.registry, ticket);
-  return status;
+  const tn_save_options options = {.head = TN_HEAD(tn_save_options),
+                                   .format = format,
+                                   .stage = stage,
+                                   .input_types = input_types};
+  return tn_model_save_as(model, path, &options, diag);
 }

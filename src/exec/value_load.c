@@ -1,7 +1,6 @@
 /* Reading single values from files: the sink that builds them, behind tn_value_load. */
 #include <stdio.h>
 
-#include "base/file.h"
 #include "exec/cell.h"
 #include "exec/model.h"
 

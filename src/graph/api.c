@@ -216,6 +216,11 @@ static int32_t input(const tn_graph *g, int32_t k) {
   if (k < 0 || behind >= g->defaults.n) return TN_ERR_NOT_FOUND;
   return behind < 0 ? g->inputs.data[k] : g->defaults.data[behind].value;
 }
+static const tn_tensor *input_type(const tn_graph *g, int32_t k) {
+  const int64_t behind = k - g->inputs.n;
+  if (k < 0 || behind >= g->defaults.n) return NULL;
+  return behind < 0 ? &tn_graph_val(g, g->inputs.data[k])->type : &g->defaults.data[behind].type;
+}
 static int32_t output(const tn_graph *g, int32_t k) {
   return k >= 0 && k < g->outputs.n ? g->outputs.data[k] : TN_ERR_NOT_FOUND;
 }
@@ -358,6 +363,7 @@ const tn_graph_api tn_graph_api_table = {
     .n_inputs = n_inputs,
     .n_outputs = n_outputs,
     .input = input,
+    .input_type = input_type,
     .output = output,
     .n_nodes = n_nodes,
     .node_at = node_at,

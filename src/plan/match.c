@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "base/abi.h"
 #include "base/cpu.h"
 
 static const char *const no_memory = "not enough memory to say why";
@@ -165,10 +166,22 @@ const char *tn_kernel_match_fixed(const tn_kerneldef *def, const tn_opdef *op, c
 
 /* ---- types and layouts ---- */
 
+/* A kernel without a row, or with one for any type, was made for the types that there were. */
+static const char *match_age(const tn_kernel *kernel, const tn_accept *row, uint32_t dtype,
+                             tn_arena *reasons) {
+  const tn_head *head = row ? &row->head : &kernel->head;
+  if ((row && row->dtypes) || tn_abi_has_dtype(head->minor, dtype)) return NULL;
+  return or_plain_words(tn_arena_format(reasons, "is made for ABI %u.%u, which has no %s",
+                                        head->major, head->minor, tn_dtype_name(dtype)));
+}
+
 /* any: the layout of all arguments that take any, UINT64_MAX before the first. */
-static const char *match_tensor(const tn_accept *row, const tn_arg *arg, const tn_tensor *t,
+static const char *match_tensor(const tn_kernel *kernel, const tn_arg *arg, const tn_tensor *t,
                                 const char *way, tn_layout *any, tn_arena *reasons) {
   const char *name = arg ? arg->name : "?";
+  const tn_accept *row = row_of(kernel, arg);
+  const char *reason = match_age(kernel, row, t->dtype, reasons);
+  if (reason) return reason;
   if (row && row->dtypes && !(row->dtypes & TN_MASK(t->dtype)))
     return or_plain_words(tn_arena_format(reasons, "%s %s is %s, takes %s", way, name,
                                           tn_dtype_name(t->dtype),
@@ -191,14 +204,12 @@ const char *tn_kernel_match_types(const tn_kerneldef *def, const tn_opdef *op, c
   for (uint32_t k = 0; !reason && k < n_formal; k++) {
     const tn_arg *arg = tn_schema_input_of(&op->schema, (int32_t)k, (int32_t)n_formal);
     if (call->inputs[k])
-      reason =
-          match_tensor(row_of(&def->kernel, arg), arg, call->inputs[k], "input", &any, reasons);
+      reason = match_tensor(&def->kernel, arg, call->inputs[k], "input", &any, reasons);
   }
   for (uint32_t k = 0; !reason && k < call->n_outputs; k++) {
     const tn_arg *arg = tn_schema_output_of(&op->schema, (int32_t)k, (int32_t)call->n_outputs);
     if (call->outputs[k])
-      reason =
-          match_tensor(row_of(&def->kernel, arg), arg, call->outputs[k], "output", &any, reasons);
+      reason = match_tensor(&def->kernel, arg, call->outputs[k], "output", &any, reasons);
   }
   return reason;
 }

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/abi.h"
 #include "registry/internal.h"
 
 enum {
@@ -144,8 +145,11 @@ static bool make_entries(tn_vet *v, tn_opdef *def) {
   def->arg_dtypes = tn_vet_alloc(v, (uint64_t)n, sizeof *def->arg_dtypes);
   def->arg_rule = tn_vet_alloc(v, (uint64_t)n, sizeof *def->arg_rule);
   if (!def->arg_dtypes || !def->arg_rule) return false;
+  uint64_t any = 0; /* types that the operator's author can have meant */
+  for (uint32_t d = TN_NONE + 1; d < TN_DTYPE_COUNT; d++)
+    if (tn_abi_has_dtype(def->op.head.minor, d)) any |= TN_MASK(d);
   for (int32_t k = 0; k < n; k++) {
-    def->arg_dtypes[k] = TN_MASK_KNOWN;
+    def->arg_dtypes[k] = any;
     def->arg_rule[k] = -1;
   }
   return true;

@@ -1,18 +1,23 @@
 #!/bin/bash
-# Changes copies of plugin.h and tenon.h in every way that breaks plug-ins and programs, and in some
-# that do not, and looks whether scripts/abi-lock says so: the struct, the member, what happened.
+# Changes copies of the newest released plugin.h, and of tenon.h, in every way that breaks plug-ins
+# and programs, and in some that do not, and looks whether scripts/abi-lock says so: the struct, the
+# member, what happened.
 # usage: breaks.sh SOURCE-DIR WORK-DIR   (TENON_ABI and CC in the environment)
 set -euo pipefail
 source=$1 work=$2 failed=0 n=0
 rm -rf "$work" && mkdir -p "$work"
+released=$(printf '%s\n' "$source"/abi/plugin-*.h | sort -V | tail -n 1)
+number=$(sed -n 's/^#define TN_ABI_MINOR //p' "$released")
 
 header=plugin.h # that is changed
 path_of() { [ $header = plugin.h ] && echo "$work/$1.h" || echo "$work/$1/tenon/tenon.h"; }
 change() { # NAME SED-SCRIPT...: makes the copy; one of tenon.h has a plugin.h of the next version
+  local from=$released
+  [ $header = plugin.h ] || from=$source/include/tenon/$header
   mkdir -p "$work/$1/tenon"
   sed -E "$minor" "$source/include/tenon/plugin.h" >"$work/$1/tenon/plugin.h"
-  sed -E "${@:2}" "$source/include/tenon/$header" >"$(path_of "$1")"
-  ! cmp -s "$source/include/tenon/$header" "$(path_of "$1")" && return
+  sed -E "${@:2}" "$from" >"$(path_of "$1")"
+  ! cmp -s "$from" "$(path_of "$1")" && return
   echo "$1: nothing was changed"
   failed=1
 }
@@ -32,7 +37,7 @@ passes() { # NAME SED-SCRIPT...
   check "$1" || { echo "$1: is refused:" && head -n 5 "$work/$1.said" && failed=1; }
 }
 
-minor='s/^#define TN_ABI_MINOR 0/#define TN_ABI_MINOR 1/'
+minor="s/^#define TN_ABI_MINOR .*/#define TN_ABI_MINOR $((number + 1))/"
 append='s/^\} tn_op;/  const char *more;\n} tn_op;/'
 
 breaks inserted "tn_op.schema: moved from offset 24 to 32, because of more: members are only ever" \
@@ -80,18 +85,18 @@ breaks width "type 'long' is not one of fixed width" -e "$minor" \
   -e 's/^\} tn_op;/  long more;\n} tn_op;/'
 breaks enum_member "type 'enum' is not one of fixed width" \
   -e "$minor" -e 's/^\} tn_op;/  enum tn_color color;\n} tn_op;/'
-breaks same_version "tn_op.more: is new, but the header still says ABI 1.0, which is released" \
-  -e "$append"
-breaks comment "plugin.h says ABI 1.0, but differs from abi/plugin-1.0.h" \
+breaks same_version \
+  "tn_op.more: is new, but the header still says ABI 1.$number, which is released" -e "$append"
+breaks comment "plugin.h says ABI 1.$number, but differs from abi/plugin-1.$number.h" \
   -e 's/Dense in its layout/Compact/'
-breaks downgrade "is ABI 0.9, which does not follow 1.0" \
+breaks downgrade "is ABI 0.9, which does not follow 1.$number" \
   -e 's/^#define TN_ABI_MAJOR 1/#define TN_ABI_MAJOR 0/' \
-  -e 's/^#define TN_ABI_MINOR 0/#define TN_ABI_MINOR 9/'
+  -e 's/^#define TN_ABI_MINOR .*/#define TN_ABI_MINOR 9/'
 
 passes appended -e "$minor" -e "$append"
 passes appended_flag -e "$minor" \
   -e 's/^  TN_EVENT_FORK = 4 .*/  TN_EVENT_FORK = 4,\n  TN_EVENT_EXIT = 5/'
-passes appended_dtype -e "$minor" -e 's/^  TN_DTYPE_COUNT/  TN_F6E3M2,\n&/'
+passes appended_dtype -e "$minor" -e 's/^  TN_DTYPE_COUNT/  TN_F3E1M1,\n&/'
 passes appended_struct -e "$minor" \
   -e 's/^typedef struct tn_option \{/typedef struct tn_new {\n  tn_head head;\n} tn_new;\n&/'
 passes later_comment -e "$minor" -e 's/Dense in its layout/Compact/'
@@ -126,8 +131,8 @@ passes host_appended_constant -e 's/TN_DIAG_NOTE = 2/&, TN_DIAG_HINT = 3/'
 passes host_function -e 's/^TN_API int64_t tn_list_size/TN_API int64_t tn_more(void);\n&/'
 passes host_comment -e 's/keeps$/has/'
 # Under a released version:
-minor='s/^#define TN_ABI_MINOR .*/#define TN_ABI_MINOR 0/'
-breaks host_same_version "tn_plan_info.more: is new, but the header still says ABI 1.0" \
+minor="s/^#define TN_ABI_MINOR .*/#define TN_ABI_MINOR $number/"
+breaks host_same_version "tn_plan_info.more: is new, but the header still says ABI 1.$number" \
   -e 's/^\} tn_plan_info;/  uint64_t more;\n} tn_plan_info;/'
 
 echo "$n changes tried"

@@ -19,6 +19,57 @@ says 3 'no.xyz: no format has this ending' convert "$net" "$work/no.xyz"
 says 3 "there is no format 'xyz'" convert "$net" "$work/no.onnx" --format xyz
 says 3 'cannot create a file next to' convert "$net" "$work/nowhere/no.onnx"
 no_file "$work/no.onnx"
+
+# external data
+two=$work/two && mkdir "$two"
+says 0 '' convert "$net" "$two/m.onnx" --external-data weights.bin --external-threshold 1
+says 0 "^equal  y" compare "$two/m.onnx" -i "$data/x.npy" --with "$data/net_expected"
+[ -s "$two/weights.bin" ] || fail "there is no file of weights"
+[ "$(stat -c %s "$two/m.onnx")" -lt "$(stat -c %s "$two/weights.bin")" ] ||
+  fail "the weights are in the model's file"
+cp "$two/weights.bin" "$work/kept.bin"
+# the weights of the model that is read, under its name and another
+says 3 '/weights.bin: the model that is saved has its weights in this file' \
+  convert "$two/m.onnx" "$two/m2.onnx" --external-data weights.bin --external-threshold 1
+ln -s weights.bin "$two/link.onnx"
+says 3 'link.onnx: the model that is saved has its weights' \
+  convert "$two/m.onnx" "$two/link.onnx"
+cp "$net" "$two/n.onnx"
+says 3 '/n.onnx: the model that is saved has its graph in this file' \
+  convert "$two/n.onnx" "$two/no.onnx" --external-data n.onnx --external-threshold 1
+says 3 "'two/w' is no name of a file next to it" \
+  convert "$net" "$work/no.onnx" --external-data two/w
+says 0 'note: .*small.onnx: nothing was put into w.bin: no weights are large enough' \
+  convert "$net" "$work/small.onnx" --external-data w.bin
+no_file "$work/w.bin"
+says 0 '' convert "$net" "$work/a\\b:c.onnx"
+says 3 "weights cannot stand in the same file" \
+  convert "$net" "$work/no.onnx" --external-data no.onnx
+says 2 '--external-threshold takes a whole number' \
+  convert "$net" "$work/no.onnx" --external-threshold 0
+# the second of the two files cannot be replaced; the disk is full
+mkdir "$two/m3.onnx"
+echo old >"$two/w3.bin"
+says 3 'm3.onnx: Is a directory' \
+  convert "$net" "$two/m3.onnx" --external-data w3.bin --external-threshold 1
+[ "$(cat "$two/w3.bin")" = old ] || fail "weights of a model that was not written"
+(
+  trap '' XFSZ
+  ulimit -f 1
+  says 3 'cannot write .*/w4.bin: File too large' \
+    convert "$net" "$two/m4.onnx" --external-data w4.bin --external-threshold 1
+  exit $failures
+) || failures=$((failures + 1))
+no_file "$two/m4.onnx"
+no_file "$two/w4.bin"
+cmp -s "$two/weights.bin" "$work/kept.bin" || fail "the weights were changed"
+# a model's own place; by default the file of weights is called after it
+says 0 '' convert "$two/m.onnx" "$two/m.onnx" --external-threshold 1
+[ -s "$two/m.onnx.data" ] || fail "there is no m.onnx.data"
+rm "$two/weights.bin"
+says 0 "^equal  y" compare "$two/m.onnx" -i "$data/x.npy" --with "$data/net_expected"
+[ "$(find "$two" | wc -l)" = 7 ] || fail "unfinished files: $(find "$two")"
+
 [ -z "$(find "$work" -name '*.tmp*' -o -name '.*' -type f)" ] ||
   fail "unfinished files are left behind"
 

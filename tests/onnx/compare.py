@@ -13,7 +13,8 @@ import onnx
 from onnx import numpy_helper as nh
 
 DTYPE = ("? f32 u8 i8 u16 i16 i32 i64 string bool f16 f64 u32 u64 c64 c128 "
-         "bf16 f8e4m3fn f8e4m3fnuz f8e5m2 f8e5m2fnuz u4 i4 f4e2m1 f8e8m0 u2 i2").split()
+         "bf16 f8e4m3fn f8e4m3fnuz f8e5m2 f8e5m2fnuz u4 i4 f4e2m1 f8e8m0 u2 i2 "
+         "f6e2m3 f6e3m2").split()
 # numbers of enum in plugin.h
 TN = {n: i for i, n in enumerate(
     "? f32 f64 f16 bf16 i8 i16 i32 i64 u8 u16 u32 u64 bool string".split())}
@@ -34,6 +35,8 @@ def strings_crc(strings):
 
 def tensor_bytes(t, base):
     name = DTYPE[t.data_type]
+    if name.startswith("f6"):  # a byte each in Tenon and in NumPy, but not in the file
+        return nh.to_array(t, base).tobytes()
     if t.data_location == 1:
         e = {x.key: x.value for x in t.external_data}
         data = open(os.path.join(base, e["location"]), "rb").read()[int(e.get("offset", 0)):]

@@ -96,7 +96,22 @@ static tn_status sink_write(void *ctx, const void *data, uint64_t size) {
 
 tn_sink kit_sink(kit *k, tn_text *out_file) {
   k->out_file = out_file;
-  return (tn_sink){TN_HEAD(tn_sink), &k->host, k, NULL, sink_write};
+  return (tn_sink){.head = TN_HEAD(tn_sink), .host = &k->host, .ctx = k, .write = sink_write};
+}
+
+static tn_status sink_write_data(void *ctx, const void *data, uint64_t size) {
+  kit *k = ctx;
+  k->n_data += (int64_t)size;
+  if (k->out_data) tn_text_add_bytes(k->out_data, data, (int64_t)size);
+  return k->out_data ? k->out_data->status : TN_OK;
+}
+
+tn_sink kit_data_sink(kit *k, tn_text *out_file, uint64_t data_from) {
+  tn_sink sink = kit_sink(k, out_file);
+  sink.data_file = "weights.bin";
+  sink.data_from = data_from;
+  sink.write_data = sink_write_data;
+  return sink;
 }
 
 tn_status kit_write(kit *k, const tn_graph *g, tn_text *out_file) {

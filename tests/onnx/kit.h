@@ -17,6 +17,8 @@ typedef struct kit {
   int64_t n_blocks, n_live; /* allocations through the host: ever, and not freed yet */
   int64_t fail_at;          /* the allocation with this number fails; 0: none */
   tn_text *out_file;        /* what the sink appends to */
+  tn_text *out_data;        /* the same of the second file; NULL: only counted */
+  int64_t n_data;           /* bytes of the second file */
 } kit;
 
 void kit_init(kit *k);
@@ -29,6 +31,8 @@ tn_graph *kit_read(kit *k, const void *data, uint64_t size, tn_status *out_statu
 tn_status kit_write(kit *k, const tn_graph *g, tn_text *out_file);
 tn_source kit_source(kit *k, const void *data, uint64_t size);
 tn_sink kit_sink(kit *k, tn_text *out_file);
+/* One with a second file, weights.bin, that takes tensors of data_from bytes on. */
+tn_sink kit_data_sink(kit *k, tn_text *out_file, uint64_t data_from);
 /* Everything a graph holds, in text. */
 void kit_dump(tn_graph *g, tn_text *out);
 /* A tensor or type in text, constants with the CRC-32 of their elements. */

@@ -202,8 +202,8 @@ static void types_that_are_refused(void **state) {
   pb_msg(&g, 11, pb_value("x", pb_tensor_type(1, 9, nine)));
   expect_error(pb_model(g, 17), TN_ERR_UNSUPPORTED, "value 'x': the shape has more than 8 dims");
   g = pb_new();
-  pb_msg(&g, 11, pb_value("x", pb_tensor_type(28, 0, NULL)));
-  expect_error(pb_model(g, 17), TN_ERR_UNSUPPORTED, "element type 28 (FLOAT6E3M2)");
+  pb_msg(&g, 11, pb_value("x", pb_tensor_type(29, 0, NULL)));
+  expect_error(pb_model(g, 17), TN_ERR_UNSUPPORTED, "element type 29 is not supported");
   pb type = pb_tensor_type(1, 0, NULL);
   for (int k = 0; k < 8; k++) type = list_type(4, type);
   g = pb_new();

@@ -159,13 +159,16 @@ typedef struct fixture {
   tn_status status;
 } fixture;
 
-/* Reads a model and keeps the file. */
-static inline void open_model(fixture *f, pb model) {
+/* Reads a model and keeps the file. dir: of external data, or NULL. */
+static inline void open_model_in(fixture *f, pb model, const char *dir) {
   kit_init(&f->k);
+  f->k.dir = dir;
   f->file = model;
   f->g = kit_read(&f->k, tn_text_get(&model), (uint64_t)model.n, &f->status);
   assert_int_equal(f->k.n_live, 0);
 }
+
+static inline void open_model(fixture *f, pb model) { open_model_in(f, model, NULL); }
 
 static inline void close_model(fixture *f) {
   tn_graph_free(f->g);
@@ -173,10 +176,12 @@ static inline void close_model(fixture *f) {
   tn_text_free(&f->file);
 }
 
-static inline void must_read(fixture *f, pb model) {
-  open_model(f, model);
+static inline void must_read_in(fixture *f, pb model, const char *dir) {
+  open_model_in(f, model, dir);
   if (!f->g) fail_msg("%s", tn_text_get(&f->k.messages));
 }
+
+static inline void must_read(fixture *f, pb model) { must_read_in(f, model, NULL); }
 
 /* Reading must fail with one message that has these words. */
 static inline void expect_error(pb model, tn_status status, const char *words) {

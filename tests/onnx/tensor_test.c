@@ -117,6 +117,40 @@ static void raw_data_of_every_type(void **state) {
   }
 }
 
+/* Four elements in three bytes, as the specification writes it; the rest of a group is left out. */
+static void six_bit_floats(void **state) {
+  (void)state;
+  const uint8_t x[12] = {0x3F, 0x01, 0x20, 0x15, 0x00, 0x2A, 0x3E, 0x07, 0x11, 0x22, 0x33, 0};
+  uint8_t raw[9];
+  for (int g = 0; g < 3; g++) {
+    const uint8_t *e = x + 4 * g;
+    raw[3 * g] = (uint8_t)(e[0] | (e[1] & 0x3) << 6);
+    raw[3 * g + 1] = (uint8_t)(e[1] >> 2 | (e[2] & 0xF) << 4);
+    raw[3 * g + 2] = (uint8_t)(e[2] >> 4 | e[3] << 2);
+  }
+  for (int64_t n = 0; n <= 11; n++) {
+    const int64_t bytes = (6 * n + 7) / 8;
+    pb t = pb_tensor("t", 27 + (int)(n & 1), 1, &n), typed = pb_tensor("t", 28, 1, &n);
+    uint8_t cut[9] = {0}; /* padded with zeros */
+    memcpy(cut, raw, (size_t)bytes);
+    if (n % 4) cut[bytes - 1] &= (uint8_t)(0xFF >> (8 * bytes - 6 * n));
+    pb_bytes(&t, 9, cut, bytes);
+    expect_tensor(t, n & 1 ? TN_F6E3M2 : TN_F6E2M3, n, x, n);
+    for (int64_t k = 0; k < n; k++) pb_int(&typed, 5, x[k]);
+    expect_tensor(typed, TN_F6E3M2, n, x, n);
+  }
+  int64_t three = 3;
+  pb t = pb_tensor("t", 27, 1, &three);
+  pb_bytes(&t, 9, raw, 4);
+  expect_error(t, TN_ERR_INVALID, "f6e2m3[3] and needs 3 bytes, but holds 4");
+  t = pb_tensor("t", 28, 1, &three);
+  pb_packed(&t, 5, (const int64_t[]){1, 64, 2}, 3);
+  expect_error(t, TN_ERR_INVALID, "int32_data holds 64, which does not fit into f6e3m2");
+  t = pb_tensor("t", 28, 1, &three);
+  pb_packed(&t, 5, (const int64_t[]){1, -1, 2}, 3);
+  expect_error(t, TN_ERR_INVALID, "-1, which does not fit into f6e3m2");
+}
+
 static void add_number(pb *m, uint32_t field, uint32_t dtype, const uint8_t *p, int64_t width,
                        pb *packed) {
   int64_t v = 0;
@@ -257,7 +291,7 @@ static void sizes_that_do_not_fit(void **state) {
 static void types_that_do_not_exist(void **state) {
   (void)state;
   expect_error(pb_tensor("t", 0, 0, NULL), TN_ERR_INVALID, "no element type");
-  expect_error(pb_tensor("t", 27, 0, NULL), TN_ERR_UNSUPPORTED, "FLOAT6E2M3");
+  expect_error(pb_tensor("t", 29, 0, NULL), TN_ERR_UNSUPPORTED, "element type 29");
   expect_error(pb_tensor("t", 99, 0, NULL), TN_ERR_UNSUPPORTED, "element type 99");
   expect_error(pb_tensor("t", -1, 0, NULL), TN_ERR_UNSUPPORTED, "element type -1");
 }
@@ -422,6 +456,7 @@ static void external_data_of_large_files(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(raw_data_of_every_type),
+      cmocka_unit_test(six_bit_floats),
       cmocka_unit_test(typed_fields_of_every_type),
       cmocka_unit_test(strings_are_bytes),
       cmocka_unit_test(empty_tensors_and_scalars),

@@ -4,6 +4,9 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -72,6 +75,88 @@ static void captures_go_by_their_outer_names(void **state) {
   assert_int_equal(n, 1);
   close_model(&again);
   close_model(&f);
+}
+
+/* An input with a default of 3 elements that is declared with any number of them, n. */
+static void inputs_keep_their_declared_types(void **state) {
+  (void)state;
+  const int64_t open = -1;
+  pb g = io_graph(), type = pb_new(), tensor = pb_new(), shape = pb_new(), dim = pb_new();
+  pb_str(&dim, 2, "n");
+  pb_msg(&shape, 1, dim);
+  pb_int(&tensor, 1, 1);
+  pb_msg(&tensor, 2, shape);
+  pb_msg(&type, 1, tensor);
+  pb_msg(&g, 11, pb_value("w", type));
+  pb_msg(&g, 5, pb_floats("w", 3));
+  pb_msg(&g, 1, pb_node("Add", "add", "x,w", "y"));
+  fixture f, again;
+  must_read(&f, pb_model(g, 17));
+  write_and_read(f.g, &again);
+  assert_int_equal(api->n_inputs(again.g), 1);
+  const int32_t w = api->input(again.g, 1);
+  assert_string_equal(api->value_name(again.g, w), "w");
+  assert_int_equal(api->value_type(again.g, w)->shape[0], 3);
+  assert_int_equal(api->input_type(again.g, 1)->dtype, TN_F32);
+  assert_int_equal(api->input_type(again.g, 1)->rank, 1);
+  assert_int_equal(api->input_type(again.g, 1)->shape[0], open);
+  assert_string_equal(api->value_dim_name(again.g, w, 0), "n");
+  assert_int_equal(api->input_type(again.g, 0)->shape[0], 3);
+  assert_null(api->input_type(again.g, 2));
+  assert_null(api->input_type(again.g, -1));
+  close_model(&again);
+  close_model(&f);
+}
+
+/* ---- Two files ---- */
+
+/* Writes the graph with the second file in `dir`, and reads both. */
+static void write_two_and_read(const tn_graph *g, uint64_t data_from, const char *dir, fixture *f) {
+  char path[200];
+  kit k;
+  pb file;
+  tn_text data;
+  kit_init(&k);
+  tn_text_init(&file, tn_default_allocator());
+  tn_text_init(&data, tn_default_allocator());
+  k.out_data = &data;
+  tn_sink sink = kit_data_sink(&k, &file, data_from);
+  if (onnx_format.write(&sink, g)) fail_msg("%s", tn_text_get(&k.messages));
+  assert_int_equal(k.n_live, 0);
+  snprintf(path, sizeof path, "%s/weights.bin", dir);
+  FILE *out = fopen(path, "wb");
+  assert_non_null(out);
+  if (data.n) assert_int_equal(fwrite(data.data, 1, (size_t)data.n, out), data.n);
+  assert_int_equal(fclose(out), 0);
+  tn_text_free(&data);
+  kit_free(&k);
+  must_read_in(f, file, dir);
+}
+
+static void two_round_trips(pb model, const char *dir) {
+  fixture f, again;
+  tn_text before, after;
+  must_read(&f, model);
+  write_two_and_read(f.g, 1, dir, &again);
+  dump_without_ir_version(f.g, &before);
+  dump_without_ir_version(again.g, &after);
+  assert_string_equal(tn_text_get(&before), tn_text_get(&after));
+  tn_text_free(&before);
+  tn_text_free(&after);
+  close_model(&again);
+  close_model(&f);
+}
+
+static void external_data(void **state) {
+  (void)state;
+  char dir[] = "/tmp/tenon-writer-XXXXXX", path[200];
+  assert_non_null(mkdtemp(dir));
+  two_round_trips(sample_model(), dir);
+  two_round_trips(function_model(), dir);
+  two_round_trips(if_model(), dir);
+  snprintf(path, sizeof path, "%s/weights.bin", dir);
+  unlink(path);
+  rmdir(dir);
 }
 
 /* ---- Graphs that no file gives ---- */
@@ -295,6 +380,54 @@ static void lowered_nodes_lift_the_operator_set(void **state) {
   tn_graph_free(m.g);
 }
 
+/* The bytes of a StringStringEntryProto stand in the file. */
+static bool has_entry(const tn_text *file, const char *key, const char *value) {
+  char entry[80];
+  const int n = snprintf(entry, sizeof entry, "\n%c%s\022%c%s", (int)strlen(key), key,
+                         (int)strlen(value), value);
+  return memmem(file->data, (size_t)file->n, entry, (size_t)n) != NULL;
+}
+
+static void add_constant_node(made m, uint32_t dtype, int64_t n, void *data, int32_t out) {
+  const tn_tensor t = tn_tensor_make(dtype, 1, &n, data);
+  const int32_t c = api->value(m.g, NULL);
+  assert_int_equal(api->value_set_const(m.g, c, &t, 0), TN_OK);
+  add_node(m.g, "", "Neg", c, out, NULL);
+}
+
+/* Of four constants, those of 1000 bytes and more stand at pages of the second file. */
+static void where_external_data_stands(void **state) {
+  (void)state;
+  uint8_t bytes[5000] = {7, 8, 9};
+  const uint8_t six[] = {7, 2 | 9 << 4, 0}; /* 7, 8, 9, 0 as floats of six bits */
+  const int64_t scalar[] = {1};
+  made m = make_graph(1, scalar);
+  tn_text file, data;
+  kit k;
+  kit_init(&k);
+  tn_text_init(&file, tn_default_allocator());
+  tn_text_init(&data, tn_default_allocator());
+  add_constant_node(m, TN_U8, 1000, bytes, api->value(m.g, NULL));
+  add_constant_node(m, TN_U8, 999, bytes, api->value(m.g, NULL));
+  add_constant_node(m, TN_F6E2M3, 5000, bytes, api->value(m.g, NULL));
+  add_constant_node(m, TN_F32, 250, bytes, m.y);
+  k.out_data = &data;
+  tn_sink sink = kit_data_sink(&k, &file, 1000);
+  assert_int_equal(onnx_format.write(&sink, m.g), TN_OK);
+  assert_int_equal(data.n, 8192 + 1000);
+  assert_memory_equal(data.data, bytes, 1000);
+  for (int i = 1000; i < 4096; i++) assert_int_equal(data.data[i], 0);
+  assert_memory_equal(data.data + 4096, six, sizeof six);
+  assert_memory_equal(data.data + 8192, bytes, 1000);
+  assert_true(has_entry(&file, "offset", "0") && has_entry(&file, "length", "1000"));
+  assert_true(has_entry(&file, "offset", "4096") && has_entry(&file, "length", "3750"));
+  assert_true(has_entry(&file, "offset", "8192") && has_entry(&file, "location", "weights.bin"));
+  tn_text_free(&file);
+  tn_text_free(&data);
+  kit_free(&k);
+  tn_graph_free(m.g);
+}
+
 /* ---- Failures ---- */
 
 static void files_beyond_2_gb(void **state) {
@@ -312,6 +445,11 @@ static void files_beyond_2_gb(void **state) {
   assert_int_equal(kit_write(&k, m.g, &file), TN_ERR_OVERFLOW);
   assert_non_null(strstr(tn_text_get(&k.messages), "protobuf files end at 2 GB"));
   assert_int_equal(file.n, 0);
+  tn_sink sink = kit_data_sink(&k, &file, UINT64_MAX);
+  /* It goes to a second file by itself, if there may be one. */
+  assert_int_equal(onnx_format.write(&sink, m.g), TN_OK);
+  assert_true(k.n_data == INT64_C(1) << 32);
+  assert_true(file.n > 0 && file.n < 1000);
   tn_text_free(&file);
   kit_free(&k);
   tn_graph_free(m.g);
@@ -329,7 +467,9 @@ static void every_failing_allocation(void **state) {
     pb file;
     kit_init(&k);
     k.fail_at = ++at;
-    s = kit_write(&k, f.g, &file);
+    tn_text_init(&file, tn_default_allocator());
+    tn_sink sink = kit_data_sink(&k, &file, 1);
+    s = onnx_format.write(&sink, f.g);
     assert_int_equal(k.n_live, 0);
     assert_true(s == TN_OK || strstr(tn_text_get(&k.messages), "out of memory"));
     tn_text_free(&file);
@@ -352,6 +492,9 @@ static void a_sink_that_fails(void **state) {
   tn_sink sink = kit_sink(&f.k, NULL);
   sink.write = full_disk;
   assert_int_equal(onnx_format.write(&sink, f.g), TN_ERR_IO);
+  sink = kit_data_sink(&f.k, NULL, 1);
+  sink.write_data = full_disk;
+  assert_int_equal(onnx_format.write(&sink, f.g), TN_ERR_IO);
   assert_int_equal(f.k.n_live, 0);
   close_model(&f);
 }
@@ -366,6 +509,9 @@ int main(void) {
       cmocka_unit_test(layouts_are_told),
       cmocka_unit_test(fused_steps_become_nodes),
       cmocka_unit_test(lowered_nodes_lift_the_operator_set),
+      cmocka_unit_test(inputs_keep_their_declared_types),
+      cmocka_unit_test(external_data),
+      cmocka_unit_test(where_external_data_stands),
       cmocka_unit_test(files_beyond_2_gb),
       cmocka_unit_test(every_failing_allocation),
       cmocka_unit_test(a_sink_that_fails),

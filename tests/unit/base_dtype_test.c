@@ -11,7 +11,7 @@
 #include <cmocka.h>
 
 /* The formats as their standards give them: IEEE 754 binary16, bfloat16, OCP OFP8, the "FNUZ" types
- * of Noune et al. 2022, and OCP MX FP4. */
+ * of Noune et al. 2022, and OCP MX FP6 and FP4. */
 typedef struct format {
   uint32_t dtype;
   int exponent_bits, mantissa_bits, bias;
@@ -23,6 +23,7 @@ static const format formats[] = {
     {TN_F16, 5, 10, 15, 0x7BFF, true, false},   {TN_BF16, 8, 7, 127, 0x7F7F, true, false},
     {TN_F8E4M3FN, 4, 3, 7, 0x7E, false, false}, {TN_F8E4M3FNUZ, 4, 3, 8, 0x7F, false, true},
     {TN_F8E5M2, 5, 2, 15, 0x7B, true, false},   {TN_F8E5M2FNUZ, 5, 2, 16, 0x7F, false, true},
+    {TN_F6E2M3, 2, 3, 1, 0x1F, false, false},   {TN_F6E3M2, 3, 2, 3, 0x1F, false, false},
     {TN_F4E2M1, 2, 1, 1, 0x7, false, false},
 };
 enum { N_FORMATS = sizeof formats / sizeof *formats };
@@ -107,7 +108,8 @@ static void overflows_and_nan(void **state) {
     double middle = (value_of(f, f->largest) + value_of(f, f->largest + 1)) / 2;
     double beyond[] = {nextafter(middle, DBL_MAX), value_of(f, f->largest + 1), DBL_MAX, INFINITY};
     uint32_t sign = sign_bit(f);
-    bool is_f8 = f->dtype != TN_F16 && f->dtype != TN_BF16, is_f4 = f->dtype == TN_F4E2M1;
+    bool is_f8 = f->dtype != TN_F16 && f->dtype != TN_BF16;
+    bool never_nan = f->exponent_bits + f->mantissa_bits < 7; /* then it becomes -0 */
     for (size_t i = 0; i < sizeof beyond / sizeof *beyond; i++) {
       if (is_f8) assert_int_equal(encode(f, beyond[i], true), f->largest);
       if (is_f8) assert_int_equal(encode(f, -beyond[i], true), sign | f->largest);
@@ -116,12 +118,13 @@ static void overflows_and_nan(void **state) {
         assert_int_equal(bits, f->largest + 1);
         assert_int_equal(minus, sign | (f->largest + 1));
       } else {
-        assert_true(is_f4 ? bits == f->largest : isnan(decode(f, bits)));
-        assert_true(is_f4 ? minus == (sign | f->largest) : isnan(decode(f, minus)));
+        assert_true(never_nan ? bits == f->largest : isnan(decode(f, bits)));
+        assert_true(never_nan ? minus == (sign | f->largest) : isnan(decode(f, minus)));
       }
     }
-    if (!is_f4) assert_true(isnan(decode(f, encode(f, (double)NAN, true))));
-    if (!is_f4) assert_true(isnan(decode(f, encode(f, -(double)NAN, false))));
+    if (!never_nan) assert_true(isnan(decode(f, encode(f, (double)NAN, true))));
+    if (!never_nan) assert_true(isnan(decode(f, encode(f, -(double)NAN, false))));
+    if (never_nan) assert_int_equal(encode(f, (double)NAN, true), sign);
   }
 }
 
@@ -268,8 +271,8 @@ static void integers_to_floats(void **state) {
 /* Every pattern of the float types below 16 bits through load and store, packed ones included. */
 static void narrow_elements(void **state) {
   (void)state;
-  static const uint32_t dtypes[] = {TN_F8E4M3FN,   TN_F8E4M3FNUZ, TN_F8E5M2,
-                                    TN_F8E5M2FNUZ, TN_F8E8M0,     TN_F4E2M1};
+  static const uint32_t dtypes[] = {TN_F8E4M3FN, TN_F8E4M3FNUZ, TN_F8E5M2, TN_F8E5M2FNUZ,
+                                    TN_F8E8M0,   TN_F4E2M1,     TN_F6E2M3, TN_F6E3M2};
   for (size_t d = 0; d < sizeof dtypes / sizeof *dtypes; d++) {
     uint32_t dtype = dtypes[d], n = 1U << tn_dtype(dtype)->bits;
     uint8_t data[256];
@@ -285,6 +288,26 @@ static void narrow_elements(void **state) {
       assert_true(x == y || (isnan(x) && isnan(y)));
     }
   }
+}
+
+/* OCP MX 1.0, tables 3 and 4. */
+static void six_bits(void **state) {
+  (void)state;
+  static const struct {
+    uint8_t bits;
+    double e2m3, e3m2;
+  } rows[] = {{0x1F, 7.5, 28},    {0x07, 0.875, 0.4375}, {0x01, 0.125, 0.0625},
+              {0x3F, -7.5, -28},  {0x08, 1, 0.5},        {0x04, 0.5, 0.25},
+              {0x20, -0.0, -0.0}, {0x29, -1.125, -0.625}};
+  for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) {
+    assert_true(tn_f8_to_f64(TN_F6E2M3, rows[k].bits) == rows[k].e2m3);
+    assert_true(tn_f8_to_f64(TN_F6E3M2, rows[k].bits) == rows[k].e3m2);
+    assert_true(tn_f8_to_f64(TN_F6E3M2, rows[k].bits | 0xC0) == rows[k].e3m2); /* a whole byte */
+    assert_int_equal(tn_f64_to_f8(TN_F6E2M3, rows[k].e2m3, false), rows[k].bits);
+    assert_int_equal(tn_f64_to_f8(TN_F6E3M2, rows[k].e3m2, false), rows[k].bits);
+  }
+  assert_int_equal(tn_dtype_bytes(TN_F6E2M3, 5), 5);
+  assert_int_equal(tn_dtype_parse("float6e3m2"), TN_F6E3M2);
 }
 
 static void names(void **state) {
@@ -327,6 +350,7 @@ int main(void) {
       cmocka_unit_test(conversions),
       cmocka_unit_test(integers_to_floats),
       cmocka_unit_test(narrow_elements),
+      cmocka_unit_test(six_bits),
       cmocka_unit_test(names),
       cmocka_unit_test(bytes),
   };

@@ -127,6 +127,45 @@ static void writer_errors(void **state) {
   assert_int_equal(n_entries(f), 1);
 }
 
+static tn_status put_both(const char *first, const char *second, tn_diag *diag) {
+  tn_file_writer a, b;
+  assert_int_equal(tn_file_writer_open(&a, tn_default_allocator(), first, diag), TN_OK);
+  assert_int_equal(tn_file_writer_open(&b, tn_default_allocator(), second, diag), TN_OK);
+  assert_int_equal(tn_file_writer_write(&a, "new 1", 5, diag), TN_OK);
+  assert_int_equal(tn_file_writer_write(&b, "new 2", 5, diag), TN_OK);
+  const tn_status status = tn_file_writer_commit_both(&a, &b, diag);
+  tn_file_writer_abort(&a);
+  tn_file_writer_abort(&b);
+  return status;
+}
+
+static void both_or_neither(void **state) {
+  fixture *f = *state;
+  char first[200], second[200], folder[200];
+  snprintf(first, sizeof first, "%s", in_dir(f, "first"));
+  snprintf(second, sizeof second, "%s", in_dir(f, "second"));
+  snprintf(folder, sizeof folder, "%s", in_dir(f, "folder"));
+  assert_int_equal(mkdir(folder, 0700), 0);
+  /* neither is there, the second cannot be */
+  assert_int_equal(put_both(first, folder, f->diag), TN_ERR_IO);
+  assert_int_equal(n_entries(f), 1);
+  assert_int_equal(put_both(folder, second, f->diag), TN_ERR_IO);
+  assert_non_null(strstr(tn_diag_text(f->diag), "folder: it is a folder"));
+  assert_int_equal(n_entries(f), 1);
+  assert_int_equal(put_both(first, second, f->diag), TN_OK);
+  assert_content(first, "new 1");
+  assert_content(second, "new 2");
+  put(first, "old 1");
+  put(second, "old 2");
+  assert_int_equal(put_both(first, folder, f->diag), TN_ERR_IO);
+  assert_content(first, "old 1"); /* was replaced, and came back */
+  assert_int_equal(n_entries(f), 3);
+  assert_int_equal(put_both(first, second, f->diag), TN_OK);
+  assert_content(first, "new 1");
+  assert_content(second, "new 2");
+  assert_int_equal(n_entries(f), 3);
+}
+
 static void map_errors(void **state) {
   fixture *f = *state;
   tn_mapping m;
@@ -200,10 +239,9 @@ static void machine(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      FILE_TEST(write_and_map),  FILE_TEST(abort_keeps_the_old),
-      FILE_TEST(writer_errors),  FILE_TEST(map_errors),
-      FILE_TEST(folders),        FILE_TEST(paths),
-      cmocka_unit_test(machine),
+      FILE_TEST(write_and_map),   FILE_TEST(abort_keeps_the_old), FILE_TEST(writer_errors),
+      FILE_TEST(both_or_neither), FILE_TEST(map_errors),          FILE_TEST(folders),
+      FILE_TEST(paths),           cmocka_unit_test(machine),
   };
   return cmocka_run_group_tests_name("base_file", tests, NULL, NULL);
 }

@@ -2,6 +2,11 @@
  * with words that name part, member and rule. */
 #include "registry_kit.h"
 
+#define TEXT_OF(number) #number
+#define NUMBER(number) TEXT_OF(number)
+#define MINOR NUMBER(TN_ABI_MINOR)
+#define HOST_ABI "ABI " NUMBER(TN_ABI_MAJOR) "." MINOR
+
 /* ---- plug-ins of other ages ---- */
 
 /* 1.0 is where the ABI begins: no struct of it was ever shorter. tests/abi has real older ones. */
@@ -49,7 +54,8 @@ static char endless[1 << 17]; /* filled without a zero by the test */
     w->plugin.head.size = 133) \
   X(plugin_size_of_another_version, "but this struct has", w->plugin.head.size -= 8) \
   X(plugin_major, "plug-in 'acme'", w->plugin.head.major = 99) \
-  X(plugin_major_text, "member head.major: is 99: made for ABI 99.0, this host serves ABI 1.x", \
+  X(plugin_major_text, \
+    "member head.major: is 99: made for ABI 99." MINOR ", this host serves ABI 1.x", \
     w->plugin.head.major = 99) \
   X(plugin_name_null, "member name: must be given", w->plugin.name = NULL) \
   X(plugin_name_empty, "member name: is empty", w->plugin.name = "") \
@@ -60,9 +66,10 @@ static char endless[1 << 17]; /* filled without a zero by the test */
     w->plugin.version = "1\x1b[2J") \
   X(plugin_build_id_endless, "member build_id: does not end within 128 bytes", \
     w->plugin.build_id = endless) \
-  X(plugin_flags, "plug-in 'acme', member flags: has bits 0x100, which ABI 1.0 does not know", \
+  X(plugin_flags, \
+    "plug-in 'acme', member flags: has bits 0x100, which " HOST_ABI " does not know", \
     w->plugin.flags = 0x100) \
-  X(plugin_needs, "member needs: asks for 'tn_host.teleport', which this host (ABI 1.0)", \
+  X(plugin_needs, "member needs: asks for 'tn_host.teleport', which this host (" HOST_ABI ")", \
     w->plugin.needs = "tn_host.teleport") \
   X(extensions_null, "member extensions: is NULL, but 1 entries are counted", \
     w->plugin.n_extensions = 1, w->plugin.extensions = NULL) \
@@ -108,7 +115,7 @@ static char endless[1 << 17]; /* filled without a zero by the test */
     w->op[0].since = 0) \
   X(op_until, "member until: is 2, which is before since = 5", \
     w->op[0].since = 5, w->op[0].until = 2) \
-  X(op_flags, "member flags: has bits 0x80000000, which ABI 1.0 does not know", \
+  X(op_flags, "member flags: has bits 0x80000000, which " HOST_ABI " does not know", \
     w->op[0].flags = 1u << 31) \
   X(op_schema_null, "member schema: must be given", w->op[0].schema = NULL) \
   X(op_schema_syntax, "plug-in 'acme', op 'com.acme::Scale' since 1, member schema", \
@@ -269,7 +276,7 @@ static void test_identity_of_refused(void **state) {
 static void test_no_descriptor(void **state) {
   fixture *f = *state;
   assert_int_equal(add(f, NULL), TN_ERR_VERSION);
-  assert_says(f, "plug-in that is linked in: tn_plugin_query offers nothing for ABI 1.0");
+  assert_says(f, "plug-in that is linked in: tn_plugin_query offers nothing for " HOST_ABI);
   assert_int_equal(add(f, (const tn_plugin *)((uintptr_t)&f->w.plugin | 1)), TN_ERR_INVALID);
   assert_says(f, "which is not aligned");
   assert_int_equal(tn_registry_add(f->r, NULL, "explicit", NULL, NULL, 0, f->diag), TN_ERR_INVALID);
