@@ -139,7 +139,8 @@ static bool make_inputs(check_problem *p) {
       (*to)->constant = (*to)->written_constant = in->items[i].constant;
     }
   }
-  while (p->n_inputs && !p->inputs[p->n_inputs - 1]) p->n_inputs--;
+  const bool trim = tn_schema_may_end_early(&p->op->schema);
+  while (trim && p->n_inputs && !p->inputs[p->n_inputs - 1]) p->n_inputs--;
   for (int32_t k = 0; k < p->line->n_outer; k++) {
     const check_outer *o = &p->line->outer[k];
     if (p->n_outer == CHECK_MAX_IO) return why(p, "the case has too many values around the node");

@@ -19,10 +19,16 @@ static void problem(binder *b, const char *what, const char *name, const char *r
                       tn_node_text(b->n, text, sizeof text), what, name, rule);
 }
 
+int32_t tn_node_n_given(const tn_gnode *n, const tn_opdef *def) {
+  const bool trim = tn_schema_may_end_early(&def->schema);
+  int32_t given = (int32_t)n->n_formal;
+  while (trim && given > 0 && n->node.inputs[given - 1] < 0) given--;
+  return given;
+}
+
 static void check_inputs(binder *b) {
   const tn_schema *s = &b->def->schema;
-  int32_t n = (int32_t)b->n->n_formal;
-  while (n > 0 && b->n->node.inputs[n - 1] < 0) n--; /* left out at the end: as if not written */
+  const int32_t n = tn_node_n_given(b->n, b->def);
   for (int32_t k = 0; k < n; k++) {
     const tn_arg *arg = tn_schema_input_of(s, k, n);
     char text[TN_NODE_TEXT];

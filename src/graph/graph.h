@@ -116,7 +116,7 @@ struct tn_graph {
   TN_VEC(tn_function) functions;
   TN_VEC(tn_opset) opsets;
   TN_VEC(tn_meta) meta;
-  tn_map names; /* value name -> id */
+  tn_map names;       /* value name -> id */
   int64_t n_expanded; /* nodes that functions have brought, those of subgraphs among them */
   bool unsorted;
   bool is_function; /* body of a function: attribute references allowed */
@@ -205,5 +205,8 @@ enum { TN_NODE_TEXT = 200 };
 /* attrs.c: matches the node's raw attributes against its schema and builds the attribute struct (01
  * check). All problems go to diag, each naming the node and the argument. */
 tn_status tn_node_bind(tn_graph *g, int32_t node, const tn_opdef *def, tn_diag *diag);
+/* Formal inputs of the node, without those left out at the end if these may as well not be written:
+ * the n of tn_schema_input_of. */
+int32_t tn_node_n_given(const tn_gnode *n, const tn_opdef *def);
 
 #endif

@@ -84,6 +84,10 @@ const tn_arg *tn_schema_find(const tn_schema *s, const char *name);
  * takes what the arguments after it leave. NULL: too many. */
 const tn_arg *tn_schema_input_of(const tn_schema *s, int32_t index, int32_t n);
 const tn_arg *tn_schema_output_of(const tn_schema *s, int32_t index, int32_t n);
+/* True if inputs that are left out at the end may as well not be written. False if an argument
+ * stands behind a list: what an input belongs to depends then on how many there are, so all that is
+ * left out behind the list has to be written as left out. */
+bool tn_schema_may_end_early(const tn_schema *s);
 /* The schema in canonical text (for docs and tests): parses back to an equal schema. */
 void tn_schema_print(const tn_schema *s, tn_text *out);
 

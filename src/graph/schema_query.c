@@ -60,6 +60,15 @@ const tn_arg *tn_schema_output_of(const tn_schema *s, int32_t index, int32_t n) 
   return flattened(s, tn_schema_output, index, n);
 }
 
+bool tn_schema_may_end_early(const tn_schema *s) {
+  bool behind = false;
+  for (int32_t k = 0; k < s->n_inputs; k++) {
+    if (behind) return false;
+    behind = tn_schema_input(s, k)->list;
+  }
+  return true;
+}
+
 static void print_type(const tn_arg *a, tn_text *out) {
   tn_text_add(out, "%s", tn_base_type_name(a->base));
   if (a->alias) tn_text_add(out, "(%s)", a->alias);

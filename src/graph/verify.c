@@ -59,8 +59,7 @@ static void check_arity(verifier *v, int32_t id) {
     return;
   }
   if (!n->def || !strcmp(n->node.domain, "tenon")) return;
-  int32_t formal = (int32_t)n->n_formal, outs = (int32_t)n->node.n_outputs;
-  while (formal && n->node.inputs[formal - 1] < 0) formal--;
+  int32_t formal = tn_node_n_given(n, n->def), outs = (int32_t)n->node.n_outputs;
   while (outs && n->node.outputs[outs - 1] < 0) outs--;
   if (formal && !tn_schema_input_of(&n->def->schema, formal - 1, formal))
     breach_node(v, id, "has more inputs than its schema");

@@ -122,11 +122,12 @@ static tn_status take_output(tn_graph *g, int32_t node, int32_t user) {
 }
 
 /* Optional inputs that the node does not write out are written as left out, so that operands can
- * follow the formal inputs. false: a list has no end to put them behind. */
+ * follow the formal inputs. false: there is a list, so nobody could tell where they begin. */
 static bool close_inputs(tn_graph *g, int32_t node, tn_status *status) {
   tn_gnode *n = tn_graph_node(g, node);
-  int32_t want = n->def->schema.n_inputs;
-  if (want && tn_schema_input(&n->def->schema, want - 1)->list) return false;
+  const int32_t want = n->def->schema.n_inputs;
+  for (int32_t k = 0; k < want; k++)
+    if (tn_schema_input(&n->def->schema, k)->list) return false;
   while (!*status && (int32_t)n->n_formal == (int32_t)n->node.n_inputs &&
          (int32_t)n->n_formal < want)
     if (!(*status = tn_graph_append_node_input(g, node, -1))) n->n_formal++;

@@ -220,9 +220,7 @@ tn_status tn_infer_node(const tn_planner *p, tn_graph *g, int32_t node, int32_t 
   tn_call_frame f;
   tn_status s = tn_call_open(&f, p, g, node, diag);
   if (s) return s;
-  uint32_t formal = n->n_formal;
-  while (formal && n->node.inputs[formal - 1] < 0) formal--;
-  inference i = {.f = &f, .def = n->def, .n_formal = formal};
+  inference i = {.f = &f, .def = n->def, .n_formal = (uint32_t)tn_node_n_given(n, n->def)};
   int64_t before = tn_diag_count(diag);
   s = infer(&i, out_input);
   if (s && s != TN_NEEDS_DATA && tn_diag_count(diag) == before)
@@ -237,7 +235,7 @@ tn_status tn_infer_dtypes(const tn_planner *p, tn_graph *g, int32_t node) {
   tn_call_frame f;
   tn_status s = tn_is_region(n) ? TN_OK : tn_call_open(&f, p, g, node, NULL);
   if (s || tn_is_region(n)) return s;
-  inference i = {.f = &f, .def = n->def, .n_formal = n->n_formal};
+  inference i = {.f = &f, .def = n->def, .n_formal = (uint32_t)tn_node_n_given(n, n->def)};
   if (make_rules(&i) == TN_OK)
     for (uint32_t k = 0; k < n->node.n_outputs; k++)
       if (n->node.outputs[k] >= 0 && !tn_graph_val(g, n->node.outputs[k])->known)

@@ -59,10 +59,10 @@ const tn_accept *tn_kernel_accept_output(const tn_kerneldef *def, const tn_opdef
   return row_of(&def->kernel, tn_schema_output_of(&op->schema, (int32_t)index, (int32_t)n_outputs));
 }
 
-/* Trailing inputs that were left out do not count when a list argument takes what the others
- * leave. */
-static uint32_t given(const tn_call *call, uint32_t n_formal) {
-  while (n_formal && !call->inputs[n_formal - 1]) n_formal--;
+/* Trailing inputs that were left out do not count, unless they tell where a list ends. */
+static uint32_t given(const tn_opdef *op, const tn_call *call, uint32_t n_formal) {
+  const bool trim = tn_schema_may_end_early(&op->schema);
+  while (trim && n_formal && !call->inputs[n_formal - 1]) n_formal--;
   return n_formal;
 }
 
@@ -153,7 +153,7 @@ static bool is_input(const tn_schema *schema, const char *name) {
 
 const char *tn_kernel_match_fixed(const tn_kerneldef *def, const tn_opdef *op, const tn_call *call,
                                   uint32_t n_formal, tn_arena *reasons) {
-  n_formal = given(call, n_formal);
+  n_formal = given(op, call, n_formal);
   const char *reason = match_kernel(&def->kernel, call, reasons);
   for (uint32_t k = 0; !reason && k < def->kernel.n_accepts; k++) {
     const tn_accept *row = def->kernel.accepts[k];
@@ -200,7 +200,7 @@ const char *tn_kernel_match_types(const tn_kerneldef *def, const tn_opdef *op, c
                                   uint32_t n_formal, tn_arena *reasons) {
   tn_layout any = UINT64_MAX;
   const char *reason = NULL;
-  n_formal = given(call, n_formal);
+  n_formal = given(op, call, n_formal);
   for (uint32_t k = 0; !reason && k < n_formal; k++) {
     const tn_arg *arg = tn_schema_input_of(&op->schema, (int32_t)k, (int32_t)n_formal);
     if (call->inputs[k])

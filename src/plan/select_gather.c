@@ -364,8 +364,7 @@ static tn_status drop_beaten(gatherer *g) {
 static tn_status open(gatherer *g, tn_selection *s, int32_t node) {
   *g = (gatherer){.s = s, .n = tn_graph_node(s->g, node), .options = &s->nodes[node]};
   const tn_node *n = &g->n->node;
-  g->n_formal = g->n->n_formal;
-  while (g->n_formal && n->inputs[g->n_formal - 1] < 0) g->n_formal--;
+  g->n_formal = (uint32_t)tn_node_n_given(g->n, g->n->def);
   tn_status status = tn_call_open(&g->frame, s->p, s->g, node, s->diag);
   if (status) return status;
   g->in = tn_arena_alloc(&s->arena, (n->n_inputs + 1) * sizeof *g->in);

@@ -83,16 +83,58 @@ static const tn_kernel echo_c = {.head = TN_HEAD(tn_kernel),
                                  .device = "cpu",
                                  .rank = 1,
                                  .run = run_echo};
-static const tn_op *const ops[] = {&echo};
-static const tn_kernel *const kernels[] = {&echo_c};
+
+/* ---- test::Ends: floats, then perhaps one integer ---- */
+
+static tn_status infer_ends(const tn_call *c) {
+  c->outputs[0]->dtype = TN_F32;
+  c->outputs[0]->rank = 0;
+  return TN_OK;
+}
+
+/* 10 * floats + integers */
+static tn_status run_ends(const tn_call *c, uint32_t stage, int64_t begin, int64_t end,
+                          uint32_t worker) {
+  (void)stage, (void)begin, (void)end, (void)worker;
+  float sum = 0;
+  for (uint32_t k = 0; k < c->n_inputs; k++)
+    if (c->inputs[k]) sum += c->inputs[k]->dtype == TN_F32 ? 10 : 1;
+  *(float *)c->outputs[0]->data = sum;
+  return TN_OK;
+}
+
+static const tn_type_rule floats = {TN_HEAD(tn_type_rule), "F", "l", TN_MASK(TN_F32)};
+static const tn_type_rule integers = {TN_HEAD(tn_type_rule), "I", "b", TN_MASK(TN_I32)};
+static const tn_type_rule *const ends_rules[] = {&floats, &integers};
+static const tn_op ends = {.head = TN_HEAD(tn_op),
+                           .domain = "test",
+                           .name = "Ends",
+                           .since = 1,
+                           .schema = "(Tensor[] l, Tensor? b=None) -> Tensor y",
+                           .types = ends_rules,
+                           .n_types = 2,
+                           .infer = infer_ends};
+static const tn_accept ends_l = {.head = TN_HEAD(tn_accept), .arg = "l", .dtypes = TN_MASK(TN_F32)};
+static const tn_accept ends_b = {.head = TN_HEAD(tn_accept), .arg = "b", .dtypes = TN_MASK(TN_I32)};
+static const tn_accept *const ends_rows[] = {&ends_l, &ends_b};
+static const tn_kernel ends_c = {.head = TN_HEAD(tn_kernel),
+                                 .name = "ends_c",
+                                 .op = "test::Ends",
+                                 .device = "cpu",
+                                 .rank = 1,
+                                 .accepts = ends_rows,
+                                 .n_accepts = 2,
+                                 .run = run_ends};
+static const tn_op *const ops[] = {&echo, &ends};
+static const tn_kernel *const kernels[] = {&echo_c, &ends_c};
 static const tn_plugin plugin = {.head = TN_HEAD(tn_plugin),
                                  .name = "echo",
                                  .version = "1",
                                  .license = "MIT",
                                  .build_id = "1",
                                  .flavour = TN_FLAVOUR,
-                                 .n_ops = 1,
-                                 .n_kernels = 1,
+                                 .n_ops = 2,
+                                 .n_kernels = 2,
                                  .ops = ops,
                                  .kernels = kernels};
 static const tn_plugin *query(uint32_t major, uint32_t minor) {
@@ -343,13 +385,24 @@ static void failing_allocations(void **state) {
   assert_int_equal(c.n_left, 0);
 }
 
+/* What is left out behind a list does not become an item of it, nor an item what is left out. */
+static void left_out_behind_a_list(void **state) {
+  bench *b = *state;
+  float x[] = {1, 2};
+  int32_t number = 3;
+  const tn_tensor f = vector(2, x), i = tn_tensor_make(TN_I32, 0, NULL, &number);
+  const tn_op_arg args[] = {
+      {.name = "l", .tensor = &f}, {.name = "l", .tensor = &f}, {.name = "b", .tensor = &i}};
+  expect(run(b, "test::Ends", args, 3), (float[]){21}, 1);
+  expect(run(b, "test::Ends", args, 2), (float[]){20}, 1);
+  expect(run(b, "test::Ends", args, 1), (float[]){10}, 1);
+}
+
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(inputs_by_name),
-                                     cmocka_unit_test(attributes_of_all_types),
-                                     cmocka_unit_test(element_types_by_name),
-                                     cmocka_unit_test(several_outputs),
-                                     cmocka_unit_test(model),
-                                     cmocka_unit_test(what_does_not_fit),
-                                     cmocka_unit_test(failing_allocations)};
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(inputs_by_name),          cmocka_unit_test(left_out_behind_a_list),
+      cmocka_unit_test(attributes_of_all_types), cmocka_unit_test(element_types_by_name),
+      cmocka_unit_test(several_outputs),         cmocka_unit_test(model),
+      cmocka_unit_test(what_does_not_fit),       cmocka_unit_test(failing_allocations)};
   return cmocka_run_group_tests(tests, open_bench, close_bench);
 }

@@ -287,6 +287,11 @@ static void test_flattened(void **state) {
   assert_string_equal(tn_schema_input_of(&each, 1, 4)->name, "a");
   assert_string_equal(tn_schema_input_of(&each, 2, 4)->name, "b");
   assert_null(tn_schema_input_of(&each, 2, 3));
+  assert_false(tn_schema_may_end_early(&s));
+  assert_true(tn_schema_may_end_early(&two));
+  assert_false(tn_schema_may_end_early(&each));
+  const tn_schema last = parse(state, "(Tensor a, Tensor? b, Tensor?[] l) -> ()");
+  assert_true(tn_schema_may_end_early(&last));
 }
 
 static void test_errors(void **state) {
