@@ -35,7 +35,24 @@ const tn_call *check_show(check_run *r, const char *name) {
   return &s->call;
 }
 
+/* All of it is the host's, and may only be read. */
+static void check_unchanged(const check_run *r, const check_shown *s, const char *name) {
+  check_env *env = r->context.env;
+  tn_call call = r->call;
+  call.ctx = s->call.ctx;
+  if (call.inputs) call.inputs = (const tn_tensor *const *)s->in;
+  if (call.outputs) call.outputs = (tn_tensor *const *)s->out;
+  if (memcmp(&call, &s->call, sizeof call)) check_fail(env, "%s: it is changed", name);
+  for (uint32_t k = 0; k < CHECK_MAX_IO; k++) {
+    if (r->in[k] && memcmp(r->in[k], &s->inputs[k], sizeof *r->in[k]))
+      check_fail(env, "%s: input %u itself is changed", name, k);
+    if (r->out[k] && memcmp(r->out[k], &s->outputs[k], sizeof *r->out[k]))
+      check_fail(env, "%s: output %u itself is changed, not only its data", name, k);
+  }
+}
+
 void check_hide(check_run *r) {
+  check_unchanged(r, r->context.shown, r->shown[r->n_shown - 1]->name);
   r->context.shown = NULL;
   check_buffer_take(r->shown[r->n_shown - 1]);
 }

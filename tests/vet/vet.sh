@@ -83,6 +83,10 @@ finds run-exits 'ended the process in run\(\), 2 threads with exit code 0' $kern
 finds run-past 'crashed with SIGSEGV in run\(\), .*0 bytes behind the end of y' $kernel
 finds run-wrong 'y\[30\] is' $kernel
 finds run-static 'while another session is inside of it: y\[' $kernel
+finds run-closes 'process, files: it breaks rules, but closes or uses files' $kernel
+finds run-input 'the call of run\(\): input 0 itself is changed' $kernel
+finds run-output 'the call of run\(\): output 0 itself is changed, not only its data' $kernel
+finds run-call 'the call of run\(\): it is changed' $kernel
 finds run-rounds 'changes the floating-point modes' $kernel
 
 finds signal 'changes the handler of SIGUSR2' $kernel
