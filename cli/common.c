@@ -19,6 +19,7 @@ static const cli_option options[] = {
     {"allow", "FILE", "load only plug-ins of this list of SHA-256 and names (see sha256sum)", 0},
     {"vet", NULL, "load only plug-ins that pass 'tenon plugin vet' in a process of its own", 0},
     {"isa", "LIST", "use only these instruction sets: none, or names joined by ','", 0},
+    {"tuning", "FILE", "choose kernels by the times in this file of 'tenon tune'", 0},
     {"no-optimize", NULL, "run every node as it stands in the file", 0},
     {NULL, NULL, NULL, 0}};
 
@@ -64,6 +65,7 @@ static bool set_common(void *target, int index, const char *value) {
     case 3: c->allow = value; return true;
     case 4: c->vet = true; return true;
     case 5: return parse_isa(value, &c->isa_mask);
+    case 6: c->tuning = value; return true;
     default: c->no_optimize = true; return true;
   }
 }
@@ -94,6 +96,7 @@ static tn_runtime *create(const cli_common *c, tn_diag *diag) {
   tn_status s = tn_runtime_create(&o, diag, &runtime);
   for (int k = 0; k < c->n_plugins && !s; k++)
     s = tn_runtime_load_plugin(runtime, c->plugins[k], NULL, 0, diag);
+  if (!s && c->tuning) s = tn_runtime_load_tuning(runtime, c->tuning, diag);
   if (!s) return runtime;
   tn_runtime_destroy(runtime);
   return NULL;
@@ -112,6 +115,7 @@ tn_status cli_load(tn_runtime *runtime, const cli_common *c, const char *path, u
                    tn_diag *diag, tn_model **out_model) {
   tn_model_options o = {.head = TN_HEAD(tn_model_options), .flags = flags};
   if (c->no_optimize) o.flags |= TN_MODEL_NO_OPTIMIZE;
+  if (c->tune) o.flags |= TN_MODEL_TUNE;
   return tn_model_load(runtime, path, &o, diag, out_model);
 }
 

@@ -1,9 +1,11 @@
-/* Runs one node on constant inputs, for 03 fold: a plan of one step, run by an ordinary frame.
+/* Runs one node by itself: a plan of one step, run by an ordinary frame.
  *
- * The kernel is the best-ranked one that takes the node in plain layout. Outputs of known size
- * are written straight into the constants that the caller gets. */
+ * For 03 fold, on constant inputs: the kernel is the best-ranked one that takes the node in plain
+ * layout, and outputs of known size are written straight into the constants that the caller gets.
+ * For 07 select, to time a given kernel: on made-up inputs. */
 #include <string.h>
 
+#include "base/cpu.h"
 #include "exec/frame.h"
 #include "plan/match.h"
 
@@ -63,7 +65,9 @@ static tn_status add_step(tn_eval *e, const tn_tensor *const *in, tn_tensor *con
   const tn_gnode *n = e->node;
   uint32_t n_in = n->node.n_inputs, n_out = n->node.n_outputs;
   e->plan.slots = tn_arena_alloc(&e->arena, (uint64_t)(n_in + n_out) * sizeof *e->plan.slots);
-  e->step = (tn_step){.node = n->node.name,
+  e->step = (tn_step){.def = e->step.def,
+                      .plan = e->step.plan,
+                      .node = n->node.name,
                       .op = n->node.op,
                       .version = n->node.version,
                       .attrs = n->attrs,
@@ -121,7 +125,8 @@ static tn_status book(tn_eval *e) {
   return tn_frame_build_take(e->frame, &e->plan);
 }
 
-static tn_status run(tn_eval *e) {
+/* Prepares the kernel, calls body, and finishes. */
+static tn_status with_state(tn_eval *e, tn_status (*body)(tn_frame *f, void *self), void *self) {
   tn_task *t = &e->frame->now->tasks[0];
   const tn_kernel *kernel = &e->step.def->kernel;
   bool prepared = e->step.state && kernel->prepare;
@@ -131,9 +136,14 @@ static tn_status run(tn_eval *e) {
     tn_frame_fail(e->frame, t, status);
     return tn_frame_report(e->frame);
   }
-  status = tn_frame_steps(e->frame);
+  status = body(e->frame, self);
   if (prepared && kernel->finish) kernel->finish(&t->call);
   return status;
+}
+
+static tn_status run_once(tn_frame *f, void *self) {
+  (void)self;
+  return tn_frame_steps(f);
 }
 
 /* ---- results ---- */
@@ -148,6 +158,12 @@ static tn_status take_output(tn_eval *e, uint32_t k, tn_tensor *out, tn_const **
   return TN_OK;
 }
 
+static void eval_close(tn_eval *e) {
+  tn_frame_destroy(e->frame);
+  tn_free(e->planner->a, e->step.state, e->step.state ? e->step.plan.state_bytes : 0);
+  tn_arena_clear(&e->arena);
+}
+
 static tn_status eval(tn_eval *e, const tn_tensor *const *in, tn_tensor *const *out,
                       tn_const **out_consts) {
   tn_status status = add_step(e, in, out, out_consts);
@@ -156,7 +172,7 @@ static tn_status eval(tn_eval *e, const tn_tensor *const *in, tn_tensor *const *
   if (!status) status = tn_frame_build_take(e->frame, &e->plan);
   if (!status) status = choose(e);
   if (!status) status = book(e);
-  if (!status) status = run(e);
+  if (!status) status = with_state(e, run_once, NULL);
   for (uint32_t k = 0; !status && k < e->node->node.n_outputs; k++)
     status = take_output(e, k, out[k], &out_consts[k]);
   return status;
@@ -174,8 +190,88 @@ tn_status tn_eval_node(const tn_planner *p, const tn_gnode *node, const tn_tenso
     out_consts[k] = NULL;
     if (out[k]) out[k]->data = NULL;
   }
-  tn_frame_destroy(e.frame);
-  tn_free(p->a, e.step.state, e.step.state ? e.step.plan.state_bytes : 0);
-  tn_arena_clear(&e.arena);
+  eval_close(&e);
+  return status;
+}
+
+/* ---- timing ---- */
+
+enum { MIN_RUNS = 3, MAX_RUNS = 100, ENOUGH_NS = 20000000 };
+
+/* Numbers of the size of usual activations; integers, which may be indices, are 0. */
+static void make_up(const tn_tensor *t, uint8_t *data, uint64_t bytes) {
+  uint32_t state = 1;
+  if (t->dtype == TN_F32)
+    for (uint64_t k = 0; k + 4 <= bytes; k += 4) {
+      state = state * 1664525u + 1013904223u;
+      const float x = (float)(int32_t)state * 0x1p-31f;
+      memcpy(data + k, &x, sizeof x);
+    }
+  else if (t->dtype == TN_F64 || t->dtype == TN_F16 || t->dtype == TN_BF16)
+    memset(data, 0x3c, bytes);
+}
+
+static tn_status fill_input(const tn_planner *p, const tn_tensor *in, tn_tensor *t, tn_const **c) {
+  const int64_t bytes = tn_storage_bytes(in);
+  *t = *in;
+  if (in->data) return TN_OK;
+  if (bytes < 0 || in->dtype == TN_STRING) return TN_ERR_UNSUPPORTED;
+  *c = tn_const_new(p->a, (uint64_t)bytes);
+  if (!*c) return TN_ERR_MEMORY;
+  make_up(in, (*c)->data, (uint64_t)bytes);
+  t->data = (*c)->data;
+  return TN_OK;
+}
+
+static tn_status run_often(tn_frame *f, void *self) {
+  uint64_t *best = self;
+  const uint64_t begin = tn_now_ns();
+  tn_status status = tn_frame_steps(f); /* warms up */
+  for (int k = 0; !status && k < MAX_RUNS; k++) {
+    const uint64_t start = tn_now_ns();
+    if (k >= MIN_RUNS && start - begin > ENOUGH_NS) break;
+    status = tn_frame_steps(f);
+    const uint64_t ns = tn_now_ns() - start;
+    if (!k || ns < *best) *best = ns;
+  }
+  return status;
+}
+
+static tn_status measure(tn_eval *e, const tn_tensor *const *in, tn_tensor *const *out,
+                         tn_const **consts, uint64_t *out_ns) {
+  const uint32_t n_in = e->node->node.n_inputs, n_out = e->node->node.n_outputs;
+  tn_tensor *types = tn_arena_alloc(&e->arena, ((uint64_t)n_in + 1) * sizeof *types);
+  const tn_tensor **given = tn_arena_alloc(&e->arena, ((uint64_t)n_in + 1) * sizeof *given);
+  tn_status status = types && given ? TN_OK : TN_ERR_MEMORY;
+  for (uint32_t k = 0; !status && k < n_in; k++) {
+    given[k] = in[k] ? &types[k] : NULL;
+    if (in[k]) status = fill_input(e->planner, in[k], &types[k], &consts[k]);
+  }
+  for (uint32_t k = 0; !status && k < n_out; k++)
+    if (out[k] && (tn_storage_bytes(out[k]) < 0 || out[k]->dtype == TN_STRING))
+      status = TN_ERR_UNSUPPORTED;
+  if (!status) status = add_step(e, given, out, consts + n_in);
+  if (!status)
+    status = tn_frame_create_for(e->planner->a, e->planner->pool, e->planner, NULL, &e->frame);
+  if (!status) status = book(e);
+  return status ? status : with_state(e, run_often, out_ns);
+}
+
+tn_status tn_measure_node(const tn_planner *p, const tn_gnode *node, const tn_kerneldef *def,
+                          const tn_kernel_plan *plan, const tn_tensor *const *in,
+                          tn_tensor *const *out, uint64_t *out_ns, tn_diag *diag) {
+  const uint32_t n = node->node.n_inputs + node->node.n_outputs;
+  tn_eval e = {.planner = p, .node = node, .diag = diag};
+  tn_arena_init(&e.arena, p->a);
+  tn_const **consts = tn_arena_alloc(&e.arena, ((uint64_t)n + 1) * sizeof *consts);
+  tn_status status = consts ? TN_OK : TN_ERR_MEMORY;
+  *out_ns = 0;
+  if (!status) {
+    e.step.def = def;
+    e.step.plan = *plan;
+    status = measure(&e, in, out, consts, out_ns);
+  }
+  for (uint32_t k = 0; consts && k < n; k++) tn_const_release(consts[k]);
+  eval_close(&e);
   return status;
 }

@@ -11,6 +11,7 @@ struct tn_runtime {
   tn_registry *registry;
   tn_pool *pool;
   uint64_t isa;
+  struct tn_tuning *tuning; /* measured costs, for all models */
   char **pins;
   uint32_t n_pins;
   pthread_mutex_t serial; /* recursive; held while a kernel runs that has TN_KERNEL_SERIAL */
@@ -53,6 +54,11 @@ const tn_plan *tn_frame_plan(const tn_frame *f);
 /* Implementation of tn_planner.eval. */
 tn_status tn_eval_node(const tn_planner *p, const tn_gnode *node, const tn_tensor *const *in,
                        tn_tensor *const *out, tn_const **out_consts, tn_diag *diag);
+
+/* Implementation of tn_planner.measure. */
+tn_status tn_measure_node(const tn_planner *p, const tn_gnode *node, const tn_kerneldef *def,
+                          const tn_kernel_plan *plan, const tn_tensor *const *in,
+                          tn_tensor *const *out, uint64_t *out_ns, tn_diag *diag);
 
 /* list.c: sequences, optionals and maps. A tn_list is what tn_tensor.object points to. */
 typedef struct tn_list {

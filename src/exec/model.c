@@ -12,6 +12,10 @@ static tn_status read_options(const tn_model_options *options, tn_diag *diag,
     return tn_fail(diag, TN_ERR_INVALID, "tn_model_options: head.size is %u", options->head.size);
   if (out->max_plans < 0)
     return tn_fail(diag, TN_ERR_INVALID, "tn_model_options: max_plans is %d", out->max_plans);
+  const uint32_t known = TN_MODEL_NO_OPTIMIZE | TN_MODEL_GRAPH_ONLY | TN_MODEL_TUNE;
+  if (out->flags & ~known)
+    return tn_fail(diag, TN_ERR_UNSUPPORTED, "tn_model_options: flags has unknown bits 0x%x",
+                   out->flags & ~known);
   return TN_OK;
 }
 
@@ -43,6 +47,8 @@ tn_status tn_model_new(tn_runtime *runtime, const char *name, const tn_model_opt
                             .model_flags = given.flags,
                             .max_plans = given.max_plans,
                             .eval = tn_eval_node,
+                            .tuning = runtime->tuning,
+                            .measure = tn_measure_node,
                             .serial = &runtime->serial};
   status = set_name(m, m->planner.a, name);
   if (!status) status = tn_state_cache_create(m->planner.a, &m->planner.states);

@@ -7,6 +7,7 @@
 #include "base/file.h"
 #include "exec/exec.h"
 #include "exec/host.h"
+#include "plan/tuning.h"
 #include "registry/builtin.h"
 
 enum { MAX_THREADS = 4096, MAX_PINS = 1 << 16 };
@@ -103,6 +104,7 @@ static tn_status set_up(tn_runtime *rt, const tn_runtime_options *options, tn_di
   const int32_t n_threads = options->n_threads ? options->n_threads : tn_cpu_cores();
   rt->isa = tn_cpu_isa() & (options->isa_mask ? options->isa_mask : UINT64_MAX);
   tn_status status = copy_pins(rt, options, diag);
+  if (!status) status = tn_tuning_create(&rt->allocator, &rt->tuning);
   if (!status) status = tn_registry_create(&rt->allocator, &rt->registry);
   if (!status) status = tn_pool_create(&rt->allocator, n_threads, &rt->pool);
   if (status) return status;
@@ -148,10 +150,25 @@ void tn_runtime_destroy(tn_runtime *rt) {
   const tn_allocator allocator = rt->allocator; /* plug-ins may free memory while they shut down */
   tn_registry_destroy(rt->registry);
   tn_pool_destroy(rt->pool);
+  tn_tuning_destroy(rt->tuning);
   free_pins(rt);
   pthread_mutex_destroy(&rt->serial);
   tn_free(&allocator, rt, sizeof *rt);
 }
+
+/* ---- tuning ---- */
+
+tn_status tn_runtime_load_tuning(tn_runtime *rt, const char *path, tn_diag *diag) {
+  if (!rt || !path) return tn_fail(diag, TN_ERR_INVALID, "tuning: runtime or path is NULL");
+  return tn_tuning_read(rt->tuning, path, diag);
+}
+
+tn_status tn_runtime_save_tuning(tn_runtime *rt, const char *path, tn_diag *diag) {
+  if (!rt || !path) return tn_fail(diag, TN_ERR_INVALID, "tuning: runtime or path is NULL");
+  return tn_tuning_write(rt->tuning, path, diag);
+}
+
+int64_t tn_runtime_n_tuned(const tn_runtime *rt) { return rt ? tn_tuning_n(rt->tuning) : 0; }
 
 /* ---- plug-ins ---- */
 

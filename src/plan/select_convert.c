@@ -71,6 +71,26 @@ static tn_status make_probe(tn_selection *s, const tn_opdef *op, int32_t value, 
   return status;
 }
 
+/* The node itself; ids: of its input and its output. */
+static tn_gnode probe_node(const tn_opdef *op, const probe *b, int32_t *ids) {
+  return (tn_gnode){.node = {.head = TN_HEAD(tn_node),
+                             .domain = "tenon",
+                             .op = op->op.name,
+                             .name = "",
+                             .version = op->op.since,
+                             .n_inputs = 1,
+                             .n_outputs = 1,
+                             .inputs = ids,
+                             .outputs = ids + 1,
+                             .offset = -1},
+                    .alive = true,
+                    .n_formal = 1,
+                    .def = op,
+                    .attrs = b->attrs,
+                    .region_fill = -1,
+                    .origin = -1};
+}
+
 static double derived_cost(const probe *b) {
   double bytes = (double)tn_max_i64(tn_storage_bytes(&b->in), 0) +
                  (double)tn_max_i64(tn_storage_bytes(&b->out), 0);
@@ -103,7 +123,10 @@ static tn_status choose_kernel(tn_selection *s, int32_t value, tn_conversion *c)
   bool same_bytes =
       c->from.dtype == c->to.dtype && tn_layouts_coincide(&b.in, c->from.layout, c->to.layout);
   if (same_bytes) c->cost_ns = 0; /* 08 makes it a view */
-  return TN_OK;
+  if (same_bytes || tn_tensor_elements(&b.in) < 0) return TN_OK;
+  int32_t ids[2] = {value, value};
+  const tn_gnode node = probe_node(op, &b, ids);
+  return tn_select_cost(s, &node, c->def, &c->plan, &b.call, c->cost_ns, &c->cost_ns);
 }
 
 tn_status tn_select_conversion(tn_selection *s, int32_t value, tn_form from, tn_form to,
@@ -132,22 +155,7 @@ static tn_status eval_step(tn_selection *s, int32_t value, const tn_tensor *in, 
   tn_status status = make_probe(s, op, value, from, to, &b);
   if (status) return status;
   int32_t ids[2] = {value, value};
-  tn_gnode node = {.node = {.head = TN_HEAD(tn_node),
-                            .domain = "tenon",
-                            .op = op->op.name,
-                            .name = "",
-                            .version = op->op.since,
-                            .n_inputs = 1,
-                            .n_outputs = 1,
-                            .inputs = ids,
-                            .outputs = ids + 1,
-                            .offset = -1},
-                   .alive = true,
-                   .n_formal = 1,
-                   .def = op,
-                   .attrs = b.attrs,
-                   .region_fill = -1,
-                   .origin = -1};
+  const tn_gnode node = probe_node(op, &b, ids);
   *out = b.out;
   tn_tensor *out_pointer = out;
   return s->p->eval(s->p, &node, &in, &out_pointer, out_const, s->diag);

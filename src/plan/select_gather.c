@@ -359,6 +359,34 @@ static tn_status drop_beaten(gatherer *g) {
   return TN_OK;
 }
 
+/* ---- measured costs ---- */
+
+static bool is_outranked(const gatherer *g, int64_t k) {
+  const tn_candidates *all = &g->options->candidates;
+  for (int64_t j = 0; j < all->n; j++)
+    if (all->data[j].def->kernel.rank > all->data[k].def->kernel.rank &&
+        same_forms(&g->n->node, &all->data[j], &all->data[k]))
+      return true;
+  return false;
+}
+
+/* Costs as they were measured, of the candidates among which costs decide. */
+static tn_status take_measured(gatherer *g) {
+  tn_candidates *all = &g->options->candidates;
+  tn_status status = TN_OK;
+  for (int64_t k = 0; !status && k < all->n && all->n > 1; k++) {
+    tn_candidate *c = &all->data[k];
+    if (is_outranked(g, k)) continue;
+    memcpy(g->in, c->in, g->n->node.n_inputs * sizeof *g->in);
+    memcpy(g->out, c->out, g->n->node.n_outputs * sizeof *g->out);
+    apply_forms(g);
+    if (convert_constants(g, &status) || status) continue;
+    g->frame.call.self = c->def->owner ? c->def->owner->self : NULL;
+    status = tn_select_cost(g->s, g->n, c->def, &c->plan, &g->frame.call, c->cost_ns, &c->cost_ns);
+  }
+  return status;
+}
+
 /* ---- a node ---- */
 
 static tn_status open(gatherer *g, tn_selection *s, int32_t node) {
@@ -404,6 +432,7 @@ tn_status tn_select_gather(tn_selection *s, int32_t node) {
   g.options->flops = tn_node_flops(s->p, s->g, node);
   g.pin = tn_pin_of(s->p, g.n);
   status = try_all(&g);
+  if (!status) status = take_measured(&g);
   if (!status) status = drop_beaten(&g);
   tn_call_close(&g.frame);
   return status;

@@ -91,7 +91,7 @@ static uint64_t hash_attr(const tn_arg *arg, const char *attrs, uint64_t seed) {
   return tn_hash_bytes(at, sizeof(int64_t), seed);
 }
 
-static uint64_t hash_attrs(const tn_schema *schema, const void *attrs, uint64_t seed) {
+uint64_t tn_attrs_hash(const tn_schema *schema, const void *attrs, uint64_t seed) {
   for (int32_t k = 0; attrs && k < schema->n_args; k++)
     if (schema->args[k].role == TN_ROLE_ATTR) seed = hash_attr(&schema->args[k], attrs, seed);
   return seed;
@@ -132,9 +132,9 @@ static tn_status make_key(const tn_allocator *a, tn_state_entry *e, const tn_opd
   if (!s) s = put(a, e, plan->state_bytes);
   if (!s)
     s = put(a, e,
-            hash_attrs(&op->schema, call->attrs,
+            tn_attrs_hash(&op->schema, call->attrs,
                        1)); /* two hashes: 128 bits do not collide by chance */
-  if (!s) s = put(a, e, hash_attrs(&op->schema, call->attrs, UINT64_C(0x9e3779b97f4a7c15)));
+  if (!s) s = put(a, e, tn_attrs_hash(&op->schema, call->attrs, UINT64_C(0x9e3779b97f4a7c15)));
   if (!s) s = put_epilogue(a, e, call);
   for (uint32_t k = 0; k < call->n_inputs && !s; k++)
     s = put_input(a, e, call->inputs[k], consts[k]);

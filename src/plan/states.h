@@ -12,4 +12,7 @@ void tn_state_keep_constant(tn_state_cache *c, tn_const *from, const tn_tensor *
 /* The plan that got this state from tn_state_get is gone. NULL does nothing. Any thread. */
 void tn_state_release(tn_state_cache *c, void *state);
 
+/* Of the attributes of a node, what they point to included. The same in every process. */
+uint64_t tn_attrs_hash(const tn_schema *schema, const void *attrs, uint64_t seed);
+
 #endif

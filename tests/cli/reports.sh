@@ -97,6 +97,22 @@ json "$work/bench.json" ns.median '^[1-9]'
 json "$work/bench.json" kernels.0.calls '^1$'
 says 2 '--repeat takes a whole number from 1' bench "$net" -n 0
 
+# tune: kernels are timed, the file is kept, added to, and believed
+says 0 '^[1-9][0-9]* kernels timed, [1-9][0-9]* times in ' tune "$net" -o "$work/net.tuning"
+grep -q $'^[0-9]*\tconv_.* Conv-11 f32\[1,3,4,4\]' "$work/net.tuning" || fail "no time of a convolution"
+says 0 '^0 kernels timed, ' tune "$net" -o "$work/net.tuning"
+says 0 '^[1-9][0-9]* kernels timed, ' tune "$net" -o "$work/net.tuning" --anew
+says 0 '' run "$net" --random --tuning "$work/net.tuning"
+sed -E 's/^[0-9]+/1/' "$work/net.tuning" >"$work/all_equal.tuning"
+says 0 'estimated cost' explain "$net" --dim batch=1 --tuning "$work/all_equal.tuning"
+printf '# Tenon tuning 1\n12 x\n' >"$work/bad.tuning"
+says 3 'bad.tuning: line 2 has no tab' run "$net" --random --tuning "$work/bad.tuning"
+echo what >"$work/bad.tuning"
+says 3 'bad.tuning: is no file of Tenon.s tuning' run "$net" --random --tuning "$work/bad.tuning"
+says 3 'none.tuning' run "$net" --random --tuning "$work/none.tuning"
+says 3 '' tune "$net" -o "$work/no/such/folder.tuning"
+says 2 'nothing to choose' tune "$net" --no-optimize
+
 # ops
 says 0 '^[0-9]+ operators$' ops
 also '^Relu +[0-9, +-]+ +[a-z0-9 ]+ [0-9]+  .*portable'

@@ -1,0 +1,57 @@
+/* 07 select: measured costs of kernels in place of their estimates (see tuning.h). */
+#include "plan/select.h"
+#include "plan/states.h"
+#include "plan/tuning.h"
+
+/* ---- keys ---- */
+
+static void add_tensor(tn_text *key, const tn_tensor *t) {
+  if (!t) {
+    tn_text_add(key, " -");
+    return;
+  }
+  tn_text_add(key, " %s[", tn_dtype_name(t->dtype));
+  for (int32_t d = 0; d < t->rank; d++)
+    tn_text_add(key, "%s%lld", d ? "," : "", (long long)t->shape[d]);
+  tn_text_add(key, t->data ? "]!" : "]");
+  if (t->layout != TN_PLAIN) tn_text_add(key, "%s", tn_layout_text(t->layout));
+}
+
+static void add_key(tn_text *key, const tn_kerneldef *def, const tn_opdef *op,
+                    const tn_call *call) {
+  tn_text_add(key, "%s %s-%d", def->kernel.name, op->op.name, call->version);
+  for (uint32_t k = 0; k < call->n_inputs; k++) add_tensor(key, call->inputs[k]);
+  tn_text_add(key, " ->");
+  for (uint32_t k = 0; k < call->n_outputs; k++) add_tensor(key, call->outputs[k]);
+  for (uint32_t k = 0; k < call->n_epilogue; k++)
+    tn_text_add(key, " +%u", (unsigned)call->epilogue[k]->kind);
+  const uint64_t attrs = tn_attrs_hash(&op->schema, call->attrs, 0);
+  tn_text_add(key, " attributes=%016llx threads=%u", (unsigned long long)attrs, call->n_workers);
+}
+
+/* ---- costs ---- */
+
+static bool is_tuned(const tn_planner *p) {
+  return p->tuning && ((p->model_flags & TN_MODEL_TUNE) || tn_tuning_n(p->tuning));
+}
+
+tn_status tn_select_cost(const tn_selection *s, const tn_gnode *node, const tn_kerneldef *def,
+                         const tn_kernel_plan *plan, const tn_call *call, double estimate,
+                         double *out_ns) {
+  const tn_planner *p = s->p;
+  tn_text key;
+  *out_ns = estimate;
+  if (!is_tuned(p) || call->n_regions || node->n_subgraphs) return TN_OK;
+  tn_text_init(&key, p->a);
+  add_key(&key, def, node->def, call);
+  tn_status status = key.status;
+  uint64_t ns = status ? 0 : tn_tuning_find(p->tuning, key.data);
+  if (!status && !ns && (p->model_flags & TN_MODEL_TUNE)) {
+    status = p->measure(p, node, def, plan, call->inputs, call->outputs, &ns, s->diag);
+    if (!status) status = tn_tuning_set(p->tuning, key.data, ns);
+    if (status == TN_ERR_UNSUPPORTED) status = TN_OK;
+  }
+  tn_text_free(&key);
+  if (ns) *out_ns = (double)ns;
+  return status;
+}

@@ -1,0 +1,31 @@
+/* Measured costs of kernels. A model that is loaded to be tuned fills the table of its runtime, files
+ * keep it, and 07 select believes it more than what kernels estimate.
+ *
+ * An entry is found by a line of text: the kernel's name, the operator's version, threads, types, shapes
+ * and layouts, a hash of the attributes, and the fused steps. So a file of them outlives other versions
+ * of the kernels' sources: what it does not know is estimated as ever. Any thread. */
+#ifndef TN_PLAN_TUNING_H
+#define TN_PLAN_TUNING_H
+
+#include "base/diag.h"
+
+typedef struct tn_tuning tn_tuning;
+
+tn_status tn_tuning_create(const tn_allocator *a, tn_tuning **out_tuning);
+void tn_tuning_destroy(tn_tuning *t);
+
+/* Nanoseconds; 0: not known. */
+uint64_t tn_tuning_find(tn_tuning *t, const char *key);
+tn_status tn_tuning_set(tn_tuning *t, const char *key, uint64_t ns);
+int64_t tn_tuning_n(tn_tuning *t);
+
+/* Takes the entries of a file in; those that are known already are replaced. A line that is none
+ * fails with file and line, and then nothing is taken. */
+tn_status tn_tuning_read(tn_tuning *t, const char *path, tn_diag *diag);
+/* The same of bytes in memory; name is for messages. */
+tn_status tn_tuning_parse(tn_tuning *t, const char *name, const uint8_t *data, uint64_t size,
+                          tn_diag *diag);
+/* Replaces the file, or leaves it as it was. */
+tn_status tn_tuning_write(tn_tuning *t, const char *path, tn_diag *diag);
+
+#endif
