@@ -113,9 +113,10 @@ TN_API tn_status tn_runtime_add_plugin(tn_runtime *runtime, tn_plugin_query_fn q
                                        tn_diag *diag);
 
 /* Measured costs of kernels, by which plans are made in place of what kernels estimate: a model is
- * loaded with TN_MODEL_TUNE, a session of it made and run once, and what that measured is saved. Loaded
- * again, on the same kind of machine, it serves all models whose nodes it knows. Plans that are made
- * already stay. A file with a broken line is refused whole (TN_ERR_INVALID). Any thread. */
+ * loaded with TN_MODEL_TUNE, a session of it made and run once, and what that measured is saved.
+ * Loaded again, on the same kind of machine, it serves all models whose nodes it knows. Plans that
+ * are made already stay. A file with a broken line is refused whole (TN_ERR_INVALID). Any
+ * thread. */
 TN_API tn_status tn_runtime_load_tuning(tn_runtime *runtime, const char *path, tn_diag *diag);
 TN_API tn_status tn_runtime_save_tuning(tn_runtime *runtime, const char *path, tn_diag *diag);
 TN_API int64_t tn_runtime_n_tuned(const tn_runtime *runtime); /* how many costs it knows */

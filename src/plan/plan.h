@@ -33,8 +33,8 @@ typedef struct tn_planner {
                     tn_tensor *const *out, tn_const **out_consts, tn_diag *diag);
   /* Measured costs, of the runtime; NULL: none. */
   struct tn_tuning *tuning;
-  /* Times a kernel that takes the node with inputs and outputs of these types, with the plan that it
-   * gave; supplied by exec. TN_ERR_UNSUPPORTED: it cannot be timed by itself. */
+  /* Times a kernel that takes the node with inputs and outputs of these types, with the plan that
+   * it gave; supplied by exec. TN_ERR_UNSUPPORTED: it cannot be timed by itself. */
   tn_status (*measure)(const struct tn_planner *p, const tn_gnode *node, const tn_kerneldef *def,
                        const tn_kernel_plan *plan, const tn_tensor *const *in,
                        tn_tensor *const *out, uint64_t *out_ns, tn_diag *diag);

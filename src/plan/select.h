@@ -81,8 +81,8 @@ tn_status tn_select_refusal(tn_selection *s, const tn_kerneldef *def, const char
 /* Adds the layouts that kernels of this node want to s->layouts. */
 tn_status tn_select_layouts(tn_selection *s, int32_t node);
 
-/* select_cost.c: what a kernel costs in this call: as measured, or `estimate`. When the model is being
- * tuned, it is timed if that is not known yet. */
+/* select_cost.c: what a kernel costs in this call: as measured, or `estimate`. When the model is
+ * being tuned, it is timed if that is not known yet. */
 tn_status tn_select_cost(const tn_selection *s, const tn_gnode *node, const tn_kerneldef *def,
                          const tn_kernel_plan *plan, const tn_call *call, double estimate,
                          double *out_ns);

@@ -1,9 +1,11 @@
-/* Fuzzing files of tuning: any bytes are entries, or refused with one message and nothing taken. What
- * was taken is written, and read again it is the same number of entries. */
+/* Fuzzing files of tuning: any bytes are entries, or refused with one message and nothing taken.
+ * What was taken is written, and read again it is the same number of entries. */
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/alloc.h"
 #include "plan/tuning.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
