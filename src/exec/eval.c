@@ -252,7 +252,7 @@ static tn_status measure(tn_eval *e, const tn_tensor *const *in, tn_tensor *cons
       status = TN_ERR_UNSUPPORTED;
   if (!status) status = add_step(e, given, out, consts + n_in);
   if (!status)
-    status = tn_frame_create_for(e->planner->a, e->planner->pool, e->planner, NULL, &e->frame);
+    status = tn_frame_create_in(NULL, e->planner->a, e->planner->pool, e->planner, NULL, &e->frame);
   if (!status) status = book(e);
   return status ? status : with_state(e, run_often, out_ns);
 }

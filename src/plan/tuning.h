@@ -1,9 +1,9 @@
 /* Measured costs of kernels. A model that is loaded to be tuned fills the table of its runtime,
  * files keep it, and 07 select believes it more than what kernels estimate.
  *
- * An entry is found by a line of text: the kernel's name, the operator's version, threads, types,
- * shapes and layouts, a hash of the attributes, and the fused steps. So a file of them outlives
- * other versions of the kernels' sources: what it does not know is estimated as ever. Any thread. */
+ * An entry is found by a line of text: the kernel's name, the operator's version, types, shapes and
+ * layouts, the fused steps, a hash of the attributes, and threads. So a file of them outlives other
+ * versions of the kernels' sources: what it does not know is estimated as ever. Any thread. */
 #ifndef TN_PLAN_TUNING_H
 #define TN_PLAN_TUNING_H
 
