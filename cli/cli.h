@@ -89,7 +89,6 @@ typedef struct cli_common {
   int32_t threads;
   uint64_t isa_mask;
   bool no_optimize, vet;
-  bool tune;          /* load models with TN_MODEL_TUNE */
   const char *tuning; /* file of measured costs; NULL: none */
   const char *allow;  /* file of what may be loaded; NULL: none */
   const char *plugins[CLI_MAX_PLUGINS], *pins[CLI_MAX_PINS];

@@ -115,7 +115,6 @@ tn_status cli_load(tn_runtime *runtime, const cli_common *c, const char *path, u
                    tn_diag *diag, tn_model **out_model) {
   tn_model_options o = {.head = TN_HEAD(tn_model_options), .flags = flags};
   if (c->no_optimize) o.flags |= TN_MODEL_NO_OPTIMIZE;
-  if (c->tune) o.flags |= TN_MODEL_TUNE;
   return tn_model_load(runtime, path, &o, diag, out_model);
 }
 

@@ -49,7 +49,8 @@ static int tune(const tune_options *o, const char *to) {
   int code;
   if (cli_session_open(&s, &o->common, &o->feed, o->model, &code)) {
     const int64_t before = tn_runtime_n_tuned(s.runtime);
-    tn_status status = plan(&s);
+    tn_status status = tn_runtime_tune(s.runtime, 1);
+    if (!status) status = plan(&s);
     if (!status) status = tn_runtime_save_tuning(s.runtime, to, s.diag);
     code = status ? cli_session_fail(&s, status) : CLI_OK;
     if (!status)
@@ -70,7 +71,7 @@ static bool set(tune_options *o, int index, const char *value) {
 }
 
 static int run(int argc, char **argv) {
-  tune_options o = {.common = {.threads = 1, .tune = true}, .feed = CLI_FEED_INIT};
+  tune_options o = {.common = {.threads = 1}, .feed = CLI_FEED_INIT};
   cli_parser p = {&cli_tune, argc, argv, {&o.feed, &o.common}, 0, false};
   char made[4096];
   const char *value;

@@ -112,11 +112,12 @@ TN_API tn_status tn_runtime_add_plugin(tn_runtime *runtime, tn_plugin_query_fn q
                                        const tn_option *const *options, uint32_t n_options,
                                        tn_diag *diag);
 
-/* Measured costs of kernels, by which plans are made in place of what kernels estimate: a model is
- * loaded with TN_MODEL_TUNE, a session of it made and run once, and what that measured is saved.
- * Loaded again, on the same kind of machine, it serves all models whose nodes it knows. Plans that
- * are made already stay. A file with a broken line is refused whole (TN_ERR_INVALID). Any
- * thread. */
+/* Measured costs of kernels, by which plans are made in place of what kernels estimate. While
+ * tuning is on, planning times every kernel that could run a node, on made-up values, which is slow:
+ * a session is made and run once, and what that measured is saved. Loaded again, on the same kind of
+ * machine, it serves all models whose nodes it knows. Plans that are made already stay. A file with
+ * a broken line is refused whole (TN_ERR_INVALID). Any thread. */
+TN_API tn_status tn_runtime_tune(tn_runtime *runtime, int32_t on);
 TN_API tn_status tn_runtime_load_tuning(tn_runtime *runtime, const char *path, tn_diag *diag);
 TN_API tn_status tn_runtime_save_tuning(tn_runtime *runtime, const char *path, tn_diag *diag);
 TN_API int64_t tn_runtime_n_tuned(const tn_runtime *runtime); /* how many costs it knows */
@@ -231,11 +232,8 @@ enum {
   TN_MODEL_NO_OPTIMIZE =
       1, /* skip fold, fuse and layouts: every node runs as it stands in the file */
   TN_MODEL_GRAPH_ONLY =
-      2, /* read the file, no more: nodes may name operators that are not there. The graph can be
+      2 /* read the file, no more: nodes may name operators that are not there. The graph can be
            looked at, and saved as it was read; a session cannot be made (TN_ERR_STATE). */
-  TN_MODEL_TUNE =
-      4 /* planning times every kernel that could run a node, on made-up values, and adds
-                       the times to those of the runtime (tn_runtime_save_tuning). Slow. */
 };
 
 /* Reads, checks and prepares a model. All problems found are in diag, not the first only. The file

@@ -32,7 +32,7 @@ static void add_key(tn_text *key, const tn_kerneldef *def, const tn_opdef *op,
 /* ---- costs ---- */
 
 static bool is_tuned(const tn_planner *p) {
-  return p->tuning && ((p->model_flags & TN_MODEL_TUNE) || tn_tuning_n(p->tuning));
+  return p->tuning && (tn_tuning_measures(p->tuning) || tn_tuning_n(p->tuning) > 0);
 }
 
 tn_status tn_select_cost(const tn_selection *s, const tn_gnode *node, const tn_kerneldef *def,
@@ -46,7 +46,7 @@ tn_status tn_select_cost(const tn_selection *s, const tn_gnode *node, const tn_k
   add_key(&key, def, node->def, call);
   tn_status status = key.status;
   uint64_t ns = status ? 0 : tn_tuning_find(p->tuning, key.data);
-  if (!status && !ns && (p->model_flags & TN_MODEL_TUNE)) {
+  if (!status && !ns && tn_tuning_measures(p->tuning)) {
     status = p->measure(p, node, def, plan, call->inputs, call->outputs, &ns, s->diag);
     if (!status) status = tn_tuning_set(p->tuning, key.data, ns);
     if (status == TN_ERR_UNSUPPORTED) status = TN_OK;

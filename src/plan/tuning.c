@@ -1,6 +1,7 @@
 #include "plan/tuning.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <string.h>
 
 #include "base/file.h"
@@ -18,6 +19,7 @@ typedef struct entry {
 struct tn_tuning {
   const tn_allocator *a;
   pthread_mutex_t lock;
+  atomic_bool measures;
   tn_arena keys;
   tn_map at; /* key -> index */
   TN_VEC(entry) entries;
@@ -27,7 +29,8 @@ tn_status tn_tuning_create(const tn_allocator *a, tn_tuning **out_tuning) {
   tn_tuning *t = tn_alloc(a, sizeof *t);
   *out_tuning = NULL;
   if (!t) return TN_ERR_MEMORY;
-  *t = (tn_tuning){.a = a};
+  t->a = a;
+  atomic_init(&t->measures, false);
   if (pthread_mutex_init(&t->lock, NULL)) {
     tn_free(a, t, sizeof *t);
     return TN_ERR_MEMORY;
@@ -46,6 +49,10 @@ void tn_tuning_destroy(tn_tuning *t) {
   pthread_mutex_destroy(&t->lock);
   tn_free(t->a, t, sizeof *t);
 }
+
+void tn_tuning_measure(tn_tuning *t, bool on) { atomic_store(&t->measures, on); }
+
+bool tn_tuning_measures(const tn_tuning *t) { return atomic_load(&t->measures); }
 
 /* ---- entries ---- */
 

@@ -7,6 +7,8 @@
 #ifndef TN_PLAN_TUNING_H
 #define TN_PLAN_TUNING_H
 
+#include <stdbool.h>
+
 #include "base/diag.h"
 
 typedef struct tn_tuning tn_tuning;
@@ -18,6 +20,10 @@ void tn_tuning_destroy(tn_tuning *t);
 uint64_t tn_tuning_find(tn_tuning *t, const char *key);
 tn_status tn_tuning_set(tn_tuning *t, const char *key, uint64_t ns);
 int64_t tn_tuning_n(tn_tuning *t);
+
+/* Whether kernels that are not known yet shall be timed. */
+void tn_tuning_measure(tn_tuning *t, bool on);
+bool tn_tuning_measures(const tn_tuning *t);
 
 /* Takes the entries of a file in; those that are known already are replaced. A line that is none
  * fails with file and line, and then nothing is taken. */
