@@ -66,7 +66,7 @@ typedef struct tn_choice {
 
 /* The kernel that the user has pinned for the node, by its name or its operator; NULL: none. */
 const char *tn_pin_of(const tn_planner *p, const tn_gnode *node);
-/* Has the user said with a pin "Conv!=kernel" or "Conv!=kernel_*" that this kernel shall not run? */
+/* Does a pin "Conv!=kernel" or "Conv!=kernel_*" of the user say that this kernel shall not run? */
 bool tn_pin_excludes(const tn_planner *p, const tn_gnode *node, const char *kernel);
 
 /* ---- the call of a kernel at plan time: src/plan/call.c -------------------------------------- */
