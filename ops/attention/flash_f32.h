@@ -230,6 +230,14 @@ static float flash_top(const float *s, int64_t n, float top) {
  * cycles, and a weight of 1e-38 counts for nothing. */
 static float flash_exp(float *s, int64_t n, float top) {
   flash_lanes sums = LANES_ALL(0);
+#ifdef LANES_EXP
+  const flash_lanes shift = LANES_ALL(top);
+  for (int64_t k = 0; k < n; k += LANES) {
+    const flash_lanes e = LANES_EXP(*(const flash_lanes *)(s + k) - shift);
+    *(flash_lanes *)(s + k) = e;
+    sums += e;
+  }
+#else
   TN_IVDEP for (int64_t k = 0; k < n; k++) {
     const float x = s[k] - top;
     const tn_exp_parts e = tn_exp_split(x < -87.0f ? -87.0f : x);
@@ -237,6 +245,7 @@ static float flash_exp(float *s, int64_t n, float top) {
     s[k] = x < -87.0f ? 0.0f : y;
   }
   for (int64_t k = 0; k < n; k += LANES) sums += *(const flash_lanes *)(s + k);
+#endif
   return LANES_REDUCE_SUM(sums);
 }
 
@@ -261,10 +270,15 @@ static void flash_weights(flash_block *b, int64_t row, int64_t j) {
     memset(s, 0, (size_t)b->wide * sizeof *s);
     return;
   }
-  const float sum = flash_exp(s, b->wide, top), back = tn_exp_f32(b->top[row] - top);
-  if (back != 1)
-    for (int64_t c = 0; c < b->f->v_wide; c++) b->sums[row * b->f->v_wide + c] *= back;
-  b->total[row] = b->total[row] * back + sum;
+  const float sum = flash_exp(s, b->wide, top);
+  if (b->top[row] == -INFINITY) { /* there are no sums yet */
+    b->total[row] = sum;
+  } else {
+    const float back = tn_exp_f32(b->top[row] - top);
+    if (back != 1)
+      for (int64_t c = 0; c < b->f->v_wide; c++) b->sums[row * b->f->v_wide + c] *= back;
+    b->total[row] = b->total[row] * back + sum;
+  }
   b->top[row] = top;
 }
 
@@ -319,7 +333,9 @@ static void flash_begin(flash_block *b) {
   const attention *a = &b->f->a;
   const float *q = (const float *)b->call->inputs[0]->data + b->batch * a->q.batch +
                    b->head * a->q.head + b->first * a->q.row;
-  memset(b->q, 0, (size_t)b->f->worker_floats * sizeof *b->q);
+  memset(b->sums, 0, (size_t)(b->padded * b->f->v_wide) * sizeof *b->sums);
+  memset(b->scores, 0, (size_t)(b->padded * FLASH_KEYS) * sizeof *b->scores);
+  memset(b->q + b->rows * a->size, 0, (size_t)((b->padded - b->rows) * a->size) * sizeof *b->q);
   for (int64_t r = 0; r < b->rows; r++) {
     for (int64_t c = 0; c < a->size; c++)
       b->q[r * a->size + c] = q[r * a->q.row + c] * (float)a->scale;
