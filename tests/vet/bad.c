@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -53,9 +54,20 @@ static void meddle(void) {
   if (is("file")) open("/dev/null", O_RDONLY);
 }
 
+/* Sleeps inside the C library and never comes back, so that its code may be unmapped. */
+static atomic_int asleep;
 static void *sleeper(void *arg) {
-  hang();
+  atomic_store(&asleep, 1);
+  for (;;) pause();
   return arg;
+}
+static bool start_sleeper(void) {
+  pthread_t thread;
+  atomic_store(&asleep, 0);
+  if (pthread_create(&thread, NULL, sleeper, NULL)) return false;
+  while (!atomic_load(&asleep)) usleep(1000);
+  usleep(20000);
+  return true;
 }
 
 __attribute__((constructor)) static void constructor(void) {
@@ -254,15 +266,13 @@ static int n_started;
 
 static tn_status init(const tn_host *host, void *ctx, const tn_option *const *options,
                       uint32_t n_options, void **out_self) {
-  pthread_t thread;
   (void)options, (void)n_options;
   if (is("init")) crash();
   if (is("init-fails")) return host->fail(ctx, TN_ERR_STATE, "no licence");
   if (is("init-exits")) exit(0);
   if (is("init-hangs")) hang();
   if (is("init-once") && n_started) return TN_ERR_STATE;
-  if ((is("init-thread") || is("threads-stay")) && pthread_create(&thread, NULL, sleeper, NULL))
-    return TN_ERR_INTERNAL;
+  if ((is("init-thread") || is("threads-stay")) && !start_sleeper()) return TN_ERR_INTERNAL;
   if (is("init-forks") && fork() == 0) hang();
   if (is("init-daemon")) make_daemon();
   if (is("init-forks-hangs") && fork() >= 0) hang();
