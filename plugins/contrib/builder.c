@@ -82,70 +82,62 @@ static const tn_node *replaced(const builder *b) {
   return b->call->host->graph->node(b->graph, b->node);
 }
 
-/* Adds the node, with outputs of its own; name and offset are those of the one it replaces. */
-static void add(builder *b, tn_node made, int32_t *out) {
+/* What a node is made of; its name and offset are those of the one it replaces. */
+typedef struct part {
+  const char *domain, *op;
+  const int32_t *inputs;
+  uint32_t n_inputs, n_outputs, n_attrs;
+  const tn_attr *attrs[MAX_ATTRS];
+} part;
+
+static void take_attr(builder *b, part *p, const tn_attr *attr) {
+  if (p->n_attrs < MAX_ATTRS)
+    p->attrs[p->n_attrs++] = attr;
+  else
+    checked(b, TN_ERR_INTERNAL);
+}
+
+/* Adds the node, with outputs of its own. */
+static void add(builder *b, const part *p, int32_t *out) {
   const tn_graph_api *api = b->call->host->graph;
-  for (uint32_t k = 0; k < made.n_outputs; k++)
+  for (uint32_t k = 0; k < p->n_outputs; k++)
     out[k] = b->status ? -1 : checked(b, api->value(b->graph, NULL));
   if (b->status) return;
   const tn_node *old = replaced(b);
-  made.name = old->name;
-  made.offset = old->offset;
-  made.outputs = out;
+  const tn_node made = {.head = TN_HEAD(tn_node),
+                        .domain = p->domain,
+                        .op = p->op,
+                        .name = old->name,
+                        .inputs = p->inputs,
+                        .n_inputs = p->n_inputs,
+                        .outputs = out,
+                        .n_outputs = p->n_outputs,
+                        .attrs = p->attrs,
+                        .n_attrs = p->n_attrs,
+                        .offset = old->offset};
   checked(b, api->add_node(b->graph, &made));
 }
 
 void build_node(builder *b, const char *op, const int32_t *inputs, uint32_t n_inputs,
                 const tn_attr *attrs, uint32_t n_attrs, int32_t *out, uint32_t n_outputs) {
-  const tn_attr *list[MAX_ATTRS];
-  for (uint32_t k = 0; k < n_attrs && k < MAX_ATTRS; k++) list[k] = &attrs[k];
-  if (n_attrs > MAX_ATTRS) checked(b, TN_ERR_INTERNAL);
-  add(b,
-      (tn_node){.head = TN_HEAD(tn_node),
-                .domain = "",
-                .op = op,
-                .n_inputs = n_inputs,
-                .n_outputs = n_outputs,
-                .n_attrs = n_attrs,
-                .inputs = inputs,
-                .attrs = list},
-      out);
+  part p = {"", op, inputs, n_inputs, n_outputs, 0, {NULL}};
+  for (uint32_t k = 0; k < n_attrs; k++) take_attr(b, &p, &attrs[k]);
+  add(b, &p, out);
 }
 
 void build_like(builder *b, const char *domain, const char *op, const char *drop,
                 const int32_t *inputs, uint32_t n_inputs, int32_t *out, uint32_t n_outputs) {
   const tn_node *old = replaced(b);
-  const tn_attr *list[MAX_ATTRS];
-  uint32_t n = 0;
-  for (uint32_t k = 0; k < old->n_attrs; k++) {
-    if (drop && !strcmp(old->attrs[k]->name, drop)) continue;
-    if (n < MAX_ATTRS)
-      list[n++] = old->attrs[k];
-    else
-      checked(b, TN_ERR_INTERNAL);
-  }
-  add(b,
-      (tn_node){.head = TN_HEAD(tn_node),
-                .domain = domain,
-                .op = op,
-                .n_inputs = n_inputs,
-                .n_outputs = n_outputs,
-                .n_attrs = n,
-                .inputs = inputs,
-                .attrs = list},
-      out);
+  part p = {domain, op, inputs, n_inputs, n_outputs, 0, {NULL}};
+  for (uint32_t k = 0; k < old->n_attrs; k++)
+    if (!drop || strcmp(old->attrs[k]->name, drop)) take_attr(b, &p, old->attrs[k]);
+  add(b, &p, out);
 }
 
 void build_other(builder *b, const char *domain, const char *op, const int32_t *inputs,
                  uint32_t n_inputs, int32_t *out, uint32_t n_outputs) {
-  add(b,
-      (tn_node){.head = TN_HEAD(tn_node),
-                .domain = domain,
-                .op = op,
-                .n_inputs = n_inputs,
-                .n_outputs = n_outputs,
-                .inputs = inputs},
-      out);
+  const part p = {domain, op, inputs, n_inputs, n_outputs, 0, {NULL}};
+  add(b, &p, out);
 }
 
 const tn_attr *build_find_attr(const builder *b, const char *name) {
