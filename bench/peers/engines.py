@@ -1,9 +1,11 @@
 """The engines: each loads an ONNX file for a number of threads and runs it on given inputs.
 
-An engine is a class with name, version(), load(path, inputs, threads) and run() -> list of arrays in
-the order of the model's outputs. Settings are the best that its makers document for latency on a CPU,
-in full f32. convert(path, inputs), where there is one, comes before load: the file that it makes is kept
-next to the model.
+An engine is a class with name and version. Making one imports what it needs; load(path, inputs, outputs,
+threads) loads the model, where inputs are arrays by name and outputs the shapes by name, both in the
+model's order; run() runs until the results are there, and is what is timed; results() answers them as a
+list of arrays in the order of the outputs. Settings are the best that its
+makers document for latency on a CPU, in full f32. convert(path, inputs), where there is one, comes
+before load and answers the file that it made: it is kept next to the model.
 """
 import ctypes
 import os
@@ -12,24 +14,24 @@ import subprocess
 import sys
 
 import numpy as np
-import onnx
-
-
-def signature(path):
-    """Names of the inputs and outputs of an ONNX file."""
-    graph = onnx.load(path, load_external_data=False).graph
-    given = {c.name for c in graph.initializer}
-    return [v.name for v in graph.input if v.name not in given], [v.name for v in graph.output]
 
 
 def converted(path, ending, command):
-    """The file made from an ONNX file by command(path, target), made anew if it is older."""
-    target = pathlib.Path(path).with_suffix(ending)
-    if not target.exists() or target.stat().st_mtime < pathlib.Path(path).stat().st_mtime:
-        result = subprocess.run(command(str(path), str(target)), capture_output=True, text=True, cwd=target.parent)
+    """The file made from an ONNX file by command(path, target), made anew if it is older. A converter
+    that failed is not asked again, until run.py --convert or a new model."""
+    path = pathlib.Path(path)
+    target, refusal = path.with_suffix(ending), path.with_suffix(f"{ending}.failed")
+    if refusal.exists() and refusal.stat().st_mtime > path.stat().st_mtime:
+        raise RuntimeError(refusal.read_text())
+    if not target.exists() or target.stat().st_mtime < path.stat().st_mtime:
+        words = command(str(path), str(target))
+        # mnnconvert would install a package for telemetry with pip.
+        env = dict(os.environ, PIP_NO_INDEX="1")
+        result = subprocess.run(words, capture_output=True, text=True, cwd=target.parent, env=env)
         if result.returncode or not target.exists():
             lines = (result.stderr or result.stdout).strip().splitlines()
-            raise RuntimeError(f"{command(path, target)[0]} failed: {lines[-1] if lines else 'no reason given'}")
+            refusal.write_text(f"{pathlib.Path(words[0]).name} failed: {lines[-1][:200] if lines else 'no reason given'}")
+            raise RuntimeError(refusal.read_text())
     return target
 
 
@@ -73,19 +75,16 @@ class Tenon:
         lib.tn_session_run.argtypes = [ctypes.c_void_p, ctypes.c_void_p]
         lib.tn_session_set_input.argtypes = [ctypes.c_void_p, ctypes.c_int32, ctypes.POINTER(Tensor), ctypes.c_void_p]
         lib.tn_model_find_input.argtypes = [ctypes.c_void_p, ctypes.c_char_p]
-        lib.tn_model_n_outputs.argtypes = [ctypes.c_void_p]
         lib.tn_model_load.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p]
         lib.tn_session_create.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p]
         self.diag = lib.tn_diag_create()
-
-    def version(self):
-        return self.lib.tn_version().decode()
+        self.version = lib.tn_version().decode()
 
     def check(self, status):
         if status:
             raise RuntimeError(self.lib.tn_diag_text(self.diag).decode())
 
-    def load(self, path, inputs, threads):
+    def load(self, path, inputs, outputs, threads):
         # A size that ends with the members named here: the library takes the rest as zero.
         options = RuntimeOptions(Head(ctypes.sizeof(RuntimeOptions), *ABI), threads)
         runtime, model, self.session = ctypes.c_void_p(), ctypes.c_void_p(), ctypes.c_void_p()
@@ -100,12 +99,14 @@ class Tenon:
             index = self.lib.tn_model_find_input(model, name.encode())
             self.check(self.lib.tn_session_set_input(self.session, index, ctypes.byref(tensor), self.diag))
             self.kept.append((array, tensor))
-        self.n_outputs = self.lib.tn_model_n_outputs(model)
+        self.n_outputs = len(outputs)
 
     def run(self):
         status = self.lib.tn_session_run(self.session, self.diag)
         if status:
             self.check(status)
+
+    def results(self):
         return [self.array(k) for k in range(self.n_outputs)]
 
     def array(self, index):
@@ -124,12 +125,13 @@ class Tenon:
 class OnnxRuntime:
     name = "onnxruntime"
 
-    def version(self):
+    def __init__(self):
         import onnxruntime
-        return onnxruntime.__version__
+        self.ort = onnxruntime
+        self.version = onnxruntime.__version__
 
-    def load(self, path, inputs, threads):
-        import onnxruntime as ort
+    def load(self, path, inputs, outputs, threads):
+        ort = self.ort
         options = ort.SessionOptions()
         options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_ENABLE_ALL
         options.intra_op_num_threads = threads
@@ -139,18 +141,22 @@ class OnnxRuntime:
         self.inputs = inputs
 
     def run(self):
-        return self.session.run(None, self.inputs)
+        self.made = self.session.run(None, self.inputs)
+
+    def results(self):
+        return self.made
 
 
 class OpenVino:
     name = "openvino"
 
-    def version(self):
+    def __init__(self):
         import openvino
-        return openvino.__version__.split("-")[0]
+        self.ov = openvino
+        self.version = openvino.__version__.split("-")[0]
 
-    def load(self, path, inputs, threads):
-        import openvino as ov
+    def load(self, path, inputs, outputs, threads):
+        ov = self.ov
         core = ov.Core()
         model = core.read_model(str(path))
         model.reshape({name: array.shape for name, array in inputs.items()})
@@ -161,49 +167,54 @@ class OpenVino:
         self.inputs = inputs  # the tensors made below point into these arrays
         for name, array in inputs.items():
             self.request.set_tensor(name, ov.Tensor(array, shared_memory=True))
-        self.n_outputs = len(compiled.outputs)
+        self.n_outputs = len(outputs)
 
     def run(self):
         self.request.infer()
+
+    def results(self):
         return [self.request.get_output_tensor(k).data for k in range(self.n_outputs)]
 
 
 class Mnn:
     name = "mnn"
 
-    def version(self):
+    def __init__(self):
         import MNN
-        return MNN.version()
+        self.mnn = MNN
+        self.version = MNN.version()
 
     def convert(self, path, inputs):
         return converted(path, ".mnn", lambda source, target: [
             tool("mnnconvert"), "-f", "ONNX", "--modelFile", source, "--MNNModel", target, "--bizCode", "bench"])
 
-    def load(self, path, inputs, threads):
-        import MNN
+    def load(self, path, inputs, outputs, threads):
+        MNN = self.mnn
         file = self.convert(path, inputs)
-        ins, outs = signature(path)
         manager = MNN.nn.create_runtime_manager(({"precision": "high", "backend": "CPU", "numThread": threads,
                                                   "memory": "normal"},))
-        self.net = MNN.nn.load_module_from_file(str(file), ins, outs, runtime_manager=manager, shape_mutable=False)
+        self.net = MNN.nn.load_module_from_file(str(file), list(inputs), list(outputs), runtime_manager=manager, shape_mutable=False)
         self.inputs = []
-        for name in ins:
-            array = inputs[name].astype(np.int32) if inputs[name].dtype == np.int64 else inputs[name]
+        for array in inputs.values():
+            array = array.astype(np.int32) if array.dtype == np.int64 else array
             kind = MNN.numpy.int32 if array.dtype == np.int32 else MNN.numpy.float32
             self.inputs.append(MNN.expr.const(array, array.shape, MNN.expr.NCHW, kind))
 
     def run(self):
-        import MNN
-        outputs = self.net.forward(self.inputs)
-        return [np.array(MNN.expr.convert(v, MNN.expr.NCHW).read(), copy=False) for v in outputs]
+        expr = self.mnn.expr
+        self.made = [expr.convert(v, expr.NCHW).read() for v in self.net.forward(self.inputs)]  # read() computes
+
+    def results(self):
+        return [np.array(each, copy=False) for each in self.made]
 
 
 class Ncnn:
     name = "ncnn"
 
-    def version(self):
+    def __init__(self):
         import ncnn
-        return ncnn.__version__
+        self.ncnn = ncnn
+        self.version = ncnn.__version__
 
     def convert(self, path, inputs):
         if any(array.dtype != np.float32 for array in inputs.values()):
@@ -213,8 +224,8 @@ class Ncnn:
         return converted(path, ".ncnn.param", lambda source, target: [
             tool("pnnx"), source, f"inputshape={shapes}", "fp16=0"])
 
-    def load(self, path, inputs, threads):
-        import ncnn
+    def load(self, path, inputs, outputs, threads):
+        ncnn = self.ncnn
         param = self.convert(path, inputs)
         self.net = ncnn.Net()
         self.net.opt.num_threads = threads
@@ -229,13 +240,15 @@ class Ncnn:
         extractor = self.net.create_extractor()
         for name, mat in zip(self.net.input_names(), self.inputs):
             extractor.input(name, mat)
-        outputs = []
+        self.made = []
         for name in self.net.output_names():
             status, mat = extractor.extract(name)
             if status:
                 raise RuntimeError(f"ncnn answered {status}")
-            outputs.append(np.array(mat)[None])
-        return outputs
+            self.made.append(mat)
+
+    def results(self):
+        return [np.array(mat)[None] for mat in self.made]
 
 
 class LiteRt:
@@ -243,9 +256,11 @@ class LiteRt:
     bench/peers/setup gives it a virtual environment of its own, next to that of the engines."""
     name = "litert"
 
-    def version(self):
+    def __init__(self):
         from importlib.metadata import version
-        return version("ai-edge-litert")
+        from ai_edge_litert.interpreter import Interpreter
+        self.interpreter_class = Interpreter
+        self.version = version("ai-edge-litert")
 
     def convert(self, path, inputs):
         onnx2tf = pathlib.Path(sys.prefix).with_name(pathlib.Path(sys.prefix).name + "-convert") / "bin/onnx2tf"
@@ -261,9 +276,8 @@ class LiteRt:
             str(onnx2tf), "-i", source, "-o", target, "-n", "-nuo", "-coion"])
         return made / f"{path.stem}_float32.tflite" if made == folder else made
 
-    def load(self, path, inputs, threads):
-        from ai_edge_litert.interpreter import Interpreter
-        self.interpreter = Interpreter(model_path=str(self.convert(path, inputs)), num_threads=threads)
+    def load(self, path, inputs, outputs, threads):
+        self.interpreter = self.interpreter_class(model_path=str(self.convert(path, inputs)), num_threads=threads)
         self.interpreter.allocate_tensors()
         for detail in self.interpreter.get_input_details():
             name = detail["name"].removeprefix("serving_default_").rsplit(":", 1)[0]
@@ -271,16 +285,16 @@ class LiteRt:
             if list(array.shape) != list(detail["shape"]):  # channels last
                 array = np.ascontiguousarray(np.moveaxis(array, 1, -1))
             self.interpreter.set_tensor(detail["index"], array.astype(detail["dtype"]))
-        _, names = signature(path)
         details = {d["name"].rsplit(":", 1)[0]: d["index"] for d in self.interpreter.get_output_details()}
         order = [d["index"] for d in self.interpreter.get_output_details()]
-        order = [details[n] for n in names] if set(names) <= set(details) else order
+        order = [details[n] for n in outputs] if set(outputs) <= set(details) else order
         self.outputs = [self.interpreter.tensor(index) for index in order]
-        self.shapes = [tuple(d.dim_value for d in v.type.tensor_type.shape.dim)
-                       for v in onnx.load(path, load_external_data=False).graph.output]
+        self.shapes = list(outputs.values())
 
     def run(self):
         self.interpreter.invoke()
+
+    def results(self):
         arrays = [np.array(output()) for output in self.outputs]
         return [np.moveaxis(a, -1, 1) if a.shape != shape and a.ndim == len(shape) else a
                 for a, shape in zip(arrays, self.shapes)]

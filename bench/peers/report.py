@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 """Writes docs/benchmarks.md and its pictures from what bench/peers/run.py measured.
 
-    build/peers/bin/python bench/peers/report.py build/bench/peers.json -o docs
+    build/peers/bin/python bench/peers/report.py build/bench/peers.json build/bench/busy.json -o docs
 """
 import argparse
 import json
 import pathlib
 import sys
 
-from run import geomean
+from run import agrees, best_peer, geomean
 
 NAMES = {"onnxruntime": "ONNX Runtime", "openvino": "OpenVINO", "mnn": "MNN", "ncnn": "ncnn", "litert": "LiteRT",
          "tenon": "Tenon"}
@@ -20,29 +20,29 @@ def table(header, rows):
 
 
 def peers_of(results):
-    return [name for name in results[0]["engines"] if name != "tenon"]
+    return [name for name in NAMES if name != "tenon" and any(name in r["engines"] for r in results)]
 
 
 def cell(row):
     """A ratio with its spread; what did not run is a dash, what differs is marked."""
     if "ratio" not in row:
         return "–"
-    mark = "" if row["error"] is not None and row["error"] <= 1 else " \\*"
+    mark = "" if agrees(row) else " \\*"
     return f"{row['ratio']:.2f} ({row['ratio_low']:.2f}–{row['ratio_high']:.2f}){mark}"
 
 
-def best_peer(engines, peers):
-    return min((engines[p]["ratio"] for p in peers if "ratio" in engines[p]), default=None)
+def time_of(row):
+    return f"{row['median_ns'] / 1e6:.3f}" if "median_ns" in row else "–"
 
 
 def speed(results, peers):
     rows = []
     for result in results:
         engines = result["engines"]
-        own, best = engines["tenon"], best_peer(engines, peers)
-        time = f"{own['median_ns'] / 1e6:.3f}" if "median_ns" in own else "–"
-        rows.append([result["model"], time, *(cell(engines[p]) for p in peers), f"{best:.2f}" if best else "–"])
-    means = [[r["engines"][p]["ratio"] for r in results if "ratio" in r["engines"][p]] for p in peers]
+        best = best_peer(engines, peers)
+        rows.append([result["model"], time_of(engines.get("tenon", {})), *(cell(engines.get(p, {})) for p in peers),
+                     f"{best:.2f}" if best else "–"])
+    means = [[r["engines"][p]["ratio"] for r in results if agrees(r["engines"].get(p, {}))] for p in peers]
     best = [b for b in (best_peer(r["engines"], peers) for r in results) if b]
     rows.append(["**geometric mean**", "", *(f"**{geomean(m):.2f}** of {len(m)}" if m else "–" for m in means),
                  f"**{geomean(best):.2f}**" if best else "–"])
@@ -50,23 +50,33 @@ def speed(results, peers):
 
 
 def column(results, names, value):
-    rows = []
-    for result in results:
-        engines = result["engines"]
-        rows.append([result["model"], *(value(engines[n]) if "first_ns" in engines[n] else "–" for n in names)])
+    rows = [[r["model"], *(value(r["engines"][n]) if "first_ns" in r["engines"].get(n, {}) else "–" for n in names)]
+            for r in results]
     return table(["model", *(NAMES[n] for n in names)], rows)
 
 
-def remarks(results, peers):
+def beside_busy(quiet, busy, names):
+    """Times on all cores while something else keeps one of them busy, over the times on one quiet core."""
+    alone = {r["model"]: r["engines"] for r in quiet if r["threads"] == 1}
+    rows = []
+    for result in busy:
+        before = alone.get(result["model"], {})
+        rows.append([result["model"], *(
+            f"{result['engines'][n]['median_ns'] / before[n]['median_ns']:.2f}"
+            if "median_ns" in before.get(n, {}) and "median_ns" in result["engines"].get(n, {}) else "–" for n in names)])
+    return table(["model", *(NAMES[n] for n in names)], rows)
+
+
+def remarks(results, names):
     lines = []
     for result in results:
-        for peer in peers:
-            row = result["engines"][peer]
-            where = f"- {result['model']}, {result['threads']} thread{'s' * (result['threads'] > 1)}, {NAMES[peer]}: "
+        for name in names:
+            row = result["engines"].get(name, {})
+            where = f"- {result['model']}, {result['threads']} thread{'s' * (result['threads'] > 1)}, {NAMES[name]}: "
             if "failed" in row:
                 lines.append(where + f"did not run: `{row['failed']}`")
-            elif row["error"] is None or row["error"] > 1:
-                lines.append(where + f"\\* its outputs differ by {row['error'] or 0:.2g} times the tolerance")
+            elif row and row["error"] > 1:
+                lines.append(where + f"\\* its outputs differ by {row['error']:.2g} times the tolerance")
     return "\n".join(lines) + "\n" if lines else "All engines ran all models, and agreed.\n"
 
 
@@ -79,7 +89,7 @@ def picture(results, peers, threads, folder):
     height = 0.8 / len(peers)
     for k, peer in enumerate(peers):
         places = [i + (k - len(peers) / 2 + 0.5) * height for i in range(len(results))]
-        axes.barh(places, [r["engines"][peer].get("ratio", 0) for r in results], height, label=NAMES[peer])
+        axes.barh(places, [r["engines"].get(peer, {}).get("ratio", 0) for r in results], height, label=NAMES[peer])
     axes.axvline(1, color="black", linewidth=1)
     axes.set_yticks(range(len(results)), [r["model"] for r in results])
     axes.invert_yaxis()
@@ -92,11 +102,12 @@ def picture(results, peers, threads, folder):
     return name
 
 
-def page(data, folder):
+def page(data, busy, folder):
     machine, results = data["machine"], data["results"]
     peers = peers_of(results)
-    versions = {p: next((r["engines"][p]["version"] for r in results if "version" in r["engines"][p]), "did not run")
-                for p in ["tenon", *peers]}
+    names = ["tenon", *peers]
+    versions = {n: next((r["engines"][n]["version"] for r in results if "version" in r["engines"].get(n, {})), "did not run")
+                for n in names}
     text = f"""# Benchmarks
 
 Whole models, f32, batch 1, in Tenon and in its peers on the same machine in the same run. A ratio is their time divided by Tenon's: above 1
@@ -107,34 +118,51 @@ Tenon is faster, below 1 it is slower. This page is written by `bench/peers/repo
 - weights are random; the scripts in `bench/models` write the models from their architecture
 - each engine holds the model in a process of its own, bound to as many cores as it has threads; in every round each runs for a slice
   while the others sleep. A ratio is the median over the rounds (in parentheses the least and the largest), a time the median of all runs
-- outputs are compared with those of ONNX Runtime without optimisation (1e-4 + 1e-3 of the value)
+- outputs are compared with those of ONNX Runtime without optimisation (1e-4 + 1e-3 of the value); peers that differ are marked, and are
+  in no mean and nobody's best
 
 To do it again:
 
 ```sh
 bench/peers/setup
+build/peers/bin/python bench/peers/run.py --convert
 build/peers/bin/python bench/peers/run.py -t 1 -t 2
-build/peers/bin/python bench/peers/report.py build/bench/peers.json -o docs
+build/peers/bin/python bench/peers/run.py -t 2 --busy resnet50 mobilenet_v2
+build/peers/bin/python bench/peers/report.py build/bench/peers.json build/bench/busy.json -o docs
 ```
 """
     for threads in sorted({r["threads"] for r in results}):
         mine = [r for r in results if r["threads"] == threads]
         text += f"\n## {threads} thread{'s' * (threads > 1)}\n\n{speed(mine, peers)}"
         text += f"\n![ratios]({picture(mine, peers, threads, folder)})\n"
+    if busy:
+        text += """
+## Two threads, and one of the two cores busy with something else
+
+Times over those of the same engine on one thread of a quiet machine: at 1 the busy core costs nothing but its own help.
+
+""" + beside_busy(results, busy["results"], names)
     first = [r for r in results if r["threads"] == min(x["threads"] for x in results)]
     text += "\n## Start-up: loading and the first run, ms\n\nOf the converted file, where an engine has a format of its own.\n\n"
-    text += column(first, ["tenon", *peers], lambda row: f"{(row['load_ns'] + row['first_ns']) / 1e6:.0f}")
-    text += "\n## Memory: largest resident size of the process, MB\n\nWith Python and NumPy, some 30 MB in each.\n\n"
-    text += column(first, ["tenon", *peers], lambda row: f"{row['peak_kb'] / 1024:.0f}")
-    return text + "\n## What did not run, and what differs\n\n" + remarks(results, peers)
+    text += column(first, names, lambda row: f"{(row['load_ns'] + row['first_ns']) / 1e6:.0f}")
+    text += """
+## Memory, MB
+
+What is resident after the first run beyond what was before loading, and the most in between. Pages of a mapped model file count.
+
+"""
+    text += column(first, names, lambda row: f"{row['resident_kb'] / 1024:.0f} ({row['peak_kb'] / 1024:.0f})")
+    return text + "\n## What did not run, and what differs\n\n" + remarks(results, names)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("results", type=pathlib.Path, help="the peers.json of run.py")
+    parser.add_argument("busy", nargs="?", type=pathlib.Path, help="the busy.json of run.py --busy")
     parser.add_argument("-o", "--output", default="docs", type=pathlib.Path, metavar="DIR", help="where to (default: docs)")
     args = parser.parse_args()
-    text = page(json.loads(args.results.read_text()), args.output)
+    busy = json.loads(args.busy.read_text()) if args.busy else None
+    text = page(json.loads(args.results.read_text()), busy, args.output)
     (args.output / "benchmarks.md").write_text(text)
     return 0
 

@@ -1,18 +1,21 @@
 #!/usr/bin/env python3
 """Runs models in Tenon and in its peers, alternating, and writes what it measured.
 
-    python3 -m venv build/peers && build/peers/bin/pip install -r bench/peers/requirements.txt
+    bench/peers/setup
     build/peers/bin/python bench/peers/run.py -o build/bench -t 1 -t 2
 
 Each engine holds the model in a process of its own. In every round each engine in turn runs for a slice
 of time while all others sleep; the ratio of a peer is the median over the rounds of its median time
 divided by Tenon's of the same round. Outputs are compared with ONNX Runtime's without optimisation.
+With --busy a loop keeps the last of the cores busy all the while.
 """
 import argparse
+import contextlib
 import json
 import os
 import pathlib
 import platform
+import select
 import statistics
 import subprocess
 import sys
@@ -25,6 +28,8 @@ sys.path[:0] = [str(HERE), str(HERE.parent / "models")]
 import build
 import engines
 
+LIMIT = 1800  # a conversion may take minutes
+
 
 class Worker:
     def __init__(self, engine, cpus):
@@ -35,8 +40,12 @@ class Worker:
             stderr=subprocess.DEVNULL, text=True, env=env, preexec_fn=lambda: os.sched_setaffinity(0, cpus))
 
     def ask(self, *words):
+        """What the worker answers; a worker that says nothing for LIMIT seconds has failed."""
         try:
             print(*words, file=self.process.stdin, flush=True)
+            if not select.select([self.process.stdout], [], [], LIMIT)[0]:
+                self.end()
+                return {"failed": f"no answer within {LIMIT} seconds"}
             line = self.process.stdout.readline()
         except BrokenPipeError:
             line = ""
@@ -49,16 +58,19 @@ class Worker:
         self.process.wait()
 
 
-def inputs_of(path, folder):
-    """Random inputs of a model and the outputs of an engine that runs it as it stands."""
-    import onnx
-    import onnxruntime as ort
-    target = folder / f"{path.stem}.npz"
+def inputs_of(path):
+    """A file of random inputs of a model and the outputs of an engine that runs it as it stands."""
+    target = path.with_suffix(".values.npz")
     if target.exists() and target.stat().st_mtime > path.stat().st_mtime:
         return target
+    import onnx
+    import onnxruntime as ort
     rng, arrays = np.random.default_rng(0), {}
-    given = onnx.load(path, load_external_data=False).graph.input
-    for value in given:
+    graph = onnx.load(path, load_external_data=False).graph
+    initializers = {tensor.name for tensor in graph.initializer}
+    for value in graph.input:
+        if value.name in initializers:
+            continue
         shape = [d.dim_value or 1 for d in value.type.tensor_type.shape.dim]
         if value.type.tensor_type.elem_type == onnx.TensorProto.INT64:
             top = 2 if "mask" in value.name or "type" in value.name else 1000
@@ -69,13 +81,16 @@ def inputs_of(path, folder):
     options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
     session = ort.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
     expected = session.run(None, arrays)
-    np.savez(target, **arrays, **{f"expected_{k}": a for k, a in enumerate(expected)})
+    np.savez(target, **{f"input/{name}": a for name, a in arrays.items()},
+             **{f"output/{v.name}": a for v, a in zip(graph.output, expected)})
     return target
 
 
 def convert(path, names):
     """Makes the files that the engines need of a model; says which cannot."""
-    given = inputs_of(path, path.parent)
+    given = inputs_of(path)
+    for refusal in path.parent.glob(f"{path.stem}.*.failed"):
+        refusal.unlink()
     for name in names:
         worker = Worker(name, sorted(os.sched_getaffinity(0)))
         row = worker.ask("convert", name, path, given)
@@ -83,37 +98,39 @@ def convert(path, names):
         worker.end()
 
 
-def measure(path, names, threads, args):
-    """{engine: row} for one model and number of threads."""
-    cpus = sorted(os.sched_getaffinity(0))[:threads]
-    given = inputs_of(path, path.parent)
-    workers, rows = {}, {}
-    for name in names:
-        worker = Worker(name, cpus)
-        rows[name] = worker.ask("load", name, path, given, threads)
-        if "failed" in rows[name]:
-            worker.end()
-        else:
-            workers[name] = worker
+def rounds_of(workers, rows, args):
+    """{engine: [the times of each round]}; engines that fail get a row that says so."""
     rounds = {name: [] for name in workers}
-    for _ in range(args.rounds + 1):  # the first warms up
+    for k in range(args.rounds + 1):
         for name, worker in workers.items():
+            if "failed" in rows[name]:
+                continue
             time.sleep(args.pause)
             times = worker.ask("slice", args.slice)
             if isinstance(times, dict):
                 rows[name] = times
-            else:
+            elif k > 0:  # the first warms up
                 rounds[name].append(times)
+    return rounds
+
+
+def measure(path, names, threads, args):
+    """{engine: row} for one model and number of threads."""
+    cpus = sorted(os.sched_getaffinity(0))[:threads]
+    given = inputs_of(path)
+    workers, rows = {}, {}
+    for name in names:
+        workers[name] = Worker(name, cpus)
+        rows[name] = workers[name].ask("load", name, path, given, threads)
+    rounds = rounds_of(workers, rows, args)
     for worker in workers.values():
         worker.end()
     for name, kept in rounds.items():
-        kept = [times for times in kept[1:]]
-        if "failed" in rows[name] or not kept:
+        if "failed" in rows[name]:
             continue
         every = sorted(t for times in kept for t in times)
-        medians = [statistics.median(times) for times in kept]
         rows[name].update(min_ns=every[0], p10_ns=every[len(every) // 10], median_ns=statistics.median(every),
-                          round_medians=medians, runs=len(every))
+                          round_medians=[statistics.median(times) for times in kept], runs=len(every))
     ours = rows.get("tenon", {}).get("round_medians")
     for name, row in rows.items():
         if ours and "round_medians" in row:
@@ -123,28 +140,37 @@ def measure(path, names, threads, args):
     return rows
 
 
+def agrees(row):
+    """Whether an engine ran and its outputs are right: others are in no mean and are nobody's best."""
+    return "ratio" in row and row["error"] <= 1
+
+
 def show(model, threads, rows):
     for name, row in rows.items():
         if "failed" in row:
-            print(f"{model:22} {threads}  {name:12} failed: {row['failed']}")
+            print(f"{model:22} {threads}  {name:12} failed: {row['failed']}", flush=True)
             continue
-        agrees = "" if row["error"] is not None and row["error"] <= 1 else f"  DIFFERS ({row['error']:.3g} tolerances)"
+        differs = "" if row["error"] <= 1 else f"  DIFFERS ({row['error']:.3g} tolerances)"
         print(f"{model:22} {threads}  {name:12} {row['median_ns'] / 1e6:9.3f} ms  min {row['min_ns'] / 1e6:9.3f}  "
-              f"ratio {row.get('ratio', float('nan')):5.2f}{agrees}", flush=True)
+              f"ratio {row.get('ratio', float('nan')):5.2f}{differs}", flush=True)
 
 
 def geomean(values):
     return float(np.exp(np.mean(np.log(values)))) if values else float("nan")
 
 
-def summary(results, names):
+def best_peer(rows, peers):
+    """The least ratio of those peers that agree; None without one."""
+    return min((rows[p]["ratio"] for p in peers if agrees(rows.get(p, {}))), default=None)
+
+
+def summary(results, peers):
     for threads in sorted({r["threads"] for r in results}):
         mine = [r["engines"] for r in results if r["threads"] == threads]
-        for name in names[1:]:
-            ratios = [e[name]["ratio"] for e in mine if "ratio" in e.get(name, {})]
-            print(f"{threads} threads: {name} takes {geomean(ratios):.2f} times Tenon's time (geometric mean of {len(ratios)} models)")
-        best = [min(e[n]["ratio"] for n in names[1:] if "ratio" in e.get(n, {})) for e in mine
-                if any("ratio" in e.get(n, {}) for n in names[1:])]
+        for peer in peers:
+            ratios = [e[peer]["ratio"] for e in mine if agrees(e.get(peer, {}))]
+            print(f"{threads} threads: {peer} takes {geomean(ratios):.2f} times Tenon's time (geometric mean of {len(ratios)} models)")
+        best = [b for b in (best_peer(e, peers) for e in mine) if b]
         print(f"{threads} threads: the best peer of each model takes {geomean(best):.2f} times; least {min(best, default=0):.2f}")
 
 
@@ -152,6 +178,19 @@ def machine():
     with open("/proc/cpuinfo") as text:
         model = next((line.split(":")[1].strip() for line in text if line.startswith("model name")), "unknown")
     return {"cpu": model, "cores": os.cpu_count(), "system": platform.platform(), "python": platform.python_version()}
+
+
+@contextlib.contextmanager
+def busy_core():
+    """Somebody else's loop on the last core."""
+    last = max(os.sched_getaffinity(0))
+    loop = subprocess.Popen([sys.executable, "-c", "while True: pass"],
+                            preexec_fn=lambda: os.sched_setaffinity(0, {last}))
+    try:
+        yield
+    finally:
+        loop.kill()
+        loop.wait()
 
 
 def main():
@@ -163,6 +202,7 @@ def main():
     parser.add_argument("--rounds", type=int, default=7, help="rounds after the one that warms up (default: 7)")
     parser.add_argument("--slice", type=float, default=0.4, metavar="S", help="seconds of a slice (default: 0.4)")
     parser.add_argument("--pause", type=float, default=0.2, metavar="S", help="sleep before a slice (default: 0.2)")
+    parser.add_argument("--busy", action="store_true", help="keep the last core busy with something else")
     parser.add_argument("--convert", action="store_true", help="write and convert the models, measure nothing")
     args = parser.parse_args()
     unknown = [name for name in args.models if name not in build.MODELS]
@@ -172,7 +212,7 @@ def main():
     if "tenon" in names:
         names.insert(0, names.pop(names.index("tenon")))
     args.output.mkdir(parents=True, exist_ok=True)
-    results, target = [], args.output / "peers.json"
+    results, target = [], args.output / ("busy.json" if args.busy else "peers.json")
     for model in args.models or build.MODELS:
         path = args.output.resolve() / f"{model}.onnx"
         if not path.exists():
@@ -182,13 +222,14 @@ def main():
             convert(path, names)
             continue
         for threads in args.threads or [1]:
-            rows = measure(path, names, threads, args)
-            show(model, threads, rows)
-            results.append({"model": model, "threads": threads, "engines": rows})
+            with busy_core() if args.busy else contextlib.nullcontext():
+                rows = measure(path, names, threads, args)
+            results.append({"model": model, "threads": threads, "busy": args.busy, "engines": rows})
             target.with_suffix(".part").write_text(json.dumps({"machine": machine(), "results": results}, indent=1))
             target.with_suffix(".part").replace(target)
+            show(model, threads, rows)
     if not args.convert:
-        summary(results, names)
+        summary(results, [name for name in names if name != "tenon"])
     return 0
 
 
