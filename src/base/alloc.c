@@ -1,14 +1,17 @@
 /* The default allocator, arenas and growable arrays.
  *
- * The only file that calls malloc's family. An arena is a list of blocks; the head block serves
- * small requests, large ones get a block of their own behind it, so that the room left in the head
- * is not lost. */
+ * The only file that calls malloc's family. Large blocks are mappings of their own: the system
+ * gives them zeroed, in huge pages where it has them, and gets them back at once. An arena is a
+ * list of blocks; the head block serves small requests, large ones get a block of their own behind
+ * it, so that the room left in the head is not lost. */
 #include "base/alloc.h"
 
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "base/checked.h"
 
@@ -19,16 +22,46 @@ struct tn_arena_block {
   uint64_t size, used; /* bytes from the start of this header, which counts as used */
 };
 
+/* An address sanitizer watches what malloc gives, not what mmap does. */
+#if defined(__SANITIZE_ADDRESS__)
+#define TN_MAPS_LARGE 0
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(memory_sanitizer)
+#define TN_MAPS_LARGE 0
+#endif
+#endif
+#ifndef TN_MAPS_LARGE
+#define TN_MAPS_LARGE 1
+#endif
+
+enum { MAPPED = 1 << 20, HUGE_PAGE = 2 << 20 };
+
+/* Whether the default allocator maps a block of this size: then it is zero. */
+static bool is_mapped(uint64_t bytes) { return TN_MAPS_LARGE && bytes >= MAPPED; }
+
+static void *map_block(uint64_t bytes) {
+  void *memory =
+      mmap(NULL, (size_t)bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED) return NULL;
+#ifdef MADV_HUGEPAGE
+  if (bytes >= HUGE_PAGE) (void)madvise(memory, (size_t)bytes, MADV_HUGEPAGE);
+#endif
+  return memory;
+}
+
 static void *default_alloc(void *self, uint64_t bytes) {
   (void)self;
   if (bytes > (uint64_t)INT64_MAX - ALIGNMENT || bytes > SIZE_MAX - ALIGNMENT) return NULL;
+  if (is_mapped(bytes)) return map_block(bytes);
   return aligned_alloc(ALIGNMENT, (size_t)tn_round_up(bytes, ALIGNMENT));
 }
 
 static void default_free(void *self, void *memory, uint64_t bytes) {
   (void)self;
-  (void)bytes;
-  free(memory);
+  if (is_mapped(bytes))
+    (void)munmap(memory, (size_t)bytes);
+  else
+    free(memory);
 }
 
 const tn_allocator *tn_default_allocator(void) {
@@ -44,7 +77,8 @@ static void *alloc_raw(const tn_allocator *a, uint64_t bytes) {
 
 void *tn_alloc(const tn_allocator *a, uint64_t bytes) {
   void *memory = alloc_raw(a, bytes);
-  if (memory && bytes) memset(memory, 0, (size_t)bytes);
+  const bool is_zero = a->alloc == default_alloc && is_mapped(bytes);
+  if (memory && bytes && !is_zero) memset(memory, 0, (size_t)bytes);
   return memory;
 }
 

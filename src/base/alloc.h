@@ -8,7 +8,7 @@
 
 #include "tenon/tenon.h"
 
-/* The allocator used when the user names none: aligned_alloc. Never NULL. */
+/* The allocator used when the user names none: aligned_alloc, and mmap from 1 MB on. Never NULL. */
 const tn_allocator *tn_default_allocator(void);
 
 /* Zeroed, 64-byte aligned. NULL if there is none or bytes > INT64_MAX. bytes 0 answers a valid

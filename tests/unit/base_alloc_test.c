@@ -63,6 +63,23 @@ static void allocator(void **state) {
   assert_null(tn_alloc(tn_default_allocator(), INT64_MAX));
 }
 
+/* Around the size from which the default allocator maps: zeroed also when memory is used again,
+ * writable to the last byte, aligned. */
+static void large_blocks(void **state) {
+  (void)state;
+  const tn_allocator *a = tn_default_allocator();
+  for (uint64_t bytes = (1 << 20) - 1; bytes < 10 << 20; bytes = bytes * 3 / 2 + 1) {
+    for (int round = 0; round < 3; round++) {
+      uint8_t *memory = tn_alloc(a, bytes);
+      assert_non_null(memory);
+      assert_int_equal((uintptr_t)memory % 64, 0);
+      assert_true(is_zero(memory, (size_t)bytes));
+      memset(memory, 0xEE, (size_t)bytes);
+      tn_free(a, memory, bytes);
+    }
+  }
+}
+
 static void arena_requests(void **state) {
   (void)state;
   counting c = {0};
@@ -210,9 +227,10 @@ static void checked_sizes(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(allocator),     cmocka_unit_test(arena_requests),
-      cmocka_unit_test(arena_strings), cmocka_unit_test(failing_allocations),
-      cmocka_unit_test(arrays),        cmocka_unit_test(checked_sizes),
+      cmocka_unit_test(allocator),           cmocka_unit_test(large_blocks),
+      cmocka_unit_test(arena_requests),      cmocka_unit_test(arena_strings),
+      cmocka_unit_test(failing_allocations), cmocka_unit_test(arrays),
+      cmocka_unit_test(checked_sizes),
   };
   return cmocka_run_group_tests_name("base_alloc", tests, NULL, NULL);
 }
