@@ -211,11 +211,16 @@ static void make_up(const tn_tensor *t, uint8_t *data, uint64_t bytes) {
     memset(data, 0x3c, bytes);
 }
 
+/* A list, strings or an open shape cannot be made up. */
+static bool is_plain_data(const tn_tensor *t) {
+  return t->kind == TN_KIND_TENSOR && t->dtype != TN_STRING && tn_storage_bytes(t) >= 0;
+}
+
 static tn_status fill_input(const tn_planner *p, const tn_tensor *in, tn_tensor *t, tn_const **c) {
   const int64_t bytes = tn_storage_bytes(in);
   *t = *in;
   if (in->data) return TN_OK;
-  if (bytes < 0 || in->dtype == TN_STRING) return TN_ERR_UNSUPPORTED;
+  if (!is_plain_data(in)) return TN_ERR_UNSUPPORTED;
   *c = tn_const_new(p->a, (uint64_t)bytes);
   if (!*c) return TN_ERR_MEMORY;
   make_up(in, (*c)->data, (uint64_t)bytes);
@@ -248,8 +253,7 @@ static tn_status measure(tn_eval *e, const tn_tensor *const *in, tn_tensor *cons
     if (in[k]) status = fill_input(e->planner, in[k], &types[k], &consts[k]);
   }
   for (uint32_t k = 0; !status && k < n_out; k++)
-    if (out[k] && (tn_storage_bytes(out[k]) < 0 || out[k]->dtype == TN_STRING))
-      status = TN_ERR_UNSUPPORTED;
+    if (out[k] && !is_plain_data(out[k])) status = TN_ERR_UNSUPPORTED;
   if (!status) status = add_step(e, given, out, consts + n_in);
   if (!status)
     status = tn_frame_create_in(NULL, e->planner->a, e->planner->pool, e->planner, NULL, &e->frame);
@@ -259,9 +263,9 @@ static tn_status measure(tn_eval *e, const tn_tensor *const *in, tn_tensor *cons
 
 tn_status tn_measure_node(const tn_planner *p, const tn_gnode *node, const tn_kerneldef *def,
                           const tn_kernel_plan *plan, const tn_tensor *const *in,
-                          tn_tensor *const *out, uint64_t *out_ns, tn_diag *diag) {
+                          tn_tensor *const *out, uint64_t *out_ns) {
   const uint32_t n = node->node.n_inputs + node->node.n_outputs;
-  tn_eval e = {.planner = p, .node = node, .diag = diag};
+  tn_eval e = {.planner = p, .node = node};
   tn_arena_init(&e.arena, p->a);
   tn_const **consts = tn_arena_alloc(&e.arena, ((uint64_t)n + 1) * sizeof *consts);
   tn_status status = consts ? TN_OK : TN_ERR_MEMORY;
@@ -271,6 +275,7 @@ tn_status tn_measure_node(const tn_planner *p, const tn_gnode *node, const tn_ke
     e.step.plan = *plan;
     status = measure(&e, in, out, consts, out_ns);
   }
+  if (status) *out_ns = 0;
   for (uint32_t k = 0; consts && k < n; k++) tn_const_release(consts[k]);
   eval_close(&e);
   return status;

@@ -58,7 +58,7 @@ tn_status tn_eval_node(const tn_planner *p, const tn_gnode *node, const tn_tenso
 /* Implementation of tn_planner.measure. */
 tn_status tn_measure_node(const tn_planner *p, const tn_gnode *node, const tn_kerneldef *def,
                           const tn_kernel_plan *plan, const tn_tensor *const *in,
-                          tn_tensor *const *out, uint64_t *out_ns, tn_diag *diag);
+                          tn_tensor *const *out, uint64_t *out_ns);
 
 /* list.c: sequences, optionals and maps. A tn_list is what tn_tensor.object points to. */
 typedef struct tn_list {

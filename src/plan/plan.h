@@ -34,10 +34,11 @@ typedef struct tn_planner {
   /* Measured costs, of the runtime; NULL: none. */
   struct tn_tuning *tuning;
   /* Times a kernel that takes the node with inputs and outputs of these types, with the plan that
-   * it gave; supplied by exec. TN_ERR_UNSUPPORTED: it cannot be timed by itself. */
+   * it gave; supplied by exec. TN_ERR_UNSUPPORTED: it cannot be timed by itself. Any other
+   * error may come from the values, which are made up. On errors *out_ns is 0. */
   tn_status (*measure)(const struct tn_planner *p, const tn_gnode *node, const tn_kerneldef *def,
                        const tn_kernel_plan *plan, const tn_tensor *const *in,
-                       tn_tensor *const *out, uint64_t *out_ns, tn_diag *diag);
+                       tn_tensor *const *out, uint64_t *out_ns);
   struct tn_state_cache *states; /* prepared states of the model, shared by its plans */
   /* Recursive, the runtime's: held while a kernel runs that has TN_KERNEL_SERIAL. */
   pthread_mutex_t *serial;
