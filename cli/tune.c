@@ -12,7 +12,7 @@ typedef struct tune_options {
 
 static const cli_option options[] = {
     {"output", "FILE", "keep the times here, added to those it has (default MODEL.tuning)", 'o'},
-    {"anew", NULL, "time everything again, and forget what the file had", 0},
+    {"anew", NULL, "time everything again, and forget what FILE had", 0},
     {NULL, NULL, NULL, 0}};
 
 static int run(int argc, char **argv);
@@ -21,15 +21,14 @@ const cli_command cli_tune = {
     .arguments = "MODEL",
     .summary = "time all kernels that could run a model, for plans by measure",
     .details =
-        "Plans are made by what kernels estimate; with --tuning FILE, run, bench and explain make "
-        "them "
-        "by what was\nmeasured. The file names kernels, types and shapes, one line for each, and "
-        "serves "
-        "every model that has\nsuch nodes, on the same kind of machine and with as many threads. "
-        "Shapes that the model leaves open are 1,\nor as inputs, --shape and --dim say.",
+        "Plans are made by what kernels estimate; with --tuning FILE, run, bench and explain make\n"
+        "them by what was measured. The file names kernels, types and shapes, one line for each,\n"
+        "and serves every model that has such nodes, on the same kind of machine and with as many\n"
+        "threads. Shapes that the model leaves open are 1, or as inputs, --shape and --dim say.\n"
+        "A kernel that fails on made-up values is not timed.",
     .examples =
-        "tune model.onnx -o model.tuning --threads 2\nbench model.onnx --tuning model.tuning "
-        "--threads 2",
+        "tune model.onnx -o model.tuning --threads 2\n"
+        "bench model.onnx --tuning model.tuning --threads 2",
     .options = options,
     .groups = {&cli_feed_group, &cli_common_group},
     .run = run};
@@ -48,8 +47,10 @@ static int tune(const tune_options *o, const char *to) {
   cli_session s;
   int code;
   if (cli_session_open(&s, &o->common, &o->feed, o->model, &code)) {
+    const bool adds = !o->anew && !access(to, F_OK);
+    tn_status status = adds ? tn_runtime_load_tuning(s.runtime, to, s.diag) : TN_OK;
     const int64_t before = tn_runtime_n_tuned(s.runtime);
-    tn_status status = tn_runtime_tune(s.runtime, 1);
+    if (!status) status = tn_runtime_tune(s.runtime, 1);
     if (!status) status = plan(&s);
     if (!status) status = tn_runtime_save_tuning(s.runtime, to, s.diag);
     code = status ? cli_session_fail(&s, status) : CLI_OK;
@@ -85,11 +86,13 @@ static int run(int argc, char **argv) {
     cli_error("tune: with --no-optimize there is nothing to choose");
     return CLI_USAGE;
   }
+  if (o.anew && o.common.tuning) {
+    cli_error("tune: --anew times what --tuning knows already; give one of them");
+    return CLI_USAGE;
+  }
   if (!o.output && snprintf(made, sizeof made, "%s.tuning", o.model) >= (int)sizeof made) {
     cli_error("tune: the name of the model is too long; name a file with --output");
     return CLI_USAGE;
   }
-  if (!o.output) o.output = made;
-  if (!o.anew && !o.common.tuning && !access(o.output, F_OK)) o.common.tuning = o.output;
-  return tune(&o, o.output);
+  return tune(&o, o.output ? o.output : made);
 }

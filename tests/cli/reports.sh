@@ -112,6 +112,11 @@ if grep -q avx2 /proc/cpuinfo; then # else there is nothing to choose
   says 0 'conv_(blocked|narrow)_' explain "$net" --dim batch=1 --brief \
     --tuning "$work/blocked.tuning"
 fi
+printf '# Tenon tuning 1\n12\tone\n' >"$work/one.tuning"
+printf '# Tenon tuning 1\n34\ttwo\n' >"$work/two.tuning"
+says 0 '' tune "$net" --tuning "$work/one.tuning" -o "$work/two.tuning"
+grep -q one "$work/two.tuning" && grep -q two "$work/two.tuning" || fail 'times were lost'
+says 2 'give one of them' tune "$net" --tuning "$work/one.tuning" --anew
 printf '# Tenon tuning 1\n12 x\n' >"$work/bad.tuning"
 says 3 'bad.tuning: line 2 has no tab' run "$net" --random --tuning "$work/bad.tuning"
 echo what >"$work/bad.tuning"
