@@ -122,13 +122,24 @@ static tn_status check_others(const elf_file *f) {
     if (s.p_type == PT_TLS && (s.p_filesz > s.p_memsz || s.p_memsz > UINT32_MAX ||
                                (s.p_filesz && elf_offset(f, s.p_vaddr, s.p_filesz) == UINT64_MAX)))
       return elf_damaged(f, "its thread-local data are not in a segment");
-    if (s.p_type == PT_GNU_STACK && (s.p_flags & PF_X))
-      return tn_fail(f->diag, TN_ERR_INVALID,
-                     "%s: wants an executable stack, which every thread of the program would get; "
-                     "link it with -z noexecstack",
-                     f->path);
   }
   return TN_OK;
+}
+
+/* The C library makes the stacks of all threads executable for a library that asks for it, and for
+ * one that says nothing. */
+static tn_status check_stack(const elf_file *f) {
+  const char *wish = "says nothing of its stack, so that of";
+  for (uint32_t k = 0; k < f->header.e_phnum; k++) {
+    const ElfW(Phdr) s = elf_segment(f, k);
+    if (s.p_type == PT_GNU_STACK)
+      wish = s.p_flags & PF_X ? "wants an executable stack, so that of" : NULL;
+  }
+  return wish ? tn_fail(f->diag, TN_ERR_INVALID,
+                        "%s: %s every thread of the program would be executable; link it with "
+                        "-z noexecstack",
+                        f->path, wish)
+              : TN_OK;
 }
 
 tn_status tn_elf_check(const char *path, const uint8_t *data, uint64_t size, tn_diag *diag) {
@@ -136,6 +147,7 @@ tn_status tn_elf_check(const char *path, const uint8_t *data, uint64_t size, tn_
   tn_status status = check_header(&f);
   if (!status) status = check_segments(&f);
   if (!status) status = check_others(&f);
+  if (!status) status = check_stack(&f);
   return status ? status : elf_check_dynamic(&f);
 }
 #else

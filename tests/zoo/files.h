@@ -105,9 +105,13 @@ ANIMAL(FILE, elf_relro_wild, LOAD, "it makes foreign memory read-only",
   "*zoo.so: is damaged: what is to be read-only is not in a segment",
   segment(f, PT_GNU_RELRO)->p_vaddr = UINT64_C(1) << 40)
 ANIMAL(FILE, elf_stack, LOAD, "it makes the stacks of all threads executable",
-  "*zoo.so: wants an executable stack, which every thread of the program would get; link it with "
-  "-z noexecstack",
+  "*zoo.so: wants an executable stack, so that of every thread of the program would be executable; "
+  "link it with -z noexecstack",
   segment(f, PT_GNU_STACK)->p_flags |= PF_X)
+ANIMAL(FILE, elf_no_stack, LOAD, "it does not say what stack it needs, which does the same",
+  "*zoo.so: says nothing of its stack, so that of every thread of the program would be executable; "
+  "link it with -z noexecstack",
+  segment(f, PT_GNU_STACK)->p_type = PT_NULL)
 ANIMAL(FILE, elf_dynamic_wild, LOAD, "its dynamic section is not in the library",
   "*zoo.so: is damaged: its dynamic section is not in a segment",
   segment(f, PT_DYNAMIC)->p_vaddr = UINT64_C(1) << 40)
