@@ -25,16 +25,18 @@ if(TENON_CCACHE AND NOT CMAKE_C_COMPILER_LAUNCHER)
   set(CMAKE_C_COMPILER_LAUNCHER ${TENON_CCACHE})
 endif()
 
-add_library(tenon_flags INTERFACE)
-target_compile_definitions(tenon_flags INTERFACE _GNU_SOURCE) # mmap, futex, affinity under -std=c11
-target_compile_options(tenon_flags INTERFACE
-  -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wstrict-prototypes -Wmissing-prototypes
+set(TENON_FP_FLAGS
   # A product and a sum become one fused operation only where the source says fma(): results must depend neither on the
   # compiler nor on whether a file is compiled for a machine with FMA (AArch64 always has it), and kernels are compared
   # with their references element by element. GCC would even merge _mm256_mul_ps with _mm256_add_ps.
   -ffp-contract=off
   # No result depends on these two: they say that nobody reads errno or the exception flags after floating-point code.
   -fno-math-errno -fno-trapping-math)
+
+add_library(tenon_flags INTERFACE)
+target_compile_definitions(tenon_flags INTERFACE _GNU_SOURCE) # mmap, futex, affinity under -std=c11
+target_compile_options(tenon_flags INTERFACE
+  -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wstrict-prototypes -Wmissing-prototypes ${TENON_FP_FLAGS})
 
 if(TENON_WERROR AND NOT TENON_SANITIZE) # GCC warns of what cannot happen once sanitizers have changed the code
   target_compile_options(tenon_flags INTERFACE -Werror)

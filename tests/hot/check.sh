@@ -10,5 +10,7 @@ here=$(dirname "$0")
 object=$(mktemp)
 trap 'rm -f "$object"' EXIT
 loops=$(awk -v file="$file" '$1 == file { printf "%s%s=%s", comma, $2, $3; comma = "," }' "$table")
-"$cc" -O3 -std=c11 -D_GNU_SOURCE "$@" -c "$(dirname "$table")/$file" -o "$object"
+[ -n "$loops" ] || { echo "$table names no loop of $file"; exit 1; }
+"$cc" -O3 -fPIC -fvisibility=hidden -std=c11 -D_GNU_SOURCE "$@" \
+  -c "$(dirname "$table")/$file" -o "$object"
 objdump -d --no-show-raw-insn "$object" | awk -v loops="$loops" -f "$here/loops.awk"

@@ -37,7 +37,7 @@ function check(    j, k, first, fma, stack, moves, best, best_stack, best_moves,
     for (k = first; k <= j; k++) {
       fma += text[k] ~ /^vfn?madd/ || text[k] ~ /^fmla/
       stack += text[k] ~ /\(%[re][sb]p/ && text[k] ~ /[xyz]mm/
-      moves += text[k] ~ /^vmov[au]p[sd] +%[xyz]mm[0-9]+,%[xyz]mm[0-9]+/
+      moves += text[k] ~ /^vmov([au]p[sd]|dq[au](8|16|32|64)?) +%[xyz]mm[0-9]+,%[xyz]mm[0-9]+/
     }
     if (fma > best) {
       best = fma

@@ -2,7 +2,6 @@
  * another process and its cache, and programs with more rights than their caller. */
 #include <errno.h>
 #include <signal.h>
-#include <time.h>
 
 #include "base/sha256.h"
 #include "base/text.h"
@@ -325,19 +324,18 @@ static bool is_gone(const char *file) {
 static void test_vet_takes_long(void **state) {
   fixture *f = *state;
   char end[600];
-  const time_t begin = time(NULL);
   static const char *const ends[] = {"wait", "exit 1"};
-  static const char *const says[] = {"vetting it took more than 1 s", "it did not pass vetting:"};
+  static const char *const says[] = {"vetting it took more than 4 s", "it did not pass vetting:"};
   for (int k = 0; k < 2; k++) {
     snprintf(end, sizeof end, "sleep 100 & echo $! > %s/pid; %s", kit_dir, ends[k]);
     f->options.plugin_vet = vetter(end);
     assert_int_equal(start(f), TN_OK);
-    f->rt->registry->vet_limit_s = k ? 60 : 1;
+    f->rt->registry->vet_limit_s = k ? 60 : 4;
+    remove(kit_path("pid"));
     assert_int_equal(load(f, f->good), TN_ERR_INVALID);
     kit_says(f->diag, says[k]);
     assert_true(is_gone("pid"));
   }
-  assert_in_range(time(NULL) - begin, 0, 30);
 }
 
 /* Of a long report the end is kept, from the beginning of a character. */
@@ -352,7 +350,9 @@ static void test_vet_says_much(void **state) {
     assert_int_equal(load(f, f->good), TN_ERR_INVALID);
     const char *text = tn_diag_text(f->diag);
     assert_true(tn_utf8_valid(text, (int64_t)strlen(text)));
-    assert_in_range(strlen(strstr(text, "vetting:\n")), 1400, 1600);
+    const char *report = strstr(text, "vetting:\n");
+    assert_non_null(report);
+    assert_in_range(strlen(report), 1400, 1600);
   }
 }
 

@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -275,7 +276,12 @@ static tn_status init(const tn_host *host, void *ctx, const tn_option *const *op
   if ((is("init-thread") || is("threads-stay")) && !start_sleeper()) return TN_ERR_INTERNAL;
   if (is("init-forks") && fork() == 0) hang();
   if (is("init-daemon")) make_daemon();
-  if (is("init-forks-hangs") && fork() >= 0) hang();
+  if (is("init-forks-hangs") && fork() >= 0) {
+    const char *path = getenv("TENON_TEST_HANGING"); /* made once both processes are there */
+    FILE *file = path ? fopen(path, "w") : NULL;
+    if (file) fclose(file);
+    hang();
+  }
   state *self = host->alloc(ctx, sizeof *self);
   if (!self && is("init-status")) return TN_ERR_INTERNAL;
   if (!self && !is("init-unchecked")) return TN_ERR_MEMORY;

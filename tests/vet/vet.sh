@@ -113,9 +113,14 @@ out=$(TENON_TEST_BAD=write-nothing "$tenon" plugin vet "$plugin" --only bad) || 
 grep -q 'makes no file of a small graph: .*no such graphs' <<<"$out" || fail "write-nothing: $out"
 
 # Whoever ends the command ends all that it runs: the inner pipe is open until they are gone.
-TENON_TEST_BAD=init-forks-hangs timeout -s KILL 30 bash -c \
-  'out=$(timeout 1 "$0" plugin vet "$1" --only init --timeout 100 2>&1)' "$tenon" "$plugin"
-[ $? = 124 ] || fail "processes of a plug-in outlive the command that is ended"
+hanging=$(mktemp -u)
+TENON_TEST_BAD=init-forks-hangs TENON_TEST_HANGING=$hanging timeout -s KILL 60 bash -c '
+  out=$("$0" plugin vet "$1" --only init --timeout 100 2>&1 &
+    until [ -e "$2" ]; do sleep 0.1; done
+    kill $!)' "$tenon" "$plugin" "$hanging" ||
+  fail "processes of a plug-in outlive the command that is ended"
+[ -e "$hanging" ] || fail "init-forks-hangs: no process was made"
+rm -f "$hanging"
 
 # The command's own manners.
 out=$(TENON_TEST_BAD=probe-answer "$tenon" plugin vet "$plugin" --only bad --json) &&
