@@ -9,6 +9,7 @@ Commands that fail answer {"failed": why}. What engines print goes to stderr.
 import gc
 import json
 import os
+import pathlib
 import sys
 import time
 
@@ -46,23 +47,23 @@ def convert(engine, model, inputs):
     from engines import ENGINES
     made = ENGINES[engine]()
     if hasattr(made, "convert"):
-        made.convert(model, read(inputs)[0])
+        made.convert(pathlib.Path(model), read(inputs)[0])
     return {}
 
 
 def load(engine, model, inputs, threads):
     from engines import ENGINES
-    arrays, expected = read(inputs)
+    path, (arrays, expected) = pathlib.Path(model), read(inputs)
     shapes = {name: array.shape for name, array in expected.items()}
     made = ENGINES[engine]()
     if hasattr(made, "convert"):
-        made.convert(model, arrays)  # not in what is timed
+        made.convert(path, arrays)  # not in what is timed
     gc.collect()
     with open("/proc/self/clear_refs", "w") as clear:
         clear.write("5")  # the most so far starts again
     before = resident_kb("VmRSS")
     begin = time.perf_counter_ns()
-    made.load(model, arrays, shapes, int(threads))
+    made.load(path, arrays, shapes, int(threads))
     loaded = time.perf_counter_ns()
     made.run()
     ran = time.perf_counter_ns()
