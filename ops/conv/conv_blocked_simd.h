@@ -23,6 +23,9 @@ enum {
   CHUNK_BYTES = 128 << 10  /* of weights, in L2 beside it */
 };
 
+/* Of a copy of inputs: dilations and pads of a model may ask for anything. */
+#define MOST_FLOATS (INT64_C(1) << 32)
+
 typedef struct layer { /* one convolution, cut into work */
   conv_shape c;
   int64_t in_h, in_w, out_h, out_w; /* 1x1: one row of pixels, cut into rows of out_w */
@@ -35,6 +38,8 @@ typedef struct layer { /* one convolution, cut into work */
       strip_in_rows;          /* output rows of a strip, and the input rows it takes */
   int64_t phases, phase_w;    /* of a copied row: those that taps read, pixels of one */
   int64_t row_step;           /* rows of the strip between output rows */
+  int64_t row_floats;         /* of one row of all input blocks */
+  int64_t strip_floats;       /* of a strip that is copied; 0: none is */
   int64_t run;                /* pixels that are neighbours in the strip and in the output */
   int64_t chunk;              /* input blocks at a time */
   int64_t parts, part_groups; /* output channels: groups of an item */
@@ -51,8 +56,7 @@ static int64_t layer_groups(const layer *l) { return tn_ceil_div(l->out_blocks, 
 
 /* Rows of a strip: its input stays in L2, and there are strips for all workers. */
 static void layer_cut(layer *l, uint32_t n_workers) {
-  const int64_t row_bytes =
-      l->in_blocks * l->phase_w * l->phases * l->step * (int64_t)sizeof(float);
+  const int64_t row_bytes = l->row_floats * (int64_t)sizeof(float);
   const int64_t rows_in = tn_max_i64(1, STRIP_BYTES / tn_max_i64(1, row_bytes) - l->kernel_h + 1);
   const int64_t wanted = n_workers > 1 ? 4 * (int64_t)n_workers : 1;
   int64_t rows = tn_max_i64(1, rows_in / l->row_step);
@@ -96,7 +100,11 @@ static tn_status layer_make(const tn_call *call, layer *out) {
   const int64_t block_bytes =
       TILE_BLOCKS * TN_VF_LANES * l.c.taps * l.step * (int64_t)sizeof(float);
   l.chunk = tn_max_i64(1, CHUNK_BYTES / block_bytes);
+  if (tn_dims_product((int64_t[]){l.in_blocks, l.step, l.phases, l.phase_w}, 4, &l.row_floats))
+    return TN_ERR_OVERFLOW;
   layer_cut(&l, call->n_workers);
+  if (!l.direct && tn_dims_product((int64_t[]){l.row_floats, l.strip_in_rows}, 2, &l.strip_floats))
+    return TN_ERR_OVERFLOW;
   *out = l;
   return TN_OK;
 }
@@ -109,13 +117,10 @@ const char *TN_SIMD_NAME(conv_blocked_refuse)(const tn_call *call) {
   if (a->group != 1) return "takes one group";
   if (conv_shape_make(call, &c) || c.taps > MAX_TAPS) return "takes windows of up to 256 taps";
   if (x->layout == TN_PLAIN && c.channels > NARROW) return "takes up to 4 channels in plain layout";
+  layer l;
+  if (layer_make(call, &l) || l.strip_floats > MOST_FLOATS)
+    return "takes windows of which a strip of output rows fits into memory";
   return tn_epilogue_refuse_f32(call, 1);
-}
-
-/* Floats of a strip that is copied. */
-static int64_t strip_floats(const layer *l) {
-  if (l->direct) return 0;
-  return l->in_blocks * l->strip_in_rows * l->phases * l->phase_w * l->step;
 }
 
 static int64_t packed_floats(const layer *l) {
@@ -127,9 +132,9 @@ tn_status TN_SIMD_NAME(conv_blocked_plan)(const tn_call *call, tn_kernel_plan *o
   const tn_status s = layer_make(call, &l);
   if (s) return s;
   const double flops = 2.0 * (double)packed_floats(&l) * (double)l.n_pixels * (double)l.c.batch;
-  const double copied = (double)(strip_floats(&l) * l.strips * l.parts * l.c.batch);
+  const double copied = (double)l.strip_floats * (double)(l.strips * l.parts * l.c.batch);
   out->worker_scratch_bytes =
-      (uint64_t)(strip_floats(&l) + TILE_BLOCKS * TN_VF_LANES) * sizeof(float);
+      (uint64_t)(l.strip_floats + TILE_BLOCKS * TN_VF_LANES) * sizeof(float);
   out->state_bytes = (uint64_t)packed_floats(&l) * sizeof(float);
   out->items[0] = l.c.batch * l.strips * l.parts;
   out->cost_ns = flops / (TN_VF_LANES == 16 ? 130 : 75) + copied * 0.25 + 500;

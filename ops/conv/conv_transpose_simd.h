@@ -19,6 +19,7 @@ typedef struct transposed {
   conv_shape c;
   int64_t in_blocks, out_blocks, groups;
   int64_t lo[2], size[2]; /* zeros before the input, and its size with all of them */
+  int64_t image;          /* floats of an image of `size` */
   int64_t run_rows;       /* rows of an item that are run as one */
   bool direct;            /* no zeros: read from the input */
 } transposed;
@@ -56,6 +57,8 @@ static tn_status transposed_make(const tn_call *call, transposed *out) {
     g.size[k] = g.lo[k] + tn_max_i64(w->in[k], end);
     g.direct = g.direct && g.size[k] == w->in[k];
   }
+  if (tn_dims_product((int64_t[]){g.in_blocks, TN_VF_LANES, g.size[0], g.size[1]}, 4, &g.image))
+    return TN_ERR_OVERFLOW;
   const bool whole = g.direct && !w->pad_lo[1] && w->out[1] == w->in[1] * w->stride[1];
   g.run_rows = whole ? tn_max_i64(1, RUN_PIXELS / tn_max_i64(1, g.size[1])) : 1;
   *out = g;
@@ -69,6 +72,10 @@ const char *TN_SIMD_NAME(conv_transpose_blocked_refuse)(const tn_call *call) {
   if (a->group != 1) return "takes one group";
   if (conv_transpose_shape(call, &c) || c.taps > MAX_TAPS) return "takes windows of up to 256 taps";
   if (!c.in_size || !c.out_size || !c.batch) return "takes tensors that have elements";
+  if (c.w.stride[0] > MAX_TAPS || c.w.stride[1] > MAX_TAPS) return "takes strides of up to 256";
+  transposed g;
+  if (transposed_make(call, &g) || (!g.direct && g.image > MOST_FLOATS / c.batch))
+    return "takes windows that fit into memory with zeros around the input";
   return tn_epilogue_refuse_f32(call, 1);
 }
 
@@ -76,24 +83,19 @@ static int64_t transposed_weights(const transposed *g) {
   return g->out_blocks * TN_VF_LANES * g->c.channels * g->c.taps;
 }
 
-/* Floats of an image with its zeros. */
-static int64_t transposed_image(const transposed *g) {
-  return g->in_blocks * g->size[0] * g->size[1] * TN_VF_LANES;
-}
-
 tn_status TN_SIMD_NAME(conv_transpose_blocked_plan)(const tn_call *call, tn_kernel_plan *out) {
   transposed g;
   const tn_status s = transposed_make(call, &g);
   if (s) return s;
   const double flops = 2.0 * (double)transposed_weights(&g) * (double)(g.c.batch * g.c.in_size);
-  const double copied = g.direct ? 0 : (double)(g.c.batch * transposed_image(&g));
+  const double copied = g.direct ? 0 : (double)(g.c.batch * g.image);
   const int64_t room = TILE_BLOCKS * TN_VF_LANES * (g.run_rows * g.size[1] + 1);
   const uint32_t last = g.direct ? 0 : 1;
   out->n_stages = last + 1;
   out->worker_scratch_bytes = (uint64_t)room * sizeof(float);
   out->state_bytes = (uint64_t)transposed_weights(&g) * sizeof(float);
   if (!g.direct) {
-    out->scratch_bytes = (uint64_t)(g.c.batch * transposed_image(&g)) * sizeof(float);
+    out->scratch_bytes = (uint64_t)(g.c.batch * g.image) * sizeof(float);
     out->items[0] = g.c.batch * g.in_blocks;
   }
   out->items[last] = g.c.batch * g.groups * g.c.w.stride[0];
