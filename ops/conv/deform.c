@@ -92,10 +92,12 @@ static double moved_tap(const tn_call *call, const deform *d, int64_t n, int64_t
                    across;
   const double top = floor(y), left = floor(x), dy = y - top, dx = x - left;
   const int64_t plane = (n * d->c.channels + channel) * d->c.in_size;
-  const double value = (1 - dy) * (1 - dx) * pixel(call, d, plane, top, left) +
-                       (1 - dy) * dx * pixel(call, d, plane, top, left + 1) +
-                       dy * (1 - dx) * pixel(call, d, plane, top + 1, left) +
-                       dy * dx * pixel(call, d, plane, top + 1, left + 1);
+  const double value = !isfinite(y) || !isfinite(x)
+                           ? 0 /* outside, too */
+                           : (1 - dy) * (1 - dx) * pixel(call, d, plane, top, left) +
+                                 (1 - dy) * dx * pixel(call, d, plane, top, left + 1) +
+                                 dy * (1 - dx) * pixel(call, d, plane, top + 1, left) +
+                                 dy * dx * pixel(call, d, plane, top + 1, left + 1);
   return d->mask ? value * tn_load_f64(d->mask->dtype, d->mask->data, slot * size + o) : value;
 }
 

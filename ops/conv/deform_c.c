@@ -23,27 +23,30 @@ tn_status deform_conv_plan(const tn_call *call, tn_kernel_plan *out) {
   return TN_OK;
 }
 
-/* Where a moved tap lies: its four pixels, and their weights, which are 0 outside of the image. */
+/* Where a moved tap lies: its four pixels, -1 outside of the image, and their weights. */
 typedef struct corners {
   int64_t at[4];
   double weight[4];
 } corners;
 
-static corners corners_of(const tn_window *w, double y, double x, double mask) {
+static corners corners_of(const tn_window *w, double y, double x) {
   const int64_t height = w->in[0], width = w->in[1];
-  corners c = {{0}, {0}};
+  corners c = {{-1, -1, -1, -1}, {0}};
   if (!(y > -1 && y < (double)height && x > -1 && x < (double)width)) return c;
   const double top = floor(y), left = floor(x), dy = y - top, dx = x - left;
   for (int k = 0; k < 4; k++) {
     const int64_t row = (int64_t)top + k / 2, column = (int64_t)left + k % 2;
     if (row < 0 || row >= height || column < 0 || column >= width) continue;
     c.at[k] = row * width + column;
-    c.weight[k] = mask * (k / 2 ? dy : 1 - dy) * (k % 2 ? dx : 1 - dx);
+    c.weight[k] = (k / 2 ? dy : 1 - dy) * (k % 2 ? dx : 1 - dx);
   }
   return c;
 }
 
 #define DEFORM(T, name)                                                                            \
+  static inline T corner_##T(const corners *c, int k, const T *plane) {                            \
+    return c->at[k] < 0 ? 0 : (T)c->weight[k] * plane[c->at[k]];                                   \
+  }                                                                                                \
   /* Tap t of all channels of offset group g, for the pixels of row `row`. */                      \
   static void gather_##T(const deform *d, const T *x, int64_t n, int64_t row, int64_t g,           \
                          int64_t t, T *columns) {                                                  \
@@ -56,13 +59,14 @@ static corners corners_of(const tn_window *w, double y, double x, double mask) {
     const int64_t y = row * w->stride[0] - w->pad_lo[0] + t / w->kernel[1] * w->dilation[0];       \
     for (int64_t o = 0; o < out; o++) {                                                            \
       const int64_t from = o * w->stride[1] - w->pad_lo[1] + t % w->kernel[1] * w->dilation[1];    \
-      const corners c = corners_of(w, (double)y + (double)down[o],                                 \
-                                   (double)from + (double)across[o], mask ? (double)mask[o] : 1);  \
-      const T a = (T)c.weight[0], b = (T)c.weight[1], e = (T)c.weight[2], f = (T)c.weight[3];      \
+      const corners c =                                                                            \
+          corners_of(w, (double)y + (double)down[o], (double)from + (double)across[o]);            \
+      const T amount = mask ? mask[o] : 1;                                                         \
       for (int64_t k = g * each; k < (g + 1) * each; k++) {                                        \
-        const T *p = x + (n * d->c.channels + k) * d->c.in_size;                                   \
+        const T *p = d->c.in_size ? x + (n * d->c.channels + k) * d->c.in_size : x;                \
         columns[(k * d->c.taps + t) * out + o] =                                                   \
-            a * p[c.at[0]] + b * p[c.at[1]] + e * p[c.at[2]] + f * p[c.at[3]];                     \
+            amount * (corner_##T(&c, 0, p) + corner_##T(&c, 1, p) + corner_##T(&c, 2, p) +         \
+                      corner_##T(&c, 3, p));                                                       \
       }                                                                                            \
     }                                                                                              \
   }                                                                                                \
@@ -84,7 +88,7 @@ static corners corners_of(const tn_window *w, double y, double x, double mask) {
     (void)stage;                                                                                   \
     for (int64_t item = begin; !s && item < end; item++) {                                         \
       const int64_t n = item / d.c.w.out[0], row = item % d.c.w.out[0];                            \
-      for (int64_t k = 0; d.c.in_size && k < d.n_offsets * d.c.taps; k++)                          \
+      for (int64_t k = 0; k < d.n_offsets * d.c.taps; k++)                                         \
         gather_##T(&d, call->inputs[0]->data, n, row, k / d.c.taps, k % d.c.taps, columns);        \
       for (int64_t m = 0; m < d.c.filters; m++)                                                    \
         multiply_##T(&d, call->inputs[1]->data, columns, m,                                        \

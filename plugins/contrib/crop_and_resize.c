@@ -115,7 +115,7 @@ static void crop_row(const tn_call *call, const float *box, const float *top, co
     const double at = place_of((double)box[1], (double)box[3], k, width, from);
     y[k] = outside;
     if (!(at >= 0 && at <= (double)(from - 1))) continue;
-    const int64_t left = (int64_t)at, right = tn_min_i64(left + 1, from - 1);
+    const int64_t left = (int64_t)at, right = (int64_t)ceil(at);
     const float across = (float)(at - (double)left);
     const float above = top[left] + (top[right] - top[left]) * across,
                 below = bottom[left] + (bottom[right] - bottom[left]) * across;
@@ -137,7 +137,7 @@ static void crop_plane(const tn_call *call, int64_t item, const float *plane) {
       continue;
     }
     const int64_t top = is_mode(call, "nearest") ? (int64_t)round(at) : (int64_t)at,
-                  bottom = tn_min_i64(top + 1, from - 1);
+                  bottom = (int64_t)ceil(at);
     crop_row(call, box, plane + top * row_size, plane + bottom * row_size,
              (float)(at - (double)top), to);
   }
