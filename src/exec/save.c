@@ -18,7 +18,9 @@ typedef struct tn_saver {
   const tn_model *model;
   const target *to;
   tn_file_writer file, data;
-  bool has_data; /* the second file was begun */
+  bool has_data;    /* the second file was begun */
+  tn_status failed; /* of the first call that failed: what is written is not whole, even if the
+                       writer goes on */
 } tn_saver;
 
 enum { STAGE_LOAD = 0, STAGE_CHECK = 1 };
@@ -34,10 +36,11 @@ static int32_t stage_number(const char *stage) {
 }
 
 static tn_status put_bytes(tn_saver *s, tn_file_writer *to, const void *data, uint64_t size) {
-  if (size > INT64_MAX || (size && !data)) return TN_ERR_INVALID;
-  tn_status status = tn_file_writer_write(to, data, size, s->io.diag);
-  if (status) s->io.said = true;
-  return status;
+  if (s->failed) return s->failed;
+  if (size > INT64_MAX || (size && !data)) return s->failed = TN_ERR_INVALID;
+  s->failed = tn_file_writer_write(to, data, size, s->io.diag);
+  if (s->failed) s->io.said = true;
+  return s->failed;
 }
 
 static tn_status write_bytes(void *ctx, const void *data, uint64_t size) {
@@ -57,17 +60,17 @@ static tn_status check_unused(const tn_model *m, const char *path, bool is_data,
   return TN_OK;
 }
 
+static tn_status begin_data(tn_saver *s) {
+  tn_status status = check_unused(s->model, s->to->data_path, true, s->io.diag);
+  if (!status) status = tn_file_writer_open(&s->data, s->io.a, s->to->data_path, s->io.diag);
+  if (status) s->io.said = true;
+  s->has_data = !status;
+  return status;
+}
+
 static tn_status write_data(void *ctx, const void *data, uint64_t size) {
   tn_saver *s = ctx;
-  if (!s->has_data) {
-    tn_status status = check_unused(s->model, s->to->data_path, true, s->io.diag);
-    if (!status) status = tn_file_writer_open(&s->data, s->io.a, s->to->data_path, s->io.diag);
-    if (status) {
-      s->io.said = true;
-      return status;
-    }
-    s->has_data = true;
-  }
+  if (!s->has_data && !s->failed) s->failed = begin_data(s);
   return put_bytes(s, &s->data, data, size);
 }
 
@@ -90,7 +93,8 @@ static tn_status write_graph(const tn_model *m, const tn_graph *g, const target 
                   .data_file = to->data_file,
                   .data_from = to->data_from,
                   .write_data = write_data};
-  status = tn_io_status(&s.io, to->format, to->format->write(&sink, g));
+  status = to->format->write(&sink, g);
+  status = tn_io_status(&s.io, to->format, status ? status : s.failed);
   if (!status) status = commit(&s);
   if (!status && !s.has_data && to->data_from != UINT64_MAX)
     tn_diag_add(diag, TN_DIAG_NOTE, "%s: nothing was put into %s: no weights are large enough",
