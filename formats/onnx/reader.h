@@ -3,6 +3,7 @@
 #ifndef TN_FORMATS_ONNX_READER_H
 #define TN_FORMATS_ONNX_READER_H
 
+#include "base/onnx_dtype.h"
 #include "wire.h"
 
 enum { ONNX_MAX_GRAPH_DEPTH = 32, ONNX_MAX_LIST_DEPTH = 16 };
@@ -28,10 +29,7 @@ enum {
 
 /* ---- types.c ---- */
 
-/* TensorProto.DataType to dtype and back; TN_NONE and 0 if there is no such type. */
-uint32_t onnx_dtype(int64_t data_type);
-uint32_t onnx_data_type(uint32_t dtype);
-/* As onnx_dtype, but unknown types fail; at: for the message. */
+/* As tn_dtype_of_onnx, but unknown types fail; at: for the message. */
 tn_status onnx_need_dtype(const onnx_reader *r, int64_t data_type, const uint8_t *at,
                           uint32_t *out_dtype);
 

@@ -1,28 +1,9 @@
 /* Element types, TypeProto and ValueInfoProto: what is known of values before anything runs. */
 #include "reader.h"
 
-/* TensorProto.DataType -> dtype. */
-static const uint8_t dtypes[] = {
-    TN_NONE,   TN_F32,      TN_U8,         TN_I8,     TN_U16,        TN_I16, TN_I32, TN_I64,
-    TN_STRING, TN_BOOL,     TN_F16,        TN_F64,    TN_U32,        TN_U64, TN_C64, TN_C128,
-    TN_BF16,   TN_F8E4M3FN, TN_F8E4M3FNUZ, TN_F8E5M2, TN_F8E5M2FNUZ, TN_U4,  TN_I4,  TN_F4E2M1,
-    TN_F8E8M0, TN_U2,       TN_I2,         TN_F6E2M3, TN_F6E3M2,
-};
-enum { N_DATA_TYPES = sizeof dtypes };
-
-uint32_t onnx_dtype(int64_t data_type) {
-  return data_type > 0 && data_type < N_DATA_TYPES ? dtypes[data_type] : TN_NONE;
-}
-
-uint32_t onnx_data_type(uint32_t dtype) {
-  for (uint32_t k = 1; k < N_DATA_TYPES; k++)
-    if (dtypes[k] == dtype) return k;
-  return 0;
-}
-
 tn_status onnx_need_dtype(const onnx_reader *r, int64_t data_type, const uint8_t *at,
                           uint32_t *out_dtype) {
-  *out_dtype = onnx_dtype(data_type);
+  *out_dtype = tn_dtype_of_onnx(data_type);
   if (*out_dtype != TN_NONE) return TN_OK;
   if (data_type == 0) return onnx_fail(r, TN_ERR_INVALID, at, "there is no element type");
   return onnx_fail(r, TN_ERR_UNSUPPORTED, at, "element type %lld is not supported",
@@ -109,7 +90,7 @@ static tn_status read_tensor_type(const type_reader *t, onnx_span message, tn_te
       if (t->strict)
         s = onnx_need_dtype(t->r, data_type, f.at, &out->dtype);
       else
-        out->dtype = onnx_dtype(data_type);
+        out->dtype = tn_dtype_of_onnx(data_type);
     }
     if (f.number == 2 && !(s = onnx_bytes(t->r, &f, &shape)))
       s = read_shape(t, shape, out); /* shape */
@@ -137,7 +118,7 @@ static tn_status read_list_type(const type_reader *t, onnx_span message, uint32_
     if (f.number == number && !(s = onnx_bytes(t->r, &f, &type)))
       s = read_type(t, type, depth + 1, &items);
     else if (f.number == 1 && kind == TN_KIND_MAP && !(s = onnx_int(t->r, &f, &data_type)))
-      key = onnx_dtype(data_type);
+      key = tn_dtype_of_onnx(data_type);
   }
   out->kind = kind;
   out->dtype = items.dtype;

@@ -12,7 +12,7 @@ static tn_status tensor_dtype(const value_reader *v, onnx_span message, uint32_t
     if (more < 0) return more;
     if (f.number == 2) s = onnx_int(&v->r, &f, &data_type); /* data_type */
   }
-  *out = onnx_dtype(data_type);
+  *out = tn_dtype_of_onnx(data_type);
   return s;
 }
 
@@ -70,7 +70,7 @@ tn_status onnx_list_type(const value_reader *v, onnx_span message, uint32_t kind
   *out = tn_tensor_make(items.dtype, TN_RANK_UNKNOWN, NULL, NULL);
   out->kind = kind;
   if (kind == TN_KIND_MAP)
-    out->elements = (items.elements & 0xffffff) | TN_ELEMENTS_KEY(onnx_dtype(number));
+    out->elements = (items.elements & 0xffffff) | TN_ELEMENTS_KEY(tn_dtype_of_onnx(number));
   else
     out->elements = TN_ELEMENTS(has_item ? items.kind : onnx_item_kind(number), items.elements);
   return s;

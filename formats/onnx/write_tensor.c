@@ -38,7 +38,7 @@ void onnx_put_tensor(onnx_writer *w, uint32_t number, const char *name, const tn
   const onnx_mark tensor = onnx_put_begin(p, number);
   const int64_t n = tn_tensor_elements(t), bytes = onnx_raw_bytes(t);
   for (int32_t k = 0; k < t->rank; k++) onnx_put_int(p, 1, t->shape[k]); /* dims */
-  onnx_put_int(p, 2, onnx_data_type(t->dtype));                          /* data_type */
+  onnx_put_int(p, 2, tn_onnx_of_dtype(t->dtype));                        /* data_type */
   if (t->dtype == TN_STRING) {
     const tn_str *strs = t->data;
     for (int64_t k = 0; k < n; k++)
@@ -78,11 +78,11 @@ static void put_type(onnx_put *p, uint32_t number, uint32_t kind, uint32_t eleme
                                      5}; /* tensor_type, sequence_type, optional_type, map_type */
   const onnx_mark type = onnx_put_begin(p, number), member = onnx_put_begin(p, members[kind & 3]);
   if (kind == TN_KIND_TENSOR) {
-    onnx_put_int(p, 1, onnx_data_type(t->dtype)); /* elem_type */
+    onnx_put_int(p, 1, tn_onnx_of_dtype(t->dtype)); /* elem_type */
     if (t->rank >= 0 && t->kind == TN_KIND_TENSOR) put_shape(p, t, dim_names);
   } else {
     uint32_t key = elements >> 24, inner = elements & 0xffffff;
-    if (kind == TN_KIND_MAP) onnx_put_int(p, 1, onnx_data_type(key ? key : TN_I64)); /* key_type */
+    if (kind == TN_KIND_MAP) onnx_put_int(p, 1, tn_onnx_of_dtype(key ? key : TN_I64)); /* key */
     if (kind != TN_KIND_MAP) inner |= TN_ELEMENTS_KEY(key);
     uint32_t rest = (inner & 0xffffff) >> 4 | (inner & UINT32_C(0xff000000));
     put_type(p, kind == TN_KIND_MAP ? 2 : 1, inner & 15, rest, t, NULL); /* value_type, elem_type */

@@ -46,10 +46,9 @@ static bool take_onnx_dtype(const tn_opdef *def, const tn_arg *arg, const char *
                             tn_attr *out) {
   const uint32_t dtype = tn_dtype_parse(text);
   if (*def->op.domain || arg->base != TN_TYPE_INT || arg->list || dtype == TN_NONE) return false;
-  for (out->i = 1; tn_dtype_of_onnx(out->i) != dtype; out->i++)
-    if (out->i > TN_DTYPE_COUNT) return false;
+  out->i = tn_onnx_of_dtype(dtype);
   out->kind = TN_ATTR_INT;
-  return true;
+  return out->i != 0;
 }
 
 static void take_value(const tn_arg *arg, const tn_arg *value, tn_attr *out) {
