@@ -1,32 +1,8 @@
 /* Chains of simple operators that spell out a normalisation or attention: they become that node,
  * and answer the same as unfused; chains that differ a little stay as they are. */
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
-
-#include "base/lower.h"
-#include "tenon/tenon.h"
+#include "fuse_kit.h"
 
 enum { ROWS = 6, HEADS = 2, SIZE = 8, WIDTH = HEADS * SIZE, N = ROWS * WIDTH };
-
-typedef struct maker {
-  const tn_graph_api *api;
-  tn_graph *graph;
-  int32_t x, also; /* the input, [1, ROWS, WIDTH]; a value that is an output, too, or -1 */
-} maker;
-
-static int32_t constant(maker *m, uint32_t dtype, int32_t rank, const int64_t *dims,
-                        const void *data) {
-  const tn_tensor t = tn_tensor_make(dtype, rank, dims, (void *)(uintptr_t)data);
-  const int32_t id = m->api->value(m->graph, NULL);
-  assert_int_equal(m->api->value_set_const(m->graph, id, &t, 1), TN_OK);
-  return id;
-}
-static int32_t number(maker *m, float value) { return constant(m, TN_F32, 0, NULL, &value); }
 
 /* Any numbers of this shape. */
 static int32_t numbers(maker *m, int32_t rank, const int64_t *dims) {
@@ -35,26 +11,6 @@ static int32_t numbers(maker *m, int32_t rank, const int64_t *dims) {
   return constant(m, TN_F32, rank, dims, data);
 }
 static int32_t row(maker *m) { return numbers(m, 1, (const int64_t[]){WIDTH}); }
-
-static int32_t op_with(maker *m, const char *op, int32_t a, int32_t b, const tn_attr *attr) {
-  const int32_t inputs[2] = {a, b}, out = m->api->value(m->graph, NULL);
-  const tn_node node = {.head = TN_HEAD(tn_node),
-                        .domain = "",
-                        .op = op,
-                        .name = "",
-                        .inputs = inputs,
-                        .n_inputs = b < 0 ? 1 : 2,
-                        .outputs = &out,
-                        .n_outputs = 1,
-                        .attrs = &attr,
-                        .n_attrs = attr != NULL,
-                        .offset = -1};
-  assert_true(m->api->add_node(m->graph, &node) >= 0);
-  return out;
-}
-static int32_t op(maker *m, const char *name, int32_t a, int32_t b) {
-  return op_with(m, name, a, b, NULL);
-}
 
 /* ---- normalisations; each answers the value that is the output ---- */
 
@@ -165,66 +121,26 @@ static int32_t scale_of_keys(maker *m) {
 
 /* ---- running ---- */
 
-static void run(int32_t (*make)(maker *), uint32_t flags, char *ops, size_t size, float *y) {
-  tn_runtime *runtime = NULL;
-  tn_model *model = NULL;
-  tn_session *session = NULL;
-  tn_diag *diag = tn_diag_create();
+static void check(make_fn make, const char *op_name, bool fuses, char ops[KIT_MAX_TEXT]) {
   const int64_t dims[] = {1, ROWS, WIDTH};
   float x[N];
   for (int i = 0; i < N; i++) x[i] = (float)(i * 29 % 31 - 15) / 8;
-  assert_int_equal(tn_runtime_create(NULL, diag, &runtime), TN_OK);
-  maker m = {.api = tn_graph_functions(), .also = -1};
-  assert_int_equal(tn_graph_create(runtime, &m.graph), TN_OK);
-  assert_int_equal(m.api->set_opset(m.graph, "", 20), TN_OK);
-  m.x = m.api->value(m.graph, "x");
   const tn_tensor in = tn_tensor_make(TN_F32, 3, dims, x);
-  assert_int_equal(m.api->value_set_type(m.graph, m.x, &in), TN_OK);
-  assert_int_equal(m.api->add_input(m.graph, m.x), TN_OK);
-  assert_int_equal(m.api->add_output(m.graph, make(&m)), TN_OK);
-  if (m.also >= 0) assert_int_equal(m.api->add_output(m.graph, m.also), TN_OK);
-  const tn_model_options options = {.head = TN_HEAD(tn_model_options), .flags = flags};
-  if (tn_model_from_graph_take(runtime, m.graph, &options, diag, &model))
-    fail_msg("%s", tn_diag_text(diag));
-  assert_int_equal(tn_session_create(model, diag, &session), TN_OK);
-  assert_int_equal(tn_session_set_input(session, 0, &in, diag), TN_OK);
-  if (tn_session_run(session, diag)) fail_msg("%s", tn_diag_text(diag));
-  memcpy(y, tn_session_output(session, 0)->data, sizeof x);
-  tn_step_info step = {.head = TN_HEAD(tn_step_info)};
-  ops[0] = 0;
-  for (int32_t k = 0; !tn_session_step(session, k, &step); k++)
-    snprintf(ops + strlen(ops), size - strlen(ops), "%s%s", k ? " " : "", step.op);
-  tn_session_destroy(session);
-  tn_model_destroy(model);
-  tn_runtime_destroy(runtime);
-  tn_diag_destroy(diag);
+  kit_check(make, &in, op_name, fuses, ops);
 }
 
-/* Both ways answer the same; the steps hold `op_name` if `fuses`, else they do not. */
-static void check(int32_t (*make)(maker *), const char *op_name, bool fuses, char ops[512]) {
-  char spelt[512];
-  float y[N], want[N];
-  run(make, 0, ops, 512, y);
-  run(make, TN_MODEL_NO_OPTIMIZE, spelt, sizeof spelt, want);
-  assert_null(strstr(spelt, op_name));
-  if (!strstr(ops, op_name) == fuses) fail_msg("the steps are %s", ops);
-  for (int i = 0; i < N; i++)
-    if (!(fabsf(y[i] - want[i]) <= 1e-5f * (1 + fabsf(want[i]))))
-      fail_msg("%s, element %d: %g, not %g", ops, i, (double)y[i], (double)want[i]);
-}
-
-static void becomes(int32_t (*make)(maker *), const char *expected) {
-  char ops[512];
+static void becomes(make_fn make, const char *expected) {
+  char ops[KIT_MAX_TEXT];
   check(make, expected, true, ops);
 }
-static void stays(int32_t (*make)(maker *), const char *op_name) {
-  char ops[512];
+static void stays(make_fn make, const char *op_name) {
+  char ops[KIT_MAX_TEXT];
   check(make, op_name, false, ops);
 }
 
 static void normalisations(void **state) {
   (void)state;
-  char ops[512];
+  char ops[KIT_MAX_TEXT];
   check(layer_norm, "LayerNormalization", true, ops);
   assert_string_equal(ops, "LayerNormalization");
   becomes(layer_norm_swapped, "LayerNormalization");
@@ -238,7 +154,7 @@ static void normalisations(void **state) {
 
 static void attentions(void **state) {
   (void)state;
-  char ops[512];
+  char ops[KIT_MAX_TEXT];
   check(attention, "Attention", true, ops);
   assert_string_equal(ops, "Mul Mul Mul Attention"); /* no copies */
   check(attention_masked, "Attention", true, ops);
