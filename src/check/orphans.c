@@ -12,9 +12,13 @@
 
 #include "check/check.h"
 
-enum { MAX_ROUNDS = 1000 };
+enum { MAX_ROUNDS = 1000, MAX_OLD = 256 };
 
 static volatile sig_atomic_t group; /* that runs; for the signal handler alone */
+
+/* Children that the process had when it began, of a shell that has become it. */
+static pid_t old[MAX_OLD];
+static int n_old = -1; /* -1: nobody has looked; MAX_OLD: too many to be told apart */
 
 static void end_with_group(int number) {
   if (group > 0) kill(-(pid_t)group, SIGKILL);
@@ -25,14 +29,41 @@ static void end_with_group(int number) {
 static const int endings[] = {SIGTERM, SIGINT, SIGHUP};
 
 static void handle_endings(void (*handler)(int number)) {
-  struct sigaction action = {.sa_handler = handler}, old;
+  struct sigaction action = {.sa_handler = handler}, was;
   sigemptyset(&action.sa_mask);
   for (size_t k = 0; k < sizeof endings / sizeof *endings; k++)
-    if (!sigaction(endings[k], NULL, &old) && old.sa_handler != SIG_IGN)
+    if (!sigaction(endings[k], NULL, &was) && was.sa_handler != SIG_IGN)
       sigaction(endings[k], &action, NULL);
 }
 
+/* Calls visit for each child, until it answers true; answers that child, or 0. */
+static pid_t find_child(bool (*visit)(pid_t child, pid_t arg), pid_t arg) {
+  long long pid;
+  pid_t found = 0;
+  FILE *file = fopen("/proc/thread-self/children", "r");
+  while (file && !found && fscanf(file, "%lld", &pid) == 1)
+    if (visit((pid_t)pid, arg)) found = (pid_t)pid;
+  if (file) fclose(file);
+  return found;
+}
+
+static bool note_old(pid_t child, pid_t started) {
+  if (child != started && n_old < MAX_OLD) old[n_old++] = child;
+  return false;
+}
+
+static bool is_new(pid_t child, pid_t unused) {
+  (void)unused;
+  for (int k = 0; k < n_old; k++)
+    if (old[k] == child) return false;
+  return n_old < MAX_OLD;
+}
+
 void check_orphans_watch(int64_t pid) {
+  if (n_old < 0) {
+    n_old = 0;
+    find_child(note_old, (pid_t)pid);
+  }
   group = (sig_atomic_t)pid;
   handle_endings(end_with_group);
 #if defined(__linux__)
@@ -49,22 +80,12 @@ static void reap(void) {
   while (waitpid(-1, NULL, WNOHANG) > 0) continue;
 }
 
-/* Any child that is left; 0: there is none. */
-static pid_t any_child(void) {
-  long long pid = 0;
-  FILE *file = fopen("/proc/thread-self/children", "r");
-  if (!file) return 0;
-  if (fscanf(file, "%lld", &pid) != 1) pid = 0;
-  fclose(file);
-  return (pid_t)pid;
-}
-
 bool check_orphans_end(void) {
   const pid_t pid = (pid_t)group;
   reap(); /* those that have ended by themselves are nobody's business */
   bool found = kill(-pid, SIGKILL) == 0;
   pid_t child;
-  for (int k = 0; k < MAX_ROUNDS && (child = any_child()) > 0; k++) {
+  for (int k = 0; k < MAX_ROUNDS && (child = find_child(is_new, 0)) > 0; k++) {
     found = true;
     kill(child, SIGKILL); /* its own children become ours */
     if (waitpid(child, NULL, 0) < 0 && errno != EINTR) break;
