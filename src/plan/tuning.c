@@ -1,3 +1,5 @@
+/* The table of measured costs, and its files of text: a line for each kernel on each kind of node,
+ * "nanoseconds<tab>key". See tuning.h. */
 #include "plan/tuning.h"
 
 #include <pthread.h>
@@ -145,7 +147,8 @@ tn_status tn_tuning_parse(tn_tuning *t, const char *name, const uint8_t *data, u
                           tn_diag *diag) {
   const char *text = (const char *)data;
   const size_t mark = strcspn(first_line, ":");
-  if (size < mark || memcmp(text, first_line, mark))
+  const bool another = size > mark && text[mark] >= '0' && text[mark] <= '9'; /* version */
+  if (size < mark || memcmp(text, first_line, mark) || another)
     return tn_fail(diag, TN_ERR_INVALID,
                    "%s: is no file of Tenon's tuning: its first line is not '%.*s'", name,
                    (int)mark, first_line);

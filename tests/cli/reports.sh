@@ -121,6 +121,8 @@ printf '# Tenon tuning 1\n12 x\n' >"$work/bad.tuning"
 says 3 'bad.tuning: line 2 has no tab' run "$net" --random --tuning "$work/bad.tuning"
 echo what >"$work/bad.tuning"
 says 3 'bad.tuning: is no file of Tenon.s tuning' run "$net" --random --tuning "$work/bad.tuning"
+printf '# Tenon tuning 10\n12\tx\n' >"$work/bad.tuning"
+says 3 'bad.tuning: is no file of Tenon.s tuning' run "$net" --random --tuning "$work/bad.tuning"
 says 3 'none.tuning' run "$net" --random --tuning "$work/none.tuning"
 says 3 '' tune "$net" -o "$work/no/such/folder.tuning"
 says 2 'nothing to choose' tune "$net" --no-optimize
