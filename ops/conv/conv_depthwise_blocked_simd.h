@@ -1,21 +1,12 @@
 /* Depthwise Conv in f32 in blocked layout, for AVX-512 and AVX2: a vector is the channels of one
- * block, so that windows, strides and borders of any kind cost no lanes. Some neighbouring pixels
- * share each weight; pixels at the left and right border go one by one. */
+ * block, so that windows, strides and borders of any kind cost no lanes. Windows that are common
+ * have tiles of their own (conv_depthwise_tile.h); of all others some neighbouring pixels share
+ * each weight, and pixels at the left and right border go one by one. */
 #ifndef TN_OPS_CONV_DEPTHWISE_BLOCKED_SIMD_H
 #define TN_OPS_CONV_DEPTHWISE_BLOCKED_SIMD_H
 
-#include "base/epilogue.h"
-#include "base/simd.h"
-#include "conv_gather.h"
-
-enum { DEPTHWISE_PIXELS = TN_VF_LANES == 16 ? 12 : 8 };
-
-typedef struct depthwise_block { /* one block of channels of an image */
-  const tn_window *window;
-  const tn_window *w; /* the same */
-  const float *x, *k; /* k: [taps][lanes] */
-  tn_vf bias;
-} depthwise_block;
+#include "conv_depthwise_tile.h"
+#include "conv_geometry.h"
 
 /* Taps that lie inside the input: rows [h0, h1), columns [w0, w1). */
 typedef struct depthwise_taps {
@@ -24,9 +15,9 @@ typedef struct depthwise_taps {
 
 /* P output pixels from (oh, ow) on, all with the same taps. P is a number, not a parameter: only
  * then do the accumulators stay in registers. */
-#define DEPTHWISE(P)                                                                     \
-  static void depthwise_##P(const depthwise_block *d, int64_t oh, int64_t ow,            \
-                            const depthwise_taps *t, float *y) {                         \
+#define DEPTHWISE_ANY(P)                                                                 \
+  static void depthwise_any_##P(const depthwise_block *d, int64_t oh, int64_t ow,        \
+                                const depthwise_taps *t, float *y) {                     \
     const tn_window *w = d->w;                                                           \
     const int64_t step = w->stride[2] * TN_VF_LANES, col = w->dilation[2] * TN_VF_LANES; \
     const int64_t left = (ow * w->stride[2] - w->pad_lo[2]) * TN_VF_LANES;               \
@@ -42,16 +33,17 @@ typedef struct depthwise_taps {
             tn_vf_fma(tn_vf_load(from), k, acc[p]);                                      \
       }                                                                                  \
     }                                                                                    \
-    TN_UNROLL for (int p = 0; p < P; p++) tn_vf_store(y + p * TN_VF_LANES, acc[p]);      \
+    DEPTHWISE_STORE(d, acc, 1, P, y);                                                    \
   }
-DEPTHWISE(1)
-DEPTHWISE(2)
-DEPTHWISE(4)
-DEPTHWISE(8)
+DEPTHWISE_ANY(1)
+DEPTHWISE_ANY(2)
+DEPTHWISE_ANY(4)
+DEPTHWISE_ANY(8)
 #if defined(__AVX512F__)
-DEPTHWISE(12)
+DEPTHWISE_ANY(12)
 #endif
-#undef DEPTHWISE
+#undef DEPTHWISE_ANY
+#undef DEPTHWISE_STORE
 
 static void depthwise_row(const depthwise_block *d, int64_t oh, float *y) {
   const tn_window *w = d->w;
@@ -66,7 +58,7 @@ static void depthwise_row(const depthwise_block *d, int64_t oh, float *y) {
   for (int64_t ow = 0; ow < w->out[2];) {
     if (ow < inner || ow >= end) {
       tn_window_taps(d->window, d->window->n - 1, ow, &t.w0, &t.w1);
-      depthwise_1(d, oh, ow, &t, y + ow * TN_VF_LANES);
+      depthwise_any_1(d, oh, ow, &t, y + ow * TN_VF_LANES);
       ow++;
       continue;
     }
@@ -75,22 +67,22 @@ static void depthwise_row(const depthwise_block *d, int64_t oh, float *y) {
     const int64_t n = end - ow;
 #if defined(__AVX512F__)
     if (n >= 12) {
-      depthwise_12(d, oh, ow, &t, to);
+      depthwise_any_12(d, oh, ow, &t, to);
       ow += 12;
       continue;
     }
 #endif
     if (n >= 8) {
-      depthwise_8(d, oh, ow, &t, to);
+      depthwise_any_8(d, oh, ow, &t, to);
       ow += 8;
     } else if (n >= 4) {
-      depthwise_4(d, oh, ow, &t, to);
+      depthwise_any_4(d, oh, ow, &t, to);
       ow += 4;
     } else if (n >= 2) {
-      depthwise_2(d, oh, ow, &t, to);
+      depthwise_any_2(d, oh, ow, &t, to);
       ow += 2;
     } else {
-      depthwise_1(d, oh, ow, &t, to);
+      depthwise_any_1(d, oh, ow, &t, to);
       ow++;
     }
   }
@@ -105,6 +97,8 @@ const char *TN_SIMD_NAME(conv_depthwise_blocked_refuse)(const tn_call *call) {
   return tn_epilogue_refuse_f32(call, 1);
 }
 
+static int64_t depthwise_pairs(int64_t rows) { return tn_ceil_div(rows, DEPTHWISE_ROWS); }
+
 tn_status TN_SIMD_NAME(conv_depthwise_blocked_plan)(const tn_call *call, tn_kernel_plan *out) {
   conv_shape c;
   const tn_status s = conv_shape_make(call, &c);
@@ -112,7 +106,7 @@ tn_status TN_SIMD_NAME(conv_depthwise_blocked_plan)(const tn_call *call, tn_kern
   const int64_t blocks = tn_ceil_div(c.filters, TN_VF_LANES);
   const double vectors = (double)(c.batch * blocks) * (double)c.out_size;
   out->state_bytes = (uint64_t)(blocks * TN_VF_LANES * c.taps) * sizeof(float);
-  out->items[0] = c.batch * blocks * tn_window_padded(&c.w, 3).out[1];
+  out->items[0] = c.batch * blocks * depthwise_pairs(tn_window_padded(&c.w, 3).out[1]);
   out->cost_ns = vectors * ((double)c.taps * 0.28 + 1) + 400;
   out->grain[0] = 1 + (int64_t)(5000 * (double)out->items[0] / out->cost_ns);
   return TN_OK;
@@ -131,7 +125,21 @@ tn_status TN_SIMD_NAME(conv_depthwise_blocked_prepare)(const tn_call *call) {
   return s;
 }
 
-/* An item is one row of one block. */
+/* A block of channels of an image; `plane` counts the blocks of all images. */
+static void depthwise_block_make(const tn_call *call, const conv_shape *c, int64_t plane,
+                                 depthwise_block *d) {
+  const int64_t block = plane % tn_ceil_div(c->filters, TN_VF_LANES);
+  const int64_t channel = block * TN_VF_LANES;
+  const int64_t live = tn_min_i64(TN_VF_LANES, c->filters - channel);
+  const float *bias = call->inputs[2] ? call->inputs[2]->data : NULL;
+  d->live = tn_vf_mask_first(live);
+  d->partial = live < TN_VF_LANES;
+  d->bias = bias ? tn_vf_load_mask(d->live, bias + channel) : tn_vf_set1(0);
+  d->x = (const float *)call->inputs[0]->data + plane * c->in_size * TN_VF_LANES;
+  d->k = (const float *)call->state + block * c->taps * TN_VF_LANES;
+}
+
+/* An item is a pair of rows of one block. */
 tn_status TN_SIMD_NAME(conv_depthwise_blocked)(const tn_call *call, uint32_t stage, int64_t begin,
                                                int64_t end, uint32_t worker) {
   (void)stage, (void)worker;
@@ -139,19 +147,21 @@ tn_status TN_SIMD_NAME(conv_depthwise_blocked)(const tn_call *call, uint32_t sta
   const tn_status s = conv_shape_make(call, &c);
   if (s) return s;
   const tn_window w = tn_window_padded(&c.w, 3);
-  const int64_t blocks = tn_ceil_div(c.filters, TN_VF_LANES);
-  const float *bias = call->inputs[2] ? call->inputs[2]->data : NULL;
+  const bool tiled = depthwise_is_tiled(&w);
+  const int64_t pairs = depthwise_pairs(w.out[1]), row = w.out[2] * TN_VF_LANES;
   float *y = call->outputs[0]->data;
+  depthwise_block d = {.window = &c.w, .w = &w, .finish = tn_finish_make(call), .out = y};
   for (int64_t item = begin; item < end; item++) {
-    const int64_t oh = item % w.out[1], block = item / w.out[1] % blocks, plane = item / w.out[1];
-    const int64_t channel = block * TN_VF_LANES, at = item * w.out[2] * TN_VF_LANES;
-    const int64_t live = tn_min_i64(TN_VF_LANES, c.filters - channel);
-    depthwise_block d = {.window = &c.w, .w = &w};
-    d.x = (const float *)call->inputs[0]->data + plane * c.in_size * TN_VF_LANES;
-    d.k = (const float *)call->state + block * c.taps * TN_VF_LANES;
-    d.bias = bias ? tn_vf_load_mask(tn_vf_mask_first(live), bias + channel) : tn_vf_set1(0);
-    depthwise_row(&d, oh, y + at);
-    if (call->n_epilogue) tn_epilogue_block_f32(call, y + at, w.out[2], at, channel, TN_VF_LANES);
+    const int64_t plane = item / pairs, oh = item % pairs * DEPTHWISE_ROWS;
+    const int64_t n = tn_min_i64(DEPTHWISE_ROWS, w.out[1] - oh), at = (plane * w.out[1] + oh) * row;
+    if (item == begin || oh == 0) depthwise_block_make(call, &c, plane, &d);
+    if (tiled)
+      depthwise_rows(&d, oh, n, y + at);
+    else
+      for (int64_t r = 0; r < n; r++) depthwise_row(&d, oh + r, y + at + r * row);
+    if (d.finish.rest)
+      tn_epilogue_block_f32(call, y + at, n * w.out[2], at,
+                            plane % tn_ceil_div(c.filters, TN_VF_LANES) * TN_VF_LANES, TN_VF_LANES);
   }
   return TN_OK;
 }

@@ -29,6 +29,7 @@ static inline tn_vf tn_vf_add(tn_vf a, tn_vf b) { return _mm512_add_ps(a, b); }
 static inline tn_vf tn_vf_mul(tn_vf a, tn_vf b) { return _mm512_mul_ps(a, b); }
 static inline tn_vf tn_vf_fma(tn_vf a, tn_vf b, tn_vf c) { return _mm512_fmadd_ps(a, b, c); }
 static inline tn_vf tn_vf_max(tn_vf a, tn_vf b) { return _mm512_max_ps(a, b); } /* a > b ? a : b */
+static inline tn_vf tn_vf_min(tn_vf a, tn_vf b) { return _mm512_min_ps(a, b); } /* a < b ? a : b */
 static inline float tn_vf_sum(tn_vf v) { return _mm512_reduce_add_ps(v); }
 static inline tn_vf_mask tn_vf_mask_first(int64_t n) { /* n in 0 .. 16 */
   return (tn_vf_mask)((1u << n) - 1);
@@ -43,14 +44,14 @@ static inline tn_vf tn_vf_load_mask(tn_vf_mask m, const float *p) {
 static inline void tn_vf_store_mask(float *p, tn_vf_mask m, tn_vf v) {
   _mm512_mask_storeu_ps(p, m, v);
 }
+static inline tn_vf tn_vf_keep(tn_vf_mask m, tn_vf v) { return _mm512_maskz_mov_ps(m, v); }
 /* Lanes that m has are loaded, the others stay. v must be 0 in the lanes of m. */
 static inline tn_vf tn_vf_join(tn_vf v, tn_vf_mask m, const float *p) {
   return _mm512_mask_loadu_ps(v, m, p);
 }
 /* Elements 0, 2, 4 .. of a followed by b. */
 static inline tn_vf tn_vf_even(tn_vf a, tn_vf b) {
-  const __m512i at =
-      _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
+  const __m512i at = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
   return _mm512_permutex2var_ps(a, at, b);
 }
 
@@ -68,6 +69,7 @@ static inline tn_vf tn_vf_add(tn_vf a, tn_vf b) { return _mm256_add_ps(a, b); }
 static inline tn_vf tn_vf_mul(tn_vf a, tn_vf b) { return _mm256_mul_ps(a, b); }
 static inline tn_vf tn_vf_fma(tn_vf a, tn_vf b, tn_vf c) { return _mm256_fmadd_ps(a, b, c); }
 static inline tn_vf tn_vf_max(tn_vf a, tn_vf b) { return _mm256_max_ps(a, b); } /* a > b ? a : b */
+static inline tn_vf tn_vf_min(tn_vf a, tn_vf b) { return _mm256_min_ps(a, b); } /* a < b ? a : b */
 static inline float tn_vf_sum(tn_vf v) {
   __m128 s = _mm_add_ps(_mm256_castps256_ps128(v), _mm256_extractf128_ps(v, 1));
   s = _mm_add_ps(s, _mm_movehl_ps(s, s));
@@ -87,6 +89,9 @@ static inline tn_vf tn_vf_load_mask(tn_vf_mask m, const float *p) {
 }
 static inline void tn_vf_store_mask(float *p, tn_vf_mask m, tn_vf v) {
   _mm256_maskstore_ps(p, m, v);
+}
+static inline tn_vf tn_vf_keep(tn_vf_mask m, tn_vf v) {
+  return _mm256_and_ps(_mm256_castsi256_ps(m), v);
 }
 /* Lanes that m has are loaded, the others stay. v must be 0 in the lanes of m. */
 static inline tn_vf tn_vf_join(tn_vf v, tn_vf_mask m, const float *p) {

@@ -1,0 +1,193 @@
+/* The tile of depthwise convolutions in blocked layout: P neighbouring pixels of R output rows, in
+ * registers over all taps of a window that is 3 or 5 (KW) wide and moves by 1 or 2 (S) columns.
+ *
+ * Columns outside of the input read as 0: which, is a mask for each of the KW/2 columns on either
+ * side of the tile that may be; rows outside are left out. Two output rows share what they load of
+ * the input rows that both see. */
+#ifndef TN_OPS_CONV_DEPTHWISE_TILE_H
+#define TN_OPS_CONV_DEPTHWISE_TILE_H
+
+#include "base/epilogue_simd.h"
+#include "base/window.h"
+
+enum { DEPTHWISE_PIXELS = TN_VF_LANES == 16 ? 7 : 4, DEPTHWISE_ROWS = 2, DEPTHWISE_EDGE = 2 };
+
+typedef struct depthwise_block { /* one block of channels of an image */
+  const tn_window *window;
+  const tn_window *w; /* the same, of 3 dims */
+  const float *x, *k; /* k: [taps][lanes] */
+  tn_vf bias;
+  tn_finish finish;
+  const float *out; /* the first element of the output */
+  tn_vf_mask live;  /* lanes that are channels */
+  bool partial;     /* not all are */
+} depthwise_block;
+
+/* N pixels of each of ROWS rows are finished and stored. What follows are macros, and P, R, KW and
+ * S numbers: only then do the accumulators stay in registers. */
+#define DEPTHWISE_STORE(d, acc, ROWS, N, y)                                               \
+  do {                                                                                    \
+    const int64_t out_row = (d)->w->out[2] * TN_VF_LANES;                                 \
+    TN_FINISH_VECTORS(&(d)->finish, y - (d)->out, out_row, acc, ROWS, N);                 \
+    if ((d)->partial) {                                                                   \
+      const tn_vf_mask live = (d)->live;                                                  \
+      TN_UNROLL for (int p = 0; p < (ROWS) * (N); p++) acc[p] = tn_vf_keep(live, acc[p]); \
+    }                                                                                     \
+    TN_UNROLL for (int p = 0; p < (ROWS) * (N); p++)                                      \
+        tn_vf_store(y + p / (N)*out_row + p % (N)*TN_VF_LANES, acc[p]);                   \
+  } while (0)
+
+/* Column `at` of those that a tile sees; x is the first. edge: the masks, those of the left side
+ * first. */
+static inline tn_vf depthwise_column(const float *x, const tn_vf_mask *edge, int at, int edges,
+                                     int last) {
+  if (at < edges) return tn_vf_load_mask(edge[at], x + at * TN_VF_LANES);
+  if (at >= last) return tn_vf_load_mask(edge[DEPTHWISE_EDGE + at - last], x + at * TN_VF_LANES);
+  return tn_vf_load(x + at * TN_VF_LANES);
+}
+
+/* An input row that only output row `r` of the tile sees, as row k of the window. */
+#define DEPTHWISE_LINE(x, k, edge, acc, r, P, KW, S)                                               \
+  TN_UNROLL for (int c = 0; c < KW; c++) {                                                         \
+    const tn_vf weight = tn_vf_load(k + c * TN_VF_LANES);                                          \
+    TN_UNROLL for (int p = 0; p < P; p++) acc[r * P + p] =                                         \
+        tn_vf_fma(depthwise_column(x, edge, p * S + c, KW / 2, (P - 1) * S + KW - KW / 2), weight, \
+                  acc[r * P + p]);                                                                 \
+  }
+
+/* One that both see, as rows k0 and k1. */
+#define DEPTHWISE_LINES(x, k0, k1, edge, acc, P, KW, S)                                        \
+  TN_UNROLL for (int c = 0; c < KW; c++) {                                                     \
+    const tn_vf w0 = tn_vf_load(k0 + c * TN_VF_LANES), w1 = tn_vf_load(k1 + c * TN_VF_LANES);  \
+    TN_UNROLL for (int p = 0; p < P; p++) {                                                    \
+      const tn_vf v = depthwise_column(x, edge, p * S + c, KW / 2, (P - 1) * S + KW - KW / 2); \
+      acc[p] = tn_vf_fma(v, w0, acc[p]);                                                       \
+      acc[P + p] = tn_vf_fma(v, w1, acc[P + p]);                                               \
+    }                                                                                          \
+  }
+
+#define DEPTHWISE_LINES_1(x, k0, k1, edge, acc, P, KW, S)
+#define DEPTHWISE_LINES_2 DEPTHWISE_LINES
+
+/* Where a tile begins, and the rows of the input it sees, counted from its first tap: [first, both)
+ * only the first output row does, [both, shared) both, [shared, end) only the second. */
+typedef struct depthwise_place {
+  const float *x, *k; /* of row `first` */
+  int64_t row, taps;  /* floats of an input row, and of a row of the window */
+  int64_t first, both, shared, end;
+  tn_vf_mask edge[2 * DEPTHWISE_EDGE];
+} depthwise_place;
+
+/* Rows move by no more than the height of the window. last: the first column of the right edge. */
+static inline __attribute__((always_inline)) void depthwise_place_make(const depthwise_block *d,
+                                                                       int64_t oh, int64_t ow,
+                                                                       int64_t rows, int64_t last,
+                                                                       depthwise_place *out) {
+  const tn_window *w = d->w;
+  const int64_t height = w->kernel[1], down = w->stride[1];
+  const int64_t left = ow * w->stride[2] - w->pad_lo[2], top = oh * down - w->pad_lo[1];
+  const int64_t inside = w->in[1] - top;
+  out->row = w->in[2] * TN_VF_LANES;
+  out->taps = w->kernel[2] * TN_VF_LANES;
+  out->first = tn_max_i64(0, -top);
+  out->both = tn_min_i64(rows > 1 ? down : height, inside);
+  out->shared = tn_min_i64(height, inside);
+  out->end = tn_min_i64(height + down, inside);
+  out->x = d->x + (top + out->first) * out->row + left * TN_VF_LANES;
+  out->k = d->k + out->first * out->taps;
+  for (int64_t e = 0; e < w->kernel[2] / 2; e++) {
+    out->edge[e] = tn_vf_mask_first(left + e >= 0 ? TN_VF_LANES : 0);
+    out->edge[DEPTHWISE_EDGE + e] = tn_vf_mask_first(left + last + e < w->in[2] ? TN_VF_LANES : 0);
+  }
+}
+
+typedef void (*depthwise_fn)(const depthwise_block *d, int64_t oh, int64_t ow, float *y);
+
+/* Pixels from (oh, ow) on; y is the first. */
+#define DEPTHWISE(P, R, KW, S)                                                                   \
+  static void depthwise_##P##_##R##_##KW##_##S(const depthwise_block *d, int64_t oh, int64_t ow, \
+                                               float *y) {                                       \
+    depthwise_place o;                                                                           \
+    depthwise_place_make(d, oh, ow, R, (P - 1) * S + KW - KW / 2, &o);                           \
+    const float *x = o.x, *k = o.k;                                                              \
+    const int64_t back = d->w->stride[1] * o.taps;                                               \
+    tn_vf acc[P * R];                                                                            \
+    TN_UNROLL for (int p = 0; p < P * R; p++) acc[p] = d->bias;                                  \
+    int64_t i = o.first;                                                                         \
+    for (; i < o.both; i++, x += o.row, k += o.taps)                                             \
+      DEPTHWISE_LINE(x, k, o.edge, acc, 0, P, KW, S)                                             \
+    if (R > 1) {                                                                                 \
+      for (k -= back; i < o.shared; i++, x += o.row, k += o.taps)                                \
+        DEPTHWISE_LINES_##R(x, (k + back), k, o.edge, acc, P, KW,                                \
+                            S) for (; i < o.end; i++, x += o.row, k += o.taps)                   \
+            DEPTHWISE_LINE(x, k, o.edge, acc, (R - 1), P, KW, S)                                 \
+    }                                                                                            \
+    DEPTHWISE_STORE(d, acc, R, P, y);                                                            \
+  }
+#define DEPTHWISES(P, R) \
+  DEPTHWISE(P, R, 3, 1) DEPTHWISE(P, R, 3, 2) DEPTHWISE(P, R, 5, 1) DEPTHWISE(P, R, 5, 2)
+DEPTHWISES(1, 1)
+DEPTHWISES(2, 1)
+DEPTHWISES(3, 1)
+DEPTHWISES(4, 1)
+DEPTHWISES(1, 2)
+DEPTHWISES(2, 2)
+DEPTHWISES(3, 2)
+DEPTHWISES(4, 2)
+#if defined(__AVX512F__)
+DEPTHWISES(5, 1)
+DEPTHWISES(6, 1)
+DEPTHWISES(7, 1)
+DEPTHWISES(5, 2)
+DEPTHWISES(6, 2)
+DEPTHWISES(7, 2)
+#define DEPTHWISE_LIST(R, KW, S)                                                                  \
+  {                                                                                               \
+    NULL, depthwise_1_##R##_##KW##_##S, depthwise_2_##R##_##KW##_##S,                             \
+        depthwise_3_##R##_##KW##_##S, depthwise_4_##R##_##KW##_##S, depthwise_5_##R##_##KW##_##S, \
+        depthwise_6_##R##_##KW##_##S, depthwise_7_##R##_##KW##_##S                                \
+  }
+#else
+#define DEPTHWISE_LIST(R, KW, S)                                      \
+  {                                                                   \
+    NULL, depthwise_1_##R##_##KW##_##S, depthwise_2_##R##_##KW##_##S, \
+        depthwise_3_##R##_##KW##_##S, depthwise_4_##R##_##KW##_##S    \
+  }
+#endif
+
+/* By KW/2 - 1, S - 1, R - 1, then by pixels. */
+static const depthwise_fn depthwise_tiles[2][2][DEPTHWISE_ROWS][DEPTHWISE_PIXELS + 1] = {
+    {{DEPTHWISE_LIST(1, 3, 1), DEPTHWISE_LIST(2, 3, 1)},
+     {DEPTHWISE_LIST(1, 3, 2), DEPTHWISE_LIST(2, 3, 2)}},
+    {{DEPTHWISE_LIST(1, 5, 1), DEPTHWISE_LIST(2, 5, 1)},
+     {DEPTHWISE_LIST(1, 5, 2), DEPTHWISE_LIST(2, 5, 2)}}};
+
+#undef DEPTHWISE
+#undef DEPTHWISES
+#undef DEPTHWISE_LINE
+#undef DEPTHWISE_LINES
+#undef DEPTHWISE_LINES_1
+#undef DEPTHWISE_LINES_2
+#undef DEPTHWISE_LIST
+
+/* Are there tiles for this window? w: of 3 dims. */
+static bool depthwise_is_tiled(const tn_window *w) {
+  const int64_t kw = w->kernel[2], s = w->stride[2],
+                right = (w->out[2] - 1) * s - w->pad_lo[2] + kw - w->in[2];
+  return (kw == 3 || kw == 5) && s <= 2 && w->stride[1] <= w->kernel[1] && w->dilation[1] == 1 &&
+         w->dilation[2] == 1 && w->pad_lo[2] <= kw / 2 && right <= kw / 2;
+}
+
+/* n output rows, 1 or 2, from oh on, in tiles of about one size. */
+static void depthwise_rows(const depthwise_block *d, int64_t oh, int64_t n, float *y) {
+  const tn_window *w = d->w;
+  const depthwise_fn *tiles = depthwise_tiles[w->kernel[2] / 2 - 1][w->stride[2] - 1][n - 1];
+  int64_t ow = 0;
+  for (int64_t count = tn_ceil_div(w->out[2], DEPTHWISE_PIXELS); count; count--) {
+    const int64_t size = tn_ceil_div(w->out[2] - ow, count);
+    tiles[size](d, oh, ow, y + ow * TN_VF_LANES);
+    ow += size;
+  }
+}
+
+#endif
