@@ -1,7 +1,6 @@
 /* Instance, group, layer and RMS normalisation: shapes, inference and references. */
 #include <math.h>
 
-#include "base/infer.h"
 #include "groups.h"
 
 groups groups_of_instance(const tn_call *call) {
@@ -62,7 +61,8 @@ tn_status instance_normalization_infer(const tn_call *call) {
 tn_status group_normalization_infer(const tn_call *call) {
   const tn_group_normalization_attrs *a = call->attrs;
   const tn_tensor *x = call->inputs[0];
-  if (x->rank < 2 || a->num_groups < 1 || x->shape[1] % a->num_groups)
+  if (x->rank < 2 || a->num_groups < 1 || x->shape[1] % a->num_groups ||
+      a->num_groups > tn_max_i64(1, x->shape[1]))
     return call->host->fail(call->ctx, TN_ERR_SHAPE,
                             "num_groups is %lld, which does not divide the channels of X",
                             (long long)a->num_groups);
@@ -110,7 +110,8 @@ static void reference_group(const tn_call *call, const groups *s, int64_t g) {
   tn_tensor *y = call->outputs[0];
   double mean = 0, power = 0;
   for (int64_t i = 0; i < s->n && s->centred; i++)
-    mean += tn_load_f64(x->dtype, x->data, g * s->n + i) / (double)s->n;
+    mean += tn_load_f64(x->dtype, x->data, g * s->n + i);
+  if (s->centred) mean /= (double)s->n; /* of nothing: NaN */
   for (int64_t i = 0; i < s->n; i++) {
     double d = tn_load_f64(x->dtype, x->data, g * s->n + i) - mean;
     power += d * d;
