@@ -35,8 +35,9 @@ int32_t activation_build(builder *b, const activation *f, const double *params, 
   for (uint32_t k = 0; k < ACTIVATION_PARAMS; k++) {
     if (!(given >> k & 1)) continue;
     if (f->params[k]) attrs[n_attrs++] = build_attr_float(f->params[k], params[k]);
-    if (clip && k < 2)
-      inputs[n_inputs++] = build_binary(b, "CastLike", build_scalar(b, TN_F32, params[k]), y);
+    if (!clip || k >= 2) continue;
+    inputs[k + 1] = build_binary(b, "CastLike", build_scalar(b, TN_F32, params[k]), y);
+    n_inputs = k + 2;
   }
   build_node(b, f->name, inputs, n_inputs, attrs, n_attrs, &out, 1);
   return out;
