@@ -82,10 +82,11 @@ static const tn_node *replaced(const builder *b) {
   return b->call->host->graph->node(b->graph, b->node);
 }
 
-/* What a node is made of; its name and offset are those of the one it replaces. */
+/* What a node is made of; its name and offset are those of the one it replaces. Its outputs are
+ * made first: what the graph says of the old node is to be trusted until the graph changes only. */
 typedef struct part {
   const char *domain, *op;
-  const int32_t *inputs;
+  const int32_t *inputs, *outputs;
   uint32_t n_inputs, n_outputs, n_attrs;
   const tn_attr *attrs[MAX_ATTRS];
 } part;
@@ -97,11 +98,12 @@ static void take_attr(builder *b, part *p, const tn_attr *attr) {
     checked(b, TN_ERR_INTERNAL);
 }
 
-/* Adds the node, with outputs of its own. */
-static void add(builder *b, const part *p, int32_t *out) {
-  const tn_graph_api *api = b->call->host->graph;
-  for (uint32_t k = 0; k < p->n_outputs; k++)
-    out[k] = b->status ? -1 : checked(b, api->value(b->graph, NULL));
+static void new_values(builder *b, int32_t *out, uint32_t n) {
+  for (uint32_t k = 0; k < n; k++)
+    out[k] = b->status ? -1 : checked(b, b->call->host->graph->value(b->graph, NULL));
+}
+
+static void add(builder *b, const part *p) {
   if (b->status) return;
   const tn_node *old = replaced(b);
   const tn_node made = {.head = TN_HEAD(tn_node),
@@ -110,34 +112,37 @@ static void add(builder *b, const part *p, int32_t *out) {
                         .name = old->name,
                         .inputs = p->inputs,
                         .n_inputs = p->n_inputs,
-                        .outputs = out,
+                        .outputs = p->outputs,
                         .n_outputs = p->n_outputs,
                         .attrs = p->attrs,
                         .n_attrs = p->n_attrs,
                         .offset = old->offset};
-  checked(b, api->add_node(b->graph, &made));
+  checked(b, b->call->host->graph->add_node(b->graph, &made));
 }
 
 void build_node(builder *b, const char *op, const int32_t *inputs, uint32_t n_inputs,
                 const tn_attr *attrs, uint32_t n_attrs, int32_t *out, uint32_t n_outputs) {
-  part p = {"", op, inputs, n_inputs, n_outputs, 0, {NULL}};
+  part p = {"", op, inputs, out, n_inputs, n_outputs, 0, {NULL}};
+  new_values(b, out, n_outputs);
   for (uint32_t k = 0; k < n_attrs; k++) take_attr(b, &p, &attrs[k]);
-  add(b, &p, out);
+  add(b, &p);
 }
 
 void build_like(builder *b, const char *domain, const char *op, const char *drop,
                 const int32_t *inputs, uint32_t n_inputs, int32_t *out, uint32_t n_outputs) {
+  part p = {domain, op, inputs, out, n_inputs, n_outputs, 0, {NULL}};
+  new_values(b, out, n_outputs);
   const tn_node *old = replaced(b);
-  part p = {domain, op, inputs, n_inputs, n_outputs, 0, {NULL}};
   for (uint32_t k = 0; k < old->n_attrs; k++)
     if (!drop || strcmp(old->attrs[k]->name, drop)) take_attr(b, &p, old->attrs[k]);
-  add(b, &p, out);
+  add(b, &p);
 }
 
 void build_other(builder *b, const char *domain, const char *op, const int32_t *inputs,
                  uint32_t n_inputs, int32_t *out, uint32_t n_outputs) {
-  const part p = {domain, op, inputs, n_inputs, n_outputs, 0, {NULL}};
-  add(b, &p, out);
+  const part p = {domain, op, inputs, out, n_inputs, n_outputs, 0, {NULL}};
+  new_values(b, out, n_outputs);
+  add(b, &p);
 }
 
 const tn_attr *build_find_attr(const builder *b, const char *name) {

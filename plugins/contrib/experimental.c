@@ -50,37 +50,45 @@ tn_status scaled_tanh_lower(const tn_call *call, tn_graph *graph, int32_t node) 
 
 tn_status image_scaler_lower(const tn_call *call, tn_graph *graph, int32_t node) {
   const tn_image_scaler_attrs *a = call->attrs;
+  int32_t list[64];
+  if (a->bias.size > 64)
+    return call->host->fail(call->ctx, TN_ERR_UNSUPPORTED,
+                            "not supported: attribute 'bias' with more than 64 channels");
   builder b = build_begin(call, graph, node);
   const int32_t x = build_input(&b, 0);
   int32_t y = times(&b, x, a->scale);
   if (a->bias.size) {
-    int32_t bias, list[64];
-    if (a->bias.size > 64)
-      return call->host->fail(call->ctx, TN_ERR_UNSUPPORTED,
-                              "not supported: attribute 'bias' with more than 64 channels");
     for (int64_t k = 0; k < a->bias.size; k++)
       list[k] =
           build_reshape(&b, build_scalar(&b, TN_F32, a->bias.data[k]), (int64_t[]){1, 1, 1}, 3);
-    bias = build_concat(&b, list, (uint32_t)a->bias.size, 0);
+    const int32_t bias = build_concat(&b, list, (uint32_t)a->bias.size, 0);
     y = build_binary(&b, "Add", y, build_binary(&b, "CastLike", bias, x));
   }
   if (y == x) y = build_unary(&b, "Identity", x);
   return build_end(&b, &y, 1);
 }
 
+static bool are_sizes(tn_ints list) {
+  bool are = true;
+  for (int64_t k = 0; k < list.size; k++) are = are && list.data[k] >= 0;
+  return are;
+}
+
 tn_status crop_lower(const tn_call *call, tn_graph *graph, int32_t node) {
   const tn_crop_attrs *a = call->attrs;
   builder b = build_begin(call, graph, node);
-  if (a->border.size != 4 || (a->has_scale && a->scale.size != 2))
+  if (a->border.size != 4 || (a->has_scale && a->scale.size != 2) || !are_sizes(a->border) ||
+      (a->has_scale && !are_sizes(a->scale)))
     return call->host->fail(call->ctx, TN_ERR_INVALID,
                             "attribute 'border' is not [left, top, right, bottom], or 'scale' is "
-                            "not [height, width]");
+                            "not [height, width], none of them negative");
   const int64_t left = a->border.data[0], top = a->border.data[1];
   int64_t ends[2] = {-a->border.data[3], -a->border.data[2]};
   for (int k = 0; k < 2; k++) {
     if (ends[k] == 0) ends[k] = INT64_MAX;
     if (a->has_scale && tn_add_i64(k ? left : top, a->scale.data[k], &ends[k]))
-      return TN_ERR_OVERFLOW;
+      return call->host->fail(call->ctx, TN_ERR_OVERFLOW,
+                              "attributes 'border' and 'scale' overflow when added");
   }
   int32_t y;
   const int32_t inputs[4] = {build_input(&b, 0), build_ints(&b, (int64_t[]){top, left}, 2),

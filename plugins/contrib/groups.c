@@ -26,7 +26,8 @@ static tn_status check(const tn_call *call, normed n, normed *out) {
   for (uint32_t k = GAMMA; k <= BETA; k++)
     if (call->inputs[k]->rank != 1 || call->inputs[k]->shape[0] != n.channels)
       return fail(call, TN_ERR_SHAPE, "gamma or beta does not have one value per channel");
-  if (n.groups < 1 || n.channels % n.groups || n.activation < 0 || n.activation > 1)
+  if (n.groups < 1 || n.groups > tn_max_i64(1, n.channels) || n.channels % n.groups ||
+      n.activation < 0 || n.activation > 1)
     return fail(call, TN_ERR_INVALID,
                 "attribute 'groups' does not divide the channels, or 'activation' is not 0 or 1");
   if (skip && !n.channels_last)

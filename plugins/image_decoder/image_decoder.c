@@ -57,7 +57,7 @@ static tn_status refuse(const tn_call *call, const uint8_t *data, int64_t size) 
         !memcmp(data + unknown[k].at, unknown[k].magic, (size_t)unknown[k].size))
       return call->host->fail(call->ctx, TN_ERR_UNSUPPORTED, "not supported: images of format %s",
                               unknown[k].name);
-  const char *why = stbi_failure_reason();
+  const char *why = size > 0 ? stbi_failure_reason() : NULL; /* else it is that of another call */
   return call->host->fail(call->ctx, TN_ERR_INVALID,
                           "encoded_stream is no JPEG, PNG, BMP, PNM, GIF, TGA or PSD image: %s",
                           why ? why : "empty");
