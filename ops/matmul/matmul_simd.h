@@ -172,16 +172,20 @@ static void finish(const tn_call *call, const product *p, int64_t row, int64_t n
 
 /* ---- tiles ---- */
 
-/* Rows [i, i + m) of A, elements [k0, k0 + kc), in strips. */
-static void pack_strips(const product *p, const float *a, int64_t i, int64_t m, int64_t k0,
-                        int64_t kc, float *to) {
-  for (int64_t r = 0; r < m; r += TN_TILE_MR, to += TN_TILE_MR * kc) {
-    const int64_t n = tn_min_i64(TN_TILE_MR, m - r);
-    if (p->trans_a)
-      tn_pack_columns(a + k0 * p->m + i + r, p->m, n, kc, TN_TILE_MR, to);
-    else
-      tn_pack_rows(a + (i + r) * p->k + k0, p->k, n, kc, TN_TILE_MR, to);
-  }
+/* Rows [i, i + m) of A, at most MR, elements [k0, k0 + kc). */
+static void pack_strip(const product *p, const float *a, int64_t i, int64_t m, int64_t k0,
+                       int64_t kc, float *to) {
+  if (p->trans_a)
+    tn_pack_columns(a + k0 * p->m + i, p->m, m, kc, TN_TILE_MR, to);
+  else
+    tn_pack_rows(a + i * p->k + k0, p->k, m, kc, TN_TILE_MR, to);
+}
+
+/* Strip s of the block of m rows that begins at row i. */
+static void pack_block_strip(const product *p, const float *a, int64_t i, int64_t m, int64_t s,
+                             int64_t k0, int64_t kc, float *to) {
+  const int64_t begin = tn_strip_row(m, s);
+  pack_strip(p, a, i + begin, tn_strip_row(m, s + 1) - begin, k0, kc, to);
 }
 
 /* Depth of the blocks that K is cut into: equal, but for the last. */
@@ -198,13 +202,14 @@ static float *shared_strip(const layout *l, float *to, int64_t matrix, int64_t s
 
 static void share_strip(const layout *l, int64_t item, float *to) {
   const product *p = &l->p;
-  const int64_t matrix = item / l->strips, strip = item % l->strips, i = strip * TN_TILE_MR,
-                step = depth_step(p);
+  const int64_t matrix = item / l->strips, strip = item % l->strips, step = depth_step(p),
+                per_block = l->row_step / TN_TILE_MR, i = strip / per_block * l->row_step,
+                m = tn_min_i64(l->row_step, p->m - i);
   const float *a = (const float *)p->a->data + matrix * p->m * p->k;
   for (int64_t k0 = 0; k0 < p->k; k0 += step) {
     const int64_t kc = tn_min_i64(step, p->k - k0);
-    pack_strips(p, a, i, tn_min_i64(TN_TILE_MR, p->m - i), k0, kc,
-                shared_strip(l, to, matrix, strip, k0, kc));
+    pack_block_strip(p, a, i, m, strip % per_block, k0, kc,
+                     shared_strip(l, to, matrix, strip, k0, kc));
   }
 }
 
@@ -222,14 +227,16 @@ static void tiles_item(const tn_call *call, const layout *l, int64_t item, const
   const float *b = panels + product_matrix(p, p->b_stride, matrix) * l->panels * TN_TILE_NR * p->k;
   const int64_t step = depth_step(p), row = matrix * p->m + i;
   float *y = (float *)call->outputs[0]->data + row * p->n;
-  tn_tiles t = {.a = strips, .ldc = p->n, .m = m, .b_panel = TN_TILE_NR * p->k, .first = true};
+  tn_tiles t = {
+      .a = strips, .ldc = p->n, .m = m, .b_panel = TN_TILE_NR * p->k, .first = true, .even = true};
   for (int64_t k0 = 0; k0 == 0 || k0 < p->k; k0 += step, t.first = false) {
     t.k = tn_min_i64(step, p->k - k0);
     t.a_strip = TN_TILE_MR * t.k;
     if (l->shares_a)
       t.a = shared_strip(l, strips, a_matrix, i / TN_TILE_MR, k0, t.k);
     else
-      pack_strips(p, a, i, m, k0, t.k, strips);
+      for (int64_t s = 0; s * TN_TILE_MR < m; s++)
+        pack_block_strip(p, a, i, m, s, k0, t.k, strips + s * t.a_strip);
     for (int64_t j = j0; j < j1; j += TN_TILE_COLUMNS) {
       t.n = tn_min_i64(TN_TILE_COLUMNS, j1 - j);
       t.b = b + j * p->k + k0 * TN_TILE_NR;

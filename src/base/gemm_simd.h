@@ -4,7 +4,8 @@
  *                                     + sum over k of A(i, k) * B(k, j)
  *
  * A comes in strips of MR rows, [strip][k][MR], B in panels of NR columns, [panel][k][NR], zero
- * beyond m and n: tn_pack_rows and tn_pack_columns make one strip or panel. */
+ * beyond m and n: tn_pack_rows and tn_pack_columns make one strip or panel. Even strips hold as
+ * many rows as the others or one less: a strip of a few rows takes as long as one of four. */
 #ifndef TN_BASE_GEMM_SIMD_H
 #define TN_BASE_GEMM_SIMD_H
 
@@ -27,10 +28,17 @@ typedef struct tn_tiles {
   int64_t a_strip, b_panel, ldc; /* elements between strips, panels, rows of C */
   int64_t m, n, k;
   bool first; /* C is written, not added to */
+  bool even;  /* strip s begins at row tn_strip_row(m, s), not s*MR */
   /* Optional: the panels that come after these, b_panel apart. They are fetched into L2 meanwhile,
    * so that weights from memory arrive during all of the work and not at its beginning. */
   const float *next;
 } tn_tiles;
+
+/* First row of strip s of m rows in even strips, ceil(m / MR) of them; m for the one after. */
+static inline int64_t tn_strip_row(int64_t m, int64_t s) {
+  const int64_t strips = (m + TN_TILE_MR - 1) / TN_TILE_MR;
+  return s * m / strips;
+}
 
 static inline void tn_tile_store(float *c, tn_vf lo, tn_vf hi, const float *bias) {
   const tn_vf b = tn_vf_set1(bias ? *bias : 0);
@@ -119,11 +127,12 @@ static inline void tn_tiles_run(const tn_tiles *t) {
   const int64_t shares = (t->m - 1) / TN_TILE_MR,
                 share =
                     shares > 0 ? (TN_TILE_NR * (int64_t)sizeof(float) + shares - 1) / shares : 0;
-  for (int64_t i = 0; i < t->m; i += TN_TILE_MR, a += t->a_strip) {
-    const tn_tile_fn tile = tn_tile_of_rows[t->m - i < TN_TILE_MR ? t->m - i : TN_TILE_MR];
+  for (int64_t s = 0, i = 0, end; i < t->m; s++, i = end, a += t->a_strip) {
+    end = t->even ? tn_strip_row(t->m, s + 1) : i + TN_TILE_MR < t->m ? i + TN_TILE_MR : t->m;
+    const tn_tile_fn tile = tn_tile_of_rows[end - i];
     const float *b = t->b;
     const float *next = i > 0 ? t->next : NULL;
-    const int64_t at = (i / TN_TILE_MR - 1) * share * t->k;
+    const int64_t at = (s - 1) * share * t->k;
     for (int64_t j = 0; j < t->n; j += TN_TILE_NR, b += t->b_panel) {
       tile(a, b, t->k, t->c + i * t->ldc + j, t->ldc, t->n - j, t->first,
            t->bias ? t->bias + i : NULL, next ? (const char *)next + at : (const char *)b,
@@ -133,35 +142,66 @@ static inline void tn_tiles_run(const tn_tiles *t) {
   }
 }
 
-/* to[k*width + r] = from[r*ld + k] for r < 4, k < 4 */
-static inline void tn_pack_4x4(const float *from, int64_t ld, int64_t width, float *to) {
-  __m128 r0 = _mm_loadu_ps(from), r1 = _mm_loadu_ps(from + ld), r2 = _mm_loadu_ps(from + 2 * ld),
-         r3 = _mm_loadu_ps(from + 3 * ld);
-  _MM_TRANSPOSE4_PS(r0, r1, r2, r3);
-  _mm_storeu_ps(to, r0);
-  _mm_storeu_ps(to + width, r1);
-  _mm_storeu_ps(to + 2 * width, r2);
-  _mm_storeu_ps(to + 3 * width, r3);
+/* Four floats of each row, rows q and q + 4 (and + 8, + 12) side by side. */
+static inline tn_vf tn_pack_load(const float *const *rows, int64_t k) {
+#if defined(__AVX512F__)
+  __m512 v = _mm512_castps128_ps512(_mm_loadu_ps(rows[0] + k));
+  v = _mm512_insertf32x4(v, _mm_loadu_ps(rows[4] + k), 1);
+  v = _mm512_insertf32x4(v, _mm_loadu_ps(rows[8] + k), 2);
+  return _mm512_insertf32x4(v, _mm_loadu_ps(rows[12] + k), 3);
+#else
+  const __m256 v = _mm256_castps128_ps256(_mm_loadu_ps(rows[0] + k));
+  return _mm256_insertf128_ps(v, _mm_loadu_ps(rows[4] + k), 1);
+#endif
 }
 
-/* The same for n rows and columns k .. end, one by one. */
-static inline void tn_pack_scalar(const float *from, int64_t ld, int64_t n, int64_t k, int64_t end,
-                                  int64_t width, float *to) {
-  for (; k < end; k++)
-    for (int64_t r = 0; r < n; r++) to[k * width + r] = from[r * ld + k];
+/* Transposes the 4 x 4 numbers that the same four lanes of v[0 .. 3] hold. */
+static inline void tn_pack_turn(tn_vf v[4]) {
+#if defined(__AVX512F__)
+  const __m512d t0 = _mm512_castps_pd(_mm512_unpacklo_ps(v[0], v[1])),
+                t1 = _mm512_castps_pd(_mm512_unpackhi_ps(v[0], v[1])),
+                t2 = _mm512_castps_pd(_mm512_unpacklo_ps(v[2], v[3])),
+                t3 = _mm512_castps_pd(_mm512_unpackhi_ps(v[2], v[3]));
+  v[0] = _mm512_castpd_ps(_mm512_unpacklo_pd(t0, t2));
+  v[1] = _mm512_castpd_ps(_mm512_unpackhi_pd(t0, t2));
+  v[2] = _mm512_castpd_ps(_mm512_unpacklo_pd(t1, t3));
+  v[3] = _mm512_castpd_ps(_mm512_unpackhi_pd(t1, t3));
+#else
+  const __m256d t0 = _mm256_castps_pd(_mm256_unpacklo_ps(v[0], v[1])),
+                t1 = _mm256_castps_pd(_mm256_unpackhi_ps(v[0], v[1])),
+                t2 = _mm256_castps_pd(_mm256_unpacklo_ps(v[2], v[3])),
+                t3 = _mm256_castps_pd(_mm256_unpackhi_ps(v[2], v[3]));
+  v[0] = _mm256_castpd_ps(_mm256_unpacklo_pd(t0, t2));
+  v[1] = _mm256_castpd_ps(_mm256_unpackhi_pd(t0, t2));
+  v[2] = _mm256_castpd_ps(_mm256_unpacklo_pd(t1, t3));
+  v[3] = _mm256_castpd_ps(_mm256_unpackhi_pd(t1, t3));
+#endif
+}
+
+/* to[k*width + r] = from[r*ld + k] for r < n; n is 1 .. TN_VF_LANES. */
+static inline void tn_pack_lanes(const float *from, int64_t ld, int64_t n, int64_t depth,
+                                 int64_t width, float *to) {
+  const tn_vf_mask kept = tn_vf_mask_first(n);
+  const float *rows[TN_VF_LANES];
+  int64_t k = 0;
+  for (int64_t r = 0; r < TN_VF_LANES; r++) rows[r] = from + (r < n ? r : n - 1) * ld;
+  for (; k + 4 <= depth; k += 4, to += 4 * width) {
+    tn_vf v[4];
+    TN_UNROLL for (int q = 0; q < 4; q++) v[q] = tn_pack_load(rows + q, k);
+    tn_pack_turn(v);
+    TN_UNROLL for (int q = 0; q < 4; q++) tn_vf_store_mask(to + q * width, kept, v[q]);
+  }
+  for (; k < depth; k++, to += width)
+    for (int64_t r = 0; r < n; r++) to[r] = rows[r][k];
 }
 
 /* Turns n rows of `from`, ld apart, into to[k][width]; 0 for rows n and up. */
 static inline void tn_pack_rows(const float *from, int64_t ld, int64_t n, int64_t depth,
                                 int64_t width, float *to) {
-  int64_t r = 0;
   if (n < width) memset(to, 0, (size_t)(depth * width) * sizeof *to);
-  for (; r + 4 <= n; r += 4) {
-    int64_t k = 0;
-    for (; k + 4 <= depth; k += 4) tn_pack_4x4(from + r * ld + k, ld, width, to + k * width + r);
-    tn_pack_scalar(from + r * ld, ld, 4, k, depth, width, to + r);
-  }
-  tn_pack_scalar(from + r * ld, ld, n - r, 0, depth, width, to + r);
+  for (int64_t r = 0; r < n; r += TN_VF_LANES)
+    tn_pack_lanes(from + r * ld, ld, n - r < TN_VF_LANES ? n - r : TN_VF_LANES, depth, width,
+                  to + r);
 }
 
 /* Copies n columns of `from`, whose rows are ld apart, into to[k][width]; 0 for columns n and
