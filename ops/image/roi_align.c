@@ -110,7 +110,8 @@ static corners point_of(const region *r, int64_t cell_y, int64_t cell_x, int64_t
 
 /* ---- kernel ---- */
 
-tn_status roi_align_plan(const tn_call *call, tn_kernel_plan *out) {
+/* An item is a region; of MaxRoiPool, too. */
+tn_status regions_plan(const tn_call *call, tn_kernel_plan *out) {
   const tn_tensor *y = call->outputs[0];
   out->items[0] = y->shape[0];
   out->elements_per_item = y->shape[1] * y->shape[2] * y->shape[3];
