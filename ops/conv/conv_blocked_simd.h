@@ -142,6 +142,12 @@ tn_status TN_SIMD_NAME(conv_blocked_plan)(const tn_call *call, tn_kernel_plan *o
   return TN_OK;
 }
 
+/* Of the kernels that are built on these tiles (Winograd's method, transposed convolution). */
+static const char *refuse_but_images(const tn_call *call, int64_t groups) {
+  if (call->inputs[0]->rank != 4) return "takes 2 spatial dims";
+  return groups == 1 ? NULL : "takes one group";
+}
+
 /* ---- weights ---- */
 
 /* One block of output channels into every `width`-th vector from `to` on. */

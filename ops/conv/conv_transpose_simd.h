@@ -66,10 +66,9 @@ static tn_status transposed_make(const tn_call *call, transposed *out) {
 }
 
 const char *TN_SIMD_NAME(conv_transpose_blocked_refuse)(const tn_call *call) {
-  const tn_conv_transpose_attrs *a = call->attrs;
+  const char *no = refuse_but_images(call, ((const tn_conv_transpose_attrs *)call->attrs)->group);
   conv_shape c;
-  if (call->inputs[0]->rank != 4) return "takes 2 spatial dims";
-  if (a->group != 1) return "takes one group";
+  if (no) return no;
   if (conv_transpose_shape(call, &c) || c.taps > MAX_TAPS) return "takes windows of up to 256 taps";
   if (!c.in_size || !c.out_size || !c.batch) return "takes tensors that have elements";
   if (c.w.stride[0] > MAX_TAPS || c.w.stride[1] > MAX_TAPS) return "takes strides of up to 256";

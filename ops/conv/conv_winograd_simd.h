@@ -79,10 +79,9 @@ static tn_status winograd_make(const tn_call *call, winograd *out) {
 }
 
 const char *TN_SIMD_NAME(conv_winograd_refuse)(const tn_call *call) {
-  const tn_conv_attrs *a = call->attrs;
+  const char *no = refuse_but_images(call, ((const tn_conv_attrs *)call->attrs)->group);
   conv_shape c;
-  if (call->inputs[0]->rank != 4) return "takes 2 spatial dims";
-  if (a->group != 1) return "takes one group";
+  if (no) return no;
   if (conv_shape_make(call, &c)) return "the shapes do not fit";
   for (int32_t k = 0; k < 2; k++)
     if (c.w.kernel[k] != 3 || c.w.stride[k] != 1 || c.w.dilation[k] != 1)
