@@ -13,12 +13,11 @@
 #ifndef TN_OPS_CONV_BLOCKED_SIMD_H
 #define TN_OPS_CONV_BLOCKED_SIMD_H
 
-#include "base/epilogue.h"
 #include "conv_blocked_tile.h"
 #include "conv_gather.h"
 
 enum {
-  MAX_TAPS = 256,
+  MAX_TAPS = 256,          /* of narrow inputs: times their channels */
   STRIP_BYTES = 256 << 10, /* of input, in L2 */
   CHUNK_BYTES = 128 << 10  /* of weights, in L2 beside it */
 };
@@ -255,16 +254,20 @@ static void copy_strip(const layer *l, const float *x, int64_t oh, float *to) {
 typedef struct band {   /* a strip as it is read */
   const float *x;       /* of output row 0 of the strip, pixel 0 */
   int64_t row, x_block; /* floats between input rows, and blocks */
-  int64_t at[MAX_TAPS];
+  int64_t at[MAX_TAPS * NARROW];
   int64_t image, first_row, n_rows;
 } band;
 
 static void strip_taps(const layer *l, band *s) {
   s->row = (l->direct ? l->in_w : l->phases * l->phase_w) * l->step;
-  for (int64_t h = 0, t = 0; h < l->kernel_h; h++)
-    for (int64_t w = 0; w < l->kernel_w; w++, t++) {
+  const int64_t channels = l->step == NARROW ? l->c.channels : 1; /* with an `at` of their own */
+  int64_t *at = s->at;
+  for (int64_t h = 0; h < l->kernel_h; h++)
+    for (int64_t w = 0; w < l->kernel_w; w++) {
       const int64_t x = w * l->dilation_w, phase = x % l->stride_w;
-      s->at[t] = h * l->dilation_h * s->row + (phase * l->phase_w + x / l->stride_w) * l->step;
+      const int64_t pixel = phase * l->phase_w + x / l->stride_w;
+      for (int64_t c = 0; c < channels; c++)
+        *at++ = h * l->dilation_h * s->row + pixel * l->step + c;
     }
 }
 
@@ -304,7 +307,7 @@ static int64_t strip_pixels(const layer *l, const band *s) {
   return tn_min_i64(s->n_rows * l->out_w, l->n_pixels - s->first_row * l->out_w);
 }
 
-/* Epilogue and pad lanes of n pixels of a group, from pixel `at` of the image on. */
+/* What no tile does of the epilogue, for n pixels of a group, from pixel `at` of the image on. */
 static void finish_run(const tn_call *call, const layer *l, const band *s, int64_t group,
                        int64_t at, int64_t n) {
   for (int64_t b = 0; b < group_blocks(l, group); b++) {
@@ -315,31 +318,45 @@ static void finish_run(const tn_call *call, const layer *l, const band *s, int64
   }
 }
 
+static tile_args group_tile(const tn_call *call, const layer *l, const band *s, int64_t group,
+                            const float *bias) {
+  const int64_t width = group_blocks(l, group);
+  const int64_t filters = l->c.filters - (group * TILE_BLOCKS + width - 1) * TN_VF_LANES;
+  tile_args a = {.at = s->at, .bias = bias, .taps = l->c.taps, .x_block = s->x_block};
+  if (l->step == NARROW) a.taps *= l->c.channels;
+  a.first = true;
+  a.channels = l->step;
+  a.y_block = l->n_pixels * TN_VF_LANES;
+  a.next_step = width * TN_VF_LANES * (int64_t)sizeof(float) * TILE_PIXELS /
+                tn_max_i64(1, strip_pixels(l, s));
+  a.out = call->outputs[0]->data;
+  a.partial = filters < TN_VF_LANES;
+  a.live = tn_vf_mask_first(tn_min_i64(TN_VF_LANES, filters));
+  return a;
+}
+
 /* All rows of the strip for one group of output blocks. y: block 0 of the group, output row 0. */
 static void run_group(const tn_call *call, const layer *l, const band *s, int64_t group,
                       const float *bias, float *y) {
   const int64_t width = group_blocks(l, group), pixels = strip_pixels(l, s);
   const int64_t row = l->run == l->out_w ? l->row_step * s->row : l->run * l->step;
-  const bool finish =
-      call->n_epilogue || (group * TILE_BLOCKS + width) * TN_VF_LANES > l->c.filters;
   const tile_fn *tiles = (l->step == NARROW ? tiles_narrow : tiles_wide)[width - 1];
   const float *w = (const float *)call->state + group_at(l, group);
-  tile_args a = {
-      .at = s->at, .bias = bias, .taps = l->c.taps, .x_block = s->x_block, .first = true};
-  a.channels = l->step;
-  a.y_block = l->n_pixels * TN_VF_LANES;
-  a.next_step = width * TN_VF_LANES * (int64_t)sizeof(float) * TILE_PIXELS / tn_max_i64(1, pixels);
+  const tn_finish finish = tn_finish_make(call);
+  tile_args a = group_tile(call, l, s, group, bias);
   for (int64_t i = 0; i == 0 || i < l->in_blocks; i += l->chunk, a.first = false) {
     a.blocks = tn_min_i64(l->chunk, l->in_blocks - i);
+    const bool last = i + l->chunk >= l->in_blocks;
     const int64_t channels = tn_min_i64(a.blocks * l->step, l->c.channels - i * l->step);
     a.last_channels = channels - (a.blocks - 1) * l->step;
+    a.finish = last ? &finish : NULL;
     const float *end = w + width * TN_VF_LANES * l->c.taps * channels, *x = s->x + i * s->x_block;
     a.next = (const char *)end;
     for (int64_t at = 0, n; at < pixels; at += n, x += row) {
       const int64_t first = s->first_row * l->out_w + at;
       n = tn_min_i64(l->run, pixels - at);
       run_row(tiles, &a, x, l->step, w, y + first * TN_VF_LANES, n);
-      if (finish && i + l->chunk >= l->in_blocks) finish_run(call, l, s, group, first, n);
+      if (finish.rest && last) finish_run(call, l, s, group, first, n);
     }
     w = end;
   }

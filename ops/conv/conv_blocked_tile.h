@@ -6,14 +6,16 @@
  *         + sum over blocks i, taps t, channels c of
  *             x[i*x_block + at[t] + p*step + c] * w(i, t, c)[b*lanes + l]
  *
- * w runs on from each (i, t, c) to the next. step is the distance of pixels in x: lanes or 4. On
- * the way the weights that come next are brought into L2, a part by each tile. */
+ * w runs on from each (i, t, c) to the next. step is the distance of pixels in x: lanes or 4; with 4
+ * there is one block, and each channel of each tap has an `at` of its own. On the way the weights
+ * that come next are brought into L2, a part by each tile. The last sums are finished (residual,
+ * activation) before they are stored. */
 #ifndef TN_OPS_CONV_BLOCKED_TILE_H
 #define TN_OPS_CONV_BLOCKED_TILE_H
 
 #include <stdbool.h>
 
-#include "base/simd.h"
+#include "base/epilogue_simd.h"
 
 enum {
   TILE_PIXELS = TN_VF_LANES == 16 ? 14 : 6, /* times two blocks: 28 or 12 accumulators */
@@ -30,40 +32,59 @@ typedef struct tile_args {
   const char *next;                    /* weights to come; tiles move it on */
   int64_t next_step;                   /* bytes of them for each (i, t, c) */
   bool first;
+  const tn_finish *finish; /* NULL: these are not the last sums */
+  const float *out;        /* with finish: the first element of the output */
+  tn_vf_mask live;         /* lanes of the last block that are channels */
+  bool partial;            /* with finish: not all of them are */
 } tile_args;
 
 typedef void (*tile_fn)(tile_args *a, const float *x, const float *w, float *y);
 
-/* P, B and STEP are numbers, not parameters: only then do the accumulators stay in registers. */
+/* P, B and STEP are numbers, not parameters: only then do the accumulators stay in registers.
+ * One channel of one tap; from: its place in pixel 0. */
+#define TILE_STEP(P, B, STEP, from)                                                    \
+  do {                                                                                 \
+    tn_vf k[B];                                                                        \
+    _mm_prefetch(next, _MM_HINT_T1);                                                   \
+    next += next_step;                                                                 \
+    TN_UNROLL for (int b = 0; b < B; b++) k[b] = tn_vf_load(w + b * TN_VF_LANES);      \
+    w += B * TN_VF_LANES;                                                              \
+    TN_UNROLL for (int p = 0; p < P; p++) {                                            \
+      const tn_vf v = tn_vf_set1((from)[p * STEP]);                                    \
+      TN_UNROLL for (int b = 0; b < B; b++) acc[p][b] = tn_vf_fma(v, k[b], acc[p][b]); \
+    }                                                                                  \
+  } while (0)
+
+#define TILE_SUM_LANES(P, B)                                                             \
+  for (int64_t i = 0; i < a->blocks; i++, x += a->x_block) {                             \
+    const int64_t channels = i + 1 < a->blocks ? a->channels : a->last_channels;         \
+    for (int64_t t = 0; t < a->taps; t++) {                                              \
+      const float *from = x + a->at[t];                                                  \
+      for (int64_t c = 0; c < channels; c++, from++) TILE_STEP(P, B, TN_VF_LANES, from); \
+    }                                                                                    \
+  }
+#define TILE_SUM_NARROW(P, B) \
+  for (int64_t t = 0; t < a->taps; t++) TILE_STEP(P, B, NARROW, x + a->at[t]);
+
 #define TILE(P, B, STEP)                                                                         \
   static void tile_##P##_##B##_##STEP(tile_args *a, const float *x, const float *w, float *y) {  \
     tn_vf acc[P][B];                                                                             \
     TN_UNROLL for (int p = 0; p < P; p++) TN_UNROLL for (int b = 0; b < B; b++) acc[p][b] =      \
         tn_vf_load(a->first ? a->bias + b * TN_VF_LANES : y + b * a->y_block + p * TN_VF_LANES); \
     const char *next = a->next;                                                                  \
-    const int64_t next_step = a->next_step;                                                      \
-    for (int64_t i = 0; i < a->blocks; i++, x += a->x_block) {                                   \
-      const int64_t channels = i + 1 < a->blocks ? a->channels : a->last_channels;               \
-      for (int64_t t = 0; t < a->taps; t++) {                                                    \
-        const float *from = x + a->at[t];                                                        \
-        for (int64_t c = 0; c < channels; c++, from++, w += B * TN_VF_LANES) {                   \
-          tn_vf k[B];                                                                            \
-          _mm_prefetch(next, _MM_HINT_T1);                                                       \
-          next += next_step;                                                                     \
-          TN_UNROLL for (int b = 0; b < B; b++) k[b] = tn_vf_load(w + b * TN_VF_LANES);          \
-          TN_UNROLL for (int p = 0; p < P; p++) {                                                \
-            const tn_vf v = tn_vf_set1(from[p * STEP]);                                          \
-            TN_UNROLL for (int b = 0; b < B; b++) acc[p][b] = tn_vf_fma(v, k[b], acc[p][b]);     \
-          }                                                                                      \
-        }                                                                                        \
+    const int64_t next_step = a->next_step, y_block = a->y_block;                                \
+    TILE_SUM_##STEP(P, B) a->next = next;                                                        \
+    if (a->finish) {                                                                             \
+      TN_FINISH_VECTORS(a->finish, y - a->out, y_block, acc[k % P][k / P], B, P);                \
+      if (a->partial) {                                                                          \
+        const tn_vf_mask live = a->live;                                                         \
+        TN_UNROLL for (int p = 0; p < P; p++) acc[p][B - 1] = tn_vf_keep(live, acc[p][B - 1]);   \
       }                                                                                          \
     }                                                                                            \
-    a->next = next;                                                                              \
     TN_UNROLL for (int p = 0; p < P; p++) TN_UNROLL for (int b = 0; b < B; b++)                  \
-        tn_vf_store(y + b * a->y_block + p * TN_VF_LANES, acc[p][b]);                            \
+        tn_vf_store(y + b * y_block + p * TN_VF_LANES, acc[p][b]);                               \
   }
 
-#define LANES TN_VF_LANES
 #define TILES(P) TILE(P, 1, LANES) TILE(P, 2, LANES) TILE(P, 1, NARROW) TILE(P, 2, NARROW)
 TILES(1)
 TILES(2)
@@ -102,8 +123,10 @@ static const tile_fn tiles_narrow[TILE_BLOCKS][TILE_PIXELS + 1] = {TILE_ROW(1, N
                                                                    TILE_ROW(2, NARROW)};
 
 #undef TILE
+#undef TILE_STEP
+#undef TILE_SUM_LANES
+#undef TILE_SUM_NARROW
 #undef TILES
 #undef TILE_ROW
-#undef LANES
 
 #endif

@@ -3,7 +3,7 @@
  * remains for tn_epilogue_block_f32(), behind the kernel.
  *
  *   tn_finish f = tn_finish_make(call);
- *   ... TN_FINISH_VECTORS(&f, y - first element of output 0, row, acc, rows, n) ... store ...
+ *   ... TN_FINISH_VECTORS(&f, y - first element of output 0, row, acc[k], rows, n) ... store ...
  *   if (f.rest) tn_epilogue_block_f32(...); */
 #ifndef TN_BASE_EPILOGUE_SIMD_H
 #define TN_BASE_EPILOGUE_SIMD_H
@@ -43,30 +43,28 @@ static inline tn_finish tn_finish_make(const tn_call *call) {
 }
 
 static inline tn_vf tn_finish_hard_swish(tn_vf x) { /* -inf: -0 */
-  const tn_vf gate = tn_vf_fma(x, tn_vf_set1(1.0f / 6.0f), tn_vf_set1(0.5f));
+  const tn_vf gate = tn_vf_add(tn_vf_mul(x, tn_vf_set1(1.0f / 6.0f)), tn_vf_set1(0.5f));
   return tn_vf_mul(tn_vf_max(tn_vf_set1(-FLT_MAX), x),
                    tn_vf_min(tn_vf_set1(1), tn_vf_max(tn_vf_set1(0), gate)));
 }
 
-/* v[ROWS][N], `row` floats apart, the first of which is element `at` of the output. NaN stays NaN:
- * of two operands min and max give the second if they cannot be compared. A macro, for loops over
- * accumulators must have numbers for bounds when compilers first see them: else the accumulators
- * end up in memory. */
-#define TN_FINISH_VECTORS(f, at, row, v, ROWS, N)                                             \
-  do {                                                                                        \
-    if ((f)->add) {                                                                           \
-      const float *tn_t = (f)->add + (at);                                                    \
-      TN_UNROLL for (int tn_k = 0; tn_k < (ROWS) * (N); tn_k++) v[tn_k] =                     \
-          tn_vf_add(v[tn_k], tn_vf_load(tn_t + tn_k / (N) * (row) + tn_k % (N)*TN_VF_LANES)); \
-    }                                                                                         \
-    if ((f)->kind == TN_EPILOGUE_CLIP) {                                                      \
-      const tn_vf tn_lo = tn_vf_set1((f)->lo), tn_hi = tn_vf_set1((f)->hi);                   \
-      TN_UNROLL for (int tn_k = 0; tn_k < (ROWS) * (N); tn_k++) v[tn_k] =                     \
-          tn_vf_min(tn_hi, tn_vf_max(tn_lo, v[tn_k]));                                        \
-    } else if ((f)->kind == TN_EPILOGUE_HARD_SWISH) {                                         \
-      TN_UNROLL for (int tn_k = 0; tn_k < (ROWS) * (N); tn_k++) v[tn_k] =                     \
-          tn_finish_hard_swish(v[tn_k]);                                                      \
-    }                                                                                         \
+/* On vectors v, an expression of k < ROWS * N: N that are neighbours in each of ROWS rows, `row`
+ * floats apart; the first is element `at` of the output. NaN stays NaN: of two operands min and max
+ * give the second if they cannot be compared. A macro, for loops over accumulators must have
+ * numbers for bounds when compilers first see them: else the accumulators end up in memory. */
+#define TN_FINISH_VECTORS(f, at, row, v, ROWS, N)                                                 \
+  do {                                                                                            \
+    if ((f)->add) {                                                                               \
+      const float *tn_t = (f)->add + (at);                                                        \
+      TN_UNROLL for (int k = 0; k < (ROWS) * (N); k++) v =                                        \
+          tn_vf_add(v, tn_vf_load(tn_t + k / (N) * (row) + k % (N)*TN_VF_LANES));                 \
+    }                                                                                             \
+    if ((f)->kind == TN_EPILOGUE_CLIP) {                                                          \
+      const tn_vf tn_lo = tn_vf_set1((f)->lo), tn_hi = tn_vf_set1((f)->hi);                       \
+      TN_UNROLL for (int k = 0; k < (ROWS) * (N); k++) v = tn_vf_min(tn_hi, tn_vf_max(tn_lo, v)); \
+    } else if ((f)->kind == TN_EPILOGUE_HARD_SWISH) {                                             \
+      TN_UNROLL for (int k = 0; k < (ROWS) * (N); k++) v = tn_finish_hard_swish(v);               \
+    }                                                                                             \
   } while (0)
 
 #endif

@@ -36,7 +36,7 @@ function check(    j, k, first, fma, stack, moves, best, best_stack, best_moves,
     fma = stack = moves = 0
     for (k = first; k <= j; k++) {
       fma += text[k] ~ /^vfn?madd/ || text[k] ~ /^fmla/
-      stack += text[k] ~ /\(%[re][sb]p/ && text[k] ~ /[xyz]mm/
+      stack += text[k] ~ (framed ? "\\(%[re][sb]p" : "\\(%[re]sp") && text[k] ~ /[xyz]mm/
       moves += text[k] ~ /^vmov([au]p[sd]|dq[au](8|16|32|64)?) +%[xyz]mm[0-9]+,%[xyz]mm[0-9]+/
     }
     if (fma > best) {
@@ -63,7 +63,7 @@ function check(    j, k, first, fma, stack, moves, best, best_stack, best_moves,
   split("", address)
   split("", text)
   split("", back)
-  count = 0
+  count = framed = 0
   next
 }
 
@@ -75,6 +75,7 @@ current in wanted && /^ *[0-9a-f]+:\t/ {
   line = $0
   sub(/^ *[0-9a-f]+:\t/, "", line)
   text[count] = line
+  if (line ~ /^mov +%rsp,%rbp/) framed = 1 # else rbp is a register like any other
   if ($2 ~ /^j/ && $3 ~ /^[0-9a-f]+$/) {
     target = number($3)
     if (target <= address[count] && target >= address[1]) back[count] = target
