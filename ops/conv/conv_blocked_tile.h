@@ -6,8 +6,8 @@
  *         + sum over blocks i, taps t, channels c of
  *             x[i*x_block + at[t] + p*step + c] * w(i, t, c)[b*lanes + l]
  *
- * w runs on from each (i, t, c) to the next. step is the distance of pixels in x: lanes or 4; with 4
- * there is one block, and each channel of each tap has an `at` of its own. On the way the weights
+ * w runs on from each (i, t, c) to the next. step is the distance of pixels in x: lanes or 4; with
+ * 4 there is one block, and each channel of each tap has an `at` of its own. On the way the weights
  * that come next are brought into L2, a part by each tile. The last sums are finished (residual,
  * activation) before they are stored. */
 #ifndef TN_OPS_CONV_BLOCKED_TILE_H
@@ -75,7 +75,7 @@ typedef void (*tile_fn)(tile_args *a, const float *x, const float *w, float *y);
     const int64_t next_step = a->next_step, y_block = a->y_block;                                \
     TILE_SUM_##STEP(P, B) a->next = next;                                                        \
     if (a->finish) {                                                                             \
-      TN_FINISH_VECTORS(a->finish, y - a->out, y_block, acc[k % P][k / P], B, P);                \
+      TN_FINISH_VECTORS(a->finish, y - a->out, y_block, acc[j % P][j / P], B, P);                \
       if (a->partial) {                                                                          \
         const tn_vf_mask live = a->live;                                                         \
         TN_UNROLL for (int p = 0; p < P; p++) acc[p][B - 1] = tn_vf_keep(live, acc[p][B - 1]);   \

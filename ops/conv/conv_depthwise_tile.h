@@ -28,7 +28,7 @@ typedef struct depthwise_block { /* one block of channels of an image */
 #define DEPTHWISE_STORE(d, acc, ROWS, N, y)                                               \
   do {                                                                                    \
     const int64_t out_row = (d)->w->out[2] * TN_VF_LANES;                                 \
-    TN_FINISH_VECTORS(&(d)->finish, y - (d)->out, out_row, acc[k], ROWS, N);              \
+    TN_FINISH_VECTORS(&(d)->finish, y - (d)->out, out_row, acc[j], ROWS, N);              \
     if ((d)->partial) {                                                                   \
       const tn_vf_mask live = (d)->live;                                                  \
       TN_UNROLL for (int p = 0; p < (ROWS) * (N); p++) acc[p] = tn_vf_keep(live, acc[p]); \

@@ -3,7 +3,7 @@
  * remains for tn_epilogue_block_f32(), behind the kernel.
  *
  *   tn_finish f = tn_finish_make(call);
- *   ... TN_FINISH_VECTORS(&f, y - first element of output 0, row, acc[k], rows, n) ... store ...
+ *   ... TN_FINISH_VECTORS(&f, y - first element of output 0, row, acc[j], rows, n) ... store ...
  *   if (f.rest) tn_epilogue_block_f32(...); */
 #ifndef TN_BASE_EPILOGUE_SIMD_H
 #define TN_BASE_EPILOGUE_SIMD_H
@@ -48,7 +48,7 @@ static inline tn_vf tn_finish_hard_swish(tn_vf x) { /* -inf: -0 */
                    tn_vf_min(tn_vf_set1(1), tn_vf_max(tn_vf_set1(0), gate)));
 }
 
-/* On vectors v, an expression of k < ROWS * N: N that are neighbours in each of ROWS rows, `row`
+/* On vectors v, an expression of j < ROWS * N: N that are neighbours in each of ROWS rows, `row`
  * floats apart; the first is element `at` of the output. NaN stays NaN: of two operands min and max
  * give the second if they cannot be compared. A macro, for loops over accumulators must have
  * numbers for bounds when compilers first see them: else the accumulators end up in memory. */
@@ -56,14 +56,14 @@ static inline tn_vf tn_finish_hard_swish(tn_vf x) { /* -inf: -0 */
   do {                                                                                            \
     if ((f)->add) {                                                                               \
       const float *tn_t = (f)->add + (at);                                                        \
-      TN_UNROLL for (int k = 0; k < (ROWS) * (N); k++) v =                                        \
-          tn_vf_add(v, tn_vf_load(tn_t + k / (N) * (row) + k % (N)*TN_VF_LANES));                 \
+      TN_UNROLL for (int j = 0; j < (ROWS) * (N); j++) v =                                        \
+          tn_vf_add(v, tn_vf_load(tn_t + j / (N) * (row) + j % (N)*TN_VF_LANES));                 \
     }                                                                                             \
     if ((f)->kind == TN_EPILOGUE_CLIP) {                                                          \
       const tn_vf tn_lo = tn_vf_set1((f)->lo), tn_hi = tn_vf_set1((f)->hi);                       \
-      TN_UNROLL for (int k = 0; k < (ROWS) * (N); k++) v = tn_vf_min(tn_hi, tn_vf_max(tn_lo, v)); \
+      TN_UNROLL for (int j = 0; j < (ROWS) * (N); j++) v = tn_vf_min(tn_hi, tn_vf_max(tn_lo, v)); \
     } else if ((f)->kind == TN_EPILOGUE_HARD_SWISH) {                                             \
-      TN_UNROLL for (int k = 0; k < (ROWS) * (N); k++) v = tn_finish_hard_swish(v);               \
+      TN_UNROLL for (int j = 0; j < (ROWS) * (N); j++) v = tn_finish_hard_swish(v);               \
     }                                                                                             \
   } while (0)
 
