@@ -237,28 +237,52 @@ static void winograd_in_strip(const winograd *g, const float *x, int64_t first, 
       }
 }
 
+/* Where outputs of one block go, and what is done to them before. */
+typedef struct winograd_outputs {
+  tn_vf bias;
+  tn_finish finish;
+  const float *out; /* the first element of the output */
+  int64_t row;      /* floats */
+  tn_vf_mask live;  /* lanes that are channels */
+  bool partial;     /* not all are */
+} winograd_outputs;
+
+/* Outputs v, an expression of j < ROWS * N. */
+#define WINOGRAD_STORE(d, y, v, ROWS, N)                                             \
+  do {                                                                               \
+    TN_FINISH_VECTORS(&(d)->finish, y - (d)->out, (d)->row, v, ROWS, N);             \
+    if ((d)->partial) {                                                              \
+      TN_UNROLL for (int j = 0; j < (ROWS) * (N); j++) v = tn_vf_keep((d)->live, v); \
+    }                                                                                \
+    TN_UNROLL for (int j = 0; j < (ROWS) * (N); j++)                                 \
+        tn_vf_store(y + j / (N) * (d)->row + j % (N)*TN_VF_LANES, v);                \
+  } while (0)
+
 /* h x w of the outputs of one tile. */
-static void winograd_out_tile(const float *m, int64_t step, tn_vf bias, float *y, int64_t row,
+static void winograd_out_tile(const winograd_outputs *d, const float *m, int64_t step, float *y,
                               int64_t h, int64_t w) {
   tn_vf t[OUT][IN], o[OUT][OUT];
   TN_UNROLL for (int k = 0; k < IN; k++) {
-    tn_vf d[IN], r[OUT];
-    TN_UNROLL for (int i = 0; i < IN; i++) d[i] = tn_vf_load(m + (i * IN + k) * step);
-    winograd_out(d, r);
+    tn_vf c[IN], r[OUT];
+    TN_UNROLL for (int i = 0; i < IN; i++) c[i] = tn_vf_load(m + (i * IN + k) * step);
+    winograd_out(c, r);
     TN_UNROLL for (int i = 0; i < OUT; i++) t[i][k] = r[i];
   }
   TN_UNROLL for (int i = 0; i < OUT; i++) {
     winograd_out(t[i], o[i]);
-    TN_UNROLL for (int k = 0; k < OUT; k++) o[i][k] = tn_vf_add(o[i][k], bias);
+    TN_UNROLL for (int k = 0; k < OUT; k++) o[i][k] = tn_vf_add(o[i][k], d->bias);
   }
   if (h == OUT && w == OUT) {
-    TN_UNROLL for (int i = 0; i < OUT; i++) TN_UNROLL for (int k = 0; k < OUT; k++)
-        tn_vf_store(y + i * row + k * TN_VF_LANES, o[i][k]);
+    WINOGRAD_STORE(d, y, o[j / OUT][j % OUT], OUT, OUT);
     return;
   }
-  for (int64_t i = 0; i < h; i++)
-    for (int64_t k = 0; k < w; k++) tn_vf_store(y + i * row + k * TN_VF_LANES, o[i][k]);
+  for (int64_t i = 0; i < h; i++, y += d->row)
+    for (int64_t k = 0; k < w; k++) {
+      tn_vf v[1] = {o[i][k]};
+      WINOGRAD_STORE(d, (y + k * TN_VF_LANES), v[j], 1, 1);
+    }
 }
+#undef WINOGRAD_STORE
 
 /* ---- the kernel ---- */
 
@@ -279,19 +303,31 @@ static void winograd_multiply(const winograd *g, const float *v, const float *w,
 }
 
 /* One output block, whole rows: y is its first row in the strip, which has row of tiles `first`. */
-static void winograd_finish(const tn_call *call, const winograd *g, const float *m, int64_t first,
-                            int64_t rows, int64_t block, tn_vf bias, float *y) {
-  const int64_t row = g->out_w * TN_VF_LANES, lanes = TN_VF_LANES;
+static void winograd_finish(const tn_call *call, const winograd *g, const winograd_outputs *d,
+                            const float *m, int64_t first, int64_t rows, int64_t block, float *y) {
+  const int64_t lanes = TN_VF_LANES;
   for (int64_t r = first; r < first + rows; r++) {
     const int64_t h = tn_min_i64(OUT, g->out_h - r * OUT);
     for (int64_t t = 0; t < g->tiles_w; t++, m += lanes)
-      winograd_out_tile(m, g->m_step, bias, y + t * OUT * lanes, row, h,
+      winograd_out_tile(d, m, g->m_step, y + t * OUT * lanes, h,
                         tn_min_i64(OUT, g->out_w - t * OUT));
-    if (call->n_epilogue || (block + 1) * lanes > g->c.filters)
-      tn_epilogue_block_f32(call, y, h * g->out_w, y - (float *)call->outputs[0]->data,
-                            block * lanes, lanes);
-    y += h * row;
+    if (d->finish.rest)
+      tn_epilogue_block_f32(call, y, h * g->out_w, y - d->out, block * lanes, lanes);
+    y += h * d->row;
   }
+}
+
+static winograd_outputs winograd_outputs_make(const tn_call *call, const winograd *g,
+                                              int64_t block) {
+  const float *bias = call->inputs[2] ? call->inputs[2]->data : NULL;
+  const int64_t channel = block * TN_VF_LANES,
+                live = tn_min_i64(TN_VF_LANES, g->c.filters - channel);
+  winograd_outputs d = {.finish = tn_finish_make(call), .out = call->outputs[0]->data};
+  d.row = g->out_w * TN_VF_LANES;
+  d.live = tn_vf_mask_first(live);
+  d.partial = live < TN_VF_LANES;
+  d.bias = bias ? tn_vf_load_mask(d.live, bias + channel) : tn_vf_set1(0);
+  return d;
 }
 
 static void winograd_run_group(const tn_call *call, const winograd *g, int64_t strip, int64_t group,
@@ -299,18 +335,16 @@ static void winograd_run_group(const tn_call *call, const winograd *g, int64_t s
   const int64_t width = winograd_width(g, group), image = strip / g->strips;
   const int64_t first = strip % g->strips * g->strip_rows;
   const int64_t rows = tn_min_i64(g->strip_rows, g->tiles_h - first);
-  const float *bias = call->inputs[2] ? call->inputs[2]->data : NULL;
   float *zeros = m + POINTS * g->m_step;
   for (int64_t k = 0; k < width; k++) tn_vf_store(zeros + k * TN_VF_LANES, tn_vf_set1(0));
   winograd_multiply(g, v, (const float *)call->state + winograd_group(g, group), width, zeros,
                     rows * g->tiles_w, m);
   for (int64_t b = 0; b < width; b++) {
-    const int64_t block = group * TILE_BLOCKS + b, channel = block * TN_VF_LANES;
-    const tn_vf_mask live = tn_vf_mask_first(tn_min_i64(TN_VF_LANES, g->c.filters - channel));
+    const int64_t block = group * TILE_BLOCKS + b;
+    const winograd_outputs d = winograd_outputs_make(call, g, block);
     const int64_t row = (image * g->out_blocks + block) * g->out_h + first * OUT;
-    winograd_finish(call, g, m + b * rows * g->tiles_w * TN_VF_LANES, first, rows, block,
-                    bias ? tn_vf_load_mask(live, bias + channel) : tn_vf_set1(0),
-                    (float *)call->outputs[0]->data + row * g->out_w * TN_VF_LANES);
+    winograd_finish(call, g, &d, m + b * rows * g->tiles_w * TN_VF_LANES, first, rows, block,
+                    (float *)call->outputs[0]->data + row * d.row);
   }
 }
 
