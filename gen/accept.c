@@ -3,6 +3,7 @@
  * that binds two arguments to one type becomes one row per type. */
 #include <string.h>
 
+#include "base/abi.h"
 #include "gen.h"
 
 enum { MAX_ROWS = 256 };
@@ -151,7 +152,8 @@ static void parse_layout(gen *g, const gen_node *layout, gen_accept *accept) {
 }
 
 static void parse_long_form(gen *g, const gen_node *map, const context *c, gen_accept *accept) {
-  static const char *const keys[] = {"dtype", "layout", "rank", "const", "absent", "present", NULL};
+  static const char *const keys[] = {"dtype",  "layout", "rank",    "const",
+                                     "packed", "absent", "present", NULL};
   if (!gen_check_keys(g, map, "what a kernel accepts", keys)) return;
   const gen_node *dtype = gen_get(map, "dtype"), *layout = gen_get(map, "layout");
   if (dtype) parse_short_form(g, dtype, c, accept);
@@ -160,6 +162,10 @@ static void parse_long_form(gen *g, const gen_node *map, const context *c, gen_a
   if ((layout || gen_get(map, "rank")) && accept->orders)
     gen_problem_add(g, map, "a dim order says layout and rank; 'layout' and 'rank' go without");
   if (gen_bool_at(g, map, "const")) accept->flags |= TN_ACCEPT_CONST;
+  if (gen_bool_at(g, map, "packed")) accept->flags |= TN_ACCEPT_PACKED;
+  if ((accept->flags & TN_ACCEPT_PACKED) && g->plugin.name)
+    gen_problem_add(g, map,
+                    "'packed' is for kernels that ship with Tenon: the ABI has no such flag");
   if (gen_bool_at(g, map, "absent")) accept->flags |= TN_ACCEPT_ABSENT;
   if (gen_bool_at(g, map, "present")) accept->flags |= TN_ACCEPT_PRESENT;
   if ((accept->flags & TN_ACCEPT_ABSENT) && (accept->flags & ~(uint64_t)TN_ACCEPT_ABSENT)) {

@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/abi.h"
 #include "gen.h"
 
 /* `  .key = "text",`; nothing for NULL. */
@@ -129,6 +130,7 @@ static void emit_accepts(gen *g, tn_text *out, const gen_kernel *k) {
   static const gen_word flags[] = {{"", TN_ACCEPT_CONST, "TN_ACCEPT_CONST"},
                                    {"", TN_ACCEPT_ABSENT, "TN_ACCEPT_ABSENT"},
                                    {"", TN_ACCEPT_PRESENT, "TN_ACCEPT_PRESENT"},
+                                   {"", TN_ACCEPT_PACKED, "(UINT64_C(1) << 63) /* packed */"},
                                    {NULL, 0, NULL}};
   for (int64_t i = 0; i < k->accepts.n; i++) {
     const gen_accept *a = &k->accepts.data[i];

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/fetch.h"
 #include "base/infer.h"
 #include "base/lower.h"
 #include "norm.gen.h"
@@ -170,6 +171,7 @@ static tn_status replace(const tn_call *call, tn_graph *g, int32_t node, const f
 tn_status batch_norm_into_conv(const tn_call *call, tn_graph *graph, int32_t node) {
   fold f = {.api = call->host->graph};
   if (!can_fold(call, graph, f.api->node(graph, node), &f)) return TN_OK;
+  if (tn_fetch_elements(call, graph, f.conv->inputs[1])) return TN_ERR_MEMORY;
   uint64_t w_bytes = (uint64_t)tn_tensor_bytes(f.w),
            b_bytes = (uint64_t)f.w->shape[0] * sizeof(float);
   float *w = call->host->alloc(call->ctx, w_bytes), *b = call->host->alloc(call->ctx, b_bytes);

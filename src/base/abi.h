@@ -24,6 +24,11 @@ static inline tn_status tn_struct_in(void *ours, uint32_t size, const void *thei
   return ok ? TN_OK : TN_ERR_INVALID;
 }
 
+/* Among tn_accept.flags, of kernels that ship with Tenon: where plan() asks for a state, prepare()
+ * puts all of this input into it, and no other callback of the kernel reads its elements, so they
+ * need not stay in memory. The ABI has no such flag yet: plug-ins cannot say it. */
+#define TN_ACCEPT_PACKED (UINT64_C(1) << 63)
+
 /* True if ABI 1.`minor` has the dtype. "Any" type means those to whoever was compiled for it. */
 static inline int tn_abi_has_dtype(uint16_t minor, uint32_t dtype) {
   return dtype < (minor >= 1 ? (uint32_t)TN_DTYPE_COUNT : (uint32_t)TN_F6E2M3);

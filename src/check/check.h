@@ -546,6 +546,8 @@ void check_run_range(check_run *r, uint32_t stage, int64_t begin, int64_t end, u
 bool check_run_stages(check_run *r);
 /* Outputs prefilled anew. */
 void check_run_again(check_run *r);
+/* Takes away, or gives back, the elements of inputs that a row says are packed. */
+void check_run_hide_packed(check_run *r, bool hide);
 void check_run_close(check_run *r);
 
 /* shown.c: "Pointers handed to a callback are valid until it returns", and to none of the host's

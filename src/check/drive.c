@@ -7,6 +7,7 @@
 /* ---- what came of it ------------------------------------------------------------------------- */
 
 static void check_inputs(check_run *r) {
+  check_run_hide_packed(r, false);
   const int32_t shared = r->way->in_place >= 0 ? r->plan.in_place[r->way->in_place] : -1;
   for (uint32_t k = 0; k < check_subject_n_inputs(r->s); k++) {
     if (!r->inputs[k]) continue;

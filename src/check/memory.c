@@ -128,7 +128,7 @@ const char *check_buffer_describe(const check_env *env, const void *address, cha
       snprintf(buf, size, "%lld bytes before %s", (long long)(b->data - at), b->name);
     else
       snprintf(buf, size, "byte %lld of %s, which %s", (long long)(at - b->data), b->name,
-               e->taken ? "has returned" : "is read-only");
+               e->taken ? "is not there any more" : "is read-only");
     return buf;
   }
   snprintf(buf, size, "address %p, in no buffer of the call", address);

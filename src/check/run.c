@@ -2,6 +2,7 @@
  * finish. */
 #include <string.h>
 
+#include "base/abi.h"
 #include "check/check.h"
 
 /* ---- the call -------------------------------------------------------------------------------- */
@@ -183,6 +184,19 @@ static void make_scratch(check_run *r) {
   r->call.worker_scratch = r->worker_scratch ? r->worker_scratch->data : NULL;
 }
 
+void check_run_hide_packed(check_run *r, bool hide) {
+  const check_problem *p = r->s->problem;
+  for (uint32_t k = 0; r->state && k < p->n_formal; k++) {
+    const tn_accept *row = tn_kernel_accept_input(r->s->kernel, p->op, k, p->n_formal);
+    if (!row || !(row->flags & TN_ACCEPT_PACKED) || !r->inputs[k]) continue;
+    if (!p->inputs[k]->constant) continue;
+    if (hide)
+      check_buffer_take(r->inputs[k]);
+    else
+      check_buffer_protect(r->inputs[k], true);
+  }
+}
+
 bool check_run_open(check_run *r, const check_subject *s, const check_way *way) {
   memset(r, 0, sizeof *r);
   r->s = s;
@@ -200,6 +214,7 @@ bool check_run_open(check_run *r, const check_subject *s, const check_way *way) 
   check_results_open(&r->context, &r->results);
   share_in_place(r);
   point_to_data(r);
+  check_run_hide_packed(r, true);
   r->context.running = true;
   return true;
 }

@@ -15,6 +15,8 @@ typedef struct tn_loader {
   tn_io io;
   tn_model *model;
   const char *dir; /* where siblings are; NULL: nowhere */
+  tn_graph *graph;
+  bool is_ours; /* the reader */
   tn_arena arena;
   TN_VEC(tn_sibling) siblings; /* mapped once each; the mappings belong to the model */
 } tn_loader;
@@ -89,6 +91,13 @@ static tn_status map_sibling(tn_loader *l, const char *path, tn_sibling *out) {
   return map_file(l->model, full, true, l->io.diag, &out->file);
 }
 
+/* Constants may be fetched from there when they are needed. A plug-in might read them back at any
+ * time: what it reads stays in memory. */
+static tn_status note_lasting(tn_loader *l, const tn_mapping *file, bool is_mapped) {
+  const tn_lasting lasting = {file->data, file->size, is_mapped};
+  return l->is_ours ? tn_vec_push(l->io.a, &l->graph->lasting, lasting) : TN_OK;
+}
+
 static tn_status open_sibling(void *ctx, const char *path, const uint8_t **out_data,
                               uint64_t *out_size) {
   tn_loader *l = ctx;
@@ -98,6 +107,7 @@ static tn_status open_sibling(void *ctx, const char *path, const uint8_t **out_d
   if (!known) {
     tn_status status = map_sibling(l, path, &made);
     if (!status) status = tn_vec_push(l->io.a, &l->siblings, made);
+    if (!status) status = note_lasting(l, &made.file, true);
     if (status) return status;
     known = &made;
   }
@@ -146,7 +156,12 @@ static tn_status read_graph(tn_loader *l, const tn_format *format, const tn_mapp
                       .open_sibling = open_sibling};
   tn_graph *graph = tn_graph_new(l->io.a);
   if (!graph) return TN_ERR_MEMORY;
-  tn_status status = format->read(&source, graph);
+  const tn_part_owner *owner = tn_registry_format_owner(l->model->planner.registry, format);
+  l->graph = graph;
+  l->is_ours = !owner || owner->stays;
+  tn_status status = note_lasting(l, file, l->model->files.n > 0);
+  if (!status) status = format->read(&source, graph);
+  tn_vec_free(graph->a, &graph->lasting);
   l->io.complaint = graph->complaint;
   status = tn_io_status(&l->io, format, status);
   l->model->format = format;

@@ -123,7 +123,7 @@ tn_status tn_graph_create(tn_runtime *runtime, tn_graph **out_graph) {
 
 void tn_graph_destroy(tn_graph *graph) { tn_graph_free(graph); }
 
-const tn_graph_api *tn_graph_functions(void) { return &tn_graph_api_table; }
+const tn_graph_api *tn_graph_functions(void) { return &tn_graph_show_table; }
 
 /* ---- reading ---- */
 
@@ -196,7 +196,7 @@ tn_status tn_model_input_type(const tn_model *model, int32_t index, tn_tensor *o
 
 const tn_tensor *tn_model_input_default(const tn_model *model, int32_t index) {
   const tn_default *d = default_of(model, index);
-  return d ? &tn_graph_val(model->loaded, d->value)->type : NULL;
+  return d ? tn_graph_show_table.value_type(model->loaded, d->value) : NULL;
 }
 
 /* What the file leaves open may have been inferred. */

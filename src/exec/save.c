@@ -93,8 +93,12 @@ static tn_status write_graph(const tn_model *m, const tn_graph *g, const target 
                   .data_file = to->data_file,
                   .data_from = to->data_from,
                   .write_data = write_data};
-  status = to->format->write(&sink, g);
-  status = tn_io_status(&s.io, to->format, status ? status : s.failed);
+  status = tn_graph_fetch(g);
+  if (!status) {
+    status = to->format->write(&sink, g);
+    status = tn_io_status(&s.io, to->format, status ? status : s.failed);
+    tn_graph_drop(g);
+  }
   if (!status) status = commit(&s);
   if (!status && !s.has_data && to->data_from != UINT64_MAX)
     tn_diag_add(diag, TN_DIAG_NOTE, "%s: nothing was put into %s: no weights are large enough",

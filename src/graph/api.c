@@ -72,6 +72,37 @@ static tn_status value_set_type(tn_graph *g, int32_t value, const tn_tensor *typ
   return TN_OK;
 }
 
+/* The memory of the model's file in which all these bytes lie; NULL: there is none. */
+static const tn_lasting *lasting_of(const tn_graph *g, const void *data, uint64_t bytes) {
+  while (g->parent) g = g->parent;
+  const uintptr_t at = (uintptr_t)data;
+  for (int64_t k = 0; k < g->lasting.n; k++) {
+    const tn_lasting *l = &g->lasting.data[k];
+    const uintptr_t begin = (uintptr_t)l->data;
+    if (at >= begin && at - begin <= l->size && bytes <= l->size - (at - begin)) return l;
+  }
+  return NULL;
+}
+
+/* Inference and the like never look into weights. */
+static bool is_weights(const tn_tensor *t, uint64_t bytes) {
+  return bytes >= TN_LATE_BYTES && t->rank >= 1 &&
+         (t->dtype == TN_F32 || t->dtype == TN_F64 || t->dtype == TN_F16 || t->dtype == TN_BF16);
+}
+
+static tn_status make_const(tn_graph *g, const tn_tensor *data, uint64_t bytes, bool copy,
+                            tn_const **out) {
+  const tn_lasting *l = lasting_of(g, data->data, bytes);
+  *out = NULL;
+  if (copy && l && is_weights(data, bytes))
+    *out = tn_const_late(g->a, data->data, bytes, l->is_mapped);
+  if (*out) return TN_OK;
+  if (copy) return tn_const_copy(g->a, data, out);
+  *out = l ? tn_const_of_file(g->a, data->data, bytes, l->is_mapped)
+           : tn_const_borrow(g->a, data->data, bytes);
+  return *out ? TN_OK : TN_ERR_MEMORY;
+}
+
 static tn_status value_set_const(tn_graph *g, int32_t value, const tn_tensor *data, int32_t copy) {
   if (!is_value(g, value) || !data || data->rank < 0 || data->rank > TN_MAX_RANK ||
       data->kind != TN_KIND_TENSOR)
@@ -82,13 +113,9 @@ static tn_status value_set_const(tn_graph *g, int32_t value, const tn_tensor *da
     return tn_graph_refuse(g, TN_ERR_INVALID,
                            "value_set_const: the tensor has no data, or its dtype or size is none");
   tn_const *c = NULL;
-  if (copy) {
-    tn_status s = tn_const_copy(g->a, data, &c);
-    if (s) return s;
-  } else if (!(c = tn_const_borrow(g->a, data->data, (uint64_t)bytes))) {
-    return TN_ERR_MEMORY;
-  }
-  tn_status s = tn_graph_set_const(g, value, data, c);
+  tn_status s = make_const(g, data, (uint64_t)bytes, copy != 0, &c);
+  if (s) return s;
+  s = tn_graph_set_const(g, value, data, c);
   tn_const_release(c);
   return s;
 }
@@ -251,6 +278,11 @@ static const char *value_name(const tn_graph *g, int32_t v) {
 static const tn_tensor *value_type(const tn_graph *g, int32_t v) {
   return is_value(g, v) ? &tn_graph_val(g, v)->type : NULL;
 }
+/* For those who may read the elements at any time from now on. */
+static const tn_tensor *value_shown(const tn_graph *g, int32_t v) {
+  if (!is_value(g, v) || tn_const_show(tn_graph_val(g, v)->constant)) return NULL;
+  return &tn_graph_val(g, v)->type;
+}
 static uint32_t value_flags(const tn_graph *g, int32_t v) {
   return is_value(g, v) ? tn_graph_val(g, v)->flags : 0;
 }
@@ -345,52 +377,24 @@ static tn_status replace_node(tn_graph *g, int32_t n, const int32_t *values, uin
   return tn_graph_remove_node(g, n);
 }
 
-const tn_graph_api tn_graph_api_table = {
-    .head = TN_HEAD(tn_graph_api),
-    .value = tn_graph_value,
-    .value_set_type = value_set_type,
-    .value_set_const = value_set_const,
-    .value_set_dim_name = value_set_dim_name,
-    .add_input = add_input,
-    .add_output = add_output,
-    .add_node = tn_graph_add_node,
-    .subgraph_new = subgraph_new,
-    .set_opset = set_opset,
-    .set_meta = set_meta,
-    .add_function = add_function,
-    .meta = meta,
-    .opset = opset,
-    .n_inputs = n_inputs,
-    .n_outputs = n_outputs,
-    .input = input,
-    .input_type = input_type,
-    .output = output,
-    .n_nodes = n_nodes,
-    .node_at = node_at,
-    .node = node,
-    .node_regions = node_regions,
-    .value_name = value_name,
-    .value_type = value_type,
-    .value_flags = value_flags,
-    .value_producer = value_producer,
-    .value_n_users = value_n_users,
-    .value_user = value_user,
-    .n_values = n_values,
-    .n_opsets = n_opsets,
-    .opset_at = opset_at,
-    .value_dim_name = value_dim_name,
-    .node_attrs = node_attrs,
-    .replace_value = tn_graph_replace_value,
-    .remove_node = remove_node,
-    .replace_node = replace_node,
-    .set_regions = tn_graph_set_regions,
-    .n_meta = n_meta,
-    .meta_at = meta_at,
-    .n_functions = n_functions,
-    .function_at = function_at,
-    .node_n_formal = node_n_formal,
-    .node_graph = node_graph,
-    .capture = capture,
-    .node_epilogue = node_epilogue,
-    .node_region_fill = node_region_fill,
-};
+/* Two tables that differ in one member. */
+#define MEMBERS(value_type_)                                                                  \
+  .head = TN_HEAD(tn_graph_api), .value = tn_graph_value, .value_set_type = value_set_type,   \
+  .value_set_const = value_set_const, .value_set_dim_name = value_set_dim_name,               \
+  .add_input = add_input, .add_output = add_output, .add_node = tn_graph_add_node,            \
+  .subgraph_new = subgraph_new, .set_opset = set_opset, .set_meta = set_meta,                 \
+  .add_function = add_function, .meta = meta, .opset = opset, .n_inputs = n_inputs,           \
+  .n_outputs = n_outputs, .input = input, .input_type = input_type, .output = output,         \
+  .n_nodes = n_nodes, .node_at = node_at, .node = node, .node_regions = node_regions,         \
+  .value_name = value_name, .value_type = value_type_, .value_flags = value_flags,            \
+  .value_producer = value_producer, .value_n_users = value_n_users, .value_user = value_user, \
+  .n_values = n_values, .n_opsets = n_opsets, .opset_at = opset_at,                           \
+  .value_dim_name = value_dim_name, .node_attrs = node_attrs,                                 \
+  .replace_value = tn_graph_replace_value, .remove_node = remove_node,                        \
+  .replace_node = replace_node, .set_regions = tn_graph_set_regions, .n_meta = n_meta,        \
+  .meta_at = meta_at, .n_functions = n_functions, .function_at = function_at,                 \
+  .node_n_formal = node_n_formal, .node_graph = node_graph, .capture = capture,               \
+  .node_epilogue = node_epilogue, .node_region_fill = node_region_fill
+
+const tn_graph_api tn_graph_api_table = {MEMBERS(value_type)};
+const tn_graph_api tn_graph_show_table = {MEMBERS(value_shown)};

@@ -1,8 +1,9 @@
 /* Constants: reference-counted bytes shared by graphs, plans and prepared states. A constant
- * borrows memory that outlives it (a mapped file) or owns a copy; strings keep their bytes in an
- * arena of their own. */
+ * borrows memory that outlives it (a mapped file), owns a copy, or makes one when it is needed
+ * (fetch.c); strings keep their bytes in an arena of their own. */
 #include <string.h>
 
+#include "base/pages.h"
 #include "graph/graph.h"
 
 static tn_const *const_new(const tn_allocator *a) {
@@ -38,6 +39,35 @@ tn_const *tn_const_borrow(const tn_allocator *a, const void *data, uint64_t byte
   return c;
 }
 
+static bool set_source(tn_const *c, const void *source, bool is_mapped) {
+  if (pthread_mutex_init(&c->lock, NULL)) return false;
+  c->source = source;
+  c->is_mapped = is_mapped;
+  return true;
+}
+
+tn_const *tn_const_of_file(const tn_allocator *a, const void *data, uint64_t bytes,
+                           bool is_mapped) {
+  tn_const *c = tn_const_borrow(a, data, bytes);
+  if (c && bytes >= TN_LATE_BYTES) (void)set_source(c, data, is_mapped);
+  return c;
+}
+
+tn_const *tn_const_late(const tn_allocator *a, const void *data, uint64_t bytes, bool is_mapped) {
+  if (a->alloc != tn_default_allocator()->alloc) return NULL;
+  tn_const *c = const_new(a);
+  if (!c || !set_source(c, data, is_mapped)) {
+    tn_const_release(c);
+    return NULL;
+  }
+  c->data = tn_pages_reserve(bytes);
+  c->bytes = bytes;
+  c->is_late = c->data != NULL;
+  if (c->is_late) return c;
+  tn_const_release(c);
+  return NULL;
+}
+
 tn_const *tn_const_retain(tn_const *c) {
   if (c) atomic_fetch_add_explicit(&c->refs, 1, memory_order_relaxed);
   return c;
@@ -46,6 +76,8 @@ tn_const *tn_const_retain(tn_const *c) {
 void tn_const_release(tn_const *c) {
   if (!c || atomic_fetch_sub_explicit(&c->refs, 1, memory_order_acq_rel) != 1) return;
   if (c->owned) tn_free(c->a, c->data, c->bytes);
+  if (c->is_late) tn_pages_return(c->data, c->bytes);
+  if (c->source) pthread_mutex_destroy(&c->lock);
   tn_arena_clear(&c->strings);
   tn_free(c->a, c, sizeof *c);
 }

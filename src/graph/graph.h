@@ -7,22 +7,40 @@
 #ifndef TN_GRAPH_GRAPH_H
 #define TN_GRAPH_GRAPH_H
 
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 
 #include "base/base.h"
 #include "graph/opdef.h"
 
-/* Bytes of a constant, shared by graphs and plans. */
+/* Bytes of a constant, shared by graphs and plans.
+ *
+ * Weights that stand in a file need not be in memory all the time: most kernels pack them once, and
+ * read what they packed from then on. Such a constant has a source. Its elements are in memory
+ * while somebody has fetched it: see tn_const_fetch(). */
 typedef struct tn_const {
   atomic_int refs;
   const tn_allocator *a;
   bool owned; /* data belongs to the constant; else it is borrowed */
   void *data;
   uint64_t bytes;
-  tn_arena strings; /* bytes of string elements */
-  int64_t id;       /* unique among living constants: a key that uses it holds a reference */
+  tn_arena strings;     /* bytes of string elements */
+  int64_t id;           /* unique among living constants: a key that uses it holds a reference */
+  const void *source;   /* where the bytes stand in a file or the user's memory; NULL: nowhere */
+  bool is_mapped;       /* source is a mapped file, whose pages can be forgotten */
+  bool is_late;         /* data is address space, to be filled from source */
+  bool is_shown;        /* fetched for somebody who does not say when he is done */
+  int64_t n_readers;    /* who have fetched it; under lock */
+  pthread_mutex_t lock; /* there is one if there is a source */
 } tn_const;
+
+/* Memory that outlives the graph, from which constants of its file may be fetched. */
+typedef struct tn_lasting {
+  const uint8_t *data;
+  uint64_t size;
+  bool is_mapped; /* read-only, from a file */
+} tn_lasting;
 
 typedef struct tn_value {
   const char *name;   /* "" if unnamed */
@@ -123,13 +141,18 @@ struct tn_graph {
   int32_t lowering; /* node being lowered: added nodes inherit its origin and are of the newest
                        version; -1: none */
   TN_VEC(tn_promise) promises;
+  TN_VEC(tn_lasting) lasting; /* of the outermost graph, while it is being read; not cloned */
   const char *complaint; /* the rule that the last refused edit breaks, a literal; NULL: none was */
 };
 
 /* tn_node.version of nodes that a lowering added without saying one. */
 #define TN_VERSION_NEWEST INT32_MAX
 
+/* What the host's own parts are given. They read elements of float constants of TN_LATE_BYTES or
+ * more in prepare, run and reference only, where they are fetched. */
 extern const tn_graph_api tn_graph_api_table;
+/* What everybody else is given: value_type() fetches constants, for good. */
+extern const tn_graph_api tn_graph_show_table;
 
 /* Notes why an edit is refused, for the message about the plug-in that asked for it. */
 static inline tn_status tn_graph_refuse(tn_graph *g, tn_status status, const char *rule) {
@@ -182,6 +205,22 @@ tn_status tn_graph_verify(const tn_graph *g, const char *when, tn_diag *diag);
 /* Constants. */
 tn_const *tn_const_new(const tn_allocator *a, uint64_t bytes); /* zeroed; one reference */
 tn_const *tn_const_borrow(const tn_allocator *a, const void *data, uint64_t bytes);
+/* The same of memory in a file. is_mapped: see tn_const. */
+tn_const *tn_const_of_file(const tn_allocator *a, const void *data, uint64_t bytes, bool is_mapped);
+/* A copy, aligned, of memory that outlives it, to be made when it is fetched. NULL: it cannot be,
+ * because memory has to come from the user's allocator, or there is no address space. */
+tn_const *tn_const_late(const tn_allocator *a, const void *data, uint64_t bytes, bool is_mapped);
+/* Its elements are in memory until tn_const_drop() is called as often as this. Whoever reads
+ * elements of a constant that may have a source has to. NULL is legal. Any thread. */
+tn_status tn_const_fetch(tn_const *c);
+void tn_const_drop(tn_const *c);
+/* Fetches it for as long as it lives. */
+tn_status tn_const_show(tn_const *c);
+/* Fetches all constants of the graph, its subgraphs and functions, or none. */
+tn_status tn_graph_fetch(const tn_graph *g);
+void tn_graph_drop(const tn_graph *g);
+enum { TN_LATE_BYTES = 64 << 10 }; /* smaller ones are in memory always */
+
 tn_const *tn_const_retain(tn_const *c);
 void tn_const_release(tn_const *c); /* NULL is legal */
 /* Copies a tensor of any tensor kind (strings too). */

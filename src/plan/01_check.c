@@ -41,8 +41,8 @@ static tn_status lower_early(const tn_planner *p, tn_graph *g, int32_t node, tn_
                    "%s: kernel '%s' is pinned, but no kernel runs this operator: it becomes others "
                    "before kernels are chosen",
                    tn_node_text(n, text, sizeof text), pin);
-  tn_edit e = {p, g, node, "bringing the older form to the newest", diag, 0};
-  return tn_edit_call(&e, def->op.lower, def->owner ? def->owner->self : NULL, true);
+  tn_edit e = {p, g, node, "bringing the older form to the newest", def->owner, diag, 0};
+  return tn_edit_call(&e, def->op.lower, true);
 }
 
 static tn_status check_subgraphs(const tn_planner *p, const tn_gnode *n, tn_diag *diag) {

@@ -46,7 +46,7 @@ static tn_status eval(const tn_planner *p, tn_graph *g, int32_t node, bool *out_
   tn_status s = tn_call_open(&f, p, g, node, NULL);
   if (s) return s;
   tn_const **consts = tn_arena_alloc(&f.arena, (f.call.n_outputs + 1) * sizeof *consts);
-  if (!consts)
+  if (!consts || tn_call_fetch(&f))
     s = TN_ERR_MEMORY;
   else if (p->eval(p, tn_graph_node(g, node), f.call.inputs, f.call.outputs, consts, NULL) ==
            TN_OK) {

@@ -13,8 +13,8 @@ static tn_status apply_rewrite(const tn_planner *p, tn_graph *g, int32_t node,
   char what[160];
   snprintf(what, sizeof what, "rewrite '%s'", r->rewrite.name);
   const int32_t first = (int32_t)g->nodes.n;
-  tn_edit e = {p, g, node, what, diag, 0};
-  tn_status s = tn_edit_call(&e, r->rewrite.apply, r->owner ? r->owner->self : NULL, true);
+  tn_edit e = {p, g, node, what, r->owner, diag, 0};
+  tn_status s = tn_edit_call(&e, r->rewrite.apply, true);
   if (!s) s = tn_settle_from(p, g, first, diag);
   return s ? s : tn_edit_check(&e);
 }
@@ -72,7 +72,7 @@ static bool some_kernel_takes(const tn_planner *p, tn_graph *g, int32_t node) {
   int32_t count = tn_registry_kernels(p->registry, n->def, &kernels);
   bool takes = false;
   const char *pin = tn_pin_of(p, n);
-  for (int32_t k = 0; k < count && !takes; k++)
+  for (int32_t k = 0; k < count && !takes && !tn_call_fetch_for(&f, kernels[k]->owner); k++)
     takes = (!pin || !strcmp(pin, kernels[k]->kernel.name)) &&
             !tn_pin_excludes(p, n, kernels[k]->kernel.name) &&
             tn_kernel_match_fixed(kernels[k], n->def, &f.call, n->n_formal, &f.arena) == NULL &&

@@ -3,7 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/abi.h"
 #include "plan/arrange.h"
+#include "plan/match.h"
 
 /* ---- slots ---- */
 
@@ -173,6 +175,17 @@ static tn_status fetch_state(tn_arrangement *r, int32_t id, tn_step *step) {
 
 /* ---- steps ---- */
 
+static uint64_t packed_inputs(const tn_gnode *n, const tn_choice *c) {
+  const uint32_t n_formal = (uint32_t)tn_node_n_given(n, n->def);
+  uint64_t packed = 0;
+  if (!c->plan.state_bytes || (c->def->owner && !c->def->owner->stays)) return 0;
+  for (uint32_t k = 0; k < n_formal && k < 64; k++) {
+    const tn_accept *row = tn_kernel_accept_input(c->def, n->def, k, n_formal);
+    if (row && row->flags & TN_ACCEPT_PACKED) packed |= UINT64_C(1) << k;
+  }
+  return packed;
+}
+
 static tn_status fill_step(tn_arrangement *r, int32_t id, tn_step *step) {
   const tn_gnode *n = tn_graph_node(r->g, id);
   const tn_choice *c = n->choice;
@@ -204,6 +217,7 @@ static tn_status fill_step(tn_arrangement *r, int32_t id, tn_step *step) {
     status = copy_ids(&r->plan->arena, n->node.outputs, n->node.n_outputs, &step->outputs);
   if (!status) status = fill_subgraphs(r, n, step);
   if (!status) status = fetch_state(r, id, step);
+  step->packed = packed_inputs(n, c);
   r->plan->cost_ns += c->cost_ns;
   r->plan->flops += c->flops;
   return status;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/abi.h"
+#include "base/fetch.h"
 #include "plan/plan.h"
 
 /* All that is known of a value without a shape: its dtype, and whether it is a list. */
@@ -69,10 +70,42 @@ tn_status tn_call_open(tn_call_frame *f, const tn_planner *p, tn_graph *g, int32
                       .n_regions = n->n_regions,
                       .region_fill = n->region_fill,
                       .isa = p->isa};
+  s = n->n_subgraphs ? tn_call_fetch(f) : TN_OK; /* bodies may be bound to copies of inputs */
+  if (!s && n->def) s = tn_call_fetch_for(f, n->def->owner);
+  if (s) tn_call_close(f);
+  return s;
+}
+
+void tn_call_close(tn_call_frame *f) {
+  for (int64_t k = 0; k < f->fetched.n; k++) {
+    tn_const_drop(f->fetched.data[k]);
+    tn_const_release(f->fetched.data[k]);
+  }
+  tn_vec_free(f->arena.a, &f->fetched);
+  tn_arena_clear(&f->arena);
+}
+
+static tn_status fetch_value(tn_call_frame *f, const tn_graph *g, int32_t value) {
+  tn_const *c = tn_graph_val(g, value)->constant;
+  if (!c || !c->source) return TN_OK;
+  for (int64_t k = 0; k < f->fetched.n; k++)
+    if (f->fetched.data[k] == c) return TN_OK;
+  if (tn_vec_room(f->arena.a, &f->fetched, 1) || tn_const_fetch(c)) return TN_ERR_MEMORY;
+  f->fetched.data[f->fetched.n++] = tn_const_retain(c);
   return TN_OK;
 }
 
-void tn_call_close(tn_call_frame *f) { tn_arena_clear(&f->arena); }
+tn_status tn_call_fetch(tn_call_frame *f) {
+  const tn_node *n = &tn_graph_node(f->graph, f->node)->node;
+  tn_status s = TN_OK;
+  for (uint32_t k = 0; k < n->n_inputs && !s; k++)
+    if (n->inputs[k] >= 0) s = fetch_value(f, f->graph, n->inputs[k]);
+  return s;
+}
+
+tn_status tn_call_fetch_for(tn_call_frame *f, const tn_part_owner *owner) {
+  return !owner || owner->stays ? TN_OK : tn_call_fetch(f);
+}
 
 /* ---- services ---- */
 
@@ -154,9 +187,16 @@ static tn_status output_set(void *ctx, uint32_t output, const tn_tensor *value) 
   return not_now(ctx, "output_set");
 }
 
+static tn_status fetch(void *ctx, const tn_graph *g, int32_t value) {
+  tn_call_frame *f = ctx;
+  if (!f->graph || !g || value < 0 || value >= g->values.n) return TN_ERR_INVALID;
+  return fetch_value(f, g, value);
+}
+
 static const void *get_extension(void *ctx, const char *name) {
-  (void)ctx, (void)name;
-  return NULL;
+  static const tn_fetch_extension extension = {TN_HEAD(tn_fetch_extension), fetch};
+  (void)ctx;
+  return strcmp(name, TN_FETCH_EXTENSION) ? NULL : &extension;
 }
 
 static const tn_graph *find_subgraph(tn_call_frame *f, int64_t graph) {
@@ -242,21 +282,14 @@ static tn_status subgraph_infer(void *ctx, int64_t graph, uint32_t n_in, const t
   return s;
 }
 
-const tn_host tn_plan_host = {.head = TN_HEAD(tn_host),
-                              .graph = &tn_graph_api_table,
-                              .fail = host_fail,
-                              .alloc = host_alloc,
-                              .free = host_free,
-                              .needs_data = needs_data,
-                              .output_resize = output_resize,
-                              .string_set = string_set,
-                              .list_size = list_size,
-                              .list_item = list_item,
-                              .list_append = list_append,
-                              .subgraph_shape = subgraph_shape,
-                              .subgraph_infer = subgraph_infer,
-                              .subgraph_run = subgraph_run,
-                              .value_release = value_release,
-                              .output_set = output_set,
-                              .get_extension = get_extension,
-                              .list_append_map = list_append_map};
+/* Two tables that differ in how a graph is read. */
+#define MEMBERS(graph_table)                                                                      \
+  .head = TN_HEAD(tn_host), .graph = &(graph_table), .fail = host_fail, .alloc = host_alloc,      \
+  .free = host_free, .needs_data = needs_data, .output_resize = output_resize,                    \
+  .string_set = string_set, .list_size = list_size, .list_item = list_item,                       \
+  .list_append = list_append, .subgraph_shape = subgraph_shape, .subgraph_infer = subgraph_infer, \
+  .subgraph_run = subgraph_run, .value_release = value_release, .output_set = output_set,         \
+  .get_extension = get_extension, .list_append_map = list_append_map
+
+const tn_host tn_plan_host = {MEMBERS(tn_graph_api_table)};
+const tn_host tn_plan_show_host = {MEMBERS(tn_graph_show_table)};

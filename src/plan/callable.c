@@ -163,6 +163,7 @@ static tn_status finish(planning *l, tn_split *split) {
     status = verified(plan->graph, "arrange",
                       tn_pass_arrange(l->c->planner, plan->graph, plan, l->diag), l->diag);
     if (!status) status = tn_split_wire(split, plan);
+    if (!status) status = tn_plan_hold(l->c->planner, plan);
   }
   tn_callable_destroy(split->tail);
   return status;

@@ -11,13 +11,18 @@ static void say_failed(const tn_edit *e, tn_call_frame *f, tn_status status, con
                      rule ? rule : "");
 }
 
-tn_status tn_edit_call(tn_edit *e, tn_edit_fn edit, void *self, bool unsupported_fails) {
+tn_status tn_edit_call(tn_edit *e, tn_edit_fn edit, bool unsupported_fails) {
   tn_call_frame f;
   tn_status s = tn_call_open(&f, e->p, e->g, e->node, e->diag);
   if (s) return s;
   const int64_t before = tn_diag_count(e->diag);
   char text[TN_ANSWER_TEXT];
-  f.call.self = self;
+  if ((s = tn_call_fetch_for(&f, e->owner))) {
+    tn_call_close(&f);
+    return s;
+  }
+  if (e->owner && !e->owner->stays) f.call.host = &tn_plan_show_host;
+  f.call.self = e->owner ? e->owner->self : NULL;
   e->promises = e->g->promises.n;
   e->g->complaint = NULL;
   e->g->lowering = e->node;

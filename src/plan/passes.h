@@ -36,14 +36,14 @@ typedef tn_status (*tn_edit_fn)(const tn_call *, tn_graph *, int32_t node);
 typedef struct tn_edit {
   const tn_planner *p;
   tn_graph *g;
-  int32_t node;     /* in whose place or around which it edits */
-  const char *what; /* "lowering", "rewrite 'acme'", for messages */
+  int32_t node;               /* in whose place or around which it edits */
+  const char *what;           /* "lowering", "rewrite 'acme'", for messages */
+  const tn_part_owner *owner; /* of lower or apply; NULL: nobody's */
   tn_diag *diag;
   int64_t promises; /* of the graph, before */
 } tn_edit;
-/* Calls edit (lower, apply), whose plug-in's self is given. A failure has a message,
- * TN_ERR_UNSUPPORTED only if that is one. */
-tn_status tn_edit_call(tn_edit *e, tn_edit_fn edit, void *self, bool unsupported_fails);
+/* Calls edit (lower, apply). A failure has a message, TN_ERR_UNSUPPORTED only if that is one. */
+tn_status tn_edit_call(tn_edit *e, tn_edit_fn edit, bool unsupported_fails);
 /* When the added nodes are settled: what has taken the place of other values is like them. */
 tn_status tn_edit_check(tn_edit *e);
 /* How many nodes a pass may make the graph grow to; beyond it, its edits come to no end. */

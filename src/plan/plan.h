@@ -82,6 +82,7 @@ typedef struct tn_call_frame {
   uint32_t needed_input;       /* set by host->needs_data; UINT32_MAX: none */
   const char *subgraph_reason; /* why host->subgraph_infer failed last; NULL */
   tn_tensor *in, *out;         /* copies that call.inputs/outputs point to */
+  TN_VEC(tn_const *) fetched;  /* until it is closed */
   tn_arena arena;
 } tn_call_frame;
 
@@ -89,7 +90,13 @@ typedef struct tn_call_frame {
 tn_status tn_call_open(tn_call_frame *f, const tn_planner *p, tn_graph *g, int32_t node,
                        tn_diag *diag);
 void tn_call_close(tn_call_frame *f);
-extern const tn_host tn_plan_host; /* the services while planning; ctx is a tn_call_frame */
+/* Elements of all inputs that are constants are in memory from now on until it is closed. Without
+ * it, those of large weights may not be: callbacks of plug-ins, and whatever computes, need it. */
+tn_status tn_call_fetch(tn_call_frame *f);
+/* The same if the part is not Tenon's own. */
+tn_status tn_call_fetch_for(tn_call_frame *f, const tn_part_owner *owner);
+extern const tn_host tn_plan_host;      /* the services while planning; ctx is a tn_call_frame */
+extern const tn_host tn_plan_show_host; /* the same for edits of plug-ins: graphs show elements */
 
 /* infer.c: runs the node's inference and checks the answer (ranks, dims, dtypes against type
  * rules). Writes the types of the outputs into the graph. TN_NEEDS_DATA: *out_input says which
@@ -156,6 +163,7 @@ typedef struct tn_step {
   const void *attrs;
   int32_t *inputs, *outputs; /* slots; -1: left out */
   uint32_t n_inputs, n_outputs;
+  uint64_t packed; /* bit k: all of input k is in the state, and nobody reads it any more */
   uint32_t in_entries, out_entries; /* of its calls; see tn_node_entries() */
   const tn_epilogue *const *epilogue;
   const char *const *epilogue_names;
@@ -199,12 +207,17 @@ struct tn_plan {
   tn_callable *tail;
   int32_t *tail_inputs, *tail_outputs;
   int32_t n_tail_inputs;
+  tn_const **held; /* constants that steps read as they are, fetched for the life of the plan */
+  int64_t n_held;
   /* The key: what this plan was made for. */
   tn_tensor *key; /* n_inputs types; data: copies of the bytes that matter, or NULL */
 };
 
 tn_plan *tn_plan_retain(tn_plan *p);
 void tn_plan_release(tn_plan *p);
+/* Fetches the constants that its steps read as they are, until let go of. */
+tn_status tn_plan_hold(const tn_planner *p, tn_plan *plan);
+void tn_plan_let_go(tn_plan *plan);
 /* True if the plan was made for these inputs. Allocates nothing, takes no lock. */
 bool tn_plan_matches(const tn_plan *p, const tn_tensor *const *inputs);
 

@@ -170,8 +170,12 @@ static tn_status convert(tn_selection *s, int32_t value, tn_form form, tn_tensor
   tn_tensor source = v->type;
   tn_const *held = NULL;
   tn_status status = TN_OK;
-  if (!tn_form_equal(before, home)) status = convert(s, value, before, &source, &held);
-  if (!status) status = eval_step(s, value, &source, form, out, out_const);
+  const bool is_source = tn_form_equal(before, home);
+  if (!is_source) status = convert(s, value, before, &source, &held);
+  if (is_source) status = tn_const_fetch(v->constant);
+  if (status) return status;
+  status = eval_step(s, value, &source, form, out, out_const);
+  if (is_source) tn_const_drop(v->constant);
   tn_const_release(held);
   return status;
 }

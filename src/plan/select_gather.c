@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "plan/passes.h"
 #include "plan/select.h"
+#include "plan/tuning.h"
 
 enum { MAX_REASON = 400 };
 
@@ -266,6 +267,7 @@ static tn_status try_forms(gatherer *g, const tn_kerneldef *def, bool agnostic) 
   g->frame.call.self = def->owner ? def->owner->self : NULL;
   const char *reason = tn_kernel_match_types(def, g->n->def, &g->frame.call, g->n_formal, reasons);
   if (!reason) reason = convert_constants(g, &status);
+  if (!reason && !status) status = tn_call_fetch_for(&g->frame, def->owner);
   if (!reason && !status && def->kernel.refuse)
     reason = reason_of(reasons, def->kernel.refuse(&g->frame.call));
   if (!reason && !status) reason = ask_plan(g, def, &c, &status);
@@ -373,7 +375,8 @@ static bool is_outranked(const gatherer *g, int64_t k) {
 /* Costs as they were measured, of the candidates among which costs decide. */
 static tn_status take_measured(gatherer *g) {
   tn_candidates *all = &g->options->candidates;
-  tn_status status = TN_OK;
+  const bool runs = all->n > 1 && g->s->p->tuning && tn_tuning_measures(g->s->p->tuning);
+  tn_status status = runs ? tn_call_fetch(&g->frame) : TN_OK;
   for (int64_t k = 0; !status && k < all->n && all->n > 1; k++) {
     tn_candidate *c = &all->data[k];
     if (is_outranked(g, k)) continue;

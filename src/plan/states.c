@@ -133,7 +133,7 @@ static tn_status make_key(const tn_allocator *a, tn_state_entry *e, const tn_opd
   if (!s)
     s = put(a, e,
             tn_attrs_hash(&op->schema, call->attrs,
-                       1)); /* two hashes: 128 bits do not collide by chance */
+                          1)); /* two hashes: 128 bits do not collide by chance */
   if (!s) s = put(a, e, tn_attrs_hash(&op->schema, call->attrs, UINT64_C(0x9e3779b97f4a7c15)));
   if (!s) s = put_epilogue(a, e, call);
   for (uint32_t k = 0; k < call->n_inputs && !s; k++)
@@ -193,6 +193,20 @@ static void drop_idle(tn_state_cache *c) {
   }
 }
 
+static void drop(const tn_state_entry *e, int64_t n) {
+  for (int64_t k = 0; k < n; k++) tn_const_drop(e->consts.data[k]);
+}
+
+/* What prepare() reads. */
+static tn_status fetch(const tn_state_entry *e) {
+  for (int64_t k = 0; k < e->consts.n; k++) {
+    if (!tn_const_fetch(e->consts.data[k])) continue;
+    drop(e, k);
+    return TN_ERR_MEMORY;
+  }
+  return TN_OK;
+}
+
 static tn_status prepare(tn_state_cache *c, tn_state_entry *e, const tn_call *call, tn_diag *diag) {
   e->state = tn_alloc(c->a, e->bytes);
   if (!e->state)
@@ -204,7 +218,10 @@ static tn_status prepare(tn_state_cache *c, tn_state_entry *e, const tn_call *ca
   with_state.state_bytes = e->bytes;
   with_state.self = e->def->owner ? e->def->owner->self : NULL;
   int64_t before = diag ? tn_diag_count(diag) : 0;
-  tn_status s = e->def->kernel.prepare ? e->def->kernel.prepare(&with_state) : TN_OK;
+  tn_status s = fetch(e);
+  if (s) return s;
+  if (e->def->kernel.prepare) s = e->def->kernel.prepare(&with_state);
+  drop(e, e->consts.n);
   char text[TN_ANSWER_TEXT];
   s = tn_answer_status(s, text, sizeof text);
   if (s && diag && tn_diag_count(diag) == before)

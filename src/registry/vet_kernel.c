@@ -2,6 +2,7 @@
  * they fit. */
 #include <string.h>
 
+#include "base/abi.h"
 #include "registry/internal.h"
 
 static const tn_member kernel_members[] = {
@@ -61,7 +62,8 @@ static bool vet_row(tn_vet *v, const void *raw, tn_accept *row) {
     return false;
   bool ok = tn_vet_flags(v, "accepts: dtypes", row->dtypes, TN_MASK_KNOWN);
   ok = tn_vet_flags(v, "accepts: flags", row->flags,
-                    TN_ACCEPT_CONST | TN_ACCEPT_ABSENT | TN_ACCEPT_PRESENT) &&
+                    TN_ACCEPT_CONST | TN_ACCEPT_ABSENT | TN_ACCEPT_PRESENT |
+                        (v->plug->owner.stays ? TN_ACCEPT_PACKED : 0)) &&
        ok;
   if (!is_layout(row->layout))
     ok = tn_vet_fail(v, TN_ERR_UNSUPPORTED, "accepts", "row '%s' has layout 0x%llx, which is none",

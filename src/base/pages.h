@@ -1,0 +1,22 @@
+/* Address space whose memory comes and goes: what stands there is written when it is needed, and
+ * given back to the system when it is not, while its address stays. */
+#ifndef TN_BASE_PAGES_H
+#define TN_BASE_PAGES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Address space without memory, aligned to pages: it cannot be read. NULL: there is none. */
+void *tn_pages_reserve(uint64_t bytes);
+/* From now on `pages` holds a copy of the bytes. forgets: what has been copied is forgotten, see
+ * tn_pages_forget(). False: no memory; it cannot be read still. */
+bool tn_pages_fill(void *pages, const void *from, uint64_t bytes, bool forgets);
+/* Gives the memory back; the address space stays. */
+void tn_pages_empty(void *pages, uint64_t bytes);
+void tn_pages_return(void *pages, uint64_t bytes); /* the address space, too */
+
+/* Takes the pages that lie within these bytes of a file's private, read-only mapping out of the
+ * process: they come back from the file when they are read again. */
+void tn_pages_forget(const void *data, uint64_t bytes);
+
+#endif
