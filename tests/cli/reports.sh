@@ -105,7 +105,7 @@ if grep -q avx2 /proc/cpuinfo; then # else there is nothing to choose
   says 0 '^[1-9][0-9]* kernels timed, ' tune "$net" -o "$work/net.tuning" --anew
   grep -q 'conv_blocked_.* Conv-17 f32\[1,3,4,4\]' "$work/net.tuning" ||
     fail 'no time of a convolution'
-  sed -E 's/^[0-9]+(.conv_blocked)/900000000\1/' "$work/net.tuning" >"$work/plain.tuning"
+  sed -E 's/^[0-9]+(.conv_(blocked|narrow))/900000000\1/' "$work/net.tuning" >"$work/plain.tuning"
   says 0 'conv_f32_' explain "$net" --dim batch=1 --brief --tuning "$work/plain.tuning"
   never 'conv_blocked_|conv_narrow_'
   sed -E 's/^[0-9]+(.conv_f32)/900000000\1/' "$work/net.tuning" >"$work/blocked.tuning"
