@@ -4,6 +4,8 @@
  *
  * IEEE 754 decides about NaN, infinities and zeros in Add, Sub, Mul, Div. Max and Min: NaN if
  * either is NaN; of two zeros either may come out. Pow: as powf. PRelu: NaN stays. */
+#include <string.h>
+
 #include "base/broadcast.h"
 #include "base/elementwise.h"
 #include "binary.gen.h"
@@ -37,21 +39,73 @@ static void run_blocks(const tn_call *call, const tn_runs *r, binary_f32 f) {
   }
 }
 
+/* ---- a short row that is repeated: [N,C,1,1] against an image in blocked layout ---- */
+
+enum { REPEATED = 512 }; /* elements of a row, repeated, that meet the other operand at once */
+
+/* Is operand i one row along the inner two dims, in which the other one is an array? */
+static bool is_repeated(const tn_broadcast *b, uint32_t i) {
+  const int32_t inner = b->rank - 1;
+  if (inner < 1 || b->size[inner] > REPEATED / 8) return false;
+  const int64_t *own = b->stride[i], *other = b->stride[1 - i];
+  return own[inner] == 1 && own[inner - 1] == 0 && other[inner] == 1 &&
+         other[inner - 1] == b->size[inner];
+}
+
+/* n elements of the row of `size` elements, over and over, from element `first` on. */
+static void repeat_row(const float *row, int64_t size, int64_t first, int64_t n, float *to) {
+  const int64_t once = tn_min_i64(size, n);
+  for (int64_t k = 0; k < once; k++) to[k] = row[(first + k) % size];
+  for (int64_t k = once; k < n; k += tn_min_i64(k, n - k))
+    memcpy(to + k, to, (size_t)tn_min_i64(k, n - k) * sizeof *to);
+}
+
+/* Operand i is_repeated(). */
+static void run_repeated(const tn_call *call, const tn_broadcast *b, uint32_t i, int64_t begin,
+                         int64_t end, binary_f32 f) {
+  float row[REPEATED];
+  tn_broadcast flat = *b; /* the inner two dims as one, along which operand i stands still */
+  const int32_t inner = --flat.rank - 1;
+  const int64_t size = b->size[inner + 1], most = REPEATED / size * size;
+  flat.size[inner] *= size;
+  flat.stride[i][inner] = 0;
+  flat.stride[1 - i][inner] = 1;
+  tn_runs r = tn_runs_begin(&flat, begin, end);
+  while (tn_runs_next(&r)) {
+    const float *x = (const float *)call->inputs[1 - i]->data + r.offset[1 - i];
+    float *y = (float *)call->outputs[0]->data + r.index;
+    repeat_row((const float *)call->inputs[i]->data + r.offset[i], size, r.at[inner] % size,
+               tn_min_i64(most, r.length), row);
+    for (int64_t at = 0; at < r.length; at += most)
+      f(i ? x + at : row, 1, i ? row : x + at, 1, y + at, tn_min_i64(most, r.length - at));
+  }
+}
+
+static void run_direct(const tn_call *call, const tn_broadcast *b, int64_t begin, int64_t end,
+                       binary_f32 f) {
+  for (uint32_t i = 0; i < 2; i++)
+    if (is_repeated(b, i)) {
+      run_repeated(call, b, i, begin, end, f);
+      return;
+    }
+  tn_runs r = tn_runs_begin(b, begin, end);
+  while (tn_runs_next(&r))
+    f((const float *)call->inputs[0]->data + r.offset[0], r.stride[0],
+      (const float *)call->inputs[1]->data + r.offset[1], r.stride[1],
+      (float *)call->outputs[0]->data + r.index, r.length);
+}
+
 static tn_status run_f32(const tn_call *call, int64_t begin, int64_t end, binary_f32 f) {
   const tn_tensor *a = call->inputs[0], *b = call->inputs[1];
   tn_tensor *y = call->outputs[0];
-  const bool direct = a->dtype == TN_F32 && b->dtype == TN_F32 && y->dtype == TN_F32;
   tn_broadcast plan;
   const tn_status status = tn_broadcast_init(&plan, y, 2, call->inputs);
   if (status) return status;
-  tn_runs r = tn_runs_begin(&plan, begin, end);
-  while (tn_runs_next(&r)) {
-    if (direct) {
-      f((const float *)a->data + r.offset[0], r.stride[0], (const float *)b->data + r.offset[1],
-        r.stride[1], (float *)y->data + r.index, r.length);
-    } else {
-      run_blocks(call, &r, f);
-    }
+  if (a->dtype == TN_F32 && b->dtype == TN_F32 && y->dtype == TN_F32) {
+    run_direct(call, &plan, begin, end, f);
+  } else {
+    tn_runs r = tn_runs_begin(&plan, begin, end);
+    while (tn_runs_next(&r)) run_blocks(call, &r, f);
   }
   tn_pads_zero(y, begin, end);
   return TN_OK;

@@ -328,7 +328,7 @@ static tile_args group_tile(const tn_call *call, const layer *l, const band *s, 
   a.channels = l->step;
   a.y_block = l->n_pixels * TN_VF_LANES;
   a.next_step = width * TN_VF_LANES * (int64_t)sizeof(float) * TILE_PIXELS /
-                tn_max_i64(1, strip_pixels(l, s));
+                tn_max_i64(TILE_PIXELS, strip_pixels(l, s));
   a.out = call->outputs[0]->data;
   a.partial = filters < TN_VF_LANES;
   a.live = tn_vf_mask_first(tn_min_i64(TN_VF_LANES, filters));
