@@ -124,7 +124,8 @@ rm -f "$hanging"
 
 # A process that a shell has started before it became the command is not the plug-in's.
 out=$(bash -c 'sleep 100 >/dev/null 2>&1 & echo "process $!"
-  exec "$0" plugin vet "$1" --only init' "$tenon" "$plugin") || fail "a process of somebody else: $out"
+  exec "$0" plugin vet "$1" --only init' "$tenon" "$plugin") ||
+  fail "a process of somebody else: $out"
 kill "$(sed -n 's/^process //p' <<<"$out")" || fail "a process of somebody else was ended"
 
 # The command's own manners.
