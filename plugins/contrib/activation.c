@@ -20,9 +20,7 @@ static const activation activations[] = {{"Relu", {NULL}},
 
 const activation *activation_find(tn_str name) {
   for (size_t k = 0; k < sizeof activations / sizeof *activations; k++)
-    if ((int64_t)strlen(activations[k].name) == name.size &&
-        !memcmp(activations[k].name, name.data, (size_t)name.size))
-      return &activations[k];
+    if (is_text(name, activations[k].name)) return &activations[k];
   return NULL;
 }
 

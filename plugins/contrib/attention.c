@@ -6,10 +6,6 @@
 
 enum { INPUT, WEIGHTS, BIAS, MASK, PAST, SCORE_BIAS, PAST_LENGTH };
 
-static tn_status fail(const tn_call *call, tn_status code, const char *what) {
-  return call->host->fail(call->ctx, code, "%s", what);
-}
-
 /* hidden: columns of queries, keys and values among the weights. */
 static tn_status hidden_sizes(const tn_call *call, int64_t hidden[3]) {
   const tn_attention_attrs *a = call->attrs;

@@ -1,10 +1,6 @@
 /* MatMulNBits and MatMulBnb4: what they say of their weights, inference and references. */
 #include "blocks.h"
 
-static tn_status fail(const tn_call *call, tn_status code, const char *what) {
-  return call->host->fail(call->ctx, code, "%s", what);
-}
-
 static bool power_of_two(int64_t x) { return x > 0 && (x & (x - 1)) == 0; }
 
 /* The left side fits, and no product of sizes overflows. */

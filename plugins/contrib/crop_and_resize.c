@@ -1,19 +1,13 @@
 /* CropAndResize. An item of the kernel is a plane: a channel of a box. */
 #include <math.h>
-#include <string.h>
 
 #include "elements.h"
 #include "small.gen.h"
 
 enum { IMAGES, BOXES, NUMBERS, SIZE };
 
-static tn_status fail(const tn_call *call, tn_status code, const char *what) {
-  return call->host->fail(call->ctx, code, "%s", what);
-}
-
 static bool is_mode(const tn_call *call, const char *name) {
-  const tn_str mode = ((const tn_crop_and_resize_attrs *)call->attrs)->mode;
-  return mode.size == (int64_t)strlen(name) && !memcmp(mode.data, name, strlen(name));
+  return is_text(((const tn_crop_and_resize_attrs *)call->attrs)->mode, name);
 }
 
 tn_status crop_and_resize_infer(const tn_call *call) {

@@ -1,12 +1,22 @@
-/* Elements and shapes of tensors, for references and kernels. A plug-in links nothing of Tenon:
- * these are the few that it needs of what base/dtype.h offers to the parts inside. Numbers of
- * elements are known not to overflow: the host has checked every type that comes in, up to
- * TN_MAX_ELEMENTS. Attributes it has not: arithmetic on those is checked. */
+/* Elements and shapes of tensors, errors and texts, for references and kernels. A plug-in links
+ * nothing of Tenon: these are the few that it needs of what base/dtype.h offers to the parts inside.
+ * Numbers of elements are known not to overflow: the host has checked every type that comes in, up
+ * to TN_MAX_ELEMENTS. Attributes it has not: arithmetic on those is checked. */
 #ifndef CONTRIB_ELEMENTS_H
 #define CONTRIB_ELEMENTS_H
 
+#include <string.h>
+
 #include "base/elementwise.h"
 #include "base/infer.h"
+
+static inline tn_status fail(const tn_call *call, tn_status code, const char *what) {
+  return call->host->fail(call->ctx, code, "%s", what);
+}
+
+static inline bool is_text(tn_str s, const char *text) {
+  return s.size == (int64_t)strlen(text) && !memcmp(s.data, text, (size_t)s.size);
+}
 
 static inline int64_t elements(const tn_tensor *t) {
   int64_t n = 1;

@@ -9,10 +9,6 @@ typedef struct gathered {
   uint32_t bits;
 } gathered;
 
-static tn_status fail(const tn_call *call, tn_status code, const char *what) {
-  return call->host->fail(call->ctx, code, "%s", what);
-}
-
 /* t has the dims of the scales, the last one in bytes if it holds packed numbers. */
 static bool like_scales(const tn_tensor *t, const gathered *g, bool packed) {
   bool same = t->rank == g->rank;

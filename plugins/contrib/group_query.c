@@ -30,10 +30,6 @@ typedef struct grouped {
   bool packed, interleaved, sinking; /* sinking: weights need not add up to 1, see sink_of */
 } grouped;
 
-static tn_status fail(const tn_call *call, tn_status code, const char *what) {
-  return call->host->fail(call->ctx, code, "%s", what);
-}
-
 static tn_status make_rows(const tn_call *call, grouped *g) {
   const tn_tensor *q = call->inputs[QUERY], *k = input_of(call, KEY), *v = input_of(call, VALUE);
   g->packed = !k;

@@ -13,10 +13,6 @@ typedef struct normed { /* what the two attribute structs have in common */
   int64_t batch, pixels, channels;
 } normed;
 
-static tn_status fail(const tn_call *call, tn_status code, const char *what) {
-  return call->host->fail(call->ctx, code, "%s", what);
-}
-
 static tn_status check(const tn_call *call, normed n, normed *out) {
   const tn_tensor *x = call->inputs[X], *skip = input_of(call, SKIP), *bias = input_of(call, BIAS);
   if (x->rank != 4) return fail(call, TN_ERR_SHAPE, "X is no image of rank 4");

@@ -9,10 +9,6 @@ enum { QUERY, KEY, VALUE, BIAS, MASK, SCORE_BIAS, PAST_KEY, PAST_VALUE, PAST_LEN
  * before rows. */
 enum { APART, PACKED_QKV, PACKED_KV, HEADS_FIRST };
 
-static tn_status fail(const tn_call *call, tn_status code, const char *what) {
-  return call->host->fail(call->ctx, code, "%s", what);
-}
-
 static tn_status sizes(const tn_call *call, heads *h, int *out_way) {
   const tn_tensor *q = call->inputs[QUERY], *k = input_of(call, KEY), *v = input_of(call, VALUE);
   const int64_t n = ((const tn_multi_head_attention_attrs *)call->attrs)->num_heads;

@@ -7,10 +7,6 @@
 
 #include "builder.h"
 
-static tn_status fail(const tn_call *call, tn_status code, const char *what) {
-  return call->host->fail(call->ctx, code, "%s", what);
-}
-
 static int64_t width_of(const tn_tensor *t) { return t->rank ? t->shape[t->rank - 1] : 1; }
 static bool is_row(const tn_tensor *t, int64_t n) {
   return !t || (t->rank == 1 && t->shape[0] == n);

@@ -4,10 +4,6 @@
 
 enum { INPUT, WEIGHT, BIAS, INPUT_SCALE, WEIGHT_SCALE, MASK, INPUT_ZERO, WEIGHT_ZERO, PAST };
 
-static tn_status fail(const tn_call *call, tn_status code, const char *what) {
-  return call->host->fail(call->ctx, code, "%s", what);
-}
-
 static bool per_column(const tn_tensor *t, int64_t n) {
   return !t || elements(t) == 1 || (t->rank == 1 && t->shape[0] == n);
 }

@@ -4,10 +4,6 @@
 
 #include "builder.h"
 
-static tn_status fail(const tn_call *call, tn_status code, const char *what) {
-  return call->host->fail(call->ctx, code, "%s", what);
-}
-
 /* ---- QGemm ---- */
 
 static int32_t maybe_transposed(builder *b, int32_t x, bool transpose) {

@@ -2,13 +2,8 @@
 #include "small.gen.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "elements.h"
-
-static tn_status fail(const tn_call *call, tn_status code, const char *what) {
-  return call->host->fail(call->ctx, code, "%s", what);
-}
 
 /* ---- Inverse: an item is a matrix ---- */
 
@@ -138,14 +133,13 @@ tn_status inverse_f64_c(const tn_call *call, uint32_t stage, int64_t begin, int6
 /* ---- CDist: an item is a row of A ---- */
 
 static bool is_euclidean(const tn_call *call) {
-  const tn_str metric = ((const tn_c_dist_attrs *)call->attrs)->metric;
-  return metric.size == 9 && !memcmp(metric.data, "euclidean", 9);
+  return is_text(((const tn_c_dist_attrs *)call->attrs)->metric, "euclidean");
 }
 
 tn_status c_dist_infer(const tn_call *call) {
   const tn_str metric = ((const tn_c_dist_attrs *)call->attrs)->metric;
   const tn_tensor *a = call->inputs[0], *b = call->inputs[1];
-  if (!is_euclidean(call) && !(metric.size == 11 && !memcmp(metric.data, "sqeuclidean", 11)))
+  if (!is_euclidean(call) && !is_text(metric, "sqeuclidean"))
     return call->host->fail(call->ctx, TN_ERR_UNSUPPORTED, "not supported: metric '%.*s'",
                             (int)tn_min_i64(metric.size, 40), metric.data);
   if (a->rank != 2 || b->rank != 2 || a->shape[1] != b->shape[1])
