@@ -12,10 +12,14 @@ set(flags_avx_vnni ${flags_avx2} -mavxvnni)
 set(flags_avx512 -mavx512f -mavx512bw -mavx512dq -mavx512vl -mavx512cd -mfma -mf16c)
 set(flags_avx512_vnni ${flags_avx512} -mavx512vnni)
 set(flags_avx512_bf16 ${flags_avx512} -mavx512bf16)
-set(flags_neon)
-set(flags_neon_dot -march=armv8.2-a+dotprod)
-set(flags_neon_f16 -march=armv8.2-a+fp16)
-set(flags_neon_i8mm -march=armv8.2-a+i8mm)
+# GCC's first scheduler moves all loads of a tile's step to its front, and then spills accumulators.
+set(flags_neon_gcc -fno-schedule-insns)
+if(CMAKE_C_COMPILER_ID STREQUAL "GNU")
+  set(flags_neon ${flags_neon_gcc})
+endif()
+set(flags_neon_dot ${flags_neon} -march=armv8.2-a+dotprod)
+set(flags_neon_f16 ${flags_neon} -march=armv8.2-a+fp16)
+set(flags_neon_i8mm ${flags_neon} -march=armv8.2-a+i8mm)
 set(flags_rvv -march=rv64gcv)
 
 # Sets the flags of all ISA files in the list named by `list_name`, and removes those that are not for this machine.

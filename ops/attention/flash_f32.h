@@ -16,11 +16,14 @@ typedef float flash_lanes __attribute__((vector_size(4 * LANES), aligned(4), may
 
 typedef int32_t flash_truth __attribute__((vector_size(4 * LANES)));
 
+#ifndef FLASH_MR
+#define FLASH_MR (LANES == 16 ? 8 : 4) /* 16 or 8 accumulators */
+#endif
+
 enum {
   FLASH_ROWS = 32,
   FLASH_KEYS = 128,
   FLASH_FEW = 4,
-  FLASH_MR = LANES == 16 ? 8 : 4, /* 16 or 8 accumulators */
   FLASH_NR = 2 * LANES
 };
 

@@ -202,9 +202,9 @@ static void copy_run(const layer *l, const float *row, int64_t first, float *to)
 }
 
 /* Four pixels of a plane, 1 or 2 apart. */
-static inline __m128 load_four(const float *p, int64_t stride) {
-  const __m128 a = _mm_loadu_ps(p);
-  return stride == 1 ? a : _mm_shuffle_ps(a, _mm_loadu_ps(p + 4), 0x88);
+static inline tn_v4 load_four(const float *p, int64_t stride) {
+  const tn_v4 a = tn_v4_load(p);
+  return stride == 1 ? a : tn_v4_even(a, tn_v4_load(p + 4));
 }
 
 /* Of planes: the channels of a pixel are gathered, of four pixels at once where they are inside. */
@@ -213,11 +213,11 @@ static void copy_planes(const layer *l, const float *row, int64_t first, float *
   for (int64_t q = 0; q < l->phase_w;) {
     const int64_t at = first + q * stride;
     if (stride <= 2 && at >= 0 && at + reach <= l->in_w && q + 4 <= l->phase_w) {
-      __m128 v[NARROW];
+      tn_v4 v[NARROW];
       for (int64_t c = 0; c < NARROW; c++)
-        v[c] = c < l->c.channels ? load_four(row + c * plane + at, stride) : _mm_setzero_ps();
-      _MM_TRANSPOSE4_PS(v[0], v[1], v[2], v[3]);
-      for (int64_t k = 0; k < 4; k++, q++, to += NARROW) _mm_storeu_ps(to, v[k]);
+        v[c] = c < l->c.channels ? load_four(row + c * plane + at, stride) : tn_v4_zero();
+      tn_v4_transpose(v);
+      for (int64_t k = 0; k < 4; k++, q++, to += NARROW) tn_v4_store(to, v[k]);
       continue;
     }
     for (int64_t c = 0; c < NARROW; c++)

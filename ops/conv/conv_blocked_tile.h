@@ -45,7 +45,7 @@ typedef void (*tile_fn)(tile_args *a, const float *x, const float *w, float *y);
 #define TILE_STEP(P, B, STEP, from)                                                    \
   do {                                                                                 \
     tn_vf k[B];                                                                        \
-    _mm_prefetch(next, _MM_HINT_T1);                                                   \
+    tn_prefetch_l2(next);                                                              \
     next += next_step;                                                                 \
     TN_UNROLL for (int b = 0; b < B; b++) k[b] = tn_vf_load(w + b * TN_VF_LANES);      \
     w += B * TN_VF_LANES;                                                              \

@@ -41,8 +41,8 @@ typedef struct depthwise_block { /* one block of channels of an image */
  * first. */
 static inline tn_vf depthwise_column(const float *x, const tn_vf_mask *edge, int at, int edges,
                                      int last) {
-  if (at < edges) return tn_vf_load_mask(edge[at], x + at * TN_VF_LANES);
-  if (at >= last) return tn_vf_load_mask(edge[DEPTHWISE_EDGE + at - last], x + at * TN_VF_LANES);
+  if (at < edges) return tn_vf_load_if(edge[at], x + at * TN_VF_LANES);
+  if (at >= last) return tn_vf_load_if(edge[DEPTHWISE_EDGE + at - last], x + at * TN_VF_LANES);
   return tn_vf_load(x + at * TN_VF_LANES);
 }
 

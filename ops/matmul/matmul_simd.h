@@ -271,7 +271,7 @@ static int64_t lanes_of(int64_t n) { return n < 0 ? 0 : n < TN_VF_LANES ? n : TN
           add ? tn_vf_load(y + r * ldb + j) : tn_vf_set1(0);                                      \
       TN_UNROLL for (int k = 0; k < DEPTH; k++) {                                                 \
         const tn_vf v = tn_vf_load(b + k * ldb + j);                                              \
-        _mm_prefetch((const char *)(b + (k + DEPTH) * ldb + j), _MM_HINT_T1);                     \
+        tn_prefetch_l2(b + (k + DEPTH) * ldb + j);                                                \
         TN_UNROLL for (int r = 0; r < ROWS_; r++) acc[r] = tn_vf_fma(x[r][k], v, acc[r]);         \
       }                                                                                           \
       TN_UNROLL for (int r = 0; r < ROWS_; r++) tn_vf_store(y + r * ldb + j, acc[r]);             \
@@ -331,8 +331,8 @@ static void dot_4(const float *rows, const float *v, int64_t n, float *y) {
   for (; k + 2 * TN_VF_LANES <= n; k += 2 * TN_VF_LANES) {
     const tn_vf v0 = tn_vf_load(v + k), v1 = tn_vf_load(v + k + TN_VF_LANES);
     TN_UNROLL for (int r = 0; r < 4; r++) {
-      _mm_prefetch((const char *)(rows + (r + 4) * n + k), _MM_HINT_T1);
-      _mm_prefetch((const char *)(rows + (r + 4) * n + k + 16), _MM_HINT_T1);
+      tn_prefetch_l2(rows + (r + 4) * n + k);
+      tn_prefetch_l2(rows + (r + 4) * n + k + 16);
       acc[r][0] = tn_vf_fma(v0, tn_vf_load(rows + r * n + k), acc[r][0]);
       acc[r][1] = tn_vf_fma(v1, tn_vf_load(rows + r * n + k + TN_VF_LANES), acc[r][1]);
     }

@@ -173,8 +173,7 @@ static inline void lstm_sums(const float *r, float *const *h, int64_t depth,
   TN_UNROLL for (int s = 0; s < SEQUENCES; s++) TN_UNROLL for (int g = 0; g < GATES; g++)
       acc[s][g] = sums[s][g];
   for (int64_t k = 0; k < depth; k++, r += BLOCK) {
-    TN_UNROLL for (int g = 0; g < GATES; g++)
-        _mm_prefetch((const char *)(r + AHEAD * BLOCK + g * TN_VF_LANES), _MM_HINT_T0);
+    TN_UNROLL for (int g = 0; g < GATES; g++) tn_prefetch_l1(r + AHEAD * BLOCK + g * TN_VF_LANES);
     TN_UNROLL for (int s = 0; s < SEQUENCES; s++) {
       const tn_vf x = tn_vf_set1(h[s][k]);
       TN_UNROLL for (int g = 0; g < GATES; g++) acc[s][g] =
@@ -196,7 +195,7 @@ static inline void lstm_sums_alone(const float *r, const float *h, int64_t depth
       const tn_vf x = tn_vf_set1(h[k + p]);
       TN_UNROLL for (int g = 0; g < GATES; g++) {
         const float *at = r + p * BLOCK + g * TN_VF_LANES;
-        _mm_prefetch((const char *)(at + AHEAD * BLOCK), _MM_HINT_T0);
+        tn_prefetch_l1(at + AHEAD * BLOCK);
         acc[p][g] = tn_vf_fma(x, tn_vf_load(at), acc[p][g]);
       }
     }

@@ -90,7 +90,7 @@ static void softmax_columns(const float *x, float *y, int64_t n, int64_t step, t
     tn_vf_store_mask(y + j * step, m, e);
     sum = tn_vf_add(sum, e);
   }
-  const tn_vf scale = tn_vf_set1(1) / sum;
+  const tn_vf scale = tn_vf_div(tn_vf_set1(1), sum);
   for (int64_t j = 0; j < n; j++)
     tn_vf_store_mask(y + j * step, m, tn_vf_mul(tn_vf_load_mask(m, y + j * step), scale));
 }

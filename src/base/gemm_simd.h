@@ -1,4 +1,4 @@
-/* The matrix tile of matrix products and convolutions for AVX-512 (14 x 32) and AVX2 (6 x 16).
+/* The matrix tile of matrix products and convolutions: 14 x 32 for AVX-512, 6 x 16 for AVX2, NEON.
  *
  *   for i < m, j < n:  C[i*ldc + j] = (first ? bias[i] or 0 : C[i*ldc + j])
  *                                     + sum over k of A(i, k) * B(k, j)
@@ -71,10 +71,10 @@ static inline void tn_tile_store_part(float *c, tn_vf lo, tn_vf hi, int64_t n, b
     tn_vf lo[ROWS], hi[ROWS];                                                                      \
     TN_UNROLL for (int r = 0; r < ROWS; r++) lo[r] = hi[r] = tn_vf_set1(0);                        \
     for (int64_t k = 0; k < depth; k++, a += TN_TILE_MR, b += TN_TILE_NR, next += next_step) {     \
-      _mm_prefetch(next, _MM_HINT_T1);                                                             \
+      tn_prefetch_l2(next);                                                                        \
       const tn_vf b_lo = tn_vf_load(b), b_hi = tn_vf_load(b + TN_VF_LANES);                        \
-      _mm_prefetch((const char *)(b + 16 * TN_TILE_NR), _MM_HINT_T0);                              \
-      _mm_prefetch((const char *)(b + 16 * TN_TILE_NR + 16), _MM_HINT_T0);                         \
+      tn_prefetch_l1(b + 16 * TN_TILE_NR);                                                         \
+      tn_prefetch_l1(b + 16 * TN_TILE_NR + 16);                                                    \
       TN_UNROLL for (int r = 0; r < ROWS; r++) {                                                   \
         const tn_vf x = tn_vf_set1(a[r]);                                                          \
         lo[r] = tn_vf_fma(x, b_lo, lo[r]);                                                         \
@@ -149,6 +149,8 @@ static inline tn_vf tn_pack_load(const float *const *rows, int64_t k) {
   v = _mm512_insertf32x4(v, _mm_loadu_ps(rows[4] + k), 1);
   v = _mm512_insertf32x4(v, _mm_loadu_ps(rows[8] + k), 2);
   return _mm512_insertf32x4(v, _mm_loadu_ps(rows[12] + k), 3);
+#elif defined(__ARM_NEON)
+  return (tn_vf){vld1q_f32(rows[0] + k), vld1q_f32(rows[4] + k)};
 #else
   const __m256 v = _mm256_castps128_ps256(_mm_loadu_ps(rows[0] + k));
   return _mm256_insertf128_ps(v, _mm_loadu_ps(rows[4] + k), 1);
@@ -166,6 +168,12 @@ static inline void tn_pack_turn(tn_vf v[4]) {
   v[1] = _mm512_castpd_ps(_mm512_unpackhi_pd(t0, t2));
   v[2] = _mm512_castpd_ps(_mm512_unpacklo_pd(t1, t3));
   v[3] = _mm512_castpd_ps(_mm512_unpackhi_pd(t1, t3));
+#elif defined(__ARM_NEON)
+  tn_v4 lo[4], hi[4];
+  TN_UNROLL for (int k = 0; k < 4; k++) lo[k] = v[k].lo, hi[k] = v[k].hi;
+  tn_v4_transpose(lo);
+  tn_v4_transpose(hi);
+  TN_UNROLL for (int k = 0; k < 4; k++) v[k] = (tn_vf){lo[k], hi[k]};
 #else
   const __m256d t0 = _mm256_castps_pd(_mm256_unpacklo_ps(v[0], v[1])),
                 t1 = _mm256_castps_pd(_mm256_unpackhi_ps(v[0], v[1])),

@@ -1,12 +1,18 @@
-/* Vectors of f32 under one set of names, so that one source serves AVX-512 (16 lanes) and AVX2 (8).
+/* Vectors of f32 under one set of names, so that one source serves AVX-512 (16 lanes), AVX2 (8) and
+ * NEON (8, see simd_neon.h).
  *
- * For files <family>_avx512.c and <family>_avx2.c only: which it is follows from their compiler
- * flags. Lanes outside a mask are neither read nor written, and read as 0. */
+ * For files <family>_avx512.c, <family>_avx2.c and <family>_neon.c only: which it is follows from
+ * their compiler flags. Lanes outside a mask are neither read nor written, and read as 0. */
 #ifndef TN_BASE_SIMD_H
 #define TN_BASE_SIMD_H
 
-#include <immintrin.h>
 #include <stdint.h>
+
+#if defined(__ARM_NEON)
+#include "base/simd_neon.h"
+#else
+#include <immintrin.h>
+#endif
 
 /* In front of a loop of constant length over an array of vectors: keeps the array in registers. */
 #if defined(__clang__)
@@ -14,6 +20,10 @@
 #else
 #define TN_UNROLL _Pragma("GCC unroll 32")
 #endif
+
+/* Brings the line of p into L1, or L2. p may lie outside of everything. */
+static inline void tn_prefetch_l1(const void *p) { __builtin_prefetch(p, 0, 3); }
+static inline void tn_prefetch_l2(const void *p) { __builtin_prefetch(p, 0, 2); }
 
 #if defined(__AVX512F__)
 
@@ -55,7 +65,7 @@ static inline tn_vf tn_vf_even(tn_vf a, tn_vf b) {
   return _mm512_permutex2var_ps(a, at, b);
 }
 
-#else
+#elif !defined(__ARM_NEON)
 
 #define TN_SIMD_NAME(name) name##_avx2
 enum { TN_VF_LANES = 8 };
@@ -105,6 +115,27 @@ static inline tn_vf tn_vf_even(tn_vf a, tn_vf b) {
 
 #endif
 
+#if !defined(__ARM_NEON)
+
+static inline tn_vf tn_vf_sub(tn_vf a, tn_vf b) { return a - b; }
+static inline tn_vf tn_vf_div(tn_vf a, tn_vf b) { return a / b; }
+/* m has all lanes or none. */
+static inline tn_vf tn_vf_load_if(tn_vf_mask m, const float *p) { return tn_vf_load_mask(m, p); }
+
+/* ---- four lanes, of any machine ---- */
+
+typedef __m128 tn_v4;
+
+static inline tn_v4 tn_v4_load(const float *p) { return _mm_loadu_ps(p); }
+static inline void tn_v4_store(float *p, tn_v4 v) { _mm_storeu_ps(p, v); }
+static inline tn_v4 tn_v4_zero(void) { return _mm_setzero_ps(); }
+/* Elements 0 and 2 of a, then of b. */
+static inline tn_v4 tn_v4_even(tn_v4 a, tn_v4 b) { return _mm_shuffle_ps(a, b, 0x88); }
+/* Rows become columns. */
+static inline void tn_v4_transpose(tn_v4 v[4]) { _MM_TRANSPOSE4_PS(v[0], v[1], v[2], v[3]); }
+
+#endif
+
 /* 32-bit numbers, one per lane; + * < and so on work on them. */
 typedef uint32_t tn_vu __attribute__((vector_size(4 * TN_VF_LANES)));
 typedef int32_t tn_vi __attribute__((vector_size(4 * TN_VF_LANES)));
@@ -113,6 +144,10 @@ typedef int32_t tn_vi __attribute__((vector_size(4 * TN_VF_LANES)));
 static inline tn_vf_mask tn_vf_mask_of(tn_vi truth) {
 #if defined(__AVX512F__)
   return _mm512_movepi32_mask((__m512i)truth);
+#elif defined(__ARM_NEON)
+  tn_vf_mask m = 0;
+  for (int l = 0; l < TN_VF_LANES; l++) m |= truth[l] ? 1u << l : 0;
+  return m;
 #else
   return (__m256i)truth;
 #endif
@@ -122,6 +157,10 @@ static inline tn_vf_mask tn_vf_mask_of(tn_vi truth) {
 static inline tn_vf tn_vf_gather(tn_vf_mask m, const float *p, tn_vu at) {
 #if defined(__AVX512F__)
   return _mm512_mask_i32gather_ps(_mm512_setzero_ps(), m, (__m512i)at, p, 4);
+#elif defined(__ARM_NEON)
+  float lanes[TN_VF_LANES];
+  for (int l = 0; l < TN_VF_LANES; l++) lanes[l] = m >> l & 1 ? p[(int32_t)at[l]] : 0;
+  return tn_vf_load(lanes);
 #else
   return _mm256_mask_i32gather_ps(_mm256_setzero_ps(), p, (__m256i)at, _mm256_castsi256_ps(m), 4);
 #endif

@@ -8,8 +8,6 @@
 #include "base/simd.h"
 #include "base/vmath.h"
 
-static inline tn_vf tn_vf_sub(tn_vf a, tn_vf b) { return a - b; }
-
 /* The largest lane; NaN lanes do not count, all NaN: any. */
 static inline float tn_vf_top(tn_vf v) {
   float lanes[TN_VF_LANES];
@@ -36,6 +34,11 @@ static inline tn_vf tn_vf_exp_weight(tn_vf from) {
 #if defined(__AVX512F__)
   const __mmask16 counts = _mm512_cmp_ps_mask(from, least, _CMP_NLT_UQ);
   return _mm512_maskz_scalef_ps(counts, tn_vf_add(p, tn_vf_set1(1)), n);
+#elif defined(__ARM_NEON)
+  const uint32x4_t zero = vreinterpretq_u32_f32(magic.lo);
+  return (tn_vf){
+      tn_v4_weight(from.lo, least.lo, p.lo, vsubq_u32(vreinterpretq_u32_f32(m.lo), zero)),
+      tn_v4_weight(from.hi, least.hi, p.hi, vsubq_u32(vreinterpretq_u32_f32(m.hi), zero))};
 #else
   const __m256i bits = _mm256_sub_epi32(_mm256_castps_si256(m), _mm256_castps_si256(magic));
   const tn_vf scale =

@@ -16,6 +16,8 @@ static double (*peak_loop(uint64_t isa))(int64_t n, float *out) {
 #if defined(__x86_64__)
   if (isa & TN_ISA_AVX512) return check_peak_avx512;
   if (isa & TN_ISA_AVX2) return check_peak_avx2;
+#elif defined(__aarch64__)
+  if (isa & TN_ISA_NEON) return check_peak_neon;
 #endif
   (void)isa;
   return check_peak_c;

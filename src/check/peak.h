@@ -9,5 +9,6 @@
 double check_peak_c(int64_t n, float *out);
 double check_peak_avx2(int64_t n, float *out);
 double check_peak_avx512(int64_t n, float *out);
+double check_peak_neon(int64_t n, float *out);
 
 #endif

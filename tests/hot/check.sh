@@ -5,7 +5,13 @@
 set -eu
 table=$1 file=$2 cc=$3
 shift 3
-command -v objdump > /dev/null || { echo "skipped: there is no objdump"; exit 77; }
+objdump=objdump
+case $file in *_neon.c) objdump=aarch64-linux-gnu-objdump ;; esac
+for program in $objdump "$cc"; do
+  command -v "$program" > /dev/null || { echo "skipped: there is no $program"; exit 77; }
+done
+[ $objdump = objdump ] || [ -d /usr/aarch64-linux-gnu/include ] ||
+  { echo "skipped: there are no headers for aarch64 (Debian: libc6-dev-arm64-cross)"; exit 77; }
 here=$(dirname "$0")
 object=$(mktemp)
 trap 'rm -f "$object"' EXIT
@@ -13,4 +19,4 @@ loops=$(awk -v file="$file" '$1 == file { printf "%s%s=%s", comma, $2, $3; comma
 [ -n "$loops" ] || { echo "$table names no loop of $file"; exit 1; }
 "$cc" -O3 -fPIC -fvisibility=hidden -std=c11 -D_GNU_SOURCE "$@" \
   -c "$(dirname "$table")/$file" -o "$object"
-objdump -d --no-show-raw-insn "$object" | awk -v loops="$loops" -f "$here/loops.awk"
+$objdump -d --no-show-raw-insn "$object" | awk -v loops="$loops" -f "$here/loops.awk"

@@ -37,7 +37,9 @@ function check(    j, k, first, fma, stack, moves, best, best_stack, best_moves,
     for (k = first; k <= j; k++) {
       fma += text[k] ~ /^vfn?madd/ || text[k] ~ /^fmla/
       stack += text[k] ~ (framed ? "\\(%[re][sb]p" : "\\(%[re]sp") && text[k] ~ /[xyz]mm/
+      stack += text[k] ~ /\tq[0-9]+,.*\[sp/
       moves += text[k] ~ /^vmov([au]p[sd]|dq[au](8|16|32|64)?) +%[xyz]mm[0-9]+,%[xyz]mm[0-9]+/
+      moves += text[k] ~ /^mov\tv[0-9]+\.16b/
     }
     if (fma > best) {
       best = fma
@@ -76,8 +78,9 @@ current in wanted && /^ *[0-9a-f]+:\t/ {
   sub(/^ *[0-9a-f]+:\t/, "", line)
   text[count] = line
   if (line ~ /^mov +%rsp,%rbp/) framed = 1 # else rbp is a register like any other
-  if ($2 ~ /^j/ && $3 ~ /^[0-9a-f]+$/) {
-    target = number($3)
+  to = $2 ~ /^(j|b$|b\.)/ ? $3 : $2 ~ /^cbn?z$/ ? $4 : ""
+  if (to ~ /^[0-9a-f]+$/) {
+    target = number(to)
     if (target <= address[count] && target >= address[1]) back[count] = target
   }
 }

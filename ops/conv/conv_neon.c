@@ -1,0 +1,7 @@
+/* Conv in f32 for NEON: the files *_simd.h, compiled with its flags. */
+#include "conv_blocked_simd.h"
+#include "conv_depthwise_blocked_simd.h"
+#include "conv_depthwise_simd.h"
+#include "conv_simd.h"
+#include "conv_transpose_simd.h"
+#include "conv_winograd_simd.h"

@@ -1,0 +1,2 @@
+/* Batch normalisation for NEON. */
+#include "batch_norm_simd.h"

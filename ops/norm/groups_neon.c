@@ -1,0 +1,2 @@
+/* Instance, group, layer and RMS normalisation for NEON. */
+#include "groups_simd.h"

@@ -1,0 +1,2 @@
+/* LSTM for NEON. */
+#include "rnn_simd.h"

@@ -1,0 +1,2 @@
+/* Softmax and LogSoftmax for NEON. */
+#include "softmax_simd.h"
