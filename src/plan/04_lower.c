@@ -1,5 +1,6 @@
 /* Pass 04, lower: composites without a kernel and data movement become simpler operators or
- * regions; then regions that read from regions are merged. */
+ * regions; then regions that read from regions are merged, and concatenations share what they
+ * begin with. */
 #include "plan/passes.h"
 
 bool tn_wants_lowering(const tn_planner *p, const tn_gnode *n) {
@@ -49,5 +50,7 @@ tn_status tn_pass_lower(const tn_planner *p, tn_graph *g, tn_diag *diag) {
   if (!status) status = tn_graph_sort(g, diag);
   if (!status) status = tn_graph_remove_dead(g);
   if (!status && !(p->model_flags & TN_MODEL_NO_OPTIMIZE)) status = tn_merge_regions(p, g, diag);
+  if (!status && !(p->model_flags & TN_MODEL_NO_OPTIMIZE))
+    status = tn_share_region_prefixes(p, g, diag);
   return status ? status : tn_graph_remove_dead(g);
 }

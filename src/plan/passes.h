@@ -53,5 +53,7 @@ tn_status tn_edit_endless(tn_graph *g, int32_t node, const char *what, tn_diag *
 tn_status tn_unfuse(tn_graph *g, int32_t node, bool *out_done);
 /* Merges regions that read from regions (region_merge.c). */
 tn_status tn_merge_regions(const tn_planner *p, tn_graph *g, tn_diag *diag);
+/* Lets concatenations begin with others that hold the same (region_prefix.c). */
+tn_status tn_share_region_prefixes(const tn_planner *p, tn_graph *g, tn_diag *diag);
 
 #endif

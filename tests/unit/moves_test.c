@@ -448,9 +448,57 @@ static void blocked_channels_are_joined(void **state) {
   assert_int_equal(run_concat(5), 1);
 }
 
+/* Each part is made from all parts before it, put together anew: p1 = p0 + 1, p2 = Concat(p0, p1) + 1,
+ * ... Answers how many steps move. `swapped`: the longest puts p1 first. */
+static int32_t run_growing(bool swapped) {
+  enum { CHANNELS = 8, N_PARTS = 4 };
+  const tn_attr axis = {.head = TN_HEAD(tn_attr), .name = "axis", .kind = TN_ATTR_INT, .i = 1};
+  const value x = F32(DIMS(3, 1, CHANNELS, 2));
+  int32_t parts[N_PARTS], moving = 0;
+  bench b;
+  open_bench(&b);
+  assert_int_equal(tn_runtime_add_plugin(b.runtime, blocked_query, NULL, 0, b.diag), TN_OK);
+  assert_int_equal(tn_graph_functions()->set_opset(b.graph, "test", 1), TN_OK);
+  int32_t all = parts[0] = add_unary(&b, "Blocked", "test", add_value(&b, 0, &x));
+  for (int n = 1; n < N_PARTS; n++) {
+    parts[n] = add_unary(&b, "Blocked", "test", all);
+    if (swapped && n == N_PARTS - 1) {
+      const int32_t first = parts[0];
+      parts[0] = parts[1];
+      parts[1] = first;
+    }
+    all = tn_graph_functions()->value(b.graph, NULL);
+    add_node(&b, "Concat", parts, (uint32_t)n + 1, all, &axis);
+  }
+  const int32_t out = add_unary(&b, "Blocked", "test", all);
+  assert_int_equal(tn_graph_functions()->add_output(b.graph, out), TN_OK);
+  assert_int_equal(run(&b), TN_OK);
+  /* What the parts are made of: p0 of x, p1 of p0, p2 of p0 and p1, p3 of p0, p1 and p2. */
+  static const int steps[] = {1, 2, 2, 3, 2, 3, 3, 4};
+  const float *y = tn_session_output(b.session, 0)->data;
+  for (int64_t k = 0; k < 8 * CHANNELS * 2; k++) {
+    int64_t part = k / (CHANNELS * 2);
+    if (swapped && part < 2) part = 1 - part;
+    assert_float_equal(y[k], (float)(k % (CHANNELS * 2) + steps[part] + 1), 0);
+  }
+  tn_step_info step = {.head = TN_HEAD(tn_step_info)};
+  for (int32_t k = 0; !tn_session_step(b.session, k, &step); k++)
+    moving += strstr(step.op, "Region") != NULL;
+  close_bench(&b);
+  return moving;
+}
+
+/* A concatenation that begins with another is made in its place. */
+static void growing_concatenations_move_nothing(void **state) {
+  (void)state;
+  assert_int_equal(run_growing(false), 0);
+  assert_true(run_growing(true) > 0);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(mistakes_are_named),
                                      cmocka_unit_test(reshaping_takes_no_step),
-                                     cmocka_unit_test(blocked_channels_are_joined)};
+                                     cmocka_unit_test(blocked_channels_are_joined),
+                                     cmocka_unit_test(growing_concatenations_move_nothing)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
