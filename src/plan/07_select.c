@@ -5,6 +5,7 @@
 
 #include "plan/passes.h"
 #include "plan/select.h"
+#include "plan/tuning.h"
 
 enum { MAX_LOWERINGS = 32 }; /* deep; operators that lower to one another in a circle end here */
 
@@ -118,6 +119,8 @@ static tn_status select_all(tn_selection *s) {
 
 tn_status tn_pass_select(const tn_planner *p, tn_graph *g, tn_diag *diag) {
   tn_selection s = {.p = p, .g = g, .diag = diag};
+  s.measures = p->tuning && tn_tuning_measures(p->tuning);
+  s.is_tuned = s.measures || (p->tuning && tn_tuning_n(p->tuning) > 0);
   tn_arena_init(&s.arena, p->a);
   s.cast = tn_registry_op(p->registry, "tenon", "Cast", 0);
   s.reorder = tn_registry_op(p->registry, "tenon", "Reorder", 0);

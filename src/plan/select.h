@@ -68,6 +68,8 @@ typedef struct tn_selection {
   TN_VEC(tn_layout) layouts; /* plain first, then all that some kernel wants */
   TN_VEC(tn_made) made;
   const tn_opdef *cast, *reorder; /* NULL: no plug-in offers them */
+  bool is_tuned;                  /* there are measured costs, or they are being taken */
+  bool measures; /* they are taken; decided once, since constants are fetched for it */
 } tn_selection;
 
 /* select_gather.c: fills options of a node: every kernel of its operator in every form it could

@@ -43,22 +43,18 @@ static void add_key(tn_text *key, const tn_kerneldef *def, const tn_opdef *op,
 
 /* ---- costs ---- */
 
-static bool is_tuned(const tn_planner *p) {
-  return p->tuning && (tn_tuning_measures(p->tuning) || tn_tuning_n(p->tuning) > 0);
-}
-
 tn_status tn_select_cost(const tn_selection *s, const tn_gnode *node, const tn_kerneldef *def,
                          const tn_kernel_plan *plan, const tn_call *call, double estimate,
                          double *out_ns) {
   const tn_planner *p = s->p;
   tn_text key;
   *out_ns = estimate;
-  if (!is_tuned(p) || call->n_regions || node->n_subgraphs) return TN_OK;
+  if (!s->is_tuned || call->n_regions || node->n_subgraphs) return TN_OK;
   tn_text_init(&key, p->a);
   add_key(&key, def, node->def, call);
   tn_status status = key.status;
   uint64_t ns = status ? 0 : tn_tuning_find(p->tuning, key.data);
-  if (!status && !ns && tn_tuning_measures(p->tuning)) {
+  if (!status && !ns && s->measures) {
     status = p->measure(p, node, def, plan, call->inputs, call->outputs, &ns);
     if (!status) status = tn_tuning_set(p->tuning, key.data, ns);
     if (status != TN_ERR_MEMORY) status = TN_OK; /* it may still run on what the user has */

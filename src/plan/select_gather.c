@@ -8,7 +8,6 @@
 #include "base/text.h"
 #include "plan/passes.h"
 #include "plan/select.h"
-#include "plan/tuning.h"
 
 enum { MAX_REASON = 400 };
 
@@ -375,9 +374,9 @@ static bool is_outranked(const gatherer *g, int64_t k) {
 /* Costs as they were measured, of the candidates among which costs decide. */
 static tn_status take_measured(gatherer *g) {
   tn_candidates *all = &g->options->candidates;
-  const bool runs = all->n > 1 && g->s->p->tuning && tn_tuning_measures(g->s->p->tuning);
-  tn_status status = runs ? tn_call_fetch(&g->frame) : TN_OK;
-  for (int64_t k = 0; !status && k < all->n && all->n > 1; k++) {
+  if (!g->s->is_tuned || all->n < 2) return TN_OK;
+  tn_status status = g->s->measures ? tn_call_fetch(&g->frame) : TN_OK;
+  for (int64_t k = 0; !status && k < all->n; k++) {
     tn_candidate *c = &all->data[k];
     if (is_outranked(g, k)) continue;
     memcpy(g->in, c->in, g->n->node.n_inputs * sizeof *g->in);
