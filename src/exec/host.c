@@ -34,9 +34,10 @@ static const void *host_get_extension(void *ctx, const char *name) {
   return NULL;
 }
 
+/* Plug-ins may keep it, and read graphs through it in whatever callback. */
 const tn_host tn_runtime_host = {
     .head = TN_HEAD(tn_host),
-    .graph = &tn_graph_api_table,
+    .graph = &tn_graph_show_table,
     .fail = host_fail,
     .alloc = host_alloc,
     .free = host_free,
