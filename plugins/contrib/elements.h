@@ -1,7 +1,7 @@
 /* Elements and shapes of tensors, errors and texts, for references and kernels. A plug-in links
- * nothing of Tenon: these are the few that it needs of what base/dtype.h offers to the parts inside.
- * Numbers of elements are known not to overflow: the host has checked every type that comes in, up
- * to TN_MAX_ELEMENTS. Attributes it has not: arithmetic on those is checked. */
+ * nothing of Tenon: these are the few that it needs of what base/dtype.h offers to the parts
+ * inside. Numbers of elements are known not to overflow: the host has checked every type that comes
+ * in, up to TN_MAX_ELEMENTS. Attributes it has not: arithmetic on those is checked. */
 #ifndef CONTRIB_ELEMENTS_H
 #define CONTRIB_ELEMENTS_H
 
