@@ -204,6 +204,7 @@ typedef struct flash_block {
   int64_t batch, head, kv_head, first, rows, padded; /* of queries */
   int64_t wide;                                      /* keys of the tile, rounded up to panels */
   float *q, *scores, *sums; /* [ROWS][size] times scale, [ROWS][KEYS], [ROWS][v_wide] */
+  bool summed;              /* sums has been written */
   float top[FLASH_ROWS], total[FLASH_ROWS];
 } flash_block;
 
@@ -306,7 +307,13 @@ static void flash_packed_tile(flash_block *b, int64_t tile) {
                 f->a.size, false);
   for (int64_t r = 0; r < b->rows; r++) flash_weights(b, r, tile * FLASH_KEYS);
   flash_product(b->scores, FLASH_KEYS, keys + FLASH_KEYS * f->a.size, FLASH_KEYS, b->sums,
-                f->v_wide, f->v_wide, b->padded, n, true);
+                f->v_wide, f->v_wide, b->padded, n, b->summed);
+  b->summed = true;
+}
+
+static void flash_clear_sums(flash_block *b) {
+  if (!b->summed) memset(b->sums, 0, (size_t)(b->padded * b->f->v_wide) * sizeof *b->sums);
+  b->summed = true;
 }
 
 static void flash_streamed_tile(flash_block *b, int64_t tile) {
@@ -319,6 +326,7 @@ static void flash_streamed_tile(flash_block *b, int64_t tile) {
     for (int64_t r = 0; r < b->rows; r++)
       b->scores[r * FLASH_KEYS + k] = flash_dot(b->q + r * a->size, key, a->size);
   }
+  flash_clear_sums(b);
   for (int64_t r = 0; r < b->rows; r++) flash_weights(b, r, j);
   for (int64_t k = 0; k < n; k++) {
     const float *value =
@@ -336,8 +344,6 @@ static void flash_begin(flash_block *b) {
   const attention *a = &b->f->a;
   const float *q = (const float *)b->call->inputs[0]->data + b->batch * a->q.batch +
                    b->head * a->q.head + b->first * a->q.row;
-  memset(b->sums, 0, (size_t)(b->padded * b->f->v_wide) * sizeof *b->sums);
-  memset(b->scores, 0, (size_t)(b->padded * FLASH_KEYS) * sizeof *b->scores);
   memset(b->q + b->rows * a->size, 0, (size_t)((b->padded - b->rows) * a->size) * sizeof *b->q);
   for (int64_t r = 0; r < b->rows; r++) {
     for (int64_t c = 0; c < a->size; c++)
@@ -376,6 +382,7 @@ static void flash_item(const tn_call *call, const flash *f, int64_t item, float 
   }
   for (int64_t tile = begin / FLASH_KEYS; tile * FLASH_KEYS < end; tile++)
     (flash_streams(&b, tile) ? flash_streamed_tile : flash_packed_tile)(&b, tile);
+  flash_clear_sums(&b); /* where no tile was met */
   flash_end(&b);
 }
 
