@@ -39,6 +39,7 @@ tn_status tn_pass_arrange(const tn_planner *p, tn_graph *g, tn_plan *plan, tn_di
   if (!status) status = tn_arrange_slots(&r);
   if (!status) status = tn_arrange_steps(&r);
   tn_vec_free(p->a, &r.lives);
+  tn_vec_free(p->a, &r.wants);
   tn_arena_clear(&r.arena);
   return status;
 }

@@ -28,6 +28,12 @@ tn_status tn_pack(const tn_allocator *a, tn_life *lives, int32_t n, uint64_t *ou
 
 /* ---- the arrangement ---- */
 
+typedef struct tn_want { /* a step that needs a prepared state */
+  int32_t node;
+  tn_step *step;
+  tn_status status;
+} tn_want;
+
 typedef struct tn_arrangement {
   const tn_planner *p;
   tn_graph *g;
@@ -46,6 +52,7 @@ typedef struct tn_arrangement {
   int32_t *buffer;       /* of the root: index into lives; -1: none */
   int32_t end;           /* a time after all nodes: outputs live until then */
   TN_VEC(tn_life) lives;
+  TN_VEC(tn_want) wants;
   int32_t *scratch, *worker_scratch; /* per node: index into lives, -1: none */
 } tn_arrangement;
 
@@ -65,5 +72,8 @@ tn_status tn_arrange_memory(tn_arrangement *r);
 /* arrange_steps.c: slots and steps of the plan, with states and callables of subgraphs. */
 tn_status tn_arrange_slots(tn_arrangement *r);
 tn_status tn_arrange_steps(tn_arrangement *r);
+/* arrange_states.c: notes that a step needs a state; gets the states of all, on all threads. */
+tn_status tn_arrange_want_state(tn_arrangement *r, int32_t node, tn_step *step);
+tn_status tn_arrange_states(tn_arrangement *r);
 
 #endif

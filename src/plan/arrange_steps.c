@@ -1,5 +1,4 @@
-/* 08 arrange: the decision written down as slots and steps; prepared states are fetched,
- * subgraphs become callables. */
+/* 08 arrange: the decision written down as slots and steps; subgraphs become callables. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -150,29 +149,6 @@ static tn_status fill_subgraphs(tn_arrangement *r, const tn_gnode *n, tn_step *s
   return status;
 }
 
-/* ---- states ---- */
-
-static tn_status fetch_state(tn_arrangement *r, int32_t id, tn_step *step) {
-  const tn_gnode *n = tn_graph_node(r->g, id);
-  if (!step->plan.state_bytes) return TN_OK;
-  if (!r->p->states)
-    return tn_fail(r->diag, TN_ERR_INTERNAL, "no cache for the prepared state of kernel '%s'",
-                   step->def->kernel.name);
-  tn_call_frame f;
-  tn_status status = tn_call_open(&f, r->p, r->g, id, r->diag);
-  if (status) return status;
-  tn_const **consts = tn_arena_alloc(&f.arena, ((uint64_t)n->node.n_inputs + 1) * sizeof *consts);
-  if (!consts) status = TN_ERR_MEMORY;
-  for (uint32_t k = 0; !status && k < n->node.n_inputs; k++)
-    if (n->node.inputs[k] >= 0) consts[k] = tn_graph_val(r->g, n->node.inputs[k])->constant;
-  if (!status)
-    status = tn_state_get(r->p->states, step->def, n->def, &f.call, consts, &step->plan, r->diag,
-                          &step->state);
-  tn_call_close(&f);
-  r->plan->state_bytes += step->plan.state_bytes;
-  return status;
-}
-
 /* ---- steps ---- */
 
 static uint64_t packed_inputs(const tn_gnode *n, const tn_choice *c) {
@@ -216,7 +192,7 @@ static tn_status fill_step(tn_arrangement *r, int32_t id, tn_step *step) {
   if (!status)
     status = copy_ids(&r->plan->arena, n->node.outputs, n->node.n_outputs, &step->outputs);
   if (!status) status = fill_subgraphs(r, n, step);
-  if (!status) status = fetch_state(r, id, step);
+  if (!status) status = tn_arrange_want_state(r, id, step);
   step->packed = packed_inputs(n, c);
   r->plan->cost_ns += c->cost_ns;
   r->plan->flops += c->flops;
@@ -253,5 +229,5 @@ tn_status tn_arrange_steps(tn_arrangement *r) {
     status = fill_step(r, id, step);
     if (!status) status = fill_followers(r, id, step);
   }
-  return status;
+  return status ? status : tn_arrange_states(r);
 }

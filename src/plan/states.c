@@ -17,6 +17,8 @@ typedef struct tn_state_entry {
   void *state;
   uint64_t bytes, used; /* used: when it was last given out */
   int64_t users;
+  bool is_ready;    /* prepare() has returned; until then, one user prepares and others wait */
+  tn_status status; /* what it answered; an entry that failed is in no list */
 } tn_state_entry;
 
 typedef struct tn_converted {
@@ -27,6 +29,7 @@ typedef struct tn_converted {
 struct tn_state_cache {
   const tn_allocator *a;
   pthread_mutex_t lock;
+  pthread_cond_t ready; /* some entry is */
   TN_VEC(tn_state_entry *) entries;
   TN_VEC(tn_converted) converted;
   uint64_t clock;
@@ -207,12 +210,7 @@ static tn_status fetch(const tn_state_entry *e) {
   return TN_OK;
 }
 
-static tn_status prepare(tn_state_cache *c, tn_state_entry *e, const tn_call *call, tn_diag *diag) {
-  e->state = tn_alloc(c->a, e->bytes);
-  if (!e->state)
-    return tn_fail(diag, TN_ERR_MEMORY,
-                   "kernel '%s': no memory for %llu bytes of prepared constants",
-                   e->def->kernel.name, (unsigned long long)e->bytes);
+static tn_status prepare(const tn_state_entry *e, const tn_call *call, tn_diag *diag) {
   tn_call with_state = *call;
   with_state.state = e->state;
   with_state.state_bytes = e->bytes;
@@ -229,21 +227,57 @@ static tn_status prepare(tn_state_cache *c, tn_state_entry *e, const tn_call *ca
   return s;
 }
 
-static tn_status get(tn_state_cache *c, tn_state_entry *e, const tn_call *call, tn_diag *diag,
-                     void **out_state) {
+/* Under the lock: the entry is in the list, with room for its state. */
+static tn_status add(tn_state_cache *c, tn_state_entry *e, tn_diag *diag) {
+  if (tn_vec_room(c->a, &c->entries, 1)) return TN_ERR_MEMORY;
+  e->state = tn_alloc(c->a, e->bytes);
+  if (!e->state)
+    return tn_fail(diag, TN_ERR_MEMORY,
+                   "kernel '%s': no memory for %llu bytes of prepared constants",
+                   e->def->kernel.name, (unsigned long long)e->bytes);
+  c->entries.data[c->entries.n++] = e;
+  return TN_OK;
+}
+
+/* Under the lock. */
+static void take_out(tn_state_cache *c, const tn_state_entry *e) {
+  for (int64_t k = 0; k < c->entries.n; k++)
+    if (c->entries.data[k] == e) c->entries.data[k--] = c->entries.data[--c->entries.n];
+}
+
+/* Under the lock, which is not held while prepare() runs: other states are prepared, too. */
+static tn_status make(tn_state_cache *c, tn_state_entry *e, const tn_call *call, tn_diag *diag) {
+  pthread_mutex_unlock(&c->lock);
+  const tn_status s = prepare(e, call, diag);
+  pthread_mutex_lock(&c->lock);
+  e->status = s;
+  e->is_ready = true;
+  if (s) take_out(c, e);
+  pthread_cond_broadcast(&c->ready);
+  return s;
+}
+
+/* Under the lock. Takes over e. */
+static tn_status get_take(tn_state_cache *c, tn_state_entry *e, const tn_call *call, tn_diag *diag,
+                          void **out_state) {
   tn_state_entry *old = find(c, e);
-  tn_status s = TN_OK;
-  if (!old && !(s = tn_vec_room(c->a, &c->entries, 1)) && !(s = prepare(c, e, call, diag))) {
-    c->entries.data[c->entries.n++] = old = e;
-    e = NULL;
+  tn_status s = old ? TN_OK : add(c, e, diag);
+  if (old || s) entry_free(c, e);
+  if (s) return s;
+  if (old) e = old;
+  e->users++;
+  e->used = ++c->clock;
+  if (!old) {
+    s = make(c, e, call, diag);
+  } else {
+    while (!e->is_ready) pthread_cond_wait(&c->ready, &c->lock);
+    if (e->status)
+      s = tn_fail(diag, e->status, "kernel '%s': prepare() fails for another session",
+                  e->def->kernel.name);
   }
-  if (old) {
-    old->users++;
-    old->used = ++c->clock;
-    *out_state = old->state;
-    drop_idle(c);
-  }
-  if (e) entry_free(c, e);
+  if (!s) *out_state = e->state;
+  if (s && --e->users == 0) entry_free(c, e);
+  if (!s) drop_idle(c);
   return s;
 }
 
@@ -262,7 +296,7 @@ tn_status tn_state_get(tn_state_cache *c, const tn_kerneldef *def, const tn_opde
     return s;
   }
   pthread_mutex_lock(&c->lock);
-  s = get(c, e, call, diag, out_state);
+  s = get_take(c, e, call, diag, out_state);
   pthread_mutex_unlock(&c->lock);
   return s;
 }
@@ -336,6 +370,11 @@ tn_status tn_state_cache_create(const tn_allocator *a, tn_state_cache **out_cach
     tn_free(a, c, sizeof *c);
     return TN_ERR_MEMORY;
   }
+  if (pthread_cond_init(&c->ready, NULL)) {
+    pthread_mutex_destroy(&c->lock);
+    tn_free(a, c, sizeof *c);
+    return TN_ERR_MEMORY;
+  }
   *out_cache = c;
   return TN_OK;
 }
@@ -349,6 +388,7 @@ void tn_state_cache_destroy(tn_state_cache *c) {
   }
   tn_vec_free(c->a, &c->entries);
   tn_vec_free(c->a, &c->converted);
+  pthread_cond_destroy(&c->ready);
   pthread_mutex_destroy(&c->lock);
   tn_free(c->a, c, sizeof *c);
 }

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -38,7 +39,15 @@ static tn_status plan_peek(const tn_call *c, tn_kernel_plan *out) {
   return sum(c->inputs[1]) == 0 ? TN_ERR_INVALID : TN_OK;
 }
 
+static atomic_int n_to_fail, n_prepared; /* calls of prepare */
+
 static tn_status prepare_peek(const tn_call *c) {
+  const struct timespec nap = {0, 20 * 1000 * 1000};
+  atomic_fetch_add(&n_prepared, 1);
+  if (atomic_fetch_sub(&n_to_fail, 1) > 0) {
+    nanosleep(&nap, NULL); /* so that others wait */
+    return TN_ERR_CANCELLED;
+  }
   *(double *)c->state = sum(c->inputs[1]);
   return TN_OK;
 }
@@ -424,6 +433,101 @@ static void threads_plan_at_once(void **state) {
   tn_diag_destroy(diag);
 }
 
+/* One of two prepares, the other one waits; when that fails, both are told. */
+static void *fail_to_run(void *arg) {
+  racer *r = arg;
+  const int64_t n = 8, shape[] = {1, CHANNELS, 9, 9};
+  static int64_t rows[8];
+  static float image[CHANNELS * 81];
+  tn_tensor x = tn_tensor_make(TN_I64, 1, &n, rows),
+            picture = tn_tensor_make(TN_F32, 4, shape, image);
+  tn_diag *diag = tn_diag_create();
+  tn_session *s = NULL;
+  tn_status status = tn_session_create(r->model, diag, &s);
+  if (!status) status = tn_session_set_input(s, 0, &x, diag);
+  if (!status) status = tn_session_set_input(s, 1, &picture, diag);
+  if (!status) status = tn_session_run(s, diag);
+  r->n = status == TN_ERR_CANCELLED && strstr(tn_diag_text(diag), "kernel 'peek_c': prepare()");
+  tn_session_destroy(s);
+  tn_diag_destroy(diag);
+  return NULL;
+}
+
+static void failing_to_prepare_is_told_to_all(void **state) {
+  (void)state;
+  char path[64];
+  results got;
+  tn_diag *diag = tn_diag_create();
+  tn_runtime *rt = runtime_with(diag, NULL, query);
+  tn_model *m = NULL;
+  write_file(path, sizeof path, rt, "a", true, diag);
+  assert_int_equal(tn_model_load(rt, path, NULL, diag, &m), TN_OK);
+  racer racers[2] = {{.model = m}, {.model = m}};
+  pthread_t threads[2];
+  atomic_store(&n_to_fail, 2); /* a thread that comes late prepares itself */
+  for (int k = 0; k < 2; k++)
+    assert_int_equal(pthread_create(&threads[k], NULL, fail_to_run, &racers[k]), 0);
+  for (int k = 0; k < 2; k++) pthread_join(threads[k], NULL);
+  assert_true(racers[0].n && racers[1].n);
+  atomic_store(&n_to_fail, 0);
+  atomic_store(&n_prepared, 0);
+  tn_session_destroy(run(m, 8, diag, &got));
+  tn_session_destroy(run(m, 8, diag, &got));
+  tn_session_destroy(run(m, 9, diag, &got));
+  assert_int_equal(atomic_load(&n_prepared), 1); /* once for all sessions and shapes */
+  tn_model_destroy(m);
+  remove(path);
+  tn_runtime_destroy(rt);
+  tn_diag_destroy(diag);
+}
+
+/* A chain of products with states that are worth several threads. */
+static void states_are_prepared_on_all_threads(void **state) {
+  (void)state;
+  enum { SIDE = 320, LINKS = 6, N = 8 };
+  static float x[N * SIDE], y[2][N * SIDE];
+  const int64_t shape[] = {N, SIDE};
+  tn_diag *diag = tn_diag_create();
+  for (int k = 0; k < N * SIDE; k++) x[k] = (float)(k % 7) / 1024;
+  for (int round = 0; round < 2; round++) {
+    tn_runtime_options options = TN_RUNTIME_OPTIONS_INIT;
+    tn_runtime *rt = NULL;
+    tn_graph *g = NULL;
+    tn_model *m = NULL;
+    tn_session *s = NULL;
+    char name[LINKS + 1][8];
+    tn_tensor in = tn_tensor_make(TN_F32, 2, shape, x);
+    options.n_threads = 1 + 3 * round;
+    options.flags = TN_RUNTIME_NO_DISCOVERY;
+    assert_int_equal(tn_runtime_create(&options, diag, &rt), TN_OK);
+    assert_int_equal(tn_graph_create(rt, &g), TN_OK);
+    const tn_graph_api *api = tn_graph_functions();
+    assert_int_equal(api->set_opset(g, "", 17), TN_OK);
+    for (int k = 0; k <= LINKS; k++) snprintf(name[k], sizeof name[k], "v%d", k);
+    assert_int_equal(api->value_set_type(g, api->value(g, "v0"), &in), TN_OK);
+    assert_int_equal(api->add_input(g, api->value(g, "v0")), TN_OK);
+    for (int k = 0; k < LINKS; k++) {
+      char w[8];
+      snprintf(w, sizeof w, "w%d", k);
+      constant(g, w, 2, (int64_t[]){SIDE, SIDE});
+      node(g, "", "MatMul", (const char *[]){name[k], w}, 2, name[k + 1]);
+    }
+    add_output(g, name[LINKS]);
+    if (tn_model_from_graph_take(rt, g, NULL, diag, &m) || tn_session_create(m, diag, &s) ||
+        tn_session_set_input(s, 0, &in, diag) || tn_session_run(s, diag))
+      fail_msg("%s", tn_diag_text(diag));
+    tn_plan_info info = {.head = TN_HEAD(tn_plan_info)};
+    assert_int_equal(tn_session_plan(s, &info), TN_OK);
+    assert_true(info.state_bytes >= 2 << 20);
+    memcpy(y[round], tn_session_output(s, 0)->data, sizeof y[round]);
+    tn_session_destroy(s);
+    tn_model_destroy(m);
+    tn_runtime_destroy(rt);
+  }
+  assert_memory_equal(y[0], y[1], sizeof y[0]);
+  tn_diag_destroy(diag);
+}
+
 /* ---- memory of the user ---- */
 
 static void *user_alloc(void *self, uint64_t bytes) {
@@ -472,6 +576,8 @@ int main(void) {
       cmocka_unit_test(plug_ins_see_elements),
       cmocka_unit_test(users_and_writers_see_elements),
       cmocka_unit_test(threads_plan_at_once),
+      cmocka_unit_test(failing_to_prepare_is_told_to_all),
+      cmocka_unit_test(states_are_prepared_on_all_threads),
       cmocka_unit_test(memory_of_the_user_stays),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
