@@ -67,8 +67,8 @@ tn_status FLASH_PLAN(const tn_call *call, tn_kernel_plan *out) {
                  &packed))
     return TN_ERR_OVERFLOW;
   out->n_stages = 3;
-  out->items[1] = f.few ? 0 : f.a.batch * f.a.kv_heads * f.tiles;
-  out->items[2] = f.a.batch * f.a.heads * f.blocks;
+  out->items[1] = f.few || !attention_writes(call, &f.a) ? 0 : f.a.batch * f.a.kv_heads * f.tiles;
+  out->items[2] = attention_writes(call, &f.a) ? f.a.batch * f.a.heads * f.blocks : 0;
   out->grain[1] = tn_grain(20000, (double)f.tile_floats);
   out->grain[2] =
       tn_grain(100000, FLASH_ROWS * (double)f.a.total * (double)(f.a.size + f.a.v_size));

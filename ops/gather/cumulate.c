@@ -137,7 +137,8 @@ static void run_lanes(const tn_call *call, int64_t at, int64_t n, int64_t size, 
 
 static void run(const tn_call *call, const cumulation *c, int64_t begin, int64_t end) {
   around u = around_axis(call->inputs[0], c->axis);
-  int64_t lanes = u.before * u.after, lane = lanes * begin / LANES, last = lanes * end / LANES;
+  int64_t lanes = u.size ? u.before * u.after : 0, lane = lanes * begin / LANES,
+          last = lanes * end / LANES;
   while (lane < last) {
     int64_t inside = lane % u.after,
             n = tn_min_i64(tn_min_i64(LANES, u.after - inside), last - lane);

@@ -36,6 +36,7 @@ static const refusal refusals[] = {
     {"ConvTranspose", 17, "X=f32[1,1,4,4] W=f32[1,1,3,3] output_shape=[" BIG "," BIG "]", 1,
      "overflow"},
     {"ConvTranspose", 17, "X=f32[1,1,4] W=f32[1,1,3] output_shape=[-3]", 1, "dim 0"},
+    {"ConvTranspose", 17, "X=f32[1125899906842624,1,1,0] W=f32[1,1,1,1]", 1, NULL},
     {"MaxPool", 17,
      "X=f32[1,1,1,1,1] kernel_shape=[2147483647,2147483647,2147483647] "
      "pads=[2147483647,2147483647,2147483647,0,0,0]",
@@ -57,6 +58,8 @@ static const refusal refusals[] = {
     {"BatchNormalization", 17, "X=f32[2,3] S=f32[3] B=f32[3] M=f32[3] V=f32[3]", 3,
      "training_mode"},
     {"LpNormalization", 17, "X=f32[2,3] axis=2", 1, "axis 2"},
+    {"LpNormalization", 17, "X=f32[1125899906842624,1,0]", 1, NULL},
+    {"LRN", 17, "X=f32[1125899906842624,1,0] size=3", 1, NULL},
     {"LpNormalization", 17, "X=f32[2,3] p=3", 1, "'p' is 3"},
     {"LRN", 17, "X=f32[1,2,3] size=0", 1, "size"},
     {"RNN", 17, "X=f32[1,1,2] W=f32[1,8,2] R=f32[1,8,2]", 2, "'W' is"},
@@ -74,6 +77,15 @@ static const refusal refusals[] = {
     {"Transpose", 17, "X=f32[3,0] perm=[1,0]", 1, NULL},
     {"Attention", 23, "Q=f32[1,2,0] K=f32[1,3,4] V=f32[1,3,8] q_num_heads=" BIG " kv_num_heads=1",
      1, "divide the last dims"},
+    {"Attention", 23,
+     "Q=f32[1125899906842624,1,1,0] K=f32[1125899906842624,1,1,0] "
+     "V=f32[1125899906842624,1,1,0]",
+     1, NULL},
+    {"RotaryEmbedding", 23,
+     "X=f32[1125899906842624,1,1,0] C=f32[1125899906842624,1,0] "
+     "S=f32[1125899906842624,1,0]",
+     1, NULL},
+    {"CumSum", 14, "X=f32[1125899906842624,0] A=i64[]", 1, NULL},
     {"RotaryEmbedding", 23, "X=f32[1,2,0] C=f32[1,2,0] S=f32[1,2,0] num_heads=" BIG, 1,
      "num_heads divides"},
     {"LinearAttention", 27,
