@@ -1,2 +1,2 @@
-/* LSTM for AVX2. */
+/* LSTM, GRU and RNN for AVX2. */
 #include "rnn_simd.h"

@@ -1,2 +1,2 @@
-/* LSTM for AVX-512. */
+/* LSTM, GRU and RNN for AVX-512. */
 #include "rnn_simd.h"

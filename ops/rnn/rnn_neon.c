@@ -1,2 +1,2 @@
-/* LSTM for NEON. */
+/* LSTM, GRU and RNN for NEON. */
 #include "rnn_simd.h"

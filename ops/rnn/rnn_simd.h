@@ -1,11 +1,12 @@
-/* LSTM in f32 for AVX-512 and AVX2: the whole of rnn_avx512.c and rnn_avx2.c.
+/* LSTM, GRU and RNN in f32 for AVX-512, AVX2 and NEON: the whole of rnn_avx512.c and so on.
  *
  * Units are worked on in blocks of a vector. W and R are packed so that the gates of a block stand
  * next to each other: [direction][block][k][i o f g][unit]. Stage 0 multiplies all inputs by W as
  * one matrix product, rows of steps per item. Stage 1 walks through time, SEQUENCES sequences of
- * one direction per item: a block's four sums stay in registers from R's weights to the new state.
+ * one direction per item: a block's sums stay in registers from R's weights to the new state.
  *
- * Weights that are not constant are packed in a stage before. */
+ * Functions that take `gates` are inlined where it is a number. Weights that are not constant are
+ * packed in a stage before. */
 #ifndef TN_OPS_RNN_SIMD_H
 #define TN_OPS_RNN_SIMD_H
 
@@ -15,30 +16,32 @@
 #include "cell.h"
 
 enum {
-  GATES = 4,
-  BLOCK = GATES * TN_VF_LANES, /* columns: two panels of the matrix tile */
+  GATES = 4,  /* at most */
+  STATES = 4, /* rows of units that a sequence has: see walk */
   SEQUENCES = TN_VF_LANES == 16 ? 4 : 2,
   ROWS = 4 * TN_TILE_MR, /* of the product by W, of an item */
   AHEAD = 24             /* rows of R's block that are fetched ahead */
 };
 
-typedef struct lstm {
+typedef struct net {
   rnn n;
-  int64_t blocks, width, padded; /* width: columns, blocks * BLOCK; padded: units, whole vectors */
+  int64_t block;                 /* columns: gates * LANES */
+  int64_t blocks, width, padded; /* width: columns, whole panels; padded: units, whole vectors */
   int64_t rows, row_blocks;      /* of the product by W: steps * batch */
   int64_t col_blocks, col_step;
   int64_t groups;             /* of sequences */
   int64_t w_floats, r_floats; /* packed, of one direction */
   uint32_t packs;             /* 1: weights are packed at run time, in a stage of its own */
-} lstm;
+} net;
 
-static tn_status lstm_make(const tn_call *call, bool packs, lstm *out) {
-  lstm l = {.packs = packs};
+static tn_status net_make(const tn_call *call, int32_t gates, bool packs, net *out) {
+  net l = {.packs = packs};
   int64_t room;
-  tn_status s = rnn_make(call, GATES, &l.n);
+  tn_status s = rnn_make(call, gates, &l.n);
   if (s) return s;
   l.blocks = tn_ceil_div(l.n.hidden, TN_VF_LANES);
-  l.width = l.blocks * BLOCK;
+  l.block = gates * TN_VF_LANES;
+  l.width = tn_ceil_div(l.blocks * gates, 2) * TN_TILE_NR;
   l.padded = l.blocks * TN_VF_LANES;
   if (tn_mul_i64(l.n.steps, l.n.batch, &l.rows) ||
       tn_mul_i64(l.width, l.n.input + l.n.hidden + 1, &room) ||
@@ -57,29 +60,34 @@ static tn_status lstm_make(const tn_call *call, bool packs, lstm *out) {
 }
 
 /* What the portable kernel is for. */
-const char *TN_SIMD_NAME(lstm_refuse)(const tn_call *call) {
+static const char *refuse(const tn_call *call, int32_t gates) {
   rnn n;
-  if (rnn_make(call, GATES, &n)) return NULL; /* plan says why */
-  for (int32_t d = 0; d < n.directions; d++)
-    if (n.activation[d][0].f != RNN_SIGMOID || n.activation[d][1].f != RNN_TANH ||
-        n.activation[d][2].f != RNN_TANH)
+  if (rnn_make(call, gates, &n)) return NULL; /* plan says why */
+  for (int32_t d = 0; d < n.directions; d++) {
+    const rnn_activation *a = n.activation[d];
+    if (gates == 1 && a[0].f != RNN_TANH && a[0].f != RNN_RELU)
+      return "it knows the activations Tanh and Relu only";
+    if (gates == 3 && (a[0].f != RNN_SIGMOID || a[1].f != RNN_TANH))
+      return "it knows the activations Sigmoid, Tanh only";
+    if (gates == 4 && (a[0].f != RNN_SIGMOID || a[1].f != RNN_TANH || a[2].f != RNN_TANH))
       return "it knows the activations Sigmoid, Tanh, Tanh only";
+  }
   if (n.clip > 0) return "it does not clip";
   if (n.p) return "it has no peepholes";
   return n.input_forget ? "it does not couple the input and the forget gate" : NULL;
 }
 
-tn_status TN_SIMD_NAME(lstm_plan)(const tn_call *call, tn_kernel_plan *out) {
-  lstm l;
+static tn_status plan(const tn_call *call, int32_t gates, tn_kernel_plan *out) {
+  net l;
   const bool packs = !call->inputs[1]->data || !call->inputs[2]->data;
-  tn_status s = lstm_make(call, packs, &l);
+  tn_status s = net_make(call, gates, packs, &l);
   if (s) return s;
   const int64_t d = l.n.directions, weights = d * (l.w_floats + l.r_floats);
   out->state_bytes = packs ? 0 : (uint64_t)weights * sizeof(float);
   out->scratch_bytes = (uint64_t)(d * l.rows * l.width + (packs ? weights : 0)) * sizeof(float);
-  /* strips of X, or two states h and one c per sequence */
+  /* strips of X, or the states of the sequences */
   out->worker_scratch_bytes =
-      (uint64_t)tn_max_i64(ROWS * TN_TILE_KC, SEQUENCES * 3 * l.padded) * sizeof(float);
+      (uint64_t)tn_max_i64(ROWS * TN_TILE_KC, SEQUENCES * STATES * l.padded) * sizeof(float);
   out->n_stages = 2 + l.packs;
   out->items[0] = d * l.blocks;
   out->items[l.packs] = d * l.row_blocks * l.col_blocks;
@@ -92,34 +100,39 @@ tn_status TN_SIMD_NAME(lstm_plan)(const tn_call *call, tn_kernel_plan *out) {
 
 /* ---- packing ---- */
 
-/* Block `block` of one direction; from: [gates * hidden][depth], to: [depth][BLOCK] if wide, else
- * two panels [depth][NR]. */
-static void pack_block(const lstm *l, int64_t block, const float *from, int64_t depth, bool wide,
-                       float *to) {
+/* Gate g of a block: rows of `from`, [gates * hidden][depth], to columns of `to`, step apart. */
+static void pack_gate(const net *l, int64_t block, int64_t g, const float *from, int64_t depth,
+                      int64_t step, float *to) {
   const int64_t u = block * TN_VF_LANES, n = tn_min_i64(TN_VF_LANES, l->n.hidden - u);
-  for (int g = 0; g < GATES; g++) {
-    const float *rows = from + (g * l->n.hidden + u) * depth;
-    float *at = wide ? to + g * TN_VF_LANES : to + g / 2 * TN_TILE_NR * depth + g % 2 * TN_VF_LANES;
-    const int64_t step = wide ? BLOCK : TN_TILE_NR;
-    for (int64_t k = 0; k < depth; k++) {
-      for (int64_t r = 0; r < n; r++) at[k * step + r] = rows[r * depth + k];
-      for (int64_t r = n; r < TN_VF_LANES; r++) at[k * step + r] = 0;
-    }
+  const float *rows = from + (g * l->n.hidden + u) * depth;
+  for (int64_t k = 0; k < depth; k++) {
+    for (int64_t r = 0; r < n; r++) to[k * step + r] = rows[r * depth + k];
+    for (int64_t r = n; r < TN_VF_LANES; r++) to[k * step + r] = 0;
   }
 }
 
-static void pack_item(const lstm *l, int64_t item, float *packed) {
-  const int64_t d = item / l->blocks, block = item % l->blocks, rows = GATES * l->n.hidden;
-  pack_block(l, block, (const float *)l->n.w->data + d * rows * l->n.input, l->n.input, false,
-             packed + d * l->w_floats + block * BLOCK * l->n.input);
-  pack_block(
-      l, block, (const float *)l->n.r->data + d * rows * l->n.hidden, l->n.hidden, true,
-      packed + l->n.directions * l->w_floats + d * l->r_floats + block * BLOCK * l->n.hidden);
+/* A block: of W into panels of two gates, [panel][k][NR], of R as [k][gates][LANES]. */
+static void pack_item(const net *l, int64_t item, float *packed) {
+  const rnn *n = &l->n;
+  const int64_t d = item / l->blocks, block = item % l->blocks, rows = n->gates * n->hidden;
+  const float *w = (const float *)n->w->data + d * rows * n->input,
+              *r = (const float *)n->r->data + d * rows * n->hidden;
+  float *to_w = packed + d * l->w_floats, *to_r = packed + n->directions * l->w_floats +
+                                                  d * l->r_floats + block * l->block * n->hidden;
+  int64_t v = block * n->gates;
+  for (int64_t g = 0; g < n->gates; g++, v++) {
+    pack_gate(l, block, g, w, n->input, TN_TILE_NR,
+              to_w + v / 2 * TN_TILE_NR * n->input + v % 2 * TN_VF_LANES);
+    pack_gate(l, block, g, r, n->hidden, l->block, to_r + g * TN_VF_LANES);
+  }
+  if (block + 1 < l->blocks || v % 2 == 0) return;
+  for (int64_t k = 0; k < n->input; k++) /* the last panel is half full */
+    memset(to_w + (v / 2 * n->input + k) * TN_TILE_NR + TN_VF_LANES, 0, TN_VF_LANES * sizeof *to_w);
 }
 
-tn_status TN_SIMD_NAME(lstm_prepare)(const tn_call *call) {
-  lstm l;
-  tn_status s = lstm_make(call, false, &l);
+static tn_status prepare(const tn_call *call, int32_t gates) {
+  net l;
+  tn_status s = net_make(call, gates, false, &l);
   for (int64_t k = 0; !s && k < l.n.directions * l.blocks; k++) pack_item(&l, k, call->state);
   return s;
 }
@@ -127,7 +140,7 @@ tn_status TN_SIMD_NAME(lstm_prepare)(const tn_call *call) {
 /* ---- all inputs by W ---- */
 
 /* X's rows in the order of xw, (step, sequence); of a block they may lie apart. */
-static void project_item(const lstm *l, int64_t item, const float *w, float *xw, float *strips) {
+static void project_item(const net *l, int64_t item, const float *w, float *xw, float *strips) {
   const rnn *n = &l->n;
   const int64_t j0 = item % l->col_blocks * l->col_step,
                 j1 = tn_min_i64(l->width, j0 + l->col_step),
@@ -159,86 +172,185 @@ static void project_item(const lstm *l, int64_t item, const float *w, float *xw,
 /* ---- through time ---- */
 
 typedef struct walk { /* a group of sequences of one direction */
-  const lstm *l;
+  const net *l;
   const float *r, *xw, *bias; /* bias: Wb, Rb of the direction; NULL: none */
-  float *h[SEQUENCES], *next[SEQUENCES], *c[SEQUENCES];
+  /* c: of LSTM; of GRU the gate z, where r comes before the product, and then `scaled` is r h */
+  float *h[SEQUENCES], *next[SEQUENCES], *c[SEQUENCES], *scaled[SEQUENCES];
   const float *x[SEQUENCES];      /* rows of xw of the current step */
   int64_t direction, first, live; /* live: sequences of the group */
 } walk;
 
-/* sums[s][g] += sum over k of h[s][k] R[k][g] */
-static inline void lstm_sums(const float *r, float *const *h, int64_t depth,
-                             tn_vf sums[SEQUENCES][GATES]) {
+/* sums[s][g] += sum over k of h[s][k] R[k][g] for g < gates; rows of R are step apart. */
+static inline void gate_sums(const float *r, int64_t step, float *const *h, int64_t depth,
+                             int gates, tn_vf sums[SEQUENCES][GATES]) {
   tn_vf acc[SEQUENCES][GATES];
-  TN_UNROLL for (int s = 0; s < SEQUENCES; s++) TN_UNROLL for (int g = 0; g < GATES; g++)
+  TN_UNROLL for (int s = 0; s < SEQUENCES; s++) TN_UNROLL for (int g = 0; g < gates; g++)
       acc[s][g] = sums[s][g];
-  for (int64_t k = 0; k < depth; k++, r += BLOCK) {
-    TN_UNROLL for (int g = 0; g < GATES; g++) tn_prefetch_l1(r + AHEAD * BLOCK + g * TN_VF_LANES);
+  for (int64_t k = 0; k < depth; k++, r += step) {
+    TN_UNROLL for (int g = 0; g < gates; g++) tn_prefetch_l1(r + AHEAD * step + g * TN_VF_LANES);
     TN_UNROLL for (int s = 0; s < SEQUENCES; s++) {
       const tn_vf x = tn_vf_set1(h[s][k]);
-      TN_UNROLL for (int g = 0; g < GATES; g++) acc[s][g] =
+      TN_UNROLL for (int g = 0; g < gates; g++) acc[s][g] =
           tn_vf_fma(x, tn_vf_load(r + g * TN_VF_LANES), acc[s][g]);
     }
   }
-  TN_UNROLL for (int s = 0; s < SEQUENCES; s++) TN_UNROLL for (int g = 0; g < GATES; g++)
+  TN_UNROLL for (int s = 0; s < SEQUENCES; s++) TN_UNROLL for (int g = 0; g < gates; g++)
       sums[s][g] = acc[s][g];
 }
 
-/* One sequence: two chains per gate, since one would wait for itself. */
-static inline void lstm_sums_alone(const float *r, const float *h, int64_t depth,
-                                   tn_vf sums[GATES]) {
-  tn_vf acc[2][GATES];
-  TN_UNROLL for (int g = 0; g < GATES; g++) acc[0][g] = sums[g], acc[1][g] = tn_vf_set1(0);
+/* One sequence: two chains per gate, since one would wait for itself; of few gates, four. */
+static inline void gate_sums_alone(const float *r, int64_t step, const float *h, int64_t depth,
+                                   int gates, tn_vf sums[GATES]) {
+  const int chains = gates > 2 ? 2 : 4;
+  tn_vf acc[4][GATES];
+  TN_UNROLL for (int p = 0; p < chains; p++) TN_UNROLL for (int g = 0; g < gates; g++) acc[p][g] =
+      p ? tn_vf_set1(0) : sums[g];
   int64_t k = 0;
-  for (; k + 2 <= depth; k += 2, r += 2 * BLOCK) {
-    TN_UNROLL for (int p = 0; p < 2; p++) {
+  for (; k + chains <= depth; k += chains, r += chains * step) {
+    TN_UNROLL for (int p = 0; p < chains; p++) {
       const tn_vf x = tn_vf_set1(h[k + p]);
-      TN_UNROLL for (int g = 0; g < GATES; g++) {
-        const float *at = r + p * BLOCK + g * TN_VF_LANES;
-        tn_prefetch_l1(at + AHEAD * BLOCK);
+      TN_UNROLL for (int g = 0; g < gates; g++) {
+        const float *at = r + p * step + g * TN_VF_LANES;
+        tn_prefetch_l1(at + AHEAD * step);
         acc[p][g] = tn_vf_fma(x, tn_vf_load(at), acc[p][g]);
       }
     }
   }
-  TN_UNROLL for (int g = 0; g < GATES; g++) {
-    if (k < depth)
-      acc[0][g] = tn_vf_fma(tn_vf_set1(h[k]), tn_vf_load(r + g * TN_VF_LANES), acc[0][g]);
+  for (; k < depth; k++, r += step)
+    TN_UNROLL for (int g = 0; g < gates; g++) acc[0][g] =
+        tn_vf_fma(tn_vf_set1(h[k]), tn_vf_load(r + g * TN_VF_LANES), acc[0][g]);
+  TN_UNROLL for (int g = 0; g < gates; g++) {
+    if (chains == 4) acc[0][g] = tn_vf_add(acc[0][g], tn_vf_add(acc[2][g], acc[3][g]));
     sums[g] = tn_vf_add(acc[0][g], acc[1][g]);
   }
 }
 
-/* Gates of a block to the new state: the order in memory is that of the operator, i o f g. */
-static void lstm_state(const walk *w, int64_t s, int64_t at, const tn_vf sums[GATES]) {
-  const tn_vf i = tn_vf_sigmoid(sums[0]), o = tn_vf_sigmoid(sums[1]), f = tn_vf_sigmoid(sums[2]),
-              g = tn_vf_tanh(sums[3]);
-  const tn_vf c = tn_vf_fma(f, tn_vf_load(w->c[s] + at), tn_vf_mul(i, g));
-  tn_vf_store(w->c[s] + at, c);
-  tn_vf_store(w->next[s] + at, tn_vf_mul(o, tn_vf_tanh(c)));
+/* Gates [from, from + gates) of a block, which begin with what sums holds. */
+static inline void block_sums(const walk *w, int64_t block, int from, int gates, float *const *h,
+                              tn_vf sums[SEQUENCES][GATES]) {
+  const net *l = w->l;
+  const float *r = w->r + block * l->block * l->n.hidden + from * TN_VF_LANES;
+  if (w->live == 1)
+    gate_sums_alone(r, l->block, h[0], l->n.hidden, gates, sums[0]);
+  else
+    gate_sums(r, l->block, h, l->n.hidden, gates, sums);
 }
 
-static void lstm_block(const walk *w, int64_t block) {
+static tn_vf_mask units_of(const walk *w, int64_t block) {
+  const int64_t left = w->l->n.hidden - block * TN_VF_LANES;
+  return tn_vf_mask_first(left < TN_VF_LANES ? left : TN_VF_LANES);
+}
+
+/* The bias of a gate: row 0 that of W, 1 that of R. */
+static tn_vf bias_of(const walk *w, int64_t block, int row, int gate) {
   const rnn *n = &w->l->n;
-  const float *r = w->r + block * BLOCK * n->hidden;
-  const int64_t at = block * TN_VF_LANES,
-                units = n->hidden - at < TN_VF_LANES ? n->hidden - at : TN_VF_LANES;
-  const tn_vf_mask m = tn_vf_mask_first(units);
+  if (!w->bias) return tn_vf_set1(0);
+  return tn_vf_load_mask(units_of(w, block),
+                         w->bias + (row * n->gates + gate) * n->hidden + block * TN_VF_LANES);
+}
+
+/* What W makes of the input of sequence s for a gate; sequences beyond the live ones have none. */
+static tn_vf input_of(const walk *w, int64_t block, int64_t s, int gate) {
+  if (s >= w->live) return tn_vf_set1(0);
+  return tn_vf_load(w->x[s] + block * w->l->block + gate * TN_VF_LANES);
+}
+
+/* sums[s][g] for gates [from, from + gates): input and both biases. */
+static inline void begin_sums(const walk *w, int64_t block, int from, int gates,
+                              tn_vf sums[SEQUENCES][GATES]) {
+  for (int g = 0; g < gates; g++) {
+    const tn_vf b = tn_vf_add(bias_of(w, block, 0, from + g), bias_of(w, block, 1, from + g));
+    for (int64_t s = 0; s < SEQUENCES; s++)
+      sums[s][g] = tn_vf_add(input_of(w, block, s, from + g), b);
+  }
+}
+
+/* The order of the gates in memory is that of the operator, i o f g. */
+static void lstm_block(const walk *w, int64_t block) {
+  const int64_t at = block * TN_VF_LANES;
   tn_vf sums[SEQUENCES][GATES];
-  for (int64_t s = 0; s < SEQUENCES; s++)
-    for (int64_t g = 0; g < GATES; g++) {
-      tn_vf v = tn_vf_set1(0);
-      if (s < w->live) v = tn_vf_load(w->x[s] + block * BLOCK + g * TN_VF_LANES);
-      if (w->bias) {
-        const float *b = w->bias + g * n->hidden + at;
-        v = tn_vf_add(v,
-                      tn_vf_add(tn_vf_load_mask(m, b), tn_vf_load_mask(m, b + GATES * n->hidden)));
-      }
-      sums[s][g] = v;
-    }
-  if (w->live == 1)
-    lstm_sums_alone(r, w->h[0], n->hidden, sums[0]);
-  else
-    lstm_sums(r, w->h, n->hidden, sums);
-  for (int64_t s = 0; s < w->live; s++) lstm_state(w, s, at, sums[s]);
+  begin_sums(w, block, 0, 4, sums);
+  block_sums(w, block, 0, 4, w->h, sums);
+  for (int64_t s = 0; s < w->live; s++) {
+    const tn_vf i = tn_vf_sigmoid(sums[s][0]), o = tn_vf_sigmoid(sums[s][1]),
+                f = tn_vf_sigmoid(sums[s][2]), g = tn_vf_tanh(sums[s][3]);
+    const tn_vf c = tn_vf_fma(f, tn_vf_load(w->c[s] + at), tn_vf_mul(i, g));
+    tn_vf_store(w->c[s] + at, c);
+    tn_vf_store(w->next[s] + at, tn_vf_mul(o, tn_vf_tanh(c)));
+  }
+}
+
+static void rnn_block(const walk *w, int64_t block) {
+  tn_vf sums[SEQUENCES][GATES];
+  begin_sums(w, block, 0, 1, sums);
+  block_sums(w, block, 0, 1, w->h, sums);
+  for (int64_t s = 0; s < w->live; s++) {
+    const bool relu = w->l->n.activation[w->direction][0].f == RNN_RELU;
+    tn_vf_store(w->next[s] + block * TN_VF_LANES,
+                relu ? tn_vf_max(tn_vf_set1(0), sums[s][0]) : tn_vf_tanh(sums[s][0]));
+  }
+}
+
+/* (1 - z) g + z h */
+static tn_vf gru_mix(tn_vf z, tn_vf g, tn_vf h) {
+  return tn_vf_fma(tn_vf_sub(tn_vf_set1(1), z), g, tn_vf_mul(z, h));
+}
+
+/* linear_before_reset: g = tanh(x Wh + Wbh + r (h Rh + Rbh)), gates z r h in one pass. */
+static void gru_block_linear(const walk *w, int64_t block) {
+  const int64_t at = block * TN_VF_LANES;
+  tn_vf sums[SEQUENCES][GATES];
+  begin_sums(w, block, 0, 2, sums);
+  for (int s = 0; s < SEQUENCES; s++) sums[s][2] = bias_of(w, block, 1, 2);
+  block_sums(w, block, 0, 3, w->h, sums);
+  for (int64_t s = 0; s < w->live; s++) {
+    const tn_vf z = tn_vf_sigmoid(sums[s][0]), r = tn_vf_sigmoid(sums[s][1]),
+                x = tn_vf_add(input_of(w, block, s, 2), bias_of(w, block, 0, 2)),
+                g = tn_vf_tanh(tn_vf_fma(r, sums[s][2], x));
+    tn_vf_store(w->next[s] + at, gru_mix(z, g, tn_vf_load(w->h[s] + at)));
+  }
+}
+
+/* Otherwise g = tanh(x Wh + (r h) Rh + biases), which needs r of all units: first z and r h ... */
+static void gru_block_gates(const walk *w, int64_t block) {
+  const int64_t at = block * TN_VF_LANES;
+  tn_vf sums[SEQUENCES][GATES];
+  begin_sums(w, block, 0, 2, sums);
+  block_sums(w, block, 0, 2, w->h, sums);
+  for (int64_t s = 0; s < w->live; s++) {
+    tn_vf_store(w->c[s] + at, tn_vf_sigmoid(sums[s][0]));
+    tn_vf_store(w->scaled[s] + at, tn_vf_mul(tn_vf_sigmoid(sums[s][1]), tn_vf_load(w->h[s] + at)));
+  }
+}
+
+/* ... then the rest. */
+static void gru_block_state(const walk *w, int64_t block) {
+  const int64_t at = block * TN_VF_LANES;
+  tn_vf sums[SEQUENCES][GATES];
+  begin_sums(w, block, 2, 1, sums);
+  block_sums(w, block, 2, 1, w->scaled, sums);
+  for (int64_t s = 0; s < w->live; s++)
+    tn_vf_store(w->next[s] + at, gru_mix(tn_vf_load(w->c[s] + at), tn_vf_tanh(sums[s][0]),
+                                         tn_vf_load(w->h[s] + at)));
+}
+
+/* Every other turn goes through R backwards, so that what of it the cache still holds is used. */
+static void all_blocks(const walk *w, int64_t k, void (*block)(const walk *w, int64_t block)) {
+  for (int64_t b = 0; b < w->l->blocks; b++) block(w, k % 2 ? w->l->blocks - 1 - b : b);
+}
+
+static void next_states(const walk *w, int64_t k) {
+  const rnn *n = &w->l->n;
+  if (n->gates == 4) {
+    all_blocks(w, k, lstm_block);
+  } else if (n->gates == 1) {
+    all_blocks(w, k, rnn_block);
+  } else if (n->linear_before_reset) {
+    all_blocks(w, k, gru_block_linear);
+  } else {
+    all_blocks(w, k, gru_block_gates);
+    all_blocks(w, k, gru_block_state);
+  }
 }
 
 /* The step at which sequence s is in turn k; -1: it is over. */
@@ -249,7 +361,7 @@ static int64_t step_of(const walk *w, int64_t s, int64_t k) {
 }
 
 /* The state that sequence s has now is its last. */
-static void lstm_end(const walk *w, const tn_call *call, int64_t s) {
+static void walk_end(const walk *w, const tn_call *call, int64_t s) {
   const rnn *n = &w->l->n;
   const int64_t at = rnn_state_row(n, w->direction, w->first + s);
   const size_t bytes = (size_t)n->hidden * sizeof(float);
@@ -257,18 +369,16 @@ static void lstm_end(const walk *w, const tn_call *call, int64_t s) {
   if (tn_has_output(call, 2)) memcpy((float *)call->outputs[2]->data + at, w->c[s], bytes);
 }
 
-/* Turn k of all sequences. Those that are over go along, and nobody reads what becomes of them.
- * Every other turn goes through R backwards, so that what of it the cache still holds is used. */
-static void lstm_turn(walk *w, const tn_call *call, int64_t k) {
+/* Turn k of all sequences. Those that are over go along, and nobody reads what becomes of them. */
+static void walk_turn(walk *w, const tn_call *call, int64_t k) {
   const rnn *n = &w->l->n;
   int64_t steps[SEQUENCES];
   for (int64_t s = 0; s < w->live; s++) {
     steps[s] = step_of(w, s, k);
     w->x[s] = w->xw + (tn_max_i64(steps[s], 0) * n->batch + w->first + s) * w->l->width;
-    if (k == rnn_length(n, w->first + s)) lstm_end(w, call, s);
+    if (k == rnn_length(n, w->first + s)) walk_end(w, call, s);
   }
-  for (int64_t block = 0; block < w->l->blocks; block++)
-    lstm_block(w, k % 2 ? w->l->blocks - 1 - block : block);
+  next_states(w, k);
   for (int64_t s = 0; s < w->live; s++) {
     float *h = w->next[s];
     w->next[s] = w->h[s];
@@ -283,14 +393,15 @@ static void lstm_turn(walk *w, const tn_call *call, int64_t k) {
   }
 }
 
-static void lstm_begin(walk *w, float *room) {
-  const lstm *l = w->l;
+static void walk_begin(walk *w, float *room) {
+  const net *l = w->l;
   const size_t bytes = (size_t)l->n.hidden * sizeof *room;
-  memset(room, 0, (size_t)(SEQUENCES * 3 * l->padded) * sizeof *room);
-  for (int64_t s = 0; s < SEQUENCES; s++, room += 3 * l->padded) {
+  memset(room, 0, (size_t)(SEQUENCES * STATES * l->padded) * sizeof *room);
+  for (int64_t s = 0; s < SEQUENCES; s++, room += STATES * l->padded) {
     w->h[s] = room;
     w->next[s] = room + l->padded;
     w->c[s] = room + 2 * l->padded;
+    w->scaled[s] = room + 3 * l->padded;
     if (s >= w->live) continue;
     const int64_t at = rnn_state_row(&l->n, w->direction, w->first + s);
     if (l->n.h0) memcpy(w->h[s], (const float *)l->n.h0->data + at, bytes);
@@ -298,7 +409,7 @@ static void lstm_begin(walk *w, float *room) {
   }
 }
 
-static void walk_item(const tn_call *call, const lstm *l, int64_t item, const float *r,
+static void walk_item(const tn_call *call, const net *l, int64_t item, const float *r,
                       const float *xw, float *room) {
   const int64_t d = item / l->groups;
   walk w = {.l = l,
@@ -307,17 +418,17 @@ static void walk_item(const tn_call *call, const lstm *l, int64_t item, const fl
             .r = r + d * l->r_floats,
             .xw = xw + d * l->rows * l->width};
   w.live = tn_min_i64(SEQUENCES, l->n.batch - w.first);
-  if (l->n.b) w.bias = (const float *)l->n.b->data + d * 2 * GATES * l->n.hidden;
-  lstm_begin(&w, room);
-  for (int64_t k = 0; k < l->n.steps; k++) lstm_turn(&w, call, k);
+  if (l->n.b) w.bias = (const float *)l->n.b->data + d * 2 * l->n.gates * l->n.hidden;
+  walk_begin(&w, room);
+  for (int64_t k = 0; k < l->n.steps; k++) walk_turn(&w, call, k);
   for (int64_t s = 0; s < w.live; s++)
-    if (rnn_length(&l->n, w.first + s) == l->n.steps) lstm_end(&w, call, s);
+    if (rnn_length(&l->n, w.first + s) == l->n.steps) walk_end(&w, call, s);
 }
 
-tn_status TN_SIMD_NAME(lstm_f32)(const tn_call *call, uint32_t stage, int64_t begin, int64_t end,
-                                 uint32_t worker) {
-  lstm l;
-  tn_status s = lstm_make(call, call->state == NULL, &l);
+static tn_status run(const tn_call *call, int32_t gates, uint32_t stage, int64_t begin, int64_t end,
+                     uint32_t worker) {
+  net l;
+  tn_status s = net_make(call, gates, call->state == NULL, &l);
   if (s) return s;
   float *xw = call->scratch;
   float *packed = l.packs ? xw + l.n.directions * l.rows * l.width : call->state;
@@ -333,5 +444,20 @@ tn_status TN_SIMD_NAME(lstm_f32)(const tn_call *call, uint32_t stage, int64_t be
   }
   return TN_OK;
 }
+
+/* name_f32_<isa>, name_refuse_<isa>, name_plan_<isa> and name_prepare_<isa>. */
+#define CELL_KERNEL(name, gates)                                                               \
+  const char *TN_SIMD_NAME(name##_refuse)(const tn_call *call) { return refuse(call, gates); } \
+  tn_status TN_SIMD_NAME(name##_plan)(const tn_call *call, tn_kernel_plan *out) {              \
+    return plan(call, gates, out);                                                             \
+  }                                                                                            \
+  tn_status TN_SIMD_NAME(name##_prepare)(const tn_call *call) { return prepare(call, gates); } \
+  tn_status TN_SIMD_NAME(name##_f32)(const tn_call *call, uint32_t stage, int64_t begin,       \
+                                     int64_t end, uint32_t worker) {                           \
+    return run(call, gates, stage, begin, end, worker);                                        \
+  }
+CELL_KERNEL(rnn, 1)
+CELL_KERNEL(gru, 3)
+CELL_KERNEL(lstm, 4)
 
 #endif
