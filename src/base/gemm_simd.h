@@ -63,6 +63,13 @@ static inline void tn_tile_store_part(float *c, tn_vf lo, tn_vf hi, int64_t n, b
   tn_vf_store_mask(c + TN_VF_LANES, m_hi, tn_vf_add(hi, c_hi));
 }
 
+/* Fewer instructions per multiply-add. Clang would move accumulators from register to register. */
+#if defined(__clang__)
+#define TN_TILE_UNROLL
+#else
+#define TN_TILE_UNROLL _Pragma("GCC unroll 4")
+#endif
+
 /* ROWS is a number, not a parameter: only then do the accumulators stay in registers. */
 #define TN_TILE(ROWS)                                                                              \
   static void tn_tile_##ROWS(const float *a, const float *b, int64_t depth, float *c, int64_t ldc, \
@@ -70,6 +77,7 @@ static inline void tn_tile_store_part(float *c, tn_vf lo, tn_vf hi, int64_t n, b
                              int64_t next_step) {                                                  \
     tn_vf lo[ROWS], hi[ROWS];                                                                      \
     TN_UNROLL for (int r = 0; r < ROWS; r++) lo[r] = hi[r] = tn_vf_set1(0);                        \
+    TN_TILE_UNROLL                                                                                 \
     for (int64_t k = 0; k < depth; k++, a += TN_TILE_MR, b += TN_TILE_NR, next += next_step) {     \
       tn_prefetch_l2(next);                                                                        \
       const tn_vf b_lo = tn_vf_load(b), b_hi = tn_vf_load(b + TN_VF_LANES);                        \
@@ -108,6 +116,7 @@ TN_TILE(13)
 TN_TILE(14)
 #endif
 #undef TN_TILE
+#undef TN_TILE_UNROLL
 
 typedef void (*tn_tile_fn)(const float *a, const float *b, int64_t depth, float *c, int64_t ldc,
                            int64_t n, bool first, const float *bias, const char *next,
