@@ -31,10 +31,13 @@ typedef struct layer { /* one convolution, cut into work */
   int64_t kernel_h, kernel_w, stride_h, stride_w, dilation_h, dilation_w, pad_h, pad_w;
   int64_t n_pixels; /* the last row may be shorter than out_w */
   int64_t in_blocks, out_blocks;
-  int64_t step; /* floats between pixels: lanes, or NARROW */
-  bool direct;  /* strips are read from the input */
+  bool narrow;          /* the input is plain: planes are read, not blocks */
+  int64_t step;         /* channels of a block: lanes, or NARROW */
+  int64_t planes, unit; /* of an image: blocks or channels, and floats of one pixel of one */
+  bool direct;          /* strips are read from the input */
   int64_t strip_rows, strips,
       strip_in_rows;          /* output rows of a strip, and the input rows it takes */
+  int64_t col;                /* pixels of the strip between output pixels: 1, or stride_w */
   int64_t phases, phase_w;    /* of a copied row: those that taps read, pixels of one */
   int64_t row_step;           /* rows of the strip between output rows */
   int64_t row_floats;         /* of one row of all input blocks */
@@ -48,7 +51,7 @@ static bool layer_is_direct(const layer *l) {
   const tn_window *w = &l->c.w;
   for (int32_t k = 0; k < w->n; k++)
     if (w->pad_lo[k] || w->pad_hi[k]) return false;
-  return l->stride_w == 1 && l->step == TN_VF_LANES;
+  return l->stride_w == 1 && !l->narrow;
 }
 
 static int64_t layer_groups(const layer *l) { return tn_ceil_div(l->out_blocks, TILE_BLOCKS); }
@@ -75,15 +78,17 @@ static tn_status layer_make(const tn_call *call, layer *out) {
   const tn_status s = conv_shape_make(call, &l.c);
   if (s) return s;
   const tn_window w = tn_window_padded(&l.c.w, 3);
-  const bool narrow = call->inputs[0]->layout == TN_PLAIN;
   l.in_h = w.in[1], l.in_w = w.in[2], l.out_h = w.out[1], l.out_w = w.out[2];
   l.kernel_h = w.kernel[1], l.kernel_w = w.kernel[2];
   l.stride_h = w.stride[1], l.stride_w = w.stride[2];
   l.dilation_h = w.dilation[1], l.dilation_w = w.dilation[2];
   l.pad_h = w.pad_lo[1], l.pad_w = w.pad_lo[2];
   l.n_pixels = l.out_h * l.out_w;
-  l.step = narrow ? NARROW : TN_VF_LANES;
+  l.narrow = call->inputs[0]->layout == TN_PLAIN;
+  l.step = l.narrow ? NARROW : TN_VF_LANES;
+  l.unit = l.narrow ? 1 : TN_VF_LANES;
   l.in_blocks = tn_ceil_div(l.c.channels, l.step);
+  l.planes = l.narrow ? l.c.channels : l.in_blocks;
   l.out_blocks = tn_ceil_div(l.c.filters, TN_VF_LANES);
   l.direct = layer_is_direct(&l);
   if (conv_is_pointwise(&l.c.w) && l.direct) {
@@ -92,14 +97,16 @@ static tn_status layer_make(const tn_call *call, layer *out) {
     l.in_h = l.out_h, l.in_w = l.out_w;
   }
   /* What no tap reads is not copied; of a 1x1 there remain the pixels of the output. */
-  l.phases = tn_min_i64(l.stride_w, (l.kernel_w - 1) * l.dilation_w + 1);
+  const int64_t span = (l.kernel_w - 1) * l.dilation_w + 1;
+  l.col = l.narrow && l.stride_w <= TILE_COLS ? l.stride_w : 1;
+  l.phases = tn_min_i64(l.stride_w / l.col, span);
   l.row_step = l.direct ? l.stride_h : tn_min_i64(l.stride_h, (l.kernel_h - 1) * l.dilation_h + 1);
-  l.run = l.direct || l.c.taps > 1 ? l.out_w : 4 * TILE_PIXELS;
-  l.phase_w = l.direct ? l.in_w : l.out_w + (l.kernel_w - 1) * l.dilation_w / l.stride_w;
+  l.run = l.direct || l.narrow || l.c.taps > 1 ? l.out_w : 4 * TILE_PIXELS;
+  l.phase_w = l.direct ? l.in_w : (l.out_w - 1) * l.col + 1 + (span - 1) / (l.stride_w / l.col);
   const int64_t block_bytes =
       TILE_BLOCKS * TN_VF_LANES * l.c.taps * l.step * (int64_t)sizeof(float);
   l.chunk = tn_max_i64(1, CHUNK_BYTES / block_bytes);
-  if (tn_dims_product((int64_t[]){l.in_blocks, l.step, l.phases, l.phase_w}, 4, &l.row_floats))
+  if (tn_dims_product((int64_t[]){l.planes, l.unit, l.phases, l.phase_w}, 4, &l.row_floats))
     return TN_ERR_OVERFLOW;
   layer_cut(&l, call->n_workers);
   if (!l.direct && tn_dims_product((int64_t[]){l.row_floats, l.strip_in_rows}, 2, &l.strip_floats))
@@ -195,54 +202,35 @@ static void copy_pixels(const layer *l, const float *row, int64_t first, float *
 static void copy_run(const layer *l, const float *row, int64_t first, float *to) {
   const int64_t left = tn_min_i64(l->phase_w, tn_max_i64(0, -first));
   const int64_t n = tn_max_i64(0, tn_min_i64(l->phase_w - left, l->in_w - (first + left)));
-  const size_t pixel = (size_t)l->step * sizeof(float);
+  const size_t pixel = (size_t)l->unit * sizeof(float);
   memset(to, 0, (size_t)left * pixel);
-  if (n) memcpy(to + left * l->step, row + (first + left) * l->step, (size_t)n * pixel);
-  memset(to + (left + n) * l->step, 0, (size_t)(l->phase_w - left - n) * pixel);
+  if (n) memcpy(to + left * l->unit, row + (first + left) * l->unit, (size_t)n * pixel);
+  memset(to + (left + n) * l->unit, 0, (size_t)(l->phase_w - left - n) * pixel);
 }
 
-/* Four pixels of a plane, 1 or 2 apart. */
-static inline tn_v4 load_four(const float *p, int64_t stride) {
-  const tn_v4 a = tn_v4_load(p);
-  return stride == 1 ? a : tn_v4_even(a, tn_v4_load(p + 4));
-}
-
-/* Of planes: the channels of a pixel are gathered, of four pixels at once where they are inside. */
-static void copy_planes(const layer *l, const float *row, int64_t first, float *to) {
-  const int64_t plane = l->c.in_size, stride = l->stride_w, reach = stride == 1 ? 4 : 8;
-  for (int64_t q = 0; q < l->phase_w;) {
-    const int64_t at = first + q * stride;
-    if (stride <= 2 && at >= 0 && at + reach <= l->in_w && q + 4 <= l->phase_w) {
-      tn_v4 v[NARROW];
-      for (int64_t c = 0; c < NARROW; c++)
-        v[c] = c < l->c.channels ? load_four(row + c * plane + at, stride) : tn_v4_zero();
-      tn_v4_transpose(v);
-      for (int64_t k = 0; k < 4; k++, q++, to += NARROW) tn_v4_store(to, v[k]);
-      continue;
-    }
-    for (int64_t c = 0; c < NARROW; c++)
-      to[c] = at < 0 || at >= l->in_w || c >= l->c.channels ? 0 : row[c * plane + at];
-    q++, to += NARROW;
+/* Of a plane. */
+static void copy_plane(const layer *l, const float *row, int64_t first, float *to) {
+  for (int64_t q = 0; q < l->phase_w; q++) {
+    const int64_t at = first + q * l->stride_w;
+    to[q] = at >= 0 && at < l->in_w ? row[at] : 0;
   }
 }
 
-/* x: the image. The strip begins with output row oh. Layout [block][row][phase][pixel][step]. */
+/* x: the image. The strip begins with output row oh. Layout [plane][row][phase][pixel][unit]. */
 static void copy_strip(const layer *l, const float *x, int64_t oh, float *to) {
-  const int64_t block = l->step == NARROW ? l->c.channels * l->c.in_size : l->c.in_size * l->step;
-  const int64_t pixel = l->step == NARROW ? 1 : l->step;
-  for (int64_t i = 0; i < l->in_blocks; i++)
+  for (int64_t i = 0; i < l->planes; i++, x += l->c.in_size * l->unit)
     for (int64_t r = 0; r < l->strip_in_rows; r++) {
       const int64_t ih = (oh + r / l->row_step) * l->stride_h - l->pad_h + r % l->row_step;
-      for (int64_t phase = 0; phase < l->phases; phase++, to += l->phase_w * l->step) {
+      for (int64_t phase = 0; phase < l->phases; phase++, to += l->phase_w * l->unit) {
         if (ih < 0 || ih >= l->in_h) {
-          memset(to, 0, (size_t)(l->phase_w * l->step) * sizeof *to);
+          memset(to, 0, (size_t)(l->phase_w * l->unit) * sizeof *to);
           continue;
         }
-        const float *row = x + i * block + ih * l->in_w * pixel;
-        if (l->step == NARROW)
-          copy_planes(l, row, phase - l->pad_w, to);
-        else if (l->stride_w == 1)
+        const float *row = x + ih * l->in_w * l->unit;
+        if (l->col == l->stride_w)
           copy_run(l, row, -l->pad_w, to);
+        else if (l->narrow)
+          copy_plane(l, row, phase - l->pad_w, to);
         else
           copy_pixels(l, row, phase - l->pad_w, to);
       }
@@ -259,15 +247,15 @@ typedef struct band {   /* a strip as it is read */
 } band;
 
 static void strip_taps(const layer *l, band *s) {
-  s->row = (l->direct ? l->in_w : l->phases * l->phase_w) * l->step;
-  const int64_t channels = l->step == NARROW ? l->c.channels : 1; /* with an `at` of their own */
+  const int64_t planes = l->narrow ? l->planes : 1; /* whose taps have an `at` of their own */
+  const int64_t stride = l->stride_w / l->col;
   int64_t *at = s->at;
   for (int64_t h = 0; h < l->kernel_h; h++)
     for (int64_t w = 0; w < l->kernel_w; w++) {
-      const int64_t x = w * l->dilation_w, phase = x % l->stride_w;
-      const int64_t pixel = phase * l->phase_w + x / l->stride_w;
-      for (int64_t c = 0; c < channels; c++)
-        *at++ = h * l->dilation_h * s->row + pixel * l->step + c;
+      const int64_t x = w * l->dilation_w, phase = x % stride;
+      const int64_t pixel = phase * l->phase_w + x / stride;
+      for (int64_t c = 0; c < planes; c++)
+        *at++ = c * s->x_block + h * l->dilation_h * s->row + pixel * l->unit;
     }
 }
 
@@ -276,17 +264,12 @@ static void strip_make(const tn_call *call, const layer *l, int64_t item, float 
   s->first_row = item % l->strips * l->strip_rows;
   s->n_rows = tn_min_i64(l->strip_rows, l->out_h - s->first_row);
   const float *x = (const float *)call->inputs[0]->data;
+  s->row = (l->direct ? l->in_w : l->phases * l->phase_w) * l->unit;
+  s->x_block = l->direct ? l->c.in_size * l->unit : l->strip_in_rows * s->row;
   strip_taps(l, s);
-  if (l->direct) {
-    s->x_block = l->c.in_size * l->step;
-    s->x = x + s->image * l->in_blocks * s->x_block + s->first_row * l->stride_h * s->row;
-    return;
-  }
-  x += s->image *
-       (l->step == NARROW ? l->c.channels * l->c.in_size : l->in_blocks * l->c.in_size * l->step);
-  copy_strip(l, x, s->first_row, room);
-  s->x = room;
-  s->x_block = l->strip_in_rows * s->row;
+  x += s->image * l->planes * l->c.in_size * l->unit;
+  s->x = l->direct ? x + s->first_row * l->stride_h * s->row : room;
+  if (!l->direct) copy_strip(l, x, s->first_row, room);
 }
 
 /* One row of pixels of a group, in tiles of about one size. */
@@ -323,7 +306,7 @@ static tile_args group_tile(const tn_call *call, const layer *l, const band *s, 
   const int64_t width = group_blocks(l, group);
   const int64_t filters = l->c.filters - (group * TILE_BLOCKS + width - 1) * TN_VF_LANES;
   tile_args a = {.at = s->at, .bias = bias, .taps = l->c.taps, .x_block = s->x_block};
-  if (l->step == NARROW) a.taps *= l->c.channels;
+  if (l->narrow) a.taps *= l->planes;
   a.first = true;
   a.channels = l->step;
   a.y_block = l->n_pixels * TN_VF_LANES;
@@ -339,8 +322,8 @@ static tile_args group_tile(const tn_call *call, const layer *l, const band *s, 
 static void run_group(const tn_call *call, const layer *l, const band *s, int64_t group,
                       const float *bias, float *y) {
   const int64_t width = group_blocks(l, group), pixels = strip_pixels(l, s);
-  const int64_t row = l->run == l->out_w ? l->row_step * s->row : l->run * l->step;
-  const tile_fn *tiles = (l->step == NARROW ? tiles_narrow : tiles_wide)[width - 1];
+  const int64_t row = l->run == l->out_w ? l->row_step * s->row : l->run * l->unit;
+  const tile_fn *tiles = (l->narrow ? tiles_planes[l->col - 1] : tiles_wide)[width - 1];
   const float *w = (const float *)call->state + group_at(l, group);
   const tn_finish finish = tn_finish_make(call);
   tile_args a = group_tile(call, l, s, group, bias);
@@ -355,7 +338,7 @@ static void run_group(const tn_call *call, const layer *l, const band *s, int64_
     for (int64_t at = 0, n; at < pixels; at += n, x += row) {
       const int64_t first = s->first_row * l->out_w + at;
       n = tn_min_i64(l->run, pixels - at);
-      run_row(tiles, &a, x, l->step, w, y + first * TN_VF_LANES, n);
+      run_row(tiles, &a, x, l->col * l->unit, w, y + first * TN_VF_LANES, n);
       if (finish.rest && last) finish_run(call, l, s, group, first, n);
     }
     w = end;

@@ -6,8 +6,8 @@
  *         + sum over blocks i, taps t, channels c of
  *             x[i*x_block + at[t] + p*step + c] * w(i, t, c)[b*lanes + l]
  *
- * w runs on from each (i, t, c) to the next. step is the distance of pixels in x: lanes or 4; with
- * 4 there is one block, and each channel of each tap has an `at` of its own. On the way the weights
+ * w runs on from each (i, t, c) to the next. step is the distance of pixels in x: lanes; or, of
+ * planes, 1 or 2, with one block, and an `at` for each channel of each tap. On the way the weights
  * that come next are brought into L2, a part by each tile. The last sums are finished (residual,
  * activation) before they are stored. */
 #ifndef TN_OPS_CONV_BLOCKED_TILE_H
@@ -20,7 +20,8 @@
 enum {
   TILE_PIXELS = TN_VF_LANES == 16 ? 14 : 6, /* times two blocks: 28 or 12 accumulators */
   TILE_BLOCKS = 2,
-  NARROW = 4 /* channels of an input that is not blocked, as of a picture */
+  TILE_COLS = 2, /* the largest distance of pixels in a plane */
+  NARROW = 4     /* channels of an input that is not blocked, as of a picture */
 };
 
 typedef struct tile_args {
@@ -63,8 +64,10 @@ typedef void (*tile_fn)(tile_args *a, const float *x, const float *w, float *y);
       for (int64_t c = 0; c < channels; c++, from++) TILE_STEP(P, B, TN_VF_LANES, from); \
     }                                                                                    \
   }
-#define TILE_SUM_NARROW(P, B) \
-  for (int64_t t = 0; t < a->taps; t++) TILE_STEP(P, B, NARROW, x + a->at[t]);
+#define TILE_SUM_PLANE1(P, B) \
+  for (int64_t t = 0; t < a->taps; t++) TILE_STEP(P, B, 1, x + a->at[t]);
+#define TILE_SUM_PLANE2(P, B) \
+  for (int64_t t = 0; t < a->taps; t++) TILE_STEP(P, B, 2, x + a->at[t]);
 
 #define TILE(P, B, STEP)                                                                         \
   static void tile_##P##_##B##_##STEP(tile_args *a, const float *x, const float *w, float *y) {  \
@@ -85,7 +88,10 @@ typedef void (*tile_fn)(tile_args *a, const float *x, const float *w, float *y);
         tn_vf_store(y + b * y_block + p * TN_VF_LANES, acc[p][b]);                               \
   }
 
-#define TILES(P) TILE(P, 1, LANES) TILE(P, 2, LANES) TILE(P, 1, NARROW) TILE(P, 2, NARROW)
+#define TILES(P)    \
+  TILE(P, 1, LANES) \
+  TILE(P, 2, LANES) \
+  TILE(P, 1, PLANE1) TILE(P, 2, PLANE1) TILE(P, 1, PLANE2) TILE(P, 2, PLANE2)
 TILES(1)
 TILES(2)
 TILES(3)
@@ -119,13 +125,15 @@ TILES(14)
 /* By blocks less one, then by pixels. */
 static const tile_fn tiles_wide[TILE_BLOCKS][TILE_PIXELS + 1] = {TILE_ROW(1, LANES),
                                                                  TILE_ROW(2, LANES)};
-static const tile_fn tiles_narrow[TILE_BLOCKS][TILE_PIXELS + 1] = {TILE_ROW(1, NARROW),
-                                                                   TILE_ROW(2, NARROW)};
+/* The same, by the distance of pixels less one. */
+static const tile_fn tiles_planes[TILE_COLS][TILE_BLOCKS][TILE_PIXELS + 1] = {
+    {TILE_ROW(1, PLANE1), TILE_ROW(2, PLANE1)}, {TILE_ROW(1, PLANE2), TILE_ROW(2, PLANE2)}};
 
 #undef TILE
 #undef TILE_STEP
 #undef TILE_SUM_LANES
-#undef TILE_SUM_NARROW
+#undef TILE_SUM_PLANE1
+#undef TILE_SUM_PLANE2
 #undef TILES
 #undef TILE_ROW
 

@@ -128,9 +128,6 @@ typedef __m128 tn_v4;
 
 static inline tn_v4 tn_v4_load(const float *p) { return _mm_loadu_ps(p); }
 static inline void tn_v4_store(float *p, tn_v4 v) { _mm_storeu_ps(p, v); }
-static inline tn_v4 tn_v4_zero(void) { return _mm_setzero_ps(); }
-/* Elements 0 and 2 of a, then of b. */
-static inline tn_v4 tn_v4_even(tn_v4 a, tn_v4 b) { return _mm_shuffle_ps(a, b, 0x88); }
 /* Rows become columns. */
 static inline void tn_v4_transpose(tn_v4 v[4]) { _MM_TRANSPOSE4_PS(v[0], v[1], v[2], v[3]); }
 

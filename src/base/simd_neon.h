@@ -119,9 +119,6 @@ typedef float32x4_t tn_v4;
 
 static inline tn_v4 tn_v4_load(const float *p) { return vld1q_f32(p); }
 static inline void tn_v4_store(float *p, tn_v4 v) { vst1q_f32(p, v); }
-static inline tn_v4 tn_v4_zero(void) { return vdupq_n_f32(0); }
-/* Elements 0 and 2 of a, then of b. */
-static inline tn_v4 tn_v4_even(tn_v4 a, tn_v4 b) { return vuzp1q_f32(a, b); }
 /* Rows become columns. */
 static inline void tn_v4_transpose(tn_v4 v[4]) {
   const float64x2_t a = vreinterpretq_f64_f32(vtrn1q_f32(v[0], v[1])),
