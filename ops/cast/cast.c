@@ -171,17 +171,10 @@ tn_status cast_lower(const tn_call *call, tn_graph *graph, int32_t node) {
   return call->host->graph->replace_node(graph, node, &input, 1);
 }
 
-static int64_t onnx_of(uint32_t dtype) {
-  for (int64_t k = 1; k < 64; k++) {
-    if (tn_dtype_of_onnx(k) == dtype) return k;
-  }
-  return 0;
-}
-
 tn_status cast_like_lower(const tn_call *call, tn_graph *graph, int32_t node) {
   const tn_cast_like_attrs *a = call->attrs;
   const int32_t input = tn_node_input(call, graph, node, 0);
-  tn_attr attrs[] = {tn_attr_int("to", onnx_of(call->outputs[0]->dtype)),
+  tn_attr attrs[] = {tn_attr_int("to", tn_onnx_of_dtype(call->outputs[0]->dtype)),
                      tn_attr_int("saturate", a->saturate), tn_attr_str("round_mode", "")};
   attrs[2].s = a->round_mode;
   return tn_lower_as(call, graph, node, "Cast", &input, 1, attrs, 3);

@@ -281,6 +281,15 @@ static void vet_in_place(const tn_call *call, tn_kernel_plan *plan) {
   }
 }
 
+/* True if every output is a tensor without elements: nothing is left to compute. */
+static bool makes_nothing(const tn_call *call) {
+  bool nothing = call->n_outputs > 0;
+  for (uint32_t k = 0; k < call->n_outputs && nothing; k++)
+    nothing = !call->outputs[k] || (call->outputs[k]->kind == TN_KIND_TENSOR &&
+                                    tn_tensor_elements(call->outputs[k]) == 0);
+  return nothing;
+}
+
 tn_status tn_kernel_ask_plan(const tn_kerneldef *def, const tn_call *call, tn_diag *diag,
                              tn_kernel_plan *out_plan) {
   tn_kernel_plan plan = {.head = TN_HEAD(tn_kernel_plan), .n_stages = 1};
@@ -296,7 +305,11 @@ tn_status tn_kernel_ask_plan(const tn_kerneldef *def, const tn_call *call, tn_di
   const uint64_t limit = UINT64_C(1) << 46;
   if (plan.scratch_bytes > limit || plan.worker_scratch_bytes > limit || plan.state_bytes > limit)
     return bad_plan(def, diag, "scratch or state of more than 64 TiB");
-  for (uint32_t s = 0; s < plan.n_stages; s++) plan.grain[s] = tn_max_i64(plan.grain[s], 1);
+  const bool idle = makes_nothing(call) && !(plan.flags & TN_PLAN_DATA_DEPENDENT);
+  for (uint32_t s = 0; s < plan.n_stages; s++) {
+    plan.grain[s] = tn_max_i64(plan.grain[s], 1);
+    if (idle) plan.items[s] = 0; /* not 2^50 rows of nothing */
+  }
   if (!(plan.cost_ns >= 0)) plan.cost_ns = 0;
   vet_in_place(call, &plan);
   *out_plan = plan;

@@ -110,7 +110,7 @@ static tn_status begin_with(const tn_planner *p, tn_graph *g, int32_t node, int3
 
 tn_status tn_share_region_prefixes(const tn_planner *p, tn_graph *g, tn_diag *diag) {
   tn_status s = tn_graph_sort(g, diag);
-  /* The longest first, so that its beginning is still whole. */
+  /* From the end, where the longer ones are: the beginning of each is still whole then. */
   for (int64_t at = g->order.n - 1; at >= 0 && !s; at--) {
     const int32_t id = g->order.data[at];
     const tn_gnode *n = tn_graph_node(g, id);
