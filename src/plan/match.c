@@ -281,7 +281,7 @@ static void vet_in_place(const tn_call *call, tn_kernel_plan *plan) {
   }
 }
 
-/* True if every output is a tensor without elements: nothing is left to compute. */
+/* True if every output is a tensor without elements. */
 static bool makes_nothing(const tn_call *call) {
   bool nothing = call->n_outputs > 0;
   for (uint32_t k = 0; k < call->n_outputs && nothing; k++)
@@ -308,7 +308,8 @@ tn_status tn_kernel_ask_plan(const tn_kerneldef *def, const tn_call *call, tn_di
   const bool idle = makes_nothing(call) && !(plan.flags & TN_PLAN_DATA_DEPENDENT);
   for (uint32_t s = 0; s < plan.n_stages; s++) {
     plan.grain[s] = tn_max_i64(plan.grain[s], 1);
-    if (idle) plan.items[s] = 0; /* not 2^50 rows of nothing */
+    if (idle) /* not 2^50 rows of nothing; one item, in which kernels may look at their inputs */
+      plan.items[s] = plan.items[s] > 1 ? 1 : plan.items[s];
   }
   if (!(plan.cost_ns >= 0)) plan.cost_ns = 0;
   vet_in_place(call, &plan);
