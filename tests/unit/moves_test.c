@@ -449,7 +449,8 @@ static void blocked_channels_are_joined(void **state) {
 }
 
 /* Each part is made from all parts before it, put together anew: p1 = p0 + 1,
- * p2 = Concat(p0, p1) + 1, ... Answers how many steps move. `swapped`: the longest puts p1 first. */
+ * p2 = Concat(p0, p1) + 1, ... Answers how many steps move. `swapped`: the longest puts p1
+ * first. */
 static int32_t run_growing(bool swapped) {
   enum { CHANNELS = 8, N_PARTS = 4 };
   const tn_attr axis = {.head = TN_HEAD(tn_attr), .name = "axis", .kind = TN_ATTR_INT, .i = 1};
