@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/abi.h"
+#include "base/pages.h"
 #include "exec/model.h"
 
 typedef struct tn_sibling {
@@ -161,6 +162,9 @@ static tn_status read_graph(tn_loader *l, const tn_format *format, const tn_mapp
   l->is_ours = !owner || owner->stays;
   tn_status status = note_lasting(l, file, l->model->files.n > 0);
   if (!status) status = format->read(&source, graph);
+  for (int64_t k = 0; k < graph->lasting.n; k++) /* what was read to find the constants */
+    if (graph->lasting.data[k].is_mapped)
+      tn_pages_forget(graph->lasting.data[k].data, graph->lasting.data[k].size);
   tn_vec_free(graph->a, &graph->lasting);
   l->io.complaint = graph->complaint;
   status = tn_io_status(&l->io, format, status);

@@ -94,6 +94,8 @@ static tn_status make_const(tn_graph *g, const tn_tensor *data, uint64_t bytes, 
                             tn_const **out) {
   const tn_lasting *l = lasting_of(g, data->data, bytes);
   *out = NULL;
+  /* One of a few bytes would keep a page of the file in memory, or a huge one. */
+  if (l && l->is_mapped && bytes < TN_LATE_BYTES) copy = true;
   if (copy && l && is_weights(data, bytes))
     *out = tn_const_late(g->a, data->data, bytes, l->is_mapped);
   if (*out) return TN_OK;

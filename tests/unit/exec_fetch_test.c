@@ -280,6 +280,7 @@ static void packed_weights_leave_memory(void **state) {
     const tn_const *w = const_of(m, "w"), *table = const_of(m, "table"),
                    *filters = const_of(m, "filters");
     assert_non_null(w->source);
+    assert_true(const_of(m, "norm")->owned); /* small ones keep no page of the file */
     assert_int_equal(w->n_readers + table->n_readers + filters->n_readers, 0);
     tn_session *s = run(m, 8, diag, &got);
     if (!pad) expected = got;
