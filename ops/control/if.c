@@ -28,6 +28,9 @@ tn_status if_infer(const tn_call *call) {
    * when it is run. */
   tn_status s_yes = cond && !*cond ? TN_OK : branch_types(call, a->then_branch, &yes);
   tn_status s_no = cond && *cond ? TN_OK : branch_types(call, a->else_branch, &no);
+  const bool memory =
+      s_yes == TN_ERR_MEMORY || s_no == TN_ERR_MEMORY; /* says nothing of branches */
+  if (memory) s_yes = s_no = TN_ERR_MEMORY;
   tn_status s = cond || (s_yes && s_no) || !yes.out || !no.out ? (s_yes ? s_yes : s_no) : TN_OK;
   for (uint32_t k = 0; !s && k < call->n_outputs; k++) {
     if (!call->outputs[k]) continue;

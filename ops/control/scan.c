@@ -51,7 +51,9 @@ static tn_status axis_of(const scan *s, uint32_t k, int32_t *out) {
 static tn_status slice_type(scan *s, uint32_t k, tn_tensor *out) {
   const tn_tensor *t = s->call->inputs[s->n_state + k];
   int32_t axis = 0;
-  tn_status status = t ? axis_of(s, k, &axis) : TN_ERR_INVALID;
+  tn_status status = t ? axis_of(s, k, &axis)
+                       : s->call->host->fail(s->call->ctx, TN_ERR_INVALID,
+                                             "scan input %u is left out", (unsigned)k);
   if (status) return status;
   if (s->length >= 0 && t->shape[axis] != s->length)
     return s->call->host->fail(s->call->ctx, TN_ERR_SHAPE, "scan inputs have %lld and %lld slices",

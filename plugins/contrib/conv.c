@@ -14,7 +14,7 @@ tn_status fused_conv_lower(const tn_call *call, tn_graph *graph, int32_t node) {
   if ((!f && a->activation.size) || a->auto_pad.size >= NAME_MAX_BYTES)
     return call->host->fail(call->ctx, TN_ERR_UNSUPPORTED,
                             "not supported: this activation or auto_pad");
-  memcpy(auto_pad, a->auto_pad.data, (size_t)a->auto_pad.size);
+  if (a->auto_pad.size) memcpy(auto_pad, a->auto_pad.data, (size_t)a->auto_pad.size);
   tn_attr attrs[6] = {build_attr_str("auto_pad", auto_pad), build_attr_int("group", a->group)};
   const struct {
     const char *name;

@@ -96,7 +96,7 @@ tn_status q_linear_average_pool_lower(const tn_call *call, tn_graph *graph, int3
   if (rank > TN_MAX_RANK || a->auto_pad.size >= (int64_t)sizeof auto_pad)
     return call->host->fail(call->ctx, TN_ERR_INVALID,
                             "attribute 'kernel_shape' or 'auto_pad' is too long");
-  memcpy(auto_pad, a->auto_pad.data, (size_t)a->auto_pad.size);
+  if (a->auto_pad.size) memcpy(auto_pad, a->auto_pad.data, (size_t)a->auto_pad.size);
   tn_attr attrs[6] = {build_attr_str("auto_pad", auto_pad),
                       build_attr_int("ceil_mode", a->ceil_mode),
                       build_attr_int("count_include_pad", a->count_include_pad),
