@@ -86,7 +86,7 @@ typedef struct check_options {
   const char *plugin; /* file whose parts alone are tested */
   char *family;       /* text of a family file */
   uint64_t family_bytes;
-  bool bench, verbose, list, in_process;
+  bool bench, small, verbose, list, in_process; /* small: without the cases marked `bench` */
   double bench_ms;
 } check_options;
 

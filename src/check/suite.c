@@ -316,6 +316,7 @@ static void run_case(op_test *t, const char *text) {
   check_binding bindings[CHECK_MAX_ALIASES];
   if (!holds(t->env->options.line, text)) return;
   if (check_case_parse(t->op, text, &t->arena, &line, &why)) {
+    if (t->env->options.small && line.bench) return;
     const int32_t n = find_aliases(t->op, &line, bindings);
     expand(t, &line, bindings, n, 0);
     return;
@@ -373,7 +374,7 @@ static bool takes_graph(const tn_opdef *op) {
 /* What only the whole can show: that every kernel was used, and that sessions run the operator. */
 static void report(op_test *t) {
   const check_options *o = &t->env->options;
-  if (o->line || o->isa || o->bench) return;
+  if (o->line || o->isa || o->bench || o->small) return;
   for (int32_t k = 0; k < t->n_kernels; k++) {
     if (!kernel_wanted(t, k)) continue;
     enter_kernel(t, k);

@@ -15,6 +15,7 @@ static const char usage[] =
     "  --kernel NAME   this kernel only\n"
     "  --isa LEVEL     this level only (none, avx2, avx512 ...)\n"
     "  --case TEXT     cases that hold this text only\n"
+    "  --small         leaves out the cases marked `bench`, which are the large ones\n"
     "  --bench         times the cases marked `bench` instead\n"
     "  --time MS       about how long for each kernel and case (default 200)\n"
     "  --in-process    no child processes: for debuggers\n"
@@ -45,6 +46,8 @@ static bool flag(check_options *o, const char *name) {
     o->list = true;
   else if (!strcmp(name, "--bench"))
     o->bench = true;
+  else if (!strcmp(name, "--small"))
+    o->small = true;
   else if (!strcmp(name, "--in-process"))
     o->in_process = true;
   else if (!strcmp(name, "-v"))
