@@ -59,12 +59,12 @@ static inline float tn_clamp_f32(float x, float lo, float hi) {
   return x > hi ? hi : x;
 }
 
-/* exp(x) = 2^n (1 + p): p = expm1(r) with |r| <= ln(2)/2, and 2^n as the product of s and t. x
- * in [-120, 89] or NaN. */
-typedef struct tn_exp_parts {
-  float p, s, t;
-} tn_exp_parts;
-static inline tn_exp_parts tn_exp_split(float x) {
+/* exp(x) = 2^n (1 + p): p = expm1(r) with |r| <= ln(2)/2. x in [-120, 89] or NaN. */
+typedef struct tn_exp_reduced {
+  float p;
+  uint32_t n; /* modulo 2^32; of NaN: anything */
+} tn_exp_reduced;
+static inline tn_exp_reduced tn_exp_reduce(float x) {
   const float magic =
       12582912.0f; /* 1.5 * 2^23: adding it rounds to an integer and leaves that in the low bits */
   float m = TN_FMA(x, 1.44269504f, magic), n = m - magic;
@@ -74,13 +74,32 @@ static inline tn_exp_parts tn_exp_split(float x) {
   q = TN_FMA(q, r, 0.04166720062494278f);
   q = TN_FMA(q, r, 0.1666654348373413f);
   q = TN_FMA(q, r, 0.5f);
-  /* n + 256 > 0, halved without a signed shift; two factors, so that 2^-150 and 2^128 can be had */
-  uint32_t k = tn_bits_of_f32(m) - tn_bits_of_f32(magic) + 256u, half = k >> 1;
-  tn_exp_parts e;
+  tn_exp_reduced e;
   e.p = TN_FMA(q * r, r, r);
+  e.n = tn_bits_of_f32(m) - tn_bits_of_f32(magic);
+  return e;
+}
+
+/* 2^n as the product of s and t. */
+typedef struct tn_exp_parts {
+  float p, s, t;
+} tn_exp_parts;
+static inline tn_exp_parts tn_exp_split(float x) {
+  const tn_exp_reduced reduced = tn_exp_reduce(x);
+  /* n + 256 > 0, halved without a signed shift; two factors, so that 2^-150 and 2^128 can be had */
+  uint32_t k = reduced.n + 256u, half = k >> 1;
+  tn_exp_parts e;
+  e.p = reduced.p;
   e.s = tn_f32_of_bits((half - 1u) << 23);
   e.t = tn_f32_of_bits((k - half - 1u) << 23);
   return e;
+}
+
+/* e^x, 1 ULP, for x in [-87, 88] or NaN only, where 2^n is one normal number. */
+static inline float tn_exp_near_f32(float x) {
+  const tn_exp_reduced e = tn_exp_reduce(x);
+  const float s = tn_f32_of_bits((e.n + 127u) << 23);
+  return TN_FMA(e.p, s, s);
 }
 
 /* e^x, 1 ULP. Overflow: inf; underflow: 0. */
@@ -162,8 +181,8 @@ static inline float tn_erf_f32(float x) {
   q = TN_FMA(q, t, 0.1041136309504509f);
   q = TN_FMA(q, t, 0.6369761228561401f);
   q = TN_FMA(q, t, 1.127797245979309f);
-  q = TN_FMA(q, t, 0.00016645470168441534f); /* -ln(1 - erf(t)) */
-  float big = 1.0f - tn_exp_f32(-q);
+  q = TN_FMA(q, t, 0.00016645470168441534f);               /* -ln(1 - erf(t)) */
+  float big = 1.0f - tn_exp_near_f32(-q);                  /* q is below 17 */
   return tn_sign_f32(a < 0.9f ? TN_FMA(p, a, a) : big, x); /* NaN: big, by way of exp */
 }
 
