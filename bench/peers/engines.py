@@ -15,6 +15,8 @@ import sys
 
 import numpy as np
 
+PATIENCE = 1200  # seconds for a converter
+
 
 def converted(name, path, target, command):
     """The file `target` made from an ONNX file by a command, made anew if it is older. A converter that
@@ -25,10 +27,16 @@ def converted(name, path, target, command):
     if not target.exists() or target.stat().st_mtime < path.stat().st_mtime:
         # mnnconvert would install a package for telemetry with pip.
         env = dict(os.environ, PIP_NO_INDEX="1", PIP_ROOT_USER_ACTION="ignore")
-        result = subprocess.run(command, capture_output=True, text=True, cwd=path.parent, env=env)
-        if result.returncode or not target.exists():
-            lines = (result.stderr or result.stdout).strip().splitlines()
-            refusal.write_text(f"{pathlib.Path(command[0]).name} failed: {lines[-1][:200] if lines else 'no reason given'}")
+        why = None
+        try:
+            result = subprocess.run(command, capture_output=True, text=True, cwd=path.parent, env=env, timeout=PATIENCE)
+            if result.returncode or not target.exists():
+                lines = (result.stderr or result.stdout).strip().splitlines()
+                why = lines[-1][:200] if lines else "no reason given"
+        except subprocess.TimeoutExpired:
+            why = f"not done within {PATIENCE} seconds"
+        if why:
+            refusal.write_text(f"{pathlib.Path(command[0]).name} failed: {why}")
             raise RuntimeError(refusal.read_text())
     return target
 
