@@ -10,12 +10,14 @@ before load and answers the file that it made: it is kept next to the model.
 import ctypes
 import os
 import pathlib
+import resource
 import subprocess
 import sys
 
 import numpy as np
 
 PATIENCE = 1200  # seconds for a converter
+MEMORY = 12 << 30  # bytes for a converter: onnx2tf takes forty times the model for large ones
 
 
 def converted(name, path, target, command):
@@ -29,7 +31,8 @@ def converted(name, path, target, command):
         env = dict(os.environ, PIP_NO_INDEX="1", PIP_ROOT_USER_ACTION="ignore")
         why = None
         try:
-            result = subprocess.run(command, capture_output=True, text=True, cwd=path.parent, env=env, timeout=PATIENCE)
+            result = subprocess.run(command, capture_output=True, text=True, cwd=path.parent, env=env, timeout=PATIENCE,
+                                    preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_DATA, (MEMORY, MEMORY)))
             if result.returncode or not target.exists():
                 lines = (result.stderr or result.stdout).strip().splitlines()
                 why = lines[-1][:200] if lines else "no reason given"

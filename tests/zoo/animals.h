@@ -1961,14 +1961,14 @@ ANIMAL(DESCRIPTOR, run_jumps_back, VET,
   kernel[0].plan = placing_plan; kernel[0].run = jumping_run)
 ANIMAL(DESCRIPTOR, run_keeps_call, VET,
   "it takes its input from the call that prepare had",
-  "zoo: kernel 'twice_f32_c'*crashed with SIGSEGV in run()*of the call of prepare(), which has "
-  "returned",
+  "zoo: kernel 'twice_f32_c'*crashed with SIGSEGV in run()*of the call of prepare(), which is "
+  "not there any more",
   kernel[0].plan = stateful_plan; kernel[0].prepare = keeping_prepare;
   kernel[0].run = kept_input_run)
 ANIMAL(DESCRIPTOR, run_keeps_context, VET,
   "it asks for memory through the context that prepare had",
-  "zoo: kernel 'twice_f32_c'*crashed with SIGSEGV in run()*of the call of prepare(), which has "
-  "returned",
+  "zoo: kernel 'twice_f32_c'*crashed with SIGSEGV in run()*of the call of prepare(), which is "
+  "not there any more",
   kernel[0].plan = stateful_plan; kernel[0].prepare = keeping_prepare;
   kernel[0].run = kept_ctx_run)
 ANIMAL(DESCRIPTOR, finish_inputs, VET,
