@@ -56,21 +56,44 @@ static bool layer_is_direct(const layer *l) {
 
 static int64_t layer_groups(const layer *l) { return tn_ceil_div(l->out_blocks, TILE_BLOCKS); }
 
-/* Rows of a strip: its input stays in L2, and there are strips for all workers. */
+/* How work for several workers is cut: into strips of rows, each of which reads all weights, and
+ * into parts of the filters, each of which reads all inputs, and makes its own copy of them. */
+typedef struct work_cut {
+  int64_t rows, most_rows; /* of an image; the most of a strip */
+  int64_t batch, groups;   /* images; groups of filters, which are not cut */
+  bool heavy;              /* weights have more bytes than inputs */
+  /* answers */
+  int64_t strip_rows, strips, parts, part_groups;
+} work_cut;
+
+static void work_cut_make(work_cut *c, uint32_t n_workers) {
+  const int64_t batch = tn_max_i64(1, c->batch), groups = tn_max_i64(1, c->groups);
+  const int64_t each = c->heavy ? 2 : 4; /* items for a worker */
+  const int64_t wanted = n_workers > 1 ? each * (int64_t)n_workers : 1;
+  c->parts = c->heavy ? tn_min_i64(groups, wanted) : 1;
+  const int64_t rows = tn_max_i64(1, c->rows * batch / tn_ceil_div(wanted, c->parts));
+  c->strips = tn_ceil_div(c->rows, tn_min_i64(c->most_rows, rows));
+  c->strip_rows = c->strips ? tn_ceil_div(c->rows, c->strips) : 1;
+  c->strips = tn_ceil_div(c->rows, c->strip_rows);
+  if (!c->heavy)
+    c->parts = tn_min_i64(groups, tn_ceil_div(wanted, tn_max_i64(1, c->strips * batch)));
+  c->part_groups = tn_ceil_div(groups, c->parts);
+  c->parts = tn_ceil_div(groups, c->part_groups);
+}
+
+/* Rows of a strip: its input stays in L2. */
 static void layer_cut(layer *l, uint32_t n_workers) {
   const int64_t row_bytes = l->row_floats * (int64_t)sizeof(float);
   const int64_t rows_in = tn_max_i64(1, STRIP_BYTES / tn_max_i64(1, row_bytes) - l->kernel_h + 1);
-  const int64_t wanted = n_workers > 1 ? 4 * (int64_t)n_workers : 1;
-  int64_t rows = tn_max_i64(1, rows_in / l->row_step);
-  rows = tn_min_i64(rows, tn_max_i64(1, l->out_h * tn_max_i64(1, l->c.batch) / wanted));
-  l->strips = tn_ceil_div(l->out_h, rows);
-  l->strip_rows = l->strips ? tn_ceil_div(l->out_h, l->strips) : 1;
-  l->strips = tn_ceil_div(l->out_h, l->strip_rows);
+  work_cut c = {.rows = l->out_h,
+                .most_rows = tn_max_i64(1, rows_in / l->row_step),
+                .batch = l->c.batch,
+                .groups = layer_groups(l),
+                .heavy = l->c.filters * l->c.taps > l->c.in_size * l->c.batch};
+  work_cut_make(&c, n_workers);
+  l->strip_rows = c.strip_rows, l->strips = c.strips;
+  l->parts = c.parts, l->part_groups = c.part_groups;
   l->strip_in_rows = (l->strip_rows - 1) * l->row_step + (l->kernel_h - 1) * l->dilation_h + 1;
-  const int64_t strips = tn_max_i64(1, l->strips * l->c.batch), groups = layer_groups(l);
-  l->parts = tn_max_i64(1, tn_min_i64(groups, tn_ceil_div(wanted, strips)));
-  l->part_groups = tn_max_i64(1, tn_ceil_div(groups, l->parts));
-  l->parts = tn_ceil_div(groups, l->part_groups);
 }
 
 static tn_status layer_make(const tn_call *call, layer *out) {

@@ -46,16 +46,15 @@ typedef struct winograd {
 static void winograd_cut(winograd *g, uint32_t n_workers) {
   const int64_t row_bytes =
       POINTS * g->tiles_w * g->in_blocks * TN_VF_LANES * (int64_t)sizeof(float);
-  const int64_t wanted = n_workers > 1 ? 4 * (int64_t)n_workers : 1;
   const int64_t u_bytes = POINTS * g->c.channels * g->c.filters * (int64_t)sizeof(float);
-  int64_t rows = tn_max_i64(1, (u_bytes < U_BYTES ? V_BYTES : 2 * V_BYTES) / row_bytes);
-  rows = tn_min_i64(rows, tn_max_i64(1, g->tiles_h * g->c.batch / wanted));
-  g->strips = tn_ceil_div(g->tiles_h, rows);
-  g->strip_rows = tn_ceil_div(g->tiles_h, g->strips);
-  g->strips = tn_ceil_div(g->tiles_h, g->strip_rows);
-  g->parts = tn_min_i64(g->groups, tn_ceil_div(wanted, g->strips * g->c.batch));
-  g->part_groups = tn_ceil_div(g->groups, g->parts);
-  g->parts = tn_ceil_div(g->groups, g->part_groups);
+  work_cut c = {.rows = g->tiles_h,
+                .most_rows = tn_max_i64(1, (u_bytes < U_BYTES ? V_BYTES : 2 * V_BYTES) / row_bytes),
+                .batch = g->c.batch,
+                .groups = g->groups,
+                .heavy = g->c.filters > g->tiles_h * g->tiles_w * g->c.batch};
+  work_cut_make(&c, n_workers);
+  g->strip_rows = c.strip_rows, g->strips = c.strips;
+  g->parts = c.parts, g->part_groups = c.part_groups;
 }
 
 /* Only of a call that refuse() lets through. The odd vector between points keeps their 36 streams
