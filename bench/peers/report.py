@@ -55,11 +55,11 @@ def column(results, names, value):
     return table(["model", *(NAMES[n] for n in names)], rows)
 
 
-def beside_busy(quiet, busy, names):
+def beside_busy(results, names):
     """Times on all cores while something else keeps one of them busy, over the times on one quiet core."""
-    alone = {r["model"]: r["engines"] for r in quiet if r["threads"] == 1}
+    alone = {r["model"]: r["engines"] for r in results if not r["busy"]}
     rows = []
-    for result in busy:
+    for result in (r for r in results if r["busy"]):
         before = alone.get(result["model"], {})
         rows.append([result["model"], *(
             f"{result['engines'][n]['median_ns'] / before[n]['median_ns']:.2f}"
@@ -141,7 +141,7 @@ build/peers/bin/python bench/peers/report.py build/bench/peers.json build/bench/
 
 Times over those of the same engine on one thread of a quiet machine: at 1 the busy core costs nothing but its own help.
 
-""" + beside_busy(results, busy["results"], names)
+""" + beside_busy(busy["results"], names)
     first = [r for r in results if r["threads"] == min(x["threads"] for x in results)]
     text += "\n## Start-up: loading and the first run, ms\n\nOf the converted file, where an engine has a format of its own.\n\n"
     text += column(first, names, lambda row: f"{(row['load_ns'] + row['first_ns']) / 1e6:.0f}")

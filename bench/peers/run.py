@@ -7,7 +7,7 @@
 Each engine holds the model in a process of its own. In every round each engine in turn runs for a slice
 of time while all others sleep; the ratio of a peer is the median over the rounds of its median time
 divided by Tenon's of the same round. Outputs are compared with ONNX Runtime's without optimisation.
-With --busy a loop keeps the last of the cores busy all the while.
+With --busy a loop keeps the last of the cores busy, after a run on one thread without it.
 """
 import argparse
 import contextlib
@@ -177,7 +177,8 @@ def summary(results, peers):
 def machine():
     with open("/proc/cpuinfo") as text:
         model = next((line.split(":")[1].strip() for line in text if line.startswith("model name")), "unknown")
-    return {"cpu": model, "cores": os.cpu_count(), "system": platform.platform(), "python": platform.python_version()}
+    return {"cpu": model, "cores": os.cpu_count(), "system": f"{platform.system()} {platform.machine()}, {' '.join(platform.libc_ver())}",
+            "python": platform.python_version()}
 
 
 @contextlib.contextmanager
@@ -202,7 +203,7 @@ def main():
     parser.add_argument("--rounds", type=int, default=7, help="rounds after the one that warms up (default: 7)")
     parser.add_argument("--slice", type=float, default=0.4, metavar="S", help="seconds of a slice (default: 0.4)")
     parser.add_argument("--pause", type=float, default=0.2, metavar="S", help="sleep before a slice (default: 0.2)")
-    parser.add_argument("--busy", action="store_true", help="keep the last core busy with something else")
+    parser.add_argument("--busy", action="store_true", help="one quiet thread, then -t threads with the last core busy")
     parser.add_argument("--convert", action="store_true", help="write and convert the models, measure nothing")
     args = parser.parse_args()
     unknown = [name for name in args.models if name not in build.MODELS]
@@ -221,15 +222,16 @@ def main():
         if args.convert:
             convert(path, names)
             continue
-        for threads in args.threads or [1]:
-            with busy_core() if args.busy else contextlib.nullcontext():
+        ways = [(threads, args.busy) for threads in args.threads or [1]]
+        for threads, busy in [(1, False), *ways] if args.busy else ways:
+            with busy_core() if busy else contextlib.nullcontext():
                 rows = measure(path, names, threads, args)
-            results.append({"model": model, "threads": threads, "busy": args.busy, "engines": rows})
+            results.append({"model": model, "threads": threads, "busy": busy, "engines": rows})
             target.with_suffix(".part").write_text(json.dumps({"machine": machine(), "results": results}, indent=1))
             target.with_suffix(".part").replace(target)
             show(model, threads, rows)
     if not args.convert:
-        summary(results, [name for name in names if name != "tenon"])
+        summary([r for r in results if r["busy"] == args.busy], [name for name in names if name != "tenon"])
     return 0
 
 
