@@ -28,8 +28,9 @@ typedef struct layout { /* how one call is cut into work */
   way way;
   int64_t b_matrices, panels; /* distinct matrices of B, panels of each */
   int64_t row_blocks, row_step, col_blocks, col_step;
-  bool shares_a;              /* A is packed in the first stage */
-  int64_t a_matrices, strips; /* distinct matrices of A, strips of each */
+  bool shares_a;        /* A is packed in the first stage */
+  int64_t a_matrices;   /* distinct matrices of A */
+  int64_t block_strips; /* of a block of rows; the last may have fewer */
 } layout;
 
 static way way_of(const product *p) {
@@ -39,16 +40,37 @@ static way way_of(const product *p) {
   return p->trans_a && p->m > 1 ? TILES : DOTS;
 }
 
+/* Panels per item, so that the threads end at about the same time: of the sizes that make about
+ * four items a thread, that with the shortest way to the end; of equal ones, what strips meet at
+ * once. */
+static int64_t panels_per_item(int64_t panels, int64_t per_panel, int64_t n_workers) {
+  enum { TRIED = 8 };
+  const double wanted = (double)panels * (double)per_panel / (4 * (double)n_workers);
+  const int64_t least = wanted < 2 ? 2 : wanted < (double)panels ? (int64_t)wanted : panels;
+  int64_t best = least, shortest = INT64_MAX;
+  for (int64_t s = least; s < least + TRIED; s++) {
+    const int64_t length = tn_ceil_div(per_panel * tn_ceil_div(panels, s), n_workers) * s;
+    if (length < shortest || (length == shortest && s % TN_TILE_PANELS == 0))
+      best = s, shortest = length;
+  }
+  return best;
+}
+
+/* On several threads rows are cut first, where there are enough: the rows that a thread wrote are
+ * those that it will read. */
 static void cut_tiles(const tn_call *call, layout *l) {
-  const int64_t groups = tn_ceil_div(l->p.n, TN_TILE_COLUMNS),
-                wanted = call->n_workers > 1 ? 4 * (int64_t)call->n_workers : 1;
-  l->strips = tn_ceil_div(l->p.m, TN_TILE_MR);
-  l->row_blocks = tn_ceil_div(l->p.m, ROWS);
-  l->row_step = tn_ceil_div(l->strips, tn_max_i64(1, l->row_blocks)) * TN_TILE_MR;
+  enum { STRIPS = 4 }; /* per thread, for that */
+  const int64_t n_threads = tn_max_i64(1, call->n_workers),
+                strips = tn_ceil_div(l->p.m, TN_TILE_MR);
+  int64_t blocks = tn_ceil_div(l->p.m, ROWS);
+  if (l->p.batch == 1 && strips >= STRIPS * n_threads)
+    blocks = tn_ceil_div(blocks, n_threads) * n_threads;
+  l->row_step = blocks ? tn_ceil_div(l->p.m, blocks) : 0;
   l->row_blocks = l->row_step ? tn_ceil_div(l->p.m, l->row_step) : 0;
-  const int64_t per_column = tn_max_i64(1, l->p.batch * l->row_blocks);
-  const int64_t blocks = tn_min_i64(groups, tn_ceil_div(wanted, per_column));
-  l->col_step = tn_ceil_div(groups, tn_max_i64(1, blocks)) * TN_TILE_COLUMNS;
+  l->block_strips = tn_ceil_div(l->row_step, TN_TILE_MR);
+  const int64_t per_panel = tn_max_i64(1, l->p.batch * l->row_blocks);
+  l->col_step = l->panels * TN_TILE_NR;
+  if (n_threads > 1) l->col_step = panels_per_item(l->panels, per_panel, n_threads) * TN_TILE_NR;
   l->col_blocks = l->col_step ? tn_ceil_div(l->p.n, l->col_step) : 0;
   l->shares_a = l->col_blocks > 1 && l->p.k > 0;
 }
@@ -84,13 +106,17 @@ static tn_status layout_make(const tn_call *call, bool is_gemm, layout *out) {
   return TN_OK;
 }
 
+/* Strips of a matrix of A, those that the last block lacks counted in. */
+static int64_t strips_of(const layout *l) { return l->row_blocks * l->block_strips; }
+
 static uint64_t panel_bytes(const layout *l) {
   return (uint64_t)(l->b_matrices * l->panels * TN_TILE_NR * l->p.k) * sizeof(float);
 }
 
 static uint64_t strip_bytes(const layout *l) {
-  return l->shares_a ? (uint64_t)(l->a_matrices * l->strips * TN_TILE_MR * l->p.k) * sizeof(float)
-                     : 0;
+  return l->shares_a
+             ? (uint64_t)(l->a_matrices * strips_of(l) * TN_TILE_MR * l->p.k) * sizeof(float)
+             : 0;
 }
 
 /* Items of the first stage: panels to be packed unless B is constant, then strips. */
@@ -98,7 +124,7 @@ static int64_t packed_panels(const layout *l, bool b_constant) {
   return l->way == TILES && !b_constant ? l->b_matrices * l->panels : 0;
 }
 static int64_t packed_strips(const layout *l) {
-  return l->shares_a ? l->a_matrices * l->strips : 0;
+  return l->shares_a ? l->a_matrices * strips_of(l) : 0;
 }
 
 static double cost_ns(const layout *l) {
@@ -194,21 +220,22 @@ static int64_t depth_step(const product *p) {
   return tn_max_i64(1, tn_ceil_div(p->k, n_blocks));
 }
 
-/* Where strip `strip` of A begins, elements [k0, k0 + kc): [matrix][block of k][strip][k][MR]. */
+/* Where strip `strip`, counted over all blocks of rows, begins, elements [k0, k0 + kc):
+ * [matrix][block of k][strip][k][MR]. */
 static float *shared_strip(const layout *l, float *to, int64_t matrix, int64_t strip, int64_t k0,
                            int64_t kc) {
-  return to + (matrix * l->p.k + k0) * l->strips * TN_TILE_MR + strip * TN_TILE_MR * kc;
+  return to + ((matrix * l->p.k + k0) * strips_of(l) + strip * kc) * TN_TILE_MR;
 }
 
 static void share_strip(const layout *l, int64_t item, float *to) {
   const product *p = &l->p;
-  const int64_t matrix = item / l->strips, strip = item % l->strips, step = depth_step(p),
-                per_block = l->row_step / TN_TILE_MR, i = strip / per_block * l->row_step,
-                m = tn_min_i64(l->row_step, p->m - i);
+  const int64_t matrix = item / strips_of(l), strip = item % strips_of(l), step = depth_step(p),
+                i = strip / l->block_strips * l->row_step, m = tn_min_i64(l->row_step, p->m - i);
   const float *a = (const float *)p->a->data + matrix * p->m * p->k;
+  if (strip % l->block_strips >= tn_ceil_div(m, TN_TILE_MR)) return;
   for (int64_t k0 = 0; k0 < p->k; k0 += step) {
     const int64_t kc = tn_min_i64(step, p->k - k0);
-    pack_block_strip(p, a, i, m, strip % per_block, k0, kc,
+    pack_block_strip(p, a, i, m, strip % l->block_strips, k0, kc,
                      shared_strip(l, to, matrix, strip, k0, kc));
   }
 }
@@ -233,7 +260,7 @@ static void tiles_item(const tn_call *call, const layout *l, int64_t item, const
     t.k = tn_min_i64(step, p->k - k0);
     t.a_strip = TN_TILE_MR * t.k;
     if (l->shares_a)
-      t.a = shared_strip(l, strips, a_matrix, i / TN_TILE_MR, k0, t.k);
+      t.a = shared_strip(l, strips, a_matrix, i / l->row_step * l->block_strips, k0, t.k);
     else
       for (int64_t s = 0; s * TN_TILE_MR < m; s++)
         pack_block_strip(p, a, i, m, s, k0, t.k, strips + s * t.a_strip);

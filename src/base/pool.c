@@ -1,9 +1,12 @@
-/* The thread pool: one job at a time, its chunks counted down by atomics.
+/* The thread pool: one job at a time, its chunks claimed by atomics.
  *
- * `unclaimed` hands the chunks out, `unfinished` says when the job is over. Who has claimed a chunk
- * may read the job's fields until it has counted the chunk as finished, since the caller leaves
- * (and the fields change) only when all are. So a worker that comes late, or wakes in the middle of
- * a later job, is harmless: it claims a chunk of the job that is there, or none. */
+ * Every thread has a share of the chunks, the first share is the caller's, and takes them in their
+ * order; who has none left takes the last of another's. So the same part of a tensor is mostly met
+ * by the same thread, job after job, and is still in the cache of its core. `unfinished` says when
+ * the job is over. Who has claimed a chunk may read the job's fields until it has counted the chunk
+ * as finished, since the caller leaves (and the fields change) only when all are. So a worker that
+ * comes late, or wakes in the middle of a later job, is harmless: it claims a chunk of the job that
+ * is there, or none. */
 #include "base/pool.h"
 
 #include <pthread.h>
@@ -24,19 +27,19 @@ enum {
 };
 
 typedef struct worker {
+  alignas(
+      64) _Atomic uint64_t share; /* unclaimed chunks: the first << 32 | the one after the last */
   tn_pool *pool;
   pthread_t thread;
   uint32_t id;
 } worker;
 
 struct tn_pool {
-  /* The job. Written by its caller before `unclaimed` is set. */
+  /* The job. Written by its caller before the shares are set. */
   tn_pool_fn run;
   void *arg;
   int64_t n_items, chunk;
-  int32_t n_chunks;
   /* Words that several threads change, a cache line each. */
-  alignas(64) _Atomic int32_t unclaimed;   /* <= 0: none left */
   alignas(64) _Atomic uint32_t unfinished; /* chunks; the caller sleeps on it */
   alignas(64) _Atomic uint32_t epoch;      /* counts jobs; workers sleep on it */
   _Atomic int32_t n_asleep;                /* workers that sleep on epoch, or are about to */
@@ -46,18 +49,10 @@ struct tn_pool {
   /* Constant once created. */
   alignas(64) const tn_allocator *a;
   uint64_t spin_ns;
-  int32_t n_workers, n_slots;
+  int32_t n_workers, n_slots; /* without the caller */
   tn_park park;
-  worker workers[];
+  worker workers[]; /* the first is the caller: no thread of the pool's */
 };
-
-static void cpu_pause(void) {
-#if defined(__x86_64__) || defined(__i386__)
-  __builtin_ia32_pause();
-#elif defined(__aarch64__)
-  __asm__ volatile("yield");
-#endif
-}
 
 /* Waits a while for *word to differ from seen. True: it does. */
 static bool spin(const tn_pool *pool, _Atomic uint32_t *word, uint32_t seen) {
@@ -66,22 +61,42 @@ static bool spin(const tn_pool *pool, _Atomic uint32_t *word, uint32_t seen) {
   uint64_t end = tn_now_ns() + pool->spin_ns;
   do {
     for (int k = 0; k < PAUSES_PER_LOOK; k++) {
-      cpu_pause();
+      tn_cpu_pause();
       if (atomic_load_explicit(word, memory_order_acquire) != seen) return true;
     }
   } while (tn_now_ns() < end);
   return false;
 }
 
-/* Runs chunks as long as there are unclaimed ones. */
+/* Claims a chunk of a share, the first or the last; -1: none is left. */
+static int64_t claim(_Atomic uint64_t *share, bool last) {
+  uint64_t seen = atomic_load_explicit(share, memory_order_relaxed), left;
+  uint32_t begin, end;
+  do {
+    begin = (uint32_t)(seen >> 32);
+    end = (uint32_t)seen;
+    if (begin >= end) return -1;
+    left = last ? seen - 1 : seen + (UINT64_C(1) << 32);
+  } while (!atomic_compare_exchange_weak_explicit(share, &seen, left, memory_order_acquire,
+                                                  memory_order_relaxed));
+  return last ? end - 1 : begin;
+}
+
+static void run_chunk(tn_pool *pool, int64_t k, uint32_t id) {
+  const int64_t begin = k * pool->chunk;
+  pool->run(pool->arg, begin, begin + tn_min_i64(pool->chunk, pool->n_items - begin), id);
+  if (atomic_fetch_sub(&pool->unfinished, 1) == 1 && atomic_load(&pool->caller_asleep)) {
+    tn_park_wake(&pool->park, &pool->unfinished, 1);
+  }
+}
+
+/* Runs chunks as long as there are unclaimed ones, its own first. */
 static void work(tn_pool *pool, uint32_t id) {
-  int32_t left;
-  while ((left = atomic_fetch_sub_explicit(&pool->unclaimed, 1, memory_order_acquire)) > 0) {
-    int64_t begin = (pool->n_chunks - left) * pool->chunk;
-    pool->run(pool->arg, begin, begin + tn_min_i64(pool->chunk, pool->n_items - begin), id);
-    if (atomic_fetch_sub(&pool->unfinished, 1) == 1 && atomic_load(&pool->caller_asleep)) {
-      tn_park_wake(&pool->park, &pool->unfinished, 1);
-    }
+  const uint32_t n = (uint32_t)pool->n_slots + 1;
+  for (uint32_t k = 0; k < n; k++) {
+    const uint32_t whose = (id + k) % n;
+    int64_t chunk;
+    while ((chunk = claim(&pool->workers[whose].share, k > 0)) >= 0) run_chunk(pool, chunk, id);
   }
 }
 
@@ -127,6 +142,14 @@ static int64_t chunk_of(int64_t n_items, int64_t grain, int32_t n_threads) {
   return chunk;
 }
 
+static void share_out(tn_pool *pool, int64_t n_chunks) {
+  const int64_t n = pool->n_workers + 1;
+  for (int64_t k = 0; k < n; k++) {
+    const uint64_t begin = (uint64_t)(k * n_chunks / n), end = (uint64_t)((k + 1) * n_chunks / n);
+    atomic_store_explicit(&pool->workers[k].share, begin << 32 | end, memory_order_release);
+  }
+}
+
 void tn_pool_run(tn_pool *pool, int64_t n_items, int64_t grain, tn_pool_fn run, void *arg) {
   if (n_items <= 0) return;
   if (grain < 1) grain = 1;
@@ -139,10 +162,10 @@ void tn_pool_run(tn_pool *pool, int64_t n_items, int64_t grain, tn_pool_fn run, 
   pool->arg = arg;
   pool->n_items = n_items;
   pool->chunk = chunk_of(n_items, grain, pool->n_workers + 1);
-  pool->n_chunks = (int32_t)tn_ceil_div(n_items, pool->chunk);
-  atomic_store_explicit(&pool->unfinished, (uint32_t)pool->n_chunks, memory_order_relaxed);
-  atomic_store_explicit(&pool->unclaimed, pool->n_chunks, memory_order_release);
-  announce(pool, pool->n_chunks - 1);
+  const int32_t n_chunks = (int32_t)tn_ceil_div(n_items, pool->chunk);
+  atomic_store_explicit(&pool->unfinished, (uint32_t)n_chunks, memory_order_relaxed);
+  share_out(pool, n_chunks);
+  announce(pool, n_chunks - 1);
   work(pool, 0);
   wait_for_others(pool);
   atomic_store_explicit(&pool->busy, false, memory_order_release);
@@ -151,7 +174,7 @@ void tn_pool_run(tn_pool *pool, int64_t n_items, int64_t grain, tn_pool_fn run, 
 int32_t tn_pool_n_threads(const tn_pool *pool) { return pool ? pool->n_workers + 1 : 1; }
 
 static uint64_t pool_bytes(int32_t n_slots) {
-  return sizeof(tn_pool) + (uint64_t)n_slots * sizeof(worker);
+  return sizeof(tn_pool) + (uint64_t)(n_slots + 1) * sizeof(worker);
 }
 
 /* Starts the workers with all signals blocked: those are the application's. */
@@ -160,8 +183,9 @@ static void workers_start(tn_pool *pool) {
   sigfillset(&all);
   if (pthread_sigmask(SIG_SETMASK, &all, &before)) return;
   while (pool->n_workers < pool->n_slots) {
-    worker *w = &pool->workers[pool->n_workers];
-    *w = (worker){.pool = pool, .id = (uint32_t)pool->n_workers + 1};
+    worker *w = &pool->workers[pool->n_workers + 1];
+    w->pool = pool;
+    w->id = (uint32_t)pool->n_workers + 1;
     if (pthread_create(&w->thread, NULL, worker_main, w)) break;
     pool->n_workers++;
   }
@@ -191,7 +215,7 @@ void tn_pool_destroy(tn_pool *pool) {
   if (!pool) return;
   atomic_store(&pool->stop, true);
   announce(pool, pool->n_workers);
-  for (int32_t i = 0; i < pool->n_workers; i++) pthread_join(pool->workers[i].thread, NULL);
+  for (int32_t i = 1; i <= pool->n_workers; i++) pthread_join(pool->workers[i].thread, NULL);
   tn_park_destroy(&pool->park);
   tn_free(pool->a, pool, pool_bytes(pool->n_slots));
 }

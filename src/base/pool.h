@@ -4,9 +4,10 @@
  *   for (begin = 0; begin < n_items; begin += chunk)
  *     run(arg, begin, min(begin + chunk, n_items), worker);
  *
- * Chunks are claimed from an atomic counter. The caller takes part and finishes every unclaimed
- * chunk itself, so a worker that the system does not schedule blocks nobody. Workers spin for a
- * while after a job, then sleep on a futex (condition variable elsewhere). Nothing is allocated per
+ * Every thread begins with a contiguous share of the chunks, the same one for every job of as many
+ * chunks, and then helps the others. The caller takes part and finishes every unclaimed chunk
+ * itself, so a worker that the system does not schedule blocks nobody. Workers spin for a while
+ * after a job, then sleep on a futex (condition variable elsewhere). Nothing is allocated per
  * job. */
 #ifndef TN_BASE_POOL_H
 #define TN_BASE_POOL_H
