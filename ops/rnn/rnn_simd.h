@@ -1,9 +1,11 @@
 /* LSTM, GRU and RNN in f32 for AVX-512, AVX2 and NEON: the whole of rnn_avx512.c and so on.
  *
  * Units are worked on in blocks of a vector. W and R are packed so that the gates of a block stand
- * next to each other: [direction][block][k][i o f g][unit]. Stage 0 multiplies all inputs by W as
- * one matrix product, rows of steps per item. Stage 1 walks through time, SEQUENCES sequences of
- * one direction per item: a block's sums stay in registers from R's weights to the new state.
+ * next to each other: [direction][block][k][i o f g][unit]. Stages: the first states; all inputs by
+ * W as one matrix product, rows of steps per item; the walk through time. SEQUENCES sequences of
+ * one direction walk together, and where that leaves threads without work, several of them take
+ * part in every step, each with blocks of its own: a block's sums stay in registers from R's
+ * weights to the new state.
  *
  * Functions that take `gates` are inlined where it is a number. Weights that are not constant are
  * packed in a stage before. */
@@ -13,14 +15,16 @@
 #include "base/gemm_simd.h"
 #include "base/infer.h"
 #include "base/simd_math.h"
+#include "base/team.h"
 #include "cell.h"
 
 enum {
   GATES = 4,  /* at most */
-  STATES = 4, /* rows of units that a sequence has: see walk */
+  STATES = 4, /* rows of units that a sequence has: two of h, c, scaled; see walk */
   SEQUENCES = TN_VF_LANES == 16 ? 4 : 2,
   ROWS = 4 * TN_TILE_MR, /* of the product by W, of an item */
-  AHEAD = 24             /* rows of R's block that are fetched ahead */
+  AHEAD = 24,            /* rows of R's block that are fetched ahead */
+  TEAM_FLOATS = 1 << 16  /* of R, from which on a step is worth handing over parts of it */
 };
 
 typedef struct net {
@@ -30,6 +34,8 @@ typedef struct net {
   int64_t rows, row_blocks;      /* of the product by W: steps * batch */
   int64_t col_blocks, col_step;
   int64_t groups;             /* of sequences */
+  int64_t members, parts;     /* of the team that walks with a group, of a step */
+  int64_t team_floats;        /* its words, then the states of the sequences */
   int64_t w_floats, r_floats; /* packed, of one direction */
   uint32_t packs;             /* 1: weights are packed at run time, in a stage of its own */
 } net;
@@ -45,16 +51,21 @@ static tn_status net_make(const tn_call *call, int32_t gates, bool packs, net *o
   l.padded = l.blocks * TN_VF_LANES;
   if (tn_mul_i64(l.n.steps, l.n.batch, &l.rows) ||
       tn_mul_i64(l.width, l.n.input + l.n.hidden + 1, &room) ||
-      tn_mul_i64(l.width, l.rows + 1, &room) || tn_mul_i64(room, 16, &room))
+      tn_mul_i64(l.width, l.rows + 1, &room) || tn_mul_i64(room, 16, &room) ||
+      tn_mul_i64(l.padded + 64, l.n.batch + SEQUENCES, &room) || tn_mul_i64(room, 1024, &room))
     return TN_ERR_OVERFLOW;
   l.row_blocks = tn_ceil_div(l.rows, ROWS);
   const int64_t groups = tn_ceil_div(l.width, TN_TILE_COLUMNS);
   l.col_blocks = call->n_workers > 1 ? tn_min_i64(groups, 4) : 1;
   l.col_step = tn_ceil_div(groups, l.col_blocks) * TN_TILE_COLUMNS;
   l.col_blocks = tn_ceil_div(l.width, l.col_step);
-  l.groups = tn_ceil_div(l.n.batch, SEQUENCES);
   l.w_floats = l.width * l.n.input;
   l.r_floats = l.width * l.n.hidden;
+  l.groups = tn_ceil_div(l.n.batch, SEQUENCES);
+  const int64_t teams = tn_max_i64(1, l.n.directions * l.groups);
+  l.members = l.r_floats < TEAM_FLOATS ? 1 : tn_ceil_div(tn_max_i64(1, call->n_workers), teams);
+  l.parts = l.members > 1 ? tn_max_i64(1, tn_min_i64(4 * l.members, l.blocks)) : 1;
+  l.team_floats = tn_team_bytes(l.parts) / (int64_t)sizeof(float) + SEQUENCES * STATES * l.padded;
   *out = l;
   return TN_OK;
 }
@@ -84,14 +95,15 @@ static tn_status plan(const tn_call *call, int32_t gates, tn_kernel_plan *out) {
   if (s) return s;
   const int64_t d = l.n.directions, weights = d * (l.w_floats + l.r_floats);
   out->state_bytes = packs ? 0 : (uint64_t)weights * sizeof(float);
-  out->scratch_bytes = (uint64_t)(d * l.rows * l.width + (packs ? weights : 0)) * sizeof(float);
-  /* strips of X, or the states of the sequences */
-  out->worker_scratch_bytes =
-      (uint64_t)tn_max_i64(ROWS * TN_TILE_KC, SEQUENCES * STATES * l.padded) * sizeof(float);
-  out->n_stages = 2 + l.packs;
+  out->scratch_bytes =
+      (uint64_t)(d * (l.groups * l.team_floats + l.rows * l.width) + (packs ? weights : 0)) *
+      sizeof(float);
+  out->worker_scratch_bytes = (uint64_t)ROWS * TN_TILE_KC * sizeof(float); /* strips of X */
+  out->n_stages = 3 + l.packs;
   out->items[0] = d * l.blocks;
-  out->items[l.packs] = d * l.row_blocks * l.col_blocks;
-  out->items[l.packs + 1] = d * l.groups;
+  out->items[l.packs] = out->grain[l.packs] = d * l.groups;
+  out->items[l.packs + 1] = d * l.row_blocks * l.col_blocks;
+  out->items[l.packs + 2] = d * l.groups * l.members;
   out->cost_ns = (double)(d * l.rows * l.width) *
                      ((double)l.n.input / (4 * TN_VF_LANES) + (double)l.n.hidden / TN_VF_LANES) +
                  1000;
@@ -171,13 +183,15 @@ static void project_item(const net *l, int64_t item, const float *w, float *xw, 
 
 /* ---- through time ---- */
 
-typedef struct walk { /* a group of sequences of one direction */
+typedef struct walk { /* a group of sequences of one direction, at one step */
   const net *l;
   const float *r, *xw, *bias; /* bias: Wb, Rb of the direction; NULL: none */
   /* c: of LSTM; of GRU the gate z, where r comes before the product, and then `scaled` is r h */
   float *h[SEQUENCES], *next[SEQUENCES], *c[SEQUENCES], *scaled[SEQUENCES];
-  const float *x[SEQUENCES];      /* rows of xw of the current step */
+  const float *x[SEQUENCES];      /* rows of xw */
   int64_t direction, first, live; /* live: sequences of the group */
+  tn_team team;
+  float *states; /* [sequence][STATES][padded] */
 } walk;
 
 /* sums[s][g] += sum over k of h[s][k] R[k][g] for g < gates; rows of R are step apart. */
@@ -334,95 +348,121 @@ static void gru_block_state(const walk *w, int64_t block) {
                                          tn_vf_load(w->h[s] + at)));
 }
 
-/* Every other turn goes through R backwards, so that what of it the cache still holds is used. */
-static void all_blocks(const walk *w, int64_t k, void (*block)(const walk *w, int64_t block)) {
-  for (int64_t b = 0; b < w->l->blocks; b++) block(w, k % 2 ? w->l->blocks - 1 - b : b);
+/* Steps of GRU with r before the product need r h of all units first. */
+static int64_t turns_per_step(const rnn *n) {
+  return n->gates == 3 && !n->linear_before_reset ? 2 : 1;
 }
 
-static void next_states(const walk *w, int64_t k) {
-  const rnn *n = &w->l->n;
-  if (n->gates == 4) {
-    all_blocks(w, k, lstm_block);
-  } else if (n->gates == 1) {
-    all_blocks(w, k, rnn_block);
-  } else if (n->linear_before_reset) {
-    all_blocks(w, k, gru_block_linear);
-  } else {
-    all_blocks(w, k, gru_block_gates);
-    all_blocks(w, k, gru_block_state);
-  }
+/* The function for a block in a turn. */
+typedef void (*block_fn)(const walk *w, int64_t block);
+static block_fn block_of_turn(const rnn *n, int64_t turn) {
+  if (n->gates == 4) return lstm_block;
+  if (n->gates == 1) return rnn_block;
+  if (n->linear_before_reset) return gru_block_linear;
+  return turn % 2 ? gru_block_state : gru_block_gates;
 }
 
-/* The step at which sequence s is in turn k; -1: it is over. */
-static int64_t step_of(const walk *w, int64_t s, int64_t k) {
+/* Where in time sequence s is at its step k; -1: it is over. */
+static int64_t time_of(const walk *w, int64_t s, int64_t k) {
   const int64_t length = rnn_length(&w->l->n, w->first + s);
   if (k >= length) return -1;
   return w->direction == 1 || w->l->n.reverse ? length - 1 - k : k;
 }
 
-/* The state that sequence s has now is its last. */
-static void walk_end(const walk *w, const tn_call *call, int64_t s) {
-  const rnn *n = &w->l->n;
-  const int64_t at = rnn_state_row(n, w->direction, w->first + s);
-  const size_t bytes = (size_t)n->hidden * sizeof(float);
-  if (tn_has_output(call, 1)) memcpy((float *)call->outputs[1]->data + at, w->h[s], bytes);
-  if (tn_has_output(call, 2)) memcpy((float *)call->outputs[2]->data + at, w->c[s], bytes);
+static float *state_row(const walk *w, int64_t s, int64_t row) {
+  return w->states + (s * STATES + row) * w->l->padded;
 }
 
-/* Turn k of all sequences. Those that are over go along, and nobody reads what becomes of them. */
-static void walk_turn(walk *w, const tn_call *call, int64_t k) {
+static void walk_to(walk *w, int64_t k) {
   const rnn *n = &w->l->n;
-  int64_t steps[SEQUENCES];
-  for (int64_t s = 0; s < w->live; s++) {
-    steps[s] = step_of(w, s, k);
-    w->x[s] = w->xw + (tn_max_i64(steps[s], 0) * n->batch + w->first + s) * w->l->width;
-    if (k == rnn_length(n, w->first + s)) walk_end(w, call, s);
+  for (int64_t s = 0; s < SEQUENCES; s++) {
+    w->h[s] = state_row(w, s, k % 2);
+    w->next[s] = state_row(w, s, 1 - k % 2);
+    w->c[s] = state_row(w, s, 2);
+    w->scaled[s] = state_row(w, s, 3);
+    if (s < w->live)
+      w->x[s] = w->xw + (tn_max_i64(time_of(w, s, k), 0) * n->batch + w->first + s) * w->l->width;
   }
-  next_states(w, k);
+}
+
+/* The last states of sequence s, units [u, u + count). */
+static void put_last(const walk *w, const tn_call *call, int64_t s, const float *h, int64_t u,
+                     int64_t count) {
+  const int64_t at = rnn_state_row(&w->l->n, w->direction, w->first + s) + u;
+  const size_t bytes = (size_t)count * sizeof(float);
+  if (tn_has_output(call, 1)) memcpy((float *)call->outputs[1]->data + at, h + u, bytes);
+  if (tn_has_output(call, 2)) memcpy((float *)call->outputs[2]->data + at, w->c[s] + u, bytes);
+}
+
+/* What step k gives, units [u, u + count). Sequences that are over go along, and nobody reads what
+ * becomes of them. */
+static void put_step(const walk *w, const tn_call *call, int64_t k, int64_t u, int64_t count) {
+  const rnn *n = &w->l->n;
   for (int64_t s = 0; s < w->live; s++) {
-    float *h = w->next[s];
-    w->next[s] = w->h[s];
-    w->h[s] = h;
+    const int64_t time = time_of(w, s, k);
+    if (k + 1 == rnn_length(n, w->first + s)) put_last(w, call, s, w->next[s], u, count);
     if (!tn_has_output(call, 0)) continue;
     float *y = (float *)call->outputs[0]->data +
-               rnn_y_row(n, steps[s] < 0 ? k : steps[s], w->direction, w->first + s);
-    if (steps[s] < 0)
-      memset(y, 0, (size_t)n->hidden * sizeof *y);
+               rnn_y_row(n, time < 0 ? k : time, w->direction, w->first + s) + u;
+    if (time < 0)
+      memset(y, 0, (size_t)count * sizeof *y);
     else
-      memcpy(y, h, (size_t)n->hidden * sizeof *y);
+      memcpy(y, w->next[s] + u, (size_t)count * sizeof *y);
   }
 }
 
-static void walk_begin(walk *w, float *room) {
+/* Every other turn goes through R backwards, so that what of it the cache still holds is used. */
+static void walk_part(const walk *w, const tn_call *call, int64_t turn, int64_t part) {
   const net *l = w->l;
+  const int64_t per_step = turns_per_step(&l->n), begin = part * l->blocks / l->parts,
+                end = (part + 1) * l->blocks / l->parts, u = begin * TN_VF_LANES;
+  const block_fn block = block_of_turn(&l->n, turn);
+  for (int64_t b = begin; b < end; b++) block(w, turn % 2 ? begin + end - 1 - b : b);
+  if ((turn + 1) % per_step == 0)
+    put_step(w, call, turn / per_step, u, tn_min_i64(end * TN_VF_LANES, l->n.hidden) - u);
+}
+
+/* A group: its index counts directions and groups. room: of all teams. */
+static walk walk_make(const net *l, int64_t index, float *room) {
+  walk w = {.l = l, .direction = index / l->groups, .first = index % l->groups * SEQUENCES};
+  w.live = tn_min_i64(SEQUENCES, l->n.batch - w.first);
+  w.team = (tn_team){.words = (tn_team_word *)(void *)(room + index * l->team_floats),
+                     .parts = l->parts,
+                     .members = l->members};
+  w.states = (float *)(void *)((char *)w.team.words + tn_team_bytes(l->parts));
+  return w;
+}
+
+static void begin_item(const tn_call *call, const net *l, int64_t item, float *room) {
+  walk w = walk_make(l, item, room);
   const size_t bytes = (size_t)l->n.hidden * sizeof *room;
-  memset(room, 0, (size_t)(SEQUENCES * STATES * l->padded) * sizeof *room);
-  for (int64_t s = 0; s < SEQUENCES; s++, room += STATES * l->padded) {
-    w->h[s] = room;
-    w->next[s] = room + l->padded;
-    w->c[s] = room + 2 * l->padded;
-    w->scaled[s] = room + 3 * l->padded;
-    if (s >= w->live) continue;
-    const int64_t at = rnn_state_row(&l->n, w->direction, w->first + s);
-    if (l->n.h0) memcpy(w->h[s], (const float *)l->n.h0->data + at, bytes);
-    if (l->n.c0) memcpy(w->c[s], (const float *)l->n.c0->data + at, bytes);
+  tn_team_begin(w.team.words, l->parts);
+  memset(w.states, 0, (size_t)(SEQUENCES * STATES * l->padded) * sizeof *room);
+  walk_to(&w, 0);
+  for (int64_t s = 0; s < w.live; s++) {
+    const int64_t at = rnn_state_row(&l->n, w.direction, w.first + s);
+    if (l->n.h0) memcpy(w.h[s], (const float *)l->n.h0->data + at, bytes);
+    if (l->n.c0) memcpy(w.c[s], (const float *)l->n.c0->data + at, bytes);
+    if (rnn_length(&l->n, w.first + s) == 0) put_last(&w, call, s, w.h[s], 0, l->n.hidden);
   }
 }
 
 static void walk_item(const tn_call *call, const net *l, int64_t item, const float *r,
                       const float *xw, float *room) {
-  const int64_t d = item / l->groups;
-  walk w = {.l = l,
-            .direction = d,
-            .first = item % l->groups * SEQUENCES,
-            .r = r + d * l->r_floats,
-            .xw = xw + d * l->rows * l->width};
-  w.live = tn_min_i64(SEQUENCES, l->n.batch - w.first);
-  if (l->n.b) w.bias = (const float *)l->n.b->data + d * 2 * l->n.gates * l->n.hidden;
-  walk_begin(&w, room);
-  for (int64_t k = 0; k < l->n.steps; k++) walk_turn(&w, call, k);
-  for (int64_t s = 0; s < w.live; s++)
-    if (rnn_length(&l->n, w.first + s) == l->n.steps) walk_end(&w, call, s);
+  walk w = walk_make(l, item / l->members, room);
+  const int64_t turns = l->n.steps * turns_per_step(&l->n);
+  w.team.member = item % l->members;
+  w.r = r + w.direction * l->r_floats;
+  w.xw = xw + w.direction * l->rows * l->width;
+  if (l->n.b) w.bias = (const float *)l->n.b->data + w.direction * 2 * l->n.gates * l->n.hidden;
+  for (int64_t turn = 0, part; turn < turns; turn++) {
+    walk_to(&w, turn / turns_per_step(&l->n));
+    while ((part = tn_team_claim(&w.team, turn)) >= 0) {
+      tn_team_wait(&w.team, turn);
+      walk_part(&w, call, turn, part);
+      tn_team_finish(&w.team);
+    }
+  }
 }
 
 static tn_status run(const tn_call *call, int32_t gates, uint32_t stage, int64_t begin, int64_t end,
@@ -430,17 +470,19 @@ static tn_status run(const tn_call *call, int32_t gates, uint32_t stage, int64_t
   net l;
   tn_status s = net_make(call, gates, call->state == NULL, &l);
   if (s) return s;
-  float *xw = call->scratch;
+  float *teams = call->scratch, *xw = teams + l.n.directions * l.groups * l.team_floats;
   float *packed = l.packs ? xw + l.n.directions * l.rows * l.width : call->state;
-  float *room =
+  float *strips =
       (float *)(void *)((char *)call->worker_scratch + worker * call->worker_scratch_bytes);
   for (int64_t item = begin; item < end; item++) {
     if (stage < l.packs)
       pack_item(&l, item, packed);
     else if (stage == l.packs)
-      project_item(&l, item, packed, xw, room);
+      begin_item(call, &l, item, teams);
+    else if (stage == l.packs + 1)
+      project_item(&l, item, packed, xw, strips);
     else
-      walk_item(call, &l, item, packed + l.n.directions * l.w_floats, xw, room);
+      walk_item(call, &l, item, packed + l.n.directions * l.w_floats, xw, teams);
   }
   return TN_OK;
 }
