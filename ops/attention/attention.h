@@ -42,7 +42,8 @@ tn_status attention_make(const tn_call *call, attention *out);
 tn_status attention_plan_present(const tn_call *call, const attention *a, tn_kernel_plan *out);
 void attention_copy_present(const tn_call *call, const attention *a, int64_t begin, int64_t end);
 
-/* Whether the stage behind that has anything to write: 2^50 heads of no elements are no work. */
+/* Whether the stage behind that has anything to write: 2^50 keys are not walked for rows of no
+ * elements. */
 static inline bool attention_writes(const tn_call *call, const attention *a) {
   return a->v_size > 0 || (a->total > 0 && tn_has_output(call, 3));
 }

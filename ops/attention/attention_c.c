@@ -10,7 +10,7 @@
 tn_status attention_plan_present(const tn_call *call, const attention *a, tn_kernel_plan *out) {
   const bool present = tn_has_output(call, 1) || tn_has_output(call, 2);
   out->n_stages = 2;
-  out->items[0] = present && a->total && (a->size || a->v_size) ? a->batch * a->kv_heads : 0;
+  out->items[0] = present ? a->batch * a->kv_heads : 0;
   out->grain[0] = tn_grain(20000, (double)a->total * (double)(a->size + a->v_size));
   return TN_OK;
 }

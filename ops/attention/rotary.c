@@ -94,7 +94,8 @@ tn_status rotary_embedding_plan(const tn_call *call, tn_kernel_plan *out) {
   rotary r;
   tn_status s = make(call, &r);
   if (s) return s;
-  out->items[0] = r.heads && r.size ? r.batch * r.n : 0;
+  /* 2^50 heads of nothing are not walked. */
+  out->items[0] = r.size ? r.batch * r.n : 0;
   out->grain[0] = tn_grain(5000, (double)r.heads * (double)r.size);
   out->in_place[0] = 0;
   out->cost_ns = (double)(r.batch * r.n) * (double)r.heads * (double)r.size + 200;

@@ -7,7 +7,7 @@ tn_status conv_transpose_plan(const tn_call *call, tn_kernel_plan *out) {
   conv_shape c;
   tn_status s = conv_transpose_shape(call, &c);
   if (s) return s;
-  out->items[0] = c.out_size ? c.batch * c.filters : 0;
+  out->items[0] = c.batch * c.filters;
   out->elements_per_item = c.out_size;
   return TN_OK;
 }

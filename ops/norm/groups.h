@@ -26,10 +26,4 @@ static inline int64_t groups_place(const groups *s, int64_t group, int64_t i) {
   return group % s->repeat * s->step + i / s->run % s->period;
 }
 
-/* Groups that work must be done for: 2^50 groups of nothing are none, unless their statistics are
- * asked for. */
-static inline int64_t groups_items(const tn_call *call, const groups *s) {
-  return s->n || tn_has_output(call, 1) || tn_has_output(call, 2) ? s->groups : 0;
-}
-
 #endif

@@ -4,8 +4,8 @@
 
 #include "groups.h"
 
-static tn_status plan(const tn_call *call, const groups *s, tn_kernel_plan *out) {
-  out->items[0] = groups_items(call, s);
+static tn_status plan(const groups *s, tn_kernel_plan *out) {
+  out->items[0] = s->groups;
   out->elements_per_item = s->n;
   out->grain[0] = tn_grain(4000, (double)s->n);
   out->cost_ns = (double)s->groups * (double)s->n + 200;
@@ -14,19 +14,19 @@ static tn_status plan(const tn_call *call, const groups *s, tn_kernel_plan *out)
 
 tn_status instance_normalization_plan(const tn_call *call, tn_kernel_plan *out) {
   groups s = groups_of_instance(call);
-  return plan(call, &s, out);
+  return plan(&s, out);
 }
 
 tn_status group_normalization_plan(const tn_call *call, tn_kernel_plan *out) {
   groups s = groups_of_group(call);
-  return plan(call, &s, out);
+  return plan(&s, out);
 }
 
 /* LayerNormalization and RMSNormalization: both attribute structs begin with axis. */
 tn_status layer_normalization_plan(const tn_call *call, tn_kernel_plan *out) {
   groups s =
       groups_of_layer(call, ((const tn_rms_normalization_attrs *)call->attrs)->axis, 0, true);
-  return plan(call, &s, out);
+  return plan(&s, out);
 }
 
 #define GROUPS(T)                                                                             \

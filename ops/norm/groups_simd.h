@@ -11,8 +11,8 @@
 
 enum { CHUNK = 1024, PARTS = 4 };
 
-static tn_status plan(const tn_call *call, const groups *s, tn_kernel_plan *out) {
-  out->items[0] = groups_items(call, s);
+static tn_status plan(const groups *s, tn_kernel_plan *out) {
+  out->items[0] = s->groups;
   out->elements_per_item = s->n;
   out->grain[0] = tn_grain(16000, (double)s->n);
   out->cost_ns = (double)s->groups * (double)s->n / 6 + 100;
@@ -21,19 +21,19 @@ static tn_status plan(const tn_call *call, const groups *s, tn_kernel_plan *out)
 
 tn_status TN_SIMD_NAME(instance_normalization_plan)(const tn_call *call, tn_kernel_plan *out) {
   const groups s = groups_of_instance(call);
-  return plan(call, &s, out);
+  return plan(&s, out);
 }
 
 tn_status TN_SIMD_NAME(group_normalization_plan)(const tn_call *call, tn_kernel_plan *out) {
   const groups s = groups_of_group(call);
-  return plan(call, &s, out);
+  return plan(&s, out);
 }
 
 /* LayerNormalization and RMSNormalization: both attribute structs begin with axis. */
 tn_status TN_SIMD_NAME(layer_normalization_plan)(const tn_call *call, tn_kernel_plan *out) {
   const groups s =
       groups_of_layer(call, ((const tn_rms_normalization_attrs *)call->attrs)->axis, 0, true);
-  return plan(call, &s, out);
+  return plan(&s, out);
 }
 
 /* The next n elements, at most a vector; 0 behind them. */

@@ -8,7 +8,7 @@
 tn_status lp_normalization_plan(const tn_call *call, tn_kernel_plan *out) {
   tn_axis_view s =
       tn_axis_view_of(call->inputs[0], ((const tn_lp_normalization_attrs *)call->attrs)->axis);
-  out->items[0] = s.n ? tn_axis_rows(s) : 0;
+  out->items[0] = tn_axis_rows(s);
   out->grain[0] = tn_grain(5000, (double)s.n);
   return TN_OK;
 }
@@ -37,6 +37,7 @@ LP_NORMALIZATION(lp_normalization_f64_c, double, fabs, sqrt)
  * the result. */
 tn_status lrn_plan(const tn_call *call, tn_kernel_plan *out) {
   tn_axis_view s = tn_axis_view_of(call->inputs[0], 1);
+  /* A window of 2^50 channels is not walked for planes of nothing. */
   out->items[0] = s.inner ? s.outer * s.n : 0;
   out->elements_per_item = s.inner;
   out->grain[0] = tn_grain(2000, (double)s.inner);
