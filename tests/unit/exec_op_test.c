@@ -1,16 +1,9 @@
 /* tn_op_run and tn_model_from_op: arguments by name, attributes of all types from text, lists, what
  * is left out, and what is said when arguments do not fit. */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include <cmocka.h>
-
-#include "tenon/tenon.h"
+#include "exec_kit.h"
 
 /* ---- test::Echo: its attributes as numbers ---- */
 
@@ -77,12 +70,7 @@ static const tn_op echo = {
     .n_types = 1,
     .infer = infer_echo,
     .flags = TN_OP_IMPURE};
-static const tn_kernel echo_c = {.head = TN_HEAD(tn_kernel),
-                                 .name = "echo_c",
-                                 .op = "test::Echo",
-                                 .device = "cpu",
-                                 .rank = 1,
-                                 .run = run_echo};
+PART_KERNEL(echo_c, "Echo", NULL, run_echo);
 
 /* ---- test::Ends: floats, then perhaps one integer ---- */
 
@@ -106,71 +94,34 @@ static tn_status run_ends(const tn_call *c, uint32_t stage, int64_t begin, int64
 static const tn_type_rule floats = {TN_HEAD(tn_type_rule), "F", "l", TN_MASK(TN_F32)};
 static const tn_type_rule integers = {TN_HEAD(tn_type_rule), "I", "b", TN_MASK(TN_I32)};
 static const tn_type_rule *const ends_rules[] = {&floats, &integers};
-static const tn_op ends = {.head = TN_HEAD(tn_op),
-                           .domain = "test",
-                           .name = "Ends",
-                           .since = 1,
-                           .schema = "(Tensor[] l, Tensor? b=None) -> Tensor y",
-                           .types = ends_rules,
-                           .n_types = 2,
-                           .infer = infer_ends};
+PART_OP_WITH(ends, "Ends", "(Tensor[] l, Tensor? b=None) -> Tensor y", .types = ends_rules,
+             .n_types = 2, .infer = infer_ends);
 static const tn_accept ends_l = {.head = TN_HEAD(tn_accept), .arg = "l", .dtypes = TN_MASK(TN_F32)};
 static const tn_accept ends_b = {.head = TN_HEAD(tn_accept), .arg = "b", .dtypes = TN_MASK(TN_I32)};
 static const tn_accept *const ends_rows[] = {&ends_l, &ends_b};
-static const tn_kernel ends_c = {.head = TN_HEAD(tn_kernel),
-                                 .name = "ends_c",
-                                 .op = "test::Ends",
-                                 .device = "cpu",
-                                 .rank = 1,
-                                 .accepts = ends_rows,
-                                 .n_accepts = 2,
-                                 .run = run_ends};
+PART_KERNEL_WITH(ends_c, "Ends", .accepts = ends_rows, .n_accepts = 2, .run = run_ends);
 static const tn_op *const ops[] = {&echo, &ends};
 static const tn_kernel *const kernels[] = {&echo_c, &ends_c};
-static const tn_plugin plugin = {.head = TN_HEAD(tn_plugin),
-                                 .name = "echo",
-                                 .version = "1",
-                                 .license = "MIT",
-                                 .build_id = "1",
-                                 .flavour = TN_FLAVOUR,
-                                 .n_ops = 2,
-                                 .n_kernels = 2,
-                                 .ops = ops,
-                                 .kernels = kernels};
-static const tn_plugin *query(uint32_t major, uint32_t minor) {
-  (void)major, (void)minor;
-  return &plugin;
-}
+PART_PLUGIN(plugin, ops, kernels);
 
 /* ---- the bench ---- */
-
-typedef struct bench {
-  tn_runtime *runtime;
-  tn_diag *diag;
-} bench;
 
 static int open_bench(void **state) {
   static bench b;
   tn_runtime_options options = TN_RUNTIME_OPTIONS_INIT;
   options.n_threads = 1;
   options.flags = TN_RUNTIME_NO_DISCOVERY;
-  b.diag = tn_diag_create();
-  assert_int_equal(tn_runtime_create(&options, b.diag, &b.runtime), TN_OK);
-  assert_int_equal(tn_runtime_add_plugin(b.runtime, query, NULL, 0, b.diag), TN_OK);
+  bench_open_with(&b, &options, plugin_query);
   *state = &b;
   return 0;
 }
 
 static int close_bench(void **state) {
-  bench *b = *state;
-  tn_runtime_destroy(b->runtime);
-  tn_diag_destroy(b->diag);
+  bench_close(*state);
   return 0;
 }
 
 #define N(list) (uint32_t)(sizeof(list) / sizeof *(list))
-
-static tn_tensor vector(int64_t n, float *data) { return tn_tensor_make(TN_F32, 1, &n, data); }
 
 /* One output, f32. */
 static tn_tensor *run(bench *b, const char *op, const tn_op_arg *args, uint32_t n) {
@@ -207,7 +158,8 @@ static void inputs_by_name(void **state) {
   bench *b = *state;
   float x[] = {-3, 0, 3}, top[] = {2}, z[] = {7};
   int64_t none[1] = {0};
-  tn_tensor tx = vector(3, x), tz = vector(1, z), ttop = tn_tensor_make(TN_F32, 0, none, top);
+  tn_tensor tx = vector(TN_F32, 3, x), tz = vector(TN_F32, 1, z),
+            ttop = tn_tensor_make(TN_F32, 0, none, top);
   const tn_op_arg clip[] = {{.name = "max", .tensor = &ttop}, {.name = "input", .tensor = &tx}};
   expect(run(b, "Clip", clip, N(clip)), (float[]){-3, 0, 2}, 3); /* min is left out */
   const tn_op_arg concat[] = {{.name = "inputs", .tensor = &tz},
@@ -221,7 +173,7 @@ static void inputs_by_name(void **state) {
 static void attributes_of_all_types(void **state) {
   bench *b = *state;
   float v[] = {9};
-  tn_tensor tv = vector(1, v);
+  tn_tensor tv = vector(TN_F32, 1, v);
   expect(run(b, "test::Echo", NULL, 0),
          (float[]){1, 2.5f, 0, 0, 0, 2, 0, 0, 0, 0, 0, TN_F64, 0, 0, 0, 0}, N_ECHO);
   const tn_op_arg args[] = {
@@ -245,7 +197,7 @@ static void attributes_of_all_types(void **state) {
 static void element_types_by_name(void **state) {
   bench *b = *state;
   float x[] = {1.5f, -2};
-  tn_tensor tx = vector(2, x), *y = NULL;
+  tn_tensor tx = vector(TN_F32, 2, x), *y = NULL;
   const tn_op_arg args[] = {{.name = "input", .tensor = &tx}, {.name = "to", .text = "i32"}};
   assert_int_equal(tn_op_run(b->runtime, "Cast", 0, args, 2, &y, 1, b->diag), TN_OK);
   assert_int_equal(y->dtype, TN_I32);
@@ -256,7 +208,7 @@ static void element_types_by_name(void **state) {
 static void several_outputs(void **state) {
   bench *b = *state;
   float x[] = {1, 2, 3, 4};
-  tn_tensor tx = vector(4, x), *y[2];
+  tn_tensor tx = vector(TN_F32, 4, x), *y[2];
   const tn_op_arg args[] = {{.name = "input", .tensor = &tx}, {.name = "num_outputs", .text = "2"}};
   assert_int_equal(tn_op_run(b->runtime, "Split", 0, args, 2, y, 2, b->diag), TN_OK);
   expect(y[0], x, 2);
@@ -267,7 +219,8 @@ static void several_outputs(void **state) {
 static void model(void **state) {
   bench *b = *state;
   float x[] = {1, 2, 3}, w[] = {10};
-  tn_tensor open = vector(TN_DIM_UNKNOWN, NULL), tw = vector(1, w), tx = vector(3, x);
+  tn_tensor open = vector(TN_F32, TN_DIM_UNKNOWN, NULL), tw = vector(TN_F32, 1, w),
+            tx = vector(TN_F32, 3, x);
   const tn_op_arg args[] = {{.name = "B", .tensor = &tw, .flags = TN_ARG_CONST},
                             {.name = "A", .tensor = &open}};
   tn_model *m = NULL;
@@ -288,7 +241,7 @@ static void model(void **state) {
 static void what_does_not_fit(void **state) {
   bench *b = *state;
   float x[] = {1, 2, 3};
-  tn_tensor tx = vector(3, x), ints = tn_tensor_make(TN_I32, 1, (int64_t[]){3}, x);
+  tn_tensor tx = vector(TN_F32, 3, x), ints = tn_tensor_make(TN_I32, 1, (int64_t[]){3}, x);
   const tn_op_arg in = {.name = "input", .tensor = &tx};
   const char *schema = "Softmax, version 13: (Tensor input, *, int axis=-1) -> Tensor output";
 #define REFUSE(code, text, op, version, ...)                           \
@@ -367,7 +320,7 @@ static void failing_allocations(void **state) {
   assert_int_equal(tn_runtime_create(&options, NULL, &runtime), TN_OK);
   const int64_t before = c.n_left;
   float x[] = {1, 2, 3};
-  tn_tensor tx = vector(3, x);
+  tn_tensor tx = vector(TN_F32, 3, x);
   const tn_op_arg args[] = {{.name = "inputs", .tensor = &tx},
                             {.name = "inputs", .tensor = &tx, .flags = TN_ARG_CONST},
                             {.name = "axis", .text = "0"}};
@@ -390,7 +343,7 @@ static void left_out_behind_a_list(void **state) {
   bench *b = *state;
   float x[] = {1, 2};
   int32_t number = 3;
-  const tn_tensor f = vector(2, x), i = tn_tensor_make(TN_I32, 0, NULL, &number);
+  const tn_tensor f = vector(TN_F32, 2, x), i = tn_tensor_make(TN_I32, 0, NULL, &number);
   const tn_op_arg args[] = {
       {.name = "l", .tensor = &f}, {.name = "l", .tensor = &f}, {.name = "b", .tensor = &i}};
   expect(run(b, "test::Ends", args, 3), (float[]){21}, 1);

@@ -49,70 +49,26 @@ static tn_status as_add(const tn_call *c, tn_epilogue *out) {
 
 #define ELEMENTWISE (TN_OP_ELEMENTWISE | TN_OP_SAME_AS_INPUT)
 PART_OP(op_lead, "Lead", "(Tensor x, *, int how) -> Tensor y", TN_OP_SAME_AS_INPUT, NULL);
-static const tn_op op_ramp = {.head = TN_HEAD(tn_op),
-                              .domain = "test",
-                              .name = "Ramp",
-                              .since = 1,
-                              .schema = "(Tensor x) -> Tensor y",
-                              .flags = ELEMENTWISE,
-                              .epilogue = as_relu,
-                              .doc = "For tests."};
-static const tn_op op_plus = {.head = TN_HEAD(tn_op),
-                              .domain = "test",
-                              .name = "Plus",
-                              .since = 1,
-                              .schema = "(Tensor a, Tensor b) -> Tensor y",
-                              .flags = ELEMENTWISE,
-                              .epilogue = as_add,
-                              .doc = "For tests."};
-static const tn_kernel lead_c = {.head = TN_HEAD(tn_kernel),
-                                 .name = "lead_c",
-                                 .op = "test::Lead",
-                                 .device = "cpu",
-                                 .rank = TN_RANK_PORTABLE,
-                                 .flags = TN_KERNEL_EPILOGUE,
-                                 .plan = plan_lead,
-                                 .run = run_lead};
-/* Takes no epilogue: for pins. */
-static const tn_kernel lead_plain_c = {.head = TN_HEAD(tn_kernel),
-                                       .name = "lead_plain_c",
-                                       .op = "test::Lead",
-                                       .device = "cpu",
-                                       .rank = TN_RANK_PORTABLE,
-                                       .run = run_lead};
+PART_OP_WITH(op_ramp, "Ramp", "(Tensor x) -> Tensor y", .flags = ELEMENTWISE, .epilogue = as_relu);
+PART_OP_WITH(op_plus, "Plus", "(Tensor a, Tensor b) -> Tensor y", .flags = ELEMENTWISE,
+             .epilogue = as_add);
+PART_KERNEL_WITH(lead_c, "Lead", .flags = TN_KERNEL_EPILOGUE, .plan = plan_lead, .run = run_lead);
+PART_KERNEL(lead_plain_c, "Lead", NULL, run_lead); /* takes no epilogue: for pins */
 PART_KERNEL(ramp_c, "Ramp", plan_elements, run_ramp);
 PART_KERNEL(plus_c, "Plus", plan_elements, run_add);
 static const tn_op *const ops[] = {&op_lead, &op_plus, &op_ramp};
 static const tn_kernel *const kernels[] = {&lead_c, &lead_plain_c, &plus_c, &ramp_c};
-static const tn_plugin plugin = {.head = TN_HEAD(tn_plugin),
-                                 .name = "exec_unfuse",
-                                 .version = "1",
-                                 .license = "Apache-2.0",
-                                 .build_id = "test",
-                                 .flavour = TN_FLAVOUR,
-                                 .n_ops = 3,
-                                 .ops = ops,
-                                 .n_kernels = 4,
-                                 .kernels = kernels};
-
-static const tn_plugin *query(uint32_t major, uint32_t minor) {
-  (void)major, (void)minor;
-  return &plugin;
-}
+PART_PLUGIN(plugin, ops, kernels);
 
 /* y = t + max(3 x + t, 0), the operands once on either side. */
 static void check(int64_t how, const char *pin, int32_t n_steps, const char *kernel) {
-  bench b = {.diag = tn_diag_create()};
+  bench b;
   tn_runtime_options options = TN_RUNTIME_OPTIONS_INIT;
   options.n_threads = 1;
   options.flags = TN_RUNTIME_NO_DISCOVERY | TN_RUNTIME_NO_BUILTINS;
   options.pins = &pin;
   options.n_pins = pin != NULL;
-  if (tn_runtime_create(&options, b.diag, &b.runtime) ||
-      tn_runtime_add_plugin(b.runtime, query, NULL, 0, b.diag) ||
-      tn_graph_create(b.runtime, &b.graph))
-    fail_msg("%s", tn_diag_text(b.diag));
-  assert_int_equal(tn_graph_functions()->set_opset(b.graph, "test", 1), TN_OK);
+  bench_open_with(&b, &options, plugin_query);
   tn_attr attr = {.head = TN_HEAD(tn_attr), .name = "how", .kind = TN_ATTR_INT, .i = how};
   add_input(b.graph, "x", TN_F32, 3);
   add_input(b.graph, "t", TN_F32, 3);

@@ -4,18 +4,10 @@
  *   test::Last (l)     the last tensor of a sequence, whose shape is known
  *   test::Sum (l...)   the sum of all inputs
  * Each has two kernels of one rank, so that there is something to choose. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
+#include "exec_kit.h"
+
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
-
-#include "tenon/tenon.h"
 
 enum { N = 4, MANY = 3000 };
 
@@ -57,82 +49,35 @@ static tn_status run_sum(const tn_call *c, uint32_t stage, int64_t begin, int64_
   return TN_OK;
 }
 
-#define OP(var, op_name, op_schema)                 \
-  static const tn_op var = {.head = TN_HEAD(tn_op), \
-                            .domain = "test",       \
-                            .name = op_name,        \
-                            .since = 1,             \
-                            .schema = op_schema,    \
-                            .infer = infer_vector,  \
-                            .doc = "For tests."}
-#define KERNEL(var, op_name, kernel_run)                    \
-  static const tn_kernel var = {.head = TN_HEAD(tn_kernel), \
-                                .name = #var,               \
-                                .op = "test::" op_name,     \
-                                .device = "cpu",            \
-                                .rank = TN_RANK_PORTABLE,   \
-                                .run = kernel_run}
-OP(nth, "Nth", "(Tensor x, Tensor i) -> Tensor y");
-OP(last, "Last", "(Tensor x) -> Tensor y");
-OP(sum, "Sum", "(Tensor[] l) -> Tensor y");
-KERNEL(nth_1, "Nth", run_nth);
-KERNEL(nth_2, "Nth", run_nth);
-KERNEL(last_1, "Last", run_last);
-KERNEL(last_2, "Last", run_last);
-KERNEL(sum_1, "Sum", run_sum);
-KERNEL(sum_2, "Sum", run_sum);
+PART_OP(nth, "Nth", "(Tensor x, Tensor i) -> Tensor y", 0, infer_vector);
+PART_OP(last, "Last", "(Tensor x) -> Tensor y", 0, infer_vector);
+PART_OP(sum, "Sum", "(Tensor[] l) -> Tensor y", 0, infer_vector);
+PART_KERNEL(nth_1, "Nth", NULL, run_nth);
+PART_KERNEL(nth_2, "Nth", NULL, run_nth);
+PART_KERNEL(last_1, "Last", NULL, run_last);
+PART_KERNEL(last_2, "Last", NULL, run_last);
+PART_KERNEL(sum_1, "Sum", NULL, run_sum);
+PART_KERNEL(sum_2, "Sum", NULL, run_sum);
 static const tn_op *const ops[] = {&nth, &last, &sum};
 static const tn_kernel *const kernels[] = {&nth_1, &nth_2, &last_1, &last_2, &sum_1, &sum_2};
-static const tn_plugin plugin = {.head = TN_HEAD(tn_plugin),
-                                 .name = "tune",
-                                 .version = "1",
-                                 .license = "Apache-2.0",
-                                 .build_id = "test",
-                                 .flavour = TN_FLAVOUR,
-                                 .n_ops = 3,
-                                 .ops = ops,
-                                 .n_kernels = 6,
-                                 .kernels = kernels};
-static const tn_plugin *query(uint32_t major, uint32_t minor) {
-  (void)major, (void)minor;
-  return &plugin;
-}
+PART_PLUGIN(plugin, ops, kernels);
 
 /* ---- a model of one node, tuned ---- */
-
-typedef struct bench {
-  tn_runtime *runtime;
-  tn_diag *diag;
-  tn_model *model;
-  tn_session *session;
-} bench;
 
 static void open_runtime(bench *b) {
   tn_runtime_options options = TN_RUNTIME_OPTIONS_INIT;
   options.n_threads = 1;
   options.flags = TN_RUNTIME_NO_DISCOVERY | TN_RUNTIME_NO_BUILTINS;
-  memset(b, 0, sizeof *b);
-  b->diag = tn_diag_create();
-  assert_int_equal(tn_runtime_create(&options, b->diag, &b->runtime), TN_OK);
-  assert_int_equal(tn_runtime_add_plugin(b->runtime, query, NULL, 0, b->diag), TN_OK);
-}
-
-static void close_all(bench *b) {
-  tn_session_destroy(b->session);
-  tn_model_destroy(b->model);
-  tn_runtime_destroy(b->runtime);
-  tn_diag_destroy(b->diag);
+  bench_open_with(b, &options, plugin_query);
 }
 
 /* A node whose inputs are x, of types[0], and i, of types[1]; without that, x at every place. */
 static void open_bench(bench *b, const char *op, uint32_t n_in, const tn_tensor *const *types) {
   const tn_graph_api *api = tn_graph_functions();
-  tn_graph *g = NULL;
   int32_t *ids = calloc(n_in, sizeof *ids);
-  open_runtime(b);
   assert_non_null(ids);
-  assert_int_equal(tn_graph_create(b->runtime, &g), TN_OK);
-  assert_int_equal(api->set_opset(g, "test", 1), TN_OK);
+  open_runtime(b);
+  tn_graph *g = b->graph;
   for (uint32_t k = 0; k < n_in; k++) ids[k] = api->value(g, k == 1 && types[1] ? "i" : "x");
   for (int k = 0; k < 2 && types[k]; k++) {
     assert_int_equal(api->value_set_type(g, ids[k], types[k]), TN_OK);
@@ -151,9 +96,8 @@ static void open_bench(bench *b, const char *op, uint32_t n_in, const tn_tensor 
   assert_true(api->add_node(g, &node) >= 0);
   assert_int_equal(api->add_output(g, y), TN_OK);
   free(ids);
-  if (tn_model_from_graph_take(b->runtime, g, NULL, b->diag, &b->model) ||
-      tn_session_create(b->model, b->diag, &b->session) || tn_runtime_tune(b->runtime, 1))
-    fail_msg("%s", tn_diag_text(b->diag));
+  bench_start(b);
+  assert_int_equal(tn_runtime_tune(b->runtime, 1), TN_OK);
 }
 
 static void run_bench(bench *b, const tn_tensor *const *inputs, float expected) {
@@ -163,10 +107,6 @@ static void run_bench(bench *b, const tn_tensor *const *inputs, float expected) 
   assert_int_equal(tn_diag_count(b->diag), 0);
   const float y = *(const float *)tn_session_output(b->session, 0)->data;
   if (y != expected) fail_msg("%g instead of %g", (double)y, (double)expected);
-}
-
-static tn_tensor vector(uint32_t dtype, int64_t n, void *data) {
-  return tn_tensor_make(dtype, 1, &n, data);
 }
 
 /* ---- the tests ---- */
@@ -181,7 +121,7 @@ static void fails_on_made_up_values(void **state) {
   open_bench(&b, "Nth", 2, (const tn_tensor *const[]){&type_x, &type_i});
   run_bench(&b, (const tn_tensor *const[]){&tx, &ti}, 3);
   assert_int_equal(tn_runtime_n_tuned(b.runtime), 0);
-  close_all(&b);
+  bench_close(&b);
 }
 
 static void takes_a_list(void **state) {
@@ -196,7 +136,7 @@ static void takes_a_list(void **state) {
   run_bench(&b, (const tn_tensor *const[]){list, NULL}, 7);
   assert_int_equal(tn_runtime_n_tuned(b.runtime), 0);
   tn_list_destroy(list);
-  close_all(&b);
+  bench_close(&b);
 }
 
 /* What is written can be read, however many inputs a node has. */
@@ -218,8 +158,8 @@ static void has_many_inputs(void **state) {
     fail_msg("%s", tn_diag_text(b.diag));
   assert_int_equal(tn_runtime_n_tuned(again.runtime), 2);
   unlink(path);
-  close_all(&again);
-  close_all(&b);
+  bench_close(&again);
+  bench_close(&b);
 }
 
 int main(void) {
