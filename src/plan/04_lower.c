@@ -4,7 +4,7 @@
 #include "plan/passes.h"
 
 /* True if there is a kernel of this very operator that pins do not leave out. */
-static bool has_kernel(const tn_planner *p, const tn_gnode *n) {
+static bool may_run(const tn_planner *p, const tn_gnode *n) {
   const tn_kerneldef *const *kernels;
   const int32_t count = tn_registry_kernels(p->registry, n->def, &kernels);
   for (int32_t k = 0; k < count; k++)
@@ -14,7 +14,7 @@ static bool has_kernel(const tn_planner *p, const tn_gnode *n) {
 
 bool tn_wants_lowering(const tn_planner *p, const tn_gnode *n) {
   if (!n->alive || !n->def || !n->def->op.lower || tn_is_region(n)) return false;
-  return (n->def->op.flags & TN_OP_LOWER_ALWAYS || !has_kernel(p, n)) &&
+  return (n->def->op.flags & TN_OP_LOWER_ALWAYS || !may_run(p, n)) &&
          !tn_pin_forbids_lowering(p, n);
 }
 
