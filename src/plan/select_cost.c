@@ -37,7 +37,9 @@ static void add_key(tn_text *key, const tn_kerneldef *def, const tn_opdef *op,
   for (uint32_t k = 0; k < call->n_epilogue; k++)
     tn_text_add(key, " +%u", (unsigned)call->epilogue[k]->kind);
   const uint64_t attrs = tn_attrs_hash(&op->schema, call->attrs, 0);
-  tn_text_add(key, " attributes=%016llx threads=%u", (unsigned long long)attrs, call->n_workers);
+  tn_text_add(key, " attributes=%016llx threads=%u domain=%s device=%s", (unsigned long long)attrs,
+              call->n_workers, *op->op.domain ? op->op.domain : "ai.onnx",
+              def->kernel.device ? def->kernel.device : "cpu");
   shorten(key);
 }
 

@@ -1,5 +1,5 @@
 /* The table of measured costs, and its files of text: a line for each kernel on each kind of node,
- * "nanoseconds<tab>key". See tuning.h. */
+ * "nanoseconds<tab>key", below a first line with the version of the keys. See tuning.h. */
 #include "plan/tuning.h"
 
 #include <pthread.h>
@@ -11,7 +11,8 @@
 #include "base/text.h"
 
 enum { MAX_FILE = 256 << 20, MAX_KEY = 16 << 10 };
-static const char first_line[] = "# Tenon tuning 1: nanoseconds, kernel, what it was timed on\n";
+enum { VERSION = 2 }; /* 1: keys had neither domain nor device */
+static const char mark[] = "# Tenon tuning ";
 
 typedef struct entry {
   const char *key; /* in the map */
@@ -143,15 +144,29 @@ static tn_status each_line(tn_tuning *t, const char *name, const char *data, uin
   return TN_OK;
 }
 
+/* The version in the first line; 0: there is none. Of a version beyond 9999 the beginning. */
+static int32_t read_version(const char *text, uint64_t size) {
+  const size_t n = sizeof mark - 1;
+  int32_t version = 0;
+  if (size < n || memcmp(text, mark, n)) return 0;
+  for (uint64_t k = n; k < size && k < n + 4 && text[k] >= '0' && text[k] <= '9'; k++)
+    version = version * 10 + (text[k] - '0');
+  return version;
+}
+
 tn_status tn_tuning_parse(tn_tuning *t, const char *name, const uint8_t *data, uint64_t size,
                           tn_diag *diag) {
   const char *text = (const char *)data;
-  const size_t mark = strcspn(first_line, ":");
-  const bool another = size > mark && text[mark] >= '0' && text[mark] <= '9'; /* version */
-  if (size < mark || memcmp(text, first_line, mark) || another)
+  const int32_t version = read_version(text, size);
+  if (!version)
     return tn_fail(diag, TN_ERR_INVALID,
-                   "%s: is no file of Tenon's tuning: its first line is not '%.*s'", name,
-                   (int)mark, first_line);
+                   "%s: is no file of Tenon's tuning: its first line is not '%s%d'", name, mark,
+                   VERSION);
+  if (version != VERSION)
+    return tn_fail(diag, TN_ERR_INVALID,
+                   "%s: is a file of version %d of Tenon's tuning; this Tenon reads version %d, so "
+                   "kernels have to be timed anew",
+                   name, version, VERSION);
   tn_status status = each_line(t, name, text, size, false, diag);
   if (status) return status;
   pthread_mutex_lock(&t->lock);
@@ -184,7 +199,7 @@ tn_status tn_tuning_write(tn_tuning *t, const char *path, tn_diag *diag) {
   tn_text text;
   tn_file_writer w;
   tn_text_init(&text, t->a);
-  tn_text_add(&text, "%s", first_line);
+  tn_text_add(&text, "%s%d: nanoseconds, kernel, what it was timed on\n", mark, VERSION);
   add_entries(t, &text);
   tn_status status = text.status;
   if (status) {

@@ -1,8 +1,9 @@
 /* Measured costs of kernels. A model that is loaded to be tuned fills the table of its runtime,
  * files keep it, and 07 select believes it more than what kernels estimate.
  *
- * An entry is found by a line of text: the kernel's name, the operator's version, types, shapes and
- * layouts, the fused steps, a hash of the attributes, and threads. So a file of them outlives other
+ * An entry is found by a line of text: the kernel's name, the operator and its version, types,
+ * shapes and layouts, the fused steps, a hash of the attributes, threads, the operator's domain and
+ * the kind of device. So a file of them outlives other
  * versions of the kernels' sources: what it does not know is estimated as ever. Any thread. */
 #ifndef TN_PLAN_TUNING_H
 #define TN_PLAN_TUNING_H
@@ -26,7 +27,8 @@ void tn_tuning_measure(tn_tuning *t, bool on);
 bool tn_tuning_measures(const tn_tuning *t);
 
 /* Takes the entries of a file in; those that are known already are replaced. A line that is none
- * fails with file and line, and then nothing is taken. */
+ * fails with file and line, and then nothing is taken; so does a file of another version, whose
+ * keys would find nothing. */
 tn_status tn_tuning_read(tn_tuning *t, const char *path, tn_diag *diag);
 /* The same of bytes in memory; name is for messages. */
 tn_status tn_tuning_parse(tn_tuning *t, const char *name, const uint8_t *data, uint64_t size,

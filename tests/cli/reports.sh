@@ -103,7 +103,8 @@ says 0 '^0 kernels timed, ' tune "$net" -o "$work/net.tuning"
 says 0 '' run "$net" --random --tuning "$work/net.tuning"
 if grep -q avx2 /proc/cpuinfo; then # else there is nothing to choose
   says 0 '^[1-9][0-9]* kernels timed, ' tune "$net" -o "$work/net.tuning" --anew
-  grep -q 'conv_blocked_.* Conv-17 f32\[1,3,4,4\]' "$work/net.tuning" ||
+  grep -q 'conv_blocked_.* Conv-17 f32\[1,3,4,4\].* domain=ai.onnx device=cpu$' \
+    "$work/net.tuning" ||
     fail 'no time of a convolution'
   sed -E 's/^[0-9]+(.conv_(blocked|narrow))/900000000\1/' "$work/net.tuning" >"$work/plain.tuning"
   says 0 'conv_f32_' explain "$net" --dim batch=1 --brief --tuning "$work/plain.tuning"
@@ -112,17 +113,20 @@ if grep -q avx2 /proc/cpuinfo; then # else there is nothing to choose
   says 0 'conv_(blocked|narrow)_' explain "$net" --dim batch=1 --brief \
     --tuning "$work/blocked.tuning"
 fi
-printf '# Tenon tuning 1\n12\tone\n' >"$work/one.tuning"
-printf '# Tenon tuning 1\n34\ttwo\n' >"$work/two.tuning"
+printf '# Tenon tuning 2\n12\tone\n' >"$work/one.tuning"
+printf '# Tenon tuning 2\n34\ttwo\n' >"$work/two.tuning"
 says 0 '' tune "$net" --tuning "$work/one.tuning" -o "$work/two.tuning"
 grep -q one "$work/two.tuning" && grep -q two "$work/two.tuning" || fail 'times were lost'
 says 2 'give one of them' tune "$net" --tuning "$work/one.tuning" --anew
-printf '# Tenon tuning 1\n12 x\n' >"$work/bad.tuning"
+printf '# Tenon tuning 2\n12 x\n' >"$work/bad.tuning"
 says 3 'bad.tuning: line 2 has no tab' run "$net" --random --tuning "$work/bad.tuning"
 echo what >"$work/bad.tuning"
 says 3 'bad.tuning: is no file of Tenon.s tuning' run "$net" --random --tuning "$work/bad.tuning"
-printf '# Tenon tuning 10\n12\tx\n' >"$work/bad.tuning"
-says 3 'bad.tuning: is no file of Tenon.s tuning' run "$net" --random --tuning "$work/bad.tuning"
+printf '# Tenon tuning 1\n12\tx\n' >"$work/bad.tuning"
+says 3 'bad.tuning: is a file of version 1 of Tenon.s tuning; this Tenon reads version 2' \
+  run "$net" --random --tuning "$work/bad.tuning"
+printf '# Tenon tuning 20\n12\tx\n' >"$work/bad.tuning"
+says 3 'bad.tuning: is a file of version 20' run "$net" --random --tuning "$work/bad.tuning"
 says 3 'none.tuning' run "$net" --random --tuning "$work/none.tuning"
 says 3 '' tune "$net" -o "$work/no/such/folder.tuning"
 says 2 'nothing to choose' tune "$net" --no-optimize
