@@ -12,7 +12,7 @@
 
 #include "exec/cell.h"
 
-enum { TN_FAIL_TEXT = 1024, TN_MAX_SPARE = 16 };
+enum { TN_FAIL_TEXT = 1024, TN_MAX_SPARE = 16, TN_MAX_SPARE_BYTES = 1 << 20 };
 
 typedef struct tn_task tn_task;
 
@@ -98,6 +98,7 @@ struct tn_frame {
   char text[TN_FAIL_TEXT];
   pthread_mutex_t lock;      /* string_set, alloc and free of several workers */
   void *spare[TN_MAX_SPARE]; /* host memory that kernels have given back, for the next request */
+  uint64_t spare_bytes;      /* of all of them, at most TN_MAX_SPARE_BYTES */
   int32_t n_spare;
 };
 

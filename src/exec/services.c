@@ -34,10 +34,12 @@ static void *take_spare(tn_frame *f, uint64_t bytes) {
   if (best < 0) return NULL;
   void *memory = f->spare[best];
   f->spare[best] = f->spare[--f->n_spare];
+  f->spare_bytes -= tn_sized_bytes(memory);
   return memory;
 }
 
-/* What a kernel gives back stays for the next run, which asks for as much. */
+/* What a kernel gives back stays for the next run, which asks for as much; more than a MiB in all
+ * goes back to the allocator. */
 static void *host_alloc(void *ctx, uint64_t bytes) {
   tn_frame *f = ((tn_task *)ctx)->frame;
   pthread_mutex_lock(&f->lock);
@@ -50,9 +52,13 @@ static void *host_alloc(void *ctx, uint64_t bytes) {
 static void host_free(void *ctx, void *memory) {
   tn_frame *f = ((tn_task *)ctx)->frame;
   if (!memory) return;
+  const uint64_t bytes = tn_sized_bytes(memory);
   pthread_mutex_lock(&f->lock);
-  bool kept = f->n_spare < TN_MAX_SPARE;
-  if (kept) f->spare[f->n_spare++] = memory;
+  const bool kept = f->n_spare < TN_MAX_SPARE && bytes <= TN_MAX_SPARE_BYTES - f->spare_bytes;
+  if (kept) {
+    f->spare[f->n_spare++] = memory;
+    f->spare_bytes += bytes;
+  }
   pthread_mutex_unlock(&f->lock);
   if (!kept) tn_free_sized(f->a, memory);
 }

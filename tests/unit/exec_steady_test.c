@@ -65,6 +65,58 @@ static void test_shapes_found_at_run_time(void **state) {
   close_all(&b, &c);
 }
 
+/* test::Borrow (x, kib): takes 16 blocks of so many KiB from the host while it runs. */
+static tn_status run_borrow(const tn_call *c, uint32_t stage, int64_t begin, int64_t end,
+                            uint32_t worker) {
+  void *blocks[16];
+  tn_status status = TN_OK;
+  (void)stage, (void)begin, (void)end, (void)worker;
+  for (int k = 0; k < 16; k++) {
+    blocks[k] = c->host->alloc(c->ctx, *(const uint64_t *)c->attrs << 10);
+    if (!blocks[k]) status = TN_ERR_MEMORY;
+  }
+  for (int k = 0; k < 16; k++) c->host->free(c->ctx, blocks[k]);
+  memcpy(c->outputs[0]->data, c->inputs[0]->data, (size_t)tn_tensor_bytes(c->inputs[0]));
+  return status;
+}
+
+PART_OP(op_borrow, "Borrow", "(Tensor x, *, int kib) -> Tensor y", TN_OP_SAME_AS_INPUT, NULL);
+PART_KERNEL(borrow_c, "Borrow", NULL, run_borrow);
+static const tn_op *const borrow_ops[] = {&op_borrow};
+static const tn_kernel *const borrow_kernels[] = {&borrow_c};
+PART_PLUGIN(borrow, borrow_ops, borrow_kernels);
+
+static void open_borrowing(bench *b, counter *c, int64_t kib, float *x) {
+  const tn_attr attr = {.head = TN_HEAD(tn_attr), .name = "kib", .kind = TN_ATTR_INT, .i = kib};
+  counter_open(c);
+  bench_open(b, &c->allocator, 1);
+  assert_int_equal(tn_runtime_add_plugin(b->runtime, borrow_query, NULL, 0, b->diag), TN_OK);
+  add_input(b->graph, "x", TN_F32, 4);
+  add_node(b->graph, "Borrow", "x", NULL, "y", &attr, NULL);
+  add_output(b->graph, "y");
+  bench_start(b);
+  set_input(b, 0, TN_F32, 4, x);
+}
+
+/* What a kernel gives back stays, but no more than a MiB of it. */
+static void test_memory_of_the_host(void **state) {
+  bench b;
+  counter c;
+  float x[] = {1, 2, 3, 4};
+  (void)state;
+  open_borrowing(&b, &c, 60, x);
+  check_steady(&b, &c);
+  close_all(&b, &c);
+  open_borrowing(&b, &c, 500, x);
+  assert_int_equal(tn_session_prepare(b.session, b.diag), TN_OK);
+  const long long before = atomic_load(&c.bytes);
+  bench_run(&b);
+  assert_in_range(atomic_load(&c.bytes) - before, 1000 << 10, (1 << 20) + 4096);
+  bench_run(&b);
+  assert_in_range(atomic_load(&c.bytes) - before, 1000 << 10, (1 << 20) + 4096);
+  close_all(&b, &c);
+}
+
 static void test_loop(void **state) {
   bench b;
   counter c;
@@ -232,6 +284,7 @@ int main(void) {
       cmocka_unit_test(test_counting_works),
       cmocka_unit_test(test_tensors),
       cmocka_unit_test(test_shapes_found_at_run_time),
+      cmocka_unit_test(test_memory_of_the_host),
       cmocka_unit_test(test_loop),
       cmocka_unit_test(test_strings_and_lists),
       cmocka_unit_test(test_shapes_that_come_again),
