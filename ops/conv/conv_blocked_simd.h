@@ -167,7 +167,7 @@ tn_status TN_SIMD_NAME(conv_blocked_plan)(const tn_call *call, tn_kernel_plan *o
   out->state_bytes = (uint64_t)packed_floats(&l) * sizeof(float);
   out->items[0] = l.c.batch * l.strips * l.parts;
   out->cost_ns = flops / (TN_VF_LANES == 16 ? 130 : 75) + copied * 0.25 + 500;
-  out->grain[0] = 1 + (int64_t)(5000 * (double)out->items[0] / out->cost_ns);
+  out->grain[0] = tn_grain(TN_THREAD_NS, out->cost_ns / (double)out->items[0]);
   return TN_OK;
 }
 

@@ -108,7 +108,7 @@ tn_status TN_SIMD_NAME(conv_depthwise_blocked_plan)(const tn_call *call, tn_kern
   out->state_bytes = (uint64_t)(blocks * TN_VF_LANES * c.taps) * sizeof(float);
   out->items[0] = c.batch * blocks * depthwise_pairs(tn_window_padded(&c.w, 3).out[1]);
   out->cost_ns = vectors * ((double)c.taps * 0.28 + 1) + 400;
-  out->grain[0] = 1 + (int64_t)(5000 * (double)out->items[0] / out->cost_ns);
+  out->grain[0] = tn_grain(TN_THREAD_NS, out->cost_ns / (double)out->items[0]);
   return TN_OK;
 }
 

@@ -90,7 +90,7 @@ tn_status TN_SIMD_NAME(conv_depthwise_plan)(const tn_call *call, tn_kernel_plan 
   out->items[0] = c.batch * c.filters;
   out->elements_per_item = c.out_size;
   out->cost_ns = vectors * (double)(c.taps + 4) * 0.4 + 300;
-  out->grain[0] = 1 + (int64_t)(5000 * (double)out->items[0] / out->cost_ns);
+  out->grain[0] = tn_grain(TN_THREAD_NS, out->cost_ns / (double)out->items[0]);
   return TN_OK;
 }
 

@@ -87,7 +87,7 @@ tn_status TN_SIMD_NAME(conv_f32_plan)(const tn_call *call, tn_kernel_plan *out) 
   out->items[0] = t.c.batch * t.c.groups * t.pixel_blocks * t.filter_blocks;
   const double gathered = (double)(t.c.batch * t.c.channels * t.c.taps) * (double)t.c.out_size;
   out->cost_ns = flops / (TN_VF_LANES == 16 ? 90 : 55) + 500 + gathered * 0.25;
-  out->grain[0] = 1 + (int64_t)(5000 * (double)out->items[0] / out->cost_ns);
+  out->grain[0] = tn_grain(TN_THREAD_NS, out->cost_ns / (double)out->items[0]);
   return TN_OK;
 }
 

@@ -111,7 +111,7 @@ tn_status TN_SIMD_NAME(conv_winograd_plan)(const tn_call *call, tn_kernel_plan *
   out->state_bytes = (uint64_t)winograd_weights(&g) * sizeof(float);
   out->items[0] = g.c.batch * g.strips * g.parts;
   out->cost_ns = flops / (TN_VF_LANES == 16 ? 120 : 70) + tiles * blocks * 50 + bytes / 20 + 500;
-  out->grain[0] = 1 + (int64_t)(5000 * (double)out->items[0] / out->cost_ns);
+  out->grain[0] = tn_grain(TN_THREAD_NS, out->cost_ns / (double)out->items[0]);
   return TN_OK;
 }
 

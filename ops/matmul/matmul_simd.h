@@ -153,7 +153,7 @@ static tn_status plan(const tn_call *call, bool is_gemm, tn_kernel_plan *out) {
   out->n_stages = last + 1;
   out->items[last] = p->batch * l.row_blocks * l.col_blocks;
   const double item_ns = cost_ns(&l) / (double)tn_max_i64(1, out->items[last]);
-  out->grain[last] = 1 + (int64_t)(5000 / item_ns);
+  out->grain[last] = tn_grain(TN_THREAD_NS, item_ns);
   out->cost_ns = cost_ns(&l);
   return TN_OK;
 }

@@ -23,7 +23,7 @@ tn_status TN_SIMD_NAME(batch_normalization_blocked_plan)(const tn_call *call, tn
   out->items[0] = x->shape[0] * tn_ceil_div(x->shape[1], TN_VF_LANES);
   out->in_place[0] = 0;
   out->cost_ns = (double)out->items[0] * ((double)pixels_of(x) * 1.5 + 50) + 200;
-  out->grain[0] = 1 + (int64_t)(5000 * (double)out->items[0] / out->cost_ns);
+  out->grain[0] = tn_grain(TN_THREAD_NS, out->cost_ns / (double)out->items[0]);
   return TN_OK;
 }
 

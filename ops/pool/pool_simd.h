@@ -59,7 +59,7 @@ static tn_status plan_pool(const tn_call *call, const pool_shape *p, tn_kernel_p
   const double vectors = (double)pool_blocks(call->inputs[0]) * (double)p->out_size;
   out->items[0] = pool_blocks(call->inputs[0]) * pool_window(p).out[H];
   out->cost_ns = vectors * ((double)p->taps * 0.4 + 3) + 300;
-  out->grain[0] = 1 + (int64_t)(5000 * (double)out->items[0] / out->cost_ns);
+  out->grain[0] = tn_grain(TN_THREAD_NS, out->cost_ns / (double)out->items[0]);
   return TN_OK;
 }
 
@@ -104,7 +104,7 @@ tn_status TN_SIMD_NAME(global_pool_plan)(const tn_call *call, tn_kernel_plan *ou
   const int64_t size = tn_dims_size(x->shape + 2, x->rank - 2);
   out->items[0] = pool_blocks(x);
   out->cost_ns = (double)out->items[0] * ((double)size * 0.5 + 5) + 200;
-  out->grain[0] = 1 + (int64_t)(5000 * (double)out->items[0] / out->cost_ns);
+  out->grain[0] = tn_grain(TN_THREAD_NS, out->cost_ns / (double)out->items[0]);
   return TN_OK;
 }
 

@@ -30,8 +30,7 @@ static inline void tn_widen_f16(const uint16_t *x, float *y, int64_t n) {
   for (; i + 8 <= n; i += 8)
     _mm256_storeu_ps(y + i, _mm256_cvtph_ps(_mm_loadu_si128((const void *)(x + i))));
 #elif defined(__aarch64__)
-  for (; i + 4 <= n; i += 4)
-    vst1q_f32(y + i, vcvt_f32_f16(vreinterpret_f16_u16(vld1_u16(x + i))));
+  for (; i + 4 <= n; i += 4) vst1q_f32(y + i, vcvt_f32_f16(vreinterpret_f16_u16(vld1_u16(x + i))));
 #endif
   TN_IVDEP for (; i < n; i++) {
     uint32_t h = x[i], m = (h & 0x7fffu) << 13;
@@ -54,8 +53,7 @@ static inline void tn_narrow_f16(const float *x, uint16_t *y, int64_t n) {
     _mm_storeu_si128((void *)(y + i),
                      _mm256_cvtps_ph(_mm256_loadu_ps(x + i), _MM_FROUND_TO_NEAREST_INT));
 #elif defined(__aarch64__)
-  for (; i + 4 <= n; i += 4)
-    vst1_u16(y + i, vreinterpret_u16_f16(vcvt_f16_f32(vld1q_f32(x + i))));
+  for (; i + 4 <= n; i += 4) vst1_u16(y + i, vreinterpret_u16_f16(vcvt_f16_f32(vld1q_f32(x + i))));
 #endif
   TN_IVDEP for (; i < n; i++) {
     uint32_t u = tn_bits_of_f32(x[i]), a = u & 0x7fffffffu;

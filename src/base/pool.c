@@ -10,6 +10,7 @@
 #include "base/pool.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdalign.h>
 #include <stdatomic.h>
@@ -23,6 +24,7 @@ enum {
   THREADS_MAX = 4096,
   CHUNKS_PER_THREAD = 4, /* so that threads of unequal speed end at about the same time */
   SPIN_NS = 80000,       /* longer than the gaps between the steps of a plan */
+  ALONE_NS = 10000,      /* after which the core is offered to others: maybe to who is waited for */
   PAUSES_PER_LOOK = 32   /* between two looks at the clock */
 };
 
@@ -58,13 +60,16 @@ struct tn_pool {
 static bool spin(const tn_pool *pool, _Atomic uint32_t *word, uint32_t seen) {
   if (atomic_load_explicit(word, memory_order_acquire) != seen) return true;
   if (pool->spin_ns == 0) return false;
-  uint64_t end = tn_now_ns() + pool->spin_ns;
+  const uint64_t begin = tn_now_ns();
+  uint64_t spent = 0;
   do {
     for (int k = 0; k < PAUSES_PER_LOOK; k++) {
       tn_cpu_pause();
       if (atomic_load_explicit(word, memory_order_acquire) != seen) return true;
     }
-  } while (tn_now_ns() < end);
+    spent = tn_now_ns() - begin;
+    if (spent > ALONE_NS) sched_yield();
+  } while (spent < pool->spin_ns);
   return false;
 }
 
