@@ -152,12 +152,20 @@ static tn_status unescape(const tn_scan *s, const char **at, char *out_c) {
   return TN_OK;
 }
 
+/* Characters up to the quote that ends the string, escapes counted as they stand; all that there
+ * are if none does. */
+static size_t length_in_quotes(const char *text, char quote) {
+  size_t n = 0;
+  while (text[n] && text[n] != quote) n += text[n] == '\\' && text[n + 1] ? 2 : 1;
+  return n;
+}
+
 static tn_status parse_str(tn_scan *s, tn_str *out_value) {
   tn_scan_space(s);
   const char quote = *s->at;
   if (quote != '"' && quote != '\'') return tn_scan_expected(s, "a string in quotes");
   const char *begin = s->at;
-  char *text = tn_arena_alloc(s->arena, strlen(begin));
+  char *text = tn_arena_alloc(s->arena, length_in_quotes(begin + 1, quote) + 1);
   if (!text) return tn_scan_no_memory(s);
   const char *at = begin + 1;
   int64_t n = 0;
