@@ -29,8 +29,8 @@ enum {
 };
 
 typedef struct worker {
-  alignas(
-      64) _Atomic uint64_t share; /* unclaimed chunks: the first << 32 | the one after the last */
+  /* Unclaimed chunks: the first << 32 | the one after the last. */
+  alignas(64) _Atomic uint64_t share;
   tn_pool *pool;
   pthread_t thread;
   uint32_t id;
@@ -40,7 +40,7 @@ struct tn_pool {
   /* The job. Written by its caller before the shares are set. */
   tn_pool_fn run;
   void *arg;
-  int64_t n_items, chunk;
+  int64_t n_items, n_chunks;
   /* Words that several threads change, a cache line each. */
   alignas(64) _Atomic uint32_t unfinished; /* chunks; the caller sleeps on it */
   alignas(64) _Atomic uint32_t epoch;      /* counts jobs; workers sleep on it */
@@ -87,9 +87,17 @@ static int64_t claim(_Atomic uint64_t *share, bool last) {
   return last ? end - 1 : begin;
 }
 
+/* Where chunk k begins: all are equal, but long ones begin at multiples of 64 items, for the sake of
+ * vectors and cache lines. */
+static int64_t chunk_begin(const tn_pool *pool, int64_t k) {
+  enum { LONG = 256, UNIT = 64 };
+  const int64_t each = pool->n_items / pool->n_chunks, more = pool->n_items % pool->n_chunks,
+                begin = k * each + k * more / pool->n_chunks;
+  return each >= LONG && k < pool->n_chunks ? begin / UNIT * UNIT : begin;
+}
+
 static void run_chunk(tn_pool *pool, int64_t k, uint32_t id) {
-  const int64_t begin = k * pool->chunk;
-  pool->run(pool->arg, begin, begin + tn_min_i64(pool->chunk, pool->n_items - begin), id);
+  pool->run(pool->arg, chunk_begin(pool, k), chunk_begin(pool, k + 1), id);
   if (atomic_fetch_sub(&pool->unfinished, 1) == 1 && atomic_load(&pool->caller_asleep)) {
     tn_park_wake(&pool->park, &pool->unfinished, 1);
   }
@@ -138,13 +146,10 @@ static void wait_for_others(tn_pool *pool) {
   }
 }
 
-/* Items per chunk. Long chunks begin at multiples of 64 items, for the sake of vectors and cache
- * lines. */
-static int64_t chunk_of(int64_t n_items, int64_t grain, int32_t n_threads) {
-  enum { LONG = 256, UNIT = 64 };
-  int64_t chunk = tn_max_i64(grain, tn_ceil_div(n_items, n_threads * CHUNKS_PER_THREAD));
-  if (chunk >= LONG && chunk <= INT64_MAX - UNIT) chunk = tn_ceil_div(chunk, UNIT) * UNIT;
-  return chunk;
+/* As many chunks as grain allows, and as many for each thread. */
+static int64_t chunks_of(int64_t n_items, int64_t grain, int32_t n_threads) {
+  const int64_t n = tn_min_i64(tn_ceil_div(n_items, grain), n_threads * CHUNKS_PER_THREAD);
+  return n > n_threads ? n / n_threads * n_threads : n;
 }
 
 static void share_out(tn_pool *pool, int64_t n_chunks) {
@@ -166,8 +171,8 @@ void tn_pool_run(tn_pool *pool, int64_t n_items, int64_t grain, tn_pool_fn run, 
   pool->run = run;
   pool->arg = arg;
   pool->n_items = n_items;
-  pool->chunk = chunk_of(n_items, grain, pool->n_workers + 1);
-  const int32_t n_chunks = (int32_t)tn_ceil_div(n_items, pool->chunk);
+  pool->n_chunks = chunks_of(n_items, grain, pool->n_workers + 1);
+  const int32_t n_chunks = (int32_t)pool->n_chunks;
   atomic_store_explicit(&pool->unfinished, (uint32_t)n_chunks, memory_order_relaxed);
   share_out(pool, n_chunks);
   announce(pool, n_chunks - 1);

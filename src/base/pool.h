@@ -1,8 +1,8 @@
 /* The thread pool: one per runtime. A job is equal to this loop, its ranges run by any thread in
  * any order:
  *
- *   for (begin = 0; begin < n_items; begin += chunk)
- *     run(arg, begin, min(begin + chunk, n_items), worker);
+ *   for (k = 0; k < n_chunks; k++)
+ *     run(arg, begin of chunk k, begin of chunk k + 1, worker);
  *
  * Every thread begins with a contiguous share of the chunks, the same one for every job of as many
  * chunks, and then helps the others. The caller takes part and finishes every unclaimed chunk
@@ -23,8 +23,8 @@ tn_status tn_pool_create(const tn_allocator *a, int32_t n_threads, tn_pool **out
 void tn_pool_destroy(tn_pool *pool); /* no job may be running */
 /* Worker ids are 0 .. this-1; the caller of tn_pool_run is 0. 1 for NULL. */
 int32_t tn_pool_n_threads(const tn_pool *pool);
-/* Runs to the end. grain: smallest number of items worth a hand-off; n_items <= grain runs on the
- * caller alone, at once. One job at a time uses the workers: a job that comes while they are busy
+/* Runs to the end. grain: about the smallest number of items worth a hand-off; n_items <= grain runs
+ * on the caller alone, at once. One job at a time uses the workers: a job that comes while they are busy
  * (from another session) runs on its caller alone. pool NULL: every job does. */
 void tn_pool_run(tn_pool *pool, int64_t n_items, int64_t grain, tn_pool_fn run, void *arg);
 
