@@ -60,6 +60,7 @@ typedef struct result {
   parts by_kernel, by_step; /* longest first */
   double profiled_ns;
   int64_t n_profiled; /* runs */
+  uint64_t cached_bytes;
   tn_plan_info plan;
 } result;
 
@@ -226,6 +227,8 @@ static void print_result(const cli_bench_view *o, const result *r) {
   int32_t threads = o->threads ? o->threads : tn_cpu_cores();
   printf("loaded in %s; planned and first run in %s\n", cli_time(r->load_ns, a),
          cli_time(r->first_ns, b));
+  if (r->cached_bytes)
+    printf("%s of prepared weights from the cache\n", cli_bytes((double)r->cached_bytes, a));
   printf("%lld runs, %d thread%s: median %s, shortest %s, spread %s to %s\n", (long long)r->n,
          threads, threads == 1 ? "" : "s", cli_time(median, a), cli_time((double)r->ns[0], b),
          cli_time(quantile(r, 0.25), c), cli_time(quantile(r, 0.75), d));
@@ -273,6 +276,7 @@ static bool write_json(const cli_bench_view *o, const result *r) {
   cli_json_number(ns, "quartile_3", quantile(r, 0.75));
   cli_json_number(ns, "max", (double)r->ns[r->n - 1]);
   cli_json_number(json, "flops", r->plan.flops);
+  cli_json_int(json, "cached_weight_bytes", (int64_t)r->cached_bytes);
   cli_json_int(json, "profiled_runs", r->n_profiled); /* times below are means of these */
   json_parts(json, "kernels", r, &r->by_kernel, false);
   json_parts(json, "steps", r, &r->by_step, true);
@@ -288,6 +292,7 @@ static int measure(cli_session *s, const cli_bench_view *o, result *r) {
   if (!status) status = cli_inputs_set(&s->inputs, s->session, false);
   if (!status) status = time_runs(s, o, r);
   if (!status) status = profile(s, r);
+  r->cached_bytes = tn_model_cached_bytes(s->model);
   int code = CLI_OK;
   if (status)
     code = cli_session_fail(s, status);

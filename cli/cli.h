@@ -89,8 +89,9 @@ typedef struct cli_common {
   int32_t threads;
   uint64_t isa_mask;
   bool no_optimize, vet;
-  const char *tuning; /* file of measured costs; NULL: none */
-  const char *allow;  /* file of what may be loaded; NULL: none */
+  const char *tuning;       /* file of measured costs; NULL: none */
+  const char *weight_cache; /* folder of prepared weights; NULL: none */
+  const char *allow;        /* file of what may be loaded; NULL: none */
   const char *plugins[CLI_MAX_PLUGINS], *pins[CLI_MAX_PINS];
   int n_plugins, n_pins;
 } cli_common;

@@ -20,6 +20,7 @@ static const cli_option options[] = {
     {"vet", NULL, "load only plug-ins that pass 'tenon plugin vet' in a process of its own", 0},
     {"isa", "LIST", "use only these instruction sets: none, or names joined by ','", 0},
     {"tuning", "FILE", "choose kernels by the times in this file of 'tenon tune'", 0},
+    {"weight-cache", "DIR", "keep prepared weights in this folder, for quicker starts", 0},
     {"no-optimize", NULL, "run every node as it stands in the file", 0},
     {NULL, NULL, NULL, 0}};
 
@@ -66,6 +67,7 @@ static bool set_common(void *target, int index, const char *value) {
     case 4: c->vet = true; return true;
     case 5: return parse_isa(value, &c->isa_mask);
     case 6: c->tuning = value; return true;
+    case 7: c->weight_cache = value; return true;
     default: c->no_optimize = true; return true;
   }
 }
@@ -96,6 +98,7 @@ static tn_runtime *create(const cli_common *c, tn_diag *diag) {
   tn_status s = tn_runtime_create(&o, diag, &runtime);
   for (int k = 0; k < c->n_plugins && !s; k++)
     s = tn_runtime_load_plugin(runtime, c->plugins[k], NULL, 0, diag);
+  if (!s && c->weight_cache) s = tn_runtime_cache_weights(runtime, c->weight_cache, diag);
   if (!s && c->tuning) s = tn_runtime_load_tuning(runtime, c->tuning, diag);
   if (!s) return runtime;
   tn_runtime_destroy(runtime);

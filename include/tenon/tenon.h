@@ -123,6 +123,18 @@ TN_API tn_status tn_runtime_load_tuning(tn_runtime *runtime, const char *path, t
 TN_API tn_status tn_runtime_save_tuning(tn_runtime *runtime, const char *path, tn_diag *diag);
 TN_API int64_t tn_runtime_n_tuned(const tn_runtime *runtime); /* how many costs it knows */
 
+/* A folder in which models that are loaded from files from now on keep what the kernels that ship
+ * with Tenon made of their weights, so that the next start maps it in place of making it again.
+ * NULL or "": none. To begin with it is what TENON_WEIGHT_CACHE says (not in set-uid programs), or
+ * none. The folder is made if only its last name is missing; nobody but root and this user may be
+ * able to write to it or to replace it, else TN_ERR_INVALID. A file is used only for the same build
+ * of Tenon and the same contents of the model's files; it is replaced whole when the first plan of
+ * a model is made, or when the model is destroyed. A file that is not used, or cannot be written,
+ * is a note or a warning, and the model runs as without. Any thread. */
+TN_API tn_status tn_runtime_cache_weights(tn_runtime *runtime, const char *folder, tn_diag *diag);
+/* How many bytes of prepared weights plans of this model have taken from there. Any thread. */
+TN_API uint64_t tn_model_cached_bytes(const tn_model *model);
+
 /* Tells every plug-in in use that something happened to the process (TN_EVENT_...). Any thread;
  * after a fork, call it in the child. TN_ERR_INVALID: there is no such event. */
 TN_API tn_status tn_runtime_notify(tn_runtime *runtime, uint32_t event);

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/checked.h"
@@ -25,9 +26,19 @@ static tn_status os_fail(tn_diag *diag, const char *what, const char *path) {
 
 /* ---- Mapping ---- */
 
+static int64_t to_ns(struct timespec t) {
+  return (int64_t)t.tv_sec * INT64_C(1000000000) + (int64_t)t.tv_nsec;
+}
+
+static int64_t wall_ns(void) {
+  struct timespec t = {0};
+  (void)clock_gettime(CLOCK_REALTIME, &t);
+  return to_ns(t);
+}
+
 tn_status tn_file_map_open(int fd, const char *path, tn_diag *diag, tn_mapping *out) {
   struct stat info;
-  *out = (tn_mapping){.data = NULL};
+  *out = (tn_mapping){.data = NULL, .mapped_ns = wall_ns()};
   if (fstat(fd, &info)) return os_fail(diag, "examine", path);
   if (!S_ISREG(info.st_mode))
     return tn_fail(diag, TN_ERR_INVALID, "cannot map %s: it is not a regular file", path);
@@ -35,6 +46,9 @@ tn_status tn_file_map_open(int fd, const char *path, tn_diag *diag, tn_mapping *
     return tn_fail(diag, TN_ERR_OVERFLOW, "cannot map %s: it is larger than memory", path);
   out->device = (uint64_t)info.st_dev;
   out->inode = (uint64_t)info.st_ino;
+  out->mtime_ns = to_ns(info.st_mtim);
+  out->ctime_ns = to_ns(info.st_ctim);
+  out->mode = info.st_mode & 07777;
   if (info.st_size == 0) {
     out->data = (const uint8_t *)"";
     return TN_OK;

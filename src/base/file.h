@@ -11,6 +11,9 @@ typedef struct tn_mapping {
   const uint8_t *data;
   uint64_t size;
   uint64_t device, inode; /* which file it is, whatever its names */
+  /* When it was modified and changed last (nanoseconds since 1970), and when it was mapped. */
+  int64_t mtime_ns, ctime_ns, mapped_ns;
+  uint32_t mode; /* its permissions */
 } tn_mapping;
 
 /* Maps a regular file read-only. Empty files give size 0 and data != NULL. Errors name the path and

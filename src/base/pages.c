@@ -40,3 +40,13 @@ void tn_pages_forget(const void *data, uint64_t bytes) {
                   end = ((uintptr_t)data + bytes) / page * page;
   if (begin < end) (void)madvise((void *)begin, end - begin, MADV_DONTNEED);
 }
+
+void tn_pages_expect(const void *data, uint64_t bytes) {
+#ifdef MADV_POPULATE_READ
+  const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+  const uintptr_t begin = (uintptr_t)data / page * page;
+  if (bytes) (void)madvise((void *)begin, (uintptr_t)data + bytes - begin, MADV_POPULATE_READ);
+#else
+  (void)data, (void)bytes;
+#endif
+}

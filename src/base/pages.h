@@ -18,5 +18,7 @@ void tn_pages_return(void *pages, uint64_t bytes); /* the address space, too */
 /* Takes the pages that lie within these bytes of a file's private, read-only mapping out of the
  * process: they come back from the file when they are read again. */
 void tn_pages_forget(const void *data, uint64_t bytes);
+/* The opposite: all of them will be read at once. */
+void tn_pages_expect(const void *data, uint64_t bytes);
 
 #endif

@@ -156,6 +156,39 @@ static bool ask_plan(check_run *r) {
          has_room(r, r->plan.worker_scratch_bytes, r->way->n_workers, "workers' scratch");
 }
 
+static bool packs(const tn_kernel *kernel) {
+  bool any = false;
+  for (uint32_t k = 0; k < kernel->n_accepts; k++)
+    any = any || (kernel->accepts[k]->flags & TN_ACCEPT_PACKED) != 0;
+  return any && kernel->prepare && !kernel->finish;
+}
+
+/* States of packed inputs are kept in files, and mapped by programs with other numbers of threads:
+ * where the plan asks for the same state, it is the same bytes, wherever it is made. */
+static void prepare_again(check_run *r) {
+  const uint32_t n_workers = r->call.n_workers;
+  void *const state = r->call.state;
+  tn_kernel_plan plan;
+  check_buffer *again = new_filled(r, r->plan.state_bytes, 0, "the state once more");
+  check_doing(r->context.env, "plan() and prepare() once more, %s", r->way->name);
+  r->call.n_workers = n_workers == 1 ? 7 : 1;
+  r->call.state = again->data;
+  const tn_call *call = check_show(r, "the call of plan() and prepare()");
+  tn_status status = tn_kernel_ask_plan(r->s->kernel, call, NULL, &plan);
+  const bool is_same =
+      !status && plan.state_key == r->plan.state_key && plan.state_bytes == r->plan.state_bytes;
+  if (is_same) status = r->s->kernel->kernel.prepare(call);
+  check_hide(r);
+  r->call.n_workers = n_workers;
+  r->call.state = state;
+  if (is_same && (status || memcmp(again->data, r->state->data, again->bytes)))
+    check_fail(r->context.env,
+               "%s: prepare() with another number of workers, or at another place, "
+               "makes another state, and state_key is the same",
+               r->way->name);
+  check_buffer_free(r->context.env, again);
+}
+
 static bool prepare(check_run *r) {
   const tn_kernel *kernel = &r->s->kernel->kernel;
   r->call.scratch_bytes = r->plan.scratch_bytes;
@@ -172,6 +205,7 @@ static bool prepare(check_run *r) {
   r->prepared = true;
   if (!check_buffer_intact(r->state))
     check_fail(r->context.env, "%s: prepare() writes outside of its state", r->way->name);
+  if (packs(kernel)) prepare_again(r);
   check_buffer_protect(r->state, true);
   return true;
 }

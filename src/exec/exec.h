@@ -5,6 +5,12 @@
 
 #include "plan/plan.h"
 
+/* A folder for files of prepared weights; the last one that was named is used. */
+typedef struct tn_weights_folder {
+  struct tn_weights_folder *before;
+  char path[]; /* "": none */
+} tn_weights_folder;
+
 struct tn_runtime {
   atomic_int refs; /* the user's, until tn_runtime_destroy, and one of every model and graph */
   tn_allocator allocator;
@@ -14,6 +20,7 @@ struct tn_runtime {
   struct tn_tuning *tuning; /* measured costs, for all models */
   char **pins;
   uint32_t n_pins;
+  _Atomic(tn_weights_folder *) weights; /* NULL: none */
   pthread_mutex_t serial; /* recursive; held while a kernel runs that has TN_KERNEL_SERIAL */
 };
 

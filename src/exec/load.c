@@ -5,6 +5,7 @@
 #include "base/abi.h"
 #include "base/pages.h"
 #include "exec/model.h"
+#include "plan/states.h"
 
 typedef struct tn_sibling {
   const char *path;
@@ -146,6 +147,34 @@ static tn_status find_format(const tn_loader *l, const tn_model_options *options
   return TN_OK;
 }
 
+/* The model's files in the order in which they were mapped: its own, then siblings. */
+static tn_status list_files(tn_loader *l, tn_weights_model *out) {
+  const tn_model *m = l->model;
+  for (int64_t k = 0; k < m->files.n; k++) {
+    const char *path = l->io.path;
+    if (k > 0) path = tn_arena_format(&l->arena, "%s/%s", l->dir, l->siblings.data[k - 1].path);
+    if (!path) return TN_ERR_MEMORY;
+    out[k] = (tn_weights_model){path, m->files.data[k].file};
+  }
+  return TN_OK;
+}
+
+/* Models in memory have no files whose times would tell whether they are the same. */
+static tn_status open_weights(tn_loader *l) {
+  tn_model *m = l->model;
+  const tn_weights_folder *folder = atomic_load(&m->runtime->weights);
+  if (!folder || !*folder->path || !m->files.n || m->files.data[0].is_sibling) return TN_OK;
+  if (m->files.n != l->siblings.n + 1 || m->planner.model_flags & TN_MODEL_GRAPH_ONLY) return TN_OK;
+  tn_weights_model *files = tn_arena_alloc(&l->arena, (uint64_t)m->files.n * sizeof *files);
+  tn_weights *weights = NULL;
+  tn_status status = files ? list_files(l, files) : TN_ERR_MEMORY;
+  if (!status)
+    status = tn_weights_open(m->planner.a, m->planner.pool, folder->path, m->planner.isa, files,
+                             m->files.n, l->io.diag, &weights);
+  if (!status) tn_state_cache_keep_take(m->planner.states, weights);
+  return status;
+}
+
 static tn_status read_graph(tn_loader *l, const tn_format *format, const tn_mapping *file) {
   tn_source source = {.head = TN_HEAD(tn_source),
                       .host = &tn_io_host,
@@ -169,6 +198,7 @@ static tn_status read_graph(tn_loader *l, const tn_format *format, const tn_mapp
   l->io.complaint = graph->complaint;
   status = tn_io_status(&l->io, format, status);
   l->model->format = format;
+  if (!status) status = open_weights(l);
   if (!status) return tn_model_finish_take(l->model, graph, l->io.diag);
   tn_graph_free(graph);
   return status;

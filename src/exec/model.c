@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/abi.h"
+#include "plan/states.h"
 
 static tn_status read_options(const tn_model_options *options, tn_diag *diag,
                               tn_model_options *out) {
@@ -102,6 +103,7 @@ void tn_model_destroy(tn_model *model) {
   if (!model || atomic_fetch_sub_explicit(&model->refs, 1, memory_order_acq_rel) > 1) return;
   tn_runtime *runtime = model->runtime;
   const tn_allocator *a = model->planner.a;
+  if (model->planner.states) tn_state_cache_save(model->planner.states, true, NULL);
   tn_callable_destroy(model->main);
   tn_graph_free(model->loaded);
   tn_state_cache_destroy(model->planner.states);
@@ -111,6 +113,10 @@ void tn_model_destroy(tn_model *model) {
   if (model->name) tn_free(a, model->name, strlen(model->name) + 1);
   tn_free(a, model, sizeof *model);
   tn_runtime_destroy(runtime);
+}
+
+uint64_t tn_model_cached_bytes(const tn_model *model) {
+  return model ? tn_state_cache_mapped(model->planner.states) : 0;
 }
 
 /* ---- graphs by hand ---- */

@@ -1,5 +1,6 @@
 /* The runtime: options, threads, the registry with what ships and what is found, and the listing of
  * it all. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/abi.h"
@@ -8,6 +9,7 @@
 #include "exec/exec.h"
 #include "exec/host.h"
 #include "plan/tuning.h"
+#include "plan/weights.h"
 #include "registry/builtin.h"
 
 enum { MAX_THREADS = 4096, MAX_PINS = 1 << 16 };
@@ -78,6 +80,51 @@ static void free_pins(tn_runtime *rt) {
   tn_free(&rt->allocator, rt->pins, rt->n_pins * sizeof *rt->pins);
 }
 
+/* ---- prepared weights on disk ---- */
+
+/* Those that were named before stay, since a model that is being loaded may look at one. */
+static tn_status add_folder(tn_runtime *rt, const char *path) {
+  const size_t bytes = strlen(path) + 1;
+  tn_weights_folder *f = tn_alloc(&rt->allocator, sizeof *f + bytes);
+  if (!f) return TN_ERR_MEMORY;
+  memcpy(f->path, path, bytes);
+  f->before = atomic_load(&rt->weights);
+  while (!atomic_compare_exchange_weak(&rt->weights, &f->before, f)) continue;
+  return TN_OK;
+}
+
+static void free_folders(tn_runtime *rt) {
+  tn_weights_folder *f = atomic_load(&rt->weights);
+  while (f) {
+    tn_weights_folder *before = f->before;
+    tn_free(&rt->allocator, f, sizeof *f + strlen(f->path) + 1);
+    f = before;
+  }
+}
+
+tn_status tn_runtime_cache_weights(tn_runtime *rt, const char *folder, tn_diag *diag) {
+  if (!rt) return tn_fail(diag, TN_ERR_INVALID, "weight cache: runtime is NULL");
+  if (!folder || !*folder) return add_folder(rt, "");
+  tn_arena arena;
+  tn_arena_init(&arena, &rt->allocator);
+  char *path = NULL;
+  tn_status status = tn_weights_check_folder(&arena, folder, diag, &path);
+  if (!status) status = add_folder(rt, path);
+  tn_arena_clear(&arena);
+  return status;
+}
+
+/* What the environment says; a folder that cannot be used is a warning then. Programs that run with
+ * the rights of another user do not listen. */
+static void use_environment(tn_runtime *rt, tn_diag *diag) {
+  const char *folder = secure_getenv("TENON_WEIGHT_CACHE");
+  tn_diag *said = folder && *folder ? tn_diag_create() : NULL;
+  if (said && tn_runtime_cache_weights(rt, folder, said))
+    tn_diag_add(diag, TN_DIAG_WARNING, "TENON_WEIGHT_CACHE: %s",
+                tn_diag_count(said) ? tn_diag_message(said, 0, NULL) : "no memory");
+  tn_diag_destroy(said);
+}
+
 /* ---- creation ---- */
 
 static tn_status init_lock(tn_runtime *rt) {
@@ -108,6 +155,7 @@ static tn_status set_up(tn_runtime *rt, const tn_runtime_options *options, tn_di
   if (!status) status = tn_registry_create(&rt->allocator, &rt->registry);
   if (!status) status = tn_pool_create(&rt->allocator, n_threads, &rt->pool);
   if (status) return status;
+  use_environment(rt, diag);
   tn_registry_set_ctx(rt->registry, rt);
   return populate(rt, options, diag);
 }
@@ -152,6 +200,7 @@ void tn_runtime_destroy(tn_runtime *rt) {
   tn_pool_destroy(rt->pool);
   tn_tuning_destroy(rt->tuning);
   free_pins(rt);
+  free_folders(rt);
   pthread_mutex_destroy(&rt->serial);
   tn_free(&allocator, rt, sizeof *rt);
 }

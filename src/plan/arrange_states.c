@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "plan/arrange.h"
+#include "plan/states.h"
 
 enum { WORTH_THREADS = 1 << 20 }; /* bytes of states */
 
@@ -79,5 +80,6 @@ tn_status tn_arrange_states(tn_arrangement *r) {
     tn_want *w = &r->wants.data[k];
     status = k < c.n ? w->status : get_state(r, w);
   }
+  if (!status) tn_state_cache_save(r->p->states, false, r->diag);
   return status;
 }

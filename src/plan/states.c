@@ -8,15 +8,19 @@
 
 #include <string.h>
 
+#include "plan/states_key.h"
+
 enum { MAX_IDLE = 64 };
 
 typedef struct tn_state_entry {
-  TN_VEC(uint64_t) key;
+  tn_state_key key;
+  tn_state_key lasting;      /* in the file of prepared weights; empty: it is not kept there */
   TN_VEC(tn_const *) consts; /* references: their ids stand in the key */
   const tn_kerneldef *def;
   void *state;
   uint64_t bytes, used; /* used: when it was last given out */
   int64_t users;
+  bool is_mapped;   /* the state belongs to the file of prepared weights */
   bool is_ready;    /* prepare() has returned; until then, one user prepares and others wait */
   tn_status status; /* what it answered; an entry that failed is in no list */
 } tn_state_entry;
@@ -33,118 +37,12 @@ struct tn_state_cache {
   TN_VEC(tn_state_entry *) entries;
   TN_VEC(tn_converted) converted;
   uint64_t clock;
+  tn_weights *weights;   /* the model's file of prepared weights; NULL: none */
+  uint64_t mapped_bytes; /* of states that came from there */
+  uint64_t kept_bytes;   /* of states that are there, as far as is known here */
+  uint64_t new_bytes;    /* of states that should be there, and are not */
+  bool is_saving;
 };
-
-/* ---- keys ---- */
-
-static tn_status put(const tn_allocator *a, tn_state_entry *e, uint64_t word) {
-  return tn_vec_push(a, &e->key, word);
-}
-
-static uint64_t hash_strs(const tn_str *s, int64_t n, uint64_t seed) {
-  for (int64_t k = 0; k < n; k++) seed = tn_hash_bytes(s[k].data, (uint64_t)s[k].size, seed + 1);
-  return seed;
-}
-
-static uint64_t hash_tensor(const tn_tensor *t, uint64_t seed) {
-  if (!t) return seed + 1;
-  uint64_t head[3] = {t->dtype, t->layout, (uint64_t)t->rank};
-  seed = tn_hash_bytes(head, sizeof head, seed);
-  seed = tn_hash_bytes(t->shape, (uint64_t)tn_max_i64(t->rank, 0) * sizeof *t->shape, seed);
-  if (!t->data) return seed;
-  if (t->dtype == TN_STRING) return hash_strs(t->data, tn_storage_elements(t), seed);
-  return tn_hash_bytes(t->data, (uint64_t)tn_max_i64(tn_storage_bytes(t), 0), seed);
-}
-
-static uint64_t hash_list(const tn_arg *arg, const char *at, uint64_t seed) {
-  tn_ints ints; /* all list members are a pointer and a count */
-  memcpy(&ints, at, sizeof ints);
-  seed = tn_hash_bytes(&ints.size, sizeof ints.size, seed);
-  if (ints.size <= 0) return seed;
-  if (arg->base == TN_TYPE_STR || arg->base == TN_TYPE_DEVICE) {
-    tn_strs strs;
-    memcpy(&strs, at, sizeof strs);
-    return hash_strs(strs.data, strs.size, seed);
-  }
-  if (arg->base == TN_TYPE_TENSOR) {
-    tn_tensors tensors;
-    memcpy(&tensors, at, sizeof tensors);
-    for (int64_t k = 0; k < tensors.size; k++) seed = hash_tensor(tensors.data[k], seed);
-    return seed;
-  }
-  return tn_hash_bytes(ints.data, (uint64_t)ints.size * sizeof *ints.data,
-                       seed); /* doubles are as wide */
-}
-
-static uint64_t hash_attr(const tn_arg *arg, const char *attrs, uint64_t seed) {
-  const char *at = attrs + arg->offset;
-  if (arg->present_offset >= 0)
-    seed = tn_hash_bytes(attrs + arg->present_offset, sizeof(int64_t), seed);
-  if (arg->list) return hash_list(arg, at, seed);
-  if (arg->base == TN_TYPE_STR) {
-    tn_str s;
-    memcpy(&s, at, sizeof s);
-    return hash_strs(&s, 1, seed);
-  }
-  if (arg->base == TN_TYPE_TENSOR) {
-    const tn_tensor *t;
-    memcpy(&t, at, sizeof t);
-    return hash_tensor(t, seed);
-  }
-  return tn_hash_bytes(at, sizeof(int64_t), seed);
-}
-
-uint64_t tn_attrs_hash(const tn_schema *schema, const void *attrs, uint64_t seed) {
-  for (int32_t k = 0; attrs && k < schema->n_args; k++)
-    if (schema->args[k].role == TN_ROLE_ATTR) seed = hash_attr(&schema->args[k], attrs, seed);
-  return seed;
-}
-
-static tn_status put_input(const tn_allocator *a, tn_state_entry *e, const tn_tensor *t,
-                           tn_const *c) {
-  tn_status s = put(a, e, t ? t->dtype : UINT64_MAX);
-  if (s || !t || !c) return s;
-  if ((s = put(a, e, (uint64_t)c->id)) || (s = put(a, e, t->layout)) ||
-      (s = put(a, e, (uint64_t)t->rank)))
-    return s;
-  for (int32_t d = 0; d < t->rank && !s; d++) s = put(a, e, (uint64_t)t->shape[d]);
-  if (!s) s = tn_vec_push(a, &e->consts, c);
-  if (!s) tn_const_retain(c);
-  return s;
-}
-
-static tn_status put_epilogue(const tn_allocator *a, tn_state_entry *e, const tn_call *call) {
-  tn_status s = put(a, e, call->n_epilogue);
-  for (uint32_t k = 0; k < call->n_epilogue && !s; k++) {
-    uint64_t bits[2];
-    memcpy(&bits[0], &call->epilogue[k]->a, sizeof bits[0]);
-    memcpy(&bits[1], &call->epilogue[k]->b, sizeof bits[1]);
-    s = put(a, e, call->epilogue[k]->kind);
-    if (!s) s = put(a, e, (uint64_t)(int64_t)call->epilogue[k]->input);
-    if (!s) s = put(a, e, bits[0]);
-    if (!s) s = put(a, e, bits[1]);
-  }
-  return s;
-}
-
-static tn_status make_key(const tn_allocator *a, tn_state_entry *e, const tn_opdef *op,
-                          const tn_call *call, tn_const *const *consts,
-                          const tn_kernel_plan *plan) {
-  tn_status s = put(a, e, (uint64_t)(uintptr_t)e->def);
-  if (!s) s = put(a, e, plan->state_key);
-  if (!s) s = put(a, e, plan->state_bytes);
-  if (!s)
-    s = put(a, e,
-            tn_attrs_hash(&op->schema, call->attrs,
-                          1)); /* two hashes: 128 bits do not collide by chance */
-  if (!s) s = put(a, e, tn_attrs_hash(&op->schema, call->attrs, UINT64_C(0x9e3779b97f4a7c15)));
-  if (!s) s = put_epilogue(a, e, call);
-  for (uint32_t k = 0; k < call->n_inputs && !s; k++)
-    s = put_input(a, e, call->inputs[k], consts[k]);
-  for (uint32_t k = 0; k < call->n_outputs && !s; k++)
-    s = put(a, e, call->outputs[k] ? call->outputs[k]->dtype : UINT64_MAX);
-  return s;
-}
 
 /* ---- entries ---- */
 
@@ -152,7 +50,8 @@ static void entry_free(tn_state_cache *c, tn_state_entry *e) {
   for (int64_t k = 0; k < e->consts.n; k++) tn_const_release(e->consts.data[k]);
   tn_vec_free(c->a, &e->consts);
   tn_vec_free(c->a, &e->key);
-  tn_free(c->a, e->state, e->bytes);
+  tn_vec_free(c->a, &e->lasting);
+  if (!e->is_mapped) tn_free(c->a, e->state, e->bytes);
   tn_free(c->a, e, sizeof *e);
 }
 
@@ -227,48 +126,61 @@ static tn_status prepare(const tn_state_entry *e, const tn_call *call, tn_diag *
   return s;
 }
 
-/* Under the lock: the entry is in the list, with room for its state. */
-static tn_status add(tn_state_cache *c, tn_state_entry *e, tn_diag *diag) {
-  if (tn_vec_room(c->a, &c->entries, 1)) return TN_ERR_MEMORY;
-  e->state = tn_alloc(c->a, e->bytes);
-  if (!e->state)
-    return tn_fail(diag, TN_ERR_MEMORY,
-                   "kernel '%s': no memory for %llu bytes of prepared constants",
-                   e->def->kernel.name, (unsigned long long)e->bytes);
-  c->entries.data[c->entries.n++] = e;
-  return TN_OK;
-}
-
 /* Under the lock. */
 static void take_out(tn_state_cache *c, const tn_state_entry *e) {
   for (int64_t k = 0; k < c->entries.n; k++)
     if (c->entries.data[k] == e) c->entries.data[k--] = c->entries.data[--c->entries.n];
 }
 
+/* From the file of prepared weights, if it is there. */
+static void find_kept(const tn_state_cache *c, tn_state_entry *e, const tn_state_of *of,
+                      tn_diag *diag) {
+  if (!c->weights) return;
+  if (tn_state_key_lasting(c->a, of, c->weights, &e->lasting)) {
+    tn_vec_free(c->a, &e->lasting);
+    return;
+  }
+  const void *state = tn_weights_find(c->weights, e->lasting.data, e->lasting.n, e->bytes, diag);
+  e->is_mapped = state != NULL;
+  e->state = (void *)(uintptr_t)state; /* read-only memory, as states are once they are made */
+}
+
+static tn_status make_state(const tn_state_cache *c, tn_state_entry *e, const tn_state_of *of,
+                            tn_diag *diag) {
+  find_kept(c, e, of, diag);
+  if (e->state) return TN_OK;
+  e->state = tn_alloc(c->a, e->bytes);
+  if (e->state) return prepare(e, of->call, diag);
+  return tn_fail(diag, TN_ERR_MEMORY, "kernel '%s': no memory for %llu bytes of prepared constants",
+                 e->def->kernel.name, (unsigned long long)e->bytes);
+}
+
 /* Under the lock, which is not held while prepare() runs: other states are prepared, too. */
-static tn_status make(tn_state_cache *c, tn_state_entry *e, const tn_call *call, tn_diag *diag) {
+static tn_status make(tn_state_cache *c, tn_state_entry *e, const tn_state_of *of, tn_diag *diag) {
   pthread_mutex_unlock(&c->lock);
-  const tn_status s = prepare(e, call, diag);
+  const tn_status s = make_state(c, e, of, diag);
   pthread_mutex_lock(&c->lock);
   e->status = s;
   e->is_ready = true;
   if (s) take_out(c, e);
+  if (!s && e->is_mapped) c->mapped_bytes += e->bytes;
+  if (!s && e->lasting.n) *(e->is_mapped ? &c->kept_bytes : &c->new_bytes) += e->bytes;
   pthread_cond_broadcast(&c->ready);
   return s;
 }
 
 /* Under the lock. Takes over e. */
-static tn_status get_take(tn_state_cache *c, tn_state_entry *e, const tn_call *call, tn_diag *diag,
-                          void **out_state) {
+static tn_status get_take(tn_state_cache *c, tn_state_entry *e, const tn_state_of *of,
+                          tn_diag *diag, void **out_state) {
   tn_state_entry *old = find(c, e);
-  tn_status s = old ? TN_OK : add(c, e, diag);
+  tn_status s = old ? TN_OK : tn_vec_push(c->a, &c->entries, e);
   if (old || s) entry_free(c, e);
   if (s) return s;
   if (old) e = old;
   e->users++;
   e->used = ++c->clock;
   if (!old) {
-    s = make(c, e, call, diag);
+    s = make(c, e, of, diag);
   } else {
     while (!e->is_ready) pthread_cond_wait(&c->ready, &c->lock);
     if (e->status)
@@ -281,6 +193,17 @@ static tn_status get_take(tn_state_cache *c, tn_state_entry *e, const tn_call *c
   return s;
 }
 
+/* Its constants live as long as the entry. */
+static tn_status keep_consts(const tn_allocator *a, tn_state_entry *e, const tn_state_of *of) {
+  tn_status s = TN_OK;
+  for (uint32_t k = 0; k < of->call->n_inputs && !s; k++) {
+    if (!of->call->inputs[k] || !of->consts[k]) continue;
+    s = tn_vec_push(a, &e->consts, of->consts[k]);
+    if (!s) tn_const_retain(of->consts[k]);
+  }
+  return s;
+}
+
 tn_status tn_state_get(tn_state_cache *c, const tn_kerneldef *def, const tn_opdef *op,
                        const tn_call *call, tn_const *const *consts, const tn_kernel_plan *plan,
                        tn_diag *diag, void **out_state) {
@@ -290,13 +213,15 @@ tn_status tn_state_get(tn_state_cache *c, const tn_kerneldef *def, const tn_opde
   if (!e) return TN_ERR_MEMORY;
   e->def = def;
   e->bytes = plan->state_bytes;
-  tn_status s = make_key(c->a, e, op, call, consts, plan);
+  const tn_state_of of = {def, op, call, consts, plan};
+  tn_status s = tn_state_key_make(c->a, &of, &e->key);
+  if (!s) s = keep_consts(c->a, e, &of);
   if (s) {
     entry_free(c, e);
     return s;
   }
   pthread_mutex_lock(&c->lock);
-  s = get_take(c, e, call, diag, out_state);
+  s = get_take(c, e, &of, diag, out_state);
   pthread_mutex_unlock(&c->lock);
   return s;
 }
@@ -308,6 +233,73 @@ void tn_state_release(tn_state_cache *c, void *state) {
     if (c->entries.data[k]->state == state) c->entries.data[k]->users--;
   drop_idle(c);
   pthread_mutex_unlock(&c->lock);
+}
+
+/* ---- the file of prepared weights ---- */
+
+void tn_state_cache_keep_take(tn_state_cache *c, tn_weights *weights) { c->weights = weights; }
+
+uint64_t tn_state_cache_mapped(tn_state_cache *c) {
+  pthread_mutex_lock(&c->lock);
+  const uint64_t bytes = c->mapped_bytes;
+  pthread_mutex_unlock(&c->lock);
+  return bytes;
+}
+
+typedef TN_VEC(tn_weights_entry) kept_list;
+
+static bool is_to_be_kept(const tn_state_entry *e) {
+  return e->is_ready && !e->status && e->lasting.n;
+}
+
+/* Under the lock: all that are to be kept, which then have one user more. */
+static tn_status take_kept(tn_state_cache *c, kept_list *out) {
+  if (tn_vec_room(c->a, out, c->entries.n)) return TN_ERR_MEMORY;
+  for (int64_t k = 0; k < c->entries.n; k++) {
+    tn_state_entry *e = c->entries.data[k];
+    if (!is_to_be_kept(e)) continue;
+    e->users++;
+    out->data[out->n++] = (tn_weights_entry){
+        .key = e->lasting.data, .n_key = e->lasting.n, .data = e->state, .bytes = e->bytes};
+  }
+  return TN_OK;
+}
+
+/* Under the lock. */
+static void give_back(tn_state_cache *c, const kept_list *list) {
+  for (int64_t k = 0, n = 0; k < c->entries.n && n < list->n; k++)
+    for (int64_t i = 0; i < list->n; i++)
+      if (c->entries.data[k]->state == list->data[i].data) {
+        c->entries.data[k]->users--;
+        n++;
+        break;
+      }
+}
+
+/* New states are worth a file if they are a quarter of what is to be in it: then all the writing
+ * over a model's life is at most five times the last file. */
+static bool is_worth_saving(const tn_state_cache *c, bool is_end) {
+  if (!c->weights || c->is_saving) return false;
+  if (tn_weights_is_old(c->weights)) return true;
+  return c->new_bytes && (is_end || c->new_bytes >= (c->kept_bytes + c->new_bytes) / 4);
+}
+
+void tn_state_cache_save(tn_state_cache *c, bool is_end, tn_diag *diag) {
+  kept_list list = {NULL, 0, 0};
+  pthread_mutex_lock(&c->lock);
+  const bool saves = is_worth_saving(c, is_end) && !take_kept(c, &list);
+  c->is_saving = c->is_saving || saves;
+  if (saves) {
+    c->kept_bytes += c->new_bytes;
+    c->new_bytes = 0;
+    pthread_mutex_unlock(&c->lock);
+    tn_weights_save(c->weights, list.data, list.n, diag);
+    pthread_mutex_lock(&c->lock);
+    give_back(c, &list);
+    c->is_saving = false;
+  }
+  pthread_mutex_unlock(&c->lock);
+  tn_vec_free(c->a, &list);
 }
 
 /* ---- converted constants ---- */
@@ -388,6 +380,7 @@ void tn_state_cache_destroy(tn_state_cache *c) {
   }
   tn_vec_free(c->a, &c->entries);
   tn_vec_free(c->a, &c->converted);
+  tn_weights_close(c->weights);
   pthread_cond_destroy(&c->ready);
   pthread_mutex_destroy(&c->lock);
   tn_free(c->a, c, sizeof *c);

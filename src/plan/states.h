@@ -3,6 +3,7 @@
 #define TN_PLAN_STATES_H
 
 #include "plan/plan.h"
+#include "plan/weights.h"
 
 /* `from` converted to type and layout of `to`, if some plan has made it: a reference for the
  * caller; NULL: not there. Any thread. */
@@ -11,6 +12,15 @@ tn_const *tn_state_find_constant(tn_state_cache *c, const tn_const *from, const 
 void tn_state_keep_constant(tn_state_cache *c, tn_const *from, const tn_tensor *to, tn_const *made);
 /* The plan that got this state from tn_state_get is gone. NULL does nothing. Any thread. */
 void tn_state_release(tn_state_cache *c, void *state);
+
+/* From now on states come from this file if they are there, and are kept in it; the cache owns it.
+ * Before the first state. */
+void tn_state_cache_keep_take(tn_state_cache *c, tn_weights *weights);
+/* Bytes of states that came from it. Any thread. */
+uint64_t tn_state_cache_mapped(tn_state_cache *c);
+/* Writes the file if there is enough that is new, or, at the end, while plans still hold their
+ * states, if there is anything. Any thread. */
+void tn_state_cache_save(tn_state_cache *c, bool is_end, tn_diag *diag);
 
 /* Of the attributes of a node, what they point to included. The same in every process. */
 uint64_t tn_attrs_hash(const tn_schema *schema, const void *attrs, uint64_t seed);

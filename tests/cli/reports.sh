@@ -175,3 +175,15 @@ json "$work/plugins.json" plugins.0.found_by '^built in$'
 json "$work/plugins.json" plugins.0.refused '^null$'
 json "$work/plugins.json" folders.0.found_by '^installed$'
 finish
+
+# prepared weights on disk; copied models have a time of change that is too new, these have not
+says 0 '' run "$net" --random --weight-cache "$work/weights"
+says 0 '' bench "$net" --brief --time 0.01 --weight-cache "$work/weights" --json="$work/cached.json"
+if ls "$work"/weights/net.onnx-*.tnweights >/dev/null 2>&1; then
+  says 0 ' of prepared weights from the cache$' bench "$net" --brief --time 0.01 \
+    --weight-cache "$work/weights"
+  json "$work/cached.json" cached_weight_bytes '^[1-9]'
+fi
+mkdir "$work/open" && chmod 777 "$work/open"
+says 3 'weight cache: .* can be written by others' run "$net" --random --weight-cache "$work/open"
+says 3 'weight cache: cannot' run "$net" --random --weight-cache "$work/no/such"
