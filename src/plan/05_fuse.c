@@ -1,6 +1,6 @@
-/* Pass 05, fuse: first the rewrites that plug-ins offer (batch norm into conv, ...), then
- * element-wise nodes become epilogues of the node before them, if a kernel of that node takes them
- * in registers. */
+/* Pass 05, fuse: first the rewrites that plug-ins offer (batch norm into conv, ...), for what is
+ * f16 or bf16 once more when it has become f32 (widen.c), then element-wise nodes become epilogues
+ * of the node before them, if a kernel of that node takes them in registers. */
 #include <stdio.h>
 
 #include "plan/match.h"
@@ -185,6 +185,9 @@ static tn_status fuse_epilogues(const tn_planner *p, tn_graph *g) {
 
 tn_status tn_pass_fuse(const tn_planner *p, tn_graph *g, tn_diag *diag) {
   if (p->model_flags & TN_MODEL_NO_OPTIMIZE) return TN_OK;
+  bool widened = false;
   tn_status s = rewrite_all(p, g, diag);
+  if (!s) s = tn_widen_halves(p, g, &widened, diag);
+  if (!s && widened) s = rewrite_all(p, g, diag);
   return s ? s : fuse_epilogues(p, g);
 }

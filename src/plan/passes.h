@@ -33,6 +33,13 @@ tn_status tn_pins_check(const tn_planner *p, const tn_gnode *node, tn_diag *diag
 bool tn_pin_forbids_lowering(const tn_planner *p, const tn_gnode *node);
 /* True for data movement, and for operators that no kernel runs, if they have a lowering. */
 bool tn_wants_lowering(const tn_planner *p, const tn_gnode *n);
+/* widen.c */
+/* Would input (output) k of the node be of the type `wide` if the node were computed in it? Only a
+ * type variable that an input binds to f16 or bf16 widens: one that only outputs have follows from
+ * an attribute and stays. */
+bool tn_arg_widens(const tn_graph *g, const tn_gnode *n, uint32_t k, bool output, uint32_t wide);
+/* Makes f32 of what nodes compute in f16 or bf16. *out_changed: it did. */
+tn_status tn_widen_halves(const tn_planner *p, tn_graph *g, bool *out_changed, tn_diag *diag);
 /* edit.c: a plug-in edits the graph. */
 typedef tn_status (*tn_edit_fn)(const tn_call *, tn_graph *, int32_t node);
 typedef struct tn_edit {

@@ -127,29 +127,6 @@ static bool set_layouts(gatherer *g, const tn_kerneldef *def, tn_layout any) {
 
 static bool is_half(uint32_t dtype) { return dtype == TN_F16 || dtype == TN_BF16; }
 
-static int32_t rule_of(const gatherer *g, uint32_t k, bool output) {
-  const tn_opdef *def = g->n->def;
-  const tn_schema *schema = &def->schema;
-  const tn_arg *arg = output
-                          ? tn_schema_output_of(schema, (int32_t)k, (int32_t)g->n->node.n_outputs)
-                          : tn_schema_input_of(schema, (int32_t)k, (int32_t)g->n_formal);
-  int32_t n = output ? schema->n_outputs : schema->n_inputs;
-  for (int32_t e = 0; arg && def->arg_rule && e < n; e++)
-    if ((output ? tn_schema_output(schema, e) : tn_schema_input(schema, e)) == arg)
-      return def->arg_rule[output ? schema->n_inputs + e : e];
-  return -1;
-}
-
-/* A type variable may be computed in `wide` if an input binds it to a half type. (One that only
- * outputs have follows from an attribute and stays.) */
-static bool rule_widens(const gatherer *g, int32_t rule, uint32_t wide) {
-  if (rule < 0 || !(g->n->def->op.types[rule]->dtypes & TN_MASK(wide))) return false;
-  for (uint32_t k = 0; k < g->n_formal; k++)
-    if (g->n->node.inputs[k] >= 0 && is_half(g->in_types[k].dtype) && rule_of(g, k, false) == rule)
-      return true;
-  return false;
-}
-
 /* Sets the dtypes of all forms, half ones to the wide type if there is one. False if that
  * changes nothing. */
 static bool set_dtypes(gatherer *g) {
@@ -158,13 +135,13 @@ static bool set_dtypes(gatherer *g) {
   for (uint32_t k = 0; k < g->n->node.n_inputs; k++) {
     uint32_t dtype = g->in_types[k].dtype;
     bool widens =
-        wide && k < g->n_formal && is_half(dtype) && rule_widens(g, rule_of(g, k, false), wide);
+        wide && k < g->n_formal && is_half(dtype) && tn_arg_widens(g->s->g, g->n, k, false, wide);
     g->in[k].dtype = widens ? wide : dtype;
     changed = changed || widens;
   }
   for (uint32_t k = 0; k < g->n->node.n_outputs; k++) {
     uint32_t dtype = g->out_types[k].dtype;
-    bool widens = wide && is_half(dtype) && rule_widens(g, rule_of(g, k, true), wide);
+    bool widens = wide && is_half(dtype) && tn_arg_widens(g->s->g, g->n, k, true, wide);
     if (widens && tn_tensor_elements(&g->out_types[k]) < 0)
       return false; /* known only after it ran: no cast after it */
     g->out[k].dtype = widens ? wide : dtype;
