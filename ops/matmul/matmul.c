@@ -1,4 +1,4 @@
-/* MatMul and Gemm: shapes, inference, FLOPs and references. */
+/* MatMul, Gemm and tenon::HalfMatMul: shapes, inference, FLOPs and references. */
 #include <string.h>
 
 #include "base/lower.h"
@@ -30,6 +30,20 @@ static tn_status leading_dims(const tn_call *call, product *p) {
   return tn_dims_product(p->dims, p->rank, &p->batch);
 }
 
+/* C over an [m, n] of Y. */
+static tn_status add_c(const tn_call *call, product *p) {
+  p->c = call->inputs[2];
+  if (!p->c) return TN_OK;
+  int64_t rows = p->c->rank > 1 ? p->c->shape[p->c->rank - 2] : 1,
+          cols = p->c->rank > 0 ? p->c->shape[p->c->rank - 1] : 1;
+  if (p->c->rank > 2 || (rows != 1 && rows != p->m) || (cols != 1 && cols != p->n))
+    return call->host->fail(call->ctx, TN_ERR_SHAPE, "C does not broadcast to [%lld, %lld]",
+                            (long long)p->m, (long long)p->n);
+  p->c_col = cols != 1;
+  p->c_row = rows == 1 ? 0 : cols;
+  return TN_OK;
+}
+
 static tn_status make_gemm(const tn_call *call, product *p) {
   const tn_gemm_attrs *attrs = call->attrs;
   if (p->a->rank != 2 || p->b->rank != 2) return no_fit(call, p);
@@ -40,17 +54,22 @@ static tn_status make_gemm(const tn_call *call, product *p) {
   p->m = p->a->shape[p->trans_a];
   p->k = p->a->shape[!p->trans_a];
   p->n = p->b->shape[!p->trans_b];
-  p->c = call->inputs[2];
+  return p->k == p->b->shape[p->trans_b] ? add_c(call, p) : no_fit(call, p);
+}
+
+/* All but the last dim of A are rows. */
+static tn_status make_half(const tn_call *call, product *p) {
+  const tn_tensor *a = p->a;
+  const tn_half_mat_mul_attrs *attrs = call->attrs;
+  if (a->rank < 1 || p->b->rank != 2) return no_fit(call, p);
+  p->trans_b = attrs->transB != 0;
+  p->alpha = attrs->alpha;
+  p->beta = attrs->beta;
+  p->k = a->shape[a->rank - 1];
+  p->n = p->b->shape[!p->trans_b];
   if (p->k != p->b->shape[p->trans_b]) return no_fit(call, p);
-  if (!p->c) return TN_OK;
-  int64_t rows = p->c->rank > 1 ? p->c->shape[p->c->rank - 2] : 1,
-          cols = p->c->rank > 0 ? p->c->shape[p->c->rank - 1] : 1;
-  if (p->c->rank > 2 || (rows != 1 && rows != p->m) || (cols != 1 && cols != p->n))
-    return call->host->fail(call->ctx, TN_ERR_SHAPE, "C does not broadcast to [%lld, %lld]",
-                            (long long)p->m, (long long)p->n);
-  p->c_col = cols != 1;
-  p->c_row = rows == 1 ? 0 : cols;
-  return TN_OK;
+  const tn_status s = tn_dims_product(a->shape, a->rank - 1, &p->m);
+  return s ? s : add_c(call, p);
 }
 
 tn_status product_make(const tn_call *call, const tn_tensor *a, const tn_tensor *b, product *out) {
@@ -65,10 +84,10 @@ tn_status product_make(const tn_call *call, const tn_tensor *a, const tn_tensor 
   return s;
 }
 
-tn_status product_of(const tn_call *call, bool is_gemm, product *out) {
-  if (!is_gemm) return product_make(call, call->inputs[0], call->inputs[1], out);
+tn_status product_of(const tn_call *call, product_kind kind, product *out) {
+  if (kind == MATMUL) return product_make(call, call->inputs[0], call->inputs[1], out);
   product p = {.a = call->inputs[0], .b = call->inputs[1], .alpha = 1, .batch = 1};
-  tn_status s = make_gemm(call, &p);
+  tn_status s = kind == GEMM ? make_gemm(call, &p) : make_half(call, &p);
   if (!s) *out = p;
   return s;
 }
@@ -95,13 +114,13 @@ tn_status product_infer(const tn_call *call, const product *p) {
 
 tn_status matmul_infer(const tn_call *call) {
   product p;
-  tn_status s = product_of(call, false, &p);
+  tn_status s = product_of(call, MATMUL, &p);
   return s ? s : product_infer(call, &p);
 }
 
 tn_status gemm_infer(const tn_call *call) {
   product p;
-  tn_status s = product_of(call, true, &p);
+  tn_status s = product_of(call, GEMM, &p);
   if (s) return s;
   call->outputs[0]->rank = 2;
   call->outputs[0]->shape[0] = p.m;
@@ -109,18 +128,32 @@ tn_status gemm_infer(const tn_call *call) {
   return TN_OK;
 }
 
-static tn_status flops(const tn_call *call, bool is_gemm, double *out) {
+tn_status half_matmul_infer(const tn_call *call) {
   product p;
-  tn_status s = product_of(call, is_gemm, &p);
+  tn_status s = product_of(call, HALF_MATMUL, &p);
+  if (s) return s;
+  tn_tensor *y = call->outputs[0];
+  y->rank = p.a->rank;
+  memcpy(y->shape, p.a->shape, sizeof y->shape);
+  y->shape[y->rank - 1] = p.n;
+  return TN_OK;
+}
+
+static tn_status flops(const tn_call *call, product_kind kind, double *out) {
+  product p;
+  tn_status s = product_of(call, kind, &p);
   if (!s) *out = 2.0 * (double)p.batch * (double)p.m * (double)p.n * (double)p.k;
   return s;
 }
 
 tn_status matmul_flops(const tn_call *call, double *out_flops) {
-  return flops(call, false, out_flops);
+  return flops(call, MATMUL, out_flops);
 }
 tn_status gemm_flops(const tn_call *call, double *out_flops) {
-  return flops(call, true, out_flops);
+  return flops(call, GEMM, out_flops);
+}
+tn_status half_matmul_flops(const tn_call *call, double *out_flops) {
+  return flops(call, HALF_MATMUL, out_flops);
 }
 
 /* Element (i, j) of matrix `index`, in f64 for floats and in wrapping 64-bit integers otherwise. */
@@ -137,7 +170,7 @@ static void reference_element(const product *p, int64_t index, int64_t i, int64_
       exact += (uint64_t)tn_load_i64(y->dtype, p->a->data, a) *
                (uint64_t)tn_load_i64(y->dtype, p->b->data, b);
     else
-      sum += tn_load_f64(y->dtype, p->a->data, a) * tn_load_f64(y->dtype, p->b->data, b);
+      sum += tn_load_f64(y->dtype, p->a->data, a) * tn_load_f64(p->b->dtype, p->b->data, b);
   }
   int64_t at = (index * p->m + i) * p->n + j;
   if (tn_dtype_exact_i64(y->dtype) && p->alpha == 1 && !p->c) {
@@ -149,17 +182,18 @@ static void reference_element(const product *p, int64_t index, int64_t i, int64_
   tn_store_f64(y->dtype, y->data, at, p->alpha * sum + (p->c ? p->beta * c : 0));
 }
 
-static tn_status reference(const tn_call *call, bool is_gemm) {
+static tn_status reference(const tn_call *call, product_kind kind) {
   product p;
-  tn_status s = product_of(call, is_gemm, &p);
+  tn_status s = product_of(call, kind, &p);
   for (int64_t b = 0; !s && b < p.batch; b++)
     for (int64_t i = 0; i < p.m; i++)
       for (int64_t j = 0; j < p.n; j++) reference_element(&p, b, i, j, call->outputs[0]);
   return s;
 }
 
-tn_status matmul_reference(const tn_call *call) { return reference(call, false); }
-tn_status gemm_reference(const tn_call *call) { return reference(call, true); }
+tn_status matmul_reference(const tn_call *call) { return reference(call, MATMUL); }
+tn_status gemm_reference(const tn_call *call) { return reference(call, GEMM); }
+tn_status half_matmul_reference(const tn_call *call) { return reference(call, HALF_MATMUL); }
 
 tn_status gemm_v1_lower(const tn_call *call, tn_graph *graph, int32_t node) {
   static const char *const dropped[] = {"broadcast", NULL};

@@ -16,9 +16,9 @@ typedef struct layout { /* how one call is cut into work */
   int64_t col_blocks, row_blocks;
 } layout;
 
-static tn_status layout_make(const tn_call *call, bool is_gemm, layout *out) {
+static tn_status layout_make(const tn_call *call, product_kind kind, layout *out) {
   layout l = {0};
-  tn_status s = product_of(call, is_gemm, &l.p);
+  tn_status s = product_of(call, kind, &l.p);
   if (s) return s;
   l.few = l.p.m < FEW_ROWS;
   l.packed = !l.few && call->state != NULL;
@@ -32,9 +32,9 @@ const char *matmul_refuse(const tn_call *call) {
   return tn_epilogue_refuse_f32(call, call->outputs[0]->rank - 1);
 }
 
-static tn_status plan(const tn_call *call, bool is_gemm, tn_kernel_plan *out) {
+static tn_status plan(const tn_call *call, product_kind kind, tn_kernel_plan *out) {
   layout l;
-  tn_status s = layout_make(call, is_gemm, &l);
+  tn_status s = layout_make(call, kind, &l);
   if (s) return s;
   uint32_t main_stage = l.p.trans_a;
   out->n_stages = main_stage + 1;
@@ -58,9 +58,9 @@ static tn_status plan(const tn_call *call, bool is_gemm, tn_kernel_plan *out) {
 }
 
 tn_status matmul_f32_plan(const tn_call *call, tn_kernel_plan *out) {
-  return plan(call, false, out);
+  return plan(call, MATMUL, out);
 }
-tn_status gemm_f32_plan(const tn_call *call, tn_kernel_plan *out) { return plan(call, true, out); }
+tn_status gemm_f32_plan(const tn_call *call, tn_kernel_plan *out) { return plan(call, GEMM, out); }
 
 /* Columns [j, j+NR) of rows [k0, k0 + kc) of B as one panel; columns beyond n become zero. */
 static void pack_panel(const product *p, const float *b, int64_t j, int64_t k0, int64_t kc,
@@ -73,17 +73,17 @@ static void pack_panel(const product *p, const float *b, int64_t j, int64_t k0, 
   }
 }
 
-static tn_status prepare(const tn_call *call, bool is_gemm) {
+static tn_status prepare(const tn_call *call, product_kind kind) {
   layout l;
-  tn_status s = layout_make(call, is_gemm, &l);
+  tn_status s = layout_make(call, kind, &l);
   float *panels = call->state;
   for (int64_t j = 0; !s && j < l.p.n; j += TN_GEMM_NR, panels += TN_GEMM_NR * l.p.k)
     pack_panel(&l.p, call->inputs[1]->data, j, 0, l.p.k, panels);
   return s;
 }
 
-tn_status matmul_f32_prepare(const tn_call *call) { return prepare(call, false); }
-tn_status gemm_f32_prepare(const tn_call *call) { return prepare(call, true); }
+tn_status matmul_f32_prepare(const tn_call *call) { return prepare(call, MATMUL); }
+tn_status gemm_f32_prepare(const tn_call *call) { return prepare(call, GEMM); }
 
 /* y = alpha*y + beta*c for a row of the block, then the fused steps. */
 static void finish_row(const tn_call *call, const product *p, int64_t row, int64_t j, int64_t n) {
@@ -171,10 +171,10 @@ static void transpose_rows(const tn_call *call, const product *p, int64_t begin,
     for (int64_t k = 0; k < p->k; k++) to[i * p->k + k] = a[k * p->m + i];
 }
 
-static tn_status run(const tn_call *call, bool is_gemm, uint32_t stage, int64_t begin, int64_t end,
-                     uint32_t worker) {
+static tn_status run(const tn_call *call, product_kind kind, uint32_t stage, int64_t begin,
+                     int64_t end, uint32_t worker) {
   layout l;
-  tn_status s = layout_make(call, is_gemm, &l);
+  tn_status s = layout_make(call, kind, &l);
   if (s) return s;
   if (l.p.trans_a && stage == 0) {
     transpose_rows(call, &l.p, begin, end);
@@ -190,19 +190,19 @@ static tn_status run(const tn_call *call, bool is_gemm, uint32_t stage, int64_t 
 
 tn_status matmul_f32_c(const tn_call *call, uint32_t stage, int64_t begin, int64_t end,
                        uint32_t worker) {
-  return run(call, false, stage, begin, end, worker);
+  return run(call, MATMUL, stage, begin, end, worker);
 }
 
 tn_status gemm_f32_c(const tn_call *call, uint32_t stage, int64_t begin, int64_t end,
                      uint32_t worker) {
-  return run(call, true, stage, begin, end, worker);
+  return run(call, GEMM, stage, begin, end, worker);
 }
 
 /* ---- other types ---- */
 
-static tn_status any_plan(const tn_call *call, bool is_gemm, tn_kernel_plan *out) {
+static tn_status any_plan(const tn_call *call, product_kind kind, tn_kernel_plan *out) {
   product p;
-  tn_status s = product_of(call, is_gemm, &p);
+  tn_status s = product_of(call, kind, &p);
   if (s) return s;
   out->items[0] = p.batch * p.m;
   out->grain[0] = tn_grain(5000, (double)(p.n * p.k));
@@ -210,10 +210,10 @@ static tn_status any_plan(const tn_call *call, bool is_gemm, tn_kernel_plan *out
 }
 
 tn_status matmul_any_plan(const tn_call *call, tn_kernel_plan *out) {
-  return any_plan(call, false, out);
+  return any_plan(call, MATMUL, out);
 }
 tn_status gemm_any_plan(const tn_call *call, tn_kernel_plan *out) {
-  return any_plan(call, true, out);
+  return any_plan(call, GEMM, out);
 }
 
 /* One row of Y. ACC: the type to multiply and add in; unsigned for integers, so that they wrap.
@@ -241,9 +241,9 @@ ANY_ROW(u32, uint32_t, uint32_t)
 ANY_ROW(i64, uint64_t, int64_t)
 ANY_ROW(u64, uint64_t, uint64_t)
 
-static tn_status any_run(const tn_call *call, bool is_gemm, int64_t begin, int64_t end) {
+static tn_status any_run(const tn_call *call, product_kind kind, int64_t begin, int64_t end) {
   product p;
-  tn_status s = product_of(call, is_gemm, &p);
+  tn_status s = product_of(call, kind, &p);
   if (s) return s;
   void *y = call->outputs[0]->data;
   for (int64_t item = begin; item < end; item++) {
@@ -262,11 +262,11 @@ static tn_status any_run(const tn_call *call, bool is_gemm, int64_t begin, int64
 tn_status matmul_any_c(const tn_call *call, uint32_t stage, int64_t begin, int64_t end,
                        uint32_t worker) {
   (void)stage, (void)worker;
-  return any_run(call, false, begin, end);
+  return any_run(call, MATMUL, begin, end);
 }
 
 tn_status gemm_any_c(const tn_call *call, uint32_t stage, int64_t begin, int64_t end,
                      uint32_t worker) {
   (void)stage, (void)worker;
-  return any_run(call, true, begin, end);
+  return any_run(call, GEMM, begin, end);
 }

@@ -1,16 +1,38 @@
-/* MatMul and Gemm in f32 for AVX-512 and AVX2: the whole of matmul_avx512.c and matmul_avx2.c.
+/* MatMul and Gemm in f32, and HalfMatMul, for AVX-512, AVX2 and NEON: the whole of matmul_avx512.c,
+ * matmul_f16_avx512.c (after MATMUL_F16 is defined) and so on.
  *
  * Three ways, by shape. Tiles: B in panels, packed once at prepare if it is constant, else in the
  * first stage; items are blocks of rows and columns. Rows of A that one item meets are packed by
  * it, those that several meet in the first stage, too. Stream, fewer than 4 rows: B is read once,
  * where it lies, a block of columns per item. Dots, few rows and a transposed B, or one column:
- * rows lie in memory as the sums need them. */
+ * rows lie in memory as the sums need them.
+ *
+ * Half weights are read as they are where they are read once or twice, and become f32 in panels
+ * that more rows share: the sums are the same. */
 #ifndef TN_OPS_MATMUL_SIMD_H
 #define TN_OPS_MATMUL_SIMD_H
 
+#include "base/elementwise.h"
 #include "base/epilogue.h"
 #include "base/gemm_simd.h"
 #include "product.h"
+
+/* weight: an element of B. */
+#if defined(MATMUL_F16)
+typedef uint16_t weight;
+#define WEIGHT_LOAD tn_vf_load_f16
+#define WEIGHT_LOAD_FIRST tn_vf_load_f16_first
+#define WEIGHT_WIDEN tn_widen_f16
+#elif defined(MATMUL_BF16)
+typedef uint16_t weight;
+#define WEIGHT_LOAD tn_vf_load_bf16
+#define WEIGHT_LOAD_FIRST tn_vf_load_bf16_first
+#define WEIGHT_WIDEN tn_widen_bf16
+#else
+typedef float weight;
+#define WEIGHT_LOAD tn_vf_load
+#define WEIGHT_LOAD_FIRST(p, n) tn_vf_load_mask(tn_vf_mask_first(n), p)
+#endif
 
 enum {
   FEW_ROWS = 4,
@@ -18,7 +40,9 @@ enum {
   ROWS = TN_TILE_MR * (TN_VF_LANES == 16 ? 16 : 40),
   STREAM_COLUMNS = 2048, /* at most, of a block: sums of a row stay in L1 */
   STREAM_LEAST = 128,
-  DOT_ROWS = 32
+  DOT_ROWS = 32,
+  IS_HALF = sizeof(weight) == 2,
+  AS_IS_ROWS = 2 * TN_TILE_MR /* at most; for more, panels are f32 */
 };
 
 typedef enum way { TILES, STREAM, DOTS } way;
@@ -34,7 +58,7 @@ typedef struct layout { /* how one call is cut into work */
 } layout;
 
 static way way_of(const product *p) {
-  if (p->n == 1 && !p->trans_a) return DOTS;
+  if (p->n == 1 && !p->trans_a && !IS_HALF) return DOTS;
   if (p->m >= FEW_ROWS) return TILES;
   if (!p->trans_b) return STREAM;
   return p->trans_a && p->m > 1 ? TILES : DOTS;
@@ -84,10 +108,10 @@ static void cut_stream(const tn_call *call, layout *l) {
   l->col_blocks = tn_ceil_div(l->way == DOTS && l->p.n == 1 ? l->p.m : l->p.n, l->col_step);
 }
 
-static tn_status layout_make(const tn_call *call, bool is_gemm, layout *out) {
+static tn_status layout_make(const tn_call *call, product_kind kind, layout *out) {
   layout l = {0};
   product *p = &l.p;
-  tn_status s = product_of(call, is_gemm, p);
+  tn_status s = product_of(call, kind, p);
   if (s) return s;
   if (p->b->rank <= 2 && p->batch != 1) { /* one B for all: the rows of all matrices are one A */
     p->m *= p->batch;
@@ -109,8 +133,12 @@ static tn_status layout_make(const tn_call *call, bool is_gemm, layout *out) {
 /* Strips of a matrix of A, those that the last block lacks counted in. */
 static int64_t strips_of(const layout *l) { return l->row_blocks * l->block_strips; }
 
+/* Panels hold B's own type. */
+static bool has_half_panels(const layout *l) { return IS_HALF && l->p.m <= AS_IS_ROWS; }
+
 static uint64_t panel_bytes(const layout *l) {
-  return (uint64_t)(l->b_matrices * l->panels * TN_TILE_NR * l->p.k) * sizeof(float);
+  const uint64_t each = has_half_panels(l) ? sizeof(weight) : sizeof(float);
+  return (uint64_t)(l->b_matrices * l->panels * TN_TILE_NR * l->p.k) * each;
 }
 
 static uint64_t strip_bytes(const layout *l) {
@@ -130,13 +158,14 @@ static int64_t packed_strips(const layout *l) {
 static double cost_ns(const layout *l) {
   const product *p = &l->p;
   const double flops = 2.0 * (double)p->batch * (double)p->m * (double)p->n * (double)p->k;
-  const double bytes = 4.0 * (double)p->batch * (double)(p->k * p->n + p->m * (p->n + p->k));
+  const double bytes = (double)p->batch * ((double)sizeof(weight) * (double)(p->k * p->n) +
+                                           4.0 * (double)(p->m * (p->n + p->k)));
   return flops / (TN_VF_LANES == 16 ? 100 : 60) + bytes / 15 + 300;
 }
 
-static tn_status plan(const tn_call *call, bool is_gemm, tn_kernel_plan *out) {
+static tn_status plan(const tn_call *call, product_kind kind, tn_kernel_plan *out) {
   layout l;
-  tn_status s = layout_make(call, is_gemm, &l);
+  tn_status s = layout_make(call, kind, &l);
   if (s) return s;
   const product *p = &l.p;
   uint32_t last = 0;
@@ -158,6 +187,45 @@ static tn_status plan(const tn_call *call, bool is_gemm, tn_kernel_plan *out) {
   return TN_OK;
 }
 
+#if defined(WEIGHT_WIDEN)
+
+/* n columns of B, from b on, as a panel of f32; 0 for columns n and up. */
+static void pack_wide(const product *p, const weight *b, int64_t n, float *to) {
+  enum { DEPTH = 64 };
+  float rows[TN_TILE_NR * DEPTH];
+  for (int64_t k = 0, kc; k < p->k && p->trans_b; k += kc, to += kc * TN_TILE_NR) {
+    kc = tn_min_i64(DEPTH, p->k - k);
+    for (int64_t r = 0; r < n; r++) WEIGHT_WIDEN(b + r * p->k + k, rows + r * DEPTH, kc);
+    tn_pack_rows(rows, DEPTH, n, kc, TN_TILE_NR, to);
+  }
+  for (int64_t k = 0; k < p->k && !p->trans_b; k++, to += TN_TILE_NR) {
+    WEIGHT_WIDEN(b + k * p->n, to, n);
+    memset(to + n, 0, (size_t)(TN_TILE_NR - n) * sizeof *to);
+  }
+}
+
+/* The same as they are. */
+static void pack_as_is(const product *p, const weight *b, int64_t n, weight *to) {
+  for (int64_t k = 0; k < p->k; k++, to += TN_TILE_NR) {
+    for (int64_t c = 0; c < n && p->trans_b; c++) to[c] = b[c * p->k + k];
+    if (!p->trans_b) memcpy(to, b + k * p->n, (size_t)n * sizeof *to);
+    memset(to + n, 0, (size_t)(TN_TILE_NR - n) * sizeof *to);
+  }
+}
+
+/* Panel `index` to its place. */
+static void pack_panel(const layout *l, int64_t index, void *panels) {
+  const product *p = &l->p;
+  const int64_t j = index * TN_TILE_NR, n = tn_min_i64(TN_TILE_NR, p->n - j);
+  const weight *b = (const weight *)p->b->data + j * (p->trans_b ? p->k : 1);
+  if (has_half_panels(l))
+    pack_as_is(p, b, n, (weight *)panels + j * p->k);
+  else
+    pack_wide(p, b, n, (float *)panels + j * p->k);
+}
+
+#else
+
 /* Panel `index`, counted over all matrices of B, to its place. */
 static void pack_panel(const layout *l, int64_t index, float *panels) {
   const product *p = &l->p;
@@ -170,9 +238,11 @@ static void pack_panel(const layout *l, int64_t index, float *panels) {
     tn_pack_columns(b + j, p->n, n, p->k, TN_TILE_NR, to);
 }
 
-static tn_status prepare(const tn_call *call, bool is_gemm) {
+#endif
+
+static tn_status prepare(const tn_call *call, product_kind kind) {
   layout l;
-  tn_status s = layout_make(call, is_gemm, &l);
+  tn_status s = layout_make(call, kind, &l);
   for (int64_t k = 0; !s && k < l.b_matrices * l.panels; k++) pack_panel(&l, k, call->state);
   return s;
 }
@@ -240,6 +310,43 @@ static void share_strip(const layout *l, int64_t item, float *to) {
   }
 }
 
+#if defined(WEIGHT_WIDEN)
+
+TN_TILES(half_tile_, weight, WEIGHT_LOAD)
+
+/* As tn_tiles_run, with panels of B's own type. */
+static void half_tiles_run(const tn_tiles *t, const weight *b) {
+  typedef void (*tile_fn)(const float *a, const weight *b, int64_t depth, float *c, int64_t ldc,
+                          int64_t n, bool first, const float *bias, const char *next,
+                          int64_t next_step);
+  static const tile_fn tiles[TN_TILE_MR + 1] = TN_TILE_NAMES(half_tile_);
+  const float *a = t->a;
+  for (int64_t s = 0, i = 0, end; i < t->m; s++, i = end, a += t->a_strip) {
+    end = tn_strip_row(t->m, s + 1);
+    for (int64_t j = 0; j < t->n; j += TN_TILE_NR) {
+      const weight *panel = b + j / TN_TILE_NR * t->b_panel;
+      tiles[end - i](a, panel, t->k, t->c + i * t->ldc + j, t->ldc, t->n - j, t->first, NULL,
+                     (const char *)panel, 0);
+    }
+  }
+}
+
+#endif
+
+/* The columns whose panels begin `at` elements behind panels; next: those that come next, or -1. */
+static void tiles_run(const layout *l, tn_tiles *t, const float *panels, int64_t at, int64_t next) {
+#if defined(WEIGHT_WIDEN)
+  if (has_half_panels(l)) {
+    half_tiles_run(t, (const weight *)(const void *)panels + at);
+    return;
+  }
+#endif
+  (void)l;
+  t->b = panels + at;
+  t->next = next < 0 ? NULL : panels + next;
+  tn_tiles_run(t);
+}
+
 /* panels, strips: where those begin that the first stage packed; strips is room of the worker's if
  * it did not. */
 static void tiles_item(const tn_call *call, const layout *l, int64_t item, const float *panels,
@@ -251,7 +358,7 @@ static void tiles_item(const tn_call *call, const layout *l, int64_t item, const
   const int64_t matrix = item / l->col_blocks / l->row_blocks,
                 a_matrix = product_matrix(p, p->a_stride, matrix);
   const float *a = (const float *)p->a->data + a_matrix * p->m * p->k;
-  const float *b = panels + product_matrix(p, p->b_stride, matrix) * l->panels * TN_TILE_NR * p->k;
+  const int64_t b = product_matrix(p, p->b_stride, matrix) * l->panels * TN_TILE_NR * p->k;
   const int64_t step = depth_step(p), row = matrix * p->m + i;
   float *y = (float *)call->outputs[0]->data + row * p->n;
   tn_tiles t = {
@@ -266,12 +373,12 @@ static void tiles_item(const tn_call *call, const layout *l, int64_t item, const
         pack_block_strip(p, a, i, m, s, k0, t.k, strips + s * t.a_strip);
     for (int64_t j = j0; j < j1; j += TN_TILE_COLUMNS) {
       t.n = tn_min_i64(TN_TILE_COLUMNS, j1 - j);
-      t.b = b + j * p->k + k0 * TN_TILE_NR;
       t.c = y + j;
-      t.next = j + TN_TILE_COLUMNS < j1 ? t.b + TN_TILE_COLUMNS * p->k
-               : k0 + step < p->k       ? b + j0 * p->k + (k0 + step) * TN_TILE_NR
-                                        : NULL;
-      tn_tiles_run(&t);
+      const int64_t at = b + j * p->k + k0 * TN_TILE_NR,
+                    next = j + TN_TILE_COLUMNS < j1 ? at + TN_TILE_COLUMNS * p->k
+                           : k0 + step < p->k       ? b + j0 * p->k + (k0 + step) * TN_TILE_NR
+                                                    : -1;
+      tiles_run(l, &t, panels, at, next);
       if (k0 + step >= p->k) finish(call, p, row, m, j, t.n);
     }
   }
@@ -287,7 +394,7 @@ static int64_t lanes_of(int64_t n) { return n < 0 ? 0 : n < TN_VF_LANES ? n : TN
  * fetched. */
 #define STREAM_ROWS(ROWS_, DEPTH)                                                                 \
   static void stream_##ROWS_##_##DEPTH(const float *a, int64_t a_row, int64_t a_step,             \
-                                       const float *b, int64_t ldb, float *y, int64_t n,          \
+                                       const weight *b, int64_t ldb, float *y, int64_t n,         \
                                        bool add) {                                                \
     tn_vf x[ROWS_][DEPTH], acc[ROWS_];                                                            \
     TN_UNROLL for (int r = 0; r < ROWS_; r++) TN_UNROLL for (int k = 0; k < DEPTH; k++) x[r][k] = \
@@ -297,7 +404,7 @@ static int64_t lanes_of(int64_t n) { return n < 0 ? 0 : n < TN_VF_LANES ? n : TN
       TN_UNROLL for (int r = 0; r < ROWS_; r++) acc[r] =                                          \
           add ? tn_vf_load(y + r * ldb + j) : tn_vf_set1(0);                                      \
       TN_UNROLL for (int k = 0; k < DEPTH; k++) {                                                 \
-        const tn_vf v = tn_vf_load(b + k * ldb + j);                                              \
+        const tn_vf v = WEIGHT_LOAD(b + k * ldb + j);                                             \
         tn_prefetch_l2(b + (k + DEPTH) * ldb + j);                                                \
         TN_UNROLL for (int r = 0; r < ROWS_; r++) acc[r] = tn_vf_fma(x[r][k], v, acc[r]);         \
       }                                                                                           \
@@ -308,7 +415,7 @@ static int64_t lanes_of(int64_t n) { return n < 0 ? 0 : n < TN_VF_LANES ? n : TN
     TN_UNROLL for (int r = 0; r < ROWS_; r++) acc[r] =                                            \
         add ? tn_vf_load_mask(m, y + r * ldb + j) : tn_vf_set1(0);                                \
     TN_UNROLL for (int k = 0; k < DEPTH; k++) {                                                   \
-      const tn_vf v = tn_vf_load_mask(m, b + k * ldb + j);                                        \
+      const tn_vf v = WEIGHT_LOAD_FIRST(b + k * ldb + j, n - j);                                  \
       TN_UNROLL for (int r = 0; r < ROWS_; r++) acc[r] = tn_vf_fma(x[r][k], v, acc[r]);           \
     }                                                                                             \
     TN_UNROLL for (int r = 0; r < ROWS_; r++) tn_vf_store_mask(y + r * ldb + j, m, acc[r]);       \
@@ -320,7 +427,7 @@ STREAM_ROWS(2, 1)
 STREAM_ROWS(3, 4)
 STREAM_ROWS(3, 1)
 
-typedef void (*stream_fn)(const float *a, int64_t a_row, int64_t a_step, const float *b,
+typedef void (*stream_fn)(const float *a, int64_t a_row, int64_t a_step, const weight *b,
                           int64_t ldb, float *y, int64_t n, bool add);
 
 static void stream_item(const tn_call *call, const layout *l, int64_t item) {
@@ -328,7 +435,8 @@ static void stream_item(const tn_call *call, const layout *l, int64_t item) {
   const int64_t matrix = item / l->col_blocks, j0 = item % l->col_blocks * l->col_step,
                 j1 = tn_min_i64(p->n, j0 + l->col_step);
   const float *a = (const float *)p->a->data + product_matrix(p, p->a_stride, matrix) * p->m * p->k;
-  const float *b = (const float *)p->b->data + product_matrix(p, p->b_stride, matrix) * p->k * p->n;
+  const weight *b =
+      (const weight *)p->b->data + product_matrix(p, p->b_stride, matrix) * p->k * p->n;
   const int64_t a_row = p->trans_a ? 1 : p->k, a_step = p->trans_a ? p->m : 1;
   const int64_t depth = p->m == 1 ? 8 : 4;
   const stream_fn deep = p->m == 1   ? stream_1_8
@@ -351,7 +459,7 @@ static void stream_item(const tn_call *call, const layout *l, int64_t item) {
 /* ---- dots ---- */
 
 /* y[r] = rows[r] . v for four rows at once, so that four streams of memory are read. */
-static void dot_4(const float *rows, const float *v, int64_t n, float *y) {
+static void dot_4(const weight *rows, const float *v, int64_t n, float *y) {
   tn_vf acc[4][2];
   TN_UNROLL for (int r = 0; r < 4; r++) acc[r][0] = acc[r][1] = tn_vf_set1(0);
   int64_t k = 0;
@@ -359,37 +467,39 @@ static void dot_4(const float *rows, const float *v, int64_t n, float *y) {
     const tn_vf v0 = tn_vf_load(v + k), v1 = tn_vf_load(v + k + TN_VF_LANES);
     TN_UNROLL for (int r = 0; r < 4; r++) {
       tn_prefetch_l2(rows + (r + 4) * n + k);
-      tn_prefetch_l2(rows + (r + 4) * n + k + 16);
-      acc[r][0] = tn_vf_fma(v0, tn_vf_load(rows + r * n + k), acc[r][0]);
-      acc[r][1] = tn_vf_fma(v1, tn_vf_load(rows + r * n + k + TN_VF_LANES), acc[r][1]);
+      if (!IS_HALF) tn_prefetch_l2(rows + (r + 4) * n + k + 16);
+      acc[r][0] = tn_vf_fma(v0, WEIGHT_LOAD(rows + r * n + k), acc[r][0]);
+      acc[r][1] = tn_vf_fma(v1, WEIGHT_LOAD(rows + r * n + k + TN_VF_LANES), acc[r][1]);
     }
   }
   for (; k < n; k += TN_VF_LANES) {
     const tn_vf_mask m = tn_vf_mask_first(lanes_of(n - k));
     const tn_vf v0 = tn_vf_load_mask(m, v + k);
     TN_UNROLL for (int r = 0; r < 4; r++) acc[r][0] =
-        tn_vf_fma(v0, tn_vf_load_mask(m, rows + r * n + k), acc[r][0]);
+        tn_vf_fma(v0, WEIGHT_LOAD_FIRST(rows + r * n + k, lanes_of(n - k)), acc[r][0]);
   }
   TN_UNROLL for (int r = 0; r < 4; r++) y[r] = tn_vf_sum(tn_vf_add(acc[r][0], acc[r][1]));
 }
 
-static float dot_1(const float *row, const float *v, int64_t n) {
+static float dot_1(const weight *row, const float *v, int64_t n) {
   tn_vf acc = tn_vf_set1(0);
   for (int64_t k = 0; k < n; k += TN_VF_LANES) {
     const tn_vf_mask m = tn_vf_mask_first(lanes_of(n - k));
-    acc = tn_vf_fma(tn_vf_load_mask(m, v + k), tn_vf_load_mask(m, row + k), acc);
+    acc = tn_vf_fma(tn_vf_load_mask(m, v + k), WEIGHT_LOAD_FIRST(row + k, lanes_of(n - k)), acc);
   }
   return tn_vf_sum(acc);
 }
 
 static void dots_item(const tn_call *call, const layout *l, int64_t item) {
   const product *p = &l->p;
-  const bool column = p->n == 1; /* then the rows are A's, and B is the only vector */
+  /* then the rows are A's, and B is the only vector */
+  const bool column = p->n == 1 && !IS_HALF;
   const int64_t matrix = item / l->col_blocks, r0 = item % l->col_blocks * l->col_step,
                 r1 = tn_min_i64(column ? p->m : p->n, r0 + l->col_step);
-  const float *a = (const float *)p->a->data + product_matrix(p, p->a_stride, matrix) * p->m * p->k;
-  const float *b = (const float *)p->b->data + product_matrix(p, p->b_stride, matrix) * p->k * p->n;
-  const float *rows = column ? a : b, *vectors = column ? b : a;
+  const void *a = (const float *)p->a->data + product_matrix(p, p->a_stride, matrix) * p->m * p->k,
+             *b = (const weight *)p->b->data + product_matrix(p, p->b_stride, matrix) * p->k * p->n;
+  const weight *rows = column ? a : b;
+  const float *vectors = column ? b : a;
   float *y = (float *)call->outputs[0]->data + matrix * p->m * p->n;
   const int64_t n_vectors = column ? 1 : p->m;
   int64_t r = r0;
@@ -407,10 +517,10 @@ static void dots_item(const tn_call *call, const layout *l, int64_t item) {
 
 /* ---- the kernels ---- */
 
-static tn_status run(const tn_call *call, bool is_gemm, uint32_t stage, int64_t begin, int64_t end,
-                     uint32_t worker) {
+static tn_status run(const tn_call *call, product_kind kind, uint32_t stage, int64_t begin,
+                     int64_t end, uint32_t worker) {
   layout l;
-  tn_status s = layout_make(call, is_gemm, &l);
+  tn_status s = layout_make(call, kind, &l);
   if (s) return s;
   const int64_t panels = packed_panels(&l, call->state != NULL), first = panels + packed_strips(&l);
   float *packed_b = panels ? call->scratch : call->state, *packed_a = call->scratch;
@@ -435,16 +545,22 @@ static tn_status run(const tn_call *call, bool is_gemm, uint32_t stage, int64_t 
 }
 
 /* name_<isa>, name_plan_<isa> and name_prepare_<isa>. */
-#define MATMUL_KERNEL(name, is_gemm)                                                             \
-  tn_status TN_SIMD_NAME(name##_plan)(const tn_call *call, tn_kernel_plan *out) {                \
-    return plan(call, is_gemm, out);                                                             \
-  }                                                                                              \
-  tn_status TN_SIMD_NAME(name##_prepare)(const tn_call *call) { return prepare(call, is_gemm); } \
-  tn_status TN_SIMD_NAME(name)(const tn_call *call, uint32_t stage, int64_t begin, int64_t end,  \
-                               uint32_t worker) {                                                \
-    return run(call, is_gemm, stage, begin, end, worker);                                        \
+#define MATMUL_KERNEL(name, kind)                                                               \
+  tn_status TN_SIMD_NAME(name##_plan)(const tn_call *call, tn_kernel_plan *out) {               \
+    return plan(call, kind, out);                                                               \
+  }                                                                                             \
+  tn_status TN_SIMD_NAME(name##_prepare)(const tn_call *call) { return prepare(call, kind); }   \
+  tn_status TN_SIMD_NAME(name)(const tn_call *call, uint32_t stage, int64_t begin, int64_t end, \
+                               uint32_t worker) {                                               \
+    return run(call, kind, stage, begin, end, worker);                                          \
   }
-MATMUL_KERNEL(matmul_f32, false)
-MATMUL_KERNEL(gemm_f32, true)
+#if defined(MATMUL_F16)
+MATMUL_KERNEL(half_matmul_f16, HALF_MATMUL)
+#elif defined(MATMUL_BF16)
+MATMUL_KERNEL(half_matmul_bf16, HALF_MATMUL)
+#else
+MATMUL_KERNEL(matmul_f32, MATMUL)
+MATMUL_KERNEL(gemm_f32, GEMM)
+#endif
 
 #endif

@@ -21,8 +21,9 @@ typedef struct product {
 
 /* a times b as numpy.matmul. Says what does not fit. */
 tn_status product_make(const tn_call *call, const tn_tensor *a, const tn_tensor *b, product *out);
-/* From the call of a MatMul or Gemm. */
-tn_status product_of(const tn_call *call, bool is_gemm, product *out);
+typedef enum product_kind { MATMUL, GEMM, HALF_MATMUL } product_kind;
+/* From the call of a MatMul, a Gemm or a tenon::HalfMatMul. */
+tn_status product_of(const tn_call *call, product_kind kind, product *out);
 /* Rank and dims of output 0. */
 tn_status product_infer(const tn_call *call, const product *p);
 /* Index of the matrix of A (strides a_stride) or B that belongs to matrix `index` of Y. */

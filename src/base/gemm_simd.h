@@ -70,64 +70,64 @@ static inline void tn_tile_store_part(float *c, tn_vf lo, tn_vf hi, int64_t n, b
 #define TN_TILE_UNROLL _Pragma("GCC unroll 4")
 #endif
 
-/* ROWS is a number, not a parameter: only then do the accumulators stay in registers. */
-#define TN_TILE(ROWS)                                                                              \
-  static void tn_tile_##ROWS(const float *a, const float *b, int64_t depth, float *c, int64_t ldc, \
-                             int64_t n, bool first, const float *bias, const char *next,           \
-                             int64_t next_step) {                                                  \
-    tn_vf lo[ROWS], hi[ROWS];                                                                      \
-    TN_UNROLL for (int r = 0; r < ROWS; r++) lo[r] = hi[r] = tn_vf_set1(0);                        \
-    TN_TILE_UNROLL                                                                                 \
-    for (int64_t k = 0; k < depth; k++, a += TN_TILE_MR, b += TN_TILE_NR, next += next_step) {     \
-      tn_prefetch_l2(next);                                                                        \
-      const tn_vf b_lo = tn_vf_load(b), b_hi = tn_vf_load(b + TN_VF_LANES);                        \
-      tn_prefetch_l1(b + 16 * TN_TILE_NR);                                                         \
-      tn_prefetch_l1(b + 16 * TN_TILE_NR + 16);                                                    \
-      TN_UNROLL for (int r = 0; r < ROWS; r++) {                                                   \
-        const tn_vf x = tn_vf_set1(a[r]);                                                          \
-        lo[r] = tn_vf_fma(x, b_lo, lo[r]);                                                         \
-        hi[r] = tn_vf_fma(x, b_hi, hi[r]);                                                         \
-      }                                                                                            \
-    }                                                                                              \
-    if (n < TN_TILE_NR) {                                                                          \
-      TN_UNROLL for (int r = 0; r < ROWS; r++)                                                     \
-          tn_tile_store_part(c + r * ldc, lo[r], hi[r], n, first, bias ? bias + r : NULL);         \
-    } else if (first) {                                                                            \
-      TN_UNROLL for (int r = 0; r < ROWS; r++)                                                     \
-          tn_tile_store(c + r * ldc, lo[r], hi[r], bias ? bias + r : NULL);                        \
-    } else {                                                                                       \
-      TN_UNROLL for (int r = 0; r < ROWS; r++) tn_tile_add(c + r * ldc, lo[r], hi[r]);             \
-    }                                                                                              \
+/* ROWS is a number, not a parameter: only then do the accumulators stay in registers. B: type of
+ * the elements of b; LOAD makes f32 of them. */
+#define TN_TILE(ROWS, NAME, B, LOAD)                                                           \
+  static void NAME##ROWS(const float *a, const B *b, int64_t depth, float *c, int64_t ldc,     \
+                         int64_t n, bool first, const float *bias, const char *next,           \
+                         int64_t next_step) {                                                  \
+    tn_vf lo[ROWS], hi[ROWS];                                                                  \
+    TN_UNROLL for (int r = 0; r < ROWS; r++) lo[r] = hi[r] = tn_vf_set1(0);                    \
+    TN_TILE_UNROLL                                                                             \
+    for (int64_t k = 0; k < depth; k++, a += TN_TILE_MR, b += TN_TILE_NR, next += next_step) { \
+      tn_prefetch_l2(next);                                                                    \
+      const tn_vf b_lo = LOAD(b), b_hi = LOAD(b + TN_VF_LANES);                                \
+      tn_prefetch_l1(b + 16 * TN_TILE_NR);                                                     \
+      tn_prefetch_l1(b + 16 * TN_TILE_NR + 16);                                                \
+      TN_UNROLL for (int r = 0; r < ROWS; r++) {                                               \
+        const tn_vf x = tn_vf_set1(a[r]);                                                      \
+        lo[r] = tn_vf_fma(x, b_lo, lo[r]);                                                     \
+        hi[r] = tn_vf_fma(x, b_hi, hi[r]);                                                     \
+      }                                                                                        \
+    }                                                                                          \
+    if (n < TN_TILE_NR) {                                                                      \
+      TN_UNROLL for (int r = 0; r < ROWS; r++)                                                 \
+          tn_tile_store_part(c + r * ldc, lo[r], hi[r], n, first, bias ? bias + r : NULL);     \
+    } else if (first) {                                                                        \
+      TN_UNROLL for (int r = 0; r < ROWS; r++)                                                 \
+          tn_tile_store(c + r * ldc, lo[r], hi[r], bias ? bias + r : NULL);                    \
+    } else {                                                                                   \
+      TN_UNROLL for (int r = 0; r < ROWS; r++) tn_tile_add(c + r * ldc, lo[r], hi[r]);         \
+    }                                                                                          \
   }
-TN_TILE(1)
-TN_TILE(2)
-TN_TILE(3)
-TN_TILE(4)
-TN_TILE(5)
-TN_TILE(6)
 #if defined(__AVX512F__)
-TN_TILE(7)
-TN_TILE(8)
-TN_TILE(9)
-TN_TILE(10)
-TN_TILE(11)
-TN_TILE(12)
-TN_TILE(13)
-TN_TILE(14)
+#define TN_TILES_ABOVE_6(NAME, B, LOAD)                                           \
+  TN_TILE(7, NAME, B, LOAD)                                                       \
+  TN_TILE(8, NAME, B, LOAD)                                                       \
+  TN_TILE(9, NAME, B, LOAD) TN_TILE(10, NAME, B, LOAD) TN_TILE(11, NAME, B, LOAD) \
+      TN_TILE(12, NAME, B, LOAD) TN_TILE(13, NAME, B, LOAD) TN_TILE(14, NAME, B, LOAD)
+#define TN_TILE_NAMES_ABOVE_6(NAME) \
+  , NAME##7, NAME##8, NAME##9, NAME##10, NAME##11, NAME##12, NAME##13, NAME##14
+#else
+#define TN_TILES_ABOVE_6(NAME, B, LOAD)
+#define TN_TILE_NAMES_ABOVE_6(NAME)
 #endif
-#undef TN_TILE
-#undef TN_TILE_UNROLL
+/* Tiles of 1 to MR rows, and the list of their names. */
+#define TN_TILES(NAME, B, LOAD)                                                 \
+  TN_TILE(1, NAME, B, LOAD)                                                     \
+  TN_TILE(2, NAME, B, LOAD)                                                     \
+  TN_TILE(3, NAME, B, LOAD) TN_TILE(4, NAME, B, LOAD) TN_TILE(5, NAME, B, LOAD) \
+      TN_TILE(6, NAME, B, LOAD) TN_TILES_ABOVE_6(NAME, B, LOAD)
+#define TN_TILE_NAMES(NAME) \
+  { NULL, NAME##1, NAME##2, NAME##3, NAME##4, NAME##5, NAME##6 TN_TILE_NAMES_ABOVE_6(NAME) }
+
+TN_TILES(tn_tile_, float, tn_vf_load)
 
 typedef void (*tn_tile_fn)(const float *a, const float *b, int64_t depth, float *c, int64_t ldc,
                            int64_t n, bool first, const float *bias, const char *next,
                            int64_t next_step);
 
-static const tn_tile_fn tn_tile_of_rows[TN_TILE_MR + 1] = {
-    NULL,      tn_tile_1, tn_tile_2, tn_tile_3,  tn_tile_4,  tn_tile_5,  tn_tile_6,
-#if defined(__AVX512F__)
-    tn_tile_7, tn_tile_8, tn_tile_9, tn_tile_10, tn_tile_11, tn_tile_12, tn_tile_13, tn_tile_14,
-#endif
-};
+static const tn_tile_fn tn_tile_of_rows[TN_TILE_MR + 1] = TN_TILE_NAMES(tn_tile_);
 
 /* All strips against all panels; n should be about TN_TILE_COLUMNS, k at most TN_TILE_KC. Each
  * strip but the first, which has to wait for these panels, fetches its share of the next ones. */

@@ -7,6 +7,7 @@
 #define TN_BASE_SIMD_H
 
 #include <stdint.h>
+#include <string.h>
 
 #if defined(__ARM_NEON)
 #include "base/simd_neon.h"
@@ -59,6 +60,14 @@ static inline tn_vf tn_vf_keep(tn_vf_mask m, tn_vf v) { return _mm512_maskz_mov_
 static inline tn_vf tn_vf_join(tn_vf v, tn_vf_mask m, const float *p) {
   return _mm512_mask_loadu_ps(v, m, p);
 }
+/* 16-bit floats as f32. Exact. */
+static inline tn_vf tn_vf_load_f16(const uint16_t *p) {
+  return _mm512_cvtph_ps(_mm256_loadu_si256((const void *)p));
+}
+static inline tn_vf tn_vf_load_bf16(const uint16_t *p) {
+  const __m512i wide = _mm512_cvtepu16_epi32(_mm256_loadu_si256((const void *)p));
+  return _mm512_castsi512_ps(_mm512_slli_epi32(wide, 16));
+}
 /* Elements 0, 2, 4 .. of a followed by b. */
 static inline tn_vf tn_vf_even(tn_vf a, tn_vf b) {
   const __m512i at = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
@@ -107,6 +116,14 @@ static inline tn_vf tn_vf_keep(tn_vf_mask m, tn_vf v) {
 static inline tn_vf tn_vf_join(tn_vf v, tn_vf_mask m, const float *p) {
   return _mm256_or_ps(v, _mm256_maskload_ps(p, m));
 }
+/* 16-bit floats as f32. Exact. */
+static inline tn_vf tn_vf_load_f16(const uint16_t *p) {
+  return _mm256_cvtph_ps(_mm_loadu_si128((const void *)p));
+}
+static inline tn_vf tn_vf_load_bf16(const uint16_t *p) {
+  const __m256i wide = _mm256_cvtepu16_epi32(_mm_loadu_si128((const void *)p));
+  return _mm256_castsi256_ps(_mm256_slli_epi32(wide, 16));
+}
 /* Elements 0, 2, 4 .. of a followed by b. */
 static inline tn_vf tn_vf_even(tn_vf a, tn_vf b) {
   const __m256d pairs = _mm256_castps_pd(_mm256_shuffle_ps(a, b, 0x88));
@@ -132,6 +149,18 @@ static inline void tn_v4_store(float *p, tn_v4 v) { _mm_storeu_ps(p, v); }
 static inline void tn_v4_transpose(tn_v4 v[4]) { _MM_TRANSPOSE4_PS(v[0], v[1], v[2], v[3]); }
 
 #endif
+
+/* The first n of 16-bit floats, n <= TN_VF_LANES, 0 behind them. */
+static inline tn_vf tn_vf_load_f16_first(const uint16_t *p, int64_t n) {
+  uint16_t lanes[TN_VF_LANES] = {0};
+  memcpy(lanes, p, (size_t)n * sizeof *p);
+  return tn_vf_load_f16(lanes);
+}
+static inline tn_vf tn_vf_load_bf16_first(const uint16_t *p, int64_t n) {
+  uint16_t lanes[TN_VF_LANES] = {0};
+  memcpy(lanes, p, (size_t)n * sizeof *p);
+  return tn_vf_load_bf16(lanes);
+}
 
 /* 32-bit numbers, one per lane; + * < and so on work on them. */
 typedef uint32_t tn_vu __attribute__((vector_size(4 * TN_VF_LANES)));

@@ -98,6 +98,16 @@ static inline tn_vf tn_vf_keep(tn_vf_mask m, tn_vf v) {
 static inline tn_vf tn_vf_join(tn_vf v, tn_vf_mask m, const float *p) {
   return tn_vf_join_each(v, m, p);
 }
+/* 16-bit floats as f32. Exact. */
+static inline tn_vf tn_vf_load_f16(const uint16_t *p) {
+  const float16x8_t h = vreinterpretq_f16_u16(vld1q_u16(p));
+  return (tn_vf){vcvt_f32_f16(vget_low_f16(h)), vcvt_high_f32_f16(h)};
+}
+static inline tn_vf tn_vf_load_bf16(const uint16_t *p) {
+  const uint16x8_t h = vld1q_u16(p);
+  return (tn_vf){vreinterpretq_f32_u32(vshll_n_u16(vget_low_u16(h), 16)),
+                 vreinterpretq_f32_u32(vshll_high_n_u16(h, 16))};
+}
 /* Elements 0, 2, 4 .. of a followed by b. */
 static inline tn_vf tn_vf_even(tn_vf a, tn_vf b) {
   return (tn_vf){vuzp1q_f32(a.lo, a.hi), vuzp1q_f32(b.lo, b.hi)};

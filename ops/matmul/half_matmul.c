@@ -1,0 +1,50 @@
+/* Rewrites: a MatMul or Gemm of f16 or bf16 with constant weights becomes tenon::HalfMatMul, whose
+ * weights stay as they are when the rest is computed in f32. */
+#include "base/lower.h"
+#include "base/pattern.h"
+#include "matmul.gen.h"
+
+static bool has_half_weights(const tn_pattern *p, const tn_node *n) {
+  const tn_tensor *a = tn_pattern_type(p, n->inputs[0]), *b = tn_pattern_type(p, n->inputs[1]);
+  return a && b && a->rank >= 1 && b->rank == 2 && b->data && a->dtype == b->dtype &&
+         (b->dtype == TN_F16 || b->dtype == TN_BF16);
+}
+
+static tn_status become(const tn_call *call, tn_graph *graph, int32_t node, const tn_node *from,
+                        const tn_gemm_attrs *gemm) {
+  const tn_graph_api *api = call->host->graph;
+  const tn_attr alpha = tn_attr_float("alpha", gemm->alpha),
+                beta = tn_attr_float("beta", gemm->beta),
+                trans_b = tn_attr_int("transB", gemm->transB);
+  const tn_attr *const attrs[] = {&alpha, &beta, &trans_b};
+  const int32_t out = api->value(graph, NULL);
+  if (out < 0) return out;
+  const tn_node made = {.head = TN_HEAD(tn_node),
+                        .domain = "tenon",
+                        .op = "HalfMatMul",
+                        .name = from->name,
+                        .n_inputs = from->n_inputs,
+                        .inputs = from->inputs,
+                        .n_outputs = 1,
+                        .outputs = &out,
+                        .n_attrs = 3,
+                        .attrs = attrs,
+                        .offset = -1};
+  const int32_t id = api->add_node(graph, &made);
+  return id < 0 ? id : api->replace_node(graph, node, &out, 1);
+}
+
+tn_status half_matmul_from_matmul(const tn_call *call, tn_graph *graph, int32_t node) {
+  const tn_pattern p = {call->host->graph, graph};
+  const tn_node *n = tn_pattern_root(&p, node);
+  const tn_gemm_attrs plain = {.alpha = 1, .beta = 1};
+  return n && has_half_weights(&p, n) ? become(call, graph, node, n, &plain) : TN_OK;
+}
+
+tn_status half_matmul_from_gemm(const tn_call *call, tn_graph *graph, int32_t node) {
+  const tn_pattern p = {call->host->graph, graph};
+  const tn_node *n = tn_pattern_root(&p, node);
+  const tn_gemm_attrs *attrs = call->attrs;
+  if (!n || attrs->transA || !has_half_weights(&p, n)) return TN_OK;
+  return become(call, graph, node, n, attrs);
+}
