@@ -79,14 +79,18 @@ static inline void tn_narrow_bf16(const float *x, uint16_t *y, int64_t n) {
   }
 }
 
+static inline void tn_widen_half(uint32_t dtype, const uint16_t *x, float *y, int64_t n) {
+  if (dtype == TN_F16)
+    tn_widen_f16(x, y, n);
+  else
+    tn_widen_bf16(x, y, n);
+}
+
 /* n elements from `index` of an f32, f16 or bf16 storage as f32: where they stand, or in block. */
 static inline const float *tn_load_block_f32(uint32_t dtype, const void *data, int64_t index,
                                              int64_t n, float *block) {
   if (dtype == TN_F32) return (const float *)data + index;
-  if (dtype == TN_F16)
-    tn_widen_f16((const uint16_t *)data + index, block, n);
-  else
-    tn_widen_bf16((const uint16_t *)data + index, block, n);
+  tn_widen_half(dtype, (const uint16_t *)data + index, block, n);
   return block;
 }
 

@@ -13,11 +13,16 @@ void *tn_pages_reserve(uint64_t bytes) {
   return pages == MAP_FAILED ? NULL : pages;
 }
 
-bool tn_pages_fill(void *pages, const void *from, uint64_t bytes, bool forgets) {
+bool tn_pages_open(void *pages, uint64_t bytes) {
   if (mprotect(pages, (size_t)bytes, PROT_READ | PROT_WRITE)) return false;
 #ifdef MADV_HUGEPAGE
   if (bytes >= HUGE_PAGE) (void)madvise(pages, (size_t)bytes, MADV_HUGEPAGE);
 #endif
+  return true;
+}
+
+bool tn_pages_fill(void *pages, const void *from, uint64_t bytes, bool forgets) {
+  if (!tn_pages_open(pages, bytes)) return false;
   for (uint64_t at = 0, n; at < bytes; at += n) { /* never twice in memory as a whole */
     n = bytes - at < PART ? bytes - at : PART;
     memcpy((uint8_t *)pages + at, (const uint8_t *)from + at, (size_t)n);

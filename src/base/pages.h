@@ -8,6 +8,8 @@
 
 /* Address space without memory, aligned to pages: it cannot be read. NULL: there is none. */
 void *tn_pages_reserve(uint64_t bytes);
+/* From now on it can be read and written. False: no memory. */
+bool tn_pages_open(void *pages, uint64_t bytes);
 /* From now on `pages` holds a copy of the bytes. forgets: what has been copied is forgotten, see
  * tn_pages_forget(). False: no memory; it cannot be read still. */
 bool tn_pages_fill(void *pages, const void *from, uint64_t bytes, bool forgets);

@@ -3,6 +3,7 @@
  * (fetch.c); strings keep their bytes in an arena of their own. */
 #include <string.h>
 
+#include "base/elementwise.h"
 #include "base/pages.h"
 #include "graph/graph.h"
 
@@ -53,6 +54,26 @@ tn_const *tn_const_of_file(const tn_allocator *a, const void *data, uint64_t byt
   return c;
 }
 
+static tn_const *widen_now(const tn_allocator *a, tn_const *half, uint32_t dtype, int64_t n) {
+  tn_const *c = tn_const_new(a, (uint64_t)n * sizeof(float));
+  if (!c || tn_const_fetch(half)) {
+    tn_const_release(c);
+    return NULL;
+  }
+  tn_widen_half(dtype, half->data, c->data, n);
+  tn_const_drop(half);
+  return c;
+}
+
+tn_const *tn_const_widened(const tn_allocator *a, tn_const *half, uint32_t dtype, int64_t n) {
+  const uint64_t bytes = (uint64_t)n * sizeof(float);
+  tn_const *c = bytes < TN_LATE_BYTES ? NULL : tn_const_late(a, half->data, bytes, false);
+  if (!c) return widen_now(a, half, dtype, n);
+  c->half = tn_const_retain(half);
+  c->half_dtype = dtype;
+  return c;
+}
+
 tn_const *tn_const_late(const tn_allocator *a, const void *data, uint64_t bytes, bool is_mapped) {
   if (a->alloc != tn_default_allocator()->alloc) return NULL;
   tn_const *c = const_new(a);
@@ -78,6 +99,7 @@ void tn_const_release(tn_const *c) {
   if (c->owned) tn_free(c->a, c->data, c->bytes);
   if (c->is_late) tn_pages_return(c->data, c->bytes);
   if (c->source) pthread_mutex_destroy(&c->lock);
+  tn_const_release(c->half);
   tn_arena_clear(&c->strings);
   tn_free(c->a, c, sizeof *c);
 }

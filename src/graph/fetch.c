@@ -2,13 +2,32 @@
  * constant, which does not lie there as its type has to be aligned, is copied then; one that is
  * used where it lies is there by itself, and its pages are forgotten when the last reader is
  * done. */
+#include "base/elementwise.h"
 #include "base/pages.h"
 #include "graph/graph.h"
+
+static tn_status widen(tn_const *c) {
+  if (!tn_pages_open(c->data, c->bytes)) return TN_ERR_MEMORY;
+  const tn_status status = tn_const_fetch(c->half);
+  if (status) {
+    tn_pages_empty(c->data, c->bytes);
+    return status;
+  }
+  tn_widen_half(c->half_dtype, c->half->data, c->data, (int64_t)(c->bytes / sizeof(float)));
+  tn_const_drop(c->half);
+  return TN_OK;
+}
+
+static tn_status fill(tn_const *c) {
+  if (c->half) return widen(c);
+  return tn_pages_fill(c->data, c->source, c->bytes, c->is_mapped) ? TN_OK : TN_ERR_MEMORY;
+}
 
 /* Under the lock. */
 static tn_status add_reader(tn_const *c) {
   if (!c->n_readers && c->is_late) {
-    if (!tn_pages_fill(c->data, c->source, c->bytes, c->is_mapped)) return TN_ERR_MEMORY;
+    const tn_status status = fill(c);
+    if (status) return status;
   }
   c->n_readers++;
   return TN_OK;

@@ -25,11 +25,13 @@ typedef struct tn_const {
   bool owned; /* data belongs to the constant; else it is borrowed */
   void *data;
   uint64_t bytes;
-  tn_arena strings;     /* bytes of string elements */
-  int64_t id;           /* unique among living constants: a key that uses it holds a reference */
-  const void *source;   /* where the bytes stand in a file or the user's memory; NULL: nowhere */
-  bool is_mapped;       /* source is a mapped file, whose pages can be forgotten */
-  bool is_late;         /* data is address space, to be filled from source */
+  tn_arena strings;      /* bytes of string elements */
+  int64_t id;            /* unique among living constants: a key that uses it holds a reference */
+  const void *source;    /* where the bytes stand in a file or the user's memory; NULL: nowhere */
+  bool is_mapped;        /* source is a mapped file, whose pages can be forgotten */
+  bool is_late;          /* data is address space, to be filled from source */
+  struct tn_const *half; /* late: the same in 16-bit floats of this type, which it is made from */
+  uint32_t half_dtype;
   bool is_shown;        /* fetched for somebody who does not say when he is done */
   int64_t n_readers;    /* who have fetched it; under lock */
   pthread_mutex_t lock; /* there is one if there is a source */
@@ -210,6 +212,9 @@ tn_const *tn_const_of_file(const tn_allocator *a, const void *data, uint64_t byt
 /* A copy, aligned, of memory that outlives it, to be made when it is fetched. NULL: it cannot be,
  * because memory has to come from the user's allocator, or there is no address space. */
 tn_const *tn_const_late(const tn_allocator *a, const void *data, uint64_t bytes, bool is_mapped);
+/* n elements of a constant of f16 or bf16 as f32: a late one where there can be one, else made at
+ * once. Keeps a reference to `half`. NULL: no memory. */
+tn_const *tn_const_widened(const tn_allocator *a, tn_const *half, uint32_t dtype, int64_t n);
 /* Its elements are in memory until tn_const_drop() is called as often as this. Whoever reads
  * elements of a constant that may have a source has to. NULL is legal. Any thread. */
 tn_status tn_const_fetch(tn_const *c);

@@ -7,6 +7,7 @@
  * nothing but data movement is done. */
 #include "plan/match.h"
 #include "plan/passes.h"
+#include "plan/states.h"
 
 typedef struct widener {
   const tn_planner *p;
@@ -166,7 +167,6 @@ static int32_t new_value(widener *w, int32_t like, uint32_t dtype) {
   return id;
 }
 
-/* Of a constant, the result is one. */
 static tn_status add_cast(widener *w, int32_t from, int32_t to, int32_t named_after) {
   const uint32_t dtype = tn_graph_val(w->g, to)->type.dtype;
   const char *name = tn_arena_format(&w->g->arena, "%s to %s",
@@ -190,13 +190,32 @@ static tn_status add_cast(widener *w, int32_t from, int32_t to, int32_t named_af
   return id < 0 ? id : tn_settle_from(w->p, w->g, id, w->diag);
 }
 
+/* Kept for later plans of the model: kernels pack a constant once for all of them. */
+static tn_status set_const(widener *w, int32_t value, int32_t to) {
+  tn_const *half = tn_graph_val(w->g, value)->constant;
+  tn_tensor type = tn_graph_val(w->g, to)->type;
+  struct tn_state_cache *states = w->p->states;
+  tn_const *c = states ? tn_state_find_constant(states, half, &type) : NULL;
+  if (!c) {
+    c = tn_const_widened(w->g->a, half, tn_graph_val(w->g, value)->type.dtype,
+                         tn_tensor_elements(&type));
+    if (!c) return TN_ERR_MEMORY;
+    if (states) tn_state_keep_constant(states, half, &type, c);
+  }
+  const tn_status s = tn_graph_set_const(w->g, to, &type, c);
+  tn_const_release(c);
+  return s;
+}
+
 /* The value in f32; negative: a status. */
 static int32_t in_f32(widener *w, int32_t value) {
   if (value < w->n_wide && w->wide[value] >= 0) return w->wide[value];
   int32_t to = source_of(w->g, value);
   if (to < 0) {
     to = new_value(w, value, TN_F32);
-    const tn_status s = to < 0 ? to : add_cast(w, value, to, value);
+    if (to < 0) return to;
+    const tn_status s = tn_graph_val(w->g, value)->constant ? set_const(w, value, to)
+                                                            : add_cast(w, value, to, value);
     if (s) return s;
   }
   if (value < w->n_wide) w->wide[value] = to;
