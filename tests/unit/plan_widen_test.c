@@ -1,6 +1,7 @@
 /* Nodes in f16 and bf16 are computed in f32: values between them are not rounded, those that the
  * model rounds are, rewrites see what they see in f32, and what is only moved stays as it is. */
 #include "fuse_kit.h"
+#include "graph/graph.h"
 
 enum { N = 4, F32 = 1, F16 = 10, BF16 = 16 }; /* as ONNX numbers them */
 
@@ -108,9 +109,36 @@ static void moving_stays_half(void **state) {
   if (!strstr(ops, "Cast Region Cast Neg Cast")) fail_msg("the steps are %s", ops);
 }
 
+/* Of one that is made at once, and of one that is there only while somebody reads it. */
+static void constants_are_widened(void **state) {
+  (void)state;
+  enum { SMALL = 5, LATE = 20000 };
+  static uint16_t half[LATE];
+  for (int i = 0; i < LATE; i++) half[i] = (uint16_t)(i * 3);
+  for (int k = 0; k < 4; k++) {
+    const uint32_t dtype = k & 1 ? TN_BF16 : TN_F16;
+    const int64_t n = k & 2 ? LATE : SMALL;
+    tn_const *from = tn_const_borrow(tn_default_allocator(), half, (uint64_t)n * sizeof *half),
+             *to = tn_const_widened(tn_default_allocator(), from, dtype, n);
+    assert_non_null(to);
+    assert_int_equal(to->is_late, n == LATE);
+    tn_const_release(from);
+    for (int again = 0; again < 2; again++) {
+      assert_int_equal(tn_const_fetch(to), TN_OK);
+      for (int64_t i = 0; i < n; i++) {
+        const float y = ((const float *)to->data)[i], want = (float)tn_load_f64(dtype, half, i);
+        assert_true(y == want || (y != y && want != want));
+      }
+      tn_const_drop(to);
+    }
+    tn_const_release(to);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(values_between_are_not_rounded), cmocka_unit_test(casts_of_the_model_round),
-      cmocka_unit_test(rewrites_see_f32), cmocka_unit_test(moving_stays_half)};
+      cmocka_unit_test(rewrites_see_f32), cmocka_unit_test(moving_stays_half),
+      cmocka_unit_test(constants_are_widened)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
