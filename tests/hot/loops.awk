@@ -27,15 +27,21 @@ function innermost(first, last,    k) {
   return 1
 }
 
-function check(    j, k, first, fma, stack, moves, best, best_stack, best_moves, name) {
+# Reads memory: an operand of it that is not the last, which is where results go.
+function is_load(line) {
+  return line ~ /\(%[^)]*\)({1to[0-9]+})?,/ && line !~ /^lea/
+}
+
+function check(    j, k, first, fma, stack, moves, loads, best, best_stack, best_moves, counts, name) {
   best = 0
   for (j in back) {
     j += 0
     for (first = j; first > 0 && address[first] != back[j]; first--);
     if (!innermost(first, j)) continue
-    fma = stack = moves = 0
+    fma = stack = moves = loads = 0
     for (k = first; k <= j; k++) {
       fma += text[k] ~ /^vfn?madd/ || text[k] ~ /^fmla/
+      loads += is_load(text[k])
       stack += text[k] ~ (framed ? "\\(%[re][sb]p" : "\\(%[re]sp") && text[k] ~ /[xyz]mm/
       stack += text[k] ~ /\tq[0-9]+,.*\[sp/
       moves += text[k] ~ /^vmov([au]p[sd]|dq[au](8|16|32|64)?) +%[xyz]mm[0-9]+,%[xyz]mm[0-9]+/
@@ -45,6 +51,7 @@ function check(    j, k, first, fma, stack, moves, best, best_stack, best_moves,
       best = fma
       best_stack = stack
       best_moves = moves
+      counts = sprintf("%d instructions, %d loads, %d bytes", j - first + 1, loads, address[j + 1] - address[first])
     }
   }
   name = current
@@ -54,7 +61,7 @@ function check(    j, k, first, fma, stack, moves, best, best_stack, best_moves,
       name, best, wanted[name], best_stack, best_moves
     bad = 1
   } else {
-    printf "%s: %d multiply-adds, nothing on the stack, no moves\n", name, best
+    printf "%s: %d multiply-adds, nothing on the stack, no moves; %s\n", name, best, counts
   }
 }
 

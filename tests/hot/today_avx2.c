@@ -1,0 +1,8 @@
+/* The matrix tile of src/base/gemm_simd.h for AVX2, as kernels compile it. */
+#include "base/gemm_simd.h"
+#include "tile.h"
+
+void today_tile_avx2(const float *a, const float *b, int64_t depth, float *c, int64_t ldc,
+                     const char *next, int64_t next_step) {
+  tn_tile_of_rows[6](a, b, depth, c, ldc, TN_TILE_NR, true, NULL, next, next_step);
+}
