@@ -20,13 +20,12 @@ trap 'rm -f "$object"' EXIT
 counts() {
   source=$1 function=$2
   shift 2
-  "$cc" -O3 -fPIC -fvisibility=hidden -std=c11 -D_GNU_SOURCE "$@" -c "$source" -o "$object" || return
-  objdump -d --no-show-raw-insn "$object" |
-    awk -v loops="$function=$fma" -f "$here/loops.awk" > "$object.txt" || { cat "$object.txt" >&2; return 1; }
-  cat "$object.txt" >&2
-  sed -n 's/^[^:]*: \([0-9]*\) multiply-adds.*; \([0-9]*\) instructions, \([0-9]*\) loads, \([0-9]*\) bytes$/\1 \2 \3 \4/p' \
-    "$object.txt"
-  rm -f "$object.txt"
+  "$cc" -O3 -fPIC -fvisibility=hidden -std=c11 -D_GNU_SOURCE "$@" -c "$source" -o "$object" ||
+    return
+  said=$(objdump -d --no-show-raw-insn "$object" |
+    awk -v loops="$function=$fma" -f "$here/loops.awk") || { echo "$said" >&2; return 1; }
+  echo "$said" >&2
+  echo "$said" | sed -e 's/^[^:]*: //' -e 's/[^0-9]\{1,\}/ /g'
 }
 was=$(counts "$frozen" "$frozen_function" "$@") || exit 1
 is=$(counts "$today" "$today_function" "$@") || exit 1
