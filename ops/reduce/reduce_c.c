@@ -18,22 +18,6 @@ tn_status reduce_plan(const tn_call *call, tn_kernel_plan *out) {
   return TN_OK;
 }
 
-/* Terms in runs: the innermost summed dim is walked with its stride, the outer ones by index. */
-typedef struct runs {
-  int64_t n, length, stride;
-  walk outer;
-} runs;
-
-static runs runs_of(const walk *summed) {
-  runs r = {.n = summed->size, .length = 1, .outer = *summed};
-  if (!summed->rank) return r;
-  r.length = summed->dims[summed->rank - 1];
-  r.stride = summed->strides[summed->rank - 1];
-  r.outer.rank--;
-  r.n = r.length ? summed->size / r.length : 0;
-  return r;
-}
-
 #define REDUCE(name, T, ACC, START, STEP, JOIN, DONE)                              \
   static void name##_row(const reduction *r, const T *x, T *y, int64_t row) {      \
     const ACC n = (ACC)r->summed.size;                                             \

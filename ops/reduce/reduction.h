@@ -26,11 +26,27 @@ tn_status reduction_make(const tn_call *call, reduction *out);
 /* Element offset of position `index` (row-major) of a walk. */
 static inline int64_t walk_offset(const walk *w, int64_t index) {
   int64_t at = 0;
-  for (int32_t k = w->rank - 1; k >= 0; k--) {
+  for (int32_t k = w->rank - 1; k > 0; k--) {
     at += index % w->dims[k] * w->strides[k];
     index /= w->dims[k];
   }
-  return at;
+  return w->rank ? at + index * w->strides[0] : 0;
+}
+
+/* Terms in runs: the innermost summed dim is walked with its stride, the outer ones by index. */
+typedef struct runs {
+  int64_t n, length, stride;
+  walk outer;
+} runs;
+
+static inline runs runs_of(const walk *summed) {
+  runs r = {.n = summed->size, .length = 1, .outer = *summed};
+  if (!summed->rank) return r;
+  r.length = summed->dims[summed->rank - 1];
+  r.stride = summed->strides[summed->rank - 1];
+  r.outer.rank--;
+  r.n = r.length ? summed->size / r.length : 0;
+  return r;
 }
 
 #endif

@@ -1,0 +1,2 @@
+/* Reductions of f32 for NEON. */
+#include "reduce_simd.h"

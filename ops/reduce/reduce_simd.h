@@ -1,0 +1,123 @@
+/* Reductions of f32 in vectors: the whole of reduce_avx512.c, reduce_avx2.c and reduce_neon.c. An
+ * item is up to COLUMNS neighbouring outputs where the innermost dim is kept, else one output. */
+#ifndef TN_OPS_REDUCE_REDUCE_SIMD_H
+#define TN_OPS_REDUCE_REDUCE_SIMD_H
+
+#include <string.h>
+
+#include "fold_simd.h"
+
+tn_status TN_SIMD_NAME(reduce_plan)(const tn_call *call, tn_kernel_plan *out) {
+  reduction r;
+  tn_status s = reduction_make(call, &r);
+  if (s) return s;
+  const int64_t row = r.inner_kept ? r.kept.dims[r.kept.rank - 1] : 1,
+                blocks = tn_ceil_div(row, COLUMNS), each = tn_min_i64(row, COLUMNS);
+  out->items[0] = r.kept.size / row * blocks;
+  out->elements_per_item = row % each ? 0 : each;
+  out->grain[0] = tn_grain(16000, (double)each * (double)r.summed.size);
+  out->cost_ns = (double)r.kept.size * (double)r.summed.size / 8 + 150;
+  return TN_OK;
+}
+
+/* What becomes of a folded value. */
+typedef enum done { DONE_SAME, DONE_MEAN, DONE_ROOT, DONE_LOG } done;
+
+FOLD_INLINE float finish_one(done d, double v, int64_t n) {
+  switch (d) {
+    case DONE_MEAN: return (float)(v / (double)n);
+    case DONE_ROOT: return (float)sqrt(v);
+    case DONE_LOG: return (float)log(v);
+    default: return (float)v;
+  }
+}
+
+FOLD_INLINE void finish_columns(done d, float *v, int64_t n) {
+  TN_IVDEP for (int k = 0; k < COLUMNS; k++) switch (d) {
+    case DONE_MEAN: v[k] /= (float)n; break;
+    case DONE_ROOT: v[k] = sqrtf(v[k]); break;
+    case DONE_LOG: v[k] = tn_log_f32(v[k]); break;
+    default: break;
+  }
+}
+
+/* Outputs of an item. */
+typedef struct place {
+  int64_t first, n;
+} place;
+
+static place place_of(const reduction *r, int64_t item) {
+  if (!r->inner_kept) return (place){item, 1};
+  const int64_t row = r->kept.dims[r->kept.rank - 1], blocks = tn_ceil_div(row, COLUMNS),
+                at = item % blocks * COLUMNS;
+  return (place){item / blocks * row + at, tn_min_i64(COLUMNS, row - at)};
+}
+
+#define REDUCE(name, op, d)                                                                     \
+  tn_status TN_SIMD_NAME(name)(const tn_call *call, uint32_t stage, int64_t begin, int64_t end, \
+                               uint32_t worker) {                                               \
+    (void)stage, (void)worker;                                                                  \
+    reduction r;                                                                                \
+    tn_status s = reduction_make(call, &r);                                                     \
+    if (s) return s;                                                                            \
+    const runs u = runs_of(&r.summed);                                                          \
+    float v[COLUMNS] = {0}, *y = call->outputs[0]->data;                                        \
+    for (int64_t item = begin; item < end; item++) {                                            \
+      const place p = place_of(&r, item);                                                       \
+      const float *x = (const float *)call->inputs[0]->data + walk_offset(&r.kept, p.first);    \
+      if (!r.inner_kept) {                                                                      \
+        y[item] = finish_one(d, fold_one(op, &u, x, 0), r.summed.size);                         \
+        continue;                                                                               \
+      }                                                                                         \
+      fold_columns(op, &u, x, p.n, v, v);                                                       \
+      finish_columns(d, v, r.summed.size);                                                      \
+      memcpy(y + p.first, v, (size_t)p.n * sizeof *y);                                          \
+    }                                                                                           \
+    return TN_OK;                                                                               \
+  }
+REDUCE(reduce_sum_f32, FOLD_SUM, DONE_SAME)
+REDUCE(reduce_mean_f32, FOLD_SUM, DONE_MEAN)
+REDUCE(reduce_prod_f32, FOLD_PROD, DONE_SAME)
+REDUCE(reduce_max_f32, FOLD_MAX, DONE_SAME)
+REDUCE(reduce_min_f32, FOLD_MIN, DONE_SAME)
+REDUCE(reduce_l1_f32, FOLD_ABS, DONE_SAME)
+REDUCE(reduce_l2_f32, FOLD_SQUARE, DONE_ROOT)
+REDUCE(reduce_sum_square_f32, FOLD_SQUARE, DONE_SAME)
+REDUCE(reduce_log_sum_f32, FOLD_SUM, DONE_LOG)
+
+/* ---- LogSumExp: the largest term is taken off first; infinite or NaN, it is the result ---- */
+
+static float log_sum_exp_one(const runs *u, const float *x) {
+  const float top = (float)fold_one(FOLD_MAX, u, x, 0);
+  if (!isfinite(top)) return top;
+  return (float)((double)top + log(fold_one(FOLD_EXP, u, x, top)));
+}
+
+static void log_sum_exp_columns(const runs *u, const float *x, float *y, int64_t n) {
+  float top[COLUMNS] = {0}, sum[COLUMNS] = {0};
+  fold_columns(FOLD_MAX, u, x, n, sum, top);
+  fold_columns(FOLD_EXP, u, x, n, top, sum);
+  for (int64_t k = 0; k < n; k++)
+    y[k] = isfinite(top[k]) ? (float)((double)top[k] + log((double)sum[k])) : top[k];
+}
+
+tn_status TN_SIMD_NAME(reduce_log_sum_exp_f32)(const tn_call *call, uint32_t stage, int64_t begin,
+                                               int64_t end, uint32_t worker) {
+  (void)stage, (void)worker;
+  reduction r;
+  tn_status s = reduction_make(call, &r);
+  if (s) return s;
+  const runs u = runs_of(&r.summed);
+  float *y = call->outputs[0]->data;
+  for (int64_t item = begin; item < end; item++) {
+    const place p = place_of(&r, item);
+    const float *x = (const float *)call->inputs[0]->data + walk_offset(&r.kept, p.first);
+    if (r.inner_kept)
+      log_sum_exp_columns(&u, x, y + p.first, p.n);
+    else
+      y[item] = log_sum_exp_one(&u, x);
+  }
+  return TN_OK;
+}
+
+#endif
