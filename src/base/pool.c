@@ -87,8 +87,8 @@ static int64_t claim(_Atomic uint64_t *share, bool last) {
   return last ? end - 1 : begin;
 }
 
-/* Where chunk k begins: all are equal, but long ones begin at multiples of 64 items, for the sake of
- * vectors and cache lines. */
+/* Where chunk k begins: all are equal, but long ones begin at multiples of 64 items, for the sake
+ * of vectors and cache lines. */
 static int64_t chunk_begin(const tn_pool *pool, int64_t k) {
   enum { LONG = 256, UNIT = 64 };
   const int64_t each = pool->n_items / pool->n_chunks, more = pool->n_items % pool->n_chunks,

@@ -23,9 +23,9 @@ tn_status tn_pool_create(const tn_allocator *a, int32_t n_threads, tn_pool **out
 void tn_pool_destroy(tn_pool *pool); /* no job may be running */
 /* Worker ids are 0 .. this-1; the caller of tn_pool_run is 0. 1 for NULL. */
 int32_t tn_pool_n_threads(const tn_pool *pool);
-/* Runs to the end. grain: about the smallest number of items worth a hand-off; n_items <= grain runs
- * on the caller alone, at once. One job at a time uses the workers: a job that comes while they are busy
- * (from another session) runs on its caller alone. pool NULL: every job does. */
+/* Runs to the end. grain: about the smallest number of items worth a hand-off; n_items <= grain
+ * runs on the caller alone, at once. One job at a time uses the workers: a job that comes while
+ * they are busy (from another session) runs on its caller alone. pool NULL: every job does. */
 void tn_pool_run(tn_pool *pool, int64_t n_items, int64_t grain, tn_pool_fn run, void *arg);
 
 #endif
