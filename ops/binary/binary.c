@@ -227,14 +227,15 @@ tn_status mul_epilogue(const tn_call *call, tn_epilogue *out) {
  * end. */
 static tn_status lower_with_axis(const tn_call *call, tn_graph *graph, int32_t node, int64_t axis) {
   const tn_graph_api *api = call->host->graph;
-  const tn_node *n = api->node(graph, node);
+  const int32_t first = tn_node_input(call, graph, node, 0),
+                second = tn_node_input(call, graph, node, 1);
   const tn_tensor *a = call->inputs[0], *b = call->inputs[1];
   const int64_t rank = a->rank - axis;
   int64_t dims[TN_MAX_RANK];
   for (int64_t k = 0; k < rank; k++) dims[k] = k < b->rank ? b->shape[k] : 1;
   const int32_t shape = tn_emit_ints(call, graph, dims, rank), reshaped = api->value(graph, NULL);
   if (shape < 0 || reshaped < 0) return shape < 0 ? shape : reshaped;
-  const int32_t from[2] = {n->inputs[1], shape}, inputs[2] = {n->inputs[0], reshaped};
+  const int32_t from[2] = {second, shape}, inputs[2] = {first, reshaped};
   const tn_node reshape = {.head = TN_HEAD(tn_node),
                            .domain = "",
                            .op = "Reshape",
@@ -245,8 +246,7 @@ static tn_status lower_with_axis(const tn_call *call, tn_graph *graph, int32_t n
                            .n_outputs = 1,
                            .offset = -1};
   const int32_t added = api->add_node(graph, &reshape);
-  return added < 0 ? added
-                   : tn_lower_as(call, graph, node, api->node(graph, node)->op, inputs, 2, NULL, 0);
+  return added < 0 ? added : tn_lower_as(call, graph, node, NULL, inputs, 2, NULL, 0);
 }
 
 /* Versions 1 to 6: with broadcast=1, the dims of B stand under those of A from `axis` on (left

@@ -239,61 +239,84 @@ tn_attr tn_attr_ints(const char *name, tn_ints ints) {
 
 enum { LOWER_MAX_ATTRS = 16 };
 
-/* Adds the node with new outputs, as many as `like` has; outputs has room for them. */
-static tn_status add_node(const tn_call *call, tn_graph *graph, tn_node *node, uint32_t n_outputs,
-                          int32_t *outputs) {
+/* Memory for so many inputs and as many outputs as the node has, which are new values; the inputs
+ * are copied. The caller frees it. */
+static tn_status begin(const tn_call *call, tn_graph *graph, int32_t node, const int32_t *inputs,
+                       uint32_t n_inputs, int32_t **out_ids) {
   const tn_graph_api *api = call->host->graph;
-  for (uint32_t k = 0; k < n_outputs; k++)
-    if ((outputs[k] = api->value(graph, NULL)) < 0) return outputs[k];
-  node->outputs = outputs;
-  node->n_outputs = n_outputs;
-  int32_t id = api->add_node(graph, node);
-  return id < 0 ? id : TN_OK;
+  const uint32_t n_outputs = api->node(graph, node)->n_outputs;
+  int32_t *ids = call->host->alloc(call->ctx, ((uint64_t)n_inputs + n_outputs + 1) * sizeof *ids);
+  tn_status s = ids ? TN_OK : TN_ERR_MEMORY;
+  if (!s && n_inputs) memcpy(ids, inputs, n_inputs * sizeof *ids);
+  for (uint32_t k = 0; k < n_outputs && !s; k++) {
+    const int32_t value = api->value(graph, NULL);
+    ids[n_inputs + k] = value;
+    if (value < 0) s = value;
+  }
+  if (s && ids) call->host->free(call->ctx, ids);
+  *out_ids = s ? NULL : ids;
+  return s;
 }
 
+/* What graph->node() shows lives until the graph changes: since begin() it has not. */
 static tn_status replace_by(const tn_call *call, tn_graph *graph, int32_t node, tn_node *made) {
   const tn_graph_api *api = call->host->graph;
   const tn_node *old = api->node(graph, node);
-  uint32_t n_outputs = old->n_outputs;
-  int32_t *outputs = call->host->alloc(call->ctx, (n_outputs + 1) * sizeof *outputs);
-  if (!outputs) return TN_ERR_MEMORY;
   made->head = (tn_head)TN_HEAD(tn_node);
   made->domain = "";
+  if (!made->op) made->op = old->op;
   made->name = old->name;
   made->offset = old->offset;
-  tn_status s = add_node(call, graph, made, n_outputs, outputs);
-  if (!s) s = api->replace_node(graph, node, outputs, n_outputs);
-  call->host->free(call->ctx, outputs);
-  return s;
+  made->n_outputs = old->n_outputs;
+  const int32_t id = api->add_node(graph, made);
+  return id < 0 ? id : api->replace_node(graph, node, made->outputs, made->n_outputs);
 }
 
 tn_status tn_lower_as(const tn_call *call, tn_graph *graph, int32_t node, const char *op,
                       const int32_t *inputs, uint32_t n_inputs, const tn_attr *attrs,
                       uint32_t n_attrs) {
   const tn_attr *list[LOWER_MAX_ATTRS];
+  int32_t *ids;
   if (!call->host->graph->node(graph, node) || n_attrs > LOWER_MAX_ATTRS) return TN_ERR_INTERNAL;
   for (uint32_t k = 0; k < n_inputs; k++)
     if (inputs[k] < -1) return inputs[k];
   for (uint32_t k = 0; k < n_attrs; k++) list[k] = &attrs[k];
-  tn_node made = {
-      .op = op, .inputs = inputs, .n_inputs = n_inputs, .attrs = list, .n_attrs = n_attrs};
-  return replace_by(call, graph, node, &made);
+  tn_status s = begin(call, graph, node, inputs, n_inputs, &ids);
+  if (s) return s;
+  tn_node made = {.op = op,
+                  .inputs = ids,
+                  .n_inputs = n_inputs,
+                  .outputs = ids + n_inputs,
+                  .attrs = list,
+                  .n_attrs = n_attrs};
+  s = replace_by(call, graph, node, &made);
+  call->host->free(call->ctx, ids);
+  return s;
+}
+
+static bool is_one_of(const char *name, const char *const *list) {
+  while (*list && strcmp(*list, name)) list++;
+  return *list != NULL;
 }
 
 tn_status tn_lower_without(const tn_call *call, tn_graph *graph, int32_t node,
                            const char *const *dropped) {
   const tn_attr *list[LOWER_MAX_ATTRS];
+  int32_t *outputs;
+  if (!call->host->graph->node(graph, node)) return TN_ERR_INTERNAL;
+  tn_status s = begin(call, graph, node, NULL, 0, &outputs);
+  if (s) return s;
   const tn_node *old = call->host->graph->node(graph, node);
-  uint32_t n = 0;
-  for (uint32_t k = 0; old && k < old->n_attrs; k++) {
-    const char *const *d = dropped;
-    while (*d && strcmp(*d, old->attrs[k]->name)) d++;
-    if (*d) continue;
-    if (n == LOWER_MAX_ATTRS) return TN_ERR_INTERNAL;
-    list[n++] = old->attrs[k];
-  }
-  if (!old) return TN_ERR_INTERNAL;
   tn_node made = {
-      .op = old->op, .inputs = old->inputs, .n_inputs = old->n_inputs, .attrs = list, .n_attrs = n};
-  return replace_by(call, graph, node, &made);
+      .inputs = old->inputs, .n_inputs = old->n_inputs, .outputs = outputs, .attrs = list};
+  for (uint32_t k = 0; k < old->n_attrs && !s; k++) {
+    if (is_one_of(old->attrs[k]->name, dropped)) continue;
+    if (made.n_attrs == LOWER_MAX_ATTRS)
+      s = TN_ERR_INTERNAL;
+    else
+      list[made.n_attrs++] = old->attrs[k];
+  }
+  if (!s) s = replace_by(call, graph, node, &made);
+  call->host->free(call->ctx, outputs);
+  return s;
 }

@@ -170,6 +170,29 @@ static void older_forms_become_the_newest(void **state) {
   assert_true(((float *)y->data)[2] == 3);
 }
 
+/* So many that the graph moves in memory while a lowering reads a node of it. */
+static void many_older_forms_become_the_newest(void **state) {
+  enum { N = 300 };
+  bench *b = *state;
+  int64_t dims[2] = {1, 3};
+  float x[3] = {1, 2, 3};
+  tn_attr on = tn_attr_int("broadcast", 1);
+  const tn_attr *attrs[] = {&on};
+  assert_int_equal(api()->set_opset(b->g, "", 3), TN_OK);
+  input(b->g, "x", 2, dims);
+  for (int k = 0; k < N; k++) { /* doubles three times */
+    char wires[64];
+    snprintf(wires, sizeof wires, "v%d v%d -> v%d", k, k, k + 1);
+    node(b->g, "", k % 100 ? "Max" : "Add", k ? wires : "x x -> v1", k % 100 ? NULL : attrs,
+         k % 100 ? 0 : 1);
+  }
+  node(b->g, "", "Concat", "v300 x -> y", NULL, 0);
+  output(b->g, "y");
+  const tn_tensor *y = run(b, x, 2, dims);
+  assert_int_equal(y->shape[1], 6);
+  assert_true(((float *)y->data)[2] == 24 && ((float *)y->data)[5] == 3);
+}
+
 /* Function t::Scaled(x) = LeakyRelu(x, alpha = @slope) + x, called by t::Twice, which passes its
  * own attribute on. */
 static void add_functions(tn_graph *g) {
@@ -560,6 +583,7 @@ int main(void) {
       TEST(all_problems_are_reported),
       TEST(an_opset_that_is_too_old_is_named),
       TEST(older_forms_become_the_newest),
+      TEST(many_older_forms_become_the_newest),
       TEST(functions_are_expanded_with_their_attributes),
       TEST(branches_inside_functions_keep_their_places),
       TEST(control_inputs_of_no_elements_are_refused),
