@@ -1,4 +1,5 @@
 /* Saving a model's graph, as it was read or as it is after a pass. */
+#include <stdio.h>
 #include <string.h>
 
 #include "base/abi.h"
@@ -79,6 +80,26 @@ static tn_status commit(tn_saver *s) {
                      : tn_file_writer_commit(&s->file, s->io.diag);
 }
 
+/* Has the graph, or one within it, constants of so many bytes? */
+static bool has_large(const tn_graph *g, uint64_t from) {
+  bool found = false;
+  for (int64_t k = 0; k < g->values.n && !found; k++)
+    found = g->values.data[k].constant && g->values.data[k].constant->bytes >= from;
+  for (int64_t k = 0; k < g->subgraphs.n && !found; k++)
+    found = has_large(g->subgraphs.data[k], from);
+  for (int64_t k = 0; k < g->functions.n && !found; k++)
+    found = has_large(g->functions.data[k].body, from);
+  return found;
+}
+
+/* Some formats have no second file. */
+static void note_no_data(const tn_graph *g, const target *to, tn_diag *diag) {
+  char why[160] = "no weights are large enough";
+  if (has_large(g, to->data_from))
+    snprintf(why, sizeof why, "format '%.100s' put no weights there", to->format->name);
+  tn_diag_add(diag, TN_DIAG_NOTE, "%s: nothing was put into %s: %s", to->path, to->data_file, why);
+}
+
 static tn_status write_graph(const tn_model *m, const tn_graph *g, const target *to,
                              tn_diag *diag) {
   tn_saver s = {.io = {.a = m->planner.a, .diag = diag, .path = to->path}, .model = m, .to = to};
@@ -100,9 +121,7 @@ static tn_status write_graph(const tn_model *m, const tn_graph *g, const target 
     tn_graph_drop(g);
   }
   if (!status) status = commit(&s);
-  if (!status && !s.has_data && to->data_from != UINT64_MAX)
-    tn_diag_add(diag, TN_DIAG_NOTE, "%s: nothing was put into %s: no weights are large enough",
-                to->path, to->data_file);
+  if (!status && !s.has_data && to->data_from != UINT64_MAX) note_no_data(g, to, diag);
   tn_file_writer_abort(&s.file);
   if (s.has_data) tn_file_writer_abort(&s.data);
   return status;

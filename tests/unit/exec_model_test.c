@@ -354,6 +354,29 @@ static void test_careless_writer(void **state) {
   place_close(&p, names);
 }
 
+/* A format without a second file puts nothing there, however large weights are. */
+static void test_no_second_file(void **state) {
+  place p;
+  char path[160];
+  (void)state;
+  place_open(&p);
+  put_text(&p, "w.bin", "12345678");
+  put_text(&p, "m.lines", "TPARTS\ndata w w.bin\nnode Double y w \noutput y\n");
+  assert_int_equal(tn_model_load(p.b.runtime, p.path, NULL, p.b.diag, &p.b.model), TN_OK);
+  snprintf(path, sizeof path, "%s/out.lines", p.dir);
+  tn_save_options options = {
+      .head = TN_HEAD(tn_save_options), .data_file = "out.bin", .data_from = 8};
+  assert_int_equal(tn_model_save_as(p.b.model, path, &options, p.b.diag), TN_OK);
+  assert_non_null(
+      strstr(tn_diag_message(p.b.diag, 0, NULL), "into out.bin: format 'lines' put no weights"));
+  options.data_from = 9;
+  assert_int_equal(tn_model_save_as(p.b.model, path, &options, p.b.diag), TN_OK);
+  assert_non_null(
+      strstr(tn_diag_message(p.b.diag, 1, NULL), "into out.bin: no weights are large enough"));
+  static const char *const names[] = {"m.lines", "out.lines", "w.bin", NULL};
+  place_close(&p, names);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_load_with_external_data),
@@ -363,6 +386,7 @@ int main(void) {
       cmocka_unit_test(test_save),
       cmocka_unit_test(test_failed_save_leaves_the_file),
       cmocka_unit_test(test_careless_writer),
+      cmocka_unit_test(test_no_second_file),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
