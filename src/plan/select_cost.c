@@ -45,6 +45,21 @@ static void add_key(tn_text *key, const tn_kerneldef *def, const tn_opdef *op,
 
 /* ---- costs ---- */
 
+/* Times the kernel, unless another session has done so meanwhile. */
+static tn_status measure(const tn_planner *p, const char *key, const tn_gnode *node,
+                         const tn_kerneldef *def, const tn_kernel_plan *plan, const tn_call *call,
+                         uint64_t *out_ns) {
+  tn_tuning_begin(p->tuning);
+  tn_status status = TN_OK;
+  *out_ns = tn_tuning_find(p->tuning, key);
+  if (!*out_ns) {
+    status = p->measure(p, node, def, plan, call->inputs, call->outputs, out_ns);
+    if (!status) status = tn_tuning_set(p->tuning, key, *out_ns);
+  }
+  tn_tuning_end(p->tuning);
+  return status;
+}
+
 tn_status tn_select_cost(const tn_selection *s, const tn_gnode *node, const tn_kerneldef *def,
                          const tn_kernel_plan *plan, const tn_call *call, double estimate,
                          double *out_ns) {
@@ -57,8 +72,7 @@ tn_status tn_select_cost(const tn_selection *s, const tn_gnode *node, const tn_k
   tn_status status = key.status;
   uint64_t ns = status ? 0 : tn_tuning_find(p->tuning, key.data);
   if (!status && !ns && s->measures) {
-    status = p->measure(p, node, def, plan, call->inputs, call->outputs, &ns);
-    if (!status) status = tn_tuning_set(p->tuning, key.data, ns);
+    status = measure(p, key.data, node, def, plan, call, &ns);
     if (status != TN_ERR_MEMORY) status = TN_OK; /* it may still run on what the user has */
   }
   tn_text_free(&key);

@@ -21,7 +21,7 @@ typedef struct entry {
 
 struct tn_tuning {
   const tn_allocator *a;
-  pthread_mutex_t lock;
+  pthread_mutex_t lock, timing;
   atomic_bool measures;
   tn_arena keys;
   tn_map at; /* key -> index */
@@ -38,6 +38,11 @@ tn_status tn_tuning_create(const tn_allocator *a, tn_tuning **out_tuning) {
     tn_free(a, t, sizeof *t);
     return TN_ERR_MEMORY;
   }
+  if (pthread_mutex_init(&t->timing, NULL)) {
+    pthread_mutex_destroy(&t->lock);
+    tn_free(a, t, sizeof *t);
+    return TN_ERR_MEMORY;
+  }
   tn_arena_init(&t->keys, a);
   tn_map_init(&t->at, a);
   *out_tuning = t;
@@ -49,6 +54,7 @@ void tn_tuning_destroy(tn_tuning *t) {
   tn_map_free(&t->at);
   tn_vec_free(t->a, &t->entries);
   tn_arena_clear(&t->keys);
+  pthread_mutex_destroy(&t->timing);
   pthread_mutex_destroy(&t->lock);
   tn_free(t->a, t, sizeof *t);
 }
@@ -56,6 +62,10 @@ void tn_tuning_destroy(tn_tuning *t) {
 void tn_tuning_measure(tn_tuning *t, bool on) { atomic_store(&t->measures, on); }
 
 bool tn_tuning_measures(const tn_tuning *t) { return atomic_load(&t->measures); }
+
+void tn_tuning_begin(tn_tuning *t) { pthread_mutex_lock(&t->timing); }
+
+void tn_tuning_end(tn_tuning *t) { pthread_mutex_unlock(&t->timing); }
 
 /* ---- entries ---- */
 

@@ -25,6 +25,10 @@ int64_t tn_tuning_n(tn_tuning *t);
 /* Whether kernels that are not known yet shall be timed. */
 void tn_tuning_measure(tn_tuning *t, bool on);
 bool tn_tuning_measures(const tn_tuning *t);
+/* Around timing a kernel: one at a time, for two would share the cores, and one of them would not
+ * have the threads of the pool. */
+void tn_tuning_begin(tn_tuning *t);
+void tn_tuning_end(tn_tuning *t);
 
 /* Takes the entries of a file in; those that are known already are replaced. A line that is none
  * fails with file and line, and then nothing is taken; so does a file of another version, whose

@@ -6,7 +6,10 @@
  * Each has two kernels of one rank, so that there is something to choose. */
 #include "exec_kit.h"
 
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { N = 4, MANY = 3000 };
@@ -162,9 +165,70 @@ static void has_many_inputs(void **state) {
   bench_close(&b);
 }
 
+/* ---- two sessions ---- */
+
+static atomic_int n_inside, n_together, n_timed;
+
+/* test::Alone (x): a nap, in which nobody else should be there. */
+static tn_status run_alone(const tn_call *c, uint32_t stage, int64_t begin, int64_t end,
+                           uint32_t worker) {
+  const struct timespec nap = {0, 1000 * 1000};
+  (void)stage, (void)begin, (void)end, (void)worker;
+  if (atomic_fetch_add(&n_inside, 1)) atomic_fetch_add(&n_together, 1);
+  atomic_fetch_add(&n_timed, 1);
+  nanosleep(&nap, NULL);
+  memcpy(c->outputs[0]->data, c->inputs[0]->data, (size_t)tn_tensor_bytes(c->inputs[0]));
+  atomic_fetch_sub(&n_inside, 1);
+  return TN_OK;
+}
+
+PART_OP(alone, "Alone", "(Tensor x) -> Tensor y", 0, infer_vector);
+PART_KERNEL(alone_1, "Alone", NULL, run_alone);
+PART_KERNEL(alone_2, "Alone", NULL, run_alone);
+static const tn_op *const alone_ops[] = {&alone};
+static const tn_kernel *const alone_kernels[] = {&alone_1, &alone_2};
+PART_PLUGIN(naps, alone_ops, alone_kernels);
+
+static void *prepare(void *arg) {
+  tn_session_prepare(arg, NULL);
+  return NULL;
+}
+
+/* Neither slows the other down, and what one has timed the other takes. */
+static void kernels_are_timed_one_at_a_time(void **state) {
+  enum { SESSIONS = 3, LEAST = 5 };
+  bench b;
+  float x[N] = {1, 2, 3, 4};
+  tn_session *sessions[SESSIONS];
+  pthread_t threads[SESSIONS];
+  tn_tensor tx = vector(TN_F32, N, x);
+  (void)state;
+  open_runtime(&b);
+  assert_int_equal(tn_runtime_add_plugin(b.runtime, naps_query, NULL, 0, b.diag), TN_OK);
+  add_input(b.graph, "x", TN_F32, N);
+  add_node(b.graph, "Alone", "x", NULL, "y", NULL, NULL);
+  add_output(b.graph, "y");
+  bench_start(&b);
+  assert_int_equal(tn_runtime_tune(b.runtime, 1), TN_OK);
+  for (int k = 0; k < SESSIONS; k++) {
+    assert_int_equal(tn_session_create(b.model, b.diag, &sessions[k]), TN_OK);
+    assert_int_equal(tn_session_set_input(sessions[k], 0, &tx, b.diag), TN_OK);
+  }
+  for (int k = 0; k < SESSIONS; k++)
+    assert_int_equal(pthread_create(&threads[k], NULL, prepare, sessions[k]), 0);
+  for (int k = 0; k < SESSIONS; k++) {
+    pthread_join(threads[k], NULL);
+    tn_session_destroy(sessions[k]);
+  }
+  assert_int_equal(tn_runtime_n_tuned(b.runtime), 2);
+  assert_true(atomic_load(&n_timed) >= LEAST);
+  assert_int_equal(atomic_load(&n_together), 0);
+  bench_close(&b);
+}
+
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(fails_on_made_up_values),
-                                     cmocka_unit_test(takes_a_list),
-                                     cmocka_unit_test(has_many_inputs)};
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(fails_on_made_up_values), cmocka_unit_test(takes_a_list),
+      cmocka_unit_test(has_many_inputs), cmocka_unit_test(kernels_are_timed_one_at_a_time)};
   return cmocka_run_group_tests_name("tune", tests, NULL, NULL);
 }
