@@ -24,12 +24,16 @@ static uint64_t hash_tensor(const tn_tensor *t, uint64_t seed) {
   return tn_hash_bytes(t->data, (uint64_t)tn_max_i64(tn_storage_bytes(t), 0), seed);
 }
 
+static bool is_text(const tn_arg *arg) {
+  return arg->base == TN_TYPE_STR || arg->base == TN_TYPE_DIMNAME;
+}
+
 static uint64_t hash_list(const tn_arg *arg, const char *at, uint64_t seed) {
   tn_ints ints; /* all list members are a pointer and a count */
   memcpy(&ints, at, sizeof ints);
   seed = tn_hash_bytes(&ints.size, sizeof ints.size, seed);
   if (ints.size <= 0) return seed;
-  if (arg->base == TN_TYPE_STR || arg->base == TN_TYPE_DEVICE) {
+  if (is_text(arg)) {
     tn_strs strs;
     memcpy(&strs, at, sizeof strs);
     return hash_strs(strs.data, strs.size, seed);
@@ -49,7 +53,7 @@ static uint64_t hash_attr(const tn_arg *arg, const char *attrs, uint64_t seed) {
   if (arg->present_offset >= 0)
     seed = tn_hash_bytes(attrs + arg->present_offset, sizeof(int64_t), seed);
   if (arg->list) return hash_list(arg, at, seed);
-  if (arg->base == TN_TYPE_STR) {
+  if (is_text(arg)) {
     tn_str s;
     memcpy(&s, at, sizeof s);
     return hash_strs(&s, 1, seed);

@@ -1,5 +1,6 @@
 /* Callables: the bounded cache of plans, inputs whose data shapes depend on, the head/tail cut,
  * prepared states. */
+#include "plan/states.h"
 #include "plan_kit.h"
 
 static tn_graph *scale_graph(const kit *k, const tn_tensor *type) {
@@ -206,6 +207,36 @@ static void states_are_shared_by_plans(void **state) {
   assert_int_equal(kit_finished, 1);
 }
 
+/* By what they point to: names are text, and devices numbers. */
+static void attributes_are_told_apart(void **state) {
+  static const char text[] = "(Tensor x, *, Dimname d, Dimname[] l, Device[] v) -> Tensor y";
+  char one[] = "rows", same[] = "rows", other[] = "cols";
+  struct {
+    tn_str d;
+    tn_strs l;
+    tn_ints v;
+  } attrs;
+  tn_arena arena;
+  tn_schema s;
+  (void)state;
+  tn_arena_init(&arena, tn_default_allocator());
+  assert_int_equal(tn_schema_parse(text, &arena, "op", NULL, &s), TN_OK);
+  assert_int_equal(s.attrs_size, sizeof attrs);
+  const tn_str a = {one, 4}, b = {same, 4}, c = {other, 4};
+  const int64_t devices[] = {1, 2}, more[] = {1, 3};
+  attrs.d = a, attrs.l = (tn_strs){&a, 1}, attrs.v = (tn_ints){devices, 2};
+  const uint64_t hash = tn_attrs_hash(&s, &attrs, 0);
+  attrs.d = b, attrs.l.data = &b;
+  assert_true(tn_attrs_hash(&s, &attrs, 0) == hash);
+  attrs.d = c;
+  assert_true(tn_attrs_hash(&s, &attrs, 0) != hash);
+  attrs.d = a, attrs.l.data = &c;
+  assert_true(tn_attrs_hash(&s, &attrs, 0) != hash);
+  attrs.l.data = &a, attrs.v.data = more;
+  assert_true(tn_attrs_hash(&s, &attrs, 0) != hash);
+  tn_arena_clear(&arena);
+}
+
 /* Other weights, other state: the key holds the constant. */
 static void states_differ_by_constants(void **state) {
   (void)state;
@@ -280,6 +311,7 @@ int main(void) {
       cmocka_unit_test(shapes_computed_by_the_head_feed_the_tail),
       cmocka_unit_test(states_are_shared_by_plans),
       cmocka_unit_test(states_differ_by_constants),
+      cmocka_unit_test(attributes_are_told_apart),
       cmocka_unit_test(constants_are_folded_and_outputs_may_be_constant),
       cmocka_unit_test(passes_can_be_stopped),
   };
