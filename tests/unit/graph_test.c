@@ -281,6 +281,11 @@ static void regions_are_proven(void **state) {
   assert_int_equal(set_regions(&twice, 1, 12, 3, 4), TN_ERR_INVALID);
   assert_int_equal(set_regions(&huge, 1, 12, 3, 4), TN_ERR_INVALID);
   assert_int_equal(set_regions(meeting, 2, 12, 3, 4), TN_ERR_INVALID);
+  const tn_region far[2] = {
+      REGION(0, 0, .rank = 2, .size = {1, 12}, .src_stride = {0, 1}, .dst_stride = {INT64_MIN, 1}),
+      REGION(0, 0, .rank = 2, .size = {1, 12}, .src_stride = {INT64_MAX, 1}, .dst_stride = {0, 1})};
+  assert_int_equal(set_regions(&far[0], 1, 12, 3, 4), TN_ERR_INVALID);
+  assert_int_equal(set_regions(&far[1], 1, 12, 3, 4), TN_ERR_INVALID);
 }
 
 int main(void) {
