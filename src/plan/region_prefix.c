@@ -49,6 +49,17 @@ static bool is_whole(const tn_region *r, int64_t n_elements) {
   return !r->dst_offset && expect == n_elements;
 }
 
+/* A value that no region reads may be made of `node`, which cannot read what depends on it. */
+static bool reads_all_inputs(const tn_gnode *n) {
+  for (uint32_t i = 0; i < n->node.n_inputs; i++) {
+    bool found = false;
+    for (uint32_t k = 0; k < n->n_regions && !found; k++)
+      found = n->node.inputs[n->regions[k]->input] == n->node.inputs[i];
+    if (!found) return false;
+  }
+  return true;
+}
+
 /* True if `node` begins with what `other` is made of: *out copies other's output to there. */
 static bool begins_with(const tn_graph *g, const tn_gnode *node, const tn_gnode *other,
                         tn_region *out) {
@@ -59,6 +70,7 @@ static bool begins_with(const tn_graph *g, const tn_gnode *node, const tn_gnode 
     return false;
   for (uint32_t k = 0; k < n; k++)
     if (!reads_alike(node, other, k)) return false;
+  if (!reads_all_inputs(other)) return false;
   const tn_tensor *made = &tn_graph_val(g, other->node.outputs[0])->type;
   for (int32_t d = 0; d < node->regions[0]->rank; d++) {
     if (!join(other, n, d, &whole) || !is_whole(&whole, tn_tensor_elements(made))) continue;
@@ -75,11 +87,12 @@ static int32_t find_beginning(const tn_graph *g, int32_t node, tn_region *out) {
   const tn_gnode *n = tn_graph_node(g, node);
   const tn_value *first = tn_graph_val(g, n->node.inputs[n->regions[0]->input]);
   int32_t best = -1;
-  for (int64_t k = 0; k < first->users.n; k++) {
+  for (int64_t k = first->users.n - 1; k >= 0; k--) { /* the longer ones come later, as a rule */
     const int32_t id = first->users.data[k];
     tn_region joined;
-    if (id == node || !begins_with(g, n, tn_graph_node(g, id), &joined) ||
-        (best >= 0 && tn_graph_node(g, id)->n_regions <= tn_graph_node(g, best)->n_regions))
+    if (id == node ||
+        (best >= 0 && tn_graph_node(g, id)->n_regions <= tn_graph_node(g, best)->n_regions) ||
+        !begins_with(g, n, tn_graph_node(g, id), &joined))
       continue;
     best = id;
     *out = joined;
