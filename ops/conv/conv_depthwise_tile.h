@@ -114,13 +114,16 @@ typedef void (*depthwise_fn)(const depthwise_block *d, int64_t oh, int64_t ow, f
     tn_vf acc[P * R];                                                                            \
     TN_UNROLL for (int p = 0; p < P * R; p++) acc[p] = d->bias;                                  \
     int64_t i = o.first;                                                                         \
-    for (; i < o.both; i++, x += o.row, k += o.taps)                                             \
+    for (; i < o.both; i++, x += o.row, k += o.taps) {                                           \
       DEPTHWISE_LINE(x, k, o.edge, acc, 0, P, KW, S)                                             \
+    }                                                                                            \
     if (R > 1) {                                                                                 \
-      for (k -= back; i < o.shared; i++, x += o.row, k += o.taps)                                \
-        DEPTHWISE_LINES_##R(x, (k + back), k, o.edge, acc, P, KW,                                \
-                            S) for (; i < o.end; i++, x += o.row, k += o.taps)                   \
-            DEPTHWISE_LINE(x, k, o.edge, acc, (R - 1), P, KW, S)                                 \
+      for (k -= back; i < o.shared; i++, x += o.row, k += o.taps) {                              \
+        DEPTHWISE_LINES_##R(x, (k + back), k, o.edge, acc, P, KW, S)                             \
+      }                                                                                          \
+      for (; i < o.end; i++, x += o.row, k += o.taps) {                                          \
+        DEPTHWISE_LINE(x, k, o.edge, acc, (R - 1), P, KW, S)                                     \
+      }                                                                                          \
     }                                                                                            \
     DEPTHWISE_STORE(d, acc, R, P, y);                                                            \
   }
