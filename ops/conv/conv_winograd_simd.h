@@ -47,6 +47,9 @@ static void winograd_cut(winograd *g, uint32_t n_workers) {
   const int64_t row_bytes =
       POINTS * g->tiles_w * g->in_blocks * TN_VF_LANES * (int64_t)sizeof(float);
   const int64_t u_bytes = POINTS * g->c.channels * g->c.filters * (int64_t)sizeof(float);
+  /* heavy: U has more bytes than V, since to each point and channel it has a float per filter, and
+   * V one per tile. Then it costs less that each part of the filters makes V of its own than that
+   * each strip reads all of U. */
   work_cut c = {.rows = g->tiles_h,
                 .most_rows = tn_max_i64(1, (u_bytes < U_BYTES ? V_BYTES : 2 * V_BYTES) / row_bytes),
                 .batch = g->c.batch,
