@@ -67,6 +67,13 @@ def beside_busy(results, names):
     return table(["model", *(NAMES[n] for n in names)], rows)
 
 
+def rounds_of(results):
+    """How many rounds stand behind the figures: "5", or "5 to 7" where runs differ."""
+    counts = [len(row["round_medians"]) for r in results for row in r["engines"].values() if "round_medians" in row]
+    least, most = min(counts, default=0), max(counts, default=0)
+    return str(least) if least == most else f"{least} to {most}"
+
+
 def remarks(results, names):
     lines = []
     for result in results:
@@ -117,7 +124,8 @@ Tenon is faster, below 1 it is slower. This page is written by `bench/peers/repo
 - versions: {", ".join(f"{NAMES[n]} {v}" for n, v in versions.items())}
 - weights are random; the scripts in `bench/models` write the models from their architecture
 - each engine holds the model in a process of its own, bound to as many cores as it has threads; in every round each runs for a slice
-  while the others sleep. A ratio is the median over the rounds (in parentheses the least and the largest), a time the median of all runs
+  while the others sleep. A ratio is the median over {rounds_of(results)} rounds (in parentheses the least and the largest), a time the median of all
+  runs; a round before them warms up
 - outputs are compared with those of ONNX Runtime without optimisation (1e-4 + 1e-3 of the value); peers that differ are marked, and are
   in no mean and nobody's best
 
@@ -139,7 +147,8 @@ build/peers/bin/python bench/peers/report.py build/bench/peers.json build/bench/
         text += """
 ## Two threads, and one of the two cores busy with something else
 
-Times over those of the same engine on one thread of a quiet machine: at 1 the busy core costs nothing but its own help.
+Times divided by those of the same engine on one thread of a quiet machine. 1: as fast as one quiet thread, the second one helps nothing;
+below 1 it helps though its core is busy, above 1 it does harm.
 
 """ + beside_busy(busy["results"], names)
     first = [r for r in results if r["threads"] == min(x["threads"] for x in results)]
