@@ -117,10 +117,10 @@ TN_API tn_status tn_runtime_add_plugin(tn_runtime *runtime, tn_plugin_query_fn q
  * tuning is on, planning times every kernel that could run a node, on made-up values, which is
  * slow: a session is made and run once, and what that measured is saved. Loaded again, on the same
  * kind of machine, it serves all models whose nodes it knows. Plans that are made already stay.
- * Kernels are timed one at a time, whoever asks; but sessions of the runtime that run meanwhile take
- * cores and threads, and what is timed beside them seems slower than it is: run none. A file with a
- * broken line, or of another version of Tenon's tuning, is refused whole (TN_ERR_INVALID). Any
- * thread. */
+ * Kernels are timed one at a time, whoever asks; but sessions of the runtime that run meanwhile
+ * take cores and threads, and what is timed beside them seems slower than it is: run none. A file
+ * with a broken line, or of another version of Tenon's tuning, is refused whole (TN_ERR_INVALID).
+ * Any thread. */
 TN_API tn_status tn_runtime_tune(tn_runtime *runtime, int32_t on);
 TN_API tn_status tn_runtime_load_tuning(tn_runtime *runtime, const char *path, tn_diag *diag);
 TN_API tn_status tn_runtime_save_tuning(tn_runtime *runtime, const char *path, tn_diag *diag);

@@ -67,8 +67,8 @@ tn_attr tn_attr_str(const char *name, const char *text);
 tn_attr tn_attr_ints(const char *name, tn_ints ints);
 
 /* Replaces the node by one of the newest version of `op` (domain ai.onnx; NULL: its own) with these
- * inputs (ids, perhaps those of the node itself; -1: left out), these attributes and as many outputs. Negative ids below -1 are statuses of
- * tn_emit_...: they are answered. */
+ * inputs (ids, perhaps those of the node itself; -1: left out), these attributes and as many
+ * outputs. Negative ids below -1 are statuses of tn_emit_...: they are answered. */
 tn_status tn_lower_as(const tn_call *call, tn_graph *graph, int32_t node, const char *op,
                       const int32_t *inputs, uint32_t n_inputs, const tn_attr *attrs,
                       uint32_t n_attrs);
