@@ -147,11 +147,14 @@ static tn_status check_region(tn_graph *g, const int32_t *inputs, uint32_t n_inp
   if (!r || r->input < 0 || (uint32_t)r->input >= n_inputs)
     return tn_graph_refuse(g, TN_ERR_INVALID, "set_regions: a region is NULL, or its input none");
   bool ok = r->rank >= 0 && r->rank <= TN_MAX_RANK;
-  for (int32_t d = 0; ok && d < r->rank; d++)
-    ok = r->size[d] >= 0 && is_stride(r->src_stride[d]) && is_stride(r->dst_stride[d]);
+  for (int32_t d = 0; ok && d < r->rank; d++) ok = r->size[d] >= 0;
   if (!ok)
     return tn_graph_refuse(g, TN_ERR_INVALID,
-                           "set_regions: the rank, a size or a stride of a region is none");
+                           "set_regions: the rank or a size of a region is none");
+  for (int32_t d = 0; ok && d < r->rank; d++)
+    ok = is_stride(r->src_stride[d]) && is_stride(r->dst_stride[d]);
+  if (!ok)
+    return tn_graph_refuse(g, TN_ERR_INVALID, "set_regions: a region leaves its input or output");
   const tn_tensor *in = &tn_graph_val(g, inputs[r->input])->type;
   int64_t n_in = tn_tensor_elements(in);
   if (n_in < 0 || in->dtype != out->dtype)
