@@ -183,9 +183,22 @@ static void copy_plane(const tn_block *b, uint8_t *dst, const uint8_t *src) {
   }
 }
 
-void tn_block_copy(const tn_block *b, uint8_t *dst, const uint8_t *src) {
+void tn_block_rest(const tn_block *b, uint8_t *dst, const uint8_t *src, int64_t rows,
+                   int64_t cols) {
+  tn_block below = *b, beside = *b;
+  below.row.size -= rows;
+  beside.row.size = rows;
+  beside.col.size -= cols;
+  if (below.row.size > 0) copy_plane(&below, dst + rows * b->row.dst, src + rows * b->row.src);
+  if (beside.col.size > 0 && rows > 0)
+    copy_plane(&beside, dst + cols * b->col.dst, src + cols * b->col.src);
+}
+
+void tn_block_copy(const tn_block *b, tn_turn_fn turn, uint8_t *dst, const uint8_t *src) {
   if (b->kind == LOOP_RUN)
     copy_runs(b, dst, src);
+  else if (b->kind == LOOP_PLANE && b->unit == 4 && turn)
+    turn(b, dst, src);
   else if (b->kind == LOOP_PLANE)
     copy_plane(b, dst, src);
   else

@@ -176,8 +176,8 @@ static void walk_on(const tn_loop *loop, walk *w) {
   }
 }
 
-void tn_loop_run(const tn_loop *loop, uint8_t *dst, const uint8_t *src, int64_t begin,
-                 int64_t end) {
+void tn_loop_run(const tn_loop *loop, tn_turn_fn turn, uint8_t *dst, const uint8_t *src,
+                 int64_t begin, int64_t end) {
   tn_block b = {loop->row, loop->col, loop->unit, loop->kind};
   walk w;
   if (begin >= end) return;
@@ -185,7 +185,7 @@ void tn_loop_run(const tn_loop *loop, uint8_t *dst, const uint8_t *src, int64_t 
   for (int64_t piece = begin; piece < end; piece++) {
     b.row.size = tn_min_i64(loop->row_chunk, loop->row.size - w.row);
     b.col.size = tn_min_i64(loop->col_chunk, loop->col.size - w.col);
-    tn_block_copy(&b, dst + w.dst + w.row * loop->row.dst + w.col * loop->col.dst,
+    tn_block_copy(&b, turn, dst + w.dst + w.row * loop->row.dst + w.col * loop->col.dst,
                   src + w.src + w.row * loop->row.src + w.col * loop->col.src);
     walk_on(loop, &w);
   }

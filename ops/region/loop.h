@@ -39,9 +39,6 @@ void tn_loop_init(tn_loop *loop, int64_t element_bytes, int32_t rank, const int6
                   const int64_t *src_stride, const int64_t *dst_stride, int64_t src_offset,
                   int64_t dst_offset);
 
-/* Does pieces [begin, end) of this loop, counted from 0. */
-void tn_loop_run(const tn_loop *loop, uint8_t *dst, const uint8_t *src, int64_t begin, int64_t end);
-
 /* Bytes that the loop writes. */
 int64_t tn_loop_bytes(const tn_loop *loop);
 
@@ -49,12 +46,26 @@ int64_t tn_loop_bytes(const tn_loop *loop);
  * core's cache moves several times as fast as what does not. */
 double tn_loop_cost_ns(int64_t bytes, bool turns);
 
-/* copy_c.c: the inner loops. */
 typedef struct tn_block {
   tn_axis row, col;
   int64_t unit;
   uint32_t kind;
 } tn_block;
-void tn_block_copy(const tn_block *b, uint8_t *dst, const uint8_t *src);
+
+/* Transposes a block that is LOOP_PLANE of 4-byte elements. */
+typedef void (*tn_turn_fn)(const tn_block *b, uint8_t *dst, const uint8_t *src);
+
+static inline bool tn_loop_turns_f32(const tn_loop *loop) {
+  return loop->kind == LOOP_PLANE && loop->unit == 4;
+}
+
+/* Does pieces [begin, end) of this loop, counted from 0. turn NULL: portable. */
+void tn_loop_run(const tn_loop *loop, tn_turn_fn turn, uint8_t *dst, const uint8_t *src,
+                 int64_t begin, int64_t end);
+
+/* copy_c.c: the inner loops. */
+void tn_block_copy(const tn_block *b, tn_turn_fn turn, uint8_t *dst, const uint8_t *src);
+/* What a turn left of a plane: all but the first rows of the first cols. */
+void tn_block_rest(const tn_block *b, uint8_t *dst, const uint8_t *src, int64_t rows, int64_t cols);
 
 #endif

@@ -42,9 +42,20 @@ tn_status region_plan(const tn_call *call, tn_kernel_plan *out) {
   return loop_table_plan(call, build, out);
 }
 
+const char *region_turn_refuse(const tn_call *call) {
+  loop_builder b = {.loops = NULL};
+  if (!region_is_odd(call->outputs[0]->dtype)) build(call, &b);
+  return b.count.turns_f32 ? NULL : "transposes no elements of 4 bytes";
+}
+
+tn_status region_run(const tn_call *call, tn_turn_fn turn, uint32_t stage, int64_t begin,
+                     int64_t end) {
+  if (region_is_odd(call->outputs[0]->dtype)) return region_odd(call);
+  return loop_table_run(call, build, turn, stage, begin, end);
+}
+
 tn_status region_c(const tn_call *call, uint32_t stage, int64_t begin, int64_t end,
                    uint32_t worker) {
   (void)worker;
-  if (region_is_odd(call->outputs[0]->dtype)) return region_odd(call);
-  return loop_table_run(call, build, stage, begin, end);
+  return region_run(call, NULL, stage, begin, end);
 }

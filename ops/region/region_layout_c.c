@@ -233,5 +233,5 @@ tn_status region_layout_plan(const tn_call *call, tn_kernel_plan *out) {
 tn_status region_layout_c(const tn_call *call, uint32_t stage, int64_t begin, int64_t end,
                           uint32_t worker) {
   (void)worker;
-  return loop_table_run(call, build, stage, begin, end);
+  return loop_table_run(call, build, NULL, stage, begin, end);
 }

@@ -1,8 +1,8 @@
 /* tenon::Reorder, portable: any layout into any other as at most four loops. The channels are split
  * where the blocks of both layouts break: full blocks of the larger size, full blocks of the
  * smaller one, the rest; then pad lanes are zeroed. */
-#include "loop.h"
 #include "region.gen.h"
+#include "region.h"
 
 enum { MAX_LOOPS = 4, GRAIN_BYTES = 32768 };
 
@@ -97,6 +97,15 @@ const char *reorder_refuse(const tn_call *call) {
   return call->outputs[0]->dtype == TN_STRING ? "strings have plain layout only" : NULL;
 }
 
+const char *reorder_turn_refuse(const tn_call *call) {
+  reorder r;
+  if (call->outputs[0]->dtype == TN_STRING) return "strings have plain layout only";
+  build(call, &r);
+  for (int32_t k = 0; k < r.n_loops; k++)
+    if (tn_loop_turns_f32(&r.loops[k])) return NULL;
+  return "transposes no elements of 4 bytes";
+}
+
 tn_status reorder_plan(const tn_call *call, tn_kernel_plan *out) {
   reorder r;
   build(call, &r);
@@ -108,18 +117,22 @@ tn_status reorder_plan(const tn_call *call, tn_kernel_plan *out) {
   return TN_OK;
 }
 
-tn_status reorder_c(const tn_call *call, uint32_t stage, int64_t begin, int64_t end,
-                    uint32_t worker) {
+tn_status reorder_run(const tn_call *call, tn_turn_fn turn, int64_t begin, int64_t end) {
   static const uint8_t zeros[16] = {0};
-  (void)stage, (void)worker;
   reorder r;
   build(call, &r);
   for (int32_t k = 0; k < r.n_loops; k++) {
     int64_t before = r.loops[k].first_piece, first = tn_max_i64(begin, before),
             last = tn_min_i64(end, before + r.loops[k].n_pieces);
     if (first < last)
-      tn_loop_run(&r.loops[k], call->outputs[0]->data, r.is_pad[k] ? zeros : call->inputs[0]->data,
-                  first - before, last - before);
+      tn_loop_run(&r.loops[k], turn, call->outputs[0]->data,
+                  r.is_pad[k] ? zeros : call->inputs[0]->data, first - before, last - before);
   }
   return TN_OK;
+}
+
+tn_status reorder_c(const tn_call *call, uint32_t stage, int64_t begin, int64_t end,
+                    uint32_t worker) {
+  (void)stage, (void)worker;
+  return reorder_run(call, NULL, begin, end);
 }

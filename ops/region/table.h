@@ -15,6 +15,7 @@ typedef struct loop_count {
   int64_t n_fill;        /* of these, for stage 1: 0 or 1 */
   int64_t pieces, bytes; /* of stage 2 */
   bool turns;            /* some loop transposes */
+  bool turns_f32;        /* some loop transposes 4-byte elements */
 } loop_count;
 
 typedef struct loop_builder {
@@ -29,7 +30,7 @@ void loop_add(loop_builder *b, tn_loop *loop, int32_t input);
 void loop_end_fill(loop_builder *b);
 
 tn_status loop_table_plan(const tn_call *call, loop_build_fn build, tn_kernel_plan *out);
-tn_status loop_table_run(const tn_call *call, loop_build_fn build, uint32_t stage, int64_t begin,
-                         int64_t end);
+tn_status loop_table_run(const tn_call *call, loop_build_fn build, tn_turn_fn turn, uint32_t stage,
+                         int64_t begin, int64_t end);
 
 #endif

@@ -14,6 +14,7 @@ void loop_add(loop_builder *b, tn_loop *loop, int32_t input) {
   b->count.pieces += loop->n_pieces;
   b->count.bytes += tn_loop_bytes(loop);
   b->count.turns = b->count.turns || loop->kind != LOOP_RUN;
+  b->count.turns_f32 = b->count.turns_f32 || tn_loop_turns_f32(loop);
   if (b->loops) b->loops[b->count.n] = *loop;
   b->count.n++;
 }
@@ -37,18 +38,19 @@ tn_status loop_table_plan(const tn_call *call, loop_build_fn build, tn_kernel_pl
   return TN_OK;
 }
 
-static void run_loop(const tn_call *call, const tn_loop *loop, int64_t begin, int64_t end) {
+static void run_loop(const tn_call *call, const tn_loop *loop, tn_turn_fn turn, int64_t begin,
+                     int64_t end) {
   static const uint8_t zeros[16] = {0};
   const uint8_t *src = zeros;
   if (loop->input >= 0)
     src = call->inputs[loop->input]->data;
   else if (loop->input == FROM_FILL && call->region_fill >= 0)
     src = call->inputs[call->region_fill]->data;
-  tn_loop_run(loop, call->outputs[0]->data, src, begin, end);
+  tn_loop_run(loop, turn, call->outputs[0]->data, src, begin, end);
 }
 
-tn_status loop_table_run(const tn_call *call, loop_build_fn build, uint32_t stage, int64_t begin,
-                         int64_t end) {
+tn_status loop_table_run(const tn_call *call, loop_build_fn build, tn_turn_fn turn, uint32_t stage,
+                         int64_t begin, int64_t end) {
   loop_table *table = call->scratch;
   if (stage == STAGE_BUILD) {
     loop_builder b = {.loops = table->loops};
@@ -58,14 +60,15 @@ tn_status loop_table_run(const tn_call *call, loop_build_fn build, uint32_t stag
   }
   if (stage == STAGE_FILL) {
     for (int64_t k = 0; k < table->count.n_fill; k++)
-      run_loop(call, &table->loops[k], 0, table->loops[k].n_pieces);
+      run_loop(call, &table->loops[k], turn, 0, table->loops[k].n_pieces);
     return TN_OK;
   }
   for (int64_t k = table->count.n_fill; k < table->count.n; k++) {
     const tn_loop *loop = &table->loops[k];
     int64_t first = tn_max_i64(begin, loop->first_piece),
             last = tn_min_i64(end, loop->first_piece + loop->n_pieces);
-    if (first < last) run_loop(call, loop, first - loop->first_piece, last - loop->first_piece);
+    if (first < last)
+      run_loop(call, loop, turn, first - loop->first_piece, last - loop->first_piece);
   }
   return TN_OK;
 }

@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include "base/cpu.h"
 #include "base/dtype.h"
 #include "region.gen.h"
 
@@ -53,9 +54,25 @@ static int teardown(void **state) {
   return 0;
 }
 
+typedef tn_status (*kernel_fn)(const tn_call *, uint32_t, int64_t, int64_t, uint32_t);
+
+/* One of those that this machine can run; each can do all, whatever its rows refuse. */
+static kernel_fn any_of(bench *b, kernel_fn portable, kernel_fn avx2, kernel_fn avx512) {
+  const uint64_t isa = tn_cpu_isa();
+  switch (draw(b, 3)) {
+    case 0: return isa & TN_ISA_AVX2 ? avx2 : portable;
+    case 1: return isa & TN_ISA_AVX512 ? avx512 : portable;
+    default: return portable;
+  }
+}
+#if defined(__x86_64__)
+#define ANY_OF(b, name) any_of(b, name##_c, name##_avx2, name##_avx512)
+#else
+#define ANY_OF(b, name) any_of(b, name##_c, name##_c, name##_c)
+#endif
+
 /* Runs all stages of a plan, each in `n_ranges` ranges. */
-static void run(tn_call *call, const tn_kernel_plan *plan, int64_t n_ranges,
-                tn_status (*kernel)(const tn_call *, uint32_t, int64_t, int64_t, uint32_t)) {
+static void run(tn_call *call, const tn_kernel_plan *plan, int64_t n_ranges, kernel_fn kernel) {
   for (uint32_t s = 0; s < plan->n_stages; s++) {
     int64_t chunk = (plan->items[s] + n_ranges - 1) / n_ranges;
     for (int64_t at = 0; at < plan->items[s]; at += chunk) {
@@ -150,7 +167,7 @@ static void check_region(bench *b, uint32_t dtype) {
   assert_true(plan.scratch_bytes <= MAX_BYTES);
   out.data = b->got, b->target = out.data, call.scratch = b->scratch,
   call.scratch_bytes = plan.scratch_bytes;
-  run(&call, &plan, 1 + draw(b, 5), region_c);
+  run(&call, &plan, 1 + draw(b, 5), ANY_OF(b, region));
   if (tn_dtype(dtype)->bits < 8 &&
       tn_tensor_elements(&out) * tn_dtype(dtype)->bits % 8) { /* unused bits of the last byte */
     b->want[bytes - 1] &=
@@ -201,7 +218,7 @@ static void layouts_match_their_reference(void **state) {
     tn_kernel_plan plan = new_plan();
     assert_int_equal(reorder_plan(&call, &plan), TN_OK);
     out.data = b->got;
-    run(&call, &plan, 1 + draw(b, 5), reorder_c);
+    run(&call, &plan, 1 + draw(b, 5), ANY_OF(b, reorder));
     assert_memory_equal(b->got, b->want, (size_t)bytes + 64);
   }
 }

@@ -1,0 +1,2 @@
+/* Region and Reorder for AVX2. */
+#include "turn_simd.h"
