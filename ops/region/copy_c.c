@@ -66,8 +66,21 @@ STRIDED(4)
 STRIDED(8)
 STRIDED(16)
 
+/* The same few elements in each column: the pad lanes of blocks. */
+static void fill_same(const tn_block *b, uint8_t *dst, const uint8_t *src) {
+  uint8_t line[LINE];
+  tn_block runs = *b;
+  for (int64_t k = 0; k < b->row.size; k++) memcpy(line + k * b->unit, src, (size_t)b->unit);
+  runs.row.size *= b->unit;
+  copy_runs(&runs, dst, line);
+}
+
 static void copy_strided(tn_block b, uint8_t *dst, const uint8_t *src) {
   bool fill = b.row.src == 0 && b.row.dst == b.unit;
+  if (fill && b.col.src == 0 && b.row.size * b.unit <= LINE) {
+    fill_same(&b, dst, src);
+    return;
+  }
   if (!fill && b.row.size < 8 && b.col.size > b.row.size) {
     tn_axis row = b.row;
     b.row = b.col;
