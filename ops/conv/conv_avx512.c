@@ -5,3 +5,4 @@
 #include "conv_simd.h"
 #include "conv_transpose_simd.h"
 #include "conv_winograd_simd.h"
+#include "inverted_simd.h"

@@ -113,15 +113,17 @@ tn_status TN_SIMD_NAME(conv_depthwise_blocked_plan)(const tn_call *call, tn_kern
 }
 
 /* Into [block][tap][lanes]. */
+static void pack_depthwise(const float *w, int64_t filters, int64_t taps, float *to) {
+  for (int64_t f = 0; f < tn_ceil_div(filters, TN_VF_LANES) * TN_VF_LANES; f++)
+    for (int64_t t = 0; t < taps; t++)
+      to[(f / TN_VF_LANES * taps + t) * TN_VF_LANES + f % TN_VF_LANES] =
+          f < filters ? w[f * taps + t] : 0;
+}
+
 tn_status TN_SIMD_NAME(conv_depthwise_blocked_prepare)(const tn_call *call) {
   conv_shape c;
   const tn_status s = conv_shape_make(call, &c);
-  const float *w = call->inputs[1]->data;
-  float *to = call->state;
-  for (int64_t f = 0; !s && f < tn_ceil_div(c.filters, TN_VF_LANES) * TN_VF_LANES; f++)
-    for (int64_t t = 0; t < c.taps; t++)
-      to[(f / TN_VF_LANES * c.taps + t) * TN_VF_LANES + f % TN_VF_LANES] =
-          f < c.filters ? w[f * c.taps + t] : 0;
+  if (!s) pack_depthwise(call->inputs[1]->data, c.filters, c.taps, call->state);
   return s;
 }
 

@@ -19,9 +19,8 @@ static tn_status apply_rewrite(const tn_planner *p, tn_graph *g, int32_t node,
   return s ? s : tn_edit_check(&e);
 }
 
-static tn_status rewrite_all(const tn_planner *p, tn_graph *g, tn_diag *diag) {
+static tn_status rewrite_each(const tn_planner *p, tn_graph *g, int64_t limit, tn_diag *diag) {
   tn_status s = TN_OK;
-  const int64_t limit = tn_edit_limit(g);
   for (int32_t id = 0; id < (int32_t)g->nodes.n && !s; id++) {
     const tn_gnode *n = tn_graph_node(g, id);
     const tn_rewritedef *const *rewrites;
@@ -32,6 +31,18 @@ static tn_status rewrite_all(const tn_planner *p, tn_graph *g, tn_diag *diag) {
   }
   if (!s) s = tn_graph_sort(g, diag);
   return s ? s : tn_graph_remove_dead(g);
+}
+
+/* Until nothing is found: what one rewrite leaves behind still reads the values that the next looks
+ * at, until it is removed. */
+static tn_status rewrite_all(const tn_planner *p, tn_graph *g, tn_diag *diag) {
+  const int64_t limit = tn_edit_limit(g);
+  tn_status s = TN_OK;
+  for (int64_t n = -1; !s && n != g->nodes.n;) {
+    n = g->nodes.n;
+    s = rewrite_each(p, g, limit, diag);
+  }
+  return s;
 }
 
 /* ---- epilogues ---- */
