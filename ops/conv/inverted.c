@@ -276,14 +276,17 @@ static tn_status become(const tn_call *call, tn_graph *graph, int32_t node, cons
 }
 
 /* Worth it where what is in between is more than a cache of the second level keeps beside the
- * rest. A batch normalisation that comes next will become part of the last convolution. */
+ * rest, and rows of it are less. A batch normalisation that comes next will become part of the last
+ * convolution. */
 static bool is_worth(const tn_pattern *p, int32_t wide, int32_t out) {
   const tn_tensor *t = tn_pattern_type(p, wide);
   const int32_t user = tn_pattern_is_read(p, out, 1) ? p->api->value_user(p->graph, out, 0) : -1;
   const tn_node *n = user < 0 ? NULL : p->api->node(p->graph, user);
   if (n && !strcmp(n->op, "BatchNormalization")) return false;
-  return t && t->dtype == TN_F32 && t->rank == 4 && t->shape[0] > 0 &&
-         tn_tensor_elements(t) / t->shape[0] >= (1 << 20) / (int64_t)sizeof(float);
+  const int64_t map = (1 << 20) / (int64_t)sizeof(float), row = map / 8;
+  return t && t->dtype == TN_F32 && t->rank == 4 && tn_tensor_elements(t) > 0 &&
+         tn_tensor_elements(t) / t->shape[0] >= map &&
+         tn_tensor_elements(t) / t->shape[0] / t->shape[2] <= row;
 }
 
 tn_status inverted_fuse(const tn_call *call, tn_graph *graph, int32_t node) {

@@ -6,7 +6,52 @@
 #include "plan/match.h"
 #include "plan/passes.h"
 
+/* ---- kernels ---- */
+
+/* Of the kernels that take the node with the epilogue it has now (the pinned one, if one is), that
+ * of the best rank; NULL: none does. */
+static const tn_kerneldef *first_that_takes(const tn_planner *p, tn_graph *g, int32_t node) {
+  tn_call_frame f;
+  if (tn_call_open(&f, p, g, node, NULL)) return NULL;
+  const tn_gnode *n = tn_graph_node(g, node);
+  const tn_kerneldef *const *kernels, *found = NULL;
+  int32_t count = tn_registry_kernels(p->registry, n->def, &kernels);
+  const char *pin = tn_pin_of(p, n);
+  for (int32_t k = 0; k < count && !found && !tn_call_fetch_for(&f, kernels[k]->owner); k++)
+    if ((!pin || !strcmp(pin, kernels[k]->kernel.name)) &&
+        !tn_pin_excludes(p, n, kernels[k]->kernel.name) &&
+        tn_kernel_match_fixed(kernels[k], n->def, &f.call, n->n_formal, &f.arena) == NULL &&
+        (!kernels[k]->kernel.refuse || kernels[k]->kernel.refuse(&f.call) == NULL))
+      found = kernels[k];
+  tn_call_close(&f);
+  return found;
+}
+
 /* ---- rewrites ---- */
+
+static bool is_own(const tn_part_owner *owner) { return !owner || owner->stays; }
+
+/* Is the node pinned, or one of those before it that a rewrite might take with it? */
+static bool is_pinned(const tn_planner *p, const tn_graph *g, int32_t node) {
+  enum { STEPS = 5 };
+  for (int k = 0; p->n_pins > 0 && k < STEPS && node >= 0; k++) {
+    const tn_gnode *n = tn_graph_node(g, node);
+    if (n->def && tn_pin_of(p, n)) return true;
+    const int32_t value = n->node.n_inputs ? n->node.inputs[0] : -1;
+    const tn_value *v = value < 0 ? NULL : tn_graph_val(g, value);
+    node = v && v->users.n == 1 ? v->producer : -1;
+  }
+  return false;
+}
+
+/* Is the node to run as it is: pinned, or by a plug-in's kernel, which wins by its rank? Tenon's
+ * own rewrites leave it alone then. Of element-wise nodes they make more than a faster one. */
+static bool is_spoken_for(const tn_planner *p, tn_graph *g, int32_t node) {
+  if (is_pinned(p, g, node)) return true;
+  if (tn_graph_node(g, node)->def->op.flags & TN_OP_ELEMENTWISE) return false;
+  const tn_kerneldef *winner = first_that_takes(p, g, node);
+  return winner && !is_own(winner->owner);
+}
 
 static tn_status apply_rewrite(const tn_planner *p, tn_graph *g, int32_t node,
                                const tn_rewritedef *r, tn_diag *diag) {
@@ -25,8 +70,9 @@ static tn_status rewrite_each(const tn_planner *p, tn_graph *g, int64_t limit, t
     const tn_gnode *n = tn_graph_node(g, id);
     const tn_rewritedef *const *rewrites;
     int32_t count = n->alive && n->def ? tn_registry_rewrites(p->registry, n->def, &rewrites) : 0;
+    const bool is_spoken = count > 0 && is_spoken_for(p, g, id);
     for (int32_t k = 0; k < count && !s && tn_graph_node(g, id)->alive; k++)
-      s = apply_rewrite(p, g, id, rewrites[k], diag);
+      if (!is_spoken || !is_own(rewrites[k]->owner)) s = apply_rewrite(p, g, id, rewrites[k], diag);
     if (!s && g->nodes.n > limit) s = tn_edit_endless(g, id, "rewriting", diag);
   }
   if (!s) s = tn_graph_sort(g, diag);
@@ -74,22 +120,8 @@ static bool operand_fits(const tn_tensor *t, const tn_tensor *out) {
   return varying == 1;
 }
 
-/* Does a kernel (the pinned one, if one is) take the node with the epilogue it has now? */
 static bool some_kernel_takes(const tn_planner *p, tn_graph *g, int32_t node) {
-  tn_call_frame f;
-  if (tn_call_open(&f, p, g, node, NULL)) return false;
-  const tn_gnode *n = tn_graph_node(g, node);
-  const tn_kerneldef *const *kernels;
-  int32_t count = tn_registry_kernels(p->registry, n->def, &kernels);
-  bool takes = false;
-  const char *pin = tn_pin_of(p, n);
-  for (int32_t k = 0; k < count && !takes && !tn_call_fetch_for(&f, kernels[k]->owner); k++)
-    takes = (!pin || !strcmp(pin, kernels[k]->kernel.name)) &&
-            !tn_pin_excludes(p, n, kernels[k]->kernel.name) &&
-            tn_kernel_match_fixed(kernels[k], n->def, &f.call, n->n_formal, &f.arena) == NULL &&
-            (!kernels[k]->kernel.refuse || kernels[k]->kernel.refuse(&f.call) == NULL);
-  tn_call_close(&f);
-  return takes;
+  return first_that_takes(p, g, node) != NULL;
 }
 
 static tn_status describe(const tn_planner *p, tn_graph *g, int32_t user, tn_epilogue *e) {

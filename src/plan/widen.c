@@ -110,32 +110,34 @@ static bool moves_half(const tn_graph *g, const tn_gnode *n) {
   return out < in;
 }
 
-/* Does a kernel (the pinned one, if one is) take the node, in f32 or as it is? */
-static bool some_kernel_takes(const widener *w, int32_t node, bool in_f32) {
+/* The kernel of the best rank (the pinned one, if one is) that takes the node, in f32 or as it is;
+ * NULL: none does. */
+static const tn_kerneldef *kernel_for(const widener *w, int32_t node, bool in_f32) {
   tn_call_frame f;
-  if (tn_call_open(&f, w->p, w->g, node, NULL)) return false;
+  if (tn_call_open(&f, w->p, w->g, node, NULL)) return NULL;
   const tn_gnode *n = tn_graph_node(w->g, node);
   const uint32_t n_formal = (uint32_t)tn_node_n_given(n, n->def);
   for (uint32_t k = 0; k < n->node.n_inputs && in_f32; k++)
     if (widens(w->g, n, k, false)) f.in[k].dtype = TN_F32;
   for (uint32_t k = 0; k < n->node.n_outputs && in_f32; k++)
     if (widens(w->g, n, k, true)) f.out[k].dtype = TN_F32;
-  const tn_kerneldef *const *kernels;
+  const tn_kerneldef *const *kernels, *found = NULL;
   const int32_t count = tn_registry_kernels(w->p->registry, n->def, &kernels);
   const char *pin = tn_pin_of(w->p, n);
-  bool takes = false;
-  for (int32_t k = 0; k < count && !takes; k++)
-    takes = (!pin || !strcmp(pin, kernels[k]->kernel.name)) &&
-            !tn_pin_excludes(w->p, n, kernels[k]->kernel.name) &&
-            !tn_kernel_match_fixed(kernels[k], n->def, &f.call, n_formal, &f.arena) &&
-            !tn_kernel_match_types(kernels[k], n->def, &f.call, n_formal, &f.arena);
+  for (int32_t k = 0; k < count && !found; k++)
+    if ((!pin || !strcmp(pin, kernels[k]->kernel.name)) &&
+        !tn_pin_excludes(w->p, n, kernels[k]->kernel.name) &&
+        !tn_kernel_match_fixed(kernels[k], n->def, &f.call, n_formal, &f.arena) &&
+        !tn_kernel_match_types(kernels[k], n->def, &f.call, n_formal, &f.arena))
+      found = kernels[k];
   tn_call_close(&f);
-  return takes;
+  return found;
 }
 
-/* Not if nothing half comes out: what is rounded to integers next is better rounded as the model
- * says. Nor if an output would stay half: its type follows from inputs in a way of the operator's
- * own. */
+/* Not if a plug-in has a kernel for the node as it is: those win over Tenon's own, and who writes
+ * one for half floats wants it. Not if nothing half comes out: what is rounded to integers next is
+ * better rounded as the model says. Nor if an output would stay half: its type follows from inputs
+ * in a way of the operator's own. */
 static bool should_widen(const widener *w, int32_t node) {
   const tn_graph *g = w->g;
   const tn_gnode *n = tn_graph_node(g, node);
@@ -150,8 +152,9 @@ static bool should_widen(const widener *w, int32_t node) {
     any = true;
   }
   if (!any || moves_half(g, n)) return false;
-  return some_kernel_takes(w, node, true) ||
-         (n->def->op.lower && !some_kernel_takes(w, node, false));
+  const tn_kerneldef *half = kernel_for(w, node, false);
+  if (half && half->owner && !half->owner->stays) return false;
+  return kernel_for(w, node, true) || (n->def->op.lower && !half);
 }
 
 /* ---- the edit ---- */

@@ -27,6 +27,9 @@ typedef struct maker {
 
 typedef int32_t (*make_fn)(maker *); /* answers the value that is the output */
 
+static const char *kit_pin;           /* of the runtime: "Conv=kernel"; NULL: none */
+static tn_plugin_query_fn kit_plugin; /* in the runtime; NULL: none */
+
 static inline int32_t constant(maker *m, uint32_t dtype, int32_t rank, const int64_t *dims,
                                const void *data) {
   const tn_tensor t = tn_tensor_make(dtype, rank, dims, (void *)(uintptr_t)data);
@@ -65,7 +68,12 @@ static inline void kit_run(make_fn make, const tn_tensor *in, uint32_t flags,
   tn_model *model = NULL;
   tn_session *session = NULL;
   tn_diag *diag = tn_diag_create();
-  assert_int_equal(tn_runtime_create(NULL, diag, &runtime), TN_OK);
+  tn_runtime_options runtime_options = TN_RUNTIME_OPTIONS_INIT;
+  runtime_options.pins = &kit_pin;
+  runtime_options.n_pins = kit_pin != NULL;
+  assert_int_equal(tn_runtime_create(&runtime_options, diag, &runtime), TN_OK);
+  if (kit_plugin && tn_runtime_add_plugin(runtime, kit_plugin, NULL, 0, diag))
+    fail_msg("%s", tn_diag_text(diag));
   maker m = {.api = tn_graph_functions(), .also = -1};
   assert_int_equal(tn_graph_create(runtime, &m.graph), TN_OK);
   assert_int_equal(m.api->set_opset(m.graph, "", 20), TN_OK);

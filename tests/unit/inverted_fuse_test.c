@@ -122,8 +122,76 @@ static void others(void **state) {
   check(window_at_last, false);
 }
 
+/* ---- who wins over it ---- */
+
+static void pins(void **state) {
+  (void)state;
+  kit_pin = "Conv=conv_f32_c";
+  check(clips, false);
+  kit_pin = "Clip=clip_float_c"; /* of a node in between */
+  check(clips, false);
+  kit_pin = NULL;
+}
+
+/* A kernel of a plug-in: any Conv of one channel per group or one group, slowly. */
+static tn_status slow_plan(const tn_call *c, tn_kernel_plan *out) {
+  (void)c;
+  out->items[0] = 1;
+  return TN_OK;
+}
+
+static float at(const tn_call *c, int64_t group, int64_t channel, int64_t y, int64_t x) {
+  const tn_tensor *t = c->inputs[0];
+  const int64_t side = t->shape[2], per_group = c->inputs[1]->shape[1];
+  if (y < 0 || x < 0 || y >= side || x >= side) return 0;
+  return ((const float *)t->data)[((group * per_group + channel) * side + y) * side + x];
+}
+
+static float slow_sum(const tn_call *c, int64_t m, int64_t group, int64_t i, int64_t j) {
+  const tn_tensor *w = c->inputs[1];
+  const int64_t k = w->shape[2];
+  double sum = c->n_inputs > 2 && c->inputs[2] ? ((const float *)c->inputs[2]->data)[m] : 0;
+  for (int64_t t = 0; t < w->shape[1] * k * k; t++)
+    sum += (double)((const float *)w->data)[m * w->shape[1] * k * k + t] *
+           (double)at(c, group, t / (k * k), i + t / k % k - k / 2, j + t % k - k / 2);
+  return (float)sum;
+}
+
+static tn_status slow_run(const tn_call *c, uint32_t stage, int64_t begin, int64_t end,
+                          uint32_t worker) {
+  const tn_tensor *w = c->inputs[1];
+  const int64_t groups = c->inputs[0]->shape[1] / w->shape[1], per = w->shape[0] / groups;
+  (void)stage, (void)begin, (void)end, (void)worker;
+  for (int64_t o = 0; o < w->shape[0] * N; o++)
+    ((float *)c->outputs[0]->data)[o] = slow_sum(c, o / N, o / N / per, o % N / SIDE, o % SIDE);
+  return TN_OK;
+}
+TN_ACCEPT(plain_x, "X", TN_MASK(TN_F32), TN_PLAIN, 0);
+TN_ACCEPT(plain_w, "W", TN_MASK(TN_F32), TN_PLAIN, 0);
+TN_KERNEL(slow_conv, "Conv", 0, slow_plan, slow_run, TN_LIST(&plain_x, &plain_w));
+static const tn_kernel *const slow_kernels[] = {&slow_conv};
+static const tn_plugin slow = {.head = TN_HEAD(tn_plugin),
+                               .name = "slow",
+                               .version = "1",
+                               .license = "Apache-2.0",
+                               .build_id = "test",
+                               .flavour = TN_FLAVOUR,
+                               .n_kernels = 1,
+                               .kernels = slow_kernels};
+static const tn_plugin *slow_query(uint32_t major, uint32_t minor) {
+  (void)major, (void)minor;
+  return &slow;
+}
+
+static void plugins(void **state) {
+  (void)state;
+  kit_plugin = slow_query;
+  check(clips, false);
+  kit_plugin = NULL;
+}
+
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(inverted_residuals),
-                                     cmocka_unit_test(others)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(inverted_residuals), cmocka_unit_test(others),
+                                     cmocka_unit_test(pins), cmocka_unit_test(plugins)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
