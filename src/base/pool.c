@@ -24,7 +24,7 @@ enum {
   THREADS_MAX = 4096,
   CHUNKS_PER_THREAD = 4, /* so that threads of unequal speed end at about the same time */
   SPIN_NS = 80000,       /* longer than the gaps between the steps of a plan */
-  ALONE_NS = 10000,      /* after which the core is offered to others: maybe to who is waited for */
+  ALONE_NS = 10000,      /* after which a worker offers its core to others: maybe to the caller */
   PAUSES_PER_LOOK = 32   /* between two looks at the clock */
 };
 
@@ -56,8 +56,9 @@ struct tn_pool {
   worker workers[]; /* the first is the caller: no thread of the pool's */
 };
 
-/* Waits a while for *word to differ from seen. True: it does. */
-static bool spin(const tn_pool *pool, _Atomic uint32_t *word, uint32_t seen) {
+/* Waits a while for *word to differ from seen. True: it does. yields: after some time the core is
+ * offered to others, which may take it for some milliseconds. */
+static bool spin(const tn_pool *pool, _Atomic uint32_t *word, uint32_t seen, bool yields) {
   if (atomic_load_explicit(word, memory_order_acquire) != seen) return true;
   if (pool->spin_ns == 0) return false;
   const uint64_t begin = tn_now_ns();
@@ -68,7 +69,7 @@ static bool spin(const tn_pool *pool, _Atomic uint32_t *word, uint32_t seen) {
       if (atomic_load_explicit(word, memory_order_acquire) != seen) return true;
     }
     spent = tn_now_ns() - begin;
-    if (spent > ALONE_NS) sched_yield();
+    if (yields && spent > ALONE_NS) sched_yield();
   } while (spent < pool->spin_ns);
   return false;
 }
@@ -120,7 +121,7 @@ static void *worker_main(void *arg) {
     uint32_t seen = atomic_load(&pool->epoch);
     if (atomic_load(&pool->stop)) return NULL;
     work(pool, self->id);
-    if (spin(pool, &pool->epoch, seen)) continue;
+    if (spin(pool, &pool->epoch, seen, true)) continue;
     atomic_fetch_add(&pool->n_asleep, 1);
     tn_park_wait(&pool->park, &pool->epoch, seen);
     atomic_fetch_sub(&pool->n_asleep, 1);
@@ -139,7 +140,7 @@ static void announce(tn_pool *pool, int32_t n_wanted) {
 static void wait_for_others(tn_pool *pool) {
   uint32_t left;
   while ((left = atomic_load_explicit(&pool->unfinished, memory_order_acquire)) != 0) {
-    if (spin(pool, &pool->unfinished, left)) continue;
+    if (spin(pool, &pool->unfinished, left, false)) continue;
     atomic_store(&pool->caller_asleep, 1);
     if (atomic_load(&pool->unfinished) == left) tn_park_wait(&pool->park, &pool->unfinished, left);
     atomic_store(&pool->caller_asleep, 0);
