@@ -53,9 +53,10 @@ tn_status inverted_make(const tn_call *call, inverted *out) {
   n.channels = x->shape[1];
   n.wide = call->inputs[INVERTED_W1]->shape[0];
   n.filters = call->inputs[INVERTED_W3]->shape[0];
-  int64_t most;
-  if (tn_dims_product((int64_t[]){n.batch + 1, n.wide + 64, n.in_size + n.out_size + 1, 64}, 4,
-                      &most))
+  int64_t planes, most; /* of all three parts, where there are no images, too */
+  if (tn_add_i64(n.channels, n.wide, &planes) || tn_add_i64(planes, n.filters, &planes) ||
+      tn_add_i64(planes, 64, &planes) ||
+      tn_dims_product((int64_t[]){n.batch + 1, planes, n.in_size + n.out_size + 1, 64}, 4, &most))
     return call->host->fail(call->ctx, TN_ERR_OVERFLOW,
                             "what is between the convolutions overflows");
   *out = n;
@@ -165,7 +166,7 @@ static int64_t reference_doubles(const inverted *n) {
 tn_status inverted_reference(const tn_call *call) {
   inverted n;
   const tn_status s = inverted_make(call, &n);
-  if (s) return s;
+  if (s || !n.batch) return s;
   double *room = call->host->alloc(call->ctx, (uint64_t)reference_doubles(&n) * sizeof *room);
   if (!room) return TN_ERR_MEMORY;
   for (int64_t image = 0; image < n.batch; image++) reference_image(call, &n, image, room);
@@ -178,7 +179,7 @@ tn_status inverted_c_plan(const tn_call *call, tn_kernel_plan *out) {
   inverted n;
   const tn_status s = inverted_make(call, &n);
   if (s) return s;
-  out->worker_scratch_bytes = (uint64_t)reference_doubles(&n) * sizeof(double);
+  if (n.batch) out->worker_scratch_bytes = (uint64_t)reference_doubles(&n) * sizeof(double);
   out->items[0] = n.batch;
   return TN_OK;
 }

@@ -40,6 +40,17 @@ static int64_t rows_for(const tn_window *w, int64_t rows) {
   return tn_min_i64(w->in[1], (rows - 1) * w->stride[1] + (w->kernel[1] - 1) * w->dilation[1] + 1);
 }
 
+/* Output rows, an even number, of which all that is in between fits into BAND_BYTES; pixel: bytes
+ * of one in between. */
+static int64_t rows_that_fit(const tn_window *w, double pixel) {
+  const double in_row = (double)w->in[2] * pixel,
+               each = (double)w->stride[1] * in_row + (double)w->out[2] * pixel,
+               more = (double)(w->kernel[1] - 1) * (double)w->dilation[1] * in_row;
+  if (each == 0) return w->out[1];
+  const double rows = (BAND_BYTES - more) / each;
+  return rows < 2 ? 2 : rows > (double)w->out[1] ? w->out[1] : (int64_t)rows / 2 * 2;
+}
+
 static tn_status wide_make(const tn_call *call, wide *out) {
   wide l = {0};
   const tn_status s = inverted_make(call, &l.n);
@@ -48,10 +59,8 @@ static tn_status wide_make(const tn_call *call, wide *out) {
   l.blocks = tn_ceil_div(l.n.wide, TN_VF_LANES);
   l.expand = pointwise_layer(l.n.channels, l.n.wide);
   l.project = pointwise_layer(l.n.wide, l.n.filters);
-  const int64_t lanes = l.blocks * TN_VF_LANES, bytes = (int64_t)sizeof(float) * lanes;
-  const int64_t in_row = l.w.in[2] * bytes, out_row = l.w.out[2] * bytes;
-  for (l.rows = 2; l.rows < l.w.out[1]; l.rows += 2)
-    if (rows_for(&l.w, l.rows + 2) * in_row + (l.rows + 2) * out_row > BAND_BYTES) break;
+  const int64_t lanes = l.blocks * TN_VF_LANES;
+  l.rows = rows_that_fit(&l.w, (double)lanes * sizeof(float));
   const int64_t wanted = call->n_workers > 1 ? 4 * (int64_t)call->n_workers : 1,
                 most = tn_max_i64(1, l.w.out[1] * l.n.batch / wanted);
   l.rows = tn_max_i64(1, tn_min_i64(tn_min_i64(l.rows, l.w.out[1]), tn_ceil_div(most, 2) * 2));
