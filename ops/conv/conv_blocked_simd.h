@@ -200,13 +200,17 @@ static int64_t group_blocks(const layer *l, int64_t group) {
   return tn_min_i64(TILE_BLOCKS, l->out_blocks - group * TILE_BLOCKS);
 }
 
+static void pack_groups(const layer *l, const float *w, float *to) {
+  for (int64_t g = 0; g < layer_groups(l); g++)
+    for (int64_t b = 0; b < group_blocks(l, g); b++)
+      pack_block(l, w, g * TILE_BLOCKS + b, group_blocks(l, g) * TN_VF_LANES,
+                 to + group_at(l, g) + b * TN_VF_LANES);
+}
+
 tn_status TN_SIMD_NAME(conv_blocked_prepare)(const tn_call *call) {
   layer l;
   const tn_status s = layer_make(call, &l);
-  for (int64_t g = 0; !s && g < layer_groups(&l); g++)
-    for (int64_t b = 0; b < group_blocks(&l, g); b++)
-      pack_block(&l, call->inputs[1]->data, g * TILE_BLOCKS + b, group_blocks(&l, g) * TN_VF_LANES,
-                 (float *)call->state + group_at(&l, g) + b * TN_VF_LANES);
+  if (!s) pack_groups(&l, call->inputs[1]->data, call->state);
   return s;
 }
 
@@ -368,8 +372,9 @@ static void run_group(const tn_call *call, const layer *l, const band *s, int64_
   }
 }
 
-static void copy_bias(const tn_call *call, const layer *l, int64_t group, float *to) {
-  const float *bias = call->inputs[2] ? call->inputs[2]->data : NULL;
+/* A group's biases, 0 where there are none (tensor NULL). */
+static void copy_bias(const tn_tensor *tensor, const layer *l, int64_t group, float *to) {
+  const float *bias = tensor ? tensor->data : NULL;
   for (int64_t k = 0, f = group * TILE_BLOCKS * TN_VF_LANES; k < TILE_BLOCKS * TN_VF_LANES;
        k++, f++)
     to[k] = bias && f < l->c.filters ? bias[f] : 0;
@@ -389,7 +394,7 @@ tn_status TN_SIMD_NAME(conv_blocked)(const tn_call *call, uint32_t stage, int64_
       strip_make(call, &l, item / l.parts, bias + TILE_BLOCKS * TN_VF_LANES, &s);
     const int64_t first = item % l.parts * l.part_groups;
     for (int64_t g = first; g < tn_min_i64(first + l.part_groups, layer_groups(&l)); g++) {
-      copy_bias(call, &l, g, bias);
+      copy_bias(call->inputs[2], &l, g, bias);
       float *y = (float *)call->outputs[0]->data +
                  (s.image * l.out_blocks + g * TILE_BLOCKS) * l.n_pixels * TN_VF_LANES;
       run_group(call, &l, &s, g, bias, y);

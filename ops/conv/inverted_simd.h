@@ -97,21 +97,14 @@ tn_status TN_SIMD_NAME(inverted_plan)(const tn_call *call, tn_kernel_plan *out) 
 
 /* ---- weights ---- */
 
-static void pack_pointwise(const layer *l, const float *w, float *to) {
-  for (int64_t g = 0; g < layer_groups(l); g++)
-    for (int64_t b = 0; b < group_blocks(l, g); b++)
-      pack_block(l, w, g * TILE_BLOCKS + b, group_blocks(l, g) * TN_VF_LANES,
-                 to + group_at(l, g) + b * TN_VF_LANES);
-}
-
 tn_status TN_SIMD_NAME(inverted_prepare)(const tn_call *call) {
   wide l;
   const tn_status s = wide_make(call, &l);
   if (s) return s;
   float *state = call->state;
-  pack_pointwise(&l.expand, call->inputs[INVERTED_W1]->data, state);
+  pack_groups(&l.expand, call->inputs[INVERTED_W1]->data, state);
   pack_depthwise(call->inputs[INVERTED_W2]->data, l.n.wide, l.n.taps, state + l.w2);
-  pack_pointwise(&l.project, call->inputs[INVERTED_W3]->data, state + l.w3);
+  pack_groups(&l.project, call->inputs[INVERTED_W3]->data, state + l.w3);
   return TN_OK;
 }
 
@@ -123,18 +116,6 @@ typedef struct pixels { /* some of an image, in every block */
   int64_t x_block, y_block, n;
 } pixels;
 
-static const tn_tensor *bias_tensor(const tn_call *call, uint32_t input) {
-  const tn_tensor *t = call->n_inputs > input ? call->inputs[input] : NULL;
-  return t && t->data ? t : NULL;
-}
-
-/* A group's biases, 0 where there are none. */
-static void load_bias(const tn_tensor *bias, const layer *l, int64_t group, float *to) {
-  const int64_t first = group * TILE_BLOCKS * TN_VF_LANES;
-  for (int64_t k = 0; k < TILE_BLOCKS * TN_VF_LANES; k++)
-    to[k] = bias && first + k < l->c.filters ? ((const float *)bias->data)[first + k] : 0;
-}
-
 /* A 1x1 convolution of some pixels; out: what finish counts from. */
 static void pointwise_pixels(const layer *l, const float *w, const tn_tensor *bias, float *room,
                              const tn_finish *finish, const float *out, const pixels *p) {
@@ -144,7 +125,7 @@ static void pointwise_pixels(const layer *l, const float *w, const tn_tensor *bi
                   filters = l->c.filters - (g * TILE_BLOCKS + width - 1) * TN_VF_LANES;
     const float *at = w + group_at(l, g);
     tile_args a = {.at = here, .bias = room, .taps = 1, .channels = TN_VF_LANES, .first = true};
-    load_bias(bias, l, g, room);
+    copy_bias(bias, l, g, room);
     a.x_block = p->x_block, a.y_block = p->y_block;
     a.out = out;
     a.partial = filters < TN_VF_LANES;
@@ -192,7 +173,7 @@ static void depthwise_band(const tn_call *call, const wide *l, const tn_window *
   const int64_t row = w->out[2] * TN_VF_LANES;
   tn_window flat = l->n.w; /* the same, of 2 dims */
   flat.in[0] = w->in[1], flat.pad_lo[0] = w->pad_lo[1], flat.out[0] = w->out[1];
-  const tn_tensor *bias = bias_tensor(call, INVERTED_B2);
+  const tn_tensor *bias = call->inputs[INVERTED_B2];
   for (int64_t b = 0; b < l->blocks; b++, x += x_block, y += w->out[1] * row) {
     const int64_t channel = b * TN_VF_LANES, live = tn_min_i64(TN_VF_LANES, l->n.wide - channel);
     depthwise_block d = {
@@ -235,7 +216,7 @@ static void band_item(const tn_call *call, const wide *l, int64_t item, float *r
               .y = expanded,
               .y_block = w.in[1] * w.in[2] * TN_VF_LANES,
               .n = w.in[1] * w.in[2]};
-  pointwise_pixels(&l->expand, state, bias_tensor(call, INVERTED_B1), room, &between, expanded, &p);
+  pointwise_pixels(&l->expand, state, call->inputs[INVERTED_B1], room, &between, expanded, &p);
   depthwise_band(call, l, &w, expanded, p.y_block, reduced);
   p = (pixels){
       .x = reduced,
@@ -243,7 +224,7 @@ static void band_item(const tn_call *call, const wide *l, int64_t item, float *r
       .y = y + (image * l->project.out_blocks * l->n.out_size + o0 * w.out[2]) * TN_VF_LANES,
       .y_block = l->n.out_size * TN_VF_LANES,
       .n = w.out[1] * w.out[2]};
-  pointwise_pixels(&l->project, state + l->w3, bias_tensor(call, INVERTED_B3), room, &last, y, &p);
+  pointwise_pixels(&l->project, state + l->w3, call->inputs[INVERTED_B3], room, &last, y, &p);
   if (last.rest) finish_band(call, l, image, o0 * w.out[2], p.n);
 }
 
