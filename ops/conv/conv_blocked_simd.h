@@ -14,6 +14,7 @@
 #define TN_OPS_CONV_BLOCKED_SIMD_H
 
 #include "conv_blocked_tile.h"
+#include "conv_cut.h"
 #include "conv_gather.h"
 
 enum {
@@ -35,8 +36,8 @@ typedef struct layer { /* one convolution, cut into work */
   int64_t step;         /* channels of a block: lanes, or NARROW */
   int64_t planes, unit; /* of an image: blocks or channels, and floats of one pixel of one */
   bool direct;          /* strips are read from the input */
-  int64_t strip_rows, strips,
-      strip_in_rows;          /* output rows of a strip, and the input rows it takes */
+  work_cut cut;               /* strips of output rows, parts of the groups of filters */
+  int64_t strip_in_rows;      /* input rows of a strip, at most */
   int64_t col;                /* pixels of the strip between output pixels: 1, or stride_w */
   int64_t phases, phase_w;    /* of a copied row: those that taps read, pixels of one */
   int64_t row_step;           /* rows of the strip between output rows */
@@ -44,7 +45,6 @@ typedef struct layer { /* one convolution, cut into work */
   int64_t strip_floats;       /* of a strip that is copied; 0: none is */
   int64_t run;                /* pixels that are neighbours in the strip and in the output */
   int64_t chunk;              /* input blocks at a time */
-  int64_t parts, part_groups; /* output channels: groups of an item */
 } layer;
 
 static bool layer_is_direct(const layer *l) {
@@ -56,44 +56,33 @@ static bool layer_is_direct(const layer *l) {
 
 static int64_t layer_groups(const layer *l) { return tn_ceil_div(l->out_blocks, TILE_BLOCKS); }
 
-/* How work for several workers is cut: into strips of rows, each of which reads all weights, and
- * into parts of the filters, each of which reads all inputs, and makes its own copy of them. */
-typedef struct work_cut {
-  int64_t rows, most_rows; /* of an image; the most of a strip */
-  int64_t batch, groups;   /* images; groups of filters, which are not cut */
-  bool heavy;              /* weights have more bytes than inputs */
-  /* answers */
-  int64_t strip_rows, strips, parts, part_groups;
-} work_cut;
-
-static void work_cut_make(work_cut *c, uint32_t n_workers) {
-  const int64_t batch = tn_max_i64(1, c->batch), groups = tn_max_i64(1, c->groups);
-  const int64_t each = c->heavy ? 2 : 4; /* items for a worker */
-  const int64_t wanted = n_workers > 1 ? each * (int64_t)n_workers : 1;
-  c->parts = c->heavy ? tn_min_i64(groups, wanted) : 1;
-  const int64_t rows = tn_max_i64(1, c->rows * batch / tn_ceil_div(wanted, c->parts));
-  c->strips = tn_ceil_div(c->rows, tn_min_i64(c->most_rows, rows));
-  c->strip_rows = c->strips ? tn_ceil_div(c->rows, c->strips) : 1;
-  c->strips = tn_ceil_div(c->rows, c->strip_rows);
-  if (!c->heavy)
-    c->parts = tn_min_i64(groups, tn_ceil_div(wanted, tn_max_i64(1, c->strips * batch)));
-  c->part_groups = tn_ceil_div(groups, c->parts);
-  c->parts = tn_ceil_div(groups, c->part_groups);
+/* Input rows that so many output rows take. */
+static int64_t rows_taken(const layer *l, int64_t rows) {
+  return (rows - 1) * l->row_step + (l->kernel_h - 1) * l->dilation_h + 1;
 }
 
 /* Rows of a strip: its input stays in L2. */
 static void layer_cut(layer *l, uint32_t n_workers) {
   const int64_t row_bytes = l->row_floats * (int64_t)sizeof(float);
   const int64_t rows_in = tn_max_i64(1, STRIP_BYTES / tn_max_i64(1, row_bytes) - l->kernel_h + 1);
-  work_cut c = {.rows = l->out_h,
-                .most_rows = tn_max_i64(1, rows_in / l->row_step),
-                .batch = l->c.batch,
-                .groups = layer_groups(l),
-                .heavy = l->c.filters * l->c.taps > l->c.in_size * l->c.batch};
-  work_cut_make(&c, n_workers);
-  l->strip_rows = c.strip_rows, l->strips = c.strips;
-  l->parts = c.parts, l->part_groups = c.part_groups;
-  l->strip_in_rows = (l->strip_rows - 1) * l->row_step + (l->kernel_h - 1) * l->dilation_h + 1;
+  l->cut = (work_cut){.rows = l->out_h,
+                      .most_rows = tn_max_i64(1, rows_in / l->row_step),
+                      .batch = l->c.batch,
+                      .groups = layer_groups(l),
+                      .by_filters = cut_by_filters(l->c.filters * l->c.taps,
+                                                   l->c.in_size * l->c.batch),
+                      .copies = !l->direct};
+  work_cut_make(&l->cut, n_workers);
+  l->strip_in_rows = rows_taken(l, l->cut.strip_rows);
+}
+
+/* Pixels of a row of a 1x1. Few rows are made as many for each worker, if that leaves them long
+ * enough for a tile. */
+static int64_t pointwise_row(int64_t n_pixels, uint32_t n_workers) {
+  const int64_t most = 4 * TILE_PIXELS, n = tn_max_i64(1, n_workers);
+  const int64_t rows = tn_ceil_div(n_pixels, most), even = tn_ceil_div(rows, n) * n;
+  if (n == 1 || rows >= 4 * n || n_pixels < even * TILE_PIXELS) return tn_min_i64(n_pixels, most);
+  return tn_ceil_div(n_pixels, even);
 }
 
 static tn_status layer_make(const tn_call *call, layer *out) {
@@ -115,7 +104,7 @@ static tn_status layer_make(const tn_call *call, layer *out) {
   l.out_blocks = tn_ceil_div(l.c.filters, TN_VF_LANES);
   l.direct = layer_is_direct(&l);
   if (conv_is_pointwise(&l.c.w) && l.direct) {
-    l.out_w = tn_min_i64(l.n_pixels, 4 * TILE_PIXELS);
+    l.out_w = pointwise_row(l.n_pixels, call->n_workers);
     l.out_h = tn_ceil_div(l.n_pixels, tn_max_i64(1, l.out_w));
     l.in_h = l.out_h, l.in_w = l.out_w;
   }
@@ -161,11 +150,11 @@ tn_status TN_SIMD_NAME(conv_blocked_plan)(const tn_call *call, tn_kernel_plan *o
   const tn_status s = layer_make(call, &l);
   if (s) return s;
   const double flops = 2.0 * (double)packed_floats(&l) * (double)l.n_pixels * (double)l.c.batch;
-  const double copied = (double)l.strip_floats * (double)(l.strips * l.parts * l.c.batch);
+  const double copied = (double)l.strip_floats * (double)(l.cut.strips * l.cut.parts * l.c.batch);
   out->worker_scratch_bytes =
       (uint64_t)(l.strip_floats + TILE_BLOCKS * TN_VF_LANES) * sizeof(float);
   out->state_bytes = (uint64_t)packed_floats(&l) * sizeof(float);
-  out->items[0] = l.c.batch * l.strips * l.parts;
+  out->items[0] = l.c.batch * l.cut.strips * l.cut.parts;
   out->cost_ns = flops / (TN_VF_LANES == 16 ? 130 : 75) + copied * 0.25 + 500;
   out->grain[0] = tn_grain(TN_THREAD_NS, out->cost_ns / (double)out->items[0]);
   return TN_OK;
@@ -243,10 +232,13 @@ static void copy_plane(const layer *l, const float *row, int64_t first, float *t
   }
 }
 
-/* x: the image. The strip begins with output row oh. Layout [plane][row][phase][pixel][unit]. */
-static void copy_strip(const layer *l, const float *x, int64_t oh, float *to) {
-  for (int64_t i = 0; i < l->planes; i++, x += l->c.in_size * l->unit)
-    for (int64_t r = 0; r < l->strip_in_rows; r++) {
+/* x: the image. The strip is n_rows output rows from oh on. Layout
+ * [plane][row][phase][pixel][unit]. */
+static void copy_strip(const layer *l, const float *x, int64_t oh, int64_t n_rows, float *room) {
+  const int64_t plane = l->strip_in_rows * l->phases * l->phase_w * l->unit;
+  for (int64_t i = 0; i < l->planes; i++, x += l->c.in_size * l->unit, room += plane) {
+    float *to = room;
+    for (int64_t r = 0; r < rows_taken(l, n_rows); r++) {
       const int64_t ih = (oh + r / l->row_step) * l->stride_h - l->pad_h + r % l->row_step;
       for (int64_t phase = 0; phase < l->phases; phase++, to += l->phase_w * l->unit) {
         if (ih < 0 || ih >= l->in_h) {
@@ -262,6 +254,7 @@ static void copy_strip(const layer *l, const float *x, int64_t oh, float *to) {
           copy_pixels(l, row, phase - l->pad_w, to);
       }
     }
+  }
 }
 
 /* ---- the kernel ---- */
@@ -286,17 +279,18 @@ static void strip_taps(const layer *l, band *s) {
     }
 }
 
-static void strip_make(const tn_call *call, const layer *l, int64_t item, float *room, band *s) {
-  s->image = item / l->strips;
-  s->first_row = item % l->strips * l->strip_rows;
-  s->n_rows = tn_min_i64(l->strip_rows, l->out_h - s->first_row);
+static void strip_make(const tn_call *call, const layer *l, int64_t strip, float *room, band *s) {
+  const int64_t n = l->cut.strips, k = strip % n;
+  s->image = strip / n;
+  s->first_row = cut_at(l->out_h, n, k);
+  s->n_rows = cut_at(l->out_h, n, k + 1) - s->first_row;
   const float *x = (const float *)call->inputs[0]->data;
   s->row = (l->direct ? l->in_w : l->phases * l->phase_w) * l->unit;
   s->x_block = l->direct ? l->c.in_size * l->unit : l->strip_in_rows * s->row;
   strip_taps(l, s);
   x += s->image * l->planes * l->c.in_size * l->unit;
   s->x = l->direct ? x + s->first_row * l->stride_h * s->row : room;
-  if (!l->direct) copy_strip(l, x, s->first_row, room);
+  if (!l->direct) copy_strip(l, x, s->first_row, s->n_rows, room);
 }
 
 /* One row of pixels of a group, in tiles of about one size. */
@@ -389,11 +383,14 @@ tn_status TN_SIMD_NAME(conv_blocked)(const tn_call *call, uint32_t stage, int64_
   if (status) return status;
   float *bias =
       (float *)(void *)((char *)call->worker_scratch + worker * call->worker_scratch_bytes);
+  const int64_t n_groups = layer_groups(&l);
+  int64_t strip, part, made = -1;
   for (int64_t item = begin; item < end; item++) {
-    if (item == begin || item % l.parts == 0)
-      strip_make(call, &l, item / l.parts, bias + TILE_BLOCKS * TN_VF_LANES, &s);
-    const int64_t first = item % l.parts * l.part_groups;
-    for (int64_t g = first; g < tn_min_i64(first + l.part_groups, layer_groups(&l)); g++) {
+    work_cut_item(&l.cut, item, &strip, &part);
+    if (strip != made) strip_make(call, &l, strip, bias + TILE_BLOCKS * TN_VF_LANES, &s);
+    made = strip;
+    for (int64_t g = cut_at(n_groups, l.cut.parts, part);
+         g < cut_at(n_groups, l.cut.parts, part + 1); g++) {
       copy_bias(call->inputs[2], &l, g, bias);
       float *y = (float *)call->outputs[0]->data +
                  (s.image * l.out_blocks + g * TILE_BLOCKS) * l.n_pixels * TN_VF_LANES;

@@ -5,6 +5,7 @@
 #ifndef TN_OPS_CONV_DEPTHWISE_BLOCKED_SIMD_H
 #define TN_OPS_CONV_DEPTHWISE_BLOCKED_SIMD_H
 
+#include "conv_cut.h"
 #include "conv_depthwise_tile.h"
 #include "conv_geometry.h"
 
@@ -97,16 +98,29 @@ const char *TN_SIMD_NAME(conv_depthwise_blocked_refuse)(const tn_call *call) {
   return tn_epilogue_refuse_f32(call, 1);
 }
 
-static int64_t depthwise_pairs(int64_t rows) { return tn_ceil_div(rows, DEPTHWISE_ROWS); }
+/* How work is cut: an item is one block of a band of rows of an image. A band is the whole image
+ * where the convolutions beside this one, with about as many filters, share these out. */
+typedef struct depthwise_cut {
+  int64_t blocks, bands;
+} depthwise_cut;
+
+static depthwise_cut depthwise_cut_make(const conv_shape *c, int64_t rows, uint32_t n_workers) {
+  enum { MUCH = 1 << 14 }; /* vectors to store, some of which may be handed over when it is late */
+  depthwise_cut cut = {.blocks = tn_ceil_div(c->filters, TN_VF_LANES), .bands = 1};
+  if (n_workers > 1 && !(cut_by_filters(c->filters, c->out_size) && cut.blocks >= n_workers))
+    cut.bands = tn_min_i64(rows, (cut.blocks * c->out_size < MUCH ? 1 : 2) * (int64_t)n_workers);
+  return cut;
+}
 
 tn_status TN_SIMD_NAME(conv_depthwise_blocked_plan)(const tn_call *call, tn_kernel_plan *out) {
   conv_shape c;
   const tn_status s = conv_shape_make(call, &c);
   if (s) return s;
-  const int64_t blocks = tn_ceil_div(c.filters, TN_VF_LANES);
-  const double vectors = (double)(c.batch * blocks) * (double)c.out_size;
-  out->state_bytes = (uint64_t)(blocks * TN_VF_LANES * c.taps) * sizeof(float);
-  out->items[0] = c.batch * blocks * depthwise_pairs(tn_window_padded(&c.w, 3).out[1]);
+  const depthwise_cut cut =
+      depthwise_cut_make(&c, tn_window_padded(&c.w, 3).out[1], call->n_workers);
+  const double vectors = (double)(c.batch * cut.blocks) * (double)c.out_size;
+  out->state_bytes = (uint64_t)(cut.blocks * TN_VF_LANES * c.taps) * sizeof(float);
+  out->items[0] = c.batch * cut.bands * cut.blocks;
   out->cost_ns = vectors * ((double)c.taps * 0.28 + 1) + 400;
   out->grain[0] = tn_grain(TN_THREAD_NS, out->cost_ns / (double)out->items[0]);
   return TN_OK;
@@ -141,7 +155,27 @@ static void depthwise_block_make(const tn_call *call, const conv_shape *c, int64
   d->k = (const float *)call->state + block * c->taps * TN_VF_LANES;
 }
 
-/* An item is a pair of rows of one block. */
+/* Rows [oh, end) of a block of channels; `plane` counts the blocks of all images. */
+static void depthwise_some_rows(const tn_call *call, const depthwise_block *d, int64_t plane,
+                                int64_t oh, int64_t end) {
+  const tn_window *w = d->w;
+  const bool tiled = depthwise_is_tiled(w);
+  const int64_t row = w->out[2] * TN_VF_LANES;
+  const int64_t blocks = tn_ceil_div(call->outputs[0]->shape[1], TN_VF_LANES);
+  float *y = call->outputs[0]->data;
+  for (int64_t n; oh < end; oh += n) {
+    const int64_t at = (plane * w->out[1] + oh) * row;
+    n = tn_min_i64(DEPTHWISE_ROWS, end - oh);
+    if (tiled)
+      depthwise_rows(d, oh, n, y + at);
+    else
+      for (int64_t r = 0; r < n; r++) depthwise_row(d, oh + r, y + at + r * row);
+    if (d->finish.rest)
+      tn_epilogue_block_f32(call, y + at, n * w->out[2], at, plane % blocks * TN_VF_LANES,
+                            TN_VF_LANES);
+  }
+}
+
 tn_status TN_SIMD_NAME(conv_depthwise_blocked)(const tn_call *call, uint32_t stage, int64_t begin,
                                                int64_t end, uint32_t worker) {
   (void)stage, (void)worker;
@@ -149,21 +183,15 @@ tn_status TN_SIMD_NAME(conv_depthwise_blocked)(const tn_call *call, uint32_t sta
   const tn_status s = conv_shape_make(call, &c);
   if (s) return s;
   const tn_window w = tn_window_padded(&c.w, 3);
-  const bool tiled = depthwise_is_tiled(&w);
-  const int64_t pairs = depthwise_pairs(w.out[1]), row = w.out[2] * TN_VF_LANES;
-  float *y = call->outputs[0]->data;
-  depthwise_block d = {.window = &c.w, .w = &w, .finish = tn_finish_make(call), .out = y};
+  const depthwise_cut cut = depthwise_cut_make(&c, w.out[1], call->n_workers);
+  depthwise_block d = {
+      .window = &c.w, .w = &w, .finish = tn_finish_make(call), .out = call->outputs[0]->data};
   for (int64_t item = begin; item < end; item++) {
-    const int64_t plane = item / pairs, oh = item % pairs * DEPTHWISE_ROWS;
-    const int64_t n = tn_min_i64(DEPTHWISE_ROWS, w.out[1] - oh), at = (plane * w.out[1] + oh) * row;
-    if (item == begin || oh == 0) depthwise_block_make(call, &c, plane, &d);
-    if (tiled)
-      depthwise_rows(&d, oh, n, y + at);
-    else
-      for (int64_t r = 0; r < n; r++) depthwise_row(&d, oh + r, y + at + r * row);
-    if (d.finish.rest)
-      tn_epilogue_block_f32(call, y + at, n * w.out[2], at,
-                            plane % tn_ceil_div(c.filters, TN_VF_LANES) * TN_VF_LANES, TN_VF_LANES);
+    const int64_t k = item / cut.blocks % cut.bands, image = item / cut.blocks / cut.bands;
+    const int64_t plane = image * cut.blocks + item % cut.blocks;
+    depthwise_block_make(call, &c, plane, &d);
+    depthwise_some_rows(call, &d, plane, cut_at(w.out[1], cut.bands, k),
+                        cut_at(w.out[1], cut.bands, k + 1));
   }
   return TN_OK;
 }

@@ -36,9 +36,9 @@ typedef struct winograd {
   conv_shape c;
   int64_t in_h, in_w, out_h, out_w, pad_h, pad_w;
   int64_t in_blocks, out_blocks, groups;
-  int64_t tiles_h, tiles_w, strip_rows, strips; /* rows of tiles in a strip, strips of an image */
-  int64_t parts, part_groups;                   /* output channels: groups of an item */
-  int64_t v_step, m_step;                       /* floats from point to point */
+  int64_t tiles_h, tiles_w;
+  work_cut cut;           /* strips of rows of tiles, parts of the groups of filters */
+  int64_t v_step, m_step; /* floats from point to point */
 } winograd;
 
 /* ---- shape ---- */
@@ -47,17 +47,16 @@ static void winograd_cut(winograd *g, uint32_t n_workers) {
   const int64_t row_bytes =
       POINTS * g->tiles_w * g->in_blocks * TN_VF_LANES * (int64_t)sizeof(float);
   const int64_t u_bytes = POINTS * g->c.channels * g->c.filters * (int64_t)sizeof(float);
-  /* heavy: U has more bytes than V, since to each point and channel it has a float per filter, and
-   * V one per tile. Then it costs less that each part of the filters makes V of its own than that
-   * each strip reads all of U. */
-  work_cut c = {.rows = g->tiles_h,
+  /* U has more bytes than V if it has more filters than there are tiles: to each point and channel
+   * it has a float per filter, and V one per tile. Then it costs less that each part of the filters
+   * makes V of its own than that each strip reads all of U. */
+  g->cut = (work_cut){.rows = g->tiles_h,
                 .most_rows = tn_max_i64(1, (u_bytes < U_BYTES ? V_BYTES : 2 * V_BYTES) / row_bytes),
                 .batch = g->c.batch,
                 .groups = g->groups,
-                .heavy = g->c.filters > g->tiles_h * g->tiles_w * g->c.batch};
-  work_cut_make(&c, n_workers);
-  g->strip_rows = c.strip_rows, g->strips = c.strips;
-  g->parts = c.parts, g->part_groups = c.part_groups;
+                .by_filters = g->c.filters > g->tiles_h * g->tiles_w * g->c.batch,
+                .copies = true};
+  work_cut_make(&g->cut, n_workers);
 }
 
 /* Only of a call that refuse() lets through. The odd vector between points keeps their 36 streams
@@ -73,7 +72,7 @@ static tn_status winograd_make(const tn_call *call, winograd *out) {
   g.groups = tn_ceil_div(g.out_blocks, TILE_BLOCKS);
   g.tiles_h = tn_ceil_div(g.out_h, OUT), g.tiles_w = tn_ceil_div(g.out_w, OUT);
   winograd_cut(&g, call->n_workers);
-  const int64_t tiles = g.strip_rows * g.tiles_w;
+  const int64_t tiles = g.cut.strip_rows * g.tiles_w;
   g.v_step = (tiles * g.in_blocks + 1) * TN_VF_LANES;
   g.m_step = (tiles * TILE_BLOCKS + 1) * TN_VF_LANES;
   *out = g;
@@ -107,12 +106,12 @@ tn_status TN_SIMD_NAME(conv_winograd_plan)(const tn_call *call, tn_kernel_plan *
   const tn_status s = winograd_make(call, &g);
   if (s) return s;
   const double tiles = (double)(g.c.batch * g.tiles_h * g.tiles_w);
-  const double blocks = (double)(g.in_blocks * g.parts + g.out_blocks);
+  const double blocks = (double)(g.in_blocks * g.cut.parts + g.out_blocks);
   const double flops = 2.0 * tiles * (double)winograd_weights(&g);
-  const double bytes = 4.0 * (double)winograd_weights(&g) * (double)(g.c.batch * g.strips);
+  const double bytes = 4.0 * (double)winograd_weights(&g) * (double)(g.c.batch * g.cut.strips);
   out->worker_scratch_bytes = (uint64_t)winograd_scratch(&g) * sizeof(float);
   out->state_bytes = (uint64_t)winograd_weights(&g) * sizeof(float);
-  out->items[0] = g.c.batch * g.strips * g.parts;
+  out->items[0] = g.c.batch * g.cut.strips * g.cut.parts;
   out->cost_ns = flops / (TN_VF_LANES == 16 ? 120 : 70) + tiles * blocks * 50 + bytes / 20 + 500;
   out->grain[0] = tn_grain(TN_THREAD_NS, out->cost_ns / (double)out->items[0]);
   return TN_OK;
@@ -332,11 +331,20 @@ static winograd_outputs winograd_outputs_make(const tn_call *call, const winogra
   return d;
 }
 
-static void winograd_run_group(const tn_call *call, const winograd *g, int64_t strip, int64_t group,
-                               const float *v, float *m) {
-  const int64_t width = winograd_width(g, group), image = strip / g->strips;
-  const int64_t first = strip % g->strips * g->strip_rows;
-  const int64_t rows = tn_min_i64(g->strip_rows, g->tiles_h - first);
+typedef struct winograd_strip { /* rows of tiles of an image */
+  int64_t image, first, rows;
+} winograd_strip;
+
+static winograd_strip winograd_strip_make(const winograd *g, int64_t strip) {
+  const int64_t n = g->cut.strips, k = strip % n;
+  winograd_strip s = {.image = strip / n, .first = cut_at(g->tiles_h, n, k)};
+  s.rows = cut_at(g->tiles_h, n, k + 1) - s.first;
+  return s;
+}
+
+static void winograd_run_group(const tn_call *call, const winograd *g, const winograd_strip *s,
+                               int64_t group, const float *v, float *m) {
+  const int64_t width = winograd_width(g, group), rows = s->rows;
   float *zeros = m + POINTS * g->m_step;
   for (int64_t k = 0; k < width; k++) tn_vf_store(zeros + k * TN_VF_LANES, tn_vf_set1(0));
   winograd_multiply(g, v, (const float *)call->state + winograd_group(g, group), width, zeros,
@@ -344,8 +352,8 @@ static void winograd_run_group(const tn_call *call, const winograd *g, int64_t s
   for (int64_t b = 0; b < width; b++) {
     const int64_t block = group * TILE_BLOCKS + b;
     const winograd_outputs d = winograd_outputs_make(call, g, block);
-    const int64_t row = (image * g->out_blocks + block) * g->out_h + first * OUT;
-    winograd_finish(call, g, &d, m + b * rows * g->tiles_w * TN_VF_LANES, first, rows, block,
+    const int64_t row = (s->image * g->out_blocks + block) * g->out_h + s->first * OUT;
+    winograd_finish(call, g, &d, m + b * rows * g->tiles_w * TN_VF_LANES, s->first, rows, block,
                     (float *)call->outputs[0]->data + row * d.row);
   }
 }
@@ -357,15 +365,17 @@ tn_status TN_SIMD_NAME(conv_winograd)(const tn_call *call, uint32_t stage, int64
   const tn_status status = winograd_make(call, &g);
   if (status) return status;
   float *v = (float *)(void *)((char *)call->worker_scratch + worker * call->worker_scratch_bytes);
+  int64_t strip, part, made = -1;
   for (int64_t item = begin; item < end; item++) {
-    const int64_t strip = item / g.parts, part = item % g.parts * g.part_groups;
-    const int64_t first = strip % g.strips * g.strip_rows;
-    const int64_t image = strip / g.strips * g.in_blocks * g.c.in_size * TN_VF_LANES;
-    if (item == begin || item % g.parts == 0)
-      winograd_in_strip(&g, (const float *)call->inputs[0]->data + image, first,
-                        tn_min_i64(g.strip_rows, g.tiles_h - first), v);
-    for (int64_t k = part; k < tn_min_i64(part + g.part_groups, g.groups); k++)
-      winograd_run_group(call, &g, strip, k, v, v + POINTS * g.v_step);
+    work_cut_item(&g.cut, item, &strip, &part);
+    const winograd_strip s = winograd_strip_make(&g, strip);
+    const int64_t image = s.image * g.in_blocks * g.c.in_size * TN_VF_LANES;
+    if (strip != made)
+      winograd_in_strip(&g, (const float *)call->inputs[0]->data + image, s.first, s.rows, v);
+    made = strip;
+    const int64_t last = cut_at(g.groups, g.cut.parts, part + 1);
+    for (int64_t k = cut_at(g.groups, g.cut.parts, part); k < last; k++)
+      winograd_run_group(call, &g, &s, k, v, v + POINTS * g.v_step);
   }
   return TN_OK;
 }

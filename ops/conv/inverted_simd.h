@@ -17,7 +17,7 @@ typedef struct wide { /* one inverted residual, cut into work */
   tn_window w;                /* of 3 dims */
   layer expand, project;      /* what pointwise_rows needs of them */
   int64_t blocks;             /* in between */
-  int64_t rows, bands;        /* output rows of a band */
+  int64_t rows, bands;        /* output rows of a band, at most */
   int64_t expanded_rows;      /* that such a band needs */
   int64_t expanded, reduced;  /* floats of the two parts of the scratch */
   int64_t w2, w3, all_floats; /* where weights begin in the state; W1 at 0 */
@@ -61,10 +61,10 @@ static tn_status wide_make(const tn_call *call, wide *out) {
   l.project = pointwise_layer(l.n.wide, l.n.filters);
   const int64_t lanes = l.blocks * TN_VF_LANES;
   l.rows = rows_that_fit(&l.w, (double)lanes * sizeof(float));
-  const int64_t wanted = call->n_workers > 1 ? 4 * (int64_t)call->n_workers : 1,
-                most = tn_max_i64(1, l.w.out[1] * l.n.batch / wanted);
-  l.rows = tn_max_i64(1, tn_min_i64(tn_min_i64(l.rows, l.w.out[1]), tn_ceil_div(most, 2) * 2));
-  l.bands = tn_ceil_div(l.w.out[1], l.rows);
+  /* As many bands for each worker, and no more of them: each makes some rows again. */
+  const int64_t n = tn_max_i64(1, call->n_workers), fit = tn_ceil_div(l.w.out[1], l.rows);
+  l.bands = tn_min_i64(l.w.out[1], tn_ceil_div(fit, n) * n);
+  l.rows = tn_ceil_div(l.w.out[1], tn_max_i64(1, l.bands));
   l.expanded_rows = rows_for(&l.w, l.rows);
   l.expanded = l.expanded_rows * l.w.in[2] * lanes;
   l.reduced = l.rows * l.w.out[2] * lanes;
@@ -202,8 +202,8 @@ static void finish_band(const tn_call *call, const wide *l, int64_t image, int64
 }
 
 static void band_item(const tn_call *call, const wide *l, int64_t item, float *room) {
-  const int64_t image = item / l->bands, o0 = item % l->bands * l->rows,
-                o1 = tn_min_i64(o0 + l->rows, l->w.out[1]);
+  const int64_t image = item / l->bands, o0 = cut_at(l->w.out[1], l->bands, item % l->bands),
+                o1 = cut_at(l->w.out[1], l->bands, item % l->bands + 1);
   int64_t first;
   const tn_window w = band_window(&l->w, o0, o1, &first);
   const float *state = call->state;

@@ -79,9 +79,8 @@ static inline void tn_unravel(int64_t index, const int64_t *dims, int32_t n, int
   }
 }
 
-/* Nanoseconds of work that a thread should get at once. Handing them over takes one, and the data
- * that another core has written some more. */
-enum { TN_THREAD_NS = 7000 };
+/* Nanoseconds of work that a thread should get at once: twice what handing them over takes. */
+enum { TN_THREAD_NS = 1000 };
 
 /* How many work items of about `each` steps a thread should take at once, to have `least` steps
  * to do; each may be anything, huge as well. */

@@ -6,7 +6,12 @@
  * the job is over. Who has claimed a chunk may read the job's fields until it has counted the chunk
  * as finished, since the caller leaves (and the fields change) only when all are. So a worker that
  * comes late, or wakes in the middle of a later job, is harmless: it claims a chunk of the job that
- * is there, or none. */
+ * is there, or none.
+ *
+ * Steps of a small model take a few microseconds, and a cache line takes a tenth of one from core
+ * to core. So a hand-over is few of them: the job and the epoch that announces it are one line, a
+ * worker's share another, and its count of what it has finished the third; the caller waits for
+ * none of these before its own first chunk, which nobody else may claim. */
 #include "base/pool.h"
 
 #include <pthread.h>
@@ -37,16 +42,16 @@ typedef struct worker {
 } worker;
 
 struct tn_pool {
-  /* The job. Written by its caller before the shares are set. */
+  /* The job, in one line. Written by its caller before the shares are set. */
+  alignas(64) _Atomic uint32_t epoch; /* counts jobs; workers sleep on it */
+  atomic_bool stop;
   tn_pool_fn run;
   void *arg;
   int64_t n_items, n_chunks;
   /* Words that several threads change, a cache line each. */
   alignas(64) _Atomic uint32_t unfinished; /* chunks; the caller sleeps on it */
-  alignas(64) _Atomic uint32_t epoch;      /* counts jobs; workers sleep on it */
-  _Atomic int32_t n_asleep;                /* workers that sleep on epoch, or are about to */
+  alignas(64) _Atomic int32_t n_asleep;    /* workers that sleep on epoch, or are about to */
   _Atomic uint32_t caller_asleep;
-  atomic_bool stop;
   alignas(64) atomic_bool busy; /* a job has the workers */
   /* Constant once created. */
   alignas(64) const tn_allocator *a;
@@ -74,18 +79,22 @@ static bool spin(const tn_pool *pool, _Atomic uint32_t *word, uint32_t seen, boo
   return false;
 }
 
-/* Claims a chunk of a share, the first or the last; -1: none is left. */
-static int64_t claim(_Atomic uint64_t *share, bool last) {
-  uint64_t seen = atomic_load_explicit(share, memory_order_relaxed), left;
-  uint32_t begin, end;
+/* Claims the first chunk of the thread's own share; -1: none is left. */
+static int64_t claim_first(_Atomic uint64_t *share) {
+  const uint64_t seen =
+      atomic_fetch_add_explicit(share, UINT64_C(1) << 32, memory_order_acquire);
+  const uint32_t begin = (uint32_t)(seen >> 32), end = (uint32_t)seen;
+  return begin < end ? (int64_t)begin : -1;
+}
+
+/* Claims the last chunk of another's share; -1: none is left. */
+static int64_t claim_last(_Atomic uint64_t *share) {
+  uint64_t seen = atomic_load_explicit(share, memory_order_relaxed);
   do {
-    begin = (uint32_t)(seen >> 32);
-    end = (uint32_t)seen;
-    if (begin >= end) return -1;
-    left = last ? seen - 1 : seen + (UINT64_C(1) << 32);
-  } while (!atomic_compare_exchange_weak_explicit(share, &seen, left, memory_order_acquire,
+    if ((uint32_t)(seen >> 32) >= (uint32_t)seen) return -1;
+  } while (!atomic_compare_exchange_weak_explicit(share, &seen, seen - 1, memory_order_acquire,
                                                   memory_order_relaxed));
-  return last ? end - 1 : begin;
+  return (uint32_t)seen - 1;
 }
 
 /* Where chunk k begins: all are equal, but long ones begin at multiples of 64 items, for the sake
@@ -99,19 +108,30 @@ static int64_t chunk_begin(const tn_pool *pool, int64_t k) {
 
 static void run_chunk(tn_pool *pool, int64_t k, uint32_t id) {
   pool->run(pool->arg, chunk_begin(pool, k), chunk_begin(pool, k + 1), id);
-  if (atomic_fetch_sub(&pool->unfinished, 1) == 1 && atomic_load(&pool->caller_asleep)) {
-    tn_park_wake(&pool->park, &pool->unfinished, 1);
-  }
 }
 
-/* Runs chunks as long as there are unclaimed ones, its own first. */
-static void work(tn_pool *pool, uint32_t id) {
-  const uint32_t n = (uint32_t)pool->n_slots + 1;
-  for (uint32_t k = 0; k < n; k++) {
-    const uint32_t whose = (id + k) % n;
-    int64_t chunk;
-    while ((chunk = claim(&pool->workers[whose].share, k > 0)) >= 0) run_chunk(pool, chunk, id);
+/* What is left of a thread's own share; how many chunks that was. */
+static uint32_t run_own(tn_pool *pool, uint32_t id) {
+  uint32_t n = 0;
+  for (int64_t k; (k = claim_first(&pool->workers[id].share)) >= 0; n++) run_chunk(pool, k, id);
+  return n;
+}
+
+/* What others have not begun with. */
+static uint32_t run_others(tn_pool *pool, uint32_t id) {
+  const uint32_t n_threads = (uint32_t)pool->n_slots + 1;
+  uint32_t n = 0;
+  for (uint32_t i = 1; i < n_threads; i++) {
+    _Atomic uint64_t *share = &pool->workers[(id + i) % n_threads].share;
+    for (int64_t k; (k = claim_last(share)) >= 0; n++) run_chunk(pool, k, id);
   }
+  return n;
+}
+
+/* Counts chunks as finished. */
+static void finish(tn_pool *pool, uint32_t n) {
+  if (n && atomic_fetch_sub(&pool->unfinished, n) == n && atomic_load(&pool->caller_asleep))
+    tn_park_wake(&pool->park, &pool->unfinished, 1);
 }
 
 static void *worker_main(void *arg) {
@@ -120,7 +140,8 @@ static void *worker_main(void *arg) {
   for (;;) {
     uint32_t seen = atomic_load(&pool->epoch);
     if (atomic_load(&pool->stop)) return NULL;
-    work(pool, self->id);
+    finish(pool, run_own(pool, self->id));
+    finish(pool, run_others(pool, self->id));
     if (spin(pool, &pool->epoch, seen, true)) continue;
     atomic_fetch_add(&pool->n_asleep, 1);
     tn_park_wait(&pool->park, &pool->epoch, seen);
@@ -128,40 +149,68 @@ static void *worker_main(void *arg) {
   }
 }
 
-/* Tells the workers that something is new, and wakes up to n_wanted of them. */
-static void announce(tn_pool *pool, int32_t n_wanted) {
-  atomic_fetch_add(&pool->epoch, 1);
-  int32_t n_asleep = atomic_load(&pool->n_asleep), n_awake = pool->n_workers - n_asleep;
-  if (n_asleep > 0 && n_wanted > n_awake) {
-    tn_park_wake(&pool->park, &pool->epoch, n_wanted - n_awake);
-  }
+/* Tells the workers that something is new. */
+static void announce(tn_pool *pool) {
+  const uint32_t epoch = atomic_load_explicit(&pool->epoch, memory_order_relaxed);
+  atomic_store_explicit(&pool->epoch, epoch + 1, memory_order_release);
 }
 
-static void wait_for_others(tn_pool *pool) {
+/* Wakes so many that n_wanted workers are awake. False: they are already. */
+static bool wake(tn_pool *pool, int32_t n_asleep, int32_t n_wanted) {
+  const int32_t n_awake = pool->n_workers - n_asleep;
+  if (n_asleep <= 0 || n_wanted <= n_awake) return false;
+  tn_park_wake(&pool->park, &pool->epoch, n_wanted - n_awake);
+  return true;
+}
+
+/* The caller's part: as many chunks as it claimed. */
+static uint32_t run_mine(tn_pool *pool, int64_t n_chunks) {
+  const int32_t n_wanted = (int32_t)n_chunks - 1;
+  const bool woken = wake(pool, atomic_load(&pool->n_asleep), n_wanted);
+  run_chunk(pool, 0, 0);
+  /* A worker may have gone to sleep when it had not yet seen the job: an exchange with it in which
+   * either it sees the job or the caller sees that it sleeps. It has a price before the first
+   * chunk, and none after. */
+  if (!woken) wake(pool, atomic_fetch_add(&pool->n_asleep, 0), n_wanted);
+  uint32_t n = 1;
+  if (n_chunks > pool->n_workers + 1) n += run_own(pool, 0);
+  if (atomic_load_explicit(&pool->unfinished, memory_order_acquire) > n) n += run_others(pool, 0);
+  return n;
+}
+
+/* `mine`: the chunks that the caller has run itself, which are not counted as finished. */
+static void wait_for_others(tn_pool *pool, uint32_t mine) {
   uint32_t left;
-  while ((left = atomic_load_explicit(&pool->unfinished, memory_order_acquire)) != 0) {
+  while ((left = atomic_load_explicit(&pool->unfinished, memory_order_acquire)) != mine) {
     if (spin(pool, &pool->unfinished, left, false)) continue;
+    atomic_fetch_sub(&pool->unfinished, mine);
+    left -= mine, mine = 0;
     atomic_store(&pool->caller_asleep, 1);
     if (atomic_load(&pool->unfinished) == left) tn_park_wait(&pool->park, &pool->unfinished, left);
     atomic_store(&pool->caller_asleep, 0);
   }
 }
 
-/* As many chunks as grain allows, and as many for each thread. */
-static int64_t chunks_of(int64_t n_items, int64_t grain, int32_t n_threads) {
-  const int64_t n = tn_min_i64(tn_ceil_div(n_items, grain), n_threads * CHUNKS_PER_THREAD);
-  return n > n_threads ? n / n_threads * n_threads : n;
+/* As many for each thread: one of a grain at least, or several of `chunk` items. */
+static int64_t chunks_of(int64_t n_items, int64_t grain, int64_t chunk, int32_t n_threads) {
+  const int64_t most = tn_min_i64(tn_ceil_div(n_items, grain), n_threads);
+  const int64_t each = tn_ceil_div(n_items, tn_max_i64(chunk, grain)) / n_threads;
+  return tn_max_i64(most, n_threads * tn_min_i64(each, CHUNKS_PER_THREAD));
 }
 
+/* Equal shares, of which the caller's first chunk is already claimed. */
 static void share_out(tn_pool *pool, int64_t n_chunks) {
-  const int64_t n = pool->n_workers + 1;
+  const int64_t n = pool->n_workers + 1, each = tn_ceil_div(n_chunks, n);
   for (int64_t k = 0; k < n; k++) {
-    const uint64_t begin = (uint64_t)(k * n_chunks / n), end = (uint64_t)((k + 1) * n_chunks / n);
-    atomic_store_explicit(&pool->workers[k].share, begin << 32 | end, memory_order_release);
+    const int64_t begin = tn_min_i64(k * each, n_chunks), end = tn_min_i64(begin + each, n_chunks);
+    const uint64_t first = (uint64_t)(k ? begin : 1);
+    atomic_store_explicit(&pool->workers[k].share, first << 32 | (uint64_t)end,
+                          memory_order_release);
   }
 }
 
-void tn_pool_run(tn_pool *pool, int64_t n_items, int64_t grain, tn_pool_fn run, void *arg) {
+void tn_pool_run(tn_pool *pool, int64_t n_items, int64_t grain, int64_t chunk, tn_pool_fn run,
+                 void *arg) {
   if (n_items <= 0) return;
   if (grain < 1) grain = 1;
   bool alone = !pool || pool->n_workers == 0 || n_items <= grain;
@@ -172,13 +221,11 @@ void tn_pool_run(tn_pool *pool, int64_t n_items, int64_t grain, tn_pool_fn run, 
   pool->run = run;
   pool->arg = arg;
   pool->n_items = n_items;
-  pool->n_chunks = chunks_of(n_items, grain, pool->n_workers + 1);
-  const int32_t n_chunks = (int32_t)pool->n_chunks;
-  atomic_store_explicit(&pool->unfinished, (uint32_t)n_chunks, memory_order_relaxed);
-  share_out(pool, n_chunks);
-  announce(pool, n_chunks - 1);
-  work(pool, 0);
-  wait_for_others(pool);
+  pool->n_chunks = chunks_of(n_items, grain, chunk, pool->n_workers + 1);
+  atomic_store_explicit(&pool->unfinished, (uint32_t)pool->n_chunks, memory_order_relaxed);
+  share_out(pool, pool->n_chunks);
+  announce(pool);
+  wait_for_others(pool, run_mine(pool, pool->n_chunks));
   atomic_store_explicit(&pool->busy, false, memory_order_release);
 }
 
@@ -225,7 +272,8 @@ tn_status tn_pool_create(const tn_allocator *a, int32_t n_threads, tn_pool **out
 void tn_pool_destroy(tn_pool *pool) {
   if (!pool) return;
   atomic_store(&pool->stop, true);
-  announce(pool, pool->n_workers);
+  announce(pool);
+  wake(pool, atomic_fetch_add(&pool->n_asleep, 0), pool->n_workers);
   for (int32_t i = 1; i <= pool->n_workers; i++) pthread_join(pool->workers[i].thread, NULL);
   tn_park_destroy(&pool->park);
   tn_free(pool->a, pool, pool_bytes(pool->n_slots));

@@ -25,7 +25,10 @@ void tn_pool_destroy(tn_pool *pool); /* no job may be running */
 int32_t tn_pool_n_threads(const tn_pool *pool);
 /* Runs to the end. grain: about the smallest number of items worth a hand-off; n_items <= grain
  * runs on the caller alone, at once. One job at a time uses the workers: a job that comes while
- * they are busy (from another session) runs on its caller alone. pool NULL: every job does. */
-void tn_pool_run(tn_pool *pool, int64_t n_items, int64_t grain, tn_pool_fn run, void *arg);
+ * they are busy (from another session) runs on its caller alone. pool NULL: every job does.
+ * chunk: about the smallest number of items worth taking from another thread; a thread's share is
+ * several chunks only where they have as many. */
+void tn_pool_run(tn_pool *pool, int64_t n_items, int64_t grain, int64_t chunk, tn_pool_fn run,
+                 void *arg);
 
 #endif

@@ -326,7 +326,7 @@ static bool run_stages(check_run *r) {
     if (r->plan.items[stage] <= 0) continue;
     r->stage = stage;
     if (r->way->threads)
-      tn_pool_run(threads_of(r->context.env), r->plan.items[stage], 1, run_threaded, r);
+      tn_pool_run(threads_of(r->context.env), r->plan.items[stage], 1, 1, run_threaded, r);
     else
       run_ranges(r, stage);
     if (atomic_load(&r->status)) return false;

@@ -70,9 +70,9 @@ static void run_range(void *arg, int64_t begin, int64_t end, uint32_t worker) {
 static void run_stages(tn_task *t) {
   const tn_kernel_plan *plan = &t->step->plan;
   for (uint32_t k = 0; k < plan->n_stages; k++) {
-    t->stage = k;
+    if (t->stage != k) t->stage = k; /* else its cache line stays with the workers, too */
     if (plan->items[k] <= 0) continue;
-    tn_pool_run(t->frame->pool, plan->items[k], plan->grain[k], run_range, t);
+    tn_pool_run(t->frame->pool, plan->items[k], plan->grain[k], t->step->chunk[k], run_range, t);
     if (atomic_load_explicit(&t->frame->status, memory_order_relaxed)) return;
   }
 }

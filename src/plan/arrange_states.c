@@ -74,7 +74,7 @@ tn_status tn_arrange_states(tn_arrangement *r) {
     qsort(r->wants.data, (size_t)r->wants.n, sizeof *r->wants.data, by_size);
     while (c.n < r->wants.n && is_for_threads(&r->wants.data[c.n])) c.n++;
     atomic_init(&c.next, 0);
-    tn_pool_run(r->p->pool, tn_pool_n_threads(r->p->pool), 1, get_states, &c);
+    tn_pool_run(r->p->pool, tn_pool_n_threads(r->p->pool), 1, 1, get_states, &c);
   }
   for (int64_t k = 0; k < r->wants.n && !status; k++) {
     tn_want *w = &r->wants.data[k];

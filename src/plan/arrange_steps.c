@@ -162,6 +162,15 @@ static uint64_t packed_inputs(const tn_gnode *n, const tn_choice *c) {
   return packed;
 }
 
+/* To take a chunk of another thread's brings its data from core to core, too. */
+static void fill_chunks(tn_step *step) {
+  enum { CHUNK_NS = 6000 };
+  const tn_kernel_plan *plan = &step->plan;
+  for (uint32_t k = 0; k < plan->n_stages; k++)
+    if (plan->cost_ns > 0 && plan->items[k] > 0)
+      step->chunk[k] = tn_grain(CHUNK_NS, plan->cost_ns / (double)plan->items[k]);
+}
+
 static tn_status fill_step(tn_arrangement *r, int32_t id, tn_step *step) {
   const tn_gnode *n = tn_graph_node(r->g, id);
   const tn_choice *c = n->choice;
@@ -185,6 +194,7 @@ static tn_status fill_step(tn_arrangement *r, int32_t id, tn_step *step) {
                     .n_refusals = c->n_refusals,
                     .cost_ns = c->cost_ns,
                     .flops = c->flops};
+  fill_chunks(step);
   if (r->scratch[id] >= 0) step->scratch_offset = r->lives.data[r->scratch[id]].offset;
   if (r->worker_scratch[id] >= 0)
     step->worker_scratch_offset = r->lives.data[r->worker_scratch[id]].offset;

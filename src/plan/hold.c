@@ -59,7 +59,7 @@ tn_status tn_plan_hold(const tn_planner *p, tn_plan *plan) {
   }
   if (!status && h.held.n) {
     plan->n_held = h.held.n;
-    tn_pool_run(p->pool, plan->n_held, 1, fetch_range, &h);
+    tn_pool_run(p->pool, plan->n_held, 1, 1, fetch_range, &h);
     if (atomic_load(&h.failed)) status = TN_ERR_MEMORY;
   }
   tn_vec_free(p->a, &h.held);

@@ -158,7 +158,8 @@ typedef struct tn_slot { /* one value of the plan */
 typedef struct tn_step {
   const tn_kerneldef *def;
   tn_kernel_plan plan;
-  const char *node, *op; /* for people */
+  int64_t chunk[TN_MAX_STAGES]; /* items that are handed over at once; see tn_pool_run */
+  const char *node, *op;        /* for people */
   int32_t version;
   const void *attrs;
   int32_t *inputs, *outputs; /* slots; -1: left out */

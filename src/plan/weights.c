@@ -83,7 +83,7 @@ static tn_status digest_files(tn_weights *w) {
     const uint64_t n = (file->size + PART - 1) / PART;
     digester d = {file, tn_alloc(w->a, (n + 1) * sizeof *d.parts)};
     if (!d.parts) return TN_ERR_MEMORY;
-    tn_pool_run(w->pool, (int64_t)n, 1, digest_parts, &d);
+    tn_pool_run(w->pool, (int64_t)n, 1, 1, digest_parts, &d);
     w->sources.data[k].digest = tn_digest_of(d.parts, n * sizeof *d.parts);
     tn_free(w->a, d.parts, (n + 1) * sizeof *d.parts);
   }

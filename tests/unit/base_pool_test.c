@@ -43,7 +43,7 @@ static int job_check(job *j, tn_pool *pool, int64_t n_items, int64_t grain) {
   j->n_wrong = 0;
   j->n_items = n_items;
   j->n_threads = (uint32_t)tn_pool_n_threads(pool);
-  tn_pool_run(pool, n_items, grain, job_run, j);
+  tn_pool_run(pool, n_items, grain, grain, job_run, j);
   int wrong = j->sum != n_items || j->n_wrong != 0;
   for (int64_t i = 0; i < n_items; i++) wrong |= j->seen[i] != 1 || j->plain[i] != 3 * i;
   return wrong;
@@ -127,7 +127,7 @@ static void *caller_main(void *arg) {
     c->n_wrong += job_check(j, c->pool, 1 + (k * 37) % 500, 1 + k % 5);
     if (k % 40 == 0) {
       outer o = {c->pool, 0};
-      tn_pool_run(c->pool, 6, 1, outer_run, &o);
+      tn_pool_run(c->pool, 6, 1, 1, outer_run, &o);
       c->n_wrong += o.n_wrong;
     }
   }
@@ -173,7 +173,7 @@ static void workers_help(void **state) {
   tn_pool *pool = pool_make(2);
   blocker b = {0, 0};
   sleep_ns(5000000);
-  tn_pool_run(pool, 8, 1, slow_run, &b);
+  tn_pool_run(pool, 8, 1, 1, slow_run, &b);
   assert_int_equal(b.n_ranges, 8);
   assert_true(b.n_inside > 0);
   tn_pool_destroy(pool);
