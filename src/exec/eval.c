@@ -97,12 +97,10 @@ static tn_status add_step(tn_eval *e, const tn_tensor *const *in, tn_tensor *con
 static tn_status choose(tn_eval *e) {
   tn_call *call = &e->frame->now->tasks[0].call;
   const tn_kerneldef *const *kernels = NULL;
-  const char *pin = tn_pin_of(e->planner, e->node);
   int32_t n = tn_registry_kernels(e->planner->registry, e->node->def, &kernels);
   for (int32_t k = 0; k < n; k++) {
     const tn_kerneldef *def = kernels[k];
-    if (pin && strcmp(pin, def->kernel.name)) continue;
-    if (tn_pin_excludes(e->planner, e->node, def->kernel.name)) continue;
+    if (!tn_pin_allows(e->planner, e->node, def->kernel.name)) continue;
     call->self = def->owner ? def->owner->self : NULL;
     if (tn_kernel_match(def, e->node->def, call, e->node->n_formal, &e->arena)) continue;
     tn_status status = tn_kernel_ask_plan(def, call, e->diag, &e->step.plan);

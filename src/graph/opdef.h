@@ -11,6 +11,9 @@ typedef struct tn_part_owner { /* a loaded plug-in, as its parts see it */
   bool stays;    /* is never unloaded */
 } tn_part_owner;
 
+/* Does what it owns ship with Tenon, and not come from a plug-in? */
+static inline bool tn_is_own(const tn_part_owner *owner) { return !owner || owner->stays; }
+
 typedef struct tn_opdef {
   tn_op op; /* the host's copy, zero where the plug-in's was shorter */
   tn_schema schema;

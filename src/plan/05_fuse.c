@@ -16,10 +16,8 @@ static const tn_kerneldef *first_that_takes(const tn_planner *p, tn_graph *g, in
   const tn_gnode *n = tn_graph_node(g, node);
   const tn_kerneldef *const *kernels, *found = NULL;
   int32_t count = tn_registry_kernels(p->registry, n->def, &kernels);
-  const char *pin = tn_pin_of(p, n);
   for (int32_t k = 0; k < count && !found && !tn_call_fetch_for(&f, kernels[k]->owner); k++)
-    if ((!pin || !strcmp(pin, kernels[k]->kernel.name)) &&
-        !tn_pin_excludes(p, n, kernels[k]->kernel.name) &&
+    if (tn_pin_allows(p, n, kernels[k]->kernel.name) &&
         tn_kernel_match_fixed(kernels[k], n->def, &f.call, n->n_formal, &f.arena) == NULL &&
         (!kernels[k]->kernel.refuse || kernels[k]->kernel.refuse(&f.call) == NULL))
       found = kernels[k];
@@ -28,8 +26,6 @@ static const tn_kerneldef *first_that_takes(const tn_planner *p, tn_graph *g, in
 }
 
 /* ---- rewrites ---- */
-
-static bool is_own(const tn_part_owner *owner) { return !owner || owner->stays; }
 
 /* Is the node pinned, or one of those before it that a rewrite might take with it? */
 static bool is_pinned(const tn_planner *p, const tn_graph *g, int32_t node) {
@@ -50,7 +46,7 @@ static bool is_spoken_for(const tn_planner *p, tn_graph *g, int32_t node) {
   if (is_pinned(p, g, node)) return true;
   if (tn_graph_node(g, node)->def->op.flags & TN_OP_ELEMENTWISE) return false;
   const tn_kerneldef *winner = first_that_takes(p, g, node);
-  return winner && !is_own(winner->owner);
+  return winner && !tn_is_own(winner->owner);
 }
 
 static tn_status apply_rewrite(const tn_planner *p, tn_graph *g, int32_t node,
@@ -72,7 +68,8 @@ static tn_status rewrite_each(const tn_planner *p, tn_graph *g, int64_t limit, t
     int32_t count = n->alive && n->def ? tn_registry_rewrites(p->registry, n->def, &rewrites) : 0;
     const bool is_spoken = count > 0 && is_spoken_for(p, g, id);
     for (int32_t k = 0; k < count && !s && tn_graph_node(g, id)->alive; k++)
-      if (!is_spoken || !is_own(rewrites[k]->owner)) s = apply_rewrite(p, g, id, rewrites[k], diag);
+      if (!is_spoken || !tn_is_own(rewrites[k]->owner))
+        s = apply_rewrite(p, g, id, rewrites[k], diag);
     if (!s && g->nodes.n > limit) s = tn_edit_endless(g, id, "rewriting", diag);
   }
   if (!s) s = tn_graph_sort(g, diag);

@@ -82,6 +82,11 @@ const char *tn_pin_of(const tn_planner *p, const tn_gnode *node) {
   return pin ? pin : find_pin(p, node, false);
 }
 
+bool tn_pin_allows(const tn_planner *p, const tn_gnode *node, const char *kernel) {
+  const char *pin = tn_pin_of(p, node);
+  return (!pin || !strcmp(pin, kernel)) && !tn_pin_excludes(p, node, kernel);
+}
+
 static bool has_kernel_named(const tn_planner *p, const tn_opdef *def, const char *name) {
   const tn_kerneldef *const *kernels;
   int32_t n = def ? tn_registry_kernels(p->registry, def, &kernels) : 0;

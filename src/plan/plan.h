@@ -69,6 +69,9 @@ typedef struct tn_choice {
 const char *tn_pin_of(const tn_planner *p, const tn_gnode *node);
 /* Does a pin "Conv!=kernel" or "Conv!=kernel_*" of the user say that this kernel shall not run? */
 bool tn_pin_excludes(const tn_planner *p, const tn_gnode *node, const char *kernel);
+/* No pin of the user is against this kernel: neither one that names another, nor one that excludes
+ * it. */
+bool tn_pin_allows(const tn_planner *p, const tn_gnode *node, const char *kernel);
 
 /* ---- the call of a kernel at plan time: src/plan/call.c -------------------------------------- */
 

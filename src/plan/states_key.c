@@ -177,7 +177,7 @@ tn_status tn_state_key_make(const tn_allocator *a, const tn_state_of *s, tn_stat
  * it. */
 static bool can_last(const tn_kerneldef *def) {
   bool is_packed = false;
-  if (def->owner && !def->owner->stays) return false;
+  if (!tn_is_own(def->owner)) return false;
   if (def->kernel.finish || !def->kernel.prepare) return false;
   for (uint32_t k = 0; k < def->kernel.n_accepts; k++)
     is_packed = is_packed || (def->kernel.accepts[k]->flags & TN_ACCEPT_PACKED) != 0;

@@ -123,10 +123,8 @@ static const tn_kerneldef *kernel_for(const widener *w, int32_t node, bool in_f3
     if (widens(w->g, n, k, true)) f.out[k].dtype = TN_F32;
   const tn_kerneldef *const *kernels, *found = NULL;
   const int32_t count = tn_registry_kernels(w->p->registry, n->def, &kernels);
-  const char *pin = tn_pin_of(w->p, n);
   for (int32_t k = 0; k < count && !found; k++)
-    if ((!pin || !strcmp(pin, kernels[k]->kernel.name)) &&
-        !tn_pin_excludes(w->p, n, kernels[k]->kernel.name) &&
+    if (tn_pin_allows(w->p, n, kernels[k]->kernel.name) &&
         !tn_kernel_match_fixed(kernels[k], n->def, &f.call, n_formal, &f.arena) &&
         !tn_kernel_match_types(kernels[k], n->def, &f.call, n_formal, &f.arena))
       found = kernels[k];
@@ -153,7 +151,7 @@ static bool should_widen(const widener *w, int32_t node) {
   }
   if (!any || moves_half(g, n)) return false;
   const tn_kerneldef *half = kernel_for(w, node, false);
-  if (half && half->owner && !half->owner->stays) return false;
+  if (half && !tn_is_own(half->owner)) return false;
   return kernel_for(w, node, true) || (n->def->op.lower && !half);
 }
 
