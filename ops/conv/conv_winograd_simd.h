@@ -127,16 +127,21 @@ static const double winograd_g[IN][3] = {{1, 0, 0},
                                          {-1 / 1.5, ROOT_2 / 3, -0.5 / 1.5},
                                          {0, 0, 1}};
 
-/* All points of one filter and channel, `step` floats apart. */
-static void winograd_weight(const float *w, float *to, int64_t step) {
+/* All points of one channel of a block of filters, `step` floats apart; n filters are there,
+ * `filter` floats from each other. */
+static void winograd_weight(const float *w, int64_t n, int64_t filter, float *to, int64_t step) {
+  double d[9][TN_VF_LANES] = {{0}}, row[3][TN_VF_LANES];
+  for (int64_t f = 0; f < n; f++)
+    for (int t = 0; t < 9; t++) d[t][f] = (double)w[f * filter + t];
   for (int i = 0; i < IN; i++) {
-    double row[3];
+    const double *g = winograd_g[i];
     for (int x = 0; x < 3; x++)
-      row[x] = winograd_g[i][0] * (double)w[x] + winograd_g[i][1] * (double)w[3 + x] +
-               winograd_g[i][2] * (double)w[6 + x];
+      for (int f = 0; f < TN_VF_LANES; f++)
+        row[x][f] = g[0] * d[x][f] + g[1] * d[3 + x][f] + g[2] * d[6 + x][f];
     for (int j = 0; j < IN; j++, to += step)
-      *to = (float)(row[0] * winograd_g[j][0] + row[1] * winograd_g[j][1] +
-                    row[2] * winograd_g[j][2]);
+      for (int f = 0; f < TN_VF_LANES; f++)
+        to[f] = (float)(row[0][f] * winograd_g[j][0] + row[1][f] * winograd_g[j][1] +
+                        row[2][f] * winograd_g[j][2]);
   }
 }
 
@@ -148,17 +153,20 @@ static int64_t winograd_group(const winograd *g, int64_t group) { /* its first w
   return group * TILE_BLOCKS * TN_VF_LANES * POINTS * g->c.channels;
 }
 
-/* Into [group][point][channel][blocks * lanes]. */
+/* Into [group][point][channel][blocks * lanes]: line after line, each of them once. */
 tn_status TN_SIMD_NAME(conv_winograd_prepare)(const tn_call *call) {
   winograd g;
   const tn_status s = winograd_make(call, &g);
-  const float *w = call->inputs[1]->data;
-  for (int64_t f = 0; !s && f < g.c.filters; f++) {
-    const int64_t group = f / (TILE_BLOCKS * TN_VF_LANES);
+  const int64_t filter = 9 * g.c.channels;
+  for (int64_t block = 0; !s && block < g.out_blocks; block++) {
+    const int64_t group = block / TILE_BLOCKS, first = block * TN_VF_LANES;
     const int64_t width = winograd_width(&g, group) * TN_VF_LANES;
-    float *to = (float *)call->state + winograd_group(&g, group) + f % (TILE_BLOCKS * TN_VF_LANES);
-    for (int64_t c = 0; c < g.c.channels; c++, w += 9, to += width)
-      winograd_weight(w, to, g.c.channels * width);
+    const float *w = (const float *)call->inputs[1]->data + first * filter;
+    float *to =
+        (float *)call->state + winograd_group(&g, group) + block % TILE_BLOCKS * TN_VF_LANES;
+    for (int64_t c = 0; c < g.c.channels; c++)
+      winograd_weight(w + 9 * c, tn_min_i64(TN_VF_LANES, g.c.filters - first), filter,
+                      to + c * width, g.c.channels * width);
   }
   return s;
 }
