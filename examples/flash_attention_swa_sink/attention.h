@@ -57,10 +57,12 @@ static inline uint32_t bits_of_f32(float f) {
 
 static inline float f32_of_bf16(uint16_t h) { return f32_of_bits((uint32_t)h << 16); }
 
-/* Shifting the exponent into place leaves 2^112 to multiply by, which does subnormals too. */
+/* Subnormals are integers times 2^-24. No arithmetic meets a subnormal f32: for that some processors
+ * take a hundred times as long. */
 static inline float f32_of_f16(uint16_t h) {
   uint32_t magnitude = (uint32_t)(h & 0x7fff) << 13, sign = (uint32_t)(h & 0x8000) << 16;
-  uint32_t bits = bits_of_f32(f32_of_bits(magnitude) * 0x1p112f);
+  uint32_t small = bits_of_f32((float)(h & 0x3ff) * 0x1p-24f);
+  uint32_t bits = magnitude < 0x00800000 ? small : magnitude + 0x38000000;
   bits = magnitude >= 0x0f800000 ? magnitude | 0x7f800000 : bits; /* infinity and NaN */
   return f32_of_bits(bits | sign);
 }
