@@ -36,7 +36,8 @@ uint64_t elf_offset(const elf_file *f, uint64_t address, uint64_t bytes) {
     const ElfW(Phdr) s = elf_segment(f, k);
     if (s.p_type != PT_LOAD || address < s.p_vaddr || address - s.p_vaddr >= s.p_filesz) continue;
     const uint64_t at = address - s.p_vaddr;
-    return bytes <= s.p_filesz - at ? s.p_offset + at : UINT64_MAX;
+    const bool reads = s.p_flags & PF_R && bytes <= s.p_filesz - at;
+    return reads ? s.p_offset + at : UINT64_MAX;
   }
   return UINT64_MAX;
 }
@@ -77,7 +78,7 @@ static tn_status check_header(elf_file *f) {
   return TN_OK;
 }
 
-enum { MAX_SEGMENTS = 256 };
+enum { MAX_SEGMENTS = 256, MAX_TLS = 1 << 30, MAX_TLS_ALIGN = 1 << 20 };
 
 /* Rules for one segment that is mapped; end: where the one before it ends. */
 static tn_status check_load(const elf_file *f, const ElfW(Phdr) * s, uint64_t *end) {
@@ -119,7 +120,12 @@ static tn_status check_others(const elf_file *f) {
     const ElfW(Phdr) s = elf_segment(f, k);
     if (s.p_type == PT_GNU_RELRO && !elf_is_mapped(f, s.p_vaddr, s.p_memsz, 0))
       return elf_damaged(f, "what is to be read-only is not in a segment");
-    if (s.p_type == PT_TLS && (s.p_filesz > s.p_memsz || s.p_memsz > UINT32_MAX ||
+    if (s.p_type == PT_PHDR &&
+        elf_offset(f, s.p_vaddr, f->header.e_phnum * sizeof s) != f->header.e_phoff)
+      return elf_damaged(f, "its segment table is not where it says");
+    if (s.p_type == PT_TLS && (s.p_align & (s.p_align - 1) || s.p_align > MAX_TLS_ALIGN))
+      return elf_damaged(f, "its thread-local data are not aligned as they say");
+    if (s.p_type == PT_TLS && (s.p_filesz > s.p_memsz || s.p_memsz > MAX_TLS ||
                                (s.p_filesz && elf_offset(f, s.p_vaddr, s.p_filesz) == UINT64_MAX)))
       return elf_damaged(f, "its thread-local data are not in a segment");
   }

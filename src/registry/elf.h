@@ -36,6 +36,28 @@ tn_status elf_damaged(const elf_file *f, const char *what);
 
 /* elf_dynamic.c: everything that the dynamic linker follows lies where it may be read. */
 tn_status elf_check_dynamic(const elf_file *f);
+
+/* ---- what the files that look at a dynamic section share ---- */
+
+typedef struct elf_dynamic {
+  const elf_file *f;
+  uint64_t offset, n;       /* entries in the file */
+  uint64_t strings, n_text; /* the string table: place in the file, and size */
+  uint64_t symbols;         /* address of the symbol table */
+  uint64_t versions;        /* address of the symbols' versions; 0: they have none */
+  uint32_t n_versions;      /* these are below it */
+} elf_dynamic;
+
+ElfW(Dyn) elf_entry(const elf_dynamic *d, uint64_t index);
+/* Value of the last entry of a tag; `missing` if there is none. */
+uint64_t elf_value(const elf_dynamic *d, int64_t tag, uint64_t missing);
+/* True if a name begins there in the string table, and ends. */
+bool elf_is_name(const elf_dynamic *d, uint64_t at);
+tn_status elf_check_symbol(const elf_dynamic *d, uint64_t index);
+/* elf_versions.c: which versions of which libraries it needs, and offers. Fills in versions. */
+tn_status elf_check_versions(elf_dynamic *d);
+/* elf_relocations.c: what is written when it is loaded, and the functions that are then called. */
+tn_status elf_check_relocations(const elf_dynamic *d);
 #endif
 
 #endif

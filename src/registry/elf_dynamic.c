@@ -1,33 +1,23 @@
-/* The dynamic section of a shared library: tables of strings, symbols, relocations and functions.
+/* The dynamic section of a shared library: tables of strings and symbols, and the sizes of all.
  * The dynamic linker follows all of it without a look, and dies where it leads nowhere. */
 #include "registry/elf.h"
 
 #if defined(__linux__)
 #include "registry/internal.h"
 
-#if __SIZEOF_POINTER__ == 8
-#define SYMBOL_OF(info) ELF64_R_SYM(info)
-#else
-#define SYMBOL_OF(info) ELF32_R_SYM(info)
+#if !defined(DT_RELR) /* of newer headers */
+enum { DT_RELRSZ = 35, DT_RELR = 36, DT_RELRENT = 37 };
 #endif
 
-typedef struct dynamic {
-  const elf_file *f;
-  uint64_t offset, n;       /* entries in the file */
-  uint64_t strings, n_text; /* the string table: place in the file, and size */
-  uint64_t symbols;         /* address of the symbol table */
-} dynamic;
-
-static ElfW(Dyn) entry_at(const dynamic *d, uint64_t index) {
+ElfW(Dyn) elf_entry(const elf_dynamic *d, uint64_t index) {
   ElfW(Dyn) entry;
   memcpy(&entry, d->f->data + d->offset + index * sizeof entry, sizeof entry);
   return entry;
 }
 
-/* Value of the last entry of a tag; `missing` if there is none. */
-static uint64_t value_of(const dynamic *d, int64_t tag, uint64_t missing) {
+uint64_t elf_value(const elf_dynamic *d, int64_t tag, uint64_t missing) {
   for (uint64_t k = 0; k < d->n; k++) {
-    const ElfW(Dyn) entry = entry_at(d, k);
+    const ElfW(Dyn) entry = elf_entry(d, k);
     if (entry.d_tag == tag) missing = entry.d_un.d_val;
   }
   return missing;
@@ -51,17 +41,21 @@ static const char *foreign_runtime(const char *needed) {
   return NULL;
 }
 
-static bool is_name(const dynamic *d, uint64_t at) {
+bool elf_is_name(const elf_dynamic *d, uint64_t at) {
   return at < d->n_text && memchr(d->f->data + d->strings + at, 0, d->n_text - at);
 }
 
-static tn_status check_names(const dynamic *d) {
+static bool is_name_tag(int64_t tag) {
+  return tag == DT_SONAME || tag == DT_RPATH || tag == DT_RUNPATH || tag == DT_AUXILIARY ||
+         tag == DT_FILTER || tag == DT_AUDIT || tag == DT_DEPAUDIT;
+}
+
+static tn_status check_names(const elf_dynamic *d) {
   for (uint64_t k = 0; k < d->n; k++) {
-    const ElfW(Dyn) entry = entry_at(d, k);
+    const ElfW(Dyn) entry = elf_entry(d, k);
     const bool needed = entry.d_tag == DT_NEEDED;
-    if (!needed && entry.d_tag != DT_SONAME && entry.d_tag != DT_RPATH && entry.d_tag != DT_RUNPATH)
-      continue;
-    if (!is_name(d, entry.d_un.d_val)) return elf_damaged(d->f, "names outside of the file");
+    if (!needed && !is_name_tag(entry.d_tag)) continue;
+    if (!elf_is_name(d, entry.d_un.d_val)) return elf_damaged(d->f, "names outside of the file");
     const char *name = (const char *)d->f->data + d->strings + entry.d_un.d_val;
     if (needed && foreign_runtime(name))
       return tn_fail(d->f->diag, TN_ERR_VERSION,
@@ -73,22 +67,39 @@ static tn_status check_names(const dynamic *d) {
 
 /* ---- symbols ---- */
 
-static tn_status check_symbol(const dynamic *d, uint64_t index) {
+enum { RESOLVED = STT_GNU_IFUNC, ANY_TYPE = 15 };
+
+static tn_status check_version(const elf_dynamic *d, uint64_t index) {
+  uint16_t version;
+  if (!d->versions) return TN_OK;
+  const uint64_t at = elf_offset(d->f, d->versions + index * sizeof version, sizeof version);
+  if (at == UINT64_MAX) return elf_damaged(d->f, "a symbol has no version in the file");
+  memcpy(&version, d->f->data + at, sizeof version);
+  return (version & 0x7fff) < d->n_versions
+             ? TN_OK
+             : elf_damaged(d->f, "a symbol is of a version that it does not have");
+}
+
+tn_status elf_check_symbol(const elf_dynamic *d, uint64_t index) {
   ElfW(Sym) symbol;
   const uint64_t at = elf_offset(d->f, d->symbols + index * sizeof symbol, sizeof symbol);
   if (at == UINT64_MAX) return elf_damaged(d->f, "a symbol is not in the file");
   memcpy(&symbol, d->f->data + at, sizeof symbol);
-  return is_name(d, symbol.st_name) ? TN_OK : elf_damaged(d->f, "a symbol has no name in the file");
+  if (!elf_is_name(d, symbol.st_name)) return elf_damaged(d->f, "a symbol has no name in the file");
+  if ((symbol.st_info & ANY_TYPE) == RESOLVED && symbol.st_shndx != SHN_UNDEF &&
+      !elf_is_mapped(d->f, symbol.st_value, 1, PF_X))
+    return elf_damaged(d->f, "the function that finds a symbol is no code");
+  return check_version(d, index);
 }
 
-static uint32_t word_at(const dynamic *d, uint64_t at) {
+static uint32_t word_at(const elf_dynamic *d, uint64_t at) {
   uint32_t word;
   memcpy(&word, d->f->data + at, sizeof word);
   return word;
 }
 
 /* The chains that begin in the buckets end, and each of their symbols is there. */
-static tn_status check_chains(const dynamic *d, uint64_t buckets, uint64_t n_buckets,
+static tn_status check_chains(const elf_dynamic *d, uint64_t buckets, uint64_t n_buckets,
                               uint64_t chains, uint64_t first) {
   uint64_t last = 0;
   for (uint64_t k = 0; k < n_buckets; k++) {
@@ -99,14 +110,14 @@ static tn_status check_chains(const dynamic *d, uint64_t buckets, uint64_t n_buc
   for (uint64_t k = first; last && k <= UINT32_MAX; k++) {
     const uint64_t at = elf_offset(d->f, chains + (k - first) * 4, 4);
     const tn_status status =
-        at == UINT64_MAX ? elf_damaged(d->f, "its hash table has no end") : check_symbol(d, k);
+        at == UINT64_MAX ? elf_damaged(d->f, "its hash table has no end") : elf_check_symbol(d, k);
     if (status) return status;
     if (k >= last && word_at(d, at) & 1) break;
   }
   return TN_OK;
 }
 
-static tn_status check_gnu_hash(const dynamic *d, uint64_t address) {
+static tn_status check_gnu_hash(const elf_dynamic *d, uint64_t address) {
   const uint64_t at = elf_offset(d->f, address, 16);
   if (at == UINT64_MAX) return elf_damaged(d->f, "its hash table is not in the file");
   const uint64_t n_buckets = word_at(d, at), first = word_at(d, at + 4),
@@ -119,7 +130,7 @@ static tn_status check_gnu_hash(const dynamic *d, uint64_t address) {
   return check_chains(d, buckets, n_buckets, buckets + n_buckets * 4, first);
 }
 
-static tn_status check_old_hash(const dynamic *d, uint64_t address) {
+static tn_status check_old_hash(const elf_dynamic *d, uint64_t address) {
   const uint64_t at = elf_offset(d->f, address, 8);
   const uint64_t n_buckets = at == UINT64_MAX ? 0 : word_at(d, at);
   const uint64_t n_chain = n_buckets ? word_at(d, at + 4) : 0;
@@ -129,88 +140,59 @@ static tn_status check_old_hash(const dynamic *d, uint64_t address) {
     if (word_at(d, at + 8 + k * 4) >= n_chain)
       return elf_damaged(d->f, "its hash table names symbols it does not have");
   for (uint64_t k = 0; k < n_chain; k++) {
-    const tn_status status = check_symbol(d, k);
+    const tn_status status = elf_check_symbol(d, k);
     if (status) return status;
   }
   return TN_OK;
 }
 
-static tn_status check_symbols(const dynamic *d) {
-  const uint64_t gnu = value_of(d, DT_GNU_HASH, 0), old = value_of(d, DT_HASH, 0);
+static tn_status check_symbols(const elf_dynamic *d) {
+  const uint64_t gnu = elf_value(d, DT_GNU_HASH, 0), old = elf_value(d, DT_HASH, 0);
   if (!d->symbols || (!gnu && !old)) return elf_damaged(d->f, "it has no table of symbols");
   const tn_status status = gnu ? check_gnu_hash(d, gnu) : TN_OK;
   return status || !old ? status : check_old_hash(d, old);
 }
 
-/* ---- relocations ---- */
-
-/* What a relocation writes is in a segment that is mapped; one of a symbol is of one that is
- * there. */
-static tn_status check_relocations(const dynamic *d, int64_t table, int64_t size, bool addends) {
-  const uint64_t width = addends ? sizeof(ElfW(Rela)) : sizeof(ElfW(Rel));
-  const uint64_t bytes = value_of(d, size, 0), address = value_of(d, table, 0);
-  const uint64_t at = bytes ? elf_offset(d->f, address, bytes) : 0;
-  if (at == UINT64_MAX || bytes % width)
-    return elf_damaged(d->f, "a table of relocations is not in the file");
-  for (uint64_t k = 0; k < bytes / width; k++) {
-    ElfW(Rel) r; /* a Rela begins like it */
-    memcpy(&r, d->f->data + at + k * width, sizeof r);
-    if (!elf_is_mapped(d->f, r.r_offset, sizeof(ElfW(Addr)), 0))
-      return elf_damaged(d->f, "a relocation writes outside of its segments");
-    const tn_status status = check_symbol(d, SYMBOL_OF(r.r_info));
-    if (status) return status;
-  }
-  return TN_OK;
-}
-
-static tn_status check_all_relocations(const dynamic *d) {
-  tn_status s = check_relocations(d, DT_RELA, DT_RELASZ, true);
-  if (!s) s = check_relocations(d, DT_REL, DT_RELSZ, false);
-  if (!s) s = check_relocations(d, DT_JMPREL, DT_PLTRELSZ, value_of(d, DT_PLTREL, 0) == DT_RELA);
-  if (s) return s;
-  if (value_of(d, DT_RELAENT, sizeof(ElfW(Rela))) != sizeof(ElfW(Rela)) ||
-      value_of(d, DT_RELENT, sizeof(ElfW(Rel))) != sizeof(ElfW(Rel)) ||
-      value_of(d, DT_SYMENT, sizeof(ElfW(Sym))) != sizeof(ElfW(Sym)))
-    return elf_damaged(d->f, "the entries of a table have another size than this machine's");
-  return TN_OK;
-}
-
-/* ---- functions ---- */
-
-static tn_status check_array(const dynamic *d, int64_t table, int64_t size) {
-  const uint64_t bytes = value_of(d, size, 0), address = value_of(d, table, 0);
-  if (!bytes || elf_is_mapped(d->f, address, bytes, 0)) return TN_OK;
-  return elf_damaged(d->f, "the functions that begin or end it are not in a segment");
-}
-
-static tn_status check_functions(const dynamic *d) {
-  static const int64_t tags[] = {DT_INIT, DT_FINI};
-  for (size_t k = 0; k < sizeof tags / sizeof *tags; k++) {
-    const uint64_t address = value_of(d, tags[k], 0);
-    if (address && !elf_is_mapped(d->f, address, 1, PF_X))
-      return elf_damaged(d->f, "a function that begins or ends it is no code");
-  }
-  const tn_status status = check_array(d, DT_INIT_ARRAY, DT_INIT_ARRAYSZ);
-  return status ? status : check_array(d, DT_FINI_ARRAY, DT_FINI_ARRAYSZ);
-}
-
 /* ---- the section ---- */
 
+/* The linker takes for granted that a table has a size. */
+static tn_status check_sizes(const elf_dynamic *d) {
+  static const int64_t pairs[][2] = {{DT_RELA, DT_RELASZ},
+                                     {DT_RELA, DT_RELAENT},
+                                     {DT_REL, DT_RELSZ},
+                                     {DT_REL, DT_RELENT},
+                                     {DT_RELR, DT_RELRSZ},
+                                     {DT_RELR, DT_RELRENT},
+                                     {DT_JMPREL, DT_PLTRELSZ},
+                                     {DT_JMPREL, DT_PLTREL},
+                                     {DT_INIT_ARRAY, DT_INIT_ARRAYSZ},
+                                     {DT_FINI_ARRAY, DT_FINI_ARRAYSZ}};
+  for (size_t k = 0; k < sizeof pairs / sizeof *pairs; k++)
+    if (elf_value(d, pairs[k][0], 0) && elf_value(d, pairs[k][1], UINT64_MAX) == UINT64_MAX)
+      return elf_damaged(d->f, "it does not say what size a table has");
+  return TN_OK;
+}
+
 static tn_status check_section(const elf_file *f, const ElfW(Phdr) * s) {
-  dynamic d = {.f = f, .offset = elf_offset(f, s->p_vaddr, s->p_memsz)};
+  elf_dynamic d = {.f = f, .offset = elf_offset(f, s->p_vaddr, s->p_memsz)};
   if (d.offset == UINT64_MAX || s->p_vaddr % sizeof(ElfW(Addr)))
     return elf_damaged(f, "its dynamic section is not in a segment");
+  if (s->p_flags & PF_W && !elf_is_mapped(f, s->p_vaddr, s->p_memsz, PF_W))
+    return elf_damaged(f, "its dynamic section is to be written, and its segment is not");
   const uint64_t room = s->p_memsz / sizeof(ElfW(Dyn));
-  while (d.n < room && entry_at(&d, d.n).d_tag != DT_NULL) d.n++;
+  while (d.n < room && elf_entry(&d, d.n).d_tag != DT_NULL) d.n++;
   if (d.n == room) return elf_damaged(f, "its dynamic section has no end");
-  d.n_text = value_of(&d, DT_STRSZ, 0);
-  d.strings = elf_offset(f, value_of(&d, DT_STRTAB, 0), d.n_text);
-  d.symbols = value_of(&d, DT_SYMTAB, 0);
+  d.n_text = elf_value(&d, DT_STRSZ, 0);
+  d.strings = elf_offset(f, elf_value(&d, DT_STRTAB, UINT64_MAX), d.n_text);
+  d.symbols = elf_value(&d, DT_SYMTAB, 0);
   if (!d.n_text || d.strings == UINT64_MAX) return elf_damaged(f, "names outside of the file");
+  if (elf_value(&d, DT_FLAGS_1, 0) & DF_1_PIE)
+    return tn_fail(f->diag, TN_ERR_INVALID, "%s: is not a shared library, but a program", f->path);
   tn_status status = check_names(&d);
+  if (!status) status = check_sizes(&d);
+  if (!status) status = elf_check_versions(&d);
   if (!status) status = check_symbols(&d);
-  if (!status) status = check_all_relocations(&d);
-  return status ? status : check_functions(&d);
+  return status ? status : elf_check_relocations(&d);
 }
 
 tn_status elf_check_dynamic(const elf_file *f) {

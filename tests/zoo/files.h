@@ -29,7 +29,7 @@ ANIMAL(FILE, file_link_loop, LOAD, "a symbolic link to itself", "*zoo.so: there 
 ANIMAL(FILE, file_public, LOAD, "a file that everybody can write",
   "*zoo.so: is not loaded: everybody can write it",
   write_file(f); chmod(f->path, 0666); return)
-ANIMAL(FILE, file_program, LOAD, "a program", "*zoo.so: cannot be loaded: *",
+ANIMAL(FILE, file_program, LOAD, "a program", "*zoo.so: is not a shared library, but a program",
   read_file(f, "/proc/self/exe"))
 ANIMAL(FILE, file_uncut, WORKS, "it is cut off after all that is mapped", "",
   f->size = end_of_segments(f))
@@ -161,7 +161,7 @@ ANIMAL(FILE, elf_relocation_place, LOAD, "a relocation writes outside of the lib
   relocation(f)->r_offset = UINT64_C(1) << 40)
 ANIMAL(FILE, elf_relocation_symbol, LOAD, "a relocation is of symbol 1000000",
   "*zoo.so: is damaged: a symbol is not in the file",
-  relocation(f)->r_info = ELF64_R_INFO(UINT64_C(1000000), 1))
+  relocation(f)->r_info = ELF64_R_INFO(UINT64_C(1000000), ELF64_R_TYPE(relocation(f)->r_info)))
 ANIMAL(FILE, elf_init_wild, LOAD, "the function that begins it is not there",
   "*zoo.so: is damaged: a function that begins or ends it is no code",
   entry(f, DT_INIT)->d_un.d_ptr = 1 << 30)
@@ -171,3 +171,67 @@ ANIMAL(FILE, elf_init_data, LOAD, "the function that begins it is data",
 ANIMAL(FILE, elf_init_array, LOAD, "the functions that begin it are not there",
   "*zoo.so: is damaged: the functions that begin or end it are not in a segment",
   entry(f, DT_INIT_ARRAY)->d_un.d_ptr = 1 << 30)
+ANIMAL(FILE, elf_init_value, LOAD, "one of the functions that begin it is nowhere",
+  "*zoo.so: is damaged: a function that begins or ends it is no code",
+  relocation_of(f, entry(f, DT_INIT_ARRAY)->d_un.d_ptr)->r_addend = INT64_C(1) << 40)
+ANIMAL(FILE, elf_init_unmade, LOAD, "no relocation makes the functions that begin it",
+  "*zoo.so: is damaged: a function that begins or ends it is no code",
+  relocation_of(f, entry(f, DT_INIT_ARRAY)->d_un.d_ptr)->r_offset = last_load(f)->p_vaddr +
+    last_load(f)->p_memsz - 8)
+ANIMAL(FILE, elf_relocation_text, LOAD, "a relocation writes to its code",
+  "*zoo.so: is damaged: a relocation writes outside of its segments",
+  relocation(f)->r_offset = 64)
+ANIMAL(FILE, elf_relocation_copy, LOAD, "a relocation that only a program can have",
+  "*zoo.so: is damaged: a relocation is one of programs",
+  relocation(f)[entry(f, DT_RELACOUNT)->d_un.d_val].r_info =
+    ELF64_R_INFO(UINT64_C(1), COPY))
+ANIMAL(FILE, elf_relocation_count, LOAD, "it says that all relocations, and more, are relative",
+  "*zoo.so: is damaged: fewer relocations are relative than it says",
+  entry(f, DT_RELACOUNT)->d_un.d_val = UINT64_C(1) << 40)
+ANIMAL(FILE, elf_packed_wild, LOAD, "it has packed relocations, and does not say how many",
+  "*zoo.so: is damaged: it does not say what size a table has",
+  entry(f, DT_RELACOUNT)->d_tag = 36)
+ANIMAL(FILE, elf_size_missing, LOAD, "its relocations are there, and their size is not",
+  "*zoo.so: is damaged: it does not say what size a table has",
+  entry(f, DT_RELASZ)->d_tag = 0x6ffffff0 - 77)
+ANIMAL(FILE, elf_resolver_wild, LOAD, "a function that is not there says where its symbol is",
+  "*zoo.so: is damaged: the function that finds a symbol is no code",
+  query_symbol(f)->st_info = ELF64_ST_INFO(STB_GLOBAL, STT_GNU_IFUNC);
+  query_symbol(f)->st_value = UINT64_C(1) << 40)
+ANIMAL(FILE, elf_versions_wild, LOAD, "the versions that it needs are not in the library",
+  "*zoo.so: is damaged: its table of versions is not in the file",
+  entry(f, DT_VERNEED)->d_un.d_ptr = 1 << 30)
+ANIMAL(FILE, elf_versions_next, LOAD, "the next version that it needs is not in the library",
+  "*zoo.so: is damaged: its table of versions is not in the file", versions(f)->vn_next = 1 << 30)
+ANIMAL(FILE, elf_versions_name, LOAD, "the library of a version has no name in the file",
+  "*zoo.so: is damaged: its table of versions is not in the file", versions(f)->vn_file = 1 << 30)
+ANIMAL(FILE, elf_versions_foreign, LOAD, "it needs a version of a library that it does not need",
+  "*zoo.so: is damaged: it needs versions of a library that it does not need",
+  versions(f)->vn_file = query_symbol(f)->st_name)
+ANIMAL(FILE, elf_strings_none, LOAD, "it does not say where its table of strings is",
+  "*zoo.so: is damaged: names outside of the file", entry(f, DT_STRTAB)->d_tag = 0x6ffffff0 - 77)
+ANIMAL(FILE, elf_versions_none, LOAD, "its symbols have versions, and it has none",
+  "*zoo.so: is damaged: its symbols are of versions that it does not have",
+  entry(f, DT_VERNEED)->d_tag = 0x6ffffff0 - 77)
+ANIMAL(FILE, elf_versym_wild, LOAD, "the versions of its symbols are not in the library",
+  "*zoo.so: is damaged: a symbol has no version in the file",
+  entry(f, DT_VERSYM)->d_un.d_ptr = 1 << 30)
+ANIMAL(FILE, elf_versym_high, LOAD, "a symbol is of version 30000",
+  "*zoo.so: is damaged: a symbol is of a version that it does not have",
+  memset(at_address(f, entry(f, DT_VERSYM)->d_un.d_ptr), 0x75, 16))
+ANIMAL(FILE, elf_filter_wild, LOAD, "the library that it stands in for has no name in the file",
+  "*zoo.so: is damaged: names outside of the file",
+  entry(f, DT_RELACOUNT)->d_un.d_val = 1 << 30; entry(f, DT_RELACOUNT)->d_tag = DT_FILTER)
+ANIMAL(FILE, elf_segments_elsewhere, LOAD, "its table of segments is somewhere else in memory",
+  "*zoo.so: is damaged: its segment table is not where it says",
+  segment(f, PT_GNU_EH_FRAME)->p_vaddr = UINT64_C(1) << 40;
+  segment(f, PT_GNU_EH_FRAME)->p_type = PT_PHDR)
+ANIMAL(FILE, elf_unreadable, LOAD, "a segment that nobody may read",
+  "*zoo.so: is damaged: *", segment(f, PT_LOAD)->p_flags = 0)
+ANIMAL(FILE, elf_unwritable, LOAD, "its data may not be written",
+  "*zoo.so: is damaged: its dynamic section is to be written, and its segment is not",
+  last_load(f)->p_flags = PF_R)
+ANIMAL(FILE, elf_tls_align, LOAD, "its thread-local data are aligned to 2^63 bytes",
+  "*zoo.so: is damaged: its thread-local data are not aligned as they say",
+  memset(segment(f, PT_GNU_EH_FRAME), 0, sizeof(Elf64_Phdr));
+  segment(f, PT_NULL)->p_align = UINT64_C(1) << 63; segment(f, PT_NULL)->p_type = PT_TLS)

@@ -79,6 +79,18 @@ static uint32_t *hash(zoo_file *f) { return at_address(f, entry(f, DT_GNU_HASH)-
 
 static Elf64_Rela *relocation(zoo_file *f) { return at_address(f, entry(f, DT_RELA)->d_un.d_ptr); }
 
+/* The one that writes to an address. */
+static Elf64_Rela *relocation_of(zoo_file *f, uint64_t address) {
+  Elf64_Rela *r = relocation(f);
+  for (uint64_t k = 0; k < entry(f, DT_RELASZ)->d_un.d_val / sizeof *r; k++)
+    if (r[k].r_offset == address) return &r[k];
+  abort();
+}
+
+static Elf64_Verneed *versions(zoo_file *f) {
+  return at_address(f, entry(f, DT_VERNEED)->d_un.d_ptr);
+}
+
 static Elf64_Sym *query_symbol(zoo_file *f) {
   const char *names = at_address(f, entry(f, DT_STRTAB)->d_un.d_ptr);
   Elf64_Sym *symbol = at_address(f, entry(f, DT_SYMTAB)->d_un.d_ptr);
@@ -99,6 +111,12 @@ static void replace(zoo_file *f, const char *old, const char *now) {
 }
 
 /* ---- the files ---- */
+
+#if defined(__aarch64__)
+enum { COPY = R_AARCH64_COPY };
+#else
+enum { COPY = R_X86_64_COPY };
+#endif
 
 #define ANIMAL(kind, name, where, wrong, says, ...) \
   static void name(zoo_file *f) {                   \
