@@ -101,25 +101,6 @@ static int64_t whole_characters(const char *text, int64_t n) {
   return start - 1 + length > n ? start - 1 : n;
 }
 
-/* Bytes of the character that begins the text; 0: there is none, or one that moves a terminal's
- * cursor. */
-static int64_t character(const char *text, int64_t n) {
-  const unsigned char *p = (const unsigned char *)text;
-  const int64_t length = *p >= 0xF0 ? 4 : *p >= 0xE0 ? 3 : *p >= 0xC0 ? 2 : 1;
-  if (length > n || !tn_utf8_valid(text, length)) return 0;
-  if ((*p < 0x20 && *p != '\n' && *p != '\t') || *p == 0x7F) return 0;
-  return *p == 0xC2 && p[1] < 0xA0 ? 0 : length;
-}
-
-/* What plug-ins and files say goes to terminals and into documents. */
-static void tame(char *text, int64_t n) {
-  for (int64_t k = 0; k < n;) {
-    const int64_t length = character(text + k, n - k);
-    if (!length) text[k] = '?';
-    k += length ? length : 1;
-  }
-}
-
 static __attribute__((format(printf, 4, 0))) void append(tn_diag *diag, int32_t severity,
                                                          tn_status status, const char *format,
                                                          va_list args) {
@@ -128,7 +109,7 @@ static __attribute__((format(printf, 4, 0))) void append(tn_diag *diag, int32_t 
   int n = vsnprintf(text, sizeof text, format, args);
   if (n < 0) return;
   int64_t length = n > MESSAGE_MAX ? whole_characters(text, MESSAGE_MAX) : n;
-  tame(text, length);
+  tn_text_tame(text, length);
   pthread_mutex_lock(&diag->lock);
   message m = {tn_arena_strn(&diag->arena, text, length), severity, status};
   if (m.text && tn_vec_push(diag->arena.a, &diag->messages, m) == TN_OK) diag->errors = NULL;

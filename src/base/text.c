@@ -92,6 +92,30 @@ bool tn_utf8_valid(const char *data, int64_t n) {
   return true;
 }
 
+/* Turns the direction of the text, of what follows, or back: what is read is not what is there. */
+static bool turns(const unsigned char *p) {
+  return p[0] == 0xE2 && ((p[1] == 0x80 && p[2] >= 0xAA && p[2] <= 0xAE) ||
+                          (p[1] == 0x81 && p[2] >= 0xA6 && p[2] <= 0xA9));
+}
+
+/* Bytes of the character that begins the text; 0: there is none, or one that moves a terminal's
+ * cursor or turns its text. */
+static int64_t tame_length(const char *text, int64_t n) {
+  const unsigned char *p = (const unsigned char *)text;
+  const int64_t length = utf8_length(p, n);
+  if ((*p < 0x20 && *p != '\n' && *p != '\t') || *p == 0x7F) return 0;
+  if (*p == 0xC2 && length && p[1] < 0xA0) return 0;
+  return length == 3 && turns(p) ? 0 : length;
+}
+
+void tn_text_tame(char *text, int64_t n) {
+  for (int64_t k = 0; k < n;) {
+    const int64_t length = tame_length(text + k, n - k);
+    if (!length) text[k] = '?';
+    k += length ? length : 1;
+  }
+}
+
 bool tn_str_is(tn_str s, const char *text) {
   size_t n = strlen(text);
   return s.size >= 0 && (uint64_t)s.size == n && (n == 0 || !memcmp(s.data, text, n));

@@ -21,6 +21,10 @@ void tn_text_add_bytes(tn_text *text, const char *data, int64_t n);
 void tn_text_add_json(tn_text *text, const char *s);
 const char *tn_text_get(const tn_text *text); /* "" if empty */
 
+/* What plug-ins and files say goes to terminals and into documents: bytes that are no text, or
+ * would move a terminal's cursor or turn its text, become '?'. Blanks, tabs and newlines stay. */
+void tn_text_tame(char *text, int64_t n);
+
 bool tn_utf8_valid(const char *data, int64_t n);
 bool tn_str_is(tn_str s, const char *text); /* equal bytes */
 bool tn_has_suffix(const char *text, const char *suffix);

@@ -1,19 +1,23 @@
 /* What belongs to the process and not to a plug-in: signal handlers, floating-point modes, locale,
- * working folder, environment, open files, threads. */
+ * working folder, environment, open files, limits, timers, threads, other processes. */
 #include <dirent.h>
+#include <fcntl.h>
 #include <fenv.h>
 #include <locale.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/time.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "check/check.h"
 
 extern char **environ;
 
-enum { MAX_SIGNALS = 64, WAITS = 50, WAIT_US = 2000 };
+enum { MAX_SIGNALS = 64, WAITS = 50, WAIT_US = 2000, MAX_FILES = 64, N_TIMERS = 3 };
 
 struct check_around {
   struct sigaction actions[MAX_SIGNALS + 1];
@@ -23,7 +27,13 @@ struct check_around {
   mode_t umask;
   int rounding;
   uint32_t modes; /* of the vector unit, if that has any */
+  uint32_t x87;   /* its modes, and which of its registers are in use */
   uint64_t environ;
+  uint64_t files[MAX_FILES]; /* what is open there, and how; 0: nothing */
+  struct rlimit limits[RLIM_NLIMITS];
+  bool timers[N_TIMERS]; /* run */
+  int priority;
+  pid_t session, group;
   int n_tasks, n_files;
   bool has_threads; /* a plug-in that is loaded has said that it makes threads */
 };
@@ -38,6 +48,36 @@ static uint32_t read_modes(void) {
 #else
   return 0;
 #endif
+}
+
+static uint32_t read_x87(void) {
+#if defined(__x86_64__)
+  uint16_t state[14];
+  __asm__ volatile("fnstenv %0\n\tfldenv %0" : "=m"(state));
+  return (uint32_t)state[0] | (uint32_t)state[4] << 16;
+#else
+  return 0;
+#endif
+}
+
+static uint64_t hash_file(int fd) {
+  struct stat info;
+  if (fstat(fd, &info)) return 0;
+  const uint64_t words[] = {(uint64_t)info.st_dev, (uint64_t)info.st_ino, (uint64_t)info.st_rdev,
+                            (uint64_t)fcntl(fd, F_GETFL)};
+  return tn_hash_bytes((const char *)words, sizeof words, 1) | 1;
+}
+
+static void look_at_limits(struct check_around *a) {
+  for (int k = 0; k < RLIM_NLIMITS; k++) getrlimit((__rlimit_resource_t)k, &a->limits[k]);
+  for (int k = 0; k < N_TIMERS; k++) {
+    struct itimerval timer = {.it_value = {0, 0}};
+    getitimer((__itimer_which_t)k, &timer);
+    a->timers[k] = timer.it_value.tv_sec || timer.it_value.tv_usec;
+  }
+  a->priority = getpriority(PRIO_PROCESS, 0);
+  a->session = getsid(0);
+  a->group = getpgrp();
 }
 
 static int count_entries(const char *folder) {
@@ -65,7 +105,10 @@ static void look(struct check_around *a) {
   umask(a->umask);
   a->rounding = fegetround();
   a->modes = read_modes();
+  a->x87 = read_x87();
   a->environ = hash_environ();
+  for (int fd = 0; fd < MAX_FILES; fd++) a->files[fd] = hash_file(fd);
+  look_at_limits(a);
   a->n_files = count_entries("/proc/self/fd");
   a->n_tasks = count_entries("/proc/self/task");
 }
@@ -115,6 +158,43 @@ static bool same_action(const struct sigaction *a, const struct sigaction *b) {
   return a->sa_handler == b->sa_handler && a->sa_flags == b->sa_flags;
 }
 
+static void compare_files(check_env *env, const struct check_around *old,
+                          const struct check_around *now) {
+  if (old->n_files < now->n_files)
+    check_fail(env, "leaves files open: %d are, %d were", now->n_files, old->n_files);
+  if (old->n_files > now->n_files)
+    check_fail(env, "closes files that are not its own: %d are open, %d were", now->n_files,
+               old->n_files);
+  for (int fd = 0; fd < MAX_FILES; fd++)
+    if (old->files[fd] && now->files[fd] && old->files[fd] != now->files[fd])
+      check_fail(env, "replaces or changes open files that are not its own: descriptor %d", fd);
+}
+
+static void compare_limits(check_env *env, const struct check_around *old,
+                           const struct check_around *now) {
+  for (int k = 0; k < RLIM_NLIMITS; k++)
+    if (old->limits[k].rlim_cur != now->limits[k].rlim_cur ||
+        old->limits[k].rlim_max != now->limits[k].rlim_max)
+      check_fail(env, "changes a limit of the process (setrlimit %d)", k);
+  for (int k = 0; k < N_TIMERS; k++)
+    if (!old->timers[k] && now->timers[k])
+      check_fail(env, "leaves a timer running, which will send a signal (setitimer %d)", k);
+  if (old->priority != now->priority)
+    check_fail(env, "changes the priority of the process from %d to %d", old->priority,
+               now->priority);
+  if (old->session != now->session || old->group != now->group)
+    check_fail(env, "changes the session or group of the process");
+}
+
+/* The child has no processes of its own. Those that have ended are taken away; the others are when
+ * it is gone itself. */
+static void check_children(check_env *env) {
+  siginfo_t info;
+  if (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT)) return;
+  check_fail(env, "starts processes, and does not wait for their end");
+  while (waitpid(-1, NULL, WNOHANG) > 0) continue;
+}
+
 void check_around_end(check_env *env) {
   struct check_around *old = env->around, now;
   memset(&now, 0, sizeof now);
@@ -134,8 +214,14 @@ void check_around_end(check_env *env) {
     check_fail(env, "changes the floating-point modes: rounding %d is %d, control 0x%x is 0x%x",
                old->rounding, now.rounding, old->modes, now.modes);
   if (old->environ != now.environ) check_fail(env, "changes the environment variables");
-  if (old->n_files != now.n_files)
-    check_fail(env, "leaves files open: %d are, %d were", now.n_files, old->n_files);
+  if (old->x87 != now.x87)
+    check_fail(env,
+               "changes the modes of the x87 unit, or leaves its registers in use: "
+               "0x%x is 0x%x",
+               old->x87, now.x87);
+  compare_files(env, old, &now);
+  compare_limits(env, old, &now);
+  check_children(env);
   check_around_threads(env);
   fesetenv(FE_DFL_ENV);
   now.rounding = fegetround();

@@ -48,6 +48,7 @@ enum { CHECK_THREADS_ONLY = TN_FLAVOUR_SANITIZER == TN_FLAVOUR_TSAN };
 
 enum {
   CHECK_DOING = 100,
+  CHECK_SAID = 120,
   CHECK_PART = 300,
   CHECK_MAX_SEEN = 1024,
   CHECK_MAX_LOST = 256,
@@ -71,6 +72,8 @@ typedef struct check_totals {
   int32_t inside;   /* a unit is running */
   int32_t unit_failed, said;
   int32_t done, died;      /* the work came to its end; the harness gave up */
+  int32_t forked;          /* a copy of the child went on with its work */
+  int64_t n_told;          /* records that the child has sent */
   char part[CHECK_PART];   /* what is tested: "kernel 'x'" */
   char text[CHECK_TEXT];   /* the unit that runs */
   char doing[CHECK_DOING]; /* the callback that runs; "" if none is known to */
@@ -126,7 +129,11 @@ struct check_env {
   const check_limits *limits;
   int64_t fail_alloc; /* the host's allocation of this number in a call fails; 0: none */
   struct check_around *around;
-  int pipe_out; /* in a child: where records go; -1: they go to receive */
+  int pipe_out;          /* in a child: where records go; -1: they go to receive */
+  int64_t pid;           /* in a child: its own */
+  uint64_t n_said;       /* bytes that children have written to standard output and error */
+  char said[CHECK_SAID]; /* the first of them */
+  bool lost_records;     /* of the last child: not all that it sent has come, or more */
   void (*receive)(check_env *env, const char *const *fields, int n);
   void (*progress)(check_env *env);
   void *job;
@@ -143,6 +150,8 @@ void check_step_end(check_env *env);
 /* The unit that was just left out crashed, or its part is given up: what it makes is not there. */
 bool check_unit_lost(check_env *env);
 void check_unit_lose(check_env *env, bool hangs);
+/* Ends the process if it is a copy of the child that a plug-in has made with fork(). */
+void check_no_copy(check_env *env);
 /* The callback of the plug-in that runs from now on. */
 void check_doing(check_env *env, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Says what is wrong with the running unit; the first few messages are told. */
@@ -156,6 +165,8 @@ check_totals *check_totals_new(void);
 void check_totals_free(check_totals *totals);
 /* Ends the process with code 2. */
 void check_die(const char *format, ...) __attribute__((format(printf, 1, 2), noreturn));
+/* In a child of vetting: its parent tells what check_die says. */
+void check_die_quietly(void);
 static inline void *check_need(void *memory) {
   if (!memory) check_die("out of memory");
   return memory;
@@ -183,7 +194,8 @@ void check_tell(check_env *env, const char *const *fields, int n);
 typedef struct check_lines { /* what a child has said of its next line */
   char *line;
   size_t n;
-  int64_t told;
+  int64_t told; /* bytes */
+  int64_t n_lines;
 } check_lines;
 void check_lines_add(check_env *env, check_lines *lines, const char *data, size_t n);
 void check_lines_free(check_lines *lines);
@@ -324,6 +336,7 @@ typedef struct check_buffer {
   bool at_end;
 } check_buffer;
 
+uint64_t check_malloc_bytes(void); /* that malloc has handed out */
 struct check_pool *check_pool_new(void);
 void check_pool_free(struct check_pool *pool); /* no buffer may be in use */
 /* bytes at the end of their pages, aligned to `align` bytes, or at the beginning of them. The

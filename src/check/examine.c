@@ -1,6 +1,5 @@
 /* What a plug-in says of itself, told in records: identity, parts, and every rule that its
  * descriptor breaks. Nothing of it runs but what the dynamic linker runs, and tn_plugin_query. */
-#include <malloc.h>
 #include <string.h>
 
 #include "base/cpu.h"
@@ -82,11 +81,13 @@ static void tell_accept(check_env *env, const tn_accept *row) {
 
 static void tell_kernel(check_env *env, const tn_kernel *k) {
   char since[NUMBER], until[NUMBER], isa[64] = "", rank[NUMBER], callbacks[WORDS];
-  const word list[] = {
-      {k->refuse != NULL, "refuse"},   {k->plan != NULL, "plan"},
-      {k->prepare != NULL, "prepare"}, {k->run != NULL, "run"},
-      {k->finish != NULL, "finish"},   {(k->flags & TN_KERNEL_EPILOGUE) != 0, "epilogues"},
-      {(k->flags & TN_KERNEL_SERIAL) != 0, "serial"}};
+  const word list[] = {{k->refuse != NULL, "refuse"},
+                       {k->plan != NULL, "plan"},
+                       {k->prepare != NULL, "prepare"},
+                       {k->run != NULL, "run"},
+                       {k->finish != NULL, "finish"},
+                       {(k->flags & TN_KERNEL_EPILOGUE) != 0, "epilogues"},
+                       {(k->flags & TN_KERNEL_SERIAL) != 0, "serial"}};
   if (k->isa) tn_isa_text(k->isa, isa, sizeof isa);
   TELL(env, "kernel", k->name, k->op, number(k->since, since), number(k->until, until), isa,
        number(k->rank, rank), k->device, WORDS_OF(list, callbacks));
@@ -135,14 +136,14 @@ static void try_query(check_env *env, const tn_examined *e) {
   memcpy(&first.head, p, sizeof first.head);
   const size_t bytes = first.head.size < sizeof first ? first.head.size : sizeof first;
   memcpy(&first, p, bytes);
-  const size_t before = mallinfo2().uordblks;
+  const size_t before = check_malloc_bytes();
   for (int k = 0; k < 8 && check_unit_ok(env); k++) {
     const tn_plugin *again = e->query(TN_ABI_MAJOR, TN_ABI_MINOR);
     if (again != p || memcmp(again, &first, bytes))
       check_fail(env, "does not answer the same each time it is asked");
   }
-  if (mallinfo2().uordblks > before)
-    check_fail(env, "allocates memory: %zu bytes in 8 calls", mallinfo2().uordblks - before);
+  if (check_malloc_bytes() > before)
+    check_fail(env, "allocates memory: %zu bytes in 8 calls", check_malloc_bytes() - before);
   check_doing(env, "tn_plugin_query() for an ABI of the future");
   e->query(TN_ABI_MAJOR + 98, 99);
   e->query(TN_ABI_MAJOR, TN_ABI_MINOR + 99);

@@ -20,7 +20,13 @@
 #include "base/cpu.h"
 #include "check/check.h"
 
-enum { MAX_CRASHES = 20, MAX_CRASHES_VET = 200, EXIT_CRASHED = 70, STACK_BYTES = 1 << 16 };
+enum {
+  MAX_CRASHES = 20,
+  MAX_CRASHES_VET = 200,
+  EXIT_CRASHED = 70,
+  STACK_BYTES = 1 << 16,
+  MAX_READS = 256
+};
 
 static check_env *running; /* for the signal handler alone */
 
@@ -86,13 +92,25 @@ static void take_limits(const check_limits *l) {
   limit(RLIMIT_FSIZE, l->file_bytes, l->file_bytes);
   limit(RLIMIT_CPU, l->cpu_seconds, l->cpu_seconds + 1);
   if (!CHECK_SANITIZED) limit(RLIMIT_AS, l->memory_bytes, l->memory_bytes);
-  dup2(STDERR_FILENO, STDOUT_FILENO); /* standard output is the report's */
 }
 
-static _Noreturn void run_child(check_env *env, int pipe_out,
+/* Standard output is the report's, and so may the other one be: what a plug-in writes there goes
+ * to its parent. A sanitizer's report goes to the user. */
+static void take_outputs(int said) {
+  dup2(CHECK_SANITIZED ? STDERR_FILENO : said, STDOUT_FILENO);
+  if (!CHECK_SANITIZED) dup2(said, STDERR_FILENO);
+  close(said);
+}
+
+static _Noreturn void run_child(check_env *env, int pipe_out, int said,
                                 void (*work)(check_env *env, const void *arg), const void *arg) {
   env->pipe_out = pipe_out;
-  if (env->limits) take_limits(env->limits);
+  if (env->limits) {
+    take_limits(env->limits);
+    take_outputs(said);
+    check_die_quietly();
+    env->pid = getpid();
+  }
   catch_faults(env);
   work(env, arg);
   fflush(stdout);
@@ -110,22 +128,37 @@ static bool read_some(check_env *env, int fd, check_lines *lines) {
   return n > 0 || (n < 0 && (errno == EAGAIN || errno == EINTR));
 }
 
+/* What the plug-in writes: its beginning is kept, the rest counted. */
+static bool read_said(check_env *env, int fd) {
+  static char buf[1 << 16];
+  const ssize_t n = read(fd, buf, sizeof buf);
+  for (ssize_t k = 0; k < n && env->n_said + (uint64_t)k + 1 < sizeof env->said; k++)
+    env->said[env->n_said + (uint64_t)k] = buf[k] ? buf[k] : ' ';
+  if (n > 0) env->n_said += (uint64_t)n;
+  return n > 0 || (n < 0 && (errno == EAGAIN || errno == EINTR));
+}
+
 static bool has_more(int fd) {
   struct pollfd p = {.fd = fd, .events = POLLIN};
   return poll(&p, 1, 0) > 0 && (p.revents & POLLIN);
 }
 
 /* Reads what the child says until it has ended or one unit has taken too long. */
-static int watch(check_env *env, pid_t child, int fd, bool *out_hangs) {
-  check_lines lines = {NULL, 0, 0};
+static int watch(check_env *env, pid_t child, int fd, int said, bool *out_hangs) {
+  check_lines lines = {NULL, 0, 0, 0};
   int64_t unit = -1;
   uint64_t since = 0;
   int status = 0;
-  bool open = true;
+  bool open = true, says = true;
+  env->totals->n_told = 0;
   *out_hangs = false;
   for (;;) {
-    struct pollfd p = {.fd = open ? fd : -1, .events = POLLIN};
-    if (poll(&p, 1, open ? 100 : 5) > 0) open = read_some(env, fd, &lines);
+    struct pollfd p[] = {{.fd = open ? fd : -1, .events = POLLIN},
+                         {.fd = says ? said : -1, .events = POLLIN}};
+    if (poll(p, 2, open ? 100 : 5) > 0) {
+      if (p[0].revents) open = read_some(env, fd, &lines);
+      if (p[1].revents) says = read_said(env, said);
+    }
     if (waitpid(child, &status, WNOHANG) == child) break;
     if (env->progress) env->progress(env);
     const uint64_t now = tn_now_ns();
@@ -136,7 +169,10 @@ static int watch(check_env *env, pid_t child, int fd, bool *out_hangs) {
     kill(-child, SIGKILL);
     kill(child, SIGKILL); /* it may not have its group yet */
   }
-  while (open && has_more(fd)) open = read_some(env, fd, &lines);
+  /* no more than a pipe holds: processes that are left behind may write for ever */
+  for (int k = 0; open && k < MAX_READS && has_more(fd); k++) open = read_some(env, fd, &lines);
+  for (int k = 0; says && k < MAX_READS && has_more(said); k++) says = read_said(env, said);
+  env->lost_records = lines.n_lines != env->totals->n_told;
   check_lines_free(&lines);
   return status;
 }
@@ -180,21 +216,27 @@ static bool child_ended(check_env *env, int status, bool hangs) {
 
 static int run_limited(check_env *env, void (*work)(check_env *env, const void *arg),
                        const void *arg, bool *out_hangs) {
-  int fds[2];
-  if (pipe(fds)) check_die("pipe fails");
+  int fds[2], said[2];
+  if (pipe(fds) || pipe(said)) check_die("pipe fails");
   fflush(stdout);
   const pid_t child = fork();
   if (child < 0) check_die("fork fails");
   if (child == 0) {
     close(fds[0]);
-    run_child(env, fds[1], work, arg);
+    close(said[0]);
+    run_child(env, fds[1], said[1], work, arg);
   }
   close(fds[1]);
+  close(said[1]);
   check_orphans_watch(child);
-  const int status = watch(env, child, fds[0], out_hangs);
+  const int status = watch(env, child, fds[0], said[0], out_hangs);
   close(fds[0]);
+  close(said[0]);
   if (check_orphans_end() && !*out_hangs)
     check_found(env, "breach", "starts processes that it leaves behind");
+  if (env->totals->forked)
+    check_found(env, "breach", "forks, and both processes return from its callback");
+  env->totals->forked = 0;
   return status;
 }
 
@@ -204,7 +246,7 @@ static int run_free(check_env *env, void (*work)(check_env *env, const void *arg
   fflush(stdout);
   const pid_t child = fork();
   if (child < 0) check_die("fork fails");
-  if (child == 0) run_child(env, -1, work, arg);
+  if (child == 0) run_child(env, -1, -1, work, arg);
   if (waitpid(child, &status, 0) != child) check_die("waitpid fails");
   return status;
 }

@@ -1,7 +1,6 @@
 /* Loading, init and shutdown: again and again, in two runtimes at once, and with memory that cannot
  * be had. */
 #include <dlfcn.h>
-#include <malloc.h>
 #include <string.h>
 
 #include "check/check.h"
@@ -72,7 +71,7 @@ static void many_times(life *l) {
   size_t used[ROUNDS];
   for (int k = 0; k < ROUNDS && check_unit_ok(l->env); k++) {
     once(l);
-    used[k] = mallinfo2().uordblks;
+    used[k] = check_malloc_bytes();
   }
   if (!check_unit_ok(l->env)) return;
   const size_t half = used[(SETTLED + ROUNDS) / 2 - 1];

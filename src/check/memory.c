@@ -2,6 +2,7 @@
  * and page is watched.
  *
  * Mappings are kept and used again, since mapping takes longer than most kernels. */
+#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -21,6 +22,11 @@ struct check_pool {
   entry *all;
   uint64_t page;
 };
+
+uint64_t check_malloc_bytes(void) {
+  const struct mallinfo2 info = mallinfo2();
+  return info.uordblks + info.hblkhd; /* large blocks are mapped on their own */
+}
 
 struct check_pool *check_pool_new(void) {
   struct check_pool *pool = check_need(tn_alloc(tn_default_allocator(), sizeof *pool));

@@ -1,6 +1,5 @@
 /* A kernel called many times: memory that grows, calls of two sessions that get in each other's
  * way, and memory of the host that cannot be had. */
-#include <malloc.h>
 #include <pthread.h>
 #include <string.h>
 
@@ -49,7 +48,7 @@ static void many_times(const check_subject *s) {
     check_run r;
     if (check_run_open(&r, s, &plain_way)) check_run_stages(&r);
     check_run_close(&r);
-    used[k] = mallinfo2().uordblks;
+    used[k] = check_malloc_bytes();
   }
   if (!check_unit_ok(s->problem->env)) return;
   const size_t half = used[(SETTLED + ROUNDS) / 2 - 1];

@@ -279,7 +279,10 @@ void check_run_close(check_run *r) {
   r->context.running = false;
   check_doing(env, "finish(), %s", r->way->name);
   if (r->prepared && r->s->kernel->kernel.finish) finish(r);
-  if (r->context.n_allocated && check_unit_ok(env))
+  if (r->context.n_allocated < 0 && check_unit_ok(env))
+    check_fail(env, "%s: host->free() is called %lld times more than host->alloc()", r->way->name,
+               -(long long)r->context.n_allocated);
+  if (r->context.n_allocated > 0 && check_unit_ok(env))
     check_fail(env, "%s: %lld blocks of the host's memory are not given back", r->way->name,
                (long long)r->context.n_allocated);
   check_results_close(env, &r->results);

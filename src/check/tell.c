@@ -5,16 +5,14 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/text.h"
 #include "check/check.h"
 
 enum { MAX_LINE = 1 << 17, MAX_TOLD = 1 << 24 };
 
-static void put_clean(tn_text *text, const char *field) {
-  for (const char *p = field ? field : ""; *p; p++) {
-    const bool is_blank = *p == '\t' || *p == '\n' || *p == '\r';
-    const bool is_control = (unsigned char)*p < 0x20 || *p == 0x7f;
-    tn_text_add(text, "%c", is_blank ? ' ' : is_control ? '?' : *p);
-  }
+static void put_field(tn_text *text, const char *field) {
+  for (const char *p = field ? field : ""; *p; p++)
+    tn_text_add_bytes(text, *p == '\t' || *p == '\n' || *p == '\r' ? " " : p, 1);
 }
 
 static void write_all(int fd, const char *data, size_t n) {
@@ -32,11 +30,13 @@ void check_tell(check_env *env, const char *const *fields, int n) {
     env->receive(env, fields, n);
     return;
   }
+  check_no_copy(env);
+  env->totals->n_told++;
   tn_text text;
   tn_text_init(&text, tn_default_allocator());
   for (int k = 0; k < n; k++) {
     if (k) tn_text_add(&text, "\t");
-    put_clean(&text, fields[k]);
+    put_field(&text, fields[k]);
   }
   tn_text_add(&text, "\n");
   if (text.status) check_die("out of memory");
@@ -47,6 +47,7 @@ void check_tell(check_env *env, const char *const *fields, int n) {
 static void take_line(check_env *env, char *line) {
   const char *fields[CHECK_MAX_FIELDS];
   int n = 0;
+  tn_text_tame(line, (int64_t)strlen(line));
   for (char *p = line; p && n < CHECK_MAX_FIELDS;) {
     fields[n++] = p;
     p = strchr(p, '\t');
@@ -61,6 +62,7 @@ void check_lines_add(check_env *env, check_lines *lines, const char *data, size_
     if (data[k] == '\n' || !data[k]) {
       lines->line[lines->n] = 0;
       if (lines->n) take_line(env, lines->line);
+      lines->n_lines += lines->n > 0;
       lines->n = 0;
     } else if (lines->n < MAX_LINE - 1) {
       lines->line[lines->n++] = data[k];

@@ -11,6 +11,7 @@
 enum { MAX_SAID = 3, MAX_ALIKE = 2, MAX_CRASHES_OF_PART = 3, MAX_SECONDS = 600 };
 
 static check_totals *of_process; /* where check_die leaves its words; NULL before there is any */
+static bool quiet;
 
 check_totals *check_totals_new(void) {
   void *memory =
@@ -25,6 +26,8 @@ void check_totals_free(check_totals *t) {
   if (of_process == t) of_process = NULL;
 }
 
+void check_die_quietly(void) { quiet = true; }
+
 void check_die(const char *format, ...) {
   va_list args;
   char text[CHECK_TEXT];
@@ -32,7 +35,7 @@ void check_die(const char *format, ...) {
   vsnprintf(text, sizeof text, format, args);
   va_end(args);
   fflush(stdout);
-  fprintf(stderr, "check: %s\n", text);
+  if (!quiet) fprintf(stderr, "check: %s\n", text);
   if (of_process) {
     snprintf(of_process->crash, sizeof of_process->crash, "%s", text);
     of_process->died = 1;
@@ -67,6 +70,7 @@ void check_part(check_env *env, const char *format, ...) {
 
 void check_doing(check_env *env, const char *format, ...) {
   va_list args;
+  check_no_copy(env);
   va_start(args, format);
   vsnprintf(env->totals->doing, sizeof env->totals->doing, format, args);
   va_end(args);
@@ -74,8 +78,15 @@ void check_doing(check_env *env, const char *format, ...) {
 
 /* ---- units ----------------------------------------------------------------------------------- */
 
+void check_no_copy(check_env *env) {
+  if (!env->pid || env->pid == getpid()) return;
+  env->totals->forked = 1;
+  _exit(0);
+}
+
 bool check_unit_begin(check_env *env, const char *format, ...) {
   check_totals *t = env->totals;
+  check_no_copy(env);
   if (++t->unit <= t->resume || is_given_up(t)) return false;
   va_list args;
   va_start(args, format);
@@ -90,6 +101,7 @@ bool check_unit_begin(check_env *env, const char *format, ...) {
 
 static void end(check_env *env, bool counts) {
   check_totals *t = env->totals;
+  check_no_copy(env);
   if (env->around) check_around_end(env);
   t->inside = 0;
   t->resume = t->unit;

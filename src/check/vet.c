@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "check/check.h"
 
 enum { SECONDS = 20 };
@@ -15,6 +16,7 @@ typedef struct vet {
   check_verdict verdict;
   check_limits limits;
   char path[PATH_MAX];
+  bool lost_records;
   TN_VEC(int64_t) ops; /* indices in the registry of a runtime that has loaded the plug-in */
   int64_t first_format, n_formats;
 } vet;
@@ -158,16 +160,39 @@ static void open_job(vet *v, const check_job *job) {
 /* Counts are kept where parent and child both see them; what was found comes through a pipe, which
  * a plug-in may close, or take for a file of its own. */
 static void tell_untold(vet *v) {
-  const char *fields[] = {"breach", "process", "files",
-                          "it breaks rules, but closes or uses files that are not its own, so that "
-                          "they cannot be told"};
-  if (!v->env.totals->failed || v->verdict.breaches) return;
-  v->verdict.breaches++;
-  v->job->receive(v->job->self, fields, 4);
+  check_part(&v->env, "process");
+  snprintf(v->env.totals->text, CHECK_TEXT, "files");
+  if (v->env.totals->failed && !v->verdict.breaches)
+    check_found(&v->env, "breach",
+                "it breaks rules, but closes or uses files that are not its own, so that they "
+                "cannot be told");
+  else if (v->lost_records)
+    check_found(&v->env, "breach",
+                "closes or uses files that are not its own, so that the report is not complete");
+}
+
+static void tell_output(vet *v) {
+  char rule[CHECK_TEXT + CHECK_SAID];
+  const check_env *env = &v->env;
+  if (!env->n_said) return;
+  check_part(&v->env, "process");
+  snprintf(v->env.totals->text, CHECK_TEXT, "output");
+  snprintf(rule, sizeof rule, "writes %llu bytes to standard output or error: %.*s%s",
+           (unsigned long long)env->n_said, (int)strcspn(env->said, "\n"), env->said,
+           env->n_said > strcspn(env->said, "\n") + 1 ? " ..." : "");
+  tn_text_tame(rule, (int64_t)strlen(rule));
+  check_found(&v->env, "note", rule);
+}
+
+/* Runs a stage; says whether it came to its end with all that it has to tell. */
+static void stage(vet *v, void (*work)(check_env *env, const void *arg), const void *arg) {
+  check_isolate(&v->env, work, arg);
+  v->lost_records = v->lost_records || v->env.lost_records;
 }
 
 static check_verdict close_job(vet *v) {
   tell_untold(v);
+  tell_output(v);
   check_verdict verdict = v->verdict;
   verdict.passed = v->env.totals->passed;
   verdict.left_out = v->env.totals->left_out;
@@ -179,17 +204,17 @@ static check_verdict close_job(vet *v) {
 check_verdict check_plugin_info(const check_job *job) {
   vet v;
   open_job(&v, job);
-  check_isolate(&v.env, examine_shallow, v.path);
+  stage(&v, examine_shallow, v.path);
   return close_job(&v);
 }
 
 check_verdict check_plugin_vet(const check_job *job) {
   vet v;
   open_job(&v, job);
-  check_isolate(&v.env, examine_deep, v.path);
-  if (v.verdict.loadable && only(&v, "init")) check_isolate(&v.env, live, v.path);
-  if (v.verdict.loadable) check_isolate(&v.env, list, v.path);
-  for (int64_t k = 0; k < v.ops.n; k++) check_isolate(&v.env, try_op, &v.ops.data[k]);
-  if (v.n_formats > v.first_format) check_isolate(&v.env, try_formats, &v);
+  stage(&v, examine_deep, v.path);
+  if (v.verdict.loadable && only(&v, "init")) stage(&v, live, v.path);
+  if (v.verdict.loadable) stage(&v, list, v.path);
+  for (int64_t k = 0; k < v.ops.n; k++) stage(&v, try_op, &v.ops.data[k]);
+  if (v.n_formats > v.first_format) stage(&v, try_formats, &v);
   return close_job(&v);
 }

@@ -10,7 +10,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -39,8 +41,32 @@ static void make_daemon(void) {
   waitpid(pid, &status, 0);
 }
 
+/* Puts another file where one that is not ours is open: below 3, or everywhere else. */
+static void replace_files(int from, int until) {
+  const int null = open("/dev/null", O_RDWR);
+  for (int k = from; k < until; k++)
+    if (k != null && fcntl(k, F_GETFD) >= 0) dup2(null, k);
+  close(null);
+}
+
+/* What is no text, moves a terminal's cursor or turns its text. */
+static const char escapes[] = "one \033[2J two \xff three \xe2\x80\xae four\n";
+
 /* What any callback can do to the process. */
 static void meddle(void) {
+  const struct itimerval hour = {.it_value = {3600, 0}};
+  const struct rlimit few = {20, 20};
+  if (is("limit")) setrlimit(RLIMIT_NOFILE, &few);
+  if (is("timer")) setitimer(ITIMER_REAL, &hour, NULL);
+  if (is("priority")) setpriority(PRIO_PROCESS, 0, 19);
+  if (is("input-replaced")) replace_files(0, 1);
+  if (is("closes-output")) close(STDOUT_FILENO);
+  if (is("prints")) fputs(escapes, stderr);
+  if (is("forks-both")) (void)!fork();
+  if (is("forks-zombie") && fork() == 0) _exit(0);
+#if defined(__x86_64__)
+  if (is("x87")) __asm__ volatile("fldz");
+#endif
   if (is("signal")) signal(SIGUSR2, SIG_IGN);
   if (is("mask")) {
     sigset_t set;
@@ -73,6 +99,7 @@ static bool start_sleeper(void) {
 
 __attribute__((constructor)) static void constructor(void) {
   if (is("constructor")) crash();
+  if (is("constructor-files")) replace_files(3, 100);
 }
 __attribute__((destructor)) static void destructor(void) {
   if (is("destructor")) crash();
@@ -136,6 +163,10 @@ static tn_status prepare(const tn_call *call) {
   if (!memory) return is("prepare-says-ok") ? TN_ERR_INTERNAL : TN_ERR_MEMORY;
   shared = &one;
   if (!is("prepare-leaks")) call->host->free(call->ctx, memory);
+  if (is("prepare-malloc-large")) {
+    char *volatile lost = malloc(1 << 20);
+    if (lost) *lost = 1;
+  }
   if (is("prepare-malloc")) {
     char *volatile lost = malloc(1000);
     if (lost) *lost = 1;
@@ -173,6 +204,7 @@ static tn_status run(const tn_call *call, uint32_t stage, int64_t begin, int64_t
 static const char *refuse(const tn_call *call) {
   (void)call;
   if (is("refuse")) crash();
+  if (is("refuse-escapes")) return escapes;
   return NULL;
 }
 

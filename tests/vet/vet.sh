@@ -30,6 +30,7 @@ out=$("$tenon" plugin vet "$plugin") || fail "the good plug-in is not fit: $out"
 grep -q '^bad: fit: [0-9]* tests passed, 0 breaches' <<<"$out" || fail "the good plug-in: $out"
 
 finds constructor 'bad.so: descriptor, loading: crashed with SIGSEGV in dlopen\(\)'
+finds constructor-files 'process, files: it breaks rules, but closes or uses files'
 finds destructor 'crashed with SIGSEGV in dlclose\(\)' --only init
 finds query 'loading: crashed with SIGSEGV in tn_plugin_query\(\)'
 finds query-old 'crashed with SIGSEGV in tn_plugin_query\(\) for an ABI of the past' --only init
@@ -74,6 +75,7 @@ finds plan-huge 'plan\(\) asks for much: 35184372088832 bytes of scratch' $kerne
 finds plan-fails 'plan\(\) fails: no such plan' $kernel
 finds prepare-leaks '1 blocks of the host.s memory are not given back' $kernel
 plain prepare-malloc 'repeated: memory of malloc grows by 1[0-9]+ bytes with each plan' $kernel
+plain prepare-malloc-large 'repeated: memory of malloc grows by 1[0-9]{6} bytes' $kernel
 finds prepare-unchecked 'repeated: crashed with SIGSEGV in prepare\(\)' $kernel
 finds run 'crashed with SIGSEGV in run\(\), 2 threads' $kernel
 finds run-abort 'crashed with SIGABRT \(6\) in run\(\)' $kernel
@@ -96,6 +98,24 @@ finds folder 'changes the working folder' $kernel
 finds umask 'changes the mask of new files' $kernel
 finds environment 'changes the environment variables' $kernel
 finds file 'leaves files open' $kernel
+finds limit 'changes a limit of the process' $kernel
+finds timer 'leaves a timer running' $kernel
+[ "$(nice)" = 19 ] || finds priority 'changes the priority of the process from [0-9]* to 19' $kernel
+finds input-replaced 'replaces or changes open files that are not its own: descriptor 0' $kernel
+finds closes-output 'closes files that are not its own' $kernel
+finds forks-both 'forks, and both processes return from its callback' $kernel
+finds forks-zombie 'starts processes, and does not wait for their end' $kernel
+[ "$(uname -m)" != x86_64 ] || finds x87 'leaves its registers in use' $kernel
+
+# What it writes, or says, does not reach the terminal as it is.
+if [ "$sanitized" = 0 ]; then
+  out=$(TENON_TEST_BAD=prints "$tenon" plugin vet "$plugin" $kernel 2>&1) || fail "prints: $out"
+  grep -q 'output: writes [0-9]* bytes to standard .*: one ?\[2J two ? three ??? four' <<<"$out" ||
+    fail "prints: $out"
+fi
+out=$(TENON_TEST_BAD=refuse-escapes "$tenon" plugin vet "$plugin" $kernel)
+grep -q 'not checked: it takes no case .* one ?\[2J two ? three ??? four' <<<"$out" ||
+  fail "refuse-escapes: $out"
 
 finds probe \
   "format 'bad', .*: crashed with SIGSEGV in probe\(\), at 0 bytes behind the end of the file" \
