@@ -11,15 +11,7 @@
  * gave NaN. */
 #include "attention.h"
 #include "base/lower.h"
-#include "base/pattern.h"
-
-enum { BATCH, HEAD, ROW, COLUMN };
-
-/* A value of four dims as a strided copy of another one; of dims of one element any stride. */
-typedef struct view {
-  int32_t base;
-  int64_t offset, size[4], stride[4];
-} view;
+#include "views.h"
 
 typedef struct found {
   view q, k, v;      /* dims in the order of the enum */
@@ -29,59 +21,6 @@ typedef struct found {
 
 /* ---- views ---- */
 
-/* Strides of the source of the region's output, seen as `size`; false: it has none of these dims,
- * or does not cover them. */
-static bool strides_of(const tn_region *r, const int64_t size[4], int64_t stride[4]) {
-  int64_t dense = 1, covered = 1;
-  for (int32_t k = 0; k < r->rank; k++) covered *= r->size[k];
-  for (int32_t d = 3; d >= 0; dense *= size[d--]) {
-    stride[d] = 0;
-    if (size[d] == 1) continue;
-    int32_t k = 0;
-    while (k < r->rank && (r->size[k] == 1 || r->dst_stride[k] <= 0 || dense % r->dst_stride[k] ||
-                           dense * size[d] > r->dst_stride[k] * r->size[k]))
-      k++;
-    if (k == r->rank) return false;
-    stride[d] = dense / r->dst_stride[k] * r->src_stride[k];
-  }
-  return covered == dense && r->dst_offset == 0;
-}
-
-static const tn_region *region_of(const tn_pattern *p, int32_t node) {
-  uint32_t n = 0;
-  const tn_node *made = p->api->node(p->graph, node);
-  const tn_region *const *regions = p->api->node_regions(p->graph, node, &n);
-  return made && made->n_outputs == 1 && n == 1 ? regions[0] : NULL;
-}
-
-static void dense_strides(const int64_t size[4], int64_t stride[4]) {
-  int64_t dense = 1;
-  for (int d = 3; d >= 0; dense *= size[d--]) stride[d] = dense;
-}
-
-static bool view_of(const tn_pattern *p, int32_t value, view *out) {
-  const tn_tensor *t = tn_pattern_type(p, value);
-  if (!t || t->dtype != TN_F32 || t->rank != 4 || tn_tensor_elements(t) == 0) return false;
-  const int32_t node = p->api->value_producer(p->graph, value);
-  const tn_region *r = node < 0 ? NULL : region_of(p, node);
-  memcpy(out->size, t->shape, sizeof out->size);
-  out->base = value;
-  out->offset = 0;
-  dense_strides(out->size, out->stride);
-  int64_t stride[4];
-  if (!r || !strides_of(r, out->size, stride)) return true;
-  out->base = p->api->node(p->graph, node)->inputs[r->input];
-  out->offset = r->src_offset;
-  memcpy(out->stride, stride, sizeof stride);
-  return tn_pattern_type(p, out->base) != NULL;
-}
-
-static bool same_strides(const view *v, const int64_t stride[4]) {
-  for (int d = 0; d < 4; d++)
-    if (v->size[d] != 1 && v->stride[d] != stride[d]) return false;
-  return true;
-}
-
 /* The base is [batch, rows, heads * columns], and the view is all of it. */
 static bool is_flat(const tn_pattern *p, const view *v) {
   const tn_tensor *t = tn_pattern_type(p, v->base);
@@ -89,16 +28,16 @@ static bool is_flat(const tn_pattern *p, const view *v) {
                 stride[4] = {v->size[ROW] * width, v->size[COLUMN], width, 1};
   return t && t->dtype == TN_F32 && t->rank == 3 && t->shape[0] == v->size[BATCH] &&
          t->shape[1] == v->size[ROW] && t->shape[2] == width && v->offset == 0 &&
-         same_strides(v, stride);
+         view_has_strides(v, stride);
 }
 
 /* A value that is the view, dense, with its dims: one that is there, or a new copy. */
 static tn_status materialise(const tn_call *call, const tn_pattern *p, const view *v,
                              int32_t *out_value) {
   int64_t dense[4];
-  dense_strides(v->size, dense);
+  view_dense(v->size, dense);
   const tn_tensor type = tn_tensor_make(TN_F32, 4, v->size, NULL);
-  if (v->offset == 0 && same_strides(v, dense) &&
+  if (v->offset == 0 && view_has_strides(v, dense) &&
       tn_same_shape(tn_pattern_type(p, v->base), &type)) {
     *out_value = v->base;
     return TN_OK;
@@ -108,7 +47,7 @@ static tn_status materialise(const tn_call *call, const tn_pattern *p, const vie
     const tn_node *user = p->api->node(p->graph, p->api->value_user(p->graph, v->base, k));
     *out_value = user && user->n_outputs == 1 ? user->outputs[0] : -1;
     if (view_of(p, *out_value, &other) && other.base == v->base && other.offset == v->offset &&
-        tn_same_shape(tn_pattern_type(p, *out_value), &type) && same_strides(v, other.stride))
+        tn_same_shape(tn_pattern_type(p, *out_value), &type) && view_has_strides(v, other.stride))
       return TN_OK;
   }
   tn_moves moves = tn_moves_begin(call, p->graph);
@@ -217,11 +156,16 @@ static tn_status take_copy(const tn_call *call, const tn_pattern *p, const found
                            int32_t flat, bool *out_taken) {
   const int64_t size[4] = {f->q.size[BATCH], f->q.size[ROW], f->q.size[HEAD], f->v.size[COLUMN]},
                 want[4] = {size[1] * size[2] * size[3], size[3], size[1] * size[3], 1};
-  const tn_region *r = region_of(p, user);
+  int64_t dense[4];
+  uint32_t n = 0;
+  const tn_region *const *regions = p->api->node_regions(p->graph, user, &n);
   view v = {.base = -1};
   memcpy(v.size, size, sizeof size);
-  *out_taken = r && p->api->node(p->graph, user)->n_inputs == 1 && r->src_offset == 0 &&
-               strides_of(r, size, v.stride) && same_strides(&v, want);
+  view_dense(size, dense);
+  *out_taken = n == 1 && p->api->node(p->graph, user)->n_outputs == 1 &&
+               p->api->node(p->graph, user)->n_inputs == 1 && regions[0]->src_offset == 0 &&
+               regions[0]->dst_offset == 0 && view_strides(regions[0], size, dense, v.stride) &&
+               view_has_strides(&v, want);
   if (!*out_taken) return TN_OK;
   const int32_t old = p->api->node(p->graph, user)->outputs[0];
   const tn_tensor type = *p->api->value_type(p->graph, old);

@@ -1,4 +1,4 @@
-/* Tiled attention with AVX2 and FMA. */
+/* Tiled attention and rotary embeddings with AVX2 and FMA. */
 #include "base/gemm_simd.h"
 #include "base/simd_math.h"
 
@@ -13,3 +13,4 @@
 #define FLASH_PLAN attention_flash_f32_avx2_plan
 #define FLASH_RUN attention_flash_f32_avx2
 #include "flash_f32.h"
+#include "rotate_simd.h"

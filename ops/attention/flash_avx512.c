@@ -1,4 +1,4 @@
-/* Tiled attention with AVX-512. */
+/* Tiled attention and rotary embeddings with AVX-512. */
 #include "base/gemm_simd.h"
 #include "base/simd_math.h"
 
@@ -13,3 +13,4 @@
 #define FLASH_PLAN attention_flash_f32_avx512_plan
 #define FLASH_RUN attention_flash_f32_avx512
 #include "flash_f32.h"
+#include "rotate_simd.h"

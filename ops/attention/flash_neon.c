@@ -1,4 +1,5 @@
-/* Tiled attention with NEON: vectors of four, which the compiler keeps in registers as they are. */
+/* Tiled attention and rotary embeddings with NEON. Vectors of attention are of four, which the
+ * compiler keeps in registers as they are. */
 #include "base/gemm_simd.h"
 
 #define LANES 4
@@ -10,3 +11,4 @@
 #define FLASH_PLAN attention_flash_f32_neon_plan
 #define FLASH_RUN attention_flash_f32_neon
 #include "flash_f32.h"
+#include "rotate_simd.h"

@@ -81,8 +81,7 @@ static bool spin(const tn_pool *pool, _Atomic uint32_t *word, uint32_t seen, boo
 
 /* Claims the first chunk of the thread's own share; -1: none is left. */
 static int64_t claim_first(_Atomic uint64_t *share) {
-  const uint64_t seen =
-      atomic_fetch_add_explicit(share, UINT64_C(1) << 32, memory_order_acquire);
+  const uint64_t seen = atomic_fetch_add_explicit(share, UINT64_C(1) << 32, memory_order_acquire);
   const uint32_t begin = (uint32_t)(seen >> 32), end = (uint32_t)seen;
   return begin < end ? (int64_t)begin : -1;
 }

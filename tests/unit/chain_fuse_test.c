@@ -119,6 +119,92 @@ static int32_t scale_of_keys(maker *m) {
   return weigh(m, softmax(m, op(m, "Mul", s, numbers(m, 1, dims)), -1));
 }
 
+/* ---- rotary embeddings ---- */
+
+static int32_t node_of(maker *m, const char *name, int32_t n, const int32_t *inputs,
+                       const tn_attr *attr) {
+  const int32_t out = m->api->value(m->graph, NULL);
+  const tn_node node = {.head = TN_HEAD(tn_node),
+                        .domain = "",
+                        .op = name,
+                        .name = "",
+                        .inputs = inputs,
+                        .n_inputs = (uint32_t)n,
+                        .outputs = &out,
+                        .n_outputs = 1,
+                        .attrs = &attr,
+                        .n_attrs = attr != NULL,
+                        .offset = -1};
+  assert_true(m->api->add_node(m->graph, &node) >= 0);
+  return out;
+}
+static int32_t integer(maker *m, int64_t x) {
+  return constant(m, TN_I64, 1, (const int64_t[]){1}, &x);
+}
+static int32_t columns(maker *m, int32_t x, int64_t begin, int64_t end) {
+  const int32_t inputs[4] = {x, integer(m, begin), integer(m, end), integer(m, -1)};
+  return node_of(m, "Slice", 4, inputs, NULL);
+}
+static int32_t beside(maker *m, int32_t a, int32_t b) {
+  const tn_attr axis = tn_attr_int("axis", -1);
+  return node_of(m, "Concat", 2, (const int32_t[]){a, b}, &axis);
+}
+static int32_t rotated(maker *m, int32_t x) {
+  return beside(m, op(m, "Neg", columns(m, x, SIZE / 2, INT64_MAX), -1),
+                columns(m, x, 0, SIZE / 2));
+}
+static int32_t cosines(maker *m) { return numbers(m, 4, (const int64_t[]){1, 1, ROWS, SIZE}); }
+static int32_t sines(maker *m) { return numbers(m, 2, (const int64_t[]){ROWS, SIZE}); }
+static int32_t turned(maker *m, int32_t x, int32_t rotation) {
+  return op(m, "Add", op(m, "Mul", x, cosines(m)), op(m, "Mul", rotation, sines(m)));
+}
+
+static int32_t rotary_of_heads(maker *m) { /* slices read what is transposed */
+  const int32_t x = split(m, rows_third);
+  return join(m, turned(m, x, rotated(m, x)));
+}
+static int32_t rotary_of_dense(maker *m) {
+  const int32_t x = op(m, "Abs", split(m, rows_third), -1);
+  return join(m, turned(m, x, rotated(m, x)));
+}
+static int32_t rotary_swapped(maker *m) {
+  const int32_t x = split(m, rows_third);
+  const int32_t turn = op(m, "Mul", sines(m), rotated(m, x));
+  return join(m, op(m, "Add", turn, op(m, "Mul", cosines(m), x)));
+}
+static int32_t rotary_in_attention(maker *m) {
+  const int32_t q = split(m, rows_third), k = split(m, rows_third);
+  const int32_t keys = transpose(m, turned(m, k, rotated(m, k)), (const int64_t[]){0, 1, 3, 2});
+  const int32_t s = op(m, "MatMul", turned(m, q, rotated(m, q)), keys);
+  return weigh(m, softmax(m, op(m, "Div", s, number(m, 3)), -1));
+}
+
+static int32_t rotary_the_other_way(maker *m) { /* (x2, -x1) */
+  const int32_t x = split(m, rows_third);
+  return join(m, turned(m, x,
+                        beside(m, columns(m, x, SIZE / 2, INT64_MAX),
+                               op(m, "Neg", columns(m, x, 0, SIZE / 2), -1))));
+}
+static int32_t rotary_of_thirds(maker *m) { /* halves of other sizes */
+  const int32_t x = split(m, rows_third);
+  return join(m, turned(m, x,
+                        beside(m, op(m, "Neg", columns(m, x, SIZE / 2 - 1, INT64_MAX), -1),
+                               columns(m, x, 0, SIZE / 2 - 1))));
+}
+static int32_t rotary_of_two(maker *m) {
+  const int32_t x = split(m, rows_third), y = op(m, "Abs", x, -1);
+  return join(m, turned(m, x, rotated(m, y)));
+}
+static int32_t rotary_same_halves(maker *m) {
+  const int32_t x = split(m, rows_third), half = columns(m, x, 0, SIZE / 2);
+  return join(m, turned(m, x, beside(m, op(m, "Neg", half, -1), half)));
+}
+static int32_t rotation_is_read(maker *m) {
+  const int32_t x = split(m, rows_third);
+  m->also = rotated(m, x);
+  return join(m, turned(m, x, m->also));
+}
+
 /* ---- running ---- */
 
 static void check(make_fn make, const char *op_name, bool fuses, char ops[KIT_MAX_TEXT]) {
@@ -168,8 +254,25 @@ static void attentions(void **state) {
   stays(scale_of_keys, "Attention");
 }
 
+static void rotaries(void **state) {
+  (void)state;
+  char ops[KIT_MAX_TEXT];
+  check(rotary_of_heads, "Rotary", true, ops);
+  assert_null(strstr(ops, "Neg"));
+  check(rotary_of_dense, "Rotary", true, ops);
+  assert_null(strstr(ops, "Neg"));
+  becomes(rotary_swapped, "Rotary");
+  becomes(rotary_in_attention, "Rotary");
+  becomes(rotary_in_attention, "Attention");
+  stays(rotary_the_other_way, "Rotary");
+  stays(rotary_of_thirds, "Rotary");
+  stays(rotary_of_two, "Rotary");
+  stays(rotary_same_halves, "Rotary");
+  stays(rotation_is_read, "Rotary");
+}
+
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(normalisations),
-                                     cmocka_unit_test(attentions)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(normalisations), cmocka_unit_test(attentions),
+                                     cmocka_unit_test(rotaries)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
