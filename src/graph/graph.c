@@ -95,6 +95,8 @@ static bool attr_ok(const tn_graph *g, const tn_attr *a) {
 
 /* Checks pointers and ids, and that no output has a source already. */
 static tn_status check_new_node(tn_graph *g, const tn_node *n) {
+  if (n && !TN_HAS(n, attrs))
+    return tn_graph_refuse(g, TN_ERR_INVALID, "add_node: head.size is too small for a node");
   if (!n || !n->op || !*n->op || (n->n_inputs && !n->inputs) || (n->n_outputs && !n->outputs) ||
       (n->n_attrs && !n->attrs))
     return tn_graph_refuse(g, TN_ERR_INVALID,

@@ -81,6 +81,17 @@ static void preset_outputs(inference *i) {
   }
 }
 
+/* Flags say nothing of lists. Only what is replaced before it runs may be given one (Identity). */
+static tn_status tensors_only(const inference *i) {
+  const tn_call *call = &i->f->call;
+  char text[TN_TENSOR_TEXT];
+  for (uint32_t k = 0; !i->def->op.lower && k < i->n_formal; k++)
+    if (call->inputs[k] && call->inputs[k]->kind != TN_KIND_TENSOR)
+      return call->host->fail(call->ctx, TN_ERR_SHAPE, "input %u is %s; the operator takes tensors",
+                              k, tn_tensor_text(call->inputs[k], text, sizeof text));
+  return TN_OK;
+}
+
 static tn_status like_input(tn_call *call) {
   if (!call->n_inputs || !call->inputs[0])
     return call->host->fail(call->ctx, TN_ERR_INVALID, "has no input 0");
@@ -178,6 +189,8 @@ static tn_status ask(inference *i) {
     const tn_status s = tn_answer_status(answer, text, sizeof text);
     return s == answer ? s : call->host->fail(i->f, s, "inference failed: %s", text);
   }
+  const tn_status s = tensors_only(i);
+  if (s) return s;
   if (i->def->op.flags & TN_OP_SAME_AS_INPUT) return like_input(call);
   if (i->def->op.flags & TN_OP_BROADCAST) return broadcast(call, i->n_formal);
   return call->host->fail(call->ctx, TN_ERR_INTERNAL,

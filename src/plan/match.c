@@ -181,7 +181,11 @@ static const char *match_tensor(const tn_kernel *kernel, const tn_arg *arg, cons
   const char *name = arg ? arg->name : "?";
   const tn_accept *row = row_of(kernel, arg);
   const char *reason = match_age(kernel, row, t->dtype, reasons);
+  char text[TN_TENSOR_TEXT];
   if (reason) return reason;
+  if (row && t->kind != TN_KIND_TENSOR)
+    return or_plain_words(tn_arena_format(reasons, "%s %s is %s, takes a tensor", way, name,
+                                          tn_tensor_text(t, text, sizeof text)));
   if (row && row->dtypes && !(row->dtypes & TN_MASK(t->dtype)))
     return or_plain_words(tn_arena_format(reasons, "%s %s is %s, takes %s", way, name,
                                           tn_dtype_name(t->dtype),

@@ -1662,6 +1662,27 @@ ANIMAL(READ, read_attr_kind, USE,
   .op = "Twice", .name = "odd", .n_inputs = 1, .n_outputs = 1, .n_attrs = 1, .inputs = &x,
   .outputs = &z, .attrs = as, .offset = -1}; zoo_build(api, graph); x = api->value(graph, "x");
   api->add_node(graph, &n); return api->add_output(graph, z))
+ANIMAL(READ, read_subgraphs_deep, USE, "a graph in a graph in a graph, 100000 times",
+  "model in memory: format zoo: TN_ERR_OVERFLOW: *; subgraph_new: graphs are nested more than *",
+  int n = 0;
+  while (n < 100000 && graph) graph = api->subgraph_new(graph), n++;
+  return n < 100000 ? TN_ERR_OVERFLOW : zoo_build(api, graph))
+ANIMAL(READ, read_node_short, USE, "a node that ends before its operator",
+  "model in memory: format zoo: TN_ERR_INVALID: *; add_node: head.size is too small for a node",
+  const tn_node node = {.head = {16, TN_ABI_MAJOR, TN_ABI_MINOR}, .op = "Twice"};
+  return api->add_node(graph, &node))
+ANIMAL(READ, read_list, USE, "a sequence, for an operator that takes tensors",
+  "node 'added' (zoo::Twice): input 0 is sequence of f32*; the operator takes tensors",
+  const tn_tensor type = {.head = TN_HEAD(tn_tensor), .dtype = TN_F32, .rank = 1, .shape = {4}};
+  const int32_t x = api->value(graph, "x"), s = api->value(graph, "s"), y = api->value(graph, "y");
+  const tn_node node = {.head = TN_HEAD(tn_node), .op = "SequenceConstruct", .version = 11,
+                        .n_inputs = 1, .n_outputs = 1, .inputs = &x, .outputs = &s, .offset = -1};
+  api->set_opset(graph, "zoo", 1);
+  api->value_set_type(graph, x, &type);
+  api->add_input(graph, x);
+  api->add_node(graph, &node);
+  add(api, graph, "Twice", 1, &s, 1, &y);
+  return api->add_output(graph, y))
 ANIMAL(READ, read_attr_null, USE,
   "attributes that are counted and NULL",
   "model in memory: format zoo: TN_ERR_INVALID: *; add_node: an attribute has no name or data, "
