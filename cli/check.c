@@ -139,17 +139,17 @@ static void print(const inspection *c) {
   static const char *const words[] = {"runs here", "does not run here", "cannot be read"};
   char why[300];
   if (c->o->quiet && c->verdict == RUNS) return;
-  printf("%s: %s\n", c->path, words[c->verdict]);
+  cli_print("%s: %s\n", c->path, words[c->verdict]);
   for (int64_t k = 0; k < c->survey.uses.n; k++) {
     const cli_use *u = &c->survey.uses.data[k];
     if (is_missing(u))
-      printf("  %s (%s), %lld node%s: %s\n", u->name, *u->domain ? u->domain : "ai.onnx",
-             (long long)u->n_nodes, u->n_nodes == 1 ? "" : "s",
-             missing_text(c, u, why, sizeof why));
+      cli_print("  %s (%s), %lld node%s: %s\n", u->name, *u->domain ? u->domain : "ai.onnx",
+                (long long)u->n_nodes, u->n_nodes == 1 ? "" : "s",
+                missing_text(c, u, why, sizeof why));
   }
   for (int64_t k = 0; k < tn_diag_count(c->problems); k++)
-    printf("  %s\n", tn_diag_message(c->problems, k, NULL));
-  if (*c->remark) printf("  note: %s\n", c->remark);
+    cli_print("  %s\n", tn_diag_message(c->problems, k, NULL));
+  if (*c->remark) cli_print("  note: %s\n", c->remark);
 }
 
 static void json_operators(const inspection *c, cli_json *to) {
@@ -211,7 +211,8 @@ static int check(const check_options *o) {
     count[inspect(o, runtime, o->models[k], list)]++;
   }
   if (o->n_models > 1 && !cli_json_to_stdout(o->json))
-    printf("%d run here, %d do not, %d cannot be read\n", count[RUNS], count[LACKS], count[BROKEN]);
+    cli_print("%d run here, %d do not, %d cannot be read\n", count[RUNS], count[LACKS],
+              count[BROKEN]);
   tn_runtime_destroy(runtime);
   if (json && !cli_json_write_take(json, o->json)) return CLI_INPUT;
   return count[BROKEN] ? CLI_INPUT : count[LACKS] ? CLI_FAILED : CLI_OK;

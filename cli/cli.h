@@ -107,6 +107,8 @@ tn_status cli_load(tn_runtime *runtime, const cli_common *c, const char *path, u
 
 void cli_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void cli_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* Like printf; what is no text, or moves the cursor of a terminal, is printed as '?'. */
+void cli_print(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* Prints all messages of a diag to stderr, each after "tenon: error: " or what it is. */
 void cli_print_diag(tn_diag *diag);
 /* One line on a terminal's stderr that the next one replaces; "" removes it. Nothing if stderr is

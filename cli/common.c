@@ -7,6 +7,7 @@
 
 #include "base/cpu.h"
 #include "base/diag.h"
+#include "base/text.h"
 #include "cli.h"
 
 /* ---- options ---- */
@@ -123,11 +124,28 @@ tn_status cli_load(tn_runtime *runtime, const cli_common *c, const char *path, u
 
 /* ---- messages ---- */
 
+/* Names of files, values and nodes are anybody's: none moves the cursor of a terminal. */
+static __attribute__((format(printf, 2, 0))) void put(FILE *to, const char *format, va_list args) {
+  char *text = NULL;
+  const int n = vasprintf(&text, format, args);
+  if (n < 0) return;
+  tn_text_tame(text, n);
+  fputs(text, to);
+  free(text);
+}
+
 static void say(const char *what, const char *format, va_list args) {
   cli_progress("%s", "");
   fprintf(stderr, "tenon: %s: ", what);
-  vfprintf(stderr, format, args);
+  put(stderr, format, args);
   fputc('\n', stderr);
+}
+
+void cli_print(const char *format, ...) {
+  va_list args;
+  va_start(args, format);
+  put(stdout, format, args);
+  va_end(args);
 }
 
 void cli_error(const char *format, ...) {

@@ -59,40 +59,40 @@ static const char *tensor_text(const tn_tensor *t, char *buf) {
 static void print_tensors(const char *what, const tn_tensor *const *tensors, uint32_t n,
                           int indent) {
   char text[CLI_TYPE_TEXT];
-  printf("%*s%-10s", indent, "", what);
-  for (uint32_t k = 0; k < n; k++) printf("%s%s", k ? ", " : "", tensor_text(tensors[k], text));
+  cli_print("%*s%-10s", indent, "", what);
+  for (uint32_t k = 0; k < n; k++) cli_print("%s%s", k ? ", " : "", tensor_text(tensors[k], text));
   putchar('\n');
 }
 
 static void print_numbers(const tn_step_info *step, int indent) {
   char a[CLI_UNIT_TEXT], b[CLI_UNIT_TEXT];
-  printf("%*s%-10s%s", indent, "", "cost", cli_time(step->cost_ns, a));
-  if (step->flops > 0) printf(", %s FLOP", cli_count(step->flops, a));
-  if (step->scratch_bytes) printf(", scratch %s", cli_bytes((double)step->scratch_bytes, b));
-  if (step->state_bytes) printf(", prepared %s", cli_bytes((double)step->state_bytes, b));
-  if (step->n_stages > 1) printf(", %u stages", step->n_stages);
+  cli_print("%*s%-10s%s", indent, "", "cost", cli_time(step->cost_ns, a));
+  if (step->flops > 0) cli_print(", %s FLOP", cli_count(step->flops, a));
+  if (step->scratch_bytes) cli_print(", scratch %s", cli_bytes((double)step->scratch_bytes, b));
+  if (step->state_bytes) cli_print(", prepared %s", cli_bytes((double)step->state_bytes, b));
+  if (step->n_stages > 1) cli_print(", %u stages", step->n_stages);
   putchar('\n');
 }
 
 static void print_refusals(const tn_step_info *step, int indent) {
   for (uint32_t k = 0; k < step->n_refusals; k++)
-    printf("%*s%-10s%s: %s\n", indent, "", k ? "" : "not taken", step->refused_kernels[k],
-           step->refusals[k]);
+    cli_print("%*s%-10s%s: %s\n", indent, "", k ? "" : "not taken", step->refused_kernels[k],
+              step->refusals[k]);
 }
 
 static void print_step(int32_t k, const tn_step_info *step) {
   int indent = 4 + 2 * (int)(step->depth < 20 ? step->depth : 20);
-  printf("%*s%d  %s (%s)\n", indent - 4, "", k, *step->node ? step->node : "unnamed", step->op);
-  printf("%*s%-10s%s, from %s, on %s\n", indent, "", "kernel", step->kernel, step->plugin,
-         step->device);
+  cli_print("%*s%d  %s (%s)\n", indent - 4, "", k, *step->node ? step->node : "unnamed", step->op);
+  cli_print("%*s%-10s%s, from %s, on %s\n", indent, "", "kernel", step->kernel, step->plugin,
+            step->device);
   if (step->leader >= 0)
-    printf("%*s%-10son each range that step %d has written; its time is part of that step's\n",
-           indent, "", "runs", step->leader);
+    cli_print("%*s%-10son each range that step %d has written; its time is part of that step's\n",
+              indent, "", "runs", step->leader);
   print_tensors("inputs", step->inputs, step->n_inputs, indent);
   print_tensors("outputs", step->outputs, step->n_outputs, indent);
-  if (step->n_epilogue) printf("%*s%-10s", indent, "", "fused");
+  if (step->n_epilogue) cli_print("%*s%-10s", indent, "", "fused");
   for (uint32_t i = 0; i < step->n_epilogue; i++)
-    printf("%s%s%s", i ? ", " : "", step->epilogue[i], i + 1 == step->n_epilogue ? "\n" : "");
+    cli_print("%s%s%s", i ? ", " : "", step->epilogue[i], i + 1 == step->n_epilogue ? "\n" : "");
   print_numbers(step, indent);
   print_refusals(step, indent);
 }
@@ -138,13 +138,13 @@ static void print_plan(const cli_session *s, const cli_explain_view *o, const tn
   for (int32_t k = 0; !o->brief && get_step(s, k, &step); k++)
     if (is_wanted(o, &step)) print_step(k, &step);
   if (o->node) return;
-  printf("\n%d steps, estimated cost %s, %s FLOP\n", plan->n_steps, cli_time(plan->cost_ns, a),
-         cli_count(plan->flops, b));
-  printf("memory: activations %s", cli_bytes((double)plan->arena_bytes, a));
-  printf(" (at least %s are alive at once),", cli_bytes((double)plan->arena_bound_bytes, a));
-  printf(" scratch %s,", cli_bytes((double)plan->scratch_bytes, a));
-  printf(" prepared weights %s,", cli_bytes((double)plan->state_bytes, a));
-  printf(" constants %s\n", cli_bytes((double)plan->const_bytes, a));
+  cli_print("\n%d steps, estimated cost %s, %s FLOP\n", plan->n_steps, cli_time(plan->cost_ns, a),
+            cli_count(plan->flops, b));
+  cli_print("memory: activations %s", cli_bytes((double)plan->arena_bytes, a));
+  cli_print(" (at least %s are alive at once),", cli_bytes((double)plan->arena_bound_bytes, a));
+  cli_print(" scratch %s,", cli_bytes((double)plan->scratch_bytes, a));
+  cli_print(" prepared weights %s,", cli_bytes((double)plan->state_bytes, a));
+  cli_print(" constants %s\n", cli_bytes((double)plan->const_bytes, a));
 }
 
 /* ---- JSON ---- */

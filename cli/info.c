@@ -89,7 +89,7 @@ static void print_values(const facts *f, const char *title, bool inputs) {
   char type[CLI_TYPE_TEXT];
   cli_table t;
   int32_t n = inputs ? tn_model_n_inputs(f->model) : tn_model_n_outputs(f->model);
-  printf("%s\n", title);
+  cli_print("%s\n", title);
   cli_table_init(&t, 2, 0);
   for (int32_t k = 0; k < n; k++) {
     int32_t value = inputs ? api->input(f->graph, k) : api->output(f->graph, k);
@@ -122,7 +122,7 @@ static void print_defaults(const facts *f) {
   if (!n) return;
   char type[CLI_TYPE_TEXT], value[1024];
   cli_table t;
-  printf("inputs that may be left out, with what they are then\n");
+  cli_print("inputs that may be left out, with what they are then\n");
   cli_table_init(&t, 4, 0);
   for (int32_t k = first; k < first + n && k < first + DEFAULTS_SHOWN; k++) {
     tn_tensor declared;
@@ -133,7 +133,7 @@ static void print_defaults(const facts *f) {
     cli_table_row(&t, cells);
   }
   cli_table_print(&t, 2);
-  if (n > DEFAULTS_SHOWN) printf("  and %d more; --json lists all\n", n - DEFAULTS_SHOWN);
+  if (n > DEFAULTS_SHOWN) cli_print("  and %d more; --json lists all\n", n - DEFAULTS_SHOWN);
 }
 
 static const char *remark(const cli_use *use) {
@@ -143,8 +143,9 @@ static const char *remark(const cli_use *use) {
 static void print_operators(const facts *f) {
   char name[300], count[CLI_UNIT_TEXT], version[CLI_UNIT_TEXT];
   cli_table t;
-  printf("nodes             %lld\n", (long long)f->survey.n_nodes);
-  if (f->survey.n_subgraphs) printf("subgraphs         %lld\n", (long long)f->survey.n_subgraphs);
+  cli_print("nodes             %lld\n", (long long)f->survey.n_nodes);
+  if (f->survey.n_subgraphs)
+    cli_print("subgraphs         %lld\n", (long long)f->survey.n_subgraphs);
   cli_table_init(&t, 4, 1);
   for (int64_t k = 0; k < f->survey.uses.n; k++) {
     const cli_use *u = &f->survey.uses.data[k];
@@ -160,11 +161,11 @@ static void print_operators(const facts *f) {
 static void print_plan(const facts *f) {
   char a[CLI_UNIT_TEXT], b[CLI_UNIT_TEXT], c[CLI_UNIT_TEXT], d[CLI_UNIT_TEXT], e[CLI_UNIT_TEXT];
   if (!f->planned) {
-    printf("FLOPs             not known: %s\n", f->why);
+    cli_print("FLOPs             not known: %s\n", f->why);
     return;
   }
-  printf("FLOPs             %s\n", cli_count(f->plan.flops, a));
-  printf(
+  cli_print("FLOPs             %s\n", cli_count(f->plan.flops, a));
+  cli_print(
       "memory            activations %s (at least %s are alive at once), scratch %s,\n"
       "                  prepared weights %s, constants %s\n",
       cli_bytes((double)f->plan.arena_bytes, a), cli_bytes((double)f->plan.arena_bound_bytes, b),
@@ -178,27 +179,27 @@ static void print_meta(const facts *f) {
     const char *text = "", *key = api->meta_at(f->graph, k, &text);
     size_t n = strcspn(text, "\r\n");
     if (*text)
-      printf("%-16s  %.*s%s\n", key, (int)(n < 200 ? n : 200), text, text[n] ? " ..." : "");
+      cli_print("%-16s  %.*s%s\n", key, (int)(n < 200 ? n : 200), text, text[n] ? " ..." : "");
   }
-  printf("opsets           ");
+  cli_print("opsets           ");
   for (int32_t k = 0; k < api->n_opsets(f->graph); k++) {
     int32_t version = 0;
     const char *domain = api->opset_at(f->graph, k, &version);
-    printf("%s %s %d", k ? "," : "", *domain ? domain : "ai.onnx", version);
+    cli_print("%s %s %d", k ? "," : "", *domain ? domain : "ai.onnx", version);
   }
   putchar('\n');
 }
 
 static void print_facts(const facts *f) {
   char a[CLI_UNIT_TEXT], b[CLI_UNIT_TEXT];
-  printf("file              %s\nformat            %s\n", f->o->model, tn_model_format(f->model));
+  cli_print("file              %s\nformat            %s\n", f->o->model, tn_model_format(f->model));
   print_meta(f);
   print_values(f, "inputs", true);
   print_defaults(f);
   print_values(f, "outputs", false);
   print_operators(f);
-  printf("parameters        %s in %s\n", cli_count((double)f->survey.n_parameters, a),
-         cli_bytes((double)f->survey.weight_bytes, b));
+  cli_print("parameters        %s in %s\n", cli_count((double)f->survey.n_parameters, a),
+            cli_bytes((double)f->survey.weight_bytes, b));
   print_plan(f);
 }
 

@@ -19,28 +19,40 @@ cli_json *cli_json_new(void) {
 
 void cli_json_free(cli_json *json) { cJSON_Delete(json); }
 
-static void put(cli_json *to, const char *key, cli_json *item) {
-  if (!item) return;
-  bool done = false;
-  if (to && key) done = cJSON_AddItemToObject(to, key, item);
-  if (to && !key) done = cJSON_AddItemToArray(to, item);
-  if (!done) cJSON_Delete(item);
-}
-
 /* cJSON writes bytes as they are, and names in models are any bytes. */
-static cli_json *clean_text(const char *text) {
-  tn_text clean;
-  tn_text_init(&clean, tn_default_allocator());
+static void clean(tn_text *to, const char *text) {
   int64_t n = (int64_t)strlen(text);
+  tn_text_init(to, tn_default_allocator());
   for (int64_t k = 0; k < n;) {
     int64_t step = 1;
     while (step < 4 && k + step < n && !tn_utf8_valid(text + k, step)) step++;
     bool valid = tn_utf8_valid(text + k, step);
-    tn_text_add_bytes(&clean, valid ? text + k : "?", valid ? step : 1);
+    tn_text_add_bytes(to, valid ? text + k : "?", valid ? step : 1);
     k += valid ? step : 1;
   }
-  cli_json *item = cJSON_CreateString(tn_text_get(&clean));
-  tn_text_free(&clean);
+}
+
+static bool put_member(cli_json *to, const char *key, cli_json *item) {
+  tn_text text;
+  clean(&text, key);
+  const bool done = cJSON_AddItemToObject(to, tn_text_get(&text), item);
+  tn_text_free(&text);
+  return done;
+}
+
+static void put(cli_json *to, const char *key, cli_json *item) {
+  if (!item) return;
+  bool done = false;
+  if (to && key) done = put_member(to, key, item);
+  if (to && !key) done = cJSON_AddItemToArray(to, item);
+  if (!done) cJSON_Delete(item);
+}
+
+static cli_json *clean_text(const char *text) {
+  tn_text copy;
+  clean(&copy, text);
+  cli_json *item = cJSON_CreateString(tn_text_get(&copy));
+  tn_text_free(&copy);
   return item;
 }
 

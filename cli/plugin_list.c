@@ -33,11 +33,12 @@ static const char *text_of(const char *text) { return text ? text : ""; }
 /* What stands in no column. */
 static void print_offers(const tn_plugin_info *p) {
   if (p->refused) return;
-  if (p->flags & TN_PLUGIN_THREADS) printf("\n%s makes threads of its own\n", p->name);
+  if (p->flags & TN_PLUGIN_THREADS) cli_print("\n%s makes threads of its own\n", p->name);
   if (p->offers && *p->offers)
-    printf("\n%s offers %s\n  This version of Tenon checks extensions and lists them; it does not "
-           "use them.\n",
-           p->name, p->offers);
+    cli_print(
+        "\n%s offers %s\n  This version of Tenon checks extensions and lists them; it does not "
+        "use them.\n",
+        p->name, p->offers);
 }
 
 static void print_table(const tn_runtime *runtime) {
@@ -64,13 +65,14 @@ static void print_table(const tn_runtime *runtime) {
 
 static void print_folders(const tn_runtime *runtime) {
   tn_folder_info f;
-  if (tn_runtime_n_folders(runtime)) printf("\nplug-ins were looked for in:\n");
+  if (tn_runtime_n_folders(runtime)) cli_print("\nplug-ins were looked for in:\n");
   for (int32_t k = 0; get_folder(runtime, k, &f); k++) {
-    printf("  '%s' (%s): ", f.folder, f.found_by);
+    cli_print("  '%s' (%s): ", f.folder, f.found_by);
     if (f.refused)
-      printf("left out: %s\n", f.refused);
+      cli_print("left out: %s\n", f.refused);
     else
-      printf("%u files *.so, %u of other names, which are not looked at\n", f.n_files, f.n_others);
+      cli_print("%u files *.so, %u of other names, which are not looked at\n", f.n_files,
+                f.n_others);
   }
 }
 
@@ -80,11 +82,11 @@ static void print_why(const tn_runtime *runtime) {
   for (int32_t k = 0; get(runtime, k, &p); k++) {
     const char *name = *text_of(p.path) ? p.path : p.name;
     if (p.refused)
-      printf("\n%s is refused:\n  %s\n", name, p.refused);
+      cli_print("\n%s is refused:\n  %s\n", name, p.refused);
     else
-      printf("\n%s is in use as '%s' (%s)\n", name, p.name, p.found_by);
-    if (*text_of(p.sha256)) printf("  SHA-256 %s\n", p.sha256);
-    for (uint32_t i = 0; i < p.n_notes; i++) printf("  %s\n", p.notes[i]);
+      cli_print("\n%s is in use as '%s' (%s)\n", name, p.name, p.found_by);
+    if (*text_of(p.sha256)) cli_print("  SHA-256 %s\n", p.sha256);
+    for (uint32_t i = 0; i < p.n_notes; i++) cli_print("  %s\n", p.notes[i]);
   }
 }
 

@@ -3,6 +3,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/text.h"
 #include "check/check.h"
 #include "plugin.h"
 
@@ -152,6 +153,7 @@ static bool open_report(report *r, const cli_plugin_options *o, bool parts) {
   const char *slash = strrchr(o->file, '/');
   *r = (report){.o = o, .text = !cli_json_to_stdout(o->json), .parts = parts};
   snprintf(r->plugin, sizeof r->plugin, "%s", slash ? slash + 1 : o->file);
+  tn_text_tame(r->plugin, (int64_t)strlen(r->plugin));
   if (access(o->file, F_OK)) {
     cli_error("%s: there is no such file", o->file);
     return false;

@@ -108,8 +108,8 @@ static void print_largest(const tn_tensor *t, int64_t top) {
   char index[CELL], text[CELL];
   int64_t n = largest(t, top < MAX_TOP ? top : MAX_TOP, best);
   for (int64_t k = 0; k < n; k++)
-    printf("  %3lld.  [%s]  %s\n", (long long)k + 1, index_text(t, best[k], index, sizeof index),
-           cli_element_text(t, best[k], text, sizeof text));
+    cli_print("  %3lld.  [%s]  %s\n", (long long)k + 1, index_text(t, best[k], index, sizeof index),
+              cli_element_text(t, best[k], text, sizeof text));
 }
 
 /* ---- a line ---- */
@@ -148,7 +148,7 @@ static void add_statistics(const cli_statistics *s, char *line) {
 static void print_list(const char *name, const tn_tensor *list, int64_t top) {
   char item[CELL * 2], type[CLI_TYPE_TEXT];
   int64_t n = tn_list_size(list);
-  printf("%s: %s, %lld items\n", name, cli_type_text(list, NULL, -1, type), (long long)n);
+  cli_print("%s: %s, %lld items\n", name, cli_type_text(list, NULL, -1, type), (long long)n);
   for (int64_t k = 0; k < n; k++) {
     snprintf(item, sizeof item, "%.*s[%lld]", CELL, name, (long long)k);
     cli_value_print(item, tn_list_item(list, k), top);
@@ -164,7 +164,7 @@ void cli_value_print(const char *name, const tn_tensor *value, int64_t top) {
   }
   if (cli_statistics_of(value, &s)) add_statistics(&s, line);
   add_first(value, line);
-  printf("%s: %s%s\n", name, cli_type_text(value, NULL, -1, type), line);
+  cli_print("%s: %s%s\n", name, cli_type_text(value, NULL, -1, type), line);
   if (has_largest(value, top)) print_largest(value, top);
 }
 
@@ -176,10 +176,10 @@ void cli_value_print_rows(const char *name, const tn_tensor *value, int64_t most
     return;
   }
   int64_t row = value->shape[value->rank - 1];
-  printf("%s: %s\n", name, cli_type_text(value, NULL, -1, text));
+  cli_print("%s: %s\n", name, cli_type_text(value, NULL, -1, text));
   for (int64_t k = 0; k < n; k++)
-    printf("%s%s%s", k % row ? ", " : "  [", cli_element_text(value, k, text, CELL),
-           (k + 1) % row ? "" : "]\n");
+    cli_print("%s%s%s", k % row ? ", " : "  [", cli_element_text(value, k, text, CELL),
+              (k + 1) % row ? "" : "]\n");
 }
 
 /* ---- JSON ---- */

@@ -1,6 +1,7 @@
 /* Tables: cells are collected, then printed in columns as wide as their widest cell. */
 #include <string.h>
 
+#include "base/text.h"
 #include "cli.h"
 
 void cli_table_init(cli_table *t, int n_columns, uint32_t right) {
@@ -8,11 +9,20 @@ void cli_table_init(cli_table *t, int n_columns, uint32_t right) {
   tn_arena_init(&t->arena, tn_default_allocator());
 }
 
+/* Names are anybody's: none leaves its cell. */
+static const char *one_line(tn_arena *arena, const char *text) {
+  char *copy = tn_arena_str(arena, text);
+  if (copy) tn_text_tame(copy, (int64_t)strlen(copy));
+  for (char *p = copy; p && *p; p++)
+    if (*p == '\n' || *p == '\t') *p = ' ';
+  return copy;
+}
+
 void cli_table_row(cli_table *t, const char *const *cells) {
   const char **row = tn_arena_alloc(&t->arena, (uint64_t)t->n_columns * sizeof *row);
   if (!row) return; /* for lack of memory a row is not printed */
   for (int k = 0; k < t->n_columns; k++)
-    if (!(row[k] = tn_arena_str(&t->arena, cells[k]))) return;
+    if (!(row[k] = one_line(&t->arena, cells[k]))) return;
   (void)tn_vec_push(t->arena.a, &t->rows, row);
 }
 

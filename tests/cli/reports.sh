@@ -28,6 +28,10 @@ json "$work/info.json" parameters '^132$'
 json "$work/info.json" memory_bytes.arena '^[1-9]'
 json "$work/info.json" operators.4.name '^Relu$'
 
+# info: names are any text, and do not move the cursor
+LC_ALL=C sed 's/tests/x\x1b[2J/' "$net" >"$work/escapes.onnx"
+says 0 '^producer +x\?\[2J$' info "$work/escapes.onnx"
+
 # info: inputs that have a default stand apart, in older files they are weights
 says 0 '^  scale  f32\[k\]  =  \{10, 100\}$' info "$data/default.onnx"
 also '^inputs that may be left out'
@@ -153,6 +157,7 @@ says 0 '^tenon +[0-9.]+ .* built in ' plugin list
 says 1 'nowhere.so +refused$' plugin list --plugin "$work/nowhere.so"
 never 'is refused:'
 says 1 'nowhere.so is refused:' plugin list --why --plugin "$work/nowhere.so"
+says 1 'nowhere\?\[2J.so is refused:' plugin list --why --plugin "$work/nowhere"$'\e[2J.so'
 says 0 'installed' plugin list --why
 also "^tenon is in use as 'tenon' .built in.$"
 export TENON_PLUGIN_PATH=.:$work/nowhere

@@ -230,6 +230,7 @@ static tn_status read_model(const tn_source *source, tn_graph *graph) {
   const uint64_t n = p[4] | (uint64_t)p[5] << 8 | (uint64_t)p[6] << 16 | (uint64_t)p[7] << 24;
   if (n > source->size - 8 && !is("read-length"))
     return source->host->fail(source->ctx, TN_ERR_INVALID, "ends too early");
+  if (is("read-bytes")) source->host->graph->set_meta(graph, "k\xff", "v\xff\033[2J");
   for (uint64_t k = 0; k < n; k++) sum = (uint8_t)(sum + p[8 + k]);
   return part_chain(source->host->graph, graph, "test", "Scaled");
 }

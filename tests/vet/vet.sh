@@ -132,6 +132,17 @@ finds write-wrong "its own file: probe\(\) does not know what write\(\) made" --
 out=$(TENON_TEST_BAD=write-nothing "$tenon" plugin vet "$plugin" --only bad) || fail "write-nothing"
 grep -q 'makes no file of a small graph: .*no such graphs' <<<"$out" || fail "write-nothing: $out"
 
+# Names that a format hands over are any bytes; documents and terminals get text.
+file=$(mktemp)
+printf 'BAD1\4\0\0\0data' >"$file"
+out=$(TENON_TEST_BAD=read-bytes "$tenon" info --plugin "$plugin" "$file")
+grep -q '^k? *v??\[2J$' <<<"$out" || fail "read-bytes: $out"
+if out=$(TENON_TEST_BAD=read-bytes "$tenon" info --plugin "$plugin" "$file" --json); then
+  iconv -f UTF-8 -t UTF-8 <<<"$out" >/dev/null || fail "read-bytes, --json: no UTF-8"
+  grep -q '"k?"' <<<"$out" || fail "read-bytes, --json: $out"
+fi
+rm -f "$file"
+
 # Whoever ends the command ends all that it runs: the inner pipe is open until they are gone.
 hanging=$(mktemp -u)
 TENON_TEST_BAD=init-forks-hangs TENON_TEST_HANGING=$hanging timeout -s KILL 60 bash -c '
