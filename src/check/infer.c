@@ -29,6 +29,7 @@ static void twice(check_problem *p) {
 
 /* A copy of everything that inference may read and not write. */
 typedef struct shown {
+  tn_call call;
   tn_tensor *tensors;
   void *attrs;
   void *data[CHECK_MAX_IO];
@@ -36,6 +37,7 @@ typedef struct shown {
 
 static void remember(const tn_call *call, uint64_t attrs_bytes, tn_arena *arena, shown *out) {
   memset(out, 0, sizeof *out);
+  out->call = *call;
   out->tensors = check_need(tn_arena_alloc(arena, (call->n_inputs + 1) * sizeof *out->tensors));
   if (call->attrs) out->attrs = check_need(tn_arena_copy(arena, call->attrs, attrs_bytes));
   for (uint32_t k = 0; k < call->n_inputs && k < CHECK_MAX_IO; k++) {
@@ -48,6 +50,10 @@ static void remember(const tn_call *call, uint64_t attrs_bytes, tn_arena *arena,
 }
 
 static void compare(check_problem *p, const tn_call *call, uint64_t attrs_bytes, const shown *old) {
+  if (memcmp(&old->call, call, sizeof *call)) {
+    check_fail(p->env, "inference changes its call");
+    return;
+  }
   if (old->attrs && memcmp(old->attrs, call->attrs, attrs_bytes))
     check_fail(p->env, "inference changes the attributes of the node");
   for (uint32_t k = 0; k < call->n_inputs && k < CHECK_MAX_IO; k++) {
@@ -73,6 +79,7 @@ static void writes_nothing(check_problem *p) {
       *f.call.outputs[k] = tn_tensor_make(TN_NONE, TN_RANK_UNKNOWN, NULL, NULL);
   p->op->op.infer(&f.call);
   compare(p, &f.call, attrs_bytes, &old);
+  f.call = old.call;
   tn_arena_clear(&arena);
   tn_call_close(&f);
 }

@@ -11,6 +11,7 @@ typedef struct life {
   check_env *env;
   const char *path;
   tn_diag *diag;
+  bool fails; /* init() does, with nothing in its way */
 } life;
 
 static tn_runtime *new_runtime(const check_allocator *a) {
@@ -57,6 +58,7 @@ static void once(life *l) {
   check_allocator_init(&a);
   tn_runtime *runtime = new_runtime(&a);
   const tn_status s = load(l, runtime);
+  l->fails = s != TN_OK;
   if (s)
     check_fail(l->env, "init() fails without options: %s",
                tn_diag_count(l->diag) ? tn_diag_text(l->diag) : tn_status_text(s));
@@ -148,6 +150,21 @@ static void mapped_again(life *l) {
   for (int k = 0; k < 4 && check_unit_ok(l->env); k++) once(l);
 }
 
+/* Events that are told to a plug-in, one of which no version of the ABI has. */
+static void notified(life *l) {
+  static const uint32_t events[] = {TN_EVENT_LOW_MEMORY, TN_EVENT_SUSPEND, TN_EVENT_RESUME, 9999};
+  check_allocator a;
+  check_allocator_init(&a);
+  tn_runtime *runtime = new_runtime(&a);
+  const tn_status s = load(l, runtime);
+  for (size_t k = 0; !s && k < sizeof events / sizeof *events; k++) {
+    check_doing(l->env, "notify() of event %u", events[k]);
+    tn_registry_notify(runtime->registry, events[k]);
+  }
+  destroy(l, runtime);
+  check_leak(l, &a, "notified");
+}
+
 static void run(life *l, const char *name, void (*test)(life *l)) {
   if (!check_unit_begin(l->env, "%s", name)) return;
   test(l);
@@ -155,15 +172,19 @@ static void run(life *l, const char *name, void (*test)(life *l)) {
 }
 
 void check_life(check_env *env, const char *path) {
-  life l = {env, path, check_need(tn_diag_create())};
+  life l = {env, path, check_need(tn_diag_create()), false};
   check_part(env, "init and shutdown");
   run(&l, "once", once);
-  if (!env->totals->n_lost) { /* else the rest would only repeat it */
+  if (l.fails) { /* nothing of it can be used */
+    check_skip(env, "not checked: all other parts; init() fails");
+    check_tell(env, (const char *const[]){"unusable"}, 1);
+  } else if (!env->totals->n_lost) { /* else the rest would only repeat it */
     run(&l, "mapped again", mapped_again);
     void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     run(&l, "many times", many_times);
     run(&l, "unloaded", unloaded);
     run(&l, "two runtimes at once", two_at_once);
+    run(&l, "told of events", notified);
     if (!CHECK_THREADS_ONLY) run(&l, "failing allocation", without_memory);
     if (library) dlclose(library);
   }

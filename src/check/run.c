@@ -141,6 +141,17 @@ static bool has_room(check_run *r, uint64_t bytes, uint64_t times, const char *w
   return failed(r, TN_ERR_MEMORY, "plan() asks for much");
 }
 
+/* "A pure function of its call": plans that differ make sessions that differ. */
+static void ask_again(check_run *r) {
+  tn_kernel_plan again;
+  check_doing(r->context.env, "plan() once more, %s", r->way->name);
+  const tn_call *call = check_show(r, "the call of plan() once more");
+  const tn_status status = tn_kernel_ask_plan(r->s->kernel, call, NULL, &again);
+  check_hide(r);
+  if (!status && memcmp(&again, &r->plan, sizeof again))
+    check_fail(r->context.env, "%s: plan() answers something else the second time", r->way->name);
+}
+
 static bool ask_plan(check_run *r) {
   tn_diag *diag = check_need(tn_diag_create());
   check_doing(r->context.env, "plan(), %s", r->way->name);
@@ -151,6 +162,7 @@ static bool ask_plan(check_run *r) {
     snprintf(r->context.said, sizeof r->context.said, "%s", tn_diag_text(diag));
   tn_diag_destroy(diag);
   if (status) return failed(r, status, "plan() fails");
+  if (r->context.env->limits && !r->context.env->fail_alloc) ask_again(r);
   return has_room(r, r->plan.scratch_bytes, 1, "scratch") &&
          has_room(r, r->plan.state_bytes, 1, "state") &&
          has_room(r, r->plan.worker_scratch_bytes, r->way->n_workers, "workers' scratch");

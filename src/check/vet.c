@@ -16,7 +16,7 @@ typedef struct vet {
   check_verdict verdict;
   check_limits limits;
   char path[PATH_MAX];
-  bool lost_records;
+  bool lost_records, unusable; /* unusable: init() fails */
   TN_VEC(int64_t) ops; /* indices in the registry of a runtime that has loaded the plug-in */
   int64_t first_format, n_formats;
 } vet;
@@ -27,6 +27,8 @@ static void receive(check_env *env, const char *const *fields, int n) {
   vet *v = env->job;
   if (!strcmp(fields[0], "loadable")) {
     v->verdict.loadable = true;
+  } else if (!strcmp(fields[0], "unusable")) {
+    v->unusable = true;
   } else if (!strcmp(fields[0], "work") && n == 2) {
     if (tn_vec_push(tn_default_allocator(), &v->ops, strtoll(fields[1], NULL, 10)))
       check_die("out of memory");
@@ -213,7 +215,7 @@ check_verdict check_plugin_vet(const check_job *job) {
   open_job(&v, job);
   stage(&v, examine_deep, v.path);
   if (v.verdict.loadable && only(&v, "init")) stage(&v, live, v.path);
-  if (v.verdict.loadable) stage(&v, list, v.path);
+  if (v.verdict.loadable && !v.unusable) stage(&v, list, v.path);
   for (int64_t k = 0; k < v.ops.n; k++) stage(&v, try_op, &v.ops.data[k]);
   if (v.n_formats > v.first_format) stage(&v, try_formats, &v);
   return close_job(&v);

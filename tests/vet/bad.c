@@ -129,6 +129,7 @@ static tn_status infer(const tn_call *call) {
   if (is("infer-impure") && x->rank) y->shape[0] = n_inferred++;
   if (is("infer-huge") && x->rank) y->shape[0] = INT64_C(1) << 50;
   if (is("infer-writes")) *attrs.out += 1;
+  if (is("infer-call")) ((tn_call *)(uintptr_t)call)->version = 77;
   if (is("infer-loops") && x->rank && x->shape[0] > 1000000) hang();
   return TN_OK;
 }
@@ -153,6 +154,7 @@ static tn_status plan(const tn_call *call, tn_kernel_plan *out) {
   if (is("plan")) crash();
   if (is("plan-fails")) return call->host->fail(call->ctx, TN_ERR_SHAPE, "no such plan");
   out->state_bytes = 64;
+  if (is("plan-differs")) out->state_key = (uint64_t)n_inferred++;
   if (is("plan-huge")) out->scratch_bytes = UINT64_C(1) << 45;
   return part_plan_elements(call, out);
 }
@@ -230,6 +232,15 @@ static tn_status read_model(const tn_source *source, tn_graph *graph) {
   const uint64_t n = p[4] | (uint64_t)p[5] << 8 | (uint64_t)p[6] << 16 | (uint64_t)p[7] << 24;
   if (n > source->size - 8 && !is("read-length"))
     return source->host->fail(source->ctx, TN_ERR_INVALID, "ends too early");
+  if (is("read-lends")) { /* what it does not have for long */
+    const tn_graph_api *api = source->host->graph;
+    const tn_tensor t = {.head = TN_HEAD(tn_tensor),
+                         .dtype = TN_U8,
+                         .rank = 1,
+                         .shape = {9},
+                         .data = (void *)(uintptr_t)64};
+    api->value_set_const(graph, api->value(graph, "lent"), &t, 0);
+  }
   if (is("read-bytes")) source->host->graph->set_meta(graph, "k\xff", "v\xff\033[2J");
   for (uint64_t k = 0; k < n; k++) sum = (uint8_t)(sum + p[8 + k]);
   return part_chain(source->host->graph, graph, "test", "Scaled");
@@ -341,6 +352,12 @@ static void shut_down(void *self) {
   if (!is("init-leaks")) s->host->free(s->ctx, self);
 }
 
+static void notify(void *self, uint32_t event) {
+  (void)self;
+  if (is("notify") && event == TN_EVENT_SUSPEND) crash();
+  if (is("notify-new") && event > TN_EVENT_FORK) crash();
+}
+
 static tn_plugin plugin = {.head = TN_HEAD(tn_plugin),
                            .name = "bad",
                            .version = "1.0",
@@ -354,7 +371,8 @@ static tn_plugin plugin = {.head = TN_HEAD(tn_plugin),
                            .kernels = kernels,
                            .formats = formats,
                            .init = init,
-                           .shutdown = shut_down};
+                           .shutdown = shut_down,
+                           .notify = notify};
 
 const tn_plugin *tn_plugin_query(uint32_t host_major, uint32_t host_minor) {
   if (is("query")) crash();

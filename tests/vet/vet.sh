@@ -52,6 +52,10 @@ out=$(TENON_TEST_BAD=threads "$tenon" plugin vet "$plugin") ||
   fail "a plug-in that says that it makes threads: $out"
 finds init-forks 'starts processes that it leaves behind' --only init
 finds init-daemon 'starts processes that it leaves behind' --only init
+out=$(TENON_TEST_BAD=init-fails "$tenon" plugin vet "$plugin")
+[ "$(grep -c . <<<"$out")" = 3 ] || fail "a plug-in that cannot be used is tried nevertheless: $out"
+finds notify 'told of events: crashed with SIGSEGV in notify\(\) of event 2' --only init
+finds notify-new 'told of events: crashed with SIGSEGV in notify\(\) of event 9999' --only init
 finds shutdown 'once: crashed with SIGSEGV in shutdown\(\)' --only init
 
 finds infer-scalar \
@@ -60,6 +64,7 @@ finds infer-attr 'with attributes of 2\^63-1: crashed with SIGSEGV in infer\(\)'
 finds infer-status 'with scalars: for scalars: .*it answered 7, which is no status'
 finds infer-impure 'inference is not pure: output y is'
 finds infer-writes 'inference changes the attributes'
+finds infer-call 'inference changes its call'
 finds infer-huge "'y' has [0-9]* bytes, a test has no more than"
 finds case-huge "'x' has 4000000000000 bytes, a test has no more than"
 finds infer-loops "op 'test::Scaled', inference of .*: hangs in infer\(\)" --timeout 1
@@ -72,6 +77,7 @@ kernel='--only scaled_f32'
 finds refuse "kernel 'scaled_f32', .*: crashed with SIGSEGV in refuse\(\)" $kernel
 finds plan "kernel 'scaled_f32', .*: crashed with SIGSEGV in plan\(\), 2 threads" $kernel
 finds plan-huge 'plan\(\) asks for much: 35184372088832 bytes of scratch' $kernel
+finds plan-differs 'plan\(\) answers something else the second time' $kernel
 finds plan-fails 'plan\(\) fails: no such plan' $kernel
 finds prepare-leaks '1 blocks of the host.s memory are not given back' $kernel
 plain prepare-malloc 'repeated: memory of malloc grows by 1[0-9]+ bytes with each plan' $kernel
@@ -126,6 +132,7 @@ finds read-leaks 'read\(\): 1 blocks of the host.s memory' --only bad
 plain read-cut \
   'own file, cut short: crashed with SIGSEGV in read\(\) of the first 4 of its 12 bytes' --only bad
 plain read-length 'its own file, cut short: crashed with SIGSEGV in read\(\)' --only bad
+finds read-lends 'crashed with SIGSEGV in the host, which looks at constants of read' --only bad
 finds write "format 'bad', write\(\): crashed with SIGSEGV in write\(\)" --only bad
 finds write-wrong "its own file: read\(\) of what write\(\) made fails: .*is no model" --only bad
 finds write-wrong "its own file: probe\(\) does not know what write\(\) made" --only bad
