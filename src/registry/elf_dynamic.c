@@ -50,6 +50,7 @@ static bool is_name_tag(int64_t tag) {
          tag == DT_FILTER || tag == DT_AUDIT || tag == DT_DEPAUDIT;
 }
 
+/* The linker takes the program itself for a library without a name. */
 static tn_status check_names(const elf_dynamic *d) {
   for (uint64_t k = 0; k < d->n; k++) {
     const ElfW(Dyn) entry = elf_entry(d, k);
@@ -57,6 +58,8 @@ static tn_status check_names(const elf_dynamic *d) {
     if (!needed && !is_name_tag(entry.d_tag)) continue;
     if (!elf_is_name(d, entry.d_un.d_val)) return elf_damaged(d->f, "names outside of the file");
     const char *name = (const char *)d->f->data + d->strings + entry.d_un.d_val;
+    if (!*name && (needed || entry.d_tag == DT_FILTER || entry.d_tag == DT_AUXILIARY))
+      return elf_damaged(d->f, "the name of a library is empty");
     if (needed && foreign_runtime(name))
       return tn_fail(d->f->diag, TN_ERR_VERSION,
                      "%s: was built with a sanitizer (it needs %s), this host was not", d->f->path,

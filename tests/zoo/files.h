@@ -222,6 +222,9 @@ ANIMAL(FILE, elf_versym_high, LOAD, "a symbol is of version 30000",
 ANIMAL(FILE, elf_filter_wild, LOAD, "the library that it stands in for has no name in the file",
   "*zoo.so: is damaged: names outside of the file",
   entry(f, DT_RELACOUNT)->d_un.d_val = 1 << 30; entry(f, DT_RELACOUNT)->d_tag = DT_FILTER)
+ANIMAL(FILE, elf_filter_empty, LOAD, "the library that it stands in for is the program",
+  "*zoo.so: is damaged: the name of a library is empty",
+  entry(f, DT_RELACOUNT)->d_un.d_val = 0; entry(f, DT_RELACOUNT)->d_tag = DT_FILTER)
 ANIMAL(FILE, elf_segments_elsewhere, LOAD, "its table of segments is somewhere else in memory",
   "*zoo.so: is damaged: its segment table is not where it says",
   segment(f, PT_GNU_EH_FRAME)->p_vaddr = UINT64_C(1) << 40;
