@@ -89,6 +89,14 @@ static void depthwise_row(const depthwise_block *d, int64_t oh, float *y) {
   }
 }
 
+/* n output rows, up to DEPTHWISE_ROWS, from oh on. */
+static void depthwise_few_rows(const depthwise_block *d, int64_t oh, int64_t n, float *y) {
+  if (depthwise_is_tiled(d->w))
+    depthwise_rows(d, oh, n, y);
+  else
+    for (int64_t r = 0; r < n; r++) depthwise_row(d, oh + r, y + r * d->w->out[2] * TN_VF_LANES);
+}
+
 const char *TN_SIMD_NAME(conv_depthwise_blocked_refuse)(const tn_call *call) {
   const tn_conv_attrs *a = call->attrs;
   const tn_tensor *x = call->inputs[0], *w = call->inputs[1];
@@ -159,17 +167,13 @@ static void depthwise_block_make(const tn_call *call, const conv_shape *c, int64
 static void depthwise_some_rows(const tn_call *call, const depthwise_block *d, int64_t plane,
                                 int64_t oh, int64_t end) {
   const tn_window *w = d->w;
-  const bool tiled = depthwise_is_tiled(w);
   const int64_t row = w->out[2] * TN_VF_LANES;
   const int64_t blocks = tn_ceil_div(call->outputs[0]->shape[1], TN_VF_LANES);
   float *y = call->outputs[0]->data;
   for (int64_t n; oh < end; oh += n) {
     const int64_t at = (plane * w->out[1] + oh) * row;
     n = tn_min_i64(DEPTHWISE_ROWS, end - oh);
-    if (tiled)
-      depthwise_rows(d, oh, n, y + at);
-    else
-      for (int64_t r = 0; r < n; r++) depthwise_row(d, oh + r, y + at + r * row);
+    depthwise_few_rows(d, oh, n, y + at);
     if (d->finish.rest)
       tn_epilogue_block_f32(call, y + at, n * w->out[2], at, plane % blocks * TN_VF_LANES,
                             TN_VF_LANES);

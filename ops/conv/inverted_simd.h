@@ -169,7 +169,6 @@ static tn_window band_window(const tn_window *w, int64_t o0, int64_t o1, int64_t
 /* x: of the band's first row in block 0. */
 static void depthwise_band(const tn_call *call, const wide *l, const tn_window *w, const float *x,
                            int64_t x_block, float *y) {
-  const bool tiled = depthwise_is_tiled(w);
   const int64_t row = w->out[2] * TN_VF_LANES;
   tn_window flat = l->n.w; /* the same, of 2 dims */
   flat.in[0] = w->in[1], flat.pad_lo[0] = w->pad_lo[1], flat.out[0] = w->out[1];
@@ -184,10 +183,7 @@ static void depthwise_band(const tn_call *call, const wide *l, const tn_window *
     d.bias = bias ? tn_vf_load_mask(d.live, (const float *)bias->data + channel) : tn_vf_set1(0);
     for (int64_t oh = 0; oh < w->out[1]; oh += DEPTHWISE_ROWS) {
       const int64_t n = tn_min_i64(DEPTHWISE_ROWS, w->out[1] - oh);
-      if (tiled)
-        depthwise_rows(&d, oh, n, y + oh * row);
-      else
-        for (int64_t r = 0; r < n; r++) depthwise_row(&d, oh + r, y + (oh + r) * row);
+      depthwise_few_rows(&d, oh, n, y + oh * row);
     }
   }
 }

@@ -4,19 +4,8 @@
 enum { N = 101 };
 
 static int32_t relu6_of_sum(maker *m) {
-  const int32_t inputs[3] = {op(m, "Add", m->x, number(m, 3)), number(m, 0), number(m, 6)},
-                out = m->api->value(m->graph, NULL);
-  const tn_node node = {.head = TN_HEAD(tn_node),
-                        .domain = "",
-                        .op = "Clip",
-                        .name = "",
-                        .inputs = inputs,
-                        .n_inputs = 3,
-                        .outputs = &out,
-                        .n_outputs = 1,
-                        .offset = -1};
-  assert_true(m->api->add_node(m->graph, &node) >= 0);
-  return out;
+  const int32_t inputs[3] = {op(m, "Add", m->x, number(m, 3)), number(m, 0), number(m, 6)};
+  return node_of(m, "Clip", inputs, 3, NULL, 0);
 }
 
 /* ---- what is spelt out; each answers the value that is the output ---- */

@@ -121,33 +121,16 @@ static int32_t scale_of_keys(maker *m) {
 
 /* ---- rotary embeddings ---- */
 
-static int32_t node_of(maker *m, const char *name, int32_t n, const int32_t *inputs,
-                       const tn_attr *attr) {
-  const int32_t out = m->api->value(m->graph, NULL);
-  const tn_node node = {.head = TN_HEAD(tn_node),
-                        .domain = "",
-                        .op = name,
-                        .name = "",
-                        .inputs = inputs,
-                        .n_inputs = (uint32_t)n,
-                        .outputs = &out,
-                        .n_outputs = 1,
-                        .attrs = &attr,
-                        .n_attrs = attr != NULL,
-                        .offset = -1};
-  assert_true(m->api->add_node(m->graph, &node) >= 0);
-  return out;
-}
 static int32_t integer(maker *m, int64_t x) {
   return constant(m, TN_I64, 1, (const int64_t[]){1}, &x);
 }
 static int32_t columns(maker *m, int32_t x, int64_t begin, int64_t end) {
   const int32_t inputs[4] = {x, integer(m, begin), integer(m, end), integer(m, -1)};
-  return node_of(m, "Slice", 4, inputs, NULL);
+  return node_of(m, "Slice", inputs, 4, NULL, 0);
 }
 static int32_t beside(maker *m, int32_t a, int32_t b) {
   const tn_attr axis = tn_attr_int("axis", -1);
-  return node_of(m, "Concat", 2, (const int32_t[]){a, b}, &axis);
+  return op_with(m, "Concat", a, b, &axis);
 }
 static int32_t rotated(maker *m, int32_t x) {
   return beside(m, op(m, "Neg", columns(m, x, SIZE / 2, INT64_MAX), -1),

@@ -39,22 +39,26 @@ static inline int32_t constant(maker *m, uint32_t dtype, int32_t rank, const int
 }
 static inline int32_t number(maker *m, float value) { return constant(m, TN_F32, 0, NULL, &value); }
 
-/* b: -1 for an operator of one input. attr: NULL for none. */
-static inline int32_t op_with(maker *m, const char *op, int32_t a, int32_t b, const tn_attr *attr) {
-  const int32_t inputs[2] = {a, b}, out = m->api->value(m->graph, NULL);
+static inline int32_t node_of(maker *m, const char *op, const int32_t *inputs, uint32_t n,
+                              const tn_attr *const *attrs, uint32_t n_attrs) {
+  const int32_t out = m->api->value(m->graph, NULL);
   const tn_node node = {.head = TN_HEAD(tn_node),
                         .domain = "",
                         .op = op,
                         .name = "",
                         .inputs = inputs,
-                        .n_inputs = b < 0 ? 1 : 2,
+                        .n_inputs = n,
                         .outputs = &out,
                         .n_outputs = 1,
-                        .attrs = &attr,
-                        .n_attrs = attr != NULL,
+                        .attrs = attrs,
+                        .n_attrs = n_attrs,
                         .offset = -1};
   assert_true(m->api->add_node(m->graph, &node) >= 0);
   return out;
+}
+/* b: -1 for an operator of one input. attr: NULL for none. */
+static inline int32_t op_with(maker *m, const char *op, int32_t a, int32_t b, const tn_attr *attr) {
+  return node_of(m, op, (const int32_t[]){a, b}, b < 0 ? 1 : 2, &attr, attr != NULL);
 }
 static inline int32_t op(maker *m, const char *name, int32_t a, int32_t b) {
   return op_with(m, name, a, b, NULL);

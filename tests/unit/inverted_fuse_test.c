@@ -19,33 +19,15 @@ static int32_t vector(maker *m, int64_t n, float value) {
   return constant(m, TN_F32, 1, &n, data);
 }
 
-static int32_t with(maker *m, const char *name, const int32_t *inputs, uint32_t n,
-                    const tn_attr *const *attrs, uint32_t n_attrs) {
-  const int32_t out = m->api->value(m->graph, NULL);
-  const tn_node node = {.head = TN_HEAD(tn_node),
-                        .domain = "",
-                        .op = name,
-                        .name = "",
-                        .inputs = inputs,
-                        .n_inputs = n,
-                        .outputs = &out,
-                        .n_outputs = 1,
-                        .attrs = attrs,
-                        .n_attrs = n_attrs,
-                        .offset = -1};
-  assert_true(m->api->add_node(m->graph, &node) >= 0);
-  return out;
-}
-
 static int32_t conv(maker *m, int32_t x, int32_t w, int64_t bias, int64_t group, int64_t pad) {
   const int64_t pads[4] = {pad, pad, pad, pad};
   const tn_attr g = tn_attr_int("group", group), p = tn_attr_ints("pads", (tn_ints){pads, 4});
   const int32_t inputs[3] = {x, w, bias ? vector(m, bias, -0.1f) : -1};
-  return with(m, "Conv", inputs, bias ? 3 : 2, (const tn_attr *const[]){&g, &p}, 2);
+  return node_of(m, "Conv", inputs, bias ? 3 : 2, (const tn_attr *const[]){&g, &p}, 2);
 }
 
 static int32_t clip(maker *m, int32_t x) {
-  return with(m, "Clip", (const int32_t[]){x, number(m, 0), number(m, 6)}, 3, NULL, 0);
+  return node_of(m, "Clip", (const int32_t[]){x, number(m, 0), number(m, 6)}, 3, NULL, 0);
 }
 
 static int32_t widened(maker *m, int64_t wide) {
@@ -72,7 +54,7 @@ static int32_t nothing_between(maker *m) {
 static int32_t normalised(maker *m) { /* becomes part of the last convolution first */
   const int32_t y = clips(m), inputs[5] = {y, vector(m, 1, 1.5f), vector(m, 1, 0.25f),
                                            vector(m, 1, 0.5f), vector(m, 1, 2)};
-  return with(m, "BatchNormalization", inputs, 5, NULL, 0);
+  return node_of(m, "BatchNormalization", inputs, 5, NULL, 0);
 }
 
 static int32_t small(maker *m) {
