@@ -180,6 +180,8 @@ const char *check_signal_name(int number);
 
 /* ---- orphans.c ------------------------------------------------------------------------------- */
 
+/* Before a child is started: orphans of it become children of the caller. */
+void check_orphans_adopt(void);
 /* From now on, whatever ends this process ends the group of this child first. */
 void check_orphans_watch(int64_t pid);
 void check_orphans_in_child(void); /* signals do there what they usually do */

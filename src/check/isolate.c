@@ -150,7 +150,6 @@ static int watch(check_env *env, pid_t child, int fd, int said, bool *out_hangs)
   uint64_t since = 0;
   int status = 0;
   bool open = true, says = true;
-  env->totals->n_told = 0;
   *out_hangs = false;
   for (;;) {
     struct pollfd p[] = {{.fd = open ? fd : -1, .events = POLLIN},
@@ -219,6 +218,7 @@ static int run_limited(check_env *env, void (*work)(check_env *env, const void *
   int fds[2], said[2];
   if (pipe(fds) || pipe(said)) check_die("pipe fails");
   fflush(stdout);
+  check_orphans_adopt();
   const pid_t child = fork();
   if (child < 0) check_die("fork fails");
   if (child == 0) {
@@ -236,7 +236,6 @@ static int run_limited(check_env *env, void (*work)(check_env *env, const void *
     check_found(env, "breach", "starts processes that it leaves behind");
   if (env->totals->forked)
     check_found(env, "breach", "forks, and both processes return from its callback");
-  env->totals->forked = 0;
   return status;
 }
 
@@ -256,8 +255,8 @@ void check_isolate(check_env *env, void (*work)(check_env *env, const void *arg)
   t->resume = t->n_lost = 0;
   for (int crashes = 0; crashes < (env->limits ? MAX_CRASHES_VET : MAX_CRASHES); crashes++) {
     bool hangs = false;
-    t->unit = 0;
-    t->inside = t->done = t->died = 0;
+    t->unit = t->n_told = 0; /* before there is a child that counts */
+    t->inside = t->forked = t->done = t->died = 0;
     t->crash[0] = t->doing[0] = 0;
     snprintf(t->text, sizeof t->text, "(between two tests)");
     if (env->options.in_process) {

@@ -37,38 +37,40 @@ static void handle_endings(void (*handler)(int number)) {
 }
 
 /* Calls visit for each child, until it answers true; answers that child, or 0. */
-static pid_t find_child(bool (*visit)(pid_t child, pid_t arg), pid_t arg) {
+static pid_t find_child(bool (*visit)(pid_t child)) {
   long long pid;
   pid_t found = 0;
   FILE *file = fopen("/proc/thread-self/children", "r");
   while (file && !found && fscanf(file, "%lld", &pid) == 1)
-    if (visit((pid_t)pid, arg)) found = (pid_t)pid;
+    if (visit((pid_t)pid)) found = (pid_t)pid;
   if (file) fclose(file);
   return found;
 }
 
-static bool note_old(pid_t child, pid_t started) {
-  if (child != started && n_old < MAX_OLD) old[n_old++] = child;
+static bool note_old(pid_t child) {
+  if (n_old < MAX_OLD) old[n_old++] = child;
   return false;
 }
 
-static bool is_new(pid_t child, pid_t unused) {
-  (void)unused;
+static bool is_new(pid_t child) {
   for (int k = 0; k < n_old; k++)
     if (old[k] == child) return false;
   return n_old < MAX_OLD;
 }
 
-void check_orphans_watch(int64_t pid) {
+void check_orphans_adopt(void) {
   if (n_old < 0) {
     n_old = 0;
-    find_child(note_old, (pid_t)pid);
+    find_child(note_old);
   }
-  group = (sig_atomic_t)pid;
-  handle_endings(end_with_group);
 #if defined(__linux__)
   prctl(PR_SET_CHILD_SUBREAPER, 1); /* orphans become our children, where they can be found */
 #endif
+}
+
+void check_orphans_watch(int64_t pid) {
+  group = (sig_atomic_t)pid;
+  handle_endings(end_with_group);
 }
 
 void check_orphans_in_child(void) {
@@ -85,7 +87,7 @@ bool check_orphans_end(void) {
   reap(); /* those that have ended by themselves are nobody's business */
   bool found = kill(-pid, SIGKILL) == 0;
   pid_t child;
-  for (int k = 0; k < MAX_ROUNDS && (child = find_child(is_new, 0)) > 0; k++) {
+  for (int k = 0; k < MAX_ROUNDS && (child = find_child(is_new)) > 0; k++) {
     found = true;
     kill(child, SIGKILL); /* its own children become ours */
     if (waitpid(child, NULL, 0) < 0 && errno != EINTR) break;
