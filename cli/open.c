@@ -24,6 +24,7 @@ bool cli_session_open(cli_session *s, const cli_common *common, const cli_feed *
 }
 
 void cli_session_close(cli_session *s) {
+  if (s->diag) cli_print_diag(s->diag); /* warnings and notes of what went well */
   tn_session_destroy(s->session);
   cli_inputs_free(&s->inputs);
   tn_model_destroy(s->model);

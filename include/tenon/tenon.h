@@ -79,7 +79,7 @@ typedef struct tn_runtime_options {
   uint64_t
       isa_mask; /* instruction sets that may be used, TN_ISA_...; 0: all that the machine has */
   /* "Conv=acme_conv": this kernel, or an error. "Conv!=acme_conv", "Conv!=acme_*": any but it;
-   * an error, too, if no kernel has such a name. */
+   * an error, too, if no kernel has such a name. A pin for nothing in a model is a warning. */
   const char *const *pins;
   uint32_t n_pins, reserved;
   /* A file with lines "SHA-256  path-or-name", as sha256sum prints them: no library is loaded that

@@ -75,7 +75,6 @@ static tn_status check_node(const tn_planner *p, tn_graph *g, int32_t id, tn_dia
   n->node.version = version;
   tn_status s = hold(p, n, def, diag);
   if (!s) s = tn_node_bind(g, id, def, diag);
-  if (!s) s = tn_pins_check(p, tn_graph_node(g, id), diag);
   if (s) return s;
   if (def->op.flags & TN_OP_LOWER_EARLY && def->op.lower) return lower_early(p, g, id, diag);
   return check_subgraphs(p, n, diag);

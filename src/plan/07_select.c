@@ -88,8 +88,10 @@ static void report(const tn_selection *s, int32_t node) {
   tn_text_add(&text, " -> ");
   add_types(s, n->node.outputs, n->node.n_outputs, &text);
   if (!refusals->n) tn_text_add(&text, "; no kernel is registered");
+  const char *pin = tn_pin_of(s->p, n); /* that other kernels are not taken needs no telling */
   for (int64_t k = 0; k < refusals->n; k++)
-    tn_text_add(&text, "; %s: %s", refusals->data[k].kernel, refusals->data[k].reason);
+    if (!pin || !strcmp(pin, refusals->data[k].kernel))
+      tn_text_add(&text, "; %s: %s", refusals->data[k].kernel, refusals->data[k].reason);
   tn_diag_add(s->diag, TN_DIAG_ERROR, "%s", tn_text_get(&text));
   tn_text_free(&text);
 }

@@ -37,6 +37,7 @@ static tn_status prepare_graph(tn_callable *c, tn_diag *diag) {
   tn_cut cut = {0};
   tn_status status = verified(g, "check", tn_pass_check(p, g, diag), diag);
   bool fits = false;
+  if (!status && !g->parent) status = tn_pins_check(p, g, diag);
   if (!status) status = verified(g, "infer", infer_generic(p, g, &cut, &fits, diag), diag);
   if (!status && fits) status = verified(g, "lower", tn_pass_lower(p, g, diag), diag);
   if (!status && fits) status = verified(g, "fuse", tn_pass_fuse(p, g, diag), diag);

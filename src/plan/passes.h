@@ -27,8 +27,9 @@ tn_status tn_settle_from(const tn_planner *p, tn_graph *g, int32_t first, tn_dia
  * the operator has no lowering or leaves this node as it is. */
 tn_status tn_lower_node(const tn_planner *p, tn_graph *g, int32_t node, bool *out_done,
                         tn_diag *diag);
-/* An error if a pin leaves out of this node a kernel that nobody knows. */
-tn_status tn_pins_check(const tn_planner *p, const tn_gnode *node, tn_diag *diag);
+/* An error for each pin that speaks of a kernel nobody offers, a warning for each that speaks of
+ * nothing in the model or the registry. After 01 check, when functions have been expanded. */
+tn_status tn_pins_check(const tn_planner *p, const tn_graph *g, tn_diag *diag);
 /* True if a pin says that a kernel of this very operator has to run the node. */
 bool tn_pin_forbids_lowering(const tn_planner *p, const tn_gnode *node);
 /* True for data movement, and for operators that no kernel runs, if they have a lowering. */

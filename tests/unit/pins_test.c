@@ -113,6 +113,16 @@ static void fails_with(const char *pin, const char *text) {
   bench_close(&b);
 }
 
+/* text: NULL: of nothing. */
+static void warns_of(const char *pin, const char *text) {
+  bench b;
+  assert_int_equal(load(&b, pin), TN_OK);
+  assert_int_equal(tn_diag_count(b.diag), text != NULL);
+  const char *told = text ? tn_diag_message(b.diag, 0, NULL) : NULL;
+  if (text && !strstr(told, text)) fail_msg("%s", told);
+  bench_close(&b);
+}
+
 static void another_kernel_runs(void **state) {
   (void)state;
   runs_with(NULL, "quad_a", 0);
@@ -130,17 +140,32 @@ static void without_any_the_node_is_lowered(void **state) {
 
 static void a_kernel_that_is_not_there_is_told(void **state) {
   (void)state;
-  fails_with("Quad!=quad_c", "pin 'Quad!=quad_c' leaves a kernel out, but no kernel of this");
-  fails_with("test::Quad!=quat_*", "node 'y' (test::Quad): pin 'test::Quad!=quat_*'");
-  fails_with("Quad!=four_c", "no kernel of this operator has that name");
-  fails_with("y!=quad_c", "no kernel has that name");
-  runs_with("y!=four_c", "quad_a", 0);   /* what a node becomes keeps its name, as a rule */
-  runs_with("Sub!=quad_c", "quad_a", 0); /* no such node */
+  fails_with("Quad!=quad_c",
+             "pin 'Quad!=quad_c': no kernel of this operator has the name 'quad_c'; it has quad_a, "
+             "quad_b");
+  fails_with("test::Quad=quat_a", "pin 'test::Quad=quat_a': no kernel of this operator");
+  fails_with("test::Quad!=quat_*", "has the name 'quat_*'");
+  fails_with("Quad!=four_c", "no kernel of this operator has the name");
+  fails_with("Four=quad_a", "it has four_c"); /* also where the model has no such node yet */
+  fails_with("y!=quad_c", "pin 'y!=quad_c': no kernel has the name 'quad_c'");
+  fails_with("y=quad_c", "no kernel has the name 'quad_c'");
+  runs_with("y!=four_c", "quad_a", 0); /* what a node becomes keeps its name, as a rule */
+}
+
+static void a_pin_of_nothing_is_told(void **state) {
+  (void)state;
+  warns_of("Sub!=quad_c", "pin 'Sub!=quad_c' has no effect");
+  warns_of("test::Sub=quad_c", "of the name 'test::Sub'");
+  warns_of("est::Quad=quad_b", "of the name 'est::Quad'");
+  warns_of("Quad=quad_a", NULL);
+  warns_of("y!=quad_a", NULL);
+  warns_of("Ramp!=ramp_c", NULL); /* known, if not in this model */
 }
 
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(another_kernel_runs),
                                      cmocka_unit_test(without_any_the_node_is_lowered),
-                                     cmocka_unit_test(a_kernel_that_is_not_there_is_told)};
+                                     cmocka_unit_test(a_kernel_that_is_not_there_is_told),
+                                     cmocka_unit_test(a_pin_of_nothing_is_told)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
