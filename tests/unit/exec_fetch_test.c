@@ -215,7 +215,8 @@ static tn_runtime *runtime_with(tn_diag *diag, const tn_allocator *allocator,
 static const char *write_file(char *path, size_t size, tn_runtime *rt, const char *doc, bool peeks,
                               tn_diag *diag) {
   tn_model *m = NULL;
-  snprintf(path, size, "exec_fetch_%ld.onnx", (long)getpid());
+  const char *folder = getenv("TMPDIR");
+  snprintf(path, size, "%s/exec_fetch_%ld.onnx", folder ? folder : "/tmp", (long)getpid());
   if (tn_model_from_graph_take(rt, make_graph(rt, doc, peeks), NULL, diag, &m) ||
       tn_model_save(m, path, "onnx", "load", NULL, diag))
     fail_msg("%s", tn_diag_text(diag));
@@ -267,7 +268,7 @@ static bool is_readable(const void *data) {
 /* All four alignments of floats occur, and each way of having constants gives the same bits. */
 static void packed_weights_leave_memory(void **state) {
   (void)state;
-  char path[64];
+  char path[512];
   results expected, got;
   int n_late = 0, n_in_place = 0;
   tn_diag *diag = tn_diag_create();
@@ -306,7 +307,7 @@ static void packed_weights_leave_memory(void **state) {
 /* Other shapes plan anew, when the weights have left memory; what was packed is found. */
 static void other_shapes_find_them_again(void **state) {
   (void)state;
-  char path[64];
+  char path[512];
   results few, many;
   tn_diag *diag = tn_diag_create();
   tn_runtime *rt = runtime_with(diag, NULL, NULL);
@@ -328,7 +329,7 @@ static void other_shapes_find_them_again(void **state) {
 static void plug_ins_see_elements(void **state) {
   static const tn_plugin_query_fn queries[] = {query, query_rewriting, query_keeping};
   (void)state;
-  char path[64];
+  char path[512];
   results got;
   tn_diag *diag = tn_diag_create();
   int n_late = 0;
@@ -363,7 +364,7 @@ static void users_and_writers_see_elements(void **state) {
   (void)state;
   enum { ROOM = 1 << 20 };
   static uint8_t first[ROOM], second[ROOM];
-  char path[64], copy[80];
+  char path[512], copy[520];
   results got;
   tn_diag *diag = tn_diag_create();
   tn_runtime *rt = runtime_with(diag, NULL, NULL);
@@ -413,7 +414,7 @@ static void threads_plan_at_once(void **state) {
   enum { THREADS = 4 };
   static racer racers[THREADS];
   pthread_t threads[THREADS];
-  char path[64];
+  char path[512];
   tn_diag *diag = tn_diag_create();
   tn_runtime *rt = runtime_with(diag, NULL, NULL);
   tn_model *m = NULL;
@@ -456,7 +457,7 @@ static void *fail_to_run(void *arg) {
 
 static void failing_to_prepare_is_told_to_all(void **state) {
   (void)state;
-  char path[64];
+  char path[512];
   results got;
   tn_diag *diag = tn_diag_create();
   tn_runtime *rt = runtime_with(diag, NULL, query);
@@ -546,7 +547,7 @@ static void memory_of_the_user_stays(void **state) {
   (void)state;
   enum { ROOM = 1 << 20 };
   const tn_allocator mine = {TN_HEAD(tn_allocator), NULL, user_alloc, user_free};
-  char path[64];
+  char path[512];
   results expected, got;
   tn_diag *diag = tn_diag_create();
   for (int k = 0; k < 2; k++) {
