@@ -19,6 +19,7 @@
  *   repeat.c    many calls, two at once           format.c    readers on broken files
  *   sample.c    files to be broken
  *   unload.c    unloading while in use            shown.c     what callbacks may not keep
+ *   untouched.c what callbacks may not change
  *
  * The harness ends the process when it runs out of memory itself. */
 #ifndef TN_CHECK_CHECK_H
@@ -579,6 +580,20 @@ const tn_call *check_show(check_run *r, const char *name);
 /* From now on, touching what was shown last is a fault. */
 void check_hide(check_run *r);
 void check_shown_free(check_run *r);
+
+/* untouched.c: what a callback was handed to be looked at. */
+typedef struct check_copy {
+  tn_call call;
+  tn_tensor inputs[CHECK_MAX_IO], outputs[CHECK_MAX_IO];
+  void *attrs, *data[CHECK_MAX_IO]; /* data: of inputs, as far as they are known */
+  uint64_t attrs_bytes;
+  tn_arena arena;
+} check_copy;
+void check_copy_take(const tn_call *call, uint64_t attrs_bytes, check_copy *out);
+/* Tells what `who` has changed, and makes the call what it was. outputs: their types may not change
+ * either. The copy is gone then. */
+void check_copy_compare(check_env *env, tn_call *call, const char *who, bool outputs,
+                        check_copy *copy);
 
 /* ---- the parts of a test --------------------------------------------------------------------- */
 

@@ -27,60 +27,20 @@ static void twice(check_problem *p) {
   check_problem_close(&again);
 }
 
-/* A copy of everything that inference may read and not write. */
-typedef struct shown {
-  tn_call call;
-  tn_tensor *tensors;
-  void *attrs;
-  void *data[CHECK_MAX_IO];
-} shown;
-
-static void remember(const tn_call *call, uint64_t attrs_bytes, tn_arena *arena, shown *out) {
-  memset(out, 0, sizeof *out);
-  out->call = *call;
-  out->tensors = check_need(tn_arena_alloc(arena, (call->n_inputs + 1) * sizeof *out->tensors));
-  if (call->attrs) out->attrs = check_need(tn_arena_copy(arena, call->attrs, attrs_bytes));
-  for (uint32_t k = 0; k < call->n_inputs && k < CHECK_MAX_IO; k++) {
-    const tn_tensor *t = call->inputs[k];
-    if (!t) continue;
-    out->tensors[k] = *t;
-    if (t->data && t->kind == TN_KIND_TENSOR && tn_tensor_bytes(t) > 0)
-      out->data[k] = check_need(tn_arena_copy(arena, t->data, (uint64_t)tn_tensor_bytes(t)));
-  }
-}
-
-static void compare(check_problem *p, const tn_call *call, uint64_t attrs_bytes, const shown *old) {
-  if (memcmp(&old->call, call, sizeof *call)) {
-    check_fail(p->env, "inference changes its call");
-    return;
-  }
-  if (old->attrs && memcmp(old->attrs, call->attrs, attrs_bytes))
-    check_fail(p->env, "inference changes the attributes of the node");
-  for (uint32_t k = 0; k < call->n_inputs && k < CHECK_MAX_IO; k++) {
-    const tn_tensor *t = call->inputs[k];
-    const char *name = p->inputs[k] ? p->inputs[k]->name : "?";
-    if (t && memcmp(&old->tensors[k], t, sizeof *t))
-      check_fail(p->env, "inference changes the type of input %s", name);
-    else if (t && old->data[k] && memcmp(old->data[k], t->data, (size_t)tn_tensor_bytes(t)))
-      check_fail(p->env, "inference changes the data of input %s", name);
-  }
-}
-
-static void writes_nothing(check_problem *p) {
+static void writes_nothing(check_problem *p, bool flops) {
   tn_call_frame f;
-  tn_arena arena;
-  shown old;
-  const uint64_t attrs_bytes = (uint64_t)p->op->schema.attrs_size;
+  check_copy copy;
   if (tn_call_open(&f, &p->planner, p->graph, p->node, NULL)) check_die("no call");
-  tn_arena_init(&arena, tn_default_allocator());
-  remember(&f.call, attrs_bytes, &arena, &old);
-  for (uint32_t k = 0; k < f.call.n_outputs; k++)
+  for (uint32_t k = 0; k < f.call.n_outputs && !flops; k++)
     if (f.call.outputs[k])
       *f.call.outputs[k] = tn_tensor_make(TN_NONE, TN_RANK_UNKNOWN, NULL, NULL);
-  p->op->op.infer(&f.call);
-  compare(p, &f.call, attrs_bytes, &old);
-  f.call = old.call;
-  tn_arena_clear(&arena);
+  check_copy_take(&f.call, (uint64_t)p->op->schema.attrs_size, &copy);
+  double n = 0;
+  if (flops)
+    p->op->op.flops(&f.call, &n);
+  else
+    p->op->op.infer(&f.call);
+  check_copy_compare(p->env, &f.call, flops ? "flops()" : "inference", flops, &copy);
   tn_call_close(&f);
 }
 
@@ -179,7 +139,9 @@ void check_infer(check_problem *p) {
     check_doing(p->env, "infer()");
     twice(p);
     check_doing(p->env, "infer()");
-    if (p->op->op.infer) writes_nothing(p);
+    if (p->op->op.infer) writes_nothing(p, false);
+    check_doing(p->env, "flops()");
+    if (p->op->op.flops) writes_nothing(p, true);
     check_unit_end(p->env);
   }
   for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {

@@ -134,6 +134,12 @@ static tn_status infer(const tn_call *call) {
   return TN_OK;
 }
 
+static tn_status flops(const tn_call *call, double *out_flops) {
+  *out_flops = (double)part_elements(call->inputs[0]);
+  if (is("flops-output")) call->outputs[0]->rank = 0;
+  return TN_OK;
+}
+
 static tn_status reference(const tn_call *call) {
   const double *a = call->attrs;
   const float *x = call->inputs[0]->data;
@@ -204,8 +210,9 @@ static tn_status run(const tn_call *call, uint32_t stage, int64_t begin, int64_t
 }
 
 static const char *refuse(const tn_call *call) {
-  (void)call;
   if (is("refuse")) crash();
+  if (is("refuse-call")) ((tn_call *)(uintptr_t)call)->n_workers = 77;
+  if (is("refuse-input")) ((tn_tensor *)(uintptr_t)call->inputs[0])->dtype = TN_I8;
   if (is("refuse-escapes")) return escapes;
   return NULL;
 }
@@ -266,6 +273,7 @@ static const tn_op op = {.head = TN_HEAD(tn_op),
                          .types = rules,
                          .n_types = 1,
                          .infer = infer,
+                         .flops = flops,
                          .reference = reference,
                          .cases = cases,
                          .n_cases = 2};

@@ -65,6 +65,7 @@ finds infer-status 'with scalars: for scalars: .*it answered 7, which is no stat
 finds infer-impure 'inference is not pure: output y is'
 finds infer-writes 'inference changes the attributes'
 finds infer-call 'inference changes its call'
+finds flops-output 'flops\(\) changes the type of output 0'
 finds infer-huge "'y' has [0-9]* bytes, a test has no more than"
 finds case-huge "'x' has 4000000000000 bytes, a test has no more than"
 finds infer-loops "op 'test::Scaled', inference of .*: hangs in infer\(\)" --timeout 1
@@ -74,6 +75,8 @@ finds unload-shared \
   --only test::Scaled
 
 kernel='--only scaled_f32'
+finds refuse-call 'refuse\(\) changes its call' $kernel
+finds refuse-input 'refuse\(\) changes the type of input 0' $kernel
 finds refuse "kernel 'scaled_f32', .*: crashed with SIGSEGV in refuse\(\)" $kernel
 finds plan "kernel 'scaled_f32', .*: crashed with SIGSEGV in plan\(\), 2 threads" $kernel
 finds plan-huge 'plan\(\) asks for much: 35184372088832 bytes of scratch' $kernel
