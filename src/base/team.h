@@ -40,13 +40,15 @@ static inline void tn_team_begin(tn_team_word *words, int64_t parts) {
   for (int64_t k = 0; k <= parts; k++) atomic_init(&words[k].value, 0);
 }
 
-/* A part of the turn that is not begun, the member's own in their order, then the last of others;
- * -1: there is none. */
+/* A part of the turn that is not begun, the member's own first, then those that others would come
+ * to last; -1: there is none. Every other turn goes backwards, so that what a member read last in
+ * the turn before it reads first. */
 static inline int64_t tn_team_claim(const tn_team *t, int64_t turn) {
   const int64_t first = t->member * t->parts / t->members,
                 end = (t->member + 1) * t->parts / t->members, own = end - first;
   for (int64_t k = 0; k < t->parts; k++) {
-    const int64_t part = k < own ? first + k : (first - 1 - (k - own) + t->parts) % t->parts;
+    const int64_t forward = k < own ? first + k : (first - 1 - (k - own) + t->parts) % t->parts,
+                  part = turn % 2 ? (first + end - 1 - forward + t->parts) % t->parts : forward;
     int64_t seen = turn;
     if (atomic_load_explicit(&t->words[1 + part].value, memory_order_relaxed) == turn &&
         atomic_compare_exchange_strong(&t->words[1 + part].value, &seen, turn + 1))
