@@ -24,6 +24,7 @@ typedef struct work_cut {
   int64_t batch, groups;   /* images; groups of filters, which are not cut */
   bool by_filters;         /* rather than by rows */
   bool copies;             /* each part makes its own copy of the strip */
+  int64_t few_strips;      /* no more by choice, since each reads all weights; 0: any number */
   /* answers */
   int64_t strips, parts, strip_rows; /* of an image; rows: at most */
   bool parts_first;                  /* items of one part are neighbours, not those of one strip */
@@ -32,7 +33,9 @@ typedef struct work_cut {
 static inline void work_cut_make(work_cut *c, uint32_t n_workers) {
   const int64_t n = tn_max_i64(1, n_workers), batch = tn_max_i64(1, c->batch);
   const int64_t groups = tn_max_i64(1, c->groups), rows = tn_max_i64(1, c->rows);
-  const int64_t wanted = n == 1 ? 1 : (c->copies && c->by_filters ? 2 : 4) * n; /* items */
+  int64_t wanted = n == 1 ? 1 : 4 * n; /* items; more than n, for workers that are late */
+  if (c->copies && c->by_filters) wanted = tn_min_i64(wanted, groups % n ? 2 * n : n);
+  if (c->few_strips && !c->by_filters) wanted = tn_min_i64(wanted, tn_max_i64(n, c->few_strips));
   c->parts = c->by_filters ? tn_min_i64(groups, wanted) : 1;
   c->parts_first = c->by_filters && !c->copies && groups % n;
   c->strips = tn_ceil_div(rows, c->most_rows);

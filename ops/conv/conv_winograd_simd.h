@@ -43,6 +43,22 @@ typedef struct winograd {
 
 /* ---- shape ---- */
 
+static int64_t winograd_weights(const winograd *g) {
+  return POINTS * g->c.channels * g->out_blocks * TN_VF_LANES;
+}
+
+/* What all takes but reading weights, in ns, where so many parts make V of their own ... */
+static double winograd_sums_ns(const winograd *g, int64_t parts) {
+  const double tiles = (double)(g->c.batch * g->tiles_h * g->tiles_w);
+  return tiles * (2.0 * (double)winograd_weights(g) / (TN_VF_LANES == 16 ? 120 : 70) +
+                  (double)(g->in_blocks * parts + g->out_blocks) * 50);
+}
+
+/* ... and reading all of them once. */
+static double winograd_weights_ns(const winograd *g) {
+  return (double)winograd_weights(g) * (double)sizeof(float) / 20;
+}
+
 static void winograd_cut(winograd *g, uint32_t n_workers) {
   const int64_t row_bytes =
       POINTS * g->tiles_w * g->in_blocks * TN_VF_LANES * (int64_t)sizeof(float);
@@ -50,12 +66,14 @@ static void winograd_cut(winograd *g, uint32_t n_workers) {
   /* U has more bytes than V if it has more filters than there are tiles: to each point and channel
    * it has a float per filter, and V one per tile. Then it costs less that each part of the filters
    * makes V of its own than that each strip reads all of U. */
-  g->cut = (work_cut){.rows = g->tiles_h,
-                .most_rows = tn_max_i64(1, (u_bytes < U_BYTES ? V_BYTES : 2 * V_BYTES) / row_bytes),
-                .batch = g->c.batch,
-                .groups = g->groups,
-                .by_filters = g->c.filters > g->tiles_h * g->tiles_w * g->c.batch,
-                .copies = true};
+  g->cut = (work_cut){
+      .rows = g->tiles_h,
+      .most_rows = tn_max_i64(1, (u_bytes < U_BYTES ? V_BYTES : 2 * V_BYTES) / row_bytes),
+      .batch = g->c.batch,
+      .groups = g->groups,
+      .by_filters = g->c.filters > g->tiles_h * g->tiles_w * g->c.batch,
+      .copies = true,
+      .few_strips = 1 + (int64_t)(winograd_sums_ns(g, 1) / (10 * winograd_weights_ns(g)))};
   work_cut_make(&g->cut, n_workers);
 }
 
@@ -92,10 +110,6 @@ const char *TN_SIMD_NAME(conv_winograd_refuse)(const tn_call *call) {
   return tn_epilogue_refuse_f32(call, 1);
 }
 
-static int64_t winograd_weights(const winograd *g) {
-  return POINTS * g->c.channels * g->out_blocks * TN_VF_LANES;
-}
-
 /* Floats of V, then of M, then of the bias and of the zeros where sums begin. */
 static int64_t winograd_scratch(const winograd *g) {
   return POINTS * (g->v_step + g->m_step) + 2 * TILE_BLOCKS * TN_VF_LANES;
@@ -105,14 +119,11 @@ tn_status TN_SIMD_NAME(conv_winograd_plan)(const tn_call *call, tn_kernel_plan *
   winograd g;
   const tn_status s = winograd_make(call, &g);
   if (s) return s;
-  const double tiles = (double)(g.c.batch * g.tiles_h * g.tiles_w);
-  const double blocks = (double)(g.in_blocks * g.cut.parts + g.out_blocks);
-  const double flops = 2.0 * tiles * (double)winograd_weights(&g);
-  const double bytes = 4.0 * (double)winograd_weights(&g) * (double)(g.c.batch * g.cut.strips);
   out->worker_scratch_bytes = (uint64_t)winograd_scratch(&g) * sizeof(float);
   out->state_bytes = (uint64_t)winograd_weights(&g) * sizeof(float);
   out->items[0] = g.c.batch * g.cut.strips * g.cut.parts;
-  out->cost_ns = flops / (TN_VF_LANES == 16 ? 120 : 70) + tiles * blocks * 50 + bytes / 20 + 500;
+  out->cost_ns = winograd_sums_ns(&g, g.cut.parts) +
+                 winograd_weights_ns(&g) * (double)(g.c.batch * g.cut.strips) + 500;
   out->grain[0] = tn_grain(TN_THREAD_NS, out->cost_ns / (double)out->items[0]);
   return TN_OK;
 }
@@ -303,7 +314,8 @@ static void winograd_multiply(const winograd *g, const float *v, const float *w,
   a.channels = TN_VF_LANES;
   a.last_channels = g->c.channels - (g->in_blocks - 1) * TN_VF_LANES;
   a.x_block = a.y_block = tiles * TN_VF_LANES;
-  a.next_step = width * TN_VF_LANES * (int64_t)sizeof(float) * TILE_PIXELS / tiles;
+  a.next_step =
+      width * TN_VF_LANES * (int64_t)sizeof(float) / tn_max_i64(1, tn_ceil_div(tiles, TILE_PIXELS));
   for (int point = 0; point < POINTS; point++) {
     a.next = (const char *)(w + width * TN_VF_LANES * g->c.channels);
     run_row(tiles_wide[width - 1], &a, v, TN_VF_LANES, w, m, tiles);

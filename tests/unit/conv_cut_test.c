@@ -77,6 +77,24 @@ static void two_halves(void **state) {
       }
 }
 
+/* Copies cost: no more of them than workers, where these have as much to do each. Nor are there
+ * more strips than weights are to be read, but one for each worker. */
+static void few(void **state) {
+  (void)state;
+  work_cut c = {
+      .rows = 17, .most_rows = 17, .batch = 1, .groups = 6, .by_filters = true, .copies = true};
+  work_cut_make(&c, 2);
+  assert_int_equal(c.parts, 2);
+  assert_int_equal(c.strips, 1);
+  for (int64_t few_strips = 1; few_strips < 12; few_strips++) {
+    c = (work_cut){.rows = 70, .most_rows = 70, .batch = 1, .groups = 1, .copies = true};
+    c.few_strips = few_strips;
+    work_cut_make(&c, 2);
+    assert_in_range(c.strips, 2, few_strips < 2 ? 2 : few_strips > 8 ? 8 : few_strips + 1);
+    assert_int_equal(2 * first_half(&c), 70);
+  }
+}
+
 static void nothing(void **state) {
   (void)state;
   work_cut c = {.rows = 0, .most_rows = 1, .batch = 1, .groups = 1};
@@ -86,6 +104,7 @@ static void nothing(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(everything_once),
-                                     cmocka_unit_test(two_halves), cmocka_unit_test(nothing)};
+                                     cmocka_unit_test(two_halves), cmocka_unit_test(few),
+                                     cmocka_unit_test(nothing)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
