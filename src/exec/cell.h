@@ -43,6 +43,8 @@ tn_status tn_cell_string(tn_cell *c, int64_t index, const char *data, int64_t si
 /* The list behind a value of a kind that is no tensor; NULL: there is none. */
 tn_list *tn_list_of(const tn_tensor *value);
 tn_status tn_list_add(tn_list *list, const tn_tensor *item);
+/* Why the list does not take the item; NULL: it does, as far as there is memory. */
+const char *tn_list_refuses(const tn_list *list, const tn_tensor *item);
 /* Adds a map of keys to values, each a tensor of rank 1. */
 tn_status tn_list_add_map(tn_list *list, const tn_tensor *keys, const tn_tensor *values);
 

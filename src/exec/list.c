@@ -9,15 +9,18 @@ tn_list *tn_list_of(const tn_tensor *value) {
   return (tn_list *)(uintptr_t)value->object;
 }
 
-static bool list_takes(const tn_list *list) {
-  if (list->kind == TN_KIND_OPTIONAL) return list->items.n < 1;
-  if (list->kind == TN_KIND_MAP) return list->items.n < 2;
-  return true;
+const char *tn_list_refuses(const tn_list *list, const tn_tensor *item) {
+  if (list->kind == TN_KIND_OPTIONAL && list->items.n == 1) return "it holds one already";
+  if (list->kind == TN_KIND_MAP && list->items.n == 2) return "it has keys and values already";
+  const bool is_key = list->kind == TN_KIND_MAP && list->items.n == 0;
+  return is_key || !list->dtype || !item->dtype || list->dtype == item->dtype
+             ? NULL
+             : "its items are of another dtype";
 }
 
 /* The cell for one more item, not counted yet. */
-static tn_status list_next(tn_list *list, tn_cell **out) {
-  if (!list_takes(list)) return TN_ERR_INVALID;
+static tn_status list_next(tn_list *list, const tn_tensor *item, tn_cell **out) {
+  if (tn_list_refuses(list, item)) return TN_ERR_INVALID;
   if (list->items.n == list->n_made) {
     if (tn_vec_room(list->a, &list->items, 1)) return TN_ERR_MEMORY;
     tn_cell *cell = tn_cell_new(list->a);
@@ -30,7 +33,7 @@ static tn_status list_next(tn_list *list, tn_cell **out) {
 
 tn_status tn_list_add(tn_list *list, const tn_tensor *item) {
   tn_cell *cell;
-  tn_status status = list_next(list, &cell);
+  tn_status status = list_next(list, item, &cell);
   if (!status) status = tn_cell_set(cell, item);
   if (!status) list->items.n++;
   return status;
@@ -40,7 +43,7 @@ tn_status tn_list_add_map(tn_list *list, const tn_tensor *keys, const tn_tensor 
   tn_cell *cell;
   const tn_tensor type = {
       .dtype = values->dtype, .kind = TN_KIND_MAP, .elements = TN_ELEMENTS_KEY(keys->dtype)};
-  tn_status status = list_next(list, &cell);
+  tn_status status = list_next(list, &type, &cell);
   if (!status) status = tn_cell_list(cell, &type);
   if (!status) status = tn_list_add(&cell->list, keys);
   if (!status) status = tn_list_add(&cell->list, values);

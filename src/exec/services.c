@@ -239,6 +239,12 @@ static tn_status host_list_append(void *ctx, uint32_t output, const tn_tensor *i
   if (!cell || cell->value.kind == TN_KIND_TENSOR || !item)
     return host_fail(t, TN_ERR_INVALID, "list_append to output %u: %s", output,
                      item ? "it is no list" : "no item");
+  const char *refuses = tn_list_refuses(&cell->list, item);
+  if (refuses) {
+    char text[TN_TENSOR_TEXT];
+    return host_fail(t, TN_ERR_INVALID, "list_append of %s to output %u: %s",
+                     tn_tensor_text(item, text, sizeof text), output, refuses);
+  }
   status = tn_list_add(&cell->list, item);
   return status ? fail_code(t, status, "list_append", output) : TN_OK;
 }

@@ -59,12 +59,21 @@ static tn_status set_default_type(tn_graph *g, int32_t value, const tn_tensor *t
   return TN_OK;
 }
 
+static bool is_of_type(const tn_graph *g, int32_t value, const tn_tensor *type) {
+  const tn_tensor *have = &tn_graph_val(g, value)->type;
+  return have->kind == type->kind && have->dtype == type->dtype && tn_same_shape(have, type);
+}
+
 static tn_status value_set_type(tn_graph *g, int32_t value, const tn_tensor *type) {
   if (!is_value(g, value) || !type || type->rank > TN_MAX_RANK || type->rank < TN_RANK_UNKNOWN ||
       type->dtype >= TN_DTYPE_COUNT || type->kind > TN_KIND_MAP || !dims_ok(type))
     return tn_graph_refuse(g, TN_ERR_INVALID,
                            "value_set_type: no value, or its dtype, rank, a dim or kind is none");
   if (is_fixed(g, value)) return tn_graph_refuse(g, TN_ERR_STATE, edits_inputs);
+  if (g->lowering >= 0 && value < g->old_values && !is_of_type(g, value, type))
+    return tn_graph_refuse(g, TN_ERR_STATE,
+                           "value_set_type: the value was there before, and has its type from what "
+                           "makes it");
   tn_value *v = tn_graph_val(g, value);
   if (v->constant) return set_default_type(g, value, type);
   tn_copy_head(&v->type, type, sizeof v->type);

@@ -142,6 +142,7 @@ struct tn_graph {
   bool is_function; /* body of a function: attribute references allowed */
   int32_t lowering; /* node being lowered: added nodes inherit its origin and are of the newest
                        version; -1: none */
+  int32_t old_nodes, old_values; /* how many there were when that began */
   TN_VEC(tn_promise) promises;
   TN_VEC(tn_lasting) lasting; /* of the outermost graph, while it is being read; not cloned */
   const char *complaint; /* the rule that the last refused edit breaks, a literal; NULL: none was */

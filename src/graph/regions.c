@@ -187,6 +187,10 @@ tn_status tn_graph_set_regions(tn_graph *g, int32_t node, const int32_t *inputs,
       (fill >= 0 && (uint32_t)fill >= n_inputs) || (n_inputs && !inputs) || (n_regions && !regions))
     return tn_graph_refuse(g, TN_ERR_INVALID,
                            "set_regions: no such node, a table is NULL, or fill is no input");
+  if (g->lowering >= 0 && node != g->lowering && node < g->old_nodes)
+    return tn_graph_refuse(g, TN_ERR_STATE,
+                           "set_regions: the node was there before, and is not the one that this "
+                           "is about");
   tn_gnode *n = tn_graph_node(g, node);
   bool ok = n->node.n_outputs >= 1 && n->node.outputs[0] >= 0;
   for (uint32_t k = 0; k < n_inputs; k++) ok = ok && inputs[k] >= 0 && inputs[k] < g->values.n;

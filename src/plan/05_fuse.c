@@ -56,8 +56,14 @@ static tn_status apply_rewrite(const tn_planner *p, tn_graph *g, int32_t node,
   const int32_t first = (int32_t)g->nodes.n;
   tn_edit e = {p, g, node, what, r->owner, diag, 0};
   tn_status s = tn_edit_call(&e, r->rewrite.apply, true);
+  const tn_gnode *n = tn_graph_node(g, node);
+  if (!s && n->alive && !n->def) s = tn_check_from(p, g, node, diag); /* it is a region now */
   if (!s) s = tn_settle_from(p, g, first, diag);
   return s ? s : tn_edit_check(&e);
+}
+
+static bool is_still(const tn_graph *g, int32_t node, const tn_opdef *def) {
+  return tn_graph_node(g, node)->alive && tn_graph_node(g, node)->def == def;
 }
 
 static tn_status rewrite_each(const tn_planner *p, tn_graph *g, int64_t limit, tn_diag *diag) {
@@ -67,7 +73,8 @@ static tn_status rewrite_each(const tn_planner *p, tn_graph *g, int64_t limit, t
     const tn_rewritedef *const *rewrites;
     int32_t count = n->alive && n->def ? tn_registry_rewrites(p->registry, n->def, &rewrites) : 0;
     const bool is_spoken = count > 0 && is_spoken_for(p, g, id);
-    for (int32_t k = 0; k < count && !s && tn_graph_node(g, id)->alive; k++)
+    const tn_opdef *def = n->def;
+    for (int32_t k = 0; k < count && !s && is_still(g, id, def); k++)
       if (!is_spoken || !tn_is_own(rewrites[k]->owner))
         s = apply_rewrite(p, g, id, rewrites[k], diag);
     if (!s && g->nodes.n > limit) s = tn_edit_endless(g, id, "rewriting", diag);

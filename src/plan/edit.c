@@ -26,6 +26,8 @@ tn_status tn_edit_call(tn_edit *e, tn_edit_fn edit, bool unsupported_fails) {
   e->promises = e->g->promises.n;
   e->g->complaint = NULL;
   e->g->lowering = e->node;
+  e->g->old_nodes = (int32_t)e->g->nodes.n;
+  e->g->old_values = (int32_t)e->g->values.n;
   s = tn_answer_status(edit(&f.call, e->g, e->node), text, sizeof text);
   e->g->lowering = -1;
   const bool silent = tn_diag_count(e->diag) == before;
