@@ -25,6 +25,15 @@ static const tn_kerneldef *first_that_takes(const tn_planner *p, tn_graph *g, in
   return found;
 }
 
+/* The kernel that wins the node by its rank, whatever its layouts cost; NULL: none does. */
+static const tn_kerneldef *winner_by_rank(const tn_planner *p, tn_graph *g, int32_t node) {
+  const tn_kerneldef *const *kernels, *first;
+  const int32_t n = tn_registry_kernels(p->registry, tn_graph_node(g, node)->def, &kernels);
+  if (!n || kernels[0]->kernel.rank < TN_RANK_PLUGIN) return NULL; /* in the order of ranks */
+  first = first_that_takes(p, g, node);
+  return first && first->kernel.rank >= TN_RANK_PLUGIN ? first : NULL;
+}
+
 /* ---- rewrites ---- */
 
 /* Is the node pinned, or one of those before it that a rewrite might take with it? */
@@ -204,6 +213,7 @@ static tn_status try_fuse(const tn_planner *p, tn_graph *g, int32_t node, bool *
       return TN_OK;
   }
   tn_status s = TN_OK;
+  const tn_kerneldef *winner = winner_by_rank(p, g, node);
   if (!close_inputs(g, node, &s)) return s;
   tn_gnode before = *n;
   e.input = operand < 0 ? -1 : (int32_t)before.node.n_inputs;
@@ -211,7 +221,7 @@ static tn_status try_fuse(const tn_planner *p, tn_graph *g, int32_t node, bool *
   tn_fused from = {user, u->node.inputs[0] != value};
   if (!s) s = append_step(g, tn_graph_node(g, node), &e, from);
   if (s) return s;
-  if (some_kernel_takes(p, g, node)) {
+  if (winner ? winner_by_rank(p, g, node) == winner : some_kernel_takes(p, g, node)) {
     *out_fused = true;
     return take_output(g, node, user);
   }

@@ -298,6 +298,14 @@ static bool same_forms(const tn_node *node, const tn_candidate *a, const tn_cand
   return true;
 }
 
+/* A rank of plug-ins stands before all of Tenon's, whatever forms the kernels take. Otherwise rank
+ * decides between those of one form: others differ in what conversions around them cost, which the
+ * solver weighs. */
+static bool compete(const tn_node *node, const tn_candidate *a, const tn_candidate *b) {
+  return same_forms(node, a, b) ||
+         (a->def->kernel.rank >= TN_RANK_PLUGIN) != (b->def->kernel.rank >= TN_RANK_PLUGIN);
+}
+
 static bool beats(const tn_candidate *a, const tn_candidate *b) {
   if (a->def->kernel.rank != b->def->kernel.rank) return a->def->kernel.rank > b->def->kernel.rank;
   return a->cost_ns <= b->cost_ns;
@@ -306,20 +314,20 @@ static bool beats(const tn_candidate *a, const tn_candidate *b) {
 static const char *beaten_reason(tn_arena *arena, const tn_candidate *winner,
                                  const tn_candidate *loser) {
   if (winner->def->kernel.rank != loser->def->kernel.rank)
-    return tn_arena_format(arena, "has rank %d, %s takes the same with rank %d",
+    return tn_arena_format(arena, "has rank %d, %s takes the node with rank %d",
                            loser->def->kernel.rank, winner->def->kernel.name,
                            winner->def->kernel.rank);
   return tn_arena_format(arena, "costs %.2f us, %s takes the same for %.2f us",
                          loser->cost_ns / 1e3, winner->def->kernel.name, winner->cost_ns / 1e3);
 }
 
-/* Of the candidates with equal forms the one with the highest rank stays; then the cheapest,
- * then the first. */
+/* Of the candidates that compete the one with the highest rank stays; then the cheapest, then the
+ * first. */
 static tn_status drop_beaten(gatherer *g) {
   tn_candidates *all = &g->options->candidates;
   for (int64_t k = 0; k < all->n; k++)
     for (int64_t j = 0; j < all->n && !all->data[k].refused; j++) {
-      if (j == k || all->data[j].refused || !same_forms(&g->n->node, &all->data[j], &all->data[k]))
+      if (j == k || all->data[j].refused || !compete(&g->n->node, &all->data[j], &all->data[k]))
         continue;
       if (!beats(&all->data[j], &all->data[k]) || (beats(&all->data[k], &all->data[j]) && k < j))
         continue;
@@ -343,7 +351,7 @@ static bool is_outranked(const gatherer *g, int64_t k) {
   const tn_candidates *all = &g->options->candidates;
   for (int64_t j = 0; j < all->n; j++)
     if (all->data[j].def->kernel.rank > all->data[k].def->kernel.rank &&
-        same_forms(&g->n->node, &all->data[j], &all->data[k]))
+        compete(&g->n->node, &all->data[j], &all->data[k]))
       return true;
   return false;
 }

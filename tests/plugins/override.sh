@@ -10,11 +10,21 @@ big=(op run Neg -i 'X=random:f32[40]')
 # by rank
 says 0 '^ *-1001, -1002|-1001 -1002|-1001' "${neg[@]}" --plugin "$modules/override.so"
 says 0 'kernel +neg_acme, from acme-neg_acme' "${neg[@]}" --plugin "$modules/override.so" --explain
-also 'neg_float_.*: has rank [0-9]+, neg_acme takes the same with rank 300'
+also 'neg_float_.*: has rank [0-9]+, neg_acme takes the node with rank 300'
+
+# whatever it costs, over kernels of another layout, and over those that fused steps go with
+conv=(op run Conv -i 'X=random:f32[1,32,14,14]' -i 'W=const:random:f32[32,32,3,3]')
+says 0 'kernel +conv_(winograd|blocked|f32|any)' "${conv[@]}" --explain
+says 0 'kernel +conv_acme, from acme-conv' "${conv[@]}" --plugin "$modules/override_conv.so" --explain
+also 'conv_.*: has rank [0-9]+, conv_acme takes the node with rank 300'
+says 0 'Conv +conv_[a-z0-9_]+ +\+Relu' explain "$(dirname "$0")/../data/net.onnx" --brief
+says 0 'Conv +conv_acme +f32' explain "$(dirname "$0")/../data/net.onnx" --brief \
+  --plugin "$modules/override_conv.so"
+also ' Relu +relu_'
 
 # by a pin, though its rank is low
 says 0 'kernel +neg_float_' "${neg[@]}" --plugin "$modules/override_low.so" --explain
-also 'neg_low: has rank 50, neg_float_[a-z0-9]+ takes the same with rank [0-9]+'
+also 'neg_low: has rank 50, neg_float_[a-z0-9]+ takes the node with rank [0-9]+'
 says 0 'kernel +neg_low, from acme-neg_low' "${neg[@]}" --plugin "$modules/override_low.so" \
   --pin Neg=neg_low --explain
 also 'neg_float_c: another kernel is pinned'
