@@ -33,7 +33,7 @@ const cli_command cli_convert = {
         "--external-... is given or OUT\nwould exceed 2 GB.\nOUT is replaced whole or not at "
         "all, and the file of weights with it.",
     .examples =
-        "convert model.tflite model.onnx\nconvert model.onnx fused.onnx --stage fuse\n"
+        "convert model.onnx copy.onnx\nconvert model.onnx fused.onnx --stage fuse\n"
         "convert model.onnx plan.onnx --stage arrange --dim batch=4\n"
         "convert model.onnx small.onnx --external-data weights.bin",
     .options = options,

@@ -66,11 +66,14 @@ static void first_reason(facts *f, tn_diag *diag) {
   snprintf(f->why, sizeof f->why, "%.*s", (int)(n < 500 ? n : 500), text);
 }
 
-static void make_plan(facts *f, tn_runtime *runtime) {
+/* False: an option names what the model has not. A model that cannot be planned is a fact. */
+static bool make_plan(facts *f, tn_runtime *runtime) {
   cli_session s = {.runtime = runtime, .diag = tn_diag_create()};
   tn_status status = cli_load(runtime, &f->o->common, f->o->model, 0, s.diag, &s.model);
   if (!status) status = tn_session_create(s.model, s.diag, &s.session);
-  if (!status) status = cli_inputs_open(&s.inputs, runtime, s.model, &f->o->feed, s.diag);
+  const tn_status open =
+      status ? TN_OK : cli_inputs_open(&s.inputs, runtime, s.model, &f->o->feed, s.diag);
+  if (!status) status = open;
   if (!status && shapes_known(f, &s)) {
     status = cli_inputs_set(&s.inputs, s.session, true);
     if (!status) status = tn_session_prepare(s.session, s.diag);
@@ -78,8 +81,10 @@ static void make_plan(facts *f, tn_runtime *runtime) {
     f->planned = !status && !tn_session_plan(s.session, &f->plan);
   }
   if (status) first_reason(f, s.diag);
+  if (!open) tn_diag_clear(s.diag);
   s.runtime = NULL; /* the caller's */
   cli_session_close(&s);
+  return !open;
 }
 
 /* ---- text ---- */
@@ -310,7 +315,7 @@ static int show(facts *f, tn_runtime *runtime) {
     cli_error("%s", tn_status_text(status));
     code = CLI_INPUT;
   } else {
-    make_plan(f, runtime);
+    if (!make_plan(f, runtime)) code = CLI_INPUT;
     if (!cli_json_to_stdout(f->o->json)) print_facts(f);
     if (f->o->json && !write_json(f)) code = CLI_INPUT;
   }

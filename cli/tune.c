@@ -1,4 +1,5 @@
 /* tenon tune: times the kernels that could run a model, and keeps what it measured. */
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "open.h"
@@ -43,9 +44,19 @@ static tn_status plan(cli_session *s) {
   return status;
 }
 
+static bool is_model(const tune_options *o, const char *to) {
+  struct stat model, file;
+  return !stat(o->model, &model) && !stat(to, &file) && model.st_dev == file.st_dev &&
+         model.st_ino == file.st_ino;
+}
+
 static int tune(const tune_options *o, const char *to) {
   cli_session s;
   int code;
+  if (is_model(o, to)) {
+    cli_error("tune: %s is the model, which would be lost; name another file", to);
+    return CLI_INPUT;
+  }
   if (cli_session_open(&s, &o->common, &o->feed, o->model, &code)) {
     const bool adds = !o->anew && !access(to, F_OK);
     tn_status status = adds ? tn_runtime_load_tuning(s.runtime, to, s.diag) : TN_OK;

@@ -4,6 +4,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -90,39 +91,72 @@ static void writer_forget(tn_file_writer *w) {
   w->fd = -1;
 }
 
-tn_status tn_file_writer_open(tn_file_writer *w, const tn_allocator *a, const char *path,
-                              tn_diag *diag) {
+static tn_status no_memory(const char *path, tn_diag *diag) {
+  return tn_fail(diag, TN_ERR_MEMORY, "no memory to write %s", path);
+}
+
+/* follows: where there is a link, what it leads to is meant, if that is there. */
+static tn_status writer_find(tn_file_writer *w, const char *path, bool follows, tn_diag *diag) {
+  char real[PATH_MAX];
+  const char *from = follows && realpath(path, real) ? real : path;
+  const size_t n = strlen(from) + 1;
+  w->path = tn_alloc(w->a, n);
+  if (w->path) memcpy(w->path, from, n);
+  return w->path ? TN_OK : no_memory(path, diag);
+}
+
+/* A file beside it, of the same mode, which takes its place in the end. */
+static tn_status writer_create(tn_file_writer *w, const struct stat *old, tn_diag *diag) {
   enum { SUFFIX = 40, ATTEMPTS = 100 };
-  size_t n = strlen(path);
+  const size_t n = strlen(w->path);
   char suffix[SUFFIX];
-  *w = (tn_file_writer){a, -1, NULL, NULL, 0};
   for (int attempt = 0; w->fd < 0 && attempt < ATTEMPTS; attempt++) {
-    if (w->temp) tn_free(a, w->temp, strlen(w->temp) + 1);
+    if (w->temp) tn_free(w->a, w->temp, strlen(w->temp) + 1);
     int k = snprintf(suffix, SUFFIX, ".%llx.tmp", (unsigned long long)tn_now_ns());
-    w->temp = tn_alloc(a, n + (size_t)k + 1);
-    if (!w->temp) return tn_fail(diag, TN_ERR_MEMORY, "no memory to write %s", path);
-    memcpy(w->temp, path, n);
+    w->temp = tn_alloc(w->a, n + (size_t)k + 1);
+    if (!w->temp) return no_memory(w->path, diag);
+    memcpy(w->temp, w->path, n);
     memcpy(w->temp + n, suffix, (size_t)k);
     w->fd = open(w->temp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     if (w->fd < 0 && errno != EEXIST) break;
   }
-  if (w->fd < 0) {
-    tn_status status = os_fail(diag, "create a file next to", path);
-    writer_forget(w);
-    return status;
-  }
-  w->path = tn_alloc(a, n + 1);
-  if (!w->path) {
-    tn_file_writer_abort(w);
-    return tn_fail(diag, TN_ERR_MEMORY, "no memory to write %s", path);
-  }
-  memcpy(w->path, path, n);
+  if (w->fd < 0) return os_fail(diag, "create a file next to", w->path);
+  if (old) (void)fchmod(w->fd, old->st_mode & 0777); /* of another owner's it may not be had */
   return TN_OK;
+}
+
+tn_status tn_file_writer_open(tn_file_writer *w, const tn_allocator *a, const char *path,
+                              tn_diag *diag) {
+  struct stat info;
+  *w = (tn_file_writer){a, -1, NULL, NULL, 0};
+  tn_status status = writer_find(w, path, true, diag);
+  const bool is_there = !status && !stat(w->path, &info);
+  if (status || !is_there || S_ISDIR(info.st_mode)) {
+    if (!status) status = writer_create(w, NULL, diag);
+  } else if (!S_ISREG(info.st_mode)) { /* a device or a pipe: nothing can take its place */
+    w->fd = open(w->path, O_WRONLY | O_CLOEXEC);
+    if (w->fd < 0) status = os_fail(diag, "write", path);
+  } else if (access(w->path, W_OK)) {
+    status = os_fail(diag, "write", path);
+  } else {
+    status = writer_create(w, &info, diag);
+  }
+  if (status) writer_forget(w);
+  return status;
+}
+
+tn_status tn_file_writer_open_name(tn_file_writer *w, const tn_allocator *a, const char *path,
+                                   tn_diag *diag) {
+  *w = (tn_file_writer){a, -1, NULL, NULL, 0};
+  tn_status status = writer_find(w, path, false, diag);
+  if (!status) status = writer_create(w, NULL, diag);
+  if (status) writer_forget(w);
+  return status;
 }
 
 tn_status tn_file_writer_write(tn_file_writer *w, const void *data, uint64_t size, tn_diag *diag) {
   const uint8_t *p = data;
-  if (!w->temp) return tn_fail(diag, TN_ERR_STATE, "the file is not open for writing");
+  if (w->fd < 0) return tn_fail(diag, TN_ERR_STATE, "the file is not open for writing");
   while (size > 0) {
     size_t part = size < (1U << 30) ? (size_t)size : 1U << 30;
     ssize_t n = write(w->fd, p, part);
@@ -137,8 +171,8 @@ tn_status tn_file_writer_write(tn_file_writer *w, const void *data, uint64_t siz
 
 /* All bytes on the disk, in the temporary file. */
 static tn_status writer_finish(tn_file_writer *w, tn_diag *diag) {
-  if (!w->temp) return tn_fail(diag, TN_ERR_STATE, "the file is not open for writing");
-  /* Some file systems cannot sync and say EINVAL: then there is nothing to wait for. */
+  if (w->fd < 0) return tn_fail(diag, TN_ERR_STATE, "the file is not open for writing");
+  /* Some file systems and all pipes cannot sync and say EINVAL: then there is nothing to wait for. */
   if (fsync(w->fd) && errno != EINVAL && errno != EROFS) return os_fail(diag, "write", w->path);
   const int fd = w->fd;
   w->fd = -1;
@@ -146,7 +180,7 @@ static tn_status writer_finish(tn_file_writer *w, tn_diag *diag) {
 }
 
 static tn_status writer_rename(tn_file_writer *w, tn_diag *diag) {
-  return rename(w->temp, w->path) ? os_fail(diag, "write", w->path) : TN_OK;
+  return w->temp && rename(w->temp, w->path) ? os_fail(diag, "write", w->path) : TN_OK;
 }
 
 tn_status tn_file_writer_commit(tn_file_writer *w, tn_diag *diag) {
@@ -161,9 +195,10 @@ tn_status tn_file_writer_commit(tn_file_writer *w, tn_diag *diag) {
 
 /* Gives the file at w->path, if there is one, a second name. *out: NULL: there is none. */
 static tn_status keep_old(const tn_file_writer *w, tn_arena *arena, tn_diag *diag, char **out) {
-  char *name = tn_arena_format(arena, "%s.old", w->temp);
   struct stat info;
   *out = NULL;
+  if (!w->temp) return TN_OK; /* a device, which stays what it is */
+  char *name = tn_arena_format(arena, "%s.old", w->temp);
   if (!name) return tn_fail(diag, TN_ERR_MEMORY, "no memory to write %s", w->path);
   if (lstat(w->path, &info)) return errno == ENOENT ? TN_OK : os_fail(diag, "replace", w->path);
   if (S_ISDIR(info.st_mode))
@@ -181,7 +216,7 @@ static tn_status rename_both(tn_file_writer *first, tn_file_writer *second, cons
   if (!status) {
     status = writer_rename(second, diag);
     if (!status) return TN_OK;
-    if (!old) unlink(first->path);
+    if (!old && first->temp) unlink(first->path);
   }
   if (old && rename(old, first->path))
     (void)os_fail(diag, "bring back", first->path);
@@ -211,9 +246,8 @@ tn_status tn_file_writer_commit_both(tn_file_writer *first, tn_file_writer *seco
 }
 
 void tn_file_writer_abort(tn_file_writer *w) {
-  if (!w->temp) return;
   if (w->fd >= 0) close(w->fd);
-  unlink(w->temp);
+  if (w->temp) unlink(w->temp);
   writer_forget(w);
 }
 

@@ -25,7 +25,9 @@ void tn_file_unmap(tn_mapping *m);
 /* True if path is a name of the mapped file. */
 bool tn_file_is_mapped(const tn_mapping *m, const char *path);
 
-/* Writes to a temporary file in the same folder; commit renames it over path, abort removes it. */
+/* Writes to a temporary file in the same folder; commit renames it over path, abort removes it. A
+ * link stays, and what it leads to is replaced; its mode stays, too, and one that may not be
+ * written is refused. Devices and pipes are written to as they are. */
 typedef struct tn_file_writer {
   const tn_allocator *a;
   int fd;
@@ -34,6 +36,9 @@ typedef struct tn_file_writer {
 } tn_file_writer;
 tn_status tn_file_writer_open(tn_file_writer *w, const tn_allocator *a, const char *path,
                               tn_diag *diag);
+/* Replaces what has this name, link or not: where others may have put it. */
+tn_status tn_file_writer_open_name(tn_file_writer *w, const tn_allocator *a, const char *path,
+                                   tn_diag *diag);
 tn_status tn_file_writer_write(tn_file_writer *w, const void *data, uint64_t size, tn_diag *diag);
 tn_status tn_file_writer_commit(tn_file_writer *w, tn_diag *diag);
 /* Both or neither. What goes wrong at the second is taken back at the first; a program that dies

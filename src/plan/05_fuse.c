@@ -240,11 +240,15 @@ static tn_status fuse_epilogues(const tn_planner *p, tn_graph *g) {
   return s ? s : tn_graph_remove_dead(g);
 }
 
-tn_status tn_pass_fuse(const tn_planner *p, tn_graph *g, tn_diag *diag) {
+tn_status tn_pass_rewrite(const tn_planner *p, tn_graph *g, tn_diag *diag) {
   if (p->model_flags & TN_MODEL_NO_OPTIMIZE) return TN_OK;
   bool widened = false;
   tn_status s = rewrite_all(p, g, diag);
   if (!s) s = tn_widen_halves(p, g, &widened, diag);
-  if (!s && widened) s = rewrite_all(p, g, diag);
-  return s ? s : fuse_epilogues(p, g);
+  return s || !widened ? s : rewrite_all(p, g, diag);
+}
+
+tn_status tn_pass_fuse(const tn_planner *p, tn_graph *g, tn_diag *diag) {
+  const tn_status s = tn_pass_rewrite(p, g, diag);
+  return s || p->model_flags & TN_MODEL_NO_OPTIMIZE ? s : fuse_epilogues(p, g);
 }

@@ -2,7 +2,7 @@
  * cache of these plans.
  *
  * What does not depend on the input types is done once, when the callable is made: checking,
- * folding of constants, fusing. Planning takes no lock but to look into the cache and to add to
+ * folding of constants, rewriting. Planning takes no lock but to look into the cache and to add to
  * it, so two threads may plan at once. */
 #include <string.h>
 #include <time.h>
@@ -40,7 +40,7 @@ static tn_status prepare_graph(tn_callable *c, tn_diag *diag) {
   if (!status && !g->parent) status = tn_pins_check(p, g, diag);
   if (!status) status = verified(g, "infer", infer_generic(p, g, &cut, &fits, diag), diag);
   if (!status && fits) status = verified(g, "lower", tn_pass_lower(p, g, diag), diag);
-  if (!status && fits) status = verified(g, "fuse", tn_pass_fuse(p, g, diag), diag);
+  if (!status && fits) status = verified(g, "rewrite", tn_pass_rewrite(p, g, diag), diag);
   tn_vec_free(p->a, &cut.tail);
   tn_vec_free(p->a, &cut.needed);
   return status;

@@ -207,7 +207,7 @@ tn_status tn_weights_write(const tn_weights_index *index, const char *path, uint
     return tn_fail(diag, status, "no memory to write %s", path);
   }
   fill_front(index, &h, at, front);
-  status = tn_file_writer_open(&w, index->a, path, diag);
+  status = tn_file_writer_open_name(&w, index->a, path, diag);
   if (!status && fchmod(w.fd, (mode_t)mode))
     status = tn_fail(diag, TN_ERR_IO, "cannot set the permissions of %s", path);
   if (!status) status = tn_file_writer_write(&w, front, sizeof h + h.index_bytes, diag);

@@ -201,7 +201,7 @@ static bool was_vetted(const char *entry, const char *name) {
 /* Failing to remember is no failure: the file is vetted again next time. */
 static void remember(const tn_allocator *a, const char *entry, const char *name) {
   tn_file_writer file;
-  if (!entry || tn_file_writer_open(&file, a, entry, NULL)) return;
+  if (!entry || tn_file_writer_open_name(&file, a, entry, NULL)) return;
   if (!tn_file_writer_write(&file, name, strlen(name), NULL)) tn_file_writer_commit(&file, NULL);
   tn_file_writer_abort(&file);
 }

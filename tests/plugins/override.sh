@@ -15,7 +15,8 @@ also 'neg_float_.*: has rank [0-9]+, neg_acme takes the node with rank 300'
 # whatever it costs, over kernels of another layout, and over those that fused steps go with
 conv=(op run Conv -i 'X=random:f32[1,32,14,14]' -i 'W=const:random:f32[32,32,3,3]')
 says 0 'kernel +conv_(winograd|blocked|f32|any)' "${conv[@]}" --explain
-says 0 'kernel +conv_acme, from acme-conv' "${conv[@]}" --plugin "$modules/override_conv.so" --explain
+says 0 'kernel +conv_acme, from acme-conv' "${conv[@]}" --explain \
+  --plugin "$modules/override_conv.so"
 also 'conv_.*: has rank [0-9]+, conv_acme takes the node with rank 300'
 says 0 'Conv +conv_[a-z0-9_]+ +\+Relu' explain "$(dirname "$0")/../data/net.onnx" --brief
 says 0 'Conv +conv_acme +f32' explain "$(dirname "$0")/../data/net.onnx" --brief \

@@ -1,6 +1,7 @@
 /* Files: mapping, atomic replacement, listing and paths, in a temporary folder. */
 #include "base/file.h"
 
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -92,6 +93,31 @@ static void write_and_map(void **state) {
   put(path, "replaced");
   assert_content(path, "replaced");
   assert_int_equal(n_entries(f), 1); /* nothing temporary stays */
+}
+
+static void links_and_pipes_stay(void **state) {
+  fixture *f = *state;
+  const char *path = in_dir(f, "x"), *to = in_dir(f, "link"), *pipe = in_dir(f, "pipe");
+  struct stat info;
+  put(path, "old");
+  assert_int_equal(chmod(path, 0640), 0);
+  assert_int_equal(symlink("x", to), 0);
+  put(to, "new");
+  assert_content(path, "new");
+  assert_int_equal(lstat(to, &info), 0);
+  assert_true(S_ISLNK(info.st_mode));
+  assert_int_equal(stat(path, &info), 0);
+  assert_int_equal(info.st_mode & 0777, 0640);
+  assert_int_equal(mkfifo(pipe, 0600), 0);
+  const int fd = open(pipe, O_RDWR);
+  char buf[8] = "";
+  put(pipe, "bytes");
+  assert_int_equal(read(fd, buf, sizeof buf), 5);
+  assert_string_equal(buf, "bytes");
+  close(fd);
+  assert_int_equal(lstat(pipe, &info), 0);
+  assert_true(S_ISFIFO(info.st_mode));
+  assert_int_equal(n_entries(f), 3);
 }
 
 static void abort_keeps_the_old(void **state) {
@@ -239,9 +265,15 @@ static void machine(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      FILE_TEST(write_and_map),   FILE_TEST(abort_keeps_the_old), FILE_TEST(writer_errors),
-      FILE_TEST(both_or_neither), FILE_TEST(map_errors),          FILE_TEST(folders),
-      FILE_TEST(paths),           cmocka_unit_test(machine),
+      FILE_TEST(write_and_map),
+      FILE_TEST(links_and_pipes_stay),
+      FILE_TEST(abort_keeps_the_old),
+      FILE_TEST(writer_errors),
+      FILE_TEST(both_or_neither),
+      FILE_TEST(map_errors),
+      FILE_TEST(folders),
+      FILE_TEST(paths),
+      cmocka_unit_test(machine),
   };
   return cmocka_run_group_tests_name("base_file", tests, NULL, NULL);
 }

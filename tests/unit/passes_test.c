@@ -411,11 +411,12 @@ static void moves_of_moves_become_one(void **state) {
   assert_int_equal(count_steps(b), 1);
 }
 
-static void batch_norm_and_activation_join_the_convolution(void **state) {
-  bench *b = *state;
+/* Conv, then BatchNormalization and Relu, or the other way round: x by 1 and 2, then less 1 and
+ * plus 1. */
+static const float *run_conv(bench *b, bool norm_first) {
   int64_t dims[4] = {1, 1, 2, 2}, w_dims[4] = {2, 1, 1, 1};
-  float x[4] = {1, -2, 3, -4}, w[2] = {1, 2}, scale[2] = {2, 1}, shift[2] = {0, 1},
-        mean[2] = {1, 0}, var[2] = {4, 1};
+  static float x[4] = {1, -2, 3, -4}, w[2] = {1, 2}, scale[2] = {2, 1}, shift[2] = {0, 1},
+               mean[2] = {1, 0}, var[2] = {4, 1};
   tn_tensor wt = tn_tensor_make(TN_F32, 4, w_dims, w);
   assert_int_equal(api()->value_set_const(b->g, api()->value(b->g, "w"), &wt, 1), TN_OK);
   constant(b->g, "scale", TN_F32, 2, scale);
@@ -426,13 +427,23 @@ static void batch_norm_and_activation_join_the_convolution(void **state) {
   const tn_attr *attrs[] = {&e};
   input(b->g, "x", 4, dims);
   node(b->g, "", "Conv", "x w -> c", NULL, 0);
-  node(b->g, "", "BatchNormalization", "c scale shift mean var -> n", attrs, 1);
-  node(b->g, "", "Relu", "n -> y", NULL, 0);
+  if (!norm_first) node(b->g, "", "Relu", "c -> n", NULL, 0);
+  node(b->g, "", "BatchNormalization",
+       norm_first ? "c scale shift mean var -> n" : "n scale shift mean var -> y", attrs, 1);
+  if (norm_first) node(b->g, "", "Relu", "n -> y", NULL, 0);
   output(b->g, "y");
-  const float *y = run(b, x, 4, dims)->data;
-  const float want[8] = {0, 0, 2, 0, 3, 0, 7, 0};
+  return run(b, x, 4, dims)->data;
+}
+
+static void batch_norm_and_activation_join_the_convolution(void **state) {
+  const float *y = run_conv(*state, true), want[8] = {0, 0, 2, 0, 3, 0, 7, 0};
   for (int k = 0; k < 8; k++) assert_true(y[k] == want[k]);
-  assert_int_equal(count_steps(b), 1);
+  assert_int_equal(count_steps(*state), 1);
+}
+
+static void an_activation_in_between_stays(void **state) {
+  const float *y = run_conv(*state, false), want[8] = {0, -1, 2, -1, 3, 1, 7, 1};
+  for (int k = 0; k < 8; k++) assert_true(y[k] == want[k]);
 }
 
 /* In a model of sequences the bias of a product runs along its last dim. */
@@ -593,6 +604,7 @@ int main(void) {
       TEST(shape_arithmetic_folds_away),
       TEST(moves_of_moves_become_one),
       TEST(batch_norm_and_activation_join_the_convolution),
+      TEST(an_activation_in_between_stays),
       TEST(bias_and_activation_join_the_product),
       TEST(shapes_from_data_are_found_at_run_time),
       TEST(shapes_that_do_not_fit_name_node_and_values),
