@@ -172,7 +172,7 @@ tn_status tn_file_writer_write(tn_file_writer *w, const void *data, uint64_t siz
 /* All bytes on the disk, in the temporary file. */
 static tn_status writer_finish(tn_file_writer *w, tn_diag *diag) {
   if (w->fd < 0) return tn_fail(diag, TN_ERR_STATE, "the file is not open for writing");
-  /* Some file systems and all pipes cannot sync and say EINVAL: then there is nothing to wait for. */
+  /* Some file systems, and pipes, cannot sync and say EINVAL: there is nothing to wait for. */
   if (fsync(w->fd) && errno != EINVAL && errno != EROFS) return os_fail(diag, "write", w->path);
   const int fd = w->fd;
   w->fd = -1;
