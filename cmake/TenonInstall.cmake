@@ -18,8 +18,10 @@ if(TARGET tenon)
   install(FILES cli/completion.bash DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions
     RENAME tenon)
 endif()
-install(DIRECTORY docs/ TYPE DOC FILES_MATCHING PATTERN "*.md")
-install(DIRECTORY ${CMAKE_BINARY_DIR}/docs/ops TYPE DOC)
+# As they stand in the source folder, so that the links between them lead somewhere.
+install(DIRECTORY docs examples TYPE DOC PATTERN "tenon.1" EXCLUDE PATTERN build EXCLUDE)
+install(FILES abi/tenon.symbols DESTINATION ${CMAKE_INSTALL_DOCDIR}/abi)
+install(DIRECTORY ${CMAKE_BINARY_DIR}/docs/ops DESTINATION ${CMAKE_INSTALL_DOCDIR}/docs)
 
 install(EXPORT TenonTargets NAMESPACE Tenon:: DESTINATION ${package_dir})
 configure_package_config_file(cmake/TenonConfig.cmake.in ${CMAKE_BINARY_DIR}/TenonConfig.cmake
