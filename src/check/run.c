@@ -321,12 +321,26 @@ static void run_threaded(void *arg, int64_t begin, int64_t end, uint32_t worker)
   check_run_range(r, r->stage, begin, end, worker);
 }
 
+/* What the scratch of all workers but this one holds. */
+static uint64_t hash_scratch_of_others(const check_run *r, uint32_t worker) {
+  const uint64_t bytes = r->call.worker_scratch_bytes;
+  uint64_t hash = 0;
+  for (uint32_t k = 0; r->worker_scratch && k < r->way->n_workers; k++)
+    if (k != worker)
+      hash = tn_hash_bytes((const char *)r->worker_scratch->data + k * bytes, bytes, hash);
+  return hash;
+}
+
 static void run_ranges(check_run *r, uint32_t stage) {
   const int64_t n = r->plan.items[stage], ranges = tn_min_i64(r->way->n_ranges, n);
   for (int64_t i = 0; i < ranges; i++) {
     const int64_t at = r->way->reverse ? ranges - 1 - i : i;
     const uint32_t worker = (uint32_t)(r->way->n_workers - 1 - (uint64_t)i % r->way->n_workers);
+    const uint64_t before = hash_scratch_of_others(r, worker);
     check_run_range(r, stage, n * at / ranges, n * (at + 1) / ranges, worker);
+    if (hash_scratch_of_others(r, worker) == before || !check_unit_ok(r->context.env)) continue;
+    check_fail(r->context.env, "%s: run() as worker %u writes to the scratch of another worker",
+               r->way->name, worker);
   }
 }
 

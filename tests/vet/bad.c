@@ -160,6 +160,7 @@ static tn_status plan(const tn_call *call, tn_kernel_plan *out) {
   if (is("plan")) crash();
   if (is("plan-fails")) return call->host->fail(call->ctx, TN_ERR_SHAPE, "no such plan");
   out->state_bytes = 64;
+  if (is("run-worker")) out->worker_scratch_bytes = 64;
   if (is("plan-differs")) out->state_key = (uint64_t)n_inferred++;
   if (is("plan-huge")) out->scratch_bytes = UINT64_C(1) << 45;
   return part_plan_elements(call, out);
@@ -196,6 +197,7 @@ static tn_status run(const tn_call *call, uint32_t stage, int64_t begin, int64_t
   if (is("run-past") && end == part_elements(call->inputs[0])) y[end] = 1;
   if (is("unload-shared") && end > 30) y[30] *= *shared;
   if (is("run-wrong") && end > 30) y[30] += 1;
+  if (is("run-worker")) *(float *)call->worker_scratch = y[begin]; /* of worker 0, always */
   if (is("run-closes"))
     for (int k = 3; k < 100; k++) close(k);
   if (is("run-input")) ((tn_tensor *)(uintptr_t)call->inputs[0])->shape[0] = 1 << 30;

@@ -93,6 +93,7 @@ finds run-hangs \
 finds run-exits 'ended the process in run\(\), 2 threads with exit code 0' $kernel
 finds run-past 'crashed with SIGSEGV in run\(\), .*0 bytes behind the end of y' $kernel
 finds run-wrong 'y\[30\] is' $kernel
+finds run-worker 'run\(\) as worker 2 writes to the scratch of another worker' $kernel
 finds run-static 'while another session is inside of it: y\[' $kernel
 finds run-closes 'process, files: it breaks rules, but closes or uses files' $kernel
 finds run-input 'the call of run\(\): input 0 itself is changed' $kernel
