@@ -152,6 +152,30 @@ static void ask_again(check_run *r) {
     check_fail(r->context.env, "%s: plan() answers something else the second time", r->way->name);
 }
 
+/* What it answers before the host makes something of it that makes sense. */
+static void check_plan(check_run *r) {
+  check_env *env = r->context.env;
+  const tn_kernel *kernel = &r->s->kernel->kernel;
+  tn_kernel_plan p = {.head = TN_HEAD(tn_kernel_plan), .n_stages = 1};
+  for (int32_t k = 0; k < TN_MAX_STAGES; k++) p.items[k] = p.grain[k] = 1;
+  for (int32_t k = 0; k < TN_MAX_IN_PLACE; k++) p.in_place[k] = -1;
+  const tn_status status = kernel->plan(check_show(r, "the call of plan()"), &p);
+  check_hide(r);
+  if (status) return;
+  for (int32_t k = 0; k < TN_MAX_IN_PLACE && check_unit_ok(env); k++)
+    if (p.in_place[k] < -1 || p.in_place[k] >= (int32_t)r->call.n_inputs)
+      check_fail(env, "%s: plan() has in_place[%d] %d, which is neither -1 nor an input",
+                 r->way->name, k, p.in_place[k]);
+  for (uint32_t k = 0; k < p.n_stages && k < TN_MAX_STAGES && check_unit_ok(env); k++)
+    if (p.grain[k] < 0)
+      check_fail(env, "%s: plan() has a grain of %lld", r->way->name, (long long)p.grain[k]);
+  if (!(p.cost_ns >= 0 && p.cost_ns < 1e18) && check_unit_ok(env))
+    check_fail(env, "%s: plan() has a cost of %g ns", r->way->name, p.cost_ns);
+  if (p.state_bytes && !kernel->prepare && check_unit_ok(env))
+    check_fail(env, "%s: plan() has %llu bytes of state, but there is no prepare() to fill them",
+               r->way->name, (unsigned long long)p.state_bytes);
+}
+
 static bool ask_plan(check_run *r) {
   tn_diag *diag = check_need(tn_diag_create());
   check_doing(r->context.env, "plan(), %s", r->way->name);
@@ -162,7 +186,10 @@ static bool ask_plan(check_run *r) {
     snprintf(r->context.said, sizeof r->context.said, "%s", tn_diag_text(diag));
   tn_diag_destroy(diag);
   if (status) return failed(r, status, "plan() fails");
-  if (r->context.env->limits && !r->context.env->fail_alloc) ask_again(r);
+  if (r->context.env->limits && !r->context.env->fail_alloc) {
+    ask_again(r);
+    if (r->s->kernel->kernel.plan) check_plan(r);
+  }
   return has_room(r, r->plan.scratch_bytes, 1, "scratch") &&
          has_room(r, r->plan.state_bytes, 1, "state") &&
          has_room(r, r->plan.worker_scratch_bytes, r->way->n_workers, "workers' scratch");

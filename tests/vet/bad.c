@@ -161,6 +161,9 @@ static tn_status plan(const tn_call *call, tn_kernel_plan *out) {
   if (is("plan-fails")) return call->host->fail(call->ctx, TN_ERR_SHAPE, "no such plan");
   out->state_bytes = 64;
   if (is("run-worker")) out->worker_scratch_bytes = 64;
+  if (is("plan-in-place")) out->in_place[0] = 5;
+  if (is("plan-grain")) out->grain[0] = -3;
+  if (is("plan-cost")) out->cost_ns = -1;
   if (is("plan-differs")) out->state_key = (uint64_t)n_inferred++;
   if (is("plan-huge")) out->scratch_bytes = UINT64_C(1) << 45;
   return part_plan_elements(call, out);

@@ -93,6 +93,9 @@ finds run-hangs \
 finds run-exits 'ended the process in run\(\), 2 threads with exit code 0' $kernel
 finds run-past 'crashed with SIGSEGV in run\(\), .*0 bytes behind the end of y' $kernel
 finds run-wrong 'y\[30\] is' $kernel
+finds plan-in-place 'plan\(\) has in_place\[0\] 5, which is neither -1 nor an input' $kernel
+finds plan-grain 'plan\(\) has a grain of -3' $kernel
+finds plan-cost 'plan\(\) has a cost of -1 ns' $kernel
 finds run-worker 'run\(\) as worker 2 writes to the scratch of another worker' $kernel
 finds run-static 'while another session is inside of it: y\[' $kernel
 finds run-closes 'process, files: it breaks rules, but closes or uses files' $kernel
