@@ -130,16 +130,15 @@ tn_status tn_file_writer_open(tn_file_writer *w, const tn_allocator *a, const ch
   struct stat info;
   *w = (tn_file_writer){a, -1, NULL, NULL, 0};
   tn_status status = writer_find(w, path, true, diag);
-  const bool is_there = !status && !stat(w->path, &info);
-  if (status || !is_there || S_ISDIR(info.st_mode)) {
-    if (!status) status = writer_create(w, NULL, diag);
-  } else if (!S_ISREG(info.st_mode)) { /* a device or a pipe: nothing can take its place */
+  const bool is_there = !status && !stat(w->path, &info),
+             is_file = is_there && S_ISREG(info.st_mode);
+  if (is_file && access(w->path, W_OK)) {
+    status = os_fail(diag, "write", path);
+  } else if (is_there && !is_file && !S_ISDIR(info.st_mode)) { /* nothing can take its place */
     w->fd = open(w->path, O_WRONLY | O_CLOEXEC);
     if (w->fd < 0) status = os_fail(diag, "write", path);
-  } else if (access(w->path, W_OK)) {
-    status = os_fail(diag, "write", path);
-  } else {
-    status = writer_create(w, &info, diag);
+  } else if (!status) {
+    status = writer_create(w, is_file ? &info : NULL, diag);
   }
   if (status) writer_forget(w);
   return status;

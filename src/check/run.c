@@ -156,9 +156,7 @@ static void ask_again(check_run *r) {
 static void check_plan(check_run *r) {
   check_env *env = r->context.env;
   const tn_kernel *kernel = &r->s->kernel->kernel;
-  tn_kernel_plan p = {.head = TN_HEAD(tn_kernel_plan), .n_stages = 1};
-  for (int32_t k = 0; k < TN_MAX_STAGES; k++) p.items[k] = p.grain[k] = 1;
-  for (int32_t k = 0; k < TN_MAX_IN_PLACE; k++) p.in_place[k] = -1;
+  tn_kernel_plan p = tn_kernel_plan_blank();
   const tn_status status = kernel->plan(check_show(r, "the call of plan()"), &p);
   check_hide(r);
   if (status) return;

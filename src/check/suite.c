@@ -150,7 +150,7 @@ static const char *match(op_test *t, const check_subject *s, int32_t kernel, boo
   name_unit(s->problem, "", unit, sizeof unit);
   enter_kernel(t, kernel);
   const bool fresh = check_unit_begin(t->env, "%s", unit);
-  if (!fresh && check_unit_lost(t->env)) return "it crashes there, as told before";
+  if (!fresh && check_unit_lost(t->env)) return "a test of it crashed, which is told above";
   check_doing(t->env, "refuse()");
   const char *reason = check_subject_match(s, &t->arena, out_own);
   if (fresh) check_step_end(t->env);

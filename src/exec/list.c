@@ -15,7 +15,7 @@ const char *tn_list_refuses(const tn_list *list, const tn_tensor *item) {
   const bool is_key = list->kind == TN_KIND_MAP && list->items.n == 0;
   return is_key || !list->dtype || !item->dtype || list->dtype == item->dtype
              ? NULL
-             : "its items are of another dtype";
+             : "the list holds another dtype";
 }
 
 /* The cell for one more item, not counted yet. */

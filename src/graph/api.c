@@ -72,8 +72,8 @@ static tn_status value_set_type(tn_graph *g, int32_t value, const tn_tensor *typ
   if (is_fixed(g, value)) return tn_graph_refuse(g, TN_ERR_STATE, edits_inputs);
   if (g->lowering >= 0 && value < g->old_values && !is_of_type(g, value, type))
     return tn_graph_refuse(g, TN_ERR_STATE,
-                           "value_set_type: the value was there before, and has its type from what "
-                           "makes it");
+                           "value_set_type: of values that were there before the edit, what makes "
+                           "them says the type");
   tn_value *v = tn_graph_val(g, value);
   if (v->constant) return set_default_type(g, value, type);
   tn_copy_head(&v->type, type, sizeof v->type);

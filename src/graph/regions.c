@@ -189,8 +189,8 @@ tn_status tn_graph_set_regions(tn_graph *g, int32_t node, const int32_t *inputs,
                            "set_regions: no such node, a table is NULL, or fill is no input");
   if (g->lowering >= 0 && node != g->lowering && node < g->old_nodes)
     return tn_graph_refuse(g, TN_ERR_STATE,
-                           "set_regions: the node was there before, and is not the one that this "
-                           "is about");
+                           "set_regions: only the node that the edit is asked for, or one that it "
+                           "has added, may become regions");
   tn_gnode *n = tn_graph_node(g, node);
   bool ok = n->node.n_outputs >= 1 && n->node.outputs[0] >= 0;
   for (uint32_t k = 0; k < n_inputs; k++) ok = ok && inputs[k] >= 0 && inputs[k] < g->values.n;

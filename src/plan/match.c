@@ -294,11 +294,16 @@ static bool makes_nothing(const tn_call *call) {
   return nothing;
 }
 
-tn_status tn_kernel_ask_plan(const tn_kerneldef *def, const tn_call *call, tn_diag *diag,
-                             tn_kernel_plan *out_plan) {
+tn_kernel_plan tn_kernel_plan_blank(void) {
   tn_kernel_plan plan = {.head = TN_HEAD(tn_kernel_plan), .n_stages = 1};
   for (uint32_t s = 0; s < TN_MAX_STAGES; s++) plan.items[s] = plan.grain[s] = 1;
   for (uint32_t k = 0; k < TN_MAX_IN_PLACE; k++) plan.in_place[k] = -1;
+  return plan;
+}
+
+tn_status tn_kernel_ask_plan(const tn_kerneldef *def, const tn_call *call, tn_diag *diag,
+                             tn_kernel_plan *out_plan) {
+  tn_kernel_plan plan = tn_kernel_plan_blank();
   tn_status status = def->kernel.plan ? def->kernel.plan(call, &plan) : TN_OK;
   if (status)
     return status < 0 && status >= TN_ERR_CANCELLED ? status

@@ -30,7 +30,9 @@ const tn_accept *tn_kernel_accept_input(const tn_kerneldef *def, const tn_opdef 
 const tn_accept *tn_kernel_accept_output(const tn_kerneldef *def, const tn_opdef *op,
                                          uint32_t index, uint32_t n_outputs);
 
-/* Asks plan() with the defaults that plugin.h promises and vets what it says. The error names
+/* What plan() finds in its answer: the defaults that plugin.h promises. */
+tn_kernel_plan tn_kernel_plan_blank(void);
+/* Asks plan() and vets what it says. The error names
  * kernel and member. */
 tn_status tn_kernel_ask_plan(const tn_kerneldef *def, const tn_call *call, tn_diag *diag,
                              tn_kernel_plan *out_plan);

@@ -126,11 +126,11 @@ tn_status tn_fold_node(const tn_planner *p, tn_graph *g, int32_t node, bool *out
                        tn_diag *diag); /* 03 */
 tn_status tn_pass_lower(const tn_planner *p, tn_graph *g,
                         tn_diag *diag); /* 04: composites, moves -> regions, merging */
-tn_status tn_pass_rewrite(const tn_planner *p, tn_graph *g, tn_diag *diag);
-/* Rewrites, then epilogues. Once for a graph, and last: lowerings and rewrites know no epilogues,
- * and would leave them out. */
-tn_status tn_pass_fuse(const tn_planner *p, tn_graph *g,
-                       tn_diag *diag); /* 05: rewrites, epilogues */
+tn_status tn_pass_rewrite(const tn_planner *p, tn_graph *g,
+                          tn_diag *diag); /* the first half of 05, as often as one likes */
+/* 05: rewrites, then epilogues. Once for a graph, and nothing but 06 to 08 after it: lowerings and
+ * rewrites know no epilogues, and would leave them out. */
+tn_status tn_pass_fuse(const tn_planner *p, tn_graph *g, tn_diag *diag);
 tn_status tn_pass_partition(const tn_planner *p, tn_graph *g,
                             tn_diag *diag); /* 06: islands for compilers */
 tn_status tn_pass_select(

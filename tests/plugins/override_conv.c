@@ -3,11 +3,6 @@
  * are all 7. */
 #include "tenon/plugin.h"
 
-static const char *refuse(const tn_call *call) {
-  (void)call;
-  return NULL;
-}
-
 static tn_status plan(const tn_call *call, tn_kernel_plan *out) {
   out->items[0] = 1;
   for (int32_t k = 0; k < call->outputs[0]->rank; k++) out->items[0] *= call->outputs[0]->shape[k];
@@ -23,26 +18,5 @@ static tn_status run(const tn_call *call, uint32_t stage, int64_t begin, int64_t
 }
 
 static const tn_accept x_f32 = {TN_HEAD(tn_accept), "X", TN_MASK(TN_F32), TN_PLAIN, 0, 0, 0};
-static const tn_accept *const accepts[] = {&x_f32};
-static const tn_kernel conv = {.head = TN_HEAD(tn_kernel),
-                               .name = "conv_acme",
-                               .op = "Conv",
-                               .device = "cpu",
-                               .rank = TN_RANK_PLUGIN,
-                               .accepts = accepts,
-                               .n_accepts = 1,
-                               .refuse = refuse,
-                               .plan = plan,
-                               .run = run};
-static const tn_kernel *const kernels[] = {&conv};
-static const tn_plugin plugin = {.head = TN_HEAD(tn_plugin),
-                                 .name = "acme-conv",
-                                 .version = "1.0",
-                                 .flavour = TN_FLAVOUR,
-                                 .n_kernels = 1,
-                                 .kernels = kernels};
-
-const tn_plugin *tn_plugin_query(uint32_t host_major, uint32_t host_minor) {
-  (void)host_major, (void)host_minor;
-  return &plugin;
-}
+TN_KERNEL(conv_acme, "Conv", 0, plan, run, TN_LIST(&x_f32));
+TN_PLUGIN("acme-conv", "1.0", "Apache-2.0", TN_LIST(), TN_LIST(&conv_acme));

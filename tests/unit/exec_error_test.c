@@ -54,6 +54,23 @@ static void test_misdeeds(void **state) {
   }
 }
 
+/* test::Pack says that it makes a sequence of f32. */
+static void test_items_of_another_dtype(void **state) {
+  bench b;
+  int8_t x[4] = {1, 2, 3, 4};
+  (void)state;
+  bench_open(&b, NULL, 1);
+  add_input(b.graph, "x", TN_I8, 4);
+  add_node(b.graph, "Pack", "x", "x", "list", NULL, NULL);
+  add_output(b.graph, "list");
+  bench_start(&b);
+  set_input(&b, 0, TN_I8, 4, x);
+  assert_int_equal(tn_session_run(b.session, b.diag), TN_ERR_INVALID);
+  assert_non_null(strstr(tn_diag_text(b.diag),
+                         "list_append of i8[4] to output 0: the list holds another dtype"));
+  bench_close(&b);
+}
+
 /* An error inside a branch names the node inside and the node that ran it. */
 static void test_error_in_subgraph(void **state) {
   bench b;
@@ -115,6 +132,7 @@ static void test_null_arguments(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_items_of_another_dtype),
       cmocka_unit_test(test_misdeeds),
       cmocka_unit_test(test_error_in_subgraph),
       cmocka_unit_test(test_null_arguments),

@@ -215,8 +215,8 @@ static tn_runtime *runtime_with(tn_diag *diag, const tn_allocator *allocator,
 static const char *write_file(char *path, size_t size, tn_runtime *rt, const char *doc, bool peeks,
                               tn_diag *diag) {
   tn_model *m = NULL;
-  const char *folder = getenv("TMPDIR");
-  snprintf(path, size, "%s/exec_fetch_%ld.onnx", folder ? folder : "/tmp", (long)getpid());
+  const char *base = getenv("TMPDIR");
+  snprintf(path, size, "%s/exec_fetch_%ld.onnx", base && *base ? base : "/tmp", (long)getpid());
   if (tn_model_from_graph_take(rt, make_graph(rt, doc, peeks), NULL, diag, &m) ||
       tn_model_save(m, path, "onnx", "load", NULL, diag))
     fail_msg("%s", tn_diag_text(diag));
