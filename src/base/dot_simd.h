@@ -4,10 +4,10 @@
  *   sum[row][filter] = sum over k of x[row][k] * w[filter][k],  x: u8 codes, w: i8
  *
  * A tile is up to TN_DOT_ROWS rows (pixels) by a panel of up to TN_DOT_PANEL filters. Rows lie
- * `x_step` apart; what is summed over lies in `runs` runs of neighbours, at the same offsets in each
- * row: the rows of a window, or one run for a matrix. Signed inputs are read as codes x + 128, so
- * that their zero point moves by 128, too. Zero points of inputs are taken out through the sums of
- * the weights.
+ * `x_step` apart; what is summed over lies in `runs` runs of neighbours, at the same offsets in
+ * each row: the rows of a window, or one run for a matrix. Signed inputs are read as codes x + 128,
+ * so that their zero point moves by 128, too. Zero points of inputs are taken out through the sums
+ * of the weights.
  *
  * The sums are scaled, and stored as f32 or quantised (half to even, saturated), on demand with a
  * quantised residual added in between. Four vectors of sums are narrowed by three instructions that

@@ -86,6 +86,7 @@ tn_graph *tn_graph_clone(const tn_graph *from) {
   g->parent = from->parent;
   g->unsorted = from->unsorted;
   g->is_function = from->is_function;
+  g->rewritten = from->rewritten;
   if (!copy_values(g, from) && !copy_subgraphs(g, from) && !copy_nodes(g, from) &&
       !COPY_VEC(g->a, &g->order, &from->order) && !COPY_VEC(g->a, &g->inputs, &from->inputs) &&
       !COPY_VEC(g->a, &g->defaults, &from->defaults) &&

@@ -140,6 +140,7 @@ struct tn_graph {
   int64_t n_expanded; /* nodes that functions have brought, those of subgraphs among them */
   bool unsorted;
   bool is_function; /* body of a function: attribute references allowed */
+  bool rewritten;   /* rewrites have seen it; until then quantised constants are not folded */
   int32_t lowering; /* node being lowered: added nodes inherit its origin and are of the newest
                        version; -1: none */
   int32_t old_nodes, old_values; /* how many there were when that began */

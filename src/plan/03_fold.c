@@ -15,7 +15,13 @@ static bool is_worth_it(const tn_graph *g, const tn_gnode *n) {
   return out <= MAX_FOLDED_BYTES || out <= 2 * in;
 }
 
+/* Rewrites make integer arithmetic of what is quantised; they must see it. */
+static bool is_early(const tn_graph *g, const tn_gnode *n) {
+  return !g->rewritten && !*n->node.domain && !strcmp(n->node.op, "DequantizeLinear");
+}
+
 static bool can_fold(const tn_graph *g, const tn_gnode *n) {
+  if (is_early(g, n)) return false;
   if (!n->alive || n->def->op.flags & TN_OP_IMPURE || n->n_subgraphs || n->n_epilogue) return false;
   for (uint32_t k = 0; k < n->node.n_outputs; k++)
     if (n->node.outputs[k] >= 0 && tn_graph_val(g, n->node.outputs[k])->type.kind != TN_KIND_TENSOR)

@@ -240,10 +240,30 @@ static tn_status fuse_epilogues(const tn_planner *p, tn_graph *g) {
   return s ? s : tn_graph_remove_dead(g);
 }
 
+/* What folding has left for the rewrites to see. *out_folded: there was something. */
+static tn_status fold_quantised(const tn_planner *p, tn_graph *g, bool *out_folded, tn_diag *diag) {
+  const int64_t n = g->rewritten ? 0 : g->nodes.n;
+  tn_status s = TN_OK;
+  *out_folded = false;
+  g->rewritten = true;
+  for (int32_t id = 0; id < (int32_t)n && !s; id++) {
+    const tn_gnode *node = tn_graph_node(g, id);
+    bool done;
+    int32_t value;
+    if (!node->alive || !node->def || strcmp(node->node.op, "DequantizeLinear")) continue;
+    s = tn_infer_and_fold(p, g, id, &done, &value, diag);
+    if (s == TN_NEEDS_DATA) s = TN_OK;
+    *out_folded |= !tn_graph_node(g, id)->alive;
+  }
+  return s;
+}
+
 tn_status tn_pass_rewrite(const tn_planner *p, tn_graph *g, tn_diag *diag) {
   if (p->model_flags & TN_MODEL_NO_OPTIMIZE) return TN_OK;
-  bool widened = false;
+  bool folded, widened = false;
   tn_status s = rewrite_all(p, g, diag);
+  if (!s) s = fold_quantised(p, g, &folded, diag);
+  if (!s && folded) s = rewrite_all(p, g, diag);
   if (!s) s = tn_widen_halves(p, g, &widened, diag);
   return s || !widened ? s : rewrite_all(p, g, diag);
 }
