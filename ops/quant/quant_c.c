@@ -2,6 +2,7 @@
  * others go element by element for the rare types and blocked scales. */
 #include <math.h>
 
+#include "base/elementwise.h"
 #include "base/infer.h"
 #include "scales.h"
 
@@ -20,11 +21,38 @@ tn_status dequantize_linear_plan(const tn_call *call, tn_kernel_plan *out) {
   return plan(call, out);
 }
 
+/* ---- of the kernels in vectors ---- */
+
+static const char *refuse_layout(const tn_call *call, bool divides_in_f32) {
+  if (!divides_in_f32) return "it divides in f32";
+  if (call->inputs[0]->layout == TN_PLAIN || tn_tensor_elements(call->inputs[1]) == 1) return NULL;
+  return "several scales go with the plain layout only";
+}
+const char *quantize_linear_simd_refuse(const tn_call *call) {
+  return refuse_layout(call, scales_precision(call) == TN_F32);
+}
+const char *dequantize_linear_simd_refuse(const tn_call *call) { return refuse_layout(call, true); }
+
+tn_status quantize_linear_simd_plan(const tn_call *call, tn_kernel_plan *out) {
+  return tn_plan_elementwise(call, out, call->isa & TN_ISA_AVX512 ? 0.25 : 0.35);
+}
+tn_status dequantize_linear_simd_plan(const tn_call *call, tn_kernel_plan *out) {
+  return tn_plan_elementwise(call, out, 0.15);
+}
+
+tn_status dynamic_quantize_linear_simd_plan(const tn_call *call, tn_kernel_plan *out) {
+  const int64_t n = tn_tensor_elements(call->inputs[0]), items = tn_ceil_div(n, DYNAMIC_ITEM);
+  out->n_stages = 2;
+  out->items[0] = items;
+  out->items[1] = tn_max_i64(items, 1); /* scale and zero point, where there are no elements too */
+  out->scratch_bytes = (uint64_t)tn_max_i64(items, 1) * 2 * sizeof(float);
+  out->cost_ns = 200 + 0.5 * (double)n;
+  return TN_OK;
+}
+
 /* End of the stretch from i on that has one scale. */
 static int64_t stretch_end(const scales *s, int64_t i, int64_t end) {
-  if (s->single) return end;
-  if (s->block) return i + 1;
-  return tn_min_i64(end, (i / s->inner + 1) * s->inner);
+  return scales_lie_side_by_side(s) ? i + 1 : scales_stretch(s, i, end);
 }
 
 /* Round half to even by adding and taking away 1.5 * 2^23: exact for |x| < 2^22, and what is larger
@@ -163,14 +191,12 @@ tn_status dynamic_quantize_linear_c(const tn_call *call, uint32_t stage, int64_t
   int64_t n = tn_tensor_elements(call->inputs[0]);
   float lo = 0, hi = 0;
   for (int64_t k = 0; k < n; k++) lo = x[k] < lo ? x[k] : lo, hi = x[k] > hi ? x[k] : hi;
-  const float scale = (hi - lo) / 255.0f;
-  const float zero = scale > 0 ? nearbyintf(fminf(fmaxf(-lo / scale, 0), 255)) : 0;
+  const dynamic_scale d = dynamic_scale_of(lo, hi);
   uint8_t *y = call->outputs[0] ? call->outputs[0]->data : NULL;
   for (int64_t k = 0; y && k < n; k++) {
-    float q = (scale > 0 ? round_even(x[k] / scale) : 0) + zero;
+    float q = (d.scale > 0 ? round_even(x[k] / d.scale) : 0) + d.zero;
     y[k] = (uint8_t)(!(q > 0) ? 0 : q > 255 ? 255 : q);
   }
-  if (tn_has_output(call, 1)) *(float *)call->outputs[1]->data = scale;
-  if (tn_has_output(call, 2)) *(uint8_t *)call->outputs[2]->data = (uint8_t)zero;
+  dynamic_scale_store(call, d);
   return TN_OK;
 }

@@ -31,7 +31,8 @@ several() { # LEVEL:FAMILY...
   for each in "$@"; do check "${each%:*}" "${each#*:}"; done
 }
 several neon:conv none:cast none:reduce & first=$!
-several neon:matmul neon:attention neon:norm neon:pool neon:rnn neon:softmax none:unary & second=$!
+several neon:quant neon:matmul neon:attention neon:norm neon:pool neon:rnn neon:softmax \
+  none:unary & second=$!
 bad=0
 wait $first || bad=1
 wait $second || bad=1

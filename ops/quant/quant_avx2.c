@@ -1,0 +1,2 @@
+/* QuantizeLinear, DequantizeLinear and DynamicQuantizeLinear for AVX2. */
+#include "quant_simd.h"

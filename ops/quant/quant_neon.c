@@ -1,0 +1,2 @@
+/* QuantizeLinear, DequantizeLinear and DynamicQuantizeLinear for NEON. */
+#include "quant_simd.h"
