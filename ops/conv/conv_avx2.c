@@ -6,3 +6,4 @@
 #include "conv_transpose_simd.h"
 #include "conv_winograd_simd.h"
 #include "inverted_simd.h"
+#include "quant_conv_simd.h"

@@ -1,0 +1,2 @@
+/* QuantConv for AVX512-VNNI: the files quant_*_simd.h, compiled with its flags. */
+#include "quant_conv_simd.h"

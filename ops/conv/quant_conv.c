@@ -1,0 +1,155 @@
+/* QuantConv: a convolution of quantised tensors with what quantises its sums, and a quantised
+ * residual. Shapes, reference, and the portable kernel. */
+#include "quant_conv.h"
+
+#include <math.h>
+
+#include "base/infer.h"
+
+/* ---- shapes ---- */
+
+static tn_status wrong(const tn_call *call, const char *what) {
+  return call->host->fail(call->ctx, TN_ERR_SHAPE, "%s", what);
+}
+
+static uint32_t dtype_of(tn_str name) {
+  return tn_str_is(name, "f32")  ? TN_F32
+         : tn_str_is(name, "u8") ? TN_U8
+         : tn_str_is(name, "i8") ? TN_I8
+                                 : TN_NONE;
+}
+
+static tn_status check_numbers(const tn_call *call, const quant_conv *q) {
+  const tn_quant_conv_attrs *a = q->a;
+  const int64_t bounds[] = {a->x_zero, a->y_zero,   a->lo,     a->hi,
+                            a->z_zero, a->sum_zero, a->sum_lo, a->sum_hi};
+  if (!q->y_dtype)
+    return call->host->fail(call->ctx, TN_ERR_INVALID, "attribute 'y_type' is not f32, u8 or i8");
+  if (q->z && q->y_dtype == TN_F32)
+    return call->host->fail(call->ctx, TN_ERR_INVALID, "Z is added to quantised outputs only");
+  for (size_t k = 0; k < sizeof bounds / sizeof *bounds; k++)
+    if (bounds[k] < -128 || bounds[k] > 255)
+      return call->host->fail(call->ctx, TN_ERR_INVALID,
+                              "zero points and bounds must lie in -128 .. 255");
+  if (q->x->dtype == TN_I8 ? a->x_zero > 127 : a->x_zero < 0)
+    return call->host->fail(call->ctx, TN_ERR_INVALID, "x_zero is not a value that X may have");
+  return TN_OK;
+}
+
+tn_status quant_conv_make(const tn_call *call, quant_conv *out) {
+  const tn_quant_conv_attrs *a = call->attrs;
+  quant_conv q = {.a = a,
+                  .x = call->inputs[QUANT_X],
+                  .w = call->inputs[QUANT_W],
+                  .w_scale = call->inputs[QUANT_W_SCALE],
+                  .bias = tn_input(call, QUANT_B),
+                  .z = tn_input(call, QUANT_Z),
+                  .y_dtype = dtype_of(a->y_type)};
+  const tn_window_attrs window = {a->auto_pad, a->dilations, a->kernel_shape,
+                                  a->pads,     a->strides,   0};
+  tn_status s = conv_shape_of(call, q.x, q.w, &window, a->group, &q.c);
+  if (!s) s = check_numbers(call, &q);
+  if (s) return s;
+  const int64_t n = tn_tensor_elements(q.w_scale);
+  if (n != 1 && n != q.c.filters)
+    return wrong(call, "w_scale has neither one value nor one per filter");
+  if (q.bias && (q.bias->rank != 1 || q.bias->shape[0] != q.c.filters))
+    return wrong(call, "B is not [filters]");
+  *out = q;
+  return TN_OK;
+}
+
+tn_status quant_conv_infer(const tn_call *call) {
+  quant_conv q;
+  const tn_status s = quant_conv_make(call, &q);
+  if (s) return s;
+  int64_t shape[TN_MAX_RANK] = {q.c.batch, q.c.filters};
+  for (int32_t k = 0; k < q.c.w.n; k++) shape[2 + k] = q.c.w.out[k];
+  if (q.z) {
+    bool same = q.z->rank == q.c.w.n + 2;
+    for (int32_t k = 0; same && k < q.z->rank; k++) same = q.z->shape[k] == shape[k];
+    if (!same) return wrong(call, "Z does not have the shape of Y");
+  }
+  tn_infer_shape(call, 0, q.y_dtype, q.c.w.n + 2, shape);
+  return TN_OK;
+}
+
+tn_status quant_conv_flops(const tn_call *call, double *out_flops) {
+  quant_conv q;
+  const tn_status s = quant_conv_make(call, &q);
+  if (!s)
+    *out_flops = 2.0 * (double)(q.c.batch * q.c.filters * q.c.out_size) *
+                 (double)(q.c.taps * (q.c.channels / q.c.groups));
+  return s;
+}
+
+/* ---- reference and portable kernel ---- */
+
+static int64_t window_sum(const quant_conv *q, int64_t index) {
+  const conv_shape *c = &q->c;
+  const int64_t m = index / c->out_size % c->filters, n = index / c->out_size / c->filters,
+                each = c->channels / c->groups, first = m / (c->filters / c->groups) * each;
+  int64_t sum = 0;
+  for (int64_t t = 0; t < c->taps; t++) {
+    const int64_t i = conv_tap_index(&c->w, index % c->out_size, t);
+    for (int64_t k = 0; k < each && i >= 0; k++)
+      sum += (tn_load_i64(q->x->dtype, q->x->data, (n * c->channels + first + k) * c->in_size + i) -
+              q->a->x_zero) *
+             ((const int8_t *)q->w->data)[(m * each + k) * c->taps + t];
+  }
+  return sum;
+}
+
+static double quantised(double v, int64_t zero, int64_t lo, int64_t hi) {
+  const double q = nearbyint(v) + (double)zero;
+  return !(q > (double)lo) ? (double)lo : q > (double)hi ? (double)hi : q;
+}
+
+double quant_conv_finish(const quant_conv *q, int64_t index, int64_t sum) {
+  const tn_quant_conv_attrs *a = q->a;
+  const int64_t m = index / q->c.out_size % q->c.filters;
+  const double v =
+      (double)sum * (double)(float)a->x_scale * quant_conv_scale(q, m) + quant_conv_bias(q, m);
+  const int64_t least = q->y_dtype == TN_I8 ? -128 : 0, most = q->y_dtype == TN_I8 ? 127 : 255;
+  if (q->y_dtype == TN_F32) return v;
+  double y = quantised(v / (float)a->y_scale, a->y_zero, a->lo, a->hi);
+  if (q->z) {
+    const double z = (double)(tn_load_i64(q->z->dtype, q->z->data, index) - a->z_zero);
+    y = (y - (double)a->y_zero) * (float)a->y_scale + z * (float)a->z_scale;
+    y = quantised(y / (float)a->sum_scale, a->sum_zero, a->sum_lo, a->sum_hi);
+  }
+  return fmin(fmax(y, (double)least), (double)most);
+}
+
+static void compute(const tn_call *call, const quant_conv *q, int64_t begin, int64_t end) {
+  const tn_tensor *y = call->outputs[0];
+  for (int64_t k = begin; k < end; k++)
+    tn_store_f64(y->dtype, y->data, k, quant_conv_finish(q, k, window_sum(q, k)));
+}
+
+tn_status quant_conv_reference(const tn_call *call) {
+  quant_conv q;
+  const tn_status s = quant_conv_make(call, &q);
+  if (!s) compute(call, &q, 0, tn_tensor_elements(call->outputs[0]));
+  return s;
+}
+
+/* For machines without vectors that Tenon knows: such models were made on another one. */
+tn_status quant_conv_c_plan(const tn_call *call, tn_kernel_plan *out) {
+  quant_conv q;
+  const tn_status s = quant_conv_make(call, &q);
+  if (s) return s;
+  out->items[0] = tn_tensor_elements(call->outputs[0]);
+  out->cost_ns = 10.0 * (double)out->items[0] * (double)(q.c.taps * (q.c.channels / q.c.groups));
+  out->grain[0] = 64;
+  return TN_OK;
+}
+
+tn_status quant_conv_c(const tn_call *call, uint32_t stage, int64_t begin, int64_t end,
+                       uint32_t worker) {
+  quant_conv q;
+  const tn_status s = quant_conv_make(call, &q);
+  (void)stage, (void)worker;
+  if (!s) compute(call, &q, begin, end);
+  return s;
+}

@@ -1,0 +1,341 @@
+/* QuantConv in channels-last layout on the integer tiles of base/dot_simd.h: the rows of a tile are
+ * output pixels, the runs of a row those of its window. A run is a row of the window, or a tap of
+ * it where neighbouring taps or channels are not neighbours in memory.
+ *
+ * An item is a strip of output rows by some of the panels of filters. Unless the input lies as it
+ * is needed, its rows are first copied with their pads (the code of zero); signed elements become
+ * codes then, and plain planes of up to NARROW channels pixels. Weights are packed at prepare. */
+#ifndef TN_OPS_QUANT_CONV_SIMD_H
+#define TN_OPS_QUANT_CONV_SIMD_H
+
+#include "base/dot_simd.h"
+#include "conv_cut.h"
+#include "quant_conv.h"
+
+enum {
+  QUANT_RUNS = 256,             /* at most */
+  QUANT_NARROW = 4,             /* channels of a pixel made of planes */
+  QUANT_STRIP_BYTES = 256 << 10 /* of input, in L2 */
+};
+
+#define QUANT_MOST_BYTES (INT64_C(1) << 34) /* of a copied strip */
+
+typedef struct quant_layer {
+  quant_conv q;
+  int64_t in_h, in_w, out_h, out_w, kernel_h, kernel_w;
+  int64_t stride_h, stride_w, dilation_h, dilation_w, pad_h, pad_w;
+  bool narrow, direct;
+  int64_t n_pixels;            /* of direct 1x1: all, in rows of out_w */
+  int64_t pixel;               /* elements between pixels of the strip */
+  int64_t channels, filters;   /* of a group */
+  int64_t runs, run, steps;    /* runs of a window, elements and steps of one */
+  int64_t panels, panel_bytes; /* of a group; of one */
+  int64_t row, strip_in_rows;  /* elements of a row of the strip; rows, at most */
+  int64_t strip_bytes;         /* of a copied strip; 0: none is */
+  work_cut cut;
+} quant_layer;
+
+static int64_t quant_rows_taken(const quant_layer *l, int64_t rows) {
+  return (rows - 1) * l->stride_h + (l->kernel_h - 1) * l->dilation_h + 1;
+}
+
+/* Are taps of a row neighbours, whole pixels? */
+static bool quant_joins_taps(const quant_layer *l) {
+  return l->q.c.groups == 1 && (l->dilation_w == 1 || l->kernel_w == 1);
+}
+
+static bool quant_reads_in_place(const quant_layer *l) {
+  const tn_window *w = &l->q.c.w;
+  for (int32_t k = 0; k < w->n; k++)
+    if (w->pad_lo[k] || w->pad_hi[k]) return false;
+  return !l->narrow && sizeof(tn_dot_x) == 1 && l->q.x->dtype == TN_U8 && l->run % TN_DOT_K == 0;
+}
+
+static void quant_cut(quant_layer *l, uint32_t n_workers) {
+  const int64_t bytes = tn_max_i64(1, l->row * (int64_t)sizeof(tn_dot_x));
+  const int64_t rows = tn_max_i64(1, QUANT_STRIP_BYTES / bytes - l->kernel_h + 1);
+  const conv_shape *c = &l->q.c;
+  l->cut = (work_cut){.rows = l->out_h,
+                      .most_rows = tn_max_i64(1, rows / l->stride_h),
+                      .batch = c->batch,
+                      .groups = l->panels * c->groups,
+                      .by_filters = cut_by_filters(c->filters * c->taps, c->in_size * c->batch),
+                      .copies = !l->direct};
+  work_cut_make(&l->cut, n_workers);
+  l->strip_in_rows = quant_rows_taken(l, l->cut.strip_rows);
+}
+
+static tn_status quant_layer_make(const tn_call *call, quant_layer *out) {
+  quant_layer l = {0};
+  const tn_status s = quant_conv_make(call, &l.q);
+  if (s) return s;
+  const conv_shape *c = &l.q.c;
+  const tn_window w = tn_window_padded(&c->w, 3);
+  l.in_h = w.in[1], l.in_w = w.in[2], l.out_h = w.out[1], l.out_w = w.out[2];
+  l.kernel_h = w.kernel[1], l.kernel_w = w.kernel[2];
+  l.stride_h = w.stride[1], l.stride_w = w.stride[2];
+  l.dilation_h = w.dilation[1], l.dilation_w = w.dilation[2];
+  l.pad_h = w.pad_lo[1], l.pad_w = w.pad_lo[2];
+  l.narrow = l.q.x->layout == TN_PLAIN;
+  l.pixel = l.narrow ? QUANT_NARROW : c->channels;
+  l.channels = c->channels / c->groups, l.filters = c->filters / c->groups;
+  const bool joins = quant_joins_taps(&l);
+  l.runs = joins ? l.kernel_h : c->taps;
+  l.run = joins ? (l.kernel_w - 1) * l.pixel + l.channels : l.channels;
+  l.steps = tn_ceil_div(l.run, TN_DOT_K);
+  l.panels = tn_ceil_div(l.filters, TN_DOT_PANEL);
+  l.direct = quant_reads_in_place(&l);
+  l.n_pixels = l.out_h * l.out_w;
+  if (l.direct && c->taps == 1 && l.stride_h == 1 && l.stride_w == 1) {
+    l.out_w = tn_min_i64(l.n_pixels, 4 * TN_DOT_ROWS);
+    l.out_h = tn_ceil_div(l.n_pixels, tn_max_i64(1, l.out_w));
+    l.in_h = l.out_h, l.in_w = l.out_w;
+  }
+  const int64_t width = (l.out_w - 1) * l.stride_w + (l.kernel_w - 1) * l.dilation_w + 1;
+  if (tn_dims_product((int64_t[]){l.direct ? l.in_w : width, l.pixel, 1}, 3, &l.row) ||
+      tn_dims_product((int64_t[]){l.runs * l.steps + 1, TN_DOT_PANEL * 4}, 2, &l.panel_bytes))
+    return TN_ERR_OVERFLOW;
+  quant_cut(&l, call->n_workers);
+  if (!l.direct &&
+      (tn_dims_product((int64_t[]){l.row, l.strip_in_rows, sizeof(tn_dot_x)}, 3, &l.strip_bytes) ||
+       tn_add_i64(l.strip_bytes, 64, &l.strip_bytes)))
+    return TN_ERR_OVERFLOW;
+  *out = l;
+  return TN_OK;
+}
+
+/* A window that reads 2^31 / (255 * 128) elements may overflow i32. */
+const char *TN_DOT_NAME(quant_conv_refuse)(const tn_call *call) {
+  const tn_quant_conv_attrs *a = call->attrs;
+  quant_layer l;
+  conv_shape c;
+  const tn_window_attrs window = {a->auto_pad, a->dilations, a->kernel_shape,
+                                  a->pads,     a->strides,   0};
+  const tn_tensor *x = call->inputs[QUANT_X], *w = call->inputs[QUANT_W];
+  if (x->rank < 3 || x->rank > 4) return "takes 1 or 2 spatial dims";
+  if (conv_shape_of(call, x, w, &window, a->group, &c) || c.taps > QUANT_RUNS)
+    return "takes windows of up to 256 taps";
+  if (c.channels / c.groups > 65000 / c.taps) return "takes windows of up to 65000 elements";
+  if (x->layout == TN_PLAIN && (c.channels > QUANT_NARROW || c.groups > 1))
+    return "takes up to 4 channels in plain layout";
+  if (quant_layer_make(call, &l) || l.strip_bytes > QUANT_MOST_BYTES)
+    return "takes windows of which a strip of output rows fits into memory";
+  return NULL;
+}
+
+/* Floats of scales and biases, by lanes, of one panel. */
+enum { QUANT_FLOATS = 2 * TN_DOT_PANEL };
+
+static int64_t quant_state_bytes(const quant_layer *l) {
+  return l->panels * l->q.c.groups * (l->panel_bytes + QUANT_FLOATS * (int64_t)sizeof(float));
+}
+
+tn_status TN_DOT_NAME(quant_conv_plan)(const tn_call *call, tn_kernel_plan *out) {
+  quant_layer l;
+  const tn_status s = quant_layer_make(call, &l);
+  if (s) return s;
+  const conv_shape *c = &l.q.c;
+  const double sums =
+                   (double)(l.panels * c->groups * TN_DOT_PANEL) * (double)(c->batch * l.n_pixels),
+               ops = 2.0 * sums * (double)(l.runs * l.steps * TN_DOT_K);
+  const double copied = (double)l.strip_bytes * (double)(l.cut.strips * l.cut.parts * c->batch);
+  out->worker_scratch_bytes = (uint64_t)l.strip_bytes;
+  out->state_bytes = (uint64_t)quant_state_bytes(&l);
+  out->items[0] = c->batch * l.cut.strips * l.cut.parts;
+  out->cost_ns = ops / (TN_DOT_LANES == 16 ? 500 : 100) + copied * 0.05 + 500;
+  out->grain[0] = tn_grain(TN_THREAD_NS, out->cost_ns / (double)tn_max_i64(1, out->items[0]));
+  return TN_OK;
+}
+
+/* ---- weights ---- */
+
+static void *quant_panel(const quant_layer *l, void *state, int64_t panel) {
+  return (char *)state + panel * l->panel_bytes;
+}
+static float *quant_floats(const quant_layer *l, void *state, int64_t panel) {
+  return (float *)(void *)((char *)state + l->panels * l->q.c.groups * l->panel_bytes) +
+         panel * QUANT_FLOATS;
+}
+
+/* Filter `filter` of all becomes filter f of the panel. */
+static void quant_pack_filter(const quant_layer *l, int64_t filter, void *panel, int64_t f) {
+  const int8_t *w = (const int8_t *)l->q.w->data + filter * l->channels * l->q.c.taps;
+  const bool joins = quant_joins_taps(l);
+  for (int64_t t = 0; t < l->q.c.taps; t++) {
+    const int64_t run = joins ? t / l->kernel_w : t, at = joins ? t % l->kernel_w * l->pixel : 0;
+    for (int64_t k = 0; k < l->channels; k++)
+      *tn_dot_weight(panel, f, run * l->steps * TN_DOT_K + at + k) = w[k * l->q.c.taps + t];
+  }
+}
+
+tn_status TN_DOT_NAME(quant_conv_prepare)(const tn_call *call) {
+  quant_layer l;
+  const tn_status s = quant_layer_make(call, &l);
+  if (s) return s;
+  memset(call->state, 0, (size_t)quant_state_bytes(&l));
+  for (int64_t p = 0; p < l.panels * l.q.c.groups; p++) {
+    void *panel = quant_panel(&l, call->state, p);
+    float *floats = quant_floats(&l, call->state, p);
+    const int64_t first = p % l.panels * TN_DOT_PANEL, group = p / l.panels;
+    for (int64_t f = 0; f < tn_min_i64(TN_DOT_PANEL, l.filters - first); f++) {
+      const int64_t filter = group * l.filters + first + f;
+      quant_pack_filter(&l, filter, panel, f);
+      floats[tn_dot_lane(f)] = (float)quant_conv_scale(&l.q, filter);
+      floats[TN_DOT_PANEL + tn_dot_lane(f)] = (float)quant_conv_bias(&l.q, filter);
+    }
+    tn_dot_sum_weights(panel, l.runs * l.steps);
+  }
+  return TN_OK;
+}
+
+/* ---- the strip ---- */
+
+static void quant_fill(tn_dot_x *to, int64_t n, uint8_t code) {
+  for (int64_t k = 0; k < n; k++) to[k] = code;
+}
+
+static void quant_copy(const uint8_t *from, int64_t n, uint8_t flip, tn_dot_x *to) {
+  for (int64_t k = 0; k < n; k++) to[k] = from[k] ^ flip;
+}
+
+/* Pixels of up to QUANT_NARROW planes; what there is not of them is never used. */
+static void quant_interleave(const uint8_t *from, int64_t planes, int64_t size, int64_t n,
+                             uint8_t flip, tn_dot_x *to) {
+  const uint8_t *b = from + (planes > 1 ? size : 0), *c = from + (planes > 2 ? 2 * size : 0),
+                *d = from + (planes > 3 ? 3 * size : 0);
+  for (int64_t k = 0; k < n; k++, to += QUANT_NARROW) {
+    to[0] = from[k] ^ flip;
+    to[1] = b[k] ^ flip;
+    to[2] = c[k] ^ flip;
+    to[3] = d[k] ^ flip;
+  }
+}
+
+/* Row `ih` of the input, perhaps outside of it, with its pads. x: the image. */
+static void quant_copy_row(const quant_layer *l, const uint8_t *x, int64_t ih, uint8_t flip,
+                           uint8_t zero, tn_dot_x *to) {
+  const int64_t width = l->row / l->pixel, left = tn_min_i64(l->pad_w, width),
+                n = tn_max_i64(0, tn_min_i64(l->in_w, width - left));
+  if (ih < 0 || ih >= l->in_h) {
+    quant_fill(to, l->row, zero);
+    return;
+  }
+  quant_fill(to, left * l->pixel, zero);
+  if (l->narrow)
+    quant_interleave(x + ih * l->in_w, l->q.c.channels, l->q.c.in_size, n, flip,
+                     to + left * l->pixel);
+  else
+    quant_copy(x + ih * l->in_w * l->pixel, n * l->pixel, flip, to + left * l->pixel);
+  quant_fill(to + (left + n) * l->pixel, l->row - (left + n) * l->pixel, zero);
+}
+
+/* ---- run ---- */
+
+static bool quant_is_signed(const tn_tensor *t) { return t->dtype == TN_I8; }
+
+/* What a call's numbers say; at: of the runs. */
+static tn_dot quant_numbers(const quant_layer *l, int64_t *at) {
+  const tn_quant_conv_attrs *a = l->q.a;
+  const bool is_signed = l->q.y_dtype == TN_I8;
+  const float x_scale = (float)a->x_scale, y_scale = (float)a->y_scale,
+              sum_scale = (float)a->sum_scale;
+  const int64_t least = is_signed ? -128 : 0, most = is_signed ? 127 : 255;
+  const bool joins = quant_joins_taps(l);
+  for (int64_t k = 0; k < l->runs; k++)
+    at[k] = joins ? k * l->dilation_h * l->row
+                  : k / l->kernel_w * l->dilation_h * l->row +
+                        k % l->kernel_w * l->dilation_w * l->pixel;
+  tn_dot t = {.at = at,
+              .runs = l->runs,
+              .steps = l->steps,
+              .x_step = l->stride_w * l->pixel,
+              .zero = (int32_t)a->x_zero + (quant_is_signed(l->q.x) ? 128 : 0),
+              .factor = x_scale,
+              .bias_factor = 1,
+              .y_step = l->q.c.filters,
+              .to_f32 = l->q.y_dtype == TN_F32};
+  if (t.to_f32) return t;
+  t.factor = x_scale / y_scale;
+  t.bias_factor = 1 / y_scale;
+  t.y_flip = is_signed ? 0x80 : 0;
+  t.y_zero = (int16_t)(a->y_zero + (is_signed ? 128 : 0));
+  const int64_t lo = l->q.z ? a->lo : tn_max_i64(a->lo, least),
+                hi = l->q.z ? a->hi : tn_min_i64(a->hi, most);
+  t.lo = (float)(tn_min_i64(lo, most) - a->y_zero);
+  t.hi = (float)(tn_max_i64(hi, least) - a->y_zero);
+  if (!l->q.z) return t;
+  const bool z_signed = quant_is_signed(l->q.z);
+  t.sums = true;
+  t.z_flip = z_signed ? 0x80 : 0;
+  t.sum_y = y_scale / sum_scale;
+  t.sum_z = (float)a->z_scale / sum_scale;
+  t.sum_0 = -(float)(a->z_zero + (z_signed ? 128 : 0)) * t.sum_z;
+  t.sum_lo = (float)(tn_min_i64(tn_max_i64(a->sum_lo, least), most) - a->sum_zero);
+  t.sum_hi = (float)(tn_max_i64(tn_min_i64(a->sum_hi, most), least) - a->sum_zero);
+  t.y_zero = (int16_t)(a->sum_zero + (is_signed ? 128 : 0));
+  return t;
+}
+
+/* The strip of rows [begin, end) of the output: in place, or copied into `room`. */
+static const tn_dot_x *quant_strip(const quant_layer *l, int64_t image, int64_t begin, int64_t end,
+                                   tn_dot_x *room) {
+  const conv_shape *c = &l->q.c;
+  const uint8_t *x = (const uint8_t *)l->q.x->data + image * c->channels * c->in_size;
+  if (l->direct) return (const tn_dot_x *)(const void *)(x + begin * l->stride_h * l->row);
+  const bool is_signed = quant_is_signed(l->q.x);
+  const uint8_t flip = is_signed ? 0x80 : 0;
+  const uint8_t zero = (uint8_t)(l->q.a->x_zero + (is_signed ? 128 : 0));
+  const int64_t first = begin * l->stride_h - l->pad_h, n = quant_rows_taken(l, end - begin);
+  for (int64_t r = 0; r < n; r++) quant_copy_row(l, x, first + r, flip, zero, room + r * l->row);
+  return room;
+}
+
+/* Rows [begin, end) of one image by panel `p` of all. */
+static void quant_rows(const tn_call *call, const quant_layer *l, tn_dot *t, const tn_dot_x *strip,
+                       int64_t p, int64_t image, int64_t begin, int64_t end) {
+  const int64_t group = p / l->panels, first = p % l->panels * TN_DOT_PANEL;
+  const int64_t size = t->to_f32 ? (int64_t)sizeof(float) : 1;
+  const void *panel = quant_panel(l, call->state, p);
+  const float *floats = quant_floats(l, call->state, p);
+  t->scale = floats;
+  t->bias = l->q.bias ? floats + TN_DOT_PANEL : NULL;
+  t->n = tn_min_i64(TN_DOT_PANEL, l->filters - first);
+  const tn_dot_x *x = strip + group * l->channels;
+  const bool flat = l->direct && l->q.c.taps == 1 && l->stride_h == 1 && l->stride_w == 1;
+  for (int64_t r = begin; r < end; r = flat ? end : r + 1) {
+    const int64_t from = r * l->out_w,
+                  n = flat ? tn_min_i64(end * l->out_w, l->n_pixels) - from : l->out_w;
+    const int64_t at = (image * l->n_pixels + from) * l->q.c.filters + group * l->filters + first;
+    tn_dot_run(t, n, x + (r - begin) * l->stride_h * l->row, panel,
+               (char *)call->outputs[0]->data + at * size,
+               l->q.z ? (const uint8_t *)l->q.z->data + at : NULL);
+  }
+}
+
+tn_status TN_DOT_NAME(quant_conv)(const tn_call *call, uint32_t stage, int64_t begin, int64_t end,
+                                  uint32_t worker) {
+  quant_layer l;
+  int64_t at[QUANT_RUNS], last = -1;
+  const tn_status s = quant_layer_make(call, &l);
+  (void)stage;
+  if (s) return s;
+  tn_dot t = quant_numbers(&l, at);
+  char *room = (char *)call->worker_scratch + worker * call->worker_scratch_bytes;
+  const tn_dot_x *strip = NULL;
+  for (int64_t item = begin; item < end; item++) {
+    int64_t part, of_all;
+    work_cut_item(&l.cut, item, &of_all, &part);
+    const int64_t image = of_all / l.cut.strips, first = of_all % l.cut.strips * l.cut.strip_rows;
+    const int64_t rows_end = tn_min_i64(l.out_h, first + l.cut.strip_rows);
+    if (first >= rows_end) continue;
+    if (of_all != last) strip = quant_strip(&l, image, first, rows_end, (tn_dot_x *)(void *)room);
+    last = of_all;
+    const int64_t panels = l.panels * l.q.c.groups;
+    for (int64_t p = cut_at(panels, l.cut.parts, part); p < cut_at(panels, l.cut.parts, part + 1);
+         p++)
+      quant_rows(call, &l, &t, strip, p, image, first, rows_end);
+  }
+  return TN_OK;
+}
+
+#endif

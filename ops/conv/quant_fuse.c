@@ -1,0 +1,198 @@
+/* Rewrites that find QuantConv in graphs whose operators stand between DequantizeLinear and
+ * QuantizeLinear: first a Conv of what was dequantised gets integer arithmetic, then what quantises
+ * its output becomes part of it. */
+#include <math.h>
+
+#include "base/lower.h"
+#include "base/pattern.h"
+#include "quant.gen.h"
+#include "quant_conv.h"
+
+static int32_t input_of(const tn_node *n, uint32_t k) {
+  return k < n->n_inputs ? n->inputs[k] : -1;
+}
+
+static tn_status become(const tn_call *call, tn_graph *graph, int32_t node, const int32_t *inputs,
+                        const tn_quant_conv_attrs *a) {
+  const tn_graph_api *api = call->host->graph;
+  tn_attr list[] = {tn_attr_int("group", a->group),
+                    tn_attr_ints("dilations", a->dilations),
+                    tn_attr_ints("kernel_shape", a->kernel_shape),
+                    tn_attr_ints("pads", a->pads),
+                    tn_attr_ints("strides", a->strides),
+                    tn_attr_float("x_scale", a->x_scale),
+                    tn_attr_int("x_zero", a->x_zero),
+                    tn_attr_float("y_scale", a->y_scale),
+                    tn_attr_int("y_zero", a->y_zero),
+                    tn_attr_int("lo", a->lo),
+                    tn_attr_int("hi", a->hi),
+                    tn_attr_float("z_scale", a->z_scale),
+                    tn_attr_int("z_zero", a->z_zero),
+                    tn_attr_float("sum_scale", a->sum_scale),
+                    tn_attr_int("sum_zero", a->sum_zero),
+                    tn_attr_int("sum_lo", a->sum_lo),
+                    tn_attr_int("sum_hi", a->sum_hi),
+                    tn_attr_str("y_type", ""),
+                    tn_attr_str("auto_pad", "")};
+  enum { N = sizeof list / sizeof *list };
+  const tn_attr *attrs[N];
+  list[N - 2].s = a->y_type;
+  list[N - 1].s = a->auto_pad;
+  const int32_t out = api->value(graph, NULL);
+  for (int32_t k = 0; k < N; k++) attrs[k] = &list[k];
+  if (out < 0) return out;
+  const tn_node made = {.head = TN_HEAD(tn_node),
+                        .domain = "tenon",
+                        .op = "QuantConv",
+                        .name = api->node(graph, node)->name,
+                        .n_inputs = QUANT_Z + 1,
+                        .inputs = inputs,
+                        .n_outputs = 1,
+                        .outputs = &out,
+                        .n_attrs = N,
+                        .attrs = attrs,
+                        .offset = -1};
+  const int32_t id = api->add_node(graph, &made);
+  return id < 0 ? id : api->replace_node(graph, node, &out, 1);
+}
+
+/* Scale and zero point (inputs 1 and 2) of a QuantizeLinear or DequantizeLinear, one for the whole
+ * tensor. */
+static bool one_scale(const tn_pattern *p, const tn_node *n, double *out_scale, int64_t *out_zero) {
+  const tn_tensor *scale = tn_pattern_type(p, input_of(n, 1));
+  double zero = 0;
+  if (!scale || scale->dtype != TN_F32 || !tn_pattern_number(p, n->inputs[1], out_scale) ||
+      !(*out_scale > 0) || !isfinite(*out_scale))
+    return false;
+  if (input_of(n, 2) >= 0 && !tn_pattern_number(p, n->inputs[2], &zero)) return false;
+  *out_zero = (int64_t)zero;
+  return true;
+}
+
+/* What makes i8 weights f32: a scale for all or for each filter, without zero points. */
+static const tn_node *weights_of(const tn_pattern *p, int32_t value) {
+  const tn_node *n = tn_pattern_node(p, value, "DequantizeLinear");
+  const tn_tensor *w = n ? tn_pattern_type(p, n->inputs[0]) : NULL;
+  const tn_tensor *scale = n ? tn_pattern_type(p, n->inputs[1]) : NULL;
+  const tn_tensor *zero = n ? tn_pattern_type(p, input_of(n, 2)) : NULL;
+  if (!w || !w->data || w->dtype != TN_I8 || w->rank < 3 || !scale || !scale->data ||
+      scale->dtype != TN_F32 || scale->rank > 1)
+    return NULL;
+  const tn_dequantize_linear_attrs *a =
+      p->api->node_attrs(p->graph, p->api->value_producer(p->graph, value));
+  if (tn_tensor_elements(scale) != 1 &&
+      ((a->axis != 0 && a->axis != -w->rank) || a->block_size || scale->shape[0] != w->shape[0]))
+    return NULL;
+  if (input_of(n, 2) >= 0 && (!zero || !zero->data)) return NULL;
+  for (int64_t k = 0; zero && k < tn_tensor_elements(zero); k++)
+    if (tn_load_i64(zero->dtype, zero->data, k)) return NULL;
+  return n;
+}
+
+static bool is_8_bit(const tn_tensor *t) { return t && (t->dtype == TN_U8 || t->dtype == TN_I8); }
+
+/* A constant, or what will be one: dequantised from one. */
+static bool is_settled(const tn_pattern *p, int32_t value) {
+  const tn_tensor *t = tn_pattern_type(p, value);
+  if (!t || t->dtype != TN_F32 || t->data) return t && t->dtype == TN_F32;
+  const tn_node *n = tn_pattern_node(p, value, "DequantizeLinear");
+  for (uint32_t k = 0; n && k < n->n_inputs; k++) {
+    const tn_tensor *from = tn_pattern_type(p, n->inputs[k]);
+    if (n->inputs[k] >= 0 && (!from || !from->data)) return false;
+  }
+  return n != NULL;
+}
+
+static bool has_kernels(const tn_call *call) {
+  return call->isa & (TN_ISA_AVX512_VNNI | TN_ISA_AVX_VNNI | TN_ISA_AVX2);
+}
+
+tn_status quant_conv_from_conv(const tn_call *call, tn_graph *graph, int32_t node) {
+  const tn_pattern p = {call->host->graph, graph};
+  const tn_node *n = tn_pattern_root(&p, node);
+  const tn_conv_attrs *conv = call->attrs;
+  double x_scale;
+  int64_t x_zero;
+  if (!has_kernels(call) || !n || n->n_inputs < 2) return TN_OK;
+  const tn_node *x = tn_pattern_node(&p, n->inputs[0], "DequantizeLinear"),
+                *w = weights_of(&p, n->inputs[1]);
+  if (!x || !w || !is_8_bit(tn_pattern_type(&p, x->inputs[0])) ||
+      !one_scale(&p, x, &x_scale, &x_zero))
+    return TN_OK;
+  if (input_of(n, 2) >= 0 && !is_settled(&p, n->inputs[2])) return TN_OK;
+  const tn_quant_conv_attrs a = {.auto_pad = conv->auto_pad,
+                                 .dilations = conv->dilations,
+                                 .group = conv->group,
+                                 .kernel_shape = conv->kernel_shape,
+                                 .pads = conv->pads,
+                                 .strides = conv->strides,
+                                 .x_scale = x_scale,
+                                 .x_zero = x_zero,
+                                 .y_type = {"f32", 3},
+                                 .y_scale = 1,
+                                 .z_scale = 1,
+                                 .sum_scale = 1,
+                                 .lo = -128,
+                                 .hi = 255,
+                                 .sum_lo = -128,
+                                 .sum_hi = 255};
+  const int32_t inputs[] = {x->inputs[0], w->inputs[0], w->inputs[1], input_of(n, 2), -1};
+  return become(call, graph, node, inputs, &a);
+}
+
+/* ---- what quantises the output ---- */
+
+/* The QuantConv that makes the value, which nobody else reads; NULL: none does. */
+static const tn_quant_conv_attrs *conv_before(const tn_pattern *p, int32_t value,
+                                              const tn_node **out) {
+  if (!tn_pattern_is_read(p, value, 1)) return NULL;
+  const int32_t id = p->api->value_producer(p->graph, value);
+  const tn_node *n = tn_pattern_root(p, id);
+  if (!n || strcmp(n->domain, "tenon") || strcmp(n->op, "QuantConv")) return NULL;
+  *out = n;
+  return p->api->node_attrs(p->graph, id);
+}
+
+/* The value before a Relu or Clip, and the bounds that it sets. */
+static int32_t before_bounds(const tn_pattern *p, int32_t value, double *lo, double *hi) {
+  const tn_node *relu = tn_pattern_inner(p, value, "Relu"),
+                *clip = tn_pattern_inner(p, value, "Clip");
+  double least = -INFINITY, most = INFINITY;
+  *lo = -INFINITY, *hi = INFINITY;
+  if (relu) {
+    *lo = 0;
+    return relu->inputs[0];
+  }
+  if (!clip || (input_of(clip, 1) >= 0 && !tn_pattern_number(p, clip->inputs[1], &least)) ||
+      (input_of(clip, 2) >= 0 && !tn_pattern_number(p, clip->inputs[2], &most)) || !(least <= most))
+    return value;
+  *lo = least, *hi = most;
+  return clip->inputs[0];
+}
+
+/* A bound in quantised steps: what quantising it gives. Rounding keeps order, so that clipping
+ * before it is the same as clipping behind it. */
+static int64_t bound(double x, double scale, int64_t zero, int64_t least, int64_t most) {
+  const double q = (double)rintf((float)x / (float)scale) + (double)zero;
+  return !(q > (double)least) ? least : q > (double)most ? most : (int64_t)q;
+}
+
+tn_status quant_conv_from_quantize(const tn_call *call, tn_graph *graph, int32_t node) {
+  const tn_pattern p = {call->host->graph, graph};
+  const tn_node *n = tn_pattern_root(&p, node), *conv;
+  double scale, lo, hi;
+  int64_t zero;
+  if (!n || !is_8_bit(call->outputs[0]) || !one_scale(&p, n, &scale, &zero)) return TN_OK;
+  const int32_t value = before_bounds(&p, n->inputs[0], &lo, &hi);
+  const tn_quant_conv_attrs *from = conv_before(&p, value, &conv);
+  if (!from || !tn_str_is(from->y_type, "f32")) return TN_OK;
+  const bool is_signed = call->outputs[0]->dtype == TN_I8;
+  const int64_t least = is_signed ? -128 : 0, most = is_signed ? 127 : 255;
+  tn_quant_conv_attrs a = *from;
+  a.y_type = is_signed ? (tn_str){"i8", 2} : (tn_str){"u8", 2};
+  a.y_scale = scale;
+  a.y_zero = zero;
+  a.lo = bound(lo, scale, zero, least, most);
+  a.hi = bound(hi, scale, zero, least, most);
+  return become(call, graph, node, conv->inputs, &a);
+}
