@@ -1,0 +1,537 @@
+/* tenon::BlockMatMul for AVX-512 (VNNI), AVX2, AVX-VNNI and NEON: the whole of block_matmul_avx2.c
+ * and so on.
+ *
+ * Sums are of integers. Each row of A becomes fixed-point numbers first, a step of 32 (or 16, if
+ * that is the size of a block) at a time:
+ *
+ *   a[k] = unit * (65536 d0[k] + 256 d1[k] + d2[k])
+ *
+ * unit is the power of two by which the largest of the step has 23 bits, the digits d are signed
+ * bytes. Products of digits and weights (number - 8) add up exactly over a step; the three sums
+ * become one f32, which is scaled and added in f32. So the only errors of a step are that its
+ * smaller numbers lose bits below the last one of its largest, and one rounding: sums in f32 have
+ * one per product. This takes 9 instructions for 8 x LANES weights, taking each back to f32 would
+ * take 24: the difference is that between the speed of memory and less.
+ *
+ * A row with infinities, NaN or numbers below 2^-103 has no such form: its unit is NaN, and what
+ * comes out as NaN or infinity is computed anew, slowly, in f64.
+ *
+ * Weights: panels of LANES columns, cut along K into parts of 128: 16 units, a unit holds 8 numbers
+ * of each column in 4 bytes (the first 4 in the low halves), then scales, then 8 - zero point in a
+ * byte, both [block][column]. Four panels, far from each other, are read at once: memory gives more
+ * to four streams than to one. */
+#ifndef TN_OPS_BLOCK_MATMUL_SIMD_H
+#define TN_OPS_BLOCK_MATMUL_SIMD_H
+
+#include <math.h>
+
+#include "base/epilogue.h"
+#include "base/simd.h"
+#include "blocks.h"
+
+enum {
+  LANES = TN_VF_LANES,
+  DEPTH = 128, /* numbers of a column in a part */
+  UNIT = 4 * LANES,
+  UNITS_BYTES = DEPTH / 8 * UNIT,
+  STREAMS = 4,
+  DIGITS = 3,
+  CHUNK = 4,            /* rows that weights meet at once, at most */
+  ROWS_BYTES = 1 << 20, /* of digits that an item goes through: about half of L2 */
+  AHEAD = 16 / LANES    /* parts */
+};
+
+/* ---- what a machine has ---- */
+
+/* A vector of four bytes or an i32 per lane. BLOCK_DOT adds to each lane of acc the products of its
+ * four bytes: x in 0 .. 15, d in -128 .. 127. Up to 32 / 4 of them are summed before block_sum,
+ * which adds `from` and answers i32s. */
+#if defined(__AVX512F__)
+
+typedef __m512i quads;
+typedef __m512i sums;
+static inline quads quads_load(const void *p) { return _mm512_loadu_si512(p); }
+static inline quads quads_set1(int32_t x) { return _mm512_set1_epi32(x); }
+static inline quads quads_low(quads v) { return _mm512_and_si512(v, _mm512_set1_epi8(15)); }
+static inline quads quads_high(quads v) { return quads_low(_mm512_srli_epi32(v, 4)); }
+static inline tn_vf float_of(tn_vi v) { return _mm512_cvtepi32_ps((__m512i)v); }
+static inline tn_vi round_of(tn_vf v) { return (tn_vi)_mm512_cvtps_epi32(v); }
+static inline tn_vf float_of_bytes(const int8_t *p) {
+  return _mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(_mm_loadu_si128((const void *)p)));
+}
+
+#elif defined(__AVX2__)
+
+typedef __m256i quads;
+typedef __m256i sums;
+static inline quads quads_load(const void *p) { return _mm256_loadu_si256(p); }
+static inline quads quads_set1(int32_t x) { return _mm256_set1_epi32(x); }
+static inline quads quads_low(quads v) { return _mm256_and_si256(v, _mm256_set1_epi8(15)); }
+static inline quads quads_high(quads v) { return quads_low(_mm256_srli_epi32(v, 4)); }
+static inline tn_vf float_of(tn_vi v) { return _mm256_cvtepi32_ps((__m256i)v); }
+static inline tn_vi round_of(tn_vf v) { return (tn_vi)_mm256_cvtps_epi32(v); }
+static inline tn_vf float_of_bytes(const int8_t *p) {
+  return _mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(_mm_loadl_epi64((const void *)p)));
+}
+
+#else
+
+enum { SUMS_32 = false };
+typedef struct quads {
+  int8x16_t lo, hi;
+} quads;
+typedef struct sums { /* of i16: 8 products of 15 x 128 at most */
+  int16x8_t part[4];
+} sums;
+static inline quads quads_load(const void *p) {
+  return (quads){vld1q_s8(p), vld1q_s8((const int8_t *)p + 16)};
+}
+static inline quads quads_set1(int32_t x) {
+  const int8x16_t v = vreinterpretq_s8_s32(vdupq_n_s32(x));
+  return (quads){v, v};
+}
+static inline quads quads_low(quads v) {
+  return (quads){vandq_s8(v.lo, vdupq_n_s8(15)), vandq_s8(v.hi, vdupq_n_s8(15))};
+}
+static inline quads quads_high(quads v) {
+  const uint8x16_t lo = vshrq_n_u8(vreinterpretq_u8_s8(v.lo), 4),
+                   hi = vshrq_n_u8(vreinterpretq_u8_s8(v.hi), 4);
+  return (quads){vreinterpretq_s8_u8(lo), vreinterpretq_s8_u8(hi)};
+}
+static inline sums sums_begin(int32_t from) {
+  const int16x8_t z = vdupq_n_s16(0);
+  (void)from;
+  return (sums){{z, z, z, z}};
+}
+#define BLOCK_DOT(acc, x, d)                                                          \
+  ((acc).part[0] = vmlal_s8((acc).part[0], vget_low_s8((x).lo), vget_low_s8((d).lo)), \
+   (acc).part[1] = vmlal_high_s8((acc).part[1], (x).lo, (d).lo),                      \
+   (acc).part[2] = vmlal_s8((acc).part[2], vget_low_s8((x).hi), vget_low_s8((d).hi)), \
+   (acc).part[3] = vmlal_high_s8((acc).part[3], (x).hi, (d).hi))
+static inline tn_vi sums_end(sums s, int32_t from) {
+  int32x4_t v[2];
+  for (int k = 0; k < 2; k++)
+    v[k] = vaddq_s32(vdupq_n_s32(from),
+                     vpaddq_s32(vpaddlq_s16(s.part[2 * k]), vpaddlq_s16(s.part[2 * k + 1])));
+  tn_vi out;
+  memcpy(&out, v, sizeof out);
+  return out;
+}
+static inline tn_vf float_of(tn_vi v) {
+  int32x4_t half[2];
+  memcpy(half, &v, sizeof v);
+  return (tn_vf){vcvtq_f32_s32(half[0]), vcvtq_f32_s32(half[1])};
+}
+static inline tn_vi round_of(tn_vf v) {
+  const int32x4_t half[2] = {vcvtnq_s32_f32(v.lo), vcvtnq_s32_f32(v.hi)};
+  tn_vi out;
+  memcpy(&out, half, sizeof out);
+  return out;
+}
+static inline tn_vf float_of_bytes(const int8_t *p) {
+  const int16x8_t wide = vmovl_s8(vld1_s8(p));
+  return (tn_vf){vcvtq_f32_s32(vmovl_s16(vget_low_s16(wide))), vcvtq_f32_s32(vmovl_high_s16(wide))};
+}
+
+#endif
+
+#if defined(__AVX512VNNI__) || defined(__AVXVNNI__) /* sums of i32 */
+
+enum { SUMS_32 = true };
+
+static inline sums sums_begin(int32_t from) { return quads_set1(from); }
+static inline tn_vi sums_end(sums s, int32_t from) {
+  (void)from;
+  return (tn_vi)s;
+}
+/* An instruction by itself: around the intrinsic gcc 12 copies the accumulators. */
+#if defined(__AVX512VNNI__)
+#define BLOCK_DOT(acc, x, d) __asm__("vpdpbusd %2, %1, %0" : "+v"(acc) : "v"(x), "v"(d))
+#else
+#define BLOCK_DOT(acc, x, d) __asm__("%{vex%} vpdpbusd %2, %1, %0" : "+x"(acc) : "x"(x), "x"(d))
+#endif
+
+#elif !defined(__ARM_NEON) /* of i16: 8 times two products of 15 x 128 at most */
+
+enum { SUMS_32 = false };
+
+static inline sums sums_begin(int32_t from) {
+  (void)from;
+  return quads_set1(0);
+}
+/* The empty instruction: gcc would first make all products, then add them in pairs, and spill. */
+#define KEEP_ORDER(acc) __asm__("" : "+v"(acc))
+#if defined(__AVX512F__)
+static inline tn_vi sums_end(sums s, int32_t from) {
+  const __m512i pairs = _mm512_madd_epi16(s, _mm512_set1_epi16(1));
+  return (tn_vi)_mm512_add_epi32(pairs, _mm512_set1_epi32(from));
+}
+#define BLOCK_DOT(acc, x, d)                                 \
+  do {                                                       \
+    acc = _mm512_add_epi16(acc, _mm512_maddubs_epi16(x, d)); \
+    KEEP_ORDER(acc);                                         \
+  } while (0)
+#else
+static inline tn_vi sums_end(sums s, int32_t from) {
+  const __m256i pairs = _mm256_madd_epi16(s, _mm256_set1_epi16(1));
+  return (tn_vi)_mm256_add_epi32(pairs, _mm256_set1_epi32(from));
+}
+#define BLOCK_DOT(acc, x, d)                                 \
+  do {                                                       \
+    acc = _mm256_add_epi16(acc, _mm256_maddubs_epi16(x, d)); \
+    KEEP_ORDER(acc);                                         \
+  } while (0)
+#endif
+
+#endif
+
+/* ---- how one call is cut ---- */
+
+typedef struct layout {
+  blocks w;
+  int64_t block, step;           /* block: at most a part, larger ones repeat their scale */
+  int64_t parts, panels;         /* of a panel; of a stream */
+  int64_t scale_bytes, zeros_at; /* of one block of all columns; in a part, 0: none */
+  int64_t part_bytes, stream_bytes;
+  int64_t steps_per_block_log2;
+  int64_t step_ints, row_ints; /* of digits and what belongs to them, per row */
+  int64_t chunks, block_chunks, row_blocks;
+  bool half_scales;
+} layout;
+
+static int64_t round_up(int64_t x, int64_t to) { return tn_ceil_div(x, to) * to; }
+
+static tn_status layout_make(const tn_call *call, layout *out) {
+  layout l = {0};
+  const tn_status s = blocks_of(call, &l.w);
+  if (s) return s;
+  l.block = tn_min_i64(l.w.block, DEPTH);
+  l.step = tn_min_i64(l.block, 32);
+  l.half_scales = l.w.scales->dtype == TN_F16;
+  l.scale_bytes = LANES * (l.half_scales ? 2 : 4);
+  const int64_t part_blocks = DEPTH / l.block,
+                zeros_at = UNITS_BYTES + round_up(part_blocks * l.scale_bytes, UNIT);
+  l.zeros_at = l.w.zeros ? zeros_at : 0;
+  l.part_bytes = zeros_at + (l.w.zeros ? round_up(part_blocks * LANES, UNIT) : 0);
+  l.parts = tn_ceil_div(l.w.k, DEPTH);
+  l.panels = tn_ceil_div(tn_ceil_div(l.w.n, LANES), STREAMS);
+  l.stream_bytes = l.panels * l.parts * l.part_bytes;
+  while (l.step << l.steps_per_block_log2 < l.block) l.steps_per_block_log2++;
+  l.step_ints = DIGITS * (l.step / 4 + 1) + 2;
+  l.row_ints = l.parts * (DEPTH / l.step) * l.step_ints;
+  l.chunks = tn_ceil_div(l.w.m, CHUNK);
+  l.block_chunks = tn_max_i64(1, ROWS_BYTES / (CHUNK * 4 * l.row_ints));
+  l.row_blocks = tn_ceil_div(l.chunks, l.block_chunks);
+  *out = l;
+  return TN_OK;
+}
+
+/* First row of chunk c: chunks of as many rows as others or one more. */
+static int64_t chunk_row(const layout *l, int64_t c) { return l->w.m * c / l->chunks; }
+
+static tn_status plan(const tn_call *call, tn_kernel_plan *out) {
+  layout l;
+  const tn_status s = layout_make(call, &l);
+  if (s) return s;
+  const double bytes = (double)(STREAMS * l.stream_bytes),
+               products = (double)l.w.m * (double)l.w.n * (double)l.w.k;
+  const double ns = bytes / 15 + products / (LANES * (SUMS_32 ? 4.0 : 2.5));
+  int64_t ints;
+  if (tn_mul_i64(l.w.m, l.row_ints, &ints) || ints > TN_MAX_ELEMENTS) return TN_ERR_OVERFLOW;
+  out->state_bytes = (uint64_t)(STREAMS * l.stream_bytes);
+  out->scratch_bytes = (uint64_t)ints * sizeof(int32_t);
+  out->n_stages = 2;
+  out->items[0] = l.chunks * l.parts;
+  out->grain[0] = tn_grain(10000, CHUNK * DEPTH);
+  out->items[1] = l.row_blocks * l.panels;
+  out->grain[1] = tn_grain(TN_THREAD_NS, ns / (double)tn_max_i64(1, out->items[1]));
+  out->cost_ns = ns + 500;
+  return TN_OK;
+}
+
+/* ---- weights ---- */
+
+/* 8 numbers as a unit has them. */
+static uint32_t pack_8(const uint8_t *b) {
+  uint32_t v = 0;
+  for (int64_t k = 0; k < 8; k++) v |= (uint32_t)blocks_number(b, k) << (k % 4 * 8 + k / 4 * 4);
+  return v;
+}
+
+/* Numbers, scales and zero points of column j of W, from number k0 on, to a lane of a part. */
+static void pack_lane(const layout *l, int64_t j, int64_t k0, char *to, int64_t lane) {
+  const blocks *w = &l->w;
+  const uint8_t *b = (const uint8_t *)w->b->data + j * blocks_row_bytes(w) + k0 / 2;
+  const int64_t depth = tn_min_i64(DEPTH, w->n_blocks * w->block - k0);
+  for (int64_t k = 0; k < depth; k += 8) {
+    const uint32_t unit = pack_8(b + k / 2);
+    memcpy(to + k / 8 * UNIT + lane * 4, &unit, sizeof unit);
+  }
+  for (int64_t k = 0; k < depth; k += l->block) {
+    const int64_t block = (k0 + k) / w->block, size = l->scale_bytes / LANES;
+    memcpy(to + UNITS_BYTES + k / l->block * l->scale_bytes + lane * size,
+           (const char *)w->scales->data + (j * w->n_blocks + block) * size, (size_t)size);
+    if (w->zeros)
+      *(int8_t *)(to + l->zeros_at + k / l->block * LANES + lane) =
+          (int8_t)(8 - blocks_zero(w, j, block));
+  }
+}
+
+static char *part_at(const layout *l, char *state, int64_t panel, int64_t part) {
+  return state + (panel * l->parts + part) * l->part_bytes;
+}
+
+static tn_status prepare(const tn_call *call) {
+  layout l;
+  const tn_status s = layout_make(call, &l);
+  if (s) return s;
+  memset(call->state, 0, (size_t)(STREAMS * l.stream_bytes));
+  for (int64_t j = 0; j < l.w.n; j++)
+    for (int64_t part = 0; part < l.parts; part++)
+      pack_lane(&l, j, part * DEPTH, part_at(&l, call->state, j / LANES, part), j % LANES);
+  return TN_OK;
+}
+
+/* W as it was, of column j. */
+static double weight(const layout *l, const char *state, int64_t j, int64_t k) {
+  const int64_t lane = j % LANES, in = k % DEPTH, block = in / l->block;
+  const char *part = state + (j / LANES * l->parts + k / DEPTH) * l->part_bytes;
+  const int32_t byte = (uint8_t)part[in / 8 * UNIT + lane * 4 + in % 4];
+  const int32_t zero = l->zeros_at ? part[l->zeros_at + block * LANES + lane] : 0;
+  const double scale = tn_load_f64(l->half_scales ? TN_F16 : TN_F32,
+                                   part + UNITS_BYTES + block * l->scale_bytes, lane);
+  return ((byte >> in % 8 / 4 * 4 & 15) - 8 + (int8_t)zero) * scale;
+}
+
+static float slow_sum(const layout *l, const char *state, int64_t row, int64_t j) {
+  const float *a = (const float *)l->w.a->data + row * l->w.k;
+  double sum = 0;
+  for (int64_t k = 0; k < l->w.k; k++) sum += a[k] * weight(l, state, j, k);
+  return (float)sum;
+}
+
+/* ---- digits of A ---- */
+
+typedef int8_t lane_bytes __attribute__((vector_size(LANES)));
+
+/* Takes the lowest digit off v. */
+static inline tn_vi lowest(tn_vi *v) {
+  const tn_vi d = *v << 24 >> 24;
+  *v = (*v - d) >> 8;
+  return d;
+}
+
+/* The power of two by which numbers of at most `most` (as bits) are multiplied, and what takes that
+ * back; 0 and NaN: there is none. */
+static void scales_of(uint32_t most, float *out_factor, float *out_unit) {
+  enum { LEAST = 24 << 23, ALMOST_TWO = 1 << 17 }; /* 127/64 and up would need another bit */
+  if (most >= 0x7f800000u || (most && most < LEAST)) {
+    *out_factor = 0;
+    *out_unit = tn_f32_of_bits(0x7fc00000u);
+    return;
+  }
+  const uint32_t exponent = most ? (most + ALMOST_TWO) >> 23 : 127;
+  *out_factor = tn_f32_of_bits((127 + 22 + 127 - exponent) << 23);
+  *out_unit = tn_f32_of_bits((exponent - 22) << 23);
+}
+
+/* A step of one row; behind the digits of `rows` rows stand -8 times the sums of digits, units, and
+ * sums of numbers. */
+static void make_step(const float *x, int64_t step, int64_t rows, int32_t *to) {
+  int8_t digits[DIGITS][32];
+  tn_vi sum[DIGITS] = {{0}};
+  uint32_t most = 0;
+  float factor, unit, total = 0;
+  for (int64_t k = 0; k < step; k++) {
+    const uint32_t bits = tn_bits_of_f32(x[k]) & 0x7fffffffu;
+    most = bits > most ? bits : most;
+  }
+  scales_of(most, &factor, &unit);
+  for (int64_t k = 0; k < step; k += LANES) {
+    tn_vi v = {0};
+    if (factor != 0) v = round_of(tn_vf_mul(tn_vf_load(x + k), tn_vf_set1(factor)));
+    for (int p = DIGITS - 1; p >= 0; p--) {
+      const tn_vi d = lowest(&v);
+      const lane_bytes bytes = __builtin_convertvector(d, lane_bytes);
+      memcpy(digits[p] + k, &bytes, sizeof bytes);
+      sum[p] += d;
+    }
+  }
+  for (int64_t q = 0; q < step / 4; q++)
+    for (int64_t p = 0; p < DIGITS; p++)
+      memcpy(to + (q * DIGITS + p) * rows, digits[p] + 4 * q, sizeof *to);
+  to += step / 4 * DIGITS * rows;
+  for (int64_t p = 0; p < DIGITS; p++) {
+    const float all = tn_vf_sum(float_of(sum[p]));
+    to[p * rows] = -8 * (int32_t)all;
+    total = total * 256 + all;
+  }
+  total *= unit;
+  memcpy(to + DIGITS * rows, &unit, sizeof unit);
+  memcpy(to + (DIGITS + 1) * rows, &total, sizeof total);
+}
+
+/* Item: a part of a chunk of rows. */
+static void make_digits(const layout *l, int64_t item, int32_t *digits) {
+  const int64_t chunk = item / l->parts, part = item % l->parts, first = chunk_row(l, chunk),
+                rows = chunk_row(l, chunk + 1) - first, steps = DEPTH / l->step;
+  int32_t *to = digits + first * l->row_ints + part * steps * l->step_ints * rows;
+  for (int64_t t = 0; t < steps; t++, to += l->step_ints * rows) {
+    const int64_t k = part * DEPTH + t * l->step, n = tn_min_i64(l->step, l->w.k - k);
+    for (int64_t r = 0; r < rows; r++) {
+      const float *a = (const float *)l->w.a->data + (first + r) * l->w.k + k;
+      float room[32] = {0};
+      if (n > 0 && n < l->step) memcpy(room, a, (size_t)n * sizeof *a);
+      make_step(n < l->step ? room : a, l->step, rows, to + r);
+    }
+  }
+}
+
+/* ---- products ---- */
+
+/* What the sums of a step, [digit] with `from` still to be added, come to. */
+static inline tn_vf step_value(const sums s[DIGITS], const int32_t *from, int64_t stride) {
+  const tn_vi s0 = sums_end(s[0], from[0]), s1 = sums_end(s[1], from[stride]),
+              s2 = sums_end(s[2], from[2 * stride]);
+  /* below 2^24: no rounding before the last */
+  return tn_vf_fma(float_of((s0 << 8) + s1), tn_vf_set1(256), float_of(s2));
+}
+
+static inline tn_vf scale_at(const layout *l, const char *part, int64_t block) {
+  const void *p = part + UNITS_BYTES + block * l->scale_bytes;
+  return l->half_scales ? tn_vf_load_f16(p) : tn_vf_load(p);
+}
+
+/* y[s][r][lane] += sum over k of a[r][k] * W[s][lane][k] for ROWS rows and WIDE streams. */
+#define BLOCK_DOTS(ROWS, WIDE, STEP)                                                         \
+  static void dots_##ROWS##_##STEP(const layout *l, const char *part, const int32_t *x,      \
+                                   float *y) {                                               \
+    const int64_t stream = l->stream_bytes, ahead = AHEAD * l->part_bytes;                   \
+    for (int64_t left = l->parts; left > 0; left--, part += l->part_bytes) {                 \
+      const char *unit = part;                                                               \
+      for (int64_t t = 0; t < DEPTH / STEP; t++) {                                           \
+        sums acc[WIDE][ROWS][DIGITS];                                                        \
+        const int32_t *from = x + STEP / 4 * DIGITS * ROWS;                                  \
+        TN_UNROLL for (int s = 0; s < WIDE; s++) TN_UNROLL for (int r = 0; r < ROWS; r++)    \
+            TN_UNROLL for (int p = 0; p < DIGITS; p++) acc[s][r][p] =                        \
+                sums_begin(from[p * ROWS + r]);                                              \
+        TN_UNROLL for (int u = 0; u < STEP / 8; u++, unit += UNIT) {                         \
+          quads half[WIDE];                                                                  \
+          TN_UNROLL for (int s = 0; s < WIDE; s++) {                                         \
+            half[s] = quads_low(quads_load(unit + s * stream));                              \
+            tn_prefetch_l1(unit + s * stream + ahead);                                       \
+          }                                                                                  \
+          TN_UNROLL for (int q = 0; q < DIGITS * ROWS; q++, x++) {                           \
+            const quads d = quads_set1(*x);                                                  \
+            TN_UNROLL for (int s = 0; s < WIDE; s++)                                         \
+                BLOCK_DOT(acc[s][q % ROWS][q / ROWS], half[s], d);                           \
+          }                                                                                  \
+          TN_UNROLL for (int s = 0; s < WIDE; s++) half[s] =                                 \
+              quads_high(quads_load(unit + s * stream));                                     \
+          TN_UNROLL for (int q = 0; q < DIGITS * ROWS; q++, x++) {                           \
+            const quads d = quads_set1(*x);                                                  \
+            TN_UNROLL for (int s = 0; s < WIDE; s++)                                         \
+                BLOCK_DOT(acc[s][q % ROWS][q / ROWS], half[s], d);                           \
+          }                                                                                  \
+        }                                                                                    \
+        const float *units = (const float *)(const void *)(from + DIGITS * ROWS);            \
+        const int64_t block = t >> l->steps_per_block_log2;                                  \
+        TN_UNROLL for (int s = 0; s < WIDE; s++) {                                           \
+          const char *p = part + s * stream;                                                 \
+          const tn_vf scale = scale_at(l, p, block);                                         \
+          tn_prefetch_l1(p + ahead + UNITS_BYTES + block * l->scale_bytes);                  \
+          TN_UNROLL for (int r = 0; r < ROWS; r++) {                                         \
+            float *to = y + (s * ROWS + r) * LANES;                                          \
+            tn_vf v = step_value(acc[s][r], from + r, ROWS);                                 \
+            v = tn_vf_mul(v, tn_vf_set1(units[r]));                                          \
+            if (l->zeros_at)                                                                 \
+              v = tn_vf_fma(float_of_bytes((const int8_t *)p + l->zeros_at + block * LANES), \
+                            tn_vf_set1(units[ROWS + r]), v);                                 \
+            tn_vf_store(to, tn_vf_fma(v, scale, tn_vf_load(to)));                            \
+          }                                                                                  \
+        }                                                                                    \
+        x = from + (DIGITS + 2) * ROWS;                                                      \
+      }                                                                                      \
+    }                                                                                        \
+  }
+#define BLOCK_DOTS_BOTH(ROWS, WIDE) BLOCK_DOTS(ROWS, WIDE, 16) BLOCK_DOTS(ROWS, WIDE, 32)
+
+/* As many sums as there are registers. All chunks of a call have the same width: they have one row,
+ * or more. */
+enum { WIDE_1 = LANES == 16 ? 4 : 2, WIDE_MORE = LANES == 16 ? 2 : 1 };
+#if defined(__AVX512F__)
+BLOCK_DOTS_BOTH(1, 4)
+BLOCK_DOTS_BOTH(2, 2)
+BLOCK_DOTS_BOTH(3, 2)
+BLOCK_DOTS_BOTH(4, 2)
+#else
+BLOCK_DOTS_BOTH(1, 2)
+BLOCK_DOTS_BOTH(2, 1)
+BLOCK_DOTS_BOTH(3, 1)
+BLOCK_DOTS_BOTH(4, 1)
+#endif
+
+typedef void (*dots_fn)(const layout *l, const char *part, const int32_t *x, float *y);
+
+static void finish(const tn_call *call, const layout *l, int64_t row, int64_t j,
+                   const float *from) {
+  const int64_t n = tn_min_i64(LANES, l->w.n - j), at = row * l->w.n + j;
+  if (n <= 0) return;
+  const tn_vf v = tn_vf_load(from);
+  const tn_vf_mask kept = tn_vf_mask_first(n);
+  float *y = (float *)call->outputs[0]->data + at;
+  tn_vf_store_mask(y, kept, v);
+  if (tn_vf_sum(tn_vf_mul(v, tn_vf_set1(0))) != 0)
+    for (int64_t c = 0; c < n; c++)
+      if (!isfinite(y[c])) y[c] = slow_sum(l, call->state, row, j + c);
+  if (l->w.bias) {
+    const float *bias = (const float *)l->w.bias->data + j;
+    tn_vf_store_mask(y, kept, tn_vf_add(tn_vf_load_mask(kept, y), tn_vf_load_mask(kept, bias)));
+  }
+  if (call->n_epilogue) tn_epilogue_f32(call, y, n, at, j, 1);
+}
+
+/* Item: panel `item` of each stream, and a block of rows. */
+static void run_item(const tn_call *call, const layout *l, int64_t item) {
+  static const dots_fn dots[2][CHUNK + 1] = {{NULL, dots_1_16, dots_2_16, dots_3_16, dots_4_16},
+                                             {NULL, dots_1_32, dots_2_32, dots_3_32, dots_4_32}};
+  const int64_t panel = item % l->panels, c0 = item / l->panels * l->block_chunks,
+                c1 = tn_min_i64(l->chunks, c0 + l->block_chunks);
+  const int64_t wide = l->w.m == 1 ? WIDE_1 : WIDE_MORE;
+  const char *weights = (const char *)call->state + panel * l->parts * l->part_bytes;
+  for (int64_t s = 0; s < STREAMS; s += wide)
+    for (int64_t c = c0; c < c1; c++) {
+      const int64_t first = chunk_row(l, c), rows = chunk_row(l, c + 1) - first;
+      float y[STREAMS * CHUNK * LANES] = {0};
+      dots[l->step == 32][rows](l, weights + s * l->stream_bytes,
+                                (const int32_t *)call->scratch + first * l->row_ints, y);
+      for (int64_t k = 0; k < wide * rows; k++)
+        finish(call, l, first + k % rows, ((s + k / rows) * l->panels + panel) * LANES,
+               y + k * LANES);
+    }
+}
+
+static tn_status run(const tn_call *call, uint32_t stage, int64_t begin, int64_t end) {
+  layout l;
+  const tn_status s = layout_make(call, &l);
+  for (int64_t item = begin; !s && item < end; item++) {
+    if (stage == 0)
+      make_digits(&l, item, call->scratch);
+    else
+      run_item(call, &l, item);
+  }
+  return s;
+}
+
+#define BLOCK_MATMUL(isa)                                                                       \
+  tn_status block_matmul_plan_##isa(const tn_call *call, tn_kernel_plan *out) {                 \
+    return plan(call, out);                                                                     \
+  }                                                                                             \
+  tn_status block_matmul_prepare_##isa(const tn_call *call) { return prepare(call); }           \
+  tn_status block_matmul_##isa(const tn_call *call, uint32_t stage, int64_t begin, int64_t end, \
+                               uint32_t worker) {                                               \
+    (void)worker;                                                                               \
+    return run(call, stage, begin, end);                                                        \
+  }
+
+#endif
