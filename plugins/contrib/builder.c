@@ -120,12 +120,18 @@ static void add(builder *b, const part *p) {
   checked(b, b->call->host->graph->add_node(b->graph, &made));
 }
 
-void build_node(builder *b, const char *op, const int32_t *inputs, uint32_t n_inputs,
-                const tn_attr *attrs, uint32_t n_attrs, int32_t *out, uint32_t n_outputs) {
-  part p = {"", op, inputs, out, n_inputs, n_outputs, 0, {NULL}};
+void build_domain(builder *b, const char *domain, const char *op, const int32_t *inputs,
+                  uint32_t n_inputs, const tn_attr *attrs, uint32_t n_attrs, int32_t *out,
+                  uint32_t n_outputs) {
+  part p = {domain, op, inputs, out, n_inputs, n_outputs, 0, {NULL}};
   new_values(b, out, n_outputs);
   for (uint32_t k = 0; k < n_attrs; k++) take_attr(b, &p, &attrs[k]);
   add(b, &p);
+}
+
+void build_node(builder *b, const char *op, const int32_t *inputs, uint32_t n_inputs,
+                const tn_attr *attrs, uint32_t n_attrs, int32_t *out, uint32_t n_outputs) {
+  build_domain(b, "", op, inputs, n_inputs, attrs, n_attrs, out, n_outputs);
 }
 
 void build_like(builder *b, const char *domain, const char *op, const char *drop,
@@ -140,9 +146,7 @@ void build_like(builder *b, const char *domain, const char *op, const char *drop
 
 void build_other(builder *b, const char *domain, const char *op, const int32_t *inputs,
                  uint32_t n_inputs, int32_t *out, uint32_t n_outputs) {
-  const part p = {domain, op, inputs, out, n_inputs, n_outputs, 0, {NULL}};
-  new_values(b, out, n_outputs);
-  add(b, &p);
+  build_domain(b, domain, op, inputs, n_inputs, NULL, 0, out, n_outputs);
 }
 
 const tn_attr *build_find_attr(const builder *b, const char *name) {

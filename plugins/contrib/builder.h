@@ -34,6 +34,10 @@ void build_node(builder *b, const char *op, const int32_t *inputs, uint32_t n_in
  * domain ("": ai.onnx). */
 void build_like(builder *b, const char *domain, const char *op, const char *drop,
                 const int32_t *inputs, uint32_t n_inputs, int32_t *out, uint32_t n_outputs);
+/* As build_node, of another domain. */
+void build_domain(builder *b, const char *domain, const char *op, const int32_t *inputs,
+                  uint32_t n_inputs, const tn_attr *attrs, uint32_t n_attrs, int32_t *out,
+                  uint32_t n_outputs);
 /* A node of another domain, without attributes. */
 void build_other(builder *b, const char *domain, const char *op, const int32_t *inputs,
                  uint32_t n_inputs, int32_t *out, uint32_t n_outputs);
