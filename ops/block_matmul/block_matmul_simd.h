@@ -244,7 +244,9 @@ static tn_status plan(const tn_call *call, tn_kernel_plan *out) {
   out->items[0] = l.chunks * l.parts;
   out->grain[0] = tn_grain(10000, CHUNK * DEPTH);
   out->items[1] = l.row_blocks * l.panels;
-  out->grain[1] = tn_grain(TN_THREAD_NS, ns / (double)tn_max_i64(1, out->items[1]));
+  /* items that follow one another: streams that go on */
+  out->grain[1] = tn_max_i64(out->items[1] / (4 * tn_max_i64(1, call->n_workers)),
+                             tn_grain(TN_THREAD_NS, ns / (double)tn_max_i64(1, out->items[1])));
   out->cost_ns = ns + 500;
   return TN_OK;
 }
