@@ -1,2 +1,3 @@
-/* QuantizeLinear, DequantizeLinear and DynamicQuantizeLinear for AVX2. */
+/* QuantizeLinear, DequantizeLinear, DynamicQuantizeLinear, tenon::QuantAdd for AVX2. */
+#include "quant_add_simd.h"
 #include "quant_simd.h"

@@ -4,6 +4,7 @@
 
 #include "base/elementwise.h"
 #include "base/infer.h"
+#include "quant_add.h"
 #include "scales.h"
 
 /* Per work item of the slow kernels: two threads must not write packed elements of one byte. */
@@ -198,5 +199,18 @@ tn_status dynamic_quantize_linear_c(const tn_call *call, uint32_t stage, int64_t
     y[k] = (uint8_t)(!(q > 0) ? 0 : q > 255 ? 255 : q);
   }
   dynamic_scale_store(call, d);
+  return TN_OK;
+}
+
+tn_status quant_add_c(const tn_call *call, uint32_t stage, int64_t begin, int64_t end,
+                      uint32_t worker) {
+  (void)stage, (void)worker;
+  const quant_add s = quant_add_of(call);
+  const tn_tensor *a = call->inputs[0], *b = call->inputs[1];
+  uint8_t *y = call->outputs[0]->data;
+  for (int64_t k = begin; k < end; k++)
+    y[k] = quant_add_one(quant_add_load(a->data, a->dtype == TN_I8, k),
+                         quant_add_load(b->data, b->dtype == TN_I8, k), &s);
+  tn_pads_zero(call->outputs[0], begin, end);
   return TN_OK;
 }
