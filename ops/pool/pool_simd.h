@@ -9,42 +9,55 @@
 enum { H, W };
 static tn_window pool_window(const pool_shape *p) { return tn_window_padded(&p->w, 2); }
 
-/* STEP folds v into acc; DONE says what is stored, of acc and `taps`, those inside. */
-#define POOL_BLOCKED(name, START, STEP, DONE)                                           \
-  static void name(const tn_window *r, const float *x, int64_t oh, const tn_call *call, \
-                   float *y) {                                                          \
-    const int64_t top = oh * r->stride[H] - r->pad_lo[H];                               \
-    int64_t h0, h1, w0, w1;                                                             \
-    (void)call;                                                                         \
-    tn_window_taps(r, H, oh, &h0, &h1);                                                 \
-    for (int64_t ow = 0; ow < r->out[W]; ow++, y += TN_VF_LANES) {                      \
-      const int64_t left = ow * r->stride[W] - r->pad_lo[W];                            \
-      tn_window_taps(r, W, ow, &w0, &w1);                                               \
-      const int64_t taps = (h1 - h0) * (w1 - w0);                                       \
-      (void)taps;                                                                       \
-      tn_vf acc = START;                                                                \
-      for (int64_t h = h0; h < h1; h++) {                                               \
-        const float *row = x + (top + h * r->dilation[H]) * r->in[W] * TN_VF_LANES;     \
-        for (int64_t w = w0; w < w1; w++) {                                             \
-          const tn_vf v = tn_vf_load(row + (left + w * r->dilation[W]) * TN_VF_LANES);  \
-          acc = STEP;                                                                   \
-        }                                                                               \
-      }                                                                                 \
-      tn_vf_store(y, DONE);                                                             \
-    }                                                                                   \
+static void max_row(const tn_window *r, const float *x, int64_t oh, const tn_call *call, float *y) {
+  const int64_t top = oh * r->stride[H] - r->pad_lo[H];
+  int64_t h0, h1, w0, w1;
+  (void)call;
+  tn_window_taps(r, H, oh, &h0, &h1);
+  for (int64_t ow = 0; ow < r->out[W]; ow++, y += TN_VF_LANES) {
+    const int64_t left = ow * r->stride[W] - r->pad_lo[W];
+    tn_window_taps(r, W, ow, &w0, &w1);
+    tn_vf most = tn_vf_set1(-INFINITY);
+    for (int64_t h = h0; h < h1; h++) {
+      const float *row = x + (top + h * r->dilation[H]) * r->in[W] * TN_VF_LANES;
+      for (int64_t w = w0; w < w1; w++)
+        most = tn_vf_max(tn_vf_load(row + (left + w * r->dilation[W]) * TN_VF_LANES), most);
+    }
+    tn_vf_store(y, most);
   }
-
-/* 1 / how many elements an average at (oh, ow) is over. */
-static float average_scale(const tn_window *r, const tn_call *call, int64_t oh, int64_t ow,
-                           int64_t taps) {
-  const tn_average_pool_attrs *a = call->attrs;
-  if (a->count_include_pad) taps = pool_padded_taps(r, H, oh) * pool_padded_taps(r, W, ow);
-  return 1.0f / (float)taps;
 }
 
-POOL_BLOCKED(max_row, tn_vf_set1(-INFINITY), tn_vf_max(v, acc), acc)
-POOL_BLOCKED(average_row, tn_vf_set1(0), tn_vf_add(acc, v),
-             tn_vf_mul(acc, tn_vf_set1(average_scale(r, call, oh, ow, taps))))
+/* How many elements an average at (oh, ow) is over. */
+static float average_taps(const tn_window *r, const tn_call *call, int64_t oh, int64_t ow,
+                          int64_t taps) {
+  const tn_average_pool_attrs *a = call->attrs;
+  if (a->count_include_pad) taps = pool_padded_taps(r, H, oh) * pool_padded_taps(r, W, ow);
+  return (float)taps;
+}
+
+/* Sums down the columns, then along them, and divides, as the portable kernel does: averages of
+ * quantised values often lie half-way between two steps, and how sums were rounded says to which
+ * they go. */
+static void average_row(const tn_window *r, const float *x, int64_t oh, const tn_call *call,
+                        float *y) {
+  const int64_t top = oh * r->stride[H] - r->pad_lo[H];
+  int64_t h0, h1, w0, w1;
+  tn_window_taps(r, H, oh, &h0, &h1);
+  for (int64_t ow = 0; ow < r->out[W]; ow++, y += TN_VF_LANES) {
+    const int64_t left = ow * r->stride[W] - r->pad_lo[W], step = r->in[W] * TN_VF_LANES;
+    tn_window_taps(r, W, ow, &w0, &w1);
+    tn_vf sum = tn_vf_set1(0);
+    for (int64_t w = w0; w < w1; w++) {
+      const int64_t from = top * step + (left + w * r->dilation[W]) * TN_VF_LANES;
+      tn_vf column = tn_vf_set1(0);
+      for (int64_t h = h0; h < h1; h++)
+        column = tn_vf_add(column, tn_vf_load(x + from + h * r->dilation[H] * step));
+      sum = tn_vf_add(sum, column);
+    }
+    const float taps = average_taps(r, call, oh, ow, (h1 - h0) * (w1 - w0));
+    tn_vf_store(y, tn_vf_div(sum, tn_vf_set1(taps)));
+  }
+}
 
 const char *TN_SIMD_NAME(pool_refuse)(const tn_call *call) {
   const int32_t rank = call->inputs[0]->rank;
