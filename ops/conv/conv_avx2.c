@@ -7,3 +7,4 @@
 #include "conv_winograd_simd.h"
 #include "inverted_simd.h"
 #include "quant_conv_simd.h"
+#include "quant_depthwise_simd.h"

@@ -55,12 +55,14 @@ static void quant_cut(quant_layer *l, uint32_t n_workers) {
   const int64_t bytes = tn_max_i64(1, l->row * (int64_t)sizeof(tn_dot_x));
   const int64_t rows = tn_max_i64(1, QUANT_STRIP_BYTES / bytes - l->kernel_h + 1);
   const conv_shape *c = &l->q.c;
-  l->cut = (work_cut){.rows = l->out_h,
-                      .most_rows = tn_max_i64(1, rows / l->stride_h),
-                      .batch = c->batch,
-                      .groups = l->panels * c->groups,
-                      .by_filters = cut_by_filters(c->filters * c->taps, c->in_size * c->batch),
-                      .copies = !l->direct};
+  const bool is_depthwise = c->groups > 1 && l->channels == 1 && l->filters == 1;
+  l->cut = (work_cut){
+      .rows = l->out_h,
+      .most_rows = tn_max_i64(1, rows / l->stride_h),
+      .batch = c->batch,
+      .groups = is_depthwise ? 1 : l->panels * c->groups,
+      .by_filters = !is_depthwise && cut_by_filters(c->filters * c->taps, c->in_size * c->batch),
+      .copies = !l->direct};
   work_cut_make(&l->cut, n_workers);
   l->strip_in_rows = quant_rows_taken(l, l->cut.strip_rows);
 }

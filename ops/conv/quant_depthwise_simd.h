@@ -1,0 +1,317 @@
+/* QuantConv of depthwise windows in channels-last layout, on the integer dot products of
+ * base/dot_simd.h: the codes of TN_DOT_K rows under each other are interleaved, so that one product
+ * takes as many taps of a column of the window, and each column of the input is interleaved once for
+ * all output pixels of a tile that see it. A block has as many channels as a vector has codes; its
+ * sums are in TN_DOT_K vectors, whose order packing undoes.
+ *
+ * An item is a strip of output rows, copied with its pads. */
+#ifndef TN_OPS_QUANT_DEPTHWISE_SIMD_H
+#define TN_OPS_QUANT_DEPTHWISE_SIMD_H
+
+#include "quant_conv_simd.h"
+
+enum {
+  QUANT_DW_VECTORS = TN_DOT_K, /* of sums, for the channels of a block */
+  QUANT_DW_CHANNELS = TN_DOT_K * TN_DOT_LANES,
+  QUANT_DW_TILE = 4, /* output pixels of a tile */
+  QUANT_DW_MOST = 16 /* rows of a window */
+};
+
+/* Where channel c of a block stands among the lanes of its vectors. */
+static inline int64_t quant_dw_lane(int64_t c) {
+  const int64_t each = 4 * QUANT_DW_VECTORS; /* channels of 128 bits */
+  return c % each / 4 * TN_DOT_LANES + c / each * 4 + c % 4;
+}
+
+#define QUANT_DW_DOT(acc, x, w)       \
+  do {                                \
+    const tn_vq tn_w = tn_vq_load(w); \
+    TN_DOT(acc, x, tn_w);             \
+  } while (0)
+
+#if defined(__AVX512VNNI__)
+
+static inline tn_vq quant_dw_load(const tn_dot_x *x, int64_t n) {
+  return n >= 64 ? tn_vq_load(x) : _mm512_maskz_loadu_epi8((UINT64_C(1) << n) - 1, x);
+}
+static inline void quant_dw_store(uint8_t *y, tn_vq v, int64_t n) {
+  if (n >= 64)
+    _mm512_storeu_si512(y, v);
+  else
+    _mm512_mask_storeu_epi8(y, (UINT64_C(1) << n) - 1, v);
+}
+#define QUANT_DW_UNPACK(size, a, b, lo, hi) \
+  const tn_vq lo = _mm512_unpacklo_epi##size(a, b), hi = _mm512_unpackhi_epi##size(a, b)
+
+#else
+
+static inline tn_vq quant_dw_load(const tn_dot_x *x, int64_t n) {
+  tn_dot_x room[QUANT_DW_CHANNELS] = {0};
+  if (n >= QUANT_DW_CHANNELS) return tn_vq_load(x);
+  memcpy(room, x, (size_t)n * sizeof *x);
+  return tn_vq_load(room);
+}
+static inline void quant_dw_store(uint8_t *y, tn_vq v, int64_t n) {
+  uint8_t room[4 * TN_DOT_LANES];
+  if (n >= 4 * TN_DOT_LANES) {
+    _mm256_storeu_si256((void *)y, v);
+  } else {
+    _mm256_storeu_si256((void *)room, v);
+    memcpy(y, room, (size_t)n);
+  }
+}
+#define QUANT_DW_UNPACK(size, a, b, lo, hi) \
+  const tn_vq lo = _mm256_unpacklo_epi##size(a, b), hi = _mm256_unpackhi_epi##size(a, b)
+
+#endif
+
+/* The columns of TN_DOT_K rows as sums want them. */
+static inline void quant_dw_interleave(const tn_vq row[TN_DOT_K], tn_vq out[QUANT_DW_VECTORS]) {
+#if defined(__AVX512VNNI__) || defined(__AVXVNNI__)
+  QUANT_DW_UNPACK(8, row[0], row[1], a, b);
+  QUANT_DW_UNPACK(8, row[2], row[3], c, d);
+  QUANT_DW_UNPACK(16, a, c, v0, v1);
+  QUANT_DW_UNPACK(16, b, d, v2, v3);
+  out[0] = v0, out[1] = v1, out[2] = v2, out[3] = v3;
+#else
+  QUANT_DW_UNPACK(16, row[0], row[1], v0, v1);
+  out[0] = v0, out[1] = v1;
+#endif
+}
+
+typedef struct quant_dw { /* one block of channels */
+  const tn_dot *t;
+  const tn_dot_w *w; /* [groups of rows][kernel_w][vectors][lanes][TN_DOT_K] */
+  const int32_t *sums;
+  int64_t n;                          /* channels that there are */
+  int64_t groups, kernel_w, stride_w; /* groups of TN_DOT_K rows */
+  int64_t pixel, row;                 /* elements between pixels and rows of the strip */
+  int64_t rows;                       /* of the window */
+} quant_dw;
+
+/* The sums of one pixel become output. The scales have the factors in them. */
+static inline void quant_dw_finish(const quant_dw *d, tn_vq acc[QUANT_DW_VECTORS], void *y) {
+  const tn_dot *t = d->t;
+  tn_vf v[QUANT_DW_VECTORS];
+  TN_UNROLL for (int j = 0; j < QUANT_DW_VECTORS; j++) v[j] =
+      tn_vf_fma(tn_vq_float(acc[j]), tn_vf_load(t->scale + j * TN_DOT_LANES),
+                tn_vf_load(t->bias + j * TN_DOT_LANES));
+  if (t->to_f32) {
+    float room[QUANT_DW_CHANNELS];
+    TN_UNROLL for (int j = 0; j < QUANT_DW_VECTORS; j++) tn_vf_store(room + j * TN_DOT_LANES, v[j]);
+    for (int64_t c = 0; c < d->n; c++) ((float *)y)[c] = room[quant_dw_lane(c)];
+    return;
+  }
+  const tn_vf lo = tn_vf_set1(t->lo), hi = tn_vf_set1(t->hi);
+  const tn_vq zero = tn_vq_set16(t->y_zero), flip = tn_vq_set8(t->y_flip);
+  tn_vq q[QUANT_DW_VECTORS];
+  TN_UNROLL for (int j = 0; j < QUANT_DW_VECTORS; j++) q[j] =
+      tn_vq_round(tn_vf_min(tn_vf_max(v[j], lo), hi));
+  const tn_vq a = tn_vq_adds16(tn_vq_pack16(q[0], q[1]), zero);
+#if defined(__AVX512VNNI__) || defined(__AVXVNNI__)
+  const tn_vq b = tn_vq_adds16(tn_vq_pack16(q[2], q[3]), zero);
+  quant_dw_store(y, tn_vq_xor(tn_vq_pack_u8(a, b), flip), d->n);
+#else
+  quant_dw_store(y, tn_vq_split(tn_vq_xor(tn_vq_pack_u8(a, a), flip)), d->n);
+#endif
+}
+
+/* P pixels of one output row; x: the first column that they see, of the first row. P, KW and S are
+ * numbers, not parameters: only then do the sums stay in registers. */
+#define QUANT_DW_TILE_OF(P, KW, S)                                                            \
+  static void quant_dw_tile_##P##_##KW##_##S(const quant_dw *d, const tn_dot_x *x, void *y) { \
+    tn_vq acc[P][QUANT_DW_VECTORS];                                                           \
+    const tn_vq zero = tn_vq_set1(-d->t->zero);                                               \
+    const int64_t size = d->t->to_f32 ? (int64_t)sizeof(float) : 1;                           \
+    TN_UNROLL for (int j = 0; j < QUANT_DW_VECTORS; j++) {                                    \
+      const tn_vq sum = tn_vq_mul(zero, tn_vq_load(d->sums + j * TN_DOT_LANES));              \
+      TN_UNROLL for (int p = 0; p < (P); p++) acc[p][j] = sum;                                \
+    }                                                                                         \
+    const int64_t n = d->n, pixel = d->pixel;                                                 \
+    const tn_dot_w *w = d->w;                                                                 \
+    for (int64_t g = 0; g < d->groups; g++) {                                                 \
+      const tn_dot_x *from[TN_DOT_K];                                                         \
+      TN_UNROLL for (int r = 0; r < TN_DOT_K; r++) /* of more rows: weight 0 */               \
+          from[r] = x + tn_min_i64(g * TN_DOT_K + r, d->rows - 1) * d->row;                   \
+      TN_UNROLL for (int c = 0; c < ((P)-1) * (S) + (KW); c++) {                              \
+        tn_vq row[TN_DOT_K], four[QUANT_DW_VECTORS];                                          \
+        TN_UNROLL for (int r = 0; r < TN_DOT_K; r++) {                                        \
+          row[r] = quant_dw_load(from[r], n);                                                 \
+          from[r] += pixel;                                                                   \
+        }                                                                                     \
+        quant_dw_interleave(row, four);                                                       \
+        TN_UNROLL for (int p = 0; p < (P); p++) {                                             \
+          const int k = c - p * (S);                                                          \
+          if (k < 0 || k >= (KW)) continue;                                                   \
+          TN_UNROLL for (int j = 0; j < QUANT_DW_VECTORS; j++) QUANT_DW_DOT(                  \
+              acc[p][j], four[j], w + (k * QUANT_DW_VECTORS + j) * TN_DOT_LANES * TN_DOT_K);  \
+        }                                                                                     \
+      }                                                                                       \
+      w += (KW)*QUANT_DW_VECTORS * TN_DOT_LANES * TN_DOT_K;                                   \
+    }                                                                                         \
+    TN_UNROLL for (int p = 0; p < (P); p++)                                                   \
+        quant_dw_finish(d, acc[p], (char *)y + p * d->t->y_step * size);                      \
+  }
+
+QUANT_DW_TILE_OF(4, 3, 1)
+QUANT_DW_TILE_OF(1, 3, 1)
+QUANT_DW_TILE_OF(4, 3, 2)
+QUANT_DW_TILE_OF(4, 5, 1)
+QUANT_DW_TILE_OF(1, 5, 1)
+QUANT_DW_TILE_OF(4, 5, 2)
+#undef QUANT_DW_TILE_OF
+
+typedef void (*quant_dw_fn)(const quant_dw *d, const tn_dot_x *x, void *y);
+
+/* By width of the window (3, 5), then by stride. */
+static const quant_dw_fn quant_dw_tiles[2][2] = {{quant_dw_tile_4_3_1, quant_dw_tile_4_3_2},
+                                                 {quant_dw_tile_4_5_1, quant_dw_tile_4_5_2}};
+static const quant_dw_fn quant_dw_pixel[2] = {quant_dw_tile_1_3_1, quant_dw_tile_1_5_1};
+
+const char *TN_DOT_NAME(quant_depthwise_refuse)(const tn_call *call) {
+  const tn_quant_conv_attrs *a = call->attrs;
+  const tn_tensor *w = call->inputs[QUANT_W];
+  const char *why = TN_DOT_NAME(quant_conv_refuse)(call);
+  quant_layer l;
+  if (why) return why;
+  if (a->group != w->shape[0] || w->shape[1] != 1 || call->inputs[QUANT_X]->shape[1] != a->group)
+    return "takes depthwise windows";
+  if (call->n_inputs > QUANT_Z && call->inputs[QUANT_Z]) return "takes no residual";
+  if (quant_layer_make(call, &l) || (l.kernel_w != 3 && l.kernel_w != 5) || l.stride_w > 2 ||
+      l.dilation_w != 1 || l.dilation_h != 1 || l.kernel_h > QUANT_DW_MOST)
+    return "takes windows of width 3 or 5, with strides of 1 or 2 and without dilations";
+  return NULL;
+}
+
+/* ---- the layer ---- */
+
+typedef struct quant_dw_layer {
+  quant_layer l;
+  int64_t blocks, groups;
+  int64_t weights, floats; /* bytes of a block: sums and weights; scales and biases */
+} quant_dw_layer;
+
+static tn_status quant_dw_make(const tn_call *call, quant_dw_layer *out) {
+  quant_dw_layer d;
+  const tn_status s = quant_layer_make(call, &d.l);
+  if (s) return s;
+  quant_layer *l = &d.l;
+  d.blocks = tn_ceil_div(l->q.c.channels, QUANT_DW_CHANNELS);
+  d.groups = tn_ceil_div(l->kernel_h, TN_DOT_K);
+  d.floats = 2 * QUANT_DW_CHANNELS * (int64_t)sizeof(float);
+  d.weights = QUANT_DW_CHANNELS * (int64_t)sizeof(int32_t) +
+              d.groups * l->kernel_w * QUANT_DW_CHANNELS * TN_DOT_K * (int64_t)sizeof(tn_dot_w);
+  *out = d;
+  return TN_OK;
+}
+
+tn_status TN_DOT_NAME(quant_depthwise_plan)(const tn_call *call, tn_kernel_plan *out) {
+  quant_dw_layer d;
+  tn_status s = quant_dw_make(call, &d);
+  if (!s) s = TN_DOT_NAME(quant_conv_plan)(call, out);
+  if (s) return s;
+  const conv_shape *c = &d.l.q.c;
+  const double n = (double)(c->batch * c->out_size * d.blocks);
+  out->state_bytes = (uint64_t)(d.blocks * (d.weights + d.floats));
+  out->cost_ns = n * (double)(d.groups * d.l.kernel_w) * 6 + 500;
+  out->grain[0] = tn_grain(TN_THREAD_NS, out->cost_ns / (double)tn_max_i64(1, out->items[0]));
+  return TN_OK;
+}
+
+static char *quant_dw_block(const quant_dw_layer *d, void *state, int64_t block) {
+  return (char *)state + block * (d->weights + d->floats);
+}
+
+static void quant_dw_pack(const quant_dw_layer *d, const tn_dot *numbers, int64_t channel,
+                          char *block) {
+  const conv_shape *c = &d->l.q.c;
+  const int8_t *from = (const int8_t *)d->l.q.w->data + channel * c->taps;
+  const int64_t lane = quant_dw_lane(channel % QUANT_DW_CHANNELS);
+  int32_t *sums = (int32_t *)(void *)block;
+  float *floats = (float *)(void *)(block + d->weights);
+  tn_dot_w *w = (tn_dot_w *)(void *)(sums + QUANT_DW_CHANNELS);
+  for (int64_t t = 0; t < c->taps; t++) {
+    const int64_t kh = t / d->l.kernel_w, kw = t % d->l.kernel_w;
+    const int64_t column = kh / TN_DOT_K * d->l.kernel_w + kw;
+    w[(column * QUANT_DW_CHANNELS + lane) * TN_DOT_K + kh % TN_DOT_K] = from[t];
+    sums[lane] += from[t];
+  }
+  floats[lane] = (float)quant_conv_scale(&d->l.q, channel) * numbers->factor;
+  floats[QUANT_DW_CHANNELS + lane] =
+      (float)quant_conv_bias(&d->l.q, channel) * numbers->bias_factor;
+}
+
+tn_status TN_DOT_NAME(quant_depthwise_prepare)(const tn_call *call) {
+  quant_dw_layer d;
+  int64_t at[QUANT_RUNS];
+  const tn_status s = quant_dw_make(call, &d);
+  if (s) return s;
+  const tn_dot t = quant_numbers(&d.l, at);
+  memset(call->state, 0, (size_t)(d.blocks * (d.weights + d.floats)));
+  for (int64_t c = 0; c < d.l.q.c.channels; c++)
+    quant_dw_pack(&d, &t, c, quant_dw_block(&d, call->state, c / QUANT_DW_CHANNELS));
+  return TN_OK;
+}
+
+/* A row of output pixels. */
+static void quant_dw_row(const quant_dw *d, int64_t n, const tn_dot_x *x, char *y) {
+  const int64_t size = d->t->to_f32 ? (int64_t)sizeof(float) : 1;
+  const int five = d->kernel_w == 5;
+  int64_t p = 0;
+  for (; p + QUANT_DW_TILE <= n; p += QUANT_DW_TILE)
+    quant_dw_tiles[five][d->stride_w - 1](d, x + p * d->stride_w * d->pixel,
+                                          y + p * d->t->y_step * size);
+  for (; p < n; p++)
+    quant_dw_pixel[five](d, x + p * d->stride_w * d->pixel, y + p * d->t->y_step * size);
+}
+
+static void quant_dw_strip(const tn_call *call, const quant_dw_layer *dl, tn_dot *t,
+                           const tn_dot_x *strip, int64_t image, int64_t begin, int64_t end) {
+  const quant_layer *l = &dl->l;
+  const int64_t size = t->to_f32 ? (int64_t)sizeof(float) : 1;
+  for (int64_t b = 0; b < dl->blocks; b++) {
+    char *block = quant_dw_block(dl, call->state, b);
+    const int32_t *sums = (const int32_t *)(const void *)block;
+    const int64_t c = b * QUANT_DW_CHANNELS;
+    t->scale = (const float *)(const void *)(block + dl->weights);
+    t->bias = t->scale + QUANT_DW_CHANNELS;
+    const quant_dw d = {.t = t,
+                        .w = (const tn_dot_w *)(const void *)(sums + QUANT_DW_CHANNELS),
+                        .sums = sums,
+                        .n = tn_min_i64(QUANT_DW_CHANNELS, l->q.c.channels - c),
+                        .groups = dl->groups,
+                        .kernel_w = l->kernel_w,
+                        .stride_w = l->stride_w,
+                        .pixel = l->pixel,
+                        .row = l->row,
+                        .rows = l->kernel_h};
+    for (int64_t r = begin; r < end; r++)
+      quant_dw_row(&d, l->out_w, strip + (r - begin) * l->stride_h * l->row + c,
+                   (char *)call->outputs[0]->data +
+                       ((image * l->n_pixels + r * l->out_w) * l->q.c.filters + c) * size);
+  }
+}
+
+tn_status TN_DOT_NAME(quant_depthwise)(const tn_call *call, uint32_t stage, int64_t begin,
+                                       int64_t end, uint32_t worker) {
+  quant_dw_layer d;
+  int64_t at[QUANT_RUNS];
+  const tn_status s = quant_dw_make(call, &d);
+  (void)stage;
+  if (s) return s;
+  tn_dot t = quant_numbers(&d.l, at);
+  char *room = (char *)call->worker_scratch + worker * call->worker_scratch_bytes;
+  for (int64_t item = begin; item < end; item++) {
+    int64_t part, strip;
+    work_cut_item(&d.l.cut, item, &strip, &part);
+    const int64_t image = strip / d.l.cut.strips,
+                  first = strip % d.l.cut.strips * d.l.cut.strip_rows,
+                  last = tn_min_i64(d.l.out_h, first + d.l.cut.strip_rows);
+    if (first >= last) continue;
+    quant_dw_strip(call, &d, &t, quant_strip(&d.l, image, first, last, (tn_dot_x *)(void *)room),
+                   image, first, last);
+  }
+  return TN_OK;
+}
+
+#endif
