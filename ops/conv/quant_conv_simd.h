@@ -302,6 +302,9 @@ static void quant_rows(const tn_call *call, const quant_layer *l, tn_dot *t, con
   t->scale = floats;
   t->bias = l->q.bias ? floats + TN_DOT_PANEL : NULL;
   t->n = tn_min_i64(TN_DOT_PANEL, l->filters - first);
+  const int64_t tiles = tn_ceil_div((end - begin) * l->out_w, TN_DOT_ROWS);
+  t->next = (const char *)panel + l->panel_bytes;
+  t->next_step = tn_ceil_div(l->panel_bytes, tn_max_i64(1, tiles * l->runs * l->steps));
   const tn_dot_x *x = strip + group * l->channels;
   const bool flat = l->direct && l->q.c.taps == 1 && l->stride_h == 1 && l->stride_w == 1;
   for (int64_t r = begin; r < end; r = flat ? end : r + 1) {

@@ -233,6 +233,8 @@ typedef struct tn_dot {
   bool sums;
   uint8_t z_flip;
   float sum_y, sum_z, sum_0, sum_lo, sum_hi;
+  const char *next; /* what is read next, brought into L2 by the way: so many bytes a step */
+  int64_t next_step;
 } tn_dot;
 
 static inline void tn_dot_clip(tn_vf v[4], float lo, float hi) {
@@ -281,13 +283,13 @@ static inline void tn_dot_store_f32(const tn_dot *t, tn_vf a, tn_vf b, float *y)
   }
 }
 
-typedef void (*tn_dot_fn)(const tn_dot *t, const tn_dot_x *x, const void *panel, void *y,
+typedef void (*tn_dot_fn)(tn_dot *t, const tn_dot_x *x, const void *panel, void *y,
                           const uint8_t *z);
 
 /* R is a number, not a parameter: only then do the sums stay in registers. Rows are found from
  * every third of them, so that all addresses fit into registers, too. */
 #define TN_DOT_TILE(R)                                                                             \
-  static void tn_dot_tile_##R(const tn_dot *t, const tn_dot_x *x, const void *panel, void *y,      \
+  static void tn_dot_tile_##R(tn_dot *t, const tn_dot_x *x, const void *panel, void *y,            \
                               const uint8_t *z) {                                                  \
     tn_vq acc[R][2];                                                                               \
     const int32_t *sums = panel;                                                                   \
@@ -296,13 +298,16 @@ typedef void (*tn_dot_fn)(const tn_dot *t, const tn_dot_x *x, const void *panel,
                 sum1 = tn_vq_mul(zero, tn_vq_load(sums + TN_DOT_LANES));                           \
     TN_UNROLL for (int r = 0; r < (R); r++) acc[r][0] = sum0, acc[r][1] = sum1;                    \
     const tn_dot_w *w = (const tn_dot_w *)(const void *)(sums + TN_DOT_PANEL);                     \
-    const int64_t x_step = t->x_step, steps = t->steps;                                            \
+    const int64_t x_step = t->x_step, steps = t->steps, next_step = t->next_step;                  \
+    const char *next = t->next;                                                                    \
     for (int64_t run = 0; run < t->runs; run++) {                                                  \
       const tn_dot_x *row[((R) + 2) / 3];                                                          \
       TN_UNROLL for (int r = 0; r < ((R) + 2) / 3; r++) row[r] = x + t->at[run] + 3 * r * x_step;  \
       for (int64_t s = 0; s < steps; s++) {                                                        \
         const tn_vq w0 = tn_vq_load(w), w1 = tn_vq_load(w + TN_DOT_LANES * TN_DOT_K);              \
         w += TN_DOT_PANEL * TN_DOT_K;                                                              \
+        tn_prefetch_l2(next);                                                                      \
+        next += next_step;                                                                         \
         TN_UNROLL for (int r = 0; r < (R); r++) {                                                  \
           const tn_vq v = tn_dot_4(row[r / 3] + r % 3 * x_step);                                   \
           TN_DOT(acc[r][0], v, w0);                                                                \
@@ -311,6 +316,7 @@ typedef void (*tn_dot_fn)(const tn_dot *t, const tn_dot_x *x, const void *panel,
         TN_UNROLL for (int r = 0; r < ((R) + 2) / 3; r++) row[r] += TN_DOT_K;                      \
       }                                                                                            \
     }                                                                                              \
+    t->next = next;                                                                                \
     const tn_vf factor = tn_vf_set1(t->factor), none = tn_vf_set1(0);                              \
     const tn_vf m0 = tn_vf_mul(tn_vf_load(t->scale), factor),                                      \
                 m1 = tn_vf_mul(tn_vf_load(t->scale + TN_DOT_LANES), factor);                       \
@@ -364,7 +370,7 @@ static const tn_dot_fn tn_dot_tiles[TN_DOT_ROWS + 1] = {
 
 /* `rows` rows by one panel, in tiles of about the same height. y and z: of the first row and the
  * panel's first filter. */
-static inline void tn_dot_run(const tn_dot *t, int64_t rows, const tn_dot_x *x, const void *panel,
+static inline void tn_dot_run(tn_dot *t, int64_t rows, const tn_dot_x *x, const void *panel,
                               void *y, const uint8_t *z) {
   const int64_t n = tn_ceil_div(rows, TN_DOT_ROWS), size = t->to_f32 ? (int64_t)sizeof(float) : 1;
   for (int64_t k = 0, r = 0; k < n; k++) {
