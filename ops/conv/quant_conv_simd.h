@@ -79,7 +79,7 @@ static tn_status quant_layer_make(const tn_call *call, quant_layer *out) {
   l.dilation_h = w.dilation[1], l.dilation_w = w.dilation[2];
   l.pad_h = w.pad_lo[1], l.pad_w = w.pad_lo[2];
   l.narrow = l.q.x->layout == TN_PLAIN;
-  l.pixel = l.narrow ? QUANT_NARROW : c->channels;
+  l.pixel = c->channels;
   l.channels = c->channels / c->groups, l.filters = c->filters / c->groups;
   const bool joins = quant_joins_taps(&l);
   l.runs = joins ? l.kernel_h : c->taps;
@@ -200,17 +200,26 @@ static void quant_copy(const uint8_t *from, int64_t n, uint8_t flip, tn_dot_x *t
   for (int64_t k = 0; k < n; k++) to[k] = from[k] ^ flip;
 }
 
-/* Pixels of up to QUANT_NARROW planes; what there is not of them is never used. */
+/* n pixels of up to QUANT_NARROW planes. Writes a little more than that. */
 static void quant_interleave(const uint8_t *from, int64_t planes, int64_t size, int64_t n,
                              uint8_t flip, tn_dot_x *to) {
-  const uint8_t *b = from + (planes > 1 ? size : 0), *c = from + (planes > 2 ? 2 * size : 0),
-                *d = from + (planes > 3 ? 3 * size : 0);
-  for (int64_t k = 0; k < n; k++, to += QUANT_NARROW) {
-    to[0] = from[k] ^ flip;
-    to[1] = b[k] ^ flip;
-    to[2] = c[k] ^ flip;
-    to[3] = d[k] ^ flip;
+  const uint8_t *p[QUANT_NARROW];
+  int64_t k = 0;
+  for (int64_t c = 0; c < QUANT_NARROW; c++) p[c] = from + tn_min_i64(c, planes - 1) * size;
+#if defined(__AVX512VNNI__) || defined(__AVXVNNI__)
+  uint8_t order[16]; /* of four pixels of four planes */
+  for (int64_t b = 0; b < 16; b++) order[b] = (uint8_t)(b / planes * 4 + b % planes);
+  const __m128i keep = _mm_loadu_si128((const void *)order), flips = _mm_set1_epi8((char)flip);
+  for (; k + 4 <= n; k += 4, to += 4 * planes) {
+    __m128i v[QUANT_NARROW];
+    TN_UNROLL for (int c = 0; c < QUANT_NARROW; c++) v[c] = _mm_loadu_si32(p[c] + k);
+    const __m128i a = _mm_unpacklo_epi8(v[0], v[1]), b = _mm_unpacklo_epi8(v[2], v[3]);
+    const __m128i pixels = _mm_xor_si128(_mm_unpacklo_epi16(a, b), flips);
+    _mm_storeu_si128((void *)to, _mm_shuffle_epi8(pixels, keep));
   }
+#endif
+  for (; k < n; k++)
+    for (int64_t c = 0; c < planes; c++) *to++ = p[c][k] ^ flip;
 }
 
 /* Row `ih` of the input, perhaps outside of it, with its pads. x: the image. */

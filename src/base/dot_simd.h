@@ -52,6 +52,7 @@ enum { TN_DOT_PANEL = 2 * TN_DOT_LANES };
 typedef __m512i tn_vq;
 
 static inline tn_vq tn_vq_load(const void *p) { return _mm512_loadu_si512(p); }
+static inline void tn_vq_store(void *p, tn_vq v) { _mm512_storeu_si512(p, v); }
 static inline tn_vq tn_vq_set1(int32_t x) { return _mm512_set1_epi32(x); }
 static inline tn_vq tn_vq_sub(tn_vq a, tn_vq b) { return _mm512_sub_epi32(a, b); }
 static inline tn_vq tn_vq_mul(tn_vq a, tn_vq b) { return _mm512_mullo_epi32(a, b); }
@@ -115,6 +116,7 @@ static inline tn_vq tn_dot_4(const tn_dot_x *x) {
 typedef __m256i tn_vq;
 
 static inline tn_vq tn_vq_load(const void *p) { return _mm256_loadu_si256(p); }
+static inline void tn_vq_store(void *p, tn_vq v) { _mm256_storeu_si256(p, v); }
 static inline tn_vq tn_vq_set1(int32_t x) { return _mm256_set1_epi32(x); }
 static inline tn_vq tn_vq_sub(tn_vq a, tn_vq b) { return _mm256_sub_epi32(a, b); }
 static inline tn_vq tn_vq_mul(tn_vq a, tn_vq b) { return _mm256_mullo_epi32(a, b); }
@@ -235,6 +237,9 @@ typedef struct tn_dot {
   float sum_y, sum_z, sum_0, sum_lo, sum_hi;
   const char *next; /* what is read next, brought into L2 by the way: so many bytes a step */
   int64_t next_step;
+  /* by lanes, for one panel: what sums begin with, and v = sum * mul + add */
+  int32_t begin[TN_DOT_PANEL];
+  float mul[TN_DOT_PANEL], add[TN_DOT_PANEL];
 } tn_dot;
 
 static inline void tn_dot_clip(tn_vf v[4], float lo, float hi) {
@@ -292,12 +297,9 @@ typedef void (*tn_dot_fn)(tn_dot *t, const tn_dot_x *x, const void *panel, void 
   static void tn_dot_tile_##R(tn_dot *t, const tn_dot_x *x, const void *panel, void *y,            \
                               const uint8_t *z) {                                                  \
     tn_vq acc[R][2];                                                                               \
-    const int32_t *sums = panel;                                                                   \
-    const tn_vq zero = tn_vq_set1(-t->zero);                                                       \
-    const tn_vq sum0 = tn_vq_mul(zero, tn_vq_load(sums)),                                          \
-                sum1 = tn_vq_mul(zero, tn_vq_load(sums + TN_DOT_LANES));                           \
+    const tn_vq sum0 = tn_vq_load(t->begin), sum1 = tn_vq_load(t->begin + TN_DOT_LANES);           \
     TN_UNROLL for (int r = 0; r < (R); r++) acc[r][0] = sum0, acc[r][1] = sum1;                    \
-    const tn_dot_w *w = (const tn_dot_w *)(const void *)(sums + TN_DOT_PANEL);                     \
+    const tn_dot_w *w = (const tn_dot_w *)(const void *)((const int32_t *)panel + TN_DOT_PANEL);   \
     const int64_t x_step = t->x_step, steps = t->steps, next_step = t->next_step;                  \
     const char *next = t->next;                                                                    \
     for (int64_t run = 0; run < t->runs; run++) {                                                  \
@@ -317,12 +319,8 @@ typedef void (*tn_dot_fn)(tn_dot *t, const tn_dot_x *x, const void *panel, void 
       }                                                                                            \
     }                                                                                              \
     t->next = next;                                                                                \
-    const tn_vf factor = tn_vf_set1(t->factor), none = tn_vf_set1(0);                              \
-    const tn_vf m0 = tn_vf_mul(tn_vf_load(t->scale), factor),                                      \
-                m1 = tn_vf_mul(tn_vf_load(t->scale + TN_DOT_LANES), factor);                       \
-    const tn_vf by = tn_vf_set1(t->bias_factor);                                                   \
-    const tn_vf c0 = t->bias ? tn_vf_mul(tn_vf_load(t->bias), by) : none,                          \
-                c1 = t->bias ? tn_vf_mul(tn_vf_load(t->bias + TN_DOT_LANES), by) : none;           \
+    const tn_vf m0 = tn_vf_load(t->mul), m1 = tn_vf_load(t->mul + TN_DOT_LANES),                   \
+                c0 = tn_vf_load(t->add), c1 = tn_vf_load(t->add + TN_DOT_LANES);                   \
     if (t->to_f32) {                                                                               \
       TN_UNROLL for (int r = 0; r < (R); r++)                                                      \
           tn_dot_store_f32(t, tn_vf_fma(tn_vq_float(acc[r][0]), m0, c0),                           \
@@ -368,10 +366,23 @@ static const tn_dot_fn tn_dot_tiles[TN_DOT_ROWS + 1] = {
 #endif
 };
 
+/* Works out what the tiles of a panel have in common. */
+static inline void tn_dot_begin(tn_dot *t, const void *panel) {
+  const int32_t *sums = panel;
+  const tn_vq zero = tn_vq_set1(-t->zero);
+  const tn_vf factor = tn_vf_set1(t->factor), by = tn_vf_set1(t->bias_factor), none = tn_vf_set1(0);
+  for (int l = 0; l < TN_DOT_PANEL; l += TN_DOT_LANES) {
+    tn_vq_store(t->begin + l, tn_vq_mul(zero, tn_vq_load(sums + l)));
+    tn_vf_store(t->mul + l, tn_vf_mul(tn_vf_load(t->scale + l), factor));
+    tn_vf_store(t->add + l, t->bias ? tn_vf_mul(tn_vf_load(t->bias + l), by) : none);
+  }
+}
+
 /* `rows` rows by one panel, in tiles of about the same height. y and z: of the first row and the
  * panel's first filter. */
 static inline void tn_dot_run(tn_dot *t, int64_t rows, const tn_dot_x *x, const void *panel,
                               void *y, const uint8_t *z) {
+  tn_dot_begin(t, panel);
   const int64_t n = tn_ceil_div(rows, TN_DOT_ROWS), size = t->to_f32 ? (int64_t)sizeof(float) : 1;
   for (int64_t k = 0, r = 0; k < n; k++) {
     const int64_t end = (k + 1) * rows / n;
