@@ -1,2 +1,2 @@
-/* Pools in f32 for AVX-512: pool_simd.h, compiled with its flags. */
-#include "pool_simd.h"
+/* Pools for AVX-512: pool_simd.h and pool_last_simd.h, compiled with its flags. */
+#include "pool_last_simd.h"

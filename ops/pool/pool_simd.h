@@ -1,4 +1,5 @@
-/* Pools in f32 in blocked layout, for AVX-512 and AVX2: a vector is the channels of one block. */
+/* Pools in f32 in blocked layout, for AVX-512, AVX2 and NEON: a vector is the channels of one
+ * block. */
 #ifndef TN_OPS_POOL_SIMD_H
 #define TN_OPS_POOL_SIMD_H
 
@@ -145,7 +146,7 @@ tn_status TN_SIMD_NAME(global_pool_plan)(const tn_call *call, tn_kernel_plan *ou
     return TN_OK;                                                                                  \
   }
 GLOBAL_BLOCKED(global_average_pool, tn_vf_set1(0), tn_vf_add, tn_vf_add,
-               tn_vf_mul(sum, tn_vf_set1(1.0f / (float)size)))
+               tn_vf_div(sum, tn_vf_set1((float)size)))
 GLOBAL_BLOCKED(global_max_pool, tn_vf_set1(-INFINITY), tn_vf_max, tn_vf_max, sum)
 
 #endif

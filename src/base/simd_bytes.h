@@ -1,5 +1,6 @@
-/* Vectors of f32 from and to elements of a byte, for AVX-512, AVX2 and NEON; see base/simd.h. A
- * byte is u8 or i8: loads say which, stores keep the low eight bits of an integer. */
+/* Vectors of f32 from and to elements of a byte, and vectors of bytes, for AVX-512, AVX2 and NEON;
+ * see base/simd.h. A byte is u8 or i8: loads say which, stores keep the low eight bits of an
+ * integer. */
 #ifndef TN_BASE_SIMD_BYTES_H
 #define TN_BASE_SIMD_BYTES_H
 
@@ -11,6 +12,54 @@ static inline tn_vf tn_vf_load_i8(const int8_t *p);
 static inline tn_vf tn_vf_load_i32(const int32_t *p);
 /* The low byte of zero plus each lane rounded half to even; both are far from the ends of i32. */
 static inline void tn_vf_store_byte(void *p, tn_vf v, int32_t zero);
+
+/* Vectors of TN_VB_LANES bytes. */
+#if defined(__AVX512F__)
+enum { TN_VB_LANES = 64 };
+typedef __m512i tn_vb;
+static inline tn_vb tn_vb_set1(uint8_t x) { return _mm512_set1_epi8((char)x); }
+static inline tn_vb tn_vb_load(const void *p) { return _mm512_loadu_si512(p); }
+static inline void tn_vb_store(void *p, tn_vb v) { _mm512_storeu_si512(p, v); }
+static inline tn_vb tn_vb_max_u8(tn_vb a, tn_vb b) { return _mm512_max_epu8(a, b); }
+static inline tn_vb tn_vb_max_i8(tn_vb a, tn_vb b) { return _mm512_max_epi8(a, b); }
+/* The first n bytes, n in 1 .. TN_VB_LANES; loads have zeros behind them. */
+static inline tn_vb tn_vb_load_first(const void *p, int64_t n) {
+  return _mm512_maskz_loadu_epi8(~UINT64_C(0) >> (64 - n), p);
+}
+static inline void tn_vb_store_first(void *p, tn_vb v, int64_t n) {
+  _mm512_mask_storeu_epi8(p, ~UINT64_C(0) >> (64 - n), v);
+}
+#else
+#if defined(__ARM_NEON)
+enum { TN_VB_LANES = 16 };
+typedef uint8x16_t tn_vb;
+static inline tn_vb tn_vb_set1(uint8_t x) { return vdupq_n_u8(x); }
+static inline tn_vb tn_vb_load(const void *p) { return vld1q_u8(p); }
+static inline void tn_vb_store(void *p, tn_vb v) { vst1q_u8(p, v); }
+static inline tn_vb tn_vb_max_u8(tn_vb a, tn_vb b) { return vmaxq_u8(a, b); }
+static inline tn_vb tn_vb_max_i8(tn_vb a, tn_vb b) {
+  return vreinterpretq_u8_s8(vmaxq_s8(vreinterpretq_s8_u8(a), vreinterpretq_s8_u8(b)));
+}
+#else
+enum { TN_VB_LANES = 32 };
+typedef __m256i tn_vb;
+static inline tn_vb tn_vb_set1(uint8_t x) { return _mm256_set1_epi8((char)x); }
+static inline tn_vb tn_vb_load(const void *p) { return _mm256_loadu_si256(p); }
+static inline void tn_vb_store(void *p, tn_vb v) { _mm256_storeu_si256(p, v); }
+static inline tn_vb tn_vb_max_u8(tn_vb a, tn_vb b) { return _mm256_max_epu8(a, b); }
+static inline tn_vb tn_vb_max_i8(tn_vb a, tn_vb b) { return _mm256_max_epi8(a, b); }
+#endif
+static inline tn_vb tn_vb_load_first(const void *p, int64_t n) {
+  uint8_t lanes[TN_VB_LANES] = {0};
+  memcpy(lanes, p, (size_t)n);
+  return tn_vb_load(lanes);
+}
+static inline void tn_vb_store_first(void *p, tn_vb v, int64_t n) {
+  uint8_t lanes[TN_VB_LANES];
+  tn_vb_store(lanes, v);
+  memcpy(p, lanes, (size_t)n);
+}
+#endif
 
 #if defined(__AVX512F__)
 
