@@ -1,8 +1,8 @@
 /* QuantConv of depthwise windows in channels-last layout, on the integer dot products of
  * base/dot_simd.h: the codes of TN_DOT_K rows under each other are interleaved, so that one product
- * takes as many taps of a column of the window, and each column of the input is interleaved once for
- * all output pixels of a tile that see it. A block has as many channels as a vector has codes; its
- * sums are in TN_DOT_K vectors, whose order packing undoes.
+ * takes as many taps of a column of the window, and each column of the input is interleaved once
+ * for all output pixels of a tile that see it. A block has as many channels as a vector has codes;
+ * its sums are in TN_DOT_K vectors, whose order packing undoes.
  *
  * An item is a strip of output rows, copied with its pads. */
 #ifndef TN_OPS_QUANT_DEPTHWISE_SIMD_H
