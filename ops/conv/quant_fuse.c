@@ -196,3 +196,42 @@ tn_status quant_conv_from_quantize(const tn_call *call, tn_graph *graph, int32_t
   a.hi = bound(hi, scale, zero, least, most);
   return become(call, graph, node, conv->inputs, &a);
 }
+
+/* ---- what is added to the output ---- */
+
+/* Is input k of the addition the output of a QuantConv, with the numbers that it has there, and
+ * the other one like it? */
+static const tn_quant_conv_attrs *conv_added(const tn_pattern *p, const tn_node *n, uint32_t k,
+                                             const tn_quant_add_attrs *add,
+                                             const tn_node **out_conv) {
+  const tn_tensor *y = tn_pattern_type(p, n->inputs[k]), *z = tn_pattern_type(p, n->inputs[1 - k]);
+  const tn_quant_conv_attrs *a = conv_before(p, n->inputs[k], out_conv);
+  const double scale = k ? add->b_scale : add->a_scale;
+  const int64_t zero = k ? add->b_zero : add->a_zero;
+  if (!a || tn_str_is(a->y_type, "f32") || input_of(*out_conv, QUANT_Z) >= 0 || !y || !is_8_bit(z))
+    return NULL;
+  const bool same = (float)a->y_scale == (float)scale && a->y_zero == zero;
+  return same && tn_same_shape(y, z) ? a : NULL;
+}
+
+tn_status quant_conv_from_add(const tn_call *call, tn_graph *graph, int32_t node) {
+  const tn_pattern p = {call->host->graph, graph};
+  const tn_node *n = tn_pattern_root(&p, node), *conv = NULL;
+  const tn_quant_add_attrs *add = call->attrs;
+  const tn_quant_conv_attrs *from = NULL;
+  uint32_t k = 0;
+  for (; n && k < 2; k++)
+    if ((from = conv_added(&p, n, k, add, &conv))) break;
+  if (!from) return TN_OK;
+  tn_quant_conv_attrs a = *from;
+  a.y_type = call->outputs[0]->dtype == TN_I8 ? (tn_str){"i8", 2} : (tn_str){"u8", 2};
+  a.z_scale = k ? add->a_scale : add->b_scale;
+  a.z_zero = k ? add->a_zero : add->b_zero;
+  a.sum_scale = add->y_scale;
+  a.sum_zero = add->y_zero;
+  a.sum_lo = add->lo;
+  a.sum_hi = add->hi;
+  const int32_t inputs[] = {conv->inputs[QUANT_X], conv->inputs[QUANT_W],
+                            conv->inputs[QUANT_W_SCALE], input_of(conv, QUANT_B), n->inputs[1 - k]};
+  return become(call, graph, node, inputs, &a);
+}

@@ -83,6 +83,15 @@ static int32_t two_in_a_row(maker *m) {
   return quantised(m, conv_of(m, quantised(m, conv(m), 2, 100), 1), 16, 90);
 }
 
+/* With what is added on either side, its own scale, and a Relu behind it. */
+static int32_t residual(maker *m) {
+  const int32_t sum = op(m, "Add", plain(m), quantised(m, m->x, 0.25f, 100));
+  return quantised(m, op(m, "Relu", sum, -1), 1, 3);
+}
+static int32_t residual_first(maker *m) {
+  return quantised(m, op(m, "Add", quantised(m, m->x, 0.25f, 100), plain(m)), 1, 50);
+}
+
 static void check(make_fn make, const char *name, bool fuses, char ops[KIT_MAX_TEXT]) {
   const int64_t dims[] = {1, C, SIDE, SIDE};
   float x[N];
@@ -110,6 +119,20 @@ static void quantised_outputs(void **state) {
       assert_non_null(first);
       assert_null(strstr(first + 1, "QuantizeLinear"));
     }
+  with.is_signed = false;
+}
+
+static void residuals(void **state) {
+  char ops[KIT_MAX_TEXT];
+  (void)state;
+  if (!is_fast()) skip();
+  for (int is_signed = 0; is_signed < 2; is_signed++) {
+    with.is_signed = is_signed;
+    check(residual, "QuantConv", true, ops);
+    assert_null(strstr(ops, "Add"));
+    check(residual_first, "QuantConv", true, ops);
+    assert_null(strstr(ops, "Add"));
+  }
   with.is_signed = false;
 }
 
@@ -149,6 +172,7 @@ static void pins(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(quantised_outputs),
+      cmocka_unit_test(residuals),
       cmocka_unit_test(float_outputs),
       cmocka_unit_test(others),
       cmocka_unit_test(pins),
