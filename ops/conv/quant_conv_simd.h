@@ -15,7 +15,7 @@
 enum {
   QUANT_RUNS = 256,             /* at most */
   QUANT_NARROW = 4,             /* channels of a pixel made of planes */
-  QUANT_STRIP_BYTES = 256 << 10 /* of input, in L2 */
+  QUANT_STRIP_BYTES = 256 << 10 /* of input, output and residual: each panel meets all, in L2 */
 };
 
 #define QUANT_MOST_BYTES (INT64_C(1) << 34) /* of a copied strip */
@@ -52,13 +52,14 @@ static bool quant_reads_in_place(const quant_layer *l) {
 }
 
 static void quant_cut(quant_layer *l, uint32_t n_workers) {
-  const int64_t bytes = tn_max_i64(1, l->row * (int64_t)sizeof(tn_dot_x));
-  const int64_t rows = tn_max_i64(1, QUANT_STRIP_BYTES / bytes - l->kernel_h + 1);
+  const int64_t in = l->row * l->stride_h * (int64_t)sizeof(tn_dot_x);
+  const int64_t each = l->q.y_dtype == TN_F32 ? (int64_t)sizeof(float) : l->q.z ? 2 : 1;
+  const int64_t row = in + l->out_w * l->q.c.filters * each;
   const conv_shape *c = &l->q.c;
   const bool is_depthwise = c->groups > 1 && l->channels == 1 && l->filters == 1;
   l->cut = (work_cut){
       .rows = l->out_h,
-      .most_rows = tn_max_i64(1, rows / l->stride_h),
+      .most_rows = tn_max_i64(1, QUANT_STRIP_BYTES / tn_max_i64(1, row)),
       .batch = c->batch,
       .groups = is_depthwise ? 1 : l->panels * c->groups,
       .by_filters = !is_depthwise && cut_by_filters(c->filters * c->taps, c->in_size * c->batch),
