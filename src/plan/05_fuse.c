@@ -240,9 +240,28 @@ static tn_status fuse_epilogues(const tn_planner *p, tn_graph *g) {
   return s ? s : tn_graph_remove_dead(g);
 }
 
-/* What folding has left for the rewrites to see. *out_folded: there was something. */
-static tn_status fold_quantised(const tn_planner *p, tn_graph *g, bool *out_folded, tn_diag *diag) {
+/* Are all values known that the node's readers make? Until then rewrites that look at shapes have
+ * not seen them. */
+static bool readers_are_known(const tn_graph *g, int32_t node) {
+  const tn_gnode *n = tn_graph_node(g, node);
+  for (uint32_t k = 0; k < n->node.n_outputs; k++) {
+    const tn_value *v = n->node.outputs[k] < 0 ? NULL : tn_graph_val(g, n->node.outputs[k]);
+    for (int64_t u = 0; v && u < v->users.n; u++) {
+      const tn_gnode *user = tn_graph_node(g, v->users.data[u]);
+      for (uint32_t o = 0; o < user->node.n_outputs; o++)
+        if (user->node.outputs[o] >= 0 && !tn_graph_val(g, user->node.outputs[o])->known)
+          return false;
+    }
+  }
+  return true;
+}
+
+/* What folding has left for the rewrites to see; last: all of it. *out_folded: there was
+ * something. */
+static tn_status fold_quantised(const tn_planner *p, tn_graph *g, bool last, bool *out_folded,
+                                tn_diag *diag) {
   const int64_t n = g->rewritten ? 0 : g->nodes.n;
+  bool waits = false;
   tn_status s = TN_OK;
   *out_folded = false;
   g->rewritten = true;
@@ -251,24 +270,33 @@ static tn_status fold_quantised(const tn_planner *p, tn_graph *g, bool *out_fold
     bool done;
     int32_t value;
     if (!node->alive || !node->def || strcmp(node->node.op, "DequantizeLinear")) continue;
+    if (!last && !readers_are_known(g, id)) {
+      waits = true;
+      continue;
+    }
     s = tn_infer_and_fold(p, g, id, &done, &value, diag);
     if (s == TN_NEEDS_DATA) s = TN_OK;
     *out_folded |= !tn_graph_node(g, id)->alive;
   }
+  if (waits) g->rewritten = false;
   return s;
 }
 
-tn_status tn_pass_rewrite(const tn_planner *p, tn_graph *g, tn_diag *diag) {
+static tn_status rewrite(const tn_planner *p, tn_graph *g, bool last, tn_diag *diag) {
   if (p->model_flags & TN_MODEL_NO_OPTIMIZE) return TN_OK;
   bool folded, widened = false;
   tn_status s = rewrite_all(p, g, diag);
-  if (!s) s = fold_quantised(p, g, &folded, diag);
+  if (!s) s = fold_quantised(p, g, last, &folded, diag);
   if (!s && folded) s = rewrite_all(p, g, diag);
   if (!s) s = tn_widen_halves(p, g, &widened, diag);
   return s || !widened ? s : rewrite_all(p, g, diag);
 }
 
+tn_status tn_pass_rewrite(const tn_planner *p, tn_graph *g, tn_diag *diag) {
+  return rewrite(p, g, false, diag);
+}
+
 tn_status tn_pass_fuse(const tn_planner *p, tn_graph *g, tn_diag *diag) {
-  const tn_status s = tn_pass_rewrite(p, g, diag);
+  const tn_status s = rewrite(p, g, true, diag);
   return s || p->model_flags & TN_MODEL_NO_OPTIMIZE ? s : fuse_epilogues(p, g);
 }

@@ -263,6 +263,17 @@ static void not_statically(void **state) {
   check(only_weights, false, 0);
 }
 
+static void open_dims(void **state) { /* shapes are known when weights could long be folded */
+  (void)state;
+  if (!has_kernel()) skip();
+  kit_open = true;
+  check(per_column, true, 1);
+  check(to_bytes, true, 1);
+  check(gemm, true, 1);
+  check(scale_along_sums, false, 0);
+  kit_open = false;
+}
+
 static void pinned(void **state) {
   (void)state;
   kit_pin = "MatMulInteger=matmul_integer_c";
@@ -273,6 +284,7 @@ static void pinned(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(dynamically), cmocka_unit_test(not_dynamically),
-      cmocka_unit_test(statically), cmocka_unit_test(not_statically), cmocka_unit_test(pinned)};
+      cmocka_unit_test(statically),  cmocka_unit_test(not_statically),
+      cmocka_unit_test(open_dims),   cmocka_unit_test(pinned)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
