@@ -25,6 +25,7 @@
 
 #include <math.h>
 
+#include "base/elementwise.h"
 #include "base/epilogue.h"
 #include "base/simd.h"
 #include "blocks.h"
@@ -35,6 +36,7 @@ enum {
   UNIT = 4 * LANES,
   UNITS_BYTES = DEPTH / 8 * UNIT,
   STREAMS = 4,
+  STATE_HEAD = 64,
   DIGITS = 3,
   CHUNK = 4,            /* rows that weights meet at once, at most */
   ROWS_BYTES = 1 << 20, /* of digits that an item goes through: about half of L2 */
@@ -201,13 +203,13 @@ typedef struct layout {
 
 static int64_t round_up(int64_t x, int64_t to) { return tn_ceil_div(x, to) * to; }
 
-static tn_status layout_make(const tn_call *call, layout *out) {
+static tn_status layout_make(const tn_call *call, bool half_scales, layout *out) {
   layout l = {0};
   const tn_status s = blocks_of(call, &l.w);
   if (s) return s;
   l.block = tn_min_i64(l.w.block, DEPTH);
   l.step = tn_min_i64(l.block, 32);
-  l.half_scales = l.w.scales->dtype == TN_F16;
+  l.half_scales = half_scales;
   l.scale_bytes = LANES * (l.half_scales ? 2 : 4);
   const int64_t part_blocks = DEPTH / l.block,
                 zeros_at = UNITS_BYTES + round_up(part_blocks * l.scale_bytes, UNIT);
@@ -231,14 +233,14 @@ static int64_t chunk_row(const layout *l, int64_t c) { return l->w.m * c / l->ch
 
 static tn_status plan(const tn_call *call, tn_kernel_plan *out) {
   layout l;
-  const tn_status s = layout_make(call, &l);
+  const tn_status s = layout_make(call, call->inputs[2]->dtype == TN_F16, &l);
   if (s) return s;
   const double bytes = (double)(STREAMS * l.stream_bytes),
                products = (double)l.w.m * (double)l.w.n * (double)l.w.k;
   const double ns = bytes / 15 + products / (LANES * (SUMS_32 ? 4.0 : 2.5));
   int64_t ints;
   if (tn_mul_i64(l.w.m, l.row_ints, &ints) || ints > TN_MAX_ELEMENTS) return TN_ERR_OVERFLOW;
-  out->state_bytes = (uint64_t)(STREAMS * l.stream_bytes);
+  out->state_bytes = STATE_HEAD + (uint64_t)(STREAMS * l.stream_bytes);
   out->scratch_bytes = (uint64_t)ints * sizeof(int32_t);
   out->n_stages = 2;
   out->items[0] = l.chunks * l.parts;
@@ -260,6 +262,15 @@ static uint32_t pack_8(const uint8_t *b) {
   return v;
 }
 
+static void store_scale(const layout *l, int64_t at, char *to, int64_t lane) {
+  const tn_tensor *t = l->w.scales;
+  const float scale = (float)tn_load_f64(t->dtype, t->data, at);
+  if (l->half_scales)
+    tn_narrow_f16(&scale, (uint16_t *)(void *)to + lane, 1);
+  else
+    memcpy(to + lane * 4, &scale, sizeof scale);
+}
+
 /* Numbers, scales and zero points of column j of W, from number k0 on, to a lane of a part. */
 static void pack_lane(const layout *l, int64_t j, int64_t k0, char *to, int64_t lane) {
   const blocks *w = &l->w;
@@ -270,9 +281,8 @@ static void pack_lane(const layout *l, int64_t j, int64_t k0, char *to, int64_t 
     memcpy(to + k / 8 * UNIT + lane * 4, &unit, sizeof unit);
   }
   for (int64_t k = 0; k < depth; k += l->block) {
-    const int64_t block = (k0 + k) / w->block, size = l->scale_bytes / LANES;
-    memcpy(to + UNITS_BYTES + k / l->block * l->scale_bytes + lane * size,
-           (const char *)w->scales->data + (j * w->n_blocks + block) * size, (size_t)size);
+    const int64_t block = (k0 + k) / w->block;
+    store_scale(l, j * w->n_blocks + block, to + UNITS_BYTES + k / l->block * l->scale_bytes, lane);
     if (w->zeros)
       *(int8_t *)(to + l->zeros_at + k / l->block * LANES + lane) =
           (int8_t)(8 - blocks_zero(w, j, block));
@@ -283,14 +293,33 @@ static char *part_at(const layout *l, char *state, int64_t panel, int64_t part) 
   return state + (panel * l->parts + part) * l->part_bytes;
 }
 
+/* f16 would hold all scales. */
+static bool are_half(const tn_tensor *scales) {
+  const float *x = scales->data;
+  const int64_t n = tn_tensor_elements(scales);
+  if (scales->dtype == TN_F16) return true;
+  for (int64_t k = 0; k < n; k++) {
+    uint16_t half;
+    float back;
+    tn_narrow_f16(x + k, &half, 1);
+    tn_widen_f16(&half, &back, 1);
+    if (tn_bits_of_f32(back) != tn_bits_of_f32(x[k])) return false;
+  }
+  return true;
+}
+
+/* The state begins with whether its scales are f16. */
 static tn_status prepare(const tn_call *call) {
+  const bool half_scales = are_half(call->inputs[2]);
   layout l;
-  const tn_status s = layout_make(call, &l);
+  const tn_status s = layout_make(call, half_scales, &l);
   if (s) return s;
-  memset(call->state, 0, (size_t)(STREAMS * l.stream_bytes));
+  char *state = (char *)call->state + STATE_HEAD;
+  memset(call->state, 0, STATE_HEAD + (size_t)(STREAMS * l.stream_bytes));
+  *(uint8_t *)call->state = half_scales;
   for (int64_t j = 0; j < l.w.n; j++)
     for (int64_t part = 0; part < l.parts; part++)
-      pack_lane(&l, j, part * DEPTH, part_at(&l, call->state, j / LANES, part), j % LANES);
+      pack_lane(&l, j, part * DEPTH, part_at(&l, state, j / LANES, part), j % LANES);
   return TN_OK;
 }
 
@@ -485,7 +514,7 @@ static void finish(const tn_call *call, const layout *l, int64_t row, int64_t j,
   tn_vf_store_mask(y, kept, v);
   if (tn_vf_sum(tn_vf_mul(v, tn_vf_set1(0))) != 0)
     for (int64_t c = 0; c < n; c++)
-      if (!isfinite(y[c])) y[c] = slow_sum(l, call->state, row, j + c);
+      if (!isfinite(y[c])) y[c] = slow_sum(l, (const char *)call->state + STATE_HEAD, row, j + c);
   if (l->w.bias) {
     const float *bias = (const float *)l->w.bias->data + j;
     tn_vf_store_mask(y, kept, tn_vf_add(tn_vf_load_mask(kept, y), tn_vf_load_mask(kept, bias)));
@@ -500,7 +529,7 @@ static void run_item(const tn_call *call, const layout *l, int64_t item) {
   const int64_t panel = item % l->panels, c0 = item / l->panels * l->block_chunks,
                 c1 = tn_min_i64(l->chunks, c0 + l->block_chunks);
   const int64_t wide = l->w.m == 1 ? WIDE_1 : WIDE_MORE;
-  const char *weights = (const char *)call->state + panel * l->parts * l->part_bytes;
+  const char *weights = (const char *)call->state + STATE_HEAD + panel * l->parts * l->part_bytes;
   for (int64_t s = 0; s < STREAMS; s += wide)
     for (int64_t c = c0; c < c1; c++) {
       const int64_t first = chunk_row(l, c), rows = chunk_row(l, c + 1) - first;
@@ -515,7 +544,7 @@ static void run_item(const tn_call *call, const layout *l, int64_t item) {
 
 static tn_status run(const tn_call *call, uint32_t stage, int64_t begin, int64_t end) {
   layout l;
-  const tn_status s = layout_make(call, &l);
+  const tn_status s = layout_make(call, *(const uint8_t *)call->state, &l);
   for (int64_t item = begin; !s && item < end; item++) {
     if (stage == 0)
       make_digits(&l, item, call->scratch);

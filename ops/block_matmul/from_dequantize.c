@@ -1,0 +1,295 @@
+/* Rewrites: a MatMul or Gemm by constants of 4 bits that a DequantizeLinear makes floats of becomes
+ * tenon::BlockMatMul, if scales are per tensor, per column, or per block along K. */
+#include "base/fetch.h"
+#include "base/infer.h"
+#include "base/lower.h"
+#include "base/pattern.h"
+#include "blocks.h"
+#include "matmul.gen.h"
+#include "quant.gen.h"
+
+enum { BLOCK_LEAST = 16, BLOCK_ANY = 128 };
+
+/* A matrix of constants that is dequantised, as W [N][K]. (Tensors are copies: what the graph says
+ * is to be trusted until it changes only.) */
+typedef struct source {
+  tn_tensor x, scales, zeros;
+  int32_t values[3]; /* of these; -1: without zeros */
+  int64_t n, k;
+  int64_t k_step, n_step;             /* of x, in elements */
+  int64_t block;                      /* numbers along K that share a scale */
+  int64_t scale_k_step, scale_n_step; /* of scales and zeros, over blocks and columns */
+} source;
+
+static int32_t input_of(const tn_node *n, uint32_t k) {
+  return k < n->n_inputs ? n->inputs[k] : -1;
+}
+
+static const tn_tensor *constant(const tn_pattern *p, int32_t value) {
+  const tn_tensor *t = tn_pattern_type(p, value);
+  return t && t->data ? t : NULL;
+}
+
+/* Where the scale of an element stands. */
+static bool find_scales(source *s, const tn_dequantize_linear_attrs *a, int32_t k_axis) {
+  const tn_tensor *t = &s->scales;
+  const int64_t axis = a->axis < 0 ? a->axis + 2 : a->axis, n = tn_tensor_elements(t);
+  s->block = s->k;
+  if (n == 1 && !a->block_size) return true; /* all steps are 0 */
+  if (a->block_size == 0) {                  /* per column */
+    s->scale_n_step = 1;
+    return t->rank == 1 && axis != k_axis && n == s->n;
+  }
+  const int64_t n_blocks = tn_ceil_div(s->k, a->block_size);
+  if (axis != k_axis || t->rank != 2 || t->shape[k_axis] != n_blocks || t->shape[!k_axis] != s->n)
+    return false;
+  s->block = a->block_size;
+  s->scale_k_step = k_axis == 0 ? s->n : 1;
+  s->scale_n_step = k_axis == 0 ? 1 : n_blocks;
+  return true;
+}
+
+/* The DequantizeLinear that computes the value, of a matrix whose dim k_axis is K. */
+static bool source_of(const tn_pattern *p, int32_t value, int32_t k_axis, source *out) {
+  const tn_node *n = tn_pattern_node(p, value, "DequantizeLinear");
+  if (!n || n->n_inputs < 2) return false;
+  const int32_t zero = input_of(n, 2);
+  const tn_tensor *x = constant(p, n->inputs[0]), *scales = constant(p, n->inputs[1]),
+                  *zeros = constant(p, zero);
+  if (!x || !scales || (zero >= 0 && !zeros)) return false;
+  if (x->rank != 2 || (x->dtype != TN_I4 && x->dtype != TN_U4)) return false;
+  if (!(TN_MASK(scales->dtype) & (TN_MASK(TN_F32) | TN_MASK(TN_F16) | TN_MASK(TN_BF16))))
+    return false;
+  if (zeros && tn_tensor_elements(zeros) != tn_tensor_elements(scales)) return false;
+  source s = {.x = *x, .scales = *scales, .values = {n->inputs[0], n->inputs[1], zero}};
+  if (zeros) s.zeros = *zeros;
+  s.k = s.x.shape[k_axis];
+  s.n = s.x.shape[!k_axis];
+  s.k_step = k_axis == 0 ? s.n : 1;
+  s.n_step = k_axis == 0 ? 1 : s.k;
+  const tn_dequantize_linear_attrs *a =
+      p->api->node_attrs(p->graph, p->api->value_producer(p->graph, value));
+  if (s.k < 1 || s.n < 1 || !find_scales(&s, a, k_axis)) return false;
+  *out = s;
+  return true;
+}
+
+/* What the value is the transposed copy of, matrices both (transpositions are regions when rewrites
+ * see them); -1: of nothing. */
+static int32_t transposed(const tn_pattern *p, int32_t value) {
+  uint32_t n = 0;
+  const tn_tensor *t = tn_pattern_type(p, value);
+  const int32_t node = value < 0 ? -1 : p->api->value_producer(p->graph, value);
+  const tn_region *const *regions =
+      t && t->rank == 2 && node >= 0 ? p->api->node_regions(p->graph, node, &n) : NULL;
+  if (n != 1 || !tn_pattern_root(p, node)) return -1;
+  const tn_region *r = regions[0];
+  if (r->rank != 2 || r->src_offset || r->dst_offset) return -1;
+  const int32_t row = r->dst_stride[0] == 1; /* the dim that counts rows of the copy */
+  const bool turns = r->size[row] == t->shape[0] && r->size[!row] == t->shape[1] &&
+                     r->dst_stride[row] == t->shape[1] && r->dst_stride[!row] == 1 &&
+                     r->src_stride[row] == 1 && r->src_stride[!row] == t->shape[0];
+  const int32_t from = turns ? p->api->node(p->graph, node)->inputs[r->input] : -1;
+  const tn_tensor *x = tn_pattern_type(p, from);
+  return x && x->rank == 2 && x->shape[0] == t->shape[1] && x->shape[1] == t->shape[0] ? from : -1;
+}
+
+/* The same, or of its transpose. */
+static bool find_source(const tn_pattern *p, int32_t value, int32_t k_axis, source *out) {
+  const int32_t from = transposed(p, value);
+  return from < 0 ? source_of(p, value, k_axis, out) : source_of(p, from, !k_axis, out);
+}
+
+/* Numbers that share a scale in tenon::BlockMatMul: a power of 2 that divides blocks; 0: none. */
+static int64_t block_of(const source *s) {
+  enum { MOST = 1 << 24 };
+  if (s->block >= s->k) return BLOCK_ANY;
+  int64_t block = 1;
+  while (block < MOST && s->block % (2 * block) == 0) block *= 2;
+  return block >= BLOCK_LEAST ? block : 0;
+}
+
+/* ---- the constants ---- */
+
+/* Of x or zeros, moved to 0 .. 15. */
+static uint32_t number_at(const tn_tensor *t, int64_t at) {
+  const uint32_t q = (uint32_t)blocks_number(t->data, at);
+  return t->dtype == TN_I4 ? q ^ 8 : q;
+}
+
+/* x lies as W does, rows of whole bytes. */
+static void copy_rows(const source *s, int64_t row_bytes, uint8_t *to) {
+  const uint8_t *x = s->x.data, flip = s->x.dtype == TN_I4 ? 0x88 : 0;
+  for (int64_t j = 0; j < s->n; j++, to += row_bytes)
+    for (int64_t k = 0; k < s->k / 2; k++) to[k] = *x++ ^ flip;
+}
+
+/* Columns j and j + 1 of x [K][N], N even, numbers k0 to k1, both even: two by two. */
+static void turn_pair(const source *s, int64_t j, int64_t k0, int64_t k1, int64_t row_bytes,
+                      uint8_t *to) {
+  const uint8_t *x = (const uint8_t *)s->x.data + (k0 * s->n + j) / 2;
+  const uint32_t flip = s->x.dtype == TN_I4 ? 0x88 : 0;
+  to += j * row_bytes;
+  for (int64_t k = k0; k < k1; k += 2, x += s->n) {
+    const uint32_t a = x[0] ^ flip, b = x[s->n / 2] ^ flip;
+    to[k / 2] = (uint8_t)((a & 15) | b << 4);
+    to[row_bytes + k / 2] = (uint8_t)(a >> 4 | (b & 0xf0));
+  }
+}
+
+static void pack_number(const source *s, int64_t j, int64_t k, int64_t row_bytes, uint8_t *to) {
+  to[j * row_bytes + k / 2] |=
+      (uint8_t)(number_at(&s->x, k * s->k_step + j * s->n_step) << (k % 2 * 4));
+}
+
+/* A block of rows and columns at a time: what is read and written stays in the cache. */
+static void pack_numbers(const source *s, int64_t row_bytes, uint8_t *to) {
+  enum { SIZE = 128 };
+  if (s->k_step == 1 && s->k % 2 == 0) {
+    copy_rows(s, row_bytes, to);
+    return;
+  }
+  const bool pairs = s->n_step == 1 && s->n % 2 == 0;
+  for (int64_t k0 = 0; k0 < s->k; k0 += SIZE) {
+    const int64_t k1 = tn_min_i64(k0 + SIZE, s->k), even = pairs ? k1 / 2 * 2 : k0;
+    for (int64_t j = 0; j < s->n && pairs; j += 2) turn_pair(s, j, k0, even, row_bytes, to);
+    for (int64_t j = 0; j < s->n; j++)
+      for (int64_t k = even; k < k1; k++) pack_number(s, j, k, row_bytes, to);
+  }
+}
+
+static int64_t scale_at(const source *s, int64_t j, int64_t k) {
+  return j * s->scale_n_step + k / s->block * s->scale_k_step;
+}
+
+static void copy_scales(const source *s, int64_t n_blocks, int64_t block, char *to) {
+  const size_t size = s->scales.dtype == TN_F32 ? 4 : 2;
+  for (int64_t j = 0; j < s->n; j++)
+    for (int64_t g = 0; g < n_blocks; g++, to += size)
+      memcpy(to, (const char *)s->scales.data + scale_at(s, j, g * block) * (int64_t)size, size);
+}
+
+static void pack_zeros(const source *s, int64_t n_blocks, int64_t block, uint8_t *to) {
+  for (int64_t j = 0; j < s->n; j++, to += (n_blocks + 1) / 2)
+    for (int64_t g = 0; g < n_blocks; g++)
+      to[g / 2] |= (uint8_t)(s->values[2] >= 0
+                                 ? number_at(&s->zeros, scale_at(s, j, g * block)) << (g % 2 * 4)
+                                 : 0);
+}
+
+/* A constant [n][width] that is filled in, zero so far. */
+static tn_status begin_const(const tn_call *call, uint32_t dtype, int64_t n, int64_t width,
+                             tn_tensor *out) {
+  const int64_t dims[2] = {n, width};
+  *out = tn_tensor_make(dtype, 2, dims, NULL);
+  int64_t count;
+  const tn_status s = tn_dims_product(dims, 2, &count);
+  if (s) return s;
+  const int64_t bytes = tn_dtype_bytes(dtype, count);
+  if (bytes < 0) return TN_ERR_OVERFLOW;
+  out->data = call->host->alloc(call->ctx, (uint64_t)bytes);
+  if (!out->data) return TN_ERR_MEMORY;
+  memset(out->data, 0, (size_t)bytes);
+  return TN_OK;
+}
+
+static int32_t end_const(const tn_call *call, tn_graph *graph, tn_tensor *t) {
+  const int32_t value = tn_emit_const(call, graph, t);
+  call->host->free(call->ctx, t->data);
+  return value;
+}
+
+/* B, scales and zero points. */
+static tn_status make_consts(const tn_call *call, tn_graph *graph, const source *s, int64_t block,
+                             int32_t *out) {
+  const int64_t n_blocks = tn_ceil_div(s->k, block);
+  tn_tensor t;
+  tn_status status = begin_const(call, TN_U8, s->n, n_blocks * (block / 2), &t);
+  if (status) return status;
+  pack_numbers(s, n_blocks * (block / 2), t.data);
+  out[0] = end_const(call, graph, &t);
+  if (out[0] < 0) return out[0];
+  status = begin_const(call, s->scales.dtype, s->n, n_blocks, &t);
+  if (status) return status;
+  copy_scales(s, n_blocks, block, t.data);
+  out[1] = end_const(call, graph, &t);
+  if (out[1] < 0) return out[1];
+  out[2] = -1;
+  if (s->values[2] < 0 && s->x.dtype == TN_I4) return TN_OK; /* 0 of i4 is 8 here */
+  status = begin_const(call, TN_U8, s->n, (n_blocks + 1) / 2, &t);
+  if (status) return status;
+  pack_zeros(s, n_blocks, block, t.data);
+  out[2] = end_const(call, graph, &t);
+  return out[2] < 0 ? out[2] : TN_OK;
+}
+
+static tn_status become(const tn_call *call, tn_graph *graph, int32_t node, const source *s,
+                        int32_t a, int32_t bias) {
+  const tn_graph_api *api = call->host->graph;
+  const int64_t block = block_of(s);
+  int32_t consts[3];
+  if (!block) return TN_OK;
+  tn_status status = TN_OK;
+  for (int k = 0; k < 3 && !status; k++)
+    if (s->values[k] >= 0) status = tn_fetch_elements(call, graph, s->values[k]);
+  if (!status) status = make_consts(call, graph, s, block, consts);
+  if (status) return status;
+  const int32_t out = api->value(graph, NULL);
+  if (out < 0) return out;
+  const tn_attr k = tn_attr_int("K", s->k), n = tn_attr_int("N", s->n),
+                size = tn_attr_int("block_size", block);
+  const tn_attr *const attrs[] = {&k, &n, &size};
+  const int32_t inputs[] = {a, consts[0], consts[1], consts[2], bias};
+  const tn_node made = {.head = TN_HEAD(tn_node),
+                        .domain = "tenon",
+                        .op = "BlockMatMul",
+                        .name = api->node(graph, node)->name,
+                        .n_inputs = 5,
+                        .inputs = inputs,
+                        .n_outputs = 1,
+                        .outputs = &out,
+                        .n_attrs = 3,
+                        .attrs = attrs,
+                        .offset = -1};
+  const int32_t id = api->add_node(graph, &made);
+  return id < 0 ? id : api->replace_node(graph, node, &out, 1);
+}
+
+/* Without vectors, weights that became f32 once are faster. */
+static bool has_kernels(const tn_call *call) {
+  return (call->isa & (TN_ISA_AVX2 | TN_ISA_NEON)) != 0;
+}
+
+static bool is_operand(const tn_pattern *p, int32_t value) {
+  const tn_tensor *t = tn_pattern_type(p, value);
+  return t && t->rank >= 1 && (t->dtype == TN_F32 || t->dtype == TN_F16 || t->dtype == TN_BF16);
+}
+
+tn_status block_matmul_from_matmul(const tn_call *call, tn_graph *graph, int32_t node) {
+  const tn_pattern p = {call->host->graph, graph};
+  const tn_node *n = tn_pattern_root(&p, node);
+  source s;
+  if (!has_kernels(call) || !n || n->n_inputs < 2 || !is_operand(&p, n->inputs[0])) return TN_OK;
+  if (!find_source(&p, n->inputs[1], 0, &s)) return TN_OK;
+  return become(call, graph, node, &s, n->inputs[0], -1);
+}
+
+/* C is one row, or left out. */
+static bool is_bias(const tn_pattern *p, int32_t value, int64_t n) {
+  const tn_tensor *t = tn_pattern_type(p, value);
+  if (value < 0) return true;
+  return t && t->rank >= 1 && t->rank <= 2 && t->shape[t->rank - 1] == n &&
+         tn_tensor_elements(t) == n;
+}
+
+tn_status block_matmul_from_gemm(const tn_call *call, tn_graph *graph, int32_t node) {
+  const tn_pattern p = {call->host->graph, graph};
+  const tn_node *n = tn_pattern_root(&p, node);
+  const tn_gemm_attrs *a = call->attrs;
+  source s;
+  if (!has_kernels(call) || !n || n->n_inputs < 2 || !is_operand(&p, n->inputs[0])) return TN_OK;
+  const int32_t c = input_of(n, 2);
+  if (a->transA || a->alpha != 1 || (c >= 0 && a->beta != 1)) return TN_OK;
+  if (!find_source(&p, n->inputs[1], a->transB ? 1 : 0, &s) || !is_bias(&p, c, s.n)) return TN_OK;
+  return become(call, graph, node, &s, n->inputs[0], c);
+}
