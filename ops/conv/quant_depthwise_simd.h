@@ -2,7 +2,8 @@
  * base/dot_simd.h: the codes of TN_DOT_K rows under each other are interleaved, so that one product
  * takes as many taps of a column of the window, and each column of the input is interleaved once
  * for all output pixels of a tile that see it. A block has as many channels as a vector has codes;
- * its sums are in TN_DOT_K vectors, whose order packing undoes.
+ * its sums are in TN_DOT_K vectors, whose order packing undoes. If the last block has no more than
+ * half of its channels, the other half is a second output row.
  *
  * An item is a strip of output rows, copied with its pads. */
 #ifndef TN_OPS_QUANT_DEPTHWISE_SIMD_H
@@ -13,8 +14,9 @@
 enum {
   QUANT_DW_VECTORS = TN_DOT_K, /* of sums, for the channels of a block */
   QUANT_DW_CHANNELS = TN_DOT_K * TN_DOT_LANES,
-  QUANT_DW_TILE = 4, /* output pixels of a tile */
-  QUANT_DW_MOST = 16 /* rows of a window */
+  QUANT_DW_HALF = TN_DOT_K == 4 ? QUANT_DW_CHANNELS / 2 : 0, /* two rows of so many; 0: never */
+  QUANT_DW_TILE = 4,                                         /* output pixels of a tile */
+  QUANT_DW_MOST = 16                                         /* rows of a window */
 };
 
 /* Where channel c of a block stands among the lanes of its vectors. */
@@ -29,35 +31,56 @@ static inline int64_t quant_dw_lane(int64_t c) {
     TN_DOT(acc, x, tn_w);             \
   } while (0)
 
+typedef struct quant_dw { /* one block of channels */
+  const tn_dot *t;
+  const tn_dot_w *w; /* [groups of rows][kernel_w][vectors][lanes][TN_DOT_K] */
+  const int32_t *sums;
+  int64_t n;                          /* channels that there are */
+  int64_t groups, kernel_w, stride_w; /* groups of TN_DOT_K rows */
+  int64_t pixel, row;                 /* elements between pixels and rows of the strip */
+  int64_t rows;                       /* of the window */
+  bool pairs;                         /* two output rows at a time, or one for both halves: */
+  int64_t other, y_other;             /* elements from the first to the second, bytes; 0: none */
+} quant_dw;
+
 #if defined(__AVX512VNNI__)
 
-static inline tn_vq quant_dw_load(const tn_dot_x *x, int64_t n) {
-  return n >= 64 ? tn_vq_load(x) : _mm512_maskz_loadu_epi8((UINT64_C(1) << n) - 1, x);
+static inline tn_vq quant_dw_load(const quant_dw *d, const tn_dot_x *x) {
+  if (d->n >= 64) return tn_vq_load(x);
+  if (!d->pairs) return _mm512_maskz_loadu_epi8((UINT64_C(1) << d->n) - 1, x);
+  return tn_dot_load_rows(x, x + d->other, d->n);
 }
-static inline void quant_dw_store(uint8_t *y, tn_vq v, int64_t n) {
-  if (n >= 64)
+static inline void quant_dw_store(const quant_dw *d, uint8_t *y, tn_vq v) {
+  if (d->n >= 64)
     _mm512_storeu_si512(y, v);
+  else if (!d->pairs)
+    _mm512_mask_storeu_epi8(y, (UINT64_C(1) << d->n) - 1, v);
   else
-    _mm512_mask_storeu_epi8(y, (UINT64_C(1) << n) - 1, v);
+    tn_dot_store_rows(v, y, d->y_other ? y + d->y_other : NULL, d->n);
 }
 #define QUANT_DW_UNPACK(size, a, b, lo, hi) \
   const tn_vq lo = _mm512_unpacklo_epi##size(a, b), hi = _mm512_unpackhi_epi##size(a, b)
 
 #else
 
-static inline tn_vq quant_dw_load(const tn_dot_x *x, int64_t n) {
+static inline tn_vq quant_dw_load(const quant_dw *d, const tn_dot_x *x) {
   tn_dot_x room[QUANT_DW_CHANNELS] = {0};
-  if (n >= QUANT_DW_CHANNELS) return tn_vq_load(x);
-  memcpy(room, x, (size_t)n * sizeof *x);
+  if (d->n >= QUANT_DW_CHANNELS) return tn_vq_load(x);
+#if defined(__AVXVNNI__)
+  if (d->pairs) return tn_dot_load_rows(x, x + d->other, d->n);
+#endif
+  memcpy(room, x, (size_t)d->n * sizeof *x);
   return tn_vq_load(room);
 }
-static inline void quant_dw_store(uint8_t *y, tn_vq v, int64_t n) {
+static inline void quant_dw_store(const quant_dw *d, uint8_t *y, tn_vq v) {
   uint8_t room[4 * TN_DOT_LANES];
-  if (n >= 4 * TN_DOT_LANES) {
+  if (d->pairs) {
+    tn_dot_store_rows(v, y, d->y_other ? y + d->y_other : NULL, d->n);
+  } else if (d->n >= 4 * TN_DOT_LANES) {
     _mm256_storeu_si256((void *)y, v);
   } else {
     _mm256_storeu_si256((void *)room, v);
-    memcpy(y, room, (size_t)n);
+    memcpy(y, room, (size_t)d->n);
   }
 }
 #define QUANT_DW_UNPACK(size, a, b, lo, hi) \
@@ -79,16 +102,6 @@ static inline void quant_dw_interleave(const tn_vq row[TN_DOT_K], tn_vq out[QUAN
 #endif
 }
 
-typedef struct quant_dw { /* one block of channels */
-  const tn_dot *t;
-  const tn_dot_w *w; /* [groups of rows][kernel_w][vectors][lanes][TN_DOT_K] */
-  const int32_t *sums;
-  int64_t n;                          /* channels that there are */
-  int64_t groups, kernel_w, stride_w; /* groups of TN_DOT_K rows */
-  int64_t pixel, row;                 /* elements between pixels and rows of the strip */
-  int64_t rows;                       /* of the window */
-} quant_dw;
-
 /* The sums of one pixel become output. The scales have the factors in them. */
 static inline void quant_dw_finish(const quant_dw *d, tn_vq acc[QUANT_DW_VECTORS], void *y) {
   const tn_dot *t = d->t;
@@ -100,19 +113,22 @@ static inline void quant_dw_finish(const quant_dw *d, tn_vq acc[QUANT_DW_VECTORS
     float room[QUANT_DW_CHANNELS];
     TN_UNROLL for (int j = 0; j < QUANT_DW_VECTORS; j++) tn_vf_store(room + j * TN_DOT_LANES, v[j]);
     for (int64_t c = 0; c < d->n; c++) ((float *)y)[c] = room[quant_dw_lane(c)];
+    for (int64_t c = 0; c < d->n && d->y_other; c++)
+      ((float *)y)[d->y_other / (int64_t)sizeof(float) + c] =
+          room[quant_dw_lane(QUANT_DW_HALF + c)];
     return;
   }
-  const tn_vf lo = tn_vf_set1(t->lo), hi = tn_vf_set1(t->hi);
-  const tn_vq zero = tn_vq_set16(t->y_zero), flip = tn_vq_set8(t->y_flip);
+  const tn_vf most = tn_vf_set1(t->hi);
+  const tn_vq zero = tn_vq_set16(t->y_zero), flip = tn_vq_set8(t->y_flip),
+              least = tn_vq_set8(t->least);
   tn_vq q[QUANT_DW_VECTORS];
-  TN_UNROLL for (int j = 0; j < QUANT_DW_VECTORS; j++) q[j] =
-      tn_vq_round(tn_vf_min(tn_vf_max(v[j], lo), hi));
+  TN_UNROLL for (int j = 0; j < QUANT_DW_VECTORS; j++) q[j] = tn_dot_quantise(v[j], most);
   const tn_vq a = tn_vq_adds16(tn_vq_pack16(q[0], q[1]), zero);
 #if defined(__AVX512VNNI__) || defined(__AVXVNNI__)
   const tn_vq b = tn_vq_adds16(tn_vq_pack16(q[2], q[3]), zero);
-  quant_dw_store(y, tn_vq_xor(tn_vq_pack_u8(a, b), flip), d->n);
+  quant_dw_store(d, y, tn_vq_xor(tn_vq_max8(tn_vq_pack_u8(a, b), least), flip));
 #else
-  quant_dw_store(y, tn_vq_split(tn_vq_xor(tn_vq_pack_u8(a, a), flip)), d->n);
+  quant_dw_store(d, y, tn_vq_split(tn_vq_xor(tn_vq_max8(tn_vq_pack_u8(a, a), least), flip)));
 #endif
 }
 
@@ -127,7 +143,7 @@ static inline void quant_dw_finish(const quant_dw *d, tn_vq acc[QUANT_DW_VECTORS
       const tn_vq sum = tn_vq_mul(zero, tn_vq_load(d->sums + j * TN_DOT_LANES));              \
       TN_UNROLL for (int p = 0; p < (P); p++) acc[p][j] = sum;                                \
     }                                                                                         \
-    const int64_t n = d->n, pixel = d->pixel;                                                 \
+    const int64_t pixel = d->pixel;                                                           \
     const tn_dot_w *w = d->w;                                                                 \
     for (int64_t g = 0; g < d->groups; g++) {                                                 \
       const tn_dot_x *from[TN_DOT_K];                                                         \
@@ -136,7 +152,7 @@ static inline void quant_dw_finish(const quant_dw *d, tn_vq acc[QUANT_DW_VECTORS
       TN_UNROLL for (int c = 0; c < ((P)-1) * (S) + (KW); c++) {                              \
         tn_vq row[TN_DOT_K], four[QUANT_DW_VECTORS];                                          \
         TN_UNROLL for (int r = 0; r < TN_DOT_K; r++) {                                        \
-          row[r] = quant_dw_load(from[r], n);                                                 \
+          row[r] = quant_dw_load(d, from[r]);                                                 \
           from[r] += pixel;                                                                   \
         }                                                                                     \
         quant_dw_interleave(row, four);                                                       \
@@ -222,11 +238,15 @@ static char *quant_dw_block(const quant_dw_layer *d, void *state, int64_t block)
   return (char *)state + block * (d->weights + d->floats);
 }
 
+/* Has the block room for a second row? */
+static bool quant_dw_pairs(const quant_dw_layer *d, int64_t block) {
+  return d->l.q.c.channels - block * QUANT_DW_CHANNELS <= QUANT_DW_HALF;
+}
+
 static void quant_dw_pack(const quant_dw_layer *d, const tn_dot *numbers, int64_t channel,
-                          char *block) {
+                          int64_t lane, char *block) {
   const conv_shape *c = &d->l.q.c;
   const int8_t *from = (const int8_t *)d->l.q.w->data + channel * c->taps;
-  const int64_t lane = quant_dw_lane(channel % QUANT_DW_CHANNELS);
   int32_t *sums = (int32_t *)(void *)block;
   float *floats = (float *)(void *)(block + d->weights);
   tn_dot_w *w = (tn_dot_w *)(void *)(sums + QUANT_DW_CHANNELS);
@@ -248,8 +268,13 @@ tn_status TN_DOT_NAME(quant_depthwise_prepare)(const tn_call *call) {
   if (s) return s;
   const tn_dot t = quant_numbers(&d.l, at);
   memset(call->state, 0, (size_t)(d.blocks * (d.weights + d.floats)));
-  for (int64_t c = 0; c < d.l.q.c.channels; c++)
-    quant_dw_pack(&d, &t, c, quant_dw_block(&d, call->state, c / QUANT_DW_CHANNELS));
+  for (int64_t c = 0; c < d.l.q.c.channels; c++) {
+    const int64_t block = c / QUANT_DW_CHANNELS, at_block = c % QUANT_DW_CHANNELS;
+    char *to = quant_dw_block(&d, call->state, block);
+    quant_dw_pack(&d, &t, c, quant_dw_lane(at_block), to);
+    if (quant_dw_pairs(&d, block))
+      quant_dw_pack(&d, &t, c, quant_dw_lane(QUANT_DW_HALF + at_block), to);
+  }
   return TN_OK;
 }
 
@@ -275,20 +300,25 @@ static void quant_dw_strip(const tn_call *call, const quant_dw_layer *dl, tn_dot
     const int64_t c = b * QUANT_DW_CHANNELS;
     t->scale = (const float *)(const void *)(block + dl->weights);
     t->bias = t->scale + QUANT_DW_CHANNELS;
-    const quant_dw d = {.t = t,
-                        .w = (const tn_dot_w *)(const void *)(sums + QUANT_DW_CHANNELS),
-                        .sums = sums,
-                        .n = tn_min_i64(QUANT_DW_CHANNELS, l->q.c.channels - c),
-                        .groups = dl->groups,
-                        .kernel_w = l->kernel_w,
-                        .stride_w = l->stride_w,
-                        .pixel = l->pixel,
-                        .row = l->row,
-                        .rows = l->kernel_h};
-    for (int64_t r = begin; r < end; r++)
+    quant_dw d = {.t = t,
+                  .w = (const tn_dot_w *)(const void *)(sums + QUANT_DW_CHANNELS),
+                  .sums = sums,
+                  .n = tn_min_i64(QUANT_DW_CHANNELS, l->q.c.channels - c),
+                  .groups = dl->groups,
+                  .kernel_w = l->kernel_w,
+                  .stride_w = l->stride_w,
+                  .pixel = l->pixel,
+                  .row = l->row,
+                  .rows = l->kernel_h,
+                  .pairs = quant_dw_pairs(dl, b)};
+    for (int64_t r = begin; r < end; r += d.pairs ? 2 : 1) {
+      const bool two = d.pairs && r + 1 < end;
+      d.other = two ? l->stride_h * l->row : 0;
+      d.y_other = two ? l->out_w * l->q.c.filters * size : 0;
       quant_dw_row(&d, l->out_w, strip + (r - begin) * l->stride_h * l->row + c,
                    (char *)call->outputs[0]->data +
                        ((image * l->n_pixels + r * l->out_w) * l->q.c.filters + c) * size);
+    }
   }
 }
 
@@ -300,6 +330,7 @@ tn_status TN_DOT_NAME(quant_depthwise)(const tn_call *call, uint32_t stage, int6
   (void)stage;
   if (s) return s;
   tn_dot t = quant_numbers(&d.l, at);
+  t.least = tn_dot_least(&t);
   char *room = (char *)call->worker_scratch + worker * call->worker_scratch_bytes;
   for (int64_t item = begin; item < end; item++) {
     int64_t part, strip;

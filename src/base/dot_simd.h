@@ -64,6 +64,7 @@ static inline tn_vq tn_vq_adds16(tn_vq a, tn_vq b) { return _mm512_adds_epi16(a,
 static inline tn_vq tn_vq_set16(int16_t x) { return _mm512_set1_epi16(x); }
 static inline tn_vq tn_vq_set8(uint8_t x) { return _mm512_set1_epi8((char)x); }
 static inline tn_vq tn_vq_xor(tn_vq a, tn_vq b) { return _mm512_xor_si512(a, b); }
+static inline tn_vq tn_vq_max8(tn_vq a, tn_vq b) { return _mm512_max_epu8(a, b); }
 /* The lower 8 bytes of each 16, then the upper ones: two rows of a panel. And back. */
 static inline tn_vq tn_vq_split(tn_vq v) {
   return _mm512_permutexvar_epi64(_mm512_setr_epi64(0, 2, 4, 6, 1, 3, 5, 7), v);
@@ -128,6 +129,7 @@ static inline tn_vq tn_vq_adds16(tn_vq a, tn_vq b) { return _mm256_adds_epi16(a,
 static inline tn_vq tn_vq_set16(int16_t x) { return _mm256_set1_epi16(x); }
 static inline tn_vq tn_vq_set8(uint8_t x) { return _mm256_set1_epi8((char)x); }
 static inline tn_vq tn_vq_xor(tn_vq a, tn_vq b) { return _mm256_xor_si256(a, b); }
+static inline tn_vq tn_vq_max8(tn_vq a, tn_vq b) { return _mm256_max_epu8(a, b); }
 /* The lower 8 bytes of each 16, then the upper ones: two rows of a panel. And back. */
 static inline tn_vq tn_vq_split(tn_vq v) { return _mm256_permute4x64_epi64(v, 0xd8); }
 static inline tn_vq tn_vq_unsplit(tn_vq v) { return _mm256_permute4x64_epi64(v, 0xd8); }
@@ -237,6 +239,7 @@ typedef struct tn_dot {
   float sum_y, sum_z, sum_0, sum_lo, sum_hi;
   const char *next; /* what is read next, brought into L2 by the way: so many bytes a step */
   int64_t next_step;
+  uint8_t least; /* tn_dot_least() */
   /* by lanes, for one panel: what sums begin with, and v = sum * mul + add */
   int32_t begin[TN_DOT_PANEL];
   float mul[TN_DOT_PANEL], add[TN_DOT_PANEL];
@@ -259,20 +262,31 @@ static inline void tn_dot_add(const tn_dot *t, tn_vf v[4], const uint8_t *z0, co
   }
 }
 
+/* The least code of y: a bound that is cheaper behind packing, which keeps what is too small
+ * small. */
+static inline uint8_t tn_dot_least(const tn_dot *t) {
+  const float lo = (t->sums ? t->sum_lo : t->lo) + (float)t->y_zero;
+  return (uint8_t)(lo > 0 ? lo : 0);
+}
+
+/* Rounded, clipped from above; what is NaN or overflows from below becomes the least number. */
+static inline tn_vq tn_dot_quantise(tn_vf v, tn_vf most) { return tn_vq_round(tn_vf_min(most, v)); }
+
 /* Four vectors of one row or two (else y1 is NULL). NaN becomes the least. */
 static inline void tn_dot_store_8(const tn_dot *t, tn_vf v[4], uint8_t *y0, uint8_t *y1,
                                   const uint8_t *z) {
   tn_vq q[4];
-  tn_dot_clip(v, t->lo, t->hi);
   if (t->sums) {
+    tn_dot_clip(v, t->lo, t->hi);
     tn_dot_add(t, v, z, y1 ? z + t->y_step : z);
-    tn_dot_clip(v, t->sum_lo, t->sum_hi);
   }
-  TN_UNROLL for (int j = 0; j < 4; j++) q[j] = tn_vq_round(v[j]);
+  const tn_vf most = tn_vf_set1(t->sums ? t->sum_hi : t->hi);
+  TN_UNROLL for (int j = 0; j < 4; j++) q[j] = tn_dot_quantise(v[j], most);
   const tn_vq zero = tn_vq_set16(t->y_zero);
   const tn_vq a = tn_vq_adds16(tn_vq_pack16(q[0], q[1]), zero),
               b = tn_vq_adds16(tn_vq_pack16(q[2], q[3]), zero);
-  const tn_vq bytes = tn_vq_split(tn_vq_pack_u8(a, b));
+  const tn_vq codes = tn_vq_max8(tn_vq_pack_u8(a, b), tn_vq_set8(t->least));
+  const tn_vq bytes = tn_vq_split(codes);
   tn_dot_store_rows(tn_vq_xor(bytes, tn_vq_set8(t->y_flip)), y0, y1, t->n);
 }
 
@@ -371,6 +385,7 @@ static inline void tn_dot_begin(tn_dot *t, const void *panel) {
   const int32_t *sums = panel;
   const tn_vq zero = tn_vq_set1(-t->zero);
   const tn_vf factor = tn_vf_set1(t->factor), by = tn_vf_set1(t->bias_factor), none = tn_vf_set1(0);
+  t->least = tn_dot_least(t);
   for (int l = 0; l < TN_DOT_PANEL; l += TN_DOT_LANES) {
     tn_vq_store(t->begin + l, tn_vq_mul(zero, tn_vq_load(sums + l)));
     tn_vf_store(t->mul + l, tn_vf_mul(tn_vf_load(t->scale + l), factor));
