@@ -109,7 +109,21 @@ def picture(results, peers, threads, folder):
     return name
 
 
-def page(data, busy, folder):
+def quantised(results):
+    peers = peers_of(results)
+    text = """
+## Quantised to int8
+
+Pairs of QuantizeLinear and DequantizeLinear around every operator, weights of i8 with a scale per channel, activations of u8
+(`bench/models/int8.py`). Outputs may differ by 4 steps of 128 in the largest value.
+"""
+    for threads in sorted({r["threads"] for r in results}):
+        mine = [r for r in results if r["threads"] == threads]
+        text += f"\n{threads} thread{'s' * (threads > 1)}:\n\n{speed(mine, peers)}"
+    return text
+
+
+def page(data, busy, int8, folder):
     machine, results = data["machine"], data["results"]
     peers = peers_of(results)
     names = ["tenon", *peers]
@@ -136,7 +150,8 @@ bench/peers/setup
 build/peers/bin/python bench/peers/run.py --convert
 build/peers/bin/python bench/peers/run.py -t 1 -t 2
 build/peers/bin/python bench/peers/run.py -t 2 --busy resnet50 mobilenet_v2
-build/peers/bin/python bench/peers/report.py build/bench/peers.json build/bench/busy.json -o docs
+build/peers/bin/python bench/peers/run.py -t 1 -t 2 --int8
+build/peers/bin/python bench/peers/report.py build/bench/peers.json build/bench/busy.json --int8 build/bench/int8.json -o docs
 ```
 """
     for threads in sorted({r["threads"] for r in results}):
@@ -151,6 +166,8 @@ Times divided by those of the same engine on one thread of a quiet machine. 1: a
 below 1 it helps though its core is busy, above 1 it does harm.
 
 """ + beside_busy(busy["results"], names)
+    if int8:
+        text += quantised(int8["results"])
     first = [r for r in results if r["threads"] == min(x["threads"] for x in results)]
     text += "\n## Start-up: loading and the first run, ms\n\nOf the converted file, where an engine has a format of its own.\n\n"
     text += column(first, names, lambda row: f"{(row['load_ns'] + row['first_ns']) / 1e6:.0f}")
@@ -168,10 +185,12 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("results", type=pathlib.Path, help="the peers.json of run.py")
     parser.add_argument("busy", nargs="?", type=pathlib.Path, help="the busy.json of run.py --busy")
+    parser.add_argument("--int8", type=pathlib.Path, metavar="FILE", help="the int8.json of run.py --int8")
     parser.add_argument("-o", "--output", default="docs", type=pathlib.Path, metavar="DIR", help="where to (default: docs)")
     args = parser.parse_args()
     busy = json.loads(args.busy.read_text()) if args.busy else None
-    text = page(json.loads(args.results.read_text()), busy, args.output)
+    int8 = json.loads(args.int8.read_text()) if args.int8 else None
+    text = page(json.loads(args.results.read_text()), busy, int8, args.output)
     (args.output / "benchmarks.md").write_text(text)
     return 0
 

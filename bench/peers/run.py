@@ -3,11 +3,13 @@
 
     bench/peers/setup
     build/peers/bin/python bench/peers/run.py -o build/bench -t 1 -t 2
+    build/peers/bin/python bench/peers/run.py -o build/bench -t 1 --int8
 
 Each engine holds the model in a process of its own. In every round each engine in turn runs for a slice
 of time while all others sleep; the ratio of a peer is the median over the rounds of its median time
 divided by Tenon's of the same round. Outputs are compared with ONNX Runtime's without optimisation.
-With --busy a loop keeps the last of the cores busy, after a run on one thread without it.
+With --busy a loop keeps the last of the cores busy, after a run on one thread without it. With --int8
+models are quantised first, with activations of u8; outputs may then differ by a few of 255 steps.
 """
 import argparse
 import contextlib
@@ -29,6 +31,9 @@ import build
 import engines
 
 LIMIT = 1800  # a conversion may take minutes
+QUANTISED = ("resnet50", "mobilenet_v2", "squeezenet_1_1")
+STEPS = 4  # by which outputs of quantised models may differ: each value on the way there is rounded
+TAKE_QUANTISED = ("tenon", "onnxruntime", "openvino")  # as onnxruntime.quantization writes them
 
 
 class Worker:
@@ -86,6 +91,19 @@ def inputs_of(path):
     return target
 
 
+def write(model, path, int8):
+    """The model's file, unless it is there."""
+    if path.exists():
+        return
+    if int8:
+        plain = path.with_name(f"{model}.onnx")
+        write(model, plain, False)
+        subprocess.run([sys.executable, str(HERE.parent / "models" / "int8.py"), str(plain), "-o", str(path)], check=True)
+    else:
+        import onnx
+        onnx.save(build.MODELS[model](), path)
+
+
 def convert(path, names):
     """Makes the files that the engines need of a model; says which cannot."""
     given = inputs_of(path)
@@ -121,7 +139,7 @@ def measure(path, names, threads, args):
     workers, rows = {}, {}
     for name in names:
         workers[name] = Worker(name, cpus)
-        rows[name] = workers[name].ask("load", name, path, given, threads)
+        rows[name] = workers[name].ask("load", name, path, given, threads, STEPS if args.int8 else 0)
     rounds = rounds_of(workers, rows, args)
     for worker in workers.values():
         worker.end()
@@ -204,21 +222,20 @@ def main():
     parser.add_argument("--slice", type=float, default=0.4, metavar="S", help="seconds of a slice (default: 0.4)")
     parser.add_argument("--pause", type=float, default=0.2, metavar="S", help="sleep before a slice (default: 0.2)")
     parser.add_argument("--busy", action="store_true", help="one quiet thread, then -t threads with the last core busy")
+    parser.add_argument("--int8", action="store_true", help=f"quantised models (default: {', '.join(QUANTISED)})")
     parser.add_argument("--convert", action="store_true", help="write and convert the models, measure nothing")
     args = parser.parse_args()
     unknown = [name for name in args.models if name not in build.MODELS]
     if unknown:
         parser.error(f"there is no model {', '.join(unknown)}")
-    names = args.engine or list(engines.ENGINES)
+    names = args.engine or list(TAKE_QUANTISED if args.int8 else engines.ENGINES)
     if "tenon" in names:
         names.insert(0, names.pop(names.index("tenon")))
     args.output.mkdir(parents=True, exist_ok=True)
-    results, target = [], args.output / ("busy.json" if args.busy else "peers.json")
-    for model in args.models or build.MODELS:
-        path = args.output.resolve() / f"{model}.onnx"
-        if not path.exists():
-            import onnx
-            onnx.save(build.MODELS[model](), path)
+    results, target = [], args.output / ("busy.json" if args.busy else "int8.json" if args.int8 else "peers.json")
+    for model in args.models or (QUANTISED if args.int8 else build.MODELS):
+        path = args.output.resolve() / f"{model}{'.u8' * args.int8}.onnx"
+        write(model, path, args.int8)
         if args.convert:
             convert(path, names)
             continue

@@ -1,7 +1,7 @@
 """One engine with one model in a process of its own; obeys lines on stdin, answers JSON on stdout.
 
     convert ENGINE MODEL INPUTS.npz          makes the files that the engine needs
-    load ENGINE MODEL INPUTS.npz THREADS     loads, and runs once
+    load ENGINE MODEL INPUTS.npz THREADS STEPS  loads, and runs once; STEPS: see compare()
     slice SECONDS                            runs for that long, answers the time of each run in ns
     quit
 Commands that fail answer {"failed": why}. What engines print goes to stderr.
@@ -16,13 +16,15 @@ import time
 import numpy as np
 
 
-def compare(got, expected):
-    """Largest error in units of the tolerance 1e-4 + 1e-3 |expected|; infinite where only one is NaN."""
+def compare(got, expected, steps):
+    """Largest error in units of the tolerance 1e-4 + 1e-3 |expected|, or, if steps is not 0, of so many
+    128ths of the largest value; infinite where only one is NaN."""
     worst = 0.0
     for a, b in zip(got, expected, strict=True):
         a = np.asarray(a).reshape(b.shape)
         same = (a == b) | (np.isnan(a) & np.isnan(b))
-        error = np.where(same, 0, np.abs(a - b) / (1e-4 + 1e-3 * np.abs(b)))
+        tolerance = steps / 128 * np.max(np.abs(b), initial=0) if steps else 1e-4 + 1e-3 * np.abs(b)
+        error = np.where(same, 0, np.abs(a - b) / tolerance)
         worst = max(worst, float(np.max(np.nan_to_num(error, nan=np.inf), initial=0)))
     return worst
 
@@ -51,7 +53,7 @@ def convert(engine, model, inputs):
     return {}
 
 
-def load(engine, model, inputs, threads):
+def load(engine, model, inputs, threads, steps):
     from engines import ENGINES
     path, (arrays, expected) = pathlib.Path(model), read(inputs)
     shapes = {name: array.shape for name, array in expected.items()}
@@ -70,7 +72,7 @@ def load(engine, model, inputs, threads):
     outputs = made.results()
     peak, after = resident_kb("VmHWM"), resident_kb("VmRSS")
     return made, {"version": made.version, "load_ns": loaded - begin, "first_ns": ran - loaded,
-                  "error": compare(outputs, expected.values()), "peak_kb": peak - before, "resident_kb": after - before}
+                  "error": compare(outputs, expected.values(), int(steps)), "peak_kb": peak - before, "resident_kb": after - before}
 
 
 def slice_of(made, seconds):
