@@ -13,6 +13,9 @@
  * one per product. This takes 9 instructions for 8 x LANES weights, taking each back to f32 would
  * take 24: the difference is that between the speed of memory and less.
  *
+ * Where the attribute accuracy_level allows it, and there are enough rows for arithmetic to take
+ * the time, a number has one digit, d = round(127 a / the largest).
+ *
  * A row with infinities, NaN or numbers below 2^-103 has no such form: its unit is NaN, and what
  * comes out as NaN or infinity is computed anew, slowly, in f64.
  *
@@ -37,8 +40,7 @@ enum {
   UNITS_BYTES = DEPTH / 8 * UNIT,
   STREAMS = 4,
   STATE_HEAD = 64,
-  DIGITS = 3,
-  CHUNK = 4,            /* rows that weights meet at once, at most */
+  DIGITS = 3,           /* at most */
   ROWS_BYTES = 1 << 20, /* of digits that an item goes through: about half of L2 */
   AHEAD = 16 / LANES    /* parts */
 };
@@ -197,9 +199,28 @@ typedef struct layout {
   int64_t part_bytes, stream_bytes;
   int64_t steps_per_block_log2;
   int64_t step_ints, row_ints; /* of digits and what belongs to them, per row */
+  int64_t digits, chunk;       /* of a number; rows that weights meet at once, at most */
   int64_t chunks, block_chunks, row_blocks;
   bool half_scales;
 } layout;
+
+/* Rows that weights meet at once, at most: as many sums as there are registers. */
+enum {
+#if defined(__ARM_NEON)
+  CHUNK = 2,
+  QUICK_CHUNK = 4,
+#else
+  CHUNK = 4,
+  QUICK_CHUNK = 8,
+#endif
+  QUICK_LEAST = 4 /* rows; fewer wait for memory */
+};
+
+/* One digit is enough: the model allows it, and it is arithmetic that takes the time. */
+static bool is_quick(const tn_call *call, const layout *l) {
+  const tn_block_mat_mul_attrs *a = call->attrs;
+  return a->accuracy_level == 4 && l->w.m >= QUICK_LEAST && l->step == 32;
+}
 
 static int64_t round_up(int64_t x, int64_t to) { return tn_ceil_div(x, to) * to; }
 
@@ -219,10 +240,12 @@ static tn_status layout_make(const tn_call *call, bool half_scales, layout *out)
   l.panels = tn_ceil_div(tn_ceil_div(l.w.n, LANES), STREAMS);
   l.stream_bytes = l.panels * l.parts * l.part_bytes;
   while (l.step << l.steps_per_block_log2 < l.block) l.steps_per_block_log2++;
-  l.step_ints = DIGITS * (l.step / 4 + 1) + 2;
+  l.digits = is_quick(call, &l) ? 1 : DIGITS;
+  l.chunk = l.digits == 1 ? QUICK_CHUNK : CHUNK;
+  l.step_ints = l.digits * (l.step / 4 + 1) + 2;
   l.row_ints = l.parts * (DEPTH / l.step) * l.step_ints;
-  l.chunks = tn_ceil_div(l.w.m, CHUNK);
-  l.block_chunks = tn_max_i64(1, ROWS_BYTES / (CHUNK * 4 * l.row_ints));
+  l.chunks = tn_ceil_div(l.w.m, l.chunk);
+  l.block_chunks = tn_max_i64(1, ROWS_BYTES / (l.chunk * 4 * l.row_ints));
   l.row_blocks = tn_ceil_div(l.chunks, l.block_chunks);
   *out = l;
   return TN_OK;
@@ -237,14 +260,14 @@ static tn_status plan(const tn_call *call, tn_kernel_plan *out) {
   if (s) return s;
   const double bytes = (double)(STREAMS * l.stream_bytes),
                products = (double)l.w.m * (double)l.w.n * (double)l.w.k;
-  const double ns = bytes / 15 + products / (LANES * (SUMS_32 ? 4.0 : 2.5));
+  const double ns = bytes / 15 + products / (LANES * (SUMS_32 ? 12.0 : 7.5)) * (double)l.digits;
   int64_t ints;
   if (tn_mul_i64(l.w.m, l.row_ints, &ints) || ints > TN_MAX_ELEMENTS) return TN_ERR_OVERFLOW;
   out->state_bytes = STATE_HEAD + (uint64_t)(STREAMS * l.stream_bytes);
   out->scratch_bytes = (uint64_t)ints * sizeof(int32_t);
   out->n_stages = 2;
   out->items[0] = l.chunks * l.parts;
-  out->grain[0] = tn_grain(10000, CHUNK * DEPTH);
+  out->grain[0] = tn_grain(10000, (double)(l.chunk * DEPTH));
   out->items[1] = l.row_blocks * l.panels;
   /* items that follow one another: streams that go on */
   out->grain[1] = tn_max_i64(out->items[1] / (4 * tn_max_i64(1, call->n_workers)),
@@ -352,36 +375,40 @@ static inline tn_vi lowest(tn_vi *v) {
   return d;
 }
 
-/* The power of two by which numbers of at most `most` (as bits) are multiplied, and what takes that
- * back; 0 and NaN: there is none. */
-static void scales_of(uint32_t most, float *out_factor, float *out_unit) {
+/* What numbers of at most `most` (as bits) are multiplied by, and what takes that back: of three
+ * digits, powers of two. 0 and NaN: there is none. */
+static void scales_of(uint32_t most, bool is_one, float *out_factor, float *out_unit) {
   enum { LEAST = 24 << 23, ALMOST_TWO = 1 << 17 }; /* 127/64 and up would need another bit */
+  const uint32_t exponent = most ? (most + ALMOST_TWO) >> 23 : 127;
   if (most >= 0x7f800000u || (most && most < LEAST)) {
     *out_factor = 0;
     *out_unit = tn_f32_of_bits(0x7fc00000u);
-    return;
+  } else if (is_one && most) {
+    *out_factor = 127 / tn_f32_of_bits(most);
+    *out_unit = tn_f32_of_bits(most) / 127;
+  } else {
+    *out_factor = tn_f32_of_bits((127 + 22 + 127 - exponent) << 23);
+    *out_unit = tn_f32_of_bits((exponent - 22) << 23);
   }
-  const uint32_t exponent = most ? (most + ALMOST_TWO) >> 23 : 127;
-  *out_factor = tn_f32_of_bits((127 + 22 + 127 - exponent) << 23);
-  *out_unit = tn_f32_of_bits((exponent - 22) << 23);
 }
 
 /* A step of one row; behind the digits of `rows` rows stand -8 times the sums of digits, units, and
  * sums of numbers. */
-static void make_step(const float *x, int64_t step, int64_t rows, int32_t *to) {
+static void make_step(const layout *l, const float *x, int64_t rows, int32_t *to) {
   int8_t digits[DIGITS][32];
   tn_vi sum[DIGITS] = {{0}};
+  const int64_t step = l->step, n = l->digits;
   uint32_t most = 0;
   float factor, unit, total = 0;
   for (int64_t k = 0; k < step; k++) {
     const uint32_t bits = tn_bits_of_f32(x[k]) & 0x7fffffffu;
     most = bits > most ? bits : most;
   }
-  scales_of(most, &factor, &unit);
+  scales_of(most, n == 1, &factor, &unit);
   for (int64_t k = 0; k < step; k += LANES) {
     tn_vi v = {0};
     if (factor != 0) v = round_of(tn_vf_mul(tn_vf_load(x + k), tn_vf_set1(factor)));
-    for (int p = DIGITS - 1; p >= 0; p--) {
+    for (int64_t p = n - 1; p >= 0; p--) {
       const tn_vi d = lowest(&v);
       const lane_bytes bytes = __builtin_convertvector(d, lane_bytes);
       memcpy(digits[p] + k, &bytes, sizeof bytes);
@@ -389,17 +416,16 @@ static void make_step(const float *x, int64_t step, int64_t rows, int32_t *to) {
     }
   }
   for (int64_t q = 0; q < step / 4; q++)
-    for (int64_t p = 0; p < DIGITS; p++)
-      memcpy(to + (q * DIGITS + p) * rows, digits[p] + 4 * q, sizeof *to);
-  to += step / 4 * DIGITS * rows;
-  for (int64_t p = 0; p < DIGITS; p++) {
+    for (int64_t p = 0; p < n; p++) memcpy(to + (q * n + p) * rows, digits[p] + 4 * q, sizeof *to);
+  to += step / 4 * n * rows;
+  for (int64_t p = 0; p < n; p++) {
     const float all = tn_vf_sum(float_of(sum[p]));
     to[p * rows] = -8 * (int32_t)all;
     total = total * 256 + all;
   }
   total *= unit;
-  memcpy(to + DIGITS * rows, &unit, sizeof unit);
-  memcpy(to + (DIGITS + 1) * rows, &total, sizeof total);
+  memcpy(to + n * rows, &unit, sizeof unit);
+  memcpy(to + (n + 1) * rows, &total, sizeof total);
 }
 
 /* Item: a part of a chunk of rows. */
@@ -410,10 +436,10 @@ static void make_digits(const layout *l, int64_t item, int32_t *digits) {
   for (int64_t t = 0; t < steps; t++, to += l->step_ints * rows) {
     const int64_t k = part * DEPTH + t * l->step, n = tn_min_i64(l->step, l->w.k - k);
     for (int64_t r = 0; r < rows; r++) {
-      const float *a = (const float *)l->w.a->data + (first + r) * l->w.k + k;
+      const float *a = (const float *)l->w.a->data + (first + r) * l->w.k;
       float room[32] = {0};
-      if (n > 0 && n < l->step) memcpy(room, a, (size_t)n * sizeof *a);
-      make_step(n < l->step ? room : a, l->step, rows, to + r);
+      if (n > 0 && n < l->step) memcpy(room, a + k, (size_t)n * sizeof *a);
+      make_step(l, n < l->step ? room : a + k, rows, to + r);
     }
   }
 }
@@ -421,9 +447,10 @@ static void make_digits(const layout *l, int64_t item, int32_t *digits) {
 /* ---- products ---- */
 
 /* What the sums of a step, [digit] with `from` still to be added, come to. */
-static inline tn_vf step_value(const sums s[DIGITS], const int32_t *from, int64_t stride) {
-  const tn_vi s0 = sums_end(s[0], from[0]), s1 = sums_end(s[1], from[stride]),
-              s2 = sums_end(s[2], from[2 * stride]);
+static inline tn_vf step_value(const sums *s, int digits, const int32_t *from, int64_t stride) {
+  const tn_vi s0 = sums_end(s[0], from[0]);
+  if (digits == 1) return float_of(s0);
+  const tn_vi s1 = sums_end(s[1], from[stride]), s2 = sums_end(s[2], from[2 * stride]);
   /* below 2^24: no rounding before the last */
   return tn_vf_fma(float_of((s0 << 8) + s1), tn_vf_set1(256), float_of(s2));
 }
@@ -433,18 +460,19 @@ static inline tn_vf scale_at(const layout *l, const char *part, int64_t block) {
   return l->half_scales ? tn_vf_load_f16(p) : tn_vf_load(p);
 }
 
-/* y[s][r][lane] += sum over k of a[r][k] * W[s][lane][k] for ROWS rows and WIDE streams. */
-#define BLOCK_DOTS(ROWS, WIDE, STEP)                                                         \
-  static void dots_##ROWS##_##STEP(const layout *l, const char *part, const int32_t *x,      \
-                                   float *y) {                                               \
+/* y[s][r][lane] += sum over k of a[r][k] * W[s][lane][k] for ROWS rows and WIDE streams, of numbers
+ * of N_DIGITS digits. */
+#define BLOCK_DOTS(N_DIGITS, ROWS, WIDE, STEP)                                               \
+  static void dots_##N_DIGITS##_##ROWS##_##STEP(const layout *l, const char *part,           \
+                                                const int32_t *x, float *y) {                \
     const int64_t stream = l->stream_bytes, ahead = AHEAD * l->part_bytes;                   \
     for (int64_t left = l->parts; left > 0; left--, part += l->part_bytes) {                 \
       const char *unit = part;                                                               \
       for (int64_t t = 0; t < DEPTH / STEP; t++) {                                           \
-        sums acc[WIDE][ROWS][DIGITS];                                                        \
-        const int32_t *from = x + STEP / 4 * DIGITS * ROWS;                                  \
+        sums acc[WIDE][ROWS][N_DIGITS];                                                      \
+        const int32_t *from = x + STEP / 4 * N_DIGITS * ROWS;                                \
         TN_UNROLL for (int s = 0; s < WIDE; s++) TN_UNROLL for (int r = 0; r < ROWS; r++)    \
-            TN_UNROLL for (int p = 0; p < DIGITS; p++) acc[s][r][p] =                        \
+            TN_UNROLL for (int p = 0; p < N_DIGITS; p++) acc[s][r][p] =                      \
                 sums_begin(from[p * ROWS + r]);                                              \
         TN_UNROLL for (int u = 0; u < STEP / 8; u++, unit += UNIT) {                         \
           quads half[WIDE];                                                                  \
@@ -452,20 +480,20 @@ static inline tn_vf scale_at(const layout *l, const char *part, int64_t block) {
             half[s] = quads_low(quads_load(unit + s * stream));                              \
             tn_prefetch_l1(unit + s * stream + ahead);                                       \
           }                                                                                  \
-          TN_UNROLL for (int q = 0; q < DIGITS * ROWS; q++, x++) {                           \
+          TN_UNROLL for (int q = 0; q < N_DIGITS * ROWS; q++, x++) {                         \
             const quads d = quads_set1(*x);                                                  \
             TN_UNROLL for (int s = 0; s < WIDE; s++)                                         \
                 BLOCK_DOT(acc[s][q % ROWS][q / ROWS], half[s], d);                           \
           }                                                                                  \
           TN_UNROLL for (int s = 0; s < WIDE; s++) half[s] =                                 \
               quads_high(quads_load(unit + s * stream));                                     \
-          TN_UNROLL for (int q = 0; q < DIGITS * ROWS; q++, x++) {                           \
+          TN_UNROLL for (int q = 0; q < N_DIGITS * ROWS; q++, x++) {                         \
             const quads d = quads_set1(*x);                                                  \
             TN_UNROLL for (int s = 0; s < WIDE; s++)                                         \
                 BLOCK_DOT(acc[s][q % ROWS][q / ROWS], half[s], d);                           \
           }                                                                                  \
         }                                                                                    \
-        const float *units = (const float *)(const void *)(from + DIGITS * ROWS);            \
+        const float *units = (const float *)(const void *)(from + N_DIGITS * ROWS);          \
         const int64_t block = t >> l->steps_per_block_log2;                                  \
         TN_UNROLL for (int s = 0; s < WIDE; s++) {                                           \
           const char *p = part + s * stream;                                                 \
@@ -473,7 +501,7 @@ static inline tn_vf scale_at(const layout *l, const char *part, int64_t block) {
           tn_prefetch_l1(p + ahead + UNITS_BYTES + block * l->scale_bytes);                  \
           TN_UNROLL for (int r = 0; r < ROWS; r++) {                                         \
             float *to = y + (s * ROWS + r) * LANES;                                          \
-            tn_vf v = step_value(acc[s][r], from + r, ROWS);                                 \
+            tn_vf v = step_value(acc[s][r], N_DIGITS, from + r, ROWS);                       \
             v = tn_vf_mul(v, tn_vf_set1(units[r]));                                          \
             if (l->zeros_at)                                                                 \
               v = tn_vf_fma(float_of_bytes((const int8_t *)p + l->zeros_at + block * LANES), \
@@ -481,28 +509,59 @@ static inline tn_vf scale_at(const layout *l, const char *part, int64_t block) {
             tn_vf_store(to, tn_vf_fma(v, scale, tn_vf_load(to)));                            \
           }                                                                                  \
         }                                                                                    \
-        x = from + (DIGITS + 2) * ROWS;                                                      \
+        x = from + (N_DIGITS + 2) * ROWS;                                                    \
       }                                                                                      \
     }                                                                                        \
   }
-#define BLOCK_DOTS_BOTH(ROWS, WIDE) BLOCK_DOTS(ROWS, WIDE, 16) BLOCK_DOTS(ROWS, WIDE, 32)
+typedef void (*dots_fn)(const layout *l, const char *part, const int32_t *x, float *y);
 
-/* As many sums as there are registers. All chunks of a call have the same width: they have one row,
- * or more. */
-enum { WIDE_1 = LANES == 16 ? 4 : 2, WIDE_MORE = LANES == 16 ? 2 : 1 };
+/* By digits and step, then by rows. All chunks of a call have as many streams: there is one of one
+ * row, or all have more. */
+#define BLOCK_DOTS_BOTH(ROWS, WIDE) BLOCK_DOTS(3, ROWS, WIDE, 16) BLOCK_DOTS(3, ROWS, WIDE, 32)
+#if defined(__ARM_NEON)
+enum { WIDE_1 = 1, WIDE_MORE = 1 };
+BLOCK_DOTS_BOTH(1, 1)
+BLOCK_DOTS_BOTH(2, 1)
+BLOCK_DOTS(1, 2, 1, 32)
+BLOCK_DOTS(1, 3, 1, 32)
+BLOCK_DOTS(1, 4, 1, 32)
+static const dots_fn dots_16[CHUNK + 1] = {NULL, dots_3_1_16, dots_3_2_16},
+                                     dots_32[CHUNK + 1] = {NULL, dots_3_1_32, dots_3_2_32},
+                                     dots_quick[QUICK_CHUNK + 1] = {NULL, NULL, dots_1_2_32,
+                                                                    dots_1_3_32, dots_1_4_32};
+#else
 #if defined(__AVX512F__)
+enum { WIDE_1 = 4, WIDE_MORE = 2 };
 BLOCK_DOTS_BOTH(1, 4)
 BLOCK_DOTS_BOTH(2, 2)
 BLOCK_DOTS_BOTH(3, 2)
 BLOCK_DOTS_BOTH(4, 2)
+BLOCK_DOTS(1, 4, 2, 32)
+BLOCK_DOTS(1, 5, 2, 32)
+BLOCK_DOTS(1, 6, 2, 32)
+BLOCK_DOTS(1, 7, 2, 32)
+BLOCK_DOTS(1, 8, 2, 32)
 #else
+enum { WIDE_1 = 2, WIDE_MORE = 1 };
 BLOCK_DOTS_BOTH(1, 2)
 BLOCK_DOTS_BOTH(2, 1)
 BLOCK_DOTS_BOTH(3, 1)
 BLOCK_DOTS_BOTH(4, 1)
+BLOCK_DOTS(1, 4, 1, 32)
+BLOCK_DOTS(1, 5, 1, 32)
+BLOCK_DOTS(1, 6, 1, 32)
+BLOCK_DOTS(1, 7, 1, 32)
+BLOCK_DOTS(1, 8, 1, 32)
 #endif
-
-typedef void (*dots_fn)(const layout *l, const char *part, const int32_t *x, float *y);
+static const dots_fn dots_16[CHUNK + 1] = {NULL, dots_3_1_16, dots_3_2_16, dots_3_3_16,
+                                           dots_3_4_16},
+                                     dots_32[CHUNK + 1] = {NULL, dots_3_1_32, dots_3_2_32,
+                                                           dots_3_3_32, dots_3_4_32},
+                                     dots_quick[QUICK_CHUNK + 1] = {
+                                         NULL,        NULL,        NULL,
+                                         NULL,        dots_1_4_32, dots_1_5_32,
+                                         dots_1_6_32, dots_1_7_32, dots_1_8_32};
+#endif
 
 static void finish(const tn_call *call, const layout *l, int64_t row, int64_t j,
                    const float *from) {
@@ -524,8 +583,7 @@ static void finish(const tn_call *call, const layout *l, int64_t row, int64_t j,
 
 /* Item: panel `item` of each stream, and a block of rows. */
 static void run_item(const tn_call *call, const layout *l, int64_t item) {
-  static const dots_fn dots[2][CHUNK + 1] = {{NULL, dots_1_16, dots_2_16, dots_3_16, dots_4_16},
-                                             {NULL, dots_1_32, dots_2_32, dots_3_32, dots_4_32}};
+  const dots_fn *dots = l->digits == 1 ? dots_quick : l->step == 32 ? dots_32 : dots_16;
   const int64_t panel = item % l->panels, c0 = item / l->panels * l->block_chunks,
                 c1 = tn_min_i64(l->chunks, c0 + l->block_chunks);
   const int64_t wide = l->w.m == 1 ? WIDE_1 : WIDE_MORE;
@@ -533,9 +591,9 @@ static void run_item(const tn_call *call, const layout *l, int64_t item) {
   for (int64_t s = 0; s < STREAMS; s += wide)
     for (int64_t c = c0; c < c1; c++) {
       const int64_t first = chunk_row(l, c), rows = chunk_row(l, c + 1) - first;
-      float y[STREAMS * CHUNK * LANES] = {0};
-      dots[l->step == 32][rows](l, weights + s * l->stream_bytes,
-                                (const int32_t *)call->scratch + first * l->row_ints, y);
+      float y[STREAMS * QUICK_CHUNK * LANES] = {0};
+      dots[rows](l, weights + s * l->stream_bytes,
+                 (const int32_t *)call->scratch + first * l->row_ints, y);
       for (int64_t k = 0; k < wide * rows; k++)
         finish(call, l, first + k % rows, ((s + k / rows) * l->panels + panel) * LANES,
                y + k * LANES);

@@ -18,11 +18,13 @@ tn_status mat_mul_n_bits_lower(const tn_call *call, tn_graph *graph, int32_t nod
   if (s) return s;
   if (!fits(call, &w)) return TN_ERR_UNSUPPORTED;
   builder b = build_begin(call, graph, node);
-  const tn_attr attrs[3] = {build_attr_int("K", w.k), build_attr_int("N", w.n),
-                            build_attr_int("block_size", w.block)};
+  const tn_mat_mul_n_bits_attrs *a = call->attrs;
+  const tn_attr attrs[4] = {build_attr_int("K", w.k), build_attr_int("N", w.n),
+                            build_attr_int("block_size", w.block),
+                            build_attr_int("accuracy_level", a->accuracy_level)};
   const int32_t inputs[5] = {build_input(&b, 0), build_input(&b, 1), build_input(&b, 2),
                              build_input(&b, 3), build_input(&b, 5)};
   int32_t y;
-  build_domain(&b, "tenon", "BlockMatMul", inputs, 5, attrs, 3, &y, 1);
+  build_domain(&b, "tenon", "BlockMatMul", inputs, 5, attrs, 4, &y, 1);
   return build_end(&b, &y, 1);
 }
