@@ -1,4 +1,5 @@
-/* tenon::BlockMatMul for AVX-512 (VNNI), AVX2, AVX-VNNI and NEON: the whole of block_matmul_avx2.c
+/* tenon::BlockMatMul for AVX-512 (VNNI), AVX2, AVX-VNNI and NEON (with and without
+ * dot products): the whole of block_matmul_avx2.c
  * and so on.
  *
  * Sums are of integers. Each row of A becomes fixed-point numbers first, a step of 32 (or 16, if
@@ -80,13 +81,9 @@ static inline tn_vf float_of_bytes(const int8_t *p) {
 
 #else
 
-enum { SUMS_32 = false };
 typedef struct quads {
   int8x16_t lo, hi;
 } quads;
-typedef struct sums { /* of i16: 8 products of 15 x 128 at most */
-  int16x8_t part[4];
-} sums;
 static inline quads quads_load(const void *p) {
   return (quads){vld1q_s8(p), vld1q_s8((const int8_t *)p + 16)};
 }
@@ -101,25 +98,6 @@ static inline quads quads_high(quads v) {
   const uint8x16_t lo = vshrq_n_u8(vreinterpretq_u8_s8(v.lo), 4),
                    hi = vshrq_n_u8(vreinterpretq_u8_s8(v.hi), 4);
   return (quads){vreinterpretq_s8_u8(lo), vreinterpretq_s8_u8(hi)};
-}
-static inline sums sums_begin(int32_t from) {
-  const int16x8_t z = vdupq_n_s16(0);
-  (void)from;
-  return (sums){{z, z, z, z}};
-}
-#define BLOCK_DOT(acc, x, d)                                                          \
-  ((acc).part[0] = vmlal_s8((acc).part[0], vget_low_s8((x).lo), vget_low_s8((d).lo)), \
-   (acc).part[1] = vmlal_high_s8((acc).part[1], (x).lo, (d).lo),                      \
-   (acc).part[2] = vmlal_s8((acc).part[2], vget_low_s8((x).hi), vget_low_s8((d).hi)), \
-   (acc).part[3] = vmlal_high_s8((acc).part[3], (x).hi, (d).hi))
-static inline tn_vi sums_end(sums s, int32_t from) {
-  int32x4_t v[2];
-  for (int k = 0; k < 2; k++)
-    v[k] = vaddq_s32(vdupq_n_s32(from),
-                     vpaddq_s32(vpaddlq_s16(s.part[2 * k]), vpaddlq_s16(s.part[2 * k + 1])));
-  tn_vi out;
-  memcpy(&out, v, sizeof out);
-  return out;
 }
 static inline tn_vf float_of(tn_vi v) {
   int32x4_t half[2];
@@ -187,6 +165,50 @@ static inline tn_vi sums_end(sums s, int32_t from) {
   } while (0)
 #endif
 
+#elif defined(__ARM_FEATURE_DOTPROD) /* of i32 */
+
+enum { SUMS_32 = true };
+
+typedef struct sums {
+  int32x4_t lo, hi;
+} sums;
+static inline sums sums_begin(int32_t from) { return (sums){vdupq_n_s32(from), vdupq_n_s32(from)}; }
+static inline tn_vi sums_end(sums s, int32_t from) {
+  const int32x4_t v[2] = {s.lo, s.hi};
+  tn_vi out;
+  (void)from;
+  memcpy(&out, v, sizeof out);
+  return out;
+}
+#define BLOCK_DOT(acc, x, d) \
+  ((acc).lo = vdotq_s32((acc).lo, (x).lo, (d).lo), (acc).hi = vdotq_s32((acc).hi, (x).hi, (d).hi))
+
+#else /* of i16: 8 products of 15 x 128 at most */
+
+enum { SUMS_32 = false };
+
+typedef struct sums {
+  int16x8_t part[4];
+} sums;
+static inline sums sums_begin(int32_t from) {
+  const int16x8_t z = vdupq_n_s16(0);
+  (void)from;
+  return (sums){{z, z, z, z}};
+}
+#define BLOCK_DOT(acc, x, d)                                                          \
+  ((acc).part[0] = vmlal_s8((acc).part[0], vget_low_s8((x).lo), vget_low_s8((d).lo)), \
+   (acc).part[1] = vmlal_high_s8((acc).part[1], (x).lo, (d).lo),                      \
+   (acc).part[2] = vmlal_s8((acc).part[2], vget_low_s8((x).hi), vget_low_s8((d).hi)), \
+   (acc).part[3] = vmlal_high_s8((acc).part[3], (x).hi, (d).hi))
+static inline tn_vi sums_end(sums s, int32_t from) {
+  int32x4_t v[2];
+  for (int k = 0; k < 2; k++)
+    v[k] = vaddq_s32(vdupq_n_s32(from),
+                     vpaddq_s32(vpaddlq_s16(s.part[2 * k]), vpaddlq_s16(s.part[2 * k + 1])));
+  tn_vi out;
+  memcpy(&out, v, sizeof out);
+  return out;
+}
 #endif
 
 /* ---- how one call is cut ---- */
@@ -206,7 +228,7 @@ typedef struct layout {
 
 /* Rows that weights meet at once, at most: as many sums as there are registers. */
 enum {
-#if defined(__ARM_NEON)
+#if defined(__ARM_NEON) && !defined(__ARM_FEATURE_DOTPROD)
   CHUNK = 2,
   QUICK_CHUNK = 4,
 #else
@@ -518,7 +540,7 @@ typedef void (*dots_fn)(const layout *l, const char *part, const int32_t *x, flo
 /* By digits and step, then by rows. All chunks of a call have as many streams: there is one of one
  * row, or all have more. */
 #define BLOCK_DOTS_BOTH(ROWS, WIDE) BLOCK_DOTS(3, ROWS, WIDE, 16) BLOCK_DOTS(3, ROWS, WIDE, 32)
-#if defined(__ARM_NEON)
+#if defined(__ARM_NEON) && !defined(__ARM_FEATURE_DOTPROD)
 enum { WIDE_1 = 1, WIDE_MORE = 1 };
 BLOCK_DOTS_BOTH(1, 1)
 BLOCK_DOTS_BOTH(2, 1)

@@ -30,7 +30,7 @@ check() {
 several() { # LEVEL:FAMILY...
   for each in "$@"; do check "${each%:*}" "${each#*:}"; done
 }
-several neon:conv none:cast none:reduce & first=$!
+several neon:conv neon:block_matmul neon_dot:block_matmul none:cast none:reduce & first=$!
 several neon:quant neon:matmul neon:attention neon:norm neon:pool neon:rnn neon:softmax \
   none:unary & second=$!
 bad=0
