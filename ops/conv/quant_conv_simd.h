@@ -57,13 +57,18 @@ static void quant_cut(quant_layer *l, uint32_t n_workers) {
   const int64_t row = in + l->out_w * l->q.c.filters * each;
   const conv_shape *c = &l->q.c;
   const bool is_depthwise = c->groups > 1 && l->channels == 1 && l->filters == 1;
+  /* Of little work each worker gets one strip: rows that strips share are copied for both. */
+  const double steps =
+      (double)(l->n_pixels * l->runs * l->steps) *
+      (is_depthwise ? (double)c->channels / (4 * TN_DOT_PANEL) : (double)(l->panels * c->groups));
   l->cut = (work_cut){
       .rows = l->out_h,
       .most_rows = tn_max_i64(1, QUANT_STRIP_BYTES / tn_max_i64(1, row)),
       .batch = c->batch,
       .groups = is_depthwise ? 1 : l->panels * c->groups,
       .by_filters = !is_depthwise && cut_by_filters(c->filters * c->taps, c->in_size * c->batch),
-      .copies = !l->direct};
+      .copies = !l->direct,
+      .few_strips = steps < 2e5};
   work_cut_make(&l->cut, n_workers);
   l->strip_in_rows = quant_rows_taken(l, l->cut.strip_rows);
 }
