@@ -5,7 +5,8 @@
  * its sums are in TN_DOT_K vectors, whose order packing undoes. If the last block has no more than
  * half of its channels, the other half is a second output row.
  *
- * An item is a strip of output rows, copied with its pads. */
+ * An item is a strip of output rows, copied with its pads. Wide maps are read in place: there only
+ * what tiles at the edges see is copied. */
 #ifndef TN_OPS_QUANT_DEPTHWISE_SIMD_H
 #define TN_OPS_QUANT_DEPTHWISE_SIMD_H
 
@@ -16,7 +17,10 @@ enum {
   QUANT_DW_CHANNELS = TN_DOT_K * TN_DOT_LANES,
   QUANT_DW_HALF = TN_DOT_K == 4 ? QUANT_DW_CHANNELS / 2 : 0, /* two rows of so many; 0: never */
   QUANT_DW_TILE = 4,                                         /* output pixels of a tile */
-  QUANT_DW_MOST = 16                                         /* rows of a window */
+  QUANT_DW_MOST = 16,                                        /* rows of a window */
+  QUANT_DW_WIDE = 24,                            /* of wide maps: output pixels of a row */
+  QUANT_DW_ROWS = 5,                             /* and rows of a window, at most */
+  QUANT_DW_COLUMNS = (QUANT_DW_TILE - 1) * 2 + 5 /* that a tile sees, at most */
 };
 
 /* Where channel c of a block stands among the lanes of its vectors. */
@@ -278,18 +282,87 @@ tn_status TN_DOT_NAME(quant_depthwise_prepare)(const tn_call *call) {
   return TN_OK;
 }
 
-/* A row of output pixels. */
-static void quant_dw_row(const quant_dw *d, int64_t n, const tn_dot_x *x, char *y) {
-  const int64_t size = d->t->to_f32 ? (int64_t)sizeof(float) : 1;
-  const int five = d->kernel_w == 5;
-  int64_t p = 0;
-  for (; p + QUANT_DW_TILE <= n; p += QUANT_DW_TILE)
-    quant_dw_tiles[five][d->stride_w - 1](d, x + p * d->stride_w * d->pixel,
-                                          y + p * d->t->y_step * size);
-  for (; p < n; p++)
-    quant_dw_pixel[five](d, x + p * d->stride_w * d->pixel, y + p * d->t->y_step * size);
+/* Tile t of those that cover n pixels: its first pixel. The last two may overlap. */
+static int64_t quant_dw_at(int64_t t, int64_t n) {
+  return tn_min_i64(t * QUANT_DW_TILE, n - QUANT_DW_TILE);
 }
 
+/* A row of n output pixels (or two), of a copied strip. */
+static void quant_dw_row(const quant_dw *d, int64_t n, const tn_dot_x *x, char *y) {
+  const int64_t step = d->t->y_step * (d->t->to_f32 ? (int64_t)sizeof(float) : 1);
+  const int five = d->kernel_w == 5;
+  for (int64_t p = 0; p < n && n < QUANT_DW_TILE; p++)
+    quant_dw_pixel[five](d, x + p * d->stride_w * d->pixel, y + p * step);
+  for (int64_t t = 0; n >= QUANT_DW_TILE && t < tn_ceil_div(n, QUANT_DW_TILE); t++) {
+    const int64_t p = quant_dw_at(t, n);
+    quant_dw_tiles[five][d->stride_w - 1](d, x + p * d->stride_w * d->pixel, y + p * step);
+  }
+}
+
+/* ---- in place ---- */
+
+#if defined(__AVX512VNNI__) || defined(__AVXVNNI__)
+
+static bool quant_dw_in_place(const quant_layer *l) {
+  return l->q.x->dtype == TN_U8 && l->out_w >= QUANT_DW_WIDE && l->kernel_h <= QUANT_DW_ROWS;
+}
+
+/* The columns from `iw` on of the rows from `ih` on that a tile sees, some of them outside. x: the
+ * image, from the block's first channel on. */
+static void quant_dw_gather(const quant_layer *l, const quant_dw *d, const uint8_t *x, int64_t ih,
+                            int64_t iw, uint8_t *to) {
+  const int64_t width = (QUANT_DW_TILE - 1) * l->stride_w + l->kernel_w;
+  const tn_vq zero = tn_vq_set8((uint8_t)l->q.a->x_zero);
+  quant_dw one = *d;
+  one.pairs = false;
+  for (int64_t r = ih; r < ih + l->kernel_h; r++, to += QUANT_DW_COLUMNS * QUANT_DW_CHANNELS)
+    for (int64_t c = iw; c < iw + width; c++) {
+      const bool inside = r >= 0 && r < l->in_h && c >= 0 && c < l->in_w;
+      tn_vq_store(to + (c - iw) * QUANT_DW_CHANNELS,
+                  inside ? quant_dw_load(&one, x + (r * l->in_w + c) * d->pixel) : zero);
+    }
+}
+
+/* A row of output pixels (or two); x as above. */
+static void quant_dw_row_in_place(const quant_layer *l, const quant_dw *d, const uint8_t *x,
+                                  int64_t row, char *y) {
+  enum { IMAGE = QUANT_DW_ROWS * QUANT_DW_COLUMNS * QUANT_DW_CHANNELS };
+  uint8_t room[2 * IMAGE];
+  quant_dw edge = *d;
+  edge.pixel = QUANT_DW_CHANNELS;
+  edge.row = QUANT_DW_COLUMNS * QUANT_DW_CHANNELS;
+  edge.other = d->y_other ? IMAGE : 0;
+  const int64_t step = d->t->y_step * (d->t->to_f32 ? (int64_t)sizeof(float) : 1);
+  const int64_t ih = row * l->stride_h - l->pad_h, more = d->y_other ? l->stride_h : 0;
+  const int64_t width = (QUANT_DW_TILE - 1) * l->stride_w + l->kernel_w;
+  const bool inside = ih >= 0 && ih + more + l->kernel_h <= l->in_h;
+  const quant_dw_fn tile = quant_dw_tiles[l->kernel_w == 5][l->stride_w - 1];
+  for (int64_t t = 0; t < tn_ceil_div(l->out_w, QUANT_DW_TILE); t++) {
+    const int64_t p = quant_dw_at(t, l->out_w), iw = p * l->stride_w - l->pad_w;
+    if (inside && iw >= 0 && iw + width <= l->in_w) {
+      tile(d, x + (ih * l->in_w + iw) * d->pixel, y + p * step);
+      continue;
+    }
+    quant_dw_gather(l, d, x, ih, iw, room);
+    if (d->y_other) quant_dw_gather(l, d, x, ih + more, iw, room + IMAGE);
+    tile(&edge, room, y + p * step);
+  }
+}
+
+#else /* codes are copied to 16 bits in any case */
+
+static bool quant_dw_in_place(const quant_layer *l) { return (void)l, false; }
+
+static void quant_dw_row_in_place(const quant_layer *l, const quant_dw *d, const uint8_t *x,
+                                  int64_t row, char *y) {
+  (void)l, (void)d, (void)x, (void)row, (void)y;
+}
+
+#endif
+
+/* ---- run ---- */
+
+/* strip: NULL: in place. */
 static void quant_dw_strip(const tn_call *call, const quant_dw_layer *dl, tn_dot *t,
                            const tn_dot_x *strip, int64_t image, int64_t begin, int64_t end) {
   const quant_layer *l = &dl->l;
@@ -311,13 +384,18 @@ static void quant_dw_strip(const tn_call *call, const quant_dw_layer *dl, tn_dot
                   .row = l->row,
                   .rows = l->kernel_h,
                   .pairs = quant_dw_pairs(dl, b)};
+    const uint8_t *x = (const uint8_t *)l->q.x->data + image * l->q.c.in_size * l->pixel + c;
+    if (!strip) d.row = l->in_w * l->pixel;
     for (int64_t r = begin; r < end; r += d.pairs ? 2 : 1) {
       const bool two = d.pairs && r + 1 < end;
-      d.other = two ? l->stride_h * l->row : 0;
+      d.other = two ? l->stride_h * d.row : 0;
       d.y_other = two ? l->out_w * l->q.c.filters * size : 0;
-      quant_dw_row(&d, l->out_w, strip + (r - begin) * l->stride_h * l->row + c,
-                   (char *)call->outputs[0]->data +
-                       ((image * l->n_pixels + r * l->out_w) * l->q.c.filters + c) * size);
+      char *y = (char *)call->outputs[0]->data +
+                ((image * l->n_pixels + r * l->out_w) * l->q.c.filters + c) * size;
+      if (strip)
+        quant_dw_row(&d, l->out_w, strip + (r - begin) * l->stride_h * l->row + c, y);
+      else
+        quant_dw_row_in_place(l, &d, x, r, y);
     }
   }
 }
@@ -339,7 +417,10 @@ tn_status TN_DOT_NAME(quant_depthwise)(const tn_call *call, uint32_t stage, int6
                   first = strip % d.l.cut.strips * d.l.cut.strip_rows,
                   last = tn_min_i64(d.l.out_h, first + d.l.cut.strip_rows);
     if (first >= last) continue;
-    quant_dw_strip(call, &d, &t, quant_strip(&d.l, image, first, last, (tn_dot_x *)(void *)room),
+    quant_dw_strip(call, &d, &t,
+                   quant_dw_in_place(&d.l)
+                       ? NULL
+                       : quant_strip(&d.l, image, first, last, (tn_dot_x *)(void *)room),
                    image, first, last);
   }
   return TN_OK;
