@@ -1,4 +1,5 @@
-/* tenon::QuantAdd in vectors, for quant_avx512.c, quant_avx2.c and quant_neon.c. */
+/* tenon::QuantAdd and tenon::QuantTable in vectors, for quant_avx512.c, quant_avx2.c and
+ * quant_neon.c. */
 #ifndef TN_OPS_QUANT_ADD_SIMD_H
 #define TN_OPS_QUANT_ADD_SIMD_H
 
@@ -41,6 +42,21 @@ tn_status TN_SIMD_NAME(quant_add)(const tn_call *call, uint32_t stage, int64_t b
     add_range(call, false, true, begin, end);
   else
     add_range(call, false, false, begin, end);
+  tn_pads_zero(call->outputs[0], begin, end);
+  return TN_OK;
+}
+
+tn_status TN_SIMD_NAME(quant_table)(const tn_call *call, uint32_t stage, int64_t begin, int64_t end,
+                                    uint32_t worker) {
+  (void)stage, (void)worker;
+  const uint8_t *x = call->inputs[0]->data, *entries = call->inputs[1]->data;
+  uint8_t *y = call->outputs[0]->data;
+  tn_vb_table table;
+  tn_vb_table_load(table, entries);
+  int64_t k = begin;
+  for (; k + TN_VB_LANES <= end; k += TN_VB_LANES)
+    tn_vb_store(y + k, tn_vb_lookup(table, tn_vb_load(x + k)));
+  for (; k < end; k++) y[k] = entries[x[k]];
   tn_pads_zero(call->outputs[0], begin, end);
   return TN_OK;
 }

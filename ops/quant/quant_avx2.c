@@ -1,3 +1,3 @@
-/* QuantizeLinear, DequantizeLinear, DynamicQuantizeLinear, tenon::QuantAdd for AVX2. */
+/* The kernels of quant_simd.h and quant_add_simd.h for AVX2. */
 #include "quant_add_simd.h"
 #include "quant_simd.h"

@@ -1,3 +1,3 @@
-/* QuantizeLinear, DequantizeLinear, DynamicQuantizeLinear, tenon::QuantAdd for AVX-512. */
+/* The kernels of quant_simd.h and quant_add_simd.h for AVX-512. */
 #include "quant_add_simd.h"
 #include "quant_simd.h"

@@ -1,3 +1,3 @@
-/* QuantizeLinear, DequantizeLinear, DynamicQuantizeLinear, tenon::QuantAdd for NEON. */
+/* The kernels of quant_simd.h and quant_add_simd.h for NEON. */
 #include "quant_add_simd.h"
 #include "quant_simd.h"

@@ -61,6 +61,53 @@ static inline void tn_vb_store_first(void *p, tn_vb v, int64_t n) {
 }
 #endif
 
+/* Tables of 256 bytes. */
+#if defined(__ARM_NEON)
+typedef uint8x16x4_t tn_vb_table[4];
+static inline void tn_vb_table_load(tn_vb_table t, const uint8_t *p) {
+  for (int k = 0; k < 4; k++) t[k] = vld1q_u8_x4(p + 64 * k);
+}
+static inline tn_vb tn_vb_lookup(const tn_vb_table t, tn_vb at) {
+  tn_vb y = vqtbl4q_u8(t[0], at); /* 0 where the index is too large */
+  TN_UNROLL for (int k = 1; k < 4; k++) {
+    y = vqtbx4q_u8(y, t[k], vsubq_u8(at, vdupq_n_u8((uint8_t)(64 * k))));
+  }
+  return y;
+}
+#else
+typedef tn_vb tn_vb_table[16];
+static inline void tn_vb_table_load(tn_vb_table t, const uint8_t *p) {
+  for (int k = 0; k < 16; k++) {
+    const __m128i row = _mm_loadu_si128((const void *)(p + 16 * k));
+#if defined(__AVX512F__)
+    t[k] = _mm512_broadcast_i32x4(row);
+#else
+    t[k] = _mm256_broadcastsi128_si256(row);
+#endif
+  }
+}
+/* Row k is looked up in at every index less 16 k. The shuffle gives 0 where the highest bit is set:
+ * that is what saturating makes of all indices that are not of this row. */
+static inline tn_vb tn_vb_lookup(const tn_vb_table t, tn_vb at) {
+#if defined(__AVX512F__)
+  const tn_vb high = tn_vb_set1(0x70), row = tn_vb_set1(16);
+  tn_vb y = _mm512_shuffle_epi8(t[0], _mm512_adds_epu8(at, high));
+  TN_UNROLL for (int k = 1; k < 16; k++) {
+    at = _mm512_sub_epi8(at, row);
+    y = _mm512_or_si512(y, _mm512_shuffle_epi8(t[k], _mm512_adds_epu8(at, high)));
+  }
+#else
+  const tn_vb high = tn_vb_set1(0x70), row = tn_vb_set1(16);
+  tn_vb y = _mm256_shuffle_epi8(t[0], _mm256_adds_epu8(at, high));
+  TN_UNROLL for (int k = 1; k < 16; k++) {
+    at = _mm256_sub_epi8(at, row);
+    y = _mm256_or_si256(y, _mm256_shuffle_epi8(t[k], _mm256_adds_epu8(at, high)));
+  }
+#endif
+  return y;
+}
+#endif
+
 #if defined(__AVX512F__)
 
 static inline tn_vf tn_vf_load_u8(const uint8_t *p) {

@@ -105,9 +105,9 @@ static void quantised_twice(void **state) {
 
 static void quantised_otherwise(void **state) {
   (void)state;
-  check(other_scale, TWO_PAIRS);
-  check(other_zero, TWO_PAIRS);
-  check(other_type, TWO_PAIRS);
+  check(other_scale, "QuantizeLinear QuantTable DequantizeLinear");
+  check(other_zero, "QuantizeLinear QuantTable DequantizeLinear");
+  check(other_type, "QuantizeLinear QuantTable DequantizeLinear");
   check(large_scale, "Mul " TWO_PAIRS);
   check(per_axis, TWO_PAIRS);
   check(in_f16, "Cast " TWO_PAIRS " Cast");
@@ -189,9 +189,7 @@ static void moved(void **state) {
 static void moved_otherwise(void **state) {
   (void)state;
   /* what is joined is bytes: the parts are quantised as the whole will be */
-  check(concat_of_others,
-        "QuantizeLinear DequantizeLinear QuantizeLinear QuantizeLinear DequantizeLinear "
-        "QuantizeLinear DequantizeLinear");
+  check(concat_of_others, "QuantizeLinear QuantTable QuantizeLinear QuantTable DequantizeLinear");
   check(pad_between_steps_below, "QuantizeLinear DequantizeLinear Region Neg");
   check(expand, "QuantizeLinear DequantizeLinear Region Neg");
   check(slice_first, "QuantizeLinear DequantizeLinear Neg Region");
@@ -241,6 +239,48 @@ static void cut_off(void **state) {
   check(clip_less, "Clip QuantizeLinear DequantizeLinear");
   check(relu_symmetric, "Relu QuantizeLinear DequantizeLinear");
   check(relu_shown, "Relu QuantizeLinear DequantizeLinear");
+}
+
+/* ---- functions of one value ---- */
+
+static int32_t swish(maker *m) { /* as it is written with a pair behind the Sigmoid */
+  const int32_t x = both(m, m->x, A),
+                gate = both(m, op(m, "Sigmoid", x, -1), (numbers){1 / 256.0f, 0, false});
+  return both(m, op(m, "Mul", x, gate), B);
+}
+static int32_t leaky_relu(maker *m) {
+  const tn_attr alpha = tn_attr_float("alpha", 0.1);
+  return both(m, op_with(m, "LeakyRelu", both(m, m->x, S), -1, &alpha), S);
+}
+static int32_t several(maker *m) {
+  const int32_t x = op(m, "Add", both(m, m->x, S), number(m, 3));
+  return both(m, clipped(m, op(m, "Tanh", op(m, "Mul", x, number(m, 0.3f)), -1), -0.5f, 0.9f), I);
+}
+static int32_t of_two_values(maker *m) {
+  return both(m, op(m, "Mul", both(m, m->x, A), both(m, m->x, B)), Y);
+}
+static int32_t function_shown(maker *m) {
+  m->also = op(m, "Sigmoid", both(m, m->x, A), -1);
+  return both(m, m->also, Y);
+}
+static int32_t by_a_row(maker *m) {
+  static const float row[SIDE] = {1, 2, 3, 4, 5, 6, 7, 8};
+  const int64_t n = SIDE;
+  return both(m, op(m, "Mul", both(m, m->x, A), constant(m, TN_F32, 1, &n, row)), Y);
+}
+
+static void functions(void **state) {
+  (void)state;
+  check(swish, "QuantizeLinear QuantTable DequantizeLinear");
+  check(leaky_relu, "QuantizeLinear QuantTable DequantizeLinear");
+  check(several, "QuantizeLinear QuantTable DequantizeLinear");
+}
+
+static void other_functions(void **state) {
+  (void)state;
+  check(of_two_values, TWO_PAIRS " Mul QuantizeLinear DequantizeLinear");
+  check(function_shown, "QuantizeLinear DequantizeLinear Sigmoid QuantizeLinear DequantizeLinear");
+  check(by_a_row, "QuantizeLinear DequantizeLinear Mul QuantizeLinear DequantizeLinear");
 }
 
 /* ---- sums ---- */
@@ -315,6 +355,7 @@ int main(void) {
       cmocka_unit_test(moved),           cmocka_unit_test(largest_of_bytes),
       cmocka_unit_test(cut_off),         cmocka_unit_test(sums),
       cmocka_unit_test(moved_otherwise), cmocka_unit_test(other_sums),
-      cmocka_unit_test(open_dims)};
+      cmocka_unit_test(open_dims),       cmocka_unit_test(functions),
+      cmocka_unit_test(other_functions)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
