@@ -218,10 +218,26 @@ static inline float tn_mish_f32(float x) {
   return x < -120.0f ? -0.0f : y;
 }
 /* x (1 + erf(x / sqrt 2)) / 2, and its approximation by tanh; absolute error 2 ULP of |x|. -inf:
- * -0. */
+ * -0. erf(x / sqrt 2) is x times a polynomial in x^2, from 16/3 on it is 1. */
 static inline float tn_gelu_f32(float x) {
-  float y = 0.5f * x * (1.0f + tn_erf_f32(x * 0.707106781f));
-  return x == -INFINITY ? -0.0f : y;
+  float u = TN_FMA(x * x, 0.0703125f, -1.0f); /* -1 .. 1 */
+  float p = TN_FMA(u, 0.00063142163f, -0.00168117532f);
+  p = TN_FMA(p, u, 0.00155941118f);
+  p = TN_FMA(p, u, -0.00228844979f);
+  p = TN_FMA(p, u, 0.00661089085f);
+  p = TN_FMA(p, u, -0.01222088f);
+  p = TN_FMA(p, u, 0.0181972608f);
+  p = TN_FMA(p, u, -0.0269253347f);
+  p = TN_FMA(p, u, 0.0383531339f);
+  p = TN_FMA(p, u, -0.0509073436f);
+  p = TN_FMA(p, u, 0.0641991496f);
+  p = TN_FMA(p, u, -0.0789333954f);
+  p = TN_FMA(p, u, 0.098018907f);
+  p = TN_FMA(p, u, -0.132235572f);
+  p = TN_FMA(p, u, 0.265121967f);
+  float e = tn_abs_f32(x) < 5.333333f ? x * p : tn_sign_f32(1.0f, x);
+  float h = 0.5f * (x < -3.40282347e38f ? -3.40282347e38f : x);
+  return tn_sign_f32(TN_FMA(h, e, h), x);
 }
 static inline float tn_gelu_tanh_f32(float x) {
   float u =
