@@ -69,12 +69,20 @@ static bool one_scale(const tn_pattern *p, const tn_node *n, double *out_scale, 
   return true;
 }
 
+/* Left out, or a constant of nothing but zeros. */
+static bool is_zero(const tn_pattern *p, int32_t value) {
+  const tn_tensor *t = tn_pattern_type(p, value);
+  if (value >= 0 && (!t || !t->data)) return false;
+  for (int64_t k = 0; t && k < tn_tensor_elements(t); k++)
+    if (tn_load_i64(t->dtype, t->data, k)) return false;
+  return true;
+}
+
 /* What makes i8 weights f32: a scale for all or for each filter, without zero points. */
 static const tn_node *weights_of(const tn_pattern *p, int32_t value) {
   const tn_node *n = tn_pattern_node(p, value, "DequantizeLinear");
   const tn_tensor *w = n ? tn_pattern_type(p, n->inputs[0]) : NULL;
   const tn_tensor *scale = n ? tn_pattern_type(p, n->inputs[1]) : NULL;
-  const tn_tensor *zero = n ? tn_pattern_type(p, input_of(n, 2)) : NULL;
   if (!w || !w->data || w->dtype != TN_I8 || w->rank < 3 || !scale || !scale->data ||
       scale->dtype != TN_F32 || scale->rank > 1)
     return NULL;
@@ -83,9 +91,7 @@ static const tn_node *weights_of(const tn_pattern *p, int32_t value) {
   if (tn_tensor_elements(scale) != 1 &&
       ((a->axis != 0 && a->axis != -w->rank) || a->block_size || scale->shape[0] != w->shape[0]))
     return NULL;
-  if (input_of(n, 2) >= 0 && (!zero || !zero->data)) return NULL;
-  for (int64_t k = 0; zero && k < tn_tensor_elements(zero); k++)
-    if (tn_load_i64(zero->dtype, zero->data, k)) return NULL;
+  if (!is_zero(p, input_of(n, 2))) return NULL;
   return n;
 }
 
@@ -103,6 +109,27 @@ static bool is_settled(const tn_pattern *p, int32_t value) {
   return n != NULL;
 }
 
+/* Of a QuantConv whose output is f32. */
+static tn_quant_conv_attrs attrs_of(const tn_window_attrs *w, int64_t group, double x_scale,
+                                    int64_t x_zero) {
+  return (tn_quant_conv_attrs){.auto_pad = w->auto_pad,
+                               .dilations = w->dilations,
+                               .group = group,
+                               .kernel_shape = w->kernel_shape,
+                               .pads = w->pads,
+                               .strides = w->strides,
+                               .x_scale = x_scale,
+                               .x_zero = x_zero,
+                               .y_type = {"f32", 3},
+                               .y_scale = 1,
+                               .z_scale = 1,
+                               .sum_scale = 1,
+                               .lo = -128,
+                               .hi = 255,
+                               .sum_lo = -128,
+                               .sum_hi = 255};
+}
+
 static bool has_kernels(const tn_call *call) {
   return call->isa & (TN_ISA_AVX512_VNNI | TN_ISA_AVX_VNNI | TN_ISA_AVX2);
 }
@@ -111,6 +138,8 @@ tn_status quant_conv_from_conv(const tn_call *call, tn_graph *graph, int32_t nod
   const tn_pattern p = {call->host->graph, graph};
   const tn_node *n = tn_pattern_root(&p, node);
   const tn_conv_attrs *conv = call->attrs;
+  const tn_window_attrs window = {conv->auto_pad, conv->dilations, conv->kernel_shape,
+                                  conv->pads,     conv->strides,   0};
   double x_scale;
   int64_t x_zero;
   if (!has_kernels(call) || !n || n->n_inputs < 2) return TN_OK;
@@ -120,23 +149,63 @@ tn_status quant_conv_from_conv(const tn_call *call, tn_graph *graph, int32_t nod
       !one_scale(&p, x, &x_scale, &x_zero))
     return TN_OK;
   if (input_of(n, 2) >= 0 && !is_settled(&p, n->inputs[2])) return TN_OK;
-  const tn_quant_conv_attrs a = {.auto_pad = conv->auto_pad,
-                                 .dilations = conv->dilations,
-                                 .group = conv->group,
-                                 .kernel_shape = conv->kernel_shape,
-                                 .pads = conv->pads,
-                                 .strides = conv->strides,
-                                 .x_scale = x_scale,
-                                 .x_zero = x_zero,
-                                 .y_type = {"f32", 3},
-                                 .y_scale = 1,
-                                 .z_scale = 1,
-                                 .sum_scale = 1,
-                                 .lo = -128,
-                                 .hi = 255,
-                                 .sum_lo = -128,
-                                 .sum_hi = 255};
+  const tn_quant_conv_attrs a = attrs_of(&window, conv->group, x_scale, x_zero);
   const int32_t inputs[] = {x->inputs[0], w->inputs[0], w->inputs[1], input_of(n, 2), -1};
+  return become(call, graph, node, inputs, &a);
+}
+
+/* ---- QLinearConv ---- */
+
+/* A scale and a zero point, of one value each. */
+static bool scale_and_zero(const tn_pattern *p, const tn_node *n, uint32_t at, double *out_scale,
+                           int64_t *out_zero) {
+  double zero = 0;
+  if (!tn_pattern_number(p, n->inputs[at], out_scale) || !(*out_scale > 0) ||
+      !isfinite(*out_scale) || !tn_pattern_number(p, n->inputs[at + 1], &zero))
+    return false;
+  *out_zero = (int64_t)zero;
+  return true;
+}
+
+/* The bias, which counts steps of x_scale * w_scale, as f32. */
+static int32_t emit_bias(const tn_call *call, tn_graph *graph, const tn_tensor *bias,
+                         const tn_tensor *w_scale, double x_scale) {
+  const int64_t n = tn_tensor_elements(bias);
+  double *b = call->host->alloc(call->ctx, (uint64_t)n * sizeof *b + 1);
+  if (!b) return TN_ERR_MEMORY;
+  for (int64_t m = 0; m < n; m++)
+    b[m] = tn_load_f64(TN_I32, bias->data, m) * x_scale *
+           tn_load_f64(TN_F32, w_scale->data, tn_tensor_elements(w_scale) == 1 ? 0 : m);
+  const int32_t id = tn_emit_floats(call, graph, b, n);
+  call->host->free(call->ctx, b);
+  return id;
+}
+
+tn_status quant_conv_from_qlinear(const tn_call *call, tn_graph *graph, int32_t node) {
+  const tn_pattern p = {call->host->graph, graph};
+  const tn_node *n = tn_pattern_root(&p, node);
+  const tn_q_linear_conv_attrs *conv = call->attrs;
+  double x_scale, y_scale;
+  int64_t x_zero, y_zero;
+  if (!has_kernels(call) || !n || n->n_inputs < 8 || !scale_and_zero(&p, n, 1, &x_scale, &x_zero) ||
+      !scale_and_zero(&p, n, 6, &y_scale, &y_zero) || !is_zero(&p, n->inputs[5]))
+    return TN_OK;
+  const tn_tensor *w = tn_pattern_type(&p, n->inputs[3]),
+                  *scale = tn_pattern_type(&p, n->inputs[4]),
+                  *bias = tn_pattern_type(&p, input_of(n, 8));
+  if (!w || !w->data || w->dtype != TN_I8 || !scale || !scale->data || scale->rank > 1 ||
+      (tn_tensor_elements(scale) != 1 && tn_tensor_elements(scale) != w->shape[0]) ||
+      (input_of(n, 8) >= 0 && (!bias || !bias->data)))
+    return TN_OK;
+  const bool is_signed = call->outputs[0]->dtype == TN_I8;
+  const tn_window_attrs window = {conv->auto_pad, conv->dilations, conv->kernel_shape,
+                                  conv->pads,     conv->strides,   0};
+  tn_quant_conv_attrs a = attrs_of(&window, conv->group, x_scale, x_zero);
+  a.y_type = is_signed ? (tn_str){"i8", 2} : (tn_str){"u8", 2};
+  a.y_scale = y_scale;
+  a.y_zero = y_zero;
+  int32_t inputs[] = {n->inputs[0], n->inputs[3], n->inputs[4], -1, -1};
+  if (bias && (inputs[3] = emit_bias(call, graph, bias, scale, x_scale)) < 0) return inputs[3];
   return become(call, graph, node, inputs, &a);
 }
 

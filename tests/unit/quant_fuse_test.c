@@ -92,6 +92,29 @@ static int32_t residual_first(maker *m) {
   return quantised(m, op(m, "Add", quantised(m, m->x, 0.25f, 100), plain(m)), 1, 50);
 }
 
+/* The same in one operator. */
+static int32_t qlinear(maker *m) {
+  const int64_t n = C, dims[] = {C, C, 3, 3}, ones[4] = {1, 1, 1, 1};
+  const uint32_t dtype = with.is_signed ? TN_I8 : TN_U8;
+  const float scales[C] = {0.25f, 0.125f, 0.5f, 0.0625f};
+  const int8_t zeros[C] = {0, with.w_zero, 0, 0};
+  const int32_t bias_data[C] = {70, -200, 0, 1000};
+  int8_t w[C * C * 9];
+  for (int i = 0; i < C * C * 9; i++) w[i] = (int8_t)(i * 37 % 41 - 20);
+  const tn_attr pads = tn_attr_ints("pads", (tn_ints){ones, 4});
+  const int32_t inputs[] = {linear(m, "QuantizeLinear", m->x, 0.5f, dtype, 3),
+                            number(m, 0.5f),
+                            zero_point(m, dtype, 3),
+                            constant(m, TN_I8, 4, dims, w),
+                            constant(m, TN_F32, 1, &n, scales),
+                            constant(m, TN_I8, 1, &n, zeros),
+                            number(m, 2),
+                            zero_point(m, dtype, 50),
+                            constant(m, TN_I32, 1, &n, bias_data)};
+  const int32_t y = node_of(m, "QLinearConv", inputs, 9, (const tn_attr *const[]){&pads}, 1);
+  return linear(m, "DequantizeLinear", y, 2, dtype, 50);
+}
+
 static void check(make_fn make, const char *name, bool fuses, char ops[KIT_MAX_TEXT]) {
   const int64_t dims[] = {1, C, SIDE, SIDE};
   float x[N];
@@ -105,7 +128,7 @@ static bool is_fast(void) {
 }
 
 static void quantised_outputs(void **state) {
-  static const make_fn makes[] = {plain, depthwise, relu, clip, two_in_a_row};
+  static const make_fn makes[] = {plain, depthwise, relu, clip, two_in_a_row, qlinear};
   char ops[KIT_MAX_TEXT];
   (void)state;
   if (!is_fast()) skip();
@@ -152,6 +175,7 @@ static void others(void **state) {
   (void)state;
   with.w_zero = 3;
   check(plain, "QuantConv", false, ops);
+  check(qlinear, "QuantConv", false, ops);
   with.w_zero = 0;
   with.axis = 1;
   check(plain, "QuantConv", false, ops);
