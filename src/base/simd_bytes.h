@@ -4,6 +4,8 @@
 #ifndef TN_BASE_SIMD_BYTES_H
 #define TN_BASE_SIMD_BYTES_H
 
+#include <stdbool.h>
+
 #include "base/simd.h"
 
 /* Bytes and i32 as f32; i32 is rounded. */
@@ -12,6 +14,12 @@ static inline tn_vf tn_vf_load_i8(const int8_t *p);
 static inline tn_vf tn_vf_load_i32(const int32_t *p);
 /* The low byte of zero plus each lane rounded half to even; both are far from the ends of i32. */
 static inline void tn_vf_store_byte(void *p, tn_vf v, int32_t zero);
+/* Adding it to |x| < 2^22 rounds x half to even, and leaves that in the lowest bits. */
+#define TN_VF_ROUNDER 12582912.0f /* 1.5 * 2^23 */
+/* The same of lanes to which TN_VF_ROUNDER was added. */
+static inline void tn_vf_store_rounded(void *p, tn_vf v, int32_t zero);
+/* Is some lane of a larger than that of b? */
+static inline bool tn_vf_some_above(tn_vf a, tn_vf b);
 
 /* Vectors of TN_VB_LANES bytes. */
 #if defined(__AVX512F__)
@@ -119,9 +127,18 @@ static inline tn_vf tn_vf_load_i8(const int8_t *p) {
 static inline tn_vf tn_vf_load_i32(const int32_t *p) {
   return _mm512_cvtepi32_ps(_mm512_loadu_si512(p));
 }
-static inline void tn_vf_store_byte(void *p, tn_vf v, int32_t zero) {
-  const __m512i q = _mm512_cvt_roundps_epi32(v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+static inline void tn_store_low_bytes(void *p, __m512i q, int32_t zero) {
   _mm_storeu_si128(p, _mm512_cvtepi32_epi8(_mm512_add_epi32(q, _mm512_set1_epi32(zero))));
+}
+static inline void tn_vf_store_byte(void *p, tn_vf v, int32_t zero) {
+  tn_store_low_bytes(p, _mm512_cvt_roundps_epi32(v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC),
+                     zero);
+}
+static inline void tn_vf_store_rounded(void *p, tn_vf v, int32_t zero) {
+  tn_store_low_bytes(p, _mm512_castps_si512(v), zero);
+}
+static inline bool tn_vf_some_above(tn_vf a, tn_vf b) {
+  return _mm512_cmp_ps_mask(a, b, _CMP_GT_OQ) != 0;
 }
 
 #elif defined(__ARM_NEON)
@@ -137,10 +154,18 @@ static inline tn_vf tn_vf_load_i8(const int8_t *p) { return tn_vf_of_i16(vmovl_s
 static inline tn_vf tn_vf_load_i32(const int32_t *p) {
   return (tn_vf){vcvtq_f32_s32(vld1q_s32(p)), vcvtq_f32_s32(vld1q_s32(p + 4))};
 }
-static inline void tn_vf_store_byte(void *p, tn_vf v, int32_t zero) {
-  const int16x8_t q =
-      vcombine_s16(vmovn_s32(vcvtnq_s32_f32(v.lo)), vmovn_s32(vcvtnq_s32_f32(v.hi)));
+static inline void tn_store_low_bytes(void *p, int32x4_t lo, int32x4_t hi, int32_t zero) {
+  const int16x8_t q = vcombine_s16(vmovn_s32(lo), vmovn_s32(hi));
   vst1_s8(p, vmovn_s16(vaddq_s16(q, vdupq_n_s16((int16_t)zero))));
+}
+static inline void tn_vf_store_byte(void *p, tn_vf v, int32_t zero) {
+  tn_store_low_bytes(p, vcvtnq_s32_f32(v.lo), vcvtnq_s32_f32(v.hi), zero);
+}
+static inline void tn_vf_store_rounded(void *p, tn_vf v, int32_t zero) {
+  tn_store_low_bytes(p, vreinterpretq_s32_f32(v.lo), vreinterpretq_s32_f32(v.hi), zero);
+}
+static inline bool tn_vf_some_above(tn_vf a, tn_vf b) {
+  return vmaxvq_u32(vorrq_u32(vcgtq_f32(a.lo, b.lo), vcgtq_f32(a.hi, b.hi))) != 0;
 }
 
 #else
@@ -154,14 +179,22 @@ static inline tn_vf tn_vf_load_i8(const int8_t *p) {
 static inline tn_vf tn_vf_load_i32(const int32_t *p) {
   return _mm256_cvtepi32_ps(_mm256_loadu_si256((const void *)p));
 }
-static inline void tn_vf_store_byte(void *p, tn_vf v, int32_t zero) {
+static inline void tn_store_low_bytes(void *p, __m256i q, int32_t zero) {
   const __m256i low = _mm256_setr_epi8(0, 4, 8, 12, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1,
                                        0, 4, 8, 12, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1);
-  const tn_vf whole = _mm256_round_ps(v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
-  const __m256i shifted = _mm256_add_epi32(_mm256_cvtps_epi32(whole), _mm256_set1_epi32(zero));
-  const __m256i q = _mm256_shuffle_epi8(shifted, low);
+  q = _mm256_shuffle_epi8(_mm256_add_epi32(q, _mm256_set1_epi32(zero)), low);
   _mm_storel_epi64(p,
                    _mm_unpacklo_epi32(_mm256_castsi256_si128(q), _mm256_extracti128_si256(q, 1)));
+}
+static inline void tn_vf_store_byte(void *p, tn_vf v, int32_t zero) {
+  const tn_vf whole = _mm256_round_ps(v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+  tn_store_low_bytes(p, _mm256_cvtps_epi32(whole), zero);
+}
+static inline void tn_vf_store_rounded(void *p, tn_vf v, int32_t zero) {
+  tn_store_low_bytes(p, _mm256_castps_si256(v), zero);
+}
+static inline bool tn_vf_some_above(tn_vf a, tn_vf b) {
+  return _mm256_movemask_ps(_mm256_cmp_ps(a, b, _CMP_GT_OQ)) != 0;
 }
 
 #endif
