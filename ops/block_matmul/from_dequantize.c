@@ -260,16 +260,18 @@ static bool has_kernels(const tn_call *call) {
   return (call->isa & (TN_ISA_AVX2 | TN_ISA_NEON)) != 0;
 }
 
-static bool is_operand(const tn_pattern *p, int32_t value) {
-  const tn_tensor *t = tn_pattern_type(p, value);
-  return t && t->rank >= 1 && (t->dtype == TN_F32 || t->dtype == TN_F16 || t->dtype == TN_BF16);
+/* Floats, and so is what they are multiplied with. (That may be of no known dims yet. If weights
+ * were packed only when they are known, each new shape would pack them again.) */
+static bool are_floats(const tn_pattern *p, int32_t weights) {
+  const tn_tensor *t = tn_pattern_type(p, weights);
+  return t && (t->dtype == TN_F32 || t->dtype == TN_F16 || t->dtype == TN_BF16);
 }
 
 tn_status block_matmul_from_matmul(const tn_call *call, tn_graph *graph, int32_t node) {
   const tn_pattern p = {call->host->graph, graph};
   const tn_node *n = tn_pattern_root(&p, node);
   source s;
-  if (!has_kernels(call) || !n || n->n_inputs < 2 || !is_operand(&p, n->inputs[0])) return TN_OK;
+  if (!has_kernels(call) || !n || n->n_inputs < 2 || !are_floats(&p, n->inputs[1])) return TN_OK;
   if (!find_source(&p, n->inputs[1], 0, &s)) return TN_OK;
   return become(call, graph, node, &s, n->inputs[0], -1);
 }
@@ -287,7 +289,7 @@ tn_status block_matmul_from_gemm(const tn_call *call, tn_graph *graph, int32_t n
   const tn_node *n = tn_pattern_root(&p, node);
   const tn_gemm_attrs *a = call->attrs;
   source s;
-  if (!has_kernels(call) || !n || n->n_inputs < 2 || !is_operand(&p, n->inputs[0])) return TN_OK;
+  if (!has_kernels(call) || !n || n->n_inputs < 2 || !are_floats(&p, n->inputs[1])) return TN_OK;
   const int32_t c = input_of(n, 2);
   if (a->transA || a->alpha != 1 || (c >= 0 && a->beta != 1)) return TN_OK;
   if (!find_source(&p, n->inputs[1], a->transB ? 1 : 0, &s) || !is_bias(&p, c, s.n)) return TN_OK;

@@ -107,9 +107,19 @@ static void others_stay(void **state) {
   check((quantised){TN_I8, 96, 0, 32, {3, 96}, 2, false, false, false}, false);
 }
 
+static void open_dims(void **state) {
+  (void)state;
+  kit_open = true;
+  check((quantised){TN_I4, 96, 0, 32, {3, 96}, 2, false, false, false}, true);
+  check((quantised){TN_U4, 96, 1, 48, {96, 2}, 2, true, true, true}, true);
+  check((quantised){TN_I4, 96, 0, 0, {96}, 1, false, false, false}, false);
+  kit_open = false;
+}
+
 int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(blocks_along_the_depth), cmocka_unit_test(rows_that_are_columns),
-      cmocka_unit_test(scales_of_columns_and_of_all), cmocka_unit_test(others_stay)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(blocks_along_the_depth),
+                                     cmocka_unit_test(rows_that_are_columns),
+                                     cmocka_unit_test(scales_of_columns_and_of_all),
+                                     cmocka_unit_test(others_stay), cmocka_unit_test(open_dims)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
