@@ -41,8 +41,8 @@ static inline uint8_t quantize_one(float x, float step, ends e) {
 }
 
 /* Four vectors at once. false: it is not done. Multiplying by 1 / scale is within 3 * 2^-24 of the
- * quotient's size, which is below 512 where it does not saturate: 0.0001 in all. So it rounds to the
- * same whole number as the quotient, unless it is as close as that to the middle of two. */
+ * quotient's size, which is below 512 where it does not saturate: 0.0001 in all. So it rounds to
+ * the same whole number as the quotient, unless it is as close as that to the middle of two. */
 static inline bool quantize_four(const float *x, uint8_t *y, tn_vf one_over, tn_vf lo, tn_vf hi,
                                  int32_t zero) {
   const tn_vf rounder = tn_vf_set1(TN_VF_ROUNDER), nothing = tn_vf_set1(0);
