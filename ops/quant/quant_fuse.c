@@ -2,7 +2,7 @@
  * themselves, where that gives the same bits.
  *
  *   Quantize(Dequantize(q)), same numbers    q
- *   Region, MaxPool of Dequantize(q)         Dequantize of it of q
+ *   Region, MaxPool, Gather, Resize of Dequantize(q)         Dequantize of it of q
  *   Quantize(Region(x, y))                   Region(Quantize(x), Quantize(y))
  *   Quantize(Relu(x)), Quantize(Clip(x))     Quantize(x), if what is cut off saturates anyway
  *   Quantize([Relu|Clip](Dequantize(a) + Dequantize(b)))     tenon::QuantAdd
@@ -10,6 +10,7 @@
  * Regions are what Reshape, Transpose, Concat, Slice, Pad and the like have become by then. */
 #include "base/lower.h"
 #include "base/qdq.h"
+#include "base/text.h"
 #include "quant.gen.h"
 
 /* ---- moved down ---- */
@@ -146,6 +147,35 @@ tn_status dequantize_below_region(const tn_call *call, tn_graph *graph, int32_t 
   return with_moved(call, graph, node, node, region_of_bytes);
 }
 
+/* Resize mixes neighbours, or fills in, unless it says otherwise. */
+static bool picks(const tn_node *n) {
+  for (uint32_t k = 0; k < n->n_attrs && !strcmp(n->op, "Resize"); k++) {
+    const tn_attr *a = n->attrs[k];
+    if (!strcmp(a->name, "mode") && !tn_str_is(a->s, "nearest")) return false;
+    if (!strcmp(a->name, "coordinate_transformation_mode") && tn_str_is(a->s, "tf_crop_and_resize"))
+      return false;
+  }
+  return true;
+}
+
+enum { MAX_INPUTS = 4 };
+
+/* The node, of one output and few inputs, once more, but of bytes for its input 0; then
+ * DequantizeLinear. */
+static tn_status dequantize_below(const tn_call *call, tn_graph *graph, int32_t node,
+                                  int32_t bytes) {
+  const tn_graph_api *api = call->host->graph;
+  const int32_t out = api->value(graph, NULL), like = api->node(graph, node)->inputs[0];
+  if (out < 0) return out;
+  tn_node made = *api->node(graph, node);
+  int32_t inputs[MAX_INPUTS] = {bytes};
+  for (uint32_t k = 1; k < made.n_inputs; k++) inputs[k] = made.inputs[k];
+  made.inputs = inputs;
+  made.outputs = &out;
+  const int32_t id = api->add_node(graph, &made);
+  return id < 0 ? id : dequantize_instead(call, graph, node, out, like);
+}
+
 static bool has_pads(const tn_node *n) {
   for (uint32_t k = 0; k < n->n_attrs; k++) {
     const tn_attr *a = n->attrs[k];
@@ -166,13 +196,22 @@ tn_status dequantize_below_max_pool(const tn_call *call, tn_graph *graph, int32_
   tn_qdq q;
   if (!n || n->n_outputs != 1 || !tn_qdq_dequantized(&p, n->inputs[0], &from, &q)) return TN_OK;
   if (has_pads(n) && !tn_qdq_is_quantized(&p, n->outputs[0], &q)) return TN_OK;
-  const int32_t like = n->inputs[0], out = p.api->value(graph, NULL);
-  if (out < 0) return out;
-  tn_node made = *p.api->node(graph, node);
-  made.inputs = &from;
-  made.outputs = &out;
-  const int32_t id = p.api->add_node(graph, &made);
-  return id < 0 ? id : dequantize_instead(call, graph, node, out, like);
+  return dequantize_below(call, graph, node, from);
+}
+
+/* Gather and the like, Resize to the nearest: each element is one of input 0. */
+tn_status dequantize_below_pick(const tn_call *call, tn_graph *graph, int32_t node) {
+  const tn_pattern p = {call->host->graph, graph};
+  const tn_node *n = tn_pattern_root(&p, node);
+  int32_t from;
+  tn_qdq q;
+  if (!n || n->n_outputs != 1 || n->n_inputs > MAX_INPUTS || !picks(n) ||
+      !tn_qdq_dequantized(&p, n->inputs[0], &from, &q))
+    return TN_OK;
+  const tn_tensor *x = tn_pattern_type(&p, n->inputs[0]), *y = tn_pattern_type(&p, n->outputs[0]);
+  const bool is_less = x && y && tn_tensor_elements(y) <= tn_tensor_elements(x);
+  if (!is_less && !tn_qdq_is_quantized(&p, n->outputs[0], &q)) return TN_OK;
+  return dequantize_below(call, graph, node, from);
 }
 
 /* ---- quantised again ---- */

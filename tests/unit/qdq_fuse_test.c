@@ -218,6 +218,43 @@ static void largest_of_bytes(void **state) {
   check(max_other_scale, "QuantizeLinear DequantizeLinear MaxPool QuantizeLinear DequantizeLinear");
 }
 
+/* ---- picked ---- */
+
+static int32_t gathered(maker *m, int32_t x) {
+  const int64_t order[C] = {2, 0, 2, 1};
+  const tn_attr axis = tn_attr_int("axis", 1);
+  return op_with(m, "Gather", x, ints(m, order, C), &axis);
+}
+static int32_t gather_between(maker *m) { return both(m, gathered(m, both(m, m->x, A)), A); }
+static int32_t gather_below(maker *m) { return op(m, "Neg", gathered(m, both(m, m->x, A)), -1); }
+
+/* Of half of the rows, so that the output has as many elements as the input. */
+static int32_t resized(maker *m, const char *mode, numbers q) {
+  const int64_t start = 2, end = 2 + SIDE / 2, axis = 2;
+  const float scales[4] = {1, 1, 2, 1};
+  const int64_t n = 4;
+  const int32_t x = both(m, m->x, A),
+                inputs[4] = {x, ints(m, &start, 1), ints(m, &end, 1), ints(m, &axis, 1)},
+                rows = node_of(m, "Slice", inputs, 4, NULL, 0),
+                to[3] = {rows, -1, constant(m, TN_F32, 1, &n, scales)};
+  const tn_attr how = tn_attr_str("mode", mode);
+  return both(m, node_of(m, "Resize", to, 3, (const tn_attr *const[]){&how}, 1), q);
+}
+static int32_t nearest(maker *m) { return resized(m, "nearest", A); }
+static int32_t nearest_other(maker *m) { return resized(m, "nearest", B); }
+static int32_t linear(maker *m) { return resized(m, "linear", A); }
+
+static void picked(void **state) {
+  (void)state;
+  check(gather_between, "QuantizeLinear Gather DequantizeLinear");
+  check(gather_below, "QuantizeLinear Gather DequantizeLinear Neg");
+  check(nearest, "QuantizeLinear Region Resize DequantizeLinear");
+  check(nearest_other,
+        "QuantizeLinear Region DequantizeLinear Resize QuantizeLinear "
+        "DequantizeLinear");
+  check(linear, "QuantizeLinear Region DequantizeLinear Resize QuantizeLinear DequantizeLinear");
+}
+
 /* ---- cut off ---- */
 
 static int32_t clipped(maker *m, int32_t x, float lo, float hi) {
@@ -350,12 +387,17 @@ static void open_dims(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(quantised_twice), cmocka_unit_test(quantised_otherwise),
-      cmocka_unit_test(moved),           cmocka_unit_test(largest_of_bytes),
-      cmocka_unit_test(cut_off),         cmocka_unit_test(sums),
-      cmocka_unit_test(moved_otherwise), cmocka_unit_test(other_sums),
-      cmocka_unit_test(open_dims),       cmocka_unit_test(functions),
-      cmocka_unit_test(other_functions)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(quantised_twice),
+                                     cmocka_unit_test(quantised_otherwise),
+                                     cmocka_unit_test(moved),
+                                     cmocka_unit_test(largest_of_bytes),
+                                     cmocka_unit_test(picked),
+                                     cmocka_unit_test(cut_off),
+                                     cmocka_unit_test(sums),
+                                     cmocka_unit_test(moved_otherwise),
+                                     cmocka_unit_test(other_sums),
+                                     cmocka_unit_test(open_dims),
+                                     cmocka_unit_test(functions),
+                                     cmocka_unit_test(other_functions)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
