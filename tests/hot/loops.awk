@@ -27,6 +27,11 @@ function innermost(first, last,    k) {
   return 1
 }
 
+# Integers multiplied and added. In a function that does so, these count, and not what scales their sums.
+function is_dot(line) {
+  return line ~ /^({vex} )?vpdpbusd/ || line ~ /^vpmaddwd/
+}
+
 # Reads memory: an operand of it that is not the last, which is where results go.
 function is_load(line) {
   return line ~ /\(%[^)]*\)({1to[0-9]+})?,/ && line !~ /^lea/
@@ -40,7 +45,7 @@ function check(    j, k, first, fma, stack, moves, loads, best, best_stack, best
     if (!innermost(first, j)) continue
     fma = stack = moves = loads = 0
     for (k = first; k <= j; k++) {
-      fma += text[k] ~ /^vfn?madd/ || text[k] ~ /^fmla/
+      fma += dots ? is_dot(text[k]) : text[k] ~ /^vfn?madd/ || text[k] ~ /^fmla/
       loads += is_load(text[k])
       stack += text[k] ~ (framed ? "\\(%[re][sb]p" : "\\(%[re]sp") && text[k] ~ /[xyz]mm/
       stack += text[k] ~ /\tq[0-9]+,.*\[sp/
@@ -72,7 +77,7 @@ function check(    j, k, first, fma, stack, moves, loads, best, best_stack, best
   split("", address)
   split("", text)
   split("", back)
-  count = framed = 0
+  count = framed = dots = 0
   next
 }
 
@@ -84,6 +89,7 @@ current in wanted && /^ *[0-9a-f]+:\t/ {
   line = $0
   sub(/^ *[0-9a-f]+:\t/, "", line)
   text[count] = line
+  dots += is_dot(line)
   if (line ~ /^mov +%rsp,%rbp/) framed = 1 # else rbp is a register like any other
   to = $2 ~ /^(j|b$|b\.)/ ? $3 : $2 ~ /^cbn?z$/ ? $4 : ""
   if (to ~ /^[0-9a-f]+$/) {
