@@ -206,30 +206,48 @@ static bool is_scales(const tn_pattern *p, int32_t value, int64_t n, made *m) {
   return is_row(p, value, TN_F32, n);
 }
 
-/* MatMulInteger, Cast, Mul by the scales. */
+/* The sums with a row of constants added, where that comes next. */
+static int32_t after_add(const tn_pattern *p, int32_t sums, int64_t n, numbers *out) {
+  const int32_t id = only_user(p, sums, "Add");
+  const tn_node *sum = id < 0 ? NULL : p->api->node(p->graph, id);
+  const tn_tensor *x = tn_pattern_type(p, sums),
+                  *y = sum ? tn_pattern_type(p, sum->outputs[0]) : NULL,
+                  *c = sum ? tn_pattern_type(p, sum->inputs[sum->inputs[0] == sums]) : NULL;
+  if (!x || !y || !c || !c->data || !tn_same_shape(x, y) || c->rank < 1 ||
+      c->shape[c->rank - 1] != n || tn_tensor_elements(c) != n)
+    return sums;
+  out->x = c;
+  return sum->outputs[0];
+}
+
+/* MatMulInteger, perhaps Add of a row of constants, Cast, Mul by the scales. */
 tn_status quant_matmul_from_integer(const tn_call *call, tn_graph *graph, int32_t node) {
   const tn_pattern p = {call->host->graph, graph};
   const tn_node *n = tn_pattern_root(&p, node);
-  if (!n || !has_kernel(call)) return TN_OK;
-  const int32_t cast = only_user(&p, n->outputs[0], "Cast"),
+  const tn_tensor *b = n ? tn_pattern_type(&p, n->inputs[1]) : NULL;
+  if (!b || b->rank != 2 || !has_kernel(call)) return TN_OK;
+  numbers bias = {0};
+  const int32_t cast = only_user(&p, after_add(&p, n->outputs[0], b->shape[1], &bias), "Cast"),
                 sums = cast < 0 ? -1 : p.api->node(graph, cast)->outputs[0],
                 mul = only_user(&p, sums, "Mul");
   const tn_node *last = mul < 0 ? NULL : p.api->node(graph, mul);
   const tn_tensor *x = tn_pattern_type(&p, sums),
-                  *y = last ? tn_pattern_type(&p, last->outputs[0]) : NULL,
-                  *b = tn_pattern_type(&p, n->inputs[1]);
-  if (!x || !y || !b || b->rank != 2 || x->dtype != TN_F32 || !tn_same_shape(x, y)) return TN_OK;
+                  *y = last ? tn_pattern_type(&p, last->outputs[0]) : NULL;
+  if (!x || !y || x->dtype != TN_F32 || !tn_same_shape(x, y)) return TN_OK;
   made m = blank(n);
   m.inputs[QUANT_MATMUL_A] = n->inputs[0];
   m.inputs[QUANT_MATMUL_B] = n->inputs[1];
   m.inputs[QUANT_MATMUL_A_ZERO] = input_of(n, 2);
   m.inputs[QUANT_MATMUL_B_ZERO] = input_of(n, 3);
   const int32_t scales = last->inputs[last->inputs[0] == sums];
-  if (scales == sums || !is_scales(&p, scales, b->shape[1], &m)) return TN_OK;
-  if (!fits(&p, &m)) return TN_OK;
-  if (m.inputs[QUANT_MATMUL_A_SCALE] < 0)
-    m.inputs[QUANT_MATMUL_A_SCALE] = tn_emit_floats(call, graph, (double[]){1}, 1);
-  if (m.inputs[QUANT_MATMUL_A_SCALE] < 0) return m.inputs[QUANT_MATMUL_A_SCALE];
+  if (scales == sums || !is_scales(&p, scales, b->shape[1], &m) || !fits(&p, &m)) return TN_OK;
+  const bool is_known = m.inputs[QUANT_MATMUL_A_SCALE] < 0;
+  if (bias.x && !is_known) return TN_OK;
+  bias.scale = tn_pattern_type(&p, scales);
+  if (bias.x) m.inputs[QUANT_MATMUL_BIAS] = add_bias(call, graph, &bias);
+  if (bias.x && m.inputs[QUANT_MATMUL_BIAS] < 0) return m.inputs[QUANT_MATMUL_BIAS];
+  if (is_known) m.inputs[QUANT_MATMUL_A_SCALE] = tn_emit_floats(call, graph, (double[]){1}, 1);
+  if (is_known && m.inputs[QUANT_MATMUL_A_SCALE] < 0) return m.inputs[QUANT_MATMUL_A_SCALE];
   return become(call, graph, mul, &m);
 }
 

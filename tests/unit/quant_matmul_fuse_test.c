@@ -95,6 +95,17 @@ static int32_t known_scale(maker *m) { /* the product of scales is a constant */
   quantised_x(m, x);
   return scaled(m, to_f32(m, product(m, x, bytes(m, TN_I8), -1)), scales(m));
 }
+static int32_t row_of_ints(maker *m) {
+  int32_t data[N];
+  for (int i = 0; i < N; i++) data[i] = 1000 * (i - 3);
+  return constant(m, TN_I32, 1, row, data);
+}
+static int32_t sums_and_row(maker *m) { /* as QGemm is spelt out */
+  int32_t x[3];
+  quantised_x(m, x);
+  const int32_t y = op(m, "Add", product(m, x, bytes(m, TN_I8), -1), row_of_ints(m));
+  return scaled(m, to_f32(m, y), scales(m));
+}
 static int32_t residual(maker *m) { return op(m, "Add", per_tensor(m), m->x); }
 
 static int32_t sums_are_read(maker *m) {
@@ -102,6 +113,12 @@ static int32_t sums_are_read(maker *m) {
   quantised_x(m, x);
   m->also = to_f32(m, product(m, x, bytes(m, TN_I8), -1));
   return scaled(m, m->also, scaled(m, x[SCALE], scales(m)));
+}
+static int32_t row_of_unknown_scale(maker *m) {
+  int32_t x[3];
+  quantised_x(m, x);
+  const int32_t y = op(m, "Add", product(m, x, bytes(m, TN_I8), -1), row_of_ints(m));
+  return scaled(m, to_f32(m, y), scaled(m, x[SCALE], scales(m)));
 }
 static int32_t weights_vary(maker *m) {
   int32_t x[3];
@@ -151,10 +168,7 @@ static int32_t clip(maker *m) {
 }
 static int32_t gemm_of(maker *m, int64_t axis, float alpha) {
   const tn_attr trans = tn_attr_int("transB", 1), a = tn_attr_float("alpha", (double)alpha);
-  int32_t data[N];
-  for (int i = 0; i < N; i++) data[i] = 1000 * (i - 3);
-  const int32_t sums = constant(m, TN_I32, 1, row, data), scale = number(m, 0.0005f),
-                c = op(m, "DequantizeLinear", sums, scale),
+  const int32_t c = op(m, "DequantizeLinear", row_of_ints(m), number(m, 0.0005f)),
                 inputs[3] = {dequantised_x(m, TN_U8, 120), weights(m, axis), c};
   return node_of(m, "Gemm", inputs, 3, (const tn_attr *const[]){&trans, &a}, 2);
 }
@@ -227,6 +241,7 @@ static void dynamically(void **state) {
   check(shifted, true, 1);
   check(asymmetric, true, 1);
   check(known_scale, true, 1);
+  check(sums_and_row, true, 1);
   check(residual, true, 1);
 }
 
@@ -235,6 +250,7 @@ static void not_dynamically(void **state) {
   if (!has_kernel()) skip();
   check(sums_are_read, false, 0);
   check(weights_vary, false, 0);
+  check(row_of_unknown_scale, false, 0);
   check(scale_per_row, false, 0);
   check(zero_per_row, false, 0);
 }
