@@ -323,6 +323,7 @@ typedef void (*tn_dot_fn)(tn_dot *t, const tn_dot_x *x, const void *panel, void 
         const tn_vq w0 = tn_vq_load(w), w1 = tn_vq_load(w + TN_DOT_LANES * TN_DOT_K);              \
         w += TN_DOT_PANEL * TN_DOT_K;                                                              \
         tn_prefetch_l2(next);                                                                      \
+        if (TN_DOT_LANES == 16 && (R) <= 8) tn_prefetch_l2(next + 64); /* two lines a step */      \
         next += next_step;                                                                         \
         TN_UNROLL for (int r = 0; r < (R); r++) {                                                  \
           const tn_vq v = tn_dot_4(row[r / 3] + r % 3 * x_step);                                   \
