@@ -180,7 +180,6 @@ tn_status TN_DOT_NAME(quant_conv_prepare)(const tn_call *call) {
   quant_layer l;
   const tn_status s = quant_layer_make(call, &l);
   if (s) return s;
-  memset(call->state, 0, (size_t)quant_state_bytes(&l));
   for (int64_t p = 0; p < l.panels * l.q.c.groups; p++) {
     void *panel = quant_panel(&l, call->state, p);
     float *floats = quant_floats(&l, call->state, p);

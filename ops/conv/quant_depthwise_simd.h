@@ -271,7 +271,6 @@ tn_status TN_DOT_NAME(quant_depthwise_prepare)(const tn_call *call) {
   const tn_status s = quant_dw_make(call, &d);
   if (s) return s;
   const tn_dot t = quant_numbers(&d.l, at);
-  memset(call->state, 0, (size_t)(d.blocks * (d.weights + d.floats)));
   for (int64_t c = 0; c < d.l.q.c.channels; c++) {
     const int64_t block = c / QUANT_DW_CHANNELS, at_block = c % QUANT_DW_CHANNELS;
     char *to = quant_dw_block(&d, call->state, block);

@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "base/lower.h"
+#include "base/onnx_dtype.h"
 #include "base/pattern.h"
 #include "quant.gen.h"
 #include "quant_conv.h"
@@ -142,7 +143,8 @@ tn_status quant_conv_from_conv(const tn_call *call, tn_graph *graph, int32_t nod
                                   conv->pads,     conv->strides,   0};
   double x_scale;
   int64_t x_zero;
-  if (!has_kernels(call) || !n || n->n_inputs < 2) return TN_OK;
+  if (!has_kernels(call) || !n || n->n_inputs < 2 || call->outputs[0]->dtype != TN_F32)
+    return TN_OK;
   const tn_node *x = tn_pattern_node(&p, n->inputs[0], "DequantizeLinear"),
                 *w = weights_of(&p, n->inputs[1]);
   if (!x || !w || !is_8_bit(tn_pattern_type(&p, x->inputs[0])) ||
@@ -251,7 +253,10 @@ tn_status quant_conv_from_quantize(const tn_call *call, tn_graph *graph, int32_t
   const tn_node *n = tn_pattern_root(&p, node), *conv;
   double scale, lo, hi;
   int64_t zero;
-  if (!n || !is_8_bit(call->outputs[0]) || !one_scale(&p, n, &scale, &zero)) return TN_OK;
+  const tn_quantize_linear_attrs *quantize = call->attrs;
+  if (!n || !is_8_bit(call->outputs[0]) || !one_scale(&p, n, &scale, &zero) ||
+      (quantize->precision && quantize->precision != tn_onnx_of_dtype(TN_F32)))
+    return TN_OK;
   const int32_t value = before_bounds(&p, n->inputs[0], &lo, &hi);
   const tn_quant_conv_attrs *from = conv_before(&p, value, &conv);
   if (!from || !tn_str_is(from->y_type, "f32")) return TN_OK;
