@@ -45,9 +45,9 @@ static inline double quant_scale(const tn_tensor *scale, int64_t index) {
 /* Bounds of the code of Y: those of its type and of the attributes. */
 static inline void quant_matmul_bounds(const tn_call *call, int64_t *out_min, int64_t *out_max) {
   const tn_quant_mat_mul_attrs *a = call->attrs;
-  const bool is_signed = call->outputs[0]->dtype == TN_I8;
-  *out_min = tn_max_i64(a->y_min, is_signed ? -128 : 0);
-  *out_max = tn_min_i64(a->y_max, is_signed ? 127 : 255);
+  const int64_t least = call->outputs[0]->dtype == TN_I8 ? -128 : 0, most = least + 255;
+  *out_min = tn_min_i64(tn_max_i64(a->y_min, least), most);
+  *out_max = tn_min_i64(tn_max_i64(a->y_max, least), most);
 }
 
 /* Zero point of column j once B is i8: its codes less 128 if it is u8. */

@@ -110,7 +110,7 @@ static bool is_product(const tn_pattern *p, int32_t value, made *out) {
       input_of(n, QUANT_MATMUL_Y_SCALE) >= 0)
     return false;
   *out = blank(n);
-  out->trans_b = attrs->transB;
+  out->trans_b = attrs->transB != 0;
   for (uint32_t k = 0; k < QUANT_MATMUL_INPUTS; k++) out->inputs[k] = input_of(n, k);
   return true;
 }

@@ -115,6 +115,20 @@ static int32_t qlinear(maker *m) {
   return linear(m, "DequantizeLinear", y, 2, dtype, 50);
 }
 
+static int32_t in_f16(maker *m) { /* what is dequantised is f16, and so is the sum */
+  const int64_t dims[] = {C, C, 1, 1};
+  int8_t w[C * C];
+  for (int i = 0; i < C * C; i++) w[i] = (int8_t)(i * 37 % 41 - 20);
+  const tn_attr f16 = tn_attr_int("output_dtype", 10), to = tn_attr_int("to", 1);
+  const tn_attr *const attrs[] = {&f16};
+  const int32_t scale = number(m, 0.5f), zero = zero_point(m, TN_U8, 3),
+                w_inputs[] = {constant(m, TN_I8, 4, dims, w), number(m, 0.25f)},
+                q = linear(m, "QuantizeLinear", m->x, 0.5f, TN_U8, 3),
+                x = node_of(m, "DequantizeLinear", (const int32_t[]){q, scale, zero}, 3, attrs, 1);
+  const int32_t y = op(m, "Conv", x, node_of(m, "DequantizeLinear", w_inputs, 2, attrs, 1));
+  return op_with(m, "Cast", y, -1, &to);
+}
+
 static void check(make_fn make, const char *name, bool fuses, char ops[KIT_MAX_TEXT]) {
   const int64_t dims[] = {1, C, SIDE, SIDE};
   float x[N];
@@ -183,6 +197,7 @@ static void others(void **state) {
   with.per_axis_x = true;
   check(plain, "QuantConv", false, ops);
   with.per_axis_x = false;
+  check(in_f16, "QuantConv", false, ops);
 }
 
 static void pins(void **state) {

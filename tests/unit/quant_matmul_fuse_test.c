@@ -166,6 +166,14 @@ static int32_t clip(maker *m) {
   const int32_t y = op3(m, "Clip", with_bias(m), number(m, -1.1f), number(m, 5.3f));
   return quantised(m, y, TN_U8, 100);
 }
+static int32_t clip_beyond(maker *m) { /* all of it saturates */
+  const int32_t y = op3(m, "Clip", with_bias(m), number(m, 10), number(m, 20));
+  return quantised(m, y, TN_I8, 100);
+}
+static int32_t clip_below(maker *m) {
+  const int32_t y = op3(m, "Clip", with_bias(m), number(m, -20), number(m, -10));
+  return quantised(m, y, TN_U8, 10);
+}
 static int32_t gemm_of(maker *m, int64_t axis, float alpha) {
   const tn_attr trans = tn_attr_int("transB", 1), a = tn_attr_float("alpha", (double)alpha);
   const int32_t c = op(m, "DequantizeLinear", row_of_ints(m), number(m, 0.0005f)),
@@ -206,6 +214,30 @@ static int32_t asymmetric_again(maker *m) {
   const int32_t w =
       op3_axis(m, "DequantizeLinear", bytes(m, TN_I8), scales(m), zeros(m, TN_I8, 0, 1), 1);
   return quantised(m, op(m, "MatMul", dequantised_x(m, TN_U8, 120), w), TN_U8, 10);
+}
+
+/* As a model may have it that was saved; any number but 0 transposes. */
+static int32_t spelt_out(maker *m) {
+  const int32_t scale = number(m, 0.0625f), z = zero(m, TN_U8, 120),
+                out = m->api->value(m->graph, NULL),
+                inputs[5] = {op3(m, "QuantizeLinear", m->x, scale, z), scale, z, bytes(m, TN_I8),
+                             scales(m)};
+  const tn_attr trans = tn_attr_int("transB", 2);
+  assert_int_equal(m->api->set_opset(m->graph, "tenon", 1), TN_OK);
+  const tn_attr *const attrs[1] = {&trans};
+  const tn_node node = {.head = TN_HEAD(tn_node),
+                        .domain = "tenon",
+                        .op = "QuantMatMul",
+                        .name = "",
+                        .inputs = inputs,
+                        .n_inputs = 5,
+                        .outputs = &out,
+                        .n_outputs = 1,
+                        .attrs = attrs,
+                        .n_attrs = 1,
+                        .offset = -1};
+  assert_true(m->api->add_node(m->graph, &node) >= 0);
+  return quantised(m, op(m, "Relu", out, -1), TN_U8, 10);
 }
 
 /* ---- tests ---- */
@@ -263,6 +295,8 @@ static void statically(void **state) {
   check(to_bytes, true, 1);
   check(relu, true, 1);
   check(clip, true, 1);
+  check(clip_beyond, true, 1);
+  check(clip_below, true, 1);
   check(gemm, true, 1);
   check(qlinear, true, 1);
   check(read_before, true, 2);
@@ -277,6 +311,19 @@ static void not_statically(void **state) {
   check(gemm_times_two, false, 0);
   check(qlinear_asymmetric, false, 0);
   check(only_weights, false, 0);
+}
+
+static void of_the_model(void **state) {
+  (void)state;
+  if (!has_kernel()) skip();
+  float x[N * N], y[N * N], want[N * N];
+  char ops[KIT_MAX_TEXT], spelt[KIT_MAX_TEXT];
+  for (int i = 0; i < N * N; i++) x[i] = (float)(i * 29 % 31 - 12) / 7;
+  const tn_tensor in = tn_tensor_make(TN_F32, 2, square, x);
+  kit_run(spelt_out, &in, 0, ops, y);
+  kit_run(spelt_out, &in, TN_MODEL_NO_OPTIMIZE, spelt, want);
+  if (count(ops, "QuantizeLinear") != 1) fail_msg("the steps are %s", ops);
+  assert_memory_equal(y, want, sizeof y);
 }
 
 static void open_dims(void **state) { /* shapes are known when weights could long be folded */
@@ -299,8 +346,9 @@ static void pinned(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(dynamically), cmocka_unit_test(not_dynamically),
-      cmocka_unit_test(statically),  cmocka_unit_test(not_statically),
-      cmocka_unit_test(open_dims),   cmocka_unit_test(pinned)};
+      cmocka_unit_test(dynamically),  cmocka_unit_test(not_dynamically),
+      cmocka_unit_test(statically),   cmocka_unit_test(not_statically),
+      cmocka_unit_test(of_the_model), cmocka_unit_test(open_dims),
+      cmocka_unit_test(pinned)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
