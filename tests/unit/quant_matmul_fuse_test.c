@@ -215,6 +215,13 @@ static int32_t asymmetric_again(maker *m) {
       op3_axis(m, "DequantizeLinear", bytes(m, TN_I8), scales(m), zeros(m, TN_I8, 0, 1), 1);
   return quantised(m, op(m, "MatMul", dequantised_x(m, TN_U8, 120), w), TN_U8, 10);
 }
+static int32_t u8_again(maker *m, int b_zero) { /* without a zero point if that is 0 */
+  const int32_t inputs[3] = {bytes(m, TN_U8), number(m, 0.01f), zero(m, TN_U8, b_zero)},
+                w = node_of(m, "DequantizeLinear", inputs, b_zero ? 3 : 2, NULL, 0);
+  return quantised(m, op(m, "MatMul", dequantised_x(m, TN_U8, 120), w), TN_U8, 10);
+}
+static int32_t u8_around_128(maker *m) { return u8_again(m, 128); }
+static int32_t u8_from_0(maker *m) { return u8_again(m, 0); }
 
 /* As a model may have it that was saved; any number but 0 transposes. */
 static int32_t spelt_out(maker *m) {
@@ -301,6 +308,8 @@ static void statically(void **state) {
   check(qlinear, true, 1);
   check(read_before, true, 2);
   check(asymmetric_again, true, 2);
+  check(u8_from_0, true, 2);
+  check(u8_around_128, true, 1);
 }
 
 static void not_statically(void **state) {
