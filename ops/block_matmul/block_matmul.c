@@ -10,7 +10,9 @@ static tn_status bad_attr(const tn_call *call, const char *name, const char *rul
 }
 
 static tn_status check_attrs(const tn_call *call, const blocks *w) {
+  const tn_block_mat_mul_attrs *attrs = call->attrs;
   int64_t whole;
+  if (w->bits != 4 && w->bits != 8) return bad_attr(call, "bits", "4 or 8", attrs->bits);
   if (w->k < 1) return bad_attr(call, "K", "1 or more", w->k);
   if (w->n < 1) return bad_attr(call, "N", "1 or more", w->n);
   if (w->block < BLOCK_LEAST || w->block > BLOCK_MOST || (w->block & (w->block - 1)))
@@ -27,14 +29,17 @@ static tn_status check_count(const tn_call *call, const char *name, const tn_ten
   char text[TN_TENSOR_TEXT];
   if (!t || tn_tensor_elements(t) == wanted) return TN_OK;
   return call->host->fail(call->ctx, TN_ERR_SHAPE,
-                          "%s is %s; K, N and block_size ask for %lld elements", name,
+                          "%s is %s; K, N, bits and block_size ask for %lld elements", name,
                           tn_tensor_text(t, text, sizeof text), (long long)wanted);
 }
 
 tn_status blocks_of(const tn_call *call, blocks *out) {
   const tn_block_mat_mul_attrs *attrs = call->attrs;
   const tn_tensor *a = call->inputs[0];
-  blocks w = {.n = attrs->N,
+  blocks w = {.bits = attrs->bits == 4   ? 4
+                      : attrs->bits == 8 ? 8
+                                         : 0,
+              .n = attrs->N,
               .k = attrs->K,
               .block = attrs->block_size,
               .a = a,
@@ -77,7 +82,7 @@ tn_status block_matmul_flops(const tn_call *call, double *out_flops) {
 static double weight(const blocks *w, int64_t row, int64_t k) {
   const uint8_t *b = (const uint8_t *)w->b->data + row * blocks_row_bytes(w);
   const int64_t block = k / w->block;
-  return (blocks_number(b, k) - blocks_zero(w, row, block)) *
+  return (blocks_number(b, w->bits, k) - blocks_zero(w, row, block)) *
          tn_load_f64(w->scales->dtype, w->scales->data, row * w->n_blocks + block);
 }
 

@@ -20,7 +20,10 @@ tn_status block_matmul_plan(const tn_call *call, tn_kernel_plan *out) {
 }
 
 /* Numbers of one block, from a byte on. */
-static void decode_block(const uint8_t *b, int64_t n, int32_t zero, float scale, float *to) {
+static void decode_8(const uint8_t *b, int64_t n, int32_t zero, float scale, float *to) {
+  for (int64_t k = 0; k < n; k++) to[k] = (float)(b[k] - zero) * scale;
+}
+static void decode_4(const uint8_t *b, int64_t n, int32_t zero, float scale, float *to) {
   for (int64_t k = 0; k < n / 2; k++) {
     to[2 * k] = (float)((b[k] & 15) - zero) * scale;
     to[2 * k + 1] = (float)((b[k] >> 4) - zero) * scale;
@@ -30,12 +33,13 @@ static void decode_block(const uint8_t *b, int64_t n, int32_t zero, float scale,
 
 /* Numbers [k0, k0 + n) of a row as f32; k0 is even. */
 static void decode(const blocks *w, int64_t row, int64_t k0, int64_t n, float *to) {
-  const uint8_t *b = (const uint8_t *)w->b->data + row * blocks_row_bytes(w) + k0 / 2;
+  const uint8_t *b = (const uint8_t *)w->b->data + row * blocks_row_bytes(w) + k0 * w->bits / 8;
   for (int64_t k = 0, end; k < n; k = end) {
     const int64_t block = (k0 + k) / w->block;
     const double scale = tn_load_f64(w->scales->dtype, w->scales->data, row * w->n_blocks + block);
     end = tn_min_i64(n, (block + 1) * w->block - k0);
-    decode_block(b + k / 2, end - k, blocks_zero(w, row, block), (float)scale, to + k);
+    (w->bits == 8 ? decode_8 : decode_4)(b + k * w->bits / 8, end - k, blocks_zero(w, row, block),
+                                         (float)scale, to + k);
   }
 }
 

@@ -21,7 +21,7 @@
  * comes out as NaN or infinity is computed anew, slowly, in f64.
  *
  * Weights: panels of LANES columns, cut along K into parts of 128: 16 units, a unit holds 8 numbers
- * of each column in 4 bytes (the first 4 in the low halves), then scales, then 8 - zero point in a
+ * of each column in 4 bytes (the first 4 in the low halves), then scales, then zero point - 8 in a
  * byte, both [block][column]. Four panels, far from each other, are read at once: memory gives more
  * to four streams than to one. */
 #ifndef TN_OPS_BLOCK_MATMUL_SIMD_H
@@ -36,9 +36,8 @@
 
 enum {
   LANES = TN_VF_LANES,
-  DEPTH = 128, /* numbers of a column in a part */
-  UNIT = 4 * LANES,
-  UNITS_BYTES = DEPTH / 8 * UNIT,
+  DEPTH = 128,      /* numbers of a column in a part */
+  UNIT = 4 * LANES, /* bytes, of 4 bits; of 8 bits it has two of these */
   STREAMS = 4,
   STATE_HEAD = 64,
   DIGITS = 3,           /* at most */
@@ -119,7 +118,7 @@ static inline tn_vf float_of_bytes(const int8_t *p) {
 
 #if defined(__AVX512VNNI__) || defined(__AVXVNNI__) /* sums of i32 */
 
-enum { SUMS_32 = true };
+#define HAS_SUMS_32 1
 
 static inline sums sums_begin(int32_t from) { return quads_set1(from); }
 static inline tn_vi sums_end(sums s, int32_t from) {
@@ -135,7 +134,7 @@ static inline tn_vi sums_end(sums s, int32_t from) {
 
 #elif !defined(__ARM_NEON) /* of i16: 8 times two products of 15 x 128 at most */
 
-enum { SUMS_32 = false };
+#define HAS_SUMS_32 0
 
 static inline sums sums_begin(int32_t from) {
   (void)from;
@@ -165,9 +164,10 @@ static inline tn_vi sums_end(sums s, int32_t from) {
   } while (0)
 #endif
 
-#elif defined(__ARM_FEATURE_DOTPROD) /* of i32 */
+#elif defined(__ARM_FEATURE_DOTPROD) /* of i32; of signed bytes, so 8 bits are numbers - 128 */
 
-enum { SUMS_32 = true };
+#define HAS_SUMS_32 1
+#define HAS_SIGNED_BYTES 1
 
 typedef struct sums {
   int32x4_t lo, hi;
@@ -185,7 +185,7 @@ static inline tn_vi sums_end(sums s, int32_t from) {
 
 #else /* of i16: 8 products of 15 x 128 at most */
 
-enum { SUMS_32 = false };
+#define HAS_SUMS_32 0
 
 typedef struct sums {
   int16x8_t part[4];
@@ -211,12 +211,17 @@ static inline tn_vi sums_end(sums s, int32_t from) {
 }
 #endif
 
+#if !defined(HAS_SIGNED_BYTES)
+#define HAS_SIGNED_BYTES 0
+#endif
+
 /* ---- how one call is cut ---- */
 
 typedef struct layout {
   blocks w;
   int64_t block, step;           /* block: at most a part, larger ones repeat their scale */
   int64_t parts, panels;         /* of a panel; of a stream */
+  int64_t units_bytes;           /* of a part; scales begin behind them */
   int64_t scale_bytes, zeros_at; /* of one block of all columns; in a part, 0: none */
   int64_t part_bytes, stream_bytes;
   int64_t steps_per_block_log2;
@@ -254,8 +259,9 @@ static tn_status layout_make(const tn_call *call, bool half_scales, layout *out)
   l.step = tn_min_i64(l.block, 32);
   l.half_scales = half_scales;
   l.scale_bytes = LANES * (l.half_scales ? 2 : 4);
+  l.units_bytes = DEPTH * LANES * l.w.bits / 8;
   const int64_t part_blocks = DEPTH / l.block,
-                zeros_at = UNITS_BYTES + round_up(part_blocks * l.scale_bytes, UNIT);
+                zeros_at = l.units_bytes + round_up(part_blocks * l.scale_bytes, UNIT);
   l.zeros_at = l.w.zeros ? zeros_at : 0;
   l.part_bytes = zeros_at + (l.w.zeros ? round_up(part_blocks * LANES, UNIT) : 0);
   l.parts = tn_ceil_div(l.w.k, DEPTH);
@@ -282,7 +288,7 @@ static tn_status plan(const tn_call *call, tn_kernel_plan *out) {
   if (s) return s;
   const double bytes = (double)(STREAMS * l.stream_bytes),
                products = (double)l.w.m * (double)l.w.n * (double)l.w.k;
-  const double ns = bytes / 15 + products / (LANES * (SUMS_32 ? 12.0 : 7.5)) * (double)l.digits;
+  const double ns = bytes / 15 + products / (LANES * (HAS_SUMS_32 ? 12.0 : 7.5)) * (double)l.digits;
   int64_t ints;
   if (tn_mul_i64(l.w.m, l.row_ints, &ints) || ints > TN_MAX_ELEMENTS) return TN_ERR_OVERFLOW;
   out->state_bytes = STATE_HEAD + (uint64_t)(STREAMS * l.stream_bytes);
@@ -300,11 +306,22 @@ static tn_status plan(const tn_call *call, tn_kernel_plan *out) {
 
 /* ---- weights ---- */
 
-/* 8 numbers as a unit has them. */
+/* 8 numbers of 4 bits as a unit has them. */
 static uint32_t pack_8(const uint8_t *b) {
   uint32_t v = 0;
-  for (int64_t k = 0; k < 8; k++) v |= (uint32_t)blocks_number(b, k) << (k % 4 * 8 + k / 4 * 4);
+  for (int64_t k = 0; k < 8; k++) v |= (uint32_t)blocks_number(b, 4, k) << (k % 4 * 8 + k / 4 * 4);
   return v;
+}
+
+/* 8 numbers, number k on, to a lane of a unit. */
+static void pack_unit(const layout *l, const uint8_t *b, int64_t k, char *to, int64_t lane) {
+  if (l->w.bits == 4) {
+    const uint32_t v = pack_8(b + k / 2);
+    memcpy(to + k / 8 * UNIT + lane * 4, &v, sizeof v);
+    return;
+  }
+  for (int64_t q = 0; q < 8; q++)
+    to[(k + q) / 4 * UNIT + lane * 4 + q % 4] = (char)(b[k + q] ^ (HAS_SIGNED_BYTES ? 0x80 : 0));
 }
 
 static void store_scale(const layout *l, int64_t at, char *to, int64_t lane) {
@@ -319,18 +336,16 @@ static void store_scale(const layout *l, int64_t at, char *to, int64_t lane) {
 /* Numbers, scales and zero points of column j of W, from number k0 on, to a lane of a part. */
 static void pack_lane(const layout *l, int64_t j, int64_t k0, char *to, int64_t lane) {
   const blocks *w = &l->w;
-  const uint8_t *b = (const uint8_t *)w->b->data + j * blocks_row_bytes(w) + k0 / 2;
+  const uint8_t *b = (const uint8_t *)w->b->data + j * blocks_row_bytes(w) + k0 * w->bits / 8;
   const int64_t depth = tn_min_i64(DEPTH, w->n_blocks * w->block - k0);
-  for (int64_t k = 0; k < depth; k += 8) {
-    const uint32_t unit = pack_8(b + k / 2);
-    memcpy(to + k / 8 * UNIT + lane * 4, &unit, sizeof unit);
-  }
+  for (int64_t k = 0; k < depth; k += 8) pack_unit(l, b, k, to, lane);
   for (int64_t k = 0; k < depth; k += l->block) {
     const int64_t block = (k0 + k) / w->block;
-    store_scale(l, j * w->n_blocks + block, to + UNITS_BYTES + k / l->block * l->scale_bytes, lane);
+    store_scale(l, j * w->n_blocks + block, to + l->units_bytes + k / l->block * l->scale_bytes,
+                lane);
     if (w->zeros)
       *(int8_t *)(to + l->zeros_at + k / l->block * LANES + lane) =
-          (int8_t)(8 - blocks_zero(w, j, block));
+          (int8_t)(blocks_zero(w, j, block) - blocks_middle(w));
   }
 }
 
@@ -372,11 +387,13 @@ static tn_status prepare(const tn_call *call) {
 static double weight(const layout *l, const char *state, int64_t j, int64_t k) {
   const int64_t lane = j % LANES, in = k % DEPTH, block = in / l->block;
   const char *part = state + (j / LANES * l->parts + k / DEPTH) * l->part_bytes;
-  const int32_t byte = (uint8_t)part[in / 8 * UNIT + lane * 4 + in % 4];
-  const int32_t zero = l->zeros_at ? part[l->zeros_at + block * LANES + lane] : 0;
+  const bool is_4 = l->w.bits == 4;
+  const int32_t byte = (uint8_t)part[in / (is_4 ? 8 : 4) * UNIT + lane * 4 + in % 4],
+                number = is_4 ? byte >> in % 8 / 4 * 4 & 15 : byte ^ (HAS_SIGNED_BYTES ? 0x80 : 0);
+  const int32_t zero = l->zeros_at ? (int8_t)part[l->zeros_at + block * LANES + lane] : 0;
   const double scale = tn_load_f64(l->half_scales ? TN_F16 : TN_F32,
-                                   part + UNITS_BYTES + block * l->scale_bytes, lane);
-  return ((byte >> in % 8 / 4 * 4 & 15) - 8 + (int8_t)zero) * scale;
+                                   part + l->units_bytes + block * l->scale_bytes, lane);
+  return (number - blocks_middle(&l->w) - zero) * scale;
 }
 
 static float slow_sum(const layout *l, const char *state, int64_t row, int64_t j) {
@@ -414,12 +431,13 @@ static void scales_of(uint32_t most, bool is_one, float *out_factor, float *out_
   }
 }
 
-/* A step of one row; behind the digits of `rows` rows stand -8 times the sums of digits, units, and
- * sums of numbers. */
+/* A step of one row; behind the digits of `rows` rows stand -8 (-128) times the sums of digits,
+ * units, and minus the sums of numbers. */
 static void make_step(const layout *l, const float *x, int64_t rows, int32_t *to) {
   int8_t digits[DIGITS][32];
   tn_vi sum[DIGITS] = {{0}};
   const int64_t step = l->step, n = l->digits;
+  const int32_t middle = l->w.bits == 8 && HAS_SIGNED_BYTES ? 0 : blocks_middle(&l->w);
   uint32_t most = 0;
   float factor, unit, total = 0;
   for (int64_t k = 0; k < step; k++) {
@@ -442,10 +460,10 @@ static void make_step(const layout *l, const float *x, int64_t rows, int32_t *to
   to += step / 4 * n * rows;
   for (int64_t p = 0; p < n; p++) {
     const float all = tn_vf_sum(float_of(sum[p]));
-    to[p * rows] = -8 * (int32_t)all;
+    to[p * rows] = -middle * (int32_t)all;
     total = total * 256 + all;
   }
-  total *= unit;
+  total *= -unit;
   memcpy(to + n * rows, &unit, sizeof unit);
   memcpy(to + (n + 1) * rows, &total, sizeof total);
 }
@@ -478,15 +496,21 @@ static inline tn_vf step_value(const sums *s, int digits, const int32_t *from, i
 }
 
 static inline tn_vf scale_at(const layout *l, const char *part, int64_t block) {
-  const void *p = part + UNITS_BYTES + block * l->scale_bytes;
+  const void *p = part + l->units_bytes + block * l->scale_bytes;
   return l->half_scales ? tn_vf_load_f16(p) : tn_vf_load(p);
+}
+
+/* Numbers 0-3 and 4-7 of a unit. */
+static inline quads quads_first(quads v, int bits) { return bits == 4 ? quads_low(v) : v; }
+static inline quads quads_second(const char *unit, int bits) {
+  return bits == 4 ? quads_high(quads_load(unit)) : quads_load(unit + UNIT);
 }
 
 /* y[s][r][lane] += sum over k of a[r][k] * W[s][lane][k] for ROWS rows and WIDE streams, of numbers
  * of N_DIGITS digits. */
-#define BLOCK_DOTS(N_DIGITS, ROWS, WIDE, STEP)                                               \
-  static void dots_##N_DIGITS##_##ROWS##_##STEP(const layout *l, const char *part,           \
-                                                const int32_t *x, float *y) {                \
+#define BLOCK_DOTS(BITS, N_DIGITS, ROWS, WIDE, STEP)                                         \
+  static void dots_##BITS##_##N_DIGITS##_##ROWS##_##STEP(const layout *l, const char *part,  \
+                                                         const int32_t *x, float *y) {       \
     const int64_t stream = l->stream_bytes, ahead = AHEAD * l->part_bytes;                   \
     for (int64_t left = l->parts; left > 0; left--, part += l->part_bytes) {                 \
       const char *unit = part;                                                               \
@@ -496,11 +520,12 @@ static inline tn_vf scale_at(const layout *l, const char *part, int64_t block) {
         TN_UNROLL for (int s = 0; s < WIDE; s++) TN_UNROLL for (int r = 0; r < ROWS; r++)    \
             TN_UNROLL for (int p = 0; p < N_DIGITS; p++) acc[s][r][p] =                      \
                 sums_begin(from[p * ROWS + r]);                                              \
-        TN_UNROLL for (int u = 0; u < STEP / 8; u++, unit += UNIT) {                         \
+        TN_UNROLL for (int u = 0; u < STEP / 8; u++, unit += BITS / 4 * UNIT) {              \
           quads half[WIDE];                                                                  \
           TN_UNROLL for (int s = 0; s < WIDE; s++) {                                         \
-            half[s] = quads_low(quads_load(unit + s * stream));                              \
+            half[s] = quads_first(quads_load(unit + s * stream), BITS);                      \
             tn_prefetch_l1(unit + s * stream + ahead);                                       \
+            if (BITS == 8) tn_prefetch_l1(unit + s * stream + ahead + UNIT);                 \
           }                                                                                  \
           TN_UNROLL for (int q = 0; q < N_DIGITS * ROWS; q++, x++) {                         \
             const quads d = quads_set1(*x);                                                  \
@@ -508,7 +533,7 @@ static inline tn_vf scale_at(const layout *l, const char *part, int64_t block) {
                 BLOCK_DOT(acc[s][q % ROWS][q / ROWS], half[s], d);                           \
           }                                                                                  \
           TN_UNROLL for (int s = 0; s < WIDE; s++) half[s] =                                 \
-              quads_high(quads_load(unit + s * stream));                                     \
+              quads_second(unit + s * stream, BITS);                                         \
           TN_UNROLL for (int q = 0; q < N_DIGITS * ROWS; q++, x++) {                         \
             const quads d = quads_set1(*x);                                                  \
             TN_UNROLL for (int s = 0; s < WIDE; s++)                                         \
@@ -520,7 +545,7 @@ static inline tn_vf scale_at(const layout *l, const char *part, int64_t block) {
         TN_UNROLL for (int s = 0; s < WIDE; s++) {                                           \
           const char *p = part + s * stream;                                                 \
           const tn_vf scale = scale_at(l, p, block);                                         \
-          tn_prefetch_l1(p + ahead + UNITS_BYTES + block * l->scale_bytes);                  \
+          tn_prefetch_l1(p + ahead + l->units_bytes + block * l->scale_bytes);               \
           TN_UNROLL for (int r = 0; r < ROWS; r++) {                                         \
             float *to = y + (s * ROWS + r) * LANES;                                          \
             tn_vf v = step_value(acc[s][r], N_DIGITS, from + r, ROWS);                       \
@@ -539,18 +564,19 @@ typedef void (*dots_fn)(const layout *l, const char *part, const int32_t *x, flo
 
 /* By digits and step, then by rows. All chunks of a call have as many streams: there is one of one
  * row, or all have more. */
-#define BLOCK_DOTS_BOTH(ROWS, WIDE) BLOCK_DOTS(3, ROWS, WIDE, 16) BLOCK_DOTS(3, ROWS, WIDE, 32)
+#define BLOCK_DOTS_BOTH(ROWS, WIDE) \
+  BLOCK_DOTS(4, 3, ROWS, WIDE, 16) BLOCK_DOTS(4, 3, ROWS, WIDE, 32)
 #if defined(__ARM_NEON) && !defined(__ARM_FEATURE_DOTPROD)
 enum { WIDE_1 = 1, WIDE_MORE = 1 };
 BLOCK_DOTS_BOTH(1, 1)
 BLOCK_DOTS_BOTH(2, 1)
-BLOCK_DOTS(1, 2, 1, 32)
-BLOCK_DOTS(1, 3, 1, 32)
-BLOCK_DOTS(1, 4, 1, 32)
-static const dots_fn dots_16[CHUNK + 1] = {NULL, dots_3_1_16, dots_3_2_16},
-                                     dots_32[CHUNK + 1] = {NULL, dots_3_1_32, dots_3_2_32},
-                                     dots_quick[QUICK_CHUNK + 1] = {NULL, NULL, dots_1_2_32,
-                                                                    dots_1_3_32, dots_1_4_32};
+BLOCK_DOTS(4, 1, 2, 1, 32)
+BLOCK_DOTS(4, 1, 3, 1, 32)
+BLOCK_DOTS(4, 1, 4, 1, 32)
+static const dots_fn dots_16[CHUNK + 1] = {NULL, dots_4_3_1_16, dots_4_3_2_16},
+                                     dots_32[CHUNK + 1] = {NULL, dots_4_3_1_32, dots_4_3_2_32},
+                                     dots_quick[QUICK_CHUNK + 1] = {NULL, NULL, dots_4_1_2_32,
+                                                                    dots_4_1_3_32, dots_4_1_4_32};
 #else
 #if defined(__AVX512F__)
 enum { WIDE_1 = 4, WIDE_MORE = 2 };
@@ -558,32 +584,70 @@ BLOCK_DOTS_BOTH(1, 4)
 BLOCK_DOTS_BOTH(2, 2)
 BLOCK_DOTS_BOTH(3, 2)
 BLOCK_DOTS_BOTH(4, 2)
-BLOCK_DOTS(1, 4, 2, 32)
-BLOCK_DOTS(1, 5, 2, 32)
-BLOCK_DOTS(1, 6, 2, 32)
-BLOCK_DOTS(1, 7, 2, 32)
-BLOCK_DOTS(1, 8, 2, 32)
+BLOCK_DOTS(4, 1, 4, 2, 32)
+BLOCK_DOTS(4, 1, 5, 2, 32)
+BLOCK_DOTS(4, 1, 6, 2, 32)
+BLOCK_DOTS(4, 1, 7, 2, 32)
+BLOCK_DOTS(4, 1, 8, 2, 32)
 #else
 enum { WIDE_1 = 2, WIDE_MORE = 1 };
 BLOCK_DOTS_BOTH(1, 2)
 BLOCK_DOTS_BOTH(2, 1)
 BLOCK_DOTS_BOTH(3, 1)
 BLOCK_DOTS_BOTH(4, 1)
-BLOCK_DOTS(1, 4, 1, 32)
-BLOCK_DOTS(1, 5, 1, 32)
-BLOCK_DOTS(1, 6, 1, 32)
-BLOCK_DOTS(1, 7, 1, 32)
-BLOCK_DOTS(1, 8, 1, 32)
+BLOCK_DOTS(4, 1, 4, 1, 32)
+BLOCK_DOTS(4, 1, 5, 1, 32)
+BLOCK_DOTS(4, 1, 6, 1, 32)
+BLOCK_DOTS(4, 1, 7, 1, 32)
+BLOCK_DOTS(4, 1, 8, 1, 32)
 #endif
-static const dots_fn dots_16[CHUNK + 1] = {NULL, dots_3_1_16, dots_3_2_16, dots_3_3_16,
-                                           dots_3_4_16},
-                                     dots_32[CHUNK + 1] = {NULL, dots_3_1_32, dots_3_2_32,
-                                                           dots_3_3_32, dots_3_4_32},
+static const dots_fn dots_16[CHUNK + 1] = {NULL, dots_4_3_1_16, dots_4_3_2_16, dots_4_3_3_16,
+                                           dots_4_3_4_16},
+                                     dots_32[CHUNK + 1] = {NULL, dots_4_3_1_32, dots_4_3_2_32,
+                                                           dots_4_3_3_32, dots_4_3_4_32},
                                      dots_quick[QUICK_CHUNK + 1] = {
-                                         NULL,        NULL,        NULL,
-                                         NULL,        dots_1_4_32, dots_1_5_32,
-                                         dots_1_6_32, dots_1_7_32, dots_1_8_32};
+                                         NULL,          NULL,          NULL,
+                                         NULL,          dots_4_1_4_32, dots_4_1_5_32,
+                                         dots_4_1_6_32, dots_4_1_7_32, dots_4_1_8_32};
 #endif
+
+/* 8 bits: sums of i16 would not hold two products. */
+#if HAS_SUMS_32
+#if defined(__AVX512F__)
+BLOCK_DOTS(8, 3, 1, 4, 32)
+BLOCK_DOTS(8, 3, 2, 2, 32)
+BLOCK_DOTS(8, 3, 3, 2, 32)
+BLOCK_DOTS(8, 3, 4, 2, 32)
+BLOCK_DOTS(8, 1, 4, 2, 32)
+BLOCK_DOTS(8, 1, 5, 2, 32)
+BLOCK_DOTS(8, 1, 6, 2, 32)
+BLOCK_DOTS(8, 1, 7, 2, 32)
+BLOCK_DOTS(8, 1, 8, 2, 32)
+#else
+BLOCK_DOTS(8, 3, 1, 2, 32)
+BLOCK_DOTS(8, 3, 2, 1, 32)
+BLOCK_DOTS(8, 3, 3, 1, 32)
+BLOCK_DOTS(8, 3, 4, 1, 32)
+BLOCK_DOTS(8, 1, 4, 1, 32)
+BLOCK_DOTS(8, 1, 5, 1, 32)
+BLOCK_DOTS(8, 1, 6, 1, 32)
+BLOCK_DOTS(8, 1, 7, 1, 32)
+BLOCK_DOTS(8, 1, 8, 1, 32)
+#endif
+static const dots_fn dots_8[CHUNK + 1] = {NULL, dots_8_3_1_32, dots_8_3_2_32, dots_8_3_3_32,
+                                          dots_8_3_4_32},
+                                    dots_8_quick[QUICK_CHUNK + 1] = {
+                                        NULL,          NULL,          NULL,
+                                        NULL,          dots_8_1_4_32, dots_8_1_5_32,
+                                        dots_8_1_6_32, dots_8_1_7_32, dots_8_1_8_32};
+#endif
+
+static const dots_fn *dots_of(const layout *l) {
+#if HAS_SUMS_32
+  if (l->w.bits == 8) return l->digits == 1 ? dots_8_quick : dots_8;
+#endif
+  return l->digits == 1 ? dots_quick : l->step == 32 ? dots_32 : dots_16;
+}
 
 static void finish(const tn_call *call, const layout *l, int64_t row, int64_t j,
                    const float *from) {
@@ -605,7 +669,7 @@ static void finish(const tn_call *call, const layout *l, int64_t row, int64_t j,
 
 /* Item: panel `item` of each stream, and a block of rows. */
 static void run_item(const tn_call *call, const layout *l, int64_t item) {
-  const dots_fn *dots = l->digits == 1 ? dots_quick : l->step == 32 ? dots_32 : dots_16;
+  const dots_fn *dots = dots_of(l);
   const int64_t panel = item % l->panels, c0 = item / l->panels * l->block_chunks,
                 c1 = tn_min_i64(l->chunks, c0 + l->block_chunks);
   const int64_t wide = l->w.m == 1 ? WIDE_1 : WIDE_MORE;
@@ -634,7 +698,17 @@ static tn_status run(const tn_call *call, uint32_t stage, int64_t begin, int64_t
   return s;
 }
 
+/* Of 8 bits, what there are sums for. */
+static const char *refuse(const tn_call *call) {
+  const tn_block_mat_mul_attrs *a = call->attrs;
+  if (a->bits == 8 && !HAS_SUMS_32)
+    return "weights of 8 bits need dot products of bytes: VNNI, or those of NEON";
+  if (a->bits == 8 && a->block_size < 32) return "blocks of 8 bits are of 32 or more";
+  return block_matmul_refuse(call);
+}
+
 #define BLOCK_MATMUL(isa)                                                                       \
+  const char *block_matmul_refuse_##isa(const tn_call *call) { return refuse(call); }           \
   tn_status block_matmul_plan_##isa(const tn_call *call, tn_kernel_plan *out) {                 \
     return plan(call, out);                                                                     \
   }                                                                                             \

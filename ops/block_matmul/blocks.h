@@ -1,4 +1,4 @@
-/* Shape of one product with weights of 4 bits, and how to read them: for all kernels and the
+/* Shape of one product with weights of 4 or 8 bits, and how to read them: for all kernels and the
  * reference of tenon::BlockMatMul. */
 #ifndef TN_OPS_BLOCK_MATMUL_BLOCKS_H
 #define TN_OPS_BLOCK_MATMUL_BLOCKS_H
@@ -10,6 +10,7 @@
 /* Y[m][n] = sum over k of A[m][k] * W[n][k] + bias[n] */
 typedef struct blocks {
   int64_t m, n, k;
+  int32_t bits;
   int64_t block, n_blocks;                        /* numbers of a block; blocks of a row */
   const tn_tensor *a, *b, *scales, *zeros, *bias; /* NULL: left out */
 } blocks;
@@ -18,16 +19,23 @@ typedef struct blocks {
 tn_status blocks_of(const tn_call *call, blocks *out);
 
 /* Bytes of a row of B, and of zero points. */
-static inline int64_t blocks_row_bytes(const blocks *w) { return w->n_blocks * (w->block / 2); }
-static inline int64_t blocks_zero_bytes(const blocks *w) { return (w->n_blocks + 1) / 2; }
+static inline int64_t blocks_row_bytes(const blocks *w) {
+  return w->n_blocks * (w->block * w->bits / 8);
+}
+static inline int64_t blocks_zero_bytes(const blocks *w) { return (w->n_blocks * w->bits + 7) / 8; }
 
-static inline int32_t blocks_number(const uint8_t *packed, int64_t k) {
-  return packed[k / 2] >> (k % 2 * 4) & 15;
+/* Number k of those that begin at a byte. */
+static inline int32_t blocks_number(const uint8_t *packed, int32_t bits, int64_t k) {
+  return bits == 8 ? packed[k] : packed[k / 2] >> (k % 2 * 4) & 15;
 }
 
+/* Half of the range: the zero point if there is none. */
+static inline int32_t blocks_middle(const blocks *w) { return 1 << (w->bits - 1); }
+
 static inline int32_t blocks_zero(const blocks *w, int64_t row, int64_t block) {
-  if (!w->zeros) return 8;
-  return blocks_number((const uint8_t *)w->zeros->data + row * blocks_zero_bytes(w), block);
+  if (!w->zeros) return blocks_middle(w);
+  const uint8_t *packed = (const uint8_t *)w->zeros->data + row * blocks_zero_bytes(w);
+  return blocks_number(packed, w->bits, block);
 }
 
 #endif

@@ -113,7 +113,7 @@ static int64_t block_of(const source *s) {
 
 /* Of x or zeros, moved to 0 .. 15. */
 static uint32_t number_at(const tn_tensor *t, int64_t at) {
-  const uint32_t q = (uint32_t)blocks_number(t->data, at);
+  const uint32_t q = (uint32_t)blocks_number(t->data, 4, at);
   return t->dtype == TN_I4 ? q ^ 8 : q;
 }
 
