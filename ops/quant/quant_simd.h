@@ -180,18 +180,30 @@ tn_status TN_SIMD_NAME(dequantize_linear_f32)(const tn_call *call, uint32_t stag
 
 /* ---- f32 to u8 by its own range ---- */
 
-/* The least and the largest of 0 and x. */
+/* The least and the largest of 0 and x; of four vectors at a time, which need not wait for each
+ * other. */
 static void range_of(const float *x, int64_t n, float out[2]) {
-  tn_vf least = tn_vf_set1(0), most = least;
+  enum { AT_ONCE = 4 };
+  tn_vf least[AT_ONCE], most[AT_ONCE];
   float lanes[2][TN_VF_LANES], lo = 0, hi = 0;
   int64_t k = 0;
+  TN_UNROLL for (int v = 0; v < AT_ONCE; v++) least[v] = most[v] = tn_vf_set1(0);
+  for (; k + AT_ONCE * TN_VF_LANES <= n; k += AT_ONCE * TN_VF_LANES)
+    TN_UNROLL for (int v = 0; v < AT_ONCE; v++) {
+      const tn_vf some = tn_vf_load(x + k + v * TN_VF_LANES);
+      least[v] = tn_vf_min(some, least[v]); /* NaN is left out */
+      most[v] = tn_vf_max(some, most[v]);
+    }
   for (; k + TN_VF_LANES <= n; k += TN_VF_LANES) {
-    const tn_vf v = tn_vf_load(x + k);
-    least = tn_vf_min(v, least); /* NaN is left out */
-    most = tn_vf_max(v, most);
+    least[0] = tn_vf_min(tn_vf_load(x + k), least[0]);
+    most[0] = tn_vf_max(tn_vf_load(x + k), most[0]);
   }
-  tn_vf_store(lanes[0], least);
-  tn_vf_store(lanes[1], most);
+  TN_UNROLL for (int v = 1; v < AT_ONCE; v++) {
+    least[0] = tn_vf_min(least[v], least[0]);
+    most[0] = tn_vf_max(most[v], most[0]);
+  }
+  tn_vf_store(lanes[0], least[0]);
+  tn_vf_store(lanes[1], most[0]);
   for (; k < n; k++) lo = x[k] < lo ? x[k] : lo, hi = x[k] > hi ? x[k] : hi;
   for (int l = 0; l < TN_VF_LANES; l++) {
     lo = lanes[0][l] < lo ? lanes[0][l] : lo;
