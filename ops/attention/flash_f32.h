@@ -130,6 +130,14 @@ static void flash_pack_keys(const tn_call *call, const attention *a, int64_t hea
   }
 }
 
+enum { FLASH_AHEAD = 8 }; /* rows that are fetched before their turn */
+
+/* Brings a row into the cache: those of one head lie far apart, so that the machine does not see
+ * what comes next. */
+static void flash_fetch(const float *row, int64_t n) {
+  for (int64_t c = 0; c < n; c += 16) __builtin_prefetch(row + c);
+}
+
 /* A tile of a head: keys in panels [key / NR][c][NR], then values in panels [c / NR][key][NR]; zero
  * beyond the last key and column. */
 static void flash_pack(const tn_call *call, const flash *f, int64_t item, float *to) {
@@ -144,6 +152,10 @@ static void flash_pack(const tn_call *call, const flash *f, int64_t item, float 
   for (int64_t j = 0; j < n; j++) {
     const float *v = attention_row(call, a, ATTENTION_V, head / a->kv_heads, head % a->kv_heads,
                                    first + j, sizeof(float));
+    if (j + FLASH_AHEAD < n)
+      flash_fetch(attention_row(call, a, ATTENTION_V, head / a->kv_heads, head % a->kv_heads,
+                                first + j + FLASH_AHEAD, sizeof(float)),
+                  a->v_size);
     int64_t full = 0; /* of a size that the compiler knows */
     for (; full + FLASH_NR <= a->v_size; full += FLASH_NR)
       memcpy(values + full * FLASH_KEYS + j * FLASH_NR, v + full, FLASH_NR * sizeof *v);
@@ -342,10 +354,16 @@ static void flash_streamed_tile(flash_block *b, int64_t tile) {
 
 static void flash_begin(flash_block *b) {
   const attention *a = &b->f->a;
+  const float *y = (const float *)b->call->outputs[0]->data + b->batch * a->y.batch +
+                   b->head * a->y.head + b->first * a->y.row;
   const float *q = (const float *)b->call->inputs[0]->data + b->batch * a->q.batch +
                    b->head * a->q.head + b->first * a->q.row;
   memset(b->q + b->rows * a->size, 0, (size_t)((b->padded - b->rows) * a->size) * sizeof *b->q);
+  for (int64_t r = 0; r < tn_min_i64(FLASH_AHEAD, b->rows); r++)
+    flash_fetch(q + r * a->q.row, a->size);
   for (int64_t r = 0; r < b->rows; r++) {
+    if (r + FLASH_AHEAD < b->rows) flash_fetch(q + (r + FLASH_AHEAD) * a->q.row, a->size);
+    flash_fetch(y + r * a->y.row, a->v_size); /* to be written in the end */
     for (int64_t c = 0; c < a->size; c++)
       b->q[r * a->size + c] = q[r * a->q.row + c] * (float)a->scale;
     b->top[r] = -INFINITY;
