@@ -124,8 +124,8 @@ const char *TN_DOT_NAME(quant_conv_refuse)(const tn_call *call) {
   if (conv_shape_of(call, x, w, &window, a->group, &c) || c.taps > QUANT_RUNS)
     return "takes windows of up to 256 taps";
   if (c.channels / c.groups > 65000 / c.taps) return "takes windows of up to 65000 elements";
-  if (x->layout == TN_PLAIN && (c.channels > QUANT_NARROW || c.groups > 1))
-    return "takes up to 4 channels in plain layout";
+  if (x->layout == TN_PLAIN && (c.channels < 1 || c.channels > QUANT_NARROW || c.groups > 1))
+    return "takes 1 to 4 channels in plain layout";
   if (quant_layer_make(call, &l) || l.strip_bytes > QUANT_MOST_BYTES)
     return "takes windows of which a strip of output rows fits into memory";
   return NULL;
@@ -230,7 +230,7 @@ static void quant_interleave(const uint8_t *from, int64_t planes, int64_t size, 
 /* Row `ih` of the input, perhaps outside of it, with its pads. x: the image. */
 static void quant_copy_row(const quant_layer *l, const uint8_t *x, int64_t ih, uint8_t flip,
                            uint8_t zero, tn_dot_x *to) {
-  const int64_t width = l->row / l->pixel, left = tn_min_i64(l->pad_w, width),
+  const int64_t width = l->pixel ? l->row / l->pixel : 0, left = tn_min_i64(l->pad_w, width),
                 n = tn_max_i64(0, tn_min_i64(l->in_w, width - left));
   if (ih < 0 || ih >= l->in_h) {
     quant_fill(to, l->row, zero);
