@@ -44,15 +44,19 @@ tn_status quant_conv_make(const tn_call *call, quant_conv *out) {
                   .w_scale = call->inputs[QUANT_W_SCALE],
                   .bias = tn_input(call, QUANT_B),
                   .z = tn_input(call, QUANT_Z),
+                  .w_zero = tn_input(call, QUANT_W_ZERO),
                   .y_dtype = dtype_of(a->y_type)};
   const tn_window_attrs window = {a->auto_pad, a->dilations, a->kernel_shape,
                                   a->pads,     a->strides,   0};
   tn_status s = conv_shape_of(call, q.x, q.w, &window, a->group, &q.c);
   if (!s) s = check_numbers(call, &q);
   if (s) return s;
-  const int64_t n = tn_tensor_elements(q.w_scale);
+  const int64_t n = tn_tensor_elements(q.w_scale),
+                n_zeros = q.w_zero ? tn_tensor_elements(q.w_zero) : 1;
   if (n != 1 && n != q.c.filters)
     return wrong(call, "w_scale has neither one value nor one per filter");
+  if (n_zeros != 1 && n_zeros != q.c.filters)
+    return wrong(call, "w_zero has neither one value nor one per filter");
   if (q.bias && (q.bias->rank != 1 || q.bias->shape[0] != q.c.filters))
     return wrong(call, "B is not [filters]");
   *out = q;
@@ -95,7 +99,7 @@ static int64_t window_sum(const quant_conv *q, int64_t index) {
     for (int64_t k = 0; k < each && i >= 0; k++)
       sum += (tn_load_i64(q->x->dtype, q->x->data, (n * c->channels + first + k) * c->in_size + i) -
               q->a->x_zero) *
-             ((const int8_t *)q->w->data)[(m * each + k) * c->taps + t];
+             quant_conv_weight(q, m, k * c->taps + t);
   }
   return sum;
 }

@@ -4,12 +4,12 @@
 
 #include "conv_geometry.h"
 
-enum { QUANT_X, QUANT_W, QUANT_W_SCALE, QUANT_B, QUANT_Z };
+enum { QUANT_X, QUANT_W, QUANT_W_SCALE, QUANT_B, QUANT_Z, QUANT_W_ZERO, QUANT_INPUTS };
 
 typedef struct quant_conv {
   conv_shape c;
   const tn_quant_conv_attrs *a;
-  const tn_tensor *x, *w, *w_scale, *bias, *z; /* bias, z: NULL where left out */
+  const tn_tensor *x, *w, *w_scale, *bias, *z, *w_zero; /* bias, z, w_zero: NULL: left out */
   uint32_t y_dtype;
 } quant_conv;
 
@@ -19,6 +19,19 @@ double quant_conv_finish(const quant_conv *q, int64_t index, int64_t sum);
 
 static inline double quant_conv_scale(const quant_conv *q, int64_t filter) {
   return ((const float *)q->w_scale->data)[tn_tensor_elements(q->w_scale) == 1 ? 0 : filter];
+}
+/* Weight `at` of a filter's own, less the filter's zero point. */
+static inline int64_t quant_conv_weight(const quant_conv *q, int64_t filter, int64_t at) {
+  const int64_t index = filter * (q->c.channels / q->c.groups) * q->c.taps + at;
+  const int64_t w = q->w->dtype == TN_I8 ? ((const int8_t *)q->w->data)[index]
+                                         : ((const uint8_t *)q->w->data)[index];
+  if (!q->w_zero) return w;
+  const int64_t one = tn_tensor_elements(q->w_zero) == 1;
+  return w - tn_load_i64(q->w_zero->dtype, q->w_zero->data, one ? 0 : filter);
+}
+/* May weights less their zero points need more than 8 bits? */
+static inline bool quant_conv_has_zeros(const quant_conv *q) {
+  return q->w_zero || q->w->dtype == TN_U8;
 }
 static inline double quant_conv_bias(const quant_conv *q, int64_t filter) {
   return q->bias ? ((const float *)q->bias->data)[filter] : 0;

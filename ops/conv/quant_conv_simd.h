@@ -106,13 +106,15 @@ static tn_status quant_layer_make(const tn_call *call, quant_layer *out) {
   quant_cut(&l, call->n_workers);
   if (!l.direct &&
       (tn_dims_product((int64_t[]){l.row, l.strip_in_rows, sizeof(tn_dot_x)}, 3, &l.strip_bytes) ||
-       tn_add_i64(l.strip_bytes, 64, &l.strip_bytes)))
+       tn_add_i64(l.strip_bytes, 64 + 63, &l.strip_bytes)))
     return TN_ERR_OVERFLOW;
+  l.strip_bytes -= l.strip_bytes % 64;
   *out = l;
   return TN_OK;
 }
 
-/* A window that reads 2^31 / (255 * 128) elements may overflow i32. */
+/* A window that reads 2^31 / (255 * 128) elements may overflow i32; with zero points of weights,
+ * 2^31 / (255 * 255). */
 const char *TN_DOT_NAME(quant_conv_refuse)(const tn_call *call) {
   const tn_quant_conv_attrs *a = call->attrs;
   quant_layer l;
@@ -123,7 +125,10 @@ const char *TN_DOT_NAME(quant_conv_refuse)(const tn_call *call) {
   if (x->rank < 3 || x->rank > 4) return "takes 1 or 2 spatial dims";
   if (conv_shape_of(call, x, w, &window, a->group, &c) || c.taps > QUANT_RUNS)
     return "takes windows of up to 256 taps";
-  if (c.channels / c.groups > 65000 / c.taps) return "takes windows of up to 65000 elements";
+  const bool zeros =
+      w->dtype == TN_U8 || (call->n_inputs > QUANT_W_ZERO && call->inputs[QUANT_W_ZERO]);
+  if (c.channels / c.groups > (zeros ? 33000 : 65000) / c.taps)
+    return "takes windows of up to 65000 elements, with zero points of weights 33000";
   if (x->layout == TN_PLAIN && (c.channels < 1 || c.channels > QUANT_NARROW || c.groups > 1))
     return "takes 1 to 4 channels in plain layout";
   if (quant_layer_make(call, &l) || l.strip_bytes > QUANT_MOST_BYTES)
@@ -131,11 +136,22 @@ const char *TN_DOT_NAME(quant_conv_refuse)(const tn_call *call) {
   return NULL;
 }
 
-/* Floats of scales and biases, by lanes, of one panel. */
-enum { QUANT_FLOATS = 2 * TN_DOT_PANEL };
+/* Of one panel, by lanes: scales, biases, and as i32 zero points of the weights. */
+enum { QUANT_FLOATS = 3 * TN_DOT_PANEL };
 
-static int64_t quant_state_bytes(const quant_layer *l) {
+/* The panels, the floats, a panel of ones (for sums of rows), and whether zero points need it. */
+static int64_t quant_ones_at(const quant_layer *l) {
   return l->panels * l->q.c.groups * (l->panel_bytes + QUANT_FLOATS * (int64_t)sizeof(float));
+}
+static int64_t quant_state_bytes(const quant_layer *l) {
+  return quant_ones_at(l) + l->panel_bytes + (int64_t)sizeof(int32_t);
+}
+static int32_t *quant_zeros_matter(const quant_layer *l, void *state) {
+  return (int32_t *)(void *)((char *)state + quant_ones_at(l) + l->panel_bytes);
+}
+/* Of the sums of a strip's rows: behind the strip in a worker's scratch. */
+static int64_t quant_sums_bytes(const quant_layer *l) {
+  return quant_conv_has_zeros(&l->q) ? l->cut.strip_rows * l->out_w * (int64_t)sizeof(float) : 0;
 }
 
 tn_status TN_DOT_NAME(quant_conv_plan)(const tn_call *call, tn_kernel_plan *out) {
@@ -147,7 +163,7 @@ tn_status TN_DOT_NAME(quant_conv_plan)(const tn_call *call, tn_kernel_plan *out)
                    (double)(l.panels * c->groups * TN_DOT_PANEL) * (double)(c->batch * l.n_pixels),
                ops = 2.0 * sums * (double)(l.runs * l.steps * TN_DOT_K);
   const double copied = (double)l.strip_bytes * (double)(l.cut.strips * l.cut.parts * c->batch);
-  out->worker_scratch_bytes = (uint64_t)l.strip_bytes;
+  out->worker_scratch_bytes = (uint64_t)(l.strip_bytes + quant_sums_bytes(&l));
   out->state_bytes = (uint64_t)quant_state_bytes(&l);
   out->items[0] = c->batch * l.cut.strips * l.cut.parts;
   out->cost_ns = ops / (TN_DOT_LANES == 16 ? 500 : 100) + copied * 0.05 + 500;
@@ -165,15 +181,35 @@ static float *quant_floats(const quant_layer *l, void *state, int64_t panel) {
          panel * QUANT_FLOATS;
 }
 
-/* Filter `filter` of all becomes filter f of the panel. */
-static void quant_pack_filter(const quant_layer *l, int64_t filter, void *panel, int64_t f) {
-  const int8_t *w = (const int8_t *)l->q.w->data + filter * l->channels * l->q.c.taps;
+/* Where weight k of tap t stands in a filter of a panel. */
+static int64_t quant_place(const quant_layer *l, int64_t t, int64_t k) {
   const bool joins = quant_joins_taps(l);
-  for (int64_t t = 0; t < l->q.c.taps; t++) {
-    const int64_t run = joins ? t / l->kernel_w : t, at = joins ? t % l->kernel_w * l->pixel : 0;
+  const int64_t run = joins ? t / l->kernel_w : t, at = joins ? t % l->kernel_w * l->pixel : 0;
+  return run * l->steps * TN_DOT_K + at + k;
+}
+
+/* Filter `filter` of all becomes filter f of the panel: as i8, u8 less 128. */
+static void quant_pack_filter(const quant_layer *l, int64_t filter, void *panel, int64_t f) {
+  const uint8_t *w = (const uint8_t *)l->q.w->data + filter * l->channels * l->q.c.taps;
+  const uint8_t flip = l->q.w->dtype == TN_U8 ? 0x80 : 0;
+  for (int64_t t = 0; t < l->q.c.taps; t++)
     for (int64_t k = 0; k < l->channels; k++)
-      *tn_dot_weight(panel, f, run * l->steps * TN_DOT_K + at + k) = w[k * l->q.c.taps + t];
-  }
+      *tn_dot_weight(panel, f, quant_place(l, t, k)) = (int8_t)(w[k * l->q.c.taps + t] ^ flip);
+}
+
+/* What is left of the filter's zero point. */
+static int32_t quant_zero_left(const quant_layer *l, int64_t filter) {
+  const tn_tensor *zero = l->q.w_zero;
+  const int64_t one = zero && tn_tensor_elements(zero) == 1;
+  const int64_t z = zero ? tn_load_i64(zero->dtype, zero->data, one ? 0 : filter) : 0;
+  return (int32_t)(z - (l->q.w->dtype == TN_U8 ? 128 : 0));
+}
+
+static void quant_pack_ones(const quant_layer *l, void *state) {
+  void *ones = (char *)state + quant_ones_at(l);
+  for (int64_t t = 0; t < l->q.c.taps; t++)
+    for (int64_t k = 0; k < l->channels; k++) *tn_dot_weight(ones, 0, quant_place(l, t, k)) = 1;
+  tn_dot_sum_weights(ones, l->runs * l->steps);
 }
 
 tn_status TN_DOT_NAME(quant_conv_prepare)(const tn_call *call) {
@@ -189,9 +225,13 @@ tn_status TN_DOT_NAME(quant_conv_prepare)(const tn_call *call) {
       quant_pack_filter(&l, filter, panel, f);
       floats[tn_dot_lane(f)] = (float)quant_conv_scale(&l.q, filter);
       floats[TN_DOT_PANEL + tn_dot_lane(f)] = (float)quant_conv_bias(&l.q, filter);
+      const int32_t zero = quant_zero_left(&l, filter);
+      memcpy(floats + 2 * TN_DOT_PANEL + tn_dot_lane(f), &zero, sizeof zero);
+      if (zero) *quant_zeros_matter(&l, call->state) = 1;
     }
     tn_dot_sum_weights(panel, l.runs * l.steps);
   }
+  quant_pack_ones(&l, call->state);
   return TN_OK;
 }
 
@@ -306,29 +346,57 @@ static const tn_dot_x *quant_strip(const quant_layer *l, int64_t image, int64_t 
   return room;
 }
 
+/* Rows [begin, end) of one image, of which x is the first; y, z: of the first pixel. */
+static void quant_run(const quant_layer *l, tn_dot *t, const void *panel, const tn_dot_x *x,
+                      int64_t begin, int64_t end, char *y, const uint8_t *z) {
+  const int64_t size = t->to_f32 ? (int64_t)sizeof(float) : 1;
+  const float *sums = t->row_sums;
+  const bool flat =
+      l->direct && l->q.c.taps == 1 && l->stride_h == 1 && l->stride_w == 1; /* as one row */
+  for (int64_t r = begin; r < end; r = flat ? end : r + 1) {
+    const int64_t from = r * l->out_w, at = from - begin * l->out_w,
+                  n = flat ? tn_min_i64(end * l->out_w, l->n_pixels) - from : l->out_w;
+    t->row_sums = sums ? sums + at : NULL;
+    tn_dot_run(t, n, x + (r - begin) * l->stride_h * l->row, panel, y + at * t->y_step * size,
+               z ? z + at * t->y_step : NULL);
+  }
+  t->row_sums = sums;
+}
+
+/* The sum under each window of a group, less the zero points. */
+static void quant_sum_rows(const quant_layer *l, const tn_dot *numbers, void *state,
+                           const tn_dot_x *x, int64_t begin, int64_t end, float *sums) {
+  static const float ones[TN_DOT_PANEL] = {1};
+  tn_dot t = *numbers;
+  t.scale = ones;
+  t.bias = NULL;
+  t.factor = 1;
+  t.n = t.y_step = 1;
+  t.to_f32 = true;
+  t.sums = false;
+  t.row_sums = NULL;
+  t.next_step = 0;
+  quant_run(l, &t, (char *)state + quant_ones_at(l), x, begin, end, (char *)sums, NULL);
+}
+
 /* Rows [begin, end) of one image by panel `p` of all. */
 static void quant_rows(const tn_call *call, const quant_layer *l, tn_dot *t, const tn_dot_x *strip,
                        int64_t p, int64_t image, int64_t begin, int64_t end) {
   const int64_t group = p / l->panels, first = p % l->panels * TN_DOT_PANEL;
-  const int64_t size = t->to_f32 ? (int64_t)sizeof(float) : 1;
   const void *panel = quant_panel(l, call->state, p);
   const float *floats = quant_floats(l, call->state, p);
   t->scale = floats;
   t->bias = l->q.bias ? floats + TN_DOT_PANEL : NULL;
+  t->w_zero = (const int32_t *)(const void *)(floats + 2 * TN_DOT_PANEL);
   t->n = tn_min_i64(TN_DOT_PANEL, l->filters - first);
   const int64_t tiles = tn_ceil_div((end - begin) * l->out_w, TN_DOT_ROWS);
   t->next = (const char *)panel + l->panel_bytes;
   t->next_step = tn_ceil_div(l->panel_bytes, tn_max_i64(1, tiles * l->runs * l->steps));
-  const tn_dot_x *x = strip + group * l->channels;
-  const bool flat = l->direct && l->q.c.taps == 1 && l->stride_h == 1 && l->stride_w == 1;
-  for (int64_t r = begin; r < end; r = flat ? end : r + 1) {
-    const int64_t from = r * l->out_w,
-                  n = flat ? tn_min_i64(end * l->out_w, l->n_pixels) - from : l->out_w;
-    const int64_t at = (image * l->n_pixels + from) * l->q.c.filters + group * l->filters + first;
-    tn_dot_run(t, n, x + (r - begin) * l->stride_h * l->row, panel,
-               (char *)call->outputs[0]->data + at * size,
-               l->q.z ? (const uint8_t *)l->q.z->data + at : NULL);
-  }
+  const int64_t at =
+      (image * l->n_pixels + begin * l->out_w) * l->q.c.filters + group * l->filters + first;
+  quant_run(l, t, panel, strip + group * l->channels, begin, end,
+            (char *)call->outputs[0]->data + at * (t->to_f32 ? (int64_t)sizeof(float) : 1),
+            l->q.z ? (const uint8_t *)l->q.z->data + at : NULL);
 }
 
 tn_status TN_DOT_NAME(quant_conv)(const tn_call *call, uint32_t stage, int64_t begin, int64_t end,
@@ -340,6 +408,8 @@ tn_status TN_DOT_NAME(quant_conv)(const tn_call *call, uint32_t stage, int64_t b
   if (s) return s;
   tn_dot t = quant_numbers(&l, at);
   char *room = (char *)call->worker_scratch + worker * call->worker_scratch_bytes;
+  float *sums = (float *)(void *)(room + l.strip_bytes);
+  const bool zeros_matter = *quant_zeros_matter(&l, call->state);
   const tn_dot_x *strip = NULL;
   for (int64_t item = begin; item < end; item++) {
     int64_t part, of_all;
@@ -350,9 +420,16 @@ tn_status TN_DOT_NAME(quant_conv)(const tn_call *call, uint32_t stage, int64_t b
     if (of_all != last) strip = quant_strip(&l, image, first, rows_end, (tn_dot_x *)(void *)room);
     last = of_all;
     const int64_t panels = l.panels * l.q.c.groups;
+    int64_t group = -1; /* of which the sums are there */
     for (int64_t p = cut_at(panels, l.cut.parts, part); p < cut_at(panels, l.cut.parts, part + 1);
-         p++)
+         p++) {
+      if (zeros_matter && p / l.panels != group) {
+        group = p / l.panels;
+        quant_sum_rows(&l, &t, call->state, strip + group * l.channels, first, rows_end, sums);
+        t.row_sums = sums;
+      }
       quant_rows(call, &l, &t, strip, p, image, first, rows_end);
+    }
   }
   return TN_OK;
 }

@@ -5,6 +5,9 @@
  * its sums are in TN_DOT_K vectors, whose order packing undoes. If the last block has no more than
  * half of its channels, the other half is a second output row.
  *
+ * Weights less their zero points may need more than 8 bits: then each is a sum of three, and the
+ * rows are gone through three times.
+ *
  * An item is a strip of output rows, copied with its pads. Wide maps are read in place: there only
  * what tiles at the edges see is copied. */
 #ifndef TN_OPS_QUANT_DEPTHWISE_SIMD_H
@@ -41,6 +44,7 @@ typedef struct quant_dw { /* one block of channels */
   const int32_t *sums;
   int64_t n;                          /* channels that there are */
   int64_t groups, kernel_w, stride_w; /* groups of TN_DOT_K rows */
+  int64_t parts;                      /* of a weight: how often all groups come */
   int64_t pixel, row;                 /* elements between pixels and rows of the strip */
   int64_t rows;                       /* of the window */
   bool pairs;                         /* two output rows at a time, or one for both halves: */
@@ -149,7 +153,8 @@ static inline void quant_dw_finish(const quant_dw *d, tn_vq acc[QUANT_DW_VECTORS
     }                                                                                         \
     const int64_t pixel = d->pixel;                                                           \
     const tn_dot_w *w = d->w;                                                                 \
-    for (int64_t g = 0; g < d->groups; g++) {                                                 \
+    for (int64_t i = 0; i < d->groups * d->parts; i++) {                                      \
+      const int64_t g = i % d->groups;                                                        \
       const tn_dot_x *from[TN_DOT_K];                                                         \
       TN_UNROLL for (int r = 0; r < TN_DOT_K; r++) /* of more rows: weight 0 */               \
           from[r] = x + tn_min_i64(g * TN_DOT_K + r, d->rows - 1) * d->row;                   \
@@ -207,8 +212,8 @@ const char *TN_DOT_NAME(quant_depthwise_refuse)(const tn_call *call) {
 
 typedef struct quant_dw_layer {
   quant_layer l;
-  int64_t blocks, groups;
-  int64_t weights, floats; /* bytes of a block: sums and weights; scales and biases */
+  int64_t blocks, groups, parts; /* parts: of a weight */
+  int64_t weights, floats;       /* bytes of a block: sums and weights; scales and biases */
 } quant_dw_layer;
 
 static tn_status quant_dw_make(const tn_call *call, quant_dw_layer *out) {
@@ -218,9 +223,11 @@ static tn_status quant_dw_make(const tn_call *call, quant_dw_layer *out) {
   quant_layer *l = &d.l;
   d.blocks = tn_ceil_div(l->q.c.channels, QUANT_DW_CHANNELS);
   d.groups = tn_ceil_div(l->kernel_h, TN_DOT_K);
+  d.parts = quant_conv_has_zeros(&l->q) ? 3 : 1;
   d.floats = 2 * QUANT_DW_CHANNELS * (int64_t)sizeof(float);
-  d.weights = QUANT_DW_CHANNELS * (int64_t)sizeof(int32_t) +
-              d.groups * l->kernel_w * QUANT_DW_CHANNELS * TN_DOT_K * (int64_t)sizeof(tn_dot_w);
+  d.weights = QUANT_DW_CHANNELS * (int64_t)sizeof(int32_t) + d.parts * d.groups * l->kernel_w *
+                                                                 QUANT_DW_CHANNELS * TN_DOT_K *
+                                                                 (int64_t)sizeof(tn_dot_w);
   *out = d;
   return TN_OK;
 }
@@ -233,7 +240,7 @@ tn_status TN_DOT_NAME(quant_depthwise_plan)(const tn_call *call, tn_kernel_plan 
   const conv_shape *c = &d.l.q.c;
   const double n = (double)(c->batch * c->out_size * d.blocks);
   out->state_bytes = (uint64_t)(d.blocks * (d.weights + d.floats));
-  out->cost_ns = n * (double)(d.groups * d.l.kernel_w) * 6 + 500;
+  out->cost_ns = n * (double)(d.groups * d.parts * d.l.kernel_w) * 6 + 500;
   out->grain[0] = tn_grain(TN_THREAD_NS, out->cost_ns / (double)tn_max_i64(1, out->items[0]));
   return TN_OK;
 }
@@ -250,15 +257,19 @@ static bool quant_dw_pairs(const quant_dw_layer *d, int64_t block) {
 static void quant_dw_pack(const quant_dw_layer *d, const tn_dot *numbers, int64_t channel,
                           int64_t lane, char *block) {
   const conv_shape *c = &d->l.q.c;
-  const int8_t *from = (const int8_t *)d->l.q.w->data + channel * c->taps;
   int32_t *sums = (int32_t *)(void *)block;
   float *floats = (float *)(void *)(block + d->weights);
   tn_dot_w *w = (tn_dot_w *)(void *)(sums + QUANT_DW_CHANNELS);
   for (int64_t t = 0; t < c->taps; t++) {
     const int64_t kh = t / d->l.kernel_w, kw = t % d->l.kernel_w;
-    const int64_t column = kh / TN_DOT_K * d->l.kernel_w + kw;
-    w[(column * QUANT_DW_CHANNELS + lane) * TN_DOT_K + kh % TN_DOT_K] = from[t];
-    sums[lane] += from[t];
+    int64_t left = quant_conv_weight(&d->l.q, channel, t);
+    sums[lane] += (int32_t)left;
+    for (int64_t part = 0; part < d->parts; part++) {
+      const int64_t row = part * d->groups + kh / TN_DOT_K, column = row * d->l.kernel_w + kw;
+      const int64_t now = tn_max_i64(-128, tn_min_i64(127, left));
+      w[(column * QUANT_DW_CHANNELS + lane) * TN_DOT_K + kh % TN_DOT_K] = (tn_dot_w)now;
+      left -= now;
+    }
   }
   floats[lane] = (float)quant_conv_scale(&d->l.q, channel) * numbers->factor;
   floats[QUANT_DW_CHANNELS + lane] =
@@ -377,6 +388,7 @@ static void quant_dw_strip(const tn_call *call, const quant_dw_layer *dl, tn_dot
                   .sums = sums,
                   .n = tn_min_i64(QUANT_DW_CHANNELS, l->q.c.channels - c),
                   .groups = dl->groups,
+                  .parts = dl->parts,
                   .kernel_w = l->kernel_w,
                   .stride_w = l->stride_w,
                   .pixel = l->pixel,

@@ -46,7 +46,7 @@ static tn_status become(const tn_call *call, tn_graph *graph, int32_t node, cons
                         .domain = "tenon",
                         .op = "QuantConv",
                         .name = api->node(graph, node)->name,
-                        .n_inputs = QUANT_Z + 1,
+                        .n_inputs = QUANT_INPUTS,
                         .inputs = inputs,
                         .n_outputs = 1,
                         .outputs = &out,
@@ -79,24 +79,36 @@ static bool is_zero(const tn_pattern *p, int32_t value) {
   return true;
 }
 
-/* What makes i8 weights f32: a scale for all or for each filter, without zero points. */
+static bool is_8_bit(const tn_tensor *t) { return t && (t->dtype == TN_U8 || t->dtype == TN_I8); }
+
+/* Zero points of the filters of w: left out, or constant. */
+static bool are_zeros_of(const tn_pattern *p, int32_t value, const tn_tensor *w) {
+  const tn_tensor *t = tn_pattern_type(p, value);
+  if (value < 0) return true;
+  return t && t->data && t->dtype == w->dtype && t->rank <= 1 &&
+         (tn_tensor_elements(t) == 1 || tn_tensor_elements(t) == w->shape[0]);
+}
+
+/* Those of i8 are mostly zeros, and then not there. */
+static int32_t zeros_left(const tn_pattern *p, int32_t value, const tn_tensor *w) {
+  return w->dtype == TN_I8 && is_zero(p, value) ? -1 : value;
+}
+
+/* What makes weights f32: a scale and a zero point for all or for each filter. */
 static const tn_node *weights_of(const tn_pattern *p, int32_t value) {
   const tn_node *n = tn_pattern_node(p, value, "DequantizeLinear");
   const tn_tensor *w = n ? tn_pattern_type(p, n->inputs[0]) : NULL;
   const tn_tensor *scale = n ? tn_pattern_type(p, n->inputs[1]) : NULL;
-  if (!w || !w->data || w->dtype != TN_I8 || w->rank < 3 || !scale || !scale->data ||
-      scale->dtype != TN_F32 || scale->rank > 1)
+  if (!is_8_bit(w) || !w->data || w->rank < 3 || !scale || !scale->data || scale->dtype != TN_F32 ||
+      scale->rank > 1)
     return NULL;
   const tn_dequantize_linear_attrs *a =
       p->api->node_attrs(p->graph, p->api->value_producer(p->graph, value));
   if (tn_tensor_elements(scale) != 1 &&
       ((a->axis != 0 && a->axis != -w->rank) || a->block_size || scale->shape[0] != w->shape[0]))
     return NULL;
-  if (!is_zero(p, input_of(n, 2))) return NULL;
-  return n;
+  return are_zeros_of(p, input_of(n, 2), w) ? n : NULL;
 }
-
-static bool is_8_bit(const tn_tensor *t) { return t && (t->dtype == TN_U8 || t->dtype == TN_I8); }
 
 /* A constant, or what will be one: dequantised from one. */
 static bool is_settled(const tn_pattern *p, int32_t value) {
@@ -152,7 +164,8 @@ tn_status quant_conv_from_conv(const tn_call *call, tn_graph *graph, int32_t nod
     return TN_OK;
   if (input_of(n, 2) >= 0 && !is_settled(&p, n->inputs[2])) return TN_OK;
   const tn_quant_conv_attrs a = attrs_of(&window, conv->group, x_scale, x_zero);
-  const int32_t inputs[] = {x->inputs[0], w->inputs[0], w->inputs[1], input_of(n, 2), -1};
+  const int32_t zero = zeros_left(&p, input_of(w, 2), tn_pattern_type(&p, w->inputs[0]));
+  const int32_t inputs[] = {x->inputs[0], w->inputs[0], w->inputs[1], input_of(n, 2), -1, zero};
   return become(call, graph, node, inputs, &a);
 }
 
@@ -190,12 +203,13 @@ tn_status quant_conv_from_qlinear(const tn_call *call, tn_graph *graph, int32_t 
   double x_scale, y_scale;
   int64_t x_zero, y_zero;
   if (!has_kernels(call) || !n || n->n_inputs < 8 || !scale_and_zero(&p, n, 1, &x_scale, &x_zero) ||
-      !scale_and_zero(&p, n, 6, &y_scale, &y_zero) || !is_zero(&p, n->inputs[5]))
+      !scale_and_zero(&p, n, 6, &y_scale, &y_zero))
     return TN_OK;
   const tn_tensor *w = tn_pattern_type(&p, n->inputs[3]),
                   *scale = tn_pattern_type(&p, n->inputs[4]),
                   *bias = tn_pattern_type(&p, input_of(n, 8));
-  if (!w || !w->data || w->dtype != TN_I8 || !scale || !scale->data || scale->rank > 1 ||
+  if (!is_8_bit(w) || !w->data || !are_zeros_of(&p, n->inputs[5], w) || !scale || !scale->data ||
+      scale->rank > 1 ||
       (tn_tensor_elements(scale) != 1 && tn_tensor_elements(scale) != w->shape[0]) ||
       (input_of(n, 8) >= 0 && (!bias || !bias->data)))
     return TN_OK;
@@ -206,7 +220,8 @@ tn_status quant_conv_from_qlinear(const tn_call *call, tn_graph *graph, int32_t 
   a.y_type = is_signed ? (tn_str){"i8", 2} : (tn_str){"u8", 2};
   a.y_scale = y_scale;
   a.y_zero = y_zero;
-  int32_t inputs[] = {n->inputs[0], n->inputs[3], n->inputs[4], -1, -1};
+  int32_t inputs[] = {n->inputs[0], n->inputs[3], n->inputs[4],
+                      -1,           -1,           zeros_left(&p, n->inputs[5], w)};
   if (bias && (inputs[3] = emit_bias(call, graph, bias, scale, x_scale)) < 0) return inputs[3];
   return become(call, graph, node, inputs, &a);
 }
@@ -305,7 +320,8 @@ tn_status quant_conv_from_add(const tn_call *call, tn_graph *graph, int32_t node
   a.sum_zero = add->y_zero;
   a.sum_lo = add->lo;
   a.sum_hi = add->hi;
-  const int32_t inputs[] = {conv->inputs[QUANT_X], conv->inputs[QUANT_W],
-                            conv->inputs[QUANT_W_SCALE], input_of(conv, QUANT_B), n->inputs[1 - k]};
+  const int32_t inputs[] = {
+      conv->inputs[QUANT_X],   conv->inputs[QUANT_W], conv->inputs[QUANT_W_SCALE],
+      input_of(conv, QUANT_B), n->inputs[1 - k],      input_of(conv, QUANT_W_ZERO)};
   return become(call, graph, node, inputs, &a);
 }

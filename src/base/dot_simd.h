@@ -239,6 +239,10 @@ typedef struct tn_dot {
   float sum_y, sum_z, sum_0, sum_lo, sum_hi;
   const char *next; /* what is read next, brought into L2 by the way: so many bytes a step */
   int64_t next_step;
+  /* Where weights have zero points: these, by lanes, and the sum of each row less its zero point;
+   * else NULL */
+  const int32_t *w_zero;
+  const float *row_sums;
   uint8_t least; /* tn_dot_least() */
   /* by lanes, for one panel: what sums begin with, and v = sum * mul + add */
   int32_t begin[TN_DOT_PANEL];
@@ -313,6 +317,14 @@ typedef void (*tn_dot_fn)(tn_dot *t, const tn_dot_x *x, const void *panel, void 
     tn_vq acc[R][2];                                                                               \
     const tn_vq sum0 = tn_vq_load(t->begin), sum1 = tn_vq_load(t->begin + TN_DOT_LANES);           \
     TN_UNROLL for (int r = 0; r < (R); r++) acc[r][0] = sum0, acc[r][1] = sum1;                    \
+    if (t->row_sums) {                                                                             \
+      const tn_vq z0 = tn_vq_load(t->w_zero), z1 = tn_vq_load(t->w_zero + TN_DOT_LANES);           \
+      TN_UNROLL for (int r = 0; r < (R); r++) {                                                    \
+        const tn_vq v = tn_vq_set1((int32_t)t->row_sums[r]);                                       \
+        acc[r][0] = tn_vq_sub(acc[r][0], tn_vq_mul(z0, v));                                        \
+        acc[r][1] = tn_vq_sub(acc[r][1], tn_vq_mul(z1, v));                                        \
+      }                                                                                            \
+    }                                                                                              \
     const tn_dot_w *w = (const tn_dot_w *)(const void *)((const int32_t *)panel + TN_DOT_PANEL);   \
     const int64_t x_step = t->x_step, steps = t->steps, next_step = t->next_step;                  \
     const char *next = t->next;                                                                    \
@@ -399,13 +411,16 @@ static inline void tn_dot_begin(tn_dot *t, const void *panel) {
 static inline void tn_dot_run(tn_dot *t, int64_t rows, const tn_dot_x *x, const void *panel,
                               void *y, const uint8_t *z) {
   tn_dot_begin(t, panel);
+  const float *sums = t->row_sums;
   const int64_t n = tn_ceil_div(rows, TN_DOT_ROWS), size = t->to_f32 ? (int64_t)sizeof(float) : 1;
   for (int64_t k = 0, r = 0; k < n; k++) {
     const int64_t end = (k + 1) * rows / n;
+    t->row_sums = sums ? sums + r : NULL;
     tn_dot_tiles[end - r](t, x + r * t->x_step, panel, (char *)y + r * t->y_step * size,
                           z ? z + r * t->y_step : NULL);
     r = end;
   }
+  t->row_sums = sums;
 }
 
 #endif
