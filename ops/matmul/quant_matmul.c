@@ -136,9 +136,9 @@ const char *quant_matmul_refuse(const tn_call *call) {
   const tn_tensor *a = call->inputs[QUANT_MATMUL_A], *b_zero = tn_input(call, QUANT_MATMUL_B_ZERO);
   if (a->shape[a->rank - 1] > QUANT_MATMUL_MAX_K)
     return "sums of more than 65793 products may not fit into 32 bits";
-  if (call->outputs[0]->dtype != TN_F32 &&
+  if (a->shape[a->rank - 1] > QUANT_MATMUL_MAX_K_ZEROS &&
       quant_matmul_has_zeros(call->inputs[QUANT_MATMUL_B], b_zero))
-    return "zero points of B are for f32 outputs";
+    return "sums of more than 33025 products with zero points of B may not fit into 32 bits";
   return quant_matmul_c_refuse(call);
 }
 

@@ -8,8 +8,11 @@
 #include "base/dtype.h"
 #include "quant_matmul.gen.h"
 
-/* More products of u8 and i8 might not sum up within 32 bits. */
-enum { QUANT_MATMUL_MAX_K = INT32_MAX / (255 * 128) };
+/* More products of u8 and i8, or of differences of bytes, might not sum up within 32 bits. */
+enum {
+  QUANT_MATMUL_MAX_K = INT32_MAX / (255 * 128),
+  QUANT_MATMUL_MAX_K_ZEROS = INT32_MAX / (255 * 255)
+};
 
 typedef struct quant_matmul {
   int64_t m, n, k;

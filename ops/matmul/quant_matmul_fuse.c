@@ -97,14 +97,9 @@ static bool fits(const tn_pattern *p, made *m) {
       !is_row(p, in[QUANT_MATMUL_B_ZERO], b->dtype, n))
     return false;
   zero = tn_pattern_type(p, in[QUANT_MATMUL_B_ZERO]);
-  if (b->dtype == TN_I8 && !quant_matmul_has_zeros(b, zero)) m->inputs[QUANT_MATMUL_B_ZERO] = -1;
-  return true;
-}
-
-/* Has B zero points, for which only outputs of f32 have fast kernels? */
-static bool has_zeros(const tn_pattern *p, const made *m) {
-  return quant_matmul_has_zeros(tn_pattern_type(p, m->inputs[QUANT_MATMUL_B]),
-                                tn_pattern_type(p, m->inputs[QUANT_MATMUL_B_ZERO]));
+  const bool has_zeros = quant_matmul_has_zeros(b, zero);
+  if (b->dtype == TN_I8 && !has_zeros) m->inputs[QUANT_MATMUL_B_ZERO] = -1;
+  return !has_zeros || k <= QUANT_MATMUL_MAX_K_ZEROS;
 }
 
 /* The QuantMatMul that makes the value, an f32 that is read once. */
@@ -316,8 +311,7 @@ tn_status quant_matmul_from_qlinear(const tn_call *call, tn_graph *graph, int32_
   made m = blank(n);
   for (uint32_t k = 0; k < 8; k++) m.inputs[places[k]] = n->inputs[k];
   const tn_tensor *y = tn_pattern_type(&p, n->outputs[0]);
-  if (!y || !fits(&p, &m) || has_zeros(&p, &m) ||
-      !is_one(&p, m.inputs[QUANT_MATMUL_Y_SCALE], TN_F32) ||
+  if (!y || !fits(&p, &m) || !is_one(&p, m.inputs[QUANT_MATMUL_Y_SCALE], TN_F32) ||
       !is_one(&p, m.inputs[QUANT_MATMUL_Y_ZERO], y->dtype))
     return TN_OK;
   return become(call, graph, node, &m);
@@ -361,7 +355,7 @@ tn_status quant_matmul_quantise(const tn_call *call, tn_graph *graph, int32_t no
       input_of(n, 2) < 0 || !tn_pattern_number(&p, n->inputs[2], &zero) || !(scale > 0) ||
       !is_product(&p, before_clip(&p, n->inputs[0], &r), &m))
     return TN_OK;
-  if (!fits(&p, &m) || has_zeros(&p, &m)) return TN_OK;
+  if (!fits(&p, &m)) return TN_OK;
   m.y_max = code_of(r.hi, scale, zero);
   m.y_min = tn_min_i64(code_of(r.lo, scale, zero), m.y_max);
   m.inputs[QUANT_MATMUL_Y_SCALE] = n->inputs[1];

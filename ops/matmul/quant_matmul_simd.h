@@ -5,7 +5,7 @@
  * each panel meets all rows of the block. A is read where it lies if its rows are whole steps of
  * u8; else the first stage copies it. What is fused onto an f32 product is done to some panels'
  * columns at a time, while they are in the cache. Zero points of B, which are rare, are taken out
- * there, too: through the sums of A's rows. */
+ * through the sums of A's rows. */
 #ifndef TN_OPS_MATMUL_QUANT_MATMUL_SIMD_H
 #define TN_OPS_MATMUL_QUANT_MATMUL_SIMD_H
 
@@ -72,8 +72,8 @@ static tn_status layout_make(const tn_call *call, layout *out) {
 
 /* ---- what prepare makes of the constants ---- */
 
-/* The state: panels, then by lanes their scales and biases, then the zero points of B, by columns,
- * times their scales, and last whether some are not 0. */
+/* The state: panels, then by lanes their scales, biases and zero points of B, and last whether some
+ * are not 0. */
 static int64_t lanes_of(const layout *l) { return l->panels * TN_DOT_PANEL; }
 
 static uint64_t state_bytes(const layout *l) {
@@ -91,11 +91,11 @@ static float *scales_of(const layout *l, const void *state) {
 static float *biases_of(const layout *l, const void *state) {
   return scales_of(l, state) + lanes_of(l);
 }
-static float *zeros_of(const layout *l, const void *state) {
-  return biases_of(l, state) + lanes_of(l);
+static int32_t *zeros_of(const layout *l, const void *state) {
+  return (int32_t *)(void *)(biases_of(l, state) + lanes_of(l));
 }
 static int32_t *has_zeros(const layout *l, const void *state) {
-  return (int32_t *)(void *)(zeros_of(l, state) + lanes_of(l));
+  return zeros_of(l, state) + lanes_of(l);
 }
 
 /* Columns [j, j + n) of B. The state is zero at first, and stays so behind the last column and the
@@ -120,8 +120,8 @@ static tn_status prepare(const tn_call *call) {
   const tn_status s = layout_make(call, &l);
   if (s) return s;
   const quant_matmul *p = &l.p;
-  float *scales = scales_of(&l, call->state), *biases = biases_of(&l, call->state),
-        *zeros = zeros_of(&l, call->state);
+  float *scales = scales_of(&l, call->state), *biases = biases_of(&l, call->state);
+  int32_t *zeros = zeros_of(&l, call->state);
   for (int64_t panel = 0; panel < l.panels; panel++) {
     const int64_t j = panel * TN_DOT_PANEL;
     pack_panel(&l, j, tn_min_i64(TN_DOT_PANEL, p->n - j), panel_of(&l, call->state, panel));
@@ -130,7 +130,7 @@ static tn_status prepare(const tn_call *call) {
     const int64_t f = j % TN_DOT_PANEL, lane = j - f + tn_dot_lane(f);
     scales[lane] = (float)quant_scale(p->b_scale, j);
     if (p->bias) biases[lane] = (float)quant_scale(p->bias, j);
-    zeros[j] = (float)quant_matmul_b_zero(p->b, p->b_zero, j) * scales[lane];
+    zeros[lane] = (int32_t)quant_matmul_b_zero(p->b, p->b_zero, j);
   }
   *has_zeros(&l, call->state) = quant_matmul_has_zeros(p->b, p->b_zero);
   return TN_OK;
@@ -202,23 +202,20 @@ static tn_dot dot_of(const tn_call *call, const layout *l, const int64_t *at) {
   return t;
 }
 
-/* Of each row: the sum of its elements less their zero point, times a_scale. */
+/* Of each row: the sum of its elements less their zero point. Exact: it is below 2^24. */
 static void sum_rows(const layout *l, const tn_dot *t, const tn_dot_x *x, int64_t m, float *sums) {
   for (int64_t r = 0; r < m; r++, x += t->x_step) {
     int32_t sum = 0;
     for (int64_t k = 0; k < l->p.k; k++) sum += x[k];
-    sums[r] = (float)(sum - (int32_t)l->p.k * t->zero) * t->factor;
+    sums[r] = (float)(sum - (int32_t)l->p.k * t->zero);
   }
 }
 
 /* n columns of m rows from y on, of which the first is element `offset` of Y in column j. */
 static void finish(const tn_call *call, const layout *l, float *y, int64_t m, int64_t n,
-                   int64_t offset, int64_t j, const float *sums, const float *zeros) {
-  for (int64_t r = 0; r < m; r++, y += l->p.n, offset += l->p.n) {
-    if (zeros)
-      for (int64_t c = 0; c < n; c++) y[c] -= sums[r] * zeros[c];
-    if (call->n_epilogue) tn_epilogue_f32(call, y, n, offset, j, 1);
-  }
+                   int64_t offset, int64_t j) {
+  for (int64_t r = 0; r < m; r++, y += l->p.n, offset += l->p.n)
+    tn_epilogue_f32(call, y, n, offset, j, 1);
 }
 
 static void item_run(const tn_call *call, const layout *l, int64_t item, const tn_dot_x *x,
@@ -227,26 +224,28 @@ static void item_run(const tn_call *call, const layout *l, int64_t item, const t
   const int64_t at = 0, i = item / l->col_blocks * l->row_step,
                 m = tn_min_i64(l->row_step, p->m - i), first = item % l->col_blocks * l->col_step,
                 end = tn_min_i64(l->panels, first + l->col_step);
-  const float *scales = scales_of(l, call->state), *biases = biases_of(l, call->state),
-              *zeros = *has_zeros(l, call->state) ? zeros_of(l, call->state) : NULL;
+  const float *scales = scales_of(l, call->state), *biases = biases_of(l, call->state);
+  const int32_t *zeros = *has_zeros(l, call->state) ? zeros_of(l, call->state) : NULL;
   const int64_t steps = tn_max_i64(1, l->steps) * tn_ceil_div(m, TN_DOT_ROWS),
                 step = tn_ceil_div(tn_dot_panel_bytes(l->steps), steps);
   tn_dot t = dot_of(call, l, &at);
   x += i * t.x_step;
   if (zeros) sum_rows(l, &t, x, m, sums);
+  t.row_sums = zeros ? sums : NULL;
   for (int64_t panel = first, done = first; panel < end; panel++) {
     const int64_t j = panel * TN_DOT_PANEL, from = done * TN_DOT_PANEL;
     char *y = (char *)call->outputs[0]->data + (i * p->n + j) * (t.to_f32 ? 4 : 1);
     t.scale = scales + j;
     t.bias = p->bias ? biases + j : NULL;
+    t.w_zero = zeros ? zeros + j : NULL;
     t.n = tn_min_i64(TN_DOT_PANEL, p->n - j);
     t.next = panel_of(l, call->state, panel + 1 < end ? panel + 1 : panel);
     t.next_step = panel + 1 < end ? step : 0;
     tn_dot_run(&t, m, x, panel_of(l, call->state, panel), y, NULL);
     if (!t.to_f32 || (panel + 1 < end && panel + 1 < done + GROUP)) continue;
-    if (zeros || call->n_epilogue)
+    if (call->n_epilogue)
       finish(call, l, (float *)call->outputs[0]->data + i * p->n + from, m, j + t.n - from,
-             i * p->n + from, from, sums, zeros ? zeros + from : NULL);
+             i * p->n + from, from);
     done = panel + 1;
   }
 }
