@@ -113,7 +113,8 @@ double quant_conv_finish(const quant_conv *q, int64_t index, int64_t sum) {
   const tn_quant_conv_attrs *a = q->a;
   const int64_t m = index / q->c.out_size % q->c.filters;
   const double v =
-      (double)sum * (double)(float)a->x_scale * quant_conv_scale(q, m) + quant_conv_bias(q, m);
+      (double)(sum + quant_conv_first(q, m)) * (double)(float)a->x_scale * quant_conv_scale(q, m) +
+      quant_conv_bias(q, m);
   const int64_t least = q->y_dtype == TN_I8 ? -128 : 0, most = q->y_dtype == TN_I8 ? 127 : 255;
   if (q->y_dtype == TN_F32) return v;
   double y = quantised(v / (float)a->y_scale, a->y_zero, a->lo, a->hi);

@@ -33,8 +33,12 @@ static inline int64_t quant_conv_weight(const quant_conv *q, int64_t filter, int
 static inline bool quant_conv_has_zeros(const quant_conv *q) {
   return q->w_zero || q->w->dtype == TN_U8;
 }
+/* A bias of f32 is added to the scaled sum, one of i32 to the sum. */
 static inline double quant_conv_bias(const quant_conv *q, int64_t filter) {
-  return q->bias ? ((const float *)q->bias->data)[filter] : 0;
+  return q->bias && q->bias->dtype == TN_F32 ? ((const float *)q->bias->data)[filter] : 0;
+}
+static inline int32_t quant_conv_first(const quant_conv *q, int64_t filter) {
+  return q->bias && q->bias->dtype == TN_I32 ? ((const int32_t *)q->bias->data)[filter] : 0;
 }
 
 #endif

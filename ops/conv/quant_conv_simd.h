@@ -136,7 +136,7 @@ const char *TN_DOT_NAME(quant_conv_refuse)(const tn_call *call) {
   return NULL;
 }
 
-/* Of one panel, by lanes: scales, biases, and as i32 zero points of the weights. */
+/* Of one panel, by lanes: scales, biases (of f32 or i32), and as i32 zero points of the weights. */
 enum { QUANT_FLOATS = 3 * TN_DOT_PANEL };
 
 /* The panels, the floats, a panel of ones (for sums of rows), and whether zero points need it. */
@@ -205,6 +205,12 @@ static int32_t quant_zero_left(const quant_layer *l, int64_t filter) {
   return (int32_t)(z - (l->q.w->dtype == TN_U8 ? 128 : 0));
 }
 
+/* What a sum of the filter is multiplied by: in the order in which others do it, too. */
+static float quant_factor(const quant_layer *l, int64_t filter) {
+  const float f = (float)l->q.a->x_scale * (float)quant_conv_scale(&l->q, filter);
+  return l->q.y_dtype == TN_F32 ? f : f / (float)l->q.a->y_scale;
+}
+
 static void quant_pack_ones(const quant_layer *l, void *state) {
   void *ones = (char *)state + quant_ones_at(l);
   for (int64_t t = 0; t < l->q.c.taps; t++)
@@ -223,8 +229,10 @@ tn_status TN_DOT_NAME(quant_conv_prepare)(const tn_call *call) {
     for (int64_t f = 0; f < tn_min_i64(TN_DOT_PANEL, l.filters - first); f++) {
       const int64_t filter = group * l.filters + first + f;
       quant_pack_filter(&l, filter, panel, f);
-      floats[tn_dot_lane(f)] = (float)quant_conv_scale(&l.q, filter);
+      const int32_t bias = quant_conv_first(&l.q, filter);
+      floats[tn_dot_lane(f)] = quant_factor(&l, filter);
       floats[TN_DOT_PANEL + tn_dot_lane(f)] = (float)quant_conv_bias(&l.q, filter);
+      if (bias) memcpy(floats + TN_DOT_PANEL + tn_dot_lane(f), &bias, sizeof bias);
       const int32_t zero = quant_zero_left(&l, filter);
       memcpy(floats + 2 * TN_DOT_PANEL + tn_dot_lane(f), &zero, sizeof zero);
       if (zero) *quant_zeros_matter(&l, call->state) = 1;
@@ -293,8 +301,7 @@ static bool quant_is_signed(const tn_tensor *t) { return t->dtype == TN_I8; }
 static tn_dot quant_numbers(const quant_layer *l, int64_t *at) {
   const tn_quant_conv_attrs *a = l->q.a;
   const bool is_signed = l->q.y_dtype == TN_I8;
-  const float x_scale = (float)a->x_scale, y_scale = (float)a->y_scale,
-              sum_scale = (float)a->sum_scale;
+  const float y_scale = (float)a->y_scale, sum_scale = (float)a->sum_scale;
   const int64_t least = is_signed ? -128 : 0, most = is_signed ? 127 : 255;
   const bool joins = quant_joins_taps(l);
   for (int64_t k = 0; k < l->runs; k++)
@@ -306,12 +313,11 @@ static tn_dot quant_numbers(const quant_layer *l, int64_t *at) {
               .steps = l->steps,
               .x_step = l->stride_w * l->pixel,
               .zero = (int32_t)a->x_zero + (quant_is_signed(l->q.x) ? 128 : 0),
-              .factor = x_scale,
+              .factor = 1,
               .bias_factor = 1,
               .y_step = l->q.c.filters,
               .to_f32 = l->q.y_dtype == TN_F32};
   if (t.to_f32) return t;
-  t.factor = x_scale / y_scale;
   t.bias_factor = 1 / y_scale;
   t.y_flip = is_signed ? 0x80 : 0;
   t.y_zero = (int16_t)(a->y_zero + (is_signed ? 128 : 0));
@@ -370,7 +376,7 @@ static void quant_sum_rows(const quant_layer *l, const tn_dot *numbers, void *st
   tn_dot t = *numbers;
   t.scale = ones;
   t.bias = NULL;
-  t.factor = 1;
+  t.first = NULL;
   t.n = t.y_step = 1;
   t.to_f32 = true;
   t.sums = false;
@@ -386,7 +392,9 @@ static void quant_rows(const tn_call *call, const quant_layer *l, tn_dot *t, con
   const void *panel = quant_panel(l, call->state, p);
   const float *floats = quant_floats(l, call->state, p);
   t->scale = floats;
-  t->bias = l->q.bias ? floats + TN_DOT_PANEL : NULL;
+  const bool in_sums = l->q.bias && l->q.bias->dtype == TN_I32;
+  t->bias = l->q.bias && !in_sums ? floats + TN_DOT_PANEL : NULL;
+  t->first = in_sums ? (const int32_t *)(const void *)(floats + TN_DOT_PANEL) : NULL;
   t->w_zero = (const int32_t *)(const void *)(floats + 2 * TN_DOT_PANEL);
   t->n = tn_min_i64(TN_DOT_PANEL, l->filters - first);
   const int64_t tiles = tn_ceil_div((end - begin) * l->out_w, TN_DOT_ROWS);

@@ -40,8 +40,8 @@ static inline int64_t quant_dw_lane(int64_t c) {
 
 typedef struct quant_dw { /* one block of channels */
   const tn_dot *t;
-  const tn_dot_w *w; /* [groups of rows][kernel_w][vectors][lanes][TN_DOT_K] */
-  const int32_t *sums;
+  const tn_dot_w *w;                  /* [groups of rows][kernel_w][vectors][lanes][TN_DOT_K] */
+  const int32_t *begin;               /* of the sums */
   int64_t n;                          /* channels that there are */
   int64_t groups, kernel_w, stride_w; /* groups of TN_DOT_K rows */
   int64_t parts;                      /* of a weight: how often all groups come */
@@ -145,10 +145,9 @@ static inline void quant_dw_finish(const quant_dw *d, tn_vq acc[QUANT_DW_VECTORS
 #define QUANT_DW_TILE_OF(P, KW, S)                                                            \
   static void quant_dw_tile_##P##_##KW##_##S(const quant_dw *d, const tn_dot_x *x, void *y) { \
     tn_vq acc[P][QUANT_DW_VECTORS];                                                           \
-    const tn_vq zero = tn_vq_set1(-d->t->zero);                                               \
     const int64_t size = d->t->to_f32 ? (int64_t)sizeof(float) : 1;                           \
     TN_UNROLL for (int j = 0; j < QUANT_DW_VECTORS; j++) {                                    \
-      const tn_vq sum = tn_vq_mul(zero, tn_vq_load(d->sums + j * TN_DOT_LANES));              \
+      const tn_vq sum = tn_vq_load(d->begin + j * TN_DOT_LANES);                              \
       TN_UNROLL for (int p = 0; p < (P); p++) acc[p][j] = sum;                                \
     }                                                                                         \
     const int64_t pixel = d->pixel;                                                           \
@@ -257,13 +256,14 @@ static bool quant_dw_pairs(const quant_dw_layer *d, int64_t block) {
 static void quant_dw_pack(const quant_dw_layer *d, const tn_dot *numbers, int64_t channel,
                           int64_t lane, char *block) {
   const conv_shape *c = &d->l.q.c;
-  int32_t *sums = (int32_t *)(void *)block;
+  int32_t *begin = (int32_t *)(void *)block;
   float *floats = (float *)(void *)(block + d->weights);
-  tn_dot_w *w = (tn_dot_w *)(void *)(sums + QUANT_DW_CHANNELS);
+  tn_dot_w *w = (tn_dot_w *)(void *)(begin + QUANT_DW_CHANNELS);
+  begin[lane] = quant_conv_first(&d->l.q, channel);
   for (int64_t t = 0; t < c->taps; t++) {
     const int64_t kh = t / d->l.kernel_w, kw = t % d->l.kernel_w;
     int64_t left = quant_conv_weight(&d->l.q, channel, t);
-    sums[lane] += (int32_t)left;
+    begin[lane] -= numbers->zero * (int32_t)left;
     for (int64_t part = 0; part < d->parts; part++) {
       const int64_t row = part * d->groups + kh / TN_DOT_K, column = row * d->l.kernel_w + kw;
       const int64_t now = tn_max_i64(-128, tn_min_i64(127, left));
@@ -271,7 +271,7 @@ static void quant_dw_pack(const quant_dw_layer *d, const tn_dot *numbers, int64_
       left -= now;
     }
   }
-  floats[lane] = (float)quant_conv_scale(&d->l.q, channel) * numbers->factor;
+  floats[lane] = quant_factor(&d->l, channel);
   floats[QUANT_DW_CHANNELS + lane] =
       (float)quant_conv_bias(&d->l.q, channel) * numbers->bias_factor;
 }
@@ -379,13 +379,13 @@ static void quant_dw_strip(const tn_call *call, const quant_dw_layer *dl, tn_dot
   const int64_t size = t->to_f32 ? (int64_t)sizeof(float) : 1;
   for (int64_t b = 0; b < dl->blocks; b++) {
     char *block = quant_dw_block(dl, call->state, b);
-    const int32_t *sums = (const int32_t *)(const void *)block;
+    const int32_t *first = (const int32_t *)(const void *)block;
     const int64_t c = b * QUANT_DW_CHANNELS;
     t->scale = (const float *)(const void *)(block + dl->weights);
     t->bias = t->scale + QUANT_DW_CHANNELS;
     quant_dw d = {.t = t,
-                  .w = (const tn_dot_w *)(const void *)(sums + QUANT_DW_CHANNELS),
-                  .sums = sums,
+                  .w = (const tn_dot_w *)(const void *)(first + QUANT_DW_CHANNELS),
+                  .begin = first,
                   .n = tn_min_i64(QUANT_DW_CHANNELS, l->q.c.channels - c),
                   .groups = dl->groups,
                   .parts = dl->parts,

@@ -182,20 +182,6 @@ static bool scale_and_zero(const tn_pattern *p, const tn_node *n, uint32_t at, d
   return true;
 }
 
-/* The bias, which counts steps of x_scale * w_scale, as f32. */
-static int32_t emit_bias(const tn_call *call, tn_graph *graph, const tn_tensor *bias,
-                         const tn_tensor *w_scale, double x_scale) {
-  const int64_t n = tn_tensor_elements(bias);
-  double *b = call->host->alloc(call->ctx, (uint64_t)n * sizeof *b + 1);
-  if (!b) return TN_ERR_MEMORY;
-  for (int64_t m = 0; m < n; m++)
-    b[m] = tn_load_f64(TN_I32, bias->data, m) * x_scale *
-           tn_load_f64(TN_F32, w_scale->data, tn_tensor_elements(w_scale) == 1 ? 0 : m);
-  const int32_t id = tn_emit_floats(call, graph, b, n);
-  call->host->free(call->ctx, b);
-  return id;
-}
-
 tn_status quant_conv_from_qlinear(const tn_call *call, tn_graph *graph, int32_t node) {
   const tn_pattern p = {call->host->graph, graph};
   const tn_node *n = tn_pattern_root(&p, node);
@@ -220,9 +206,8 @@ tn_status quant_conv_from_qlinear(const tn_call *call, tn_graph *graph, int32_t 
   a.y_type = is_signed ? (tn_str){"i8", 2} : (tn_str){"u8", 2};
   a.y_scale = y_scale;
   a.y_zero = y_zero;
-  int32_t inputs[] = {n->inputs[0], n->inputs[3], n->inputs[4],
-                      -1,           -1,           zeros_left(&p, n->inputs[5], w)};
-  if (bias && (inputs[3] = emit_bias(call, graph, bias, scale, x_scale)) < 0) return inputs[3];
+  const int32_t inputs[] = {n->inputs[0],   n->inputs[3], n->inputs[4],
+                            input_of(n, 8), -1,           zeros_left(&p, n->inputs[5], w)};
   return become(call, graph, node, inputs, &a);
 }
 

@@ -54,6 +54,7 @@ typedef __m512i tn_vq;
 static inline tn_vq tn_vq_load(const void *p) { return _mm512_loadu_si512(p); }
 static inline void tn_vq_store(void *p, tn_vq v) { _mm512_storeu_si512(p, v); }
 static inline tn_vq tn_vq_set1(int32_t x) { return _mm512_set1_epi32(x); }
+static inline tn_vq tn_vq_add(tn_vq a, tn_vq b) { return _mm512_add_epi32(a, b); }
 static inline tn_vq tn_vq_sub(tn_vq a, tn_vq b) { return _mm512_sub_epi32(a, b); }
 static inline tn_vq tn_vq_mul(tn_vq a, tn_vq b) { return _mm512_mullo_epi32(a, b); }
 static inline tn_vf tn_vq_float(tn_vq v) { return _mm512_cvtepi32_ps(v); }
@@ -119,6 +120,7 @@ typedef __m256i tn_vq;
 static inline tn_vq tn_vq_load(const void *p) { return _mm256_loadu_si256(p); }
 static inline void tn_vq_store(void *p, tn_vq v) { _mm256_storeu_si256(p, v); }
 static inline tn_vq tn_vq_set1(int32_t x) { return _mm256_set1_epi32(x); }
+static inline tn_vq tn_vq_add(tn_vq a, tn_vq b) { return _mm256_add_epi32(a, b); }
 static inline tn_vq tn_vq_sub(tn_vq a, tn_vq b) { return _mm256_sub_epi32(a, b); }
 static inline tn_vq tn_vq_mul(tn_vq a, tn_vq b) { return _mm256_mullo_epi32(a, b); }
 static inline tn_vf tn_vq_float(tn_vq v) { return _mm256_cvtepi32_ps(v); }
@@ -239,6 +241,7 @@ typedef struct tn_dot {
   float sum_y, sum_z, sum_0, sum_lo, sum_hi;
   const char *next; /* what is read next, brought into L2 by the way: so many bytes a step */
   int64_t next_step;
+  const int32_t *first; /* by lanes: what sums begin with; NULL: with nothing */
   /* Where weights have zero points: these, by lanes, and the sum of each row less its zero point;
    * else NULL */
   const int32_t *w_zero;
@@ -400,7 +403,8 @@ static inline void tn_dot_begin(tn_dot *t, const void *panel) {
   const tn_vf factor = tn_vf_set1(t->factor), by = tn_vf_set1(t->bias_factor), none = tn_vf_set1(0);
   t->least = tn_dot_least(t);
   for (int l = 0; l < TN_DOT_PANEL; l += TN_DOT_LANES) {
-    tn_vq_store(t->begin + l, tn_vq_mul(zero, tn_vq_load(sums + l)));
+    const tn_vq first = t->first ? tn_vq_load(t->first + l) : tn_vq_set1(0);
+    tn_vq_store(t->begin + l, tn_vq_add(first, tn_vq_mul(zero, tn_vq_load(sums + l))));
     tn_vf_store(t->mul + l, tn_vf_mul(tn_vf_load(t->scale + l), factor));
     tn_vf_store(t->add + l, t->bias ? tn_vf_mul(tn_vf_load(t->bias + l), by) : none);
   }
