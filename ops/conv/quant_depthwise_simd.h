@@ -259,11 +259,11 @@ static void quant_dw_pack(const quant_dw_layer *d, const tn_dot *numbers, int64_
   int32_t *begin = (int32_t *)(void *)block;
   float *floats = (float *)(void *)(block + d->weights);
   tn_dot_w *w = (tn_dot_w *)(void *)(begin + QUANT_DW_CHANNELS);
-  begin[lane] = quant_conv_first(&d->l.q, channel);
+  uint32_t sum = (uint32_t)quant_conv_first(&d->l.q, channel); /* wraps around, as sums do */
   for (int64_t t = 0; t < c->taps; t++) {
     const int64_t kh = t / d->l.kernel_w, kw = t % d->l.kernel_w;
     int64_t left = quant_conv_weight(&d->l.q, channel, t);
-    begin[lane] -= numbers->zero * (int32_t)left;
+    sum -= (uint32_t)numbers->zero * (uint32_t)left;
     for (int64_t part = 0; part < d->parts; part++) {
       const int64_t row = part * d->groups + kh / TN_DOT_K, column = row * d->l.kernel_w + kw;
       const int64_t now = tn_max_i64(-128, tn_min_i64(127, left));
@@ -271,6 +271,7 @@ static void quant_dw_pack(const quant_dw_layer *d, const tn_dot *numbers, int64_
       left -= now;
     }
   }
+  begin[lane] = (int32_t)sum;
   floats[lane] = quant_factor(&d->l, channel);
   floats[QUANT_DW_CHANNELS + lane] =
       (float)quant_conv_bias(&d->l.q, channel) * numbers->bias_factor;
