@@ -159,17 +159,5 @@ tn_status rotary_fuse(const tn_call *call, tn_graph *graph, int32_t node) {
                 *b = tn_pattern_inner(&p, root->inputs[1], "Mul");
   int32_t inputs[3];
   if (!a || !b || (!match(&p, a, b, inputs) && !match(&p, b, a, inputs))) return TN_OK;
-  int32_t out = p.api->value(graph, NULL);
-  if (out < 0) return out;
-  const tn_node made = {.head = TN_HEAD(tn_node),
-                        .domain = "tenon",
-                        .op = "Rotary",
-                        .name = root->name,
-                        .inputs = inputs,
-                        .n_inputs = 3,
-                        .outputs = &out,
-                        .n_outputs = 1,
-                        .offset = root->offset};
-  const int32_t id = p.api->add_node(graph, &made);
-  return id < 0 ? id : p.api->replace_node(graph, node, &out, 1);
+  return tn_lower_to_own(call, graph, node, "Rotary", inputs, 3, NULL, 0);
 }

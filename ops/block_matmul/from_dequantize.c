@@ -225,7 +225,6 @@ static tn_status make_consts(const tn_call *call, tn_graph *graph, const source 
 
 static tn_status become(const tn_call *call, tn_graph *graph, int32_t node, const source *s,
                         int32_t a, int32_t bias) {
-  const tn_graph_api *api = call->host->graph;
   const int64_t block = block_of(s);
   int32_t consts[3];
   if (!block) return TN_OK;
@@ -234,25 +233,10 @@ static tn_status become(const tn_call *call, tn_graph *graph, int32_t node, cons
     if (s->values[k] >= 0) status = tn_fetch_elements(call, graph, s->values[k]);
   if (!status) status = make_consts(call, graph, s, block, consts);
   if (status) return status;
-  const int32_t out = api->value(graph, NULL);
-  if (out < 0) return out;
-  const tn_attr k = tn_attr_int("K", s->k), n = tn_attr_int("N", s->n),
-                size = tn_attr_int("block_size", block);
-  const tn_attr *const attrs[] = {&k, &n, &size};
+  const tn_attr attrs[] = {tn_attr_int("K", s->k), tn_attr_int("N", s->n),
+                           tn_attr_int("block_size", block)};
   const int32_t inputs[] = {a, consts[0], consts[1], consts[2], bias};
-  const tn_node made = {.head = TN_HEAD(tn_node),
-                        .domain = "tenon",
-                        .op = "BlockMatMul",
-                        .name = api->node(graph, node)->name,
-                        .n_inputs = 5,
-                        .inputs = inputs,
-                        .n_outputs = 1,
-                        .outputs = &out,
-                        .n_attrs = 3,
-                        .attrs = attrs,
-                        .offset = -1};
-  const int32_t id = api->add_node(graph, &made);
-  return id < 0 ? id : api->replace_node(graph, node, &out, 1);
+  return tn_lower_to_own(call, graph, node, "BlockMatMul", inputs, 5, attrs, 3);
 }
 
 /* Without vectors, weights that became f32 once are faster. */

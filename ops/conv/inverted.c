@@ -246,7 +246,6 @@ static int32_t bias_of(const tn_node *conv) { return conv->n_inputs > 2 ? conv->
 
 static tn_status become(const tn_call *call, tn_graph *graph, int32_t node, const int32_t *inputs,
                         const tn_conv_attrs *depthwise, const found *first, const found *second) {
-  const tn_graph_api *api = call->host->graph;
   const tn_attr list[] = {tn_attr_str("activation1", first->kind),
                           tn_attr_float("lo1", first->lo),
                           tn_attr_float("hi1", first->hi),
@@ -256,24 +255,8 @@ static tn_status become(const tn_call *call, tn_graph *graph, int32_t node, cons
                           tn_attr_ints("dilations", depthwise->dilations),
                           tn_attr_ints("pads", depthwise->pads),
                           tn_attr_ints("strides", depthwise->strides)};
-  enum { N = sizeof list / sizeof *list };
-  const tn_attr *attrs[N];
-  const int32_t out = api->value(graph, NULL);
-  for (int32_t k = 0; k < N; k++) attrs[k] = &list[k];
-  if (out < 0) return out;
-  const tn_node made = {.head = TN_HEAD(tn_node),
-                        .domain = "tenon",
-                        .op = "InvertedResidual",
-                        .name = api->node(graph, node)->name,
-                        .n_inputs = 7,
-                        .inputs = inputs,
-                        .n_outputs = 1,
-                        .outputs = &out,
-                        .n_attrs = N,
-                        .attrs = attrs,
-                        .offset = -1};
-  const int32_t id = api->add_node(graph, &made);
-  return id < 0 ? id : api->replace_node(graph, node, &out, 1);
+  return tn_lower_to_own(call, graph, node, "InvertedResidual", inputs, 7, list,
+                         sizeof list / sizeof *list);
 }
 
 /* Worth it where what is in between is more than a cache of the second level keeps beside the

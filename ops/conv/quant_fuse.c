@@ -15,7 +15,6 @@ static int32_t input_of(const tn_node *n, uint32_t k) {
 
 static tn_status become(const tn_call *call, tn_graph *graph, int32_t node, const int32_t *inputs,
                         const tn_quant_conv_attrs *a) {
-  const tn_graph_api *api = call->host->graph;
   tn_attr list[] = {tn_attr_int("group", a->group),
                     tn_attr_ints("dilations", a->dilations),
                     tn_attr_ints("kernel_shape", a->kernel_shape),
@@ -36,25 +35,9 @@ static tn_status become(const tn_call *call, tn_graph *graph, int32_t node, cons
                     tn_attr_str("y_type", ""),
                     tn_attr_str("auto_pad", "")};
   enum { N = sizeof list / sizeof *list };
-  const tn_attr *attrs[N];
   list[N - 2].s = a->y_type;
   list[N - 1].s = a->auto_pad;
-  const int32_t out = api->value(graph, NULL);
-  for (int32_t k = 0; k < N; k++) attrs[k] = &list[k];
-  if (out < 0) return out;
-  const tn_node made = {.head = TN_HEAD(tn_node),
-                        .domain = "tenon",
-                        .op = "QuantConv",
-                        .name = api->node(graph, node)->name,
-                        .n_inputs = QUANT_INPUTS,
-                        .inputs = inputs,
-                        .n_outputs = 1,
-                        .outputs = &out,
-                        .n_attrs = N,
-                        .attrs = attrs,
-                        .offset = -1};
-  const int32_t id = api->add_node(graph, &made);
-  return id < 0 ? id : api->replace_node(graph, node, &out, 1);
+  return tn_lower_to_own(call, graph, node, "QuantConv", inputs, QUANT_INPUTS, list, N);
 }
 
 /* Scale and zero point (inputs 1 and 2) of a QuantizeLinear or DequantizeLinear, one for the whole

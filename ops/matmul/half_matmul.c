@@ -12,26 +12,9 @@ static bool has_half_weights(const tn_pattern *p, const tn_node *n) {
 
 static tn_status become(const tn_call *call, tn_graph *graph, int32_t node, const tn_node *from,
                         const tn_gemm_attrs *gemm) {
-  const tn_graph_api *api = call->host->graph;
-  const tn_attr alpha = tn_attr_float("alpha", gemm->alpha),
-                beta = tn_attr_float("beta", gemm->beta),
-                trans_b = tn_attr_int("transB", gemm->transB);
-  const tn_attr *const attrs[] = {&alpha, &beta, &trans_b};
-  const int32_t out = api->value(graph, NULL);
-  if (out < 0) return out;
-  const tn_node made = {.head = TN_HEAD(tn_node),
-                        .domain = "tenon",
-                        .op = "HalfMatMul",
-                        .name = from->name,
-                        .n_inputs = from->n_inputs,
-                        .inputs = from->inputs,
-                        .n_outputs = 1,
-                        .outputs = &out,
-                        .n_attrs = 3,
-                        .attrs = attrs,
-                        .offset = -1};
-  const int32_t id = api->add_node(graph, &made);
-  return id < 0 ? id : api->replace_node(graph, node, &out, 1);
+  const tn_attr attrs[] = {tn_attr_float("alpha", gemm->alpha), tn_attr_float("beta", gemm->beta),
+                           tn_attr_int("transB", gemm->transB)};
+  return tn_lower_to_own(call, graph, node, "HalfMatMul", from->inputs, from->n_inputs, attrs, 3);
 }
 
 tn_status half_matmul_from_matmul(const tn_call *call, tn_graph *graph, int32_t node) {

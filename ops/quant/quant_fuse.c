@@ -239,7 +239,6 @@ static bool bounds_of(const tn_pattern *p, int32_t value, const tn_qdq *q, int32
 static tn_status become_add(const tn_call *call, tn_graph *graph, int32_t node,
                             const int32_t inputs[2], const tn_qdq of[2], const tn_qdq *y,
                             const int32_t bounds[2]) {
-  const tn_graph_api *api = call->host->graph;
   const tn_attr list[] = {tn_attr_float("a_scale", (double)of[0].scale),
                           tn_attr_int("a_zero", of[0].zero),
                           tn_attr_float("b_scale", (double)of[1].scale),
@@ -249,24 +248,8 @@ static tn_status become_add(const tn_call *call, tn_graph *graph, int32_t node,
                           tn_attr_int("y_dtype", y->dtype),
                           tn_attr_int("lo", bounds[0]),
                           tn_attr_int("hi", bounds[1])};
-  enum { N = sizeof list / sizeof *list };
-  const tn_attr *attrs[N];
-  const int32_t out = api->value(graph, NULL);
-  for (int32_t k = 0; k < N; k++) attrs[k] = &list[k];
-  if (out < 0) return out;
-  const tn_node made = {.head = TN_HEAD(tn_node),
-                        .domain = "tenon",
-                        .op = "QuantAdd",
-                        .name = api->node(graph, node)->name,
-                        .n_inputs = 2,
-                        .inputs = inputs,
-                        .n_outputs = 1,
-                        .outputs = &out,
-                        .n_attrs = N,
-                        .attrs = attrs,
-                        .offset = -1};
-  const int32_t id = api->add_node(graph, &made);
-  return id < 0 ? id : api->replace_node(graph, node, &out, 1);
+  return tn_lower_to_own(call, graph, node, "QuantAdd", inputs, 2, list,
+                         sizeof list / sizeof *list);
 }
 
 /* *out_found: it was a sum. */

@@ -146,26 +146,16 @@ static tn_status become_table(function *f, int32_t node) {
   tn_graph *graph = f->p.graph;
   const int32_t answers = answers_of(f, api->node(graph, node)->inputs[0]);
   if (answers < 0) return answers;
-  const int32_t table = api->value(graph, NULL), out = api->value(graph, NULL);
-  if (table < 0 || out < 0) return table < 0 ? table : out;
+  const int32_t table = api->value(graph, NULL);
+  if (table < 0) return table;
   tn_node quantize = *api->node(graph, node);
   const int32_t of_answers[3] = {answers, quantize.inputs[1],
                                  quantize.n_inputs > 2 ? quantize.inputs[2] : -1};
   quantize.inputs = of_answers;
   quantize.outputs = &table;
-  int32_t id = api->add_node(graph, &quantize);
+  const int32_t id = api->add_node(graph, &quantize);
   const int32_t inputs[2] = {f->source, table};
-  const tn_node made = {.head = TN_HEAD(tn_node),
-                        .domain = "tenon",
-                        .op = "QuantTable",
-                        .name = api->node(graph, node)->name,
-                        .n_inputs = 2,
-                        .inputs = inputs,
-                        .n_outputs = 1,
-                        .outputs = &out,
-                        .offset = -1};
-  if (id >= 0) id = api->add_node(graph, &made);
-  return id < 0 ? id : api->replace_node(graph, node, &out, 1);
+  return id < 0 ? id : tn_lower_to_own(f->call, graph, node, "QuantTable", inputs, 2, NULL, 0);
 }
 
 tn_status quant_table_from_quantize(const tn_call *call, tn_graph *graph, int32_t node) {

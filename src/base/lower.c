@@ -237,7 +237,7 @@ tn_attr tn_attr_ints(const char *name, tn_ints ints) {
   return a;
 }
 
-enum { LOWER_MAX_ATTRS = 16 };
+enum { LOWER_MAX_ATTRS = 24 };
 
 /* Memory for so many inputs and as many outputs as the node has, which are new values; the inputs
  * are copied. The caller frees it. */
@@ -263,7 +263,6 @@ static tn_status replace_by(const tn_call *call, tn_graph *graph, int32_t node, 
   const tn_graph_api *api = call->host->graph;
   const tn_node *old = api->node(graph, node);
   made->head = (tn_head)TN_HEAD(tn_node);
-  made->domain = "";
   if (!made->op) made->op = old->op;
   made->name = old->name;
   made->offset = old->offset;
@@ -272,9 +271,9 @@ static tn_status replace_by(const tn_call *call, tn_graph *graph, int32_t node, 
   return id < 0 ? id : api->replace_node(graph, node, made->outputs, made->n_outputs);
 }
 
-tn_status tn_lower_as(const tn_call *call, tn_graph *graph, int32_t node, const char *op,
-                      const int32_t *inputs, uint32_t n_inputs, const tn_attr *attrs,
-                      uint32_t n_attrs) {
+static tn_status lower(const tn_call *call, tn_graph *graph, int32_t node, const char *domain,
+                       const char *op, const int32_t *inputs, uint32_t n_inputs,
+                       const tn_attr *attrs, uint32_t n_attrs) {
   const tn_attr *list[LOWER_MAX_ATTRS];
   int32_t *ids;
   if (!call->host->graph->node(graph, node) || n_attrs > LOWER_MAX_ATTRS) return TN_ERR_INTERNAL;
@@ -283,7 +282,8 @@ tn_status tn_lower_as(const tn_call *call, tn_graph *graph, int32_t node, const 
   for (uint32_t k = 0; k < n_attrs; k++) list[k] = &attrs[k];
   tn_status s = begin(call, graph, node, inputs, n_inputs, &ids);
   if (s) return s;
-  tn_node made = {.op = op,
+  tn_node made = {.domain = domain,
+                  .op = op,
                   .inputs = ids,
                   .n_inputs = n_inputs,
                   .outputs = ids + n_inputs,
@@ -292,6 +292,18 @@ tn_status tn_lower_as(const tn_call *call, tn_graph *graph, int32_t node, const 
   s = replace_by(call, graph, node, &made);
   call->host->free(call->ctx, ids);
   return s;
+}
+
+tn_status tn_lower_as(const tn_call *call, tn_graph *graph, int32_t node, const char *op,
+                      const int32_t *inputs, uint32_t n_inputs, const tn_attr *attrs,
+                      uint32_t n_attrs) {
+  return lower(call, graph, node, "", op, inputs, n_inputs, attrs, n_attrs);
+}
+
+tn_status tn_lower_to_own(const tn_call *call, tn_graph *graph, int32_t node, const char *op,
+                          const int32_t *inputs, uint32_t n_inputs, const tn_attr *attrs,
+                          uint32_t n_attrs) {
+  return lower(call, graph, node, "tenon", op, inputs, n_inputs, attrs, n_attrs);
 }
 
 static bool is_one_of(const char *name, const char *const *list) {
@@ -307,8 +319,11 @@ tn_status tn_lower_without(const tn_call *call, tn_graph *graph, int32_t node,
   tn_status s = begin(call, graph, node, NULL, 0, &outputs);
   if (s) return s;
   const tn_node *old = call->host->graph->node(graph, node);
-  tn_node made = {
-      .inputs = old->inputs, .n_inputs = old->n_inputs, .outputs = outputs, .attrs = list};
+  tn_node made = {.domain = "",
+                  .inputs = old->inputs,
+                  .n_inputs = old->n_inputs,
+                  .outputs = outputs,
+                  .attrs = list};
   for (uint32_t k = 0; k < old->n_attrs && !s; k++) {
     if (is_one_of(old->attrs[k]->name, dropped)) continue;
     if (made.n_attrs == LOWER_MAX_ATTRS)

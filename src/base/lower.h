@@ -72,6 +72,10 @@ tn_attr tn_attr_ints(const char *name, tn_ints ints);
 tn_status tn_lower_as(const tn_call *call, tn_graph *graph, int32_t node, const char *op,
                       const int32_t *inputs, uint32_t n_inputs, const tn_attr *attrs,
                       uint32_t n_attrs);
+/* The same by an operator of Tenon's own domain. */
+tn_status tn_lower_to_own(const tn_call *call, tn_graph *graph, int32_t node, const char *op,
+                          const int32_t *inputs, uint32_t n_inputs, const tn_attr *attrs,
+                          uint32_t n_attrs);
 /* Replaces the node by the newest version of its own operator (domain ai.onnx), with the same
  * inputs and with all its attributes but those in `dropped`, a list that ends with NULL. */
 tn_status tn_lower_without(const tn_call *call, tn_graph *graph, int32_t node,
