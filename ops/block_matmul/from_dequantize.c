@@ -21,10 +21,6 @@ typedef struct source {
   int64_t scale_k_step, scale_n_step; /* of scales and zeros, over blocks and columns */
 } source;
 
-static int32_t input_of(const tn_node *n, uint32_t k) {
-  return k < n->n_inputs ? n->inputs[k] : -1;
-}
-
 static const tn_tensor *constant(const tn_pattern *p, int32_t value) {
   const tn_tensor *t = tn_pattern_type(p, value);
   return t && t->data ? t : NULL;
@@ -53,7 +49,7 @@ static bool find_scales(source *s, const tn_dequantize_linear_attrs *a, int32_t 
 static bool source_of(const tn_pattern *p, int32_t value, int32_t k_axis, source *out) {
   const tn_node *n = tn_pattern_node(p, value, "DequantizeLinear");
   if (!n || n->n_inputs < 2) return false;
-  const int32_t zero = input_of(n, 2);
+  const int32_t zero = tn_pattern_input(n, 2);
   const tn_tensor *x = constant(p, n->inputs[0]), *scales = constant(p, n->inputs[1]),
                   *zeros = constant(p, zero);
   if (!x || !scales || (zero >= 0 && !zeros)) return false;
@@ -274,7 +270,7 @@ tn_status block_matmul_from_gemm(const tn_call *call, tn_graph *graph, int32_t n
   const tn_gemm_attrs *a = call->attrs;
   source s;
   if (!has_kernels(call) || !n || n->n_inputs < 2 || !are_floats(&p, n->inputs[1])) return TN_OK;
-  const int32_t c = input_of(n, 2);
+  const int32_t c = tn_pattern_input(n, 2);
   if (a->transA || a->alpha != 1 || (c >= 0 && a->beta != 1)) return TN_OK;
   if (!find_source(&p, n->inputs[1], a->transB ? 1 : 0, &s) || !is_bias(&p, c, s.n)) return TN_OK;
   return become(call, graph, node, &s, n->inputs[0], c);

@@ -242,8 +242,6 @@ static bool is_depthwise(const tn_tensor *w, const tn_conv_attrs *a) {
   return w && a->group == w->shape[0] && w->shape[1] == 1;
 }
 
-static int32_t bias_of(const tn_node *conv) { return conv->n_inputs > 2 ? conv->inputs[2] : -1; }
-
 static tn_status become(const tn_call *call, tn_graph *graph, int32_t node, const int32_t *inputs,
                         const tn_conv_attrs *depthwise, const found *first, const found *second) {
   const tn_attr list[] = {tn_attr_str("activation1", first->kind),
@@ -293,7 +291,9 @@ tn_status inverted_fuse(const tn_call *call, tn_graph *graph, int32_t node) {
   if (!is_pointwise(w1, a1) || w2->shape[0] != w1->shape[0] || w3->shape[1] != w1->shape[0] ||
       !is_worth(&p, wide, last->outputs[0]))
     return TN_OK;
-  const int32_t inputs[7] = {first->inputs[0], first->inputs[1], middle->inputs[1], last->inputs[1],
-                             bias_of(first),   bias_of(middle),  bias_of(last)};
+  const int32_t inputs[7] = {first->inputs[0],           first->inputs[1],
+                             middle->inputs[1],          last->inputs[1],
+                             tn_pattern_input(first, 2), tn_pattern_input(middle, 2),
+                             tn_pattern_input(last, 2)};
   return become(call, graph, node, inputs, a2, &after_first, &after_second);
 }

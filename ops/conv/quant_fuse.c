@@ -9,10 +9,6 @@
 #include "quant.gen.h"
 #include "quant_conv.h"
 
-static int32_t input_of(const tn_node *n, uint32_t k) {
-  return k < n->n_inputs ? n->inputs[k] : -1;
-}
-
 static tn_status become(const tn_call *call, tn_graph *graph, int32_t node, const int32_t *inputs,
                         const tn_quant_conv_attrs *a) {
   tn_attr list[] = {tn_attr_int("group", a->group),
@@ -43,12 +39,12 @@ static tn_status become(const tn_call *call, tn_graph *graph, int32_t node, cons
 /* Scale and zero point (inputs 1 and 2) of a QuantizeLinear or DequantizeLinear, one for the whole
  * tensor. */
 static bool one_scale(const tn_pattern *p, const tn_node *n, double *out_scale, int64_t *out_zero) {
-  const tn_tensor *scale = tn_pattern_type(p, input_of(n, 1));
+  const tn_tensor *scale = tn_pattern_type(p, tn_pattern_input(n, 1));
   double zero = 0;
   if (!scale || scale->dtype != TN_F32 || !tn_pattern_number(p, n->inputs[1], out_scale) ||
       !(*out_scale > 0) || !isfinite(*out_scale))
     return false;
-  if (input_of(n, 2) >= 0 && !tn_pattern_number(p, n->inputs[2], &zero)) return false;
+  if (tn_pattern_input(n, 2) >= 0 && !tn_pattern_number(p, n->inputs[2], &zero)) return false;
   *out_zero = (int64_t)zero;
   return true;
 }
@@ -90,7 +86,7 @@ static const tn_node *weights_of(const tn_pattern *p, int32_t value) {
   if (tn_tensor_elements(scale) != 1 &&
       ((a->axis != 0 && a->axis != -w->rank) || a->block_size || scale->shape[0] != w->shape[0]))
     return NULL;
-  return are_zeros_of(p, input_of(n, 2), w) ? n : NULL;
+  return are_zeros_of(p, tn_pattern_input(n, 2), w) ? n : NULL;
 }
 
 /* A constant, or what will be one: dequantised from one. */
@@ -145,10 +141,11 @@ tn_status quant_conv_from_conv(const tn_call *call, tn_graph *graph, int32_t nod
   if (!x || !w || !is_8_bit(tn_pattern_type(&p, x->inputs[0])) ||
       !one_scale(&p, x, &x_scale, &x_zero))
     return TN_OK;
-  if (input_of(n, 2) >= 0 && !is_settled(&p, n->inputs[2])) return TN_OK;
+  if (tn_pattern_input(n, 2) >= 0 && !is_settled(&p, n->inputs[2])) return TN_OK;
   const tn_quant_conv_attrs a = attrs_of(&window, conv->group, x_scale, x_zero);
-  const int32_t zero = zeros_left(&p, input_of(w, 2), tn_pattern_type(&p, w->inputs[0]));
-  const int32_t inputs[] = {x->inputs[0], w->inputs[0], w->inputs[1], input_of(n, 2), -1, zero};
+  const int32_t zero = zeros_left(&p, tn_pattern_input(w, 2), tn_pattern_type(&p, w->inputs[0]));
+  const int32_t inputs[] = {x->inputs[0],           w->inputs[0], w->inputs[1],
+                            tn_pattern_input(n, 2), -1,           zero};
   return become(call, graph, node, inputs, &a);
 }
 
@@ -176,11 +173,11 @@ tn_status quant_conv_from_qlinear(const tn_call *call, tn_graph *graph, int32_t 
     return TN_OK;
   const tn_tensor *w = tn_pattern_type(&p, n->inputs[3]),
                   *scale = tn_pattern_type(&p, n->inputs[4]),
-                  *bias = tn_pattern_type(&p, input_of(n, 8));
+                  *bias = tn_pattern_type(&p, tn_pattern_input(n, 8));
   if (!is_8_bit(w) || !w->data || !are_zeros_of(&p, n->inputs[5], w) || !scale || !scale->data ||
       scale->rank > 1 ||
       (tn_tensor_elements(scale) != 1 && tn_tensor_elements(scale) != w->shape[0]) ||
-      (input_of(n, 8) >= 0 && (!bias || !bias->data)))
+      (tn_pattern_input(n, 8) >= 0 && (!bias || !bias->data)))
     return TN_OK;
   const bool is_signed = call->outputs[0]->dtype == TN_I8;
   const tn_window_attrs window = {conv->auto_pad, conv->dilations, conv->kernel_shape,
@@ -189,8 +186,8 @@ tn_status quant_conv_from_qlinear(const tn_call *call, tn_graph *graph, int32_t 
   a.y_type = is_signed ? (tn_str){"i8", 2} : (tn_str){"u8", 2};
   a.y_scale = y_scale;
   a.y_zero = y_zero;
-  const int32_t inputs[] = {n->inputs[0],   n->inputs[3], n->inputs[4],
-                            input_of(n, 8), -1,           zeros_left(&p, n->inputs[5], w)};
+  const int32_t inputs[] = {n->inputs[0],           n->inputs[3], n->inputs[4],
+                            tn_pattern_input(n, 8), -1,           zeros_left(&p, n->inputs[5], w)};
   return become(call, graph, node, inputs, &a);
 }
 
@@ -217,8 +214,9 @@ static int32_t before_bounds(const tn_pattern *p, int32_t value, double *lo, dou
     *lo = 0;
     return relu->inputs[0];
   }
-  if (!clip || (input_of(clip, 1) >= 0 && !tn_pattern_number(p, clip->inputs[1], &least)) ||
-      (input_of(clip, 2) >= 0 && !tn_pattern_number(p, clip->inputs[2], &most)) || !(least <= most))
+  if (!clip || (tn_pattern_input(clip, 1) >= 0 && !tn_pattern_number(p, clip->inputs[1], &least)) ||
+      (tn_pattern_input(clip, 2) >= 0 && !tn_pattern_number(p, clip->inputs[2], &most)) ||
+      !(least <= most))
     return value;
   *lo = least, *hi = most;
   return clip->inputs[0];
@@ -265,7 +263,8 @@ static const tn_quant_conv_attrs *conv_added(const tn_pattern *p, const tn_node 
   const tn_quant_conv_attrs *a = conv_before(p, n->inputs[k], out_conv);
   const double scale = k ? add->b_scale : add->a_scale;
   const int64_t zero = k ? add->b_zero : add->a_zero;
-  if (!a || tn_str_is(a->y_type, "f32") || input_of(*out_conv, QUANT_Z) >= 0 || !y || !is_8_bit(z))
+  if (!a || tn_str_is(a->y_type, "f32") || tn_pattern_input(*out_conv, QUANT_Z) >= 0 || !y ||
+      !is_8_bit(z))
     return NULL;
   const bool same = (float)a->y_scale == (float)scale && a->y_zero == zero;
   return same && tn_same_shape(y, z) ? a : NULL;
@@ -289,7 +288,7 @@ tn_status quant_conv_from_add(const tn_call *call, tn_graph *graph, int32_t node
   a.sum_lo = add->lo;
   a.sum_hi = add->hi;
   const int32_t inputs[] = {
-      conv->inputs[QUANT_X],   conv->inputs[QUANT_W], conv->inputs[QUANT_W_SCALE],
-      input_of(conv, QUANT_B), n->inputs[1 - k],      input_of(conv, QUANT_W_ZERO)};
+      conv->inputs[QUANT_X],           conv->inputs[QUANT_W], conv->inputs[QUANT_W_SCALE],
+      tn_pattern_input(conv, QUANT_B), n->inputs[1 - k],      tn_pattern_input(conv, QUANT_W_ZERO)};
   return become(call, graph, node, inputs, &a);
 }

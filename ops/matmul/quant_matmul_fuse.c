@@ -54,10 +54,6 @@ static bool has_kernel(const tn_call *call) {
 
 /* ---- parts ---- */
 
-static int32_t input_of(const tn_node *n, uint32_t k) {
-  return k < n->n_inputs ? n->inputs[k] : -1;
-}
-
 /* An integer attribute; `otherwise` if the node has none of that name. */
 static int64_t attr_of(const tn_node *n, const char *name, int64_t otherwise) {
   for (uint32_t k = 0; k < n->n_attrs; k++)
@@ -108,11 +104,11 @@ static bool is_product(const tn_pattern *p, int32_t value, made *out) {
   const tn_node *n = tn_pattern_root(p, id);
   const tn_quant_mat_mul_attrs *attrs = n ? p->api->node_attrs(p->graph, id) : NULL;
   if (!attrs || strcmp(n->domain, "tenon") || strcmp(n->op, "QuantMatMul") ||
-      input_of(n, QUANT_MATMUL_Y_SCALE) >= 0)
+      tn_pattern_input(n, QUANT_MATMUL_Y_SCALE) >= 0)
     return false;
   *out = blank(n);
   out->trans_b = attrs->transB != 0;
-  for (uint32_t k = 0; k < QUANT_MATMUL_INPUTS; k++) out->inputs[k] = input_of(n, k);
+  for (uint32_t k = 0; k < QUANT_MATMUL_INPUTS; k++) out->inputs[k] = tn_pattern_input(n, k);
   return true;
 }
 
@@ -136,12 +132,12 @@ static bool is_bias(const tn_pattern *p, int32_t value, int64_t n, numbers *out)
     return false;
   *out = (numbers){.x = y};
   if (from) {
-    out->x = tn_pattern_type(p, input_of(from, 0));
-    out->scale = tn_pattern_type(p, input_of(from, 1));
-    out->zero = tn_pattern_type(p, input_of(from, 2));
+    out->x = tn_pattern_type(p, tn_pattern_input(from, 0));
+    out->scale = tn_pattern_type(p, tn_pattern_input(from, 1));
+    out->zero = tn_pattern_type(p, tn_pattern_input(from, 2));
     const int64_t n_scales = out->scale ? tn_tensor_elements(out->scale) : 0;
     if (!out->scale || !out->scale->data || (n_scales != 1 && n_scales != n) ||
-        (input_of(from, 2) >= 0 && (!out->zero || !out->zero->data)))
+        (tn_pattern_input(from, 2) >= 0 && (!out->zero || !out->zero->data)))
       return false;
   }
   return out->x && out->x->data;
@@ -238,8 +234,8 @@ tn_status quant_matmul_from_integer(const tn_call *call, tn_graph *graph, int32_
   made m = blank(n);
   m.inputs[QUANT_MATMUL_A] = n->inputs[0];
   m.inputs[QUANT_MATMUL_B] = n->inputs[1];
-  m.inputs[QUANT_MATMUL_A_ZERO] = input_of(n, 2);
-  m.inputs[QUANT_MATMUL_B_ZERO] = input_of(n, 3);
+  m.inputs[QUANT_MATMUL_A_ZERO] = tn_pattern_input(n, 2);
+  m.inputs[QUANT_MATMUL_B_ZERO] = tn_pattern_input(n, 3);
   const int32_t scales = last->inputs[last->inputs[0] == sums];
   if (scales == sums || !is_scales(&p, scales, b->shape[1], &m) || !fits(&p, &m)) return TN_OK;
   const bool is_known = m.inputs[QUANT_MATMUL_A_SCALE] < 0;
@@ -265,7 +261,7 @@ static bool is_dequantised(const tn_pattern *p, int32_t value, int32_t dim, int3
   if (attr_of(n, "block_size", 0) || (tn_tensor_elements(scale) != 1 && axis != dim)) return false;
   *out_x = n->inputs[0];
   *out_scale = n->inputs[1];
-  *out_zero = input_of(n, 2);
+  *out_zero = tn_pattern_input(n, 2);
   return true;
 }
 
@@ -296,7 +292,7 @@ tn_status quant_matmul_from_gemm(const tn_call *call, tn_graph *graph, int32_t n
   numbers bias;
   m.trans_b = attrs->transB != 0;
   if (!are_dequantised(&p, n->inputs[0], n->inputs[1], &m)) return TN_OK;
-  if (input_of(n, 2) < 0) return become(call, graph, node, &m);
+  if (tn_pattern_input(n, 2) < 0) return become(call, graph, node, &m);
   if (attrs->beta != 1 || !is_bias(&p, n->inputs[2], columns_of(&p, &m), &bias)) return TN_OK;
   return become_with(call, graph, node, &m, &bias);
 }
@@ -330,7 +326,7 @@ static int32_t before_clip(const tn_pattern *p, int32_t value, range *out) {
   *out = (range){-INFINITY, INFINITY};
   if (relu) out->lo = 0;
   if (!clip) return relu ? relu->inputs[0] : value;
-  const int32_t lo = input_of(clip, 1), hi = input_of(clip, 2);
+  const int32_t lo = tn_pattern_input(clip, 1), hi = tn_pattern_input(clip, 2);
   if ((lo >= 0 && !tn_pattern_number(p, lo, &out->lo)) ||
       (hi >= 0 && !tn_pattern_number(p, hi, &out->hi)))
     return value;
@@ -352,7 +348,7 @@ tn_status quant_matmul_quantise(const tn_call *call, tn_graph *graph, int32_t no
   made m;
   if (!is_byte(y) || attr_of(n, "block_size", 0) || attr_of(n, "precision", 1) > 1 ||
       !is_one(&p, n->inputs[1], TN_F32) || !tn_pattern_number(&p, n->inputs[1], &scale) ||
-      input_of(n, 2) < 0 || !tn_pattern_number(&p, n->inputs[2], &zero) || !(scale > 0) ||
+      tn_pattern_input(n, 2) < 0 || !tn_pattern_number(&p, n->inputs[2], &zero) || !(scale > 0) ||
       !is_product(&p, before_clip(&p, n->inputs[0], &r), &m))
     return TN_OK;
   if (!fits(&p, &m)) return TN_OK;

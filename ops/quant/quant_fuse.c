@@ -20,7 +20,7 @@ static tn_status dequantize_instead(const tn_call *call, tn_graph *graph, int32_
                                     int32_t like) {
   const tn_graph_api *api = call->host->graph;
   const tn_node *old = api->node(graph, api->value_producer(graph, like));
-  const int32_t inputs[3] = {q, old->inputs[1], old->n_inputs > 2 ? old->inputs[2] : -1};
+  const int32_t inputs[3] = {q, old->inputs[1], tn_pattern_input(old, 2)};
   return tn_lower_as(call, graph, node, "DequantizeLinear", inputs, inputs[2] < 0 ? 2 : 3, NULL, 0);
 }
 
@@ -281,7 +281,7 @@ static int32_t quantize_too(const tn_pattern *p, int32_t node, int32_t x, uint32
   const tn_status typed = p->api->value_set_type(p->graph, out, &type);
   if (typed) return typed;
   tn_node made = *p->api->node(p->graph, node);
-  int32_t inputs[3] = {x, made.inputs[1], made.n_inputs > 2 ? made.inputs[2] : -1};
+  int32_t inputs[3] = {x, made.inputs[1], tn_pattern_input(&made, 2)};
   made.inputs = inputs;
   made.outputs = &out;
   const tn_status s = p->api->add_node(p->graph, &made);
@@ -337,7 +337,7 @@ tn_status quantize_fuse(const tn_call *call, tn_graph *graph, int32_t node) {
   if (inner == x) return quantize_above_region(call, graph, node, x);
   if (bounds[0] > tn_qdq_lowest(&y) || bounds[1] < tn_qdq_highest(&y)) return TN_OK;
   const tn_node *n = p.api->node(graph, node);
-  const int32_t inputs[3] = {inner, n->inputs[1], n->n_inputs > 2 ? n->inputs[2] : -1};
+  const int32_t inputs[3] = {inner, n->inputs[1], tn_pattern_input(n, 2)};
   const tn_attr dtype = tn_attr_int("output_dtype", y.dtype == TN_I8 ? 3 : 2);
   return tn_lower_as(call, graph, node, NULL, inputs, inputs[2] < 0 ? 2 : 3, &dtype, inputs[2] < 0);
 }

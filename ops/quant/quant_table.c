@@ -149,8 +149,7 @@ static tn_status become_table(function *f, int32_t node) {
   const int32_t table = api->value(graph, NULL);
   if (table < 0) return table;
   tn_node quantize = *api->node(graph, node);
-  const int32_t of_answers[3] = {answers, quantize.inputs[1],
-                                 quantize.n_inputs > 2 ? quantize.inputs[2] : -1};
+  const int32_t of_answers[3] = {answers, quantize.inputs[1], tn_pattern_input(&quantize, 2)};
   quantize.inputs = of_answers;
   quantize.outputs = &table;
   const int32_t id = api->add_node(graph, &quantize);

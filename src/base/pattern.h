@@ -23,6 +23,11 @@ static inline const tn_node *tn_pattern_root(const tn_pattern *p, int32_t node) 
   return n_steps ? NULL : n;
 }
 
+/* Input k of the node; -1: left out. */
+static inline int32_t tn_pattern_input(const tn_node *n, uint32_t k) {
+  return k < n->n_inputs ? n->inputs[k] : -1;
+}
+
 /* The node that computes the value, if it is of this operator of ai.onnx and nothing was fused onto
  * it; NULL: it is not. */
 static inline const tn_node *tn_pattern_node(const tn_pattern *p, int32_t value, const char *op) {
