@@ -4,8 +4,7 @@
 #include <math.h>
 
 #include "base/lower.h"
-#include "base/onnx_dtype.h"
-#include "base/pattern.h"
+#include "base/qdq.h"
 #include "quant.gen.h"
 #include "quant_conv.h"
 
@@ -34,19 +33,6 @@ static tn_status become(const tn_call *call, tn_graph *graph, int32_t node, cons
   list[N - 2].s = a->y_type;
   list[N - 1].s = a->auto_pad;
   return tn_lower_to_own(call, graph, node, "QuantConv", inputs, QUANT_INPUTS, list, N);
-}
-
-/* Scale and zero point (inputs 1 and 2) of a QuantizeLinear or DequantizeLinear, one for the whole
- * tensor. */
-static bool one_scale(const tn_pattern *p, const tn_node *n, double *out_scale, int64_t *out_zero) {
-  const tn_tensor *scale = tn_pattern_type(p, tn_pattern_input(n, 1));
-  double zero = 0;
-  if (!scale || scale->dtype != TN_F32 || !tn_pattern_number(p, n->inputs[1], out_scale) ||
-      !(*out_scale > 0) || !isfinite(*out_scale))
-    return false;
-  if (tn_pattern_input(n, 2) >= 0 && !tn_pattern_number(p, n->inputs[2], &zero)) return false;
-  *out_zero = (int64_t)zero;
-  return true;
 }
 
 /* Left out, or a constant of nothing but zeros. */
@@ -122,30 +108,22 @@ static tn_quant_conv_attrs attrs_of(const tn_window_attrs *w, int64_t group, dou
                                .sum_hi = 255};
 }
 
-static bool has_kernels(const tn_call *call) {
-  return call->isa & (TN_ISA_AVX512_VNNI | TN_ISA_AVX_VNNI | TN_ISA_AVX2);
-}
-
 tn_status quant_conv_from_conv(const tn_call *call, tn_graph *graph, int32_t node) {
   const tn_pattern p = {call->host->graph, graph};
   const tn_node *n = tn_pattern_root(&p, node);
   const tn_conv_attrs *conv = call->attrs;
   const tn_window_attrs window = {conv->auto_pad, conv->dilations, conv->kernel_shape,
                                   conv->pads,     conv->strides,   0};
-  double x_scale;
-  int64_t x_zero;
-  if (!has_kernels(call) || !n || n->n_inputs < 2 || call->outputs[0]->dtype != TN_F32)
+  int32_t x;
+  tn_qdq q;
+  if (!tn_qdq_has_products(call) || !n || n->n_inputs < 2 || call->outputs[0]->dtype != TN_F32)
     return TN_OK;
-  const tn_node *x = tn_pattern_node(&p, n->inputs[0], "DequantizeLinear"),
-                *w = weights_of(&p, n->inputs[1]);
-  if (!x || !w || !is_8_bit(tn_pattern_type(&p, x->inputs[0])) ||
-      !one_scale(&p, x, &x_scale, &x_zero))
-    return TN_OK;
+  const tn_node *w = weights_of(&p, n->inputs[1]);
+  if (!w || !tn_qdq_dequantized(&p, n->inputs[0], &x, &q) || !tn_pattern_type(&p, x)) return TN_OK;
   if (tn_pattern_input(n, 2) >= 0 && !is_settled(&p, n->inputs[2])) return TN_OK;
-  const tn_quant_conv_attrs a = attrs_of(&window, conv->group, x_scale, x_zero);
+  const tn_quant_conv_attrs a = attrs_of(&window, conv->group, (double)q.scale, q.zero);
   const int32_t zero = zeros_left(&p, tn_pattern_input(w, 2), tn_pattern_type(&p, w->inputs[0]));
-  const int32_t inputs[] = {x->inputs[0],           w->inputs[0], w->inputs[1],
-                            tn_pattern_input(n, 2), -1,           zero};
+  const int32_t inputs[] = {x, w->inputs[0], w->inputs[1], tn_pattern_input(n, 2), -1, zero};
   return become(call, graph, node, inputs, &a);
 }
 
@@ -168,8 +146,8 @@ tn_status quant_conv_from_qlinear(const tn_call *call, tn_graph *graph, int32_t 
   const tn_q_linear_conv_attrs *conv = call->attrs;
   double x_scale, y_scale;
   int64_t x_zero, y_zero;
-  if (!has_kernels(call) || !n || n->n_inputs < 8 || !scale_and_zero(&p, n, 1, &x_scale, &x_zero) ||
-      !scale_and_zero(&p, n, 6, &y_scale, &y_zero))
+  if (!tn_qdq_has_products(call) || !n || n->n_inputs < 8 ||
+      !scale_and_zero(&p, n, 1, &x_scale, &x_zero) || !scale_and_zero(&p, n, 6, &y_scale, &y_zero))
     return TN_OK;
   const tn_tensor *w = tn_pattern_type(&p, n->inputs[3]),
                   *scale = tn_pattern_type(&p, n->inputs[4]),
@@ -204,51 +182,20 @@ static const tn_quant_conv_attrs *conv_before(const tn_pattern *p, int32_t value
   return p->api->node_attrs(p->graph, id);
 }
 
-/* The value before a Relu or Clip, and the bounds that it sets. */
-static int32_t before_bounds(const tn_pattern *p, int32_t value, double *lo, double *hi) {
-  const tn_node *relu = tn_pattern_inner(p, value, "Relu"),
-                *clip = tn_pattern_inner(p, value, "Clip");
-  double least = -INFINITY, most = INFINITY;
-  *lo = -INFINITY, *hi = INFINITY;
-  if (relu) {
-    *lo = 0;
-    return relu->inputs[0];
-  }
-  if (!clip || (tn_pattern_input(clip, 1) >= 0 && !tn_pattern_number(p, clip->inputs[1], &least)) ||
-      (tn_pattern_input(clip, 2) >= 0 && !tn_pattern_number(p, clip->inputs[2], &most)) ||
-      !(least <= most))
-    return value;
-  *lo = least, *hi = most;
-  return clip->inputs[0];
-}
-
-/* A bound in quantised steps: what quantising it gives. Rounding keeps order, so that clipping
- * before it is the same as clipping behind it. */
-static int64_t bound(double x, double scale, int64_t zero, int64_t least, int64_t most) {
-  const double q = (double)rintf((float)x / (float)scale) + (double)zero;
-  return !(q > (double)least) ? least : q > (double)most ? most : (int64_t)q;
-}
-
 tn_status quant_conv_from_quantize(const tn_call *call, tn_graph *graph, int32_t node) {
   const tn_pattern p = {call->host->graph, graph};
-  const tn_node *n = tn_pattern_root(&p, node), *conv;
-  double scale, lo, hi;
-  int64_t zero;
-  const tn_quantize_linear_attrs *quantize = call->attrs;
-  if (!n || !is_8_bit(call->outputs[0]) || !one_scale(&p, n, &scale, &zero) ||
-      (quantize->precision && quantize->precision != tn_onnx_of_dtype(TN_F32)))
-    return TN_OK;
-  const int32_t value = before_bounds(&p, n->inputs[0], &lo, &hi);
-  const tn_quant_conv_attrs *from = conv_before(&p, value, &conv);
+  const tn_node *conv;
+  int32_t x, bounds[2];
+  tn_qdq y;
+  if (!tn_qdq_quantizes(&p, node, &x, &y)) return TN_OK;
+  const tn_quant_conv_attrs *from = conv_before(&p, tn_qdq_bounds(&p, x, &y, bounds), &conv);
   if (!from || !tn_str_is(from->y_type, "f32")) return TN_OK;
-  const bool is_signed = call->outputs[0]->dtype == TN_I8;
-  const int64_t least = is_signed ? -128 : 0, most = is_signed ? 127 : 255;
   tn_quant_conv_attrs a = *from;
-  a.y_type = is_signed ? (tn_str){"i8", 2} : (tn_str){"u8", 2};
-  a.y_scale = scale;
-  a.y_zero = zero;
-  a.lo = bound(lo, scale, zero, least, most);
-  a.hi = bound(hi, scale, zero, least, most);
+  a.y_type = y.dtype == TN_I8 ? (tn_str){"i8", 2} : (tn_str){"u8", 2};
+  a.y_scale = (double)y.scale;
+  a.y_zero = y.zero;
+  a.lo = bounds[0];
+  a.hi = bounds[1];
   return become(call, graph, node, conv->inputs, &a);
 }
 

@@ -3,7 +3,7 @@
  * next: a bias, and Relu, Clip and QuantizeLinear, which make it a product that is quantised again.
  * Weights are constant. */
 #include "base/lower.h"
-#include "base/pattern.h"
+#include "base/qdq.h"
 #include "matmul.gen.h"
 #include "quant_matmul.h"
 
@@ -48,18 +48,7 @@ static tn_status become(const tn_call *call, tn_graph *graph, int32_t node, cons
   return out < 0 ? out : call->host->graph->replace_node(graph, node, &out, 1);
 }
 
-static bool has_kernel(const tn_call *call) {
-  return call->isa & (TN_ISA_AVX2 | TN_ISA_AVX_VNNI | TN_ISA_AVX512_VNNI);
-}
-
 /* ---- parts ---- */
-
-/* An integer attribute; `otherwise` if the node has none of that name. */
-static int64_t attr_of(const tn_node *n, const char *name, int64_t otherwise) {
-  for (uint32_t k = 0; k < n->n_attrs; k++)
-    if (n->attrs[k]->kind == TN_ATTR_INT && !strcmp(n->attrs[k]->name, name)) return n->attrs[k]->i;
-  return otherwise;
-}
 
 static bool is_byte(const tn_tensor *t) {
   return t && (t->dtype == TN_U8 || t->dtype == TN_I8) && t->rank >= 1;
@@ -222,7 +211,7 @@ tn_status quant_matmul_from_integer(const tn_call *call, tn_graph *graph, int32_
   const tn_pattern p = {call->host->graph, graph};
   const tn_node *n = tn_pattern_root(&p, node);
   const tn_tensor *b = n ? tn_pattern_type(&p, n->inputs[1]) : NULL;
-  if (!b || b->rank != 2 || !has_kernel(call)) return TN_OK;
+  if (!b || b->rank != 2 || !tn_qdq_has_products(call)) return TN_OK;
   numbers bias = {0};
   const int32_t cast = only_user(&p, after_add(&p, n->outputs[0], b->shape[1], &bias), "Cast"),
                 sums = cast < 0 ? -1 : p.api->node(graph, cast)->outputs[0],
@@ -257,8 +246,9 @@ static bool is_dequantised(const tn_pattern *p, int32_t value, int32_t dim, int3
   const tn_tensor *x = n ? tn_pattern_type(p, n->inputs[0]) : NULL, *y = tn_pattern_type(p, value),
                   *scale = n ? tn_pattern_type(p, n->inputs[1]) : NULL;
   if (!is_byte(x) || !y || !scale || y->dtype != TN_F32 || scale->dtype != TN_F32) return false;
-  const int64_t at = attr_of(n, "axis", 1), axis = at < 0 ? at + x->rank : at;
-  if (attr_of(n, "block_size", 0) || (tn_tensor_elements(scale) != 1 && axis != dim)) return false;
+  const int64_t at = tn_qdq_attr(n, "axis", 1), axis = at < 0 ? at + x->rank : at;
+  if (tn_qdq_attr(n, "block_size", 0) || (tn_tensor_elements(scale) != 1 && axis != dim))
+    return false;
   *out_x = n->inputs[0];
   *out_scale = n->inputs[1];
   *out_zero = tn_pattern_input(n, 2);
@@ -277,7 +267,7 @@ static bool are_dequantised(const tn_pattern *p, int32_t a, int32_t b, made *m) 
 tn_status quant_matmul_from_matmul(const tn_call *call, tn_graph *graph, int32_t node) {
   const tn_pattern p = {call->host->graph, graph};
   const tn_node *n = tn_pattern_root(&p, node);
-  if (!n || !has_kernel(call)) return TN_OK;
+  if (!n || !tn_qdq_has_products(call)) return TN_OK;
   made m = blank(n);
   return are_dequantised(&p, n->inputs[0], n->inputs[1], &m) ? become(call, graph, node, &m)
                                                              : TN_OK;
@@ -287,7 +277,7 @@ tn_status quant_matmul_from_gemm(const tn_call *call, tn_graph *graph, int32_t n
   const tn_pattern p = {call->host->graph, graph};
   const tn_node *n = tn_pattern_root(&p, node);
   const tn_gemm_attrs *attrs = call->attrs;
-  if (!n || !has_kernel(call) || attrs->transA || attrs->alpha != 1) return TN_OK;
+  if (!n || !tn_qdq_has_products(call) || attrs->transA || attrs->alpha != 1) return TN_OK;
   made m = blank(n);
   numbers bias;
   m.trans_b = attrs->transB != 0;
@@ -300,7 +290,7 @@ tn_status quant_matmul_from_gemm(const tn_call *call, tn_graph *graph, int32_t n
 tn_status quant_matmul_from_qlinear(const tn_call *call, tn_graph *graph, int32_t node) {
   const tn_pattern p = {call->host->graph, graph};
   const tn_node *n = tn_pattern_root(&p, node);
-  if (!n || !has_kernel(call)) return TN_OK;
+  if (!n || !tn_qdq_has_products(call)) return TN_OK;
   static const int places[] = {QUANT_MATMUL_A,       QUANT_MATMUL_A_SCALE, QUANT_MATMUL_A_ZERO,
                                QUANT_MATMUL_B,       QUANT_MATMUL_B_SCALE, QUANT_MATMUL_B_ZERO,
                                QUANT_MATMUL_Y_SCALE, QUANT_MATMUL_Y_ZERO};
@@ -315,45 +305,17 @@ tn_status quant_matmul_from_qlinear(const tn_call *call, tn_graph *graph, int32_
 
 /* ---- quantised again ---- */
 
-typedef struct range {
-  double lo, hi; /* of the f32 value */
-} range;
-
-/* The value before the Relu or Clip that makes `value`; value itself if there is none. */
-static int32_t before_clip(const tn_pattern *p, int32_t value, range *out) {
-  const tn_node *relu = tn_pattern_inner(p, value, "Relu"),
-                *clip = tn_pattern_inner(p, value, "Clip");
-  *out = (range){-INFINITY, INFINITY};
-  if (relu) out->lo = 0;
-  if (!clip) return relu ? relu->inputs[0] : value;
-  const int32_t lo = tn_pattern_input(clip, 1), hi = tn_pattern_input(clip, 2);
-  if ((lo >= 0 && !tn_pattern_number(p, lo, &out->lo)) ||
-      (hi >= 0 && !tn_pattern_number(p, hi, &out->hi)))
-    return value;
-  return clip->inputs[0];
-}
-
-/* Code of a bound: rounding keeps the order, so that it may come before or after clipping. */
-static int64_t code_of(double bound, double scale, double zero) {
-  const double code = nearbyint(bound / scale) + zero;
-  return !(code > -128) ? -128 : code > 255 ? 255 : (int64_t)code;
-}
-
 tn_status quant_matmul_quantise(const tn_call *call, tn_graph *graph, int32_t node) {
   const tn_pattern p = {call->host->graph, graph};
   const tn_node *n = tn_pattern_root(&p, node);
-  const tn_tensor *y = n ? tn_pattern_type(&p, n->outputs[0]) : NULL;
-  double scale, zero = 0;
-  range r;
+  int32_t x, bounds[2];
+  tn_qdq y;
   made m;
-  if (!is_byte(y) || attr_of(n, "block_size", 0) || attr_of(n, "precision", 1) > 1 ||
-      !is_one(&p, n->inputs[1], TN_F32) || !tn_pattern_number(&p, n->inputs[1], &scale) ||
-      tn_pattern_input(n, 2) < 0 || !tn_pattern_number(&p, n->inputs[2], &zero) || !(scale > 0) ||
-      !is_product(&p, before_clip(&p, n->inputs[0], &r), &m))
+  if (!tn_qdq_quantizes(&p, node, &x, &y) || tn_pattern_input(n, 2) < 0 ||
+      !is_product(&p, tn_qdq_bounds(&p, x, &y, bounds), &m) || !fits(&p, &m))
     return TN_OK;
-  if (!fits(&p, &m)) return TN_OK;
-  m.y_max = code_of(r.hi, scale, zero);
-  m.y_min = tn_min_i64(code_of(r.lo, scale, zero), m.y_max);
+  m.y_min = bounds[0];
+  m.y_max = bounds[1];
   m.inputs[QUANT_MATMUL_Y_SCALE] = n->inputs[1];
   m.inputs[QUANT_MATMUL_Y_ZERO] = n->inputs[2];
   return become(call, graph, node, &m);

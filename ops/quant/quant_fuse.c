@@ -216,26 +216,6 @@ tn_status dequantize_below_pick(const tn_call *call, tn_graph *graph, int32_t no
 
 /* ---- quantised again ---- */
 
-/* The bounds that a Relu or Clip of constant bounds, which nobody else reads, sets to the value, in
- * steps of q; *out_x: what is between them. The value itself if it is neither. */
-static bool bounds_of(const tn_pattern *p, int32_t value, const tn_qdq *q, int32_t *out_x,
-                      int32_t out_bounds[2]) {
-  const tn_node *relu = tn_pattern_inner(p, value, "Relu"),
-                *clip = tn_pattern_inner(p, value, "Clip");
-  double lo = -INFINITY, hi = INFINITY;
-  *out_x = relu ? relu->inputs[0] : clip ? clip->inputs[0] : value;
-  if (relu) lo = 0;
-  if (clip && clip->n_inputs > 1 && clip->inputs[1] >= 0 &&
-      !tn_pattern_number(p, clip->inputs[1], &lo))
-    return false;
-  if (clip && clip->n_inputs > 2 && clip->inputs[2] >= 0 &&
-      !tn_pattern_number(p, clip->inputs[2], &hi))
-    return false;
-  out_bounds[0] = tn_qdq_quantize(q, (float)lo);
-  out_bounds[1] = tn_qdq_quantize(q, (float)hi);
-  return lo == lo && hi == hi;
-}
-
 static tn_status become_add(const tn_call *call, tn_graph *graph, int32_t node,
                             const int32_t inputs[2], const tn_qdq of[2], const tn_qdq *y,
                             const int32_t bounds[2]) {
@@ -325,13 +305,13 @@ static tn_status quantize_above_region(const tn_call *call, tn_graph *graph, int
 
 tn_status quantize_fuse(const tn_call *call, tn_graph *graph, int32_t node) {
   const tn_pattern p = {call->host->graph, graph};
-  int32_t x, from, inner, bounds[2];
+  int32_t x, from, bounds[2];
   tn_qdq y, q;
   bool found;
   if (!tn_qdq_quantizes(&p, node, &x, &y)) return TN_OK;
   if (tn_qdq_dequantized(&p, x, &from, &q))
     return tn_qdq_same(&q, &y) ? p.api->replace_node(graph, node, &from, 1) : TN_OK;
-  if (!bounds_of(&p, x, &y, &inner, bounds)) return TN_OK;
+  const int32_t inner = tn_qdq_bounds(&p, x, &y, bounds);
   const tn_status s = add_of(call, graph, node, inner, &y, bounds, &found);
   if (s || found) return s;
   if (inner == x) return quantize_above_region(call, graph, node, x);

@@ -23,6 +23,11 @@ typedef struct tn_qdq {
   uint32_t dtype; /* TN_U8 or TN_I8 */
 } tn_qdq;
 
+/* The machine has kernels for sums of integer products; without them, f32 is faster. */
+static inline bool tn_qdq_has_products(const tn_call *call) {
+  return call->isa & (TN_ISA_AVX512_VNNI | TN_ISA_AVX_VNNI | TN_ISA_AVX2);
+}
+
 static inline bool tn_qdq_same(const tn_qdq *a, const tn_qdq *b) {
   return a->scale == b->scale && a->zero == b->zero && a->dtype == b->dtype;
 }
@@ -84,6 +89,31 @@ static inline bool tn_qdq_quantizes(const tn_pattern *p, int32_t node, int32_t *
   if (!x || !y || x->dtype != TN_F32 || (precision != 0 && precision != 1)) return false;
   *out_from = n->inputs[0];
   return tn_qdq_scale(p, n, y->dtype, out);
+}
+
+/* Constant bounds of a Clip, neither of them NaN. Where they cross, the upper one counts. */
+static inline bool tn_qdq_clips(const tn_pattern *p, const tn_node *clip, double out[2]) {
+  const int32_t least = tn_pattern_input(clip, 1), most = tn_pattern_input(clip, 2);
+  double lo = -INFINITY, hi = INFINITY;
+  if ((least >= 0 && !tn_pattern_number(p, least, &lo)) ||
+      (most >= 0 && !tn_pattern_number(p, most, &hi)) || isnan(lo) || isnan(hi))
+    return false;
+  out[0] = lo < hi ? lo : hi;
+  out[1] = hi;
+  return true;
+}
+
+/* What the Relu or Clip is given that makes the value, which nobody else reads, and its bounds in
+ * steps of q: rounding keeps order, so that clipping before it is the same as clipping behind it.
+ * If neither makes it, the value itself, and the bounds of the type. */
+static inline int32_t tn_qdq_bounds(const tn_pattern *p, int32_t value, const tn_qdq *q,
+                                    int32_t out[2]) {
+  const tn_node *relu = tn_pattern_inner(p, value, "Relu"),
+                *clip = tn_pattern_inner(p, value, "Clip");
+  double bounds[2] = {relu ? 0 : -INFINITY, INFINITY};
+  const tn_node *n = clip && tn_qdq_clips(p, clip, bounds) ? clip : relu;
+  for (int k = 0; k < 2; k++) out[k] = tn_qdq_quantize(q, (float)bounds[k]);
+  return n ? n->inputs[0] : value;
 }
 
 /* The value's only reader is a QuantizeLinear with these numbers. */

@@ -75,6 +75,15 @@ static int32_t clip(maker *m) {
   const int32_t inputs[] = {conv(m), number(m, -3.75f), number(m, 6)};
   return quantised(m, node_of(m, "Clip", inputs, 3, NULL, 0), 0.5f, 100);
 }
+/* The upper bound counts. */
+static int32_t clip_crossed(maker *m, int32_t x) {
+  return node_of(m, "Clip", (const int32_t[]){x, number(m, 6), number(m, -3.75f)}, 3, NULL, 0);
+}
+static int32_t conv_crossed(maker *m) { return quantised(m, clip_crossed(m, conv(m)), 0.5f, 100); }
+static int32_t residual_crossed(maker *m) {
+  const int32_t sum = op(m, "Add", plain(m), quantised(m, m->x, 0.25f, 100));
+  return quantised(m, clip_crossed(m, sum), 0.5f, 100);
+}
 static int32_t is_read(maker *m) {
   m->also = conv(m);
   return quantised(m, m->also, 0.5f, 100);
@@ -175,6 +184,20 @@ static void residuals(void **state) {
   with.is_signed = false;
 }
 
+static void crossed(void **state) {
+  static const make_fn makes[] = {conv_crossed, residual_crossed};
+  char ops[KIT_MAX_TEXT];
+  (void)state;
+  if (!is_fast()) skip();
+  for (int k = 0; k < 4; k++) {
+    with.is_signed = k % 2;
+    check(makes[k / 2], "QuantConv", true, ops);
+    assert_null(strstr(ops, "Add"));
+    assert_null(strstr(ops, "Clip"));
+  }
+  with.is_signed = false;
+}
+
 static void float_outputs(void **state) {
   char ops[KIT_MAX_TEXT];
   (void)state;
@@ -208,11 +231,8 @@ static void pins(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(quantised_outputs),
-      cmocka_unit_test(residuals),
-      cmocka_unit_test(float_outputs),
-      cmocka_unit_test(others),
-      cmocka_unit_test(pins),
+      cmocka_unit_test(quantised_outputs), cmocka_unit_test(residuals), cmocka_unit_test(crossed),
+      cmocka_unit_test(float_outputs),     cmocka_unit_test(others),    cmocka_unit_test(pins),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
