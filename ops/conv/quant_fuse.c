@@ -182,6 +182,11 @@ static const tn_quant_conv_attrs *conv_before(const tn_pattern *p, int32_t value
   return p->api->node_attrs(p->graph, id);
 }
 
+/* A node may leave out the last ones. */
+static void inputs_of(const tn_node *conv, int32_t out[QUANT_INPUTS]) {
+  for (uint32_t k = 0; k < QUANT_INPUTS; k++) out[k] = tn_pattern_input(conv, k);
+}
+
 tn_status quant_conv_from_quantize(const tn_call *call, tn_graph *graph, int32_t node) {
   const tn_pattern p = {call->host->graph, graph};
   const tn_node *conv;
@@ -196,7 +201,9 @@ tn_status quant_conv_from_quantize(const tn_call *call, tn_graph *graph, int32_t
   a.y_zero = y.zero;
   a.lo = bounds[0];
   a.hi = bounds[1];
-  return become(call, graph, node, conv->inputs, &a);
+  int32_t inputs[QUANT_INPUTS];
+  inputs_of(conv, inputs);
+  return become(call, graph, node, inputs, &a);
 }
 
 /* ---- what is added to the output ---- */
@@ -234,8 +241,8 @@ tn_status quant_conv_from_add(const tn_call *call, tn_graph *graph, int32_t node
   a.sum_zero = add->y_zero;
   a.sum_lo = add->lo;
   a.sum_hi = add->hi;
-  const int32_t inputs[] = {
-      conv->inputs[QUANT_X],           conv->inputs[QUANT_W], conv->inputs[QUANT_W_SCALE],
-      tn_pattern_input(conv, QUANT_B), n->inputs[1 - k],      tn_pattern_input(conv, QUANT_W_ZERO)};
+  int32_t inputs[QUANT_INPUTS];
+  inputs_of(conv, inputs);
+  inputs[QUANT_Z] = n->inputs[1 - k];
   return become(call, graph, node, inputs, &a);
 }
