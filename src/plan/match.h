@@ -32,8 +32,11 @@ const tn_accept *tn_kernel_accept_output(const tn_kerneldef *def, const tn_opdef
 
 /* What plan() finds in its answer: the defaults that plugin.h promises. */
 tn_kernel_plan tn_kernel_plan_blank(void);
-/* Asks plan() and vets what it says. The error names
- * kernel and member. */
+/* Asks plan(), if there is one, and vets its answer. An answer that breaks a rule is
+ * TN_ERR_INVALID, and the error names the kernel and the rule; a status of plan()'s own is passed
+ * on. What is merely odd is put right: in-place pairs of unequal storage are dropped, grains are at
+ * least 1, costs at least 0, and a stage has one item at most where nothing is made. *out_plan is
+ * written on TN_OK only. */
 tn_status tn_kernel_ask_plan(const tn_kerneldef *def, const tn_call *call, tn_diag *diag,
                              tn_kernel_plan *out_plan);
 
