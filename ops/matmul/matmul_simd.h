@@ -3,9 +3,9 @@
  *
  * Three ways, by shape. Tiles: B in panels, packed once at prepare if it is constant, else in the
  * first stage; items are blocks of rows and columns. Rows of A that one item meets are packed by
- * it, those that several meet in the first stage, too. Stream, fewer than 4 rows: B is read once,
- * where it lies, a block of columns per item. Dots, few rows and a transposed B, or one column:
- * rows lie in memory as the sums need them.
+ * it, those that several meet in the first stage, too. Stream, one row, or fewer than 4 where B
+ * would have to be packed in each run: B is read once, where it lies, a block of columns per item.
+ * Dots, few rows and a transposed B, or one column: rows lie in memory as the sums need them.
  *
  * Half weights are read as they are where they are read once or twice, and become f32 in panels
  * that more rows share: the sums are the same. */
@@ -57,9 +57,10 @@ typedef struct layout { /* how one call is cut into work */
   int64_t block_strips; /* of a block of rows; the last may have fewer */
 } layout;
 
-static way way_of(const product *p) {
+static way way_of(const product *p, bool b_constant) {
   if (p->n == 1 && !p->trans_a && !IS_HALF) return DOTS;
   if (p->m >= FEW_ROWS) return TILES;
+  if (p->m > 1 && !p->trans_b && b_constant && p->k > 0 && p->n > 0) return TILES;
   if (!p->trans_b) return STREAM;
   return p->trans_a && p->m > 1 ? TILES : DOTS;
 }
@@ -108,7 +109,8 @@ static void cut_stream(const tn_call *call, layout *l) {
   l->col_blocks = tn_ceil_div(l->way == DOTS && l->p.n == 1 ? l->p.m : l->p.n, l->col_step);
 }
 
-static tn_status layout_make(const tn_call *call, product_kind kind, layout *out) {
+/* b_constant: there is a state for its panels, or can be. */
+static tn_status layout_make(const tn_call *call, product_kind kind, bool b_constant, layout *out) {
   layout l = {0};
   product *p = &l.p;
   tn_status s = product_of(call, kind, p);
@@ -118,7 +120,7 @@ static tn_status layout_make(const tn_call *call, product_kind kind, layout *out
     p->batch = 1;
     p->rank = 0;
   }
-  l.way = way_of(p);
+  l.way = way_of(p, b_constant);
   l.b_matrices = p->k > 0 && p->n > 0 ? tn_tensor_elements(p->b) / (p->k * p->n) : 0;
   l.a_matrices = p->k > 0 && p->m > 0 ? tn_tensor_elements(p->a) / (p->k * p->m) : 0;
   l.panels = tn_ceil_div(p->n, TN_TILE_NR);
@@ -165,7 +167,7 @@ static double cost_ns(const layout *l) {
 
 static tn_status plan(const tn_call *call, product_kind kind, tn_kernel_plan *out) {
   layout l;
-  tn_status s = layout_make(call, kind, &l);
+  tn_status s = layout_make(call, kind, call->inputs[1]->data != NULL, &l);
   if (s) return s;
   const product *p = &l.p;
   uint32_t last = 0;
@@ -242,7 +244,7 @@ static void pack_panel(const layout *l, int64_t index, float *panels) {
 
 static tn_status prepare(const tn_call *call, product_kind kind) {
   layout l;
-  tn_status s = layout_make(call, kind, &l);
+  tn_status s = layout_make(call, kind, true, &l);
   for (int64_t k = 0; !s && k < l.b_matrices * l.panels; k++) pack_panel(&l, k, call->state);
   return s;
 }
@@ -314,36 +316,21 @@ static void share_strip(const layout *l, int64_t item, float *to) {
 
 TN_TILES(half_tile_, weight, WEIGHT_LOAD)
 
-/* As tn_tiles_run, with panels of B's own type. */
-static void half_tiles_run(const tn_tiles *t, const weight *b) {
-  typedef void (*tile_fn)(const float *a, const weight *b, int64_t depth, float *c, int64_t ldc,
-                          int64_t n, bool first, const float *bias, const char *next,
-                          int64_t next_step);
-  static const tile_fn tiles[TN_TILE_MR + 1] = TN_TILE_NAMES(half_tile_);
-  const float *a = t->a;
-  for (int64_t s = 0, i = 0, end; i < t->m; s++, i = end, a += t->a_strip) {
-    end = tn_strip_row(t->m, s + 1);
-    for (int64_t j = 0; j < t->n; j += TN_TILE_NR) {
-      const weight *panel = b + j / TN_TILE_NR * t->b_panel;
-      tiles[end - i](a, panel, t->k, t->c + i * t->ldc + j, t->ldc, t->n - j, t->first, NULL,
-                     (const char *)panel, 0);
-    }
-  }
-}
+static const tn_tile_fn half_tile_of_rows[TN_TILE_MR + 1] = TN_TILE_NAMES(half_tile_);
 
 #endif
 
 /* The columns whose panels begin `at` elements behind panels; next: those that come next, or -1. */
-static void tiles_run(const layout *l, tn_tiles *t, const float *panels, int64_t at, int64_t next) {
+static void tiles_run(const layout *l, tn_tiles *t, const void *panels, int64_t at, int64_t next) {
+  const int64_t bytes = has_half_panels(l) ? sizeof(weight) : sizeof(float);
+  t->b = (const char *)panels + at * bytes;
+  t->next = next < 0 ? NULL : (const char *)panels + next * bytes;
 #if defined(WEIGHT_WIDEN)
   if (has_half_panels(l)) {
-    half_tiles_run(t, (const weight *)(const void *)panels + at);
+    tn_tiles_run_with(t, half_tile_of_rows, bytes);
     return;
   }
 #endif
-  (void)l;
-  t->b = panels + at;
-  t->next = next < 0 ? NULL : panels + next;
   tn_tiles_run(t);
 }
 
@@ -520,7 +507,7 @@ static void dots_item(const tn_call *call, const layout *l, int64_t item) {
 static tn_status run(const tn_call *call, product_kind kind, uint32_t stage, int64_t begin,
                      int64_t end, uint32_t worker) {
   layout l;
-  tn_status s = layout_make(call, kind, &l);
+  tn_status s = layout_make(call, kind, call->state != NULL, &l);
   if (s) return s;
   const int64_t panels = packed_panels(&l, call->state != NULL), first = panels + packed_strips(&l);
   float *packed_b = panels ? call->scratch : call->state, *packed_a = call->scratch;

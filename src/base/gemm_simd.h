@@ -23,7 +23,8 @@ enum {
 };
 
 typedef struct tn_tiles {
-  const float *a, *b, *bias; /* bias: one per row; NULL: none */
+  const float *a, *bias; /* bias: one per row; NULL: none */
+  const void *b;         /* f32, or what the tiles read */
   float *c;
   int64_t a_strip, b_panel, ldc; /* elements between strips, panels, rows of C */
   int64_t m, n, k;
@@ -31,7 +32,7 @@ typedef struct tn_tiles {
   bool even;  /* strip s begins at row tn_strip_row(m, s), not s*MR */
   /* Optional: the panels that come after these, b_panel apart. They are fetched into L2 meanwhile,
    * so that weights from memory arrive during all of the work and not at its beginning. */
-  const float *next;
+  const void *next;
 } tn_tiles;
 
 /* First row of strip s of m rows in even strips, ceil(m / MR) of them; m for the one after. */
@@ -70,42 +71,59 @@ static inline void tn_tile_store_part(float *c, tn_vf lo, tn_vf hi, int64_t n, b
 #define TN_TILE_UNROLL _Pragma("GCC unroll 4")
 #endif
 
+/* What a tile fetches into L2 on its way: `step` bytes for each k from `at` on, and as many from
+ * `second` bytes behind it, since memory answers two streams sooner than one. */
+typedef struct tn_ahead {
+  const char *at;
+  int64_t step, second;
+} tn_ahead;
+
+/* `bytes` from p on, in `depth` steps. */
+static inline tn_ahead tn_ahead_of(const void *p, int64_t bytes, int64_t depth) {
+  const int64_t steps = 2 * depth, step = steps > 0 ? (bytes + steps - 1) / steps : 0;
+  return (tn_ahead){p, step, step * depth};
+}
+
 /* ROWS is a number, not a parameter: only then do the accumulators stay in registers. B: type of
  * the elements of b; LOAD makes f32 of them. */
-#define TN_TILE(ROWS, NAME, B, LOAD)                                                           \
-  static void NAME##ROWS(const float *a, const B *b, int64_t depth, float *c, int64_t ldc,     \
-                         int64_t n, bool first, const float *bias, const char *next,           \
-                         int64_t next_step) {                                                  \
-    tn_vf lo[ROWS], hi[ROWS];                                                                  \
-    TN_UNROLL for (int r = 0; r < ROWS; r++) lo[r] = hi[r] = tn_vf_set1(0);                    \
-    TN_TILE_UNROLL                                                                             \
-    for (int64_t k = 0; k < depth; k++, a += TN_TILE_MR, b += TN_TILE_NR, next += next_step) { \
-      tn_prefetch_l2(next);                                                                    \
-      const tn_vf b_lo = LOAD(b), b_hi = LOAD(b + TN_VF_LANES);                                \
-      tn_prefetch_l1(b + 16 * TN_TILE_NR);                                                     \
-      tn_prefetch_l1(b + 16 * TN_TILE_NR + 16);                                                \
-      TN_UNROLL for (int r = 0; r < ROWS; r++) {                                               \
-        const tn_vf x = tn_vf_set1(a[r]);                                                      \
-        lo[r] = tn_vf_fma(x, b_lo, lo[r]);                                                     \
-        hi[r] = tn_vf_fma(x, b_hi, hi[r]);                                                     \
-      }                                                                                        \
-    }                                                                                          \
-    if (n < TN_TILE_NR) {                                                                      \
-      TN_UNROLL for (int r = 0; r < ROWS; r++)                                                 \
-          tn_tile_store_part(c + r * ldc, lo[r], hi[r], n, first, bias ? bias + r : NULL);     \
-    } else if (first) {                                                                        \
-      TN_UNROLL for (int r = 0; r < ROWS; r++)                                                 \
-          tn_tile_store(c + r * ldc, lo[r], hi[r], bias ? bias + r : NULL);                    \
-    } else {                                                                                   \
-      TN_UNROLL for (int r = 0; r < ROWS; r++) tn_tile_add(c + r * ldc, lo[r], hi[r]);         \
-    }                                                                                          \
+#define TN_TILE(ROWS, NAME, B, LOAD)                                                              \
+  static void NAME##ROWS(const float *a, const void *panel, int64_t depth, float *c, int64_t ldc, \
+                         int64_t n, bool first, const float *bias, const tn_ahead *ahead) {       \
+    const B *b = panel;                                                                           \
+    const char *next = ahead->at;                                                                 \
+    const int64_t next_step = ahead->step, second = ahead->second;                                \
+    tn_vf lo[ROWS], hi[ROWS];                                                                     \
+    TN_UNROLL for (int r = 0; r < ROWS; r++) lo[r] = hi[r] = tn_vf_set1(0);                       \
+    TN_TILE_UNROLL                                                                                \
+    for (int64_t k = 0; k < depth; k++, a += TN_TILE_MR, b += TN_TILE_NR, next += next_step) {    \
+      tn_prefetch_l2(next);                                                                       \
+      tn_prefetch_l2(next + second);                                                              \
+      const tn_vf b_lo = LOAD(b), b_hi = LOAD(b + TN_VF_LANES);                                   \
+      tn_prefetch_l1(b + 16 * TN_TILE_NR);                                                        \
+      tn_prefetch_l1(b + 16 * TN_TILE_NR + 16);                                                   \
+      TN_UNROLL for (int r = 0; r < ROWS; r++) {                                                  \
+        const tn_vf x = tn_vf_set1(a[r]);                                                         \
+        lo[r] = tn_vf_fma(x, b_lo, lo[r]);                                                        \
+        hi[r] = tn_vf_fma(x, b_hi, hi[r]);                                                        \
+      }                                                                                           \
+    }                                                                                             \
+    if (n < TN_TILE_NR) {                                                                         \
+      TN_UNROLL for (int r = 0; r < ROWS; r++)                                                    \
+          tn_tile_store_part(c + r * ldc, lo[r], hi[r], n, first, bias ? bias + r : NULL);        \
+    } else if (first) {                                                                           \
+      TN_UNROLL for (int r = 0; r < ROWS; r++)                                                    \
+          tn_tile_store(c + r * ldc, lo[r], hi[r], bias ? bias + r : NULL);                       \
+    } else {                                                                                      \
+      TN_UNROLL for (int r = 0; r < ROWS; r++) tn_tile_add(c + r * ldc, lo[r], hi[r]);            \
+    }                                                                                             \
   }
 #if defined(__AVX512F__)
-#define TN_TILES_ABOVE_6(NAME, B, LOAD)                                           \
-  TN_TILE(7, NAME, B, LOAD)                                                       \
-  TN_TILE(8, NAME, B, LOAD)                                                       \
-  TN_TILE(9, NAME, B, LOAD) TN_TILE(10, NAME, B, LOAD) TN_TILE(11, NAME, B, LOAD) \
-      TN_TILE(12, NAME, B, LOAD) TN_TILE(13, NAME, B, LOAD) TN_TILE(14, NAME, B, LOAD)
+#define TN_TILES_ABOVE_6(NAME, B, LOAD)                                            \
+  TN_TILE(7, NAME, B, LOAD)                                                        \
+  TN_TILE(8, NAME, B, LOAD)                                                        \
+  TN_TILE(9, NAME, B, LOAD)                                                        \
+  TN_TILE(10, NAME, B, LOAD) TN_TILE(11, NAME, B, LOAD) TN_TILE(12, NAME, B, LOAD) \
+      TN_TILE(13, NAME, B, LOAD) TN_TILE(14, NAME, B, LOAD)
 #define TN_TILE_NAMES_ABOVE_6(NAME) \
   , NAME##7, NAME##8, NAME##9, NAME##10, NAME##11, NAME##12, NAME##13, NAME##14
 #else
@@ -116,39 +134,45 @@ static inline void tn_tile_store_part(float *c, tn_vf lo, tn_vf hi, int64_t n, b
 #define TN_TILES(NAME, B, LOAD)                                                 \
   TN_TILE(1, NAME, B, LOAD)                                                     \
   TN_TILE(2, NAME, B, LOAD)                                                     \
-  TN_TILE(3, NAME, B, LOAD) TN_TILE(4, NAME, B, LOAD) TN_TILE(5, NAME, B, LOAD) \
-      TN_TILE(6, NAME, B, LOAD) TN_TILES_ABOVE_6(NAME, B, LOAD)
+  TN_TILE(3, NAME, B, LOAD)                                                     \
+  TN_TILE(4, NAME, B, LOAD) TN_TILE(5, NAME, B, LOAD) TN_TILE(6, NAME, B, LOAD) \
+      TN_TILES_ABOVE_6(NAME, B, LOAD)
 #define TN_TILE_NAMES(NAME) \
   { NULL, NAME##1, NAME##2, NAME##3, NAME##4, NAME##5, NAME##6 TN_TILE_NAMES_ABOVE_6(NAME) }
 
 TN_TILES(tn_tile_, float, tn_vf_load)
 
-typedef void (*tn_tile_fn)(const float *a, const float *b, int64_t depth, float *c, int64_t ldc,
-                           int64_t n, bool first, const float *bias, const char *next,
-                           int64_t next_step);
+typedef void (*tn_tile_fn)(const float *a, const void *b, int64_t depth, float *c, int64_t ldc,
+                           int64_t n, bool first, const float *bias, const tn_ahead *ahead);
 
 static const tn_tile_fn tn_tile_of_rows[TN_TILE_MR + 1] = TN_TILE_NAMES(tn_tile_);
 
 /* All strips against all panels; n should be about TN_TILE_COLUMNS, k at most TN_TILE_KC. Each
- * strip but the first, which has to wait for these panels, fetches its share of the next ones. */
-static inline void tn_tiles_run(const tn_tiles *t) {
+ * strip but the first, which has to wait for these panels, fetches its share of the next ones; a
+ * strip that is alone fetches the panel after the one it meets. tiles: of 1 to MR rows; b_bytes: of
+ * an element of B. */
+static inline void tn_tiles_run_with(const tn_tiles *t, const tn_tile_fn *tiles, int64_t b_bytes) {
   const float *a = t->a;
-  const int64_t shares = (t->m - 1) / TN_TILE_MR,
-                share =
-                    shares > 0 ? (TN_TILE_NR * (int64_t)sizeof(float) + shares - 1) / shares : 0;
+  const int64_t panel = t->k * TN_TILE_NR * b_bytes, shares = (t->m - 1) / TN_TILE_MR,
+                share = shares > 0 ? (panel + shares - 1) / shares : panel;
   for (int64_t s = 0, i = 0, end; i < t->m; s++, i = end, a += t->a_strip) {
     end = t->even ? tn_strip_row(t->m, s + 1) : i + TN_TILE_MR < t->m ? i + TN_TILE_MR : t->m;
-    const tn_tile_fn tile = tn_tile_of_rows[end - i];
-    const float *b = t->b;
-    const float *next = i > 0 ? t->next : NULL;
-    const int64_t at = (s - 1) * share * t->k;
-    for (int64_t j = 0; j < t->n; j += TN_TILE_NR, b += t->b_panel) {
-      tile(a, b, t->k, t->c + i * t->ldc + j, t->ldc, t->n - j, t->first,
-           t->bias ? t->bias + i : NULL, next ? (const char *)next + at : (const char *)b,
-           next ? share : 0);
-      if (next) next += t->b_panel;
+    for (int64_t j = 0; j < t->n; j += TN_TILE_NR) {
+      const int64_t at = j / TN_TILE_NR * t->b_panel * b_bytes;
+      const char *b = (const char *)t->b + at, *next = t->next;
+      tn_ahead ahead = {b, 0, 0};
+      if (shares == 0 && j + TN_TILE_NR < t->n)
+        ahead = tn_ahead_of(b + t->b_panel * b_bytes, panel, t->k);
+      else if (next && (shares == 0 || s > 0))
+        ahead = tn_ahead_of(shares ? next + at + (s - 1) * share : next, share, t->k);
+      tiles[end - i](a, b, t->k, t->c + i * t->ldc + j, t->ldc, t->n - j, t->first,
+                     t->bias ? t->bias + i : NULL, &ahead);
     }
   }
+}
+
+static inline void tn_tiles_run(const tn_tiles *t) {
+  tn_tiles_run_with(t, tn_tile_of_rows, sizeof(float));
 }
 
 /* Four floats of each row, rows q and q + 4 (and + 8, + 12) side by side. */
