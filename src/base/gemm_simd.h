@@ -72,15 +72,17 @@ static inline void tn_tile_store_part(float *c, tn_vf lo, tn_vf hi, int64_t n, b
 #endif
 
 /* What a tile fetches into L2 on its way: `step` bytes for each k from `at` on, and as many from
- * `second` bytes behind it, since memory answers two streams sooner than one. */
+ * `second` bytes behind it, since memory answers two streams sooner than one. A tile of MR rows has
+ * time for one only. */
 typedef struct tn_ahead {
   const char *at;
   int64_t step, second;
 } tn_ahead;
 
-/* `bytes` from p on, in `depth` steps. */
-static inline tn_ahead tn_ahead_of(const void *p, int64_t bytes, int64_t depth) {
-  const int64_t steps = 2 * depth, step = steps > 0 ? (bytes + steps - 1) / steps : 0;
+/* `bytes` from p on, by a tile of so many rows and steps. */
+static inline tn_ahead tn_ahead_of(const void *p, int64_t bytes, int64_t rows, int64_t depth) {
+  const int64_t steps = (rows < TN_TILE_MR ? 2 : 1) * depth,
+                step = steps > 0 ? (bytes + steps - 1) / steps : 0;
   return (tn_ahead){p, step, step * depth};
 }
 
@@ -97,7 +99,7 @@ static inline tn_ahead tn_ahead_of(const void *p, int64_t bytes, int64_t depth) 
     TN_TILE_UNROLL                                                                                \
     for (int64_t k = 0; k < depth; k++, a += TN_TILE_MR, b += TN_TILE_NR, next += next_step) {    \
       tn_prefetch_l2(next);                                                                       \
-      tn_prefetch_l2(next + second);                                                              \
+      if (ROWS < TN_TILE_MR) tn_prefetch_l2(next + second);                                       \
       const tn_vf b_lo = LOAD(b), b_hi = LOAD(b + TN_VF_LANES);                                   \
       tn_prefetch_l1(b + 16 * TN_TILE_NR);                                                        \
       tn_prefetch_l1(b + 16 * TN_TILE_NR + 16);                                                   \
@@ -122,8 +124,9 @@ static inline tn_ahead tn_ahead_of(const void *p, int64_t bytes, int64_t depth) 
   TN_TILE(7, NAME, B, LOAD)                                                        \
   TN_TILE(8, NAME, B, LOAD)                                                        \
   TN_TILE(9, NAME, B, LOAD)                                                        \
-  TN_TILE(10, NAME, B, LOAD) TN_TILE(11, NAME, B, LOAD) TN_TILE(12, NAME, B, LOAD) \
-      TN_TILE(13, NAME, B, LOAD) TN_TILE(14, NAME, B, LOAD)
+  TN_TILE(10, NAME, B, LOAD)                                                       \
+  TN_TILE(11, NAME, B, LOAD) TN_TILE(12, NAME, B, LOAD) TN_TILE(13, NAME, B, LOAD) \
+      TN_TILE(14, NAME, B, LOAD)
 #define TN_TILE_NAMES_ABOVE_6(NAME) \
   , NAME##7, NAME##8, NAME##9, NAME##10, NAME##11, NAME##12, NAME##13, NAME##14
 #else
@@ -131,12 +134,12 @@ static inline tn_ahead tn_ahead_of(const void *p, int64_t bytes, int64_t depth) 
 #define TN_TILE_NAMES_ABOVE_6(NAME)
 #endif
 /* Tiles of 1 to MR rows, and the list of their names. */
-#define TN_TILES(NAME, B, LOAD)                                                 \
-  TN_TILE(1, NAME, B, LOAD)                                                     \
-  TN_TILE(2, NAME, B, LOAD)                                                     \
-  TN_TILE(3, NAME, B, LOAD)                                                     \
-  TN_TILE(4, NAME, B, LOAD) TN_TILE(5, NAME, B, LOAD) TN_TILE(6, NAME, B, LOAD) \
-      TN_TILES_ABOVE_6(NAME, B, LOAD)
+#define TN_TILES(NAME, B, LOAD) \
+  TN_TILE(1, NAME, B, LOAD)     \
+  TN_TILE(2, NAME, B, LOAD)     \
+  TN_TILE(3, NAME, B, LOAD)     \
+  TN_TILE(4, NAME, B, LOAD)     \
+  TN_TILE(5, NAME, B, LOAD) TN_TILE(6, NAME, B, LOAD) TN_TILES_ABOVE_6(NAME, B, LOAD)
 #define TN_TILE_NAMES(NAME) \
   { NULL, NAME##1, NAME##2, NAME##3, NAME##4, NAME##5, NAME##6 TN_TILE_NAMES_ABOVE_6(NAME) }
 
@@ -162,9 +165,9 @@ static inline void tn_tiles_run_with(const tn_tiles *t, const tn_tile_fn *tiles,
       const char *b = (const char *)t->b + at, *next = t->next;
       tn_ahead ahead = {b, 0, 0};
       if (shares == 0 && j + TN_TILE_NR < t->n)
-        ahead = tn_ahead_of(b + t->b_panel * b_bytes, panel, t->k);
+        ahead = tn_ahead_of(b + t->b_panel * b_bytes, panel, end - i, t->k);
       else if (next && (shares == 0 || s > 0))
-        ahead = tn_ahead_of(shares ? next + at + (s - 1) * share : next, share, t->k);
+        ahead = tn_ahead_of(shares ? next + at + (s - 1) * share : next, share, end - i, t->k);
       tiles[end - i](a, b, t->k, t->c + i * t->ldc + j, t->ldc, t->n - j, t->first,
                      t->bias ? t->bias + i : NULL, &ahead);
     }
