@@ -120,13 +120,13 @@ static inline tn_ahead tn_ahead_of(const void *p, int64_t bytes, int64_t rows, i
     }                                                                                             \
   }
 #if defined(__AVX512F__)
-#define TN_TILES_ABOVE_6(NAME, B, LOAD)                                            \
-  TN_TILE(7, NAME, B, LOAD)                                                        \
-  TN_TILE(8, NAME, B, LOAD)                                                        \
-  TN_TILE(9, NAME, B, LOAD)                                                        \
-  TN_TILE(10, NAME, B, LOAD)                                                       \
-  TN_TILE(11, NAME, B, LOAD) TN_TILE(12, NAME, B, LOAD) TN_TILE(13, NAME, B, LOAD) \
-      TN_TILE(14, NAME, B, LOAD)
+#define TN_TILES_ABOVE_6(NAME, B, LOAD) \
+  TN_TILE(7, NAME, B, LOAD)             \
+  TN_TILE(8, NAME, B, LOAD)             \
+  TN_TILE(9, NAME, B, LOAD)             \
+  TN_TILE(10, NAME, B, LOAD)            \
+  TN_TILE(11, NAME, B, LOAD)            \
+  TN_TILE(12, NAME, B, LOAD) TN_TILE(13, NAME, B, LOAD) TN_TILE(14, NAME, B, LOAD)
 #define TN_TILE_NAMES_ABOVE_6(NAME) \
   , NAME##7, NAME##8, NAME##9, NAME##10, NAME##11, NAME##12, NAME##13, NAME##14
 #else
@@ -151,23 +151,20 @@ typedef void (*tn_tile_fn)(const float *a, const void *b, int64_t depth, float *
 static const tn_tile_fn tn_tile_of_rows[TN_TILE_MR + 1] = TN_TILE_NAMES(tn_tile_);
 
 /* All strips against all panels; n should be about TN_TILE_COLUMNS, k at most TN_TILE_KC. Each
- * strip but the first, which has to wait for these panels, fetches its share of the next ones; a
- * strip that is alone fetches the panel after the one it meets. tiles: of 1 to MR rows; b_bytes: of
- * an element of B. */
+ * strip fetches its share of the panels that come next; one that is alone fetches the panel after
+ * the one it meets. tiles: of 1 to MR rows; b_bytes: of an element of B. */
 static inline void tn_tiles_run_with(const tn_tiles *t, const tn_tile_fn *tiles, int64_t b_bytes) {
   const float *a = t->a;
-  const int64_t panel = t->k * TN_TILE_NR * b_bytes, shares = (t->m - 1) / TN_TILE_MR,
-                share = shares > 0 ? (panel + shares - 1) / shares : panel;
+  const int64_t strips = (t->m + TN_TILE_MR - 1) / TN_TILE_MR, panel = t->k * TN_TILE_NR * b_bytes,
+                share = strips > 0 ? (panel + strips - 1) / strips : 0;
   for (int64_t s = 0, i = 0, end; i < t->m; s++, i = end, a += t->a_strip) {
     end = t->even ? tn_strip_row(t->m, s + 1) : i + TN_TILE_MR < t->m ? i + TN_TILE_MR : t->m;
     for (int64_t j = 0; j < t->n; j += TN_TILE_NR) {
       const int64_t at = j / TN_TILE_NR * t->b_panel * b_bytes;
       const char *b = (const char *)t->b + at, *next = t->next;
-      tn_ahead ahead = {b, 0, 0};
-      if (shares == 0 && j + TN_TILE_NR < t->n)
-        ahead = tn_ahead_of(b + t->b_panel * b_bytes, panel, end - i, t->k);
-      else if (next && (shares == 0 || s > 0))
-        ahead = tn_ahead_of(shares ? next + at + (s - 1) * share : next, share, end - i, t->k);
+      if (next && strips > 1) next += at + s * share;
+      if (strips == 1 && j + TN_TILE_NR < t->n) next = b + t->b_panel * b_bytes;
+      const tn_ahead ahead = next ? tn_ahead_of(next, share, end - i, t->k) : (tn_ahead){b, 0, 0};
       tiles[end - i](a, b, t->k, t->c + i * t->ldc + j, t->ldc, t->n - j, t->first,
                      t->bias ? t->bias + i : NULL, &ahead);
     }
