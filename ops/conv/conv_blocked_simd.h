@@ -20,7 +20,10 @@
 enum {
   MAX_TAPS = 256,          /* of narrow inputs: times their channels */
   STRIP_BYTES = 256 << 10, /* of input, in L2 */
-  CHUNK_BYTES = 128 << 10  /* of weights, in L2 beside it */
+  /* The same where weights do not stay in L2: each strip reads all of them once more. */
+  HEAVY_STRIP_BYTES = 512 << 10,
+  HEAVY_BYTES = 1 << 20,  /* of weights, and more */
+  CHUNK_BYTES = 128 << 10 /* of weights, in L2 beside it */
 };
 
 /* Of a copy of inputs: dilations and pads of a model may ask for anything. */
@@ -32,19 +35,19 @@ typedef struct layer { /* one convolution, cut into work */
   int64_t kernel_h, kernel_w, stride_h, stride_w, dilation_h, dilation_w, pad_h, pad_w;
   int64_t n_pixels; /* the last row may be shorter than out_w */
   int64_t in_blocks, out_blocks;
-  bool narrow;          /* the input is plain: planes are read, not blocks */
-  int64_t step;         /* channels of a block: lanes, or NARROW */
-  int64_t planes, unit; /* of an image: blocks or channels, and floats of one pixel of one */
-  bool direct;          /* strips are read from the input */
-  work_cut cut;               /* strips of output rows, parts of the groups of filters */
-  int64_t strip_in_rows;      /* input rows of a strip, at most */
-  int64_t col;                /* pixels of the strip between output pixels: 1, or stride_w */
-  int64_t phases, phase_w;    /* of a copied row: those that taps read, pixels of one */
-  int64_t row_step;           /* rows of the strip between output rows */
-  int64_t row_floats;         /* of one row of all input blocks */
-  int64_t strip_floats;       /* of a strip that is copied; 0: none is */
-  int64_t run;                /* pixels that are neighbours in the strip and in the output */
-  int64_t chunk;              /* input blocks at a time */
+  bool narrow;             /* the input is plain: planes are read, not blocks */
+  int64_t step;            /* channels of a block: lanes, or NARROW */
+  int64_t planes, unit;    /* of an image: blocks or channels, and floats of one pixel of one */
+  bool direct;             /* strips are read from the input */
+  work_cut cut;            /* strips of output rows, parts of the groups of filters */
+  int64_t strip_in_rows;   /* input rows of a strip, at most */
+  int64_t col;             /* pixels of the strip between output pixels: 1, or stride_w */
+  int64_t phases, phase_w; /* of a copied row: those that taps read, pixels of one */
+  int64_t row_step;        /* rows of the strip between output rows */
+  int64_t row_floats;      /* of one row of all input blocks */
+  int64_t strip_floats;    /* of a strip that is copied; 0: none is */
+  int64_t run;             /* pixels that are neighbours in the strip and in the output */
+  int64_t chunk;           /* input blocks at a time */
 } layer;
 
 static bool layer_is_direct(const layer *l) {
@@ -64,14 +67,17 @@ static int64_t rows_taken(const layer *l, int64_t rows) {
 /* Rows of a strip: its input stays in L2. */
 static void layer_cut(layer *l, uint32_t n_workers) {
   const int64_t row_bytes = l->row_floats * (int64_t)sizeof(float);
-  const int64_t rows_in = tn_max_i64(1, STRIP_BYTES / tn_max_i64(1, row_bytes) - l->kernel_h + 1);
-  l->cut = (work_cut){.rows = l->out_h,
-                      .most_rows = tn_max_i64(1, rows_in / l->row_step),
-                      .batch = l->c.batch,
-                      .groups = layer_groups(l),
-                      .by_filters = cut_by_filters(l->c.filters * l->c.taps,
-                                                   l->c.in_size * l->c.batch),
-                      .copies = !l->direct};
+  const int64_t weights = layer_groups(l) * TILE_BLOCKS * TN_VF_LANES * l->c.channels * l->c.taps,
+                most = weights * (int64_t)sizeof(float) > HEAVY_BYTES ? HEAVY_STRIP_BYTES
+                                                                      : STRIP_BYTES,
+                rows_in = tn_max_i64(1, most / tn_max_i64(1, row_bytes) - l->kernel_h + 1);
+  l->cut =
+      (work_cut){.rows = l->out_h,
+                 .most_rows = tn_max_i64(1, rows_in / l->row_step),
+                 .batch = l->c.batch,
+                 .groups = layer_groups(l),
+                 .by_filters = cut_by_filters(l->c.filters * l->c.taps, l->c.in_size * l->c.batch),
+                 .copies = !l->direct};
   work_cut_make(&l->cut, n_workers);
   l->strip_in_rows = rows_taken(l, l->cut.strip_rows);
 }
