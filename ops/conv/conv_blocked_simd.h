@@ -338,7 +338,7 @@ static tile_args group_tile(const tn_call *call, const layer *l, const band *s, 
   a.channels = l->step;
   a.y_block = l->n_pixels * TN_VF_LANES;
   a.next_step = width * TN_VF_LANES * (int64_t)sizeof(float) * TILE_PIXELS /
-                tn_max_i64(TILE_PIXELS, strip_pixels(l, s));
+                (2 * tn_max_i64(TILE_PIXELS, strip_pixels(l, s)));
   a.out = call->outputs[0]->data;
   a.partial = filters < TN_VF_LANES;
   a.live = tn_vf_mask_first(tn_min_i64(TN_VF_LANES, filters));
@@ -362,6 +362,7 @@ static void run_group(const tn_call *call, const layer *l, const band *s, int64_
     a.finish = last ? &finish : NULL;
     const float *end = w + width * TN_VF_LANES * l->c.taps * channels, *x = s->x + i * s->x_block;
     a.next = (const char *)end;
+    a.second = (end - w) * (int64_t)sizeof(float) / 2;
     for (int64_t at = 0, n; at < pixels; at += n, x += row) {
       const int64_t first = s->first_row * l->out_w + at;
       n = tn_min_i64(l->run, pixels - at);

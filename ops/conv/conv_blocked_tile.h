@@ -30,8 +30,11 @@ typedef struct tile_args {
   int64_t taps, blocks, last_channels; /* channels of the last of the blocks; lanes or fewer */
   int64_t channels;                    /* of all others */
   int64_t x_block, y_block;            /* floats between blocks */
-  const char *next;                    /* weights to come; tiles move it on */
-  int64_t next_step;                   /* bytes of them for each (i, t, c) */
+  /* Weights to come; tiles move it on. For each (i, t, c) next_step bytes of them are fetched, and
+   * as many from `second` bytes behind, since memory answers two streams sooner than one; tiles of
+   * TILE_PIXELS have time for one only, and take twice as many from it. */
+  const char *next;
+  int64_t next_step, second;
   bool first;
   const tn_finish *finish; /* NULL: these are not the last sums */
   const float *out;        /* with finish: the first element of the output */
@@ -47,6 +50,7 @@ typedef void (*tile_fn)(tile_args *a, const float *x, const float *w, float *y);
   do {                                                                                 \
     tn_vf k[B];                                                                        \
     tn_prefetch_l2(next);                                                              \
+    if (P < TILE_PIXELS) tn_prefetch_l2(next + second);                                \
     next += next_step;                                                                 \
     TN_UNROLL for (int b = 0; b < B; b++) k[b] = tn_vf_load(w + b * TN_VF_LANES);      \
     w += B * TN_VF_LANES;                                                              \
@@ -75,7 +79,8 @@ typedef void (*tile_fn)(tile_args *a, const float *x, const float *w, float *y);
     TN_UNROLL for (int p = 0; p < P; p++) TN_UNROLL for (int b = 0; b < B; b++) acc[p][b] =      \
         tn_vf_load(a->first ? a->bias + b * TN_VF_LANES : y + b * a->y_block + p * TN_VF_LANES); \
     const char *next = a->next;                                                                  \
-    const int64_t next_step = a->next_step, y_block = a->y_block;                                \
+    const int64_t next_step = P < TILE_PIXELS ? a->next_step : 2 * a->next_step,                 \
+                  second = a->second, y_block = a->y_block;                                      \
     TILE_SUM_##STEP(P, B) a->next = next;                                                        \
     if (a->finish) {                                                                             \
       TN_FINISH_VECTORS(a->finish, y - a->out, y_block, acc[j % P][j / P], B, P);                \

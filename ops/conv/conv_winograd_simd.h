@@ -314,8 +314,9 @@ static void winograd_multiply(const winograd *g, const float *v, const float *w,
   a.channels = TN_VF_LANES;
   a.last_channels = g->c.channels - (g->in_blocks - 1) * TN_VF_LANES;
   a.x_block = a.y_block = tiles * TN_VF_LANES;
-  a.next_step =
-      width * TN_VF_LANES * (int64_t)sizeof(float) / tn_max_i64(1, tn_ceil_div(tiles, TILE_PIXELS));
+  a.next_step = width * TN_VF_LANES * (int64_t)sizeof(float) /
+                (2 * tn_max_i64(1, tn_ceil_div(tiles, TILE_PIXELS)));
+  a.second = width * TN_VF_LANES * g->c.channels * (int64_t)sizeof(float) / 2;
   for (int point = 0; point < POINTS; point++) {
     a.next = (const char *)(w + width * TN_VF_LANES * g->c.channels);
     run_row(tiles_wide[width - 1], &a, v, TN_VF_LANES, w, m, tiles);
