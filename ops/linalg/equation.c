@@ -149,9 +149,11 @@ static tn_status add_loop(const reading *r, equation *out, uint8_t index, int64_
   for (uint32_t k = 0; k < out->n; k++) {
     const tn_tensor *x = r->call->inputs[k];
     int64_t step = 1;
-    for (int32_t d = x->rank - 1; d >= 0; step *= x->shape[d--])
-      if (r->terms[k].index[d] == index && x->shape[d] != 1)
-        out->stride[k][at] += step; /* twice: along the diagonal */
+    for (int32_t d = x->rank - 1; d >= 0; step *= x->shape[d--]) {
+      if (r->terms[k].index[d] != index) continue;
+      out->dims[k][d] = (uint8_t)at;
+      if (x->shape[d] != 1) out->stride[k][at] += step; /* twice: along the diagonal */
+    }
   }
   return tn_mul_i64(*total, out->size[at], total)
              ? r->call->host->fail(r->call->ctx, TN_ERR_OVERFLOW,

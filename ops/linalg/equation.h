@@ -10,7 +10,8 @@ enum { EQUATION_OPERANDS = 16, EQUATION_INDICES = 52 + TN_MAX_RANK };
 /* Indices that are kept come first, in the order of the output's dims; then those that are summed
  * over. */
 typedef struct equation {
-  uint32_t n; /* inputs */
+  uint32_t n;                                   /* inputs */
+  uint8_t dims[EQUATION_OPERANDS][TN_MAX_RANK]; /* the index of each dim of an input */
   int32_t n_kept, n_indices;
   int64_t size[EQUATION_INDICES];
   int64_t stride[EQUATION_OPERANDS]

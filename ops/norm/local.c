@@ -98,20 +98,9 @@ tn_status mean_variance_normalization_reference(const tn_call *call) {
   return TN_OK;
 }
 
-/* A node with one output; answers the value, or a negative status. */
 static int32_t emit(const tn_call *call, tn_graph *g, const char *op, int32_t a, int32_t b) {
-  int32_t inputs[2] = {a, b}, out = call->host->graph->value(g, NULL);
-  tn_node n = {.head = TN_HEAD(tn_node),
-               .domain = "",
-               .op = op,
-               .name = "",
-               .n_inputs = b < 0 ? 1 : 2,
-               .n_outputs = 1,
-               .inputs = inputs,
-               .outputs = &out,
-               .offset = -1};
-  int32_t id = out < 0 || a < 0 ? TN_ERR_MEMORY : call->host->graph->add_node(g, &n);
-  return id < 0 ? id : out;
+  const int32_t inputs[2] = {a, b};
+  return tn_emit_node(call, g, "", op, inputs, b == -1 ? 1 : 2, NULL, 0);
 }
 
 tn_status mean_variance_normalization_lower(const tn_call *call, tn_graph *graph, int32_t node) {

@@ -207,6 +207,33 @@ int32_t tn_emit_floats(const tn_call *call, tn_graph *graph, const double *data,
   return value;
 }
 
+enum { LOWER_MAX_ATTRS = 24 };
+
+int32_t tn_emit_node(const tn_call *call, tn_graph *graph, const char *name, const char *op,
+                     const int32_t *inputs, uint32_t n_inputs, const tn_attr *attrs,
+                     uint32_t n_attrs) {
+  const tn_attr *list[LOWER_MAX_ATTRS];
+  if (n_attrs > LOWER_MAX_ATTRS) return TN_ERR_INTERNAL;
+  for (uint32_t k = 0; k < n_inputs; k++)
+    if (inputs[k] < -1) return inputs[k];
+  for (uint32_t k = 0; k < n_attrs; k++) list[k] = &attrs[k];
+  const int32_t value = call->host->graph->value(graph, NULL);
+  const tn_node made = {.head = TN_HEAD(tn_node),
+                        .domain = "",
+                        .op = op,
+                        .name = name,
+                        .inputs = inputs,
+                        .n_inputs = n_inputs,
+                        .outputs = &value,
+                        .n_outputs = 1,
+                        .attrs = list,
+                        .n_attrs = n_attrs,
+                        .offset = -1};
+  const int32_t id = value < 0 ? value : call->host->graph->add_node(graph, &made);
+  if (id >= 0) return value;
+  return id == -1 ? TN_ERR_INTERNAL : id; /* -1 reads as an input left out */
+}
+
 static tn_attr new_attr(const char *name, uint32_t kind) {
   tn_attr a = {.head = TN_HEAD(tn_attr), .name = name, .kind = kind};
   return a;
@@ -236,8 +263,6 @@ tn_attr tn_attr_ints(const char *name, tn_ints ints) {
   a.ints = ints;
   return a;
 }
-
-enum { LOWER_MAX_ATTRS = 24 };
 
 /* Memory for so many inputs and as many outputs as the node has, which are new values; the inputs
  * are copied. The caller frees it. */

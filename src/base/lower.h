@@ -61,6 +61,12 @@ int32_t tn_emit_ints(const tn_call *call, tn_graph *graph, const int64_t *data,
 int32_t tn_emit_floats(const tn_call *call, tn_graph *graph, const double *data,
                        int64_t n); /* f32[n] */
 
+/* A new node of the newest version of `op` (domain ai.onnx) with one output, whose id is answered,
+ * or a negative status. Negative inputs below -1 are statuses of tn_emit_...: they are answered. */
+int32_t tn_emit_node(const tn_call *call, tn_graph *graph, const char *name, const char *op,
+                     const int32_t *inputs, uint32_t n_inputs, const tn_attr *attrs,
+                     uint32_t n_attrs);
+
 tn_attr tn_attr_int(const char *name, int64_t i);
 tn_attr tn_attr_float(const char *name, double f);
 tn_attr tn_attr_str(const char *name, const char *text);
