@@ -48,7 +48,8 @@ static bool quant_reads_in_place(const quant_layer *l) {
   const tn_window *w = &l->q.c.w;
   for (int32_t k = 0; k < w->n; k++)
     if (w->pad_lo[k] || w->pad_hi[k]) return false;
-  return !l->narrow && sizeof(tn_dot_x) == 1 && l->q.x->dtype == TN_U8 && l->run % TN_DOT_K == 0;
+  return !l->narrow && sizeof(tn_dot_x) == 1 && !tn_dot_flip(l->q.x->dtype) &&
+         l->run % TN_DOT_K == 0;
 }
 
 static void quant_cut(quant_layer *l, uint32_t n_workers) {
@@ -101,7 +102,9 @@ static tn_status quant_layer_make(const tn_call *call, quant_layer *out) {
   }
   const int64_t width = (l.out_w - 1) * l.stride_w + (l.kernel_w - 1) * l.dilation_w + 1;
   if (tn_dims_product((int64_t[]){l.direct ? l.in_w : width, l.pixel, 1}, 3, &l.row) ||
-      tn_dims_product((int64_t[]){l.runs * l.steps + 1, TN_DOT_PANEL * 4}, 2, &l.panel_bytes))
+      tn_dims_product((int64_t[]){l.runs * l.steps, TN_DOT_PANEL, TN_DOT_LANE_BYTES}, 3,
+                      &l.panel_bytes) ||
+      tn_add_i64(l.panel_bytes, TN_DOT_PANEL * (int64_t)sizeof(int32_t), &l.panel_bytes))
     return TN_ERR_OVERFLOW;
   quant_cut(&l, call->n_workers);
   if (!l.direct &&
@@ -246,11 +249,11 @@ tn_status TN_DOT_NAME(quant_conv_prepare)(const tn_call *call) {
 /* ---- the strip ---- */
 
 static void quant_fill(tn_dot_x *to, int64_t n, uint8_t code) {
-  for (int64_t k = 0; k < n; k++) to[k] = code;
+  for (int64_t k = 0; k < n; k++) to[k] = (tn_dot_x)code;
 }
 
 static void quant_copy(const uint8_t *from, int64_t n, uint8_t flip, tn_dot_x *to) {
-  for (int64_t k = 0; k < n; k++) to[k] = from[k] ^ flip;
+  for (int64_t k = 0; k < n; k++) to[k] = (tn_dot_x)(from[k] ^ flip);
 }
 
 /* n pixels of up to QUANT_NARROW planes. Writes a little more than that. */
@@ -272,7 +275,7 @@ static void quant_interleave(const uint8_t *from, int64_t planes, int64_t size, 
   }
 #endif
   for (; k < n; k++)
-    for (int64_t c = 0; c < planes; c++) *to++ = p[c][k] ^ flip;
+    for (int64_t c = 0; c < planes; c++) *to++ = (tn_dot_x)(p[c][k] ^ flip);
 }
 
 /* Row `ih` of the input, perhaps outside of it, with its pads. x: the image. */
@@ -312,7 +315,7 @@ static tn_dot quant_numbers(const quant_layer *l, int64_t *at) {
               .runs = l->runs,
               .steps = l->steps,
               .x_step = l->stride_w * l->pixel,
-              .zero = (int32_t)a->x_zero + (quant_is_signed(l->q.x) ? 128 : 0),
+              .zero = tn_dot_code(l->q.x->dtype, a->x_zero),
               .factor = 1,
               .bias_factor = 1,
               .y_step = l->q.c.filters,
@@ -344,9 +347,8 @@ static const tn_dot_x *quant_strip(const quant_layer *l, int64_t image, int64_t 
   const conv_shape *c = &l->q.c;
   const uint8_t *x = (const uint8_t *)l->q.x->data + image * c->channels * c->in_size;
   if (l->direct) return (const tn_dot_x *)(const void *)(x + begin * l->stride_h * l->row);
-  const bool is_signed = quant_is_signed(l->q.x);
-  const uint8_t flip = is_signed ? 0x80 : 0;
-  const uint8_t zero = (uint8_t)(l->q.a->x_zero + (is_signed ? 128 : 0));
+  const uint8_t flip = tn_dot_flip(l->q.x->dtype),
+                zero = (uint8_t)tn_dot_code(l->q.x->dtype, l->q.a->x_zero);
   const int64_t first = begin * l->stride_h - l->pad_h, n = quant_rows_taken(l, end - begin);
   for (int64_t r = 0; r < n; r++) quant_copy_row(l, x, first + r, flip, zero, room + r * l->row);
   return room;

@@ -1,9 +1,9 @@
-/* tenon::QuantMatMul on the tiles of base/dot_simd.h: the whole of quant_matmul_avx512_vnni.c,
- * quant_matmul_avx_vnni.c and quant_matmul_avx2.c.
+/* tenon::QuantMatMul on the tiles of base/dot_simd.h: the whole of
+ * quant_matmul_avx512_vnni.c, _avx_vnni.c, _avx2.c, _neon_dot.c and _neon.c.
  *
  * B is packed in panels once. An item is a block of rows, as many as stay in L2, by some panels;
  * each panel meets all rows of the block. A is read where it lies if its rows are whole steps of
- * u8; else the first stage copies it. What is fused onto an f32 product is done to some panels'
+ * codes; else the first stage copies it. What is fused onto an f32 product is done to some panels'
  * columns at a time, while they are in the cache. Zero points of B, which are rare, are taken out
  * through the sums of A's rows. */
 #ifndef TN_OPS_MATMUL_QUANT_MATMUL_SIMD_H
@@ -64,7 +64,7 @@ static tn_status layout_make(const tn_call *call, layout *out) {
   if (s) return s;
   l.steps = tn_ceil_div(l.p.k, TN_DOT_K);
   l.panels = tn_ceil_div(l.p.n, TN_DOT_PANEL);
-  l.copies = l.p.a->dtype == TN_I8 || l.p.k % TN_DOT_K || sizeof(tn_dot_x) > 1;
+  l.copies = tn_dot_flip(l.p.a->dtype) || l.p.k % TN_DOT_K || sizeof(tn_dot_x) > 1;
   cut(call, &l);
   *out = l;
   return TN_OK;
@@ -169,21 +169,20 @@ static tn_status plan(const tn_call *call, tn_kernel_plan *out) {
 static void copy_row(const layout *l, int64_t row, tn_dot_x *to) {
   const quant_matmul *p = &l->p;
   const uint8_t *a = (const uint8_t *)p->a->data + row * p->k;
-  const uint8_t flip = p->a->dtype == TN_I8 ? 0x80 : 0;
+  const uint8_t flip = tn_dot_flip(p->a->dtype);
   to += row * l->steps * TN_DOT_K;
-  for (int64_t k = 0; k < p->k; k++) to[k] = a[k] ^ flip;
+  for (int64_t k = 0; k < p->k; k++) to[k] = (tn_dot_x)(a[k] ^ flip);
   for (int64_t k = p->k; k < l->steps * TN_DOT_K; k++) to[k] = 0;
 }
 
 /* The tile's parameters but for the panel. */
 static tn_dot dot_of(const tn_call *call, const layout *l, const int64_t *at) {
   const quant_matmul *p = &l->p;
-  const bool is_signed = p->a->dtype == TN_I8;
   tn_dot t = {.at = at,
               .runs = 1,
               .steps = l->steps,
               .x_step = l->steps * TN_DOT_K,
-              .zero = (int32_t)quant_zero(p->a_zero, 0) + (is_signed ? 128 : 0),
+              .zero = tn_dot_code(p->a->dtype, quant_zero(p->a_zero, 0)),
               .factor = *(const float *)p->a_scale->data,
               .bias_factor = 1,
               .y_step = p->n,

@@ -1,19 +1,20 @@
 /* Integer dot products of 8-bit numbers, exact in i32, for AVX-512 VNNI and AVX-VNNI (four products
- * a lane and instruction) and AVX2 (two, of 16-bit copies).
+ * a lane and instruction), AVX2 (two, of 16-bit copies) and NEON (see dot_neon.h).
  *
- *   sum[row][filter] = sum over k of x[row][k] * w[filter][k],  x: u8 codes, w: i8
+ *   sum[row][filter] = sum over k of x[row][k] * w[filter][k],  x: codes of 8 bits, w: i8
  *
  * A tile is up to TN_DOT_ROWS rows (pixels) by a panel of up to TN_DOT_PANEL filters. Rows lie
  * `x_step` apart; what is summed over lies in `runs` runs of neighbours, at the same offsets in
- * each row: the rows of a window, or one run for a matrix. Signed inputs are read as codes x + 128,
- * so that their zero point moves by 128, too. Zero points of inputs are taken out through the sums
- * of the weights.
+ * each row: the rows of a window, or one run for a matrix. Codes are u8, in NEON's dot products i8;
+ * inputs of the other type are read as codes x + 128 or x - 128, so that their zero point moves,
+ * too. Zero points of inputs are taken out through the sums of the weights.
  *
  * The sums are scaled, and stored as f32 or quantised (half to even, saturated), on demand with a
  * quantised residual added in between. Four vectors of sums are narrowed by three instructions that
  * work within 128 bits; the order of filters in a panel (tn_dot_lane) makes that come out right.
  *
- * For files <family>_avx512_vnni.c, <family>_avx_vnni.c and <family>_avx2.c. */
+ * For files <family>_avx512_vnni.c, <family>_avx_vnni.c, <family>_avx2.c, <family>_neon_dot.c and
+ * <family>_neon.c. */
 #ifndef TN_BASE_DOT_SIMD_H
 #define TN_BASE_DOT_SIMD_H
 
@@ -22,24 +23,28 @@
 #include "base/checked.h"
 #include "base/simd.h"
 
-#if defined(__AVX512VNNI__)
+#if defined(__ARM_NEON)
+
+#include "base/dot_neon.h"
+
+#elif defined(__AVX512VNNI__)
 
 #define TN_DOT_NAME(name) name##_avx512_vnni
-enum { TN_DOT_LANES = 16, TN_DOT_K = 4, TN_DOT_ROWS = 14 };
+enum { TN_DOT_LANES = 16, TN_DOT_K = 4, TN_DOT_ROWS = 14, TN_DOT_SIGNED = 0 };
 typedef uint8_t tn_dot_x;
 typedef int8_t tn_dot_w;
 
 #elif defined(__AVXVNNI__)
 
 #define TN_DOT_NAME(name) name##_avx_vnni
-enum { TN_DOT_LANES = 8, TN_DOT_K = 4, TN_DOT_ROWS = 6 };
+enum { TN_DOT_LANES = 8, TN_DOT_K = 4, TN_DOT_ROWS = 6, TN_DOT_SIGNED = 0 };
 typedef uint8_t tn_dot_x;
 typedef int8_t tn_dot_w;
 
 #else
 
 #define TN_DOT_NAME(name) name##_avx2
-enum { TN_DOT_LANES = 8, TN_DOT_K = 2, TN_DOT_ROWS = 6 };
+enum { TN_DOT_LANES = 8, TN_DOT_K = 2, TN_DOT_ROWS = 6, TN_DOT_SIGNED = 0 };
 typedef int16_t tn_dot_x;
 typedef int16_t tn_dot_w;
 
@@ -113,7 +118,7 @@ static inline tn_vq tn_dot_4(const tn_dot_x *x) {
 /* An instruction by itself: around the intrinsic gcc 12 copies the accumulators. */
 #define TN_DOT(acc, x, w) __asm__("vpdpbusd %2, %1, %0" : "+v"(acc) : "v"(x), "v"(w))
 
-#else
+#elif !defined(__ARM_NEON)
 
 typedef __m256i tn_vq;
 
@@ -192,7 +197,20 @@ static inline tn_vq tn_dot_4(const tn_dot_x *x) {
 
 #endif
 
+/* ---- codes ---- */
+
+/* A byte of an input, of which these bits are flipped, is a code. */
+static inline uint8_t tn_dot_flip(uint32_t dtype) {
+  return dtype == (TN_DOT_SIGNED ? TN_U8 : TN_I8) ? 0x80 : 0;
+}
+/* The code of a number. */
+static inline int32_t tn_dot_code(uint32_t dtype, int64_t x) {
+  return (int32_t)x + (TN_DOT_SIGNED ? -1 : 1) * tn_dot_flip(dtype);
+}
+
 /* ---- weights ---- */
+
+enum { TN_DOT_LANE_BYTES = TN_DOT_K * sizeof(tn_dot_w) }; /* weights of a step */
 
 /* Where filter f of a panel stands among its 2 * TN_DOT_LANES lanes. */
 static inline int64_t tn_dot_lane(int64_t f) {
@@ -202,7 +220,7 @@ static inline int64_t tn_dot_lane(int64_t f) {
 /* A panel: for each filter (in the order of lanes) the sum of its weights, then for each step of
  * TN_DOT_K products the weights of all lanes. */
 static inline int64_t tn_dot_panel_bytes(int64_t steps) {
-  return TN_DOT_PANEL * ((int64_t)sizeof(int32_t) + 4 * steps);
+  return TN_DOT_PANEL * ((int64_t)sizeof(int32_t) + TN_DOT_LANE_BYTES * steps);
 }
 
 /* One weight: k counts along the runs, each of which has whole steps. */
@@ -312,8 +330,30 @@ static inline void tn_dot_store_f32(const tn_dot *t, tn_vf a, tn_vf b, float *y)
 typedef void (*tn_dot_fn)(tn_dot *t, const tn_dot_x *x, const void *panel, void *y,
                           const uint8_t *z);
 
-/* R is a number, not a parameter: only then do the sums stay in registers. Rows are found from
- * every third of them, so that all addresses fit into registers, too. */
+#if !defined(__ARM_NEON)
+/* One run of R rows. Rows are found from every third of them, so that all addresses fit into
+ * registers, too. */
+#define TN_DOT_RUN(R)                                                                           \
+  do {                                                                                          \
+    const tn_dot_x *row[((R) + 2) / 3];                                                         \
+    TN_UNROLL for (int r = 0; r < ((R) + 2) / 3; r++) row[r] = x + t->at[run] + 3 * r * x_step; \
+    for (int64_t s = 0; s < steps; s++) {                                                       \
+      const tn_vq w0 = tn_vq_load(w), w1 = tn_vq_load(w + TN_DOT_LANES * TN_DOT_K);             \
+      w += TN_DOT_PANEL * TN_DOT_K;                                                             \
+      tn_prefetch_l2(next);                                                                     \
+      if (TN_DOT_LANES == 16 && (R) <= 8) tn_prefetch_l2(next + 64); /* two lines a step */     \
+      next += next_step;                                                                        \
+      TN_UNROLL for (int r = 0; r < (R); r++) {                                                 \
+        const tn_vq v = tn_dot_4(row[r / 3] + r % 3 * x_step);                                  \
+        TN_DOT(acc[r][0], v, w0);                                                               \
+        TN_DOT(acc[r][1], v, w1);                                                               \
+      }                                                                                         \
+      TN_UNROLL for (int r = 0; r < ((R) + 2) / 3; r++) row[r] += TN_DOT_K;                     \
+    }                                                                                           \
+  } while (0)
+#endif
+
+/* R is a number, not a parameter: only then do the sums stay in registers. */
 #define TN_DOT_TILE(R)                                                                             \
   static void tn_dot_tile_##R(tn_dot *t, const tn_dot_x *x, const void *panel, void *y,            \
                               const uint8_t *z) {                                                  \
@@ -331,23 +371,7 @@ typedef void (*tn_dot_fn)(tn_dot *t, const tn_dot_x *x, const void *panel, void 
     const tn_dot_w *w = (const tn_dot_w *)(const void *)((const int32_t *)panel + TN_DOT_PANEL);   \
     const int64_t x_step = t->x_step, steps = t->steps, next_step = t->next_step;                  \
     const char *next = t->next;                                                                    \
-    for (int64_t run = 0; run < t->runs; run++) {                                                  \
-      const tn_dot_x *row[((R) + 2) / 3];                                                          \
-      TN_UNROLL for (int r = 0; r < ((R) + 2) / 3; r++) row[r] = x + t->at[run] + 3 * r * x_step;  \
-      for (int64_t s = 0; s < steps; s++) {                                                        \
-        const tn_vq w0 = tn_vq_load(w), w1 = tn_vq_load(w + TN_DOT_LANES * TN_DOT_K);              \
-        w += TN_DOT_PANEL * TN_DOT_K;                                                              \
-        tn_prefetch_l2(next);                                                                      \
-        if (TN_DOT_LANES == 16 && (R) <= 8) tn_prefetch_l2(next + 64); /* two lines a step */      \
-        next += next_step;                                                                         \
-        TN_UNROLL for (int r = 0; r < (R); r++) {                                                  \
-          const tn_vq v = tn_dot_4(row[r / 3] + r % 3 * x_step);                                   \
-          TN_DOT(acc[r][0], v, w0);                                                                \
-          TN_DOT(acc[r][1], v, w1);                                                                \
-        }                                                                                          \
-        TN_UNROLL for (int r = 0; r < ((R) + 2) / 3; r++) row[r] += TN_DOT_K;                      \
-      }                                                                                            \
-    }                                                                                              \
+    for (int64_t run = 0; run < t->runs; run++) TN_DOT_RUN(R);                                     \
     t->next = next;                                                                                \
     const tn_vf m0 = tn_vf_load(t->mul), m1 = tn_vf_load(t->mul + TN_DOT_LANES),                   \
                 c0 = tn_vf_load(t->add), c1 = tn_vf_load(t->add + TN_DOT_LANES);                   \
