@@ -1,4 +1,4 @@
-/* Conv in f32 for NEON: the files *_simd.h, compiled with its flags. */
+/* Conv in f32 and QuantConv for NEON: the files *_simd.h, compiled with its flags. */
 #include "conv_blocked_simd.h"
 #include "conv_depthwise_blocked_simd.h"
 #include "conv_depthwise_simd.h"
@@ -6,3 +6,5 @@
 #include "conv_transpose_simd.h"
 #include "conv_winograd_simd.h"
 #include "inverted_simd.h"
+#include "quant_conv_simd.h"
+#include "quant_depthwise_simd.h"

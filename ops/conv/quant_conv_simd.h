@@ -169,7 +169,7 @@ tn_status TN_DOT_NAME(quant_conv_plan)(const tn_call *call, tn_kernel_plan *out)
   out->worker_scratch_bytes = (uint64_t)(l.strip_bytes + quant_sums_bytes(&l));
   out->state_bytes = (uint64_t)quant_state_bytes(&l);
   out->items[0] = c->batch * l.cut.strips * l.cut.parts;
-  out->cost_ns = ops / (TN_DOT_LANES == 16 ? 500 : 100) + copied * 0.05 + 500;
+  out->cost_ns = ops / (TN_DOT_LANES == 16 ? 500 : TN_DOT_K == 1 ? 50 : 100) + copied * 0.05 + 500;
   out->grain[0] = tn_grain(TN_THREAD_NS, out->cost_ns / (double)tn_max_i64(1, out->items[0]));
   return TN_OK;
 }

@@ -3,10 +3,11 @@
  * takes as many taps of a column of the window, and each column of the input is interleaved once
  * for all output pixels of a tile that see it. A block has as many channels as a vector has codes;
  * its sums are in TN_DOT_K vectors, whose order packing undoes. If the last block has no more than
- * half of its channels, the other half is a second output row.
+ * half of its channels, the other half is a second output row. (NEON: 16 channels in four vectors
+ * of one register, in their order: of more, the sums of a tile would not fit.)
  *
- * Weights less their zero points may need more than 8 bits: then each is a sum of three, and the
- * rows are gone through three times.
+ * Weights less their zero points may need more than 8 bits: then, where weights have no more, each
+ * is a sum of three, and the rows are gone through three times.
  *
  * An item is a strip of output rows, copied with its pads. Wide maps are read in place: there only
  * what tiles at the edges see is copied. */
@@ -15,12 +16,19 @@
 
 #include "quant_conv_simd.h"
 
+/* Vectors of sums of a block. */
+#if defined(__ARM_NEON)
+enum { QUANT_DW_LANES = 4, QUANT_DW_VECTORS = 4 };
+#else
+enum { QUANT_DW_LANES = TN_DOT_LANES, QUANT_DW_VECTORS = TN_DOT_K };
+#endif
+
 enum {
-  QUANT_DW_VECTORS = TN_DOT_K, /* of sums, for the channels of a block */
-  QUANT_DW_CHANNELS = TN_DOT_K * TN_DOT_LANES,
-  QUANT_DW_HALF = TN_DOT_K == 4 ? QUANT_DW_CHANNELS / 2 : 0, /* two rows of so many; 0: never */
-  QUANT_DW_TILE = 4,                                         /* output pixels of a tile */
-  QUANT_DW_MOST = 16,                                        /* rows of a window */
+  QUANT_DW_CHANNELS = QUANT_DW_VECTORS * QUANT_DW_LANES, /* of a block, in vectors of sums */
+  QUANT_DW_HALF = TN_DOT_K == 4 && QUANT_DW_LANES > 4 ? QUANT_DW_CHANNELS / 2
+                                                      : 0, /* two rows of so many; 0: never */
+  QUANT_DW_TILE = 4,                                       /* output pixels of a tile */
+  QUANT_DW_MOST = 16,                                      /* rows of a window */
   QUANT_DW_WIDE = 24,                            /* of wide maps: output pixels of a row */
   QUANT_DW_ROWS = 5,                             /* and rows of a window, at most */
   QUANT_DW_COLUMNS = (QUANT_DW_TILE - 1) * 2 + 5 /* that a tile sees, at most */
@@ -29,14 +37,8 @@ enum {
 /* Where channel c of a block stands among the lanes of its vectors. */
 static inline int64_t quant_dw_lane(int64_t c) {
   const int64_t each = 4 * QUANT_DW_VECTORS; /* channels of 128 bits */
-  return c % each / 4 * TN_DOT_LANES + c / each * 4 + c % 4;
+  return c % each / 4 * QUANT_DW_LANES + c / each * 4 + c % 4;
 }
-
-#define QUANT_DW_DOT(acc, x, w)       \
-  do {                                \
-    const tn_vq tn_w = tn_vq_load(w); \
-    TN_DOT(acc, x, tn_w);             \
-  } while (0)
 
 typedef struct quant_dw { /* one block of channels */
   const tn_dot *t;
@@ -50,6 +52,24 @@ typedef struct quant_dw { /* one block of channels */
   bool pairs;                         /* two output rows at a time, or one for both halves: */
   int64_t other, y_other;             /* elements from the first to the second, bytes; 0: none */
 } quant_dw;
+
+#if defined(__ARM_NEON)
+
+#include "quant_depthwise_neon.h"
+
+#else
+
+/* Sums; codes of a row; of these rows, interleaved, what is multiplied for a vector of sums. */
+enum { QUANT_DW_PARTS = QUANT_DW_VECTORS };
+typedef tn_vq quant_dw_sums, quant_dw_codes, quant_dw_part;
+
+static inline quant_dw_sums quant_dw_first(const int32_t *sums) { return tn_vq_load(sums); }
+
+#define QUANT_DW_DOT(acc, x, w)                                         \
+  TN_UNROLL for (int j = 0; j < QUANT_DW_VECTORS; j++) {                \
+    const tn_vq tn_w = tn_vq_load((w) + j * QUANT_DW_LANES * TN_DOT_K); \
+    TN_DOT((acc)[j], (x)[j], tn_w);                                     \
+  }
 
 #if defined(__AVX512VNNI__)
 
@@ -140,14 +160,16 @@ static inline void quant_dw_finish(const quant_dw *d, tn_vq acc[QUANT_DW_VECTORS
 #endif
 }
 
+#endif
+
 /* P pixels of one output row; x: the first column that they see, of the first row. P, KW and S are
  * numbers, not parameters: only then do the sums stay in registers. */
 #define QUANT_DW_TILE_OF(P, KW, S)                                                            \
   static void quant_dw_tile_##P##_##KW##_##S(const quant_dw *d, const tn_dot_x *x, void *y) { \
-    tn_vq acc[P][QUANT_DW_VECTORS];                                                           \
+    quant_dw_sums acc[P][QUANT_DW_VECTORS];                                                   \
     const int64_t size = d->t->to_f32 ? (int64_t)sizeof(float) : 1;                           \
     TN_UNROLL for (int j = 0; j < QUANT_DW_VECTORS; j++) {                                    \
-      const tn_vq sum = tn_vq_load(d->begin + j * TN_DOT_LANES);                              \
+      const quant_dw_sums sum = quant_dw_first(d->begin + j * QUANT_DW_LANES);                \
       TN_UNROLL for (int p = 0; p < (P); p++) acc[p][j] = sum;                                \
     }                                                                                         \
     const int64_t pixel = d->pixel;                                                           \
@@ -158,7 +180,8 @@ static inline void quant_dw_finish(const quant_dw *d, tn_vq acc[QUANT_DW_VECTORS
       TN_UNROLL for (int r = 0; r < TN_DOT_K; r++) /* of more rows: weight 0 */               \
           from[r] = x + tn_min_i64(g * TN_DOT_K + r, d->rows - 1) * d->row;                   \
       TN_UNROLL for (int c = 0; c < ((P)-1) * (S) + (KW); c++) {                              \
-        tn_vq row[TN_DOT_K], four[QUANT_DW_VECTORS];                                          \
+        quant_dw_codes row[TN_DOT_K];                                                         \
+        quant_dw_part four[QUANT_DW_PARTS];                                                   \
         TN_UNROLL for (int r = 0; r < TN_DOT_K; r++) {                                        \
           row[r] = quant_dw_load(d, from[r]);                                                 \
           from[r] += pixel;                                                                   \
@@ -167,11 +190,10 @@ static inline void quant_dw_finish(const quant_dw *d, tn_vq acc[QUANT_DW_VECTORS
         TN_UNROLL for (int p = 0; p < (P); p++) {                                             \
           const int k = c - p * (S);                                                          \
           if (k < 0 || k >= (KW)) continue;                                                   \
-          TN_UNROLL for (int j = 0; j < QUANT_DW_VECTORS; j++) QUANT_DW_DOT(                  \
-              acc[p][j], four[j], w + (k * QUANT_DW_VECTORS + j) * TN_DOT_LANES * TN_DOT_K);  \
+          QUANT_DW_DOT(acc[p], four, w + k * QUANT_DW_CHANNELS * TN_DOT_K);                   \
         }                                                                                     \
       }                                                                                       \
-      w += (KW)*QUANT_DW_VECTORS * TN_DOT_LANES * TN_DOT_K;                                   \
+      w += (KW)*QUANT_DW_CHANNELS * TN_DOT_K;                                                 \
     }                                                                                         \
     TN_UNROLL for (int p = 0; p < (P); p++)                                                   \
         quant_dw_finish(d, acc[p], (char *)y + p * d->t->y_step * size);                      \
@@ -222,7 +244,7 @@ static tn_status quant_dw_make(const tn_call *call, quant_dw_layer *out) {
   quant_layer *l = &d.l;
   d.blocks = tn_ceil_div(l->q.c.channels, QUANT_DW_CHANNELS);
   d.groups = tn_ceil_div(l->kernel_h, TN_DOT_K);
-  d.parts = quant_conv_has_zeros(&l->q) ? 3 : 1;
+  d.parts = sizeof(tn_dot_w) == 1 && quant_conv_has_zeros(&l->q) ? 3 : 1;
   d.floats = 2 * QUANT_DW_CHANNELS * (int64_t)sizeof(float);
   d.weights = QUANT_DW_CHANNELS * (int64_t)sizeof(int32_t) + d.parts * d.groups * l->kernel_w *
                                                                  QUANT_DW_CHANNELS * TN_DOT_K *
@@ -239,7 +261,7 @@ tn_status TN_DOT_NAME(quant_depthwise_plan)(const tn_call *call, tn_kernel_plan 
   const conv_shape *c = &d.l.q.c;
   const double n = (double)(c->batch * c->out_size * d.blocks);
   out->state_bytes = (uint64_t)(d.blocks * (d.weights + d.floats));
-  out->cost_ns = n * (double)(d.groups * d.parts * d.l.kernel_w) * 6 + 500;
+  out->cost_ns = n * (double)(d.groups * d.parts * d.l.kernel_w) * (TN_DOT_K == 1 ? 3 : 6) + 500;
   out->grain[0] = tn_grain(TN_THREAD_NS, out->cost_ns / (double)tn_max_i64(1, out->items[0]));
   return TN_OK;
 }
@@ -266,7 +288,7 @@ static void quant_dw_pack(const quant_dw_layer *d, const tn_dot *numbers, int64_
     sum -= (uint32_t)numbers->zero * (uint32_t)left;
     for (int64_t part = 0; part < d->parts; part++) {
       const int64_t row = part * d->groups + kh / TN_DOT_K, column = row * d->l.kernel_w + kw;
-      const int64_t now = tn_max_i64(-128, tn_min_i64(127, left));
+      const int64_t now = d->parts > 1 ? tn_max_i64(-128, tn_min_i64(127, left)) : left;
       w[(column * QUANT_DW_CHANNELS + lane) * TN_DOT_K + kh % TN_DOT_K] = (tn_dot_w)now;
       left -= now;
     }
@@ -360,7 +382,7 @@ static void quant_dw_row_in_place(const quant_layer *l, const quant_dw *d, const
   }
 }
 
-#else /* codes are copied to 16 bits in any case */
+#else /* codes are copied in any case: to 16 bits, or for NEON's loads of whole vectors */
 
 static bool quant_dw_in_place(const quant_layer *l) { return (void)l, false; }
 

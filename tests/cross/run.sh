@@ -18,21 +18,23 @@ cmake -S "$source" -B "$build" -G Ninja -DTENON_HOST_GEN="$gen" \
   cmake --build "$build" --target check >> "$log" 2>&1 ||
   { tail -n 40 "$log"; exit 1; }
 
-# One family at one level; the last line of what the harness prints counts what passed.
+# One family, or a file of it, at one level; the last line of what is printed counts what passed.
 check() {
+  family=$source/ops/${2%/*}/${2##*/}.yaml
   said=$(qemu-aarch64 -L /usr/aarch64-linux-gnu "$build/tests/check/check" --small --isa "$1" \
-    --family "$source/ops/$2/$2.yaml") || { echo "$said"; exit 1; }
+    --family "$family") || { echo "$said"; exit 1; }
   count=$(echo "$said" | tail -n 1)
   echo "$1 $2: $count"
   case $count in "0 passed"*) echo "nothing was tested"; exit 1 ;; esac
 }
 
-several() { # LEVEL:FAMILY...
+several() { # LEVEL:FAMILY[/FILE]...
   for each in "$@"; do check "${each%:*}" "${each#*:}"; done
 }
-several neon:conv neon:block_matmul neon_dot:block_matmul none:cast none:reduce & first=$!
-several neon:quant neon:matmul neon:attention neon:norm neon:pool neon:rnn neon:softmax \
-  none:unary & second=$!
+several neon:conv neon_dot:conv neon:block_matmul neon_dot:block_matmul none:cast \
+  none:reduce & first=$!
+several neon:quant neon:matmul neon:matmul/quant_matmul neon_dot:matmul/quant_matmul \
+  neon:attention neon:norm neon:pool neon:rnn neon:softmax none:unary & second=$!
 bad=0
 wait $first || bad=1
 wait $second || bad=1

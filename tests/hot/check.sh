@@ -6,7 +6,7 @@ set -eu
 table=$1 file=$2 cc=$3
 shift 3
 objdump=objdump
-case $file in *_neon.c) objdump=aarch64-linux-gnu-objdump ;; esac
+case $file in *_neon.c | *_neon_dot.c) objdump=aarch64-linux-gnu-objdump ;; esac
 for program in $objdump "$cc"; do
   command -v "$program" > /dev/null || { echo "skipped: there is no $program"; exit 77; }
 done

@@ -29,12 +29,12 @@ function innermost(first, last,    k) {
 
 # Integers multiplied and added. In a function that does so, these count, and not what scales their sums.
 function is_dot(line) {
-  return line ~ /^({vex} )?vpdpbusd/ || line ~ /^vpmaddwd/
+  return line ~ /^({vex} )?vpdpbusd/ || line ~ /^vpmaddwd/ || line ~ /^(sdot|smlal2?)\t/
 }
 
 # Reads memory: an operand of it that is not the last, which is where results go.
 function is_load(line) {
-  return line ~ /\(%[^)]*\)({1to[0-9]+})?,/ && line !~ /^lea/
+  return (line ~ /\(%[^)]*\)({1to[0-9]+})?,/ && line !~ /^lea/) || line ~ /^ld[a-z0-9]*\t/
 }
 
 function check(    j, k, first, fma, stack, moves, loads, best, best_stack, best_moves, counts, name) {

@@ -375,7 +375,7 @@ static int32_t convolution(maker *m) {
 /* The weights wait as integers for the plan that sees how the convolution can be done. */
 static void open_dims(void **state) {
   (void)state;
-  if (!(tn_cpu_isa() & (TN_ISA_AVX512_VNNI | TN_ISA_AVX_VNNI | TN_ISA_AVX2))) skip();
+  if (!(tn_cpu_isa() & (TN_ISA_AVX512_VNNI | TN_ISA_AVX_VNNI | TN_ISA_AVX2 | TN_ISA_NEON))) skip();
   float y[N];
   char ops[KIT_MAX_TEXT];
   kit_open = true;

@@ -147,7 +147,7 @@ static void check(make_fn make, const char *name, bool fuses, char ops[KIT_MAX_T
 }
 
 static bool is_fast(void) {
-  return tn_cpu_isa() & (TN_ISA_AVX512_VNNI | TN_ISA_AVX_VNNI | TN_ISA_AVX2);
+  return tn_cpu_isa() & (TN_ISA_AVX512_VNNI | TN_ISA_AVX_VNNI | TN_ISA_AVX2 | TN_ISA_NEON);
 }
 
 static void quantised_outputs(void **state) {

@@ -250,7 +250,7 @@ static int32_t spelt_out(maker *m) {
 /* ---- tests ---- */
 
 static bool has_kernel(void) {
-  return tn_cpu_isa() & (TN_ISA_AVX2 | TN_ISA_AVX_VNNI | TN_ISA_AVX512_VNNI);
+  return tn_cpu_isa() & (TN_ISA_AVX2 | TN_ISA_AVX_VNNI | TN_ISA_AVX512_VNNI | TN_ISA_NEON);
 }
 
 /* How often the word stands in the steps. */
