@@ -116,7 +116,7 @@ def quantised(results):
 
 Pairs of QuantizeLinear and DequantizeLinear around every operator, weights of i8 with a scale per channel, activations of u8
 (`bench/models/int8.py`). Outputs may differ by 4 steps of 128 in the largest value.
-Tenon computes with VNNI here; OpenVINO is faster with ResNet-50 than VNNI could be: it uses AMX.
+Tenon has no kernels for AMX, OpenVINO has: on a machine with AMX it ran ResNet-50 in 0.62 of Tenon's time on one thread, 0.86 on two.
 """
     for threads in sorted({r["threads"] for r in results}):
         mine = [r for r in results if r["threads"] == threads]

@@ -193,9 +193,11 @@ def summary(results, peers):
 
 
 def machine():
+    known = {"avx2": "AVX2", "avx512f": "AVX-512", "avx512_vnni": "VNNI", "avx_vnni": "AVX-VNNI", "amx_int8": "AMX"}
     with open("/proc/cpuinfo") as text:
-        model = next((line.split(":")[1].strip() for line in text if line.startswith("model name")), "unknown")
-    return {"cpu": model, "cores": os.cpu_count(), "system": f"{platform.system()} {platform.machine()}, {' '.join(platform.libc_ver())}",
+        about = dict([word.strip() for word in line.split(":", 1)] for line in text if ":" in line)
+    sets = [name for flag, name in known.items() if flag in about.get("flags", "").split()]
+    return {"cpu": ", ".join([about.get("model name", "unknown"), *sets]), "cores": os.cpu_count(), "system": f"{platform.system()} {platform.machine()}, {' '.join(platform.libc_ver())}",
             "python": platform.python_version()}
 
 
