@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes an ONNX model of f32 with weights of 4 bits: constants that MatMul multiplies by get a scale, and on
+"""Writes an ONNX model of f32 with weights of 4 bits, or 8: constants that MatMul multiplies by get a scale, and on
 demand a zero point, per block of their input dim. Embedding tables and all else stay. Needs numpy, onnx and
 ml_dtypes, which onnx needs itself.
 
@@ -20,27 +20,31 @@ from onnx import helper, numpy_helper
 from net import Net
 
 LEAST = 4096  # weights: smaller ones stay
+KINDS = {4: (ml_dtypes.int4, ml_dtypes.uint4), 8: (np.int8, np.uint8)}  # without and with zero points
 
 
-def quantise(w, block, asymmetric):
-    """Rows [N, K] as numbers 0 .. 15 [N, blocks, block], scales and zero points [N, blocks]."""
+def quantise(w, block, asymmetric, bits):
+    """Rows [N, K] as numbers of so many bits [N, blocks, block], scales and zero points [N, blocks]."""
+    highest, middle = 2 ** bits - 1, 2 ** (bits - 1)
     n, k = w.shape
     padded = np.zeros((n, -(-k // block) * block), np.float32)
     padded[:, :k] = w
     blocks = padded.reshape(n, -1, block)
     least, most = np.minimum(blocks.min(2), 0), np.maximum(blocks.max(2), 0)
     if asymmetric:
-        scales = np.maximum((most - least) / 15, 1e-8).astype(np.float32)
-        zeros = np.clip(np.rint(-least / scales), 0, 15).astype(np.uint8)
+        scales = np.maximum((most - least) / highest, 1e-8).astype(np.float32)
+        zeros = np.clip(np.rint(-least / scales), 0, highest).astype(np.uint8)
     else:
-        scales = np.maximum(np.maximum(most, -least) / 7, 1e-8).astype(np.float32)
-        zeros = np.full(scales.shape, 8, np.uint8)
+        scales = np.maximum(np.maximum(most, -least) / (middle - 1), 1e-8).astype(np.float32)
+        zeros = np.full(scales.shape, middle, np.uint8)
     numbers = np.rint(blocks / scales[:, :, None]) + zeros[:, :, None]
-    return np.clip(numbers, 0, 15).astype(np.uint8), scales, zeros
+    return np.clip(numbers, 0, highest).astype(np.uint8), scales, zeros
 
 
-def pack(numbers):
-    """Two a byte, the first in the low half; rows of an odd length get another 0."""
+def pack(numbers, bits):
+    """Of 4 bits two a byte, the first in the low half; rows of an odd length get another 0."""
+    if bits == 8:
+        return numbers
     if numbers.shape[-1] % 2:
         numbers = np.concatenate([numbers, np.zeros((*numbers.shape[:-1], 1), np.uint8)], -1)
     return numbers[..., 0::2] | numbers[..., 1::2] << 4
@@ -69,20 +73,21 @@ class Writer:
         return numpy_helper.to_array(tensor).T, False
 
     def nbits(self, node, rows):
-        numbers, scales, zeros = quantise(rows, self.args.block, self.args.zero_points)
-        inputs = [node.input[0], self.const(node.name + "_q", pack(numbers)), self.const(node.name + "_s", scales)]
+        numbers, scales, zeros = quantise(rows, self.args.block, self.args.zero_points, self.args.bits)
+        inputs = [node.input[0], self.const(node.name + "_q", pack(numbers, self.args.bits)), self.const(node.name + "_s", scales)]
         if self.args.zero_points:
-            inputs.append(self.const(node.name + "_z", pack(zeros)))
+            inputs.append(self.const(node.name + "_z", pack(zeros, self.args.bits)))
         n, k = rows.shape
         return [helper.make_node("MatMulNBits", inputs, list(node.output), node.name, domain="com.microsoft", K=k, N=n,
-                                 bits=4, block_size=self.args.block)]
+                                 bits=self.args.bits, block_size=self.args.block)]
 
     def linear(self, node, rows, is_transposed):
-        numbers, scales, zeros = quantise(rows, self.args.block, self.args.zero_points)
+        numbers, scales, zeros = quantise(rows, self.args.block, self.args.zero_points, self.args.bits)
         n, k = rows.shape
         numbers = numbers.reshape(n, -1)[:, :k]
-        kind = ml_dtypes.uint4 if self.args.zero_points else ml_dtypes.int4
-        numbers = (numbers.astype(np.int8) - (0 if self.args.zero_points else 8)).astype(kind)
+        kind = KINDS[self.args.bits][self.args.zero_points]
+        middle = 0 if self.args.zero_points else 2 ** (self.args.bits - 1)
+        numbers = (numbers.astype(np.int16) - middle).astype(kind)
         turn = (lambda x: x) if is_transposed else (lambda x: np.ascontiguousarray(x.T))
         inputs = [self.const(node.name + "_q", turn(numbers)), self.const(node.name + "_s", turn(scales))]
         if self.args.zero_points:
@@ -148,8 +153,9 @@ def main():
     parser.add_argument("-o", "--output", required=True, metavar="FILE", help="where to")
     parser.add_argument("--layers", metavar="AxKxN,..", help="instead of a file: A products by weights of K x N")
     parser.add_argument("--form", choices=("nbits", "linear"), default="nbits", help="(default: %(default)s)")
+    parser.add_argument("--bits", type=int, choices=KINDS, default=4, help="of a weight (default: %(default)s)")
     parser.add_argument("--block", type=int, default=32, metavar="N", help="numbers per scale (default: %(default)s)")
-    parser.add_argument("--zero-points", action="store_true", help="zero points, not 8 for all")
+    parser.add_argument("--zero-points", action="store_true", help="zero points, not the middle for all")
     args = parser.parse_args()
     if bool(args.model) == bool(args.layers):
         parser.error("name a file, or --layers")

@@ -1,5 +1,6 @@
-/* Rewrites: a MatMul or Gemm by constants of 4 bits that a DequantizeLinear makes floats of becomes
- * tenon::BlockMatMul, if scales are per tensor, per column, or per block along K. */
+/* Rewrites: a MatMul or Gemm by constants of 4 or 8 bits that a DequantizeLinear makes floats of
+ * becomes tenon::BlockMatMul, if scales are per tensor, per column, or per block along K. Not where
+ * the other factor is dequantised, too: that is tenon::QuantMatMul's. */
 #include "base/fetch.h"
 #include "base/infer.h"
 #include "base/lower.h"
@@ -10,11 +11,15 @@
 
 enum { BLOCK_LEAST = 16, BLOCK_ANY = 128 };
 
+#define FOUR_BITS (TN_MASK(TN_I4) | TN_MASK(TN_U4))
+#define EIGHT_BITS (TN_MASK(TN_I8) | TN_MASK(TN_U8))
+
 /* A matrix of constants that is dequantised, as W [N][K]. (Tensors are copies: what the graph says
  * is to be trusted until it changes only.) */
 typedef struct source {
   tn_tensor x, scales, zeros;
   int32_t values[3]; /* of these; -1: without zeros */
+  int32_t bits;
   int64_t n, k;
   int64_t k_step, n_step;             /* of x, in elements */
   int64_t block;                      /* numbers along K that share a scale */
@@ -53,12 +58,13 @@ static bool source_of(const tn_pattern *p, int32_t value, int32_t k_axis, source
   const tn_tensor *x = constant(p, n->inputs[0]), *scales = constant(p, n->inputs[1]),
                   *zeros = constant(p, zero);
   if (!x || !scales || (zero >= 0 && !zeros)) return false;
-  if (x->rank != 2 || (x->dtype != TN_I4 && x->dtype != TN_U4)) return false;
+  if (x->rank != 2 || !(TN_MASK(x->dtype) & (FOUR_BITS | EIGHT_BITS))) return false;
   if (!(TN_MASK(scales->dtype) & (TN_MASK(TN_F32) | TN_MASK(TN_F16) | TN_MASK(TN_BF16))))
     return false;
   if (zeros && tn_tensor_elements(zeros) != tn_tensor_elements(scales)) return false;
   source s = {.x = *x, .scales = *scales, .values = {n->inputs[0], n->inputs[1], zero}};
   if (zeros) s.zeros = *zeros;
+  s.bits = TN_MASK(x->dtype) & FOUR_BITS ? 4 : 8;
   s.k = s.x.shape[k_axis];
   s.n = s.x.shape[!k_axis];
   s.k_step = k_axis == 0 ? s.n : 1;
@@ -107,24 +113,33 @@ static int64_t block_of(const source *s) {
 
 /* ---- the constants ---- */
 
-/* Of x or zeros, moved to 0 .. 15. */
-static uint32_t number_at(const tn_tensor *t, int64_t at) {
-  const uint32_t q = (uint32_t)blocks_number(t->data, 4, at);
-  return t->dtype == TN_I4 ? q ^ 8 : q;
+static bool is_signed(const tn_tensor *t) { return t->dtype == TN_I4 || t->dtype == TN_I8; }
+
+/* Of x or zeros, moved to 0 .. 15 or 0 .. 255. */
+static uint32_t number_at(const source *s, const tn_tensor *t, int64_t at) {
+  const uint32_t q = (uint32_t)blocks_number(t->data, s->bits, at);
+  return is_signed(t) ? q ^ (1u << (s->bits - 1)) : q;
+}
+
+static int64_t packed_bytes(const source *s, int64_t count) { return (count * s->bits + 7) / 8; }
+
+/* What makes unsigned numbers of those in a byte of x. */
+static uint8_t flip_of(const source *s) {
+  return !is_signed(&s->x) ? 0 : s->bits == 4 ? 0x88 : 0x80;
 }
 
 /* x lies as W does, rows of whole bytes. */
 static void copy_rows(const source *s, int64_t row_bytes, uint8_t *to) {
-  const uint8_t *x = s->x.data, flip = s->x.dtype == TN_I4 ? 0x88 : 0;
+  const uint8_t *x = s->x.data, flip = flip_of(s);
   for (int64_t j = 0; j < s->n; j++, to += row_bytes)
-    for (int64_t k = 0; k < s->k / 2; k++) to[k] = *x++ ^ flip;
+    for (int64_t k = 0; k < packed_bytes(s, s->k); k++) to[k] = *x++ ^ flip;
 }
 
-/* Columns j and j + 1 of x [K][N], N even, numbers k0 to k1, both even: two by two. */
+/* Columns j and j + 1 of x [K][N] of 4 bits, N even, numbers k0 to k1, both even: two by two. */
 static void turn_pair(const source *s, int64_t j, int64_t k0, int64_t k1, int64_t row_bytes,
                       uint8_t *to) {
   const uint8_t *x = (const uint8_t *)s->x.data + (k0 * s->n + j) / 2;
-  const uint32_t flip = s->x.dtype == TN_I4 ? 0x88 : 0;
+  const uint32_t flip = flip_of(s);
   to += j * row_bytes;
   for (int64_t k = k0; k < k1; k += 2, x += s->n) {
     const uint32_t a = x[0] ^ flip, b = x[s->n / 2] ^ flip;
@@ -133,24 +148,28 @@ static void turn_pair(const source *s, int64_t j, int64_t k0, int64_t k1, int64_
   }
 }
 
-static void pack_number(const source *s, int64_t j, int64_t k, int64_t row_bytes, uint8_t *to) {
-  to[j * row_bytes + k / 2] |=
-      (uint8_t)(number_at(&s->x, k * s->k_step + j * s->n_step) << (k % 2 * 4));
+/* Number k of those that begin at a byte, all 0 so far. */
+static void put_number(const source *s, uint32_t number, int64_t k, uint8_t *to) {
+  if (s->bits == 8)
+    to[k] = (uint8_t)number;
+  else
+    to[k / 2] |= (uint8_t)(number << (k % 2 * 4));
 }
 
 /* A block of rows and columns at a time: what is read and written stays in the cache. */
 static void pack_numbers(const source *s, int64_t row_bytes, uint8_t *to) {
   enum { SIZE = 128 };
-  if (s->k_step == 1 && s->k % 2 == 0) {
+  if (s->k_step == 1 && s->k * s->bits % 8 == 0) {
     copy_rows(s, row_bytes, to);
     return;
   }
-  const bool pairs = s->n_step == 1 && s->n % 2 == 0;
+  const bool pairs = s->bits == 4 && s->n_step == 1 && s->n % 2 == 0;
   for (int64_t k0 = 0; k0 < s->k; k0 += SIZE) {
     const int64_t k1 = tn_min_i64(k0 + SIZE, s->k), even = pairs ? k1 / 2 * 2 : k0;
     for (int64_t j = 0; j < s->n && pairs; j += 2) turn_pair(s, j, k0, even, row_bytes, to);
     for (int64_t j = 0; j < s->n; j++)
-      for (int64_t k = even; k < k1; k++) pack_number(s, j, k, row_bytes, to);
+      for (int64_t k = even; k < k1; k++)
+        put_number(s, number_at(s, &s->x, k * s->k_step + j * s->n_step), k, to + j * row_bytes);
   }
 }
 
@@ -166,11 +185,9 @@ static void copy_scales(const source *s, int64_t n_blocks, int64_t block, char *
 }
 
 static void pack_zeros(const source *s, int64_t n_blocks, int64_t block, uint8_t *to) {
-  for (int64_t j = 0; j < s->n; j++, to += (n_blocks + 1) / 2)
+  for (int64_t j = 0; j < s->n && s->values[2] >= 0; j++, to += packed_bytes(s, n_blocks))
     for (int64_t g = 0; g < n_blocks; g++)
-      to[g / 2] |= (uint8_t)(s->values[2] >= 0
-                                 ? number_at(&s->zeros, scale_at(s, j, g * block)) << (g % 2 * 4)
-                                 : 0);
+      put_number(s, number_at(s, &s->zeros, scale_at(s, j, g * block)), g, to);
 }
 
 /* A constant [n][width] that is filled in, zero so far. */
@@ -200,9 +217,10 @@ static tn_status make_consts(const tn_call *call, tn_graph *graph, const source 
                              int32_t *out) {
   const int64_t n_blocks = tn_ceil_div(s->k, block);
   tn_tensor t;
-  tn_status status = begin_const(call, TN_U8, s->n, n_blocks * (block / 2), &t);
+  const int64_t row_bytes = n_blocks * packed_bytes(s, block);
+  tn_status status = begin_const(call, TN_U8, s->n, row_bytes, &t);
   if (status) return status;
-  pack_numbers(s, n_blocks * (block / 2), t.data);
+  pack_numbers(s, row_bytes, t.data);
   out[0] = end_const(call, graph, &t);
   if (out[0] < 0) return out[0];
   status = begin_const(call, s->scales.dtype, s->n, n_blocks, &t);
@@ -211,8 +229,8 @@ static tn_status make_consts(const tn_call *call, tn_graph *graph, const source 
   out[1] = end_const(call, graph, &t);
   if (out[1] < 0) return out[1];
   out[2] = -1;
-  if (s->values[2] < 0 && s->x.dtype == TN_I4) return TN_OK; /* 0 of i4 is 8 here */
-  status = begin_const(call, TN_U8, s->n, (n_blocks + 1) / 2, &t);
+  if (s->values[2] < 0 && is_signed(&s->x)) return TN_OK; /* 0 is the middle here */
+  status = begin_const(call, TN_U8, s->n, packed_bytes(s, n_blocks), &t);
   if (status) return status;
   pack_zeros(s, n_blocks, block, t.data);
   out[2] = end_const(call, graph, &t);
@@ -230,14 +248,22 @@ static tn_status become(const tn_call *call, tn_graph *graph, int32_t node, cons
   if (!status) status = make_consts(call, graph, s, block, consts);
   if (status) return status;
   const tn_attr attrs[] = {tn_attr_int("K", s->k), tn_attr_int("N", s->n),
-                           tn_attr_int("block_size", block)};
+                           tn_attr_int("bits", s->bits), tn_attr_int("block_size", block)};
   const int32_t inputs[] = {a, consts[0], consts[1], consts[2], bias};
-  return tn_lower_to_own(call, graph, node, "BlockMatMul", inputs, 5, attrs, 3);
+  return tn_lower_to_own(call, graph, node, "BlockMatMul", inputs, 5, attrs, 4);
 }
 
-/* Without vectors, weights that became f32 once are faster. */
-static bool has_kernels(const tn_call *call) {
-  return (call->isa & (TN_ISA_AVX2 | TN_ISA_NEON)) != 0;
+/* There are vector kernels; without, weights that became f32 once are faster. */
+static bool has_kernels(const tn_call *call, const source *s) {
+  enum { BLOCK_LEAST_8 = 32 };
+  const uint64_t with_8 = TN_ISA_AVX512_VNNI | TN_ISA_AVX_VNNI | TN_ISA_NEON_DOT;
+  if (s->bits == 4) return (call->isa & (TN_ISA_AVX2 | TN_ISA_NEON)) != 0;
+  return (call->isa & with_8) && block_of(s) >= BLOCK_LEAST_8;
+}
+
+/* So is a product by it, of 8 bits if it is not quantised as a whole. */
+static bool fits(const tn_call *call, const tn_pattern *p, const source *s, int32_t a) {
+  return has_kernels(call, s) && (s->bits == 4 || !tn_pattern_node(p, a, "DequantizeLinear"));
 }
 
 /* Floats, and so is what they are multiplied with. (That may be of no known dims yet. If weights
@@ -251,8 +277,8 @@ tn_status block_matmul_from_matmul(const tn_call *call, tn_graph *graph, int32_t
   const tn_pattern p = {call->host->graph, graph};
   const tn_node *n = tn_pattern_root(&p, node);
   source s;
-  if (!has_kernels(call) || !n || n->n_inputs < 2 || !are_floats(&p, n->inputs[1])) return TN_OK;
-  if (!find_source(&p, n->inputs[1], 0, &s)) return TN_OK;
+  if (!n || n->n_inputs < 2 || !are_floats(&p, n->inputs[1])) return TN_OK;
+  if (!find_source(&p, n->inputs[1], 0, &s) || !fits(call, &p, &s, n->inputs[0])) return TN_OK;
   return become(call, graph, node, &s, n->inputs[0], -1);
 }
 
@@ -269,9 +295,10 @@ tn_status block_matmul_from_gemm(const tn_call *call, tn_graph *graph, int32_t n
   const tn_node *n = tn_pattern_root(&p, node);
   const tn_gemm_attrs *a = call->attrs;
   source s;
-  if (!has_kernels(call) || !n || n->n_inputs < 2 || !are_floats(&p, n->inputs[1])) return TN_OK;
+  if (!n || n->n_inputs < 2 || !are_floats(&p, n->inputs[1])) return TN_OK;
   const int32_t c = tn_pattern_input(n, 2);
   if (a->transA || a->alpha != 1 || (c >= 0 && a->beta != 1)) return TN_OK;
   if (!find_source(&p, n->inputs[1], a->transB ? 1 : 0, &s) || !is_bias(&p, c, s.n)) return TN_OK;
+  if (!fits(call, &p, &s, n->inputs[0])) return TN_OK;
   return become(call, graph, node, &s, n->inputs[0], c);
 }

@@ -12,7 +12,7 @@ static bool is_worth_it(const tn_graph *g, const tn_gnode *n) {
     if (n->node.inputs[k] >= 0) in += tn_tensor_bytes(&tn_graph_val(g, n->node.inputs[k])->type);
   for (uint32_t k = 0; k < n->node.n_outputs; k++)
     if (n->node.outputs[k] >= 0) out += tn_tensor_bytes(&tn_graph_val(g, n->node.outputs[k])->type);
-  return out <= MAX_FOLDED_BYTES || out <= 2 * in;
+  return out <= MAX_FOLDED_BYTES || out <= 4 * in; /* 4: f32 of quantised weights */
 }
 
 /* Rewrites make integer arithmetic of what is quantised; they must see it. */

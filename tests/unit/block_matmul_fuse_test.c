@@ -1,4 +1,4 @@
-/* Products by constants of 4 bits that a DequantizeLinear makes floats of become
+/* Products by constants of 4 or 8 bits that a DequantizeLinear makes floats of become
  * tenon::BlockMatMul, whichever way the matrix and its scales lie; others do not. */
 #include "base/cpu.h"
 #include "fuse_kit.h"
@@ -30,12 +30,12 @@ static void fill(uint8_t *bytes, int64_t n, uint32_t seed) {
 }
 
 static int32_t dequantised(maker *m) {
-  static uint8_t x[MOST * MOST], zeros[MOST * MOST];
+  static uint8_t x[4 * MOST * MOST], zeros[MOST * MOST];
   static float scales[MOST * MOST];
   const int64_t dims[] = {now.size, now.size};
   const tn_attr axis = tn_attr_int("axis", now.axis), block = tn_attr_int("block_size", now.block);
   const tn_attr *const attrs[] = {&axis, &block};
-  fill(x, MOST * MOST, 1);
+  fill(x, (int64_t)sizeof x, 1);
   fill(zeros, MOST * MOST, 2);
   for (int64_t k = 0; k < count_of(&now); k++) scales[k] = 0.01f * (float)(k % 7 + 1);
   const int32_t inputs[] = {
@@ -63,7 +63,10 @@ static void check(quantised q, bool fuses) {
   for (int k = 0; k < ROWS * MOST; k++) x[k] = (float)(k * 37 % 101) / 50 - 1;
   const int64_t dims[] = {ROWS, q.size};
   const tn_tensor in = tn_tensor_make(TN_F32, 2, dims, x);
-  const bool has_kernels = (tn_cpu_isa() & (TN_ISA_AVX2 | TN_ISA_NEON)) != 0;
+  const uint64_t with_4 = TN_ISA_AVX2 | TN_ISA_NEON,
+                 with_8 = TN_ISA_AVX512_VNNI | TN_ISA_AVX_VNNI | TN_ISA_NEON_DOT;
+  const bool is_8 = q.dtype == TN_I8 || q.dtype == TN_U8,
+             has_kernels = (tn_cpu_isa() & (is_8 ? with_8 : with_4)) != 0;
   now = q;
   kit_check(make, &in, "BlockMatMul", fuses && has_kernels, ops);
 }
@@ -104,7 +107,19 @@ static void others_stay(void **state) {
   check((quantised){TN_I4, 96, 0, 0, {96}, 1, false, false, false}, false);     /* a scale per k */
   check((quantised){TN_I4, 96, 1, 32, {96, 3}, 2, false, false, false}, false); /* along N */
   check((quantised){TN_I4, 96, 0, 24, {4, 96}, 2, false, false, false}, false); /* 8 at a time */
-  check((quantised){TN_I8, 96, 0, 32, {3, 96}, 2, false, false, false}, false);
+  check((quantised){TN_I32, 48, 0, 0, {0}, 0, false, false, false}, false);
+}
+
+static void eight_bits(void **state) {
+  (void)state;
+  check((quantised){TN_I8, 96, 0, 32, {3, 96}, 2, false, false, false}, true);
+  check((quantised){TN_U8, 95, 1, 32, {95, 3}, 2, true, true, false}, true);
+  check((quantised){TN_U8, 95, 1, 64, {95, 2}, 2, false, true, true}, true);
+  check((quantised){TN_U8, 95, 1, 16, {95, 6}, 2, true, true, false}, false);
+  check((quantised){TN_I8, 95, 1, 0, {95}, 1, true, false, false}, true);
+  check((quantised){TN_I8, 96, 0, 0, {96}, 1, false, true, true}, true);
+  check((quantised){TN_U8, 96, 1, 0, {0}, 0, true, false, false}, true);
+  check((quantised){TN_I8, 96, 0, 0, {96}, 1, false, false, false}, false); /* a scale per k */
 }
 
 static void open_dims(void **state) {
@@ -120,6 +135,8 @@ int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(blocks_along_the_depth),
                                      cmocka_unit_test(rows_that_are_columns),
                                      cmocka_unit_test(scales_of_columns_and_of_all),
-                                     cmocka_unit_test(others_stay), cmocka_unit_test(open_dims)};
+                                     cmocka_unit_test(others_stay),
+                                     cmocka_unit_test(eight_bits),
+                                     cmocka_unit_test(open_dims)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
