@@ -115,7 +115,7 @@ def quantised(results):
 ## Quantised to int8
 
 Pairs of QuantizeLinear and DequantizeLinear around every operator, weights of i8 with a scale per channel, activations of u8
-(`bench/models/int8.py`). Outputs may differ by 4 steps of 128 in the largest value.
+(`bench/models/int8.py`); BERT: activations quantised at run time (MatMulInteger). Outputs may differ by 4 steps of 128 in the largest value.
 Tenon has no kernels for AMX, OpenVINO has: on a machine with AMX it ran ResNet-50 in 0.62 of Tenon's time on one thread, 0.86 on two.
 """
     for threads in sorted({r["threads"] for r in results}):

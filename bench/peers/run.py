@@ -9,7 +9,8 @@ Each engine holds the model in a process of its own. In every round each engine 
 of time while all others sleep; the ratio of a peer is the median over the rounds of its median time
 divided by Tenon's of the same round. Outputs are compared with ONNX Runtime's without optimisation.
 With --busy a loop keeps the last of the cores busy, after a run on one thread without it. With --int8
-models are quantised first, with activations of u8; outputs may then differ by a few of 255 steps.
+models are quantised first, with activations of u8 (of transformers, at run time); outputs may then
+differ by a few of 255 steps.
 """
 import argparse
 import contextlib
@@ -31,7 +32,8 @@ import build
 import engines
 
 LIMIT = 1800  # a conversion may take minutes
-QUANTISED = ("resnet50", "mobilenet_v2", "squeezenet_1_1")
+QUANTISED = ("resnet50", "mobilenet_v2", "squeezenet_1_1", "bert_base_128")
+DYNAMIC = ("bert_base_128", "vit_small", "gpt2_prefill_128", "gpt2_decode")  # activations at run time, as is usual
 STEPS = 4  # by which outputs of quantised models may differ: each value on the way there is rounded
 TAKE_QUANTISED = ("tenon", "onnxruntime", "openvino")  # as onnxruntime.quantization writes them
 
@@ -91,6 +93,10 @@ def inputs_of(path):
     return target
 
 
+def quantised_name(model):
+    return f"{model}.{'dynamic' if model in DYNAMIC else 'u8'}.onnx"
+
+
 def write(model, path, int8):
     """The model's file, unless it is there."""
     if path.exists():
@@ -98,7 +104,8 @@ def write(model, path, int8):
     if int8:
         plain = path.with_name(f"{model}.onnx")
         write(model, plain, False)
-        subprocess.run([sys.executable, str(HERE.parent / "models" / "int8.py"), str(plain), "-o", str(path)], check=True)
+        command = [sys.executable, str(HERE.parent / "models" / "int8.py"), str(plain), "-o", str(path)]
+        subprocess.run(command + ["--dynamic"] * (model in DYNAMIC), check=True)
     else:
         import onnx
         onnx.save(build.MODELS[model](), path)
@@ -236,7 +243,7 @@ def main():
     args.output.mkdir(parents=True, exist_ok=True)
     results, target = [], args.output / ("busy.json" if args.busy else "int8.json" if args.int8 else "peers.json")
     for model in args.models or (QUANTISED if args.int8 else build.MODELS):
-        path = args.output.resolve() / f"{model}{'.u8' * args.int8}.onnx"
+        path = args.output.resolve() / (quantised_name(model) if args.int8 else f"{model}.onnx")
         write(model, path, args.int8)
         if args.convert:
             convert(path, names)
