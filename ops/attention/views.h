@@ -38,27 +38,48 @@ static inline void view_dense(const int64_t size[4], int64_t stride[4]) {
   for (int d = 3; d >= 0; dense *= size[d--]) stride[d] = dense;
 }
 
-/* Of a value of f32 that has elements: a copy of another one, if that is how it is made, else
- * itself. */
-static inline bool view_of(const tn_pattern *p, int32_t value, view *out) {
-  const tn_tensor *t = tn_pattern_type(p, value);
-  if (!t || t->dtype != TN_F32 || t->rank != 4 || tn_tensor_elements(t) == 0) return false;
-  const int32_t node = p->api->value_producer(p->graph, value);
+/* The one region of which the value is all; NULL: it is made otherwise. */
+static inline const tn_region *view_region(const tn_pattern *p, int32_t value) {
+  const int32_t node = value < 0 ? -1 : p->api->value_producer(p->graph, value);
   const tn_node *made = node < 0 ? NULL : p->api->node(p->graph, node);
   uint32_t n = 0;
   const tn_region *const *regions = made ? p->api->node_regions(p->graph, node, &n) : NULL;
-  memcpy(out->size, t->shape, sizeof out->size);
-  out->base = value;
-  out->offset = 0;
-  view_dense(out->size, out->stride);
+  return n == 1 && made->n_outputs == 1 && regions[0]->dst_offset == 0 ? regions[0] : NULL;
+}
+
+static inline int32_t view_source(const tn_pattern *p, int32_t value, const tn_region *r) {
+  return p->api->node(p->graph, p->api->value_producer(p->graph, value))->inputs[r->input];
+}
+
+/* Where the view is all of a base that is a copy itself, the view of what that copies. */
+static inline bool view_step(const tn_pattern *p, view *v) {
+  const tn_region *r = v->offset == 0 ? view_region(p, v->base) : NULL;
   int64_t stride[4];
-  if (n != 1 || made->n_outputs != 1 || regions[0]->dst_offset != 0 ||
-      !view_strides(regions[0], out->size, out->stride, stride))
-    return true;
-  out->base = made->inputs[regions[0]->input];
-  out->offset = regions[0]->src_offset;
-  memcpy(out->stride, stride, sizeof stride);
+  if (!r || !view_strides(r, v->size, v->stride, stride)) return false;
+  v->base = view_source(p, v->base, r);
+  v->offset = r->src_offset;
+  memcpy(v->stride, stride, sizeof stride);
+  return true;
+}
+
+/* Of a value of f32 that has elements, with dims `size`: a copy of another one, if that is how it
+ * is made, else itself. */
+static inline bool view_as(const tn_pattern *p, int32_t value, const int64_t size[4], view *out) {
+  const tn_tensor *t = tn_pattern_type(p, value);
+  int64_t n = 1;
+  for (int d = 0; d < 4; d++) n *= size[d];
+  if (!t || t->dtype != TN_F32 || n == 0 || tn_tensor_elements(t) != n) return false;
+  *out = (view){.base = value};
+  memcpy(out->size, size, sizeof out->size);
+  view_dense(size, out->stride);
+  view_step(p, out);
   return tn_pattern_type(p, out->base) != NULL;
+}
+
+/* The same of a value of rank 4, with its own dims. */
+static inline bool view_of(const tn_pattern *p, int32_t value, view *out) {
+  const tn_tensor *t = tn_pattern_type(p, value);
+  return t && t->rank == 4 && view_as(p, value, t->shape, out);
 }
 
 static inline bool view_has_strides(const view *v, const int64_t stride[4]) {

@@ -61,6 +61,10 @@ static int32_t deviation_is_read(maker *m) {
 
 /* ---- attention ---- */
 
+static int32_t integer(maker *m, int64_t x) {
+  return constant(m, TN_I64, 1, (const int64_t[]){1}, &x);
+}
+
 static int32_t reshape(maker *m, int32_t x, int32_t rank, const int64_t *dims) {
   const int64_t n = rank;
   return op(m, "Reshape", x, constant(m, TN_I64, 1, &n, dims));
@@ -119,11 +123,182 @@ static int32_t scale_of_keys(maker *m) {
   return weigh(m, softmax(m, op(m, "Mul", s, numbers(m, 1, dims)), -1));
 }
 
+/* ---- scales and masks of attention ---- */
+
+enum { LOWEST = 0, ENDLESS, LOW, NOT_LOW };
+static const float fills[] = {-3.4028235e38f, -INFINITY, -1e4f, -100};
+
+static int32_t number_times(maker *m, int32_t x, float factor) {
+  return op(m, "Mul", x, number(m, factor));
+}
+/* Scores of rows and keys that count: those up to the row's own, and in the third row none. */
+static int32_t truth(maker *m, bool is_dynamic) {
+  uint8_t data[ROWS * ROWS];
+  const int64_t dims[4] = {1, 1, ROWS, ROWS};
+  for (int i = 0; i < ROWS * ROWS; i++) data[i] = i % ROWS <= i / ROWS && i / ROWS != 2;
+  const int32_t value = constant(m, TN_BOOL, 4, dims, data);
+  if (!is_dynamic) return value;
+  const int32_t first[3] = {m->x, integer(m, 0), integer(m, 1)}, /* none of it is so large */
+      one = node_of(m, "Slice", (const int32_t[]){first[0], first[1], first[2], integer(m, -1)}, 4,
+                    NULL, 0);
+  const int64_t by_row[4] = {1, 1, ROWS, 1};
+  return op(m, "And", value, op(m, "Less", reshape(m, one, 4, by_row), number(m, 1000)));
+}
+static int32_t chosen(maker *m, int32_t condition, int32_t a, int32_t b) {
+  return node_of(m, "Where", (const int32_t[]){condition, a, b}, 3, NULL, 0);
+}
+static int32_t product_of(maker *m) {
+  return op(m, "MatMul", split(m, rows_third), split(m, rows_last));
+}
+static int32_t guarded(maker *m, int32_t weights) {
+  return chosen(m, op(m, "IsNaN", weights, -1), number(m, 0), weights);
+}
+static int32_t added_mask(maker *m, float fill) {
+  return chosen(m, truth(m, true), number(m, 0), number(m, fill));
+}
+
+static int32_t mask_before_scale(maker *m) {
+  const int32_t s = op(m, "Add", product_of(m), added_mask(m, fills[LOWEST]));
+  return weigh(m, softmax(m, op(m, "Div", s, number(m, 3)), -1));
+}
+static int32_t scales_of_both(maker *m) {
+  const int32_t q = number_times(m, split(m, rows_third), 0.6f),
+                k = number_times(m, split(m, rows_last), 0.6f);
+  return weigh(m, softmax(m, op(m, "MatMul", q, k), -1));
+}
+static int32_t scale_of_queries(maker *m) {
+  const int64_t dims[4] = {1, ROWS, HEADS, SIZE};
+  const int32_t x = number_times(m, op(m, "Mul", m->x, row(m)), 0.3f),
+                q = transpose(m, reshape(m, x, 4, dims), rows_third);
+  return weigh(m, softmax(m, op(m, "MatMul", q, split(m, rows_last)), -1));
+}
+static int32_t kept(maker *m) {
+  return weigh(m, softmax(m, chosen(m, truth(m, true), scores(m), number(m, fills[LOW])), -1));
+}
+static int32_t kept_by_constant(maker *m) {
+  const int32_t s = chosen(m, truth(m, false), scores(m), number(m, fills[LOWEST]));
+  return weigh(m, softmax(m, s, -1));
+}
+static int32_t dropped_by_not(maker *m) {
+  const int32_t drops = op(m, "Not", truth(m, true), -1);
+  return weigh(m, softmax(m, chosen(m, drops, number(m, fills[LOWEST]), scores(m)), -1));
+}
+static int32_t kept_and_guarded(maker *m) {
+  const int32_t s = chosen(m, truth(m, true), scores(m), number(m, fills[ENDLESS]));
+  return weigh(m, guarded(m, softmax(m, s, -1)));
+}
+static int32_t dropped_and_guarded(maker *m) {
+  const int32_t drops = op(m, "Not", truth(m, true), -1),
+                s = chosen(m, drops, number(m, fills[ENDLESS]), scores(m));
+  return weigh(m, guarded(m, softmax(m, chosen(m, truth(m, true), s, number(m, -INFINITY)), -1)));
+}
+static int32_t fill_becomes_endless(maker *m) {
+  const int32_t s = chosen(m, truth(m, true), product_of(m), number(m, fills[LOWEST]));
+  return weigh(m, guarded(m, softmax(m, number_times(m, s, 2), -1)));
+}
+static int32_t kept_or_nan(maker *m) { /* NaN in the third row, as 7 says in its place */
+  const int32_t s = chosen(m, truth(m, true), scores(m), number(m, fills[ENDLESS])),
+                y = weigh(m, softmax(m, s, -1));
+  return chosen(m, op(m, "IsNaN", y, -1), number(m, 7), y);
+}
+static int32_t masked_twice(maker *m) {
+  const int32_t s = chosen(m, truth(m, true), scores(m), number(m, fills[LOWEST]));
+  return weigh(m, softmax(m, op(m, "Add", s, added_mask(m, fills[LOW])), -1));
+}
+static int32_t floored(maker *m) { /* as OPT has it: two of the lowest are -inf */
+  const int32_t s = op(m, "Add", op(m, "Add", scores(m), added_mask(m, fills[LOWEST])),
+                       added_mask(m, fills[LOWEST]));
+  return weigh(m, softmax(m, op(m, "Max", s, number(m, fills[LOWEST])), -1));
+}
+static int32_t guard_without_mask(maker *m) {
+  return weigh(m, guarded(m, softmax(m, scores(m), -1)));
+}
+
+/* Keys up to the row's own, and `width` more. */
+static int32_t band(maker *m, int width) {
+  float data[ROWS * ROWS];
+  const int64_t dims[2] = {ROWS, ROWS};
+  for (int i = 0; i < ROWS * ROWS; i++) data[i] = i % ROWS <= i / ROWS + width ? 0 : fills[ENDLESS];
+  return op(m, "Add", scores(m), constant(m, TN_F32, 2, dims, data));
+}
+static int32_t causal(maker *m) { return weigh(m, softmax(m, band(m, 0), -1)); }
+static int32_t wide_band(maker *m) { return weigh(m, softmax(m, band(m, 2), -1)); }
+
+static const int64_t heads_first[3] = {1, 0, 2}, keys_last[3] = {1, 2, 0}, of_rows[3] = {1, 0, 2};
+
+static int32_t transpose3(maker *m, int32_t x, const int64_t perm[3]) {
+  const tn_attr attr = tn_attr_ints("perm", (tn_ints){perm, 3});
+  return op_with(m, "Transpose", x, -1, &attr);
+}
+static int32_t split3(maker *m, const int64_t perm[3]) {
+  const int64_t dims[3] = {ROWS, HEADS, SIZE};
+  return transpose3(m, reshape(m, op(m, "Mul", m->x, row(m)), 3, dims), perm);
+}
+static int32_t scores3(maker *m) {
+  return op(m, "MatMul", split3(m, heads_first), split3(m, keys_last));
+}
+static int32_t weigh3(maker *m, int32_t weights) {
+  const int64_t dims[3] = {1, ROWS, WIDTH};
+  return reshape(m, transpose3(m, op(m, "MatMul", weights, split3(m, heads_first)), of_rows), 3,
+                 dims);
+}
+static int32_t of_rank_3(maker *m) {
+  const int32_t mask = numbers(m, 3, (const int64_t[]){HEADS, ROWS, 6});
+  return weigh3(m, softmax(m, op(m, "Add", number_times(m, scores3(m), 0.4f), mask), -1));
+}
+static int32_t masked_in_rank_4(maker *m) {
+  const int64_t four[4] = {1, HEADS, ROWS, ROWS}, three[3] = {HEADS, ROWS, ROWS};
+  const int32_t s = op(m, "Add", reshape(m, scores3(m), 4, four), added_mask(m, fills[LOWEST]));
+  return weigh3(m, softmax(m, reshape(m, s, 3, three), -1));
+}
+static int32_t one_head(maker *m) {
+  const int32_t k = transpose3(m, op(m, "Mul", m->x, row(m)), (const int64_t[]){0, 2, 1}),
+                s = op(m, "Div", op(m, "MatMul", op(m, "Mul", m->x, row(m)), k), number(m, 3));
+  return op(m, "MatMul", softmax(m, s, -1), op(m, "Mul", m->x, row(m)));
+}
+
+/* Half of the columns as heads of keys or values, each of which serves two. */
+static int32_t shared(maker *m, const int64_t perm[4]) {
+  const int64_t dims[4] = {1, ROWS, 1, SIZE}, one = 2, size[5] = {1, 1, HEADS, ROWS, SIZE}, n = 5,
+                all[4] = {1, HEADS, ROWS, SIZE};
+  const int32_t half = node_of(
+                    m, "Slice",
+                    (const int32_t[]){m->x, integer(m, 0), integer(m, SIZE), integer(m, -1)}, 4,
+                    NULL, 0),
+                x = transpose(m, reshape(m, op(m, "Abs", half, -1), 4, dims), rows_third),
+                axes = constant(m, TN_I64, 1, (const int64_t[]){1}, &one),
+                wide =
+                    op(m, "Expand", op(m, "Unsqueeze", x, axes), constant(m, TN_I64, 1, &n, size)),
+                y = reshape(m, wide, 4, all);
+  return perm ? transpose(m, y, perm) : y;
+}
+static int32_t heads_share_keys(maker *m) {
+  const int32_t k = shared(m, (const int64_t[]){0, 1, 3, 2}),
+                s = op(m, "Div", op(m, "MatMul", split(m, rows_third), k), number(m, 3));
+  return join(m, op(m, "MatMul", softmax(m, s, -1), shared(m, NULL)));
+}
+
+static int32_t filled_with_100(maker *m) {
+  return weigh(m, softmax(m, chosen(m, truth(m, true), scores(m), number(m, fills[NOT_LOW])), -1));
+}
+static int32_t low_beside_others(maker *m) {
+  const int32_t s = chosen(m, truth(m, true), scores(m), number(m, fills[LOW]));
+  return weigh(m, softmax(m, op(m, "Add", s, added_mask(m, fills[LOWEST])), -1));
+}
+static int32_t scores_are_read(maker *m) {
+  m->also = scores(m);
+  return weigh(m, softmax(m, chosen(m, truth(m, true), m->also, number(m, fills[LOW])), -1));
+}
+static int32_t floor_is_high(maker *m) {
+  return weigh(m, softmax(m, op(m, "Max", scores(m), number(m, -1)), -1));
+}
+static int32_t guard_of_one(maker *m) {
+  const int32_t p = softmax(m, scores(m), -1);
+  return weigh(m, chosen(m, op(m, "IsNaN", p, -1), number(m, 1), p));
+}
+
 /* ---- rotary embeddings ---- */
 
-static int32_t integer(maker *m, int64_t x) {
-  return constant(m, TN_I64, 1, (const int64_t[]){1}, &x);
-}
 static int32_t columns(maker *m, int32_t x, int64_t begin, int64_t end) {
   const int32_t inputs[4] = {x, integer(m, begin), integer(m, end), integer(m, -1)};
   return node_of(m, "Slice", inputs, 4, NULL, 0);
@@ -237,6 +412,43 @@ static void attentions(void **state) {
   stays(scale_of_keys, "Attention");
 }
 
+/* No copies, and steps of the mask alone. */
+static void is_attention(make_fn make, const char *expected) {
+  char ops[KIT_MAX_TEXT];
+  check(make, "Attention", true, ops);
+  assert_string_equal(ops, expected);
+}
+
+static void scales_and_masks(void **state) {
+  (void)state;
+  char ops[KIT_MAX_TEXT];
+  is_attention(scales_of_both, "Mul Mul Mul Attention");
+  is_attention(scale_of_queries, "Mul Mul Mul Attention");
+  is_attention(kept_by_constant, "Mul Mul Mul Attention");
+  is_attention(guard_without_mask, "Mul Mul Mul Attention");
+  is_attention(causal, "Mul Mul Mul Attention");
+  is_attention(wide_band, "Mul Mul Mul Attention");
+  is_attention(of_rank_3, "Mul Mul Mul Attention");
+  is_attention(one_head, "Mul Mul Mul Attention");
+  becomes(mask_before_scale, "Attention");
+  becomes(kept, "Attention");
+  check(dropped_by_not, "Attention", true, ops);
+  assert_null(strstr(ops, "Not"));
+  becomes(kept_and_guarded, "Attention");
+  becomes(dropped_and_guarded, "Attention");
+  becomes(fill_becomes_endless, "Attention");
+  becomes(kept_or_nan, "Attention");
+  becomes(masked_twice, "Attention");
+  becomes(floored, "Attention");
+  becomes(masked_in_rank_4, "Attention");
+  becomes(heads_share_keys, "Attention");
+  stays(filled_with_100, "Attention");
+  stays(low_beside_others, "Attention");
+  stays(scores_are_read, "Attention");
+  stays(floor_is_high, "Attention");
+  stays(guard_of_one, "Attention");
+}
+
 static void rotaries(void **state) {
   (void)state;
   char ops[KIT_MAX_TEXT];
@@ -256,6 +468,7 @@ static void rotaries(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(normalisations), cmocka_unit_test(attentions),
+                                     cmocka_unit_test(scales_and_masks),
                                      cmocka_unit_test(rotaries)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
