@@ -10,7 +10,14 @@
 #include "base/simd_math.h"
 #include "reduction.h"
 
-enum { CHUNK = 4096, PARTS = 4, COLUMNS = 64, WIDE = COLUMNS / TN_VF_LANES, LEVEL = 512 };
+enum {
+  CHUNK = 4096,
+  PARTS = 4,
+  COLUMNS = 64,
+  WIDE = COLUMNS / TN_VF_LANES,
+  LEVEL = 512,
+  GATHERED = 4
+};
 
 typedef enum fold_op {
   FOLD_SUM,
@@ -129,6 +136,56 @@ FOLD_INLINE double fold_one(fold_op op, const runs *u, const float *x, float shi
     }
   }
   return fold_join_one(op, total, fold_lanes(op, part));
+}
+
+/* All terms of one output, at most CHUNK of them, as a vector yet to be folded. */
+FOLD_INLINE tn_vf fold_short(fold_op op, const runs *u, const float *x, tn_vf shift) {
+  tn_vf part[PARTS];
+  fold_begin(op, part, PARTS);
+  for (int64_t k = 0; k < u->n; k++)
+    fold_run(op, part, x + walk_offset(&u->outer, k), u->length, shift);
+  return fold_join(op, fold_join(op, part[0], part[1]), fold_join(op, part[2], part[3]));
+}
+
+/* The first `count` terms of each of TN_VF_LANES rows, `step` apart, as vectors: count is at most
+ * TN_VF_LANES. */
+FOLD_INLINE void fold_tiny(fold_op op, const float *x, int64_t count, int64_t step,
+                           const float *shift, tn_vf v[TN_VF_LANES]) {
+  const tn_vf_mask has = tn_vf_mask_first(count), all = tn_vf_mask_first(TN_VF_LANES);
+  const tn_vf pad = tn_vf_keep(tn_vf_mask_and_not(all, has), tn_vf_set1(fold_nothing(op)));
+  TN_UNROLL for (int k = 0; k < TN_VF_LANES; k++) v[k] = fold_step(
+      op, tn_vf_set1(fold_start(op)), tn_vf_join(pad, has, x + k * step), tn_vf_set1(shift[k]));
+}
+
+/* n outputs of `count` neighbouring terms each: a lane is an output from the beginning. */
+FOLD_INLINE tn_vf fold_gathered(fold_op op, const float *x, int64_t count, int64_t n,
+                                const float *shift) {
+  tn_vf v = tn_vf_set1(fold_start(op));
+  tn_vu at;
+  for (int k = 0; k < TN_VF_LANES; k++) at[k] = (uint32_t)(k * count);
+  for (int64_t j = 0; j < count; j++)
+    v = fold_step(op, v, tn_vf_gather(tn_vf_mask_first(n), x + j, at), tn_vf_load(shift));
+  return v;
+}
+
+/* n <= TN_VF_LANES outputs from the position `first` of kept on, of at most CHUNK terms each: one
+ * per lane. Their last folds, which take most of the time of short rows, are made together. */
+FOLD_INLINE tn_vf fold_outputs(fold_op op, const runs *u, const walk *kept, const float *x,
+                               int64_t first, int64_t n, const float *shift) {
+#define FOLD_JOIN(a, b) fold_join(op, a, b)
+  const bool rows = u->n == 1 && kept->rank == 1;
+  tn_vf v[TN_VF_LANES];
+  if (rows && u->length <= GATHERED && kept->strides[0] == u->length)
+    return fold_gathered(op, x + first * u->length, u->length, n, shift);
+  if (rows && u->length <= TN_VF_LANES && n == TN_VF_LANES)
+    fold_tiny(op, x + first * kept->strides[0], u->length, kept->strides[0], shift, v);
+  else
+    for (int64_t k = 0; k < TN_VF_LANES; k++)
+      v[k] = k < n ? fold_short(op, u, x + walk_offset(kept, first + k), tn_vf_set1(shift[k]))
+                   : tn_vf_set1(0);
+  TN_VF_FOLD_EACH(v, FOLD_JOIN);
+  return v[0];
+#undef FOLD_JOIN
 }
 
 /* ---- columns side by side ---- */

@@ -68,9 +68,13 @@ static inline tn_vf tn_vf_load_bf16(const uint16_t *p) {
   const __m512i wide = _mm512_cvtepu16_epi32(_mm256_loadu_si256((const void *)p));
   return _mm512_castsi512_ps(_mm512_slli_epi32(wide, 16));
 }
-/* Elements 0, 2, 4 .. of a followed by b. */
+/* Elements 0, 2, 4 .. of a followed by b; and 1, 3, 5 .. of them. */
 static inline tn_vf tn_vf_even(tn_vf a, tn_vf b) {
   const __m512i at = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
+  return _mm512_permutex2var_ps(a, at, b);
+}
+static inline tn_vf tn_vf_odd(tn_vf a, tn_vf b) {
+  const __m512i at = _mm512_setr_epi32(1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31);
   return _mm512_permutex2var_ps(a, at, b);
 }
 
@@ -124,9 +128,13 @@ static inline tn_vf tn_vf_load_bf16(const uint16_t *p) {
   const __m256i wide = _mm256_cvtepu16_epi32(_mm_loadu_si128((const void *)p));
   return _mm256_castsi256_ps(_mm256_slli_epi32(wide, 16));
 }
-/* Elements 0, 2, 4 .. of a followed by b. */
+/* Elements 0, 2, 4 .. of a followed by b; and 1, 3, 5 .. of them. */
 static inline tn_vf tn_vf_even(tn_vf a, tn_vf b) {
   const __m256d pairs = _mm256_castps_pd(_mm256_shuffle_ps(a, b, 0x88));
+  return _mm256_castpd_ps(_mm256_permute4x64_pd(pairs, 0xd8));
+}
+static inline tn_vf tn_vf_odd(tn_vf a, tn_vf b) {
+  const __m256d pairs = _mm256_castps_pd(_mm256_shuffle_ps(a, b, 0xdd));
   return _mm256_castpd_ps(_mm256_permute4x64_pd(pairs, 0xd8));
 }
 
@@ -148,6 +156,28 @@ static inline void tn_v4_store(float *p, tn_v4 v) { _mm_storeu_ps(p, v); }
 /* Rows become columns. */
 static inline void tn_v4_transpose(tn_v4 v[4]) { _MM_TRANSPOSE4_PS(v[0], v[1], v[2], v[3]); }
 
+#endif
+
+/* Folds the lanes of each of TN_VF_LANES vectors, neighbours by neighbours; what becomes of v[k] is
+ * lane k of v[0] then. join(a, b): two vectors as one. */
+#define TN_VF_HALVE(v, n, join)                           \
+  TN_UNROLL for (int k_ = 0; k_ < (n) / 2; k_++)(v)[k_] = \
+      join(tn_vf_even((v)[2 * k_], (v)[2 * k_ + 1]), tn_vf_odd((v)[2 * k_], (v)[2 * k_ + 1]))
+#if defined(__AVX512F__)
+#define TN_VF_FOLD_EACH(v, join) \
+  do {                           \
+    TN_VF_HALVE(v, 16, join);    \
+    TN_VF_HALVE(v, 8, join);     \
+    TN_VF_HALVE(v, 4, join);     \
+    TN_VF_HALVE(v, 2, join);     \
+  } while (0)
+#else
+#define TN_VF_FOLD_EACH(v, join) \
+  do {                           \
+    TN_VF_HALVE(v, 8, join);     \
+    TN_VF_HALVE(v, 4, join);     \
+    TN_VF_HALVE(v, 2, join);     \
+  } while (0)
 #endif
 
 /* The first n of 16-bit floats, n <= TN_VF_LANES, 0 behind them. */

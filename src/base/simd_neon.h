@@ -108,9 +108,12 @@ static inline tn_vf tn_vf_load_bf16(const uint16_t *p) {
   return (tn_vf){vreinterpretq_f32_u32(vshll_n_u16(vget_low_u16(h), 16)),
                  vreinterpretq_f32_u32(vshll_high_n_u16(h, 16))};
 }
-/* Elements 0, 2, 4 .. of a followed by b. */
+/* Elements 0, 2, 4 .. of a followed by b; and 1, 3, 5 .. of them. */
 static inline tn_vf tn_vf_even(tn_vf a, tn_vf b) {
   return (tn_vf){vuzp1q_f32(a.lo, a.hi), vuzp1q_f32(b.lo, b.hi)};
+}
+static inline tn_vf tn_vf_odd(tn_vf a, tn_vf b) {
+  return (tn_vf){vuzp2q_f32(a.lo, a.hi), vuzp2q_f32(b.lo, b.hi)};
 }
 
 /* (p + 1) 2^n in the lanes in which x is not below least, else 0; n + 127 in 1 .. 254. bits: n as
