@@ -1,8 +1,6 @@
 /* Portable pools. An item is one row of the output: for every tap whose row lies inside, the
- * elements it reaches are folded into the row at once, a loop that compilers vectorise. The variant
- * with Indices goes element by element. */
+ * elements it reaches are folded into the row at once, a loop that compilers vectorise. */
 #include <math.h>
-#include <string.h>
 
 #include "pool_shape.h"
 
@@ -36,24 +34,9 @@ tn_status lp_pool_plan(const tn_call *call, tn_kernel_plan *out) {
   return s ? s : plan_rows(&p, out);
 }
 
-/* One output row: the plane it reads and its position in all dims but the last. */
-typedef struct row {
-  int64_t plane, o[TN_MAX_SPATIAL];
-} row;
-
-static row find_row(const pool_shape *p, int64_t item) {
-  row r;
-  for (int32_t k = p->w.n - 2; k >= 0; k--) {
-    r.o[k] = item % p->w.out[k];
-    item /= p->w.out[k];
-  }
-  r.plane = item;
-  return r;
-}
-
 /* Tap t of this row: where its input row begins in the plane (false: outside), its offset in the
  * last dim, and the range of output columns whose element is inside. */
-static bool find_tap(const pool_shape *p, const row *r, int64_t t, int64_t *out_row,
+static bool find_tap(const pool_shape *p, const pool_row *r, int64_t t, int64_t *out_row,
                      int64_t *out_offset, int64_t *lo, int64_t *hi) {
   const tn_window *w = &p->w;
   int32_t last = w->n - 1;
@@ -79,7 +62,8 @@ static bool find_tap(const pool_shape *p, const row *r, int64_t t, int64_t *out_
 #define POOL_ROW(T, START, STEP)                                                            \
   do {                                                                                      \
     int64_t width = p.w.out[p.w.n - 1], stride = p.w.stride[p.w.n - 1], at, offset, lo, hi; \
-    row r = find_row(&p, item);                                                             \
+    pool_row r;                                                                             \
+    pool_row_find(&p, item, &r);                                                            \
     const T *x = (const T *)call->inputs[0]->data + r.plane * p.in_size;                    \
     T *y = (T *)call->outputs[0]->data + item * width;                                      \
     for (int64_t o = 0; o < width; o++) y[o] = START;                                       \
@@ -113,7 +97,8 @@ MAX_POOL(uint8_t, 0, max_pool_u8_c)
   do {                                                                                \
     int64_t width = p.w.out[p.w.n - 1], lo, hi, others = 1;                           \
     int32_t last = p.w.n - 1;                                                         \
-    row r = find_row(&p, item);                                                       \
+    pool_row r;                                                                       \
+    pool_row_find(&p, item, &r);                                                      \
     T *y = (T *)call->outputs[0]->data + item * width;                                \
     for (int32_t k = 0; k < last; k++) {                                              \
       tn_window_taps(&p.w, k, r.o[k], &lo, &hi);                                      \
@@ -131,7 +116,8 @@ MAX_POOL(uint8_t, 0, max_pool_u8_c)
   do {                                                                                \
     int32_t last = p.w.n - 1;                                                         \
     int64_t width = p.w.out[last], taps = p.w.kernel[last], at, offset, lo, hi;       \
-    row r = find_row(&p, item);                                                       \
+    pool_row r;                                                                       \
+    pool_row_find(&p, item, &r);                                                      \
     const T *x = (const T *)call->inputs[0]->data + r.plane * p.in_size;              \
     T *y = (T *)call->outputs[0]->data + item * width;                                \
     for (int64_t i = 0; i < p.w.in[last]; i++) line[i] = 0;                           \
@@ -182,28 +168,6 @@ LP_POOL(double, pow, fabs, lp_pool_f64_c)
 
 /* ---- largest element with its place ---- */
 
-static double load(const tn_tensor *x, int64_t at) {
-  switch (x->dtype) {
-    case TN_F32: return (double)((const float *)x->data)[at];
-    case TN_F64: return ((const double *)x->data)[at];
-    case TN_I8: return (double)((const int8_t *)x->data)[at];
-    default: return (double)((const uint8_t *)x->data)[at];
-  }
-}
-
-/* Element `o` of a row: its largest tap; -1: the window lies in the pads altogether. */
-static int64_t best_tap(const tn_call *call, const pool_shape *p, const row *r, int64_t o) {
-  int64_t best = -1, at, offset, lo, hi;
-  double top = 0;
-  for (int64_t t = 0; t < p->taps; t++) {
-    if (!find_tap(p, r, t, &at, &offset, &lo, &hi) || o < lo || o >= hi) continue;
-    int64_t index = at + offset + o * p->w.stride[p->w.n - 1];
-    double v = load(call->inputs[0], r->plane * p->in_size + index);
-    if (best < 0 || v > top) best = index, top = v;
-  }
-  return best;
-}
-
 /* The index of the same element where the first spatial dim is counted fastest. */
 static int64_t column_major(const pool_shape *p, int64_t index) {
   int64_t coord[TN_MAX_SPATIAL], at = 0;
@@ -212,31 +176,31 @@ static int64_t column_major(const pool_shape *p, int64_t index) {
   return at;
 }
 
-tn_status max_pool_indices_c(const tn_call *call, uint32_t stage, int64_t begin, int64_t end,
-                             uint32_t worker) {
-  (void)stage, (void)worker;
-  pool_shape p;
-  tn_status s = max_pool_shape(call, &p);
-  if (s) return s;
-  bool by_column = ((const tn_max_pool_attrs *)call->attrs)->storage_order != 0;
-  int64_t *indices = call->n_outputs > 1 && call->outputs[1] ? call->outputs[1]->data : NULL,
-          width = p.w.out[p.w.n - 1];
-  size_t bytes = (size_t)tn_dtype(call->inputs[0]->dtype)->bits / 8;
-  const char *x = call->inputs[0]->data;
-  char *y = call->outputs[0]->data;
-  for (int64_t item = begin; item < end; item++) {
-    row r = find_row(&p, item);
-    for (int64_t o = 0; o < width; o++) {
-      int64_t index = best_tap(call, &p, &r, o), to = item * width + o;
-      if (index < 0)
-        tn_store_f64(call->outputs[0]->dtype, y, to, pool_lowest(call->outputs[0]->dtype));
-      else
-        memcpy(y + (size_t)to * bytes, x + (size_t)(r.plane * p.in_size + index) * bytes, bytes);
-      if (indices && index < 0)
-        indices[to] = -1;
-      else if (indices)
-        indices[to] = r.plane * p.in_size + (by_column ? column_major(&p, index) : index);
-    }
-  }
-  return TN_OK;
+/* Places in the plane become indices of the input, -1 where the window lies in the pads. */
+static void finish_indices(const pool_shape *p, bool by_column, int64_t item, int64_t *place) {
+  const int64_t width = p->w.out[p->w.n - 1], plane = item * width / p->out_size * p->in_size;
+  for (int64_t o = 0; o < width; o++)
+    if (place[o] >= 0) place[o] = plane + (by_column ? column_major(p, place[o]) : place[o]);
 }
+
+#define MAX_POOL_INDICES(T, LOWEST, name)                                                     \
+  tn_status name(const tn_call *call, uint32_t stage, int64_t begin, int64_t end,             \
+                 uint32_t worker) {                                                           \
+    (void)stage, (void)worker;                                                                \
+    pool_shape p;                                                                             \
+    const tn_status s = max_pool_shape(call, &p);                                             \
+    const bool by_column = ((const tn_max_pool_attrs *)call->attrs)->storage_order != 0;      \
+    for (int64_t item = begin; !s && item < end; item++) {                                    \
+      const int64_t n = p.w.out[p.w.n - 1];                                                   \
+      int64_t *place = (int64_t *)call->outputs[1]->data + item * n;                          \
+      for (int64_t o = 0; o < n; o++) place[o] = -1;                                          \
+      POOL_ROW(T, LOWEST, const bool best = place[o] < 0 || v > y[o]; y[o] = best ? v : y[o]; \
+               place[o] = best ? at + o * stride : place[o]);                                 \
+      finish_indices(&p, by_column, item, place);                                             \
+    }                                                                                         \
+    return s;                                                                                 \
+  }
+MAX_POOL_INDICES(float, -INFINITY, max_pool_indices_f32_c)
+MAX_POOL_INDICES(double, -(double)INFINITY, max_pool_indices_f64_c)
+MAX_POOL_INDICES(int8_t, INT8_MIN, max_pool_indices_i8_c)
+MAX_POOL_INDICES(uint8_t, 0, max_pool_indices_u8_c)

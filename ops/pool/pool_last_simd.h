@@ -12,21 +12,14 @@ typedef struct taps {
   int64_t h0, h1, w0, w1, top, row, column;
 } taps;
 
-/* Most windows lie inside: dividing would take longer than pooling. */
-static inline void taps_within(const tn_window *r, int32_t k, int64_t start, int64_t o, int64_t *lo,
-                               int64_t *hi) {
-  *lo = 0, *hi = r->kernel[k];
-  if (start < 0 || start + r->dilation[k] * (r->kernel[k] - 1) >= r->in[k])
-    tn_window_taps(r, k, o, lo, hi);
-}
-
 static inline taps taps_of(const tn_window *r, int64_t oh, int64_t ow, int64_t channels) {
+  const int64_t top = oh * r->stride[H] - r->pad_lo[H], left = ow * r->stride[W] - r->pad_lo[W];
   const int64_t width = r->in[W] * channels;
-  taps t = {.row = r->dilation[H] * width, .column = r->dilation[W] * channels};
-  t.top =
-      (oh * r->stride[H] - r->pad_lo[H]) * width + (ow * r->stride[W] - r->pad_lo[W]) * channels;
-  tn_window_taps(r, H, oh, &t.h0, &t.h1);
-  tn_window_taps(r, W, ow, &t.w0, &t.w1);
+  taps t = {.top = top * width + left * channels,
+            .row = r->dilation[H] * width,
+            .column = r->dilation[W] * channels};
+  pool_taps(r, H, top, oh, &t.h0, &t.h1);
+  pool_taps(r, W, left, ow, &t.w0, &t.w1);
   return t;
 }
 

@@ -1,2 +1,4 @@
-/* Pools for NEON: pool_simd.h and pool_last_simd.h, compiled with its flags. */
+/* Pools for NEON: pool_simd.h, pool_last_simd.h and pool_plain_simd.h, compiled with its
+ * flags. */
 #include "pool_last_simd.h"
+#include "pool_plain_simd.h"

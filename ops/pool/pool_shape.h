@@ -29,6 +29,29 @@ static inline double pool_lowest(uint32_t dtype) {
   return dtype == TN_I8 ? INT8_MIN : dtype == TN_U8 ? 0 : -(double)INFINITY;
 }
 
+/* A row of outputs: the plane it reads, and its position in all dims but the last. */
+typedef struct pool_row {
+  int64_t plane, o[TN_MAX_SPATIAL];
+} pool_row;
+
+/* Not by value: a copy of what was written in pieces has to wait for them. */
+static inline void pool_row_find(const pool_shape *p, int64_t item, pool_row *out) {
+  for (int32_t k = p->w.n - 2; k >= 0; k--) {
+    out->o[k] = item % p->w.out[k];
+    item /= p->w.out[k];
+  }
+  out->plane = item;
+}
+
+/* tn_window_taps of a window that begins at `start`. Most lie inside: dividing would take longer
+ * than pooling. */
+static inline void pool_taps(const tn_window *w, int32_t k, int64_t start, int64_t o, int64_t *lo,
+                             int64_t *hi) {
+  *lo = 0, *hi = w->kernel[k];
+  if (start < 0 || start + w->dilation[k] * (w->kernel[k] - 1) >= w->in[k])
+    tn_window_taps(w, k, o, lo, hi);
+}
+
 /* Taps that count for an average at output position o of dim k when pads count: those before in +
  * pad_hi. */
 static inline int64_t pool_padded_taps(const tn_window *w, int32_t k, int64_t o) {
