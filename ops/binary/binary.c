@@ -138,6 +138,16 @@ tn_status mean_reference(const tn_call *call) {
   return TN_OK;
 }
 
+/* What a power costs; a constant exponent may make it a product, an inverse or a root. */
+tn_status pow_flops(const tn_call *call, double *out_flops) {
+  const tn_tensor *e = call->inputs[1];
+  const bool one = e->data && tn_tensor_elements(e) == 1;
+  const double exponent = one ? tn_load_f64(e->dtype, e->data, 0) : 0;
+  const bool cheap = exponent == 1 || exponent == 2 || exponent == -1 || exponent == 0.5;
+  *out_flops = (double)tn_tensor_elements(call->outputs[0]) * (cheap ? 1 : exponent == 3 ? 2 : 20);
+  return TN_OK;
+}
+
 /* An integer base with an integer exponent exactly, all else in f64. */
 tn_status pow_reference(const tn_call *call) {
   const tn_tensor *y = call->outputs[0];
