@@ -38,8 +38,8 @@ static uint64_t isa_bit(const char *name) {
 static bool parse_isa(const char *text, uint64_t *out_mask) {
   char name[32];
   *out_mask = 0;
-  for (const char *at = text; *at;) {
-    size_t n = strcspn(at, ",");
+  for (const char *at = text;; at++) {
+    const size_t n = strcspn(at, ",");
     snprintf(name, sizeof name, "%.*s", (int)(n < sizeof name ? n : sizeof name - 1), at);
     uint64_t bit = isa_bit(name);
     if (!bit && strcmp(name, "none")) {
@@ -47,7 +47,8 @@ static bool parse_isa(const char *text, uint64_t *out_mask) {
       return false;
     }
     *out_mask |= bit;
-    at += n + (at[n] == ',');
+    at += n;
+    if (!*at) break;
   }
   /* a bit that no kernel needs: nothing special is allowed */
   if (!*out_mask) *out_mask = UINT64_C(1) << 63;
@@ -68,7 +69,10 @@ static bool set_common(void *target, int index, const char *value) {
     case 4: c->vet = true; return true;
     case 5: return parse_isa(value, &c->isa_mask);
     case 6: c->tuning = value; return true;
-    case 7: c->weight_cache = value; return true;
+    case 7:
+      if (!*value) cli_error("--weight-cache: the name of the folder is empty");
+      c->weight_cache = value;
+      return *value;
     default: c->no_optimize = true; return true;
   }
 }

@@ -10,6 +10,7 @@ typedef struct cli_session {
   tn_session *session;
   cli_inputs inputs;
   tn_diag *diag;
+  bool quiet; /* no notes of files that are written */
 } cli_session;
 
 /* Opens all of it. On failure prints why; out_code is the exit code. Close it in any case. */

@@ -14,7 +14,7 @@ enum { PATH_ROOM = 4096 };
 static tn_status write_tensor(const cli_session *s, const char *path, const tn_tensor *t) {
   char type[CLI_TYPE_TEXT];
   tn_status status = cli_npy_write(path, t, s->diag);
-  if (!status) cli_note("wrote %s: %s", path, cli_type_text(t, NULL, -1, type));
+  if (!status && !s->quiet) cli_note("wrote %s: %s", path, cli_type_text(t, NULL, -1, type));
   return status;
 }
 
@@ -150,6 +150,6 @@ bool cli_trace_write(const cli_session *s, const char *path) {
     add_event(events, &e, begin_ns);
   }
   bool ok = cli_json_write_take(json, path);
-  if (ok) cli_note("wrote %s", path);
+  if (ok && !s->quiet) cli_note("wrote %s", path);
   return ok;
 }

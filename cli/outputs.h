@@ -7,7 +7,8 @@
 enum { CLI_MAX_OUTPUTS = 256 };
 
 /* where: a folder (made if it is not there; each output as <name>.npy), "NAME=FILE.npy", or
- * "FILE.npy" if the model has one output. Says on stderr what it wrote. */
+ * "FILE.npy" if the model has one output. Says on stderr what it wrote,
+ * unless the session is quiet. */
 tn_status cli_outputs_write(const cli_session *s, const char *where);
 
 /* The name, without ".npy", of the file that output k goes into: characters that files should not

@@ -20,7 +20,7 @@ static const cli_option options[] = {
     {"profile", "FILE", "write what each step took as a Chrome trace (JSON)", 0},
     {"json", "[FILE]", "write the summary of the outputs as JSON, to stdout if no file is named",
      0},
-    {"quiet", NULL, "print no outputs", 'q'},
+    {"quiet", NULL, "print no outputs, and no notes of files that were written", 'q'},
     {NULL, NULL, NULL, 0}};
 
 static int run(int argc, char **argv);
@@ -135,6 +135,7 @@ static int run_model(const run_options *o) {
   times t = {.load_ns = tn_now_ns()};
   if (cli_session_open(&s, &o->common, &o->feed, o->model, &code)) {
     t.load_ns = tn_now_ns() - t.load_ns;
+    s.quiet = o->quiet;
     tn_status status = cli_inputs_set(&s.inputs, s.session, false);
     if (status)
       code = cli_session_fail(&s, status);

@@ -205,26 +205,6 @@ void tn_runtime_destroy(tn_runtime *rt) {
   tn_free(&allocator, rt, sizeof *rt);
 }
 
-/* ---- tuning ---- */
-
-tn_status tn_runtime_load_tuning(tn_runtime *rt, const char *path, tn_diag *diag) {
-  if (!rt || !path) return tn_fail(diag, TN_ERR_INVALID, "tuning: runtime or path is NULL");
-  return tn_tuning_read(rt->tuning, path, diag);
-}
-
-tn_status tn_runtime_save_tuning(tn_runtime *rt, const char *path, tn_diag *diag) {
-  if (!rt || !path) return tn_fail(diag, TN_ERR_INVALID, "tuning: runtime or path is NULL");
-  return tn_tuning_write(rt->tuning, path, diag);
-}
-
-tn_status tn_runtime_tune(tn_runtime *rt, int32_t on) {
-  if (!rt) return TN_ERR_INVALID;
-  tn_tuning_measure(rt->tuning, on != 0);
-  return TN_OK;
-}
-
-int64_t tn_runtime_n_tuned(const tn_runtime *rt) { return rt ? tn_tuning_n(rt->tuning) : 0; }
-
 /* ---- plug-ins ---- */
 
 static tn_status vet_options(const tn_option *const *options, uint32_t n_options, tn_diag *diag) {

@@ -128,6 +128,11 @@ tn_status tn_pass_select(const tn_planner *p, tn_graph *g, tn_diag *diag) {
   s.reorder = tn_registry_op(p->registry, "tenon", "Reorder", 0);
   tn_status status = tn_graph_sort(g, diag);
   if (!status) status = select_all(&s);
+  if (!status && s.asked && !s.measures && !tn_tuning_used(p->tuning))
+    tn_diag_add(diag, TN_DIAG_NOTE,
+                "none of the %lld measured times is of a node of this model, with its types, "
+                "shapes and threads: kernels are chosen by what they estimate",
+                (long long)tn_tuning_n(p->tuning));
   close(&s);
   return status;
 }

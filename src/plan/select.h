@@ -70,6 +70,7 @@ typedef struct tn_selection {
   const tn_opdef *cast, *reorder; /* NULL: no plug-in offers them */
   bool is_tuned;                  /* there are measured costs, or they are being taken */
   bool measures; /* they are taken; decided once, since constants are fetched for it */
+  bool asked;    /* for one of them */
 } tn_selection;
 
 /* select_gather.c: fills options of a node: every kernel of its operator in every form it could

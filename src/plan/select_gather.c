@@ -360,6 +360,7 @@ static bool is_outranked(const gatherer *g, int64_t k) {
 static tn_status take_measured(gatherer *g) {
   tn_candidates *all = &g->options->candidates;
   if (!g->s->is_tuned || all->n < 2) return TN_OK;
+  g->s->asked = true;
   tn_status status = g->s->measures ? tn_call_fetch(&g->frame) : TN_OK;
   for (int64_t k = 0; !status && k < all->n; k++) {
     tn_candidate *c = &all->data[k];

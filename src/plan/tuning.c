@@ -1,5 +1,6 @@
 /* The table of measured costs, and its files of text: a line for each kernel on each kind of node,
- * "nanoseconds<tab>key", below a first line with the version of the keys. See tuning.h. */
+ * "nanoseconds<tab>key", between a first line with the version of the keys and a last one that
+ * shows that nothing was cut off. See tuning.h. */
 #include "plan/tuning.h"
 
 #include <pthread.h>
@@ -11,8 +12,8 @@
 #include "base/text.h"
 
 enum { MAX_FILE = 256 << 20, MAX_KEY = 16 << 10 };
-enum { VERSION = 2 }; /* 1: keys had neither domain nor device */
-static const char mark[] = "# Tenon tuning ";
+enum { VERSION = 3 }; /* 1: keys had neither domain nor device; 2: files had no last line */
+static const char mark[] = "# Tenon tuning ", last[] = "# end\n";
 
 typedef struct entry {
   const char *key; /* in the map */
@@ -22,7 +23,7 @@ typedef struct entry {
 struct tn_tuning {
   const tn_allocator *a;
   pthread_mutex_t lock, timing;
-  atomic_bool measures;
+  atomic_bool measures, used;
   tn_arena keys;
   tn_map at; /* key -> index */
   TN_VEC(entry) entries;
@@ -34,6 +35,7 @@ tn_status tn_tuning_create(const tn_allocator *a, tn_tuning **out_tuning) {
   if (!t) return TN_ERR_MEMORY;
   t->a = a;
   atomic_init(&t->measures, false);
+  atomic_init(&t->used, false);
   if (pthread_mutex_init(&t->lock, NULL)) {
     tn_free(a, t, sizeof *t);
     return TN_ERR_MEMORY;
@@ -74,14 +76,24 @@ uint64_t tn_tuning_find(tn_tuning *t, const char *key) {
   const int64_t at = tn_map_get(&t->at, key, -1);
   const uint64_t ns = at < 0 ? 0 : t->entries.data[at].ns;
   pthread_mutex_unlock(&t->lock);
+  if (ns) atomic_store(&t->used, true);
   return ns;
 }
+
+bool tn_tuning_used(const tn_tuning *t) { return atomic_load(&t->used); }
 
 int64_t tn_tuning_n(tn_tuning *t) {
   pthread_mutex_lock(&t->lock);
   const int64_t n = t->entries.n;
   pthread_mutex_unlock(&t->lock);
   return n;
+}
+
+const char *tn_tuning_key(tn_tuning *t, int64_t index) {
+  pthread_mutex_lock(&t->lock);
+  const char *key = t->entries.data[index].key;
+  pthread_mutex_unlock(&t->lock);
+  return key;
 }
 
 /* The lock is held. */
@@ -177,6 +189,10 @@ tn_status tn_tuning_parse(tn_tuning *t, const char *name, const uint8_t *data, u
                    "%s: is a file of version %d of Tenon's tuning; this Tenon reads version %d, so "
                    "kernels have to be timed anew",
                    name, version, VERSION);
+  const size_t n = sizeof last - 1;
+  if (size < n || memcmp(text + size - n, last, n))
+    return tn_fail(diag, TN_ERR_INVALID, "%s: is cut off: its last line is not '%.*s'", name,
+                   (int)n - 1, last);
   tn_status status = each_line(t, name, text, size, false, diag);
   if (status) return status;
   pthread_mutex_lock(&t->lock);
@@ -211,6 +227,7 @@ tn_status tn_tuning_write(tn_tuning *t, const char *path, tn_diag *diag) {
   tn_text_init(&text, t->a);
   tn_text_add(&text, "%s%d: nanoseconds, kernel, what it was timed on\n", mark, VERSION);
   add_entries(t, &text);
+  tn_text_add(&text, "%s", last);
   tn_status status = text.status;
   if (status) {
     tn_fail(diag, status, "no memory to write %s", path);

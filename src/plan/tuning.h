@@ -21,6 +21,10 @@ void tn_tuning_destroy(tn_tuning *t);
 uint64_t tn_tuning_find(tn_tuning *t, const char *key);
 tn_status tn_tuning_set(tn_tuning *t, const char *key, uint64_t ns);
 int64_t tn_tuning_n(tn_tuning *t);
+/* Whether one of them was found yet. */
+bool tn_tuning_used(const tn_tuning *t);
+/* Of entry 0 .. n-1; it lives as long as the table. */
+const char *tn_tuning_key(tn_tuning *t, int64_t index);
 
 /* Whether kernels that are not known yet shall be timed. */
 void tn_tuning_measure(tn_tuning *t, bool on);
@@ -31,8 +35,8 @@ void tn_tuning_begin(tn_tuning *t);
 void tn_tuning_end(tn_tuning *t);
 
 /* Takes the entries of a file in; those that are known already are replaced. A line that is none
- * fails with file and line, and then nothing is taken; so does a file of another version, whose
- * keys would find nothing. */
+ * fails with file and line, and then nothing is taken; so does a file that was cut off, and one of
+ * another version, whose keys would find nothing. */
 tn_status tn_tuning_read(tn_tuning *t, const char *path, tn_diag *diag);
 /* The same of bytes in memory; name is for messages. */
 tn_status tn_tuning_parse(tn_tuning *t, const char *name, const uint8_t *data, uint64_t size,

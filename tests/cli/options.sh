@@ -19,6 +19,8 @@ for command in $commands; do
     "$command" --wings
   says 2 '--threads takes a whole number from 0 to 1024, not .many' "$command" --threads many
   says 2 '--isa: .sse9. is no instruction set' "$command" --isa sse9
+  says 2 "--isa: '' is no instruction set" "$command" --isa ''
+  says 2 '--weight-cache: the name of the folder is empty' "$command" --weight-cache ''
   says 2 '--plugin needs a value \(FILE\)' "$command" --plugin
   says 2 '--no-optimize takes no value' "$command" --no-optimize=yes
 done

@@ -117,20 +117,31 @@ if grep -q avx2 /proc/cpuinfo; then # else there is nothing to choose
   says 0 'conv_(blocked|narrow)_' explain "$net" --dim batch=1 --brief \
     --tuning "$work/blocked.tuning"
 fi
-printf '# Tenon tuning 2\n12\tone\n' >"$work/one.tuning"
-printf '# Tenon tuning 2\n34\ttwo\n' >"$work/two.tuning"
+printf '# Tenon tuning 3\n12\tone\n# end\n' >"$work/one.tuning"
+printf '# Tenon tuning 3\n34\ttwo\n# end\n' >"$work/two.tuning"
 says 0 '' tune "$net" --tuning "$work/one.tuning" -o "$work/two.tuning"
 grep -q one "$work/two.tuning" && grep -q two "$work/two.tuning" || fail 'times were lost'
 says 2 'give one of them' tune "$net" --tuning "$work/one.tuning" --anew
-printf '# Tenon tuning 2\n12 x\n' >"$work/bad.tuning"
+printf '# Tenon tuning 3\n12 x\n# end\n' >"$work/bad.tuning"
 says 3 'bad.tuning: line 2 has no tab' run "$net" --random --tuning "$work/bad.tuning"
 echo what >"$work/bad.tuning"
 says 3 'bad.tuning: is no file of Tenon.s tuning' run "$net" --random --tuning "$work/bad.tuning"
 printf '# Tenon tuning 1\n12\tx\n' >"$work/bad.tuning"
-says 3 'bad.tuning: is a file of version 1 of Tenon.s tuning; this Tenon reads version 2' \
+says 3 'bad.tuning: is a file of version 1 of Tenon.s tuning; this Tenon reads version 3' \
   run "$net" --random --tuning "$work/bad.tuning"
 printf '# Tenon tuning 20\n12\tx\n' >"$work/bad.tuning"
 says 3 'bad.tuning: is a file of version 20' run "$net" --random --tuning "$work/bad.tuning"
+head -c -9 "$work/net.tuning" >"$work/bad.tuning"
+says 3 'bad.tuning: is cut off: its last line is not .# end.' run "$net" --random \
+  --tuning "$work/bad.tuning"
+printf '# Tenon tuning 3\n12\tone Conv-17 threads=1\n# end\n' >"$work/one.tuning"
+says 0 "one.tuning: ignored: 1 of 1 times, of kernels that are not here .'one'." run "$net" \
+  --random --tuning "$work/one.tuning"
+also 'none of the 1 measured times is of a node of this model'
+says 0 'ignored: [0-9]+ of [0-9]+ times, taken with another number of threads .1, not 2' \
+  run "$net" --random --threads 2 --tuning "$work/net.tuning"
+says 0 '' run "$net" --random --tuning "$work/net.tuning"
+never 'ignored|none of the'
 says 3 'none.tuning' run "$net" --random --tuning "$work/none.tuning"
 says 3 '' tune "$net" -o "$work/no/such/folder.tuning"
 says 2 'nothing to choose' tune "$net" --no-optimize
