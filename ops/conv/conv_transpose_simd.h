@@ -4,16 +4,20 @@
  * q - e. So the outputs of one phase r are a convolution of stride 1 by the taps of that phase, and
  * run through the tiles of conv_blocked_tile.h; the rows of the phases are then put side by side.
  *
- * An item is the output rows of one phase by one group of output blocks. Where taps reach beyond
- * the input, a first stage copies it with zeros around. Weights are packed at prepare:
+ * An item is the output rows of one phase, or a part of their columns, by one group of output
+ * blocks. 1-D tensors are images of one row. Where taps reach beyond the input, a first stage
+ * copies it with zeros around. Weights are packed at prepare:
  * [group][phase][input block][tap][channel][blocks * lanes]. */
 #ifndef TN_OPS_CONV_TRANSPOSE_SIMD_H
 #define TN_OPS_CONV_TRANSPOSE_SIMD_H
 
 #include "conv_blocked_simd.h"
-#include "conv_transpose.h"
+#include "conv_transpose_phase.h"
 
-enum { RUN_PIXELS = 4 * TILE_PIXELS }; /* of rows that are run as one */
+enum {
+  RUN_PIXELS = 4 * TILE_PIXELS, /* of rows that are run as one */
+  PART_PIXELS = 8 * TILE_PIXELS /* of a row that is all of the image */
+};
 
 typedef struct transposed {
   conv_shape c;
@@ -21,31 +25,15 @@ typedef struct transposed {
   int64_t lo[2], size[2]; /* zeros before the input, and its size with all of them */
   int64_t image;          /* floats of an image of `size` */
   int64_t run_rows;       /* rows of an item that are run as one */
+  int64_t parts, part;    /* of the columns: how many, and inputs of one */
   bool direct;            /* no zeros: read from the input */
 } transposed;
-
-typedef struct phase { /* one dim of a phase */
-  int64_t first, n;    /* q of the first output, outputs */
-  int64_t tap, step, taps;
-} phase;
-
-static phase phase_of(const tn_window *w, int32_t k, int64_t r) {
-  const int64_t s = w->stride[k], last = w->out[k] - 1 + w->pad_lo[k] - r;
-  phase p = {.first = tn_ceil_div(tn_max_i64(0, w->pad_lo[k] - r), s)};
-  p.n = last < 0 ? 0 : tn_max_i64(0, last / s - p.first + 1);
-  for (int64_t t = w->kernel[k] - 1; t >= 0; t--)
-    if (t * w->dilation[k] % s == r) {
-      if (p.taps) p.step = p.tap - t;
-      p.tap = t;
-      p.taps++;
-    }
-  return p;
-}
 
 static tn_status transposed_make(const tn_call *call, transposed *out) {
   transposed g = {0};
   const tn_status s = conv_transpose_shape(call, &g.c);
   if (s) return s;
+  g.c.w = tn_window_padded(&g.c.w, 2); /* 1-D: images of one row */
   const tn_window *w = &g.c.w;
   g.in_blocks = tn_ceil_div(g.c.channels, TN_VF_LANES);
   g.out_blocks = tn_ceil_div(g.c.filters, TN_VF_LANES);
@@ -61,18 +49,21 @@ static tn_status transposed_make(const tn_call *call, transposed *out) {
     return TN_ERR_OVERFLOW;
   const bool whole = g.direct && !w->pad_lo[1] && w->out[1] == w->in[1] * w->stride[1];
   g.run_rows = whole ? tn_max_i64(1, RUN_PIXELS / tn_max_i64(1, g.size[1])) : 1;
+  g.parts = w->out[0] == 1 ? tn_max_i64(1, g.size[1] / PART_PIXELS) : 1;
+  g.part = tn_ceil_div(g.size[1], g.parts);
   *out = g;
   return TN_OK;
 }
 
 const char *TN_SIMD_NAME(conv_transpose_blocked_refuse)(const tn_call *call) {
-  const char *no = refuse_but_images(call, ((const tn_conv_transpose_attrs *)call->attrs)->group);
   conv_shape c;
-  if (no) return no;
+  if (call->inputs[0]->rank > 4) return "takes 1 or 2 spatial dims";
+  if (((const tn_conv_transpose_attrs *)call->attrs)->group != 1) return "takes one group";
   if (conv_transpose_shape(call, &c) || c.taps > MAX_TAPS) return "takes windows of up to 256 taps";
   if (!c.in_size || !c.out_size || !c.batch) return "takes tensors that have elements";
-  if (c.w.stride[0] > MAX_TAPS || c.w.stride[1] > MAX_TAPS) return "takes strides of up to 256";
   transposed g;
+  for (int32_t k = 0; k < c.w.n; k++)
+    if (c.w.stride[k] > MAX_TAPS) return "takes strides of up to 256";
   if (transposed_make(call, &g) || (!g.direct && g.image > MOST_FLOATS / c.batch))
     return "takes windows that fit into memory with zeros around the input";
   return tn_epilogue_refuse_f32(call, 1);
@@ -82,13 +73,25 @@ static int64_t transposed_weights(const transposed *g) {
   return g->out_blocks * TN_VF_LANES * g->c.channels * g->c.taps;
 }
 
+/* Taps of all outputs, those beyond the input, too. */
+static double transposed_taps(const transposed *g) {
+  double taps[2] = {0, 0};
+  for (int32_t k = 0; k < 2; k++)
+    for (int64_t r = 0; r < g->c.w.stride[k]; r++) {
+      const phase p = phase_of(&g->c.w, k, r);
+      taps[k] += (double)(p.n * p.taps);
+    }
+  return taps[0] * taps[1];
+}
+
 tn_status TN_SIMD_NAME(conv_transpose_blocked_plan)(const tn_call *call, tn_kernel_plan *out) {
   transposed g;
   const tn_status s = transposed_make(call, &g);
   if (s) return s;
-  const double flops = 2.0 * (double)transposed_weights(&g) * (double)(g.c.batch * g.c.in_size);
+  const double products = (double)(g.out_blocks * TN_VF_LANES * g.c.channels * g.c.batch);
+  const double flops = 2 * products * transposed_taps(&g);
   const double copied = g.direct ? 0 : (double)(g.c.batch * g.image);
-  const int64_t room = TILE_BLOCKS * TN_VF_LANES * (g.run_rows * g.size[1] + 1);
+  const int64_t room = TILE_BLOCKS * TN_VF_LANES * (g.run_rows * g.part + 1);
   const uint32_t last = g.direct ? 0 : 1;
   out->n_stages = last + 1;
   out->worker_scratch_bytes = (uint64_t)room * sizeof(float);
@@ -97,7 +100,7 @@ tn_status TN_SIMD_NAME(conv_transpose_blocked_plan)(const tn_call *call, tn_kern
     out->scratch_bytes = (uint64_t)(g.c.batch * g.image) * sizeof(float);
     out->items[0] = g.c.batch * g.in_blocks;
   }
-  out->items[last] = g.c.batch * g.groups * g.c.w.stride[0];
+  out->items[last] = g.c.batch * g.groups * g.parts * g.c.w.stride[0];
   out->cost_ns = flops / (TN_VF_LANES == 16 ? 110 : 65) + copied * 0.25 + 500;
   return TN_OK;
 }
@@ -161,8 +164,18 @@ typedef struct transposed_item {
   const tn_call *call;
   const transposed *g;
   int64_t image, group, row; /* row: phase of the rows */
+  int64_t lo, hi;            /* q of the columns */
   float *room, *bias;
 } transposed_item;
+
+/* Of the item's columns. */
+static phase item_columns(const transposed_item *t, int64_t r) {
+  phase v = phase_of(&t->g->c.w, 1, r);
+  const int64_t end = tn_min_i64(v.first + v.n, t->hi);
+  v.first = tn_max_i64(v.first, t->lo);
+  v.n = tn_max_i64(0, end - v.first);
+  return v;
+}
 
 /* The phase's outputs of `rows` rows, in `room`, into the output. */
 static void put_phase(const transposed_item *t, phase h, phase v, int64_t r, int64_t first,
@@ -187,7 +200,7 @@ static void run_phase(const transposed_item *t, phase h, int64_t r, const float 
                       int64_t rows) {
   const transposed *g = t->g;
   const tn_window *win = &g->c.w;
-  const phase v = phase_of(win, 1, r);
+  const phase v = item_columns(t, r);
   const int64_t area = g->size[0] * g->size[1] * TN_VF_LANES;
   int64_t at[MAX_TAPS], n = 0;
   for (int64_t y = 0; y < h.taps; y++)
@@ -213,12 +226,14 @@ static void run_phase(const transposed_item *t, phase h, int64_t r, const float 
 static void finish_rows(const transposed_item *t, phase h, int64_t first, int64_t rows) {
   const transposed *g = t->g;
   const tn_window *w = &g->c.w;
-  for (int64_t b = 0; b < transposed_width(g, t->group); b++) {
+  const int64_t left = tn_max_i64(0, t->lo * w->stride[1] - w->pad_lo[1]);
+  const int64_t right = tn_min_i64(w->out[1], t->hi * w->stride[1] - w->pad_lo[1]);
+  for (int64_t b = 0; b < transposed_width(g, t->group) && left < right; b++) {
     const int64_t block = t->group * TILE_BLOCKS + b, area = t->image * g->out_blocks + block;
     for (int64_t k = 0; k < rows; k++) {
       const int64_t oh = (h.first + first + k) * w->stride[0] + t->row - w->pad_lo[0];
-      const int64_t at = (area * w->out[0] + oh) * w->out[1] * TN_VF_LANES;
-      tn_epilogue_block_f32(t->call, (float *)t->call->outputs[0]->data + at, w->out[1], at,
+      const int64_t at = ((area * w->out[0] + oh) * w->out[1] + left) * TN_VF_LANES;
+      tn_epilogue_block_f32(t->call, (float *)t->call->outputs[0]->data + at, right - left, at,
                             block * TN_VF_LANES, TN_VF_LANES);
     }
   }
@@ -240,7 +255,7 @@ static void transposed_run(const transposed_item *t, const float *w) {
     const int64_t rows = tn_min_i64(g->run_rows, h.n - first);
     const float *from = w;
     for (int64_t r = 0; r < win->stride[1]; r++) {
-      const phase v = phase_of(win, 1, r);
+      const phase v = item_columns(t, r);
       if (v.n) run_phase(t, h, r, from, first, rows);
       from += h.taps * v.taps * g->c.channels * width;
     }
@@ -262,12 +277,14 @@ tn_status TN_SIMD_NAME(conv_transpose_blocked)(const tn_call *call, uint32_t sta
   float *bias =
       (float *)(void *)((char *)call->worker_scratch + worker * call->worker_scratch_bytes);
   for (int64_t item = begin; item < end; item++) {
-    const int64_t phases = g.c.w.stride[0];
+    const int64_t phases = g.c.w.stride[0], part = item / phases % g.parts;
     const transposed_item t = {.call = call,
                                .g = &g,
-                               .image = item / phases / g.groups,
-                               .group = item / phases % g.groups,
+                               .image = item / phases / g.parts / g.groups,
+                               .group = item / phases / g.parts % g.groups,
                                .row = item % phases,
+                               .lo = part * g.part,
+                               .hi = (part + 1) * g.part,
                                .bias = bias,
                                .room = bias + TILE_BLOCKS * TN_VF_LANES};
     transposed_run(&t, call->state);
