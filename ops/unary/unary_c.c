@@ -3,17 +3,6 @@
 #define UNARY_RUN(op) op##_float_c
 #include "unary_f32.h"
 
-/* Scalar code of the C library on every machine. */
-UNARY(tan, tanf(x))
-UNARY(asin, asinf(x))
-UNARY(acos, acosf(x))
-UNARY(atan, atanf(x))
-UNARY(sinh, sinhf(x))
-UNARY(cosh, coshf(x))
-UNARY(asinh, asinhf(x))
-UNARY(acosh, acoshf(x))
-UNARY(atanh, atanhf(x))
-
 /* ---- Plans: nanoseconds per element, on which grain and cost depend ---- */
 
 tn_status unary_plan_cheap(const tn_call *call, tn_kernel_plan *out) {

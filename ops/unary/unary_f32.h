@@ -38,9 +38,17 @@ UNARY(exp, tn_exp_f32(x))
 UNARY(log, tn_log_f32(x))
 UNARY(tanh, tn_tanh_f32(x))
 UNARY(erf, tn_erf_f32(x))
+UNARY(asin, tn_asin_f32(x))
+UNARY(acos, tn_acos_f32(x))
+UNARY(atan, tn_atan_f32(x))
+UNARY(sinh, tn_sinh_f32(x))
+UNARY(cosh, tn_cosh_f32(x))
+UNARY(asinh, tn_asinh_f32(x))
+UNARY(acosh, tn_acosh_f32(x))
+UNARY(atanh, tn_atanh_f32(x))
 UNARY(sign, x > 0.0f ? 1.0f : x < 0.0f ? -1.0f : x == 0.0f ? 0.0f : x)
 
-/* True if the vector forms of sin and cos serve all of x. Compares bits, which for |x| are in
+/* True if the vector forms of sin, cos and tan serve all of x. Compares bits, which for |x| are in
  * the order of the numbers. */
 static int angles_are_small(const float *x, int64_t n) {
   uint32_t largest = 0;
@@ -67,3 +75,4 @@ static int angles_are_small(const float *x, int64_t n) {
 
 UNARY_ANGLE(sin, tn_sin_f32, sinf)
 UNARY_ANGLE(cos, tn_cos_f32, cosf)
+UNARY_ANGLE(tan, tn_tan_f32, tanf)

@@ -1,4 +1,4 @@
-/* exp, log, tanh, erf, sin ... of f32 for kernels: branch-free portable C that compilers turn into
+/* exp, log, tanh, erf, sin, atan ... of f32 for kernels: branch-free portable C that compilers turn into
  * vector code at any width, because every function is a straight line of arithmetic and selections.
  * tests/unit/base_vmath_test.c holds them to the bounds below over all exponents. ULP: units in the
  * last place of the exact result rounded to f32; results that are subnormal are within 1 ULP too.
@@ -162,8 +162,114 @@ static inline float tn_tanh_f32(float x) {
   q = TN_FMA(q, s, 0.13331441581249237f);
   q = TN_FMA(q, s, -0.3333328068256378f);
   float small = TN_FMA(q * s, a, a);
-  float big = 1.0f - 2.0f / (tn_exp_f32(2.0f * a) + 1.0f);
+  float t = a > 10.0f ? 10.0f : a; /* from 9.02 on, tanh is 1 in f32 */
+  float big = 1.0f - 2.0f / (tn_exp_near_f32(2.0f * t) + 1.0f);
   return tn_sign_f32(a < 0.625f ? small : big, x);
+}
+
+/* sinh(x), 2 ULP: with h = e^|x| / 2, it is h - 1 / (4 h). */
+static inline float tn_sinh_f32(float x) {
+  const float a = tn_abs_f32(x), q = x * x;
+  float p = TN_FMA(q, 2.7822131869470468e-06f, 0.00019842895562760532f);
+  p = TN_FMA(p, q, 0.00833331048488617f);
+  p = TN_FMA(p, q, 0.1666666716337204f);
+  const float small = TN_FMA(p * q, a, a);
+  const tn_exp_parts e = tn_exp_split(a > 91.0f ? 91.0f : a);
+  const float h = TN_FMA(e.p, e.s, e.s) * 0.5f * e.t, big = h - 0.25f / h;
+  return tn_sign_f32(a < 1.0f ? small : big, x);
+}
+
+/* cosh(x), 2 ULP. */
+static inline float tn_cosh_f32(float x) {
+  const float a = tn_abs_f32(x);
+  const tn_exp_parts e = tn_exp_split(a > 91.0f ? 91.0f : a);
+  const float h = TN_FMA(e.p, e.s, e.s) * 0.5f * e.t;
+  return h + 0.25f / h;
+}
+
+/* ln(1 + z) for z > -1/2 that is not infinite, with what 1 + z rounds away given back. */
+static inline float tn_log1p_near_f32(float z) {
+  const float u = 1.0f + z;
+  return tn_log_f32(u) + (z - (u - 1.0f)) / u;
+}
+
+/* asinh(x), 2 ULP. */
+static inline float tn_asinh_f32(float x) {
+  const float a = tn_abs_f32(x), q = x * x;
+  float p = TN_FMA(q, 0.0006739852833561599f, -0.0038384394720196724f);
+  p = TN_FMA(p, q, 0.010430843569338322f);
+  p = TN_FMA(p, q, -0.01918206736445427f);
+  p = TN_FMA(p, q, 0.029456287622451782f);
+  p = TN_FMA(p, q, -0.04448787868022919f);
+  p = TN_FMA(p, q, 0.07498715817928314f);
+  p = TN_FMA(p, q, -0.16666629910469055f);
+  const float small = TN_FMA(p * q, a, a);
+  const float far = a > 1e9f ? 1.0f : 0.0f; /* there asinh(a) is ln(2 a), and a^2 may overflow */
+  const float near = a + sqrtf(TN_FMA(a, a, 1.0f));
+  const float big = TN_FMA(far, 0.693147181f, tn_log_f32(far > 0.0f ? a : near));
+  return tn_sign_f32(a < 1.0f ? small : big, x);
+}
+
+/* acosh(x), 2 ULP. x < 1: NaN. */
+static inline float tn_acosh_f32(float x) {
+  const float far = x > 1e9f ? 1.0f : 0.0f, t = x - 1.0f;
+  const float near = tn_log1p_near_f32(far > 0.0f ? t : t + sqrtf(TN_FMA(t, t, 2.0f * t)));
+  const float y = x == INFINITY ? x : TN_FMA(far, 0.693147181f, near);
+  return x >= 1.0f ? y : NAN;
+}
+
+/* atanh(x), 2 ULP. |x| > 1: NaN. */
+static inline float tn_atanh_f32(float x) {
+  const float a = tn_abs_f32(x), q = x * x;
+  float p = TN_FMA(q, 0.17639920115470886f, 0.05158964917063713f);
+  p = TN_FMA(p, q, 0.11816761642694473f);
+  p = TN_FMA(p, q, 0.14223745465278625f);
+  p = TN_FMA(p, q, 0.2000245451927185f);
+  p = TN_FMA(p, q, 0.33333301544189453f);
+  const float small = TN_FMA(p * q, a, a);
+  const float big = 0.5f * tn_log_f32((1.0f + a) / (1.0f - a));
+  return tn_sign_f32(a < 0.5f ? small : big, x);
+}
+
+/* atan(x), 2 ULP: of 1/x where |x| > 1. */
+static inline float tn_atan_f32(float x) {
+  const float a = tn_abs_f32(x), inverse = 1.0f / a, t = a > 1.0f ? inverse : a, q = t * t;
+  float p = TN_FMA(q, 0.002919756341725588f, -0.016364237293601036f);
+  p = TN_FMA(p, q, 0.043205972760915756f);
+  p = TN_FMA(p, q, -0.07551728934049606f);
+  p = TN_FMA(p, q, 0.10665786266326904f);
+  p = TN_FMA(p, q, -0.14211003482341766f);
+  p = TN_FMA(p, q, 0.19993767142295837f);
+  p = TN_FMA(p, q, -0.33333152532577515f);
+  const float y = TN_FMA(p * q, t, t);
+  const float rest = 1.57079637f - (y + 4.37113883e-8f); /* pi/2 in two parts */
+  return tn_sign_f32(a > 1.0f ? rest : y, x);
+}
+
+/* asin(t) - t for t in [0, 1/2]; z = t^2. */
+static inline float tn_asin_beyond_f32(float t, float z) {
+  float p = TN_FMA(z, 0.042158305644989014f, 0.024184778332710266f);
+  p = TN_FMA(p, z, 0.04546914994716644f);
+  p = TN_FMA(p, z, 0.074953094124794f);
+  p = TN_FMA(p, z, 0.16666752099990845f);
+  return p * z * t;
+}
+
+/* asin(x), 2 ULP: near 1, pi/2 - 2 asin(sqrt((1 - x) / 2)). |x| > 1: NaN. */
+static inline float tn_asin_f32(float x) {
+  const float a = tn_abs_f32(x), half = 0.5f * (1.0f - a), root = sqrtf(half);
+  const float t = a > 0.5f ? root : a, c = tn_asin_beyond_f32(t, a > 0.5f ? half : a * a);
+  const float rest = TN_FMA(-2.0f, t, 1.57079637f) - TN_FMA(2.0f, c, 4.37113883e-8f);
+  return tn_sign_f32(a > 0.5f ? rest : t + c, x);
+}
+
+/* acos(x), 2 ULP. |x| > 1: NaN. */
+static inline float tn_acos_f32(float x) {
+  const float a = tn_abs_f32(x), half = 0.5f * (1.0f - a), root = sqrtf(half);
+  const float t = a > 0.5f ? root : a, y = t + tn_asin_beyond_f32(t, a > 0.5f ? half : a * a);
+  const float near = 1.57079637f - (tn_sign_f32(y, x) + 4.37113883e-8f);
+  const float far = x < 0.0f ? 3.14159274f - TN_FMA(2.0f, y, 8.74227766e-8f) : 2.0f * y;
+  return a > 0.5f ? far : near;
 }
 
 /* erf(x), 2 ULP. */
@@ -247,11 +353,14 @@ static inline float tn_gelu_tanh_f32(float x) {
   return x == -INFINITY ? -0.0f : y;
 }
 
-/* sin(x) for quadrant 0, cos(x) for quadrant 1; 1 ULP for |x| <= TN_SIN_MAX, NaN for NaN and
- * infinities. Beyond, use sinf and cosf. Done in f64: reduction by pi/2 in two parts of which
- * the first times any n < 2^20 is exact. */
+/* Sine and cosine of x and how many quarter turns were taken off, for |x| <= TN_SIN_MAX. Done in
+ * f64: reduction by pi/2 in two parts of which the first times any n < 2^20 is exact. */
 #define TN_SIN_MAX 1.0e6f
-static inline float tn_sin_quadrant_f32(float x, double quadrant) {
+typedef struct tn_angle {
+  double sine, cosine; /* of the rest, within pi/4 */
+  uint64_t quadrant;   /* its low two bits */
+} tn_angle;
+static inline tn_angle tn_angle_of(float x, double quadrant) {
   const double magic = 6755399441055744.0; /* 1.5 * 2^52 */
   union {
     double f;
@@ -268,18 +377,29 @@ static inline float tn_sin_quadrant_f32(float x, double quadrant) {
   sine = sine * s - 0.00019839308349072036;
   sine = sine * s + 0.008333329292708183;
   sine = sine * s - 0.16666666640692884;
-  sine = r + r * s * sine;
   double cosine = 2.44327854917891e-05;
   cosine = cosine * s - 0.001388731306590401;
   cosine = cosine * s + 0.041666645618857294;
-  cosine = 1.0 - 0.5 * s + s * s * cosine;
-  double y = (m.u & 1u) ? cosine : sine;
-  return (float)((m.u & 2u) ? -y : y);
+  return (tn_angle){r + r * s * sine, 1.0 - 0.5 * s + s * s * cosine, m.u};
+}
+/* sin(x) for quadrant 0, cos(x) for quadrant 1; 1 ULP for |x| <= TN_SIN_MAX, NaN for NaN and
+ * infinities. Beyond, use sinf and cosf. */
+static inline float tn_sin_quadrant_f32(float x, double quadrant) {
+  const tn_angle a = tn_angle_of(x, quadrant);
+  double y = (a.quadrant & 1u) ? a.cosine : a.sine;
+  return (float)((a.quadrant & 2u) ? -y : y);
 }
 static inline float tn_sin_f32(float x) {
   float y = tn_sin_quadrant_f32(x, 0.0);
   return x == 0.0f ? x : y;
 }
 static inline float tn_cos_f32(float x) { return tn_sin_quadrant_f32(x, 1.0); }
+/* tan(x), 1 ULP for |x| <= TN_SIN_MAX. Beyond, use tanf. */
+static inline float tn_tan_f32(float x) {
+  const tn_angle a = tn_angle_of(x, 0.0);
+  const double over = (a.quadrant & 1u) ? a.cosine : a.sine;
+  const double under = (a.quadrant & 1u) ? -a.sine : a.cosine;
+  return x == 0.0f ? x : (float)(over / under);
+}
 
 #endif

@@ -52,6 +52,15 @@ static void accuracy(void **state) {
   check_all("softplus", tn_softplus_f32, softplus, INFINITY, 3);
   check_all("mish", tn_mish_f32, mish, 3e38f, 4);
   check_all("silu", tn_silu_f32, silu, 3e38f, 4);
+  check_all("sinh", tn_sinh_f32, sinh, INFINITY, 2);
+  check_all("cosh", tn_cosh_f32, cosh, INFINITY, 2);
+  check_all("asinh", tn_asinh_f32, asinh, INFINITY, 2);
+  check_all("acosh", tn_acosh_f32, acosh, INFINITY, 2);
+  check_all("atanh", tn_atanh_f32, atanh, INFINITY, 2);
+  check_all("atan", tn_atan_f32, atan, INFINITY, 2);
+  check_all("asin", tn_asin_f32, asin, INFINITY, 2);
+  check_all("acos", tn_acos_f32, acos, INFINITY, 2);
+  check_all("tan", tn_tan_f32, tan, TN_SIN_MAX, 1);
   check_all("sin", tn_sin_f32, sin, TN_SIN_MAX, 1);
   check_all("cos", tn_cos_f32, cos, TN_SIN_MAX, 1);
 }
@@ -69,10 +78,12 @@ static void gelu(void **state) {
 
 static void special_values(void **state) {
   (void)state;
-  const fast_fn all[] = {tn_exp_f32,  tn_expm1_f32,     tn_log_f32,       tn_sigmoid_f32,
-                         tn_tanh_f32, tn_erf_f32,       tn_softplus_f32,  tn_silu_f32,
-                         tn_mish_f32, tn_gelu_f32,      tn_gelu_tanh_f32, tn_sin_f32,
-                         tn_cos_f32,  tn_hard_swish_f32};
+  const fast_fn all[] = {tn_exp_f32,  tn_expm1_f32,      tn_log_f32,       tn_sigmoid_f32,
+                         tn_tanh_f32, tn_erf_f32,        tn_softplus_f32,  tn_silu_f32,
+                         tn_mish_f32, tn_gelu_f32,       tn_gelu_tanh_f32, tn_sin_f32,
+                         tn_cos_f32,  tn_hard_swish_f32, tn_tan_f32,       tn_sinh_f32,
+                         tn_cosh_f32, tn_asinh_f32,      tn_acosh_f32,     tn_atanh_f32,
+                         tn_asin_f32, tn_acos_f32,       tn_atan_f32};
   for (size_t k = 0; k < sizeof all / sizeof *all; k++) assert_true(isnan(all[k](NAN)));
   assert_true(isinf(tn_exp_f32(INFINITY)) && tn_exp_f32(-INFINITY) == 0.0f &&
               tn_exp_f32(0.0f) == 1.0f);
@@ -87,7 +98,16 @@ static void special_values(void **state) {
   assert_true(tn_erf_f32(INFINITY) == 1.0f && tn_erf_f32(-INFINITY) == -1.0f);
   assert_true(tn_softplus_f32(INFINITY) == INFINITY && tn_softplus_f32(-INFINITY) == 0.0f);
   assert_true(isnan(tn_sin_f32(INFINITY)) && isnan(tn_cos_f32(-INFINITY)));
-  const fast_fn odd[] = {tn_expm1_f32, tn_tanh_f32, tn_erf_f32, tn_sin_f32};
+  assert_true(tn_sinh_f32(-INFINITY) == -INFINITY && tn_cosh_f32(-INFINITY) == INFINITY);
+  assert_true(tn_asinh_f32(-INFINITY) == -INFINITY && tn_acosh_f32(INFINITY) == INFINITY);
+  assert_true(tn_acosh_f32(1.0f) == 0.0f && isnan(tn_acosh_f32(0.99f)) &&
+              isnan(tn_acosh_f32(-INFINITY)));
+  assert_true(tn_atanh_f32(1.0f) == INFINITY && tn_atanh_f32(-1.0f) == -INFINITY &&
+              isnan(tn_atanh_f32(1.01f)) && isnan(tn_atanh_f32(INFINITY)));
+  assert_true(isnan(tn_asin_f32(-1.01f)) && isnan(tn_acos_f32(INFINITY)) &&
+              tn_acos_f32(1.0f) == 0.0f);
+  const fast_fn odd[] = {tn_expm1_f32, tn_tanh_f32,  tn_erf_f32,   tn_sin_f32,  tn_tan_f32,
+                         tn_sinh_f32,  tn_asinh_f32, tn_atanh_f32, tn_asin_f32, tn_atan_f32};
   for (size_t k = 0; k < sizeof odd / sizeof *odd; k++) {
     assert_true(odd[k](-0.0f) == 0.0f && signbit(odd[k](-0.0f)));
     assert_true(odd[k](1e-45f) == 1e-45f);
