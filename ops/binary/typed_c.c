@@ -87,9 +87,46 @@ static double floored_mod(double a, double b) {
   return (r < 0) != (b < 0) ? r + b : r;
 }
 TYPED_LOOP(fmod_F64, double, fmod(a, b))
-TYPED_LOOP(fmod_F32, float, fmodf(a, b))
 TYPED_LOOP(mod_F64, double, floored_mod(a, b))
-TYPED_LOOP(mod_F32, float, floored_mod((double)a, (double)b))
+
+/* Adding it to a double below 2^51 rounds that to an integer. */
+static const double ROUNDS = 6755399441055744.0; /* 1.5 * 2^52 */
+
+/* fmod of f32 where |a / b| <= 2^28: |a| - n |b|, with the nearest n of 29 bits, is exact in f64,
+ * and below |b| in magnitude. */
+static inline double near_fmod(double a, double b) {
+  const double x = fabs(a), y = fabs(b), n = (x / y + ROUNDS) - ROUNDS;
+  const double r = n == 0.0 ? x : x - n * y; /* 0: b may be infinite */
+  return copysign(r < 0.0 ? r + y : r, a);
+}
+
+static inline double near_mod(double a, double b) {
+  const double r = near_fmod(a, b), floored = (r < 0.0) != (b < 0.0) ? r + b : r;
+  return r == 0.0 ? copysign(0.0, b) : floored;
+}
+
+/* True if near_fmod serves all pairs; b is not 0. */
+static bool quotients_are_near(const float *a, const float *b, int64_t n) {
+  int32_t n_far = 0;
+  for (int64_t i = 0; i < n; i++) n_far += !(fabsf(a[i]) <= 0x1p28f * fabsf(b[i]));
+  return n_far == 0;
+}
+
+#define FLOAT_MOD_LOOP(name, fast, slow)                                                         \
+  static void name(const void *va, const void *vb, void *vy, int64_t count) {                    \
+    for (int64_t begin = 0; begin < count; begin += TN_MAP_BLOCK) {                              \
+      const int64_t n = tn_min_i64(TN_MAP_BLOCK, count - begin);                                 \
+      const float *a = (const float *)va + begin, *b = (const float *)vb + begin;                \
+      float *y = (float *)vy + begin;                                                            \
+      if (quotients_are_near(a, b, n)) {                                                         \
+        TN_IVDEP for (int64_t i = 0; i < n; i++) y[i] = (float)fast((double)a[i], (double)b[i]); \
+      } else {                                                                                   \
+        for (int64_t i = 0; i < n; i++) y[i] = (float)slow((double)a[i], (double)b[i]);          \
+      }                                                                                          \
+    }                                                                                            \
+  }
+FLOAT_MOD_LOOP(fmod_F32, near_fmod, fmod)
+FLOAT_MOD_LOOP(mod_F32, near_mod, floored_mod)
 static const typed_loop fmod_loops[TN_DTYPE_COUNT] = {
     EACH_SIGNED(ENTRY, fmod) EACH_UNSIGNED(ENTRY, fmod)[TN_F64] = fmod_F64, [TN_F32] = fmod_F32};
 static const typed_loop mod_loops[TN_DTYPE_COUNT] = {

@@ -1,13 +1,13 @@
-/* exp, log, tanh, erf, sin, atan ... of f32 for kernels: branch-free portable C that compilers turn into
- * vector code at any width, because every function is a straight line of arithmetic and selections.
- * tests/unit/base_vmath_test.c holds them to the bounds below over all exponents. ULP: units in the
- * last place of the exact result rounded to f32; results that are subnormal are within 1 ULP too.
- * NaN in, NaN out; infinities and signed zeros as in C's <math.h>.
+/* exp, log, tanh, erf, sin, atan ... of f32 for kernels: branch-free portable C that compilers turn
+ * into vector code at any width, because every function is a straight line of arithmetic and
+ * selections. tests/unit/base_vmath_test.c holds them to the bounds below over all exponents;
+ * docs/accuracy.md lists these. ULP: units in the last place of the exact result rounded to f32;
+ * results that are subnormal are within 1 ULP too. NaN in, NaN out; infinities and signed zeros as
+ * in C's <math.h>.
  *
  * Methods: reduction by Cody and Waite ("Software Manual for the Elementary Functions", 1980);
- * polynomials are minimax fits (least maximal relative error, by linear programming on Chebyshev
- * nodes) made for Tenon. TN_FMA is one rounding where the machine has it, two elsewhere: the
- * bounds hold for both. */
+ * polynomials are minimax fits (least maximal relative error on Chebyshev nodes) made for Tenon.
+ * TN_FMA is one rounding where the machine has it, two elsewhere: the bounds hold for both. */
 #ifndef TN_BASE_VMATH_H
 #define TN_BASE_VMATH_H
 
@@ -102,12 +102,21 @@ static inline float tn_exp_near_f32(float x) {
   return TN_FMA(e.p, s, s);
 }
 
-/* e^x, 1 ULP. Overflow: inf; underflow: 0. */
+/* e^x, 1 ULP, for x <= 0 or NaN only. Underflow: 0. 2^n is written as 2^(n + 64), which is normal,
+ * times 2^-64, so that a subnormal result is rounded once. */
+static inline float tn_exp_below_f32(float x) {
+  const tn_exp_reduced e = tn_exp_reduce(x < -104.0f ? -104.0f : x);
+  const float s = tn_f32_of_bits((e.n + 127u + 64u) << 23);
+  return TN_FMA(e.p, s, s) * 0x1p-64f;
+}
+
+/* e^x, 1 ULP. Overflow: inf; underflow: 0. As above; 2^128 is 2^127 times 2. */
 static inline float tn_exp_f32(float x) {
   x = x < -104.0f ? -104.0f : x;
   x = x > 89.0f ? 89.0f : x;
-  tn_exp_parts e = tn_exp_split(x);
-  return (e.p * e.s + e.s) * e.t;
+  const tn_exp_reduced e = tn_exp_reduce(x);
+  const float s = tn_f32_of_bits((e.n + (x < 0.0f ? 127u + 64u : 127u - 1u)) << 23);
+  return TN_FMA(e.p, s, s) * (x < 0.0f ? 0x1p-64f : 2.0f);
 }
 
 /* e^x - 1, 2 ULP. */
@@ -148,8 +157,8 @@ static inline float tn_log_f32(float x) {
 
 /* 1 / (1 + e^-x), 3 ULP. */
 static inline float tn_sigmoid_f32(float x) {
-  float z = tn_exp_f32(
-      -tn_abs_f32(x)); /* never overflows, so that the far negative end keeps its digits */
+  /* never overflows, so that the far negative end keeps its digits */
+  float z = tn_exp_below_f32(-tn_abs_f32(x));
   float y = 1.0f / (1.0f + z);
   return x < 0.0f ? z * y : y;
 }
@@ -294,7 +303,7 @@ static inline float tn_erf_f32(float x) {
 
 /* ln(1 + e^x), 3 ULP. */
 static inline float tn_softplus_f32(float x) {
-  float z = tn_exp_f32(-tn_abs_f32(x)), u = 1.0f + z;
+  float z = tn_exp_below_f32(-tn_abs_f32(x)), u = 1.0f + z;
   float y = tn_log_f32(u) + (z - (u - 1.0f)) / u; /* ln(1+z), with what u lost of z given back */
   return x > 0.0f ? x + y : y;
 }
