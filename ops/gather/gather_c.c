@@ -66,6 +66,27 @@ tn_status gather_elements_plan(const tn_call *call, tn_kernel_plan *out) {
   return TN_OK;
 }
 
+/* One row: y[j] = x[index[j] * stride + j * step]. */
+typedef struct gather_run {
+  const int64_t *index;
+  int64_t n, bound, stride, step;
+} gather_run;
+
+/* false: an index is out of bounds. */
+#define GATHER_RUN(name, T)                                              \
+  static bool name(const gather_run *g, const void *from, void *to) {    \
+    const T *x = from;                                                   \
+    T *y = to;                                                           \
+    for (int64_t j = 0; j < g->n; j++) {                                 \
+      const int64_t at = g->index[j] + (g->index[j] < 0 ? g->bound : 0); \
+      if (at < 0 || at >= g->bound) return false;                        \
+      y[j] = x[at * g->stride + j * g->step];                            \
+    }                                                                    \
+    return true;                                                         \
+  }
+GATHER_RUN(gather_32, uint32_t)
+GATHER_RUN(gather_64, uint64_t)
+
 static tn_status gather_row(const rows *r, int64_t row, int32_t axis, const int64_t *strides) {
   const tn_tensor *data = r->call->inputs[0], *out = r->call->outputs[0];
   int64_t length = row_length(out), from = 0, rest = row, place, last = out->rank - 1;
@@ -74,6 +95,16 @@ static tn_status gather_row(const rows *r, int64_t row, int32_t axis, const int6
     if (k != axis) from += rest % out->shape[k] * strides[k];
     rest /= out->shape[k];
   }
+  if (r->call->inputs[1]->dtype == TN_I64 && (r->bytes == 4 || r->bytes == 8)) {
+    const gather_run g = {.index = (const int64_t *)r->call->inputs[1]->data + row * length,
+                          .n = length,
+                          .bound = data->shape[axis],
+                          .stride = strides[axis],
+                          .step = axis != last};
+    const char *x = (const char *)data->data + from * r->bytes;
+    char *y = (char *)out->data + row * length * r->bytes;
+    if (r->bytes == 4 ? gather_32(&g, x, y) : gather_64(&g, x, y)) return TN_OK;
+  } /* an index that is out of bounds is named below */
   for (int64_t j = 0; j < length && !s; j++) {
     s = index_get(r->call, 1, row * length + j, axis, data->shape[axis], &place);
     if (!s)

@@ -1,6 +1,7 @@
 /* Portable softmax kernels. With inner = 1 a row lies in memory in one piece; else up to 32 columns
  * are worked on at once, so that every line of the cache that is fetched is used. */
 #include <math.h>
+#include <string.h>
 
 #include "base/checked.h"
 #include "base/vmath.h"
@@ -21,38 +22,40 @@ tn_status softmax_plan(const tn_call *call, tn_kernel_plan *out) {
   return TN_OK;
 }
 
-#define SOFTMAX_OF(T, EXP, LOG)                                                                  \
-  static void softmax_##T(const T *x, T *y, int64_t n, int64_t step, int64_t columns) {          \
-    T top[COLUMNS], sum[COLUMNS];                                                                \
-    for (int64_t c = 0; c < columns; c++) top[c] = x[c], sum[c] = 0;                             \
-    for (int64_t j = 1; j < n; j++)                                                              \
-      for (int64_t c = 0; c < columns; c++)                                                      \
-        top[c] = x[j * step + c] > top[c] ? x[j * step + c] : top[c];                            \
-    for (int64_t j = 0; j < n; j++)                                                              \
-      for (int64_t c = 0; c < columns; c++) {                                                    \
-        T e = EXP(x[j * step + c] - top[c]);                                                     \
-        y[j * step + c] = e;                                                                     \
-        sum[c] += e;                                                                             \
-      }                                                                                          \
-    for (int64_t c = 0; c < columns; c++) sum[c] = 1 / sum[c];                                   \
-    for (int64_t j = 0; j < n; j++)                                                              \
-      for (int64_t c = 0; c < columns; c++) y[j * step + c] *= sum[c];                           \
-  }                                                                                              \
-  static void log_softmax_##T(const T *x, T *y, int64_t n, int64_t step, int64_t columns) {      \
-    for (int64_t c = 0; c < columns; c++) {                                                      \
-      T top = x[c], sum = 0;                                                                     \
-      for (int64_t j = 1; j < n; j++) top = x[j * step + c] > top ? x[j * step + c] : top;       \
-      for (int64_t j = 0; j < n; j++) sum += EXP(x[j * step + c] - top);                         \
-      T shift = LOG(sum);                                                                        \
-      for (int64_t j = 0; j < n; j++) y[j * step + c] = x[j * step + c] - top - shift;           \
-    }                                                                                            \
-  }                                                                                              \
-  static void hardmax_##T(const T *x, T *y, int64_t n, int64_t step, int64_t columns) {          \
-    for (int64_t c = 0; c < columns; c++) {                                                      \
-      int64_t where = 0;                                                                         \
-      for (int64_t j = 1; j < n; j++) where = x[j * step + c] > x[where * step + c] ? j : where; \
-      for (int64_t j = 0; j < n; j++) y[j * step + c] = j == where;                              \
-    }                                                                                            \
+#define SOFTMAX_OF(T, EXP, LOG)                                                             \
+  static void softmax_##T(const T *x, T *y, int64_t n, int64_t step, int64_t columns) {     \
+    T top[COLUMNS], sum[COLUMNS];                                                           \
+    for (int64_t c = 0; c < columns; c++) top[c] = x[c], sum[c] = 0;                        \
+    for (int64_t j = 1; j < n; j++)                                                         \
+      for (int64_t c = 0; c < columns; c++)                                                 \
+        top[c] = x[j * step + c] > top[c] ? x[j * step + c] : top[c];                       \
+    for (int64_t j = 0; j < n; j++)                                                         \
+      for (int64_t c = 0; c < columns; c++) {                                               \
+        T e = EXP(x[j * step + c] - top[c]);                                                \
+        y[j * step + c] = e;                                                                \
+        sum[c] += e;                                                                        \
+      }                                                                                     \
+    for (int64_t c = 0; c < columns; c++) sum[c] = 1 / sum[c];                              \
+    for (int64_t j = 0; j < n; j++)                                                         \
+      for (int64_t c = 0; c < columns; c++) y[j * step + c] *= sum[c];                      \
+  }                                                                                         \
+  static void log_softmax_##T(const T *x, T *y, int64_t n, int64_t step, int64_t columns) { \
+    for (int64_t c = 0; c < columns; c++) {                                                 \
+      T top = x[c], sum = 0;                                                                \
+      for (int64_t j = 1; j < n; j++) top = x[j * step + c] > top ? x[j * step + c] : top;  \
+      for (int64_t j = 0; j < n; j++) sum += EXP(x[j * step + c] - top);                    \
+      T shift = LOG(sum);                                                                   \
+      for (int64_t j = 0; j < n; j++) y[j * step + c] = x[j * step + c] - top - shift;      \
+    }                                                                                       \
+  }                                                                                         \
+  static void hardmax_##T(const T *x, T *y, int64_t n, int64_t step, int64_t columns) {     \
+    for (int64_t c = 0; c < columns; c++) {                                                 \
+      int64_t where = 0;                                                                    \
+      T top = -(T)INFINITY;                                                                 \
+      for (int64_t j = 0; j < n; j++)                                                       \
+        if (x[j * step + c] > top) top = x[j * step + c], where = j;                        \
+      for (int64_t j = 0; j < n; j++) y[j * step + c] = j == where;                         \
+    }                                                                                       \
   }
 SOFTMAX_OF(float, tn_exp_f32, tn_log_f32)
 SOFTMAX_OF(double, exp, log)
@@ -69,6 +72,20 @@ static void softmax_row(const float *x, float *y, int64_t n) {
   float scale = 1 / (((part[0] + part[1]) + (part[2] + part[3])) +
                      ((part[4] + part[5]) + (part[6] + part[7])));
   for (j = 0; j < n; j++) y[j] *= scale;
+}
+
+/* NaN is never the largest; where nothing is above -inf, the first place is. */
+static void hardmax_row(const float *x, float *y, int64_t n) {
+  float part[8], top = -INFINITY;
+  int64_t j = 0, where = 0;
+  for (int k = 0; k < 8; k++) part[k] = top;
+  for (; j + 8 <= n; j += 8)
+    for (int k = 0; k < 8; k++) part[k] = x[j + k] > part[k] ? x[j + k] : part[k];
+  for (; j < n; j++) top = x[j] > top ? x[j] : top;
+  for (int k = 0; k < 8; k++) top = part[k] > top ? part[k] : top;
+  while (top > -INFINITY && x[where] != top) where++;
+  memset(y, 0, (size_t)n * sizeof *y);
+  y[where] = 1;
 }
 
 #define RUN(T, name, columns_of, ROW)                                                        \
@@ -89,5 +106,5 @@ RUN(float, softmax_f32_c, softmax_float, if (s.inner == 1) softmax_row(x, y, s.n
 RUN(double, softmax_f64_c, softmax_double, )
 RUN(float, log_softmax_f32_c, log_softmax_float, )
 RUN(double, log_softmax_f64_c, log_softmax_double, )
-RUN(float, hardmax_f32_c, hardmax_float, )
+RUN(float, hardmax_f32_c, hardmax_float, if (s.inner == 1) hardmax_row(x, y, s.n); else)
 RUN(double, hardmax_f64_c, hardmax_double, )
