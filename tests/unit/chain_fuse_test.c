@@ -32,6 +32,47 @@ static int32_t layer_norm_swapped(maker *m) {
                 n = op(m, "Mul", op(m, "Reciprocal", d, -1), c);
   return op(m, "Add", row(m), op(m, "Mul", row(m), n));
 }
+static int32_t layer_norm_plain(maker *m) {
+  const int32_t c = centred(m);
+  return op(m, "Div", c, deviation(m, square(m, c)));
+}
+static int32_t layer_norm_by_inverse(maker *m) {
+  const int32_t c = centred(m);
+  return op(m, "Mul", c, op(m, "Reciprocal", deviation(m, square(m, c)), -1));
+}
+static int32_t layer_norm_scaled(maker *m) { return op(m, "Mul", layer_norm_plain(m), row(m)); }
+static int32_t layer_norm_centred_twice(maker *m) {
+  const int32_t n = op(m, "Div", centred(m), deviation(m, square(m, centred(m))));
+  return op(m, "Add", op(m, "Mul", n, row(m)), row(m));
+}
+static int32_t layer_norm_keras(maker *m) {
+  const int32_t average = mean(m, m->x, -1), c = op(m, "Sub", m->x, average),
+                inverse = op(m, "Reciprocal", deviation(m, op(m, "Mul", c, c)), -1),
+                rate = op(m, "Mul", inverse, row(m));
+  return op(m, "Add", op(m, "Mul", m->x, rate), op(m, "Sub", row(m), op(m, "Mul", average, rate)));
+}
+static int32_t mean_of_two(maker *m, int32_t x) {
+  const int64_t axes[2] = {-2, -1};
+  return op(m, "ReduceMean", x, constant(m, TN_I64, 1, (const int64_t[]){2}, axes));
+}
+static int32_t layer_norm_of_two(maker *m) {
+  const int64_t dims[2] = {ROWS, WIDTH};
+  const int32_t c = op(m, "Sub", m->x, mean_of_two(m, m->x)),
+                d = op(m, "Sqrt", op(m, "Add", mean_of_two(m, square(m, c)), number(m, 0.1f)), -1);
+  return op(m, "Add", op(m, "Mul", op(m, "Div", c, d), numbers(m, 2, dims)), numbers(m, 2, dims));
+}
+static int32_t layer_norm_then_rows(maker *m) { /* neither factor nor summand is a row */
+  const int64_t dims[2] = {ROWS, 1};
+  return op(m, "Add", op(m, "Mul", layer_norm_plain(m), numbers(m, 2, dims)), row(m));
+}
+static int32_t centred_by_another(maker *m) {
+  const int32_t y = op(m, "Sub", m->x, mean(m, op(m, "Abs", m->x, -1), -1));
+  return op(m, "Div", y, deviation(m, square(m, centred(m))));
+}
+static int32_t axes_differ(maker *m) {
+  const int32_t c = op(m, "Sub", m->x, mean_of_two(m, m->x));
+  return op(m, "Mul", op(m, "Div", c, deviation(m, square(m, c))), row(m));
+}
 static int32_t rms_norm(maker *m) {
   return op(m, "Mul", op(m, "Div", m->x, deviation(m, square(m, m->x))), row(m));
 }
@@ -382,12 +423,28 @@ static void stays(make_fn make, const char *op_name) {
   check(make, op_name, false, ops);
 }
 
+static void is_norm(make_fn make, const char *expected) {
+  char ops[KIT_MAX_TEXT];
+  check(make, expected, true, ops);
+  assert_string_equal(ops, expected);
+}
+
 static void normalisations(void **state) {
   (void)state;
   char ops[KIT_MAX_TEXT];
   check(layer_norm, "LayerNormalization", true, ops);
   assert_string_equal(ops, "LayerNormalization");
   becomes(layer_norm_swapped, "LayerNormalization");
+  is_norm(layer_norm_plain, "LayerNormalization");
+  is_norm(layer_norm_by_inverse, "LayerNormalization");
+  is_norm(layer_norm_scaled, "LayerNormalization");
+  is_norm(layer_norm_centred_twice, "LayerNormalization");
+  is_norm(layer_norm_keras, "LayerNormalization");
+  is_norm(layer_norm_of_two, "LayerNormalization");
+  check(layer_norm_then_rows, "LayerNormalization", true, ops);
+  assert_null(strstr(ops, "Sqrt"));
+  stays(centred_by_another, "Normalization");
+  stays(axes_differ, "LayerNormalization");
   becomes(rms_norm, "RMSNormalization");
   becomes(rms_norm_inverse, "RMSNormalization");
   stays(fourth_powers, "Normalization");
