@@ -68,16 +68,70 @@ static inline __attribute__((always_inline)) void depthwise_strip(const plane *p
   }
 }
 
+enum { MAX_WIDTH = 32, SUMS = 4 };
+
+/* The same for stride 1 and any window up to MAX_WIDTH wide: the masks of its taps serve all rows,
+ * and the taps of a row go to some sums in turn, so that none waits for the one before. */
+static void depthwise_strip_wide(const plane *p, int64_t ow) {
+  const tn_window *w = &p->c->w;
+  const int64_t in_w = w->in[1], out_w = w->out[1], kw = w->kernel[1];
+  const int64_t start = ow - w->pad_lo[1], step = w->dilation[1];
+  const tn_vf_mask out = tn_vf_mask_first(clamp_lanes(out_w - ow));
+  const bool inside = start >= 0 && start + (kw - 1) * step + TN_VF_LANES <= in_w;
+  tn_vf_mask masks[MAX_WIDTH];
+  for (int64_t tw = 0; tw < kw; tw++) masks[tw] = lanes_inside(start + tw * step, in_w);
+  float *y = p->y + ow;
+  for (int64_t oh = 0; oh < w->out[0]; oh++, y += out_w) {
+    const int64_t top = oh * w->stride[0] - w->pad_lo[0];
+    int64_t lo, hi;
+    tn_window_taps(w, 0, oh, &lo, &hi);
+    tn_vf acc[SUMS] = {tn_vf_set1(p->bias), tn_vf_set1(0), tn_vf_set1(0), tn_vf_set1(0)};
+    for (int64_t th = lo; th < hi; th++) {
+      const float *row = p->x + ((top + th * w->dilation[0]) * in_w + start), *k = p->k + th * kw;
+      int64_t tw = 0;
+      if (inside) {
+        for (; tw + SUMS <= kw; tw += SUMS)
+          TN_UNROLL for (int s = 0; s < SUMS; s++) acc[s] =
+              tn_vf_fma(tn_vf_load(row + (tw + s) * step), tn_vf_set1(k[tw + s]), acc[s]);
+      } else {
+        for (; tw + SUMS <= kw; tw += SUMS)
+          TN_UNROLL for (int s = 0; s < SUMS; s++) acc[s] = tn_vf_fma(
+              tn_vf_load_mask(masks[tw + s], row + (tw + s) * step), tn_vf_set1(k[tw + s]), acc[s]);
+      }
+      for (; tw < kw; tw++)
+        acc[0] = tn_vf_fma(tn_vf_load_mask(masks[tw], row + tw * step), tn_vf_set1(k[tw]), acc[0]);
+    }
+    const tn_vf sum = tn_vf_add(tn_vf_add(acc[0], acc[1]), tn_vf_add(acc[2], acc[3]));
+    tn_vf_store_mask(y, out, sum);
+  }
+}
+
+/* Is the window compiled apart? */
+static int64_t depthwise_size(const tn_window *w) {
+  const int64_t kh = w->kernel[0], stride = w->stride[1];
+  const bool is = kh == w->kernel[1] && stride <= 2 && (kh == 3 || kh == 5);
+  return is ? kh * 10 + stride : 0;
+}
+static bool depthwise_is_wide(const tn_window *w) {
+  return !depthwise_size(w) && w->stride[1] == 1 && w->kernel[1] <= MAX_WIDTH;
+}
+
 static void depthwise_plane(const plane *p) {
   const tn_window *w = &p->c->w;
   const int64_t kh = w->kernel[0], kw = w->kernel[1], stride = w->stride[1];
-  const int64_t size = kh == kw && stride <= 2 ? kh * 10 + stride : 0;
+  const int64_t size = depthwise_size(w);
+  const bool wide = depthwise_is_wide(w);
   for (int64_t ow = 0; ow < w->out[1]; ow += TN_VF_LANES) switch (size) {
       case 31: depthwise_strip(p, ow, 3, 3, 1); break;
       case 32: depthwise_strip(p, ow, 3, 3, 2); break;
       case 51: depthwise_strip(p, ow, 5, 5, 1); break;
       case 52: depthwise_strip(p, ow, 5, 5, 2); break;
-      default: depthwise_strip(p, ow, kh, kw, stride); break;
+      default:
+        if (wide)
+          depthwise_strip_wide(p, ow);
+        else
+          depthwise_strip(p, ow, kh, kw, stride);
+        break;
     }
 }
 
@@ -89,7 +143,10 @@ tn_status TN_SIMD_NAME(conv_depthwise_plan)(const tn_call *call, tn_kernel_plan 
       (double)(c.batch * c.filters) * (double)(c.w.out[0] * tn_ceil_div(c.w.out[1], TN_VF_LANES));
   out->items[0] = c.batch * c.filters;
   out->elements_per_item = c.out_size;
-  out->cost_ns = vectors * (double)(c.taps + 4) * 0.4 + 300;
+  const double tap = depthwise_size(&c.w)      ? 0.4
+                     : depthwise_is_wide(&c.w) ? (TN_VF_LANES == 16 ? 0.8 : 1.2)
+                                               : 3.2;
+  out->cost_ns = vectors * (double)(c.taps + 4) * tap + 300;
   out->grain[0] = tn_grain(TN_THREAD_NS, out->cost_ns / (double)out->items[0]);
   return TN_OK;
 }
