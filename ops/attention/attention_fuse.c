@@ -294,6 +294,8 @@ tn_status attention_fuse(const tn_call *call, tn_graph *graph, int32_t node) {
   const tn_pattern p = {call->host->graph, graph};
   found f = {.scale = 1};
   if (!match(&p, node, &f)) return TN_OK;
+  const tn_status s = scores_find_band(call, &p, &f.scores);
+  if (s) return s;
   const bool flat = is_flat(&p, &f.q) && is_flat(&p, &f.k) && is_flat(&p, &f.v);
   return (flat ? fuse_flat : fuse_heads)(call, &p, &f, node);
 }

@@ -7,6 +7,8 @@
 
 #include <float.h>
 
+#include "base/fetch.h"
+
 /* Added to any score it is itself, so that several such masks are what they were. */
 static bool is_endless(double x) { return x <= -1e30; }
 
@@ -137,10 +139,8 @@ static int64_t band_of(const tn_pattern *p, const score_mask *m, const int64_t s
   const tn_tensor *t = tn_pattern_type(p, m->value);
   const int64_t columns = size[COLUMN];
   bool does;
-  const int64_t rows = m->kind == MASK_FLOOR || t->rank < 2 ? 1 : t->shape[t->rank - 2];
-  if (m->kind == MASK_FLOOR || !t->data || rows != size[ROW] ||
-      tn_tensor_elements(t) != rows * columns)
-    return -1;
+  const int64_t rows = t->rank < 2 ? 1 : t->shape[t->rank - 2];
+  if (!t->data || rows != size[ROW] || tn_tensor_elements(t) != rows * columns) return -1;
   int64_t width = -1;
   while (width + 1 < columns && tells(m, t, width + 1, &does) && does) width++;
   for (int64_t k = 0; k < rows * columns; k++)
@@ -164,9 +164,16 @@ bool scores_match(const tn_pattern *p, int32_t value, scores *out) {
       return false;
     if (fills(m) && !(n > 1 ? is_endless(number) : is_low(number))) return false;
   }
-  if (out->n_masks == 1) out->band = band_of(p, &out->masks[0], out->size);
-  if (out->band >= 0) out->n_masks = 0;
   return true;
+}
+
+tn_status scores_find_band(const tn_call *call, const tn_pattern *p, scores *s) {
+  if (s->n_masks != 1 || s->masks[0].kind == MASK_FLOOR) return TN_OK;
+  const tn_status status = tn_fetch_elements(call, p->graph, s->masks[0].value);
+  if (status) return status;
+  s->band = band_of(p, &s->masks[0], s->size);
+  if (s->band >= 0) s->n_masks = 0;
+  return TN_OK;
 }
 
 /* ---- the one mask ---- */

@@ -33,6 +33,10 @@ typedef struct scores {
 
 /* The value, which the softmax reads, is made of a product in these ways. */
 bool scores_match(const tn_pattern *p, int32_t value, scores *out);
+
+/* Finds the band that a lone constant mask leaves, if it does, and drops that mask. */
+tn_status scores_find_band(const tn_call *call, const tn_pattern *p, scores *s);
+
 /* All masks as one, made by nodes of this name: -1: there is none; < -1: a status. */
 int32_t scores_mask(const tn_call *call, const tn_pattern *p, const scores *s, const char *name);
 
