@@ -212,16 +212,21 @@ static tn_runtime *runtime_with(tn_diag *diag, const tn_allocator *allocator,
 }
 
 /* The file's path, for the caller to remove. */
-static const char *write_file(char *path, size_t size, tn_runtime *rt, const char *doc, bool peeks,
-                              tn_diag *diag) {
+static const char *write_model(char *path, size_t size, tn_runtime *rt, tn_graph *g,
+                               tn_diag *diag) {
   tn_model *m = NULL;
   const char *base = getenv("TMPDIR");
   snprintf(path, size, "%s/exec_fetch_%ld.onnx", base && *base ? base : "/tmp", (long)getpid());
-  if (tn_model_from_graph_take(rt, make_graph(rt, doc, peeks), NULL, diag, &m) ||
+  if (tn_model_from_graph_take(rt, g, NULL, diag, &m) ||
       tn_model_save(m, path, "onnx", "load", NULL, diag))
     fail_msg("%s", tn_diag_text(diag));
   tn_model_destroy(m);
   return path;
+}
+
+static const char *write_file(char *path, size_t size, tn_runtime *rt, const char *doc, bool peeks,
+                              tn_diag *diag) {
+  return write_model(path, size, rt, make_graph(rt, doc, peeks), diag);
 }
 
 /* ---- running ---- */
@@ -319,6 +324,44 @@ static void other_shapes_find_them_again(void **state) {
     for (int64_t k = 0; k < n * ROWS; k++)
       assert_float_equal(n == 16 ? many.y[k] : few.y[k], many.y[k], 1e-3f);
   }
+  tn_model_destroy(m);
+  remove(path);
+  tn_runtime_destroy(rt);
+  tn_diag_destroy(diag);
+}
+
+static void input(tn_graph *g, const char *name, int64_t rows, int64_t columns) {
+  const tn_graph_api *api = tn_graph_functions();
+  const int64_t shape[] = {1, 1, rows, columns};
+  const tn_tensor type = tn_tensor_make(TN_F32, 4, shape, NULL);
+  assert_int_equal(api->value_set_type(g, api->value(g, name), &type), TN_OK);
+  assert_int_equal(api->add_input(g, api->value(g, name)), TN_OK);
+}
+
+/* The rewrite looks at the elements of the mask. */
+static void masks_of_attention_are_read(void **state) {
+  (void)state;
+  enum { TOKENS = 160, SIZE = 8 };
+  char path[512];
+  const tn_graph_api *api = tn_graph_functions();
+  tn_diag *diag = tn_diag_create();
+  tn_runtime *rt = runtime_with(diag, NULL, NULL);
+  tn_graph *g = NULL;
+  tn_model *m = NULL;
+  assert_int_equal(tn_graph_create(rt, &g), TN_OK);
+  assert_int_equal(api->set_opset(g, "", 17), TN_OK);
+  input(g, "q", TOKENS, SIZE);
+  input(g, "k", SIZE, TOKENS);
+  input(g, "v", TOKENS, SIZE);
+  constant(g, "mask", 2, (int64_t[]){TOKENS, TOKENS});
+  node(g, "", "MatMul", (const char *[]){"q", "k"}, 2, "scores");
+  node(g, "", "Add", (const char *[]){"scores", "mask"}, 2, "masked");
+  node(g, "", "Softmax", (const char *[]){"masked"}, 1, "p");
+  node(g, "", "MatMul", (const char *[]){"p", "v"}, 2, "y");
+  add_output(g, "y");
+  write_model(path, sizeof path, rt, g, diag);
+  assert_int_equal(tn_model_load(rt, path, NULL, diag, &m), TN_OK);
+  assert_non_null(const_of(m, "mask")->source);
   tn_model_destroy(m);
   remove(path);
   tn_runtime_destroy(rt);
@@ -575,6 +618,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(packed_weights_leave_memory),
       cmocka_unit_test(other_shapes_find_them_again),
+      cmocka_unit_test(masks_of_attention_are_read),
       cmocka_unit_test(plug_ins_see_elements),
       cmocka_unit_test(users_and_writers_see_elements),
       cmocka_unit_test(threads_plan_at_once),
