@@ -331,6 +331,55 @@ tn_status tn_lower_to_own(const tn_call *call, tn_graph *graph, int32_t node, co
   return lower(call, graph, node, "tenon", op, inputs, n_inputs, attrs, n_attrs);
 }
 
+static bool has_attr(const tn_attr *attrs, uint32_t n, const char *name) {
+  uint32_t k = 0;
+  while (k < n && strcmp(attrs[k].name, name)) k++;
+  return k < n;
+}
+
+tn_status tn_emit_like(const tn_call *call, tn_graph *graph, int32_t like, const int32_t *inputs,
+                       uint32_t n_inputs, const tn_attr *attrs, uint32_t n_attrs,
+                       int32_t *out_values) {
+  const tn_graph_api *api = call->host->graph;
+  const tn_attr *list[LOWER_MAX_ATTRS];
+  if (!api->node(graph, like)) return TN_ERR_INTERNAL;
+  for (uint32_t k = 0; k < n_inputs; k++)
+    if (inputs[k] < -1) return inputs[k];
+  const uint32_t n_outputs = api->node(graph, like)->n_outputs;
+  for (uint32_t k = 0; k < n_outputs; k++)
+    if ((out_values[k] = api->value(graph, NULL)) < 0) return out_values[k];
+  tn_node made = *api->node(graph, like);
+  uint32_t n = 0;
+  for (uint32_t k = 0; k < made.n_attrs + n_attrs; k++) {
+    const bool is_new = k >= made.n_attrs;
+    const tn_attr *a = is_new ? &attrs[k - made.n_attrs] : made.attrs[k];
+    if (!is_new && has_attr(attrs, n_attrs, a->name)) continue;
+    if (n == LOWER_MAX_ATTRS) return TN_ERR_INTERNAL;
+    list[n++] = a;
+  }
+  made.inputs = inputs;
+  made.n_inputs = n_inputs;
+  made.outputs = out_values;
+  made.attrs = list;
+  made.n_attrs = n;
+  const int32_t id = api->add_node(graph, &made);
+  return id < 0 ? id : TN_OK;
+}
+
+enum { LOWER_MAX_OUTPUTS = 8 };
+
+tn_status tn_lower_like(const tn_call *call, tn_graph *graph, int32_t node, int32_t like,
+                        const int32_t *inputs, uint32_t n_inputs, const tn_attr *attrs,
+                        uint32_t n_attrs) {
+  const tn_graph_api *api = call->host->graph;
+  int32_t values[LOWER_MAX_OUTPUTS];
+  if (!api->node(graph, like) || api->node(graph, like)->n_outputs > LOWER_MAX_OUTPUTS)
+    return TN_ERR_INTERNAL;
+  const tn_status s =
+      tn_emit_like(call, graph, like, inputs, n_inputs, attrs, n_attrs, values);
+  return s ? s : api->replace_node(graph, node, values, api->node(graph, node)->n_outputs);
+}
+
 static bool is_one_of(const char *name, const char *const *list) {
   while (*list && strcmp(*list, name)) list++;
   return *list != NULL;
