@@ -246,8 +246,8 @@ static bool is_dequantised(const tn_pattern *p, int32_t value, int32_t dim, int3
   const tn_tensor *x = n ? tn_pattern_type(p, n->inputs[0]) : NULL, *y = tn_pattern_type(p, value),
                   *scale = n ? tn_pattern_type(p, n->inputs[1]) : NULL;
   if (!is_byte(x) || !y || !scale || y->dtype != TN_F32 || scale->dtype != TN_F32) return false;
-  const int64_t at = tn_qdq_attr(n, "axis", 1), axis = at < 0 ? at + x->rank : at;
-  if (tn_qdq_attr(n, "block_size", 0) || (tn_tensor_elements(scale) != 1 && axis != dim))
+  const int64_t at = tn_pattern_int(n, "axis", 1), axis = at < 0 ? at + x->rank : at;
+  if (tn_pattern_int(n, "block_size", 0) || (tn_tensor_elements(scale) != 1 && axis != dim))
     return false;
   *out_x = n->inputs[0];
   *out_scale = n->inputs[1];

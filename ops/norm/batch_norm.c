@@ -1,9 +1,6 @@
-/* BatchNormalization: older forms, inference, reference, and folding into the convolution before
- * it. */
+/* BatchNormalization: older forms, inference and reference. */
 #include <math.h>
-#include <string.h>
 
-#include "base/fetch.h"
 #include "base/infer.h"
 #include "base/lower.h"
 #include "norm.gen.h"
@@ -103,84 +100,4 @@ tn_status batch_normalization_reference(const tn_call *call) {
     }
   }
   return TN_OK;
-}
-
-/* ---- the rewrite: Conv with constant weights, then BatchNormalization with constants ---- */
-
-typedef struct fold {
-  const tn_graph_api *api;
-  const tn_node *conv;
-  const tn_tensor *w, *b, *scale, *shift, *mean, *var; /* b: NULL if the convolution has no bias */
-} fold;
-
-static const tn_tensor *const_f32(const fold *f, const tn_graph *g, int32_t value) {
-  const tn_tensor *t = value < 0 ? NULL : f->api->value_type(g, value);
-  return t && t->data && t->dtype == TN_F32 ? t : NULL;
-}
-
-/* True if everything that is needed is constant and the convolution's output goes nowhere else. */
-static bool can_fold(const tn_call *call, tn_graph *g, const tn_node *bn, fold *f) {
-  int32_t x = bn->inputs[0], producer = f->api->value_producer(g, x);
-  f->conv = producer < 0 ? NULL : f->api->node(g, producer);
-  if (!f->conv || strcmp(f->conv->op, "Conv") || *f->conv->domain || f->conv->n_inputs < 2)
-    return false;
-  if (f->api->value_n_users(g, x) != 1 || f->api->value_flags(g, x) & TN_VALUE_OUTPUT) return false;
-  if (((const tn_batch_normalization_attrs *)call->attrs)->training_mode) return false;
-  bool has_bias = f->conv->n_inputs > 2 && f->conv->inputs[2] >= 0;
-  f->w = const_f32(f, g, f->conv->inputs[1]);
-  f->b = has_bias ? const_f32(f, g, f->conv->inputs[2]) : NULL;
-  f->scale = const_f32(f, g, bn->inputs[1]);
-  f->shift = const_f32(f, g, bn->inputs[2]);
-  f->mean = const_f32(f, g, bn->inputs[3]);
-  f->var = const_f32(f, g, bn->inputs[4]);
-  return f->w && f->scale && f->shift && f->mean && f->var && (f->b || !has_bias) &&
-         f->w->rank > 0 && tn_tensor_elements(f->scale) == f->w->shape[0];
-}
-
-/* w' = w * s, b' = (b - mean) * s + shift with s = scale / sqrt(var + epsilon) */
-static void scale_weights(const fold *f, double epsilon, float *w, float *b) {
-  int64_t filters = f->w->shape[0], each = filters ? tn_tensor_elements(f->w) / filters : 0;
-  const float *from = f->w->data;
-  for (int64_t m = 0; m < filters; m++) {
-    double s = ((const float *)f->scale->data)[m] /
-               sqrt((double)((const float *)f->var->data)[m] + epsilon);
-    double bias = f->b ? (double)((const float *)f->b->data)[m] : 0;
-    b[m] = (float)((bias - (double)((const float *)f->mean->data)[m]) * s +
-                   (double)((const float *)f->shift->data)[m]);
-    for (int64_t k = m * each; k < (m + 1) * each; k++) w[k] = (float)((double)from[k] * s);
-  }
-}
-
-static tn_status replace(const tn_call *call, tn_graph *g, int32_t node, const fold *f, float *w,
-                         float *b) {
-  tn_tensor wt = tn_tensor_make(TN_F32, f->w->rank, f->w->shape, w),
-            bt = tn_tensor_make(TN_F32, 1, f->w->shape, b);
-  int32_t inputs[3] = {f->conv->inputs[0], tn_emit_const(call, g, &wt),
-                       tn_emit_const(call, g, &bt)};
-  int32_t out = f->api->value(g, NULL);
-  if (inputs[1] < 0 || inputs[2] < 0 || out < 0) return TN_ERR_MEMORY;
-  tn_node conv = *f->conv;
-  conv.inputs = inputs;
-  conv.n_inputs = 3;
-  conv.outputs = &out;
-  conv.n_outputs = 1;
-  int32_t id = f->api->add_node(g, &conv);
-  return id < 0 ? id : f->api->replace_node(g, node, &out, 1);
-}
-
-tn_status batch_norm_into_conv(const tn_call *call, tn_graph *graph, int32_t node) {
-  fold f = {.api = call->host->graph};
-  if (!can_fold(call, graph, f.api->node(graph, node), &f)) return TN_OK;
-  if (tn_fetch_elements(call, graph, f.conv->inputs[1])) return TN_ERR_MEMORY;
-  uint64_t w_bytes = (uint64_t)tn_tensor_bytes(f.w),
-           b_bytes = (uint64_t)f.w->shape[0] * sizeof(float);
-  float *w = call->host->alloc(call->ctx, w_bytes), *b = call->host->alloc(call->ctx, b_bytes);
-  tn_status s = TN_ERR_MEMORY;
-  if (w && b) {
-    scale_weights(&f, ((const tn_batch_normalization_attrs *)call->attrs)->epsilon, w, b);
-    s = replace(call, graph, node, &f, w, b);
-  }
-  call->host->free(call->ctx, w);
-  call->host->free(call->ctx, b);
-  return s;
 }

@@ -184,7 +184,7 @@ static bool has_pads(const tn_node *n) {
         if (a->ints.data[i] != 0) return true;
     if (!strcmp(a->name, "auto_pad") && a->s.size > 4 && !memcmp(a->s.data, "SAME", 4)) return true;
   }
-  return tn_qdq_attr(n, "ceil_mode", 0) != 0;
+  return tn_pattern_int(n, "ceil_mode", 0) != 0;
 }
 
 /* The largest of what was dequantised is the dequantised largest. Windows that lie in pads

@@ -375,8 +375,7 @@ tn_status tn_lower_like(const tn_call *call, tn_graph *graph, int32_t node, int3
   int32_t values[LOWER_MAX_OUTPUTS];
   if (!api->node(graph, like) || api->node(graph, like)->n_outputs > LOWER_MAX_OUTPUTS)
     return TN_ERR_INTERNAL;
-  const tn_status s =
-      tn_emit_like(call, graph, like, inputs, n_inputs, attrs, n_attrs, values);
+  const tn_status s = tn_emit_like(call, graph, like, inputs, n_inputs, attrs, n_attrs, values);
   return s ? s : api->replace_node(graph, node, values, api->node(graph, node)->n_outputs);
 }
 

@@ -83,8 +83,8 @@ tn_status tn_lower_to_own(const tn_call *call, tn_graph *graph, int32_t node, co
                           const int32_t *inputs, uint32_t n_inputs, const tn_attr *attrs,
                           uint32_t n_attrs);
 /* Adds a node of the operator and version of node `like`, of as many outputs, with these inputs and
- * with its attributes, but for those of the same names in attrs, which it gets, too. out_values: room
- * for its outputs, new values. */
+ * with its attributes, but for those of the same names in attrs, which it gets, too. out_values:
+ * room for its outputs, new values. */
 tn_status tn_emit_like(const tn_call *call, tn_graph *graph, int32_t like, const int32_t *inputs,
                        uint32_t n_inputs, const tn_attr *attrs, uint32_t n_attrs,
                        int32_t *out_values);

@@ -46,6 +46,23 @@ static inline const tn_node *tn_pattern_inner(const tn_pattern *p, int32_t value
   return tn_pattern_is_read(p, value, 1) ? tn_pattern_node(p, value, op) : NULL;
 }
 
+/* The attribute of that name and kind; NULL: the node has none. */
+static inline const tn_attr *tn_pattern_attr(const tn_node *n, const char *name, uint32_t kind) {
+  for (uint32_t k = 0; k < n->n_attrs; k++)
+    if (n->attrs[k]->kind == kind && !strcmp(n->attrs[k]->name, name)) return n->attrs[k];
+  return NULL;
+}
+
+static inline int64_t tn_pattern_int(const tn_node *n, const char *name, int64_t otherwise) {
+  const tn_attr *a = tn_pattern_attr(n, name, TN_ATTR_INT);
+  return a ? a->i : otherwise;
+}
+
+static inline double tn_pattern_float(const tn_node *n, const char *name, double otherwise) {
+  const tn_attr *a = tn_pattern_attr(n, name, TN_ATTR_FLOAT);
+  return a ? a->f : otherwise;
+}
+
 /* Type of the value if it is a tensor whose dtype and dims are known; NULL: it is not. */
 static inline const tn_tensor *tn_pattern_type(const tn_pattern *p, int32_t value) {
   const tn_tensor *t = value < 0 ? NULL : p->api->value_type(p->graph, value);

@@ -47,13 +47,6 @@ static inline float tn_qdq_dequantize(const tn_qdq *q, int32_t x) {
   return (float)(x - q->zero) * q->scale;
 }
 
-/* An integer attribute of the node; `otherwise` if it has none of that name. */
-static inline int64_t tn_qdq_attr(const tn_node *n, const char *name, int64_t otherwise) {
-  for (uint32_t k = 0; k < n->n_attrs; k++)
-    if (n->attrs[k]->kind == TN_ATTR_INT && !strcmp(n->attrs[k]->name, name)) return n->attrs[k]->i;
-  return otherwise;
-}
-
 /* Inputs 1 and 2 of the node: one scale and zero point for values of this type. */
 static inline bool tn_qdq_scale(const tn_pattern *p, const tn_node *n, uint32_t dtype,
                                 tn_qdq *out) {
@@ -86,7 +79,7 @@ static inline bool tn_qdq_quantizes(const tn_pattern *p, int32_t node, int32_t *
   if (!n || *n->domain || strcmp(n->op, "QuantizeLinear")) return false;
   const tn_tensor *x = p->api->value_type(p->graph, n->inputs[0]),
                   *y = p->api->value_type(p->graph, n->outputs[0]);
-  const int64_t precision = tn_qdq_attr(n, "precision", 0);
+  const int64_t precision = tn_pattern_int(n, "precision", 0);
   if (!x || !y || x->dtype != TN_F32 || (precision != 0 && precision != 1)) return false;
   *out_from = n->inputs[0];
   return tn_qdq_scale(p, n, y->dtype, out);

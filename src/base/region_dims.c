@@ -1,5 +1,5 @@
-/* Regions in the dims of their tensors. A region's own dims may be several of a tensor's in one; they
- * are split along the input's, then along the output's. */
+/* Regions in the dims of their tensors. A region's own dims may be several of a tensor's in one;
+ * they are split along the input's, then along the output's. */
 #include "base/region_dims.h"
 
 /* Strides of a dense tensor in row-major order. */
@@ -28,7 +28,7 @@ static int32_t axis_of(const tn_tensor *t, const int64_t *strides, int64_t strid
   return -1;
 }
 
-/* One side of the split: strides of the side that counts are in `along`, of the other in `other`. */
+/* Strides of the side that is being split are in `along`, of the other in `other`. */
 typedef struct walks {
   int32_t n;
   int64_t size[TN_MOVE_MAX_RANK], along[TN_MOVE_MAX_RANK], other[TN_MOVE_MAX_RANK];
@@ -111,8 +111,8 @@ bool tn_region_dims_of(const tn_region *r, const tn_tensor *in, const tn_tensor 
   return true;
 }
 
-/* The only region of the node that makes the value, between tensors of as many dims; NULL: it is not
- * made so. */
+/* The only region of the node that makes the value, between tensors of as many dims; NULL: it is
+ * not made so. */
 static const tn_region *only_region(const tn_pattern *p, int32_t value, int32_t *out_from,
                                     const tn_tensor **in, const tn_tensor **out) {
   const int32_t id = value < 0 ? -1 : p->api->value_producer(p->graph, value);
@@ -169,6 +169,21 @@ bool tn_region_transposes(const tn_pattern *p, int32_t value, int32_t *out_from,
   return true;
 }
 
+tn_status tn_become_transpose(const tn_call *call, tn_graph *graph, int32_t node, int32_t value,
+                              const tn_tensor *type, const int32_t *perm) {
+  int64_t src[TN_MAX_RANK], dst = tn_tensor_elements(type);
+  tn_move move = {.rank = 0};
+  tn_moves moves = tn_moves_begin(call, graph);
+  dense_strides(type, src);
+  for (int32_t k = 0; k < type->rank; k++) {
+    const int64_t size = type->shape[perm[k]];
+    dst = size ? dst / size : 0;
+    tn_move_push(&move, size, src[perm[k]], dst);
+  }
+  tn_moves_add(&moves, &move);
+  return tn_moves_become(&moves, node, &value, 1, -1);
+}
+
 bool tn_region_pads(const tn_pattern *p, int32_t value, int32_t *out_from, int64_t *lo, int64_t *hi,
                     double *out_fill) {
   const tn_tensor *in, *out;
@@ -185,6 +200,6 @@ bool tn_region_pads(const tn_pattern *p, int32_t value, int32_t *out_from, int64
   const int32_t id = p->api->value_producer(p->graph, value),
                 fill = p->api->node_region_fill(p->graph, id);
   *out_fill = 0;
-  return fill < 0 || tn_pattern_number(p, tn_pattern_input(p->api->node(p->graph, id), (uint32_t)fill),
-                                       out_fill);
+  return fill < 0 || tn_pattern_number(
+                         p, tn_pattern_input(p->api->node(p->graph, id), (uint32_t)fill), out_fill);
 }

@@ -27,6 +27,11 @@ bool tn_region_dims_of(const tn_region *r, const tn_tensor *in, const tn_tensor 
  * perm[k] is the dim of *out_from that is dim k of the value. Dims of size 1 keep their order. */
 bool tn_region_transposes(const tn_pattern *p, int32_t value, int32_t *out_from, int32_t *perm);
 
+/* The node becomes that transpose of the value, which is of this type, whatever dims of size 1 its
+ * output has besides. */
+tn_status tn_become_transpose(const tn_call *call, tn_graph *graph, int32_t node, int32_t value,
+                              const tn_tensor *type, const int32_t *perm);
+
 /* The value is *out_from with lo[k] elements before and hi[k] behind it in dim k, which hold
  * *out_fill. */
 bool tn_region_pads(const tn_pattern *p, int32_t value, int32_t *out_from, int64_t *lo, int64_t *hi,
