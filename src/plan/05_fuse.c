@@ -1,6 +1,7 @@
 /* Pass 05, fuse: first the rewrites that plug-ins offer (batch norm into conv, ...), for what is
- * f16 or bf16 once more when it has become f32 (widen.c), then element-wise nodes become epilogues
- * of the node before them, if a kernel of that node takes them in registers. */
+ * f16 or bf16 once more when it has become f32 (widen.c), and behind them transposes are moved out
+ * of the way (transposes.c); then element-wise nodes become epilogues of the node before them, if a
+ * kernel of that node takes them in registers. */
 #include <stdio.h>
 
 #include "plan/match.h"
@@ -112,7 +113,7 @@ static int32_t only_user(const tn_graph *g, int32_t value) {
   return v->users.n == 1 && !(v->flags & TN_VALUE_OUTPUT) && v->known ? v->users.data[0] : -1;
 }
 
-static bool has_epilogue_kernel(const tn_planner *p, const tn_gnode *n) {
+bool tn_has_epilogue_kernel(const tn_planner *p, const tn_gnode *n) {
   const tn_kerneldef *const *kernels;
   int32_t count = n->def ? tn_registry_kernels(p->registry, n->def, &kernels) : 0;
   for (int32_t k = 0; k < count; k++)
@@ -233,7 +234,7 @@ static tn_status try_fuse(const tn_planner *p, tn_graph *g, int32_t node, bool *
 static tn_status fuse_epilogues(const tn_planner *p, tn_graph *g) {
   tn_status s = tn_graph_sort(g, NULL);
   for (int32_t id = 0; id < (int32_t)g->nodes.n && !s; id++) {
-    if (!tn_graph_node(g, id)->alive || !has_epilogue_kernel(p, tn_graph_node(g, id))) continue;
+    if (!tn_graph_node(g, id)->alive || !tn_has_epilogue_kernel(p, tn_graph_node(g, id))) continue;
     bool fused = true;
     while (fused && !s) s = try_fuse(p, g, id, &fused);
   }
@@ -282,14 +283,22 @@ static tn_status fold_quantised(const tn_planner *p, tn_graph *g, bool last, boo
   return s;
 }
 
+enum { MAX_TURNS = 4 };
+
 static tn_status rewrite(const tn_planner *p, tn_graph *g, bool last, tn_diag *diag) {
   if (p->model_flags & TN_MODEL_NO_OPTIMIZE) return TN_OK;
-  bool folded, widened = false;
+  bool folded, widened = false, turned = false;
   tn_status s = rewrite_all(p, g, diag);
   if (!s) s = fold_quantised(p, g, last, &folded, diag);
   if (!s && folded) s = rewrite_all(p, g, diag);
   if (!s) s = tn_widen_halves(p, g, &widened, diag);
-  return s || !widened ? s : rewrite_all(p, g, diag);
+  if (!s && widened) s = rewrite_all(p, g, diag);
+  if (!s) s = tn_turn_transposes(p, g, &turned, diag);
+  for (int k = 0; k < MAX_TURNS && turned && !s; k++) { /* each may show the other something new */
+    s = rewrite_all(p, g, diag);
+    if (!s) s = tn_turn_transposes(p, g, &turned, diag);
+  }
+  return s;
 }
 
 tn_status tn_pass_rewrite(const tn_planner *p, tn_graph *g, tn_diag *diag) {

@@ -41,6 +41,11 @@ bool tn_wants_lowering(const tn_planner *p, const tn_gnode *n);
 bool tn_arg_widens(const tn_graph *g, const tn_gnode *n, uint32_t k, bool output, uint32_t wide);
 /* Makes f32 of what nodes compute in f16 or bf16. *out_changed: it did. */
 tn_status tn_widen_halves(const tn_planner *p, tn_graph *g, bool *out_changed, tn_diag *diag);
+/* Does some kernel of the node's operator apply epilogues itself? */
+bool tn_has_epilogue_kernel(const tn_planner *p, const tn_gnode *n);
+/* Computes nodes in another order of dims where that saves transposes (transposes.c). *out_changed:
+ * it did. */
+tn_status tn_turn_transposes(const tn_planner *p, tn_graph *g, bool *out_changed, tn_diag *diag);
 /* edit.c: a plug-in edits the graph. */
 typedef tn_status (*tn_edit_fn)(const tn_call *, tn_graph *, int32_t node);
 typedef struct tn_edit {
