@@ -75,15 +75,23 @@ def rounds_of(results):
 
 
 def remarks(results, names):
-    lines = []
+    """A line for each engine and model; with the threads where only some of them have it."""
+    found, counts = {}, {r["threads"] for r in results}
     for result in results:
         for name in names:
             row = result["engines"].get(name, {})
-            where = f"- {result['model']}, {result['threads']} thread{'s' * (result['threads'] > 1)}, {NAMES[name]}: "
             if "failed" in row:
-                lines.append(where + f"did not run: `{row['failed']}`")
+                said = f"did not run: `{row['failed']}`", 0
             elif row and row["error"] > 1:
-                lines.append(where + f"\\* its outputs differ by {row['error']:.2g} times the tolerance")
+                said = "\\* its outputs differ by {:.2g} times the tolerance", row["error"]
+            else:
+                continue
+            threads, error = found.get((result["model"], name, said[0]), ([], 0))
+            found[result["model"], name, said[0]] = [*threads, result["threads"]], max(error, said[1])
+    lines = []
+    for (model, name, said), (threads, error) in found.items():
+        where = "" if set(threads) == counts else f", {threads[0]} thread{'s' * (threads[0] > 1)}"
+        lines.append(f"- {model}, {NAMES[name]}{where}: {said.format(error) if error else said}")
     return "\n".join(lines) + "\n" if lines else "All engines ran all models, and agreed.\n"
 
 
