@@ -86,8 +86,8 @@ static factor input_factor(const lowering *l, uint32_t input) {
               .type = *x};
   f.type.data = NULL;
   int64_t step = 1;
-  for (int32_t d = x->rank - 1; d >= 0; step *= x->shape[d--])
-    f.stride[l->e.dims[input][d]] += step; /* twice: along the diagonal */
+  for (int32_t d = x->rank - 1; d >= 0; step *= x->shape[d--]) /* twice: along the diagonal */
+    if (x->shape[d] != 1) f.stride[l->e.dims[input][d]] += step;
   for (int32_t d = 0; d < x->rank; d++) {
     const uint8_t index = l->e.dims[input][d];
     if (f.set & bit(index) || x->shape[d] != l->e.size[index]) continue; /* 1: it broadcasts */
@@ -142,7 +142,8 @@ static int32_t lay_out(const lowering *l, const factor *f, const order *o, const
   if (value < 0 || is_as_wanted(l, f, o, type)) return value;
   tn_moves moves = copy_of(l, f, o);
   const tn_status s = tn_moves_emit(&moves, type, &f->value, 1, -1, &value);
-  return s ? s : value;
+  if (s) return s == TN_ERR_INVALID ? TN_ERR_INTERNAL : s; /* -1 reads as an input left out */
+  return value;
 }
 
 static int32_t emit(const lowering *l, const char *op, int32_t a, int32_t b, const tn_attr *attr) {
