@@ -105,6 +105,12 @@ static const tn_tensor *float_type(const tn_pattern *p, int32_t value) {
   return t && (t->dtype == TN_F32 || t->dtype == TN_F64) && t->rank >= 1 ? t : NULL;
 }
 
+/* A number of more dims than x gives the result more dims, too. */
+static bool has_shape_of(const tn_pattern *p, const tn_node *root, const tn_tensor *x) {
+  const tn_tensor *y = tn_pattern_type(p, root->outputs[0]);
+  return y && tn_same_shape(y, x);
+}
+
 /* ---- layer normalisation ---- */
 
 typedef struct layer_norm {
@@ -218,6 +224,7 @@ tn_status layer_norm_fuse(const tn_call *call, tn_graph *graph, int32_t node) {
   } else if (!is_plain(&p, root, &f) || is_followed(&p, root->outputs[0], "Mul", &f)) {
     return TN_OK;
   }
+  if (!has_shape_of(&p, root, f.type)) return TN_OK;
   const tn_attr attrs[2] = {tn_attr_int("axis", f.d.axis - f.type->rank),
                             tn_attr_float("epsilon", f.d.epsilon)};
   const int32_t inputs[3] = {f.x, f.scale < 0 ? emit_ones(call, graph, &f) : f.scale, f.bias};
@@ -237,7 +244,9 @@ tn_status rms_norm_fuse(const tn_call *call, tn_graph *graph, int32_t node) {
     const int32_t x = normalised(&p, div ? div : times, &d), inputs[2] = {x, mul->inputs[1 - k]};
     const tn_tensor *type = x < 0 ? NULL : float_type(&p, x);
     int32_t axis;
-    if (!type || centred(&p, x, &axis) >= 0 || !is_row(&p, inputs[1], type, d.axis)) continue;
+    if (!type || centred(&p, x, &axis) >= 0 || !is_row(&p, inputs[1], type, d.axis) ||
+        !has_shape_of(&p, mul, type))
+      continue;
     const tn_attr attrs[2] = {tn_attr_int("axis", d.axis - type->rank),
                               tn_attr_float("epsilon", d.epsilon)};
     return tn_lower_as(call, graph, node, "RMSNormalization", inputs, 2, attrs, 2);

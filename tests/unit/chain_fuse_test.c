@@ -95,6 +95,19 @@ static int32_t scale_of_rows(maker *m) {
   const int64_t dims[] = {ROWS, 1};
   return op(m, "Mul", op(m, "Div", m->x, d), numbers(m, 2, dims));
 }
+/* An epsilon of more dims than x gives the result more dims, too. */
+static int32_t wide_deviation(maker *m, int32_t squares) {
+  const float epsilon = 0.01f;
+  const int32_t wide = constant(m, TN_F32, 5, (const int64_t[]){1, 1, 1, 1, 1}, &epsilon);
+  return op(m, "Sqrt", op(m, "Add", mean(m, squares, -1), wide), -1);
+}
+static int32_t layer_norm_of_more_dims(maker *m) {
+  const int32_t c = centred(m);
+  return op(m, "Mul", op(m, "Div", c, wide_deviation(m, square(m, c))), row(m));
+}
+static int32_t rms_norm_of_more_dims(maker *m) {
+  return op(m, "Mul", op(m, "Div", m->x, wide_deviation(m, square(m, m->x))), row(m));
+}
 static int32_t deviation_is_read(maker *m) {
   m->also = deviation(m, square(m, m->x));
   return op(m, "Mul", op(m, "Div", m->x, m->also), row(m));
@@ -451,6 +464,8 @@ static void normalisations(void **state) {
   stays(other_axis, "LayerNormalization");
   stays(scale_of_rows, "Normalization");
   stays(deviation_is_read, "Normalization");
+  stays(layer_norm_of_more_dims, "Normalization");
+  stays(rms_norm_of_more_dims, "Normalization");
 }
 
 static void attentions(void **state) {
