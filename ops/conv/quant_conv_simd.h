@@ -324,10 +324,11 @@ static tn_dot quant_numbers(const quant_layer *l, int64_t *at) {
   t.bias_factor = 1 / y_scale;
   t.y_flip = is_signed ? 0x80 : 0;
   t.y_zero = (int16_t)(a->y_zero + (is_signed ? 128 : 0));
-  const int64_t lo = l->q.z ? a->lo : tn_max_i64(a->lo, least),
-                hi = l->q.z ? a->hi : tn_min_i64(a->hi, most);
-  t.lo = (float)(tn_min_i64(lo, most) - a->y_zero);
-  t.hi = (float)(tn_max_i64(hi, least) - a->y_zero);
+  /* With Z, the codes before the sum need not be of the type that the sum has. */
+  const int64_t lo = l->q.z ? a->lo : tn_min_i64(tn_max_i64(a->lo, least), most),
+                hi = l->q.z ? a->hi : tn_max_i64(tn_min_i64(a->hi, most), least);
+  t.lo = (float)(lo - a->y_zero);
+  t.hi = (float)(hi - a->y_zero);
   if (!l->q.z) return t;
   const bool z_signed = quant_is_signed(l->q.z);
   t.sums = true;
