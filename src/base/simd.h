@@ -222,4 +222,35 @@ static inline tn_vf tn_vf_gather(tn_vf_mask m, const float *p, tn_vu at) {
 #endif
 }
 
+/* v[at[l]]; at < TN_VF_LANES. */
+static inline tn_vf tn_vf_pick(tn_vf v, tn_vu at) {
+#if defined(__AVX512F__)
+  return _mm512_permutexvar_ps((__m512i)at, v);
+#elif defined(__ARM_NEON)
+  float from[TN_VF_LANES], lanes[TN_VF_LANES];
+  tn_vf_store(from, v);
+  for (int l = 0; l < TN_VF_LANES; l++) lanes[l] = from[at[l]];
+  return tn_vf_load(lanes);
+#else
+  return _mm256_permutevar8x32_ps(v, (__m256i)at);
+#endif
+}
+
+/* Element at[l] of a followed by b; at < 2 * TN_VF_LANES. */
+static inline tn_vf tn_vf_pick_two(tn_vf a, tn_vf b, tn_vu at) {
+#if defined(__AVX512F__)
+  return _mm512_permutex2var_ps(a, (__m512i)at, b);
+#elif defined(__ARM_NEON)
+  float from[2 * TN_VF_LANES], lanes[TN_VF_LANES];
+  tn_vf_store(from, a);
+  tn_vf_store(from + TN_VF_LANES, b);
+  for (int l = 0; l < TN_VF_LANES; l++) lanes[l] = from[at[l]];
+  return tn_vf_load(lanes);
+#else
+  const __m256i in_b = _mm256_slli_epi32((__m256i)at, 28); /* bit 3 becomes the sign */
+  return _mm256_blendv_ps(_mm256_permutevar8x32_ps(a, (__m256i)at),
+                          _mm256_permutevar8x32_ps(b, (__m256i)at), _mm256_castsi256_ps(in_b));
+#endif
+}
+
 #endif
