@@ -55,6 +55,14 @@ static void cell_range(const region *r, int dim, int64_t cell, int64_t n, int64_
   *hi = tn_min_i64(tn_max_i64(*hi, 0), limit);
 }
 
+tn_status max_roi_pool_plan(const tn_call *call, tn_kernel_plan *out) {
+  const tn_tensor *y = call->outputs[0];
+  out->items[0] = y->shape[0];
+  out->elements_per_item = tn_dims_size(y->shape + 1, 3);
+  out->cost_ns = (double)tn_tensor_elements(y) * 20 + 200;
+  return TN_OK;
+}
+
 #define MAX_ROI_POOL(T, name)                                                                    \
   static T largest_##T(const T *plane, int64_t width, int64_t top, int64_t bottom, int64_t left, \
                        int64_t right) {                                                          \

@@ -1,8 +1,8 @@
-/* RoiAlign: an item is a region. Where the points of the grid lie is worked out once for all
- * channels. */
+/* RoiAlign: inference, where points lie, and the reference. */
+#include "roi_align.h"
+
 #include <math.h>
 
-#include "base/infer.h"
 #include "base/lower.h"
 #include "base/text.h"
 #include "image.gen.h"
@@ -48,19 +48,13 @@ tn_status roi_align_v10_lower(const tn_call *call, tn_graph *graph, int32_t node
   return tn_lower_as(call, graph, node, "RoiAlign", inputs, 3, attrs, 6);
 }
 
-/* A region: where it begins, the size of its cells, and the points of a cell along y and x. */
-typedef struct region {
-  int64_t batch, grid_y, grid_x;
-  double y, x, cell_y, cell_x;
-} region;
-
 static int64_t grid_points(int64_t ratio, double cell) {
   if (ratio > 0) return ratio;
   double n = ceil(cell);
   return n > 0 ? (int64_t)fmin(n, MOST_POINTS) : 0;
 }
 
-static tn_status region_of(const tn_call *call, int64_t k, region *out) {
+tn_status roi_region_of(const tn_call *call, int64_t k, roi_region *out) {
   const tn_roi_align_attrs *a = call->attrs;
   const tn_tensor *rois = call->inputs[1];
   const bool half = tn_str_is(a->coordinate_transformation_mode, "half_pixel");
@@ -69,11 +63,11 @@ static tn_status region_of(const tn_call *call, int64_t k, region *out) {
     at[i] = tn_load_f64(rois->dtype, rois->data, 4 * k + i) * a->spatial_scale - (half ? 0.5 : 0);
   double width = at[2] - at[0], height = at[3] - at[1];
   if (!half) width = fmax(width, 1), height = fmax(height, 1);
-  *out = (region){.batch = ((const int64_t *)call->inputs[2]->data)[k],
-                  .y = at[1],
-                  .x = at[0],
-                  .cell_y = height / (double)a->output_height,
-                  .cell_x = width / (double)a->output_width};
+  *out = (roi_region){.batch = ((const int64_t *)call->inputs[2]->data)[k],
+                      .y = at[1],
+                      .x = at[0],
+                      .cell_y = height / (double)a->output_height,
+                      .cell_x = width / (double)a->output_width};
   out->grid_y = grid_points(a->sampling_ratio, out->cell_y);
   out->grid_x = grid_points(a->sampling_ratio, out->cell_x);
   if (out->batch >= 0 && out->batch < call->inputs[0]->shape[0]) return TN_OK;
@@ -82,14 +76,8 @@ static tn_status region_of(const tn_call *call, int64_t k, region *out) {
                           (long long)out->batch, (long long)call->inputs[0]->shape[0]);
 }
 
-/* The corners around a point, and their weights, which are 0 outside of the map. */
-typedef struct corners {
-  int64_t at[4];
-  double weight[4];
-} corners;
-
-static corners corners_of(double y, double x, int64_t height, int64_t width) {
-  corners c = {{0, 0, 0, 0}, {0, 0, 0, 0}};
+static roi_corners corners_at(double y, double x, int64_t height, int64_t width) {
+  roi_corners c = {{0, 0, 0, 0}, {0, 0, 0, 0}};
   if (!(y >= -1 && y <= (double)height && x >= -1 && x <= (double)width) || !height || !width)
     return c;
   y = fmin(fmax(y, 0), (double)(height - 1));
@@ -97,90 +85,20 @@ static corners corners_of(double y, double x, int64_t height, int64_t width) {
   int64_t y0 = (int64_t)y, x0 = (int64_t)x, y1 = tn_min_i64(y0 + 1, height - 1),
           x1 = tn_min_i64(x0 + 1, width - 1);
   double dy = y - (double)y0, dx = x - (double)x0;
-  return (corners){{y0 * width + x0, y0 * width + x1, y1 * width + x0, y1 * width + x1},
-                   {(1 - dy) * (1 - dx), (1 - dy) * dx, dy * (1 - dx), dy * dx}};
+  return (roi_corners){{y0 * width + x0, y0 * width + x1, y1 * width + x0, y1 * width + x1},
+                       {(1 - dy) * (1 - dx), (1 - dy) * dx, dy * (1 - dx), dy * dx}};
 }
 
-static corners point_of(const region *r, int64_t cell_y, int64_t cell_x, int64_t iy, int64_t ix,
-                        const tn_tensor *x) {
+roi_corners roi_corners_of(const roi_region *r, int64_t cell_y, int64_t cell_x, int64_t iy,
+                           int64_t ix, const tn_tensor *x) {
   double py = r->y + r->cell_y * ((double)cell_y + ((double)iy + 0.5) / (double)r->grid_y);
   double px = r->x + r->cell_x * ((double)cell_x + ((double)ix + 0.5) / (double)r->grid_x);
-  return corners_of(py, px, x->shape[2], x->shape[3]);
-}
-
-/* ---- kernel ---- */
-
-/* An item is a region; of MaxRoiPool, too. */
-tn_status regions_plan(const tn_call *call, tn_kernel_plan *out) {
-  const tn_tensor *y = call->outputs[0];
-  out->items[0] = y->shape[0];
-  out->elements_per_item = y->shape[1] * y->shape[2] * y->shape[3];
-  out->cost_ns = (double)tn_tensor_elements(y) * 20 + 200;
-  return TN_OK;
-}
-
-#define ROI_ALIGN(T)                                                                               \
-  /* Adds a point (or takes the largest corner, at the first point in any case) into the cell of \
-   * all channels. */ \
-  static void add_point_##T(const corners *c, const T *x, T *y, const tn_tensor *shape,            \
-                            int64_t cells, bool max, bool first) {                                 \
-    const int64_t plane = shape->shape[2] * shape->shape[3];                                       \
-    for (int64_t ch = 0; ch < shape->shape[1]; ch++, x += plane, y += cells) {                     \
-      double v[4];                                                                                 \
-      for (int i = 0; i < 4; i++) v[i] = c->weight[i] * (double)x[c->at[i]];                       \
-      T best = (T)fmax(fmax(v[0], v[1]), fmax(v[2], v[3]));                                        \
-      if (!max)                                                                                    \
-        *y += (T)(v[0] + v[1] + v[2] + v[3]);                                                      \
-      else if (first || best > *y || isnan(*y))                                                    \
-        *y = best;                                                                                 \
-    }                                                                                              \
-  }                                                                                                \
-  static void align_##T(const tn_call *call, const region *r, T *y) {                              \
-    const tn_roi_align_attrs *a = call->attrs;                                                     \
-    const tn_tensor *shape = call->inputs[0];                                                      \
-    const bool max = tn_str_is(a->mode, "max");                                                    \
-    const int64_t cells = a->output_height * a->output_width, n = r->grid_y * r->grid_x;           \
-    const T *x =                                                                                   \
-        (const T *)shape->data + r->batch * shape->shape[1] * shape->shape[2] * shape->shape[3];   \
-    for (int64_t k = 0; k < shape->shape[1] * cells; k++) y[k] = 0;                                \
-    if (shape->shape[2] * shape->shape[3] == 0) return;                                            \
-    for (int64_t k = 0; k < cells; k++)                                                            \
-      for (int64_t p = 0; p < n; p++) {                                                            \
-        corners c = point_of(r, k / a->output_width, k % a->output_width, p / r->grid_x,           \
-                             p % r->grid_x, shape);                                                \
-        add_point_##T(&c, x, y + k, shape, cells, max, p == 0);                                    \
-      }                                                                                            \
-    for (int64_t k = 0; !max && n > 1 && k < shape->shape[1] * cells; k++)                         \
-      y[k] = (T)((double)y[k] / (double)n);                                                        \
-  }                                                                                                \
-  static tn_status run_##T(const tn_call *call, int64_t begin, int64_t end) {                      \
-    const tn_tensor *y = call->outputs[0];                                                         \
-    tn_status s = TN_OK;                                                                           \
-    region r;                                                                                      \
-    for (int64_t k = begin; k < end && !s; k++) {                                                  \
-      s = region_of(call, k, &r);                                                                  \
-      if (!s) align_##T(call, &r, (T *)y->data + k * y->shape[1] * y->shape[2] * y->shape[3]);     \
-    }                                                                                              \
-    return s;                                                                                      \
-  }
-ROI_ALIGN(float)
-ROI_ALIGN(double)
-
-tn_status roi_align_f32_c(const tn_call *call, uint32_t stage, int64_t begin, int64_t end,
-                          uint32_t worker) {
-  (void)stage, (void)worker;
-  return run_float(call, begin, end);
-}
-
-tn_status roi_align_f64_c(const tn_call *call, uint32_t stage, int64_t begin, int64_t end,
-                          uint32_t worker) {
-  (void)stage, (void)worker;
-  return run_double(call, begin, end);
+  return corners_at(py, px, x->shape[2], x->shape[3]);
 }
 
 /* ---- reference: one output at a time ---- */
 
-static double align_one(const tn_call *call, const region *r, int64_t channel, int64_t cell_y,
+static double align_one(const tn_call *call, const roi_region *r, int64_t channel, int64_t cell_y,
                         int64_t cell_x) {
   const tn_tensor *x = call->inputs[0];
   bool max = tn_str_is(((const tn_roi_align_attrs *)call->attrs)->mode, "max");
@@ -188,7 +106,7 @@ static double align_one(const tn_call *call, const region *r, int64_t channel, i
   int64_t map = (r->batch * x->shape[1] + channel) * x->shape[2] * x->shape[3],
           n = r->grid_y * r->grid_x;
   for (int64_t p = 0; p < n; p++) {
-    corners c = point_of(r, cell_y, cell_x, p / r->grid_x, p % r->grid_x, x);
+    roi_corners c = roi_corners_of(r, cell_y, cell_x, p / r->grid_x, p % r->grid_x, x);
     for (int i = 0; i < 4; i++) {
       double v = c.weight[i] * tn_load_f64(x->dtype, x->data, map + c.at[i]);
       sum += v;
@@ -201,9 +119,9 @@ static double align_one(const tn_call *call, const region *r, int64_t channel, i
 tn_status roi_align_reference(const tn_call *call) {
   const tn_tensor *y = call->outputs[0];
   int64_t h = y->shape[2], w = y->shape[3], each = y->shape[1] * h * w;
-  region r;
+  roi_region r;
   for (int64_t k = 0; k < tn_tensor_elements(y); k++) {
-    tn_status s = region_of(call, k / each, &r);
+    tn_status s = roi_region_of(call, k / each, &r);
     if (s) return s;
     tn_store_f64(y->dtype, y->data, k,
                  align_one(call, &r, k / (h * w) % y->shape[1], k / w % h, k % w));
