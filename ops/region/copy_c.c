@@ -32,6 +32,12 @@ static void copy_short(uint8_t *dst, const uint8_t *src, size_t n) {
   }
 }
 
+/* n >= 16 bytes, the last ones maybe twice. */
+static void copy_middle(uint8_t *dst, const uint8_t *src, size_t n) {
+  for (size_t k = 0; k + 16 < n; k += 16) memcpy(dst + k, src + k, 16);
+  memcpy(dst + n - 16, src + n - 16, 16);
+}
+
 enum { LINE = 64 }; /* bytes of a cache line */
 
 static void copy_runs(const tn_block *b, uint8_t *dst, const uint8_t *src) {
@@ -39,6 +45,8 @@ static void copy_runs(const tn_block *b, uint8_t *dst, const uint8_t *src) {
   for (int64_t c = 0; c < b->col.size; c++, dst += b->col.dst, src += b->col.src) {
     if (n < 64)
       copy_short(dst, src, n);
+    else if (n < 256)
+      copy_middle(dst, src, n);
     else
       memcpy(dst, src, n);
   }
@@ -175,7 +183,7 @@ static inline void copy_squares(const tn_block *b, uint8_t *dst, const uint8_t *
 
 static inline void copy_tiles(const tn_block *b, uint8_t *dst, const uint8_t *src, int64_t side,
                               tile_fn tile) {
-  bool collides = b->row.src % 1024 == 0;
+  bool collides = b->row.src % 1024 == 0 && b->row.size * b->unit >= LINE;
   int64_t step = collides ? LINE / b->unit : side;
   int64_t rows = b->row.size / step * step, cols = b->col.size / step * step;
   if (collides)
@@ -207,10 +215,30 @@ void tn_block_rest(const tn_block *b, uint8_t *dst, const uint8_t *src, int64_t 
     copy_plane(&beside, dst + cols * b->col.dst, src + cols * b->col.src);
 }
 
+static void copy_tiny(const tn_block *b, uint8_t *dst, const uint8_t *src) {
+  const tn_block line = {.row = b->row, .col = {1, 0, 0}, .unit = b->unit};
+  int64_t at[TN_MAX_RANK] = {0};
+  for (;;) {
+    copy_strided(line, dst, src);
+    int32_t k = b->n_near - 1;
+    for (; k >= 0; k--) {
+      src += b->near[k].src;
+      dst += b->near[k].dst;
+      if (++at[k] < b->near[k].size) break;
+      src -= b->near[k].src * at[k];
+      dst -= b->near[k].dst * at[k];
+      at[k] = 0;
+    }
+    if (k < 0) return;
+  }
+}
+
 void tn_block_copy(const tn_block *b, tn_turn_fn turn, uint8_t *dst, const uint8_t *src) {
   if (b->kind == LOOP_RUN)
     copy_runs(b, dst, src);
-  else if (b->kind == LOOP_PLANE && b->unit == 4 && turn)
+  else if (b->kind == LOOP_TINY)
+    copy_tiny(b, dst, src);
+  else if (b->kind == LOOP_PLANE && turn)
     turn(b, dst, src);
   else if (b->kind == LOOP_PLANE)
     copy_plane(b, dst, src);

@@ -1,7 +1,16 @@
 /* Building loops and walking their pieces. */
 #include "loop.h"
 
-enum { PIECE_BYTES = 32768, PLANE_MIN = 4 };
+enum {
+  PIECE_BYTES = 32768,
+  TINY_PIECE_BYTES = 8192,
+  PLANE_MIN = 4,
+  MAX_LINES = 4,
+  LONG = 16,          /* steps that are worth a loop of their own */
+  TINY_BYTES = 256,   /* of two dims: less than a piece is worth */
+  TINY_RUN = 24,      /* bytes: from here on, a run is worth a call */
+  TINY_ELEMENTS = 512 /* in a block */
+};
 
 static bool is_unit(int64_t bytes) {
   return bytes == 1 || bytes == 2 || bytes == 4 || bytes == 8 || bytes == 16;
@@ -48,30 +57,67 @@ static tn_axis take(tn_axis *axes, int32_t n, int32_t k) {
   return a;
 }
 
-/* The dim, other than the innermost, that is contiguous in the source; -1: none. */
+/* Whether the elements of a few lines lie in turn, a[0] b[0] c[0] a[1] b[1] .., on the side where
+ * one steps by `step` to the next of each. */
+static bool interleaves(int64_t lines, int64_t length, int64_t step, int64_t unit) {
+  return lines > 1 && lines <= MAX_LINES && length >= LONG && step == lines * unit;
+}
+
+/* The dim, other than the innermost, that is contiguous in the source and makes a transpose
+ * together with that; -1: none. */
 static int32_t source_axis(const tn_axis *axes, int32_t rank, int64_t unit) {
-  for (int32_t k = 0; k < rank - 1; k++)
-    if ((axes[k].src == unit || axes[k].src == -unit) && axes[k].size >= PLANE_MIN) return k;
+  const tn_axis *last = &axes[rank - 1];
+  for (int32_t k = 0; k < rank - 1; k++) {
+    const tn_axis *a = &axes[k];
+    if (last->size >= PLANE_MIN && a->size >= PLANE_MIN && (a->src == unit || a->src == -unit))
+      return k;
+    if (a->src == unit && (interleaves(a->size, last->size, last->src, unit) ||
+                           interleaves(last->size, a->size, a->dst, unit)))
+      return k;
+  }
   return -1;
+}
+
+/* True: done. Where the two inner dims are too small to be loops, the long one around them is. */
+static bool choose_tiny(tn_loop *loop, const tn_axis *axes, int32_t rank, bool joins) {
+  int64_t elements = 1;
+  int32_t n = 0;
+  if (rank < 3 || axes[rank - 1].size * axes[rank - 2].size * loop->unit > TINY_BYTES) return false;
+  if (joins ? axes[rank - 1].size * loop->unit > TINY_RUN
+            : source_axis(axes, rank, loop->unit) >= 0)
+    return false;
+  while (n < rank && (n < 2 || axes[rank - 1 - n].size < LONG))
+    elements *= axes[rank - 1 - n++].size;
+  if (n == rank || elements > TINY_ELEMENTS) return false;
+  loop->kind = LOOP_TINY;
+  loop->n_near = n;
+  loop->rank = rank - n - 1;
+  loop->row = axes[loop->rank];
+  for (int32_t k = 0; k < n; k++) loop->near[k] = axes[rank - n + k];
+  for (int32_t k = 0; k < loop->rank; k++) loop->outer[k] = axes[k];
+  return true;
 }
 
 static void choose_inner(tn_loop *loop, tn_axis *axes, int32_t rank) {
   const tn_axis one = {1, 0, 0};
   loop->row = loop->col = one;
   loop->kind = LOOP_STRIDED;
-  if (rank > 0 && axes[rank - 1].src == loop->unit && axes[rank - 1].dst == loop->unit) {
+  bool joins = rank > 0 && axes[rank - 1].src == loop->unit && axes[rank - 1].dst == loop->unit;
+  if (joins && is_unit(loop->unit * axes[rank - 1].size)) {
     loop->unit *= axes[--rank].size;
-    if (!is_unit(loop->unit)) {
-      const tn_axis bytes = {loop->unit, 1, 1};
-      loop->kind = LOOP_RUN;
-      loop->row = bytes;
-      loop->unit = 1;
-    }
+    joins = false;
+  }
+  if (choose_tiny(loop, axes, rank, joins)) return;
+  if (joins) {
+    const tn_axis bytes = {loop->unit * axes[--rank].size, 1, 1};
+    loop->kind = LOOP_RUN;
+    loop->row = bytes;
+    loop->unit = 1;
   }
   if (rank > 0 && loop->kind == LOOP_STRIDED) {
     tn_axis last = axes[rank - 1];
     int32_t k = source_axis(axes, rank, loop->unit);
-    if (last.dst == loop->unit && last.size >= PLANE_MIN && k >= 0) {
+    if (last.dst == loop->unit && k >= 0) {
       loop->kind = LOOP_PLANE;
       loop->row = last;
       loop->col = take(axes, rank, k);
@@ -90,8 +136,16 @@ static void choose_inner(tn_loop *loop, tn_axis *axes, int32_t rank) {
   for (int32_t k = 0; k < rank; k++) loop->outer[k] = axes[k];
 }
 
+/* Elements of a block of LOOP_TINY. */
+static int64_t near_elements(const tn_loop *loop) {
+  int64_t n = 1;
+  for (int32_t k = 0; k < loop->n_near; k++) n *= loop->near[k].size;
+  return n;
+}
+
 static void cut(tn_loop *loop) {
-  int64_t fit = tn_max_i64(1, PIECE_BYTES / loop->unit);
+  const int64_t bytes = loop->kind == LOOP_TINY ? TINY_PIECE_BYTES : PIECE_BYTES;
+  int64_t fit = tn_max_i64(1, bytes / loop->unit / near_elements(loop));
   loop->row_chunk = loop->row.size;
   loop->col_chunk = tn_min_i64(loop->col.size, tn_max_i64(1, fit / loop->row.size));
   if (loop->kind == LOOP_PLANE) { /* about square, so that neither side touches its lines twice */
@@ -126,9 +180,16 @@ void tn_loop_init(tn_loop *loop, int64_t element_bytes, int32_t rank, const int6
 
 int64_t tn_loop_bytes(const tn_loop *loop) {
   if (loop->n_pieces == 0) return 0;
-  int64_t bytes = loop->unit * loop->row.size * loop->col.size;
+  int64_t bytes = loop->unit * near_elements(loop) * loop->row.size * loop->col.size;
   for (int32_t k = 0; k < loop->rank; k++) bytes *= loop->outer[k].size;
   return bytes;
+}
+
+bool tn_loop_turns_fast(const tn_loop *loop) {
+  const tn_axis *row = &loop->row, *col = &loop->col;
+  if (loop->kind != LOOP_PLANE || loop->unit > 4) return false;
+  return loop->unit == 4 || interleaves(col->size, row->size, row->src, loop->unit) ||
+         interleaves(row->size, col->size, col->dst, loop->unit);
 }
 
 double tn_loop_cost_ns(int64_t bytes, bool turns) {
@@ -176,17 +237,33 @@ static void walk_on(const tn_loop *loop, walk *w) {
   }
 }
 
+/* Pieces from here on, up to `most`, that are steps of the innermost outer dim and nothing else. */
+static int64_t laps(const tn_loop *loop, const walk *w, int64_t most) {
+  const int32_t last = loop->rank - 1;
+  const bool whole = loop->row_chunk == loop->row.size && loop->col_chunk == loop->col.size;
+  return last >= 0 && whole ? tn_min_i64(most, loop->outer[last].size - w->at[last]) : 1;
+}
+
 void tn_loop_run(const tn_loop *loop, tn_turn_fn turn, uint8_t *dst, const uint8_t *src,
                  int64_t begin, int64_t end) {
-  tn_block b = {loop->row, loop->col, loop->unit, loop->kind};
+  tn_block b = {loop->row, loop->col, loop->unit, loop->kind, loop->n_near, loop->near};
   walk w;
   if (begin >= end) return;
   walk_to(loop, begin, &w);
-  for (int64_t piece = begin; piece < end; piece++) {
+  for (int64_t piece = begin, n; piece < end; piece += n) {
     b.row.size = tn_min_i64(loop->row_chunk, loop->row.size - w.row);
     b.col.size = tn_min_i64(loop->col_chunk, loop->col.size - w.col);
-    tn_block_copy(&b, turn, dst + w.dst + w.row * loop->row.dst + w.col * loop->col.dst,
-                  src + w.src + w.row * loop->row.src + w.col * loop->col.src);
+    uint8_t *to = dst + w.dst + w.row * loop->row.dst + w.col * loop->col.dst;
+    const uint8_t *from = src + w.src + w.row * loop->row.src + w.col * loop->col.src;
+    n = laps(loop, &w, end - piece);
+    tn_block_copy(&b, turn, to, from);
+    for (int64_t k = 1; k < n; k++) {
+      const tn_axis *lap = &loop->outer[loop->rank - 1];
+      w.at[loop->rank - 1]++;
+      w.dst += lap->dst;
+      w.src += lap->src;
+      tn_block_copy(&b, turn, to += lap->dst, from += lap->src);
+    }
     walk_on(loop, &w);
   }
 }

@@ -17,7 +17,9 @@ typedef struct tn_axis {
 enum {
   LOOP_RUN,     /* inner: contiguous bytes; the row counts them, unit is 1 */
   LOOP_STRIDED, /* inner: elements of 1, 2, 4, 8 or 16 bytes at any strides */
-  LOOP_PLANE    /* inner: a transpose; row is contiguous in the destination, col in the source */
+  LOOP_PLANE,   /* inner: a transpose; row is contiguous in the destination, col in the source */
+  LOOP_TINY     /* inner: many blocks of few elements; row is the dim around the blocks, near are
+                   those of a block */
 };
 
 typedef struct tn_loop {
@@ -26,9 +28,11 @@ typedef struct tn_loop {
   int64_t unit;     /* bytes moved at once */
   int64_t src, dst; /* bytes to the first element */
   int32_t rank;
-  tn_axis outer[TN_MAX_RANK];   /* slowest first */
-  tn_axis row, col;             /* the inner two dims; row is the faster one */
-  int64_t row_chunk, col_chunk; /* what of them one piece takes */
+  tn_axis outer[TN_MAX_RANK]; /* slowest first */
+  tn_axis row, col;           /* the inner two dims; row is the faster one */
+  int32_t n_near;
+  tn_axis near[TN_MAX_RANK];    /* LOOP_TINY only */
+  int64_t row_chunk, col_chunk; /* what of row and col one piece takes */
   int64_t first_piece, n_pieces;
 } tn_loop;
 
@@ -50,14 +54,15 @@ typedef struct tn_block {
   tn_axis row, col;
   int64_t unit;
   uint32_t kind;
+  int32_t n_near;
+  const tn_axis *near;
 } tn_block;
 
-/* Transposes a block that is LOOP_PLANE of 4-byte elements. */
+/* Transposes a block that is LOOP_PLANE. */
 typedef void (*tn_turn_fn)(const tn_block *b, uint8_t *dst, const uint8_t *src);
 
-static inline bool tn_loop_turns_f32(const tn_loop *loop) {
-  return loop->kind == LOOP_PLANE && loop->unit == 4;
-}
+/* Whether the loop is one that a tn_turn_fn does faster than the portable code. */
+bool tn_loop_turns_fast(const tn_loop *loop);
 
 /* Does pieces [begin, end) of this loop, counted from 0. turn NULL: portable. */
 void tn_loop_run(const tn_loop *loop, tn_turn_fn turn, uint8_t *dst, const uint8_t *src,

@@ -10,7 +10,7 @@
 bool region_is_odd(uint32_t dtype);
 tn_status region_odd(const tn_call *call);
 
-/* The runs of region_c and reorder_c with another transpose for 4-byte elements; NULL: portable. */
+/* The runs of region_c and reorder_c with another transpose; NULL: portable. */
 tn_status region_run(const tn_call *call, tn_turn_fn turn, uint32_t stage, int64_t begin,
                      int64_t end);
 tn_status reorder_run(const tn_call *call, tn_turn_fn turn, int64_t begin, int64_t end);

@@ -45,7 +45,7 @@ tn_status region_plan(const tn_call *call, tn_kernel_plan *out) {
 const char *region_turn_refuse(const tn_call *call) {
   loop_builder b = {.loops = NULL};
   if (!region_is_odd(call->outputs[0]->dtype)) build(call, &b);
-  return b.count.turns_f32 ? NULL : "transposes no elements of 4 bytes";
+  return b.count.turns_fast ? NULL : "transposes nothing that vectors speed up";
 }
 
 tn_status region_run(const tn_call *call, tn_turn_fn turn, uint32_t stage, int64_t begin,

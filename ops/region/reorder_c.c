@@ -102,8 +102,8 @@ const char *reorder_turn_refuse(const tn_call *call) {
   if (call->outputs[0]->dtype == TN_STRING) return "strings have plain layout only";
   build(call, &r);
   for (int32_t k = 0; k < r.n_loops; k++)
-    if (tn_loop_turns_f32(&r.loops[k])) return NULL;
-  return "transposes no elements of 4 bytes";
+    if (tn_loop_turns_fast(&r.loops[k])) return NULL;
+  return "transposes nothing that vectors speed up";
 }
 
 tn_status reorder_plan(const tn_call *call, tn_kernel_plan *out) {

@@ -15,7 +15,7 @@ typedef struct loop_count {
   int64_t n_fill;        /* of these, for stage 1: 0 or 1 */
   int64_t pieces, bytes; /* of stage 2 */
   bool turns;            /* some loop transposes */
-  bool turns_f32;        /* some loop transposes 4-byte elements */
+  bool turns_fast;       /* some loop is one for a tn_turn_fn */
 } loop_count;
 
 typedef struct loop_builder {

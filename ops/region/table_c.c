@@ -14,7 +14,7 @@ void loop_add(loop_builder *b, tn_loop *loop, int32_t input) {
   b->count.pieces += loop->n_pieces;
   b->count.bytes += tn_loop_bytes(loop);
   b->count.turns = b->count.turns || loop->kind != LOOP_RUN;
-  b->count.turns_f32 = b->count.turns_f32 || tn_loop_turns_f32(loop);
+  b->count.turns_fast = b->count.turns_fast || tn_loop_turns_fast(loop);
   if (b->loops) b->loops[b->count.n] = *loop;
   b->count.n++;
 }
