@@ -10,11 +10,34 @@
 enum { H, W };
 static tn_window pool_window(const pool_shape *p) { return tn_window_padded(&p->w, 2); }
 
-static void max_row(const tn_window *r, const float *x, int64_t oh, const tn_call *call, float *y) {
-  const int64_t top = oh * r->stride[H] - r->pad_lo[H];
-  int64_t h0, h1, w0, w1;
+/* Whether it is less work to fold the rows of a window into a line first. */
+static bool folds_rows(const tn_window *r) {
+  return r->kernel[H] * r->in[W] + r->kernel[W] * r->out[W] <
+         r->kernel[H] * r->kernel[W] * r->out[W];
+}
+
+/* Rows h0 .. h1-1 of windows that begin in row `top`, as a line. */
+static void max_line(const tn_window *r, const float *x, int64_t top, int64_t h0, int64_t h1,
+                     float *line) {
+  const int64_t n = r->in[W] * TN_VF_LANES;
+  for (int64_t k = 0; k < n; k += TN_VF_LANES) {
+    tn_vf most = tn_vf_set1(-INFINITY);
+    for (int64_t h = h0; h < h1; h++)
+      most = tn_vf_max(tn_vf_load(x + (top + h * r->dilation[H]) * n + k), most);
+    tn_vf_store(line + k, most);
+  }
+}
+
+static void max_row(const tn_window *r, const float *x, int64_t oh, const tn_call *call,
+                    float *line, float *y) {
+  int64_t top = oh * r->stride[H] - r->pad_lo[H], h0, h1, w0, w1;
   (void)call;
   tn_window_taps(r, H, oh, &h0, &h1);
+  if (folds_rows(r)) {
+    max_line(r, x, top, h0, h1, line);
+    x = line;
+    top = h0 = 0, h1 = 1;
+  }
   for (int64_t ow = 0; ow < r->out[W]; ow++, y += TN_VF_LANES) {
     const int64_t left = ow * r->stride[W] - r->pad_lo[W];
     tn_window_taps(r, W, ow, &w0, &w1);
@@ -40,7 +63,8 @@ static float average_taps(const tn_window *r, const tn_call *call, int64_t oh, i
  * quantised values often lie half-way between two steps, and how sums were rounded says to which
  * they go. */
 static void average_row(const tn_window *r, const float *x, int64_t oh, const tn_call *call,
-                        float *y) {
+                        float *line, float *y) {
+  (void)line;
   const int64_t top = oh * r->stride[H] - r->pad_lo[H];
   int64_t h0, h1, w0, w1;
   tn_window_taps(r, H, oh, &h0, &h1);
@@ -69,10 +93,14 @@ static int64_t pool_blocks(const tn_tensor *x) {
   return x->shape[0] * tn_ceil_div(x->shape[1], TN_VF_LANES);
 }
 
-static tn_status plan_pool(const tn_call *call, const pool_shape *p, tn_kernel_plan *out) {
-  const double vectors = (double)pool_blocks(call->inputs[0]) * (double)p->out_size;
-  out->items[0] = pool_blocks(call->inputs[0]) * pool_window(p).out[H];
-  out->cost_ns = vectors * ((double)p->taps * 0.4 + 3) + 300;
+static tn_status plan_pool(const tn_call *call, const pool_shape *p, bool folds,
+                           tn_kernel_plan *out) {
+  const tn_window r = pool_window(p);
+  const double vectors = (double)pool_blocks(call->inputs[0]) * (double)p->out_size,
+               taps = (double)(folds ? r.kernel[H] + r.kernel[W] : p->taps);
+  out->items[0] = pool_blocks(call->inputs[0]) * r.out[H];
+  out->cost_ns = vectors * (taps * 0.4 + 3) + 300;
+  if (folds) out->worker_scratch_bytes = (uint64_t)(r.in[W] * TN_VF_LANES) * sizeof(float);
   out->grain[0] = tn_grain(TN_THREAD_NS, out->cost_ns / (double)out->items[0]);
   return TN_OK;
 }
@@ -84,18 +112,30 @@ static void zero_pads(const tn_tensor *y, int64_t block, float *row, int64_t n) 
     for (int64_t c = live; c < TN_VF_LANES; c++) row[c] = 0;
 }
 
+static bool max_folds(const pool_shape *p) {
+  const tn_window r = pool_window(p);
+  return folds_rows(&r);
+}
+
+static bool average_folds(const pool_shape *p) {
+  (void)p;
+  return false;
+}
+
 /* An item is one output row of one block. Windows that lie in the pads give -inf or NaN, in pad
  * lanes too. */
-#define POOL_KERNEL(op, row)                                                                   \
+#define POOL_KERNEL(op, row, folds)                                                            \
   tn_status TN_SIMD_NAME(op##_plan)(const tn_call *call, tn_kernel_plan *out) {                \
     pool_shape p;                                                                              \
     const tn_status s = op##_shape(call, &p);                                                  \
-    return s ? s : plan_pool(call, &p, out);                                                   \
+    return s ? s : plan_pool(call, &p, folds(&p), out);                                        \
   }                                                                                            \
   tn_status TN_SIMD_NAME(op##_blocked)(const tn_call *call, uint32_t stage, int64_t begin,     \
                                        int64_t end, uint32_t worker) {                         \
-    (void)stage, (void)worker;                                                                 \
+    (void)stage;                                                                               \
     pool_shape p;                                                                              \
+    float *line =                                                                              \
+        (float *)(void *)((char *)call->worker_scratch + worker * call->worker_scratch_bytes); \
     const tn_status s = op##_shape(call, &p);                                                  \
     if (s) return s;                                                                           \
     const tn_window r = pool_window(&p);                                                       \
@@ -103,13 +143,13 @@ static void zero_pads(const tn_tensor *y, int64_t block, float *row, int64_t n) 
       const int64_t block = item / r.out[H];                                                   \
       const float *x = (const float *)call->inputs[0]->data + block * p.in_size * TN_VF_LANES; \
       float *y = (float *)call->outputs[0]->data + item * r.out[W] * TN_VF_LANES;              \
-      row(&r, x, item % r.out[H], call, y);                                                    \
+      row(&r, x, item % r.out[H], call, line, y);                                              \
       zero_pads(call->outputs[0], block, y, r.out[W]);                                         \
     }                                                                                          \
     return TN_OK;                                                                              \
   }
-POOL_KERNEL(max_pool, max_row)
-POOL_KERNEL(average_pool, average_row)
+POOL_KERNEL(max_pool, max_row, max_folds)
+POOL_KERNEL(average_pool, average_row, average_folds)
 
 /* ---- global ---- */
 
