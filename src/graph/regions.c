@@ -56,6 +56,30 @@ typedef struct box {
   int64_t start[TN_MAX_RANK], step[TN_MAX_RANK], count[TN_MAX_RANK];
 } box;
 
+/* Dim d of the region, along one dim of the output, or along several of them in one, the inner ones
+ * of which it goes all along. */
+static bool walk_box(const tn_region *r, int32_t d, const tn_tensor *out, const int64_t *stride,
+                     box *b) {
+  const bool back = r->dst_stride[d] < 0;
+  int64_t s = back ? -r->dst_stride[d] : r->dst_stride[d], size = r->size[d];
+  for (;;) {
+    int32_t k = 0;
+    while (k < out->rank && (stride[k] > s || s % stride[k] || b->count[k] > 1)) k++;
+    if (k == out->rank) return false;
+    const int64_t step = s / stride[k], n = out->shape[k] / step;
+    const bool leaves = step * (size - 1) >= out->shape[k];
+    if (leaves && (back || n < 2 || out->shape[k] % step || b->start[k] >= step || size % n))
+      return false;
+    b->step[k] = step;
+    b->count[k] = leaves ? n : size;
+    if (back) b->start[k] -= step * (size - 1);
+    if (b->start[k] < 0 || b->start[k] + step * (b->count[k] - 1) >= out->shape[k]) return false;
+    if (!leaves) return true;
+    size /= n;
+    s = stride[k] * out->shape[k];
+  }
+}
+
 static bool to_box(const tn_region *r, const tn_tensor *out, box *b) {
   int64_t stride[TN_MAX_RANK], rest = r->dst_offset;
   for (int32_t k = out->rank - 1; k >= 0; k--)
@@ -65,18 +89,8 @@ static bool to_box(const tn_region *r, const tn_tensor *out, box *b) {
     rest %= stride[k];
     b->step[k] = b->count[k] = 1;
   }
-  for (int32_t d = 0; d < r->rank; d++) {
-    if (r->size[d] == 1) continue;
-    int32_t k = 0;
-    int64_t s = r->dst_stride[d] < 0 ? -r->dst_stride[d] : r->dst_stride[d];
-    while (k < out->rank && (stride[k] > s || s % stride[k] || b->count[k] > 1)) k++;
-    if (k == out->rank || s / stride[k] * (r->size[d] - 1) >= out->shape[k]) return false;
-    b->step[k] = s / stride[k];
-    b->count[k] = r->size[d];
-    if (r->dst_stride[d] < 0) b->start[k] -= b->step[k] * (r->size[d] - 1);
-    if (b->start[k] < 0 || b->start[k] + b->step[k] * (b->count[k] - 1) >= out->shape[k])
-      return false;
-  }
+  for (int32_t d = 0; d < r->rank; d++)
+    if (r->size[d] != 1 && !walk_box(r, d, out, stride, b)) return false;
   return true;
 }
 
@@ -123,11 +137,13 @@ static bool mark_region(const tn_region *r, uint8_t *seen) {
   return true;
 }
 
-enum { MAX_MARKED = 1 << 24, MAX_PAIRED = 256 };
+/* More regions are rather marked, where the output is not too large for that. */
+enum { MAX_MARKED = 1 << 24, MAX_PAIRED = 256, MAX_PAIRED_LARGE = 4096 };
 
 static tn_status prove_apart(const tn_graph *g, const tn_region *const *r, uint32_t n,
                              const tn_tensor *out, int64_t n_out) {
-  bool apart = n <= MAX_PAIRED && pairs_apart(r, n, out);
+  const uint32_t most = n_out > MAX_MARKED ? MAX_PAIRED_LARGE : MAX_PAIRED;
+  bool apart = n <= most && pairs_apart(r, n, out);
   for (uint32_t k = 0; k < n && apart; k++) apart = is_empty(r[k]) || is_injective(r[k]);
   if (apart) return TN_OK;
   if (n_out > MAX_MARKED) return TN_ERR_INVALID;

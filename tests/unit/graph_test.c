@@ -236,12 +236,11 @@ static void the_verifier_notices(void **state) {
 
 /* ---- regions ---- */
 
-static tn_status set_regions(const tn_region *r, uint32_t n, int64_t n_in, int64_t rows,
-                             int64_t cols) {
+static tn_status set_regions_of(const tn_region *r, uint32_t n, int64_t n_in, int32_t rank,
+                                const int64_t *dims) {
   tn_graph *g = new_graph();
-  int64_t out_dims[2] = {rows, cols};
   tn_tensor in = tn_tensor_make(TN_F32, 1, &n_in, NULL),
-            out = tn_tensor_make(TN_F32, 2, out_dims, NULL);
+            out = tn_tensor_make(TN_F32, rank, dims, NULL);
   int32_t node = add(g, "Move", "x", "", "y"), x = tn_graph_value(g, "x");
   tn_graph_api_table.value_set_type(g, x, &in);
   tn_graph_api_table.value_set_type(g, tn_graph_value(g, "y"), &out);
@@ -249,6 +248,11 @@ static tn_status set_regions(const tn_region *r, uint32_t n, int64_t n_in, int64
   tn_status s = tn_graph_api_table.set_regions(g, node, &x, 1, list, n, -1);
   tn_graph_free(g);
   return s;
+}
+
+static tn_status set_regions(const tn_region *r, uint32_t n, int64_t n_in, int64_t rows,
+                             int64_t cols) {
+  return set_regions_of(r, n, n_in, 2, (const int64_t[]){rows, cols});
 }
 
 #define REGION(so, doff, ...) \
@@ -288,6 +292,28 @@ static void regions_are_proven(void **state) {
   assert_int_equal(set_regions(&far[1], 1, 12, 3, 4), TN_ERR_INVALID);
 }
 
+/* Too large to mark each element: dims of regions that are several of the output's in one. */
+static void regions_of_large_outputs_are_proven(void **state) {
+  (void)state;
+  const int64_t last[] = {4000, 5000, 2}, n_last = 4000 * 5000;
+  const tn_region columns[2] = {
+      REGION(0, 0, .rank = 1, .size = {n_last}, .src_stride = {1}, .dst_stride = {2}),
+      REGION(0, 1, .rank = 1, .size = {n_last}, .src_stride = {1}, .dst_stride = {2})};
+  const tn_region same[2] = {columns[0], columns[0]};
+  assert_int_equal(set_regions_of(columns, 2, n_last, 3, last), TN_OK);
+  assert_int_equal(set_regions_of(same, 2, n_last, 3, last), TN_ERR_INVALID);
+  const int64_t middle[] = {2, 10, 1000, 1000}, n_middle = 10000000, batch = 10000000;
+  const tn_region parts[2] = {REGION(0, 0, .rank = 2, .size = {2, 5000000},
+                                     .src_stride = {5000000, 1}, .dst_stride = {batch, 1}),
+                              REGION(0, 5000000, .rank = 2, .size = {2, 5000000},
+                                     .src_stride = {5000000, 1}, .dst_stride = {batch, 1})};
+  const tn_region meeting[2] = {
+      parts[0], REGION(0, 4999000, .rank = 2, .size = {2, 5000000}, .src_stride = {5000000, 1},
+                       .dst_stride = {batch, 1})};
+  assert_int_equal(set_regions_of(parts, 2, n_middle, 4, middle), TN_OK);
+  assert_int_equal(set_regions_of(meeting, 2, n_middle, 4, middle), TN_ERR_INVALID);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(sorts_what_comes_in_any_order),
@@ -300,6 +326,7 @@ int main(void) {
       cmocka_unit_test(clones_are_independent_and_share_constants),
       cmocka_unit_test(the_verifier_notices),
       cmocka_unit_test(regions_are_proven),
+      cmocka_unit_test(regions_of_large_outputs_are_proven),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
