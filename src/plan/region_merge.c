@@ -57,24 +57,45 @@ static const tn_region *source_region(const tn_graph *g, int32_t value, int32_t 
   return n->regions[0];
 }
 
-static tn_status merge_input(tn_graph *g, int32_t node, uint32_t input) {
+/* Regions that read the value by way of `inner`, in `made`: as many as read that input of the node.
+ * *out_n: how many; -1: one cannot be said so. */
+static tn_status compose_all(tn_graph *g, const tn_gnode *n, uint32_t input, const tn_region *inner,
+                             tn_region **made, int64_t *out_n) {
+  uint32_t count = 0;
+  for (uint32_t k = 0; k < n->n_regions; k++) count += n->regions[k]->input == (int32_t)input;
+  *made = tn_arena_alloc(&g->arena, count * sizeof **made);
+  *out_n = 0;
+  if (!*made) return TN_ERR_MEMORY;
+  for (uint32_t k = 0; k < n->n_regions; k++)
+    if (n->regions[k]->input == (int32_t)input &&
+        !compose(inner, n->regions[k], &(*made)[(*out_n)++])) {
+      *out_n = -1;
+      break;
+    }
+  return TN_OK;
+}
+
+/* *table: the node's regions in memory of their own; NULL as long as none has changed. */
+static tn_status merge_input(tn_graph *g, int32_t node, uint32_t input, const tn_region ***table) {
   tn_gnode *n = tn_graph_node(g, node);
   int32_t from = -1;
+  tn_region *made;
+  int64_t n_made;
   const tn_region *inner =
       n->node.inputs[input] < 0 ? NULL : source_region(g, n->node.inputs[input], &from);
   if (!inner || (int32_t)input == n->region_fill) return TN_OK;
-  const tn_region **merged = tn_arena_alloc(&g->arena, n->n_regions * sizeof *merged);
-  tn_region *made = tn_arena_alloc(&g->arena, n->n_regions * sizeof *made);
-  if (!merged || !made) return TN_ERR_MEMORY;
-  for (uint32_t k = 0; k < n->n_regions; k++) {
-    merged[k] = n->regions[k];
-    if (n->regions[k]->input != (int32_t)input) continue;
-    if (!compose(inner, n->regions[k], &made[k])) return TN_OK;
-    merged[k] = &made[k];
+  tn_status s = compose_all(g, n, input, inner, &made, &n_made);
+  if (!s && n_made >= 0) s = tn_graph_set_node_input(g, node, input, from);
+  if (s || n_made < 0) return s;
+  if (!*table) {
+    *table = tn_arena_alloc(&g->arena, n->n_regions * sizeof **table);
+    if (!*table) return TN_ERR_MEMORY;
+    for (uint32_t k = 0; k < n->n_regions; k++) (*table)[k] = n->regions[k];
+    n->regions = *table;
   }
-  tn_status s = tn_graph_set_node_input(g, node, input, from);
-  if (!s) n->regions = merged;
-  return s;
+  for (uint32_t k = 0; k < n->n_regions; k++)
+    if (n->regions[k]->input == (int32_t)input) (*table)[k] = made++;
+  return TN_OK;
 }
 
 tn_status tn_merge_regions(const tn_planner *p, tn_graph *g, tn_diag *diag) {
@@ -84,8 +105,9 @@ tn_status tn_merge_regions(const tn_planner *p, tn_graph *g, tn_diag *diag) {
        at++) { /* sources are merged before those that read them */
     int32_t id = g->order.data[at];
     const tn_gnode *n = tn_graph_node(g, id);
+    const tn_region **table = NULL;
     for (uint32_t k = 0; tn_is_region(n) && k < n->node.n_inputs && !s; k++)
-      s = merge_input(g, id, k);
+      s = merge_input(g, id, k, &table);
   }
   return s;
 }
