@@ -10,13 +10,23 @@
 #include "base/region_dims.h"
 #include "plan/passes.h"
 
-/* Nodes seen around one transpose, and regions of one node. */
-enum { MAX_NODES = 256, MAX_REGIONS = 64 };
+/* Nodes seen around one transpose, regions of one node, and looks at all transposes. */
+enum { MAX_NODES = 256, MAX_REGIONS = 64, MAX_SWEEPS = 16 };
+
+/* What turner.place says of nodes that are not among `nodes`: the second of transposes around which
+ * this sweep has looked already. */
+enum { NOWHERE = -1, LOOKED = -2 };
 
 typedef struct edge {
   int32_t to, next; /* the way back is edge k ^ 1 */
   int64_t room;
 } edge;
+
+/* Of a value; what was written in another round than this is as good as not there. */
+typedef struct note {
+  int32_t joined, turned; /* rounds in which it has got its edges, and its v' */
+  int32_t made;           /* v' */
+} note;
 
 typedef struct turner {
   const tn_planner *p;
@@ -24,19 +34,16 @@ typedef struct turner {
   tn_diag *diag;
   tn_pattern pattern;
   int32_t rank, perm[TN_MAX_RANK]; /* of T: dim k of y is dim perm[k] of x */
-  int32_t *place;                  /* of each node of the graph among `nodes`, or -1 */
-  int64_t n_place;
+  int32_t round;                   /* counts the transposes looked at */
+  TN_VEC(int32_t) place;           /* of each node of the graph among `nodes`, or < 0 */
+  TN_VEC(note) notes;              /* of each value of the graph */
   int32_t nodes[MAX_NODES], n_nodes;
   bool turned[MAX_NODES];
-  TN_VEC(int32_t) seen; /* values that have been given their edges */
   /* The network: vertex 0 is what is turned, 1 what is not, 2 + k is node k, then helpers. */
   TN_VEC(edge) edges;
   TN_VEC(int32_t) first; /* edge of each vertex, or -1 */
   TN_VEC(int32_t) path;  /* edge that leads to each vertex, and a queue */
   tn_status status;
-  /* Values made: v' of each v, or -1. */
-  int32_t *made;
-  int64_t n_made;
 } turner;
 
 static const tn_value *value_of(const turner *t, int32_t value) {
@@ -71,6 +78,17 @@ static bool is_transpose(const turner *t, const tn_gnode *n) {
   return tn_is_region(n) && tn_region_transposes(&t->pattern, n->node.outputs[0], &from, perm);
 }
 
+/* Two dims of the region walk along one of the output, as those of a block do. In another order of
+ * dims nobody could prove such regions apart. */
+static bool has_blocks(const tn_region_dims *d) {
+  uint32_t walked = 0, twice = 0;
+  for (int32_t k = 0; k < d->n; k++) {
+    twice |= walked & UINT32_C(1) << d->walks[k].dst_axis;
+    walked |= UINT32_C(1) << d->walks[k].dst_axis;
+  }
+  return twice != 0;
+}
+
 static bool can_turn_region(const turner *t, const tn_gnode *n) {
   const tn_tensor *out = &value_of(t, n->node.outputs[0])->type;
   if (n->n_regions < 1 || n->n_regions > MAX_REGIONS || out->rank != t->rank || is_transpose(t, n))
@@ -80,7 +98,8 @@ static bool can_turn_region(const turner *t, const tn_gnode *n) {
     const tn_value *in = value_of(t, n->node.inputs[r->input]);
     tn_region_dims d;
     if (!is_plain_type(in) || in->type.rank != t->rank || r->input == n->region_fill ||
-        !tn_region_dims_of(r, &in->type, out, &d) || d.n > TN_MAX_RANK)
+        !tn_region_dims_of(r, &in->type, out, &d) || d.n > TN_MAX_RANK ||
+        (n->n_regions > 1 && has_blocks(&d)))
       return false;
   }
   return true;
@@ -108,10 +127,8 @@ static bool can_turn(const turner *t, int32_t id) {
 }
 
 static void take_node(turner *t, int32_t id) {
-  if (t->n_nodes == MAX_NODES || id < 0 || id >= t->n_place || t->place[id] >= 0 ||
-      !can_turn(t, id))
-    return;
-  t->place[id] = t->n_nodes;
+  if (t->n_nodes == MAX_NODES || id < 0 || t->place.data[id] >= 0 || !can_turn(t, id)) return;
+  t->place.data[id] = t->n_nodes;
   t->nodes[t->n_nodes++] = id;
 }
 
@@ -178,7 +195,7 @@ static int64_t cost_of(const turner *t, const tn_tensor *type) {
 #define NO_END (INT64_MAX / 4)
 
 static int32_t place_of(const turner *t, int32_t node) {
-  return node >= 0 && node < t->n_place ? t->place[node] : -1;
+  return node >= 0 && node < t->place.n ? t->place.data[node] : NOWHERE;
 }
 
 /* A helper vertex on the way to (forward) or from all readers of the value that are in the network:
@@ -221,12 +238,22 @@ static bool has_other_readers(const turner *t, int32_t value) {
   return has;
 }
 
+/* The network around the transpose that makes the value is this one, if this one has all nodes
+ * that hang together. */
+static void look_past(turner *t, int32_t value) {
+  int32_t from, perm[TN_MAX_RANK];
+  if (t->n_nodes < MAX_NODES && tn_region_transposes(&t->pattern, value, &from, perm) &&
+      !memcmp(perm, t->perm, (size_t)t->rank * sizeof *perm))
+    t->place.data[value_of(t, value)->producer] = LOOKED;
+}
+
 /* A value that comes from outside. */
 static void join_input(turner *t, int32_t value) {
   int32_t from;
   const tn_value *v = value_of(t, value);
   const int64_t cost = cost_of(t, &v->type);
   if (is_turned_already(t, value, &from) && place_of(t, value_of(t, from)->producer) < 0) {
+    look_past(t, value);
     if (has_other_readers(t, value)) return; /* T stays in any case */
     const int32_t helper = add_vertex(t), leader = value_of(t, from)->producer;
     const bool leads = leader >= 0 && tn_has_epilogue_kernel(t->p, tn_graph_node(t->g, leader));
@@ -260,14 +287,13 @@ static void join_output(turner *t, int32_t value) {
 }
 
 static bool is_fresh(turner *t, int32_t value) {
-  for (int64_t k = 0; k < t->seen.n; k++)
-    if (t->seen.data[k] == value) return false;
-  if (tn_vec_push(t->p->a, &t->seen, value)) t->status = TN_ERR_MEMORY;
-  return true;
+  const bool fresh = t->notes.data[value].joined != t->round;
+  t->notes.data[value].joined = t->round;
+  return fresh;
 }
 
 static void build_network(turner *t) {
-  t->edges.n = t->first.n = t->seen.n = 0;
+  t->edges.n = t->first.n = 0;
   for (int32_t k = 0; k < NODES + t->n_nodes; k++) add_vertex(t);
   for (int32_t at = 0; at < t->n_nodes && !t->status; at++) {
     const tn_gnode *n = tn_graph_node(t->g, t->nodes[at]);
@@ -435,14 +461,22 @@ static void turn_region(const turner *t, const tn_region *r, const tn_tensor *in
     }
 }
 
+static void set_made(turner *t, int32_t value, int32_t made) {
+  t->notes.data[value].turned = t->round;
+  t->notes.data[value].made = made;
+}
+
 /* What a turned node reads in the place of the value; negative: a status. */
 static int32_t turned_input(turner *t, int32_t value) {
-  int32_t from, made;
-  if (t->made[value] >= 0) return t->made[value];
+  int32_t made;
+  if (t->notes.data[value].turned == t->round) return t->notes.data[value].made;
   if (is_one(value_of(t, value))) return value;
-  if (is_turned_already(t, value, &from)) return t->made[value] = from;
-  const tn_status s = add_transpose(t, value, &value_of(t, value)->type, false, &made);
-  return s ? s : (t->made[value] = made);
+  if (!is_turned_already(t, value, &made)) {
+    const tn_status s = add_transpose(t, value, &value_of(t, value)->type, false, &made);
+    if (s) return s;
+  }
+  set_made(t, value, made);
+  return made;
 }
 
 static tn_status turn_regions(turner *t, const tn_gnode *n, const int32_t *inputs) {
@@ -450,6 +484,7 @@ static tn_status turn_regions(turner *t, const tn_gnode *n, const int32_t *input
   tn_region *made = tn_arena_alloc(arena, n->n_regions * sizeof *made);
   const tn_region **list = tn_arena_alloc(arena, n->n_regions * sizeof *list);
   tn_tensor type;
+  int32_t turned;
   if (!made || !list) return TN_ERR_MEMORY;
   const tn_tensor *out = &value_of(t, n->node.outputs[0])->type;
   for (uint32_t k = 0; k < n->n_regions; k++) {
@@ -458,8 +493,10 @@ static tn_status turn_regions(turner *t, const tn_gnode *n, const int32_t *input
     list[k] = &made[k];
   }
   turned_shape(t, out, &type);
-  return add_region_node(t, n, inputs, n->node.n_inputs, list, n->n_regions, n->region_fill, &type,
-                         &t->made[n->node.outputs[0]]);
+  const tn_status s = add_region_node(t, n, inputs, n->node.n_inputs, list, n->n_regions,
+                                      n->region_fill, &type, &turned);
+  set_made(t, n->node.outputs[0], turned);
+  return s;
 }
 
 static tn_status turn_elementwise(turner *t, const tn_gnode *n, const int32_t *inputs) {
@@ -472,7 +509,7 @@ static tn_status turn_elementwise(turner *t, const tn_gnode *n, const int32_t *i
     turned_shape(t, &value_of(t, n->node.outputs[k])->type, &type);
     outputs[k] = new_value(t, &type);
     if (outputs[k] < 0) return outputs[k];
-    t->made[n->node.outputs[k]] = outputs[k];
+    set_made(t, n->node.outputs[k], outputs[k]);
   }
   tn_node node = n->node;
   node.version = n->def->op.since;
@@ -495,7 +532,7 @@ static tn_status turn_node(turner *t, int32_t id) {
 
 /* A node that turns the value back, and whose output v' can take the place of; -1: none. */
 static int32_t find_back(const turner *t, int32_t value) {
-  const tn_value *v = value_of(t, value), *made = value_of(t, t->made[value]);
+  const tn_value *v = value_of(t, value), *made = value_of(t, t->notes.data[value].made);
   for (int64_t k = 0; k < v->users.n; k++) {
     const int32_t user = v->users.data[k];
     const tn_gnode *n = tn_graph_node(t->g, user);
@@ -508,77 +545,103 @@ static int32_t find_back(const turner *t, int32_t value) {
 
 /* What reads the output of a turned node in the order that it had gets it so. */
 static tn_status hand_on(turner *t, int32_t value) {
+  const int32_t made = t->notes.data[value].made;
   tn_status s = TN_OK;
   int32_t plain, back;
   while (!s && (back = find_back(t, value)) >= 0) {
-    s = tn_graph_move_value(t->g, tn_graph_node(t->g, back)->node.outputs[0], t->made[value]);
+    s = tn_graph_move_value(t->g, tn_graph_node(t->g, back)->node.outputs[0], made);
     if (!s) s = tn_graph_remove_node(t->g, back);
   }
   if (s || (!value_of(t, value)->users.n && !(value_of(t, value)->flags & TN_VALUE_OUTPUT)))
     return s;
-  s = add_transpose(t, t->made[value], &value_of(t, value)->type, true, &plain);
+  s = add_transpose(t, made, &value_of(t, value)->type, true, &plain);
   return s ? s : tn_graph_move_value(t->g, value, plain);
 }
 
-/* Nodes in the order of the graph: what a turned node reads is made before it, and those that read
- * what it made are gone before it is. */
+/* Transposes that nobody reads any more would look like some that are saved. */
+static tn_status drop_unread(turner *t, const tn_node *reader) {
+  tn_status s = TN_OK;
+  for (uint32_t k = 0; k < reader->n_inputs && !s; k++) {
+    const tn_value *v = reader->inputs[k] < 0 ? NULL : value_of(t, reader->inputs[k]);
+    if (v && v->producer >= 0 && place_of(t, v->producer) < 0 && !v->users.n &&
+        !(v->flags & TN_VALUE_OUTPUT) && tn_is_region(tn_graph_node(t->g, v->producer)))
+      s = tn_graph_remove_node(t->g, v->producer);
+  }
+  return s;
+}
+
+/* Appends node `at` of the network behind those that it reads from, unless it stays or is there. */
+static void put_in_order(turner *t, int32_t at, int32_t *order, int32_t *n_order) {
+  if (!t->turned[at]) return;
+  t->turned[at] = false;
+  const tn_node *n = &tn_graph_node(t->g, t->nodes[at])->node;
+  for (uint32_t k = 0; k < n->n_inputs; k++) {
+    const int32_t from = n->inputs[k] < 0 ? -1 : place_of(t, value_of(t, n->inputs[k])->producer);
+    if (from >= 0) put_in_order(t, from, order, n_order);
+  }
+  order[(*n_order)++] = t->nodes[at];
+}
+
+/* What a turned node reads is made before it, and those that read what it made are gone before it
+ * is. */
 static tn_status turn_all(turner *t) {
   const int32_t first = (int32_t)t->g->nodes.n;
   int32_t order[MAX_NODES], n = 0;
   tn_status s = TN_OK;
-  for (int64_t k = 0; k < t->g->order.n; k++) {
-    const int32_t at = place_of(t, t->g->order.data[k]);
-    if (at >= 0 && t->turned[at]) order[n++] = t->g->order.data[k];
-  }
+  for (int32_t k = 0; k < t->n_nodes; k++) put_in_order(t, k, order, &n);
   for (int32_t k = 0; k < n && !s; k++) s = turn_node(t, order[k]);
   for (int32_t k = n - 1; k >= 0 && !s; k--) {
     const tn_node node = tn_graph_node(t->g, order[k])->node;
     for (uint32_t o = 0; o < node.n_outputs && !s; o++)
       if (node.outputs[o] >= 0) s = hand_on(t, node.outputs[o]);
     if (!s) s = tn_graph_remove_node(t->g, order[k]);
+    if (!s) s = drop_unread(t, &node);
   }
-  if (!s) s = tn_settle_from(t->p, t->g, first, t->diag);
-  return s ? s : tn_graph_remove_dead(t->g);
+  return s ? s : tn_settle_from(t->p, t->g, first, t->diag);
 }
 
 /* ---- the pass ---- */
+
+/* Places and notes for what earlier rounds have added. */
+static tn_status begin_round(turner *t) {
+  const int64_t nodes = t->g->nodes.n - t->place.n, values = t->g->values.n - t->notes.n;
+  if (tn_vec_room(t->p->a, &t->place, nodes) || tn_vec_room(t->p->a, &t->notes, values))
+    return TN_ERR_MEMORY;
+  while (t->place.n < t->g->nodes.n) t->place.data[t->place.n++] = NOWHERE;
+  while (t->notes.n < t->g->values.n) t->notes.data[t->notes.n++] = (note){0};
+  t->n_nodes = 0;
+  t->round++;
+  return TN_OK;
+}
 
 /* Looks around one transpose; *out_changed: something was turned. */
 static tn_status turn_around(turner *t, int32_t id, bool *out_changed) {
   const tn_gnode *n = tn_graph_node(t->g, id);
   int32_t from;
-  if (!n->alive || !tn_is_region(n) || n->n_epilogue || tn_pin_of(t->p, n) ||
-      !tn_region_transposes(&t->pattern, n->node.outputs[0], &from, t->perm))
+  if (!n->alive || t->place.data[id] == LOOKED || !tn_is_region(n) || n->n_epilogue ||
+      tn_pin_of(t->p, n) || !tn_region_transposes(&t->pattern, n->node.outputs[0], &from, t->perm))
     return TN_OK;
   t->rank = value_of(t, from)->type.rank;
-  t->n_nodes = 0;
-  if (cost_of(t, &value_of(t, n->node.outputs[0])->type)) take_all(t, n->node.outputs[0]);
+  t->status = begin_round(t);
+  if (!t->status && cost_of(t, &value_of(t, n->node.outputs[0])->type))
+    take_all(t, n->node.outputs[0]);
   if (t->n_nodes) build_network(t);
   if (t->n_nodes && !t->status && cut(t)) {
     *out_changed = true;
     t->status = turn_all(t);
   }
-  for (int32_t k = 0; k < t->n_nodes; k++) t->place[t->nodes[k]] = -1;
+  for (int32_t k = 0; k < t->n_nodes; k++) t->place.data[t->nodes[k]] = NOWHERE;
   return t->status;
 }
 
-/* Until one place in the graph has changed. */
-static tn_status turn_one(turner *t, bool *out_changed) {
-  const tn_allocator *a = t->p->a;
-  tn_status s = tn_graph_sort(t->g, t->diag);
-  t->n_place = t->g->nodes.n;
-  t->n_made = t->g->values.n;
-  t->place = tn_alloc(a, (uint64_t)t->n_place * sizeof *t->place);
-  t->made = tn_alloc(a, (uint64_t)t->n_made * sizeof *t->made);
-  if (!t->place || !t->made) s = TN_ERR_MEMORY;
-  for (int64_t k = 0; k < t->n_place && !s; k++) t->place[k] = -1;
-  for (int64_t k = 0; k < t->n_made && !s; k++) t->made[k] = -1;
+/* Around each of the transposes that there are now. */
+static tn_status sweep(turner *t, bool *out_changed) {
+  const int64_t n = t->g->nodes.n;
+  t->place.n = 0;
+  tn_status s = begin_round(t);
   *out_changed = false;
-  for (int64_t k = 0; k < t->n_place && !s && !*out_changed; k++)
-    s = turn_around(t, (int32_t)k, out_changed);
-  tn_free(a, t->place, (uint64_t)t->n_place * sizeof *t->place);
-  tn_free(a, t->made, (uint64_t)t->n_made * sizeof *t->made);
-  return s;
+  for (int64_t k = 0; k < n && !s; k++) s = turn_around(t, (int32_t)k, out_changed);
+  return s || !*out_changed ? s : tn_graph_remove_dead(t->g);
 }
 
 tn_status tn_turn_transposes(const tn_planner *p, tn_graph *g, bool *out_changed, tn_diag *diag) {
@@ -586,14 +649,15 @@ tn_status tn_turn_transposes(const tn_planner *p, tn_graph *g, bool *out_changed
   bool changed = true;
   tn_status s = TN_OK;
   *out_changed = false;
-  for (int64_t left = g->nodes.n; left > 0 && changed && !s; left--) {
-    s = turn_one(&t, &changed);
+  for (int k = 0; k < MAX_SWEEPS && changed && !s; k++) {
+    s = sweep(&t, &changed);
     *out_changed = *out_changed || changed;
   }
-  tn_vec_free(p->a, &t.seen);
+  tn_vec_free(p->a, &t.place);
+  tn_vec_free(p->a, &t.notes);
   tn_vec_free(p->a, &t.edges);
   tn_vec_free(p->a, &t.first);
   tn_vec_free(p->a, &t.path);
   if (!s && *out_changed) s = tn_merge_regions(p, g, diag);
-  return s ? s : tn_graph_remove_dead(g);
+  return s || !*out_changed ? s : tn_graph_remove_dead(g);
 }

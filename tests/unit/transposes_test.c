@@ -45,6 +45,15 @@ static int32_t gated(maker *m) { /* squeeze and excitation */
   const int32_t mean = op_with(m, "ReduceMax", y, ints(m, (const int64_t[]){2, 3}, 2), &keep);
   return rows(m, op(m, "Mul", y, op(m, "Sigmoid", mean, -1)));
 }
+static int32_t apart(maker *m) { /* three places that do not hang together */
+  const int64_t axis = 1;
+  int32_t y = m->x;
+  for (int k = 0; k < 3; k++) {
+    y = rows(m, op(m, "Neg", op(m, "Relu", transposed(m, y, to_planes), -1), -1));
+    y = op(m, "CumSum", y, constant(m, TN_I64, 0, NULL, &axis));
+  }
+  return y;
+}
 static int32_t part(maker *m, int32_t x, int64_t from, int64_t to) {
   const int32_t inputs[4] = {x, ints(m, &from, 1), ints(m, &to, 1), ints(m, &(int64_t){1}, 1)};
   return node_of(m, "Slice", inputs, 4, NULL, 0);
@@ -107,6 +116,7 @@ static void test_gone(void **state) {
   check(two_inputs, 0);
   check(softmax, 0);
   check(gated, 0);
+  check(apart, 0);
 }
 
 static void test_copies(void **state) {
