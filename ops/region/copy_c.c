@@ -52,20 +52,36 @@ static void copy_runs(const tn_block *b, uint8_t *dst, const uint8_t *src) {
   }
 }
 
+/* Calls f with a constant for a number of 2 .. 7, and for others with the number itself. */
+#define FEW(f, count, ...)            \
+  switch (count) {                    \
+    case 2: f(__VA_ARGS__, 2); break; \
+    case 3: f(__VA_ARGS__, 3); break; \
+    case 4: f(__VA_ARGS__, 4); break; \
+    case 5: f(__VA_ARGS__, 5); break; \
+    case 6: f(__VA_ARGS__, 6); break; \
+    case 7: f(__VA_ARGS__, 7); break; \
+    default: f(__VA_ARGS__, count);   \
+  }
+
 /* copy_<n>: n-byte elements, rows inside of columns. fill_<n>: one element all along a contiguous
  * row. */
-#define STRIDED(n)                                                                      \
-  static void copy_##n(const tn_block *b, uint8_t *dst, const uint8_t *src) {           \
-    const int64_t size = b->row.size, step_d = b->row.dst, step_s = b->row.src;         \
-    for (int64_t c = 0; c < b->col.size; c++, dst += b->col.dst, src += b->col.src)     \
-      for (int64_t r = 0; r < size; r++) memcpy(dst + r * step_d, src + r * step_s, n); \
-  }                                                                                     \
-  static void fill_##n(const tn_block *b, uint8_t *dst, const uint8_t *src) {           \
-    for (int64_t c = 0; c < b->col.size; c++, dst += b->col.dst, src += b->col.src) {   \
-      uint8_t x[n];                                                                     \
-      memcpy(x, src, n);                                                                \
-      for (int64_t r = 0; r < b->row.size; r++) memcpy(dst + r * (n), x, n);            \
-    }                                                                                   \
+#define STRIDED(n)                                                                               \
+  static inline __attribute__((always_inline)) void rows_##n(const tn_block *b, uint8_t *dst,    \
+                                                             const uint8_t *src, int64_t size) { \
+    const int64_t step_d = b->row.dst, step_s = b->row.src;                                      \
+    for (int64_t c = 0; c < b->col.size; c++, dst += b->col.dst, src += b->col.src)              \
+      for (int64_t r = 0; r < size; r++) memcpy(dst + r * step_d, src + r * step_s, n);          \
+  }                                                                                              \
+  static void copy_##n(const tn_block *b, uint8_t *dst, const uint8_t *src) {                    \
+    FEW(rows_##n, b->row.size, b, dst, src);                                                     \
+  }                                                                                              \
+  static void fill_##n(const tn_block *b, uint8_t *dst, const uint8_t *src) {                    \
+    for (int64_t c = 0; c < b->col.size; c++, dst += b->col.dst, src += b->col.src) {            \
+      uint8_t x[n];                                                                              \
+      memcpy(x, src, n);                                                                         \
+      for (int64_t r = 0; r < b->row.size; r++) memcpy(dst + r * (n), x, n);                     \
+    }                                                                                            \
   }
 
 STRIDED(1)
@@ -89,10 +105,9 @@ static void copy_strided(tn_block b, uint8_t *dst, const uint8_t *src) {
     fill_same(&b, dst, src);
     return;
   }
-  if (!fill && b.row.size < 8 && b.col.size > b.row.size) {
-    tn_axis row = b.row;
+  if (!fill && b.row.size == 1) {
     b.row = b.col;
-    b.col = row;
+    b.col = (tn_axis){1, 0, 0};
   }
   switch (b.unit) {
     case 1: (fill ? fill_1 : copy_1)(&b, dst, src); break;

@@ -1,7 +1,7 @@
 /* The loops that a Region kernel runs: built twice by the same function, in plan() to count them,
  * and before each run into the scratch. Stage 0 builds, stage 1 fills the whole output where the
  * uncovered part is no small number of boxes, stage 2 copies: threads take pieces of all loops,
- * counted through. */
+ * counted through, or steps of the slowest dim that all share. */
 #ifndef TN_REGION_TABLE_H
 #define TN_REGION_TABLE_H
 
@@ -14,8 +14,11 @@ typedef struct loop_count {
   int64_t n;             /* loops */
   int64_t n_fill;        /* of these, for stage 1: 0 or 1 */
   int64_t pieces, bytes; /* of stage 2 */
-  bool turns;            /* some loop transposes */
-  bool turns_fast;       /* some loop is one for a tn_turn_fn */
+  /* Stage 2 may go by steps of the slowest dim, in which all loops write near each other: how many,
+   * and how far apart; 0: the loops differ there. */
+  int64_t rounds, round_dst;
+  bool turns;      /* some loop transposes */
+  bool turns_fast; /* some loop is one for a tn_turn_fn */
 } loop_count;
 
 typedef struct loop_builder {
