@@ -5,6 +5,8 @@
 #include "gather.gen.h"
 #include "rows.h"
 
+enum { CUMULATE_ITEMS = 64 };
+
 /* Both operators have the same attributes; version 26 of CumProd was made after CumSum. */
 typedef struct cumulation {
   int32_t axis;
