@@ -270,6 +270,7 @@ typedef struct band {   /* a strip as it is read */
   int64_t row, x_block; /* floats between input rows, and blocks */
   int64_t at[MAX_TAPS * NARROW];
   int64_t image, first_row, n_rows;
+  bool strange; /* this worker has read none of it yet, and another may have written it */
 } band;
 
 static void strip_taps(const layer *l, band *s) {
@@ -296,6 +297,7 @@ static void strip_make(const tn_call *call, const layer *l, int64_t strip, float
   strip_taps(l, s);
   x += s->image * l->planes * l->c.in_size * l->unit;
   s->x = l->direct ? x + s->first_row * l->stride_h * s->row : room;
+  s->strange = l->direct && call->n_workers > 1;
   if (!l->direct) copy_strip(l, x, s->first_row, s->n_rows, room);
 }
 
@@ -335,6 +337,7 @@ static tile_args group_tile(const tn_call *call, const layer *l, const band *s, 
   tile_args a = {.at = s->at, .bias = bias, .taps = l->c.taps, .x_block = s->x_block};
   if (l->narrow) a.taps *= l->planes;
   a.first = true;
+  a.fetches = s->strange;
   a.channels = l->step;
   a.y_block = l->n_pixels * TN_VF_LANES;
   a.next_step = width * TN_VF_LANES * (int64_t)sizeof(float) * TILE_PIXELS /
@@ -402,6 +405,7 @@ tn_status TN_SIMD_NAME(conv_blocked)(const tn_call *call, uint32_t stage, int64_
       float *y = (float *)call->outputs[0]->data +
                  (s.image * l.out_blocks + g * TILE_BLOCKS) * l.n_pixels * TN_VF_LANES;
       run_group(call, &l, &s, g, bias, y);
+      s.strange = false;
     }
   }
   return TN_OK;

@@ -35,6 +35,7 @@ typedef struct tile_args {
    * TILE_PIXELS have time for one only, and take twice as many from it. */
   const char *next;
   int64_t next_step, second;
+  bool fetches; /* pixels are brought into L1 a block ahead: lines of other cores come late */
   bool first;
   const tn_finish *finish; /* NULL: these are not the last sums */
   const float *out;        /* with finish: the first element of the output */
@@ -60,13 +61,15 @@ typedef void (*tile_fn)(tile_args *a, const float *x, const float *w, float *y);
     }                                                                                  \
   } while (0)
 
-#define TILE_SUM_LANES(P, B)                                                             \
-  for (int64_t i = 0; i < a->blocks; i++, x += a->x_block) {                             \
-    const int64_t channels = i + 1 < a->blocks ? a->channels : a->last_channels;         \
-    for (int64_t t = 0; t < a->taps; t++) {                                              \
-      const float *from = x + a->at[t];                                                  \
-      for (int64_t c = 0; c < channels; c++, from++) TILE_STEP(P, B, TN_VF_LANES, from); \
-    }                                                                                    \
+#define TILE_SUM_LANES(P, B)                                                                  \
+  for (int64_t i = 0; i < a->blocks; i++, x += a->x_block) {                                  \
+    const int64_t channels = i + 1 < a->blocks ? a->channels : a->last_channels;              \
+    if (a->fetches)                                                                           \
+      TN_UNROLL for (int p = 0; p < P; p++) tn_prefetch_l1(x + a->x_block + p * TN_VF_LANES); \
+    for (int64_t t = 0; t < a->taps; t++) {                                                   \
+      const float *from = x + a->at[t];                                                       \
+      for (int64_t c = 0; c < channels; c++, from++) TILE_STEP(P, B, TN_VF_LANES, from);      \
+    }                                                                                         \
   }
 #define TILE_SUM_PLANE1(P, B) \
   for (int64_t t = 0; t < a->taps; t++) TILE_STEP(P, B, 1, x + a->at[t]);

@@ -14,7 +14,7 @@ static inline int64_t cut_at(int64_t all, int64_t n, int64_t k) { return k * all
  * of one input channel; n_inputs: its elements. Inputs come from other cores, and their lines have
  * to be asked back; weights are only read. */
 static inline bool cut_by_filters(int64_t n_weights, int64_t n_inputs) {
-  return n_weights / 3 > n_inputs;
+  return n_weights / 3 * 2 > n_inputs;
 }
 
 /* Into strips of rows, each of which reads all weights, and into parts of the filters, each of
