@@ -1,19 +1,9 @@
 /* Ordering elements of any dtype. */
 #include "order.h"
 
-#include <string.h>
-
-static uint64_t key_of_f64(double x) {
-  uint64_t bits;
-  if (x != x) return UINT64_MAX;
-  if (x == 0) x = 0; /* -0 */
-  memcpy(&bits, &x, sizeof bits);
-  return bits >> 63 ? ~bits : bits | UINT64_C(1) << 63;
-}
-
 uint64_t order_key(uint32_t dtype, const void *data, int64_t index) {
   const tn_dtype_info *info = tn_dtype(dtype);
-  if (!tn_dtype_exact_i64(dtype)) return key_of_f64(tn_load_f64(dtype, data, index));
+  if (!tn_dtype_exact_i64(dtype)) return order_key_f64(tn_load_f64(dtype, data, index));
   uint64_t x = (uint64_t)tn_load_i64(dtype, data, index);
   return info->is_signed ? x ^ UINT64_C(1) << 63 : x;
 }

@@ -31,7 +31,9 @@ static inline rows rows_of(const tn_call *call, uint32_t output) {
 static inline void rows_plan(const tn_call *call, int64_t total, int64_t item_elements,
                              tn_kernel_plan *out) {
   int64_t bytes = rows_element_bytes(call->outputs[0]->dtype);
+  const double moved = (double)total * (double)item_elements * (double)tn_max_i64(bytes, 32);
   out->items[0] = bytes ? total : 1;
+  out->cost_ns = 100 + 3 * (double)total + moved / 8;
   if (bytes) out->grain[0] = tn_max_i64(1, 16384 / tn_max_i64(1, item_elements * bytes));
 }
 

@@ -45,14 +45,102 @@ tn_status scatter_elements_plan(const tn_call *call, tn_kernel_plan *out) {
   return TN_OK;
 }
 
-static tn_status scatter_column(const rows *r, reduction op, int32_t axis, int64_t column) {
+enum { BLOCK = 256 };
+
+/* n updates from `from` on go to elements to + place * step + j * apart of the output, j < n. */
+typedef struct scatter_block {
+  const rows *r;
+  reduction op;
+  int32_t axis;
+  int64_t from, n, to, step, apart;
+} scatter_block;
+
+/* The indices of a block, made >= 0. False: one is out of bounds. */
+static bool find_places(const scatter_block *b, int64_t *place) {
+  const tn_tensor *indices = b->r->call->inputs[1];
+  const int64_t bound = b->r->call->inputs[0]->shape[b->axis];
+  uint32_t outside = 0;
+  for (int64_t j = 0; j < b->n; j++) {
+    const int64_t index = index_load(indices, b->from + j);
+    place[j] = index + (index < 0 ? bound : 0);
+    outside |= (uint64_t)place[j] >= (uint64_t)bound;
+  }
+  return outside == 0;
+}
+
+/* a: what is there, b: the update; U: as what they are added and multiplied, so that integers
+ * wrap. */
+#define SCATTER_LOOP(T, value)                                   \
+  for (int64_t j = 0; j < n; j++) {                              \
+    T *y = (T *)out + s->to + place[j] * s->step + j * s->apart; \
+    const T a = *y, b = ((const T *)updates)[s->from + j];       \
+    (void)a;                                                     \
+    *y = (T)(value);                                             \
+  }
+#define SCATTER(name, T, U)                                                              \
+  static void scatter_##name(const scatter_block *s, const int64_t *place, void *out,    \
+                             const void *updates) {                                      \
+    const int64_t n = s->n;                                                              \
+    switch (s->op) {                                                                     \
+      case REDUCE_NONE: SCATTER_LOOP(T, b) break;                                        \
+      case REDUCE_ADD: SCATTER_LOOP(T, (U)a + (U)b) break;                               \
+      case REDUCE_MUL: SCATTER_LOOP(T, (U)a *(U)b) break;                                \
+      case REDUCE_MAX: SCATTER_LOOP(T, b != b ? b : b > a ? b : a) break; /* NaN wins */ \
+      case REDUCE_MIN: SCATTER_LOOP(T, b != b ? b : b < a ? b : a) break;                \
+    }                                                                                    \
+  }
+SCATTER(f32, float, float)
+SCATTER(f64, double, double)
+SCATTER(i8, int8_t, uint32_t)
+SCATTER(i16, int16_t, uint32_t)
+SCATTER(i32, int32_t, uint32_t)
+SCATTER(i64, int64_t, uint64_t)
+
+typedef void (*scatter_fn)(const scatter_block *s, const int64_t *place, void *out,
+                           const void *updates);
+
+/* NULL: there is no loop for that. */
+static scatter_fn scatter_of(const scatter_block *b) {
+  const uint32_t dtype = b->r->call->outputs[0]->dtype;
+  const bool moves = b->op == REDUCE_NONE; /* only the width counts */
+  if (dtype == TN_F32) return scatter_f32;
+  if (dtype == TN_F64) return scatter_f64;
+  if (dtype == TN_I8 || (moves && b->r->bytes == 1)) return scatter_i8;
+  if (dtype == TN_I16 || (moves && b->r->bytes == 2)) return scatter_i16;
+  if (dtype == TN_I32 || (moves && b->r->bytes == 4)) return scatter_i32;
+  if (dtype == TN_I64 || (moves && b->r->bytes == 8)) return scatter_i64;
+  return NULL;
+}
+
+static tn_status scatter_block_run(const scatter_block *b) {
+  const tn_call *call = b->r->call;
+  const tn_tensor *updates = call->inputs[2];
+  const scatter_fn scatter = scatter_of(b);
+  int64_t places[BLOCK], place;
+  tn_status s = TN_OK;
+  if (scatter && find_places(b, places)) {
+    scatter(b, places, call->outputs[0]->data, updates->data);
+    return TN_OK;
+  } /* an index that is out of bounds is named below */
+  for (int64_t j = 0; j < b->n && !s; j++) {
+    s = index_get(call, 1, b->from + j, b->axis, call->inputs[0]->shape[b->axis], &place);
+    if (!s)
+      s = write_run(b->r, b->op, b->to + place * b->step + j * b->apart, updates, b->from + j, 1);
+  }
+  return s;
+}
+
+/* n columns from `column` on that are neighbours in the last dim; one, if the axis is the last. */
+static tn_status scatter_columns(const rows *r, reduction op, int32_t axis, int64_t column,
+                                 int64_t n) {
   const tn_tensor *data = r->call->inputs[0], *indices = r->call->inputs[1];
-  int64_t step = 1, from = 0, to = 0, from_step = 0, to_step = 0, data_step = 1, place;
+  scatter_block b = {.r = r, .op = op, .axis = axis};
+  int64_t step = 1, from = 0, to = 0, from_step = 0, data_step = 1;
   tn_status s = TN_OK;
   for (int32_t k = data->rank - 1; k >= 0; k--) {
     if (k == axis) {
       from_step = step;
-      to_step = data_step;
+      b.step = data_step;
     } else {
       from += column % indices->shape[k] * step;
       to += column % indices->shape[k] * data_step;
@@ -61,10 +149,16 @@ static tn_status scatter_column(const rows *r, reduction op, int32_t axis, int64
     step *= indices->shape[k];
     data_step *= data->shape[k];
   }
-  for (int64_t k = 0; k < indices->shape[axis] && !s; k++) {
-    s = index_get(r->call, 1, from + k * from_step, axis, data->shape[axis], &place);
-    if (!s) s = write_run(r, op, to + place * to_step, r->call->inputs[2], from + k * from_step, 1);
-  }
+  const bool along = axis == data->rank - 1;
+  const int64_t each = along ? indices->shape[axis] : n, times = along ? 1 : indices->shape[axis];
+  b.apart = !along;
+  for (int64_t k = 0; k < times; k++)
+    for (int64_t j = 0; j < each && !s; j += BLOCK) {
+      b.from = from + k * from_step + j;
+      b.to = to + (along ? 0 : j);
+      b.n = tn_min_i64(BLOCK, each - j);
+      s = scatter_block_run(&b);
+    }
   return s;
 }
 
@@ -80,7 +174,11 @@ tn_status scatter_elements_c(const tn_call *call, uint32_t stage, int64_t begin,
   tn_status s = reduction_parse(call, a->reduction, call->outputs[0]->dtype, &op);
   around u = around_axis(indices, axis);
   if (!r.bytes) begin = 0, end = u.before * u.after;
-  for (int64_t k = begin; k < end && !s && u.size > 0; k++) s = scatter_column(&r, op, axis, k);
+  const int64_t line = axis == indices->rank - 1 ? 1 : indices->shape[indices->rank - 1];
+  for (int64_t k = begin, n; k < end && !s && u.size > 0; k += n) {
+    n = tn_min_i64(end - k, line - k % line);
+    s = scatter_columns(&r, op, axis, k, n);
+  }
   return s;
 }
 
