@@ -10,8 +10,8 @@
 #include "base/region_dims.h"
 #include "plan/passes.h"
 
-/* Nodes seen around one transpose, regions of one node, and looks at all transposes. */
-enum { MAX_NODES = 256, MAX_REGIONS = 64, MAX_SWEEPS = 16 };
+/* Nodes seen around one transpose, regions and inputs of one node, and looks at all transposes. */
+enum { MAX_NODES = 256, MAX_REGIONS = 64, MAX_INPUTS = MAX_REGIONS + 1, MAX_SWEEPS = 16 };
 
 /* What turner.place says of nodes that are not among `nodes`: the second of transposes around which
  * this sweep has looked already. */
@@ -107,7 +107,8 @@ static bool can_turn_region(const turner *t, const tn_gnode *n) {
 
 static bool can_turn(const turner *t, int32_t id) {
   const tn_gnode *n = id < 0 ? NULL : tn_graph_node(t->g, id);
-  if (!n || !n->alive || !n->def || n->n_epilogue || n->n_subgraphs || tn_pin_of(t->p, n))
+  if (!n || !n->alive || !n->def || n->n_epilogue || n->n_subgraphs ||
+      n->node.n_inputs > MAX_INPUTS || tn_pin_of(t->p, n))
     return false;
   bool has_rank = false;
   for (uint32_t k = 0; k < n->node.n_outputs; k++) {

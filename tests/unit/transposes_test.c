@@ -82,6 +82,14 @@ static int32_t read_before(maker *m) {
   return op(m, "Neg", y, -1);
 }
 
+static int32_t wide(maker *m) {
+  enum { MANY = 70 };
+  const int32_t y = planes(m);
+  int32_t inputs[MANY];
+  for (int k = 0; k < MANY; k++) inputs[k] = y;
+  return rows(m, node_of(m, "Sum", inputs, MANY, NULL, 0));
+}
+
 /* ---- running ---- */
 
 static void run(make_fn make, uint32_t flags, char ops[KIT_MAX_TEXT], float y[N]) {
@@ -129,6 +137,7 @@ static void test_nothing_won(void **state) {
   (void)state;
   check(one_only, 1);
   check(read_before, 1);
+  check(wide, 2);
 }
 
 int main(void) {
