@@ -15,6 +15,15 @@ static int32_t last_of(const tn_arrangement *r, int32_t leader) {
   return leader;
 }
 
+/* As many followers as a step gets: each new one is compared with all before it. */
+enum { MAX_FOLLOWERS = 64 };
+
+static bool is_full(const tn_arrangement *r, int32_t leader) {
+  int32_t n = 0;
+  while ((leader = r->next[leader]) >= 0) n++;
+  return n >= MAX_FOLLOWERS;
+}
+
 static bool is_serial(const tn_gnode *n) {
   return n->choice->def && n->choice->def->kernel.flags & TN_KERNEL_SERIAL;
 }
@@ -65,7 +74,8 @@ static int32_t leader_for(const tn_arrangement *r, const tn_gnode *n) {
     int32_t value = n->node.inputs[k],
             producer = value < 0 ? -1 : tn_graph_val(r->g, value)->producer;
     int32_t candidate = producer < 0 ? -1 : r->leader[producer];
-    if (candidate < 0 || !writes_ranges(r, candidate) || !is_handed_on(r, n, value, candidate))
+    if (candidate < 0 || !writes_ranges(r, candidate) || is_full(r, candidate) ||
+        !is_handed_on(r, n, value, candidate))
       continue;
     if (leader >= 0 && r->time[candidate] < r->time[leader]) continue;
     leader = candidate;

@@ -329,6 +329,30 @@ static void elementwise_nodes_follow(void **state) {
   done(&k, c, plan);
 }
 
+/* A step does not grow for ever: it would take the square of its length to plan. */
+static void many_elementwise_nodes_are_several_steps(void **state) {
+  (void)state;
+  enum { MANY = 150, MOST = 64 };
+  kit k = kit_open(NULL, 0);
+  int64_t n = 64;
+  float x[64] = {0};
+  char names[MANY + 1][8] = {"x"};
+  tn_tensor t = tn_tensor_make(TN_F32, 1, &n, x);
+  const char *ops[MANY], *ins[MANY], *outs[MANY];
+  for (int i = 0; i < MANY; i++) {
+    snprintf(names[i + 1], sizeof names[i + 1], i + 1 < MANY ? "v%d" : "y", i);
+    ops[i] = i ? "Any" : "Lead";
+    ins[i] = names[i];
+    outs[i] = names[i + 1];
+  }
+  tn_callable *c = chain(&k, &t, ops, ins, outs, MANY);
+  tn_plan *plan = kit_plan(&k, c, &t);
+  for (int32_t i = 0; i < plan->n_steps; i++) assert_true(plan->steps[i].n_followers <= MOST);
+  assert_int_equal(plan->steps[0].n_followers, MOST);
+  assert_no_overlap(plan);
+  done(&k, c, plan);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(packing_never_overlaps),
@@ -339,6 +363,7 @@ int main(void) {
       cmocka_unit_test(moves_that_can_be_views_have_no_step),
       cmocka_unit_test(views_of_inputs_work_as_outputs),
       cmocka_unit_test(elementwise_nodes_follow),
+      cmocka_unit_test(many_elementwise_nodes_are_several_steps),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
