@@ -145,6 +145,7 @@ tn_status TN_SIMD_NAME(conv_depthwise_plan)(const tn_call *call, tn_kernel_plan 
   out->elements_per_item = c.out_size;
   const double tap = depthwise_size(&c.w)      ? 0.4
                      : depthwise_is_wide(&c.w) ? (TN_VF_LANES == 16 ? 0.8 : 1.2)
+                     : c.w.stride[1] > 2       ? 0.9 * TN_VF_LANES /* inputs one by one */
                                                : 3.2;
   out->cost_ns = vectors * (double)(c.taps + 4) * tap + 300;
   out->grain[0] = tn_grain(TN_THREAD_NS, out->cost_ns / (double)out->items[0]);

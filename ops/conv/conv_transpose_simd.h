@@ -90,7 +90,9 @@ tn_status TN_SIMD_NAME(conv_transpose_blocked_plan)(const tn_call *call, tn_kern
   if (s) return s;
   const double products = (double)(g.out_blocks * TN_VF_LANES * g.c.channels * g.c.batch);
   const double flops = 2 * products * transposed_taps(&g);
-  const double copied = g.direct ? 0 : (double)(g.c.batch * g.image);
+  /* Zeros come around inputs, and outputs from the room of their phase. */
+  const double copied = (g.direct ? 0 : (double)(g.c.batch * g.image)) +
+                        (double)(g.c.batch * g.out_blocks * TN_VF_LANES) * (double)g.c.out_size;
   const int64_t room = TILE_BLOCKS * TN_VF_LANES * (g.run_rows * g.part + 1);
   const uint32_t last = g.direct ? 0 : 1;
   out->n_stages = last + 1;

@@ -16,7 +16,20 @@ tn_status TN_SIMD_NAME(reduce_plan)(const tn_call *call, tn_kernel_plan *out) {
   out->items[0] = r.kept.size / row * blocks;
   out->elements_per_item = row % each ? 0 : each;
   out->grain[0] = tn_grain(16000, (double)each * (double)r.summed.size);
-  out->cost_ns = (double)r.kept.size * (double)r.summed.size / 8 + 150;
+  const double output = r.inner_kept ? 0 : 1;
+  out->cost_ns = (double)r.kept.size * ((double)r.summed.size / 8 + output) + 150;
+  return TN_OK;
+}
+
+/* Two passes, with an exponential of each term and a logarithm in f64 of each output. */
+tn_status TN_SIMD_NAME(reduce_log_sum_exp_plan)(const tn_call *call, tn_kernel_plan *out) {
+  reduction r;
+  tn_status s = reduction_make(call, &r);
+  if (!s) s = TN_SIMD_NAME(reduce_plan)(call, out);
+  if (s) return s;
+  const double each = (double)r.summed.size * 7 / TN_VF_LANES + 10;
+  out->cost_ns = (double)r.kept.size * each + 150;
+  out->grain[0] = tn_grain(16000, out->cost_ns / (double)tn_max_i64(1, out->items[0]));
   return TN_OK;
 }
 

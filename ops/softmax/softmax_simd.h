@@ -17,7 +17,8 @@ tn_status TN_SIMD_NAME(softmax_plan)(const tn_call *call, tn_kernel_plan *out) {
   out->grain[0] = tn_grain(8000, (double)s.n * (double)tn_min_i64(s.inner, TN_VF_LANES));
   out->in_place[0] = 0;
   out->elements_per_item = s.inner == 1 ? s.n : 0;
-  out->cost_ns = (double)(s.outer * s.n * s.inner) / 4 + 100;
+  const double rows = s.inner == 1 ? (double)s.outer : 0;
+  out->cost_ns = (double)(s.outer * s.n * s.inner) / 4 + rows * 10 + 100;
   return TN_OK;
 }
 
