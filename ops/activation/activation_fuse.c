@@ -321,13 +321,6 @@ static bool same_type(const tn_tensor *a, const tn_tensor *b) {
   return a && b && a->dtype == b->dtype && a->rank >= 0 && a->rank == b->rank;
 }
 
-static int32_t emit_number(const tn_call *call, tn_graph *graph, uint32_t dtype, double number) {
-  uint64_t storage = 0;
-  tn_store_f64(dtype, &storage, 0, number);
-  const tn_tensor data = tn_tensor_make(dtype, 0, NULL, &storage);
-  return tn_emit_const(call, graph, &data);
-}
-
 tn_status activation_fuse(const tn_call *call, tn_graph *graph, int32_t node) {
   const tn_graph_api *api = call->host->graph;
   const int32_t out = api->node(graph, node)->outputs[0];
@@ -338,7 +331,7 @@ tn_status activation_fuse(const tn_call *call, tn_graph *graph, int32_t node) {
   found f;
   if (!match(&m, out, &f) || !same_type(api->value_type(graph, f.x), type)) return TN_OK;
   if (!f.bounded) return tn_lower_as(call, graph, node, f.op, &f.x, 1, f.attrs, f.n_attrs);
-  const int32_t inputs[3] = {f.x, emit_number(call, graph, dtype, f.lo),
-                             emit_number(call, graph, dtype, f.hi)};
+  const int32_t inputs[3] = {f.x, tn_emit_number(call, graph, dtype, f.lo),
+                             tn_emit_number(call, graph, dtype, f.hi)};
   return tn_lower_as(call, graph, node, f.op, inputs, 3, NULL, 0);
 }

@@ -121,10 +121,8 @@ static bool share_heads(const tn_pattern *p, const view *all, view *out) {
 /* ---- the pattern ---- */
 
 static bool is_last_axis(const tn_node *softmax, int32_t rank) {
-  for (uint32_t k = 0; k < softmax->n_attrs; k++)
-    if (!strcmp(softmax->attrs[k]->name, "axis"))
-      return softmax->attrs[k]->i == -1 || softmax->attrs[k]->i == rank - 1;
-  return softmax->version >= 13;
+  const int64_t axis = tn_pattern_int(softmax, "axis", softmax->version >= 13 ? -1 : 1);
+  return axis == -1 || axis == rank - 1;
 }
 
 /* value = softmax(...), or that with 0 for NaN. */

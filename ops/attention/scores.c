@@ -189,9 +189,7 @@ static int32_t emit(const maker *m, const char *op, int32_t a, int32_t b) {
 }
 
 static int32_t emit_number(const maker *m, double number) {
-  const float value = (float)number;
-  const tn_tensor t = tn_tensor_make(TN_F32, 0, NULL, (void *)(uintptr_t)&value);
-  return tn_emit_const(m->call, m->graph, &t);
+  return tn_emit_number(m->call, m->graph, TN_F32, number);
 }
 
 /* value ? kept : number, or the other way round */

@@ -3,8 +3,7 @@
  * the other factor is dequantised, too: that is tenon::QuantMatMul's. */
 #include "base/fetch.h"
 #include "base/infer.h"
-#include "base/lower.h"
-#include "base/pattern.h"
+#include "base/region_dims.h"
 #include "blocks.h"
 #include "matmul.gen.h"
 #include "quant.gen.h"
@@ -76,30 +75,13 @@ static bool source_of(const tn_pattern *p, int32_t value, int32_t k_axis, source
   return true;
 }
 
-/* What the value is the transposed copy of, matrices both (transpositions are regions when rewrites
- * see them); -1: of nothing. */
-static int32_t transposed(const tn_pattern *p, int32_t value) {
-  uint32_t n = 0;
-  const tn_tensor *t = tn_pattern_type(p, value);
-  const int32_t node = value < 0 ? -1 : p->api->value_producer(p->graph, value);
-  const tn_region *const *regions =
-      t && t->rank == 2 && node >= 0 ? p->api->node_regions(p->graph, node, &n) : NULL;
-  if (n != 1 || !tn_pattern_root(p, node)) return -1;
-  const tn_region *r = regions[0];
-  if (r->rank != 2 || r->src_offset || r->dst_offset) return -1;
-  const int32_t row = r->dst_stride[0] == 1; /* the dim that counts rows of the copy */
-  const bool turns = r->size[row] == t->shape[0] && r->size[!row] == t->shape[1] &&
-                     r->dst_stride[row] == t->shape[1] && r->dst_stride[!row] == 1 &&
-                     r->src_stride[row] == 1 && r->src_stride[!row] == t->shape[0];
-  const int32_t from = turns ? p->api->node(p->graph, node)->inputs[r->input] : -1;
-  const tn_tensor *x = tn_pattern_type(p, from);
-  return x && x->rank == 2 && x->shape[0] == t->shape[1] && x->shape[1] == t->shape[0] ? from : -1;
-}
-
-/* The same, or of its transpose. */
+/* The same, or of its transpose. (Transpositions are regions when rewrites see them.) */
 static bool find_source(const tn_pattern *p, int32_t value, int32_t k_axis, source *out) {
-  const int32_t from = transposed(p, value);
-  return from < 0 ? source_of(p, value, k_axis, out) : source_of(p, from, !k_axis, out);
+  int32_t from, perm[TN_MAX_RANK];
+  const tn_tensor *t = tn_pattern_type(p, value);
+  if (t && t->rank == 2 && tn_region_transposes(p, value, &from, perm) && perm[0] == 1)
+    return source_of(p, from, !k_axis, out);
+  return source_of(p, value, k_axis, out);
 }
 
 /* Numbers that share a scale in tenon::BlockMatMul: a power of 2 that divides blocks; 0: none. */

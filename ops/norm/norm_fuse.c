@@ -199,12 +199,9 @@ static bool is_followed(const tn_pattern *p, int32_t value, const char *op, cons
 
 /* Ones for all of x's dims from axis on. */
 static int32_t emit_ones(const tn_call *call, tn_graph *graph, const layer_norm *f) {
-  uint64_t one = 0;
-  tn_store_f64(f->type->dtype, &one, 0, 1);
-  const tn_tensor scalar = tn_tensor_make(f->type->dtype, 0, NULL, &one),
-                  type = tn_tensor_make(f->type->dtype, f->type->rank - f->d.axis,
-                                        f->type->shape + f->d.axis, NULL);
-  const int32_t fill = tn_emit_const(call, graph, &scalar);
+  const tn_tensor type =
+      tn_tensor_make(f->type->dtype, f->type->rank - f->d.axis, f->type->shape + f->d.axis, NULL);
+  const int32_t fill = tn_emit_number(call, graph, type.dtype, 1);
   int32_t value;
   if (fill < 0) return fill;
   tn_moves moves = tn_moves_begin(call, graph);

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "base/dtype.h"
+
 void tn_move_push(tn_move *m, int64_t size, int64_t src_stride, int64_t dst_stride) {
   int32_t k = m->rank++;
   m->size[k] = size;
@@ -187,6 +189,12 @@ int32_t tn_emit_const(const tn_call *call, tn_graph *graph, const tn_tensor *dat
   return !s ? value : s == -1 ? TN_ERR_INTERNAL : s; /* -1 reads as an input left out */
 }
 
+int32_t tn_emit_number(const tn_call *call, tn_graph *graph, uint32_t dtype, double number) {
+  uint64_t storage = 0;
+  tn_store_f64(dtype, &storage, 0, number);
+  const tn_tensor t = tn_tensor_make(dtype, 0, NULL, &storage);
+  return tn_emit_const(call, graph, &t);
+}
 int32_t tn_emit_ints(const tn_call *call, tn_graph *graph, const int64_t *data, int64_t n) {
   int64_t *copy = call->host->alloc(call->ctx, (uint64_t)(n + 1) * sizeof *copy);
   if (!copy) return TN_ERR_MEMORY;

@@ -61,6 +61,9 @@ int32_t tn_emit_ints(const tn_call *call, tn_graph *graph, const int64_t *data,
 int32_t tn_emit_floats(const tn_call *call, tn_graph *graph, const double *data,
                        int64_t n); /* f32[n] */
 
+/* A constant of rank 0 and of this dtype, to which the number is rounded. */
+int32_t tn_emit_number(const tn_call *call, tn_graph *graph, uint32_t dtype, double number);
+
 /* A new node of the newest version of `op` (domain ai.onnx) with one output, whose id is answered,
  * or a negative status. Negative inputs below -1 are statuses of tn_emit_...: they are answered. */
 int32_t tn_emit_node(const tn_call *call, tn_graph *graph, const char *name, const char *op,
