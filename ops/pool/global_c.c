@@ -34,13 +34,13 @@ tn_status global_pool_plan(const tn_call *call, tn_kernel_plan *out) {
     return TN_OK;                                                                       \
   }
 #define ADD(a, b) ((a) + (b))
-#define MAX(a, b) ((a) > (b) ? (a) : (b))
+#define MAX(a, b) ((a) > (b) ? (a) : (b)) /* b if a is NaN */
 #define POWER ((const tn_global_lp_pool_attrs *)call->attrs)->p
 
 GLOBAL(float, global_average_pool_f32_c, 0, *a += v, ADD, sum / (float)size)
 GLOBAL(double, global_average_pool_f64_c, 0, *a += v, ADD, sum / (double)size)
-GLOBAL(float, global_max_pool_f32_c, -INFINITY, *a = MAX(*a, v), MAX, sum)
-GLOBAL(double, global_max_pool_f64_c, -(double)INFINITY, *a = MAX(*a, v), MAX, sum)
+GLOBAL(float, global_max_pool_f32_c, -INFINITY, *a = MAX(v, *a), MAX, sum)
+GLOBAL(double, global_max_pool_f64_c, -(double)INFINITY, *a = MAX(v, *a), MAX, sum)
 GLOBAL(float, global_lp_pool_f32_c, 0, *a += powf(fabsf(v), (float)POWER), ADD,
        powf(sum, 1 / (float)POWER))
 GLOBAL(double, global_lp_pool_f64_c, 0, *a += pow(fabs(v), (double)POWER), ADD,

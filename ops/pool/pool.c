@@ -128,7 +128,8 @@ tn_status max_pool_reference(const tn_call *call) {
     for (int64_t t = 0; t < p.taps; t++) {
       int64_t i = tap_index(&p, k % p.out_size, t);
       double v = i < 0 ? 0 : tn_load_f64(x->dtype, x->data, k / p.out_size * p.in_size + i);
-      if (i >= 0 && (where < 0 || v > best)) best = v, where = i;
+      if (i >= 0 && (where < 0 || v > best)) where = i;
+      if (i >= 0 && v > best) best = v;
     }
     tn_store_f64(x->dtype, call->outputs[0]->data, k, best);
     if (call->n_outputs > 1 && call->outputs[1])

@@ -183,22 +183,22 @@ static void finish_indices(const pool_shape *p, bool by_column, int64_t item, in
     if (place[o] >= 0) place[o] = plane + (by_column ? column_major(p, place[o]) : place[o]);
 }
 
-#define MAX_POOL_INDICES(T, LOWEST, name)                                                     \
-  tn_status name(const tn_call *call, uint32_t stage, int64_t begin, int64_t end,             \
-                 uint32_t worker) {                                                           \
-    (void)stage, (void)worker;                                                                \
-    pool_shape p;                                                                             \
-    const tn_status s = max_pool_shape(call, &p);                                             \
-    const bool by_column = ((const tn_max_pool_attrs *)call->attrs)->storage_order != 0;      \
-    for (int64_t item = begin; !s && item < end; item++) {                                    \
-      const int64_t n = p.w.out[p.w.n - 1];                                                   \
-      int64_t *place = (int64_t *)call->outputs[1]->data + item * n;                          \
-      for (int64_t o = 0; o < n; o++) place[o] = -1;                                          \
-      POOL_ROW(T, LOWEST, const bool best = place[o] < 0 || v > y[o]; y[o] = best ? v : y[o]; \
-               place[o] = best ? at + o * stride : place[o]);                                 \
-      finish_indices(&p, by_column, item, place);                                             \
-    }                                                                                         \
-    return s;                                                                                 \
+#define MAX_POOL_INDICES(T, LOWEST, name)                                                \
+  tn_status name(const tn_call *call, uint32_t stage, int64_t begin, int64_t end,        \
+                 uint32_t worker) {                                                      \
+    (void)stage, (void)worker;                                                           \
+    pool_shape p;                                                                        \
+    const tn_status s = max_pool_shape(call, &p);                                        \
+    const bool by_column = ((const tn_max_pool_attrs *)call->attrs)->storage_order != 0; \
+    for (int64_t item = begin; !s && item < end; item++) {                               \
+      const int64_t n = p.w.out[p.w.n - 1];                                              \
+      int64_t *place = (int64_t *)call->outputs[1]->data + item * n;                     \
+      for (int64_t o = 0; o < n; o++) place[o] = -1;                                     \
+      POOL_ROW(T, LOWEST, const bool best = v > y[o]; y[o] = best ? v : y[o];            \
+               place[o] = best || place[o] < 0 ? at + o * stride : place[o]);            \
+      finish_indices(&p, by_column, item, place);                                        \
+    }                                                                                    \
+    return s;                                                                            \
   }
 MAX_POOL_INDICES(float, -INFINITY, max_pool_indices_f32_c)
 MAX_POOL_INDICES(double, -(double)INFINITY, max_pool_indices_f64_c)
