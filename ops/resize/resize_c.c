@@ -1,7 +1,7 @@
 /* Resize, portable: the inner loops, and the kernels of types that are no f32. */
 #include <string.h>
 
-#include "rows.h"
+#include "resize_bytes.h"
 
 #include "resize.gen.h"
 
@@ -34,10 +34,7 @@ tn_status resize_prepare(const tn_call *call) { return resize_rows_prepare(call,
 /* ---- f32 ---- */
 
 static double mixed_row_ns(const resize_state *st) {
-  int64_t taps = 1;
-  for (int32_t k = 0; k < st->last; k++)
-    if (st->axes[k].resized) taps *= resize_taps(&st->spec, &st->axes[k]);
-  return 20 + 0.2 * (double)(taps * resize_row_in(st)) +
+  return 20 + 0.2 * (double)(resize_mixed_taps(st) * resize_row_in(st)) +
          0.5 * (double)(resize_taps(&st->spec, &st->axes[st->last]) * resize_row_out(st));
 }
 
@@ -105,8 +102,11 @@ static void mix_rows_f64(const resize_state *st, const tn_tensor *in, resize_wal
   }
 }
 
+static bool is_byte(uint32_t dtype) { return dtype == TN_U8 || dtype == TN_I8; }
+
 tn_status resize_any_plan(const tn_call *call, tn_kernel_plan *out) {
-  return resize_rows_plan(call, 0, sizeof(double), any_row_ns, out);
+  return resize_rows_plan(call, 0, sizeof(double),
+                          is_byte(call->inputs[0]->dtype) ? bytes_row_ns : any_row_ns, out);
 }
 
 tn_status resize_any_c(const tn_call *call, uint32_t stage, int64_t begin, int64_t end,
@@ -119,6 +119,7 @@ tn_status resize_any_c(const tn_call *call, uint32_t stage, int64_t begin, int64
   const int64_t places = st->axes[st->last].out;
   resize_walk w;
   (void)stage;
+  if (is_byte(out->dtype)) return bytes_run(call, begin, end, worker);
   resize_walk_begin(st, begin, &w);
   for (int64_t r = begin; r < end; r++, resize_walk_on(st, &w)) {
     const bool outside = resize_walk_outside(st, &w);

@@ -5,7 +5,7 @@
 #define TN_RESIZE_RESIZE_SIMD_H
 
 #include "base/simd.h"
-#include "rows.h"
+#include "resize_bytes.h"
 
 #include "resize.gen.h"
 
@@ -44,27 +44,29 @@ RESIZE_INLINE void row_vectors(const resize_state *st, const float *row, int32_t
                                int64_t taps, bool weighs, int64_t copies, float *out) {
   const resize_lanes *t = &st->lanes;
   const int64_t n = resize_row_out(st), in = resize_row_in(st);
-  const tn_vf_mask all = tn_vf_mask_first(TN_VF_LANES),
-                   has = tn_vf_mask_first(
-                       tn_max_i64(0, tn_min_i64(TN_VF_LANES, in - (loads - 1) * TN_VF_LANES)));
+  const tn_vf_mask all = tn_vf_mask_first(TN_VF_LANES);
+  tn_vf_mask has[4]; /* what the input row has for the loads */
+  for (int k = 0; k < 4; k++)
+    has[k] = tn_vf_mask_first(tn_max_i64(0, tn_min_i64(TN_VF_LANES, in - k * TN_VF_LANES)));
   const uint32_t *at = t->at;
   const float *w = t->weight;
   if (!taps) taps = st->tables[st->last].taps;
-  for (int64_t v = 0; v * TN_VF_LANES < n; v++) {
-    const float *from = row + t->first[v];
-    const tn_vf_mask live = tn_vf_mask_first(tn_min_i64(TN_VF_LANES, n - v * TN_VF_LANES));
-    tn_vf low = tn_vf_set1(0), high = low, sum = low;
-    if (loads == 1) low = tn_vf_load_mask(has, from);
-    if (loads == 2) low = tn_vf_load(from), high = tn_vf_load_mask(has, from + TN_VF_LANES);
+  for (int64_t i = 0; i * TN_VF_LANES < n; i++) {
+    const float *from = row + t->first[i];
+    const tn_vf_mask live = tn_vf_mask_first(tn_min_i64(TN_VF_LANES, n - i * TN_VF_LANES));
+    tn_vf x[4], sum = tn_vf_set1(0);
+    TN_UNROLL for (int k = 0; k < loads; k++) x[k] =
+        tn_vf_load_mask(has[k], from + k * TN_VF_LANES);
     for (int64_t k = 0; k < taps; k++, at += TN_VF_LANES, w += TN_VF_LANES) {
       tn_vu places;
       memcpy(&places, at, sizeof places);
-      const tn_vf x = loads == 1   ? tn_vf_pick(low, places)
-                      : loads == 2 ? tn_vf_pick_two(low, high, places)
+      const tn_vf v = loads == 1   ? tn_vf_pick(x[0], places)
+                      : loads == 2 ? tn_vf_pick_two(x[0], x[1], places)
+                      : loads == 4 ? tn_vf_pick_four(x[0], x[1], x[2], x[3], places)
                                    : tn_vf_gather(all, from, places);
-      sum = !weighs ? x : k == 0 ? tn_vf_mul(tn_vf_load(w), x) : tn_vf_fma(tn_vf_load(w), x, sum);
+      sum = !weighs ? v : k == 0 ? tn_vf_mul(tn_vf_load(w), v) : tn_vf_fma(tn_vf_load(w), v, sum);
     }
-    for (int64_t k = 0; k < copies; k++) tn_vf_store_mask(out + k * n + v * TN_VF_LANES, live, sum);
+    for (int64_t k = 0; k < copies; k++) tn_vf_store_mask(out + k * n + i * TN_VF_LANES, live, sum);
   }
 }
 
@@ -73,6 +75,7 @@ RESIZE_INLINE void row_loads(const resize_state *st, const float *row, int64_t t
   switch (st->lanes.loads) {
     case 1: row_vectors(st, row, 1, taps, weighs, copies, out); break;
     case 2: row_vectors(st, row, 2, taps, weighs, copies, out); break;
+    case 4: row_vectors(st, row, 4, taps, weighs, copies, out); break;
     default: row_vectors(st, row, 0, taps, weighs, copies, out);
   }
 }
@@ -103,7 +106,9 @@ RESIZE_INLINE void row_slices(const resize_state *st, const float *row, int64_t 
 /* ---- nearest ---- */
 
 static double nearest_row_ns(const resize_state *st) {
-  return 12 + 1.0 * (double)resize_row_out(st) / TN_VF_LANES;
+  const double bytes = 4.0 * (double)resize_row_out(st),
+               far = bytes - 1e6 / (double)tn_max_i64(1, st->rows); /* what leaves the cache */
+  return 4 + 0.9 * (double)resize_row_out(st) / TN_VF_LANES + (far > 0 ? far / 20 : 0);
 }
 
 tn_status TN_SIMD_NAME(resize_nearest_plan)(const tn_call *call, tn_kernel_plan *out) {
@@ -140,19 +145,17 @@ tn_status TN_SIMD_NAME(resize_nearest)(const tn_call *call, uint32_t stage, int6
 /* ---- linear and cubic ---- */
 
 static double mixed_row_ns(const resize_state *st) {
-  int64_t taps = 1;
-  for (int32_t k = 0; k < st->last; k++)
-    if (st->axes[k].resized) taps *= resize_taps(&st->spec, &st->axes[k]);
   const double along = (double)resize_taps(&st->spec, &st->axes[st->last]);
-  return 20 +
-         (0.4 * (double)(taps * resize_row_in(st)) + (1 + along) * (double)resize_row_out(st)) /
-             TN_VF_LANES;
+  return 20 + (0.4 * (double)(resize_mixed_taps(st) * resize_row_in(st)) +
+               (1 + along) * (double)resize_row_out(st)) /
+                  TN_VF_LANES;
 }
 
 tn_status TN_SIMD_NAME(resize_mixed_plan)(const tn_call *call, tn_kernel_plan *out) {
   return resize_rows_plan(call, TN_VF_LANES, sizeof(float), mixed_row_ns, out);
 }
 
+/* sum has room for whole vectors: what was stored by mask could not be loaded for a while. */
 RESIZE_INLINE void sum_rows(const resize_row_taps *taps, int64_t n_taps, int64_t n, bool first,
                             float *sum) {
   for (int64_t k = 0; k < n; k += TN_VF_LANES) {
@@ -160,7 +163,7 @@ RESIZE_INLINE void sum_rows(const resize_row_taps *taps, int64_t n_taps, int64_t
     tn_vf v = first ? tn_vf_set1(0) : tn_vf_load_mask(live, sum + k);
     for (int64_t t = 0; t < n_taps; t++)
       v = tn_vf_fma(tn_vf_set1(taps->weight[t]), tn_vf_load_mask(live, taps->row[t] + k), v);
-    tn_vf_store_mask(sum + k, live, v);
+    tn_vf_store(sum + k, v);
   }
 }
 
@@ -193,6 +196,18 @@ tn_status TN_SIMD_NAME(resize_mixed)(const tn_call *call, uint32_t stage, int64_
   static const resize_mix mix = {mix_rows, mix_places};
   (void)stage;
   return resize_mixed_run(call, &mix, begin, end, worker);
+}
+
+/* ---- bytes ---- */
+
+tn_status TN_SIMD_NAME(resize_bytes_plan)(const tn_call *call, tn_kernel_plan *out) {
+  return resize_rows_plan(call, 0, sizeof(double), bytes_row_ns, out);
+}
+
+tn_status TN_SIMD_NAME(resize_bytes)(const tn_call *call, uint32_t stage, int64_t begin,
+                                     int64_t end, uint32_t worker) {
+  (void)stage;
+  return bytes_run(call, begin, end, worker);
 }
 
 #endif

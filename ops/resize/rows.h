@@ -10,7 +10,7 @@ enum { RESIZE_MAX_DIMS = TN_MAX_RANK + 1, RESIZE_MAX_TAPS = 16 };
 
 /* For vectors of f32: the elements that a vector of a row is made of, and their weights. */
 typedef struct resize_lanes {
-  int32_t loads;  /* vectors that hold all of them: 1 or 2; 0: more */
+  int32_t loads;  /* vectors that hold all of them: 1, 2 or 4; 0: more */
   int32_t *first; /* [vectors] where the loads begin in the row; 0 without */
   uint32_t *at;   /* [vectors][taps][lanes], from there on */
   float *weight;  /* the same */
@@ -78,6 +78,13 @@ bool resize_walk_tap(const resize_state *st, resize_walk *w);
 int64_t resize_walk_at(const resize_state *st, const resize_walk *w, double *weight);
 /* The row gets the extrapolation value. */
 bool resize_walk_outside(const resize_state *st, const resize_walk *w);
+
+/* Taps of an output row in all dims but the last. */
+int64_t resize_mixed_taps(const resize_state *st);
+
+/* Writes the extrapolation value where a row of tf_crop_and_resize lies outside; outside: it all
+ * does. */
+void resize_fill_cropped(const tn_call *call, int64_t row, bool outside);
 
 /* A number as the element type takes it. */
 void resize_store(uint32_t dtype, void *out, int64_t at, double x);

@@ -88,7 +88,7 @@ tn_status resize_rows_plan(const tn_call *call, int64_t lanes, int64_t wide_byte
   out->state_key = key ^ (uint64_t)call->inputs[0]->layout;
   out->items[0] = resize_row_out(&st) ? st.rows : 0;
   out->grain[0] = tn_grain(TN_THREAD_NS, row);
-  out->worker_scratch_bytes = (uint64_t)(resize_row_in(&st) * wide_bytes);
+  out->worker_scratch_bytes = (uint64_t)((resize_row_in(&st) + lanes) * wide_bytes);
   out->cost_ns = (double)st.rows * row + 200;
   if (call->outputs[0]->layout == TN_PLAIN) out->elements_per_item = resize_row_out(&st);
   return TN_OK;
@@ -131,7 +131,7 @@ static void fill_lanes(resize_state *st, int64_t lanes, void *memory) {
     vector_span(st, lanes, v, &low, &high);
     widest = tn_max_i64(widest, high - low + 1);
   }
-  st->lanes.loads = widest <= lanes ? 1 : widest <= 2 * lanes ? 2 : 0;
+  st->lanes.loads = widest <= lanes ? 1 : widest <= 2 * lanes ? 2 : widest <= 4 * lanes ? 4 : 0;
   const int64_t most = tn_max_i64(0, resize_row_in(st) - st->lanes.loads * lanes);
   for (int64_t v = 0; v < vectors; v++) {
     vector_span(st, lanes, v, &low, &high);
@@ -210,62 +210,7 @@ bool resize_walk_tap(const resize_state *st, resize_walk *w) {
   return false;
 }
 
-/* ---- weighted rows ---- */
-
-/* The input row that the taps mix; straight from the input if there is but one. */
-static const float *mix_rows(const resize_state *st, const resize_mix *mix, const float *in,
-                             resize_walk *w, float *sum) {
-  resize_row_taps taps = {.n = 0};
-  bool first = true, more = true;
-  while (more) {
-    double weight;
-    const float *row = in + resize_walk_at(st, w, &weight);
-    more = resize_walk_tap(st, w);
-    if (weight == 0 && (more || taps.n > 0 || !first)) continue;
-    taps.row[taps.n] = row;
-    taps.weight[taps.n++] = (float)weight;
-    if (taps.n < RESIZE_MAX_TAPS) continue;
-    mix->rows(&taps, resize_row_in(st), first, sum);
-    taps.n = 0;
-    first = false;
-  }
-  if (first && taps.n == 1 && taps.weight[0] == 1) return taps.row[0];
-  if (taps.n > 0) mix->rows(&taps, resize_row_in(st), first, sum);
-  return sum;
-}
-
-static void fill_f32(float *out, int64_t n, double value) {
-  for (int64_t k = 0; k < n; k++) out[k] = (float)value;
-}
-
-static void fill_outside(const resize_state *st, float *out) {
-  const resize_table *last = &st->tables[st->last];
-  if (st->spec.coords != COORDS_TF_CROP_AND_RESIZE) return;
-  for (int64_t x = 0; x < st->axes[st->last].out; x++)
-    if (last->outside[x]) fill_f32(out + x * st->inner, st->inner, st->spec.extrapolation);
-}
-
-tn_status resize_mixed_run(const tn_call *call, const resize_mix *mix, int64_t begin, int64_t end,
-                           uint32_t worker) {
-  const resize_state *st = call->state;
-  const int64_t n = resize_row_out(st);
-  float *sum =
-      (float *)(void *)((uint8_t *)call->worker_scratch + worker * call->worker_scratch_bytes);
-  float *out = (float *)call->outputs[0]->data + begin * n;
-  resize_walk w;
-  resize_walk_begin(st, begin, &w);
-  for (int64_t r = begin; r < end; r++, out += n, resize_walk_on(st, &w)) {
-    if (resize_walk_outside(st, &w)) {
-      fill_f32(out, n, st->spec.extrapolation);
-    } else {
-      mix->places(st, mix_rows(st, mix, call->inputs[0]->data, &w, sum), out);
-      fill_outside(st, out);
-    }
-  }
-  return TN_OK;
-}
-
-/* ---- nearest ---- */
+/* ---- numbers that are no elements of the input ---- */
 
 /* As an integer type saw a float become it: the fraction is cut off, values out of range are its
  * limits. */
@@ -294,6 +239,65 @@ static void fill_places(const tn_call *call, int64_t at, int64_t n) {
     resize_store(out->dtype, out->data, at + k, st->spec.extrapolation);
 }
 
+void resize_fill_cropped(const tn_call *call, int64_t row, bool outside) {
+  const resize_state *st = call->state;
+  const int64_t n = resize_row_out(st);
+  if (outside) fill_places(call, row * n, n);
+  for (int64_t x = 0; !outside && x < st->axes[st->last].out; x++)
+    if (st->tables[st->last].outside[x]) fill_places(call, row * n + x * st->inner, st->inner);
+}
+
+/* ---- weighted rows ---- */
+
+int64_t resize_mixed_taps(const resize_state *st) {
+  int64_t taps = 1;
+  for (int32_t k = 0; k < st->last; k++)
+    if (st->axes[k].resized) taps *= resize_taps(&st->spec, &st->axes[k]);
+  return taps;
+}
+
+/* The input row that the taps mix; straight from the input if there is but one. */
+static const float *mix_rows(const resize_state *st, const resize_mix *mix, const float *in,
+                             resize_walk *w, float *sum) {
+  resize_row_taps taps;
+  bool first = true, more = true;
+  taps.n = 0;
+  while (more) {
+    double weight;
+    const float *row = in + resize_walk_at(st, w, &weight);
+    more = resize_walk_tap(st, w);
+    if (weight == 0 && (more || taps.n > 0 || !first)) continue;
+    taps.row[taps.n] = row;
+    taps.weight[taps.n++] = (float)weight;
+    if (taps.n < RESIZE_MAX_TAPS) continue;
+    mix->rows(&taps, resize_row_in(st), first, sum);
+    taps.n = 0;
+    first = false;
+  }
+  if (first && taps.n == 1 && taps.weight[0] == 1) return taps.row[0];
+  if (taps.n > 0) mix->rows(&taps, resize_row_in(st), first, sum);
+  return sum;
+}
+
+tn_status resize_mixed_run(const tn_call *call, const resize_mix *mix, int64_t begin, int64_t end,
+                           uint32_t worker) {
+  const resize_state *st = call->state;
+  const int64_t n = resize_row_out(st);
+  float *sum =
+      (float *)(void *)((uint8_t *)call->worker_scratch + worker * call->worker_scratch_bytes);
+  float *out = (float *)call->outputs[0]->data + begin * n;
+  resize_walk w;
+  resize_walk_begin(st, begin, &w);
+  for (int64_t r = begin; r < end; r++, out += n, resize_walk_on(st, &w)) {
+    const bool outside = resize_walk_outside(st, &w);
+    if (!outside) mix->places(st, mix_rows(st, mix, call->inputs[0]->data, &w, sum), out);
+    if (st->spec.coords == COORDS_TF_CROP_AND_RESIZE) resize_fill_cropped(call, r, outside);
+  }
+  return TN_OK;
+}
+
+/* ---- nearest ---- */
+
 /* Input place of an output place of a dim before `last`. */
 static int64_t nearest_index(const resize_state *st, int32_t k, int64_t place) {
   return st->axes[k].resized ? st->tables[k].index[place] : place;
@@ -306,14 +310,6 @@ static int64_t same_rows(const resize_state *st, int64_t place, int64_t end) {
   if (k < 0 || !st->axes[k].resized) return 1;
   while (place + n < end && st->tables[k].index[place + n] == st->tables[k].index[place]) n++;
   return n;
-}
-
-static void fill_cropped(const tn_call *call, int64_t row, bool outside) {
-  const resize_state *st = call->state;
-  const int64_t n = resize_row_out(st);
-  if (outside) fill_places(call, row * n, n);
-  for (int64_t x = 0; !outside && x < st->axes[st->last].out; x++)
-    if (st->tables[st->last].outside[x]) fill_places(call, row * n + x * st->inner, st->inner);
 }
 
 tn_status resize_nearest_run(const tn_call *call, resize_pick_fn pick, int64_t begin, int64_t end) {
@@ -342,6 +338,6 @@ tn_status resize_nearest_run(const tn_call *call, resize_pick_fn pick, int64_t b
   }
   resize_walk_begin(st, begin, &w);
   for (int64_t r = begin; r < end && crops; r++, resize_walk_on(st, &w))
-    fill_cropped(call, r, resize_walk_outside(st, &w));
+    resize_fill_cropped(call, r, resize_walk_outside(st, &w));
   return TN_OK;
 }

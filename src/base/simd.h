@@ -236,7 +236,7 @@ static inline tn_vf tn_vf_pick(tn_vf v, tn_vu at) {
 #endif
 }
 
-/* Element at[l] of a followed by b; at < 2 * TN_VF_LANES. */
+/* Element at[l] of a followed by b; at < 2 * TN_VF_LANES, on x86 higher bits are ignored. */
 static inline tn_vf tn_vf_pick_two(tn_vf a, tn_vf b, tn_vu at) {
 #if defined(__AVX512F__)
   return _mm512_permutex2var_ps(a, (__m512i)at, b);
@@ -250,6 +250,26 @@ static inline tn_vf tn_vf_pick_two(tn_vf a, tn_vf b, tn_vu at) {
   const __m256i in_b = _mm256_slli_epi32((__m256i)at, 28); /* bit 3 becomes the sign */
   return _mm256_blendv_ps(_mm256_permutevar8x32_ps(a, (__m256i)at),
                           _mm256_permutevar8x32_ps(b, (__m256i)at), _mm256_castsi256_ps(in_b));
+#endif
+}
+
+/* Element at[l] of a followed by b, c and d; at < 4 * TN_VF_LANES. */
+static inline tn_vf tn_vf_pick_four(tn_vf a, tn_vf b, tn_vf c, tn_vf d, tn_vu at) {
+#if defined(__AVX512F__)
+  const __mmask16 far = _mm512_test_epi32_mask((__m512i)at, _mm512_set1_epi32(2 * TN_VF_LANES));
+  return _mm512_mask_blend_ps(far, tn_vf_pick_two(a, b, at), tn_vf_pick_two(c, d, at));
+#elif defined(__ARM_NEON)
+  float from[4 * TN_VF_LANES], lanes[TN_VF_LANES];
+  tn_vf_store(from, a);
+  tn_vf_store(from + TN_VF_LANES, b);
+  tn_vf_store(from + 2 * TN_VF_LANES, c);
+  tn_vf_store(from + 3 * TN_VF_LANES, d);
+  for (int l = 0; l < TN_VF_LANES; l++) lanes[l] = from[at[l]];
+  return tn_vf_load(lanes);
+#else
+  const __m256i far = _mm256_slli_epi32((__m256i)at, 27); /* bit 4 becomes the sign */
+  return _mm256_blendv_ps(tn_vf_pick_two(a, b, at), tn_vf_pick_two(c, d, at),
+                          _mm256_castsi256_ps(far));
 #endif
 }
 
