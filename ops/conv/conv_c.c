@@ -3,7 +3,7 @@
  * conv_f32_c: for a block of output pixels the inputs under their windows are gathered into panels
  * (im2col, one block at a time, in worker scratch) and multiplied by the weights as they stand,
  * [M][C*taps] row-major. 1 to 3 spatial dims. conv_depthwise_f32_c: one input channel per group,
- * row by row. conv_any_c: any rank, f64, plain loops. */
+ * row by row, 2 or 3 dims. conv_any_c: any rank, f64, plain loops. */
 #include "base/epilogue.h"
 #include "base/gemm.h"
 #include "conv_gather.h"
@@ -105,7 +105,7 @@ tn_status conv_f32_c(const tn_call *call, uint32_t stage, int64_t begin, int64_t
 
 const char *conv_depthwise_refuse(const tn_call *call) {
   const tn_conv_attrs *a = call->attrs;
-  if (call->inputs[0]->rank != 4) return "takes two spatial dims";
+  if (call->inputs[0]->rank < 4 || call->inputs[0]->rank > 5) return "takes 2 or 3 spatial dims";
   if (a->group != call->inputs[0]->shape[1] || a->group < 2)
     return "takes one input channel per group";
   return tn_epilogue_refuse_f32(call, 1);
@@ -124,27 +124,36 @@ tn_status conv_depthwise_plan(const tn_call *call, tn_kernel_plan *out) {
 
 /* y[ow] += k * x[ow*stride + offset] for the pixels whose tap is inside the row. */
 static void add_tap(const tn_window *w, float k, const float *x, int64_t tap, float *y) {
-  int64_t offset = tap * w->dilation[1] - w->pad_lo[1], stride = w->stride[1];
-  int64_t lo = offset < 0 ? tn_ceil_div(-offset, stride) : 0;
-  int64_t hi =
-      w->in[1] - offset <= 0 ? 0 : tn_min_i64(w->out[1], tn_ceil_div(w->in[1] - offset, stride));
+  int64_t offset = tap * w->dilation[2] - w->pad_lo[2], stride = w->stride[2], lo, hi;
+  tn_window_reach(w, 2, tap, &lo, &hi);
   if (stride == 1)
     for (int64_t o = lo; o < hi; o++) y[o] += k * x[o + offset];
   else
     for (int64_t o = lo; o < hi; o++) y[o] += k * x[o * stride + offset];
 }
 
-static void depthwise_channel(const conv_shape *c, const float *x, const float *k, float bias,
+/* Output row oh of what one depth of the window adds; x, k: that of the input and of the window. */
+static void add_rows(const tn_window *w, const float *x, const float *k, int64_t oh, float *y) {
+  int64_t lo, hi;
+  tn_window_taps(w, 1, oh, &lo, &hi);
+  for (int64_t th = lo; th < hi; th++) {
+    const float *row = x + (oh * w->stride[1] - w->pad_lo[1] + th * w->dilation[1]) * w->in[2];
+    for (int64_t tw = 0; tw < w->kernel[2]; tw++) add_tap(w, k[th * w->kernel[2] + tw], row, tw, y);
+  }
+}
+
+/* w: of 3 dims. */
+static void depthwise_channel(const tn_window *w, const float *x, const float *k, float bias,
                               float *y) {
-  const tn_window *w = &c->w;
-  for (int64_t oh = 0; oh < w->out[0]; oh++, y += w->out[1]) {
+  const int64_t in_size = w->in[1] * w->in[2], taps = w->kernel[1] * w->kernel[2];
+  for (int64_t od = 0; od < w->out[0]; od++) {
     int64_t lo, hi;
-    for (int64_t ow = 0; ow < w->out[1]; ow++) y[ow] = bias;
-    tn_window_taps(w, 0, oh, &lo, &hi);
-    for (int64_t th = lo; th < hi; th++) {
-      const float *row = x + (oh * w->stride[0] - w->pad_lo[0] + th * w->dilation[0]) * w->in[1];
-      for (int64_t tw = 0; tw < w->kernel[1]; tw++)
-        add_tap(w, k[th * w->kernel[1] + tw], row, tw, y);
+    tn_window_taps(w, 0, od, &lo, &hi);
+    for (int64_t oh = 0; oh < w->out[1]; oh++, y += w->out[2]) {
+      for (int64_t ow = 0; ow < w->out[2]; ow++) y[ow] = bias;
+      for (int64_t td = lo; td < hi; td++)
+        add_rows(w, x + (od * w->stride[0] - w->pad_lo[0] + td * w->dilation[0]) * in_size,
+                 k + td * taps, oh, y);
     }
   }
 }
@@ -155,14 +164,15 @@ tn_status conv_depthwise_f32_c(const tn_call *call, uint32_t stage, int64_t begi
   conv_shape c;
   tn_status s = conv_shape_make(call, &c);
   if (s) return s;
+  const tn_window window = tn_window_padded(&c.w, 3);
   const float *x = call->inputs[0]->data, *w = call->inputs[1]->data;
   const float *bias = call->inputs[2] ? call->inputs[2]->data : NULL;
   float *y = call->outputs[0]->data;
   int64_t multiplier = c.filters / c.groups;
   for (int64_t item = begin; item < end; item++) {
     int64_t image = item / c.filters, m = item % c.filters;
-    depthwise_channel(&c, x + (image * c.channels + m / multiplier) * c.in_size, w + m * c.taps,
-                      bias ? bias[m] : 0, y + item * c.out_size);
+    depthwise_channel(&window, x + (image * c.channels + m / multiplier) * c.in_size,
+                      w + m * c.taps, bias ? bias[m] : 0, y + item * c.out_size);
     if (call->n_epilogue)
       tn_epilogue_f32(call, y + item * c.out_size, c.out_size, item * c.out_size, m, 0);
   }

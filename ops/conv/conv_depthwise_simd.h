@@ -11,9 +11,10 @@
 #include "base/simd.h"
 #include "conv_geometry.h"
 
-typedef struct plane { /* one channel */
-  const conv_shape *c;
-  const float *x, *k;
+typedef struct plane { /* one depth of a channel; without a third dim: the channel */
+  const tn_window *w;  /* of 3 dims */
+  const float *x, *k;  /* at the first depth of the window that lies inside ... */
+  int64_t n, x_step;   /* ... of so many, floats of the input apart */
   float bias, *y;
 } plane;
 
@@ -27,15 +28,26 @@ static inline tn_vf_mask lanes_inside(int64_t start, int64_t size) {
                             tn_vf_mask_first(clamp_lanes(-start)));
 }
 
-/* x[start + l*stride] in lane l; 0 where that is outside of the row [0, size). */
-static inline __attribute__((always_inline)) tn_vf row_taps(const float *row, int64_t start,
-                                                            int64_t size, int64_t stride) {
-  if (stride == 1) return tn_vf_load_mask(lanes_inside(start, size), row + start);
-  if (stride == 2) {
-    const int64_t next = start + TN_VF_LANES;
-    return tn_vf_even(tn_vf_load_mask(lanes_inside(start, size), row + start),
-                      tn_vf_load_mask(lanes_inside(next, size), row + next));
-  }
+/* Which lanes of a tap are inside of a row: with stride 2, of the two vectors that it takes. */
+typedef struct row_lanes {
+  tn_vf_mask first, second;
+} row_lanes;
+
+static inline row_lanes row_lanes_make(int64_t start, int64_t size, int64_t stride) {
+  row_lanes r = {.first = lanes_inside(start, size)};
+  r.second = stride == 2 ? lanes_inside(start + TN_VF_LANES, size) : r.first;
+  return r;
+}
+
+/* x[l*stride] in lane l, stride 1 or 2; 0 where that is outside of the row. */
+static inline __attribute__((always_inline)) tn_vf row_taps(const float *x, row_lanes lanes,
+                                                            int64_t stride) {
+  const tn_vf v = tn_vf_load_mask(lanes.first, x);
+  return stride == 1 ? v : tn_vf_even(v, tn_vf_load_mask(lanes.second, x + TN_VF_LANES));
+}
+
+/* The same for any stride. */
+static tn_vf row_taps_any(const float *row, int64_t start, int64_t size, int64_t stride) {
   float taps[TN_VF_LANES];
   for (int64_t l = 0; l < TN_VF_LANES; l++) {
     const int64_t at = start + l * stride;
@@ -44,26 +56,75 @@ static inline __attribute__((always_inline)) tn_vf row_taps(const float *row, in
   return tn_vf_load(taps);
 }
 
-/* All output rows of columns [ow, ow + lanes). KH, KW, stride: numbers where the caller has
- * them. */
+enum { MAX_SIZE = 5 }; /* of a window that is compiled apart */
+
+/* All output rows of columns [ow, ow + lanes), under n depths of a window of size x size. Size and
+ * stride, 1 or 2, are numbers. What rows share is copied: stores might change what p points to.
+ */
 static inline __attribute__((always_inline)) void depthwise_strip(const plane *p, int64_t ow,
-                                                                  int64_t kh, int64_t kw,
+                                                                  int64_t n, int64_t size,
                                                                   int64_t stride) {
-  const tn_window *w = &p->c->w;
-  const int64_t in_h = w->in[0], in_w = w->in[1], out_w = w->out[1];
-  const int64_t start = ow * stride - w->pad_lo[1], step = w->dilation[1];
+  const tn_window *w = p->w;
+  const int64_t in_h = w->in[1], in_w = w->in[2], out_w = w->out[2], step = w->dilation[2];
+  const int64_t start = ow * stride - w->pad_lo[2], down = w->stride[1], next = w->dilation[1];
+  const int64_t end = w->out[1] * down - w->pad_lo[1], x_step = p->x_step;
+  const tn_vf_mask out = tn_vf_mask_first(clamp_lanes(out_w - ow));
+  const tn_vf bias = tn_vf_set1(p->bias);
+  const float *x = p->x + start, *weights = p->k;
+  row_lanes lanes[MAX_SIZE];
+  TN_UNROLL for (int64_t tw = 0; tw < size; tw++) lanes[tw] =
+      row_lanes_make(start + tw * step, in_w, stride);
+  float *y = p->y + ow;
+  for (int64_t top = -w->pad_lo[1]; top < end; top += down, y += out_w) {
+    tn_vf acc = bias;
+    const float *from = x, *k = weights;
+    for (int64_t td = 0; td < n; td++, from += x_step, k += size * size)
+      TN_UNROLL for (int64_t th = 0; th < size; th++) {
+        const int64_t ih = top + th * next;
+        if (ih < 0 || ih >= in_h) continue;
+        const float *row = from + ih * in_w;
+        TN_UNROLL for (int64_t tw = 0; tw < size; tw++) acc = tn_vf_fma(
+            row_taps(row + tw * step, lanes[tw], stride), tn_vf_set1(k[th * size + tw]), acc);
+      }
+    tn_vf_store_mask(y, out, acc);
+  }
+}
+
+typedef void (*depthwise_strip_fn)(const plane *p, int64_t ow);
+
+#define DEPTHWISE_STRIPS(SIZE, S)                                         \
+  static void depthwise_strip_##SIZE##_##S(const plane *p, int64_t ow) {  \
+    depthwise_strip(p, ow, 1, SIZE, S);                                   \
+  }                                                                       \
+  static void depthwise_strips_##SIZE##_##S(const plane *p, int64_t ow) { \
+    depthwise_strip(p, ow, p->n, SIZE, S);                                \
+  }
+DEPTHWISE_STRIPS(3, 1)
+DEPTHWISE_STRIPS(3, 2)
+DEPTHWISE_STRIPS(5, 1)
+DEPTHWISE_STRIPS(5, 2)
+#undef DEPTHWISE_STRIPS
+
+/* The same for any window and stride. */
+static void depthwise_strip_any(const plane *p, int64_t ow) {
+  const tn_window *w = p->w;
+  const int64_t in_w = w->in[2], out_w = w->out[2], kh = w->kernel[1], kw = w->kernel[2];
+  const int64_t start = ow * w->stride[2] - w->pad_lo[2];
   const tn_vf_mask out = tn_vf_mask_first(clamp_lanes(out_w - ow));
   float *y = p->y + ow;
-  for (int64_t oh = 0; oh < w->out[0]; oh++, y += out_w) {
-    const int64_t top = oh * w->stride[0] - w->pad_lo[0];
+  for (int64_t oh = 0; oh < w->out[1]; oh++, y += out_w) {
+    const int64_t top = oh * w->stride[1] - w->pad_lo[1];
+    int64_t lo, hi;
+    tn_window_taps(w, 1, oh, &lo, &hi);
     tn_vf acc = tn_vf_set1(p->bias);
-    for (int64_t th = 0; th < kh; th++) {
-      const int64_t ih = top + th * w->dilation[0];
-      if (ih < 0 || ih >= in_h) continue;
-      const float *row = p->x + ih * in_w, *k = p->k + th * kw;
-      for (int64_t tw = 0; tw < kw; tw++)
-        acc = tn_vf_fma(row_taps(row, start + tw * step, in_w, stride), tn_vf_set1(k[tw]), acc);
-    }
+    for (int64_t td = 0; td < p->n; td++)
+      for (int64_t th = lo; th < hi; th++) {
+        const float *row = p->x + (td * p->x_step + (top + th * w->dilation[1]) * in_w);
+        const float *k = p->k + (td * kh + th) * kw;
+        for (int64_t tw = 0; tw < kw; tw++)
+          acc = tn_vf_fma(row_taps_any(row, start + tw * w->dilation[2], in_w, w->stride[2]),
+                          tn_vf_set1(k[tw]), acc);
+      }
     tn_vf_store_mask(y, out, acc);
   }
 }
@@ -73,80 +134,94 @@ enum { MAX_WIDTH = 32, SUMS = 4 };
 /* The same for stride 1 and any window up to MAX_WIDTH wide: the masks of its taps serve all rows,
  * and the taps of a row go to some sums in turn, so that none waits for the one before. */
 static void depthwise_strip_wide(const plane *p, int64_t ow) {
-  const tn_window *w = &p->c->w;
-  const int64_t in_w = w->in[1], out_w = w->out[1], kw = w->kernel[1];
-  const int64_t start = ow - w->pad_lo[1], step = w->dilation[1];
+  const tn_window *w = p->w;
+  const int64_t in_w = w->in[2], out_w = w->out[2], kh = w->kernel[1], kw = w->kernel[2];
+  const int64_t start = ow - w->pad_lo[2], step = w->dilation[2];
   const tn_vf_mask out = tn_vf_mask_first(clamp_lanes(out_w - ow));
   const bool inside = start >= 0 && start + (kw - 1) * step + TN_VF_LANES <= in_w;
   tn_vf_mask masks[MAX_WIDTH];
   for (int64_t tw = 0; tw < kw; tw++) masks[tw] = lanes_inside(start + tw * step, in_w);
   float *y = p->y + ow;
-  for (int64_t oh = 0; oh < w->out[0]; oh++, y += out_w) {
-    const int64_t top = oh * w->stride[0] - w->pad_lo[0];
+  for (int64_t oh = 0; oh < w->out[1]; oh++, y += out_w) {
+    const int64_t top = oh * w->stride[1] - w->pad_lo[1];
     int64_t lo, hi;
-    tn_window_taps(w, 0, oh, &lo, &hi);
+    tn_window_taps(w, 1, oh, &lo, &hi);
     tn_vf acc[SUMS] = {tn_vf_set1(p->bias), tn_vf_set1(0), tn_vf_set1(0), tn_vf_set1(0)};
-    for (int64_t th = lo; th < hi; th++) {
-      const float *row = p->x + ((top + th * w->dilation[0]) * in_w + start), *k = p->k + th * kw;
-      int64_t tw = 0;
-      if (inside) {
-        for (; tw + SUMS <= kw; tw += SUMS)
-          TN_UNROLL for (int s = 0; s < SUMS; s++) acc[s] =
-              tn_vf_fma(tn_vf_load(row + (tw + s) * step), tn_vf_set1(k[tw + s]), acc[s]);
-      } else {
-        for (; tw + SUMS <= kw; tw += SUMS)
-          TN_UNROLL for (int s = 0; s < SUMS; s++) acc[s] = tn_vf_fma(
-              tn_vf_load_mask(masks[tw + s], row + (tw + s) * step), tn_vf_set1(k[tw + s]), acc[s]);
+    for (int64_t td = 0; td < p->n; td++)
+      for (int64_t th = lo; th < hi; th++) {
+        const int64_t at = td * p->x_step + (top + th * w->dilation[1]) * in_w + start;
+        const float *row = p->x + at, *k = p->k + (td * kh + th) * kw;
+        int64_t tw = 0;
+        if (inside) {
+          for (; tw + SUMS <= kw; tw += SUMS)
+            TN_UNROLL for (int i = 0; i < SUMS; i++) acc[i] =
+                tn_vf_fma(tn_vf_load(row + (tw + i) * step), tn_vf_set1(k[tw + i]), acc[i]);
+        } else {
+          for (; tw + SUMS <= kw; tw += SUMS)
+            TN_UNROLL for (int i = 0; i < SUMS; i++) acc[i] =
+                tn_vf_fma(tn_vf_load_mask(masks[tw + i], row + (tw + i) * step),
+                          tn_vf_set1(k[tw + i]), acc[i]);
+        }
+        for (; tw < kw; tw++)
+          acc[0] =
+              tn_vf_fma(tn_vf_load_mask(masks[tw], row + tw * step), tn_vf_set1(k[tw]), acc[0]);
       }
-      for (; tw < kw; tw++)
-        acc[0] = tn_vf_fma(tn_vf_load_mask(masks[tw], row + tw * step), tn_vf_set1(k[tw]), acc[0]);
-    }
     const tn_vf sum = tn_vf_add(tn_vf_add(acc[0], acc[1]), tn_vf_add(acc[2], acc[3]));
     tn_vf_store_mask(y, out, sum);
   }
 }
 
 /* Is the window compiled apart? */
-static int64_t depthwise_size(const tn_window *w) {
-  const int64_t kh = w->kernel[0], stride = w->stride[1];
-  const bool is = kh == w->kernel[1] && stride <= 2 && (kh == 3 || kh == 5);
-  return is ? kh * 10 + stride : 0;
+static bool depthwise_is_small(const tn_window *w) {
+  const int64_t kh = w->kernel[1], kw = w->kernel[2];
+  return kh == kw && w->stride[2] <= 2 && (kh == 3 || kh == 5);
 }
 static bool depthwise_is_wide(const tn_window *w) {
-  return !depthwise_size(w) && w->stride[1] == 1 && w->kernel[1] <= MAX_WIDTH;
+  return !depthwise_is_small(w) && w->stride[2] == 1 && w->kernel[2] <= MAX_WIDTH;
 }
 
-static void depthwise_plane(const plane *p) {
-  const tn_window *w = &p->c->w;
-  const int64_t kh = w->kernel[0], kw = w->kernel[1], stride = w->stride[1];
-  const int64_t size = depthwise_size(w);
-  const bool wide = depthwise_is_wide(w);
-  for (int64_t ow = 0; ow < w->out[1]; ow += TN_VF_LANES) switch (size) {
-      case 31: depthwise_strip(p, ow, 3, 3, 1); break;
-      case 32: depthwise_strip(p, ow, 3, 3, 2); break;
-      case 51: depthwise_strip(p, ow, 5, 5, 1); break;
-      case 52: depthwise_strip(p, ow, 5, 5, 2); break;
-      default:
-        if (wide)
-          depthwise_strip_wide(p, ow);
-        else
-          depthwise_strip(p, ow, kh, kw, stride);
-        break;
+static depthwise_strip_fn depthwise_strip_for(const tn_window *w) {
+  /* By size/2 - 1, stride - 1, and whether there are depths. */
+  static const depthwise_strip_fn small[2][2][2] = {
+      {{depthwise_strip_3_1, depthwise_strips_3_1}, {depthwise_strip_3_2, depthwise_strips_3_2}},
+      {{depthwise_strip_5_1, depthwise_strips_5_1}, {depthwise_strip_5_2, depthwise_strips_5_2}}};
+  const bool deep = w->in[0] != 1 || w->out[0] != 1 || w->kernel[0] != 1 || w->pad_lo[0] != 0;
+  if (depthwise_is_small(w)) return small[w->kernel[2] / 2 - 1][w->stride[2] - 1][deep];
+  return depthwise_is_wide(w) ? depthwise_strip_wide : depthwise_strip_any;
+}
+
+/* One channel, from its depth 0 on; x and k are those of the channel. */
+static void depthwise_channel_strips(plane *p, const float *x, const float *k,
+                                     depthwise_strip_fn strip) {
+  const tn_window *w = p->w;
+  const int64_t in_size = w->in[1] * w->in[2], out_size = w->out[1] * w->out[2];
+  p->x_step = w->dilation[0] * in_size;
+  for (int64_t od = 0; od < w->out[0]; od++, p->y += out_size) {
+    int64_t lo, hi;
+    tn_window_taps(w, 0, od, &lo, &hi);
+    p->n = hi - lo;
+    p->x = x, p->k = k;
+    if (p->n) {
+      p->x += (od * w->stride[0] - w->pad_lo[0] + lo * w->dilation[0]) * in_size;
+      p->k += lo * w->kernel[1] * w->kernel[2];
     }
+    for (int64_t ow = 0; ow < w->out[2]; ow += TN_VF_LANES) strip(p, ow);
+  }
 }
 
 tn_status TN_SIMD_NAME(conv_depthwise_plan)(const tn_call *call, tn_kernel_plan *out) {
   conv_shape c;
   tn_status s = conv_shape_make(call, &c);
   if (s) return s;
-  const double vectors =
-      (double)(c.batch * c.filters) * (double)(c.w.out[0] * tn_ceil_div(c.w.out[1], TN_VF_LANES));
+  const tn_window w = tn_window_padded(&c.w, 3);
+  const double vectors = (double)(c.batch * c.filters * w.out[0]) *
+                         (double)(w.out[1] * tn_ceil_div(w.out[2], TN_VF_LANES));
   out->items[0] = c.batch * c.filters;
   out->elements_per_item = c.out_size;
-  const double tap = depthwise_size(&c.w)      ? 0.4
-                     : depthwise_is_wide(&c.w) ? (TN_VF_LANES == 16 ? 0.8 : 1.2)
-                     : c.w.stride[1] > 2       ? 0.9 * TN_VF_LANES /* inputs one by one */
-                                               : 3.2;
+  const double tap = depthwise_is_small(&w)  ? 0.4
+                     : depthwise_is_wide(&w) ? (TN_VF_LANES == 16 ? 0.8 : 1.2)
+                     : w.stride[2] > 2       ? 0.9 * TN_VF_LANES /* inputs one by one */
+                                             : 3.2;
   out->cost_ns = vectors * (double)(c.taps + 4) * tap + 300;
   out->grain[0] = tn_grain(TN_THREAD_NS, out->cost_ns / (double)out->items[0]);
   return TN_OK;
@@ -158,19 +233,18 @@ tn_status TN_SIMD_NAME(conv_depthwise_f32)(const tn_call *call, uint32_t stage, 
   conv_shape c;
   tn_status s = conv_shape_make(call, &c);
   if (s) return s;
+  const tn_window window = tn_window_padded(&c.w, 3);
   const float *x = call->inputs[0]->data, *w = call->inputs[1]->data;
   const float *bias = call->inputs[2] ? call->inputs[2]->data : NULL;
   float *y = call->outputs[0]->data;
   const int64_t multiplier = c.filters / c.groups;
+  const depthwise_strip_fn strip = depthwise_strip_for(&window);
   for (int64_t item = begin; item < end; item++) {
     const int64_t m = item % c.filters, channel = item / c.filters * c.channels + m / multiplier;
-    const plane p = {.c = &c,
-                     .x = x + channel * c.in_size,
-                     .k = w + m * c.taps,
-                     .bias = bias ? bias[m] : 0,
-                     .y = y + item * c.out_size};
-    depthwise_plane(&p);
-    if (call->n_epilogue) tn_epilogue_f32(call, p.y, c.out_size, item * c.out_size, m, 0);
+    plane p = {.w = &window, .bias = bias ? bias[m] : 0, .y = y + item * c.out_size};
+    depthwise_channel_strips(&p, x + channel * c.in_size, w + m * c.taps, strip);
+    if (call->n_epilogue)
+      tn_epilogue_f32(call, y + item * c.out_size, c.out_size, item * c.out_size, m, 0);
   }
   return TN_OK;
 }

@@ -63,7 +63,7 @@ const char *TN_SIMD_NAME(conv_refuse)(const tn_call *call) {
   const tn_conv_attrs *a = call->attrs;
   const tn_tensor *x = call->inputs[0];
   if (x->rank < 3 || x->rank > 5) return "takes 1 to 3 spatial dims";
-  if (x->rank == 4 && a->group > 1 && a->group == x->shape[1])
+  if (x->rank > 3 && a->group > 1 && a->group == x->shape[1])
     return "leaves one input channel per group to the depthwise kernel";
   conv_shape c;
   if (conv_shape_make(call, &c) || !fits_lanes(&c)) return "positions do not fit in 32 bits";

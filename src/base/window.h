@@ -124,7 +124,29 @@ static inline void tn_window_taps(const tn_window *w, int32_t k, int64_t o, int6
                                   int64_t *hi) {
   int64_t start = o * w->stride[k] - w->pad_lo[k], d = w->dilation[k];
   *lo = start < 0 ? (-start + d - 1) / d : 0;
-  *hi = start < w->in[k] ? tn_min_i64(w->kernel[k], (w->in[k] - start + d - 1) / d) : 0;
+  if (start + (w->kernel[k] - 1) * d < w->in[k]) /* all others: no division */
+    *hi = w->kernel[k];
+  else
+    *hi = start < w->in[k] ? (w->in[k] - start + d - 1) / d : 0;
+  if (*hi < *lo) *hi = *lo;
+}
+
+/* How many outputs from o on have the same taps [lo, hi) as o, by tn_window_taps. */
+static inline int64_t tn_window_run(const tn_window *w, int32_t k, int64_t o, int64_t lo,
+                                    int64_t hi) {
+  const int64_t start = o * w->stride[k] - w->pad_lo[k], d = w->dilation[k];
+  int64_t n = w->out[k] - o;
+  if (lo > 0) n = tn_min_i64(n, tn_ceil_div(-(lo - 1) * d - start, w->stride[k]));
+  if (hi > lo) n = tn_min_i64(n, (w->in[k] - 1 - (hi - 1) * d - start) / w->stride[k] + 1);
+  return n;
+}
+
+/* Outputs whose windows have tap t of dim k inside the input: [*lo, *hi). */
+static inline void tn_window_reach(const tn_window *w, int32_t k, int64_t t, int64_t *lo,
+                                   int64_t *hi) {
+  const int64_t offset = t * w->dilation[k] - w->pad_lo[k], room = w->in[k] - offset;
+  *lo = offset < 0 ? tn_ceil_div(-offset, w->stride[k]) : 0;
+  *hi = room > 0 ? tn_min_i64(w->out[k], tn_ceil_div(room, w->stride[k])) : 0;
   if (*hi < *lo) *hi = *lo;
 }
 
