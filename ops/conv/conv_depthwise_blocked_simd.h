@@ -1,7 +1,7 @@
 /* Depthwise Conv in f32 in blocked layout, for AVX-512 and AVX2: a vector is the channels of one
  * block, so that windows, strides and borders of any kind cost no lanes. Windows that are common
- * have tiles of their own (conv_depthwise_tile.h); of all others some neighbouring pixels share
- * each weight, and pixels at the left and right border go one by one. */
+ * have tiles of their own (conv_depthwise_tile.h); of all others neighbouring pixels share each
+ * weight, as long as the same taps lie inside the input. */
 #ifndef TN_OPS_CONV_DEPTHWISE_BLOCKED_SIMD_H
 #define TN_OPS_CONV_DEPTHWISE_BLOCKED_SIMD_H
 
@@ -46,45 +46,36 @@ DEPTHWISE_ANY(12)
 #undef DEPTHWISE_ANY
 #undef DEPTHWISE_STORE
 
-static void depthwise_row(const depthwise_block *d, int64_t oh, float *y) {
-  const tn_window *w = d->w;
-  const int64_t reach = (w->kernel[2] - 1) * w->dilation[2];
-  depthwise_taps t = {0, 1, 0, 0};
-  if (d->window->n == 2) tn_window_taps(d->window, 0, oh, &t.h0, &t.h1);
-  /* Pixels [inner, end) have all columns inside. */
-  const int64_t inner = tn_min_i64(w->out[2], tn_ceil_div(w->pad_lo[2], w->stride[2]));
-  const int64_t room = w->in[2] - 1 - reach + w->pad_lo[2];
-  const int64_t end =
-      tn_max_i64(inner, room < 0 ? 0 : tn_min_i64(w->out[2], room / w->stride[2] + 1));
-  for (int64_t ow = 0; ow < w->out[2];) {
-    if (ow < inner || ow >= end) {
-      tn_window_taps(d->window, d->window->n - 1, ow, &t.w0, &t.w1);
-      depthwise_any_1(d, oh, ow, &t, y + ow * TN_VF_LANES);
-      ow++;
-      continue;
-    }
-    t.w0 = 0, t.w1 = w->kernel[2];
-    float *to = y + ow * TN_VF_LANES;
-    const int64_t n = end - ow;
+typedef void (*depthwise_any_fn)(const depthwise_block *d, int64_t oh, int64_t ow,
+                                 const depthwise_taps *t, float *y);
+
+/* How many of n pixels to take at once. */
+static int64_t depthwise_any_size(int64_t n) {
 #if defined(__AVX512F__)
-    if (n >= 12) {
-      depthwise_any_12(d, oh, ow, &t, to);
-      ow += 12;
-      continue;
-    }
+  if (n >= 12) return 12;
 #endif
-    if (n >= 8) {
-      depthwise_any_8(d, oh, ow, &t, to);
-      ow += 8;
-    } else if (n >= 4) {
-      depthwise_any_4(d, oh, ow, &t, to);
-      ow += 4;
-    } else if (n >= 2) {
-      depthwise_any_2(d, oh, ow, &t, to);
-      ow += 2;
-    } else {
-      depthwise_any_1(d, oh, ow, &t, to);
-      ow++;
+  return n >= 8 ? 8 : n >= 4 ? 4 : n >= 2 ? 2 : 1;
+}
+
+static void depthwise_row(const depthwise_block *d, int64_t oh, float *y) {
+  static const depthwise_any_fn tiles[] = {
+    [1] = depthwise_any_1,
+    [2] = depthwise_any_2,
+    [4] = depthwise_any_4,
+    [8] = depthwise_any_8,
+#if defined(__AVX512F__)
+    [12] = depthwise_any_12,
+#endif
+  };
+  const tn_window *w = d->w;
+  depthwise_taps t;
+  tn_window_taps(w, 1, oh, &t.h0, &t.h1);
+  for (int64_t ow = 0; ow < w->out[2];) {
+    tn_window_taps(w, 2, ow, &t.w0, &t.w1);
+    const int64_t end = ow + tn_window_run(w, 2, ow, t.w0, t.w1);
+    for (int64_t n; ow < end; ow += n) {
+      n = depthwise_any_size(end - ow);
+      tiles[n](d, oh, ow, &t, y + ow * TN_VF_LANES);
     }
   }
 }
@@ -188,8 +179,7 @@ tn_status TN_SIMD_NAME(conv_depthwise_blocked)(const tn_call *call, uint32_t sta
   if (s) return s;
   const tn_window w = tn_window_padded(&c.w, 3);
   const depthwise_cut cut = depthwise_cut_make(&c, w.out[1], call->n_workers);
-  depthwise_block d = {
-      .window = &c.w, .w = &w, .finish = tn_finish_make(call), .out = call->outputs[0]->data};
+  depthwise_block d = {.w = &w, .finish = tn_finish_make(call), .out = call->outputs[0]->data};
   for (int64_t item = begin; item < end; item++) {
     const int64_t k = item / cut.blocks % cut.bands, image = item / cut.blocks / cut.bands;
     const int64_t plane = image * cut.blocks + item % cut.blocks;

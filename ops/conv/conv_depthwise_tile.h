@@ -1,5 +1,5 @@
 /* The tile of depthwise convolutions in blocked layout: P neighbouring pixels of R output rows, in
- * registers over all taps of a window that is 3 or 5 (KW) wide and moves by 1 or 2 (S) columns.
+ * registers over all taps of a window that is 3, 5 or 7 (KW) wide and moves by 1 or 2 (S) columns.
  *
  * Columns outside of the input read as 0: which, is a mask for each of the KW/2 columns on either
  * side of the tile that may be; rows outside are left out. Two output rows share what they load of
@@ -10,12 +10,11 @@
 #include "base/epilogue_simd.h"
 #include "base/window.h"
 
-enum { DEPTHWISE_PIXELS = TN_VF_LANES == 16 ? 7 : 4, DEPTHWISE_ROWS = 2, DEPTHWISE_EDGE = 2 };
+enum { DEPTHWISE_PIXELS = TN_VF_LANES == 16 ? 7 : 4, DEPTHWISE_ROWS = 2, DEPTHWISE_EDGE = 3 };
 
 typedef struct depthwise_block { /* one block of channels of an image */
-  const tn_window *window;
-  const tn_window *w; /* the same, of 3 dims */
-  const float *x, *k; /* k: [taps][lanes] */
+  const tn_window *w;            /* of 3 dims */
+  const float *x, *k;            /* k: [taps][lanes] */
   tn_vf bias;
   tn_finish finish;
   const float *out; /* the first element of the output */
@@ -128,7 +127,8 @@ typedef void (*depthwise_fn)(const depthwise_block *d, int64_t oh, int64_t ow, f
     DEPTHWISE_STORE(d, acc, R, P, y);                                                            \
   }
 #define DEPTHWISES(P, R) \
-  DEPTHWISE(P, R, 3, 1) DEPTHWISE(P, R, 3, 2) DEPTHWISE(P, R, 5, 1) DEPTHWISE(P, R, 5, 2)
+  DEPTHWISE(P, R, 3, 1)  \
+  DEPTHWISE(P, R, 3, 2) DEPTHWISE(P, R, 5, 1) DEPTHWISE(P, R, 5, 2) DEPTHWISE(P, R, 7, 1)
 DEPTHWISES(1, 1)
 DEPTHWISES(2, 1)
 DEPTHWISES(3, 1)
@@ -159,11 +159,12 @@ DEPTHWISES(7, 2)
 #endif
 
 /* By KW/2 - 1, S - 1, R - 1, then by pixels. */
-static const depthwise_fn depthwise_tiles[2][2][DEPTHWISE_ROWS][DEPTHWISE_PIXELS + 1] = {
+static const depthwise_fn depthwise_tiles[3][2][DEPTHWISE_ROWS][DEPTHWISE_PIXELS + 1] = {
     {{DEPTHWISE_LIST(1, 3, 1), DEPTHWISE_LIST(2, 3, 1)},
      {DEPTHWISE_LIST(1, 3, 2), DEPTHWISE_LIST(2, 3, 2)}},
     {{DEPTHWISE_LIST(1, 5, 1), DEPTHWISE_LIST(2, 5, 1)},
-     {DEPTHWISE_LIST(1, 5, 2), DEPTHWISE_LIST(2, 5, 2)}}};
+     {DEPTHWISE_LIST(1, 5, 2), DEPTHWISE_LIST(2, 5, 2)}},
+    {{DEPTHWISE_LIST(1, 7, 1), DEPTHWISE_LIST(2, 7, 1)}}};
 
 #undef DEPTHWISE
 #undef DEPTHWISES
@@ -177,8 +178,9 @@ static const depthwise_fn depthwise_tiles[2][2][DEPTHWISE_ROWS][DEPTHWISE_PIXELS
 static bool depthwise_is_tiled(const tn_window *w) {
   const int64_t kw = w->kernel[2], s = w->stride[2],
                 right = (w->out[2] - 1) * s - w->pad_lo[2] + kw - w->in[2];
-  return (kw == 3 || kw == 5) && s <= 2 && w->stride[1] <= w->kernel[1] && w->dilation[1] == 1 &&
-         w->dilation[2] == 1 && w->pad_lo[2] <= kw / 2 && right <= kw / 2;
+  return (kw == 3 || kw == 5 || kw == 7) && s <= (kw == 7 ? 1 : 2) &&
+         w->stride[1] <= w->kernel[1] && w->dilation[1] == 1 && w->dilation[2] == 1 &&
+         w->pad_lo[2] <= kw / 2 && right <= kw / 2;
 }
 
 /* n output rows, 1 or 2, from oh on, in tiles of about one size. */

@@ -170,13 +170,10 @@ static tn_window band_window(const tn_window *w, int64_t o0, int64_t o1, int64_t
 static void depthwise_band(const tn_call *call, const wide *l, const tn_window *w, const float *x,
                            int64_t x_block, float *y) {
   const int64_t row = w->out[2] * TN_VF_LANES;
-  tn_window flat = l->n.w; /* the same, of 2 dims */
-  flat.in[0] = w->in[1], flat.pad_lo[0] = w->pad_lo[1], flat.out[0] = w->out[1];
   const tn_tensor *bias = call->inputs[INVERTED_B2];
   for (int64_t b = 0; b < l->blocks; b++, x += x_block, y += w->out[1] * row) {
     const int64_t channel = b * TN_VF_LANES, live = tn_min_i64(TN_VF_LANES, l->n.wide - channel);
-    depthwise_block d = {
-        .window = &flat, .w = w, .x = x, .finish = finish_between(call, 1), .out = y};
+    depthwise_block d = {.w = w, .x = x, .finish = finish_between(call, 1), .out = y};
     d.k = (const float *)call->state + l->w2 + channel * l->n.taps;
     d.live = tn_vf_mask_first(live);
     d.partial = live < TN_VF_LANES;
