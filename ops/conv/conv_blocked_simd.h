@@ -8,6 +8,10 @@
  * TILE_BLOCKS blocks: [group][input block][tap][channel][blocks * lanes]. Some input blocks at a
  * time meet all pixels of the strip, so that their weights stay in L2.
  *
+ * Where dilated windows would mostly see pads, each tap is a 1x1 convolution of its own instead, of
+ * the rectangle of pixels whose windows have it inside the input. Nothing is copied then, and the
+ * order of the weights is [group][chunk of input blocks][tap][channel][blocks * lanes].
+ *
  * Method: direct convolution as in Georganas et al., "Anatomy of High-Performance Deep Learning
  * Convolutions on SIMD Architectures", SC 2018. */
 #ifndef TN_OPS_CONV_BLOCKED_SIMD_H
@@ -22,8 +26,10 @@ enum {
   STRIP_BYTES = 256 << 10, /* of input, in L2 */
   /* The same where weights do not stay in L2: each strip reads all of them once more. */
   HEAVY_STRIP_BYTES = 512 << 10,
-  HEAVY_BYTES = 1 << 20,  /* of weights, and more */
-  CHUNK_BYTES = 128 << 10 /* of weights, in L2 beside it */
+  HEAVY_BYTES = 1 << 20,   /* of weights, and more */
+  CHUNK_BYTES = 128 << 10, /* of weights, in L2 beside it */
+  TAP_CHANNELS = 128,      /* of a chunk, where it goes tap by tap */
+  SUM_CHANNELS = 8         /* as many take as long as to load and store the sums of a tile */
 };
 
 /* Of a copy of inputs: dilations and pads of a model may ask for anything. */
@@ -39,6 +45,7 @@ typedef struct layer { /* one convolution, cut into work */
   int64_t step;            /* channels of a block: lanes, or NARROW */
   int64_t planes, unit;    /* of an image: blocks or channels, and floats of one pixel of one */
   bool direct;             /* strips are read from the input */
+  bool by_taps;            /* each tap for the pixels that it reaches; direct */
   work_cut cut;            /* strips of output rows, parts of the groups of filters */
   int64_t strip_in_rows;   /* input rows of a strip, at most */
   int64_t col;             /* pixels of the strip between output pixels: 1, or stride_w */
@@ -91,9 +98,64 @@ static int64_t pointwise_row(int64_t n_pixels, uint32_t n_workers) {
   return tn_ceil_div(n_pixels, even);
 }
 
+/* How strips lie, and which there are: what follows from `direct` and `by_taps`. */
+static tn_status layer_place(layer *l, uint32_t n_workers) {
+  /* What no tap reads is not copied; of a 1x1 there remain the pixels of the output. */
+  const int64_t span = (l->kernel_w - 1) * l->dilation_w + 1;
+  l->col = l->narrow && l->stride_w <= TILE_COLS ? l->stride_w : 1;
+  l->phases = tn_min_i64(l->stride_w / l->col, span);
+  l->row_step =
+      l->direct ? l->stride_h : tn_min_i64(l->stride_h, (l->kernel_h - 1) * l->dilation_h + 1);
+  l->run = l->direct || l->narrow || l->c.taps > 1 ? l->out_w : 4 * TILE_PIXELS;
+  l->phase_w =
+      l->direct ? l->in_w : (l->out_w - 1) * l->col + 1 + (span - 1) / (l->stride_w / l->col);
+  const int64_t block_bytes =
+      TILE_BLOCKS * TN_VF_LANES * l->c.taps * l->step * (int64_t)sizeof(float);
+  l->chunk = tn_max_i64(1, CHUNK_BYTES / block_bytes);
+  if (l->by_taps) /* chunks of about one size */
+    l->chunk = tn_max_i64(
+        1, tn_ceil_div(l->in_blocks, tn_max_i64(1, tn_ceil_div(l->c.channels, TAP_CHANNELS))));
+  const int64_t planes = l->by_taps ? tn_min_i64(l->planes, l->chunk) : l->planes;
+  if (tn_dims_product((int64_t[]){planes, l->unit, l->phases, l->phase_w}, 4, &l->row_floats))
+    return TN_ERR_OVERFLOW;
+  layer_cut(l, n_workers);
+  if (l->direct) return TN_OK;
+  return tn_dims_product((int64_t[]){l->row_floats, l->strip_in_rows}, 2, &l->strip_floats)
+             ? TN_ERR_OVERFLOW
+             : TN_OK;
+}
+
+/* Pixels that all taps together reach, where each row takes as long as LEAST_RUN. */
+static double layer_reach(const layer *l) {
+  enum { LEAST_RUN = 4 };
+  const tn_window w = tn_window_padded(&l->c.w, 3);
+  int64_t lo, hi;
+  double rows = 0, columns = 0;
+  for (int64_t t = 0; t < l->kernel_h; t++) {
+    tn_window_reach(&w, 1, t, &lo, &hi);
+    rows += (double)(hi - lo);
+  }
+  for (int64_t t = 0; t < l->kernel_w; t++) {
+    tn_window_reach(&w, 2, t, &lo, &hi);
+    columns += hi > lo ? (double)tn_max_i64(LEAST_RUN, hi - lo) : 0;
+  }
+  return rows * columns;
+}
+
+static double layer_ns(const layer *l) {
+  const double filters = (double)(l->out_blocks * TN_VF_LANES), channels = (double)l->c.channels;
+  const double copied = (double)l->strip_floats * (double)(l->cut.strips * l->cut.parts);
+  double sums = (double)l->n_pixels * channels * (double)l->c.taps; /* for each filter */
+  if (l->by_taps) {
+    const double reach = layer_reach(l), chunks = (double)tn_ceil_div(l->in_blocks, l->chunk);
+    sums = reach * channels + (reach * chunks + (double)l->n_pixels) * SUM_CHANNELS;
+  }
+  return (2 * sums * filters / (TN_VF_LANES == 16 ? 130 : 75) + copied * 0.25) * (double)l->c.batch;
+}
+
 static tn_status layer_make(const tn_call *call, layer *out) {
   layer l = {0};
-  const tn_status s = conv_shape_make(call, &l.c);
+  tn_status s = conv_shape_make(call, &l.c);
   if (s) return s;
   const tn_window w = tn_window_padded(&l.c.w, 3);
   l.in_h = w.in[1], l.in_w = w.in[2], l.out_h = w.out[1], l.out_w = w.out[2];
@@ -114,23 +176,18 @@ static tn_status layer_make(const tn_call *call, layer *out) {
     l.out_h = tn_ceil_div(l.n_pixels, tn_max_i64(1, l.out_w));
     l.in_h = l.out_h, l.in_w = l.out_w;
   }
-  /* What no tap reads is not copied; of a 1x1 there remain the pixels of the output. */
-  const int64_t span = (l.kernel_w - 1) * l.dilation_w + 1;
-  l.col = l.narrow && l.stride_w <= TILE_COLS ? l.stride_w : 1;
-  l.phases = tn_min_i64(l.stride_w / l.col, span);
-  l.row_step = l.direct ? l.stride_h : tn_min_i64(l.stride_h, (l.kernel_h - 1) * l.dilation_h + 1);
-  l.run = l.direct || l.narrow || l.c.taps > 1 ? l.out_w : 4 * TILE_PIXELS;
-  l.phase_w = l.direct ? l.in_w : (l.out_w - 1) * l.col + 1 + (span - 1) / (l.stride_w / l.col);
-  const int64_t block_bytes =
-      TILE_BLOCKS * TN_VF_LANES * l.c.taps * l.step * (int64_t)sizeof(float);
-  l.chunk = tn_max_i64(1, CHUNK_BYTES / block_bytes);
-  if (tn_dims_product((int64_t[]){l.planes, l.unit, l.phases, l.phase_w}, 4, &l.row_floats))
-    return TN_ERR_OVERFLOW;
-  layer_cut(&l, call->n_workers);
-  if (!l.direct && tn_dims_product((int64_t[]){l.row_floats, l.strip_in_rows}, 2, &l.strip_floats))
-    return TN_ERR_OVERFLOW;
-  *out = l;
-  return TN_OK;
+  layer taps = l;
+  s = layer_place(&l, call->n_workers);
+  if (!l.direct && !l.narrow && l.stride_w == 1 && l.c.taps > 1) {
+    taps.direct = taps.by_taps = true;
+    const tn_status other = layer_place(&taps, call->n_workers);
+    if (!other && (s || l.strip_floats > MOST_FLOATS || layer_ns(&taps) < layer_ns(&l))) {
+      *out = taps;
+      return TN_OK;
+    }
+  }
+  if (!s) *out = l;
+  return s;
 }
 
 const char *TN_SIMD_NAME(conv_blocked_refuse)(const tn_call *call) {
@@ -155,13 +212,12 @@ tn_status TN_SIMD_NAME(conv_blocked_plan)(const tn_call *call, tn_kernel_plan *o
   layer l;
   const tn_status s = layer_make(call, &l);
   if (s) return s;
-  const double flops = 2.0 * (double)packed_floats(&l) * (double)l.n_pixels * (double)l.c.batch;
-  const double copied = (double)l.strip_floats * (double)(l.cut.strips * l.cut.parts * l.c.batch);
   out->worker_scratch_bytes =
       (uint64_t)(l.strip_floats + TILE_BLOCKS * TN_VF_LANES) * sizeof(float);
   out->state_bytes = (uint64_t)packed_floats(&l) * sizeof(float);
+  out->state_key = l.by_taps;
   out->items[0] = l.c.batch * l.cut.strips * l.cut.parts;
-  out->cost_ns = flops / (TN_VF_LANES == 16 ? 130 : 75) + copied * 0.25 + 500;
+  out->cost_ns = layer_ns(&l) + 500;
   out->grain[0] = tn_grain(TN_THREAD_NS, out->cost_ns / (double)out->items[0]);
   return TN_OK;
 }
@@ -178,9 +234,10 @@ static const char *refuse_but_images(const tn_call *call, int64_t groups) {
 static void pack_block(const layer *l, const float *w, int64_t block, int64_t width, float *to) {
   const int64_t first = block * TN_VF_LANES, n = tn_min_i64(TN_VF_LANES, l->c.filters - first);
   const int64_t filter = l->c.channels * l->c.taps;
-  for (int64_t i = 0; i < l->in_blocks; i++)
+  const int64_t blocks = l->by_taps ? l->chunk : 1; /* of which a tap is one run */
+  for (int64_t i = 0; i < l->in_blocks; i += blocks)
     for (int64_t t = 0; t < l->c.taps; t++)
-      for (int64_t c = i * l->step; c < tn_min_i64(l->c.channels, (i + 1) * l->step); c++) {
+      for (int64_t c = i * l->step; c < tn_min_i64(l->c.channels, (i + blocks) * l->step); c++) {
         for (int64_t f = 0; f < TN_VF_LANES; f++)
           to[f] = f < n ? w[(first + f) * filter + c * l->c.taps + t] : 0;
         to += width;
@@ -330,6 +387,12 @@ static void finish_run(const tn_call *call, const layer *l, const band *s, int64
   }
 }
 
+/* Bytes of the weights to come that a tile fetches with each step, if n pixels take as many. */
+static int64_t next_step(int64_t width, int64_t n) {
+  return width * TN_VF_LANES * (int64_t)sizeof(float) * TILE_PIXELS /
+         (2 * tn_max_i64(TILE_PIXELS, n));
+}
+
 static tile_args group_tile(const tn_call *call, const layer *l, const band *s, int64_t group,
                             const float *bias) {
   const int64_t width = group_blocks(l, group);
@@ -340,8 +403,7 @@ static tile_args group_tile(const tn_call *call, const layer *l, const band *s, 
   a.fetches = s->strange;
   a.channels = l->step;
   a.y_block = l->n_pixels * TN_VF_LANES;
-  a.next_step = width * TN_VF_LANES * (int64_t)sizeof(float) * TILE_PIXELS /
-                (2 * tn_max_i64(TILE_PIXELS, strip_pixels(l, s)));
+  a.next_step = next_step(width, strip_pixels(l, s));
   a.out = call->outputs[0]->data;
   a.partial = filters < TN_VF_LANES;
   a.live = tn_vf_mask_first(tn_min_i64(TN_VF_LANES, filters));
@@ -376,6 +438,58 @@ static void run_group(const tn_call *call, const layer *l, const band *s, int64_
   }
 }
 
+/* The pixels of the strip that a tap reaches, none if a range is empty, and where in the strip the
+ * first of its inputs would be for row 0 of the strip. */
+typedef struct tap_reach {
+  int64_t h0, h1, w0, w1, at;
+} tap_reach;
+
+static tap_reach tap_reach_make(const layer *l, const band *s, const tn_window *w, int64_t tap) {
+  tap_reach r;
+  tn_window_reach(w, 1, tap / l->kernel_w, &r.h0, &r.h1);
+  tn_window_reach(w, 2, tap % l->kernel_w, &r.w0, &r.w1);
+  r.h0 = tn_max_i64(r.h0, s->first_row);
+  r.h1 = tn_max_i64(r.h0, tn_min_i64(r.h1, s->first_row + s->n_rows));
+  r.at = s->at[tap] - l->pad_h * s->row + (r.w0 - l->pad_w) * l->unit;
+  return r;
+}
+
+/* What run_group does, tap by tap; tiles without inputs begin and finish the sums. */
+static void run_group_by_taps(const tn_call *call, const layer *l, const band *s, int64_t group,
+                              const float *bias, float *y) {
+  static const int64_t here[1] = {0};
+  const tn_window window = tn_window_padded(&l->c.w, 3);
+  const int64_t width = group_blocks(l, group), n = strip_pixels(l, s);
+  const tile_fn *tiles = tiles_wide[width - 1];
+  const float *w = (const float *)call->state + group_at(l, group);
+  float *strip = y + s->first_row * l->out_w * TN_VF_LANES;
+  const tn_finish finish = tn_finish_make(call);
+  tile_args a = group_tile(call, l, s, group, bias);
+  a.at = here, a.taps = 1;
+  run_row(tiles, &a, s->x, 0, w, strip, n);
+  a.first = false;
+  for (int64_t i = 0; i < l->in_blocks; i += l->chunk) {
+    a.blocks = tn_min_i64(l->chunk, l->in_blocks - i);
+    const int64_t channels = tn_min_i64(a.blocks * l->step, l->c.channels - i * l->step),
+                  n_weights = width * TN_VF_LANES * channels;
+    a.last_channels = channels - (a.blocks - 1) * l->step;
+    a.second = n_weights * (int64_t)sizeof(float) / 2;
+    for (int64_t tap = 0; tap < l->c.taps; tap++, w += n_weights) {
+      const tap_reach r = tap_reach_make(l, s, &window, tap);
+      const int64_t at = r.at + i * s->x_block;
+      a.next = (const char *)(w + n_weights);
+      a.next_step = next_step(width, (r.h1 - r.h0) * (r.w1 - r.w0));
+      for (int64_t oh = r.h0; oh < r.h1; oh++)
+        run_row(tiles, &a, s->x + (at + (oh - s->first_row) * l->row_step * s->row), l->unit, w,
+                y + (oh * l->out_w + r.w0) * TN_VF_LANES, r.w1 - r.w0);
+    }
+  }
+  a.blocks = 0;
+  a.finish = &finish;
+  run_row(tiles, &a, s->x, 0, w, strip, n);
+  if (finish.rest) finish_run(call, l, s, group, s->first_row * l->out_w, n);
+}
+
 /* A group's biases, 0 where there are none (tensor NULL). */
 static void copy_bias(const tn_tensor *tensor, const layer *l, int64_t group, float *to) {
   const float *bias = tensor ? tensor->data : NULL;
@@ -404,7 +518,10 @@ tn_status TN_SIMD_NAME(conv_blocked)(const tn_call *call, uint32_t stage, int64_
       copy_bias(call->inputs[2], &l, g, bias);
       float *y = (float *)call->outputs[0]->data +
                  (s.image * l.out_blocks + g * TILE_BLOCKS) * l.n_pixels * TN_VF_LANES;
-      run_group(call, &l, &s, g, bias, y);
+      if (l.by_taps)
+        run_group_by_taps(call, &l, &s, g, bias, y);
+      else
+        run_group(call, &l, &s, g, bias, y);
       s.strange = false;
     }
   }
