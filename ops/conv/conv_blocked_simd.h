@@ -89,15 +89,6 @@ static void layer_cut(layer *l, uint32_t n_workers) {
   l->strip_in_rows = rows_taken(l, l->cut.strip_rows);
 }
 
-/* Pixels of a row of a 1x1. Few rows are made as many for each worker, if that leaves them long
- * enough for a tile. */
-static int64_t pointwise_row(int64_t n_pixels, uint32_t n_workers) {
-  const int64_t most = 4 * TILE_PIXELS, n = tn_max_i64(1, n_workers);
-  const int64_t rows = tn_ceil_div(n_pixels, most), even = tn_ceil_div(rows, n) * n;
-  if (n == 1 || rows >= 4 * n || n_pixels < even * TILE_PIXELS) return tn_min_i64(n_pixels, most);
-  return tn_ceil_div(n_pixels, even);
-}
-
 /* How strips lie, and which there are: what follows from `direct` and `by_taps`. */
 static tn_status layer_place(layer *l, uint32_t n_workers) {
   /* What no tap reads is not copied; of a 1x1 there remain the pixels of the output. */
@@ -172,7 +163,7 @@ static tn_status layer_make(const tn_call *call, layer *out) {
   l.out_blocks = tn_ceil_div(l.c.filters, TN_VF_LANES);
   l.direct = layer_is_direct(&l);
   if (conv_is_pointwise(&l.c.w) && l.direct) {
-    l.out_w = pointwise_row(l.n_pixels, call->n_workers);
+    l.out_w = cut_pixels(l.n_pixels, TILE_PIXELS, call->n_workers);
     l.out_h = tn_ceil_div(l.n_pixels, tn_max_i64(1, l.out_w));
     l.in_h = l.out_h, l.in_w = l.out_w;
   }

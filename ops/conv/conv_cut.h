@@ -17,6 +17,16 @@ static inline bool cut_by_filters(int64_t n_weights, int64_t n_inputs) {
   return n_weights / 3 * 2 > n_inputs;
 }
 
+/* Pixels of a row of a 1x1, of which the whole map is one to begin with; tile: pixels of a full tile.
+ * Few rows are made as many for each worker, if that leaves them long enough for a tile. */
+static inline int64_t cut_pixels(int64_t n_pixels, int64_t tile, uint32_t n_workers) {
+  const int64_t most = 4 * tile, n = tn_max_i64(1, n_workers);
+  const int64_t even = tn_ceil_div(tn_ceil_div(n_pixels, 2 * most), n) * n;
+  if (n == 1 || n_pixels > (4 * n - 1) * most || n_pixels < even * tile)
+    return tn_min_i64(n_pixels, most);
+  return tn_ceil_div(n_pixels, even);
+}
+
 /* Into strips of rows, each of which reads all weights, and into parts of the filters, each of
  * which reads all inputs of its strip. */
 typedef struct work_cut {

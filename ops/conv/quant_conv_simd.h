@@ -52,6 +52,11 @@ static bool quant_reads_in_place(const quant_layer *l) {
          l->run % TN_DOT_K == 0;
 }
 
+/* Does a 1x1 read the strip as one row of pixels? */
+static bool quant_is_flat(const quant_layer *l) {
+  return l->direct && l->q.c.taps == 1 && l->stride_h == 1 && l->stride_w == 1;
+}
+
 static void quant_cut(quant_layer *l, uint32_t n_workers) {
   const int64_t in = l->row * l->stride_h * (int64_t)sizeof(tn_dot_x);
   const int64_t each = l->q.y_dtype == TN_F32 ? (int64_t)sizeof(float) : l->q.z ? 2 : 1;
@@ -95,8 +100,8 @@ static tn_status quant_layer_make(const tn_call *call, quant_layer *out) {
   l.panels = tn_ceil_div(l.filters, TN_DOT_PANEL);
   l.direct = quant_reads_in_place(&l);
   l.n_pixels = l.out_h * l.out_w;
-  if (l.direct && c->taps == 1 && l.stride_h == 1 && l.stride_w == 1) {
-    l.out_w = tn_min_i64(l.n_pixels, 4 * TN_DOT_ROWS);
+  if (quant_is_flat(&l)) {
+    l.out_w = cut_pixels(l.n_pixels, TN_DOT_ROWS, call->n_workers);
     l.out_h = tn_ceil_div(l.n_pixels, tn_max_i64(1, l.out_w));
     l.in_h = l.out_h, l.in_w = l.out_w;
   }
@@ -360,8 +365,7 @@ static void quant_run(const quant_layer *l, tn_dot *t, const void *panel, const 
                       int64_t begin, int64_t end, char *y, const uint8_t *z) {
   const int64_t size = t->to_f32 ? (int64_t)sizeof(float) : 1;
   const float *sums = t->row_sums;
-  const bool flat =
-      l->direct && l->q.c.taps == 1 && l->stride_h == 1 && l->stride_w == 1; /* as one row */
+  const bool flat = quant_is_flat(l);
   for (int64_t r = begin; r < end; r = flat ? end : r + 1) {
     const int64_t from = r * l->out_w, at = from - begin * l->out_w,
                   n = flat ? tn_min_i64(end * l->out_w, l->n_pixels) - from : l->out_w;
