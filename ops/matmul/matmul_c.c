@@ -2,8 +2,7 @@
  *
  * f32: blocks of 64 columns. A constant B is packed into panels once; otherwise each item packs its
  * own block into worker scratch. With fewer than 4 rows nothing is packed: B is streamed as it
- * stands. A transposed A is transposed first, as a stage of its own. Other types: plain loops, a
- * row of Y per item; integers wrap. */
+ * stands. A transposed A is transposed first, as a stage of its own. Other types: any_simd.h. */
 #include "base/epilogue.h"
 #include "base/gemm.h"
 #include "product.h"
@@ -196,77 +195,4 @@ tn_status matmul_f32_c(const tn_call *call, uint32_t stage, int64_t begin, int64
 tn_status gemm_f32_c(const tn_call *call, uint32_t stage, int64_t begin, int64_t end,
                      uint32_t worker) {
   return run(call, GEMM, stage, begin, end, worker);
-}
-
-/* ---- other types ---- */
-
-static tn_status any_plan(const tn_call *call, product_kind kind, tn_kernel_plan *out) {
-  product p;
-  tn_status s = product_of(call, kind, &p);
-  if (s) return s;
-  out->items[0] = p.batch * p.m;
-  out->grain[0] = tn_grain(5000, (double)(p.n * p.k));
-  return TN_OK;
-}
-
-tn_status matmul_any_plan(const tn_call *call, tn_kernel_plan *out) {
-  return any_plan(call, MATMUL, out);
-}
-tn_status gemm_any_plan(const tn_call *call, tn_kernel_plan *out) {
-  return any_plan(call, GEMM, out);
-}
-
-/* One row of Y. ACC: the type to multiply and add in; unsigned for integers, so that they wrap.
- * SCALED: the type as a number. */
-#define ANY_ROW(T, ACC, SCALED)                                                                    \
-  static void row_##T(const product *p, int64_t matrix, int64_t i, ACC *y) {                       \
-    const ACC *a = (const ACC *)p->a->data + product_matrix(p, p->a_stride, matrix) * p->m * p->k; \
-    const ACC *b = (const ACC *)p->b->data + product_matrix(p, p->b_stride, matrix) * p->k * p->n; \
-    for (int64_t j = 0; j < p->n; j++) y[j] = 0;                                                   \
-    for (int64_t k = 0; k < p->k; k++) {                                                           \
-      ACC x = p->trans_a ? a[k * p->m + i] : a[i * p->k + k];                                      \
-      for (int64_t j = 0; j < p->n; j++)                                                           \
-        y[j] += x * (p->trans_b ? b[j * p->k + k] : b[k * p->n + j]);                              \
-    }                                                                                              \
-    if (p->alpha == 1 && !p->c) return;                                                            \
-    for (int64_t j = 0; j < p->n; j++) {                                                           \
-      double c =                                                                                   \
-          p->c ? p->beta * (double)((const SCALED *)p->c->data)[i * p->c_row + j * p->c_col] : 0;  \
-      y[j] = (ACC)(SCALED)(p->alpha * (double)(SCALED)y[j] + c);                                   \
-    }                                                                                              \
-  }
-ANY_ROW(f64, double, double)
-ANY_ROW(i32, uint32_t, int32_t)
-ANY_ROW(u32, uint32_t, uint32_t)
-ANY_ROW(i64, uint64_t, int64_t)
-ANY_ROW(u64, uint64_t, uint64_t)
-
-static tn_status any_run(const tn_call *call, product_kind kind, int64_t begin, int64_t end) {
-  product p;
-  tn_status s = product_of(call, kind, &p);
-  if (s) return s;
-  void *y = call->outputs[0]->data;
-  for (int64_t item = begin; item < end; item++) {
-    int64_t matrix = item / p.m, i = item % p.m;
-    switch (call->outputs[0]->dtype) {
-      case TN_F64: row_f64(&p, matrix, i, (double *)y + item * p.n); break;
-      case TN_I32: row_i32(&p, matrix, i, (uint32_t *)y + item * p.n); break;
-      case TN_U32: row_u32(&p, matrix, i, (uint32_t *)y + item * p.n); break;
-      case TN_I64: row_i64(&p, matrix, i, (uint64_t *)y + item * p.n); break;
-      default: row_u64(&p, matrix, i, (uint64_t *)y + item * p.n); break;
-    }
-  }
-  return TN_OK;
-}
-
-tn_status matmul_any_c(const tn_call *call, uint32_t stage, int64_t begin, int64_t end,
-                       uint32_t worker) {
-  (void)stage, (void)worker;
-  return any_run(call, MATMUL, begin, end);
-}
-
-tn_status gemm_any_c(const tn_call *call, uint32_t stage, int64_t begin, int64_t end,
-                     uint32_t worker) {
-  (void)stage, (void)worker;
-  return any_run(call, GEMM, begin, end);
 }
