@@ -84,18 +84,22 @@ typedef struct gather_run {
     }                                                                    \
     return true;                                                         \
   }
+GATHER_RUN(gather_8, uint8_t)
+GATHER_RUN(gather_16, uint16_t)
 GATHER_RUN(gather_32, uint32_t)
 GATHER_RUN(gather_64, uint64_t)
 
 static tn_status gather_row(const rows *r, int64_t row, int32_t axis, const int64_t *strides) {
   const tn_tensor *data = r->call->inputs[0], *out = r->call->outputs[0];
   int64_t length = row_length(out), from = 0, rest = row, place, last = out->rank - 1;
+  static bool (*const runs[])(const gather_run *, const void *, void *) = {
+      [1] = gather_8, [2] = gather_16, [4] = gather_32, [8] = gather_64, [16] = NULL};
   tn_status s = TN_OK;
   for (int32_t k = out->rank - 2; k >= 0; k--) {
     if (k != axis) from += rest % out->shape[k] * strides[k];
     rest /= out->shape[k];
   }
-  if (r->call->inputs[1]->dtype == TN_I64 && (r->bytes == 4 || r->bytes == 8)) {
+  if (r->call->inputs[1]->dtype == TN_I64 && runs[r->bytes]) {
     const gather_run g = {.index = (const int64_t *)r->call->inputs[1]->data + row * length,
                           .n = length,
                           .bound = data->shape[axis],
@@ -103,7 +107,7 @@ static tn_status gather_row(const rows *r, int64_t row, int32_t axis, const int6
                           .step = axis != last};
     const char *x = (const char *)data->data + from * r->bytes;
     char *y = (char *)out->data + row * length * r->bytes;
-    if (r->bytes == 4 ? gather_32(&g, x, y) : gather_64(&g, x, y)) return TN_OK;
+    if (runs[r->bytes](&g, x, y)) return TN_OK;
   } /* an index that is out of bounds is named below */
   for (int64_t j = 0; j < length && !s; j++) {
     s = index_get(r->call, 1, row * length + j, axis, data->shape[axis], &place);
