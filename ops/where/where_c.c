@@ -35,6 +35,13 @@ static void select_block(int64_t bytes, const uint8_t *c, const void *x, const v
   }
 }
 
+/* The input, 1 or 2, that a run takes whole since one condition goes for all of it; 0: neither. */
+static int chosen(const tn_tensor *condition, const tn_runs *r) {
+  if (r->stride[0]) return 0;
+  const int k = ((const uint8_t *)condition->data)[r->offset[0]] ? 1 : 2;
+  return r->stride[k] ? k : 0;
+}
+
 tn_status where_c(const tn_call *call, uint32_t stage, int64_t begin, int64_t end,
                   uint32_t worker) {
   (void)stage, (void)worker;
@@ -49,6 +56,13 @@ tn_status where_c(const tn_call *call, uint32_t stage, int64_t begin, int64_t en
   if (status) return status;
   tn_runs r = tn_runs_begin(&plan, begin, end);
   while (tn_runs_next(&r)) {
+    const int one = chosen(in[0], &r);
+    if (one) {
+      char *to = (char *)y->data + r.index * bytes;
+      const char *from = (const char *)in[one]->data + r.offset[one] * bytes;
+      if (to != from) memcpy(to, from, (size_t)(r.length * bytes)); /* y may be the input */
+      continue;
+    }
     for (int64_t i = 0; i < r.length; i += BLOCK) {
       const int64_t n = tn_min_i64(r.length - i, BLOCK);
       const uint8_t *c =
