@@ -7,6 +7,9 @@
 #include "base/axis.h"
 #include "fold_simd.h"
 
+/* Rows up to here are searched side by side, as columns are. */
+enum { SHORT = 64 };
+
 static tn_axis_view arg_view(const tn_call *call) {
   return tn_axis_view_of(call->inputs[0], ((const tn_arg_max_attrs *)call->attrs)->axis);
 }
@@ -52,34 +55,53 @@ static int64_t arg_row(const float *x, int64_t n, bool smallest, bool last) {
   return last ? find_last(x, n, top) : find_first(x, n, top);
 }
 
-/* One more row of columns against what is the best so far. */
-FOLD_INLINE void arg_step(const float *x, int64_t cols, float sign, bool last, int32_t j,
-                          float *best, int32_t *at) {
+/* One more element of each column against what is the best so far. */
+FOLD_INLINE void arg_step(const float *x, int64_t apart, int64_t cols, float sign, bool last,
+                          int32_t j, float *best, int32_t *at) {
   TN_IVDEP for (int64_t c = 0; c < cols; c++) {
-    const float v = x[c] * sign, b = best[c];
+    const float v = x[c * apart] * sign, b = best[c];
     const bool takes = last ? (v >= b) | (v != v) : (v > b) | ((v != v) & (b == b));
     best[c] = takes ? v : b;
     at[c] = takes ? j : at[c];
   }
 }
 
-FOLD_INLINE void arg_columns(const float *x, int64_t *y, const tn_axis_view *s, int64_t cols,
-                             float sign, bool last) {
+/* Columns of n elements, `step` from one to the next, that lie `apart`. */
+FOLD_INLINE void arg_columns(const float *x, int64_t *y, int64_t n, int64_t step, int64_t apart,
+                             int64_t cols, float sign, bool last) {
   float best[COLUMNS];
   int32_t at[COLUMNS] = {0};
-  for (int64_t c = 0; c < cols; c++) best[c] = x[c] * sign;
-  for (int32_t j = 1; j < (int32_t)s->n; j++)
+  for (int64_t c = 0; c < cols; c++) best[c] = x[c * apart] * sign;
+  for (int32_t j = 1; j < (int32_t)n; j++)
     if (cols == COLUMNS)
-      arg_step(x + j * s->inner, COLUMNS, sign, last, j, best, at);
+      arg_step(x + j * step, apart, COLUMNS, sign, last, j, best, at);
     else
-      arg_step(x + j * s->inner, cols, sign, last, j, best, at);
+      arg_step(x + j * step, apart, cols, sign, last, j, best, at);
   for (int64_t c = 0; c < cols; c++) y[c] = at[c];
 }
 
-static tn_status arg(const tn_call *call, int64_t begin, int64_t end, bool smallest) {
+/* Items of the plan that are rows too short to be searched by themselves. */
+FOLD_INLINE void arg_short_rows(const float *x, int64_t *y, int64_t n, int64_t rows, float sign,
+                                bool last) {
+  for (int64_t cols; rows > 0; rows -= cols, x += cols * n, y += cols) {
+    cols = tn_min_i64(rows, COLUMNS);
+    if (last)
+      arg_columns(x, y, n, 1, n, cols, sign, true);
+    else
+      arg_columns(x, y, n, 1, n, cols, sign, false);
+  }
+}
+
+FOLD_INLINE tn_status arg(const tn_call *call, int64_t begin, int64_t end, bool smallest) {
   const tn_axis_view s = arg_view(call);
   const bool last = ((const tn_arg_max_attrs *)call->attrs)->select_last_index != 0;
   const int64_t blocks = tn_ceil_div(s.inner, COLUMNS);
+  const float sign = smallest ? -1 : 1;
+  if (s.inner == 1 && s.n <= SHORT) {
+    arg_short_rows((const float *)call->inputs[0]->data + begin * s.n,
+                   (int64_t *)call->outputs[0]->data + begin, s.n, end - begin, sign, last);
+    return TN_OK;
+  }
   for (int64_t item = begin; item < end; item++) {
     const int64_t outer = item / blocks, column = item % blocks * COLUMNS,
                   cols = tn_min_i64(COLUMNS, s.inner - column);
@@ -88,9 +110,9 @@ static tn_status arg(const tn_call *call, int64_t begin, int64_t end, bool small
     if (s.inner == 1)
       *y = arg_row(x, s.n, smallest, last);
     else if (last)
-      arg_columns(x, y, &s, cols, smallest ? -1 : 1, true);
+      arg_columns(x, y, s.n, s.inner, 1, cols, sign, true);
     else
-      arg_columns(x, y, &s, cols, smallest ? -1 : 1, false);
+      arg_columns(x, y, s.n, s.inner, 1, cols, sign, false);
   }
   return TN_OK;
 }
