@@ -64,6 +64,15 @@ static void copy_runs(const tn_block *b, uint8_t *dst, const uint8_t *src) {
     default: f(__VA_ARGS__, count);   \
   }
 
+/* At least a line of the element x of n bytes, the last line maybe over the one before it. */
+static inline __attribute__((always_inline)) void fill_lines(uint8_t *dst, int64_t bytes,
+                                                             const uint8_t *x, size_t n) {
+  uint8_t line[LINE];
+  for (size_t k = 0; k < LINE; k += n) memcpy(line + k, x, n);
+  for (int64_t k = 0; k + LINE < bytes; k += LINE) memcpy(dst + k, line, LINE);
+  memcpy(dst + bytes - LINE, line, LINE);
+}
+
 /* copy_<n>: n-byte elements, rows inside of columns. fill_<n>: one element all along a contiguous
  * row. */
 #define STRIDED(n)                                                                               \
@@ -77,10 +86,14 @@ static void copy_runs(const tn_block *b, uint8_t *dst, const uint8_t *src) {
     FEW(rows_##n, b->row.size, b, dst, src);                                                     \
   }                                                                                              \
   static void fill_##n(const tn_block *b, uint8_t *dst, const uint8_t *src) {                    \
+    const int64_t bytes = b->row.size * (n);                                                     \
     for (int64_t c = 0; c < b->col.size; c++, dst += b->col.dst, src += b->col.src) {            \
       uint8_t x[n];                                                                              \
       memcpy(x, src, n);                                                                         \
-      for (int64_t r = 0; r < b->row.size; r++) memcpy(dst + r * (n), x, n);                     \
+      if (bytes < LINE)                                                                          \
+        for (int64_t k = 0; k < bytes; k += (n)) memcpy(dst + k, x, n);                          \
+      else                                                                                       \
+        fill_lines(dst, bytes, x, n);                                                            \
     }                                                                                            \
   }
 
@@ -100,7 +113,7 @@ static void fill_same(const tn_block *b, uint8_t *dst, const uint8_t *src) {
 }
 
 static void copy_strided(tn_block b, uint8_t *dst, const uint8_t *src) {
-  bool fill = b.row.src == 0 && b.row.dst == b.unit;
+  bool fill = b.row.src == 0 && b.row.dst == b.unit && b.row.size > 1;
   if (fill && b.col.src == 0 && b.row.size * b.unit <= LINE) {
     fill_same(&b, dst, src);
     return;

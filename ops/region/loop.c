@@ -6,10 +6,11 @@ enum {
   TINY_PIECE_BYTES = 8192,
   PLANE_MIN = 4,
   MAX_LINES = 4,
-  LONG = 16,          /* steps that are worth a loop of their own */
-  TINY_BYTES = 256,   /* of two dims: less than a piece is worth */
-  TINY_RUN = 24,      /* bytes: from here on, a run is worth a call */
-  TINY_ELEMENTS = 512 /* in a block */
+  LONG = 16,           /* steps that are worth a loop of their own */
+  TINY_BYTES = 256,    /* of two dims: less than a piece is worth */
+  TINY_RUN = 24,       /* bytes: from here on, a run is worth a call */
+  TINY_ELEMENTS = 512, /* in a block */
+  FILL_BYTES = 128     /* of a row of one element: from here on, it is worth a loop */
 };
 
 static bool is_unit(int64_t bytes) {
@@ -64,9 +65,10 @@ static bool interleaves(int64_t lines, int64_t length, int64_t step, int64_t uni
 }
 
 /* The dim, other than the innermost, that is contiguous in the source and makes a transpose
- * together with that; -1: none. */
+ * together with that; -1: none. Long rows of one element each are better filled. */
 static int32_t source_axis(const tn_axis *axes, int32_t rank, int64_t unit) {
   const tn_axis *last = &axes[rank - 1];
+  if (last->src == 0 && last->size * unit >= FILL_BYTES) return -1;
   for (int32_t k = 0; k < rank - 1; k++) {
     const tn_axis *a = &axes[k];
     if (last->size >= PLANE_MIN && a->size >= PLANE_MIN && (a->src == unit || a->src == -unit))
