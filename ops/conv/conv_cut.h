@@ -17,8 +17,8 @@ static inline bool cut_by_filters(int64_t n_weights, int64_t n_inputs) {
   return n_weights / 3 * 2 > n_inputs;
 }
 
-/* Into how long rows the pixels of a 1x1 are cut, which may lie in one; tile: pixels of a full tile.
- * Few rows are made as many for each worker, if that leaves them long enough for a tile. */
+/* How long the rows are into which the pixels of a 1x1 are cut; tile: pixels of a full tile. Few
+ * rows are made as many for each worker, if that leaves them long enough for a tile. */
 static inline int64_t cut_pixels(int64_t n_pixels, int64_t tile, uint32_t n_workers) {
   const int64_t most = 4 * tile, n = tn_max_i64(1, n_workers);
   const int64_t even = tn_ceil_div(tn_ceil_div(n_pixels, 2 * most), n) * n;

@@ -38,6 +38,16 @@ static void copy_middle(uint8_t *dst, const uint8_t *src, size_t n) {
   memcpy(dst + n - 16, src + n - 16, 16);
 }
 
+/* 64 <= n <= 128 bytes, some of them maybe twice: without a loop, whose speed would depend on where
+ * the linker puts it. */
+static void copy_line(uint8_t *dst, const uint8_t *src, size_t n) {
+  memcpy(dst, src, 16), memcpy(dst + 16, src + 16, 16), memcpy(dst + 32, src + 32, 16),
+      memcpy(dst + 48, src + 48, 16);
+  dst += n - 64, src += n - 64;
+  memcpy(dst, src, 16), memcpy(dst + 16, src + 16, 16), memcpy(dst + 32, src + 32, 16),
+      memcpy(dst + 48, src + 48, 16);
+}
+
 enum { LINE = 64 }; /* bytes of a cache line */
 
 static void copy_runs(const tn_block *b, uint8_t *dst, const uint8_t *src) {
@@ -45,6 +55,8 @@ static void copy_runs(const tn_block *b, uint8_t *dst, const uint8_t *src) {
   for (int64_t c = 0; c < b->col.size; c++, dst += b->col.dst, src += b->col.src) {
     if (n < 64)
       copy_short(dst, src, n);
+    else if (n <= 128)
+      copy_line(dst, src, n);
     else if (n < 256)
       copy_middle(dst, src, n);
     else
