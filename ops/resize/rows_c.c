@@ -10,7 +10,7 @@
 
 /* Neighbours that keep their size are one dim. */
 static void add_dim(resize_state *st, resize_axis axis) {
-  resize_axis *before = &st->axes[st->rank - 1];
+  resize_axis *before = &st->axes[st->rank > 0 ? st->rank - 1 : 0];
   if (st->rank > 0 && !axis.resized && !before->resized) {
     before->in *= axis.in;
     before->out *= axis.out;
