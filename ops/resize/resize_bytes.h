@@ -62,9 +62,9 @@ RESIZE_BYTES(uint8_t, 0, UINT8_MAX)
 RESIZE_BYTES(int8_t, INT8_MIN, INT8_MAX)
 
 static double bytes_row_ns(const resize_state *st) {
-  const int64_t inner = resize_taps(&st->spec, &st->axes[st->last]);
-  return 20 + 0.25 * (double)(resize_mixed_taps(st) * resize_row_in(st)) +
-         (double)(inner * resize_row_out(st));
+  const double along = (double)resize_taps(&st->spec, &st->axes[st->last]);
+  return 20 + 0.25 * resize_mixed_taps(st) * (double)resize_row_in(st) +
+         along * (double)resize_row_out(st);
 }
 
 static tn_status bytes_run(const tn_call *call, int64_t begin, int64_t end, uint32_t worker) {

@@ -34,8 +34,9 @@ tn_status resize_prepare(const tn_call *call) { return resize_rows_prepare(call,
 /* ---- f32 ---- */
 
 static double mixed_row_ns(const resize_state *st) {
-  return 20 + 0.2 * (double)(resize_mixed_taps(st) * resize_row_in(st)) +
-         0.5 * (double)(resize_taps(&st->spec, &st->axes[st->last]) * resize_row_out(st));
+  const double along = (double)resize_taps(&st->spec, &st->axes[st->last]);
+  return 20 + 0.2 * resize_mixed_taps(st) * (double)resize_row_in(st) +
+         0.5 * along * (double)resize_row_out(st);
 }
 
 static void add_row(float *sum, const float *x, int64_t n, float w, bool first) {

@@ -146,7 +146,7 @@ tn_status TN_SIMD_NAME(resize_nearest)(const tn_call *call, uint32_t stage, int6
 
 static double mixed_row_ns(const resize_state *st) {
   const double along = (double)resize_taps(&st->spec, &st->axes[st->last]);
-  return 20 + (0.4 * (double)(resize_mixed_taps(st) * resize_row_in(st)) +
+  return 20 + (0.4 * resize_mixed_taps(st) * (double)resize_row_in(st) +
                (1 + along) * (double)resize_row_out(st)) /
                   TN_VF_LANES;
 }

@@ -80,7 +80,7 @@ int64_t resize_walk_at(const resize_state *st, const resize_walk *w, double *wei
 bool resize_walk_outside(const resize_state *st, const resize_walk *w);
 
 /* Taps of an output row in all dims but the last. */
-int64_t resize_mixed_taps(const resize_state *st);
+double resize_mixed_taps(const resize_state *st);
 
 /* Writes the extrapolation value where a row of tf_crop_and_resize lies outside; outside: it all
  * does. */

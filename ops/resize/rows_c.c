@@ -249,10 +249,10 @@ void resize_fill_cropped(const tn_call *call, int64_t row, bool outside) {
 
 /* ---- weighted rows ---- */
 
-int64_t resize_mixed_taps(const resize_state *st) {
-  int64_t taps = 1;
+double resize_mixed_taps(const resize_state *st) {
+  double taps = 1;
   for (int32_t k = 0; k < st->last; k++)
-    if (st->axes[k].resized) taps *= resize_taps(&st->spec, &st->axes[k]);
+    if (st->axes[k].resized) taps *= (double)resize_taps(&st->spec, &st->axes[k]);
   return taps;
 }
 

@@ -13,8 +13,8 @@ static double shrink(const resize_spec *spec, const resize_axis *axis) {
 }
 
 int64_t resize_taps(const resize_spec *spec, const resize_axis *axis) {
-  if (!axis->resized || spec->mode == RESIZE_NEAREST) return 1;
-  return 2 * (int64_t)ceil(support(spec) / shrink(spec, axis));
+  if (!axis->resized || spec->mode == RESIZE_NEAREST || axis->out == 0) return 1;
+  return 2 * (int64_t)fmin(ceil(support(spec) / shrink(spec, axis)), 0x1p40);
 }
 
 static double source_place(const resize_spec *spec, const resize_axis *axis, int64_t at) {
@@ -97,11 +97,10 @@ static void fill_table(const resize_spec *spec, const resize_axis *axis, resize_
 /* Per output place: the taps' indices, weights twice, and a flag; all rounded up to 16 bytes. */
 tn_status resize_table_bytes(const resize_spec *spec, const resize_axis *axis,
                              uint64_t *out_bytes) {
-  int64_t n, bytes;
-  if (tn_mul_i64(axis->out, resize_taps(spec, axis), &n) || tn_mul_i64(n, 20, &bytes) ||
-      tn_add_i64(bytes, axis->out + 64, &bytes))
-    return TN_ERR_OVERFLOW;
-  *out_bytes = tn_round_up((uint64_t)bytes, 16);
+  int64_t n;
+  if (tn_mul_i64(axis->out, resize_taps(spec, axis), &n) || n >> 40)
+    return TN_ERR_OVERFLOW; /* a scale may be tiny */
+  *out_bytes = tn_round_up((uint64_t)(n * 20 + axis->out + 64), 16);
   return TN_OK;
 }
 
