@@ -22,7 +22,7 @@ static inline bool cut_by_filters(int64_t n_weights, int64_t n_inputs) {
 static inline int64_t cut_pixels(int64_t n_pixels, int64_t tile, uint32_t n_workers) {
   const int64_t most = 4 * tile, n = tn_max_i64(1, n_workers);
   const int64_t even = tn_ceil_div(tn_ceil_div(n_pixels, 2 * most), n) * n;
-  if (n == 1 || n_pixels > (4 * n - 1) * most || n_pixels < even * tile)
+  if (n == 1 || even == 0 || n_pixels > (4 * n - 1) * most || n_pixels < even * tile)
     return tn_min_i64(n_pixels, most);
   return tn_ceil_div(n_pixels, even);
 }
