@@ -77,17 +77,26 @@ static bool find_places(const scatter_block *b, int64_t *place) {
     (void)a;                                                     \
     *y = (T)(value);                                             \
   }
-#define SCATTER(name, T, U)                                                              \
-  static void scatter_##name(const scatter_block *s, const int64_t *place, void *out,    \
-                             const void *updates) {                                      \
-    const int64_t n = s->n;                                                              \
-    switch (s->op) {                                                                     \
-      case REDUCE_NONE: SCATTER_LOOP(T, b) break;                                        \
-      case REDUCE_ADD: SCATTER_LOOP(T, (U)a + (U)b) break;                               \
-      case REDUCE_MUL: SCATTER_LOOP(T, (U)a *(U)b) break;                                \
-      case REDUCE_MAX: SCATTER_LOOP(T, b != b ? b : b > a ? b : a) break; /* NaN wins */ \
-      case REDUCE_MIN: SCATTER_LOOP(T, b != b ? b : b < a ? b : a) break;                \
-    }                                                                                    \
+/* NaN wins. What is larger is not foreseeable: no branch for that. */
+#define SCATTER(name, T, U)                                                           \
+  static inline T larger_##name(T a, T b) {                                           \
+    const T m = b > a ? b : a;                                                        \
+    return b == b ? m : b;                                                            \
+  }                                                                                   \
+  static inline T smaller_##name(T a, T b) {                                          \
+    const T m = b < a ? b : a;                                                        \
+    return b == b ? m : b;                                                            \
+  }                                                                                   \
+  static void scatter_##name(const scatter_block *s, const int64_t *place, void *out, \
+                             const void *updates) {                                   \
+    const int64_t n = s->n;                                                           \
+    switch (s->op) {                                                                  \
+      case REDUCE_NONE: SCATTER_LOOP(T, b) break;                                     \
+      case REDUCE_ADD: SCATTER_LOOP(T, (U)a + (U)b) break;                            \
+      case REDUCE_MUL: SCATTER_LOOP(T, (U)a *(U)b) break;                             \
+      case REDUCE_MAX: SCATTER_LOOP(T, larger_##name(a, b)) break;                    \
+      case REDUCE_MIN: SCATTER_LOOP(T, smaller_##name(a, b)) break;                   \
+    }                                                                                 \
   }
 SCATTER(f32, float, float)
 SCATTER(f64, double, double)
