@@ -38,16 +38,30 @@ static void select_block(int64_t bytes, const uint8_t *c, const void *x, const v
 /* The input, 1 or 2, that a run takes whole since one condition goes for all of it; 0: neither. */
 static int chosen(const tn_tensor *condition, const tn_runs *r) {
   if (r->stride[0]) return 0;
-  const int k = ((const uint8_t *)condition->data)[r->offset[0]] ? 1 : 2;
-  return r->stride[k] ? k : 0;
+  return ((const uint8_t *)condition->data)[r->offset[0]] ? 1 : 2;
+}
+
+enum { BLOCK = 256 };
+
+/* An element that is repeated, from one block to the next: `n` times the one at `offset`. */
+typedef struct repeated {
+  int64_t offset, n;
+  wide block[BLOCK];
+} repeated;
+
+/* n <= BLOCK elements of an input. */
+static const void *operand(const tn_tensor *t, int64_t bytes, int64_t offset, int64_t step,
+                           int64_t n, repeated *is) {
+  if (!step && is->offset == offset && n <= is->n) return is->block;
+  if (!step) is->offset = offset, is->n = n;
+  return tn_expand_block(t->data, bytes, offset, step, n, is->block);
 }
 
 tn_status where_c(const tn_call *call, uint32_t stage, int64_t begin, int64_t end,
                   uint32_t worker) {
   (void)stage, (void)worker;
-  enum { BLOCK = 256 };
-  uint8_t c_block[BLOCK];
-  wide x_block[BLOCK], z_block[BLOCK];
+  repeated x_is, z_is;
+  x_is.n = z_is.n = 0;
   const tn_tensor *const *in = call->inputs;
   tn_tensor *y = call->outputs[0];
   const int64_t bytes = tn_dtype(y->dtype)->bits / 8;
@@ -57,21 +71,21 @@ tn_status where_c(const tn_call *call, uint32_t stage, int64_t begin, int64_t en
   tn_runs r = tn_runs_begin(&plan, begin, end);
   while (tn_runs_next(&r)) {
     const int one = chosen(in[0], &r);
-    if (one) {
-      char *to = (char *)y->data + r.index * bytes;
+    char *to = (char *)y->data + r.index * bytes;
+    if (one && r.stride[one]) {
       const char *from = (const char *)in[one]->data + r.offset[one] * bytes;
       if (to != from) memcpy(to, from, (size_t)(r.length * bytes)); /* y may be the input */
       continue;
     }
-    for (int64_t i = 0; i < r.length; i += BLOCK) {
+    for (int64_t i = 0; i < r.length; i += BLOCK, to += BLOCK * bytes) {
       const int64_t n = tn_min_i64(r.length - i, BLOCK);
-      const uint8_t *c =
-          tn_expand_block(in[0]->data, 1, r.offset[0] + i * r.stride[0], r.stride[0], n, c_block);
-      const void *x = tn_expand_block(in[1]->data, bytes, r.offset[1] + i * r.stride[1],
-                                      r.stride[1], n, x_block);
-      const void *z = tn_expand_block(in[2]->data, bytes, r.offset[2] + i * r.stride[2],
-                                      r.stride[2], n, z_block);
-      select_block(bytes, c, x, z, (char *)y->data + (r.index + i) * bytes, n);
+      const void *x = operand(in[1], bytes, r.offset[1] + i * r.stride[1], r.stride[1], n, &x_is);
+      const void *z = operand(in[2], bytes, r.offset[2] + i * r.stride[2], r.stride[2], n, &z_is);
+      if (one) {
+        memcpy(to, one == 1 ? x : z, (size_t)(n * bytes));
+      } else {
+        select_block(bytes, (const uint8_t *)in[0]->data + r.offset[0] + i, x, z, to, n);
+      }
     }
   }
   return TN_OK;
