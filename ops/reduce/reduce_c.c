@@ -1,10 +1,14 @@
 /* Portable reductions. Where the innermost dim is kept, an item is a row of outputs that all terms
- * are added to; else an item is one output and the terms are gathered in four partial results.
- * Integers wrap. */
+ * are added to; else an item is one output, and its terms are neighbours that are gathered in
+ * several partial results. Integers wrap. */
 #include <math.h>
 
 #include "base/axis.h"
+#include "base/vmath.h"
 #include "reduction.h"
+
+/* Partial results of one output; outputs of fewer terms in a row that are made side by side. */
+enum { PARTS = 32, SIDE = 8 };
 
 tn_status reduce_plan(const tn_call *call, tn_kernel_plan *out) {
   reduction r;
@@ -18,62 +22,99 @@ tn_status reduce_plan(const tn_call *call, tn_kernel_plan *out) {
   return TN_OK;
 }
 
-#define REDUCE(name, T, ACC, START, STEP, JOIN, DONE)                              \
-  static void name##_row(const reduction *r, const T *x, T *y, int64_t row) {      \
-    const ACC n = (ACC)r->summed.size;                                             \
-    (void)n;                                                                       \
-    for (int64_t j = 0; j < row; j++) y[j] = (T)(START);                           \
-    for (int64_t k = 0; k < r->summed.size; k++) {                                 \
-      const T *from = x + walk_offset(&r->summed, k);                              \
-      for (int64_t j = 0; j < row; j++) {                                          \
-        ACC a = (ACC)y[j], v = (ACC)from[j];                                       \
-        STEP;                                                                      \
-        y[j] = (T)a;                                                               \
-      }                                                                            \
-    }                                                                              \
-    for (int64_t j = 0; j < row; j++) {                                            \
-      ACC a = (ACC)y[j];                                                           \
-      y[j] = (T)(DONE);                                                            \
-    }                                                                              \
-  }                                                                                \
-  static T name##_one(const reduction *r, const runs *u, const T *x) {             \
-    const ACC n = (ACC)r->summed.size;                                             \
-    ACC part[4] = {START, START, START, START};                                    \
-    (void)n;                                                                       \
-    for (int64_t k = 0; k < u->n; k++) {                                           \
-      const T *from = x + walk_offset(&u->outer, k);                               \
-      for (int64_t j = 0; j < u->length; j++) {                                    \
-        ACC v = (ACC)from[j * u->stride], a = part[j & 3];                         \
-        STEP;                                                                      \
-        part[j & 3] = a;                                                           \
-      }                                                                            \
-    }                                                                              \
-    ACC a = JOIN(JOIN(part[0], part[1]), JOIN(part[2], part[3]));                  \
-    return (T)(DONE);                                                              \
-  }                                                                                \
-  tn_status name(const tn_call *call, uint32_t stage, int64_t begin, int64_t end,  \
-                 uint32_t worker) {                                                \
-    (void)stage, (void)worker;                                                     \
-    reduction r;                                                                   \
-    tn_status s = reduction_make(call, &r);                                        \
-    if (s) return s;                                                               \
-    runs u = runs_of(&r.summed);                                                   \
-    const T *x = call->inputs[0]->data;                                            \
-    T *y = call->outputs[0]->data;                                                 \
-    int64_t row = r.inner_kept ? r.kept.dims[r.kept.rank - 1] : 1;                 \
-    for (int64_t item = begin; item < end; item++) {                               \
-      if (r.inner_kept)                                                            \
-        name##_row(&r, x + walk_offset(&r.kept, item * row), y + item * row, row); \
-      else                                                                         \
-        y[item] = name##_one(&r, &u, x + walk_offset(&r.kept, item));              \
-    }                                                                              \
-    return TN_OK;                                                                  \
+#define REDUCE(name, T, ACC, START, STEP, JOIN, DONE)                                            \
+  static void name##_row(const reduction *r, const T *x, T *y, int64_t row) {                    \
+    const ACC n = (ACC)r->summed.size;                                                           \
+    (void)n;                                                                                     \
+    for (int64_t j = 0; j < row; j++) y[j] = (T)(START);                                         \
+    for (int64_t k = 0; k < r->summed.size; k++) {                                               \
+      const T *from = x + walk_offset(&r->summed, k);                                            \
+      for (int64_t j = 0; j < row; j++) {                                                        \
+        ACC a = (ACC)y[j], v = (ACC)from[j];                                                     \
+        STEP;                                                                                    \
+        y[j] = (T)a;                                                                             \
+      }                                                                                          \
+    }                                                                                            \
+    for (int64_t j = 0; j < row; j++) {                                                          \
+      ACC a = (ACC)y[j];                                                                         \
+      y[j] = (T)(DONE);                                                                          \
+    }                                                                                            \
+  }                                                                                              \
+  static void name##_parts(const T *x, ACC *part) {                                              \
+    TN_IVDEP for (int p = 0; p < PARTS; p++) {                                                   \
+      const ACC v = (ACC)x[p];                                                                   \
+      ACC a = part[p];                                                                           \
+      STEP;                                                                                      \
+      part[p] = a;                                                                               \
+    }                                                                                            \
+  }                                                                                              \
+  static T name##_one(const reduction *r, const runs *u, const T *x) {                           \
+    const ACC n = (ACC)r->summed.size;                                                           \
+    const bool in_parts = u->length >= PARTS;                                                    \
+    ACC part[PARTS], a = START;                                                                  \
+    (void)n;                                                                                     \
+    for (int p = 0; p < PARTS && in_parts; p++) part[p] = START;                                 \
+    for (int64_t k = 0; k < u->n; k++) {                                                         \
+      const T *from = x + walk_offset(&u->outer, k);                                             \
+      int64_t j = 0;                                                                             \
+      for (; j + PARTS <= u->length; j += PARTS) name##_parts(from + j, part);                   \
+      for (; j < u->length; j++) {                                                               \
+        const ACC v = (ACC)from[j];                                                              \
+        STEP;                                                                                    \
+      }                                                                                          \
+    }                                                                                            \
+    for (int half = PARTS / 2; half >= 8 && in_parts; half /= 2)                                 \
+      for (int p = 0; p < half; p++) part[p] = JOIN(part[p + half], part[p]);                    \
+    for (int p = 0; p < 8 && in_parts; p++) a = JOIN(part[p], a);                                \
+    return (T)(DONE);                                                                            \
+  }                                                                                              \
+  static void name##_short(const reduction *r, const runs *u, const T *x, int64_t first, T *y) { \
+    const ACC n = (ACC)r->summed.size;                                                           \
+    const T *from[SIDE];                                                                         \
+    ACC part[SIDE];                                                                              \
+    (void)n;                                                                                     \
+    for (int p = 0; p < SIDE; p++) from[p] = x + walk_offset(&r->kept, first + p);               \
+    for (int p = 0; p < SIDE; p++) part[p] = START;                                              \
+    for (int64_t k = 0; k < u->n; k++) {                                                         \
+      const int64_t at = walk_offset(&u->outer, k);                                              \
+      for (int64_t j = at; j < at + u->length; j++) {                                            \
+        for (int p = 0; p < SIDE; p++) {                                                         \
+          const ACC v = (ACC)from[p][j];                                                         \
+          ACC a = part[p];                                                                       \
+          STEP;                                                                                  \
+          part[p] = a;                                                                           \
+        }                                                                                        \
+      }                                                                                          \
+    }                                                                                            \
+    for (int p = 0; p < SIDE; p++) {                                                             \
+      const ACC a = part[p];                                                                     \
+      y[first + p] = (T)(DONE);                                                                  \
+    }                                                                                            \
+  }                                                                                              \
+  tn_status name(const tn_call *call, uint32_t stage, int64_t begin, int64_t end,                \
+                 uint32_t worker) {                                                              \
+    (void)stage, (void)worker;                                                                   \
+    reduction r;                                                                                 \
+    tn_status s = reduction_make(call, &r);                                                      \
+    if (s) return s;                                                                             \
+    runs u = runs_of(&r.summed);                                                                 \
+    const T *x = call->inputs[0]->data;                                                          \
+    T *y = call->outputs[0]->data;                                                               \
+    int64_t row = r.inner_kept ? r.kept.dims[r.kept.rank - 1] : 1;                               \
+    int64_t item = begin;                                                                        \
+    for (; !r.inner_kept && u.length < PARTS && item + SIDE <= end; item += SIDE)                \
+      name##_short(&r, &u, x, item, y);                                                          \
+    for (; item < end; item++) {                                                                 \
+      if (r.inner_kept)                                                                          \
+        name##_row(&r, x + walk_offset(&r.kept, item * row), y + item * row, row);               \
+      else                                                                                       \
+        y[item] = name##_one(&r, &u, x + walk_offset(&r.kept, item));                            \
+    }                                                                                            \
+    return TN_OK;                                                                                \
   }
 
 #define ADD(a, b) ((a) + (b))
 #define MUL(a, b) ((a) * (b))
-#define MAX(a, b) ((a) > (b) || (a) != (a) ? (a) : (b)) /* NaN wins */
-#define MIN(a, b) ((a) < (b) || (a) != (a) ? (a) : (b))
 
 #define DIVIDE_FLOAT(a, n) ((a) / (n))
 #define DIVIDE_INT(a, n) ((n) ? (a) / (n) : 0) /* the mean of nothing */
@@ -99,9 +140,18 @@ SUMS(i64, int64_t, uint64_t, DIVIDE_INT)
 SUMS(u32, uint32_t, uint32_t, DIVIDE_INT)
 SUMS(u64, uint64_t, uint64_t, DIVIDE_INT)
 
-#define EXTREMES(type, T, LOWEST, HIGHEST)                           \
-  REDUCE(reduce_max_##type##_c, T, T, LOWEST, a = MAX(v, a), MAX, a) \
-  REDUCE(reduce_min_##type##_c, T, T, HIGHEST, a = MIN(v, a), MIN, a)
+/* NaN wins. In two steps, so that only NaN needs a branch. */
+#define EXTREMES(type, T, LOWEST, HIGHEST)                                         \
+  static inline T max_##type(T v, T a) {                                           \
+    const T larger = v > a ? v : a;                                                \
+    return v == v ? larger : v;                                                    \
+  }                                                                                \
+  static inline T min_##type(T v, T a) {                                           \
+    const T smaller = v < a ? v : a;                                               \
+    return v == v ? smaller : v;                                                   \
+  }                                                                                \
+  REDUCE(reduce_max_##type##_c, T, T, LOWEST, a = max_##type(v, a), max_##type, a) \
+  REDUCE(reduce_min_##type##_c, T, T, HIGHEST, a = min_##type(v, a), min_##type, a)
 EXTREMES(f32, float, -INFINITY, INFINITY)
 EXTREMES(f64, double, -(double)INFINITY, (double)INFINITY)
 EXTREMES(i8, int8_t, INT8_MIN, INT8_MAX)
@@ -167,7 +217,7 @@ static tn_status outputs_make(const tn_call *call, outputs *o) {
     double top = -(double)INFINITY;                                                            \
     for (int64_t k = 0; k < u->n; k++) {                                                       \
       const T *from = x + walk_offset(&u->outer, k);                                           \
-      for (int64_t j = 0; j < u->length; j++) top = MAX((double)from[j * u->stride], top);     \
+      for (int64_t j = 0; j < u->length; j++) top = max_f64((double)from[j * u->stride], top); \
     }                                                                                          \
     return top;                                                                                \
   }                                                                                            \
