@@ -164,6 +164,8 @@ tn_status quant_conv_from_qlinear(const tn_call *call, tn_graph *graph, int32_t 
   a.y_type = is_signed ? (tn_str){"i8", 2} : (tn_str){"u8", 2};
   a.y_scale = y_scale;
   a.y_zero = y_zero;
+  a.lo = is_signed ? -128 : 0; /* what is added later is added to what saturates here */
+  a.hi = a.lo + 255;
   const int32_t inputs[] = {n->inputs[0],           n->inputs[3], n->inputs[4],
                             tn_pattern_input(n, 8), -1,           zeros_left(&p, n->inputs[5], w)};
   return become(call, graph, node, inputs, &a);

@@ -1,3 +1,2 @@
 /* The kernels of quant_simd.h and quant_add_simd.h for AVX-512. */
 #include "quant_add_simd.h"
-#include "quant_simd.h"

@@ -202,15 +202,37 @@ tn_status dynamic_quantize_linear_c(const tn_call *call, uint32_t stage, int64_t
   return TN_OK;
 }
 
+static tn_status add_range(const tn_call *call, bool is_product, int64_t begin, int64_t end) {
+  const quant_add s = quant_add_of(call, is_product);
+  const tn_tensor *a = call->inputs[0], *b = call->inputs[1];
+  const float zero = (float)s.y_zero;
+  uint8_t *y = call->outputs[0]->data;
+  tn_broadcast both;
+  const tn_status status = tn_broadcast_init(&both, call->outputs[0], 2, call->inputs);
+  if (status) return status;
+  tn_runs r = tn_runs_begin(&both, begin, end);
+  while (tn_runs_next(&r))
+    for (int64_t k = 0; k < r.length; k++) {
+      const float value = quant_add_value(
+          quant_add_load(a->data, a->dtype == TN_I8, r.offset[0] + k * r.stride[0]),
+          quant_add_load(b->data, b->dtype == TN_I8, r.offset[1] + k * r.stride[1]), &s);
+      float q = value / s.y_scale;
+      q = q > s.lo ? q : s.lo;
+      q = q < s.hi ? q : s.hi;
+      y[r.index + k] = (uint8_t)(int32_t)(round_even(q) + zero);
+    }
+  tn_pads_zero(call->outputs[0], begin, end);
+  return TN_OK;
+}
+
 tn_status quant_add_c(const tn_call *call, uint32_t stage, int64_t begin, int64_t end,
                       uint32_t worker) {
   (void)stage, (void)worker;
-  const quant_add s = quant_add_of(call);
-  const tn_tensor *a = call->inputs[0], *b = call->inputs[1];
-  uint8_t *y = call->outputs[0]->data;
-  for (int64_t k = begin; k < end; k++)
-    y[k] = quant_add_one(quant_add_load(a->data, a->dtype == TN_I8, k),
-                         quant_add_load(b->data, b->dtype == TN_I8, k), &s);
-  tn_pads_zero(call->outputs[0], begin, end);
-  return TN_OK;
+  return add_range(call, false, begin, end);
+}
+
+tn_status quant_mul_c(const tn_call *call, uint32_t stage, int64_t begin, int64_t end,
+                      uint32_t worker) {
+  (void)stage, (void)worker;
+  return add_range(call, true, begin, end);
 }

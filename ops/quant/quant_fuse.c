@@ -5,7 +5,7 @@
  *   Region, MaxPool, Gather, Resize of Dequantize(q)         Dequantize of it of q
  *   Quantize(Region(x, y))                   Region(Quantize(x), Quantize(y))
  *   Quantize(Relu(x)), Quantize(Clip(x))     Quantize(x), if what is cut off saturates anyway
- *   Quantize([Relu|Clip](Dequantize(a) + Dequantize(b)))     tenon::QuantAdd
+ *   Quantize([Relu|Clip](Dequantize(a) + Dequantize(b)))     tenon::QuantAdd; of *: QuantMul
  *
  * Regions are what Reshape, Transpose, Concat, Slice, Pad and the like have become by then. */
 #include "base/lower.h"
@@ -216,7 +216,7 @@ tn_status dequantize_below_pick(const tn_call *call, tn_graph *graph, int32_t no
 
 /* ---- quantised again ---- */
 
-static tn_status become_add(const tn_call *call, tn_graph *graph, int32_t node,
+static tn_status become_add(const tn_call *call, tn_graph *graph, int32_t node, const char *op,
                             const int32_t inputs[2], const tn_qdq of[2], const tn_qdq *y,
                             const int32_t bounds[2]) {
   const tn_attr list[] = {tn_attr_float("a_scale", (double)of[0].scale),
@@ -228,25 +228,30 @@ static tn_status become_add(const tn_call *call, tn_graph *graph, int32_t node,
                           tn_attr_int("y_dtype", y->dtype),
                           tn_attr_int("lo", bounds[0]),
                           tn_attr_int("hi", bounds[1])};
-  return tn_lower_to_own(call, graph, node, "QuantAdd", inputs, 2, list,
-                         sizeof list / sizeof *list);
+  return tn_lower_to_own(call, graph, node, op, inputs, 2, list, sizeof list / sizeof *list);
 }
 
-/* *out_found: it was a sum. */
+/* The value that the bytes are a function of, if it is one. */
+static int32_t argument_of(const tn_pattern *p, int32_t bytes) {
+  const int32_t id = p->api->value_producer(p->graph, bytes);
+  const tn_node *n = tn_pattern_root(p, id);
+  return n && !strcmp(n->domain, "tenon") && !strcmp(n->op, "QuantTable") ? n->inputs[0] : bytes;
+}
+
+/* *out_found: it was a sum or a product, and not of functions of one value, which a table holds. */
 static tn_status add_of(const tn_call *call, tn_graph *graph, int32_t node, int32_t x,
                         const tn_qdq *y, const int32_t bounds[2], bool *out_found) {
   const tn_pattern p = {call->host->graph, graph};
-  const tn_node *add = tn_pattern_inner(&p, x, "Add");
+  const tn_node *add = tn_pattern_inner(&p, x, "Add"), *mul = tn_pattern_inner(&p, x, "Mul"),
+                *pair = add ? add : mul;
   int32_t inputs[2];
   tn_qdq of[2];
   *out_found = false;
   for (int k = 0; k < 2; k++)
-    if (!add || !tn_qdq_dequantized(&p, add->inputs[k], &inputs[k], &of[k])) return TN_OK;
-  const tn_tensor *a = tn_pattern_type(&p, add->inputs[0]),
-                  *b = tn_pattern_type(&p, add->inputs[1]);
-  if (!a || !b || !tn_same_shape(a, b)) return TN_OK;
+    if (!pair || !tn_qdq_dequantized(&p, pair->inputs[k], &inputs[k], &of[k])) return TN_OK;
+  if (argument_of(&p, inputs[0]) == argument_of(&p, inputs[1])) return TN_OK;
   *out_found = true;
-  return become_add(call, graph, node, inputs, of, y, bounds);
+  return become_add(call, graph, node, add ? "QuantAdd" : "QuantMul", inputs, of, y, bounds);
 }
 
 /* ---- moved up ---- */

@@ -201,6 +201,25 @@ int32_t build_cast(builder *b, int32_t x, uint32_t dtype) {
   return y;
 }
 
+/* x by an operator that takes a scale and a zero point. */
+static int32_t scaled(builder *b, const char *op, int32_t x, uint32_t scale, int32_t zero) {
+  const int32_t inputs[3] = {x, build_scalar_of(b, build_input(b, scale)),
+                             zero < 0 ? -1 : build_scalar_of(b, zero)};
+  int32_t y;
+  build_node(b, op, inputs, 3, NULL, 0, &y, 1);
+  return y;
+}
+
+int32_t build_dequantised(builder *b, uint32_t x, uint32_t scale, uint32_t zero) {
+  return scaled(b, "DequantizeLinear", build_input(b, x), scale, build_input(b, zero));
+}
+
+int32_t build_quantised(builder *b, int32_t y, uint32_t scale, uint32_t zero, int32_t like) {
+  int32_t point = build_input(b, zero);
+  if (point < 0) point = build_binary(b, "CastLike", build_scalar(b, TN_I32, 0), like);
+  return scaled(b, "QuantizeLinear", y, scale, point);
+}
+
 void build_split(builder *b, int32_t x, int64_t axis, const int64_t *sizes, uint32_t n,
                  int32_t *out) {
   const int32_t lengths = build_ints(b, sizes, n);

@@ -51,6 +51,10 @@ int32_t build_transpose(builder *b, int32_t x, const int64_t *perm, int64_t n);
 /* Moves the channels of [batch, channels, ...] to the end, or back. */
 int32_t build_move_channels(builder *b, int32_t x, int64_t rank, bool to_end);
 int32_t build_cast(builder *b, int32_t x, uint32_t dtype); /* floats, bool, i32, i64 */
+/* Input x, with the scale and the zero point (may be left out) of all of it in these two; and y
+ * quantised by these. like: a value of the type to be made where there is no zero point. */
+int32_t build_dequantised(builder *b, uint32_t x, uint32_t scale, uint32_t zero);
+int32_t build_quantised(builder *b, int32_t y, uint32_t scale, uint32_t zero, int32_t like);
 void build_split(builder *b, int32_t x, int64_t axis, const int64_t *sizes, uint32_t n,
                  int32_t *out);
 int32_t build_concat(builder *b, const int32_t *inputs, uint32_t n, int64_t axis);

@@ -64,14 +64,12 @@ tn_status gated_add_lower(const tn_call *call, tn_graph *graph, int32_t node) {
 tn_status q_linear_reduce_mean_lower(const tn_call *call, tn_graph *graph, int32_t node) {
   const tn_q_linear_reduce_mean_attrs *a = call->attrs;
   builder b = build_begin(call, graph, node);
-  const int32_t quantised[3] = {build_input(&b, 0), build_input(&b, 1), build_input(&b, 2)};
   const tn_attr keep = build_attr_int("keepdims", a->keepdims);
-  int32_t x, mean, y, zero = build_input(&b, 4);
-  build_node(&b, "DequantizeLinear", quantised, 3, NULL, 0, &x, 1);
-  build_node(&b, "ReduceMean", (int32_t[]){x, build_ints(&b, a->axes.data, a->axes.size)}, 2, &keep,
-             1, &mean, 1);
-  if (zero < 0) zero = build_binary(&b, "CastLike", build_scalar(&b, TN_I32, 0), quantised[0]);
-  build_node(&b, "QuantizeLinear", (int32_t[]){mean, build_input(&b, 3), zero}, 3, NULL, 0, &y, 1);
+  const int32_t inputs[2] = {build_dequantised(&b, 0, 1, 2),
+                             build_ints(&b, a->axes.data, a->axes.size)};
+  int32_t y;
+  build_node(&b, "ReduceMean", inputs, 2, &keep, 1, &y, 1);
+  y = build_quantised(&b, y, 3, 4, build_input(&b, 0));
   return build_end(&b, &y, 1);
 }
 

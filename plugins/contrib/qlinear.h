@@ -1,5 +1,4 @@
-/* Quantised tensors of u8 or i8. Kernels look at i8 as u8 by flipping the highest bit where they
- * use tables. */
+/* Quantised tensors of u8 or i8, for references. */
 #ifndef CONTRIB_QLINEAR_H
 #define CONTRIB_QLINEAR_H
 
@@ -9,28 +8,25 @@
 #include "qlinear.gen.h"
 
 typedef struct quantised {
-  double scale, zero;
+  float scale, zero;
 } quantised;
 
 /* Scale and zero point, inputs `scale` and scale + 1 of the call. Their data must be there. */
 static inline quantised quantised_of(const tn_call *call, uint32_t scale) {
-  return (quantised){load(call->inputs[scale], 0), load_or(input_of(call, scale + 1), 0, 0)};
+  return (quantised){(float)load(call->inputs[scale], 0),
+                     (float)load_or(input_of(call, scale + 1), 0, 0)};
 }
 
-static inline double dequantise(quantised q, double value) { return (value - q.zero) * q.scale; }
-
-/* Rounds and saturates a value that is already divided by the scale and shifted by the zero
- * point. */
-static inline double saturate(uint32_t dtype, double q) {
-  const double lo = dtype == TN_I8 ? -128 : 0, hi = dtype == TN_I8 ? 127 : 255;
-  q = nearbyint(q);
-  return !(q > lo) ? lo : q > hi ? hi : q;
+/* In f32, as DequantizeLinear and QuantizeLinear. */
+static inline double dequantise(quantised q, double value) {
+  return (double)(((float)value - q.zero) * q.scale);
 }
 
 /* The byte that stands for `real`. */
 static inline uint8_t quantise(uint32_t dtype, quantised q, double real) {
-  const double value = saturate(dtype, real / q.scale + q.zero);
-  return dtype == TN_I8 ? (uint8_t)(int8_t)value : (uint8_t)value;
+  const float lo = dtype == TN_I8 ? -128 : 0, hi = lo + 255,
+              at = nearbyintf((float)real / q.scale) + q.zero, value = !(at > lo) ? lo : at;
+  return (uint8_t)(int32_t)(value > hi ? hi : value);
 }
 
 /* What byte `b` of a tensor of this dtype stands for. */

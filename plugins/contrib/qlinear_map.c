@@ -1,7 +1,6 @@
-/* QLinearSigmoid, QLinearLeakyRelu, QLinearConcat: a function of single bytes is a table of 256
- * answers, which stage 0 makes. */
-#include <string.h>
-
+/* QLinearSigmoid, QLinearLeakyRelu, QLinearConcat. Their references make tables of what each byte
+ * becomes. */
+#include "builder.h"
 #include "qlinear.h"
 
 typedef double (*function)(const tn_call *call, double x);
@@ -12,7 +11,8 @@ static double sigmoid(const tn_call *call, double x) {
 }
 
 static double leaky_relu(const tn_call *call, double x) {
-  return x < 0 ? x * ((const tn_q_linear_leaky_relu_attrs *)call->attrs)->alpha : x;
+  const double alpha = ((const tn_q_linear_leaky_relu_attrs *)call->attrs)->alpha;
+  return x < 0 ? (double)((float)x * (float)alpha) : x;
 }
 
 static double same(const tn_call *call, double x) {
@@ -48,38 +48,23 @@ tn_status q_linear_leaky_relu_reference(const tn_call *call) {
   return map_reference(call, leaky_relu);
 }
 
-tn_status q_linear_map_plan(const tn_call *call, tn_kernel_plan *out) {
-  static const uint32_t scalars[] = {1, 2, 3, 4};
-  out->n_stages = 2;
-  out->items[1] = elements(call->inputs[0]);
-  out->grain[1] = 16384;
-  out->scratch_bytes = 256;
-  out->in_place[0] = 0;
-  out->cost_ns = 5000 + 0.5 * (double)out->items[1];
-  return check_scalars(call, scalars, 4);
+static tn_status map_lower(const tn_call *call, tn_graph *graph, int32_t node, const char *op,
+                           const tn_attr *attrs, uint32_t n_attrs) {
+  builder b = build_begin(call, graph, node);
+  const int32_t x = build_dequantised(&b, 0, 1, 2);
+  int32_t y;
+  build_node(&b, op, &x, 1, attrs, n_attrs, &y, 1);
+  y = build_quantised(&b, y, 3, 4, build_input(&b, 0));
+  return build_end(&b, &y, 1);
 }
 
-static tn_status map_run(const tn_call *call, uint32_t stage, int64_t begin, int64_t end,
-                         function f) {
-  const uint8_t *x = call->inputs[0]->data;
-  uint8_t *y = call->outputs[0]->data;
-  if (stage == 0)
-    make_table(call, quantised_of(call, 1), quantised_of(call, 3), f, call->scratch);
-  else
-    map(call->scratch, x + begin, y + begin, end - begin);
-  return TN_OK;
+tn_status q_linear_sigmoid_lower(const tn_call *call, tn_graph *graph, int32_t node) {
+  return map_lower(call, graph, node, "Sigmoid", NULL, 0);
 }
-
-tn_status q_linear_sigmoid_c(const tn_call *call, uint32_t stage, int64_t begin, int64_t end,
-                             uint32_t worker) {
-  (void)worker;
-  return map_run(call, stage, begin, end, sigmoid);
-}
-
-tn_status q_linear_leaky_relu_c(const tn_call *call, uint32_t stage, int64_t begin, int64_t end,
-                                uint32_t worker) {
-  (void)worker;
-  return map_run(call, stage, begin, end, leaky_relu);
+tn_status q_linear_leaky_relu_lower(const tn_call *call, tn_graph *graph, int32_t node) {
+  const tn_attr alpha =
+      build_attr_float("alpha", ((const tn_q_linear_leaky_relu_attrs *)call->attrs)->alpha);
+  return map_lower(call, graph, node, "LeakyRelu", &alpha, 1);
 }
 
 /* ---- QLinearConcat: Y_scale, Y_zero_point, then tensor, scale and zero point of each ---- */
@@ -160,23 +145,16 @@ tn_status q_linear_concat_reference(const tn_call *call) {
   return TN_OK;
 }
 
-tn_status q_linear_concat_plan(const tn_call *call, tn_kernel_plan *out) {
-  out->n_stages = 2;
-  out->items[0] = n_parts(call);
-  out->items[1] = n_rows(call);
-  out->grain[1] = 1 + 16384 / (1 + row_of(call->outputs[0], concat_axis(call)));
-  out->scratch_bytes = 256 * (uint64_t)n_parts(call);
-  return TN_OK;
-}
-
-tn_status q_linear_concat_c(const tn_call *call, uint32_t stage, int64_t begin, int64_t end,
-                            uint32_t worker) {
-  (void)worker;
-  uint8_t *tables = call->scratch;
-  for (int64_t k = begin; stage == 0 && k < end; k++)
-    make_table(call, part_quantised(call, (uint32_t)k), quantised_of(call, 0), same,
-               tables + 256 * k);
-  for (uint32_t k = 0; stage == 1 && k < n_parts(call); k++)
-    concat_rows(call, k, tables + 256 * k, begin, end);
-  return TN_OK;
+tn_status q_linear_concat_lower(const tn_call *call, tn_graph *graph, int32_t node) {
+  builder b = build_begin(call, graph, node);
+  int32_t *parts = call->host->alloc(call->ctx, n_parts(call) * sizeof *parts);
+  if (!parts) return TN_ERR_MEMORY;
+  for (uint32_t k = 0; k < n_parts(call); k++) {
+    const uint32_t at = FIRST + EACH * k;
+    parts[k] = build_dequantised(&b, at, at + 1, at + 2);
+  }
+  const int32_t x = build_concat(&b, parts, n_parts(call), concat_axis(call)),
+                y = build_quantised(&b, x, 0, 1, -1);
+  call->host->free(call->ctx, parts);
+  return build_end(&b, &y, 1);
 }

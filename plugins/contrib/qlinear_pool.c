@@ -48,42 +48,17 @@ tn_status q_linear_global_average_pool_reference(const tn_call *call) {
   return TN_OK;
 }
 
-tn_status q_linear_global_average_pool_plan(const tn_call *call, tn_kernel_plan *out) {
-  const planes p = planes_of(call);
-  out->items[0] = p.batch * p.channels;
-  out->elements_per_item = 1;
-  out->grain[0] = 1 + 16384 / (1 + p.pixels);
-  out->cost_ns = 200 + 0.5 * (double)out->items[0] * (double)p.pixels;
-  return TN_OK;
-}
-
-#define SUM(T)                                                  \
-  static int64_t sum_##T(const T *x, int64_t n, int64_t step) { \
-    int64_t sum = 0;                                            \
-    if (step == 1)                                              \
-      for (int64_t k = 0; k < n; k++) sum += x[k];              \
-    else                                                        \
-      for (int64_t k = 0; k < n; k++) sum += x[k * step];       \
-    return sum;                                                 \
-  }
-SUM(uint8_t)
-SUM(int8_t)
-
-tn_status q_linear_global_average_pool_c(const tn_call *call, uint32_t stage, int64_t begin,
-                                         int64_t end, uint32_t worker) {
-  (void)stage, (void)worker;
-  const planes p = planes_of(call);
-  const quantised from = quantised_of(call, 1), to = quantised_of(call, 3);
-  const bool is_signed = call->inputs[0]->dtype == TN_I8;
-  for (int64_t k = begin; k < end; k++) {
-    const uint8_t *x = (const uint8_t *)call->inputs[0]->data +
-                       k / p.channels * p.channels * p.pixels + k % p.channels * p.channel_step;
-    const int64_t sum = is_signed ? sum_int8_t((const int8_t *)x, p.pixels, p.pixel_step)
-                                  : sum_uint8_t(x, p.pixels, p.pixel_step);
-    const double mean = dequantise(from, (double)sum / (double)p.pixels);
-    ((uint8_t *)call->outputs[0]->data)[k] = quantise(call->outputs[0]->dtype, to, mean);
-  }
-  return TN_OK;
+tn_status q_linear_global_average_pool_lower(const tn_call *call, tn_graph *graph, int32_t node) {
+  const bool last =
+      ((const tn_q_linear_global_average_pool_attrs *)call->attrs)->channels_last != 0;
+  const int64_t rank = call->inputs[0]->rank;
+  builder b = build_begin(call, graph, node);
+  int32_t x = build_dequantised(&b, 0, 1, 2), y;
+  if (last) x = build_move_channels(&b, x, rank, false);
+  y = build_unary(&b, "GlobalAveragePool", x);
+  if (last) y = build_move_channels(&b, y, rank, true);
+  y = build_quantised(&b, y, 3, 4, build_input(&b, 0));
+  return build_end(&b, &y, 1);
 }
 
 /* ---- QLinearAveragePool ---- */
@@ -104,15 +79,10 @@ tn_status q_linear_average_pool_lower(const tn_call *call, tn_graph *graph, int3
   uint32_t n = 4;
   if (a->pads.size) attrs[n++] = build_attr_ints("pads", a->pads.data, a->pads.size);
   if (a->strides.size) attrs[n++] = build_attr_ints("strides", a->strides.data, a->strides.size);
-  int32_t x, y;
-  build_node(&b, "DequantizeLinear",
-             (int32_t[]){build_input(&b, 0), build_input(&b, 1), build_input(&b, 2)}, 3, NULL, 0,
-             &x, 1);
+  int32_t x = build_dequantised(&b, 0, 1, 2), y;
   if (a->channels_last) x = build_move_channels(&b, x, rank, false);
   build_node(&b, "AveragePool", &x, 1, attrs, n, &y, 1);
   if (a->channels_last) y = build_move_channels(&b, y, rank, true);
-  int32_t zero = build_input(&b, 4);
-  if (zero < 0) zero = build_binary(&b, "CastLike", build_scalar(&b, TN_U8, 0), build_input(&b, 0));
-  build_node(&b, "QuantizeLinear", (int32_t[]){y, build_input(&b, 3), zero}, 3, NULL, 0, &x, 1);
-  return build_end(&b, &x, 1);
+  y = build_quantised(&b, y, 3, 4, build_input(&b, 0));
+  return build_end(&b, &y, 1);
 }

@@ -1,5 +1,6 @@
-/* QLinearSoftmax: exp((q - largest) * scale) comes from a table of 256 entries. */
+/* QLinearSoftmax. */
 #include "base/axis.h"
+#include "builder.h"
 #include "qlinear.h"
 
 static tn_axis_view view_of(const tn_call *call) {
@@ -37,42 +38,18 @@ tn_status q_linear_softmax_reference(const tn_call *call) {
   return TN_OK;
 }
 
-tn_status q_linear_softmax_plan(const tn_call *call, tn_kernel_plan *out) {
+/* Softmax of before operator set 13 took all dims from axis on as one. */
+tn_status q_linear_softmax_lower(const tn_call *call, tn_graph *graph, int32_t node) {
+  const tn_q_linear_softmax_attrs *a = call->attrs;
+  const tn_tensor *x = call->inputs[0];
   const tn_axis_view v = view_of(call);
-  out->n_stages = 2;
-  out->items[1] = v.n ? tn_axis_rows(v) : 0;
-  out->grain[1] = 1 + 2000 / (1 + v.n);
-  out->scratch_bytes = 256 * sizeof(float);
-  out->in_place[0] = 0;
-  out->cost_ns = 2000 + 3 * (double)elements(call->inputs[0]);
-  return TN_OK;
-}
-
-/* e[k]: exp of k steps below the largest. Flipping the highest bit of i8 makes it a u8 in the same
- * order. */
-static void softmax_row(const float *e, const uint8_t *x, uint8_t *y, const tn_axis_view *v,
-                        uint32_t dtype, quantised to) {
-  const uint8_t flip = dtype == TN_I8 ? 0x80 : 0;
-  uint8_t top = 0;
-  double sum = 0;
-  for (int64_t j = 0; j < v->n; j++)
-    top = (x[j * v->inner] ^ flip) > top ? x[j * v->inner] ^ flip : top;
-  for (int64_t j = 0; j < v->n; j++) sum += (double)e[top - (x[j * v->inner] ^ flip)];
-  for (int64_t j = 0; j < v->n; j++)
-    y[j * v->inner] = quantise(dtype, to, (double)e[top - (x[j * v->inner] ^ flip)] / sum);
-}
-
-tn_status q_linear_softmax_c(const tn_call *call, uint32_t stage, int64_t begin, int64_t end,
-                             uint32_t worker) {
-  (void)worker;
-  const tn_axis_view v = view_of(call);
-  const quantised from = quantised_of(call, 1), to = quantised_of(call, 3);
-  float *e = call->scratch;
-  for (int k = 0; stage == 0 && k < 256; k++) e[k] = (float)exp(-k * from.scale);
-  for (int64_t k = begin; stage == 1 && k < end; k++) {
-    const int64_t base = tn_axis_row(v, k);
-    softmax_row(e, (const uint8_t *)call->inputs[0]->data + base,
-                (uint8_t *)call->outputs[0]->data + base, &v, call->outputs[0]->dtype, to);
-  }
-  return TN_OK;
+  builder b = build_begin(call, graph, node);
+  const bool flat = a->opset < 13;
+  const tn_attr axis = build_attr_int("axis", flat ? 1 : a->axis);
+  int32_t from = build_dequantised(&b, 0, 1, 2), y;
+  if (flat) from = build_reshape(&b, from, (int64_t[]){v.outer, v.n}, 2);
+  build_node(&b, "Softmax", &from, 1, &axis, 1, &y, 1);
+  if (flat) y = build_reshape(&b, y, x->shape, x->rank);
+  y = build_quantised(&b, y, 3, 4, build_input(&b, 0));
+  return build_end(&b, &y, 1);
 }

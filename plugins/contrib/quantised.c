@@ -27,35 +27,20 @@ tn_status q_gemm_lower(const tn_call *call, tn_graph *graph, int32_t node) {
   y = build_binary(&b, "Mul", build_cast(&b, sums, TN_F32), scale);
   if ((build_input(&b, Y_SCALE) < 0) != (build_input(&b, Y_ZERO) < 0))
     return fail(call, TN_ERR_INVALID, "y_scale and y_zero_point come together");
-  if (build_input(&b, Y_SCALE) >= 0) {
-    const int32_t inputs[3] = {y, build_scalar_of(&b, build_input(&b, Y_SCALE)),
-                               build_scalar_of(&b, build_input(&b, Y_ZERO))};
-    build_node(&b, "QuantizeLinear", inputs, 3, NULL, 0, &y, 1);
-  }
+  if (build_input(&b, Y_SCALE) >= 0) y = build_quantised(&b, y, Y_SCALE, Y_ZERO, -1);
   return build_end(&b, &y, 1);
 }
 
 /* ---- QLinearWhere ---- */
 
-/* Input k, with scale and zero point of all of it. */
-static int32_t dequantised(builder *b, uint32_t k, uint32_t scale, uint32_t zero) {
-  int32_t y;
-  const int32_t inputs[3] = {build_input(b, k), build_scalar_of(b, build_input(b, scale)),
-                             build_scalar_of(b, build_input(b, zero))};
-  build_node(b, "DequantizeLinear", inputs, 3, NULL, 0, &y, 1);
-  return y;
-}
-
 tn_status q_linear_where_lower(const tn_call *call, tn_graph *graph, int32_t node) {
   builder b = build_begin(call, graph, node);
-  const int32_t choice[3] = {build_input(&b, 0), dequantised(&b, 1, 2, 3),
-                             dequantised(&b, 4, 5, 6)};
-  int32_t z, y;
+  const int32_t choice[3] = {build_input(&b, 0), build_dequantised(&b, 1, 2, 3),
+                             build_dequantised(&b, 4, 5, 6)};
+  int32_t z;
   build_node(&b, "Where", choice, 3, NULL, 0, &z, 1);
-  const int32_t inputs[3] = {z, build_scalar_of(&b, build_input(&b, 7)),
-                             build_scalar_of(&b, build_input(&b, 8))};
-  build_node(&b, "QuantizeLinear", inputs, 3, NULL, 0, &y, 1);
-  return build_end(&b, &y, 1);
+  z = build_quantised(&b, z, 7, 8, -1);
+  return build_end(&b, &z, 1);
 }
 
 /* ---- channels last ---- */
@@ -106,7 +91,8 @@ tn_status q_embed_layer_normalization_lower(const tn_call *call, tn_graph *graph
   for (uint32_t k = 0; k < 8; k++) inputs[k] = build_input(&b, k);
   for (uint32_t k = 0; k < N_TABLES; k++)
     if (inputs[FIRST_TABLE + k] >= 0)
-      inputs[FIRST_TABLE + k] = dequantised(&b, FIRST_TABLE + k, FIRST_SCALE + k, FIRST_ZERO + k);
+      inputs[FIRST_TABLE + k] =
+          build_dequantised(&b, FIRST_TABLE + k, FIRST_SCALE + k, FIRST_ZERO + k);
   build_like(&b, "com.microsoft", "EmbedLayerNormalization", NULL, inputs, 8, made, 2);
   return build_end(&b, made, 2);
 }
