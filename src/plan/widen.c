@@ -133,9 +133,9 @@ static const tn_kerneldef *kernel_for(const widener *w, int32_t node, bool in_f3
 }
 
 /* Not if a plug-in has a kernel for the node as it is: those win over Tenon's own, and who writes
- * one for half floats wants it. Not if nothing half comes out: what is rounded to integers next is
- * better rounded as the model says. Nor if an output would stay half: its type follows from inputs
- * in a way of the operator's own. */
+ * one for half floats wants it; nor if Tenon's own for half floats has the higher rank. Not if
+ * nothing half comes out: what is rounded to integers next is better rounded as the model says. Nor
+ * if an output would stay half: its type follows from inputs in a way of the operator's own. */
 static bool should_widen(const widener *w, int32_t node) {
   const tn_graph *g = w->g;
   const tn_gnode *n = tn_graph_node(g, node);
@@ -150,9 +150,10 @@ static bool should_widen(const widener *w, int32_t node) {
     any = true;
   }
   if (!any || moves_half(g, n)) return false;
-  const tn_kerneldef *half = kernel_for(w, node, false);
+  const tn_kerneldef *half = kernel_for(w, node, false), *wide = kernel_for(w, node, true);
   if (half && !tn_is_own(half->owner)) return false;
-  return kernel_for(w, node, true) || (n->def->op.lower && !half);
+  if (half && wide && half->kernel.rank > wide->kernel.rank) return false;
+  return wide || (n->def->op.lower && !half);
 }
 
 /* ---- the edit ---- */
