@@ -1,4 +1,5 @@
-/* GatherBlockQuantized: an embedding table of a few bits. An item of the kernel is an element. */
+/* GatherBlockQuantized: an embedding table of a few bits. An item of the kernel is an element; they
+ * are written in runs that share a scale. */
 #include "blocks.gen.h"
 #include "elements.h"
 
@@ -67,17 +68,19 @@ static double number(const tn_tensor *t, uint32_t bits, int64_t k) {
   return t->dtype == TN_I4 && q > 7 ? (double)q - 16 : (double)q;
 }
 
+/* The zero point of the block with scale number `scale`. */
+static double zero_of(const tn_call *call, const gathered *g, int64_t scale) {
+  const tn_tensor *zeros = input_of(call, 3);
+  if (!zeros) return call->inputs[0]->dtype == TN_U8 ? (double)(1u << (g->bits - 1)) : 0;
+  if (zeros->dtype != TN_U8) return number(zeros, 4, scale);
+  const int64_t row = scale / g->n_blocks, bytes = zeros->shape[g->rank - 1];
+  return number(zeros, g->bits, row * bytes * 8 / g->bits + scale % g->n_blocks);
+}
+
 /* Number `at` of the data, which has scale number `scale`. */
 static double value(const tn_call *call, const gathered *g, int64_t at, int64_t scale) {
-  const tn_tensor *data = call->inputs[0], *zeros = input_of(call, 3);
-  double zero = data->dtype == TN_U8 ? (double)(1u << (g->bits - 1)) : 0;
-  if (zeros && zeros->dtype == TN_U8) {
-    const int64_t row = scale / g->n_blocks, bytes = zeros->shape[g->rank - 1];
-    zero = number(zeros, g->bits, row * bytes * 8 / g->bits + scale % g->n_blocks);
-  } else if (zeros) {
-    zero = number(zeros, 4, scale);
-  }
-  return (number(data, g->bits, at) - zero) * load(call->inputs[2], scale);
+  return (number(call->inputs[0], g->bits, at) - zero_of(call, g, scale)) *
+         load(call->inputs[2], scale);
 }
 
 /* Walks over the coordinates of an output element. */
@@ -105,8 +108,8 @@ tn_status gather_block_quantized_reference(const tn_call *call) {
 
 tn_status gather_block_quantized_plan(const tn_call *call, tn_kernel_plan *out) {
   out->items[0] = elements(call->outputs[0]);
-  out->grain[0] = 4000;
-  out->cost_ns = 5 * (double)out->items[0] + 300;
+  out->grain[0] = 8000;
+  out->cost_ns = (double)out->items[0] + 300;
   return TN_OK;
 }
 
@@ -116,27 +119,80 @@ static int64_t product_of(const int64_t *dims, int32_t begin, int32_t end) {
   return n;
 }
 
+/* Numbers of u8, two in a byte, from an even one on. */
+static void decode_pairs(const uint8_t *b, int64_t n, float zero, float scale, float *y) {
+  for (int64_t i = 0; i < n / 2; i++) {
+    y[2 * i] = ((float)(b[i] & 15) - zero) * scale;
+    y[2 * i + 1] = ((float)(b[i] >> 4) - zero) * scale;
+  }
+}
+
+/* n numbers from `at` on, of one scale. The difference is exact, and rounded once. */
+static void decode(const tn_call *call, const gathered *g, int64_t at, int64_t n, float zero,
+                   float scale, float *y) {
+  const tn_tensor *data = call->inputs[0];
+  const uint8_t *b = data->data;
+  int64_t k = 0;
+  if (g->bits == 8) {
+    for (; k < n; k++) y[k] = ((float)b[at + k] - zero) * scale;
+  } else if (g->bits == 4 && data->dtype != TN_I4 && at % 2 == 0) {
+    decode_pairs(b + at / 2, n, zero, scale, y);
+    k = n / 2 * 2;
+  }
+  for (; k < n; k++) y[k] = ((float)number(data, g->bits, at + k) - zero) * scale;
+}
+
+/* n elements from k on, which come from numbers `at` on and have one scale. */
+static void write_run(const tn_call *call, const gathered *g, int64_t k, int64_t at, int64_t n,
+                      int64_t scale) {
+  const tn_tensor *y = call->outputs[0];
+  const float zero = (float)zero_of(call, g, scale), by = (float)load(call->inputs[2], scale);
+  float room[TN_MAP_BLOCK];
+  for (int64_t i = 0; i < n; i += TN_MAP_BLOCK) {
+    const int64_t m = tn_min_i64(n - i, TN_MAP_BLOCK);
+    float *to = y->dtype == TN_F32 ? (float *)y->data + k + i : room;
+    decode(call, g, at + i, m, zero, by, to);
+    tn_store_block_f32(y->dtype, y->data, k + i, m, to);
+  }
+}
+
+/* n elements from k on, which come from numbers `from` on. */
+static void write_piece(const tn_call *call, const gathered *g, int64_t k, int64_t from,
+                        int64_t n) {
+  const int64_t along = g->dims[g->quantize], inner = product_of(g->dims, g->quantize + 1, g->rank);
+  int64_t outer = from / inner / along, c = from / inner % along, block = c / g->block;
+  if (inner > 1) { /* each element has a scale of its own */
+    for (int64_t i = 0; i < n; i++) {
+      const int64_t at = from + i, b = at / inner % along / g->block;
+      write_run(call, g, k + i, at, 1, (at / inner / along * g->n_blocks + b) * inner + at % inner);
+    }
+    return;
+  }
+  for (int64_t i = 0, m; i < n; i += m, c += m, block++) {
+    if (c == along) outer++, c = block = 0;
+    m = tn_min_i64(n - i, tn_min_i64((block + 1) * g->block, along) - c);
+    write_run(call, g, k + i, from + i, m, outer * g->n_blocks + block);
+  }
+}
+
 tn_status gather_block_quantized_c(const tn_call *call, uint32_t stage, int64_t begin, int64_t end,
                                    uint32_t worker) {
   (void)stage, (void)worker;
-  const tn_tensor *indices = call->inputs[1];
+  const tn_tensor *indices = call->inputs[1], *y = call->outputs[0];
+  const size_t bytes = y->dtype == TN_F32 ? 4 : 2;
   gathered g = {0};
   tn_status s = make(call, &g);
   if (s) return s;
   const int64_t behind = product_of(g.dims, g.gather + 1, g.rank), n_chosen = elements(indices),
-                size = g.dims[g.gather], inner = product_of(g.dims, g.quantize + 1, g.rank),
-                along = g.dims[g.quantize];
-  for (int64_t k = begin; k < end; k++) {
+                size = g.dims[g.gather];
+  for (int64_t k = begin, n; k < end; k += n) {
     int64_t chosen = (int64_t)load(indices, k / behind % n_chosen);
     if (chosen < 0) chosen += size;
-    if (chosen < 0 || chosen >= size) {
-      store(call->outputs[0], k, 0);
-      continue;
-    }
-    const int64_t from = (k / behind / n_chosen * size + chosen) * behind + k % behind,
-                  block = from / inner % along / g.block;
-    const int64_t scale = (from / inner / along * g.n_blocks + block) * inner + from % inner;
-    store(call->outputs[0], k, value(call, &g, from, scale));
+    n = tn_min_i64(end - k, behind - k % behind);
+    if (chosen < 0 || chosen >= size)
+      memset((char *)y->data + (size_t)k * bytes, 0, (size_t)n * bytes);
+    else
+      write_piece(call, &g, k, (k / behind / n_chosen * size + chosen) * behind + k % behind, n);
   }
   return TN_OK;
 }
