@@ -20,24 +20,25 @@ enum { ALIGNMENT = 64, BLOCK_MIN = 4096, BLOCK_MAX = 1 << 20, LARGE = 4096 };
 struct tn_arena_block {
   struct tn_arena_block *next;
   uint64_t size, used; /* bytes from the start of this header, which counts as used */
+  bool borrowed;       /* the caller's: not freed */
 };
 
-/* An address sanitizer watches what malloc gives, not what mmap does. */
+/* A sanitizer watches what malloc gives, from its first byte on, and not what mmap does. */
 #if defined(__SANITIZE_ADDRESS__)
-#define TN_MAPS_LARGE 0
+#define TN_IS_WATCHED 1
 #elif defined(__has_feature)
 #if __has_feature(address_sanitizer) || __has_feature(memory_sanitizer)
-#define TN_MAPS_LARGE 0
+#define TN_IS_WATCHED 1
 #endif
 #endif
-#ifndef TN_MAPS_LARGE
-#define TN_MAPS_LARGE 1
+#ifndef TN_IS_WATCHED
+#define TN_IS_WATCHED 0
 #endif
 
 enum { MAPPED = 1 << 20, HUGE_PAGE = 2 << 20 };
 
 /* Whether the default allocator maps a block of this size: then it is zero. */
-static bool is_mapped(uint64_t bytes) { return TN_MAPS_LARGE && bytes >= MAPPED; }
+static bool is_mapped(uint64_t bytes) { return !TN_IS_WATCHED && bytes >= MAPPED; }
 
 static void *map_block(uint64_t bytes) {
   void *memory =
@@ -53,15 +54,26 @@ static void *default_alloc(void *self, uint64_t bytes) {
   (void)self;
   if (bytes > (uint64_t)INT64_MAX - ALIGNMENT || bytes > SIZE_MAX - ALIGNMENT) return NULL;
   if (is_mapped(bytes)) return map_block(bytes);
-  return aligned_alloc(ALIGNMENT, (size_t)tn_round_up(bytes, ALIGNMENT));
+  bytes = tn_round_up(bytes, ALIGNMENT);
+  if (TN_IS_WATCHED) return aligned_alloc(ALIGNMENT, (size_t)bytes);
+  /* Planning makes many small blocks, for which aligned_alloc is several times as slow as malloc:
+   * what malloc answered stands before the block. */
+  char *memory = malloc((size_t)bytes + ALIGNMENT);
+  if (!memory) return NULL;
+  char *block = memory + ALIGNMENT - (uintptr_t)memory % ALIGNMENT;
+  memcpy(block - sizeof memory, &memory, sizeof memory);
+  return block;
 }
 
 static void default_free(void *self, void *memory, uint64_t bytes) {
   (void)self;
-  if (is_mapped(bytes))
+  if (is_mapped(bytes)) {
     (void)munmap(memory, (size_t)bytes);
-  else
-    free(memory);
+    return;
+  }
+  void *whole = memory;
+  if (!TN_IS_WATCHED) memcpy(&whole, (char *)memory - sizeof whole, sizeof whole);
+  free(whole);
 }
 
 const tn_allocator *tn_default_allocator(void) {
@@ -115,11 +127,15 @@ void tn_arena_init(tn_arena *arena, const tn_allocator *a) {
 
 static struct tn_arena_block *block_new(const tn_allocator *a, uint64_t size) {
   struct tn_arena_block *block = alloc_raw(a, size);
-  if (!block) return NULL;
-  block->next = NULL;
-  block->size = size;
-  block->used = sizeof *block;
+  if (block) *block = (struct tn_arena_block){.size = size, .used = sizeof *block};
   return block;
+}
+
+void tn_arena_init_in(tn_arena *arena, const tn_allocator *a, void *room, uint64_t bytes) {
+  struct tn_arena_block *block = room;
+  *block = (struct tn_arena_block){.size = bytes, .used = sizeof *block, .borrowed = true};
+  arena->a = a;
+  arena->head = block;
 }
 
 /* Room for `bytes` in the block, zeroed, or NULL. */
@@ -168,18 +184,21 @@ char *tn_arena_str(tn_arena *arena, const char *text) {
 }
 
 char *tn_arena_strn(tn_arena *arena, const char *text, int64_t n) {
-  if (n < 0 || n == INT64_MAX) return NULL;
+  if (!arena || n < 0 || n == INT64_MAX) return NULL;
   char *copy = tn_arena_alloc(arena, (uint64_t)n + 1);
   if (copy && n) memcpy(copy, text, (size_t)n);
   return copy;
 }
 
 char *tn_arena_format(tn_arena *arena, const char *format, ...) {
+  char most[256];
+  if (!arena) return NULL;
   va_list args;
   va_start(args, format);
-  int n = vsnprintf(NULL, 0, format, args);
+  int n = vsnprintf(most, sizeof most, format, args);
   va_end(args);
   if (n < 0) return NULL;
+  if (n < (int)sizeof most) return tn_arena_strn(arena, most, n);
   char *text = tn_arena_alloc(arena, (uint64_t)n + 1);
   if (!text) return NULL;
   va_start(args, format);
@@ -193,7 +212,7 @@ void tn_arena_clear(tn_arena *arena) {
   arena->head = NULL;
   while (block) {
     struct tn_arena_block *next = block->next;
-    tn_free(arena->a, block, block->size);
+    if (!block->borrowed) tn_free(arena->a, block, block->size);
     block = next;
   }
 }

@@ -30,7 +30,11 @@ typedef struct tn_arena {
   struct tn_arena_block *head;
 } tn_arena;
 void tn_arena_init(tn_arena *arena, const tn_allocator *a);
-/* Zeroed, 16-byte aligned (64 if bytes >= 4096). Like all below: NULL if there is no memory. */
+/* The same, with a first block in memory of the caller's: 16-byte aligned, 64 bytes or more, and
+ * there until the arena is cleared. For arenas that seldom need more. */
+void tn_arena_init_in(tn_arena *arena, const tn_allocator *a, void *room, uint64_t bytes);
+/* Zeroed, 16-byte aligned (64 if bytes >= 4096). Like all below: NULL if there is no memory. Texts
+ * are NULL for no arena, too. */
 void *tn_arena_alloc(tn_arena *arena, uint64_t bytes);
 void *tn_arena_copy(tn_arena *arena, const void *data, uint64_t bytes);
 char *tn_arena_str(tn_arena *arena, const char *text); /* copy; text NULL reads as "" */

@@ -155,7 +155,11 @@ void tn_diag_append(tn_diag *diag, const tn_diag *from, const char *prefix) {
 }
 
 tn_status tn_answer_status(tn_status answer, char *text, size_t size) {
-  if (answer <= 0 && answer >= TN_ERR_CANCELLED) {
+  if (answer == TN_OK) {
+    if (size) *text = 0;
+    return answer;
+  }
+  if (answer < 0 && answer >= TN_ERR_CANCELLED) {
     snprintf(text, size, "%s", tn_status_text(answer));
     return answer;
   }

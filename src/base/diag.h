@@ -15,7 +15,7 @@ void tn_diag_addv(tn_diag *diag, int32_t severity, const char *format, va_list a
 tn_status tn_fail(tn_diag *diag, tn_status code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 /* What a callback of a plug-in answered, as one of the statuses there are: TN_ERR_INTERNAL if it is
- * none. text (TN_ANSWER_TEXT bytes) says what went wrong. */
+ * none. text (TN_ANSWER_TEXT bytes) says what went wrong; empty if nothing did. */
 tn_status tn_answer_status(tn_status answer, char *text, size_t size);
 enum { TN_ANSWER_TEXT = 96 };
 /* Appends all messages of from to diag, each with "prefix: " before it (prefix NULL: none). */

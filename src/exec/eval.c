@@ -102,7 +102,7 @@ static tn_status choose(tn_eval *e) {
     const tn_kerneldef *def = kernels[k];
     if (!tn_pin_allows(e->planner, e->node, def->kernel.name)) continue;
     call->self = def->owner ? def->owner->self : NULL;
-    if (tn_kernel_match(def, e->node->def, call, e->node->n_formal, &e->arena)) continue;
+    if (tn_kernel_match(def, e->node->def, call, e->node->n_formal, NULL)) continue;
     tn_status status = tn_kernel_ask_plan(def, call, e->diag, &e->step.plan);
     if (status == TN_ERR_UNSUPPORTED) continue;
     e->step.def = def;

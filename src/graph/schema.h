@@ -66,9 +66,10 @@ typedef struct tn_schema {
   int32_t n_args;
   tn_arg *returns; /* role OUT; names "out", "out1" ... where none is given */
   int32_t n_returns;
-  int32_t n_inputs, n_outputs; /* args with role INPUT; outputs: returns, or for out variants
+  int32_t n_inputs, n_outputs;    /* args with role INPUT; outputs: returns, or for out variants
                                   (returns alias out arguments) the OUT arguments */
-  int64_t attrs_size;          /* bytes of the attribute struct */
+  bool input_lists, output_lists; /* one of them is a list */
+  int64_t attrs_size;             /* bytes of the attribute struct */
 } tn_schema;
 
 /* Parses text into arena memory. On error: a message with the column in diag (what: prefix, e.g.

@@ -95,6 +95,10 @@ tn_status tn_schema_layout(const tn_scan *s, tn_schema *schema) {
     n_out += a->role == TN_ROLE_OUT;
   }
   schema->n_outputs = n_out ? n_out : schema->n_returns;
+  for (int32_t k = 0; k < schema->n_inputs; k++)
+    schema->input_lists |= tn_schema_input(schema, k)->list;
+  for (int32_t k = 0; k < schema->n_outputs; k++)
+    schema->output_lists |= tn_schema_output(schema, k)->list;
   for (int32_t k = 0; k < schema->n_returns; k++) {
     const tn_status status = check_return(s, schema, &schema->returns[k], n_out > 0);
     if (status) return status;

@@ -13,7 +13,7 @@ static const tn_arg *nth_role(const tn_schema *s, tn_role role, int32_t k) {
 }
 
 const tn_arg *tn_schema_input(const tn_schema *s, int32_t k) {
-  return nth_role(s, TN_ROLE_INPUT, k);
+  return k < s->n_inputs ? nth_role(s, TN_ROLE_INPUT, k) : NULL;
 }
 
 const tn_arg *tn_schema_output(const tn_schema *s, int32_t k) {
@@ -41,9 +41,7 @@ static const tn_arg *flattened(const tn_schema *s, nth_fn nth, int32_t index, in
   for (int32_t k = 0; nth(s, k); k++) *(nth(s, k)->list ? &n_lists : &n_single) += 1;
   const int32_t rest = n > n_single ? n - n_single : 0;
   const int32_t share = n_lists ? rest / n_lists : 0;
-  if (index < 0 || index >= n || n > n_single + share * n_lists) {
-    return index >= 0 && index < n && n_lists == 0 ? nth(s, index) : NULL;
-  }
+  if (index < 0 || index >= n || n > n_single + share * n_lists) return NULL;
   int32_t begin = 0;
   for (int32_t k = 0; nth(s, k); k++) {
     begin += nth(s, k)->list ? share : 1;
@@ -53,15 +51,18 @@ static const tn_arg *flattened(const tn_schema *s, nth_fn nth, int32_t index, in
 }
 
 const tn_arg *tn_schema_input_of(const tn_schema *s, int32_t index, int32_t n) {
+  if (!s->input_lists) return index < n ? tn_schema_input(s, index) : NULL;
   return flattened(s, tn_schema_input, index, n);
 }
 
 const tn_arg *tn_schema_output_of(const tn_schema *s, int32_t index, int32_t n) {
+  if (!s->output_lists) return index < n ? tn_schema_output(s, index) : NULL;
   return flattened(s, tn_schema_output, index, n);
 }
 
 bool tn_schema_may_end_early(const tn_schema *s) {
   bool behind = false;
+  if (!s->input_lists) return true;
   for (int32_t k = 0; k < s->n_inputs; k++) {
     if (behind) return false;
     behind = tn_schema_input(s, k)->list;

@@ -2,8 +2,6 @@
  * f16 or bf16 once more when it has become f32 (widen.c), and behind them transposes are moved out
  * of the way (transposes.c); then element-wise nodes become epilogues of the node before them, if a
  * kernel of that node takes them in registers. */
-#include <stdio.h>
-
 #include "plan/match.h"
 #include "plan/passes.h"
 
@@ -19,7 +17,7 @@ static const tn_kerneldef *first_that_takes(const tn_planner *p, tn_graph *g, in
   int32_t count = tn_registry_kernels(p->registry, n->def, &kernels);
   for (int32_t k = 0; k < count && !found && !tn_call_fetch_for(&f, kernels[k]->owner); k++)
     if (tn_pin_allows(p, n, kernels[k]->kernel.name) &&
-        tn_kernel_match_fixed(kernels[k], n->def, &f.call, n->n_formal, &f.arena) == NULL &&
+        tn_kernel_match_fixed(kernels[k], n->def, &f.call, n->n_formal, NULL) == NULL &&
         (!kernels[k]->kernel.refuse || kernels[k]->kernel.refuse(&f.call) == NULL))
       found = kernels[k];
   tn_call_close(&f);
@@ -61,10 +59,8 @@ static bool is_spoken_for(const tn_planner *p, tn_graph *g, int32_t node) {
 
 static tn_status apply_rewrite(const tn_planner *p, tn_graph *g, int32_t node,
                                const tn_rewritedef *r, tn_diag *diag) {
-  char what[160];
-  snprintf(what, sizeof what, "rewrite '%s'", r->rewrite.name);
   const int32_t first = (int32_t)g->nodes.n;
-  tn_edit e = {p, g, node, what, r->owner, diag, 0};
+  tn_edit e = {p, g, node, "rewrite", r->rewrite.name, r->owner, diag, 0};
   tn_status s = tn_edit_call(&e, r->rewrite.apply, true);
   const tn_gnode *n = tn_graph_node(g, node);
   if (!s && n->alive && !n->def) s = tn_check_from(p, g, node, diag); /* it is a region now */

@@ -38,13 +38,13 @@ static tn_status fill_tensors(tn_call_frame *f, const int32_t *ids, uint32_t n, 
 
 tn_status tn_call_open(tn_call_frame *f, const tn_planner *p, tn_graph *g, int32_t node,
                        tn_diag *diag) {
-  memset(f, 0, sizeof *f);
+  memset(f, 0, offsetof(tn_call_frame, room));
   f->planner = p;
   f->graph = g;
   f->node = node;
   f->diag = diag;
   f->needed_input = UINT32_MAX;
-  tn_arena_init(&f->arena, p->a);
+  tn_arena_init_in(&f->arena, p->a, f->room, sizeof f->room);
   const tn_gnode *n = tn_graph_node(g, node);
   tn_tensor **in, **out;
   tn_status s = fill_tensors(f, n->node.inputs, n->node.n_inputs, false, &f->in, &in);
@@ -104,7 +104,7 @@ tn_status tn_call_fetch(tn_call_frame *f) {
 }
 
 tn_status tn_call_fetch_for(tn_call_frame *f, const tn_part_owner *owner) {
-  return !owner || owner->stays ? TN_OK : tn_call_fetch(f);
+  return tn_asks(owner) ? TN_OK : tn_call_fetch(f);
 }
 
 /* ---- services ---- */

@@ -1,13 +1,23 @@
 /* Edits of the graph by plug-ins: lowerings and rewrites. What they did is looked at before anybody
  * builds on it: answers that are no status, values replaced by others of another type or of no
  * source, edits that come to no end. */
+#include <stdio.h>
+
 #include "plan/passes.h"
 
-enum { GROWTH = 64, GROWTH_FLAT = 16384 };
+enum { GROWTH = 64, GROWTH_FLAT = 16384, WHAT = 160 };
+
+static const char *what_text(const tn_edit *e, char text[WHAT]) {
+  const char *quote = e->name ? "'" : "";
+  snprintf(text, WHAT, "%s%s%s%s%s", e->what, e->name ? " " : "", quote, e->name ? e->name : "",
+           quote);
+  return text;
+}
 
 static void say_failed(const tn_edit *e, tn_call_frame *f, tn_status status, const char *text) {
   const char *rule = e->g->complaint;
-  f->call.host->fail(f, status, "%s failed: %s%s%s", e->what, text, rule ? "; " : "",
+  char what[WHAT];
+  f->call.host->fail(f, status, "%s failed: %s%s%s", what_text(e, what), text, rule ? "; " : "",
                      rule ? rule : "");
 }
 
@@ -21,7 +31,7 @@ tn_status tn_edit_call(tn_edit *e, tn_edit_fn edit, bool unsupported_fails) {
     tn_call_close(&f);
     return s;
   }
-  if (!tn_is_own(e->owner)) f.call.host = &tn_plan_show_host;
+  if (!tn_asks(e->owner)) f.call.host = &tn_plan_show_host;
   f.call.self = e->owner ? e->owner->self : NULL;
   e->promises = e->g->promises.n;
   e->g->complaint = NULL;
@@ -51,16 +61,18 @@ static bool is_like(const tn_value *v, const tn_tensor *type) {
 }
 
 static tn_status check_promise(const tn_edit *e, const tn_promise *p) {
-  char node[TN_NODE_TEXT], old[TN_TENSOR_TEXT], now[TN_TENSOR_TEXT];
+  char node[TN_NODE_TEXT], old[TN_TENSOR_TEXT], now[TN_TENSOR_TEXT], what[WHAT];
   const tn_value *v = tn_graph_val(e->g, p->value);
   if (!v->users.n && !(v->flags & TN_VALUE_OUTPUT)) return TN_OK; /* has been replaced in turn */
+  const bool is_made = has_source(e->g, p->value);
+  if (is_made && is_like(v, &p->type)) return TN_OK;
   tn_node_text(tn_graph_node(e->g, e->node), node, sizeof node);
-  if (!has_source(e->g, p->value))
+  what_text(e, what);
+  if (!is_made)
     return tn_fail(e->diag, TN_ERR_INVALID, "%s: %s replaces a value by one that nothing makes",
-                   node, e->what);
-  if (is_like(v, &p->type)) return TN_OK;
+                   node, what);
   return tn_fail(e->diag, TN_ERR_SHAPE, "%s: %s replaces a value of type %s by one of type %s",
-                 node, e->what, tn_tensor_text(&p->type, old, sizeof old),
+                 node, what, tn_tensor_text(&p->type, old, sizeof old),
                  tn_tensor_text(&v->type, now, sizeof now));
 }
 

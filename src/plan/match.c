@@ -30,13 +30,14 @@ const char *tn_layout_text(tn_layout layout) {
 }
 
 const char *tn_dtypes_text(uint64_t dtypes, tn_arena *arena) {
-  const char *text = NULL;
+  enum { NAME = 16 };
+  char text[TN_DTYPE_COUNT * NAME] = "no type", *end = text;
   for (uint32_t d = 1; d < TN_DTYPE_COUNT; d++) {
     if (!(dtypes & TN_MASK(d))) continue;
-    text = text ? tn_arena_format(arena, "%s|%s", text, tn_dtype_name(d)) : tn_dtype_name(d);
-    if (!text) return no_memory;
+    if (end > text) *end++ = '|';
+    end += strlen(strncpy(end, tn_dtype_name(d), NAME));
   }
-  return text ? text : "no type";
+  return or_plain_words(tn_arena_str(arena, text));
 }
 
 /* ---- rows ---- */

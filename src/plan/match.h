@@ -9,9 +9,10 @@
 
 /* NULL if kernel `def` of operator `op` takes the call as it is; else why not, in words that
  * name the argument and the rule ("input X is f16, takes f32"). The text is a literal or lives
- * in `reasons`; never NULL for lack of memory. call: attrs, version, isa, inputs and outputs
- * with types and layouts; an input is constant if its data is not NULL. n_formal: how many of
- * call->inputs the schema describes (captured values and epilogue operands follow them). */
+ * in `reasons`, which may be NULL where nobody reads it; never NULL for lack of memory. call:
+ * attrs, version, isa, inputs and outputs with types and layouts; an input is constant if its
+ * data is not NULL. n_formal: how many of call->inputs the schema describes (captured values and
+ * epilogue operands follow them). */
 const char *tn_kernel_match(const tn_kerneldef *def, const tn_opdef *op, const tn_call *call,
                             uint32_t n_formal, tn_arena *reasons);
 

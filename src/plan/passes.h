@@ -52,7 +52,7 @@ typedef struct tn_edit {
   const tn_planner *p;
   tn_graph *g;
   int32_t node;               /* in whose place or around which it edits */
-  const char *what;           /* "lowering", "rewrite 'acme'", for messages */
+  const char *what, *name;    /* "lowering", NULL; "rewrite", "acme": for messages */
   const tn_part_owner *owner; /* of lower or apply; NULL: nobody's */
   tn_diag *diag;
   int64_t promises; /* of the graph, before */

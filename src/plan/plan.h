@@ -87,6 +87,7 @@ typedef struct tn_call_frame {
   tn_tensor *in, *out;         /* copies that call.inputs/outputs point to */
   TN_VEC(tn_const *) fetched;  /* until it is closed */
   tn_arena arena;
+  _Alignas(16) uint8_t room[2048]; /* of the arena, for most nodes all it needs */
 } tn_call_frame;
 
 /* inputs carry data where constant; outputs carry the graph's types. layouts as the graph says. */
@@ -96,7 +97,7 @@ void tn_call_close(tn_call_frame *f);
 /* Elements of all inputs that are constants are in memory from now on until it is closed. Without
  * it, those of large weights may not be: callbacks of plug-ins, and whatever computes, need it. */
 tn_status tn_call_fetch(tn_call_frame *f);
-/* The same if the part is not Tenon's own. */
+/* The same unless the part asks for what it reads. */
 tn_status tn_call_fetch_for(tn_call_frame *f, const tn_part_owner *owner);
 extern const tn_host tn_plan_host;      /* the services while planning; ctx is a tn_call_frame */
 extern const tn_host tn_plan_show_host; /* the same for edits of plug-ins: graphs show elements */
