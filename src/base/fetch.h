@@ -2,9 +2,10 @@
  *
  * The host keeps weights in memory only while somebody reads them. prepare, run and reference find
  * them there. A rewrite or lowering that ships with Tenon asks for them first, so that the many
- * that look at a type only do not bring all weights of a model into memory; those of plug-ins find
- * them there as well. Constants of less than 64 KB, and those that are no floats, are always
- * there. */
+ * that look at a type only do not bring all weights of a model into memory. Callbacks of plug-ins
+ * find them there at all times, unless init() asks for the extension: theirs then ask, too, also
+ * infer, flops, refuse and plan. Constants of less than 64 KB, and those that are no floats, are
+ * always there. */
 #ifndef TN_BASE_FETCH_H
 #define TN_BASE_FETCH_H
 

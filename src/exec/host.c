@@ -4,7 +4,9 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
+#include "base/fetch.h"
 #include "exec/exec.h"
 
 static __attribute__((format(printf, 3, 4))) tn_status host_fail(void *ctx, tn_status code,
@@ -27,11 +29,17 @@ static void host_free(void *ctx, void *memory) {
   tn_free_sized(&((tn_runtime *)ctx)->allocator, memory);
 }
 
-/* There are none yet. */
+/* There is no node whose values could be meant. */
+static tn_status fetch(void *ctx, const tn_graph *graph, int32_t value) {
+  (void)graph, (void)value;
+  return host_fail(ctx, TN_ERR_STATE, "fetches elements outside of any node");
+}
+
 static const void *host_get_extension(void *ctx, const char *name) {
-  (void)ctx;
-  (void)name;
-  return NULL;
+  static const tn_fetch_extension extension = {TN_HEAD(tn_fetch_extension), fetch};
+  if (strcmp(name, TN_FETCH_EXTENSION)) return NULL;
+  tn_registry_asks(((tn_runtime *)ctx)->registry);
+  return &extension;
 }
 
 /* Plug-ins may keep it, and read graphs through it in whatever callback. */

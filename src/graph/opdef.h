@@ -9,10 +9,14 @@ typedef struct tn_part_owner { /* a loaded plug-in, as its parts see it */
   void *self;    /* what init() answered */
   int32_t index; /* in the list of plug-ins, when it was loaded */
   bool stays;    /* is never unloaded */
+  bool asks;     /* for the elements that it reads while planning; see base/fetch.h */
 } tn_part_owner;
 
 /* Does what it owns ship with Tenon, and not come from a plug-in? */
 static inline bool tn_is_own(const tn_part_owner *owner) { return !owner || owner->stays; }
+
+/* Need its callbacks not find the elements of all constants in memory? */
+static inline bool tn_asks(const tn_part_owner *owner) { return tn_is_own(owner) || owner->asks; }
 
 typedef struct tn_opdef {
   tn_op op; /* the host's copy, zero where the plug-in's was shorter */

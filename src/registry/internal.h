@@ -232,8 +232,8 @@ struct tn_registry {
   TN_VEC(tn_folder_info) folders; /* that discovery looked into */
   void *ctx;
   pthread_mutex_t report_lock; /* guards the two below */
-  tn_diag *reporting;          /* messages of the plug-in whose init is running; NULL: none is */
-  const char *reporting_plugin;
+  tn_plug *starting;           /* whose init is running; NULL: none is */
+  tn_diag *reporting;          /* its messages */
   /* readers.c: look-ups that have begun in each of two phases */
   atomic_int phase;
   atomic_int readers[2];

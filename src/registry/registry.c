@@ -158,17 +158,23 @@ void tn_registry_notify(const tn_registry *r, uint32_t event) {
 
 void tn_registry_set_ctx(tn_registry *r, void *ctx) { r->ctx = ctx; }
 
-static void set_reporting(tn_registry *r, const char *plugin, tn_diag *diag) {
+static void set_reporting(tn_registry *r, tn_plug *plug, tn_diag *diag) {
   pthread_mutex_lock(&r->report_lock);
   r->reporting = diag;
-  r->reporting_plugin = plugin;
+  r->starting = plug;
   pthread_mutex_unlock(&r->report_lock);
 }
 
 void tn_registry_report(tn_registry *r, const char *text) {
   pthread_mutex_lock(&r->report_lock);
   tn_diag_add(r->reporting, TN_DIAG_ERROR, "plug-in '%s', init: %s",
-              r->reporting ? r->reporting_plugin : "", text);
+              r->starting ? r->starting->info.name : "", text);
+  pthread_mutex_unlock(&r->report_lock);
+}
+
+void tn_registry_asks(tn_registry *r) {
+  pthread_mutex_lock(&r->report_lock);
+  if (r->starting) r->starting->owner.asks = true;
   pthread_mutex_unlock(&r->report_lock);
 }
 
@@ -179,7 +185,7 @@ static tn_status start(tn_registry *r, tn_plug *plug, const tn_offer *offer, tn_
   tn_status status = TN_OK;
   void *self = NULL;
   if (p->init) {
-    set_reporting(r, plug->info.name, diag);
+    set_reporting(r, plug, diag);
     status = p->init(offer->host, r->ctx, offer->options, offer->n_options, &self);
     set_reporting(r, NULL, NULL);
   }

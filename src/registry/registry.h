@@ -52,6 +52,8 @@ tn_status tn_registry_set_rules(tn_registry *r, const char *allow, const char *v
 /* What host->fail does for that ctx: the text joins the messages of the plug-in whose init is
  * running; if none is, it is dropped. Any thread. */
 void tn_registry_report(tn_registry *r, const char *text);
+/* The plug-in whose init is running asks for the elements that it reads; see base/fetch.h. */
+void tn_registry_asks(tn_registry *r);
 
 /* Vets the descriptor, copies what it has into the host's structs, calls init, merges its parts.
  * All or nothing. found_by: "built in", "explicit", "TENON_PLUGIN_PATH", "installed". A refused
