@@ -147,6 +147,8 @@ static void copy_strided(tn_block b, uint8_t *dst, const uint8_t *src) {
  * goes to dst + j*dst_step + i*unit. */
 typedef void (*tile_fn)(uint8_t *dst, int64_t dst_step, const uint8_t *src, int64_t src_step);
 
+typedef uint8_t v8u8 __attribute__((vector_size(8)));
+typedef uint16_t v4u16 __attribute__((vector_size(8)));
 typedef uint8_t v16u8 __attribute__((vector_size(16)));
 typedef uint16_t v8u16 __attribute__((vector_size(16)));
 typedef uint32_t v4u32 __attribute__((vector_size(16)));
@@ -167,7 +169,7 @@ typedef uint64_t v2u64 __attribute__((vector_size(16)));
 #define TILE(name, vector, side, rounds, LO, HI)                                           \
   static void name(uint8_t *dst, int64_t dst_step, const uint8_t *src, int64_t src_step) { \
     vector a[side], b[side];                                                               \
-    for (int k = 0; k < (side); k++) memcpy(&a[k], src + k * src_step, 16);                \
+    for (int k = 0; k < (side); k++) memcpy(&a[k], src + k * src_step, sizeof a[k]);       \
     for (int round = 0; round < (rounds); round++) {                                       \
       for (int k = 0; k < (side) / 2; k++) {                                               \
         b[2 * k] = LO(a[k], a[k + (side) / 2]);                                            \
@@ -175,23 +177,15 @@ typedef uint64_t v2u64 __attribute__((vector_size(16)));
       }                                                                                    \
       memcpy(a, b, sizeof a);                                                              \
     }                                                                                      \
-    for (int k = 0; k < (side); k++) memcpy(dst + k * dst_step, &a[k], 16);                \
+    for (int k = 0; k < (side); k++) memcpy(dst + k * dst_step, &a[k], sizeof a[k]);       \
   }
 
+TILE(half_tile_1, v8u8, 8, 3, LO16, HI16)
+TILE(half_tile_2, v4u16, 4, 2, LO32, HI32)
 TILE(tile_1, v16u8, 16, 4, LO8, HI8)
 TILE(tile_2, v8u16, 8, 3, LO16, HI16)
 TILE(tile_4, v4u32, 4, 2, LO32, HI32)
 TILE(tile_8, v2u64, 2, 1, LO64, HI64)
-
-static void copy_part(const tn_block *plane, uint8_t *dst, const uint8_t *src, int64_t row,
-                      int64_t n_rows, int64_t col, int64_t n_cols) {
-  tn_block b = *plane;
-  b.row.size = n_rows;
-  b.col.size = n_cols;
-  if (n_rows > 0 && n_cols > 0)
-    copy_strided(b, dst + row * b.row.dst + col * b.col.dst,
-                 src + row * b.row.src + col * b.col.src);
-}
 
 /* Rows go in strips that fill one line of the destination. */
 static inline void copy_strips(const tn_block *b, uint8_t *dst, const uint8_t *src, int64_t side,
@@ -221,27 +215,36 @@ static inline void copy_squares(const tn_block *b, uint8_t *dst, const uint8_t *
     }
 }
 
+/* Neither side of the block is below that of a tile. */
 static inline void copy_tiles(const tn_block *b, uint8_t *dst, const uint8_t *src, int64_t side,
                               tile_fn tile) {
-  bool collides = b->row.src % 1024 == 0 && b->row.size * b->unit >= LINE;
-  int64_t step = collides ? LINE / b->unit : side;
-  int64_t rows = b->row.size / step * step, cols = b->col.size / step * step;
+  const int64_t square = LINE / b->unit;
+  const bool collides = b->row.src % 1024 == 0 && tn_min_i64(b->row.size, b->col.size) >= square;
+  const int64_t step = collides ? square : side;
+  const int64_t rows = b->row.size / step * step, cols = b->col.size / step * step;
   if (collides)
     copy_squares(b, dst, src, side, tile, rows, cols);
   else
     copy_strips(b, dst, src, side, tile, rows, cols);
-  copy_part(b, dst, src, rows, b->row.size - rows, 0, b->col.size);
-  copy_part(b, dst, src, 0, rows, cols, b->col.size - cols);
+  tn_block_rest(b, dst, src, rows, cols);
 }
 
 static void copy_plane(const tn_block *b, uint8_t *dst, const uint8_t *src) {
-  switch (b->unit) {
-    case 1: copy_tiles(b, dst, src, 16, tile_1); break;
-    case 2: copy_tiles(b, dst, src, 8, tile_2); break;
-    case 4: copy_tiles(b, dst, src, 4, tile_4); break;
-    case 8: copy_tiles(b, dst, src, 2, tile_8); break;
-    default: copy_strided(*b, dst, src);
-  }
+  const int64_t side = tn_min_i64(b->row.size, b->col.size);
+  if (b->unit == 1 && side >= 16)
+    copy_tiles(b, dst, src, 16, tile_1);
+  else if (b->unit == 1 && side >= 8)
+    copy_tiles(b, dst, src, 8, half_tile_1);
+  else if (b->unit == 2 && side >= 8)
+    copy_tiles(b, dst, src, 8, tile_2);
+  else if (b->unit == 2 && side >= 4)
+    copy_tiles(b, dst, src, 4, half_tile_2);
+  else if (b->unit == 4 && side >= 4)
+    copy_tiles(b, dst, src, 4, tile_4);
+  else if (b->unit == 8 && side >= 2)
+    copy_tiles(b, dst, src, 2, tile_8);
+  else
+    copy_strided(*b, dst, src);
 }
 
 void tn_block_rest(const tn_block *b, uint8_t *dst, const uint8_t *src, int64_t rows,
