@@ -134,25 +134,21 @@ static float_bits bits_of(uint32_t dtype) {
   }
 }
 
-/* Which of the classes an element is in; added up. */
-enum { IS_NAN = 1, IS_POSITIVE_INF = 2, IS_NEGATIVE_INF = 4 };
+/* The x with (x & mask) in low .. low + n - 1. */
+typedef struct bit_range {
+  uint64_t mask, low, n;
+} bit_range;
 
-static inline uint32_t classify(uint64_t u, float_bits f) {
-  const uint64_t m = u & f.magnitude;
-  const uint32_t negative = u != m;
-  const uint32_t nan = f.nan_is_negative_zero ? (negative && m == 0) : m > f.infinity;
-  const uint32_t infinite = f.has_infinity && m == f.infinity;
-  return nan | (infinite << 1 << negative);
-}
-
-/* y = 1 where an element is in one of the classes. */
-static tn_status detect(const tn_call *call, int64_t begin, int64_t end, uint32_t classes) {
-  const tn_tensor *x = call->inputs[0];
-  const float_bits f = bits_of(x->dtype);
+/* y = 1 where an element is in the range. */
+static tn_status detect(const tn_call *call, int64_t begin, int64_t end, bit_range r) {
+  const tn_tensor *t = call->inputs[0];
   uint8_t *y = call->outputs[0]->data;
-#define DETECT(T) \
-  for (int64_t i = begin; i < end; i++) y[i] = (classify(((const T *)x->data)[i], f) & classes) != 0
-  switch (tn_dtype(x->dtype)->bits) {
+#define DETECT(T)                                                                       \
+  do {                                                                                  \
+    const T *x = t->data, mask = (T)r.mask, low = (T)r.low, n = (T)r.n;                 \
+    TN_IVDEP for (int64_t i = begin; i < end; i++) y[i] = (T)((x[i] & mask) - low) < n; \
+  } while (0)
+  switch (tn_dtype(t->dtype)->bits) {
     case 64: DETECT(uint64_t); break;
     case 32: DETECT(uint32_t); break;
     case 16: DETECT(uint16_t); break;
@@ -165,14 +161,21 @@ static tn_status detect(const tn_call *call, int64_t begin, int64_t end, uint32_
 tn_status is_nan_c(const tn_call *call, uint32_t stage, int64_t begin, int64_t end,
                    uint32_t worker) {
   (void)stage, (void)worker;
-  return detect(call, begin, end, IS_NAN);
+  const float_bits f = bits_of(call->inputs[0]->dtype);
+  const bit_range above = {f.magnitude, f.infinity + 1, f.magnitude - f.infinity},
+                  negative_zero = {2 * f.magnitude + 1, f.magnitude + 1, 1};
+  return detect(call, begin, end, f.nan_is_negative_zero ? negative_zero : above);
 }
 
 tn_status is_inf_c(const tn_call *call, uint32_t stage, int64_t begin, int64_t end,
                    uint32_t worker) {
   (void)stage, (void)worker;
   const tn_is_inf_attrs *a = call->attrs;
-  return detect(
-      call, begin, end,
-      (a->detect_positive ? IS_POSITIVE_INF : 0u) | (a->detect_negative ? IS_NEGATIVE_INF : 0u));
+  const float_bits f = bits_of(call->inputs[0]->dtype);
+  const bool positive = a->detect_positive != 0, negative = a->detect_negative != 0;
+  const uint64_t sign = f.magnitude + 1;
+  return detect(call, begin, end,
+                (bit_range){.mask = positive && negative ? f.magnitude : f.magnitude | sign,
+                            .low = positive ? f.infinity : f.infinity | sign,
+                            .n = f.has_infinity && (positive || negative)});
 }

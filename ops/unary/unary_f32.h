@@ -34,7 +34,6 @@ UNARY(floor, floorf(x))
 UNARY(round, rintf(x)) /* the rounding mode is to nearest, ties to even */
 UNARY(sqrt, sqrtf(x))
 UNARY(reciprocal, 1.0f / x)
-UNARY(exp, tn_exp_f32(x))
 UNARY(log, tn_log_f32(x))
 UNARY(tanh, tn_tanh_f32(x))
 UNARY(erf, tn_erf_f32(x))
@@ -48,31 +47,33 @@ UNARY(acosh, tn_acosh_f32(x))
 UNARY(atanh, tn_atanh_f32(x))
 UNARY(sign, x > 0.0f ? 1.0f : x < 0.0f ? -1.0f : x == 0.0f ? 0.0f : x)
 
-/* True if the vector forms of sin, cos and tan serve all of x. Compares bits, which for |x| are in
- * the order of the numbers. */
-static int angles_are_small(const float *x, int64_t n) {
+/* True if |x| <= most for all of x. Compares bits, which for |x| are in the order of the numbers;
+ * NaN is above all. */
+static int all_within(const float *x, int64_t n, float most) {
   uint32_t largest = 0;
   for (int64_t i = 0; i < n; i++) {
     const uint32_t u = tn_bits_of_f32(x[i]) & 0x7fffffffu;
     largest = u > largest ? u : largest;
   }
-  return largest <= tn_bits_of_f32(TN_SIN_MAX);
+  return largest <= tn_bits_of_f32(most);
 }
 
-#define UNARY_ANGLE(op, fast, slow)                                                \
+/* Where `fast` serves only |x| <= most. */
+#define UNARY_WITHIN(op, most, fast, slow)                                         \
   static void op##_loop(const float *in, float *out, int64_t n, const void *arg) { \
     (void)arg;                                                                     \
     for (int64_t begin = 0; begin < n; begin += TN_MAP_BLOCK) {                    \
       const int64_t end = tn_min_i64(begin + TN_MAP_BLOCK, n);                     \
-      if (angles_are_small(in + begin, end - begin)) {                             \
+      if (all_within(in + begin, end - begin, most)) {                             \
         TN_IVDEP for (int64_t i = begin; i < end; i++) out[i] = fast(in[i]);       \
       } else {                                                                     \
-        for (int64_t i = begin; i < end; i++) out[i] = slow(in[i]);                \
+        TN_IVDEP for (int64_t i = begin; i < end; i++) out[i] = slow(in[i]);       \
       }                                                                            \
     }                                                                              \
   }                                                                                \
   UNARY_KERNEL(op)
 
-UNARY_ANGLE(sin, tn_sin_f32, sinf)
-UNARY_ANGLE(cos, tn_cos_f32, cosf)
-UNARY_ANGLE(tan, tn_tan_f32, tanf)
+UNARY_WITHIN(exp, 87.0f, tn_exp_near_f32, tn_exp_f32)
+UNARY_WITHIN(sin, TN_SIN_MAX, tn_sin_f32, sinf)
+UNARY_WITHIN(cos, TN_SIN_MAX, tn_cos_f32, cosf)
+UNARY_WITHIN(tan, TN_SIN_MAX, tn_tan_f32, tanf)
