@@ -1,4 +1,5 @@
 /* Compress and NonZero: how many elements come out is known only when they have run. */
+#include "select.h"
 #include "rows.h"
 
 #include "gather.gen.h"
@@ -90,7 +91,7 @@ tn_status non_zero_infer(const tn_call *call) {
   return TN_OK;
 }
 
-static bool is_set(const tn_tensor *t, int64_t k) {
+bool select_is_set(const tn_tensor *t, int64_t k) {
   if (t->dtype == TN_STRING) return ((const tn_str *)t->data)[k].size != 0;
   if (t->dtype == TN_C64)
     return ((const float *)t->data)[2 * k] != 0 || ((const float *)t->data)[2 * k + 1] != 0;
@@ -103,52 +104,14 @@ static bool is_set(const tn_tensor *t, int64_t k) {
 tn_status non_zero_reference(const tn_call *call) {
   const tn_tensor *in = call->inputs[0];
   int64_t dims[2] = {in->rank, 0}, coord[TN_MAX_RANK], at = 0, n = tn_tensor_elements(in);
-  for (int64_t k = 0; k < n; k++) dims[1] += is_set(in, k);
+  for (int64_t k = 0; k < n; k++) dims[1] += select_is_set(in, k);
   tn_status s = call->host->output_resize(call->ctx, 0, 2, dims);
   for (int64_t k = 0; k < n && !s; k++) {
-    if (!is_set(in, k)) continue;
+    if (!select_is_set(in, k)) continue;
     tn_place_coord(in, k, coord);
     for (int32_t d = 0; d < in->rank; d++)
       tn_store_i64(TN_I64, call->outputs[0]->data, d * dims[1] + at, coord[d]);
     at++;
-  }
-  return s;
-}
-
-/* One bit pattern is zero for bool and integers; floats have two. */
-static bool plain_ints(uint32_t dtype) {
-  return tn_dtype_exact_i64(dtype) && tn_dtype(dtype)->bits == 8;
-}
-
-static int64_t count_set(const tn_tensor *in, int64_t n) {
-  const uint8_t *bytes = in->data;
-  const float *floats = in->data;
-  int64_t count = 0;
-  if (plain_ints(in->dtype))
-    for (int64_t k = 0; k < n; k++) count += bytes[k] != 0;
-  else if (in->dtype == TN_F32)
-    for (int64_t k = 0; k < n; k++) count += floats[k] != 0;
-  else
-    for (int64_t k = 0; k < n; k++) count += is_set(in, k);
-  return count;
-}
-
-tn_status non_zero_c(const tn_call *call, uint32_t stage, int64_t begin, int64_t end,
-                     uint32_t worker) {
-  const tn_tensor *in = call->inputs[0];
-  int64_t n = tn_tensor_elements(in), dims[2] = {in->rank, count_set(in, n)},
-          coord[TN_MAX_RANK] = {0}, at = 0;
-  bool is_bytes = plain_ints(in->dtype), is_floats = in->dtype == TN_F32;
-  tn_status s = call->host->output_resize(call->ctx, 0, 2, dims);
-  int64_t *out = s ? NULL : call->outputs[0]->data;
-  (void)stage, (void)begin, (void)end, (void)worker;
-  for (int64_t k = 0; k < n && !s; k++) {
-    bool set = is_bytes    ? ((const uint8_t *)in->data)[k] != 0
-               : is_floats ? ((const float *)in->data)[k] != 0
-                           : is_set(in, k);
-    for (int32_t d = 0; set && d < in->rank; d++) out[d * dims[1] + at] = coord[d];
-    at += set;
-    for (int32_t d = in->rank - 1; d >= 0 && ++coord[d] == in->shape[d]; d--) coord[d] = 0;
   }
   return s;
 }
