@@ -126,8 +126,9 @@ tn_status clip_c(const tn_call *call, uint32_t stage, int64_t begin, int64_t end
     const bool has_lo = lo != NULL, has_hi = hi != NULL;                                       \
     const T low = has_lo ? *(const T *)lo->data : 0, high = has_hi ? *(const T *)hi->data : 0; \
     TN_IVDEP for (int64_t i = begin; i < end; i++) {                                           \
-      const T x = has_lo && in[i] < low ? low : in[i];                                         \
-      out[i] = has_hi && x > high ? high : x;                                                  \
+      const T x = in[i], raised = x < low ? low : x, v = has_lo ? raised : x,                  \
+              cut = v > high ? high : v;                                                       \
+      out[i] = has_hi ? cut : v;                                                               \
     }                                                                                          \
     return TN_OK;                                                                              \
   }
