@@ -90,7 +90,8 @@ UNARY_F64(atanh, atanh(x))
     }                                                                                   \
   }
 
-UNARY_INT(abs, x < 0 ? 0u - u : u, x)
+/* Without a branch: ~u + 1 of what is negative. */
+UNARY_INT(abs, (u ^ (0u - (uint64_t)(x < 0))) + (x < 0), x)
 UNARY_INT(neg, 0u - u, 0u - u)
 UNARY_INT(sign, (x > 0) - (x < 0), x > 0)
 
