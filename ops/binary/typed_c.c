@@ -47,7 +47,16 @@ ARITHMETIC(mul)
 #define DIV_SIGNED(op, dtype, T, U) \
   TYPED_LOOP(op##_##dtype, T, b == 0 ? 0 : b == -1 ? (T)(0u - (U)a) : a / b)
 #define DIV_UNSIGNED(op, dtype, T, U) TYPED_LOOP(op##_##dtype, T, b == 0 ? 0 : a / b)
-EACH_SIGNED(DIV_SIGNED, div)
+/* In floats that hold quotients of T exactly enough to be cut: vectors divide these only. */
+#define DIV_FLOAT(op, dtype, T, U, F)   \
+  TYPED_LOOP(op##_##dtype, T,           \
+             b == 0    ? 0              \
+             : b == -1 ? (T)(0u - (U)a) \
+                       : (T)((F)a / (F)((b == 0) | (b == -1) ? 1 : b)))
+DIV_FLOAT(div, I8, int8_t, uint8_t, float)
+DIV_FLOAT(div, I16, int16_t, uint16_t, float)
+DIV_FLOAT(div, I32, int32_t, uint32_t, double)
+DIV_SIGNED(div, I64, int64_t, uint64_t)
 EACH_UNSIGNED(DIV_UNSIGNED, div)
 TYPED_LOOP(div_F64, double, a / b)
 static const typed_loop div_loops[TN_DTYPE_COUNT] = {
@@ -181,6 +190,21 @@ tn_status pow_c(const tn_call *call, uint32_t stage, int64_t begin, int64_t end,
     uint8_t *y = vy;                                                              \
     TN_IVDEP for (int64_t i = 0; i < n; i++) y[i] = a[i] op##_SIGN b[i];          \
   }
+/* f64 by way of f32: the compiler's vectors go from 8 bytes to 1 by no other way than lane by
+ * lane. */
+#define COMPARE_LOOP_F64(op)                                                                  \
+  static void op##_F64(const void *va, const void *vb, void *vy, int64_t n) {                 \
+    enum { BLOCK = 64 };                                                                      \
+    const double *a = va, *b = vb;                                                            \
+    uint8_t *y = vy;                                                                          \
+    int64_t i = 0;                                                                            \
+    for (; i + BLOCK <= n; i += BLOCK) {                                                      \
+      float is[BLOCK];                                                                        \
+      for (int k = 0; k < BLOCK; k++) is[k] = (float)(a[i + k] op##_SIGN b[i + k] ? 1. : 0.); \
+      for (int k = 0; k < BLOCK; k++) y[i + k] = (uint8_t)(int32_t)is[k];                     \
+    }                                                                                         \
+    for (; i < n; i++) y[i] = a[i] op##_SIGN b[i];                                            \
+  }
 #define equal_SIGN ==
 #define less_SIGN <
 #define greater_SIGN >
@@ -190,7 +214,7 @@ tn_status pow_c(const tn_call *call, uint32_t stage, int64_t begin, int64_t end,
   EACH_SIGNED(COMPARE_LOOP, op)                                                                \
   EACH_UNSIGNED(COMPARE_LOOP, op)                                                              \
   COMPARE_LOOP(op, F32, float, float)                                                          \
-  COMPARE_LOOP(op, F64, double, double)                                                        \
+  COMPARE_LOOP_F64(op)                                                                         \
   static const typed_loop op##_loops[TN_DTYPE_COUNT] = {                                       \
       EACH_SIGNED(ENTRY, op) EACH_UNSIGNED(ENTRY, op)[TN_F32] = op##_F32, [TN_F64] = op##_F64, \
       [TN_BOOL] = op##_U8};                                                                    \

@@ -7,16 +7,16 @@
 
 #define MAX_LOOP(dtype, T) TYPED_LOOP(max_##dtype, T, a > b ? a : b)
 #define MIN_LOOP(dtype, T) TYPED_LOOP(min_##dtype, T, a < b ? a : b)
-#define EACH_INT(X)                                                                                \
-  X(I8, int8_t)                                                                                    \
-  X(I16, int16_t) X(I32, int32_t) X(I64, int64_t) X(U8, uint8_t) X(U16, uint16_t) X(U32, uint32_t) \
-      X(U64, uint64_t)
+#define EACH_INT(X) \
+  X(I8, int8_t)     \
+  X(I16, int16_t)   \
+  X(I32, int32_t) X(I64, int64_t) X(U8, uint8_t) X(U16, uint16_t) X(U32, uint32_t) X(U64, uint64_t)
 EACH_INT(MAX_LOOP)
 EACH_INT(MIN_LOOP)
-TYPED_LOOP(max_F32, float, (a > b || a != a) ? a : b) /* NaN wins */
-TYPED_LOOP(max_F64, double, (a > b || a != a) ? a : b)
-TYPED_LOOP(min_F32, float, (a < b || a != a) ? a : b)
-TYPED_LOOP(min_F64, double, (a < b || a != a) ? a : b)
+TYPED_LOOP(max_F32, float, (a > b) | (a != a) ? a : b) /* NaN wins */
+TYPED_LOOP(max_F64, double, (a > b) | (a != a) ? a : b)
+TYPED_LOOP(min_F32, float, (a < b) | (a != a) ? a : b)
+TYPED_LOOP(min_F64, double, (a < b) | (a != a) ? a : b)
 TYPED_LOOP(sum_F32, float, a + b)
 TYPED_LOOP(sum_F64, double, a + b)
 
@@ -31,15 +31,16 @@ static const typed_loop sum_loops[TN_DTYPE_COUNT] = {[TN_F32] = sum_F32, [TN_F64
 /* Operand k, elements [begin, begin + n) of the output's storage, into or onto the accumulator. */
 static tn_status gather(const tn_call *call, uint32_t k, int64_t begin, int64_t n, typed_loop loop,
                         void *accumulator) {
-  double block[TN_MAP_BLOCK];
+  tn_repeated is;
   const tn_tensor *x = call->inputs[k];
   const int64_t bytes = typed_is_half(x->dtype) ? 4 : tn_dtype(x->dtype)->bits / 8;
   tn_broadcast plan;
   const tn_status status = tn_broadcast_init(&plan, call->outputs[0], 1, &x);
   if (status) return status;
+  is.n = 0;
   tn_runs r = tn_runs_begin(&plan, begin, begin + n);
   while (tn_runs_next(&r)) {
-    const void *values = typed_load(x, r.offset[0], r.stride[0], r.length, block);
+    const void *values = typed_load(x, r.offset[0], r.stride[0], r.length, &is);
     char *to = (char *)accumulator + (r.index - begin) * bytes;
     if (k == 0)
       memcpy(to, values, (size_t)(r.length * bytes));
@@ -68,6 +69,11 @@ static tn_status run(const tn_call *call, int64_t begin, int64_t end, const type
   const int64_t bytes = tn_dtype(y->dtype)->bits / 8;
   const typed_loop loop = loops[half ? TN_F32 : y->dtype];
   if (!loop) return TN_ERR_INTERNAL;
+  if (call->n_inputs == 2 && divisor == 1) {
+    const tn_status status = typed_run(call, begin, end, loops);
+    tn_pads_zero(y, begin, end);
+    return status;
+  }
   for (int64_t i = begin; i < end; i += TN_MAP_BLOCK) {
     const int64_t n = tn_min_i64(end - i, TN_MAP_BLOCK);
     for (uint32_t k = 0; k < call->n_inputs; k++) {

@@ -41,26 +41,10 @@ static int chosen(const tn_tensor *condition, const tn_runs *r) {
   return ((const uint8_t *)condition->data)[r->offset[0]] ? 1 : 2;
 }
 
-enum { BLOCK = 256 };
-
-/* An element that is repeated, from one block to the next: `n` times the one at `offset`. */
-typedef struct repeated {
-  int64_t offset, n;
-  wide block[BLOCK];
-} repeated;
-
-/* n <= BLOCK elements of an input. */
-static const void *operand(const tn_tensor *t, int64_t bytes, int64_t offset, int64_t step,
-                           int64_t n, repeated *is) {
-  if (!step && is->offset == offset && n <= is->n) return is->block;
-  if (!step) is->offset = offset, is->n = n;
-  return tn_expand_block(t->data, bytes, offset, step, n, is->block);
-}
-
 tn_status where_c(const tn_call *call, uint32_t stage, int64_t begin, int64_t end,
                   uint32_t worker) {
   (void)stage, (void)worker;
-  repeated x_is, z_is;
+  tn_repeated x_is, z_is;
   x_is.n = z_is.n = 0;
   const tn_tensor *const *in = call->inputs;
   tn_tensor *y = call->outputs[0];
@@ -77,10 +61,12 @@ tn_status where_c(const tn_call *call, uint32_t stage, int64_t begin, int64_t en
       if (to != from) memcpy(to, from, (size_t)(r.length * bytes)); /* y may be the input */
       continue;
     }
-    for (int64_t i = 0; i < r.length; i += BLOCK, to += BLOCK * bytes) {
-      const int64_t n = tn_min_i64(r.length - i, BLOCK);
-      const void *x = operand(in[1], bytes, r.offset[1] + i * r.stride[1], r.stride[1], n, &x_is);
-      const void *z = operand(in[2], bytes, r.offset[2] + i * r.stride[2], r.stride[2], n, &z_is);
+    for (int64_t i = 0; i < r.length; i += TN_MAP_BLOCK, to += TN_MAP_BLOCK * bytes) {
+      const int64_t n = tn_min_i64(r.length - i, TN_MAP_BLOCK);
+      const void *x =
+          tn_expand_next(in[1]->data, bytes, r.offset[1] + i * r.stride[1], r.stride[1], n, &x_is);
+      const void *z =
+          tn_expand_next(in[2]->data, bytes, r.offset[2] + i * r.stride[2], r.stride[2], n, &z_is);
       if (one) {
         memcpy(to, one == 1 ? x : z, (size_t)(n * bytes));
       } else {

@@ -109,12 +109,32 @@ static inline const void *tn_expand_block(const void *data, int64_t bytes, int64
                                           int64_t step, int64_t n, void *block) {
   const char *from = (const char *)data + offset * bytes;
   if (step) return from;
+  if (bytes == 1) {
+    memset(block, *from, (size_t)n);
+    return block;
+  }
   char *to = block;
   memcpy(to, from, (size_t)bytes);
   for (int64_t done = 1; done < n; done *= 2) {
     memcpy(to + done * bytes, to, (size_t)(tn_min_i64(done, n - done) * bytes));
   }
   return block;
+}
+
+/* What of an operand is repeated, from one block of up to TN_MAP_BLOCK elements of at most 16 bytes
+ * to the next: `n` times the element at `offset`. n is 0 at first. */
+typedef struct tn_repeated {
+  int64_t offset, n;
+  uint64_t block[2 * TN_MAP_BLOCK];
+} tn_repeated;
+
+/* tn_expand_block for one block after the other of the same operand. */
+static inline const void *tn_expand_next(const void *data, int64_t bytes, int64_t offset,
+                                         int64_t step, int64_t n, tn_repeated *is) {
+  if (!step && is->offset == offset && n <= is->n) return is->block;
+  is->offset = offset;
+  is->n = step ? 0 : n;
+  return tn_expand_block(data, bytes, offset, step, n, is->block);
 }
 
 /* y[i] = f(x[i]) for i < n; x == y is allowed. arg: the node's attributes, or what the kernel
