@@ -1,8 +1,8 @@
 /* The kernels of MatMulNBits and MatMulBnb4, compiled once for any machine and once for AVX2.
  *
  * Four rows of B at a time become f32; then all rows of A meet them, two at a time. The file that
- * includes this one says before what decode_4bit_wide is: it takes back the first numbers of a
- * block, as many as it likes, and answers how many. */
+ * includes this one says before what decode_4bit_wide and decode_table_wide are: they take back the
+ * first numbers of a block, as many as they like, and answer how many. */
 #ifndef CONTRIB_BLOCKS_F32_H
 #define CONTRIB_BLOCKS_F32_H
 
@@ -26,8 +26,24 @@ static void decode_8bit(const uint8_t *b, int64_t n, float zero, float scale, fl
   for (int64_t i = 0; i < n; i++) y[i] = ((float)b[i] - zero) * scale;
 }
 
+/* n numbers that the table names, from an even one on; the first of two is in the high half. */
+static void decode_table(const float *table, const uint8_t *b, int64_t n, float scale, float *y) {
+  const int64_t done = decode_table_wide(table, b, n, scale, y);
+  for (int64_t i = done / 2; i < n / 2; i++) {
+    y[2 * i] = table[b[i] >> 4] * scale;
+    y[2 * i + 1] = table[b[i] & 15] * scale;
+  }
+}
+
 static void decode_row(const blocks *w, int64_t row, float *y) {
   const float *scales = (const float *)w->scales->data + row * w->row_blocks;
+  if (w->table && w->k % w->block == 0) {
+    const int64_t at = row * w->k;
+    for (int64_t k = 0; k < w->k; k += w->block)
+      decode_table(w->table, w->b + (at + k) / 2, w->block,
+                   ((const float *)w->scales->data)[(at + k) / w->block], y + k);
+    return;
+  }
   if (w->table || w->groups || w->bits == 2) {
     for (int64_t k = 0; k < w->k; k++) y[k] = (float)blocks_value(w, row, k);
     return;

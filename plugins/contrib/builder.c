@@ -24,7 +24,7 @@ int32_t build_input(builder *b, uint32_t k) {
   return n && k < n->n_inputs ? n->inputs[k] : -1;
 }
 
-static int32_t constant(builder *b, const tn_tensor *t) {
+int32_t build_const(builder *b, const tn_tensor *t) {
   if (b->status) return -1;
   const int32_t value = checked(b, b->call->host->graph->value(b->graph, NULL));
   if (!b->status) b->status = b->call->host->graph->value_set_const(b->graph, value, t, 1);
@@ -38,7 +38,7 @@ int32_t build_ints(builder *b, const int64_t *data, int64_t n) {
   if (n) memcpy(copy, data, (size_t)n * sizeof *copy);
   const tn_tensor t = {
       .head = TN_HEAD(tn_tensor), .data = copy, .dtype = TN_I64, .rank = 1, .shape = {n}};
-  const int32_t value = constant(b, &t);
+  const int32_t value = build_const(b, &t);
   b->call->host->free(b->call->ctx, copy);
   return value;
 }
@@ -47,7 +47,7 @@ int32_t build_scalar(builder *b, uint32_t dtype, double value) {
   double room;
   const tn_tensor t = {.head = TN_HEAD(tn_tensor), .data = &room, .dtype = dtype};
   store(&t, 0, value);
-  return constant(b, &t);
+  return build_const(b, &t);
 }
 
 static tn_attr new_attr(const char *name, uint32_t kind) {

@@ -18,7 +18,8 @@ tn_status build_end(builder *b, const int32_t *values, uint32_t n);
 
 /* Value id of input k of the node; -1: left out. */
 int32_t build_input(builder *b, uint32_t k);
-/* Constants: i64[n], and one element of any float type or i32. */
+/* Constants: a copy of a tensor, i64[n], and one element of any float type or i32. */
+int32_t build_const(builder *b, const tn_tensor *t);
 int32_t build_ints(builder *b, const int64_t *data, int64_t n);
 int32_t build_scalar(builder *b, uint32_t dtype, double value);
 
