@@ -3,14 +3,15 @@
  *
  * A state is found by what it depends on: kernel, attributes, dtypes, constants and the kernel's
  * own key. States and constants that no plan uses stay for a while, because plans come and go
- * with input shapes. */
+ * with input shapes: of each constant the latest few forms, so that whoever alternates between
+ * many shapes, as decoders do, prepares nothing twice, however many constants there are. */
 #include "plan/states.h"
 
 #include <string.h>
 
 #include "plan/states_key.h"
 
-enum { MAX_IDLE = 64 };
+enum { MAX_IDLE = 64, MAX_IDLE_FORMS = 2 };
 
 typedef struct tn_state_entry {
   tn_state_key key;
@@ -79,20 +80,24 @@ static tn_state_entry *find(tn_state_cache *c, const tn_state_entry *like) {
   return NULL;
 }
 
-/* Lets go of the longest unused states beyond the limit. */
-static void drop_idle(tn_state_cache *c) {
-  for (;;) {
-    int64_t idle = 0, oldest = -1;
-    for (int64_t k = 0; k < c->entries.n; k++) {
-      const tn_state_entry *e = c->entries.data[k];
-      if (e->users) continue;
-      idle++;
-      if (oldest < 0 || e->used < c->entries.data[oldest]->used) oldest = k;
-    }
-    if (idle <= MAX_IDLE) return;
-    entry_finish(c, c->entries.data[oldest]);
-    c->entries.data[oldest] = c->entries.data[--c->entries.n];
+/* Made of the same constant, or both of none? */
+static bool are_forms(const tn_state_entry *a, const tn_state_entry *b) {
+  return a->consts.n && b->consts.n ? a->consts.data[0] == b->consts.data[0]
+                                    : a->consts.n == b->consts.n;
+}
+
+/* The entry has become idle: lets go of the longest unused one like it beyond the limit. */
+static void drop_idle(tn_state_cache *c, const tn_state_entry *like) {
+  int64_t idle = 0, oldest = -1;
+  for (int64_t k = 0; k < c->entries.n; k++) {
+    const tn_state_entry *e = c->entries.data[k];
+    if (e->users || !are_forms(e, like)) continue;
+    idle++;
+    if (oldest < 0 || e->used < c->entries.data[oldest]->used) oldest = k;
   }
+  if (idle <= (like->consts.n ? MAX_IDLE_FORMS : MAX_IDLE)) return;
+  entry_finish(c, c->entries.data[oldest]);
+  c->entries.data[oldest] = c->entries.data[--c->entries.n];
 }
 
 static void drop(const tn_state_entry *e, int64_t n) {
@@ -189,7 +194,6 @@ static tn_status get_take(tn_state_cache *c, tn_state_entry *e, const tn_state_o
   }
   if (!s) *out_state = e->state;
   if (s && --e->users == 0) entry_free(c, e);
-  if (!s) drop_idle(c);
   return s;
 }
 
@@ -229,9 +233,9 @@ tn_status tn_state_get(tn_state_cache *c, const tn_kerneldef *def, const tn_opde
 void tn_state_release(tn_state_cache *c, void *state) {
   if (!state) return;
   pthread_mutex_lock(&c->lock);
-  for (int64_t k = 0; k < c->entries.n; k++)
-    if (c->entries.data[k]->state == state) c->entries.data[k]->users--;
-  drop_idle(c);
+  int64_t at = 0;
+  while (at < c->entries.n && c->entries.data[at]->state != state) at++;
+  if (at < c->entries.n && --c->entries.data[at]->users == 0) drop_idle(c, c->entries.data[at]);
   pthread_mutex_unlock(&c->lock);
 }
 

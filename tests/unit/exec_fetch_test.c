@@ -14,7 +14,19 @@
 
 #include <cmocka.h>
 
+#include "base/fetch.h"
+
 enum { WIDTH = 160, ROWS = 200, CHANNELS = 40 }; /* matrices of 100 KB and more */
+
+/* Whether the system lets anybody read there: write() answers EFAULT where it does not. */
+static bool is_readable(const void *data) {
+  int ends[2];
+  assert_int_equal(pipe(ends), 0);
+  const bool readable = write(ends[1], data, 1) == 1;
+  close(ends[0]);
+  close(ends[1]);
+  return readable;
+}
 
 /* ---- a plug-in whose callbacks read all they are shown ---- */
 
@@ -62,6 +74,29 @@ static tn_status run_peek(const tn_call *c, uint32_t stage, int64_t begin, int64
   return TN_OK;
 }
 
+/* Of a plug-in that asks for what it reads, and reads nothing while planning. */
+static int n_absent;
+
+static tn_status infer_blind(const tn_call *c) {
+  *c->outputs[0] = *c->inputs[0];
+  c->outputs[0]->data = NULL;
+  n_absent += c->inputs[1]->data && !is_readable(c->inputs[1]->data);
+  return TN_OK;
+}
+
+static tn_status plan_blind(const tn_call *c, tn_kernel_plan *out) {
+  out->state_bytes = 64;
+  n_absent += !is_readable(c->inputs[1]->data);
+  return TN_OK;
+}
+
+static tn_status init_blind(const tn_host *host, void *ctx, const tn_option *const *options,
+                            uint32_t n_options, void **out_self) {
+  (void)options, (void)n_options, (void)out_self;
+  assert_null(host->get_extension(ctx, "tenon.nothing.v0"));
+  return host->get_extension(ctx, TN_FETCH_EXTENSION) ? TN_OK : TN_ERR_UNSUPPORTED;
+}
+
 /* The graph is read through the host of the call, or through the one that init() kept. */
 static tn_status rewrite_peek(const tn_call *c, tn_graph *g, int32_t node) {
   const tn_host *kept = c->self;
@@ -100,10 +135,25 @@ static const tn_kernel peek_c = {.head = TN_HEAD(tn_kernel),
                                  .plan = plan_peek,
                                  .prepare = prepare_peek,
                                  .run = run_peek};
+static const tn_op blind_op = {.head = TN_HEAD(tn_op),
+                               .domain = "test",
+                               .name = "Peek",
+                               .since = 1,
+                               .schema = "(Tensor x, Tensor w) -> Tensor y",
+                               .infer = infer_blind,
+                               .doc = "For tests."};
+static const tn_kernel blind_c = {.head = TN_HEAD(tn_kernel),
+                                  .name = "blind_c",
+                                  .op = "test::Peek",
+                                  .device = "cpu",
+                                  .rank = TN_RANK_PORTABLE,
+                                  .plan = plan_blind,
+                                  .prepare = prepare_peek,
+                                  .run = run_peek};
 static const tn_rewrite peek_rewrite = {
     .head = TN_HEAD(tn_rewrite), .name = "peek", .root = "test::Peek", .apply = rewrite_peek};
-static const tn_op *const ops[] = {&peek_op};
-static const tn_kernel *const kernels[] = {&peek_c};
+static const tn_op *const ops[] = {&peek_op}, *const blind_ops[] = {&blind_op};
+static const tn_kernel *const kernels[] = {&peek_c}, *const blind_kernels[] = {&blind_c};
 static const tn_rewrite *const rewrites[] = {&peek_rewrite};
 #define PLUGIN(n, made_by)                                                                \
   {                                                                                       \
@@ -260,16 +310,6 @@ static const tn_const *const_of(const tn_model *m, const char *name) {
   return tn_graph_val(g, tn_graph_value(g, name))->constant;
 }
 
-/* Whether the system lets anybody read there: write() answers EFAULT where it does not. */
-static bool is_readable(const void *data) {
-  int ends[2];
-  assert_int_equal(pipe(ends), 0);
-  const bool readable = write(ends[1], data, 1) == 1;
-  close(ends[0]);
-  close(ends[1]);
-  return readable;
-}
-
 /* All four alignments of floats occur, and each way of having constants gives the same bits. */
 static void packed_weights_leave_memory(void **state) {
   (void)state;
@@ -364,6 +404,47 @@ static void masks_of_attention_are_read(void **state) {
   assert_non_null(const_of(m, "mask")->source);
   tn_model_destroy(m);
   remove(path);
+  tn_runtime_destroy(rt);
+  tn_diag_destroy(diag);
+}
+
+static const tn_plugin *query_asking(uint32_t major, uint32_t minor) {
+  static const tn_plugin plugin = {.head = TN_HEAD(tn_plugin),
+                                   .name = "blind",
+                                   .version = "1",
+                                   .license = "Apache-2.0",
+                                   .build_id = "test",
+                                   .flavour = TN_FLAVOUR,
+                                   .n_ops = 1,
+                                   .ops = blind_ops,
+                                   .n_kernels = 1,
+                                   .kernels = blind_kernels,
+                                   .init = init_blind};
+  (void)major, (void)minor;
+  return &plugin;
+}
+
+/* For those that ask nothing is brought into memory while planning; prepare and run find all. */
+static void plug_ins_may_ask(void **state) {
+  (void)state;
+  char path[512];
+  results got;
+  tn_diag *diag = tn_diag_create();
+  tn_runtime *rt = runtime_with(diag, NULL, query_asking);
+  n_absent = 0;
+  for (int k = 0; k < 4; k++) {
+    static const char *const docs[] = {"", "a", "ab", "abc"};
+    tn_model *m = NULL;
+    write_file(path, sizeof path, rt, docs[k], true, diag);
+    const int before = n_absent;
+    if (tn_model_load(rt, path, NULL, diag, &m)) fail_msg("%s", tn_diag_text(diag));
+    const bool is_late = const_of(m, "w")->is_late;
+    tn_session_destroy(run(m, 8, diag, &got));
+    assert_true(is_late == (n_absent > before));
+    tn_model_destroy(m);
+    remove(path);
+  }
+  assert_true(n_absent > 0);
   tn_runtime_destroy(rt);
   tn_diag_destroy(diag);
 }
@@ -620,6 +701,7 @@ int main(void) {
       cmocka_unit_test(other_shapes_find_them_again),
       cmocka_unit_test(masks_of_attention_are_read),
       cmocka_unit_test(plug_ins_see_elements),
+      cmocka_unit_test(plug_ins_may_ask),
       cmocka_unit_test(users_and_writers_see_elements),
       cmocka_unit_test(threads_plan_at_once),
       cmocka_unit_test(failing_to_prepare_is_told_to_all),
