@@ -2,6 +2,8 @@
 #include <immintrin.h>
 #include <stdint.h>
 
+#define MULTIPLY_ADD(a, b, c) ((lanes)_mm256_fmadd_ps((__m256)(a), (__m256)(b), (__m256)(c)))
+
 /* 16 numbers at a time; answers how many are done. */
 static int64_t decode_4bit_wide(const uint8_t *b, int64_t n, float zero, float scale, float *y) {
   const __m128i low = _mm_set1_epi8(15);

@@ -1,6 +1,8 @@
 /* MatMulNBits and MatMulBnb4, any machine. */
 #include <stdint.h>
 
+#define MULTIPLY_ADD(a, b, c) ((a) * (b) + (c))
+
 static int64_t decode_4bit_wide(const uint8_t *b, int64_t n, float zero, float scale, float *y) {
   (void)b, (void)n, (void)zero, (void)scale, (void)y;
   return 0;

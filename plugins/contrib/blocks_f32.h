@@ -2,7 +2,8 @@
  *
  * Four rows of B at a time become f32; then all rows of A meet them, two at a time. The file that
  * includes this one says before what decode_4bit_wide and decode_table_wide are: they take back the
- * first numbers of a block, as many as they like, and answer how many. */
+ * first numbers of a block, as many as they like, and answer how many. MULTIPLY_ADD is a * b + c of
+ * vectors. */
 #ifndef CONTRIB_BLOCKS_F32_H
 #define CONTRIB_BLOCKS_F32_H
 
@@ -71,7 +72,8 @@ static inline __attribute__((always_inline)) void tile(const int rows, const flo
   for (; k + LANES <= depth; k += LANES)
     for (int c = 0; c < COLUMNS; c++)
       for (int r = 0; r < rows; r++)
-        sum[r][c] += *(const lanes *)(a + r * depth + k) * *(const lanes *)(w + c * depth + k);
+        sum[r][c] = MULTIPLY_ADD(*(const lanes *)(a + r * depth + k),
+                                 *(const lanes *)(w + c * depth + k), sum[r][c]);
   for (int r = 0; r < rows; r++) {
     for (int c = 0; c < COLUMNS; c++) {
       y[r][c] = sum_of(sum[r][c]);
