@@ -94,10 +94,12 @@ tn_status quantize_linear_f32_c(const tn_call *call, uint32_t stage, int64_t beg
   const float *x = call->inputs[0]->data, *scale = call->inputs[1]->data;
   int64_t i = begin * ELEMENTS,
           end = tn_min_i64(last * ELEMENTS, tn_tensor_elements(call->inputs[0]));
-  if (call->outputs[0]->dtype == TN_I8)
-    QUANTIZE(int8_t, -128.0f, 127.0f);
-  else
-    QUANTIZE(uint8_t, 0.0f, 255.0f);
+  switch (call->outputs[0]->dtype) {
+    case TN_I8: QUANTIZE(int8_t, -128.0f, 127.0f); break;
+    case TN_I16: QUANTIZE(int16_t, -32768.0f, 32767.0f); break;
+    case TN_U16: QUANTIZE(uint16_t, 0.0f, 65535.0f); break;
+    default: QUANTIZE(uint8_t, 0.0f, 255.0f); break;
+  }
   return TN_OK;
 }
 
@@ -127,6 +129,8 @@ tn_status dequantize_linear_f32_c(const tn_call *call, uint32_t stage, int64_t b
   switch (call->inputs[0]->dtype) {
     case TN_I8: DEQUANTIZE(int8_t);
     case TN_U8: DEQUANTIZE(uint8_t);
+    case TN_I16: DEQUANTIZE(int16_t);
+    case TN_U16: DEQUANTIZE(uint16_t);
     default: DEQUANTIZE(int32_t);
   }
   return TN_OK;

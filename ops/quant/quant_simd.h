@@ -120,14 +120,14 @@ tn_status TN_SIMD_NAME(quantize_linear_f32)(const tn_call *call, uint32_t stage,
   return status;
 }
 
-/* ---- bytes and i32 to f32 ---- */
+/* ---- integers to f32 ---- */
 
-/* y[k] = (x[k] - zero) * scale; EACH: with scale and zero point k. The difference of two bytes is
- * exact; one of i32 need not be, and is taken in 64 bits if there is a zero point. */
+/* y[k] = (x[k] - zero) * scale; EACH: with scale and zero point k. The difference of short
+ * integers is exact; one of i32 need not be, and is taken in 64 bits if there is a zero point. */
 #define DEQUANTIZE(T, name)                                                                       \
   static void dequantize_##name(const T *x, float *y, int64_t n, float scale, T zero) {           \
     const tn_vf step = tn_vf_set1(scale), shift = tn_vf_set1((float)zero);                        \
-    const bool is_exact = sizeof(T) == 1 || zero == 0;                                            \
+    const bool is_exact = sizeof(T) <= 2 || zero == 0;                                            \
     int64_t k = 0;                                                                                \
     for (; is_exact && k + TN_VF_LANES <= n; k += TN_VF_LANES)                                    \
       tn_vf_store(y + k, tn_vf_mul(tn_vf_sub(tn_vf_load_##name(x + k), shift), step));            \
@@ -136,7 +136,7 @@ tn_status TN_SIMD_NAME(quantize_linear_f32)(const tn_call *call, uint32_t stage,
   static void dequantize_each_##name(const T *x, float *y, int64_t n, const float *scale,         \
                                      const T *zero) {                                             \
     int64_t k = 0;                                                                                \
-    for (; (sizeof(T) == 1 || !zero) && k + TN_VF_LANES <= n; k += TN_VF_LANES) {                 \
+    for (; (sizeof(T) <= 2 || !zero) && k + TN_VF_LANES <= n; k += TN_VF_LANES) {                 \
       const tn_vf shift = zero ? tn_vf_load_##name(zero + k) : tn_vf_set1(0);                     \
       const tn_vf v = tn_vf_sub(tn_vf_load_##name(x + k), shift);                                 \
       tn_vf_store(y + k, tn_vf_mul(v, tn_vf_load(scale + k)));                                    \
@@ -159,6 +159,8 @@ tn_status TN_SIMD_NAME(quantize_linear_f32)(const tn_call *call, uint32_t stage,
   }
 DEQUANTIZE(int8_t, i8)
 DEQUANTIZE(uint8_t, u8)
+DEQUANTIZE(int16_t, i16)
+DEQUANTIZE(uint16_t, u16)
 DEQUANTIZE(int32_t, i32)
 
 tn_status TN_SIMD_NAME(dequantize_linear_f32)(const tn_call *call, uint32_t stage, int64_t begin,
@@ -172,6 +174,8 @@ tn_status TN_SIMD_NAME(dequantize_linear_f32)(const tn_call *call, uint32_t stag
   switch (call->inputs[0]->dtype) {
     case TN_I8: dequantize_range_i8(call, &s, begin, end); break;
     case TN_U8: dequantize_range_u8(call, &s, begin, end); break;
+    case TN_I16: dequantize_range_i16(call, &s, begin, end); break;
+    case TN_U16: dequantize_range_u16(call, &s, begin, end); break;
     default: dequantize_range_i32(call, &s, begin, end); break;
   }
   tn_pads_zero(call->outputs[0], begin, end);

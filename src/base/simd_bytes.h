@@ -8,9 +8,11 @@
 
 #include "base/simd.h"
 
-/* Bytes and i32 as f32; i32 is rounded. */
+/* Integers as f32; i32 is rounded. */
 static inline tn_vf tn_vf_load_u8(const uint8_t *p);
 static inline tn_vf tn_vf_load_i8(const int8_t *p);
+static inline tn_vf tn_vf_load_u16(const uint16_t *p);
+static inline tn_vf tn_vf_load_i16(const int16_t *p);
 static inline tn_vf tn_vf_load_i32(const int32_t *p);
 /* The low byte of zero plus each lane rounded half to even; both are far from the ends of i32. */
 static inline void tn_vf_store_byte(void *p, tn_vf v, int32_t zero);
@@ -124,6 +126,12 @@ static inline tn_vf tn_vf_load_u8(const uint8_t *p) {
 static inline tn_vf tn_vf_load_i8(const int8_t *p) {
   return _mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(_mm_loadu_si128((const void *)p)));
 }
+static inline tn_vf tn_vf_load_u16(const uint16_t *p) {
+  return _mm512_cvtepi32_ps(_mm512_cvtepu16_epi32(_mm256_loadu_si256((const void *)p)));
+}
+static inline tn_vf tn_vf_load_i16(const int16_t *p) {
+  return _mm512_cvtepi32_ps(_mm512_cvtepi16_epi32(_mm256_loadu_si256((const void *)p)));
+}
 static inline tn_vf tn_vf_load_i32(const int32_t *p) {
   return _mm512_cvtepi32_ps(_mm512_loadu_si512(p));
 }
@@ -151,6 +159,12 @@ static inline tn_vf tn_vf_load_u8(const uint8_t *p) {
   return tn_vf_of_i16(vreinterpretq_s16_u16(vmovl_u8(vld1_u8(p))));
 }
 static inline tn_vf tn_vf_load_i8(const int8_t *p) { return tn_vf_of_i16(vmovl_s8(vld1_s8(p))); }
+static inline tn_vf tn_vf_load_u16(const uint16_t *p) {
+  const uint16x8_t v = vld1q_u16(p);
+  return (tn_vf){vcvtq_f32_u32(vmovl_u16(vget_low_u16(v))),
+                 vcvtq_f32_u32(vmovl_u16(vget_high_u16(v)))};
+}
+static inline tn_vf tn_vf_load_i16(const int16_t *p) { return tn_vf_of_i16(vld1q_s16(p)); }
 static inline tn_vf tn_vf_load_i32(const int32_t *p) {
   return (tn_vf){vcvtq_f32_s32(vld1q_s32(p)), vcvtq_f32_s32(vld1q_s32(p + 4))};
 }
@@ -175,6 +189,12 @@ static inline tn_vf tn_vf_load_u8(const uint8_t *p) {
 }
 static inline tn_vf tn_vf_load_i8(const int8_t *p) {
   return _mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(_mm_loadl_epi64((const void *)p)));
+}
+static inline tn_vf tn_vf_load_u16(const uint16_t *p) {
+  return _mm256_cvtepi32_ps(_mm256_cvtepu16_epi32(_mm_loadu_si128((const void *)p)));
+}
+static inline tn_vf tn_vf_load_i16(const int16_t *p) {
+  return _mm256_cvtepi32_ps(_mm256_cvtepi16_epi32(_mm_loadu_si128((const void *)p)));
 }
 static inline tn_vf tn_vf_load_i32(const int32_t *p) {
   return _mm256_cvtepi32_ps(_mm256_loadu_si256((const void *)p));
