@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-#include "elements.h"
+#include "c_dist.h"
 
 /* ---- Inverse: an item is a matrix ---- */
 
@@ -132,14 +132,10 @@ tn_status inverse_f64_c(const tn_call *call, uint32_t stage, int64_t begin, int6
 
 /* ---- CDist: an item is a row of A ---- */
 
-static bool is_euclidean(const tn_call *call) {
-  return is_text(((const tn_c_dist_attrs *)call->attrs)->metric, "euclidean");
-}
-
 tn_status c_dist_infer(const tn_call *call) {
   const tn_str metric = ((const tn_c_dist_attrs *)call->attrs)->metric;
   const tn_tensor *a = call->inputs[0], *b = call->inputs[1];
-  if (!is_euclidean(call) && !is_text(metric, "sqeuclidean"))
+  if (!c_dist_is_euclidean(call) && !is_text(metric, "sqeuclidean"))
     return call->host->fail(call->ctx, TN_ERR_UNSUPPORTED, "not supported: metric '%.*s'",
                             (int)tn_min_i64(metric.size, 40), metric.data);
   if (a->rank != 2 || b->rank != 2 || a->shape[1] != b->shape[1])
@@ -157,7 +153,7 @@ tn_status c_dist_reference(const tn_call *call) {
       const double d = load(a, k / n * depth + c) - load(b, k % n * depth + c);
       sum += d * d;
     }
-    store(call->outputs[0], k, is_euclidean(call) ? sqrt(sum) : sum);
+    store(call->outputs[0], k, c_dist_is_euclidean(call) ? sqrt(sum) : sum);
   }
   return TN_OK;
 }
@@ -165,7 +161,8 @@ tn_status c_dist_reference(const tn_call *call) {
 tn_status c_dist_plan(const tn_call *call, tn_kernel_plan *out) {
   const double row = (double)elements(call->inputs[1]) + (double)call->inputs[1]->shape[0];
   out->items[0] = call->inputs[0]->shape[0];
-  out->grain[0] = tn_grain(20000, row);
+  out->grain[0] = tn_max_i64(tn_grain(20000, row), 64); /* they share what is turned */
+  out->worker_scratch_bytes = (uint64_t)call->inputs[1]->shape[1] * C_DIST_LANES * sizeof(float);
   out->cost_ns = (double)out->items[0] * row * 0.5 + 300;
   return TN_OK;
 }
@@ -175,7 +172,7 @@ tn_status c_dist_plan(const tn_call *call, tn_kernel_plan *out) {
                  uint32_t worker) {                                                           \
     (void)stage, (void)worker;                                                                \
     const int64_t n = call->inputs[1]->shape[0], depth = call->inputs[1]->shape[1];           \
-    const bool root = is_euclidean(call);                                                     \
+    const bool root = c_dist_is_euclidean(call);                                              \
     for (int64_t k = begin * n; k < end * n; k++) {                                           \
       const T *a = (const T *)call->inputs[0]->data + k / n * depth;                          \
       const T *b = (const T *)call->inputs[1]->data + k % n * depth;                          \
