@@ -1,7 +1,7 @@
 /* Resize, portable: the inner loops, and the kernels of types that are no f32. */
 #include <string.h>
 
-#include "resize_bytes.h"
+#include "resize_any.h"
 
 #include "resize.gen.h"
 
@@ -86,56 +86,16 @@ tn_status resize_f32_c(const tn_call *call, uint32_t stage, int64_t begin, int64
   return resize_mixed_run(call, &mix, begin, end, worker);
 }
 
-/* ---- all other number types, in f64 ---- */
-
-static double any_row_ns(const resize_state *st) { return 10 * mixed_row_ns(st); }
-
-static void mix_rows_f64(const resize_state *st, const tn_tensor *in, resize_walk *w, double *sum) {
-  const int64_t n = resize_row_in(st);
-  bool more = true;
-  memset(sum, 0, (size_t)n * sizeof *sum);
-  while (more) {
-    double weight;
-    const int64_t offset = resize_walk_at(st, w, &weight);
-    more = resize_walk_tap(st, w);
-    for (int64_t k = 0; k < n && weight != 0; k++)
-      sum[k] += weight * tn_load_f64(in->dtype, in->data, offset + k);
-  }
-}
-
-static bool is_byte(uint32_t dtype) { return dtype == TN_U8 || dtype == TN_I8; }
+/* ---- integers and f64 ---- */
 
 tn_status resize_any_plan(const tn_call *call, tn_kernel_plan *out) {
-  return resize_rows_plan(call, 0, sizeof(double),
-                          is_byte(call->inputs[0]->dtype) ? bytes_row_ns : any_row_ns, out);
+  return resize_rows_plan(call, 0, sizeof(double), any_row_ns, out);
 }
 
 tn_status resize_any_c(const tn_call *call, uint32_t stage, int64_t begin, int64_t end,
                        uint32_t worker) {
-  const resize_state *st = call->state;
-  const resize_table *last = &st->tables[st->last];
-  const tn_tensor *out = call->outputs[0];
-  double *sum =
-      (double *)(void *)((uint8_t *)call->worker_scratch + worker * call->worker_scratch_bytes);
-  const int64_t places = st->axes[st->last].out;
-  resize_walk w;
   (void)stage;
-  if (is_byte(out->dtype)) return bytes_run(call, begin, end, worker);
-  resize_walk_begin(st, begin, &w);
-  for (int64_t r = begin; r < end; r++, resize_walk_on(st, &w)) {
-    const bool outside = resize_walk_outside(st, &w);
-    if (!outside) mix_rows_f64(st, call->inputs[0], &w, sum);
-    for (int64_t x = 0; x < places; x++)
-      for (int64_t j = 0; j < st->inner; j++) {
-        double total = 0;
-        for (int64_t k = 0; k < last->taps && !outside; k++)
-          total += last->weight[x * last->taps + k] *
-                   sum[last->index[x * last->taps + k] * st->inner + j];
-        if (outside || last->outside[x]) total = st->spec.extrapolation;
-        resize_store(out->dtype, out->data, (r * places + x) * st->inner + j, total);
-      }
-  }
-  return TN_OK;
+  return any_run(call, begin, end, worker);
 }
 
 /* ---- nearest, all types ---- */

@@ -5,7 +5,7 @@
 #define TN_RESIZE_RESIZE_SIMD_H
 
 #include "base/simd.h"
-#include "resize_bytes.h"
+#include "resize_any.h"
 
 #include "resize.gen.h"
 
@@ -198,16 +198,16 @@ tn_status TN_SIMD_NAME(resize_mixed)(const tn_call *call, uint32_t stage, int64_
   return resize_mixed_run(call, &mix, begin, end, worker);
 }
 
-/* ---- bytes ---- */
+/* ---- integers and f64 ---- */
 
-tn_status TN_SIMD_NAME(resize_bytes_plan)(const tn_call *call, tn_kernel_plan *out) {
-  return resize_rows_plan(call, 0, sizeof(double), bytes_row_ns, out);
+tn_status TN_SIMD_NAME(resize_any_plan)(const tn_call *call, tn_kernel_plan *out) {
+  return resize_rows_plan(call, 0, sizeof(double), any_row_ns, out);
 }
 
-tn_status TN_SIMD_NAME(resize_bytes)(const tn_call *call, uint32_t stage, int64_t begin,
-                                     int64_t end, uint32_t worker) {
+tn_status TN_SIMD_NAME(resize_any)(const tn_call *call, uint32_t stage, int64_t begin, int64_t end,
+                                   uint32_t worker) {
   (void)stage;
-  return bytes_run(call, begin, end, worker);
+  return any_run(call, begin, end, worker);
 }
 
 #endif
