@@ -227,13 +227,25 @@ tn_status TN_SIMD_NAME(conv_depthwise_plan)(const tn_call *call, tn_kernel_plan 
   return TN_OK;
 }
 
+/* A window of one tap at every place scales the channel, whose rows may then be of any length. */
+static void depthwise_flatten(tn_window *w) {
+  for (int32_t k = 0; k < 3; k++)
+    if (w->kernel[k] != 1 || w->stride[k] != 1 || w->pad_lo[k] || w->in[k] != w->out[k]) return;
+  const int64_t size = w->in[0] * w->in[1] * w->in[2],
+                row = size % TN_VF_LANES ? size : TN_VF_LANES;
+  w->in[0] = w->out[0] = 1;
+  w->in[1] = w->out[1] = row ? size / row : 0;
+  w->in[2] = w->out[2] = row;
+}
+
 tn_status TN_SIMD_NAME(conv_depthwise_f32)(const tn_call *call, uint32_t stage, int64_t begin,
                                            int64_t end, uint32_t worker) {
   (void)stage, (void)worker;
   conv_shape c;
   tn_status s = conv_shape_make(call, &c);
   if (s) return s;
-  const tn_window window = tn_window_padded(&c.w, 3);
+  tn_window window = tn_window_padded(&c.w, 3);
+  depthwise_flatten(&window);
   const float *x = call->inputs[0]->data, *w = call->inputs[1]->data;
   const float *bias = call->inputs[2] ? call->inputs[2]->data : NULL;
   float *y = call->outputs[0]->data;
