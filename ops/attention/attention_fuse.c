@@ -1,6 +1,6 @@
 /* Rewrite: the operators that spell out attention become Attention.
  *
- *   softmax(Q K' * scale + mask) V, heads by heads
+ *   softmax(Q K' * scale + mask) V, heads by heads; scores may be capped, cap tanh(score / cap)
  *
  * The root is the last product. Q, K' and V are mostly strided copies (a split into heads, and for
  * K' a transposition): where these read projections as they lie, row after row, Attention reads the
@@ -138,14 +138,21 @@ static const tn_node *softmax_of(const tn_pattern *p, int32_t value, bool *out_g
                       : tn_pattern_inner(p, value, "Softmax");
 }
 
-/* Inputs of a product that do not broadcast. */
+/* Inputs of a product that do not broadcast, unless all heads share the right one. */
 static bool are_alike(const tn_pattern *p, const tn_node *product) {
   const tn_tensor *a = tn_pattern_type(p, product->inputs[0]),
                   *b = tn_pattern_type(p, product->inputs[1]);
   if (!a || !b || a->rank != b->rank || a->rank < 3) return false;
   for (int32_t k = 0; k < a->rank - 2; k++)
-    if (a->shape[k] != b->shape[k]) return false;
+    if (a->shape[k] != b->shape[k] && !(k == HEAD && a->rank == 4 && b->shape[k] == 1))
+      return false;
   return true;
+}
+
+/* Of the right side of a product with this many on the left. */
+static int64_t n_heads(const tn_pattern *p, int32_t value, int64_t n) {
+  const tn_tensor *t = tn_pattern_type(p, value);
+  return t->rank == 4 && t->shape[HEAD] == 1 ? 1 : n;
 }
 
 /* The last dim, or the one before it (k: 2). */
@@ -166,8 +173,8 @@ static bool match_views(const tn_pattern *p, const tn_node *root, found *f) {
                 v = root->inputs[1];
   const int64_t n = last_dim(p, q, 1), wide = last_dim(p, v, 1);
   const int64_t dims[3][4] = {{size[BATCH], size[HEAD], size[ROW], n},
-                              {size[BATCH], size[HEAD], n, size[COLUMN]},
-                              {size[BATCH], size[HEAD], size[COLUMN], wide}};
+                              {size[BATCH], n_heads(p, k, size[HEAD]), n, size[COLUMN]},
+                              {size[BATCH], n_heads(p, v, size[HEAD]), size[COLUMN], wide}};
   view keys, values;
   if (!view_as(p, q, dims[0], &f->q) || !view_as(p, k, dims[1], &f->k) ||
       !view_as(p, v, dims[2], &f->v))
@@ -183,7 +190,7 @@ static bool match_views(const tn_pattern *p, const tn_node *root, found *f) {
     follow(p, &f->k, &f->scale);
     follow(p, &f->v, NULL);
   }
-  return isfinite(f->scale);
+  return isfinite(f->scale) && f->k.size[HEAD] == f->v.size[HEAD];
 }
 
 static bool match(const tn_pattern *p, int32_t node, found *f) {
@@ -202,14 +209,14 @@ static bool match(const tn_pattern *p, int32_t node, found *f) {
 static tn_status add_attention(const tn_call *call, const tn_pattern *p, const found *f,
                                int32_t node, int32_t inputs[4], const tn_tensor *type,
                                int32_t *out_value) {
-  const tn_attr attrs[4] = {tn_attr_float("scale", f->scale),
-                            tn_attr_int("q_num_heads", f->q.size[HEAD]),
-                            tn_attr_int("kv_num_heads", f->k.size[HEAD]),
-                            tn_attr_int("right_window_size", f->scores.band)};
+  const tn_attr attrs[] = {
+      tn_attr_float("scale", f->scale), tn_attr_float("softcap", f->scores.cap),
+      tn_attr_int("q_num_heads", f->q.size[HEAD]), tn_attr_int("kv_num_heads", f->k.size[HEAD]),
+      tn_attr_int("right_window_size", f->scores.band)};
   const char *name = p->api->node(p->graph, node)->name;
   inputs[3] = scores_mask(call, p, &f->scores, name);
   *out_value =
-      tn_emit_node(call, p->graph, name, "Attention", inputs, inputs[3] == -1 ? 3 : 4, attrs, 4);
+      tn_emit_node(call, p->graph, name, "Attention", inputs, inputs[3] == -1 ? 3 : 4, attrs, 5);
   return *out_value < 0 ? *out_value : p->api->value_set_type(p->graph, *out_value, type);
 }
 

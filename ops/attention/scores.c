@@ -62,7 +62,7 @@ static bool finds(const tn_pattern *p, int32_t value, scores *s);
 
 /* One more mask; what it masks is found in `rest`. */
 static bool finds_masked(const tn_pattern *p, score_mask m, int32_t rest, scores *s) {
-  if (s->n_masks == SCORES_MAX_MASKS) return false;
+  if (s->n_masks == SCORES_MAX_MASKS || s->cap != 0) return false;
   m.scale = s->scale;
   s->masks[s->n_masks++] = m;
   if (finds(p, rest, s)) return true;
@@ -110,6 +110,10 @@ static bool finds(const tn_pattern *p, int32_t value, scores *s) {
     s->scale /= number;
     return finds(p, rest, s);
   }
+  if (tn_pattern_inner(p, value, "Tanh") && s->cap == 0 && s->scale > 0 && isfinite(s->scale)) {
+    s->cap = s->scale; /* what follows multiplies scores behind the cap */
+    return finds(p, n->inputs[0], s);
+  }
   if (tn_pattern_inner(p, value, "Max") && tn_pattern_with_number(n, p, true, &rest, &number))
     return finds_masked(p, (score_mask){.kind = MASK_FLOOR, .number = number}, rest, s);
   if (tn_pattern_inner(p, value, "Add")) return finds_under_sum(p, n, type->rank, s);
@@ -150,6 +154,7 @@ static int64_t band_of(const tn_pattern *p, const score_mask *m, const int64_t s
 
 bool scores_match(const tn_pattern *p, int32_t value, scores *out) {
   out->scale = 1;
+  out->cap = 0;
   out->n_masks = out->n_steps = 0;
   out->band = -1;
   memset(out->size, 0, sizeof out->size);

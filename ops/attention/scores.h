@@ -25,6 +25,7 @@ typedef struct scores {
   const tn_node *product; /* Q K' */
   int64_t size[4];        /* in the order of BATCH, HEAD, ROW and COLUMN: the last is the keys */
   double scale;
+  double cap; /* scores are cap tanh(score / cap) before masks are added; 0: as they are */
   score_mask masks[SCORES_MAX_MASKS]; /* the last is next to the product */
   int32_t n_masks, n_steps;
   int64_t band; /* a constant mask said that score j of row i counts if j <= i + band; -1: none */

@@ -419,8 +419,10 @@ static inline void flash_weights(flash_block *b, int64_t row, int64_t j, int64_t
   float *s = b->scores + row * FLASH_KEYS;
   const int64_t begin = tn_min_i64(tn_max_i64(b->begin[row] - j, 0), n),
                 end = tn_max_i64(begin, tn_min_i64(b->end[row] - j, n));
-  if (b->softcap > 0)
-    for (int64_t k = begin; k < end; k++) s[k] = b->softcap * tn_tanh_f32(s[k] / b->softcap);
+  const float cap = b->softcap; /* of its own, that stores to s don't change it: for vectors */
+  if (cap > 0) {
+    TN_IVDEP for (int64_t k = begin; k < end; k++) s[k] = cap * tn_tanh_f32(s[k] / cap);
+  }
   if (b->mask_dtype != TN_NONE)
     flash_mask(b->mask[row], b->mask_dtype, j + begin, end - begin, s + begin);
   for (int64_t k = 0; k < begin; k++) s[k] = -INFINITY;

@@ -168,6 +168,18 @@ static int32_t attention_read_by_heads(maker *m) { /* nobody turns the result ba
   return reshape(m, op(m, "Neg", y, -1), 3, dims);
 }
 
+static int32_t capped(maker *m, int32_t s) { /* 5 tanh(s / 5) */
+  return op(m, "Mul", op(m, "Tanh", op(m, "Div", s, number(m, 5)), -1), number(m, 5));
+}
+static int32_t capped_scores(maker *m) {
+  const int64_t dims[2] = {ROWS, ROWS};
+  return weigh(m, softmax(m, op(m, "Add", capped(m, scores(m)), numbers(m, 2, dims)), -1));
+}
+static int32_t mask_below_cap(maker *m) {
+  const int64_t dims[2] = {ROWS, ROWS};
+  return weigh(m, softmax(m, capped(m, op(m, "Add", scores(m), numbers(m, 2, dims))), -1));
+}
+
 static int32_t softmax_of_columns(maker *m) { return weigh(m, softmax(m, scores(m), 2)); }
 static int32_t short_mask(maker *m) { return masked(m, 2, (const int64_t[]){ROWS, 1}); }
 static int32_t weights_are_read(maker *m) { return weigh(m, m->also = softmax(m, scores(m), -1)); }
@@ -479,6 +491,8 @@ static void attentions(void **state) {
   becomes(attention_by_turned_keys, "Attention");
   becomes(attention_read_by_heads, "Attention");
   stays(softmax_of_columns, "Attention");
+  becomes(capped_scores, "Attention");
+  stays(mask_below_cap, "Attention");
   stays(short_mask, "Attention");
   stays(weights_are_read, "Attention");
   stays(scale_of_keys, "Attention");
