@@ -324,7 +324,9 @@ TN_API void tn_session_destroy(tn_session *session);
 TN_API tn_status tn_session_set_input(tn_session *session, int32_t index, const tn_tensor *tensor,
                                       tn_diag *diag);
 /* Optional: where output `index` shall be written. Borrowed; its bytes must suffice. NULL takes it
- * back. */
+ * back. It may be the memory of an input, which holds the output after the run: where one step
+ * alone reads the input and its kernel can work in place (on a cache of keys and values, say),
+ * nothing is copied. After a run that failed, such memory may hold anything. */
 TN_API tn_status tn_session_set_output(tn_session *session, int32_t index, const tn_tensor *tensor,
                                        tn_diag *diag);
 /* Runs. The first run of a set of input shapes plans (and allocates); later ones allocate

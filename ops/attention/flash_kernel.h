@@ -12,8 +12,6 @@ typedef struct flash {
   bool packs, keeps;           /* keeps: the cache is written while it is attended to */
 } flash;
 
-enum { FLASH_SHARES = 4 }; /* blocks are made smaller, down to FLASH_FEW, until there are so many */
-
 static tn_status flash_make(const tn_call *call, flash *out) {
   flash f = {.rows = FLASH_ROWS};
   int64_t rows;
@@ -22,9 +20,9 @@ static tn_status flash_make(const tn_call *call, flash *out) {
   if (s) return s;
   f.group = f.a.kv_heads ? f.a.heads / f.a.kv_heads : 0;
   if (tn_mul_i64(f.group, f.a.n_q, &rows)) return TN_ERR_OVERFLOW;
-  while (f.rows > FLASH_FEW && f.rows / 2 < rows &&
-         f.a.batch * f.a.kv_heads * tn_ceil_div(rows, f.rows) < FLASH_SHARES)
-    f.rows /= 2;
+  while (f.rows > FLASH_FEW &&
+         f.a.batch * f.a.kv_heads * tn_ceil_div(rows, f.rows) < (int64_t)call->n_workers)
+    f.rows /= 2; /* a part for each worker */
   f.blocks = tn_ceil_div(rows, f.rows);
   f.packs = f.blocks > 1;
   f.keeps = f.blocks == 1 && f.a.past > 0 && attention_writes(call, &f.a) &&

@@ -170,7 +170,7 @@ static tn_status reference_cache(const tn_call *call, const grouped *g) {
       double value = 0;
       if (is_new)
         value = turned_element(call, g, which, b, head % g->kv_heads, j - before, row, c);
-      else if (j < before)
+      else if (j < g->past)
         value = load(call->inputs[which == 1 ? PAST_KEY : PAST_VALUE],
                      (head * g->past + j) * g->size + c);
       store(call->outputs[which], (head * g->present + j) * g->size + c, value);

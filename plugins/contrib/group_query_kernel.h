@@ -13,8 +13,6 @@ typedef struct rows_of {
   bool packs, keeps;           /* keeps: the cache is written while it is attended to */
 } rows_of;
 
-enum { SHARES = 4 }; /* blocks are made smaller, down to FLASH_FEW, until there are so many */
-
 /* present is known. */
 static tn_status rows_make(const tn_call *call, rows_of *w) {
   const grouped *g = &w->g;
@@ -24,9 +22,9 @@ static tn_status rows_make(const tn_call *call, rows_of *w) {
   w->rows = FLASH_ROWS;
   if (s || tn_mul_i64(w->group, g->n_q, &rows))
     return fail(call, TN_ERR_OVERFLOW, "the sizes overflow");
-  while (w->rows > FLASH_FEW && w->rows / 2 < rows &&
-         g->batch * g->kv_heads * tn_ceil_div(rows, w->rows) < SHARES)
-    w->rows /= 2;
+  while (w->rows > FLASH_FEW &&
+         g->batch * g->kv_heads * tn_ceil_div(rows, w->rows) < (int64_t)call->n_workers)
+    w->rows /= 2; /* a part for each worker */
   w->blocks = tn_ceil_div(rows, w->rows);
   w->packs = w->blocks > 1;
   w->keeps = w->blocks == 1;
@@ -46,6 +44,8 @@ static tn_status plan_rows(const tn_call *call, tn_kernel_plan *out) {
   const int64_t heads = w.g.batch * w.g.kv_heads;
   if (tn_mul_i64(heads * w.s.tiles, w.s.tile_floats * (int64_t)sizeof(float), &packed))
     return fail(call, TN_ERR_OVERFLOW, "the sizes overflow");
+  for (int k = 1; k <= 2; k++)
+    if (tn_has_input(call, PAST_KEY)) out->in_place[k] = k == 1 ? PAST_KEY : PAST_VALUE;
   out->n_stages = 3;
   out->items[0] = w.keeps ? 0 : heads;
   out->items[1] = w.packs ? heads * w.s.tiles : 0;
@@ -90,6 +90,13 @@ static char *cache(const tn_call *call, int which, int64_t element) {
   return (char *)t->data + element * flash_bytes(t->dtype);
 }
 
+/* Where a head's part of the past is, if that is not where the new cache is to be; else NULL. */
+static const char *past_of(const tn_call *call, const rows_of *w, int which, int64_t head) {
+  const tn_tensor *past = input_of(call, which == 1 ? PAST_KEY : PAST_VALUE);
+  if (!past || past->data == call->outputs[which]->data) return NULL;
+  return (const char *)past->data + head * w->g.past * w->g.size * flash_bytes(past->dtype);
+}
+
 /* A head of the new cache; its rows from the past are left to flash_attend if that keeps them.
  * room: 3 * size. */
 static tn_status write_cache(const tn_call *call, const rows_of *w, int64_t head, float *room) {
@@ -100,18 +107,20 @@ static tn_status write_cache(const tn_call *call, const rows_of *w, int64_t head
   for (int which = 1; which <= 2 && !s; which++) {
     const tn_tensor *to = call->outputs[which];
     const int64_t bytes = g->size * flash_bytes(to->dtype), end = before + g->n_q;
-    if (before > 0 && !w->keeps) {
-      const char *past = call->inputs[which == 1 ? PAST_KEY : PAST_VALUE]->data;
-      memcpy(cache(call, which, begin * g->size), past + head * g->past * bytes,
-             (size_t)(before * bytes));
-    }
+    const char *past = past_of(call, w, which, head);
+    if (past && !w->keeps)
+      memcpy(cache(call, which, begin * g->size), past, (size_t)(before * bytes));
+    if (past && end < g->past)
+      memcpy(cache(call, which, (begin + end) * g->size), past + end * bytes,
+             (size_t)((g->past - end) * bytes));
     for (int64_t i = 0; i < g->n_q && !s; i++) {
       const int64_t at = (begin + before + i) * g->size;
       float *y = to->dtype == TN_F32 ? (float *)to->data + at : room + 2 * g->size;
       s = turn(call, g, which, b, head % g->kv_heads, i, before, y, room);
       if (!s) tn_store_block_f32(to->dtype, to->data, at, g->size, y);
     }
-    memset(cache(call, which, (begin + end) * g->size), 0, (size_t)((g->present - end) * bytes));
+    const int64_t used = tn_max_i64(end, g->past);
+    memset(cache(call, which, (begin + used) * g->size), 0, (size_t)((g->present - used) * bytes));
   }
   return s;
 }
@@ -122,15 +131,15 @@ static flash_head head_of_cache(const tn_call *call, const rows_of *w, int64_t h
   const grouped *g = &w->g;
   flash_head h = {.past.n = w->keeps ? before : before + g->n_q, .fresh.n = w->keeps ? g->n_q : 0};
   for (int k = 0; k < 2; k++) {
-    const tn_tensor *past = input_of(call, k ? PAST_VALUE : PAST_KEY);
+    const char *past = before > 0 ? past_of(call, w, 1 + k, head) : NULL;
     h.dtype[k] = call->outputs[1 + k]->dtype;
     h.past.step[k] = h.fresh.step[k] = g->size;
     h.past.rows[k] = cache(call, 1 + k, head * g->present * g->size);
     if (!w->keeps) continue;
     h.fresh.rows[k] = cache(call, 1 + k, (head * g->present + before) * g->size);
-    if (before == 0) continue;
+    if (!past) continue;
     h.present[k] = cache(call, 1 + k, head * g->present * g->size);
-    h.past.rows[k] = (const char *)past->data + head * g->past * g->size * flash_bytes(h.dtype[k]);
+    h.past.rows[k] = past;
   }
   return h;
 }

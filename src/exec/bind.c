@@ -2,7 +2,8 @@
  * out.
  *
  * Memory that the caller names for an output takes the place of the arena's where that is sound;
- * else the result is copied there after the steps. */
+ * else the result is copied there after the steps. It may be that of an input: the cache of keys
+ * and values of a language model is updated in place so. */
 #include <string.h>
 
 #include "exec/frame.h"
@@ -46,12 +47,15 @@ static bool overlap(const tn_tensor *a, const tn_tensor *b) {
 }
 
 /* Steps may write an output before the last reader of an input is done, so shared memory is
- * written afterwards. */
+ * written afterwards; unless it is just that of the input that the output may lie on. */
 static bool is_apart(const tn_frame *f, int32_t k, const tn_tensor *const *inputs,
                      const tn_tensor *const *bound) {
   const tn_plan *plan = f->now->plan;
-  for (int32_t i = 0; i < plan->n_inputs; i++)
-    if (overlap(bound[k], inputs[i])) return false;
+  for (int32_t i = 0; i < plan->n_inputs; i++) {
+    const bool is_under = i == f->now->bindings[k].over && bound[k]->data == inputs[i]->data &&
+                          tn_storage_bytes(bound[k]) == tn_storage_bytes(inputs[i]);
+    if (!is_under && overlap(bound[k], inputs[i])) return false;
+  }
   for (int32_t i = 0; i < plan->n_outputs; i++)
     if (i != k && bound[i] && overlap(bound[k], bound[i])) return false;
   return true;

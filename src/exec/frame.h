@@ -38,9 +38,12 @@ struct tn_task {
   tn_tensor *seen; /* per output, of kernels of plug-ins: as the host has it; NULL: not watched */
 };
 
-/* An output of a plan: may the user's memory take the place of the arena's, and does it now? */
+/* An output of a plan: may the user's memory take the place of the arena's, and does it now? over:
+ * the input whose memory that may be, because the step that writes the output is the only one that
+ * reads the input, and does so in place; -1: none. */
 typedef struct tn_binding {
   bool allowed, bound;
+  int32_t over;
 } tn_binding;
 
 /* What a frame has made for one plan. */

@@ -1,5 +1,7 @@
 /* Sessions end to end on graphs of the test parts: shapes, bound outputs, data-dependent shapes,
  * subgraphs, strings and lists, and what is said when inputs do not fit. */
+#include <stdbool.h>
+
 #include "exec_parts.h"
 
 static const tn_graph_api *api(void) { return tn_graph_functions(); }
@@ -94,6 +96,44 @@ static void test_output_on_memory_of_an_input(void **state) {
   check_output(&b, 0, a, 3);
   assert_ptr_equal(tn_session_output(b.session, 0)->data, shared);
   bench_close(&b);
+}
+
+/* y = 2 x where x was; beside it, s = x + y, which needs x. */
+static void run_on_its_input(bool is_read_twice) {
+  bench b;
+  bench_open(&b, NULL, 1);
+  add_input(b.graph, "x", TN_F32, 3);
+  add_node(b.graph, "Double", "x", NULL, "y", NULL, NULL);
+  if (is_read_twice) add_node(b.graph, "Add", "x", "y", "s", NULL, NULL);
+  add_output(b.graph, "y");
+  if (is_read_twice) add_output(b.graph, "s");
+  bench_start(&b);
+  float x[] = {1, 2, 3};
+  tn_tensor out = vector(TN_F32, 3, x);
+  set_input(&b, 0, TN_F32, 3, x);
+  assert_int_equal(tn_session_set_output(b.session, 0, &out, b.diag), TN_OK);
+  atomic_store(&n_doubled_in_place, 0);
+  bench_run(&b);
+  assert_int_equal(atomic_load(&n_doubled_in_place) > 0, !is_read_twice);
+  check_output(&b, 0, (float[]){2, 4, 6}, 3);
+  assert_ptr_equal(tn_session_output(b.session, 0)->data, x);
+  if (is_read_twice) check_output(&b, 1, (float[]){3, 6, 9}, 3);
+  bench_run(&b);
+  check_output(&b, 0, (float[]){4, 8, 12}, 3);
+
+  float apart[3]; /* and back */
+  out.data = apart;
+  assert_int_equal(tn_session_set_output(b.session, 0, &out, b.diag), TN_OK);
+  bench_run(&b);
+  check_output(&b, 0, (float[]){8, 16, 24}, 3);
+  assert_true(x[0] == 4 && x[2] == 12);
+  bench_close(&b);
+}
+
+static void test_output_in_place_of_an_input(void **state) {
+  (void)state;
+  run_on_its_input(false);
+  run_on_its_input(true);
 }
 
 static void test_bound_output_must_fit(void **state) {
@@ -473,6 +513,7 @@ int main(void) {
       cmocka_unit_test(test_shapes_come_and_go),
       cmocka_unit_test(test_bound_outputs),
       cmocka_unit_test(test_output_on_memory_of_an_input),
+      cmocka_unit_test(test_output_in_place_of_an_input),
       cmocka_unit_test(test_bound_output_must_fit),
       cmocka_unit_test(test_inputs_are_checked),
       cmocka_unit_test(test_input_and_constant_as_output),
