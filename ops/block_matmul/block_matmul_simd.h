@@ -135,31 +135,41 @@ static tn_status plan(const tn_call *call, tn_kernel_plan *out) {
 
 /* ---- weights ---- */
 
-/* 8 numbers of 4 bits as a unit has them. */
-static uint32_t pack_8(const uint8_t *b) {
-  uint32_t v = 0;
-  for (int64_t k = 0; k < 8; k++) v |= (uint32_t)blocks_number(b, 4, k) << (k % 4 * 8 + k / 4 * 4);
-  return v;
+/* The 4 numbers of 4 bits in the low half, each in a byte. */
+static uint32_t spread_4(uint32_t x) {
+  x = (x | x << 8) & 0x00ff00ffu;
+  return (x | x << 4) & 0x0f0f0f0fu;
 }
 
 /* 8 numbers, number k on, to a lane of a unit. */
 static void pack_unit(const layout *l, const uint8_t *b, int64_t k, char *to, int64_t lane) {
   if (l->w.bits == 4) {
-    const uint32_t v = pack_8(b + k / 2);
+    b += k / 2;
+    const uint32_t v = spread_4(b[0] | (uint32_t)b[1] << 8) | spread_4(b[2] | (uint32_t)b[3] << 8)
+                                                                  << 4;
     memcpy(to + k / 8 * UNIT + lane * 4, &v, sizeof v);
     return;
   }
-  for (int64_t q = 0; q < 8; q++)
-    to[(k + q) / 4 * UNIT + lane * 4 + q % 4] = (char)(b[k + q] ^ (HAS_SIGNED_BYTES ? 0x80 : 0));
+  for (int64_t q = 0; q < 8; q += 4) {
+    uint32_t v;
+    memcpy(&v, b + k + q, sizeof v);
+    v ^= HAS_SIGNED_BYTES ? 0x80808080u : 0;
+    memcpy(to + (k + q) / 4 * UNIT + lane * 4, &v, sizeof v);
+  }
 }
 
 static void store_scale(const layout *l, int64_t at, char *to, int64_t lane) {
   const tn_tensor *t = l->w.scales;
-  const float scale = (float)tn_load_f64(t->dtype, t->data, at);
+  if (l->half_scales && t->dtype == TN_F16) {
+    memcpy(to + lane * 2, (const uint16_t *)t->data + at, 2);
+    return;
+  }
+  float room;
+  const float *scale = tn_load_block_f32(t->dtype, t->data, at, 1, &room);
   if (l->half_scales)
-    tn_narrow_f16(&scale, (uint16_t *)(void *)to + lane, 1);
+    tn_narrow_f16(scale, (uint16_t *)(void *)to + lane, 1);
   else
-    memcpy(to + lane * 4, &scale, sizeof scale);
+    memcpy(to + lane * 4, scale, sizeof *scale);
 }
 
 /* Numbers, scales and zero points of column j of W, from number k0 on, to a lane of a part. */
@@ -184,15 +194,17 @@ static char *part_at(const layout *l, char *state, int64_t panel, int64_t part) 
 
 /* f16 would hold all scales. */
 static bool are_half(const tn_tensor *scales) {
+  enum { AT_ONCE = 256 };
+  uint16_t half[AT_ONCE];
+  float back[AT_ONCE];
   const float *x = scales->data;
   const int64_t n = tn_tensor_elements(scales);
   if (scales->dtype == TN_F16) return true;
-  for (int64_t k = 0; k < n; k++) {
-    uint16_t half;
-    float back;
-    tn_narrow_f16(x + k, &half, 1);
-    tn_widen_f16(&half, &back, 1);
-    if (tn_bits_of_f32(back) != tn_bits_of_f32(x[k])) return false;
+  for (int64_t k = 0; k < n; k += AT_ONCE) {
+    const int64_t m = tn_min_i64(AT_ONCE, n - k);
+    tn_narrow_f16(x + k, half, m);
+    tn_widen_f16(half, back, m);
+    if (memcmp(x + k, back, (size_t)m * sizeof *x) != 0) return false;
   }
   return true;
 }
