@@ -1,15 +1,8 @@
 /* RotaryEmbedding: inference, reference and portable kernels. An item is one position of one batch,
  * with all its heads. */
-#include "attention.gen.h"
-#include "base/infer.h"
+#include "rotary.h"
 
-typedef struct rotary {
-  int64_t batch, n, heads, size, half; /* n: positions; half: pairs that are turned */
-  int64_t step_batch, step_row, step_head;
-  bool interleaved;
-} rotary;
-
-static tn_status make(const tn_call *call, rotary *out) {
+tn_status rotary_make(const tn_call *call, rotary *out) {
   const tn_rotary_embedding_attrs *attrs = call->attrs;
   const tn_tensor *x = call->inputs[0], *positions = tn_has_input(call, 3) ? call->inputs[3] : NULL;
   rotary r = {.interleaved = attrs->interleaved != 0};
@@ -46,33 +39,32 @@ static tn_status make(const tn_call *call, rotary *out) {
 
 tn_status rotary_embedding_infer(const tn_call *call) {
   rotary r;
-  tn_status s = make(call, &r);
+  tn_status s = rotary_make(call, &r);
   return s ? s : tn_infer_like(call, 0, 0);
 }
 
-/* Row of the tables for position i of batch b; negative if there is none. */
-static int64_t table_row(const tn_call *call, int64_t item) {
+int64_t rotary_table_row(const tn_call *call, int64_t item) {
   if (!tn_has_input(call, 3)) return item;
   const int64_t n = call->inputs[1]->shape[0], row = ((const int64_t *)call->inputs[3]->data)[item];
   return row >= -n && row < n ? (row < 0 ? row + n : row) : -1;
 }
 
-static tn_status bad_position(const tn_call *call) {
+tn_status rotary_bad_position(const tn_call *call) {
   return call->host->fail(call->ctx, TN_ERR_INVALID,
                           "position_ids names a row that the tables do not have");
 }
 
 tn_status rotary_embedding_reference(const tn_call *call) {
   rotary r;
-  tn_status s = make(call, &r);
+  tn_status s = rotary_make(call, &r);
   if (s) return s;
   const tn_tensor *x = call->inputs[0], *cosines = call->inputs[1], *sines = call->inputs[2],
                   *y = call->outputs[0];
   for (int64_t k = 0; k < r.batch * r.n * r.heads * r.size; k++) {
     const int64_t c = k % r.size, h = k / r.size % r.heads, item = k / r.size / r.heads;
     const int64_t base = item / r.n * r.step_batch + item % r.n * r.step_row + h * r.step_head,
-                  row = table_row(call, item);
-    if (row < 0) return bad_position(call);
+                  row = rotary_table_row(call, item);
+    if (row < 0) return rotary_bad_position(call);
     double value = tn_load_f64(x->dtype, x->data, base + c);
     if (c < 2 * r.half) {
       const int64_t pair = r.interleaved ? c / 2 : c % r.half;
@@ -92,54 +84,17 @@ tn_status rotary_embedding_reference(const tn_call *call) {
 
 tn_status rotary_embedding_plan(const tn_call *call, tn_kernel_plan *out) {
   rotary r;
-  tn_status s = make(call, &r);
+  tn_status s = rotary_make(call, &r);
   if (s) return s;
   /* 2^50 heads of nothing are not walked. */
   out->items[0] = r.size ? r.batch * r.n : 0;
   out->grain[0] = tn_grain(5000, (double)r.heads * (double)r.size);
   out->in_place[0] = 0;
-  out->cost_ns = (double)(r.batch * r.n) * (double)r.heads * (double)r.size + 200;
+  out->cost_ns = (double)(r.batch * r.n) * (double)r.heads * (double)r.size / 8 + 200;
   return TN_OK;
 }
 
-#define ROTARY(T)                                                                             \
-  static void turn_##T(const rotary *r, const T *x, const T *cosines, const T *sines, T *y) { \
-    const int64_t step = r->interleaved ? 2 : 1, other = r->interleaved ? 1 : r->half;        \
-    for (int64_t k = 0; k < r->half; k++) {                                                   \
-      const T x1 = x[k * step], x2 = x[k * step + other];                                     \
-      y[k * step] = cosines[k] * x1 - sines[k] * x2;                                          \
-      y[k * step + other] = sines[k] * x1 + cosines[k] * x2;                                  \
-    }                                                                                         \
-    for (int64_t k = 2 * r->half; k < r->size; k++) y[k] = x[k];                              \
-  }                                                                                           \
-  static tn_status run_##T(const tn_call *call, int64_t begin, int64_t end) {                 \
-    rotary r;                                                                                 \
-    tn_status s = make(call, &r);                                                             \
-    for (int64_t item = begin; !s && item < end; item++) {                                    \
-      const int64_t row = table_row(call, item),                                              \
-                    base = item / r.n * r.step_batch + item % r.n * r.step_row;               \
-      if (row < 0) return bad_position(call);                                                 \
-      const T *cosines = (const T *)call->inputs[1]->data + row * r.half;                     \
-      const T *sines = (const T *)call->inputs[2]->data + row * r.half;                       \
-      for (int64_t h = 0; h < r.heads; h++) {                                                 \
-        const int64_t at = base + h * r.step_head;                                            \
-        turn_##T(&r, (const T *)call->inputs[0]->data + at, cosines, sines,                   \
-                 (T *)call->outputs[0]->data + at);                                           \
-      }                                                                                       \
-    }                                                                                         \
-    return s;                                                                                 \
-  }
-ROTARY(float)
-ROTARY(double)
-
-tn_status rotary_embedding_f32_c(const tn_call *call, uint32_t stage, int64_t begin, int64_t end,
-                                 uint32_t worker) {
-  (void)stage, (void)worker;
-  return run_float(call, begin, end);
-}
-
-tn_status rotary_embedding_f64_c(const tn_call *call, uint32_t stage, int64_t begin, int64_t end,
-                                 uint32_t worker) {
-  (void)stage, (void)worker;
-  return run_double(call, begin, end);
-}
+ROTARY_RUN(float)
+ROTARY_RUN(double)
+ROTARY_KERNEL(rotary_embedding_f32_c, float)
+ROTARY_KERNEL(rotary_embedding_f64_c, double)
