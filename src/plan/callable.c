@@ -357,11 +357,11 @@ tn_status tn_callable_create_take(const tn_planner *p, tn_graph *graph, const ch
 void tn_callable_destroy(tn_callable *c) {
   if (!c) return;
   const tn_allocator *a = c->planner->a;
+  tn_free(a, c->needs_data, (uint64_t)c->graph->inputs.n + 1);
+  tn_graph_free(c->graph); /* before plans, as there */
   for (int64_t k = 0; k < c->plans.n; k++) tn_plan_release(c->plans.data[k]);
   tn_vec_free(a, &c->plans);
-  tn_free(a, c->needs_data, (uint64_t)c->graph->inputs.n + 1);
   if (c->name) tn_free(a, c->name, strlen(c->name) + 1);
-  tn_graph_free(c->graph);
   pthread_mutex_destroy(&c->lock);
   tn_free(a, c, sizeof *c);
 }

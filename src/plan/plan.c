@@ -20,10 +20,10 @@ static void close_step(tn_plan *p, const tn_step *step) {
 
 void tn_plan_release(tn_plan *p) {
   if (!p || atomic_fetch_sub_explicit(&p->refs, 1, memory_order_acq_rel) != 1) return;
-  for (int32_t k = 0; k < p->n_steps; k++) close_step(p, &p->steps[k]);
   tn_callable_destroy(p->tail);
   tn_plan_let_go(p);
-  tn_graph_free(p->graph);
+  tn_graph_free(p->graph); /* before states, which then know whether their constants live on */
+  for (int32_t k = 0; k < p->n_steps; k++) close_step(p, &p->steps[k]);
   tn_arena_clear(&p->arena);
   tn_free(p->a, p, sizeof *p);
 }

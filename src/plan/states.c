@@ -3,8 +3,9 @@
  *
  * A state is found by what it depends on: kernel, attributes, dtypes, constants and the kernel's
  * own key. States and constants that no plan uses stay for a while, because plans come and go
- * with input shapes: of each constant the latest few forms, so that whoever alternates between
- * many shapes, as decoders do, prepares nothing twice, however many constants there are. */
+ * with input shapes: of each constant that lives on the latest few forms, so that whoever
+ * alternates between many shapes, as decoders do, prepares nothing twice, however many constants
+ * there are. */
 #include "plan/states.h"
 
 #include <string.h>
@@ -80,24 +81,69 @@ static tn_state_entry *find(tn_state_cache *c, const tn_state_entry *like) {
   return NULL;
 }
 
-/* Made of the same constant, or both of none? */
+/* Made of the same constants? */
 static bool are_forms(const tn_state_entry *a, const tn_state_entry *b) {
-  return a->consts.n && b->consts.n ? a->consts.data[0] == b->consts.data[0]
-                                    : a->consts.n == b->consts.n;
+  if (a->consts.n != b->consts.n) return false;
+  for (int64_t k = 0; k < a->consts.n; k++)
+    if (a->consts.data[k] != b->consts.data[k]) return false;
+  return true;
 }
 
-/* The entry has become idle: lets go of the longest unused one like it beyond the limit. */
-static void drop_idle(tn_state_cache *c, const tn_state_entry *like) {
-  int64_t idle = 0, oldest = -1;
+/* Who asks for a conversion holds its source; a source that only we hold will not be asked for
+ * again. */
+static void drop_orphans(tn_state_cache *c) {
+  int64_t kept = 0;
+  for (int64_t k = 0; k < c->converted.n; k++) {
+    tn_converted *e = &c->converted.data[k];
+    if (atomic_load_explicit(&e->from->refs, memory_order_acquire) > 1) {
+      c->converted.data[kept++] = *e;
+      continue;
+    }
+    tn_const_release(e->from);
+    tn_const_release(e->made);
+  }
+  c->converted.n = kept;
+}
+
+/* The same of states: do only the n_forms of e hold one of its constants? So it is with those that
+ * a lowering or a fold made for one plan, which is gone. */
+static bool is_orphan(tn_state_cache *c, const tn_state_entry *e, int64_t n_forms) {
+  for (int64_t k = 0; k < e->consts.n; k++) {
+    const atomic_int *refs = &e->consts.data[k]->refs;
+    if (atomic_load_explicit(refs, memory_order_acquire) == n_forms + 1) drop_orphans(c);
+    if (atomic_load_explicit(refs, memory_order_acquire) == n_forms) return true;
+  }
+  return false;
+}
+
+static void finish_at(tn_state_cache *c, int64_t at) {
+  entry_finish(c, c->entries.data[at]);
+  c->entries.data[at] = c->entries.data[--c->entries.n];
+}
+
+/* Entry `at` has become idle: lets go of the longest unused one like it beyond the limit, or of all
+ * if nobody will ask for them again. */
+static void drop_idle(tn_state_cache *c, int64_t at) {
+  const tn_state_entry *like = c->entries.data[at];
+  int64_t idle = 0, oldest = -1, n_forms = 0;
   for (int64_t k = 0; k < c->entries.n; k++) {
     const tn_state_entry *e = c->entries.data[k];
-    if (e->users || !are_forms(e, like)) continue;
+    if (!are_forms(e, like)) continue;
+    n_forms++;
+    if (e->users) continue;
     idle++;
     if (oldest < 0 || e->used < c->entries.data[oldest]->used) oldest = k;
   }
-  if (idle <= (like->consts.n ? MAX_IDLE_FORMS : MAX_IDLE)) return;
-  entry_finish(c, c->entries.data[oldest]);
-  c->entries.data[oldest] = c->entries.data[--c->entries.n];
+  if (is_orphan(c, like, n_forms)) {
+    for (int64_t k = c->entries.n - 1; k >= 0; k--) {
+      const tn_state_entry *e = c->entries.data[k];
+      if (e != like && !e->users && are_forms(e, like)) finish_at(c, k);
+    }
+    for (at = 0; c->entries.data[at] != like;) at++;
+    finish_at(c, at);
+  } else if (idle > (like->consts.n ? MAX_IDLE_FORMS : MAX_IDLE)) {
+    finish_at(c, oldest);
+  }
 }
 
 static void drop(const tn_state_entry *e, int64_t n) {
@@ -233,9 +279,10 @@ tn_status tn_state_get(tn_state_cache *c, const tn_kerneldef *def, const tn_opde
 void tn_state_release(tn_state_cache *c, void *state) {
   if (!state) return;
   pthread_mutex_lock(&c->lock);
-  int64_t at = 0;
-  while (at < c->entries.n && c->entries.data[at]->state != state) at++;
-  if (at < c->entries.n && --c->entries.data[at]->users == 0) drop_idle(c, c->entries.data[at]);
+  int64_t at = 0; /* two entries may have found the same state in the file of prepared weights */
+  while (at < c->entries.n && (c->entries.data[at]->state != state || !c->entries.data[at]->users))
+    at++;
+  if (at < c->entries.n && --c->entries.data[at]->users == 0) drop_idle(c, at);
   pthread_mutex_unlock(&c->lock);
 }
 
@@ -325,22 +372,6 @@ tn_const *tn_state_find_constant(tn_state_cache *c, const tn_const *from, const 
   tn_const *made = tn_const_retain(find_converted(c, from, to));
   pthread_mutex_unlock(&c->lock);
   return made;
-}
-
-/* Who asks for a conversion holds its source; a source that only we hold will not be asked for
- * again. */
-static void drop_orphans(tn_state_cache *c) {
-  int64_t kept = 0;
-  for (int64_t k = 0; k < c->converted.n; k++) {
-    tn_converted *e = &c->converted.data[k];
-    if (atomic_load_explicit(&e->from->refs, memory_order_acquire) > 1) {
-      c->converted.data[kept++] = *e;
-      continue;
-    }
-    tn_const_release(e->from);
-    tn_const_release(e->made);
-  }
-  c->converted.n = kept;
 }
 
 void tn_state_keep_constant(tn_state_cache *c, tn_const *from, const tn_tensor *to,

@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -656,13 +657,17 @@ static void states_are_prepared_on_all_threads(void **state) {
 
 /* ---- memory of the user ---- */
 
+static atomic_llong user_bytes;
+
 static void *user_alloc(void *self, uint64_t bytes) {
   (void)self;
+  atomic_fetch_add(&user_bytes, (long long)bytes);
   return aligned_alloc(64, (size_t)(bytes + 63) / 64 * 64);
 }
 
 static void user_free(void *self, void *memory, uint64_t bytes) {
-  (void)self, (void)bytes;
+  (void)self;
+  atomic_fetch_sub(&user_bytes, (long long)bytes);
   free(memory);
 }
 
@@ -695,6 +700,49 @@ static void memory_of_the_user_stays(void **state) {
   tn_diag_destroy(diag);
 }
 
+/* What is folded for one plan is packed for that one: nobody asks for either again. */
+static void made_for_one_plan_goes_with_it(void **state) {
+  (void)state;
+  enum { RUNS = 40, BYTES = WIDTH * ROWS * 4 };
+  static float x[RUNS * WIDTH];
+  const int64_t any[] = {TN_DIM_UNKNOWN, WIDTH};
+  const tn_graph_api *api = tn_graph_functions();
+  const tn_allocator mine = {TN_HEAD(tn_allocator), NULL, user_alloc, user_free};
+  tn_diag *diag = tn_diag_create();
+  tn_runtime *rt = runtime_with(diag, &mine, NULL);
+  tn_graph *g = NULL;
+  tn_model *m = NULL;
+  tn_session *s = NULL;
+  tn_tensor t = tn_tensor_make(TN_F32, 2, any, NULL);
+  assert_int_equal(tn_graph_create(rt, &g), TN_OK);
+  assert_int_equal(api->set_opset(g, "", 17), TN_OK);
+  assert_int_equal(api->value_set_type(g, api->value(g, "x"), &t), TN_OK);
+  assert_int_equal(api->add_input(g, api->value(g, "x")), TN_OK);
+  constant(g, "w", 2, (int64_t[]){WIDTH, ROWS});
+  node(g, "", "Shape", (const char *[]){"x"}, 1, "shape");
+  constant(g, "like", 0, NULL);
+  node(g, "", "CastLike", (const char *[]){"shape", "like"}, 2, "lengths");
+  node(g, "", "ReduceSum", (const char *[]){"lengths"}, 1, "length");
+  node(g, "", "Pow", (const char *[]){"w", "length"}, 2, "power");
+  node(g, "", "MatMul", (const char *[]){"x", "power"}, 2, "y");
+  add_output(g, "y");
+  if (tn_model_from_graph_take(rt, g, NULL, diag, &m) || tn_session_create(m, diag, &s))
+    fail_msg("%s", tn_diag_text(diag));
+  long long before = 0;
+  for (int64_t n = 1; n <= RUNS; n++) {
+    t = tn_tensor_make(TN_F32, 2, (int64_t[]){n, WIDTH}, x);
+    if (tn_session_set_input(s, 0, &t, diag) || tn_session_run(s, diag))
+      fail_msg("%s", tn_diag_text(diag));
+    if (n == RUNS / 2) before = atomic_load(&user_bytes);
+  }
+  assert_true(atomic_load(&user_bytes) <= before + BYTES);
+  tn_session_destroy(s);
+  tn_model_destroy(m);
+  tn_runtime_destroy(rt);
+  assert_int_equal(atomic_load(&user_bytes), 0);
+  tn_diag_destroy(diag);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(packed_weights_leave_memory),
@@ -707,6 +755,7 @@ int main(void) {
       cmocka_unit_test(failing_to_prepare_is_told_to_all),
       cmocka_unit_test(states_are_prepared_on_all_threads),
       cmocka_unit_test(memory_of_the_user_stays),
+      cmocka_unit_test(made_for_one_plan_goes_with_it),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

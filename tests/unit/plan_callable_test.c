@@ -201,10 +201,10 @@ static void states_are_shared_by_plans(void **state) {
   tn_frame_destroy(f);
   tn_plan_release(p);
   tn_plan_release(q);
-  tn_callable_destroy(c);
   assert_int_equal(kit_finished, 0);
-  kit_close(&k);
+  tn_callable_destroy(c); /* nobody has the weights any more */
   assert_int_equal(kit_finished, 1);
+  kit_close(&k);
 }
 
 /* By what they point to: names are text, and devices numbers. */
