@@ -111,23 +111,36 @@ static const tn_tensor *result(const tn_frame *f, int32_t k) {
   return &f->now->values[plan->outputs[k]];
 }
 
-/* Results on memory of the inputs are copied: the caller may free those before reading the
- * outputs. */
 static bool is_borrowed(const tn_frame *f, int32_t k) {
   const tn_plan *plan = f->now->plan;
   if (plan->tail && plan->tail_outputs[k] >= 0) return false;
   return plan->slots[f->now->root[plan->outputs[k]]].place == TN_PLACE_INPUT;
 }
 
-static tn_status finish_output(tn_frame *f, int32_t k, const tn_tensor *bound) {
-  tn_output *out = &f->outputs[k];
-  const tn_tensor *value = result(f, k);
-  if (!value) return tn_fail(f->diag, TN_ERR_INTERNAL, "output %d was not computed", k);
-  if (!bound && is_borrowed(f, k)) {
-    tn_status status = tn_cell_set(&out->copy, value);
+/* Results on memory of the inputs are copied: the caller may free those before reading the
+ * outputs, or has named them for another output. */
+static bool is_copied(const tn_frame *f, int32_t k, const tn_tensor *const *bound) {
+  if (!is_borrowed(f, k)) return false;
+  if (!bound || !bound[k]) return true;
+  for (int32_t i = 0; i < f->now->plan->n_outputs; i++)
+    if (i != k && bound[i] && overlap(bound[i], result(f, k))) return true;
+  return false;
+}
+
+tn_status tn_frame_copy_borrowed(tn_frame *f, const tn_tensor *const *bound) {
+  for (int32_t k = 0; k < f->now->plan->n_outputs; k++) {
+    if (!is_copied(f, k, bound)) continue;
+    const tn_status status = tn_cell_set(&f->outputs[k].copy, result(f, k));
     if (status) return tn_fail(f->diag, status, "output %d cannot be copied", k);
-    value = &out->copy.value;
   }
+  return TN_OK;
+}
+
+static tn_status finish_output(tn_frame *f, int32_t k, const tn_tensor *const *all_bound) {
+  tn_output *out = &f->outputs[k];
+  const tn_tensor *bound = all_bound ? all_bound[k] : NULL;
+  const tn_tensor *value = is_copied(f, k, all_bound) ? &out->copy.value : result(f, k);
+  if (!value) return tn_fail(f->diag, TN_ERR_INTERNAL, "output %d was not computed", k);
   out->value = *value;
   if (!bound || value->data == bound->data) return TN_OK;
   if (check_bound(f, k, value, bound)) return TN_ERR_SHAPE;
@@ -139,7 +152,7 @@ static tn_status finish_output(tn_frame *f, int32_t k, const tn_tensor *bound) {
 
 tn_status tn_frame_finish(tn_frame *f, const tn_tensor *const *bound) {
   for (int32_t k = 0; k < f->now->plan->n_outputs; k++) {
-    tn_status status = finish_output(f, k, bound ? bound[k] : NULL);
+    tn_status status = finish_output(f, k, bound);
     if (status) return status;
   }
   return TN_OK;

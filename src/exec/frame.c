@@ -90,6 +90,7 @@ tn_status tn_frame_go(tn_frame *f, const tn_tensor *const *inputs, const tn_tens
   f->diag = diag;
   tn_status status = tn_frame_bind(f, inputs, bound);
   if (!status) status = tn_frame_steps(f);
+  if (!status) status = tn_frame_copy_borrowed(f, bound);
   if (!status && f->now->plan->tail) status = run_tail(f, bound);
   if (!status) status = tn_frame_finish(f, bound);
   f->ran = status == TN_OK;

@@ -112,6 +112,8 @@ void tn_frame_forget(tn_frame *f); /* all plans */
 
 /* bind.c */
 tn_status tn_frame_bind(tn_frame *f, const tn_tensor *const *inputs, const tn_tensor *const *bound);
+/* Behind the steps, before the tail and tn_frame_finish, which may write to memory of inputs. */
+tn_status tn_frame_copy_borrowed(tn_frame *f, const tn_tensor *const *bound);
 tn_status tn_frame_finish(tn_frame *f, const tn_tensor *const *bound);
 /* Points slot `root` and all that share its memory to data. */
 void tn_frame_point(tn_frame *f, int32_t root, void *data);

@@ -136,6 +136,37 @@ static void test_output_in_place_of_an_input(void **state) {
   run_on_its_input(true);
 }
 
+/* y goes where x was, and x is an output itself; x and z change places. */
+static void test_outputs_on_memory_that_is_an_output(void **state) {
+  bench b;
+  (void)state;
+  bench_open(&b, NULL, 1);
+  add_input(b.graph, "x", TN_F32, 3);
+  add_input(b.graph, "z", TN_F32, 3);
+  add_node(b.graph, "Double", "x", NULL, "y", NULL, NULL);
+  add_output(b.graph, "y");
+  add_output(b.graph, "x");
+  add_output(b.graph, "z");
+  bench_start(&b);
+  float x[] = {1, 2, 3}, z[] = {7, 8, 9};
+  tn_tensor on_x = vector(TN_F32, 3, x), on_z = vector(TN_F32, 3, z);
+  set_input(&b, 0, TN_F32, 3, x);
+  set_input(&b, 1, TN_F32, 3, z);
+  assert_int_equal(tn_session_set_output(b.session, 0, &on_x, b.diag), TN_OK);
+  bench_run(&b);
+  check_output(&b, 0, (float[]){2, 4, 6}, 3);
+  check_output(&b, 1, (float[]){1, 2, 3}, 3);
+  check_output(&b, 2, (float[]){7, 8, 9}, 3);
+
+  assert_int_equal(tn_session_set_output(b.session, 0, NULL, b.diag), TN_OK);
+  assert_int_equal(tn_session_set_output(b.session, 1, &on_z, b.diag), TN_OK);
+  assert_int_equal(tn_session_set_output(b.session, 2, &on_x, b.diag), TN_OK);
+  bench_run(&b);
+  check_output(&b, 0, (float[]){4, 8, 12}, 3);
+  assert_true(x[0] == 7 && x[2] == 9 && z[0] == 2 && z[2] == 6);
+  bench_close(&b);
+}
+
 static void test_bound_output_must_fit(void **state) {
   bench b;
   (void)state;
@@ -514,6 +545,7 @@ int main(void) {
       cmocka_unit_test(test_bound_outputs),
       cmocka_unit_test(test_output_on_memory_of_an_input),
       cmocka_unit_test(test_output_in_place_of_an_input),
+      cmocka_unit_test(test_outputs_on_memory_that_is_an_output),
       cmocka_unit_test(test_bound_output_must_fit),
       cmocka_unit_test(test_inputs_are_checked),
       cmocka_unit_test(test_input_and_constant_as_output),
