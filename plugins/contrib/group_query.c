@@ -201,18 +201,21 @@ static void reference_columns(const tn_call *call, const grouped *g, int64_t b, 
   const int64_t kv = b * g->kv_heads + h / (g->heads / g->kv_heads), seen = before + i + 1,
                 n = tn_min_i64(COLUMNS, g->size - first);
   double top = g->sinking ? sink_of(call, h) : -INFINITY, sum = 0, value[COLUMNS] = {0};
-  for (int64_t j = first_key(g, seen); j < seen; j++)
-    top = fmax(top, reference_score(call, g, b, h, i, j, row));
   for (int64_t j = first_key(g, seen); j < seen; j++) {
+    const double score = reference_score(call, g, b, h, i, j, row);
+    top = score > top || isnan(score) ? score : top;
+  }
+  const bool none = top == -(double)INFINITY; /* no key is allowed */
+  for (int64_t j = first_key(g, seen); j < seen && !none; j++) {
     const double p = exp(reference_score(call, g, b, h, i, j, row) - top);
     sum += p;
-    for (int64_t c = 0; c < n; c++)
+    for (int64_t c = 0; c < n && p != 0; c++)
       value[c] += p * load(call->outputs[2], (kv * g->present + j) * g->size + first + c);
   }
-  if (g->sinking) sum += exp(sink_of(call, h) - top);
+  if (g->sinking && !none) sum += exp(sink_of(call, h) - top);
   for (int64_t c = 0; c < n; c++)
     store(call->outputs[0], ((b * g->n_q + i) * g->heads + h) * g->size + first + c,
-          value[c] / sum);
+          none ? 0 : value[c] / sum);
 }
 
 tn_status group_query_attention_reference(const tn_call *call) {
