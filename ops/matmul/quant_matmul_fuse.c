@@ -2,6 +2,7 @@
  * quantisation writes it; MatMul and Gemm of what was dequantised; QLinearMatMul. Then what comes
  * next: a bias, and Relu, Clip and QuantizeLinear, which make it a product that is quantised again.
  * Weights are constant. */
+#include "base/fetch.h"
 #include "base/lower.h"
 #include "base/qdq.h"
 #include "matmul.gen.h"
@@ -110,6 +111,7 @@ static int64_t columns_of(const tn_pattern *p, const made *m) {
 
 typedef struct numbers { /* constants, perhaps still with a scale */
   const tn_tensor *x, *scale, *zero;
+  int32_t values[2]; /* x and scale */
 } numbers;
 
 /* The value is f32 numbers, one for each of n columns, in a row. */
@@ -119,8 +121,9 @@ static bool is_bias(const tn_pattern *p, int32_t value, int64_t n, numbers *out)
   if (!y || y->dtype != TN_F32 || y->rank < 1 || y->shape[y->rank - 1] != n ||
       tn_tensor_elements(y) != n)
     return false;
-  *out = (numbers){.x = y};
+  *out = (numbers){.x = y, .values = {value, -1}};
   if (from) {
+    for (uint32_t k = 0; k < 2; k++) out->values[k] = tn_pattern_input(from, k);
     out->x = tn_pattern_type(p, tn_pattern_input(from, 0));
     out->scale = tn_pattern_type(p, tn_pattern_input(from, 1));
     out->zero = tn_pattern_type(p, tn_pattern_input(from, 2));
@@ -135,6 +138,9 @@ static bool is_bias(const tn_pattern *p, int32_t value, int64_t n, numbers *out)
 /* A constant of the numbers; its id, or a status. */
 static int32_t add_bias(const tn_call *call, tn_graph *graph, const numbers *from) {
   const int64_t n = tn_tensor_elements(from->x);
+  tn_status status = tn_fetch_elements(call, graph, from->values[0]);
+  if (!status && from->scale) status = tn_fetch_elements(call, graph, from->values[1]);
+  if (status) return status;
   double *values = call->host->alloc(call->ctx, (uint64_t)n * sizeof *values + 1);
   if (!values) return TN_ERR_MEMORY;
   for (int64_t k = 0; k < n; k++) {
@@ -203,6 +209,7 @@ static int32_t after_add(const tn_pattern *p, int32_t sums, int64_t n, numbers *
       c->shape[c->rank - 1] != n || tn_tensor_elements(c) != n)
     return sums;
   out->x = c;
+  out->values[0] = sum->inputs[sum->inputs[0] == sums];
   return sum->outputs[0];
 }
 
@@ -230,6 +237,7 @@ tn_status quant_matmul_from_integer(const tn_call *call, tn_graph *graph, int32_
   const bool is_known = m.inputs[QUANT_MATMUL_A_SCALE] < 0;
   if (bias.x && !is_known) return TN_OK;
   bias.scale = tn_pattern_type(&p, scales);
+  bias.values[1] = scales;
   if (bias.x) m.inputs[QUANT_MATMUL_BIAS] = add_bias(call, graph, &bias);
   if (bias.x && m.inputs[QUANT_MATMUL_BIAS] < 0) return m.inputs[QUANT_MATMUL_BIAS];
   if (is_known) m.inputs[QUANT_MATMUL_A_SCALE] = tn_emit_floats(call, graph, (double[]){1}, 1);

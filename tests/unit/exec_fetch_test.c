@@ -409,6 +409,61 @@ static void masks_of_attention_are_read(void **state) {
   tn_diag_destroy(diag);
 }
 
+/* y = (x @ b) * scales + bias, z = (x @ c + more) * scales: rewrites look at bias, more and scales
+ * of more columns than are small. */
+static void biases_of_quantised_products_are_read(void **state) {
+  (void)state;
+  enum { DEPTH = 4, COLUMNS = 20000 };
+  static uint8_t ones[DEPTH * COLUMNS];
+  static int32_t threes[COLUMNS];
+  const int64_t rows[] = {2, DEPTH}, weights[] = {DEPTH, COLUMNS}, columns = COLUMNS;
+  char path[512];
+  const tn_graph_api *api = tn_graph_functions();
+  tn_diag *diag = tn_diag_create();
+  tn_runtime *rt = runtime_with(diag, NULL, NULL);
+  tn_graph *g = NULL;
+  tn_model *m = NULL;
+  tn_session *s = NULL;
+  memset(ones, 1, sizeof ones);
+  for (int k = 0; k < COLUMNS; k++) threes[k] = 3;
+  tn_tensor x = tn_tensor_make(TN_U8, 2, rows, NULL), w = tn_tensor_make(TN_U8, 2, weights, ones),
+            more = tn_tensor_make(TN_I32, 1, &columns, threes);
+  assert_int_equal(tn_graph_create(rt, &g), TN_OK);
+  assert_int_equal(api->set_opset(g, "", 17), TN_OK);
+  assert_int_equal(api->value_set_type(g, api->value(g, "x"), &x), TN_OK);
+  assert_int_equal(api->add_input(g, api->value(g, "x")), TN_OK);
+  assert_int_equal(api->value_set_const(g, api->value(g, "b"), &w, 1), TN_OK);
+  assert_int_equal(api->value_set_const(g, api->value(g, "c"), &w, 1), TN_OK);
+  assert_int_equal(api->value_set_const(g, api->value(g, "more"), &more, 1), TN_OK);
+  constant(g, "scales", 1, &columns);
+  constant(g, "bias", 1, &columns);
+  node(g, "", "MatMulInteger", (const char *[]){"x", "b"}, 2, "sums");
+  node(g, "", "CastLike", (const char *[]){"sums", "bias"}, 2, "reals");
+  node(g, "", "Mul", (const char *[]){"reals", "scales"}, 2, "scaled");
+  node(g, "", "Add", (const char *[]){"scaled", "bias"}, 2, "y");
+  node(g, "", "MatMulInteger", (const char *[]){"x", "c"}, 2, "sums2");
+  node(g, "", "Add", (const char *[]){"sums2", "more"}, 2, "sums3");
+  node(g, "", "CastLike", (const char *[]){"sums3", "bias"}, 2, "reals2");
+  node(g, "", "Mul", (const char *[]){"reals2", "scales"}, 2, "z");
+  add_output(g, "y");
+  add_output(g, "z");
+  write_model(path, sizeof path, rt, g, diag);
+  x.data = ones;
+  if (tn_model_load(rt, path, NULL, diag, &m) || tn_session_create(m, diag, &s) ||
+      tn_session_set_input(s, 0, &x, diag) || tn_session_run(s, diag))
+    fail_msg("%s", tn_diag_text(diag));
+  for (int k = 0; k < COLUMNS; k++) {
+    const double c = (double)(k * 7 % 31 + 1) / 64;
+    assert_true(tn_load_f64(TN_F32, tn_session_output(s, 0)->data, k) == DEPTH * c + c);
+    assert_true(tn_load_f64(TN_F32, tn_session_output(s, 1)->data, k) == (DEPTH + 3) * c);
+  }
+  tn_session_destroy(s);
+  tn_model_destroy(m);
+  remove(path);
+  tn_runtime_destroy(rt);
+  tn_diag_destroy(diag);
+}
+
 static const tn_plugin *query_asking(uint32_t major, uint32_t minor) {
   static const tn_plugin plugin = {.head = TN_HEAD(tn_plugin),
                                    .name = "blind",
@@ -748,6 +803,7 @@ int main(void) {
       cmocka_unit_test(packed_weights_leave_memory),
       cmocka_unit_test(other_shapes_find_them_again),
       cmocka_unit_test(masks_of_attention_are_read),
+      cmocka_unit_test(biases_of_quantised_products_are_read),
       cmocka_unit_test(plug_ins_see_elements),
       cmocka_unit_test(plug_ins_may_ask),
       cmocka_unit_test(users_and_writers_see_elements),
