@@ -4,6 +4,7 @@
  * the file, and a member counts only if it unpacks to that size with the right check sum. */
 #include <string.h>
 
+#include "base/text.h"
 #include "values.h"
 
 #if TENON_LIBZIP
@@ -59,10 +60,11 @@ static tn_status unpack(const npz *z, const zip_stat_t *st, uint8_t *to) {
   return s;
 }
 
-/* The name without ".npy"; libzip answers UTF-8. */
+/* The name without ".npy". libzip answers UTF-8, but for what the archive calls so. */
 static tn_status keep_name(const npz *z, const char *name, char *out) {
   size_t n = strlen(name);
   if (n > 4 && !strcmp(name + n - 4, ".npy")) n -= 4;
+  if (!tn_utf8_valid(name, (int64_t)n)) return broken(z, "?", "its name is not UTF-8");
   if (n >= CLI_NAME_MAX) return broken(z, name, "its name is too long");
   memcpy(out, name, n);
   out[n] = 0;

@@ -24,7 +24,7 @@ static tn_status flash_make(const tn_call *call, flash *out) {
          f.a.batch * f.a.kv_heads * tn_ceil_div(rows, f.rows) < (int64_t)call->n_workers)
     f.rows /= 2; /* a part for each worker */
   f.blocks = tn_ceil_div(rows, f.rows);
-  f.packs = f.blocks > 1;
+  f.packs = f.blocks > 1 && attention_writes(call, &f.a);
   f.keeps = f.blocks == 1 && f.a.past > 0 && attention_writes(call, &f.a) &&
             (tn_has_output(call, 1) || tn_has_output(call, 2));
   *out = f;
@@ -42,7 +42,7 @@ static tn_status flash_plan(const tn_call *call, tn_kernel_plan *out) {
     return TN_ERR_OVERFLOW;
   out->n_stages = 3;
   if (f.keeps) out->items[0] = 0;
-  out->items[1] = !f.packs || !attention_writes(call, &f.a) ? 0 : heads * f.s.tiles;
+  out->items[1] = f.packs ? heads * f.s.tiles : 0;
   out->items[2] = attention_writes(call, &f.a) ? heads * f.blocks : 0;
   out->grain[1] = tn_grain(20000, (double)f.s.tile_floats);
   out->grain[2] =

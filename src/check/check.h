@@ -340,6 +340,8 @@ typedef struct check_buffer {
 } check_buffer;
 
 uint64_t check_malloc_bytes(void); /* that malloc has handed out */
+/* By how much they grow from one of n rounds to the next, if they do in most; else 0. */
+uint64_t check_growth(const uint64_t *used, int32_t n);
 struct check_pool *check_pool_new(void);
 void check_pool_free(struct check_pool *pool); /* no buffer may be in use */
 /* bytes at the end of their pages, aligned to `align` bytes, or at the beginning of them. The

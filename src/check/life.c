@@ -70,16 +70,16 @@ static void once(life *l) {
 
 /* What malloc has handed out grows with every round, once it has settled. */
 static void many_times(life *l) {
-  size_t used[ROUNDS];
+  uint64_t used[ROUNDS];
   for (int k = 0; k < ROUNDS && check_unit_ok(l->env); k++) {
     once(l);
     used[k] = check_malloc_bytes();
   }
   if (!check_unit_ok(l->env)) return;
-  const size_t half = used[(SETTLED + ROUNDS) / 2 - 1];
-  if (half > used[SETTLED - 1] && used[ROUNDS - 1] > half)
-    check_fail(l->env, "memory of malloc grows by %zu bytes with each init() and shutdown()",
-               (used[ROUNDS - 1] - half) / ((ROUNDS - SETTLED) / 2));
+  const uint64_t growth = check_growth(used + SETTLED - 1, ROUNDS - SETTLED + 1);
+  if (growth)
+    check_fail(l->env, "memory of malloc grows by %llu bytes with each init() and shutdown()",
+               (unsigned long long)growth);
 }
 
 /* Loaded, unloaded, and loaded again by the same runtime. */

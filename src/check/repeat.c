@@ -43,7 +43,7 @@ const check_results *check_self_expected(const check_subject *s) {
 /* ---- memory that grows ----------------------------------------------------------------------- */
 
 static void many_times(const check_subject *s) {
-  size_t used[ROUNDS];
+  uint64_t used[ROUNDS];
   for (int k = 0; k < ROUNDS && check_unit_ok(s->problem->env); k++) {
     check_run r;
     if (check_run_open(&r, s, &plain_way)) check_run_stages(&r);
@@ -51,11 +51,11 @@ static void many_times(const check_subject *s) {
     used[k] = check_malloc_bytes();
   }
   if (!check_unit_ok(s->problem->env)) return;
-  const size_t half = used[(SETTLED + ROUNDS) / 2 - 1];
-  if (half > used[SETTLED - 1] && used[ROUNDS - 1] > half)
+  const uint64_t growth = check_growth(used + SETTLED - 1, ROUNDS - SETTLED + 1);
+  if (growth)
     check_fail(s->problem->env,
-               "memory of malloc grows by %zu bytes with each plan, prepare, run and finish",
-               (used[ROUNDS - 1] - half) / ((ROUNDS - SETTLED) / 2));
+               "memory of malloc grows by %llu bytes with each plan, prepare, run and finish",
+               (unsigned long long)growth);
 }
 
 /* ---- two calls at once ----------------------------------------------------------------------- */
