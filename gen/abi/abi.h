@@ -2,7 +2,7 @@
  *
  *   read.c      header text -> declarations
  *   probe.c     declarations -> a C program that prints the lock
- *   lock.c      lock text -> records, and what can be made of them
+ *   lock.c      lock text -> records, and what is wrong with them alone
  *   compare.c   two locks -> what broke, in words */
 #ifndef TN_GEN_ABI_H
 #define TN_GEN_ABI_H
@@ -66,9 +66,5 @@ const abi_record *abi_find(const abi_lock *l, abi_kind kind, const char *name); 
 int abi_lint(const abi_lock *l);
 /* What of `now` is no append to `old`. Prints a sentence each; answers how many. */
 int abi_compare(const abi_lock *old, const abi_lock *now);
-/* Static asserts that pin `l`, for a program that includes the header first. */
-void abi_emit_asserts(const abi_lock *l, FILE *out);
-/* Names that `now` has and `base` has not, as the rows of a C array. */
-void abi_emit_names(const abi_lock *base, const abi_lock *now, FILE *out);
 
 #endif

@@ -122,10 +122,8 @@ static void compare_new(comparison *c, const abi_record *b) {
         (long long)b->offset, (long long)old->size, c->old->major, c->old->minor, s->name);
   } else if (c->now->minor == c->old->minor && b->kind != ABI_FUNCTION) { /* those bind nobody */
     say(c, b->name);
-    printf(
-        "is new, but the header still says ABI %ld.%ld, which is released: raise "
-        "TN_ABI_MINOR\n",
-        c->now->major, c->now->minor);
+    printf("is new, but the header still says ABI %ld.%ld, which has a lock: raise TN_ABI_MINOR\n",
+           c->now->major, c->now->minor);
   }
 }
 

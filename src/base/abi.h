@@ -29,9 +29,11 @@ static inline tn_status tn_struct_in(void *ours, uint32_t size, const void *thei
  * need not stay in memory. The ABI has no such flag yet: plug-ins cannot say it. */
 #define TN_ACCEPT_PACKED (UINT64_C(1) << 63)
 
-/* True if ABI 1.`minor` has the dtype. "Any" type means those to whoever was compiled for it. */
+/* True if ABI 1.`minor` has the dtype. "Any" type means those to whoever was compiled for it. A
+ * version that brings a dtype says here how many the ones before it have. */
 static inline int tn_abi_has_dtype(uint16_t minor, uint32_t dtype) {
-  return dtype < (minor >= 1 ? (uint32_t)TN_DTYPE_COUNT : (uint32_t)TN_F6E2M3);
+  (void)minor;
+  return dtype < (uint32_t)TN_DTYPE_COUNT;
 }
 
 /* What `theirs` has of a tensor, as one of ours; all zero but for its head if theirs has none. */

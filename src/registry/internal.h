@@ -206,12 +206,6 @@ void tn_vet_rewrites(tn_vet *v);
 void tn_vet_formats(tn_vet *v);
 void tn_vet_extensions(tn_vet *v);
 
-/* ---- abi.c ---- */
-
-/* True if the ABI that this host was built with has a member "tn_host.fail" or a constant "TN_F32"
- * of that name. */
-bool tn_abi_knows(const char *name, size_t size);
-
 /* Notes that this plug-in cannot be without the owner of `owner`. */
 void tn_vet_need(tn_vet *v, const tn_part_owner *owner);
 

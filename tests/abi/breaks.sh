@@ -1,19 +1,16 @@
 #!/bin/bash
-# Changes copies of the newest released plugin.h, and of tenon.h, in every way that breaks plug-ins
-# and programs, and in some that do not, and looks whether scripts/abi-lock says so: the struct, the
-# member, what happened.
+# Changes copies of plugin.h and tenon.h in every way that breaks plug-ins and programs, and in some
+# that do not, and looks whether scripts/abi-lock says so: the struct, the member, what happened.
 # usage: breaks.sh SOURCE-DIR WORK-DIR   (TENON_ABI and CC in the environment)
 set -euo pipefail
 source=$1 work=$2 failed=0 n=0
 rm -rf "$work" && mkdir -p "$work"
-released=$(printf '%s\n' "$source"/abi/plugin-*.h | sort -V | tail -n 1)
-number=$(sed -n 's/^#define TN_ABI_MINOR //p' "$released")
+number=$(sed -n 's/^#define TN_ABI_MINOR //p' "$source/include/tenon/plugin.h")
 
 header=plugin.h # that is changed
 path_of() { [ $header = plugin.h ] && echo "$work/$1.h" || echo "$work/$1/tenon/tenon.h"; }
 change() { # NAME SED-SCRIPT...: makes the copy; one of tenon.h has a plugin.h of the next version
-  local from=$released
-  [ $header = plugin.h ] || from=$source/include/tenon/$header
+  local from=$source/include/tenon/$header
   mkdir -p "$work/$1/tenon"
   sed -E "$minor" "$source/include/tenon/plugin.h" >"$work/$1/tenon/plugin.h"
   sed -E "${@:2}" "$from" >"$(path_of "$1")"
@@ -42,7 +39,7 @@ append='s/^\} tn_op;/  const char *more;\n} tn_op;/'
 
 breaks inserted "tn_op.schema: moved from offset 24 to 32, because of more: members are only ever" \
   -e "$minor" -e 's/^  const char \*schema;/  const char *more;\n&/'
-breaks removed "tn_kernel.source: is gone; ABI 1.0 has this member" \
+breaks removed "tn_kernel.source: is gone; ABI 1.$number has this member" \
   -e "$minor" -e '/^typedef struct tn_kernel \{/,/^\}/{/^  const char \*source;/d}'
 breaks renamed "tn_op.doc: was renamed to text" -e "$minor" \
   -e 's/^  const char \*doc; /  const char *text; /'
@@ -57,7 +54,7 @@ breaks constant "TN_ERR_SHAPE: was -6, is -60" -e "$minor" \
   -e 's/TN_ERR_SHAPE = -6/TN_ERR_SHAPE = -60/'
 breaks enumerator "TN_BF16: was 4, is 5" -e "$minor" \
   -e 's/TN_F16, TN_BF16,/TN_F16, TN_F24, TN_BF16,/'
-breaks enumerator_gone "TN_EVENT_RESUME: is gone; ABI 1.0 has this const" -e "$minor" \
+breaks enumerator_gone "TN_EVENT_RESUME: is gone; ABI 1.$number has this const" -e "$minor" \
   -e '/TN_EVENT_RESUME = 3/d'
 breaks macro_value "TN_CHANNELS_LAST: was 1099511627776" -e "$minor" \
   -e 's/\(UINT64_C\(1\) << 40\)/(UINT64_C(1) << 44)/'
@@ -71,7 +68,7 @@ breaks service "tn_host.alloc: had the signature" -e "$minor" \
   -e 's/void \*\(\*alloc\)\(void \*ctx, /&uint32_t kind, /'
 breaks query "tn_plugin_query: was " -e "$minor" \
   -e 's/tn_plugin_query\(uint32_t host_major, /tn_plugin_query(uint64_t host_major, /'
-breaks structure "tn_region: is gone; ABI 1.0 has this struct" -e "$minor" \
+breaks structure "tn_region: is gone; ABI 1.$number has this struct" -e "$minor" \
   -e 's/tn_region/tn_area/g'
 breaks frozen "tn_str: has no head, so nobody can tell how long it is: it is frozen" \
   -e "$minor" -e 's/^(typedef struct tn_str \{.*int64_t size;)/\1 int64_t more;/'
@@ -86,9 +83,7 @@ breaks width "type 'long' is not one of fixed width" -e "$minor" \
 breaks enum_member "type 'enum' is not one of fixed width" \
   -e "$minor" -e 's/^\} tn_op;/  enum tn_color color;\n} tn_op;/'
 breaks same_version \
-  "tn_op.more: is new, but the header still says ABI 1.$number, which is released" -e "$append"
-breaks comment "plugin.h says ABI 1.$number, but differs from abi/plugin-1.$number.h" \
-  -e 's/Dense in its layout/Compact/'
+  "tn_op.more: is new, but the header still says ABI 1.$number, which has a lock" -e "$append"
 breaks downgrade "is ABI 0.9, which does not follow 1.$number" \
   -e 's/^#define TN_ABI_MAJOR 1/#define TN_ABI_MAJOR 0/' \
   -e 's/^#define TN_ABI_MINOR .*/#define TN_ABI_MINOR 9/'
@@ -105,13 +100,13 @@ passes later_comment -e "$minor" -e 's/Dense in its layout/Compact/'
 header=tenon.h
 breaks host_inserted "tn_plan_info.arena_bytes: moved from offset 16 to 24, because of more" \
   -e 's/^  uint64_t arena_bytes; /  uint64_t more;\n&/'
-breaks host_removed "tn_step_info.plugin: is gone; ABI 1.0 has this member" \
+breaks host_removed "tn_step_info.plugin: is gone; ABI 1.$number has this member" \
   -e '/^  const char \*plugin; /d'
 breaks host_retyped "tn_model_options.max_plans: was of type \`int32_t\`, is \`uint32_t\`" \
   -e 's/^  int32_t max_plans;/  uint32_t max_plans;/'
 breaks host_constant "TN_MODEL_GRAPH_ONLY: was 2, is 4" \
   -e 's/^      2 (.. read the file)/      4 \1/'
-breaks host_constant_gone "TN_DIAG_NOTE: is gone; ABI 1.0 has this const" \
+breaks host_constant_gone "TN_DIAG_NOTE: is gone; ABI 1.$number has this const" \
   -e 's/, TN_DIAG_NOTE = 2//'
 breaks host_frozen "tn_op_arg: has no head, so nobody can tell how long it is: it is frozen" \
   -e 's/^\} tn_op_arg;/  uint64_t more;\n} tn_op_arg;/'
@@ -122,7 +117,7 @@ breaks host_callback "tn_allocator.alloc: had the signature" \
 breaks host_signature "tn_session_run: was \`tn_status (tn_session *, tn_diag *)\`" \
   -e 's/tn_session_run\(tn_session \*session, /&uint32_t flags, /'
 breaks host_inline "tn_tensor_make: was " -e 's/tn_tensor_make\(uint32_t dtype, /&uint32_t kind, /'
-breaks host_function_gone "tn_list_size: is gone; ABI 1.0 has this function" \
+breaks host_function_gone "tn_list_size: is gone; ABI 1.$number has this function" \
   -e '/^TN_API int64_t tn_list_size/d'
 breaks host_width "type 'size_t' is not one of fixed width" \
   -e 's/^\} tn_plan_info;/  size_t more;\n} tn_plan_info;/'
@@ -130,7 +125,7 @@ passes host_appended -e 's/^\} tn_plan_info;/  uint64_t more;\n} tn_plan_info;/'
 passes host_appended_constant -e 's/TN_DIAG_NOTE = 2/&, TN_DIAG_HINT = 3/'
 passes host_function -e 's/^TN_API int64_t tn_list_size/TN_API int64_t tn_more(void);\n&/'
 passes host_comment -e 's/keeps$/has/'
-# Under a released version:
+# Under the version of the lock:
 minor="s/^#define TN_ABI_MINOR .*/#define TN_ABI_MINOR $number/"
 breaks host_same_version "tn_plan_info.more: is new, but the header still says ABI 1.$number" \
   -e 's/^\} tn_plan_info;/  uint64_t more;\n} tn_plan_info;/'
