@@ -119,8 +119,8 @@ static const char *isa_line(const char *name) {
               {"_avx2", "      isa: avx2"},
               {"_avx512", "      isa: avx512"},
               {"_neon", "      isa: neon"},
-              {"_avx512_vnni", "      isa: [avx512, avx512_vnni]"},
-              {"_neon_f16", "      isa: [neon, neon_f16]"},
+              {"_avx512_vnni", "      isa: avx512+avx512_vnni"},
+              {"_neon_f16", "      isa: neon+neon_f16"},
               {"_rvv", "      isa: rvv"}};
   for (size_t k = 0; k < sizeof sets / sizeof *sets; k++)
     if (tn_has_suffix(name, sets[k].suffix)) return sets[k].line;

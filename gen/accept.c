@@ -77,6 +77,7 @@ typedef struct context {
   const gen_op *op; /* NULL: described elsewhere */
   const gen_aliases *aliases;
   const gen_order_aliases *orders;
+  uint64_t isa;
 } context;
 
 static const gen_order_alias *find_orders(const context *c, const gen_node *node) {
@@ -141,13 +142,20 @@ static void parse_rank_range(gen *g, const gen_node *node, gen_accept *accept) {
   }
 }
 
-static void parse_layout(gen *g, const gen_node *layout, gen_accept *accept) {
+/* `blocked` has the blocks of the kernel's vectors. */
+static void parse_layout(gen *g, const gen_node *layout, const context *c, gen_accept *accept) {
   const char *name = gen_str(g, layout, "layout");
+  if (strcmp(name, "blocked") == 0) {
+    if (!c->isa)
+      gen_problem_add(g, layout,
+                      "'blocked' is as wide as vectors are, and the kernel has none: say blocked8");
+    name = gen_is_wide(c->isa) ? "blocked16" : "blocked8";
+  }
   const gen_word *word = gen_word_find(gen_layout_words, name);
   if (word)
     accept->layout = word->c_name;
   else
-    gen_problem_add(g, layout, "unknown layout '%s'; known are: %s", name,
+    gen_problem_add(g, layout, "unknown layout '%s'; known are: %s, blocked", name,
                     gen_words_text(g, gen_layout_words));
 }
 
@@ -157,7 +165,7 @@ static void parse_long_form(gen *g, const gen_node *map, const context *c, gen_a
   if (!gen_check_keys(g, map, "what a kernel accepts", keys)) return;
   const gen_node *dtype = gen_get(map, "dtype"), *layout = gen_get(map, "layout");
   if (dtype) parse_short_form(g, dtype, c, accept);
-  if (layout) parse_layout(g, layout, accept);
+  if (layout) parse_layout(g, layout, c, accept);
   if (gen_get(map, "rank")) parse_rank_range(g, gen_get(map, "rank"), accept);
   if ((layout || gen_get(map, "rank")) && accept->orders)
     gen_problem_add(g, map, "a dim order says layout and rank; 'layout' and 'rank' go without");
@@ -210,7 +218,7 @@ static void parse_accept(gen *g, const gen_pair *pair, const context *c, gen_ker
 void gen_parse_accepts(gen *g, const gen_node *map, const gen_op *op, const gen_aliases *aliases,
                        const gen_order_aliases *orders, gen_kernel *k) {
   const gen_node *meta = gen_get(map, "arg_meta");
-  const context c = {op, aliases, orders};
+  const context c = {op, aliases, orders, k->isa};
   if (!meta || gen_is_null(meta)) return;
   if (meta->kind != GEN_MAP) {
     gen_problem_add(g, meta, "arg_meta must be a map such as {X: f32, Y: f32}, or null");

@@ -175,6 +175,7 @@ typedef struct gen {
   uint64_t content_hash; /* of all files */
   const char *family;    /* of the file that is read */
   const char *op_word;   /* what {op} stands for while an entry is read; NULL: nothing */
+  const char *isa_word;  /* the same for {isa} while a kernel is read */
 } gen;
 
 /* ---- Memory and problems ---- */
@@ -204,7 +205,7 @@ const gen_node *gen_get(const gen_node *map, const char *key);
 /* False and a problem if node is no map; a problem for every key that is not in `keys` (a list
  * ending with NULL). */
 bool gen_check_keys(gen *g, const gen_node *node, const char *what, const char *const *keys);
-/* The text of a scalar with {op} replaced; "" and a problem if it is none. */
+/* The text of a scalar with {op} and {isa} replaced; "" and a problem if it is none. */
 const char *gen_str(gen *g, const gen_node *node, const char *what);
 /* The same for map[key]; NULL if the key is missing, with a problem if it is required. */
 const char *gen_str_at(gen *g, const gen_node *map, const char *key, bool required);
@@ -238,6 +239,9 @@ const gen_word *gen_word_find(const gen_word *words, const char *name);
 const char *gen_words_text(gen *g, const gen_word *words);
 /* The bits of a mask as C: "TN_ISA_AVX2 | TN_ISA_AVX512"; "0". */
 const char *gen_mask_c(gen *g, const gen_word *words, uint64_t mask);
+/* The value of a word; 0 and a problem that names the key if it is none. */
+uint64_t gen_word_value(gen *g, const gen_node *at, const char *name, const char *key,
+                        const gen_word *words);
 /* The OR of a list of words at map[key]. */
 uint64_t gen_words_at(gen *g, const gen_node *map, const char *key, const gen_word *words);
 
@@ -246,6 +250,7 @@ uint64_t gen_dtype_mask(const char *name);
 const char *gen_dtypes_c(gen *g, uint64_t dtypes);    /* "TN_MASK(TN_F32) | TN_MASK(TN_F64)" */
 const char *gen_dtypes_text(gen *g, uint64_t dtypes); /* "f32 f64" */
 uint64_t gen_dtypes_any(void);
+bool gen_is_wide(uint64_t isa);           /* vectors of 16 f32, not 8 */
 bool gen_is_identifier(const char *name); /* of C, no keyword */
 /* torch::executor::add_out -> torch_executor_add_out */
 const char *gen_c_name(gen *g, const char *name);

@@ -132,18 +132,21 @@ const char *gen_mask_c(gen *g, const gen_word *words, uint64_t mask) {
   return *text ? text : "0";
 }
 
+uint64_t gen_word_value(gen *g, const gen_node *at, const char *name, const char *key,
+                        const gen_word *words) {
+  const gen_word *word = gen_word_find(words, name);
+  if (word) return word->value;
+  gen_problem_add(g, at, "unknown word '%s' in %s; known are: %s", name, key,
+                  gen_words_text(g, words));
+  return 0;
+}
+
 uint64_t gen_words_at(gen *g, const gen_node *map, const char *key, const gen_word *words) {
   const gen_node *list = gen_get(map, key);
   uint64_t mask = 0;
   for (int k = 0; k < gen_n_items(list); k++) {
     const gen_node *item = gen_item(list, k);
-    const char *name = gen_str(g, item, key);
-    const gen_word *word = gen_word_find(words, name);
-    if (word)
-      mask |= word->value;
-    else
-      gen_problem_add(g, item, "unknown word '%s' in %s; known are: %s", name, key,
-                      gen_words_text(g, words));
+    mask |= gen_word_value(g, item, gen_str(g, item, key), key, words);
   }
   return mask;
 }
@@ -174,6 +177,10 @@ const char *gen_dtypes_text(gen *g, uint64_t dtypes) {
     text = gen_format_text(g, "%s%s%s", text, *text ? " " : "", w->name);
   }
   return text;
+}
+
+bool gen_is_wide(uint64_t isa) {
+  return (isa & (TN_ISA_AVX512 | TN_ISA_AVX512_VNNI | TN_ISA_AVX512_BF16)) != 0;
 }
 
 static bool is_lower(char c) { return c >= 'a' && c <= 'z'; }

@@ -1,5 +1,5 @@
 /* Kernel entries: rank, instruction sets, versions and functions; what they accept is in
- * accept.c. */
+ * accept.c. An entry is one kernel for each of its instruction sets. */
 #include <stdio.h>
 #include <string.h>
 
@@ -11,25 +11,14 @@ typedef struct context {
   const gen_order_aliases *orders;
 } context;
 
-/* Sets rank and ranked. Kernels of a plug-in that say nothing are ranked by their library. */
+/* Sets rank and ranked. The rank follows from the instruction set if the entry does not say it; in
+ * a plug-in, from the library, too. */
 static void parse_rank(gen *g, const gen_node *map, gen_kernel *k) {
-  const gen_node *library = gen_get(map, "library"), *rank = gen_get(map, "rank");
-  k->rank = TN_RANK_PORTABLE;
-  k->ranked = library || rank || !g->plugin.name;
-  if (library && rank) {
-    gen_problem_add(
-        g, map, "a kernel has one of the keys library (portable, optimized) and rank, not both");
-  } else if (rank) {
-    k->rank = gen_int_at(g, map, "rank", 1, 1000000, TN_RANK_PORTABLE);
-  } else if (library) {
-    const char *name = gen_str(g, library, "library");
-    if (strcmp(name, "optimized") == 0)
-      k->rank = TN_RANK_OPTIMIZED;
-    else if (strcmp(name, "portable") != 0)
-      gen_problem_add(g, library, "library must be portable or optimized (else say rank: N)");
-  } else if (k->ranked) {
-    gen_problem_add(g, map, "a kernel has one of the keys library (portable, optimized) and rank");
-  }
+  const int rank = !k->isa               ? TN_RANK_PORTABLE
+                   : gen_is_wide(k->isa) ? TN_RANK_OPTIMIZED + 10
+                                         : TN_RANK_OPTIMIZED;
+  k->ranked = gen_get(map, "rank") || !g->plugin.name;
+  k->rank = gen_int_at(g, map, "rank", 1, 1000000, rank);
 }
 
 static void parse_versions(gen *g, const gen_node *map, gen_kernel *k) {
@@ -51,6 +40,22 @@ static void check_isa(gen *g, const gen_node *at, uint64_t isa) {
   }
 }
 
+/* One of the list at `isa`: `avx2`, `c` for none, or `avx512+avx512_bf16` for what needs both.
+ * {isa} is the last word. */
+static uint64_t parse_isa(gen *g, const gen_node *at) {
+  const char *text = gen_str(g, at, "isa");
+  uint64_t isa = 0;
+  g->isa_word = text;
+  if (strcmp(text, "c") == 0) return 0;
+  for (const char *plus; (plus = strchr(g->isa_word, '+')); g->isa_word = plus + 1) {
+    const char *word = gen_format_text(g, "%.*s", (int)(plus - g->isa_word), g->isa_word);
+    isa |= gen_word_value(g, at, word, "isa", gen_isa_words);
+  }
+  isa |= gen_word_value(g, at, g->isa_word, "isa", gen_isa_words);
+  check_isa(g, at, isa);
+  return isa;
+}
+
 static void parse_functions(gen *g, const gen_node *map, gen_kernel *k) {
   k->refuse = gen_function_at(g, map, "refuse", GEN_REFUSE);
   k->plan = gen_function_at(g, map, "plan", GEN_PLAN);
@@ -63,13 +68,8 @@ static void parse_functions(gen *g, const gen_node *map, gen_kernel *k) {
     k->run = gen_function_note(g, gen_get(map, "kernel_name"), k->name, GEN_RUN);
 }
 
-static void parse_kernel(gen *g, const gen_node *map, const context *c,
-                         const gen_kernel *prototype) {
-  static const char *const keys[] = {"kernel_name", "library", "rank",     "isa",    "device",
-                                     "since",       "until",   "arg_meta", "flags",  "refuse",
-                                     "plan",        "prepare", "run",      "finish", NULL};
-  if (!gen_check_keys(g, map, "a kernel", keys)) return;
-  gen_kernel k = *prototype;
+/* The kernel of an entry that the instruction sets in k are for. */
+static void parse_kernel(gen *g, const gen_node *map, const context *c, gen_kernel k) {
   const char *name = gen_str_at(g, map, "kernel_name", true);
   if (!name) return;
   k.name = gen_c_name(g, name);
@@ -77,14 +77,31 @@ static void parse_kernel(gen *g, const gen_node *map, const context *c,
   k.device = gen_get(map, "device") ? gen_str_at(g, map, "device", false) : "cpu";
   k.library = g->library;
   parse_rank(g, map, &k);
-  k.isa = gen_words_at(g, map, "isa", gen_isa_words);
-  if (k.isa) check_isa(g, gen_get(map, "isa"), k.isa);
   k.flags = gen_words_at(g, map, "flags", gen_kernel_flag_words);
   parse_versions(g, map, &k);
   gen_parse_accepts(g, map, c->op, c->aliases, c->orders, &k);
   parse_functions(g, map, &k);
   gen_push_rows(g, &k, c->op && c->op->torch && !gen_get(map, "run"));
   tn_vec_free(g->a, &k.accepts);
+}
+
+/* One kernel for each instruction set of the list. */
+static void parse_row(gen *g, const gen_node *map, const context *c, const gen_kernel *prototype) {
+  static const char *const keys[] = {"kernel_name", "rank",  "isa",      "device", "since",
+                                     "until",       "flags", "arg_meta", "refuse", "plan",
+                                     "prepare",     "run",   "finish",   NULL};
+  if (!gen_check_keys(g, map, "a kernel", keys)) return;
+  const gen_node *list = gen_get(map, "isa"), *name = gen_get(map, "kernel_name");
+  const int n = gen_n_items(list);
+  if (n > 1 && name && name->kind == GEN_SCALAR && !strstr(name->text, "{isa}"))
+    gen_problem_add(g, name, "kernels for several instruction sets have {isa} in their name");
+  gen_kernel k = *prototype;
+  for (int i = 0; i < n; i++) {
+    k.isa = parse_isa(g, gen_item(list, i));
+    parse_kernel(g, map, c, k);
+  }
+  g->isa_word = NULL;
+  if (!n) parse_kernel(g, map, c, k);
 }
 
 void gen_parse_kernels(gen *g, const gen_node *entry, const gen_op *op, const gen_aliases *aliases,
@@ -96,6 +113,6 @@ void gen_parse_kernels(gen *g, const gen_node *entry, const gen_op *op, const ge
   if (list && list->kind != GEN_LIST && !gen_is_null(list))
     gen_problem_add(g, list, "kernels must be a list");
   else
-    for (int k = 0; list && k < list->n; k++) parse_kernel(g, list->items[k], &c, prototype);
+    for (int k = 0; list && k < list->n; k++) parse_row(g, list->items[k], &c, prototype);
   tn_vec_free(g->a, &orders);
 }

@@ -99,15 +99,17 @@ bool gen_check_keys(gen *g, const gen_node *node, const char *what, const char *
   return true;
 }
 
-/* text with every {op} replaced. */
-static const char *replace_op(gen *g, const char *text) {
-  const char *at = g->op_word ? strstr(text, "{op}") : NULL;
+/* text with every `mark` replaced; word NULL: as it is. */
+static const char *replace(gen *g, const char *text, const char *mark, const char *word) {
+  const char *at = word ? strstr(text, mark) : NULL;
   if (!at) return text;
-  return gen_format_text(g, "%.*s%s%s", (int)(at - text), text, g->op_word, replace_op(g, at + 4));
+  return gen_format_text(g, "%.*s%s%s", (int)(at - text), text, word,
+                         replace(g, at + strlen(mark), mark, word));
 }
 
 const char *gen_str(gen *g, const gen_node *node, const char *what) {
-  if (node->kind == GEN_SCALAR) return replace_op(g, node->text);
+  if (node->kind == GEN_SCALAR)
+    return replace(g, replace(g, node->text, "{op}", g->op_word), "{isa}", g->isa_word);
   gen_problem_add(g, node, "%s must be one word or text (in quotes if it begins with '{' or '[')",
                   what);
   return "";

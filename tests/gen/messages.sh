@@ -53,7 +53,7 @@ touch -d 2001-01-01 "$work/out/plugin.c"
 "$gen" --plugin sample sample.yaml other.yaml -o "$work/out"
 [ "$(date -r "$work/out/plugin.c" +%Y)" = 2001 ] ||
   fail "plugin.c was written although nothing changed"
-grep -q 'conv2_d_f32_avx512. | 200 | avx512 avx512_vnni' "$work/docs/sample.md" ||
+grep -q 'conv2_d_f32_avx512_vnni. | 200 | avx512 avx512_vnni' "$work/docs/sample.md" ||
   fail "the op table lacks a kernel"
 
 # Libraries may have files of one name; every schema that comes with Tenon can be used.

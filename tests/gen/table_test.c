@@ -138,8 +138,14 @@ static void test_kernels(void **state) {
   assert_true(acme->accepts[0]->dtypes == TN_MASK(TN_F64));
   assert_string_equal(find_kernel("foo_acme")->op, "com.other::Foo");
 #ifdef __x86_64__
-  assert_int_equal(find_kernel("conv2_d_f32_avx512")->isa, TN_ISA_AVX512 | TN_ISA_AVX512_VNNI);
-  assert_int_equal(plugin()->n_kernels, 7);
+  const tn_kernel *avx2 = find_kernel("conv2_d_f32_avx2");
+  const tn_kernel *vnni = find_kernel("conv2_d_f32_avx512_vnni");
+  assert_int_equal(avx2->isa, TN_ISA_AVX2);
+  assert_int_equal(vnni->isa, TN_ISA_AVX512 | TN_ISA_AVX512_VNNI);
+  assert_true(avx2->accepts[0]->layout == TN_BLOCKED(8));
+  assert_true(vnni->accepts[0]->layout == TN_BLOCKED(16));
+  assert_ptr_equal(avx2->plan, vnni->plan);
+  assert_int_equal(plugin()->n_kernels, 8);
 #endif
 }
 
