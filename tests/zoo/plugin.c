@@ -1,5 +1,5 @@
 /* The zoo's plug-in. TENON_ZOO names the animal that it shall be: tn_plugin_query then breaks the
- * sound tables below in the way that animals.h says. Without it the plug-in is sound. */
+ * sound tables below in the way that members.h or animals.h says. Without it the plug-in is sound. */
 #include <fenv.h>
 #include <locale.h>
 #include <math.h>
@@ -16,7 +16,7 @@
 
 #include "../parts.h"
 #include "kinds.h"
-#include "tenon/plugin.h"
+#include "members.h"
 
 enum { MANY = 2, ENDLESS = 1 << 17 };
 
@@ -169,21 +169,108 @@ static int32_t add(const tn_graph_api *api, tn_graph *graph, const char *name, u
   return api->add_node(graph, &node);
 }
 
+/* Puts another operator in the node's place. */
+static tn_status become(const tn_call *call, tn_graph *graph, int32_t node, const char *name) {
+  int32_t v = API->value(graph, NULL);
+  add(API, graph, name, 1, API->node(graph, node)->inputs, 1, &v);
+  return API->replace_node(graph, node, &v, 1);
+}
+
+#define TENSOR(type, dim, bytes)                                                        \
+  &(const tn_tensor) {                                                                  \
+    .head = TN_HEAD(tn_tensor), .dtype = type, .rank = 1, .shape = {dim}, .data = bytes \
+  }
+#define REGION(...) \
+  &(const tn_region) { .head = TN_HEAD(tn_region), __VA_ARGS__ }
+
+/* Puts a constant of n elements in the node's place. */
+static tn_status become_const(const tn_call *call, tn_graph *graph, int32_t node, uint32_t dtype,
+                              int64_t n) {
+  int32_t v = API->value(graph, NULL);
+  API->value_set_const(graph, v, TENSOR(dtype, n, endless), 1);
+  return API->replace_node(graph, node, &v, 1);
+}
+
+/* Puts n times the same region in the node's place. */
+static tn_status cover(const tn_call *call, tn_graph *graph, int32_t node, uint32_t n,
+                       const tn_region *region, int32_t fill) {
+  const tn_region *regions[] = {region, region};
+  return API->set_regions(graph, node, API->node(graph, node)->inputs, 1, regions, n, fill);
+}
+
+/* A third node, with an attribute. */
+static tn_status odd_node(const tn_graph_api *api, tn_graph *graph, const tn_attr *attr) {
+  zoo_build(api, graph);
+  const int32_t x = api->value(graph, "x"), z = api->value(graph, "z");
+  const tn_node n = {.head = TN_HEAD(tn_node),
+                     .domain = "zoo",
+                     .op = "Twice",
+                     .name = "odd",
+                     .n_inputs = 1,
+                     .n_outputs = 1,
+                     .n_attrs = 1,
+                     .inputs = &x,
+                     .outputs = &z,
+                     .attrs = &attr,
+                     .offset = -1};
+  const int32_t id = api->add_node(graph, &n);
+  return id < 0 ? id : api->add_output(graph, z);
+}
+
+static tn_status resized(const tn_call *call, uint32_t output, int32_t rank, int64_t dim) {
+  const int64_t shape[TN_MAX_RANK] = {dim};
+  return call->host->output_resize(call->ctx, output, rank, shape);
+}
+
 /* Lets a pointer out of sight of the compiler, which would warn that it leads to what is gone. */
 static void leak_address(void *pointer) {
   void *volatile seen = pointer;
   (void)seen;
 }
 
-#define POINT_TO_DATA(member)                                    \
-  do {                                                           \
-    const void *data = rubbish;                                  \
-    memcpy((void *)&(member), (const void *)&data, sizeof data); \
-  } while (0)
-
 /* Memory that is not the library's, and that no leak checker asks about. */
-static void *new_page(void) {
-  return mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+static void *page(void) {
+  static void *made;
+  if (!made) made = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  return made;
+}
+
+/* Where a damaged pointer leads that stands for `old`. */
+static const void *lead_astray(const zoo_member *m, const zoo_damage *d, const void *old) {
+  if (d->way == BY_TEXT) return d->text;
+  if (d->way == BY_ADDRESS) return (const void *)(uintptr_t)d->number;
+  if (d->way == BY_SHIFT) return (const char *)old + d->number;
+  if (d->way == BY_DATA) return rubbish;
+  if (d->way == BY_HEAP) return page();
+  if (d->way == BY_LONG) endless[m->limit + 1] = 0;
+  return endless;
+}
+
+/* Damages a member of the first part of its kind. */
+static void damage(const zoo_member *m, const zoo_damage *d) {
+  void *const structs[] = {&plugin, op, rule, cases, kernel, accept, rewrite, format};
+  void *const rows[] = {&answer, ops, rules, cases, kernels, accepts, rewrites, formats};
+  char *of = structs[m->owner], *at = of + m->offset;
+  if (d->way == BY_SIZE) {
+    ((tn_head *)(void *)of)->size = (uint32_t)d->number;
+  } else if (d->way == BY_MAJOR) {
+    ((tn_head *)(void *)of)->major = (uint16_t)d->number;
+  } else if (d->way == BY_COUNT) {
+    memset(of + m->count, 0xff, sizeof(uint32_t));
+  } else if (d->way == BY_BIT) {
+    const uint64_t bit = UINT64_C(1) << d->number;
+    uint64_t bits = 0;
+    const size_t size = m->kind == IS_FLAGS32 ? 4 : 8;
+    memcpy(&bits, at, size);
+    bits |= bit;
+    memcpy(at, &bits, size);
+  } else {
+    void *pointer = m->kind == IS_HEAD ? rows[m->owner] : at;
+    const void *lead;
+    memcpy(&lead, pointer, sizeof lead);
+    lead = lead_astray(m, d, lead);
+    memcpy(pointer, &lead, sizeof lead);
+  }
 }
 
 static int loop_for_ever(void) {
@@ -382,6 +469,10 @@ static void spoil(const char *animal, bool born) {
   }
 #include "animals.h"
 #undef ANIMAL
+  char name[ZOO_NAME];
+  for (int k = 0; k < ZOO_PRODUCT && !born; k++)
+    if (zoo_is_animal(k) && !strcmp(animal, zoo_name(k, name)))
+      damage(zoo_member_of(k), zoo_damage_of(k));
 }
 
 TN_EXPORT const tn_plugin *tn_plugin_query(uint32_t host_major, uint32_t host_minor) {

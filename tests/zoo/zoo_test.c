@@ -1,10 +1,10 @@
 /* Meets every animal of the zoo in a child process of its own: none may crash or stop the host, and
- * the host says of each what animals.h says that it says.
+ * the host says of each what members.h, animals.h and files.h say that it says.
  *
  *   zoo_test [ANIMAL...]     meets them, or all that need no vetting; tells of surprises
  *   zoo_test --vet           meets those that only `tenon plugin vet` finds
  *   zoo_test --show [...]    prints what Tenon says
- *   zoo_test --page          prints docs/zoo.md */
+ *   zoo_test --list          prints the animals: what is wrong, and what Tenon says */
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -15,6 +15,7 @@
 
 #include "../parts.h"
 #include "kinds.h"
+#include "members.h"
 #include "tenon/tenon.h"
 #include "zoo.h"
 
@@ -23,13 +24,26 @@ typedef struct animal {
   const char *name, *wrong, *says;
 } animal;
 
-static const animal animals[] = {
+static const animal by_hand[] = {
 #define ANIMAL(kind, name, where, wrong, says, ...) {ZOO_##kind, where, #name, wrong, says},
 #include "animals.h"
 #include "files.h"
 #undef ANIMAL
 };
-enum { N_ANIMALS = sizeof animals / sizeof *animals, TEXT = 1 << 16, SECONDS = 20 };
+enum { N_BY_HAND = sizeof by_hand / sizeof *by_hand, TEXT = 1 << 16, SECONDS = 20 };
+
+static animal animals[N_BY_HAND + ZOO_PRODUCT];
+static int n_animals;
+
+static void collect(void) {
+  static char names[ZOO_PRODUCT][ZOO_NAME], says[ZOO_PRODUCT][ZOO_SAYS];
+  for (int k = 0; k < ZOO_PRODUCT; k++)
+    if (zoo_is_animal(k))
+      animals[n_animals++] = (animal){ZOO_DESCRIPTOR, LOAD, zoo_name(k, names[k]),
+                                      zoo_damage_of(k)->wrong, zoo_says(k, says[k])};
+  memcpy(animals + n_animals, by_hand, sizeof by_hand);
+  n_animals += N_BY_HAND;
+}
 
 /* Under a sanitizer, vetting is another thing; the command may also be left out of a build. */
 #ifdef ZOO_TENON
@@ -215,80 +229,12 @@ static const char *surprise(const animal *who, const meeting *m) {
   return NULL;
 }
 
-/* ---- the page ---- */
-
-static void print_cell(const char *text) {
-  for (; *text; text++) {
-    if (*text == '|') putchar('\\');
-    putchar(*text);
-  }
-}
-
-static void print_rows(int where, const char *title, const char *what) {
-  int n = 0;
-  for (int k = 0; k < N_ANIMALS; k++) n += animals[k].where == where;
-  if (!n) return;
-  printf("\n## %s (%d)\n\n%s\n\n", title, n, what);
-  printf(where == WORKS ? "| animal | what is wrong |\n| --- | --- |\n"
-                        : "| animal | what is wrong | what Tenon says |\n| --- | --- | --- |\n");
-  for (int k = 0; k < N_ANIMALS; k++) {
-    if (animals[k].where != where) continue;
-    printf("| %s | ", animals[k].name);
-    print_cell(animals[k].wrong);
-    if (where != WORKS) printf(" | "), print_cell(animals[k].says);
-    printf(" |\n");
-  }
-}
-
-static int print_page(void) {
-  printf(
-      "# The zoo\n\n"
-      "Plug-ins that are broken on purpose (`tests/zoo`). The test `zoo.animals` meets each in a "
-      "child process and\n"
-      "checks what Tenon says; it also checks that this page, which it writes, is up to date:\n"
-      "`build/tests/zoo/zoo_test --page > docs/zoo.md`. A new animal is one line in "
-      "`tests/zoo/animals.h` or\n"
-      "`tests/zoo/files.h`. `*` stands for what differs from machine to machine.\n");
-  print_rows(LOAD, "Refused when they are loaded",
-             "`tn_runtime_load_plugin` fails, and the list of plug-ins keeps the reason.");
-  print_rows(USE, "Refused when they are used",
-             "They load, because what is wrong shows only when a callback answers. The call that "
-             "would have done harm "
-             "fails;\nthe runtime, and other models, go on.");
-  print_rows(WORKS, "Harmless",
-             "What they say is of no consequence: the model runs, and its result is right.");
-  print_rows(VET, "Beyond the host",
-             "Code that is wrong in itself. Only a run tells, so `tenon plugin vet FILE` runs it "
-             "in a child process.");
-  fputs(
-      "\n## Beyond vetting\n\n"
-      "What no test of a plug-in can be sure to show:\n\n"
-      "- A pointer that `infer`, `flops`, `refuse`, `lower`, a rewrite or a format keeps, and uses "
-      "after it has returned. Calls of\n"
-      "  `plan`, `prepare`, `run` and `finish` are taken away when these return, as the animals "
-      "`run_keeps_call` and\n"
-      "  `run_keeps_context` find out; the others stand on the host's stack or in its graph. What "
-      "they damage is seen only if it\n"
-      "  shows in a result.\n"
-      "- `longjmp` out of a callback. A jump to a frame that is gone crashes sooner or later, and "
-      "is then told as a crash in that\n"
-      "  callback; one over the host's frames into the plug-in's own callback that is still "
-      "running leaves the host's locks\n"
-      "  and counts as they were, and may not be noticed at all.\n"
-      "- What is written or read more than a page away from a buffer, or written and put back "
-      "before the callback returns.\n"
-      "- Files that are left on the disk, and state of the C library that nobody can ask for: "
-      "the time zone, random numbers,\n"
-      "  buffers of stdio. Affinity of threads, and floating-point modes of threads other than "
-      "the first.\n"
-      "- Descriptions that change later: what tables say is compared only as far as the "
-      "descriptor of the plug-in itself.\n"
-      "- `read_value` of a format.\n"
-      "- Code that waits for an input, a date, a machine or a number of calls that no test has.\n"
-      "- Malice: killing other processes, the one that vets among them, files, the network. "
-      "Limits of a child process are no\n"
-      "  sandbox.\n",
-      stdout);
+static int print_list(void) {
+  static const char *const caught[] = {"when it is loaded", "when it is used", "harmless",
+                                       "by vetting"};
+  for (int k = 0; k < n_animals; k++)
+    printf("%s (%s): %s\n  %s\n", animals[k].name, caught[animals[k].where], animals[k].wrong,
+           animals[k].says);
   return 0;
 }
 
@@ -308,11 +254,12 @@ int main(int argc, char **argv) {
   static meeting m;
   int n_met = 0, n_surprises = 0;
   const bool show = argc > 1 && !strcmp(argv[1], "--show");
-  if (argc > 1 && !strcmp(argv[1], "--page")) return print_page();
+  collect();
+  if (argc > 1 && !strcmp(argv[1], "--list")) return print_list();
   if (show) argv++, argc--;
   const bool only_vet = argc > 1 && !strcmp(argv[1], "--vet");
   if (only_vet) argv++, argc--;
-  for (int k = 0; k < N_ANIMALS; k++) {
+  for (int k = 0; k < n_animals; k++) {
     const animal *who = &animals[k];
     if (!is_met(who, only_vet, argc, argv)) continue;
     go_and_meet(who, &m);
