@@ -45,7 +45,7 @@ static tn_status read_file(bench *b, const char *path, tn_tensor *out) {
 
 static tn_status read_seed(bench *b, const char *name, tn_tensor *out) {
   char path[200];
-  snprintf(path, sizeof path, "cli/corpus_npy/%s.npy", name);
+  snprintf(path, sizeof path, "tests/fuzz/corpus/npy/%s.npy", name);
   return read_file(b, path, out);
 }
 
@@ -131,7 +131,7 @@ static void test_refusals(void **state) {
 static void test_every_cut(void **state) {
   bench *b = *state;
   tn_mapping file;
-  assert_int_equal(tn_file_map("cli/corpus_npy/i4.npy", b->diag, &file), TN_OK);
+  assert_int_equal(tn_file_map("tests/fuzz/corpus/npy/i4.npy", b->diag, &file), TN_OK);
   for (uint64_t size = 0; size < file.size; size++) {
     uint8_t *cut = malloc(size ? size : 1); /* of its own, so that sanitizers see the end */
     tn_tensor t;

@@ -59,7 +59,7 @@ static void test_seeds(void **state) {
     tn_arena arena;
     tn_diag *diag = tn_diag_create();
     tn_arena_init(&arena, tn_default_allocator());
-    snprintf(path, sizeof path, "cli/corpus_npz/%s.npz", seeds[k].seed);
+    snprintf(path, sizeof path, "tests/fuzz/corpus/npz/%s.npz", seeds[k].seed);
     tn_status s = cli_npz_each(path, &arena, diag, take, names);
     const char *message = tn_diag_text(diag);
     if (strcmp(names, seeds[k].names)) fail_msg("%s: read %s: %s", path, names, message);

@@ -1,4 +1,4 @@
-/* onnx_seeds FOLDER: writes the seeds of formats/onnx/corpus. Findings of the fuzzer lie beside
+/* onnx_seeds FOLDER: writes the seeds of tests/fuzz/corpus/onnx. Findings of the fuzzer lie beside
  * them. */
 #include <setjmp.h>
 #include <stdarg.h>

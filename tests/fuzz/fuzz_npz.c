@@ -1,5 +1,5 @@
 /* Fuzzing the reader of .npz: arbitrary bytes. Of what is read, every array must be whole and its
- * name text, and all together no more than the archive can hold. See tests/fuzz. */
+ * name text, and all together no more than the archive can hold. */
 #include <stdlib.h>
 #include <string.h>
 

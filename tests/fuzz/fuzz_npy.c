@@ -1,5 +1,5 @@
 /* Fuzzing the reader of .npy: arbitrary bytes. What is read must be whole, and must come back the
- * same when it is written and read again. See tests/fuzz. */
+ * same when it is written and read again. */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

@@ -1,4 +1,4 @@
-/* Fuzzing the ONNX format: models and values from arbitrary bytes. See tests/fuzz. */
+/* Fuzzing the ONNX format: models and values from arbitrary bytes. */
 #include <stddef.h>
 
 #include "tenon/plugin.h"
