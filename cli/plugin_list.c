@@ -164,8 +164,7 @@ static void json_plugin(const tn_runtime *runtime, const tn_plugin_info *p, cli_
   cli_json *notes = cli_json_array(e, "notes");
   for (uint32_t i = 0; i < p->n_notes; i++) cli_json_text(notes, NULL, p->notes[i]);
   cli_json *competing = cli_json_array(e, "competing");
-  if (!p->refused && strcmp(p->found_by, "built in") != 0)
-    json_competing(runtime, p->name, competing);
+  if (!p->refused && p->origin != TN_ORIGIN_BUILT_IN) json_competing(runtime, p->name, competing);
 }
 
 static bool write_json(const tn_runtime *runtime, const char *file) {

@@ -153,13 +153,21 @@ TN_API tn_status tn_runtime_notify(tn_runtime *runtime, uint32_t event);
 TN_API tn_status tn_runtime_unload_plugin(tn_runtime *runtime, const char *name, uint32_t wait_ms,
                                           tn_diag *diag);
 
+/* How a plug-in came into the runtime. */
+enum {
+  TN_ORIGIN_BUILT_IN = 0,
+  TN_ORIGIN_EXPLICIT = 1, /* the program or its user named it */
+  TN_ORIGIN_PATH = 2,     /* in a folder of TENON_PLUGIN_PATH */
+  TN_ORIGIN_INSTALLED = 3 /* in the installed folder */
+};
+
 /* What is registered. Strings and parts live as long as the runtime, or until the plug-in that they
  * are of is unloaded; the strings of one that was refused until its file is loaded again. */
 typedef struct tn_plugin_info {
   tn_head head;
   const char *name, *version, *license, *build_id;
   const char *path;     /* "" if linked in */
-  const char *found_by; /* "built in", "explicit", "TENON_PLUGIN_PATH", "installed" */
+  const char *found_by; /* origin, in words */
   const char *refused;  /* why it is not in use; NULL: in use */
   uint32_t n_ops, n_kernels, n_rewrites, n_formats;
   const char *sha256; /* of the file, in hexadecimal; "" if linked in or not read */
@@ -168,7 +176,7 @@ typedef struct tn_plugin_info {
   const char *const *notes;
   uint32_t n_notes;
   uint32_t flags; /* TN_PLUGIN_... */
-  uint32_t n_extensions, reserved;
+  uint32_t n_extensions, origin; /* TN_ORIGIN_... */
   const char *offers; /* extensions, in words: "compiler.v0 'acme-npu'"; "" if there are none */
 } tn_plugin_info;
 

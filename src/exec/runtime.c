@@ -140,8 +140,8 @@ static tn_status populate(tn_runtime *rt, const tn_runtime_options *options, tn_
   tn_status status =
       tn_registry_set_rules(rt->registry, options->plugin_allow, options->plugin_vet, diag);
   if (!status && !(options->flags & TN_RUNTIME_NO_BUILTINS))
-    status = tn_registry_add(rt->registry, tn_builtin_query, "built in", &tn_runtime_host, NULL, 0,
-                             diag);
+    status = tn_registry_add(rt->registry, tn_builtin_query, TN_ORIGIN_BUILT_IN, &tn_runtime_host,
+                             NULL, 0, diag);
   if (!status && !(options->flags & TN_RUNTIME_NO_DISCOVERY))
     status = tn_registry_discover(rt->registry, &tn_runtime_host, diag);
   return status;
@@ -223,8 +223,7 @@ tn_status tn_runtime_load_plugin(tn_runtime *rt, const char *path, const tn_opti
   if (!rt) return tn_fail(diag, TN_ERR_INVALID, "plug-in: runtime is NULL");
   const tn_status status = vet_options(options, n_options, diag);
   if (status) return status;
-  return tn_registry_load(rt->registry, path, "explicit", &tn_runtime_host, options, n_options,
-                          diag);
+  return tn_registry_load(rt->registry, path, &tn_runtime_host, options, n_options, diag);
 }
 
 tn_status tn_runtime_add_plugin(tn_runtime *rt, tn_plugin_query_fn query,
@@ -233,8 +232,8 @@ tn_status tn_runtime_add_plugin(tn_runtime *rt, tn_plugin_query_fn query,
   if (!rt) return tn_fail(diag, TN_ERR_INVALID, "plug-in: runtime is NULL");
   const tn_status status = vet_options(options, n_options, diag);
   if (status) return status;
-  return tn_registry_add(rt->registry, query, "explicit", &tn_runtime_host, options, n_options,
-                         diag);
+  return tn_registry_add(rt->registry, query, TN_ORIGIN_EXPLICIT, &tn_runtime_host, options,
+                         n_options, diag);
 }
 
 tn_status tn_runtime_unload_plugin(tn_runtime *rt, const char *name, uint32_t wait_ms,

@@ -11,7 +11,7 @@
 
 typedef struct found_file {
   char *path;
-  const char *found_by;
+  uint32_t origin;
   tn_diag *diag; /* messages of the last try */
   bool waits;    /* for an operator that a later file may bring */
 } found_file;
@@ -21,6 +21,7 @@ typedef struct finder {
   TN_VEC(found_file) files;
   tn_registry *r;
   tn_folder_info folder; /* being looked into */
+  uint32_t origin;       /* of what is in it */
   tn_status status;
 } finder;
 
@@ -33,8 +34,8 @@ static int visit(void *self, const char *name, bool is_dir) {
     return 0;
   }
   f->folder.n_files++;
-  const found_file file = {tn_arena_format(&f->arena, "%s/%s", f->folder.folder, name),
-                           f->folder.found_by, tn_diag_create(), true};
+  const found_file file = {tn_arena_format(&f->arena, "%s/%s", f->folder.folder, name), f->origin,
+                           tn_diag_create(), true};
   f->status = file.path && file.diag ? tn_vec_push(f->arena.a, &f->files, file) : TN_ERR_MEMORY;
   if (f->status) tn_diag_destroy(file.diag);
   return f->status;
@@ -57,14 +58,15 @@ static void list_folder(finder *f, const char *refused) {
   f->status = said ? tn_vec_push(f->r->a, &f->r->folders, f->folder) : TN_ERR_MEMORY;
 }
 
-static void begin_folder(finder *f, const char *folder, const char *found_by) {
-  f->folder = (tn_folder_info){.folder = folder, .found_by = found_by};
+static void begin_folder(finder *f, const char *folder, uint32_t origin) {
+  f->origin = origin;
+  f->folder = (tn_folder_info){.folder = folder, .found_by = tn_origin_text(origin)};
 }
 
-static void find_in(finder *f, const char *folder, const char *found_by, tn_diag *diag) {
+static void find_in(finder *f, const char *folder, uint32_t origin, tn_diag *diag) {
   char why[512];
   tn_diag *own = tn_diag_create();
-  begin_folder(f, folder, found_by);
+  begin_folder(f, folder, origin);
   const char *inside = tn_arena_format(&f->arena, "%s/", folder);
   if (!inside || !own)
     f->status = TN_ERR_MEMORY;
@@ -79,7 +81,7 @@ static void find_in(finder *f, const char *folder, const char *found_by, tn_diag
 }
 
 static void refuse_folder(finder *f, const char *folder, const char *why, tn_diag *diag) {
-  begin_folder(f, folder, path_variable);
+  begin_folder(f, folder, TN_ORIGIN_PATH);
   list_folder(f, why);
   tn_diag_add(diag, TN_DIAG_WARNING, "%s: '%s' is left out: %s", path_variable, folder, why);
 }
@@ -91,7 +93,7 @@ static void find_in_path(finder *f, const char *path, tn_diag *diag) {
     if (!folder)
       f->status = TN_ERR_MEMORY;
     else if (*folder == '/')
-      find_in(f, folder, path_variable, diag);
+      find_in(f, folder, TN_ORIGIN_PATH, diag);
     else
       refuse_folder(f, folder,
                     *folder ? "it is not an absolute path"
@@ -114,9 +116,9 @@ static void find_installed(finder *f, tn_diag *diag) {
 #ifdef TN_PLUGIN_DIR
   if (f->status) return;
   if (!access(TN_PLUGIN_DIR, F_OK)) {
-    find_in(f, TN_PLUGIN_DIR, "installed", diag);
+    find_in(f, TN_PLUGIN_DIR, TN_ORIGIN_INSTALLED, diag);
   } else {
-    begin_folder(f, TN_PLUGIN_DIR, "installed");
+    begin_folder(f, TN_PLUGIN_DIR, TN_ORIGIN_INSTALLED);
     list_folder(f, "it is not there");
   }
 #else
@@ -124,24 +126,11 @@ static void find_installed(finder *f, tn_diag *diag) {
 #endif
 }
 
-static tn_status refuse(tn_registry *r, const found_file *file, const char *why) {
-  tn_plug *plug = tn_plug_new(r, file->path, file->found_by);
-  if (!plug) return TN_ERR_MEMORY;
-  const tn_status status =
-      tn_fail(file->diag, TN_ERR_INVALID, "%s: is not loaded: %s", file->path, why);
-  return tn_plug_refuse(r, plug, status, file->diag);
-}
-
 /* True if the file came into use. */
 static bool try_load(tn_registry *r, found_file *file, const tn_host *host) {
-  const tn_offer offer = {file->found_by,
-                          "nobody but root and this user can write it or a folder above it", host,
-                          NULL, 0};
-  char why[512];
+  const tn_offer offer = {file->origin, host, NULL, 0};
   tn_diag_clear(file->diag);
-  const tn_status status = tn_path_is_trusted(file->path, why, sizeof why)
-                               ? tn_plug_load(r, file->path, &offer, file->diag)
-                               : refuse(r, file, why);
+  const tn_status status = tn_plug_load(r, file->path, &offer, file->diag);
   file->waits = status == TN_ERR_NOT_FOUND;
   return status == TN_OK;
 }

@@ -148,6 +148,11 @@ static tn_status check_stack(const elf_file *f) {
               : TN_OK;
 }
 
+tn_status tn_elf_check_header(const char *path, const uint8_t *data, uint64_t size, tn_diag *diag) {
+  elf_file f = {.data = data, .size = size, .path = path, .diag = diag};
+  return check_header(&f);
+}
+
 tn_status tn_elf_check(const char *path, const uint8_t *data, uint64_t size, tn_diag *diag) {
   elf_file f = {.data = data, .size = size, .path = path, .diag = diag};
   tn_status status = check_header(&f);
@@ -157,9 +162,11 @@ tn_status tn_elf_check(const char *path, const uint8_t *data, uint64_t size, tn_
   return status ? status : elf_check_dynamic(&f);
 }
 #else
+tn_status tn_elf_check_header(const char *path, const uint8_t *data, uint64_t size, tn_diag *diag) {
+  return (void)path, (void)data, (void)size, (void)diag, TN_OK;
+}
+
 tn_status tn_elf_check(const char *path, const uint8_t *data, uint64_t size, tn_diag *diag) {
-  (void)path, (void)data, (void)size;
-  (void)diag;
-  return TN_OK;
+  return (void)path, (void)data, (void)size, (void)diag, TN_OK;
 }
 #endif

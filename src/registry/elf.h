@@ -44,12 +44,14 @@ typedef struct elf_dynamic {
   uint64_t offset, n;       /* entries in the file */
   uint64_t strings, n_text; /* the string table: place in the file, and size */
   uint64_t symbols;         /* address of the symbol table */
-  uint64_t versions;        /* address of the symbols' versions; 0: they have none */
+  uint64_t versions;        /* address of the symbols' versions; ELF_ABSENT: none */
   uint32_t n_versions;      /* these are below it */
 } elf_dynamic;
 
 ElfW(Dyn) elf_entry(const elf_dynamic *d, uint64_t index);
-/* Value of the last entry of a tag; `missing` if there is none. */
+/* Value of the last entry of a tag; `missing` if there is none. The linker follows an entry that is
+ * there and 0 like any other. */
+#define ELF_ABSENT UINT64_MAX
 uint64_t elf_value(const elf_dynamic *d, int64_t tag, uint64_t missing);
 /* True if a name begins there in the string table, and ends. */
 bool elf_is_name(const elf_dynamic *d, uint64_t at);

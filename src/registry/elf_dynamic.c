@@ -74,7 +74,7 @@ enum { RESOLVED = STT_GNU_IFUNC, ANY_TYPE = 15 };
 
 static tn_status check_version(const elf_dynamic *d, uint64_t index) {
   uint16_t version;
-  if (!d->versions) return TN_OK;
+  if (d->versions == ELF_ABSENT) return TN_OK;
   const uint64_t at = elf_offset(d->f, d->versions + index * sizeof version, sizeof version);
   if (at == UINT64_MAX) return elf_damaged(d->f, "a symbol has no version in the file");
   memcpy(&version, d->f->data + at, sizeof version);
@@ -150,10 +150,12 @@ static tn_status check_old_hash(const elf_dynamic *d, uint64_t address) {
 }
 
 static tn_status check_symbols(const elf_dynamic *d) {
-  const uint64_t gnu = elf_value(d, DT_GNU_HASH, 0), old = elf_value(d, DT_HASH, 0);
-  if (!d->symbols || (!gnu && !old)) return elf_damaged(d->f, "it has no table of symbols");
-  const tn_status status = gnu ? check_gnu_hash(d, gnu) : TN_OK;
-  return status || !old ? status : check_old_hash(d, old);
+  const uint64_t gnu = elf_value(d, DT_GNU_HASH, ELF_ABSENT);
+  const uint64_t old = elf_value(d, DT_HASH, ELF_ABSENT);
+  if (!d->symbols || (gnu == ELF_ABSENT && old == ELF_ABSENT))
+    return elf_damaged(d->f, "it has no table of symbols");
+  const tn_status status = gnu != ELF_ABSENT ? check_gnu_hash(d, gnu) : TN_OK;
+  return status || old == ELF_ABSENT ? status : check_old_hash(d, old);
 }
 
 /* ---- the section ---- */
@@ -168,10 +170,13 @@ static tn_status check_sizes(const elf_dynamic *d) {
                                      {DT_RELR, DT_RELRENT},
                                      {DT_JMPREL, DT_PLTRELSZ},
                                      {DT_JMPREL, DT_PLTREL},
+                                     {DT_PLTREL, DT_JMPREL},
+                                     {DT_PLTREL, DT_PLTRELSZ},
                                      {DT_INIT_ARRAY, DT_INIT_ARRAYSZ},
                                      {DT_FINI_ARRAY, DT_FINI_ARRAYSZ}};
   for (size_t k = 0; k < sizeof pairs / sizeof *pairs; k++)
-    if (elf_value(d, pairs[k][0], 0) && elf_value(d, pairs[k][1], UINT64_MAX) == UINT64_MAX)
+    if (elf_value(d, pairs[k][0], ELF_ABSENT) != ELF_ABSENT &&
+        elf_value(d, pairs[k][1], ELF_ABSENT) == ELF_ABSENT)
       return elf_damaged(d->f, "it does not say what size a table has");
   return TN_OK;
 }

@@ -25,6 +25,13 @@ enum { RELATIVE = -1, RESOLVED = -2, COPY = -3 }; /* not known here */
 #endif
 enum { NOTHING = 0 };
 
+/* Relocations with addends or without: the linker ends the program over the wrong kind. */
+#if __SIZEOF_POINTER__ == 8 || defined(__riscv)
+enum { NATIVE = DT_RELA };
+#else
+enum { NATIVE = DT_REL };
+#endif
+
 #if !defined(DT_RELR) /* of newer headers */
 enum { DT_RELRSZ = 35, DT_RELR = 36, DT_RELRENT = 37 };
 #endif
@@ -60,15 +67,15 @@ static bool is_code(const elf_dynamic *d, uint64_t address) {
 static tn_status check_functions(const elf_dynamic *d) {
   static const int64_t tags[] = {DT_INIT, DT_FINI};
   for (size_t k = 0; k < sizeof tags / sizeof *tags; k++) {
-    const uint64_t address = elf_value(d, tags[k], 0);
-    if (address && !is_code(d, address)) return elf_damaged(d->f, no_code);
+    const uint64_t address = elf_value(d, tags[k], ELF_ABSENT);
+    if (address != ELF_ABSENT && !is_code(d, address)) return elf_damaged(d->f, no_code);
   }
   return TN_OK;
 }
 
-static tn_status check_array(const elf_dynamic *d, functions array) {
-  if (!array.bytes || elf_is_mapped(d->f, array.address, array.bytes, 0)) return TN_OK;
-  return elf_damaged(d->f, "the functions that begin or end it are not in a segment");
+static tn_status check_array(const places *p, functions array) {
+  if (!array.bytes || elf_is_mapped(p->d->f, array.address, array.bytes, p->flags)) return TN_OK;
+  return elf_damaged(p->d->f, "the functions that begin or end it are not in a segment");
 }
 
 /* ---- relocations ---- */
@@ -136,7 +143,8 @@ static tn_status check_packed(const places *p) {
 }
 
 tn_status elf_check_relocations(const elf_dynamic *d) {
-  const bool addends = elf_value(d, DT_PLTREL, 0) == DT_RELA;
+  const uint64_t plt = elf_value(d, DT_PLTREL, NATIVE);
+  const bool addends = plt == DT_RELA;
   const table tables[] = {
       {DT_RELA, DT_RELASZ, DT_RELACOUNT, sizeof(ElfW(Rela))},
       {DT_REL, DT_RELSZ, DT_RELCOUNT, sizeof(ElfW(Rel))},
@@ -146,8 +154,10 @@ tn_status elf_check_relocations(const elf_dynamic *d) {
               .end = {elf_value(d, DT_FINI_ARRAY, 0), elf_value(d, DT_FINI_ARRAYSZ, 0)},
               .flags = flags_of_places(d)};
   tn_status s = check_functions(d);
-  if (!s) s = check_array(d, p.begin);
-  if (!s) s = check_array(d, p.end);
+  if (!s) s = check_array(&p, p.begin);
+  if (!s) s = check_array(&p, p.end);
+  if (!s && plt != NATIVE)
+    return elf_damaged(d->f, "its relocations are not of this machine's kind");
   for (size_t k = 0; !s && k < sizeof tables / sizeof *tables; k++) s = check_table(&p, tables[k]);
   if (!s) s = check_packed(&p);
   if (!s && !elf_value(d, DT_RELR, 0) &&

@@ -75,14 +75,16 @@ static tn_status check_offered(chains *c, uint64_t at) {
 
 tn_status elf_check_versions(elf_dynamic *d) {
   chains c = {.d = d, .n_left = MAX_RECORDS};
-  const uint64_t needed = elf_value(d, DT_VERNEED, 0), offered = elf_value(d, DT_VERDEF, 0);
-  d->versions = elf_value(d, DT_VERSYM, 0);
-  tn_status status = needed ? check_needed(&c, needed) : TN_OK;
-  if (!status && offered) status = check_offered(&c, offered);
+  const uint64_t needed = elf_value(d, DT_VERNEED, ELF_ABSENT);
+  const uint64_t offered = elf_value(d, DT_VERDEF, ELF_ABSENT);
+  const bool any = needed != ELF_ABSENT || offered != ELF_ABSENT;
+  d->versions = elf_value(d, DT_VERSYM, ELF_ABSENT);
+  tn_status status = needed != ELF_ABSENT ? check_needed(&c, needed) : TN_OK;
+  if (!status && offered != ELF_ABSENT) status = check_offered(&c, offered);
   d->n_versions = c.highest + 1;
-  if (!status && (needed || offered) && !d->versions)
+  if (!status && any && d->versions == ELF_ABSENT)
     return elf_damaged(d->f, "it has versions, and does not say of which symbols");
-  if (!status && d->versions && !needed && !offered)
+  if (!status && d->versions != ELF_ABSENT && !any)
     return elf_damaged(d->f, "its symbols are of versions that it does not have");
   return status;
 }

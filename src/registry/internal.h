@@ -33,6 +33,8 @@ bool tn_image_executable(const tn_image *image, uintptr_t p);
 /* Whether dlopen may be asked to map a file with these bytes: it crashes the process on some files,
  * and ends it on others. */
 tn_status tn_elf_check(const char *path, const uint8_t *data, uint64_t size, tn_diag *diag);
+/* The same of the header alone, of which the data are there if the file has them. */
+tn_status tn_elf_check_header(const char *path, const uint8_t *data, uint64_t size, tn_diag *diag);
 
 /* ---- a plug-in ---- */
 

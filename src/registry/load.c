@@ -1,67 +1,249 @@
-/* Plug-ins in shared libraries that are named by a path. */
+/* The way of a shared library into the process, step by step:
+ *
+ *   named      by a path without links        allowed    by the lists of allow.c, if there are any
+ *   trusted    nobody else can have put it    vetted     in a process of its own, if that is wished:
+ *   opened     a regular file, not too large             vet_child.c
+ *   read       once: what is checked is kept  mapped     by the dynamic linker; it is still the same
+ *   sound      as ELF: elf.c                  asked      for tn_plugin_query, which is code
+ *
+ * Then tn_plug_take (registry.c) vets the descriptor, starts the plug-in and publishes its parts.
+ *
+ * What was checked must be what is mapped. The file is opened once, and its identity, its hash and
+ * its headers are those of that descriptor; dlopen gets the path, and the path has to lead to the
+ * same file before and after it. dlopen of /proc/self/fd/N would map the descriptor itself, but a
+ * library loaded so has no $ORIGIN for what it needs in turn, debuggers and profilers do not find
+ * its file, and it fails where /proc is not mounted. Between the checks nobody can exchange the
+ * file who could not do worse anyway: where trust is asked for, nobody but root and this user can
+ * write any folder on the way. */
+#include "registry/load.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/file.h"
-#include "registry/load.h"
+#include "base/sha256.h"
+#include "base/trust.h"
 
-tn_status tn_plug_load(tn_registry *r, const char *path, const tn_offer *offer, tn_diag *diag) {
-  tn_plug *plug = tn_plug_new(r, path, offer->found_by);
-  if (!plug) return tn_fail(diag, TN_ERR_MEMORY, "%s: out of memory", path);
-  if (offer->why) tn_plug_note(plug, "%s", offer->why);
-  tn_plugin_query_fn query = NULL;
-  const tn_status status = tn_plug_map(r, plug, diag, &query);
-  return status ? tn_plug_refuse(r, plug, status, diag) : tn_plug_take(r, plug, query, offer, diag);
-}
+enum { MAX_LIBRARY = 1 << 30 }; /* bytes: all of it is read before the linker sees it */
+
+typedef struct library {
+  const char *path;
+  int fd;
+  struct stat seen;
+  uint8_t *bytes; /* seen.st_size of them; a copy, which nobody can cut short meanwhile */
+} library;
+
+/* ---- trusted ---- */
 
 /* Whoever names a file vouches for its owner and group; not for what everybody may have put there.
  */
-static const char *everybody_may_write(const char *path) {
+static bool everybody_may_write(const char *path, char *why, size_t size) {
   struct stat file, folder;
   tn_arena arena;
   tn_arena_init(&arena, tn_default_allocator());
-  const char *dir = tn_path_dir(&arena, path), *why = NULL;
+  const char *dir = tn_path_dir(&arena, path), *text = "";
   if (!dir || stat(path, &file) || stat(dir, &folder))
-    why = "it cannot be examined";
+    text = "it cannot be examined";
   else if (file.st_mode & S_IWOTH)
-    why = "everybody can write it";
+    text = "everybody can write it";
   else if ((folder.st_mode & S_IWOTH) && !(folder.st_mode & S_ISVTX))
-    why = "everybody can write its folder";
+    text = "everybody can write its folder";
   tn_arena_clear(&arena);
-  return why;
+  snprintf(why, size, "%s", text);
+  return *text != 0;
 }
 
-/* Answers the real path in buf, of PATH_MAX bytes; NULL: *out_status says why not. */
-static const char *find_named(const char *path, char *buf, tn_diag *diag, tn_status *out_status) {
-  /* dlopen would search the system's folders for a name without a slash. */
-  const char *real = realpath(path, buf), *why = real ? everybody_may_write(real) : NULL;
-  *out_status = TN_OK;
-  if (!real)
-    *out_status = tn_fail(diag, TN_ERR_NOT_FOUND, "%s: there is no such file", path);
-  else if (why)
-    *out_status = tn_fail(diag, TN_ERR_INVALID, "%s: is not loaded: %s", real, why);
-  return *out_status ? NULL : real;
+/* A list of hashes is worth something only where the file that was hashed is the one that is
+ * mapped. */
+static tn_status check_trusted(const tn_registry *r, tn_plug *plug, tn_diag *diag) {
+  char why[512];
+  const char *path = plug->info.path;
+  const bool is_named =
+      plug->info.origin == TN_ORIGIN_EXPLICIT || plug->info.origin == TN_ORIGIN_EXAMINED;
+  if (is_named ? everybody_may_write(path, why, sizeof why)
+               : !tn_path_is_trusted(path, why, sizeof why))
+    return tn_fail(diag, TN_ERR_INVALID, "%s: is not loaded: %s", path, why);
+  if (r->allow && !tn_path_is_trusted(path, why, sizeof why))
+    return tn_fail(diag, TN_ERR_INVALID, "%s: is not loaded: a SHA-256 says nothing about it: %s",
+                   path, why);
+  if (plug->info.origin != TN_ORIGIN_EXAMINED)
+    tn_plug_note(plug, "%s",
+                 is_named ? "was named by the program or its user"
+                          : "nobody but root and this user can write it or a folder above it");
+  return TN_OK;
+}
+
+/* ---- opened and read ---- */
+
+static tn_status open_library(library *l, tn_diag *diag) {
+  /* O_NONBLOCK: opening a FIFO returns at once, so that it can be refused. */
+  l->fd = open(l->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (l->fd < 0 || fstat(l->fd, &l->seen)) {
+    const int error = errno;
+    return tn_fail(diag, error == ENOENT ? TN_ERR_NOT_FOUND : TN_ERR_IO, "%s: cannot be opened: %s",
+                   l->path, strerror(error));
+  }
+  if (!S_ISREG(l->seen.st_mode))
+    return tn_fail(diag, TN_ERR_INVALID, "cannot load %s: it is not a regular file", l->path);
+  if (l->seen.st_size > MAX_LIBRARY)
+    return tn_fail(diag, TN_ERR_OVERFLOW, "%s: is not loaded: it has %lld bytes, the limit is %d",
+                   l->path, (long long)l->seen.st_size, MAX_LIBRARY);
+  return TN_OK;
+}
+
+static tn_status changed(const char *path, tn_diag *diag) {
+  return tn_fail(diag, TN_ERR_IO, "%s: is not loaded: it was changed while it was being loaded",
+                 path);
+}
+
+/* Up to `end` bytes of the file, of which `at` are there already. */
+static tn_status read_upto(const library *l, int64_t at, int64_t end, tn_diag *diag) {
+  while (at < end) {
+    const ssize_t n = pread(l->fd, l->bytes + at, (size_t)(end - at), at);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return tn_fail(diag, TN_ERR_IO, "%s: cannot be read: %s", l->path, strerror(errno));
+    if (!n) return changed(l->path, diag);
+    at += n;
+  }
+  return TN_OK;
+}
+
+/* A file that is no library at all is not read to its end. */
+static tn_status read_library(const tn_allocator *a, library *l, tn_diag *diag) {
+  enum { BEGINNING = 4096 };
+  const int64_t size = l->seen.st_size, first = size < BEGINNING ? size : BEGINNING;
+  l->bytes = tn_alloc(a, (uint64_t)size + 1);
+  if (!l->bytes) return tn_fail(diag, TN_ERR_MEMORY, "%s: out of memory", l->path);
+  tn_status status = read_upto(l, 0, first, diag);
+  if (!status) status = tn_elf_check_header(l->path, l->bytes, (uint64_t)size, diag);
+  return status ? status : read_upto(l, first, size, diag);
+}
+
+static bool is_same(const struct stat *a, const struct stat *b) {
+  return a->st_dev == b->st_dev && a->st_ino == b->st_ino && a->st_size == b->st_size &&
+         a->st_mtim.tv_sec == b->st_mtim.tv_sec && a->st_mtim.tv_nsec == b->st_mtim.tv_nsec &&
+         a->st_ctim.tv_sec == b->st_ctim.tv_sec && a->st_ctim.tv_nsec == b->st_ctim.tv_nsec;
+}
+
+static tn_status check_same(const library *l, tn_diag *diag) {
+  struct stat now;
+  return !stat(l->path, &now) && is_same(&l->seen, &now) ? TN_OK : changed(l->path, diag);
+}
+
+static tn_status hash_library(tn_plug *plug, const library *l) {
+  char sha256[TN_SHA256_TEXT];
+  tn_sha256_text(l->bytes, (uint64_t)l->seen.st_size, sha256);
+  const char *text = tn_arena_str(&plug->arena, sha256);
+  if (text) plug->info.sha256 = text;
+  return text ? TN_OK : TN_ERR_MEMORY;
+}
+
+/* ---- allowed ---- */
+
+static tn_status check_allowed(const tn_registry *r, tn_plug *plug, tn_diag *diag) {
+  char real[PATH_MAX];
+  const char *path = plug->info.path, *why = NULL;
+  for (const tn_allow *allow = r->allow; allow; allow = allow->next) {
+    const tn_allow_line *line = tn_allow_find(allow, path, plug->info.sha256, &why);
+    if (!line && realpath(path, real)) line = tn_allow_find(allow, real, plug->info.sha256, &why);
+    if (!line)
+      return tn_fail(diag, TN_ERR_INVALID,
+                     "%s: is not loaded: the list of allowed plug-ins %s %s (it is %s)", path,
+                     allow->path, why, plug->info.sha256);
+    tn_plug_note(plug, "is allowed by %s, line %d", allow->path, line->number);
+  }
+  return TN_OK;
+}
+
+/* ---- mapped ---- */
+
+static tn_status map(tn_plug *plug, tn_diag *diag) {
+  const char *path = plug->info.path;
+  plug->library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+  if (plug->library) return TN_OK;
+  const char *why = dlerror();
+  return tn_fail(diag, TN_ERR_IO, "%s: cannot be loaded: %s", path, why ? why : "no reason given");
+}
+
+static tn_status find_query(tn_plug *plug, tn_diag *diag, tn_plugin_query_fn *out_query) {
+  void *symbol = dlsym(plug->library, "tn_plugin_query");
+  if (!symbol)
+    return tn_fail(diag, TN_ERR_INVALID,
+                   "%s: is not a plug-in of Tenon: it does not export tn_plugin_query",
+                   plug->info.path);
+  tn_image image;
+  if (tn_image_read(plug->a, &image))
+    return tn_fail(diag, TN_ERR_MEMORY, "%s: out of memory", plug->info.path);
+  const bool is_code = tn_image_executable(&image, (uintptr_t)symbol);
+  tn_image_free(&image);
+  if (!is_code)
+    return tn_fail(diag, TN_ERR_INVALID,
+                   "%s: is not a plug-in of Tenon: its tn_plugin_query is no function",
+                   plug->info.path);
+  memcpy(out_query, &symbol, sizeof symbol); /* ISO C has no cast from object to function pointer */
+  return TN_OK;
+}
+
+/* ---- all of it ---- */
+
+static tn_status load(tn_registry *r, tn_plug *plug, tn_diag *diag, tn_plugin_query_fn *out_query) {
+  library l = {.path = plug->info.path, .fd = -1};
+  /* whoever vets it maps it, too */
+  const bool vets = r->vet && plug->info.origin != TN_ORIGIN_EXAMINED;
+  tn_status status = check_trusted(r, plug, diag);
+  if (!status) status = open_library(&l, diag);
+  if (!status) status = read_library(r->a, &l, diag);
+  if (!status) status = tn_elf_check(l.path, l.bytes, (uint64_t)l.seen.st_size, diag);
+  if (!status) status = hash_library(plug, &l);
+  if (!status) status = check_allowed(r, plug, diag);
+  if (!status && vets) status = tn_plug_vet_in_child(r, plug, diag);
+  if (!status) status = check_same(&l, diag);
+  if (!status) status = map(plug, diag);
+  if (!status) status = check_same(&l, diag);
+  if (!status) status = find_query(plug, diag, out_query);
+  tn_free(r->a, l.bytes, (uint64_t)l.seen.st_size + 1);
+  if (l.fd >= 0) close(l.fd);
+  return status;
+}
+
+tn_status tn_plug_load(tn_registry *r, const char *path, const tn_offer *offer, tn_diag *diag) {
+  tn_plug *plug = tn_plug_new(r, path, offer->origin);
+  if (!plug) return tn_fail(diag, TN_ERR_MEMORY, "%s: out of memory", path);
+  tn_plugin_query_fn query = NULL;
+  const tn_status status = load(r, plug, diag, &query);
+  if (status) return tn_plug_refuse(r, plug, status, diag);
+  return tn_plug_take(r, plug, query, offer, diag);
+}
+
+/* A file that somebody names: dlopen would search the system's folders for a name without a slash.
+ * Answers the real path in buf, of PATH_MAX bytes; NULL: there is none. */
+static const char *find_named(const char *path, char *buf, tn_diag *diag) {
+  const char *real = realpath(path, buf);
+  if (!real) tn_fail(diag, TN_ERR_NOT_FOUND, "%s: there is no such file", path);
+  return real;
 }
 
 static tn_status load_named(tn_registry *r, const char *path, const tn_offer *offer,
                             tn_diag *diag) {
   char buf[PATH_MAX];
-  tn_status status;
-  const char *real = find_named(path, buf, diag, &status);
+  const char *real = find_named(path, buf, diag);
   if (real) return tn_plug_load(r, real, offer, diag);
-  tn_plug *plug = tn_plug_new(r, path, offer->found_by);
-  if (plug) tn_plug_refuse(r, plug, status, diag);
-  return status;
+  tn_plug *plug = tn_plug_new(r, path, offer->origin);
+  if (plug) tn_plug_refuse(r, plug, TN_ERR_NOT_FOUND, diag);
+  return TN_ERR_NOT_FOUND;
 }
 
-tn_status tn_registry_load(tn_registry *r, const char *path, const char *found_by,
-                           const tn_host *host, const tn_option *const *options, uint32_t n_options,
-                           tn_diag *diag) {
+tn_status tn_registry_load(tn_registry *r, const char *path, const tn_host *host,
+                           const tn_option *const *options, uint32_t n_options, tn_diag *diag) {
   if (!path || !*path) return tn_fail(diag, TN_ERR_INVALID, "plug-in: no path is given");
-  const tn_offer offer = {found_by, "was named by the program or its user", host, options,
-                          n_options};
+  const tn_offer offer = {TN_ORIGIN_EXPLICIT, host, options, n_options};
   tn_diag *own = tn_diag_create();
   if (!own) return TN_ERR_MEMORY;
   pthread_mutex_lock(&r->change);
@@ -91,13 +273,12 @@ static void show(const tn_plug *plug, tn_examined *out) {
 
 tn_status tn_registry_map(tn_registry *r, const char *path, tn_diag *diag, tn_examined *out) {
   char buf[PATH_MAX];
-  tn_status status;
   memset(out, 0, sizeof *out);
-  const char *real = find_named(path, buf, diag, &status);
-  tn_plug *plug = out->plug = tn_plug_new(r, real ? real : path, "examined");
+  const char *real = find_named(path, buf, diag);
+  tn_plug *plug = out->plug = tn_plug_new(r, real ? real : path, TN_ORIGIN_EXAMINED);
   if (!plug) return tn_fail(diag, TN_ERR_MEMORY, "%s: out of memory", path);
   out->info = plug->info;
-  return status ? status : tn_plug_map(r, plug, diag, &out->query);
+  return real ? load(r, plug, diag, &out->query) : TN_ERR_NOT_FOUND;
 }
 
 tn_status tn_registry_examine(tn_registry *r, tn_diag *diag, tn_examined *e) {

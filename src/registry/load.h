@@ -5,16 +5,21 @@
 
 #include "registry/internal.h"
 
+/* Of plug-ins that are looked at and never used: beyond those of tenon.h. */
+enum { TN_ORIGIN_EXAMINED = TN_ORIGIN_INSTALLED + 1 };
+
+/* "TENON_PLUGIN_PATH" */
+const char *tn_origin_text(uint32_t origin);
+
 /* What comes along with a plug-in. */
 typedef struct tn_offer {
-  const char *found_by;
-  const char *why; /* how it was found and why its file was trusted; NULL: nothing is to be said */
+  uint32_t origin; /* TN_ORIGIN_... */
   const tn_host *host;
   const tn_option *const *options;
   uint32_t n_options;
 } tn_offer;
 
-tn_plug *tn_plug_new(tn_registry *r, const char *path, const char *found_by); /* NULL: no memory */
+tn_plug *tn_plug_new(tn_registry *r, const char *path, uint32_t origin); /* NULL: no memory */
 void tn_plug_stop(tn_plug *plug); /* shuts it down if it was started */
 void tn_plug_free(tn_plug *plug); /* stops it, unmaps it; NULL is legal */
 /* Asks the plug-in for its descriptor and vets it. */
@@ -25,15 +30,13 @@ tn_status tn_plug_take(tn_registry *r, tn_plug *plug, tn_plugin_query_fn query,
                        const tn_offer *offer, tn_diag *diag);
 /* Lists it as refused with the errors in diag; takes plug; answers status. */
 tn_status tn_plug_refuse(tn_registry *r, tn_plug *plug, tn_status status, tn_diag *diag);
-/* Checks the file of plug, asks the list of what is allowed and the command that vets, if there are
- * any, and maps it: file.c, vet_child.c. */
-tn_status tn_plug_map(tn_registry *r, tn_plug *plug, tn_diag *diag, tn_plugin_query_fn *out_query);
+/* vet_child.c: runs the command that vets, or knows what it answered before. */
 tn_status tn_plug_vet_in_child(tn_registry *r, tn_plug *plug, tn_diag *diag);
 /* Adds to info.notes: one line; what its kernels mean for those of others; the warnings in diag. */
 void tn_plug_note(tn_plug *plug, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void tn_plug_note_overrides(tn_plug *plug, const tn_tables *known);
 void tn_plug_note_warnings(tn_plug *plug, const tn_diag *diag);
-/* The file at path, which has been found trustworthy; diag as for tn_plug_take. */
+/* Takes in the file at path, or lists it as refused; diag as for tn_plug_take. */
 tn_status tn_plug_load(tn_registry *r, const char *path, const tn_offer *offer, tn_diag *diag);
 
 #endif

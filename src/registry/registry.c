@@ -43,19 +43,26 @@ tn_status tn_registry_create(const tn_allocator *a, tn_registry **out_registry) 
 
 /* ---- plug-ins ---- */
 
-tn_plug *tn_plug_new(tn_registry *r, const char *path, const char *found_by) {
+const char *tn_origin_text(uint32_t origin) {
+  static const char *const texts[] = {"built in", "explicit", "TENON_PLUGIN_PATH", "installed",
+                                      "examined"};
+  return texts[origin];
+}
+
+tn_plug *tn_plug_new(tn_registry *r, const char *path, uint32_t origin) {
   tn_plug *plug = tn_alloc(r->a, sizeof *plug);
   if (!plug) return NULL;
   plug->a = r->a;
   tn_arena_init(&plug->arena, r->a);
-  plug->owner.stays = !strcmp(found_by, "built in");
+  plug->owner.stays = origin == TN_ORIGIN_BUILT_IN;
   plug->info.head = (tn_head)TN_HEAD(tn_plugin_info);
   plug->info.sha256 = "";
   plug->info.name = plug->info.version = plug->info.license = plug->info.build_id = "";
   plug->info.offers = "";
   plug->info.path = tn_arena_str(&plug->arena, path);
-  plug->info.found_by = tn_arena_str(&plug->arena, found_by);
-  if (plug->info.path && plug->info.found_by) return plug;
+  plug->info.origin = origin;
+  plug->info.found_by = tn_origin_text(origin);
+  if (plug->info.path) return plug;
   tn_plug_free(plug);
   return NULL;
 }
@@ -300,12 +307,12 @@ tn_status tn_plug_take(tn_registry *r, tn_plug *plug, tn_plugin_query_fn query,
   return status ? tn_plug_refuse(r, plug, status, diag) : TN_OK;
 }
 
-tn_status tn_registry_add(tn_registry *r, tn_plugin_query_fn query, const char *found_by,
+tn_status tn_registry_add(tn_registry *r, tn_plugin_query_fn query, uint32_t origin,
                           const tn_host *host, const tn_option *const *options, uint32_t n_options,
                           tn_diag *diag) {
   if (!query) return tn_fail(diag, TN_ERR_INVALID, "plug-in that is linked in: query is NULL");
-  const tn_offer offer = {found_by, NULL, host, options, n_options};
-  tn_plug *plug = tn_plug_new(r, "", found_by);
+  const tn_offer offer = {origin, host, options, n_options};
+  tn_plug *plug = tn_plug_new(r, "", origin);
   tn_diag *own = tn_diag_create();
   tn_status status = TN_ERR_MEMORY;
   pthread_mutex_lock(&r->change);

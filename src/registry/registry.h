@@ -56,12 +56,11 @@ void tn_registry_report(tn_registry *r, const char *text);
 void tn_registry_asks(tn_registry *r);
 
 /* Vets the descriptor, copies what it has into the host's structs, calls init, merges its parts.
- * All or nothing. found_by: "built in", "explicit", "TENON_PLUGIN_PATH", "installed". A refused
- * plug-in is listed with its reason. */
-tn_status tn_registry_load(tn_registry *r, const char *path, const char *found_by,
-                           const tn_host *host, const tn_option *const *options, uint32_t n_options,
-                           tn_diag *diag);
-tn_status tn_registry_add(tn_registry *r, tn_plugin_query_fn query, const char *found_by,
+ * All or nothing. A refused plug-in is listed with its reason. load: of a library that somebody
+ * names. origin: TN_ORIGIN_BUILT_IN or _EXPLICIT. */
+tn_status tn_registry_load(tn_registry *r, const char *path, const tn_host *host,
+                           const tn_option *const *options, uint32_t n_options, tn_diag *diag);
+tn_status tn_registry_add(tn_registry *r, tn_plugin_query_fn query, uint32_t origin,
                           const tn_host *host, const tn_option *const *options, uint32_t n_options,
                           tn_diag *diag);
 /* Takes a plug-in away that is in use: waits up to wait_ms for its users to go, then shuts it down

@@ -177,7 +177,7 @@ static void vet(world *w, const void *code) {
   tn_diag *diag = tn_diag_create();
   const tn_allocator *a = tn_default_allocator();
   if (tn_registry_create(a, &r)) abort();
-  tn_plug *plug = tn_plug_new(r, "", "explicit");
+  tn_plug *plug = tn_plug_new(r, "", TN_ORIGIN_EXPLICIT);
   const uintptr_t begin = (uintptr_t)w, function = (uintptr_t)code;
   tn_range ranges[] = {{begin, begin + sizeof *w, true, false},
                        {function, function + 1, false, true}};

@@ -208,7 +208,7 @@ static UNUSED int teardown(void **state) {
 static UNUSED tn_status add(fixture *f, const tn_plugin *plugin) {
   offered = plugin;
   tn_diag_clear(f->diag);
-  return tn_registry_add(f->r, query, "explicit", NULL, NULL, 0, f->diag);
+  return tn_registry_add(f->r, query, TN_ORIGIN_EXPLICIT, NULL, NULL, 0, f->diag);
 }
 
 static UNUSED void assert_says(fixture *f, const char *text) {

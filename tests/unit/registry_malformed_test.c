@@ -279,7 +279,8 @@ static void test_no_descriptor(void **state) {
   assert_says(f, "plug-in that is linked in: tn_plugin_query offers nothing for " HOST_ABI);
   assert_int_equal(add(f, (const tn_plugin *)((uintptr_t)&f->w.plugin | 1)), TN_ERR_INVALID);
   assert_says(f, "which is not aligned");
-  assert_int_equal(tn_registry_add(f->r, NULL, "explicit", NULL, NULL, 0, f->diag), TN_ERR_INVALID);
+  assert_int_equal(tn_registry_add(f->r, NULL, TN_ORIGIN_EXPLICIT, NULL, NULL, 0, f->diag),
+                   TN_ERR_INVALID);
 }
 
 /* A table of thousands of broken entries is no reason for thousands of messages. */

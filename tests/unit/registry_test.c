@@ -385,7 +385,8 @@ static void test_init_and_shutdown(void **state) {
   f->w2.plugin.shutdown = shutdown_b;
   tn_registry_set_ctx(f->r, f);
   offered = &f->w.plugin;
-  assert_int_equal(tn_registry_add(f->r, query, "explicit", NULL, options, 1, f->diag), TN_OK);
+  assert_int_equal(tn_registry_add(f->r, query, TN_ORIGIN_EXPLICIT, NULL, options, 1, f->diag),
+                   TN_OK);
   assert_ptr_equal(tn_registry_op_at(f->r, 0)->owner->self, f);
   assert_added(f, &f->w2.plugin);
   assert_string_equal(events, "AB");
@@ -437,7 +438,8 @@ static void test_notify(void **state) {
   assert_string_equal(events, "A?");
   *events = 0;
   offered = &f->w2.plugin;
-  assert_int_equal(tn_registry_add(f->r, query, "explicit", NULL, options, 1, f->diag), TN_OK);
+  assert_int_equal(tn_registry_add(f->r, query, TN_ORIGIN_EXPLICIT, NULL, options, 1, f->diag),
+                   TN_OK);
   tn_registry_notify(f->r, TN_EVENT_SUSPEND);
   assert_string_equal(events, "A?2");
 }
@@ -517,7 +519,7 @@ static void test_out_of_memory(void **state) {
     status = tn_registry_create(&a, &r);
     assert_true(status ? !r : !!r);
     offered = &f->w.plugin;
-    if (!status) status = tn_registry_add(r, query, "explicit", NULL, NULL, 0, NULL);
+    if (!status) status = tn_registry_add(r, query, TN_ORIGIN_EXPLICIT, NULL, NULL, 0, NULL);
     if (status) assert_int_equal(status, TN_ERR_MEMORY);
     if (status && r) assert_int_equal(tn_registry_n_ops(r), 0);
     tn_registry_destroy(r);

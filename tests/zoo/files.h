@@ -29,6 +29,10 @@ ANIMAL(FILE, file_link_loop, LOAD, "a symbolic link to itself", "*zoo.so: there 
 ANIMAL(FILE, file_public, LOAD, "a file that everybody can write",
   "*zoo.so: is not loaded: everybody can write it",
   write_file(f); chmod(f->path, 0666); return)
+ANIMAL(FILE, file_sparse, LOAD, "10 GB of nothing", "*zoo.so: is not loaded: it has 10000000000 bytes*",
+  write_file(f); if (truncate(f->path, 10000000000)) abort(); return)
+ANIMAL(FILE, file_sparse_text, LOAD, "half a GB that begin with a text", "*zoo.so: is not a shared library",
+  f->bytes[0] = 'T'; write_file(f); if (truncate(f->path, 1 << 29)) abort(); return)
 ANIMAL(FILE, file_program, LOAD, "a program", "*zoo.so: is not a shared library, but a program",
   read_file(f, "/proc/self/exe"))
 ANIMAL(FILE, file_uncut, WORKS, "it is cut off after all that is mapped", "",
@@ -165,6 +169,35 @@ ANIMAL(FILE, elf_relocation_symbol, LOAD, "a relocation is of symbol 1000000",
 ANIMAL(FILE, elf_init_wild, LOAD, "the function that begins it is not there",
   "*zoo.so: is damaged: a function that begins or ends it is no code",
   entry(f, DT_INIT)->d_un.d_ptr = 1 << 30)
+ANIMAL(FILE, elf_init_zero, LOAD, "the function that begins it is its header",
+  "*zoo.so: is damaged: a function that begins or ends it is no code",
+  entry(f, DT_INIT)->d_un.d_ptr = 0)
+ANIMAL(FILE, elf_fini_zero, LOAD, "the function that ends it is its header",
+  "*zoo.so: is damaged: a function that begins or ends it is no code",
+  entry(f, DT_FINI)->d_un.d_ptr = 0)
+ANIMAL(FILE, elf_init_array_zero, LOAD, "the functions that begin it are its header",
+  "*zoo.so: is damaged: the functions that begin or end it are not in a segment",
+  entry(f, DT_INIT_ARRAY)->d_un.d_ptr = 0)
+ANIMAL(FILE, elf_hash_zero, LOAD, "its hash table is its header",
+  "*zoo.so: is damaged: *", entry(f, DT_GNU_HASH)->d_un.d_ptr = 0)
+ANIMAL(FILE, elf_versym_zero, LOAD, "the versions of its symbols are its header",
+  "*zoo.so: is damaged: a symbol is of a version that it does not have",
+  entry(f, DT_VERSYM)->d_un.d_ptr = 0)
+ANIMAL(FILE, elf_versions_zero, LOAD, "the versions that it needs are its header",
+  "*zoo.so: is damaged: its table of versions is not in the file",
+  entry(f, DT_VERNEED)->d_un.d_ptr = 0)
+ANIMAL(FILE, elf_calls_wild, LOAD, "it says of which kind its relocations of calls are, not where",
+  "*zoo.so: is damaged: it does not say what size a table has",
+  entry(f, DT_JMPREL)->d_tag = 0x6ffffff0 - 77)
+ANIMAL(FILE, elf_calls_many, LOAD, "it does not say how many relocations of calls it has",
+  "*zoo.so: is damaged: it does not say what size a table has",
+  entry(f, DT_PLTRELSZ)->d_tag = 0x6ffffff0 - 77)
+ANIMAL(FILE, elf_calls_nowhere, LOAD, "its relocations of calls have a kind, and nothing else",
+  "*zoo.so: is damaged: it does not say what size a table has",
+  entry(f, DT_JMPREL)->d_tag = 0x6ffffff0 - 77; entry(f, DT_PLTRELSZ)->d_tag = 0x6ffffff0 - 78)
+ANIMAL(FILE, elf_calls_kind, LOAD, "its relocations of calls are of another machine's kind",
+  "*zoo.so: is damaged: its relocations are not of this machine's kind",
+  entry(f, DT_PLTREL)->d_un.d_val = DT_REL)
 ANIMAL(FILE, elf_init_data, LOAD, "the function that begins it is data",
   "*zoo.so: is damaged: a function that begins or ends it is no code",
   entry(f, DT_INIT)->d_un.d_ptr = last_load(f)->p_vaddr)
