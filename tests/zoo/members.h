@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "tenon/plugin.h"
+#include "tenon/experimental/accelerator.h"
 
 typedef enum zoo_owner {
   OF_PLUGIN,
@@ -18,22 +18,32 @@ typedef enum zoo_owner {
   OF_KERNEL,
   OF_ACCEPT,
   OF_REWRITE,
-  OF_FORMAT
+  OF_FORMAT,
+  OF_EXTENSION,
+  OF_COMPILER,
+  OF_TARGET,
+  OF_DISPATCHER
 } zoo_owner;
 
 /* How messages name a part; before: while its own name is not known. */
 static const struct zoo_struct {
   const char *name, *before, *after;
-} zoo_structs[] = {{"plugin", "plug-in *zoo.so", "plug-in 'zoo'"},
-                   {"op", "plug-in 'zoo', op 0", "plug-in 'zoo', op 'zoo::Twice' since 1"},
-                   {"rule", "plug-in 'zoo', op 'zoo::Twice' since 1, type rule 0",
-                    "plug-in 'zoo', op 'zoo::Twice' since 1, type rule 0"},
-                   {"case", "", "plug-in 'zoo', op 'zoo::Twice' since 1"},
-                   {"kernel", "plug-in 'zoo', kernel 0", "plug-in 'zoo', kernel 'twice_f32_c'"},
-                   {"accept", "plug-in 'zoo', kernel 'twice_f32_c', row 0 of accepts",
-                    "plug-in 'zoo', kernel 'twice_f32_c', row 0 of accepts"},
-                   {"rewrite", "plug-in 'zoo', rewrite 0", "plug-in 'zoo', rewrite 'twice_away'"},
-                   {"format", "plug-in 'zoo', format 0", "plug-in 'zoo', format 'zoo'"}};
+} zoo_structs[] = {
+    {"plugin", "plug-in *zoo.so", "plug-in 'zoo'"},
+    {"op", "plug-in 'zoo', op 0", "plug-in 'zoo', op 'zoo::Twice' since 1"},
+    {"rule", "plug-in 'zoo', op 'zoo::Twice' since 1, type rule 0",
+     "plug-in 'zoo', op 'zoo::Twice' since 1, type rule 0"},
+    {"case", "", "plug-in 'zoo', op 'zoo::Twice' since 1"},
+    {"kernel", "plug-in 'zoo', kernel 0", "plug-in 'zoo', kernel 'twice_f32_c'"},
+    {"accept", "plug-in 'zoo', kernel 'twice_f32_c', row 0 of accepts",
+     "plug-in 'zoo', kernel 'twice_f32_c', row 0 of accepts"},
+    {"rewrite", "plug-in 'zoo', rewrite 0", "plug-in 'zoo', rewrite 'twice_away'"},
+    {"format", "plug-in 'zoo', format 0", "plug-in 'zoo', format 'zoo'"},
+    {"extension", "plug-in 'zoo', extension 0", "plug-in 'zoo', extension 'compiler.v0'"},
+    {"compiler", "plug-in 'zoo', extension 'compiler.v0'", "plug-in 'zoo', compiler 'zoo-npu'"},
+    {"target", "plug-in 'zoo', compiler 'zoo-npu'", "plug-in 'zoo', compiler 'zoo-npu'"},
+    {"dispatcher", "plug-in 'zoo', extension 'dispatcher.v0'",
+     "plug-in 'zoo', dispatcher 'zoo-npu'"}};
 
 typedef enum zoo_kind {
   IS_HEAD = 1,
@@ -80,6 +90,7 @@ static const zoo_member zoo_members[] = {
     ZOO_TABLE(OF_PLUGIN, tn_plugin, kernels, 65536),
     ZOO_TABLE(OF_PLUGIN, tn_plugin, rewrites, 65536),
     ZOO_TABLE(OF_PLUGIN, tn_plugin, formats, 65536),
+    ZOO_TABLE(OF_PLUGIN, tn_plugin, extensions, 256),
     ZOO_FUNCTION(OF_PLUGIN, tn_plugin, init, false),
     ZOO_FUNCTION(OF_PLUGIN, tn_plugin, shutdown, false),
     ZOO_FUNCTION(OF_PLUGIN, tn_plugin, notify, false),
@@ -135,7 +146,36 @@ static const zoo_member zoo_members[] = {
     ZOO_FUNCTION(OF_FORMAT, tn_format, read, false),
     ZOO_FUNCTION(OF_FORMAT, tn_format, write, false),
     ZOO_FUNCTION(OF_FORMAT, tn_format, read_value, false),
-    ZOO_MEMBER(OF_FORMAT, tn_format, domains, IS_TEXT, false, .limit = 65536)};
+    ZOO_MEMBER(OF_FORMAT, tn_format, domains, IS_TEXT, false, .limit = 65536),
+
+    ZOO_HEAD(OF_EXTENSION),
+    ZOO_MEMBER(OF_EXTENSION, tn_extension, name, IS_NAME, true, .first = true, .limit = 128),
+
+    ZOO_HEAD(OF_COMPILER),
+    ZOO_MEMBER(OF_COMPILER, tn_compiler, name, IS_NAME, true, .first = true, .limit = 128),
+    ZOO_MEMBER(OF_COMPILER, tn_compiler, vendor, IS_TEXT, true, .limit = 128),
+    ZOO_MEMBER(OF_COMPILER, tn_compiler, format, IS_NAME, true, .limit = 128),
+    ZOO_TABLE(OF_COMPILER, tn_compiler, targets, 65536),
+    ZOO_FUNCTION(OF_COMPILER, tn_compiler, compatible, false),
+    ZOO_FUNCTION(OF_COMPILER, tn_compiler, partition, true),
+    ZOO_FUNCTION(OF_COMPILER, tn_compiler, compile, true),
+    ZOO_FUNCTION(OF_COMPILER, tn_compiler, release, true),
+
+    ZOO_HEAD(OF_TARGET),
+    ZOO_MEMBER(OF_TARGET, tn_target, name, IS_NAME, true, .limit = 128),
+    ZOO_MEMBER(OF_TARGET, tn_target, hardware, IS_NAME, true, .limit = 128),
+    ZOO_MEMBER(OF_TARGET, tn_target, sdk, IS_TEXT, false, .limit = 128),
+
+    ZOO_HEAD(OF_DISPATCHER),
+    ZOO_MEMBER(OF_DISPATCHER, tn_dispatcher, name, IS_NAME, true, .first = true, .limit = 128),
+    ZOO_MEMBER(OF_DISPATCHER, tn_dispatcher, vendor, IS_TEXT, true, .limit = 128),
+    ZOO_MEMBER(OF_DISPATCHER, tn_dispatcher, format, IS_NAME, true, .limit = 128),
+    ZOO_FUNCTION(OF_DISPATCHER, tn_dispatcher, open, true),
+    ZOO_FUNCTION(OF_DISPATCHER, tn_dispatcher, close, true),
+    ZOO_FUNCTION(OF_DISPATCHER, tn_dispatcher, load, true),
+    ZOO_FUNCTION(OF_DISPATCHER, tn_dispatcher, unload, true),
+    ZOO_FUNCTION(OF_DISPATCHER, tn_dispatcher, port, false),
+    ZOO_FUNCTION(OF_DISPATCHER, tn_dispatcher, run, true)};
 enum { ZOO_MEMBERS = sizeof zoo_members / sizeof *zoo_members };
 
 /* ---- damages ---- */
@@ -219,7 +259,7 @@ static const zoo_damage zoo_damages[] = {
     {IS_FUNCTION, "wild", "at an address where nothing is", BY_ADDRESS, 0xdead0000, NULL,
      ": is no function of a loaded library"},
     {IS_TABLE, "missing", "counted, and NULL", BY_ADDRESS, 0, NULL,
-     ": is NULL, but 1 entries are counted"},
+     ": is NULL, but * entries are counted"},
     {IS_TABLE, "count", "four thousand million entries", BY_COUNT, UINT32_MAX, NULL,
      ": is counted as 4294967295 entries, the limit is %u"},
     {IS_FLAGS | IS_FLAGS32, "unknown", "a bit that nobody knows", BY_BIT, 30, NULL,
@@ -248,7 +288,9 @@ static inline bool zoo_is_animal(int product) {
   const zoo_damage *d = zoo_damage_of(product);
   if (!(d->kinds & (int)m->kind)) return false;
   if (!m->required && (!strcmp(d->name, "missing") || !strcmp(d->name, "empty"))) return false;
-  return m->owner != OF_PLUGIN || strcmp(d->name, "null"); /* another message: see animals.h */
+  /* the others are said in other words: see animals.h */
+  const bool is_row = m->owner < OF_COMPILER ? m->owner != OF_PLUGIN : m->owner == OF_TARGET;
+  return is_row || strcmp(d->name, "null") != 0;
 }
 
 /* "kernel_run_missing" */

@@ -80,6 +80,12 @@ static const tn_kernel *kernels[MANY];
 static const tn_rewrite *rewrites[MANY];
 static const tn_format *formats[MANY];
 static const char *cases[MANY] = {"X=f32[2,3]", "X=f32[4]"};
+static tn_extension extension[MANY];
+static const tn_extension *extensions[MANY];
+static tn_compiler compiler;
+static tn_dispatcher dispatcher;
+static tn_target target[MANY];
+static const tn_target *targets[MANY];
 static const tn_plugin *answer; /* of tn_plugin_query */
 static tn_plugin plugin;
 
@@ -91,7 +97,34 @@ static struct {
   uint64_t appended[4];
 } newer_op;
 
+/* Callbacks that nobody calls. */
+static void fill_functions(void *members, size_t bytes) {
+  tn_status (*const any)(const tn_call *) = twice_reference;
+  for (size_t at = 0; at < bytes; at += sizeof any) memcpy((char *)members + at, &any, sizeof any);
+}
+
+static void make_sound_extensions(void) {
+  compiler = (tn_compiler){.head = TN_HEAD(tn_compiler),
+                           .name = "zoo-npu",
+                           .vendor = "Zoo",
+                           .format = "zoo-bin",
+                           .n_targets = 1,
+                           .targets = targets};
+  fill_functions(&compiler.compatible, sizeof compiler - offsetof(tn_compiler, compatible));
+  dispatcher = (tn_dispatcher){
+      .head = TN_HEAD(tn_dispatcher), .name = "zoo-npu", .vendor = "Zoo", .format = "zoo-bin"};
+  fill_functions(&dispatcher.open, sizeof dispatcher - offsetof(tn_dispatcher, open));
+  for (int k = 0; k < MANY; k++) {
+    target[k] = (tn_target){TN_HEAD(tn_target), "npu-2", "npu", "1.0"};
+    targets[k] = &target[k];
+    extensions[k] = &extension[k];
+  }
+  extension[0] = (tn_extension){TN_HEAD(tn_extension), TN_COMPILER_EXTENSION, &compiler};
+  extension[1] = (tn_extension){TN_HEAD(tn_extension), TN_DISPATCHER_EXTENSION, &dispatcher};
+}
+
 static void make_sound(void) {
+  make_sound_extensions();
   memset(endless, 'a', ENDLESS);
   for (int k = 0; k < MANY; k++) {
     rule[k] = (tn_type_rule){TN_HEAD(tn_type_rule), "T", "X,Y", TN_MASK(TN_F32) | TN_MASK(TN_F64)};
@@ -141,10 +174,12 @@ static void make_sound(void) {
                        .n_kernels = 1,
                        .n_rewrites = 1,
                        .n_formats = 1,
+                       .n_extensions = 2,
                        .ops = ops,
                        .kernels = kernels,
                        .rewrites = rewrites,
-                       .formats = formats};
+                       .formats = formats,
+                       .extensions = extensions};
   answer = &plugin;
 }
 
@@ -248,8 +283,14 @@ static const void *lead_astray(const zoo_member *m, const zoo_damage *d, const v
 
 /* Damages a member of the first part of its kind. */
 static void damage(const zoo_member *m, const zoo_damage *d) {
-  void *const structs[] = {&plugin, op, rule, cases, kernel, accept, rewrite, format};
-  void *const rows[] = {&answer, ops, rules, cases, kernels, accepts, rewrites, formats};
+  void *const structs[] = {&plugin, op,     rule,      cases,     kernel, accept,
+                           rewrite, format, extension, &compiler, target, &dispatcher};
+  void *const rows[] = {&answer,    ops,
+                        rules,      cases,
+                        kernels,    accepts,
+                        rewrites,   formats,
+                        extensions, &extension[0].table,
+                        targets,    &extension[1].table};
   char *of = structs[m->owner], *at = of + m->offset;
   if (d->way == BY_SIZE) {
     ((tn_head *)(void *)of)->size = (uint32_t)d->number;
