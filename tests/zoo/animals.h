@@ -1,21 +1,21 @@
 /* The animals that do not follow from the table of members.h: ANIMAL(what it breaks, name, where it
  * is caught, what is wrong, what Tenon says, code). kinds.h lists what and where, and how messages
- * begin. `*` in what Tenon says stands for any text. The code runs in plugin.c, among its tables and
- * helpers. Included several times, each time with another ANIMAL. */
+ * begin. `*` in what Tenon says stands for any text. The code runs in plugin.c, among its tables
+ * and helpers. Included several times, each time with another ANIMAL. */
 /* clang-format off */
 
 /* ---- What several callbacks have in common ---- */
 
 #define ANSWERS(kind, callback, where, failed, said, fails) \
-  ANIMAL(kind, callback##_positive, where, "it answers 7",                                          \
-    failed "it answered 7, which is no status it may answer", return 7)                             \
-  ANIMAL(kind, callback##_unknown, where, "it answers a code that is none",                         \
-    failed "it answered -77, which is no status it may answer", return -77)                         \
-  ANIMAL(kind, callback##_fails_silent, where, "it fails and says nothing",                         \
-    failed "TN_ERR_SHAPE: shapes or dtypes do not fit together", return TN_ERR_SHAPE)               \
-  ANIMAL(kind, callback##_fail_null, where, "it fails with a NULL format",                          \
-    failed "TN_ERR_SHAPE: shapes or dtypes do not fit together", return fails(TN_ERR_SHAPE, NULL))  \
-  ANIMAL(kind, callback##_fails_text, where, "it fails and says why",                               \
+  ANIMAL(kind, callback##_positive, where, "it answers 7", \
+    failed "it answered 7, which is no status it may answer", return 7) \
+  ANIMAL(kind, callback##_unknown, where, "it answers a code that is none", \
+    failed "it answered -77, which is no status it may answer", return -77) \
+  ANIMAL(kind, callback##_fails_silent, where, "it fails and says nothing", \
+    failed "TN_ERR_SHAPE: shapes or dtypes do not fit together", return TN_ERR_SHAPE) \
+  ANIMAL(kind, callback##_fail_null, where, "it fails with a NULL format", \
+    failed "TN_ERR_SHAPE: shapes or dtypes do not fit together", return fails(TN_ERR_SHAPE, NULL)) \
+  ANIMAL(kind, callback##_fails_text, where, "it fails and says why", \
     said "no wheels on Sundays", return fails(TN_ERR_SHAPE, "no %s on Sundays", "wheels"))
 #define INIT_FAILS(...) host->fail(ctx, __VA_ARGS__)
 #define CALL_FAILS(...) call->host->fail(call->ctx, __VA_ARGS__)
@@ -44,24 +44,34 @@ ANSWERS(WRITE, write, USE, "*: format zoo: ", "*: ", WRITE_FAILS)
   ANIMAL(kind, callback##_loops, VET, "it takes for ever", \
     place "hangs in " #callback "()*", return loop_for_ever())
 #define JUMPS(kind, callback, place) \
-  ANIMAL(kind, callback##_jumps, VET, "it jumps to where nothing is", \
+  ANIMAL(kind, callback##_jumps, VET_PLAIN, "it jumps to where nothing is", \
     place "crashed with SIG* in " #callback "()*", static jmp_buf nowhere; longjmp(nowhere, 1))
 
+CRASHES(INIT, init, BEGINNING)
 CRASHES(INFER, infer, VETTED_OP)
+CRASHES(PLAN, plan, VETTED)
 CRASHES(PREPARE, prepare, VETTED)
+CRASHES(RUN, run, VETTED)
 CRASHES(READ, read, VETTED_FORMAT)
+CRASHES(WRITE, write, VETTED_FORMAT)
+EXITS(INIT, init, BEGINNING)
 EXITS(INFER, infer, VETTED_OP)
 EXITS(REFUSE, refuse, VETTED)
+EXITS(RUN, run, VETTED)
 ABORTS(PLAN, plan, VETTED)
+ABORTS(RUN, run, VETTED)
 ABORTS(READ, read, VETTED_FORMAT)
+LOOPS(INIT, init, BEGINNING)
+LOOPS(INFER, infer, VETTED_OP)
+LOOPS(RUN, run, VETTED)
 LOOPS(READ, read, VETTED_FORMAT)
 JUMPS(INIT, init, BEGINNING)
 JUMPS(INFER, infer, VETTED_OP)
 JUMPS(RUN, run, VETTED)
 
-#define SCHEMA(name, wrong, rule, text)                                             \
-  ANIMAL(DESCRIPTOR, schema_##name, LOAD, "the schema: " wrong,                     \
-    IN_OP "member schema: schema, column " rule,                                    \
+#define SCHEMA(name, wrong, rule, text) \
+  ANIMAL(DESCRIPTOR, schema_##name, LOAD, "the schema: " wrong, \
+    IN_OP "member schema: schema, column " rule, \
     op[0].n_types = 0; kernel[0].n_accepts = 0; op[0].schema = text)
 
 
@@ -244,29 +254,32 @@ ANIMAL(DESCRIPTOR, kernel_rank_highest, WORKS, "a kernel of the highest rank the
 ANIMAL(DESCRIPTOR, op_cases_nested, WORKS, "a test case that is nested without end", "",
   memcpy(endless, "X=f32[2] body=", 14); memset(endless + 14, '{', 60000); endless[60014] = 0;
   cases[0] = endless)
-ANIMAL(DESCRIPTOR, query_exits, VET, "tn_plugin_query ends the process",
+ANIMAL(DESCRIPTOR, query_exits, VET_PLAIN, "tn_plugin_query ends the process",
   MAPPING "ended the process in tn_plugin_query()*", exit(0))
-ANIMAL(DESCRIPTOR, query_loops, VET, "tn_plugin_query takes for ever",
+ANIMAL(DESCRIPTOR, query_loops, VET_PLAIN, "tn_plugin_query takes for ever",
   MAPPING "hangs in tn_plugin_query(): ended after *", loop_for_ever())
-ANIMAL(DESCRIPTOR, run_ranges, VET, "it does not care which range it is given", VETTED "Y[0,*",
+ANIMAL(DESCRIPTOR, run_ranges, VET_PLAIN, "it does not care which range it is given", VETTED
+  "Y[0,*",
   kernel[0].run = runs_from_zero)
-ANIMAL(DESCRIPTOR, init_keeps_host, VET, "it uses the host of the first runtime for all runtimes",
+ANIMAL(DESCRIPTOR, init_keeps_host, VET_PLAIN,
+  "it uses the host of the first runtime for all runtimes",
   "zoo: init and shutdown, *: crashed with SIGSEGV in *",
   plugin.init = first_init; plugin.shutdown = first_shutdown)
-ANIMAL(DESCRIPTOR, finish_exits, VET, "it ends the process when it finishes",
+ANIMAL(DESCRIPTOR, finish_exits, VET_PLAIN, "it ends the process when it finishes",
   VETTED "ended the process in finish()*",
   kernel[0].plan = stateful_plan; kernel[0].finish = exit_finish)
-ANIMAL(DESCRIPTOR, run_jumps_back, VET, "it jumps out of the call, to where its plan was asked for",
+ANIMAL(DESCRIPTOR, run_jumps_back, VET_PLAIN,
+  "it jumps out of the call, to where its plan was asked for",
   VETTED "", kernel[0].plan = placing_plan; kernel[0].run = jumping_run)
-ANIMAL(DESCRIPTOR, run_keeps_call, VET, "it takes its input from the call that prepare had",
+ANIMAL(DESCRIPTOR, run_keeps_call, VET_PLAIN, "it takes its input from the call that prepare had",
   VETTED "crashed with SIGSEGV in run()*of the call of prepare(), which is not there any more",
   kernel[0].plan = stateful_plan; kernel[0].prepare = keeping_prepare; kernel[0].run =
   kept_input_run)
-ANIMAL(DESCRIPTOR, run_keeps_context, VET,
+ANIMAL(DESCRIPTOR, run_keeps_context, VET_PLAIN,
   "it asks for memory through the context that prepare had",
   VETTED "crashed with SIGSEGV in run()*of the call of prepare(), which is not there any more",
   kernel[0].plan = stateful_plan; kernel[0].prepare = keeping_prepare; kernel[0].run = kept_ctx_run)
-ANIMAL(DESCRIPTOR, finish_inputs, VET, "it looks at an input when it finishes",
+ANIMAL(DESCRIPTOR, finish_inputs, VET_PLAIN, "it looks at an input when it finishes",
   VETTED "crashed with SIGSEGV in finish()*",
   kernel[0].plan = stateful_plan; kernel[0].finish = input_finish)
 ANIMAL(DESCRIPTOR, plugin_size_of_version, LOAD, "the plug-in is shorter than in its own version",
@@ -328,13 +341,13 @@ SCHEMA(list_size, "a list of negative size",
 
 /* ---- What runs when the library is mapped ---- */
 
-ANIMAL(BIRTH, birth_aborts, VET, "it aborts when it is mapped",
+ANIMAL(BIRTH, birth_aborts, VET_PLAIN, "it aborts when it is mapped",
   MAPPING "crashed with SIGABRT*in dlopen() (its constructors)*", abort())
-ANIMAL(BIRTH, birth_exits, VET, "it ends the process when it is mapped",
+ANIMAL(BIRTH, birth_exits, VET_PLAIN, "it ends the process when it is mapped",
   MAPPING "ended the process in dlopen() (its constructors)*", _exit(0))
-ANIMAL(BIRTH, birth_loops, VET, "mapping it takes for ever",
+ANIMAL(BIRTH, birth_loops, VET_PLAIN, "mapping it takes for ever",
   MAPPING "hangs in dlopen() (its constructors): ended after *", loop_for_ever())
-ANIMAL(BIRTH, birth_stops, VET, "it stops the process, and does not end it",
+ANIMAL(BIRTH, birth_stops, VET_PLAIN, "it stops the process, and does not end it",
   MAPPING "hangs in dlopen() (its constructors): ended after *", raise(SIGSTOP))
 
 /* ---- init ---- */
@@ -349,7 +362,7 @@ ANIMAL(INIT, init_needs_data, LOAD, "init answers a code of inference",
   return TN_NEEDS_DATA)
 ANIMAL(INIT, init_says_and_works, WORKS, "init says that something failed, and goes on",
   "plug-in 'zoo', init: oh", host->fail(ctx, TN_ERR_IO, "oh"); return TN_OK)
-ANIMAL(INIT, init_killed, VET, "init raises what cannot be caught",
+ANIMAL(INIT, init_killed, VET_PLAIN, "init raises what cannot be caught",
   "zoo: init and shutdown, once: crashed with SIGKILL (9) in init()*", return raise(SIGKILL))
 
 /* ---- Inference ---- */
@@ -515,7 +528,7 @@ ANIMAL(LOWER, lower_region_null, USE, "regions that are NULL",
   NOT_LOWERED "set_regions: a region is NULL, or its input none",
   return cover(call, graph, node, 1, NULL, -1))
 ANIMAL(LOWER, lower_nothing, WORKS, "it replaces nothing", "", return TN_OK)
-ANIMAL(LOWER, lower_cuts_foreign, VET, "what reads its output reads its input, and it stays",
+ANIMAL(LOWER, lower_cuts_foreign, VET_PLAIN, "what reads its output reads its input, and it stays",
   "zoo: op 'zoo::Twice', session *: Y[0,0] is 1, expected 2 *",
   return API->replace_value(graph, API->node(graph, node)->outputs[0], API->node(graph,
   node)->inputs[0]))
@@ -533,7 +546,7 @@ ANIMAL(REWRITE, rewrite_cycle, USE, "the first node reads what the second writes
 ANIMAL(REWRITE, rewrite_type, USE, "the output becomes a constant of another dtype",
   NODE "rewrite 'twice_away' replaces a value of type f32[4] by one of type i64[4]",
   return become_const(call, graph, node, TN_I64, 4))
-ANIMAL(REWRITE, rewrite_removes_all, VET, "it removes all nodes, used or not",
+ANIMAL(REWRITE, rewrite_removes_all, VET_PLAIN, "it removes all nodes, used or not",
   "zoo: op 'zoo::Twice', session *: Y[0,0] is 1, expected 2 *",
   int32_t x = API->input(graph, 0); for (int32_t k = 0; k < 9; k++) if (API->node(graph, k))
   API->replace_node(graph, k, &x, 1); return TN_OK)
@@ -625,7 +638,7 @@ ANIMAL(PREPARE, prepare_alloc_all, USE, "it wants all memory there is",
 ANIMAL(PREPARE, prepare_state, WORKS, "it says that its state is elsewhere", "",
   ((tn_call *)(uintptr_t)call)->state = endless; ((tn_call *)(uintptr_t)call)->state_bytes = 1;
   return TN_OK)
-ANIMAL(PREPARE, prepare_exits, VET,
+ANIMAL(PREPARE, prepare_exits, VET_PLAIN,
   "it ends the process, without the functions of atexit, when it prepares",
   VETTED "ended the process in prepare()*with exit code 3", _exit(3))
 
@@ -690,28 +703,25 @@ ANIMAL(RUN, run_free_null, WORKS, "it frees NULL", "",
   call->host->free(call->ctx, NULL); return whole_run(call))
 ANIMAL(RUN, run_extension, WORKS, "it asks for a service without a name", "",
   call->host->get_extension(call->ctx, NULL); return whole_run(call))
-ANIMAL(RUN, run_writes_before, VET, "it writes before its output",
-  VETTED "writes outside of output Y", whole_run(call); Y_OF(call)[-1] = 1; return TN_OK)
-ANIMAL(RUN, run_writes_input, VET, "it writes to its input", VETTED "changes its input X",
-  whole_run(call); X_OF(call)[0] = 7; return TN_OK)
-ANIMAL(RUN, run_reads_after, VET, "it reads behind its input",
+ANIMAL(RUN, run_reads_after, VET_PLAIN, "it reads behind its input",
   VETTED "crashed with SIGSEGV in run()*, at 0 bytes behind the end of X",
   whole_run(call); volatile float f = X_OF(call)[part_elements(call->inputs[0])]; (void)f; return
   TN_OK)
-ANIMAL(RUN, run_writes_nothing, VET, "it never writes its output",
-  VETTED "Y[0,0] is *, expected 2 *", return TN_OK)
-ANIMAL(RUN, run_divides, VET, "it divides by zero", VETTED "crashed with SIGFPE in run()*",
+ANIMAL(RUN, run_divides, VET_PLAIN, "it divides by zero", VETTED "crashed with SIGFPE in run()*",
   return raise(SIGFPE))
-ANIMAL(RUN, run_leaks, VET, "nobody gives back what it takes from the host",
+ANIMAL(RUN, run_leaks, VET_PLAIN, "nobody gives back what it takes from the host",
   VETTED "1 blocks of the host's memory are not given back*",
   call->host->alloc(call->ctx, 4096); return whole_run(call))
-ANIMAL(RUN, run_starts_thread, VET, "it starts a thread that stays", VETTED "starts threads: *",
+ANIMAL(RUN, run_starts_thread, VET_PLAIN, "it starts a thread that stays", VETTED
+  "starts threads: *",
   pthread_t t; pthread_create(&t, NULL, wait_for_ever, NULL); return whole_run(call))
-ANIMAL(RUN, run_counts, VET, "it is right every other time", VETTED "Y[0,0] is *",
+ANIMAL(RUN, run_counts, VET_PLAIN, "it is right every other time", VETTED "Y[0,0] is *",
   static int n; whole_run(call); if (n++ & 1) Y_OF(call)[0] += 1; return TN_OK)
-ANIMAL(RUN, run_terminates, VET, "it raises SIGTERM", VETTED "crashed with SIGTERM (15) in run()*",
+ANIMAL(RUN, run_terminates, VET_PLAIN, "it raises SIGTERM", VETTED
+  "crashed with SIGTERM (15) in run()*",
   return raise(SIGTERM))
-ANIMAL(RUN, run_stops, VET, "it stops the process, and does not end it", VETTED "hangs in run()*",
+ANIMAL(RUN, run_stops, VET_PLAIN, "it stops the process, and does not end it", VETTED
+  "hangs in run()*",
   return raise(SIGSTOP))
 
 /* ---- run() of a kernel that says its output's shape ---- */
@@ -855,6 +865,227 @@ ANIMAL(WRITE, write_endless, USE, "it writes more than fits",
   "*: format zoo: TN_ERR_INVALID: an argument, file or descriptor breaks a rule",
   return sink->write(sink->ctx, endless, UINT64_MAX))
 
+/* ---- What vetting finds: mapping, and tn_plugin_query ---- */
+
+ANIMAL(BIRTH, birth_crashes, VET, "it crashes when it is mapped",
+  MAPPING "crashed with SIGSEGV in dlopen() (its constructors)*", raise(SIGSEGV))
+ANIMAL(BIRTH, birth_files, VET, "it puts another file where those of the host are",
+  "zoo.so: process, files: it breaks rules, but closes or uses files that are not its own, *",
+  replace_files(3, 100))
+ANIMAL(DEATH, death_crashes, VET, "it crashes when it is unmapped",
+  "*crashed with SIGSEGV in dlclose()*", raise(SIGSEGV))
+ANIMAL(DESCRIPTOR, query_crashes, VET, "tn_plugin_query crashes",
+  MAPPING "crashed with SIGSEGV in tn_plugin_query()*", raise(SIGSEGV))
+ANIMAL(DESCRIPTOR, query_past, VET, "tn_plugin_query crashes when a host of the past asks",
+  "*crashed with SIGSEGV in tn_plugin_query() for an ABI of the past*",
+  if (!host_major) raise(SIGSEGV))
+ANIMAL(DESCRIPTOR, query_differs, VET, "tn_plugin_query answers another table each time",
+  "zoo: tn_plugin_query, loading: does not answer the same each time it is asked",
+  static tn_plugin other; static int calls; other = plugin; if (calls++ & 1) answer = &other)
+ANIMAL(DESCRIPTOR, query_malloc, VET_PLAIN, "tn_plugin_query allocates memory",
+  "zoo: tn_plugin_query, loading: allocates memory*", lose(1000))
+ANIMAL(DESCRIPTOR, op_case_huge, VET, "a test case of four terabytes",
+  "zoo: op 'zoo::Twice', *'X' has 4000000000000 bytes, a test has no more than *",
+  cases[0] = "X=f32[1000000,1000000]")
+
+/* ---- What vetting finds: init, shutdown and notify ---- */
+
+ANIMAL(INIT, init_fails, VET, "init fails when there are no options",
+  BEGINNING "init() fails without options: *no licence", return INIT_FAILS(TN_ERR_STATE,
+  "no licence"))
+ANIMAL(INIT, init_leaks, VET, "nobody gives back what init takes",
+  "zoo: init and shutdown, once: *1 blocks of the host's memory are not given back by shutdown()",
+  return host->alloc(ctx, 1 << 16) ? TN_OK : TN_ERR_MEMORY)
+ANIMAL(INIT, init_malloc, VET_PLAIN, "init allocates memory that nobody frees",
+  "zoo: init and shutdown, many times: memory of malloc grows by 1* bytes*", lose(1000); return
+  TN_OK)
+ANIMAL(DESCRIPTOR, init_once, VET, "it can be there once",
+  "zoo: init and shutdown, two runtimes at once: init() fails *",
+  plugin.init = single_init; plugin.shutdown = single_shutdown)
+ANIMAL(INIT, init_status, VET, "init answers another code where memory cannot be had",
+  "zoo: init and shutdown, failing allocation: *init() answers TN_ERR_INTERNAL*",
+  void *p = host->alloc(ctx, 64); host->free(ctx, p); return p ? TN_OK : TN_ERR_INTERNAL)
+ANIMAL(INIT, init_unchecked, VET, "init uses memory that could not be had",
+  "zoo: init and shutdown, failing allocation: crashed with SIGSEGV in init()*",
+  char *p = host->alloc(ctx, 64); *p = 1; host->free(ctx, p); return TN_OK)
+ANIMAL(INIT, init_thread, VET, "init starts a thread that stays",
+  BEGINNING "starts threads: 1*", return start_sleeper())
+ANIMAL(DESCRIPTOR, init_thread_stays, VET, "it says that it has threads, and does not end them",
+  BEGINNING "starts threads: 1*", plugin.flags = TN_PLUGIN_THREADS; plugin.init = sleepy_init)
+ANIMAL(DESCRIPTOR, init_threads, FIT, "it says that it has threads, and ends them", "zoo: fit: *",
+  plugin.flags = TN_PLUGIN_THREADS; plugin.init = worker_init; plugin.shutdown = worker_shutdown)
+ANIMAL(INIT, init_forks, VET, "init starts a process that stays",
+  "*starts processes that it leaves behind", if (!fork()) loop_for_ever(); return TN_OK)
+ANIMAL(INIT, init_daemon, VET, "init starts a daemon",
+  "*starts processes that it leaves behind", return make_daemon())
+ANIMAL(INIT, init_forks_hangs, VET_PLAIN, "init starts a process, says so, and takes for ever",
+  BEGINNING "hangs in init()*", return fork_and_hang())
+ANIMAL(NOTIFY, notify_crashes, VET, "being told of an event crashes it",
+  "*told of events: crashed with SIGSEGV in notify() of event 2*",
+  if (event == TN_EVENT_SUSPEND) raise(SIGSEGV))
+ANIMAL(NOTIFY, notify_new, VET, "being told of an event that it does not know crashes it",
+  "*told of events: crashed with SIGSEGV in notify() of event 9999*",
+  if (event > TN_EVENT_FORK) raise(SIGSEGV))
+ANIMAL(SHUTDOWN, shutdown_crashes, VET, "shutdown crashes",
+  BEGINNING "crashed with SIGSEGV in shutdown()*", raise(SIGSEGV))
+
+/* ---- What vetting finds: operators ---- */
+
+ANIMAL(INFER, infer_scalar, VET, "inference of scalars crashes",
+  "zoo: op 'zoo::Twice', inference of * with scalars: crashed with SIGSEGV in infer()*",
+  if (!call->inputs[0]->rank) raise(SIGSEGV); return as_x(call))
+ANIMAL(DESCRIPTOR, infer_attr, VET, "inference trusts an attribute",
+  "*with attributes of 2^63-1: crashed with SIGSEGV in infer()*",
+  op[0].schema = "(Tensor X, *, int n=1) -> Tensor Y"; op[0].infer = attr_infer;
+  cases[0] = "X=f32[2] n=3")
+ANIMAL(INFER, infer_status, VET, "inference of scalars answers 7",
+  "*with scalars: for scalars: *it answered 7, which is no status*",
+  const tn_status s = as_x(call); return call->inputs[0]->rank ? s : 7)
+ANIMAL(INFER, infer_differs, VET, "it answers another shape each time",
+  "zoo: op 'zoo::Twice', inference of *: inference is not pure: output Y is f32[1], then f32[2]",
+  static int64_t n; return says_shape(call, 1, ++n))
+ANIMAL(INFER, infer_writes, VET, "inference changes the attributes",
+  "*inference changes the attributes*", *(double *)(uintptr_t)call->attrs += 1; return as_x(call))
+ANIMAL(INFER, infer_call, VET, "inference changes its call", "*inference changes its call",
+  MINE(call)->version = 77; return as_x(call))
+ANIMAL(INFER, infer_huge, VET, "an output that no test can hold",
+  "*'Y' has * bytes, a test has no more than *",
+  as_x(call); if (call->outputs[0]->rank) call->outputs[0]->shape[0] = INT64_C(1) << 50; return
+  TN_OK)
+ANIMAL(FLOPS, flops_output, VET, "it changes the type of an output",
+  "*flops() changes the type of output 0", *out_flops = 1; call->outputs[0]->rank = 0; return TN_OK)
+ANIMAL(DESCRIPTOR, unload_shared, VET, "one runtime's shutdown takes what all of them use",
+  "*unloading *: crashed with SIGSEGV in a session, after another runtime has unloaded the *",
+  kernel[0].plan = stateful_plan; kernel[0].prepare = sharing_prepare; kernel[0].run = sharing_run;
+  plugin.shutdown = sharing_shutdown)
+
+/* ---- What vetting finds: kernels ---- */
+
+ANIMAL(REFUSE, refuse_crashes, VET, "asked whether it takes a call, it crashes",
+  VETTED "crashed with SIGSEGV in refuse()*", return raise(SIGSEGV), NULL)
+ANIMAL(REFUSE, refuse_call, VET, "it changes its call", "*refuse() changes its call",
+  return MINE(call)->n_workers = 77, NULL)
+ANIMAL(REFUSE, refuse_input, VET, "it changes the type of an input",
+  "*refuse() changes the type of input 0",
+  return ((tn_tensor *)(uintptr_t)call->inputs[0])->dtype = TN_I8, NULL)
+ANIMAL(REFUSE, refuse_escapes, FIT, "a reason that moves the cursor of a terminal, and turns text",
+  "*not checked: it takes no case * one ?[2J two ? three ??? four*", return escapes)
+ANIMAL(PLAN, plan_huge, VET, "scratch of 32 TiB",
+  "*plan() asks for much: 35184372088832 bytes of scratch*",
+  plan->scratch_bytes = UINT64_C(1) << 45; return twice_plan(call, plan))
+ANIMAL(PLAN, plan_key_differs, VET, "another state each time it is asked",
+  "*plan() answers something else the second time*",
+  static uint64_t n; plan->state_key = n++; return stateful_plan(call, plan))
+ANIMAL(PLAN, plan_fails, VET, "it fails for what it takes",
+  "*plan() fails: no such plan", return CALL_FAILS(TN_ERR_SHAPE, "no such plan"))
+ANIMAL(PLAN, plan_in_place_5, VET, "output 0 may share memory with input 5",
+  "*plan() has in_place[0] 5, which is neither -1 nor an input",
+  plan->in_place[0] = 5; return twice_plan(call, plan))
+ANIMAL(PLAN, plan_grain_negative, VET, "a grain of -3", "*plan() has a grain of -3*",
+  twice_plan(call, plan); plan->grain[0] = -3; return TN_OK)
+ANIMAL(PLAN, plan_cost_less, VET, "it costs less than nothing", "*plan() has a cost of -1 ns*",
+  plan->cost_ns = -1; return twice_plan(call, plan))
+ANIMAL(PREPARE, prepare_leaks, VET, "nobody gives back what it takes from the host",
+  "*1 blocks of the host's memory are not given back*",
+  return call->host->alloc(call->ctx, 100) ? TN_OK : TN_ERR_MEMORY)
+ANIMAL(PREPARE, prepare_malloc, VET_PLAIN, "it allocates memory that nobody frees",
+  "*repeated: memory of malloc grows by 1* bytes with each plan*", lose(1000); return TN_OK)
+ANIMAL(PREPARE, prepare_malloc_large, VET_PLAIN, "it allocates a megabyte that nobody frees",
+  "*repeated: memory of malloc grows by 10* bytes with each plan*", lose(1 << 20); return TN_OK)
+ANIMAL(PREPARE, prepare_unchecked, VET, "it uses memory that could not be had",
+  "*repeated: crashed with SIGSEGV in prepare()*",
+  char *p = call->host->alloc(call->ctx, 100); *p = 1; call->host->free(call->ctx, p); return TN_OK)
+ANIMAL(RUN, run_wrong, VET, "the result is a little wrong",
+  VETTED ": Y[0,0] is 2.002*, expected 2 *", whole_run(call); Y_OF(call)[0] *= 1.001f; return TN_OK)
+ANIMAL(RUN, run_writes_after, VET, "it writes behind its output",
+  VETTED "crashed with SIGSEGV in run()*, at 0 bytes behind the end of Y",
+  whole_run(call); Y_OF(call)[part_elements(call->outputs[0])] = 1; return TN_OK)
+ANIMAL(DESCRIPTOR, run_worker, VET, "it writes to the scratch of another worker",
+  "*run() as worker 2 writes to the scratch of another worker*",
+  kernel[0].plan = worker_plan; kernel[0].run = worker_run)
+ANIMAL(DESCRIPTOR, run_static, VET, "it keeps numbers between two items of a run",
+  "*while another session is inside of it: Y[*",
+  kernel[0].run = static_run; cases[0] = "X=f32[37]")
+ANIMAL(RUN, run_input, VET, "it changes an input itself",
+  "*the call of run(): input 0 itself is changed",
+  whole_run(call); ((tn_tensor *)(uintptr_t)call->inputs[0])->shape[0] = 1 << 30; return TN_OK)
+ANIMAL(RUN, run_output, VET, "it changes an output itself",
+  "*the call of run(): output 0 itself is changed, not only its data",
+  whole_run(call); call->outputs[0]->rank = 9; return TN_OK)
+ANIMAL(RUN, run_call, VET, "it changes its call", "*the call of run(): it is changed",
+  whole_run(call); MINE(call)->n_inputs = 9; return TN_OK)
+ANIMAL(RUN, run_rounds, VET, "it changes how numbers are rounded", VETTED "rounding*",
+  fesetround(FE_UPWARD); return whole_run(call))
+ANIMAL(RUN, run_locale, VET, "it changes the locale", VETTED "locale*",
+  setlocale(LC_ALL, "C.UTF-8"); return whole_run(call))
+ANIMAL(RUN, run_chdir, VET, "it changes the working folder", VETTED "working folder*",
+  if (chdir("/")) return TN_ERR_IO; return whole_run(call))
+ANIMAL(RUN, run_signal, VET, "it changes what a signal does",
+  VETTED "changes the handler of SIGUSR1*", signal(SIGUSR1, SIG_IGN); return whole_run(call))
+#define MEDDLES(name, wrong, said, ...) \
+  ANIMAL(RUN, run_##name, VET, wrong, "*" said "*", __VA_ARGS__; return whole_run(call))
+MEDDLES(mask, "it blocks a signal", "changes which signals are blocked: SIGUSR1",
+  sigset_t set; sigemptyset(&set); sigaddset(&set, SIGUSR1); sigprocmask(SIG_BLOCK, &set, NULL))
+MEDDLES(umask, "it changes the mask of new files", "changes the mask of new files", umask(0111))
+MEDDLES(environment, "it changes the environment", "changes the environment variables",
+  setenv("TENON_TEST_MORE", "1", 1))
+MEDDLES(file, "it leaves a file open", "leaves files open", (void)!open("/dev/null", O_RDONLY))
+MEDDLES(limit, "it changes a limit", "changes a limit of the process",
+  const struct rlimit few = {20, 20}; setrlimit(RLIMIT_NOFILE, &few))
+MEDDLES(timer, "it leaves a timer running", "leaves a timer running",
+  const struct itimerval hour = {.it_value = {3600, 0}}; setitimer(ITIMER_REAL, &hour, NULL))
+MEDDLES(priority, "it changes the priority", "changes the priority of the process from * to 19",
+  setpriority(PRIO_PROCESS, 0, 19))
+MEDDLES(closes, "it closes all files", "process, files: it breaks rules, but closes or uses files",
+  for (int k = 3; k < 100; k++) close(k))
+MEDDLES(replaces_input, "it puts a file in the place of standard input",
+  "replaces or changes open files that are not its own: descriptor 0", replace_files(0, 1))
+MEDDLES(closes_output, "it closes standard output", "closes files that are not its own",
+  close(STDOUT_FILENO))
+MEDDLES(forks_both, "it forks, and both return",
+  "forks, and both processes return from its callback", (void)!fork())
+MEDDLES(forks_zombie, "it forks, and does not wait",
+  "starts processes, and does not wait for their end", if (!fork()) _exit(0))
+#if defined(__x86_64__)
+MEDDLES(x87, "it leaves registers of the x87 unit in use", "leaves its registers in use",
+  __asm__ volatile("fldz"))
+#endif
+ANIMAL(RUN, run_prints, FIT, "it writes what moves the cursor of a terminal to standard error",
+  "*output: writes * bytes to standard *: one ?[2J two ? three ??? four*",
+  fputs(escapes, stderr); return whole_run(call))
+
+/* ---- What vetting finds: formats ---- */
+
+ANIMAL(PROBE, probe_crashes, VET, "the probe reads a byte behind the file",
+  VETTED_FORMAT "crashed with SIGSEGV in probe(), at 0 bytes behind the end of the file*",
+  return ((const volatile uint8_t *)data)[size] == 'x')
+ANIMAL(PROBE, probe_answer, VET, "it is ten times sure", "*probe() answers 1000*", return 1000)
+ANIMAL(READ, read_leaks, VET, "nobody gives back what it takes from the host",
+  "*read(): 1 blocks of the host's memory*",
+  source->host->alloc(source->ctx, 10); return zoo_build(api, graph))
+ANIMAL(READ, read_cut, VET_PLAIN, "it does not look where the file ends",
+  "zoo: format 'zoo', its own file, cut short: crashed with SIGSEGV in read() of the first * of "
+  "its 12 bytes*", if (is_ours(source)) sum_of(source); return zoo_build(api, graph))
+ANIMAL(READ, read_length, VET_PLAIN, "it believes how long the file says that it is",
+  "*its own file, cut short: crashed with SIGSEGV in read()*",
+  if (source->size >= 8 && is_ours(source)) sum_of(source); return zoo_build(api, graph))
+ANIMAL(READ, read_lends, VET, "it lends a constant that it does not have",
+  "*crashed with SIGSEGV in the host, which looks at constants of read*",
+  api->value_set_const(graph, api->value(graph, "lent"), TENSOR(TN_U8, 9, (void *)(uintptr_t)64),
+  0);
+  return zoo_build(api, graph))
+ANIMAL(READ, read_bytes, FIT, "meta-data that are no text", "zoo: fit: *",
+  api->set_meta(graph, "k\xff", "v\xff\033[2J"); return zoo_build(api, graph))
+ANIMAL(WRITE, write_unreadable, VET, "it writes what its reader does not take",
+  "*its own file: read() of what write() made fails: *is no zoo*", return sink->write(sink->ctx,
+  "WORSE", 5))
+ANIMAL(WRITE, write_unprobed, VET, "it writes what its probe does not know",
+  "*its own file: probe() does not know what write() made*", return sink->write(sink->ctx, "WORSE",
+  5))
+ANIMAL(WRITE, write_nothing, FIT, "it cannot write small graphs",
+  "*makes no file of a small graph: *no such graphs*",
+  return WRITE_FAILS(TN_ERR_UNSUPPORTED, "no such graphs"))
+
 #undef ANSWERS
 #undef INIT_FAILS
 #undef CALL_FAILS
@@ -866,3 +1097,4 @@ ANIMAL(WRITE, write_endless, USE, "it writes more than fits",
 #undef LOOPS
 #undef JUMPS
 #undef SCHEMA
+#undef MEDDLES

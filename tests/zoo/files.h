@@ -29,9 +29,11 @@ ANIMAL(FILE, file_link_loop, LOAD, "a symbolic link to itself", "*zoo.so: there 
 ANIMAL(FILE, file_public, LOAD, "a file that everybody can write",
   "*zoo.so: is not loaded: everybody can write it",
   write_file(f); chmod(f->path, 0666); return)
-ANIMAL(FILE, file_sparse, LOAD, "10 GB of nothing", "*zoo.so: is not loaded: it has 10000000000 bytes*",
+ANIMAL(FILE, file_sparse, LOAD, "10 GB of nothing",
+  "*zoo.so: is not loaded: it has 10000000000 bytes*",
   write_file(f); if (truncate(f->path, 10000000000)) abort(); return)
-ANIMAL(FILE, file_sparse_text, LOAD, "half a GB that begin with a text", "*zoo.so: is not a shared library",
+ANIMAL(FILE, file_sparse_text, LOAD, "half a GB that begin with a text",
+  "*zoo.so: is not a shared library",
   f->bytes[0] = 'T'; write_file(f); if (truncate(f->path, 1 << 29)) abort(); return)
 ANIMAL(FILE, file_program, LOAD, "a program", "*zoo.so: is not a shared library, but a program",
   read_file(f, "/proc/self/exe"))

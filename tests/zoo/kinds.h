@@ -4,9 +4,12 @@
 
 enum {
   ZOO_BIRTH,      /* runs when the library is mapped */
+  ZOO_DEATH,      /* runs when it is unmapped */
   ZOO_DESCRIPTOR, /* runs in tn_plugin_query, and changes the tables */
   /* the body of one callback */
   ZOO_INIT,
+  ZOO_SHUTDOWN,
+  ZOO_NOTIFY,
   ZOO_INFER,
   ZOO_FLOPS,
   ZOO_EPILOGUE,
@@ -24,10 +27,12 @@ enum {
 };
 
 enum {
-  LOAD,  /* tn_runtime_load_plugin refuses it */
-  USE,   /* it loads; the call that would have done harm fails */
-  WORKS, /* what it says is of no consequence: the model runs, and its result is right */
-  VET    /* the host cannot tell; `tenon plugin vet` runs it in a child process */
+  LOAD,      /* tn_runtime_load_plugin refuses it */
+  USE,       /* it loads; the call that would have done harm fails */
+  WORKS,     /* what it says is of no consequence: the model runs, and its result is right */
+  VET,       /* the host cannot tell; `tenon plugin vet` runs it in a child process */
+  VET_PLAIN, /* the same; a sanitizer would see it first, or hide it */
+  FIT        /* `tenon plugin vet` tells, and finds no rule broken */
 };
 
 #define IN_OP "plug-in 'zoo', op 'zoo::Twice' since 1, "

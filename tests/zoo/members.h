@@ -1,6 +1,6 @@
 /* The table of the zoo: the members of the structs that a plug-in hands over, and the ways in which
- * each kind of member can be damaged. Their product is a row of animals, each with what Tenon has to
- * say: plug-in, part, member, rule. `*` stands for any text. */
+ * each kind of member can be damaged. Their product is a row of animals, each with what Tenon has
+ * to say: plug-in, part, member, rule. `*` stands for any text. */
 #ifndef TENON_ZOO_MEMBERS_H
 #define TENON_ZOO_MEMBERS_H
 

@@ -1,17 +1,24 @@
 /* The zoo's plug-in. TENON_ZOO names the animal that it shall be: tn_plugin_query then breaks the
- * sound tables below in the way that members.h or animals.h says. Without it the plug-in is sound. */
+ * sound tables below in the way that members.h or animals.h says. Without it the plug-in is
+ * sound. */
+#include <fcntl.h>
 #include <fenv.h>
 #include <locale.h>
 #include <math.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/time.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "../parts.h"
@@ -57,12 +64,33 @@ static tn_status zoo_build(const tn_graph_api *api, tn_graph *graph) {
   return part_chain(api, graph, "zoo", "Twice");
 }
 
+/* "ZOO!", how many bytes follow (4 bytes, the lowest first), and those; or "ZOO!" alone. */
+static const char zoo_bytes[12] = "ZOO!\4\0\0\0data";
+
+static bool is_ours(const tn_source *source) {
+  return source->size > 3 && !memcmp(source->data, zoo_bytes, 4);
+}
+
+/* Takes the file to be whole. */
+static uint32_t sum_of(const tn_source *source) {
+  const volatile uint8_t *p = source->data;
+  uint32_t sum = 0;
+  const uint32_t n = p[4] | (uint32_t)p[5] << 8 | (uint32_t)p[6] << 16 | (uint32_t)p[7] << 24;
+  for (uint32_t k = 0; k < n; k++) sum += p[8 + k];
+  return sum;
+}
+
 static tn_status zoo_read(const tn_source *source, tn_graph *graph) {
+  const uint8_t *p = source->data;
+  if (!is_ours(source)) return source->host->fail(source->ctx, TN_ERR_INVALID, "is no zoo");
+  if (source->size > 4 && (source->size < 8 || p[4] + 8u > source->size || p[5] || p[6] || p[7]))
+    return source->host->fail(source->ctx, TN_ERR_INVALID, "ends too early");
+  if (source->size > 4) (void)sum_of(source);
   return zoo_build(source->host->graph, graph);
 }
 
 static tn_status zoo_write(const tn_sink *sink, const tn_graph *graph) {
-  return (void)graph, sink->write(sink->ctx, "ZOO!", 4);
+  return (void)graph, sink->write(sink->ctx, zoo_bytes, sizeof zoo_bytes);
 }
 
 /* ---- sound tables ---- */
@@ -188,6 +216,7 @@ static void make_sound(void) {
 /* What bodies in animals.h may use besides their arguments. */
 #define X_OF(call) ((float *)(call)->inputs[0]->data)
 #define Y_OF(call) ((float *)(call)->outputs[0]->data)
+#define MINE(call) ((tn_call *)(uintptr_t)(call))
 #define API (call->host->graph)
 
 static int32_t add(const tn_graph_api *api, tn_graph *graph, const char *name, uint32_t n_inputs,
@@ -322,10 +351,80 @@ static int loop_for_ever(void) {
 
 static void *wait_for_ever(void *arg) { return loop_for_ever(), arg; }
 
+/* What is no text, moves a terminal's cursor or turns its text. */
+static const char escapes[] = "one \033[2J two \xff three \xe2\x80\xae four\n";
+
+static void lose(size_t bytes) {
+  char *volatile lost = malloc(bytes);
+  if (lost) *lost = 1;
+}
+
+/* Puts another file where one that is not ours is open: below 3, or everywhere else. */
+static void replace_files(int from, int until) {
+  const int null = open("/dev/null", O_RDWR);
+  for (int k = from; k < until; k++)
+    if (k != null && fcntl(k, F_GETFD) >= 0) dup2(null, k);
+  close(null);
+}
+
+/* Sleeps inside the C library and never comes back, so that its code may be unmapped. */
+static atomic_int asleep;
+static void *sleeper(void *arg) {
+  atomic_store(&asleep, 1);
+  for (;;) pause();
+  return arg;
+}
+
+static tn_status start_sleeper(void) {
+  pthread_t thread;
+  atomic_store(&asleep, 0);
+  if (pthread_create(&thread, NULL, sleeper, NULL)) return TN_ERR_INTERNAL;
+  while (!atomic_load(&asleep)) usleep(1000);
+  usleep(20000);
+  return TN_OK;
+}
+
+/* A process that is no longer in the group of this one. */
+static tn_status make_daemon(void) {
+  int status;
+  const pid_t pid = fork();
+  if (pid == 0 && (setsid() < 0 || fork() > 0)) _exit(0);
+  if (pid == 0) loop_for_ever();
+  waitpid(pid, &status, 0);
+  return TN_OK;
+}
+
+/* Two processes, and the file that TENON_ZOO_HANGING names once they are there. */
+static tn_status fork_and_hang(void) {
+  const char *path = getenv("TENON_ZOO_HANGING");
+  FILE *file = fork() >= 0 && path ? fopen(path, "w") : NULL;
+  if (file) fclose(file);
+  return loop_for_ever();
+}
+
+static tn_status as_x(const tn_call *call) {
+  tn_tensor *y = call->outputs[0];
+  const tn_tensor *x = call->inputs[0];
+  y->dtype = x->dtype;
+  y->rank = x->rank;
+  memcpy(y->shape, x->shape, sizeof y->shape);
+  return TN_OK;
+}
+
+static tn_status attr_infer(const tn_call *call) {
+  if (*(const int64_t *)call->attrs > 1000000) raise(SIGSEGV);
+  return as_x(call);
+}
+
 /* Does as many elements as it is asked for, always the first ones. */
 static tn_status runs_from_zero(const tn_call *call, uint32_t stage, int64_t begin, int64_t end,
                                 uint32_t worker) {
   return twice_run(call, stage, 0, end - begin, worker);
+}
+
+static tn_status stateful_plan(const tn_call *call, tn_kernel_plan *plan) {
+  plan->state_bytes = 64;
+  return twice_plan(call, plan);
 }
 
 /* ---- what may not be kept ---- */
@@ -366,6 +465,82 @@ static tn_status first_init(const tn_host *host, void *ctx, const tn_option *con
 }
 
 static void first_shutdown(void *self) { kept_host->free(kept_ctx, self); }
+
+#define INIT(name)                                                                       \
+  static tn_status name(const tn_host *host, void *ctx, const tn_option *const *options, \
+                        uint32_t n_options, void **out_self)
+#define NO_OPTIONS (void)host, (void)ctx, (void)options, (void)n_options, *out_self = NULL
+
+/* There can be one of it. */
+static int n_started;
+INIT(single_init) {
+  NO_OPTIONS;
+  return n_started++ ? TN_ERR_STATE : TN_OK;
+}
+static void single_shutdown(void *self) { (void)self, n_started--; }
+
+INIT(sleepy_init) {
+  NO_OPTIONS;
+  return start_sleeper();
+}
+
+typedef struct helper { /* a thread that ends */
+  const tn_host *host;
+  void *ctx;
+  pthread_t thread;
+  atomic_int stop;
+} helper;
+static void *work(void *arg) {
+  while (!atomic_load(&((helper *)arg)->stop)) usleep(1000);
+  return NULL;
+}
+INIT(worker_init) {
+  NO_OPTIONS;
+  helper *w = *out_self = host->alloc(ctx, sizeof *w);
+  if (!w) return TN_ERR_MEMORY;
+  *w = (helper){.host = host, .ctx = ctx};
+  return pthread_create(&w->thread, NULL, work, w) ? TN_ERR_INTERNAL : TN_OK;
+}
+static void worker_shutdown(void *self) {
+  helper *w = self;
+  atomic_store(&w->stop, 1);
+  pthread_join(w->thread, NULL);
+  w->host->free(w->ctx, w);
+}
+
+/* What the first call makes, for all runtimes, and the first shutdown() takes from all of them. */
+static float one = 1;
+static float *volatile shared;
+static tn_status sharing_prepare(const tn_call *call) { return (void)call, shared = &one, TN_OK; }
+static void sharing_shutdown(void *self) { (void)self, shared = NULL; }
+static tn_status sharing_run(const tn_call *call, uint32_t stage, int64_t begin, int64_t end,
+                             uint32_t worker) {
+  const tn_status s = twice_run(call, stage, begin, end, worker);
+  for (int64_t k = begin; k < end; k++) Y_OF(call)[k] *= *shared;
+  return s;
+}
+
+/* Writes to the scratch of worker 0, always. */
+static tn_status worker_plan(const tn_call *call, tn_kernel_plan *plan) {
+  plan->worker_scratch_bytes = 64;
+  plan->items[0] = part_elements(call->outputs[0]);
+  return TN_OK;
+}
+static tn_status worker_run(const tn_call *call, uint32_t stage, int64_t begin, int64_t end,
+                            uint32_t worker) {
+  *(float *)call->worker_scratch = 1;
+  return twice_run(call, stage, begin, end, worker);
+}
+
+/* Keeps a number from the first item of a call to its last: that of whoever began last. */
+static float held;
+static tn_status static_run(const tn_call *call, uint32_t stage, int64_t begin, int64_t end,
+                            uint32_t worker) {
+  twice_run(call, stage, begin, end, worker);
+  if (begin == 0) held = Y_OF(call)[0];
+  if (end == part_elements(call->inputs[0])) Y_OF(call)[end - 1] += held - 2 * X_OF(call)[0];
+  return TN_OK;
+}
 
 static jmp_buf place;
 
@@ -416,6 +591,17 @@ static tn_status says_shape(const tn_call *call, int32_t rank, int64_t dim) {
   }
 #define BODY_DESCRIPTOR(name, ...)
 #define BODY_BIRTH(name, ...)
+#define BODY_DEATH(name, ...)
+#define BODY_SHUTDOWN(name, ...) \
+  static void name(void *self) { \
+    (void)self;                  \
+    __VA_ARGS__;                 \
+  }
+#define BODY_NOTIFY(name, ...)                   \
+  static void name(void *self, uint32_t event) { \
+    (void)self, (void)event;                     \
+    __VA_ARGS__;                                 \
+  }
 #define BODY_INIT(name, ...)                                                             \
   static tn_status name(const tn_host *host, void *ctx, const tn_option *const *options, \
                         uint32_t n_options, void **out_self) {                           \
@@ -478,14 +664,12 @@ static tn_status one_item_plan(const tn_call *call, tn_kernel_plan *plan) {
   return (void)call, (void)plan, TN_OK;
 }
 
-static tn_status stateful_plan(const tn_call *call, tn_kernel_plan *plan) {
-  plan->state_bytes = 64;
-  return twice_plan(call, plan);
-}
-
 /* What tn_plugin_query does to the sound tables for an animal of each kind. */
 #define SPOIL_DESCRIPTOR(name, ...) __VA_ARGS__;
 #define SPOIL_BIRTH(name, ...) __VA_ARGS__;
+#define SPOIL_DEATH(name, ...) __VA_ARGS__;
+#define SPOIL_SHUTDOWN(name, ...) plugin.shutdown = name;
+#define SPOIL_NOTIFY(name, ...) plugin.notify = name;
 #define SPOIL_INIT(name, ...) plugin.init = name;
 #define SPOIL_INFER(name, ...) op[0].infer = name;
 #define SPOIL_FLOPS(name, ...) op[0].flops = name;
@@ -503,29 +687,31 @@ static tn_status stateful_plan(const tn_call *call, tn_kernel_plan *plan) {
 #define SPOIL_READ(name, ...) format[0].read = name;
 #define SPOIL_WRITE(name, ...) format[0].write = name;
 
-static void spoil(const char *animal, bool born) {
-#define ANIMAL(kind, name, where, wrong, says, ...)                  \
-  if (!strcmp(animal, #name) && born == (ZOO_##kind == ZOO_BIRTH)) { \
-    SPOIL_##kind(name, __VA_ARGS__)                                  \
+/* Does what the animal that TENON_ZOO names does at this time. host_major: that asks. */
+static void spoil(int when, uint32_t host_major) {
+  const char *animal = getenv("TENON_ZOO");
+  char name[ZOO_NAME];
+  if (!animal) return;
+#define WHEN(kind) (kind == ZOO_BIRTH || kind == ZOO_DEATH ? kind : ZOO_DESCRIPTOR)
+#define ANIMAL(kind, name, where, wrong, says, ...)         \
+  if (!strcmp(animal, #name) && when == WHEN(ZOO_##kind)) { \
+    SPOIL_##kind(name, __VA_ARGS__)                         \
   }
 #include "animals.h"
 #undef ANIMAL
-  char name[ZOO_NAME];
-  for (int k = 0; k < ZOO_PRODUCT && !born; k++)
+  (void)host_major;
+  for (int k = 0; k < ZOO_PRODUCT && when == ZOO_DESCRIPTOR; k++)
     if (zoo_is_animal(k) && !strcmp(animal, zoo_name(k, name)))
       damage(zoo_member_of(k), zoo_damage_of(k));
 }
 
 TN_EXPORT const tn_plugin *tn_plugin_query(uint32_t host_major, uint32_t host_minor) {
-  const char *name = getenv("TENON_ZOO");
-  (void)host_major, (void)host_minor;
+  (void)host_minor;
   make_sound();
-  if (name) spoil(name, false);
+  spoil(ZOO_DESCRIPTOR, host_major);
   return answer;
 }
 
-/* Animals that are dangerous before anybody asks them. */
-__attribute__((constructor)) static void be_born(void) {
-  const char *animal = getenv("TENON_ZOO");
-  if (animal) spoil(animal, true);
-}
+/* Animals that are dangerous before anybody asks them, and after everybody has. */
+__attribute__((constructor)) static void be_born(void) { spoil(ZOO_BIRTH, 1); }
+__attribute__((destructor)) static void die(void) { spoil(ZOO_DEATH, 1); }
