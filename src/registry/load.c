@@ -4,7 +4,7 @@
  *   trusted    nobody else can have put it    vetted     in a process of its own, if that is wished:
  *   opened     a regular file, not too large             vet_child.c
  *   read       once: what is checked is kept  mapped     by the dynamic linker; it is still the same
- *   sound      as ELF: elf.c                  asked      for tn_plugin_query, which is code
+ *   sound      as ELF: elf.c                  asked      for tn_plugin_query
  *
  * Then tn_plug_take (registry.c) vets the descriptor, starts the plug-in and publishes its parts.
  *
@@ -177,15 +177,6 @@ static tn_status find_query(tn_plug *plug, tn_diag *diag, tn_plugin_query_fn *ou
   if (!symbol)
     return tn_fail(diag, TN_ERR_INVALID,
                    "%s: is not a plug-in of Tenon: it does not export tn_plugin_query",
-                   plug->info.path);
-  tn_image image;
-  if (tn_image_read(plug->a, &image))
-    return tn_fail(diag, TN_ERR_MEMORY, "%s: out of memory", plug->info.path);
-  const bool is_code = tn_image_executable(&image, (uintptr_t)symbol);
-  tn_image_free(&image);
-  if (!is_code)
-    return tn_fail(diag, TN_ERR_INVALID,
-                   "%s: is not a plug-in of Tenon: its tn_plugin_query is no function",
                    plug->info.path);
   memcpy(out_query, &symbol, sizeof symbol); /* ISO C has no cast from object to function pointer */
   return TN_OK;
