@@ -163,6 +163,9 @@ void check_skip(check_env *env, const char *format, ...) __attribute__((format(p
 /* kind: "breach", "note" */
 void check_found(check_env *env, const char *kind, const char *rule);
 check_totals *check_totals_new(void);
+/* For a parent whose child has ended, and may have written anything: texts end. False: what is
+ * counted cannot be right, all is zero now. */
+bool check_totals_mend(check_totals *totals);
 void check_totals_free(check_totals *totals);
 /* Ends the process with code 2. */
 void check_die(const char *format, ...) __attribute__((format(printf, 1, 2), noreturn));

@@ -213,6 +213,17 @@ static bool child_ended(check_env *env, int status, bool hangs) {
   return true;
 }
 
+/* What a child has told, and where it was, is lost. Answers the status of one that came to its end:
+ * it is not taken up again. */
+static int end_scribbled(check_env *env) {
+  check_part(env, "process");
+  snprintf(env->totals->text, sizeof env->totals->text, "memory");
+  check_found(env, "breach", "writes to memory of the host that it was not given");
+  env->totals->failed = env->totals->done = 1;
+  env->lost_records = false;
+  return 0;
+}
+
 static int run_limited(check_env *env, void (*work)(check_env *env, const void *arg),
                        const void *arg, bool *out_hangs) {
   int fds[2], said[2];
@@ -230,10 +241,11 @@ static int run_limited(check_env *env, void (*work)(check_env *env, const void *
   close(said[1]);
   check_orphans_watch(child);
   const int status = watch(env, child, fds[0], said[0], out_hangs);
+  const bool sane = check_totals_mend(env->totals), left = check_orphans_end();
   close(fds[0]);
   close(said[0]);
-  if (check_orphans_end() && !*out_hangs)
-    check_found(env, "breach", "starts processes that it leaves behind");
+  if (!sane) return end_scribbled(env);
+  if (left && !*out_hangs) check_found(env, "breach", "starts processes that it leaves behind");
   if (env->totals->forked)
     check_found(env, "breach", "forks, and both processes return from its callback");
   return status;

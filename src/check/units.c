@@ -21,6 +21,20 @@ check_totals *check_totals_new(void) {
   return memory;
 }
 
+static bool is_count(int64_t n) { return n >= 0 && n < UINT32_MAX; }
+
+bool check_totals_mend(check_totals *t) {
+  char *const texts[] = {t->part + sizeof t->part, t->text + sizeof t->text,
+                         t->doing + sizeof t->doing, t->crash + sizeof t->crash};
+  for (size_t k = 0; k < sizeof texts / sizeof *texts; k++) texts[k][-1] = 0;
+  const bool sane = is_count(t->passed) && is_count(t->failed) && is_count(t->skipped) &&
+                    is_count(t->left_out) && is_count(t->unit) && is_count(t->resume) &&
+                    is_count(t->n_told) && t->n_lost >= 0 && t->n_lost <= CHECK_MAX_LOST &&
+                    t->n_seen >= 0 && t->n_seen <= CHECK_MAX_SEEN;
+  if (!sane) memset(t, 0, sizeof *t);
+  return sane;
+}
+
 void check_totals_free(check_totals *t) {
   if (t) munmap(t, sizeof *t);
   if (of_process == t) of_process = NULL;

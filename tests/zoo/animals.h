@@ -1022,6 +1022,14 @@ ANIMAL(RUN, run_chdir, VET, "it changes the working folder", VETTED "working fol
   if (chdir("/")) return TN_ERR_IO; return whole_run(call))
 ANIMAL(RUN, run_signal, VET, "it changes what a signal does",
   VETTED "changes the handler of SIGUSR1*", signal(SIGUSR1, SIG_IGN); return whole_run(call))
+ANIMAL(RUN, run_free_foreign, VET_PLAIN, "it frees memory that is not the host's",
+  VETTED "host->free() is called 1 times more than host->alloc()",
+  call->host->free(call->ctx, endless + 64); return whole_run(call))
+ANIMAL(INIT, init_free_foreign, VET_PLAIN, "init frees memory that is not the host's",
+  BEGINNING "crashed with SIG* in init()*", host->free(ctx, endless + 64); return TN_OK)
+ANIMAL(RUN, run_scribbles, VET, "it overwrites all memory that it shares with others",
+  "*process, memory: writes to memory of the host that it was not given",
+  scribble(); return whole_run(call))
 #define MEDDLES(name, wrong, said, ...) \
   ANIMAL(RUN, run_##name, VET, wrong, "*" said "*", __VA_ARGS__; return whole_run(call))
 MEDDLES(mask, "it blocks a signal", "changes which signals are blocked: SIGUSR1",
