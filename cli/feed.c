@@ -5,8 +5,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "base/checked.h"
 #include "base/text.h"
+#include "tenon/kit/checked.h"
 
 /* ---- options ---- */
 

@@ -1,8 +1,9 @@
 /* Random values for inputs. */
 #include <string.h>
 
-#include "base/dtype.h"
 #include "feed.h"
+#include "tenon/kit/dtype.h"
+#include "tenon/kit/element.h"
 
 /* splitmix64, Steele, Lea and Flood 2014: the same on every machine. */
 static uint64_t next(uint64_t *state) {

@@ -3,7 +3,7 @@
 #include <limits.h>
 #include <string.h>
 
-#include "base/dtype.h"
+#include "tenon/kit/dtype.h"
 #include "values.h"
 
 #if TENON_STB

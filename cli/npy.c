@@ -4,8 +4,8 @@
  * The bytes are foreign: nothing is believed before it is checked against the size of the file. */
 #include <string.h>
 
-#include "base/checked.h"
-#include "base/dtype.h"
+#include "tenon/kit/checked.h"
+#include "tenon/kit/dtype.h"
 #include "values.h"
 
 typedef struct npy {

@@ -1,8 +1,9 @@
 /* Writing .npy files: version 1.0 of the format, row order, the byte order of this machine. */
 #include <string.h>
 
-#include "base/dtype.h"
 #include "base/text.h"
+#include "tenon/kit/dtype.h"
+#include "tenon/kit/element.h"
 #include "values.h"
 
 enum { CHUNK = 4096 };

@@ -4,8 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/dtype.h"
 #include "op.h"
+#include "tenon/kit/dtype.h"
+#include "tenon/kit/element.h"
 
 static tn_status wrong(const cli_op_args *a, const char *name, const char *text, const char *why) {
   return tn_fail(a->diag, TN_ERR_INVALID, "--input %s=%s: %s", name, text, why);

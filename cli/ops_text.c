@@ -1,8 +1,8 @@
 /* Operators and kernels in words. */
 #include <string.h>
 
-#include "base/dtype.h"
 #include "ops.h"
+#include "tenon/kit/dtype.h"
 
 bool cli_op_group_at(const tn_runtime *runtime, int32_t index, cli_op_group *out) {
   const tn_op *op = tn_runtime_op(runtime, index);

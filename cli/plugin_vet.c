@@ -4,7 +4,8 @@
 #include <unistd.h>
 
 #include "base/text.h"
-#include "check/check.h"
+#include "harness/harness.h"
+#include "harness/vet.h"
 #include "plugin.h"
 
 /* A record of check_job.receive and its fields by name. */

@@ -2,8 +2,11 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/dtype.h"
 #include "cli.h"
+#include "tenon/kit/dtype.h"
+#include "tenon/kit/element.h"
+#include "tenon/kit/tensor.h"
+#include "tenon/kit/text.h"
 
 static bool close_f64(double got, double want, const cli_tolerance *t) {
   if (isnan(got) || isnan(want)) return isnan(got) && isnan(want);

@@ -4,7 +4,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/dtype.h"
+#include "tenon/kit/dtype.h"
+#include "tenon/kit/element.h"
 
 enum { FIRST = 5, LINE = 512, CELL = 96, MAX_TOP = 1000 };
 

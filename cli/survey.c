@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/dtype.h"
+#include "tenon/kit/dtype.h"
 
 enum { MAX_DEPTH = 64 };
 

@@ -1,8 +1,8 @@
 /* Numbers with units, types, layouts and operators as text. */
 #include <string.h>
 
-#include "base/dtype.h"
 #include "cli.h"
+#include "tenon/kit/dtype.h"
 
 static const char *scaled(double x, double step, const char *const *units, char *buf) {
   while (units[1] && (x >= step || x <= -step)) {

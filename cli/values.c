@@ -5,8 +5,9 @@
 #include <string.h>
 #include <strings.h>
 
-#include "base/checked.h"
-#include "base/dtype.h"
+#include "tenon/kit/checked.h"
+#include "tenon/kit/dtype.h"
+#include "tenon/kit/element.h"
 
 /* ---- what is wanted ---- */
 

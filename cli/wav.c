@@ -1,7 +1,7 @@
 /* Reading sound through libsndfile: samples from -1 to 1, channels averaged. */
 #include <string.h>
 
-#include "base/dtype.h"
+#include "tenon/kit/dtype.h"
 #include "values.h"
 
 #if TENON_SNDFILE

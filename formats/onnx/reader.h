@@ -3,7 +3,7 @@
 #ifndef TN_FORMATS_ONNX_READER_H
 #define TN_FORMATS_ONNX_READER_H
 
-#include "base/onnx_dtype.h"
+#include "tenon/kit/onnx_dtype.h"
 #include "wire.h"
 
 enum { ONNX_MAX_GRAPH_DEPTH = 32, ONNX_MAX_LIST_DEPTH = 16 };

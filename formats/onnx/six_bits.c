@@ -5,7 +5,7 @@
 bool onnx_is_six_bits(uint32_t dtype) { return dtype == TN_F6E2M3 || dtype == TN_F6E3M2; }
 
 int64_t onnx_raw_bytes(const tn_tensor *t) {
-  const int64_t bytes = tn_tensor_bytes(t);
+  const int64_t bytes = tn_bytes(t);
   if (!onnx_is_six_bits(t->dtype) || bytes < 0) return bytes;
   return bytes / 4 * 3 + (bytes % 4 * 6 + 7) / 8;
 }

@@ -34,7 +34,7 @@ static tn_status make_dense(onnx_reader *r, const sparse *sp, uint32_t dtype, tn
   *out = tn_tensor_make(dtype, 0, NULL, NULL);
   out->rank = (int32_t)rank;
   if ((s = onnx_gather(r, sp->message, 3, ONNX_VARINT, 8, out->shape))) return s;
-  int64_t bytes = tn_tensor_bytes(out);
+  int64_t bytes = tn_bytes(out);
   if (bytes < 0)
     return onnx_fail(r, TN_ERR_INVALID, sp->at,
                      "the sparse tensor has a negative dim, or its size exceeds 64 bits");
@@ -54,7 +54,7 @@ static int64_t place_of(const tn_tensor *dense, const tn_tensor *indices, int64_
   int64_t place = 0, x;
   if (indices->rank == 1) {
     memcpy(&place, data + k * 8, 8);
-    return place < tn_tensor_elements(dense) ? place : -1;
+    return place < tn_elements(dense) ? place : -1;
   }
   for (int32_t d = 0; d < dense->rank; d++) {
     memcpy(&x, data + (k * dense->rank + d) * 8, 8);
@@ -66,7 +66,7 @@ static int64_t place_of(const tn_tensor *dense, const tn_tensor *indices, int64_
 
 static tn_status scatter(const onnx_reader *r, const sparse *sp, const tn_tensor *values,
                          const tn_tensor *indices, tn_tensor *dense) {
-  const int64_t width = tn_dtype(values->dtype)->bits / 8, n = tn_tensor_elements(values);
+  const int64_t width = tn_dtype(values->dtype)->bits / 8, n = tn_elements(values);
   bool coordinates = indices->rank == 2 && indices->shape[1] == dense->rank;
   if (values->rank != 1 || indices->dtype != TN_I64 || !(indices->rank == 1 || coordinates) ||
       indices->shape[0] != n)
@@ -92,7 +92,7 @@ tn_status onnx_sparse_read(onnx_reader *r, onnx_span message, tn_arena *arena, t
   if (!s) s = onnx_tensor_read(r, sp.indices, arena, &indices, NULL);
   if (!s && (values.dtype == TN_STRING || tn_dtype(values.dtype)->bits < 8))
     s = onnx_fail(r, TN_ERR_UNSUPPORTED, sp.at, "sparse tensors of %s are not supported",
-                  tn_dtype_name(values.dtype));
+                  tn_dtype(values.dtype)->name);
   if (!s) s = make_dense(r, &sp, values.dtype, arena, out);
   return s ? s : scatter(r, &sp, &values, &indices, out);
 }

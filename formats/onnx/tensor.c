@@ -16,7 +16,7 @@ static tn_status read_dims(const onnx_reader *r, onnx_tensor *t) {
   t->type.rank = (int32_t)n;
   s = tn_dims_product(t->type.shape, t->type.rank, &elements);
   if (s == TN_ERR_INVALID) return onnx_fail(r, s, t->at, "the tensor has a negative dim");
-  if (s || tn_tensor_bytes(&t->type) < 0)
+  if (s || tn_bytes(&t->type) < 0)
     return onnx_fail(r, TN_ERR_OVERFLOW, t->at, "the tensor's size exceeds 64 bits");
   return TN_OK;
 }
@@ -90,7 +90,7 @@ static void *unconst(const void *data) {
 }
 
 static tn_status unpack(const onnx_reader *r, onnx_span raw, tn_arena *arena, tn_tensor *out) {
-  const int64_t n = tn_tensor_elements(out);
+  const int64_t n = tn_elements(out);
   out->data = tn_arena_alloc(arena, (uint64_t)n);
   if (!out->data) return onnx_no_memory(r);
   onnx_six_bits_unpack(raw.p, n, out->data);
@@ -117,7 +117,7 @@ static tn_status read_elements(onnx_reader *r, const onnx_tensor *t, tn_arena *a
     s = read_raw(r, t, arena, out);
   else
     s = onnx_typed_data(r, t, arena, &out->data);
-  if (!s && out->dtype == TN_BOOL) s = normalise_bools(r, arena, out, tn_tensor_bytes(out));
+  if (!s && out->dtype == TN_BOOL) s = normalise_bools(r, arena, out, tn_bytes(out));
   return s;
 }
 
@@ -145,13 +145,13 @@ static bool is_aligned(const tn_tensor *t) {
 
 tn_status onnx_tensor_align(const onnx_reader *r, tn_arena *arena, tn_tensor *t) {
   if (is_aligned(t)) return TN_OK;
-  t->data = tn_arena_copy(arena, t->data, (uint64_t)tn_tensor_bytes(t));
+  t->data = tn_arena_copy(arena, t->data, (uint64_t)tn_bytes(t));
   return t->data ? TN_OK : onnx_no_memory(r);
 }
 
 static bool lies_in(const tn_tensor *t, onnx_span span) {
   const uint8_t *p = t->data;
-  return tn_tensor_bytes(t) > 0 && p >= span.p && p < span.end;
+  return tn_bytes(t) > 0 && p >= span.p && p < span.end;
 }
 
 tn_status onnx_set_const(const onnx_reader *r, tn_graph *g, int32_t value, const tn_tensor *t,

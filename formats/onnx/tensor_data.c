@@ -35,7 +35,7 @@ static tn_status wrong_count(const onnx_reader *r, const onnx_tensor *t, const c
 
 static tn_status read_strings(const onnx_reader *r, const onnx_tensor *t, tn_arena *arena,
                               void **out) {
-  int64_t expected = tn_tensor_elements(&t->type), n = 0;
+  int64_t expected = tn_elements(&t->type), n = 0;
   onnx_span rest = t->message;
   onnx_field f;
   int32_t more;
@@ -85,7 +85,7 @@ static tn_status narrow(const onnx_reader *r, const onnx_tensor *t, uint32_t wid
     if (from[k] < least || from[k] >= limit)
       return onnx_fail(r, TN_ERR_INVALID, t->at,
                        "int32_data holds %lld, which does not fit into %s", (long long)from[k],
-                       tn_dtype_name(t->type.dtype));
+                       tn_dtype(t->type.dtype)->name);
     memcpy(to + k * width, &from[k], width);
   }
   return TN_OK;
@@ -94,7 +94,7 @@ static tn_status narrow(const onnx_reader *r, const onnx_tensor *t, uint32_t wid
 tn_status onnx_typed_data(const onnx_reader *r, const onnx_tensor *t, tn_arena *arena, void **out) {
   if (t->type.dtype == TN_STRING) return read_strings(r, t, arena, out);
   const typed_field field = field_of(t->type.dtype);
-  const int64_t bytes = tn_tensor_bytes(&t->type), expected = bytes / field.width;
+  const int64_t bytes = tn_bytes(&t->type), expected = bytes / field.width;
   if (as_raw(r, t, field, bytes, out)) return TN_OK;
   int64_t n;
   tn_status s = onnx_count(r, t->message, field.number, field.wire, &n);

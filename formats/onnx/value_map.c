@@ -50,7 +50,7 @@ static tn_status integer_keys(const value_reader *v, const map *m, uint32_t dtyp
   int64_t n;
   if (!tn_dtype(dtype)->is_int || width == 0)
     return onnx_fail(&v->r, TN_ERR_INVALID, m->message.p, "keys of a map cannot be %s",
-                     tn_dtype_name(dtype));
+                     tn_dtype(dtype)->name);
   tn_status s = onnx_count(&v->r, m->message, 3, ONNX_VARINT, &n); /* keys */
   if (s) return s;
   void *keys = tn_arena_alloc(arena, (uint64_t)n * width);
@@ -88,7 +88,7 @@ static tn_status join_values(value_reader *v, const map *m, uint32_t dtype, int6
     tn_status s = onnx_bytes(&v->r, &f, &part);
     if (!s) s = onnx_tensor_read(&v->r, part, arena, &one, NULL);
     if (s) return s;
-    if (one.dtype != dtype || tn_tensor_elements(&one) != 1) return TN_OK;
+    if (one.dtype != dtype || tn_elements(&one) != 1) return TN_OK;
     memcpy(data + at++ * width, one.data, (size_t)width);
   }
   *out = tn_tensor_make(dtype, 1, &n, data);

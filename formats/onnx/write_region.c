@@ -7,7 +7,7 @@ bool onnx_put_tenon_attr(onnx_writer *w, const tn_attr *a) {
   if (!strcmp(a->name, "layout"))
     onnx_put_str_attr(w, a->name, onnx_layout_text((tn_layout)a->i));
   else if (!strcmp(a->name, "to"))
-    onnx_put_str_attr(w, a->name, tn_dtype_name((uint32_t)a->i));
+    onnx_put_str_attr(w, a->name, tn_dtype((uint32_t)a->i)->name);
   else
     return false;
   return true;

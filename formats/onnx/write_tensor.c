@@ -36,7 +36,7 @@ static const void *raw_elements(onnx_writer *w, const tn_tensor *t, int64_t n, i
 void onnx_put_tensor(onnx_writer *w, uint32_t number, const char *name, const tn_tensor *t) {
   onnx_put *p = &w->out;
   const onnx_mark tensor = onnx_put_begin(p, number);
-  const int64_t n = tn_tensor_elements(t), bytes = onnx_raw_bytes(t);
+  const int64_t n = tn_elements(t), bytes = onnx_raw_bytes(t);
   for (int32_t k = 0; k < t->rank; k++) onnx_put_int(p, 1, t->shape[k]); /* dims */
   onnx_put_int(p, 2, tn_onnx_of_dtype(t->dtype));                        /* data_type */
   if (t->dtype == TN_STRING) {

@@ -158,6 +158,16 @@ typedef struct tn_tensor {
   uint64_t object;   /* the host's; plug-ins copy it along and never touch it */
 } tn_tensor;
 
+/* A plain tensor over memory of the caller's. */
+static inline tn_tensor tn_tensor_make(uint32_t dtype, int32_t rank, const int64_t *shape,
+                                       void *data) {
+  const int known = rank >= 0 && rank <= TN_MAX_RANK;
+  tn_tensor t = {TN_HEAD(tn_tensor), data, TN_PLAIN, dtype, TN_RANK_UNKNOWN, {0}, 0, 0, 0};
+  if (known) t.rank = rank;
+  for (int32_t k = 0; k < t.rank; k++) t.shape[k] = shape[k];
+  return t;
+}
+
 typedef struct tn_tensors { const tn_tensor *const *data; int64_t size; } tn_tensors;
 
 /* ---- Attributes ------------------------------------------------------------------------------

@@ -213,15 +213,6 @@ TN_API const tn_format *tn_runtime_format(const tn_runtime *runtime, int32_t ind
 
 /* ---- Tensors ---- */
 
-/* A plain tensor over the caller's memory. */
-static inline tn_tensor tn_tensor_make(uint32_t dtype, int32_t rank, const int64_t *shape,
-                                       void *data) {
-  const int known = rank >= 0 && rank <= TN_MAX_RANK;
-  tn_tensor t = {TN_HEAD(tn_tensor), data, TN_PLAIN, dtype, TN_RANK_UNKNOWN, {0}, 0, 0, 0};
-  if (known) t.rank = rank;
-  for (int32_t k = 0; k < t.rank; k++) t.shape[k] = shape[k];
-  return t;
-}
 /* Number of elements and of bytes of a plain tensor; -1 if a dim is unknown or the size
  * overflows. */
 TN_API int64_t tn_tensor_elements(const tn_tensor *tensor);

@@ -4,16 +4,18 @@
 #include <string.h>
 
 #include "activation.gen.h"
-#include "base/dtype.h"
-#include "base/infer.h"
-#include "base/lower.h"
+#include "tenon/kit/dtype.h"
+#include "tenon/kit/element.h"
+#include "tenon/kit/infer.h"
+#include "tenon/kit/lower.h"
+#include "tenon/kit/tensor.h"
 
 /* ---- References ---- */
 
 /* y[i] = f(x[i], attributes), rounded once to the type of y. */
 static tn_status map(const tn_call *call, double (*f)(double x, const void *attrs)) {
   const tn_tensor *x = call->inputs[0], *y = call->outputs[0];
-  const int64_t n = tn_tensor_elements(y);
+  const int64_t n = tn_elements(y);
   for (int64_t i = 0; i < n; i++)
     tn_store_f64(y->dtype, y->data, i, f(tn_load_f64(x->dtype, x->data, i), call->attrs));
   return TN_OK;
@@ -60,7 +62,7 @@ tn_status gelu_reference(const tn_call *call) { return map(call, gelu_of); }
 
 tn_status relu_reference(const tn_call *call) {
   const tn_tensor *x = call->inputs[0], *y = call->outputs[0];
-  const int64_t n = tn_tensor_elements(y), bytes = tn_dtype(x->dtype)->bits / 8;
+  const int64_t n = tn_elements(y), bytes = tn_dtype(x->dtype)->bits / 8;
   if (n > 0) memcpy(y->data, x->data, (size_t)(n * bytes));
   for (int64_t i = 0; i < n; i++) {
     if (tn_load_f64(x->dtype, x->data, i) < 0) tn_store_f64(y->dtype, y->data, i, 0);
@@ -83,7 +85,7 @@ static bool is_less(uint32_t dtype, const void *a, int64_t i, const void *b, int
 tn_status clip_reference(const tn_call *call) {
   const tn_tensor *x = call->inputs[0], *lo = input_or_null(call, 1), *hi = input_or_null(call, 2),
                   *y = call->outputs[0];
-  const int64_t n = tn_tensor_elements(y), bytes = tn_dtype(x->dtype)->bits / 8;
+  const int64_t n = tn_elements(y), bytes = tn_dtype(x->dtype)->bits / 8;
   if (n > 0) memcpy(y->data, x->data, (size_t)(n * bytes));
   for (int64_t i = 0; i < n; i++) {
     char *to = (char *)y->data + i * bytes;
@@ -98,7 +100,7 @@ tn_status clip_reference(const tn_call *call) {
 tn_status dropout_reference(const tn_call *call) {
   const tn_tensor *x = call->inputs[0], *ratio = input_or_null(call, 1),
                   *mode = input_or_null(call, 2);
-  const int64_t n = tn_tensor_elements(x), bytes = tn_dtype(x->dtype)->bits / 8;
+  const int64_t n = tn_elements(x), bytes = tn_dtype(x->dtype)->bits / 8;
   const bool drops = mode && *(const uint8_t *)mode->data &&
                      (!ratio || tn_load_f64(ratio->dtype, ratio->data, 0) != 0);
   if (drops) return TN_ERR_UNSUPPORTED;
@@ -121,7 +123,7 @@ tn_status gelu_infer(const tn_call *call) {
 
 static tn_status check_scalar(const tn_call *call, uint32_t k) {
   const tn_tensor *t = input_or_null(call, k);
-  const int64_t n = t && t->rank >= 0 ? tn_tensor_elements(t) : 1;
+  const int64_t n = t && t->rank >= 0 ? tn_elements(t) : 1;
   if (n == 1 || n < 0) return TN_OK;
   return call->host->fail(call->ctx, TN_ERR_SHAPE, "input %u has %lld elements, must have one",
                           (unsigned)k, (long long)n);

@@ -1,9 +1,10 @@
 /* Portable kernels of the activation family: floats by way of activation_f32.h, f64 by the C
  * library, integers, Dropout. */
 #define ACTIVATION_RUN(op) op##_float_c
-#include "activation_f32.h"
+#include <time.h>
 
-#include "base/cpu.h"
+#include "activation_f32.h"
+#include "tenon/kit/element.h"
 
 /* ---- Plans: nanoseconds per element, on which grain and cost depend ---- */
 
@@ -150,10 +151,17 @@ static double random_at(uint64_t seed, uint64_t i) {
   return (double)((z ^ (z >> 31)) >> 11) * 0x1p-53;
 }
 
+/* Another one for each run. */
+static uint64_t seed_of_now(void) {
+  struct timespec now;
+  return timespec_get(&now, TIME_UTC) ? (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec
+                                      : 0;
+}
+
 static void drop(const tn_call *call, int64_t begin, int64_t end, double ratio, uint8_t *mask) {
   const tn_dropout_attrs *a = call->attrs;
   const tn_tensor *x = call->inputs[0], *y = call->outputs[0];
-  const uint64_t seed = a->has_seed ? (uint64_t)a->seed : tn_now_ns();
+  const uint64_t seed = a->has_seed ? (uint64_t)a->seed : seed_of_now();
   for (int64_t i = begin; i < end; i++) {
     const bool keep = random_at(seed, (uint64_t)i) >= ratio;
     tn_store_f64(y->dtype, y->data, i,

@@ -8,7 +8,8 @@
 #include <math.h>
 
 #include "activation.gen.h"
-#include "base/elementwise.h"
+#include "tenon/kit/element.h"
+#include "tenon/kit/elementwise.h"
 
 #define ACTIVATION(op, setup, value)                                                            \
   static void op##_loop(const float *in, float *out, int64_t n, const void *arg) {              \

@@ -14,8 +14,8 @@
  * Clips in products may be any of these, or min(relu(x), b). A product is looked at as a list of
  * factors and one constant, so that the order of Mul and Div nodes does not matter. */
 #include "activation.gen.h"
-#include "base/lower.h"
-#include "base/pattern.h"
+#include "tenon/kit/lower.h"
+#include "tenon/kit/pattern.h"
 
 enum { MAX_FACTORS = 4 };
 

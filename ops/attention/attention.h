@@ -8,7 +8,7 @@
 #include <stdbool.h>
 
 #include "attention.gen.h"
-#include "base/infer.h"
+#include "tenon/kit/infer.h"
 
 typedef struct attention_steps {
   int64_t batch, head, row;

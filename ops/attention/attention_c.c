@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "attention.h"
-#include "base/vmath.h"
+#include "tenon/kit/vmath.h"
 
 tn_status attention_plan_present(const tn_call *call, const attention *a, tn_kernel_plan *out) {
   const bool present = tn_has_output(call, 1) || tn_has_output(call, 2);

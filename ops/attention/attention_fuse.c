@@ -26,8 +26,7 @@ static bool is_flat(const tn_pattern *p, const view *v) {
   const int64_t width = v->size[HEAD] * v->size[COLUMN],
                 stride[4] = {v->size[ROW] * width, v->size[COLUMN], width, 1};
   return t && t->dtype == TN_F32 && v->offset == 0 &&
-         tn_tensor_elements(t) == v->size[BATCH] * v->size[ROW] * width &&
-         view_has_strides(v, stride);
+         tn_elements(t) == v->size[BATCH] * v->size[ROW] * width && view_has_strides(v, stride);
 }
 
 /* The value's elements, as they lie, in another type. */
@@ -37,7 +36,7 @@ static tn_status reshape(const tn_call *call, const tn_pattern *p, int32_t value
   const tn_tensor *t = p->api->value_type(p->graph, value);
   if (t && t->rank >= 0 && tn_same_shape(t, type)) return TN_OK;
   tn_moves moves = tn_moves_begin(call, p->graph);
-  tn_moves_add_run(&moves, 0, 0, 0, tn_tensor_elements(type));
+  tn_moves_add_run(&moves, 0, 0, 0, tn_elements(type));
   return tn_moves_emit(&moves, type, &value, 1, -1, out_value);
 }
 
@@ -55,7 +54,7 @@ static tn_status materialise(const tn_call *call, const tn_pattern *p, const vie
   int64_t dense[4];
   view_dense(v->size, dense);
   if (v->offset == 0 && view_has_strides(v, dense) &&
-      tn_tensor_elements(tn_pattern_type(p, v->base)) == tn_tensor_elements(type))
+      tn_elements(tn_pattern_type(p, v->base)) == tn_elements(type))
     return reshape(call, p, v->base, type, out_value);
   for (int32_t k = 0; k < p->api->value_n_users(p->graph, v->base); k++) {
     view other;

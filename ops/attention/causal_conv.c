@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "attention.gen.h"
-#include "base/infer.h"
-#include "base/vmath.h"
+#include "tenon/kit/infer.h"
+#include "tenon/kit/vmath.h"
 
 typedef struct causal {
   int64_t batch, channels, n, taps;

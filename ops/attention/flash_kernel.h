@@ -1,9 +1,10 @@
-/* Tiled attention (base/flash_simd.h). Rows of all heads that share keys and values go together.
+/* Tiled attention (tenon/kit/flash_simd.h). Rows of all heads that share keys and values go
+ * together.
  *
  * Stages: the new cache; keys and values packed into panels, where several blocks of rows meet
  * them; the attention. A head with one block writes its part of the cache on the way. */
 #include "attention.h"
-#include "base/flash_simd.h"
+#include "tenon/kit/flash_simd.h"
 
 typedef struct flash {
   attention a;

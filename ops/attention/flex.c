@@ -1,7 +1,7 @@
 /* FlexAttention without its graphs is Attention. */
 #include "attention.gen.h"
-#include "base/infer.h"
-#include "base/lower.h"
+#include "tenon/kit/infer.h"
+#include "tenon/kit/lower.h"
 
 tn_status flex_attention_infer(const tn_call *call) {
   const tn_flex_attention_attrs *a = call->attrs;

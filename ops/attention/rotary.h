@@ -5,8 +5,8 @@
 #include <stdbool.h>
 
 #include "attention.gen.h"
-#include "base/infer.h"
-#include "base/vmath.h"
+#include "tenon/kit/infer.h"
+#include "tenon/kit/vmath.h"
 
 typedef struct rotary {
   int64_t batch, n, heads, size, half; /* n: positions; half: pairs that are turned */

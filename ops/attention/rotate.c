@@ -3,8 +3,8 @@
  * portable kernel, and the rewrite that finds it. */
 #include "rotate.h"
 
-#include "base/infer.h"
-#include "base/lower.h"
+#include "tenon/kit/infer.h"
+#include "tenon/kit/lower.h"
 #include "views.h"
 
 /* ---- the operator ---- */

@@ -3,7 +3,7 @@
 #define TN_OPS_ATTENTION_ROTATE_H
 
 #include "attention.gen.h"
-#include "base/checked.h"
+#include "tenon/kit/checked.h"
 
 typedef struct rotate {
   int64_t size[3], rows, n; /* of the dims before the last; their product; elements of a row */

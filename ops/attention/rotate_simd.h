@@ -2,8 +2,8 @@
 #ifndef TN_OPS_ATTENTION_ROTATE_SIMD_H
 #define TN_OPS_ATTENTION_ROTATE_SIMD_H
 
-#include "base/simd_math.h"
 #include "rotate.h"
+#include "tenon/kit/simd_math.h"
 
 /* Lanes of both halves from k on. */
 static void rotate_vector(const float *x, const float *c, const float *s, int64_t half,

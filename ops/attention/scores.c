@@ -7,7 +7,7 @@
 
 #include <float.h>
 
-#include "base/fetch.h"
+#include "tenon/kit/fetch.h"
 
 /* Added to any score it is itself, so that several such masks are what they were. */
 static bool is_endless(double x) { return x <= -1e30; }
@@ -28,8 +28,7 @@ int32_t scores_reshaped(const tn_pattern *p, int32_t value) {
     if (r->size[k] != 1 && r->src_stride[k] != r->dst_stride[k]) return value;
     n *= r->size[k];
   }
-  if (!u || t->rank < 2 || u->rank < 2 || n != tn_tensor_elements(t) || n != tn_tensor_elements(u))
-    return value;
+  if (!u || t->rank < 2 || u->rank < 2 || n != tn_elements(t) || n != tn_elements(u)) return value;
   for (int k = 1; k <= 2; k++)
     if (t->shape[t->rank - k] != u->shape[u->rank - k]) return value;
   return from;
@@ -144,7 +143,7 @@ static int64_t band_of(const tn_pattern *p, const score_mask *m, const int64_t s
   const int64_t columns = size[COLUMN];
   bool does;
   const int64_t rows = t->rank < 2 ? 1 : t->shape[t->rank - 2];
-  if (!t->data || rows != size[ROW] || tn_tensor_elements(t) != rows * columns) return -1;
+  if (!t->data || rows != size[ROW] || tn_elements(t) != rows * columns) return -1;
   int64_t width = -1;
   while (width + 1 < columns && tells(m, t, width + 1, &does) && does) width++;
   for (int64_t k = 0; k < rows * columns; k++)

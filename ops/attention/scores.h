@@ -3,7 +3,7 @@
 #ifndef TN_OPS_ATTENTION_SCORES_H
 #define TN_OPS_ATTENTION_SCORES_H
 
-#include "base/lower.h"
+#include "tenon/kit/lower.h"
 #include "views.h"
 
 enum { SCORES_MAX_MASKS = 4 };

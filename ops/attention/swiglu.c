@@ -2,8 +2,8 @@
 #include <math.h>
 
 #include "attention.gen.h"
-#include "base/infer.h"
-#include "base/lower.h"
+#include "tenon/kit/infer.h"
+#include "tenon/kit/lower.h"
 
 tn_status swi_glu_infer(const tn_call *call) {
   if (!tn_same_shape(call->inputs[0], call->inputs[1]))
@@ -14,7 +14,7 @@ tn_status swi_glu_infer(const tn_call *call) {
 tn_status swi_glu_reference(const tn_call *call) {
   const double alpha = ((const tn_swi_glu_attrs *)call->attrs)->alpha;
   const tn_tensor *a = call->inputs[0], *b = call->inputs[1], *y = call->outputs[0];
-  for (int64_t k = 0; k < tn_tensor_elements(a); k++) {
+  for (int64_t k = 0; k < tn_elements(a); k++) {
     const double x = tn_load_f64(a->dtype, a->data, k);
     tn_store_f64(y->dtype, y->data, k,
                  x / (1 + exp(-alpha * x)) * tn_load_f64(b->dtype, b->data, k));

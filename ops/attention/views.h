@@ -3,7 +3,7 @@
 #ifndef TN_OPS_ATTENTION_VIEWS_H
 #define TN_OPS_ATTENTION_VIEWS_H
 
-#include "base/pattern.h"
+#include "tenon/kit/pattern.h"
 
 enum { BATCH, HEAD, ROW, COLUMN };
 
@@ -68,7 +68,7 @@ static inline bool view_as(const tn_pattern *p, int32_t value, const int64_t siz
   const tn_tensor *t = tn_pattern_type(p, value);
   int64_t n = 1;
   for (int d = 0; d < 4; d++) n *= size[d];
-  if (!t || t->dtype != TN_F32 || n == 0 || tn_tensor_elements(t) != n) return false;
+  if (!t || t->dtype != TN_F32 || n == 0 || tn_elements(t) != n) return false;
   *out = (view){.base = value};
   memcpy(out->size, size, sizeof out->size);
   view_dense(size, out->stride);

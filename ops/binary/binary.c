@@ -4,23 +4,25 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/checked.h"
-#include "base/dtype.h"
-#include "base/infer.h"
-#include "base/lower.h"
-#include "base/place.h"
 #include "binary.gen.h"
+#include "tenon/kit/checked.h"
+#include "tenon/kit/coords.h"
+#include "tenon/kit/dtype.h"
+#include "tenon/kit/element.h"
+#include "tenon/kit/infer.h"
+#include "tenon/kit/lower.h"
+#include "tenon/kit/tensor.h"
 
 /* ---- References ---- */
 
 static double load_f64(const tn_call *call, uint32_t input, int64_t i) {
   const tn_tensor *x = call->inputs[input];
-  return tn_load_f64(x->dtype, x->data, tn_place_broadcast(x, call->outputs[0], i));
+  return tn_load_f64(x->dtype, x->data, tn_index_broadcast(x, call->outputs[0], i));
 }
 
 static int64_t load_i64(const tn_call *call, uint32_t input, int64_t i) {
   const tn_tensor *x = call->inputs[input];
-  return tn_load_i64(x->dtype, x->data, tn_place_broadcast(x, call->outputs[0], i));
+  return tn_load_i64(x->dtype, x->data, tn_index_broadcast(x, call->outputs[0], i));
 }
 
 typedef double (*f64_fn)(const tn_call *call, double a, double b);
@@ -34,7 +36,7 @@ static bool is_unsigned(const tn_call *call) {
 /* y = f(f(f(x0, x1), x2), ...), in f64 or in i64, rounded or cut to the type of y once. */
 static tn_status fold(const tn_call *call, f64_fn f, i64_fn g) {
   const tn_tensor *y = call->outputs[0];
-  const int64_t n = tn_tensor_elements(y);
+  const int64_t n = tn_elements(y);
   const bool exact = g && tn_dtype_exact_i64(call->inputs[0]->dtype);
   for (int64_t i = 0; i < n; i++) {
     if (exact) {
@@ -129,7 +131,7 @@ tn_status bitwise_xor_reference(const tn_call *call) { return fold(call, NULL, x
 
 tn_status mean_reference(const tn_call *call) {
   const tn_tensor *y = call->outputs[0];
-  const int64_t n = tn_tensor_elements(y);
+  const int64_t n = tn_elements(y);
   for (int64_t i = 0; i < n; i++) {
     double sum = 0;
     for (uint32_t k = 0; k < call->n_inputs; k++) sum += load_f64(call, k, i);
@@ -141,17 +143,17 @@ tn_status mean_reference(const tn_call *call) {
 /* What a power costs; a constant exponent may make it a product, an inverse or a root. */
 tn_status pow_flops(const tn_call *call, double *out_flops) {
   const tn_tensor *e = call->inputs[1];
-  const bool one = e->data && tn_tensor_elements(e) == 1;
+  const bool one = e->data && tn_elements(e) == 1;
   const double exponent = one ? tn_load_f64(e->dtype, e->data, 0) : 0;
   const bool cheap = exponent == 1 || exponent == 2 || exponent == -1 || exponent == 0.5;
-  *out_flops = (double)tn_tensor_elements(call->outputs[0]) * (cheap ? 1 : exponent == 3 ? 2 : 20);
+  *out_flops = (double)tn_elements(call->outputs[0]) * (cheap ? 1 : exponent == 3 ? 2 : 20);
   return TN_OK;
 }
 
 /* An integer base with an integer exponent exactly, all else in f64. */
 tn_status pow_reference(const tn_call *call) {
   const tn_tensor *y = call->outputs[0];
-  const int64_t n = tn_tensor_elements(y);
+  const int64_t n = tn_elements(y);
   const bool exact =
       tn_dtype(call->inputs[0]->dtype)->is_int && tn_dtype(call->inputs[1]->dtype)->is_int;
   for (int64_t i = 0; i < n; i++) {
@@ -166,10 +168,10 @@ tn_status pow_reference(const tn_call *call) {
 tn_status equal_reference(const tn_call *call) {
   const tn_tensor *a = call->inputs[0], *b = call->inputs[1], *y = call->outputs[0];
   if (a->dtype != TN_STRING) return fold(call, equal_f64, equal_i64);
-  const int64_t n = tn_tensor_elements(y);
+  const int64_t n = tn_elements(y);
   for (int64_t i = 0; i < n; i++) {
-    const tn_str s = ((const tn_str *)a->data)[tn_place_broadcast(a, y, i)],
-                 t = ((const tn_str *)b->data)[tn_place_broadcast(b, y, i)];
+    const tn_str s = ((const tn_str *)a->data)[tn_index_broadcast(a, y, i)],
+                 t = ((const tn_str *)b->data)[tn_index_broadcast(b, y, i)];
     ((uint8_t *)y->data)[i] =
         s.size == t.size && (s.size == 0 || memcmp(s.data, t.data, (size_t)s.size) == 0);
   }

@@ -41,8 +41,7 @@ tn_status binary_plan_slow(const tn_call *call, tn_kernel_plan *out) {
 /* powf, unless all elements have one exponent that is cheap. */
 tn_status pow_plan(const tn_call *call, tn_kernel_plan *out) {
   const tn_tensor *e = call->inputs[1];
-  const double exponent =
-      e->data && tn_tensor_elements(e) == 1 ? tn_load_f64(e->dtype, e->data, 0) : 0.0;
+  const double exponent = e->data && tn_elements(e) == 1 ? tn_load_f64(e->dtype, e->data, 0) : 0.0;
   const bool cheap =
       exponent == 2 || exponent == 1 || exponent == 3 || exponent == -1 || exponent == 0.5;
   return plan_with(call, out, cheap ? 0.3 : 12.0);

@@ -6,9 +6,10 @@
  * either is NaN; of two zeros either may come out. Pow: as powf. PRelu: NaN stays. */
 #include <string.h>
 
-#include "base/broadcast.h"
-#include "base/elementwise.h"
 #include "binary.gen.h"
+#include "tenon/kit/broadcast.h"
+#include "tenon/kit/element.h"
+#include "tenon/kit/elementwise.h"
 
 /* y[i] = f(a[i * sa], b[i * sb]) for i < n; sa and sb are 0 or 1. y may be a or b. */
 typedef void (*binary_f32)(const float *a, int64_t sa, const float *b, int64_t sb, float *y,

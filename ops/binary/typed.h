@@ -3,8 +3,8 @@
 #ifndef TN_OPS_BINARY_TYPED_H
 #define TN_OPS_BINARY_TYPED_H
 
-#include "base/broadcast.h"
-#include "base/elementwise.h"
+#include "tenon/kit/broadcast.h"
+#include "tenon/kit/elementwise.h"
 
 /* y[i] = f(a[i], b[i]); the types are those of the table's entry. y may be a or b. */
 typedef void (*typed_loop)(const void *a, const void *b, void *y, int64_t n);

@@ -8,6 +8,7 @@
 #include <math.h>
 
 #include "binary.gen.h"
+#include "tenon/kit/element.h"
 
 #define KERNEL(name, table)                                                       \
   tn_status name(const tn_call *call, uint32_t stage, int64_t begin, int64_t end, \

@@ -12,7 +12,7 @@
 
 #include <string.h>
 
-#include "base/simd.h"
+#include "tenon/kit/simd.h"
 
 #if defined(__AVX512F__)
 

@@ -1,6 +1,6 @@
 /* tenon::BlockMatMul: what it says of its weights, inference, FLOPs and reference. */
-#include "base/infer.h"
 #include "blocks.h"
+#include "tenon/kit/infer.h"
 
 enum { BLOCK_LEAST = 16, BLOCK_MOST = 1 << 24 };
 
@@ -27,7 +27,7 @@ static tn_status check_attrs(const tn_call *call, const blocks *w) {
 static tn_status check_count(const tn_call *call, const char *name, const tn_tensor *t,
                              int64_t wanted) {
   char text[TN_TENSOR_TEXT];
-  if (!t || tn_tensor_elements(t) == wanted) return TN_OK;
+  if (!t || tn_elements(t) == wanted) return TN_OK;
   return call->host->fail(call->ctx, TN_ERR_SHAPE,
                           "%s is %s; K, N, bits and block_size ask for %lld elements", name,
                           tn_tensor_text(t, text, sizeof text), (long long)wanted);

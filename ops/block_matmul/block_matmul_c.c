@@ -1,6 +1,7 @@
 /* BlockMatMul, portable: four columns per item, whose weights become f32, a part of K at a time. */
-#include "base/epilogue.h"
 #include "blocks.h"
+#include "tenon/kit/element.h"
+#include "tenon/kit/epilogue.h"
 
 enum { COLUMNS = 4, DEPTH = 256 };
 

@@ -28,10 +28,11 @@
 
 #include <math.h>
 
-#include "base/elementwise.h"
-#include "base/epilogue.h"
 #include "block_dot_simd.h"
 #include "blocks.h"
+#include "tenon/kit/element.h"
+#include "tenon/kit/elementwise.h"
+#include "tenon/kit/epilogue.h"
 
 enum {
   LANES = TN_VF_LANES,
@@ -198,7 +199,7 @@ static bool are_half(const tn_tensor *scales) {
   uint16_t half[AT_ONCE];
   float back[AT_ONCE];
   const float *x = scales->data;
-  const int64_t n = tn_tensor_elements(scales);
+  const int64_t n = tn_elements(scales);
   if (scales->dtype == TN_F16) return true;
   for (int64_t k = 0; k < n; k += AT_ONCE) {
     const int64_t m = tn_min_i64(AT_ONCE, n - k);

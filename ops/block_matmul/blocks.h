@@ -3,9 +3,9 @@
 #ifndef TN_OPS_BLOCK_MATMUL_BLOCKS_H
 #define TN_OPS_BLOCK_MATMUL_BLOCKS_H
 
-#include "base/checked.h"
-#include "base/dtype.h"
 #include "block_matmul.gen.h"
+#include "tenon/kit/checked.h"
+#include "tenon/kit/dtype.h"
 
 /* Y[m][n] = sum over k of A[m][k] * W[n][k] + bias[n] */
 typedef struct blocks {

@@ -1,12 +1,12 @@
 /* Rewrites: a MatMul or Gemm by constants of 4 or 8 bits that a DequantizeLinear makes floats of
  * becomes tenon::BlockMatMul, if scales are per tensor, per column, or per block along K. Not where
  * the other factor is dequantised, too: that is tenon::QuantMatMul's. */
-#include "base/fetch.h"
-#include "base/infer.h"
-#include "base/region_dims.h"
 #include "blocks.h"
 #include "matmul.gen.h"
 #include "quant.gen.h"
+#include "tenon/kit/fetch.h"
+#include "tenon/kit/infer.h"
+#include "tenon/kit/region_dims.h"
 
 enum { BLOCK_LEAST = 16, BLOCK_ANY = 128 };
 
@@ -33,7 +33,7 @@ static const tn_tensor *constant(const tn_pattern *p, int32_t value) {
 /* Where the scale of an element stands. */
 static bool find_scales(source *s, const tn_dequantize_linear_attrs *a, int32_t k_axis) {
   const tn_tensor *t = &s->scales;
-  const int64_t axis = a->axis < 0 ? a->axis + 2 : a->axis, n = tn_tensor_elements(t);
+  const int64_t axis = a->axis < 0 ? a->axis + 2 : a->axis, n = tn_elements(t);
   s->block = s->k;
   if (n == 1 && !a->block_size) return true; /* all steps are 0 */
   if (a->block_size == 0) {                  /* per column */
@@ -60,7 +60,7 @@ static bool source_of(const tn_pattern *p, int32_t value, int32_t k_axis, source
   if (x->rank != 2 || !(TN_MASK(x->dtype) & (FOUR_BITS | EIGHT_BITS))) return false;
   if (!(TN_MASK(scales->dtype) & (TN_MASK(TN_F32) | TN_MASK(TN_F16) | TN_MASK(TN_BF16))))
     return false;
-  if (zeros && tn_tensor_elements(zeros) != tn_tensor_elements(scales)) return false;
+  if (zeros && tn_elements(zeros) != tn_elements(scales)) return false;
   source s = {.x = *x, .scales = *scales, .values = {n->inputs[0], n->inputs[1], zero}};
   if (zeros) s.zeros = *zeros;
   s.bits = TN_MASK(x->dtype) & FOUR_BITS ? 4 : 8;
@@ -268,8 +268,7 @@ tn_status block_matmul_from_matmul(const tn_call *call, tn_graph *graph, int32_t
 static bool is_bias(const tn_pattern *p, int32_t value, int64_t n) {
   const tn_tensor *t = tn_pattern_type(p, value);
   if (value < 0) return true;
-  return t && t->rank >= 1 && t->rank <= 2 && t->shape[t->rank - 1] == n &&
-         tn_tensor_elements(t) == n;
+  return t && t->rank >= 1 && t->rank <= 2 && t->shape[t->rank - 1] == n && tn_elements(t) == n;
 }
 
 tn_status block_matmul_from_gemm(const tn_call *call, tn_graph *graph, int32_t node) {

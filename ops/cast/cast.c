@@ -5,11 +5,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/dtype.h"
-#include "base/infer.h"
-#include "base/lower.h"
-#include "base/onnx_dtype.h"
 #include "cast.gen.h"
+#include "tenon/kit/dtype.h"
+#include "tenon/kit/element.h"
+#include "tenon/kit/infer.h"
+#include "tenon/kit/lower.h"
+#include "tenon/kit/narrow.h"
+#include "tenon/kit/onnx_dtype.h"
+#include "tenon/kit/tensor.h"
 
 /* ---- Inference ---- */
 
@@ -49,7 +52,7 @@ tn_status bit_cast_infer(const tn_call *call) {
   const uint32_t from = call->inputs[0]->dtype;
   if (status || tn_dtype(to)->bits == tn_dtype(from)->bits) return status;
   return call->host->fail(call->ctx, TN_ERR_SHAPE, "%s and %s are not of the same width",
-                          tn_dtype_name(from), tn_dtype_name(to));
+                          tn_dtype(from)->name, tn_dtype(to)->name);
 }
 
 /* ---- References ---- */
@@ -137,7 +140,7 @@ static tn_status parse(const tn_call *call, int64_t i) {
  * but 0 is true. */
 tn_status cast_reference(const tn_call *call) {
   const tn_tensor *x = call->inputs[0];
-  const int64_t n = tn_tensor_elements(call->outputs[0]);
+  const int64_t n = tn_elements(call->outputs[0]);
   tn_status status = TN_OK;
   for (int64_t i = 0; i < n && !status; i++) {
     char text[64] = "";
@@ -156,7 +159,7 @@ tn_status cast_reference(const tn_call *call) {
 }
 
 tn_status bit_cast_reference(const tn_call *call) {
-  const int64_t bytes = tn_tensor_bytes(call->inputs[0]);
+  const int64_t bytes = tn_bytes(call->inputs[0]);
   for (int64_t i = 0; i < bytes; i++)
     ((uint8_t *)call->outputs[0]->data)[i] = ((const uint8_t *)call->inputs[0]->data)[i];
   return TN_OK;

@@ -1,9 +1,10 @@
 /* Portable kernels of Cast and BitCast between numbers: those of cast_number.h, and 8-bit floats
  * and types below a byte element by element. */
-#include "base/onnx_dtype.h"
 #include "cast.gen.h"
 #include "cast.h"
 #include "cast_number.h"
+#include "tenon/kit/narrow.h"
+#include "tenon/kit/onnx_dtype.h"
 
 /* ---- Drivers ---- */
 
@@ -116,7 +117,7 @@ tn_status bit_cast_plan(const tn_call *call, tn_kernel_plan *out) {
 tn_status bit_cast_c(const tn_call *call, uint32_t stage, int64_t begin, int64_t end,
                      uint32_t worker) {
   (void)stage, (void)begin, (void)end, (void)worker;
-  const int64_t bytes = tn_tensor_bytes(call->inputs[0]);
+  const int64_t bytes = tn_bytes(call->inputs[0]);
   if (bytes > 0 && call->outputs[0]->data != call->inputs[0]->data) {
     memcpy(call->outputs[0]->data, call->inputs[0]->data, (size_t)bytes);
   }

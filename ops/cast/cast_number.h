@@ -7,7 +7,8 @@
 #ifndef TN_OPS_CAST_NUMBER_H
 #define TN_OPS_CAST_NUMBER_H
 
-#include "base/elementwise.h"
+#include "tenon/kit/element.h"
+#include "tenon/kit/elementwise.h"
 
 /* ---- Loops ---- */
 

@@ -9,8 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/dtype.h"
 #include "cast.gen.h"
+#include "tenon/kit/dtype.h"
+#include "tenon/kit/element.h"
+#include "tenon/kit/tensor.h"
 
 enum { TEXT_MAX = 64, DIGITS_MAX = 20 };
 
@@ -150,7 +152,7 @@ tn_status cast_to_string_c(const tn_call *call, uint32_t stage, int64_t begin, i
                            uint32_t worker) {
   (void)stage, (void)begin, (void)end, (void)worker;
   const tn_tensor *x = call->inputs[0];
-  const int64_t n = tn_tensor_elements(x);
+  const int64_t n = tn_elements(x);
   for (int64_t i = 0; i < n; i++) {
     char text[TEXT_MAX];
     tn_str s = {text, 0};
@@ -170,14 +172,14 @@ tn_status cast_from_string_c(const tn_call *call, uint32_t stage, int64_t begin,
                              uint32_t worker) {
   (void)stage, (void)begin, (void)end, (void)worker;
   const tn_tensor *x = call->inputs[0], *y = call->outputs[0];
-  const int64_t n = tn_tensor_elements(x);
+  const int64_t n = tn_elements(x);
   for (int64_t i = 0; i < n; i++) {
     const tn_str s = ((const tn_str *)x->data)[i];
     char text[TEXT_MAX];
     if (!trim(s, text) || !read_number(text, y, i)) {
       return call->host->fail(call->ctx, TN_ERR_INVALID, "element %lld, '%.*s', is no %s",
                               (long long)i, (int)(s.size < 60 ? s.size : 60), s.size ? s.data : "",
-                              tn_dtype_name(y->dtype));
+                              tn_dtype(y->dtype)->name);
     }
   }
   return TN_OK;

@@ -25,10 +25,10 @@ tn_tensor control_merge(const tn_tensor *a, const tn_tensor *b) {
 tn_status control_one(const tn_call *call, uint32_t input, const char *name, const void **out) {
   const tn_tensor *t = tn_input(call, input);
   *out = NULL;
-  if (!t || tn_tensor_elements(t) < 0) return TN_OK;
-  if (tn_tensor_elements(t) != 1)
+  if (!t || tn_elements(t) < 0) return TN_OK;
+  if (tn_elements(t) != 1)
     return call->host->fail(call->ctx, TN_ERR_SHAPE, "input '%s' has %lld elements, not one", name,
-                            (long long)tn_tensor_elements(t));
+                            (long long)tn_elements(t));
   *out = t->data;
   return TN_OK;
 }

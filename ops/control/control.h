@@ -2,11 +2,11 @@
 #ifndef TN_OPS_CONTROL_CONTROL_H
 #define TN_OPS_CONTROL_CONTROL_H
 
-#include "base/axis.h"
-#include "base/body.h"
-#include "base/checked.h"
-#include "base/infer.h"
 #include "control.gen.h"
+#include "tenon/kit/axis.h"
+#include "tenon/kit/checked.h"
+#include "tenon/kit/infer.h"
+#include "tenon/kit/subgraph.h"
 
 /* What is known of a value that may be a or b: dims that differ become unknown. */
 tn_tensor control_merge(const tn_tensor *a, const tn_tensor *b);

@@ -109,7 +109,7 @@ static tn_status iterate(loop *l, int64_t *count, uint8_t *cond) {
   const tn_body *b = &l->body;
   tn_status s = tn_body_run(l->call, b);
   if (s) return s;
-  if (tn_tensor_elements(b->out[0]) != 1 || b->out[0]->dtype != TN_BOOL)
+  if (tn_elements(b->out[0]) != 1 || b->out[0]->dtype != TN_BOOL)
     return host->fail(l->call->ctx, TN_ERR_SHAPE, "the body's condition is not one bool");
   *cond = *(const uint8_t *)b->out[0]->data;
   host->value_release(l->call->ctx, b->out[0]);

@@ -122,7 +122,7 @@ static tn_status slices_bytes(const tn_call *call, uint64_t *out) {
     const int64_t bytes = tn_storage_bytes(&type);
     if (type.dtype == TN_STRING || bytes < 0 || tn_dtype(type.dtype)->bits % 8)
       return call->host->fail(call->ctx, TN_ERR_UNSUPPORTED, "not supported: scanning %s",
-                              tn_dtype_name(type.dtype));
+                              tn_dtype(type.dtype)->name);
     status = tn_add_u64(*out, tn_round_up((uint64_t)bytes, 64), out);
   }
   return status;

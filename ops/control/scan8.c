@@ -95,8 +95,7 @@ tn_status scan_v8_plan(const tn_call *call, tn_kernel_plan *out) {
 static tn_status begin_output(const scan8 *s, uint32_t k, const tn_tensor *type) {
   tn_status status = control_begin(s->call, k, type);
   const tn_tensor *y = s->call->outputs[k];
-  if (!status && y->dtype != TN_STRING && tn_tensor_bytes(y) > 0)
-    memset(y->data, 0, (size_t)tn_tensor_bytes(y));
+  if (!status && y->dtype != TN_STRING && tn_bytes(y) > 0) memset(y->data, 0, (size_t)tn_bytes(y));
   s->begun[k] = true;
   return status;
 }
@@ -110,14 +109,14 @@ static tn_status put(const scan8 *s, uint32_t k, int64_t place, const tn_tensor 
   if (status) return status;
   const tn_axis_view parts = {.outer = 1,
                               .n = k < s->n_state ? s->batch : s->batch * s->length,
-                              .inner = tn_tensor_elements(value)};
+                              .inner = tn_elements(value)};
   return control_put(s->call, k, &type, parts, place, value);
 }
 
 /* Points input k of the body at part number `place` of the node's. */
 static void take(const scan8 *s, uint32_t k, int64_t place) {
   tn_tensor *part = s->body.in_types[k];
-  part->data = (char *)outer_input(s, k)->data + place * tn_tensor_bytes(part);
+  part->data = (char *)outer_input(s, k)->data + place * tn_bytes(part);
   s->body.in[k] = part;
 }
 
@@ -154,7 +153,7 @@ static tn_status entry_length(const scan8 *s, int64_t entry, int64_t *out) {
   const tn_tensor *lens = s->call->inputs[0];
   *out = s->length;
   if (!lens) return TN_OK;
-  if (tn_tensor_elements(lens) != s->batch)
+  if (tn_elements(lens) != s->batch)
     return fail(s, "sequence_lens needs one entry per entry of the batch");
   *out = ((const int64_t *)lens->data)[entry];
   return *out < 0 || *out > s->length

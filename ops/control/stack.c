@@ -40,11 +40,11 @@ tn_status control_begin(const tn_call *call, uint32_t output, const tn_tensor *t
   if (type->kind != TN_KIND_TENSOR || tn_dtype(type->dtype)->bits % 8)
     return call->host->fail(call->ctx, TN_ERR_UNSUPPORTED,
                             "not supported: stacking output %u, whose iterations give %s", output,
-                            type->kind != TN_KIND_TENSOR ? "lists" : tn_dtype_name(type->dtype));
+                            type->kind != TN_KIND_TENSOR ? "lists" : tn_dtype(type->dtype)->name);
   if (to->dtype == TN_NONE) to->dtype = type->dtype;
   if (to->dtype != type->dtype)
     return call->host->fail(call->ctx, TN_ERR_SHAPE, "output %u: iterations give %s instead of %s",
-                            output, tn_dtype_name(type->dtype), tn_dtype_name(to->dtype));
+                            output, tn_dtype(type->dtype)->name, tn_dtype(to->dtype)->name);
   for (int32_t d = 0; d < type->rank; d++) dims[d] = tn_max_i64(type->shape[d], 0);
   return call->host->output_resize(call->ctx, output, type->rank, dims);
 }

@@ -1,6 +1,6 @@
 /* Conv: inference, FLOPs and the reference. */
-#include "base/infer.h"
 #include "conv_geometry.h"
+#include "tenon/kit/infer.h"
 
 static tn_status check_channels(const tn_call *call, const tn_tensor *x, const tn_tensor *w,
                                 int64_t groups) {

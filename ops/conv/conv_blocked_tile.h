@@ -15,7 +15,7 @@
 
 #include <stdbool.h>
 
-#include "base/epilogue_simd.h"
+#include "tenon/kit/epilogue_simd.h"
 
 enum {
   TILE_PIXELS = TN_VF_LANES == 16 ? 14 : 6, /* times two blocks: 28 or 12 accumulators */

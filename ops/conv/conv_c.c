@@ -4,9 +4,9 @@
  * (im2col, one block at a time, in worker scratch) and multiplied by the weights as they stand,
  * [M][C*taps] row-major. 1 to 3 spatial dims. conv_depthwise_f32_c: one input channel per group,
  * row by row, 2 or 3 dims. conv_any_c: any rank, f64, plain loops. */
-#include "base/epilogue.h"
-#include "base/gemm.h"
 #include "conv_gather.h"
+#include "tenon/kit/epilogue.h"
+#include "tenon/kit/gemm.h"
 
 /* ---- through the matrix tile ---- */
 

@@ -5,7 +5,7 @@
 #ifndef TN_OPS_CONV_CUT_H
 #define TN_OPS_CONV_CUT_H
 
-#include "base/checked.h"
+#include "tenon/kit/checked.h"
 
 /* Where the k-th of n about equal parts begins. The first half of the parts is half of all. */
 static inline int64_t cut_at(int64_t all, int64_t n, int64_t k) { return k * all / n; }

@@ -7,9 +7,9 @@
 #ifndef TN_OPS_CONV_DEPTHWISE_SIMD_H
 #define TN_OPS_CONV_DEPTHWISE_SIMD_H
 
-#include "base/epilogue.h"
-#include "base/simd.h"
 #include "conv_geometry.h"
+#include "tenon/kit/epilogue.h"
+#include "tenon/kit/simd.h"
 
 typedef struct plane { /* one depth of a channel; without a third dim: the channel */
   const tn_window *w;  /* of 3 dims */

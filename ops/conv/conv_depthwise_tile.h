@@ -7,8 +7,8 @@
 #ifndef TN_OPS_CONV_DEPTHWISE_TILE_H
 #define TN_OPS_CONV_DEPTHWISE_TILE_H
 
-#include "base/epilogue_simd.h"
-#include "base/window.h"
+#include "tenon/kit/epilogue_simd.h"
+#include "tenon/kit/window.h"
 
 enum { DEPTHWISE_PIXELS = TN_VF_LANES == 16 ? 7 : 4, DEPTHWISE_ROWS = 2, DEPTHWISE_EDGE = 3 };
 

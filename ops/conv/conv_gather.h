@@ -3,8 +3,8 @@
 #ifndef TN_OPS_CONV_GATHER_H
 #define TN_OPS_CONV_GATHER_H
 
-#include "base/gemm.h"
 #include "conv_geometry.h"
+#include "tenon/kit/gemm.h"
 
 enum { CONV_PIXELS = 64 }; /* output pixels per block: 8 panels */
 

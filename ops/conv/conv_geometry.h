@@ -2,9 +2,9 @@
 #ifndef TN_OPS_CONV_GEOMETRY_H
 #define TN_OPS_CONV_GEOMETRY_H
 
-#include "base/dtype.h"
-#include "base/window.h"
 #include "conv.gen.h"
+#include "tenon/kit/dtype.h"
+#include "tenon/kit/window.h"
 
 typedef struct conv_shape {
   tn_window w;

@@ -1,13 +1,13 @@
 /* ConvInteger and QLinearConv: shapes, inference, FLOPs and references. */
 #include <math.h>
 
-#include "base/infer.h"
 #include "conv_integer.h"
+#include "tenon/kit/infer.h"
 
 /* A parameter per tensor, or per filter where that is allowed. */
 static tn_status check_count(const tn_call *call, const tn_tensor *t, const char *name,
                              int64_t filters) {
-  int64_t n = t ? tn_tensor_elements(t) : 1;
+  int64_t n = t ? tn_elements(t) : 1;
   if (n == 1 || n == filters) return TN_OK;
   return call->host->fail(call->ctx, TN_ERR_SHAPE, "'%s' has %lld values", name, (long long)n);
 }
@@ -48,7 +48,7 @@ tn_status qlinear_conv_make(const tn_call *call, conv_quant *out) {
                 {q.y_scale, "y_scale", 1},           {q.y_zero, "y_zero_point", 1}};
   for (size_t k = 0; k < sizeof counts / sizeof *counts && !s; k++)
     s = check_count(call, counts[k].t, counts[k].name, counts[k].n);
-  if (!s && q.bias && tn_tensor_elements(q.bias) != q.c.filters)
+  if (!s && q.bias && tn_elements(q.bias) != q.c.filters)
     s = call->host->fail(call->ctx, TN_ERR_SHAPE, "B must have %lld values",
                          (long long)q.c.filters);
   if (!s) *out = q;
@@ -103,7 +103,7 @@ static int64_t reference_sum(const conv_quant *q, int64_t index) {
 tn_status conv_integer_reference(const tn_call *call) {
   conv_quant q;
   tn_status s = conv_integer_make(call, &q);
-  for (int64_t k = 0; !s && k < tn_tensor_elements(call->outputs[0]); k++)
+  for (int64_t k = 0; !s && k < tn_elements(call->outputs[0]); k++)
     tn_store_i64(TN_I32, call->outputs[0]->data, k, reference_sum(&q, k));
   return s;
 }
@@ -113,7 +113,7 @@ tn_status qlinear_conv_reference(const tn_call *call) {
   tn_status s = qlinear_conv_make(call, &q);
   const tn_tensor *y = call->outputs[0];
   double lo = y->dtype == TN_I8 ? -128 : 0, hi = y->dtype == TN_I8 ? 127 : 255;
-  for (int64_t k = 0; !s && k < tn_tensor_elements(y); k++) {
+  for (int64_t k = 0; !s && k < tn_elements(y); k++) {
     int64_t m = k / q.c.out_size % q.c.filters,
             sum = reference_sum(&q, k) + (q.bias ? tn_load_i64(TN_I32, q.bias->data, m) : 0);
     double v = nearbyint((double)sum * conv_rescale(&q, m)) + (double)conv_zero(q.y_zero, 0);

@@ -4,6 +4,8 @@
 #define TN_OPS_CONV_INTEGER_H
 
 #include "conv_geometry.h"
+#include "tenon/kit/element.h"
+#include "tenon/kit/tensor.h"
 
 typedef struct conv_quant {
   conv_shape c;
@@ -16,11 +18,11 @@ tn_status qlinear_conv_make(const tn_call *call, conv_quant *out);
 /* Zero point of the whole tensor or of filter m. */
 static inline int64_t conv_zero(const tn_tensor *zero, int64_t m) {
   if (!zero) return 0;
-  return tn_load_i64(zero->dtype, zero->data, tn_tensor_elements(zero) == 1 ? 0 : m);
+  return tn_load_i64(zero->dtype, zero->data, tn_elements(zero) == 1 ? 0 : m);
 }
 /* x_scale * w_scale / y_scale of filter m. */
 static inline double conv_rescale(const conv_quant *q, int64_t m) {
-  int64_t at = tn_tensor_elements(q->w_scale) == 1 ? 0 : m;
+  int64_t at = tn_elements(q->w_scale) == 1 ? 0 : m;
   return tn_load_f64(TN_F32, q->x_scale->data, 0) * tn_load_f64(TN_F32, q->w_scale->data, at) /
          tn_load_f64(TN_F32, q->y_scale->data, 0);
 }

@@ -7,9 +7,9 @@
 #ifndef TN_OPS_CONV_SIMD_H
 #define TN_OPS_CONV_SIMD_H
 
-#include "base/epilogue.h"
-#include "base/gemm_simd.h"
 #include "conv_gather.h"
+#include "tenon/kit/epilogue.h"
+#include "tenon/kit/gemm_simd.h"
 
 enum { MAX_RUNS = 4 };
 

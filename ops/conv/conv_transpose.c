@@ -3,7 +3,7 @@
  *   out = stride*(in - 1) + output_padding + dilation*(kernel - 1) + 1 - pad_lo - pad_hi
  *   Y[o] = B + sum over i, t with o = i*stride + t*dilation - pad_lo of X[i] * W[t] */
 #include "conv_transpose.h"
-#include "base/infer.h"
+#include "tenon/kit/infer.h"
 
 static tn_status check_channels(const tn_call *call, int64_t groups) {
   const tn_tensor *x = call->inputs[0], *w = call->inputs[1];

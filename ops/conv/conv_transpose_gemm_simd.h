@@ -1,6 +1,6 @@
 /* ConvTranspose in f32 in plain layout, for AVX-512, AVX2 and NEON: 1 to 3 spatial dims, groups.
  *
- * By the matrix tile of base/gemm_simd.h each input pixel is multiplied by all weights of some
+ * By the matrix tile of tenon/kit/gemm_simd.h each input pixel is multiplied by all weights of some
  * filters, W^T * X: one row of columns per filter and tap. An output row is then the sum of those
  * rows that reach it (col2im); where the stride is not 1, the outputs of each phase (the same
  * o + pad modulo the stride) are summed side by side and put in their places last.
@@ -13,11 +13,11 @@
 #ifndef TN_OPS_CONV_TRANSPOSE_GEMM_SIMD_H
 #define TN_OPS_CONV_TRANSPOSE_GEMM_SIMD_H
 
-#include "base/epilogue.h"
-#include "base/gemm_simd.h"
 #include "conv_cut.h"
 #include "conv_depthwise_simd.h"
 #include "conv_transpose_phase.h"
+#include "tenon/kit/epilogue.h"
+#include "tenon/kit/gemm_simd.h"
 
 enum {
   COLUMN_BYTES = 512 << 10, /* of a band, in L2 */

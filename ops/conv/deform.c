@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-#include "base/infer.h"
+#include "tenon/kit/infer.h"
 
 static bool has_dims(const tn_tensor *t, int64_t a, int64_t b, int64_t c, int64_t d) {
   return t->rank == 4 && t->shape[0] == a && t->shape[1] == b && t->shape[2] == c &&

@@ -5,9 +5,9 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/infer.h"
-#include "base/lower.h"
-#include "base/pattern.h"
+#include "tenon/kit/infer.h"
+#include "tenon/kit/lower.h"
+#include "tenon/kit/pattern.h"
 
 /* ---- shapes ---- */
 
@@ -266,9 +266,8 @@ static bool is_worth(const tn_pattern *p, int32_t wide, int32_t out) {
   const tn_node *n = user < 0 ? NULL : p->api->node(p->graph, user);
   if (n && !strcmp(n->op, "BatchNormalization")) return false;
   const int64_t map = (1 << 20) / (int64_t)sizeof(float), row = map / 8;
-  return t && t->dtype == TN_F32 && t->rank == 4 && tn_tensor_elements(t) > 0 &&
-         tn_tensor_elements(t) / t->shape[0] >= map &&
-         tn_tensor_elements(t) / t->shape[0] / t->shape[2] <= row;
+  return t && t->dtype == TN_F32 && t->rank == 4 && tn_elements(t) > 0 &&
+         tn_elements(t) / t->shape[0] >= map && tn_elements(t) / t->shape[0] / t->shape[2] <= row;
 }
 
 tn_status inverted_fuse(const tn_call *call, tn_graph *graph, int32_t node) {

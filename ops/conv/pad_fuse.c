@@ -1,6 +1,6 @@
 /* Rewrite: a Pad with zeros before a Conv becomes pads of the Conv. */
-#include "base/window_fuse.h"
 #include "conv.gen.h"
+#include "tenon/kit/window_fuse.h"
 
 tn_status conv_pad_fuse(const tn_call *call, tn_graph *graph, int32_t node) {
   const tn_pattern p = {call->host->graph, graph};

@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-#include "base/infer.h"
+#include "tenon/kit/infer.h"
 
 /* ---- shapes ---- */
 
@@ -51,8 +51,7 @@ tn_status quant_conv_make(const tn_call *call, quant_conv *out) {
   tn_status s = conv_shape_of(call, q.x, q.w, &window, a->group, &q.c);
   if (!s) s = check_numbers(call, &q);
   if (s) return s;
-  const int64_t n = tn_tensor_elements(q.w_scale),
-                n_zeros = q.w_zero ? tn_tensor_elements(q.w_zero) : 1;
+  const int64_t n = tn_elements(q.w_scale), n_zeros = q.w_zero ? tn_elements(q.w_zero) : 1;
   if (n != 1 && n != q.c.filters)
     return wrong(call, "w_scale has neither one value nor one per filter");
   if (n_zeros != 1 && n_zeros != q.c.filters)
@@ -135,7 +134,7 @@ static void compute(const tn_call *call, const quant_conv *q, int64_t begin, int
 tn_status quant_conv_reference(const tn_call *call) {
   quant_conv q;
   const tn_status s = quant_conv_make(call, &q);
-  if (!s) compute(call, &q, 0, tn_tensor_elements(call->outputs[0]));
+  if (!s) compute(call, &q, 0, tn_elements(call->outputs[0]));
   return s;
 }
 
@@ -144,7 +143,7 @@ tn_status quant_conv_c_plan(const tn_call *call, tn_kernel_plan *out) {
   quant_conv q;
   const tn_status s = quant_conv_make(call, &q);
   if (s) return s;
-  out->items[0] = tn_tensor_elements(call->outputs[0]);
+  out->items[0] = tn_elements(call->outputs[0]);
   out->cost_ns = 10.0 * (double)out->items[0] * (double)(q.c.taps * (q.c.channels / q.c.groups));
   out->grain[0] = 64;
   return TN_OK;

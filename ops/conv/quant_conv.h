@@ -3,6 +3,8 @@
 #define TN_OPS_QUANT_CONV_H
 
 #include "conv_geometry.h"
+#include "tenon/kit/element.h"
+#include "tenon/kit/tensor.h"
 
 enum { QUANT_X, QUANT_W, QUANT_W_SCALE, QUANT_B, QUANT_Z, QUANT_W_ZERO, QUANT_INPUTS };
 
@@ -18,7 +20,7 @@ tn_status quant_conv_make(const tn_call *call, quant_conv *out);
 double quant_conv_finish(const quant_conv *q, int64_t index, int64_t sum);
 
 static inline double quant_conv_scale(const quant_conv *q, int64_t filter) {
-  return ((const float *)q->w_scale->data)[tn_tensor_elements(q->w_scale) == 1 ? 0 : filter];
+  return ((const float *)q->w_scale->data)[tn_elements(q->w_scale) == 1 ? 0 : filter];
 }
 /* Weight `at` of a filter's own, less the filter's zero point. */
 static inline int64_t quant_conv_weight(const quant_conv *q, int64_t filter, int64_t at) {
@@ -26,7 +28,7 @@ static inline int64_t quant_conv_weight(const quant_conv *q, int64_t filter, int
   const int64_t w = q->w->dtype == TN_I8 ? ((const int8_t *)q->w->data)[index]
                                          : ((const uint8_t *)q->w->data)[index];
   if (!q->w_zero) return w;
-  const int64_t one = tn_tensor_elements(q->w_zero) == 1;
+  const int64_t one = tn_elements(q->w_zero) == 1;
   return w - tn_load_i64(q->w_zero->dtype, q->w_zero->data, one ? 0 : filter);
 }
 /* May weights less their zero points need more than 8 bits? */

@@ -1,6 +1,6 @@
-/* QuantConv in channels-last layout on the integer tiles of base/dot_simd.h: the rows of a tile are
- * output pixels, the runs of a row those of its window. A run is a row of the window, or a tap of
- * it where neighbouring taps or channels are not neighbours in memory.
+/* QuantConv in channels-last layout on the integer tiles of tenon/kit/dot_simd.h: the rows of a
+ * tile are output pixels, the runs of a row those of its window. A run is a row of the window, or a
+ * tap of it where neighbouring taps or channels are not neighbours in memory.
  *
  * An item is a strip of output rows by some of the panels of filters. Unless the input lies as it
  * is needed, its rows are first copied with their pads (the code of zero); signed elements become
@@ -8,9 +8,9 @@
 #ifndef TN_OPS_QUANT_CONV_SIMD_H
 #define TN_OPS_QUANT_CONV_SIMD_H
 
-#include "base/dot_simd.h"
 #include "conv_cut.h"
 #include "quant_conv.h"
+#include "tenon/kit/dot_simd.h"
 
 enum {
   QUANT_RUNS = 256,             /* at most */
@@ -208,7 +208,7 @@ static void quant_pack_filter(const quant_layer *l, int64_t filter, void *panel,
 /* What is left of the filter's zero point. */
 static int32_t quant_zero_left(const quant_layer *l, int64_t filter) {
   const tn_tensor *zero = l->q.w_zero;
-  const int64_t one = zero && tn_tensor_elements(zero) == 1;
+  const int64_t one = zero && tn_elements(zero) == 1;
   const int64_t z = zero ? tn_load_i64(zero->dtype, zero->data, one ? 0 : filter) : 0;
   return (int32_t)(z - (l->q.w->dtype == TN_U8 ? 128 : 0));
 }

@@ -1,10 +1,10 @@
 /* QuantConv of depthwise windows in channels-last layout, on the integer dot products of
- * base/dot_simd.h: the codes of TN_DOT_K rows under each other are interleaved, so that one product
- * takes as many taps of a column of the window, and each column of the input is interleaved once
- * for all output pixels of a tile that see it. A block has as many channels as a vector has codes;
- * its sums are in TN_DOT_K vectors, whose order packing undoes. If the last block has no more than
- * half of its channels, the other half is a second output row. (NEON: 16 channels in four vectors
- * of one register, in their order: of more, the sums of a tile would not fit.)
+ * tenon/kit/dot_simd.h: the codes of TN_DOT_K rows under each other are interleaved, so that one
+ * product takes as many taps of a column of the window, and each column of the input is interleaved
+ * once for all output pixels of a tile that see it. A block has as many channels as a vector has
+ * codes; its sums are in TN_DOT_K vectors, whose order packing undoes. If the last block has no
+ * more than half of its channels, the other half is a second output row. (NEON: 16 channels in four
+ * vectors of one register, in their order: of more, the sums of a tile would not fit.)
  *
  * Weights less their zero points may need more than 8 bits: then, where weights have no more, each
  * is a sum of three, and the rows are gone through three times.

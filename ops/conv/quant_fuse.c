@@ -3,10 +3,10 @@
  * its output becomes part of it. */
 #include <math.h>
 
-#include "base/lower.h"
-#include "base/qdq.h"
 #include "quant.gen.h"
 #include "quant_conv.h"
+#include "tenon/kit/lower.h"
+#include "tenon/kit/qdq.h"
 
 static tn_status become(const tn_call *call, tn_graph *graph, int32_t node, const int32_t *inputs,
                         const tn_quant_conv_attrs *a) {
@@ -39,7 +39,7 @@ static tn_status become(const tn_call *call, tn_graph *graph, int32_t node, cons
 static bool is_zero(const tn_pattern *p, int32_t value) {
   const tn_tensor *t = tn_pattern_type(p, value);
   if (value >= 0 && (!t || !t->data)) return false;
-  for (int64_t k = 0; t && k < tn_tensor_elements(t); k++)
+  for (int64_t k = 0; t && k < tn_elements(t); k++)
     if (tn_load_i64(t->dtype, t->data, k)) return false;
   return true;
 }
@@ -51,7 +51,7 @@ static bool are_zeros_of(const tn_pattern *p, int32_t value, const tn_tensor *w)
   const tn_tensor *t = tn_pattern_type(p, value);
   if (value < 0) return true;
   return t && t->data && t->dtype == w->dtype && t->rank <= 1 &&
-         (tn_tensor_elements(t) == 1 || tn_tensor_elements(t) == w->shape[0]);
+         (tn_elements(t) == 1 || tn_elements(t) == w->shape[0]);
 }
 
 /* Those of i8 are mostly zeros, and then not there. */
@@ -69,7 +69,7 @@ static const tn_node *weights_of(const tn_pattern *p, int32_t value) {
     return NULL;
   const tn_dequantize_linear_attrs *a =
       p->api->node_attrs(p->graph, p->api->value_producer(p->graph, value));
-  if (tn_tensor_elements(scale) != 1 &&
+  if (tn_elements(scale) != 1 &&
       ((a->axis != 0 && a->axis != -w->rank) || a->block_size || scale->shape[0] != w->shape[0]))
     return NULL;
   return are_zeros_of(p, tn_pattern_input(n, 2), w) ? n : NULL;
@@ -153,8 +153,7 @@ tn_status quant_conv_from_qlinear(const tn_call *call, tn_graph *graph, int32_t 
                   *scale = tn_pattern_type(&p, n->inputs[4]),
                   *bias = tn_pattern_type(&p, tn_pattern_input(n, 8));
   if (!is_8_bit(w) || !w->data || !are_zeros_of(&p, n->inputs[5], w) || !scale || !scale->data ||
-      scale->rank > 1 ||
-      (tn_tensor_elements(scale) != 1 && tn_tensor_elements(scale) != w->shape[0]) ||
+      scale->rank > 1 || (tn_elements(scale) != 1 && tn_elements(scale) != w->shape[0]) ||
       (tn_pattern_input(n, 8) >= 0 && (!bias || !bias->data)))
     return TN_OK;
   const bool is_signed = call->outputs[0]->dtype == TN_I8;

@@ -1,7 +1,8 @@
 /* tenon::Cast: the conversion that the planner puts between kernels. Its kernel is that of Cast. */
-#include "base/dtype.h"
-#include "base/infer.h"
 #include "convert.gen.h"
+#include "tenon/kit/element.h"
+#include "tenon/kit/infer.h"
+#include "tenon/kit/tensor.h"
 
 tn_status convert_infer(const tn_call *call) {
   const int64_t to = ((const tn_cast_attrs *)call->attrs)->to;
@@ -16,7 +17,7 @@ tn_status convert_infer(const tn_call *call) {
 
 tn_status convert_reference(const tn_call *call) {
   const tn_tensor *x = call->inputs[0], *y = call->outputs[0];
-  const int64_t n = tn_tensor_elements(y);
+  const int64_t n = tn_elements(y);
   for (int64_t i = 0; i < n; i++)
     tn_store_f64(y->dtype, y->data, i, tn_load_f64(x->dtype, x->data, i));
   return TN_OK;

@@ -1,5 +1,5 @@
 /* Constant with an attribute that a function passed on: it becomes a constant of the graph. */
-#include "base/lower.h"
+#include "tenon/kit/lower.h"
 
 #include "gather.gen.h"
 

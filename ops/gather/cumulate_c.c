@@ -3,7 +3,7 @@
 
 /* The axis may be unknown while planning, so that items are parts of the tensor, whatever it is. */
 tn_status cumulate_plan(const tn_call *call, tn_kernel_plan *out) {
-  const int64_t n = tn_max_i64(1, tn_tensor_elements(call->inputs[0]));
+  const int64_t n = tn_max_i64(1, tn_elements(call->inputs[0]));
   out->items[0] = CUMULATE_ITEMS;
   out->grain[0] = tn_max_i64(1, CUMULATE_ITEMS * 4096 / n);
   out->cost_ns = 50 + 0.5 * (double)n;

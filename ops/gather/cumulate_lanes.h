@@ -4,8 +4,8 @@
 #ifndef TN_GATHER_CUMULATE_LANES_H
 #define TN_GATHER_CUMULATE_LANES_H
 
-#include "base/vmath.h"
 #include "cumulate.h"
+#include "tenon/kit/vmath.h"
 
 enum { LANES = 2048, ROWS = 8, STEPS = 4 };
 

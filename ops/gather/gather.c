@@ -1,7 +1,7 @@
 /* Gather, GatherElements, GatherND: inference, lowering of Gather with regular constant indices,
  * references. */
-#include "base/lower.h"
 #include "rows.h"
+#include "tenon/kit/lower.h"
 
 #include "gather.gen.h"
 
@@ -33,7 +33,7 @@ tn_status gather_infer(const tn_call *call) {
 tn_status gather_lower(const tn_call *call, tn_graph *graph, int32_t node) {
   const tn_gather_attrs *a = call->attrs;
   const tn_tensor *data = call->inputs[0], *indices = call->inputs[1];
-  int64_t n = tn_tensor_elements(indices), first, second, place;
+  int64_t n = tn_elements(indices), first, second, place;
   int32_t axis = 0, value = tn_node_input(call, graph, node, 0);
   if (!indices->data || n < 1) return TN_ERR_UNSUPPORTED;
   tn_status s = tn_axis_normalize(call, a->axis, data->rank, &axis);
@@ -59,14 +59,13 @@ tn_status gather_reference(const tn_call *call) {
   const tn_tensor *data = call->inputs[0], *indices = call->inputs[1], *out = call->outputs[0];
   int32_t axis = (int32_t)(a->axis < 0 ? a->axis + data->rank : a->axis);
   tn_status s = TN_OK;
-  for (int64_t i = 0; i < tn_tensor_elements(out) && !s; i++) {
+  for (int64_t i = 0; i < tn_elements(out) && !s; i++) {
     int64_t to[TN_MAX_RANK], from[TN_MAX_RANK];
-    tn_place_coord(out, i, to);
+    tn_coords_of(out, i, to);
     for (int32_t k = 0; k < axis; k++) from[k] = to[k];
     for (int32_t k = axis + 1; k < data->rank; k++) from[k] = to[k + indices->rank - 1];
-    s = index_get(call, 1, tn_place_index(indices, to + axis), axis, data->shape[axis],
-                  &from[axis]);
-    if (!s) s = tn_place_put(call, 0, i, data, tn_place_index(data, from));
+    s = index_get(call, 1, tn_index_of(indices, to + axis), axis, data->shape[axis], &from[axis]);
+    if (!s) s = tn_element_copy(call, 0, i, data, tn_index_of(data, from));
   }
   return s;
 }
@@ -98,10 +97,10 @@ tn_status gather_elements_reference(const tn_call *call) {
   int32_t axis = (int32_t)(a->axis < 0 ? a->axis + data->rank : a->axis);
   int64_t coord[TN_MAX_RANK];
   tn_status s = TN_OK;
-  for (int64_t i = 0; i < tn_tensor_elements(out) && !s; i++) {
-    tn_place_coord(out, i, coord);
+  for (int64_t i = 0; i < tn_elements(out) && !s; i++) {
+    tn_coords_of(out, i, coord);
     s = index_get(call, 1, i, axis, data->shape[axis], &coord[axis]);
-    if (!s) s = tn_place_put(call, 0, i, data, tn_place_index(data, coord));
+    if (!s) s = tn_element_copy(call, 0, i, data, tn_index_of(data, coord));
   }
   return s;
 }
@@ -142,19 +141,19 @@ tn_status gather_nd_reference(const tn_call *call) {
   const tn_tensor *data = call->inputs[0], *indices = call->inputs[1], *out = call->outputs[0];
   int64_t depth = indices->shape[indices->rank - 1], batch = a->batch_dims;
   tn_status s = TN_OK;
-  for (int64_t i = 0; i < tn_tensor_elements(out) && !s; i++) {
+  for (int64_t i = 0; i < tn_elements(out) && !s; i++) {
     int64_t to[TN_MAX_RANK], from[TN_MAX_RANK], tuple[TN_MAX_RANK];
-    tn_place_coord(out, i, to);
+    tn_coords_of(out, i, to);
     for (int32_t k = 0; k < indices->rank - 1; k++) tuple[k] = to[k];
     for (int64_t k = 0; k < batch; k++) from[k] = to[k];
     for (int64_t k = 0; k < depth && !s; k++) {
       tuple[indices->rank - 1] = k;
-      s = index_get(call, 1, tn_place_index(indices, tuple), (int32_t)(batch + k),
+      s = index_get(call, 1, tn_index_of(indices, tuple), (int32_t)(batch + k),
                     data->shape[batch + k], &from[batch + k]);
     }
     for (int64_t k = batch + depth; k < data->rank; k++)
       from[k] = to[indices->rank - 1 + k - batch - depth];
-    if (!s) s = tn_place_put(call, 0, i, data, tn_place_index(data, from));
+    if (!s) s = tn_element_copy(call, 0, i, data, tn_index_of(data, from));
   }
   return s;
 }

@@ -19,7 +19,7 @@ static gather_plan_of gather_shape(const tn_call *call) {
   gather_plan_of p;
   p.axis = (int32_t)(a->axis < 0 ? a->axis + call->inputs[0]->rank : a->axis);
   p.data = around_axis(call->inputs[0], p.axis);
-  p.n = tn_tensor_elements(call->inputs[1]);
+  p.n = tn_elements(call->inputs[1]);
   p.piece = tn_min_i64(PIECE_ELEMENTS, tn_max_i64(1, p.data.after));
   p.n_pieces = tn_ceil_div(p.data.after, p.piece);
   return p;
@@ -62,7 +62,7 @@ static int64_t row_length(const tn_tensor *t) { return t->rank ? t->shape[t->ran
 
 tn_status gather_elements_plan(const tn_call *call, tn_kernel_plan *out) {
   int64_t length = row_length(call->outputs[0]);
-  rows_plan(call, length ? tn_tensor_elements(call->outputs[0]) / length : 0, length, out);
+  rows_plan(call, length ? tn_elements(call->outputs[0]) / length : 0, length, out);
   return TN_OK;
 }
 
@@ -131,7 +131,7 @@ tn_status gather_elements_c(const tn_call *call, uint32_t stage, int64_t begin, 
     strides[k] = step;
     step *= data->shape[k];
   }
-  rows_range(&r, length ? tn_tensor_elements(out) / length : 0, &begin, &end);
+  rows_range(&r, length ? tn_elements(out) / length : 0, &begin, &end);
   for (int64_t row = begin; row < end && !s; row++) s = gather_row(&r, row, axis, strides);
   return s;
 }

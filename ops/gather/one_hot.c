@@ -11,10 +11,10 @@ tn_status one_hot_infer(const tn_call *call) {
   tn_status s = tn_axis_normalize(call, a->axis, indices->rank + 1, &axis);
   if (!s) s = tn_const_elements(call, 1, &n);
   if (s) return s;
-  if (n != 1 || tn_tensor_elements(values) != 2)
+  if (n != 1 || tn_elements(values) != 2)
     return call->host->fail(call->ctx, TN_ERR_SHAPE,
                             "depth must be one element and values two; they have %lld and %lld",
-                            (long long)n, (long long)tn_tensor_elements(values));
+                            (long long)n, (long long)tn_elements(values));
   if (indices->rank == TN_MAX_RANK)
     return call->host->fail(call->ctx, TN_ERR_OVERFLOW,
                             "the output would have rank %d; at most %d is supported",
@@ -34,12 +34,12 @@ tn_status one_hot_reference(const tn_call *call) {
   int32_t axis = (int32_t)(a->axis < 0 ? a->axis + out->rank : a->axis);
   int64_t coord[TN_MAX_RANK], depth = out->shape[axis];
   tn_status s = TN_OK;
-  for (int64_t i = 0; i < tn_tensor_elements(out) && !s; i++) {
-    tn_place_coord(out, i, coord);
+  for (int64_t i = 0; i < tn_elements(out) && !s; i++) {
+    tn_coords_of(out, i, coord);
     int64_t place = coord[axis];
     for (int32_t k = axis; k + 1 < out->rank; k++) coord[k] = coord[k + 1];
-    int64_t index = tn_load_i64(indices->dtype, indices->data, tn_place_index(indices, coord));
-    s = tn_place_put(call, 0, i, call->inputs[2], index == place || index == place - depth);
+    int64_t index = tn_load_i64(indices->dtype, indices->data, tn_index_of(indices, coord));
+    s = tn_element_copy(call, 0, i, call->inputs[2], index == place || index == place - depth);
   }
   return s;
 }

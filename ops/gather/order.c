@@ -1,5 +1,6 @@
 /* Ordering elements of any dtype. */
 #include "order.h"
+#include "tenon/kit/element.h"
 
 uint64_t order_key(uint32_t dtype, const void *data, int64_t index) {
   const tn_dtype_info *info = tn_dtype(dtype);

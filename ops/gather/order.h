@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "base/dtype.h"
+#include "tenon/kit/dtype.h"
 
 /* Elements of a number or bool dtype as unsigned numbers in the same order: -0 and +0 are equal,
  * NaN is above all and equal to itself. */

@@ -1,8 +1,8 @@
 /* Range and ConstantOfShape: tensors out of nothing but a few numbers. */
 #include <math.h>
 
-#include "base/lower.h"
 #include "rows.h"
+#include "tenon/kit/lower.h"
 
 #include "gather.gen.h"
 
@@ -104,7 +104,7 @@ tn_status constant_of_shape_infer(const tn_call *call) {
     if (dims[k] < 0)
       return call->host->fail(call->ctx, TN_ERR_INVALID, "dim %lld of the shape is %lld",
                               (long long)k, (long long)dims[k]);
-  if (a->has_value && tn_tensor_elements(a->value) != 1)
+  if (a->has_value && tn_elements(a->value) != 1)
     return call->host->fail(call->ctx, TN_ERR_SHAPE, "value must be one element");
   tn_infer_shape(call, 0, a->has_value ? a->value->dtype : TN_F32, (int32_t)n, dims);
   return TN_OK;
@@ -123,7 +123,7 @@ tn_status constant_of_shape_lower(const tn_call *call, tn_graph *graph, int32_t 
 tn_status constant_of_shape_reference(const tn_call *call) {
   const tn_constant_of_shape_attrs *a = call->attrs;
   tn_status s = TN_OK;
-  for (int64_t k = 0; k < tn_tensor_elements(call->outputs[0]) && !s; k++)
-    s = tn_place_put(call, 0, k, a->has_value ? a->value : NULL, 0);
+  for (int64_t k = 0; k < tn_elements(call->outputs[0]) && !s; k++)
+    s = tn_element_copy(call, 0, k, a->has_value ? a->value : NULL, 0);
   return s;
 }

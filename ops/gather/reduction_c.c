@@ -4,7 +4,8 @@
 
 #include <string.h>
 
-#include "base/dtype.h"
+#include "tenon/kit/dtype.h"
+#include "tenon/kit/narrow.h"
 
 tn_status reduction_parse(const tn_call *call, tn_str name, uint32_t dtype, reduction *out) {
   static const char *const names[] = {"none", "add", "mul", "max", "min"};

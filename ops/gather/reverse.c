@@ -35,12 +35,12 @@ tn_status reverse_sequence_reference(const tn_call *call) {
   const tn_tensor *in = call->inputs[0];
   int64_t coord[TN_MAX_RANK], length = 0;
   tn_status s = TN_OK;
-  for (int64_t i = 0; i < tn_tensor_elements(in) && !s; i++) {
-    tn_place_coord(in, i, coord);
+  for (int64_t i = 0; i < tn_elements(in) && !s; i++) {
+    tn_coords_of(in, i, coord);
     s = length_get(call, coord[a->batch_axis], in->shape[a->time_axis], &length);
     int64_t *step = &coord[a->time_axis];
     if (*step < length) *step = length - 1 - *step;
-    if (!s) s = tn_place_put(call, 0, i, in, tn_place_index(in, coord));
+    if (!s) s = tn_element_copy(call, 0, i, in, tn_index_of(in, coord));
   }
   return s;
 }

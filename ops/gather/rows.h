@@ -5,8 +5,8 @@
 
 #include <string.h>
 
-#include "base/infer.h"
-#include "base/place.h"
+#include "tenon/kit/coords.h"
+#include "tenon/kit/infer.h"
 
 /* Copies runs of elements into one output. Strings, whose bytes belong to the host, and types below
  * a byte, where runs share bytes, go element by element: kernels give them one item, so that one
@@ -44,7 +44,7 @@ static inline void rows_range(const rows *r, int64_t total, int64_t *begin, int6
   if (r->bytes) return;
   *begin = 0;
   *end = total;
-  int64_t bytes = tn_tensor_bytes(out);
+  int64_t bytes = tn_bytes(out);
   if (out->dtype != TN_STRING && bytes > 0) ((uint8_t *)out->data)[bytes - 1] = 0;
 }
 

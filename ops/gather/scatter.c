@@ -1,8 +1,8 @@
 /* ScatterElements, ScatterND, TensorScatter, Scatter: inference, lowering of the old name,
  * references. */
-#include "base/lower.h"
 #include "reduction.h"
 #include "rows.h"
+#include "tenon/kit/lower.h"
 
 #include "gather.gen.h"
 
@@ -19,7 +19,7 @@ tn_status scatter_lower(const tn_call *call, tn_graph *graph, int32_t node) {
 
 static tn_status reference_step(const tn_call *call, reduction op, int64_t to, int64_t from) {
   const tn_tensor *out = call->outputs[0], *updates = call->inputs[2];
-  if (op == REDUCE_NONE) return tn_place_put(call, 0, to, updates, from);
+  if (op == REDUCE_NONE) return tn_element_copy(call, 0, to, updates, from);
   if (out->dtype == TN_BOOL || tn_dtype(out->dtype)->is_int) {
     int64_t y = tn_load_i64(out->dtype, out->data, to),
             x = tn_load_i64(updates->dtype, updates->data, from);
@@ -47,8 +47,8 @@ static tn_status reference_step(const tn_call *call, reduction op, int64_t to, i
 
 static tn_status reference_copy(const tn_call *call) {
   tn_status s = TN_OK;
-  for (int64_t i = 0; i < tn_tensor_elements(call->outputs[0]) && !s; i++)
-    s = tn_place_put(call, 0, i, call->inputs[0], i);
+  for (int64_t i = 0; i < tn_elements(call->outputs[0]) && !s; i++)
+    s = tn_element_copy(call, 0, i, call->inputs[0], i);
   return s;
 }
 
@@ -87,10 +87,10 @@ tn_status scatter_elements_reference(const tn_call *call) {
   reduction op;
   tn_status s = reduction_parse(call, a->reduction, data->dtype, &op);
   if (!s) s = reference_copy(call);
-  for (int64_t i = 0; !s && i < tn_tensor_elements(indices); i++) {
-    tn_place_coord(indices, i, coord);
+  for (int64_t i = 0; !s && i < tn_elements(indices); i++) {
+    tn_coords_of(indices, i, coord);
     s = index_get(call, 1, i, axis, data->shape[axis], &coord[axis]);
-    if (!s) s = reference_step(call, op, tn_place_index(data, coord), i);
+    if (!s) s = reference_step(call, op, tn_index_of(data, coord), i);
   }
   return s;
 }
@@ -127,15 +127,15 @@ tn_status scatter_nd_reference(const tn_call *call) {
   reduction op;
   tn_status s = reduction_parse(call, a->reduction, data->dtype, &op);
   if (!s) s = reference_copy(call);
-  for (int64_t i = 0; !s && i < tn_tensor_elements(updates); i++) {
-    tn_place_coord(updates, i, from);
+  for (int64_t i = 0; !s && i < tn_elements(updates); i++) {
+    tn_coords_of(updates, i, from);
     for (int32_t k = 0; k < indices->rank - 1; k++) tuple[k] = from[k];
     for (int64_t k = 0; k < depth && !s; k++) {
       tuple[indices->rank - 1] = k;
-      s = index_get(call, 1, tn_place_index(indices, tuple), (int32_t)k, data->shape[k], &to[k]);
+      s = index_get(call, 1, tn_index_of(indices, tuple), (int32_t)k, data->shape[k], &to[k]);
     }
     for (int64_t k = depth; k < data->rank; k++) to[k] = from[indices->rank - 1 + k - depth];
-    if (!s) s = reference_step(call, op, tn_place_index(data, to), i);
+    if (!s) s = reference_step(call, op, tn_index_of(data, to), i);
   }
   return s;
 }
@@ -179,15 +179,15 @@ tn_status tensor_scatter_reference(const tn_call *call) {
   int32_t axis = (int32_t)(a->axis < 0 ? a->axis + cache->rank : a->axis);
   int64_t coord[TN_MAX_RANK], size = cache->shape[axis];
   tn_status s = reference_copy(call);
-  for (int64_t i = 0; !s && i < tn_tensor_elements(update); i++) {
-    tn_place_coord(update, i, coord);
+  for (int64_t i = 0; !s && i < tn_elements(update); i++) {
+    tn_coords_of(update, i, coord);
     int64_t first = tn_has_input(call, 2) ? index_load(call->inputs[2], coord[0]) : 0,
             at = first + coord[axis];
     if (a->mode.size == 8) at = ((at % size) + size) % size; /* circular */
     if (first < 0 || at >= size)
       return write_index_fail(call, coord[0], first, size - update->shape[axis]);
     coord[axis] = at;
-    s = tn_place_put(call, 0, tn_place_index(cache, coord), update, i);
+    s = tn_element_copy(call, 0, tn_index_of(cache, coord), update, i);
   }
   return s;
 }

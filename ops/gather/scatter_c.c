@@ -11,13 +11,12 @@ enum { STAGE_COPY, STAGE_WRITE, N_STAGES, COPY_ELEMENTS = 8192 };
 static void plan_copy(const tn_call *call, tn_kernel_plan *out) {
   out->n_stages = N_STAGES;
   out->in_place[0] = 0;
-  rows_plan(call, tn_ceil_div(tn_tensor_elements(call->outputs[0]), COPY_ELEMENTS), COPY_ELEMENTS,
-            out);
+  rows_plan(call, tn_ceil_div(tn_elements(call->outputs[0]), COPY_ELEMENTS), COPY_ELEMENTS, out);
 }
 
 static tn_status run_copy(const tn_call *call, int64_t begin, int64_t end) {
   rows r = rows_of(call, 0);
-  int64_t n = tn_tensor_elements(call->outputs[0]), total = tn_ceil_div(n, COPY_ELEMENTS);
+  int64_t n = tn_elements(call->outputs[0]), total = tn_ceil_div(n, COPY_ELEMENTS);
   if (call->inputs[0]->data == call->outputs[0]->data) return TN_OK;
   rows_range(&r, total, &begin, &end);
   int64_t first = begin * COPY_ELEMENTS;

@@ -27,7 +27,7 @@ tn_status compress_infer(const tn_call *call) {
 static around compress_around(const tn_call *call) {
   const tn_compress_attrs *a = call->attrs;
   const tn_tensor *in = call->inputs[0];
-  around flat = {1, tn_tensor_elements(in), 1};
+  around flat = {1, tn_elements(in), 1};
   return a->has_axis ? around_axis(in, (int32_t)(a->axis < 0 ? a->axis + in->rank : a->axis))
                      : flat;
 }
@@ -52,7 +52,7 @@ tn_status compress_reference(const tn_call *call) {
   for (int64_t i = 0; i < u.before && !s; i++)
     for (int64_t k = 0; k < given && !s; k++)
       for (int64_t j = 0; condition[k] && j < u.after && !s; j++)
-        s = tn_place_put(call, 0, to++, call->inputs[0], (i * u.size + k) * u.after + j);
+        s = tn_element_copy(call, 0, to++, call->inputs[0], (i * u.size + k) * u.after + j);
   return s;
 }
 
@@ -103,12 +103,12 @@ bool select_is_set(const tn_tensor *t, int64_t k) {
 
 tn_status non_zero_reference(const tn_call *call) {
   const tn_tensor *in = call->inputs[0];
-  int64_t dims[2] = {in->rank, 0}, coord[TN_MAX_RANK], at = 0, n = tn_tensor_elements(in);
+  int64_t dims[2] = {in->rank, 0}, coord[TN_MAX_RANK], at = 0, n = tn_elements(in);
   for (int64_t k = 0; k < n; k++) dims[1] += select_is_set(in, k);
   tn_status s = call->host->output_resize(call->ctx, 0, 2, dims);
   for (int64_t k = 0; k < n && !s; k++) {
     if (!select_is_set(in, k)) continue;
-    tn_place_coord(in, k, coord);
+    tn_coords_of(in, k, coord);
     for (int32_t d = 0; d < in->rank; d++)
       tn_store_i64(TN_I64, call->outputs[0]->data, d * dims[1] + at, coord[d]);
     at++;

@@ -1,8 +1,8 @@
 /* The kernel of NonZero: counts, then lists coordinates, in blocks of a row. */
-#include "base/vmath.h"
 #include "gather.gen.h"
 #include "rows.h"
 #include "select.h"
+#include "tenon/kit/vmath.h"
 
 enum { BLOCK = 256 };
 
@@ -53,7 +53,7 @@ tn_status non_zero_c(const tn_call *call, uint32_t stage, int64_t begin, int64_t
                      uint32_t worker) {
   const tn_tensor *in = call->inputs[0];
   const int32_t last = in->rank - 1;
-  const int64_t n = tn_tensor_elements(in), row = in->rank ? in->shape[last] : 1;
+  const int64_t n = tn_elements(in), row = in->rank ? in->shape[last] : 1;
   int64_t dims[2] = {in->rank, count_set(in, n)}, coord[TN_MAX_RANK] = {0}, place[BLOCK], at = 0;
   uint8_t set[BLOCK];
   tn_status s = call->host->output_resize(call->ctx, 0, 2, dims);

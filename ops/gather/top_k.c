@@ -1,7 +1,7 @@
 /* TopK: inference, the old versions, reference. Of equal elements the one with the lower index
  * comes first; NaN is above all numbers. */
-#include "base/lower.h"
 #include "rows.h"
+#include "tenon/kit/lower.h"
 
 #include "gather.gen.h"
 
@@ -54,7 +54,7 @@ tn_status top_k_reference(const tn_call *call) {
         if (better > 0) best = i;
       }
       int64_t to = (lane / u.after * n_out + k) * u.after + lane % u.after;
-      if (tn_has_output(call, 0)) s = tn_place_put(call, 0, to, in, base + best * u.after);
+      if (tn_has_output(call, 0)) s = tn_element_copy(call, 0, to, in, base + best * u.after);
       if (tn_has_output(call, 1)) tn_store_i64(TN_I64, call->outputs[1]->data, to, best);
       last = best;
     }

@@ -1,7 +1,7 @@
 /* Trilu and EyeLike: matrices with something on one side of a diagonal, or on it. */
-#include "base/lower.h"
-#include "base/onnx_dtype.h"
 #include "rows.h"
+#include "tenon/kit/lower.h"
+#include "tenon/kit/onnx_dtype.h"
 
 #include "gather.gen.h"
 
@@ -11,7 +11,7 @@ tn_status trilu_infer(const tn_call *call) {
   if (call->inputs[0]->rank < 2)
     return call->host->fail(call->ctx, TN_ERR_SHAPE, "the input must have rank 2 or more, not %d",
                             (int)call->inputs[0]->rank);
-  if (tn_has_input(call, 1) && tn_tensor_elements(call->inputs[1]) != 1)
+  if (tn_has_input(call, 1) && tn_elements(call->inputs[1]) != 1)
     return call->host->fail(call->ctx, TN_ERR_SHAPE, "k must be one element");
   return tn_infer_like(call, 0, 0);
 }
@@ -25,10 +25,10 @@ tn_status trilu_reference(const tn_call *call) {
   const tn_tensor *in = call->inputs[0];
   int64_t coord[TN_MAX_RANK], k = diagonal(call);
   tn_status s = TN_OK;
-  for (int64_t i = 0; i < tn_tensor_elements(in) && !s; i++) {
-    tn_place_coord(in, i, coord);
+  for (int64_t i = 0; i < tn_elements(in) && !s; i++) {
+    tn_coords_of(in, i, coord);
     int64_t right = coord[in->rank - 1] - coord[in->rank - 2]; /* of the main diagonal */
-    s = tn_place_put(call, 0, i, (a->upper ? right >= k : right <= k) ? in : NULL, i);
+    s = tn_element_copy(call, 0, i, (a->upper ? right >= k : right <= k) ? in : NULL, i);
   }
   return s;
 }
@@ -37,7 +37,7 @@ tn_status trilu_plan(const tn_call *call, tn_kernel_plan *out) {
   const tn_tensor *in = call->inputs[0];
   int64_t columns = in->shape[in->rank - 1];
   out->in_place[0] = 0;
-  rows_plan(call, columns ? tn_tensor_elements(in) / columns : 0, columns, out);
+  rows_plan(call, columns ? tn_elements(in) / columns : 0, columns, out);
   return TN_OK;
 }
 
@@ -52,9 +52,9 @@ tn_status trilu_c(const tn_call *call, uint32_t stage, int64_t begin, int64_t en
   (void)stage, (void)worker;
   k = tn_min_i64(tn_max_i64(k, -rows_n - columns), rows_n + columns);
   if (!moved)
-    rows_range(&r, columns ? tn_tensor_elements(in) / columns : 0, &begin, &end);
+    rows_range(&r, columns ? tn_elements(in) / columns : 0, &begin, &end);
   else if (!r.bytes)
-    end = columns ? tn_tensor_elements(in) / columns : 0;
+    end = columns ? tn_elements(in) / columns : 0;
   for (int64_t row = begin; row < end && !s; row++) {
     int64_t at = row * columns,
             edge = tn_min_i64(tn_max_i64(row % rows_n + k + (a->upper ? 0 : 1), 0), columns);

@@ -20,7 +20,7 @@ tn_status unique_infer(const tn_call *call) {
 around unique_around(const tn_call *call) {
   const tn_unique_attrs *a = call->attrs;
   const tn_tensor *in = call->inputs[0];
-  around flat = {1, tn_tensor_elements(in), 1};
+  around flat = {1, tn_elements(in), 1};
   return a->has_axis ? around_axis(in, (int32_t)(a->axis < 0 ? a->axis + in->rank : a->axis))
                      : flat;
 }
@@ -77,7 +77,8 @@ tn_status unique_reference(const tn_call *call) {
     int64_t rank = rank_of(in, &u, k, a->sorted != 0), count = 0;
     for (int64_t i = 0; i < u.before && !s; i++)
       for (int64_t j = 0; j < u.after && !s; j++)
-        s = tn_place_put(call, 0, (i * n + rank) * u.after + j, in, (i * u.size + k) * u.after + j);
+        s = tn_element_copy(call, 0, (i * n + rank) * u.after + j, in,
+                            (i * u.size + k) * u.after + j);
     for (int64_t j = 0; j < u.size; j++) {
       if (compare(in, &u, j, k)) continue;
       set(call, 2, j, rank);

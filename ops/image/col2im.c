@@ -2,8 +2,8 @@
  * which blocks reach it. */
 #include <string.h>
 
-#include "base/infer.h"
 #include "image.gen.h"
+#include "tenon/kit/infer.h"
 
 /* Per spatial dim: image, block, number of blocks, stride, dilation, pad before. */
 typedef struct columns {
@@ -88,7 +88,7 @@ static int64_t place_of(const columns *c, int64_t tap, int64_t place) {
 tn_status col2_im_plan(const tn_call *call, tn_kernel_plan *out) {
   const tn_tensor *y = call->outputs[0];
   out->items[0] = y->shape[0] * y->shape[1];
-  out->cost_ns = (double)tn_tensor_elements(call->inputs[0]) * 10 + 200;
+  out->cost_ns = (double)tn_elements(call->inputs[0]) * 10 + 200;
   return TN_OK;
 }
 
@@ -138,7 +138,7 @@ tn_status col2_im_reference(const tn_call *call) {
   const tn_tensor *x = call->inputs[0], *y = call->outputs[0];
   bool exact = tn_dtype_exact_i64(y->dtype);
   tn_status s = columns_of(call, &c);
-  for (int64_t k = 0; !s && k < tn_tensor_elements(y); k++) {
+  for (int64_t k = 0; !s && k < tn_elements(y); k++) {
     double sum = 0;
     uint64_t whole = 0;
     for (int64_t tap = 0; tap < c.n_block; tap++)

@@ -2,8 +2,8 @@
  * rounding decides which pixels belong to one. */
 #include <math.h>
 
-#include "base/infer.h"
 #include "image.gen.h"
+#include "tenon/kit/infer.h"
 
 tn_status max_roi_pool_infer(const tn_call *call) {
   const tn_max_roi_pool_attrs *a = call->attrs;
@@ -59,7 +59,7 @@ tn_status max_roi_pool_plan(const tn_call *call, tn_kernel_plan *out) {
   const tn_tensor *y = call->outputs[0];
   out->items[0] = y->shape[0];
   out->elements_per_item = tn_dims_size(y->shape + 1, 3);
-  out->cost_ns = (double)tn_tensor_elements(y) * 20 + 200;
+  out->cost_ns = (double)tn_elements(y) * 20 + 200;
   return TN_OK;
 }
 
@@ -99,7 +99,7 @@ MAX_ROI_POOL(double, max_roi_pool_f64_c)
 tn_status max_roi_pool_reference(const tn_call *call) {
   const tn_tensor *x = call->inputs[0], *y = call->outputs[0];
   const int64_t pixels = x->shape[2] * x->shape[3], rows = y->shape[2], columns = y->shape[3];
-  for (int64_t k = 0; k < tn_tensor_elements(y); k++) {
+  for (int64_t k = 0; k < tn_elements(y); k++) {
     const int64_t cell[2] = {k / columns % rows, k % columns}, n[2] = {rows, columns},
                   channel = k / columns / rows % y->shape[1];
     double best = (double)NAN; /* fmax takes the number if there is one */

@@ -27,7 +27,7 @@ tn_status non_max_suppression_infer(const tn_call *call) {
 }
 
 static tn_status one_value(const tn_call *call, uint32_t input) {
-  if (!tn_has_input(call, input) || tn_tensor_elements(call->inputs[input]) == 1) return TN_OK;
+  if (!tn_has_input(call, input) || tn_elements(call->inputs[input]) == 1) return TN_OK;
   return call->host->fail(call->ctx, TN_ERR_SHAPE, "input %u must be one value", (unsigned)input);
 }
 

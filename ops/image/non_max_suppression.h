@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-#include "base/infer.h"
+#include "tenon/kit/infer.h"
 
 typedef struct nms_limits {
   int64_t boxes, classes, max; /* max: per class */

@@ -3,9 +3,9 @@
 
 #include <math.h>
 
-#include "base/lower.h"
-#include "base/text.h"
 #include "image.gen.h"
+#include "tenon/kit/lower.h"
+#include "tenon/kit/text.h"
 
 enum { MOST_POINTS = 1 << 20 }; /* of a cell along one axis */
 
@@ -120,7 +120,7 @@ tn_status roi_align_reference(const tn_call *call) {
   const tn_tensor *y = call->outputs[0];
   int64_t h = y->shape[2], w = y->shape[3], each = y->shape[1] * h * w;
   roi_region r;
-  for (int64_t k = 0; k < tn_tensor_elements(y); k++) {
+  for (int64_t k = 0; k < tn_elements(y); k++) {
     tn_status s = roi_region_of(call, k / each, &r);
     if (s) return s;
     tn_store_f64(y->dtype, y->data, k,

@@ -2,7 +2,7 @@
 #ifndef TN_IMAGE_ROI_ALIGN_H
 #define TN_IMAGE_ROI_ALIGN_H
 
-#include "base/infer.h"
+#include "tenon/kit/infer.h"
 
 /* A region: where it begins, the size of its cells, and the points of a cell along y and x. */
 typedef struct roi_region {

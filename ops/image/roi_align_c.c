@@ -3,9 +3,9 @@
  * of the mixed row. The largest corners are looked for point by point. */
 #include <math.h>
 
-#include "base/text.h"
 #include "image.gen.h"
 #include "roi_align.h"
+#include "tenon/kit/text.h"
 
 enum { POINTS = 1024 }; /* whose corners are found at once */
 
@@ -39,7 +39,7 @@ tn_status roi_align_plan(const tn_call *call, tn_kernel_plan *out) {
   out->items[0] = y->shape[0];
   out->elements_per_item = y->shape[1] * y->shape[2] * y->shape[3];
   out->worker_scratch_bytes = (uint64_t)bytes;
-  out->cost_ns = 200 + (double)tn_tensor_elements(y) * (is_max(call) ? 20 : 0.3 * taps);
+  out->cost_ns = 200 + (double)tn_elements(y) * (is_max(call) ? 20 : 0.3 * taps);
   return TN_OK;
 }
 

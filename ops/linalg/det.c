@@ -1,8 +1,8 @@
 /* Det: elimination with partial pivoting, in f64. The reference expands along the first row. */
 #include <math.h>
 
-#include "base/infer.h"
 #include "linalg.gen.h"
+#include "tenon/kit/infer.h"
 
 tn_status det_infer(const tn_call *call) {
   const tn_tensor *x = call->inputs[0];
@@ -19,7 +19,7 @@ static int64_t order(const tn_call *call) {
 
 tn_status det_plan(const tn_call *call, tn_kernel_plan *out) {
   const int64_t n = order(call);
-  out->items[0] = tn_tensor_elements(call->outputs[0]);
+  out->items[0] = tn_elements(call->outputs[0]);
   out->elements_per_item = 1;
   out->grain[0] = tn_grain(5000, (double)n * (double)n * (double)n);
   out->worker_scratch_bytes = (uint64_t)(n * n) * sizeof(double);
@@ -91,7 +91,7 @@ tn_status det_reference(const tn_call *call) {
   if (n > 10)
     return call->host->fail(call->ctx, TN_ERR_UNSUPPORTED,
                             "the reference takes matrices of order 10 at most");
-  for (int64_t k = 0; k < tn_tensor_elements(y); k++)
+  for (int64_t k = 0; k < tn_elements(y); k++)
     tn_store_f64(y->dtype, y->data, k, expand(x, k * n * n, n, 0, 0));
   return TN_OK;
 }

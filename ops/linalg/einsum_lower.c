@@ -1,8 +1,8 @@
 /* Lowers Einsum: what is summed over in one input alone becomes ReduceSum; then factors are
  * multiplied pair by pair, the cheapest pair first, by MatMul where indices are summed over and by
  * Mul where none is. Diagonals, transpositions and reshapes are one region each. */
-#include "base/lower.h"
 #include "equation.h"
+#include "tenon/kit/lower.h"
 
 /* Sets of indices are bits, as there are no more than 64. */
 _Static_assert(EQUATION_INDICES <= 64, "a set of indices is a uint64_t");

@@ -2,8 +2,8 @@
 #ifndef TN_OPS_LINALG_EQUATION_H
 #define TN_OPS_LINALG_EQUATION_H
 
-#include "base/infer.h"
 #include "linalg.gen.h"
+#include "tenon/kit/infer.h"
 
 enum { EQUATION_OPERANDS = 16, EQUATION_INDICES = 52 + TN_MAX_RANK };
 

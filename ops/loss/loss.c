@@ -16,7 +16,7 @@ tn_status loss_infer(const tn_call *call) {
       return call->host->fail(call->ctx, TN_ERR_SHAPE,
                               "dim %d of the labels is %lld, the scores have %lld there", k,
                               (long long)target->shape[k], (long long)x->shape[k ? k + 1 : 0]);
-  if (tn_has_input(call, 2) && tn_tensor_elements(call->inputs[2]) != x->shape[1])
+  if (tn_has_input(call, 2) && tn_elements(call->inputs[2]) != x->shape[1])
     return call->host->fail(call->ctx, TN_ERR_SHAPE, "weights need one value per class (%lld)",
                             (long long)x->shape[1]);
   bool none = tn_str_is(a->reduction, "none");
@@ -59,7 +59,7 @@ static tn_status reference(const tn_call *call, bool softmax) {
   }
   if (s.how != REDUCE_NONE)
     tn_store_f64(out->dtype, out->data, 0, s.how == REDUCE_MEAN ? sum / weights : sum);
-  for (int64_t k = 0; tn_has_output(call, 1) && k < tn_tensor_elements(x); k++)
+  for (int64_t k = 0; tn_has_output(call, 1) && k < tn_elements(x); k++)
     tn_store_f64(x->dtype, call->outputs[1]->data, k, log_softmax(x, &s, k));
   return TN_OK;
 }

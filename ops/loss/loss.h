@@ -3,9 +3,9 @@
 #ifndef TN_OPS_LOSS_LOSS_H
 #define TN_OPS_LOSS_LOSS_H
 
-#include "base/infer.h"
-#include "base/text.h"
 #include "loss.gen.h"
+#include "tenon/kit/infer.h"
+#include "tenon/kit/text.h"
 
 typedef enum reduction { REDUCE_MEAN, REDUCE_SUM, REDUCE_NONE } reduction;
 

@@ -11,8 +11,8 @@
 
 #include <string.h>
 
-#include "base/vmath.h"
 #include "product.h"
+#include "tenon/kit/vmath.h"
 
 #if defined(__AVX512F__)
 enum { VECTOR = 64 };

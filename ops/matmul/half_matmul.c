@@ -1,8 +1,8 @@
 /* Rewrites: a MatMul or Gemm of f16 or bf16 with constant weights becomes tenon::HalfMatMul, whose
  * weights stay as they are when the rest is computed in f32. */
-#include "base/lower.h"
-#include "base/pattern.h"
 #include "matmul.gen.h"
+#include "tenon/kit/lower.h"
+#include "tenon/kit/pattern.h"
 
 static bool has_half_weights(const tn_pattern *p, const tn_node *n) {
   const tn_tensor *a = tn_pattern_type(p, n->inputs[0]), *b = tn_pattern_type(p, n->inputs[1]);

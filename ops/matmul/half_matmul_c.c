@@ -1,9 +1,9 @@
 /* HalfMatMul, portable: a block of columns per item. Its weights become panels of f32, a block of K
- * at a time, for the tile of base/gemm.h. */
-#include "base/elementwise.h"
-#include "base/epilogue.h"
-#include "base/gemm.h"
+ * at a time, for the tile of tenon/kit/gemm.h. */
 #include "product.h"
+#include "tenon/kit/elementwise.h"
+#include "tenon/kit/epilogue.h"
+#include "tenon/kit/gemm.h"
 
 enum { COLUMNS = 64 };
 

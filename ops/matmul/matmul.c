@@ -1,8 +1,9 @@
 /* MatMul, Gemm and tenon::HalfMatMul: shapes, inference, FLOPs and references. */
 #include <string.h>
 
-#include "base/lower.h"
 #include "product.h"
+#include "tenon/kit/lower.h"
+#include "tenon/kit/text.h"
 
 static tn_status no_fit(const tn_call *call, const product *p) {
   char a[TN_TENSOR_TEXT], b[TN_TENSOR_TEXT];

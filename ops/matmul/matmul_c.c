@@ -3,9 +3,9 @@
  * f32: blocks of 64 columns. A constant B is packed into panels once; otherwise each item packs its
  * own block into worker scratch. With fewer than 4 rows nothing is packed: B is streamed as it
  * stands. A transposed A is transposed first, as a stage of its own. Other types: any_simd.h. */
-#include "base/epilogue.h"
-#include "base/gemm.h"
 #include "product.h"
+#include "tenon/kit/epilogue.h"
+#include "tenon/kit/gemm.h"
 
 enum { COLUMNS = 64, FEW_ROWS = 4, ROWS = 128 };
 

@@ -1,12 +1,12 @@
 /* MatMulInteger and QLinearMatMul: shapes, inference, FLOPs and references. */
 #include <math.h>
 
-#include "base/infer.h"
 #include "matmul_integer.h"
+#include "tenon/kit/infer.h"
 
 /* Parameters per tensor, per row of A, or per column of B. */
 static tn_status check_count(const tn_call *call, const tn_tensor *t, const char *name, int64_t n) {
-  int64_t got = t ? tn_tensor_elements(t) : 1;
+  int64_t got = t ? tn_elements(t) : 1;
   if (got == 1 || got == n) return TN_OK;
   return call->host->fail(call->ctx, TN_ERR_UNSUPPORTED, "not supported: '%s' with %lld values",
                           name, (long long)got);
@@ -70,7 +70,7 @@ static int64_t reference_sum(const product_quant *q, int64_t matrix, int64_t i, 
 tn_status matmul_integer_reference(const tn_call *call) {
   product_quant q;
   tn_status s = matmul_integer_make(call, &q);
-  for (int64_t k = 0; !s && k < tn_tensor_elements(call->outputs[0]); k++)
+  for (int64_t k = 0; !s && k < tn_elements(call->outputs[0]); k++)
     tn_store_i64(TN_I32, call->outputs[0]->data, k,
                  reference_sum(&q, k / q.p.n / q.p.m, k / q.p.n % q.p.m, k % q.p.n));
   return s;
@@ -81,7 +81,7 @@ tn_status qlinear_matmul_reference(const tn_call *call) {
   tn_status s = qlinear_matmul_make(call, &q);
   const tn_tensor *y = call->outputs[0];
   double lo = y->dtype == TN_I8 ? -128 : 0, hi = y->dtype == TN_I8 ? 127 : 255;
-  for (int64_t k = 0; !s && k < tn_tensor_elements(y); k++) {
+  for (int64_t k = 0; !s && k < tn_elements(y); k++) {
     int64_t i = k / q.p.n % q.p.m, j = k % q.p.n;
     double scale =
         product_scale(q.a_scale, i) * product_scale(q.b_scale, j) / product_scale(q.y_scale, 0);

@@ -21,7 +21,7 @@ static void add_row(const product_quant *q, int32_t x, int64_t at, uint32_t *sum
   const void *b = q->p.b->data;
   int64_t n = q->p.n;
   const int32_t zero =
-      q->b_zero && tn_tensor_elements(q->b_zero) == 1 ? (int32_t)product_zero(q->b_zero, 0) : 0;
+      q->b_zero && tn_elements(q->b_zero) == 1 ? (int32_t)product_zero(q->b_zero, 0) : 0;
   switch (q->p.b->dtype) {
     case TN_I8: ADD_ROW(int8_t);
     default: ADD_ROW(uint8_t);
@@ -42,7 +42,7 @@ static void sum_row(const product_quant *q, int64_t item, uint32_t *sums) {
     total += x;
     add_row(q, x, b + k * p->n, sums);
   }
-  if (!q->b_zero || tn_tensor_elements(q->b_zero) == 1) return;
+  if (!q->b_zero || tn_elements(q->b_zero) == 1) return;
   for (int64_t j = 0; j < p->n; j++)
     sums[j] -= (uint32_t)(total * product_zero(q->b_zero, j)); /* one zero point per column */
 }

@@ -12,10 +12,10 @@
 #ifndef TN_OPS_MATMUL_SIMD_H
 #define TN_OPS_MATMUL_SIMD_H
 
-#include "base/elementwise.h"
-#include "base/epilogue.h"
-#include "base/gemm_simd.h"
 #include "product.h"
+#include "tenon/kit/elementwise.h"
+#include "tenon/kit/epilogue.h"
+#include "tenon/kit/gemm_simd.h"
 
 /* weight: an element of B. */
 #if defined(MATMUL_F16)
@@ -121,8 +121,8 @@ static tn_status layout_make(const tn_call *call, product_kind kind, bool b_cons
     p->rank = 0;
   }
   l.way = way_of(p, b_constant);
-  l.b_matrices = p->k > 0 && p->n > 0 ? tn_tensor_elements(p->b) / (p->k * p->n) : 0;
-  l.a_matrices = p->k > 0 && p->m > 0 ? tn_tensor_elements(p->a) / (p->k * p->m) : 0;
+  l.b_matrices = p->k > 0 && p->n > 0 ? tn_elements(p->b) / (p->k * p->n) : 0;
+  l.a_matrices = p->k > 0 && p->m > 0 ? tn_elements(p->a) / (p->k * p->m) : 0;
   l.panels = tn_ceil_div(p->n, TN_TILE_NR);
   if (l.way == TILES)
     cut_tiles(call, &l);

@@ -4,9 +4,9 @@
 
 #include <stdbool.h>
 
-#include "base/checked.h"
-#include "base/dtype.h"
 #include "matmul.gen.h"
+#include "tenon/kit/checked.h"
+#include "tenon/kit/dtype.h"
 
 typedef struct product {
   int64_t m, n, k, batch; /* batch: matrices of Y */

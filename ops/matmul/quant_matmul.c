@@ -4,8 +4,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/epilogue.h"
-#include "base/infer.h"
+#include "tenon/kit/epilogue.h"
+#include "tenon/kit/infer.h"
 
 /* ---- shapes ---- */
 
@@ -20,7 +20,7 @@ static tn_status no_fit(const tn_call *call, const quant_matmul *q) {
 
 /* One value, or n where n is not 0. */
 static tn_status check_count(const tn_call *call, const tn_tensor *t, const char *name, int64_t n) {
-  if (!t || tn_tensor_elements(t) == 1 || (n && t->rank == 1 && t->shape[0] == n)) return TN_OK;
+  if (!t || tn_elements(t) == 1 || (n && t->rank == 1 && t->shape[0] == n)) return TN_OK;
   char text[TN_TENSOR_TEXT];
   if (!n)
     return call->host->fail(call->ctx, TN_ERR_SHAPE, "'%s' is %s and not one value", name,
@@ -119,7 +119,7 @@ tn_status quant_matmul_reference(const tn_call *call) {
   quant_matmul q;
   const tn_status s = quant_matmul_make(call, &q);
   const tn_tensor *y = call->outputs[0];
-  for (int64_t at = 0; !s && at < tn_tensor_elements(y); at++) {
+  for (int64_t at = 0; !s && at < tn_elements(y); at++) {
     const double v = value_of(&q, sum_of(&q, at / q.n, at % q.n), at % q.n);
     tn_store_f64(y->dtype, y->data, at, q.y_zero ? quantised(call, &q, v) : v);
   }

@@ -4,9 +4,10 @@
 
 #include <stdbool.h>
 
-#include "base/checked.h"
-#include "base/dtype.h"
 #include "quant_matmul.gen.h"
+#include "tenon/kit/checked.h"
+#include "tenon/kit/element.h"
+#include "tenon/kit/tensor.h"
 
 /* More products of u8 and i8, or of differences of bytes, might not sum up within 32 bits. */
 enum {
@@ -38,11 +39,11 @@ tn_status quant_matmul_make(const tn_call *call, quant_matmul *out);
 /* Zero point `index` of an optional tensor of one or several. */
 static inline int64_t quant_zero(const tn_tensor *zero, int64_t index) {
   if (!zero) return 0;
-  return tn_load_i64(zero->dtype, zero->data, tn_tensor_elements(zero) == 1 ? 0 : index);
+  return tn_load_i64(zero->dtype, zero->data, tn_elements(zero) == 1 ? 0 : index);
 }
 
 static inline double quant_scale(const tn_tensor *scale, int64_t index) {
-  return tn_load_f64(scale->dtype, scale->data, tn_tensor_elements(scale) == 1 ? 0 : index);
+  return tn_load_f64(scale->dtype, scale->data, tn_elements(scale) == 1 ? 0 : index);
 }
 
 /* Bounds of the code of Y: those of its type and of the attributes. */
@@ -60,7 +61,7 @@ static inline int64_t quant_matmul_b_zero(const tn_tensor *b, const tn_tensor *z
 
 /* Has some column such a zero point? */
 static inline bool quant_matmul_has_zeros(const tn_tensor *b, const tn_tensor *zero) {
-  const int64_t n = zero ? tn_tensor_elements(zero) : 1;
+  const int64_t n = zero ? tn_elements(zero) : 1;
   for (int64_t j = 0; j < n; j++)
     if (quant_matmul_b_zero(b, zero, j)) return true;
   return false;

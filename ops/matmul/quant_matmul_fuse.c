@@ -2,11 +2,11 @@
  * quantisation writes it; MatMul and Gemm of what was dequantised; QLinearMatMul. Then what comes
  * next: a bias, and Relu, Clip and QuantizeLinear, which make it a product that is quantised again.
  * Weights are constant. */
-#include "base/fetch.h"
-#include "base/lower.h"
-#include "base/qdq.h"
 #include "matmul.gen.h"
 #include "quant_matmul.h"
+#include "tenon/kit/fetch.h"
+#include "tenon/kit/lower.h"
+#include "tenon/kit/qdq.h"
 
 typedef struct made { /* a QuantMatMul to be */
   int32_t inputs[QUANT_MATMUL_INPUTS];
@@ -58,14 +58,14 @@ static bool is_byte(const tn_tensor *t) {
 /* Left out, or one element of a type. */
 static bool is_one(const tn_pattern *p, int32_t value, uint32_t dtype) {
   const tn_tensor *t = tn_pattern_type(p, value);
-  return value < 0 || (t && t->dtype == dtype && tn_tensor_elements(t) == 1);
+  return value < 0 || (t && t->dtype == dtype && tn_elements(t) == 1);
 }
 
 /* Left out, or a constant of one element or a row of n. */
 static bool is_row(const tn_pattern *p, int32_t value, uint32_t dtype, int64_t n) {
   const tn_tensor *t = tn_pattern_type(p, value);
   return value < 0 || (t && t->data && t->dtype == dtype &&
-                       (tn_tensor_elements(t) == 1 || (t->rank == 1 && t->shape[0] == n)));
+                       (tn_elements(t) == 1 || (t->rank == 1 && t->shape[0] == n)));
 }
 
 /* A, B and what belongs to them are what the operator and its fast kernels take. A zero point that
@@ -118,8 +118,7 @@ typedef struct numbers { /* constants, perhaps still with a scale */
 static bool is_bias(const tn_pattern *p, int32_t value, int64_t n, numbers *out) {
   const tn_tensor *y = tn_pattern_type(p, value);
   const tn_node *from = tn_pattern_node(p, value, "DequantizeLinear");
-  if (!y || y->dtype != TN_F32 || y->rank < 1 || y->shape[y->rank - 1] != n ||
-      tn_tensor_elements(y) != n)
+  if (!y || y->dtype != TN_F32 || y->rank < 1 || y->shape[y->rank - 1] != n || tn_elements(y) != n)
     return false;
   *out = (numbers){.x = y, .values = {value, -1}};
   if (from) {
@@ -127,7 +126,7 @@ static bool is_bias(const tn_pattern *p, int32_t value, int64_t n, numbers *out)
     out->x = tn_pattern_type(p, tn_pattern_input(from, 0));
     out->scale = tn_pattern_type(p, tn_pattern_input(from, 1));
     out->zero = tn_pattern_type(p, tn_pattern_input(from, 2));
-    const int64_t n_scales = out->scale ? tn_tensor_elements(out->scale) : 0;
+    const int64_t n_scales = out->scale ? tn_elements(out->scale) : 0;
     if (!out->scale || !out->scale->data || (n_scales != 1 && n_scales != n) ||
         (tn_pattern_input(from, 2) >= 0 && (!out->zero || !out->zero->data)))
       return false;
@@ -137,7 +136,7 @@ static bool is_bias(const tn_pattern *p, int32_t value, int64_t n, numbers *out)
 
 /* A constant of the numbers; its id, or a status. */
 static int32_t add_bias(const tn_call *call, tn_graph *graph, const numbers *from) {
-  const int64_t n = tn_tensor_elements(from->x);
+  const int64_t n = tn_elements(from->x);
   tn_status status = tn_fetch_elements(call, graph, from->values[0]);
   if (!status && from->scale) status = tn_fetch_elements(call, graph, from->values[1]);
   if (status) return status;
@@ -206,7 +205,7 @@ static int32_t after_add(const tn_pattern *p, int32_t sums, int64_t n, numbers *
                   *y = sum ? tn_pattern_type(p, sum->outputs[0]) : NULL,
                   *c = sum ? tn_pattern_type(p, sum->inputs[sum->inputs[0] == sums]) : NULL;
   if (!x || !y || !c || !c->data || !tn_same_shape(x, y) || c->rank < 1 ||
-      c->shape[c->rank - 1] != n || tn_tensor_elements(c) != n)
+      c->shape[c->rank - 1] != n || tn_elements(c) != n)
     return sums;
   out->x = c;
   out->values[0] = sum->inputs[sum->inputs[0] == sums];
@@ -255,8 +254,7 @@ static bool is_dequantised(const tn_pattern *p, int32_t value, int32_t dim, int3
                   *scale = n ? tn_pattern_type(p, n->inputs[1]) : NULL;
   if (!is_byte(x) || !y || !scale || y->dtype != TN_F32 || scale->dtype != TN_F32) return false;
   const int64_t at = tn_pattern_int(n, "axis", 1), axis = at < 0 ? at + x->rank : at;
-  if (tn_pattern_int(n, "block_size", 0) || (tn_tensor_elements(scale) != 1 && axis != dim))
-    return false;
+  if (tn_pattern_int(n, "block_size", 0) || (tn_elements(scale) != 1 && axis != dim)) return false;
   *out_x = n->inputs[0];
   *out_scale = n->inputs[1];
   *out_zero = tn_pattern_input(n, 2);

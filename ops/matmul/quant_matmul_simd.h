@@ -1,4 +1,4 @@
-/* tenon::QuantMatMul on the tiles of base/dot_simd.h: the whole of
+/* tenon::QuantMatMul on the tiles of tenon/kit/dot_simd.h: the whole of
  * quant_matmul_avx512_vnni.c, _avx_vnni.c, _avx2.c, _neon_dot.c and _neon.c.
  *
  * B is packed in panels once. An item is a block of rows, as many as stay in L2, by some panels;
@@ -9,9 +9,9 @@
 #ifndef TN_OPS_MATMUL_QUANT_MATMUL_SIMD_H
 #define TN_OPS_MATMUL_QUANT_MATMUL_SIMD_H
 
-#include "base/dot_simd.h"
-#include "base/epilogue.h"
 #include "quant_matmul.h"
+#include "tenon/kit/dot_simd.h"
+#include "tenon/kit/epilogue.h"
 
 enum {
   BLOCK_BYTES = 1 << 19, /* of A that a block of rows may take */

@@ -3,9 +3,9 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/infer.h"
-#include "base/text.h"
 #include "ml.gen.h"
+#include "tenon/kit/infer.h"
+#include "tenon/kit/text.h"
 
 #define KERNEL(name) \
   tn_status name(const tn_call *call, uint32_t stage, int64_t begin, int64_t end, uint32_t worker)
@@ -15,7 +15,7 @@ static int64_t row_length(const tn_tensor *x) { return x->rank ? x->shape[x->ran
 
 /* An item is an element. */
 tn_status features_plan(const tn_call *call, tn_kernel_plan *out) {
-  out->items[0] = tn_tensor_elements(call->outputs[0]);
+  out->items[0] = tn_elements(call->outputs[0]);
   out->elements_per_item = 1;
   out->grain[0] = 1000;
   return TN_OK;
@@ -47,7 +47,7 @@ KERNEL(binarizer_c) {
 
 tn_status binarizer_reference(const tn_call *call) {
   const tn_tensor *y = call->outputs[0];
-  for (int64_t k = 0; k < tn_tensor_elements(y); k++)
+  for (int64_t k = 0; k < tn_elements(y); k++)
     tn_store_i64(
         y->dtype, y->data, k,
         value(call->inputs[0], k) > ((const tn_binarizer_attrs *)call->attrs)->threshold ? 1 : 0);
@@ -58,7 +58,7 @@ tn_status binarizer_reference(const tn_call *call) {
 
 tn_status array_feature_extractor_infer(const tn_call *call) {
   const tn_tensor *x = call->inputs[0];
-  int64_t dims[TN_MAX_RANK], n = tn_tensor_elements(call->inputs[1]);
+  int64_t dims[TN_MAX_RANK], n = tn_elements(call->inputs[1]);
   if (x->rank < 1) return call->host->fail(call->ctx, TN_ERR_SHAPE, "X is a scalar");
   memcpy(dims, x->shape, sizeof dims);
   dims[0] = x->rank == 1 ? 1 : dims[0];
@@ -78,15 +78,15 @@ static tn_status copy_element(const tn_call *call, int64_t to, int64_t from) {
 }
 
 tn_status array_feature_extractor_reference(const tn_call *call) {
-  const int64_t n = tn_tensor_elements(call->inputs[1]), width = row_length(call->inputs[0]);
+  const int64_t n = tn_elements(call->inputs[1]), width = row_length(call->inputs[0]);
   tn_status s = TN_OK;
-  for (int64_t k = 0; k < tn_tensor_elements(call->outputs[0]) && !s; k++)
+  for (int64_t k = 0; k < tn_elements(call->outputs[0]) && !s; k++)
     s = copy_element(call, k, k / n * width + ((const int64_t *)call->inputs[1]->data)[k % n]);
   return s;
 }
 
 KERNEL(array_feature_extractor_c) {
-  const int64_t *index = call->inputs[1]->data, n = tn_tensor_elements(call->inputs[1]),
+  const int64_t *index = call->inputs[1]->data, n = tn_elements(call->inputs[1]),
                 width = row_length(call->inputs[0]);
   (void)stage, (void)begin, (void)end, (void)worker;
   for (int64_t k = 0; k < n; k++)
@@ -94,7 +94,7 @@ KERNEL(array_feature_extractor_c) {
       return call->host->fail(call->ctx, TN_ERR_INVALID, "Y[%lld] is %lld; there are %lld features",
                               (long long)k, (long long)index[k], (long long)width);
   tn_status s = TN_OK;
-  int64_t rows = n ? tn_tensor_elements(call->outputs[0]) / n : 0;
+  int64_t rows = n ? tn_elements(call->outputs[0]) / n : 0;
   for (int64_t r = 0; r < rows; r++)
     for (int64_t k = 0; k < n && !s; k++) s = copy_element(call, r * n + k, r * width + index[k]);
   return s;
@@ -128,7 +128,7 @@ tn_status scaler_reference(const tn_call *call) {
   const tn_scaler_attrs *a = call->attrs;
   const tn_tensor *x = call->inputs[0];
   int64_t width = row_length(x);
-  for (int64_t r = 0; r * width < tn_tensor_elements(x); r++)
+  for (int64_t r = 0; r * width < tn_elements(x); r++)
     for (int64_t f = 0; f < width; f++)
       tn_store_f64(TN_F32, call->outputs[0]->data, r * width + f,
                    (value(x, r * width + f) - listed(a->offset, f)) * listed(a->scale, f));
@@ -168,7 +168,7 @@ KERNEL(imputer_c) {
 }
 
 tn_status imputer_reference(const tn_call *call) {
-  for (int64_t k = tn_tensor_elements(call->outputs[0]); k-- > 0;) impute(call, k);
+  for (int64_t k = tn_elements(call->outputs[0]); k-- > 0;) impute(call, k);
   return TN_OK;
 }
 
@@ -219,7 +219,7 @@ tn_status normalizer_reference(const tn_call *call) {
   tn_str norm = ((const tn_normalizer_attrs *)call->attrs)->norm;
   const tn_tensor *x = call->inputs[0];
   int64_t width = row_length(x);
-  for (int64_t k = 0; k < tn_tensor_elements(x); k++) {
+  for (int64_t k = 0; k < tn_elements(x); k++) {
     double most = 0, sum = 0, squares = 0;
     for (int64_t i = k / width * width; i < (k / width + 1) * width; i++) {
       most = fmax(most, fabs(value(x, i)));
@@ -263,8 +263,8 @@ KERNEL(one_hot_encoder_c) {
   const tn_tensor *y = call->outputs[0];
   const int64_t n = y->shape[y->rank - 1];
   (void)stage, (void)begin, (void)end, (void)worker;
-  memset(y->data, 0, (size_t)tn_tensor_bytes(y));
-  for (int64_t k = 0; k < tn_tensor_elements(call->inputs[0]); k++) {
+  memset(y->data, 0, (size_t)tn_bytes(y));
+  for (int64_t k = 0; k < tn_elements(call->inputs[0]); k++) {
     int64_t c = 0;
     while (c < n && !is_category(call, k, c)) c++;
     if (c < n)
@@ -279,7 +279,7 @@ KERNEL(one_hot_encoder_c) {
 tn_status one_hot_encoder_reference(const tn_call *call) {
   const tn_tensor *y = call->outputs[0];
   int64_t n = y->shape[y->rank - 1];
-  for (int64_t k = 0; k < tn_tensor_elements(y); k++)
+  for (int64_t k = 0; k < tn_elements(y); k++)
     tn_store_f64(TN_F32, y->data, k, is_category(call, k / n, k % n));
   return TN_OK;
 }

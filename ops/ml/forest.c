@@ -99,7 +99,7 @@ branch forest_mode(const forest_source *s, int64_t node) {
 
 static tn_status check_lengths(const tn_call *call, const forest_source *s) {
   int64_t n = s->features.size, votes = s->vote_targets.size,
-          modes = s->mode_numbers ? tn_tensor_elements(s->mode_numbers) : s->modes.size;
+          modes = s->mode_numbers ? tn_elements(s->mode_numbers) : s->modes.size;
   bool nodes = modes == n && s->yes.size == n && s->no.size == n && numbers_size(&s->splits) == n &&
                (!s->missing.size || s->missing.size == n);
   if (s->mode_numbers)

@@ -23,7 +23,7 @@ typedef struct numbers {
 } numbers;
 
 static inline int64_t numbers_size(const numbers *n) {
-  return n->tensor ? tn_tensor_elements(n->tensor) : n->list.size;
+  return n->tensor ? tn_elements(n->tensor) : n->list.size;
 }
 static inline double numbers_at(const numbers *n, int64_t k) {
   return n->tensor ? tn_load_f64(n->tensor->dtype, n->tensor->data, k) : n->list.data[k];

@@ -2,8 +2,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/infer.h"
 #include "ml.gen.h"
+#include "tenon/kit/infer.h"
 
 /* ---- ZipMap ---- */
 
@@ -74,7 +74,7 @@ static column of_ints(tn_ints list) { return (column){TN_I64, TN_I64, list.data,
 static column of_strs(tn_strs list) { return (column){TN_STRING, TN_STRING, list.data, list.size}; }
 static column of_floats(tn_floats list) { return (column){TN_F32, TN_F64, list.data, list.size}; }
 static column of_tensor(const tn_tensor *t) {
-  return (column){t->dtype, t->dtype, t->data, tn_tensor_elements(t)};
+  return (column){t->dtype, t->dtype, t->data, tn_elements(t)};
 }
 
 static column first_of(tn_strs strs, tn_ints ints, tn_floats floats, bool has_tensor,
@@ -126,7 +126,7 @@ static tn_status infer_table(const tn_call *call, const table *t) {
   const tn_tensor *x = call->inputs[0];
   if (t->keys.dtype != x->dtype)
     return call->host->fail(call->ctx, TN_ERR_INVALID, "the keys are %s, the input is %s",
-                            tn_dtype_name(t->keys.dtype), tn_dtype_name(x->dtype));
+                            tn_dtype(t->keys.dtype)->name, tn_dtype(x->dtype)->name);
   if (t->keys.n != t->values.n || t->missing.n != 1 || t->missing.dtype != t->values.dtype)
     return call->host->fail(
         call->ctx, TN_ERR_INVALID,
@@ -209,7 +209,7 @@ static tn_status prepare_table(const tn_call *call, const table *t) {
 
 static tn_status run_table(const tn_call *call, const table *t) {
   const tn_tensor *x = call->inputs[0];
-  const column in = {x->dtype, x->dtype, x->data, tn_tensor_elements(x)};
+  const column in = {x->dtype, x->dtype, x->data, tn_elements(x)};
   const int64_t *order = call->state;
   tn_status s = TN_OK;
   for (int64_t k = 0; k < in.n && !s; k++) {
@@ -229,7 +229,7 @@ static tn_status run_table(const tn_call *call, const table *t) {
 
 static tn_status table_reference(const tn_call *call, const table *t) {
   const tn_tensor *x = call->inputs[0];
-  const column in = {x->dtype, x->dtype, x->data, tn_tensor_elements(x)};
+  const column in = {x->dtype, x->dtype, x->data, tn_elements(x)};
   tn_status s = TN_OK;
   for (int64_t k = 0; k < in.n && !s; k++) {
     int64_t at = t->keys.n - 1;

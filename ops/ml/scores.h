@@ -2,8 +2,8 @@
 #ifndef TN_OPS_ML_SCORES_H
 #define TN_OPS_ML_SCORES_H
 
-#include "base/infer.h"
-#include "base/text.h"
+#include "tenon/kit/infer.h"
+#include "tenon/kit/text.h"
 
 typedef enum transform {
   TRANSFORM_NONE,

@@ -4,9 +4,9 @@
  * classification by pairwise coupling", JMLR 5 (2004), second method. */
 #include <math.h>
 
-#include "base/checked.h"
 #include "ml.gen.h"
 #include "scores.h"
+#include "tenon/kit/checked.h"
 
 typedef enum kernel_kind {
   KERNEL_LINEAR,

@@ -1,11 +1,11 @@
 /* FeatureVectorizer: matrices beside each other. An item is an element of the output. */
-#include "base/infer.h"
 #include "ml.gen.h"
+#include "tenon/kit/infer.h"
 
 static int64_t rows_of(const tn_tensor *x) { return x->rank > 1 ? x->shape[0] : 1; }
 static int64_t columns_of(const tn_tensor *x) {
   const int64_t rows = rows_of(x);
-  return rows ? tn_tensor_elements(x) / rows : 0;
+  return rows ? tn_elements(x) / rows : 0;
 }
 
 tn_status feature_vectorizer_infer(const tn_call *call) {

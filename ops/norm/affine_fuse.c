@@ -8,11 +8,11 @@
  * shift before it: zeros that it adds would have to be shifted, too. */
 #include <math.h>
 
-#include "base/fetch.h"
-#include "base/lower.h"
-#include "base/pattern.h"
-#include "base/text.h"
 #include "norm.gen.h"
+#include "tenon/kit/fetch.h"
+#include "tenon/kit/lower.h"
+#include "tenon/kit/pattern.h"
+#include "tenon/kit/text.h"
 
 /* Weights that a Mul or Div is not worth a copy of; BatchNormalization is not to be had cheaper. */
 enum { MAX_SCALED_BYTES = 64 << 20 };
@@ -50,13 +50,13 @@ static const tn_tensor *per_channel(const tn_pattern *p, int32_t value, int64_t 
                                     int32_t rank) {
   const tn_tensor *t = constant_f32(p, value);
   if (!t || t->rank > (rank > 0 ? rank : 1)) return NULL;
-  if (tn_tensor_elements(t) == 1) return t;
+  if (tn_elements(t) == 1) return t;
   const int32_t axis = t->rank - 1 - from_end;
-  return axis >= 0 && t->shape[axis] == n && tn_tensor_elements(t) == n ? t : NULL;
+  return axis >= 0 && t->shape[axis] == n && tn_elements(t) == n ? t : NULL;
 }
 
 static double channel(const tn_tensor *t, int64_t k) {
-  return (double)((const float *)t->data)[tn_tensor_elements(t) == 1 ? 0 : k];
+  return (double)((const float *)t->data)[tn_elements(t) == 1 ? 0 : k];
 }
 
 static bool is_node(const tn_node *n, const char *op) {
@@ -100,7 +100,7 @@ static bool read_linear(const tn_pattern *p, int32_t id, linear *l) {
   const bool is_conv = is_node(n, "Conv") || l->is_transposed;
   if (!is_conv && !l->is_matmul && !is_node(n, "Gemm")) return false;
   l->w = constant_f32(p, tn_pattern_input(n, 1));
-  if (!l->w || l->w->rank < 2 || tn_tensor_elements(l->w) < 1) return false;
+  if (!l->w || l->w->rank < 2 || tn_elements(l->w) < 1) return false;
   l->dims[0] = l->w->shape[0];
   l->dims[1] = l->w->shape[1];
   if (!(is_conv ? read_conv(l) : read_product(p, l))) return false;
@@ -171,7 +171,7 @@ static bool read_batch_norm(const tn_pattern *p, const tn_node *n, affine *f) {
   const tn_tensor *t[5];
   for (uint32_t k = 1; k < 5; k++) {
     t[k] = constant_f32(p, tn_pattern_input(n, k));
-    if (!t[k] || tn_tensor_elements(t[k]) != f->n) return false;
+    if (!t[k] || tn_elements(t[k]) != f->n) return false;
   }
   const double epsilon = tn_pattern_float(n, "epsilon", 1e-5f);
   for (int64_t k = 0; k < f->n; k++) {
@@ -243,7 +243,7 @@ static void fold_weights(const linear *l, const affine *f, bool before, float *w
 
 /* False, with nothing in memory: there is none, or a number would not be finite. */
 static bool fold(const tn_call *call, const linear *l, const affine *f, bool before, folded *out) {
-  const int64_t n = tn_tensor_elements(l->w);
+  const int64_t n = tn_elements(l->w);
   double *bias = call->host->alloc(call->ctx, (uint64_t)l->n_out * sizeof *bias);
   *out = (folded){.b = call->host->alloc(call->ctx, (uint64_t)l->n_out * sizeof *out->b)};
   if (f->scales) out->w = call->host->alloc(call->ctx, (uint64_t)n * sizeof *out->w);
@@ -306,7 +306,7 @@ static tn_status fold_and_replace(const tn_call *call, tn_graph *graph, int32_t 
 /* A MatMul with a bias is written so; and a copy of large weights costs more than a product. */
 static bool is_worth_it(const tn_node *n, const linear *l, const affine *f) {
   if (!f->scales) return !(l->is_matmul && !l->b);
-  return is_node(n, "BatchNormalization") || tn_tensor_bytes(l->w) <= MAX_SCALED_BYTES;
+  return is_node(n, "BatchNormalization") || tn_bytes(l->w) <= MAX_SCALED_BYTES;
 }
 
 tn_status affine_into_weights(const tn_call *call, tn_graph *graph, int32_t node) {

@@ -1,9 +1,9 @@
 /* BatchNormalization: older forms, inference and reference. */
 #include <math.h>
 
-#include "base/infer.h"
-#include "base/lower.h"
 #include "norm.gen.h"
+#include "tenon/kit/infer.h"
+#include "tenon/kit/lower.h"
 
 tn_status batch_normalization_infer(const tn_call *call) {
   const tn_tensor *x = call->inputs[0];
@@ -11,7 +11,7 @@ tn_status batch_normalization_infer(const tn_call *call) {
     return call->host->fail(call->ctx, TN_ERR_SHAPE, "X is a scalar; it needs [N, C, ...]");
   int64_t channels = x->rank > 1 ? x->shape[1] : 1;
   for (uint32_t k = 1; k < 5; k++)
-    if (tn_tensor_elements(call->inputs[k]) != channels)
+    if (tn_elements(call->inputs[k]) != channels)
       return call->host->fail(call->ctx, TN_ERR_SHAPE,
                               "input %u needs one value per channel (%lld)", k,
                               (long long)channels);
@@ -78,7 +78,7 @@ static void batch_statistics(const tn_tensor *x, int64_t c, int64_t channels, in
 tn_status batch_normalization_reference(const tn_call *call) {
   const tn_batch_normalization_attrs *a = call->attrs;
   const tn_tensor *x = call->inputs[0];
-  int64_t channels = x->rank > 1 ? x->shape[1] : 1, total = tn_tensor_elements(x);
+  int64_t channels = x->rank > 1 ? x->shape[1] : 1, total = tn_elements(x);
   int64_t plane = channels && x->shape[0] ? total / channels / x->shape[0] : 0;
   for (int64_t c = 0; c < channels; c++) {
     double mean = at(call->inputs[3], c), var = at(call->inputs[4], c);

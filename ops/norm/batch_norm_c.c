@@ -2,8 +2,8 @@
  * from the whole batch. */
 #include <math.h>
 
-#include "base/infer.h"
 #include "norm.gen.h"
+#include "tenon/kit/infer.h"
 
 typedef struct planes {
   int64_t batch, channels, plane;

@@ -5,9 +5,9 @@
 
 #include <math.h>
 
-#include "base/epilogue.h"
-#include "base/simd.h"
 #include "norm.gen.h"
+#include "tenon/kit/epilogue.h"
+#include "tenon/kit/simd.h"
 
 const char *TN_SIMD_NAME(batch_normalization_blocked_refuse)(const tn_call *call) {
   const tn_batch_normalization_attrs *a = call->attrs;

@@ -51,7 +51,7 @@ tn_status instance_normalization_infer(const tn_call *call) {
     return call->host->fail(call->ctx, TN_ERR_SHAPE, "input has rank %d; it needs [N, C, ...]",
                             x->rank);
   for (uint32_t k = 1; k < 3; k++)
-    if (tn_tensor_elements(call->inputs[k]) != x->shape[1])
+    if (tn_elements(call->inputs[k]) != x->shape[1])
       return call->host->fail(call->ctx, TN_ERR_SHAPE,
                               "input %u needs one value per channel (%lld)", k,
                               (long long)x->shape[1]);
@@ -67,7 +67,7 @@ tn_status group_normalization_infer(const tn_call *call) {
                             "num_groups is %lld, which does not divide the channels of X",
                             (long long)a->num_groups);
   int64_t want = call->version < 21 ? a->num_groups : x->shape[1];
-  if (tn_tensor_elements(call->inputs[1]) != want || tn_tensor_elements(call->inputs[2]) != want)
+  if (tn_elements(call->inputs[1]) != want || tn_elements(call->inputs[2]) != want)
     return call->host->fail(call->ctx, TN_ERR_SHAPE, "scale and bias need %lld values",
                             (long long)want);
   return tn_infer_like(call, 0, 0);
@@ -81,7 +81,7 @@ static tn_status layer_infer(const tn_call *call, int64_t axis_attr) {
   if (s) return s;
   for (uint32_t k = 1; k < call->n_inputs; k++)
     if (call->inputs[k] &&
-        tn_tensor_elements(call->inputs[k]) != tn_dims_size(x->shape + axis, x->rank - axis))
+        tn_elements(call->inputs[k]) != tn_dims_size(x->shape + axis, x->rank - axis))
       return call->host->fail(
           call->ctx, TN_ERR_UNSUPPORTED,
           "not supported: scale or bias that broadcasts inside the normalised dims");

@@ -8,8 +8,8 @@
 #ifndef TN_OPS_NORM_GROUPS_H
 #define TN_OPS_NORM_GROUPS_H
 
-#include "base/infer.h"
 #include "norm.gen.h"
+#include "tenon/kit/infer.h"
 
 typedef struct groups {
   int64_t groups, n;

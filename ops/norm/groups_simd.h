@@ -6,8 +6,8 @@
 
 #include <math.h>
 
-#include "base/simd_math.h"
 #include "groups.h"
+#include "tenon/kit/simd_math.h"
 
 enum { CHUNK = 1024, PARTS = 4 };
 

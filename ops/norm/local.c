@@ -1,9 +1,9 @@
 /* LpNormalization, LRN, MeanVarianceNormalization: references, and the lowering of the last. */
 #include <math.h>
 
-#include "base/infer.h"
-#include "base/lower.h"
 #include "norm.gen.h"
+#include "tenon/kit/infer.h"
+#include "tenon/kit/lower.h"
 
 tn_status lp_normalization_infer(const tn_call *call) {
   const tn_lp_normalization_attrs *a = call->attrs;
@@ -29,7 +29,7 @@ tn_status lp_normalization_reference(const tn_call *call) {
   int32_t axis = 0;
   tn_status s = tn_axis_normalize(call, a->axis, x->rank, &axis);
   if (s) return s;
-  int64_t inner = 1, n = x->shape[axis], total = tn_tensor_elements(x);
+  int64_t inner = 1, n = x->shape[axis], total = tn_elements(x);
   for (int32_t k = axis + 1; k < x->rank; k++) inner *= x->shape[k];
   for (int64_t k = 0; k < total; k++) {
     int64_t base = k / (inner * n) * inner * n + k % inner;
@@ -46,7 +46,7 @@ tn_status lp_normalization_reference(const tn_call *call) {
 tn_status lrn_reference(const tn_call *call) {
   const tn_lrn_attrs *a = call->attrs;
   const tn_tensor *x = call->inputs[0];
-  int64_t channels = x->rank > 1 ? x->shape[1] : 1, total = tn_tensor_elements(x), plane = 1;
+  int64_t channels = x->rank > 1 ? x->shape[1] : 1, total = tn_elements(x), plane = 1;
   for (int32_t k = 2; k < x->rank; k++) plane *= x->shape[k];
   for (int64_t k = 0; k < total; k++) {
     int64_t c = k / plane % channels, lo = c - (a->size - 1) / 2,
@@ -83,7 +83,7 @@ static bool same_group(const tn_tensor *x, tn_ints axes, int64_t a, int64_t b) {
 tn_status mean_variance_normalization_reference(const tn_call *call) {
   tn_ints axes = ((const tn_mean_variance_normalization_attrs *)call->attrs)->axes;
   const tn_tensor *x = call->inputs[0];
-  int64_t total = tn_tensor_elements(x);
+  int64_t total = tn_elements(x);
   for (int64_t k = 0; k < total; k++) {
     double sum = 0, squares = 0, n = 0;
     for (int64_t j = 0; j < total; j++) {

@@ -1,9 +1,9 @@
 /* Portable LpNormalization and LRN. */
 #include <math.h>
 
-#include "base/axis.h"
-#include "base/infer.h"
 #include "norm.gen.h"
+#include "tenon/kit/axis.h"
+#include "tenon/kit/infer.h"
 
 tn_status lp_normalization_plan(const tn_call *call, tn_kernel_plan *out) {
   tn_axis_view s =

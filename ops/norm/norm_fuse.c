@@ -7,9 +7,9 @@
  * Squares are Pow(x, 2) or Mul(x, x); quotients Div or Mul by Reciprocal or by Div of 1. Of a layer
  * normalisation bias and scale may be missing; Keras has x r + (bias - mean(x) r), where
  * r = scale / sqrt(mean(c^2) + epsilon). */
-#include "base/lower.h"
-#include "base/pattern.h"
 #include "norm.gen.h"
+#include "tenon/kit/lower.h"
+#include "tenon/kit/pattern.h"
 
 /* value = ReduceMean of x over its dims from `axis` on, which stay as 1: the shapes say so. Answers
  * the axis; -1: it is not. */
@@ -97,7 +97,7 @@ static bool is_row(const tn_pattern *p, int32_t value, const tn_tensor *x, int32
     if (t->shape[t->rank - k] != x->shape[x->rank - k]) return false;
     n *= x->shape[x->rank - k];
   }
-  return tn_tensor_elements(t) == n;
+  return tn_elements(t) == n;
 }
 
 static const tn_tensor *float_type(const tn_pattern *p, int32_t value) {
@@ -122,7 +122,7 @@ typedef struct layer_norm {
 /* Scale and bias fit x. */
 static bool fits(const tn_pattern *p, layer_norm *f) {
   f->type = f->x < 0 ? NULL : float_type(p, f->x);
-  return f->type && tn_tensor_elements(f->type) > 0 &&
+  return f->type && tn_elements(f->type) > 0 &&
          (f->scale < 0 || is_row(p, f->scale, f->type, f->d.axis)) &&
          (f->bias < 0 || is_row(p, f->bias, f->type, f->d.axis));
 }

@@ -2,8 +2,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/infer.h"
 #include "pool_shape.h"
+#include "tenon/kit/infer.h"
 
 tn_status global_pool_infer(const tn_call *call) {
   const tn_tensor *x = call->inputs[0];
@@ -17,7 +17,7 @@ tn_status global_pool_infer(const tn_call *call) {
 }
 
 tn_status global_pool_flops(const tn_call *call, double *out_flops) {
-  *out_flops = (double)tn_tensor_elements(call->inputs[0]);
+  *out_flops = (double)tn_elements(call->inputs[0]);
   return TN_OK;
 }
 
@@ -78,7 +78,7 @@ static tn_status unpooled_dims(const tn_call *call, int64_t *dims) {
   const tn_max_unpool_attrs *a = call->attrs;
   const tn_tensor *x = call->inputs[0];
   if (x->rank < 3 || a->kernel_shape.size != x->rank - 2 ||
-      tn_tensor_elements(x) != tn_tensor_elements(call->inputs[1]))
+      tn_elements(x) != tn_elements(call->inputs[1]))
     return call->host->fail(
         call->ctx, TN_ERR_SHAPE,
         "X and I need the same shape [N, C, spatial...], kernel_shape a value per spatial dim");
@@ -138,8 +138,8 @@ tn_status max_unpool_place(const tn_call *call, int64_t index, int64_t *out) {
 tn_status max_unpool_reference(const tn_call *call) {
   const tn_tensor *x = call->inputs[0];
   tn_tensor *y = call->outputs[0];
-  int64_t n = tn_tensor_elements(x), at = 0;
-  for (int64_t k = 0; k < tn_tensor_elements(y); k++) tn_store_f64(y->dtype, y->data, k, 0);
+  int64_t n = tn_elements(x), at = 0;
+  for (int64_t k = 0; k < tn_elements(y); k++) tn_store_f64(y->dtype, y->data, k, 0);
   for (int64_t k = 0; k < n; k++) {
     tn_status s = max_unpool_place(call, tn_load_i64(TN_I64, call->inputs[1]->data, k), &at);
     if (s) return s;

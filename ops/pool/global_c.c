@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "pool_shape.h"
+#include "tenon/kit/tensor.h"
 
 tn_status global_pool_plan(const tn_call *call, tn_kernel_plan *out) {
   const tn_tensor *x = call->inputs[0];
@@ -47,8 +48,7 @@ GLOBAL(double, global_lp_pool_f64_c, 0, *a += pow(fabs(v), (double)POWER), ADD,
        pow(sum, 1 / (double)POWER))
 
 static tn_status unpool(const tn_call *call, size_t bytes) {
-  int64_t n = tn_tensor_elements(call->inputs[0]), n_out = tn_tensor_elements(call->outputs[0]),
-          at = 0;
+  int64_t n = tn_elements(call->inputs[0]), n_out = tn_elements(call->outputs[0]), at = 0;
   const int64_t *index = call->inputs[1]->data;
   char *y = call->outputs[0]->data;
   if (n_out) memset(y, 0, (size_t)n_out * bytes);

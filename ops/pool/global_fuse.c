@@ -1,14 +1,14 @@
 /* Rewrite: ReduceMean over all spatial dims becomes GlobalAveragePool, which reads blocked layouts,
  * too. Of rank 3, the mean over the last dim is rather a part of a normalisation. */
-#include "base/region_dims.h"
 #include "pool.gen.h"
+#include "tenon/kit/region_dims.h"
 
 /* The axes, constant ones, are 2 .. rank - 1. */
 static bool is_spatial(const tn_pattern *p, const tn_node *n, int32_t rank) {
   const tn_tensor *axes = tn_pattern_type(p, tn_pattern_input(n, 1));
   uint32_t mask = 0;
   if (!axes || !axes->data || axes->dtype != TN_I64) return false;
-  for (int64_t k = 0; k < tn_tensor_elements(axes); k++) {
+  for (int64_t k = 0; k < tn_elements(axes); k++) {
     const int64_t axis = ((const int64_t *)axes->data)[k];
     mask |= UINT32_C(1) << (axis < 0 ? axis + rank : axis);
   }
@@ -28,7 +28,7 @@ tn_status global_average_pool_fuse(const tn_call *call, tn_graph *graph, int32_t
     return tn_lower_as(call, graph, node, "GlobalAveragePool", &in, 1, NULL, 0);
   tn_tensor type = tn_tensor_make(TN_F32, x->rank, x->shape, NULL);
   for (int32_t k = 2; k < x->rank; k++) type.shape[k] = 1;
-  const int64_t size = tn_tensor_elements(&type);
+  const int64_t size = tn_elements(&type);
   int32_t pooled = p.api->value(graph, NULL);
   n = p.api->node(graph, node); /* what it shows lives until the graph changes */
   const tn_node made = {.head = TN_HEAD(tn_node),

@@ -1,7 +1,7 @@
 /* Rewrites: a Pad before a pool becomes pads of the pool, where that gives the same: of an average
  * with zeros that count, of a maximum with what is never the largest. */
-#include "base/window_fuse.h"
 #include "pool.gen.h"
+#include "tenon/kit/window_fuse.h"
 
 static bool is_padded(const tn_pattern *p, const tn_node *n, tn_padded *out) {
   const tn_attr *kernel = n ? tn_pattern_attr(n, "kernel_shape", TN_ATTR_INTS) : NULL;

@@ -1,6 +1,7 @@
 /* Pools with a window: inference and references. The references visit every tap of every window and
  * skip those outside. */
 #include "pool_shape.h"
+#include "tenon/kit/element.h"
 
 #include <math.h>
 

@@ -3,8 +3,8 @@
 #ifndef TN_OPS_POOL_LAST_SIMD_H
 #define TN_OPS_POOL_LAST_SIMD_H
 
-#include "base/simd_bytes.h"
 #include "pool_simd.h"
+#include "tenon/kit/simd_bytes.h"
 
 /* The taps of the window of output (oh, ow): rows h0 .. h1-1, columns w0 .. w1-1; of the input, the
  * tap (h, w) lies at top + h * row + w * column, in channels. */

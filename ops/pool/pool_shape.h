@@ -4,9 +4,9 @@
 
 #include <math.h>
 
-#include "base/dtype.h"
-#include "base/window.h"
 #include "pool.gen.h"
+#include "tenon/kit/dtype.h"
+#include "tenon/kit/window.h"
 
 typedef struct pool_shape {
   tn_window w;

@@ -3,8 +3,8 @@
 #ifndef TN_OPS_POOL_SIMD_H
 #define TN_OPS_POOL_SIMD_H
 
-#include "base/simd.h"
 #include "pool_shape.h"
+#include "tenon/kit/simd.h"
 
 /* 1 or 2 spatial dims seen as 2. */
 enum { H, W };

@@ -1,13 +1,13 @@
 /* QuantizeLinear, DequantizeLinear, DynamicQuantizeLinear: inference and references. */
 #include <math.h>
 
-#include "base/infer.h"
-#include "base/onnx_dtype.h"
 #include "scales.h"
+#include "tenon/kit/infer.h"
+#include "tenon/kit/onnx_dtype.h"
 
 tn_status scales_make(const tn_call *call, const tn_tensor *x, const tn_tensor *scale, int64_t axis,
                       int64_t block, scales *out) {
-  scales s = {.n = 1, .inner = 1, .single = tn_tensor_elements(scale) == 1 && !block};
+  scales s = {.n = 1, .inner = 1, .single = tn_elements(scale) == 1 && !block};
   char xt[TN_TENSOR_TEXT], st[TN_TENSOR_TEXT];
   *out = s;
   if (s.single) return TN_OK;
@@ -38,7 +38,7 @@ static tn_status infer(const tn_call *call, int64_t axis, int64_t block, uint32_
   const tn_tensor *zero = tn_input(call, 2);
   tn_status status = scales_make(call, call->inputs[0], call->inputs[1], axis, block, &s);
   if (status) return status;
-  if (zero && tn_tensor_elements(zero) != tn_tensor_elements(call->inputs[1]))
+  if (zero && tn_elements(zero) != tn_elements(call->inputs[1]))
     return call->host->fail(call->ctx, TN_ERR_SHAPE, "scale and zero point differ in shape");
   if (call->outputs[0] && dtype != TN_NONE) call->outputs[0]->dtype = dtype;
   tn_infer_shape(call, 0, dtype, call->inputs[0]->rank, call->inputs[0]->shape);
@@ -85,7 +85,7 @@ tn_status quantize_linear_reference(const tn_call *call) {
   const tn_tensor *x = call->inputs[0], *y = call->outputs[0], *zero = tn_input(call, 2);
   scales s;
   tn_status status = scales_make(call, x, call->inputs[1], a->axis, a->block_size, &s);
-  for (int64_t k = 0; !status && k < tn_tensor_elements(x); k++) {
+  for (int64_t k = 0; !status && k < tn_elements(x); k++) {
     int64_t j = scales_index(&s, k);
     double q = scales_divide(scales_precision(call), at(x, k), at(call->inputs[1], j)), lo, hi;
     if (tn_dtype(y->dtype)->is_int) {
@@ -107,7 +107,7 @@ tn_status dequantize_linear_reference(const tn_call *call) {
   const tn_tensor *x = call->inputs[0], *zero = tn_input(call, 2);
   scales s;
   tn_status status = scales_make(call, x, call->inputs[1], a->axis, a->block_size, &s);
-  for (int64_t k = 0; !status && k < tn_tensor_elements(x); k++) {
+  for (int64_t k = 0; !status && k < tn_elements(x); k++) {
     int64_t j = scales_index(&s, k);
     tn_store_f64(call->outputs[0]->dtype, call->outputs[0]->data, k,
                  (at(x, k) - (zero ? at(zero, j) : 0)) * at(call->inputs[1], j));
@@ -126,11 +126,10 @@ tn_status dynamic_quantize_linear_infer(const tn_call *call) {
 tn_status dynamic_quantize_linear_reference(const tn_call *call) {
   const tn_tensor *x = call->inputs[0];
   double lo = 0, hi = 0;
-  for (int64_t k = 0; k < tn_tensor_elements(x); k++)
-    lo = fmin(lo, at(x, k)), hi = fmax(hi, at(x, k));
+  for (int64_t k = 0; k < tn_elements(x); k++) lo = fmin(lo, at(x, k)), hi = fmax(hi, at(x, k));
   double scale = (double)(float)((float)(hi - lo) / 255.0f);
   double zero = scale > 0 ? nearbyint(fmin(fmax((double)((float)-lo / (float)scale), 0), 255)) : 0;
-  for (int64_t k = 0; k < tn_tensor_elements(x); k++) {
+  for (int64_t k = 0; k < tn_elements(x); k++) {
     double q = scale > 0 ? nearbyint((double)((float)at(x, k) / (float)scale)) + zero : zero;
     if (call->outputs[0]) tn_store_f64(TN_U8, call->outputs[0]->data, k, fmin(fmax(q, 0), 255));
   }

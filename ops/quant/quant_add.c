@@ -1,9 +1,9 @@
 /* tenon::QuantAdd and tenon::QuantMul: inference, references and what their kernels share. */
 #include <math.h>
 
-#include "base/infer.h"
-#include "base/place.h"
 #include "quant_add.h"
+#include "tenon/kit/coords.h"
+#include "tenon/kit/infer.h"
 
 static bool fits_type(const tn_tensor *t, int64_t zero) {
   const int64_t lowest = t->dtype == TN_I8 ? -128 : 0;
@@ -35,14 +35,14 @@ tn_status quant_add_infer(const tn_call *call) {
 }
 
 static float part(const tn_tensor *t, const tn_tensor *y, int64_t k, int64_t zero, double scale) {
-  const double q = tn_load_f64(t->dtype, t->data, tn_place_broadcast(t, y, k));
+  const double q = tn_load_f64(t->dtype, t->data, tn_index_broadcast(t, y, k));
   return (float)(q - (double)zero) * (float)scale;
 }
 
 static tn_status reference(const tn_call *call, bool is_product) {
   const tn_quant_add_attrs *a = call->attrs;
   const tn_tensor *y = call->outputs[0];
-  for (int64_t k = 0; k < tn_tensor_elements(y); k++) {
+  for (int64_t k = 0; k < tn_elements(y); k++) {
     const float u = part(call->inputs[0], y, k, a->a_zero, a->a_scale),
                 v = part(call->inputs[1], y, k, a->b_zero, a->b_scale),
                 value = is_product ? u * v : u + v;

@@ -4,9 +4,9 @@
 #ifndef TN_OPS_QUANT_ADD_H
 #define TN_OPS_QUANT_ADD_H
 
-#include "base/broadcast.h"
-#include "base/elementwise.h"
 #include "quant.gen.h"
+#include "tenon/kit/broadcast.h"
+#include "tenon/kit/elementwise.h"
 
 typedef struct quant_add {
   float a_scale, a_zero, b_scale, b_zero, y_scale, lo, hi;

@@ -2,18 +2,18 @@
  * others go element by element for the rare types and blocked scales. */
 #include <math.h>
 
-#include "base/elementwise.h"
-#include "base/infer.h"
 #include "quant_add.h"
 #include "scales.h"
+#include "tenon/kit/elementwise.h"
+#include "tenon/kit/infer.h"
 
 /* Per work item of the slow kernels: two threads must not write packed elements of one byte. */
 enum { ELEMENTS = 1024 };
 
 static tn_status plan(const tn_call *call, tn_kernel_plan *out) {
-  out->items[0] = tn_ceil_div(tn_tensor_elements(call->inputs[0]), ELEMENTS);
+  out->items[0] = tn_ceil_div(tn_elements(call->inputs[0]), ELEMENTS);
   out->grain[0] = 8;
-  out->cost_ns = (double)tn_tensor_elements(call->inputs[0]) + 200;
+  out->cost_ns = (double)tn_elements(call->inputs[0]) + 200;
   return TN_OK;
 }
 
@@ -26,7 +26,7 @@ tn_status dequantize_linear_plan(const tn_call *call, tn_kernel_plan *out) {
 
 static const char *refuse_layout(const tn_call *call, bool divides_in_f32) {
   if (!divides_in_f32) return "it divides in f32";
-  if (call->inputs[0]->layout == TN_PLAIN || tn_tensor_elements(call->inputs[1]) == 1) return NULL;
+  if (call->inputs[0]->layout == TN_PLAIN || tn_elements(call->inputs[1]) == 1) return NULL;
   return "several scales go with the plain layout only";
 }
 const char *quantize_linear_simd_refuse(const tn_call *call) {
@@ -42,7 +42,7 @@ tn_status dequantize_linear_simd_plan(const tn_call *call, tn_kernel_plan *out) 
 }
 
 tn_status dynamic_quantize_linear_simd_plan(const tn_call *call, tn_kernel_plan *out) {
-  const int64_t n = tn_tensor_elements(call->inputs[0]), items = tn_ceil_div(n, DYNAMIC_ITEM);
+  const int64_t n = tn_elements(call->inputs[0]), items = tn_ceil_div(n, DYNAMIC_ITEM);
   out->n_stages = 2;
   out->items[0] = items;
   out->items[1] = tn_max_i64(items, 1); /* scale and zero point, where there are no elements too */
@@ -92,8 +92,7 @@ tn_status quantize_linear_f32_c(const tn_call *call, uint32_t stage, int64_t beg
       scales_make(call, call->inputs[0], call->inputs[1], a->axis, a->block_size, &s);
   if (status) return status;
   const float *x = call->inputs[0]->data, *scale = call->inputs[1]->data;
-  int64_t i = begin * ELEMENTS,
-          end = tn_min_i64(last * ELEMENTS, tn_tensor_elements(call->inputs[0]));
+  int64_t i = begin * ELEMENTS, end = tn_min_i64(last * ELEMENTS, tn_elements(call->inputs[0]));
   switch (call->outputs[0]->dtype) {
     case TN_I8: QUANTIZE(int8_t, -128.0f, 127.0f); break;
     case TN_I16: QUANTIZE(int16_t, -32768.0f, 32767.0f); break;
@@ -124,8 +123,7 @@ tn_status dequantize_linear_f32_c(const tn_call *call, uint32_t stage, int64_t b
   if (status) return status;
   const float *scale = call->inputs[1]->data;
   float *y = call->outputs[0]->data;
-  int64_t i = begin * ELEMENTS,
-          end = tn_min_i64(last * ELEMENTS, tn_tensor_elements(call->inputs[0]));
+  int64_t i = begin * ELEMENTS, end = tn_min_i64(last * ELEMENTS, tn_elements(call->inputs[0]));
   switch (call->inputs[0]->dtype) {
     case TN_I8: DEQUANTIZE(int8_t);
     case TN_U8: DEQUANTIZE(uint8_t);
@@ -159,7 +157,7 @@ tn_status quantize_linear_any_c(const tn_call *call, uint32_t stage, int64_t beg
   const tn_tensor *x = call->inputs[0], *scale = call->inputs[1], *zero = tn_input(call, 2);
   scales s;
   tn_status status = scales_make(call, x, scale, a->axis, a->block_size, &s);
-  int64_t end = tn_min_i64(last * ELEMENTS, tn_tensor_elements(x));
+  int64_t end = tn_min_i64(last * ELEMENTS, tn_elements(x));
   for (int64_t k = begin * ELEMENTS; !status && k < end; k++) {
     int64_t j = scales_index(&s, k);
     double q = scales_divide(scales_precision(call), tn_load_f64(x->dtype, x->data, k),
@@ -178,7 +176,7 @@ tn_status dequantize_linear_any_c(const tn_call *call, uint32_t stage, int64_t b
                   *y = call->outputs[0];
   scales s;
   tn_status status = scales_make(call, x, scale, a->axis, a->block_size, &s);
-  int64_t end = tn_min_i64(last * ELEMENTS, tn_tensor_elements(x));
+  int64_t end = tn_min_i64(last * ELEMENTS, tn_elements(x));
   for (int64_t k = begin * ELEMENTS; !status && k < end; k++) {
     int64_t j = scales_index(&s, k);
     double v =
@@ -193,7 +191,7 @@ tn_status dynamic_quantize_linear_c(const tn_call *call, uint32_t stage, int64_t
   (void)stage, (void)begin, (void)worker;
   if (!end) return TN_OK;
   const float *x = call->inputs[0]->data;
-  int64_t n = tn_tensor_elements(call->inputs[0]);
+  int64_t n = tn_elements(call->inputs[0]);
   float lo = 0, hi = 0;
   for (int64_t k = 0; k < n; k++) lo = x[k] < lo ? x[k] : lo, hi = x[k] > hi ? x[k] : hi;
   const dynamic_scale d = dynamic_scale_of(lo, hi);

@@ -8,10 +8,10 @@
  *   Quantize([Relu|Clip](Dequantize(a) + Dequantize(b)))     tenon::QuantAdd; of *: QuantMul
  *
  * Regions are what Reshape, Transpose, Concat, Slice, Pad and the like have become by then. */
-#include "base/lower.h"
-#include "base/qdq.h"
-#include "base/text.h"
 #include "quant.gen.h"
+#include "tenon/kit/lower.h"
+#include "tenon/kit/qdq.h"
+#include "tenon/kit/text.h"
 
 /* ---- moved down ---- */
 
@@ -39,7 +39,7 @@ static bool are_dequantized(const tn_pattern *p, const tn_node *n, int32_t fill,
     if (k == fill) continue;
     if (!tn_qdq_dequantized(p, n->inputs[k], &out->from[k], &q)) return false;
     if (!is_first && !tn_qdq_same(&q, &out->q)) return false;
-    const int64_t size = tn_tensor_elements(p->api->value_type(p->graph, n->inputs[k]));
+    const int64_t size = tn_elements(p->api->value_type(p->graph, n->inputs[k]));
     if (size < 0) return false;
     out->q = q;
     out->n += size;
@@ -111,7 +111,7 @@ static int64_t uncovered_by(const tn_pattern *p, int32_t node) {
   int64_t sum = 0;
   const tn_region *const *regions = p->api->node_regions(p->graph, node, &n);
   for (uint32_t k = 0; k < n; k++) sum += tn_dims_size(regions[k]->size, regions[k]->rank);
-  return type && n ? tn_tensor_elements(type) - sum : -1;
+  return type && n ? tn_elements(type) - sum : -1;
 }
 
 static tn_status region_of_bytes(const tn_call *call, tn_graph *graph, int32_t node, moved *m) {
@@ -123,7 +123,7 @@ static tn_status region_of_bytes(const tn_call *call, tn_graph *graph, int32_t n
   if (uncovered < 0 || !are_dequantized(&p, n, fill, m)) return TN_OK;
   const bool is_quantized = tn_qdq_is_quantized(&p, out, &m->q);
   /* What becomes much more by it is better moved as it is. */
-  if (!is_quantized && tn_tensor_elements(p.api->value_type(graph, out)) / 2 > m->n) return TN_OK;
+  if (!is_quantized && tn_elements(p.api->value_type(graph, out)) / 2 > m->n) return TN_OK;
   if (!fill_of(&p, n, fill, uncovered, is_quantized, &m->q, &byte)) return TN_OK;
   const int32_t like = n->inputs[fill == 0];
   const tn_status s = move_bytes(call, graph, node, m, byte, &value);
@@ -209,7 +209,7 @@ tn_status dequantize_below_pick(const tn_call *call, tn_graph *graph, int32_t no
       !tn_qdq_dequantized(&p, n->inputs[0], &from, &q))
     return TN_OK;
   const tn_tensor *x = tn_pattern_type(&p, n->inputs[0]), *y = tn_pattern_type(&p, n->outputs[0]);
-  const bool is_less = x && y && tn_tensor_elements(y) <= tn_tensor_elements(x);
+  const bool is_less = x && y && tn_elements(y) <= tn_elements(x);
   if (!is_less && !tn_qdq_is_quantized(&p, n->outputs[0], &q)) return TN_OK;
   return dequantize_below(call, graph, node, from);
 }
@@ -299,11 +299,11 @@ static tn_status quantize_above_region(const tn_call *call, tn_graph *graph, int
   const int32_t region = p.api->value_producer(graph, x);
   if (region < 0 || !tn_pattern_is_read(&p, x, 1) || uncovered_by(&p, region) < 0) return TN_OK;
   const tn_node *n = p.api->node(graph, region);
-  int64_t left = tn_tensor_elements(p.api->value_type(graph, x));
+  int64_t left = tn_elements(p.api->value_type(graph, x));
   for (int32_t k = 0; k < (int32_t)n->n_inputs; k++) {
     const tn_tensor *t = tn_pattern_type(&p, n->inputs[k]);
     if (!t) return TN_OK;
-    if (k != p.api->node_region_fill(graph, region)) left -= tn_tensor_elements(t);
+    if (k != p.api->node_region_fill(graph, region)) left -= tn_elements(t);
   }
   return left >= 0 ? with_moved(call, graph, node, region, quantize_parts) : TN_OK;
 }

@@ -5,9 +5,9 @@
 #ifndef TN_OPS_QUANT_SIMD_H
 #define TN_OPS_QUANT_SIMD_H
 
-#include "base/elementwise.h"
-#include "base/simd_bytes.h"
 #include "scales.h"
+#include "tenon/kit/elementwise.h"
+#include "tenon/kit/simd_bytes.h"
 
 static inline float byte_of(const tn_tensor *t, int64_t k) {
   return t->dtype == TN_I8 ? (float)((const int8_t *)t->data)[k]
@@ -222,7 +222,7 @@ tn_status TN_SIMD_NAME(dynamic_quantize_linear)(const tn_call *call, uint32_t st
   (void)worker;
   const float *x = call->inputs[0]->data;
   const tn_tensor *y = call->outputs[0];
-  const int64_t n = tn_tensor_elements(call->inputs[0]);
+  const int64_t n = tn_elements(call->inputs[0]);
   float *ranges = call->scratch, lo = 0, hi = 0;
   for (int64_t k = begin; stage == 0 && k < end; k++)
     range_of(x + k * DYNAMIC_ITEM, tn_min_i64(DYNAMIC_ITEM, n - k * DYNAMIC_ITEM), ranges + 2 * k);

@@ -1,11 +1,11 @@
 /* tenon::QuantTable: inference, reference, plan and the portable kernel; and the rewrite that makes
  * it of functions of one quantised value that are quantised again: their 256 answers are worked out
  * when the model is loaded, by the kernels that would have computed them. */
-#include "base/elementwise.h"
-#include "base/infer.h"
-#include "base/lower.h"
-#include "base/qdq.h"
 #include "quant.gen.h"
+#include "tenon/kit/elementwise.h"
+#include "tenon/kit/infer.h"
+#include "tenon/kit/lower.h"
+#include "tenon/kit/qdq.h"
 
 enum { ENTRIES = 256 };
 
@@ -19,7 +19,7 @@ tn_status quant_table_infer(const tn_call *call) {
 
 tn_status quant_table_reference(const tn_call *call) {
   const tn_tensor *x = call->inputs[0], *y = call->outputs[0];
-  for (int64_t k = 0; k < tn_tensor_elements(y); k++) {
+  for (int64_t k = 0; k < tn_elements(y); k++) {
     const int64_t code = tn_load_i64(x->dtype, x->data, k) & 0xff;
     tn_store_f64(y->dtype, y->data, k, tn_load_f64(y->dtype, call->inputs[1]->data, code));
   }
@@ -78,7 +78,7 @@ static const tn_tensor *table_of(const tn_pattern *p, int32_t value, int32_t *ou
 
 static bool is_one_number(const tn_pattern *p, int32_t value) {
   const tn_tensor *t = tn_pattern_type(p, value);
-  return t && t->data && t->rank <= 1 && tn_tensor_elements(t) == 1;
+  return t && t->data && t->rank <= 1 && tn_elements(t) == 1;
 }
 
 /* Is the f32 value a function of the bytes of f->source, and of nothing else? */

@@ -5,11 +5,12 @@
 
 #include <math.h>
 
-#include "base/checked.h"
-#include "base/dtype.h"
-#include "base/infer.h"
-#include "base/onnx_dtype.h"
 #include "quant.gen.h"
+#include "tenon/kit/checked.h"
+#include "tenon/kit/dtype.h"
+#include "tenon/kit/element.h"
+#include "tenon/kit/infer.h"
+#include "tenon/kit/onnx_dtype.h"
 
 typedef struct scales {
   int64_t n, inner, block, blocks;

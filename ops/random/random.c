@@ -2,10 +2,10 @@
  * stage 1 draws. */
 #include <time.h>
 
-#include "base/infer.h"
-#include "base/onnx_dtype.h"
 #include "generator.h"
 #include "random.gen.h"
+#include "tenon/kit/infer.h"
+#include "tenon/kit/onnx_dtype.h"
 
 /* ---- inference ---- */
 
@@ -127,7 +127,7 @@ static double draw(const tn_call *call, const drawing *d, uint64_t key, int64_t 
 /* ---- kernels; scratch: the key ---- */
 
 tn_status random_plan(const tn_call *call, tn_kernel_plan *out) {
-  const int64_t n = tn_tensor_elements(call->outputs[0]);
+  const int64_t n = tn_elements(call->outputs[0]);
   out->n_stages = 2;
   out->items[1] = n;
   out->grain[1] = 200;
@@ -177,7 +177,7 @@ static tn_status run(const tn_call *call, uint32_t stage, int64_t begin, int64_t
 /* References draw backwards: no number may depend on those before it. */
 static tn_status reference(const tn_call *call, const drawing *d) {
   const tn_tensor *y = call->outputs[0];
-  for (int64_t k = tn_tensor_elements(y); k-- > 0;)
+  for (int64_t k = tn_elements(y); k-- > 0;)
     tn_store_f64(y->dtype, y->data, k, draw(call, d, random_key_of(d->seed), k));
   return d->has_seed
              ? TN_OK
@@ -245,7 +245,7 @@ tn_status multinomial_c(const tn_call *call, uint32_t stage, int64_t begin, int6
 
 tn_status multinomial_reference(const tn_call *call) {
   ATTRS(multinomial);
-  for (int64_t k = tn_tensor_elements(call->outputs[0]); k-- > 0;)
+  for (int64_t k = tn_elements(call->outputs[0]); k-- > 0;)
     draw_classes(call, random_key_of(a->seed), k, k + 1);
   return a->has_seed
              ? TN_OK

@@ -4,8 +4,8 @@
 #ifndef TN_OPS_REDUCE_ARG_SIMD_H
 #define TN_OPS_REDUCE_ARG_SIMD_H
 
-#include "base/axis.h"
 #include "fold_simd.h"
+#include "tenon/kit/axis.h"
 
 /* Rows up to here are searched side by side, as columns are. */
 enum { SHORT = 64 };

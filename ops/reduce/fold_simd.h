@@ -7,8 +7,8 @@
 
 #include <math.h>
 
-#include "base/simd_math.h"
 #include "reduction.h"
+#include "tenon/kit/simd_math.h"
 
 enum {
   CHUNK = 4096,

@@ -2,9 +2,9 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/infer.h"
-#include "base/lower.h"
 #include "reduction.h"
+#include "tenon/kit/infer.h"
+#include "tenon/kit/lower.h"
 
 /* All newest Reduce forms share this attribute struct. */
 typedef tn_reduce_sum_attrs reduce_attrs;
@@ -64,7 +64,7 @@ tn_status reduce_infer(const tn_call *call) {
 }
 
 tn_status reduce_flops(const tn_call *call, double *out_flops) {
-  *out_flops = (double)tn_tensor_elements(call->inputs[0]);
+  *out_flops = (double)tn_elements(call->inputs[0]);
   return TN_OK;
 }
 
@@ -287,7 +287,7 @@ static tn_status arg_reference(const tn_call *call, int sign) {
   const tn_arg_max_attrs *a = call->attrs;
   const tn_tensor *x = call->inputs[0];
   int32_t axis = (int32_t)(a->axis < 0 ? a->axis + x->rank : a->axis);
-  int64_t inner = 1, n = x->shape[axis], total = tn_tensor_elements(call->outputs[0]);
+  int64_t inner = 1, n = x->shape[axis], total = tn_elements(call->outputs[0]);
   for (int32_t k = axis + 1; k < x->rank; k++) inner *= x->shape[k];
   for (int64_t k = 0; k < total; k++) {
     int64_t base = k / inner * inner * n + k % inner, best = 0;

@@ -3,9 +3,10 @@
  * several partial results. Integers wrap. */
 #include <math.h>
 
-#include "base/axis.h"
-#include "base/vmath.h"
 #include "reduction.h"
+#include "tenon/kit/axis.h"
+#include "tenon/kit/element.h"
+#include "tenon/kit/vmath.h"
 
 /* Partial results of one output; outputs of fewer terms in a row that are made side by side. */
 enum { PARTS = 32, SIDE = 8 };

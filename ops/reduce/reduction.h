@@ -4,9 +4,9 @@
 
 #include <stdbool.h>
 
-#include "base/checked.h"
-#include "base/dtype.h"
 #include "reduce.gen.h"
+#include "tenon/kit/checked.h"
+#include "tenon/kit/dtype.h"
 
 typedef struct walk {
   int32_t rank;

@@ -1,13 +1,13 @@
 /* Rewrite: a reduction of what a transpose makes for it alone reads the transpose's input, and what
  * is left is transposed. */
-#include "base/region_dims.h"
 #include "reduce.gen.h"
+#include "tenon/kit/region_dims.h"
 
 /* Marks the axes that the node reduces; false: they are not known. */
 static bool axes_of(const tn_pattern *p, const tn_node *n, int32_t rank, bool *out) {
   const int32_t value = tn_pattern_input(n, 1);
   const tn_tensor *t = tn_pattern_type(p, value);
-  const int64_t count = t ? tn_tensor_elements(t) : 0;
+  const int64_t count = t ? tn_elements(t) : 0;
   if (value >= 0 && (!t || !t->data || t->dtype != TN_I64)) return false;
   if (count == 0 && tn_pattern_int(n, "noop_with_empty_axes", 0)) return false;
   for (int32_t k = 0; k < rank; k++) out[k] = count == 0;

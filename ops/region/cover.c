@@ -2,7 +2,8 @@
  * two boxes per dim. */
 #include "cover.h"
 
-#include "base/checked.h"
+#include "tenon/kit/checked.h"
+#include "tenon/kit/tensor.h"
 #include "tenon/tenon.h"
 
 void tn_plain_strides(const tn_tensor *t, int64_t *strides) {
@@ -105,7 +106,7 @@ static bool subtract_from_all(tn_cover *cover, int32_t rank, const tn_box *hole)
 
 void tn_cover_find(const tn_tensor *out, const tn_region *const *regions, uint32_t n_regions,
                    tn_cover *cover) {
-  int64_t left = tn_tensor_elements(out);
+  int64_t left = tn_elements(out);
   cover->n = 0;
   cover->everything = false;
   for (uint32_t r = 0; r < n_regions; r++) left -= region_elements(regions[r]);

@@ -7,8 +7,8 @@
 #ifndef TN_REGION_LOOP_H
 #define TN_REGION_LOOP_H
 
-#include "base/checked.h"
-#include "base/dtype.h"
+#include "tenon/kit/checked.h"
+#include "tenon/kit/dtype.h"
 
 typedef struct tn_axis {
   int64_t size, src, dst; /* steps, and bytes per step in source and destination */

@@ -2,9 +2,11 @@
  * it. */
 #include <string.h>
 
-#include "base/dtype.h"
-#include "base/infer.h"
 #include "region.gen.h"
+#include "tenon/kit/dtype.h"
+#include "tenon/kit/element.h"
+#include "tenon/kit/infer.h"
+#include "tenon/kit/tensor.h"
 
 tn_status region_infer(const tn_call *call) {
   return call->host->fail(call->ctx, TN_ERR_STATE,
@@ -40,7 +42,7 @@ static tn_status reference_move(const tn_call *call, int64_t to, const tn_tensor
 tn_status region_reference(const tn_call *call) {
   const tn_tensor *fill = call->region_fill >= 0 ? call->inputs[call->region_fill] : NULL;
   tn_status s = TN_OK;
-  for (int64_t k = 0; k < tn_tensor_elements(call->outputs[0]) && !s; k++)
+  for (int64_t k = 0; k < tn_elements(call->outputs[0]) && !s; k++)
     s = reference_move(call, k, fill, 0);
   for (uint32_t k = 0; k < call->n_regions; k++) {
     const tn_region *r = call->regions[k];
@@ -63,7 +65,7 @@ tn_status reorder_reference(const tn_call *call) {
   tn_tensor *out = call->outputs[0];
   tn_status s = TN_OK;
   for (int64_t k = 0; k < tn_storage_elements(out) && !s; k++) s = reference_move(call, k, NULL, 0);
-  for (int64_t k = 0; k < tn_tensor_elements(out) && !s; k++)
+  for (int64_t k = 0; k < tn_elements(out) && !s; k++)
     s = reference_move(call, tn_storage_index(out, k), call->inputs[0],
                        tn_storage_index(call->inputs[0], k));
   return s;

@@ -6,6 +6,7 @@
 #include "region.gen.h"
 #include "region.h"
 #include "table.h"
+#include "tenon/kit/tensor.h"
 
 /* A box per side: output place start_dst + k*step_dst is input place start_src + k*step_src, k <
  * count. */
@@ -60,8 +61,7 @@ static bool give_dim(const tn_tensor *in, const tn_tensor *out, int64_t size, in
 
 static bool find_boxes(const tn_tensor *in, const tn_tensor *out, const tn_region *r,
                        box_pair *box) {
-  if (in->rank != out->rank || tn_tensor_elements(in) <= 0 || tn_tensor_elements(out) <= 0)
-    return false;
+  if (in->rank != out->rank || tn_elements(in) <= 0 || tn_elements(out) <= 0) return false;
   coords(out, r->dst_offset, box->start_dst);
   coords(in, r->src_offset, box->start_src);
   for (int32_t k = 0; k < out->rank; k++) box->count[k] = box->step_dst[k] = box->step_src[k] = 1;

@@ -2,7 +2,8 @@
  * share a byte. */
 #include "region.h"
 
-#include "base/dtype.h"
+#include "tenon/kit/dtype.h"
+#include "tenon/kit/tensor.h"
 
 bool region_is_odd(uint32_t dtype) { return dtype == TN_STRING || tn_dtype(dtype)->bits < 8; }
 
@@ -52,7 +53,7 @@ static tn_status move_region(const tn_call *call, const tn_region *r) {
 tn_status region_odd(const tn_call *call) {
   const tn_tensor *out = call->outputs[0],
                   *fill = call->region_fill >= 0 ? call->inputs[call->region_fill] : NULL;
-  int64_t n = tn_tensor_elements(out),
+  int64_t n = tn_elements(out),
           packed = out->dtype == TN_STRING ? 1 : 8 / (int64_t)tn_dtype(out->dtype)->bits;
   for (int64_t k = 0; k < n; k++) {
     tn_status s = move(call, k, fill, 0);

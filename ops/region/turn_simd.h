@@ -5,9 +5,9 @@
 #ifndef TN_OPS_REGION_TURN_SIMD_H
 #define TN_OPS_REGION_TURN_SIMD_H
 
-#include "base/simd.h"
 #include "region.gen.h"
 #include "region.h"
+#include "tenon/kit/simd.h"
 
 enum { SIDE = TN_VF_LANES, QUADS = SIDE / 4, LINE = 64 };
 

@@ -1,5 +1,5 @@
 /* AffineGrid: the places of an output image's pixels in an input image, as theta maps them. */
-#include "base/infer.h"
+#include "tenon/kit/infer.h"
 
 #include "resize.gen.h"
 
@@ -39,7 +39,7 @@ tn_status affine_grid_reference(const tn_call *call) {
   const tn_affine_grid_attrs *a = call->attrs;
   const tn_tensor *theta = call->inputs[0], *out = call->outputs[0];
   int32_t dims = out->rank - 2;
-  for (int64_t i = 0; i < tn_tensor_elements(out); i++) {
+  for (int64_t i = 0; i < tn_elements(out); i++) {
     int64_t row = i % dims, rest = i / dims;
     double x[4] = {0, 0, 0, 0}, sum = 0;
     x[dims] = 1;
@@ -58,7 +58,7 @@ tn_status affine_grid_reference(const tn_call *call) {
 tn_status affine_grid_plan(const tn_call *call, tn_kernel_plan *out) {
   const tn_tensor *y = call->outputs[0];
   int64_t per_row = y->shape[y->rank - 2] * (y->rank - 2);
-  out->items[0] = per_row ? tn_tensor_elements(y) / per_row : 0;
+  out->items[0] = per_row ? tn_elements(y) / per_row : 0;
   out->grain[0] = tn_max_i64(1, 1000 / tn_max_i64(1, per_row));
   return TN_OK;
 }

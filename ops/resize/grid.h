@@ -2,7 +2,7 @@
 #ifndef TN_RESIZE_GRID_H
 #define TN_RESIZE_GRID_H
 
-#include "base/infer.h"
+#include "tenon/kit/infer.h"
 
 typedef enum grid_mode { GRID_NEAREST, GRID_LINEAR, GRID_CUBIC } grid_mode;
 typedef enum grid_padding { GRID_ZEROS, GRID_BORDER, GRID_REFLECTION } grid_padding;

@@ -129,7 +129,7 @@ tn_status grid_sample_reference(const tn_call *call) {
   tn_status s = grid_parse(call, &spec);
   int64_t points = 1;
   for (int32_t k = 2; k < y->rank; k++) points *= y->shape[k];
-  for (int64_t i = 0; !s && i < tn_tensor_elements(y); i++) {
+  for (int64_t i = 0; !s && i < tn_elements(y); i++) {
     double place[TN_MAX_RANK];
     int64_t n = i / points / y->shape[1], c = i / points % y->shape[1],
             point = n * points + i % points;

@@ -104,7 +104,7 @@ tn_status grid_sample_plan(const tn_call *call, tn_kernel_plan *out) {
   int64_t taps = 1, per_axis = spec.mode == GRID_NEAREST ? 1 : spec.mode == GRID_LINEAR ? 2 : 4;
   if (s) return s;
   for (int32_t k = 0; k < spec.dims; k++) taps *= per_axis;
-  out->items[0] = x->shape[1] ? tn_tensor_elements(y) / x->shape[1] : 0;
+  out->items[0] = x->shape[1] ? tn_elements(y) / x->shape[1] : 0;
   out->grain[0] = tn_max_i64(1, 4000 / (40 + taps * x->shape[1]));
   out->worker_scratch_bytes = (uint64_t)taps * sizeof(tap);
   return TN_OK;

@@ -5,8 +5,8 @@
 
 #include <math.h>
 
-#include "base/simd.h"
 #include "grid.h"
+#include "tenon/kit/simd.h"
 
 #include "resize.gen.h"
 
@@ -52,7 +52,7 @@ tn_status TN_SIMD_NAME(grid_sample_plan)(const tn_call *call, tn_kernel_plan *ou
   double taps = 1;
   for (int32_t k = 0; k < spec.dims; k++) taps *= axis_taps(&spec);
   const double point = 4 * spec.dims + taps * (0.5 + 0.4 * (double)x->shape[1]);
-  out->items[0] = x->shape[1] ? tn_tensor_elements(y) / x->shape[1] : 0;
+  out->items[0] = x->shape[1] ? tn_elements(y) / x->shape[1] : 0;
   out->grain[0] = tn_max_i64(GRID_POINTS, tn_grain(TN_THREAD_NS, point));
   out->worker_scratch_bytes = sizeof(grid_block);
   out->cost_ns = 200 + point * (double)out->items[0];

@@ -64,7 +64,7 @@ static tn_status parse_axes(const tn_call *call, const tn_resize_attrs *a, axis_
 }
 
 static bool is_given(const tn_call *call, uint32_t input) {
-  return tn_has_input(call, input) && tn_tensor_elements(call->inputs[input]) != 0;
+  return tn_has_input(call, input) && tn_elements(call->inputs[input]) != 0;
 }
 
 static tn_status parse_roi(const tn_call *call, const axis_list *list, resize_spec *out) {

@@ -2,8 +2,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/lower.h"
 #include "resize.h"
+#include "tenon/kit/lower.h"
 
 #include "resize.gen.h"
 
@@ -79,7 +79,7 @@ static tn_status emit_resize(const tn_call *call, tn_graph *graph, int32_t input
 /* Larger axes first, then smaller ones, which round the other way. */
 static tn_status lower_scaled(const tn_call *call, tn_graph *graph, int32_t node,
                               const double *scales, int64_t n, tn_str mode) {
-  double larger[TN_MAX_RANK], smaller[TN_MAX_RANK];
+  double larger[TN_MAX_RANK] = {0}, smaller[TN_MAX_RANK] = {0};
   int32_t value = tn_node_input(call, graph, node, 0);
   bool grows = false, shrinks = false, nearest = mode.size == 7;
   for (int64_t k = 0; k < n; k++) {
@@ -253,7 +253,7 @@ static tn_status reference_put(const tn_call *call, int64_t to, const resize_spe
 static tn_status reference(const tn_call *call, const resize_spec *sp) {
   const tn_tensor *out = call->outputs[0];
   tn_status s = TN_OK;
-  for (int64_t i = 0; !s && i < tn_tensor_elements(out); i++) {
+  for (int64_t i = 0; !s && i < tn_elements(out); i++) {
     sampling at[TN_MAX_RANK];
     bool outside = false;
     int64_t rest = i;

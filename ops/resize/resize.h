@@ -3,7 +3,7 @@
 #ifndef TN_RESIZE_RESIZE_H
 #define TN_RESIZE_RESIZE_H
 
-#include "base/infer.h"
+#include "tenon/kit/infer.h"
 
 typedef enum resize_mode { RESIZE_NEAREST, RESIZE_LINEAR, RESIZE_CUBIC } resize_mode;
 

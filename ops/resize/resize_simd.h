@@ -4,8 +4,8 @@
 #ifndef TN_RESIZE_RESIZE_SIMD_H
 #define TN_RESIZE_RESIZE_SIMD_H
 
-#include "base/simd.h"
 #include "resize_any.h"
+#include "tenon/kit/simd.h"
 
 #include "resize.gen.h"
 

@@ -4,8 +4,8 @@
 
 #include <stdbool.h>
 
-#include "base/dtype.h"
 #include "rnn.gen.h"
+#include "tenon/kit/dtype.h"
 
 typedef enum rnn_function {
   RNN_RELU,

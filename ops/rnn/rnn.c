@@ -3,10 +3,10 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/infer.h"
-#include "base/lower.h"
-#include "base/text.h"
 #include "cell.h"
+#include "tenon/kit/infer.h"
+#include "tenon/kit/lower.h"
+#include "tenon/kit/text.h"
 
 typedef struct attrs { /* what the three attribute structs have in common */
   tn_floats alpha, beta;

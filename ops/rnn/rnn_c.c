@@ -3,9 +3,9 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/infer.h"
-#include "base/vmath.h"
 #include "cell.h"
+#include "tenon/kit/infer.h"
+#include "tenon/kit/vmath.h"
 
 static tn_status plan(const tn_call *call, int32_t gates, tn_kernel_plan *out) {
   rnn n;

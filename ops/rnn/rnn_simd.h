@@ -12,11 +12,11 @@
 #ifndef TN_OPS_RNN_SIMD_H
 #define TN_OPS_RNN_SIMD_H
 
-#include "base/gemm_simd.h"
-#include "base/infer.h"
-#include "base/simd_math.h"
-#include "base/team.h"
 #include "cell.h"
+#include "tenon/kit/gemm_simd.h"
+#include "tenon/kit/infer.h"
+#include "tenon/kit/simd_math.h"
+#include "tenon/kit/team.h"
 
 enum {
   GATES = 4,  /* at most */

@@ -1,6 +1,6 @@
 /* SequenceMap: a subgraph run once per item. */
-#include "base/body.h"
 #include "sequence.h"
+#include "tenon/kit/subgraph.h"
 
 static int64_t body_of(const tn_call *call) {
   return ((const tn_sequence_map_attrs *)call->attrs)->body;

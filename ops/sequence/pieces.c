@@ -1,8 +1,8 @@
 /* SplitToSequence and ConcatFromSequence: between a tensor and a sequence of its pieces. */
 #include <string.h>
 
-#include "base/axis.h"
 #include "sequence.h"
+#include "tenon/kit/axis.h"
 
 static size_t element_bytes(uint32_t dtype) { return tn_dtype(dtype)->bits / 8; }
 
@@ -20,7 +20,7 @@ tn_status split_to_sequence_infer(const tn_call *call) {
 
 /* Scratch: the piece being made. */
 tn_status split_to_sequence_plan(const tn_call *call, tn_kernel_plan *out) {
-  int64_t bytes = tn_tensor_bytes(call->inputs[0]);
+  int64_t bytes = tn_bytes(call->inputs[0]);
   out->flags = TN_PLAN_DATA_DEPENDENT;
   out->scratch_bytes = (uint64_t)tn_max_i64(bytes, 0);
   return TN_OK;
@@ -48,7 +48,7 @@ static tn_status append_piece(const tn_call *call, int32_t axis, int64_t first, 
 static tn_status append_pieces(const tn_call *call, int32_t axis, const tn_tensor *split,
                                int64_t each, bool squeeze) {
   int64_t size = call->inputs[0]->shape[axis], at = 0,
-          n_split = split ? tn_tensor_elements(split) : tn_ceil_div(size, each);
+          n_split = split ? tn_elements(split) : tn_ceil_div(size, each);
   for (int64_t k = 0; k < n_split; k++) {
     int64_t n = split ? tn_load_i64(split->dtype, split->data, k) : tn_min_i64(each, size - at);
     if (n < 0 || n > size - at)

@@ -99,9 +99,9 @@ static tn_status append_slice(const tn_call *call, int32_t axis, int64_t first, 
   const tn_tensor *in = call->inputs[0];
   tn_tensor piece = tn_tensor_make(in->dtype, in->rank, in->shape, NULL), flat;
   piece.shape[axis] = n;
-  piece.data = call->host->alloc(call->ctx, (uint64_t)tn_tensor_bytes(&piece) + 1);
+  piece.data = call->host->alloc(call->ctx, (uint64_t)tn_bytes(&piece) + 1);
   if (!piece.data) return TN_ERR_MEMORY;
-  for (int64_t k = 0; k < tn_tensor_elements(&piece); k++) {
+  for (int64_t k = 0; k < tn_elements(&piece); k++) {
     int64_t at[TN_MAX_RANK];
     coordinates(&piece, k, at);
     at[axis] += first;
@@ -147,7 +147,7 @@ tn_status concat_from_sequence_reference(const tn_call *call) {
     for (int32_t d = from.rank; a->new_axis && d > axis; d--) from.shape[d] = from.shape[d - 1];
     if (a->new_axis) from.shape[axis] = 1;
     from.rank = rank;
-    for (int64_t i = 0; i < tn_tensor_elements(&from) && !s; i++) {
+    for (int64_t i = 0; i < tn_elements(&from) && !s; i++) {
       int64_t at[TN_MAX_RANK];
       coordinates(&from, i, at);
       at[axis] += first;

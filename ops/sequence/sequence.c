@@ -1,7 +1,7 @@
 /* Sequences: building, reading and changing them item by item. */
 #include "sequence.h"
 
-#include "base/onnx_dtype.h"
+#include "tenon/kit/onnx_dtype.h"
 
 tn_status sequence_plan(const tn_call *call, tn_kernel_plan *out) {
   (void)call;
@@ -35,7 +35,7 @@ tn_status sequence_position(const tn_call *call, uint32_t input, int64_t n, int6
   *out = missing;
   if (!tn_has_input(call, input)) return TN_OK;
   const tn_tensor *t = call->inputs[input];
-  if (tn_tensor_elements(t) != 1)
+  if (tn_elements(t) != 1)
     return call->host->fail(call->ctx, TN_ERR_SHAPE, "the position must be one number");
   int64_t position = tn_load_i64(t->dtype, t->data, 0);
   *out = position < 0 ? position + n : position;
@@ -120,7 +120,7 @@ return s;
 
 KERNEL(sequence_insert_c)
 int64_t n = call->host->list_size(call->ctx, call->inputs[0]), at = n;
-if (tn_has_input(call, 2) && tn_tensor_elements(call->inputs[2]) == 1 &&
+if (tn_has_input(call, 2) && tn_elements(call->inputs[2]) == 1 &&
     tn_load_i64(call->inputs[2]->dtype, call->inputs[2]->data, 0) == n)
   at = n; /* the one place where something can be put in though there is no item */
 else {

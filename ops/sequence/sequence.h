@@ -3,8 +3,8 @@
 #ifndef TN_OPS_SEQUENCE_SEQUENCE_H
 #define TN_OPS_SEQUENCE_SEQUENCE_H
 
-#include "base/infer.h"
 #include "sequence.gen.h"
+#include "tenon/kit/infer.h"
 
 /* Input `input` must be of this kind. */
 tn_status sequence_want(const tn_call *call, uint32_t input, uint32_t kind);

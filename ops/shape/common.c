@@ -12,9 +12,9 @@ void shape_strides(const tn_tensor *t, int64_t *strides) {
 }
 
 tn_status shape_reference_copy(const tn_call *call) {
-  int64_t n = tn_tensor_elements(call->outputs[0]);
+  int64_t n = tn_elements(call->outputs[0]);
   tn_status s = TN_OK;
-  for (int64_t k = 0; k < n && !s; k++) s = tn_place_put(call, 0, k, call->inputs[0], k);
+  for (int64_t k = 0; k < n && !s; k++) s = tn_element_copy(call, 0, k, call->inputs[0], k);
   return s;
 }
 

@@ -63,16 +63,16 @@ tn_status concat_lower(const tn_call *call, tn_graph *graph, int32_t node) {
 tn_status concat_reference(const tn_call *call) {
   const tn_concat_attrs *a = call->attrs;
   const tn_tensor *out = call->outputs[0];
-  int64_t coord[TN_MAX_RANK], n = tn_tensor_elements(out);
+  int64_t coord[TN_MAX_RANK], n = tn_elements(out);
   int64_t axis = a->axis < 0 ? a->axis + out->rank : a->axis;
   tn_status s = TN_OK;
   for (int64_t i = 0; i < n && !s; i++) {
-    tn_place_coord(out, i, coord);
+    tn_coords_of(out, i, coord);
     uint32_t k = 0;
     tn_tensor t = concat_part(call, 0, out->rank);
     for (; coord[axis] >= t.shape[axis]; t = concat_part(call, ++k, out->rank))
       coord[axis] -= t.shape[axis];
-    s = tn_place_put(call, 0, i, call->inputs[k], tn_place_index(&t, coord));
+    s = tn_element_copy(call, 0, i, call->inputs[k], tn_index_of(&t, coord));
   }
   return s;
 }
@@ -197,10 +197,10 @@ tn_status split_reference(const tn_call *call) {
   tn_status s = TN_OK;
   for (uint32_t k = 0; k < call->n_outputs && !s; k++) {
     const tn_tensor *out = call->outputs[k];
-    for (int64_t i = 0; out && i < tn_tensor_elements(out) && !s; i++) {
-      tn_place_coord(out, i, coord);
+    for (int64_t i = 0; out && i < tn_elements(out) && !s; i++) {
+      tn_coords_of(out, i, coord);
       coord[axis] += before;
-      s = tn_place_put(call, k, i, in, tn_place_index(in, coord));
+      s = tn_element_copy(call, k, i, in, tn_index_of(in, coord));
     }
     before += part_size(call, (int32_t)axis, call->n_outputs, k);
   }

@@ -112,7 +112,7 @@ static int64_t deep_index(const blocks *k, const tn_tensor *deep, const int64_t 
   int64_t depth =
       k->crd ? (wide[1] * k->b + row) * k->b + column : (row * k->b + column) * k->c + wide[1];
   int64_t coord[4] = {wide[0], depth, wide[2] / k->b, wide[3] / k->b};
-  return tn_place_index(deep, coord);
+  return tn_index_of(deep, coord);
 }
 
 tn_status depth_to_space_reference(const tn_call *call) {
@@ -120,9 +120,9 @@ tn_status depth_to_space_reference(const tn_call *call) {
   int64_t coord[4];
   blocks k;
   tn_status s = depth_parse(call, &k);
-  for (int64_t i = 0; !s && i < tn_tensor_elements(wide); i++) {
-    tn_place_coord(wide, i, coord);
-    s = tn_place_put(call, 0, i, deep, deep_index(&k, deep, coord));
+  for (int64_t i = 0; !s && i < tn_elements(wide); i++) {
+    tn_coords_of(wide, i, coord);
+    s = tn_element_copy(call, 0, i, deep, deep_index(&k, deep, coord));
   }
   return s;
 }
@@ -132,9 +132,9 @@ tn_status space_to_depth_reference(const tn_call *call) {
   int64_t coord[4];
   blocks k;
   tn_status s = space_parse(call, &k);
-  for (int64_t i = 0; !s && i < tn_tensor_elements(wide); i++) {
-    tn_place_coord(wide, i, coord);
-    s = tn_place_put(call, 0, deep_index(&k, deep, coord), wide, i);
+  for (int64_t i = 0; !s && i < tn_elements(wide); i++) {
+    tn_coords_of(wide, i, coord);
+    s = tn_element_copy(call, 0, deep_index(&k, deep, coord), wide, i);
   }
   return s;
 }
@@ -186,17 +186,17 @@ tn_status center_crop_pad_lower(const tn_call *call, tn_graph *graph, int32_t no
 
 tn_status center_crop_pad_reference(const tn_call *call) {
   const tn_tensor *in = call->inputs[0], *out = call->outputs[0];
-  int64_t coord[TN_MAX_RANK], n = tn_tensor_elements(out);
+  int64_t coord[TN_MAX_RANK], n = tn_elements(out);
   tn_status s = TN_OK;
   for (int64_t i = 0; i < n && !s; i++) {
     bool inside = true;
-    tn_place_coord(out, i, coord);
+    tn_coords_of(out, i, coord);
     for (int32_t k = 0; k < in->rank; k++) {
       int64_t more = out->shape[k] - in->shape[k]; /* both halves are rounded down */
       coord[k] += more < 0 ? -more / 2 : -(more / 2);
       inside = inside && coord[k] >= 0 && coord[k] < in->shape[k];
     }
-    s = tn_place_put(call, 0, i, inside ? in : NULL, inside ? tn_place_index(in, coord) : 0);
+    s = tn_element_copy(call, 0, i, inside ? in : NULL, inside ? tn_index_of(in, coord) : 0);
   }
   return s;
 }

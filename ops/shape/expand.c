@@ -43,13 +43,13 @@ tn_status expand_lower(const tn_call *call, tn_graph *graph, int32_t node) {
 
 tn_status expand_reference(const tn_call *call) {
   const tn_tensor *in = call->inputs[0], *out = call->outputs[0];
-  int64_t coord[TN_MAX_RANK], n = tn_tensor_elements(out);
+  int64_t coord[TN_MAX_RANK], n = tn_elements(out);
   tn_status s = TN_OK;
   for (int64_t i = 0; i < n && !s; i++) {
-    tn_place_coord(out, i, coord);
+    tn_coords_of(out, i, coord);
     int64_t *own = coord + (out->rank - in->rank);
     for (int32_t k = 0; k < in->rank; k++) own[k] %= in->shape[k];
-    s = tn_place_put(call, 0, i, in, tn_place_index(in, own));
+    s = tn_element_copy(call, 0, i, in, tn_index_of(in, own));
   }
   return s;
 }

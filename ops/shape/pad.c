@@ -68,7 +68,7 @@ static tn_status pads_of_inputs(const tn_call *call, pads *p) {
   for (int64_t k = 0; k < TN_MAX_RANK; k++) axes[k] = k;
   tn_status s = tn_const_ints(call, 1, values, 2 * TN_MAX_RANK, &n_values);
   if (!s && tn_has_input(call, 3)) s = tn_const_ints(call, 3, axes, TN_MAX_RANK, &n_axes);
-  if (!s && tn_has_input(call, 2) && tn_tensor_elements(call->inputs[2]) != 1)
+  if (!s && tn_has_input(call, 2) && tn_elements(call->inputs[2]) != 1)
     s = call->host->fail(call->ctx, TN_ERR_SHAPE, "constant_value must be one element");
   return s ? s : parse_pads(call, a->mode, axes, values, n_axes, n_values, p);
 }
@@ -191,7 +191,7 @@ static tn_status lower(const tn_call *call, tn_graph *graph, int32_t node, const
 /* A constant that is zero, bit by bit, is what is filled in anyway; without it, layouts other than
  * plain can be padded. */
 static bool is_zero_constant(const tn_tensor *t) {
-  int64_t bytes = t->data && t->dtype != TN_STRING ? tn_tensor_bytes(t) : 0;
+  int64_t bytes = t->data && t->dtype != TN_STRING ? tn_bytes(t) : 0;
   bool zero = bytes > 0;
   for (int64_t k = 0; k < bytes; k++) zero = zero && ((const uint8_t *)t->data)[k] == 0;
   return zero;
@@ -237,18 +237,18 @@ static int64_t reference_place(pad_mode mode, int64_t n, int64_t at) {
 
 static tn_status reference(const tn_call *call, const pads *p, const tn_tensor *fill) {
   const tn_tensor *in = call->inputs[0], *out = call->outputs[0];
-  int64_t coord[TN_MAX_RANK], n = tn_tensor_elements(out);
+  int64_t coord[TN_MAX_RANK], n = tn_elements(out);
   tn_status s = TN_OK;
   for (int64_t i = 0; i < n && !s; i++) {
     bool inside = true;
-    tn_place_coord(out, i, coord);
+    tn_coords_of(out, i, coord);
     for (int32_t k = 0; k < p->rank; k++) {
       int64_t place = reference_place(p->mode, p->kept[k], coord[k] - p->before[k]);
       inside = inside && place >= 0;
       coord[k] = place + p->first[k];
     }
-    s = inside ? tn_place_put(call, 0, i, in, tn_place_index(in, coord))
-               : tn_place_put(call, 0, i, fill, 0);
+    s = inside ? tn_element_copy(call, 0, i, in, tn_index_of(in, coord))
+               : tn_element_copy(call, 0, i, fill, 0);
   }
   return s;
 }

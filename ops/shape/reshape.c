@@ -58,7 +58,7 @@ tn_status reshape_infer(const tn_call *call) {
   if (!s) s = tn_const_ints(call, 1, dims, TN_MAX_RANK, &n);
   if (!s) s = resolve_dims(call, a->allowzero != 0, dims, n);
   if (s) return s;
-  if (tn_dims_product(dims, (int32_t)n, &elements) || elements != tn_tensor_elements(in)) {
+  if (tn_dims_product(dims, (int32_t)n, &elements) || elements != tn_elements(in)) {
     char from[TN_TENSOR_TEXT], to[TN_TENSOR_TEXT];
     tn_tensor wanted = tn_tensor_make(in->dtype, (int32_t)n, dims, NULL);
     return call->host->fail(

@@ -53,7 +53,7 @@ tn_status size_infer(const tn_call *call) {
 
 tn_status size_c(const tn_call *call, uint32_t stage, int64_t begin, int64_t end, uint32_t worker) {
   (void)stage, (void)begin, (void)end, (void)worker;
-  *(int64_t *)call->outputs[0]->data = tn_tensor_elements(call->inputs[0]);
+  *(int64_t *)call->outputs[0]->data = tn_elements(call->inputs[0]);
   return TN_OK;
 }
 

@@ -2,9 +2,9 @@
 #ifndef TN_SHAPE_SHAPE_H
 #define TN_SHAPE_SHAPE_H
 
-#include "base/infer.h"
-#include "base/lower.h"
-#include "base/place.h"
+#include "tenon/kit/coords.h"
+#include "tenon/kit/infer.h"
+#include "tenon/kit/lower.h"
 
 /* Row-major strides of a plain tensor's dims. */
 void shape_strides(const tn_tensor *t, int64_t *strides);

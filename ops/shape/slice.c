@@ -90,13 +90,13 @@ tn_status slice_v1_lower(const tn_call *call, tn_graph *graph, int32_t node) {
 
 tn_status slice_reference(const tn_call *call) {
   const tn_tensor *in = call->inputs[0], *out = call->outputs[0];
-  int64_t coord[TN_MAX_RANK], n = tn_tensor_elements(out);
+  int64_t coord[TN_MAX_RANK], n = tn_elements(out);
   slice sl;
   tn_status s = slice_parse(call, &sl);
   for (int64_t i = 0; i < n && !s; i++) {
-    tn_place_coord(out, i, coord);
+    tn_coords_of(out, i, coord);
     for (int32_t k = 0; k < in->rank; k++) coord[k] = sl.start[k] + coord[k] * sl.step[k];
-    s = tn_place_put(call, 0, i, in, tn_place_index(in, coord));
+    s = tn_element_copy(call, 0, i, in, tn_index_of(in, coord));
   }
   return s;
 }

@@ -48,13 +48,13 @@ tn_status transpose_lower(const tn_call *call, tn_graph *graph, int32_t node) {
 
 tn_status transpose_reference(const tn_call *call) {
   const tn_tensor *in = call->inputs[0], *out = call->outputs[0];
-  int64_t from[TN_MAX_RANK], to[TN_MAX_RANK], n = tn_tensor_elements(out);
+  int64_t from[TN_MAX_RANK], to[TN_MAX_RANK], n = tn_elements(out);
   int32_t perm[TN_MAX_RANK];
   tn_status s = get_perm(call, perm);
   for (int64_t i = 0; i < n && !s; i++) {
-    tn_place_coord(in, i, from);
+    tn_coords_of(in, i, from);
     for (int32_t k = 0; k < in->rank; k++) to[k] = from[perm[k]];
-    s = tn_place_put(call, 0, tn_place_index(out, to), in, i);
+    s = tn_element_copy(call, 0, tn_index_of(out, to), in, i);
   }
   return s;
 }

@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-#include "base/lower.h"
+#include "tenon/kit/lower.h"
 
 /* Input `input`, one positive number; `missing` if it is left out. */
 static tn_status positive(const tn_call *call, uint32_t input, int64_t missing, int64_t *out) {

@@ -2,9 +2,9 @@
 #ifndef TN_OPS_SIGNAL_DFT_H
 #define TN_OPS_SIGNAL_DFT_H
 
-#include "base/infer.h"
 #include "fourier.h"
 #include "signal.gen.h"
+#include "tenon/kit/infer.h"
 
 /* DFT: lines of n_in values of the input, `inner` elements apart, become lines of n_out values. */
 typedef struct dft_shape {

@@ -2,9 +2,9 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/infer.h"
-#include "base/onnx_dtype.h"
 #include "signal.gen.h"
+#include "tenon/kit/infer.h"
+#include "tenon/kit/onnx_dtype.h"
 
 typedef struct mel {
   int64_t bands, length, rate, bins; /* bins of the spectrum: length / 2 + 1 */
@@ -65,7 +65,7 @@ tn_status mel_weight_matrix_c(const tn_call *call, uint32_t stage, int64_t begin
   tn_status s = mel_make(call, &m);
   (void)stage, (void)begin, (void)end, (void)worker;
   if (s) return s;
-  memset(y->data, 0, (size_t)tn_tensor_bytes(y));
+  memset(y->data, 0, (size_t)tn_bytes(y));
   for (int64_t band = 0; band < m.bands; band++) {
     int64_t left = corner(&m, band), top = corner(&m, band + 1), right = corner(&m, band + 2);
     if (left == top) tn_store_f64(y->dtype, y->data, top * m.bands + band, 1);

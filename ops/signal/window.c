@@ -1,9 +1,9 @@
 /* HannWindow, HammingWindow, BlackmanWindow: sums of cosines. */
 #include <math.h>
 
-#include "base/infer.h"
-#include "base/onnx_dtype.h"
 #include "signal.gen.h"
+#include "tenon/kit/infer.h"
+#include "tenon/kit/onnx_dtype.h"
 
 static const double two_pi = 6.28318530717958647692528676655900577;
 

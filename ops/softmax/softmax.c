@@ -1,8 +1,8 @@
 /* Softmax, LogSoftmax, Hardmax: inference and references. */
 #include <math.h>
 
-#include "base/infer.h"
 #include "softmax_shape.h"
+#include "tenon/kit/infer.h"
 
 tn_status softmax_infer(const tn_call *call) {
   const tn_tensor *x = call->inputs[0];

@@ -3,9 +3,9 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/checked.h"
-#include "base/vmath.h"
 #include "softmax_shape.h"
+#include "tenon/kit/checked.h"
+#include "tenon/kit/vmath.h"
 
 enum { COLUMNS = 32 };
 

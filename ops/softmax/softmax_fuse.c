@@ -1,7 +1,7 @@
 /* Rewrite: e / sum(e), where e = exp(x - max(x)), becomes Softmax. */
-#include "base/lower.h"
-#include "base/pattern.h"
 #include "softmax.gen.h"
+#include "tenon/kit/lower.h"
+#include "tenon/kit/pattern.h"
 
 /* The one dim along which `to` is x reduced; -1: there are others, or none. */
 static int32_t reduced_dim(const tn_tensor *x, const tn_tensor *to) {

@@ -2,9 +2,9 @@
 #ifndef TN_OPS_SOFTMAX_SHAPE_H
 #define TN_OPS_SOFTMAX_SHAPE_H
 
-#include "base/axis.h"
-#include "base/dtype.h"
 #include "softmax.gen.h"
+#include "tenon/kit/axis.h"
+#include "tenon/kit/dtype.h"
 
 static inline tn_axis_view softmax_view(const tn_call *call) {
   const int64_t axis = ((const tn_softmax_attrs *)call->attrs)->axis; /* the same in all forms */

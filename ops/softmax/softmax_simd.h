@@ -4,9 +4,9 @@
 #ifndef TN_OPS_SOFTMAX_SIMD_H
 #define TN_OPS_SOFTMAX_SIMD_H
 
-#include "base/checked.h"
-#include "base/simd_math.h"
 #include "softmax_shape.h"
+#include "tenon/kit/checked.h"
+#include "tenon/kit/simd_math.h"
 
 /* Items: rows, or vectors of columns. */
 static int64_t blocks_of(const tn_axis_view *s) { return tn_ceil_div(s->inner, TN_VF_LANES); }

@@ -1,7 +1,7 @@
 /* Rewrite: softmax between two transposes works along the dim that the first one brings to its
  * axis; the two then follow one another. */
-#include "base/region_dims.h"
 #include "softmax.gen.h"
+#include "tenon/kit/region_dims.h"
 
 /* Before operator set 13 softmax worked along all dims from the axis on. */
 static bool is_of_one_dim(const tn_pattern *p, const tn_node *n) {

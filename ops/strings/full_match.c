@@ -24,7 +24,7 @@ tn_status regex_full_match_infer(const tn_call *call) {
 tn_status regex_full_match_plan(const tn_call *call, tn_kernel_plan *out) {
   regex r = {.steps = NULL};
   tn_status s = compile(call, &r);
-  out->items[0] = tn_tensor_elements(call->inputs[0]);
+  out->items[0] = tn_elements(call->inputs[0]);
   out->elements_per_item = 1;
   out->grain[0] = 4;
   out->state_bytes =
@@ -84,7 +84,7 @@ tn_status regex_full_match_reference(const tn_call *call) {
   regex *r = s ? NULL : call->host->alloc(call->ctx, plan.state_bytes);
   if (!r) return s ? s : TN_ERR_MEMORY;
   s = compile_into(call, r);
-  for (int64_t k = 0; k < tn_tensor_elements(call->inputs[0]) && !s; k++) {
+  for (int64_t k = 0; k < tn_elements(call->inputs[0]) && !s; k++) {
     tn_str text = strings_of(call->inputs[0])[k];
     uint8_t *tried = call->host->alloc(call->ctx, (uint64_t)r->n_steps * (uint64_t)(text.size + 1));
     if (!tried)

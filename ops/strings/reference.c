@@ -21,7 +21,7 @@ static tn_str broadcast_at(const tn_tensor *t, const tn_tensor *out, int64_t ind
 
 tn_status string_concat_reference(const tn_call *call) {
   tn_status s = TN_OK;
-  for (int64_t k = 0; k < tn_tensor_elements(call->outputs[0]) && !s; k++) {
+  for (int64_t k = 0; k < tn_elements(call->outputs[0]) && !s; k++) {
     tn_str a = broadcast_at(call->inputs[0], call->outputs[0], k),
            b = broadcast_at(call->inputs[1], call->outputs[0], k);
     char *text = call->host->alloc(call->ctx, (uint64_t)(a.size + b.size) + 1);
@@ -73,7 +73,7 @@ static bool part(const tn_call *call, int64_t index, int64_t number, tn_str *out
 
 tn_status string_split_reference(const tn_call *call) {
   const tn_tensor *x = call->inputs[0];
-  int64_t n = tn_tensor_elements(x), width = 0, dims[TN_MAX_RANK] = {0};
+  int64_t n = tn_elements(x), width = 0, dims[TN_MAX_RANK] = {0};
   tn_str p;
   tn_status s = call->host->output_resize(call->ctx, 1, x->rank, x->shape);
   for (int64_t k = 0; k < n && !s; k++) {
@@ -130,7 +130,7 @@ static tn_status normalize_one(const tn_call *call, int64_t place, tn_str text) 
 
 tn_status string_normalizer_reference(const tn_call *call) {
   const tn_tensor *x = call->inputs[0];
-  int64_t n = tn_tensor_elements(x), kept = 0, dims[2] = {1, 1};
+  int64_t n = tn_elements(x), kept = 0, dims[2] = {1, 1};
   tn_status s = TN_OK;
   bool stop;
   for (int64_t k = 0; k < n && !s; k++) {

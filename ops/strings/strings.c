@@ -53,7 +53,7 @@ tn_broadcast b;
 strings_room room = {.data = NULL};
 tn_status s = tn_broadcast_init(&b, call->outputs[0], 2, call->inputs);
 if (s) return s;
-tn_runs r = tn_runs_begin(&b, 0, tn_tensor_elements(call->outputs[0]));
+tn_runs r = tn_runs_begin(&b, 0, tn_elements(call->outputs[0]));
 while (!s && tn_runs_next(&r)) s = concat_run(call, &r, &room);
 strings_room_free(call, &room);
 return s;
@@ -132,7 +132,7 @@ static tn_status set_parts(const tn_call *call, int64_t row, int64_t width) {
 
 KERNEL(string_split_c)
 const tn_tensor *x = call->inputs[0];
-const int64_t n = tn_tensor_elements(x);
+const int64_t n = tn_elements(x);
 int64_t width = 0, dims[TN_MAX_RANK];
 tn_status s =
     tn_has_output(call, 1) ? call->host->output_resize(call->ctx, 1, x->rank, x->shape) : TN_OK;
@@ -204,7 +204,7 @@ const letter_case to = tn_str_is(a->case_change_action, "LOWER")   ? CASE_LOWER
                        : tn_str_is(a->case_change_action, "UPPER") ? CASE_UPPER
                                                                    : CASE_NONE;
 strings_room room = {.data = NULL};
-int64_t kept = 0, n = tn_tensor_elements(x);
+int64_t kept = 0, n = tn_elements(x);
 for (int64_t k = 0; k < n; k++) kept += !is_stopword(a, strings_of(x)[k]);
 int64_t dims[2] = {1, 1};
 dims[x->rank - 1] = tn_max_i64(kept, 1); /* nothing left: the one string of a new tensor is empty */

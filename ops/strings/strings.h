@@ -4,9 +4,9 @@
 
 #include <string.h>
 
-#include "base/infer.h"
-#include "base/text.h"
 #include "strings.gen.h"
+#include "tenon/kit/infer.h"
+#include "tenon/kit/text.h"
 
 static inline const tn_str *strings_of(const tn_tensor *t) { return (const tn_str *)t->data; }
 

@@ -2,14 +2,16 @@
  * lowering of old versions. In f64; integers exactly. NaN in, NaN out. */
 #include <math.h>
 
-#include "base/dtype.h"
-#include "base/lower.h"
+#include "tenon/kit/dtype.h"
+#include "tenon/kit/element.h"
+#include "tenon/kit/lower.h"
+#include "tenon/kit/tensor.h"
 #include "unary.gen.h"
 
 /* y[i] = f(x[i]), rounded once to the type of y. */
 static tn_status map_f64(const tn_call *call, double (*f)(double)) {
   const tn_tensor *x = call->inputs[0], *y = call->outputs[0];
-  const int64_t n = tn_tensor_elements(y);
+  const int64_t n = tn_elements(y);
   for (int64_t i = 0; i < n; i++)
     tn_store_f64(y->dtype, y->data, i, f(tn_load_f64(x->dtype, x->data, i)));
   return TN_OK;
@@ -18,7 +20,7 @@ static tn_status map_f64(const tn_call *call, double (*f)(double)) {
 /* The same for integers; u64 is its two's complement twin in i64. */
 static tn_status map_i64(const tn_call *call, int64_t (*f)(int64_t, bool is_signed)) {
   const tn_tensor *x = call->inputs[0], *y = call->outputs[0];
-  const int64_t n = tn_tensor_elements(y);
+  const int64_t n = tn_elements(y);
   const bool is_signed = tn_dtype(x->dtype)->is_signed;
   for (int64_t i = 0; i < n; i++)
     tn_store_i64(y->dtype, y->data, i, f(tn_load_i64(x->dtype, x->data, i), is_signed));
@@ -79,7 +81,7 @@ tn_status is_inf_reference(const tn_call *call) {
   const tn_is_inf_attrs *a = call->attrs;
   const tn_tensor *x = call->inputs[0];
   uint8_t *y = call->outputs[0]->data;
-  const int64_t n = tn_tensor_elements(x);
+  const int64_t n = tn_elements(x);
   for (int64_t i = 0; i < n; i++) {
     const double value = tn_load_f64(x->dtype, x->data, i);
     y[i] = isinf(value) && (value > 0 ? a->detect_positive : a->detect_negative);

@@ -7,7 +7,7 @@
  * (Sqrt(-1), Log(-1), Asin(2)): NaN. */
 #include <math.h>
 
-#include "base/elementwise.h"
+#include "tenon/kit/elementwise.h"
 #include "unary.gen.h"
 
 #define UNARY(op, value)                                                           \

@@ -1,7 +1,7 @@
 /* Portable kernels of Where: only the width of the elements matters; strings are copied by the
  * host. */
-#include "base/broadcast.h"
-#include "base/elementwise.h"
+#include "tenon/kit/broadcast.h"
+#include "tenon/kit/elementwise.h"
 #include "where.gen.h"
 
 typedef struct wide {

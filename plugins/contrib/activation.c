@@ -20,7 +20,7 @@ static const activation activations[] = {{"Relu", {NULL}},
 
 const activation *activation_find(tn_str name) {
   for (size_t k = 0; k < sizeof activations / sizeof *activations; k++)
-    if (is_text(name, activations[k].name)) return &activations[k];
+    if (tn_str_is(name, activations[k].name)) return &activations[k];
   return NULL;
 }
 
@@ -32,7 +32,7 @@ int32_t activation_build(builder *b, const activation *f, const double *params, 
   tn_attr attrs[ACTIVATION_PARAMS];
   for (uint32_t k = 0; k < ACTIVATION_PARAMS; k++) {
     if (!(given >> k & 1)) continue;
-    if (f->params[k]) attrs[n_attrs++] = build_attr_float(f->params[k], params[k]);
+    if (f->params[k]) attrs[n_attrs++] = tn_attr_float(f->params[k], params[k]);
     if (!clip || k >= 2) continue;
     inputs[k + 1] = build_binary(b, "CastLike", build_scalar(b, TN_F32, params[k]), y);
     n_inputs = k + 2;

@@ -46,7 +46,7 @@ tn_status pad_lower(const tn_call *call, tn_graph *graph, int32_t node) {
 
 tn_status unique_lower(const tn_call *call, tn_graph *graph, int32_t node) {
   builder b = build_begin(call, graph, node);
-  const tn_attr sorted = build_attr_int("sorted", 0);
+  const tn_attr sorted = tn_attr_int("sorted", 0);
   const int32_t x = build_input(&b, 0);
   int32_t y[4]; /* values, where they stood first, where each element went, counts */
   build_node(&b, "Unique", &x, 1, &sorted, 1, y, 4);
@@ -102,9 +102,8 @@ tn_status fused_gemm_lower(const tn_call *call, tn_graph *graph, int32_t node) {
   if (!f && a->activation.size)
     return call->host->fail(call->ctx, TN_ERR_UNSUPPORTED, "not supported: activation '%.*s'",
                             (int)tn_min_i64(a->activation.size, 40), a->activation.data);
-  const tn_attr attrs[4] = {build_attr_float("alpha", a->alpha), build_attr_float("beta", a->beta),
-                            build_attr_int("transA", a->transA),
-                            build_attr_int("transB", a->transB)};
+  const tn_attr attrs[4] = {tn_attr_float("alpha", a->alpha), tn_attr_float("beta", a->beta),
+                            tn_attr_int("transA", a->transA), tn_attr_int("transB", a->transB)};
   build_node(&b, "Gemm", (int32_t[]){build_input(&b, 0), build_input(&b, 1), build_input(&b, 2)}, 3,
              attrs, 4, &y, 1);
   const uint32_t given = activation_params(&b, params);

@@ -10,7 +10,7 @@ enum { INPUT, WEIGHTS, BIAS, MASK, PAST, SCORE_BIAS, PAST_LENGTH };
 static tn_status hidden_sizes(const tn_call *call, int64_t hidden[3]) {
   const tn_attention_attrs *a = call->attrs;
   const tn_tensor *x = call->inputs[INPUT], *w = call->inputs[WEIGHTS],
-                  *bias = input_of(call, BIAS);
+                  *bias = tn_input(call, BIAS);
   if (x->rank != 3 || w->rank != 2 || w->shape[0] != x->shape[2])
     return fail(call, TN_ERR_SHAPE, "input and weights do not fit together");
   for (int k = 0; k < 3; k++)
@@ -27,8 +27,8 @@ static tn_status hidden_sizes(const tn_call *call, int64_t hidden[3]) {
 
 static tn_status make(const tn_call *call, int64_t hidden[3], heads *out) {
   const tn_attention_attrs *a = call->attrs;
-  const tn_tensor *x = call->inputs[INPUT], *past = input_of(call, PAST);
-  if (a->do_rotary || a->past_present_share_buffer || input_of(call, PAST_LENGTH))
+  const tn_tensor *x = call->inputs[INPUT], *past = tn_input(call, PAST);
+  if (a->do_rotary || a->past_present_share_buffer || tn_input(call, PAST_LENGTH))
     return fail(call, TN_ERR_UNSUPPORTED,
                 "not supported: do_rotary, past_present_share_buffer and past_sequence_length");
   tn_status s = hidden_sizes(call, hidden);
@@ -72,7 +72,7 @@ tn_status attention_flops(const tn_call *call, double *out_flops) {
   heads h;
   tn_status s = make(call, hidden, &h);
   if (!s)
-    *out_flops = heads_flops(&h) + 2 * (double)elements(call->inputs[INPUT]) *
+    *out_flops = heads_flops(&h) + 2 * (double)tn_elements(call->inputs[INPUT]) *
                                        (double)call->inputs[WEIGHTS]->shape[1];
   return s;
 }
@@ -112,7 +112,7 @@ tn_status attention_lower(const tn_call *call, tn_graph *graph, int32_t node) {
 static void project_reference(const tn_call *call, const heads *h, int64_t first, int64_t size,
                               int64_t past, const double *before, double *to) {
   const tn_tensor *x = call->inputs[INPUT], *w = call->inputs[WEIGHTS],
-                  *bias = input_of(call, BIAS);
+                  *bias = tn_input(call, BIAS);
   const int64_t depth = x->shape[2], total = past + h->n_q;
   for (int64_t k = 0; k < h->batch * h->heads * total * size; k++) {
     const int64_t c = k % size, j = k / size % total, head = k / size / total % h->heads,
@@ -127,8 +127,8 @@ static void project_reference(const tn_call *call, const heads *h, int64_t first
 
 static void run_reference(const tn_call *call, const heads *h, double *q, double *k, double *v,
                           double *past) {
-  const tn_tensor *cache = input_of(call, PAST);
-  tn_tensor *present = output_of(call, 1);
+  const tn_tensor *cache = tn_input(call, PAST);
+  tn_tensor *present = tn_output(call, 1);
   const int64_t half = h->batch * h->heads * h->past * h->size,
                 whole = h->batch * h->heads * h->total * h->size;
   for (int64_t i = 0; cache && i < 2 * half; i++) past[i] = load(cache, i);

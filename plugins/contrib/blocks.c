@@ -16,7 +16,7 @@ static tn_status check_sizes(const tn_call *call, blocks *w) {
     return fail(call, TN_ERR_OVERFLOW, "attributes 'K' and 'N' are too large");
   if (a->rank < 1 || a->shape[a->rank - 1] != w->k)
     return fail(call, TN_ERR_SHAPE, "the last dim of A is not K");
-  w->m = elements(a) / w->k;
+  w->m = tn_elements(a) / w->k;
   return TN_OK;
 }
 
@@ -35,13 +35,13 @@ tn_status blocks_of_bits(const tn_call *call, blocks *out) {
   w.row_zeros = (w.row_blocks * w.bits + 7) / 8;
   w.b = call->inputs[1]->data;
   w.scales = call->inputs[2];
-  w.zeros = input_of(call, 3);
-  w.groups = input_of(call, 4);
-  w.bias = input_of(call, 5);
+  w.zeros = tn_input(call, 3);
+  w.groups = tn_input(call, 4);
+  w.bias = tn_input(call, 5);
   const int64_t zeros = w.zeros && w.zeros->dtype == TN_U8 ? w.n * w.row_zeros : w.n * w.row_blocks;
-  if (elements(call->inputs[1]) != w.n * w.row_bytes || elements(w.scales) != w.n * w.row_blocks ||
-      (w.zeros && elements(w.zeros) != zeros) || (w.groups && elements(w.groups) < w.k) ||
-      (w.bias && elements(w.bias) != w.n))
+  if (tn_elements(call->inputs[1]) != w.n * w.row_bytes ||
+      tn_elements(w.scales) != w.n * w.row_blocks || (w.zeros && tn_elements(w.zeros) != zeros) ||
+      (w.groups && tn_elements(w.groups) < w.k) || (w.bias && tn_elements(w.bias) != w.n))
     return fail(call, TN_ERR_SHAPE,
                 "B, scales, zero_points, g_idx or bias does not have as many elements as K, N, "
                 "bits and block_size say");
@@ -82,8 +82,8 @@ tn_status blocks_of_table(const tn_call *call, blocks *out) {
   w.table = a->quant_type ? nf4 : fp4;
   w.b = call->inputs[1]->data;
   w.scales = call->inputs[2];
-  if (elements(call->inputs[1]) != (w.n * w.k + 1) / 2 ||
-      elements(w.scales) != (w.n * w.k + w.block - 1) / w.block)
+  if (tn_elements(call->inputs[1]) != (w.n * w.k + 1) / 2 ||
+      tn_elements(w.scales) != (w.n * w.k + w.block - 1) / w.block)
     return fail(call, TN_ERR_SHAPE,
                 "B or absmax does not have as many elements as K, N and block_size say");
   *out = w;

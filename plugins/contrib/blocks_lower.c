@@ -61,8 +61,8 @@ static tn_status become(const tn_call *call, tn_graph *graph, int32_t node, cons
   const tn_mat_mul_n_bits_attrs *a = call->attrs;
   const uint32_t bits = w->bits == 2 ? 4 : w->bits;
   const tn_attr attrs[5] = {
-      build_attr_int("K", w->k), build_attr_int("N", w->n), build_attr_int("block_size", w->block),
-      build_attr_int("accuracy_level", a->accuracy_level), build_attr_int("bits", bits)};
+      tn_attr_int("K", w->k), tn_attr_int("N", w->n), tn_attr_int("block_size", w->block),
+      tn_attr_int("accuracy_level", a->accuracy_level), tn_attr_int("bits", bits)};
   int32_t inputs[5] = {build_input(&b, 0), build_input(&b, 1), build_input(&b, 2),
                        build_input(&b, 3), build_input(&b, 5)};
   if (bits != w->bits || order)
@@ -70,7 +70,7 @@ static tn_status become(const tn_call *call, tn_graph *graph, int32_t node, cons
   if (bits != w->bits)
     inputs[3] = pack(&b, w, NULL, true, bits, w->row_blocks, (w->row_blocks * bits + 7) / 8);
   if (order) {
-    const tn_attr axis = build_attr_int("axis", -1);
+    const tn_attr axis = tn_attr_int("axis", -1);
     const int32_t gather[2] = {inputs[0], build_ints(&b, order, w->k)};
     build_node(&b, "Gather", gather, 2, &axis, 1, &inputs[0], 1);
   }

@@ -1,7 +1,7 @@
 /* Writing nodes into a graph through the host's functions. */
 #include "builder.h"
 
-#include <string.h>
+#include "tenon/kit/onnx_dtype.h"
 
 enum { MAX_ATTRS = 16 };
 
@@ -19,63 +19,18 @@ tn_status build_end(builder *b, const int32_t *values, uint32_t n) {
   return b->status ? b->status : b->call->host->graph->replace_node(b->graph, b->node, values, n);
 }
 
-int32_t build_input(builder *b, uint32_t k) {
-  const tn_node *n = b->call->host->graph->node(b->graph, b->node);
-  return n && k < n->n_inputs ? n->inputs[k] : -1;
-}
+int32_t build_input(builder *b, uint32_t k) { return tn_node_input(b->call, b->graph, b->node, k); }
 
 int32_t build_const(builder *b, const tn_tensor *t) {
-  if (b->status) return -1;
-  const int32_t value = checked(b, b->call->host->graph->value(b->graph, NULL));
-  if (!b->status) b->status = b->call->host->graph->value_set_const(b->graph, value, t, 1);
-  return value;
+  return b->status ? -1 : checked(b, tn_emit_const(b->call, b->graph, t));
 }
 
 int32_t build_ints(builder *b, const int64_t *data, int64_t n) {
-  int64_t *copy =
-      b->status ? NULL : b->call->host->alloc(b->call->ctx, (uint64_t)(n + 1) * sizeof *copy);
-  if (!copy) return checked(b, TN_ERR_MEMORY);
-  if (n) memcpy(copy, data, (size_t)n * sizeof *copy);
-  const tn_tensor t = {
-      .head = TN_HEAD(tn_tensor), .data = copy, .dtype = TN_I64, .rank = 1, .shape = {n}};
-  const int32_t value = build_const(b, &t);
-  b->call->host->free(b->call->ctx, copy);
-  return value;
+  return b->status ? -1 : checked(b, tn_emit_ints(b->call, b->graph, data, n));
 }
 
 int32_t build_scalar(builder *b, uint32_t dtype, double value) {
-  double room;
-  const tn_tensor t = {.head = TN_HEAD(tn_tensor), .data = &room, .dtype = dtype};
-  store(&t, 0, value);
-  return build_const(b, &t);
-}
-
-static tn_attr new_attr(const char *name, uint32_t kind) {
-  return (tn_attr){.head = TN_HEAD(tn_attr), .name = name, .kind = kind};
-}
-
-tn_attr build_attr_int(const char *name, int64_t i) {
-  tn_attr a = new_attr(name, TN_ATTR_INT);
-  a.i = i;
-  return a;
-}
-
-tn_attr build_attr_float(const char *name, double f) {
-  tn_attr a = new_attr(name, TN_ATTR_FLOAT);
-  a.f = f;
-  return a;
-}
-
-tn_attr build_attr_str(const char *name, const char *text) {
-  tn_attr a = new_attr(name, TN_ATTR_STR);
-  a.s = (tn_str){text, (int64_t)strlen(text)};
-  return a;
-}
-
-tn_attr build_attr_ints(const char *name, const int64_t *data, int64_t n) {
-  tn_attr a = new_attr(name, TN_ATTR_INTS);
-  a.ints = (tn_ints){data, n};
-  return a;
+  return b->status ? -1 : checked(b, tn_emit_number(b->call, b->graph, dtype, value));
 }
 
 static const tn_node *replaced(const builder *b) {
@@ -170,7 +125,7 @@ int32_t build_binary(builder *b, const char *op, int32_t x, int32_t y) {
 
 int32_t build_reshape(builder *b, int32_t x, const int64_t *dims, int64_t n) {
   const int32_t shape = build_ints(b, dims, n);
-  const tn_attr zero = build_attr_int("allowzero", 1);
+  const tn_attr zero = tn_attr_int("allowzero", 1);
   int32_t y;
   build_node(b, "Reshape", (int32_t[]){x, shape}, 2, &zero, 1, &y, 1);
   return y;
@@ -179,7 +134,7 @@ int32_t build_reshape(builder *b, int32_t x, const int64_t *dims, int64_t n) {
 int32_t build_scalar_of(builder *b, int32_t x) { return build_reshape(b, x, NULL, 0); }
 
 int32_t build_transpose(builder *b, int32_t x, const int64_t *perm, int64_t n) {
-  const tn_attr a = build_attr_ints("perm", perm, n);
+  const tn_attr a = tn_attr_ints("perm", (tn_ints){perm, n});
   int32_t y;
   build_node(b, "Transpose", &x, 1, &a, 1, &y, 1);
   return y;
@@ -193,9 +148,7 @@ int32_t build_move_channels(builder *b, int32_t x, int64_t rank, bool to_end) {
 }
 
 int32_t build_cast(builder *b, int32_t x, uint32_t dtype) {
-  static const uint8_t onnx[] = {[TN_F32] = 1, [TN_F64] = 11, [TN_F16] = 10, [TN_BF16] = 16,
-                                 [TN_I32] = 6, [TN_I64] = 7,  [TN_BOOL] = 9};
-  const tn_attr to = build_attr_int("to", dtype < sizeof onnx ? onnx[dtype] : 0);
+  const tn_attr to = tn_attr_int("to", tn_onnx_of_dtype(dtype));
   int32_t y;
   build_node(b, "Cast", &x, 1, &to, 1, &y, 1);
   return y;
@@ -223,12 +176,12 @@ int32_t build_quantised(builder *b, int32_t y, uint32_t scale, uint32_t zero, in
 void build_split(builder *b, int32_t x, int64_t axis, const int64_t *sizes, uint32_t n,
                  int32_t *out) {
   const int32_t lengths = build_ints(b, sizes, n);
-  const tn_attr a = build_attr_int("axis", axis);
+  const tn_attr a = tn_attr_int("axis", axis);
   build_node(b, "Split", (int32_t[]){x, lengths}, 2, &a, 1, out, n);
 }
 
 int32_t build_concat(builder *b, const int32_t *inputs, uint32_t n, int64_t axis) {
-  const tn_attr a = build_attr_int("axis", axis);
+  const tn_attr a = tn_attr_int("axis", axis);
   int32_t y;
   build_node(b, "Concat", inputs, n, &a, 1, &y, 1);
   return y;

@@ -4,6 +4,7 @@
 #define CONTRIB_BUILDER_H
 
 #include "elements.h"
+#include "tenon/kit/lower.h"
 
 typedef struct builder {
   const tn_call *call;
@@ -22,11 +23,6 @@ int32_t build_input(builder *b, uint32_t k);
 int32_t build_const(builder *b, const tn_tensor *t);
 int32_t build_ints(builder *b, const int64_t *data, int64_t n);
 int32_t build_scalar(builder *b, uint32_t dtype, double value);
-
-tn_attr build_attr_int(const char *name, int64_t i);
-tn_attr build_attr_float(const char *name, double f);
-tn_attr build_attr_str(const char *name, const char *text);
-tn_attr build_attr_ints(const char *name, const int64_t *data, int64_t n);
 
 /* Inputs and attributes end where n_... says; -1 among the inputs: left out. */
 void build_node(builder *b, const char *op, const int32_t *inputs, uint32_t n_inputs,

@@ -9,7 +9,7 @@ enum { C_DIST_LANES = 16 }; /* of the widest vectors */
 
 /* Else squares of distances are asked for. */
 static inline bool c_dist_is_euclidean(const tn_call *call) {
-  return is_text(((const tn_c_dist_attrs *)call->attrs)->metric, "euclidean");
+  return tn_str_is(((const tn_c_dist_attrs *)call->attrs)->metric, "euclidean");
 }
 
 #endif

@@ -6,8 +6,8 @@
 
 #include <math.h>
 
-#include "base/simd.h"
 #include "c_dist.h"
+#include "tenon/kit/simd.h"
 
 enum { ROWS = 4 };
 

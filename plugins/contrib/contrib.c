@@ -1,6 +1,6 @@
 /* The plug-in as a whole. */
-#include "base/fetch.h"
 #include "contrib.gen.h"
+#include "tenon/kit/fetch.h"
 
 /* No callback reads the elements of large constants while planning: they need not be brought into
  * memory for each new shape. */

@@ -15,7 +15,7 @@ tn_status fused_conv_lower(const tn_call *call, tn_graph *graph, int32_t node) {
     return call->host->fail(call->ctx, TN_ERR_UNSUPPORTED,
                             "not supported: this activation or auto_pad");
   if (a->auto_pad.size) memcpy(auto_pad, a->auto_pad.data, (size_t)a->auto_pad.size);
-  tn_attr attrs[6] = {build_attr_str("auto_pad", auto_pad), build_attr_int("group", a->group)};
+  tn_attr attrs[6] = {tn_attr_str("auto_pad", auto_pad), tn_attr_int("group", a->group)};
   const struct {
     const char *name;
     tn_ints list;
@@ -25,8 +25,7 @@ tn_status fused_conv_lower(const tn_call *call, tn_graph *graph, int32_t node) {
                 {"strides", a->strides}};
   uint32_t n = 2;
   for (int k = 0; k < 4; k++)
-    if (lists[k].list.size)
-      attrs[n++] = build_attr_ints(lists[k].name, lists[k].list.data, lists[k].list.size);
+    if (lists[k].list.size) attrs[n++] = tn_attr_ints(lists[k].name, lists[k].list);
   int32_t y;
   build_node(&b, "Conv", (int32_t[]){build_input(&b, 0), build_input(&b, 1), build_input(&b, 2)}, 3,
              attrs, n, &y, 1);

@@ -7,7 +7,7 @@
 enum { IMAGES, BOXES, NUMBERS, SIZE };
 
 static bool is_mode(const tn_call *call, const char *name) {
-  return is_text(((const tn_crop_and_resize_attrs *)call->attrs)->mode, name);
+  return tn_str_is(((const tn_crop_and_resize_attrs *)call->attrs)->mode, name);
 }
 
 tn_status crop_and_resize_infer(const tn_call *call) {
@@ -20,11 +20,11 @@ tn_status crop_and_resize_infer(const tn_call *call) {
       numbers->shape[0] != boxes->shape[0])
     return fail(call, TN_ERR_SHAPE,
                 "X is not [N, C, H, W], rois is not [boxes, 4], or batch_indices is not [boxes]");
-  if (elements(call->inputs[SIZE]) == 2 && !call->inputs[SIZE]->data) {
+  if (tn_elements(call->inputs[SIZE]) == 2 && !call->inputs[SIZE]->data) {
     tn_status s = call->host->needs_data(call->ctx, SIZE);
     return s ? s : TN_NEEDS_DATA;
   }
-  for (int k = 0; k < 2 && elements(call->inputs[SIZE]) == 2; k++)
+  for (int k = 0; k < 2 && tn_elements(call->inputs[SIZE]) == 2; k++)
     size[k] = ((const int32_t *)call->inputs[SIZE]->data)[k];
   if (size[0] < 1 || size[1] < 1)
     return fail(call, TN_ERR_INVALID, "crop_size is not [height, width], both positive");
@@ -84,7 +84,7 @@ tn_status crop_and_resize_reference(const tn_call *call) {
   const tn_tensor *x = call->inputs[IMAGES], *y = call->outputs[0], *boxes = call->inputs[BOXES];
   const int64_t height = y->shape[2], width = y->shape[3], channels = x->shape[1];
   const double outside = ((const tn_crop_and_resize_attrs *)call->attrs)->extrapolation_value;
-  for (int64_t k = 0; k < elements(y); k++) {
+  for (int64_t k = 0; k < tn_elements(y); k++) {
     const int64_t box = k / width / height / channels, channel = k / width / height % channels;
     int64_t image;
     tn_status s = image_of(call, box, &image);

@@ -17,7 +17,7 @@ tn_status bias_add_lower(const tn_call *call, tn_graph *graph, int32_t node) {
 tn_status bias_split_gelu_lower(const tn_call *call, tn_graph *graph, int32_t node) {
   builder b = build_begin(call, graph, node);
   const int32_t x = build_binary(&b, "Add", build_input(&b, 0), build_input(&b, 1));
-  const tn_attr attrs[2] = {build_attr_int("axis", -1), build_attr_int("num_outputs", 2)};
+  const tn_attr attrs[2] = {tn_attr_int("axis", -1), tn_attr_int("num_outputs", 2)};
   int32_t halves[2], y;
   build_node(&b, "Split", &x, 1, attrs, 2, halves, 2);
   y = build_binary(&b, "Mul", halves[0], build_unary(&b, "Gelu", halves[1]));
@@ -35,7 +35,7 @@ tn_status bias_dropout_lower(const tn_call *call, tn_graph *graph, int32_t node)
 
 tn_status gemm_fast_gelu_lower(const tn_call *call, tn_graph *graph, int32_t node) {
   builder b = build_begin(call, graph, node);
-  const tn_attr by_tanh = build_attr_str("approximate", "tanh");
+  const tn_attr by_tanh = tn_attr_str("approximate", "tanh");
   int32_t x = build_binary(&b, "MatMul", build_input(&b, 0), build_input(&b, 1)), y;
   if (build_input(&b, 2) >= 0) x = build_binary(&b, "Add", x, build_input(&b, 2));
   build_node(&b, "Gelu", &x, 1, &by_tanh, 1, &y, 1);
@@ -64,7 +64,7 @@ tn_status gated_add_lower(const tn_call *call, tn_graph *graph, int32_t node) {
 tn_status q_linear_reduce_mean_lower(const tn_call *call, tn_graph *graph, int32_t node) {
   const tn_q_linear_reduce_mean_attrs *a = call->attrs;
   builder b = build_begin(call, graph, node);
-  const tn_attr keep = build_attr_int("keepdims", a->keepdims);
+  const tn_attr keep = tn_attr_int("keepdims", a->keepdims);
   const int32_t inputs[2] = {build_dequantised(&b, 0, 1, 2),
                              build_ints(&b, a->axes.data, a->axes.size)};
   int32_t y;

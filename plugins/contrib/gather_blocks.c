@@ -23,7 +23,7 @@ static bool like_scales(const tn_tensor *t, const gathered *g, bool packed) {
 
 static tn_status make(const tn_call *call, gathered *out) {
   const tn_gather_block_quantized_attrs *a = call->attrs;
-  const tn_tensor *data = call->inputs[0], *zeros = input_of(call, 3);
+  const tn_tensor *data = call->inputs[0], *zeros = tn_input(call, 3);
   const bool bytes = data->dtype == TN_U8;
   gathered g = {.rank = data->rank, .block = a->block_size, .bits = bytes ? (uint32_t)a->bits : 4};
   if (bytes && a->bits != 2 && a->bits != 4 && a->bits != 8)
@@ -70,7 +70,7 @@ static double number(const tn_tensor *t, uint32_t bits, int64_t k) {
 
 /* The zero point of the block with scale number `scale`. */
 static double zero_of(const tn_call *call, const gathered *g, int64_t scale) {
-  const tn_tensor *zeros = input_of(call, 3);
+  const tn_tensor *zeros = tn_input(call, 3);
   if (!zeros) return call->inputs[0]->dtype == TN_U8 ? (double)(1u << (g->bits - 1)) : 0;
   if (zeros->dtype != TN_U8) return number(zeros, 4, scale);
   const int64_t row = scale / g->n_blocks, bytes = zeros->shape[g->rank - 1];
@@ -88,7 +88,7 @@ tn_status gather_block_quantized_reference(const tn_call *call) {
   const tn_tensor *y = call->outputs[0], *indices = call->inputs[1];
   gathered g = {0};
   tn_status s = make(call, &g);
-  for (int64_t k = 0; !s && k < elements(y); k++) {
+  for (int64_t k = 0; !s && k < tn_elements(y); k++) {
     int64_t at[2 * TN_MAX_RANK], rest = k, index = 0, from = 0, scale = 0;
     for (int32_t d = y->rank - 1; d >= 0; d--) at[d] = rest % y->shape[d], rest /= y->shape[d];
     for (int32_t d = 0; d < indices->rank; d++)
@@ -107,7 +107,7 @@ tn_status gather_block_quantized_reference(const tn_call *call) {
 }
 
 tn_status gather_block_quantized_plan(const tn_call *call, tn_kernel_plan *out) {
-  out->items[0] = elements(call->outputs[0]);
+  out->items[0] = tn_elements(call->outputs[0]);
   out->grain[0] = 8000;
   out->cost_ns = (double)out->items[0] + 300;
   return TN_OK;
@@ -183,7 +183,7 @@ tn_status gather_block_quantized_c(const tn_call *call, uint32_t stage, int64_t 
   gathered g = {0};
   tn_status s = make(call, &g);
   if (s) return s;
-  const int64_t behind = product_of(g.dims, g.gather + 1, g.rank), n_chosen = elements(indices),
+  const int64_t behind = product_of(g.dims, g.gather + 1, g.rank), n_chosen = tn_elements(indices),
                 size = g.dims[g.gather];
   for (int64_t k = begin, n; k < end; k += n) {
     int64_t chosen = (int64_t)load(indices, k / behind % n_chosen);

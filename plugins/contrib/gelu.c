@@ -6,16 +6,16 @@
 #include "builder.h"
 
 tn_status bias_gelu_infer(const tn_call *call) {
-  const tn_tensor *x = call->inputs[0], *bias = input_of(call, 1);
+  const tn_tensor *x = call->inputs[0], *bias = tn_input(call, 1);
   if (bias && (bias->rank != 1 || x->rank < 1 || bias->shape[0] != x->shape[x->rank - 1]))
     return call->host->fail(call->ctx, TN_ERR_SHAPE, "the bias does not have one value per column");
   return tn_infer_like(call, 0, 0);
 }
 
 static tn_status reference(const tn_call *call, double (*f)(double x, double alpha), double alpha) {
-  const tn_tensor *bias = input_of(call, 1);
-  const int64_t n = bias ? elements(bias) : 1;
-  for (int64_t k = 0; k < elements(call->inputs[0]); k++)
+  const tn_tensor *bias = tn_input(call, 1);
+  const int64_t n = bias ? tn_elements(bias) : 1;
+  for (int64_t k = 0; k < tn_elements(call->inputs[0]); k++)
     store(call->outputs[0], k, f(load(call->inputs[0], k) + load_or(bias, k % n, 0), alpha));
   return TN_OK;
 }
@@ -42,7 +42,7 @@ static tn_status lower(const tn_call *call, tn_graph *graph, int32_t node, const
 }
 
 tn_status gelu_lower(const tn_call *call, tn_graph *graph, int32_t node) {
-  return lower(call, graph, node, "Gelu", build_attr_str("approximate", "none"));
+  return lower(call, graph, node, "Gelu", tn_attr_str("approximate", "none"));
 }
 
 tn_status bias_gelu_lower(const tn_call *call, tn_graph *graph, int32_t node) {
@@ -50,10 +50,10 @@ tn_status bias_gelu_lower(const tn_call *call, tn_graph *graph, int32_t node) {
 }
 
 tn_status fast_gelu_lower(const tn_call *call, tn_graph *graph, int32_t node) {
-  return lower(call, graph, node, "Gelu", build_attr_str("approximate", "tanh"));
+  return lower(call, graph, node, "Gelu", tn_attr_str("approximate", "tanh"));
 }
 
 tn_status quick_gelu_lower(const tn_call *call, tn_graph *graph, int32_t node) {
   return lower(call, graph, node, "Swish",
-               build_attr_float("alpha", ((const tn_quick_gelu_attrs *)call->attrs)->alpha));
+               tn_attr_float("alpha", ((const tn_quick_gelu_attrs *)call->attrs)->alpha));
 }

@@ -5,7 +5,7 @@
 #include <math.h>
 
 static tn_status make_rows(const tn_call *call, grouped *g) {
-  const tn_tensor *q = call->inputs[QUERY], *k = input_of(call, KEY), *v = input_of(call, VALUE);
+  const tn_tensor *q = call->inputs[QUERY], *k = tn_input(call, KEY), *v = tn_input(call, VALUE);
   g->packed = !k;
   if (q->rank != 3 || g->heads < 1 || g->kv_heads < 1 || g->heads % g->kv_heads || !k != !v)
     return fail(
@@ -30,7 +30,7 @@ static tn_status make_rows(const tn_call *call, grouped *g) {
 }
 
 static tn_status make_cache(const tn_call *call, grouped *g) {
-  const tn_tensor *k = input_of(call, PAST_KEY), *v = input_of(call, PAST_VALUE);
+  const tn_tensor *k = tn_input(call, PAST_KEY), *v = tn_input(call, PAST_VALUE);
   if (!k != !v) return fail(call, TN_ERR_INVALID, "past_key and past_value come together");
   if (k) {
     if (k->rank != 4 || v->rank != 4 || k->shape[0] != g->batch || k->shape[1] != g->kv_heads ||
@@ -42,21 +42,21 @@ static tn_status make_cache(const tn_call *call, grouped *g) {
     g->past = k->shape[2];
   }
   const tn_tensor *lengths = call->inputs[LENGTHS];
-  if (elements(lengths) != g->batch || elements(call->inputs[TOTAL]) != 1)
+  if (tn_elements(lengths) != g->batch || tn_elements(call->inputs[TOTAL]) != 1)
     return fail(call, TN_ERR_SHAPE,
                 "seqlens_k has one value per batch, total_sequence_length is one value");
   return TN_OK;
 }
 
 static tn_status make_rotary(const tn_call *call, grouped *g) {
-  const tn_tensor *cosines = input_of(call, COSINES), *sines = input_of(call, SINES),
-                  *positions = input_of(call, POSITIONS);
+  const tn_tensor *cosines = tn_input(call, COSINES), *sines = tn_input(call, SINES),
+                  *positions = tn_input(call, POSITIONS);
   if (!((const tn_group_query_attention_attrs *)call->attrs)->do_rotary) return TN_OK;
   if (!cosines || !sines || cosines->rank != 2 || sines->rank != 2 ||
       cosines->shape[0] != sines->shape[0] || cosines->shape[1] != sines->shape[1] ||
       2 * cosines->shape[1] > g->size)
     return fail(call, TN_ERR_SHAPE, "cos_cache and sin_cache are [positions, at most half a head]");
-  if (positions && elements(positions) != g->batch * g->n_q)
+  if (positions && tn_elements(positions) != g->batch * g->n_q)
     return fail(call, TN_ERR_SHAPE, "position_ids is not [batch, queries]");
   g->turned = 2 * cosines->shape[1];
   return TN_OK;
@@ -70,10 +70,10 @@ tn_status grouped_sizes(const tn_call *call, grouped *out) {
                .softcap = a->softcap,
                .window = a->local_window_size,
                .interleaved = a->rotary_interleaved != 0,
-               .sinking = a->smooth_softmax == 1 || input_of(call, SINK)};
+               .sinking = a->smooth_softmax == 1 || tn_input(call, SINK)};
   if (g.window != -1 && g.window < 1)
     return fail(call, TN_ERR_INVALID, "local_window_size is -1 or more than 0");
-  if (input_of(call, SINK) && elements(call->inputs[SINK]) != g.heads)
+  if (tn_input(call, SINK) && tn_elements(call->inputs[SINK]) != g.heads)
     return fail(call, TN_ERR_SHAPE, "head_sink does not have one value per head");
   tn_status s = make_rows(call, &g);
   if (!s) s = make_cache(call, &g);
@@ -88,7 +88,7 @@ tn_status grouped_of(const tn_call *call, grouped *out) {
   if (s) return s;
   out->total = ((const int32_t *)call->inputs[TOTAL]->data)[0];
   out->present = tn_max_i64(out->past, out->total);
-  const tn_tensor *bias = input_of(call, BIAS);
+  const tn_tensor *bias = tn_input(call, BIAS);
   if (out->total < out->n_q)
     return fail(call, TN_ERR_INVALID, "total_sequence_length is less than the new keys");
   if (bias && (bias->rank != 4 || (bias->shape[0] != 1 && bias->shape[0] != out->batch) ||
@@ -136,7 +136,7 @@ tn_status grouped_before(const tn_call *call, const grouped *g, int64_t b, int64
 
 tn_status grouped_table_row(const tn_call *call, const grouped *g, int64_t b, int64_t before,
                             int64_t i, int64_t *out) {
-  const tn_tensor *positions = input_of(call, POSITIONS);
+  const tn_tensor *positions = tn_input(call, POSITIONS);
   *out = positions ? ((const int64_t *)positions->data)[b * g->n_q + i] : before + i;
   if (*out < 0 || *out >= call->inputs[COSINES]->shape[0])
     return fail(call, TN_ERR_INVALID, "a position is beyond the rows of cos_cache");
@@ -188,7 +188,7 @@ static double reference_score(const tn_call *call, const grouped *g, int64_t b, 
            load(call->outputs[1], (kv * g->present + j) * g->size + c);
   sum *= g->scale;
   if (g->softcap > 0) sum = g->softcap * tanh(sum / g->softcap);
-  if (!input_of(call, BIAS)) return sum;
+  if (!tn_input(call, BIAS)) return sum;
   const double more = load(call->inputs[BIAS], bias_row(call, g, b, h, i) + j);
   return isinf(more) && more < 0 ? more : sum + more;
 }

@@ -65,7 +65,7 @@ static inline int64_t bias_row(const tn_call *call, const grouped *g, int64_t b,
 
 /* The score of a key that every query sees and that has no value: head_sink of the head, or 0. */
 static inline double sink_of(const tn_call *call, int64_t h) {
-  return input_of(call, SINK) ? load(call->inputs[SINK], h) : 0;
+  return tn_input(call, SINK) ? load(call->inputs[SINK], h) : 0;
 }
 
 #endif

@@ -1,10 +1,10 @@
-/* Kernels of GroupQueryAttention: tiled attention (base/flash_simd.h), the rows of all heads that
- * share keys together.
+/* Kernels of GroupQueryAttention: tiled attention (tenon/kit/flash_simd.h), the rows of all heads
+ * that share keys together.
  *
  * Stages: the new cache; keys and values packed into panels, where several blocks of rows meet
  * them; the attention. A head with one block writes its part of the cache on the way. */
-#include "base/flash_simd.h"
 #include "group_query.h"
+#include "tenon/kit/flash_simd.h"
 
 typedef struct rows_of {
   grouped g;
@@ -92,7 +92,7 @@ static char *cache(const tn_call *call, int which, int64_t element) {
 
 /* Where a head's part of the past is, if that is not where the new cache is to be; else NULL. */
 static const char *past_of(const tn_call *call, const rows_of *w, int which, int64_t head) {
-  const tn_tensor *past = input_of(call, which == 1 ? PAST_KEY : PAST_VALUE);
+  const tn_tensor *past = tn_input(call, which == 1 ? PAST_KEY : PAST_VALUE);
   if (!past || past->data == call->outputs[which]->data) return NULL;
   return (const char *)past->data + head * w->g.past * w->g.size * flash_bytes(past->dtype);
 }
@@ -161,7 +161,7 @@ static tn_status pack(const tn_call *call, const rows_of *w, int64_t item, float
 static tn_status begin_rows(const tn_call *call, const rows_of *w, flash_block *b, int64_t head,
                             int64_t first, int64_t before, float *room) {
   const grouped *g = &w->g;
-  const tn_tensor *bias = input_of(call, BIAS);
+  const tn_tensor *bias = tn_input(call, BIAS);
   const int64_t batch = head / g->kv_heads, kv = head % g->kv_heads;
   if (bias) b->mask_dtype = bias->dtype;
   for (int64_t r = 0; r < b->n; r++) {

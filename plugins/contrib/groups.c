@@ -14,7 +14,7 @@ typedef struct normed { /* what the two attribute structs have in common */
 } normed;
 
 static tn_status check(const tn_call *call, normed n, normed *out) {
-  const tn_tensor *x = call->inputs[X], *skip = input_of(call, SKIP), *bias = input_of(call, BIAS);
+  const tn_tensor *x = call->inputs[X], *skip = tn_input(call, SKIP), *bias = tn_input(call, BIAS);
   if (x->rank != 4) return fail(call, TN_ERR_SHAPE, "X is no image of rank 4");
   n.batch = x->shape[0];
   n.channels = x->shape[n.channels_last ? 3 : 1];
@@ -32,7 +32,7 @@ static tn_status check(const tn_call *call, normed n, normed *out) {
   bool whole = skip && skip->rank == 4;
   for (int32_t k = 0; whole && k < 4; k++) whole = skip->shape[k] == x->shape[k];
   const bool row = skip && (skip->rank == 2 || skip->rank == 4) && last == n.channels &&
-                   elements(skip) == n.batch * n.channels && skip->shape[0] == n.batch;
+                   tn_elements(skip) == n.batch * n.channels && skip->shape[0] == n.batch;
   if ((skip && !whole && !row) || (bias && (bias->rank != 1 || bias->shape[0] != n.channels)))
     return fail(call, TN_ERR_SHAPE, "skip or bias does not fit X");
   *out = n;
@@ -67,8 +67,8 @@ tn_status skip_group_norm_infer(const tn_call *call) {
 
 static int32_t normalised(builder *b, const normed *n, int32_t x) {
   int32_t y;
-  const tn_attr attrs[2] = {build_attr_int("num_groups", n->groups),
-                            build_attr_float("epsilon", n->epsilon)};
+  const tn_attr attrs[2] = {tn_attr_int("num_groups", n->groups),
+                            tn_attr_float("epsilon", n->epsilon)};
   if (n->channels_last) x = build_move_channels(b, x, 4, false);
   int32_t inputs[3] = {x, build_input(b, GAMMA), build_input(b, BETA)};
   for (int k = 1; k < 3; k++)
@@ -111,9 +111,9 @@ static int64_t place(const normed *n, int64_t image, int64_t pixel, int64_t chan
 }
 
 static double sum_at(const tn_call *call, const normed *n, int64_t image, int64_t at, int64_t c) {
-  const tn_tensor *skip = input_of(call, SKIP), *x = call->inputs[X];
-  double v = load(x, at) + load_or(input_of(call, BIAS), c, 0);
-  if (skip) v += load(skip, elements(skip) == elements(x) ? at : image * n->channels + c);
+  const tn_tensor *skip = tn_input(call, SKIP), *x = call->inputs[X];
+  double v = load(x, at) + load_or(tn_input(call, BIAS), c, 0);
+  if (skip) v += load(skip, tn_elements(skip) == tn_elements(x) ? at : image * n->channels + c);
   return v;
 }
 

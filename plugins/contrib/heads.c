@@ -4,7 +4,7 @@
 #include <math.h>
 
 static tn_status mask_form(const tn_call *call, heads *h) {
-  const tn_tensor *m = input_of(call, h->mask);
+  const tn_tensor *m = tn_input(call, h->mask);
   h->form = MASK_NONE;
   if (!m) return TN_OK;
   const bool batch = m->rank > 0 && m->shape[0] == h->batch;
@@ -26,7 +26,7 @@ static tn_status mask_form(const tn_call *call, heads *h) {
 }
 
 tn_status heads_complete(const tn_call *call, heads *h) {
-  const tn_tensor *bias = input_of(call, h->bias);
+  const tn_tensor *bias = tn_input(call, h->bias);
   tn_status s = tn_add_i64(h->past, h->n_new, &h->total);
   if (!s) s = mask_form(call, h);
   if (s) return s;
@@ -101,9 +101,9 @@ static int32_t additive_mask(builder *b, const heads *h) {
 void heads_build(builder *b, const heads *h, const int32_t qkv[3], const int32_t past[2],
                  int32_t out[3]) {
   const int32_t inputs[6] = {qkv[0], qkv[1], qkv[2], additive_mask(b, h), past[0], past[1]};
-  const tn_attr attrs[4] = {
-      build_attr_int("q_num_heads", h->heads), build_attr_int("kv_num_heads", h->heads),
-      build_attr_int("is_causal", h->causal), build_attr_float("scale", h->scale)};
+  const tn_attr attrs[4] = {tn_attr_int("q_num_heads", h->heads),
+                            tn_attr_int("kv_num_heads", h->heads),
+                            tn_attr_int("is_causal", h->causal), tn_attr_float("scale", h->scale)};
   build_node(b, "Attention", inputs, 6, attrs, 4, out, 3);
 }
 
@@ -128,7 +128,7 @@ int32_t heads_present(builder *b, const heads *h, const int32_t halves[2]) {
 /* What is added to the score of row i and key j. */
 static double added(const tn_call *call, const heads *h, int64_t b, int64_t head, int64_t i,
                     int64_t j) {
-  const tn_tensor *m = input_of(call, h->mask), *bias = input_of(call, h->bias);
+  const tn_tensor *m = tn_input(call, h->mask), *bias = tn_input(call, h->bias);
   bool ok = true;
   switch (h->form) {
     case MASK_ENDS: ok = (double)j < load(m, b); break;

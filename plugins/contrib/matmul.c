@@ -77,9 +77,8 @@ tn_status fused_mat_mul_lower(const tn_call *call, tn_graph *graph, int32_t node
   if (s) return s;
   if (call->inputs[0]->rank == 2 &&
       call->inputs[1]->rank == 2) { /* Gemm needs no transposed copies */
-    const tn_attr attrs[3] = {build_attr_int("transA", a->transA),
-                              build_attr_int("transB", a->transB),
-                              build_attr_float("alpha", a->alpha)};
+    const tn_attr attrs[3] = {tn_attr_int("transA", a->transA), tn_attr_int("transB", a->transB),
+                              tn_attr_float("alpha", a->alpha)};
     build_node(&b, "Gemm", (int32_t[]){build_input(&b, 0), build_input(&b, 1)}, 2, attrs, 3, &y, 1);
   } else {
     y = build_binary(&b, "MatMul", ordered(&b, 0, perm[0]), ordered(&b, 1, perm[1]));

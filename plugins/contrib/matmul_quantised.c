@@ -13,7 +13,7 @@ typedef struct places {
 static const places to_float = {2, 3, 4, 5, 6}, dynamic = {-1, 2, -1, 3, 4};
 
 static const tn_tensor *at(const tn_call *call, int place) {
-  return place < 0 ? NULL : input_of(call, (uint32_t)place);
+  return place < 0 ? NULL : tn_input(call, (uint32_t)place);
 }
 
 static tn_status make(const tn_call *call, const places *w, product *out) {
@@ -23,10 +23,10 @@ static tn_status make(const tn_call *call, const places *w, product *out) {
             per_column[3] = {w->b_scale, w->b_zero, w->bias};
   bool fits = true;
   for (int k = 0; k < 2 && !s; k++)
-    fits = fits && (!at(call, per_tensor[k]) || elements(at(call, per_tensor[k])) == 1);
+    fits = fits && (!at(call, per_tensor[k]) || tn_elements(at(call, per_tensor[k])) == 1);
   for (int k = 0; k < 3 && !s; k++) {
     const tn_tensor *t = at(call, per_column[k]);
-    const bool single = t && elements(t) == 1 && k < 2,
+    const bool single = t && tn_elements(t) == 1 && k < 2,
                column = t && t->rank == 1 && t->shape[0] == out->n;
     fits = fits && (!t || single || column);
   }
@@ -146,13 +146,13 @@ static tn_status reference(const tn_call *call, const places *w, left f, double 
 
 tn_status mat_mul_integer_to_float_reference(const tn_call *call) {
   return reference(call, &to_float, left_given, load(call->inputs[2], 0),
-                   load_or(input_of(call, 4), 0, 0));
+                   load_or(tn_input(call, 4), 0, 0));
 }
 
 /* Scale and zero point in f32, as DynamicQuantizeLinear says. */
 tn_status dynamic_quantize_mat_mul_reference(const tn_call *call) {
   float lo = 0, hi = 0;
-  for (int64_t k = 0; k < elements(call->inputs[0]); k++) {
+  for (int64_t k = 0; k < tn_elements(call->inputs[0]); k++) {
     const float v = (float)load(call->inputs[0], k);
     lo = v < lo ? v : lo;
     hi = v > hi ? v : hi;

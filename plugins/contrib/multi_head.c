@@ -10,7 +10,7 @@ enum { QUERY, KEY, VALUE, BIAS, MASK, SCORE_BIAS, PAST_KEY, PAST_VALUE, PAST_LEN
 enum { APART, PACKED_QKV, PACKED_KV, HEADS_FIRST };
 
 static tn_status sizes(const tn_call *call, heads *h, int *out_way) {
-  const tn_tensor *q = call->inputs[QUERY], *k = input_of(call, KEY), *v = input_of(call, VALUE);
+  const tn_tensor *q = call->inputs[QUERY], *k = tn_input(call, KEY), *v = tn_input(call, VALUE);
   const int64_t n = ((const tn_multi_head_attention_attrs *)call->attrs)->num_heads;
   bool fits = n > 0;
   h->heads = n;
@@ -42,15 +42,15 @@ static tn_status sizes(const tn_call *call, heads *h, int *out_way) {
 
 static tn_status make(const tn_call *call, heads *out, int *out_way) {
   const tn_multi_head_attention_attrs *a = call->attrs;
-  const tn_tensor *bias = input_of(call, BIAS), *k = input_of(call, PAST_KEY),
-                  *v = input_of(call, PAST_VALUE);
+  const tn_tensor *bias = tn_input(call, BIAS), *k = tn_input(call, PAST_KEY),
+                  *v = tn_input(call, PAST_VALUE);
   heads h = {.scale = a->scale,
              .filter = a->mask_filter_value,
              .causal = a->unidirectional != 0,
              .dtype = call->inputs[QUERY]->dtype,
              .mask = MASK,
              .bias = SCORE_BIAS};
-  if (input_of(call, PAST_LENGTH) || input_of(call, INDIRECTION) || tn_has_output(call, 3))
+  if (tn_input(call, PAST_LENGTH) || tn_input(call, INDIRECTION) || tn_has_output(call, 3))
     return fail(call, TN_ERR_UNSUPPORTED,
                 "not supported: past_sequence_length, cache_indirection and qk");
   tn_status s = sizes(call, &h, out_way);
@@ -134,7 +134,7 @@ static double element(const tn_call *call, const heads *h, int way, int which, i
                       int64_t head, int64_t j, int64_t c) {
   const int64_t rows = which ? h->n_new : h->n_q, size = which == 2 ? h->v_size : h->size,
                 row = b * rows + j;
-  const tn_tensor *bias = input_of(call, BIAS);
+  const tn_tensor *bias = tn_input(call, BIAS);
   const double more = bias ? load(bias, which * h->heads * h->size + head * size + c) : 0;
   if (way == PACKED_QKV)
     return more + load(call->inputs[QUERY], ((row * h->heads + head) * 3 + which) * size + c);
@@ -149,7 +149,7 @@ static double element(const tn_call *call, const heads *h, int way, int which, i
 static void collect(const tn_call *call, const heads *h, int way, int which, double *to) {
   const int64_t past = which ? h->past : 0, rows = past + (which ? h->n_new : h->n_q),
                 size = which == 2 ? h->v_size : h->size;
-  tn_tensor *present = which ? output_of(call, (uint32_t)which) : NULL;
+  tn_tensor *present = which ? tn_output(call, (uint32_t)which) : NULL;
   for (int64_t k = 0; k < h->batch * h->heads * rows * size; k++) {
     const int64_t c = k % size, j = k / size % rows, head = k / size / rows % h->heads,
                   b = k / size / rows / h->heads;

@@ -37,10 +37,10 @@ tn_status skip_layer_normalization_infer(const tn_call *call) {
 
 static tn_status skip_reference(const tn_call *call, double epsilon, bool centred) {
   const tn_tensor *x = call->inputs[0], *skip = call->inputs[1], *gamma = call->inputs[2];
-  const tn_tensor *beta = centred ? input_of(call, 3) : NULL,
-                  *bias = input_of(call, centred ? 4 : 3);
-  const int64_t n = width_of(x), repeat = elements(skip);
-  for (int64_t row = 0; n && row < elements(x) / n; row++) {
+  const tn_tensor *beta = centred ? tn_input(call, 3) : NULL,
+                  *bias = tn_input(call, centred ? 4 : 3);
+  const int64_t n = width_of(x), repeat = tn_elements(skip);
+  for (int64_t row = 0; n && row < tn_elements(x) / n; row++) {
     double mean = 0, power = 0;
     for (int pass = 0; pass < 3; pass++) {
       const double inverse = 1 / sqrt(power / (double)n + epsilon);
@@ -80,7 +80,7 @@ static tn_status plan_rows(int64_t rows, int64_t n, tn_kernel_plan *out) {
 
 tn_status skip_layer_normalization_plan(const tn_call *call, tn_kernel_plan *out) {
   const int64_t n = width_of(call->inputs[0]);
-  return plan_rows(n ? elements(call->inputs[0]) / n : 0, n, out);
+  return plan_rows(n ? tn_elements(call->inputs[0]) / n : 0, n, out);
 }
 
 enum { PARTS = 16 };
@@ -117,11 +117,11 @@ static const float *floats(const tn_tensor *t) { return t ? t->data : NULL; }
 static tn_status skip_run(const tn_call *call, double epsilon, bool centred, int64_t begin,
                           int64_t end) {
   const int64_t n = width_of(call->inputs[0]),
-                repeat = elements(call->inputs[1]) / tn_max_i64(n, 1);
+                repeat = tn_elements(call->inputs[1]) / tn_max_i64(n, 1);
   const float *x = call->inputs[0]->data, *skip = call->inputs[1]->data,
               *gamma = call->inputs[2]->data;
-  const float *beta = centred ? floats(input_of(call, 3)) : NULL,
-              *bias = floats(input_of(call, centred ? 4 : 3));
+  const float *beta = centred ? floats(tn_input(call, 3)) : NULL,
+              *bias = floats(tn_input(call, centred ? 4 : 3));
   for (int64_t row = begin; row < end; row++) {
     const float *from = x + row * n, *more = skip + row % repeat * n;
     float *y = (float *)call->outputs[0]->data + row * n, mean, inverse;
@@ -163,7 +163,7 @@ static bool like_ids(const tn_tensor *t, const tn_tensor *ids, bool any_batch) {
 tn_status embed_layer_normalization_infer(const tn_call *call) {
   const tn_tensor *ids = call->inputs[IDS], *words = call->inputs[WORDS],
                   *positions = call->inputs[POSITIONS];
-  const tn_tensor *segments = input_of(call, SEGMENTS);
+  const tn_tensor *segments = tn_input(call, SEGMENTS);
   if (ids->rank != 2 || words->rank != 2 || positions->rank != 2 ||
       (segments && segments->rank != 2))
     return fail(call, TN_ERR_SHAPE, "input_ids and the embeddings have rank 2");
@@ -171,12 +171,12 @@ tn_status embed_layer_normalization_infer(const tn_call *call) {
   if (positions->shape[1] != n || (segments && segments->shape[1] != n) ||
       !is_row(call->inputs[GAMMA], n) || !is_row(call->inputs[BETA], n))
     return fail(call, TN_ERR_SHAPE, "the embeddings, gamma and beta differ in width");
-  if (!like_ids(input_of(call, SEGMENT_IDS), ids, false) ||
-      !like_ids(input_of(call, MASK), ids, false) ||
-      !like_ids(input_of(call, POSITION_IDS), ids, true))
+  if (!like_ids(tn_input(call, SEGMENT_IDS), ids, false) ||
+      !like_ids(tn_input(call, MASK), ids, false) ||
+      !like_ids(tn_input(call, POSITION_IDS), ids, true))
     return fail(call, TN_ERR_SHAPE,
                 "segment_ids, mask or position_ids does not have the shape of input_ids");
-  if (!input_of(call, SEGMENT_IDS) != !segments)
+  if (!tn_input(call, SEGMENT_IDS) != !segments)
     return fail(call, TN_ERR_INVALID, "segment_ids and segment_embedding come together");
   const int64_t dims[3] = {ids->shape[0], ids->shape[1], n};
   tn_infer_shape(call, 0, words->dtype, 3, dims);
@@ -191,7 +191,7 @@ typedef struct token {
   int64_t word, position, segment;
 } token;
 static tn_status token_of(const tn_call *call, int64_t item, token *out) {
-  const tn_tensor *segment = input_of(call, SEGMENT_IDS), *position = input_of(call, POSITION_IDS);
+  const tn_tensor *segment = tn_input(call, SEGMENT_IDS), *position = tn_input(call, POSITION_IDS);
   const int64_t n = call->inputs[IDS]->shape[1];
   out->word = ((const int32_t *)call->inputs[IDS]->data)[item];
   out->segment = segment ? ((const int32_t *)segment->data)[item] : -1;
@@ -206,7 +206,7 @@ static tn_status token_of(const tn_call *call, int64_t item, token *out) {
 }
 
 static void count_mask(const tn_call *call) {
-  const tn_tensor *mask = input_of(call, MASK);
+  const tn_tensor *mask = tn_input(call, MASK);
   if (!tn_has_output(call, 1)) return;
   for (int64_t b = 0; b < call->inputs[IDS]->shape[0]; b++) {
     int32_t ones = 0;
@@ -219,7 +219,7 @@ static void count_mask(const tn_call *call) {
 tn_status embed_layer_normalization_reference(const tn_call *call) {
   const double epsilon = ((const tn_embed_layer_normalization_attrs *)call->attrs)->epsilon;
   const int64_t n = call->inputs[WORDS]->shape[1];
-  for (int64_t item = 0; item < elements(call->inputs[IDS]); item++) {
+  for (int64_t item = 0; item < tn_elements(call->inputs[IDS]); item++) {
     token t;
     tn_status s = token_of(call, item, &t);
     if (s) return s;
@@ -246,7 +246,7 @@ tn_status embed_layer_normalization_reference(const tn_call *call) {
 tn_status embed_layer_normalization_plan(const tn_call *call, tn_kernel_plan *out) {
   out->n_stages = 2;
   out->items[1] = tn_has_output(call, 1);
-  return plan_rows(elements(call->inputs[IDS]), call->inputs[WORDS]->shape[1], out);
+  return plan_rows(tn_elements(call->inputs[IDS]), call->inputs[WORDS]->shape[1], out);
 }
 
 tn_status embed_layer_normalization_f32_c(const tn_call *call, uint32_t stage, int64_t begin,
@@ -258,7 +258,7 @@ tn_status embed_layer_normalization_f32_c(const tn_call *call, uint32_t stage, i
   }
   const int64_t n = call->inputs[WORDS]->shape[1];
   const float *words = call->inputs[WORDS]->data, *positions = call->inputs[POSITIONS]->data,
-              *segments = floats(input_of(call, SEGMENTS));
+              *segments = floats(tn_input(call, SEGMENTS));
   for (int64_t item = begin; item < end; item++) {
     float *y = (float *)call->outputs[0]->data + item * n, mean, inverse;
     token t;
@@ -280,7 +280,7 @@ tn_status embed_layer_normalization_f32_c(const tn_call *call, uint32_t stage, i
 static tn_status rename_node(const tn_call *call, tn_graph *graph, int32_t node, const char *op,
                              uint32_t n_inputs, uint32_t n_outputs, int64_t axis, double epsilon) {
   builder b = build_begin(call, graph, node);
-  const tn_attr attrs[2] = {build_attr_int("axis", axis), build_attr_float("epsilon", epsilon)};
+  const tn_attr attrs[2] = {tn_attr_int("axis", axis), tn_attr_float("epsilon", epsilon)};
   int32_t inputs[3], outputs[3];
   for (uint32_t k = 0; k < n_inputs; k++) inputs[k] = build_input(&b, k);
   build_node(&b, op, inputs, n_inputs, attrs, 2, outputs, n_outputs);

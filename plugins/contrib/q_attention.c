@@ -5,22 +5,22 @@
 enum { INPUT, WEIGHT, BIAS, INPUT_SCALE, WEIGHT_SCALE, MASK, INPUT_ZERO, WEIGHT_ZERO, PAST };
 
 static bool per_column(const tn_tensor *t, int64_t n) {
-  return !t || elements(t) == 1 || (t->rank == 1 && t->shape[0] == n);
+  return !t || tn_elements(t) == 1 || (t->rank == 1 && t->shape[0] == n);
 }
 
 static tn_status make(const tn_call *call, heads *out) {
   const tn_q_attention_attrs *a = call->attrs;
   const tn_tensor *x = call->inputs[INPUT], *w = call->inputs[WEIGHT], *bias = call->inputs[BIAS],
-                  *past = input_of(call, PAST), *zero = input_of(call, INPUT_ZERO);
+                  *past = tn_input(call, PAST), *zero = tn_input(call, INPUT_ZERO);
   if (a->do_rotary || a->past_present_share_buffer)
     return fail(call, TN_ERR_UNSUPPORTED, "not supported: do_rotary and past_present_share_buffer");
   if (x->rank != 3 || w->rank != 2 || w->shape[0] != x->shape[2] || w->shape[1] % 3 ||
       a->num_heads < 1 || w->shape[1] / 3 % a->num_heads || w->shape[1] < 1 || bias->rank != 1 ||
       bias->shape[0] != w->shape[1])
     return fail(call, TN_ERR_SHAPE, "input, weight, bias and num_heads do not fit together");
-  if (elements(call->inputs[INPUT_SCALE]) != 1 || (zero && elements(zero) != 1) ||
+  if (tn_elements(call->inputs[INPUT_SCALE]) != 1 || (zero && tn_elements(zero) != 1) ||
       !per_column(call->inputs[WEIGHT_SCALE], w->shape[1]) ||
-      !per_column(input_of(call, WEIGHT_ZERO), w->shape[1]))
+      !per_column(tn_input(call, WEIGHT_ZERO), w->shape[1]))
     return fail(call, TN_ERR_UNSUPPORTED,
                 "not supported: scales or zero points other than one for all of the input, and one "
                 "for all or each column of the weight");
@@ -57,8 +57,8 @@ tn_status q_attention_flops(const tn_call *call, double *out_flops) {
   heads h = {0};
   tn_status s = make(call, &h);
   if (!s)
-    *out_flops = heads_flops(&h) +
-                 2 * (double)elements(call->inputs[INPUT]) * (double)call->inputs[WEIGHT]->shape[1];
+    *out_flops = heads_flops(&h) + 2 * (double)tn_elements(call->inputs[INPUT]) *
+                                       (double)call->inputs[WEIGHT]->shape[1];
   return s;
 }
 
@@ -67,7 +67,7 @@ static void project(builder *b, const heads *h, int32_t out[3]) {
   const int64_t hidden = h->heads * h->size, sizes[3] = {hidden, hidden, hidden};
   int32_t zeros[2] = {build_input(b, INPUT_ZERO), build_input(b, WEIGHT_ZERO)}, all;
   if (zeros[0] >= 0) zeros[0] = build_scalar_of(b, zeros[0]);
-  if (zeros[1] >= 0 && elements(b->call->inputs[WEIGHT_ZERO]) == 1)
+  if (zeros[1] >= 0 && tn_elements(b->call->inputs[WEIGHT_ZERO]) == 1)
     zeros[1] = build_scalar_of(b, zeros[1]);
   const int32_t operands[7] = {build_input(b, INPUT),
                                build_input(b, WEIGHT),
@@ -99,8 +99,8 @@ tn_status q_attention_lower(const tn_call *call, tn_graph *graph, int32_t node) 
 /* Element c of row `row` (of batch and queries) of the projection. */
 static double projected(const tn_call *call, int64_t row, int64_t column) {
   const tn_tensor *x = call->inputs[INPUT], *w = call->inputs[WEIGHT];
-  const double x_zero = load_or(input_of(call, INPUT_ZERO), 0, 0),
-               w_zero = load_or(input_of(call, WEIGHT_ZERO), column, 0);
+  const double x_zero = load_or(tn_input(call, INPUT_ZERO), 0, 0),
+               w_zero = load_or(tn_input(call, WEIGHT_ZERO), column, 0);
   double sum = 0;
   for (int64_t d = 0; d < x->shape[2]; d++)
     sum += (load(x, row * x->shape[2] + d) - x_zero) * (load(w, d * w->shape[1] + column) - w_zero);

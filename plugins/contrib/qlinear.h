@@ -14,7 +14,7 @@ typedef struct quantised {
 /* Scale and zero point, inputs `scale` and scale + 1 of the call. Their data must be there. */
 static inline quantised quantised_of(const tn_call *call, uint32_t scale) {
   return (quantised){(float)load(call->inputs[scale], 0),
-                     (float)load_or(input_of(call, scale + 1), 0, 0)};
+                     (float)load_or(tn_input(call, scale + 1), 0, 0)};
 }
 
 /* In f32, as DequantizeLinear and QuantizeLinear. */
@@ -38,8 +38,8 @@ static inline double byte_value(uint32_t dtype, uint8_t b) {
  * have one element. */
 static inline tn_status check_scalars(const tn_call *call, const uint32_t *which, int n) {
   for (int k = 0; k < n; k++) {
-    const tn_tensor *t = input_of(call, which[k]);
-    if (t && elements(t) != 1)
+    const tn_tensor *t = tn_input(call, which[k]);
+    if (t && tn_elements(t) != 1)
       return call->host->fail(
           call->ctx, TN_ERR_UNSUPPORTED,
           "input %u is not one value: only scales and zero points per tensor are supported",

@@ -1,7 +1,7 @@
 /* QLinearAdd and QLinearMul. */
-#include "base/place.h"
 #include "builder.h"
 #include "qlinear.h"
+#include "tenon/kit/coords.h"
 
 enum { A, A_SCALE, A_ZERO, B, B_SCALE, B_ZERO, C_SCALE, C_ZERO };
 
@@ -21,9 +21,9 @@ static tn_status reference(const tn_call *call, bool product) {
   const quantised a = quantised_of(call, A_SCALE), b = quantised_of(call, B_SCALE),
                   c = quantised_of(call, C_SCALE);
   const tn_tensor *y = call->outputs[0], *pair[2] = {call->inputs[A], call->inputs[B]};
-  for (int64_t k = 0; k < elements(y); k++) {
-    const double x0 = dequantise(a, load(pair[0], tn_place_broadcast(pair[0], y, k))),
-                 x1 = dequantise(b, load(pair[1], tn_place_broadcast(pair[1], y, k)));
+  for (int64_t k = 0; k < tn_elements(y); k++) {
+    const double x0 = dequantise(a, load(pair[0], tn_index_broadcast(pair[0], y, k))),
+                 x1 = dequantise(b, load(pair[1], tn_index_broadcast(pair[1], y, k)));
     ((uint8_t *)y->data)[k] = quantise(y->dtype, c, product ? x0 * x1 : x0 + x1);
   }
   return TN_OK;

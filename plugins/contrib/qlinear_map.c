@@ -39,7 +39,7 @@ static tn_status map_reference(const tn_call *call, function f) {
   tn_status s = check_scalars(call, scalars, 4);
   if (s) return s;
   make_table(call, quantised_of(call, 1), quantised_of(call, 3), f, table);
-  map(table, call->inputs[0]->data, call->outputs[0]->data, elements(call->inputs[0]));
+  map(table, call->inputs[0]->data, call->outputs[0]->data, tn_elements(call->inputs[0]));
   return TN_OK;
 }
 
@@ -63,7 +63,7 @@ tn_status q_linear_sigmoid_lower(const tn_call *call, tn_graph *graph, int32_t n
 }
 tn_status q_linear_leaky_relu_lower(const tn_call *call, tn_graph *graph, int32_t node) {
   const tn_attr alpha =
-      build_attr_float("alpha", ((const tn_q_linear_leaky_relu_attrs *)call->attrs)->alpha);
+      tn_attr_float("alpha", ((const tn_q_linear_leaky_relu_attrs *)call->attrs)->alpha);
   return map_lower(call, graph, node, "LeakyRelu", &alpha, 1);
 }
 
@@ -102,7 +102,7 @@ tn_status q_linear_concat_infer(const tn_call *call) {
                     *zero = call->inputs[FIRST + EACH * k + 2];
     bool fits = t && scale && zero && t->rank == first->rank &&
                 t->dtype == call->inputs[1]->dtype && zero->dtype == t->dtype &&
-                scale->dtype == TN_F32 && elements(scale) == 1 && elements(zero) == 1;
+                scale->dtype == TN_F32 && tn_elements(scale) == 1 && tn_elements(zero) == 1;
     for (int32_t d = 0; fits && d < t->rank; d++)
       fits = d == axis || t->shape[d] == first->shape[d];
     if (!fits)

@@ -72,13 +72,14 @@ tn_status q_linear_average_pool_lower(const tn_call *call, tn_graph *graph, int3
     return call->host->fail(call->ctx, TN_ERR_INVALID,
                             "attribute 'kernel_shape' or 'auto_pad' is too long");
   if (a->auto_pad.size) memcpy(auto_pad, a->auto_pad.data, (size_t)a->auto_pad.size);
-  tn_attr attrs[6] = {build_attr_str("auto_pad", auto_pad),
-                      build_attr_int("ceil_mode", a->ceil_mode),
-                      build_attr_int("count_include_pad", a->count_include_pad),
-                      build_attr_ints("kernel_shape", a->kernel_shape.data, a->kernel_shape.size)};
+  tn_attr attrs[6] = {
+      tn_attr_str("auto_pad", auto_pad), tn_attr_int("ceil_mode", a->ceil_mode),
+      tn_attr_int("count_include_pad", a->count_include_pad),
+      tn_attr_ints("kernel_shape", (tn_ints){a->kernel_shape.data, a->kernel_shape.size})};
   uint32_t n = 4;
-  if (a->pads.size) attrs[n++] = build_attr_ints("pads", a->pads.data, a->pads.size);
-  if (a->strides.size) attrs[n++] = build_attr_ints("strides", a->strides.data, a->strides.size);
+  if (a->pads.size) attrs[n++] = tn_attr_ints("pads", (tn_ints){a->pads.data, a->pads.size});
+  if (a->strides.size)
+    attrs[n++] = tn_attr_ints("strides", (tn_ints){a->strides.data, a->strides.size});
   int32_t x = build_dequantised(&b, 0, 1, 2), y;
   if (a->channels_last) x = build_move_channels(&b, x, rank, false);
   build_node(&b, "AveragePool", &x, 1, attrs, n, &y, 1);

@@ -1,7 +1,7 @@
 /* QLinearSoftmax. */
-#include "base/axis.h"
 #include "builder.h"
 #include "qlinear.h"
+#include "tenon/kit/axis.h"
 
 static tn_axis_view view_of(const tn_call *call) {
   const tn_q_linear_softmax_attrs *a = call->attrs;
@@ -45,7 +45,7 @@ tn_status q_linear_softmax_lower(const tn_call *call, tn_graph *graph, int32_t n
   const tn_axis_view v = view_of(call);
   builder b = build_begin(call, graph, node);
   const bool flat = a->opset < 13;
-  const tn_attr axis = build_attr_int("axis", flat ? 1 : a->axis);
+  const tn_attr axis = tn_attr_int("axis", flat ? 1 : a->axis);
   int32_t from = build_dequantised(&b, 0, 1, 2), y;
   if (flat) from = build_reshape(&b, from, (int64_t[]){v.outer, v.n}, 2);
   build_node(&b, "Softmax", &from, 1, &axis, 1, &y, 1);

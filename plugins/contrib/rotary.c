@@ -31,7 +31,7 @@ static tn_status make(const tn_call *call, rotary *out) {
   r.turned = a->rotary_embedding_dim > 0 ? a->rotary_embedding_dim : r.size;
   fits = fits && r.turned <= r.size && 2 * cosines->shape[1] == r.turned;
   fits = fits &&
-         (elements(positions) == 1 ||
+         (tn_elements(positions) == 1 ||
           (positions->rank == 2 && positions->shape[0] == r.batch && positions->shape[1] == r.n));
   if (!fits)
     return call->host->fail(call->ctx, TN_ERR_SHAPE,
@@ -63,14 +63,14 @@ tn_status rotary_embedding_lower(const tn_call *call, tn_graph *graph, int32_t n
   rotary r;
   tn_status s = make(call, &r);
   if (s) return s;
-  const bool counted = elements(call->inputs[POSITIONS]) == 1 &&
+  const bool counted = tn_elements(call->inputs[POSITIONS]) == 1 &&
                        (r.batch != 1 || r.n != 1 || call->inputs[POSITIONS]->rank != 2);
   const int32_t positions = counted ? count_on(&b, &r) : build_input(&b, POSITIONS);
   const int32_t inputs[4] = {build_input(&b, X), build_input(&b, COSINES), build_input(&b, SINES),
                              positions};
-  const tn_attr attrs[3] = {build_attr_int("interleaved", a->interleaved),
-                            build_attr_int("num_heads", r.heads),
-                            build_attr_int("rotary_embedding_dim", r.turned)};
+  const tn_attr attrs[3] = {tn_attr_int("interleaved", a->interleaved),
+                            tn_attr_int("num_heads", r.heads),
+                            tn_attr_int("rotary_embedding_dim", r.turned)};
   int32_t y;
   build_node(&b, "RotaryEmbedding", inputs, 4, attrs, 3, &y, 1);
   return build_end(&b, &y, 1);
@@ -82,11 +82,11 @@ tn_status rotary_embedding_reference(const tn_call *call) {
   rotary r;
   tn_status s = make(call, &r);
   if (s) return s;
-  for (int64_t k = 0; k < elements(x); k++) {
+  for (int64_t k = 0; k < tn_elements(x); k++) {
     const int64_t c = k % r.size, row = k / r.size, half = r.turned / 2;
     const int64_t item = r.heads_first ? row / r.n / r.heads * r.n + row % r.n : row / r.heads;
-    const double place = elements(positions) == 1 ? load(positions, 0) + (double)(item % r.n)
-                                                  : load(positions, item);
+    const double place = tn_elements(positions) == 1 ? load(positions, 0) + (double)(item % r.n)
+                                                     : load(positions, item);
     if (place < 0 || place >= (double)call->inputs[COSINES]->shape[0])
       return call->host->fail(call->ctx, TN_ERR_INVALID,
                               "position_ids names a row that the tables do not have");

@@ -135,7 +135,7 @@ tn_status inverse_f64_c(const tn_call *call, uint32_t stage, int64_t begin, int6
 tn_status c_dist_infer(const tn_call *call) {
   const tn_str metric = ((const tn_c_dist_attrs *)call->attrs)->metric;
   const tn_tensor *a = call->inputs[0], *b = call->inputs[1];
-  if (!c_dist_is_euclidean(call) && !is_text(metric, "sqeuclidean"))
+  if (!c_dist_is_euclidean(call) && !tn_str_is(metric, "sqeuclidean"))
     return call->host->fail(call->ctx, TN_ERR_UNSUPPORTED, "not supported: metric '%.*s'",
                             (int)tn_min_i64(metric.size, 40), metric.data);
   if (a->rank != 2 || b->rank != 2 || a->shape[1] != b->shape[1])
@@ -147,7 +147,7 @@ tn_status c_dist_infer(const tn_call *call) {
 tn_status c_dist_reference(const tn_call *call) {
   const tn_tensor *a = call->inputs[0], *b = call->inputs[1];
   const int64_t n = b->shape[0], depth = a->shape[1];
-  for (int64_t k = 0; k < elements(call->outputs[0]); k++) {
+  for (int64_t k = 0; k < tn_elements(call->outputs[0]); k++) {
     double sum = 0;
     for (int64_t c = 0; c < depth; c++) {
       const double d = load(a, k / n * depth + c) - load(b, k % n * depth + c);
@@ -159,7 +159,7 @@ tn_status c_dist_reference(const tn_call *call) {
 }
 
 tn_status c_dist_plan(const tn_call *call, tn_kernel_plan *out) {
-  const double row = (double)elements(call->inputs[1]) + (double)call->inputs[1]->shape[0];
+  const double row = (double)tn_elements(call->inputs[1]) + (double)call->inputs[1]->shape[0];
   out->items[0] = call->inputs[0]->shape[0];
   out->grain[0] = tn_max_i64(tn_grain(20000, row), 64); /* they share what is turned */
   out->worker_scratch_bytes = (uint64_t)call->inputs[1]->shape[1] * C_DIST_LANES * sizeof(float);

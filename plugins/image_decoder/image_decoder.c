@@ -6,7 +6,7 @@
 #include <stb/stb_image.h>
 #include <string.h>
 
-#include "base/infer.h"
+#include "tenon/kit/infer.h"
 
 enum { NOT_A_FORMAT, RGB, BGR, GRAYSCALE };
 

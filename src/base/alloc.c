@@ -13,7 +13,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "base/checked.h"
+#include "tenon/kit/checked.h"
 
 enum { ALIGNMENT = 64, BLOCK_MIN = 4096, BLOCK_MAX = 1 << 20, LARGE = 4096 };
 

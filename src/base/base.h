@@ -5,9 +5,10 @@
 #ifndef TN_BASE_BASE_H
 #define TN_BASE_BASE_H
 #include "base/alloc.h"
-#include "base/checked.h"
 #include "base/diag.h"
-#include "base/dtype.h"
 #include "base/map.h"
 #include "base/text.h"
+#include "tenon/kit/element.h"
+#include "tenon/kit/tensor.h"
+#include "tenon/kit/text.h"
 #endif

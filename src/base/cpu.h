@@ -9,14 +9,6 @@
 uint64_t tn_cpu_isa(void);  /* TN_ISA_... that CPU and operating system offer */
 int32_t tn_cpu_cores(void); /* that this process may run on, >= 1 */
 uint64_t tn_now_ns(void);   /* monotonic */
-/* Tells the core that this thread waits for another in a loop. */
-static inline void tn_cpu_pause(void) {
-#if defined(__x86_64__) || defined(__i386__)
-  __builtin_ia32_pause();
-#elif defined(__aarch64__)
-  __asm__ volatile("yield");
-#endif
-}
 /* "avx2 avx512" of a mask into buf. */
 const char *tn_isa_text(uint64_t isa, char *buf, uint64_t size);
 

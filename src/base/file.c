@@ -13,8 +13,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/checked.h"
 #include "base/cpu.h"
+#include "tenon/kit/checked.h"
 
 /* "cannot <what> <path>: <errno in words>" and the status that goes with errno. */
 static tn_status os_fail(tn_diag *diag, const char *what, const char *path) {

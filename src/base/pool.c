@@ -21,9 +21,10 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
-#include "base/checked.h"
 #include "base/cpu.h"
 #include "base/park.h"
+#include "tenon/kit/checked.h"
+#include "tenon/kit/team.h"
 
 enum {
   THREADS_MAX = 4096,

@@ -116,11 +116,6 @@ void tn_text_tame(char *text, int64_t n) {
   }
 }
 
-bool tn_str_is(tn_str s, const char *text) {
-  size_t n = strlen(text);
-  return s.size >= 0 && (uint64_t)s.size == n && (n == 0 || !memcmp(s.data, text, n));
-}
-
 bool tn_has_suffix(const char *text, const char *suffix) {
   size_t n = strlen(text), k = strlen(suffix);
   return k <= n && !memcmp(text + n - k, suffix, k);

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 
 #include "base/alloc.h"
+#include "tenon/kit/text.h"
 
 typedef struct tn_text {
   const tn_allocator *a;
@@ -26,7 +27,6 @@ const char *tn_text_get(const tn_text *text); /* "" if empty */
 void tn_text_tame(char *text, int64_t n);
 
 bool tn_utf8_valid(const char *data, int64_t n);
-bool tn_str_is(tn_str s, const char *text); /* equal bytes */
 bool tn_has_suffix(const char *text, const char *suffix);
 
 #endif

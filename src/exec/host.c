@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/fetch.h"
 #include "exec/exec.h"
+#include "tenon/kit/fetch.h"
 
 static __attribute__((format(printf, 3, 4))) tn_status host_fail(void *ctx, tn_status code,
                                                                  const char *format, ...) {

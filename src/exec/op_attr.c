@@ -2,9 +2,9 @@
  * brackets of lists left out where one likes. */
 #include <string.h>
 
-#include "base/onnx_dtype.h"
 #include "exec/op.h"
 #include "graph/schema_parse.h"
+#include "tenon/kit/onnx_dtype.h"
 
 static bool is_text(const tn_arg *arg) {
   return arg->base == TN_TYPE_STR || arg->base == TN_TYPE_DIMNAME || arg->base == TN_TYPE_DEVICE;

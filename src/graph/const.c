@@ -3,9 +3,9 @@
  * (fetch.c); strings keep their bytes in an arena of their own. */
 #include <string.h>
 
-#include "base/elementwise.h"
 #include "base/pages.h"
 #include "graph/graph.h"
+#include "tenon/kit/elementwise.h"
 
 static tn_const *const_new(const tn_allocator *a) {
   tn_const *c = tn_alloc(a, sizeof *c);

@@ -2,9 +2,9 @@
  * constant, which does not lie there as its type has to be aligned, is copied then; one that is
  * used where it lies is there by itself, and its pages are forgotten when the last reader is
  * done. */
-#include "base/elementwise.h"
 #include "base/pages.h"
 #include "graph/graph.h"
+#include "tenon/kit/elementwise.h"
 
 static tn_status widen(tn_const *c) {
   if (!tn_pages_open(c->data, c->bytes)) return TN_ERR_MEMORY;

@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "base/abi.h"
-#include "base/fetch.h"
 #include "plan/plan.h"
+#include "tenon/kit/fetch.h"
 
 /* All that is known of a value without a shape: its dtype, and whether it is a list. */
 static void unknown_type(tn_tensor *t, const tn_tensor *type) {

@@ -2,8 +2,8 @@
  * Concat(t, c). Networks that hand all earlier results to each layer (DenseNet) are written so; as
  * each value can be made in place inside one other, 08 arrange then needs no copy for any of them,
  * where it would have copied all but one. */
-#include "base/checked.h"
 #include "plan/passes.h"
+#include "tenon/kit/checked.h"
 
 static bool same_strides(const int64_t *a, const int64_t *b, const tn_region *r) {
   for (int32_t k = 0; k < r->rank; k++)

@@ -7,8 +7,8 @@
  * not (or to what reads it in the order it has) costs a transpose, and so does one the other way; a
  * transpose back costs nothing behind a turned node. Which nodes are turned is the minimal cut of
  * that network, found by augmenting paths. */
-#include "base/region_dims.h"
 #include "plan/passes.h"
+#include "tenon/kit/region_dims.h"
 
 /* Nodes seen around one transpose, regions and inputs of one node, and looks at all transposes. */
 enum { MAX_NODES = 256, MAX_REGIONS = 64, MAX_INPUTS = MAX_REGIONS + 1, MAX_SWEEPS = 16 };

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "base/checked.h"
+#include "tenon/kit/checked.h"
 
 enum { ALIGNMENT = 64, WORD = 8 };
 static const char magic[8] = {'T', 'N', 'w', 'e', 'i', 'g', 'h', '1'};

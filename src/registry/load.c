@@ -1,9 +1,9 @@
 /* The way of a shared library into the process, step by step:
  *
  *   named      by a path without links        allowed    by the lists of allow.c, if there are any
- *   trusted    nobody else can have put it    vetted     in a process of its own, if that is wished:
+ *   trusted    nobody else can have put it    vetted     in a process of its own, if wished:
  *   opened     a regular file, not too large             vet_child.c
- *   read       once: what is checked is kept  mapped     by the dynamic linker; it is still the same
+ *   read       once: what is checked is kept  mapped     by the dynamic linker; still the same
  *   sound      as ELF: elf.c                  asked      for tn_plugin_query
  *
  * Then tn_plug_take (registry.c) vets the descriptor, starts the plug-in and publishes its parts.

@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "base/abi.h"
-#include "base/checked.h"
 #include "registry/internal.h"
+#include "tenon/kit/checked.h"
 
 enum { MAX_BREACHES = 40 }; /* reported; a broken table may hold thousands */
 

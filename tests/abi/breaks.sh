@@ -56,6 +56,8 @@ breaks enumerator "TN_BF16: was 4, is 5" -e "$minor" \
   -e 's/TN_F16, TN_BF16,/TN_F16, TN_F24, TN_BF16,/'
 breaks enumerator_gone "TN_EVENT_RESUME: is gone; ABI 1.$number has this const" -e "$minor" \
   -e '/TN_EVENT_RESUME = 3/d'
+breaks inline_function "tn_tensor_make: was " -e "$minor" \
+  -e 's/tn_tensor_make\(uint32_t dtype, /&uint32_t kind, /'
 breaks macro_value "TN_CHANNELS_LAST: was 1099511627776" -e "$minor" \
   -e 's/\(UINT64_C\(1\) << 40\)/(UINT64_C(1) << 44)/'
 breaks macro_function "TN_MASK(8): was 256, is 512" \
@@ -116,7 +118,6 @@ breaks host_callback "tn_allocator.alloc: had the signature" \
   -e 's/\(\*alloc\)\(void \*self, uint64_t bytes\)/(*alloc)(void *self, uint32_t bytes)/'
 breaks host_signature "tn_session_run: was \`tn_status (tn_session *, tn_diag *)\`" \
   -e 's/tn_session_run\(tn_session \*session, /&uint32_t flags, /'
-breaks host_inline "tn_tensor_make: was " -e 's/tn_tensor_make\(uint32_t dtype, /&uint32_t kind, /'
 breaks host_function_gone "tn_list_size: is gone; ABI 1.$number has this function" \
   -e '/^TN_API int64_t tn_list_size/d'
 breaks host_width "type 'size_t' is not one of fixed width" \

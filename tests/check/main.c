@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "check/check.h"
+#include "harness/harness.h"
 
 static const char usage[] =
     "usage: check [options]\n"

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <sys/wait.h>
 
-#include "check/check.h"
+#include "harness/harness.h"
 #include "wrong.h"
 
 typedef struct expectation {

@@ -11,7 +11,8 @@
 
 #include <cmocka.h>
 
-#include "base/dtype.h"
+#include "tenon/kit/element.h"
+#include "tenon/kit/text.h"
 #include "values.h"
 
 typedef struct bench {

@@ -4,7 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/dtype.h"
+#include "tenon/kit/tensor.h"
 #include "values.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

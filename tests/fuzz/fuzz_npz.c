@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/dtype.h"
 #include "base/text.h"
+#include "tenon/kit/dtype.h"
 #include "values.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "base/diag.h"
-#include "base/dtype.h"
+#include "tenon/kit/dtype.h"
 #include "tenon/tenon.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

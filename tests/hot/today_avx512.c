@@ -1,5 +1,5 @@
 /* The matrix tile of src/base/gemm_simd.h for AVX-512, as kernels compile it. */
-#include "base/gemm_simd.h"
+#include "tenon/kit/gemm_simd.h"
 #include "tile.h"
 
 void today_tile_avx512(const float *a, const float *b, int64_t depth, float *c, int64_t ldc,

@@ -16,16 +16,15 @@ mkdir -p "$work" && cd "$work"
 mkdir -p tree/{src/base,src/graph,src/exec,ops/a,ops/b,include/tenon}
 echo '#include "graph/graph.h"' >tree/src/base/up.c
 echo '#  include "plan/plan.h"' >tree/src/graph/up.c
-echo '#include "check/check.h"' >tree/src/exec/up.c
-printf '#include <immintrin.h>\n#include "base/base.h"\n#include "a.gen.h"\n#include "b.h"\n' \
-  >tree/ops/a/a.c
+echo '#include "harness/harness.h"' >tree/src/exec/up.c
+printf '#include %s\n' '<immintrin.h>' '"tenon/kit/infer.h"' '"a.gen.h"' '"b.h"' >tree/ops/a/a.c
 echo '#include <immintrin.h>' >tree/ops/a/a_avx2.c
 echo '#include "ops/a/a.h"' >tree/ops/b/b.c
 echo '#include <stdio.h>' >tree/include/tenon/plugin.h
 if "$scripts/check-layers" tree >said.txt; then echo "FAILED: check-layers passes"; failures=1; fi
 expect 'src/base/up.c:1: may not use "graph/graph.h"'
 expect 'src/graph/up.c:1: may not use "plan/plan.h"'
-expect 'src/exec/up.c:1: may not use "check/check.h"'
+expect 'src/exec/up.c:1: may not use "harness/harness.h"'
 expect 'ops/a/a.c:1: <immintrin.h>'
 expect 'ops/a/a.c:4: "b.h" is not in'
 expect 'ops/b/b.c:1: may not use "ops/a/a.h"'

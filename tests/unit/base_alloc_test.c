@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "base/checked.h"
+#include "tenon/kit/checked.h"
 
 /* Counts, checks that sizes match, and fails the allocation number fail_at (from 1). */
 typedef struct counting {

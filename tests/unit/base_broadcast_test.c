@@ -1,5 +1,6 @@
 /* Broadcasting: shapes, and runs over random ranges against the plain odometer of numpy's rule. */
-#include "base/broadcast.h"
+#include "tenon/kit/broadcast.h"
+#include "tenon/tenon.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,9 @@
 /* Element types: every pattern of every narrow float against its definition, every rounding
  * boundary between two neighbours, and loads and stores of all dtypes. */
-#include "base/dtype.h"
+#include "tenon/kit/dtype.h"
+#include "tenon/kit/element.h"
+#include "tenon/kit/narrow.h"
+#include "tenon/tenon.h"
 
 #include <float.h>
 #include <math.h>

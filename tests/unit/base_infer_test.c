@@ -1,5 +1,5 @@
 /* The helpers for infer functions, called with a host that records what it is told. */
-#include "base/infer.h"
+#include "tenon/kit/infer.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

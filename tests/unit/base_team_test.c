@@ -1,5 +1,5 @@
 /* Teams: which parts of a turn a member takes, in which order. */
-#include "base/team.h"
+#include "tenon/kit/team.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,7 @@
 /* Tensor descriptions: sizes in every layout, places of elements, text. */
-#include "base/dtype.h"
+#include "tenon/kit/tensor.h"
+#include "tenon/kit/text.h"
+#include "tenon/tenon.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,7 +1,8 @@
 /* The vector functions against the C library in double, over the bit patterns of all exponents,
  * and at special values; block conversions of half types against the scalar ones; the shared
  * epilogue steps. */
-#include "base/vmath.h"
+#include "tenon/kit/narrow.h"
+#include "tenon/kit/vmath.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -9,8 +10,8 @@
 
 #include <cmocka.h>
 
-#include "base/elementwise.h"
-#include "base/epilogue.h"
+#include "tenon/kit/elementwise.h"
+#include "tenon/kit/epilogue.h"
 
 /* |got - want| in units of the last place of want as an f32. */
 static double ulps(float got, double want) {

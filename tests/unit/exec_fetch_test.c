@@ -15,7 +15,7 @@
 
 #include <cmocka.h>
 
-#include "base/fetch.h"
+#include "tenon/kit/fetch.h"
 
 enum { WIDTH = 160, ROWS = 200, CHANNELS = 40 }; /* matrices of 100 KB and more */
 

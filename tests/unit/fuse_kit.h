@@ -14,7 +14,7 @@
 
 #include <cmocka.h>
 
-#include "base/lower.h"
+#include "tenon/kit/lower.h"
 #include "tenon/tenon.h"
 
 enum { KIT_MAX_ELEMENTS = 256, KIT_MAX_TEXT = 512 };

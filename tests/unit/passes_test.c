@@ -9,8 +9,8 @@
 
 #include <cmocka.h>
 
-#include "base/lower.h"
 #include "exec/exec.h"
+#include "tenon/kit/lower.h"
 
 typedef struct bench {
   tn_runtime *runtime;

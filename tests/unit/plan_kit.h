@@ -15,9 +15,9 @@
 
 #include <cmocka.h>
 
-#include "base/lower.h"
 #include "exec/exec.h"
 #include "plan/match.h"
+#include "tenon/kit/lower.h"
 
 /* ---- what tests set ---- */
 

@@ -10,8 +10,8 @@
 
 #include <cmocka.h>
 
-#include "base/dtype.h"
 #include "exec/exec.h"
+#include "tenon/kit/dtype.h"
 
 typedef struct refusal {
   const char *op;

@@ -9,8 +9,10 @@
 #include <cmocka.h>
 
 #include "base/cpu.h"
-#include "base/dtype.h"
 #include "region.gen.h"
+#include "tenon/kit/dtype.h"
+#include "tenon/kit/tensor.h"
+#include "tenon/tenon.h"
 
 enum { MAX_BYTES = 1 << 20, MAX_REGIONS = 8 };
 

@@ -1,5 +1,5 @@
-/* Malformed descriptors of each part, and descriptors of other ages: each is refused, or taken, with
- * words that name part, member and rule. */
+/* Malformed descriptors of each part, and descriptors of other ages: each is refused, or taken,
+ * with words that name part, member and rule. */
 #include "registry_kit.h"
 
 #define TEXT_OF(number) #number

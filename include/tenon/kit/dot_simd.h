@@ -1,0 +1,454 @@
+/* Integer dot products of 8-bit numbers, exact in i32, for AVX-512 VNNI and AVX-VNNI (four products
+ * a lane and instruction), AVX2 (two, of 16-bit copies) and NEON (see dot_neon.h).
+ *
+ *   sum[row][filter] = sum over k of x[row][k] * w[filter][k],  x: codes of 8 bits, w: i8
+ *
+ * A tile is up to TN_DOT_ROWS rows (pixels) by a panel of up to TN_DOT_PANEL filters. Rows lie
+ * `x_step` apart; what is summed over lies in `runs` runs of neighbours, at the same offsets in
+ * each row: the rows of a window, or one run for a matrix. Codes are u8, in NEON's dot products i8;
+ * inputs of the other type are read as codes x + 128 or x - 128, so that their zero point moves,
+ * too. Zero points of inputs are taken out through the sums of the weights.
+ *
+ * The sums are scaled, and stored as f32 or quantised (half to even, saturated), on demand with a
+ * quantised residual added in between. Four vectors of sums are narrowed by three instructions that
+ * work within 128 bits; the order of filters in a panel (tn_dot_lane) makes that come out right.
+ *
+ * For files <family>_avx512_vnni.c, <family>_avx_vnni.c, <family>_avx2.c, <family>_neon_dot.c and
+ * <family>_neon.c. */
+#ifndef TN_KIT_DOT_SIMD_H
+#define TN_KIT_DOT_SIMD_H
+
+#include <stdbool.h>
+
+#include "tenon/kit/checked.h"
+#include "tenon/kit/simd.h"
+
+#if defined(__ARM_NEON)
+
+#include "tenon/kit/dot_neon.h"
+
+#elif defined(__AVX512VNNI__)
+
+#define TN_DOT_NAME(name) name##_avx512_vnni
+enum { TN_DOT_LANES = 16, TN_DOT_K = 4, TN_DOT_ROWS = 14, TN_DOT_SIGNED = 0 };
+typedef uint8_t tn_dot_x;
+typedef int8_t tn_dot_w;
+
+#elif defined(__AVXVNNI__)
+
+#define TN_DOT_NAME(name) name##_avx_vnni
+enum { TN_DOT_LANES = 8, TN_DOT_K = 4, TN_DOT_ROWS = 6, TN_DOT_SIGNED = 0 };
+typedef uint8_t tn_dot_x;
+typedef int8_t tn_dot_w;
+
+#else
+
+#define TN_DOT_NAME(name) name##_avx2
+enum { TN_DOT_LANES = 8, TN_DOT_K = 2, TN_DOT_ROWS = 6, TN_DOT_SIGNED = 0 };
+typedef int16_t tn_dot_x;
+typedef int16_t tn_dot_w;
+
+#endif
+
+enum { TN_DOT_PANEL = 2 * TN_DOT_LANES };
+
+#if defined(__AVX512VNNI__)
+
+typedef __m512i tn_vq;
+
+static inline tn_vq tn_vq_load(const void *p) { return _mm512_loadu_si512(p); }
+static inline void tn_vq_store(void *p, tn_vq v) { _mm512_storeu_si512(p, v); }
+static inline tn_vq tn_vq_set1(int32_t x) { return _mm512_set1_epi32(x); }
+static inline tn_vq tn_vq_add(tn_vq a, tn_vq b) { return _mm512_add_epi32(a, b); }
+static inline tn_vq tn_vq_sub(tn_vq a, tn_vq b) { return _mm512_sub_epi32(a, b); }
+static inline tn_vq tn_vq_mul(tn_vq a, tn_vq b) { return _mm512_mullo_epi32(a, b); }
+static inline tn_vf tn_vq_float(tn_vq v) { return _mm512_cvtepi32_ps(v); }
+static inline tn_vq tn_vq_round(tn_vf v) { return _mm512_cvtps_epi32(v); } /* half to even */
+static inline tn_vq tn_vq_pack16(tn_vq a, tn_vq b) { return _mm512_packs_epi32(a, b); }
+static inline tn_vq tn_vq_pack_u8(tn_vq a, tn_vq b) { return _mm512_packus_epi16(a, b); }
+static inline tn_vq tn_vq_adds16(tn_vq a, tn_vq b) { return _mm512_adds_epi16(a, b); }
+static inline tn_vq tn_vq_set16(int16_t x) { return _mm512_set1_epi16(x); }
+static inline tn_vq tn_vq_set8(uint8_t x) { return _mm512_set1_epi8((char)x); }
+static inline tn_vq tn_vq_xor(tn_vq a, tn_vq b) { return _mm512_xor_si512(a, b); }
+static inline tn_vq tn_vq_max8(tn_vq a, tn_vq b) { return _mm512_max_epu8(a, b); }
+/* The lower 8 bytes of each 16, then the upper ones: two rows of a panel. And back. */
+static inline tn_vq tn_vq_split(tn_vq v) {
+  return _mm512_permutexvar_epi64(_mm512_setr_epi64(0, 2, 4, 6, 1, 3, 5, 7), v);
+}
+static inline tn_vq tn_vq_unsplit(tn_vq v) {
+  return _mm512_permutexvar_epi64(_mm512_setr_epi64(0, 4, 1, 5, 2, 6, 3, 7), v);
+}
+static inline tn_vq tn_vq_lower8(tn_vq v) { /* of each 16 bytes, as 16-bit numbers */
+  return _mm512_unpacklo_epi8(v, _mm512_setzero_si512());
+}
+static inline tn_vq tn_vq_upper8(tn_vq v) {
+  return _mm512_unpackhi_epi8(v, _mm512_setzero_si512());
+}
+static inline tn_vq tn_vq_lower16(tn_vq v) {
+  return _mm512_unpacklo_epi16(v, _mm512_setzero_si512());
+}
+static inline tn_vq tn_vq_upper16(tn_vq v) {
+  return _mm512_unpackhi_epi16(v, _mm512_setzero_si512());
+}
+/* The filters of a panel in their own order, from two vectors in that of the lanes. */
+static inline void tn_dot_order(tn_vf *a, tn_vf *b) {
+  const __m512i lo = _mm512_setr_epi32(0, 1, 2, 3, 16, 17, 18, 19, 4, 5, 6, 7, 20, 21, 22, 23);
+  const __m512i hi =
+      _mm512_setr_epi32(8, 9, 10, 11, 24, 25, 26, 27, 12, 13, 14, 15, 28, 29, 30, 31);
+  const __m512 first = _mm512_permutex2var_ps(*a, lo, *b);
+  *b = _mm512_permutex2var_ps(*a, hi, *b);
+  *a = first;
+}
+/* n of the 32 bytes of row 0 (which is NULL where there is none) and of row 1. */
+static inline void tn_dot_store_rows(tn_vq v, uint8_t *row0, uint8_t *row1, int64_t n) {
+  const __mmask32 live = n >= 32 ? 0xffffffffu : (1u << n) - 1;
+  _mm256_mask_storeu_epi8(row0, live, _mm512_castsi512_si256(v));
+  if (row1) _mm256_mask_storeu_epi8(row1, live, _mm512_extracti64x4_epi64(v, 1));
+}
+static inline tn_vq tn_dot_load_rows(const uint8_t *row0, const uint8_t *row1, int64_t n) {
+  const __mmask32 live = n >= 32 ? 0xffffffffu : (1u << n) - 1;
+  const __m256i a = _mm256_maskz_loadu_epi8(live, row0), b = _mm256_maskz_loadu_epi8(live, row1);
+  return _mm512_inserti64x4(_mm512_castsi256_si512(a), b, 1);
+}
+static inline tn_vq tn_dot_4(const tn_dot_x *x) {
+  int32_t four;
+  memcpy(&four, x, sizeof four);
+  return _mm512_set1_epi32(four);
+}
+/* An instruction by itself: around the intrinsic gcc 12 copies the accumulators. */
+#define TN_DOT(acc, x, w) __asm__("vpdpbusd %2, %1, %0" : "+v"(acc) : "v"(x), "v"(w))
+
+#elif !defined(__ARM_NEON)
+
+typedef __m256i tn_vq;
+
+static inline tn_vq tn_vq_load(const void *p) { return _mm256_loadu_si256(p); }
+static inline void tn_vq_store(void *p, tn_vq v) { _mm256_storeu_si256(p, v); }
+static inline tn_vq tn_vq_set1(int32_t x) { return _mm256_set1_epi32(x); }
+static inline tn_vq tn_vq_add(tn_vq a, tn_vq b) { return _mm256_add_epi32(a, b); }
+static inline tn_vq tn_vq_sub(tn_vq a, tn_vq b) { return _mm256_sub_epi32(a, b); }
+static inline tn_vq tn_vq_mul(tn_vq a, tn_vq b) { return _mm256_mullo_epi32(a, b); }
+static inline tn_vf tn_vq_float(tn_vq v) { return _mm256_cvtepi32_ps(v); }
+static inline tn_vq tn_vq_round(tn_vf v) { return _mm256_cvtps_epi32(v); } /* half to even */
+static inline tn_vq tn_vq_pack16(tn_vq a, tn_vq b) { return _mm256_packs_epi32(a, b); }
+static inline tn_vq tn_vq_pack_u8(tn_vq a, tn_vq b) { return _mm256_packus_epi16(a, b); }
+static inline tn_vq tn_vq_adds16(tn_vq a, tn_vq b) { return _mm256_adds_epi16(a, b); }
+static inline tn_vq tn_vq_set16(int16_t x) { return _mm256_set1_epi16(x); }
+static inline tn_vq tn_vq_set8(uint8_t x) { return _mm256_set1_epi8((char)x); }
+static inline tn_vq tn_vq_xor(tn_vq a, tn_vq b) { return _mm256_xor_si256(a, b); }
+static inline tn_vq tn_vq_max8(tn_vq a, tn_vq b) { return _mm256_max_epu8(a, b); }
+/* The lower 8 bytes of each 16, then the upper ones: two rows of a panel. And back. */
+static inline tn_vq tn_vq_split(tn_vq v) { return _mm256_permute4x64_epi64(v, 0xd8); }
+static inline tn_vq tn_vq_unsplit(tn_vq v) { return _mm256_permute4x64_epi64(v, 0xd8); }
+static inline tn_vq tn_vq_lower8(tn_vq v) { /* of each 16 bytes, as 16-bit numbers */
+  return _mm256_unpacklo_epi8(v, _mm256_setzero_si256());
+}
+static inline tn_vq tn_vq_upper8(tn_vq v) {
+  return _mm256_unpackhi_epi8(v, _mm256_setzero_si256());
+}
+static inline tn_vq tn_vq_lower16(tn_vq v) {
+  return _mm256_unpacklo_epi16(v, _mm256_setzero_si256());
+}
+static inline tn_vq tn_vq_upper16(tn_vq v) {
+  return _mm256_unpackhi_epi16(v, _mm256_setzero_si256());
+}
+/* The filters of a panel in their own order, from two vectors in that of the lanes. */
+static inline void tn_dot_order(tn_vf *a, tn_vf *b) {
+  const __m256 first = _mm256_permute2f128_ps(*a, *b, 0x20);
+  *b = _mm256_permute2f128_ps(*a, *b, 0x31);
+  *a = first;
+}
+static inline void tn_dot_store_row(__m128i v, uint8_t *row, int64_t n) {
+  uint8_t bytes[16];
+  if (n >= 16) {
+    _mm_storeu_si128((void *)row, v);
+  } else {
+    _mm_storeu_si128((void *)bytes, v);
+    memcpy(row, bytes, (size_t)n);
+  }
+}
+/* n of the 16 bytes of row 0 and of row 1 (which is NULL where there is none). */
+static inline void tn_dot_store_rows(tn_vq v, uint8_t *row0, uint8_t *row1, int64_t n) {
+  tn_dot_store_row(_mm256_castsi256_si128(v), row0, n);
+  if (row1) tn_dot_store_row(_mm256_extracti128_si256(v, 1), row1, n);
+}
+static inline __m128i tn_dot_load_row(const uint8_t *row, int64_t n) {
+  uint8_t bytes[16] = {0};
+  if (n >= 16) return _mm_loadu_si128((const void *)row);
+  memcpy(bytes, row, (size_t)n);
+  return _mm_loadu_si128((const void *)bytes);
+}
+static inline tn_vq tn_dot_load_rows(const uint8_t *row0, const uint8_t *row1, int64_t n) {
+  return _mm256_inserti128_si256(_mm256_castsi128_si256(tn_dot_load_row(row0, n)),
+                                 tn_dot_load_row(row1, n), 1);
+}
+static inline tn_vq tn_dot_4(const tn_dot_x *x) {
+  int32_t four;
+  memcpy(&four, x, sizeof four);
+  return _mm256_set1_epi32(four);
+}
+#if defined(__AVXVNNI__) && defined(__clang__)
+#define TN_DOT(acc, x, w) acc = _mm256_dpbusd_avx_epi32(acc, x, w)
+#elif defined(__AVXVNNI__) /* as above */
+#define TN_DOT(acc, x, w) __asm__("%{vex%} vpdpbusd %2, %1, %0" : "+x"(acc) : "x"(x), "x"(w))
+#else
+#define TN_DOT(acc, x, w) acc = _mm256_add_epi32(acc, _mm256_madd_epi16(x, w))
+#endif
+
+#endif
+
+/* ---- codes ---- */
+
+/* A byte of an input, of which these bits are flipped, is a code. */
+static inline uint8_t tn_dot_flip(uint32_t dtype) {
+  return dtype == (TN_DOT_SIGNED ? TN_U8 : TN_I8) ? 0x80 : 0;
+}
+/* The code of a number. */
+static inline int32_t tn_dot_code(uint32_t dtype, int64_t x) {
+  return (int32_t)x + (TN_DOT_SIGNED ? -1 : 1) * tn_dot_flip(dtype);
+}
+
+/* ---- weights ---- */
+
+enum { TN_DOT_LANE_BYTES = TN_DOT_K * sizeof(tn_dot_w) }; /* weights of a step */
+
+/* Where filter f of a panel stands among its 2 * TN_DOT_LANES lanes. */
+static inline int64_t tn_dot_lane(int64_t f) {
+  return f / 8 * 4 + f % 4 + (f / 4 % 2 ? TN_DOT_LANES : 0);
+}
+
+/* A panel: for each filter (in the order of lanes) the sum of its weights, then for each step of
+ * TN_DOT_K products the weights of all lanes. */
+static inline int64_t tn_dot_panel_bytes(int64_t steps) {
+  return TN_DOT_PANEL * ((int64_t)sizeof(int32_t) + TN_DOT_LANE_BYTES * steps);
+}
+
+/* One weight: k counts along the runs, each of which has whole steps. */
+static inline tn_dot_w *tn_dot_weight(void *panel, int64_t filter, int64_t k) {
+  tn_dot_w *w = (tn_dot_w *)(void *)((int32_t *)panel + TN_DOT_PANEL);
+  return w + (k / TN_DOT_K * TN_DOT_PANEL + tn_dot_lane(filter)) * TN_DOT_K + k % TN_DOT_K;
+}
+
+/* When all weights are there. */
+static inline void tn_dot_sum_weights(void *panel, int64_t steps) {
+  int32_t *sums = panel;
+  const tn_dot_w *w = (const tn_dot_w *)(const void *)(sums + TN_DOT_PANEL);
+  memset(sums, 0, TN_DOT_PANEL * sizeof *sums);
+  for (int64_t k = 0; k < steps * TN_DOT_PANEL * TN_DOT_K; k++)
+    sums[k / TN_DOT_K % TN_DOT_PANEL] += w[k];
+}
+
+/* ---- tiles ---- */
+
+typedef struct tn_dot {
+  const int64_t *at;           /* of each run: elements from the row's begin */
+  int64_t runs, steps, x_step; /* steps of a run; elements between rows */
+  int32_t zero;                /* zero point of the codes */
+  /* v = sum * scale * factor + bias * bias_factor */
+  const float *scale, *bias; /* by lanes; bias may be NULL */
+  float factor, bias_factor;
+  int64_t n;      /* filters of the panel that there are */
+  int64_t y_step; /* elements between rows of y, and of z */
+  bool to_f32;    /* y = v; else y = clip(round(v) + y_zero) */
+  float lo, hi;   /* bounds of round(v): those of y less y_zero */
+  int16_t y_zero; /* of the code */
+  uint8_t y_flip; /* 0x80: y is signed; 0 */
+  /* With a residual: y = clip(round(round(v) * sum_y + code of z * sum_z + sum_0) + y_zero) */
+  bool sums;
+  uint8_t z_flip;
+  float sum_y, sum_z, sum_0, sum_lo, sum_hi;
+  const char *next; /* what is read next, brought into L2 by the way: so many bytes a step */
+  int64_t next_step;
+  const int32_t *first; /* by lanes: what sums begin with; NULL: with nothing */
+  /* Where weights have zero points: these, by lanes, and the sum of each row less its zero point;
+   * else NULL */
+  const int32_t *w_zero;
+  const float *row_sums;
+  uint8_t least; /* tn_dot_least() */
+  /* by lanes, for one panel: what sums begin with, and v = sum * mul + add */
+  int32_t begin[TN_DOT_PANEL];
+  float mul[TN_DOT_PANEL], add[TN_DOT_PANEL];
+} tn_dot;
+
+static inline void tn_dot_clip(tn_vf v[4], float lo, float hi) {
+  const tn_vf least = tn_vf_set1(lo), most = tn_vf_set1(hi);
+  TN_UNROLL for (int j = 0; j < 4; j++) v[j] = tn_vf_min(tn_vf_max(v[j], least), most);
+}
+
+static inline void tn_dot_add(const tn_dot *t, tn_vf v[4], const uint8_t *z0, const uint8_t *z1) {
+  const tn_vq codes = tn_vq_xor(tn_dot_load_rows(z0, z1, t->n), tn_vq_set8(t->z_flip));
+  const tn_vq split = tn_vq_unsplit(codes), a = tn_vq_lower8(split), b = tn_vq_upper8(split);
+  const tn_vq z[4] = {tn_vq_lower16(a), tn_vq_upper16(a), tn_vq_lower16(b), tn_vq_upper16(b)};
+  const tn_vf scale_y = tn_vf_set1(t->sum_y), scale_z = tn_vf_set1(t->sum_z),
+              shift = tn_vf_set1(t->sum_0);
+  TN_UNROLL for (int j = 0; j < 4; j++) {
+    v[j] = tn_vq_float(tn_vq_round(v[j]));
+    v[j] = tn_vf_fma(v[j], scale_y, tn_vf_fma(tn_vq_float(z[j]), scale_z, shift));
+  }
+}
+
+/* The least code of y: a bound that is cheaper behind packing, which keeps what is too small
+ * small. */
+static inline uint8_t tn_dot_least(const tn_dot *t) {
+  const float lo = (t->sums ? t->sum_lo : t->lo) + (float)t->y_zero;
+  return (uint8_t)(lo > 0 ? lo : 0);
+}
+
+/* Rounded, clipped from above; what is NaN or overflows from below becomes the least number. */
+static inline tn_vq tn_dot_quantise(tn_vf v, tn_vf most) { return tn_vq_round(tn_vf_min(most, v)); }
+
+/* Four vectors of one row or two (else y1 is NULL). NaN becomes the least. */
+static inline void tn_dot_store_8(const tn_dot *t, tn_vf v[4], uint8_t *y0, uint8_t *y1,
+                                  const uint8_t *z) {
+  tn_vq q[4];
+  if (t->sums) {
+    tn_dot_clip(v, t->lo, t->hi);
+    tn_dot_add(t, v, z, y1 ? z + t->y_step : z);
+  }
+  const tn_vf most = tn_vf_set1(t->sums ? t->sum_hi : t->hi);
+  TN_UNROLL for (int j = 0; j < 4; j++) q[j] = tn_dot_quantise(v[j], most);
+  const tn_vq zero = tn_vq_set16(t->y_zero);
+  const tn_vq a = tn_vq_adds16(tn_vq_pack16(q[0], q[1]), zero),
+              b = tn_vq_adds16(tn_vq_pack16(q[2], q[3]), zero);
+  const tn_vq codes = tn_vq_max8(tn_vq_pack_u8(a, b), tn_vq_set8(t->least));
+  const tn_vq bytes = tn_vq_split(codes);
+  tn_dot_store_rows(tn_vq_xor(bytes, tn_vq_set8(t->y_flip)), y0, y1, t->n);
+}
+
+static inline void tn_dot_store_f32(const tn_dot *t, tn_vf a, tn_vf b, float *y) {
+  tn_dot_order(&a, &b);
+  if (t->n == TN_DOT_PANEL) {
+    tn_vf_store(y, a);
+    tn_vf_store(y + TN_DOT_LANES, b);
+  } else {
+    tn_vf_store_mask(y, tn_vf_mask_first(tn_min_i64(t->n, TN_DOT_LANES)), a);
+    if (t->n > TN_DOT_LANES)
+      tn_vf_store_mask(y + TN_DOT_LANES, tn_vf_mask_first(t->n - TN_DOT_LANES), b);
+  }
+}
+
+typedef void (*tn_dot_fn)(tn_dot *t, const tn_dot_x *x, const void *panel, void *y,
+                          const uint8_t *z);
+
+#if !defined(__ARM_NEON)
+/* One run of R rows. Rows are found from every third of them, so that all addresses fit into
+ * registers, too. */
+#define TN_DOT_RUN(R)                                                                           \
+  do {                                                                                          \
+    const tn_dot_x *row[((R) + 2) / 3];                                                         \
+    TN_UNROLL for (int r = 0; r < ((R) + 2) / 3; r++) row[r] = x + t->at[run] + 3 * r * x_step; \
+    for (int64_t s = 0; s < steps; s++) {                                                       \
+      const tn_vq w0 = tn_vq_load(w), w1 = tn_vq_load(w + TN_DOT_LANES * TN_DOT_K);             \
+      w += TN_DOT_PANEL * TN_DOT_K;                                                             \
+      tn_prefetch_l2(next);                                                                     \
+      if (TN_DOT_LANES == 16 && (R) <= 8) tn_prefetch_l2(next + 64); /* two lines a step */     \
+      next += next_step;                                                                        \
+      TN_UNROLL for (int r = 0; r < (R); r++) {                                                 \
+        const tn_vq v = tn_dot_4(row[r / 3] + r % 3 * x_step);                                  \
+        TN_DOT(acc[r][0], v, w0);                                                               \
+        TN_DOT(acc[r][1], v, w1);                                                               \
+      }                                                                                         \
+      TN_UNROLL for (int r = 0; r < ((R) + 2) / 3; r++) row[r] += TN_DOT_K;                     \
+    }                                                                                           \
+  } while (0)
+#endif
+
+/* R is a number, not a parameter: only then do the sums stay in registers. */
+#define TN_DOT_TILE(R)                                                                             \
+  static void tn_dot_tile_##R(tn_dot *t, const tn_dot_x *x, const void *panel, void *y,            \
+                              const uint8_t *z) {                                                  \
+    tn_vq acc[R][2];                                                                               \
+    const tn_vq sum0 = tn_vq_load(t->begin), sum1 = tn_vq_load(t->begin + TN_DOT_LANES);           \
+    TN_UNROLL for (int r = 0; r < (R); r++) acc[r][0] = sum0, acc[r][1] = sum1;                    \
+    if (t->row_sums) {                                                                             \
+      const tn_vq z0 = tn_vq_load(t->w_zero), z1 = tn_vq_load(t->w_zero + TN_DOT_LANES);           \
+      TN_UNROLL for (int r = 0; r < (R); r++) {                                                    \
+        const tn_vq v = tn_vq_set1((int32_t)t->row_sums[r]);                                       \
+        acc[r][0] = tn_vq_sub(acc[r][0], tn_vq_mul(z0, v));                                        \
+        acc[r][1] = tn_vq_sub(acc[r][1], tn_vq_mul(z1, v));                                        \
+      }                                                                                            \
+    }                                                                                              \
+    const tn_dot_w *w = (const tn_dot_w *)(const void *)((const int32_t *)panel + TN_DOT_PANEL);   \
+    const int64_t x_step = t->x_step, steps = t->steps, next_step = t->next_step;                  \
+    const char *next = t->next;                                                                    \
+    for (int64_t run = 0; run < t->runs; run++) TN_DOT_RUN(R);                                     \
+    t->next = next;                                                                                \
+    const tn_vf m0 = tn_vf_load(t->mul), m1 = tn_vf_load(t->mul + TN_DOT_LANES),                   \
+                c0 = tn_vf_load(t->add), c1 = tn_vf_load(t->add + TN_DOT_LANES);                   \
+    if (t->to_f32) {                                                                               \
+      TN_UNROLL for (int r = 0; r < (R); r++)                                                      \
+          tn_dot_store_f32(t, tn_vf_fma(tn_vq_float(acc[r][0]), m0, c0),                           \
+                           tn_vf_fma(tn_vq_float(acc[r][1]), m1, c1), (float *)y + r * t->y_step); \
+      return;                                                                                      \
+    }                                                                                              \
+    TN_UNROLL for (int r = 0; r < (R); r += 2) {                                                   \
+      enum { LAST = (R)-1 };                                                                       \
+      const int other = r < LAST ? r + 1 : r;                                                      \
+      tn_vf v[4] = {tn_vf_fma(tn_vq_float(acc[r][0]), m0, c0),                                     \
+                    tn_vf_fma(tn_vq_float(acc[r][1]), m1, c1),                                     \
+                    tn_vf_fma(tn_vq_float(acc[other][0]), m0, c0),                                 \
+                    tn_vf_fma(tn_vq_float(acc[other][1]), m1, c1)};                                \
+      uint8_t *to = (uint8_t *)y + r * t->y_step;                                                  \
+      tn_dot_store_8(t, v, to, r < LAST ? to + t->y_step : NULL, z ? z + r * t->y_step : NULL);    \
+    }                                                                                              \
+  }
+
+TN_DOT_TILE(1)
+TN_DOT_TILE(2)
+TN_DOT_TILE(3)
+TN_DOT_TILE(4)
+TN_DOT_TILE(5)
+TN_DOT_TILE(6)
+#if defined(__AVX512VNNI__)
+TN_DOT_TILE(7)
+TN_DOT_TILE(8)
+TN_DOT_TILE(9)
+TN_DOT_TILE(10)
+TN_DOT_TILE(11)
+TN_DOT_TILE(12)
+TN_DOT_TILE(13)
+TN_DOT_TILE(14)
+#endif
+#undef TN_DOT_TILE
+
+static const tn_dot_fn tn_dot_tiles[TN_DOT_ROWS + 1] = {
+    NULL,           tn_dot_tile_1,  tn_dot_tile_2,  tn_dot_tile_3,
+    tn_dot_tile_4,  tn_dot_tile_5,  tn_dot_tile_6,
+#if defined(__AVX512VNNI__)
+    tn_dot_tile_7,  tn_dot_tile_8,  tn_dot_tile_9,  tn_dot_tile_10,
+    tn_dot_tile_11, tn_dot_tile_12, tn_dot_tile_13, tn_dot_tile_14,
+#endif
+};
+
+/* Works out what the tiles of a panel have in common. */
+static inline void tn_dot_begin(tn_dot *t, const void *panel) {
+  const int32_t *sums = panel;
+  const tn_vq zero = tn_vq_set1(-t->zero);
+  const tn_vf factor = tn_vf_set1(t->factor), by = tn_vf_set1(t->bias_factor), none = tn_vf_set1(0);
+  t->least = tn_dot_least(t);
+  for (int l = 0; l < TN_DOT_PANEL; l += TN_DOT_LANES) {
+    const tn_vq first = t->first ? tn_vq_load(t->first + l) : tn_vq_set1(0);
+    tn_vq_store(t->begin + l, tn_vq_add(first, tn_vq_mul(zero, tn_vq_load(sums + l))));
+    tn_vf_store(t->mul + l, tn_vf_mul(tn_vf_load(t->scale + l), factor));
+    tn_vf_store(t->add + l, t->bias ? tn_vf_mul(tn_vf_load(t->bias + l), by) : none);
+  }
+}
+
+/* `rows` rows by one panel, in tiles of about the same height. y and z: of the first row and the
+ * panel's first filter. */
+static inline void tn_dot_run(tn_dot *t, int64_t rows, const tn_dot_x *x, const void *panel,
+                              void *y, const uint8_t *z) {
+  tn_dot_begin(t, panel);
+  const float *sums = t->row_sums;
+  const int64_t n = tn_ceil_div(rows, TN_DOT_ROWS), size = t->to_f32 ? (int64_t)sizeof(float) : 1;
+  for (int64_t k = 0, r = 0; k < n; k++) {
+    const int64_t end = (k + 1) * rows / n;
+    t->row_sums = sums ? sums + r : NULL;
+    tn_dot_tiles[end - r](t, x + r * t->x_step, panel, (char *)y + r * t->y_step * size,
+                          z ? z + r * t->y_step : NULL);
+    r = end;
+  }
+  t->row_sums = sums;
+}
+
+#endif

@@ -1,0 +1,63 @@
+/* Functions of whole vectors of f32, for files that include tenon/kit/simd.h: what softmax,
+ * attention and recurrent cells need in registers. Methods and bounds are those of
+ * tenon/kit/vmath.h. */
+#ifndef TN_KIT_SIMD_MATH_H
+#define TN_KIT_SIMD_MATH_H
+
+#include <math.h>
+
+#include "tenon/kit/simd.h"
+#include "tenon/kit/vmath.h"
+
+/* The largest lane; NaN lanes do not count, all NaN: any. */
+static inline float tn_vf_top(tn_vf v) {
+  float lanes[TN_VF_LANES];
+  tn_vf_store(lanes, v);
+  for (int step = TN_VF_LANES / 2; step; step /= 2)
+    for (int k = 0; k < step; k++)
+      lanes[k] = lanes[k + step] > lanes[k] ? lanes[k + step] : lanes[k];
+  return lanes[0];
+}
+
+/* e^x for x <= 0, 1.1 ULP; 0 where that is below 1.7e-38: subnormal numbers cost hundreds of
+ * cycles, and weights so small count for nothing. NaN stays. */
+static inline tn_vf tn_vf_exp_weight(tn_vf from) {
+  const tn_vf magic = tn_vf_set1(12582912.0f), least = tn_vf_set1(-87.0f);
+  const tn_vf x = tn_vf_max(least, from); /* NaN: the second */
+  const tn_vf m = tn_vf_fma(x, tn_vf_set1(1.44269504f), magic), n = tn_vf_sub(m, magic);
+  tn_vf r = tn_vf_fma(n, tn_vf_set1(-0.693359375f), x);
+  r = tn_vf_fma(n, tn_vf_set1(2.12194440e-4f), r);
+  tn_vf q = tn_vf_fma(r, tn_vf_set1(0.0013882506173104048f), tn_vf_set1(0.008366580121219158f));
+  q = tn_vf_fma(q, r, tn_vf_set1(0.04166720062494278f));
+  q = tn_vf_fma(q, r, tn_vf_set1(0.1666654348373413f));
+  q = tn_vf_fma(q, r, tn_vf_set1(0.5f));
+  const tn_vf p = tn_vf_fma(tn_vf_mul(q, r), r, r);
+#if defined(__AVX512F__)
+  const __mmask16 counts = _mm512_cmp_ps_mask(from, least, _CMP_NLT_UQ);
+  return _mm512_maskz_scalef_ps(counts, tn_vf_add(p, tn_vf_set1(1)), n);
+#elif defined(__ARM_NEON)
+  const uint32x4_t zero = vreinterpretq_u32_f32(magic.lo);
+  return (tn_vf){
+      tn_v4_weight(from.lo, least.lo, p.lo, vsubq_u32(vreinterpretq_u32_f32(m.lo), zero)),
+      tn_v4_weight(from.hi, least.hi, p.hi, vsubq_u32(vreinterpretq_u32_f32(m.hi), zero))};
+#else
+  const __m256i bits = _mm256_sub_epi32(_mm256_castps_si256(m), _mm256_castps_si256(magic));
+  const tn_vf scale =
+      _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_add_epi32(bits, _mm256_set1_epi32(127)), 23));
+  return _mm256_and_ps(_mm256_cmp_ps(from, least, _CMP_NLT_UQ), tn_vf_fma(p, scale, scale));
+#endif
+}
+
+/* A function of tenon/kit/vmath.h on every lane. */
+#define TN_VF_EACH(name)                                                                 \
+  static inline tn_vf tn_vf_##name(tn_vf x) {                                            \
+    float lanes[TN_VF_LANES];                                                            \
+    tn_vf_store(lanes, x);                                                               \
+    TN_IVDEP for (int k = 0; k < TN_VF_LANES; k++) lanes[k] = tn_##name##_f32(lanes[k]); \
+    return tn_vf_load(lanes);                                                            \
+  }
+TN_VF_EACH(sigmoid)
+TN_VF_EACH(tanh)
+#undef TN_VF_EACH
+
+#endif

@@ -1,0 +1,126 @@
+/* The values that go into a subgraph of a node and come out of it: for kernels that run subgraphs.
+ * They stand in one piece of memory, which is booked as scratch to run (so that a run allocates
+ * nothing) and taken from the host to infer. All use nothing but call->host. */
+#ifndef TN_KIT_SUBGRAPH_H
+#define TN_KIT_SUBGRAPH_H
+
+#include "tenon/kit/checked.h"
+
+typedef struct tn_body {
+  int64_t graph;                     /* its index in the attribute struct */
+  uint32_t n_in, n_out;              /* without what it captures */
+  const tn_tensor **in, **out;       /* of one run */
+  tn_tensor **in_types, **out_types; /* a tensor for each, of unknown type to begin with */
+  void *more;                        /* bytes that the caller asked for; 64-byte aligned */
+} tn_body;
+
+/* infer: memory of the host, which tn_body_close() gives back. */
+static inline tn_status tn_body_open(const tn_call *call, int64_t graph, tn_body *out);
+static inline void tn_body_close(const tn_call *call,
+                                 tn_body *b); /* leaves zeros, which may be closed, too */
+/* plan: books scratch for the subgraph and `more` bytes. For several subgraphs of one node, which
+ * run one after another, the largest counts. */
+static inline tn_status tn_body_plan(const tn_call *call, int64_t graph, uint64_t more,
+                                     tn_kernel_plan *out);
+/* run: in the call's scratch. */
+static inline tn_status tn_body_place(const tn_call *call, int64_t graph, uint64_t more,
+                                      tn_body *out);
+
+/* in -> out_types. */
+static inline tn_status tn_body_infer(const tn_call *call, const tn_body *b);
+/* in -> out: values that are to be released. */
+static inline tn_status tn_body_run(const tn_call *call, const tn_body *b);
+/* Entries may be NULL. */
+static inline void tn_values_release(const tn_call *call, const tn_tensor *const *values,
+                                     uint32_t n);
+
+/* ---- How ---- */
+
+/* Takes `bytes` from memory[*at]; NULL while only counting. */
+static inline void *tn_body_take(char *memory, uint64_t *at, uint64_t bytes) {
+  void *part = memory ? memory + *at : NULL;
+  *at += tn_round_up(bytes, 64);
+  return part;
+}
+
+static inline tn_tensor **tn_body_take_types(char *memory, uint64_t *at, uint32_t n) {
+  tn_tensor **pointers = tn_body_take(memory, at, n * sizeof *pointers);
+  tn_tensor *types = tn_body_take(memory, at, n * sizeof *types);
+  for (uint32_t k = 0; memory && k < n; k++) {
+    types[k] = tn_tensor_make(TN_NONE, TN_RANK_UNKNOWN, NULL, NULL);
+    pointers[k] = &types[k];
+  }
+  return pointers;
+}
+
+/* Lays the values out in memory (NULL: nowhere); answers the bytes before `more`. */
+static inline uint64_t tn_body_lay_out(tn_body *b, void *memory) {
+  uint64_t at = 0;
+  b->in = tn_body_take(memory, &at, b->n_in * sizeof *b->in);
+  b->out = tn_body_take(memory, &at, b->n_out * sizeof *b->out);
+  b->in_types = tn_body_take_types(memory, &at, b->n_in);
+  b->out_types = tn_body_take_types(memory, &at, b->n_out);
+  b->more = tn_body_take(memory, &at, 0);
+  return at;
+}
+
+static inline tn_status tn_body_count(const tn_call *call, int64_t graph, tn_body *b) {
+  *b = (tn_body){.graph = graph};
+  return call->host->subgraph_shape(call->ctx, graph, &b->n_in, &b->n_out);
+}
+
+static inline tn_status tn_body_open(const tn_call *call, int64_t graph, tn_body *out) {
+  tn_status s = tn_body_count(call, graph, out);
+  if (s) return s;
+  void *memory = call->host->alloc(call->ctx, tn_body_lay_out(out, NULL));
+  if (!memory) return TN_ERR_MEMORY;
+  tn_body_lay_out(out, memory);
+  return TN_OK;
+}
+
+static inline void tn_body_close(const tn_call *call, tn_body *b) {
+  call->host->free(call->ctx, (void *)b->in); /* the first part */
+  *b = (tn_body){0};
+}
+
+static inline tn_status tn_body_need(const tn_call *call, int64_t graph, uint64_t more, tn_body *b,
+                                     uint64_t *out_bytes) {
+  tn_status s = tn_body_count(call, graph, b);
+  return s ? s : tn_add_u64(tn_body_lay_out(b, NULL), more, out_bytes);
+}
+
+static inline tn_status tn_body_plan(const tn_call *call, int64_t graph, uint64_t more,
+                                     tn_kernel_plan *out) {
+  tn_body b;
+  uint64_t bytes = 0;
+  tn_status s = tn_body_need(call, graph, more, &b, &bytes);
+  if (!s && bytes > out->scratch_bytes) out->scratch_bytes = bytes;
+  return s;
+}
+
+static inline tn_status tn_body_place(const tn_call *call, int64_t graph, uint64_t more,
+                                      tn_body *out) {
+  uint64_t bytes = 0;
+  tn_status s = tn_body_need(call, graph, more, out, &bytes);
+  if (s) return s;
+  if (bytes > call->scratch_bytes)
+    return call->host->fail(call->ctx, TN_ERR_INTERNAL, "subgraph %lld is not the one planned for",
+                            (long long)graph);
+  tn_body_lay_out(out, call->scratch);
+  return TN_OK;
+}
+
+static inline tn_status tn_body_infer(const tn_call *call, const tn_body *b) {
+  return call->host->subgraph_infer(call->ctx, b->graph, b->n_in, b->in, b->n_out, b->out_types);
+}
+
+static inline tn_status tn_body_run(const tn_call *call, const tn_body *b) {
+  return call->host->subgraph_run(call->ctx, b->graph, b->n_in, b->in, b->n_out, b->out);
+}
+
+static inline void tn_values_release(const tn_call *call, const tn_tensor *const *values,
+                                     uint32_t n) {
+  for (uint32_t k = 0; k < n; k++) call->host->value_release(call->ctx, values[k]);
+}
+
+#endif
