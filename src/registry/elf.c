@@ -5,6 +5,7 @@
 
 #if defined(__linux__)
 #include "registry/elf.h"
+#include "tenon/kit/checked.h"
 
 #if __SIZEOF_POINTER__ == 8
 #define NATIVE_CLASS ELFCLASS64
@@ -80,6 +81,18 @@ static tn_status check_header(elf_file *f) {
 
 enum { MAX_SEGMENTS = 256, MAX_TLS = 1 << 30, MAX_TLS_ALIGN = 1 << 20 };
 
+/* True if another segment that is mapped has some of the same bytes of the file. */
+static bool shares_bytes(const elf_file *f, const ElfW(Phdr) * s) {
+  for (uint32_t k = 0; k < f->header.e_phnum; k++) {
+    const ElfW(Phdr) t = elf_segment(f, k);
+    if (t.p_type == PT_LOAD && t.p_vaddr != s->p_vaddr &&
+        elf_is_inside(f, t.p_offset, t.p_filesz) && t.p_offset < s->p_offset + s->p_filesz &&
+        s->p_offset < t.p_offset + t.p_filesz)
+      return true;
+  }
+  return false;
+}
+
 /* Rules for one segment that is mapped; end: where the one before it ends. */
 static tn_status check_load(const elf_file *f, const ElfW(Phdr) * s, uint64_t *end) {
   const uint64_t align = s->p_align, limit = UINT64_C(1) << 46;
@@ -89,7 +102,9 @@ static tn_status check_load(const elf_file *f, const ElfW(Phdr) * s, uint64_t *e
     return elf_damaged(f, "a segment is not aligned as it says");
   if (s->p_filesz > s->p_memsz || s->p_vaddr > limit || s->p_memsz > limit)
     return elf_damaged(f, "the size or address of a segment cannot be right");
-  if (s->p_vaddr < *end) return elf_damaged(f, "two segments overlap");
+  if (s->p_flags & PF_X && !(s->p_flags & PF_W) && s->p_filesz < s->p_memsz)
+    return elf_damaged(f, "some of its code is not in the file");
+  if (s->p_vaddr < *end || shares_bytes(f, s)) return elf_damaged(f, "two segments overlap");
   *end = s->p_vaddr + s->p_memsz;
   return TN_OK;
 }
@@ -114,12 +129,30 @@ static tn_status check_segments(const elf_file *f) {
   return tn_fail(f->diag, TN_ERR_INVALID, "%s: is not a shared library", f->path);
 }
 
+/* Records that the linker walks through, on the look for what the processor has to have. */
+static bool are_notes(const elf_file *f, const ElfW(Phdr) * s) {
+  const uint64_t align = s->p_align > 4 ? 8 : 4, begin = elf_offset(f, s->p_vaddr, s->p_memsz);
+  ElfW(Nhdr) note;
+  if (!s->p_memsz) return true;
+  if (begin == UINT64_MAX) return false;
+  for (uint64_t at = 0; s->p_memsz - at >= sizeof note;) {
+    memcpy(&note, f->data + begin + at, sizeof note);
+    const uint64_t name = tn_round_up(sizeof note + note.n_namesz, align);
+    if (name > s->p_memsz - at || note.n_descsz > s->p_memsz - at - name) return false;
+    const uint64_t all = tn_round_up(name + note.n_descsz, align);
+    at += all < s->p_memsz - at ? all : s->p_memsz - at;
+  }
+  return true;
+}
+
 /* The rest of what is mapped with the library: the linker changes its protection, or copies it. */
 static tn_status check_others(const elf_file *f) {
   for (uint32_t k = 0; k < f->header.e_phnum; k++) {
     const ElfW(Phdr) s = elf_segment(f, k);
     if (s.p_type == PT_GNU_RELRO && !elf_is_mapped(f, s.p_vaddr, s.p_memsz, 0))
       return elf_damaged(f, "what is to be read-only is not in a segment");
+    if ((s.p_type == PT_NOTE || s.p_type == PT_GNU_PROPERTY) && !are_notes(f, &s))
+      return elf_damaged(f, "a note is not in a segment");
     if (s.p_type == PT_PHDR &&
         elf_offset(f, s.p_vaddr, f->header.e_phnum * sizeof s) != f->header.e_phoff)
       return elf_damaged(f, "its segment table is not where it says");

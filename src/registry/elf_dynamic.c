@@ -178,6 +178,8 @@ static tn_status check_sizes(const elf_dynamic *d) {
     if (elf_value(d, pairs[k][0], ELF_ABSENT) != ELF_ABSENT &&
         elf_value(d, pairs[k][1], ELF_ABSENT) == ELF_ABSENT)
       return elf_damaged(d->f, "it does not say what size a table has");
+  if (elf_value(d, DT_PLTRELSZ, ELF_ABSENT) == 0) /* what it calls would never be filled in */
+    return elf_damaged(d->f, "it does not say what size a table has");
   return TN_OK;
 }
 
@@ -188,7 +190,9 @@ static tn_status check_section(const elf_file *f, const ElfW(Phdr) * s) {
   if (s->p_flags & PF_W && !elf_is_mapped(f, s->p_vaddr, s->p_memsz, PF_W))
     return elf_damaged(f, "its dynamic section is to be written, and its segment is not");
   const uint64_t room = s->p_memsz / sizeof(ElfW(Dyn));
-  while (d.n < room && elf_entry(&d, d.n).d_tag != DT_NULL) d.n++;
+  for (ElfW(Dyn) entry; d.n < room && (entry = elf_entry(&d, d.n)).d_tag != DT_NULL; d.n++)
+    if (entry.d_un.d_val == ELF_ABSENT)
+      return elf_damaged(f, "a value in its dynamic section cannot be right");
   if (d.n == room) return elf_damaged(f, "its dynamic section has no end");
   d.n_text = elf_value(&d, DT_STRSZ, 0);
   d.strings = elf_offset(f, elf_value(&d, DT_STRTAB, UINT64_MAX), d.n_text);

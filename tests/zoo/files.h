@@ -105,6 +105,10 @@ ANIMAL(FILE, elf_load_wraps, LOAD, "a segment that ends after the end of memory"
   last_load(f)->p_memsz = UINT64_MAX - 4096)
 ANIMAL(FILE, elf_load_overlaps, LOAD, "two segments at one address",
   "*zoo.so: is damaged: two segments overlap", last_load(f)->p_vaddr %= 4096)
+ANIMAL(FILE, elf_load_shares, LOAD, "two segments of the same bytes",
+  "*zoo.so: is damaged: two segments overlap", segment(f, PT_LOAD)[1].p_offset = 0)
+ANIMAL(FILE, elf_load_code, LOAD, "the end of its code is zeros",
+  "*zoo.so: is damaged: some of its code is not in the file", segment(f, PT_LOAD)[1].p_filesz = 64)
 ANIMAL(FILE, elf_load_align, LOAD, "a segment aligned to 3 bytes",
   "*zoo.so: is damaged: a segment is not aligned as it says", segment(f, PT_LOAD)->p_align = 3)
 ANIMAL(FILE, elf_relro_wild, LOAD, "it makes foreign memory read-only",
@@ -197,6 +201,12 @@ ANIMAL(FILE, elf_calls_many, LOAD, "it does not say how many relocations of call
 ANIMAL(FILE, elf_calls_nowhere, LOAD, "its relocations of calls have a kind, and nothing else",
   "*zoo.so: is damaged: it does not say what size a table has",
   entry(f, DT_JMPREL)->d_tag = 0x6ffffff0 - 77; entry(f, DT_PLTRELSZ)->d_tag = 0x6ffffff0 - 78)
+ANIMAL(FILE, elf_calls_none, LOAD, "it has relocations of calls, none of them",
+  "*zoo.so: is damaged: it does not say what size a table has",
+  entry(f, DT_PLTRELSZ)->d_un.d_val = 0)
+ANIMAL(FILE, elf_init_last, LOAD, "the function that begins it is at the end of memory",
+  "*zoo.so: is damaged: a value in its dynamic section cannot be right",
+  entry(f, DT_INIT)->d_un.d_ptr = UINT64_MAX)
 ANIMAL(FILE, elf_calls_kind, LOAD, "its relocations of calls are of another machine's kind",
   "*zoo.so: is damaged: its relocations are not of this machine's kind",
   entry(f, DT_PLTREL)->d_un.d_val = DT_REL)
@@ -264,6 +274,22 @@ ANIMAL(FILE, elf_segments_elsewhere, LOAD, "its table of segments is somewhere e
   "*zoo.so: is damaged: its segment table is not where it says",
   segment(f, PT_GNU_EH_FRAME)->p_vaddr = UINT64_C(1) << 40;
   segment(f, PT_GNU_EH_FRAME)->p_type = PT_PHDR)
+ANIMAL(FILE, elf_note_wild, LOAD, "its notes are not in the library",
+  "*zoo.so: is damaged: a note is not in a segment",
+  segment(f, PT_NOTE)->p_vaddr = UINT64_C(1) << 40; segment(f, PT_NOTE)->p_align = 8)
+ANIMAL(FILE, elf_note_long, LOAD, "its notes go on after the end",
+  "*zoo.so: is damaged: a note is not in a segment",
+  segment(f, PT_NOTE)->p_align = 8;
+  segment(f, PT_NOTE)->p_memsz = segment(f, PT_NOTE)->p_filesz = UINT64_C(1) << 40)
+ANIMAL(FILE, elf_note_record, LOAD, "a note is longer than its segment",
+  "*zoo.so: is damaged: a note is not in a segment",
+  ((uint32_t *)at_address(f, segment(f, PT_NOTE)->p_vaddr))[1] = 0xfffffff8)
+ANIMAL(FILE, elf_property_wild, LOAD, "its properties are not in the library",
+  "*zoo.so: is damaged: a note is not in a segment",
+  segment(f, PT_NOTE)->p_align = 8; segment(f, PT_NOTE)->p_vaddr = UINT64_C(1) << 40;
+  segment(f, PT_NOTE)->p_type = PT_GNU_PROPERTY)
+ANIMAL(FILE, elf_frames_wild, WORKS, "what it has for exceptions leads nowhere", "",
+  segment(f, PT_GNU_EH_FRAME)->p_vaddr = UINT64_C(1) << 40)
 ANIMAL(FILE, elf_unreadable, LOAD, "a segment that nobody may read",
   "*zoo.so: is damaged: *", segment(f, PT_LOAD)->p_flags = 0)
 ANIMAL(FILE, elf_unwritable, LOAD, "its data may not be written",
