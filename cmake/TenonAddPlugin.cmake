@@ -8,7 +8,7 @@
 # STATIC makes a static library instead, whose query function is called tn_plugin_query_NAME and declared in
 # "NAME_plugin.h": tn_runtime_add_plugin(runtime, tn_plugin_query_NAME, NULL, 0, diag).
 # Files named *_avx2.c, *_avx512.c, *_neon.c and so on get the flags of their instruction set, or are left out on other
-# machines.
+# machines; those named *_simd.c are compiled once for each instruction set (TenonIsa.cmake).
 #
 # tenon_add_kernels(NAME SOURCES file.c... YAML library.yaml... [...])
 #

@@ -1,9 +1,20 @@
-# Instruction-set flags by file name: the code of <family>_avx2.c may use AVX2 wherever the compiler likes, so it is
-# entered only after the host has seen that the machine has it. Files of other architectures are left out.
+# Files by instruction set. The ending of its name gives a file the flags of one: the code of <name>_avx2.c may use AVX2
+# wherever the compiler likes, so it is entered only after the host has seen that the machine has it. Files of other
+# architectures are left out. Some files are compiled for each instruction set of a list:
+#
+#   <name>_simd.c         those that have the vectors of tenon/kit/simd.h
+#   <name>_simd_dot.c     those that have the integer dot products of tenon/kit/dot_simd.h
+#   <name>_simd_loops.c   those with wider vectors than any machine has, for loops that the compiler vectorises
+#
+# They find the name of the instruction set in TN_SIMD_ISA, see tenon/kit/isa.h.
 
 set(x86_suffixes sse41 avx avx2 avx512 avx512_vnni avx512_bf16 avx_vnni)
 set(arm_suffixes neon neon_dot neon_f16 neon_i8mm)
 set(riscv_suffixes rvv)
+
+set(isas_simd avx2 avx512 neon)
+set(isas_simd_dot avx2 avx_vnni avx512_vnni neon neon_dot)
+set(isas_simd_loops avx2 avx512)
 
 set(flags_sse41 -msse4.1)
 set(flags_avx -mavx)
@@ -23,7 +34,26 @@ set(flags_neon_f16 ${flags_neon} -march=armv8.2-a+fp16)
 set(flags_neon_i8mm ${flags_neon} -march=armv8.2-a+i8mm)
 set(flags_rvv -march=rv64gcv)
 
-# Sets the flags of all ISA files in the list named by `list_name`, and removes those that are not for this machine.
+# Sets `out` to the files <name>_<isa>.c, one line each, that stand for the file <name>_<list>.c.
+function(tenon_isa_expand file list ours out)
+  get_filename_component(path ${file} ABSOLUTE)
+  string(REGEX REPLACE "_${list}\\.c$" "" stem ${file})
+  string(REPLACE "${CMAKE_CURRENT_SOURCE_DIR}/" "" stem ${stem})
+  set(files)
+  foreach(isa ${isas_${list}})
+    if(isa IN_LIST ours)
+      set(made ${CMAKE_CURRENT_BINARY_DIR}/isa/${stem}_${isa}.c)
+      get_filename_component(folder ${made} DIRECTORY)
+      file(RELATIVE_PATH relative ${folder} ${path}) # the same in each checkout, for compiler caches
+      file(CONFIGURE OUTPUT ${made} CONTENT "#include \"${relative}\"\n")
+      list(APPEND files ${made})
+    endif()
+  endforeach()
+  set(${out} ${files} PARENT_SCOPE)
+endfunction()
+
+# Expands the files for lists of instruction sets in the list of sources named by `list_name`, sets the flags of all ISA
+# files, and removes those that are not for this machine.
 function(tenon_isa_sources list_name)
   if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64|amd64)$")
     set(ours ${x86_suffixes})
@@ -32,17 +62,26 @@ function(tenon_isa_sources list_name)
   elseif(CMAKE_SYSTEM_PROCESSOR MATCHES "^riscv64$")
     set(ours ${riscv_suffixes})
   endif()
-  set(sources ${${list_name}})
+  set(all)
+  foreach(file ${${list_name}})
+    if(file MATCHES "_(simd|simd_dot|simd_loops)\\.c$")
+      tenon_isa_expand(${file} ${CMAKE_MATCH_1} "${ours}" files)
+      list(APPEND all ${files})
+    else()
+      list(APPEND all ${file})
+    endif()
+  endforeach()
   foreach(suffix ${x86_suffixes} ${arm_suffixes} ${riscv_suffixes})
-    set(files ${sources})
+    set(files ${all})
     list(FILTER files INCLUDE REGEX "_${suffix}\\.c$")
     if(NOT files)
       continue()
     elseif(suffix IN_LIST ours)
       set_property(SOURCE ${files} APPEND PROPERTY COMPILE_OPTIONS ${flags_${suffix}})
+      set_property(SOURCE ${files} APPEND PROPERTY COMPILE_DEFINITIONS TN_SIMD_ISA=${suffix})
     else()
-      list(REMOVE_ITEM sources ${files})
+      list(REMOVE_ITEM all ${files})
     endif()
   endforeach()
-  set(${list_name} ${sources} PARENT_SCOPE)
+  set(${list_name} ${all} PARENT_SCOPE)
 endfunction()

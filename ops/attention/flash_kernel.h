@@ -164,11 +164,11 @@ static tn_status flash_run_stage(const tn_call *call, uint32_t stage, int64_t be
 }
 
 /* Two kernels by the same functions: of f32, and of half floats. */
-#define FLASH_KERNEL(name)                                                        \
-  tn_status name##_plan(const tn_call *call, tn_kernel_plan *out) {               \
-    return flash_plan(call, out);                                                 \
-  }                                                                               \
-  tn_status name(const tn_call *call, uint32_t stage, int64_t begin, int64_t end, \
-                 uint32_t worker) {                                               \
-    return flash_run_stage(call, stage, begin, end, worker);                      \
+#define FLASH_KERNEL(name)                                                                      \
+  tn_status TN_SIMD_NAME(name##_plan)(const tn_call *call, tn_kernel_plan *out) {               \
+    return flash_plan(call, out);                                                               \
+  }                                                                                             \
+  tn_status TN_SIMD_NAME(name)(const tn_call *call, uint32_t stage, int64_t begin, int64_t end, \
+                               uint32_t worker) {                                               \
+    return flash_run_stage(call, stage, begin, end, worker);                                    \
   }

@@ -1,4 +1,2 @@
-/* BlockMatMul for AVX-512: block_matmul_simd.h, compiled with its flags. */
-#include "block_matmul_simd.h"
-
-BLOCK_MATMUL(avx512)
+/* BlockMatMul for AVX-512 without VNNI. */
+#include "block_matmul_simd_dot.c"

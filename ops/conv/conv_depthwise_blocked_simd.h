@@ -40,7 +40,7 @@ DEPTHWISE_ANY(1)
 DEPTHWISE_ANY(2)
 DEPTHWISE_ANY(4)
 DEPTHWISE_ANY(8)
-#if defined(__AVX512F__)
+#if TN_VF_REGISTERS == 32
 DEPTHWISE_ANY(12)
 #endif
 #undef DEPTHWISE_ANY
@@ -51,7 +51,7 @@ typedef void (*depthwise_any_fn)(const depthwise_block *d, int64_t oh, int64_t o
 
 /* How many of n pixels to take at once. */
 static int64_t depthwise_any_size(int64_t n) {
-#if defined(__AVX512F__)
+#if TN_VF_REGISTERS == 32
   if (n >= 12) return 12;
 #endif
   return n >= 8 ? 8 : n >= 4 ? 4 : n >= 2 ? 2 : 1;
@@ -63,7 +63,7 @@ static void depthwise_row(const depthwise_block *d, int64_t oh, float *y) {
     [2] = depthwise_any_2,
     [4] = depthwise_any_4,
     [8] = depthwise_any_8,
-#if defined(__AVX512F__)
+#if TN_VF_REGISTERS == 32
     [12] = depthwise_any_12,
 #endif
   };

@@ -123,7 +123,7 @@ static tn_status quant_layer_make(const tn_call *call, quant_layer *out) {
 
 /* A window that reads 2^31 / (255 * 128) elements may overflow i32; with zero points of weights,
  * 2^31 / (255 * 255). */
-const char *TN_DOT_NAME(quant_conv_refuse)(const tn_call *call) {
+const char *TN_SIMD_NAME(quant_conv_refuse)(const tn_call *call) {
   const tn_quant_conv_attrs *a = call->attrs;
   quant_layer l;
   conv_shape c;
@@ -162,7 +162,7 @@ static int64_t quant_sums_bytes(const quant_layer *l) {
   return quant_conv_has_zeros(&l->q) ? l->cut.strip_rows * l->out_w * (int64_t)sizeof(float) : 0;
 }
 
-tn_status TN_DOT_NAME(quant_conv_plan)(const tn_call *call, tn_kernel_plan *out) {
+tn_status TN_SIMD_NAME(quant_conv_plan)(const tn_call *call, tn_kernel_plan *out) {
   quant_layer l;
   const tn_status s = quant_layer_make(call, &l);
   if (s) return s;
@@ -226,7 +226,7 @@ static void quant_pack_ones(const quant_layer *l, void *state) {
   tn_dot_sum_weights(ones, l->runs * l->steps);
 }
 
-tn_status TN_DOT_NAME(quant_conv_prepare)(const tn_call *call) {
+tn_status TN_SIMD_NAME(quant_conv_prepare)(const tn_call *call) {
   quant_layer l;
   const tn_status s = quant_layer_make(call, &l);
   if (s) return s;
@@ -267,16 +267,15 @@ static void quant_interleave(const uint8_t *from, int64_t planes, int64_t size, 
   const uint8_t *p[QUANT_NARROW];
   int64_t k = 0;
   for (int64_t c = 0; c < QUANT_NARROW; c++) p[c] = from + tn_min_i64(c, planes - 1) * size;
-#if defined(__AVX512VNNI__) || defined(__AVXVNNI__)
+#if TN_DOT_K == 4
   uint8_t order[16]; /* of four pixels of four planes */
   for (int64_t b = 0; b < 16; b++) order[b] = (uint8_t)(b / planes * 4 + b % planes);
-  const __m128i keep = _mm_loadu_si128((const void *)order), flips = _mm_set1_epi8((char)flip);
+  const tn_b16 keep = tn_b16_load(order), flips = tn_b16_set1(flip);
   for (; k + 4 <= n; k += 4, to += 4 * planes) {
-    __m128i v[QUANT_NARROW];
-    TN_UNROLL for (int c = 0; c < QUANT_NARROW; c++) v[c] = _mm_loadu_si32(p[c] + k);
-    const __m128i a = _mm_unpacklo_epi8(v[0], v[1]), b = _mm_unpacklo_epi8(v[2], v[3]);
-    const __m128i pixels = _mm_xor_si128(_mm_unpacklo_epi16(a, b), flips);
-    _mm_storeu_si128((void *)to, _mm_shuffle_epi8(pixels, keep));
+    tn_b16 v[QUANT_NARROW];
+    TN_UNROLL for (int c = 0; c < QUANT_NARROW; c++) v[c] = tn_b16_load4(p[c] + k);
+    const tn_b16 a = tn_b16_zip8(v[0], v[1]), b = tn_b16_zip8(v[2], v[3]);
+    tn_b16_store(to, tn_b16_pick(tn_b16_xor(tn_b16_zip16(a, b), flips), keep));
   }
 #endif
   for (; k < n; k++)
@@ -414,8 +413,8 @@ static void quant_rows(const tn_call *call, const quant_layer *l, tn_dot *t, con
             l->q.z ? (const uint8_t *)l->q.z->data + at : NULL);
 }
 
-tn_status TN_DOT_NAME(quant_conv)(const tn_call *call, uint32_t stage, int64_t begin, int64_t end,
-                                  uint32_t worker) {
+tn_status TN_SIMD_NAME(quant_conv)(const tn_call *call, uint32_t stage, int64_t begin, int64_t end,
+                                   uint32_t worker) {
   quant_layer l;
   int64_t at[QUANT_RUNS], last = -1;
   const tn_status s = quant_layer_make(call, &l);

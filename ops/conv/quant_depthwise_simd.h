@@ -214,10 +214,10 @@ static const quant_dw_fn quant_dw_tiles[2][2] = {{quant_dw_tile_4_3_1, quant_dw_
                                                  {quant_dw_tile_4_5_1, quant_dw_tile_4_5_2}};
 static const quant_dw_fn quant_dw_pixel[2] = {quant_dw_tile_1_3_1, quant_dw_tile_1_5_1};
 
-const char *TN_DOT_NAME(quant_depthwise_refuse)(const tn_call *call) {
+const char *TN_SIMD_NAME(quant_depthwise_refuse)(const tn_call *call) {
   const tn_quant_conv_attrs *a = call->attrs;
   const tn_tensor *w = call->inputs[QUANT_W];
-  const char *why = TN_DOT_NAME(quant_conv_refuse)(call);
+  const char *why = TN_SIMD_NAME(quant_conv_refuse)(call);
   quant_layer l;
   if (why) return why;
   if (a->group != w->shape[0] || w->shape[1] != 1 || call->inputs[QUANT_X]->shape[1] != a->group)
@@ -253,10 +253,10 @@ static tn_status quant_dw_make(const tn_call *call, quant_dw_layer *out) {
   return TN_OK;
 }
 
-tn_status TN_DOT_NAME(quant_depthwise_plan)(const tn_call *call, tn_kernel_plan *out) {
+tn_status TN_SIMD_NAME(quant_depthwise_plan)(const tn_call *call, tn_kernel_plan *out) {
   quant_dw_layer d;
   tn_status s = quant_dw_make(call, &d);
-  if (!s) s = TN_DOT_NAME(quant_conv_plan)(call, out);
+  if (!s) s = TN_SIMD_NAME(quant_conv_plan)(call, out);
   if (s) return s;
   const conv_shape *c = &d.l.q.c;
   const double n = (double)(c->batch * c->out_size * d.blocks);
@@ -299,7 +299,7 @@ static void quant_dw_pack(const quant_dw_layer *d, const tn_dot *numbers, int64_
       (float)quant_conv_bias(&d->l.q, channel) * numbers->bias_factor;
 }
 
-tn_status TN_DOT_NAME(quant_depthwise_prepare)(const tn_call *call) {
+tn_status TN_SIMD_NAME(quant_depthwise_prepare)(const tn_call *call) {
   quant_dw_layer d;
   int64_t at[QUANT_RUNS];
   const tn_status s = quant_dw_make(call, &d);
@@ -434,8 +434,8 @@ static void quant_dw_strip(const tn_call *call, const quant_dw_layer *dl, tn_dot
   }
 }
 
-tn_status TN_DOT_NAME(quant_depthwise)(const tn_call *call, uint32_t stage, int64_t begin,
-                                       int64_t end, uint32_t worker) {
+tn_status TN_SIMD_NAME(quant_depthwise)(const tn_call *call, uint32_t stage, int64_t begin,
+                                        int64_t end, uint32_t worker) {
   quant_dw_layer d;
   int64_t at[QUANT_RUNS];
   const tn_status s = quant_dw_make(call, &d);

@@ -1,3 +1,3 @@
 /* Products of f64 and of integers, portable. */
-#define ANY_NAME(x) x##_c
+#define FMA_f64(a, b, c) ((a) * (b) + (c))
 #include "any_simd.h"

@@ -1,6 +1,5 @@
 /* Matrix products of f64 and of integers, which wrap, compiled once per instruction set: a file
- * that defines ANY_NAME(x), the name of a function, and includes this one gets them all; before,
- * <immintrin.h> where there are fused operations.
+ * that defines FMA_f64(a, b, c), a product and a sum of vectors, and includes this one gets them.
  *
  * An item is a block of columns of some rows. The block of B is packed, DEPTH rows of it at a
  * time, with zeros behind the last column, unless few rows of A meet it; a few of these at a time
@@ -12,27 +11,19 @@
 #include <string.h>
 
 #include "product.h"
+#include "tenon/kit/isa.h"
 #include "tenon/kit/vmath.h"
 
-#if defined(__AVX512F__)
-enum { VECTOR = 64 };
-#elif defined(__AVX2__)
-enum { VECTOR = 32 };
-#else
-enum { VECTOR = 16 };
-#endif
 #if defined(__clang__)
 #define ANY_UNROLL _Pragma("unroll")
 #else
 #define ANY_UNROLL _Pragma("GCC unroll 8")
 #endif
 
-#if defined(__AVX512F__)
-enum { TILE_ROWS = 6, TILE_VECTORS = 4 };
-#else
-enum { TILE_ROWS = 4, TILE_VECTORS = 2 };
-#endif
 enum {
+  VECTOR = TN_REGISTER_BYTES,
+  TILE_ROWS = TN_REGISTER_BYTES == 64 ? 6 : 4,
+  TILE_VECTORS = TN_REGISTER_BYTES == 64 ? 4 : 2,
   DEPTH = 128,
   ROWS = 96,
   SMALL = 512,
@@ -83,13 +74,6 @@ typedef struct any_item {
   int64_t i, m, j, n; /* rows and columns of Y */
 } any_item;
 
-#if defined(__AVX512F__)
-#define FMA_f64(a, b, c) (vec_f64) _mm512_fmadd_pd((__m512d)(a), (__m512d)(b), (__m512d)(c))
-#elif defined(__FMA__)
-#define FMA_f64(a, b, c) (vec_f64) _mm256_fmadd_pd((__m256d)(a), (__m256d)(b), (__m256d)(c))
-#else
-#define FMA_f64(a, b, c) ((a) * (b) + (c))
-#endif
 #define FMA_32(a, b, c) ((a) * (b) + (c))
 #define FMA_64(a, b, c) ((a) * (b) + (c))
 
@@ -281,22 +265,22 @@ static tn_status any_run(const tn_call *call, product_kind kind, int64_t begin, 
   return TN_OK;
 }
 
-tn_status ANY_NAME(matmul_any_plan)(const tn_call *call, tn_kernel_plan *out) {
+tn_status TN_SIMD_NAME(matmul_any_plan)(const tn_call *call, tn_kernel_plan *out) {
   return any_plan(call, MATMUL, out);
 }
 
-tn_status ANY_NAME(gemm_any_plan)(const tn_call *call, tn_kernel_plan *out) {
+tn_status TN_SIMD_NAME(gemm_any_plan)(const tn_call *call, tn_kernel_plan *out) {
   return any_plan(call, GEMM, out);
 }
 
-tn_status ANY_NAME(matmul_any)(const tn_call *call, uint32_t stage, int64_t begin, int64_t end,
-                               uint32_t worker) {
+tn_status TN_SIMD_NAME(matmul_any)(const tn_call *call, uint32_t stage, int64_t begin, int64_t end,
+                                   uint32_t worker) {
   (void)stage;
   return any_run(call, MATMUL, begin, end, worker);
 }
 
-tn_status ANY_NAME(gemm_any)(const tn_call *call, uint32_t stage, int64_t begin, int64_t end,
-                             uint32_t worker) {
+tn_status TN_SIMD_NAME(gemm_any)(const tn_call *call, uint32_t stage, int64_t begin, int64_t end,
+                                 uint32_t worker) {
   (void)stage;
   return any_run(call, GEMM, begin, end, worker);
 }

@@ -4,7 +4,7 @@
 #define TN_OPS_POOL_LAST_SIMD_H
 
 #include "pool_simd.h"
-#include "tenon/kit/simd_bytes.h"
+#include "tenon/kit/simd.h"
 
 /* The taps of the window of output (oh, ow): rows h0 .. h1-1, columns w0 .. w1-1; of the input, the
  * tap (h, w) lies at top + h * row + w * column, in channels. */

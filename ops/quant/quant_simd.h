@@ -7,7 +7,7 @@
 
 #include "scales.h"
 #include "tenon/kit/elementwise.h"
-#include "tenon/kit/simd_bytes.h"
+#include "tenon/kit/simd.h"
 
 static inline float byte_of(const tn_tensor *t, int64_t k) {
   return t->dtype == TN_I8 ? (float)((const int8_t *)t->data)[k]

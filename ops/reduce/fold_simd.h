@@ -32,27 +32,6 @@ typedef enum fold_op {
 /* The operation is a constant where these are used: each use becomes a loop of its own. */
 #define FOLD_INLINE static inline __attribute__((always_inline, unused))
 
-/* a > v ? a : v, and NaN if one of them is. */
-FOLD_INLINE tn_vf larger_or_nan(tn_vf a, tn_vf v) {
-#if defined(__AVX512F__)
-  return _mm512_mask_mov_ps(tn_vf_max(v, a), _mm512_cmp_ps_mask(v, v, _CMP_UNORD_Q), v);
-#elif defined(__ARM_NEON)
-  return (tn_vf){vmaxq_f32(v.lo, a.lo), vmaxq_f32(v.hi, a.hi)};
-#else
-  return _mm256_blendv_ps(tn_vf_max(v, a), v, _mm256_cmp_ps(v, v, _CMP_UNORD_Q));
-#endif
-}
-
-FOLD_INLINE tn_vf smaller_or_nan(tn_vf a, tn_vf v) {
-#if defined(__AVX512F__)
-  return _mm512_mask_mov_ps(tn_vf_min(v, a), _mm512_cmp_ps_mask(v, v, _CMP_UNORD_Q), v);
-#elif defined(__ARM_NEON)
-  return (tn_vf){vminq_f32(v.lo, a.lo), vminq_f32(v.hi, a.hi)};
-#else
-  return _mm256_blendv_ps(tn_vf_min(v, a), v, _mm256_cmp_ps(v, v, _CMP_UNORD_Q));
-#endif
-}
-
 /* What a fold begins with. */
 FOLD_INLINE float fold_start(fold_op op) {
   return op == FOLD_PROD ? 1 : op == FOLD_MAX ? -INFINITY : op == FOLD_MIN ? INFINITY : 0;
@@ -67,8 +46,8 @@ FOLD_INLINE tn_vf fold_step(fold_op op, tn_vf a, tn_vf v, tn_vf shift) {
     case FOLD_ABS: return tn_vf_add(a, tn_vf_max(tn_vf_sub(tn_vf_set1(0), v), v));
     case FOLD_SQUARE: return tn_vf_fma(v, v, a);
     case FOLD_PROD: return tn_vf_mul(a, v);
-    case FOLD_MAX: return larger_or_nan(a, v);
-    case FOLD_MIN: return smaller_or_nan(a, v);
+    case FOLD_MAX: return tn_vf_max_or_nan(a, v);
+    case FOLD_MIN: return tn_vf_min_or_nan(a, v);
     default: return tn_vf_add(a, tn_vf_exp_weight(tn_vf_sub(v, shift)));
   }
 }

@@ -1,4 +1,4 @@
 /* GroupQueryAttention, any machine. */
 #include "group_query_kernel.h"
 
-GROUP_QUERY_KERNEL(group_query_attention_c)
+GROUP_QUERY_KERNEL(group_query_attention)

@@ -229,9 +229,11 @@ static tn_status run_rows(const tn_call *call, uint32_t stage, int64_t begin, in
   return s;
 }
 
-#define GROUP_QUERY_KERNEL(name)                                                                   \
-  tn_status name##_plan(const tn_call *call, tn_kernel_plan *out) { return plan_rows(call, out); } \
-  tn_status name(const tn_call *call, uint32_t stage, int64_t begin, int64_t end,                  \
-                 uint32_t worker) {                                                                \
-    return run_rows(call, stage, begin, end, worker);                                              \
+#define GROUP_QUERY_KERNEL(name)                                                                \
+  tn_status TN_SIMD_NAME(name##_plan)(const tn_call *call, tn_kernel_plan *out) {               \
+    return plan_rows(call, out);                                                                \
+  }                                                                                             \
+  tn_status TN_SIMD_NAME(name)(const tn_call *call, uint32_t stage, int64_t begin, int64_t end, \
+                               uint32_t worker) {                                               \
+    return run_rows(call, stage, begin, end, worker);                                           \
   }

@@ -1,12 +1,12 @@
 #!/bin/sh
 # Compiles the kernels that a hot_loops.txt names and checks their innermost loops with loops.awk.
 #
-#     tests/hot/check.sh OPS/FAMILY/hot_loops.txt FILE.c COMPILER FLAGS...
+#     tests/hot/check.sh OPS/FAMILY/hot_loops.txt FILE.c ISA COMPILER FLAGS...
 set -eu
-table=$1 file=$2 cc=$3
-shift 3
+table=$1 file=$2 isa=$3 cc=$4
+shift 4
 objdump=objdump
-case $file in *_neon.c | *_neon_dot.c) objdump=aarch64-linux-gnu-objdump ;; esac
+case $isa in neon*) objdump=aarch64-linux-gnu-objdump ;; esac
 for program in $objdump "$cc"; do
   command -v "$program" > /dev/null || { echo "skipped: there is no $program"; exit 77; }
 done
@@ -15,8 +15,9 @@ done
 here=$(dirname "$0")
 object=$(mktemp)
 trap 'rm -f "$object"' EXIT
-loops=$(awk -v file="$file" '$1 == file { printf "%s%s=%s", comma, $2, $3; comma = "," }' "$table")
-[ -n "$loops" ] || { echo "$table names no loop of $file"; exit 1; }
+loops=$(awk -v file="$file" -v isa="$isa" \
+  '$1 == file && $2 == isa { printf "%s%s=%s", comma, $3, $4; comma = "," }' "$table")
+[ -n "$loops" ] || { echo "$table names no loop of $file for $isa"; exit 1; }
 "$cc" -O3 -fPIC -fvisibility=hidden -std=c11 -D_GNU_SOURCE "$@" \
   -c "$(dirname "$table")/$file" -o "$object"
 $objdump -d --no-show-raw-insn "$object" | awk -v loops="$loops" -f "$here/loops.awk"

@@ -19,15 +19,19 @@
 
 #if defined(__ARM_FEATURE_DOTPROD)
 
-#define TN_DOT_NAME(name) name##_neon_dot
-enum { TN_DOT_LANES = 8, TN_DOT_K = 4, TN_DOT_ROWS = 6, TN_DOT_SIGNED = 1 };
+#define TN_DOT_LANES 8
+#define TN_DOT_K 4
+#define TN_DOT_ROWS 6
+#define TN_DOT_SIGNED 1
 typedef int8_t tn_dot_x;
 typedef int8_t tn_dot_w;
 
 #else
 
-#define TN_DOT_NAME(name) name##_neon
-enum { TN_DOT_LANES = 8, TN_DOT_K = 1, TN_DOT_ROWS = 6, TN_DOT_SIGNED = 0 };
+#define TN_DOT_LANES 8
+#define TN_DOT_K 1
+#define TN_DOT_ROWS 6
+#define TN_DOT_SIGNED 0
 typedef int16_t tn_dot_x;
 typedef int16_t tn_dot_w;
 

@@ -29,22 +29,28 @@
 
 #elif defined(__AVX512VNNI__)
 
-#define TN_DOT_NAME(name) name##_avx512_vnni
-enum { TN_DOT_LANES = 16, TN_DOT_K = 4, TN_DOT_ROWS = 14, TN_DOT_SIGNED = 0 };
+#define TN_DOT_LANES 16
+#define TN_DOT_K 4
+#define TN_DOT_ROWS 14
+#define TN_DOT_SIGNED 0
 typedef uint8_t tn_dot_x;
 typedef int8_t tn_dot_w;
 
 #elif defined(__AVXVNNI__)
 
-#define TN_DOT_NAME(name) name##_avx_vnni
-enum { TN_DOT_LANES = 8, TN_DOT_K = 4, TN_DOT_ROWS = 6, TN_DOT_SIGNED = 0 };
+#define TN_DOT_LANES 8
+#define TN_DOT_K 4
+#define TN_DOT_ROWS 6
+#define TN_DOT_SIGNED 0
 typedef uint8_t tn_dot_x;
 typedef int8_t tn_dot_w;
 
 #else
 
-#define TN_DOT_NAME(name) name##_avx2
-enum { TN_DOT_LANES = 8, TN_DOT_K = 2, TN_DOT_ROWS = 6, TN_DOT_SIGNED = 0 };
+#define TN_DOT_LANES 8
+#define TN_DOT_K 2
+#define TN_DOT_ROWS 6
+#define TN_DOT_SIGNED 0
 typedef int16_t tn_dot_x;
 typedef int16_t tn_dot_w;
 

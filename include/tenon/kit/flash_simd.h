@@ -18,22 +18,16 @@
 #include "tenon/kit/elementwise.h"
 #include "tenon/kit/vmath.h"
 
-#if defined(__AVX512F__) || defined(__AVX2__) || defined(__ARM_NEON)
+#include "tenon/kit/isa.h"
+
+#ifdef TN_SIMD_HEADER
 #include "tenon/kit/gemm_simd.h"
 #include "tenon/kit/simd_math.h"
 #endif
 
-#if defined(__AVX512F__)
-enum { FLASH_LANES = 16, FLASH_MR = 8 }; /* 16 accumulators */
-#elif defined(__AVX2__)
-enum { FLASH_LANES = 8, FLASH_MR = 4 }; /* 8 accumulators */
-#elif defined(__ARM_NEON)
-enum { FLASH_LANES = 4, FLASH_MR = 8 };
-#else
-enum { FLASH_LANES = 4, FLASH_MR = 4 };
-#endif
-
 enum {
+  FLASH_LANES = TN_REGISTER_BYTES / 4,
+  FLASH_MR = TN_REGISTERS / 4, /* half of the registers are accumulators */
   FLASH_ROWS = 32,
   FLASH_KEYS = 128,
   FLASH_FEW = 4, /* rows, of which tiles take a multiple */
@@ -52,38 +46,19 @@ typedef int32_t flash_truth __attribute__((vector_size(4 * FLASH_LANES)));
 
 /* ---- vectors ---- */
 
-#if defined(__AVX512F__)
-static inline flash_lanes flash_all(float x) { return (flash_lanes)_mm512_set1_ps(x); }
+#ifdef TN_SIMD_HEADER
+static inline flash_lanes flash_all(float x) { return tn_vr_set1(x); }
 static inline flash_lanes flash_fma(flash_lanes a, flash_lanes b, flash_lanes c) {
-  return (flash_lanes)_mm512_fmadd_ps((__m512)a, (__m512)b, (__m512)c);
+  return tn_vr_fma(a, b, c);
 }
-static inline flash_lanes flash_max(flash_lanes a, flash_lanes b) { /* a > b ? a : b */
-  return (flash_lanes)_mm512_max_ps((__m512)a, (__m512)b);
-}
-static inline float flash_top_lane(flash_lanes v) { return _mm512_reduce_max_ps((__m512)v); }
-static inline float flash_sum_lanes(flash_lanes v) { return tn_vf_sum((__m512)v); }
-#elif defined(__AVX2__)
-static inline flash_lanes flash_all(float x) { return (flash_lanes)_mm256_set1_ps(x); }
-static inline flash_lanes flash_fma(flash_lanes a, flash_lanes b, flash_lanes c) {
-  return (flash_lanes)_mm256_fmadd_ps((__m256)a, (__m256)b, (__m256)c);
-}
-static inline flash_lanes flash_max(flash_lanes a, flash_lanes b) {
-  return (flash_lanes)_mm256_max_ps((__m256)a, (__m256)b);
-}
-static inline float flash_top_lane(flash_lanes v) { return tn_vf_top((__m256)v); }
-static inline float flash_sum_lanes(flash_lanes v) { return tn_vf_sum((__m256)v); }
-#else
-#if defined(__ARM_NEON)
-static inline flash_lanes flash_all(float x) { return (flash_lanes)vdupq_n_f32(x); }
-static inline flash_lanes flash_fma(flash_lanes a, flash_lanes b, flash_lanes c) {
-  return (flash_lanes)vfmaq_f32((float32x4_t)c, (float32x4_t)a, (float32x4_t)b);
-}
+static inline flash_lanes flash_max(flash_lanes a, flash_lanes b) { return tn_vr_max(a, b); }
+static inline float flash_top_lane(flash_lanes v) { return tn_vr_top(v); }
+static inline float flash_sum_lanes(flash_lanes v) { return tn_vr_sum(v); }
 #else
 static inline flash_lanes flash_all(float x) { return (flash_lanes){x, x, x, x}; }
 static inline flash_lanes flash_fma(flash_lanes a, flash_lanes b, flash_lanes c) {
   return a * b + c;
 }
-#endif
 static inline flash_lanes flash_max(flash_lanes a, flash_lanes b) {
   const flash_truth takes = (flash_truth)(a > b);
   return (flash_lanes)((takes & (flash_truth)a) | (~takes & (flash_truth)b));
@@ -199,7 +174,7 @@ static inline void flash_pack_keys(const flash_run *runs, int n_runs, int64_t n,
   for (int64_t j = 0; j < n; j += FLASH_NR, to += FLASH_NR * size) {
     const int64_t rows = tn_min_i64(FLASH_NR, n - j);
     const flash_run *run = &runs[n_runs > 1 && j >= runs[0].end];
-#if defined(__AVX512F__) || defined(__AVX2__) || defined(__ARM_NEON)
+#ifdef TN_SIMD_HEADER
     if (j + rows <= run->end) {
       tn_pack_rows(flash_run_row(run, j), run->step, rows, size, FLASH_NR, to);
       continue;
@@ -389,7 +364,7 @@ static inline float flash_top(const float *s, int64_t n, float top) {
  * cycles, and a weight of 1e-38 counts for nothing. */
 static inline float flash_exp(float *s, int64_t n, float top) {
   flash_lanes sums = flash_all(0);
-#if defined(__AVX512F__) || defined(__AVX2__)
+#if defined(TN_VF_LANES) && 4 * TN_VF_LANES == TN_REGISTER_BYTES
   for (int64_t k = 0; k < n; k += FLASH_LANES) {
     const tn_vf e = tn_vf_exp_weight(tn_vf_sub(tn_vf_load(s + k), tn_vf_set1(top)));
     tn_vf_store(s + k, e);

@@ -15,7 +15,7 @@
 #include "tenon/kit/simd.h"
 
 enum {
-  TN_TILE_MR = TN_VF_LANES == 16 ? 14 : 6, /* 28 or 12 accumulators */
+  TN_TILE_MR = TN_VF_REGISTERS == 32 ? 14 : 6, /* 28 or 12 accumulators */
   TN_TILE_NR = 2 * TN_VF_LANES,
   TN_TILE_KC = 768,   /* depth of a block: a strip fits in L1, some panels in L2 */
   TN_TILE_PANELS = 4, /* panels that one strip meets while it is in L1 */
@@ -119,7 +119,7 @@ static inline tn_ahead tn_ahead_of(const void *p, int64_t bytes, int64_t rows, i
       TN_UNROLL for (int r = 0; r < ROWS; r++) tn_tile_add(c + r * ldc, lo[r], hi[r]);            \
     }                                                                                             \
   }
-#if defined(__AVX512F__)
+#if TN_VF_REGISTERS == 32
 #define TN_TILES_ABOVE_6(NAME, B, LOAD) \
   TN_TILE(7, NAME, B, LOAD)             \
   TN_TILE(8, NAME, B, LOAD)             \
@@ -177,46 +177,9 @@ static inline void tn_tiles_run(const tn_tiles *t) {
 
 /* Four floats of each row, rows q and q + 4 (and + 8, + 12) side by side. */
 static inline tn_vf tn_pack_load(const float *const *rows, int64_t k) {
-#if defined(__AVX512F__)
-  __m512 v = _mm512_castps128_ps512(_mm_loadu_ps(rows[0] + k));
-  v = _mm512_insertf32x4(v, _mm_loadu_ps(rows[4] + k), 1);
-  v = _mm512_insertf32x4(v, _mm_loadu_ps(rows[8] + k), 2);
-  return _mm512_insertf32x4(v, _mm_loadu_ps(rows[12] + k), 3);
-#elif defined(__ARM_NEON)
-  return (tn_vf){vld1q_f32(rows[0] + k), vld1q_f32(rows[4] + k)};
-#else
-  const __m256 v = _mm256_castps128_ps256(_mm_loadu_ps(rows[0] + k));
-  return _mm256_insertf128_ps(v, _mm_loadu_ps(rows[4] + k), 1);
-#endif
-}
-
-/* Transposes the 4 x 4 numbers that the same four lanes of v[0 .. 3] hold. */
-static inline void tn_pack_turn(tn_vf v[4]) {
-#if defined(__AVX512F__)
-  const __m512d t0 = _mm512_castps_pd(_mm512_unpacklo_ps(v[0], v[1])),
-                t1 = _mm512_castps_pd(_mm512_unpackhi_ps(v[0], v[1])),
-                t2 = _mm512_castps_pd(_mm512_unpacklo_ps(v[2], v[3])),
-                t3 = _mm512_castps_pd(_mm512_unpackhi_ps(v[2], v[3]));
-  v[0] = _mm512_castpd_ps(_mm512_unpacklo_pd(t0, t2));
-  v[1] = _mm512_castpd_ps(_mm512_unpackhi_pd(t0, t2));
-  v[2] = _mm512_castpd_ps(_mm512_unpacklo_pd(t1, t3));
-  v[3] = _mm512_castpd_ps(_mm512_unpackhi_pd(t1, t3));
-#elif defined(__ARM_NEON)
-  tn_v4 lo[4], hi[4];
-  TN_UNROLL for (int k = 0; k < 4; k++) lo[k] = v[k].lo, hi[k] = v[k].hi;
-  tn_v4_transpose(lo);
-  tn_v4_transpose(hi);
-  TN_UNROLL for (int k = 0; k < 4; k++) v[k] = (tn_vf){lo[k], hi[k]};
-#else
-  const __m256d t0 = _mm256_castps_pd(_mm256_unpacklo_ps(v[0], v[1])),
-                t1 = _mm256_castps_pd(_mm256_unpackhi_ps(v[0], v[1])),
-                t2 = _mm256_castps_pd(_mm256_unpacklo_ps(v[2], v[3])),
-                t3 = _mm256_castps_pd(_mm256_unpackhi_ps(v[2], v[3]));
-  v[0] = _mm256_castpd_ps(_mm256_unpacklo_pd(t0, t2));
-  v[1] = _mm256_castpd_ps(_mm256_unpackhi_pd(t0, t2));
-  v[2] = _mm256_castpd_ps(_mm256_unpacklo_pd(t1, t3));
-  v[3] = _mm256_castpd_ps(_mm256_unpackhi_pd(t1, t3));
-#endif
+  const void *from[TN_VF_LANES / 4];
+  TN_UNROLL for (int q = 0; q < TN_VF_LANES / 4; q++) from[q] = rows[4 * q] + k;
+  return tn_vf_load_fours(from);
 }
 
 /* to[k*width + r] = from[r*ld + k] for r < n; n is 1 .. TN_VF_LANES. */
@@ -229,7 +192,7 @@ static inline void tn_pack_lanes(const float *from, int64_t ld, int64_t n, int64
   for (; k + 4 <= depth; k += 4, to += 4 * width) {
     tn_vf v[4];
     TN_UNROLL for (int q = 0; q < 4; q++) v[q] = tn_pack_load(rows + q, k);
-    tn_pack_turn(v);
+    tn_vf_turn_fours(v);
     TN_UNROLL for (int q = 0; q < 4; q++) tn_vf_store_mask(to + q * width, kept, v[q]);
   }
   for (; k < depth; k++, to += width)

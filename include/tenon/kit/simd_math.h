@@ -32,20 +32,7 @@ static inline tn_vf tn_vf_exp_weight(tn_vf from) {
   q = tn_vf_fma(q, r, tn_vf_set1(0.1666654348373413f));
   q = tn_vf_fma(q, r, tn_vf_set1(0.5f));
   const tn_vf p = tn_vf_fma(tn_vf_mul(q, r), r, r);
-#if defined(__AVX512F__)
-  const __mmask16 counts = _mm512_cmp_ps_mask(from, least, _CMP_NLT_UQ);
-  return _mm512_maskz_scalef_ps(counts, tn_vf_add(p, tn_vf_set1(1)), n);
-#elif defined(__ARM_NEON)
-  const uint32x4_t zero = vreinterpretq_u32_f32(magic.lo);
-  return (tn_vf){
-      tn_v4_weight(from.lo, least.lo, p.lo, vsubq_u32(vreinterpretq_u32_f32(m.lo), zero)),
-      tn_v4_weight(from.hi, least.hi, p.hi, vsubq_u32(vreinterpretq_u32_f32(m.hi), zero))};
-#else
-  const __m256i bits = _mm256_sub_epi32(_mm256_castps_si256(m), _mm256_castps_si256(magic));
-  const tn_vf scale =
-      _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_add_epi32(bits, _mm256_set1_epi32(127)), 23));
-  return _mm256_and_ps(_mm256_cmp_ps(from, least, _CMP_NLT_UQ), tn_vf_fma(p, scale, scale));
-#endif
+  return tn_vf_weight(from, least, p, m, magic);
 }
 
 /* A function of tenon/kit/vmath.h on every lane. */

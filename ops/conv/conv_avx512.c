@@ -1,9 +1,0 @@
-/* Conv in f32 for AVX-512: the files *_simd.h, compiled with its flags. */
-#include "conv_blocked_simd.h"
-#include "conv_depthwise_blocked_simd.h"
-#include "conv_depthwise_simd.h"
-#include "conv_simd.h"
-#include "conv_transpose_gemm_simd.h"
-#include "conv_transpose_simd.h"
-#include "conv_winograd_simd.h"
-#include "inverted_simd.h"

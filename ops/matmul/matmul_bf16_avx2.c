@@ -1,3 +1,0 @@
-/* HalfMatMul with weights of bf16 for AVX2: matmul_simd.h, compiled with its flags. */
-#define MATMUL_BF16
-#include "matmul_simd.h"

@@ -1,3 +1,0 @@
-/* HalfMatMul with weights of f16 for NEON: matmul_simd.h, compiled with its flags. */
-#define MATMUL_F16
-#include "matmul_simd.h"

@@ -1,2 +1,0 @@
-/* Batch normalisation for AVX2. */
-#include "batch_norm_simd.h"

@@ -1,2 +1,0 @@
-/* Batch normalisation for NEON. */
-#include "batch_norm_simd.h"

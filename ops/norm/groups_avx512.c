@@ -1,2 +1,0 @@
-/* Instance, group, layer and RMS normalisation for AVX-512. */
-#include "groups_simd.h"

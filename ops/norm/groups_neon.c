@@ -1,2 +1,0 @@
-/* Instance, group, layer and RMS normalisation for NEON. */
-#include "groups_simd.h"

@@ -1,2 +1,0 @@
-/* Reductions of f32 for AVX-512. */
-#include "reduce_simd.h"

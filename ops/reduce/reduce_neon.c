@@ -1,2 +1,0 @@
-/* Reductions of f32 for NEON. */
-#include "reduce_simd.h"

@@ -1,2 +1,0 @@
-/* Region and Reorder for AVX2. */
-#include "turn_simd.h"

@@ -1,0 +1,4 @@
+/* Resize and GridSample with vectors. */
+#include "resize_simd.h"
+
+#include "grid_simd.h"

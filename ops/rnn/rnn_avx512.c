@@ -1,2 +1,0 @@
-/* LSTM, GRU and RNN for AVX-512. */
-#include "rnn_simd.h"

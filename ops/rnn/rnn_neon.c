@@ -1,2 +1,0 @@
-/* LSTM, GRU and RNN for NEON. */
-#include "rnn_simd.h"

@@ -1,2 +1,0 @@
-/* Softmax and LogSoftmax for AVX2. */
-#include "softmax_simd.h"

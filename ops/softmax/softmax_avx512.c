@@ -1,2 +1,0 @@
-/* Softmax and LogSoftmax for AVX-512. */
-#include "softmax_simd.h"

@@ -1,2 +1,0 @@
-/* Softmax and LogSoftmax for NEON. */
-#include "softmax_simd.h"

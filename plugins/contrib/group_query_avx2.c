@@ -1,4 +1,0 @@
-/* GroupQueryAttention, AVX2. */
-#include "group_query_kernel.h"
-
-GROUP_QUERY_KERNEL(group_query_attention_avx2)
