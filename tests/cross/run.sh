@@ -33,7 +33,7 @@ several() { # LEVEL:FAMILY[/FILE]...
 }
 several neon:conv neon_dot:conv neon:block_matmul neon_dot:block_matmul none:cast \
   none:reduce & first=$!
-several neon:quant neon:matmul neon:matmul/quant_matmul neon_dot:matmul/quant_matmul \
+several neon:quant neon:region neon:matmul neon:matmul/quant_matmul neon_dot:matmul/quant_matmul \
   neon:attention neon:norm neon:pool neon:resize neon:rnn neon:softmax none:unary & second=$!
 bad=0
 wait $first || bad=1
