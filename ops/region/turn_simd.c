@@ -1,6 +1,7 @@
-/* Region and Reorder with transposes in registers. Elements of 4 bytes go in tiles of SIDE rows of SIDE elements, one vector each; what the tiles
- * leave is for the portable code, and so is all that is no transpose. A few lines whose elements
- * lie in turn on one side, as the channels of an image do, are shuffled. */
+/* Region and Reorder with transposes in registers. Elements of 4 bytes go in tiles of SIDE rows of
+ * SIDE elements, one vector each; what the tiles leave is for the portable code, and so is all that
+ * is no transpose. A few lines whose elements lie in turn on one side, as the channels of an image
+ * do, are shuffled. */
 #include "region.gen.h"
 #include "region.h"
 #include "tenon/kit/simd.h"
