@@ -1,16 +1,16 @@
 # Thin front of the CMake build. Each target does its own set-up: on a bare Debian 12, `make test` is all it takes.
 #
-#   make              everything; the command is build/tenon
-#   make test         test-fast, test-asan, test-tsan
-#   make test-fast    the whole suite
-#   make test-asan    all but the slow tests, with the address and undefined-behaviour sanitizers (build-asan)
-#   make test-tsan    the tests of threads, with the thread sanitizer (build-tsan)
+#   make              the library, the command and the plug-ins; the command is build/tenon
+#   make test         every test once, the core also under sanitizers; some minutes
+#   make test-all     the slow tests, too, and everything under each sanitizer; what CI runs
 #   make demo         an operator from outside, and a model that needs it
 #   make docs         the op tables, in build/docs/ops
+#   make format       formats all C
 #   make install      to PREFIX (default /usr/local)
 #   make clean        removes the build folders
 #
-# T=pattern chooses tests by name: make test-fast T=unit
+# T=pattern chooses tests by name: make test T=unit. Parts of the two: test-main, test-asan, test-tsan, all-main, all-asan,
+# all-tsan. docs/building.md says what they run, and how long.
 
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
@@ -21,35 +21,70 @@ export CMAKE_GENERATOR ?= Ninja
 
 # One configured and built folder: $(call build,folder,flags)
 build = cmake -S . -B $(1) $(2) $(CMAKE_FLAGS) && cmake --build $(1)
+asan = -DTENON_SANITIZE=address$(comma)undefined
+tsan = -DTENON_SANITIZE=thread
+core = -DTENON_KERNELS_OF=$(CURDIR)/build
 # The thread sanitizer of GCC 12 cannot live with the address randomisation of newer kernels, so it is switched off
 # where that is allowed.
 fixed_addresses = $$(setarch -R true 2>/dev/null && echo setarch -R)
-# $(call ctest,folder,options): shows ctest's output, and keeps it for the summary at the end of `make test`.
+# $(call ctest,folder,options): shows ctest's output, and keeps it for the summary at the end.
 ctest = ctest --test-dir $(1) --output-on-failure --timeout 900 -j $$(nproc) -R '$(T)' $(2) | tee $(1)/ctest.log
-closing = echo; echo "== $(1)"; tail -n 12 $(1)/ctest.log | grep -E 'tests passed|tests failed|Total Test time'
+# The closing lines of ctest once more, of one folder after the other: the main build comes last.
+summary = for folder in $(1); do echo; echo "== $$folder"; grep -E 'tests passed,|^Total Test time' $$folder/ctest.log; done
 
-.PHONY: all setup test test-fast test-asan test-tsan demo docs install clean
+.PHONY: all setup setup-test setup-all test test-main test-asan test-tsan test-all all-main all-asan all-tsan demo docs \
+  format install clean
+
+# A fresh folder has no tests; one that has them keeps them.
 all: setup
-	@$(call build,build,)
+	@$(call build,build,$(if $(wildcard build/CMakeCache.txt),,-DTENON_TESTS=OFF))
 
 setup:
-	@scripts/setup
+	@scripts/setup build
 
-test: test-fast
+setup-test:
+	@scripts/setup test
+
+setup-all:
+	@scripts/setup all
+
+# ---- Every test once; under sanitizers the core, with the kernels of the main build ----
+test: test-main
 	@$(MAKE) --no-print-directory test-asan
 	@$(MAKE) --no-print-directory test-tsan
-	@$(call closing,build-asan); $(call closing,build-tsan); $(call closing,build)
+	@$(call summary,build-asan build-tsan build)
 
-test-fast: all
+test-main: setup-test
+	@$(call build,build,-DTENON_TESTS=ON)
+	@$(call ctest,build,-LE slow)
+
+test-asan: setup-test
+	@$(call build,build,-DTENON_TESTS=ON)
+	@$(call build,build-asan,$(asan) $(core))
+	@$(call ctest,build-asan,-LE 'slow|check')
+
+test-tsan: setup-test
+	@$(call build,build,-DTENON_TESTS=ON)
+	@$(call build,build-tsan,$(tsan) $(core))
+	@$(fixed_addresses) $(call ctest,build-tsan,-L thread -LE 'slow|check')
+
+# ---- All of it ----
+test-all: all-main
+	@$(MAKE) --no-print-directory all-asan
+	@$(MAKE) --no-print-directory all-tsan
+	@$(call summary,build-asan-all build-tsan-all build)
+
+all-main: setup-all
+	@$(call build,build,-DTENON_TESTS=ON)
 	@$(call ctest,build,)
 
-test-asan: setup
-	@$(call build,build-asan,-DTENON_SANITIZE=address$(comma)undefined)
-	@$(call ctest,build-asan,-LE slow)
+all-asan: setup-all
+	@$(call build,build-asan-all,$(asan))
+	@$(call ctest,build-asan-all,-LE main)
 
-test-tsan: setup
-	@$(call build,build-tsan,-DTENON_SANITIZE=thread)
-	@$(fixed_addresses) $(call ctest,build-tsan,-L thread -LE slow)
+all-tsan: setup-all
+	@$(call build,build-tsan-all,$(tsan))
+	@$(fixed_addresses) $(call ctest,build-tsan-all,-L thread -LE main)
 
 demo: all
 	@scripts/demo build
@@ -58,11 +93,14 @@ docs: setup
 	@$(call build,build,) --target tenon_generated
 	@echo "the op tables are in build/docs/ops"
 
+format: setup-test
+	@scripts/format
+
 install: setup
-	@$(call build,build,-DCMAKE_INSTALL_PREFIX=$(PREFIX))
+	@$(call build,build,$(if $(wildcard build/CMakeCache.txt),,-DTENON_TESTS=OFF) -DCMAKE_INSTALL_PREFIX=$(PREFIX))
 	@cmake --install build
 
 clean:
-	rm -rf build build-asan build-tsan
+	rm -rf build build-asan build-tsan build-asan-all build-tsan-all
 
 comma := ,

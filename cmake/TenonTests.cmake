@@ -1,6 +1,6 @@
 # Tests: every tests/unit/<subject>_test.c becomes a cmocka program and the ctest unit.<subject>; other kinds of tests
 # have a folder tests/<kind> with a CMakeLists.txt. Labels: `thread` for what is worth running under the thread
-# sanitizer, `slow` for what takes more than some seconds.
+# sanitizer, `slow` for what `make test` leaves to `make test-all`, `main` for what no sanitizer runs.
 
 if(CMAKE_CROSSCOMPILING)
   find_path(CMOCKA_INCLUDE_DIR cmocka.h)
@@ -15,6 +15,8 @@ find_path(CMOCKA_INCLUDE_DIR cmocka.h REQUIRED)
 find_library(CMOCKA_LIBRARY cmocka REQUIRED)
 mark_as_advanced(CMOCKA_INCLUDE_DIR CMOCKA_LIBRARY)
 set_property(GLOBAL PROPERTY CTEST_TARGETS_ADDED 1) # no dashboard targets
+# No test sees what somebody has installed or set.
+set_property(DIRECTORY APPEND PROPERTY TEST_INCLUDE_FILES ${PROJECT_SOURCE_DIR}/cmake/TenonHermetic.cmake)
 
 # A cmocka program out of one or more sources, registered as the ctest `name`.
 function(tenon_add_cmocka_test name target)

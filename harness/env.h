@@ -69,6 +69,7 @@ typedef struct check_options {
   char *family;       /* text of a family file */
   uint64_t family_bytes;
   bool bench, small, verbose, list, in_process; /* small: without the cases marked `bench` */
+  uint64_t large, seed; /* large: about one in so many of the cases marked `bench`; 0: all */
   double bench_ms;
 } check_options;
 

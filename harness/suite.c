@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/cpu.h"
+#include "base/map.h"
 #include "harness/harness.h"
 #include "harness/vet.h"
 
@@ -311,13 +312,19 @@ static void expand(op_test *t, const tn_case *line, check_binding *bindings, int
   }
 }
 
+/* Some of the large cases: which ones, the seed and their text say. */
+static bool large_wanted(const check_options *o, const char *text) {
+  if (o->small) return false;
+  return !o->large || tn_hash_bytes(text, strlen(text), o->seed) % o->large == 0;
+}
+
 static void run_case(op_test *t, const char *text) {
   const char *why = NULL;
   tn_case line;
   check_binding bindings[CHECK_MAX_ALIASES];
   if (!holds(t->env->options.line, text)) return;
   if (check_case_parse(t->op, text, &t->arena, &line, &why)) {
-    if (t->env->options.small && line.bench) return;
+    if (line.bench && !large_wanted(&t->env->options, text)) return;
     const int32_t n = find_aliases(t->op, &line, bindings);
     expand(t, &line, bindings, n, 0);
     return;
@@ -375,7 +382,7 @@ static bool takes_graph(const tn_opdef *op) {
 /* What only the whole can show: that every kernel was used, and that sessions run the operator. */
 static void report(op_test *t) {
   const check_options *o = &t->env->options;
-  if (o->line || o->isa || o->bench || o->small) return;
+  if (o->line || o->isa || o->bench || o->small || o->large) return;
   for (int32_t k = 0; k < t->n_kernels; k++) {
     if (!kernel_wanted(t, k)) continue;
     enter_kernel(t, k);

@@ -112,18 +112,20 @@ static void find_in_environment(finder *f, tn_diag *diag) {
   if (safe && *safe) find_in_path(f, safe, diag);
 }
 
+/* TENON_PLUGIN_DIR stands for the folder that this library was built with: an installation may have
+ * moved, and tests shall not see what somebody has installed. */
 static void find_installed(finder *f, tn_diag *diag) {
+  const char *folder = secure_getenv("TENON_PLUGIN_DIR");
 #ifdef TN_PLUGIN_DIR
-  if (f->status) return;
-  if (!access(TN_PLUGIN_DIR, F_OK)) {
-    find_in(f, TN_PLUGIN_DIR, TN_ORIGIN_INSTALLED, diag);
-  } else {
-    begin_folder(f, TN_PLUGIN_DIR, TN_ORIGIN_INSTALLED);
-    list_folder(f, "it is not there");
-  }
-#else
-  (void)f, (void)diag;
+  if (!folder || !*folder) folder = TN_PLUGIN_DIR;
 #endif
+  if (f->status || !folder || !*folder) return;
+  if (*folder == '/' && !access(folder, F_OK)) {
+    find_in(f, folder, TN_ORIGIN_INSTALLED, diag);
+  } else {
+    begin_folder(f, folder, TN_ORIGIN_INSTALLED);
+    list_folder(f, *folder == '/' ? "it is not there" : "it is not an absolute path");
+  }
 }
 
 /* True if the file came into use. */

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cpu.h"
 #include "harness/harness.h"
 
 static const char usage[] =
@@ -16,6 +17,8 @@ static const char usage[] =
     "  --isa LEVEL     this level only (none, avx2, avx512 ...)\n"
     "  --case TEXT     cases that hold this text only\n"
     "  --small         leaves out the cases marked `bench`, which are the large ones\n"
+    "  --large N       about one in N of those, other ones in every run; says the seed\n"
+    "  --seed N        for --large: the same ones again\n"
     "  --bench         times the cases marked `bench` instead\n"
     "  --time MS       about how long for each kernel and case (default 200)\n"
     "  --in-process    no child processes: for debuggers\n"
@@ -77,6 +80,10 @@ static void parse(check_options *o, int argc, char **argv) {
       o->isa = value_of(argc, argv, &k);
     else if (!strcmp(name, "--case"))
       o->line = value_of(argc, argv, &k);
+    else if (!strcmp(name, "--large"))
+      o->large = strtoull(value_of(argc, argv, &k), NULL, 10);
+    else if (!strcmp(name, "--seed"))
+      o->seed = strtoull(value_of(argc, argv, &k), NULL, 10);
     else if (!strcmp(name, "--time"))
       o->bench_ms = strtod(value_of(argc, argv, &k), NULL);
     else
@@ -86,8 +93,12 @@ static void parse(check_options *o, int argc, char **argv) {
 
 int main(int argc, char **argv) {
   check_env env = {.options = {.bench_ms = 200}, .pipe_out = -1};
+  env.options.seed = (uint64_t)tn_now_ns() % 1000000;
   parse(&env.options, argc, argv);
   check_open(&env, NULL);
+  if (env.options.large > 1)
+    printf("one in %llu of the large cases: --seed %llu\n", (unsigned long long)env.options.large,
+           (unsigned long long)env.options.seed);
   if (env.options.list) {
     list(&env);
   } else {

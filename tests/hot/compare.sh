@@ -3,7 +3,9 @@
 # multiply-add: instructions and loads not more, bytes of code at most 3 % more (other registers
 # have longer encodings). frozen/SHA256SUMS sees to it that the frozen one is what it was.
 #
-#     tests/hot/compare.sh FROZEN.c FUNCTION TODAY.c FUNCTION MULTIPLY-ADDS COMPILER FLAGS...
+# TODAY may be an object file that the same compiler has made already.
+#
+#     tests/hot/compare.sh FROZEN.c FUNCTION TODAY FUNCTION MULTIPLY-ADDS COMPILER FLAGS...
 set -eu
 frozen=$1 frozen_function=$2 today=$3 today_function=$4 fma=$5 cc=$6
 shift 6
@@ -20,8 +22,10 @@ trap 'rm -f "$object"' EXIT
 counts() {
   source=$1 function=$2
   shift 2
-  "$cc" -O3 -fPIC -fvisibility=hidden -std=c11 -D_GNU_SOURCE "$@" -c "$source" -o "$object" ||
-    return
+  case $source in
+    *.o) cp "$source" "$object" ;;
+    *) "$cc" -O3 -fPIC -fvisibility=hidden -std=c11 -D_GNU_SOURCE "$@" -c "$source" -o "$object" ;;
+  esac || return
   said=$(objdump -d --no-show-raw-insn "$object" |
     awk -v loops="$function=$fma" -f "$here/loops.awk") || { echo "$said" >&2; return 1; }
   echo "$said" >&2

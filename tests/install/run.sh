@@ -1,10 +1,10 @@
 #!/bin/bash
 # Installs the build and uses it from outside: a CMake project with an application and plug-ins,
 # every folder of examples/, pkg-config, and the plug-in header alone under several standards.
-# usage: run.sh BUILD-DIR SOURCE-DIR WORK-DIR CMAKE
+# usage: run.sh BUILD-DIR SOURCE-DIR WORK-DIR CMAKE project|projects   project: without the examples
 set -euo pipefail
 
-build=$1 source=$2 work=$3 cmake=$4
+build=$1 source=$2 work=$3 cmake=$4 which=$5
 stage=$work/stage
 rm -rf "$work"
 mkdir -p "$work"
@@ -16,7 +16,9 @@ stage=$work/moved
 ! grep -rn --include='*.cmake' --include='*.pc' "$work/stage" "$stage" ||
   { echo "the package names the folder it was installed to"; exit 1; }
 
-for project in "$source"/tests/install/project "$source"/examples/*/; do
+projects=("$source/tests/install/project")
+[ "$which" = project ] || projects+=("$source"/examples/*/)
+for project in "${projects[@]}"; do
   [ -f "$project/CMakeLists.txt" ] || continue
   name=$(basename "$project")
   echo "== $name"
@@ -29,8 +31,11 @@ for project in "$source"/tests/install/project "$source"/examples/*/; do
 done
 
 # The harness holds a plug-in's kernels to its references, as it does those that ship with Tenon.
-for name in flash_attention_swa_sink/flash_attention custom_linear/custom_linear \
-  clip_formats/clip_formats my_custom_op/my_custom_op dequantize_add/dequantize_add; do
+held=()
+[ "$which" = project ] ||
+  held=(flash_attention_swa_sink/flash_attention custom_linear/custom_linear
+    clip_formats/clip_formats my_custom_op/my_custom_op dequantize_add/dequantize_add)
+for name in "${held[@]}"; do
   echo "== ${name#*/}.so in the harness"
   "$build/tests/check/check" --plugin "$work/$name.so"
   "$build/tenon" plugin vet --quiet --timeout 120 "$work/$name.so"

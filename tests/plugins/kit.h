@@ -28,6 +28,7 @@ static UNUSED int kit_open(void **state) {
   strcpy(kit_dir, "/tmp/tenon-plugins-XXXXXX");
   unsetenv("TENON_PLUGIN_PATH");
   unsetenv("TENON_PLUGIN_ALLOW");
+  setenv("TENON_PLUGIN_DIR", "/nonexistent/plugins", 1); /* what is installed does not count */
   unsetenv("TENON_PLUGIN_VET");
   unsetenv("TENON_TEST_LOG");
   return mkdtemp(kit_dir) ? 0 : 1;

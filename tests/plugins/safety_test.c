@@ -103,6 +103,25 @@ static void test_folders(void **state) {
   assert_true(kit_noted(&plugin, "nobody but root and this user can write it or a folder above"));
 }
 
+/* In place of the folder that the library was built with. */
+static void test_installed_folder(void **state) {
+  fixture *f = *state;
+  setenv("TENON_PLUGIN_DIR", kit_path("p"), 1);
+  discover(f, kit_path("none"));
+  assert_folder(f, 1, kit_path("p"), NULL);
+  tn_folder_info info = {.head = TN_HEAD(tn_folder_info)};
+  assert_int_equal(tn_runtime_folder(f->rt, 1, &info), TN_OK);
+  assert_string_equal(info.found_by, "installed");
+  assert_int_equal(tn_runtime_n_plugins(f->rt), 1);
+}
+
+static void test_installed_folder_is_absolute(void **state) {
+  fixture *f = *state;
+  setenv("TENON_PLUGIN_DIR", "p", 1);
+  discover(f, kit_path("none"));
+  assert_folder(f, 1, "p", "it is not an absolute path");
+}
+
 /* A folder that is fine, under one in which others can put another in its place. */
 static void test_folders_above(void **state) {
   fixture *f = *state;
@@ -390,16 +409,20 @@ static void test_environment_of_others(void **state) {
   if (geteuid() || chown(path, 0, 1) || chmod(path, 02755)) skip();
   setenv("TENON_PLUGIN_ALLOW", "/no/such/list", 1);
   setenv("TENON_PLUGIN_VET", "/no/such/command", 1);
+  setenv("TENON_PLUGIN_DIR", kit_path("p"), 1);
   const char *said = probe(path);
   if (strstr(said, "secure 0")) skip(); /* the folder is mounted nosuid */
-  assert_non_null(strstr(said, "secure 1\nstatus 0\nplug-ins 0\n"));
+  assert_non_null(strstr(said, "secure 1\nstatus 0\n"));
   assert_non_null(strstr(said, "/p: this program has rights that its caller lacks"));
+  assert_null(strstr(said, "/p: looked into"));
 }
 
 int main(void) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
   const struct CMUnitTest tests[] = {
       TEST(test_folders),
+      TEST(test_installed_folder),
+      TEST(test_installed_folder_is_absolute),
       TEST(test_folders_above),
       TEST(test_links),
       TEST(test_allowed),
