@@ -1,6 +1,7 @@
-# Tests: every tests/unit/<subject>_test.c becomes a cmocka program and the ctest unit.<subject>; other kinds of tests
-# have a folder tests/<kind> with a CMakeLists.txt. Labels: `thread` for what is worth running under the thread
-# sanitizer, `slow` for what `make test` leaves to `make test-all`, `main` for what no sanitizer runs.
+# Tests: every <subject>_test.c in tests/unit/, and beside the operator it is about in ops/<family>/, becomes a cmocka
+# program and the ctest unit.<subject>; other kinds of tests have a folder tests/<kind> with a CMakeLists.txt. Labels:
+# `thread` for what is worth running under the thread sanitizer, `slow` for what `make test` leaves to `make test-all`,
+# `main` for what no sanitizer runs.
 
 if(CMAKE_CROSSCOMPILING)
   find_path(CMOCKA_INCLUDE_DIR cmocka.h)
@@ -30,11 +31,13 @@ function(tenon_add_cmocka_test name target)
     "ASAN_OPTIONS=allocator_may_return_null=1:detect_stack_use_after_return=1;TSAN_OPTIONS=allocator_may_return_null=1;UBSAN_OPTIONS=print_stacktrace=1")
 endfunction()
 
-file(GLOB unit_tests CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/unit/*_test.c)
+file(GLOB unit_tests CONFIGURE_DEPENDS
+  ${PROJECT_SOURCE_DIR}/tests/unit/*_test.c ${PROJECT_SOURCE_DIR}/ops/*/*_test.c)
 foreach(source ${unit_tests})
   get_filename_component(target ${source} NAME_WE)
   string(REGEX REPLACE "_test$" "" subject ${target})
   tenon_add_cmocka_test(unit.${subject} ${target} ${source})
+  target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/tests/unit) # kits
   set_target_properties(${target} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
   file(STRINGS ${source} uses_threads REGEX "pthread\\.h|base/pool\\.h|tn_session_run" LIMIT_COUNT 1)
   if(uses_threads)

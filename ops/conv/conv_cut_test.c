@@ -1,5 +1,5 @@
 /* How convolutions are cut for several workers: everything once, and about as much for each. */
-#include "../../ops/conv/conv_cut.h"
+#include "conv_cut.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
