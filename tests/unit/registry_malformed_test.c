@@ -51,7 +51,8 @@ static void test_newer_and_longer(void **state) {
   X(plugin_major, "member head.major: is 99: made for ABI 99." MINOR ", this host serves ABI 1.x", \
     w->plugin.head.major = 99) \
   X(plugin_name_null, "member name: must be given", w->plugin.name = NULL) \
-  X(plugin_flags, "plug-in 'acme', member flags: has bits 0x100, which " HOST_ABI " does not know", \
+  X(plugin_flags, \
+    "plug-in 'acme', member flags: has bits 0x100, which " HOST_ABI " does not know", \
     w->plugin.flags = 0x100) \
   X(plugin_ops_crooked, "which is not aligned", \
     w->plugin.ops = (const tn_op *const *)((uintptr_t)w->ops + 1)) \
