@@ -1058,7 +1058,9 @@ MEDDLES(forks_zombie, "it forks, and does not wait",
 MEDDLES(x87, "it leaves registers of the x87 unit in use", "leaves its registers in use",
   __asm__ volatile("fldz"))
 #endif
-ANIMAL(RUN, run_prints, FIT, "it writes what moves the cursor of a terminal to standard error",
+/* a sanitizer's report goes to the user, and so does this */
+ANIMAL(RUN, run_prints, TN_FLAVOUR_SANITIZER ? VET_PLAIN : FIT,
+  "it writes what moves the cursor of a terminal to standard error",
   "*output: writes * bytes to standard *: one ?[2J two ? three ??? four*",
   fputs(escapes, stderr); return whole_run(call))
 
