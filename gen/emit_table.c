@@ -148,10 +148,11 @@ static void emit_accepts(gen *g, tn_text *out, const gen_kernel *k) {
   tn_text_add(out, "};\n");
 }
 
-/* Files of other architectures are not compiled, so their kernels may not be named. */
+/* Files of other architectures are not compiled, so their kernels may not be named. Those with the
+ * vectors of RISC-V are compiled by clang only (cmake/TenonIsa.cmake). */
 static const char *condition(const gen_kernel *k) {
   if (k->isa & UINT64_C(0xffff)) return "#ifdef __x86_64__\n";
-  if (k->isa & TN_ISA_RVV) return "#ifdef __riscv\n";
+  if (k->isa & TN_ISA_RVV) return "#if defined(__riscv) && defined(__clang__)\n";
   return k->isa ? "#ifdef __aarch64__\n" : "";
 }
 

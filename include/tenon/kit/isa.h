@@ -27,6 +27,10 @@
 #define TN_REGISTER_BYTES 16
 #define TN_REGISTERS 32
 #define TN_SIMD_HEADER "tenon/kit/simd_neon.h"
+#elif defined(__riscv_v)
+#define TN_REGISTER_BYTES 16 /* or more: what all machines have */
+#define TN_REGISTERS 32
+#define TN_SIMD_HEADER "tenon/kit/simd_rvv.h"
 #else
 #define TN_REGISTER_BYTES 16
 #define TN_REGISTERS 16
