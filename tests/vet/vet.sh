@@ -1,6 +1,6 @@
 #!/bin/bash
 # `tenon plugin vet` as a command: its report, its exit status, its manners. What it finds wrong
-# with plug-ins is tests/zoo's business (zoo_test --vet); the plug-in of this test is that of the zoo.
+# with plug-ins is tests/zoo's business (zoo_test --vet); this test takes the plug-in of the zoo.
 # usage: vet.sh TENON ZOO.SO
 set -uo pipefail
 tenon=$1 plugin=$2 failures=0
