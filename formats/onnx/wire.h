@@ -31,7 +31,7 @@ typedef struct onnx_reader {
   const tn_graph_api *api;
   tn_allocator allocator; /* the host's memory, for arenas */
   const onnx_where *where;
-  int64_t dense_left;     /* bytes that sparse tensors may still grow to */
+  int64_t dense_left; /* bytes that sparse tensors may still grow to */
   int64_t ir_version;
   int32_t depth;          /* of graphs inside graphs */
   onnx_span sibling_name; /* the last file of external data that was opened, */

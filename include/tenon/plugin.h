@@ -27,6 +27,9 @@
 #ifndef TENON_PLUGIN_H
 #define TENON_PLUGIN_H
 
+/* Members, values and macros stand in columns, to be read as tables: */
+/* clang-format off */
+
 #include <stddef.h>
 #include <stdint.h>
 

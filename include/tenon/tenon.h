@@ -175,7 +175,7 @@ typedef struct tn_plugin_info {
    * others its own stand before and with which ranks, which of its parts were left out. */
   const char *const *notes;
   uint32_t n_notes;
-  uint32_t flags; /* TN_PLUGIN_... */
+  uint32_t flags;                /* TN_PLUGIN_... */
   uint32_t n_extensions, origin; /* TN_ORIGIN_... */
   const char *offers; /* extensions, in words: "compiler.v0 'acme-npu'"; "" if there are none */
 } tn_plugin_info;

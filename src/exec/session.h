@@ -18,10 +18,10 @@ struct tn_session {
   tn_frame *frame; /* that prepares and runs: main or a variant's */
   tn_frame *main;
   const tn_tensor **frame_inputs;
-  TN_VEC(tn_variant *) variants; /* most recently used last */
-  int32_t n_inputs, n_outputs;   /* n_inputs: those that must be set */
-  int32_t n_all;                 /* with those that have a default, which follow */
-  tn_tensor *inputs, *bound;     /* as the user set them */
+  TN_VEC(tn_variant *) variants;          /* most recently used last */
+  int32_t n_inputs, n_outputs;            /* n_inputs: those that must be set */
+  int32_t n_all;                          /* with those that have a default, which follow */
+  tn_tensor *inputs, *bound;              /* as the user set them */
   const tn_tensor **input_of, **bound_of; /* into the above; NULL: not set */
   tn_profile profile;
   bool profiling;

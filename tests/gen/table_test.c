@@ -83,7 +83,9 @@ static void test_ops(void **state) {
   assert_string_equal(sin->types[0]->args, "x,y");
   assert_true(sin->types[0]->dtypes == TN_MASK_FLOAT);
   assert_non_null(strstr(sin->source, "sample.yaml"));
-  assert_string_equal(sin->doc, "sin of every element; what \"?" "?/\" prints is no trigraph.");
+  assert_string_equal(sin->doc,
+                      "sin of every element; what \"?"
+                      "?/\" prints is no trigraph.");
   assert_int_equal(sin->n_cases, 2);
   assert_string_equal(sin->cases[1], "x=f32[4]{uniform -1 1} bench");
   assert_ptr_equal(sin->reference, sin_reference);

@@ -106,8 +106,9 @@ static void test_needs(void **state) {
 #else
   assert_int_equal(status, TN_ERR_VERSION);
   assert_int_equal(tn_diag_count(diag), 1);
-  assert_non_null(strstr(tn_diag_text(diag), "plug-in 'next', member needs: asks for "
-                                             "'tn_host.next', which this host (ABI "));
+  assert_non_null(strstr(tn_diag_text(diag),
+                         "plug-in 'next', member needs: asks for "
+                         "'tn_host.next', which this host (ABI "));
 #endif
   tn_diag_destroy(diag);
   tn_runtime_destroy(runtime);
