@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "base/snake.h"
+#include "base/c_name.h"
 #include "cli.h"
 
 enum { MAX_NAME = 60 };
@@ -100,7 +100,7 @@ static const char *package_version(tn_arena *arena) {
 static const char *word_of(tn_arena *arena, const char *name) {
   tn_text text;
   tn_text_init(&text, arena->a);
-  tn_snake_add(&text, name);
+  tn_c_name_add(&text, name);
   const char *word = tn_arena_str(arena, tn_text_get(&text));
   tn_text_free(&text);
   return word;

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "base/snake.h"
+#include "base/c_name.h"
 #include "cli.h"
 #include "graph/schema.h"
 #include "new.h"
@@ -162,7 +162,7 @@ bool new_kernel_words(tn_arena *arena, const tn_op *op, const char *name, new_wo
   tn_text word;
   tn_diag *diag = tn_diag_create();
   tn_text_init(&word, arena->a);
-  tn_snake_add(&word, op->name);
+  tn_c_name_add(&word, op->name);
   if (op->until) tn_text_add(&word, "_v%d", op->since);
   f.word = tn_text_get(&word);
   bool ok = !tn_schema_parse(op->schema, arena, op->name, diag, &f.schema);

@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/snake.h"
+#include "base/c_name.h"
 #include "gen.h"
 
 #define WORD(name, c) \
@@ -30,6 +30,7 @@ const gen_word gen_op_flag_words[] = {WORD("impure", TN_OP_IMPURE),
                                       WORD("lower_always", TN_OP_LOWER_ALWAYS),
                                       WORD("data_dependent", TN_OP_DATA_DEPENDENT),
                                       WORD("types_only", TN_OP_TYPES_ONLY),
+                                      WORD("fold_late", TN_OP_FOLD_LATE),
                                       {NULL, 0, NULL}};
 
 const gen_word gen_kernel_flag_words[] = {
@@ -213,7 +214,7 @@ const char *gen_c_name(gen *g, const char *name) {
 const char *gen_snake_case(gen *g, const char *name) {
   tn_text out;
   tn_text_init(&out, g->a);
-  tn_snake_add(&out, name);
+  tn_c_name_add(&out, name);
   const char *text = gen_format_text(g, "%s", tn_text_get(&out));
   tn_text_free(&out);
   return text;

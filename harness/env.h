@@ -8,7 +8,7 @@
 
 #include "base/text.h"
 #include "exec/exec.h"
-#include "plan/match.h"
+#include "plan/select/match.h"
 #include "plan/plan.h"
 
 enum {

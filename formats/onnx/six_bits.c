@@ -11,27 +11,27 @@ int64_t onnx_raw_bytes(const tn_tensor *t) {
 }
 
 void onnx_six_bits_unpack(const uint8_t *from, int64_t n, uint8_t *to) {
-  uint32_t held = 0, n_held = 0; /* bits that were read but not used yet */
+  uint32_t held = 0, n_pooled = 0; /* bits that were read but not used yet */
   for (int64_t k = 0; k < n; k++) {
-    if (n_held < 6) {
-      held |= (uint32_t)*from++ << n_held;
-      n_held += 8;
+    if (n_pooled < 6) {
+      held |= (uint32_t)*from++ << n_pooled;
+      n_pooled += 8;
     }
     to[k] = held & 0x3F;
     held >>= 6;
-    n_held -= 6;
+    n_pooled -= 6;
   }
 }
 
 void onnx_six_bits_pack(const uint8_t *from, int64_t n, uint8_t *to) {
-  uint32_t held = 0, n_held = 0; /* bits that are not written yet */
+  uint32_t held = 0, n_pooled = 0; /* bits that are not written yet */
   for (int64_t k = 0; k < n; k++) {
-    held |= (uint32_t)(from[k] & 0x3F) << n_held;
-    n_held += 6;
-    if (n_held < 8) continue;
+    held |= (uint32_t)(from[k] & 0x3F) << n_pooled;
+    n_pooled += 6;
+    if (n_pooled < 8) continue;
     *to++ = (uint8_t)held;
     held >>= 8;
-    n_held -= 8;
+    n_pooled -= 8;
   }
-  if (n_held) *to = (uint8_t)held;
+  if (n_pooled) *to = (uint8_t)held;
 }

@@ -391,8 +391,10 @@ enum {
                                  other clothes */
   TN_OP_LOWER_ALWAYS = 64,    /* lower after inference even if a kernel exists (data movement) */
   TN_OP_DATA_DEPENDENT = 128, /* output shapes are known only after it ran */
-  TN_OP_TYPES_ONLY = 256      /* reads the types of its inputs, never their data (Shape, Size):
+  TN_OP_TYPES_ONLY = 256,     /* reads the types of its inputs, never their data (Shape, Size):
                                  folded as soon as these are known */
+  TN_OP_FOLD_LATE = 512       /* folding waits until rewrites have seen it (DequantizeLinear, whose
+                                 constants integer kernels want as they are) */
 };
 
 /* A named computation; knows no device. Its callbacks are pure functions of the call. */

@@ -106,14 +106,14 @@ tn_status tn_frame_bind(tn_frame *f, const tn_tensor *const *inputs,
 
 static const tn_tensor *result(const tn_frame *f, int32_t k) {
   const tn_plan *plan = f->now->plan;
-  if (plan->tail && plan->tail_outputs[k] >= 0)
-    return tn_frame_output(f->now->tail, plan->tail_outputs[k]);
+  if (plan->continuation && plan->continuation_outputs[k] >= 0)
+    return tn_frame_output(f->now->continuation, plan->continuation_outputs[k]);
   return &f->now->values[plan->outputs[k]];
 }
 
 static bool is_borrowed(const tn_frame *f, int32_t k) {
   const tn_plan *plan = f->now->plan;
-  if (plan->tail && plan->tail_outputs[k] >= 0) return false;
+  if (plan->continuation && plan->continuation_outputs[k] >= 0) return false;
   return plan->slots[f->now->root[plan->outputs[k]]].place == TN_PLACE_INPUT;
 }
 

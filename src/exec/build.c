@@ -197,7 +197,7 @@ static tn_status build_tasks(tn_frame *f, tn_setup *s) {
   return TN_OK;
 }
 
-/* ---- outputs and the tail ---- */
+/* ---- outputs and the continuation ---- */
 
 static tn_status build_output_room(tn_frame *f, int32_t n) {
   if (f->n_outputs >= n) return TN_OK;
@@ -213,7 +213,7 @@ static tn_status build_output_room(tn_frame *f, int32_t n) {
 
 /* The user's memory can stand in for a plain tensor that has arena memory of its own. */
 static bool is_bindable(const tn_plan *plan, int32_t k) {
-  if (plan->tail && plan->tail_outputs[k] >= 0) return false;
+  if (plan->continuation && plan->continuation_outputs[k] >= 0) return false;
   for (int32_t j = 0; j < k; j++)
     if (plan->outputs[j] == plan->outputs[k]) return false;
   const tn_slot *slot = &plan->slots[plan->outputs[k]];
@@ -221,7 +221,7 @@ static bool is_bindable(const tn_plan *plan, int32_t k) {
          slot->type.kind == TN_KIND_TENSOR && slot->type.dtype != TN_STRING;
 }
 
-/* How often steps, the tail and the caller read memory of the input that `root` is. */
+/* How often steps, the continuation and the caller read memory of the input that `root` is. */
 static int32_t reads_of_step(const tn_setup *s, const tn_step *step, int32_t root) {
   int32_t reads = 0;
   for (uint32_t k = 0; k < step->n_inputs; k++)
@@ -237,7 +237,8 @@ static int32_t reads_of(const tn_setup *s, int32_t root) {
   for (int32_t k = 0; k < plan->n_steps; k++) reads += reads_of_step(s, &plan->steps[k], root);
   for (int32_t k = 0; k < plan->n_outputs; k++)
     reads += plan->outputs[k] >= 0 && s->root[plan->outputs[k]] == root;
-  for (int32_t k = 0; k < plan->n_tail_inputs; k++) reads += s->root[plan->tail_inputs[k]] == root;
+  for (int32_t k = 0; k < plan->n_continuation_inputs; k++)
+    reads += s->root[plan->continuation_inputs[k]] == root;
   return reads;
 }
 
@@ -270,15 +271,16 @@ static tn_status build_outputs(tn_frame *f, tn_setup *s) {
   return build_output_room(f, n);
 }
 
-static tn_status build_tail(tn_frame *f, tn_setup *s) {
+static tn_status build_continuation(tn_frame *f, tn_setup *s) {
   const tn_plan *plan = s->plan;
-  if (!plan->tail) return TN_OK;
-  s->tail_inputs = make(s, plan->n_tail_inputs, sizeof *s->tail_inputs);
-  s->tail_bound = make(s, plan->tail->graph->outputs.n, sizeof *s->tail_bound);
-  if (!s->tail_inputs || !s->tail_bound) return TN_ERR_MEMORY;
-  for (int32_t k = 0; k < plan->n_tail_inputs; k++)
-    s->tail_inputs[k] = &s->values[plan->tail_inputs[k]];
-  return tn_frame_create_in(f, f->a, f->pool, f->planner, plan->tail, &s->tail);
+  if (!plan->continuation) return TN_OK;
+  s->continuation_inputs = make(s, plan->n_continuation_inputs, sizeof *s->continuation_inputs);
+  s->continuation_bound =
+      make(s, plan->continuation->graph->outputs.n, sizeof *s->continuation_bound);
+  if (!s->continuation_inputs || !s->continuation_bound) return TN_ERR_MEMORY;
+  for (int32_t k = 0; k < plan->n_continuation_inputs; k++)
+    s->continuation_inputs[k] = &s->values[plan->continuation_inputs[k]];
+  return tn_frame_create_in(f, f->a, f->pool, f->planner, plan->continuation, &s->continuation);
 }
 
 /* ---- pointers into the arena ---- */
@@ -314,7 +316,7 @@ static void drop(tn_frame *f, tn_setup *s) {
     for (uint32_t g = 0; task->children && g < task->step->n_subgraphs; g++)
       tn_child_clear(&task->children[g]);
   }
-  tn_frame_destroy(s->tail);
+  tn_frame_destroy(s->continuation);
   tn_arena_clear(&s->memory);
   if (f->callable) tn_plan_release(s->plan);
   tn_free(f->a, s, sizeof *s);
@@ -345,7 +347,7 @@ static tn_status build(tn_frame *f, tn_setup *s) {
   if (!status) status = build_values(s);
   if (!status) status = build_tasks(f, s);
   if (!status) status = build_outputs(f, s);
-  if (!status) status = build_tail(f, s);
+  if (!status) status = build_continuation(f, s);
   return status ? status : place(f, s);
 }
 

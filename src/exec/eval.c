@@ -7,7 +7,7 @@
 
 #include "base/cpu.h"
 #include "exec/frame.h"
-#include "plan/match.h"
+#include "plan/select/match.h"
 
 typedef struct tn_eval {
   const tn_planner *planner;

@@ -6,10 +6,10 @@
 #include "plan/plan.h"
 
 /* A folder for files of prepared weights; the last one that was named is used. */
-typedef struct tn_weights_folder {
-  struct tn_weights_folder *before;
+typedef struct tn_weight_cache_folder {
+  struct tn_weight_cache_folder *before;
   char path[]; /* "": none */
-} tn_weights_folder;
+} tn_weight_cache_folder;
 
 struct tn_runtime {
   atomic_int refs; /* the user's, until tn_runtime_destroy, and one of every model and graph */
@@ -20,7 +20,7 @@ struct tn_runtime {
   struct tn_tuning *tuning; /* measured costs, for all models */
   char **pins;
   uint32_t n_pins;
-  _Atomic(tn_weights_folder *) weights; /* NULL: none */
+  _Atomic(tn_weight_cache_folder *) weights; /* NULL: none */
   pthread_mutex_t serial; /* recursive; held while a kernel runs that has TN_KERNEL_SERIAL */
 };
 
@@ -42,7 +42,7 @@ struct tn_model {
 struct tn_profile;
 
 /* A callable being run by one thread: memory, and for its latest plans the calls and the frames of
- * subgraphs and of the tail. */
+ * subgraphs and of the continuation. */
 typedef struct tn_frame tn_frame;
 tn_status tn_frame_create(const tn_allocator *a, tn_pool *pool, tn_callable *callable,
                           tn_frame **out_frame);

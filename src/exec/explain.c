@@ -51,7 +51,7 @@ static bool walk_frame(tn_walk *w, const tn_frame *f, uint32_t depth) {
   add_plan(&w->sum, s->plan);
   for (int32_t k = 0; k < s->plan->n_steps; k++)
     if (walk_task(w, &s->tasks[k], depth)) return true;
-  return s->tail && walk_frame(w, s->tail, depth + 1);
+  return s->continuation && walk_frame(w, s->continuation, depth + 1);
 }
 
 /* ---- one step ---- */

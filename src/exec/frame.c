@@ -40,7 +40,7 @@ void tn_frame_destroy(tn_frame *f) {
   for (int64_t k = 0; k < f->held.n; k++) tn_cell_free(f->held.data[k]);
   tn_vec_free(f->a, &f->cells);
   tn_vec_free(f->a, &f->held);
-  tn_vec_free(f->a, &f->held_free);
+  tn_vec_free(f->a, &f->pool_free);
   while (f->n_spare) tn_free_sized(f->a, f->spare[--f->n_spare]);
   pthread_mutex_destroy(&f->lock);
   tn_free(f->a, f, sizeof *f);
@@ -71,16 +71,17 @@ tn_status tn_frame_prepare(tn_frame *f, const tn_tensor *const *inputs, tn_diag 
                 : TN_OK;
 }
 
-static tn_status run_tail(tn_frame *f, const tn_tensor *const *bound) {
+static tn_status run_continuation(tn_frame *f, const tn_tensor *const *bound) {
   tn_setup *s = f->now;
   const tn_plan *plan = s->plan;
-  int64_t n = plan->tail->graph->outputs.n;
-  for (int64_t k = 0; k < n; k++) s->tail_bound[k] = NULL;
+  int64_t n = plan->continuation->graph->outputs.n;
+  for (int64_t k = 0; k < n; k++) s->continuation_bound[k] = NULL;
   for (int32_t k = 0; bound && k < plan->n_outputs; k++) {
-    int32_t to = plan->tail_outputs[k];
-    if (to >= 0 && !s->tail_bound[to]) s->tail_bound[to] = bound[k];
+    int32_t to = plan->continuation_outputs[k];
+    if (to >= 0 && !s->continuation_bound[to]) s->continuation_bound[to] = bound[k];
   }
-  return tn_frame_run(s->tail, s->tail_inputs, s->tail_bound, f->profile, f->diag);
+  return tn_frame_run(s->continuation, s->continuation_inputs, s->continuation_bound, f->profile,
+                      f->diag);
 }
 
 tn_status tn_frame_go(tn_frame *f, const tn_tensor *const *inputs, const tn_tensor *const *bound,
@@ -91,7 +92,7 @@ tn_status tn_frame_go(tn_frame *f, const tn_tensor *const *inputs, const tn_tens
   tn_status status = tn_frame_bind(f, inputs, bound);
   if (!status) status = tn_frame_steps(f);
   if (!status) status = tn_frame_copy_borrowed(f, bound);
-  if (!status && f->now->plan->tail) status = run_tail(f, bound);
+  if (!status && f->now->plan->continuation) status = run_continuation(f, bound);
   if (!status) status = tn_frame_finish(f, bound);
   f->ran = status == TN_OK;
   return status;

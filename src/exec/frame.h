@@ -59,8 +59,8 @@ typedef struct tn_setup {
   int32_t n_patched;
   tn_task *tasks;
   tn_binding *bindings; /* per output */
-  tn_frame *tail;
-  const tn_tensor **tail_inputs, **tail_bound;
+  tn_frame *continuation;
+  const tn_tensor **continuation_inputs, **continuation_bound;
 } tn_setup;
 
 typedef struct tn_output {
@@ -84,12 +84,12 @@ struct tn_frame {
   setups;              /* of the latest plans, most recently used last: coming back to a
                                 shape takes no memory */
   tn_block *arena;     /* own, or inner of the frame around this one */
-  tn_block own, inner; /* inner: for subgraphs and the tail, which never run at once */
+  tn_block own, inner; /* inner: for subgraphs and the continuation, which never run at once */
   tn_output *outputs;
   int32_t n_outputs;         /* that outputs[] has room for */
   TN_VEC(tn_cell *) cells;   /* of dynamic slots; kept from plan to plan */
   TN_VEC(tn_cell *) held;    /* results of subgraphs */
-  TN_VEC(int32_t) held_free; /* indices of held cells that are free: a heap, the lowest first */
+  TN_VEC(int32_t) pool_free; /* indices of held cells that are free: a heap, the lowest first */
   /* this run */
   bool ran; /* outputs are valid */
   tn_profile *profile;
@@ -112,7 +112,8 @@ void tn_frame_forget(tn_frame *f); /* all plans */
 
 /* bind.c */
 tn_status tn_frame_bind(tn_frame *f, const tn_tensor *const *inputs, const tn_tensor *const *bound);
-/* Behind the steps, before the tail and tn_frame_finish, which may write to memory of inputs. */
+/* Behind the steps, before the continuation and tn_frame_finish, which may write to memory of
+ * inputs. */
 tn_status tn_frame_copy_borrowed(tn_frame *f, const tn_tensor *const *bound);
 tn_status tn_frame_finish(tn_frame *f, const tn_tensor *const *bound);
 /* Points slot `root` and all that share its memory to data. */
@@ -125,7 +126,8 @@ void tn_frame_fail(tn_frame *f, tn_task *t, tn_status status);
 /* Tells diag about it, with what the kernel said, and answers it. */
 tn_status tn_frame_report(tn_frame *f);
 
-/* frame.c. around: the frame that runs this one as a subgraph or its tail; NULL: none does. */
+/* frame.c. around: the frame that runs this one as a subgraph or its continuation; NULL: none does.
+ */
 tn_status tn_frame_create_in(tn_frame *around, const tn_allocator *a, tn_pool *pool,
                              const tn_planner *planner, tn_callable *callable,
                              tn_frame **out_frame);
@@ -143,9 +145,9 @@ tn_status tn_subgraph_run(tn_task *t, int64_t graph, uint32_t n_in, const tn_ten
                           uint32_t n_out, const tn_tensor **out);
 
 /* held.c */
-tn_cell *tn_held_take(tn_frame *f); /* NULL: no memory */
-void tn_held_release(tn_frame *f, const tn_tensor *value);
-void tn_held_release_all(tn_frame *f);
+tn_cell *tn_value_pool_take(tn_frame *f); /* NULL: no memory */
+void tn_value_pool_release(tn_frame *f, const tn_tensor *value);
+void tn_value_pool_release_all(tn_frame *f);
 
 /* services.c */
 extern const tn_host tn_exec_host; /* ctx is a tn_task */

@@ -5,7 +5,7 @@
 #include "base/abi.h"
 #include "base/pages.h"
 #include "exec/model.h"
-#include "plan/states.h"
+#include "plan/constants/packed.h"
 
 typedef struct tn_sibling {
   const char *path;
@@ -95,9 +95,9 @@ static tn_status map_sibling(tn_loader *l, const char *path, tn_sibling *out) {
 
 /* Constants may be fetched from there when they are needed. A plug-in might read them back at any
  * time: what it reads stays in memory. */
-static tn_status note_lasting(tn_loader *l, const tn_mapping *file, bool is_mapped) {
-  const tn_lasting lasting = {file->data, file->size, is_mapped};
-  return l->is_ours ? tn_vec_push(l->io.a, &l->graph->lasting, lasting) : TN_OK;
+static tn_status note_mapped(tn_loader *l, const tn_mapping *file, bool is_mapped) {
+  const tn_mapped_range lasting = {file->data, file->size, is_mapped};
+  return l->is_ours ? tn_vec_push(l->io.a, &l->graph->mapped_ranges, lasting) : TN_OK;
 }
 
 static tn_status open_sibling(void *ctx, const char *path, const uint8_t **out_data,
@@ -109,7 +109,7 @@ static tn_status open_sibling(void *ctx, const char *path, const uint8_t **out_d
   if (!known) {
     tn_status status = map_sibling(l, path, &made);
     if (!status) status = tn_vec_push(l->io.a, &l->siblings, made);
-    if (!status) status = note_lasting(l, &made.file, true);
+    if (!status) status = note_mapped(l, &made.file, true);
     if (status) return status;
     known = &made;
   }
@@ -148,13 +148,13 @@ static tn_status find_format(const tn_loader *l, const tn_model_options *options
 }
 
 /* The model's files in the order in which they were mapped: its own, then siblings. */
-static tn_status list_files(tn_loader *l, tn_weights_model *out) {
+static tn_status list_files(tn_loader *l, tn_weight_cache_model *out) {
   const tn_model *m = l->model;
   for (int64_t k = 0; k < m->files.n; k++) {
     const char *path = l->io.path;
     if (k > 0) path = tn_arena_format(&l->arena, "%s/%s", l->dir, l->siblings.data[k - 1].path);
     if (!path) return TN_ERR_MEMORY;
-    out[k] = (tn_weights_model){path, m->files.data[k].file};
+    out[k] = (tn_weight_cache_model){path, m->files.data[k].file};
   }
   return TN_OK;
 }
@@ -162,16 +162,16 @@ static tn_status list_files(tn_loader *l, tn_weights_model *out) {
 /* Models in memory have no files whose times would tell whether they are the same. */
 static tn_status open_weights(tn_loader *l) {
   tn_model *m = l->model;
-  const tn_weights_folder *folder = atomic_load(&m->runtime->weights);
+  const tn_weight_cache_folder *folder = atomic_load(&m->runtime->weights);
   if (!folder || !*folder->path || !m->files.n || m->files.data[0].is_sibling) return TN_OK;
   if (m->files.n != l->siblings.n + 1 || m->planner.model_flags & TN_MODEL_GRAPH_ONLY) return TN_OK;
-  tn_weights_model *files = tn_arena_alloc(&l->arena, (uint64_t)m->files.n * sizeof *files);
-  tn_weights *weights = NULL;
+  tn_weight_cache_model *files = tn_arena_alloc(&l->arena, (uint64_t)m->files.n * sizeof *files);
+  tn_weight_cache *weights = NULL;
   tn_status status = files ? list_files(l, files) : TN_ERR_MEMORY;
   if (!status)
-    status = tn_weights_open(m->planner.a, m->planner.pool, folder->path, m->planner.isa, files,
-                             m->files.n, l->io.diag, &weights);
-  if (!status) tn_state_cache_keep_take(m->planner.states, weights);
+    status = tn_weight_cache_open(m->planner.a, m->planner.pool, folder->path, m->planner.isa,
+                                  files, m->files.n, l->io.diag, &weights);
+  if (!status) tn_packed_cache_keep_take(m->planner.states, weights);
   return status;
 }
 
@@ -189,12 +189,12 @@ static tn_status read_graph(tn_loader *l, const tn_format *format, const tn_mapp
   const tn_part_owner *owner = tn_registry_format_owner(l->model->planner.registry, format);
   l->graph = graph;
   l->is_ours = !owner || owner->stays;
-  tn_status status = note_lasting(l, file, l->model->files.n > 0);
+  tn_status status = note_mapped(l, file, l->model->files.n > 0);
   if (!status) status = format->read(&source, graph);
-  for (int64_t k = 0; k < graph->lasting.n; k++) /* what was read to find the constants */
-    if (graph->lasting.data[k].is_mapped)
-      tn_pages_forget(graph->lasting.data[k].data, graph->lasting.data[k].size);
-  tn_vec_free(graph->a, &graph->lasting);
+  for (int64_t k = 0; k < graph->mapped_ranges.n; k++) /* what was read to find the constants */
+    if (graph->mapped_ranges.data[k].is_mapped)
+      tn_pages_forget(graph->mapped_ranges.data[k].data, graph->mapped_ranges.data[k].size);
+  tn_vec_free(graph->a, &graph->mapped_ranges);
   l->io.complaint = graph->complaint;
   status = tn_io_status(&l->io, format, status);
   l->model->format = format;

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/abi.h"
-#include "plan/states.h"
+#include "plan/constants/packed.h"
 
 static tn_status read_options(const tn_model_options *options, tn_diag *diag,
                               tn_model_options *out) {
@@ -52,7 +52,7 @@ tn_status tn_model_new(tn_runtime *runtime, const char *name, const tn_model_opt
                             .measure = tn_measure_node,
                             .serial = &runtime->serial};
   status = set_name(m, m->planner.a, name);
-  if (!status) status = tn_state_cache_create(m->planner.a, &m->planner.states);
+  if (!status) status = tn_packed_cache_create(m->planner.a, &m->planner.states);
   if (status)
     tn_model_destroy(m);
   else
@@ -103,10 +103,10 @@ void tn_model_destroy(tn_model *model) {
   if (!model || atomic_fetch_sub_explicit(&model->refs, 1, memory_order_acq_rel) > 1) return;
   tn_runtime *runtime = model->runtime;
   const tn_allocator *a = model->planner.a;
-  if (model->planner.states) tn_state_cache_save(model->planner.states, true, NULL);
+  if (model->planner.states) tn_packed_cache_save(model->planner.states, true, NULL);
   tn_callable_destroy(model->main);
   tn_graph_free(model->loaded);
-  tn_state_cache_destroy(model->planner.states);
+  tn_packed_cache_destroy(model->planner.states);
   for (int64_t k = 0; k < model->files.n; k++) tn_file_unmap(&model->files.data[k].file);
   tn_vec_free(a, &model->files);
   tn_holder_close(&model->holder);
@@ -116,7 +116,7 @@ void tn_model_destroy(tn_model *model) {
 }
 
 uint64_t tn_model_cached_bytes(const tn_model *model) {
-  return model ? tn_state_cache_mapped(model->planner.states) : 0;
+  return model ? tn_packed_cache_mapped(model->planner.states) : 0;
 }
 
 /* ---- graphs by hand ---- */

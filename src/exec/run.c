@@ -122,7 +122,7 @@ static void run_task(tn_task *t) {
     status = atomic_load(&f->status);
   }
   if (!status && t->dynamic) status = tn_task_close_outputs(t);
-  if (t->children) tn_held_release_all(f);
+  if (t->children) tn_value_pool_release_all(f);
   if (status) tn_frame_fail(f, t, status);
 }
 

@@ -8,8 +8,8 @@
 #include "base/file.h"
 #include "exec/exec.h"
 #include "exec/host.h"
-#include "plan/tuning.h"
-#include "plan/weights.h"
+#include "plan/constants/weight_cache.h"
+#include "plan/tuning/tuning.h"
 #include "registry/builtin.h"
 
 enum { MAX_THREADS = 4096, MAX_PINS = 1 << 16 };
@@ -85,7 +85,7 @@ static void free_pins(tn_runtime *rt) {
 /* Those that were named before stay, since a model that is being loaded may look at one. */
 static tn_status add_folder(tn_runtime *rt, const char *path) {
   const size_t bytes = strlen(path) + 1;
-  tn_weights_folder *f = tn_alloc(&rt->allocator, sizeof *f + bytes);
+  tn_weight_cache_folder *f = tn_alloc(&rt->allocator, sizeof *f + bytes);
   if (!f) return TN_ERR_MEMORY;
   memcpy(f->path, path, bytes);
   f->before = atomic_load(&rt->weights);
@@ -94,9 +94,9 @@ static tn_status add_folder(tn_runtime *rt, const char *path) {
 }
 
 static void free_folders(tn_runtime *rt) {
-  tn_weights_folder *f = atomic_load(&rt->weights);
+  tn_weight_cache_folder *f = atomic_load(&rt->weights);
   while (f) {
-    tn_weights_folder *before = f->before;
+    tn_weight_cache_folder *before = f->before;
     tn_free(&rt->allocator, f, sizeof *f + strlen(f->path) + 1);
     f = before;
   }
@@ -108,7 +108,7 @@ tn_status tn_runtime_cache_weights(tn_runtime *rt, const char *folder, tn_diag *
   tn_arena arena;
   tn_arena_init(&arena, &rt->allocator);
   char *path = NULL;
-  tn_status status = tn_weights_check_folder(&arena, folder, diag, &path);
+  tn_status status = tn_weight_cache_check_folder(&arena, folder, diag, &path);
   if (!status) status = add_folder(rt, path);
   tn_arena_clear(&arena);
   return status;

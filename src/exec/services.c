@@ -287,7 +287,7 @@ static tn_status host_subgraph_run(void *ctx, int64_t graph, uint32_t n_in,
 }
 
 static void host_value_release(void *ctx, const tn_tensor *value) {
-  tn_held_release(((tn_task *)ctx)->frame, value);
+  tn_value_pool_release(((tn_task *)ctx)->frame, value);
 }
 
 /* ---- around a run ---- */

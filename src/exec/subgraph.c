@@ -81,9 +81,9 @@ void tn_child_clear(tn_child *c) {
 
 static tn_tensor planned_type(const tn_plan *plan, int64_t k) {
   tn_tensor type = {.head = TN_HEAD(tn_tensor), .rank = TN_RANK_UNKNOWN};
-  if (plan->tail && plan->tail_outputs[k] >= 0) {
-    const tn_graph *g = plan->tail->graph;
-    type = tn_graph_val(g, g->outputs.data[plan->tail_outputs[k]])->type;
+  if (plan->continuation && plan->continuation_outputs[k] >= 0) {
+    const tn_graph *g = plan->continuation->graph;
+    type = tn_graph_val(g, g->outputs.data[plan->continuation_outputs[k]])->type;
   } else {
     type = plan->slots[plan->outputs[k]].type;
   }
@@ -115,7 +115,7 @@ static tn_status take_results(tn_task *t, int64_t graph, uint32_t n_out) {
     tn_tensor type = planned_type(child->frame->now->plan, k);
     bool known = type.kind == TN_KIND_TENSOR && type.dtype != TN_STRING &&
                  type.layout == TN_PLAIN && tn_storage_bytes(&type) >= 0;
-    tn_cell *cell = child->results[k] = tn_held_take(f);
+    tn_cell *cell = child->results[k] = tn_value_pool_take(f);
     if (!cell) return TN_ERR_MEMORY;
     if (!known) continue;
     tn_status status = tn_cell_shape(cell, &type);
@@ -145,7 +145,7 @@ static tn_status run_child(tn_task *t, int64_t graph, uint32_t n_out, const tn_t
   if (!status) status = tn_frame_go(child->frame, child->inputs, child->bound, f->profile, f->diag);
   if (!status) status = keep_results(child, n_out, out);
   for (uint32_t k = 0; status && k < n_out; k++)
-    tn_held_release(f, child->results[k] ? &child->results[k]->value : NULL);
+    tn_value_pool_release(f, child->results[k] ? &child->results[k]->value : NULL);
   return status;
 }
 

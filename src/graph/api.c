@@ -82,11 +82,11 @@ static tn_status value_set_type(tn_graph *g, int32_t value, const tn_tensor *typ
 }
 
 /* The memory of the model's file in which all these bytes lie; NULL: there is none. */
-static const tn_lasting *lasting_of(const tn_graph *g, const void *data, uint64_t bytes) {
+static const tn_mapped_range *mapped_of(const tn_graph *g, const void *data, uint64_t bytes) {
   while (g->parent) g = g->parent;
   const uintptr_t at = (uintptr_t)data;
-  for (int64_t k = 0; k < g->lasting.n; k++) {
-    const tn_lasting *l = &g->lasting.data[k];
+  for (int64_t k = 0; k < g->mapped_ranges.n; k++) {
+    const tn_mapped_range *l = &g->mapped_ranges.data[k];
     const uintptr_t begin = (uintptr_t)l->data;
     if (at >= begin && at - begin <= l->size && bytes <= l->size - (at - begin)) return l;
   }
@@ -101,12 +101,12 @@ static bool is_weights(const tn_tensor *t, uint64_t bytes) {
 
 static tn_status make_const(tn_graph *g, const tn_tensor *data, uint64_t bytes, bool copy,
                             tn_const **out) {
-  const tn_lasting *l = lasting_of(g, data->data, bytes);
+  const tn_mapped_range *l = mapped_of(g, data->data, bytes);
   *out = NULL;
   /* One of a few bytes would keep a page of the file in memory, or a huge one. */
   if (l && l->is_mapped && bytes < TN_LATE_BYTES) copy = true;
   if (copy && l && is_weights(data, bytes))
-    *out = tn_const_late(g->a, data->data, bytes, l->is_mapped);
+    *out = tn_const_lazy(g->a, data->data, bytes, l->is_mapped);
   if (*out) return TN_OK;
   if (copy) return tn_const_copy(g->a, data, out);
   *out = l ? tn_const_of_file(g->a, data->data, bytes, l->is_mapped)

@@ -65,16 +65,16 @@ static tn_const *widen_now(const tn_allocator *a, tn_const *half, uint32_t dtype
   return c;
 }
 
-tn_const *tn_const_widened(const tn_allocator *a, tn_const *half, uint32_t dtype, int64_t n) {
+tn_const *tn_const_promoted(const tn_allocator *a, tn_const *half, uint32_t dtype, int64_t n) {
   const uint64_t bytes = (uint64_t)n * sizeof(float);
-  tn_const *c = bytes < TN_LATE_BYTES ? NULL : tn_const_late(a, half->data, bytes, false);
+  tn_const *c = bytes < TN_LATE_BYTES ? NULL : tn_const_lazy(a, half->data, bytes, false);
   if (!c) return widen_now(a, half, dtype, n);
   c->half = tn_const_retain(half);
   c->half_dtype = dtype;
   return c;
 }
 
-tn_const *tn_const_late(const tn_allocator *a, const void *data, uint64_t bytes, bool is_mapped) {
+tn_const *tn_const_lazy(const tn_allocator *a, const void *data, uint64_t bytes, bool is_mapped) {
   if (a->alloc != tn_default_allocator()->alloc) return NULL;
   tn_const *c = const_new(a);
   if (!c || !set_source(c, data, is_mapped)) {
@@ -83,8 +83,8 @@ tn_const *tn_const_late(const tn_allocator *a, const void *data, uint64_t bytes,
   }
   c->data = tn_pages_reserve(bytes);
   c->bytes = bytes;
-  c->is_late = c->data != NULL;
-  if (c->is_late) return c;
+  c->is_lazy = c->data != NULL;
+  if (c->is_lazy) return c;
   tn_const_release(c);
   return NULL;
 }
@@ -97,7 +97,7 @@ tn_const *tn_const_retain(tn_const *c) {
 void tn_const_release(tn_const *c) {
   if (!c || atomic_fetch_sub_explicit(&c->refs, 1, memory_order_acq_rel) != 1) return;
   if (c->owned) tn_free(c->a, c->data, c->bytes);
-  if (c->is_late) tn_pages_return(c->data, c->bytes);
+  if (c->is_lazy) tn_pages_return(c->data, c->bytes);
   if (c->source) pthread_mutex_destroy(&c->lock);
   tn_const_release(c->half);
   tn_arena_clear(&c->strings);

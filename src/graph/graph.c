@@ -35,7 +35,7 @@ static void free_contents(tn_graph *g) {
   tn_vec_free(a, &g->captures);
   tn_vec_free(a, &g->subgraphs);
   tn_vec_free(a, &g->functions);
-  tn_vec_free(a, &g->lasting);
+  tn_vec_free(a, &g->mapped_ranges);
   tn_vec_free(a, &g->opsets);
   tn_vec_free(a, &g->meta);
   tn_vec_free(a, &g->promises);

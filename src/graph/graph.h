@@ -29,7 +29,7 @@ typedef struct tn_const {
   int64_t id;            /* unique among living constants: a key that uses it holds a reference */
   const void *source;    /* where the bytes stand in a file or the user's memory; NULL: nowhere */
   bool is_mapped;        /* source is a mapped file, whose pages can be forgotten */
-  bool is_late;          /* data is address space, to be filled from source */
+  bool is_lazy;          /* data is address space, to be filled from source */
   struct tn_const *half; /* late: the same in 16-bit floats of this type, which it is made from */
   uint32_t half_dtype;
   bool is_shown;        /* fetched for somebody who does not say when he is done */
@@ -38,11 +38,11 @@ typedef struct tn_const {
 } tn_const;
 
 /* Memory that outlives the graph, from which constants of its file may be fetched. */
-typedef struct tn_lasting {
+typedef struct tn_mapped_range {
   const uint8_t *data;
   uint64_t size;
   bool is_mapped; /* read-only, from a file */
-} tn_lasting;
+} tn_mapped_range;
 
 typedef struct tn_value {
   const char *name;   /* "" if unnamed */
@@ -145,7 +145,8 @@ struct tn_graph {
                        version; -1: none */
   int32_t old_nodes, old_values; /* how many there were when that began */
   TN_VEC(tn_promise) promises;
-  TN_VEC(tn_lasting) lasting; /* of the outermost graph, while it is being read; not cloned */
+  TN_VEC(tn_mapped_range)
+  mapped_ranges;         /* of the outermost graph, while it is being read; not cloned */
   const char *complaint; /* the rule that the last refused edit breaks, a literal; NULL: none was */
 };
 
@@ -213,10 +214,10 @@ tn_const *tn_const_borrow(const tn_allocator *a, const void *data, uint64_t byte
 tn_const *tn_const_of_file(const tn_allocator *a, const void *data, uint64_t bytes, bool is_mapped);
 /* A copy, aligned, of memory that outlives it, to be made when it is fetched. NULL: it cannot be,
  * because memory has to come from the user's allocator, or there is no address space. */
-tn_const *tn_const_late(const tn_allocator *a, const void *data, uint64_t bytes, bool is_mapped);
+tn_const *tn_const_lazy(const tn_allocator *a, const void *data, uint64_t bytes, bool is_mapped);
 /* n elements of a constant of f16 or bf16 as f32: a late one where there can be one, else made at
  * once. Keeps a reference to `half`. NULL: no memory. */
-tn_const *tn_const_widened(const tn_allocator *a, tn_const *half, uint32_t dtype, int64_t n);
+tn_const *tn_const_promoted(const tn_allocator *a, tn_const *half, uint32_t dtype, int64_t n);
 /* Its elements are in memory until tn_const_drop() is called as often as this. Whoever reads
  * elements of a constant that may have a source has to. NULL is legal. Any thread. */
 tn_status tn_const_fetch(tn_const *c);

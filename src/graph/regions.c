@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "graph/copy.h"
-#include "graph/graph.h"
+#include "graph/core_ops.h"
 
 /* First and last element that offset + sum index*stride reaches; false on overflow. */
 static bool extent(int64_t offset, const tn_region *r, const int64_t *stride, int64_t *lo,
@@ -233,7 +233,7 @@ tn_status tn_graph_set_regions(tn_graph *g, int32_t node, const int32_t *inputs,
   for (uint32_t k = 0; k < n_inputs; k++)
     if ((s = tn_graph_set_node_input(g, node, k, inputs[k]))) return s;
   n->node.domain = "tenon";
-  n->node.op = "Region";
+  n->node.op = TN_CORE_REGION;
   n->node.version = 1;
   n->node.n_outputs = 1;
   n->node.n_attrs = 0;

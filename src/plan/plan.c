@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "plan/states.h"
+#include "plan/constants/packed.h"
 
 tn_plan *tn_plan_retain(tn_plan *p) {
   if (p) atomic_fetch_add_explicit(&p->refs, 1, memory_order_relaxed);
@@ -12,7 +12,7 @@ tn_plan *tn_plan_retain(tn_plan *p) {
 
 static void close_step(tn_plan *p, const tn_step *step) {
   if (p->owner && p->owner->planner->states)
-    tn_state_release(p->owner->planner->states, step->state);
+    tn_packed_release(p->owner->planner->states, step->state);
   for (uint32_t k = 0; step->subgraphs && k < step->n_subgraphs; k++)
     tn_callable_destroy(step->subgraphs[k]);
   for (uint32_t k = 0; k < step->n_followers; k++) close_step(p, &step->followers[k]);
@@ -20,7 +20,7 @@ static void close_step(tn_plan *p, const tn_step *step) {
 
 void tn_plan_release(tn_plan *p) {
   if (!p || atomic_fetch_sub_explicit(&p->refs, 1, memory_order_acq_rel) != 1) return;
-  tn_callable_destroy(p->tail);
+  tn_callable_destroy(p->continuation);
   tn_plan_let_go(p);
   tn_graph_free(p->graph); /* before states, which then know whether their constants live on */
   for (int32_t k = 0; k < p->n_steps; k++) close_step(p, &p->steps[k]);

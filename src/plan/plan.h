@@ -39,7 +39,7 @@ typedef struct tn_planner {
   tn_status (*measure)(const struct tn_planner *p, const tn_gnode *node, const tn_kerneldef *def,
                        const tn_kernel_plan *plan, const tn_tensor *const *in,
                        tn_tensor *const *out, uint64_t *out_ns);
-  struct tn_state_cache *states; /* prepared states of the model, shared by its plans */
+  struct tn_packed_cache *states; /* prepared states of the model, shared by its plans */
   /* Recursive, the runtime's: held while a kernel runs that has TN_KERNEL_SERIAL. */
   pthread_mutex_t *serial;
 } tn_planner;
@@ -73,7 +73,8 @@ bool tn_pin_excludes(const tn_planner *p, const tn_gnode *node, const char *kern
  * it. */
 bool tn_pin_allows(const tn_planner *p, const tn_gnode *node, const char *kernel);
 
-/* ---- the call of a kernel at plan time: src/plan/call.c -------------------------------------- */
+/* ---- the call of a kernel at plan time: src/plan/nodes/call_frame.c
+ * -------------------------------------- */
 
 /* A tn_call with memory for its tensors, filled from a graph node. */
 typedef struct tn_call_frame {
@@ -110,35 +111,42 @@ tn_status tn_infer_node(const tn_planner *p, tn_graph *g, int32_t node, int32_t 
 /* FLOPs of a node with known types; 0 if the op does not say. */
 double tn_node_flops(const tn_planner *p, tn_graph *g, int32_t node);
 
-/* ---- the passes, in order. Each leaves the graph valid, or reports and fails ----------------- */
+/* ---- the passes: their order stands in passes/passes.c -----------------------------------------
+ */
+
+/* What tn_model_save can write the graph after. */
+typedef enum tn_stage {
+  TN_STAGE_CHECK =
+      1,          /* operators found, attributes bound; functions and early lowerings expanded */
+  TN_STAGE_INFER, /* types and shapes; constants folded on the way */
+  TN_STAGE_FOLD,
+  TN_STAGE_LOWER,     /* composites and data movement in simpler operators and regions */
+  TN_STAGE_FUSE,      /* rewrites and epilogues */
+  TN_STAGE_PARTITION, /* islands for compilers */
+  TN_STAGE_SELECT,    /* a kernel for every node; conversions between them */
+  TN_STAGE_ARRANGE    /* order, memory, steps */
+} tn_stage;
+
+/* Each leaves the graph valid, or reports and fails. */
 
 tn_status tn_pass_check(const tn_planner *p, tn_graph *g,
-                        tn_diag *diag); /* 01: def, attrs; functions and early lowering expanded;
-                                           every problem reported */
-/* 02 with 03: types, shapes and constants flow through in one sweep. Stops where data is needed;
- * see tn_cut. partial: unknown shapes are fine (load time); else nodes that are not inferred are
- * the tail. */
+                        tn_diag *diag); /* every problem is reported */
+/* Types, shapes and constants flow through in one sweep. Stops where data is needed; see tn_cut.
+ * partial: unknown shapes are fine (load time); else nodes that are not inferred are the
+ * continuation. */
 typedef struct tn_cut {
-  TN_VEC(int32_t) tail;   /* nodes that could not be inferred, and all that depend on them */
-  TN_VEC(int32_t) needed; /* values whose data they ask for */
+  TN_VEC(int32_t) continuation; /* nodes that could not be inferred, and all that depend on them */
+  TN_VEC(int32_t) needed;       /* values whose data they ask for */
 } tn_cut;
 tn_status tn_pass_infer(const tn_planner *p, tn_graph *g, bool partial, tn_cut *cut, tn_diag *diag);
 tn_status tn_fold_node(const tn_planner *p, tn_graph *g, int32_t node, bool *out_folded,
-                       tn_diag *diag); /* 03 */
-tn_status tn_pass_lower(const tn_planner *p, tn_graph *g,
-                        tn_diag *diag); /* 04: composites, moves -> regions, merging */
-tn_status tn_pass_rewrite(const tn_planner *p, tn_graph *g,
-                          tn_diag *diag); /* the first half of 05, as often as one likes */
-/* 05: rewrites, then epilogues. Once for a graph, and nothing but 06 to 08 after it: lowerings and
- * rewrites know no epilogues, and would leave them out. */
-tn_status tn_pass_fuse(const tn_planner *p, tn_graph *g, tn_diag *diag);
-tn_status tn_pass_partition(const tn_planner *p, tn_graph *g,
-                            tn_diag *diag); /* 06: islands for compilers */
-tn_status tn_pass_select(
-    const tn_planner *p, tn_graph *g,
-    tn_diag *diag); /* 07: sets choice of every node; inserts tenon::Cast, tenon::Reorder */
-tn_status tn_pass_arrange(const tn_planner *p, tn_graph *g, tn_plan *plan,
-                          tn_diag *diag); /* 08: fills the plan */
+                       tn_diag *diag);
+tn_status tn_pass_lower(const tn_planner *p, tn_graph *g, tn_diag *diag);
+tn_status tn_pass_rewrite(const tn_planner *p, tn_graph *g, tn_diag *diag);
+tn_status tn_pass_epilogues(const tn_planner *p, tn_graph *g, tn_diag *diag);
+/* Sets the choice of every node; inserts tenon::Cast and tenon::Reorder. */
+tn_status tn_pass_select(const tn_planner *p, tn_graph *g, tn_diag *diag);
+tn_status tn_pass_arrange(const tn_planner *p, tn_graph *g, tn_plan *plan, tn_diag *diag);
 
 /* ---- the plan -------------------------------------------------------------------------------- */
 
@@ -210,13 +218,13 @@ struct tn_plan {
   uint64_t arena_bytes, arena_bound_bytes, scratch_bytes, state_bytes, const_bytes;
   double cost_ns, flops;
   /* The rest of the graph, if its shapes depend on data of this part: run after the steps.
-   * tail_inputs: slots that feed it; the plan's output k is output tail_outputs[k] of the tail, or
-   * -1: a slot of this part. */
-  tn_callable *tail;
-  int32_t *tail_inputs, *tail_outputs;
-  int32_t n_tail_inputs;
+   * continuation_inputs: slots that feed it; the plan's output k is output continuation_outputs[k]
+   * of the continuation, or -1: a slot of this part. */
+  tn_callable *continuation;
+  int32_t *continuation_inputs, *continuation_outputs;
+  int32_t n_continuation_inputs;
   tn_const **held; /* constants that steps read as they are, fetched for the life of the plan */
-  int64_t n_held;
+  int64_t n_pooled;
   /* The key: what this plan was made for. */
   tn_tensor *key; /* n_inputs types; data: copies of the bytes that matter, or NULL */
 };
@@ -224,7 +232,7 @@ struct tn_plan {
 tn_plan *tn_plan_retain(tn_plan *p);
 void tn_plan_release(tn_plan *p);
 /* Fetches the constants that its steps read as they are, until let go of. */
-tn_status tn_plan_hold(const tn_planner *p, tn_plan *plan);
+tn_status tn_plan_pin_constants(const tn_planner *p, tn_plan *plan);
 void tn_plan_let_go(tn_plan *plan);
 /* True if the plan was made for these inputs. Allocates nothing, takes no lock. */
 bool tn_plan_matches(const tn_plan *p, const tn_tensor *const *inputs);
@@ -245,21 +253,21 @@ tn_status tn_callable_create_take(const tn_planner *p, tn_graph *graph, const ch
                                   tn_diag *diag, tn_callable **out_callable);
 void tn_callable_destroy(tn_callable *c);
 /* The plan for inputs of these types (data must be there for inputs that shapes depend on; NULL
- * data answers TN_NEEDS_DATA). The caller gets a reference. stop_after: a pass number for
- * tn_model_save (2..8), 0: all; the plan then holds the graph only. */
-tn_status tn_callable_plan(tn_callable *c, const tn_tensor *const *inputs, int32_t stop_after,
+ * data answers TN_NEEDS_DATA). The caller gets a reference. stop_after: the last stage of
+ * tn_model_save; 0: all; the plan then holds the graph only. */
+tn_status tn_callable_plan(tn_callable *c, const tn_tensor *const *inputs, tn_stage stop_after,
                            tn_diag *diag, tn_plan **out_plan);
 
 /* ---- prepared states ------------------------------------------------------------------------- */
 
-typedef struct tn_state_cache tn_state_cache;
-tn_status tn_state_cache_create(const tn_allocator *a, tn_state_cache **out_cache);
-void tn_state_cache_destroy(tn_state_cache *c); /* calls finish of every state */
+typedef struct tn_packed_cache tn_packed_cache;
+tn_status tn_packed_cache_create(const tn_allocator *a, tn_packed_cache **out_cache);
+void tn_packed_cache_destroy(tn_packed_cache *c); /* calls finish of every state */
 /* State of a kernel of operator `op`: the old one for the same kernel, attributes, dtypes,
  * constants and plan.state_key, or a new one after prepare() ran. consts: per input of the call,
  * NULL where it is no constant. Any thread. */
-tn_status tn_state_get(tn_state_cache *c, const tn_kerneldef *def, const tn_opdef *op,
-                       const tn_call *call, tn_const *const *consts, const tn_kernel_plan *plan,
-                       tn_diag *diag, void **out_state);
+tn_status tn_packed_get(tn_packed_cache *c, const tn_kerneldef *def, const tn_opdef *op,
+                        const tn_call *call, tn_const *const *consts, const tn_kernel_plan *plan,
+                        tn_diag *diag, void **out_state);
 
 #endif

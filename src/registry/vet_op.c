@@ -9,7 +9,7 @@
 enum {
   KNOWN_OP_FLAGS = TN_OP_IMPURE | TN_OP_ELEMENTWISE | TN_OP_COMMUTATIVE | TN_OP_SAME_AS_INPUT |
                    TN_OP_BROADCAST | TN_OP_LOWER_EARLY | TN_OP_LOWER_ALWAYS | TN_OP_DATA_DEPENDENT |
-                   TN_OP_TYPES_ONLY
+                   TN_OP_TYPES_ONLY | TN_OP_FOLD_LATE
 };
 
 static const tn_member op_members[] = {

@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
-#include "plan/tuning.h"
+#include "plan/tuning/tuning.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

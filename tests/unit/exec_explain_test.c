@@ -74,7 +74,7 @@ static void test_events(void **state) {
   assert_int_equal(tn_session_n_events(b.session), 0);
   assert_int_equal(tn_session_profile(b.session, 1), TN_OK);
   bench_run(&b);
-  x[0] = 1; /* the tail is planned anew: its plan of the first run goes, its events stay */
+  x[0] = 1; /* the continuation is planned anew: its plan of the first run goes, its events stay */
   bench_run(&b);
   assert_int_equal(tn_session_n_events(b.session), 12); /* w three times, r, i, c; twice */
   assert_int_equal(tn_session_profile(b.session, 0), TN_OK);

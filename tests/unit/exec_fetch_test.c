@@ -336,9 +336,9 @@ static void packed_weights_leave_memory(void **state) {
     assert_int_equal(w->n_readers, 0);       /* packed for products of 8 rows */
     assert_int_equal(filters->n_readers, 0); /* folded into others */
     assert_int_equal(table->n_readers, 1);   /* read by every run */
-    n_late += w->is_late;
-    n_in_place += !w->is_late;
-    if (w->is_late) assert_false(is_readable(w->data));
+    n_late += w->is_lazy;
+    n_in_place += !w->is_lazy;
+    if (w->is_lazy) assert_false(is_readable(w->data));
     assert_true(is_readable(table->data));
     tn_session_destroy(s);
     tn_model_destroy(m);
@@ -494,9 +494,9 @@ static void plug_ins_may_ask(void **state) {
     write_file(path, sizeof path, rt, docs[k], true, diag);
     const int before = n_absent;
     if (tn_model_load(rt, path, NULL, diag, &m)) fail_msg("%s", tn_diag_text(diag));
-    const bool is_late = const_of(m, "w")->is_late;
+    const bool is_lazy = const_of(m, "w")->is_lazy;
     tn_session_destroy(run(m, 8, diag, &got));
-    assert_true(is_late == (n_absent > before));
+    assert_true(is_lazy == (n_absent > before));
     tn_model_destroy(m);
     remove(path);
   }
@@ -519,7 +519,7 @@ static void plug_ins_see_elements(void **state) {
     tn_model *m = NULL;
     write_file(path, sizeof path, rt, docs[k / 3], true, diag);
     if (tn_model_load(rt, path, NULL, diag, &m)) fail_msg("%s", tn_diag_text(diag));
-    n_late += k % 3 == 0 && const_of(m, "w")->is_late;
+    n_late += k % 3 == 0 && const_of(m, "w")->is_lazy;
     tn_session_destroy(run(m, 8, diag, &got));
     assert_true(is_readable(const_of(m, "w")->data));
     tn_model_destroy(m);
@@ -742,7 +742,7 @@ static void memory_of_the_user_stays(void **state) {
     const uint64_t n = file_bytes(path, file, ROOM);
     memcpy(before, file, n);
     assert_int_equal(tn_model_load_memory(rt, file, n, NULL, NULL, diag, &m), TN_OK);
-    assert_int_equal(const_of(m, "w")->is_late && k, 0);
+    assert_int_equal(const_of(m, "w")->is_lazy && k, 0);
     tn_session_destroy(run(m, 8, diag, k ? &got : &expected));
     tn_model_destroy(m);
     assert_memory_equal(file, before, n);

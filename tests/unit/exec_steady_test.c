@@ -167,7 +167,8 @@ static void test_strings_and_lists(void **state) {
   close_all(&b, &c);
 }
 
-/* A loop over a captured value, a list, and a shape found at run time with a tail, for any n. */
+/* A loop over a captured value, a list, and a shape found at run time with a continuation, for any
+ * n. */
 static void build_mixture(tn_graph *g) {
   const tn_graph_api *api = tn_graph_functions();
   static int64_t rounds = 2;

@@ -1,6 +1,6 @@
 /* 08 arrange: memory is shared only where that is sound, little of it is needed, and what needs
  * no step has none. */
-#include "plan/arrange.h"
+#include "plan/memory/arrange.h"
 #include "plan_kit.h"
 
 static uint32_t seed = 1;
@@ -16,11 +16,11 @@ static void packing_never_overlaps(void **state) {
   double worst = 0, sum = 0;
   enum { ROUNDS = 200 };
   for (int round = 0; round < ROUNDS; round++) {
-    tn_life lives[60];
+    tn_live_range lives[60];
     int32_t n = 1 + (int32_t)next_random(60);
     for (int32_t k = 0; k < n; k++) {
       int32_t first = (int32_t)next_random(50);
-      lives[k] = (tn_life){.bytes = next_random(8) ? 1 + next_random(5000) : 0,
+      lives[k] = (tn_live_range){.bytes = next_random(8) ? 1 + next_random(5000) : 0,
                            .first = first,
                            .last = first + (int32_t)next_random(12)};
     }
@@ -47,7 +47,7 @@ static void packing_never_overlaps(void **state) {
 
 static void packing_reports_overflow(void **state) {
   (void)state;
-  tn_life lives[3] = {{.bytes = INT64_MAX / 2, .last = 1},
+  tn_live_range lives[3] = {{.bytes = INT64_MAX / 2, .last = 1},
                       {.bytes = INT64_MAX / 2, .last = 1},
                       {.bytes = INT64_MAX / 2, .last = 1}};
   uint64_t bytes, bound;

@@ -1,6 +1,6 @@
-/* Callables: the bounded cache of plans, inputs whose data shapes depend on, the head/tail cut,
- * prepared states. */
-#include "plan/states.h"
+/* Callables: the bounded cache of plans, inputs whose data shapes depend on, the cut before a
+ * continuation, prepared states. */
+#include "plan/constants/packed.h"
 #include "plan_kit.h"
 
 static tn_graph *scale_graph(const kit *k, const tn_tensor *type) {
@@ -98,7 +98,7 @@ static void data_of_inputs_can_be_part_of_the_key(void **state) {
   assert_int_equal(tn_callable_plan(c, &in, 0, k.diag, &plan), TN_NEEDS_DATA);
   t.data = dims;
   tn_plan *a = kit_plan(&k, c, &t);
-  assert_null(a->tail);
+  assert_null(a->continuation);
   assert_true(tn_plan_matches(a, &in));
   assert_int_equal(a->slots[a->outputs[0]].type.shape[1], 3);
   t.data = dims2;
@@ -123,19 +123,19 @@ static void data_dependent_shapes_cut_the_plan(void **state) {
   kit_node(g, "Lead", "x", "l");
   kit_node(g, "Pick", "l", "p");
   kit_node(g, "Any", "p", "y1");
-  kit_node(g, "Pick", "y1", "q"); /* a tail of the tail */
+  kit_node(g, "Pick", "y1", "q"); /* a continuation of the continuation */
   kit_node(g, "Any", "q", "y2");
   kit_output(g, "y2");
   kit_output(g, "l");
   kit_output(g, "y1");
   tn_callable *c = kit_callable(&k, g);
   tn_plan *plan = kit_plan(&k, c, &t);
-  assert_non_null(plan->tail);
+  assert_non_null(plan->continuation);
   assert_int_equal(plan->n_outputs, 3);
-  assert_int_equal(plan->n_tail_inputs, 1);
-  assert_int_equal(plan->slots[plan->tail_inputs[0]].place, TN_PLACE_DYNAMIC);
-  assert_true(plan->tail_outputs[0] >= 0 && plan->tail_outputs[1] < 0 &&
-              plan->tail_outputs[2] >= 0);
+  assert_int_equal(plan->n_continuation_inputs, 1);
+  assert_int_equal(plan->slots[plan->continuation_inputs[0]].place, TN_PLACE_DYNAMIC);
+  assert_true(plan->continuation_outputs[0] >= 0 && plan->continuation_outputs[1] < 0 &&
+              plan->continuation_outputs[2] >= 0);
   tn_frame *f = kit_run(&k, c, &t);
   const tn_tensor *y2 = tn_frame_output(f, 0), *l = tn_frame_output(f, 1),
                   *y1 = tn_frame_output(f, 2);
@@ -154,7 +154,7 @@ static void data_dependent_shapes_cut_the_plan(void **state) {
 }
 
 /* Fill reads its shape from what the head computes. */
-static void shapes_computed_by_the_head_feed_the_tail(void **state) {
+static void shapes_computed_by_the_head_feed_the_continuation(void **state) {
   (void)state;
   kit k = kit_open(NULL, 0);
   tn_graph *g = kit_graph(&k);
@@ -308,7 +308,7 @@ int main(void) {
       cmocka_unit_test(inputs_are_checked),
       cmocka_unit_test(data_of_inputs_can_be_part_of_the_key),
       cmocka_unit_test(data_dependent_shapes_cut_the_plan),
-      cmocka_unit_test(shapes_computed_by_the_head_feed_the_tail),
+      cmocka_unit_test(shapes_computed_by_the_head_feed_the_continuation),
       cmocka_unit_test(states_are_shared_by_plans),
       cmocka_unit_test(states_differ_by_constants),
       cmocka_unit_test(attributes_are_told_apart),

@@ -16,7 +16,7 @@
 #include <cmocka.h>
 
 #include "exec/exec.h"
-#include "plan/match.h"
+#include "plan/select/match.h"
 #include "tenon/kit/lower.h"
 
 /* ---- what tests set ---- */
@@ -455,12 +455,12 @@ static inline kit kit_open(const char *const *pins, uint32_t n_pins) {
                            .max_plans = 3,
                            .eval = tn_eval_node,
                            .serial = &k.runtime->serial};
-  assert_int_equal(tn_state_cache_create(k.planner.a, &k.planner.states), TN_OK);
+  assert_int_equal(tn_packed_cache_create(k.planner.a, &k.planner.states), TN_OK);
   return k;
 }
 
 static inline void kit_close(kit *k) {
-  tn_state_cache_destroy(k->planner.states);
+  tn_packed_cache_destroy(k->planner.states);
   tn_runtime_destroy(k->runtime);
   tn_diag_destroy(k->diag);
 }

@@ -25,7 +25,8 @@ static void stingy_free(void *self, void *memory, uint64_t bytes) {
   free(memory);
 }
 
-/* Layout conversions, a cast constant, a view, a concat in place, a prepared state, and a tail. */
+/* Layout conversions, a cast constant, a view, a concat in place, a prepared state, and a
+ * continuation. */
 static tn_graph *rich_graph(const tn_allocator *a) {
   tn_graph *g = tn_graph_new(a);
   assert_non_null(g);
@@ -83,17 +84,17 @@ static void every_failing_allocation_is_an_error(void **state) {
   tn_planner p = k.planner;
   p.a = &a;
   double sum = 0;
-  assert_int_equal(tn_state_cache_create(&a, &p.states), TN_OK);
+  assert_int_equal(tn_packed_cache_create(&a, &p.states), TN_OK);
   assert_int_equal(run_rich(&p, &s, -1, &sum), TN_OK);
-  tn_state_cache_destroy(p.states);
+  tn_packed_cache_destroy(p.states);
   assert_int_equal(s.live, 0);
   assert_true(sum > 0);
   int64_t failures = 0, n = s.made;
   for (int64_t at = 0; at < n; at++) {
     double again = 0;
-    assert_int_equal(tn_state_cache_create(&a, &p.states), TN_OK);
+    assert_int_equal(tn_packed_cache_create(&a, &p.states), TN_OK);
     tn_status status = run_rich(&p, &s, at, &again);
-    tn_state_cache_destroy(p.states);
+    tn_packed_cache_destroy(p.states);
     assert_int_equal(s.live, 0);
     assert_true(status == TN_OK || status == TN_ERR_MEMORY);
     if (!status) assert_true(again == sum);

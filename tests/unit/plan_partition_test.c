@@ -1,6 +1,6 @@
 /* The convex cutter on random graphs: islands are disjoint, of one group, convex alone and
  * together, and gain what they say; and on small graphs whose answer is known. */
-#include "plan/partition.h"
+#include "plan/passes/islands.h"
 #include "plan_kit.h"
 
 static uint32_t seed = 1;

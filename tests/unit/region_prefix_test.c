@@ -1,5 +1,5 @@
 /* Concatenations that begin with others read these instead, the longest that is there. */
-#include "plan/passes.h"
+#include "plan/passes/passes.h"
 #include "plan_kit.h"
 
 enum { WIDTH = 4 };

@@ -1,6 +1,6 @@
 /* Prepared weights in files: a second start takes them and gives the same bits, and whatever is
  * wrong with a file, the folder or the model's files, outputs are those of the model as it is. */
-#include "plan/weights_file.h"
+#include "plan/constants/weight_cache_file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -268,18 +268,18 @@ static void damaged_files_are_written_anew(void **state) {
   (void)state;
   uint64_t size, n_states = 0;
   tn_status status;
-  tn_weights_index index;
+  tn_weight_cache_index index;
   const char *cache = in_folder("damaged");
   start_as(model_path(), cache, &expected, NULL);
   const uint64_t all = start_as(model_path(), cache, &expected, NULL);
   uint8_t *good = read_whole(file_in(cache), &size);
-  assert_null(tn_weights_parse(tn_default_allocator(), good, size, &index, &status));
-  const tn_weights_entry *last = &index.entries.data[index.entries.n - 1];
+  assert_null(tn_weight_cache_parse(tn_default_allocator(), good, size, &index, &status));
+  const tn_weight_cache_entry *last = &index.entries.data[index.entries.n - 1];
   const uint64_t front = (uint64_t)((const uint8_t *)(last->key + last->n_key) - good);
   for (uint64_t at = 0; at < front; at += 37) damage(cache, good, size, at, all);
   damage(cache, good, size, front - 1, all);
   for (int64_t k = 0; k < index.entries.n; k++, n_states++) {
-    const tn_weights_entry *e = &index.entries.data[k];
+    const tn_weight_cache_entry *e = &index.entries.data[k];
     const uint64_t at = (uint64_t)(e->data - good);
     damage(cache, good, size, at, all);
     damage(cache, good, size, at + e->bytes / 2, all);
@@ -292,7 +292,7 @@ static void damaged_files_are_written_anew(void **state) {
     assert_true(start_as(model_path(), cache, &expected, "is not used") == 0);
     assert_true(start_as(model_path(), cache, &expected, NULL) == all);
   }
-  tn_weights_index_free(&index);
+  tn_weight_cache_index_free(&index);
   free(good);
 }
 
@@ -309,7 +309,7 @@ static void files_of_others_are_not_used(void **state) {
   write_whole(file_in(cache), good, size);
   assert_true(start_as(model_path(), cache, &expected, "another byte order") == 0);
   good[8] ^= 1, good[40] ^= 1; /* the first byte of the build id */
-  assert_true(tn_weights_seal(good, size));
+  assert_true(tn_weight_cache_seal(good, size));
   write_whole(file_in(cache), good, size);
   assert_true(start_as(model_path(), cache, &expected, "another build") == 0);
   assert_true(start_as(model_path(), cache, &expected, NULL) > 0);

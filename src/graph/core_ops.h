@@ -1,0 +1,21 @@
+/* The operators that planning makes by itself: the only ones that the core knows by name. */
+#ifndef TN_GRAPH_CORE_OPS_H
+#define TN_GRAPH_CORE_OPS_H
+
+#include <string.h>
+
+#include "graph/graph.h"
+
+#define TN_CORE_DOMAIN "tenon"
+#define TN_CORE_REGION "Region"   /* a strided copy */
+#define TN_CORE_CAST "Cast"       /* to another dtype */
+#define TN_CORE_REORDER "Reorder" /* to another layout */
+
+/* op: one of those above. */
+static inline bool tn_is_core_op(const tn_gnode *n, const char *op) {
+  return !strcmp(n->node.op, op) && !strcmp(n->node.domain, TN_CORE_DOMAIN);
+}
+
+static inline bool tn_is_region(const tn_gnode *n) { return tn_is_core_op(n, TN_CORE_REGION); }
+
+#endif

@@ -1,0 +1,45 @@
+/* 08 arrange: the graph becomes a plan. Views, then order, then memory, then slots and steps;
+ * see arrange.h for the words. */
+#include "plan/memory/arrange.h"
+
+static void *ids(tn_arrangement *r, int32_t n) {
+  return tn_arena_alloc(&r->arena, ((uint64_t)n + 1) * sizeof(int32_t));
+}
+
+static tn_status open(tn_arrangement *r) {
+  r->n_values = r->plan->n_slots = (int32_t)r->g->values.n;
+  r->n_nodes = (int32_t)r->g->nodes.n;
+  r->time = ids(r, r->n_nodes);
+  r->leader = ids(r, r->n_nodes);
+  r->next = ids(r, r->n_nodes);
+  r->scratch = ids(r, r->n_nodes);
+  r->worker_scratch = ids(r, r->n_nodes);
+  r->root = ids(r, r->n_values);
+  r->first = ids(r, r->n_values);
+  r->last = ids(r, r->n_values);
+  r->buffer = ids(r, r->n_values);
+  r->inside = tn_arena_alloc(&r->arena, ((uint64_t)r->n_values + 1) * sizeof *r->inside);
+  r->plan->slots =
+      tn_arena_alloc(&r->plan->arena, ((uint64_t)r->n_values + 1) * sizeof *r->plan->slots);
+  bool ok = r->time && r->leader && r->next && r->scratch && r->worker_scratch && r->root &&
+            r->first && r->last && r->buffer && r->inside && r->plan->slots;
+  return ok ? TN_OK : TN_ERR_MEMORY;
+}
+
+tn_status tn_pass_arrange(const tn_planner *p, tn_graph *g, tn_plan *plan, tn_diag *diag) {
+  tn_arrangement r = {.p = p, .g = g, .plan = plan, .diag = diag};
+  tn_arena_init(&r.arena, p->a);
+  tn_status status = tn_graph_sort(g, diag);
+  if (!status) status = open(&r);
+  if (!status) {
+    tn_arrange_alias(&r);
+    tn_arrange_order(&r);
+    status = tn_arrange_memory(&r);
+  }
+  if (!status) status = tn_arrange_slots(&r);
+  if (!status) status = tn_arrange_steps(&r);
+  tn_vec_free(p->a, &r.live_ranges);
+  tn_vec_free(p->a, &r.wants);
+  tn_arena_clear(&r.arena);
+  return status;
+}

@@ -1,0 +1,243 @@
+/* 08 arrange: the decision written down as slots and steps; subgraphs become callables. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/abi.h"
+#include "plan/memory/arrange.h"
+#include "plan/select/match.h"
+
+/* ---- slots ---- */
+
+static void fill_slot(tn_arrangement *r, int32_t value) {
+  const tn_value *v = tn_graph_val(r->g, value);
+  tn_slot *slot = &r->plan->slots[value];
+  int32_t root = r->root[value];
+  slot->name = v->name;
+  slot->type = v->type;
+  slot->alias_of = -1;
+  slot->constant = v->constant;
+  if (!v->constant) slot->type.data = NULL;
+  if (root != value) {
+    slot->alias_of = root;
+    slot->place = r->plan->slots[root].place;
+    slot->index = r->plan->slots[root].index;
+    slot->offset = r->inside[value];
+  }
+  if (slot->place == TN_PLACE_CONST && root != value) {
+    slot->constant = tn_graph_val(r->g, root)->constant;
+    slot->type.data = (uint8_t *)tn_graph_val(r->g, root)->type.data + slot->offset;
+  }
+  if (slot->place != TN_PLACE_ARENA) return;
+  if (r->buffer[root] < 0)
+    slot->place = TN_PLACE_NONE;
+  else
+    slot->offset = r->live_ranges.data[r->buffer[root]].offset + r->inside[value];
+}
+
+static tn_status copy_ids(tn_arena *arena, const int32_t *ids, int64_t n, int32_t **out) {
+  *out = tn_arena_alloc(arena, (uint64_t)tn_max_i64(n, 1) * sizeof **out);
+  if (!*out) return TN_ERR_MEMORY;
+  if (n) memcpy(*out, ids, (size_t)n * sizeof **out);
+  return TN_OK;
+}
+
+static int by_address(const void *a, const void *b) {
+  const uintptr_t x = (uintptr_t) * (const tn_const *const *)a,
+                  y = (uintptr_t) * (const tn_const *const *)b;
+  return (x > y) - (x < y);
+}
+
+/* Bytes of the constants in use; several values may share one. */
+static tn_status sum_constants(tn_arrangement *r) {
+  const tn_const **used = tn_arena_alloc(&r->arena, ((uint64_t)r->n_values + 1) * sizeof *used);
+  size_t n = 0;
+  if (!used) return TN_ERR_MEMORY;
+  for (int32_t k = 0; k < r->n_values; k++) {
+    const tn_value *v = tn_graph_val(r->g, k);
+    if (v->constant && (v->users.n || v->flags & TN_VALUE_OUTPUT)) used[n++] = v->constant;
+  }
+  qsort((void *)used, n, sizeof *used, by_address);
+  for (size_t k = 0; k < n; k++)
+    if (k == 0 || used[k] != used[k - 1]) r->plan->const_bytes += used[k]->bytes;
+  return TN_OK;
+}
+
+tn_status tn_arrange_slots(tn_arrangement *r) {
+  tn_plan *plan = r->plan;
+  for (int32_t k = 0; k < r->n_values; k++)
+    if (r->root[k] == k) fill_slot(r, k);
+  for (int32_t k = 0; k < r->n_values; k++)
+    if (r->root[k] != k) fill_slot(r, k);
+  plan->n_inputs = (int32_t)r->g->inputs.n;
+  plan->n_outputs = (int32_t)r->g->outputs.n;
+  tn_status status = sum_constants(r);
+  if (!status) status = copy_ids(&plan->arena, r->g->inputs.data, r->g->inputs.n, &plan->inputs);
+  return status ? status
+                : copy_ids(&plan->arena, r->g->outputs.data, r->g->outputs.n, &plan->outputs);
+}
+
+/* ---- subgraphs ---- */
+
+static const char *subgraph_name(tn_arrangement *r, const tn_gnode *n, uint32_t index) {
+  const tn_schema *schema = &n->def->schema;
+  const char *attr = "a subgraph";
+  uint32_t seen = 0;
+  for (int32_t k = 0; k < schema->n_args; k++)
+    if (schema->args[k].base == TN_TYPE_GRAPH && seen++ == index) attr = schema->args[k].name;
+  char text[TN_NODE_TEXT];
+  return tn_arena_format(&r->plan->arena, "%s of %s", attr, tn_node_text(n, text, sizeof text));
+}
+
+/* Captured values become inputs after the formal ones. What the file says about shapes of formal
+ * inputs does not bind: in loops they may change from round to round. */
+static tn_status open_inputs(const tn_graph *outer, tn_graph *sub, tn_capture *captures,
+                             uint32_t *out_n) {
+  uint32_t n = 0;
+  for (int64_t k = 0; k < sub->inputs.n; k++) {
+    tn_value *v = tn_graph_val(sub, sub->inputs.data[k]);
+    if (v->constant) continue;
+    v->type.rank = TN_RANK_UNKNOWN;
+    v->known = false;
+  }
+  for (int64_t k = 0; k < sub->captures.n; k++) {
+    tn_capture c = sub->captures.data[k];
+    tn_value *inner = tn_graph_val(sub, c.inner);
+    const tn_value *from = tn_graph_val(outer, c.outer);
+    if (from->constant) {
+      tn_status status = tn_graph_set_const(sub, c.inner, &from->type, from->constant);
+      if (status) return status;
+      continue;
+    }
+    inner->flags |= TN_VALUE_INPUT;
+    inner->type = from->type;
+    inner->known = from->known;
+    captures[n++] = (tn_capture){(int32_t)sub->inputs.n, c.outer, c.input};
+    if (tn_vec_push(sub->a, &sub->inputs, c.inner)) return TN_ERR_MEMORY;
+  }
+  sub->captures.n = 0;
+  *out_n = n;
+  return TN_OK;
+}
+
+static tn_status make_callable(tn_arrangement *r, const tn_gnode *n, uint32_t index, tn_step *step,
+                               const tn_capture **out_captures, uint32_t *out_n) {
+  const char *name = subgraph_name(r, n, index);
+  tn_graph *sub = name ? tn_graph_clone(n->subgraphs[index]) : NULL;
+  if (!sub) return TN_ERR_MEMORY;
+  tn_capture *captures =
+      tn_arena_alloc(&r->plan->arena, ((uint64_t)sub->captures.n + 1) * sizeof *captures);
+  tn_status status = captures ? open_inputs(r->g, sub, captures, out_n) : TN_ERR_MEMORY;
+  *out_captures = captures;
+  if (!status) return tn_callable_create_take(r->p, sub, name, r->diag, &step->subgraphs[index]);
+  tn_graph_free(sub);
+  return status;
+}
+
+static tn_status fill_subgraphs(tn_arrangement *r, const tn_gnode *n, tn_step *step) {
+  tn_arena *arena = &r->plan->arena;
+  step->n_subgraphs = n->n_subgraphs;
+  step->n_formal = n->n_formal;
+  if (!n->n_subgraphs) return TN_OK;
+  step->subgraphs = tn_arena_alloc(arena, n->n_subgraphs * sizeof *step->subgraphs);
+  const tn_capture **captures = tn_arena_alloc(arena, n->n_subgraphs * sizeof *captures);
+  uint32_t *n_captures = tn_arena_alloc(arena, n->n_subgraphs * sizeof *n_captures);
+  step->captures = captures;
+  step->n_captures = n_captures;
+  tn_status status = step->subgraphs && captures && n_captures ? TN_OK : TN_ERR_MEMORY;
+  for (uint32_t k = 0; k < n->n_subgraphs && !status; k++)
+    status = make_callable(r, n, k, step, &captures[k], &n_captures[k]);
+  return status;
+}
+
+/* ---- steps ---- */
+
+static uint64_t packed_inputs(const tn_gnode *n, const tn_choice *c) {
+  const uint32_t n_formal = (uint32_t)tn_node_n_given(n, n->def);
+  uint64_t packed = 0;
+  if (!c->plan.state_bytes || !tn_is_own(c->def->owner)) return 0;
+  for (uint32_t k = 0; k < n_formal && k < 64; k++) {
+    const tn_accept *row = tn_kernel_accept_input(c->def, n->def, k, n_formal);
+    if (row && row->flags & TN_ACCEPT_PACKED) packed |= UINT64_C(1) << k;
+  }
+  return packed;
+}
+
+/* To take a chunk of another thread's brings its data from core to core, too. */
+static void fill_chunks(tn_step *step) {
+  enum { CHUNK_NS = 6000 };
+  const tn_kernel_plan *plan = &step->plan;
+  for (uint32_t k = 0; k < plan->n_stages; k++)
+    if (plan->cost_ns > 0 && plan->items[k] > 0)
+      step->chunk[k] = tn_grain(CHUNK_NS, plan->cost_ns / (double)plan->items[k]);
+}
+
+static tn_status fill_step(tn_arrangement *r, int32_t id, tn_step *step) {
+  const tn_gnode *n = tn_graph_node(r->g, id);
+  const tn_choice *c = n->choice;
+  *step = (tn_step){.def = c->def,
+                    .plan = c->plan,
+                    .node = n->node.name,
+                    .op = n->node.op,
+                    .version = n->node.version,
+                    .attrs = n->attrs,
+                    .n_inputs = n->node.n_inputs,
+                    .n_outputs = n->node.n_outputs,
+                    .in_entries = tn_node_entries(n, false),
+                    .out_entries = tn_node_entries(n, true),
+                    .epilogue = n->epilogue,
+                    .epilogue_names = n->epilogue_names,
+                    .n_epilogue = n->n_epilogue,
+                    .regions = n->regions,
+                    .n_regions = n->n_regions,
+                    .region_fill = n->region_fill,
+                    .refusals = c->refusals,
+                    .n_refusals = c->n_refusals,
+                    .cost_ns = c->cost_ns,
+                    .flops = c->flops};
+  fill_chunks(step);
+  if (r->scratch[id] >= 0) step->scratch_offset = r->live_ranges.data[r->scratch[id]].offset;
+  if (r->worker_scratch[id] >= 0)
+    step->worker_scratch_offset = r->live_ranges.data[r->worker_scratch[id]].offset;
+  tn_status status = copy_ids(&r->plan->arena, n->node.inputs, n->node.n_inputs, &step->inputs);
+  if (!status)
+    status = copy_ids(&r->plan->arena, n->node.outputs, n->node.n_outputs, &step->outputs);
+  if (!status) status = fill_subgraphs(r, n, step);
+  if (!status) status = tn_arrange_want_packed(r, id, step);
+  step->packed = packed_inputs(n, c);
+  r->plan->cost_ns += c->cost_ns;
+  r->plan->flops += c->flops;
+  return status;
+}
+
+static tn_status fill_followers(tn_arrangement *r, int32_t leader, tn_step *step) {
+  uint32_t n = 0;
+  for (int32_t id = r->next[leader]; id >= 0; id = r->next[id]) n++;
+  if (!n) return TN_OK;
+  tn_step *followers = tn_arena_alloc(&r->plan->arena, n * sizeof *followers);
+  const char **ops = tn_arena_alloc(&r->plan->arena, n * sizeof *ops);
+  if (!followers || !ops) return TN_ERR_MEMORY;
+  step->followers = followers;
+  step->follower_ops = ops;
+  for (int32_t id = r->next[leader]; id >= 0; id = r->next[id]) {
+    ops[step->n_followers] = tn_graph_node(r->g, id)->node.op;
+    tn_status status = fill_step(
+        r, id, &followers[step->n_followers++]); /* counted even if it fails: it may own a state */
+    if (status) return status;
+  }
+  return TN_OK;
+}
+
+tn_status tn_arrange_steps(tn_arrangement *r) {
+  tn_plan *plan = r->plan;
+  plan->steps = tn_arena_alloc(&plan->arena, ((uint64_t)r->g->order.n + 1) * sizeof *plan->steps);
+  if (!plan->steps) return TN_ERR_MEMORY;
+  tn_status status = TN_OK;
+  for (int64_t k = 0; k < r->g->order.n && !status; k++) {
+    int32_t id = r->g->order.data[k];
+    if (r->leader[id] != id) continue;
+    tn_step *step = &plan->steps[plan->n_steps++];
+    status = fill_step(r, id, step);
+    if (!status) status = fill_followers(r, id, step);
+  }
+  return status ? status : tn_arrange_prepare(r);
+}

@@ -1,0 +1,295 @@
+/* The call of an operator or kernel while planning: tensors filled from the graph, and the host
+ * services that make sense before anything runs (failing, memory, needs_data, looking into
+ * subgraphs). */
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/abi.h"
+#include "plan/plan.h"
+#include "tenon/kit/fetch.h"
+
+/* All that is known of a value without a shape: its dtype, and whether it is a list. */
+static void unknown_type(tn_tensor *t, const tn_tensor *type) {
+  *t = tn_tensor_make(type->dtype, TN_RANK_UNKNOWN, NULL, NULL);
+  t->kind = type->kind;
+}
+
+/* Every argument of the schema has an entry, also those that the node leaves out at the end. */
+static tn_status fill_tensors(tn_call_frame *f, const int32_t *ids, uint32_t n, bool outputs,
+                              tn_tensor **tensors, tn_tensor ***pointers) {
+  uint64_t room = tn_node_entries(tn_graph_node(f->graph, f->node), outputs);
+  *tensors = tn_arena_alloc(&f->arena, ((uint64_t)n + 1) * sizeof **tensors);
+  *pointers = tn_arena_alloc(&f->arena, (room + 1) * sizeof **pointers);
+  if (!*tensors || !*pointers) return TN_ERR_MEMORY;
+  for (uint32_t k = 0; k < n; k++) {
+    if (ids[k] < 0) continue;
+    const tn_value *v = tn_graph_val(f->graph, ids[k]);
+    tn_tensor *t = &(*tensors)[k];
+    if (v->known || outputs)
+      *t = v->type; /* of an output, what inference could say: its type, if not its dims */
+    else
+      unknown_type(t, &v->type);
+    if (outputs) t->data = NULL;
+    (*pointers)[k] = t;
+  }
+  return TN_OK;
+}
+
+tn_status tn_call_open(tn_call_frame *f, const tn_planner *p, tn_graph *g, int32_t node,
+                       tn_diag *diag) {
+  memset(f, 0, offsetof(tn_call_frame, room));
+  f->planner = p;
+  f->graph = g;
+  f->node = node;
+  f->diag = diag;
+  f->needed_input = UINT32_MAX;
+  tn_arena_init_in(&f->arena, p->a, f->room, sizeof f->room);
+  const tn_gnode *n = tn_graph_node(g, node);
+  tn_tensor **in, **out;
+  tn_status s = fill_tensors(f, n->node.inputs, n->node.n_inputs, false, &f->in, &in);
+  if (!s) s = fill_tensors(f, n->node.outputs, n->node.n_outputs, true, &f->out, &out);
+  if (s) {
+    tn_call_close(f);
+    return s;
+  }
+  f->call = (tn_call){.head = TN_HEAD(tn_call),
+                      .host = &tn_plan_host,
+                      .ctx = f,
+                      .self = n->def && n->def->owner ? n->def->owner->self : NULL,
+                      .attrs = n->attrs,
+                      .version = n->node.version,
+                      .n_inputs = n->node.n_inputs,
+                      .n_outputs = n->node.n_outputs,
+                      .n_workers = p->pool ? (uint32_t)tn_pool_n_threads(p->pool) : 1,
+                      .inputs = (const tn_tensor *const *)in,
+                      .outputs = out,
+                      .epilogue = n->epilogue,
+                      .n_epilogue = n->n_epilogue,
+                      .regions = n->regions,
+                      .n_regions = n->n_regions,
+                      .region_fill = n->region_fill,
+                      .isa = p->isa};
+  s = n->n_subgraphs ? tn_call_fetch(f) : TN_OK; /* bodies may be bound to copies of inputs */
+  if (!s && n->def) s = tn_call_fetch_for(f, n->def->owner);
+  if (s) tn_call_close(f);
+  return s;
+}
+
+void tn_call_close(tn_call_frame *f) {
+  for (int64_t k = 0; k < f->fetched.n; k++) {
+    tn_const_drop(f->fetched.data[k]);
+    tn_const_release(f->fetched.data[k]);
+  }
+  tn_vec_free(f->arena.a, &f->fetched);
+  tn_arena_clear(&f->arena);
+}
+
+static tn_status fetch_value(tn_call_frame *f, const tn_graph *g, int32_t value) {
+  tn_const *c = tn_graph_val(g, value)->constant;
+  if (!c || !c->source) return TN_OK;
+  for (int64_t k = 0; k < f->fetched.n; k++)
+    if (f->fetched.data[k] == c) return TN_OK;
+  if (tn_vec_room(f->arena.a, &f->fetched, 1) || tn_const_fetch(c)) return TN_ERR_MEMORY;
+  f->fetched.data[f->fetched.n++] = tn_const_retain(c);
+  return TN_OK;
+}
+
+tn_status tn_call_fetch(tn_call_frame *f) {
+  const tn_node *n = &tn_graph_node(f->graph, f->node)->node;
+  tn_status s = TN_OK;
+  for (uint32_t k = 0; k < n->n_inputs && !s; k++)
+    if (n->inputs[k] >= 0) s = fetch_value(f, f->graph, n->inputs[k]);
+  return s;
+}
+
+tn_status tn_call_fetch_for(tn_call_frame *f, const tn_part_owner *owner) {
+  return tn_asks(owner) ? TN_OK : tn_call_fetch(f);
+}
+
+/* ---- services ---- */
+
+static tn_status host_fail(void *ctx, tn_status code, const char *format, ...) {
+  tn_call_frame *f = ctx;
+  char text[1000], node[TN_NODE_TEXT] = "a node";
+  va_list args;
+  if (!format) return code;
+  va_start(args, format);
+  vsnprintf(text, sizeof text, format, args);
+  va_end(args);
+  if (f->graph && f->node >= 0) tn_node_text(tn_graph_node(f->graph, f->node), node, sizeof node);
+  tn_diag_add(f->diag, TN_DIAG_ERROR, "%s: %s", node, text);
+  return code;
+}
+
+static void *host_alloc(void *ctx, uint64_t bytes) {
+  return tn_alloc_sized(((tn_call_frame *)ctx)->planner->a, bytes);
+}
+static void host_free(void *ctx, void *memory) {
+  tn_free_sized(((tn_call_frame *)ctx)->planner->a, memory);
+}
+
+static tn_status needs_data(void *ctx, uint32_t input) {
+  tn_call_frame *f = ctx;
+  if (input >= f->call.n_inputs || !f->call.inputs[input]) return TN_ERR_INVALID;
+  f->needed_input = input;
+  return TN_NEEDS_DATA;
+}
+
+static tn_status not_now(void *ctx, const char *service) {
+  return host_fail(ctx, TN_ERR_STATE, "calls the host's %s, which is there only while running",
+                   service);
+}
+
+static tn_status output_resize(void *ctx, uint32_t output, int32_t rank, const int64_t *shape) {
+  (void)output, (void)rank, (void)shape;
+  return not_now(ctx, "output_resize");
+}
+
+static tn_status string_set(void *ctx, uint32_t output, int64_t index, const char *data,
+                            int64_t size) {
+  (void)output, (void)index, (void)data, (void)size;
+  return not_now(ctx, "string_set");
+}
+
+static int64_t list_size(void *ctx, const tn_tensor *list) {
+  (void)list;
+  return not_now(ctx, "list_size");
+}
+
+static const tn_tensor *list_item(void *ctx, const tn_tensor *list, int64_t index) {
+  (void)list, (void)index;
+  (void)not_now(ctx, "list_item");
+  return NULL;
+}
+
+static tn_status list_append(void *ctx, uint32_t output, const tn_tensor *item) {
+  (void)output, (void)item;
+  return not_now(ctx, "list_append");
+}
+
+static tn_status list_append_map(void *ctx, uint32_t output, const tn_tensor *keys,
+                                 const tn_tensor *values) {
+  (void)output, (void)keys, (void)values;
+  return not_now(ctx, "list_append_map");
+}
+
+static tn_status subgraph_run(void *ctx, int64_t graph, uint32_t n_in, const tn_tensor *const *in,
+                              uint32_t n_out, const tn_tensor **out) {
+  (void)graph, (void)n_in, (void)in, (void)n_out, (void)out;
+  return not_now(ctx, "subgraph_run");
+}
+
+static void value_release(void *ctx, const tn_tensor *value) { (void)ctx, (void)value; }
+
+static tn_status output_set(void *ctx, uint32_t output, const tn_tensor *value) {
+  (void)output, (void)value;
+  return not_now(ctx, "output_set");
+}
+
+static tn_status fetch(void *ctx, const tn_graph *g, int32_t value) {
+  tn_call_frame *f = ctx;
+  if (!f->graph || !g || value < 0 || value >= g->values.n) return TN_ERR_INVALID;
+  return fetch_value(f, g, value);
+}
+
+static const void *get_extension(void *ctx, const char *name) {
+  static const tn_fetch_extension extension = {TN_HEAD(tn_fetch_extension), fetch};
+  (void)ctx;
+  return strcmp(name, TN_FETCH_EXTENSION) ? NULL : &extension;
+}
+
+static const tn_graph *find_subgraph(tn_call_frame *f, int64_t graph) {
+  const tn_gnode *n = tn_graph_node(f->graph, f->node);
+  if (graph >= 0 && graph < n->n_subgraphs) return n->subgraphs[graph];
+  (void)host_fail(f, TN_ERR_NOT_FOUND, "asks for subgraph %lld of %u", (long long)graph,
+                  n->n_subgraphs);
+  return NULL;
+}
+
+static tn_status subgraph_shape(void *ctx, int64_t graph, uint32_t *out_n_inputs,
+                                uint32_t *out_n_outputs) {
+  const tn_graph *sub = find_subgraph(ctx, graph);
+  if (!sub) return TN_ERR_NOT_FOUND;
+  *out_n_inputs = (uint32_t)sub->inputs.n;
+  *out_n_outputs = (uint32_t)sub->outputs.n;
+  return TN_OK;
+}
+
+/* Gives a value of the subgraph the type, and the data if it is constant, of a value outside. */
+static tn_status bind_input(tn_graph *sub, int32_t value, const tn_tensor *type) {
+  tn_value *v = tn_graph_val(sub, value);
+  if (type->kind == TN_KIND_TENSOR && type->data) {
+    tn_const *c = NULL;
+    tn_status s = tn_const_copy(sub->a, type, &c);
+    if (!s) s = tn_graph_set_const(sub, value, type, c);
+    tn_const_release(c);
+    return s;
+  }
+  v->type = tn_tensor_in(type);
+  v->type.data = NULL;
+  v->known = type->kind != TN_KIND_TENSOR || tn_tensor_elements(type) >= 0;
+  return TN_OK;
+}
+
+/* What does not fit is kept, not reported: a branch that is not taken need not fit the shapes at
+ * hand. */
+static tn_status infer_quietly(tn_call_frame *f, tn_graph *sub, tn_cut *cut) {
+  tn_diag *diag = tn_diag_create();
+  tn_status s = tn_pass_infer(f->planner, sub, true, cut, diag);
+  if (s && diag) f->subgraph_reason = tn_arena_str(&f->arena, tn_diag_text(diag));
+  tn_diag_destroy(diag);
+  return s;
+}
+
+static tn_status infer_clone(tn_call_frame *f, tn_graph *sub, uint32_t n_in,
+                             const tn_tensor *const *in, uint32_t n_out, tn_tensor *const *out) {
+  tn_status s = TN_OK;
+  for (uint32_t k = 0; k < n_in && !s; k++)
+    if (in[k]) s = bind_input(sub, sub->inputs.data[k], in[k]);
+  for (int64_t k = 0; k < sub->captures.n && !s; k++) {
+    const tn_tensor *outer = f->call.inputs[sub->captures.data[k].input];
+    if (outer) s = bind_input(sub, sub->captures.data[k].inner, outer);
+  }
+  tn_cut cut = {0};
+  if (!s) s = infer_quietly(f, sub, &cut);
+  tn_vec_free(f->planner->a, &cut.continuation);
+  tn_vec_free(f->planner->a, &cut.needed);
+  for (uint32_t k = 0; k < n_out && !s; k++) {
+    if (!out[k]) continue;
+    const tn_value *v = tn_graph_val(sub, sub->outputs.data[k]);
+    tn_tensor type = v->type;
+    if (!v->known) unknown_type(&type, &v->type);
+    type.data = NULL;
+    s = tn_struct_out(out[k], &type, sizeof type);
+  }
+  return s;
+}
+
+static tn_status subgraph_infer(void *ctx, int64_t graph, uint32_t n_in, const tn_tensor *const *in,
+                                uint32_t n_out, tn_tensor *const *out) {
+  tn_call_frame *f = ctx;
+  const tn_graph *sub = find_subgraph(f, graph);
+  if (!sub) return TN_ERR_NOT_FOUND;
+  if (n_in != sub->inputs.n || n_out != sub->outputs.n)
+    return host_fail(
+        f, TN_ERR_INVALID, "subgraph %lld has %lld inputs and %lld outputs, not %u and %u",
+        (long long)graph, (long long)sub->inputs.n, (long long)sub->outputs.n, n_in, n_out);
+  tn_graph *clone = tn_graph_clone(sub);
+  if (!clone) return TN_ERR_MEMORY;
+  tn_status s = infer_clone(f, clone, n_in, in, n_out, out);
+  tn_graph_free(clone);
+  return s;
+}
+
+/* Two tables that differ in how a graph is read. */
+#define MEMBERS(graph_table)                                                                      \
+  .head = TN_HEAD(tn_host), .graph = &(graph_table), .fail = host_fail, .alloc = host_alloc,      \
+  .free = host_free, .needs_data = needs_data, .output_resize = output_resize,                    \
+  .string_set = string_set, .list_size = list_size, .list_item = list_item,                       \
+  .list_append = list_append, .subgraph_shape = subgraph_shape, .subgraph_infer = subgraph_infer, \
+  .subgraph_run = subgraph_run, .value_release = value_release, .output_set = output_set,         \
+  .get_extension = get_extension, .list_append_map = list_append_map
+
+const tn_host tn_plan_host = {MEMBERS(tn_graph_api_table)};
+const tn_host tn_plan_show_host = {MEMBERS(tn_graph_show_table)};

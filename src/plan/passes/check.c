@@ -1,0 +1,112 @@
+/* Pass 01, check: every node gets its operator and its attribute struct. Functions of the model are
+ * expanded unless an operator of that name is registered; operators that are older forms of newer
+ * ones are replaced (TN_OP_LOWER_EARLY). All problems of the model are reported, subgraphs
+ * included. */
+#include "plan/nodes/functions.h"
+#include "plan/passes/passes.h"
+
+static int32_t wanted_version(const tn_graph *g, const tn_node *n) {
+  return n->version ? n->version : tn_graph_api_table.opset(g, n->domain);
+}
+
+static tn_status not_supported(const tn_planner *p, const tn_gnode *n, int32_t version,
+                               tn_diag *diag) {
+  char text[TN_NODE_TEXT];
+  int32_t since, until;
+  const char *dots = *n->node.domain ? "::" : "";
+  tn_node_text(n, text, sizeof text);
+  if (!tn_registry_has_op(p->registry, n->node.domain, n->node.op, &since, &until))
+    return tn_fail(diag, TN_ERR_UNSUPPORTED,
+                   "%s: not supported: operator %s%s%s; no plug-in offers it", text, n->node.domain,
+                   dots, n->node.op);
+  if (!version)
+    return tn_fail(diag, TN_ERR_UNSUPPORTED,
+                   "%s: the model does not import an operator set for domain '%s'", text,
+                   *n->node.domain ? n->node.domain : "ai.onnx");
+  return tn_fail(diag, TN_ERR_UNSUPPORTED,
+                 "%s: not supported: version %d of operator %s%s%s; versions from %d on are", text,
+                 version, n->node.domain, dots, n->node.op, since);
+}
+
+/* Replaces a node by newer forms through its lowering; the added nodes come up for checking in
+ * their turn. Where the newest form is another operator, a pin of this one would say nothing. */
+static tn_status lower_early(const tn_planner *p, tn_graph *g, int32_t node, tn_diag *diag) {
+  const tn_gnode *n = tn_graph_node(g, node);
+  const tn_opdef *def = n->def, *newest;
+  newest = tn_registry_op(p->registry, n->node.domain, n->node.op, 0);
+  const char *pin = newest && newest->op.flags & TN_OP_LOWER_EARLY ? tn_pin_of(p, n) : NULL;
+  char text[TN_NODE_TEXT];
+  if (pin)
+    return tn_fail(diag, TN_ERR_UNSUPPORTED,
+                   "%s: kernel '%s' is pinned, but no kernel runs this operator: it becomes others "
+                   "before kernels are chosen",
+                   tn_node_text(n, text, sizeof text), pin);
+  tn_edit e = {p, g, node, "bringing the older form to the newest", NULL, def->owner, diag, 0};
+  return tn_edit_call(&e, def->op.lower, true);
+}
+
+static tn_status check_subgraphs(const tn_planner *p, const tn_gnode *n, tn_diag *diag) {
+  tn_status status = TN_OK;
+  for (uint32_t k = 0; k < n->n_subgraphs; k++) {
+    tn_status s = tn_pass_check(p, n->subgraphs[k], diag);
+    if (s) status = s;
+  }
+  return status;
+}
+
+static tn_status hold(const tn_planner *p, const tn_gnode *n, const tn_opdef *def, tn_diag *diag) {
+  char text[TN_NODE_TEXT];
+  tn_status status = tn_holder_use(p->holder, def->owner);
+  if (status != TN_ERR_STATE) return status;
+  return tn_fail(diag, status, "%s: plug-in '%s', which offers the operator, is being unloaded",
+                 tn_node_text(n, text, sizeof text), def->owner->name);
+}
+
+static tn_status check_node(const tn_planner *p, tn_graph *g, int32_t id, tn_diag *diag) {
+  tn_gnode *n = tn_graph_node(g, id);
+  int32_t version = wanted_version(g, &n->node);
+  const tn_opdef *def = version || tn_is_region(n)
+                            ? tn_registry_op(p->registry, n->node.domain, n->node.op, version)
+                            : NULL;
+  if (!def) {
+    const tn_function *f = tn_function_find(g, &n->node);
+    return f ? tn_function_inline(p, g, id, f, diag) : not_supported(p, n, version, diag);
+  }
+  n->node.version = version;
+  tn_status s = hold(p, n, def, diag);
+  if (!s) s = tn_node_bind(g, id, def, diag);
+  if (s) return s;
+  if (def->op.flags & TN_OP_LOWER_EARLY && def->op.lower) return lower_early(p, g, id, diag);
+  return check_subgraphs(p, n, diag);
+}
+
+tn_status tn_check_from(const tn_planner *p, tn_graph *g, int32_t first, tn_diag *diag) {
+  tn_status status = TN_OK;
+  const int64_t limit = tn_edit_limit(g);
+  int64_t n_lowered = 0;
+  for (int32_t id = first; id < (int32_t)g->nodes.n; id++) {
+    const tn_gnode *n = tn_graph_node(g, id);
+    if (!n->alive || n->def) continue;
+    tn_status s = check_node(p, g, id, diag);
+    if (s) status = s;
+    n = tn_graph_node(g, id);
+    n_lowered += n->def && n->def->op.flags & TN_OP_LOWER_EARLY;
+    if (n_lowered > limit) return tn_edit_endless(g, id, "bringing it to the newest form", diag);
+  }
+  return status;
+}
+
+/* Types that a file claims for values between nodes are not trusted: inference finds them. */
+static void forget_claims(tn_graph *g) {
+  for (int64_t k = 0; k < g->values.n; k++) {
+    tn_value *v = &g->values.data[k];
+    if (v->producer < 0 || v->known) continue;
+    v->type = tn_tensor_make(TN_NONE, TN_RANK_UNKNOWN, NULL, NULL);
+  }
+}
+
+tn_status tn_pass_check(const tn_planner *p, tn_graph *g, tn_diag *diag) {
+  tn_status s = tn_check_from(p, g, 0, diag), sorted = tn_graph_sort(g, diag);
+  forget_claims(g);
+  return s ? s : sorted;
+}

@@ -1,0 +1,288 @@
+/* Pass 05, fuse, before its rewrites: what is stored as f16 or bf16 is computed in f32.
+ *
+ * A node that some kernel takes in f32 reads and gives f32, with a tenon::Cast from each half input
+ * and to each half output. A value that goes from one such node to another is not rounded on the
+ * way: both casts vanish. So rewrites, epilogues and kernels serve half models as they serve those
+ * of f32; half values stay at inputs, outputs, weights that kernels take as they are, and where
+ * nothing but data movement is done. */
+#include "plan/constants/packed.h"
+#include "plan/passes/passes.h"
+#include "plan/select/match.h"
+
+typedef struct promoter {
+  const tn_planner *p;
+  tn_graph *g;
+  tn_diag *diag;
+  int32_t *wide; /* per value that there was: the same in f32, or -1 */
+  int64_t n_wide;
+  bool changed;
+} promoter;
+
+static bool is_half(uint32_t dtype) { return dtype == TN_F16 || dtype == TN_BF16; }
+
+/* ---- type rules ---- */
+
+static int32_t rule_of(const tn_gnode *n, uint32_t k, bool output) {
+  const tn_opdef *def = n->def;
+  const tn_schema *schema = &def->schema;
+  const int32_t n_formal = tn_node_n_given(n, def);
+  if (!output && (int32_t)k >= n_formal) return -1;
+  const tn_arg *arg = output ? tn_schema_output_of(schema, (int32_t)k, (int32_t)n->node.n_outputs)
+                             : tn_schema_input_of(schema, (int32_t)k, n_formal);
+  const int32_t n_args = output ? schema->n_outputs : schema->n_inputs;
+  for (int32_t e = 0; arg && def->arg_rule && e < n_args; e++)
+    if ((output ? tn_schema_output(schema, e) : tn_schema_input(schema, e)) == arg)
+      return def->arg_rule[output ? schema->n_inputs + e : e];
+  return -1;
+}
+
+bool tn_arg_promotes(const tn_graph *g, const tn_gnode *n, uint32_t k, bool output, uint32_t wide) {
+  const int32_t rule = rule_of(n, k, output);
+  if (rule < 0 || !(n->def->op.types[rule]->dtypes & TN_MASK(wide))) return false;
+  for (uint32_t j = 0; j < n->node.n_inputs; j++)
+    if (n->node.inputs[j] >= 0 && is_half(tn_graph_val(g, n->node.inputs[j])->type.dtype) &&
+        rule_of(n, j, false) == rule)
+      return true;
+  return false;
+}
+
+/* Of input or output k: is it half, and would it be f32? */
+static bool promotes(const tn_graph *g, const tn_gnode *n, uint32_t k, bool output) {
+  const int32_t value = output ? n->node.outputs[k] : n->node.inputs[k];
+  if (value < 0 || !is_half(tn_graph_val(g, value)->type.dtype)) return false;
+  return tn_is_region(n) || tn_arg_promotes(g, n, k, output, TN_F32);
+}
+
+/* ---- which nodes ---- */
+
+static bool is_cast(const tn_gnode *n) { return tn_is_core_op(n, TN_CORE_CAST); }
+
+/* The value in f32 of which this one is a rounded copy; -1: there is none. */
+static int32_t source_of(const tn_graph *g, int32_t value) {
+  const int32_t producer = tn_graph_val(g, value)->producer;
+  const tn_gnode *n = producer < 0 ? NULL : tn_graph_node(g, producer);
+  if (!n || !is_cast(n) || n->n_epilogue) return -1;
+  return tn_graph_val(g, n->node.inputs[0])->type.dtype == TN_F32 ? n->node.inputs[0] : -1;
+}
+
+static bool is_known(const tn_graph *g, int32_t value) {
+  const tn_value *v = tn_graph_val(g, value);
+  return v->known && v->type.kind == TN_KIND_TENSOR && tn_tensor_elements(&v->type) >= 0;
+}
+
+/* What also moves strings does not compute. */
+static bool only_moves(const tn_graph *g, const tn_gnode *n) {
+  for (uint32_t k = 0; k < n->node.n_inputs && !tn_is_region(n); k++)
+    if (promotes(g, n, k, false) &&
+        !(n->def->op.types[rule_of(n, k, false)]->dtypes & TN_MASK(TN_STRING)))
+      return false;
+  return true;
+}
+
+/* An output of the graph, or what is but moved (or named anew) to become one. */
+static bool is_shown(const tn_graph *g, int32_t value) {
+  const tn_value *v = tn_graph_val(g, value);
+  bool shown = v->flags & TN_VALUE_OUTPUT;
+  for (int64_t k = 0; k < v->users.n && !shown; k++) {
+    const tn_gnode *user = tn_graph_node(g, v->users.data[k]);
+    shown = tn_is_region(user) && tn_graph_val(g, user->node.outputs[0])->flags & TN_VALUE_OUTPUT;
+  }
+  return shown;
+}
+
+/* Moving is done in the type in which the data are there and wanted: half if the output is one of
+ * the graph, or if less comes out than went in and nothing of that is in f32. */
+static bool moves_half(const tn_graph *g, const tn_gnode *n) {
+  int64_t in = 0, out = 0;
+  if (!only_moves(g, n)) return false;
+  for (uint32_t k = 0; k < n->node.n_outputs; k++) {
+    if (!promotes(g, n, k, true)) continue;
+    if (is_shown(g, n->node.outputs[k])) return true;
+    out += tn_tensor_elements(&tn_graph_val(g, n->node.outputs[k])->type);
+  }
+  for (uint32_t k = 0; k < n->node.n_inputs; k++) {
+    if (!promotes(g, n, k, false)) continue;
+    if (source_of(g, n->node.inputs[k]) >= 0) return false;
+    in += tn_tensor_elements(&tn_graph_val(g, n->node.inputs[k])->type);
+  }
+  return out < in;
+}
+
+/* The kernel of the best rank (the pinned one, if one is) that takes the node, in f32 or as it is;
+ * NULL: none does. */
+static const tn_kerneldef *kernel_for(const promoter *w, int32_t node, bool in_f32) {
+  tn_call_frame f;
+  if (tn_call_open(&f, w->p, w->g, node, NULL)) return NULL;
+  const tn_gnode *n = tn_graph_node(w->g, node);
+  const uint32_t n_formal = (uint32_t)tn_node_n_given(n, n->def);
+  for (uint32_t k = 0; k < n->node.n_inputs && in_f32; k++)
+    if (promotes(w->g, n, k, false)) f.in[k].dtype = TN_F32;
+  for (uint32_t k = 0; k < n->node.n_outputs && in_f32; k++)
+    if (promotes(w->g, n, k, true)) f.out[k].dtype = TN_F32;
+  const tn_kerneldef *const *kernels, *found = NULL;
+  const int32_t count = tn_registry_kernels(w->p->registry, n->def, &kernels);
+  for (int32_t k = 0; k < count && !found; k++)
+    if (tn_pin_allows(w->p, n, kernels[k]->kernel.name) &&
+        !tn_kernel_match_fixed(kernels[k], n->def, &f.call, n_formal, &f.arena) &&
+        !tn_kernel_match_types(kernels[k], n->def, &f.call, n_formal, &f.arena))
+      found = kernels[k];
+  tn_call_close(&f);
+  return found;
+}
+
+/* Not if a plug-in has a kernel for the node as it is: those win over Tenon's own, and who writes
+ * one for half floats wants it; nor if Tenon's own for half floats has the higher rank. Not if
+ * nothing half comes out: what is rounded to integers next is better rounded as the model says. Nor
+ * if an output would stay half: its type follows from inputs in a way of the operator's own. */
+static bool should_promote(const promoter *w, int32_t node) {
+  const tn_graph *g = w->g;
+  const tn_gnode *n = tn_graph_node(g, node);
+  if (!n->alive || !n->def || n->n_subgraphs || n->n_epilogue || is_cast(n)) return false;
+  for (uint32_t k = 0; k < n->node.n_inputs; k++)
+    if (promotes(g, n, k, false) && !is_known(g, n->node.inputs[k])) return false;
+  bool any = false;
+  for (uint32_t k = 0; k < n->node.n_outputs; k++) {
+    const int32_t out = n->node.outputs[k];
+    if (out < 0 || !is_half(tn_graph_val(g, out)->type.dtype)) continue;
+    if (!promotes(g, n, k, true) || !is_known(g, out)) return false;
+    any = true;
+  }
+  if (!any || moves_half(g, n)) return false;
+  const tn_kerneldef *half = kernel_for(w, node, false), *wide = kernel_for(w, node, true);
+  if (half && !tn_is_own(half->owner)) return false;
+  if (half && wide && half->kernel.rank > wide->kernel.rank) return false;
+  return wide || (n->def->op.lower && !half);
+}
+
+/* ---- the edit ---- */
+
+static int32_t new_value(promoter *w, int32_t like, uint32_t dtype) {
+  const int32_t id = tn_graph_value(w->g, NULL);
+  if (id < 0) return id;
+  tn_value *v = tn_graph_val(w->g, id);
+  v->type = tn_graph_val(w->g, like)->type;
+  v->type.data = NULL;
+  v->type.dtype = dtype;
+  v->known = tn_graph_val(w->g, like)->known;
+  return id;
+}
+
+static tn_status add_cast(promoter *w, int32_t from, int32_t to, int32_t named_after) {
+  const uint32_t dtype = tn_graph_val(w->g, to)->type.dtype;
+  const char *name = tn_arena_format(&w->g->arena, "%s to %s",
+                                     tn_graph_val(w->g, named_after)->name, tn_dtype_name(dtype));
+  const tn_attr attr = {
+      .head = TN_HEAD(tn_attr), .name = "to", .kind = TN_ATTR_INT, .i = (int64_t)dtype};
+  const tn_attr *attrs = &attr;
+  const tn_node node = {.head = TN_HEAD(tn_node),
+                        .domain = "tenon",
+                        .op = TN_CORE_CAST,
+                        .name = name,
+                        .version = 1,
+                        .n_inputs = 1,
+                        .n_outputs = 1,
+                        .n_attrs = 1,
+                        .inputs = &from,
+                        .outputs = &to,
+                        .attrs = &attrs,
+                        .offset = -1};
+  const int32_t id = name ? tn_graph_add_node(w->g, &node) : TN_ERR_MEMORY;
+  return id < 0 ? id : tn_settle_from(w->p, w->g, id, w->diag);
+}
+
+/* Kept for later plans of the model: kernels pack a constant once for all of them. */
+static tn_status set_const(promoter *w, int32_t value, int32_t to) {
+  tn_const *half = tn_graph_val(w->g, value)->constant;
+  tn_tensor type = tn_graph_val(w->g, to)->type;
+  struct tn_packed_cache *states = w->p->states;
+  tn_const *c = states ? tn_packed_find_constant(states, half, &type) : NULL;
+  if (!c) {
+    c = tn_const_promoted(w->g->a, half, tn_graph_val(w->g, value)->type.dtype,
+                          tn_tensor_elements(&type));
+    if (!c) return TN_ERR_MEMORY;
+    if (states) tn_packed_keep_constant(states, half, &type, c);
+  }
+  const tn_status s = tn_graph_set_const(w->g, to, &type, c);
+  tn_const_release(c);
+  return s;
+}
+
+/* The value in f32; negative: a status. */
+static int32_t in_f32(promoter *w, int32_t value) {
+  if (value < w->n_wide && w->wide[value] >= 0) return w->wide[value];
+  int32_t to = source_of(w->g, value);
+  if (to < 0) {
+    to = new_value(w, value, TN_F32);
+    if (to < 0) return to;
+    const tn_status s = tn_graph_val(w->g, value)->constant ? set_const(w, value, to)
+                                                            : add_cast(w, value, to, value);
+    if (s) return s;
+  }
+  if (value < w->n_wide) w->wide[value] = to;
+  return to;
+}
+
+static tn_status promote_inputs(promoter *w, int32_t node, const bool *which) {
+  tn_status s = TN_OK;
+  for (uint32_t k = 0; k < tn_graph_node(w->g, node)->node.n_inputs && !s; k++) {
+    if (!which[k]) continue;
+    const int32_t to = in_f32(w, tn_graph_node(w->g, node)->node.inputs[k]);
+    s = to < 0 ? to : tn_graph_set_node_input(w->g, node, k, to);
+  }
+  return s;
+}
+
+static tn_status promote_outputs(promoter *w, int32_t node, const bool *which, const int32_t *old) {
+  const uint32_t n_outputs = tn_graph_node(w->g, node)->node.n_outputs;
+  tn_status s = TN_OK;
+  tn_graph_detach_outputs(w->g, node);
+  for (uint32_t k = 0; k < n_outputs && !s; k++) {
+    if (old[k] < 0) continue;
+    const int32_t out = which[k] ? new_value(w, old[k], TN_F32) : old[k];
+    s = out < 0 ? out : tn_graph_attach_output(w->g, node, k, out);
+    if (!s && which[k]) s = add_cast(w, out, old[k], old[k]);
+    if (!s && which[k] && old[k] < w->n_wide) w->wide[old[k]] = out;
+  }
+  return s;
+}
+
+static tn_status promote_node(promoter *w, int32_t node) {
+  const tn_gnode *n = tn_graph_node(w->g, node);
+  tn_arena *arena = &w->g->arena;
+  const uint32_t n_in = n->node.n_inputs, n_out = n->node.n_outputs;
+  bool *in = tn_arena_alloc(arena, n_in + 1), *out = tn_arena_alloc(arena, n_out + 1);
+  const int32_t *old = tn_arena_copy(arena, n->node.outputs, n_out * sizeof *old);
+  if (!in || !out || !old) return TN_ERR_MEMORY;
+  for (uint32_t k = 0; k < n_in; k++) in[k] = promotes(w->g, n, k, false);
+  for (uint32_t k = 0; k < n_out; k++) out[k] = promotes(w->g, n, k, true);
+  w->changed = true;
+  const tn_status s = promote_inputs(w, node, in);
+  return s ? s : promote_outputs(w, node, out, old);
+}
+
+static bool has_half(const tn_graph *g) {
+  for (int64_t k = 0; k < g->values.n; k++)
+    if (is_half(g->values.data[k].type.dtype)) return true;
+  return false;
+}
+
+tn_status tn_promote_halves(const tn_planner *p, tn_graph *g, bool *out_changed, tn_diag *diag) {
+  promoter w = {.p = p, .g = g, .diag = diag, .n_wide = g->values.n};
+  *out_changed = false;
+  if (!has_half(g) || !tn_registry_op(p->registry, TN_CORE_DOMAIN, TN_CORE_CAST, 0)) return TN_OK;
+  tn_status s = tn_graph_sort(g, diag);
+  if (s) return s;
+  const int64_t n_order = g->order.n;
+  w.wide = tn_alloc(p->a, (uint64_t)w.n_wide * sizeof *w.wide);
+  int32_t *order = tn_alloc(p->a, (uint64_t)n_order * sizeof *order);
+  if (!w.wide || !order) s = TN_ERR_MEMORY;
+  for (int64_t k = 0; k < w.n_wide && !s; k++) w.wide[k] = -1;
+  for (int64_t k = 0; k < n_order && !s; k++) order[k] = g->order.data[k];
+  for (int64_t k = 0; k < n_order && !s; k++)
+    if (should_promote(&w, order[k])) s = promote_node(&w, order[k]);
+  tn_free(p->a, order, (uint64_t)n_order * sizeof *order);
+  tn_free(p->a, w.wide, (uint64_t)w.n_wide * sizeof *w.wide);
+  *out_changed = w.changed;
+  if (!s) s = tn_graph_sort(g, diag);
+  return s ? s : tn_graph_remove_dead(g);
+}

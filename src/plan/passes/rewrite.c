@@ -1,0 +1,69 @@
+/* Rewrites: the patterns that Tenon's operators and plug-ins offer (batch norm into Conv, attention
+ * out of its products ...), applied to every node of their root until nothing more is found. */
+#include "plan/passes/passes.h"
+
+/* Is the node pinned, or one of those before it that a rewrite might take with it? */
+static bool is_pinned(const tn_planner *p, const tn_graph *g, int32_t node) {
+  enum { STEPS = 5 };
+  for (int k = 0; p->n_pins > 0 && k < STEPS && node >= 0; k++) {
+    const tn_gnode *n = tn_graph_node(g, node);
+    if (n->def && tn_pin_of(p, n)) return true;
+    const int32_t value = n->node.n_inputs ? n->node.inputs[0] : -1;
+    const tn_value *v = value < 0 ? NULL : tn_graph_val(g, value);
+    node = v && v->users.n == 1 ? v->producer : -1;
+  }
+  return false;
+}
+
+/* Is the node to run as it is: pinned, or by a plug-in's kernel, which wins by its rank? Tenon's
+ * own rewrites leave it alone then. Of element-wise nodes they make more than a faster one. */
+static bool is_spoken_for(const tn_planner *p, tn_graph *g, int32_t node) {
+  if (is_pinned(p, g, node)) return true;
+  if (tn_graph_node(g, node)->def->op.flags & TN_OP_ELEMENTWISE) return false;
+  const tn_kerneldef *winner = tn_first_kernel(p, g, node);
+  return winner && !tn_is_own(winner->owner);
+}
+
+static tn_status apply_rewrite(const tn_planner *p, tn_graph *g, int32_t node,
+                               const tn_rewritedef *r, tn_diag *diag) {
+  const int32_t first = (int32_t)g->nodes.n;
+  tn_edit e = {p, g, node, "rewrite", r->rewrite.name, r->owner, diag, 0};
+  tn_status s = tn_edit_call(&e, r->rewrite.apply, true);
+  const tn_gnode *n = tn_graph_node(g, node);
+  if (!s && n->alive && !n->def) s = tn_check_from(p, g, node, diag); /* it is a region now */
+  if (!s) s = tn_settle_from(p, g, first, diag);
+  return s ? s : tn_edit_check(&e);
+}
+
+static bool is_still(const tn_graph *g, int32_t node, const tn_opdef *def) {
+  return tn_graph_node(g, node)->alive && tn_graph_node(g, node)->def == def;
+}
+
+static tn_status rewrite_each(const tn_planner *p, tn_graph *g, int64_t limit, tn_diag *diag) {
+  tn_status s = TN_OK;
+  for (int32_t id = 0; id < (int32_t)g->nodes.n && !s; id++) {
+    const tn_gnode *n = tn_graph_node(g, id);
+    const tn_rewritedef *const *rewrites;
+    int32_t count = n->alive && n->def ? tn_registry_rewrites(p->registry, n->def, &rewrites) : 0;
+    const bool is_spoken = count > 0 && is_spoken_for(p, g, id);
+    const tn_opdef *def = n->def;
+    for (int32_t k = 0; k < count && !s && is_still(g, id, def); k++)
+      if (!is_spoken || !tn_is_own(rewrites[k]->owner))
+        s = apply_rewrite(p, g, id, rewrites[k], diag);
+    if (!s && g->nodes.n > limit) s = tn_edit_endless(g, id, "rewriting", diag);
+  }
+  if (!s) s = tn_graph_sort(g, diag);
+  return s ? s : tn_graph_remove_dead(g);
+}
+
+/* Until nothing is found: what one rewrite leaves behind still reads the values that the next looks
+ * at, until it is removed. */
+tn_status tn_pass_rewrite(const tn_planner *p, tn_graph *g, tn_diag *diag) {
+  const int64_t limit = tn_edit_limit(g);
+  tn_status s = TN_OK;
+  for (int64_t n = -1; !s && n != g->nodes.n;) {
+    n = g->nodes.n;
+    s = rewrite_each(p, g, limit, diag);
+  }
+  return s;
+}

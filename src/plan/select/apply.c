@@ -1,0 +1,244 @@
+/* 07 select, last part: brings the decision into the graph. Values take the forms that their
+ * producers give; conversions become nodes, one per value and form; every node gets its choice
+ * with the reasons of all other kernels. */
+#include <string.h>
+
+#include "plan/constants/packed.h"
+#include "plan/select/select.h"
+
+typedef struct placed { /* value `value` in form `form` is value `is` */
+  int32_t value, is;
+  tn_form form;
+} placed;
+
+typedef struct applier {
+  tn_selection *s;
+  TN_VEC(placed) placed;
+  tn_form *home; /* per value of the graph as it was */
+} applier;
+
+/* ---- choices ---- */
+
+static tn_status keep_refusals(tn_selection *s, int32_t node, const tn_candidate *chosen,
+                               tn_choice *choice) {
+  tn_node_options *o = &s->nodes[node];
+  tn_arena *arena = &s->g->arena;
+  tn_refusal *list = tn_arena_alloc(
+      arena, ((uint64_t)o->refusals.n + (uint64_t)o->candidates.n + 1) * sizeof *list);
+  if (!list) return TN_ERR_MEMORY;
+  uint32_t n = 0;
+  for (int64_t k = 0; k < o->candidates.n; k++) {
+    const tn_candidate *c = &o->candidates.data[k];
+    bool listed = c->def == chosen->def;
+    for (uint32_t j = 0; j < n; j++) listed = listed || list[j].def == c->def;
+    if (listed) continue;
+    const char *reason =
+        tn_arena_format(arena, "would cost %.2f us instead of %.2f us, or more in conversions",
+                        c->cost_ns / 1e3, chosen->cost_ns / 1e3);
+    if (!reason || tn_select_refusal(s, c->def, reason, &list[n])) return TN_ERR_MEMORY;
+    n++;
+  }
+  uint32_t n_candidates = n;
+  for (int64_t k = 0; k < o->refusals.n; k++) {
+    bool listed = o->refusals.data[k].def == chosen->def;
+    for (uint32_t j = 0; j < n_candidates; j++)
+      listed = listed || list[j].def == o->refusals.data[k].def;
+    if (!listed) list[n++] = o->refusals.data[k];
+  }
+  choice->refusals = list;
+  choice->n_refusals = n;
+  return TN_OK;
+}
+
+static tn_status set_choice(tn_selection *s, int32_t node) {
+  const tn_node_options *o = &s->nodes[node];
+  const tn_candidate *c = &o->candidates.data[o->chosen];
+  tn_choice *choice = tn_arena_alloc(&s->g->arena, sizeof *choice);
+  if (!choice) return TN_ERR_MEMORY;
+  tn_status status = tn_holder_use(s->p->holder, c->def->owner);
+  if (status) return status;
+  *choice = (tn_choice){.def = c->def, .plan = c->plan, .flops = o->flops, .cost_ns = c->cost_ns};
+  tn_graph_node(s->g, node)->choice = choice;
+  return keep_refusals(s, node, c, choice);
+}
+
+/* ---- conversions ---- */
+
+static tn_status no_way(const tn_selection *s, int32_t value, const tn_conversion *c) {
+  const char *name = tn_graph_val(s->g, value)->name;
+  if (c->from.dtype == c->to.dtype)
+    return tn_fail(
+        s->diag, TN_ERR_UNSUPPORTED,
+        "value '%s' is needed in layout %s instead of %s, but tenon::Reorder cannot do that: %s",
+        name, tn_layout_text(c->to.layout), tn_layout_text(c->from.layout), c->reason);
+  return tn_fail(s->diag, TN_ERR_UNSUPPORTED,
+                 "value '%s' is needed as %s instead of %s, but tenon::Cast cannot do that: %s",
+                 name, tn_dtype_name(c->to.dtype), tn_dtype_name(c->from.dtype), c->reason);
+}
+
+static int32_t new_value(tn_selection *s, int32_t like, tn_form form) {
+  int32_t id = tn_graph_value(s->g, NULL);
+  if (id < 0) return id;
+  tn_value *v = tn_graph_val(s->g, id);
+  v->type = tn_graph_val(s->g, like)->type;
+  v->type.data = NULL;
+  v->type.dtype = form.dtype;
+  v->type.layout = form.layout;
+  v->known = tn_graph_val(s->g, like)->known;
+  return id;
+}
+
+/* Adds the node that converts `from` (a value in c->from) and answers its output. */
+static int32_t add_conversion(tn_selection *s, int32_t from, const tn_conversion *c) {
+  const tn_opdef *op = c->from.dtype == c->to.dtype ? s->reorder : s->cast;
+  int32_t to = new_value(s, from, c->to);
+  if (to < 0) return to;
+  const char *source = tn_graph_val(s->g, from)->name;
+  tn_attr attr = {.head = TN_HEAD(tn_attr),
+                  .name = op == s->cast ? "to" : "layout",
+                  .kind = TN_ATTR_INT,
+                  .i = op == s->cast ? (int64_t)c->to.dtype : (int64_t)c->to.layout};
+  const tn_attr *attrs = &attr;
+  const char *name =
+      tn_arena_format(&s->g->arena, "%s to %s", source,
+                      op == s->cast ? tn_dtype_name(c->to.dtype) : tn_layout_text(c->to.layout));
+  tn_choice *choice = tn_arena_alloc(&s->g->arena, sizeof *choice);
+  if (!name || !choice) return TN_ERR_MEMORY;
+  tn_node node = {.head = TN_HEAD(tn_node),
+                  .domain = "tenon",
+                  .op = op->op.name,
+                  .name = name,
+                  .version = op->op.since,
+                  .n_inputs = 1,
+                  .n_outputs = 1,
+                  .n_attrs = 1,
+                  .inputs = &from,
+                  .outputs = &to,
+                  .attrs = &attrs,
+                  .offset = -1};
+  int32_t id = tn_graph_add_node(s->g, &node);
+  if (id < 0) return id;
+  tn_status status = tn_holder_use(s->p->holder, op->owner);
+  if (!status) status = tn_holder_use(s->p->holder, c->def->owner);
+  if (!status) status = tn_node_bind(s->g, id, op, s->diag);
+  *choice = (tn_choice){.def = c->def, .plan = c->plan, .cost_ns = c->cost_ns};
+  tn_graph_node(s->g, id)->choice = choice;
+  return status ? status : to;
+}
+
+static int32_t place_constant(tn_selection *s, int32_t value, tn_form form) {
+  tn_tensor type;
+  const tn_const *c = NULL;
+  tn_status status = tn_select_constant(s, value, form, &type, &c);
+  if (status) return status;
+  if (!c) return TN_ERR_UNSUPPORTED;
+  tn_const *made = NULL;
+  for (int64_t k = 0; k < s->made.n; k++)
+    if (s->made.data[k].constant == c) made = s->made.data[k].constant;
+  if (s->p->states)
+    tn_packed_keep_constant(s->p->states, tn_graph_val(s->g, value)->constant, &type, made);
+  int32_t id = new_value(s, value, form);
+  if (id < 0) return id;
+  status = tn_graph_set_const(s->g, id, &type, made);
+  return status ? status : id;
+}
+
+/* The value that holds `value` in this form; made where it is not there yet. Negative: a status. */
+static int32_t in_form(applier *a, int32_t value, tn_form form) {
+  tn_form home = a->home[value];
+  if (tn_form_equal(home, form)) return value;
+  for (int64_t k = 0; k < a->placed.n; k++)
+    if (a->placed.data[k].value == value && tn_form_equal(a->placed.data[k].form, form))
+      return a->placed.data[k].is;
+  int32_t is;
+  if (tn_graph_val(a->s->g, value)->constant) {
+    is = place_constant(a->s, value, form);
+  } else {
+    tn_form before = tn_select_step_before(home, form);
+    int32_t from = in_form(a, value, before);
+    const tn_conversion *c = NULL;
+    tn_status status = from < 0 ? from : tn_select_conversion(a->s, value, before, form, &c);
+    if (status) return status;
+    is = c->def ? add_conversion(a->s, from, c) : no_way(a->s, value, c);
+  }
+  placed p = {value, is, form};
+  if (is >= 0 && tn_vec_push(a->s->p->a, &a->placed, p)) return TN_ERR_MEMORY;
+  return is;
+}
+
+/* ---- nodes and outputs ---- */
+
+static void set_homes(applier *a) {
+  tn_graph *g = a->s->g;
+  for (int32_t k = 0; k < a->s->n_values; k++) a->home[k] = tn_select_original(a->s, k);
+  for (int64_t k = 0; k < g->order.n; k++) {
+    const tn_node *n = &tn_graph_node(g, g->order.data[k])->node;
+    const tn_node_options *o = &a->s->nodes[g->order.data[k]];
+    for (uint32_t j = 0; j < n->n_outputs; j++)
+      if (n->outputs[j] >= 0) a->home[n->outputs[j]] = o->candidates.data[o->chosen].out[j];
+  }
+}
+
+static tn_status wire_node(applier *a, int32_t node) {
+  tn_selection *s = a->s;
+  const tn_candidate *c = &s->nodes[node].candidates.data[s->nodes[node].chosen];
+  for (uint32_t k = 0; k < tn_graph_node(s->g, node)->node.n_inputs; k++) {
+    int32_t value = tn_graph_node(s->g, node)->node.inputs[k];
+    if (value < 0) continue;
+    int32_t is = in_form(a, value, c->in[k]);
+    tn_status status = is < 0        ? is
+                       : is == value ? TN_OK
+                                     : tn_graph_set_node_input(s->g, node, k, is);
+    if (status) return status;
+  }
+  return TN_OK;
+}
+
+/* Outputs are as the model says: plain, in their own dtype. The name goes with them. */
+static tn_status wire_output(applier *a, int64_t index, tn_form wanted) {
+  tn_graph *g = a->s->g;
+  int32_t value = g->outputs.data[index];
+  int32_t is = in_form(a, value, wanted);
+  if (is < 0) return is;
+  if (is == value) return TN_OK;
+  g->outputs.data[index] = is;
+  tn_value *from = tn_graph_val(g, value), *to = tn_graph_val(g, is);
+  to->flags |= TN_VALUE_OUTPUT;
+  from->flags &= ~(uint32_t)TN_VALUE_OUTPUT;
+  if (*to->name || !*from->name) return TN_OK;
+  if (tn_map_set(&g->names, from->name, is)) return TN_ERR_MEMORY;
+  to->name = from->name;
+  from->name = "";
+  return TN_OK;
+}
+
+static tn_status wire(applier *a) {
+  tn_selection *s = a->s;
+  tn_graph *g = s->g;
+  tn_status status = TN_OK;
+  tn_form *wanted = tn_arena_alloc(&s->arena, ((uint64_t)g->outputs.n + 1) * sizeof *wanted);
+  if (!wanted) return TN_ERR_MEMORY;
+  for (int64_t k = 0; k < g->outputs.n; k++) wanted[k] = tn_select_original(s, g->outputs.data[k]);
+  for (int32_t k = 0; k < s->n_values; k++) {
+    if (tn_graph_val(g, k)->producer < 0) continue;
+    tn_graph_val(g, k)->type.dtype = a->home[k].dtype;
+    tn_graph_val(g, k)->type.layout = a->home[k].layout;
+  }
+  int64_t n = g->order.n; /* conversions are appended */
+  for (int64_t k = 0; k < n && !status; k++) status = wire_node(a, g->order.data[k]);
+  for (int64_t k = 0; k < g->outputs.n && !status; k++) status = wire_output(a, k, wanted[k]);
+  for (int64_t k = 0; k < n && !status; k++) status = set_choice(s, g->order.data[k]);
+  return status;
+}
+
+tn_status tn_select_apply(tn_selection *s) {
+  applier a = {.s = s};
+  a.home = tn_arena_alloc(&s->arena, ((uint64_t)s->n_values + 1) * sizeof *a.home);
+  if (!a.home) return TN_ERR_MEMORY;
+  set_homes(&a);
+  tn_status status = wire(&a);
+  tn_vec_free(s->p->a, &a.placed);
+  if (status) return status;
+  s->g->unsorted = true;
+  return tn_graph_sort(s->g, s->diag);
+}

@@ -1,0 +1,115 @@
+/* Inside 07 select: candidates, the assignment problem over them, and the conversions between them.
+ *
+ * A form is how a value is stored: its dtype and its layout. A candidate is a kernel with the
+ * forms it wants for every input and gives for every output of one node. Where a producer's form
+ * is not the one a consumer wants, a conversion (tenon::Cast, tenon::Reorder) stands between;
+ * one conversion per value and form serves all consumers. */
+#ifndef TN_PLAN_SELECT_H
+#define TN_PLAN_SELECT_H
+
+#include "plan/plan.h"
+#include "plan/select/match.h"
+
+typedef struct tn_form {
+  uint32_t dtype;
+  tn_layout layout;
+} tn_form;
+
+static inline bool tn_form_equal(tn_form a, tn_form b) {
+  return a.dtype == b.dtype && a.layout == b.layout;
+}
+
+typedef struct tn_candidate {
+  const tn_kerneldef *def;
+  tn_kernel_plan plan;
+  tn_form *in, *out; /* per input and output of the node */
+  double cost_ns;
+  bool agnostic;       /* one of several layouts of a kernel that takes any */
+  tn_layout layout;    /* the layout that is not plain, if it has one: what starts prefer */
+  const char *refused; /* dominated by another candidate: why */
+} tn_candidate;
+
+typedef TN_VEC(tn_candidate) tn_candidates;
+typedef TN_VEC(tn_refusal) tn_refusals;
+
+typedef struct tn_node_options {
+  tn_candidates candidates;
+  tn_refusals refusals;
+  int32_t chosen; /* index of a candidate; -1: none */
+  double flops;
+} tn_node_options;
+
+/* How to get a value from one form to another in one step, and what that costs. */
+typedef struct tn_conversion {
+  tn_form from, to;
+  const tn_kerneldef *def; /* NULL: no kernel does it */
+  tn_kernel_plan plan;
+  double cost_ns;
+  const char *reason;
+} tn_conversion;
+
+typedef TN_VEC(tn_conversion) tn_conversions;
+
+typedef struct tn_made { /* a constant in another form */
+  int32_t value;
+  tn_tensor type;
+  tn_const *constant; /* a reference; NULL never */
+} tn_made;
+
+typedef struct tn_selection {
+  const tn_planner *p;
+  tn_graph *g;
+  tn_diag *diag;
+  tn_arena arena; /* forms, dies with the pass; reasons live in the graph's arena */
+  tn_node_options *nodes;
+  int32_t n_nodes;
+  tn_conversions *conversions; /* per value */
+  int32_t n_values;
+  TN_VEC(tn_layout) layouts; /* plain first, then all that some kernel wants */
+  TN_VEC(tn_made) made;
+  const tn_opdef *cast, *reorder; /* NULL: no plug-in offers them */
+  bool is_tuned;                  /* there are measured costs, or they are being taken */
+  bool measures; /* they are taken; decided once, since constants are fetched for it */
+  bool asked;    /* for one of them */
+} tn_selection;
+
+/* select_gather.c: fills options of a node: every kernel of its operator in every form it could
+ * take, the dominated ones dropped, pins obeyed. No candidate is no error; the refusals then say
+ * why. */
+tn_status tn_select_gather(tn_selection *s, int32_t node);
+/* Why a kernel is not taken, in memory of the graph: the plan keeps no plug-in that it does not
+ * use. */
+tn_status tn_select_refusal(tn_selection *s, const tn_kerneldef *def, const char *reason,
+                            tn_refusal *out);
+/* Adds the layouts that kernels of this node want to s->layouts. */
+tn_status tn_select_layouts(tn_selection *s, int32_t node);
+
+/* select_cost.c: what a kernel costs in this call: as measured, or `estimate`. When the model is
+ * being tuned, it is timed if that is not known yet. */
+tn_status tn_select_cost(const tn_selection *s, const tn_gnode *node, const tn_kerneldef *def,
+                         const tn_kernel_plan *plan, const tn_call *call, double estimate,
+                         double *out_ns);
+
+/* select_convert.c */
+/* The form a value has in the graph as it came from the passes before. */
+tn_form tn_select_original(const tn_selection *s, int32_t value);
+/* One step from a form to another (dtype or layout, not both). def is NULL if no kernel does it.
+ * The answer lives until the next call for the same value. */
+tn_status tn_select_conversion(tn_selection *s, int32_t value, tn_form from, tn_form to,
+                               const tn_conversion **out_conversion);
+/* The form from which `to` is reached in one step when the value stands in `home`. */
+tn_form tn_select_step_before(tn_form home, tn_form to);
+/* A constant in another form. *out_const is NULL if it cannot be made; the selection keeps it
+ * until the pass ends. */
+tn_status tn_select_constant(tn_selection *s, int32_t value, tn_form form, tn_tensor *out_type,
+                             const tn_const **out_const);
+
+/* select_solve.c: sets `chosen` of every node so that kernels and conversions cost least
+ * together, as far as found. A conversion that no kernel does counts as very dear, so it is only
+ * chosen where there is no other way. */
+tn_status tn_select_solve(tn_selection *s);
+
+/* select_apply.c: puts the conversions in and sets the choice of every node. */
+tn_status tn_select_apply(tn_selection *s);
+
+#endif
