@@ -103,6 +103,8 @@ static void set_inline_order(gen *g, const gen_node *at, gen_accept *accept) {
 
 static void add_type(gen *g, const gen_node *at, const context *c, gen_accept *accept, bool only) {
   const char *name = gen_str(g, at, "a type");
+  accept->typed = true;
+  if (strcmp(name, "any") == 0) return;
   const gen_alias *alias = gen_alias_find(c->aliases, name);
   const uint64_t bits = alias ? alias->dtypes : gen_dtype_mask(name);
   accept->dtypes |= bits;
@@ -171,14 +173,18 @@ static void parse_long_form(gen *g, const gen_node *map, const context *c, gen_a
     gen_problem_add(g, map, "a dim order says layout and rank; 'layout' and 'rank' go without");
   if (gen_bool_at(g, map, "const")) accept->flags |= TN_ACCEPT_CONST;
   if (gen_bool_at(g, map, "packed")) accept->flags |= TN_ACCEPT_PACKED;
-  if ((accept->flags & TN_ACCEPT_PACKED) && g->plugin.name)
-    gen_problem_add(g, map,
-                    "'packed' is for kernels that ship with Tenon: the ABI has no such flag");
   if (gen_bool_at(g, map, "absent")) accept->flags |= TN_ACCEPT_ABSENT;
   if (gen_bool_at(g, map, "present")) accept->flags |= TN_ACCEPT_PRESENT;
   if ((accept->flags & TN_ACCEPT_ABSENT) && (accept->flags & ~(uint64_t)TN_ACCEPT_ABSENT)) {
     gen_problem_add(g, map, "an argument that must be absent can be neither present nor constant");
   }
+}
+
+static bool has_rule(gen *g, const gen_op *op, const char *arg) {
+  for (int64_t k = 0; k < op->rules.n; k++)
+    if (strstr(gen_format_text(g, ",%s,", op->rules.data[k].args), gen_format_text(g, ",%s,", arg)))
+      return true;
+  return false;
 }
 
 /* A kernel that takes no dtype that the operator allows can never run. */
@@ -198,7 +204,8 @@ static void check_dtypes(gen *g, const gen_node *at, const gen_op *op, const gen
 static void parse_accept(gen *g, const gen_pair *pair, const context *c, gen_kernel *k) {
   gen_accept accept = {.arg = pair->key->text, .layout = "TN_PLAIN"};
   const tn_arg *arg = c->op ? tn_schema_find(&c->op->schema, accept.arg) : NULL;
-  const bool known = c->op && (c->op->schema.n_returns || c->op->schema.n_args);
+  const bool known =
+      c->op && (c->op->schema.n_returns || c->op->schema.n_args) && strcmp(accept.arg, "*") != 0;
   if (known && !(arg && arg->base == TN_TYPE_TENSOR)) {
     gen_problem_add(g, pair->key, "arg_meta: '%s' is no tensor of the schema", accept.arg);
     return;
@@ -208,6 +215,12 @@ static void parse_accept(gen *g, const gen_pair *pair, const context *c, gen_ker
   else if (!gen_is_null(pair->value))
     parse_short_form(g, pair->value, c, &accept);
   if (c->op && accept.dtypes) check_dtypes(g, pair->value, c->op, &accept);
+  if (c->op && !c->op->torch && !accept.typed && !(accept.flags & TN_ACCEPT_ABSENT) &&
+      !has_rule(g, c->op, accept.arg))
+    gen_problem_add(g, pair->key,
+                    "no type of the operator names '%s': say what the kernel takes, "
+                    "or any",
+                    accept.arg);
   if (arg && (accept.flags & TN_ACCEPT_ABSENT) && !arg->optional) {
     gen_problem_add(g, pair->value, "'%s' is not optional in the schema and is never absent",
                     accept.arg);
@@ -215,16 +228,63 @@ static void parse_accept(gen *g, const gen_pair *pair, const context *c, gen_ker
   gen_push(g, &k->accepts, accept);
 }
 
+/* A row for all arguments that have none. */
+static void push_others(gen *g, gen_kernel *k) {
+  const gen_accept others = {.arg = "*", .layout = "TN_PLAIN"};
+  gen_push(g, &k->accepts, others);
+}
+
+static bool has_row(const gen_kernel *k, const char *arg) {
+  for (int64_t i = 0; i < k->accepts.n; i++)
+    if (strcmp(k->accepts.data[i].arg, arg) == 0 || strcmp(k->accepts.data[i].arg, "*") == 0)
+      return true;
+  return false;
+}
+
+static bool is_bound(gen *g, const gen_kernel *k, const gen_op *op, const char *arg) {
+  for (int64_t r = 0; r < op->rules.n; r++) {
+    const char *args = gen_format_text(g, ",%s,", op->rules.data[r].args);
+    if (!strstr(args, gen_format_text(g, ",%s,", arg))) continue;
+    for (int64_t i = 0; i < k->accepts.n; i++)
+      if (strstr(args, gen_format_text(g, ",%s,", k->accepts.data[i].arg))) return true;
+  }
+  return false;
+}
+
+/* Arguments that are not named take what `types` of the operator say, which binds those of one type
+ * variable to each other; the kernel has to name those that have none. */
+static void fill_up(gen *g, const gen_node *at, const gen_op *op, gen_kernel *k) {
+  bool complete = true;
+  for (int32_t i = 0; i < op->schema.n_inputs + op->schema.n_outputs; i++) {
+    const tn_arg *arg = i < op->schema.n_inputs
+                            ? tn_schema_input(&op->schema, i)
+                            : tn_schema_output(&op->schema, i - op->schema.n_inputs);
+    if (has_row(k, arg->name) || is_bound(g, k, op, arg->name)) continue;
+    complete = false;
+    if (!op->torch && !has_rule(g, op, arg->name))
+      gen_problem_add(g, at,
+                      "arg_meta does not name '%s', and no type of the operator does: say what the "
+                      "kernel takes, or any",
+                      arg->name);
+  }
+  if (!complete) push_others(g, k);
+}
+
 void gen_parse_accepts(gen *g, const gen_node *map, const gen_op *op, const gen_aliases *aliases,
                        const gen_order_aliases *orders, gen_kernel *k) {
   const gen_node *meta = gen_get(map, "arg_meta");
   const context c = {op, aliases, orders, k->isa};
-  if (!meta || gen_is_null(meta)) return;
-  if (meta->kind != GEN_MAP) {
-    gen_problem_add(g, meta, "arg_meta must be a map such as {X: f32, Y: f32}, or null");
+  if (meta && gen_is_null(meta)) {
+    push_others(g, k);
     return;
   }
-  for (int i = 0; i < meta->n; i++) parse_accept(g, &meta->pairs[i], &c, k);
+  if (meta && meta->kind != GEN_MAP) {
+    gen_problem_add(g, meta, "arg_meta must be a map such as {X: f32, Y: f32}, or null");
+    push_others(g, k);
+    return;
+  }
+  for (int i = 0; meta && i < meta->n; i++) parse_accept(g, &meta->pairs[i], &c, k);
+  if (c.op) fill_up(g, meta ? meta : map, c.op, k);
 }
 
 /* ---- rows ---- */

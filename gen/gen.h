@@ -16,6 +16,7 @@
 
 #include "base/base.h"
 #include "graph/schema.h"
+#include "tenon/graph.h"
 
 /* ---- YAML ---- */
 
@@ -72,6 +73,7 @@ typedef struct gen_accept {
   const char *layout; /* as C: "TN_BLOCKED(16)" */
   int rank_min, rank_max;
   uint64_t flags;                /* TN_ACCEPT_... */
+  bool typed;                    /* says which dtypes; 0 of them: any */
   const char *alias;             /* the one type_alias that dtypes come from; NULL: none */
   const gen_order_alias *orders; /* layout and rank are one of these; NULL: as above */
 } gen_accept;
@@ -145,6 +147,7 @@ typedef struct gen_format {
 /* The plug-in that is made; all NULL for the parts that ship with Tenon. */
 typedef struct gen_plugin {
   const char *name, *version, *license, *init, *shutdown;
+  uint64_t flags; /* TN_PLUGIN_... */
 } gen_plugin;
 
 /* The schema of an operator that `op: add.out` only names. */
@@ -231,7 +234,7 @@ typedef struct gen_word {
   const char *c_name;
 } gen_word;
 extern const gen_word gen_isa_words[], gen_op_flag_words[], gen_kernel_flag_words[],
-    gen_layout_words[];
+    gen_plugin_flag_words[], gen_layout_words[];
 
 /* A word of a table ending with a NULL name; NULL if it is none. */
 const gen_word *gen_word_find(const gen_word *words, const char *name);

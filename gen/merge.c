@@ -67,6 +67,11 @@ static void merge_ops(gen *g) {
   }
 }
 
+/* `arg_meta: null`, or none: nothing but a row for all arguments. */
+static bool is_for_all(const gen_kernel *k) {
+  return !k->accepts.n || (k->accepts.n == 1 && strcmp(k->accepts.data[0].arg, "*") == 0);
+}
+
 /* Rows that name what they take come before those for everything, in all libraries; then the order
  * of the libraries counts; then the instruction set. */
 static void set_rank(const gen *g, gen_kernel *k) {
@@ -74,7 +79,7 @@ static void set_rank(const gen *g, gen_kernel *k) {
   int isa = 0;
   for (uint64_t bits = k->isa; bits; bits >>= 1) isa++;
   if (isa > 16) isa -= 16;
-  k->rank = TN_RANK_PLUGIN + 10 * ((k->accepts.n ? g->n_libraries : 0) + behind) + isa;
+  k->rank = TN_RANK_PLUGIN + 10 * ((is_for_all(k) ? 0 : g->n_libraries) + behind) + isa;
 }
 
 static const gen_accept *find_accept(const gen_kernel *k, const char *arg) {

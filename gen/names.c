@@ -15,26 +15,35 @@ const gen_word gen_isa_words[] = {WORD("sse41", TN_ISA_SSE41),
                                   WORD("avx512_vnni", TN_ISA_AVX512_VNNI),
                                   WORD("avx512_bf16", TN_ISA_AVX512_BF16),
                                   WORD("avx_vnni", TN_ISA_AVX_VNNI),
+                                  WORD("avx512_fp16", TN_ISA_AVX512_FP16),
+                                  WORD("amx_int8", TN_ISA_AMX_INT8),
+                                  WORD("amx_bf16", TN_ISA_AMX_BF16),
                                   WORD("neon", TN_ISA_NEON),
                                   WORD("neon_dot", TN_ISA_NEON_DOT),
                                   WORD("neon_f16", TN_ISA_NEON_F16),
                                   WORD("neon_i8mm", TN_ISA_NEON_I8MM),
+                                  WORD("neon_bf16", TN_ISA_NEON_BF16),
+                                  WORD("sve", TN_ISA_SVE),
+                                  WORD("sve2", TN_ISA_SVE2),
                                   WORD("rvv", TN_ISA_RVV),
+                                  WORD("rvv_f16", TN_ISA_RVV_F16),
                                   {NULL, 0, NULL}};
 
 /* TN_OP_SAME_AS_INPUT and TN_OP_BROADCAST are said by `infer`. */
 const gen_word gen_op_flag_words[] = {WORD("impure", TN_OP_IMPURE),
                                       WORD("elementwise", TN_OP_ELEMENTWISE),
-                                      WORD("commutative", TN_OP_COMMUTATIVE),
                                       WORD("lower_early", TN_OP_LOWER_EARLY),
                                       WORD("lower_always", TN_OP_LOWER_ALWAYS),
-                                      WORD("data_dependent", TN_OP_DATA_DEPENDENT),
                                       WORD("types_only", TN_OP_TYPES_ONLY),
                                       WORD("fold_late", TN_OP_FOLD_LATE),
                                       {NULL, 0, NULL}};
 
 const gen_word gen_kernel_flag_words[] = {
     WORD("epilogue", TN_KERNEL_EPILOGUE), WORD("serial", TN_KERNEL_SERIAL), {NULL, 0, NULL}};
+
+const gen_word gen_plugin_flag_words[] = {WORD("threads", TN_PLUGIN_THREADS),
+                                          WORD("lazy_constants", TN_PLUGIN_LAZY_CONSTANTS),
+                                          {NULL, 0, NULL}};
 
 const gen_word gen_layout_words[] = {
     WORD("plain", TN_PLAIN),           WORD("channels_last", TN_CHANNELS_LAST),

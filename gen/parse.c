@@ -114,7 +114,7 @@ static void parse_format(gen *g, const gen_node *entry, const char *family) {
 }
 
 static void parse_plugin(gen *g, const gen_node *entry) {
-  static const char *const keys[] = {"plugin", "license", "init", "shutdown", NULL};
+  static const char *const keys[] = {"plugin", "license", "flags", "init", "shutdown", NULL};
   if (!gen_check_keys(g, entry, "a plug-in", keys)) return;
   const char *name = gen_str_at(g, entry, "plugin", true);
   if (!g->plugin.name) {
@@ -127,6 +127,7 @@ static void parse_plugin(gen *g, const gen_node *entry) {
                     g->plugin.name);
   }
   if (gen_get(entry, "license")) g->plugin.license = gen_str_at(g, entry, "license", false);
+  g->plugin.flags = gen_words_at(g, entry, "flags", gen_plugin_flag_words);
   g->plugin.init = gen_function_at(g, entry, "init", GEN_INIT);
   g->plugin.shutdown = gen_function_at(g, entry, "shutdown", GEN_SHUTDOWN);
 }

@@ -33,7 +33,7 @@ static void parse_versions(gen *g, const gen_node *map, gen_kernel *k) {
 
 /* The lower half of the ISA bits is x86, then come those of ARM and RISC-V. */
 static void check_isa(gen *g, const gen_node *at, uint64_t isa) {
-  const uint64_t riscv = TN_ISA_RVV, arm = isa & ~riscv & ~UINT64_C(0xffff);
+  const uint64_t riscv = TN_ISA_RVV | TN_ISA_RVV_F16, arm = isa & ~riscv & ~UINT64_C(0xffff);
   if (!!(isa & UINT64_C(0xffff)) + !!arm + !!(isa & riscv) > 1) {
     gen_problem_add(
         g, at, "no machine has all of these instruction sets: they are of different architectures");

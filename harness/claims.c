@@ -2,6 +2,7 @@
  * and the cases of its operator must show that it takes each dtype that it names. */
 #include <string.h>
 
+#include "base/abi.h"
 #include "harness/harness.h"
 
 /* ---- coverage -------------------------------------------------------------------------------- */
@@ -17,7 +18,7 @@ static void note(check_coverage *c, const check_subject *s, uint32_t k, bool out
   const uint32_t dtype = output ? p->outputs[k].dtype : p->inputs[k]->tensor.dtype;
   const tn_kernel *kernel = &s->kernel->kernel;
   for (uint32_t row = 0; arg && row < kernel->n_accepts && row < CHECK_MAX_IO; row++)
-    if (!strcmp(kernel->accepts[row]->arg, arg->name)) c->dtypes[row] |= TN_MASK(dtype);
+    if (kernel->accepts[row] == tn_kernel_row(kernel, arg)) c->dtypes[row] |= TN_MASK(dtype);
 }
 
 static bool has_pads(const tn_tensor *t, tn_layout layout) {
@@ -35,21 +36,24 @@ void check_coverage_note(check_coverage *c, const check_subject *s) {
     c->pads_seen = c->pads_seen || has_pads(&s->problem->outputs[k], s->form.out[k]);
 }
 
-/* Dtypes that the operator allows for an argument. */
-static uint64_t allowed(const tn_opdef *op, const char *name) {
+/* Dtypes that the operator allows for the arguments of a row. */
+static uint64_t allowed(const tn_opdef *op, const tn_kernel *kernel, const tn_accept *row) {
+  uint64_t dtypes = 0;
   for (int32_t k = 0; k < op->schema.n_inputs + op->schema.n_outputs; k++) {
     const tn_arg *arg = k < op->schema.n_inputs
                             ? tn_schema_input(&op->schema, k)
                             : tn_schema_output(&op->schema, k - op->schema.n_inputs);
-    if (arg && !strcmp(arg->name, name)) return op->arg_dtypes[k] ? op->arg_dtypes[k] : UINT64_MAX;
+    if (tn_kernel_row(kernel, arg) == row)
+      dtypes |= op->arg_dtypes[k] ? op->arg_dtypes[k] : UINT64_MAX;
   }
-  return UINT64_MAX;
+  return dtypes;
 }
 
 static uint64_t missing_dtypes(const check_coverage *c, const tn_opdef *op, const tn_kernel *kernel,
                                uint32_t row) {
   const tn_accept *a = kernel->accepts[row];
-  return a->flags & TN_ACCEPT_ABSENT ? 0 : a->dtypes & allowed(op, a->arg) & ~c->dtypes[row];
+  if (a->flags & TN_ACCEPT_ABSENT || a->dtypes & TN_ANY_DTYPE) return 0;
+  return a->dtypes & allowed(op, kernel, a) & ~c->dtypes[row];
 }
 
 /* What the cases of somebody else do not show is no breach. */
@@ -166,8 +170,8 @@ static void expect_refusal(outside *o, const char *what) {
 /* One tensor that belongs to the row, in each way just outside of it. */
 static void try_tensor(outside *o, tn_tensor *t, bool output) {
   const tn_accept *row = o->row;
-  for (uint32_t d = 1; row->dtypes && d < TN_DTYPE_COUNT; d++) {
-    if (row->dtypes & TN_MASK(d)) continue;
+  for (uint32_t d = 1; d < TN_DTYPE_COUNT; d++) {
+    if (tn_accepts_dtype(row, d)) continue;
     t->dtype = d;
     expect_refusal(o, "a dtype that it does not name");
     break;
@@ -197,7 +201,7 @@ static void try_row(outside *o) {
     const bool output = k >= p->n_inputs;
     const uint32_t index = output ? k - p->n_inputs : k;
     const tn_arg *arg = arg_of(p, index, output);
-    if (!arg || strcmp(arg->name, o->row->arg) ||
+    if (!arg || tn_kernel_row(&o->s->kernel->kernel, arg) != o->row ||
         !(output ? o->out_pointers[index] != NULL : o->in_pointers[index] != NULL))
       continue;
     try_tensor(o, output ? &o->out[index] : &o->in[index], output);

@@ -8,8 +8,8 @@
 
 #include "base/text.h"
 #include "exec/exec.h"
-#include "plan/select/match.h"
 #include "plan/plan.h"
+#include "plan/select/match.h"
 
 enum {
   CHECK_TEXT = 512,

@@ -69,8 +69,7 @@ static tn_status read(reader *r, const check_buffer *b, const char *what) {
   check_doing(r->env, "read()%s", what);
   const tn_status s =
       tn_model_load_memory(r->runtime, b->data, b->bytes, NULL, &options, r->diag, &model);
-  if (s > 0 || s < TN_ERR_CANCELLED)
-    check_fail(r->env, "read()%s answers %d, which is no status", what, s);
+  if (!tn_is_status(s)) check_fail(r->env, "read()%s answers %d, which is no status", what, s);
   if (model) look_at_constants(r, model, what);
   tn_model_destroy(model);
   if (atomic_load(&r->allocator.n_live) != before)

@@ -80,7 +80,7 @@ static tn_status write_one(check_env *env, const tn_format *format, int number, 
                         .write = write_bytes};
   check_doing(env, "write()");
   s = format->write(&sink, tn_model_graph(model));
-  if (s > 0 || s < TN_ERR_CANCELLED) check_fail(env, "write() answers %d, which is no status", s);
+  if (!tn_is_status(s)) check_fail(env, "write() answers %d, which is no status", s);
   tn_model_destroy(model);
   return s;
 }

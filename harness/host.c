@@ -35,6 +35,12 @@ static __attribute__((format(printf, 3, 4))) tn_status refuse(check_context *c, 
   return code;
 }
 
+/* Tests are silent. */
+static __attribute__((format(printf, 3, 4))) void host_log(void *ctx, uint32_t level,
+                                                           const char *format, ...) {
+  (void)ctx, (void)level, (void)format;
+}
+
 static void count(check_context *c, int64_t change) {
   pthread_mutex_lock(&c->lock);
   c->n_allocated += change;
@@ -248,6 +254,11 @@ static tn_status host_subgraph_run(void *ctx, int64_t graph, uint32_t n_in,
 
 static void host_value_release(void *ctx, const tn_tensor *value) { (void)ctx, (void)value; }
 
+static tn_status host_fetch(void *ctx, const tn_graph *graph, int32_t value) {
+  (void)ctx, (void)graph, (void)value;
+  return TN_OK;
+}
+
 static const void *host_get_extension(void *ctx, const char *name) {
   (void)ctx, (void)name;
   return NULL;
@@ -257,6 +268,7 @@ const tn_host check_host = {
     .head = TN_HEAD(tn_host),
     .graph = &tn_graph_api_table,
     .fail = host_fail,
+    .log = host_log,
     .alloc = host_alloc,
     .free = host_free,
     .needs_data = host_needs_data,
@@ -270,6 +282,7 @@ const tn_host check_host = {
     .subgraph_run = host_subgraph_run,
     .value_release = host_value_release,
     .output_set = host_output_set,
+    .fetch = host_fetch,
     .get_extension = host_get_extension,
     .list_append_map = host_list_append_map,
 };

@@ -114,9 +114,7 @@ static void make_line(const check_problem *p, const nonsense *kind, tn_arena *ar
   for (int32_t k = 0; k < out->n_attrs; k++) spoil_attr(&out->attrs[k].value, kind->attr, arena);
 }
 
-static bool is_status(tn_status s) {
-  return (s <= 0 && s >= TN_ERR_CANCELLED) || s == TN_NEEDS_DATA;
-}
+static bool is_status(tn_status s) { return tn_is_status(s) || s == TN_NEEDS_DATA; }
 
 static void try_kind(check_problem *p, const nonsense *kind) {
   tn_arena arena;

@@ -72,8 +72,10 @@ static void tell_accept(check_env *env, const tn_accept *row) {
   tn_arena_init(&arena, tn_default_allocator());
   const word list[] = {{(row->flags & TN_ACCEPT_CONST) != 0, "constant"},
                        {(row->flags & TN_ACCEPT_ABSENT) != 0, "absent"},
-                       {(row->flags & TN_ACCEPT_PRESENT) != 0, "present"}};
-  TELL(env, "accept", row->arg, row->dtypes ? tn_dtypes_text(row->dtypes, &arena) : "any",
+                       {(row->flags & TN_ACCEPT_PRESENT) != 0, "present"},
+                       {(row->flags & TN_ACCEPT_PACKED) != 0, "packed"}};
+  TELL(env, "accept", row->arg,
+       row->dtypes & TN_ANY_DTYPE ? "any" : tn_dtypes_text(row->dtypes, &arena),
        row->layout == TN_ANY_LAYOUT ? "any" : tn_layout_text(row->layout),
        number(row->rank_min, lowest), number(row->rank_max ? row->rank_max : TN_MAX_RANK, highest),
        WORDS_OF(list, flags));

@@ -7,11 +7,16 @@
 
 /* What a machine with these instruction sets has besides. */
 static uint64_t implied(uint64_t isa) {
-  if (isa & (TN_ISA_AVX512_VNNI | TN_ISA_AVX512_BF16)) isa |= TN_ISA_AVX512;
+  if (isa & (TN_ISA_AVX512_VNNI | TN_ISA_AVX512_BF16 | TN_ISA_AVX512_FP16 | TN_ISA_AMX_INT8 |
+             TN_ISA_AMX_BF16))
+    isa |= TN_ISA_AVX512;
   if (isa & (TN_ISA_AVX512 | TN_ISA_AVX_VNNI)) isa |= TN_ISA_AVX2;
   if (isa & TN_ISA_AVX2) isa |= TN_ISA_AVX;
   if (isa & TN_ISA_AVX) isa |= TN_ISA_SSE41;
-  if (isa & (TN_ISA_NEON_DOT | TN_ISA_NEON_F16 | TN_ISA_NEON_I8MM)) isa |= TN_ISA_NEON;
+  if (isa & TN_ISA_SVE2) isa |= TN_ISA_SVE;
+  if (isa & (TN_ISA_NEON_DOT | TN_ISA_NEON_F16 | TN_ISA_NEON_I8MM | TN_ISA_NEON_BF16 | TN_ISA_SVE))
+    isa |= TN_ISA_NEON;
+  if (isa & TN_ISA_RVV_F16) isa |= TN_ISA_RVV;
   return isa;
 }
 

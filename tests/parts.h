@@ -3,7 +3,7 @@
 #ifndef TENON_TESTS_PARTS_H
 #define TENON_TESTS_PARTS_H
 
-#include "tenon/plugin.h"
+#include "tenon/graph.h"
 
 /* Elements of a tensor whose shape is known. */
 static inline int64_t part_elements(const tn_tensor *t) {

@@ -2,6 +2,8 @@
  * what goes where. The planner joins such copies with those around them. */
 #include <string.h>
 
+#include <tenon/graph.h>
+
 #include "my_custom_op.gen.h"
 
 tn_status channel_shuffle_infer(const tn_call *call) {

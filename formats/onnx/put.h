@@ -7,7 +7,7 @@
 #define TN_FORMATS_ONNX_PUT_H
 
 #include "base/base.h"
-#include "tenon/plugin.h"
+#include "tenon/graph.h"
 
 typedef struct onnx_chunk { /* a part of the file: `data`, or a range of onnx_put.small */
   const void *data;

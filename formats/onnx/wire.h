@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/base.h"
-#include "tenon/plugin.h"
+#include "tenon/graph.h"
 
 typedef struct onnx_span {
   const uint8_t *p, *end;

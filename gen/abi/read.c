@@ -270,7 +270,8 @@ static void read_macro(abi_header *h, char *line) {
   for (int64_t k = 0; k < h->decls.n; k++)
     if (!strcmp(h->decls.data[k].name, name)) return; /* other branch of an #if */
   if (!*body && !function) return;                    /* the guard */
-  const bool table = *body == '{' || *body == '_' || strstr(body, "static ") || strstr(body, "->");
+  const bool table = *body == '{' || *body == '_' || strstr(body, "static ") ||
+                     strstr(body, "->") || strstr(body, "TN_TABLE(") || strstr(body, "(void)");
   if (table || !strcmp(body, "TN_EXPORT") || (function && strstr(body, "sizeof"))) {
     declare(h, ABI_MACRO, name, list);
     return;

@@ -13,7 +13,7 @@
 #ifndef TENON_TENON_H
 #define TENON_TENON_H
 
-#include "tenon/plugin.h"
+#include "tenon/graph.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -7,8 +7,6 @@
 
 #include <float.h>
 
-#include "tenon/kit/fetch.h"
-
 /* Added to any score it is itself, so that several such masks are what they were. */
 static bool is_endless(double x) { return x <= -1e30; }
 
@@ -173,7 +171,7 @@ bool scores_match(const tn_pattern *p, int32_t value, scores *out) {
 
 tn_status scores_find_band(const tn_call *call, const tn_pattern *p, scores *s) {
   if (s->n_masks != 1 || s->masks[0].kind == MASK_FLOOR) return TN_OK;
-  const tn_status status = tn_fetch_elements(call, p->graph, s->masks[0].value);
+  const tn_status status = call->host->fetch(call->ctx, p->graph, s->masks[0].value);
   if (status) return status;
   s->band = band_of(p, &s->masks[0], s->size);
   if (s->band >= 0) s->n_masks = 0;

@@ -4,7 +4,6 @@
 #include "blocks.h"
 #include "matmul.gen.h"
 #include "quant.gen.h"
-#include "tenon/kit/fetch.h"
 #include "tenon/kit/infer.h"
 #include "tenon/kit/region_dims.h"
 
@@ -226,7 +225,7 @@ static tn_status become(const tn_call *call, tn_graph *graph, int32_t node, cons
   if (!block) return TN_OK;
   tn_status status = TN_OK;
   for (int k = 0; k < 3 && !status; k++)
-    if (s->values[k] >= 0) status = tn_fetch_elements(call, graph, s->values[k]);
+    if (s->values[k] >= 0) status = call->host->fetch(call->ctx, graph, s->values[k]);
   if (!status) status = make_consts(call, graph, s, block, consts);
   if (status) return status;
   const tn_attr attrs[] = {tn_attr_int("K", s->k), tn_attr_int("N", s->n),

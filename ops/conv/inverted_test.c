@@ -148,9 +148,9 @@ static tn_status slow_run(const tn_call *c, uint32_t stage, int64_t begin, int64
     ((float *)c->outputs[0]->data)[o] = slow_sum(c, o / N, o / N / per, o % N / SIDE, o % SIDE);
   return TN_OK;
 }
-TN_ACCEPT(plain_x, "X", TN_MASK(TN_F32), TN_PLAIN, 0);
-TN_ACCEPT(plain_w, "W", TN_MASK(TN_F32), TN_PLAIN, 0);
-TN_KERNEL(slow_conv, "Conv", 0, slow_plan, slow_run, TN_LIST(&plain_x, &plain_w));
+TN_ACCEPT(plain, .arg = "*", .dtypes = TN_MASK(TN_F32));
+TN_LIST(const tn_accept *, slow_rows, &plain);
+TN_KERNEL(slow_conv, .op = "Conv", .plan = slow_plan, .run = slow_run, TN_SET(accepts, slow_rows));
 static const tn_kernel *const slow_kernels[] = {&slow_conv};
 static const tn_plugin slow = {.head = TN_HEAD(tn_plugin),
                                .name = "slow",

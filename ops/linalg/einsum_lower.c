@@ -142,8 +142,7 @@ static int32_t lay_out(const lowering *l, const factor *f, const order *o, const
   if (value < 0 || is_as_wanted(l, f, o, type)) return value;
   tn_moves moves = copy_of(l, f, o);
   const tn_status s = tn_moves_emit(&moves, type, &f->value, 1, -1, &value);
-  if (s) return s == TN_ERR_INVALID ? TN_ERR_INTERNAL : s; /* -1 reads as an input left out */
-  return value;
+  return s ? s : value;
 }
 
 static int32_t emit(const lowering *l, const char *op, int32_t a, int32_t b, const tn_attr *attr) {

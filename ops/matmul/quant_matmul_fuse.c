@@ -4,7 +4,6 @@
  * Weights are constant. */
 #include "matmul.gen.h"
 #include "quant_matmul.h"
-#include "tenon/kit/fetch.h"
 #include "tenon/kit/lower.h"
 #include "tenon/kit/qdq.h"
 
@@ -137,8 +136,8 @@ static bool is_bias(const tn_pattern *p, int32_t value, int64_t n, numbers *out)
 /* A constant of the numbers; its id, or a status. */
 static int32_t add_bias(const tn_call *call, tn_graph *graph, const numbers *from) {
   const int64_t n = tn_elements(from->x);
-  tn_status status = tn_fetch_elements(call, graph, from->values[0]);
-  if (!status && from->scale) status = tn_fetch_elements(call, graph, from->values[1]);
+  tn_status status = call->host->fetch(call->ctx, graph, from->values[0]);
+  if (!status && from->scale) status = call->host->fetch(call->ctx, graph, from->values[1]);
   if (status) return status;
   double *values = call->host->alloc(call->ctx, (uint64_t)n * sizeof *values + 1);
   if (!values) return TN_ERR_MEMORY;

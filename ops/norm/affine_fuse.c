@@ -9,7 +9,6 @@
 #include <math.h>
 
 #include "norm.gen.h"
-#include "tenon/kit/fetch.h"
 #include "tenon/kit/lower.h"
 #include "tenon/kit/pattern.h"
 #include "tenon/kit/text.h"
@@ -144,7 +143,7 @@ static int64_t out_of(const linear *l, int64_t i, int64_t j) {
 static tn_status fetch_inputs(const tn_call *call, const tn_graph *graph, const tn_node *n) {
   tn_status s = TN_OK;
   for (uint32_t k = 0; n && k < n->n_inputs && !s; k++)
-    if (n->inputs[k] >= 0) s = tn_fetch_elements(call, graph, n->inputs[k]);
+    if (n->inputs[k] >= 0) s = call->host->fetch(call->ctx, graph, n->inputs[k]);
   return s;
 }
 

@@ -259,7 +259,7 @@ static tn_status add_of(const tn_call *call, tn_graph *graph, int32_t node, int3
 /* Another node like this QuantizeLinear, of x. Answers its value, whose type is known at once. */
 static int32_t quantize_too(const tn_pattern *p, int32_t node, int32_t x, uint32_t dtype) {
   const int32_t out = p->api->value(p->graph, NULL);
-  if (out < 0) return out == -1 ? TN_ERR_INTERNAL : out; /* -1 reads as an input left out */
+  if (out < 0) return out;
   tn_tensor type = *p->api->value_type(p->graph, x);
   type.dtype = dtype;
   type.data = NULL;

@@ -24,16 +24,16 @@ static inline tn_status tn_struct_in(void *ours, uint32_t size, const void *thei
   return ok ? TN_OK : TN_ERR_INVALID;
 }
 
-/* Among tn_accept.flags, of kernels that ship with Tenon: where plan() asks for a state, prepare()
- * puts all of this input into it, and no other callback of the kernel reads its elements, so they
- * need not stay in memory. The ABI has no such flag yet: plug-ins cannot say it. */
-#define TN_ACCEPT_PACKED (UINT64_C(1) << 63)
-
-/* True if ABI 1.`minor` has the dtype. "Any" type means those to whoever was compiled for it. A
- * version that brings a dtype says here how many the ones before it have. */
+/* True if ABI 1.`minor` has the dtype. TN_ANY_DTYPE means those to whoever
+ * was compiled for it. A version that brings a dtype says here how many the ones before it have. */
 static inline int tn_abi_has_dtype(uint16_t minor, uint32_t dtype) {
   (void)minor;
   return dtype < (uint32_t)TN_DTYPE_COUNT;
+}
+
+/* Does the row take this type? tn_abi_has_dtype has to hold, too, where it says any. */
+static inline int tn_accepts_dtype(const tn_accept *row, uint32_t dtype) {
+  return (row->dtypes & (TN_ANY_DTYPE | TN_MASK(dtype))) != 0;
 }
 
 /* What `theirs` has of a tensor, as one of ours; all zero but for its head if theirs has none. */

@@ -159,7 +159,7 @@ tn_status tn_answer_status(tn_status answer, char *text, size_t size) {
     if (size) *text = 0;
     return answer;
   }
-  if (answer < 0 && answer >= TN_ERR_CANCELLED) {
+  if (tn_is_status(answer)) {
     snprintf(text, size, "%s", tn_status_text(answer));
     return answer;
   }

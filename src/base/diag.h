@@ -17,7 +17,15 @@ tn_status tn_fail(tn_diag *diag, tn_status code, const char *format, ...)
 /* What a callback of a plug-in answered, as one of the statuses there are: TN_ERR_INTERNAL if it is
  * none. text (TN_ANSWER_TEXT bytes) says what went wrong; empty if nothing did. */
 tn_status tn_answer_status(tn_status answer, char *text, size_t size);
+/* Is it TN_OK or an error of the closed list? */
+static inline int tn_is_status(tn_status s) {
+  return s == TN_OK || (s <= TN_ERR_INVALID && s >= TN_ERR_CANCELLED);
+}
 enum { TN_ANSWER_TEXT = 96 };
+/* TN_DIAG_... of a level of host->log(). */
+static inline int32_t tn_log_severity(uint32_t level) {
+  return level == TN_LOG_WARNING ? TN_DIAG_WARNING : TN_DIAG_NOTE;
+}
 /* Appends all messages of from to diag, each with "prefix: " before it (prefix NULL: none). */
 void tn_diag_append(tn_diag *diag, const tn_diag *from, const char *prefix);
 

@@ -143,7 +143,7 @@ static bool is_alone(const tn_step *step) {
 /* Kernels that ship with Tenon are trusted to write to data only. */
 static tn_status build_watch(tn_setup *s, const tn_step *step, tn_task *task) {
   const tn_part_owner *owner = step->def ? step->def->owner : NULL;
-  if (!owner || owner->stays || !step->n_outputs) return TN_OK;
+  if (!owner || owner->is_builtin || !step->n_outputs) return TN_OK;
   task->seen = make(s, step->n_outputs, sizeof *task->seen);
   return task->seen ? TN_OK : TN_ERR_MEMORY;
 }

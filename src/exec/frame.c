@@ -37,9 +37,9 @@ void tn_frame_destroy(tn_frame *f) {
   for (int32_t k = 0; k < f->n_outputs; k++) tn_cell_clear(&f->outputs[k].copy);
   tn_free(f->a, f->outputs, (uint64_t)f->n_outputs * sizeof *f->outputs);
   for (int64_t k = 0; k < f->cells.n; k++) tn_cell_free(f->cells.data[k]);
-  for (int64_t k = 0; k < f->held.n; k++) tn_cell_free(f->held.data[k]);
+  for (int64_t k = 0; k < f->value_pool.n; k++) tn_cell_free(f->value_pool.data[k]);
   tn_vec_free(f->a, &f->cells);
-  tn_vec_free(f->a, &f->held);
+  tn_vec_free(f->a, &f->value_pool);
   tn_vec_free(f->a, &f->pool_free);
   while (f->n_spare) tn_free_sized(f->a, f->spare[--f->n_spare]);
   pthread_mutex_destroy(&f->lock);

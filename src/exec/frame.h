@@ -5,7 +5,7 @@
  *   run.c        the loop over tasks, stages and ranges; errors; events          (each run)
  *   services.c   tn_exec_host: what a running kernel may ask for
  *   subgraph.c   frames of subgraphs
- *   held.c       the pool of their results
+ *   value_pool.c the pool of their results
  *   frame.c      the above put together, behind exec.h */
 #ifndef TN_EXEC_FRAME_H
 #define TN_EXEC_FRAME_H
@@ -86,10 +86,10 @@ struct tn_frame {
   tn_block *arena;     /* own, or inner of the frame around this one */
   tn_block own, inner; /* inner: for subgraphs and the continuation, which never run at once */
   tn_output *outputs;
-  int32_t n_outputs;         /* that outputs[] has room for */
-  TN_VEC(tn_cell *) cells;   /* of dynamic slots; kept from plan to plan */
-  TN_VEC(tn_cell *) held;    /* results of subgraphs */
-  TN_VEC(int32_t) pool_free; /* indices of held cells that are free: a heap, the lowest first */
+  int32_t n_outputs;            /* that outputs[] has room for */
+  TN_VEC(tn_cell *) cells;      /* of dynamic slots; kept from plan to plan */
+  TN_VEC(tn_cell *) value_pool; /* results of subgraphs */
+  TN_VEC(int32_t) pool_free;    /* indices of free cells of the pool: a heap, lowest first */
   /* this run */
   bool ran; /* outputs are valid */
   tn_profile *profile;
@@ -144,7 +144,7 @@ tn_status tn_subgraph_infer(tn_task *t, int64_t graph, uint32_t n_in, const tn_t
 tn_status tn_subgraph_run(tn_task *t, int64_t graph, uint32_t n_in, const tn_tensor *const *in,
                           uint32_t n_out, const tn_tensor **out);
 
-/* held.c */
+/* value_pool.c */
 tn_cell *tn_value_pool_take(tn_frame *f); /* NULL: no memory */
 void tn_value_pool_release(tn_frame *f, const tn_tensor *value);
 void tn_value_pool_release_all(tn_frame *f);

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "exec/exec.h"
-#include "tenon/kit/fetch.h"
 
 static __attribute__((format(printf, 3, 4))) tn_status host_fail(void *ctx, tn_status code,
                                                                  const char *format, ...) {
@@ -17,7 +16,7 @@ static __attribute__((format(printf, 3, 4))) tn_status host_fail(void *ctx, tn_s
   va_start(args, format);
   vsnprintf(text, sizeof text, format, args);
   va_end(args);
-  tn_registry_report(((tn_runtime *)ctx)->registry, text);
+  tn_registry_report(((tn_runtime *)ctx)->registry, TN_DIAG_ERROR, text);
   return code;
 }
 
@@ -29,17 +28,20 @@ static void host_free(void *ctx, void *memory) {
   tn_free_sized(&((tn_runtime *)ctx)->allocator, memory);
 }
 
-/* There is no node whose values could be meant. */
-static tn_status fetch(void *ctx, const tn_graph *graph, int32_t value) {
-  (void)graph, (void)value;
-  return host_fail(ctx, TN_ERR_STATE, "fetches elements outside of any node");
+static __attribute__((format(printf, 3, 4))) void host_log(void *ctx, uint32_t level,
+                                                           const char *format, ...) {
+  char text[1001];
+  va_list args;
+  if (!format) return;
+  va_start(args, format);
+  vsnprintf(text, sizeof text, format, args);
+  va_end(args);
+  tn_registry_report(((tn_runtime *)ctx)->registry, tn_log_severity(level), text);
 }
 
 static const void *host_get_extension(void *ctx, const char *name) {
-  static const tn_fetch_extension extension = {TN_HEAD(tn_fetch_extension), fetch};
-  if (strcmp(name, TN_FETCH_EXTENSION)) return NULL;
-  tn_registry_asks(((tn_runtime *)ctx)->registry);
-  return &extension;
+  (void)ctx, (void)name;
+  return NULL;
 }
 
 /* Plug-ins may keep it, and read graphs through it in whatever callback. */
@@ -47,6 +49,7 @@ const tn_host tn_runtime_host = {
     .head = TN_HEAD(tn_host),
     .graph = &tn_graph_show_table,
     .fail = host_fail,
+    .log = host_log,
     .alloc = host_alloc,
     .free = host_free,
     .get_extension = host_get_extension,

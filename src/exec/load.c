@@ -18,7 +18,7 @@ typedef struct tn_loader {
   tn_model *model;
   const char *dir; /* where siblings are; NULL: nowhere */
   tn_graph *graph;
-  bool is_ours; /* the reader */
+  bool is_lazy; /* the reader reads no elements that it has handed over */
   tn_arena arena;
   TN_VEC(tn_sibling) siblings; /* mapped once each; the mappings belong to the model */
 } tn_loader;
@@ -39,6 +39,18 @@ static __attribute__((format(printf, 3, 4))) tn_status io_fail(void *ctx, tn_sta
   return tn_fail(io->diag, code, "%s: %s", io->path, text);
 }
 
+static __attribute__((format(printf, 3, 4))) void io_log(void *ctx, uint32_t level,
+                                                         const char *format, ...) {
+  const tn_io *io = ctx;
+  char text[1024];
+  va_list args;
+  if (!format) return;
+  va_start(args, format);
+  vsnprintf(text, sizeof text, format, args);
+  va_end(args);
+  tn_diag_add(io->diag, tn_log_severity(level), "%s: %s", io->path, text);
+}
+
 static void *io_alloc(void *ctx, uint64_t bytes) {
   return tn_alloc_sized(((tn_io *)ctx)->a, bytes);
 }
@@ -49,6 +61,7 @@ const tn_host tn_io_host = {
     .head = TN_HEAD(tn_host),
     .graph = &tn_graph_api_table,
     .fail = io_fail,
+    .log = io_log,
     .alloc = io_alloc,
     .free = io_free,
 };
@@ -93,11 +106,11 @@ static tn_status map_sibling(tn_loader *l, const char *path, tn_sibling *out) {
   return map_file(l->model, full, true, l->io.diag, &out->file);
 }
 
-/* Constants may be fetched from there when they are needed. A plug-in might read them back at any
- * time: what it reads stays in memory. */
+/* Constants may be fetched from there when they are needed, unless the reader might look at them
+ * again: what that reads stays in memory. */
 static tn_status note_mapped(tn_loader *l, const tn_mapping *file, bool is_mapped) {
-  const tn_mapped_range lasting = {file->data, file->size, is_mapped};
-  return l->is_ours ? tn_vec_push(l->io.a, &l->graph->mapped_ranges, lasting) : TN_OK;
+  const tn_mapped_range range = {file->data, file->size, is_mapped};
+  return l->is_lazy ? tn_vec_push(l->io.a, &l->graph->mapped_ranges, range) : TN_OK;
 }
 
 static tn_status open_sibling(void *ctx, const char *path, const uint8_t **out_data,
@@ -188,7 +201,7 @@ static tn_status read_graph(tn_loader *l, const tn_format *format, const tn_mapp
   if (!graph) return TN_ERR_MEMORY;
   const tn_part_owner *owner = tn_registry_format_owner(l->model->planner.registry, format);
   l->graph = graph;
-  l->is_ours = !owner || owner->stays;
+  l->is_lazy = tn_is_lazy(owner);
   tn_status status = note_mapped(l, file, l->model->files.n > 0);
   if (!status) status = format->read(&source, graph);
   for (int64_t k = 0; k < graph->mapped_ranges.n; k++) /* what was read to find the constants */

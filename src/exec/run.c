@@ -14,7 +14,7 @@
 
 /* Plug-ins may answer anything; callers see the closed list of tenon/plugin.h. */
 static tn_status sane(tn_status status) {
-  return status < 0 && status >= TN_ERR_CANCELLED ? status : TN_ERR_INTERNAL;
+  return status && tn_is_status(status) ? status : TN_ERR_INTERNAL;
 }
 
 void tn_frame_fail(tn_frame *f, tn_task *t, tn_status status) {

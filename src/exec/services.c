@@ -24,6 +24,19 @@ static __attribute__((format(printf, 3, 4))) tn_status host_fail(void *ctx, tn_s
   return code;
 }
 
+static __attribute__((format(printf, 3, 4))) void host_log(void *ctx, uint32_t level,
+                                                           const char *format, ...) {
+  const tn_task *t = ctx;
+  char text[1001];
+  va_list args;
+  if (!format) return;
+  va_start(args, format);
+  vsnprintf(text, sizeof text, format, args);
+  va_end(args);
+  tn_diag_add(t->frame->diag, tn_log_severity(level), "node '%s' (%s), kernel '%s': %s",
+              t->step->node, t->step->op, t->step->def->kernel.name, text);
+}
+
 /* The smallest spare block with room, taken out; NULL: there is none. */
 static void *take_spare(tn_frame *f, uint64_t bytes) {
   int32_t best = -1;
@@ -61,6 +74,12 @@ static void host_free(void *ctx, void *memory) {
   }
   pthread_mutex_unlock(&f->lock);
   if (!kept) tn_free_sized(f->a, memory);
+}
+
+/* All that there is is in memory. */
+static tn_status host_fetch(void *ctx, const tn_graph *graph, int32_t value) {
+  (void)ctx, (void)graph, (void)value;
+  return TN_OK;
 }
 
 static tn_status host_needs_data(void *ctx, uint32_t input) {
@@ -323,9 +342,11 @@ const tn_host tn_exec_host = {
     .head = TN_HEAD(tn_host),
     .graph = &tn_graph_api_table,
     .fail = host_fail,
+    .log = host_log,
     .alloc = host_alloc,
     .free = host_free,
     .needs_data = host_needs_data,
+    .fetch = host_fetch,
     .output_resize = host_output_resize,
     .string_set = host_string_set,
     .list_size = host_list_size,

@@ -32,21 +32,22 @@ static int32_t heap_pop(tn_frame *f) {
 tn_cell *tn_value_pool_take(tn_frame *f) {
   tn_cell *cell = NULL;
   if (f->pool_free.n) {
-    cell = f->held.data[heap_pop(f)];
+    cell = f->value_pool.data[heap_pop(f)];
   } else {
     /* room in the heap for all cells, so that releasing never fails */
-    if (tn_vec_room(f->a, &f->pool_free, f->held.n + 1) || tn_vec_room(f->a, &f->held, 1))
+    if (tn_vec_room(f->a, &f->pool_free, f->value_pool.n + 1) ||
+        tn_vec_room(f->a, &f->value_pool, 1))
       return NULL;
     if (!(cell = tn_cell_new(f->a))) return NULL;
-    f->held.data[f->held.n++] = cell;
-    cell->number = (uint64_t)f->held.n;
+    f->value_pool.data[f->value_pool.n++] = cell;
+    cell->number = (uint64_t)f->value_pool.n;
   }
   cell->taken = true;
   return cell;
 }
 
 static void release_at(tn_frame *f, int64_t k) {
-  tn_cell *cell = f->held.data[k];
+  tn_cell *cell = f->value_pool.data[k];
   if (!cell->taken) return;
   cell->taken = false;
   heap_push(f, (int32_t)k);
@@ -57,15 +58,15 @@ static void release_at(tn_frame *f, int64_t k) {
 void tn_value_pool_release(tn_frame *f, const tn_tensor *value) {
   if (!value) return;
   uint64_t number = value->kind == TN_KIND_TENSOR ? value->object : 0;
-  int64_t end = number && number <= (uint64_t)f->held.n ? (int64_t)number : f->held.n;
+  int64_t end = number && number <= (uint64_t)f->value_pool.n ? (int64_t)number : f->value_pool.n;
   for (int64_t k = end; k-- > 0;)
-    if (&f->held.data[k]->value == value) {
+    if (&f->value_pool.data[k]->value == value) {
       release_at(f, k);
       return;
     }
 }
 
 void tn_value_pool_release_all(tn_frame *f) {
-  if (f->pool_free.n == f->held.n) return;
-  for (int64_t k = 0; k < f->held.n; k++) release_at(f, k);
+  if (f->pool_free.n == f->value_pool.n) return;
+  for (int64_t k = 0; k < f->value_pool.n; k++) release_at(f, k);
 }

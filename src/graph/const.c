@@ -1,4 +1,4 @@
-/* Constants: reference-counted bytes shared by graphs, plans and prepared states. A constant
+/* Constants: reference-counted bytes shared by graphs, plans and packed weights. A constant
  * borrows memory that outlives it (a mapped file), owns a copy, or makes one when it is needed
  * (fetch.c); strings keep their bytes in an arena of their own. */
 #include <string.h>

@@ -1,4 +1,4 @@
-/* Fetching constants: those that stand in a file are in memory while somebody reads them. A late
+/* Fetching constants: those that stand in a file are in memory while somebody reads them. A lazy
  * constant, which does not lie there as its type has to be aligned, is copied then; one that is
  * used where it lies is there by itself, and its pages are forgotten when the last reader is
  * done. */

@@ -30,7 +30,7 @@ typedef struct tn_const {
   const void *source;    /* where the bytes stand in a file or the user's memory; NULL: nowhere */
   bool is_mapped;        /* source is a mapped file, whose pages can be forgotten */
   bool is_lazy;          /* data is address space, to be filled from source */
-  struct tn_const *half; /* late: the same in 16-bit floats of this type, which it is made from */
+  struct tn_const *half; /* lazy: the same in 16-bit floats of this type, which it is made from */
   uint32_t half_dtype;
   bool is_shown;        /* fetched for somebody who does not say when he is done */
   int64_t n_readers;    /* who have fetched it; under lock */
@@ -84,7 +84,7 @@ typedef struct tn_gnode {
   uint32_t n_regions;
   int32_t region_fill;
   int32_t
-      origin; /* node of the loaded model this one descends from: keys of prepared states; or -1 */
+      origin; /* node of the loaded model this one descends from: keys of packed weights; or -1 */
   const struct tn_choice *choice; /* 07 select's decision (plan/plan.h) */
   uint32_t mark;                  /* scratch for passes; no meaning between them */
   uint32_t depth;                 /* of functions that were expanded around it */
@@ -215,7 +215,7 @@ tn_const *tn_const_of_file(const tn_allocator *a, const void *data, uint64_t byt
 /* A copy, aligned, of memory that outlives it, to be made when it is fetched. NULL: it cannot be,
  * because memory has to come from the user's allocator, or there is no address space. */
 tn_const *tn_const_lazy(const tn_allocator *a, const void *data, uint64_t bytes, bool is_mapped);
-/* n elements of a constant of f16 or bf16 as f32: a late one where there can be one, else made at
+/* n elements of a constant of f16 or bf16 as f32: a lazy one where there can be one, else made at
  * once. Keeps a reference to `half`. NULL: no memory. */
 tn_const *tn_const_promoted(const tn_allocator *a, tn_const *half, uint32_t dtype, int64_t n);
 /* Its elements are in memory until tn_const_drop() is called as often as this. Whoever reads

@@ -3,20 +3,21 @@
 #define TN_GRAPH_OPDEF_H
 
 #include "graph/schema.h"
+#include "tenon/graph.h"
 
 typedef struct tn_part_owner { /* a loaded plug-in, as its parts see it */
   const char *name;
-  void *self;    /* what init() answered */
-  int32_t index; /* in the list of plug-ins, when it was loaded */
-  bool stays;    /* is never unloaded */
-  bool asks;     /* for the elements that it reads while planning; see base/fetch.h */
+  void *self;      /* what init() answered */
+  int32_t index;   /* in the list of plug-ins, when it was loaded */
+  bool is_builtin; /* part of the library: never unloaded */
+  bool is_lazy;    /* TN_PLUGIN_LAZY_CONSTANTS */
+  /* What tells the code of its kernels from that of all others: the SHA-256 of its file; "" for
+   * what is part of the library itself. NULL: nothing does. */
+  const char *build;
 } tn_part_owner;
 
-/* Does what it owns ship with Tenon, and not come from a plug-in? */
-static inline bool tn_is_own(const tn_part_owner *owner) { return !owner || owner->stays; }
-
 /* Need its callbacks not find the elements of all constants in memory? */
-static inline bool tn_asks(const tn_part_owner *owner) { return tn_is_own(owner) || owner->asks; }
+static inline bool tn_is_lazy(const tn_part_owner *owner) { return !owner || owner->is_lazy; }
 
 typedef struct tn_opdef {
   tn_op op; /* the host's copy, zero where the plug-in's was shorter */

@@ -39,7 +39,7 @@ typedef struct tn_planner {
   tn_status (*measure)(const struct tn_planner *p, const tn_gnode *node, const tn_kerneldef *def,
                        const tn_kernel_plan *plan, const tn_tensor *const *in,
                        tn_tensor *const *out, uint64_t *out_ns);
-  struct tn_packed_cache *states; /* prepared states of the model, shared by its plans */
+  struct tn_packed_cache *states; /* packed weights of the model, shared by its plans */
   /* Recursive, the runtime's: held while a kernel runs that has TN_KERNEL_SERIAL. */
   pthread_mutex_t *serial;
 } tn_planner;
@@ -98,7 +98,7 @@ void tn_call_close(tn_call_frame *f);
 /* Elements of all inputs that are constants are in memory from now on until it is closed. Without
  * it, those of large weights may not be: callbacks of plug-ins, and whatever computes, need it. */
 tn_status tn_call_fetch(tn_call_frame *f);
-/* The same unless the part asks for what it reads. */
+/* The same unless the part fetches what it reads. */
 tn_status tn_call_fetch_for(tn_call_frame *f, const tn_part_owner *owner);
 extern const tn_host tn_plan_host;      /* the services while planning; ctx is a tn_call_frame */
 extern const tn_host tn_plan_show_host; /* the same for edits of plug-ins: graphs show elements */
@@ -223,8 +223,8 @@ struct tn_plan {
   tn_callable *continuation;
   int32_t *continuation_inputs, *continuation_outputs;
   int32_t n_continuation_inputs;
-  tn_const **held; /* constants that steps read as they are, fetched for the life of the plan */
-  int64_t n_pooled;
+  tn_const **pinned; /* constants that steps read as they are, fetched for the life of the plan */
+  int64_t n_pinned;
   /* The key: what this plan was made for. */
   tn_tensor *key; /* n_inputs types; data: copies of the bytes that matter, or NULL */
 };
@@ -258,7 +258,7 @@ void tn_callable_destroy(tn_callable *c);
 tn_status tn_callable_plan(tn_callable *c, const tn_tensor *const *inputs, tn_stage stop_after,
                            tn_diag *diag, tn_plan **out_plan);
 
-/* ---- prepared states ------------------------------------------------------------------------- */
+/* ---- packed weights -------------------------------------------------------------------------- */
 
 typedef struct tn_packed_cache tn_packed_cache;
 tn_status tn_packed_cache_create(const tn_allocator *a, tn_packed_cache **out_cache);

@@ -63,7 +63,7 @@ static bool holds(const tn_holder *h, const tn_part_owner *owner) {
 }
 
 tn_status tn_holder_use(tn_holder *h, const tn_part_owner *owner) {
-  if (!h || !owner || owner->stays) return TN_OK;
+  if (!h || !owner || owner->is_builtin) return TN_OK;
   tn_plug *plug = tn_plug_of(owner);
   tn_status status = TN_OK;
   pthread_mutex_lock(&h->registry->uses);

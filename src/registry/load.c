@@ -141,7 +141,7 @@ static tn_status hash_library(tn_plug *plug, const library *l) {
   char sha256[TN_SHA256_TEXT];
   tn_sha256_text(l->bytes, (uint64_t)l->seen.st_size, sha256);
   const char *text = tn_arena_str(&plug->arena, sha256);
-  if (text) plug->info.sha256 = text;
+  if (text) plug->info.sha256 = plug->owner.build = text;
   return text ? TN_OK : TN_ERR_MEMORY;
 }
 

@@ -54,7 +54,8 @@ tn_plug *tn_plug_new(tn_registry *r, const char *path, uint32_t origin) {
   if (!plug) return NULL;
   plug->a = r->a;
   tn_arena_init(&plug->arena, r->a);
-  plug->owner.stays = origin == TN_ORIGIN_BUILT_IN;
+  plug->owner.is_builtin = origin == TN_ORIGIN_BUILT_IN;
+  plug->owner.build = plug->owner.is_builtin ? "" : NULL;
   plug->info.head = (tn_head)TN_HEAD(tn_plugin_info);
   plug->info.sha256 = "";
   plug->info.name = plug->info.version = plug->info.license = plug->info.build_id = "";
@@ -172,16 +173,10 @@ static void set_reporting(tn_registry *r, tn_plug *plug, tn_diag *diag) {
   pthread_mutex_unlock(&r->report_lock);
 }
 
-void tn_registry_report(tn_registry *r, const char *text) {
+void tn_registry_report(tn_registry *r, int32_t severity, const char *text) {
   pthread_mutex_lock(&r->report_lock);
-  tn_diag_add(r->reporting, TN_DIAG_ERROR, "plug-in '%s', init: %s",
+  tn_diag_add(r->reporting, severity, "plug-in '%s', init: %s",
               r->starting ? r->starting->info.name : "", text);
-  pthread_mutex_unlock(&r->report_lock);
-}
-
-void tn_registry_asks(tn_registry *r) {
-  pthread_mutex_lock(&r->report_lock);
-  if (r->starting) r->starting->owner.asks = true;
   pthread_mutex_unlock(&r->report_lock);
 }
 
@@ -289,7 +284,7 @@ static tn_status try_take(tn_registry *r, tn_plug *plug, tn_plugin_query_fn quer
     tn_tables_free(tables);
     return status;
   }
-  if (!plug->owner.stays) tn_plug_note_overrides(plug, tn_registry_tables(r));
+  if (!plug->owner.is_builtin) tn_plug_note_overrides(plug, tn_registry_tables(r));
   tn_plug_note_warnings(plug, diag);
   tn_plug_hold_needs(r, plug);
   publish(r, plug, tables, former);

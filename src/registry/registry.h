@@ -49,11 +49,9 @@ void tn_registry_set_ctx(tn_registry *r, void *ctx);
  * programs); a list there counts besides the given one. vet "": nothing is vetted. An error if a
  * list cannot be read: nobody knows what it allows. */
 tn_status tn_registry_set_rules(tn_registry *r, const char *allow, const char *vet, tn_diag *diag);
-/* What host->fail does for that ctx: the text joins the messages of the plug-in whose init is
- * running; if none is, it is dropped. Any thread. */
-void tn_registry_report(tn_registry *r, const char *text);
-/* The plug-in whose init is running asks for the elements that it reads; see base/fetch.h. */
-void tn_registry_asks(tn_registry *r);
+/* What host->fail and host->log do for that ctx: the text joins the messages of the plug-in whose
+ * init is running; if none is, it is dropped. severity: TN_DIAG_... Any thread. */
+void tn_registry_report(tn_registry *r, int32_t severity, const char *text);
 
 /* Vets the descriptor, copies what it has into the host's structs, calls init, merges its parts.
  * All or nothing. A refused plug-in is listed with its reason. load: of a library that somebody

@@ -74,7 +74,7 @@ static tn_status try_unload(tn_registry *r, const char *name, uint64_t until_ns,
   if (!plug)
     return tn_fail(diag, TN_ERR_NOT_FOUND,
                    "plug-in '%s' cannot be unloaded: none of this name is in use", name);
-  if (plug->owner.stays)
+  if (plug->owner.is_builtin)
     return tn_fail(diag, TN_ERR_INVALID, "plug-in '%s' cannot be unloaded: it is built in", name);
   *out_in_use = !tn_plug_close(r, plug, out_seen, diag);
   return *out_in_use ? TN_ERR_STATE : take_away(r, plug, until_ns, diag);

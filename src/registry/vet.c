@@ -28,7 +28,7 @@ bool tn_vet_fail(tn_vet *v, tn_status code, const char *member, const char *form
 
 void tn_vet_need(tn_vet *v, const tn_part_owner *owner) {
   tn_plug *plug = v->plug, *other = tn_plug_of(owner);
-  if (owner->stays || other == plug) return;
+  if (owner->is_builtin || other == plug) return;
   for (int64_t k = 0; k < plug->needs.n; k++)
     if (plug->needs.data[k] == other) return;
   if (tn_vec_push(plug->a, &plug->needs, other))

@@ -8,7 +8,7 @@
 static const tn_member kernel_members[] = {
     TN_MEMBER(tn_kernel, name, TN_MEMBER_NAME, true, 0),
     TN_MEMBER(tn_kernel, op, TN_MEMBER_TEXT, true, 2 * TN_LIMIT_NAME),
-    TN_MEMBER(tn_kernel, device, TN_MEMBER_NAME, true, 0),
+    TN_MEMBER(tn_kernel, device, TN_MEMBER_NAME, false, 0),
     TN_MEMBER(tn_kernel, refuse, TN_MEMBER_FUNCTION, false, 0),
     TN_MEMBER(tn_kernel, plan, TN_MEMBER_FUNCTION, false, 0),
     TN_MEMBER(tn_kernel, prepare, TN_MEMBER_FUNCTION, false, 0),
@@ -60,11 +60,19 @@ static bool vet_row(tn_vet *v, const void *raw, tn_accept *row) {
   if (!tn_vet_struct(v, raw, TN_UPTO(tn_accept, flags), sizeof *row, row)) return false;
   if (!tn_vet_members(v, row, accept_members, sizeof accept_members / sizeof *accept_members))
     return false;
-  bool ok = tn_vet_flags(v, "accepts: dtypes", row->dtypes, TN_MASK_KNOWN);
+  bool ok = tn_vet_flags(v, "accepts: dtypes", row->dtypes, TN_MASK_KNOWN | TN_ANY_DTYPE);
   ok = tn_vet_flags(v, "accepts: flags", row->flags,
-                    TN_ACCEPT_CONST | TN_ACCEPT_ABSENT | TN_ACCEPT_PRESENT |
-                        (v->plug->owner.stays ? TN_ACCEPT_PACKED : 0)) &&
+                    TN_ACCEPT_CONST | TN_ACCEPT_ABSENT | TN_ACCEPT_PRESENT | TN_ACCEPT_PACKED) &&
        ok;
+  if (row->dtypes & TN_ANY_DTYPE && row->dtypes != TN_ANY_DTYPE)
+    ok = tn_vet_fail(v, TN_ERR_INVALID, "accepts: dtypes", "has TN_ANY_DTYPE beside other types");
+  if (!row->dtypes && !(row->flags & TN_ACCEPT_ABSENT))
+    ok = tn_vet_fail(v, TN_ERR_INVALID, "accepts",
+                     "row '%s' takes no dtype: name them, or say TN_ANY_DTYPE", row->arg);
+  if (!strcmp(row->arg, "*") && row->flags & ~(uint64_t)TN_ACCEPT_ABSENT)
+    ok = tn_vet_fail(v, TN_ERR_INVALID, "accepts",
+                     "row '*' has flags 0x%llx, which an argument has in a row of its own",
+                     (unsigned long long)row->flags);
   if (!is_layout(row->layout))
     ok = tn_vet_fail(v, TN_ERR_UNSUPPORTED, "accepts", "row '%s' has layout 0x%llx, which is none",
                      row->arg, (unsigned long long)row->layout);
@@ -167,12 +175,48 @@ static bool is_output(const tn_schema *schema, const char *name) {
   return false;
 }
 
+static const char *entry_name(const tn_schema *schema, int32_t k) {
+  return k < schema->n_inputs ? tn_schema_input(schema, k)->name
+                              : tn_schema_output(schema, k - schema->n_inputs)->name;
+}
+
+static bool has_row(const tn_kernel *kernel, const char *arg) {
+  for (uint32_t k = 0; k < kernel->n_accepts; k++)
+    if (!strcmp(kernel->accepts[k]->arg, arg) || !strcmp(kernel->accepts[k]->arg, "*")) return true;
+  return false;
+}
+
+/* Does a type rule bind entry k to an argument that has a row? */
+static bool is_bound(const tn_kernel *kernel, const tn_opdef *op, int32_t k) {
+  const tn_schema *schema = &op->schema;
+  for (int32_t i = 0; op->arg_rule[k] >= 0 && i < schema->n_inputs + schema->n_outputs; i++)
+    if (op->arg_rule[i] == op->arg_rule[k] && has_row(kernel, entry_name(schema, i))) return true;
+  return false;
+}
+
+/* What a kernel does not name, it may not be given. */
+static bool vet_coverage(tn_vet *v, const tn_kernel_entry *entry) {
+  const tn_kernel *kernel = &entry->def.kernel;
+  const tn_schema *schema = &entry->vetted->schema;
+  bool ok = true;
+  for (int32_t k = 0; k < schema->n_inputs + schema->n_outputs; k++) {
+    const char *name = entry_name(schema, k);
+    if (!has_row(kernel, name) && !is_bound(kernel, entry->vetted, k))
+      ok = tn_vet_fail(v, TN_ERR_INVALID, "accepts",
+                       "%s %s has no row: say what the kernel takes for it, in a row of its own or "
+                       "in one for '*'",
+                       k < schema->n_inputs ? "input" : "output", name);
+  }
+  return ok;
+}
+
 static bool vet_row_args(tn_vet *v, const tn_kernel_entry *entry) {
   const tn_kernel *kernel = &entry->def.kernel;
   const tn_schema *schema = &entry->vetted->schema;
   bool ok = true;
   for (uint32_t k = 0; k < kernel->n_accepts; k++) {
     const tn_accept *row = kernel->accepts[k];
+    if (!strcmp(row->arg, "*")) continue;
     const bool input = is_tensor_input(schema, row->arg);
     if (!input && !is_output(schema, row->arg))
       ok = tn_vet_fail(v, TN_ERR_INVALID, "accepts",
@@ -204,6 +248,8 @@ static bool vet_kernel(tn_vet *v, const void *raw, uint32_t index, tn_map *names
   if (kernel->name) ok = vet_unique(v, names, kernel->name) && ok;
   ok = vet_versions(v, kernel) && ok;
   ok = vet_device(v, kernel->device) && ok;
+  if (!kernel->device) kernel->device = "cpu";
+  if (!kernel->rank) kernel->rank = TN_RANK_PLUGIN;
   ok = tn_vet_flags(v, "flags", kernel->flags, TN_KERNEL_EPILOGUE | TN_KERNEL_SERIAL) && ok;
   ok = vet_rows(v, kernel) && ok;
   if (!kernel->op || !tn_vet_op_name(v, "op", kernel->op, &entry->def.domain, &entry->def.op))
@@ -212,7 +258,7 @@ static bool vet_kernel(tn_vet *v, const void *raw, uint32_t index, tn_map *names
     tn_vet_warn(v, "is left out, as is the op of this plug-in that it is for");
     return false;
   }
-  return ok && find_op(v, entry) && vet_row_args(v, entry);
+  return ok && find_op(v, entry) && vet_row_args(v, entry) && vet_coverage(v, entry);
 }
 
 /* Two kernels of one name for one op are legal, but a pin cannot tell them apart. */

@@ -7,9 +7,8 @@
 #include "registry/internal.h"
 
 enum {
-  KNOWN_OP_FLAGS = TN_OP_IMPURE | TN_OP_ELEMENTWISE | TN_OP_COMMUTATIVE | TN_OP_SAME_AS_INPUT |
-                   TN_OP_BROADCAST | TN_OP_LOWER_EARLY | TN_OP_LOWER_ALWAYS | TN_OP_DATA_DEPENDENT |
-                   TN_OP_TYPES_ONLY | TN_OP_FOLD_LATE
+  KNOWN_OP_FLAGS = TN_OP_IMPURE | TN_OP_ELEMENTWISE | TN_OP_SAME_AS_INPUT | TN_OP_BROADCAST |
+                   TN_OP_LOWER_EARLY | TN_OP_LOWER_ALWAYS | TN_OP_TYPES_ONLY | TN_OP_FOLD_LATE
 };
 
 static const tn_member op_members[] = {
@@ -186,6 +185,7 @@ static tn_opdef *vet_op(tn_vet *v, const void *raw, uint32_t index) {
   def->owner = &v->plug->owner;
   bool ok = vet_domain(v, op);
   ok = tn_vet_members(v, op, op_members, 1) && ok;
+  if (!op->since) op->since = 1;
   name_part(v, op, index);
   ok = tn_vet_members(v, op, op_members + 1, sizeof op_members / sizeof *op_members - 1) && ok;
   ok = vet_versions(v, op) && ok;

@@ -228,10 +228,11 @@ static bool vet_descriptor(tn_vet *v, const tn_plugin *raw) {
   plug->info.n_formats = p->n_formats;
   plug->info.n_extensions = p->n_extensions;
   plug->info.flags = p->flags;
+  plug->owner.is_lazy = (p->flags & TN_PLUGIN_LAZY_CONSTANTS) != 0;
   vet_flavour(v);
   tn_vet_members(v, p, more_plugin_members,
                  sizeof more_plugin_members / sizeof *more_plugin_members);
-  tn_vet_flags(v, "flags", p->flags, TN_PLUGIN_THREADS);
+  tn_vet_flags(v, "flags", p->flags, TN_PLUGIN_THREADS | TN_PLUGIN_LAZY_CONSTANTS);
   vet_needs(v, p->needs);
   vet_tables(v);
   return true;

@@ -13,6 +13,7 @@ change() { # NAME SED-SCRIPT...: makes the copy; one of tenon.h has a plugin.h o
   local from=$source/include/tenon/$header
   mkdir -p "$work/$1/tenon"
   sed -E "$minor" "$source/include/tenon/plugin.h" >"$work/$1/tenon/plugin.h"
+  cp "$source/include/tenon/graph.h" "$work/$1/tenon/"
   sed -E "${@:2}" "$from" >"$(path_of "$1")"
   ! cmp -s "$from" "$(path_of "$1")" && return
   echo "$1: nothing was changed"
@@ -50,8 +51,8 @@ breaks narrowed "tn_accept: 4 hidden bytes at its end" \
 breaks swapped "tn_call.ctx: moved from offset 16 to 24" \
   -e "$minor" -e '/^typedef struct tn_call \{/,/^\}/{s/void \*ctx; /void *swap;/
 s/void \*self; /void *ctx; /;s/void \*swap;/void *self;/}'
-breaks constant "TN_ERR_SHAPE: was -6, is -60" -e "$minor" \
-  -e 's/TN_ERR_SHAPE = -6/TN_ERR_SHAPE = -60/'
+breaks constant "TN_ERR_SHAPE: was -7, is -70" -e "$minor" \
+  -e 's/TN_ERR_SHAPE = -7/TN_ERR_SHAPE = -70/'
 breaks enumerator "TN_BF16: was 4, is 5" -e "$minor" \
   -e 's/TN_F16, TN_BF16,/TN_F16, TN_F24, TN_BF16,/'
 breaks enumerator_gone "TN_EVENT_RESUME: is gone; ABI 1.$number has this const" -e "$minor" \
@@ -62,8 +63,8 @@ breaks macro_value "TN_CHANNELS_LAST: was 1099511627776" -e "$minor" \
   -e 's/\(UINT64_C\(1\) << 40\)/(UINT64_C(1) << 44)/'
 breaks macro_function "TN_MASK(8): was 256, is 512" \
   -e "$minor" -e 's/^#define TN_MASK\(dtype\) .*/#define TN_MASK(dtype) (UINT64_C(2) << (dtype))/'
-breaks macro_parameters "TN_RULE: took (id, name, args, dtypes), takes (id, name, args)" \
-  -e "$minor" -e 's/^#define TN_RULE\(id, name, args, dtypes\)/#define TN_RULE(id, name, args)/'
+breaks macro_parameters "TN_RULE: took (id, ...), takes (name, id, ...)" \
+  -e "$minor" -e 's/^#define TN_RULE\(id, /#define TN_RULE(name, id, /'
 breaks signature "tn_kernel.run: had the signature \`tn_status (*)(const tn_call *, uint32_t," \
   -e "$minor" -e 's/int64_t begin, int64_t end,$/int32_t begin, int64_t end,/'
 breaks service "tn_host.alloc: had the signature" -e "$minor" \

@@ -31,10 +31,17 @@ static tn_status half_run(const tn_call *call, uint32_t stage, int64_t begin, in
   return TN_OK;
 }
 
-TN_RULE(half_floats, "T", "x,y", TN_MASK(TN_F32));
-TN_OP(half, "com.acme", "Half", "(Tensor x) -> Tensor y", TN_OP_SAME_AS_INPUT | TN_OP_ELEMENTWISE,
-      NULL, half_reference, TN_LIST(&half_floats),
-      TN_LIST("x=T[2,3]", "x=T[0]", "x=T[1000]{edge}"));
-TN_ACCEPT(half_x, "x", TN_MASK(TN_F32), TN_PLAIN, 0);
-TN_KERNEL(half_f32, "com.acme::Half", 0, half_plan, half_run, TN_LIST(&half_x));
-TN_PLUGIN("acme-half", "1.0", "MIT", TN_LIST(&half), TN_LIST(&half_f32));
+TN_RULE(half_floats, .name = "T", .args = "x,y", .dtypes = TN_MASK(TN_F32));
+TN_LIST(const tn_type_rule *, half_types, &half_floats);
+TN_LIST(const char *, half_cases, "x=T[2,3]", "x=T[0]", "x=T[1000]{edge}");
+TN_OP(half, .domain = "com.acme", .name = "Half", .schema = "(Tensor x) -> Tensor y",
+      .flags = TN_OP_SAME_AS_INPUT | TN_OP_ELEMENTWISE, .reference = half_reference,
+      TN_SET(types, half_types), TN_SET(cases, half_cases));
+TN_ACCEPT(half_x, .arg = "x", .dtypes = TN_MASK(TN_F32));
+TN_LIST(const tn_accept *, half_accepts, &half_x);
+TN_KERNEL(half_f32, .op = "com.acme::Half", .plan = half_plan, .run = half_run,
+          TN_SET(accepts, half_accepts));
+TN_LIST(const tn_op *, half_ops, &half);
+TN_LIST(const tn_kernel *, half_kernels, &half_f32);
+TN_PLUGIN(.name = "acme-half", .version = "1.0", .license = "MIT", TN_SET(ops, half_ops),
+          TN_SET(kernels, half_kernels));

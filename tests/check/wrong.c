@@ -199,10 +199,11 @@ RUN(random_result) { /* depends on what the run before left in scratch */
 ACCEPT(x_f32, "x", TN_MASK(TN_F32), TN_PLAIN);
 ACCEPT(x_both, "x", TN_MASK(TN_F32) | TN_MASK(TN_F64), TN_PLAIN);
 ACCEPT(x_more, "x", TN_MASK(TN_F32) | TN_MASK(TN_F16), TN_PLAIN);
+ACCEPT(all_f32, "*", TN_MASK(TN_F32), TN_PLAIN);
 ACCEPT(x_blocked, "x", TN_MASK(TN_F32), TN_BLOCKED(8));
 ACCEPT(y_blocked, "y", TN_MASK(TN_F32), TN_BLOCKED(8));
 static const tn_accept *const f32_rows[] = {&x_f32}, *const both_rows[] = {&x_both},
-                              *const more_rows[] = {&x_more};
+                              *const more_rows[] = {&x_more}, *const all_rows[] = {&all_f32};
 static const tn_accept *const blocked_rows[] = {&x_blocked, &y_blocked};
 
 static const char *never(const tn_call *call) { return (void)call, "it never takes anything"; }
@@ -269,6 +270,8 @@ RUN(apply_nothing) {
                                         .op = "check::" op_name,                   \
                                         .device = "cpu",                           \
                                         .rank = TN_RANK_PORTABLE,                  \
+                                        .accepts = all_rows,                       \
+                                        .n_accepts = 1,                            \
                                         .run = function};                          \
   static const char *const cases_##id[] = {__VA_ARGS__};                           \
   static const tn_op op_##id = {.head = TN_HEAD(tn_op),                            \

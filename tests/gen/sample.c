@@ -1,5 +1,6 @@
 /* What good/sample.yaml names. The functions do nothing: the test looks at the tables. */
 #include "sample.gen.h"
+#include "tenon/graph.h"
 
 tn_status conv2_d_v2_lower(const tn_call *call, tn_graph *graph, int32_t node) {
   (void)call, (void)graph, (void)node;

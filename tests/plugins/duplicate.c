@@ -1,6 +1,6 @@
 /* A plug-in that brings an operator Neg of its own, which overlaps the one that ships with Tenon
  * and differs from it, with a kernel and a rewrite; and com.acme::Half, which nobody else has. */
-#include "tenon/plugin.h"
+#include "tenon/graph.h"
 
 static tn_status run(const tn_call *call, uint32_t stage, int64_t begin, int64_t end,
                      uint32_t worker) {
@@ -27,17 +27,21 @@ static const tn_op half = {
     .schema = "(Tensor X) -> Tensor Y",
     .flags = TN_OP_SAME_AS_INPUT,
 };
+TN_ACCEPT(any, .arg = "*", .dtypes = TN_ANY_DTYPE);
+TN_LIST(const tn_accept *, any_rows, &any);
 static const tn_kernel neg_kernel = {.head = TN_HEAD(tn_kernel),
                                      .name = "neg_with_bias",
                                      .op = "Neg",
                                      .device = "cpu",
                                      .rank = TN_RANK_PLUGIN,
+                                     TN_SET(accepts, any_rows),
                                      .run = run};
 static const tn_kernel half_kernel = {.head = TN_HEAD(tn_kernel),
                                       .name = "half_c",
                                       .op = "com.acme::Half",
                                       .device = "cpu",
                                       .rank = TN_RANK_PLUGIN,
+                                      TN_SET(accepts, any_rows),
                                       .run = run};
 static const tn_rewrite rewrite = {TN_HEAD(tn_rewrite), "neg_away", "Neg", apply};
 static const tn_op *const ops[] = {&neg, &half};

@@ -7,12 +7,15 @@ static tn_status run(const tn_call *call, uint32_t stage, int64_t begin, int64_t
   return TN_OK;
 }
 
+TN_ACCEPT(any, .arg = "*", .dtypes = TN_ANY_DTYPE);
+TN_LIST(const tn_accept *, any_rows, &any);
 static const tn_kernel kernel = {
     .head = TN_HEAD(tn_kernel),
     .name = "twice_f32_fast",
     .op = "com.acme::Twice",
     .device = "cpu",
     .rank = TN_RANK_PLUGIN + 1,
+    TN_SET(accepts, any_rows),
     .run = run,
 };
 static const tn_kernel *const kernels[] = {&kernel};

@@ -17,6 +17,8 @@ static tn_status run(const tn_call *call, uint32_t stage, int64_t begin, int64_t
   return TN_OK;
 }
 
-static const tn_accept x_f32 = {TN_HEAD(tn_accept), "X", TN_MASK(TN_F32), TN_PLAIN, 0, 0, 0};
-TN_KERNEL(conv_acme, "Conv", 0, plan, run, TN_LIST(&x_f32));
-TN_PLUGIN("acme-conv", "1.0", "Apache-2.0", TN_LIST(), TN_LIST(&conv_acme));
+TN_ACCEPT(f32, .arg = "*", .dtypes = TN_MASK(TN_F32));
+TN_LIST(const tn_accept *, rows, &f32);
+TN_KERNEL(conv_acme, .op = "Conv", .plan = plan, .run = run, TN_SET(accepts, rows));
+TN_LIST(const tn_kernel *, kernels, &conv_acme);
+TN_PLUGIN(.name = "acme-conv", .version = "1.0", .license = "Apache-2.0", TN_SET(kernels, kernels));

@@ -59,11 +59,14 @@ static const tn_op op_opt = {.head = TN_HEAD(tn_op),
                              .infer = infer_opt,
                              .flops = flops_opt,
                              .doc = "For tests."};
+TN_ACCEPT(any, .arg = "*", .dtypes = TN_ANY_DTYPE);
+TN_LIST(const tn_accept *, any_rows, &any);
 static const tn_kernel opt_c = {.head = TN_HEAD(tn_kernel),
                                 .name = "opt_c",
                                 .op = "test::Opt",
                                 .device = "cpu",
                                 .rank = TN_RANK_PORTABLE,
+                                TN_SET(accepts, any_rows),
                                 .refuse = refuse_opt,
                                 .plan = plan_opt,
                                 .prepare = prepare_opt,

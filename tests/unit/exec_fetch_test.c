@@ -15,8 +15,6 @@
 
 #include <cmocka.h>
 
-#include "tenon/kit/fetch.h"
-
 enum { WIDTH = 160, ROWS = 200, CHANNELS = 40 }; /* matrices of 100 KB and more */
 
 /* Whether the system lets anybody read there: write() answers EFAULT where it does not. */
@@ -75,7 +73,7 @@ static tn_status run_peek(const tn_call *c, uint32_t stage, int64_t begin, int64
   return TN_OK;
 }
 
-/* Of a plug-in that asks for what it reads, and reads nothing while planning. */
+/* Of a plug-in that fetches what it reads, and reads nothing while planning. */
 static int n_absent;
 
 static tn_status infer_blind(const tn_call *c) {
@@ -89,13 +87,6 @@ static tn_status plan_blind(const tn_call *c, tn_kernel_plan *out) {
   out->state_bytes = 64;
   n_absent += !is_readable(c->inputs[1]->data);
   return TN_OK;
-}
-
-static tn_status init_blind(const tn_host *host, void *ctx, const tn_option *const *options,
-                            uint32_t n_options, void **out_self) {
-  (void)options, (void)n_options, (void)out_self;
-  assert_null(host->get_extension(ctx, "tenon.nothing.v0"));
-  return host->get_extension(ctx, TN_FETCH_EXTENSION) ? TN_OK : TN_ERR_UNSUPPORTED;
 }
 
 /* The graph is read through the host of the call, or through the one that init() kept. */
@@ -127,11 +118,14 @@ static const tn_op peek_op = {.head = TN_HEAD(tn_op),
                               .schema = "(Tensor x, Tensor w) -> Tensor y",
                               .infer = infer_peek,
                               .doc = "For tests."};
+TN_ACCEPT(any_type, .arg = "*", .dtypes = TN_ANY_DTYPE);
+TN_LIST(const tn_accept *, any_rows, &any_type);
 static const tn_kernel peek_c = {.head = TN_HEAD(tn_kernel),
                                  .name = "peek_c",
                                  .op = "test::Peek",
                                  .device = "cpu",
                                  .rank = TN_RANK_PORTABLE,
+                                 TN_SET(accepts, any_rows),
                                  .refuse = refuse_peek,
                                  .plan = plan_peek,
                                  .prepare = prepare_peek,
@@ -148,6 +142,7 @@ static const tn_kernel blind_c = {.head = TN_HEAD(tn_kernel),
                                   .op = "test::Peek",
                                   .device = "cpu",
                                   .rank = TN_RANK_PORTABLE,
+                                  TN_SET(accepts, any_rows),
                                   .plan = plan_blind,
                                   .prepare = prepare_peek,
                                   .run = run_peek};
@@ -475,7 +470,7 @@ static const tn_plugin *query_asking(uint32_t major, uint32_t minor) {
                                    .ops = blind_ops,
                                    .n_kernels = 1,
                                    .kernels = blind_kernels,
-                                   .init = init_blind};
+                                   .flags = TN_PLUGIN_LAZY_CONSTANTS};
   (void)major, (void)minor;
   return &plugin;
 }

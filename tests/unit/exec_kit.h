@@ -26,6 +26,9 @@
                             __VA_ARGS__}
 #define PART_OP(var, op_name, op_schema, op_flags, op_infer) \
   PART_OP_WITH(var, op_name, op_schema, .flags = op_flags, .infer = op_infer)
+TN_ACCEPT(part_any, .arg = "*", .dtypes = TN_ANY_DTYPE);
+TN_LIST(const tn_accept *, part_any_rows, &part_any);
+#define PART_ANY .accepts = part_any_rows, .n_accepts = 1
 #define PART_KERNEL_WITH(var, op_name, ...)                 \
   static const tn_kernel var = {.head = TN_HEAD(tn_kernel), \
                                 .name = #var,               \
@@ -34,7 +37,7 @@
                                 .rank = TN_RANK_PORTABLE,   \
                                 __VA_ARGS__}
 #define PART_KERNEL(var, op_name, kernel_plan, kernel_run) \
-  PART_KERNEL_WITH(var, op_name, .plan = kernel_plan, .run = kernel_run)
+  PART_KERNEL_WITH(var, op_name, PART_ANY, .plan = kernel_plan, .run = kernel_run)
 
 /* And its query function var_query, for tn_runtime_add_plugin(). */
 #define PART_PLUGIN(var, op_list, kernel_list)                                         \

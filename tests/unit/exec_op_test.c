@@ -98,8 +98,9 @@ PART_OP_WITH(ends, "Ends", "(Tensor[] l, Tensor? b=None) -> Tensor y", .types = 
              .n_types = 2, .infer = infer_ends);
 static const tn_accept ends_l = {.head = TN_HEAD(tn_accept), .arg = "l", .dtypes = TN_MASK(TN_F32)};
 static const tn_accept ends_b = {.head = TN_HEAD(tn_accept), .arg = "b", .dtypes = TN_MASK(TN_I32)};
-static const tn_accept *const ends_rows[] = {&ends_l, &ends_b};
-PART_KERNEL_WITH(ends_c, "Ends", .accepts = ends_rows, .n_accepts = 2, .run = run_ends);
+static const tn_accept ends_y = {.head = TN_HEAD(tn_accept), .arg = "y", .dtypes = TN_MASK(TN_F32)};
+static const tn_accept *const ends_rows[] = {&ends_l, &ends_b, &ends_y};
+PART_KERNEL_WITH(ends_c, "Ends", .accepts = ends_rows, .n_accepts = 3, .run = run_ends);
 static const tn_op *const ops[] = {&echo, &ends};
 static const tn_kernel *const kernels[] = {&echo_c, &ends_c};
 PART_PLUGIN(plugin, ops, kernels);

@@ -283,15 +283,14 @@ PART_OP(op_add, "Add", "(Tensor a, Tensor b) -> Tensor y", TN_OP_ELEMENTWISE | T
         NULL);
 PART_OP(op_double, "Double", "(Tensor x) -> Tensor y", TN_OP_ELEMENTWISE | TN_OP_SAME_AS_INPUT,
         NULL);
-PART_OP(op_nonzero, "NonZero", "(Tensor x) -> Tensor y", TN_OP_DATA_DEPENDENT, infer_nonzero);
+PART_OP(op_nonzero, "NonZero", "(Tensor x) -> Tensor y", 0, infer_nonzero);
 PART_OP(op_iota, "Iota", "(Tensor n) -> Tensor y", 0, infer_iota);
 PART_OP(op_if, "If", "(Tensor cond, *, Graph then_branch, Graph else_branch) -> Tensor[] y", 0,
         infer_if);
-PART_OP(op_repeat, "Repeat", "(Tensor n, Tensor x, *, Graph body) -> Tensor y",
-        TN_OP_DATA_DEPENDENT, infer_repeat);
+PART_OP(op_repeat, "Repeat", "(Tensor n, Tensor x, *, Graph body) -> Tensor y", 0, infer_repeat);
 PART_OP(op_upper, "Upper", "(Tensor x) -> Tensor y", TN_OP_SAME_AS_INPUT, NULL);
 PART_OP(op_pack, "Pack", "(Tensor a, Tensor b) -> Tensor y", 0, infer_pack);
-PART_OP(op_unpack, "Unpack", "(Tensor x) -> Tensor y", TN_OP_DATA_DEPENDENT, infer_unpack);
+PART_OP(op_unpack, "Unpack", "(Tensor x) -> Tensor y", 0, infer_unpack);
 PART_OP(op_count, "Count", "(Tensor x) -> Tensor y", TN_OP_SAME_AS_INPUT, NULL);
 PART_OP(op_bad, "Bad", "(Tensor x, *, int how) -> Tensor y", 0, infer_bad);
 PART_KERNEL(add_c, "Add", plan_elements, run_add);
@@ -304,7 +303,7 @@ PART_KERNEL(upper_c, "Upper", plan_strings, run_upper);
 PART_KERNEL(pack_c, "Pack", NULL, run_pack);
 PART_KERNEL(unpack_c, "Unpack", plan_alone, run_unpack);
 PART_KERNEL(bad_c, "Bad", plan_bad, run_bad);
-PART_KERNEL_WITH(count_c, "Count", .flags = TN_KERNEL_SERIAL, .plan = plan_count,
+PART_KERNEL_WITH(count_c, "Count", PART_ANY, .flags = TN_KERNEL_SERIAL, .plan = plan_count,
                  .prepare = prepare_count, .run = run_count);
 
 static const tn_op *const part_ops[] = {&op_add,    &op_double, &op_nonzero, &op_iota,

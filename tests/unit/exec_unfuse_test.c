@@ -52,7 +52,8 @@ PART_OP(op_lead, "Lead", "(Tensor x, *, int how) -> Tensor y", TN_OP_SAME_AS_INP
 PART_OP_WITH(op_ramp, "Ramp", "(Tensor x) -> Tensor y", .flags = ELEMENTWISE, .epilogue = as_relu);
 PART_OP_WITH(op_plus, "Plus", "(Tensor a, Tensor b) -> Tensor y", .flags = ELEMENTWISE,
              .epilogue = as_add);
-PART_KERNEL_WITH(lead_c, "Lead", .flags = TN_KERNEL_EPILOGUE, .plan = plan_lead, .run = run_lead);
+PART_KERNEL_WITH(lead_c, "Lead", PART_ANY, .flags = TN_KERNEL_EPILOGUE, .plan = plan_lead,
+                 .run = run_lead);
 PART_KERNEL(lead_plain_c, "Lead", NULL, run_lead); /* takes no epilogue: for pins */
 PART_KERNEL(ramp_c, "Ramp", plan_elements, run_ramp);
 PART_KERNEL(plus_c, "Plus", plan_elements, run_add);

@@ -360,9 +360,9 @@ static tn_status blocked_run(const tn_call *c, uint32_t stage, int64_t begin, in
 }
 
 static const tn_accept blocked_x = {
-    .head = TN_HEAD(tn_accept), .arg = "x", .layout = TN_BLOCKED(8)};
+    .head = TN_HEAD(tn_accept), .arg = "x", .dtypes = TN_ANY_DTYPE, .layout = TN_BLOCKED(8)};
 static const tn_accept blocked_y = {
-    .head = TN_HEAD(tn_accept), .arg = "y", .layout = TN_BLOCKED(8)};
+    .head = TN_HEAD(tn_accept), .arg = "y", .dtypes = TN_ANY_DTYPE, .layout = TN_BLOCKED(8)};
 static const tn_accept *const blocked_accepts[] = {&blocked_x, &blocked_y};
 static const tn_op blocked_op = {.head = TN_HEAD(tn_op),
                                  .domain = "test",

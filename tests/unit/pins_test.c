@@ -68,7 +68,7 @@ PART_OP_WITH(op_ramp, "Ramp", "(Tensor x) -> Tensor y",
              .flags = TN_OP_ELEMENTWISE | TN_OP_SAME_AS_INPUT, .epilogue = as_relu);
 PART_KERNEL(quad_a, "Quad", plan_elements, run_quad);
 PART_KERNEL(quad_b, "Quad", plan_elements, run_quad);
-PART_KERNEL_WITH(four_c, "Four", .flags = TN_KERNEL_EPILOGUE, .plan = plan_elements,
+PART_KERNEL_WITH(four_c, "Four", PART_ANY, .flags = TN_KERNEL_EPILOGUE, .plan = plan_elements,
                  .run = run_four);
 PART_KERNEL(ramp_c, "Ramp", plan_elements, run_ramp);
 static const tn_op *const ops[] = {&op_quad, &op_four, &op_ramp};

@@ -21,8 +21,8 @@ static void packing_never_overlaps(void **state) {
     for (int32_t k = 0; k < n; k++) {
       int32_t first = (int32_t)next_random(50);
       lives[k] = (tn_live_range){.bytes = next_random(8) ? 1 + next_random(5000) : 0,
-                           .first = first,
-                           .last = first + (int32_t)next_random(12)};
+                                 .first = first,
+                                 .last = first + (int32_t)next_random(12)};
     }
     uint64_t bytes, bound;
     assert_int_equal(tn_pack(tn_default_allocator(), lives, n, &bytes, &bound), TN_OK);
@@ -48,8 +48,8 @@ static void packing_never_overlaps(void **state) {
 static void packing_reports_overflow(void **state) {
   (void)state;
   tn_live_range lives[3] = {{.bytes = INT64_MAX / 2, .last = 1},
-                      {.bytes = INT64_MAX / 2, .last = 1},
-                      {.bytes = INT64_MAX / 2, .last = 1}};
+                            {.bytes = INT64_MAX / 2, .last = 1},
+                            {.bytes = INT64_MAX / 2, .last = 1}};
   uint64_t bytes, bound;
   assert_int_equal(tn_pack(tn_default_allocator(), lives, 3, &bytes, &bound), TN_ERR_OVERFLOW);
 }

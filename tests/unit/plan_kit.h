@@ -321,8 +321,7 @@ KIT_OP(cat, "t", "Cat", "(Tensor[] xs) -> Tensor Y", .flags = TN_OP_LOWER_ALWAYS
        .infer = kit_infer_cat, .lower = kit_lower_cat);
 KIT_OP(flat, "t", "Flat", "(Tensor X) -> Tensor Y", .flags = TN_OP_LOWER_ALWAYS,
        .infer = kit_infer_flat, .lower = kit_lower_flat);
-KIT_OP(pick, "t", "Pick", "(Tensor X) -> Tensor Y", .flags = TN_OP_DATA_DEPENDENT,
-       .infer = kit_infer_pick);
+KIT_OP(pick, "t", "Pick", "(Tensor X) -> Tensor Y", .infer = kit_infer_pick);
 KIT_OP(fill, "t", "Fill", "(Tensor shape) -> Tensor Y", .infer = kit_infer_fill);
 KIT_OP(count, "t", "Count", "(Tensor X) -> Tensor Y", .infer = kit_infer_count);
 KIT_OP(pack, "t", "Pack", "(Tensor X, Tensor W) -> Tensor Y", .flags = TN_OP_SAME_AS_INPUT,
@@ -349,19 +348,21 @@ KIT_ACCEPT(x_plain, "X", KIT_F, TN_PLAIN);
 KIT_ACCEPT(x_b8, "X", KIT_F, TN_BLOCKED(8));
 KIT_ACCEPT(y_b8, "Y", KIT_F, TN_BLOCKED(8));
 static const tn_accept kit_accept_w_const = {
-    .head = TN_HEAD(tn_accept), .arg = "W", .flags = TN_ACCEPT_CONST};
+    .head = TN_HEAD(tn_accept), .arg = "W", .dtypes = TN_ANY_DTYPE, .flags = TN_ACCEPT_CONST};
+static const tn_accept kit_accept_rest = {
+    .head = TN_HEAD(tn_accept), .arg = "*", .dtypes = TN_ANY_DTYPE};
 static const tn_accept *const kit_rows_any[] = {&kit_accept_x_any, &kit_accept_y_any};
 static const tn_accept *const kit_rows_add[] = {&kit_accept_a_any, &kit_accept_b_any,
                                                 &kit_accept_c_any};
 static const tn_accept *const kit_rows_plain[] = {&kit_accept_x_plain};
 static const tn_accept *const kit_rows_b8[] = {&kit_accept_x_b8, &kit_accept_y_b8};
-static const tn_accept *const kit_rows_pack[] = {&kit_accept_w_const};
+static const tn_accept *const kit_rows_pack[] = {&kit_accept_w_const, &kit_accept_rest};
 /* Reorder takes and gives what it is asked for: one kernel per direction. */
-KIT_ACCEPT(rx_plain, "X", 0, TN_PLAIN);
-KIT_ACCEPT(ry_b8, "Y", 0, TN_BLOCKED(8));
-KIT_ACCEPT(rx_b8, "X", 0, TN_BLOCKED(8));
+KIT_ACCEPT(rx_plain, "X", TN_ANY_DTYPE, TN_PLAIN);
+KIT_ACCEPT(ry_b8, "Y", TN_ANY_DTYPE, TN_BLOCKED(8));
+KIT_ACCEPT(rx_b8, "X", TN_ANY_DTYPE, TN_BLOCKED(8));
 static const tn_accept *const kit_rows_to_b8[] = {&kit_accept_rx_plain, &kit_accept_ry_b8};
-static const tn_accept *const kit_rows_from_b8[] = {&kit_accept_rx_b8};
+static const tn_accept *const kit_rows_from_b8[] = {&kit_accept_rx_b8, &kit_accept_rest};
 
 #define KIT_KERNEL(id, o, rk, rows, pl, rn, ...)                                     \
   static const tn_kernel kit_kernel_##id = {.head = TN_HEAD(tn_kernel),              \
@@ -374,15 +375,9 @@ static const tn_accept *const kit_rows_from_b8[] = {&kit_accept_rx_b8};
                                             .plan = pl,                              \
                                             .run = rn,                               \
                                             __VA_ARGS__}
-#define KIT_KERNEL0(id, o, rk, pl, rn, ...)                             \
-  static const tn_kernel kit_kernel_##id = {.head = TN_HEAD(tn_kernel), \
-                                            .name = #id,                \
-                                            .op = o,                    \
-                                            .device = "cpu",            \
-                                            .rank = rk,                 \
-                                            .plan = pl,                 \
-                                            .run = rn,                  \
-                                            __VA_ARGS__}
+static const tn_accept *const kit_rows_others[] = {&kit_accept_rest};
+#define KIT_KERNEL0(id, o, rk, pl, rn, ...) \
+  KIT_KERNEL(id, o, rk, kit_rows_others, pl, rn, __VA_ARGS__)
 KIT_KERNEL0(region_kit, "tenon::Region", 100, kit_plan_convert, kit_region, .flags = 0);
 KIT_KERNEL0(cast_kit, "tenon::Cast", 100, kit_plan_convert, kit_copy, .flags = 0);
 KIT_KERNEL(reorder_to_b8, "tenon::Reorder", 100, kit_rows_to_b8, kit_plan_convert, kit_copy,

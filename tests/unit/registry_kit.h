@@ -135,14 +135,15 @@ static UNUSED void world_init(world *w) {
     w->op[k].infer = any_infer;
     w->op[k].cases = w->cases;
     w->op[k].n_cases = 1;
-    w->accept[k] = (tn_accept){TN_HEAD(tn_accept), "X", TN_MASK(TN_F32), TN_PLAIN, 0, 0, 0};
+    w->accept[k] =
+        (tn_accept){TN_HEAD(tn_accept), k == 1 ? "*" : "X", TN_MASK(TN_F32), TN_PLAIN, 0, 0, 0};
     w->kernel[k].head = (tn_head)TN_HEAD(tn_kernel);
     w->kernel[k].name = "scale_f32_c";
     w->kernel[k].op = "com.acme::Scale";
     w->kernel[k].device = "cpu";
     w->kernel[k].rank = TN_RANK_PORTABLE;
     w->kernel[k].accepts = w->accepts;
-    w->kernel[k].n_accepts = 1;
+    w->kernel[k].n_accepts = 2;
     w->kernel[k].run = any_run;
     w->rewrite[k] = (tn_rewrite){TN_HEAD(tn_rewrite), "scale_away", "com.acme::Scale", any_lower};
     w->format[k] =

@@ -70,7 +70,7 @@ static void test_newer_and_longer(void **state) {
     w->plugin.n_ops = 2, w->op[0].until = 5, w->op[1].since = 5) \
   X(kernel_run_null, "plug-in 'acme', kernel 'scale_f32_c', member run: must be given", \
     w->kernel[0].run = NULL) \
-  X(accept_twice, "member accepts: has two rows for 'X'", w->kernel[0].n_accepts = 2) \
+  X(accept_twice, "member accepts: has two rows for 'X'", w->kernel[0].n_accepts = 3) \
   X(rewrite_root, "rewrite 'scale_away', member root: is 'Gone', which neither", \
     w->rewrite[0].root = "Gone") \
   X(format_twice, "format 'acme', member name: is that of another format of this plug-in", \

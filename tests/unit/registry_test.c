@@ -363,7 +363,7 @@ static tn_status init_b(const tn_host *h, void *ctx, const tn_option *const *o, 
 static tn_status init_fails(const tn_host *h, void *ctx, const tn_option *const *o, uint32_t n,
                             void **self) {
   (void)h, (void)ctx, (void)o, (void)n, (void)self;
-  tn_registry_report(reported, "the coffee is cold");
+  tn_registry_report(reported, TN_DIAG_ERROR, "the coffee is cold");
   return TN_ERR_IO;
 }
 static tn_status init_answers_nonsense(const tn_host *h, void *ctx, const tn_option *const *o,
@@ -408,7 +408,7 @@ static void test_init_fails(void **state) {
   assert_int_equal(tn_registry_n_formats(f->r), 0);
   f->w.plugin.init = init_answers_nonsense;
   assert_int_equal(add(f, &f->w.plugin), TN_ERR_INTERNAL);
-  tn_registry_report(f->r, "nobody listens"); /* dropped */
+  tn_registry_report(f->r, TN_DIAG_ERROR, "nobody listens"); /* dropped */
   tn_registry_destroy(f->r);
   f->r = NULL;
   assert_string_equal(events, ""); /* no shutdown without init */

@@ -138,9 +138,6 @@ ANIMAL(DESCRIPTOR, rule_arg_empty, LOAD, "a type rule names nothing between comm
   rule[0].args = "X,,Y")
 ANIMAL(DESCRIPTOR, rule_no_dtype, LOAD, "a type rule allows no dtype",
   IN_RULE "member types: rule 'T' allows no dtype", rule[0].dtypes = 0)
-ANIMAL(DESCRIPTOR, op_since_zero, LOAD, "an operator since version 0",
-  "plug-in 'zoo', op 'zoo::Twice' since 0, member since: is 0, versions begin at 1",
-  op[0].since = 0)
 ANIMAL(DESCRIPTOR, op_since_negative, LOAD, "an operator since version -5",
   "plug-in 'zoo', op 'zoo::Twice' since -5, member since: is -5, versions begin at 1",
   op[0].since = -5)
@@ -191,6 +188,15 @@ ANIMAL(DESCRIPTOR, accept_rows_more, LOAD, "more rows than arguments: two for on
   IN_KERNEL "member accepts: has two rows for 'X'", kernel[0].n_accepts = 2)
 ANIMAL(DESCRIPTOR, accept_row_null, LOAD, "a row that is NULL",
   IN_KERNEL "row 1 of accepts, member head: is NULL", kernel[0].n_accepts = 2; accepts[1] = NULL)
+ANIMAL(DESCRIPTOR, accept_missing, LOAD, "no row for an argument, and no type rule that binds it",
+  IN_KERNEL "member accepts: output Y has no row: say what the kernel takes for it, in a row of "
+  "its own or in one for '*'", op[0].n_types = 0)
+ANIMAL(DESCRIPTOR, accept_no_dtype, LOAD, "a row that takes no dtype",
+  IN_ROW "member accepts: row 'X' takes no dtype: name them, or say TN_ANY_DTYPE",
+  accept[0].dtypes = 0)
+ANIMAL(DESCRIPTOR, accept_others_flags, LOAD, "a row for all other arguments that wants a constant",
+  IN_ROW "member accepts: row '*' has flags 0x1, which an argument has in a row of its own",
+  accept[0].arg = "*"; accept[0].flags = TN_ACCEPT_CONST)
 ANIMAL(DESCRIPTOR, accept_flags_contrary, LOAD,
   "a row that wants an argument both there and left out",
   IN_ROW "member accepts: row 'X' wants the argument to be left out and to be there",
@@ -236,7 +242,7 @@ ANIMAL(DESCRIPTOR, flavour_unknown, LOAD, "built in a way that nobody knows",
   plugin.flavour |= UINT64_C(1) << 40)
 ANIMAL(DESCRIPTOR, schema_no_output, USE, "the schema: it has no outputs",
   "node 'first' (zoo::Twice) has 1 outputs; the operator gives at most 0",
-  op[0].n_types = 0; kernel[0].n_accepts = 0; op[0].schema = "(Tensor X) -> ()")
+  op[0].n_types = 0; op[0].schema = "(Tensor X) -> ()")
 ANIMAL(DESCRIPTOR, kernel_isa_unknown, USE, "a kernel for an instruction set that nobody knows",
   "*twice_f32_c: needs instruction set 0x4000000000000000, which may not be used here",
   kernel[0].isa = UINT64_C(1) << 62)

@@ -53,7 +53,8 @@ typedef enum zoo_kind {
   IS_TABLE = 16, /* of pointers; they are counted */
   IS_FLAGS = 32,
   IS_FLAGS32 = 64,
-  IS_DTYPES = 128
+  IS_DTYPES = 128,
+  IS_ROW_DTYPES = 256 /* of tn_accept: TN_ANY_DTYPE is known there */
 } zoo_kind;
 
 typedef struct zoo_member {
@@ -119,7 +120,7 @@ static const zoo_member zoo_members[] = {
     ZOO_HEAD(OF_KERNEL),
     ZOO_MEMBER(OF_KERNEL, tn_kernel, name, IS_NAME, true, .first = true, .limit = 128),
     ZOO_MEMBER(OF_KERNEL, tn_kernel, op, IS_TEXT, true, .limit = 256),
-    ZOO_MEMBER(OF_KERNEL, tn_kernel, device, IS_NAME, true, .limit = 128),
+    ZOO_MEMBER(OF_KERNEL, tn_kernel, device, IS_NAME, false, .limit = 128),
     ZOO_MEMBER(OF_KERNEL, tn_kernel, flags, IS_FLAGS, true, .said = "flags"),
     ZOO_TABLE(OF_KERNEL, tn_kernel, accepts, 256),
     ZOO_FUNCTION(OF_KERNEL, tn_kernel, refuse, false),
@@ -131,7 +132,7 @@ static const zoo_member zoo_members[] = {
 
     ZOO_HEAD(OF_ACCEPT),
     ZOO_MEMBER(OF_ACCEPT, tn_accept, arg, IS_TEXT, true, .limit = 128),
-    ZOO_MEMBER(OF_ACCEPT, tn_accept, dtypes, IS_DTYPES, true, .said = "accepts: dtypes"),
+    ZOO_MEMBER(OF_ACCEPT, tn_accept, dtypes, IS_ROW_DTYPES, true, .said = "accepts: dtypes"),
     ZOO_MEMBER(OF_ACCEPT, tn_accept, flags, IS_FLAGS, true, .said = "accepts: flags"),
 
     ZOO_HEAD(OF_REWRITE),
@@ -264,10 +265,12 @@ static const zoo_damage zoo_damages[] = {
      ": is counted as 4294967295 entries, the limit is %u"},
     {IS_FLAGS | IS_FLAGS32, "unknown", "a bit that nobody knows", BY_BIT, 30, NULL,
      ": has bits 0x40000000, which ABI * does not know"},
-    {IS_FLAGS | IS_DTYPES, "high", "a high bit that nobody knows", BY_BIT, 62, NULL,
+    {IS_FLAGS | IS_DTYPES | IS_ROW_DTYPES, "high", "a high bit that nobody knows", BY_BIT, 62, NULL,
      ": has bits 0x4000000000000000, which ABI * does not know"},
     {IS_DTYPES, "none", "no dtype, as one of several", BY_BIT, TN_NONE, NULL,
-     ": has bits 0x1, which ABI * does not know"}};
+     ": has bits 0x1, which ABI * does not know"},
+    {IS_ROW_DTYPES, "any", "any dtype, and some by name", BY_BIT, TN_NONE, NULL,
+     ": has TN_ANY_DTYPE beside other types"}};
 enum { ZOO_DAMAGES = sizeof zoo_damages / sizeof *zoo_damages };
 
 /* ---- their product ---- */

@@ -325,7 +325,7 @@ static tn_status one_item_plan(const tn_call *call, tn_kernel_plan *plan) {
 #define SPOIL_RUN(name, ...) kernel[0].run = name, kernel[0].plan = one_item_plan;
 #define SPOIL_DYNAMIC(name, ...)                       \
   kernel[0].run = name, kernel[0].plan = dynamic_plan; \
-  op[0].infer = open_infer, op[0].flags = TN_OP_DATA_DEPENDENT;
+  op[0].infer = open_infer, op[0].flags = 0;
 #define SPOIL_PROBE(name, ...) format[0].probe = name;
 #define SPOIL_READ(name, ...) format[0].read = name;
 #define SPOIL_WRITE(name, ...) format[0].write = name;

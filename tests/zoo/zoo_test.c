@@ -256,7 +256,8 @@ static const char *surprise(const animal *who, const meeting *m) {
   }
   if (who->where >= VET) return surprise_of_vetting(who, m);
   if (WEXITSTATUS(m->ended)) return "the host ends with an error";
-  if (m->status > 0 || m->status < TN_ERR_CANCELLED) return "the status is none";
+  if (m->status != TN_OK && (m->status > TN_ERR_INVALID || m->status < TN_ERR_CANCELLED))
+    return "the status is none";
   if (who->where == LOAD && m->at != LOADING) return "it is not refused";
   if (who->where != LOAD && m->at == LOADING) return "it is refused";
   if (who->where == WORKS) return m->at == RIGHT ? NULL : "the result is wrong";

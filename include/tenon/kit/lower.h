@@ -7,10 +7,10 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "tenon/graph.h"
 #include "tenon/kit/checked.h"
 #include "tenon/kit/element.h"
 #include "tenon/kit/tensor.h"
-#include "tenon/plugin.h"
 
 enum { TN_MOVE_MAX_RANK = 2 * TN_MAX_RANK };
 
@@ -291,7 +291,7 @@ static inline int32_t tn_emit_const(const tn_call *call, tn_graph *graph, const 
   const tn_graph_api *api = call->host->graph;
   int32_t value = api->value(graph, NULL);
   tn_status s = value < 0 ? value : api->value_set_const(graph, value, data, 1);
-  return !s ? value : s == -1 ? TN_ERR_INTERNAL : s; /* -1 reads as an input left out */
+  return s ? s : value;
 }
 
 static inline int32_t tn_emit_number(const tn_call *call, tn_graph *graph, uint32_t dtype,
@@ -346,8 +346,7 @@ static inline int32_t tn_emit_node(const tn_call *call, tn_graph *graph, const c
                         .n_attrs = n_attrs,
                         .offset = -1};
   const int32_t id = value < 0 ? value : call->host->graph->add_node(graph, &made);
-  if (id >= 0) return value;
-  return id == -1 ? TN_ERR_INTERNAL : id; /* -1 reads as an input left out */
+  return id < 0 ? id : value;
 }
 
 static inline tn_attr tn_attr_make(const char *name, uint32_t kind) {

@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "tenon/graph.h"
 #include "tenon/kit/element.h"
 #include "tenon/kit/tensor.h"
 

@@ -1,4 +1,4 @@
-/* What plans of one model share beyond prepared states: constants in other types or layouts. */
+/* What plans of one model share beyond packed weights: constants in other types or layouts. */
 #ifndef TN_PLAN_PACKED_H
 #define TN_PLAN_PACKED_H
 

@@ -1,4 +1,4 @@
-/* Keys of prepared states. What plans of one process share is known by pointers and ids; what is
+/* Keys of packed weights. What plans of one process share is known by pointers and ids; what is
  * kept in files by names, places and digests. */
 #include "plan/constants/packed_key.h"
 
@@ -152,10 +152,13 @@ static tn_status put_attrs(const maker *m) {
   return s ? s : put(m, tn_attrs_hash(schema, attrs, UINT64_C(0x9e3779b97f4a7c15)));
 }
 
+static const char *build_of(const tn_kerneldef *def) { return def->owner ? def->owner->build : ""; }
+
 static tn_status put_all(const maker *m) {
   const tn_packed_of *of = m->of;
   const tn_call *call = of->call;
-  tn_status s = m->weights ? put_text(m, of->def->kernel.name) : put(m, (uintptr_t)of->def);
+  tn_status s = m->weights ? put_text(m, build_of(of->def)) : put(m, (uintptr_t)of->def);
+  if (!s && m->weights) s = put_text(m, of->def->kernel.name);
   if (!s) s = put(m, of->plan->state_key);
   if (!s) s = put(m, of->plan->state_bytes);
   if (!s) s = put_attrs(m);
@@ -172,12 +175,12 @@ tn_status tn_packed_key_make(const tn_allocator *a, const tn_packed_of *s, tn_pa
   return put_all(&m);
 }
 
-/* Kernels that ship with Tenon, and whose state is a copy of constants that needs nothing else: no
- * memory of the host, no pointers. That is said of inputs that are packed, and the harness tries
- * it. */
+/* Kernels whose code can be told from others, and whose state is a copy of constants that needs
+ * nothing else: no memory of the host, no pointers. That is said of inputs that are packed, and the
+ * harness tries it. */
 static bool can_last(const tn_kerneldef *def) {
   bool is_packed = false;
-  if (!tn_is_own(def->owner)) return false;
+  if (!build_of(def)) return false;
   if (def->kernel.finish || !def->kernel.prepare) return false;
   for (uint32_t k = 0; k < def->kernel.n_accepts; k++)
     is_packed = is_packed || (def->kernel.accepts[k]->flags & TN_ACCEPT_PACKED) != 0;

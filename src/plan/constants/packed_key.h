@@ -1,4 +1,4 @@
-/* What a prepared state depends on, in words that are compared: kernel, attributes, dtypes,
+/* What a packed weights depends on, in words that are compared: kernel, attributes, dtypes,
  * constants, fused steps and the kernel's own key. */
 #ifndef TN_PLAN_PACKED_KEY_H
 #define TN_PLAN_PACKED_KEY_H
@@ -19,8 +19,8 @@ typedef TN_VEC(uint64_t) tn_packed_key;
 
 /* Good for as long as the constants live: they are known by their ids. */
 tn_status tn_packed_key_make(const tn_allocator *a, const tn_packed_of *s, tn_packed_key *out);
-/* Good in every process that runs the same build on the same model: constants are known by their
- * place in the model's files, or by a digest. TN_ERR_UNSUPPORTED: there is no such key. */
+/* Good in every process that runs the same build and plug-in on the same model: constants are known
+ * by their place in the model's files, or by a digest. TN_ERR_UNSUPPORTED: there is no such key. */
 tn_status tn_packed_key_persistent(const tn_allocator *a, const tn_packed_of *s,
                                    const tn_weight_cache *w, tn_packed_key *out);
 

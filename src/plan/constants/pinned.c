@@ -1,11 +1,11 @@
 /* Constants that steps read as they are: they are fetched when a plan is ready, on all threads, and
- * stay in memory as long as it lives. Those that kernels have packed are left alone. */
+ * stay in memory as long as the plan. Those that kernels have packed are left alone. */
 #include "plan/plan.h"
 
 typedef struct holder {
   tn_plan *plan;
   const tn_allocator *a;
-  TN_VEC(tn_const *) held;
+  TN_VEC(tn_const *) pinned;
   atomic_bool failed;
 } holder;
 
@@ -15,9 +15,9 @@ static tn_status hold(holder *h, int32_t slot) {
   while (!p->slots[slot].constant && p->slots[slot].alias_of >= 0) slot = p->slots[slot].alias_of;
   tn_const *c = p->slots[slot].constant;
   if (!c || !c->source) return TN_OK;
-  for (int64_t k = 0; k < h->held.n; k++)
-    if (h->held.data[k] == c) return TN_OK;
-  return tn_vec_push(h->a, &h->held, c);
+  for (int64_t k = 0; k < h->pinned.n; k++)
+    if (h->pinned.data[k] == c) return TN_OK;
+  return tn_vec_push(h->a, &h->pinned, c);
 }
 
 static tn_status hold_step(holder *h, const tn_step *step) {
@@ -43,8 +43,8 @@ static void fetch_range(void *arg, int64_t begin, int64_t end, uint32_t worker) 
   holder *h = arg;
   (void)worker;
   for (int64_t k = begin; k < end; k++) {
-    if (!tn_const_fetch(h->plan->held[k])) continue;
-    h->plan->held[k] = NULL;
+    if (!tn_const_fetch(h->plan->pinned[k])) continue;
+    h->plan->pinned[k] = NULL;
     atomic_store(&h->failed, true);
   }
 }
@@ -53,21 +53,21 @@ tn_status tn_plan_pin_constants(const tn_planner *p, tn_plan *plan) {
   holder h = {.plan = plan, .a = p->a};
   atomic_init(&h.failed, false);
   tn_status status = find(&h);
-  const uint64_t bytes = (uint64_t)h.held.n * sizeof *h.held.data;
-  if (!status && h.held.n) {
-    plan->held = tn_arena_copy(&plan->arena, h.held.data, bytes);
-    if (!plan->held) status = TN_ERR_MEMORY;
+  const uint64_t bytes = (uint64_t)h.pinned.n * sizeof *h.pinned.data;
+  if (!status && h.pinned.n) {
+    plan->pinned = tn_arena_copy(&plan->arena, h.pinned.data, bytes);
+    if (!plan->pinned) status = TN_ERR_MEMORY;
   }
-  if (!status && h.held.n) {
-    plan->n_pooled = h.held.n;
-    tn_pool_run(p->pool, plan->n_pooled, 1, 1, fetch_range, &h);
+  if (!status && h.pinned.n) {
+    plan->n_pinned = h.pinned.n;
+    tn_pool_run(p->pool, plan->n_pinned, 1, 1, fetch_range, &h);
     if (atomic_load(&h.failed)) status = TN_ERR_MEMORY;
   }
-  tn_vec_free(p->a, &h.held);
+  tn_vec_free(p->a, &h.pinned);
   return status;
 }
 
 void tn_plan_let_go(tn_plan *plan) {
-  for (int64_t k = 0; k < plan->n_pooled; k++) tn_const_drop(plan->held[k]);
-  plan->n_pooled = 0;
+  for (int64_t k = 0; k < plan->n_pinned; k++) tn_const_drop(plan->pinned[k]);
+  plan->n_pinned = 0;
 }

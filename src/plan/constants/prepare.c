@@ -1,4 +1,4 @@
-/* 08 arrange: prepared states of steps. Packing weights is most of the work of a first plan, so
+/* 08 arrange: packed weights of steps. Packing weights is most of the work of a first plan, so
  * kernels that ship with Tenon prepare on all threads, the largest states first. Plug-ins are not
  * asked to be ready for that: they prepare one after the other. */
 #include <stdlib.h>
@@ -12,10 +12,14 @@ tn_status tn_arrange_want_packed(tn_arrangement *r, int32_t node, tn_step *step)
   const tn_want want = {node, step, TN_OK};
   if (!step->plan.state_bytes) return TN_OK;
   if (!r->p->states)
-    return tn_fail(r->diag, TN_ERR_INTERNAL, "no cache for the prepared state of kernel '%s'",
+    return tn_fail(r->diag, TN_ERR_INTERNAL, "no cache for the packed weights of kernel '%s'",
                    step->def->kernel.name);
   r->plan->state_bytes += step->plan.state_bytes;
   return tn_vec_push(r->p->a, &r->wants, want);
+}
+
+static bool is_for_threads(const tn_want *w) {
+  return !(w->step->def->kernel.flags & TN_KERNEL_SERIAL);
 }
 
 static tn_status get_state(const tn_arrangement *r, const tn_want *w) {
@@ -27,9 +31,12 @@ static tn_status get_state(const tn_arrangement *r, const tn_want *w) {
   if (!consts) status = TN_ERR_MEMORY;
   for (uint32_t k = 0; !status && k < n->node.n_inputs; k++)
     if (n->node.inputs[k] >= 0) consts[k] = tn_graph_val(r->g, n->node.inputs[k])->constant;
+  pthread_mutex_t *serial = is_for_threads(w) ? NULL : r->p->serial;
+  if (serial) pthread_mutex_lock(serial);
   if (!status)
     status = tn_packed_get(r->p->states, w->step->def, n->def, &f.call, consts, &w->step->plan,
                            r->diag, &w->step->state);
+  if (serial) pthread_mutex_unlock(serial);
   tn_call_close(&f);
   return status;
 }
@@ -49,11 +56,6 @@ static void get_states(void *arg, int64_t begin, int64_t end, uint32_t worker) {
     tn_want *w = &c->r->wants.data[k];
     w->status = get_state(c->r, w);
   }
-}
-
-static bool is_for_threads(const tn_want *w) {
-  const tn_part_owner *owner = w->step->def->owner;
-  return (!owner || owner->stays) && !(w->step->def->kernel.flags & TN_KERNEL_SERIAL);
 }
 
 /* Those for threads first, among them the largest; else as they run. */

@@ -1,11 +1,12 @@
-/* Prepared states of a model in a file, from one process to the next: what kernels of Tenon have
- * packed is mapped in place of being packed again.
+/* Prepared states of a model in a file, from one process to the next: what kernels have packed is
+ * mapped in place of being packed again.
  *
  * A wrong hit must not happen. A file is good for one build of Tenon, for one set of instruction
- * sets and for the model's files as they were; a state is found by kernel, attributes, dtypes and
- * its constants, of which those that stand in the model's files are known by their place and all
- * others by a digest of their bytes. What does not fit is a note, what is damaged a warning, and
- * both are written anew. Nothing here makes a model fail but lack of memory. */
+ * sets and for the model's files as they were; a state is found by the plug-in's file, kernel,
+ * attributes, dtypes and its constants, of which those that stand in the model's files are known by
+ * their place and all others by a digest of their bytes. What does not fit is a note, what is
+ * damaged a warning, and both are written anew. Nothing here makes a model fail but lack of memory.
+ */
 #ifndef TN_PLAN_WEIGHT_CACHE_H
 #define TN_PLAN_WEIGHT_CACHE_H
 

@@ -28,7 +28,7 @@ tn_status tn_pack(const tn_allocator *a, tn_live_range *live_ranges, int32_t n, 
 
 /* ---- the arrangement ---- */
 
-typedef struct tn_want { /* a step that needs a prepared state */
+typedef struct tn_want { /* a step that needs a packed weights */
   int32_t node;
   tn_step *step;
   tn_status status;

@@ -154,7 +154,7 @@ static tn_status fill_subgraphs(tn_arrangement *r, const tn_gnode *n, tn_step *s
 static uint64_t packed_inputs(const tn_gnode *n, const tn_choice *c) {
   const uint32_t n_formal = (uint32_t)tn_node_n_given(n, n->def);
   uint64_t packed = 0;
-  if (!c->plan.state_bytes || !tn_is_own(c->def->owner)) return 0;
+  if (!c->plan.state_bytes) return 0;
   for (uint32_t k = 0; k < n_formal && k < 64; k++) {
     const tn_accept *row = tn_kernel_accept_input(c->def, n->def, k, n_formal);
     if (row && row->flags & TN_ACCEPT_PACKED) packed |= UINT64_C(1) << k;

@@ -7,7 +7,6 @@
 
 #include "base/abi.h"
 #include "plan/plan.h"
-#include "tenon/kit/fetch.h"
 
 /* All that is known of a value without a shape: its dtype, and whether it is a list. */
 static void unknown_type(tn_tensor *t, const tn_tensor *type) {
@@ -104,7 +103,7 @@ tn_status tn_call_fetch(tn_call_frame *f) {
 }
 
 tn_status tn_call_fetch_for(tn_call_frame *f, const tn_part_owner *owner) {
-  return tn_asks(owner) ? TN_OK : tn_call_fetch(f);
+  return tn_is_lazy(owner) ? TN_OK : tn_call_fetch(f);
 }
 
 /* ---- services ---- */
@@ -120,6 +119,19 @@ static tn_status host_fail(void *ctx, tn_status code, const char *format, ...) {
   if (f->graph && f->node >= 0) tn_node_text(tn_graph_node(f->graph, f->node), node, sizeof node);
   tn_diag_add(f->diag, TN_DIAG_ERROR, "%s: %s", node, text);
   return code;
+}
+
+static __attribute__((format(printf, 3, 4))) void host_log(void *ctx, uint32_t level,
+                                                           const char *format, ...) {
+  tn_call_frame *f = ctx;
+  char text[1001], node[TN_NODE_TEXT] = "a node";
+  va_list args;
+  if (!format) return;
+  va_start(args, format);
+  vsnprintf(text, sizeof text, format, args);
+  va_end(args);
+  if (f->graph && f->node >= 0) tn_node_text(tn_graph_node(f->graph, f->node), node, sizeof node);
+  tn_diag_add(f->diag, tn_log_severity(level), "%s: %s", node, text);
 }
 
 static void *host_alloc(void *ctx, uint64_t bytes) {
@@ -189,14 +201,21 @@ static tn_status output_set(void *ctx, uint32_t output, const tn_tensor *value) 
 
 static tn_status fetch(void *ctx, const tn_graph *g, int32_t value) {
   tn_call_frame *f = ctx;
-  if (!f->graph || !g || value < 0 || value >= g->values.n) return TN_ERR_INVALID;
+  if (!f->graph) return TN_ERR_INVALID;
+  if (!g) {
+    const tn_node *n = &tn_graph_node(f->graph, f->node)->node;
+    if (value < 0 || (uint32_t)value >= n->n_inputs) return TN_ERR_INVALID;
+    g = f->graph;
+    value = n->inputs[value];
+    if (value < 0) return TN_OK; /* left out */
+  }
+  if (value < 0 || value >= g->values.n) return TN_ERR_INVALID;
   return fetch_value(f, g, value);
 }
 
 static const void *get_extension(void *ctx, const char *name) {
-  static const tn_fetch_extension extension = {TN_HEAD(tn_fetch_extension), fetch};
-  (void)ctx;
-  return strcmp(name, TN_FETCH_EXTENSION) ? NULL : &extension;
+  (void)ctx, (void)name;
+  return NULL;
 }
 
 static const tn_graph *find_subgraph(tn_call_frame *f, int64_t graph) {
@@ -284,12 +303,13 @@ static tn_status subgraph_infer(void *ctx, int64_t graph, uint32_t n_in, const t
 
 /* Two tables that differ in how a graph is read. */
 #define MEMBERS(graph_table)                                                                      \
-  .head = TN_HEAD(tn_host), .graph = &(graph_table), .fail = host_fail, .alloc = host_alloc,      \
-  .free = host_free, .needs_data = needs_data, .output_resize = output_resize,                    \
-  .string_set = string_set, .list_size = list_size, .list_item = list_item,                       \
-  .list_append = list_append, .subgraph_shape = subgraph_shape, .subgraph_infer = subgraph_infer, \
-  .subgraph_run = subgraph_run, .value_release = value_release, .output_set = output_set,         \
-  .get_extension = get_extension, .list_append_map = list_append_map
+  .head = TN_HEAD(tn_host), .graph = &(graph_table), .fail = host_fail, .log = host_log,          \
+  .alloc = host_alloc, .free = host_free, .needs_data = needs_data,                               \
+  .output_resize = output_resize, .string_set = string_set, .list_size = list_size,               \
+  .list_item = list_item, .list_append = list_append, .subgraph_shape = subgraph_shape,           \
+  .subgraph_infer = subgraph_infer, .subgraph_run = subgraph_run, .value_release = value_release, \
+  .output_set = output_set, .fetch = fetch, .get_extension = get_extension,                       \
+  .list_append_map = list_append_map
 
 const tn_host tn_plan_host = {MEMBERS(tn_graph_api_table)};
 const tn_host tn_plan_show_host = {MEMBERS(tn_graph_show_table)};

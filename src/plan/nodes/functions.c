@@ -80,7 +80,7 @@ static tn_status copy_graphs(inliner *i, tn_attr *a, const tn_gnode *n) {
     graphs[k] = sub;
     for (int64_t c = 0; c < sub->captures.n; c++) {
       int32_t outer = map_value(i, n->node.inputs[sub->captures.data[c].input]);
-      if (outer < 0) return outer == -1 ? TN_ERR_INVALID : outer;
+      if (outer < 0) return outer == TN_NO_ID ? TN_ERR_INVALID : outer;
       sub->captures.data[c].outer = outer;
     }
     tn_status s = resolve_subgraph(i, sub);

@@ -31,7 +31,7 @@ tn_status tn_edit_call(tn_edit *e, tn_edit_fn edit, bool unsupported_fails) {
     tn_call_close(&f);
     return s;
   }
-  if (!tn_asks(e->owner)) f.call.host = &tn_plan_show_host;
+  if (!tn_is_lazy(e->owner)) f.call.host = &tn_plan_show_host;
   f.call.self = e->owner ? e->owner->self : NULL;
   e->promises = e->g->promises.n;
   e->g->complaint = NULL;

@@ -532,7 +532,7 @@ static tn_status permute_node(permuter *t, int32_t id) {
   return tn_is_region(&n) ? permute_regions(t, &n, inputs) : permute_elementwise(t, &n, inputs);
 }
 
-/* A node that turns the value back, and whose output v' can take the place of; -1: none. */
+/* A node that permutes the value back, and whose output v' can take the place of; -1: none. */
 static int32_t find_back(const permuter *t, int32_t value) {
   const tn_value *v = value_of(t, value), *made = value_of(t, t->notes.data[value].made);
   for (int64_t k = 0; k < v->users.n; k++) {

@@ -130,8 +130,8 @@ static const tn_kerneldef *kernel_for(const promoter *w, int32_t node, bool in_f
   return found;
 }
 
-/* Not if a plug-in has a kernel for the node as it is: those win over Tenon's own, and who writes
- * one for half floats wants it; nor if Tenon's own for half floats has the higher rank. Not if
+/* Not if a kernel of a plug-in's rank takes the node as it is: who writes one for half floats wants
+ * it; nor if the one for half floats has the higher rank of two lesser ones. Not if
  * nothing half comes out: what is rounded to integers next is better rounded as the model says. Nor
  * if an output would stay half: its type follows from inputs in a way of the operator's own. */
 static bool should_promote(const promoter *w, int32_t node) {
@@ -149,7 +149,7 @@ static bool should_promote(const promoter *w, int32_t node) {
   }
   if (!any || moves_half(g, n)) return false;
   const tn_kerneldef *half = kernel_for(w, node, false), *wide = kernel_for(w, node, true);
-  if (half && !tn_is_own(half->owner)) return false;
+  if (half && half->kernel.rank >= TN_RANK_PLUGIN) return false;
   if (half && wide && half->kernel.rank > wide->kernel.rank) return false;
   return wide || (n->def->op.lower && !half);
 }

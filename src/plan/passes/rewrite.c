@@ -15,13 +15,17 @@ static bool is_pinned(const tn_planner *p, const tn_graph *g, int32_t node) {
   return false;
 }
 
-/* Is the node to run as it is: pinned, or by a plug-in's kernel, which wins by its rank? Tenon's
- * own rewrites leave it alone then. Of element-wise nodes they make more than a faster one. */
-static bool is_spoken_for(const tn_planner *p, tn_graph *g, int32_t node) {
-  if (is_pinned(p, g, node)) return true;
-  if (tn_graph_node(g, node)->def->op.flags & TN_OP_ELEMENTWISE) return false;
+static int32_t age_of(const tn_part_owner *owner) { return owner ? owner->index : 0; }
+
+/* The node is to run as it is, because it is pinned, or because a plug-in has the kernel that wins
+ * it by its rank: only rewrites of that plug-in, or of one loaded after it, may take it. Answers
+ * the first such place in the list of plug-ins. Of element-wise nodes rewrites make more than a
+ * faster one. */
+static int32_t rewritten_from(const tn_planner *p, tn_graph *g, int32_t node) {
+  if (is_pinned(p, g, node)) return INT32_MAX;
+  if (tn_graph_node(g, node)->def->op.flags & TN_OP_ELEMENTWISE) return 0;
   const tn_kerneldef *winner = tn_first_kernel(p, g, node);
-  return winner && !tn_is_own(winner->owner);
+  return winner ? age_of(winner->owner) : 0;
 }
 
 static tn_status apply_rewrite(const tn_planner *p, tn_graph *g, int32_t node,
@@ -45,11 +49,10 @@ static tn_status rewrite_each(const tn_planner *p, tn_graph *g, int64_t limit, t
     const tn_gnode *n = tn_graph_node(g, id);
     const tn_rewritedef *const *rewrites;
     int32_t count = n->alive && n->def ? tn_registry_rewrites(p->registry, n->def, &rewrites) : 0;
-    const bool is_spoken = count > 0 && is_spoken_for(p, g, id);
+    const int32_t from = count > 0 ? rewritten_from(p, g, id) : 0;
     const tn_opdef *def = n->def;
     for (int32_t k = 0; k < count && !s && is_still(g, id, def); k++)
-      if (!is_spoken || !tn_is_own(rewrites[k]->owner))
-        s = apply_rewrite(p, g, id, rewrites[k], diag);
+      if (age_of(rewrites[k]->owner) >= from) s = apply_rewrite(p, g, id, rewrites[k], diag);
     if (!s && g->nodes.n > limit) s = tn_edit_endless(g, id, "rewriting", diag);
   }
   if (!s) s = tn_graph_sort(g, diag);

@@ -47,7 +47,7 @@ static double derived_cost(const tn_kernel *kernel, const tn_call *call, double 
 tn_status tn_select_refusal(tn_selection *s, const tn_kerneldef *def, const char *reason,
                             tn_refusal *out) {
   *out = (tn_refusal){def->kernel.name, reason, def};
-  if (!def->owner || def->owner->stays) return TN_OK;
+  if (!def->owner || def->owner->is_builtin) return TN_OK;
   out->kernel = tn_arena_str(&s->g->arena, def->kernel.name);
   out->reason = tn_arena_str(&s->g->arena, reason);
   return out->kernel && out->reason ? TN_OK : TN_ERR_MEMORY;

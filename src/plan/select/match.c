@@ -42,22 +42,25 @@ const char *tn_dtypes_text(uint64_t dtypes, tn_arena *arena) {
 
 /* ---- rows ---- */
 
-static const tn_accept *row_of(const tn_kernel *kernel, const tn_arg *arg) {
+const tn_accept *tn_kernel_row(const tn_kernel *kernel, const tn_arg *arg) {
+  const tn_accept *others = NULL;
   for (uint32_t k = 0; arg && k < kernel->n_accepts; k++) {
-    const tn_accept *row = kernel->accepts[k];
-    if (row && row->arg && !strcmp(row->arg, arg->name)) return row;
+    if (!strcmp(kernel->accepts[k]->arg, arg->name)) return kernel->accepts[k];
+    if (!strcmp(kernel->accepts[k]->arg, "*")) others = kernel->accepts[k];
   }
-  return NULL;
+  return others;
 }
 
 const tn_accept *tn_kernel_accept_input(const tn_kerneldef *def, const tn_opdef *op, uint32_t index,
                                         uint32_t n_formal) {
-  return row_of(&def->kernel, tn_schema_input_of(&op->schema, (int32_t)index, (int32_t)n_formal));
+  return tn_kernel_row(&def->kernel,
+                       tn_schema_input_of(&op->schema, (int32_t)index, (int32_t)n_formal));
 }
 
 const tn_accept *tn_kernel_accept_output(const tn_kerneldef *def, const tn_opdef *op,
                                          uint32_t index, uint32_t n_outputs) {
-  return row_of(&def->kernel, tn_schema_output_of(&op->schema, (int32_t)index, (int32_t)n_outputs));
+  return tn_kernel_row(&def->kernel,
+                       tn_schema_output_of(&op->schema, (int32_t)index, (int32_t)n_outputs));
 }
 
 /* Trailing inputs that were left out do not count, unless they tell where a list ends. */
@@ -96,101 +99,97 @@ static bool rank_fits(const tn_accept *row, const tn_tensor *t) {
   return t->rank >= row->rank_min && t->rank <= row->rank_max;
 }
 
-static const char *rank_reason(const tn_accept *row, const tn_tensor *t, const char *way,
-                               tn_arena *reasons) {
-  return or_plain_words(tn_arena_format(reasons, "%s %s has rank %d, takes %d to %d", way, row->arg,
-                                        t->rank, row->rank_min, row->rank_max));
+static const char *rank_reason(const tn_accept *row, const tn_arg *arg, const tn_tensor *t,
+                               const char *way, tn_arena *reasons) {
+  return or_plain_words(tn_arena_format(reasons, "%s %s has rank %d, takes %d to %d", way,
+                                        arg->name, t->rank, row->rank_min, row->rank_max));
 }
 
-/* One row against all inputs that belong to its argument. */
-static const char *match_inputs_fixed(const tn_accept *row, const tn_opdef *op, const tn_call *call,
-                                      uint32_t n_formal, tn_arena *reasons) {
+/* One argument's row against all inputs that belong to it. */
+static const char *match_inputs_fixed(const tn_accept *row, const tn_arg *of, const tn_opdef *op,
+                                      const tn_call *call, uint32_t n_formal, tn_arena *reasons) {
   bool present = false;
   for (uint32_t k = 0; k < n_formal; k++) {
     const tn_arg *arg = tn_schema_input_of(&op->schema, (int32_t)k, (int32_t)n_formal);
     const tn_tensor *t = call->inputs[k];
-    if (!t || !arg || strcmp(arg->name, row->arg)) continue;
+    if (!t || arg != of) continue;
     present = true;
     if ((row->flags & TN_ACCEPT_CONST) && !t->data)
       return or_plain_words(
-          tn_arena_format(reasons, "input %s is no constant, must be one", row->arg));
-    if (!rank_fits(row, t)) return rank_reason(row, t, "input", reasons);
+          tn_arena_format(reasons, "input %s is no constant, must be one", of->name));
+    if (!rank_fits(row, t)) return rank_reason(row, of, t, "input", reasons);
   }
   if (present && (row->flags & TN_ACCEPT_ABSENT))
     return or_plain_words(
-        tn_arena_format(reasons, "input %s is given, must be left out", row->arg));
+        tn_arena_format(reasons, "input %s is given, must be left out", of->name));
   if (!present && (row->flags & TN_ACCEPT_PRESENT))
     return or_plain_words(
-        tn_arena_format(reasons, "input %s is left out, must be given", row->arg));
+        tn_arena_format(reasons, "input %s is left out, must be given", of->name));
   return NULL;
 }
 
-static const char *match_outputs_fixed(const tn_accept *row, const tn_opdef *op,
+static const char *match_outputs_fixed(const tn_accept *row, const tn_arg *of, const tn_opdef *op,
                                        const tn_call *call, tn_arena *reasons) {
   bool present = false;
   for (uint32_t k = 0; k < call->n_outputs; k++) {
     const tn_arg *arg = tn_schema_output_of(&op->schema, (int32_t)k, (int32_t)call->n_outputs);
     const tn_tensor *t = call->outputs[k];
-    if (!t || !arg || strcmp(arg->name, row->arg)) continue;
+    if (!t || arg != of) continue;
     present = true;
-    if (!rank_fits(row, t)) return rank_reason(row, t, "output", reasons);
+    if (!rank_fits(row, t)) return rank_reason(row, of, t, "output", reasons);
   }
   if (present && (row->flags & TN_ACCEPT_ABSENT))
     return or_plain_words(
-        tn_arena_format(reasons, "output %s is asked for, cannot be made", row->arg));
+        tn_arena_format(reasons, "output %s is asked for, cannot be made", of->name));
   if (!present && (row->flags & TN_ACCEPT_PRESENT))
     return or_plain_words(
-        tn_arena_format(reasons, "output %s is not asked for, must be", row->arg));
+        tn_arena_format(reasons, "output %s is not asked for, must be", of->name));
   return NULL;
-}
-
-static bool is_input(const tn_schema *schema, const char *name) {
-  for (int32_t k = 0; k < schema->n_inputs; k++) {
-    const tn_arg *arg = tn_schema_input(schema, k);
-    if (arg && !strcmp(arg->name, name)) return true;
-  }
-  return false;
 }
 
 const char *tn_kernel_match_fixed(const tn_kerneldef *def, const tn_opdef *op, const tn_call *call,
                                   uint32_t n_formal, tn_arena *reasons) {
   n_formal = given(op, call, n_formal);
   const char *reason = match_kernel(&def->kernel, call, reasons);
-  for (uint32_t k = 0; !reason && k < def->kernel.n_accepts; k++) {
-    const tn_accept *row = def->kernel.accepts[k];
-    if (!row || !row->arg) continue;
-    reason = is_input(&op->schema, row->arg) ? match_inputs_fixed(row, op, call, n_formal, reasons)
-                                             : match_outputs_fixed(row, op, call, reasons);
+  for (int32_t k = 0; !reason && k < op->schema.n_inputs; k++) {
+    const tn_arg *arg = tn_schema_input(&op->schema, k);
+    const tn_accept *row = tn_kernel_row(&def->kernel, arg);
+    if (row) reason = match_inputs_fixed(row, arg, op, call, n_formal, reasons);
+  }
+  for (int32_t k = 0; !reason && k < op->schema.n_outputs; k++) {
+    const tn_arg *arg = tn_schema_output(&op->schema, k);
+    const tn_accept *row = tn_kernel_row(&def->kernel, arg);
+    if (row) reason = match_outputs_fixed(row, arg, op, call, reasons);
   }
   return reason;
 }
 
 /* ---- types and layouts ---- */
 
-/* A kernel without a row, or with one for any type, was made for the types that there were. */
-static const char *match_age(const tn_kernel *kernel, const tn_accept *row, uint32_t dtype,
-                             tn_arena *reasons) {
-  const tn_head *head = row ? &row->head : &kernel->head;
-  if ((row && row->dtypes) || tn_abi_has_dtype(head->minor, dtype)) return NULL;
+/* A row for any type was made for the types that there were. */
+static const char *match_dtype(const tn_accept *row, const char *name, uint32_t dtype,
+                               const char *way, tn_arena *reasons) {
+  if (!tn_accepts_dtype(row, dtype))
+    return or_plain_words(tn_arena_format(reasons, "%s %s is %s, takes %s", way, name,
+                                          tn_dtype_name(dtype),
+                                          tn_dtypes_text(row->dtypes, reasons)));
+  if (row->dtypes & TN_MASK(dtype) || tn_abi_has_dtype(row->head.minor, dtype)) return NULL;
   return or_plain_words(tn_arena_format(reasons, "is made for ABI %u.%u, which has no %s",
-                                        head->major, head->minor, tn_dtype_name(dtype)));
+                                        row->head.major, row->head.minor, tn_dtype_name(dtype)));
 }
 
-/* any: the layout of all arguments that take any, UINT64_MAX before the first. */
+/* An argument without a row has the type of one that has a row, which a type rule binds it to.
+ * any: the layout of all arguments that take any, UINT64_MAX before the first. */
 static const char *match_tensor(const tn_kernel *kernel, const tn_arg *arg, const tn_tensor *t,
                                 const char *way, tn_layout *any, tn_arena *reasons) {
   const char *name = arg ? arg->name : "?";
-  const tn_accept *row = row_of(kernel, arg);
-  const char *reason = match_age(kernel, row, t->dtype, reasons);
+  const tn_accept *row = tn_kernel_row(kernel, arg);
   char text[TN_TENSOR_TEXT];
-  if (reason) return reason;
-  if (row && t->kind != TN_KIND_TENSOR)
+  if (t->kind != TN_KIND_TENSOR && !(row && row->dtypes & TN_ANY_DTYPE))
     return or_plain_words(tn_arena_format(reasons, "%s %s is %s, takes a tensor", way, name,
                                           tn_tensor_text(t, text, sizeof text)));
-  if (row && row->dtypes && !(row->dtypes & TN_MASK(t->dtype)))
-    return or_plain_words(tn_arena_format(reasons, "%s %s is %s, takes %s", way, name,
-                                          tn_dtype_name(t->dtype),
-                                          tn_dtypes_text(row->dtypes, reasons)));
+  const char *reason = row ? match_dtype(row, name, t->dtype, way, reasons) : NULL;
+  if (reason) return reason;
   tn_layout layout = row ? row->layout : TN_PLAIN;
   if (layout == TN_ANY_LAYOUT) {
     if (*any == UINT64_MAX) *any = t->layout;
@@ -306,9 +305,7 @@ tn_status tn_kernel_ask_plan(const tn_kerneldef *def, const tn_call *call, tn_di
                              tn_kernel_plan *out_plan) {
   tn_kernel_plan plan = tn_kernel_plan_blank();
   tn_status status = def->kernel.plan ? def->kernel.plan(call, &plan) : TN_OK;
-  if (status)
-    return status < 0 && status >= TN_ERR_CANCELLED ? status
-                                                    : bad_plan(def, diag, "an unknown status");
+  if (status) return tn_is_status(status) ? status : bad_plan(def, diag, "an unknown status");
   if ((status = vet_stages(def, &plan, diag))) return status;
   if ((status = vet_items(def, call, &plan, diag))) return status;
   if ((status = vet_shapes(def, call, &plan, diag))) return status;

@@ -24,8 +24,10 @@ const char *tn_kernel_match_fixed(const tn_kerneldef *def, const tn_opdef *op, c
 const char *tn_kernel_match_types(const tn_kerneldef *def, const tn_opdef *op, const tn_call *call,
                                   uint32_t n_formal, tn_arena *reasons);
 
-/* The row for flattened input (output) `index`, NULL if the kernel has none for it: any dtype,
- * plain layout. */
+/* The row of an argument of the schema, its own or that of "*". NULL: the kernel has none, as a
+ * type rule binds the argument to one that has a row; its layout is plain. */
+const tn_accept *tn_kernel_row(const tn_kernel *kernel, const tn_arg *arg);
+/* The same for flattened input (output) `index`. */
 const tn_accept *tn_kernel_accept_input(const tn_kerneldef *def, const tn_opdef *op, uint32_t index,
                                         uint32_t n_formal);
 const tn_accept *tn_kernel_accept_output(const tn_kerneldef *def, const tn_opdef *op,
