@@ -2,7 +2,7 @@
 #
 #   make              the library, the command and the plug-ins; the command is build/tenon
 #   make test         every test once, the core also under sanitizers; some minutes
-#   make test-all     the slow tests, too, and everything under each sanitizer; what CI runs
+#   make test-all     the slow tests, too, and everything under each sanitizer
 #   make demo         an operator from outside, and a model that needs it
 #   make docs         the op tables, in build/docs/ops
 #   make format       formats all C

@@ -8,6 +8,14 @@
 
 #include "tenon/plugin.h"
 
+/* Before functions of the kit that are not for inner loops: one copy in each file that calls them is
+ * enough. */
+#if defined(__GNUC__)
+#define TN_ONE_COPY __attribute__((noinline, unused))
+#else
+#define TN_ONE_COPY inline
+#endif
+
 static inline tn_status tn_add_i64(int64_t a, int64_t b, int64_t *out) {
   int64_t r;
   if (__builtin_add_overflow(a, b, &r)) return TN_ERR_OVERFLOW;

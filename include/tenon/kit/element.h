@@ -83,7 +83,7 @@ static inline void tn_element_int_set(uint32_t dtype, void *data, int64_t index,
 }
 
 /* Element `index` of a storage of any non-string dtype. Complex: the real part. */
-static inline double tn_load_f64(uint32_t dtype, const void *data, int64_t index) {
+static TN_ONE_COPY double tn_load_f64(uint32_t dtype, const void *data, int64_t index) {
   switch (dtype) {
     case TN_F32: return (double)tn_element_f32_get(data, index);
     case TN_F64: return tn_element_f64_get(data, index);
@@ -102,7 +102,7 @@ static inline double tn_load_f64(uint32_t dtype, const void *data, int64_t index
 }
 
 /* Floats are truncated and saturated, NaN is 0; u64 keeps its 64 bits. */
-static inline int64_t tn_load_i64(uint32_t dtype, const void *data, int64_t index) {
+static TN_ONE_COPY int64_t tn_load_i64(uint32_t dtype, const void *data, int64_t index) {
   if (tn_dtype_exact_i64(dtype)) return tn_element_int_get(dtype, data, index);
   double f = tn_load_f64(dtype, data, index);
   if (f != f) return 0;
@@ -132,7 +132,7 @@ static inline void tn_element_f64_set(void *data, int64_t index, double f) {
 
 /* Converts as a C cast with saturation left out: integers wrap, floats round to nearest even, bool
  * is x != 0. */
-static inline void tn_store_f64(uint32_t dtype, void *data, int64_t index, double value) {
+static TN_ONE_COPY void tn_store_f64(uint32_t dtype, void *data, int64_t index, double value) {
   switch (dtype) {
     case TN_F32: tn_element_f32_set(data, index, (float)value); return;
     case TN_F64: tn_element_f64_set(data, index, value); return;
@@ -168,7 +168,7 @@ static inline double tn_element_f64_sticky(int64_t value) {
   return (double)(value - low + (low ? 0x400 : 0));
 }
 
-static inline void tn_store_i64(uint32_t dtype, void *data, int64_t index, int64_t value) {
+static TN_ONE_COPY void tn_store_i64(uint32_t dtype, void *data, int64_t index, int64_t value) {
   if (dtype == TN_BOOL)
     tn_element_word_set(data, index, 1, value != 0);
   else if (tn_dtype(dtype)->is_int)

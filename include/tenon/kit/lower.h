@@ -36,18 +36,19 @@ typedef struct tn_moves {
 static inline tn_moves tn_moves_begin(const tn_call *call, tn_graph *graph);
 /* Merges dims; a move that still has more than TN_MAX_RANK of them becomes several regions. Empty
  * moves vanish. */
-static inline void tn_moves_add(tn_moves *moves, const tn_move *move);
+static TN_ONE_COPY void tn_moves_add(tn_moves *moves, const tn_move *move);
 /* One region: n elements from src_offset to dst_offset, both contiguous. */
 static inline void tn_moves_add_run(tn_moves *moves, int32_t input, int64_t src_offset,
                                     int64_t dst_offset, int64_t n);
 /* Turns the node into tenon::Region; fill as for tn_graph_api.set_regions. Answers the status;
  * frees the regions. */
-static inline tn_status tn_moves_become(tn_moves *moves, int32_t node, const int32_t *inputs,
-                                        uint32_t n_inputs, int32_t fill);
+static TN_ONE_COPY tn_status tn_moves_become(tn_moves *moves, int32_t node, const int32_t *inputs,
+                                             uint32_t n_inputs, int32_t fill);
 /* Adds a new tenon::Region with an output of this type, which becomes *out_value. Keeps nothing of
  * the regions. */
-static inline tn_status tn_moves_emit(tn_moves *moves, const tn_tensor *type, const int32_t *inputs,
-                                      uint32_t n_inputs, int32_t fill, int32_t *out_value);
+static TN_ONE_COPY tn_status tn_moves_emit(tn_moves *moves, const tn_tensor *type,
+                                           const int32_t *inputs, uint32_t n_inputs, int32_t fill,
+                                           int32_t *out_value);
 static inline void tn_moves_drop(tn_moves *moves);
 
 /* The node is a copy of input `input`, element by element in row-major order, whatever the two
@@ -60,11 +61,12 @@ static inline int32_t tn_node_input(const tn_call *call, const tn_graph *graph, 
                                     uint32_t input);
 
 /* A new constant value; answers its id or a negative status. data is copied. */
-static inline int32_t tn_emit_const(const tn_call *call, tn_graph *graph, const tn_tensor *data);
-static inline int32_t tn_emit_ints(const tn_call *call, tn_graph *graph, const int64_t *data,
-                                   int64_t n); /* i64[n] */
-static inline int32_t tn_emit_floats(const tn_call *call, tn_graph *graph, const double *data,
-                                     int64_t n); /* f32[n] */
+static TN_ONE_COPY int32_t tn_emit_const(const tn_call *call, tn_graph *graph,
+                                         const tn_tensor *data);
+static TN_ONE_COPY int32_t tn_emit_ints(const tn_call *call, tn_graph *graph, const int64_t *data,
+                                        int64_t n); /* i64[n] */
+static TN_ONE_COPY int32_t tn_emit_floats(const tn_call *call, tn_graph *graph, const double *data,
+                                          int64_t n); /* f32[n] */
 
 /* A constant of rank 0 and of this dtype, to which the number is rounded. */
 static inline int32_t tn_emit_number(const tn_call *call, tn_graph *graph, uint32_t dtype,
@@ -72,9 +74,9 @@ static inline int32_t tn_emit_number(const tn_call *call, tn_graph *graph, uint3
 
 /* A new node of the newest version of `op` (domain ai.onnx) with one output, whose id is answered,
  * or a negative status. Negative inputs below -1 are statuses of tn_emit_...: they are answered. */
-static inline int32_t tn_emit_node(const tn_call *call, tn_graph *graph, const char *name,
-                                   const char *op, const int32_t *inputs, uint32_t n_inputs,
-                                   const tn_attr *attrs, uint32_t n_attrs);
+static TN_ONE_COPY int32_t tn_emit_node(const tn_call *call, tn_graph *graph, const char *name,
+                                        const char *op, const int32_t *inputs, uint32_t n_inputs,
+                                        const tn_attr *attrs, uint32_t n_attrs);
 
 static inline tn_attr tn_attr_int(const char *name, int64_t i);
 static inline tn_attr tn_attr_float(const char *name, double f);
@@ -94,17 +96,18 @@ static inline tn_status tn_lower_to_own(const tn_call *call, tn_graph *graph, in
 /* Adds a node of the operator and version of node `like`, of as many outputs, with these inputs and
  * with its attributes, but for those of the same names in attrs, which it gets, too. out_values:
  * room for its outputs, new values. */
-static inline tn_status tn_emit_like(const tn_call *call, tn_graph *graph, int32_t like,
-                                     const int32_t *inputs, uint32_t n_inputs, const tn_attr *attrs,
-                                     uint32_t n_attrs, int32_t *out_values);
+static TN_ONE_COPY tn_status tn_emit_like(const tn_call *call, tn_graph *graph, int32_t like,
+                                          const int32_t *inputs, uint32_t n_inputs,
+                                          const tn_attr *attrs, uint32_t n_attrs,
+                                          int32_t *out_values);
 /* Replaces the node by such a one. */
-static inline tn_status tn_lower_like(const tn_call *call, tn_graph *graph, int32_t node,
-                                      int32_t like, const int32_t *inputs, uint32_t n_inputs,
-                                      const tn_attr *attrs, uint32_t n_attrs);
+static TN_ONE_COPY tn_status tn_lower_like(const tn_call *call, tn_graph *graph, int32_t node,
+                                           int32_t like, const int32_t *inputs, uint32_t n_inputs,
+                                           const tn_attr *attrs, uint32_t n_attrs);
 /* Replaces the node by the newest version of its own operator (domain ai.onnx), with the same
  * inputs and with all its attributes but those in `dropped`, a list that ends with NULL. */
-static inline tn_status tn_lower_without(const tn_call *call, tn_graph *graph, int32_t node,
-                                         const char *const *dropped);
+static TN_ONE_COPY tn_status tn_lower_without(const tn_call *call, tn_graph *graph, int32_t node,
+                                              const char *const *dropped);
 
 /* ---- How ---- */
 
@@ -126,7 +129,7 @@ static inline void tn_moves_drop(tn_moves *moves) {
   moves->n = moves->cap = 0;
 }
 
-static inline tn_region *tn_moves_new_region(tn_moves *moves) {
+static TN_ONE_COPY tn_region *tn_moves_new_region(tn_moves *moves) {
   if (moves->n == moves->cap) {
     int64_t cap = moves->cap ? 2 * moves->cap : 8;
     tn_region *more = moves->call->host->alloc(moves->call->ctx, (uint64_t)cap * sizeof *more);
@@ -189,7 +192,7 @@ static inline int32_t tn_move_smallest_dim(const tn_move *m) {
 
 /* A dim too many is taken out and walked here. At most TN_MAX_RANK of them, so that an odometer of
  * that length is enough. */
-static inline void tn_moves_add_unrolled(tn_moves *moves, tn_move *m) {
+static TN_ONE_COPY void tn_moves_add_unrolled(tn_moves *moves, tn_move *m) {
   int64_t size[TN_MAX_RANK], src[TN_MAX_RANK], dst[TN_MAX_RANK], at[TN_MAX_RANK] = {0};
   int32_t n = 0;
   for (; m->rank > TN_MAX_RANK; n++) {
@@ -215,7 +218,7 @@ static inline void tn_moves_add_unrolled(tn_moves *moves, tn_move *m) {
   }
 }
 
-static inline void tn_moves_add(tn_moves *moves, const tn_move *move) {
+static TN_ONE_COPY void tn_moves_add(tn_moves *moves, const tn_move *move) {
   tn_move m = *move;
   if (moves->status || !tn_move_merge_dims(&m)) return;
   if (m.rank > TN_MAX_RANK)
@@ -231,8 +234,8 @@ static inline void tn_moves_add_run(tn_moves *moves, int32_t input, int64_t src_
   tn_moves_add(moves, &m);
 }
 
-static inline tn_status tn_moves_become(tn_moves *moves, int32_t node, const int32_t *inputs,
-                                        uint32_t n_inputs, int32_t fill) {
+static TN_ONE_COPY tn_status tn_moves_become(tn_moves *moves, int32_t node, const int32_t *inputs,
+                                             uint32_t n_inputs, int32_t fill) {
   const tn_host *host = moves->call->host;
   tn_status s = moves->status;
   const tn_region **list = host->alloc(moves->call->ctx, (uint64_t)(moves->n + 1) * sizeof *list);
@@ -250,8 +253,9 @@ static inline tn_status tn_moves_become(tn_moves *moves, int32_t node, const int
   return s;
 }
 
-static inline tn_status tn_moves_emit(tn_moves *moves, const tn_tensor *type, const int32_t *inputs,
-                                      uint32_t n_inputs, int32_t fill, int32_t *out_value) {
+static TN_ONE_COPY tn_status tn_moves_emit(tn_moves *moves, const tn_tensor *type,
+                                           const int32_t *inputs, uint32_t n_inputs, int32_t fill,
+                                           int32_t *out_value) {
   const tn_graph_api *api = moves->call->host->graph;
   int32_t value = api->value(moves->graph, NULL);
   tn_status s = value < 0 ? value : api->value_set_type(moves->graph, value, type);
@@ -287,7 +291,8 @@ static inline tn_status tn_lower_to_alias(const tn_call *call, tn_graph *graph, 
   return tn_moves_become(&moves, node, &value, 1, -1);
 }
 
-static inline int32_t tn_emit_const(const tn_call *call, tn_graph *graph, const tn_tensor *data) {
+static TN_ONE_COPY int32_t tn_emit_const(const tn_call *call, tn_graph *graph,
+                                         const tn_tensor *data) {
   const tn_graph_api *api = call->host->graph;
   int32_t value = api->value(graph, NULL);
   tn_status s = value < 0 ? value : api->value_set_const(graph, value, data, 1);
@@ -301,8 +306,8 @@ static inline int32_t tn_emit_number(const tn_call *call, tn_graph *graph, uint3
   const tn_tensor t = tn_tensor_make(dtype, 0, NULL, storage);
   return tn_emit_const(call, graph, &t);
 }
-static inline int32_t tn_emit_ints(const tn_call *call, tn_graph *graph, const int64_t *data,
-                                   int64_t n) {
+static TN_ONE_COPY int32_t tn_emit_ints(const tn_call *call, tn_graph *graph, const int64_t *data,
+                                        int64_t n) {
   int64_t *copy = call->host->alloc(call->ctx, (uint64_t)(n + 1) * sizeof *copy);
   if (!copy) return TN_ERR_MEMORY;
   if (n) memcpy(copy, data, (size_t)n * sizeof *copy);
@@ -312,8 +317,8 @@ static inline int32_t tn_emit_ints(const tn_call *call, tn_graph *graph, const i
   return value;
 }
 
-static inline int32_t tn_emit_floats(const tn_call *call, tn_graph *graph, const double *data,
-                                     int64_t n) {
+static TN_ONE_COPY int32_t tn_emit_floats(const tn_call *call, tn_graph *graph, const double *data,
+                                          int64_t n) {
   float *copy = call->host->alloc(call->ctx, (uint64_t)(n + 1) * sizeof *copy);
   if (!copy) return TN_ERR_MEMORY;
   for (int64_t k = 0; k < n; k++) copy[k] = (float)data[k];
@@ -325,9 +330,9 @@ static inline int32_t tn_emit_floats(const tn_call *call, tn_graph *graph, const
 
 enum { LOWER_MAX_ATTRS = 24 };
 
-static inline int32_t tn_emit_node(const tn_call *call, tn_graph *graph, const char *name,
-                                   const char *op, const int32_t *inputs, uint32_t n_inputs,
-                                   const tn_attr *attrs, uint32_t n_attrs) {
+static TN_ONE_COPY int32_t tn_emit_node(const tn_call *call, tn_graph *graph, const char *name,
+                                        const char *op, const int32_t *inputs, uint32_t n_inputs,
+                                        const tn_attr *attrs, uint32_t n_attrs) {
   const tn_attr *list[LOWER_MAX_ATTRS];
   if (n_attrs > LOWER_MAX_ATTRS) return TN_ERR_INTERNAL;
   for (uint32_t k = 0; k < n_inputs; k++)
@@ -413,9 +418,10 @@ static inline tn_status tn_lower_replace_by(const tn_call *call, tn_graph *graph
   return id < 0 ? id : api->replace_node(graph, node, made->outputs, made->n_outputs);
 }
 
-static inline tn_status tn_lower_in(const tn_call *call, tn_graph *graph, int32_t node,
-                                    const char *domain, const char *op, const int32_t *inputs,
-                                    uint32_t n_inputs, const tn_attr *attrs, uint32_t n_attrs) {
+static TN_ONE_COPY tn_status tn_lower_in(const tn_call *call, tn_graph *graph, int32_t node,
+                                         const char *domain, const char *op, const int32_t *inputs,
+                                         uint32_t n_inputs, const tn_attr *attrs,
+                                         uint32_t n_attrs) {
   const tn_attr *list[LOWER_MAX_ATTRS];
   int32_t *ids;
   if (!call->host->graph->node(graph, node) || n_attrs > LOWER_MAX_ATTRS) return TN_ERR_INTERNAL;
@@ -454,9 +460,10 @@ static inline bool tn_attrs_have(const tn_attr *attrs, uint32_t n, const char *n
   return k < n;
 }
 
-static inline tn_status tn_emit_like(const tn_call *call, tn_graph *graph, int32_t like,
-                                     const int32_t *inputs, uint32_t n_inputs, const tn_attr *attrs,
-                                     uint32_t n_attrs, int32_t *out_values) {
+static TN_ONE_COPY tn_status tn_emit_like(const tn_call *call, tn_graph *graph, int32_t like,
+                                          const int32_t *inputs, uint32_t n_inputs,
+                                          const tn_attr *attrs, uint32_t n_attrs,
+                                          int32_t *out_values) {
   const tn_graph_api *api = call->host->graph;
   const tn_attr *list[LOWER_MAX_ATTRS];
   if (!api->node(graph, like)) return TN_ERR_INTERNAL;
@@ -485,9 +492,9 @@ static inline tn_status tn_emit_like(const tn_call *call, tn_graph *graph, int32
 
 enum { LOWER_MAX_OUTPUTS = 8 };
 
-static inline tn_status tn_lower_like(const tn_call *call, tn_graph *graph, int32_t node,
-                                      int32_t like, const int32_t *inputs, uint32_t n_inputs,
-                                      const tn_attr *attrs, uint32_t n_attrs) {
+static TN_ONE_COPY tn_status tn_lower_like(const tn_call *call, tn_graph *graph, int32_t node,
+                                           int32_t like, const int32_t *inputs, uint32_t n_inputs,
+                                           const tn_attr *attrs, uint32_t n_attrs) {
   const tn_graph_api *api = call->host->graph;
   int32_t values[LOWER_MAX_OUTPUTS];
   if (!api->node(graph, like) || api->node(graph, like)->n_outputs > LOWER_MAX_OUTPUTS)
@@ -501,8 +508,8 @@ static inline bool tn_name_is_one_of(const char *name, const char *const *list) 
   return *list != NULL;
 }
 
-static inline tn_status tn_lower_without(const tn_call *call, tn_graph *graph, int32_t node,
-                                         const char *const *dropped) {
+static TN_ONE_COPY tn_status tn_lower_without(const tn_call *call, tn_graph *graph, int32_t node,
+                                              const char *const *dropped) {
   const tn_attr *list[LOWER_MAX_ATTRS];
   int32_t *outputs;
   if (!call->host->graph->node(graph, node)) return TN_ERR_INTERNAL;

@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "tenon/plugin.h"
+#include "tenon/kit/checked.h"
 
 /* A float type with a sign bit. Magnitude bits: exponent field, then mantissa; field 0 is
  * subnormal. */
@@ -62,7 +62,7 @@ static inline uint64_t tn_narrow_magnitude(const tn_narrow_format *t, double f) 
   return field < 1 ? kept : kept + ((uint64_t)(field - 1) << t->mantissa_bits);
 }
 
-static inline uint32_t tn_narrow_encode(const tn_narrow_format *t, double f, bool saturate) {
+static TN_ONE_COPY uint32_t tn_narrow_encode(const tn_narrow_format *t, double f, bool saturate) {
   uint32_t sign = signbit(f) ? t->sign : 0;
   uint32_t nan = t->unsigned_zero ? t->sign : sign | (t->nan ? t->nan : t->largest);
   if (f != f) return nan;
@@ -73,7 +73,7 @@ static inline uint32_t tn_narrow_encode(const tn_narrow_format *t, double f, boo
   return t->infinity ? sign | t->infinity : nan;
 }
 
-static inline double tn_narrow_decode(const tn_narrow_format *t, uint32_t bits) {
+static TN_ONE_COPY double tn_narrow_decode(const tn_narrow_format *t, uint32_t bits) {
   uint32_t magnitude = bits & (t->sign - 1);
   bool negative = (bits & t->sign) != 0;
   if (t->unsigned_zero && negative && magnitude == 0) return NAN;

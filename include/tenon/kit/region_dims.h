@@ -20,24 +20,24 @@ typedef struct tn_region_dims {
 } tn_region_dims;
 
 /* False if it cannot be said so (a walk leaves a dim in the middle), or if the region is empty. */
-static inline bool tn_region_dims_of(const tn_region *r, const tn_tensor *in, const tn_tensor *out,
-                                     tn_region_dims *out_dims);
+static TN_ONE_COPY bool tn_region_dims_of(const tn_region *r, const tn_tensor *in,
+                                          const tn_tensor *out, tn_region_dims *out_dims);
 
 /* The value is made by one region that keeps the number of dims and covers all of its output:
  * perm[k] is the dim of *out_from that is dim k of the value. Dims of size 1 keep their order. */
-static inline bool tn_region_transposes(const tn_pattern *p, int32_t value, int32_t *out_from,
-                                        int32_t *perm);
+static TN_ONE_COPY bool tn_region_transposes(const tn_pattern *p, int32_t value, int32_t *out_from,
+                                             int32_t *perm);
 
 /* The node becomes that transpose of the value, which is of this type, whatever dims of size 1 its
  * output has besides. */
-static inline tn_status tn_become_transpose(const tn_call *call, tn_graph *graph, int32_t node,
-                                            int32_t value, const tn_tensor *type,
-                                            const int32_t *perm);
+static TN_ONE_COPY tn_status tn_become_transpose(const tn_call *call, tn_graph *graph, int32_t node,
+                                                 int32_t value, const tn_tensor *type,
+                                                 const int32_t *perm);
 
 /* The value is *out_from with lo[k] elements before and hi[k] behind it in dim k, which hold
  * *out_fill. */
-static inline bool tn_region_pads(const tn_pattern *p, int32_t value, int32_t *out_from,
-                                  int64_t *lo, int64_t *hi, double *out_fill);
+static TN_ONE_COPY bool tn_region_pads(const tn_pattern *p, int32_t value, int32_t *out_from,
+                                       int64_t *lo, int64_t *hi, double *out_fill);
 
 /* ---- How ---- */
 
@@ -118,8 +118,8 @@ static inline void tn_walk_swap_sides(tn_split_walks *w) {
   }
 }
 
-static inline bool tn_region_dims_of(const tn_region *r, const tn_tensor *in, const tn_tensor *out,
-                                     tn_region_dims *d) {
+static TN_ONE_COPY bool tn_region_dims_of(const tn_region *r, const tn_tensor *in,
+                                          const tn_tensor *out, tn_region_dims *d) {
   int64_t src[TN_MAX_RANK], dst[TN_MAX_RANK];
   tn_split_walks w = {.n = 0};
   for (int32_t k = 0; k < r->rank; k++) {
@@ -187,8 +187,8 @@ static inline bool tn_region_walks_whole_dims(const tn_region_dims *d, const tn_
   return tn_region_covered(d) == tn_elements(in);
 }
 
-static inline bool tn_region_transposes(const tn_pattern *p, int32_t value, int32_t *out_from,
-                                        int32_t *perm) {
+static TN_ONE_COPY bool tn_region_transposes(const tn_pattern *p, int32_t value, int32_t *out_from,
+                                             int32_t *perm) {
   const tn_tensor *in, *out;
   const tn_region *r = tn_pattern_only_region(p, value, out_from, &in, &out);
   tn_region_dims d;
@@ -211,9 +211,9 @@ static inline bool tn_region_transposes(const tn_pattern *p, int32_t value, int3
   return true;
 }
 
-static inline tn_status tn_become_transpose(const tn_call *call, tn_graph *graph, int32_t node,
-                                            int32_t value, const tn_tensor *type,
-                                            const int32_t *perm) {
+static TN_ONE_COPY tn_status tn_become_transpose(const tn_call *call, tn_graph *graph, int32_t node,
+                                                 int32_t value, const tn_tensor *type,
+                                                 const int32_t *perm) {
   int64_t src[TN_MAX_RANK], dst = tn_elements(type);
   tn_move move = {.rank = 0};
   tn_moves moves = tn_moves_begin(call, graph);
@@ -227,8 +227,8 @@ static inline tn_status tn_become_transpose(const tn_call *call, tn_graph *graph
   return tn_moves_become(&moves, node, &value, 1, -1);
 }
 
-static inline bool tn_region_pads(const tn_pattern *p, int32_t value, int32_t *out_from,
-                                  int64_t *lo, int64_t *hi, double *out_fill) {
+static TN_ONE_COPY bool tn_region_pads(const tn_pattern *p, int32_t value, int32_t *out_from,
+                                       int64_t *lo, int64_t *hi, double *out_fill) {
   const tn_tensor *in, *out;
   const tn_region *r = tn_pattern_only_region(p, value, out_from, &in, &out);
   tn_region_dims d;

@@ -8,7 +8,7 @@
 #include "tenon/kit/dtype.h"
 
 /* Number of elements; -1: unknown dims, or more than TN_MAX_ELEMENTS. */
-static inline int64_t tn_elements(const tn_tensor *t) {
+static TN_ONE_COPY int64_t tn_elements(const tn_tensor *t) {
   int64_t n;
   if (t->rank < 0 || t->rank > TN_MAX_RANK) return -1;
   return tn_dims_product(t->shape, t->rank, &n) ? -1 : n;
@@ -26,7 +26,7 @@ static inline int64_t tn_layout_block(tn_layout layout) {
 }
 
 /* Elements of the storage, pad lanes included. */
-static inline int64_t tn_storage_elements(const tn_tensor *t) {
+static TN_ONE_COPY int64_t tn_storage_elements(const tn_tensor *t) {
   if (t->layout == TN_PLAIN || t->layout == TN_CHANNELS_LAST) return tn_elements(t);
   int64_t b = tn_layout_block(t->layout);
   if (b == 0 || t->rank < 2 || t->rank > TN_MAX_RANK || t->shape[1] < 0) return -1;
@@ -45,7 +45,7 @@ static inline int64_t tn_storage_bytes(const tn_tensor *t) {
 
 /* Place in the storage of the element with logical row-major index `index`. t->shape must be
  * known. */
-static inline int64_t tn_storage_index(const tn_tensor *t, int64_t index) {
+static TN_ONE_COPY int64_t tn_storage_index(const tn_tensor *t, int64_t index) {
   if (t->layout == TN_PLAIN || t->rank < 2) return index;
   int64_t channels = t->shape[1], pixels = 1, b = tn_layout_block(t->layout);
   for (int32_t k = 2; k < t->rank; k++) pixels *= t->shape[k];

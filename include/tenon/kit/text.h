@@ -24,7 +24,7 @@ static inline void tn_text_append(char *buf, size_t size, const char *text) {
 }
 
 /* "f32[1,3,224,224]", "?" for unknown dims, into buf (cut to size). Returns buf. */
-static inline const char *tn_tensor_text(const tn_tensor *t, char *buf, size_t size) {
+static TN_ONE_COPY const char *tn_tensor_text(const tn_tensor *t, char *buf, size_t size) {
   static const char *const kinds[] = {"", "sequence of ", "optional ", "map of "};
   if (size == 0) return buf;
   buf[0] = 0;

@@ -109,5 +109,5 @@ tn_status tn_merge_regions(const tn_planner *p, tn_graph *g, tn_diag *diag) {
     for (uint32_t k = 0; tn_is_region(n) && k < n->node.n_inputs && !s; k++)
       s = merge_input(g, id, k, &table);
   }
-  return s;
+  return s ? s : tn_graph_sort(g, diag);
 }

@@ -132,5 +132,5 @@ tn_status tn_share_region_prefixes(const tn_planner *p, tn_graph *g, tn_diag *di
     const int32_t other = find_beginning(g, id, &joined);
     if (other >= 0) s = begin_with(p, g, id, other, &joined, diag);
   }
-  return s ? s : tn_graph_sort(g, diag);
+  return s ? s : tn_graph_remove_dead(g);
 }
