@@ -8,8 +8,8 @@
 
 #include "tenon/plugin.h"
 
-/* Before functions of the kit that are not for inner loops: one copy in each file that calls them is
- * enough. */
+/* Before functions of the kit that are not for inner loops: one copy in each file that calls them
+ * is enough. */
 #if defined(__GNUC__)
 #define TN_ONE_COPY __attribute__((noinline, unused))
 #else
