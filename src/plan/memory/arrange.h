@@ -10,7 +10,7 @@
 
 #include "plan/passes/passes.h"
 
-/* ---- arrange_pack.c ---- */
+/* ---- pack.c ---- */
 
 enum { TN_ARENA_ALIGN = 64 };
 
@@ -60,19 +60,19 @@ static inline const tn_kernel_plan *tn_plan_of(const tn_graph *g, int32_t node) 
   return &tn_graph_node(g, node)->choice->plan;
 }
 
-/* arrange_alias.c: place, root and inside of every value; regions that move nothing, and those
+/* alias.c: place, root and inside of every value; regions that move nothing, and those
  * whose inputs can be written straight into the output, do not run (leader -1). */
 void tn_arrange_alias(tn_arrangement *r);
 /* True if a tensor of these dims has the same bytes in both layouts. */
 bool tn_layouts_coincide(const tn_tensor *type, tn_layout a, tn_layout b);
-/* arrange_order.c: times, leaders and followers. */
+/* order.c: times, leaders and followers. */
 void tn_arrange_order(tn_arrangement *r);
-/* arrange_memory.c: live ranges, in-place pairs, offsets. */
+/* live_ranges.c: live ranges, in-place pairs, offsets. */
 tn_status tn_arrange_memory(tn_arrangement *r);
-/* arrange_steps.c: slots and steps of the plan, with states and callables of subgraphs. */
+/* steps.c: slots and steps of the plan, with states and callables of subgraphs. */
 tn_status tn_arrange_slots(tn_arrangement *r);
 tn_status tn_arrange_steps(tn_arrangement *r);
-/* arrange_states.c: notes that a step needs a state; gets the states of all, on all threads. */
+/* constants/prepare.c: notes that a step needs a state; gets the states of all, on all threads. */
 tn_status tn_arrange_want_packed(tn_arrangement *r, int32_t node, tn_step *step);
 tn_status tn_arrange_prepare(tn_arrangement *r);
 

@@ -47,7 +47,7 @@ tn_status tn_pins_check(const tn_planner *p, const tn_graph *g, tn_diag *diag);
 bool tn_pin_forbids_lowering(const tn_planner *p, const tn_gnode *node);
 /* True for data movement, and for operators that no kernel runs, if they have a lowering. */
 bool tn_wants_lowering(const tn_planner *p, const tn_gnode *n);
-/* promote.c */
+/* promote_halves.c */
 /* Would input (output) k of the node be of the type `wide` if the node were computed in it? Only a
  * type variable that an input binds to f16 or bf16 promotes: one that only outputs have follows
  * from an attribute and stays. */

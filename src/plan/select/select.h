@@ -73,7 +73,7 @@ typedef struct tn_selection {
   bool asked;    /* for one of them */
 } tn_selection;
 
-/* select_gather.c: fills options of a node: every kernel of its operator in every form it could
+/* gather.c: fills options of a node: every kernel of its operator in every form it could
  * take, the dominated ones dropped, pins obeyed. No candidate is no error; the refusals then say
  * why. */
 tn_status tn_select_gather(tn_selection *s, int32_t node);
@@ -84,13 +84,13 @@ tn_status tn_select_refusal(tn_selection *s, const tn_kerneldef *def, const char
 /* Adds the layouts that kernels of this node want to s->layouts. */
 tn_status tn_select_layouts(tn_selection *s, int32_t node);
 
-/* select_cost.c: what a kernel costs in this call: as measured, or `estimate`. When the model is
+/* cost.c: what a kernel costs in this call: as measured, or `estimate`. When the model is
  * being tuned, it is timed if that is not known yet. */
 tn_status tn_select_cost(const tn_selection *s, const tn_gnode *node, const tn_kerneldef *def,
                          const tn_kernel_plan *plan, const tn_call *call, double estimate,
                          double *out_ns);
 
-/* select_convert.c */
+/* convert.c */
 /* The form a value has in the graph as it came from the passes before. */
 tn_form tn_select_original(const tn_selection *s, int32_t value);
 /* One step from a form to another (dtype or layout, not both). def is NULL if no kernel does it.
@@ -104,12 +104,12 @@ tn_form tn_select_step_before(tn_form home, tn_form to);
 tn_status tn_select_constant(tn_selection *s, int32_t value, tn_form form, tn_tensor *out_type,
                              const tn_const **out_const);
 
-/* select_solve.c: sets `chosen` of every node so that kernels and conversions cost least
+/* solve.c: sets `chosen` of every node so that kernels and conversions cost least
  * together, as far as found. A conversion that no kernel does counts as very dear, so it is only
  * chosen where there is no other way. */
 tn_status tn_select_solve(tn_selection *s);
 
-/* select_apply.c: puts the conversions in and sets the choice of every node. */
+/* apply.c: puts the conversions in and sets the choice of every node. */
 tn_status tn_select_apply(tn_selection *s);
 
 #endif
