@@ -27,8 +27,85 @@ enum {
 /* Fills rank and shape of *out with the shape that the n tensors broadcast to; NULL entries are
  * skipped. Unknown ranks and dims are allowed: a known dim other than 1 beats an unknown one.
  * TN_ERR_SHAPE: two known dims, neither of them 1, differ; *out is then unchanged. */
-static inline tn_status tn_broadcast_shape(uint32_t n, const tn_tensor *const *tensors,
-                                           tn_tensor *out) {
+TN_KIT_FN tn_status tn_broadcast_shape(uint32_t n, const tn_tensor *const *tensors, tn_tensor *out);
+
+/* A broadcast with its dims merged. Strides are in elements. Constant while runs are made of it:
+ * threads may share it. */
+typedef struct tn_broadcast {
+  uint32_t n;   /* operands */
+  int32_t rank; /* of the merged dims, >= 1 */
+  int64_t size[TN_BROADCAST_RANK];
+  int64_t stride[TN_BROADCAST_MAX][TN_BROADCAST_RANK];
+  int64_t total; /* elements of the output's storage */
+} tn_broadcast;
+
+/* How n <= TN_BROADCAST_MAX tensors, none of them NULL, broadcast to out. All shapes must be
+ * known. Runs go over the storage of out, pad lanes included: what a kernel writes there it must
+ * zero again (tn_pads_zero). Where out is not plain, an operand has out's layout and rank, or is
+ * plain with steps of 0 or 1 along the channels: one element, [C, 1, 1]. TN_ERR_SHAPE,
+ * TN_ERR_UNSUPPORTED (layout), TN_ERR_INVALID (n). */
+TN_KIT_FN tn_status tn_broadcast_init(tn_broadcast *b, const tn_tensor *out, uint32_t n,
+                                      const tn_tensor *const *in);
+
+/* The runs of a range of output elements. */
+typedef struct tn_runs {
+  int64_t index;                    /* where the run begins in the output */
+  int64_t length;                   /* elements in it */
+  int64_t offset[TN_BROADCAST_MAX]; /* where it begins in each operand */
+  int64_t stride[TN_BROADCAST_MAX]; /* 0 or 1 */
+  const tn_broadcast *b;
+  int64_t end;
+  int64_t at[TN_BROADCAST_RANK]; /* place of the next run in the merged dims */
+} tn_runs;
+
+/* Before the first run of output elements [begin, end), 0 <= begin <= end <= total; both may lie
+ * inside a dim. */
+static inline tn_runs tn_runs_begin(const tn_broadcast *b, int64_t begin, int64_t end) {
+  tn_runs r;
+  int32_t inner = b->rank - 1;
+  int64_t rest = begin;
+  r.index = begin;
+  r.length = 0;
+  r.b = b;
+  r.end = end;
+  for (uint32_t i = 0; i < b->n; i++) {
+    r.offset[i] = 0;
+    r.stride[i] = b->stride[i][inner];
+  }
+  for (int32_t k = inner; k >= 0; k--) {
+    r.at[k] = b->total ? rest % b->size[k] : 0;
+    rest = b->total ? rest / b->size[k] : 0;
+    for (uint32_t i = 0; i < b->n; i++) r.offset[i] += r.at[k] * b->stride[i][k];
+  }
+  return r;
+}
+
+/* Steps to the next run. False: there is none. */
+static inline bool tn_runs_next(tn_runs *r) {
+  const tn_broadcast *b = r->b;
+  int32_t k = b->rank - 1;
+  int64_t done = r->length;
+  r->index += done;
+  if (r->index >= r->end) return false;
+  if (done) { /* the run before went to the end of the innermost dim */
+    int64_t step = done;
+    r->at[k] += step;
+    for (uint32_t i = 0; i < b->n; i++) r->offset[i] += step * b->stride[i][k];
+    while (k > 0 && r->at[k] == b->size[k]) {
+      r->at[k] = 0;
+      for (uint32_t i = 0; i < b->n; i++)
+        r->offset[i] += b->stride[i][k - 1] - b->size[k] * b->stride[i][k];
+      r->at[--k]++;
+    }
+  }
+  r->length = tn_min_i64(b->size[b->rank - 1] - r->at[b->rank - 1], r->end - r->index);
+  return true;
+}
+
+#ifdef TN_KIT_BODIES
+
+TN_KIT_FN tn_status tn_broadcast_shape(uint32_t n, const tn_tensor *const *tensors,
+                                       tn_tensor *out) {
   int64_t dims[TN_MAX_RANK];
   int32_t rank = 0;
   bool known = true;
@@ -54,16 +131,6 @@ static inline tn_status tn_broadcast_shape(uint32_t n, const tn_tensor *const *t
   for (int32_t k = 0; known && k < rank; k++) out->shape[k] = dims[k];
   return TN_OK;
 }
-
-/* A broadcast with its dims merged. Strides are in elements. Constant while runs are made of it:
- * threads may share it. */
-typedef struct tn_broadcast {
-  uint32_t n;   /* operands */
-  int32_t rank; /* of the merged dims, >= 1 */
-  int64_t size[TN_BROADCAST_RANK];
-  int64_t stride[TN_BROADCAST_MAX][TN_BROADCAST_RANK];
-  int64_t total; /* elements of the output's storage */
-} tn_broadcast;
 
 /* Adds the dim (size, strides) inside of the dims that are there, merged with the innermost of them
  * if all operands step through both alike. Dims of size 1 vanish. */
@@ -145,13 +212,8 @@ static inline bool tn_broadcast_is_flat(const tn_tensor *out, uint32_t n,
   return true;
 }
 
-/* How n <= TN_BROADCAST_MAX tensors, none of them NULL, broadcast to out. All shapes must be
- * known. Runs go over the storage of out, pad lanes included: what a kernel writes there it must
- * zero again (tn_pads_zero). Where out is not plain, an operand has out's layout and rank, or is
- * plain with steps of 0 or 1 along the channels: one element, [C, 1, 1]. TN_ERR_SHAPE,
- * TN_ERR_UNSUPPORTED (layout), TN_ERR_INVALID (n). */
-static inline tn_status tn_broadcast_init(tn_broadcast *b, const tn_tensor *out, uint32_t n,
-                                          const tn_tensor *const *in) {
+TN_KIT_FN tn_status tn_broadcast_init(tn_broadcast *b, const tn_tensor *out, uint32_t n,
+                                      const tn_tensor *const *in) {
   int64_t sizes[TN_BROADCAST_RANK], strides[TN_BROADCAST_MAX][TN_BROADCAST_RANK];
   int64_t step[TN_BROADCAST_MAX] = {0};
   int32_t rank = 0;
@@ -184,59 +246,6 @@ static inline tn_status tn_broadcast_init(tn_broadcast *b, const tn_tensor *out,
   return TN_OK;
 }
 
-/* The runs of a range of output elements. */
-typedef struct tn_runs {
-  int64_t index;                    /* where the run begins in the output */
-  int64_t length;                   /* elements in it */
-  int64_t offset[TN_BROADCAST_MAX]; /* where it begins in each operand */
-  int64_t stride[TN_BROADCAST_MAX]; /* 0 or 1 */
-  const tn_broadcast *b;
-  int64_t end;
-  int64_t at[TN_BROADCAST_RANK]; /* place of the next run in the merged dims */
-} tn_runs;
-
-/* Before the first run of output elements [begin, end), 0 <= begin <= end <= total; both may lie
- * inside a dim. */
-static inline tn_runs tn_runs_begin(const tn_broadcast *b, int64_t begin, int64_t end) {
-  tn_runs r;
-  int32_t inner = b->rank - 1;
-  int64_t rest = begin;
-  r.index = begin;
-  r.length = 0;
-  r.b = b;
-  r.end = end;
-  for (uint32_t i = 0; i < b->n; i++) {
-    r.offset[i] = 0;
-    r.stride[i] = b->stride[i][inner];
-  }
-  for (int32_t k = inner; k >= 0; k--) {
-    r.at[k] = b->total ? rest % b->size[k] : 0;
-    rest = b->total ? rest / b->size[k] : 0;
-    for (uint32_t i = 0; i < b->n; i++) r.offset[i] += r.at[k] * b->stride[i][k];
-  }
-  return r;
-}
-
-/* Steps to the next run. False: there is none. */
-static inline bool tn_runs_next(tn_runs *r) {
-  const tn_broadcast *b = r->b;
-  int32_t k = b->rank - 1;
-  int64_t done = r->length;
-  r->index += done;
-  if (r->index >= r->end) return false;
-  if (done) { /* the run before went to the end of the innermost dim */
-    int64_t step = done;
-    r->at[k] += step;
-    for (uint32_t i = 0; i < b->n; i++) r->offset[i] += step * b->stride[i][k];
-    while (k > 0 && r->at[k] == b->size[k]) {
-      r->at[k] = 0;
-      for (uint32_t i = 0; i < b->n; i++)
-        r->offset[i] += b->stride[i][k - 1] - b->size[k] * b->stride[i][k];
-      r->at[--k]++;
-    }
-  }
-  r->length = tn_min_i64(b->size[b->rank - 1] - r->at[b->rank - 1], r->end - r->index);
-  return true;
-}
+#endif
 
 #endif

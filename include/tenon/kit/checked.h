@@ -6,15 +6,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "tenon/kit/linkage.h"
 #include "tenon/plugin.h"
-
-/* Before functions of the kit that are not for inner loops: one copy in each file that calls them
- * is enough. */
-#if defined(__GNUC__)
-#define TN_ONE_COPY __attribute__((noinline, unused))
-#else
-#define TN_ONE_COPY inline
-#endif
 
 static inline tn_status tn_add_i64(int64_t a, int64_t b, int64_t *out) {
   int64_t r;
@@ -49,19 +42,7 @@ static inline tn_status tn_mul_u64(uint64_t a, uint64_t b, uint64_t *out) {
 
 /* Product of dims; dims must be >= 0 (TN_ERR_INVALID). The empty product is 1. The product of the
  * dims that are not 0 has the limit TN_MAX_ELEMENTS, too: no product of some dims overflows. */
-static inline tn_status tn_dims_product(const int64_t *dims, int32_t n, int64_t *out) {
-  int64_t r = 1;
-  bool is_empty = false;
-  for (int32_t k = 0; k < n; k++) {
-    if (dims[k] < 0) return TN_ERR_INVALID;
-    if (dims[k] == 0)
-      is_empty = true;
-    else if (tn_mul_i64(r, dims[k], &r) || r > TN_MAX_ELEMENTS)
-      return TN_ERR_OVERFLOW;
-  }
-  *out = is_empty ? 0 : r;
-  return TN_OK;
-}
+TN_KIT_FN tn_status tn_dims_product(const int64_t *dims, int32_t n, int64_t *out);
 
 /* The same for dims whose product is known not to overflow: those of a tensor. */
 static inline int64_t tn_dims_size(const int64_t *dims, int32_t n) {
@@ -99,5 +80,23 @@ static inline int64_t tn_grain(double least, double each) {
 static inline uint64_t tn_round_up(uint64_t x, uint64_t unit) {
   return (x + unit - 1) / unit * unit;
 }
+
+#ifdef TN_KIT_BODIES
+
+TN_KIT_FN tn_status tn_dims_product(const int64_t *dims, int32_t n, int64_t *out) {
+  int64_t r = 1;
+  bool is_empty = false;
+  for (int32_t k = 0; k < n; k++) {
+    if (dims[k] < 0) return TN_ERR_INVALID;
+    if (dims[k] == 0)
+      is_empty = true;
+    else if (tn_mul_i64(r, dims[k], &r) || r > TN_MAX_ELEMENTS)
+      return TN_ERR_OVERFLOW;
+  }
+  *out = is_empty ? 0 : r;
+  return TN_OK;
+}
+
+#endif
 
 #endif

@@ -22,7 +22,16 @@ static inline int64_t tn_index_of(const tn_tensor *t, const int64_t *coord) {
 }
 
 /* Element of x, broadcast to y, that element i of y reads. */
-static inline int64_t tn_index_broadcast(const tn_tensor *x, const tn_tensor *y, int64_t i) {
+TN_KIT_FN int64_t tn_index_broadcast(const tn_tensor *x, const tn_tensor *y, int64_t i);
+
+/* Copies element `from` of in (NULL: zero, or an empty string) to element `to` of the output, of
+ * the same dtype, whichever that is. */
+TN_KIT_FN tn_status tn_element_copy(const tn_call *call, uint32_t output, int64_t to,
+                                    const tn_tensor *in, int64_t from);
+
+#ifdef TN_KIT_BODIES
+
+TN_KIT_FN int64_t tn_index_broadcast(const tn_tensor *x, const tn_tensor *y, int64_t i) {
   int64_t index = 0, step = 1;
   for (int32_t k = y->rank - 1, own = x->rank - 1; own >= 0; k--, own--) {
     if (x->shape[own] != 1) index += i % y->shape[k] * step;
@@ -32,10 +41,8 @@ static inline int64_t tn_index_broadcast(const tn_tensor *x, const tn_tensor *y,
   return index;
 }
 
-/* Copies element `from` of in (NULL: zero, or an empty string) to element `to` of the output, of
- * the same dtype, whichever that is. */
-static inline tn_status tn_element_copy(const tn_call *call, uint32_t output, int64_t to,
-                                        const tn_tensor *in, int64_t from) {
+TN_KIT_FN tn_status tn_element_copy(const tn_call *call, uint32_t output, int64_t to,
+                                    const tn_tensor *in, int64_t from) {
   const tn_tensor *out = call->outputs[output];
   const tn_dtype_info *info = tn_dtype(out->dtype);
   if (out->dtype == TN_STRING) {
@@ -57,5 +64,7 @@ static inline tn_status tn_element_copy(const tn_call *call, uint32_t output, in
   }
   return TN_OK;
 }
+
+#endif
 
 #endif

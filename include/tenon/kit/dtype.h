@@ -19,7 +19,20 @@ typedef struct tn_dtype_info {
 #define TN_MASK_UINT (TN_MASK(TN_U8) | TN_MASK(TN_U16) | TN_MASK(TN_U32) | TN_MASK(TN_U64))
 
 /* Never NULL; unknown numbers answer that of TN_NONE. */
-static inline const tn_dtype_info *tn_dtype(uint32_t dtype) {
+TN_KIT_FN const tn_dtype_info *tn_dtype(uint32_t dtype);
+
+/* True: use the i64 forms of kit/element.h, f64 may not hold every value. */
+static inline bool tn_dtype_exact_i64(uint32_t dtype) {
+  return dtype == TN_BOOL || tn_dtype(dtype)->is_int;
+}
+
+/* Bytes of n elements, packed types rounded up. -1 on overflow, n < 0 or a number that is no
+ * dtype. */
+TN_KIT_FN int64_t tn_dtype_bytes(uint32_t dtype, int64_t n);
+
+#ifdef TN_KIT_BODIES
+
+TN_KIT_FN const tn_dtype_info *tn_dtype(uint32_t dtype) {
   static const tn_dtype_info infos[TN_DTYPE_COUNT] = {
       [TN_NONE] = {"?", 0, false, false, false, false},
       [TN_F32] = {"f32", 32, true, false, true, false},
@@ -54,19 +67,14 @@ static inline const tn_dtype_info *tn_dtype(uint32_t dtype) {
   return &infos[dtype < TN_DTYPE_COUNT ? dtype : TN_NONE];
 }
 
-/* True: use the i64 forms of kit/element.h, f64 may not hold every value. */
-static inline bool tn_dtype_exact_i64(uint32_t dtype) {
-  return dtype == TN_BOOL || tn_dtype(dtype)->is_int;
-}
-
-/* Bytes of n elements, packed types rounded up. -1 on overflow, n < 0 or a number that is no
- * dtype. */
-static inline int64_t tn_dtype_bytes(uint32_t dtype, int64_t n) {
+TN_KIT_FN int64_t tn_dtype_bytes(uint32_t dtype, int64_t n) {
   uint32_t bits = tn_dtype(dtype)->bits;
   int64_t bytes;
   if (n < 0 || bits == 0) return -1;
   if (bits < 8) return tn_ceil_div(n, 8 / bits);
   return tn_mul_i64(n, bits / 8, &bytes) ? -1 : bytes;
 }
+
+#endif
 
 #endif

@@ -8,6 +8,20 @@
 #include "tenon/kit/dtype.h"
 #include "tenon/kit/narrow.h"
 
+/* Element `index` of a storage of any non-string dtype. Complex: the real part. */
+TN_KIT_FN double tn_load_f64(uint32_t dtype, const void *data, int64_t index);
+
+/* Floats are truncated and saturated, NaN is 0; u64 keeps its 64 bits. */
+TN_KIT_FN int64_t tn_load_i64(uint32_t dtype, const void *data, int64_t index);
+
+/* Converts as a C cast with saturation left out: integers wrap, floats round to nearest even, bool
+ * is x != 0. */
+TN_KIT_FN void tn_store_f64(uint32_t dtype, void *data, int64_t index, double value);
+
+TN_KIT_FN void tn_store_i64(uint32_t dtype, void *data, int64_t index, int64_t value);
+
+#ifdef TN_KIT_BODIES
+
 /* Field `index` of a packed array of fields of `bits` (1, 2, 4 or 8) bits, low bits first. */
 static inline uint8_t tn_element_packed_get(const void *data, int64_t index, uint32_t bits) {
   int64_t per_byte = 8 / bits;
@@ -82,8 +96,7 @@ static inline void tn_element_int_set(uint32_t dtype, void *data, int64_t index,
     tn_element_word_set(data, index, bits / 8, word);
 }
 
-/* Element `index` of a storage of any non-string dtype. Complex: the real part. */
-static TN_ONE_COPY double tn_load_f64(uint32_t dtype, const void *data, int64_t index) {
+TN_KIT_FN double tn_load_f64(uint32_t dtype, const void *data, int64_t index) {
   switch (dtype) {
     case TN_F32: return (double)tn_element_f32_get(data, index);
     case TN_F64: return tn_element_f64_get(data, index);
@@ -101,8 +114,7 @@ static TN_ONE_COPY double tn_load_f64(uint32_t dtype, const void *data, int64_t 
   return tn_f8_to_f64(dtype, (uint8_t)tn_element_word_get(data, index, 1));
 }
 
-/* Floats are truncated and saturated, NaN is 0; u64 keeps its 64 bits. */
-static TN_ONE_COPY int64_t tn_load_i64(uint32_t dtype, const void *data, int64_t index) {
+TN_KIT_FN int64_t tn_load_i64(uint32_t dtype, const void *data, int64_t index) {
   if (tn_dtype_exact_i64(dtype)) return tn_element_int_get(dtype, data, index);
   double f = tn_load_f64(dtype, data, index);
   if (f != f) return 0;
@@ -130,9 +142,7 @@ static inline void tn_element_f64_set(void *data, int64_t index, double f) {
   memcpy((uint8_t *)data + index * 8, &f, sizeof f);
 }
 
-/* Converts as a C cast with saturation left out: integers wrap, floats round to nearest even, bool
- * is x != 0. */
-static TN_ONE_COPY void tn_store_f64(uint32_t dtype, void *data, int64_t index, double value) {
+TN_KIT_FN void tn_store_f64(uint32_t dtype, void *data, int64_t index, double value) {
   switch (dtype) {
     case TN_F32: tn_element_f32_set(data, index, (float)value); return;
     case TN_F64: tn_element_f64_set(data, index, value); return;
@@ -168,7 +178,7 @@ static inline double tn_element_f64_sticky(int64_t value) {
   return (double)(value - low + (low ? 0x400 : 0));
 }
 
-static TN_ONE_COPY void tn_store_i64(uint32_t dtype, void *data, int64_t index, int64_t value) {
+TN_KIT_FN void tn_store_i64(uint32_t dtype, void *data, int64_t index, int64_t value) {
   if (dtype == TN_BOOL)
     tn_element_word_set(data, index, 1, value != 0);
   else if (tn_dtype(dtype)->is_int)
@@ -178,5 +188,7 @@ static TN_ONE_COPY void tn_store_i64(uint32_t dtype, void *data, int64_t index, 
   else
     tn_store_f64(dtype, data, index, tn_element_f64_sticky(value));
 }
+
+#endif
 
 #endif

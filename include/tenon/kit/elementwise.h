@@ -143,22 +143,7 @@ static inline const void *tn_expand_next(const void *data, int64_t bytes, int64_
 typedef void (*tn_map_f32)(const float *x, float *y, int64_t n, const void *arg);
 
 /* Zeroes the pad lanes among elements [begin, end) of the storage of y. */
-static inline void tn_pads_zero(const tn_tensor *y, int64_t begin, int64_t end) {
-  const int64_t b = TN_LAYOUT_BLOCK(y->layout);
-  if (y->layout == TN_PLAIN || y->layout == TN_CHANNELS_LAST || b == 0 || y->shape[1] % b == 0)
-    return;
-  const int64_t used = y->shape[1] % b, bytes = tn_dtype(y->dtype)->bits / 8;
-  int64_t plane = b; /* elements of one block of channels */
-  for (int32_t k = 2; k < y->rank; k++) plane *= y->shape[k];
-  const int64_t per_image = plane * tn_ceil_div(y->shape[1], b);
-  if (per_image == 0) return;
-  for (int64_t image = begin / per_image * per_image; image < end; image += per_image) {
-    for (int64_t block = image + per_image - plane; block < image + per_image; block += b) {
-      const int64_t from = tn_max_i64(block + used, begin), to = tn_min_i64(block + b, end);
-      if (from < to) memset((char *)y->data + from * bytes, 0, (size_t)((to - from) * bytes));
-    }
-  }
-}
+TN_KIT_FN void tn_pads_zero(const tn_tensor *y, int64_t begin, int64_t end);
 
 /* Output 0 = f(input 0) on storage elements [begin, end); both f32, f16 or bf16. */
 static inline tn_status tn_map_run_f32(const tn_call *call, int64_t begin, int64_t end,
@@ -180,7 +165,28 @@ static inline tn_status tn_map_run_f32(const tn_call *call, int64_t begin, int64
 
 /* One item per storage element; ns: time of one element on one thread, data in the cache. Output
  * 0 may lie on input 0 if their elements have the same size. */
-static inline tn_status tn_plan_elementwise(const tn_call *call, tn_kernel_plan *plan, double ns) {
+TN_KIT_FN tn_status tn_plan_elementwise(const tn_call *call, tn_kernel_plan *plan, double ns);
+
+#ifdef TN_KIT_BODIES
+
+TN_KIT_FN void tn_pads_zero(const tn_tensor *y, int64_t begin, int64_t end) {
+  const int64_t b = TN_LAYOUT_BLOCK(y->layout);
+  if (y->layout == TN_PLAIN || y->layout == TN_CHANNELS_LAST || b == 0 || y->shape[1] % b == 0)
+    return;
+  const int64_t used = y->shape[1] % b, bytes = tn_dtype(y->dtype)->bits / 8;
+  int64_t plane = b; /* elements of one block of channels */
+  for (int32_t k = 2; k < y->rank; k++) plane *= y->shape[k];
+  const int64_t per_image = plane * tn_ceil_div(y->shape[1], b);
+  if (per_image == 0) return;
+  for (int64_t image = begin / per_image * per_image; image < end; image += per_image) {
+    for (int64_t block = image + per_image - plane; block < image + per_image; block += b) {
+      const int64_t from = tn_max_i64(block + used, begin), to = tn_min_i64(block + b, end);
+      if (from < to) memset((char *)y->data + from * bytes, 0, (size_t)((to - from) * bytes));
+    }
+  }
+}
+
+TN_KIT_FN tn_status tn_plan_elementwise(const tn_call *call, tn_kernel_plan *plan, double ns) {
   const tn_tensor *y = call->outputs[0];
   const int64_t n = tn_storage_elements(y);
   plan->items[0] = n;
@@ -194,5 +200,7 @@ static inline tn_status tn_plan_elementwise(const tn_call *call, tn_kernel_plan 
   }
   return TN_OK;
 }
+
+#endif
 
 #endif

@@ -23,53 +23,9 @@ static inline bool tn_epilogue_is_full(const tn_tensor *t, const tn_tensor *y) {
   return same;
 }
 
-/* The dim of y that t has one value per index of; -1: none (t has one value), -2: t is of no such
- * shape. */
-static inline int32_t tn_epilogue_dim(const tn_tensor *t, const tn_tensor *y) {
-  int32_t dim = -1;
-  for (int32_t k = 0; k < t->rank; k++) {
-    const int32_t at = k + y->rank - t->rank;
-    if (t->shape[k] == 1) continue;
-    if (dim >= 0 || at < 0 || t->shape[k] != y->shape[at]) return -2;
-    dim = at;
-  }
-  return dim;
-}
-
-/* Why tn_epilogue_f32 cannot use t for y, where the caller counts channels along dim `channel`;
- * NULL: it can. */
-static inline const char *tn_epilogue_refuse_operand(const tn_tensor *t, const tn_tensor *y,
-                                                     int32_t channel) {
-  if (t->dtype != TN_F32) return "the epilogue's operand is not f32";
-  if (tn_epilogue_is_full(t, y))
-    return t->layout == y->layout ? NULL
-                                  : "the epilogue's operand is in another layout than the output";
-  const int32_t dim = tn_epilogue_dim(t, y);
-  if (channel < 0 || channel >= y->rank ||
-      (dim != channel && (dim != -1 || y->shape[channel] != 1)))
-    return "the epilogue's operand is neither of the output's shape nor one value per channel";
-  if (t->layout != TN_PLAIN && tn_storage_elements(t) < y->shape[channel])
-    return "the epilogue's operand is in a layout that cannot be read by channel";
-  return NULL;
-}
-
 /* NULL if tn_epilogue_f32 can apply all steps of call->epilogue to output 0, whose channels the
  * kernel counts along dim `channel` (1 for images, the last one for rows), else why not. */
-static inline const char *tn_epilogue_refuse_f32(const tn_call *call, int32_t channel) {
-  const tn_tensor *y = call->outputs[0];
-  for (uint32_t k = 0; k < call->n_epilogue; k++) {
-    const tn_epilogue *e = call->epilogue[k];
-    if (e->kind == TN_EPILOGUE_NONE || e->kind >= TN_EPILOGUE_COUNT)
-      return "unknown kind of epilogue";
-    if (y->dtype != TN_F32) return "the epilogue needs an f32 output";
-    if (e->kind != TN_EPILOGUE_ADD && e->kind != TN_EPILOGUE_MUL) continue;
-    if (e->input < 0 || (uint32_t)e->input >= call->n_inputs || !call->inputs[e->input])
-      return "the epilogue's operand is missing";
-    const char *why = tn_epilogue_refuse_operand(call->inputs[e->input], y, channel);
-    if (why) return why;
-  }
-  return NULL;
-}
+TN_KIT_FN const char *tn_epilogue_refuse_f32(const tn_call *call, int32_t channel);
 
 /* y[i] += t[i], or *=, for i < n; step 0: t[0] for all i. */
 static inline void tn_epilogue_binary_f32(uint32_t kind, float *y, int64_t n, const float *t,
@@ -154,5 +110,55 @@ static inline void tn_epilogue_block_f32(const tn_call *call, float *y, int64_t 
     for (int64_t k = live; k < lanes; k++) y[k] = 0;
   }
 }
+
+#ifdef TN_KIT_BODIES
+
+/* The dim of y that t has one value per index of; -1: none (t has one value), -2: t is of no such
+ * shape. */
+static inline int32_t tn_epilogue_dim(const tn_tensor *t, const tn_tensor *y) {
+  int32_t dim = -1;
+  for (int32_t k = 0; k < t->rank; k++) {
+    const int32_t at = k + y->rank - t->rank;
+    if (t->shape[k] == 1) continue;
+    if (dim >= 0 || at < 0 || t->shape[k] != y->shape[at]) return -2;
+    dim = at;
+  }
+  return dim;
+}
+
+/* Why tn_epilogue_f32 cannot use t for y, where the caller counts channels along dim `channel`;
+ * NULL: it can. */
+static inline const char *tn_epilogue_refuse_operand(const tn_tensor *t, const tn_tensor *y,
+                                                     int32_t channel) {
+  if (t->dtype != TN_F32) return "the epilogue's operand is not f32";
+  if (tn_epilogue_is_full(t, y))
+    return t->layout == y->layout ? NULL
+                                  : "the epilogue's operand is in another layout than the output";
+  const int32_t dim = tn_epilogue_dim(t, y);
+  if (channel < 0 || channel >= y->rank ||
+      (dim != channel && (dim != -1 || y->shape[channel] != 1)))
+    return "the epilogue's operand is neither of the output's shape nor one value per channel";
+  if (t->layout != TN_PLAIN && tn_storage_elements(t) < y->shape[channel])
+    return "the epilogue's operand is in a layout that cannot be read by channel";
+  return NULL;
+}
+
+TN_KIT_FN const char *tn_epilogue_refuse_f32(const tn_call *call, int32_t channel) {
+  const tn_tensor *y = call->outputs[0];
+  for (uint32_t k = 0; k < call->n_epilogue; k++) {
+    const tn_epilogue *e = call->epilogue[k];
+    if (e->kind == TN_EPILOGUE_NONE || e->kind >= TN_EPILOGUE_COUNT)
+      return "unknown kind of epilogue";
+    if (y->dtype != TN_F32) return "the epilogue needs an f32 output";
+    if (e->kind != TN_EPILOGUE_ADD && e->kind != TN_EPILOGUE_MUL) continue;
+    if (e->input < 0 || (uint32_t)e->input >= call->n_inputs || !call->inputs[e->input])
+      return "the epilogue's operand is missing";
+    const char *why = tn_epilogue_refuse_operand(call->inputs[e->input], y, channel);
+    if (why) return why;
+  }
+  return NULL;
+}
+
+#endif
 
 #endif

@@ -34,8 +34,43 @@ static inline tn_tensor *tn_output(const tn_call *call, uint32_t output) {
 }
 
 /* Output has this rank (TN_RANK_UNKNOWN: dims may be NULL) and dims; dtype as said above. */
-static inline void tn_infer_shape(const tn_call *call, uint32_t output, uint32_t dtype,
-                                  int32_t rank, const int64_t *dims) {
+TN_KIT_FN void tn_infer_shape(const tn_call *call, uint32_t output, uint32_t dtype, int32_t rank,
+                              const int64_t *dims);
+
+/* Output has dtype, kind and shape of the input. */
+TN_KIT_FN tn_status tn_infer_like(const tn_call *call, uint32_t output, uint32_t input);
+
+/* Output 0 has the broadcast shape of all inputs that are there; dtype of input 0. */
+TN_KIT_FN tn_status tn_infer_broadcast(const tn_call *call);
+
+/* Dims that may be the same: one of them unknown, or equal. */
+static inline bool tn_dims_equal_or_unknown(int64_t a, int64_t b) {
+  return a < 0 || b < 0 || a == b;
+}
+/* What is known of a dim that is both a and b. */
+static inline int64_t tn_dim_known(int64_t a, int64_t b) { return a < 0 ? b : a; }
+
+/* axis in -rank .. rank-1 to 0 .. rank-1; rank must be known. TN_ERR_INVALID if it is outside. */
+TN_KIT_FN tn_status tn_axis_normalize(const tn_call *call, int64_t axis, int32_t rank,
+                                      int32_t *out_axis);
+
+/* The input is there and its data is known: TN_OK and its number of elements. Else an error, or
+ * TN_NEEDS_DATA after the host was told which input. */
+TN_KIT_FN tn_status tn_const_elements(const tn_call *call, uint32_t input, int64_t *out_n);
+
+/* The elements of a constant i32 or i64 input, at most max of them. TN_NEEDS_DATA: pass it on, the
+ * host asks again. */
+TN_KIT_FN tn_status tn_const_ints(const tn_call *call, uint32_t input, int64_t *out, int64_t max,
+                                  int64_t *out_n);
+
+/* The same for floats of any width and integers. */
+TN_KIT_FN tn_status tn_const_floats(const tn_call *call, uint32_t input, double *out, int64_t max,
+                                    int64_t *out_n);
+
+#ifdef TN_KIT_BODIES
+
+TN_KIT_FN void tn_infer_shape(const tn_call *call, uint32_t output, uint32_t dtype, int32_t rank,
+                              const int64_t *dims) {
   if (!tn_has_output(call, output)) return;
   tn_tensor *t = call->outputs[output];
   if (t->dtype == TN_NONE) t->dtype = dtype;
@@ -43,8 +78,7 @@ static inline void tn_infer_shape(const tn_call *call, uint32_t output, uint32_t
   for (int32_t k = 0; k < rank; k++) t->shape[k] = dims[k];
 }
 
-/* Output has dtype, kind and shape of the input. */
-static inline tn_status tn_infer_like(const tn_call *call, uint32_t output, uint32_t input) {
+TN_KIT_FN tn_status tn_infer_like(const tn_call *call, uint32_t output, uint32_t input) {
   if (!tn_has_input(call, input)) {
     return call->host->fail(call->ctx, TN_ERR_INVALID, "input %u is missing", (unsigned)input);
   }
@@ -54,8 +88,7 @@ static inline tn_status tn_infer_like(const tn_call *call, uint32_t output, uint
   return TN_OK;
 }
 
-/* Output 0 has the broadcast shape of all inputs that are there; dtype of input 0. */
-static inline tn_status tn_infer_broadcast(const tn_call *call) {
+TN_KIT_FN tn_status tn_infer_broadcast(const tn_call *call) {
   tn_tensor shape = tn_tensor_make(TN_NONE, 0, NULL, NULL);
   for (uint32_t i = 0; i < call->n_inputs; i++) {
     const tn_tensor *pair[2] = {&shape, call->inputs[i]};
@@ -76,16 +109,8 @@ static inline tn_status tn_infer_broadcast(const tn_call *call) {
   return TN_OK;
 }
 
-/* Dims that may be the same: one of them unknown, or equal. */
-static inline bool tn_dims_equal_or_unknown(int64_t a, int64_t b) {
-  return a < 0 || b < 0 || a == b;
-}
-/* What is known of a dim that is both a and b. */
-static inline int64_t tn_dim_known(int64_t a, int64_t b) { return a < 0 ? b : a; }
-
-/* axis in -rank .. rank-1 to 0 .. rank-1; rank must be known. TN_ERR_INVALID if it is outside. */
-static inline tn_status tn_axis_normalize(const tn_call *call, int64_t axis, int32_t rank,
-                                          int32_t *out_axis) {
+TN_KIT_FN tn_status tn_axis_normalize(const tn_call *call, int64_t axis, int32_t rank,
+                                      int32_t *out_axis) {
   if (axis < -rank || axis >= rank) {
     return call->host->fail(call->ctx, TN_ERR_INVALID, "axis %lld is outside %d .. %d, for rank %d",
                             (long long)axis, (int)-rank, (int)rank - 1, (int)rank);
@@ -94,9 +119,7 @@ static inline tn_status tn_axis_normalize(const tn_call *call, int64_t axis, int
   return TN_OK;
 }
 
-/* The input is there and its data is known: TN_OK and its number of elements. Else an error, or
- * TN_NEEDS_DATA after the host was told which input. */
-static inline tn_status tn_const_elements(const tn_call *call, uint32_t input, int64_t *out_n) {
+TN_KIT_FN tn_status tn_const_elements(const tn_call *call, uint32_t input, int64_t *out_n) {
   *out_n = 0; /* whatever fail() answers */
   if (!tn_has_input(call, input)) {
     return call->host->fail(call->ctx, TN_ERR_INVALID, "input %u is missing", (unsigned)input);
@@ -127,10 +150,8 @@ static inline tn_status tn_const_check(const tn_call *call, uint32_t input, uint
   return TN_OK;
 }
 
-/* The elements of a constant i32 or i64 input, at most max of them. TN_NEEDS_DATA: pass it on, the
- * host asks again. */
-static inline tn_status tn_const_ints(const tn_call *call, uint32_t input, int64_t *out,
-                                      int64_t max, int64_t *out_n) {
+TN_KIT_FN tn_status tn_const_ints(const tn_call *call, uint32_t input, int64_t *out, int64_t max,
+                                  int64_t *out_n) {
   tn_status status = tn_const_check(call, input, TN_MASK(TN_I32) | TN_MASK(TN_I64), max, out_n);
   for (int64_t i = 0; !status && i < *out_n; i++) {
     out[i] = tn_load_i64(call->inputs[input]->dtype, call->inputs[input]->data, i);
@@ -138,14 +159,15 @@ static inline tn_status tn_const_ints(const tn_call *call, uint32_t input, int64
   return status;
 }
 
-/* The same for floats of any width and integers. */
-static inline tn_status tn_const_floats(const tn_call *call, uint32_t input, double *out,
-                                        int64_t max, int64_t *out_n) {
+TN_KIT_FN tn_status tn_const_floats(const tn_call *call, uint32_t input, double *out, int64_t max,
+                                    int64_t *out_n) {
   tn_status status = tn_const_check(call, input, TN_MASK_FLOAT | TN_MASK_INT, max, out_n);
   for (int64_t i = 0; !status && i < *out_n; i++) {
     out[i] = tn_load_f64(call->inputs[input]->dtype, call->inputs[input]->data, i);
   }
   return status;
 }
+
+#endif
 
 #endif

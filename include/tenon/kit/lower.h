@@ -22,7 +22,7 @@ typedef struct tn_move {
 } tn_move;
 
 /* Adds a dim inside of those that are there. */
-static inline void tn_move_push(tn_move *m, int64_t size, int64_t src_stride, int64_t dst_stride);
+TN_KIT_FN void tn_move_push(tn_move *m, int64_t size, int64_t src_stride, int64_t dst_stride);
 
 /* Regions being collected. The first problem sticks in status; later calls do nothing. */
 typedef struct tn_moves {
@@ -33,103 +33,102 @@ typedef struct tn_moves {
   tn_status status;
 } tn_moves;
 
-static inline tn_moves tn_moves_begin(const tn_call *call, tn_graph *graph);
+TN_KIT_FN tn_moves tn_moves_begin(const tn_call *call, tn_graph *graph);
 /* Merges dims; a move that still has more than TN_MAX_RANK of them becomes several regions. Empty
  * moves vanish. */
-static TN_ONE_COPY void tn_moves_add(tn_moves *moves, const tn_move *move);
+TN_KIT_FN void tn_moves_add(tn_moves *moves, const tn_move *move);
 /* One region: n elements from src_offset to dst_offset, both contiguous. */
-static inline void tn_moves_add_run(tn_moves *moves, int32_t input, int64_t src_offset,
-                                    int64_t dst_offset, int64_t n);
+TN_KIT_FN void tn_moves_add_run(tn_moves *moves, int32_t input, int64_t src_offset,
+                                int64_t dst_offset, int64_t n);
 /* Turns the node into tenon::Region; fill as for tn_graph_api.set_regions. Answers the status;
  * frees the regions. */
-static TN_ONE_COPY tn_status tn_moves_become(tn_moves *moves, int32_t node, const int32_t *inputs,
-                                             uint32_t n_inputs, int32_t fill);
+TN_KIT_FN tn_status tn_moves_become(tn_moves *moves, int32_t node, const int32_t *inputs,
+                                    uint32_t n_inputs, int32_t fill);
 /* Adds a new tenon::Region with an output of this type, which becomes *out_value. Keeps nothing of
  * the regions. */
-static TN_ONE_COPY tn_status tn_moves_emit(tn_moves *moves, const tn_tensor *type,
-                                           const int32_t *inputs, uint32_t n_inputs, int32_t fill,
-                                           int32_t *out_value);
-static inline void tn_moves_drop(tn_moves *moves);
+TN_KIT_FN tn_status tn_moves_emit(tn_moves *moves, const tn_tensor *type, const int32_t *inputs,
+                                  uint32_t n_inputs, int32_t fill, int32_t *out_value);
+TN_KIT_FN void tn_moves_drop(tn_moves *moves);
 
 /* The node is a copy of input `input`, element by element in row-major order, whatever the two
  * shapes: one region that the planner can make an alias. */
-static inline tn_status tn_lower_to_alias(const tn_call *call, tn_graph *graph, int32_t node,
-                                          uint32_t input);
+TN_KIT_FN tn_status tn_lower_to_alias(const tn_call *call, tn_graph *graph, int32_t node,
+                                      uint32_t input);
 
 /* Value id of input `input` of the node; -1: left out. */
-static inline int32_t tn_node_input(const tn_call *call, const tn_graph *graph, int32_t node,
-                                    uint32_t input);
+TN_KIT_FN int32_t tn_node_input(const tn_call *call, const tn_graph *graph, int32_t node,
+                                uint32_t input);
 
 /* A new constant value; answers its id or a negative status. data is copied. */
-static TN_ONE_COPY int32_t tn_emit_const(const tn_call *call, tn_graph *graph,
-                                         const tn_tensor *data);
-static TN_ONE_COPY int32_t tn_emit_ints(const tn_call *call, tn_graph *graph, const int64_t *data,
-                                        int64_t n); /* i64[n] */
-static TN_ONE_COPY int32_t tn_emit_floats(const tn_call *call, tn_graph *graph, const double *data,
-                                          int64_t n); /* f32[n] */
+TN_KIT_FN int32_t tn_emit_const(const tn_call *call, tn_graph *graph, const tn_tensor *data);
+TN_KIT_FN int32_t tn_emit_ints(const tn_call *call, tn_graph *graph, const int64_t *data,
+                               int64_t n); /* i64[n] */
+TN_KIT_FN int32_t tn_emit_floats(const tn_call *call, tn_graph *graph, const double *data,
+                                 int64_t n); /* f32[n] */
 
 /* A constant of rank 0 and of this dtype, to which the number is rounded. */
-static inline int32_t tn_emit_number(const tn_call *call, tn_graph *graph, uint32_t dtype,
-                                     double number);
+TN_KIT_FN int32_t tn_emit_number(const tn_call *call, tn_graph *graph, uint32_t dtype,
+                                 double number);
 
 /* A new node of the newest version of `op` (domain ai.onnx) with one output, whose id is answered,
  * or a negative status. Negative inputs below -1 are statuses of tn_emit_...: they are answered. */
-static TN_ONE_COPY int32_t tn_emit_node(const tn_call *call, tn_graph *graph, const char *name,
-                                        const char *op, const int32_t *inputs, uint32_t n_inputs,
-                                        const tn_attr *attrs, uint32_t n_attrs);
+TN_KIT_FN int32_t tn_emit_node(const tn_call *call, tn_graph *graph, const char *name,
+                               const char *op, const int32_t *inputs, uint32_t n_inputs,
+                               const tn_attr *attrs, uint32_t n_attrs);
 
-static inline tn_attr tn_attr_int(const char *name, int64_t i);
-static inline tn_attr tn_attr_float(const char *name, double f);
-static inline tn_attr tn_attr_str(const char *name, const char *text);
-static inline tn_attr tn_attr_ints(const char *name, tn_ints ints);
+TN_KIT_FN tn_attr tn_attr_int(const char *name, int64_t i);
+TN_KIT_FN tn_attr tn_attr_float(const char *name, double f);
+TN_KIT_FN tn_attr tn_attr_str(const char *name, const char *text);
+TN_KIT_FN tn_attr tn_attr_ints(const char *name, tn_ints ints);
 
 /* Replaces the node by one of the newest version of `op` (domain ai.onnx; NULL: its own) with these
  * inputs (ids, perhaps those of the node itself; -1: left out), these attributes and as many
  * outputs. Negative ids below -1 are statuses of tn_emit_...: they are answered. */
-static inline tn_status tn_lower_as(const tn_call *call, tn_graph *graph, int32_t node,
+TN_KIT_FN tn_status tn_lower_as(const tn_call *call, tn_graph *graph, int32_t node, const char *op,
+                                const int32_t *inputs, uint32_t n_inputs, const tn_attr *attrs,
+                                uint32_t n_attrs);
+/* The same by an operator of Tenon's own domain. */
+TN_KIT_FN tn_status tn_lower_to_own(const tn_call *call, tn_graph *graph, int32_t node,
                                     const char *op, const int32_t *inputs, uint32_t n_inputs,
                                     const tn_attr *attrs, uint32_t n_attrs);
-/* The same by an operator of Tenon's own domain. */
-static inline tn_status tn_lower_to_own(const tn_call *call, tn_graph *graph, int32_t node,
-                                        const char *op, const int32_t *inputs, uint32_t n_inputs,
-                                        const tn_attr *attrs, uint32_t n_attrs);
 /* Adds a node of the operator and version of node `like`, of as many outputs, with these inputs and
  * with its attributes, but for those of the same names in attrs, which it gets, too. out_values:
  * room for its outputs, new values. */
-static TN_ONE_COPY tn_status tn_emit_like(const tn_call *call, tn_graph *graph, int32_t like,
-                                          const int32_t *inputs, uint32_t n_inputs,
-                                          const tn_attr *attrs, uint32_t n_attrs,
-                                          int32_t *out_values);
+TN_KIT_FN tn_status tn_emit_like(const tn_call *call, tn_graph *graph, int32_t like,
+                                 const int32_t *inputs, uint32_t n_inputs, const tn_attr *attrs,
+                                 uint32_t n_attrs, int32_t *out_values);
 /* Replaces the node by such a one. */
-static TN_ONE_COPY tn_status tn_lower_like(const tn_call *call, tn_graph *graph, int32_t node,
-                                           int32_t like, const int32_t *inputs, uint32_t n_inputs,
-                                           const tn_attr *attrs, uint32_t n_attrs);
+TN_KIT_FN tn_status tn_lower_like(const tn_call *call, tn_graph *graph, int32_t node, int32_t like,
+                                  const int32_t *inputs, uint32_t n_inputs, const tn_attr *attrs,
+                                  uint32_t n_attrs);
 /* Replaces the node by the newest version of its own operator (domain ai.onnx), with the same
  * inputs and with all its attributes but those in `dropped`, a list that ends with NULL. */
-static TN_ONE_COPY tn_status tn_lower_without(const tn_call *call, tn_graph *graph, int32_t node,
-                                              const char *const *dropped);
+TN_KIT_FN tn_status tn_lower_without(const tn_call *call, tn_graph *graph, int32_t node,
+                                     const char *const *dropped);
 
-/* ---- How ---- */
+#ifdef TN_KIT_BODIES
 
-static inline void tn_move_push(tn_move *m, int64_t size, int64_t src_stride, int64_t dst_stride) {
+enum { LOWER_MAX_ATTRS = 24, LOWER_MAX_OUTPUTS = 8 };
+
+TN_KIT_FN void tn_move_push(tn_move *m, int64_t size, int64_t src_stride, int64_t dst_stride) {
   int32_t k = m->rank++;
   m->size[k] = size;
   m->src_stride[k] = src_stride;
   m->dst_stride[k] = dst_stride;
 }
 
-static inline tn_moves tn_moves_begin(const tn_call *call, tn_graph *graph) {
+TN_KIT_FN tn_moves tn_moves_begin(const tn_call *call, tn_graph *graph) {
   tn_moves moves = {.call = call, .graph = graph};
   return moves;
 }
 
-static inline void tn_moves_drop(tn_moves *moves) {
+TN_KIT_FN void tn_moves_drop(tn_moves *moves) {
   if (moves->regions) moves->call->host->free(moves->call->ctx, moves->regions);
   moves->regions = NULL;
   moves->n = moves->cap = 0;
 }
 
-static TN_ONE_COPY tn_region *tn_moves_new_region(tn_moves *moves) {
+static tn_region *tn_moves_new_region(tn_moves *moves) {
   if (moves->n == moves->cap) {
     int64_t cap = moves->cap ? 2 * moves->cap : 8;
     tn_region *more = moves->call->host->alloc(moves->call->ctx, (uint64_t)cap * sizeof *more);
@@ -192,7 +191,7 @@ static inline int32_t tn_move_smallest_dim(const tn_move *m) {
 
 /* A dim too many is taken out and walked here. At most TN_MAX_RANK of them, so that an odometer of
  * that length is enough. */
-static TN_ONE_COPY void tn_moves_add_unrolled(tn_moves *moves, tn_move *m) {
+static void tn_moves_add_unrolled(tn_moves *moves, tn_move *m) {
   int64_t size[TN_MAX_RANK], src[TN_MAX_RANK], dst[TN_MAX_RANK], at[TN_MAX_RANK] = {0};
   int32_t n = 0;
   for (; m->rank > TN_MAX_RANK; n++) {
@@ -218,7 +217,7 @@ static TN_ONE_COPY void tn_moves_add_unrolled(tn_moves *moves, tn_move *m) {
   }
 }
 
-static TN_ONE_COPY void tn_moves_add(tn_moves *moves, const tn_move *move) {
+TN_KIT_FN void tn_moves_add(tn_moves *moves, const tn_move *move) {
   tn_move m = *move;
   if (moves->status || !tn_move_merge_dims(&m)) return;
   if (m.rank > TN_MAX_RANK)
@@ -227,15 +226,15 @@ static TN_ONE_COPY void tn_moves_add(tn_moves *moves, const tn_move *move) {
     tn_moves_add_region(moves, &m);
 }
 
-static inline void tn_moves_add_run(tn_moves *moves, int32_t input, int64_t src_offset,
-                                    int64_t dst_offset, int64_t n) {
+TN_KIT_FN void tn_moves_add_run(tn_moves *moves, int32_t input, int64_t src_offset,
+                                int64_t dst_offset, int64_t n) {
   tn_move m = {.input = input, .src_offset = src_offset, .dst_offset = dst_offset};
   tn_move_push(&m, n, 1, 1);
   tn_moves_add(moves, &m);
 }
 
-static TN_ONE_COPY tn_status tn_moves_become(tn_moves *moves, int32_t node, const int32_t *inputs,
-                                             uint32_t n_inputs, int32_t fill) {
+TN_KIT_FN tn_status tn_moves_become(tn_moves *moves, int32_t node, const int32_t *inputs,
+                                    uint32_t n_inputs, int32_t fill) {
   const tn_host *host = moves->call->host;
   tn_status s = moves->status;
   const tn_region **list = host->alloc(moves->call->ctx, (uint64_t)(moves->n + 1) * sizeof *list);
@@ -253,9 +252,8 @@ static TN_ONE_COPY tn_status tn_moves_become(tn_moves *moves, int32_t node, cons
   return s;
 }
 
-static TN_ONE_COPY tn_status tn_moves_emit(tn_moves *moves, const tn_tensor *type,
-                                           const int32_t *inputs, uint32_t n_inputs, int32_t fill,
-                                           int32_t *out_value) {
+TN_KIT_FN tn_status tn_moves_emit(tn_moves *moves, const tn_tensor *type, const int32_t *inputs,
+                                  uint32_t n_inputs, int32_t fill, int32_t *out_value) {
   const tn_graph_api *api = moves->call->host->graph;
   int32_t value = api->value(moves->graph, NULL);
   tn_status s = value < 0 ? value : api->value_set_type(moves->graph, value, type);
@@ -277,37 +275,37 @@ static TN_ONE_COPY tn_status tn_moves_emit(tn_moves *moves, const tn_tensor *typ
   return tn_moves_become(moves, node, inputs, n_inputs, fill);
 }
 
-static inline int32_t tn_node_input(const tn_call *call, const tn_graph *graph, int32_t node,
-                                    uint32_t input) {
+TN_KIT_FN int32_t tn_node_input(const tn_call *call, const tn_graph *graph, int32_t node,
+                                uint32_t input) {
   const tn_node *n = call->host->graph->node(graph, node);
   return n && input < n->n_inputs ? n->inputs[input] : -1;
 }
 
-static inline tn_status tn_lower_to_alias(const tn_call *call, tn_graph *graph, int32_t node,
-                                          uint32_t input) {
+TN_KIT_FN tn_status tn_lower_to_alias(const tn_call *call, tn_graph *graph, int32_t node,
+                                      uint32_t input) {
   int32_t value = tn_node_input(call, graph, node, input);
   tn_moves moves = tn_moves_begin(call, graph);
   tn_moves_add_run(&moves, 0, 0, 0, tn_elements(call->inputs[input]));
   return tn_moves_become(&moves, node, &value, 1, -1);
 }
 
-static TN_ONE_COPY int32_t tn_emit_const(const tn_call *call, tn_graph *graph,
-                                         const tn_tensor *data) {
+TN_KIT_FN int32_t tn_emit_const(const tn_call *call, tn_graph *graph, const tn_tensor *data) {
   const tn_graph_api *api = call->host->graph;
   int32_t value = api->value(graph, NULL);
   tn_status s = value < 0 ? value : api->value_set_const(graph, value, data, 1);
   return s ? s : value;
 }
 
-static inline int32_t tn_emit_number(const tn_call *call, tn_graph *graph, uint32_t dtype,
-                                     double number) {
+TN_KIT_FN int32_t tn_emit_number(const tn_call *call, tn_graph *graph, uint32_t dtype,
+                                 double number) {
   uint64_t storage[2] = {0}; /* a complex number takes both */
   tn_store_f64(dtype, storage, 0, number);
   const tn_tensor t = tn_tensor_make(dtype, 0, NULL, storage);
   return tn_emit_const(call, graph, &t);
 }
-static TN_ONE_COPY int32_t tn_emit_ints(const tn_call *call, tn_graph *graph, const int64_t *data,
-                                        int64_t n) {
+
+TN_KIT_FN int32_t tn_emit_ints(const tn_call *call, tn_graph *graph, const int64_t *data,
+                               int64_t n) {
   int64_t *copy = call->host->alloc(call->ctx, (uint64_t)(n + 1) * sizeof *copy);
   if (!copy) return TN_ERR_MEMORY;
   if (n) memcpy(copy, data, (size_t)n * sizeof *copy);
@@ -317,8 +315,8 @@ static TN_ONE_COPY int32_t tn_emit_ints(const tn_call *call, tn_graph *graph, co
   return value;
 }
 
-static TN_ONE_COPY int32_t tn_emit_floats(const tn_call *call, tn_graph *graph, const double *data,
-                                          int64_t n) {
+TN_KIT_FN int32_t tn_emit_floats(const tn_call *call, tn_graph *graph, const double *data,
+                                 int64_t n) {
   float *copy = call->host->alloc(call->ctx, (uint64_t)(n + 1) * sizeof *copy);
   if (!copy) return TN_ERR_MEMORY;
   for (int64_t k = 0; k < n; k++) copy[k] = (float)data[k];
@@ -328,11 +326,9 @@ static TN_ONE_COPY int32_t tn_emit_floats(const tn_call *call, tn_graph *graph, 
   return value;
 }
 
-enum { LOWER_MAX_ATTRS = 24 };
-
-static TN_ONE_COPY int32_t tn_emit_node(const tn_call *call, tn_graph *graph, const char *name,
-                                        const char *op, const int32_t *inputs, uint32_t n_inputs,
-                                        const tn_attr *attrs, uint32_t n_attrs) {
+TN_KIT_FN int32_t tn_emit_node(const tn_call *call, tn_graph *graph, const char *name,
+                               const char *op, const int32_t *inputs, uint32_t n_inputs,
+                               const tn_attr *attrs, uint32_t n_attrs) {
   const tn_attr *list[LOWER_MAX_ATTRS];
   if (n_attrs > LOWER_MAX_ATTRS) return TN_ERR_INTERNAL;
   for (uint32_t k = 0; k < n_inputs; k++)
@@ -359,26 +355,26 @@ static inline tn_attr tn_attr_make(const char *name, uint32_t kind) {
   return a;
 }
 
-static inline tn_attr tn_attr_int(const char *name, int64_t i) {
+TN_KIT_FN tn_attr tn_attr_int(const char *name, int64_t i) {
   tn_attr a = tn_attr_make(name, TN_ATTR_INT);
   a.i = i;
   return a;
 }
 
-static inline tn_attr tn_attr_float(const char *name, double f) {
+TN_KIT_FN tn_attr tn_attr_float(const char *name, double f) {
   tn_attr a = tn_attr_make(name, TN_ATTR_FLOAT);
   a.f = f;
   return a;
 }
 
-static inline tn_attr tn_attr_str(const char *name, const char *text) {
+TN_KIT_FN tn_attr tn_attr_str(const char *name, const char *text) {
   tn_attr a = tn_attr_make(name, TN_ATTR_STR);
   a.s.data = text;
   a.s.size = (int64_t)strlen(text);
   return a;
 }
 
-static inline tn_attr tn_attr_ints(const char *name, tn_ints ints) {
+TN_KIT_FN tn_attr tn_attr_ints(const char *name, tn_ints ints) {
   tn_attr a = tn_attr_make(name, TN_ATTR_INTS);
   a.ints = ints;
   return a;
@@ -418,10 +414,9 @@ static inline tn_status tn_lower_replace_by(const tn_call *call, tn_graph *graph
   return id < 0 ? id : api->replace_node(graph, node, made->outputs, made->n_outputs);
 }
 
-static TN_ONE_COPY tn_status tn_lower_in(const tn_call *call, tn_graph *graph, int32_t node,
-                                         const char *domain, const char *op, const int32_t *inputs,
-                                         uint32_t n_inputs, const tn_attr *attrs,
-                                         uint32_t n_attrs) {
+static tn_status tn_lower_in(const tn_call *call, tn_graph *graph, int32_t node, const char *domain,
+                             const char *op, const int32_t *inputs, uint32_t n_inputs,
+                             const tn_attr *attrs, uint32_t n_attrs) {
   const tn_attr *list[LOWER_MAX_ATTRS];
   int32_t *ids;
   if (!call->host->graph->node(graph, node) || n_attrs > LOWER_MAX_ATTRS) return TN_ERR_INTERNAL;
@@ -442,15 +437,15 @@ static TN_ONE_COPY tn_status tn_lower_in(const tn_call *call, tn_graph *graph, i
   return s;
 }
 
-static inline tn_status tn_lower_as(const tn_call *call, tn_graph *graph, int32_t node,
-                                    const char *op, const int32_t *inputs, uint32_t n_inputs,
-                                    const tn_attr *attrs, uint32_t n_attrs) {
+TN_KIT_FN tn_status tn_lower_as(const tn_call *call, tn_graph *graph, int32_t node, const char *op,
+                                const int32_t *inputs, uint32_t n_inputs, const tn_attr *attrs,
+                                uint32_t n_attrs) {
   return tn_lower_in(call, graph, node, "", op, inputs, n_inputs, attrs, n_attrs);
 }
 
-static inline tn_status tn_lower_to_own(const tn_call *call, tn_graph *graph, int32_t node,
-                                        const char *op, const int32_t *inputs, uint32_t n_inputs,
-                                        const tn_attr *attrs, uint32_t n_attrs) {
+TN_KIT_FN tn_status tn_lower_to_own(const tn_call *call, tn_graph *graph, int32_t node,
+                                    const char *op, const int32_t *inputs, uint32_t n_inputs,
+                                    const tn_attr *attrs, uint32_t n_attrs) {
   return tn_lower_in(call, graph, node, "tenon", op, inputs, n_inputs, attrs, n_attrs);
 }
 
@@ -460,10 +455,9 @@ static inline bool tn_attrs_have(const tn_attr *attrs, uint32_t n, const char *n
   return k < n;
 }
 
-static TN_ONE_COPY tn_status tn_emit_like(const tn_call *call, tn_graph *graph, int32_t like,
-                                          const int32_t *inputs, uint32_t n_inputs,
-                                          const tn_attr *attrs, uint32_t n_attrs,
-                                          int32_t *out_values) {
+TN_KIT_FN tn_status tn_emit_like(const tn_call *call, tn_graph *graph, int32_t like,
+                                 const int32_t *inputs, uint32_t n_inputs, const tn_attr *attrs,
+                                 uint32_t n_attrs, int32_t *out_values) {
   const tn_graph_api *api = call->host->graph;
   const tn_attr *list[LOWER_MAX_ATTRS];
   if (!api->node(graph, like)) return TN_ERR_INTERNAL;
@@ -490,11 +484,9 @@ static TN_ONE_COPY tn_status tn_emit_like(const tn_call *call, tn_graph *graph, 
   return id < 0 ? id : TN_OK;
 }
 
-enum { LOWER_MAX_OUTPUTS = 8 };
-
-static TN_ONE_COPY tn_status tn_lower_like(const tn_call *call, tn_graph *graph, int32_t node,
-                                           int32_t like, const int32_t *inputs, uint32_t n_inputs,
-                                           const tn_attr *attrs, uint32_t n_attrs) {
+TN_KIT_FN tn_status tn_lower_like(const tn_call *call, tn_graph *graph, int32_t node, int32_t like,
+                                  const int32_t *inputs, uint32_t n_inputs, const tn_attr *attrs,
+                                  uint32_t n_attrs) {
   const tn_graph_api *api = call->host->graph;
   int32_t values[LOWER_MAX_OUTPUTS];
   if (!api->node(graph, like) || api->node(graph, like)->n_outputs > LOWER_MAX_OUTPUTS)
@@ -508,8 +500,8 @@ static inline bool tn_name_is_one_of(const char *name, const char *const *list) 
   return *list != NULL;
 }
 
-static TN_ONE_COPY tn_status tn_lower_without(const tn_call *call, tn_graph *graph, int32_t node,
-                                              const char *const *dropped) {
+TN_KIT_FN tn_status tn_lower_without(const tn_call *call, tn_graph *graph, int32_t node,
+                                     const char *const *dropped) {
   const tn_attr *list[LOWER_MAX_ATTRS];
   int32_t *outputs;
   if (!call->host->graph->node(graph, node)) return TN_ERR_INTERNAL;
@@ -532,5 +524,7 @@ static TN_ONE_COPY tn_status tn_lower_without(const tn_call *call, tn_graph *gra
   call->host->free(call->ctx, outputs);
   return s;
 }
+
+#endif
 
 #endif

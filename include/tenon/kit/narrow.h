@@ -12,6 +12,30 @@
 
 #include "tenon/kit/checked.h"
 
+/* 8-, 6- and 4-bit floats; `saturate` as ONNX Cast-24 says: values out of range, infinities too,
+ * become the largest instead of NaN or inf. f4e2m1, f6e2m3 and f6e3m2 always saturate, and NaN
+ * becomes -0. f8e8m0: to the nearest power of two, ties up; 0 saturates to 2^-127. Bits above those
+ * of the type are not looked at. */
+TN_KIT_FN double tn_f8_to_f64(uint32_t dtype, uint8_t bits);
+TN_KIT_FN uint8_t tn_f64_to_f8(uint32_t dtype, double f, bool saturate);
+
+/* 16-bit floats; round to nearest, ties to even; NaN stays NaN. */
+TN_KIT_FN float tn_f16_to_f32(uint16_t h);
+TN_KIT_FN uint16_t tn_f32_to_f16(float f);
+TN_KIT_FN uint16_t tn_f64_to_f16(double f);
+TN_KIT_FN uint16_t tn_f64_to_bf16(double f);
+TN_KIT_FN uint16_t tn_f32_to_bf16(float f);
+
+static inline float tn_bf16_to_f32(uint16_t h) {
+  union {
+    uint32_t u;
+    float f;
+  } v = {(uint32_t)h << 16};
+  return v.f;
+}
+
+#ifdef TN_KIT_BODIES
+
 /* A float type with a sign bit. Magnitude bits: exponent field, then mantissa; field 0 is
  * subnormal. */
 typedef struct tn_narrow_format {
@@ -62,7 +86,7 @@ static inline uint64_t tn_narrow_magnitude(const tn_narrow_format *t, double f) 
   return field < 1 ? kept : kept + ((uint64_t)(field - 1) << t->mantissa_bits);
 }
 
-static TN_ONE_COPY uint32_t tn_narrow_encode(const tn_narrow_format *t, double f, bool saturate) {
+static uint32_t tn_narrow_encode(const tn_narrow_format *t, double f, bool saturate) {
   uint32_t sign = signbit(f) ? t->sign : 0;
   uint32_t nan = t->unsigned_zero ? t->sign : sign | (t->nan ? t->nan : t->largest);
   if (f != f) return nan;
@@ -73,7 +97,7 @@ static TN_ONE_COPY uint32_t tn_narrow_encode(const tn_narrow_format *t, double f
   return t->infinity ? sign | t->infinity : nan;
 }
 
-static TN_ONE_COPY double tn_narrow_decode(const tn_narrow_format *t, uint32_t bits) {
+static double tn_narrow_decode(const tn_narrow_format *t, uint32_t bits) {
   uint32_t magnitude = bits & (t->sign - 1);
   bool negative = (bits & t->sign) != 0;
   if (t->unsigned_zero && negative && magnitude == 0) return NAN;
@@ -114,17 +138,13 @@ static inline const tn_narrow_format *tn_narrow_of(uint32_t dtype) {
   }
 }
 
-/* 8-, 6- and 4-bit floats; `saturate` as ONNX Cast-24 says: values out of range, infinities too,
- * become the largest instead of NaN or inf. f4e2m1, f6e2m3 and f6e3m2 always saturate, and NaN
- * becomes -0. f8e8m0: to the nearest power of two, ties up; 0 saturates to 2^-127. Bits above those
- * of the type are not looked at. */
-static inline double tn_f8_to_f64(uint32_t dtype, uint8_t bits) {
+TN_KIT_FN double tn_f8_to_f64(uint32_t dtype, uint8_t bits) {
   if (dtype == TN_F8E8M0) return bits == 255 ? (double)NAN : tn_power_of_two(bits - 127);
   const tn_narrow_format *t = tn_narrow_of(dtype);
   return t ? tn_narrow_decode(t, bits) : (double)NAN;
 }
 
-static inline uint8_t tn_f64_to_f8(uint32_t dtype, double f, bool saturate) {
+TN_KIT_FN uint8_t tn_f64_to_f8(uint32_t dtype, double f, bool saturate) {
   if (dtype == TN_F8E8M0) return (uint8_t)tn_encode_e8m0(f, saturate);
   const tn_narrow_format *t = tn_narrow_of(dtype);
   /* Without infinity a float of four or six bits can only saturate; without NaN, NaN becomes -0, as
@@ -134,26 +154,22 @@ static inline uint8_t tn_f64_to_f8(uint32_t dtype, double f, bool saturate) {
   return t ? (uint8_t)tn_narrow_encode(t, f, saturate || finite) : 0;
 }
 
-/* 16-bit floats; round to nearest, ties to even; NaN stays NaN. */
-static inline float tn_f16_to_f32(uint16_t h) { return (float)tn_narrow_decode(&tn_f16, h); }
-static inline uint16_t tn_f32_to_f16(float f) {
+TN_KIT_FN float tn_f16_to_f32(uint16_t h) { return (float)tn_narrow_decode(&tn_f16, h); }
+
+TN_KIT_FN uint16_t tn_f32_to_f16(float f) {
   return (uint16_t)tn_narrow_encode(&tn_f16, (double)f, false);
 }
-static inline uint16_t tn_f64_to_f16(double f) {
-  return (uint16_t)tn_narrow_encode(&tn_f16, f, false);
-}
-static inline uint16_t tn_f64_to_bf16(double f) {
+
+TN_KIT_FN uint16_t tn_f64_to_f16(double f) { return (uint16_t)tn_narrow_encode(&tn_f16, f, false); }
+
+TN_KIT_FN uint16_t tn_f64_to_bf16(double f) {
   return (uint16_t)tn_narrow_encode(&tn_bf16, f, false);
 }
-static inline uint16_t tn_f32_to_bf16(float f) {
+
+TN_KIT_FN uint16_t tn_f32_to_bf16(float f) {
   return (uint16_t)tn_narrow_encode(&tn_bf16, (double)f, false);
 }
-static inline float tn_bf16_to_f32(uint16_t h) {
-  union {
-    uint32_t u;
-    float f;
-  } v = {(uint32_t)h << 16};
-  return v.f;
-}
+
+#endif
 
 #endif

@@ -6,7 +6,16 @@
 
 #include <stdbool.h>
 
+#include "tenon/kit/linkage.h"
 #include "tenon/plugin.h"
+
+/* TN_NONE: there is no such type. */
+TN_KIT_FN uint32_t tn_dtype_of_onnx(int64_t data_type);
+
+/* 0: ONNX has no number for it. */
+TN_KIT_FN int64_t tn_onnx_of_dtype(uint32_t dtype);
+
+#ifdef TN_KIT_BODIES
 
 static const uint8_t tn_onnx_dtypes[] = {
     TN_NONE,   TN_F32,      TN_U8,         TN_I8,     TN_U16,        TN_I16, TN_I32, TN_I64,
@@ -14,17 +23,17 @@ static const uint8_t tn_onnx_dtypes[] = {
     TN_BF16,   TN_F8E4M3FN, TN_F8E4M3FNUZ, TN_F8E5M2, TN_F8E5M2FNUZ, TN_U4,  TN_I4,  TN_F4E2M1,
     TN_F8E8M0, TN_U2,       TN_I2,         TN_F6E2M3, TN_F6E3M2};
 
-/* TN_NONE: there is no such type. */
-static inline uint32_t tn_dtype_of_onnx(int64_t data_type) {
+TN_KIT_FN uint32_t tn_dtype_of_onnx(int64_t data_type) {
   const bool there = data_type > 0 && data_type < (int64_t)sizeof tn_onnx_dtypes;
   return there ? tn_onnx_dtypes[data_type] : TN_NONE;
 }
 
-/* 0: ONNX has no number for it. */
-static inline int64_t tn_onnx_of_dtype(uint32_t dtype) {
+TN_KIT_FN int64_t tn_onnx_of_dtype(uint32_t dtype) {
   for (int64_t k = 1; k < (int64_t)sizeof tn_onnx_dtypes; k++)
     if (tn_onnx_dtypes[k] == dtype) return k;
   return 0;
 }
+
+#endif
 
 #endif

@@ -37,14 +37,34 @@ static inline int32_t tn_qdq_lowest(const tn_qdq *q) { return q->dtype == TN_I8 
 static inline int32_t tn_qdq_highest(const tn_qdq *q) { return tn_qdq_lowest(q) + 255; }
 
 /* What QuantizeLinear makes of x, computed in f32. */
-static inline int32_t tn_qdq_quantize(const tn_qdq *q, float x) {
-  const float at = rintf(x / q->scale), lo = (float)(tn_qdq_lowest(q) - q->zero),
-              hi = (float)(tn_qdq_highest(q) - q->zero);
-  return (int32_t)(!(at > lo) ? lo : at > hi ? hi : at) + q->zero;
-}
+TN_KIT_FN int32_t tn_qdq_quantize(const tn_qdq *q, float x);
 
 static inline float tn_qdq_dequantize(const tn_qdq *q, int32_t x) {
   return (float)(x - q->zero) * q->scale;
+}
+
+/* The value is f32 and dequantised from *out_from; others may read it, too. */
+TN_KIT_FN bool tn_qdq_dequantized(const tn_pattern *p, int32_t value, int32_t *out_from,
+                                  tn_qdq *out);
+
+/* The node, a QuantizeLinear, quantises the f32 value *out_from in f32. */
+TN_KIT_FN bool tn_qdq_quantizes(const tn_pattern *p, int32_t node, int32_t *out_from, tn_qdq *out);
+
+/* What the Relu or Clip is given that makes the value, which nobody else reads, and its bounds in
+ * steps of q: rounding keeps order, so that clipping before it is the same as clipping behind it.
+ * If neither makes it, the value itself, and the bounds of the type. */
+TN_KIT_FN int32_t tn_qdq_bounds(const tn_pattern *p, int32_t value, const tn_qdq *q,
+                                int32_t out[2]);
+
+/* The value's only reader is a QuantizeLinear with these numbers. */
+TN_KIT_FN bool tn_qdq_is_quantized(const tn_pattern *p, int32_t value, const tn_qdq *as);
+
+#ifdef TN_KIT_BODIES
+
+TN_KIT_FN int32_t tn_qdq_quantize(const tn_qdq *q, float x) {
+  const float at = rintf(x / q->scale), lo = (float)(tn_qdq_lowest(q) - q->zero),
+              hi = (float)(tn_qdq_highest(q) - q->zero);
+  return (int32_t)(!(at > lo) ? lo : at > hi ? hi : at) + q->zero;
 }
 
 /* Inputs 1 and 2 of the node: one scale and zero point for values of this type. */
@@ -61,9 +81,8 @@ static inline bool tn_qdq_scale(const tn_pattern *p, const tn_node *n, uint32_t 
   return out->scale >= TN_QDQ_LEAST && out->scale <= TN_QDQ_MOST;
 }
 
-/* The value is f32 and dequantised from *out_from; others may read it, too. */
-static inline bool tn_qdq_dequantized(const tn_pattern *p, int32_t value, int32_t *out_from,
-                                      tn_qdq *out) {
+TN_KIT_FN bool tn_qdq_dequantized(const tn_pattern *p, int32_t value, int32_t *out_from,
+                                  tn_qdq *out) {
   const tn_node *n = tn_pattern_node(p, value, "DequantizeLinear");
   const tn_tensor *y = n ? p->api->value_type(p->graph, value) : NULL,
                   *x = n ? p->api->value_type(p->graph, n->inputs[0]) : NULL;
@@ -72,9 +91,7 @@ static inline bool tn_qdq_dequantized(const tn_pattern *p, int32_t value, int32_
   return tn_qdq_scale(p, n, x->dtype, out);
 }
 
-/* The node, a QuantizeLinear, quantises the f32 value *out_from in f32. */
-static inline bool tn_qdq_quantizes(const tn_pattern *p, int32_t node, int32_t *out_from,
-                                    tn_qdq *out) {
+TN_KIT_FN bool tn_qdq_quantizes(const tn_pattern *p, int32_t node, int32_t *out_from, tn_qdq *out) {
   const tn_node *n = tn_pattern_root(p, node);
   if (!n || *n->domain || strcmp(n->op, "QuantizeLinear")) return false;
   const tn_tensor *x = p->api->value_type(p->graph, n->inputs[0]),
@@ -97,11 +114,8 @@ static inline bool tn_qdq_clips(const tn_pattern *p, const tn_node *clip, double
   return true;
 }
 
-/* What the Relu or Clip is given that makes the value, which nobody else reads, and its bounds in
- * steps of q: rounding keeps order, so that clipping before it is the same as clipping behind it.
- * If neither makes it, the value itself, and the bounds of the type. */
-static inline int32_t tn_qdq_bounds(const tn_pattern *p, int32_t value, const tn_qdq *q,
-                                    int32_t out[2]) {
+TN_KIT_FN int32_t tn_qdq_bounds(const tn_pattern *p, int32_t value, const tn_qdq *q,
+                                int32_t out[2]) {
   const tn_node *relu = tn_pattern_inner(p, value, "Relu"),
                 *clip = tn_pattern_inner(p, value, "Clip");
   double bounds[2] = {relu ? 0 : -INFINITY, INFINITY};
@@ -110,13 +124,14 @@ static inline int32_t tn_qdq_bounds(const tn_pattern *p, int32_t value, const tn
   return n ? n->inputs[0] : value;
 }
 
-/* The value's only reader is a QuantizeLinear with these numbers. */
-static inline bool tn_qdq_is_quantized(const tn_pattern *p, int32_t value, const tn_qdq *as) {
+TN_KIT_FN bool tn_qdq_is_quantized(const tn_pattern *p, int32_t value, const tn_qdq *as) {
   int32_t from;
   tn_qdq q;
   return tn_pattern_is_read(p, value, 1) &&
          tn_qdq_quantizes(p, p->api->value_user(p->graph, value, 0), &from, &q) && from == value &&
          tn_qdq_same(&q, as);
 }
+
+#endif
 
 #endif

@@ -20,26 +20,31 @@ typedef struct tn_region_dims {
 } tn_region_dims;
 
 /* False if it cannot be said so (a walk leaves a dim in the middle), or if the region is empty. */
-static TN_ONE_COPY bool tn_region_dims_of(const tn_region *r, const tn_tensor *in,
-                                          const tn_tensor *out, tn_region_dims *out_dims);
+TN_KIT_FN bool tn_region_dims_of(const tn_region *r, const tn_tensor *in, const tn_tensor *out,
+                                 tn_region_dims *out_dims);
 
 /* The value is made by one region that keeps the number of dims and covers all of its output:
  * perm[k] is the dim of *out_from that is dim k of the value. Dims of size 1 keep their order. */
-static TN_ONE_COPY bool tn_region_transposes(const tn_pattern *p, int32_t value, int32_t *out_from,
-                                             int32_t *perm);
+TN_KIT_FN bool tn_region_transposes(const tn_pattern *p, int32_t value, int32_t *out_from,
+                                    int32_t *perm);
 
 /* The node becomes that transpose of the value, which is of this type, whatever dims of size 1 its
  * output has besides. */
-static TN_ONE_COPY tn_status tn_become_transpose(const tn_call *call, tn_graph *graph, int32_t node,
-                                                 int32_t value, const tn_tensor *type,
-                                                 const int32_t *perm);
+TN_KIT_FN tn_status tn_become_transpose(const tn_call *call, tn_graph *graph, int32_t node,
+                                        int32_t value, const tn_tensor *type, const int32_t *perm);
 
 /* The value is *out_from with lo[k] elements before and hi[k] behind it in dim k, which hold
  * *out_fill. */
-static TN_ONE_COPY bool tn_region_pads(const tn_pattern *p, int32_t value, int32_t *out_from,
-                                       int64_t *lo, int64_t *hi, double *out_fill);
+TN_KIT_FN bool tn_region_pads(const tn_pattern *p, int32_t value, int32_t *out_from, int64_t *lo,
+                              int64_t *hi, double *out_fill);
 
-/* ---- How ---- */
+#ifdef TN_KIT_BODIES
+
+/* Strides of the side that is being split are in `along`, of the other in `other`. */
+typedef struct tn_split_walks {
+  int32_t n;
+  int64_t size[TN_MOVE_MAX_RANK], along[TN_MOVE_MAX_RANK], other[TN_MOVE_MAX_RANK];
+} tn_split_walks;
 
 /* Strides of a dense tensor in row-major order. */
 static inline void tn_dense_strides(const tn_tensor *t, int64_t *out) {
@@ -67,12 +72,6 @@ static inline int32_t tn_stride_axis(const tn_tensor *t, const int64_t *strides,
   return -1;
 }
 
-/* Strides of the side that is being split are in `along`, of the other in `other`. */
-typedef struct tn_split_walks {
-  int32_t n;
-  int64_t size[TN_MOVE_MAX_RANK], along[TN_MOVE_MAX_RANK], other[TN_MOVE_MAX_RANK];
-} tn_split_walks;
-
 /* Splits walk k where it goes over the end of a dim into the one before it. False: it does so in
  * the middle of a step. */
 static inline bool tn_walk_split(tn_split_walks *w, int32_t k, const tn_tensor *t,
@@ -94,8 +93,8 @@ static inline bool tn_walk_split(tn_split_walks *w, int32_t k, const tn_tensor *
 }
 
 /* All walks; what is split off comes up in its turn. Also: walks that share a dim stay in it. */
-static inline bool tn_walk_split_all(tn_split_walks *w, const tn_tensor *t, const int64_t *strides,
-                                     const int64_t *at) {
+static bool tn_walk_split_all(tn_split_walks *w, const tn_tensor *t, const int64_t *strides,
+                              const int64_t *at) {
   int64_t low[TN_MAX_RANK], high[TN_MAX_RANK];
   for (int32_t k = 0; k < t->rank; k++) low[k] = high[k] = at[k];
   for (int32_t k = 0; k < w->n; k++) {
@@ -118,8 +117,8 @@ static inline void tn_walk_swap_sides(tn_split_walks *w) {
   }
 }
 
-static TN_ONE_COPY bool tn_region_dims_of(const tn_region *r, const tn_tensor *in,
-                                          const tn_tensor *out, tn_region_dims *d) {
+TN_KIT_FN bool tn_region_dims_of(const tn_region *r, const tn_tensor *in, const tn_tensor *out,
+                                 tn_region_dims *d) {
   int64_t src[TN_MAX_RANK], dst[TN_MAX_RANK];
   tn_split_walks w = {.n = 0};
   for (int32_t k = 0; k < r->rank; k++) {
@@ -187,8 +186,8 @@ static inline bool tn_region_walks_whole_dims(const tn_region_dims *d, const tn_
   return tn_region_covered(d) == tn_elements(in);
 }
 
-static TN_ONE_COPY bool tn_region_transposes(const tn_pattern *p, int32_t value, int32_t *out_from,
-                                             int32_t *perm) {
+TN_KIT_FN bool tn_region_transposes(const tn_pattern *p, int32_t value, int32_t *out_from,
+                                    int32_t *perm) {
   const tn_tensor *in, *out;
   const tn_region *r = tn_pattern_only_region(p, value, out_from, &in, &out);
   tn_region_dims d;
@@ -211,9 +210,8 @@ static TN_ONE_COPY bool tn_region_transposes(const tn_pattern *p, int32_t value,
   return true;
 }
 
-static TN_ONE_COPY tn_status tn_become_transpose(const tn_call *call, tn_graph *graph, int32_t node,
-                                                 int32_t value, const tn_tensor *type,
-                                                 const int32_t *perm) {
+TN_KIT_FN tn_status tn_become_transpose(const tn_call *call, tn_graph *graph, int32_t node,
+                                        int32_t value, const tn_tensor *type, const int32_t *perm) {
   int64_t src[TN_MAX_RANK], dst = tn_elements(type);
   tn_move move = {.rank = 0};
   tn_moves moves = tn_moves_begin(call, graph);
@@ -227,8 +225,8 @@ static TN_ONE_COPY tn_status tn_become_transpose(const tn_call *call, tn_graph *
   return tn_moves_become(&moves, node, &value, 1, -1);
 }
 
-static TN_ONE_COPY bool tn_region_pads(const tn_pattern *p, int32_t value, int32_t *out_from,
-                                       int64_t *lo, int64_t *hi, double *out_fill) {
+TN_KIT_FN bool tn_region_pads(const tn_pattern *p, int32_t value, int32_t *out_from, int64_t *lo,
+                              int64_t *hi, double *out_fill) {
   const tn_tensor *in, *out;
   const tn_region *r = tn_pattern_only_region(p, value, out_from, &in, &out);
   tn_region_dims d;
@@ -246,5 +244,7 @@ static TN_ONE_COPY bool tn_region_pads(const tn_pattern *p, int32_t value, int32
   return fill < 0 || tn_pattern_number(
                          p, tn_pattern_input(p->api->node(p->graph, id), (uint32_t)fill), out_fill);
 }
+
+#endif
 
 #endif

@@ -15,26 +15,24 @@ typedef struct tn_body {
 } tn_body;
 
 /* infer: memory of the host, which tn_body_close() gives back. */
-static inline tn_status tn_body_open(const tn_call *call, int64_t graph, tn_body *out);
-static inline void tn_body_close(const tn_call *call,
-                                 tn_body *b); /* leaves zeros, which may be closed, too */
+TN_KIT_FN tn_status tn_body_open(const tn_call *call, int64_t graph, tn_body *out);
+/* Leaves zeros, which may be closed, too. */
+TN_KIT_FN void tn_body_close(const tn_call *call, tn_body *b);
 /* plan: books scratch for the subgraph and `more` bytes. For several subgraphs of one node, which
  * run one after another, the largest counts. */
-static inline tn_status tn_body_plan(const tn_call *call, int64_t graph, uint64_t more,
-                                     tn_kernel_plan *out);
+TN_KIT_FN tn_status tn_body_plan(const tn_call *call, int64_t graph, uint64_t more,
+                                 tn_kernel_plan *out);
 /* run: in the call's scratch. */
-static inline tn_status tn_body_place(const tn_call *call, int64_t graph, uint64_t more,
-                                      tn_body *out);
+TN_KIT_FN tn_status tn_body_place(const tn_call *call, int64_t graph, uint64_t more, tn_body *out);
 
 /* in -> out_types. */
-static inline tn_status tn_body_infer(const tn_call *call, const tn_body *b);
+TN_KIT_FN tn_status tn_body_infer(const tn_call *call, const tn_body *b);
 /* in -> out: values that are to be released. */
-static inline tn_status tn_body_run(const tn_call *call, const tn_body *b);
+TN_KIT_FN tn_status tn_body_run(const tn_call *call, const tn_body *b);
 /* Entries may be NULL. */
-static inline void tn_values_release(const tn_call *call, const tn_tensor *const *values,
-                                     uint32_t n);
+TN_KIT_FN void tn_values_release(const tn_call *call, const tn_tensor *const *values, uint32_t n);
 
-/* ---- How ---- */
+#ifdef TN_KIT_BODIES
 
 /* Takes `bytes` from memory[*at]; NULL while only counting. */
 static inline void *tn_body_take(char *memory, uint64_t *at, uint64_t bytes) {
@@ -69,7 +67,7 @@ static inline tn_status tn_body_count(const tn_call *call, int64_t graph, tn_bod
   return call->host->subgraph_shape(call->ctx, graph, &b->n_in, &b->n_out);
 }
 
-static inline tn_status tn_body_open(const tn_call *call, int64_t graph, tn_body *out) {
+TN_KIT_FN tn_status tn_body_open(const tn_call *call, int64_t graph, tn_body *out) {
   tn_status s = tn_body_count(call, graph, out);
   if (s) return s;
   void *memory = call->host->alloc(call->ctx, tn_body_lay_out(out, NULL));
@@ -78,7 +76,7 @@ static inline tn_status tn_body_open(const tn_call *call, int64_t graph, tn_body
   return TN_OK;
 }
 
-static inline void tn_body_close(const tn_call *call, tn_body *b) {
+TN_KIT_FN void tn_body_close(const tn_call *call, tn_body *b) {
   call->host->free(call->ctx, (void *)b->in); /* the first part */
   *b = (tn_body){0};
 }
@@ -89,8 +87,8 @@ static inline tn_status tn_body_need(const tn_call *call, int64_t graph, uint64_
   return s ? s : tn_add_u64(tn_body_lay_out(b, NULL), more, out_bytes);
 }
 
-static inline tn_status tn_body_plan(const tn_call *call, int64_t graph, uint64_t more,
-                                     tn_kernel_plan *out) {
+TN_KIT_FN tn_status tn_body_plan(const tn_call *call, int64_t graph, uint64_t more,
+                                 tn_kernel_plan *out) {
   tn_body b;
   uint64_t bytes = 0;
   tn_status s = tn_body_need(call, graph, more, &b, &bytes);
@@ -98,8 +96,7 @@ static inline tn_status tn_body_plan(const tn_call *call, int64_t graph, uint64_
   return s;
 }
 
-static inline tn_status tn_body_place(const tn_call *call, int64_t graph, uint64_t more,
-                                      tn_body *out) {
+TN_KIT_FN tn_status tn_body_place(const tn_call *call, int64_t graph, uint64_t more, tn_body *out) {
   uint64_t bytes = 0;
   tn_status s = tn_body_need(call, graph, more, out, &bytes);
   if (s) return s;
@@ -110,17 +107,18 @@ static inline tn_status tn_body_place(const tn_call *call, int64_t graph, uint64
   return TN_OK;
 }
 
-static inline tn_status tn_body_infer(const tn_call *call, const tn_body *b) {
+TN_KIT_FN tn_status tn_body_infer(const tn_call *call, const tn_body *b) {
   return call->host->subgraph_infer(call->ctx, b->graph, b->n_in, b->in, b->n_out, b->out_types);
 }
 
-static inline tn_status tn_body_run(const tn_call *call, const tn_body *b) {
+TN_KIT_FN tn_status tn_body_run(const tn_call *call, const tn_body *b) {
   return call->host->subgraph_run(call->ctx, b->graph, b->n_in, b->in, b->n_out, b->out);
 }
 
-static inline void tn_values_release(const tn_call *call, const tn_tensor *const *values,
-                                     uint32_t n) {
+TN_KIT_FN void tn_values_release(const tn_call *call, const tn_tensor *const *values, uint32_t n) {
   for (uint32_t k = 0; k < n; k++) call->host->value_release(call->ctx, values[k]);
 }
+
+#endif
 
 #endif

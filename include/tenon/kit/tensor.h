@@ -8,16 +8,34 @@
 #include "tenon/kit/dtype.h"
 
 /* Number of elements; -1: unknown dims, or more than TN_MAX_ELEMENTS. */
-static TN_ONE_COPY int64_t tn_elements(const tn_tensor *t) {
+TN_KIT_FN int64_t tn_elements(const tn_tensor *t);
+
+/* Bytes of so many elements, without padding; -1 likewise. */
+TN_KIT_FN int64_t tn_bytes(const tn_tensor *t);
+
+/* Elements of the storage, pad lanes included. */
+TN_KIT_FN int64_t tn_storage_elements(const tn_tensor *t);
+
+/* Bytes a tensor takes in its layout (padding of blocked layouts included). -1: unknown dims or
+ * overflow. */
+TN_KIT_FN int64_t tn_storage_bytes(const tn_tensor *t);
+
+/* Place in the storage of the element with logical row-major index `index`. t->shape must be
+ * known. */
+TN_KIT_FN int64_t tn_storage_index(const tn_tensor *t, int64_t index);
+
+/* True if both have the same dtype, rank and dims. */
+TN_KIT_FN bool tn_same_shape(const tn_tensor *a, const tn_tensor *b);
+
+#ifdef TN_KIT_BODIES
+
+TN_KIT_FN int64_t tn_elements(const tn_tensor *t) {
   int64_t n;
   if (t->rank < 0 || t->rank > TN_MAX_RANK) return -1;
   return tn_dims_product(t->shape, t->rank, &n) ? -1 : n;
 }
 
-/* Bytes of so many elements, without padding; -1 likewise. */
-static inline int64_t tn_bytes(const tn_tensor *t) {
-  return tn_dtype_bytes(t->dtype, tn_elements(t));
-}
+TN_KIT_FN int64_t tn_bytes(const tn_tensor *t) { return tn_dtype_bytes(t->dtype, tn_elements(t)); }
 
 /* Block length of TN_BLOCKED; 0 for other layouts. */
 static inline int64_t tn_layout_block(tn_layout layout) {
@@ -25,8 +43,7 @@ static inline int64_t tn_layout_block(tn_layout layout) {
   return layout == TN_BLOCKED(b) ? b : 0;
 }
 
-/* Elements of the storage, pad lanes included. */
-static TN_ONE_COPY int64_t tn_storage_elements(const tn_tensor *t) {
+TN_KIT_FN int64_t tn_storage_elements(const tn_tensor *t) {
   if (t->layout == TN_PLAIN || t->layout == TN_CHANNELS_LAST) return tn_elements(t);
   int64_t b = tn_layout_block(t->layout);
   if (b == 0 || t->rank < 2 || t->rank > TN_MAX_RANK || t->shape[1] < 0) return -1;
@@ -37,15 +54,11 @@ static TN_ONE_COPY int64_t tn_storage_elements(const tn_tensor *t) {
   return tn_dims_product(dims, t->rank + 1, &n) ? -1 : n;
 }
 
-/* Bytes a tensor takes in its layout (padding of blocked layouts included). -1: unknown dims or
- * overflow. */
-static inline int64_t tn_storage_bytes(const tn_tensor *t) {
+TN_KIT_FN int64_t tn_storage_bytes(const tn_tensor *t) {
   return tn_dtype_bytes(t->dtype, tn_storage_elements(t));
 }
 
-/* Place in the storage of the element with logical row-major index `index`. t->shape must be
- * known. */
-static TN_ONE_COPY int64_t tn_storage_index(const tn_tensor *t, int64_t index) {
+TN_KIT_FN int64_t tn_storage_index(const tn_tensor *t, int64_t index) {
   if (t->layout == TN_PLAIN || t->rank < 2) return index;
   int64_t channels = t->shape[1], pixels = 1, b = tn_layout_block(t->layout);
   for (int32_t k = 2; k < t->rank; k++) pixels *= t->shape[k];
@@ -55,13 +68,14 @@ static TN_ONE_COPY int64_t tn_storage_index(const tn_tensor *t, int64_t index) {
   return ((n * tn_ceil_div(channels, b) + c / b) * pixels + x) * b + c % b;
 }
 
-/* True if both have the same dtype, rank and dims. */
-static inline bool tn_same_shape(const tn_tensor *a, const tn_tensor *b) {
+TN_KIT_FN bool tn_same_shape(const tn_tensor *a, const tn_tensor *b) {
   if (a->dtype != b->dtype || a->rank != b->rank) return false;
   for (int32_t k = 0; k < a->rank; k++) {
     if (a->shape[k] != b->shape[k]) return false;
   }
   return true;
 }
+
+#endif
 
 #endif

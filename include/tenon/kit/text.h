@@ -8,12 +8,19 @@
 #include "tenon/kit/dtype.h"
 
 /* Equal bytes. */
-static inline bool tn_str_is(tn_str s, const char *text) {
+TN_KIT_FN bool tn_str_is(tn_str s, const char *text);
+
+enum { TN_TENSOR_TEXT = 128 }; /* room for most tensors in words */
+
+/* "f32[1,3,224,224]", "?" for unknown dims, into buf (cut to size). Returns buf. */
+TN_KIT_FN const char *tn_tensor_text(const tn_tensor *t, char *buf, size_t size);
+
+#ifdef TN_KIT_BODIES
+
+TN_KIT_FN bool tn_str_is(tn_str s, const char *text) {
   const size_t n = strlen(text);
   return s.size >= 0 && (uint64_t)s.size == n && (n == 0 || !memcmp(s.data, text, n));
 }
-
-enum { TN_TENSOR_TEXT = 128 }; /* room for most tensors in words */
 
 /* Adds to the zero-terminated buf as much of text as fits. */
 static inline void tn_text_append(char *buf, size_t size, const char *text) {
@@ -23,8 +30,7 @@ static inline void tn_text_append(char *buf, size_t size, const char *text) {
   buf[used + n] = 0;
 }
 
-/* "f32[1,3,224,224]", "?" for unknown dims, into buf (cut to size). Returns buf. */
-static TN_ONE_COPY const char *tn_tensor_text(const tn_tensor *t, char *buf, size_t size) {
+TN_KIT_FN const char *tn_tensor_text(const tn_tensor *t, char *buf, size_t size) {
   static const char *const kinds[] = {"", "sequence of ", "optional ", "map of "};
   if (size == 0) return buf;
   buf[0] = 0;
@@ -41,5 +47,7 @@ static TN_ONE_COPY const char *tn_tensor_text(const tn_tensor *t, char *buf, siz
   tn_text_append(buf, size, "]");
   return buf;
 }
+
+#endif
 
 #endif

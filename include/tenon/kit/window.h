@@ -27,97 +27,20 @@ typedef struct tn_window_attrs {
   int64_t ceil_mode;
 } tn_window_attrs;
 
-static inline tn_status tn_window_list(const tn_call *call, const char *name, tn_ints list,
-                                       int64_t want, int64_t least) {
-  if (list.size && list.size != want)
-    return call->host->fail(call->ctx, TN_ERR_INVALID, "attribute '%s' has %lld values, not %lld",
-                            name, (long long)list.size, (long long)want);
-  for (int64_t k = 0; k < list.size; k++)
-    if (list.data[k] < least || list.data[k] > INT32_MAX)
-      return call->host->fail(call->ctx, TN_ERR_INVALID, "attribute '%s' has the value %lld", name,
-                              (long long)list.data[k]);
-  return TN_OK;
-}
+TN_KIT_FN tn_status tn_window_list(const tn_call *call, const char *name, tn_ints list,
+                                   int64_t want, int64_t least);
 
 /* Sizes from which no sum or product of a window's numbers can overflow: attributes fit 32 bits. */
-static inline tn_status tn_window_check(const tn_call *call, const tn_window *w, int32_t k) {
-  if (w->kernel[k] < 1)
-    return call->host->fail(call->ctx, TN_ERR_SHAPE, "the window has no taps in spatial dim %d", k);
-  if (w->kernel[k] > INT32_MAX || w->in[k] > TN_MAX_ELEMENTS)
-    return call->host->fail(call->ctx, TN_ERR_OVERFLOW,
-                            "the input (%lld) or the window (%lld) is too large in spatial dim %d",
-                            (long long)w->in[k], (long long)w->kernel[k], k);
-  return TN_OK;
-}
+TN_KIT_FN tn_status tn_window_check(const tn_call *call, const tn_window *w, int32_t k);
 
 /* Product of spatial dims, of which one or another may be 0. */
-static inline tn_status tn_window_product(const tn_call *call, const int64_t *dims, int32_t n,
-                                          int64_t *out) {
-  if (tn_dims_product(dims, n, out) == TN_OK) return TN_OK;
-  return call->host->fail(call->ctx, TN_ERR_OVERFLOW,
-                          "the sizes of the spatial dims overflow when multiplied");
-}
-
-static inline void tn_window_auto_pad(tn_window *w, int32_t k, bool upper) {
-  w->out[k] = tn_ceil_div(w->in[k], w->stride[k]);
-  int64_t span = w->dilation[k] * (w->kernel[k] - 1) + 1;
-  int64_t pad = tn_max_i64((w->out[k] - 1) * w->stride[k] + span - w->in[k], 0);
-  w->pad_lo[k] = upper ? pad / 2 : pad - pad / 2;
-  w->pad_hi[k] = pad - w->pad_lo[k];
-}
-
-static inline tn_status tn_window_size(const tn_call *call, tn_window *w, int32_t k,
-                                       bool ceil_mode) {
-  int64_t room = w->in[k] + w->pad_lo[k] + w->pad_hi[k] - (w->dilation[k] * (w->kernel[k] - 1) + 1);
-  if (room < 0)
-    return call->host->fail(call->ctx, TN_ERR_SHAPE,
-                            "the window (%lld taps, dilation %lld) is larger than the padded input "
-                            "(%lld) in spatial dim %d",
-                            (long long)w->kernel[k], (long long)w->dilation[k],
-                            (long long)(w->in[k] + w->pad_lo[k] + w->pad_hi[k]), k);
-  w->out[k] = (ceil_mode ? tn_ceil_div(room, w->stride[k]) : room / w->stride[k]) + 1;
-  /* with ceil the last window must begin inside the input or its left pad */
-  if (ceil_mode && (w->out[k] - 1) * w->stride[k] >= w->in[k] + w->pad_lo[k]) w->out[k]--;
-  return TN_OK;
-}
+TN_KIT_FN tn_status tn_window_product(const tn_call *call, const int64_t *dims, int32_t n,
+                                      int64_t *out);
 
 /* dims: the spatial dims of the input. kernel: NULL: attrs->kernel_shape. Errors are said through
  * the call's host. */
-static inline tn_status tn_window_make(const tn_call *call, const tn_window_attrs *a, int32_t n,
-                                       const int64_t *dims, const int64_t *kernel, tn_window *out) {
-  tn_window w = {.n = n};
-  if (n < 0 || n > TN_MAX_SPATIAL)
-    return call->host->fail(call->ctx, TN_ERR_UNSUPPORTED, "not supported: %d spatial dims", n);
-  tn_status s = tn_window_list(call, "dilations", a->dilations, n, 1);
-  if (!s) s = tn_window_list(call, "strides", a->strides, n, 1);
-  if (!s) s = tn_window_list(call, "pads", a->pads, 2 * (int64_t)n, 0);
-  if (!s) s = tn_window_list(call, "kernel_shape", a->kernel_shape, n, 1);
-  if (s) return s;
-  bool same = tn_str_is(a->auto_pad, "SAME_UPPER") || tn_str_is(a->auto_pad, "SAME_LOWER");
-  bool valid = tn_str_is(a->auto_pad, "VALID");
-  if (!same && !valid && a->auto_pad.size && !tn_str_is(a->auto_pad, "NOTSET"))
-    return call->host->fail(call->ctx, TN_ERR_INVALID, "attribute 'auto_pad' is '%.*s'",
-                            (int)a->auto_pad.size, a->auto_pad.data);
-  for (int32_t k = 0; k < n; k++) {
-    w.in[k] = dims[k];
-    w.kernel[k] = kernel ? kernel[k] : a->kernel_shape.size ? a->kernel_shape.data[k] : 1;
-    if (kernel && a->kernel_shape.size && a->kernel_shape.data[k] != kernel[k])
-      return call->host->fail(call->ctx, TN_ERR_SHAPE,
-                              "attribute 'kernel_shape' has %lld in dim %d, the weights have %lld",
-                              (long long)a->kernel_shape.data[k], k, (long long)kernel[k]);
-    w.stride[k] = a->strides.size ? a->strides.data[k] : 1;
-    w.dilation[k] = a->dilations.size ? a->dilations.data[k] : 1;
-    if (!same && !valid && a->pads.size)
-      w.pad_lo[k] = a->pads.data[k], w.pad_hi[k] = a->pads.data[n + k];
-    if ((s = tn_window_check(call, &w, k))) return s;
-    if (same)
-      tn_window_auto_pad(&w, k, tn_str_is(a->auto_pad, "SAME_UPPER"));
-    else if ((s = tn_window_size(call, &w, k, a->ceil_mode != 0)))
-      return s;
-  }
-  *out = w;
-  return TN_OK;
-}
+TN_KIT_FN tn_status tn_window_make(const tn_call *call, const tn_window_attrs *a, int32_t n,
+                                   const int64_t *dims, const int64_t *kernel, tn_window *out);
 
 /* Taps of the window at output position o of dim k that lie inside the input: [*lo, *hi). */
 static inline void tn_window_taps(const tn_window *w, int32_t k, int64_t o, int64_t *lo,
@@ -152,7 +75,99 @@ static inline void tn_window_reach(const tn_window *w, int32_t k, int64_t t, int
 
 /* The same window with dims of one element in front, so that there are n: one set of loops serves
  * all numbers of dims up to n. */
-static inline tn_window tn_window_padded(const tn_window *w, int32_t n) {
+TN_KIT_FN tn_window tn_window_padded(const tn_window *w, int32_t n);
+
+#ifdef TN_KIT_BODIES
+
+TN_KIT_FN tn_status tn_window_list(const tn_call *call, const char *name, tn_ints list,
+                                   int64_t want, int64_t least) {
+  if (list.size && list.size != want)
+    return call->host->fail(call->ctx, TN_ERR_INVALID, "attribute '%s' has %lld values, not %lld",
+                            name, (long long)list.size, (long long)want);
+  for (int64_t k = 0; k < list.size; k++)
+    if (list.data[k] < least || list.data[k] > INT32_MAX)
+      return call->host->fail(call->ctx, TN_ERR_INVALID, "attribute '%s' has the value %lld", name,
+                              (long long)list.data[k]);
+  return TN_OK;
+}
+
+TN_KIT_FN tn_status tn_window_check(const tn_call *call, const tn_window *w, int32_t k) {
+  if (w->kernel[k] < 1)
+    return call->host->fail(call->ctx, TN_ERR_SHAPE, "the window has no taps in spatial dim %d", k);
+  if (w->kernel[k] > INT32_MAX || w->in[k] > TN_MAX_ELEMENTS)
+    return call->host->fail(call->ctx, TN_ERR_OVERFLOW,
+                            "the input (%lld) or the window (%lld) is too large in spatial dim %d",
+                            (long long)w->in[k], (long long)w->kernel[k], k);
+  return TN_OK;
+}
+
+TN_KIT_FN tn_status tn_window_product(const tn_call *call, const int64_t *dims, int32_t n,
+                                      int64_t *out) {
+  if (tn_dims_product(dims, n, out) == TN_OK) return TN_OK;
+  return call->host->fail(call->ctx, TN_ERR_OVERFLOW,
+                          "the sizes of the spatial dims overflow when multiplied");
+}
+
+static inline void tn_window_auto_pad(tn_window *w, int32_t k, bool upper) {
+  w->out[k] = tn_ceil_div(w->in[k], w->stride[k]);
+  int64_t span = w->dilation[k] * (w->kernel[k] - 1) + 1;
+  int64_t pad = tn_max_i64((w->out[k] - 1) * w->stride[k] + span - w->in[k], 0);
+  w->pad_lo[k] = upper ? pad / 2 : pad - pad / 2;
+  w->pad_hi[k] = pad - w->pad_lo[k];
+}
+
+static inline tn_status tn_window_size(const tn_call *call, tn_window *w, int32_t k,
+                                       bool ceil_mode) {
+  int64_t room = w->in[k] + w->pad_lo[k] + w->pad_hi[k] - (w->dilation[k] * (w->kernel[k] - 1) + 1);
+  if (room < 0)
+    return call->host->fail(call->ctx, TN_ERR_SHAPE,
+                            "the window (%lld taps, dilation %lld) is larger than the padded input "
+                            "(%lld) in spatial dim %d",
+                            (long long)w->kernel[k], (long long)w->dilation[k],
+                            (long long)(w->in[k] + w->pad_lo[k] + w->pad_hi[k]), k);
+  w->out[k] = (ceil_mode ? tn_ceil_div(room, w->stride[k]) : room / w->stride[k]) + 1;
+  /* with ceil the last window must begin inside the input or its left pad */
+  if (ceil_mode && (w->out[k] - 1) * w->stride[k] >= w->in[k] + w->pad_lo[k]) w->out[k]--;
+  return TN_OK;
+}
+
+TN_KIT_FN tn_status tn_window_make(const tn_call *call, const tn_window_attrs *a, int32_t n,
+                                   const int64_t *dims, const int64_t *kernel, tn_window *out) {
+  tn_window w = {.n = n};
+  if (n < 0 || n > TN_MAX_SPATIAL)
+    return call->host->fail(call->ctx, TN_ERR_UNSUPPORTED, "not supported: %d spatial dims", n);
+  tn_status s = tn_window_list(call, "dilations", a->dilations, n, 1);
+  if (!s) s = tn_window_list(call, "strides", a->strides, n, 1);
+  if (!s) s = tn_window_list(call, "pads", a->pads, 2 * (int64_t)n, 0);
+  if (!s) s = tn_window_list(call, "kernel_shape", a->kernel_shape, n, 1);
+  if (s) return s;
+  bool same = tn_str_is(a->auto_pad, "SAME_UPPER") || tn_str_is(a->auto_pad, "SAME_LOWER");
+  bool valid = tn_str_is(a->auto_pad, "VALID");
+  if (!same && !valid && a->auto_pad.size && !tn_str_is(a->auto_pad, "NOTSET"))
+    return call->host->fail(call->ctx, TN_ERR_INVALID, "attribute 'auto_pad' is '%.*s'",
+                            (int)a->auto_pad.size, a->auto_pad.data);
+  for (int32_t k = 0; k < n; k++) {
+    w.in[k] = dims[k];
+    w.kernel[k] = kernel ? kernel[k] : a->kernel_shape.size ? a->kernel_shape.data[k] : 1;
+    if (kernel && a->kernel_shape.size && a->kernel_shape.data[k] != kernel[k])
+      return call->host->fail(call->ctx, TN_ERR_SHAPE,
+                              "attribute 'kernel_shape' has %lld in dim %d, the weights have %lld",
+                              (long long)a->kernel_shape.data[k], k, (long long)kernel[k]);
+    w.stride[k] = a->strides.size ? a->strides.data[k] : 1;
+    w.dilation[k] = a->dilations.size ? a->dilations.data[k] : 1;
+    if (!same && !valid && a->pads.size)
+      w.pad_lo[k] = a->pads.data[k], w.pad_hi[k] = a->pads.data[n + k];
+    if ((s = tn_window_check(call, &w, k))) return s;
+    if (same)
+      tn_window_auto_pad(&w, k, tn_str_is(a->auto_pad, "SAME_UPPER"));
+    else if ((s = tn_window_size(call, &w, k, a->ceil_mode != 0)))
+      return s;
+  }
+  *out = w;
+  return TN_OK;
+}
+
+TN_KIT_FN tn_window tn_window_padded(const tn_window *w, int32_t n) {
   tn_window r = {.n = n};
   for (int32_t k = 0; k < n; k++) {
     const int32_t from = k - (n - w->n);
@@ -167,5 +182,7 @@ static inline tn_window tn_window_padded(const tn_window *w, int32_t n) {
   }
   return r;
 }
+
+#endif
 
 #endif

@@ -16,8 +16,18 @@ typedef struct tn_padded {
 
 /* kernel: size of the window in each spatial dim. False: input 0 is not padded; or channels are; or
  * a window might see nothing but pads. */
-static inline bool tn_window_padded_input(const tn_pattern *p, const tn_node *n,
-                                          const int64_t *kernel, tn_padded *out) {
+TN_KIT_FN bool tn_window_padded_input(const tn_pattern *p, const tn_node *n, const int64_t *kernel,
+                                      tn_padded *out);
+
+enum { TN_PADDED_ATTRS = 2 };
+
+/* The attributes that the node gets: pads, and that they count. */
+TN_KIT_FN void tn_window_padded_attrs(const tn_padded *d, tn_attr out[TN_PADDED_ATTRS]);
+
+#ifdef TN_KIT_BODIES
+
+TN_KIT_FN bool tn_window_padded_input(const tn_pattern *p, const tn_node *n, const int64_t *kernel,
+                                      tn_padded *out) {
   int64_t lo[TN_MAX_RANK], hi[TN_MAX_RANK];
   if (!tn_region_pads(p, n->inputs[0], &out->from, lo, hi, &out->fill)) return false;
   const tn_attr *own = tn_pattern_attr(n, "pads", TN_ATTR_INTS),
@@ -42,12 +52,11 @@ static inline bool tn_window_padded_input(const tn_pattern *p, const tn_node *n,
   return true;
 }
 
-enum { TN_PADDED_ATTRS = 2 };
-
-/* The attributes that the node gets: pads, and that they count. */
-static inline void tn_window_padded_attrs(const tn_padded *d, tn_attr out[TN_PADDED_ATTRS]) {
+TN_KIT_FN void tn_window_padded_attrs(const tn_padded *d, tn_attr out[TN_PADDED_ATTRS]) {
   out[0] = tn_attr_ints("pads", (tn_ints){d->pads, 2 * d->n});
   out[1] = tn_attr_str("auto_pad", "NOTSET");
 }
+
+#endif
 
 #endif

@@ -1,0 +1,21 @@
+/* How the kit's functions are compiled. Those of inner loops are static inline. All others are
+ * TN_KIT_FN: declared where they are described, with their bodies behind TN_KIT_BODIES at the end
+ * of the header.
+ *
+ * A file that includes the kit gets its own copy of each TN_KIT_FN that it calls, so a plug-in
+ * needs nothing but the headers. Tenon's own build defines TN_KIT_SHARED: its hundreds of files see
+ * the declarations alone, and share the copies of src/base/kit.c. */
+#ifndef TN_KIT_LINKAGE_H
+#define TN_KIT_LINKAGE_H
+
+#if defined(TN_KIT_SHARED)
+#define TN_KIT_FN
+#elif defined(__GNUC__)
+#define TN_KIT_FN static __attribute__((noinline, unused))
+#define TN_KIT_BODIES
+#else
+#define TN_KIT_FN static inline
+#define TN_KIT_BODIES
+#endif
+
+#endif
