@@ -29,13 +29,20 @@ const cli_command cli_check = {
     .details =
         "First the operators, in all subgraphs and functions; then each node against its "
         "operator's schema;\nthen a plan is made for the given shapes (open dims: 1), so that "
-        "every node gets its kernel.\nExit status 1 if a model does not run here.",
+        "every node gets its kernel.\nExit status 1 if a model does not run here, 3 if one is "
+        "broken "
+        "or cannot be read.",
     .examples = "check *.onnx\ncheck detector.onnx --plugin ./acme.so --json",
     .options = options,
     .groups = {&cli_feed_group, &cli_common_group},
     .run = run};
 
 typedef enum verdict { RUNS, LACKS, BROKEN } verdict;
+
+/* What `tenon run` would exit with for the same reason: 0, 1, 3. */
+static verdict verdict_of(tn_status status) {
+  return !status ? RUNS : cli_exit_code(status) == CLI_FAILED ? LACKS : BROKEN;
+}
 
 /* One model. */
 typedef struct inspection {
@@ -85,7 +92,7 @@ static void look_at_operators(inspection *c) {
   tn_status status =
       cli_load(c->runtime, &c->o->common, c->path, TN_MODEL_GRAPH_ONLY, c->problems, &c->read);
   if (!status) status = cli_survey_graph(&c->survey, c->runtime, tn_model_graph(c->read));
-  c->verdict = status ? BROKEN : RUNS;
+  c->verdict = verdict_of(status);
   for (int64_t k = 0; k < c->survey.uses.n && !status; k++)
     if (is_missing(&c->survey.uses.data[k])) c->verdict = LACKS;
 }
@@ -111,7 +118,7 @@ static void try_plan(inspection *c) {
   cli_session s = {.diag = tn_diag_create()};
   tn_status status = cli_load(c->runtime, &c->o->common, c->path, 0, c->problems, &s.model);
   if (status) {
-    c->verdict = LACKS;
+    c->verdict = verdict_of(status);
     cli_session_close(&s);
     return;
   }
@@ -123,7 +130,7 @@ static void try_plan(inspection *c) {
   bool assumed = false;
   for (int32_t k = 0; k < s.inputs.n; k++) assumed = assumed || s.inputs.assumed[k];
   if (status == TN_ERR_UNSUPPORTED || (status == TN_ERR_SHAPE && !assumed)) {
-    c->verdict = LACKS;
+    c->verdict = verdict_of(status);
     tn_diag_append(c->problems, s.diag, NULL);
   } else if (status) {
     const char *text = tn_diag_text(s.diag);
@@ -136,7 +143,8 @@ static void try_plan(inspection *c) {
 /* ---- reporting ---- */
 
 static void print(const inspection *c) {
-  static const char *const words[] = {"runs here", "does not run here", "cannot be read"};
+  const char *const words[] = {"runs here", "does not run here",
+                               c->read ? "is broken" : "cannot be read"};
   char why[300];
   if (c->o->quiet && c->verdict == RUNS) return;
   cli_print("%s: %s\n", c->path, words[c->verdict]);
@@ -171,7 +179,7 @@ static void json_operators(const inspection *c, cli_json *to) {
 static void add_json(const inspection *c, cli_json *list) {
   cli_json *o = cli_json_object(list, NULL);
   cli_json_text(o, "file", c->path);
-  cli_json_bool(o, "readable", c->verdict != BROKEN);
+  cli_json_bool(o, "readable", c->read != NULL);
   cli_json_bool(o, "runs", c->verdict == RUNS);
   json_operators(c, o);
   cli_json *problems = cli_json_array(o, "problems");
@@ -186,7 +194,7 @@ static verdict inspect(const check_options *o, tn_runtime *runtime, const char *
   look_at_operators(&c);
   if (c.verdict == RUNS)
     try_plan(&c);
-  else if (c.verdict == LACKS)
+  else if (c.verdict == LACKS && c.read)
     look_at_the_rest(&c);
   cli_progress("%s", "");
   if (!cli_json_to_stdout(o->json)) print(&c);
@@ -211,8 +219,8 @@ static int check(const check_options *o) {
     count[inspect(o, runtime, o->models[k], list)]++;
   }
   if (o->n_models > 1 && !cli_json_to_stdout(o->json))
-    cli_print("%d run here, %d do not, %d cannot be read\n", count[RUNS], count[LACKS],
-              count[BROKEN]);
+    cli_print("%d run here, %d do not, %d are broken or cannot be read\n", count[RUNS],
+              count[LACKS], count[BROKEN]);
   tn_runtime_destroy(runtime);
   if (json && !cli_json_write_take(json, o->json)) return CLI_INPUT;
   return count[BROKEN] ? CLI_INPUT : count[LACKS] ? CLI_FAILED : CLI_OK;

@@ -23,6 +23,7 @@ static const cli_option options[] = {
     {"tuning", "FILE", "choose kernels by the times in this file of 'tenon tune'", 0},
     {"weight-cache", "DIR", "keep prepared weights in this folder, for quicker starts", 0},
     {"no-optimize", NULL, "run every node as it stands in the file", 0},
+    {"time-limit", "SECONDS", "end runs that are not done so long after the model was loaded", 0},
     {NULL, NULL, NULL, 0}};
 
 static uint64_t isa_bit(const char *name) {
@@ -73,7 +74,8 @@ static bool set_common(void *target, int index, const char *value) {
       if (!*value) cli_error("--weight-cache: the name of the folder is empty");
       c->weight_cache = value;
       return *value;
-    default: c->no_optimize = true; return true;
+    case 8: c->no_optimize = true; return true;
+    default: return cli_double("time-limit", value, &c->time_limit_s);
   }
 }
 
@@ -128,12 +130,16 @@ tn_status cli_load(tn_runtime *runtime, const cli_common *c, const char *path, u
 
 /* ---- messages ---- */
 
-/* Names of files, values and nodes are anybody's: none moves the cursor of a terminal. */
+/* Names of files, values and nodes are anybody's: none moves the cursor of a terminal, or begins a
+ * line. Newlines are those at the two ends of the format. */
 static __attribute__((format(printf, 2, 0))) void put(FILE *to, const char *format, va_list args) {
   char *text = NULL;
   const int n = vasprintf(&text, format, args);
   if (n < 0) return;
-  tn_text_tame(text, n);
+  const size_t first = strspn(format, "\n");
+  size_t end = (size_t)n;
+  for (size_t k = strlen(format); k > first && format[k - 1] == '\n'; k--) end--;
+  if (first < end) tn_text_tame_line(text + first, (int64_t)(end - first));
   fputs(text, to);
   free(text);
 }
@@ -188,5 +194,5 @@ void cli_progress(const char *format, ...) {
 
 int cli_exit_code(tn_status status) {
   if (status == TN_OK) return CLI_OK;
-  return status == TN_ERR_UNSUPPORTED ? CLI_FAILED : CLI_INPUT;
+  return status == TN_ERR_UNSUPPORTED || status == TN_ERR_CANCELLED ? CLI_FAILED : CLI_INPUT;
 }

@@ -54,8 +54,8 @@ static void judge(comparison *c, int32_t k, const tn_tensor *want, const char *f
   else
     c->n_different++;
   if (!cli_json_to_stdout(c->o->json))
-    printf("%s %s: %s%s\n", same ? "equal " : "DIFFER", name, same ? "as in " : why,
-           same ? from : "");
+    cli_print("%s %s: %s%s\n", same ? "equal " : "DIFFER", name, same ? "as in " : why,
+              same ? from : "");
   cli_json *e = cli_json_object(c->list, NULL);
   cli_json_text(e, "output", name);
   cli_json_bool(e, "equal", same);

@@ -92,7 +92,8 @@ static void print_step(int32_t k, const tn_step_info *step) {
   print_tensors("outputs", step->outputs, step->n_outputs, indent);
   if (step->n_epilogue) cli_print("%*s%-10s", indent, "", "fused");
   for (uint32_t i = 0; i < step->n_epilogue; i++)
-    cli_print("%s%s%s", i ? ", " : "", step->epilogue[i], i + 1 == step->n_epilogue ? "\n" : "");
+    cli_print("%s%s", i ? ", " : "", step->epilogue[i]);
+  if (step->n_epilogue) cli_print("\n");
   print_numbers(step, indent);
   print_refusals(step, indent);
 }

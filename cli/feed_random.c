@@ -47,7 +47,7 @@ tn_status cli_random_fill(tn_arena *arena, const char *name, uint64_t seed, tn_d
   int64_t n = tn_tensor_elements(t), bytes = tn_tensor_bytes(t);
   if (bytes < 0) return tn_fail(diag, TN_ERR_OVERFLOW, "input '%s': its size overflows", name);
   t->data = tn_arena_alloc(arena, (uint64_t)bytes);
-  if (!t->data) return tn_fail(diag, TN_ERR_MEMORY, "input '%s': no memory", name);
+  if (!t->data) return cli_no_memory(diag, name, bytes);
   if (t->dtype == TN_STRING)
     fill_strings(t, n, &seed);
   else

@@ -117,7 +117,7 @@ static tn_status decode(picture *p, const tn_mapping *file, tn_tensor *out) {
   make_shape(p, out);
   int64_t bytes = tn_tensor_bytes(out);
   out->data = bytes < 0 ? NULL : tn_arena_alloc(&p->r->store->arena, (uint64_t)bytes);
-  if (!out->data) return tn_fail(p->r->diag, TN_ERR_MEMORY, "%s: no memory", p->path);
+  if (!out->data) return cli_no_memory(p->r->diag, p->path, tn_tensor_bytes(out));
   int width = 0, height = 0, channels = 0;
   uint8_t *pixels =
       stbi_load_from_memory(file->data, (int)file->size, &width, &height, &channels, p->channels);

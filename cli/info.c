@@ -197,7 +197,8 @@ static void print_meta(const facts *f) {
 
 static void print_facts(const facts *f) {
   char a[CLI_UNIT_TEXT], b[CLI_UNIT_TEXT];
-  cli_print("file              %s\nformat            %s\n", f->o->model, tn_model_format(f->model));
+  cli_print("file              %s\n", f->o->model);
+  cli_print("format            %s\n", tn_model_format(f->model));
   print_meta(f);
   print_values(f, "inputs", true);
   print_defaults(f);

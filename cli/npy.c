@@ -287,7 +287,7 @@ tn_status cli_npy_parse(const char *path, const uint8_t *data, uint64_t size, tn
   n.t = tn_tensor_make(TN_NONE, 0, NULL, NULL);
   tn_status s = take_header(&n);
   if (!s) s = take_elements(&n, arena);
-  if (s == TN_ERR_MEMORY) tn_fail(diag, s, "%s: no memory", path);
+  if (s == TN_ERR_MEMORY) cli_no_memory(diag, path, (int64_t)n.size);
   if (!s) *out = n.t;
   return s;
 }

@@ -82,7 +82,7 @@ static tn_status read_member(npz *z, zip_uint64_t index, char *name, tn_tensor *
   if (!s) s = check_claims(z, &st);
   if (s) return s;
   uint8_t *bytes = tn_alloc(tn_default_allocator(), st.size);
-  if (!bytes) return tn_fail(z->diag, TN_ERR_MEMORY, "%s: no memory", z->path);
+  if (!bytes) return cli_no_memory(z->diag, z->path, (int64_t)st.size);
   char where[4096 + CLI_NAME_MAX];
   snprintf(where, sizeof where, "%s: %s", z->path, st.name);
   s = unpack(z, &st, bytes);

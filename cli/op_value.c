@@ -89,7 +89,7 @@ static tn_status literal(cli_op_args *a, const char *name, const char *text, con
   int64_t bytes = tn_tensor_bytes(out);
   if (bytes < 0) return wrong(a, name, text, "its size overflows");
   out->data = tn_arena_alloc(&a->store.arena, (uint64_t)bytes);
-  if (!out->data) return tn_fail(a->diag, TN_ERR_MEMORY, "input '%s': no memory", name);
+  if (!out->data) return cli_no_memory(a->diag, name, bytes);
   return parse_numbers(a, name, text, numbers, out);
 }
 

@@ -1,8 +1,11 @@
 /* A runtime, a model, its inputs and a session, as the options say. */
 #include "open.h"
 
+#include "base/diag.h"
+
 int cli_session_fail(cli_session *s, tn_status status) {
   if (!tn_diag_count(s->diag)) cli_error("%s", tn_status_text(status));
+  if (status == TN_ERR_CANCELLED) cli_note("the time of --time-limit is over");
   cli_print_diag(s->diag);
   tn_diag_clear(s->diag);
   return cli_exit_code(status);
@@ -19,12 +22,16 @@ bool cli_session_open(cli_session *s, const cli_common *common, const cli_feed *
   if (!status) status = tn_session_create(s->model, s->diag, &s->session);
   if (!status) status = cli_inputs_open(&s->inputs, s->runtime, s->model, feed, s->diag);
   cli_progress("%s", "");
+  if (!status && common->time_limit_s > 0 &&
+      !(s->limit = cli_time_limit_start(s->session, common->time_limit_s)))
+    status = tn_fail(s->diag, TN_ERR_MEMORY, "--time-limit: no thread can be had");
   if (status) *out_code = cli_session_fail(s, status);
   return status == TN_OK;
 }
 
 void cli_session_close(cli_session *s) {
   if (s->diag) cli_print_diag(s->diag); /* warnings and notes of what went well */
+  cli_time_limit_end(s->limit);
   tn_session_destroy(s->session);
   cli_inputs_free(&s->inputs);
   tn_model_destroy(s->model);

@@ -3,6 +3,7 @@
 #define TN_CLI_OPEN_H
 
 #include "feed.h"
+#include "time_limit.h"
 
 typedef struct cli_session {
   tn_runtime *runtime;
@@ -10,7 +11,8 @@ typedef struct cli_session {
   tn_session *session;
   cli_inputs inputs;
   tn_diag *diag;
-  bool quiet; /* no notes of files that are written */
+  cli_time_limit *limit; /* NULL: none */
+  bool quiet;            /* no notes of files that are written */
 } cli_session;
 
 /* Opens all of it. On failure prints why; out_code is the exit code. Close it in any case. */

@@ -34,11 +34,9 @@ static const char *text_of(const char *text) { return text ? text : ""; }
 static void print_offers(const tn_plugin_info *p) {
   if (p->refused) return;
   if (p->flags & TN_PLUGIN_THREADS) cli_print("\n%s makes threads of its own\n", p->name);
+  if (p->offers && *p->offers) cli_print("\n%s offers %s\n", p->name, p->offers);
   if (p->offers && *p->offers)
-    cli_print(
-        "\n%s offers %s\n  This version of Tenon checks extensions and lists them; it does not "
-        "use them.\n",
-        p->name, p->offers);
+    cli_print("  This version of Tenon checks extensions and lists them; it does not use them.\n");
 }
 
 static void print_table(const tn_runtime *runtime) {
@@ -76,13 +74,23 @@ static void print_folders(const tn_runtime *runtime) {
   }
 }
 
+/* A line for each reason. */
+static void print_refused(const char *name, const char *why) {
+  cli_print("\n%s is refused:\n", name);
+  while (*why) {
+    const int n = (int)strcspn(why, "\n");
+    cli_print("  %.*s\n", n, why);
+    why += n + (why[n] != 0);
+  }
+}
+
 static void print_why(const tn_runtime *runtime) {
   tn_plugin_info p;
   print_folders(runtime);
   for (int32_t k = 0; get(runtime, k, &p); k++) {
     const char *name = *text_of(p.path) ? p.path : p.name;
     if (p.refused)
-      cli_print("\n%s is refused:\n  %s\n", name, p.refused);
+      print_refused(name, p.refused);
     else
       cli_print("\n%s is in use as '%s' (%s)\n", name, p.name, p.found_by);
     if (*text_of(p.sha256)) cli_print("  SHA-256 %s\n", p.sha256);

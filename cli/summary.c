@@ -179,8 +179,8 @@ void cli_value_print_rows(const char *name, const tn_tensor *value, int64_t most
   int64_t row = value->shape[value->rank - 1];
   cli_print("%s: %s\n", name, cli_type_text(value, NULL, -1, text));
   for (int64_t k = 0; k < n; k++)
-    cli_print("%s%s%s", k % row ? ", " : "  [", cli_element_text(value, k, text, CELL),
-              (k + 1) % row ? "" : "]\n");
+    cli_print((k + 1) % row ? "%s%s" : "%s%s]\n", k % row ? ", " : "  [",
+              cli_element_text(value, k, text, CELL));
 }
 
 /* ---- JSON ---- */

@@ -12,9 +12,7 @@ void cli_table_init(cli_table *t, int n_columns, uint32_t right) {
 /* Names are anybody's: none leaves its cell. */
 static const char *one_line(tn_arena *arena, const char *text) {
   char *copy = tn_arena_str(arena, text);
-  if (copy) tn_text_tame(copy, (int64_t)strlen(copy));
-  for (char *p = copy; p && *p; p++)
-    if (*p == '\n' || *p == '\t') *p = ' ';
+  if (copy) tn_text_tame_line(copy, (int64_t)strlen(copy));
   return copy;
 }
 

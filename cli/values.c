@@ -121,7 +121,7 @@ static tn_status read_raw(const cli_reading *r, const char *path, const tn_mappi
                 (unsigned long long)file->size, tn_dtype_name(r->want->dtype));
   if (s) return s;
   out->data = tn_arena_copy(&r->store->arena, file->data, file->size);
-  return out->data ? TN_OK : tn_fail(r->diag, TN_ERR_MEMORY, "%s: no memory", path);
+  return out->data ? TN_OK : cli_no_memory(r->diag, path, (int64_t)file->size);
 }
 
 static tn_status read_mapped(const cli_reading *r, const char *path, bool image, tn_tensor *out) {
@@ -148,7 +148,7 @@ tn_status cli_value_adapt(const cli_reading *r, const char *path, tn_tensor *t) 
   tn_tensor to = tn_tensor_make(r->want->dtype, t->rank, t->shape, NULL);
   int64_t n = tn_tensor_elements(t), bytes = tn_tensor_bytes(&to);
   to.data = bytes < 0 ? NULL : tn_arena_alloc(&r->store->arena, (uint64_t)bytes);
-  if (!to.data) return tn_fail(r->diag, TN_ERR_MEMORY, "%s: no memory", path);
+  if (!to.data) return cli_no_memory(r->diag, path, bytes);
   for (int64_t k = 0; k < n; k++)
     cli_store_clamped(to.dtype, to.data, k, tn_load_f64(t->dtype, t->data, k));
   *t = to;

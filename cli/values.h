@@ -8,6 +8,10 @@
 #include "base/file.h"
 #include "cli.h"
 
+static inline tn_status cli_no_memory(tn_diag *diag, const char *what, int64_t bytes) {
+  return tn_fail(diag, TN_ERR_MEMORY, "%s: no memory for %lld bytes", what, (long long)bytes);
+}
+
 /* Memory of values. */
 typedef struct cli_store {
   tn_arena arena;

@@ -38,7 +38,7 @@ static tn_status give(const cli_reading *r, const char *path, const samples *all
   if (s) return s;
   int64_t bytes = tn_tensor_bytes(out);
   out->data = bytes < 0 ? NULL : tn_arena_alloc(&r->store->arena, (uint64_t)bytes);
-  if (!out->data) return tn_fail(r->diag, TN_ERR_MEMORY, "%s: no memory", path);
+  if (!out->data) return cli_no_memory(r->diag, path, tn_tensor_bytes(out));
   double scale = dtype == TN_I16 ? 32768 : 1;
   for (int64_t k = 0; k < all->n; k++)
     cli_store_clamped(dtype, out->data, k, (double)all->data[k] * scale);

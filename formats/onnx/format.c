@@ -1,4 +1,5 @@
 /* The format's descriptor, and how a file is recognised. */
+#include "base/identify.h"
 #include "reader.h"
 
 /* Wire types of ModelProto's fields; 0xff: no such field. */
@@ -44,6 +45,8 @@ static int32_t probe(const uint8_t *data, uint64_t size) {
     n++;
   }
   if (!version) return 0;
+  const char *other = graph || opset ? NULL : tn_identify_protobuf(data, size);
+  if (other && strcmp(other, "onnx")) return 0; /* SavedModel begins as a ModelProto does */
   return graph && opset ? 95 : graph || opset ? 70 : n > 1 ? 30 : 10;
 }
 

@@ -103,7 +103,11 @@ static tn_status add_function(function_reader *fn) {
   if (!name || !domain || !overload) return onnx_no_memory(fn->r);
   tn_status s = fn->r->api->add_function(fn->g, domain, name, overload, fn->body, fn->attr_names,
                                          fn->n_attr_names, fn->defaults, fn->n_defaults);
-  return s ? onnx_fail(fn->r, s, fn->at, "the function cannot be added to the model") : TN_OK;
+  return s ? onnx_fail(fn->r, s, fn->at,
+                       s == TN_ERR_INVALID ? "the function cannot be added to the model: it is "
+                                             "there twice"
+                                           : "the function cannot be added to the model")
+           : TN_OK;
 }
 
 tn_status onnx_function_read(onnx_reader *r, onnx_span message, tn_graph *g) {

@@ -207,7 +207,8 @@ typedef struct tn_source {
   const uint8_t *data; /* NULL if size is 0 */
   uint64_t size;
   /* Maps a file next to the model (external weights), alive as long as the model. The path is
-   * relative and may not leave the model's folder. */
+   * relative and may not leave the model's folder, nor may symbolic links lead out of it; if the
+   * model itself is one, the folder where it really lies will do, too. */
   tn_status (*open_sibling)(void *ctx, const char *path, const uint8_t **out_data,
                             uint64_t *out_size);
 } tn_source;

@@ -237,6 +237,13 @@ TN_API void tn_value_destroy(tn_tensor *value);
 
 /* ---- Models ---- */
 
+/* What a file is, in a line for people: "a TensorFlow Lite model: convert it: ...". Told from its
+ * bytes; many more kinds are known than can be read. Of a folder (data NULL, size 0, path its name)
+ * the names of what is in it are looked at; else path may be NULL. Writes at most text_size bytes,
+ * the zero at the end included, and answers how long the text is; 0: nothing is known of it. */
+TN_API uint64_t tn_identify(const void *data, uint64_t size, const char *path, char *text,
+                            uint64_t text_size);
+
 typedef struct tn_model_options {
   tn_head head;
   const char *format; /* NULL: recognised from content, then from the file's ending */
@@ -331,6 +338,11 @@ TN_API tn_status tn_session_set_output(tn_session *session, int32_t index, const
 /* Runs. The first run of a set of input shapes plans (and allocates); later ones allocate
  * nothing. */
 TN_API tn_status tn_session_run(tn_session *session, tn_diag *diag);
+/* Asks the run that is on its way to stop: from any thread, or a signal handler. It answers
+ * TN_ERR_CANCELLED as soon as the kernels that are running have returned; loops stop between two
+ * iterations. Outputs may hold anything then, and the session can run again. If none is on its way,
+ * the next one is not stopped. Do not call it beside tn_session_destroy. */
+TN_API void tn_session_cancel(tn_session *session);
 /* Output of the last run; lives until the next run or destroy. NULL if the last run failed or there
  * is no such output. */
 TN_API const tn_tensor *tn_session_output(const tn_session *session, int32_t index);

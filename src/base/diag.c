@@ -109,7 +109,7 @@ static __attribute__((format(printf, 4, 0))) void append(tn_diag *diag, int32_t 
   int n = vsnprintf(text, sizeof text, format, args);
   if (n < 0) return;
   int64_t length = n > MESSAGE_MAX ? whole_characters(text, MESSAGE_MAX) : n;
-  tn_text_tame(text, length);
+  tn_text_tame_line(text, length);
   pthread_mutex_lock(&diag->lock);
   message m = {tn_arena_strn(&diag->arena, text, length), severity, status};
   if (m.text && tn_vec_push(diag->arena.a, &diag->messages, m) == TN_OK) diag->errors = NULL;
@@ -133,6 +133,19 @@ tn_status tn_fail(tn_diag *diag, tn_status code, const char *format, ...) {
   append(diag, TN_DIAG_ERROR, code, format, args);
   va_end(args);
   return code;
+}
+
+void tn_diag_forgive(tn_diag *diag, int64_t first) {
+  if (!diag) return;
+  pthread_mutex_lock(&diag->lock);
+  for (int64_t k = first; k < diag->messages.n; k++) {
+    message *m = &diag->messages.data[k];
+    if (m->severity != TN_DIAG_ERROR) continue;
+    m->severity = TN_DIAG_NOTE;
+    m->status = TN_OK;
+    diag->errors = NULL;
+  }
+  pthread_mutex_unlock(&diag->lock);
 }
 
 static __attribute__((format(printf, 4, 5))) void append_text(tn_diag *diag, int32_t severity,

@@ -6,8 +6,8 @@
 
 #include "tenon/tenon.h"
 
-/* Appends a message; diag NULL: does nothing. Any thread. Text over 4000 bytes is cut; lack of
- * memory loses the message. */
+/* Appends a message; diag NULL: does nothing. Any thread. A message is one line: names
+ * from files may not look like others. Text over 4000 bytes is cut; lack of memory loses it. */
 void tn_diag_add(tn_diag *diag, int32_t severity, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 void tn_diag_addv(tn_diag *diag, int32_t severity, const char *format, va_list args);
@@ -26,6 +26,8 @@ enum { TN_ANSWER_TEXT = 96 };
 static inline int32_t tn_log_severity(uint32_t level) {
   return level == TN_LOG_WARNING ? TN_DIAG_WARNING : TN_DIAG_NOTE;
 }
+/* Errors from message `first` on become notes: whoever told them has found a way around. */
+void tn_diag_forgive(tn_diag *diag, int64_t first);
 /* Appends all messages of from to diag, each with "prefix: " before it (prefix NULL: none). */
 void tn_diag_append(tn_diag *diag, const tn_diag *from, const char *prefix);
 

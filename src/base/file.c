@@ -319,6 +319,13 @@ tn_status tn_path_join_inside(tn_arena *arena, const char *dir, const char *rela
   return TN_OK;
 }
 
+bool tn_path_is_inside(const char *real, const char *dir) {
+  char folder[PATH_MAX];
+  if (!realpath(dir, folder)) return false;
+  const size_t n = strcmp(folder, "/") ? strlen(folder) : 0;
+  return !strncmp(real, folder, n) && real[n] == '/';
+}
+
 char *tn_path_dir(tn_arena *arena, const char *path) {
   const char *slash = strrchr(path, '/');
   if (!slash) return tn_arena_str(arena, ".");

@@ -116,6 +116,12 @@ void tn_text_tame(char *text, int64_t n) {
   }
 }
 
+void tn_text_tame_line(char *text, int64_t n) {
+  tn_text_tame(text, n);
+  for (int64_t k = 0; k < n; k++)
+    if (text[k] == '\n' || text[k] == '\t') text[k] = ' ';
+}
+
 bool tn_has_suffix(const char *text, const char *suffix) {
   size_t n = strlen(text), k = strlen(suffix);
   return k <= n && !memcmp(text + n - k, suffix, k);

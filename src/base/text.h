@@ -25,6 +25,8 @@ const char *tn_text_get(const tn_text *text); /* "" if empty */
 /* What plug-ins and files say goes to terminals and into documents: bytes that are no text, or
  * would move a terminal's cursor or turn its text, become '?'. Blanks, tabs and newlines stay. */
 void tn_text_tame(char *text, int64_t n);
+/* The same of what stands on one line: newlines and tabs become blanks. */
+void tn_text_tame_line(char *text, int64_t n);
 
 bool tn_utf8_valid(const char *data, int64_t n);
 bool tn_has_suffix(const char *text, const char *suffix);

@@ -44,8 +44,9 @@ struct tn_profile;
 /* A callable being run by one thread: memory, and for its latest plans the calls and the frames of
  * subgraphs and of the continuation. */
 typedef struct tn_frame tn_frame;
+/* stop: not 0: a run ends with TN_ERR_CANCELLED as soon as may be; it outlives the frame. */
 tn_status tn_frame_create(const tn_allocator *a, tn_pool *pool, tn_callable *callable,
-                          tn_frame **out_frame);
+                          const atomic_int *stop, tn_frame **out_frame);
 void tn_frame_destroy(tn_frame *f);
 /* Plans if there is no plan for the inputs, runs, leaves outputs readable. With a plan that it has
  * run before it allocates nothing and takes no lock of others but the pool's try-lock. inputs:

@@ -19,13 +19,16 @@ tn_status tn_frame_create_in(tn_frame *around, const tn_allocator *a, tn_pool *p
   f->planner = planner;
   f->callable = callable;
   f->arena = around ? &around->inner : &f->own;
+  f->stop = around ? around->stop : NULL;
   *out_frame = f;
   return TN_OK;
 }
 
 tn_status tn_frame_create(const tn_allocator *a, tn_pool *pool, tn_callable *callable,
-                          tn_frame **out_frame) {
-  return tn_frame_create_in(NULL, a, pool, callable->planner, callable, out_frame);
+                          const atomic_int *stop, tn_frame **out_frame) {
+  tn_status status = tn_frame_create_in(NULL, a, pool, callable->planner, callable, out_frame);
+  if (!status) (*out_frame)->stop = stop;
+  return status;
 }
 
 void tn_frame_destroy(tn_frame *f) {

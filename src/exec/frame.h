@@ -90,6 +90,7 @@ struct tn_frame {
   TN_VEC(tn_cell *) cells;      /* of dynamic slots; kept from plan to plan */
   TN_VEC(tn_cell *) value_pool; /* results of subgraphs */
   TN_VEC(int32_t) pool_free;    /* indices of free cells of the pool: a heap, lowest first */
+  const atomic_int *stop;       /* the user wants the run to end; NULL: nobody can say so */
   /* this run */
   bool ran; /* outputs are valid */
   tn_profile *profile;
@@ -104,6 +105,11 @@ struct tn_frame {
   uint64_t spare_bytes;      /* of all of them, at most TN_MAX_SPARE_BYTES */
   int32_t n_spare;
 };
+
+/* Has the user asked for the end of the run? */
+static inline bool tn_frame_is_stopped(const tn_frame *f) {
+  return f->stop && atomic_load_explicit(f->stop, memory_order_relaxed);
+}
 
 /* build.c. The plan is in use from now on, or was before; on failure none is. */
 tn_status tn_frame_build_take(tn_frame *f, tn_plan *plan);

@@ -1,8 +1,11 @@
 /* Loading model files: mapping, recognising the format, and serving its reader. */
+#include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/abi.h"
+#include "base/identify.h"
 #include "base/pages.h"
 #include "exec/model.h"
 #include "plan/constants/packed.h"
@@ -67,7 +70,10 @@ const tn_host tn_io_host = {
 };
 
 tn_status tn_io_status(tn_io *io, const tn_format *format, tn_status status) {
-  if (status == TN_OK) return TN_OK;
+  if (status == TN_OK) {
+    if (io->said) tn_diag_forgive(io->diag, io->first);
+    return TN_OK;
+  }
   char text[TN_ANSWER_TEXT];
   status = tn_answer_status(status, text, sizeof text);
   if (!io->said)
@@ -93,6 +99,22 @@ static tn_status map_file(tn_model *m, const char *path, bool is_sibling, tn_dia
   return status;
 }
 
+/* Where it really lies: in the model's folder, or in that of the file that the model's name leads
+ * to, as in caches that keep all files in one place under links. */
+static tn_status inside(const tn_loader *l, const char *path, char *full) {
+  char real[PATH_MAX], model[PATH_MAX];
+  if (!realpath(full, real)) return TN_OK; /* mapping it says what is wrong */
+  if (tn_path_is_inside(real, l->dir)) return TN_OK;
+  char *slash = realpath(l->io.path, model) ? strrchr(model, '/') : NULL;
+  if (slash) {
+    *slash = 0;
+    if (tn_path_is_inside(real, *model ? model : "/")) return TN_OK;
+  }
+  return tn_fail(l->io.diag, TN_ERR_INVALID,
+                 "%s: external data '%s': a symbolic link leads out of the model's folder, to %s",
+                 l->io.path, path, real);
+}
+
 static tn_status map_sibling(tn_loader *l, const char *path, tn_sibling *out) {
   char *full = NULL;
   if (!l->dir)
@@ -103,6 +125,7 @@ static tn_status map_sibling(tn_loader *l, const char *path, tn_sibling *out) {
   out->path = tn_arena_str(&l->arena, path);
   if (!out->path) return TN_ERR_MEMORY;
   l->io.said = true; /* map_file does */
+  if (inside(l, path, full)) return TN_ERR_INVALID;
   return map_file(l->model, full, true, l->io.diag, &out->file);
 }
 
@@ -138,18 +161,49 @@ static const char *format_wanted(const tn_model_options *options) {
   return options && !tn_struct_in(&given, sizeof given, options) ? given.format : NULL;
 }
 
+/* "onnx, tflite": what is read here. */
+static const char *formats_read(tn_arena *arena, const tn_registry *r) {
+  const char *names = NULL;
+  for (int32_t k = 0; k < tn_registry_n_formats(r); k++) {
+    const tn_format *f = tn_registry_format_at(r, k);
+    if (f && f->read)
+      names = tn_arena_format(arena, "%s%s%s", names ? names : "", names ? ", " : "", f->name);
+  }
+  return names ? names : "none";
+}
+
+static tn_status not_recognised(tn_loader *l, const tn_registry *r, const tn_mapping *file) {
+  char text[512];
+  const char *names = formats_read(&l->arena, r);
+  if (tn_identify(file->data, file->size, NULL, text, sizeof text))
+    return tn_fail(l->io.diag, TN_ERR_UNSUPPORTED, "%s: this is %s. Formats that are read here: %s",
+                   l->io.path, text, names);
+  if (!file->size)
+    return tn_fail(l->io.diag, TN_ERR_UNSUPPORTED, "%s: the file is empty", l->io.path);
+  return tn_fail(l->io.diag, TN_ERR_UNSUPPORTED,
+                 "%s: what it is cannot be told from its content. Formats that are read here: %s",
+                 l->io.path, names);
+}
+
+/* Its ending is the format's, and its content is known to be something else: a pointer of Git LFS,
+ * a page that was downloaded. */
+static bool is_another(const tn_format *format, const tn_mapping *file) {
+  char detail[TN_FILE_DETAIL];
+  const tn_file_kind *kind = tn_file_identify(file->data, file->size, detail);
+  return kind && strcmp(kind->name, format->name) && format->probe &&
+         format->probe(file->data, file->size) <= 0;
+}
+
 /* tn_registry_recognise asks formats of plug-ins: under a reader's ticket, as all of loading is. */
-static tn_status find_format(const tn_loader *l, const tn_model_options *options,
-                             const tn_mapping *file, const tn_format **out_format) {
+static tn_status find_format(tn_loader *l, const tn_model_options *options, const tn_mapping *file,
+                             const tn_format **out_format) {
   const tn_registry *r = l->model->planner.registry;
   const char *name = format_wanted(options);
   *out_format = name ? tn_registry_format(r, name)
                      : tn_registry_recognise(r, l->io.path, file->data, file->size);
   if (!*out_format && name)
     return tn_fail(l->io.diag, TN_ERR_NOT_FOUND, "%s: there is no format '%s'", l->io.path, name);
-  if (!*out_format)
-    return tn_fail(l->io.diag, TN_ERR_UNSUPPORTED,
-                   "%s: the file is in no format that is registered", l->io.path);
+  if (!*out_format || (!name && is_another(*out_format, file))) return not_recognised(l, r, file);
   if (!(*out_format)->read)
     return tn_fail(l->io.diag, TN_ERR_UNSUPPORTED, "%s: format '%s' cannot be read", l->io.path,
                    (*out_format)->name);
@@ -222,7 +276,9 @@ static tn_status load_take(tn_model *model, const char *path, const char *dir,
                            const tn_mapping *file, const tn_model_options *options, tn_diag *diag,
                            tn_model **out_model) {
   const tn_allocator *a = model->planner.a;
-  tn_loader l = {.io = {.a = a, .diag = diag, .path = path}, .model = model, .dir = dir};
+  tn_loader l = {.io = {.a = a, .diag = diag, .path = path, .first = tn_diag_count(diag)},
+                 .model = model,
+                 .dir = dir};
   tn_arena_init(&l.arena, a);
   const tn_format *format = NULL;
   const tn_registry *registry = model->planner.registry;
@@ -251,6 +307,13 @@ static tn_status model_for(tn_runtime *runtime, const char *path, const tn_model
   return status;
 }
 
+/* Some models are folders. */
+static tn_status refuse_folder(const char *path, tn_diag *diag) {
+  char text[512];
+  if (!tn_identify(NULL, 0, path, text, sizeof text)) return TN_OK;
+  return tn_fail(diag, TN_ERR_UNSUPPORTED, "%s: this is %s", path, text);
+}
+
 tn_status tn_model_load(tn_runtime *runtime, const char *path, const tn_model_options *options,
                         tn_diag *diag, tn_model **out_model) {
   if (!out_model) return TN_ERR_INVALID;
@@ -260,7 +323,8 @@ tn_status tn_model_load(tn_runtime *runtime, const char *path, const tn_model_op
   tn_mapping file;
   tn_status status = model_for(runtime, path, options, diag, &model);
   if (status) return status;
-  status = map_file(model, path, false, diag, &file);
+  status = refuse_folder(path, diag);
+  if (!status) status = map_file(model, path, false, diag, &file);
   if (status) {
     tn_model_destroy(model);
     return status;

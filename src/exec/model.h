@@ -24,12 +24,13 @@ typedef struct tn_io {
   tn_diag *diag;
   const char *path;      /* goes before every message */
   bool said;             /* a message was given */
+  int64_t first;         /* how many messages there were before */
   const char *complaint; /* of the graph that is being read; NULL: none */
 } tn_io;
 extern const tn_host tn_io_host; /* fail, alloc, free, graph: all that formats need */
 
 /* Turns what a format's callback answered into a status of the closed list; says something if it
- * did not. */
+ * did not. Errors that it told and recovered from become notes. */
 tn_status tn_io_status(tn_io *io, const tn_format *format, tn_status status);
 
 #endif

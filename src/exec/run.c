@@ -27,12 +27,12 @@ void tn_frame_fail(tn_frame *f, tn_task *t, tn_status status) {
 
 tn_status tn_frame_report(tn_frame *f) {
   tn_status status = atomic_load(&f->status);
+  if (status == TN_ERR_CANCELLED && f->arena != &f->own) return status; /* the outermost tells */
   bool said = atomic_load(&f->said);
   const tn_task *t = said ? f->speaker : atomic_load(&f->culprit);
   const tn_step *step = t->step;
-  tn_diag_add(f->diag, TN_DIAG_ERROR, "node '%s' (%s), kernel '%s': %s", step->node, step->op,
-              step->def->kernel.name, said ? f->text : tn_status_text(status));
-  return status;
+  return tn_fail(f->diag, status, "node '%s' (%s), kernel '%s': %s", step->node, step->op,
+                 step->def->kernel.name, said ? f->text : tn_status_text(status));
 }
 
 static void reset(tn_frame *f) {
@@ -61,6 +61,10 @@ static void run_range(void *arg, int64_t begin, int64_t end, uint32_t worker) {
   tn_task *t = arg;
   tn_frame *f = t->frame;
   if (atomic_load_explicit(&f->status, memory_order_relaxed)) return;
+  if (tn_frame_is_stopped(f)) {
+    tn_frame_fail(f, t, TN_ERR_CANCELLED);
+    return;
+  }
   tn_task *failed = t;
   tn_status status = t->step->def->kernel.run(&t->call, t->stage, begin, end, worker);
   if (!status && t->followers) status = run_followers(t, begin, end, worker, &failed);

@@ -37,6 +37,8 @@ static __attribute__((format(printf, 3, 4))) void host_log(void *ctx, uint32_t l
               t->step->node, t->step->op, t->step->def->kernel.name, text);
 }
 
+#define NO_MEMORY "memory cannot be had: %llu bytes"
+
 /* The smallest spare block with room, taken out; NULL: there is none. */
 static void *take_spare(tn_frame *f, uint64_t bytes) {
   int32_t best = -1;
@@ -59,7 +61,9 @@ static void *host_alloc(void *ctx, uint64_t bytes) {
   void *memory = take_spare(f, bytes);
   pthread_mutex_unlock(&f->lock);
   if (memory && bytes) memset(memory, 0, (size_t)bytes);
-  return memory ? memory : tn_alloc_sized(f->a, bytes);
+  if (!memory) memory = tn_alloc_sized(f->a, bytes);
+  if (!memory) host_fail(ctx, TN_ERR_MEMORY, NO_MEMORY, (unsigned long long)bytes);
+  return memory;
 }
 
 static void host_free(void *ctx, void *memory) {
@@ -124,6 +128,16 @@ static tn_status fail_code(tn_task *t, tn_status status, const char *what, uint3
   return host_fail(t, status, "%s of output %u: %s", what, output, tn_status_text(status));
 }
 
+/* The same where memory of this type was wanted. */
+static tn_status fail_type(tn_task *t, tn_status status, const char *what, uint32_t output,
+                           const tn_tensor *type) {
+  char text[TN_TENSOR_TEXT], bytes[40] = "";
+  if (tn_storage_bytes(type) >= 0)
+    snprintf(bytes, sizeof bytes, ", %lld bytes", (long long)tn_storage_bytes(type));
+  return host_fail(t, status, "%s of output %u to %s%s: %s", what, output,
+                   tn_tensor_text(type, text, sizeof text), bytes, tn_status_text(status));
+}
+
 /* The value and those that share its memory see what the cell holds now. */
 static void show(tn_task *t, uint32_t output, const tn_cell *cell) {
   const tn_setup *s = t->frame->now;
@@ -163,7 +177,7 @@ static tn_status resize(tn_task *t, uint32_t output, const tn_tensor *type) {
   tn_cell *cell = cell_of(t, output);
   if (!cell) return TN_OK;
   tn_status status = tn_cell_shape(cell, type);
-  if (status) return fail_code(t, status, "output_resize", output);
+  if (status) return fail_type(t, status, "output_resize", output, type);
   show(t, output, cell);
   return TN_OK;
 }
@@ -232,7 +246,7 @@ static tn_status host_output_set(void *ctx, uint32_t output, const tn_tensor *va
   tn_cell *cell = cell_of(t, output);
   if (!cell) return set_planned(t, output, value);
   status = tn_cell_set(cell, value);
-  if (status) return fail_code(t, status, "output_set", output);
+  if (status) return fail_type(t, status, "output_set", output, value);
   show(t, output, cell);
   return TN_OK;
 }
@@ -323,7 +337,7 @@ tn_status tn_task_open_outputs(tn_task *t) {
       status = tn_cell_shape(cell, type);
     else
       cell->value = *type; /* to be resized */
-    if (status) return fail_code(t, status, "memory", k);
+    if (status) return fail_type(t, status, "output_resize", k, type);
     show(t, k, cell);
   }
   return TN_OK;

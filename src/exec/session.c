@@ -13,7 +13,8 @@ static tn_status session_open(tn_session *s, const tn_allocator *a) {
   s->bound_of = tn_alloc(a, n_out * sizeof *s->bound_of);
   if (!s->inputs || !s->input_of || !s->bound || !s->bound_of) return TN_ERR_MEMORY;
   s->frame_inputs = s->input_of;
-  tn_status status = tn_frame_create(a, s->model->runtime->pool, s->model->main, &s->main);
+  tn_status status =
+      tn_frame_create(a, s->model->runtime->pool, s->model->main, &s->stop, &s->main);
   s->frame = s->main;
   return status;
 }
@@ -117,6 +118,7 @@ tn_status tn_session_prepare(tn_session *session, tn_diag *diag) {
 tn_status tn_session_run(tn_session *session, tn_diag *diag) {
   if (!session) return TN_ERR_INVALID;
   tn_session *s = session;
+  atomic_store(&s->stop, 0);
   s->frame->ran = false;
   tn_status status = check_all_set(s, diag);
   if (!status) status = tn_session_choose_frame(s, diag);
@@ -124,7 +126,13 @@ tn_status tn_session_run(tn_session *session, tn_diag *diag) {
   tn_profile *profile = s->profiling ? &s->profile : NULL;
   status = tn_frame_run(s->frame, s->frame_inputs, s->bound_of, profile, diag);
   if (profile) profile->run++;
+  if (status == TN_ERR_CANCELLED && !tn_diag_count(diag))
+    tn_fail(diag, status, "the run was cancelled");
   return needs_data(status, diag);
+}
+
+void tn_session_cancel(tn_session *session) {
+  if (session) atomic_store(&session->stop, 1);
 }
 
 const tn_tensor *tn_session_output(const tn_session *session, int32_t index) {

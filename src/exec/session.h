@@ -25,6 +25,7 @@ struct tn_session {
   const tn_tensor **input_of, **bound_of; /* into the above; NULL: not set */
   tn_profile profile;
   bool profiling;
+  atomic_int stop; /* tn_session_cancel() was called since the run began */
 };
 
 /* variant.c: sets frame and frame_inputs for the defaults that are replaced now. */

@@ -105,6 +105,14 @@ tn_status tn_subgraph_infer(tn_task *t, int64_t graph, uint32_t n_in, const tn_t
 
 /* ---- running ---- */
 
+static tn_status no_room(tn_task *t, tn_status status, int64_t graph, const tn_tensor *type) {
+  char text[TN_TENSOR_TEXT];
+  return t->call.host->fail(t, status, "%s: a result, %s of %lld bytes: %s",
+                            t->step->subgraphs[graph]->name,
+                            tn_tensor_text(type, text, sizeof text),
+                            (long long)tn_storage_bytes(type), tn_status_text(status));
+}
+
 /* Cells for all results; those of known type are bound, the frame writes into them. */
 static tn_status take_results(tn_task *t, int64_t graph, uint32_t n_out) {
   tn_frame *f = t->frame;
@@ -119,7 +127,7 @@ static tn_status take_results(tn_task *t, int64_t graph, uint32_t n_out) {
     if (!cell) return TN_ERR_MEMORY;
     if (!known) continue;
     tn_status status = tn_cell_shape(cell, &type);
-    if (status) return status;
+    if (status) return no_room(t, status, graph, &type);
     child->bound[k] = &cell->value;
   }
   return TN_OK;
@@ -149,12 +157,21 @@ static tn_status run_child(tn_task *t, int64_t graph, uint32_t n_out, const tn_t
   return status;
 }
 
+/* The reason, unless a node of the subgraph has told it. */
+static tn_status say_failed(tn_task *t, tn_status status, int64_t graph, int64_t n_said) {
+  const char *name = t->step->subgraphs[graph]->name;
+  const bool said = tn_diag_count(t->frame->diag) > n_said;
+  if (said) return t->call.host->fail(t, status, "%s failed", name);
+  return t->call.host->fail(t, status, "%s: %s", name, tn_status_text(status));
+}
+
 tn_status tn_subgraph_run(tn_task *t, int64_t graph, uint32_t n_in, const tn_tensor *const *in,
                           uint32_t n_out, const tn_tensor **out) {
   tn_status status = check_counts(t, graph, n_in, in, n_out);
   if (status) return status;
   for (uint32_t k = 0; k < n_out; k++) out[k] = NULL;
-  status = prepare(t, graph, in);
+  const int64_t n_said = tn_diag_count(t->frame->diag);
+  status = tn_frame_is_stopped(t->frame) ? TN_ERR_CANCELLED : prepare(t, graph, in);
   if (!status) status = run_child(t, graph, n_out, out);
-  return status ? fail(t, status, "it failed", graph) : TN_OK;
+  return status ? say_failed(t, status, graph, n_said) : TN_OK;
 }

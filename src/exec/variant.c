@@ -44,7 +44,8 @@ static tn_status make(tn_session *s, tn_variant *v, tn_diag *diag) {
     return status;
   }
   status = tn_callable_create_take(&s->model->planner, g, "model", diag, &v->callable);
-  return status ? status : tn_frame_create(a, s->model->runtime->pool, v->callable, &v->frame);
+  return status ? status
+                : tn_frame_create(a, s->model->runtime->pool, v->callable, &s->stop, &v->frame);
 }
 
 /* Takes the longest unused one away. Events of the profile may name its plans: they go, too. */

@@ -214,6 +214,11 @@ static tn_status set_meta(tn_graph *g, const char *key, const char *text) {
   return tn_vec_push(g->a, &g->meta, m);
 }
 
+static bool is_called(const tn_function *f, const char *domain, const char *name,
+                      const char *overload) {
+  return !strcmp(f->name, name) && !strcmp(f->domain, domain) && !strcmp(f->overload, overload);
+}
+
 static tn_status add_function(tn_graph *g, const char *domain, const char *name,
                               const char *overload, tn_graph *body, const char *const *attr_names,
                               uint32_t n_attr_names, const tn_attr *const *defaults,
@@ -224,6 +229,9 @@ static tn_status add_function(tn_graph *g, const char *domain, const char *name,
                            "add_function: no name, or a body that subgraph_new() of this graph "
                            "did not make");
   tn_arena *arena = &g->arena;
+  for (int64_t k = 0; k < g->functions.n; k++)
+    if (is_called(&g->functions.data[k], domain_name(domain), name, overload ? overload : ""))
+      return tn_graph_refuse(g, TN_ERR_INVALID, "add_function: there is one of this name");
   tn_function f = {.domain = tn_arena_str(arena, domain_name(domain)),
                    .name = tn_arena_str(arena, name),
                    .overload = tn_arena_str(arena, overload),

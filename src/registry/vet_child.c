@@ -121,13 +121,24 @@ static const char *tail_of(const tn_text *text) {
   return tail;
 }
 
+/* A message for each line that the command has said. */
+static tn_status did_not_pass(const char *path, const char *said, tn_diag *diag) {
+  tn_status status =
+      tn_fail(diag, TN_ERR_INVALID, "%s: is not loaded: it did not pass vetting:", path);
+  for (const char *line = said; *line;) {
+    const size_t n = strcspn(line, "\n");
+    if (n) tn_fail(diag, status, "%.*s", (int)n, line);
+    line += n + (line[n] != 0);
+  }
+  return status;
+}
+
 /* What the command's end means. */
 static tn_status judge(const char *command, const char *path, int status, const tn_text *said,
                        tn_diag *diag) {
   if (status >= 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0) return TN_OK;
   if (status >= 0 && WIFEXITED(status) && WEXITSTATUS(status) == 1)
-    return tn_fail(diag, TN_ERR_INVALID, "%s: is not loaded: it did not pass vetting:\n%s", path,
-                   tail_of(said));
+    return did_not_pass(path, tail_of(said), diag);
   if (status >= 0 && WIFSIGNALED(status))
     return tn_fail(diag, TN_ERR_INVALID, "%s: is not loaded: %s, which vets it, died of signal %d",
                    path, command, WTERMSIG(status));

@@ -54,9 +54,9 @@ also '^  Foo \(com\.acme\), 12 nodes: no plug-in offers it$'
 also '^  Bar \(com\.acme\), 1 node: no plug-in offers it$'
 also "^  node 'relu' \(Relu\): attribute 'slope' is unknown" # what else is wrong is said, too
 [ "$(grep -c '^  ' <<<"$out")" = 3 ] || fail "not each problem is said once: $out"
-says 1 "wrong.onnx: does not run here" check "$data/wrong.onnx"
+says 3 "wrong.onnx: is broken" check "$data/wrong.onnx"
 also "^  node 'conv' \(Conv\): input 'W' is required"
-says 3 "^2 run here, 2 do not, 1 cannot be read$" \
+says 3 "^2 run here, 1 do not, 2 are broken or cannot be read$" \
   check "$net" "$data/branch.onnx" "$data/missing.onnx" \
   "$data/wrong.onnx" "$data/truncated.onnx"
 says 1 '' check -q "$net" "$data/missing.onnx"
@@ -66,6 +66,23 @@ says 1 '' check "$data/missing.onnx" --json="$work/check.json"
 json "$work/check.json" models.0.runs '^false$'
 json "$work/check.json" models.0.missing_operators.0.nodes '^12$'
 json "$work/check.json" models.0.missing_operators.1.domain '^com.acme$'
+
+# check and run end alike, whatever is wrong.
+printf 'hello\n' >"$work/text"
+for model in "$data"/{missing,wrong,truncated,twice,lines}.onnx "$work/text" "$work/nothing"; do
+  "$tenon" run "$model" --random >/dev/null 2>&1
+  says $? '' check "$model"
+done
+says 3 "function 'Twice': .* it is there twice" check "$data/twice.onnx"
+
+# Newlines in names begin no lines.
+for command in info check "run --random" explain "bench --repeat 5"; do
+  for model in lines lines_run; do
+    # shellcheck disable=SC2086
+    out=$("$tenon" $command "$data/$model.onnx" 2>&1)
+    never '^tenon: error: b'
+  done
+done
 
 # explain
 says 0 '^[0-9]+  conv \(Conv\)$' explain "$net" --dim batch=2

@@ -54,6 +54,33 @@ says 3 "odd.bin: 47 elements do not fit f32\[\?,3,4,4\]" run "$net" -i "$work/od
 head -c 200 "$data/x.npz" >"$work/cut.npz"
 says 3 "cannot open .*/cut.npz" run "$net" -i "$work/cut.npz"
 
+# What is no model is called by its name.
+printf 'version https://git-lfs.github.com/spec/v1\n' >"$work/lfs.onnx"
+says 1 "lfs.onnx: this is a Git LFS pointer, .*git lfs pull" run "$work/lfs.onnx"
+also 'Formats that are read here: .*onnx'
+says 1 "x.npy: this is a NumPy array, not a model: give it as an input" run "$data/x.npy"
+says 1 "x.npz: this is NumPy arrays, not a model" run "$data/x.npz"
+: >"$work/empty"
+says 1 'empty: the file is empty' run "$work/empty"
+mkdir "$work/saved" && : >"$work/saved/saved_model.pb"
+says 1 'saved: this is a TensorFlow SavedModel' run "$work/saved"
+
+# External data comes from the model's folder, or from where a link to the model leads.
+mkdir "$work/model" "$work/store"
+printf '\0\0\200\77\0\0\0\100' >"$work/store/weights.bin"
+cp "$data/external.onnx" "$work/model/"
+ln -s ../store/weights.bin "$work/model/weights.bin"
+says 3 "external data 'weights.bin': a symbolic link leads out of the model's folder, to" \
+  run "$work/model/external.onnx" --random
+mv "$work/model/external.onnx" "$work/store/blob"
+ln -s ../store/blob "$work/model/external.onnx"
+says 0 '^y: f32\[2\]' run "$work/model/external.onnx" --random
+
+# A run without end is ended.
+says 1 "node 'for_ever' .*TN_ERR_CANCELLED" run "$data/endless.onnx" --random --time-limit 0.2
+also 'the time of --time-limit is over'
+says 2 '--time-limit' run "$data/endless.onnx" --random --time-limit=-1
+
 # Shapes and random values.
 says 0 '^y: f32\[1,5\]' run "$net" --random
 also "note: input 'x' is f32\[batch,3,4,4\], taken as f32\[1,3,4,4\]"

@@ -114,6 +114,31 @@ model("missing",
       opsets=[("", 17), ("com.acme", 1), ("local", 1)], functions=[double])
 model("wrong", [h.make_node("Conv", ["x"], ["y"], "conv", kernel_shape=[1, 1])],
       [value("x", T.FLOAT, [1, 1, 2, 2])], [value("y", T.FLOAT, [1, 1, 2, 2])])
+# A loop without end; a function that is defined twice; names that would begin lines of their own;
+# weights in a file of another folder. Names of dims that do not fit each other.
+body = h.make_graph([h.make_node("Identity", ["c"], ["go"]), h.make_node("Neg", ["v"], ["w"])],
+                    "body", [value("i", T.INT64, []), value("c", T.BOOL, []),
+                             value("v", T.FLOAT, [2])],
+                    [value("go", T.BOOL, []), value("w", T.FLOAT, [2])])
+model("endless", [h.make_node("Loop", ["", "", "x"], ["y"], "for_ever", body=body)],
+      [value("x", T.FLOAT, [2])], [value("y", T.FLOAT, [2])])
+model("twice", [h.make_node("Twice", ["x"], ["y"], "call", domain="local")],
+      [value("x", T.FLOAT, [2])], [value("y", T.FLOAT, [2])], opsets=[("", 17), ("local", 1)],
+      functions=[h.make_function("local", "Twice", ["a"], ["b"], [h.make_node(op, ["a"], ["b"])],
+                                 [h.make_opsetid("", 17)]) for op in ("Neg", "Abs")])
+lines = "a\ntenon: error: b"
+model("lines", [h.make_node("Neg", [lines], ["t"], lines),
+                h.make_node("Foo\nBar", ["t"], ["out\ny"], "last\n", domain="com\nacme")],
+      [value(lines, T.FLOAT, ["d\nim"])], [value("out\ny", T.FLOAT, [2])],
+      opsets=[("", 17), ("com\nacme", 1)])
+model("lines_run", [h.make_node("Neg", [lines], ["out\ny"], lines)],
+      [value(lines, T.FLOAT, ["d\nim"])], [value("out\ny", T.FLOAT, ["d\nim"])])
+outside = onnx.TensorProto(name="w", data_type=T.FLOAT, dims=[2], data_location=1)
+outside.external_data.add(key="location", value="weights.bin")
+m = h.make_model(h.make_graph([h.make_node("Add", ["x", "w"], ["y"], "add")], "external",
+                              [value("x", T.FLOAT, [2])], [value("y", T.FLOAT, [2])], [outside]),
+                 opset_imports=[h.make_opsetid("", 17)], ir_version=8)
+open(os.path.join(here, "external.onnx"), "wb").write(m.SerializeToString())
 whole = open(os.path.join(here, "net.onnx"), "rb").read()
 open(os.path.join(here, "truncated.onnx"), "wb").write(whole[:len(whole) // 2])
 

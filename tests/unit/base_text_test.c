@@ -178,6 +178,27 @@ static void long_messages(void **state) {
   tn_diag_destroy(diag);
 }
 
+/* Names from files begin no lines; what a reader recovers from is no error any more. */
+static void lines_and_forgiveness(void **state) {
+  (void)state;
+  tn_diag *diag = tn_diag_create();
+  int32_t severity;
+  tn_fail(diag, TN_ERR_INVALID, "node '%s'", "a\ntenon:\terror");
+  assert_string_equal(tn_diag_message(diag, 0, NULL), "node 'a tenon: error'");
+  tn_fail(diag, TN_ERR_SHAPE, "second");
+  tn_diag_add(diag, TN_DIAG_WARNING, "third");
+  assert_string_equal(tn_diag_text(diag), "node 'a tenon: error'\nsecond");
+  tn_diag_forgive(diag, 1);
+  assert_string_equal(tn_diag_text(diag), "node 'a tenon: error'");
+  assert_int_equal(tn_diag_message_status(diag, 1), TN_OK);
+  tn_diag_message(diag, 1, &severity);
+  assert_int_equal(severity, TN_DIAG_NOTE);
+  tn_diag_message(diag, 2, &severity);
+  assert_int_equal(severity, TN_DIAG_WARNING);
+  tn_diag_forgive(NULL, 0);
+  tn_diag_destroy(diag);
+}
+
 enum { N_WRITERS = 4, N_MESSAGES = 500 };
 
 static void *writer_main(void *arg) {
@@ -212,10 +233,15 @@ static void status_texts(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(json),          cmocka_unit_test(utf8),
-      cmocka_unit_test(buffer),        cmocka_unit_test(no_memory),
-      cmocka_unit_test(comparisons),   cmocka_unit_test(diagnostics),
-      cmocka_unit_test(long_messages), cmocka_unit_test(diag_from_threads),
+      cmocka_unit_test(json),
+      cmocka_unit_test(utf8),
+      cmocka_unit_test(buffer),
+      cmocka_unit_test(no_memory),
+      cmocka_unit_test(comparisons),
+      cmocka_unit_test(diagnostics),
+      cmocka_unit_test(long_messages),
+      cmocka_unit_test(diag_from_threads),
+      cmocka_unit_test(lines_and_forgiveness),
       cmocka_unit_test(status_texts),
   };
   return cmocka_run_group_tests_name("base_text", tests, NULL, NULL);

@@ -758,7 +758,7 @@ ANIMAL(DYNAMIC, dynamic_output_shape, USE,
 /* ---- Formats ---- */
 
 ANIMAL(PROBE, probe_negative, USE, "it is less than not sure",
-  "model in memory: the file is in no format that is registered", return -5)
+  "model in memory: what it is cannot be told from its content", return -5)
 ANIMAL(PROBE, probe_million, WORKS, "it is a million times sure", "", return 1000000)
 ANIMAL(READ, read_lies, USE, "its probe is sure, and it cannot read the file",
   "model in memory: this is no zoo",

@@ -41,7 +41,9 @@ tn_status tn_edit_call(tn_edit *e, tn_edit_fn edit, bool unsupported_fails) {
   s = tn_answer_status(edit(&f.call, e->g, e->node), text, sizeof text);
   e->g->lowering = -1;
   const bool silent = tn_diag_count(e->diag) == before;
-  if (s && silent && (s != TN_ERR_UNSUPPORTED || unsupported_fails)) say_failed(e, &f, s, text);
+  const bool fails = s && (s != TN_ERR_UNSUPPORTED || unsupported_fails);
+  if (fails && silent) say_failed(e, &f, s, text);
+  if (!fails) tn_diag_forgive(e->diag, before);
   tn_call_close(&f);
   return s;
 }
