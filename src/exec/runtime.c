@@ -196,8 +196,8 @@ tn_runtime *tn_runtime_retain(tn_runtime *rt) {
 void tn_runtime_destroy(tn_runtime *rt) {
   if (!rt || atomic_fetch_sub_explicit(&rt->refs, 1, memory_order_acq_rel) > 1) return;
   const tn_allocator allocator = rt->allocator; /* plug-ins may free memory while they shut down */
+  tn_pool_destroy(rt->pool); /* its threads may end in code of plug-ins (thread-specific data) */
   tn_registry_destroy(rt->registry);
-  tn_pool_destroy(rt->pool);
   tn_tuning_destroy(rt->tuning);
   free_pins(rt);
   free_folders(rt);

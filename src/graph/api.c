@@ -153,8 +153,6 @@ static tn_status add_input(tn_graph *g, int32_t value) {
   return TN_OK;
 }
 
-enum { MAX_DEPTH = 128 }; /* of graphs in graphs */
-
 static tn_status add_output(tn_graph *g, int32_t value) {
   if (!is_value(g, value))
     return tn_graph_refuse(g, TN_ERR_INVALID, "add_output: it is no value of the graph");
@@ -164,16 +162,15 @@ static tn_status add_output(tn_graph *g, int32_t value) {
   return TN_OK;
 }
 
-/* Whoever walks through a graph goes down into its subgraphs by calling itself. */
-static bool is_too_deep(const tn_graph *g) {
+bool tn_graph_is_too_deep(const tn_graph *g) {
   int depth = 0;
   for (; g; g = g->parent) depth++;
-  return depth > MAX_DEPTH;
+  return depth > TN_MAX_GRAPH_DEPTH;
 }
 
 static tn_graph *subgraph_new(tn_graph *g) {
   if (!g) return NULL;
-  if (is_too_deep(g)) {
+  if (tn_graph_is_too_deep(g)) {
     while (g->parent) g = g->parent; /* whose words are told */
     tn_graph_refuse(g, TN_ERR_OVERFLOW, "subgraph_new: graphs are nested more than 128 deep");
     return NULL;

@@ -33,19 +33,22 @@ static void check_inputs(binder *b) {
     const tn_arg *arg = tn_schema_input_of(s, k, n);
     char text[TN_NODE_TEXT];
     if (!arg) {
-      b->status =
-          tn_fail(b->diag, TN_ERR_INVALID, "%s has %d inputs; the operator takes at most %d",
-                  tn_node_text(b->n, text, sizeof text), n, s->n_inputs);
+      b->status = tn_fail(
+          b->diag, TN_ERR_INVALID,
+          s->input_lists ? "%s has %d inputs, which the lists among the operator's %d cannot share "
+                           "in equal parts"
+                         : "%s has %d inputs; the operator takes at most %d",
+          tn_node_text(b->n, text, sizeof text), n, s->n_inputs);
       return;
     }
     bool may_miss = arg->optional || arg->optional_element || arg->has_default;
     if (b->n->node.inputs[k] < 0 && !may_miss)
       problem(b, "input", arg->name, "is required but left out");
   }
-  for (int32_t k = n; k < s->n_inputs; k++) {
+  for (int32_t k = 0, place = 0; k < s->n_inputs; k++) { /* lists may be empty */
     const tn_arg *arg = tn_schema_input(s, k);
-    if (!arg->list && !arg->optional && !arg->has_default && (k > 0 || n == 0) &&
-        !(s->n_inputs > k + 1 && tn_schema_input(s, k)->list))
+    if (arg->list) continue;
+    if (place++ >= n && !arg->optional && !arg->has_default)
       problem(b, "input", arg->name, "is required but missing");
   }
 }

@@ -166,6 +166,10 @@ static inline tn_status tn_graph_refuse(tn_graph *g, tn_status status, const cha
 }
 
 tn_graph *tn_graph_new(const tn_allocator *a);
+enum { TN_MAX_GRAPH_DEPTH = 128 }; /* of graphs in graphs */
+/* True if it may have no subgraph any more: whoever walks through a graph goes down into its
+ * subgraphs by calling itself. */
+bool tn_graph_is_too_deep(const tn_graph *g);
 void tn_graph_free(tn_graph *g); /* NULL is legal; memory stays while clones need it */
 /* A deep copy that shares constants. opdefs, attribute structs, regions, epilogues are carried
  * along. NULL: no memory. */

@@ -86,6 +86,18 @@ static tn_status check_return(const tn_scan *s, const tn_schema *schema, const t
   return TN_OK;
 }
 
+/* A node's inputs do not say where one list ends and the next begins. */
+static tn_status check_sizes(const tn_scan *s, const tn_schema *schema) {
+  for (int32_t k = 0; k < schema->n_inputs + schema->n_outputs; k++) {
+    const tn_arg *arg = k < schema->n_inputs ? tn_schema_input(schema, k)
+                                             : tn_schema_output(schema, k - schema->n_inputs);
+    if (arg->list && arg->list_size > 0)
+      return tn_scan_fail(
+          s, s->at, "'%s' is a list of inputs or outputs, which has no size: Tensor[]", arg->name);
+  }
+  return TN_OK;
+}
+
 tn_status tn_schema_layout(const tn_scan *s, tn_schema *schema) {
   int32_t n_out = 0;
   for (int32_t k = 0; k < schema->n_args; k++) {
@@ -104,5 +116,5 @@ tn_status tn_schema_layout(const tn_scan *s, tn_schema *schema) {
     if (status) return status;
   }
   lay_out(schema);
-  return TN_OK;
+  return check_sizes(s, schema);
 }

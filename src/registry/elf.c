@@ -186,8 +186,10 @@ tn_status tn_elf_check_header(const char *path, const uint8_t *data, uint64_t si
   return check_header(&f);
 }
 
-tn_status tn_elf_check(const char *path, const uint8_t *data, uint64_t size, tn_diag *diag) {
-  elf_file f = {.data = data, .size = size, .path = path, .diag = diag};
+tn_status tn_elf_check(const char *path, const uint8_t *data, uint64_t size, tn_diag *diag,
+                       bool *out_has_keys) {
+  elf_file f = {.data = data, .size = size, .path = path, .diag = diag, .has_keys = out_has_keys};
+  *out_has_keys = false;
   tn_status status = check_header(&f);
   if (!status) status = check_segments(&f);
   if (!status) status = check_others(&f);
@@ -199,7 +201,8 @@ tn_status tn_elf_check_header(const char *path, const uint8_t *data, uint64_t si
   return (void)path, (void)data, (void)size, (void)diag, TN_OK;
 }
 
-tn_status tn_elf_check(const char *path, const uint8_t *data, uint64_t size, tn_diag *diag) {
-  return (void)path, (void)data, (void)size, (void)diag, TN_OK;
+tn_status tn_elf_check(const char *path, const uint8_t *data, uint64_t size, tn_diag *diag,
+                       bool *out_has_keys) {
+  return (void)path, (void)data, (void)size, (void)diag, *out_has_keys = false, TN_OK;
 }
 #endif

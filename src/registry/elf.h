@@ -14,6 +14,7 @@ typedef struct elf_file {
   uint64_t size;
   const char *path;
   tn_diag *diag;
+  bool *has_keys; /* set if the library makes keys of threads */
   ElfW(Ehdr) header;
 } elf_file;
 

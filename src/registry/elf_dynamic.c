@@ -83,12 +83,18 @@ static tn_status check_version(const elf_dynamic *d, uint64_t index) {
              : elf_damaged(d->f, "a symbol is of a version that it does not have");
 }
 
+static bool is_key_maker(const char *name) {
+  return !strcmp(name, "pthread_key_create") || !strcmp(name, "__pthread_key_create") ||
+         !strcmp(name, "tss_create");
+}
+
 tn_status elf_check_symbol(const elf_dynamic *d, uint64_t index) {
   ElfW(Sym) symbol;
   const uint64_t at = elf_offset(d->f, d->symbols + index * sizeof symbol, sizeof symbol);
   if (at == UINT64_MAX) return elf_damaged(d->f, "a symbol is not in the file");
   memcpy(&symbol, d->f->data + at, sizeof symbol);
   if (!elf_is_name(d, symbol.st_name)) return elf_damaged(d->f, "a symbol has no name in the file");
+  if (is_key_maker((const char *)d->f->data + d->strings + symbol.st_name)) *d->f->has_keys = true;
   if ((symbol.st_info & ANY_TYPE) == RESOLVED && symbol.st_shndx != SHN_UNDEF &&
       !elf_is_mapped(d->f, symbol.st_value, 1, PF_X))
     return elf_damaged(d->f, "the function that finds a symbol is no code");

@@ -31,8 +31,10 @@ bool tn_image_executable(const tn_image *image, uintptr_t p);
 /* ---- elf.c ---- */
 
 /* Whether dlopen may be asked to map a file with these bytes: it crashes the process on some files,
- * and ends it on others. */
-tn_status tn_elf_check(const char *path, const uint8_t *data, uint64_t size, tn_diag *diag);
+ * and ends it on others. *out_has_keys: it calls pthread_key_create() or tss_create(), so that
+ * threads which end later may run code of it. */
+tn_status tn_elf_check(const char *path, const uint8_t *data, uint64_t size, tn_diag *diag,
+                       bool *out_has_keys);
 /* The same of the header alone, of which the data are there if the file has them. */
 tn_status tn_elf_check_header(const char *path, const uint8_t *data, uint64_t size, tn_diag *diag);
 

@@ -38,6 +38,7 @@ typedef struct library {
   int fd;
   struct stat seen;
   uint8_t *bytes; /* seen.st_size of them; a copy, which nobody can cut short meanwhile */
+  bool stays;     /* mapped until the process ends */
 } library;
 
 /* ---- trusted ---- */
@@ -164,9 +165,9 @@ static tn_status check_allowed(const tn_registry *r, tn_plug *plug, tn_diag *dia
 
 /* ---- mapped ---- */
 
-static tn_status map(tn_plug *plug, tn_diag *diag) {
+static tn_status map(tn_plug *plug, bool stays, tn_diag *diag) {
   const char *path = plug->info.path;
-  plug->library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+  plug->library = dlopen(path, RTLD_NOW | RTLD_LOCAL | (stays ? RTLD_NODELETE : 0));
   if (plug->library) return TN_OK;
   const char *why = dlerror();
   return tn_fail(diag, TN_ERR_IO, "%s: cannot be loaded: %s", path, why ? why : "no reason given");
@@ -191,12 +192,12 @@ static tn_status load(tn_registry *r, tn_plug *plug, tn_diag *diag, tn_plugin_qu
   tn_status status = check_trusted(r, plug, diag);
   if (!status) status = open_library(&l, diag);
   if (!status) status = read_library(r->a, &l, diag);
-  if (!status) status = tn_elf_check(l.path, l.bytes, (uint64_t)l.seen.st_size, diag);
+  if (!status) status = tn_elf_check(l.path, l.bytes, (uint64_t)l.seen.st_size, diag, &l.stays);
   if (!status) status = hash_library(plug, &l);
   if (!status) status = check_allowed(r, plug, diag);
   if (!status && vets) status = tn_plug_vet_in_child(r, plug, diag);
   if (!status) status = check_same(&l, diag);
-  if (!status) status = map(plug, diag);
+  if (!status) status = map(plug, l.stays, diag);
   if (!status) status = check_same(&l, diag);
   if (!status) status = find_query(plug, diag, out_query);
   tn_free(r->a, l.bytes, (uint64_t)l.seen.st_size + 1);

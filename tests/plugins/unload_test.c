@@ -70,6 +70,22 @@ static void test_unload(void **state) {
   assert_string_equal(kit_read(f->log), "init\nshutdown\ninit\nshutdown\ninit\nshutdown\n");
 }
 
+static void *load_and_unload(void *arg) {
+  fixture *f = arg;
+  kit_load(f->rt, kit_module("keys.so", "keys.so"), f->diag);
+  assert_int_equal(unload(f, "acme-keys", 0), TN_OK);
+  return NULL;
+}
+
+/* A destructor of thread-specific data runs when the thread ends: its code is still there. */
+static void test_keys_of_threads(void **state) {
+  fixture *f = *state;
+  pthread_t thread;
+  assert_int_equal(pthread_create(&thread, NULL, load_and_unload, f), 0);
+  pthread_join(thread, NULL);
+  assert_string_equal(kit_read(f->log), "destroyed\n");
+}
+
 static void test_what_cannot_be_unloaded(void **state) {
   fixture *f = *state;
   assert_int_equal(unload(f, "acme-twice", 0), TN_ERR_NOT_FOUND);
@@ -294,6 +310,7 @@ int main(void) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
   const struct CMUnitTest tests[] = {
       TEST(test_unload),
+      TEST(test_keys_of_threads),
       TEST(test_what_cannot_be_unloaded),
       TEST(test_holders_are_named),
       TEST(test_plugins_hold_plugins),

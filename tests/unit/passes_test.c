@@ -234,12 +234,14 @@ static void functions_are_expanded_with_their_attributes(void **state) {
 }
 
 /* A graph inside g that gives what `op` makes of the outer value x. */
-static tn_graph *branch(tn_graph *g, const char *op) {
+static tn_graph *branch_of(tn_graph *g, const char *domain, const char *op) {
   tn_graph *sub = api()->subgraph_new(g);
-  node(sub, "", op, "x -> r", NULL, 0);
+  node(sub, domain, op, "x -> r", NULL, 0);
   api()->add_output(sub, api()->value(sub, "r"));
   return sub;
 }
+
+static tn_graph *branch(tn_graph *g, const char *op) { return branch_of(g, "", op); }
 
 static int32_t if_node(tn_graph *g, const char *wires, tn_graph *then_graph, tn_graph *else_graph) {
   tn_attr yes = {.head = TN_HEAD(tn_attr),
@@ -328,6 +330,33 @@ static void endless_functions_are_refused(void **state) {
   node(b->g, "t", "Loop", "x -> y", NULL, 0);
   output(b->g, "y");
   const char *const texts[] = {"functions call each other", NULL};
+  expect_messages(b, TN_ERR_OVERFLOW, texts);
+}
+
+/* t::`name`(x) = If true then t::other(x) else t::other(x) */
+static void add_caller(tn_graph *g, const char *name, const char *other) {
+  uint8_t yes = 1;
+  tn_graph *body = api()->subgraph_new(g);
+  api()->set_opset(body, "t", 1);
+  api()->set_opset(body, "", 17);
+  api()->add_input(body, api()->value(body, "x"));
+  constant(body, "c", TN_BOOL, 1, &yes);
+  if_node(body, "c -> y", branch_of(body, "t", other), branch_of(body, "t", other));
+  api()->add_output(body, api()->value(body, "y"));
+  assert_int_equal(api()->add_function(g, "t", name, "", body, NULL, 0, NULL, 0), TN_OK);
+}
+
+/* Each level is a graph in a graph: the depth counts through them. */
+static void functions_that_call_themselves_in_branches_are_refused(void **state) {
+  bench *b = *state;
+  int64_t two = 2;
+  const char *const texts[] = {"functions call each other more than 64 deep", NULL};
+  api()->set_opset(b->g, "t", 1);
+  add_caller(b->g, "F", "G");
+  add_caller(b->g, "G", "F");
+  input(b->g, "x", 1, &two);
+  node(b->g, "t", "F", "x -> y", NULL, 0);
+  output(b->g, "y");
   expect_messages(b, TN_ERR_OVERFLOW, texts);
 }
 
@@ -599,6 +628,7 @@ int main(void) {
       TEST(branches_inside_functions_keep_their_places),
       TEST(control_inputs_of_no_elements_are_refused),
       TEST(endless_functions_are_refused),
+      TEST(functions_that_call_themselves_in_branches_are_refused),
       TEST(functions_that_double_are_refused),
       TEST(regions_of_a_file_are_refused),
       TEST(shape_arithmetic_folds_away),

@@ -73,6 +73,10 @@ static tn_status copy_graphs(inliner *i, tn_attr *a, const tn_gnode *n) {
     tn_graph *sub = tn_graph_clone(a->graphs[k]);
     if (!sub) return TN_ERR_MEMORY;
     sub->parent = i->g;
+    if (tn_graph_is_too_deep(i->g)) {
+      tn_graph_free(sub);
+      return TN_ERR_OVERFLOW;
+    }
     if (tn_vec_push(i->g->a, &i->g->subgraphs, sub)) {
       tn_graph_free(sub);
       return TN_ERR_MEMORY;
@@ -115,6 +119,7 @@ static tn_status map_attrs(inliner *i, const tn_gnode *n, tn_node *to) {
 static tn_status resolve_subgraph(inliner *i, tn_graph *sub) {
   for (int64_t k = 0; k < sub->nodes.n; k++) {
     tn_gnode *n = &sub->nodes.data[k];
+    n->depth = i->depth; /* a function may call itself from in here */
     const tn_attr **attrs = tn_arena_alloc(&sub->arena, (n->node.n_attrs + 1) * sizeof *attrs);
     if (!attrs) return TN_ERR_MEMORY;
     uint32_t count = 0;
@@ -212,5 +217,8 @@ tn_status tn_function_inline(const tn_planner *p, tn_graph *g, int32_t node, con
   i.map = tn_arena_alloc(&i.arena, (uint64_t)(f->body->values.n + 1) * sizeof *i.map);
   s = i.map ? expand(&i, node) : TN_ERR_MEMORY;
   tn_arena_clear(&i.arena);
+  if (s == TN_ERR_OVERFLOW)
+    return tn_fail(diag, s, "%s: expanding function '%s' would nest graphs more than %d deep", text,
+                   f->name, TN_MAX_GRAPH_DEPTH);
   return s ? tn_fail(diag, s, "%s: function '%s' could not be expanded", text, f->name) : TN_OK;
 }

@@ -1,6 +1,7 @@
 /* Inference of one node: type rules first, then the operator's declaration or function, then a
  * check of the answer. What a plug-in answers is not trusted: ranks, dims, dtypes and sizes are
  * looked at before they enter the graph. */
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -266,5 +267,5 @@ double tn_node_flops(const tn_planner *p, tn_graph *g, int32_t node) {
   double flops = 0;
   tn_status s = n->def->op.flops(&f.call, &flops);
   tn_call_close(&f);
-  return s || !(flops >= 0) ? 0 : flops;
+  return s || !(flops >= 0) || isinf(flops) ? 0 : flops;
 }

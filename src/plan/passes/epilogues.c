@@ -17,8 +17,7 @@ bool tn_has_epilogue_kernel(const tn_planner *p, const tn_gnode *n) {
   return false;
 }
 
-/* An operand of ADD or MUL must have the output's shape or one value per index of one dim. */
-static bool operand_fits(const tn_tensor *t, const tn_tensor *out) {
+bool tn_epilogue_operand_fits(const tn_tensor *t, const tn_tensor *out) {
   if (t->dtype != out->dtype || t->rank > out->rank) return false;
   if (tn_same_shape(t, out)) return true;
   int32_t varying = 0;
@@ -106,7 +105,7 @@ static tn_status try_fuse(const tn_planner *p, tn_graph *g, int32_t node, bool *
     if (u->node.n_inputs != 2) return TN_OK;
     operand = u->node.inputs[u->node.inputs[0] == value];
     if (operand == value || !tn_graph_val(g, operand)->known ||
-        !operand_fits(&tn_graph_val(g, operand)->type, &out->type))
+        !tn_epilogue_operand_fits(&tn_graph_val(g, operand)->type, &out->type))
       return TN_OK;
   }
   tn_status s = TN_OK;

@@ -56,6 +56,9 @@ bool tn_arg_promotes(const tn_graph *g, const tn_gnode *n, uint32_t k, bool outp
 tn_status tn_promote_halves(const tn_planner *p, tn_graph *g, bool *out_changed, tn_diag *diag);
 /* Does some kernel of the node's operator apply epilogues itself? */
 bool tn_has_epilogue_kernel(const tn_planner *p, const tn_gnode *n);
+/* True if t can be the operand of ADD or MUL: it has the output's shape, or one value per index of
+ * one dim. */
+bool tn_epilogue_operand_fits(const tn_tensor *t, const tn_tensor *out);
 /* Computes nodes in another order of dims where that saves transposes (move_transposes.c).
  * *out_changed: it did. */
 tn_status tn_move_transposes(const tn_planner *p, tn_graph *g, bool *out_changed, tn_diag *diag);

@@ -4,6 +4,7 @@
  * and rule. */
 #include "plan/select/match.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "base/abi.h"
@@ -318,7 +319,7 @@ tn_status tn_kernel_ask_plan(const tn_kerneldef *def, const tn_call *call, tn_di
     if (idle) /* not 2^50 rows of nothing; one item, in which kernels may look at their inputs */
       plan.items[s] = plan.items[s] > 1 ? 1 : plan.items[s];
   }
-  if (!(plan.cost_ns >= 0)) plan.cost_ns = 0;
+  if (!(plan.cost_ns >= 0) || isinf(plan.cost_ns)) plan.cost_ns = 0;
   vet_in_place(call, &plan);
   *out_plan = plan;
   return TN_OK;
