@@ -77,8 +77,13 @@ static void catch_faults(check_env *env) {
     sigaction(signals[k], &action, NULL);
 }
 
+/* A limit that is lower already stays. */
 static void limit(int what, uint64_t soft, uint64_t hard) {
-  const struct rlimit r = {(rlim_t)soft, (rlim_t)hard};
+  struct rlimit r;
+  if (getrlimit(what, &r)) check_die("getrlimit fails");
+  if (r.rlim_max > hard) r.rlim_max = (rlim_t)hard; /* RLIM_INFINITY is the largest */
+  if (r.rlim_cur > soft) r.rlim_cur = (rlim_t)soft;
+  if (r.rlim_cur > r.rlim_max) r.rlim_cur = r.rlim_max;
   if (setrlimit(what, &r)) check_die("setrlimit fails");
 }
 
@@ -241,7 +246,8 @@ static int run_limited(check_env *env, void (*work)(check_env *env, const void *
   close(said[1]);
   check_orphans_watch(child);
   const int status = watch(env, child, fds[0], said[0], out_hangs);
-  const bool sane = check_totals_mend(env->totals), left = check_orphans_end();
+  const bool left = check_orphans_end(); /* which could write to what follows */
+  const bool sane = check_totals_mend(env->totals);
   close(fds[0]);
   close(said[0]);
   if (!sane) return end_scribbled(env);

@@ -193,6 +193,7 @@ void check_around_free(struct check_around *around);
 /* Fails the running unit for each change. */
 void check_around_end(check_env *env);
 void check_around_threads(check_env *env); /* threads alone */
+void check_around_keys(check_env *env);    /* of threads; when the plug-in is not there any more */
 /* Threads may run from now on, or may not any more. */
 void check_around_allow(check_env *env, bool threads);
 /* The plug-in that was loaded last says that it makes threads. */

@@ -66,9 +66,32 @@ static double apply(const tn_epilogue *e, double y, double t) {
 /* Index into an operand of one value per index of one dim, for element i of y. */
 static int64_t operand_index(const tn_tensor *operand, const tn_tensor *y, int64_t i) {
   int64_t inner = 1;
-  for (int32_t d = y->rank - 1; d >= 0; inner *= y->shape[d--])
-    if (operand->shape[d] != 1) return i / inner % y->shape[d];
+  for (int32_t d = y->rank - 1, k = operand->rank - 1; k >= 0; inner *= y->shape[d--], k--)
+    if (operand->shape[k] != 1) return i / inner % y->shape[d];
   return 0;
+}
+
+const char *check_epilogue_name(uint32_t kind) {
+  for (size_t k = 0; k < sizeof chains / sizeof *chains; k++)
+    if (chains[k].steps[0].kind == kind) return chains[k].name;
+  return "a step";
+}
+
+/* operand: NULL where the step has none. */
+static double apply_at(const tn_epilogue *e, const tn_tensor *operand, const tn_tensor *y,
+                       int64_t i, double value) {
+  double t = 0;
+  if (operand)
+    t = tn_load_f64(operand->dtype, operand->data,
+                    tn_same_shape(operand, y) ? i : operand_index(operand, y, i));
+  return apply(e, value, t);
+}
+
+void check_epilogue_apply(const tn_epilogue *e, const tn_tensor *operand, tn_tensor *y) {
+  const int64_t n = tn_tensor_elements(y);
+  for (int64_t i = 0; i < n; i++)
+    tn_store_f64(y->dtype, y->data, i,
+                 apply_at(e, operand, y, i, tn_load_f64(y->dtype, y->data, i)));
 }
 
 static void transform(const check_subject *s, tn_tensor *y) {
@@ -77,13 +100,9 @@ static void transform(const check_subject *s, tn_tensor *y) {
     double value = tn_load_f64(y->dtype, y->data, i);
     for (uint32_t k = 0; k < s->n_epilogue; k++) {
       const tn_epilogue *e = s->epilogue[k];
-      double t = 0;
-      if (e->input >= 0) {
-        const tn_tensor *operand = &s->operands[(uint32_t)e->input - s->first_operand]->tensor;
-        t = tn_load_f64(operand->dtype, operand->data,
-                        tn_same_shape(operand, y) ? i : operand_index(operand, y, i));
-      }
-      value = apply(e, value, t);
+      value = apply_at(
+          e, e->input < 0 ? NULL : &s->operands[(uint32_t)e->input - s->first_operand]->tensor, y,
+          i, value);
     }
     tn_store_f64(y->dtype, y->data, i, value);
   }

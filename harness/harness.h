@@ -19,7 +19,8 @@
  *   repeat.c    many calls, two at once           format.c    readers on broken files
  *   format_sample.c    files to be broken
  *   unload.c    unloading while in use            expired_pointers.c     what callbacks may not keep
- *   untouched_inputs.c what callbacks may not change
+ *   rewrites.c  what rewrites make of graphs  rewrite_graphs.c    graphs for them
+ *   untouched_inputs.c what callbacks may not change     op_claims.c   what an operator says of itself
  *
  * The harness ends the process when it runs out of memory itself. */
 #ifndef TN_HARNESS_HARNESS_H

@@ -1,7 +1,9 @@
 /* Inference: the same answer twice, nothing written to what it is shown, and shapes and attributes
  * that make no sense. */
+#include <math.h>
 #include <string.h>
 
+#include "base/abi.h"
 #include "harness/harness.h"
 #include "harness/vet.h"
 
@@ -28,6 +30,13 @@ static void twice(check_problem *p) {
   check_problem_close(&again);
 }
 
+static void ask_flops(check_problem *p, const tn_call *call) {
+  double n = 0;
+  const tn_status s = p->op->op.flops(call, &n);
+  if (!tn_is_status(s)) check_fail(p->env, "flops() answers %d, which is no status", s);
+  if (!s && !(n >= 0 && isfinite(n))) check_fail(p->env, "flops() says %g operations", n);
+}
+
 static void writes_nothing(check_problem *p, bool flops) {
   tn_call_frame f;
   check_copy copy;
@@ -35,13 +44,14 @@ static void writes_nothing(check_problem *p, bool flops) {
   for (uint32_t k = 0; k < f.call.n_outputs && !flops; k++)
     if (f.call.outputs[k])
       *f.call.outputs[k] = tn_tensor_make(TN_NONE, TN_RANK_UNKNOWN, NULL, NULL);
+  check_buffer *attrs = check_attrs_guard(p, &f.call);
   check_copy_take(&f.call, (uint64_t)p->op->schema.attrs_size, &copy);
-  double n = 0;
   if (flops)
-    p->op->op.flops(&f.call, &n);
+    ask_flops(p, &f.call);
   else
     p->op->op.infer(&f.call);
   check_copy_compare(p->env, &f.call, flops ? "flops()" : "inference", flops, &copy);
+  check_buffer_free(p->env, attrs);
   tn_call_close(&f);
 }
 

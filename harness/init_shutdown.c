@@ -66,6 +66,7 @@ static void once(life *l) {
   if (!check_makes_threads(runtime)) check_around_threads(l->env);
   destroy(l, runtime);
   check_around_threads(l->env); /* one that runs in what is unmapped would crash */
+  check_around_keys(l->env);
   check_leak(l, &a, "init, shutdown");
 }
 

@@ -393,23 +393,26 @@ static bool run_reference(check_problem *p, check_context *c, const tn_tensor *c
                           check_results *results) {
   tn_tensor *out[CHECK_MAX_IO] = {NULL};
   for (uint32_t k = 0; k < p->n_outputs; k++) out[k] = &results->values[k];
-  const tn_call call = {.head = TN_HEAD(tn_call),
-                        .host = &check_host,
-                        .ctx = &c,
-                        .self = p->op->owner ? p->op->owner->self : NULL,
-                        .attrs = tn_graph_node(p->graph, p->node)->attrs,
-                        .version = p->version,
-                        .n_inputs = p->n_inputs,
-                        .n_outputs = p->n_outputs,
-                        .n_workers = 1,
-                        .inputs = in,
-                        .outputs = out,
-                        .regions = p->regions,
-                        .n_regions = p->n_regions,
-                        .region_fill = p->region_fill};
+  tn_call call = {.head = TN_HEAD(tn_call),
+                  .host = &check_host,
+                  .ctx = &c,
+                  .self = p->op->owner ? p->op->owner->self : NULL,
+                  .attrs = tn_graph_node(p->graph, p->node)->attrs,
+                  .version = p->version,
+                  .n_inputs = p->n_inputs,
+                  .n_outputs = p->n_outputs,
+                  .n_workers = 1,
+                  .inputs = in,
+                  .outputs = out,
+                  .regions = p->regions,
+                  .n_regions = p->n_regions,
+                  .region_fill = p->region_fill};
   c->running = true;
   check_doing(p->env, "reference()");
+  check_buffer *attrs = check_attrs_guard(p, &call);
+  if (attrs) check_buffer_protect(attrs, true);
   tn_status s = p->op->op.reference(&call);
+  check_buffer_free(p->env, attrs);
   if (s) return why(p, "the reference fails: %s", c->said[0] ? c->said : tn_status_text(s));
   for (uint32_t k = 0; k < p->n_outputs; k++) {
     const check_buffer *b = results->buffers[k];

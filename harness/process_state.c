@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <fenv.h>
 #include <locale.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,6 +35,9 @@ struct check_around {
   bool timers[N_TIMERS]; /* run */
   int priority;
   pid_t session, group;
+  struct rusage children; /* of those that have been waited for */
+  stack_t signal_stack;
+  pthread_key_t next_key; /* the lowest that nobody has */
   int n_tasks, n_files;
   bool has_threads; /* a plug-in that is loaded has said that it makes threads */
 };
@@ -78,6 +82,15 @@ static void look_at_limits(struct check_around *a) {
   a->priority = getpriority(PRIO_PROCESS, 0);
   a->session = getsid(0);
   a->group = getpgrp();
+  if (getrusage(RUSAGE_CHILDREN, &a->children)) memset(&a->children, 0, sizeof a->children);
+  if (sigaltstack(NULL, &a->signal_stack)) memset(&a->signal_stack, 0, sizeof a->signal_stack);
+}
+
+/* Keys are handed out from the lowest on. */
+static pthread_key_t find_next_key(void) {
+  pthread_key_t key = 0;
+  if (!pthread_key_create(&key, NULL)) pthread_key_delete(key);
+  return key;
 }
 
 static int count_entries(const char *folder) {
@@ -116,6 +129,7 @@ static void look(struct check_around *a) {
 struct check_around *check_around_new(void) {
   struct check_around *a = check_need(tn_alloc(tn_default_allocator(), sizeof *a));
   look(a);
+  a->next_key = find_next_key();
   return a;
 }
 
@@ -154,6 +168,15 @@ void check_around_threads(check_env *env) {
   env->around->n_tasks += threads;
 }
 
+void check_around_keys(check_env *env) {
+  const pthread_key_t now = env->around ? find_next_key() : 0;
+  if (!env->around || now == env->around->next_key) return;
+  check_fail(env,
+             "leaves a key of threads behind (pthread_key_create): its destructor runs when a "
+             "thread ends, in code that is not there any more; shutdown() has to delete it");
+  env->around->next_key = now;
+}
+
 static bool same_action(const struct sigaction *a, const struct sigaction *b) {
   return a->sa_handler == b->sa_handler && a->sa_flags == b->sa_flags;
 }
@@ -184,15 +207,23 @@ static void compare_limits(check_env *env, const struct check_around *old,
                now->priority);
   if (old->session != now->session || old->group != now->group)
     check_fail(env, "changes the session or group of the process");
+  if (old->signal_stack.ss_sp != now->signal_stack.ss_sp ||
+      old->signal_stack.ss_size != now->signal_stack.ss_size)
+    check_fail(env, "changes the stack of signal handlers (sigaltstack)");
 }
 
 /* The child has no processes of its own. Those that have ended are taken away; the others are when
  * it is gone itself. */
-static void check_children(check_env *env) {
+static void check_children(check_env *env, const struct check_around *old,
+                           struct check_around *now) {
   siginfo_t info;
-  if (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT)) return;
+  const bool waits = waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) != 0;
+  if (waits && now->children.ru_minflt != old->children.ru_minflt)
+    check_fail(env, "starts processes");
+  if (waits) return;
   check_fail(env, "starts processes, and does not wait for their end");
   while (waitpid(-1, NULL, WNOHANG) > 0) continue;
+  getrusage(RUSAGE_CHILDREN, &now->children);
 }
 
 void check_around_end(check_env *env) {
@@ -221,12 +252,13 @@ void check_around_end(check_env *env) {
                old->x87, now.x87);
   compare_files(env, old, &now);
   compare_limits(env, old, &now);
-  check_children(env);
+  check_children(env, old, &now);
   check_around_threads(env);
   fesetenv(FE_DFL_ENV);
   now.rounding = fegetround();
   now.modes = read_modes();
   now.n_tasks = old->n_tasks;
   now.has_threads = old->has_threads;
+  now.next_key = old->next_key;
   *old = now; /* each change is told once */
 }

@@ -56,6 +56,8 @@ static void make_call(check_run *r) {
                       .n_regions = p->n_regions,
                       .region_fill = p->region_fill,
                       .isa = s->level->isa};
+  r->attrs = check_attrs_guard(p, &r->call);
+  if (r->attrs) check_buffer_protect(r->attrs, true);
 }
 
 const char *check_subject_match(const check_subject *s, tn_arena *reasons, bool *out_own) {
@@ -69,6 +71,7 @@ const char *check_subject_match(const check_subject *s, tn_arena *reasons, bool 
   if (out_own)
     *out_own = reason && !tn_kernel_match_fixed(s->kernel, s->problem->op, &r.call, n, reasons) &&
                !tn_kernel_match_types(s->kernel, s->problem->op, &r.call, n, reasons);
+  check_buffer_free(r.context.env, r.attrs);
   check_context_close(&r.context);
   return reason;
 }
@@ -324,6 +327,7 @@ void check_run_close(check_run *r) {
                (long long)r->context.n_allocated);
   check_results_close(env, &r->results);
   for (uint32_t k = 0; k < CHECK_MAX_IO; k++) check_buffer_free(env, r->inputs[k]);
+  check_buffer_free(env, r->attrs);
   check_buffer_free(env, r->state);
   check_buffer_free(env, r->scratch);
   check_buffer_free(env, r->worker_scratch);

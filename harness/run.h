@@ -57,7 +57,7 @@ typedef struct check_run {
   check_buffer *inputs[CHECK_MAX_IO];
   tn_tensor originals[CHECK_MAX_IO]; /* inputs as they were before the run */
   check_results results;
-  check_buffer *state, *scratch, *worker_scratch;
+  check_buffer *attrs, *state, *scratch, *worker_scratch;
   check_context *self; /* what call.ctx points to */
   check_buffer *shown[CHECK_MAX_SHOWN];
   int32_t n_shown;
@@ -102,6 +102,9 @@ typedef struct check_copy {
   tn_arena arena;
 } check_copy;
 void check_copy_take(const tn_call *call, uint64_t attrs_bytes, check_copy *out);
+/* A copy of the call's attributes that ends at an unreadable page, and takes their place in the
+ * call; NULL: it has none. */
+check_buffer *check_attrs_guard(const check_problem *p, tn_call *call);
 /* Tells what `who` has changed, and makes the call what it was. outputs: their types may not change
  * either. The copy is gone then. */
 void check_copy_compare(check_env *env, tn_call *call, const char *who, bool outputs,
@@ -112,7 +115,10 @@ void check_copy_compare(check_env *env, tn_call *call, const char *who, bool out
 void check_trial(const check_subject *s, bool full); /* run_variants.c */
 /* Runs the kernel with fused steps; false: it takes none of them here. */
 bool check_epilogues(const check_subject *s); /* epilogue.c */
-void check_calibrate(check_env *env);         /* bench.c */
+/* Applies the step to every element of y, in f64. operand: its t, NULL: it has none. */
+void check_epilogue_apply(const tn_epilogue *e, const tn_tensor *operand, tn_tensor *y);
+const char *check_epilogue_name(uint32_t kind); /* "relu" */
+void check_calibrate(check_env *env);           /* bench.c */
 void check_bench(const check_subject *s);
 
 typedef struct check_coverage { /* claims.c: what cases have shown of a kernel */

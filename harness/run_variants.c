@@ -29,6 +29,53 @@ static void check_one_item(const check_subject *s, int64_t per_item) {
   check_run_close(&r);
 }
 
+/* Elements of inputs that have the output's shape; NULL: of none. */
+static check_buffer *like_output(const check_run *r, uint32_t k) {
+  const check_value *v = check_subject_input(r->s, k);
+  const tn_tensor *out = &r->s->problem->outputs[0];
+  const bool alike = v && r->inputs[k] && v->tensor.kind == TN_KIND_TENSOR &&
+                     tn_same_shape(&v->tensor, out) && r->s->form.in[k] == r->s->form.out[0] &&
+                     tn_dtype(v->tensor.dtype)->bits >= 8;
+  return alike && !v->constant ? r->inputs[k] : NULL;
+}
+
+/* All elements but one become those that stand as far from the other end. */
+static void reverse_others(check_run *r, int64_t item) {
+  const int64_t n = r->plan.items[0];
+  for (uint32_t k = 0; k < check_subject_n_inputs(r->s); k++) {
+    const check_buffer *b = like_output(r, k);
+    if (!b) continue;
+    const uint8_t *from = r->originals[k].data;
+    const size_t size = b->bytes / (size_t)n;
+    for (int64_t i = 0; i < n; i++)
+      if (i != item) memcpy(b->data + (size_t)i * size, from + (size_t)(n - 1 - i) * size, size);
+  }
+}
+
+/* An element-wise run follows another kernel, range by range: the elements behind its range are not
+ * there yet. So one element must come out the same, whatever the others are. */
+static void check_neighbours(const check_subject *s, int64_t item) {
+  static const check_way way = {"one element alone", .at_end = true,  .n_ranges = 1,
+                                .n_workers = 1,      .pattern = 0x5B, .in_place = -1};
+  uint8_t first[16];
+  check_run r;
+  if (check_run_open(&r, s, &way)) {
+    const size_t size = tn_dtype(s->problem->outputs[0].dtype)->bits / 8;
+    const uint8_t *at = r.results.buffers[0]->data + (size_t)item * size;
+    check_doing(s->problem->env, "run(), one element alone");
+    check_run_range(&r, 0, item, item + 1, 0);
+    memcpy(first, at, size);
+    reverse_others(&r, item);
+    check_run_range(&r, 0, item, item + 1, 0);
+    if (memcmp(first, at, size))
+      check_fail(s->problem->env,
+                 "plan() says TN_PLAN_ELEMENTWISE, but element %lld of output 0 depends on other "
+                 "elements of the inputs",
+                 (long long)item);
+  }
+  check_run_close(&r);
+}
+
 static void check_promises(const check_subject *s, const tn_kernel_plan *plan) {
   check_env *env = s->problem->env;
   const tn_tensor *out = &s->problem->outputs[0];
@@ -52,6 +99,8 @@ static void check_promises(const check_subject *s, const tn_kernel_plan *plan) {
                (long long)plan->items[0], (long long)per_item, (long long)elements);
   else if (plan->items[0] > 1)
     check_one_item(s, per_item);
+  for (int64_t k = 0; elementwise && k < 3 && elements > 1 && check_unit_ok(env); k++)
+    check_neighbours(s, k * (elements - 1) / 2);
 }
 
 static void check_in_place(const check_subject *s, const tn_kernel_plan *plan) {

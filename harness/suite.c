@@ -258,6 +258,7 @@ static void try_problem(void *arg, check_problem *p) {
   if (t->env->limits && !t->untested_only && op_is_only(t) && is_of_plugin(t->env, t->op->owner)) {
     enter_op(t);
     check_infer(p);
+    if (is_small(p)) check_op_claims(p);
   }
   if (!p->line || !p->line->has_graphs) try_kernels(t, p); /* graphs are run by sessions alone */
   t->n_taken += try_sessions(t, p) || !early;
@@ -418,6 +419,17 @@ static void run_cases(op_test *t) {
   report(t);
 }
 
+/* Those of the plug-in, once each. */
+static void run_rewrites(op_test *t) {
+  const tn_rewritedef *const *rewrites;
+  const int32_t n = tn_registry_rewrites(t->env->runtime->registry, t->op, &rewrites);
+  if (!t->env->limits || t->op->op.until || CHECK_THREADS_ONLY) return;
+  for (int32_t k = 0; k < n; k++)
+    if (is_of_plugin(t->env, rewrites[k]->owner) &&
+        (op_is_only(t) || exactly(t->env->options.only, rewrites[k]->rewrite.name)))
+      check_rewrite(t->env, t->op, rewrites[k]);
+}
+
 void check_op(check_env *env, const tn_opdef *op) {
   op_test t = {.env = env, .op = op, .sweeps_left = SWEEPS_PER_OP};
   tn_arena_init(&t.arena, tn_default_allocator());
@@ -426,6 +438,7 @@ void check_op(check_env *env, const tn_opdef *op) {
       check_need(tn_arena_alloc(&t.arena, ((uint64_t)t.n_kernels + 1) * sizeof *t.coverage));
   for (int32_t k = 0; k < t.n_kernels; k++) t.coverage[k].epilogues_left = EPILOGUE_CASES;
   if (!env->limits || sessions_wanted(&t) || has_fitting(&t)) run_cases(&t);
+  run_rewrites(&t);
   tn_arena_clear(&t.arena);
 }
 

@@ -23,6 +23,15 @@ void check_copy_take(const tn_call *call, uint64_t attrs_bytes, check_copy *out)
     if (call->outputs[k]) out->outputs[k] = *call->outputs[k];
 }
 
+check_buffer *check_attrs_guard(const check_problem *p, tn_call *call) {
+  const uint64_t bytes = (uint64_t)p->op->schema.attrs_size;
+  if (!call->attrs || !bytes) return NULL;
+  check_buffer *b = check_buffer_new(p->env, bytes, 8, true, "the attributes");
+  memcpy(b->data, call->attrs, bytes);
+  call->attrs = b->data;
+  return b;
+}
+
 static void compare(check_env *env, const check_copy *c, const tn_call *call, const char *who,
                     bool outputs) {
   if (memcmp(&c->call, call, sizeof *call)) {

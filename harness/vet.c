@@ -87,6 +87,7 @@ static void close_env(check_env *env) {
   check_doing(env, "shutdown()");
   check_close(env);
   check_around_allow(env, false);
+  check_around_keys(env);
   check_step_end(env);
 }
 

@@ -11,7 +11,8 @@
 const check_results *check_self_expected(const check_subject *s); /* repeat.c */
 /* Many calls, two at once, memory that cannot be had. */
 void check_repeat(const check_subject *s);
-void check_infer(check_problem *p); /* infer.c */
+void check_infer(check_problem *p);     /* infer.c */
+void check_op_claims(check_problem *p); /* op_claims.c */
 /* The plug-in is unloaded in one of two runtimes that run the problem. is_needed: the operator is
  * the plug-in's own. unload.c */
 void check_unload(check_problem *p, bool is_needed);
@@ -20,6 +21,8 @@ void check_unload(check_problem *p, bool is_needed);
 const char *check_generic(const tn_opdef *op, const tn_kerneldef *const *kernels, int32_t n_kernels,
                           bool (*run)(void *arg, const char *text), void *arg);
 void check_format(check_env *env, const tn_format *format); /* format.c */
+/* root: the newest operator that it starts from. rewrites.c */
+void check_rewrite(check_env *env, const tn_opdef *root, const tn_rewritedef *rewrite);
 
 typedef struct check_sample { /* a file of a format */
   uint8_t *data;

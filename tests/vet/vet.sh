@@ -41,6 +41,10 @@ out=$(bash -c 'sleep 100 >/dev/null 2>&1 & echo "process $!"
   fail "a process of somebody else: $out"
 kill "$(sed -n 's/^process //p' <<<"$out")" || fail "a process of somebody else was ended"
 
+# Limits that are there already stay: what is lower than vetting's own is no fault of the plug-in.
+out=$(ulimit -v 4000000 && "$tenon" plugin vet "$plugin" --only init) ||
+  fail "under a limit of address space the sound plug-in is not fit: $out"
+
 # The command's own manners.
 out=$(TENON_ZOO=probe_answer "$tenon" plugin vet "$plugin" --only zoo --json) &&
   fail "--json: exit status 0"

@@ -243,6 +243,10 @@ ANIMAL(DESCRIPTOR, flavour_unknown, LOAD, "built in a way that nobody knows",
 ANIMAL(DESCRIPTOR, schema_no_output, USE, "the schema: it has no outputs",
   "node 'first' (zoo::Twice) has 1 outputs; the operator gives at most 0",
   op[0].n_types = 0; op[0].schema = "(Tensor X) -> ()")
+ANIMAL(DESCRIPTOR, schema_two_lists, USE, "the schema: two lists, for one input",
+  "node 'first' (zoo::Twice) has 1 inputs, which the lists among the operator's 2 cannot share in "
+  "equal parts", op[0].schema = "(Tensor[] X, Tensor[] Z) -> Tensor Y"; rule[0].args = "X,Z,Y";
+  accept[0].arg = "*")
 ANIMAL(DESCRIPTOR, kernel_isa_unknown, USE, "a kernel for an instruction set that nobody knows",
   "*twice_f32_c: needs instruction set 0x4000000000000000, which may not be used here",
   kernel[0].isa = UINT64_C(1) << 62)
@@ -342,6 +346,9 @@ SCHEMA(alias, "an alias set is not closed",
   "11: expected ')' after the alias set, found 'X'", "(Tensor(a X) -> Tensor Y")
 SCHEMA(utf8_name, "a name is not ASCII",
   "9: expected the argument's name, found 'é'", "(Tensor \xc3\xa9) -> Tensor Y")
+SCHEMA(input_list_size, "a list of inputs has a size",
+  "26: 'X' is a list of inputs or outputs, which has no size: Tensor[]",
+  "(Tensor[2] X) -> Tensor Y")
 SCHEMA(list_size, "a list of negative size",
   "19: the size of a list is 1 to 4096", "(Tensor X, *, int[-1] k) -> Tensor Y")
 
@@ -556,6 +563,30 @@ ANIMAL(REWRITE, rewrite_removes_all, VET_PLAIN, "it removes all nodes, used or n
   "zoo: op 'zoo::Twice', session *: Y[0,0] is 1, expected 2 *",
   int32_t x = API->input(graph, 0); for (int32_t k = 0; k < 9; k++) if (API->node(graph, k))
   API->replace_node(graph, k, &x, 1); return TN_OK)
+
+ANIMAL(REWRITE, rewrite_pattern, VET, "two of them become one",
+  "*graphs around zoo::Twice: makes something else of Twice(Twice(x))*",
+  const int32_t before = node_before(call, graph, node); if (before < 0) return TN_OK; return
+  API->replace_node(graph, node, API->node(graph, before)->outputs, 1))
+ANIMAL(REWRITE, rewrite_user, VET, "what stands before the sum of two is left out",
+  "*graphs around zoo::Twice: makes something else of Add(*Twice(x)*",
+  const int32_t y = API->node(graph, node)->outputs[0]; if (API->value_n_users(graph, y) != 1)
+  return TN_OK; const tn_node *user = API->node(graph, API->value_user(graph, y, 0));
+  if (strcmp(user->op, "Add")) return TN_OK;
+  return API->replace_node(graph, node, API->node(graph, node)->inputs, 1))
+ANIMAL(REWRITE, rewrite_status, VET, "it fails where it finds nothing",
+  "*graphs around zoo::Twice: apply() on Twice(Twice(x)) fails: *",
+  return node_before(call, graph, node) < 0 ? TN_OK : TN_ERR_UNSUPPORTED)
+ANIMAL(REWRITE, rewrite_sound, FIT, "two of them become one of the sum",
+  "*rewrite 'twice_away': checked where it changes Twice(Twice(x))*",
+  const int32_t before = node_before(call, graph, node); if (before < 0) return TN_OK;
+  const int32_t x = API->node(graph, before)->inputs[0], sum = API->value(graph, NULL),
+    y = API->value(graph, NULL), both[] = {x, x};
+  const tn_node add_node = {.head = TN_HEAD(tn_node), .op = "Add", .n_inputs = 2, .n_outputs = 1,
+    .inputs = both, .outputs = &sum, .offset = -1};
+  if (API->add_node(graph, &add_node) < 0 || add(API, graph, "Twice", 1, &sum, 1, &y) < 0)
+    return TN_ERR_INTERNAL;
+  return API->replace_node(graph, node, &y, 1))
 
 /* ---- Kernels: refuse(), plan(), prepare() ---- */
 
@@ -903,7 +934,7 @@ ANIMAL(INIT, init_leaks, VET, "nobody gives back what init takes",
   "zoo: init and shutdown, once: *1 blocks of the host's memory are not given back by shutdown()",
   return host->alloc(ctx, 1 << 16) ? TN_OK : TN_ERR_MEMORY)
 ANIMAL(INIT, init_malloc, VET_PLAIN, "init allocates memory that nobody frees",
-  "zoo: init and shutdown, many times: memory of malloc grows by 1* bytes*", lose(1000); return
+  "zoo: init and shutdown, many times: memory of malloc grows by * bytes*", lose(1000); return
   TN_OK)
 ANIMAL(DESCRIPTOR, init_once, VET, "it can be there once",
   "zoo: init and shutdown, two runtimes at once: init() fails *",
@@ -920,6 +951,8 @@ ANIMAL(DESCRIPTOR, init_thread_stays, VET, "it says that it has threads, and doe
   BEGINNING "starts threads: 1*", plugin.flags = TN_PLUGIN_THREADS; plugin.init = sleepy_init)
 ANIMAL(DESCRIPTOR, init_threads, FIT, "it says that it has threads, and ends them", "zoo: fit: *",
   plugin.flags = TN_PLUGIN_THREADS; plugin.init = worker_init; plugin.shutdown = worker_shutdown)
+ANIMAL(INIT, init_key, VET, "init makes a key of threads that stays",
+  BEGINNING "leaves a key of threads behind*", make_key(); return TN_OK)
 ANIMAL(INIT, init_forks, VET, "init starts a process that stays",
   "*starts processes that it leaves behind", if (!fork()) loop_for_ever(); return TN_OK)
 ANIMAL(INIT, init_daemon, VET, "init starts a daemon",
@@ -960,6 +993,41 @@ ANIMAL(INFER, infer_huge, VET, "an output that no test can hold",
   TN_OK)
 ANIMAL(FLOPS, flops_output, VET, "it changes the type of an output",
   "*flops() changes the type of output 0", *out_flops = 1; call->outputs[0]->rank = 0; return TN_OK)
+ANIMAL(FLOPS, flops_no_number, VET, "NaN operations", "*flops() says nan operations",
+  *out_flops = NAN; return TN_OK)
+ANIMAL(FLOPS, flops_less, VET, "less than none operations", "*flops() says -1 operations",
+  *out_flops = -1; return TN_OK)
+ANIMAL(FLOPS, flops_endless, VET, "infinitely many operations", "*flops() says inf operations",
+  *out_flops = INFINITY; return TN_OK)
+ANIMAL(FLOPS, flops_status, VET, "it answers a code that is none",
+  "*flops() answers 77, which is no status", *out_flops = 1; return 77)
+ANIMAL(INFER, infer_attr_after, VET_PLAIN, "inference reads behind the attributes",
+  "*crashed with SIGSEGV in infer(), at 0 bytes behind the end of the attributes",
+  volatile double d = ((const double *)call->attrs)[1]; return (void)d, as_x(call))
+ANIMAL(EPILOGUE, epilogue_other, VET, "it says that it is another operator",
+  "*epilogue() says that it is relu with input 0 as y, but Y[*",
+  out->kind = TN_EPILOGUE_RELU; return TN_OK)
+ANIMAL(EPILOGUE, epilogue_kind_none, VET, "a step that nobody knows",
+  "*epilogue() answers TN_OK with kind 999, which is none", out->kind = 999; return TN_OK)
+ANIMAL(EPILOGUE, epilogue_status, VET, "it answers 7",
+  "*epilogue() answers 7, which is no status", out->kind = TN_EPILOGUE_RELU; return 7)
+ANIMAL(EPILOGUE, epilogue_call, VET, "it changes its call", "*epilogue() changes its call",
+  MINE(call)->n_inputs = 7; return TN_ERR_UNSUPPORTED)
+ANIMAL(DESCRIPTOR, elementwise_index, VET, "it says element-wise, and minds where elements stand",
+  "*has TN_OP_ELEMENTWISE, but its elements depend on where they stand*",
+  op[0].flags |= TN_OP_ELEMENTWISE; op[0].reference = index_reference; kernel[0].run = index_run)
+ANIMAL(DESCRIPTOR, elementwise_unknown, VET,
+  "it says element-wise, minds where elements stand, and has no reference",
+  "*has TN_OP_ELEMENTWISE, but its elements depend on where they stand*",
+  op[0].flags |= TN_OP_ELEMENTWISE; op[0].reference = NULL; kernel[0].run = index_run)
+ANIMAL(DESCRIPTOR, elementwise_shape, VET, "it says element-wise, and its output is smaller",
+  "*has TN_OP_ELEMENTWISE, but output Y is f32[1], and its inputs broadcast to f32[2,3]",
+  op[0].flags = TN_OP_ELEMENTWISE; op[0].infer = one_infer)
+ANIMAL(DESCRIPTOR, types_only_data, VET, "it says that types are all it reads, and reads data",
+  "*has TN_OP_TYPES_ONLY, but reads the data of its inputs*", op[0].flags |= TN_OP_TYPES_ONLY)
+ANIMAL(DESCRIPTOR, run_neighbour, VET, "an element-wise run reads the next element, too",
+  VETTED "plan() says TN_PLAN_ELEMENTWISE, but element 0 of output 0 depends on other elements*",
+  op[0].reference = next_reference; kernel[0].run = next_run)
 ANIMAL(DESCRIPTOR, unload_shared, VET, "one runtime's shutdown takes what all of them use",
   "*unloading *: crashed with SIGSEGV in a session, after another runtime has unloaded the *",
   kernel[0].plan = stateful_plan; kernel[0].prepare = sharing_prepare; kernel[0].run = sharing_run;
@@ -1058,6 +1126,19 @@ MEDDLES(closes_output, "it closes standard output", "closes files that are not i
   close(STDOUT_FILENO))
 MEDDLES(forks_both, "it forks, and both return",
   "forks, and both processes return from its callback", (void)!fork())
+MEDDLES(forks_waits, "it forks, and waits", "starts processes",
+  pid_t pid = fork(); if (!pid) _exit(0); waitpid(pid, NULL, 0))
+MEDDLES(signal_stack, "it changes the stack of signal handlers",
+  "changes the stack of signal handlers",
+  static char stack[1 << 16]; const stack_t own = {.ss_sp = stack, .ss_size = sizeof stack};
+  sigaltstack(&own, NULL))
+MEDDLES(key, "it makes a key of threads", "leaves a key of threads behind", make_key())
+MEDDLES(attr_after, "it reads behind the attributes",
+  "crashed with SIGSEGV in run()*, at 0 bytes behind the end of the attributes",
+  volatile double d = ((const double *)call->attrs)[1]; (void)d)
+MEDDLES(attr_writes, "it writes into the attributes",
+  "crashed with SIGSEGV in run()*, at byte 0 of the attributes, which is read-only",
+  *(double *)(uintptr_t)call->attrs = 3)
 MEDDLES(forks_zombie, "it forks, and does not wait",
   "starts processes, and does not wait for their end", if (!fork()) _exit(0))
 #if defined(__x86_64__)

@@ -1,6 +1,7 @@
 /* The zoo's plug-in. TENON_ZOO names the animal that it shall be: tn_plugin_query then breaks the
  * sound tables below in the way that members.h or animals.h says. Without it the plug-in is
  * sound. */
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <fenv.h>
 #include <locale.h>
