@@ -128,18 +128,25 @@ tn_status reduce_plan(const tn_call *call, tn_kernel_plan *out) {
 #define ADD_u32 ADD
 #define ADD_u64 ADD
 
-/* Sums and products of every type; integers in unsigned arithmetic of their width. */
-#define SUMS(type, T, U, DIVIDE)                                    \
-  REDUCE(reduce_sum_##type##_c, U, U, 0, a += v, ADD, a)            \
-  REDUCE(reduce_prod_##type##_c, U, U, 1, a *= v, MUL, a)           \
-  REDUCE(reduce_sum_square_##type##_c, U, U, 0, a += v * v, ADD, a) \
+/* Sums and products; integers in unsigned arithmetic of their width, whether they have a sign or
+ * not. */
+#define SUMS(type, U)                                     \
+  REDUCE(reduce_sum_##type##_c, U, U, 0, a += v, ADD, a)  \
+  REDUCE(reduce_prod_##type##_c, U, U, 1, a *= v, MUL, a) \
+  REDUCE(reduce_sum_square_##type##_c, U, U, 0, a += v * v, ADD, a)
+SUMS(f32, float)
+SUMS(f64, double)
+SUMS(i32, uint32_t)
+SUMS(i64, uint64_t)
+
+#define MEAN(type, T, U, DIVIDE) \
   REDUCE(reduce_mean_##type##_c, T, T, 0, a = (T)((U)a + (U)v), ADD_##type, DIVIDE(a, n))
-SUMS(f32, float, float, DIVIDE_FLOAT)
-SUMS(f64, double, double, DIVIDE_FLOAT)
-SUMS(i32, int32_t, uint32_t, DIVIDE_INT)
-SUMS(i64, int64_t, uint64_t, DIVIDE_INT)
-SUMS(u32, uint32_t, uint32_t, DIVIDE_INT)
-SUMS(u64, uint64_t, uint64_t, DIVIDE_INT)
+MEAN(f32, float, float, DIVIDE_FLOAT)
+MEAN(f64, double, double, DIVIDE_FLOAT)
+MEAN(i32, int32_t, uint32_t, DIVIDE_INT)
+MEAN(i64, int64_t, uint64_t, DIVIDE_INT)
+MEAN(u32, uint32_t, uint32_t, DIVIDE_INT)
+MEAN(u64, uint64_t, uint64_t, DIVIDE_INT)
 
 /* NaN wins. In two steps, so that only NaN needs a branch. */
 #define EXTREMES(type, T, LOWEST, HIGHEST)                                         \
@@ -158,10 +165,11 @@ EXTREMES(f64, double, -(double)INFINITY, (double)INFINITY)
 EXTREMES(i8, int8_t, INT8_MIN, INT8_MAX)
 EXTREMES(i32, int32_t, INT32_MIN, INT32_MAX)
 EXTREMES(i64, int64_t, INT64_MIN, INT64_MAX)
-EXTREMES(u8, uint8_t, 0, UINT8_MAX)
-EXTREMES(bool, uint8_t, 0, 1)
+EXTREMES(u8, uint8_t, 0, UINT8_MAX) /* maxima of bool, too */
 EXTREMES(u32, uint32_t, 0, UINT32_MAX)
 EXTREMES(u64, uint64_t, 0, UINT64_MAX)
+/* Of nothing: true. */
+REDUCE(reduce_min_bool_c, uint8_t, uint8_t, 1, a = min_u8(v, a), min_u8, a)
 
 /* Norms and logarithms: integers are computed in f64. Rows would round between steps, so integers
  * use f64 outputs' room: they always go one by one (see NORMS_INT). */
