@@ -1,4 +1,5 @@
 /* tenon compare: runs a model and compares its outputs with given ones. */
+#include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -71,13 +72,20 @@ static cli_reading reading(comparison *c, int32_t k) {
                        c->s->diag};
 }
 
+/* What is no output, or of another type than the output, is not unpacked. */
+static tn_status look_at_member(void *self, const char *name, const tn_tensor *t,
+                                bool *out_wanted) {
+  comparison *c = self;
+  const int32_t k = tn_model_find_output(c->s->model, name);
+  *out_wanted = k >= 0 && cli_value_may_fit(t, tn_session_output(c->s->session, k));
+  if (k < 0) cli_note("%s: the model has no output '%s'", c->o->with, name);
+  if (k >= 0 && !*out_wanted) judge(c, k, t, c->o->with);
+  return TN_OK;
+}
+
 static tn_status visit_member(void *self, const char *name, const tn_tensor *t) {
   comparison *c = self;
-  int32_t k = tn_model_find_output(c->s->model, name);
-  if (k < 0) {
-    cli_note("%s: the model has no output '%s'", c->o->with, name);
-    return TN_OK;
-  }
+  const int32_t k = tn_model_find_output(c->s->model, name);
   const cli_reading r = reading(c, k);
   tn_tensor want = *t;
   tn_status status = cli_value_adapt(&r, c->o->with, &want);
@@ -111,9 +119,10 @@ static tn_status compare_folder(comparison *c) {
 /* ---- the command ---- */
 
 static int compare_outputs(comparison *c) {
-  bool npz = tn_has_suffix(c->o->with, ".npz");
-  tn_status status = npz ? cli_npz_each(c->o->with, &c->store.arena, c->s->diag, visit_member, c)
-                         : compare_folder(c);
+  const cli_npz_visitor members = {c, look_at_member, visit_member};
+  const bool npz = tn_has_suffix(c->o->with, ".npz");
+  tn_status status =
+      npz ? cli_npz_each(c->o->with, &c->store.arena, c->s->diag, &members) : compare_folder(c);
   if (status) return cli_session_fail(c->s, cli_of_file(status));
   if (!c->n_equal && !c->n_different) {
     cli_error("%s: holds no output of the model", c->o->with);
@@ -124,8 +133,21 @@ static int compare_outputs(comparison *c) {
   return c->n_different ? CLI_FAILED : CLI_OK;
 }
 
+/* Before the model runs, which may take its time. */
+static bool is_there(const char *with) {
+  struct stat st;
+  if (stat(with, &st)) {
+    cli_error("--with %s: %s", with, strerror(errno));
+    return false;
+  }
+  if (S_ISDIR(st.st_mode) || tn_has_suffix(with, ".npz")) return true;
+  cli_error("--with %s: outputs are in a folder or in an .npz file", with);
+  return false;
+}
+
 static int compare(const compare_options *o) {
   cli_session s;
+  if (!is_there(o->with)) return CLI_INPUT;
   cli_json *json = o->json ? cli_json_new() : NULL;
   if (o->json && !json) return CLI_INPUT;
   comparison c = {.o = o, .s = &s, .list = cli_json_array(json, "outputs")};

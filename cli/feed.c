@@ -224,11 +224,26 @@ typedef struct member_visit {
   const char *path;
 } member_visit;
 
+/* Before it is unpacked. */
+static tn_status look_at_member(void *self, const char *name, const tn_tensor *t,
+                                bool *out_wanted) {
+  const member_visit *v = self;
+  const cli_inputs *in = v->in;
+  const int32_t k = tn_model_find_input(in->model, name);
+  if (k < 0) return no_such_input(in, v->path, name, (int)strlen(name));
+  char got[CLI_TYPE_TEXT], takes[CLI_TYPE_TEXT];
+  *out_wanted = cli_value_may_fit(t, &in->values[k]);
+  if (*out_wanted) return TN_OK;
+  return tn_fail(
+      in->diag, TN_ERR_SHAPE, "%s: input '%s': got %s, the model takes %s", v->path, name,
+      cli_type_text(t, NULL, -1, got),
+      cli_type_text(&in->values[k], tn_model_graph(in->model), input_value(in, k), takes));
+}
+
 static tn_status visit_member(void *self, const char *name, const tn_tensor *t) {
   member_visit *v = self;
   cli_inputs *in = v->in;
-  int32_t k = tn_model_find_input(in->model, name);
-  if (k < 0) return no_such_input(in, v->path, name, (int)strlen(name));
+  const int32_t k = tn_model_find_input(in->model, name);
   const cli_reading r = {in->runtime, &in->store, &in->values[k], &in->feed->image, in->diag};
   tn_tensor value = *t;
   tn_status s = cli_value_adapt(&r, v->path, &value);
@@ -261,7 +276,8 @@ static tn_status read_input(cli_inputs *in, const char *text) {
   if (!stat(text, &st) && S_ISDIR(st.st_mode)) return read_folder(in, text);
   member_visit v = {in, text};
   if (tn_has_suffix(text, ".npz"))
-    return cli_npz_each(text, &in->store.arena, in->diag, visit_member, &v);
+    return cli_npz_each(text, &in->store.arena, in->diag,
+                        &(cli_npz_visitor){&v, look_at_member, visit_member});
   return read_one(in, -1, text);
 }
 

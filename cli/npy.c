@@ -256,14 +256,23 @@ static tn_status make_strings(npy *n, uint8_t *bytes, int64_t count, tn_arena *a
   return TN_OK;
 }
 
-static tn_status take_elements(npy *n, tn_arena *arena) {
-  int64_t count = 0, bytes = 0;
-  if (tn_dims_product(n->t.shape, n->t.rank, &count) || tn_mul_i64(count, n->item_bytes, &bytes))
+/* bytes: behind the header. */
+static tn_status check_size(const npy *n, uint64_t bytes, int64_t *out_count) {
+  int64_t needs = 0;
+  if (tn_dims_product(n->t.shape, n->t.rank, out_count) ||
+      tn_mul_i64(*out_count, n->item_bytes, &needs))
     return broken(n, "its size overflows");
-  if ((uint64_t)bytes != n->size)
-    return tn_fail(n->diag, TN_ERR_INVALID,
-                   "%s: not a .npy file that can be read: its shape needs %lld bytes, it has %llu",
-                   n->path, (long long)bytes, (unsigned long long)n->size);
+  if ((uint64_t)needs == bytes) return TN_OK;
+  return tn_fail(n->diag, TN_ERR_INVALID,
+                 "%s: not a .npy file that can be read: its shape needs %lld bytes, it has %llu",
+                 n->path, (long long)needs, (unsigned long long)bytes);
+}
+
+static tn_status take_elements(npy *n, tn_arena *arena) {
+  int64_t count = 0;
+  tn_status s = check_size(n, n->size, &count);
+  if (s) return s;
+  const int64_t bytes = count * n->item_bytes;
   uint8_t *to = tn_arena_alloc(arena, (uint64_t)bytes);
   if (!to) return TN_ERR_MEMORY;
   n->t.data = to;
@@ -279,6 +288,17 @@ static tn_status take_elements(npy *n, tn_arena *arena) {
   if (n->swapped) swap_bytes(to, bytes / word, word);
   for (int64_t k = 0; n->t.dtype == TN_BOOL && k < count; k++) to[k] = to[k] != 0;
   return n->t.dtype == TN_STRING ? make_strings(n, to, count, arena) : TN_OK;
+}
+
+tn_status cli_npy_type(const char *path, const uint8_t *data, uint64_t size, uint64_t whole,
+                       tn_diag *diag, tn_tensor *out) {
+  npy n = {.path = path, .diag = diag, .data = data, .size = size};
+  n.t = tn_tensor_make(TN_NONE, 0, NULL, NULL);
+  int64_t count;
+  tn_status s = take_header(&n);
+  if (!s) s = check_size(&n, whole - (size - n.size), &count);
+  if (!s) *out = n.t;
+  return s;
 }
 
 tn_status cli_npy_parse(const char *path, const uint8_t *data, uint64_t size, tn_arena *arena,

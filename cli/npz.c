@@ -10,7 +10,11 @@
 #if TENON_LIBZIP
 #include <zip.h>
 
-enum { MAX_MEMBERS = 100000, MAX_RATIO = 1032 /* deflate shrinks by less */ };
+enum {
+  MAX_MEMBERS = 100000,
+  MAX_RATIO = 1032,       /* deflate shrinks by less */
+  HEAD_BYTES = 12 + 65536 /* room for a header of .npy */
+};
 
 typedef struct npz {
   const char *path;
@@ -38,26 +42,22 @@ static tn_status check_claims(npz *z, const zip_stat_t *st) {
   return TN_OK;
 }
 
+/* Exactly n bytes. */
+static tn_status take(const npz *z, const zip_stat_t *st, zip_file_t *f, uint8_t *to, uint64_t n) {
+  zip_int64_t more = 1;
+  for (uint64_t done = 0; done < n && more > 0; done += more > 0 ? (uint64_t)more : 0)
+    more = zip_fread(f, to + done, n - done);
+  if (more < 0) return broken(z, st->name, zip_file_strerror(f));
+  return more || !n ? TN_OK : broken(z, st->name, "it unpacks to another size than it says");
+}
+
 /* libzip compares the check sum when it comes to the end, which is a read of nothing after the last
  * byte. */
-static tn_status unpack(const npz *z, const zip_stat_t *st, uint8_t *to) {
-  zip_file_t *f = zip_fopen_index(z->zip, st->index, 0);
-  if (!f) return broken(z, st->name, zip_strerror(z->zip));
-  uint64_t done = 0;
-  zip_int64_t n = 1;
-  while (n > 0 && done < st->size) {
-    n = zip_fread(f, to + done, st->size - done);
-    if (n > 0) done += (uint64_t)n;
-  }
+static tn_status take_end(const npz *z, const zip_stat_t *st, zip_file_t *f) {
   uint8_t more;
-  if (n > 0 || !st->size) n = zip_fread(f, &more, 1);
-  tn_status s = TN_OK;
-  if (n < 0)
-    s = broken(z, st->name, zip_file_strerror(f));
-  else if (n > 0 || done != st->size)
-    s = broken(z, st->name, "it unpacks to another size than it says");
-  zip_fclose(f);
-  return s;
+  const zip_int64_t n = zip_fread(f, &more, 1);
+  if (n < 0) return broken(z, st->name, zip_file_strerror(f));
+  return n ? broken(z, st->name, "it unpacks to another size than it says") : TN_OK;
 }
 
 /* The name without ".npy". libzip answers UTF-8, but for what the archive calls so. */
@@ -71,23 +71,48 @@ static tn_status keep_name(const npz *z, const char *name, char *out) {
   return TN_OK;
 }
 
-static tn_status read_member(npz *z, zip_uint64_t index, char *name, tn_tensor *out) {
-  zip_stat_t st;
+static tn_status stat_member(npz *z, zip_uint64_t index, char *name, zip_stat_t *st) {
   const zip_uint64_t needed = ZIP_STAT_NAME | ZIP_STAT_SIZE | ZIP_STAT_COMP_SIZE |
                               ZIP_STAT_COMP_METHOD | ZIP_STAT_ENCRYPTION_METHOD;
-  zip_stat_init(&st);
-  if (zip_stat_index(z->zip, index, 0, &st) || (st.valid & needed) != needed)
+  zip_stat_init(st);
+  if (zip_stat_index(z->zip, index, 0, st) || (st->valid & needed) != needed)
     return broken(z, "?", zip_strerror(z->zip));
-  tn_status s = keep_name(z, st.name, name);
-  if (!s) s = check_claims(z, &st);
-  if (s) return s;
-  uint8_t *bytes = tn_alloc(tn_default_allocator(), st.size);
-  if (!bytes) return cli_no_memory(z->diag, z->path, (int64_t)st.size);
+  tn_status s = keep_name(z, st->name, name);
+  return s ? s : check_claims(z, st);
+}
+
+/* The type stands in the first bytes: what is not wanted is not unpacked. */
+static tn_status unpack(npz *z, const zip_stat_t *st, zip_file_t *f, const char *name,
+                        const cli_npz_visitor *visitor) {
+  uint8_t head[HEAD_BYTES], *all = NULL;
   char where[4096 + CLI_NAME_MAX];
-  snprintf(where, sizeof where, "%s: %s", z->path, st.name);
-  s = unpack(z, &st, bytes);
-  if (!s) s = cli_npy_parse(where, bytes, st.size, z->arena, z->diag, out);
-  tn_free(tn_default_allocator(), bytes, st.size);
+  tn_tensor t;
+  const uint64_t n = st->size < HEAD_BYTES ? st->size : HEAD_BYTES;
+  snprintf(where, sizeof where, "%s: %s", z->path, st->name);
+  tn_status s = take(z, st, f, head, n);
+  if (!s) s = cli_npy_type(where, head, n, st->size, z->diag, &t);
+  bool wanted = true;
+  if (!s && visitor->look) s = visitor->look(visitor->self, name, &t, &wanted);
+  if (s || !wanted) return s;
+  if (!(all = tn_alloc(tn_default_allocator(), st->size)))
+    return cli_no_memory(z->diag, where, (int64_t)st->size);
+  memcpy(all, head, n);
+  s = take(z, st, f, all + n, st->size - n);
+  if (!s) s = take_end(z, st, f);
+  if (!s) s = cli_npy_parse(where, all, st->size, z->arena, z->diag, &t);
+  tn_free(tn_default_allocator(), all, st->size);
+  return s ? s : visitor->visit(visitor->self, name, &t);
+}
+
+static tn_status read_member(npz *z, zip_uint64_t index, const cli_npz_visitor *visitor) {
+  zip_stat_t st;
+  char name[CLI_NAME_MAX];
+  tn_status s = stat_member(z, index, name, &st);
+  if (s) return s;
+  zip_file_t *f = zip_fopen_index(z->zip, index, 0);
+  if (!f) return broken(z, st.name, zip_strerror(z->zip));
+  s = unpack(z, &st, f, name, visitor);
+  zip_fclose(f);
   return s;
 }
 
@@ -105,20 +130,13 @@ static tn_status open_archive(npz *z, const uint8_t *data, uint64_t size) {
 }
 
 tn_status cli_npz_parse(const char *path, const uint8_t *data, uint64_t size, tn_arena *arena,
-                        tn_diag *diag,
-                        tn_status (*visit)(void *self, const char *name, const tn_tensor *t),
-                        void *self) {
+                        tn_diag *diag, const cli_npz_visitor *visitor) {
   npz z = {path, diag, arena, NULL, size};
   tn_status s = open_archive(&z, data, size);
   if (s) return s;
   zip_int64_t n = zip_get_num_entries(z.zip, 0);
   if (n > MAX_MEMBERS) s = broken(&z, "?", "there are too many");
-  for (zip_int64_t k = 0; k < n && !s; k++) {
-    char name[CLI_NAME_MAX];
-    tn_tensor t;
-    s = read_member(&z, (zip_uint64_t)k, name, &t);
-    if (!s) s = visit(self, name, &t);
-  }
+  for (zip_int64_t k = 0; k < n && !s; k++) s = read_member(&z, (zip_uint64_t)k, visitor);
   zip_discard(z.zip);
   return s;
 }
@@ -126,10 +144,8 @@ tn_status cli_npz_parse(const char *path, const uint8_t *data, uint64_t size, tn
 #else
 
 tn_status cli_npz_parse(const char *path, const uint8_t *data, uint64_t size, tn_arena *arena,
-                        tn_diag *diag,
-                        tn_status (*visit)(void *self, const char *name, const tn_tensor *t),
-                        void *self) {
-  (void)data, (void)size, (void)arena, (void)visit, (void)self;
+                        tn_diag *diag, const cli_npz_visitor *visitor) {
+  (void)data, (void)size, (void)arena, (void)visitor;
   return tn_fail(diag, TN_ERR_UNSUPPORTED,
                  "%s: .npz is not read: this tenon was built without libzip (libzip-dev)", path);
 }
@@ -137,12 +153,11 @@ tn_status cli_npz_parse(const char *path, const uint8_t *data, uint64_t size, tn
 #endif
 
 tn_status cli_npz_each(const char *path, tn_arena *arena, tn_diag *diag,
-                       tn_status (*visit)(void *self, const char *name, const tn_tensor *t),
-                       void *self) {
+                       const cli_npz_visitor *visitor) {
   tn_mapping file;
   tn_status s = tn_file_map(path, diag, &file);
   if (s) return s;
-  s = cli_npz_parse(path, file.data, file.size, arena, diag, visit, self);
+  s = cli_npz_parse(path, file.data, file.size, arena, diag, visitor);
   tn_file_unmap(&file);
   return s;
 }

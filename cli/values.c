@@ -70,9 +70,21 @@ static tn_status read_npy(const cli_reading *r, const char *path, tn_tensor *out
 }
 
 typedef struct only {
+  const tn_tensor *want;
   tn_tensor t;
   int n;
 } only;
+
+/* One that does not fit is counted, and its type is answered for the caller to complain of. */
+static tn_status look_only(void *self, const char *name, const tn_tensor *t, bool *out_wanted) {
+  only *o = self;
+  (void)name;
+  *out_wanted = cli_value_may_fit(t, o->want);
+  if (*out_wanted) return TN_OK;
+  o->t = *t;
+  o->n++;
+  return TN_OK;
+}
 
 static tn_status visit_only(void *self, const char *name, const tn_tensor *t) {
   only *o = self;
@@ -83,8 +95,9 @@ static tn_status visit_only(void *self, const char *name, const tn_tensor *t) {
 }
 
 static tn_status read_npz(const cli_reading *r, const char *path, tn_tensor *out) {
-  only o = {.n = 0};
-  tn_status s = cli_npz_each(path, &r->store->arena, r->diag, visit_only, &o);
+  only o = {.want = r->want};
+  tn_status s =
+      cli_npz_each(path, &r->store->arena, r->diag, &(cli_npz_visitor){&o, look_only, visit_only});
   if (s) return s;
   *out = o.t;
   if (o.n == 1) return TN_OK;
@@ -141,6 +154,16 @@ static bool stands_for(uint32_t have, uint32_t want) {
   if (have == TN_I8 || have == TN_U8)
     return w->is_int && w->bits < 8 && w->is_signed == (have == TN_I8);
   return false;
+}
+
+bool cli_value_may_fit(const tn_tensor *t, const tn_tensor *want) {
+  if (want->kind != TN_KIND_TENSOR) return false;
+  if (want->dtype != TN_NONE && t->dtype != want->dtype && !stands_for(t->dtype, want->dtype))
+    return false;
+  if (want->rank == TN_RANK_UNKNOWN) return true;
+  for (int32_t d = 0; d < t->rank && d < want->rank; d++)
+    if (want->shape[d] >= 0 && want->shape[d] != t->shape[d]) return false;
+  return t->rank == want->rank;
 }
 
 tn_status cli_value_adapt(const cli_reading *r, const char *path, tn_tensor *t) {

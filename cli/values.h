@@ -43,6 +43,8 @@ typedef struct cli_reading {
  * gives, "" if none. */
 enum { CLI_NAME_MAX = 256 };
 tn_status cli_value_read(const cli_reading *r, const char *path, tn_tensor *out, char *out_name);
+/* True if a tensor of this type can be given where `want` is wanted. */
+bool cli_value_may_fit(const tn_tensor *t, const tn_tensor *want);
 /* What cli_value_read does with .npy: elements that stand for a wanted type that NumPy lacks become
  * that type. */
 tn_status cli_value_adapt(const cli_reading *r, const char *path, tn_tensor *t);
@@ -60,6 +62,9 @@ void cli_store_clamped(uint32_t dtype, void *data, int64_t k, double value);
  * '<V2'. */
 tn_status cli_npy_parse(const char *path, const uint8_t *data, uint64_t size, tn_arena *arena,
                         tn_diag *diag, tn_tensor *out);
+/* Only its type, which the first bytes say: `size` of them, of `whole` that there are. */
+tn_status cli_npy_type(const char *path, const uint8_t *data, uint64_t size, uint64_t whole,
+                       tn_diag *diag, tn_tensor *out);
 /* Writes a plain tensor; the file is replaced whole or not at all. NumPy has no types for bf16, the
  * 8- and 4-bit floats and the 4- and 2-bit integers: these are written as f32, i8 and u8, which
  * hold all their values. */
@@ -67,17 +72,23 @@ tn_status cli_npy_write(const char *path, const tn_tensor *t, tn_diag *diag);
 
 /* ---- .npz (npz.c) ---- */
 
-/* Calls visit(self, name, tensor) for each member, in the order of the archive, until it answers
- * not TN_OK. name: without ".npy". Members are stored or deflated, as NumPy writes them; what
- * claims more bytes than the file can hold is refused. */
+/* Is shown each member, in the order of the archive, until a function answers not TN_OK. name:
+ * without ".npy". */
+typedef struct cli_npz_visitor {
+  void *self;
+  /* Before the member is unpacked: t is its type. It is only if *out_wanted stays true. NULL: all
+   * are wanted. */
+  tn_status (*look)(void *self, const char *name, const tn_tensor *t, bool *out_wanted);
+  tn_status (*visit)(void *self, const char *name, const tn_tensor *t);
+} cli_npz_visitor;
+
+/* Members are stored or deflated, as NumPy writes them; what claims more bytes than the file can
+ * hold is refused. */
 tn_status cli_npz_each(const char *path, tn_arena *arena, tn_diag *diag,
-                       tn_status (*visit)(void *self, const char *name, const tn_tensor *t),
-                       void *self);
+                       const cli_npz_visitor *visitor);
 /* The same of bytes; path is for messages. */
 tn_status cli_npz_parse(const char *path, const uint8_t *data, uint64_t size, tn_arena *arena,
-                        tn_diag *diag,
-                        tn_status (*visit)(void *self, const char *name, const tn_tensor *t),
-                        void *self);
+                        tn_diag *diag, const cli_npz_visitor *visitor);
 
 /* ---- images and sound (image.c, wav.c) ---- */
 

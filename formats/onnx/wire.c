@@ -38,22 +38,31 @@ void onnx_reader_init(onnx_reader *r, const tn_source *source) {
   if (huge) r->dense_left = INT64_MAX;
 }
 
-/* Writes the chain of what is being read, outermost first, as far as there is room; answers the
- * length. */
-static int where_text(const onnx_where *w, char *buf, int size) {
-  int n = w->up ? where_text(w->up, buf, size) : 0;
+/* Parts of a chain that are told at each end; those between them are left out. */
+enum { WHERE_ENDS = 3, WHERE_TEXT = 1000 };
+
+static int where_part(const onnx_where *w, char *buf, int size) {
   int name = (int)tn_min_i64(onnx_size(w->name), 80),
       detail = (int)tn_min_i64(onnx_size(w->detail), 60);
-  int more = snprintf(
-      buf + n, (size_t)(size - n), detail ? "%s '%.*s' (%.*s): " : "%s '%.*s'%.*s: ", w->what, name,
-      name ? (const char *)w->name.p : "", detail, detail ? (const char *)w->detail.p : "");
-  return more < 0 || more >= size - n ? n : n + more;
+  return snprintf(buf, (size_t)size, detail ? "%s '%.*s' (%.*s): " : "%s '%.*s'%.*s: ", w->what,
+                  name, name ? (const char *)w->name.p : "", detail,
+                  detail ? (const char *)w->detail.p : "");
+}
+
+/* Writes the chain of what is being read, outermost first; answers its length. inner: how many
+ * parts stand within this one. */
+static int where_text(const onnx_where *w, int inner, char *buf, int size) {
+  int outer = 0;
+  for (const onnx_where *up = w->up; up; up = up->up) outer++;
+  int n = w->up ? where_text(w->up, inner + 1, buf, size) : 0;
+  if (outer < WHERE_ENDS || inner < WHERE_ENDS) return n + where_part(w, buf + n, size - n);
+  return outer == WHERE_ENDS ? n + snprintf(buf + n, (size_t)(size - n), "...: ") : n;
 }
 
 tn_status onnx_fail(const onnx_reader *r, tn_status code, const uint8_t *at, const char *format,
                     ...) {
-  char where[500] = "", text[300], place[40] = "";
-  if (r->where) where_text(r->where, where, sizeof where);
+  char where[WHERE_TEXT] = "", text[300], place[40] = "";
+  if (r->where) where_text(r->where, 0, where, sizeof where);
   va_list args;
   va_start(args, format);
   vsnprintf(text, sizeof text, code == TN_ERR_MEMORY ? "out of memory" : format, args);

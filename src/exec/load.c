@@ -10,6 +10,8 @@
 #include "exec/model.h"
 #include "plan/constants/packed.h"
 
+enum { TN_IO_TEXT = 4096 }; /* of a message, its path and all */
+
 typedef struct tn_sibling {
   const char *path;
   tn_mapping file;
@@ -31,7 +33,7 @@ typedef struct tn_loader {
 static __attribute__((format(printf, 3, 4))) tn_status io_fail(void *ctx, tn_status code,
                                                                const char *format, ...) {
   tn_io *io = ctx;
-  char text[1024];
+  char text[TN_IO_TEXT];
   va_list args;
   if (!format) return code;
   va_start(args, format);
@@ -45,7 +47,7 @@ static __attribute__((format(printf, 3, 4))) tn_status io_fail(void *ctx, tn_sta
 static __attribute__((format(printf, 3, 4))) void io_log(void *ctx, uint32_t level,
                                                          const char *format, ...) {
   const tn_io *io = ctx;
-  char text[1024];
+  char text[TN_IO_TEXT];
   va_list args;
   if (!format) return;
   va_start(args, format);

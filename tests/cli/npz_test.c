@@ -60,7 +60,7 @@ static void test_seeds(void **state) {
     tn_diag *diag = tn_diag_create();
     tn_arena_init(&arena, tn_default_allocator());
     snprintf(path, sizeof path, "tests/fuzz/corpus/npz/%s.npz", seeds[k].seed);
-    tn_status s = cli_npz_each(path, &arena, diag, take, names);
+    tn_status s = cli_npz_each(path, &arena, diag, &(cli_npz_visitor){names, NULL, take});
     const char *message = tn_diag_text(diag);
     if (strcmp(names, seeds[k].names)) fail_msg("%s: read %s: %s", path, names, message);
     if ((s == TN_OK) != !seeds[k].message) fail_msg("%s: status %d: %s", path, s, message);
@@ -71,7 +71,36 @@ static void test_seeds(void **state) {
   }
 }
 
+/* What its type says is not wanted is not unpacked. */
+static tn_status refuse(void *self, const char *name, const tn_tensor *t, bool *out_wanted) {
+  int *n_seen = self;
+  assert_string_equal(name, "x");
+  assert_null(t->data);
+  assert_int_equal(t->dtype, TN_F32);
+  ++*n_seen;
+  *out_wanted = false;
+  return TN_OK;
+}
+
+static tn_status never(void *self, const char *name, const tn_tensor *t) {
+  (void)self, (void)t;
+  fail_msg("%s was unpacked", name);
+  return TN_OK;
+}
+
+static void test_types_come_first(void **state) {
+  (void)state;
+  int n_seen = 0;
+  tn_arena arena;
+  tn_arena_init(&arena, tn_default_allocator());
+  const cli_npz_visitor visitor = {&n_seen, refuse, never};
+  assert_int_equal(cli_npz_each("tests/data/x.npz", &arena, NULL, &visitor), TN_OK);
+  assert_int_equal(n_seen, 1);
+  tn_arena_clear(&arena);
+}
+
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_seeds)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_seeds),
+                                     cmocka_unit_test(test_types_come_first)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -76,6 +76,10 @@ mv "$work/model/external.onnx" "$work/store/blob"
 ln -s ../store/blob "$work/model/external.onnx"
 says 0 '^y: f32\[2\]' run "$work/model/external.onnx" --random
 
+# Of what is nested deeply both ends are told.
+says 3 "deep.onnx: node 'if60' .* \.\.\.: .*attribute 'then_branch': graphs are nested more than 32 deep" \
+  run "$data/deep.onnx" --random
+
 # A run without end is ended.
 says 1 "node 'for_ever' .*TN_ERR_CANCELLED" run "$data/endless.onnx" --random --time-limit 0.2
 also 'the time of --time-limit is over'

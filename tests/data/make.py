@@ -139,6 +139,23 @@ m = h.make_model(h.make_graph([h.make_node("Add", ["x", "w"], ["y"], "add")], "e
                               [value("x", T.FLOAT, [2])], [value("y", T.FLOAT, [2])], [outside]),
                  opset_imports=[h.make_opsetid("", 17)], ir_version=8)
 open(os.path.join(here, "external.onnx"), "wb").write(m.SerializeToString())
+
+
+def field(number, content):  # of Protobuf, whose own library does not nest as deep
+    n, size = len(content), b""
+    while n > 127:
+        n, size = n >> 7, size + bytes([n & 127 | 128])
+    return bytes([number << 3 | 2]) + size + bytes([n]) + content
+
+
+deep = h.make_graph([h.make_node("Neg", ["x"], ["o"])], "leaf", [],
+                    [value("o", T.FLOAT, [2])]).SerializeToString()
+for k in range(1, 61):
+    node = h.make_node("If", ["x"], [f"r{k}"], f"if{k}").SerializeToString()
+    deep = field(1, node + field(5, field(1, b"then_branch") + field(6, deep)))
+open(os.path.join(here, "deep.onnx"), "wb").write(
+    onnx.ModelProto(ir_version=8, opset_import=[h.make_opsetid("", 17)]).SerializeToString() +
+    field(7, deep))
 whole = open(os.path.join(here, "net.onnx"), "rb").read()
 open(os.path.join(here, "truncated.onnx"), "wb").write(whole[:len(whole) // 2])
 

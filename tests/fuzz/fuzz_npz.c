@@ -5,12 +5,14 @@
 
 #include "base/text.h"
 #include "tenon/kit/dtype.h"
+#include "tenon/kit/tensor.h"
 #include "values.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 typedef struct seen {
   uint64_t bytes, most;
+  tn_tensor expected; /* of the member that comes now */
   int n;
 } seen;
 
@@ -20,9 +22,17 @@ static void require(bool ok, const char *rule) {
   abort();
 }
 
+static tn_status look(void *self, const char *name, const tn_tensor *t, bool *out_wanted) {
+  seen *s = self;
+  require(!t->data && strlen(name) < CLI_NAME_MAX && *out_wanted, "a type comes first");
+  s->expected = *t;
+  return TN_OK;
+}
+
 static tn_status take(void *self, const char *name, const tn_tensor *t) {
   seen *s = self;
   int64_t bytes = tn_tensor_bytes(t);
+  require(t->dtype == s->expected.dtype && tn_same_shape(t, &s->expected), "and does not change");
   require(t->data && bytes >= 0 && t->rank <= TN_MAX_RANK, "what is read is whole");
   require(strlen(name) < CLI_NAME_MAX && tn_utf8_valid(name, (int64_t)strlen(name)),
           "names are text that fits");
@@ -39,7 +49,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   seen s = {.most = (uint64_t)size * 1100};
   tn_diag *diag = tn_diag_create();
   tn_arena_init(&arena, tn_default_allocator());
-  tn_status status = cli_npz_parse("fuzz", data, size, &arena, diag, take, &s);
+  const cli_npz_visitor visitor = {&s, look, take};
+  tn_status status = cli_npz_parse("fuzz", data, size, &arena, diag, &visitor);
   bool stopped = s.n > 20;
   require(stopped || (status == TN_OK) == (tn_diag_count(diag) == 0),
           "a failure, and only that, has a message");
