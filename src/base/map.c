@@ -4,7 +4,7 @@
 #include <string.h>
 
 struct tn_map_slot {
-  char *key; /* NULL: free */
+  const char *key; /* NULL: free */
   uint64_t hash;
   int64_t value;
 };
@@ -30,9 +30,24 @@ void tn_map_init(tn_map *map, const tn_allocator *a) {
   map->a = a;
   map->slots = NULL;
   map->n = map->cap = 0;
+  map->borrows = false;
 }
 
-static void key_free(const tn_map *map, char *key) { tn_free(map->a, key, strlen(key) + 1); }
+void tn_map_init_borrowing(tn_map *map, const tn_allocator *a) {
+  tn_map_init(map, a);
+  map->borrows = true;
+}
+
+static void key_free(const tn_map *map, const char *key) {
+  if (!map->borrows) tn_free(map->a, (void *)(uintptr_t)key, strlen(key) + 1);
+}
+
+static const char *key_copy(const tn_map *map, const char *key, uint64_t length) {
+  if (map->borrows) return key;
+  char *copy = tn_alloc(map->a, length + 1);
+  if (copy) memcpy(copy, key, (size_t)length);
+  return copy;
+}
 
 void tn_map_free(tn_map *map) {
   for (int64_t i = 0; i < map->cap; i++) {
@@ -53,7 +68,7 @@ static struct tn_map_slot *slot_find(const tn_map *map, const char *key, uint64_
 }
 
 static tn_status map_grow(tn_map *map) {
-  tn_map bigger = {map->a, NULL, map->n, map->cap ? 2 * map->cap : 16};
+  tn_map bigger = {map->a, NULL, map->n, map->cap ? 2 * map->cap : 16, map->borrows};
   if (bigger.cap > INT64_MAX / (int64_t)sizeof *map->slots) return TN_ERR_MEMORY;
   bigger.slots = tn_alloc(map->a, (uint64_t)bigger.cap * sizeof *map->slots);
   if (!bigger.slots) return TN_ERR_MEMORY;
@@ -71,10 +86,8 @@ tn_status tn_map_set(tn_map *map, const char *key, int64_t value) {
   uint64_t length = strlen(key), hash = tn_hash_bytes(key, length, 0);
   struct tn_map_slot *slot = slot_find(map, key, hash);
   if (!slot->key) {
-    char *copy = tn_alloc(map->a, length + 1);
-    if (!copy) return TN_ERR_MEMORY;
-    memcpy(copy, key, (size_t)length);
-    slot->key = copy;
+    slot->key = key_copy(map, key, length);
+    if (!slot->key) return TN_ERR_MEMORY;
     slot->hash = hash;
     map->n++;
   }

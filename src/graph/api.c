@@ -133,9 +133,14 @@ static tn_status value_set_const(tn_graph *g, int32_t value, const tn_tensor *da
 
 static tn_status value_set_dim_name(tn_graph *g, int32_t value, int32_t dim, const char *name) {
   if (!is_value(g, value) || dim < 0 || dim >= TN_MAX_RANK || !name) return TN_ERR_INVALID;
-  char *copy = tn_arena_str(&g->arena, name);
-  tn_graph_val(g, value)->dim_names[dim] = copy;
-  return copy ? TN_OK : TN_ERR_MEMORY;
+  tn_value *v = tn_graph_val(g, value);
+  const char *copy = tn_arena_str(&g->arena, name);
+  const char **names = tn_arena_alloc(&g->arena, TN_MAX_RANK * sizeof *names);
+  if (!copy || !names) return TN_ERR_MEMORY;
+  if (v->dim_names) memcpy(names, v->dim_names, TN_MAX_RANK * sizeof *names);
+  names[dim] = copy;
+  v->dim_names = names; /* anew: clones share the old ones */
+  return TN_OK;
 }
 
 static tn_status add_input(tn_graph *g, int32_t value) {
@@ -334,8 +339,8 @@ static const char *opset_at(const tn_graph *g, int32_t k, int32_t *out_version) 
 }
 
 static const char *value_dim_name(const tn_graph *g, int32_t v, int32_t dim) {
-  return is_value(g, v) && dim >= 0 && dim < TN_MAX_RANK ? tn_graph_val(g, v)->dim_names[dim]
-                                                         : NULL;
+  const bool has = is_value(g, v) && dim >= 0 && dim < TN_MAX_RANK && tn_graph_val(g, v)->dim_names;
+  return has ? tn_graph_val(g, v)->dim_names[dim] : NULL;
 }
 
 static int32_t n_meta(const tn_graph *g) { return (int32_t)g->meta.n; }

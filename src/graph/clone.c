@@ -31,7 +31,13 @@ static tn_status copy_values(tn_graph *g, const tn_graph *from) {
   }
   for (int64_t k = 0; k < g->values.n; k++) {
     tn_value *v = &g->values.data[k];
-    if (COPY_VEC(g->a, &v->users, &from->values.data[k].users)) return TN_ERR_MEMORY;
+    const tn_value *old = &from->values.data[k];
+    if (old->users.n) {
+      v->users.data = tn_arena_copy(&g->arena, old->users.data,
+                                    (uint64_t)old->users.n * sizeof *old->users.data);
+      if (!v->users.data) return TN_ERR_MEMORY;
+      v->users.n = v->users.cap = old->users.n;
+    }
     if (*v->name && tn_map_set(&g->names, v->name, k)) return TN_ERR_MEMORY;
   }
   return TN_OK;

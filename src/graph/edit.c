@@ -35,7 +35,7 @@ static void follow_input(const tn_gnode *n, uint32_t index, int32_t value) {
 tn_status tn_graph_set_node_input(tn_graph *g, int32_t node, uint32_t index, int32_t value) {
   tn_gnode *n = tn_graph_node(g, node);
   if (index >= n->node.n_inputs || value >= g->values.n) return TN_ERR_INVALID;
-  if (value >= 0 && tn_vec_push(g->a, &tn_graph_val(g, value)->users, node)) return TN_ERR_MEMORY;
+  if (value >= 0 && tn_graph_add_user(g, value, node)) return TN_ERR_MEMORY;
   int32_t old = n->node.inputs[index];
   if (old >= 0) drop_user(tn_graph_val(g, old), node);
   writable_ids(n->node.inputs)[index] = value;

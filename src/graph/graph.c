@@ -15,16 +15,13 @@ tn_graph *tn_graph_new(const tn_allocator *a) {
   atomic_init(&g->refs, 1);
   g->lowering = -1;
   tn_arena_init(&g->arena, a);
-  tn_map_init(&g->names, a);
+  tn_map_init_borrowing(&g->names, a);
   return g;
 }
 
 static void free_contents(tn_graph *g) {
   const tn_allocator *a = g->a;
-  for (int64_t k = 0; k < g->values.n; k++) {
-    tn_const_release(g->values.data[k].constant);
-    tn_vec_free(a, &g->values.data[k].users);
-  }
+  for (int64_t k = 0; k < g->values.n; k++) tn_const_release(g->values.data[k].constant);
   for (int64_t k = 0; k < g->subgraphs.n; k++) tn_graph_free(g->subgraphs.data[k]);
   tn_vec_free(a, &g->values);
   tn_vec_free(a, &g->nodes);
@@ -61,7 +58,7 @@ static int32_t new_value(tn_graph *g, const char *name) {
   int32_t id = (int32_t)g->values.n;
   if (tn_vec_push(g->a, &g->values, v)) return TN_ERR_MEMORY;
   if (!*name) return id;
-  if (!tn_map_set(&g->names, name, id)) return id;
+  if (!tn_map_set(&g->names, v.name, id)) return id;
   g->values.n--;
   return TN_ERR_MEMORY;
 }
@@ -137,10 +134,25 @@ static tn_status collect_subgraphs(tn_graph *g, tn_gnode *n) {
   return TN_OK;
 }
 
+/* Most values are read once or twice, so the lists begin small. */
+tn_status tn_graph_add_user(tn_graph *g, int32_t value, int32_t node) {
+  tn_value *v = tn_graph_val(g, value);
+  if (v->users.n == v->users.cap) {
+    const int64_t cap = tn_max_i64(2, 2 * v->users.cap);
+    int32_t *users = tn_arena_alloc(&g->arena, (uint64_t)cap * sizeof *users);
+    if (!users) return TN_ERR_MEMORY;
+    if (v->users.n) memcpy(users, v->users.data, (size_t)v->users.n * sizeof *users);
+    v->users.data = users;
+    v->users.cap = cap;
+  }
+  v->users.data[v->users.n++] = node;
+  return TN_OK;
+}
+
 static tn_status connect(tn_graph *g, int32_t id) {
   const tn_node *n = &tn_graph_node(g, id)->node;
   for (uint32_t k = 0; k < n->n_inputs; k++) {
-    if (n->inputs[k] < 0 || !tn_vec_push(g->a, &tn_graph_val(g, n->inputs[k])->users, id)) continue;
+    if (n->inputs[k] < 0 || !tn_graph_add_user(g, n->inputs[k], id)) continue;
     while (k-- > 0)
       if (n->inputs[k] >= 0) tn_graph_val(g, n->inputs[k])->users.n--;
     return TN_ERR_MEMORY;

@@ -49,10 +49,10 @@ typedef struct tn_value {
   tn_tensor type;     /* type.data: the elements if it is a constant */
   tn_const *constant; /* NULL: not a constant */
   bool known; /* the type is fully known: constant, inferred, or a graph input with concrete dims */
-  const char *dim_names[TN_MAX_RANK];
-  int32_t producer;      /* node, or -1 */
-  uint32_t flags;        /* TN_VALUE_INPUT, TN_VALUE_OUTPUT, TN_VALUE_CONST */
-  TN_VEC(int32_t) users; /* nodes that read it, once per reading place */
+  const char **dim_names; /* TN_MAX_RANK of them; NULL: none has a name */
+  int32_t producer;       /* node, or -1 */
+  uint32_t flags;         /* TN_VALUE_INPUT, TN_VALUE_OUTPUT, TN_VALUE_CONST */
+  TN_VEC(int32_t) users;  /* nodes that read it, once per reading place; in the arena */
 } tn_value;
 
 typedef struct tn_capture { /* a value of the parent that a subgraph reads */
@@ -136,7 +136,7 @@ struct tn_graph {
   TN_VEC(tn_function) functions;
   TN_VEC(tn_opset) opsets;
   TN_VEC(tn_meta) meta;
-  tn_map names;       /* value name -> id */
+  tn_map names;       /* value name -> id; names live in the arenas */
   int64_t n_expanded; /* nodes that functions have brought, those of subgraphs among them */
   bool unsorted;
   bool is_function; /* body of a function: attribute references allowed */
@@ -179,6 +179,8 @@ tn_graph *tn_graph_clone(const tn_graph *g);
  * in their order behind the others, the rest ordinary constants. None is left then. */
 tn_status tn_graph_settle_defaults(tn_graph *g, const uint8_t *fed);
 
+/* Notes that a node reads the value, at one more place. */
+tn_status tn_graph_add_user(tn_graph *g, int32_t value, int32_t node);
 /* Allocation-checked editing (all answer TN_OK or an error and leave the graph valid). */
 int32_t tn_graph_value(tn_graph *g, const char *name);
 int32_t tn_graph_add_node(tn_graph *g, const tn_node *node);

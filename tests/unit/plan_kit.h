@@ -556,7 +556,7 @@ static inline const tn_step *kit_step(const tn_plan *plan, const char *node) {
 /* Runs a callable on one f32 input; answers a frame whose outputs can be read. */
 static inline tn_frame *kit_run(kit *k, tn_callable *c, const tn_tensor *input) {
   tn_frame *f = NULL;
-  kit_ok(k, tn_frame_create(k->planner.a, k->planner.pool, c, &f));
+  kit_ok(k, tn_frame_create(k->planner.a, k->planner.pool, c, NULL, &f));
   kit_ok(k, tn_frame_run(f, &input, NULL, NULL, k->diag));
   return f;
 }

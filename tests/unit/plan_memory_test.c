@@ -62,7 +62,7 @@ static tn_status run_rich(tn_planner *p, stingy *s, int64_t fail_at, double *out
   tn_frame *f = NULL;
   s->left = fail_at;
   tn_status status = tn_callable_create_take(p, g, "model", NULL, &c);
-  if (!status) status = tn_frame_create(p->a, p->pool, c, &f);
+  if (!status) status = tn_frame_create(p->a, p->pool, c, NULL, &f);
   if (!status) status = tn_frame_run(f, &in, NULL, NULL, NULL);
   if (!status) {
     const tn_tensor *y = tn_frame_output(f, 0);
@@ -123,7 +123,7 @@ static void *visit(void *arg) {
     tn_tensor t = tn_tensor_make(TN_F32, 1, &n, x);
     const tn_tensor *in = &t;
     tn_frame *f = NULL;
-    if (tn_frame_create(v->k->planner.a, NULL, v->c, &f) ||
+    if (tn_frame_create(v->k->planner.a, NULL, v->c, NULL, &f) ||
         tn_frame_run(f, &in, NULL, NULL, NULL)) {
       v->wrong++;
     } else {

@@ -383,10 +383,11 @@ static tn_status open(gatherer *g, tn_selection *s, int32_t node) {
   g->n_formal = (uint32_t)tn_node_n_given(g->n, g->n->def);
   tn_status status = tn_call_open(&g->frame, s->p, s->g, node, s->diag);
   if (status) return status;
-  g->in = tn_arena_alloc(&s->arena, (n->n_inputs + 1) * sizeof *g->in);
-  g->out = tn_arena_alloc(&s->arena, (n->n_outputs + 1) * sizeof *g->out);
-  g->in_types = tn_arena_copy(&s->arena, g->frame.in, (n->n_inputs + 1) * sizeof *g->in_types);
-  g->out_types = tn_arena_copy(&s->arena, g->frame.out, (n->n_outputs + 1) * sizeof *g->out_types);
+  tn_arena *arena = &g->frame.arena;
+  g->in = tn_arena_alloc(arena, (n->n_inputs + 1) * sizeof *g->in);
+  g->out = tn_arena_alloc(arena, (n->n_outputs + 1) * sizeof *g->out);
+  g->in_types = tn_arena_copy(arena, g->frame.in, (n->n_inputs + 1) * sizeof *g->in_types);
+  g->out_types = tn_arena_copy(arena, g->frame.out, (n->n_outputs + 1) * sizeof *g->out_types);
   if (g->in && g->out && g->in_types && g->out_types) return TN_OK;
   tn_call_close(&g->frame);
   return TN_ERR_MEMORY;
@@ -411,11 +412,28 @@ static tn_status try_all(gatherer *g) {
   return tn_vec_push(g->s->p->a, &g->options->refusals, refusal);
 }
 
+/* What was gathered in lists that grow is kept in as much memory as it needs. */
+static tn_status settle(tn_selection *s, tn_node_options *o) {
+  s->candidates = o->candidates;
+  s->refusals = o->refusals;
+  const int64_t n = o->candidates.n, n_refusals = o->refusals.n;
+  o->candidates.data =
+      tn_arena_copy(&s->arena, s->candidates.data, (uint64_t)n * sizeof *o->candidates.data);
+  o->refusals.data =
+      tn_arena_copy(&s->arena, s->refusals.data, (uint64_t)n_refusals * sizeof *o->refusals.data);
+  const bool kept = o->candidates.data && o->refusals.data;
+  o->candidates.n = o->candidates.cap = kept ? n : 0;
+  o->refusals.n = o->refusals.cap = kept ? n_refusals : 0;
+  return kept ? TN_OK : TN_ERR_MEMORY;
+}
+
 tn_status tn_select_gather(tn_selection *s, int32_t node) {
   gatherer g;
   tn_status status = open(&g, s, node);
   if (status) return status;
   g.options->chosen = -1;
+  g.options->candidates = s->candidates;
+  g.options->refusals = s->refusals;
   g.options->candidates.n = g.options->refusals.n = 0;
   g.options->flops = tn_node_flops(s->p, s->g, node);
   g.pin = tn_pin_of(s->p, g.n);
@@ -423,7 +441,8 @@ tn_status tn_select_gather(tn_selection *s, int32_t node) {
   if (!status) status = take_measured(&g);
   if (!status) status = drop_beaten(&g);
   tn_call_close(&g.frame);
-  return status;
+  const tn_status settled = settle(s, g.options);
+  return status ? status : settled;
 }
 
 tn_status tn_select_layouts(tn_selection *s, int32_t node) {

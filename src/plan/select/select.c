@@ -10,10 +10,6 @@
 enum { MAX_LOWERINGS = 32 }; /* deep; operators that lower to one another in a circle end here */
 
 static void free_options(tn_selection *s) {
-  for (int32_t k = 0; k < s->n_nodes; k++) {
-    tn_vec_free(s->p->a, &s->nodes[k].candidates);
-    tn_vec_free(s->p->a, &s->nodes[k].refusals);
-  }
   for (int32_t k = 0; k < s->n_values; k++) tn_vec_free(s->p->a, &s->conversions[k]);
   s->n_nodes = s->n_values = 0;
   s->nodes = NULL; /* in the arena */
@@ -24,6 +20,8 @@ static void close(tn_selection *s) {
   for (int64_t k = 0; k < s->made.n; k++) tn_const_release(s->made.data[k].constant);
   tn_vec_free(s->p->a, &s->made);
   tn_vec_free(s->p->a, &s->layouts);
+  tn_vec_free(s->p->a, &s->candidates);
+  tn_vec_free(s->p->a, &s->refusals);
   tn_arena_clear(&s->arena);
 }
 

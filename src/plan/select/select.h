@@ -33,7 +33,7 @@ typedef TN_VEC(tn_candidate) tn_candidates;
 typedef TN_VEC(tn_refusal) tn_refusals;
 
 typedef struct tn_node_options {
-  tn_candidates candidates;
+  tn_candidates candidates; /* once they are gathered, in the selection's arena */
   tn_refusals refusals;
   int32_t chosen; /* index of a candidate; -1: none */
   double flops;
@@ -62,6 +62,8 @@ typedef struct tn_selection {
   tn_diag *diag;
   tn_arena arena; /* forms, dies with the pass; reasons live in the graph's arena */
   tn_node_options *nodes;
+  tn_candidates candidates; /* room for those of the node that is looked at */
+  tn_refusals refusals;
   int32_t n_nodes;
   tn_conversions *conversions; /* per value */
   int32_t n_values;
