@@ -343,6 +343,11 @@ TN_API tn_status tn_session_run(tn_session *session, tn_diag *diag);
  * iterations. Outputs may hold anything then, and the session can run again. If none is on its way,
  * the next one is not stopped. Do not call it beside tn_session_destroy. */
 TN_API void tn_session_cancel(tn_session *session);
+/* What output `index` will be for the inputs that the session was prepared for (tn_session_prepare
+ * or a run), so that memory for it can be made before it runs. What only a run can tell is
+ * TN_DIM_UNKNOWN, TN_RANK_UNKNOWN or TN_NONE. TN_ERR_STATE: it is not prepared. */
+TN_API tn_status tn_session_output_type(const tn_session *session, int32_t index,
+                                        tn_tensor *out_type);
 /* Output of the last run; lives until the next run or destroy. NULL if the last run failed or there
  * is no such output. */
 TN_API const tn_tensor *tn_session_output(const tn_session *session, int32_t index);

@@ -1,26 +1,16 @@
 /* Finds the note NT_GNU_BUILD_ID among the segments of the object in which this function lies. */
 #include "base/build_id.h"
 
-#include <stdbool.h>
 #include <string.h>
 
-#if defined(__linux__)
-#include <link.h>
+#include "base/object.h"
 
+#if defined(__linux__)
 typedef struct search {
   uintptr_t code; /* an address in the object */
   uint8_t *out;
   uint32_t n;
 } search;
-
-static bool holds(const struct dl_phdr_info *info, uintptr_t address) {
-  for (int k = 0; k < info->dlpi_phnum; k++) {
-    const ElfW(Phdr) *s = &info->dlpi_phdr[k];
-    const uintptr_t begin = (uintptr_t)(info->dlpi_addr + s->p_vaddr);
-    if (s->p_type == PT_LOAD && address >= begin && address - begin < s->p_memsz) return true;
-  }
-  return false;
-}
 
 /* Name and contents of a note follow its head, each filled up to 4 bytes. */
 static void read_notes(search *s, const uint8_t *at, uint64_t left) {
@@ -43,7 +33,7 @@ static void read_notes(search *s, const uint8_t *at, uint64_t left) {
 static int look(struct dl_phdr_info *info, size_t size, void *arg) {
   search *s = arg;
   (void)size;
-  if (!holds(info, s->code)) return 0;
+  if (!tn_object_holds(info, s->code)) return 0;
   for (int k = 0; k < info->dlpi_phnum && !s->n; k++)
     if (info->dlpi_phdr[k].p_type == PT_NOTE)
       read_notes(s, (const uint8_t *)(uintptr_t)(info->dlpi_addr + info->dlpi_phdr[k].p_vaddr),

@@ -2,6 +2,7 @@
  * element-wise steps that run on its ranges and by those of its subgraphs as they last ran; then
  * the part that is planned at run time. */
 #include "base/abi.h"
+#include "exec/model.h"
 #include "exec/session.h"
 
 typedef struct tn_walk {
@@ -100,6 +101,19 @@ static void describe(const tn_walk *w, tn_step_info *out) {
 }
 
 /* ---- tenon.h ---- */
+
+tn_status tn_session_output_type(const tn_session *session, int32_t index, tn_tensor *out_type) {
+  if (!session || !out_type) return TN_ERR_INVALID;
+  if (!session->frame->now) return TN_ERR_STATE;
+  const tn_plan *plan = session->frame->now->plan;
+  if (index < 0 || index >= plan->n_outputs) return TN_ERR_NOT_FOUND;
+  const bool later = plan->continuation && plan->continuation_outputs[index] >= 0;
+  const tn_graph *rest = later ? plan->continuation->graph : NULL;
+  return tn_type_give(
+      later ? &tn_graph_val(rest, rest->outputs.data[plan->continuation_outputs[index]])->type
+            : &plan->slots[plan->outputs[index]].type,
+      out_type);
+}
 
 tn_status tn_session_plan(const tn_session *session, tn_plan_info *out_info) {
   if (!session || !out_info) return TN_ERR_INVALID;

@@ -149,7 +149,7 @@ static const tn_value *output(const tn_graph *g, int32_t index) {
   return tn_graph_val(g, g->outputs.data[index]);
 }
 
-static tn_status give_type(const tn_tensor *type, tn_tensor *out_type) {
+tn_status tn_type_give(const tn_tensor *type, tn_tensor *out_type) {
   if (!type || !out_type) return type ? TN_ERR_INVALID : TN_ERR_NOT_FOUND;
   /* The caller's head is not set: it gets the tensor of 1.0, which every caller has room for. */
   const uint32_t size = offsetof(tn_tensor, object) + sizeof out_type->object;
@@ -197,7 +197,7 @@ int32_t tn_model_find_output(const tn_model *model, const char *name) {
 tn_status tn_model_input_type(const tn_model *model, int32_t index, tn_tensor *out_type) {
   const tn_default *d = default_of(model, index);
   const tn_value *value = input(model, index);
-  return give_type(d ? &d->type : value ? &value->type : NULL, out_type);
+  return tn_type_give(d ? &d->type : value ? &value->type : NULL, out_type);
 }
 
 const tn_tensor *tn_model_input_default(const tn_model *model, int32_t index) {
@@ -211,7 +211,7 @@ tn_status tn_model_output_type(const tn_model *model, int32_t index, tn_tensor *
   bool open =
       value && model->main && (value->type.dtype == TN_NONE || value->type.rank == TN_RANK_UNKNOWN);
   if (open) value = output(model->main->graph, index);
-  return give_type(value ? &value->type : NULL, out_type);
+  return tn_type_give(value ? &value->type : NULL, out_type);
 }
 
 const char *tn_model_meta(const tn_model *model, const char *key) {

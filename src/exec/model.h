@@ -18,6 +18,9 @@ tn_status tn_model_new(tn_runtime *runtime, const char *name, const tn_model_opt
 /* Takes over the graph in any case: resolves, checks and prepares it. */
 tn_status tn_model_finish_take(tn_model *m, tn_graph *graph, tn_diag *diag);
 
+/* Fills in *out_type, whose head need not be set, without data; NULL: there is no such type. */
+tn_status tn_type_give(const tn_tensor *type, tn_tensor *out_type);
+
 /* The ctx of tn_io_host: whom a reader or writer talks to. First member of longer structs. */
 typedef struct tn_io {
   const tn_allocator *a;

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/object.h"
 #include "base/text.h"
 #include "base/trust.h"
 #include "registry/load.h"
@@ -112,13 +113,24 @@ static void find_in_environment(finder *f, tn_diag *diag) {
   if (safe && *safe) find_in_path(f, safe, diag);
 }
 
+/* The folder that this library was built with; what is relative starts where the library lies, so
+ * that the two may be moved together. */
+static const char *built_in_folder(finder *f) {
+  const char *folder = NULL;
+#ifdef TN_PLUGIN_DIR
+  char here[4096];
+  folder = TN_PLUGIN_DIR;
+  if (*folder && *folder != '/' && tn_object_folder(here, sizeof here))
+    folder = tn_arena_format(&f->arena, "%s/%s", here, folder);
+#endif
+  return folder;
+}
+
 /* TENON_PLUGIN_DIR stands for the folder that this library was built with: an installation may have
  * moved, and tests shall not see what somebody has installed. */
 static void find_installed(finder *f, tn_diag *diag) {
   const char *folder = secure_getenv("TENON_PLUGIN_DIR");
-#ifdef TN_PLUGIN_DIR
-  if (!folder || !*folder) folder = TN_PLUGIN_DIR;
-#endif
+  if (!folder || !*folder) folder = built_in_folder(f);
   if (f->status || !folder || !*folder) return;
   if (*folder == '/' && !access(folder, F_OK)) {
     find_in(f, folder, TN_ORIGIN_INSTALLED, diag);

@@ -58,6 +58,10 @@ static void test_bound_outputs(void **state) {
   assert_ptr_equal(tn_session_output(b.session, 1)->data, mine_too);
   check_output(&b, 0, (float[]){22, 44, 66}, 3);
   check_output(&b, 1, (float[]){11, 22, 33}, 3);
+  tn_tensor type;
+  assert_int_equal(tn_session_output_type(b.session, 1, &type), TN_OK);
+  assert_true(type.dtype == TN_F32 && type.rank == 1 && type.shape[0] == 3 && !type.data);
+  assert_int_equal(tn_session_output_type(b.session, 2, &type), TN_ERR_NOT_FOUND);
 
   out_too.data = x; /* the sum goes where an input comes from */
   assert_int_equal(tn_session_set_output(b.session, 1, &out_too, b.diag), TN_OK);
@@ -271,6 +275,10 @@ static void test_shape_found_at_run_time(void **state) {
   for (size_t k = 0; k < 8; k++) {
     set_input(&b, 0, TN_F32, 4, x[k % 4]);
     bench_run(&b);
+    tn_tensor type;
+    assert_int_equal(tn_session_output_type(b.session, (int32_t)(k % 2), &type), TN_OK);
+    assert_true(k % 2 ? type.dtype == TN_I64 && type.rank == 1 && type.shape[0] == TN_DIM_UNKNOWN
+                      : type.rank == TN_RANK_UNKNOWN); /* of the part that is planned later */
     for (int32_t out = 0; out < 2; out++) {
       const tn_tensor *t = tn_session_output(b.session, out);
       const int64_t *y = t->data;

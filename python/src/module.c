@@ -1,0 +1,152 @@
+/* The module tenon._tenon: its errors, its types, and helpers for text. */
+#define TP_IMPORTS_NUMPY
+#include "binding.h"
+
+#include <string.h>
+
+static PyObject *make_error; /* tenon._errors.make(status, name, text) */
+
+/* ---- text ---- */
+
+PyObject *tp_text(const char *text) {
+  if (!text) Py_RETURN_NONE;
+  return PyUnicode_DecodeUTF8(text, (Py_ssize_t)strlen(text), "surrogateescape");
+}
+
+static PyObject *checked_bytes(PyObject *bytes, const char *what, const char **out_text) {
+  char *text;
+  Py_ssize_t size;
+  if (!bytes || PyBytes_AsStringAndSize(bytes, &text, &size)) {
+    Py_XDECREF(bytes);
+    return NULL;
+  }
+  if ((size_t)size != strlen(text)) {
+    PyErr_Format(PyExc_ValueError, "%s: has a zero byte inside", what);
+    Py_DECREF(bytes);
+    return NULL;
+  }
+  *out_text = text;
+  return bytes;
+}
+
+PyObject *tp_utf8(PyObject *object, const char *what, const char **out_text) {
+  if (PyUnicode_Check(object))
+    return checked_bytes(PyUnicode_AsEncodedString(object, "utf-8", "surrogateescape"), what,
+                         out_text);
+  PyErr_Format(PyExc_TypeError, "%s: must be a str, not %R", what, (PyObject *)Py_TYPE(object));
+  return NULL;
+}
+
+PyObject *tp_path(PyObject *object, const char **out_text) {
+  PyObject *bytes = NULL;
+  if (!PyUnicode_FSConverter(object, &bytes)) return NULL;
+  return checked_bytes(bytes, "path", out_text);
+}
+
+/* ---- errors ---- */
+
+/* Errors and the notes that go with them, a line each. */
+static PyObject *diagnosis(const tn_diag *diag, const char *what) {
+  PyObject *lines = PyList_New(0), *text = NULL, *newline = PyUnicode_FromString("\n");
+  const char *message;
+  int32_t severity;
+  for (int64_t k = 0; lines && (message = tn_diag_message(diag, k, &severity)); k++) {
+    PyObject *line = severity == TN_DIAG_WARNING ? NULL : tp_text(message);
+    if (line) PyList_Append(lines, line);
+    Py_XDECREF(line);
+  }
+  if (lines && !PyErr_Occurred() && PyList_Size(lines) == 0) {
+    PyObject *line = tp_text(what);
+    if (line) PyList_Append(lines, line);
+    Py_XDECREF(line);
+  }
+  if (lines && newline && !PyErr_Occurred()) text = PyUnicode_Join(newline, lines);
+  Py_XDECREF(lines);
+  Py_XDECREF(newline);
+  return text;
+}
+
+PyObject *tp_raise(tn_status status, tn_diag *diag, const char *what) {
+  PyObject *text = diagnosis(diag, what ? what : tn_status_text(status));
+  tn_diag_clear(diag);
+  if (!text) return NULL;
+  PyObject *error =
+      PyObject_CallFunction(make_error, "isO", (int)status, tn_status_text(status), text);
+  Py_DECREF(text);
+  if (error) PyErr_SetObject((PyObject *)Py_TYPE(error), error);
+  Py_XDECREF(error);
+  return NULL;
+}
+
+int tp_warn(tn_diag *diag) {
+  const char *message;
+  int32_t severity;
+  for (int64_t k = 0; (message = tn_diag_message(diag, k, &severity)); k++) {
+    if (severity != TN_DIAG_WARNING) continue;
+    PyObject *text = tp_text(message);
+    const int status = text ? PyErr_WarnFormat(PyExc_RuntimeWarning, 2, "tenon: %U", text) : -1;
+    Py_XDECREF(text);
+    if (status) return -1;
+  }
+  return 0;
+}
+
+/* ---- types ---- */
+
+PyTypeObject *tp_type(PyObject *module, PyType_Spec *spec, const char *name) {
+  PyObject *type = PyType_FromSpec(spec);
+  if (!type) return NULL;
+  Py_INCREF(type);
+  if (PyModule_AddObject(module, name, type)) {
+    Py_DECREF(type);
+    Py_CLEAR(type);
+  }
+  return (PyTypeObject *)type; /* the module's reference besides ours, which stays */
+}
+
+void tp_free(PyObject *self) {
+  PyTypeObject *type = Py_TYPE(self);
+  freefunc release = (freefunc)PyType_GetSlot(type, Py_tp_free);
+  release(self);
+  Py_DECREF(type);
+}
+
+/* ---- the module ---- */
+
+static PyObject *from_dlpack(PyObject *module, PyObject *object) {
+  (void)module;
+  return tp_from_dlpack(object);
+}
+
+static PyMethodDef functions[] = {
+    {"from_dlpack", from_dlpack, METH_O,
+     "An array on the memory of an object that has __dlpack__; bf16 and narrow types, too."},
+    {NULL, NULL, 0, NULL}};
+
+static struct PyModuleDef definition = {.m_base = PyModuleDef_HEAD_INIT,
+                                        .m_name = "tenon._tenon",
+                                        .m_size = -1,
+                                        .m_methods = functions};
+
+static int fill(PyObject *module) {
+  PyObject *errors = PyImport_ImportModule("tenon._errors");
+  if (!errors) return -1;
+  make_error = PyObject_GetAttrString(errors, "make");
+  Py_DECREF(errors);
+  if (!make_error) return -1;
+  tp_dtypes_init();
+  if (tp_runtime_ready(module) || tp_model_ready(module) || tp_session_ready(module)) return -1;
+  return PyModule_AddStringConstant(module, "__version__", tn_version());
+}
+
+PyMODINIT_FUNC PyInit__tenon(void);
+PyMODINIT_FUNC PyInit__tenon(void) {
+  import_array();
+  PyObject *module = PyModule_Create(&definition);
+  if (!module) return NULL;
+#ifdef Py_GIL_DISABLED
+  PyUnstable_Module_SetGIL(module, Py_MOD_GIL_NOT_USED);
+#endif
+  if (fill(module)) Py_CLEAR(module);
+  return module;
+}

@@ -1,0 +1,94 @@
+/* One operator, without a model: the arguments of Runtime._run_op become those of tn_op_run. */
+#include "binding.h"
+
+typedef struct op_args {
+  uint32_t n;
+  tn_op_arg *args;
+  tp_input *inputs; /* n, of the tensors among them */
+  PyObject *keep;   /* bytes of names and texts */
+} op_args;
+
+static void drop(op_args *a) {
+  for (uint32_t k = 0; a->inputs && k < a->n; k++) tp_input_clear(&a->inputs[k]);
+  PyMem_Free(a->args);
+  PyMem_Free(a->inputs);
+  Py_XDECREF(a->keep);
+}
+
+static int keep_text(op_args *a, PyObject *object, const char *what, const char **out) {
+  PyObject *bytes = tp_utf8(object, what, out);
+  const int failed = !bytes || PyList_Append(a->keep, bytes);
+  Py_XDECREF(bytes);
+  return failed ? -1 : 0;
+}
+
+/* (name, value, is text); a value of None is an item that is left out. */
+static int read_one(op_args *a, uint32_t k, PyObject *item, tn_runtime *runtime) {
+  PyObject *name, *value;
+  int text;
+  if (!PyTuple_Check(item) || !PyArg_ParseTuple(item, "OOp", &name, &value, &text)) {
+    if (!PyErr_Occurred()) PyErr_SetString(PyExc_TypeError, "an argument is no tuple");
+    return -1;
+  }
+  if (keep_text(a, name, "name of an argument", &a->args[k].name)) return -1;
+  if (text) return keep_text(a, value, a->args[k].name, &a->args[k].text);
+  if (value == Py_None) return 0;
+  const tn_tensor any = tn_tensor_make(TN_NONE, TN_RANK_UNKNOWN, NULL, NULL);
+  if (tp_input_take(&a->inputs[k], runtime, &any, value, a->args[k].name)) return -1;
+  a->args[k].tensor = &a->inputs[k].tensor;
+  return 0;
+}
+
+static int read_all(op_args *a, PyObject *list, tn_runtime *runtime) {
+  const Py_ssize_t n = PyTuple_Size(list);
+  if (n < 0) return -1;
+  a->keep = PyList_New(0);
+  a->args = PyMem_Calloc((size_t)n + 1, sizeof *a->args);
+  a->inputs = PyMem_Calloc((size_t)n + 1, sizeof *a->inputs);
+  if (!a->args || !a->inputs) PyErr_NoMemory();
+  if (!a->keep || !a->args || !a->inputs) return -1;
+  a->n = (uint32_t)n;
+  for (Py_ssize_t k = 0; k < n; k++)
+    if (read_one(a, (uint32_t)k, PyTuple_GetItem(list, k), runtime)) return -1;
+  return 0;
+}
+
+static PyObject *run(tn_runtime *runtime, const char *op, int version, const op_args *a,
+                     uint32_t n_outputs) {
+  tn_tensor **values = PyMem_Calloc((size_t)n_outputs + 1, sizeof *values);
+  if (!values) return PyErr_NoMemory();
+  tn_diag *diag = tn_diag_create();
+  tn_status status;
+  Py_BEGIN_ALLOW_THREADS status =
+      tn_op_run(runtime, op, version, a->args, a->n, values, n_outputs, diag);
+  Py_END_ALLOW_THREADS PyObject *list = status ? tp_raise(status, diag, NULL) : PyList_New(0);
+  for (uint32_t k = 0; k < n_outputs; k++) {
+    PyObject *value = list ? tp_value(values[k]) : NULL;
+    if (list && (!value || PyList_Append(list, value))) Py_CLEAR(list);
+    Py_XDECREF(value);
+    tn_value_destroy(values[k]);
+  }
+  tn_diag_destroy(diag);
+  PyMem_Free(values);
+  return list;
+}
+
+/* _run_op(op, version, args, n_outputs): a list of outputs */
+PyObject *tp_runtime_run_op(PyObject *self, PyObject *args, PyObject *kwargs) {
+  static char *names[] = {"op", "version", "args", "n_outputs", NULL};
+  tn_runtime *runtime = ((tp_runtime *)self)->runtime;
+  const char *op;
+  int version;
+  unsigned n_outputs;
+  PyObject *given, *result = NULL;
+  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "siO!I", names, &op, &version, &PyTuple_Type,
+                                   &given, &n_outputs))
+    return NULL;
+  if (!runtime || n_outputs > 4096)
+    return PyErr_Format(PyExc_ValueError, runtime ? "n_outputs: is more than 4096"
+                                                  : "this Runtime was not initialised");
+  op_args a = {.n = 0};
+  if (!read_all(&a, given, runtime)) result = run(runtime, op, version, &a, n_outputs);
+  drop(&a);
+  return result;
+}

@@ -1,0 +1,335 @@
+/* tenon._tenon.Session: one session with its inputs and outputs bound by name, and what its plan
+ * holds. For io binding, explain() and profile(); plain calls go through Model. */
+#include "binding.h"
+
+#include <string.h>
+
+PyTypeObject *tp_session_type;
+
+typedef struct tp_session {
+  PyObject object;
+  tp_model *model;
+  tp_slot *slot;
+  pthread_mutex_t lock; /* held by whoever works with the session */
+  bool has_lock;
+} tp_session;
+
+/* ---- one thread at a time ---- */
+
+/* NULL and an exception if another thread is at it. */
+static tp_slot *enter(PyObject *object) {
+  tp_session *self = (tp_session *)object;
+  if (!self->slot) {
+    PyErr_SetString(PyExc_RuntimeError, "this Session was not initialised");
+    return NULL;
+  }
+  if (!pthread_mutex_trylock(&self->lock)) return self->slot;
+  PyErr_SetString(PyExc_RuntimeError, "this Session is in use by another thread");
+  return NULL;
+}
+
+static void leave(PyObject *object) { pthread_mutex_unlock(&((tp_session *)object)->lock); }
+
+static tp_model *model_of(PyObject *object) { return ((tp_session *)object)->model; }
+
+/* Leaves, too. */
+static PyObject *done(PyObject *object, tn_status status) {
+  tp_slot *s = ((tp_session *)object)->slot;
+  PyObject *result = status ? tp_raise(status, s->diag, NULL) : Py_BuildValue("");
+  leave(object);
+  return result;
+}
+
+/* ---- binding ---- */
+
+static PyObject *bind_input(PyObject *object, tp_slot *s, int32_t k, PyObject *value) {
+  tp_model *m = model_of(object);
+  tp_input in = {.keep = NULL};
+  tn_status status = TN_OK;
+  if (value != Py_None || m->declared[k].kind != TN_KIND_TENSOR) {
+    if (tp_input_take(&in, m->runtime->runtime, &m->declared[k], value,
+                      tn_model_input_name(m->model, k)))
+      return NULL;
+    status = tn_session_set_input(s->session, k, &in.tensor, s->diag);
+  } else {
+    status = tn_session_set_input(s->session, k, NULL, s->diag);
+  }
+  if (status) {
+    tn_session_set_input(s->session, k, NULL, NULL);
+    tp_raise(status, s->diag, NULL);
+  }
+  tp_input_clear(&s->inputs[k]); /* which the session has forgotten by now */
+  s->inputs[k] = in;
+  return status ? NULL : Py_BuildValue("");
+}
+
+/* set_input(name, value): None takes it back */
+static PyObject *set_input(PyObject *object, PyObject *args) {
+  PyObject *name, *value, *result = NULL;
+  if (!PyArg_ParseTuple(args, "OO", &name, &value)) return NULL;
+  tp_slot *s = enter(object);
+  if (!s) return NULL;
+  const int32_t k = tp_input_index(model_of(object), name);
+  if (k >= 0) result = bind_input(object, s, k, value);
+  leave(object);
+  return result;
+}
+
+/* Why results cannot be written to an array. */
+static const char *refuse_output(PyObject *object) {
+  if (!PyArray_Check(object)) return "is no numpy array";
+  PyArrayObject *array = (PyArrayObject *)object;
+  if (!PyArray_ISWRITEABLE(array)) return "is read-only";
+  if (!PyArray_ISCARRAY(array)) return "is not in C order, or not aligned, or of other byte order";
+  if (PyArray_NDIM(array) > TN_MAX_RANK) return "has more than 8 dims";
+  const uint32_t dtype = tp_dtype_of(array);
+  if (dtype == TN_NONE) return "has elements that cannot be written to";
+  return tp_is_packed(dtype) ? "has elements that Tenon packs" : NULL;
+}
+
+static tn_status bind_output(tp_slot *s, int32_t k, PyObject *object) {
+  PyArrayObject *array = (PyArrayObject *)object;
+  int64_t shape[TN_MAX_RANK];
+  for (int j = 0; j < PyArray_NDIM(array); j++) shape[j] = PyArray_DIM(array, j);
+  const tn_tensor where =
+      tn_tensor_make(tp_dtype_of(array), PyArray_NDIM(array), shape, PyArray_DATA(array));
+  return tn_session_set_output(s->session, k, &where, s->diag);
+}
+
+/* set_output(name, array): None takes it back */
+static PyObject *set_output(PyObject *object, PyObject *args) {
+  PyObject *name, *array;
+  if (!PyArg_ParseTuple(args, "OO", &name, &array)) return NULL;
+  tp_slot *s = enter(object);
+  if (!s) return NULL;
+  const int32_t k = tp_output_index(model_of(object), name);
+  const char *reason = k < 0 || array == Py_None ? NULL : refuse_output(array);
+  if (k < 0 || reason) {
+    if (reason) PyErr_Format(PyExc_TypeError, "output %R: the array %s", name, reason);
+    leave(object);
+    return NULL;
+  }
+  const tn_status status = array == Py_None ? tn_session_set_output(s->session, k, NULL, s->diag)
+                                            : bind_output(s, k, array);
+  if (!status) {
+    Py_XDECREF(s->arrays[k]);
+    s->arrays[k] = array == Py_None ? NULL : array;
+    Py_XINCREF(s->arrays[k]);
+  }
+  return done(object, status);
+}
+
+/* ---- running ---- */
+
+static PyObject *run(PyObject *object, PyObject *unused) {
+  tp_slot *s = enter(object);
+  (void)unused;
+  if (!s) return NULL;
+  tn_status status;
+  Py_BEGIN_ALLOW_THREADS status = tn_session_run(s->session, s->diag);
+  Py_END_ALLOW_THREADS return done(object, status);
+}
+
+static PyObject *prepare(PyObject *object, PyObject *unused) {
+  tp_slot *s = enter(object);
+  (void)unused;
+  if (!s) return NULL;
+  tn_status status;
+  Py_BEGIN_ALLOW_THREADS status = tn_session_prepare(s->session, s->diag);
+  Py_END_ALLOW_THREADS return done(object, status);
+}
+
+/* Names inputs by their declared types alone, open dims as 1: enough to plan. */
+static PyObject *assume_inputs(PyObject *object, PyObject *unused) {
+  tp_slot *s = enter(object);
+  tp_model *m = model_of(object);
+  tn_status status = TN_OK;
+  (void)unused;
+  if (!s) return NULL;
+  for (int32_t k = 0; !status && k < m->n_inputs; k++) {
+    tn_tensor type = m->declared[k];
+    if (type.rank < 0) type.rank = 0;
+    for (int32_t j = 0; j < type.rank; j++)
+      if (type.shape[j] < 0) type.shape[j] = 1;
+    status = tn_session_set_input(s->session, k, &type, s->diag);
+  }
+  return done(object, status);
+}
+
+static PyObject *one_output(tp_slot *s, int32_t k) {
+  const tn_tensor *value = tn_session_output(s->session, k);
+  PyObject *array = s->arrays[k];
+  if (!value) return PyErr_Format(PyExc_RuntimeError, "there is no output: nothing has been run");
+  const bool whole = array && value->data == PyArray_DATA((PyArrayObject *)array) &&
+                     tn_tensor_bytes(value) == PyArray_NBYTES((PyArrayObject *)array);
+  if (!whole) return tp_value(value);
+  Py_INCREF(array);
+  return array;
+}
+
+static PyObject *output(PyObject *object, PyObject *name) {
+  tp_slot *s = enter(object);
+  if (!s) return NULL;
+  const int32_t k = tp_output_index(model_of(object), name);
+  PyObject *result = k < 0 ? NULL : one_output(s, k);
+  leave(object);
+  return result;
+}
+
+/* ---- what the plan holds ---- */
+
+static PyObject *type_or_none(const tn_tensor *type) {
+  return type ? tp_describe(type) : Py_BuildValue("");
+}
+
+static PyObject *types(const tn_tensor *const *all, uint32_t n) {
+  PyObject *list = PyList_New(0);
+  for (uint32_t k = 0; list && k < n; k++) {
+    PyObject *type = type_or_none(all[k]);
+    if (!type || PyList_Append(list, type)) Py_CLEAR(list);
+    Py_XDECREF(type);
+  }
+  return list;
+}
+
+static PyObject *texts(const char *const *all, uint32_t n) {
+  PyObject *list = PyList_New(0);
+  for (uint32_t k = 0; list && k < n; k++) {
+    PyObject *text = tp_text(all[k]);
+    if (!text || PyList_Append(list, text)) Py_CLEAR(list);
+    Py_XDECREF(text);
+  }
+  return list;
+}
+
+static PyObject *step(const tn_step_info *i) {
+  return Py_BuildValue("{sNsNsNsssssNsNsNsNsNsdsdsKsKsIsIsi}", "node", tp_text(i->node), "op",
+                       tp_text(i->op), "kernel", tp_text(i->kernel), "device", i->device, "plugin",
+                       i->plugin, "inputs", types(i->inputs, i->n_inputs), "outputs",
+                       types(i->outputs, i->n_outputs), "fused", texts(i->epilogue, i->n_epilogue),
+                       "refused", texts(i->refused_kernels, i->n_refusals), "reasons",
+                       texts(i->refusals, i->n_refusals), "cost_ns", i->cost_ns, "flops", i->flops,
+                       "scratch_bytes", (unsigned long long)i->scratch_bytes, "state_bytes",
+                       (unsigned long long)i->state_bytes, "stages", i->n_stages, "depth", i->depth,
+                       "leader", (int)i->leader);
+}
+
+static PyObject *steps(PyObject *object, PyObject *unused) {
+  tp_slot *s = enter(object);
+  (void)unused;
+  if (!s) return NULL;
+  PyObject *list = PyList_New(0);
+  for (int32_t k = 0; list; k++) {
+    tn_step_info info = {.head = TN_HEAD(tn_step_info)};
+    if (tn_session_step(s->session, k, &info)) break;
+    PyObject *item = step(&info);
+    if (!item || PyList_Append(list, item)) Py_CLEAR(list);
+    Py_XDECREF(item);
+  }
+  leave(object);
+  return list;
+}
+
+static PyObject *plan(PyObject *object, PyObject *unused) {
+  tp_slot *s = enter(object);
+  (void)unused;
+  if (!s) return NULL;
+  tn_plan_info i = {.head = TN_HEAD(tn_plan_info)};
+  const tn_status status = tn_session_plan(s->session, &i);
+  if (status) return done(object, status);
+  PyObject *result = Py_BuildValue(
+      "{sisKsKsKsKsKsdsd}", "n_steps", (int)i.n_steps, "arena_bytes",
+      (unsigned long long)i.arena_bytes, "arena_bound_bytes",
+      (unsigned long long)i.arena_bound_bytes, "scratch_bytes", (unsigned long long)i.scratch_bytes,
+      "state_bytes", (unsigned long long)i.state_bytes, "const_bytes",
+      (unsigned long long)i.const_bytes, "cost_ns", i.cost_ns, "flops", i.flops);
+  leave(object);
+  return result;
+}
+
+/* ---- profiling ---- */
+
+static PyObject *profile(PyObject *object, PyObject *on) {
+  tp_slot *s = enter(object);
+  if (!s) return NULL;
+  const int is_on = PyObject_IsTrue(on);
+  return done(object, is_on < 0 ? TN_ERR_INVALID : tn_session_profile(s->session, is_on));
+}
+
+static PyObject *events(PyObject *object, PyObject *unused) {
+  tp_slot *s = enter(object);
+  (void)unused;
+  if (!s) return NULL;
+  PyObject *list = PyList_New(0);
+  for (int64_t k = 0; list && k < tn_session_n_events(s->session); k++) {
+    tn_profile_event e = {.head = TN_HEAD(tn_profile_event)};
+    if (tn_session_event(s->session, k, &e)) break;
+    PyObject *item =
+        Py_BuildValue("{sisIsKsKsNsNsNsN}", "step", (int)e.step, "run", e.run, "begin_ns",
+                      (unsigned long long)e.begin_ns, "end_ns", (unsigned long long)e.end_ns,
+                      "node", tp_text(e.node), "op", tp_text(e.op), "kernel", tp_text(e.kernel),
+                      "followers", texts(e.followers, e.n_followers));
+    if (!item || PyList_Append(list, item)) Py_CLEAR(list);
+    Py_XDECREF(item);
+  }
+  leave(object);
+  return list;
+}
+
+/* ---- the type ---- */
+
+static int session_init(PyObject *object, PyObject *args, PyObject *kwargs) {
+  static char *names[] = {"model", NULL};
+  tp_session *self = (tp_session *)object;
+  PyObject *model;
+  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O!", names, tp_model_type, &model)) return -1;
+  if (self->has_lock) {
+    PyErr_SetString(PyExc_RuntimeError, "a Session cannot be initialised twice");
+    return -1;
+  }
+  if (pthread_mutex_init(&self->lock, NULL)) {
+    PyErr_NoMemory();
+    return -1;
+  }
+  self->has_lock = true;
+  Py_INCREF(model);
+  self->model = (tp_model *)model;
+  self->slot = tp_slot_new(self->model);
+  return self->slot ? 0 : -1;
+}
+
+static void session_dealloc(PyObject *object) {
+  tp_session *self = (tp_session *)object;
+  if (self->model) tp_slot_free(self->model, self->slot);
+  if (self->has_lock) pthread_mutex_destroy(&self->lock);
+  Py_XDECREF((PyObject *)self->model);
+  tp_free(object);
+}
+
+static PyMethodDef methods[] = {
+    {"set_input", set_input, METH_VARARGS, "set_input(name, value); None takes it back."},
+    {"set_output", set_output, METH_VARARGS,
+     "set_output(name, array): where the output is written; None takes it back."},
+    {"run", run, METH_NOARGS, "Runs with the inputs that are set."},
+    {"prepare", prepare, METH_NOARGS, "Plans for the inputs that are set, without running."},
+    {"assume_inputs", assume_inputs, METH_NOARGS,
+     "Sets inputs to their declared types, open dims 1, without data: enough to prepare."},
+    {"output", output, METH_O, "output(name): of the last run."},
+    {"steps", steps, METH_NOARGS, "The steps of the plan."},
+    {"plan", plan, METH_NOARGS, "Figures of the plan."},
+    {"profile", profile, METH_O, "profile(on): records every step of the runs to come."},
+    {"events", events, METH_NOARGS, "What was recorded."},
+    {NULL, NULL, 0, NULL}};
+
+static PyType_Slot slots[] = {{Py_tp_init, session_init},
+                              {Py_tp_dealloc, session_dealloc},
+                              {Py_tp_methods, methods},
+                              {Py_tp_doc, "A session whose inputs and outputs are bound by name."},
+                              {0, NULL}};
+static PyType_Spec spec = {"tenon._tenon.Session", (int)sizeof(tp_session), 0,
+                           Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, slots};
+
+int tp_session_ready(PyObject *module) {
+  tp_session_type = tp_type(module, &spec, "Session");
+  return tp_session_type ? 0 : -1;
+}

@@ -1,0 +1,41 @@
+"""Tenon, an inference runtime: load a model, call it with arrays.
+
+import tenon
+model = tenon.load("model.onnx")
+y = model(x)
+"""
+
+import numpy as _numpy  # the module _tenon needs it
+
+from ._tenon import Session, __version__, from_dlpack
+from ._errors import (
+    Error,
+    InvalidError,
+    NotFoundError,
+    OutOfMemoryError,
+    ShapeError,
+    UnsupportedError,
+)
+from ._model import Model, Value, load
+from ._ops import ops
+from ._plan import Plan, Profile, Step
+from ._runtime import Runtime
+
+__all__ = [
+    "Error",
+    "InvalidError",
+    "Model",
+    "NotFoundError",
+    "OutOfMemoryError",
+    "Plan",
+    "Profile",
+    "Runtime",
+    "Session",
+    "ShapeError",
+    "Step",
+    "UnsupportedError",
+    "Value",
+    "from_dlpack",
+    "load",
+    "ops",
+]

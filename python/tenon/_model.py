@@ -1,0 +1,141 @@
+"""Models: loading, looking at, calling."""
+
+import os
+
+import numpy as np
+
+from . import _tenon
+from ._plan import Plan, Profile
+from ._runtime import shared
+
+_NO_OPTIMIZE = 1
+
+
+class Value:
+    """An input or output of a model.
+
+    kind: "tensor", "sequence", "optional" or "map"; dtype: "f32" and so on, None if it is open;
+    shape: a tuple of ints, names of open dims, None for those without a name; None if it is open.
+    """
+
+    __slots__ = ("name", "kind", "dtype", "shape", "has_default")
+
+    def __init__(self, name, type_, dim_names, has_default):
+        self.name = name
+        self.kind, self.dtype, shape = type_
+        self.has_default = has_default
+        if shape is not None:
+            shape = tuple(n if n is not None else d for d, n in zip(shape, dim_names))
+        self.shape = shape
+
+    @property
+    def type(self):
+        """In one word: "f32[batch,3,?]"."""
+        text = self.dtype or "?"
+        if self.shape is not None:
+            text += "[" + ",".join("?" if d is None else str(d) for d in self.shape) + "]"
+        return text if self.kind == "tensor" else f"{self.kind} of {text}"
+
+    def __repr__(self):
+        return f"{self.name}: {self.type}" + (" (has a default)" if self.has_default else "")
+
+
+class Model(_tenon.Model):
+    """A loaded model. Any number of threads may call it at once.
+
+    model(x) and model(a, mask=b) answer the output, or a tuple of them; model.run({"x": x}) answers
+    a dict.
+    """
+
+    @property
+    def inputs(self):
+        """What the model takes, in order; those with a default come last."""
+        return [Value(*v) for v in self._inputs()]
+
+    @property
+    def outputs(self):
+        """What the model answers."""
+        return [Value(*v) for v in self._outputs()]
+
+    @property
+    def metadata(self):
+        """What its file says of it: name, producer, doc and what its author added."""
+        return self._metadata()
+
+    @property
+    def format(self):
+        """The format that it was read from: "onnx"."""
+        return self._format()
+
+    def session(self):
+        """A session whose inputs and outputs are bound by name and stay so from run to run."""
+        return _tenon.Session(self)
+
+    def _bound(self, args, named):
+        session = self.session()
+        names = [v.name for v in self.inputs]
+        if len(args) == 1 and isinstance(args[0], dict) and not named:
+            named, args = args[0], ()
+        if len(args) > len(names):
+            raise TypeError(f"the model takes {len(names)} inputs, {len(args)} were given")
+        for name, value in [*zip(names, args), *named.items()]:
+            session.set_input(name, value)
+        return session
+
+    def explain(self, *args, **named):
+        """The plan: which kernel runs each node, what it costs and why no other does.
+
+        Made for these inputs, or for the declared shapes with open dims taken as 1.
+        """
+        session = self._bound(args, named)
+        if args or named:
+            session.run()
+        else:
+            session.assume_inputs()
+            session.prepare()
+        return Plan(session.plan(), session.steps())
+
+    def profile(self, *args, runs=10, **named):
+        """Times every step of `runs` runs on these inputs."""
+        session = self._bound(args, named)
+        session.run()
+        session.profile(True)
+        for _ in range(runs):
+            session.run()
+        return Profile(session.events(), runs)
+
+    def __repr__(self):
+        lines = [f"<tenon.Model{', ' + self.format if self.format else ''}"]
+        lines += [f"  input  {v}" for v in self.inputs]
+        lines += [f"  output {v}" for v in self.outputs]
+        return "\n".join(lines) + ">"
+
+    def _repr_html_(self):
+        from ._html import table
+
+        rows = [("input", v.name, v.type) for v in self.inputs]
+        rows += [("output", v.name, v.type) for v in self.outputs]
+        return table(("", "name", "type"), rows)
+
+
+def load(
+    model, *, threads=0, plugins=(), pins=(), format=None, optimize=True, runtime=None, folder=None
+):
+    """Loads a model.
+
+    model: the path of its file; or its bytes, or an onnx.ModelProto. folder is then where external
+    data is looked for.
+    threads, plugins, pins: see Runtime; models that say the same share one. Or runtime: this one.
+    format: of the file; None: recognised. optimize=False: every node runs as it stands.
+    """
+    if runtime is None:
+        runtime = shared(threads, plugins, pins)
+    elif threads or plugins or pins:
+        raise TypeError("load: threads, plugins and pins are those of the runtime that is given")
+    flags = 0 if optimize else _NO_OPTIMIZE
+    if hasattr(model, "SerializeToString"):
+        model, format = model.SerializeToString(), "onnx"
+    if isinstance(model, (bytes, bytearray, memoryview)):
+        folder = None if folder is None else os.fspath(folder)
+        return Model(runtime, data=bytes(model), folder=folder, format=format, flags=flags)
+    return Model(runtime, model, format=format, flags=flags)

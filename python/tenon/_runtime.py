@@ -1,0 +1,68 @@
+"""Runtimes: what models share."""
+
+import os
+import weakref
+
+from . import _tenon
+
+_NO_BUILTINS, _NO_DISCOVERY = 1, 2
+_all = weakref.WeakSet()
+_shared = weakref.WeakValueDictionary()
+
+
+class Runtime(_tenon.Runtime):
+    """Operators, kernels, plug-ins and threads, which models share.
+
+    threads: how many compute; 0: as many as there are cores.
+    plugins: paths of plug-ins to load.
+    pins: "Conv=acme_conv": this kernel or an error; "Conv!=acme_*": any but these.
+    discover: also load the plug-ins that are installed, and those in TENON_PLUGIN_PATH.
+    """
+
+    def __init__(self, *, threads=0, plugins=(), pins=(), discover=True):
+        super().__init__(threads=threads, pins=_texts(pins), flags=0 if discover else _NO_DISCOVERY)
+        for path in _texts(plugins):
+            self.load_plugin(path)
+        _all.add(self)
+
+    def load(self, model, **options):
+        """As tenon.load(), in this runtime."""
+        from ._model import load
+
+        return load(model, runtime=self, **options)
+
+    @property
+    def ops(self):
+        """All operators, to be called: runtime.ops.acme.Foo(x, alpha=2)."""
+        from ._ops import Ops
+
+        return Ops(lambda: self)
+
+    def __repr__(self):
+        used = [p["name"] for p in self.plugins() if not p["refused"] and p["path"]]
+        return (
+            f"<tenon.Runtime, {len(self._ops())} operators, plug-ins: {', '.join(used) or 'none'}>"
+        )
+
+
+def _texts(names):
+    """A list of str or paths, also if it is one alone."""
+    return [os.fspath(n) for n in ([names] if isinstance(names, (str, os.PathLike)) else names)]
+
+
+def shared(threads=0, plugins=(), pins=()):
+    """The runtime with these settings: the one there is, as long as somebody uses it."""
+    plugins = [os.path.abspath(path) for path in _texts(plugins)]
+    key = (threads, tuple(plugins), tuple(_texts(pins)))
+    runtime = _shared.get(key)
+    if runtime is None:
+        runtime = _shared.setdefault(key, Runtime(threads=threads, plugins=plugins, pins=pins))
+    return runtime
+
+
+def _after_fork():
+    for runtime in list(_all):
+        runtime._forked()
+
+
+os.register_at_fork(after_in_child=_after_fork)

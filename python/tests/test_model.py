@@ -1,0 +1,146 @@
+"""Loading, calling and looking at models."""
+
+import array
+import pathlib
+import subprocess
+
+import numpy as np
+import pytest
+
+import tenon
+from conftest import BUILD, DATA
+
+
+def test_equals_the_command(net, image, tmp_path):
+    """The same numbers as `tenon run`."""
+    np.save(tmp_path / "x.npy", image)
+    subprocess.run(
+        [BUILD / "tenon", "run", DATA / "net.onnx", "-i", f"x={tmp_path}/x.npy", "-o", tmp_path],
+        check=True,
+        capture_output=True,
+        timeout=60,
+    )
+    assert np.array_equal(net(image), np.load(tmp_path / "y.npy"))
+
+
+def test_ways_to_call(net, image):
+    y = net(image)
+    assert y.shape == (2, 5) and y.dtype == np.float32
+    assert np.array_equal(net(x=image), y)
+    assert np.array_equal(net.run({"x": image})["y"], y)
+    assert list(net.run({"x": image}, outputs=["y"])) == ["y"]
+    assert net.run({"x": image}, outputs=[]) == {}
+
+
+def test_any_object_that_holds_numbers(net, image):
+    y = net(image)
+    assert np.array_equal(net(image.tolist()), y)
+    flat = array.array("f", image.ravel())
+    assert np.array_equal(net(memoryview(flat).cast("B").cast("f", image.shape)), y)
+    assert np.array_equal(net(np.asfortranarray(image)), y)
+    assert np.array_equal(net(image.astype(">f4")), y)
+    assert np.array_equal(net(np.repeat(image, 2, axis=3)[..., ::2]), y)
+    frozen = image.copy()
+    frozen.flags.writeable = False
+    assert np.array_equal(net(frozen), y)
+    unaligned = np.frombuffer(b"\0" + image.tobytes(), dtype=np.float32, offset=1).reshape(
+        image.shape
+    )
+    assert np.array_equal(net(unaligned), y)
+
+
+def test_outputs_are_the_callers(net, image):
+    first = net(image)
+    kept = first.copy()
+    second = net(image * 2)
+    assert np.array_equal(first, kept) and not np.array_equal(first, second)
+    assert not np.shares_memory(first, second) and first.flags.writeable and first.flags.owndata
+
+
+def test_shapes_come_and_go(net, image):
+    for n in (2, 1, 2, 0, 1, 7):
+        x = np.resize(image, (n, 3, 4, 4))
+        assert net(x).shape == (n, 5)
+        if n:
+            assert np.allclose(net(x)[0], net(image)[0], atol=1e-5)
+
+
+def test_description(net):
+    (x,), (y,) = net.inputs, net.outputs
+    assert (x.name, x.kind, x.dtype, x.shape, x.has_default) == (
+        "x",
+        "tensor",
+        "f32",
+        ("batch", 3, 4, 4),
+        False,
+    )
+    assert (y.name, y.type) == ("y", "f32[batch,5]")
+    assert "x: f32[batch,3,4,4]" in repr(net) and "<table>" in net._repr_html_()
+    assert net.format == "onnx" and isinstance(net.metadata, dict)
+
+
+def test_from_bytes(net, image):
+    data = (DATA / "net.onnx").read_bytes()
+    model = tenon.load(data)
+    del data
+    assert np.allclose(model(image), net(image), atol=1e-5)
+
+
+def test_defaults():
+    model = tenon.load(DATA / "default.onnx")
+    assert [v.name for v in model.inputs if v.has_default] == ["scale", "to", "c"]
+    x = np.full((2, 2), 2, np.float32)
+    without = model(x)
+    given = model(x, scale=np.full(2, 50, np.float32))
+    assert not np.array_equal(without, given)
+    assert np.array_equal(model(x), without)
+
+
+def test_explain_and_profile(net, image):
+    plan = net.explain(image)
+    assert len(plan) == plan.totals["n_steps"] > 0 and "Conv" in repr(plan)
+    assert any(step.refused for step in plan.steps) and "<table>" in plan._repr_html_()
+    assert len(net.explain()) == len(plan)
+    profile = net.profile(image, runs=3)
+    assert profile.total_ns > 0 and {op for op, *_ in profile.by_op} == {s.op for s in plan.steps}
+
+
+def test_trace(net, image, tmp_path):
+    import json
+
+    net.profile(x=image).save(tmp_path / "trace.json")
+    assert json.loads((tmp_path / "trace.json").read_text())["traceEvents"]
+
+
+def test_session(net, image):
+    session = net.session()
+    out = np.empty((2, 5), np.float32)
+    session.set_input("x", image)
+    session.set_output("y", out)
+    session.run()
+    assert session.output("y") is out and np.array_equal(out, net(image))
+    image2 = image + 1
+    session.set_input("x", image2)
+    session.run()
+    assert np.array_equal(out, net(image2))
+    session.set_output("y", None)
+    session.run()
+    assert session.output("y") is not out
+
+
+def test_one_runtime_for_all():
+    a, b = tenon.load(DATA / "net.onnx"), tenon.load(DATA / "net.onnx")
+    assert type(a) is tenon.Model and a is not b
+    runtime = tenon.Runtime(threads=1)
+    model = runtime.load(DATA / "net.onnx")
+    del runtime
+    assert model(np.zeros((1, 3, 4, 4), np.float32)).shape == (1, 5)
+
+
+def test_save(net, image, tmp_path):
+    net.save(tmp_path / "again.onnx")
+    assert np.allclose(tenon.load(tmp_path / "again.onnx")(image), net(image), atol=1e-5)
+
+
+def test_include_folder_and_version():
+    assert pathlib.Path(tenon.__file__).parent.name == "tenon" and tenon.__version__.count(".") == 2
