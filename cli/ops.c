@@ -17,7 +17,7 @@ typedef struct ops_options {
 } ops_options;
 
 static const cli_option options[] = {
-    {"format", "NAME", "only operators that models of this format can use", 'f'},
+    {"format", "NAME", "what becomes of the operators of this format; else those it can use", 'f'},
     {"where", "OP", "name the folders in which an operator and its kernels are written", 'w'},
     {"json", "[FILE]", "as JSON, to stdout if no file is named", 0},
     {NULL, NULL, NULL, 0}};
@@ -30,7 +30,7 @@ const cli_command cli_ops = {
     .details =
         "Operators that are named are shown in full. Versions are those of ONNX operator "
         "sets; 13+ is from 13 on.",
-    .examples = "ops\nops --format onnx\nops Conv com.acme::Foo\nops --where Clip",
+    .examples = "ops\nops --format tflite\nops Conv com.acme::Foo\nops --where Clip",
     .options = options,
     .groups = {&cli_common_group},
     .run = run};
@@ -251,6 +251,8 @@ static bool write_json(const tn_runtime *runtime, const ops_options *o, const tn
     for (int32_t i = g.first; i < g.first + g.n; i++) json_version(runtime, versions, i);
     json_kernels(runtime, cli_json_array(op, "kernels"), &g);
   }
+  if (format && format->n_ops)
+    cli_format_ops_json(cli_json_array(json, "format_operators"), format);
   return cli_json_write_take(json, o->json);
 }
 
@@ -267,6 +269,8 @@ static int show(const tn_runtime *runtime, const ops_options *o) {
   if (o->where || cli_json_to_stdout(o->json)) return CLI_OK;
   if (o->n_names)
     print_in_full(runtime, o, format);
+  else if (format && format->n_ops)
+    cli_format_ops_print(format);
   else
     print_list(runtime, o, format);
   return CLI_OK;

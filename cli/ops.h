@@ -3,6 +3,7 @@
 #define TN_CLI_OPS_H
 
 #include "cli.h"
+#include "json.h"
 
 /* All versions of one operator: registered at index first .. first + n - 1. */
 typedef struct cli_op_group {
@@ -30,5 +31,9 @@ const char *cli_op_types_text(const tn_op *op, char *buf);
 const char *cli_library_text(const tn_kernel *kernel, char *buf);
 /* The folder of a source file, "" if it is not known. */
 const char *cli_folder_text(const char *source, char *buf);
+
+/* The table of a format's own operators: as text, as objects of a list. */
+void cli_format_ops_print(const tn_format *format);
+void cli_format_ops_json(cli_json *list, const tn_format *format);
 
 #endif

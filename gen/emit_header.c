@@ -31,6 +31,31 @@ static void emit_struct(gen *g, tn_text *out, const gen_op *op) {
   tn_text_add(out, "} %s;\n%s\n", name, shared ? "#endif\n" : "");
 }
 
+static void emit_member(tn_text *out, const char *text) {
+  if (text)
+    gen_emit_c_string(out, text);
+  else
+    tn_text_add(out, "NULL");
+  tn_text_add(out, ", ");
+}
+
+/* The rows of a format, for the file that defines TN_FORMAT_ROWS. */
+static void emit_format_rows(tn_text *out, const gen_format *f) {
+  tn_text_add(out, "\n#ifdef TN_FORMAT_ROWS\n#include \"tenon/graph.h\"\n\n");
+  for (int k = 0; k < f->n_ops; k++) {
+    const gen_format_op *op = &f->ops[k];
+    tn_text_add(out, "static const tn_format_op %s_op_%d = {TN_HEAD(tn_format_op), ", f->name, k);
+    emit_member(out, op->name);
+    emit_member(out, op->to);
+    emit_member(out, op->note);
+    emit_member(out, op->attrs);
+    tn_text_add(out, "%d, %s, 0};\n", op->code, op->how);
+  }
+  tn_text_add(out, "static const tn_format_op *const %s_ops[] = {\n", f->name);
+  for (int k = 0; k < f->n_ops; k++) tn_text_add(out, "    &%s_op_%d,\n", f->name, k);
+  tn_text_add(out, "};\n#endif\n");
+}
+
 static bool emit_header(gen *g, const char *dir, const char *family) {
   tn_text out;
   tn_text_init(&out, g->a);
@@ -46,6 +71,10 @@ static bool emit_header(gen *g, const char *dir, const char *family) {
     if (op->schema.attrs_size && strcmp(op->family, family) == 0) emit_struct(g, &out, op);
   }
   gen_emit_declarations(g, &out, family);
+  for (int64_t k = 0; k < g->formats.n; k++) {
+    const gen_format *f = &g->formats.data[k];
+    if (f->n_ops && strcmp(f->family, family) == 0) emit_format_rows(&out, f);
+  }
   tn_text_add(&out, "\n#endif\n");
   return gen_write(g, dir, gen_format_text(g, "%s.gen.h", family), &out);
 }

@@ -139,9 +139,18 @@ typedef struct gen_rewrite {
   const char *family, *name, *root, *apply;
 } gen_rewrite;
 
+/* A row of `operators` of a format. */
+typedef struct gen_format_op {
+  const char *name, *to, *note, *attrs;
+  const char *how; /* as C: "TN_FORMAT_DIRECT" */
+  int code;
+} gen_format_op;
+
 typedef struct gen_format {
   const gen_node *at;
   const char *family, *name, *descriptor;
+  gen_format_op *ops;
+  int n_ops;
 } gen_format;
 
 /* The plug-in that is made; all NULL for the parts that ship with Tenon. */

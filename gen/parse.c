@@ -103,13 +103,52 @@ static void parse_rewrite(gen *g, const gen_node *entry, const char *family) {
   if (r.name && r.root && r.apply) gen_push(g, &g->rewrites, r);
 }
 
+/* `{name: ABS, code: 101, to: Abs}`: one of to, lower, own and refuse says how it is taken. */
+static gen_format_op parse_format_op(gen *g, const gen_node *row) {
+  static const char *const keys[] = {"name", "code", "attrs",  "to", "lower",
+                                     "own",  "note", "refuse", NULL};
+  static const struct {
+    const char *key, *how;
+  } ways[] = {{"to", "TN_FORMAT_DIRECT"},
+              {"lower", "TN_FORMAT_LOWERED"},
+              {"own", "TN_FORMAT_OWN"},
+              {"refuse", "TN_FORMAT_REFUSED"}};
+  gen_format_op op = {.code = -1};
+  if (!gen_check_keys(g, row, "an operator of a format", keys)) return op;
+  op.name = gen_str_at(g, row, "name", true);
+  op.code = gen_int_at(g, row, "code", 0, INT32_MAX, -1);
+  op.attrs = gen_str_at(g, row, "attrs", false);
+  op.note = gen_str_at(g, row, "note", false);
+  int n = 0;
+  for (size_t k = 0; k < sizeof ways / sizeof *ways; k++) {
+    const char *text = gen_str_at(g, row, ways[k].key, false);
+    if (!text) continue;
+    n++;
+    op.how = ways[k].how;
+    if (k == 3)
+      op.note = text;
+    else
+      op.to = text;
+  }
+  if (n != 1) gen_problem_add(g, row, "one of the keys to, lower, own and refuse is needed");
+  return op;
+}
+
+static void parse_format_ops(gen *g, const gen_node *entry, gen_format *f) {
+  const gen_node *list = gen_get(entry, "operators");
+  f->n_ops = gen_n_items(list);
+  f->ops = gen_need(tn_arena_alloc(&g->arena, ((uint64_t)f->n_ops + 1) * sizeof *f->ops));
+  for (int k = 0; k < f->n_ops; k++) f->ops[k] = parse_format_op(g, gen_item(list, k));
+}
+
 static void parse_format(gen *g, const gen_node *entry, const char *family) {
-  static const char *const keys[] = {"format", "descriptor", "doc", NULL};
+  static const char *const keys[] = {"format", "descriptor", "doc", "operators", NULL};
   if (!gen_check_keys(g, entry, "a format", keys)) return;
   gen_format f = {.at = entry, .family = family};
   f.name = gen_str_at(g, entry, "format", true);
   f.descriptor = gen_function_at(g, entry, "descriptor", GEN_FORMAT);
   if (!gen_get(entry, "descriptor")) gen_problem_add(g, entry, "the key 'descriptor' is missing");
+  parse_format_ops(g, entry, &f);
   if (f.name && f.descriptor) gen_push(g, &g->formats, f);
 }
 

@@ -57,11 +57,9 @@ static void parse_types(gen *g, const gen_node *entry, gen_op *op) {
 static void parse_infer(gen *g, const gen_node *entry, gen_op *op) {
   const gen_node *node = gen_get(entry, "infer");
   if (!node) {
-    if (!(op->flags & TN_OP_LOWER_EARLY) && !op->torch) {
-      gen_problem_add(
-          g, entry,
-          "the key 'infer' is missing (only operators with the flag lower_early do without)");
-    }
+    if (!gen_get(entry, "lower") && !(op->flags & TN_OP_LOWER_EARLY) && !op->torch)
+      gen_problem_add(g, entry,
+                      "the key 'infer' is missing (only operators with 'lower' do without)");
     return;
   }
   const char *name = gen_str(g, node, "infer");

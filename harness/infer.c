@@ -143,7 +143,7 @@ static void try_kind(check_problem *p, const nonsense *kind) {
 
 void check_infer(check_problem *p) {
   const char *line = p->line->text, *space = *p->label ? " " : "";
-  if (p->op->op.flags & TN_OP_LOWER_EARLY) return;
+  if (!tn_op_infers(&p->op->op)) return;
   if (check_unit_begin(p->env, "inference of \"%s\"%s%s", line, space, p->label)) {
     check_doing(p->env, "infer()");
     twice(p);

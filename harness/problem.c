@@ -307,8 +307,7 @@ static bool bind(check_problem *p) {
 
 static bool open(check_problem *p) {
   if (!bind(p)) return false;
-  if (p->op->op.flags & TN_OP_LOWER_EARLY)
-    return true; /* its types are those of what replaces it */
+  if (!tn_op_infers(&p->op->op)) return true; /* its types are those of what replaces it */
   check_doing(p->env, "infer()");
   if (!infer(p)) return false;
   for (uint32_t k = 0; k < p->n_outputs; k++) {

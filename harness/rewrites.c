@@ -114,8 +114,8 @@ static tn_status apply(const search *s, tree_built *b, tn_diag *diag) {
   tn_call_frame f;
   tn_graph *g = b->graph;
   const int32_t first = (int32_t)g->nodes.n;
-  tn_edit e = {&b->planner,       g,    b->root,      "rewrite", s->rewrite->rewrite.name,
-               s->rewrite->owner, diag, g->promises.n};
+  tn_edit e = {&b->planner,       g,    b->root,       "rewrite", s->rewrite->rewrite.name,
+               s->rewrite->owner, diag, g->promises.n, -1};
   if (tn_call_open(&f, &b->planner, g, b->root, diag)) check_die("no call");
   f.call.host = &watched_host;
   f.call.self = s->rewrite->owner->self;

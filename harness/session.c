@@ -131,7 +131,7 @@ void check_model_close(check_model *m) {
 
 /* Inference of older forms is that of the operators that replace them. */
 static void take_types(check_problem *p, const check_model *m) {
-  if (!(p->op->op.flags & TN_OP_LOWER_EARLY)) return;
+  if (tn_op_infers(&p->op->op)) return;
   for (uint32_t k = 0; k < p->n_outputs; k++) {
     const tn_tensor *t = tn_session_output(m->session, (int32_t)k);
     if (!t) continue;

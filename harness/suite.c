@@ -254,7 +254,7 @@ static bool try_sessions(op_test *t, check_problem *p) {
 
 static void try_problem(void *arg, check_problem *p) {
   op_test *t = arg;
-  const bool early = t->op->op.flags & TN_OP_LOWER_EARLY; /* inference has taken nothing yet */
+  const bool early = !tn_op_infers(&t->op->op); /* inference has taken nothing yet */
   if (t->env->limits && !t->untested_only && op_is_only(t) && is_of_plugin(t->env, t->op->owner)) {
     enter_op(t);
     check_infer(p);

@@ -241,6 +241,26 @@ typedef struct tn_value_sink {
   tn_status (*end)(void *ctx);
 } tn_value_sink;
 
+/* How a reader takes an operator of its format: tn_format_op.how. */
+enum {
+  TN_FORMAT_DIRECT = 1, /* as the operator that `to` names */
+  TN_FORMAT_LOWERED,    /* as one of its own domain, which is lowered to others */
+  TN_FORMAT_OWN,        /* as one of its own domain, which kernels compute */
+  TN_FORMAT_REFUSED     /* not at all; note: why */
+};
+
+/* A row of what a format's operators become. Pure data: for people, and for the reader itself. */
+typedef struct tn_format_op {
+  tn_head head;
+  const char *name;  /* as the format calls it: "CONV_2D" */
+  const char *to;    /* optional: "Abs", "tenon::QuantConv" */
+  const char *note;  /* optional: what it does not take, why it is refused */
+  const char *attrs; /* optional: its attributes, in words of the reader's own */
+  int64_t code;      /* its number in files; -1: it has none */
+  uint32_t how;      /* TN_FORMAT_... */
+  uint32_t reserved;
+} tn_format_op;
+
 /* A model file format. read or write is required, and probe or extensions. */
 struct tn_format {
   tn_head head;
@@ -258,6 +278,9 @@ struct tn_format {
    * holds, so the caller says what kind it expects (TN_KIND_...). The value is answered through
    * calls of out's functions. */
   tn_status (*read_value)(const tn_source *source, uint32_t kind, const tn_value_sink *out);
+  /* Optional: every operator of the format, in the order of its codes. */
+  const tn_format_op *const *ops;
+  uint32_t n_ops, reserved;
 };
 
 #ifdef __cplusplus

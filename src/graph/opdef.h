@@ -28,6 +28,13 @@ typedef struct tn_opdef {
   int32_t *arg_rule;    /* type rule per entry as above, -1: none */
 } tn_opdef;
 
+/* Does it say itself of what types its outputs are? Where it does not, its lowering takes the place
+ * of inference: no node of it is left when kernels are chosen. */
+static inline bool tn_op_infers(const tn_op *op) {
+  return !(op->flags & TN_OP_LOWER_EARLY) &&
+         (op->infer || op->flags & (TN_OP_SAME_AS_INPUT | TN_OP_BROADCAST));
+}
+
 typedef struct tn_kerneldef {
   tn_kernel kernel; /* the host's copy */
   tn_part_owner *owner;

@@ -129,7 +129,7 @@ static bool search(tn_vet *v, tn_kernel_entry *entry, const tn_opdef *const *ops
     const tn_opdef *op = ops[k];
     if (!tn_versions_meet(tn_op_versions(&op->op), tn_kernel_versions(&entry->def.kernel)))
       continue;
-    if (op->op.flags & TN_OP_LOWER_EARLY)
+    if (!tn_op_infers(&op->op))
       s->early = op;
     else if (!entry->vetted)
       entry->vetted = op;

@@ -35,6 +35,13 @@ static const tn_member format_members[] = {
     TN_MEMBER(tn_format, domains, TN_MEMBER_TEXT, false, TN_LIMIT_TEXT),
 };
 
+static const tn_member format_op_members[] = {
+    TN_MEMBER(tn_format_op, name, TN_MEMBER_TEXT, true, 2 * TN_LIMIT_NAME),
+    TN_MEMBER(tn_format_op, to, TN_MEMBER_TEXT, false, 2 * TN_LIMIT_NAME),
+    TN_MEMBER(tn_format_op, note, TN_MEMBER_TEXT, false, TN_LIMIT_TEXT),
+    TN_MEMBER(tn_format_op, attrs, TN_MEMBER_TEXT, false, TN_LIMIT_TEXT),
+};
+
 /* ---- rewrites ---- */
 
 static bool vet_root(tn_vet *v, const tn_rewrite *rewrite) {
@@ -100,6 +107,31 @@ static bool vet_format_name(tn_vet *v, const char *name) {
   return true;
 }
 
+/* The rows are copied, so that the texts of one that is refused are not read again. */
+static bool vet_format_ops(tn_vet *v, tn_format *format) {
+  const void *table = format->ops;
+  const uint32_t n = format->n_ops;
+  format->ops = NULL;
+  format->n_ops = 0;
+  if (!tn_vet_table(v, "ops", table, n, TN_LIMIT_PARTS)) return false;
+  const tn_format_op **list = tn_vet_alloc(v, n, sizeof *list);
+  tn_format_op *ops = tn_vet_alloc(v, n, sizeof *ops);
+  if (!list || !ops) return false;
+  for (uint32_t k = 0; k < n; k++) {
+    list[k] = &ops[k];
+    if (!tn_vet_struct(v, tn_vet_row(table, k), TN_UPTO(tn_format_op, how), sizeof *ops, &ops[k]) ||
+        !tn_vet_members(v, &ops[k], format_op_members,
+                        sizeof format_op_members / sizeof *format_op_members))
+      return false;
+    if (ops[k].how < TN_FORMAT_DIRECT || ops[k].how > TN_FORMAT_REFUSED)
+      return tn_vet_fail(v, TN_ERR_INVALID, "ops", "says %u of how '%s' is taken, which is no way",
+                         ops[k].how, ops[k].name);
+  }
+  format->ops = list;
+  format->n_ops = n;
+  return true;
+}
+
 static bool vet_format(tn_vet *v, const void *raw, uint32_t index, tn_format *format) {
   tn_vet_part(v, "format %u", index);
   if (!tn_vet_struct(v, raw, TN_UPTO(tn_format, read_value), sizeof *format, format)) return false;
@@ -111,6 +143,7 @@ static bool vet_format(tn_vet *v, const void *raw, uint32_t index, tn_format *fo
   if (ok && !format->probe && !format->extensions)
     ok = tn_vet_fail(v, TN_ERR_INVALID, "probe",
                      "must be given, or extensions: nothing tells which files are of this format");
+  ok = vet_format_ops(v, format) && ok;
   return vet_extensions(v, format->extensions) && ok;
 }
 

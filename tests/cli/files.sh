@@ -1,5 +1,5 @@
 #!/bin/bash
-# tenon convert, compare, onnx-test: what they read and write.
+# tenon convert, compare, test: what they read and write.
 . "$(dirname "$0")/kit.sh"
 net=$data/net.onnx
 
@@ -92,16 +92,16 @@ says 1 '' compare "$net" -i "$data/x.npy" --with "$data/net_other.npz" --json="$
 json "$work/compare.json" equal '^false$'
 json "$work/compare.json" outputs.0.difference '10 of 10'
 
-# onnx-test: a case out of a model and its own outputs is not to be had here, but folders and
+# test: a case out of a model and its own outputs is not to be had here, but folders and
 # failures are.
 mkdir -p "$work/cases/empty/test_data_set_0" "$work/cases/broken/test_data_set_0"
 cp "$net" "$work/cases/empty/model.onnx"
 cp "$data/truncated.onnx" "$work/cases/broken/model.onnx"
-says 1 '^FAIL .*/broken: .*longer than the message' onnx-test "$work/cases"
+says 1 '^FAIL .*/broken: .*longer than the message' test "$work/cases"
 also "^FAIL .*/empty: input 'x' is not set"
 also '^0 passed, 2 failed, 0 skipped$'
-says 1 '' onnx-test "$work/cases" --no-fork -q --json="$work/cases.json"
+says 1 '' test "$work/cases" --no-fork -q --json="$work/cases.json"
 json "$work/cases.json" failed '^2$'
 json "$work/cases.json" cases.0.outcome '^FAIL$'
-says 3 'nowhere' onnx-test "$work/nowhere"
+says 3 'nowhere' test "$work/nowhere"
 finish

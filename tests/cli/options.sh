@@ -41,7 +41,7 @@ for command in run info check explain bench compare convert; do
   no_file "$work/out.onnx"
 done
 says 2 "one argument too many" run a.onnx b.onnx
-says 2 'tenon onnx-test needs a folder' onnx-test
+says 2 'tenon test needs a folder' test
 
 # Options may stand anywhere, end with --, and come in three forms.
 for form in '-n 2' '--repeat 2' '--repeat=2'; do

@@ -35,7 +35,8 @@ static void host_free(void *ctx, void *memory) {
 }
 
 void kit_init(kit *k) {
-  *k = (kit){.host = {.head = TN_HEAD(tn_host),
+  *k = (kit){.format = &onnx_format,
+             .host = {.head = TN_HEAD(tn_host),
                       .graph = &tn_graph_api_table,
                       .fail = host_fail,
                       .alloc = host_alloc,
@@ -81,7 +82,7 @@ tn_source kit_source(kit *k, const void *data, uint64_t size) {
 tn_graph *kit_read(kit *k, const void *data, uint64_t size, tn_status *out_status) {
   tn_source source = kit_source(k, data, size);
   tn_graph *g = tn_graph_new(tn_default_allocator());
-  tn_status s = g ? onnx_format.read(&source, g) : TN_ERR_MEMORY;
+  tn_status s = g ? k->format->read(&source, g) : TN_ERR_MEMORY;
   if (out_status) *out_status = s;
   if (s == TN_OK) return g;
   tn_graph_free(g);
@@ -117,7 +118,7 @@ tn_sink kit_data_sink(kit *k, tn_text *out_file, uint64_t data_from) {
 tn_status kit_write(kit *k, const tn_graph *g, tn_text *out_file) {
   tn_text_init(out_file, tn_default_allocator());
   tn_sink sink = kit_sink(k, out_file);
-  return onnx_format.write(&sink, g);
+  return k->format->write(&sink, g);
 }
 
 /* ---- Text ---- */

@@ -11,6 +11,7 @@ extern const tn_format onnx_format;
 
 typedef struct kit {
   tn_host host;
+  const tn_format *format;  /* that reads and writes; onnx_format */
   tn_text messages;         /* what fail() was told, a line each */
   const char *dir;          /* where files next to the model are; NULL: nowhere */
   tn_mapping sibling;       /* the last one that was opened: one file per model is enough here */

@@ -146,8 +146,11 @@ static UNUSED void world_init(world *w) {
     w->kernel[k].n_accepts = 2;
     w->kernel[k].run = any_run;
     w->rewrite[k] = (tn_rewrite){TN_HEAD(tn_rewrite), "scale_away", "com.acme::Scale", any_lower};
-    w->format[k] =
-        (tn_format){TN_HEAD(tn_format), "acme", ".acme,.acm", NULL, probe_x, any_read, NULL, NULL};
+    w->format[k] = (tn_format){.head = TN_HEAD(tn_format),
+                               .name = "acme",
+                               .extensions = ".acme,.acm",
+                               .probe = probe_x,
+                               .read = any_read};
     w->cases[k] = "X=f32[2,3] by=3";
     w->rules[k] = &w->rule[k];
     w->ops[k] = &w->op[k];

@@ -38,8 +38,14 @@ tn_status tn_edit_call(tn_edit *e, tn_edit_fn edit, bool unsupported_fails) {
   e->g->lowering = e->node;
   e->g->old_nodes = (int32_t)e->g->nodes.n;
   e->g->old_values = (int32_t)e->g->values.n;
-  s = tn_answer_status(edit(&f.call, e->g, e->node), text, sizeof text);
+  const tn_status answer = edit(&f.call, e->g, e->node);
   e->g->lowering = -1;
+  if (answer == TN_NEEDS_DATA && f.needed_input != UINT32_MAX) {
+    e->needed = (int32_t)f.needed_input;
+    tn_call_close(&f);
+    return answer;
+  }
+  s = tn_answer_status(answer, text, sizeof text);
   const bool silent = tn_diag_count(e->diag) == before;
   const bool fails = s && (s != TN_ERR_UNSUPPORTED || unsupported_fails);
   if (fails && silent) say_failed(e, &f, s, text);

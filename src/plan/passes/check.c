@@ -41,7 +41,7 @@ static tn_status lower_early(const tn_planner *p, tn_graph *g, int32_t node, tn_
                    "%s: kernel '%s' is pinned, but no kernel runs this operator: it becomes others "
                    "before kernels are chosen",
                    tn_node_text(n, text, sizeof text), pin);
-  tn_edit e = {p, g, node, "bringing the older form to the newest", NULL, def->owner, diag, 0};
+  tn_edit e = {p, g, node, "bringing the older form to the newest", NULL, def->owner, diag, 0, -1};
   return tn_edit_call(&e, def->op.lower, true);
 }
 

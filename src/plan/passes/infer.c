@@ -41,6 +41,35 @@ static tn_status share_constants(tn_graph *g, const tn_gnode *n) {
   return TN_OK;
 }
 
+/* Does the lowering take the place of inference? Such an operator is replaced as soon as the types
+ * of its inputs are known, and the types of its outputs are those of what it becomes. */
+static bool lowers_first(const tn_opdef *def) {
+  return def && def->op.lower && !(def->op.flags & TN_OP_LOWER_EARLY) && !tn_op_infers(&def->op);
+}
+
+/* *out_done: the node is gone, and those with ids >= the number before are there and checked.
+ * TN_NEEDS_DATA as of tn_infer_and_fold. */
+static tn_status lower_first(const tn_planner *p, tn_graph *g, int32_t node, bool *out_done,
+                             int32_t *out_value, tn_diag *diag) {
+  const tn_gnode *n = tn_graph_node(g, node);
+  *out_done = false;
+  if (!n->alive || !lowers_first(n->def) || !inputs_known(g, n)) return TN_OK;
+  const int32_t first = (int32_t)g->nodes.n;
+  tn_edit e = {.p = p,
+               .g = g,
+               .node = node,
+               .what = "lowering",
+               .owner = n->def->owner,
+               .diag = diag,
+               .needed = -1};
+  const int32_t *inputs = n->node.inputs;
+  tn_status s = tn_edit_call(&e, n->def->op.lower, true);
+  if (s == TN_NEEDS_DATA) *out_value = inputs[e.needed];
+  if (s) return s;
+  *out_done = true;
+  return tn_check_from(p, g, first, diag);
+}
+
 tn_status tn_infer_and_fold(const tn_planner *p, tn_graph *g, int32_t node, bool *out_done,
                             int32_t *out_value, tn_diag *diag) {
   const tn_gnode *n = tn_graph_node(g, node);
@@ -65,12 +94,15 @@ tn_status tn_infer_and_fold(const tn_planner *p, tn_graph *g, int32_t node, bool
 
 tn_status tn_settle_from(const tn_planner *p, tn_graph *g, int32_t first, tn_diag *diag) {
   tn_status s = tn_check_from(p, g, first, diag);
+  const int64_t limit = tn_edit_limit(g);
   for (int32_t id = first; id < (int32_t)g->nodes.n && !s; id++) {
     if (!tn_graph_node(g, id)->alive) continue;
     bool done;
     int32_t value;
-    s = tn_infer_and_fold(p, g, id, &done, &value, diag);
+    s = lower_first(p, g, id, &done, &value, diag);
+    if (!s && !done) s = tn_infer_and_fold(p, g, id, &done, &value, diag);
     if (s == TN_NEEDS_DATA) s = TN_OK; /* stays unknown, like a node whose inputs are */
+    if (g->nodes.n > limit) return tn_edit_endless(g, id, "lowering", diag);
   }
   return s;
 }
@@ -84,9 +116,47 @@ static void mark_inputs(tn_graph *g) {
   }
 }
 
+typedef struct sweep {
+  const tn_planner *p;
+  tn_graph *g;
+  bool partial;
+  tn_cut *cut;
+  tn_diag *diag;
+  int64_t limit;    /* of nodes */
+  tn_status status; /* of the first problem: all are reported */
+} sweep;
+
+enum { LOWER_DEPTH = 32 }; /* of lowerings in what a lowering has added */
+
+/* One node, and what takes its place; only TN_ERR_MEMORY ends the sweep. */
+static tn_status visit(sweep *w, int32_t node, int depth) {
+  if (!tn_graph_node(w->g, node)->alive) return TN_OK;
+  bool done;
+  int32_t value = -1;
+  const int32_t first = (int32_t)w->g->nodes.n;
+  tn_status s = lower_first(w->p, w->g, node, &done, &value, w->diag);
+  if (!s && done) {
+    const int32_t end = (int32_t)w->g->nodes.n;
+    if (depth == LOWER_DEPTH || end > w->limit)
+      s = tn_edit_endless(w->g, node, "lowering", w->diag);
+    for (int32_t k = first; k < end && !s; k++) s = visit(w, k, depth + 1);
+    if (s) w->status = s;
+    return s;
+  }
+  if (!s) s = tn_infer_and_fold(w->p, w->g, node, &done, &value, w->diag);
+  if (s && s != TN_NEEDS_DATA) w->status = s;
+  if (done || w->partial || s == TN_ERR_MEMORY) return s == TN_ERR_MEMORY ? s : TN_OK;
+  const tn_allocator *a = w->p->a;
+  if (s == TN_NEEDS_DATA && tn_vec_push(a, &w->cut->needed, value)) w->status = TN_ERR_MEMORY;
+  if ((!s || s == TN_NEEDS_DATA) && tn_vec_push(a, &w->cut->continuation, node))
+    w->status = TN_ERR_MEMORY;
+  return TN_OK;
+}
+
 tn_status tn_pass_infer(const tn_planner *p, tn_graph *g, bool partial, tn_cut *cut,
                         tn_diag *diag) {
-  tn_status s = tn_graph_sort(g, diag), status = TN_OK;
+  tn_status s = tn_graph_sort(g, diag);
+  sweep w = {p, g, partial, cut, diag, tn_edit_limit(g), TN_OK};
   mark_inputs(g);
   int64_t n_order = g->order.n; /* folding may add nodes; it settles them itself */
   int32_t *order = tn_alloc(p->a, (uint64_t)n_order * sizeof *order);
@@ -95,19 +165,9 @@ tn_status tn_pass_infer(const tn_planner *p, tn_graph *g, bool partial, tn_cut *
     return s ? s : TN_ERR_MEMORY;
   }
   for (int64_t k = 0; k < n_order; k++) order[k] = g->order.data[k];
-  for (int64_t k = 0; k < n_order && s != TN_ERR_MEMORY; k++) {
-    if (!tn_graph_node(g, order[k])->alive) continue;
-    bool done;
-    int32_t value = -1;
-    s = tn_infer_and_fold(p, g, order[k], &done, &value, diag);
-    if (s && s != TN_NEEDS_DATA) status = s; /* go on: report all problems */
-    if (done || partial || s == TN_ERR_MEMORY) continue;
-    if (s == TN_NEEDS_DATA && tn_vec_push(p->a, &cut->needed, value)) status = TN_ERR_MEMORY;
-    if ((!s || s == TN_NEEDS_DATA) && tn_vec_push(p->a, &cut->continuation, order[k]))
-      status = TN_ERR_MEMORY;
-  }
+  for (int64_t k = 0; k < n_order && s != TN_ERR_MEMORY; k++) s = visit(&w, order[k], 0);
   tn_free(p->a, order, (uint64_t)n_order * sizeof *order);
   tn_status cleaned =
       tn_graph_remove_dead(g); /* leaves a valid graph even if some nodes do not fit */
-  return status ? status : cleaned;
+  return w.status ? w.status : cleaned;
 }

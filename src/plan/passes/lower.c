@@ -29,7 +29,7 @@ tn_status tn_lower_node(const tn_planner *p, tn_graph *g, int32_t node, bool *ou
   *out_done = false;
   const tn_opdef *def = tn_graph_node(g, node)->def;
   const int32_t first = (int32_t)g->nodes.n;
-  tn_edit e = {p, g, node, "lowering", NULL, def->owner, diag, 0};
+  tn_edit e = {p, g, node, "lowering", NULL, def->owner, diag, 0, -1};
   tn_status s = tn_edit_call(&e, def->op.lower, false);
   if (s == TN_ERR_UNSUPPORTED) return TN_OK;
   if (s) return s;

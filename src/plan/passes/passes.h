@@ -72,6 +72,7 @@ typedef struct tn_edit {
   const tn_part_owner *owner; /* of lower or apply; NULL: nobody's */
   tn_diag *diag;
   int64_t promises; /* of the graph, before */
+  int32_t needed;   /* after TN_NEEDS_DATA: the input whose data are asked for */
 } tn_edit;
 /* Calls edit (lower, apply). A failure has a message, TN_ERR_UNSUPPORTED only if that is one. */
 tn_status tn_edit_call(tn_edit *e, tn_edit_fn edit, bool unsupported_fails);

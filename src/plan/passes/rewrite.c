@@ -31,7 +31,7 @@ static int32_t rewritten_from(const tn_planner *p, tn_graph *g, int32_t node) {
 static tn_status apply_rewrite(const tn_planner *p, tn_graph *g, int32_t node,
                                const tn_rewritedef *r, tn_diag *diag) {
   const int32_t first = (int32_t)g->nodes.n;
-  tn_edit e = {p, g, node, "rewrite", r->rewrite.name, r->owner, diag, 0};
+  tn_edit e = {p, g, node, "rewrite", r->rewrite.name, r->owner, diag, 0, -1};
   tn_status s = tn_edit_call(&e, r->rewrite.apply, true);
   const tn_gnode *n = tn_graph_node(g, node);
   if (!s && n->alive && !n->def) s = tn_check_from(p, g, node, diag); /* it is a region now */

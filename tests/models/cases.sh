@@ -1,5 +1,5 @@
 #!/bin/bash
-# usage: onnx.sh TENON PLUGIN FOLDER LEAST KNOWN      (PLUGIN may be empty)
+# usage: cases.sh TENON PLUGIN FOLDER LEAST KNOWN      (PLUGIN may be empty)
 # Runs all cases in FOLDER. Fails if fewer than LEAST pass, or if one fails that is not in KNOWN
 # (one case per line, with its reason behind a #), or if one of KNOWN passes.
 set -uo pipefail
@@ -10,7 +10,7 @@ if [ ! -d "$folder" ]; then
 fi
 options=()
 [ -z "$plugin" ] || options+=(--plugin "$plugin")
-out=$("$tenon" onnx-test "${options[@]}" "$folder")
+out=$("$tenon" test "${options[@]}" "$folder")
 status=0
 failed=$(sed -n "s|^FAIL $folder/||p" <<<"$out" | cut -d: -f1 | sort)
 expected=$(sed -e 's/ *#.*//' -e '/^$/d' "$known" | sort)

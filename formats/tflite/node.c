@@ -1,0 +1,185 @@
+/* Operators of a subgraph as nodes: of ai.onnx where rows name one, else of the domain tflite. */
+#include <stdio.h>
+
+#include "reader.h"
+#include "tenon/kit/onnx_dtype.h"
+
+enum { MAX_VALUES = 65536 };
+
+typedef struct node_reader {
+  tflite_subgraph *s;
+  const tn_flat_table *op;
+  const tflite_code *code;
+  tn_flat_vector inputs, outputs;
+  int32_t *ids; /* of inputs, then outputs */
+  tflite_attrs attrs;
+} node_reader;
+
+/* ---- values ---- */
+
+static tn_status read_values(node_reader *n, const tn_flat_vector *list, bool is_read,
+                             int32_t *out) {
+  tn_status status = TN_OK;
+  for (uint64_t k = 0; k < list->n && !status; k++)
+    status = tflite_value(n->s, tn_flat_int_at(list, k), is_read, &out[k]);
+  return status ? status : tflite_status(n->s->r);
+}
+
+static tn_status open_values(node_reader *n) {
+  tflite_reader *r = n->s->r;
+  n->inputs = tn_flat_vec(n->op, OPERATOR_INPUTS, 4);
+  n->outputs = tn_flat_vec(n->op, OPERATOR_OUTPUTS, 4);
+  tn_status status = tflite_status(r);
+  if (status) return status;
+  if (n->inputs.n > MAX_VALUES || n->outputs.n > MAX_VALUES)
+    return tflite_fail(r, TN_ERR_OVERFLOW, n->op->at, "has more than %d inputs or outputs",
+                       MAX_VALUES);
+  n->ids = tn_arena_alloc(&r->arena, (n->inputs.n + n->outputs.n + 1) * sizeof *n->ids);
+  if (!n->ids) return tflite_no_memory(r);
+  status = read_values(n, &n->inputs, true, n->ids);
+  return status ? status : read_values(n, &n->outputs, false, n->ids + n->inputs.n);
+}
+
+/* Input k, or output k less the number of inputs; NULL: left out. */
+static const tflite_tensor *tensor_of(const node_reader *n, uint64_t k) {
+  const tn_flat_vector *list = k < n->inputs.n ? &n->inputs : &n->outputs;
+  const int64_t index = tn_flat_int_at(list, k < n->inputs.n ? k : k - n->inputs.n);
+  return index < 0 ? NULL : &n->s->tensors[index];
+}
+
+/* ---- quantisation ---- */
+
+static bool is_quantised(const tflite_tensor *t) {
+  if (!t || !t->scale.n) return false;
+  const uint32_t d = t->type.dtype;
+  return d == TN_I8 || d == TN_U8 || d == TN_I16 || d == TN_I4 || d == TN_I2 || d == TN_U4;
+}
+
+/* Of inputs and outputs in turn: a scale and a zero point each, 0 where there is none. */
+static tn_status add_scales(node_reader *n) {
+  tflite_reader *r = n->s->r;
+  const uint64_t count = n->inputs.n + n->outputs.n;
+  double *scales = tn_arena_alloc(&r->arena, (count + 1) * sizeof *scales);
+  int64_t *zeros = tn_arena_alloc(&r->arena, (count + 1) * sizeof *zeros);
+  if (!scales || !zeros) return tflite_no_memory(r);
+  for (uint64_t k = 0; k < count; k++) {
+    const tflite_tensor *t = tensor_of(n, k);
+    if (!t || !t->scale.n) continue;
+    scales[k] = tn_flat_float_at(&t->scale, 0);
+    zeros[k] = t->zero.n ? tn_flat_int_at(&t->zero, 0) : 0;
+  }
+  tn_attr *a = &n->attrs.attrs[n->attrs.n];
+  n->attrs.n += 2;
+  a[0] = (tn_attr){.head = TN_HEAD(tn_attr), .name = "scales", .kind = TN_ATTR_FLOATS};
+  a[0].floats = (tn_floats){scales, (int64_t)count};
+  a[1] = (tn_attr){.head = TN_HEAD(tn_attr), .name = "zeros", .kind = TN_ATTR_INTS};
+  a[1].ints = (tn_ints){zeros, (int64_t)count};
+  return TN_OK;
+}
+
+/* Scales of the one input that has several, and the dim that they belong to. */
+static tn_status add_channel_scales(node_reader *n, const tflite_tensor *t) {
+  tflite_reader *r = n->s->r;
+  double *scales = tn_arena_alloc(&r->arena, (t->scale.n + 1) * sizeof *scales);
+  if (!scales) return tflite_no_memory(r);
+  for (uint64_t k = 0; k < t->scale.n; k++) scales[k] = tn_flat_float_at(&t->scale, k);
+  for (uint64_t k = 0; k < t->zero.n; k++)
+    if (tn_flat_int_at(&t->zero, k))
+      return tflite_fail(r, TN_ERR_UNSUPPORTED, t->at,
+                         "not supported: a scale for each channel with zero points other than 0");
+  tn_attr *a = &n->attrs.attrs[n->attrs.n];
+  n->attrs.n += 2;
+  a[0] = (tn_attr){.head = TN_HEAD(tn_attr), .name = "channel_scales", .kind = TN_ATTR_FLOATS};
+  a[0].floats = (tn_floats){scales, (int64_t)t->scale.n};
+  a[1] = (tn_attr){.head = TN_HEAD(tn_attr), .name = "channel_dim", .kind = TN_ATTR_INT};
+  a[1].i = t->quant_dim;
+  return TN_OK;
+}
+
+static tn_status add_out_dtype(node_reader *n) {
+  const tflite_tensor *y = n->outputs.n ? tensor_of(n, n->inputs.n) : NULL;
+  if (!n->attrs.typed || !y) return TN_OK;
+  tn_attr *a = &n->attrs.attrs[n->attrs.n++];
+  *a = (tn_attr){.head = TN_HEAD(tn_attr), .name = "out_dtype", .kind = TN_ATTR_INT};
+  a->i = tn_onnx_of_dtype(y->type.dtype);
+  return TN_OK;
+}
+
+static tn_status add_quantisation(node_reader *n) {
+  tflite_reader *r = n->s->r;
+  const uint64_t count = n->inputs.n + n->outputs.n;
+  const tflite_tensor *channels = NULL;
+  bool any = false;
+  for (uint64_t k = 0; k < count; k++) {
+    const tflite_tensor *t = tensor_of(n, k);
+    if (!is_quantised(t)) continue;
+    any = true;
+    if (t->scale.n > 1 && !channels) channels = t;
+  }
+  if (!any || n->attrs.moves) return tflite_status(r);
+  if (!n->attrs.quantised)
+    return tflite_fail(r, TN_ERR_UNSUPPORTED, n->op->at, "not supported: quantised values");
+  tn_status status = add_scales(n);
+  if (!status && channels) status = add_channel_scales(n, channels);
+  return status ? status : tflite_status(r);
+}
+
+/* ---- the node ---- */
+
+static tn_status add_node(node_reader *n) {
+  tflite_reader *r = n->s->r;
+  const tn_format_op *row = n->code->row;
+  const tn_attr *attrs[TFLITE_MAX_ATTRS];
+  const bool direct = row && row->how == TN_FORMAT_DIRECT;
+  for (uint32_t k = 0; k < n->attrs.n; k++) attrs[k] = &n->attrs.attrs[k];
+  const int32_t *outputs = n->ids + n->inputs.n;
+  const tn_node node = {
+      .head = TN_HEAD(tn_node),
+      .domain = direct ? "" : "tflite",
+      .op = direct ? row->to : n->code->name,
+      .name = n->outputs.n && *outputs >= 0 ? r->api->value_name(n->s->g, *outputs) : "",
+      .inputs = n->ids,
+      .n_inputs = (uint32_t)n->inputs.n,
+      .outputs = outputs,
+      .n_outputs = (uint32_t)n->outputs.n,
+      .attrs = attrs,
+      .n_attrs = n->attrs.n,
+      .offset = (int64_t)n->op->at};
+  const int32_t id = r->api->add_node(n->s->g, &node);
+  if (id >= 0) return TN_OK;
+  if (id == TN_ERR_MEMORY) return tflite_no_memory(r);
+  return tflite_fail(r, id == TN_ERR_STATE ? TN_ERR_INVALID : id, n->op->at,
+                     "cannot be a node: an output has another source already, or there are too "
+                     "many");
+}
+
+static tn_status read_node(node_reader *n) {
+  tflite_reader *r = n->s->r;
+  const tn_format_op *row = n->code->row;
+  if (row && row->how == TN_FORMAT_REFUSED)
+    return tflite_fail(r, TN_ERR_UNSUPPORTED, n->op->at, "not supported: %s", row->note);
+  tn_status status = open_values(n);
+  if (!status) status = tflite_attrs_read(n->s, n->op, row ? row->attrs : "quant:", &n->attrs);
+  if (!status) status = add_out_dtype(n);
+  if (!status) status = add_quantisation(n);
+  return status ? status : add_node(n);
+}
+
+tn_status tflite_node_read(tflite_subgraph *s, uint64_t index, const tn_flat_table *op) {
+  tflite_reader *r = s->r;
+  const uint64_t code = (uint64_t)tn_flat_uint(op, OPERATOR_CODE, 4, 0);
+  tn_status status = tflite_status(r);
+  if (status) return status;
+  if (code >= r->n_codes)
+    return tflite_fail(r, TN_ERR_INVALID, op->at, "operator %llu has code %llu of %llu",
+                       (unsigned long long)index, (unsigned long long)code,
+                       (unsigned long long)r->n_codes);
+  node_reader n = {.s = s, .op = op, .code = &r->codes[code]};
+  char text[200];
+  snprintf(text, sizeof text, "operator %llu (%.80s)", (unsigned long long)index, n.code->name);
+  const char *where = r->where;
+  r->where = text;
+  status = read_node(&n);
+  r->where = where;
+  return status;
+}

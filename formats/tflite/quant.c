@@ -1,0 +1,81 @@
+/* Quantised values of TFLite. Its arithmetic counts in steps of the output: what becomes of each
+ * input is one factor in f32, and the result is rounded once, half to even. DequantizeLinear with
+ * that factor as its scale and QuantizeLinear with a scale of 1 say the same, bit for bit. */
+#include <math.h>
+
+#include "lower.h"
+
+bool tfl_is_quantised(const tfl *t) {
+  if (!tfl_floats(t, "scales").size) return false;
+  const tn_tensor *x = tfl_type(t, 0);
+  return x && x->dtype != TN_F32 && x->dtype != TN_F16 && x->dtype != TN_I32 && x->dtype != TN_I64;
+}
+
+double tfl_scale(const tfl *t, uint32_t k) {
+  const tn_floats scales = tfl_floats(t, "scales");
+  return (int64_t)k < scales.size ? scales.data[k] : 0;
+}
+
+int64_t tfl_zero(const tfl *t, uint32_t k) {
+  const tn_ints zeros = tfl_ints(t, "zeros");
+  return (int64_t)k < zeros.size ? zeros.data[k] : 0;
+}
+
+uint32_t tfl_y(const tfl *t) { return t->call->n_inputs; }
+
+static int32_t code(const tfl *t, uint32_t dtype, int64_t zero) {
+  return tfl_number(t, dtype, (double)zero);
+}
+
+int32_t tfl_dequantize(const tfl *t, int32_t x, uint32_t dtype, double scale, int64_t zero) {
+  return tfl_3(t, "DequantizeLinear", x, tfl_number(t, TN_F32, scale), code(t, dtype, zero));
+}
+
+int32_t tfl_quantize(const tfl *t, int32_t x, uint32_t dtype, double scale, int64_t zero) {
+  return tfl_3(t, "QuantizeLinear", x, tfl_number(t, TN_F32, scale), code(t, dtype, zero));
+}
+
+int32_t tfl_real(const tfl *t, uint32_t k) {
+  const tn_tensor *x = tfl_type(t, k);
+  if (!tfl_is_quantised(t) || !x || x->dtype == TN_F32 || tfl_scale(t, k) == 0) return tfl_in(t, k);
+  return tfl_dequantize(t, tfl_in(t, k), x->dtype, tfl_scale(t, k), tfl_zero(t, k));
+}
+
+int32_t tfl_from_real(const tfl *t, int32_t x, uint32_t k) {
+  const tn_tensor *in = tfl_type(t, 0);
+  const uint32_t y = tfl_y(t) + k;
+  if (!tfl_is_quantised(t)) return tfl_activation(t, x, in ? in->dtype : TN_F32);
+  return tfl_quantize(t, tfl_activation(t, x, TN_F32), in->dtype, tfl_scale(t, y), tfl_zero(t, y));
+}
+
+void tfl_code_bounds(const tfl *t, uint32_t dtype, int64_t *out_lo, int64_t *out_hi) {
+  const uint32_t y = tfl_y(t);
+  const double scale = tfl_scale(t, y);
+  const int64_t zero = tfl_zero(t, y), activation = tfl_int(t, "fused_activation_function", 0);
+  int64_t lo = dtype == TN_U8   ? 0
+               : dtype == TN_I8 ? -128
+                                : -32768,
+          hi = dtype == TN_U8   ? 255
+               : dtype == TN_I8 ? 127
+                                : 32767;
+  const double from = activation == 2 ? -1 : 0, to = activation == 2   ? 1
+                                                     : activation == 3 ? 6
+                                                                       : INFINITY;
+  if (activation >= 1 && activation <= 3 && scale > 0) {
+    lo = tn_max_i64(lo, zero + (int64_t)nearbyint(from / scale));
+    if (!isinf(to) && to / scale < 1e6) hi = tn_min_i64(hi, zero + (int64_t)nearbyint(to / scale));
+  }
+  *out_lo = lo;
+  *out_hi = hi;
+}
+
+int32_t tfl_from_steps(const tfl *t, int32_t x) {
+  const uint32_t dtype = tfl_type(t, 0)->dtype;
+  const int64_t zero = tfl_zero(t, tfl_y(t));
+  int64_t lo, hi;
+  if (tfl_int(t, "fused_activation_function", 0)) {
+    tfl_code_bounds(t, dtype, &lo, &hi);
+    x = tfl_clip(t, x, TN_F32, (double)(lo - zero), (double)(hi - zero));
+  }
+  return tfl_quantize(t, x, dtype, 1, zero);
+}

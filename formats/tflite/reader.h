@@ -1,0 +1,106 @@
+/* Reading a TFLite file into a graph: what the files of this folder offer each other. */
+#ifndef TN_FORMATS_TFLITE_READER_H
+#define TN_FORMATS_TFLITE_READER_H
+
+#include <string.h>
+
+#include "base/base.h"
+#include "schema.h"
+#include "tenon/graph.h"
+
+/* What an index of OperatorCode stands for. */
+typedef struct tflite_code {
+  const tn_format_op *row; /* NULL: a custom operator */
+  const char *name;        /* "CONV_2D", or what a custom operator is called */
+} tflite_code;
+
+/* A tensor of the subgraph that is read. */
+typedef struct tflite_tensor {
+  tn_tensor type; /* data NULL; dtype TN_NONE: one that Tenon has no values of */
+  const char *name;
+  tn_flat_vector scale, zero; /* n 0: it is not quantised */
+  int64_t quant_dim;
+  uint64_t at;
+  int32_t value;
+} tflite_tensor;
+
+typedef struct tflite_reader {
+  const tn_source *source;
+  const tn_host *host;
+  const tn_graph_api *api;
+  tn_allocator allocator;
+  tn_arena arena;
+  tn_flat flat;
+  tn_flat_table model;
+  tn_flat_vector buffers, subgraphs;
+  tflite_code *codes;
+  uint64_t n_codes;
+  const char *where; /* "operator 3 (CONV_2D)"; NULL: nowhere */
+  char where_text[200];
+  int32_t depth; /* of subgraphs inside operators */
+} tflite_reader;
+
+/* A subgraph while it is read. */
+typedef struct tflite_subgraph {
+  tflite_reader *r;
+  tn_graph *g;
+  tn_flat_table table;
+  tn_flat_vector tensor_list;
+  tflite_tensor *tensors;
+  uint64_t n_tensors;
+  tn_map names; /* of values, to tell tensors of one name apart */
+} tflite_subgraph;
+
+/* ---- model.c ---- */
+
+/* Records "<path>: <where>: <message>, at byte <at>" and answers code. at 0: no byte. */
+tn_status tflite_fail(const tflite_reader *r, tn_status code, uint64_t at, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+tn_status tflite_no_memory(const tflite_reader *r);
+/* TN_OK, or what is wrong with the FlatBuffer so far. */
+tn_status tflite_status(const tflite_reader *r);
+/* A zero-terminated copy of text that is UTF-8 without control characters, "" of other text; NULL:
+ * no memory. */
+const char *tflite_name(tflite_reader *r, tn_str text);
+tn_status tflite_read(const tn_source *source, tn_graph *g);
+
+/* ---- format.c ---- */
+
+/* The row of a builtin operator's number; NULL: there is none. */
+const tn_format_op *tflite_row(int64_t code);
+
+/* ---- tensor.c ---- */
+
+/* Types and names of all tensors, into s->tensors; their values are not made yet. */
+tn_status tflite_tensors_read(tflite_subgraph *s);
+/* The value of tensor `index`, made when it is first asked for; constants get their elements. -1 as
+ * index: left out. is_read: an operator reads it, so that without elements and source it is a
+ * constant, too. */
+tn_status tflite_value(tflite_subgraph *s, int64_t index, bool is_read, int32_t *out_value);
+/* "INT8". */
+const char *tflite_dtype_name(int64_t type);
+
+/* ---- attr.c ---- */
+
+enum { TFLITE_MAX_ATTRS = 32 };
+
+typedef struct tflite_attrs {
+  tn_attr attrs[TFLITE_MAX_ATTRS];
+  uint32_t n;
+  bool quantised; /* takes scales and zero points */
+  bool moves;     /* only moves elements, whatever they stand for */
+  bool typed;     /* out_dtype: the number that ai.onnx has for the type of output 0 */
+} tflite_attrs;
+
+/* The operator's options as its row describes them: "quant: padding i8, stride_w i32, - , beta
+ * f32=1". Words before ":" are members of
+ * tflite_attrs: quant, moves, out; "-" is a field that nobody needs. */
+tn_status tflite_attrs_read(tflite_subgraph *s, const tn_flat_table *op, const char *words,
+                            tflite_attrs *out);
+
+/* ---- node.c, subgraph.c ---- */
+
+tn_status tflite_node_read(tflite_subgraph *s, uint64_t index, const tn_flat_table *op);
+tn_status tflite_subgraph_read(tflite_reader *r, uint64_t index, tn_graph *g);
+
+#endif

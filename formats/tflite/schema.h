@@ -1,0 +1,63 @@
+/* The tables of a TFLite file that the reader looks at: their fields, counted as in schema.fbs. */
+#ifndef TN_FORMATS_TFLITE_SCHEMA_H
+#define TN_FORMATS_TFLITE_SCHEMA_H
+
+#include "base/flat.h"
+
+enum {
+  MODEL_VERSION,
+  MODEL_CODES,
+  MODEL_SUBGRAPHS,
+  MODEL_DESCRIPTION,
+  MODEL_BUFFERS,
+  MODEL_METADATA_BUFFER,
+  MODEL_METADATA,
+  MODEL_SIGNATURES
+};
+enum { CODE_OLD, CODE_CUSTOM, CODE_VERSION, CODE_BUILTIN };
+enum { SUBGRAPH_TENSORS, SUBGRAPH_INPUTS, SUBGRAPH_OUTPUTS, SUBGRAPH_OPERATORS, SUBGRAPH_NAME };
+enum {
+  TENSOR_SHAPE,
+  TENSOR_TYPE,
+  TENSOR_BUFFER,
+  TENSOR_NAME,
+  TENSOR_QUANTIZATION,
+  TENSOR_IS_VARIABLE,
+  TENSOR_SPARSITY,
+  TENSOR_SIGNATURE,
+  TENSOR_HAS_RANK,
+  TENSOR_VARIANTS,
+  TENSOR_EXTERNAL
+};
+enum { BUFFER_DATA, BUFFER_OFFSET, BUFFER_SIZE };
+enum {
+  QUANT_MIN,
+  QUANT_MAX,
+  QUANT_SCALE,
+  QUANT_ZERO,
+  QUANT_DETAILS_TYPE,
+  QUANT_DETAILS,
+  QUANT_DIM
+};
+enum {
+  OPERATOR_CODE,
+  OPERATOR_INPUTS,
+  OPERATOR_OUTPUTS,
+  OPERATOR_OPTIONS_TYPE,
+  OPERATOR_OPTIONS,
+  OPERATOR_CUSTOM,
+  OPERATOR_CUSTOM_FORMAT,
+  OPERATOR_MUTATES,
+  OPERATOR_INTERMEDIATES,
+  OPERATOR_LARGE_OFFSET,
+  OPERATOR_LARGE_SIZE,
+  OPERATOR_OPTIONS_2_TYPE,
+  OPERATOR_OPTIONS_2
+};
+enum { METADATA_NAME, METADATA_BUFFER };
+
+extern const tn_flat_type tflite_model_type, tflite_code_type, tflite_subgraph_type,
+    tflite_tensor_type, tflite_buffer_type, tflite_quantization_type, tflite_operator_type,
+    tflite_options_type, tflite_metadata_type;
+
+#endif

@@ -1,0 +1,59 @@
+/* SubGraph -> a graph: inputs, operators, outputs. */
+#include "reader.h"
+
+static tn_status add_input(tflite_subgraph *s, int64_t index) {
+  tflite_reader *r = s->r;
+  int32_t value;
+  tn_status status = tflite_value(s, index, false, &value);
+  if (status || value < 0 || r->api->value_flags(s->g, value) & TN_VALUE_CONST) return status;
+  const tflite_tensor *t = &s->tensors[index];
+  if (t->type.dtype == TN_NONE)
+    return tflite_fail(r, TN_ERR_UNSUPPORTED, t->at, "not supported: input '%.80s' is a handle",
+                       t->name);
+  status = r->api->value_set_type(s->g, value, &t->type);
+  if (!status) status = r->api->add_input(s->g, value);
+  return status ? tflite_fail(r, status == TN_ERR_STATE ? TN_ERR_INVALID : status, t->at,
+                              "tensor '%.80s' cannot be an input", t->name)
+                : TN_OK;
+}
+
+static tn_status add_output(tflite_subgraph *s, int64_t index) {
+  tflite_reader *r = s->r;
+  int32_t value;
+  tn_status status = tflite_value(s, index, false, &value);
+  if (status || value < 0) return status;
+  status = r->api->add_output(s->g, value);
+  return status ? tflite_fail(r, status, s->tensors[index].at, "tensor '%.80s' cannot be an output",
+                              s->tensors[index].name)
+                : TN_OK;
+}
+
+static tn_status add_borders(tflite_subgraph *s, uint32_t field,
+                             tn_status (*add)(tflite_subgraph *, int64_t)) {
+  const tn_flat_vector list = tn_flat_vec(&s->table, field, 4);
+  tn_status status = TN_OK;
+  for (uint64_t k = 0; k < list.n && !status; k++) status = add(s, tn_flat_int_at(&list, k));
+  return status ? status : tflite_status(s->r);
+}
+
+static tn_status read_operators(tflite_subgraph *s) {
+  const tn_flat_vector list = tn_flat_vec(&s->table, SUBGRAPH_OPERATORS, 4);
+  tn_status status = tflite_status(s->r);
+  for (uint64_t k = 0; k < list.n && !status; k++) {
+    const tn_flat_table op = tn_flat_item(&list, k, &tflite_operator_type);
+    status = tflite_node_read(s, k, &op);
+  }
+  return status ? status : tflite_status(s->r);
+}
+
+tn_status tflite_subgraph_read(tflite_reader *r, uint64_t index, tn_graph *g) {
+  tflite_subgraph s = {.r = r, .g = g};
+  s.table = tn_flat_item(&r->subgraphs, index, &tflite_subgraph_type);
+  tn_map_init(&s.names, &r->allocator);
+  tn_status status = tflite_tensors_read(&s);
+  if (!status) status = add_borders(&s, SUBGRAPH_INPUTS, add_input);
+  if (!status) status = read_operators(&s);
+  if (!status) status = add_borders(&s, SUBGRAPH_OUTPUTS, add_output);
+  tn_map_free(&s.names);
+  return status;
+}

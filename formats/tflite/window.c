@@ -1,0 +1,450 @@
+/* Operators with windows: convolutions, pools, resizing. Values are [N, Y, X, C] in TFLite and
+ * [N, C, Y, X] in ai.onnx, so each stands between two Transposes, of which 05 fuse leaves those at
+ * the edges. */
+#include <math.h>
+
+#include "lower.h"
+#include "tflite.gen.h"
+
+enum { SAME = 0 };
+
+/* What a window does along each spatial dim, and around it. */
+typedef struct window {
+  int32_t n; /* spatial dims */
+  int64_t kernel[TN_MAX_RANK], strides[TN_MAX_RANK], dilations[TN_MAX_RANK];
+  int64_t pads[2 * TN_MAX_RANK];
+} window;
+
+/* SAME: as many outputs as inputs over the stride; the odd pad is behind. */
+static void pad_same(window *w, const tn_tensor *x) {
+  for (int32_t k = 0; k < w->n; k++) {
+    const int64_t in = x->shape[1 + k], out = tn_ceil_div(in, w->strides[k]),
+                  needed = (out - 1) * w->strides[k] + (w->kernel[k] - 1) * w->dilations[k] + 1,
+                  pad = needed > in ? needed - in : 0;
+    w->pads[k] = pad / 2;
+    w->pads[w->n + k] = pad - pad / 2;
+  }
+}
+
+static tn_status check_window(const tfl *t, const window *w) {
+  for (int32_t k = 0; k < w->n; k++)
+    if (w->kernel[k] < 1 || w->strides[k] < 1 || w->dilations[k] < 1 || w->kernel[k] > INT32_MAX ||
+        w->strides[k] > INT32_MAX || w->dilations[k] > INT32_MAX)
+      return t->call->host->fail(t->call->ctx, TN_ERR_INVALID,
+                                 "window %lld, stride %lld and dilation %lld of dim %d are not "
+                                 "all in 1 .. 2^31",
+                                 (long long)w->kernel[k], (long long)w->strides[k],
+                                 (long long)w->dilations[k], k);
+  return TN_OK;
+}
+
+static tn_status check_rank(const tfl *t, uint32_t input, int32_t rank) {
+  const tn_tensor *x = tfl_type(t, input);
+  char text[TN_TENSOR_TEXT];
+  if (x && x->rank == rank) return TN_OK;
+  return t->call->host->fail(t->call->ctx, TN_ERR_SHAPE, "input %u must have rank %d, not %s",
+                             input, rank, x ? tn_tensor_text(x, text, sizeof text) : "none");
+}
+
+/* Strides, dilations and pads from the node; the kernel's dims are there. */
+static tn_status open_window(const tfl *t, const tn_tensor *x, window *w) {
+  static const char *const strides[] = {"stride_d", "stride_h", "stride_w"};
+  static const char *const dilations[] = {"dilation_d_factor", "dilation_h_factor",
+                                          "dilation_w_factor"};
+  for (int32_t k = 0; k < w->n; k++) {
+    w->strides[k] = tfl_int(t, strides[3 - w->n + k], 1);
+    w->dilations[k] = tfl_int(t, dilations[3 - w->n + k], 1);
+    w->pads[k] = w->pads[w->n + k] = 0;
+  }
+  const tn_status s = check_window(t, w);
+  if (!s && tfl_int(t, "padding", SAME) == SAME) pad_same(w, x);
+  return s;
+}
+
+enum { WINDOW_ATTRS = 4 };
+
+static void window_attrs(const window *w, tn_attr out[WINDOW_ATTRS]) {
+  out[0] = tn_attr_ints("kernel_shape", (tn_ints){w->kernel, w->n});
+  out[1] = tn_attr_ints("strides", (tn_ints){w->strides, w->n});
+  out[2] = tn_attr_ints("dilations", (tn_ints){w->dilations, w->n});
+  out[3] = tn_attr_ints("pads", (tn_ints){w->pads, 2 * w->n});
+}
+
+/* ---- convolutions ---- */
+
+/* A convolution while it is made: weights as ai.onnx has them. */
+typedef struct conv {
+  window w;
+  int64_t group, filters;
+  int32_t weights;
+  uint32_t x, filter, bias; /* inputs */
+} conv;
+
+/* Per-filter factors w_scale * x_scale / y_scale in f32, as XNNPACK makes them. */
+static int32_t conv_factors(const tfl *t, const conv *c, bool to_steps) {
+  const tn_floats channels = tfl_floats(t, "channel_scales");
+  const bool each = channels.size == c->filters && c->filters > 0;
+  const int64_t n = each ? c->filters : 1;
+  double *data = t->call->host->alloc(t->call->ctx, (uint64_t)(n + 1) * sizeof *data);
+  if (!data) return TN_ERR_MEMORY;
+  const float x = (float)tfl_scale(t, c->x), y = (float)tfl_scale(t, tfl_y(t));
+  for (int64_t k = 0; k < n; k++) {
+    const float w = (float)(each ? channels.data[k] : tfl_scale(t, c->filter));
+    data[k] = (double)(to_steps ? x * w / y : w);
+  }
+  const int32_t value = tn_emit_floats(t->call, t->g, data, n);
+  t->call->host->free(t->call->ctx, data);
+  return value;
+}
+
+static int32_t quantised_conv(const tfl *t, const conv *c, int32_t x) {
+  const tn_tensor *in = tfl_type(t, c->x), *w = tfl_type(t, c->filter);
+  const int64_t w_zero = tfl_zero(t, c->filter);
+  int64_t lo, hi;
+  if (in->dtype != TN_I8 && in->dtype != TN_U8) return tfl_unsupported(t, "16-bit activations");
+  if (w->dtype != TN_I8 && w->dtype != TN_U8) return tfl_unsupported(t, "weights of this type");
+  if (!(tfl_scale(t, tfl_y(t)) > 0)) return tfl_unsupported(t, "an output without a scale");
+  tfl_code_bounds(t, in->dtype, &lo, &hi);
+  const int32_t bias = c->bias ? tfl_in(t, c->bias) : TN_NO_ID;
+  const int32_t inputs[] = {
+      x,
+      c->weights,
+      conv_factors(t, c, true),
+      bias,
+      TN_NO_ID,
+      w_zero || w->dtype == TN_U8 ? tfl_number(t, w->dtype, (double)w_zero) : TN_NO_ID};
+  tn_attr attrs[WINDOW_ATTRS + 6];
+  window_attrs(&c->w, attrs);
+  attrs[4] = tn_attr_int("group", c->group);
+  attrs[5] = tn_attr_int("x_zero", tfl_zero(t, c->x));
+  attrs[6] = tn_attr_str("y_type", in->dtype == TN_I8 ? "i8" : "u8");
+  attrs[7] = tn_attr_int("y_zero", tfl_zero(t, tfl_y(t)));
+  attrs[8] = tn_attr_int("lo", lo);
+  attrs[9] = tn_attr_int("hi", hi);
+  return tfl_emit(t, "tenon::QuantConv", inputs, 6, attrs, WINDOW_ATTRS + 6);
+}
+
+static int32_t real_conv(const tfl *t, const conv *c, int32_t x) {
+  const int32_t inputs[] = {x, c->weights, c->bias ? tfl_in(t, c->bias) : TN_NO_ID};
+  tn_attr attrs[WINDOW_ATTRS + 1];
+  window_attrs(&c->w, attrs);
+  attrs[4] = tn_attr_int("group", c->group);
+  return tfl_activation(t, tfl_emit(t, "Conv", inputs, 3, attrs, WINDOW_ATTRS + 1), TN_F32);
+}
+
+/* Weights of 8 bits with activations of f32. */
+static bool is_dynamic(const tfl *t, const conv *c) {
+  const tn_tensor *x = tfl_type(t, c->x), *w = tfl_type(t, c->filter);
+  return x->dtype == TN_F32 && w && (w->dtype == TN_I8 || w->dtype == TN_U8 || w->dtype == TN_I4);
+}
+
+static int32_t any_conv(const tfl *t, const conv *c, int32_t x) {
+  if (is_dynamic(t, c)) return tfl_unsupported(t, "8-bit weights with f32 activations");
+  return tfl_is_quantised(t) ? quantised_conv(t, c, x) : real_conv(t, c, x);
+}
+
+static tn_status conv_of(const tfl *t, conv *c, const int32_t *perm) {
+  const tn_tensor *x = tfl_type(t, c->x);
+  tn_status s = open_window(t, x, &c->w);
+  if (s) return s;
+  const int32_t first = tfl_channels_first(t, tfl_in(t, c->x), c->w.n + 2);
+  c->weights = tfl_transpose(t, tfl_in(t, c->filter), c->w.n + 2, perm);
+  return tfl_done(t, tfl_channels_last(t, any_conv(t, c, first), c->w.n + 2));
+}
+
+tn_status tflite_conv_2d(const tn_call *call, tn_graph *graph, int32_t node) {
+  static const int32_t perm[] = {0, 3, 1, 2}; /* [filters, y, x, channels] */
+  const tfl t = tfl_open(call, graph, node);
+  tn_status s = check_rank(&t, 0, 4);
+  if (!s) s = check_rank(&t, 1, 4);
+  if (s) return s;
+  const int64_t *w = tfl_type(&t, 1)->shape, channels = tfl_type(&t, 0)->shape[3];
+  conv c = {.w = {.n = 2, .kernel = {w[1], w[2]}},
+            .group = w[3] > 0 && channels % w[3] == 0 ? channels / w[3] : 1,
+            .filters = w[0],
+            .filter = 1,
+            .bias = 2};
+  return conv_of(&t, &c, perm);
+}
+
+tn_status tflite_depthwise_conv_2d(const tn_call *call, tn_graph *graph, int32_t node) {
+  static const int32_t perm[] = {3, 0, 1, 2}; /* [1, y, x, channels * multiplier] */
+  const tfl t = tfl_open(call, graph, node);
+  tn_status s = check_rank(&t, 0, 4);
+  if (!s) s = check_rank(&t, 1, 4);
+  if (s) return s;
+  const int64_t *w = tfl_type(&t, 1)->shape;
+  conv c = {.w = {.n = 2, .kernel = {w[1], w[2]}},
+            .group = tfl_type(&t, 0)->shape[3],
+            .filters = w[3],
+            .filter = 1,
+            .bias = 2};
+  return conv_of(&t, &c, perm);
+}
+
+tn_status tflite_conv_3d(const tn_call *call, tn_graph *graph, int32_t node) {
+  static const int32_t perm[] = {4, 3, 0, 1, 2}; /* [z, y, x, channels, filters] */
+  const tfl t = tfl_open(call, graph, node);
+  tn_status s = check_rank(&t, 0, 5);
+  if (!s) s = check_rank(&t, 1, 5);
+  if (s) return s;
+  const int64_t *w = tfl_type(&t, 1)->shape, channels = tfl_type(&t, 0)->shape[4];
+  conv c = {.w = {.n = 3, .kernel = {w[0], w[1], w[2]}},
+            .group = w[3] > 0 && channels % w[3] == 0 ? channels / w[3] : 1,
+            .filters = w[4],
+            .filter = 1,
+            .bias = 2};
+  return conv_of(&t, &c, perm);
+}
+
+/* ---- transposed convolutions ---- */
+
+/* The pads of the convolution that would lead from the output to the input, and how many rows
+ * behind they leave over. */
+static tn_status transposed(const tfl *t, conv *c, const int64_t *shape, int32_t x,
+                            int32_t *out_value) {
+  const tn_tensor *in = tfl_type(t, c->x);
+  int64_t output[TN_MAX_RANK];
+  const bool same = tfl_int(t, "padding", SAME) == SAME;
+  for (int32_t k = 0; k < c->w.n; k++) {
+    const int64_t needed =
+        (in->shape[1 + k] - 1) * c->w.strides[k] + (c->w.kernel[k] - 1) * c->w.dilations[k] + 1;
+    const int64_t pad = same && needed > shape[1 + k] ? needed - shape[1 + k] : 0;
+    c->w.pads[k] = pad / 2;
+    c->w.pads[c->w.n + k] = pad - pad / 2;
+    output[k] = shape[1 + k] - (needed - pad);
+    if (output[k] < 0 || output[k] >= tn_max_i64(c->w.strides[k], c->w.dilations[k]))
+      return tfl_unsupported(t, "an output shape that neither SAME nor VALID gives");
+  }
+  const int32_t inputs[] = {x, c->weights, c->bias ? tfl_in(t, c->bias) : TN_NO_ID};
+  tn_attr attrs[WINDOW_ATTRS + 2];
+  window_attrs(&c->w, attrs);
+  attrs[4] = tn_attr_int("group", c->group);
+  attrs[5] = tn_attr_ints("output_padding", (tn_ints){output, c->w.n});
+  *out_value = tfl_emit(t, "ConvTranspose", inputs, 3, attrs, WINDOW_ATTRS + 2);
+  return TN_OK;
+}
+
+static tn_status transpose_conv_of(const tfl *t, conv *c, const int32_t *perm) {
+  int64_t shape[TN_MAX_RANK], n;
+  tn_status s = tfl_const_dims(t, 0, shape, &n);
+  if (!s && n != c->w.n + 2) s = check_rank(t, 0, -1);
+  if (!s) s = open_window(t, tfl_type(t, c->x), &c->w);
+  if (s) return s;
+  const tn_tensor *type = tfl_type(t, c->x);
+  if (type->dtype != TN_F32 || tfl_type(t, c->filter)->dtype != TN_F32)
+    return tfl_unsupported(t, "quantised transposed convolutions");
+  const int32_t x = tfl_channels_first(t, tfl_in(t, c->x), c->w.n + 2);
+  int32_t y = TN_NO_ID;
+  c->weights = tfl_transpose(t, tfl_in(t, c->filter), c->w.n + 2, perm);
+  s = transposed(t, c, shape, x, &y);
+  if (s) return s;
+  return tfl_done(t, tfl_channels_last(t, tfl_activation(t, y, TN_F32), c->w.n + 2));
+}
+
+tn_status tflite_transpose_conv(const tn_call *call, tn_graph *graph, int32_t node) {
+  static const int32_t perm[] = {3, 0, 1, 2}; /* [filters, y, x, channels] as [C, M, y, x] */
+  const tfl t = tfl_open(call, graph, node);
+  tn_status s = check_rank(&t, 1, 4);
+  if (!s) s = check_rank(&t, 2, 4);
+  if (s) return s;
+  const int64_t *w = tfl_type(&t, 1)->shape;
+  conv c = {
+      .w = {.n = 2, .kernel = {w[1], w[2]}}, .group = 1, .filters = w[0], .x = 2, .filter = 1};
+  c.bias = tfl_type(&t, 3) ? 3 : 0;
+  return transpose_conv_of(&t, &c, perm);
+}
+
+tn_status tflite_conv_3d_transpose(const tn_call *call, tn_graph *graph, int32_t node) {
+  static const int32_t perm[] = {4, 3, 0, 1, 2}; /* [z, y, x, filters, channels] as [C, M, ...] */
+  const tfl t = tfl_open(call, graph, node);
+  tn_status s = check_rank(&t, 1, 5);
+  if (!s) s = check_rank(&t, 2, 5);
+  if (s) return s;
+  const int64_t *w = tfl_type(&t, 1)->shape;
+  conv c = {.w = {.n = 3, .kernel = {w[0], w[1], w[2]}},
+            .group = 1,
+            .filters = w[3],
+            .x = 2,
+            .filter = 1};
+  c.bias = tfl_type(&t, 3) ? 3 : 0;
+  return transpose_conv_of(&t, &c, perm);
+}
+
+/* ---- pools ---- */
+
+static tn_status open_pool(const tfl *t, window *w) {
+  *w = (window){.n = 2};
+  w->kernel[0] = tfl_int(t, "filter_height", 1);
+  w->kernel[1] = tfl_int(t, "filter_width", 1);
+  const tn_status s = check_rank(t, 0, 4);
+  return s ? s : open_window(t, tfl_type(t, 0), w);
+}
+
+static int32_t pool(const tfl *t, const char *op, const window *w, int32_t x) {
+  tn_attr attrs[WINDOW_ATTRS];
+  window_attrs(w, attrs);
+  return tfl_emit(t, op, &x, 1, attrs, WINDOW_ATTRS);
+}
+
+/* Codes are averaged as integers, halves away from zero. What is added is too little to lift an
+ * average of n codes that is no half to one. */
+static int32_t average_codes(const tfl *t, const window *w, int32_t x) {
+  const tn_tensor *in = tfl_type(t, 0);
+  const double n = (double)(w->kernel[0] * w->kernel[1]), half = 0.5 + 1 / (4 * n);
+  int64_t lo, hi;
+  tfl_code_bounds(t, in->dtype, &lo, &hi);
+  const int32_t mean = pool(t, "AveragePool", w, tfl_cast(t, x, TN_F32));
+  const int32_t size =
+      tfl_1(t, "Floor", tfl_2(t, "Add", tfl_1(t, "Abs", mean), tfl_number(t, TN_F32, half)));
+  const int32_t code = in->dtype == TN_U8 ? size : tfl_2(t, "Mul", size, tfl_1(t, "Sign", mean));
+  return tfl_cast(t, tfl_clip(t, code, TN_F32, (double)lo, (double)hi), in->dtype);
+}
+
+tn_status tflite_average_pool_2d(const tn_call *call, tn_graph *graph, int32_t node) {
+  const tfl t = tfl_open(call, graph, node);
+  window w;
+  const tn_status s = open_pool(&t, &w);
+  if (s) return s;
+  const int32_t x = tfl_channels_first(&t, tfl_in(&t, 0), 4);
+  const int32_t y = tfl_is_quantised(&t) ? average_codes(&t, &w, x)
+                                         : tfl_activation(&t, pool(&t, "AveragePool", &w, x),
+                                                          tfl_type(&t, 0)->dtype);
+  return tfl_done(&t, tfl_channels_last(&t, y, 4));
+}
+
+tn_status tflite_max_pool_2d(const tn_call *call, tn_graph *graph, int32_t node) {
+  const tfl t = tfl_open(call, graph, node);
+  const uint32_t dtype = tfl_type(&t, 0)->dtype;
+  window w;
+  const tn_status s = open_pool(&t, &w);
+  if (s) return s;
+  int32_t y = pool(&t, "MaxPool", &w, tfl_channels_first(&t, tfl_in(&t, 0), 4));
+  if (!tfl_is_quantised(&t)) {
+    y = tfl_activation(&t, y, dtype);
+  } else if (tfl_int(&t, "fused_activation_function", 0)) {
+    int64_t lo, hi;
+    tfl_code_bounds(&t, dtype, &lo, &hi);
+    y = tfl_clip(&t, y, dtype, (double)lo, (double)hi);
+  }
+  return tfl_done(&t, tfl_channels_last(&t, y, 4));
+}
+
+tn_status tflite_l2_pool_2d(const tn_call *call, tn_graph *graph, int32_t node) {
+  const tfl t = tfl_open(call, graph, node);
+  window w;
+  const tn_status s = open_pool(&t, &w);
+  if (s) return s;
+  const int32_t x = tfl_channels_first(&t, tfl_in(&t, 0), 4);
+  const int32_t mean = pool(&t, "AveragePool", &w, tfl_2(&t, "Mul", x, x));
+  const int32_t y = tfl_activation(&t, tfl_1(&t, "Sqrt", mean), TN_F32);
+  return tfl_done(&t, tfl_channels_last(&t, y, 4));
+}
+
+/* ---- resizing ---- */
+
+static tn_status resize(const tfl *t, const char *mode) {
+  int64_t size[TN_MAX_RANK], n;
+  tn_status s = check_rank(t, 0, 4);
+  if (!s) s = tfl_const_dims(t, 1, size, &n);
+  if (s) return s;
+  if (n != 2) return tfl_unsupported(t, "a size that is not [height, width]");
+  const tn_tensor *x = tfl_type(t, 0);
+  const bool corners = tfl_int(t, "align_corners", 0), half = tfl_int(t, "half_pixel_centers", 0),
+             linear = *mode == 'l';
+  const int64_t sizes[] = {x->shape[0], x->shape[3], size[0], size[1]};
+  const int32_t inputs[] = {tfl_channels_first(t, linear ? tfl_real(t, 0) : tfl_in(t, 0), 4),
+                            TN_NO_ID, TN_NO_ID, tfl_ints_const(t, sizes, 4)};
+  const tn_attr attrs[] = {
+      tn_attr_str("mode", mode),
+      tn_attr_str("coordinate_transformation_mode", corners ? "align_corners"
+                                                    : half  ? "half_pixel"
+                                                            : "asymmetric"),
+      tn_attr_str("nearest_mode", corners || half ? "round_prefer_ceil" : "floor")};
+  const int32_t y = tfl_channels_last(t, tfl_emit(t, "Resize", inputs, 4, attrs, 3), 4);
+  return tfl_done(t, linear ? tfl_from_real(t, y, 0) : y);
+}
+
+tn_status tflite_resize_bilinear(const tn_call *call, tn_graph *graph, int32_t node) {
+  const tfl t = tfl_open(call, graph, node);
+  return resize(&t, "linear");
+}
+
+tn_status tflite_resize_nearest_neighbor(const tn_call *call, tn_graph *graph, int32_t node) {
+  const tfl t = tfl_open(call, graph, node);
+  return resize(&t, "nearest");
+}
+
+/* ---- channels and space ---- */
+
+static tn_status blocks(const tfl *t, const char *op, const char *name) {
+  const tn_status s = check_rank(t, 0, 4);
+  if (s) return s;
+  const int32_t x = tfl_channels_first(t, tfl_in(t, 0), 4);
+  const int32_t y = tfl_1_int(t, op, x, name, tfl_int(t, "block_size", 1));
+  return tfl_done(t, tfl_channels_last(t, y, 4));
+}
+
+tn_status tflite_depth_to_space(const tn_call *call, tn_graph *graph, int32_t node) {
+  const tfl t = tfl_open(call, graph, node);
+  return blocks(&t, "DepthToSpace", "blocksize");
+}
+
+tn_status tflite_space_to_depth(const tn_call *call, tn_graph *graph, int32_t node) {
+  const tfl t = tfl_open(call, graph, node);
+  return blocks(&t, "SpaceToDepth", "blocksize");
+}
+
+tn_status tflite_local_response_normalization(const tn_call *call, tn_graph *graph, int32_t node) {
+  const tfl t = tfl_open(call, graph, node);
+  const tn_status s = check_rank(&t, 0, 4);
+  if (s) return s;
+  const double size = 2 * (double)tfl_int(&t, "radius", 0) + 1;
+  const tn_attr attrs[] = {tn_attr_int("size", (int64_t)size),
+                           tn_attr_float("alpha", tfl_float(&t, "alpha", 0) * size),
+                           tn_attr_float("beta", tfl_float(&t, "beta", 0)),
+                           tn_attr_float("bias", tfl_float(&t, "bias", 0))};
+  const int32_t x = tfl_channels_first(&t, tfl_in(&t, 0), 4);
+  return tfl_done(&t, tfl_channels_last(&t, tfl_emit(&t, "LRN", &x, 1, attrs, 4), 4));
+}
+
+/* ---- FULLY_CONNECTED ---- */
+
+/* [rows, depth] times [units, depth]: a convolution of single pixels, whose sums may begin with a
+ * bias of i32. */
+static int32_t quantised_product(const tfl *t, int64_t rows, int64_t units, int64_t depth) {
+  const int64_t x_shape[] = {rows, depth, 1, 1}, w_shape[] = {units, depth, 1, 1};
+  conv c = {.w = {.n = 2, .kernel = {1, 1}, .strides = {1, 1}, .dilations = {1, 1}},
+            .group = 1,
+            .filters = units,
+            .filter = 1,
+            .bias = 2};
+  c.bias = tfl_type(t, 2) ? 2 : 0;
+  c.weights = tfl_reshape(t, tfl_in(t, 1), 4, w_shape);
+  return quantised_conv(t, &c, tfl_reshape(t, tfl_in(t, 0), 4, x_shape));
+}
+
+static int32_t real_product(const tfl *t, int64_t rows, int64_t depth) {
+  const int64_t shape[] = {rows, depth};
+  const int32_t inputs[] = {tfl_reshape(t, tfl_in(t, 0), 2, shape), tfl_in(t, 1), tfl_in(t, 2)};
+  const tn_attr trans = tn_attr_int("transB", 1);
+  return tfl_activation(t, tfl_emit(t, "Gemm", inputs, 3, &trans, 1), TN_F32);
+}
+
+tn_status tflite_fully_connected(const tn_call *call, tn_graph *graph, int32_t node) {
+  const tfl t = tfl_open(call, graph, node);
+  const tn_status s = check_rank(&t, 1, 2);
+  if (s) return s;
+  const tn_tensor *x = tfl_type(&t, 0);
+  const int64_t units = tfl_type(&t, 1)->shape[0], depth = tfl_type(&t, 1)->shape[1],
+                rows = depth > 0 ? tn_elements(x) / depth : 0;
+  const conv c = {.filter = 1};
+  if (tfl_int(&t, "weights_format", 0)) return tfl_unsupported(&t, "shuffled weights");
+  if (is_dynamic(&t, &c)) return tfl_unsupported(&t, "8-bit weights with f32 activations");
+  const int32_t y = tfl_is_quantised(&t) ? quantised_product(&t, rows, units, depth)
+                                         : real_product(&t, rows, depth);
+  const bool keeps = tfl_int(&t, "keep_num_dims", 0) && x->rank > 0;
+  int64_t shape[TN_MAX_RANK] = {rows, units};
+  for (int32_t k = 0; keeps && k < x->rank; k++) shape[k] = k < x->rank - 1 ? x->shape[k] : units;
+  return tfl_done(&t, tfl_reshape(&t, y, keeps ? x->rank : 2, shape));
+}

@@ -1,0 +1,189 @@
+#!/usr/bin/env python3
+"""Makes the cases of the folder tflite, with what LiteRT answers, and the seeds of the fuzzer's
+corpus. They are committed; this is only needed to change them. Needs numpy, flatbuffers and
+ai-edge-litert."""
+import os
+
+import flatbuffers
+import numpy as np
+from ai_edge_litert import schema_py_generated as s
+from ai_edge_litert.interpreter import Interpreter
+
+here = os.path.dirname(os.path.abspath(__file__))
+TYPES = {np.float32: s.TensorType.FLOAT32, np.int32: s.TensorType.INT32,
+         np.int8: s.TensorType.INT8, np.uint8: s.TensorType.UINT8, np.int64: s.TensorType.INT64,
+         np.float16: s.TensorType.FLOAT16}
+
+
+class Model:
+    def __init__(self, description):
+        self.m = s.ModelT()
+        self.m.version = 3
+        self.m.description = description
+        self.m.buffers = [s.BufferT()]
+        self.m.operatorCodes = []
+        self.g = s.SubGraphT()
+        self.g.name = "main"
+        self.g.tensors, self.g.operators = [], []
+        self.m.subgraphs = [self.g]
+
+    def tensor(self, name, shape, dtype=np.float32, data=None, scale=None, zero=None, dim=0,
+               signature=None):
+        t = s.TensorT()
+        t.name, t.shape, t.type = name, list(shape), TYPES[dtype]
+        if signature:
+            t.shapeSignature = signature
+        if data is not None:
+            b = s.BufferT()
+            b.data = np.frombuffer(np.ascontiguousarray(data, dtype).tobytes(), np.uint8)
+            self.m.buffers.append(b)
+            t.buffer = len(self.m.buffers) - 1
+        if scale is not None:
+            q = s.QuantizationParametersT()
+            q.scale = np.atleast_1d(np.float32(scale))
+            q.zeroPoint = np.atleast_1d(np.int64(zero if zero is not None else 0))
+            if len(q.zeroPoint) != len(q.scale):
+                q.zeroPoint = np.zeros(len(q.scale), np.int64)
+            q.quantizedDimension = dim
+            t.quantization = q
+        self.g.tensors.append(t)
+        return len(self.g.tensors) - 1
+
+    def const(self, name, data, **more):
+        data = np.asarray(data)
+        return self.tensor(name, data.shape, data.dtype.type, data, **more)
+
+    def op(self, name, inputs, outputs, options=None, custom=None):
+        code = s.OperatorCodeT()
+        number = getattr(s.BuiltinOperator, name)
+        code.builtinCode, code.deprecatedBuiltinCode = number, min(number, 127)
+        code.customCode, code.version = custom, 1
+        self.m.operatorCodes.append(code)
+        o = s.OperatorT()
+        o.opcodeIndex = len(self.m.operatorCodes) - 1
+        o.inputs, o.outputs = inputs, outputs
+        if options is not None:
+            kind = type(options).__name__[:-1]
+            second = hasattr(s.BuiltinOptions2, kind)
+            kinds = s.BuiltinOptions2 if second else s.BuiltinOptions
+            if second:
+                o.builtinOptions2, o.builtinOptions2Type = options, getattr(kinds, kind)
+            else:
+                o.builtinOptions, o.builtinOptionsType = options, getattr(kinds, kind)
+        self.g.operators.append(o)
+
+    def save(self, name, inputs, outputs, folder=here):
+        self.g.inputs, self.g.outputs = inputs, outputs
+        b = flatbuffers.Builder(1024)
+        b.Finish(self.m.Pack(b), b"TFL3")
+        with open(os.path.join(folder, name), "wb") as f:
+            f.write(bytes(b.Output()))
+
+
+def options(kind, **values):
+    o = getattr(s, kind + "T")()
+    for k, v in values.items():
+        setattr(o, k, v)
+    return o
+
+
+rng = np.random.default_rng(5)
+
+
+def net(name, folder=here):
+    """A small network: convolutions, a residual, a pool, a product, softmax."""
+    m = Model("a small network")
+    x = m.tensor("x", [1, 6, 6, 2], signature=[-1, 6, 6, 2])
+    w = m.const("w", rng.integers(-2, 3, (3, 3, 3, 2)).astype(np.float32))
+    b = m.const("b", np.array([0, 1, -1], np.float32))
+    d = m.const("d", rng.integers(-1, 2, (1, 3, 3, 3)).astype(np.float32))
+    f = m.const("f", rng.integers(-1, 2, (4, 3)).astype(np.float32))
+    axes = m.const("axes", np.array([1, 2], np.int32))
+    c1, c2, r = (m.tensor(n, [1, 6, 6, 3]) for n in ("conv", "depthwise", "add"))
+    p = m.tensor("pool", [1, 3])
+    z, y = m.tensor("product", [1, 4]), m.tensor("y", [1, 4])
+    m.op("CONV_2D", [x, w, b], [c1], options("Conv2DOptions", padding=0, strideW=1, strideH=1,
+                                             fusedActivationFunction=3, dilationWFactor=1,
+                                             dilationHFactor=1))
+    m.op("DEPTHWISE_CONV_2D", [c1, d, b], [c2],
+         options("DepthwiseConv2DOptions", padding=0, strideW=1, strideH=1, depthMultiplier=1,
+                 dilationWFactor=1, dilationHFactor=1))
+    m.op("ADD", [c1, c2], [r], options("AddOptions", fusedActivationFunction=1))
+    m.op("MEAN", [r, axes], [p], options("ReducerOptions", keepDims=False))
+    m.op("FULLY_CONNECTED", [p, f, -1], [z], options("FullyConnectedOptions"))
+    m.op("SOFTMAX", [z], [y], options("SoftmaxOptions", beta=1.0))
+    m.save(name, [x], [y], folder)
+
+
+def net_int8(name, folder=here):
+    m = Model("a small quantised network")
+    x = m.tensor("x", [1, 5, 5, 2], np.int8, scale=0.05, zero=-3)
+    w = m.const("w", rng.integers(-127, 128, (4, 3, 3, 2)).astype(np.int8),
+                scale=[0.01, 0.02, 0.015, 0.03], dim=0)
+    b = m.const("b", rng.integers(-300, 300, 4).astype(np.int32), scale=[1, 1, 1, 1])
+    c = m.tensor("c", [1, 3, 3, 4], np.int8, scale=0.1, zero=4)
+    a = m.tensor("a", [1, 3, 3, 4], np.int8, scale=0.15, zero=1)
+    y = m.tensor("y", [1, 1, 1, 4], np.int8, scale=0.15, zero=1)
+    m.op("CONV_2D", [x, w, b], [c], options("Conv2DOptions", padding=1, strideW=1, strideH=1,
+                                            dilationWFactor=1, dilationHFactor=1))
+    m.op("ADD", [c, c], [a], options("AddOptions"))
+    m.op("AVERAGE_POOL_2D", [a], [y], options("Pool2DOptions", padding=1, strideW=1, strideH=1,
+                                              filterWidth=3, filterHeight=3))
+    m.save(name, [x], [y], folder)
+
+
+def moves(name, folder=here):
+    """Elements that move: every kind of list, several outputs, a constant of strings, a custom
+    operator."""
+    m = Model("moves")
+    x = m.tensor("x", [2, 4])
+    begin, end, step = (m.const(n, np.array(v, np.int32))
+                        for n, v in (("begin", [0, 1]), ("end", [2, 4]), ("step", [1, 2])))
+    shape = m.const("shape", np.array([4], np.int32))
+    sl, fl = m.tensor("slice", [2, 2]), m.tensor("flat", [4])
+    a, b, c, y = (m.tensor(n, sh) for n, sh in (("a", []), ("b", []), ("c", []), ("y", [3])))
+    d = m.tensor("d", [])
+    m.op("STRIDED_SLICE", [x, begin, end, step], [sl],
+         options("StridedSliceOptions", beginMask=1, endMask=2))
+    m.op("RESHAPE", [sl, shape], [fl], options("ReshapeOptions", newShape=[4]))
+    m.op("UNPACK", [fl], [a, b, c, d], options("UnpackOptions", num=4, axis=0))
+    m.op("PACK", [a, c, d], [y], options("PackOptions", valuesCount=3, axis=0))
+    m.save(name, [x], [y], folder)
+
+
+def custom(name, folder=here):
+    m = Model("custom")
+    x, y = m.tensor("x", [2]), m.tensor("y", [2])
+    m.op("CUSTOM", [x], [y], custom="Nobody_Knows")
+    m.save(name, [x], [y], folder)
+
+
+def reference(folder, sets):
+    """What LiteRT makes of it, run as people run it."""
+    os.makedirs(os.path.join(folder, "ref"), exist_ok=True)
+    it = Interpreter(os.path.join(folder, "model.tflite"))
+    it.allocate_tensors()
+    for k in range(sets):
+        for i, d in enumerate(it.get_input_details()):
+            size = int(np.prod(d["shape"]))
+            wide = np.dtype(d["dtype"]).kind == "i"
+            x = rng.integers(-128, 128, size) if wide else rng.normal(size=size)
+            x = x.astype(d["dtype"]).reshape(d["shape"])
+            np.save(os.path.join(folder, "ref", "set%d_in%d.npy" % (k, i)), x)
+            it.set_tensor(d["index"], x)
+        it.invoke()
+        for i, d in enumerate(it.get_output_details()):
+            np.save(os.path.join(folder, "ref", "set%d_out%d.npy" % (k, i)),
+                    it.get_tensor(d["index"]))
+
+
+if __name__ == "__main__":
+    corpus = os.path.join(here, "..", "fuzz", "corpus", "tflite")
+    os.makedirs(corpus, exist_ok=True)
+    for make in net, net_int8, moves, custom:
+        folder = os.path.join(here, "tflite", make.__name__)
+        os.makedirs(folder, exist_ok=True)
+        make("model.tflite", folder)
+        make(make.__name__, corpus)
+        if make is not custom:
+            reference(folder, 2)

@@ -1,0 +1,27 @@
+#!/bin/bash
+# usage: cases.sh TENON FOLDER: the small TFLite models answer what is stored beside them, and need
+# no transposes but for their inputs.
+set -uo pipefail
+tenon=$1 folder=$2 status=0
+fail() {
+  echo "$*"
+  status=1
+}
+out=$("$tenon" test "$folder") || fail "tenon test: exit status $?"
+grep -q '^3 passed, 0 failed, 1 skipped$' <<<"$out" || fail "unexpected: $out"
+grep -q '^skip .*/custom: .*operator tflite::Nobody_Knows; no plug-in' <<<"$out" ||
+  fail "the custom operator is not named: $out"
+net=$folder/net/model.tflite
+n=$("$tenon" explain "$net" 2>/dev/null | grep -c '^[0-9]* .*(Region)')
+[ "$n" -le 2 ] || fail "net has $n copies; one at its input and one before the mean are enough"
+# a model that answers something else is a failure
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cp -r "$folder/moves" "$work/moves"
+cp "$folder/moves/ref/set1_out0.npy" "$work/moves/ref/set0_out0.npy"
+"$tenon" test "$work" >"$work/out" && fail "wrong outputs pass"
+grep -q "^FAIL .*/moves: output 'y' " "$work/out" || fail "$(cat "$work/out")"
+rows=$("$tenon" ops --format tflite)
+grep -q ' CONV_2D .*Conv between Transposes' <<<"$rows" || fail "no row of CONV_2D"
+grep -q '^210 operators: ' <<<"$rows" || fail "not all operators have a row"
+exit $status
