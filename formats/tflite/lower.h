@@ -96,4 +96,17 @@ int32_t tfl_from_steps(const tfl *t, int32_t x);
 /* The fused activation's bounds in codes of output 0 of dtype. */
 void tfl_code_bounds(const tfl *t, uint32_t dtype, int64_t *out_lo, int64_t *out_hi);
 
+/* ---- fixed.c: values of 16 bits ---- */
+
+/* Is input k a quantised value of 16 bits? */
+bool tfl_is_wide(const tfl *t, uint32_t k);
+/* Integers (i32: two roundings, i64: one) shifted left by `before`, times a scale, or one for each
+ * channel of dim 1, as codes of output 0 or as they are (dtype i32). */
+int32_t tfl_fixed_scale(const tfl *t, int32_t x, const double *scales, int64_t n, int64_t before,
+                        uint32_t dtype);
+/* Add and Sub, Mul, LeakyRelu. */
+int32_t tfl_fixed_sum(const tfl *t, const char *op);
+int32_t tfl_fixed_product(const tfl *t);
+int32_t tfl_fixed_leaky_relu(const tfl *t, double alpha);
+
 #endif

@@ -66,6 +66,7 @@ tn_status tflite_gelu(const tn_call *call, tn_graph *graph, int32_t node) {
 
 tn_status tflite_leaky_relu(const tn_call *call, tn_graph *graph, int32_t node) {
   const tfl t = tfl_open(call, graph, node);
+  if (tfl_is_wide(&t, 0)) return tfl_done(&t, tfl_fixed_leaky_relu(&t, tfl_float(&t, "alpha", 0)));
   const int32_t x = tfl_real(&t, 0);
   const tn_attr a = tn_attr_float("alpha", tfl_float(&t, "alpha", 0));
   return tfl_done(&t, tfl_from_real(&t, tfl_emit(&t, "LeakyRelu", &x, 1, &a, 1), 0));
@@ -87,6 +88,7 @@ static int32_t factor(const tfl *t, uint32_t k) {
 /* Both inputs in steps of the output. */
 static tn_status sum_of(const tn_call *call, tn_graph *graph, int32_t node, const char *op) {
   const tfl t = tfl_open(call, graph, node);
+  if (tfl_is_wide(&t, 0)) return tfl_done(&t, tfl_fixed_sum(&t, op));
   if (tfl_is_quantised(&t))
     return tfl_done(&t, tfl_from_steps(&t, tfl_2(&t, op, factor(&t, 0), factor(&t, 1))));
   const int32_t y = tfl_2(&t, op, tfl_in(&t, 0), tfl_in(&t, 1));
@@ -107,6 +109,7 @@ tn_status tflite_mul(const tn_call *call, tn_graph *graph, int32_t node) {
     const int32_t y = tfl_2(&t, "Mul", tfl_in(&t, 0), tfl_in(&t, 1));
     return tfl_done(&t, tfl_activation(&t, y, tfl_type(&t, 0)->dtype));
   }
+  if (tfl_is_wide(&t, 0)) return tfl_done(&t, tfl_fixed_product(&t));
   const float f =
       (float)tfl_scale(&t, 0) * (float)tfl_scale(&t, 1) / (float)tfl_scale(&t, tfl_y(&t));
   const int32_t a = tfl_dequantize(&t, tfl_in(&t, 0), tfl_type(&t, 0)->dtype, 1, tfl_zero(&t, 0)),
@@ -370,6 +373,11 @@ tn_status tflite_quantize(const tn_call *call, tn_graph *graph, int32_t node) {
   if (!(scale > 0)) return tfl_unsupported(&t, "an output without a scale");
   if (x->dtype == TN_F32)
     return tfl_done(&t, tfl_quantize(&t, tfl_in(&t, 0), dtype, scale, tfl_zero(&t, 1)));
+  if (x->dtype == TN_I16 || x->dtype == TN_I32 || dtype == TN_I32) {
+    const double ratio = tfl_scale(&t, 0) / scale;
+    const int32_t codes = tfl_cast(&t, tfl_in(&t, 0), TN_I32);
+    return tfl_done(&t, tfl_fixed_scale(&t, codes, &ratio, 1, 0, dtype));
+  }
   const float f = (float)tfl_scale(&t, 0) / (float)scale;
   const int32_t steps = tfl_dequantize(&t, tfl_in(&t, 0), x->dtype, (double)f, tfl_zero(&t, 0));
   return tfl_done(&t, tfl_quantize(&t, steps, dtype, 1, tfl_zero(&t, 1)));

@@ -97,11 +97,35 @@ static int32_t conv_factors(const tfl *t, const conv *c, bool to_steps) {
   return value;
 }
 
+/* Sums of 16-bit codes times 8-bit weights, exact in f64, times a scale per filter. */
+static int32_t fixed_sums(const tfl *t, const conv *c, int32_t sums) {
+  const tn_floats channels = tfl_floats(t, "channel_scales");
+  const bool each = channels.size == c->filters && c->filters > 0;
+  const int64_t n = each ? c->filters : 1;
+  double *scales = t->call->host->alloc(t->call->ctx, (uint64_t)(n + 1) * sizeof *scales);
+  if (!scales) return TN_ERR_MEMORY;
+  for (int64_t k = 0; k < n; k++)
+    scales[k] = tfl_scale(t, c->x) * (each ? channels.data[k] : tfl_scale(t, c->filter)) /
+                tfl_scale(t, tfl_y(t));
+  const int32_t y = tfl_fixed_scale(t, tfl_cast(t, sums, TN_I64), scales, n, 0, TN_I16);
+  t->call->host->free(t->call->ctx, scales);
+  return y;
+}
+
+static int32_t fixed_conv(const tfl *t, const conv *c, const char *op, int32_t x,
+                          const tn_attr *attrs, uint32_t n_attrs) {
+  if (tfl_zero(t, c->x) || tfl_zero(t, c->filter))
+    return tfl_unsupported(t, "16-bit values with zero points other than 0");
+  const int32_t inputs[] = {
+      tfl_cast(t, x, TN_F64), tfl_cast(t, c->weights, TN_F64),
+      c->bias && tfl_type(t, c->bias) ? tfl_cast(t, tfl_in(t, c->bias), TN_F64) : TN_NO_ID};
+  return fixed_sums(t, c, tfl_emit(t, op, inputs, 3, attrs, n_attrs));
+}
+
 static int32_t quantised_conv(const tfl *t, const conv *c, int32_t x) {
   const tn_tensor *in = tfl_type(t, c->x), *w = tfl_type(t, c->filter);
   const int64_t w_zero = tfl_zero(t, c->filter);
   int64_t lo, hi;
-  if (in->dtype != TN_I8 && in->dtype != TN_U8) return tfl_unsupported(t, "16-bit activations");
   if (w->dtype != TN_I8 && w->dtype != TN_U8) return tfl_unsupported(t, "weights of this type");
   if (!(tfl_scale(t, tfl_y(t)) > 0)) return tfl_unsupported(t, "an output without a scale");
   tfl_code_bounds(t, in->dtype, &lo, &hi);
@@ -139,6 +163,12 @@ static bool is_dynamic(const tfl *t, const conv *c) {
 }
 
 static int32_t any_conv(const tfl *t, const conv *c, int32_t x) {
+  if (tfl_is_wide(t, c->x)) {
+    tn_attr attrs[WINDOW_ATTRS + 1];
+    window_attrs(&c->w, attrs);
+    attrs[4] = tn_attr_int("group", c->group);
+    return fixed_conv(t, c, "Conv", x, attrs, WINDOW_ATTRS + 1);
+  }
   if (is_dynamic(t, c)) return tfl_unsupported(t, "8-bit weights with f32 activations");
   return tfl_is_quantised(t) ? quantised_conv(t, c, x) : real_conv(t, c, x);
 }
@@ -221,7 +251,11 @@ static tn_status transposed(const tfl *t, conv *c, const int64_t *shape, int32_t
   window_attrs(&c->w, attrs);
   attrs[4] = tn_attr_int("group", c->group);
   attrs[5] = tn_attr_ints("output_padding", (tn_ints){output, c->w.n});
-  *out_value = tfl_emit(t, "ConvTranspose", inputs, 3, attrs, WINDOW_ATTRS + 2);
+  if (tfl_is_wide(t, c->x))
+    *out_value = fixed_conv(t, c, "ConvTranspose", x, attrs, WINDOW_ATTRS + 2);
+  else
+    *out_value =
+        tfl_activation(t, tfl_emit(t, "ConvTranspose", inputs, 3, attrs, WINDOW_ATTRS + 2), TN_F32);
   return TN_OK;
 }
 
@@ -232,14 +266,14 @@ static tn_status transpose_conv_of(const tfl *t, conv *c, const int32_t *perm) {
   if (!s) s = open_window(t, tfl_type(t, c->x), &c->w);
   if (s) return s;
   const tn_tensor *type = tfl_type(t, c->x);
-  if (type->dtype != TN_F32 || tfl_type(t, c->filter)->dtype != TN_F32)
-    return tfl_unsupported(t, "quantised transposed convolutions");
+  if (!tfl_is_wide(t, c->x) && (type->dtype != TN_F32 || tfl_type(t, c->filter)->dtype != TN_F32))
+    return tfl_unsupported(t, "8-bit transposed convolutions");
   const int32_t x = tfl_channels_first(t, tfl_in(t, c->x), c->w.n + 2);
   int32_t y = TN_NO_ID;
   c->weights = tfl_transpose(t, tfl_in(t, c->filter), c->w.n + 2, perm);
   s = transposed(t, c, shape, x, &y);
   if (s) return s;
-  return tfl_done(t, tfl_channels_last(t, tfl_activation(t, y, TN_F32), c->w.n + 2));
+  return tfl_done(t, tfl_channels_last(t, y, c->w.n + 2));
 }
 
 tn_status tflite_transpose_conv(const tn_call *call, tn_graph *graph, int32_t node) {
@@ -421,7 +455,7 @@ static int32_t quantised_product(const tfl *t, int64_t rows, int64_t units, int6
             .bias = 2};
   c.bias = tfl_type(t, 2) ? 2 : 0;
   c.weights = tfl_reshape(t, tfl_in(t, 1), 4, w_shape);
-  return quantised_conv(t, &c, tfl_reshape(t, tfl_in(t, 0), 4, x_shape));
+  return any_conv(t, &c, tfl_reshape(t, tfl_in(t, 0), 4, x_shape));
 }
 
 static int32_t real_product(const tfl *t, int64_t rows, int64_t depth) {

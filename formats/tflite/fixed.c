@@ -1,0 +1,70 @@
+/* Values of 16 bits: multipliers and shifts in integers, as the built-in kernels compute them.
+ * Zero points are 0. */
+#include <math.h>
+
+#include "lower.h"
+
+enum { MAX_CHANNELS = 1 << 20 };
+
+bool tfl_is_wide(const tfl *t, uint32_t k) {
+  const tn_tensor *x = tfl_type(t, k);
+  return tfl_floats(t, "scales").size && x && x->dtype == TN_I16;
+}
+
+/* scale = multiplier * 2^(shift - 31), the multiplier of 31 bits. */
+static void split_scale(double scale, int64_t *out_multiplier, int64_t *out_shift) {
+  int shift;
+  const double m = frexp(scale, &shift);
+  *out_multiplier = (int64_t)floor(ldexp(m, 31) + 0.5);
+  if (*out_multiplier == INT64_C(1) << 31) *out_multiplier /= 2, shift++;
+  if (shift < -31) *out_multiplier = shift = 0;
+  *out_shift = shift;
+}
+
+int32_t tfl_fixed_scale(const tfl *t, int32_t x, const double *scales, int64_t n, int64_t before,
+                        uint32_t dtype) {
+  if (n < 1 || n > MAX_CHANNELS) return tfl_unsupported(t, "so many channels");
+  int64_t lo = INT32_MIN, hi = INT32_MAX, *m;
+  if (dtype != TN_I32) tfl_code_bounds(t, dtype, &lo, &hi);
+  m = t->call->host->alloc(t->call->ctx, (uint64_t)n * 2 * sizeof *m);
+  if (!m) return TN_ERR_MEMORY;
+  for (int64_t k = 0; k < n; k++) split_scale(scales[k], &m[k], &m[n + k]);
+  const tn_attr attrs[] = {tn_attr_ints("multipliers", (tn_ints){m, n}),
+                           tn_attr_ints("shifts", (tn_ints){m + n, n}),
+                           tn_attr_int("before", before),
+                           tn_attr_int("zero", dtype == TN_I32 ? 0 : tfl_zero(t, tfl_y(t))),
+                           tn_attr_int("lo", lo),
+                           tn_attr_int("hi", hi),
+                           tn_attr_int("y_dtype", dtype)};
+  const int32_t y = tfl_emit(t, "tenon::FixedScale", &x, 1, attrs, 7);
+  t->call->host->free(t->call->ctx, m);
+  return y;
+}
+
+/* Both inputs in steps of half of 2^-15 of the larger scale, then in those of the output. */
+int32_t tfl_fixed_sum(const tfl *t, const char *op) {
+  enum { BEFORE = 15 };
+  const double a = tfl_scale(t, 0), b = tfl_scale(t, 1), most = 2 * fmax(a, b);
+  const double parts[] = {a / most, b / most, most / (ldexp(1, BEFORE) * tfl_scale(t, tfl_y(t)))};
+  int32_t in[2];
+  for (uint32_t k = 0; k < 2; k++)
+    in[k] = tfl_fixed_scale(t, tfl_cast(t, tfl_in(t, k), TN_I32), &parts[k], 1, BEFORE, TN_I32);
+  return tfl_fixed_scale(t, tfl_2(t, op, in[0], in[1]), &parts[2], 1, 0, TN_I16);
+}
+
+int32_t tfl_fixed_product(const tfl *t) {
+  const double scale = tfl_scale(t, 0) * tfl_scale(t, 1) / tfl_scale(t, tfl_y(t));
+  const int32_t a = tfl_cast(t, tfl_in(t, 0), TN_I32), b = tfl_cast(t, tfl_in(t, 1), TN_I32);
+  return tfl_fixed_scale(t, tfl_2(t, "Mul", a, b), &scale, 1, 0, TN_I16);
+}
+
+/* x for x >= 0, alpha * x below, each with a multiplier of its own, made in f32. */
+int32_t tfl_fixed_leaky_relu(const tfl *t, double alpha) {
+  const float x_scale = (float)tfl_scale(t, 0), y_scale = (float)tfl_scale(t, tfl_y(t));
+  const double scale = (double)(x_scale / y_scale),
+               below = (double)(x_scale * (float)alpha / y_scale);
+  const int32_t x = tfl_cast(t, tfl_in(t, 0), TN_I32);
+  const int32_t negative = tfl_2(t, "Less", x, tfl_number(t, TN_I32, 0));
+  return tfl_3(t, "Where", negative, tfl_fixed_scale(t, x, &below, 1, 0, TN_I16),
+               tfl_fixed_scale(t, x, &scale, 1, 0, TN_I16));
+}
