@@ -14,7 +14,8 @@
 #include <math.h>
 #include <stdint.h>
 
-#if defined(__FMA__) || defined(__ARM_FEATURE_FMA) || defined(__riscv_flen)
+#if defined(TN_FMA) /* whoever includes this has said which */
+#elif defined(__FMA__) || defined(__ARM_FEATURE_FMA) || defined(__riscv_flen)
 #define TN_FMA(a, b, c) __builtin_fmaf((a), (b), (c))
 #else
 #define TN_FMA(a, b, c) ((a) * (b) + (c))

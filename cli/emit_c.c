@@ -1,0 +1,235 @@
+/* tenon emit-c: a model as C for targets without an operating system. */
+#include <ctype.h>
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/diag.h"
+#include "base/file.h"
+#include "emit/emit.h"
+#include "new.h"
+#include "open.h"
+
+typedef struct emit_options {
+  cli_common common;
+  cli_feed feed;
+  const char *model, *folder, *name;
+} emit_options;
+
+static const cli_option options[] = {
+    {"output", "DIR", "the folder to write to; made if it is not there", 'o'},
+    {"name", "NAME", "what the names that are seen outside begin with (default: model)", 0},
+    {NULL, NULL, NULL, 0}};
+
+static int run(int argc, char **argv);
+const cli_command cli_emit_c = {
+    .name = "emit-c",
+    .arguments = "MODEL",
+    .summary = "write a model as C for chips without an operating system",
+    .details =
+        "Writes model.h, model.c, weights.h, weights.c, test.c, CMakeLists.txt and, where it is "
+        "needed,\nvmath.h. The C needs no memory but static arrays, no files, threads or printf, "
+        "and "
+        "only\n<math.h>, <string.h>, <stddef.h> and <stdint.h>. test.c runs the model once and "
+        "ends "
+        "with 0 if\nthe outputs are the very bits that 'tenon run --isa none' computes from the "
+        "same "
+        "inputs:\nthose of --input, else random ones.\nThe same model and options give the same "
+        "files. Nodes "
+        "that cannot be written are all named.",
+    .examples =
+        "emit-c kws.onnx -o kws\n"
+        "emit-c net.onnx -o src/net --name net --shape x=1x3x96x96",
+    .options = options,
+    .groups = {&cli_feed_group, &cli_common_group},
+    .run = run};
+
+static bool check_name(const char *name) {
+  bool ok = isalpha((unsigned char)*name) && strlen(name) < EMIT_NAME - 1;
+  for (const char *p = name; *p; p++) ok = ok && (isalnum((unsigned char)*p) || *p == '_');
+  if (!ok) cli_error("--name: '%s' is no C name of at most %d characters", name, EMIT_NAME - 2);
+  return ok;
+}
+
+static bool set(emit_options *o, int index, const char *value) {
+  switch (index) {
+    case CLI_ARG: return cli_one(&cli_emit_c, value, &o->model);
+    case 0: o->folder = value; return true;
+    default: o->name = value; return check_name(value);
+  }
+}
+
+/* ---- names ---- */
+
+static const char *const *find_lines(const char *path) {
+  for (const new_file *f = new_files; f->path; f++)
+    if (!strcmp(f->path, path)) return f->lines;
+  return NULL;
+}
+
+/* The last part of a path, as it may stand in a comment. */
+static const char *title_of(tn_arena *arena, const char *path) {
+  const char *slash = strrchr(path, '/');
+  char *title = tn_arena_str(arena, slash ? slash + 1 : path);
+  for (char *p = title; p && *p; p++)
+    if (!isalnum((unsigned char)*p) && !strchr("._-+ ", *p)) *p = '_';
+  return title;
+}
+
+/* "in_" or "out_" and the name's letters, digits and '_'; with its number if that is not unique. */
+static void make_name(char (*names)[EMIT_NAME], int32_t k, const char *prefix, const char *name) {
+  int n = snprintf(names[k], EMIT_NAME, "%s_", prefix);
+  for (; *name && n < EMIT_NAME - 8; name++)
+    names[k][n++] = isalnum((unsigned char)*name) ? (char)tolower((unsigned char)*name) : '_';
+  names[k][n] = 0;
+  bool unique = true;
+  for (int32_t j = 0; j < k; j++) unique = unique && strcmp(names[j], names[k]) != 0;
+  if (!unique) snprintf(names[k] + n, EMIT_NAME - (size_t)n, "_%d", k);
+}
+
+static tn_status make_names(emit_model *m) {
+  const int32_t n_in = m->plan->n_inputs, n_out = m->plan->n_outputs;
+  m->inputs = emit_alloc(m, ((uint64_t)n_in + 1) * sizeof *m->inputs);
+  m->outputs = emit_alloc(m, ((uint64_t)n_out + 1) * sizeof *m->outputs);
+  for (int32_t k = 0; k < n_in && !m->status; k++)
+    make_name(m->inputs, k, "in", tn_model_input_name(m->model, k));
+  for (int32_t k = 0; k < n_out && !m->status; k++)
+    make_name(m->outputs, k, "out", tn_model_output_name(m->model, k));
+  return m->status;
+}
+
+/* ---- files ---- */
+
+enum { N_FILES = 7 };
+
+typedef struct file_set {
+  tn_text text[N_FILES];
+  tn_file_writer writer[N_FILES];
+  int n_open;
+} file_set;
+
+static const char *const file_names[N_FILES] = {
+    "model.h", "model.c", "weights.h", "weights.c", "test.c", "CMakeLists.txt", "vmath.h"};
+
+static tn_status open_file(file_set *f, int k, const char *folder, tn_diag *diag) {
+  tn_text path;
+  tn_text_init(&path, tn_default_allocator());
+  tn_text_add(&path, "%s/%s", folder, file_names[k]);
+  tn_status s = path.status;
+  if (!s) s = tn_file_writer_open(&f->writer[k], tn_default_allocator(), tn_text_get(&path), diag);
+  tn_text_free(&path);
+  if (s) return s;
+  f->n_open++;
+  return tn_file_writer_write(&f->writer[k], tn_text_get(&f->text[k]), (uint64_t)f->text[k].n,
+                              diag);
+}
+
+static tn_status make_folder(const char *folder, tn_diag *diag) {
+  struct stat st;
+  if (!mkdir(folder, 0777) || (!stat(folder, &st) && S_ISDIR(st.st_mode))) return TN_OK;
+  return tn_fail(diag, TN_ERR_IO, "%s: the folder cannot be made: %s", folder, strerror(errno));
+}
+
+/* All are written before the first takes its place. */
+static tn_status write_files(file_set *f, int n, const char *folder, tn_diag *diag) {
+  tn_status s = make_folder(folder, diag);
+  for (int k = 0; k < n && !s; k++) s = f->text[k].status;
+  for (int k = 0; k < n && !s; k++) s = open_file(f, k, folder, diag);
+  for (int k = 0; k < n && !s; k++) s = tn_file_writer_commit(&f->writer[k], diag);
+  for (int k = 0; k < f->n_open; k++) tn_file_writer_abort(&f->writer[k]);
+  return s;
+}
+
+static void fill_files(emit_model *m, cli_session *s, file_set *f) {
+  const tn_tensor *outputs[CLI_MAX_INPUTS], *inputs[CLI_MAX_INPUTS];
+  for (int32_t k = 0; k < m->plan->n_outputs; k++) outputs[k] = tn_session_output(s->session, k);
+  for (int32_t k = 0; k < m->plan->n_inputs; k++) inputs[k] = &s->inputs.values[k];
+  emit_write_model(m, &f->text[1], &f->text[0]);
+  emit_write_weights(m, &f->text[3], &f->text[2]);
+  emit_write_test(m, inputs, outputs, &f->text[4]);
+  emit_write_cmake(m, &f->text[5]);
+  const char *const *lines = find_lines("kit/vmath.h");
+  for (; m->uses_vmath && *lines; lines++) tn_text_add(&f->text[6], "%s\n", *lines);
+}
+
+static tn_status emit(emit_model *m, cli_session *s, const emit_options *o) {
+  file_set f = {.n_open = 0};
+  tn_status status = emit_find_units(m, s->session);
+  if (!status && (m->plan->n_inputs > CLI_MAX_INPUTS || m->plan->n_outputs > CLI_MAX_INPUTS))
+    status = tn_fail(m->diag, TN_ERR_UNSUPPORTED, "more than %d inputs or outputs", CLI_MAX_INPUTS);
+  if (!status) status = make_names(m);
+  if (!status) status = emit_plan_memory(m);
+  if (!status) status = emit_add_weights(m);
+  if (status) return status;
+  emit_units(m);
+  for (int k = 0; k < N_FILES; k++) tn_text_init(&f.text[k], m->a);
+  fill_files(m, s, &f);
+  status = m->status;
+  const tn_text *const parts[] = {&m->code, &m->tables, &m->lines, &m->weights, &m->declarations};
+  for (size_t k = 0; k < sizeof parts / sizeof *parts && !status; k++) status = parts[k]->status;
+  if (!status) status = write_files(&f, m->uses_vmath ? N_FILES : N_FILES - 1, o->folder, m->diag);
+  for (int k = 0; k < N_FILES; k++) tn_text_free(&f.text[k]);
+  return status;
+}
+
+static void free_model(emit_model *m) {
+  tn_text *const parts[] = {&m->code, &m->tables, &m->lines, &m->weights, &m->declarations};
+  for (size_t k = 0; k < sizeof parts / sizeof *parts; k++) tn_text_free(parts[k]);
+  tn_vec_free(m->a, &m->done);
+  tn_arena_clear(&m->memory);
+}
+
+static tn_status emit_ran(cli_session *s, const emit_options *o) {
+  const tn_allocator *a = tn_default_allocator();
+  emit_model m = {.a = a,
+                  .model = s->model,
+                  .diag = s->diag,
+                  .find = find_lines,
+                  .name = o->name,
+                  .weights = {.a = a},
+                  .declarations = {.a = a},
+                  .code = {.a = a},
+                  .tables = {.a = a},
+                  .lines = {.a = a}};
+  tn_arena_init(&m.memory, a);
+  m.title = title_of(&m.memory, o->model);
+  tn_status status = m.title ? emit(&m, s, o) : TN_ERR_MEMORY;
+  if (!status)
+    cli_note("%s: arena %llu bytes, weights %llu bytes, %d steps", o->folder,
+             (unsigned long long)m.arena_bytes, (unsigned long long)m.weight_bytes, m.n_units);
+  free_model(&m);
+  return status;
+}
+
+static int emit_model_of(emit_options *o) {
+  cli_session s;
+  int code = CLI_OK;
+  if (cli_session_open(&s, &o->common, &o->feed, o->model, &code)) {
+    tn_status status = cli_inputs_set(&s.inputs, s.session, false);
+    if (!status) status = tn_session_run(s.session, s.diag);
+    if (!status) status = emit_ran(&s, o);
+    code = status ? cli_session_fail(&s, status) : CLI_OK;
+  }
+  cli_session_close(&s);
+  return code;
+}
+
+static int run(int argc, char **argv) {
+  emit_options o = {.common = {.threads = 1}, .feed = CLI_FEED_INIT, .name = "model"};
+  const uint64_t portable = UINT64_C(1) << 63; /* --isa none: a bit that no kernel needs */
+  cli_parser p = {&cli_emit_c, argc, argv, {&o.feed, &o.common}, 0, false};
+  const char *value;
+  int next;
+  o.common.isa_mask = portable;
+  o.feed.random = true; /* for inputs that nothing gives */
+  while ((next = cli_next(&p, &value)) != CLI_END) {
+    if (next == CLI_BAD || next == CLI_HELP) return cli_stop(next);
+    if (!set(&o, next, value)) return CLI_USAGE;
+  }
+  if (o.common.isa_mask != portable || o.common.threads != 1) {
+    cli_error("emit-c writes portable kernels for one thread: --isa and --threads say otherwise");
+    return CLI_USAGE;
+  }
+  if (!cli_need(&cli_emit_c, o.model, "a model")) return CLI_USAGE;
+  return cli_need(&cli_emit_c, o.folder, "-o DIR") ? emit_model_of(&o) : CLI_USAGE;
+}

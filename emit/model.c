@@ -1,0 +1,130 @@
+/* The files of the model itself: model.h, model.c, weights.h and weights.c. */
+#include <ctype.h>
+
+#include "emit.h"
+#include "tenon/kit/dtype.h"
+
+static void add_upper(tn_text *out, const char *name) {
+  for (; *name; name++) tn_text_add(out, "%c", toupper((unsigned char)*name));
+}
+
+static void add_head(const emit_model *m, tn_text *out, const char *what) {
+  tn_text_add(out, "/* %s: %s. Written by tenon emit-c; do not edit. */\n", m->title, what);
+}
+
+static void open_guard(const emit_model *m, tn_text *out, const char *suffix) {
+  tn_text_add(out, "#ifndef ");
+  add_upper(out, m->name);
+  tn_text_add(out, "_%s\n#define ", suffix);
+  add_upper(out, m->name);
+  tn_text_add(out, "_%s\n\n", suffix);
+}
+
+/* ---- model.h ---- */
+
+static void add_size(emit_model *m, tn_text *out, const char *word, const tn_tensor *t) {
+  tn_text_add(out, "#define ");
+  add_upper(out, m->name);
+  tn_text_add(out, "_");
+  add_upper(out, word);
+  tn_text_add(out, "_SIZE %lld /* elements: %s */\n",
+              (long long)tn_max_i64(tn_tensor_elements(t), 1), emit_type_text(m, t));
+}
+
+static void add_parameters(emit_model *m, tn_text *out) {
+  const tn_plan *p = m->plan;
+  for (int32_t k = 0; k < p->n_inputs + p->n_outputs; k++) {
+    const bool in = k < p->n_inputs;
+    const int32_t slot = in ? p->inputs[k] : p->outputs[k - p->n_inputs];
+    const char *name = in ? m->inputs[k] : m->outputs[k - p->n_inputs];
+    tn_text_add(out, "%s\n    %s%s %s[", k ? "," : "", in ? "const " : "",
+                emit_c_type(p->slots[slot].type.dtype), name);
+    add_upper(out, m->name);
+    tn_text_add(out, "_");
+    add_upper(out, name);
+    tn_text_add(out, "_SIZE]");
+  }
+}
+
+static void add_number(const emit_model *m, tn_text *out, const char *word, uint64_t n,
+                       const char *comment) {
+  tn_text_add(out, "#define ");
+  add_upper(out, m->name);
+  tn_text_add(out, "_%s %llu /* %s */\n", word, (unsigned long long)n, comment);
+}
+
+static void write_header(emit_model *m, tn_text *out) {
+  const tn_plan *p = m->plan;
+  add_head(m, out, "its inputs, its outputs, and the function that runs it");
+  open_guard(m, out, "MODEL_H");
+  tn_text_add(out, "#include <stdint.h>\n\n#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n");
+  for (int32_t k = 0; k < p->n_inputs; k++)
+    add_size(m, out, m->inputs[k], &p->slots[p->inputs[k]].type);
+  for (int32_t k = 0; k < p->n_outputs; k++)
+    add_size(m, out, m->outputs[k], &p->slots[p->outputs[k]].type);
+  add_number(m, out, "ARENA_BYTES", m->arena_bytes, "static memory besides inputs and outputs");
+  add_number(m, out, "WEIGHT_BYTES", m->weight_bytes, "constants");
+  tn_text_add(
+      out,
+      "\n/* Computes the outputs from the inputs, all of them arrays of the caller's. It has one "
+      "static\n * arena, so one call at a time. It cannot fail. */\nvoid %s_run(",
+      m->name);
+  add_parameters(m, out);
+  tn_text_add(out, ");\n\n#ifdef __cplusplus\n}\n#endif\n#endif\n");
+}
+
+/* ---- model.c ---- */
+
+static void add_arena(emit_model *m, tn_text *out) {
+  uint32_t one = 0, n = 0;
+  if (!m->arena_bytes) return;
+  for (uint32_t t = 1; t < TN_DTYPE_COUNT; t++)
+    if (m->arena_types & TN_MASK(t)) one = t, n++;
+  tn_text_add(out, "\n/* Values between steps, and scratch. */\n");
+  if (n == 1) {
+    tn_text_add(out, "static %s arena[%llu];\n", emit_c_type(one),
+                (unsigned long long)(m->arena_bytes / (tn_dtype(one)->bits / 8)));
+    return;
+  }
+  tn_text_add(out, "static union {\n");
+  for (uint32_t t = 1; t < TN_DTYPE_COUNT; t++)
+    if (m->arena_types & TN_MASK(t))
+      tn_text_add(out, "  %s %s[%llu];\n", emit_c_type(t), tn_dtype(t)->name,
+                  (unsigned long long)(m->arena_bytes / (tn_dtype(t)->bits / 8)));
+  tn_text_add(out, "} arena;\n");
+}
+
+static void write_source(emit_model *m, tn_text *out) {
+  add_head(m, out, "the loops of its kernels, their tables, and the calls in order");
+  tn_text_add(out, "#include \"model.h\"\n\n");
+  if (m->uses_vmath)
+    tn_text_add(out,
+                "/* A product and a sum are rounded each: the same bits on every target. */\n"
+                "#define TN_FMA(a, b, c) ((a) * (b) + (c))\n");
+  tn_text_add(out, "#include <math.h>\n#include <stddef.h>\n#include <string.h>\n\n");
+  if (m->uses_vmath) tn_text_add(out, "#include \"vmath.h\"\n");
+  if (m->n_weights) tn_text_add(out, "#include \"weights.h\"\n");
+  tn_text_add(out,
+              "\n#ifdef __clang__ /* gcc -std=c11 does so by itself */\n"
+              "#pragma STDC FP_CONTRACT OFF\n#endif\n");
+  tn_text_add(out, "%s", tn_text_get(&m->code));
+  if (m->tables.n)
+    tn_text_add(out, "\n/* ---- the steps' sizes ---- */\n\n%s", tn_text_get(&m->tables));
+  add_arena(m, out);
+  tn_text_add(out, "\nvoid %s_run(", m->name);
+  add_parameters(m, out);
+  tn_text_add(out, ") {\n%s}\n", tn_text_get(&m->lines));
+}
+
+void emit_write_model(emit_model *m, tn_text *source, tn_text *header) {
+  write_header(m, header);
+  write_source(m, source);
+}
+
+void emit_write_weights(emit_model *m, tn_text *source, tn_text *header) {
+  add_head(m, header, "its constants");
+  open_guard(m, header, "WEIGHTS_H");
+  tn_text_add(header, "#include <stdint.h>\n\n%s\n#endif\n", tn_text_get(&m->declarations));
+  add_head(m, source, "its constants");
+  tn_text_add(source, "#include \"weights.h\"\n\n#include <math.h>\n%s", tn_text_get(&m->weights));
+}

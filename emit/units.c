@@ -1,0 +1,97 @@
+/* The steps of the plan and their followers as one list, each with the emitter of its kernel. What
+ * cannot be written as C is said of all nodes at once. */
+#include <string.h>
+
+#include "base/diag.h"
+#include "emit.h"
+#include "tenon/kit/dtype.h"
+
+void *emit_alloc(emit_model *m, uint64_t bytes) {
+  void *memory = tn_arena_alloc(&m->memory, bytes);
+  if (!memory) m->status = TN_ERR_MEMORY;
+  return memory;
+}
+
+static const tn_emitter *find_emitter(const tn_kerneldef *def) {
+  if (!def->owner || !def->owner->is_builtin) return NULL;
+  for (const tn_emitter *const *const *list = emit_builtin; *list; list++)
+    for (const tn_emitter *const *e = *list; *e; e++)
+      if (!strcmp((*e)->kernel, def->kernel.name)) return *e;
+  return NULL;
+}
+
+static bool is_large(const tn_tensor *t) {
+  return t && (tn_tensor_bytes(t) < 0 || tn_tensor_bytes(t) > INT32_MAX);
+}
+
+/* Why no C can be written for a step; NULL: it can. */
+static const char *refusal_of(const emit_unit *u) {
+  const tn_call *call = u->call;
+  if (u->step->n_subgraphs) return "it runs subgraphs, which would have to be planned when it runs";
+  if (u->step->plan.flags & TN_PLAN_DATA_DEPENDENT) return "its outputs' shapes depend on data";
+  for (uint32_t k = 0; k < call->n_inputs + call->n_outputs; k++) {
+    const tn_tensor *t = k < call->n_inputs ? call->inputs[k] : call->outputs[k - call->n_inputs];
+    if (!t) continue;
+    if (t->kind != TN_KIND_TENSOR) return "it handles lists, which need memory as they grow";
+    if (t->dtype == TN_STRING) return "it handles strings, which need memory as they grow";
+    if (is_large(t)) return "a tensor has more than 2^31 bytes";
+    if (!emit_c_type(t->dtype)) return "C has no type for its elements";
+    if (t->layout != TN_PLAIN) return "a tensor is not in plain layout";
+  }
+  if (!u->emitter) return "there is no C for this kernel yet";
+  return u->emitter->refuse ? u->emitter->refuse(call) : NULL;
+}
+
+static bool add_unit(emit_model *m, const tn_task *t) {
+  emit_unit *u = &m->units[m->n_units++];
+  *u = (emit_unit){.step = t->step, .call = &t->call, .emitter = find_emitter(t->step->def)};
+  const char *why = refusal_of(u);
+  if (why) {
+    tn_diag_add(m->diag, TN_DIAG_ERROR, "node '%s' (%s), kernel '%s': %s", t->step->node,
+                t->step->op, t->step->def->kernel.name, why);
+    return false;
+  }
+  if (u->emitter->scratch) u->scratch_bytes = u->emitter->scratch(u->call);
+  m->exact = m->exact && !(u->emitter->flags & TN_EMIT_LIBM);
+  return true;
+}
+
+/* What the plan as a whole cannot be. */
+static bool check_plan(emit_model *m) {
+  const tn_plan *p = m->plan;
+  bool ok = !p->continuation;
+  if (!ok) {
+    const tn_graph *rest = p->continuation->graph;
+    for (int64_t k = 0; k < rest->nodes.n; k++) {
+      const tn_node *n = &tn_graph_node(rest, (int32_t)k)->node;
+      if (!tn_graph_node(rest, (int32_t)k)->alive) continue;
+      tn_diag_add(m->diag, TN_DIAG_ERROR, "node '%s' (%s): shapes depend on data of a run", n->name,
+                  n->op);
+    }
+  }
+  for (int32_t k = 0; k < p->n_inputs; k++) {
+    const tn_tensor *t = &p->slots[p->inputs[k]].type;
+    if (t->kind == TN_KIND_TENSOR && emit_c_type(t->dtype) && !is_large(t)) continue;
+    tn_diag_add(m->diag, TN_DIAG_ERROR, "input '%s': C has no type for it",
+                tn_model_input_name(m->model, k));
+    ok = false;
+  }
+  return ok;
+}
+
+tn_status emit_find_units(emit_model *m, const tn_session *session) {
+  const tn_setup *setup = session->frame->now;
+  m->plan = setup->plan;
+  int64_t n = m->plan->n_steps;
+  for (int32_t k = 0; k < m->plan->n_steps; k++) n += m->plan->steps[k].n_followers;
+  m->units = emit_alloc(m, (uint64_t)n * sizeof *m->units);
+  if (!m->units) return TN_ERR_MEMORY;
+  m->exact = true;
+  bool ok = check_plan(m);
+  for (int32_t k = 0; k < m->plan->n_steps; k++) {
+    const tn_task *t = &setup->tasks[k];
+    ok = add_unit(m, t) && ok;
+    for (uint32_t f = 0; f < t->step->n_followers; f++) ok = add_unit(m, &t->followers[f]) && ok;
+  }
+  return ok ? TN_OK : TN_ERR_UNSUPPORTED;
+}

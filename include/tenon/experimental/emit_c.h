@@ -1,0 +1,64 @@
+/* Kernels as C source: what `tenon emit-c` asks of an operator's folder. EXPERIMENTAL.
+ *
+ * An emitter writes, for one kernel, the loops that compute what the kernel computes, with the same
+ * roundings in the same order, for shapes that are known. Operators keep theirs in
+ * ops/<family>/<x>_emit.c, with the loops as C files in ops/<family>/emit/. This header is not
+ * under the lock of plugin.h: what is here may change. Plug-ins cannot offer emitters yet.
+ *
+ * What is written is C11 for targets without an operating system: loops over tables of constants,
+ * no memory but the arguments', no functions but those of <math.h> and <string.h>, sizes in
+ * int32_t.
+ */
+#ifndef TENON_EXPERIMENTAL_EMIT_C_H
+#define TENON_EXPERIMENTAL_EMIT_C_H
+
+#include "tenon/plugin.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* One step of the model that is being written. The text goes into three places of model.c: code
+ * (functions), tables (constants), lines (the body of the function that runs the model). Texts that
+ * are answered live until the model is written. */
+typedef struct tn_emit tn_emit;
+struct tn_emit {
+  tn_head head;
+  void *ctx;           /* the host's */
+  const tn_call *call; /* with data of constants */
+  uint32_t step;       /* its number, for names: "conv_3" */
+  /* C expressions of the pointers to an argument's elements; "NULL" for one that is left out. */
+  const char *(*input)(const tn_emit *e, uint32_t index);
+  const char *(*output)(const tn_emit *e, uint32_t index);
+  /* `float *`, of the bytes that tn_emitter.scratch asked for; "NULL" if these are none. */
+  const char *(*scratch)(const tn_emit *e);
+  /* Functions from a file, "emit/conv.c"; once, however often it is asked for. */
+  void (*code)(const tn_emit *e, const char *file);
+  /* The same from text; `name` says which text it is. printf format. */
+  void (*function)(const tn_emit *e, const char *name, const char *format, ...);
+  void (*table)(const tn_emit *e, const char *format, ...);
+  void (*line)(const tn_emit *e, const char *format, ...);
+};
+
+/* Flags. */
+enum {
+  TN_EMIT_IN_PLACE = 1, /* the loops, too, may write output 0 over the input that plan() named */
+  TN_EMIT_LIBM = 2      /* calls functions of <math.h> whose last bit differs between C libraries */
+};
+
+typedef struct tn_emitter {
+  tn_head head;
+  const char *kernel; /* the name of the kernel */
+  uint64_t flags;     /* TN_EMIT_... */
+  /* Optional. NULL: it can be written; else why not, as a literal. No size exceeds int32_t. */
+  const char *(*refuse)(const tn_call *call);
+  /* Optional: bytes of scratch. */
+  uint64_t (*scratch)(const tn_call *call);
+  /* Fused steps (tn_call.epilogue) are written by the host, behind it. */
+  void (*emit)(const tn_emit *e);
+} tn_emitter;
+
+#ifdef __cplusplus
+}
+#endif
+#endif

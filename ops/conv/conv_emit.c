@@ -1,0 +1,78 @@
+/* Convolutions as C: conv_f32_c and conv_depthwise_f32_c for one and two spatial dims. */
+#include "conv_geometry.h"
+#include "tenon/experimental/emit_c.h"
+
+enum { BLOCK = 384 }; /* TN_GEMM_KC: where the kernel adds up */
+
+static const char *refuse(const tn_call *call) {
+  return call->inputs[0]->rank > 4 ? "takes 1 or 2 spatial dims" : NULL;
+}
+
+static conv_shape shape_of(const tn_call *call) {
+  conv_shape c = {0};
+  (void)conv_shape_make(call, &c); /* it was planned */
+  c.w = tn_window_padded(&c.w, 2);
+  return c;
+}
+
+/* The members of a `struct window`. */
+static void window_table(const tn_emit *e, const tn_window *w, int64_t planes) {
+  e->table(e, "{%d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d}", (int)planes,
+           (int)w->in[0], (int)w->in[1], (int)w->out[0], (int)w->out[1], (int)w->kernel[0],
+           (int)w->kernel[1], (int)w->stride[0], (int)w->stride[1], (int)w->dilation[0],
+           (int)w->dilation[1], (int)w->pad_lo[0], (int)w->pad_lo[1], (int)w->pad_hi[0],
+           (int)w->pad_hi[1]);
+}
+
+/* Windows are pixels, in order. */
+static bool is_direct(const tn_window *w) {
+  bool direct = true;
+  for (int32_t k = 0; k < 2; k++)
+    direct = direct && w->kernel[k] == 1 && w->stride[k] == 1 && !w->pad_lo[k] && !w->pad_hi[k];
+  return direct;
+}
+
+static uint64_t conv_scratch(const tn_call *call) {
+  const conv_shape c = shape_of(call);
+  if (is_direct(&c.w) && c.out_size % 4 == 0) return 0;
+  return 4 * sizeof(float) * (uint64_t)tn_min_i64(BLOCK, c.channels / c.groups * c.taps);
+}
+
+static void conv_emit(const tn_emit *e) {
+  const conv_shape c = shape_of(e->call);
+  e->code(e, "code/tile_1x4.c");
+  e->code(e, "code/tile_rows.c");
+  e->code(e, "code/window.c");
+  e->code(e, "emit/conv.c");
+  e->table(e, "static const struct conv conv_%u = {%d, %d, %d, %d, %d, ", e->step, (int)c.batch,
+           (int)c.groups, (int)(c.channels / c.groups), (int)(c.filters / c.groups),
+           is_direct(&c.w));
+  window_table(e, &c.w, c.batch * c.filters);
+  e->table(e, "};\n");
+  e->line(e, "conv(&conv_%u, %s, %s, %s, %s, %s);", e->step, e->input(e, 0), e->input(e, 1),
+          e->input(e, 2), e->output(e, 0), e->scratch(e));
+}
+
+static void depthwise_emit(const tn_emit *e) {
+  const conv_shape c = shape_of(e->call);
+  e->code(e, "code/window.c");
+  e->code(e, "code/window_taps.c");
+  e->code(e, "emit/depthwise.c");
+  e->table(e, "static const struct window window_%u = ", e->step);
+  window_table(e, &c.w, c.batch * c.filters);
+  e->table(e, ";\n");
+  e->line(e, "depthwise(&window_%u, %d, %d, %s, %s, %s, %s);", e->step, (int)c.channels,
+          (int)(c.filters / c.channels), e->input(e, 0), e->input(e, 1), e->input(e, 2),
+          e->output(e, 0));
+}
+
+static const tn_emitter conv_emitter = {.head = TN_HEAD(tn_emitter),
+                                        .kernel = "conv_f32_c",
+                                        .refuse = refuse,
+                                        .scratch = conv_scratch,
+                                        .emit = conv_emit};
+static const tn_emitter depthwise_emitter = {.head = TN_HEAD(tn_emitter),
+                                             .kernel = "conv_depthwise_f32_c",
+                                             .refuse = refuse,
+                                             .emit = depthwise_emit};
+const tn_emitter *const conv_emitters[] = {&conv_emitter, &depthwise_emitter, NULL};

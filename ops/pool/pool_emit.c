@@ -1,0 +1,56 @@
+/* Pools as C, for one and two spatial dims, and the global mean. */
+#include "pool_shape.h"
+#include "tenon/experimental/emit_c.h"
+
+static const char *refuse(const tn_call *call) {
+  return call->inputs[0]->rank > 4 ? "takes 1 or 2 spatial dims" : NULL;
+}
+
+static void window_emit(const tn_emit *e, const pool_shape *p) {
+  const tn_window w = tn_window_padded(&p->w, 2);
+  e->code(e, "code/window.c");
+  e->code(e, "code/window_taps.c");
+  e->table(e, "static const struct window window_%u = ", e->step);
+  e->table(e, "{%d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d};\n", (int)p->channels,
+           (int)w.in[0], (int)w.in[1], (int)w.out[0], (int)w.out[1], (int)w.kernel[0],
+           (int)w.kernel[1], (int)w.stride[0], (int)w.stride[1], (int)w.dilation[0],
+           (int)w.dilation[1], (int)w.pad_lo[0], (int)w.pad_lo[1], (int)w.pad_hi[0],
+           (int)w.pad_hi[1]);
+}
+
+static void max_emit(const tn_emit *e) {
+  pool_shape p;
+  if (max_pool_shape(e->call, &p)) return;
+  window_emit(e, &p);
+  e->code(e, "emit/max_pool.c");
+  e->line(e, "max_pool(&window_%u, %s, %s);", e->step, e->input(e, 0), e->output(e, 0));
+}
+
+static void average_emit(const tn_emit *e) {
+  pool_shape p;
+  if (average_pool_shape(e->call, &p)) return;
+  window_emit(e, &p);
+  e->code(e, "emit/average_pool.c");
+  e->line(e, "average_pool(&window_%u, %d, %s, %s);", e->step,
+          ((const tn_average_pool_attrs *)e->call->attrs)->count_include_pad != 0, e->input(e, 0),
+          e->output(e, 0));
+}
+
+static void global_average_emit(const tn_emit *e) {
+  const tn_tensor *x = e->call->inputs[0];
+  e->code(e, "emit/global_average_pool.c");
+  e->line(e, "global_average_pool(%s, %s, %d, %d);", e->input(e, 0), e->output(e, 0),
+          (int)(x->shape[0] * x->shape[1]), (int)tn_dims_size(x->shape + 2, x->rank - 2));
+}
+
+static const tn_emitter max_emitter = {
+    .head = TN_HEAD(tn_emitter), .kernel = "max_pool_f32_c", .refuse = refuse, .emit = max_emit};
+static const tn_emitter average_emitter = {.head = TN_HEAD(tn_emitter),
+                                           .kernel = "average_pool_f32_c",
+                                           .refuse = refuse,
+                                           .emit = average_emit};
+static const tn_emitter global_average_emitter = {.head = TN_HEAD(tn_emitter),
+                                                  .kernel = "global_average_pool_f32_c",
+                                                  .emit = global_average_emit};
+const tn_emitter *const pool_emitters[] = {&max_emitter, &average_emitter, &global_average_emitter,
+                                           NULL};

@@ -1,0 +1,31 @@
+/* A strided copy of runs of bytes. */
+struct region {
+  int32_t run, from, to, rank;
+  struct {
+    int32_t size, from, to; /* bytes from one to the next */
+  } dim[8];
+};
+
+static void region_copy(const struct region *r, const void *x, void *y) {
+  const unsigned char *from = (const unsigned char *)x + r->from;
+  unsigned char *to = (unsigned char *)y + r->to;
+  int32_t at[8] = {0}, k;
+  do {
+    if (r->run == 4) { /* the size of most elements, as a constant */
+      memcpy(to, from, 4);
+    } else {
+      memcpy(to, from, (size_t)r->run);
+    }
+    for (k = r->rank - 1; k >= 0; k--) {
+      from += r->dim[k].from;
+      to += r->dim[k].to;
+      at[k]++;
+      if (at[k] < r->dim[k].size) {
+        break;
+      }
+      from -= r->dim[k].size * r->dim[k].from;
+      to -= r->dim[k].size * r->dim[k].to;
+      at[k] = 0;
+    }
+  } while (k >= 0);
+}

@@ -1,0 +1,102 @@
+#!/usr/bin/env python3
+"""Makes models/. They are committed; this is only needed to change them. Needs numpy and onnx."""
+import os
+
+import numpy as np
+import onnx
+from onnx import TensorProto as T
+from onnx import helper as h
+
+here = os.path.dirname(os.path.abspath(__file__))
+rng = np.random.default_rng(20)
+
+
+def value(name, shape, dtype=T.FLOAT):
+    return h.make_tensor_value_info(name, dtype, shape)
+
+
+def floats(*shape):
+    return (rng.standard_normal(shape) * 0.5).astype(np.float32)
+
+
+def model(name, nodes, inputs, outputs, weights):
+    graph = h.make_graph(nodes, name, inputs, outputs,
+                         [onnx.numpy_helper.from_array(a, n) for n, a in weights.items()])
+    m = h.make_model(graph, opset_imports=[h.make_opsetid("", 17)], producer_name="tests",
+                     producer_version="1", ir_version=8)
+    onnx.checker.check_model(m)
+    onnx.save(m, os.path.join(here, "models", name + ".onnx"))
+
+
+def node(op, inputs, output, **attributes):
+    return h.make_node(op, inputs.split(), output.split(), output.split()[0], **attributes)
+
+
+# Convolutions of all sorts: more than one block of weights (16*25 = 400), groups, dilation, pads
+# on one side, 1x1 with a rest of pixels and without, depthwise with a multiplier, one dim.
+model("convolutions", [
+    node("Conv", "x w0 b0", "c0", pads=[2, 2, 2, 2]),
+    node("LeakyRelu", "c0", "r0", alpha=0.1),
+    node("Conv", "r0 w1", "c1", pads=[0, 1, 2, 1], strides=[2, 1], group=2, dilations=[1, 2]),
+    node("Conv", "c1 w2 b2", "c2"),
+    node("Clip", "c2 zero six", "r2"),
+    node("Conv", "r2 w3 b3", "c3", group=8, pads=[1, 1, 1, 1], strides=[1, 2]),
+    node("Conv", "c3 w4 b4", "c4"),
+    node("HardSigmoid", "c4", "r4"),
+    node("Mul", "c4 r4", "m4"),
+    node("GlobalAveragePool", "m4", "p"),
+    node("Conv", "z w5 b5", "c5", pads=[3, 0]),
+    node("Sigmoid", "c5", "s5"),
+], [value("x", [2, 16, 9, 7]), value("z", [1, 3, 11])],
+    [value("p", [2, 6, 1, 1]), value("s5", [1, 5, 10]), value("c4", [2, 6, 4, 3])],
+    {"w0": floats(12, 16, 5, 5), "b0": floats(12), "w1": floats(8, 6, 3, 3),
+     "w2": floats(8, 8, 1, 1), "b2": floats(8), "zero": np.float32(0), "six": np.float32(6),
+     "w3": floats(16, 1, 3, 3), "b3": floats(16), "w4": floats(6, 16, 1, 1), "b4": floats(6),
+     "w5": floats(5, 3, 5), "b5": floats(5)})
+
+# Pools, and what moves data: concatenation, transposes, slices, pads.
+model("pools", [
+    node("MaxPool", "x", "m", kernel_shape=[3, 2], strides=[2, 2], pads=[1, 0, 0, 1]),
+    node("AveragePool", "x", "a", kernel_shape=[3, 2], strides=[2, 2], pads=[1, 0, 0, 1]),
+    node("AveragePool", "x", "i", kernel_shape=[3, 2], strides=[2, 2], pads=[1, 0, 0, 1],
+         count_include_pad=1),
+    node("Concat", "m a i", "c", axis=1),
+    node("Softmax", "c", "s", axis=1),
+    node("Transpose", "s", "t", perm=[0, 2, 3, 1]),
+    node("Softmax", "t", "u", axis=-1),
+    node("Slice", "u starts ends axes steps", "v"),
+    node("Pad", "v pads fill", "y"),
+], [value("x", [1, 4, 7, 6])], [value("y", [1, 4, 4, 8]), value("t", [1, 4, 3, 12])],
+    {"starts": np.array([1, 11], np.int64), "ends": np.array([3, 0], np.int64),
+     "axes": np.array([1, 3], np.int64), "steps": np.array([1, -2], np.int64),
+     "pads": np.array([0, 1, 0, 1, 0, 1, 1, 1], np.int64), "fill": np.float32(-1.5)})
+
+# Products of few rows and many, of batches, and with a transposed B; element-wise functions.
+model("products", [
+    node("Gemm", "x w0 b0", "g0", transB=1, alpha=0.5, beta=2.0),
+    node("Elu", "g0", "e0"),
+    node("Gemm", "e0 w1 b1", "g1"),
+    node("Tanh", "g1", "t1"),
+    node("MatMul", "y w2", "m2"),
+    node("Softplus", "m2", "q2"),
+    node("MatMul", "q2 z", "m3"),
+    node("Add", "m3 t1", "a3"),
+    node("Div", "a3 d", "f3"),
+    node("Sub", "f3 row", "s3"),
+    node("Abs", "s3", "k3"),
+    node("Sqrt", "k3", "r3"),
+    node("Max", "r3 t1", "o"),
+], [value("x", [1, 19]), value("y", [2, 6, 400]), value("z", [2, 9, 10])],
+    [value("o", [2, 6, 10]), value("e0", [1, 7])],
+    {"w0": floats(7, 19), "b0": floats(7), "w1": floats(7, 10), "b1": floats(1, 10),
+     "w2": floats(400, 9), "d": np.float32(3), "row": floats(6, 1)})
+
+# Nothing of this can be written: a shape that depends on data, text, and a loop.
+model("refused", [
+    node("NonZero", "x", "n"),
+    node("Cast", "n", "f", to=T.FLOAT),
+    node("StringNormalizer", "text", "t", case_change_action="UPPER"),
+    node("CumSum", "x axis", "c"),
+], [value("x", [3, 4]), value("text", [2], T.STRING)],
+    [value("f", [2, "n"]), value("t", [2], T.STRING), value("c", [3, 4])],
+    {"axis": np.array(0, np.int64)})

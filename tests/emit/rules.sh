@@ -1,0 +1,55 @@
+#!/bin/bash
+# tenon emit-c: what it says and writes, good and bad arguments.
+# usage: rules.sh TENON MODELS WORK
+set -uo pipefail
+# shellcheck source=tests/cli/kit.sh
+source "$(dirname "$0")/../cli/kit.sh" "$1" "$2" "$3" none
+
+# the same files each time, also over older ones; other files stay
+says 0 'arena [0-9]+ bytes, weights [0-9]+ bytes, 7 steps' emit-c "$data/pools.onnx" -o "$work/a"
+says 0 '' emit-c "$data/pools.onnx" -o "$work/b"
+touch "$work/b/mine.txt" && echo old >"$work/b/model.c"
+says 0 '' emit-c "$data/pools.onnx" -o "$work/b"
+[ -e "$work/b/mine.txt" ] && rm "$work/b/mine.txt" || fail "a file of somebody else's is gone"
+diff -r "$work/a" "$work/b" || fail "two runs wrote different files"
+
+# names; inputs of one's own
+says 0 '' emit-c "$data/pools.onnx" -o "$work/named" --name kws2
+grep -q 'void kws2_run(' "$work/named/model.h" || fail "--name does not name the function"
+says 0 '' emit-c "$data/pools.onnx" -o "$work/seeded" --random=9
+cmp -s "$work/seeded/model.c" "$work/a/model.c" || fail "the vector changes model.c"
+cmp -s "$work/seeded/test.c" "$work/a/test.c" && fail "--random=9 changes nothing"
+
+# the test that is written can fail
+says 0 '' emit-c "$data/convolutions.onnx" -o "$work/wrong"
+sed -i '0,/0x1\./s//0x1.1/' "$work/wrong/weights.c"
+(cd "$work/wrong" && cc -std=c11 -O2 -w ./*.c -lm -o test) || fail "does not compile"
+"$work/wrong/test" && fail "a weight was changed, and the test still passes"
+
+# its CMake file
+if command -v cmake >/dev/null; then
+  cmake -S "$work/named" -B "$work/cmake" >"$work/log" 2>&1 &&
+    cmake --build "$work/cmake" >>"$work/log" 2>&1 &&
+    (cd "$work/cmake" && ctest >>"$work/log" 2>&1) || fail "CMake: $(tail -n 5 "$work/log")"
+fi
+
+# all that cannot be written is said at once, and nothing is
+says 1 "node 't' \(StringNormalizer\).*" emit-c "$data/refused.onnx" -o "$work/none"
+also "node 'n' \(NonZero\), kernel 'non_zero_c': its outputs' shapes depend on data"
+also "node 'f' \(Cast\): shapes depend on data of a run"
+also "node 'c' \(CumSum\), kernel 'cum_sum_c': there is no C for this kernel yet"
+also "input 'text': C has no type for it"
+[ ! -e "$work/none" ] || fail "a refused model leaves a folder"
+
+says 2 'emit-c needs -o DIR' emit-c "$data/pools.onnx"
+says 2 'emit-c needs a model' emit-c -o "$work/x"
+says 2 "'1st' is no C name" emit-c "$data/pools.onnx" -o "$work/x" --name 1st
+says 2 "'a-b' is no C name" emit-c "$data/pools.onnx" -o "$work/x" --name a-b
+says 2 'for one thread: --isa and --threads' emit-c "$data/pools.onnx" -o "$work/x" --threads 2
+says 3 'cannot open' emit-c "$work/nothing.onnx" -o "$work/x"
+touch "$work/file"
+says 3 'the folder cannot be made' emit-c "$data/pools.onnx" -o "$work/file"
+says 3 'the folder cannot be made' emit-c "$data/pools.onnx" -o "$work/no/where"
+mkdir -p "$work/taken/model.c"
+says 3 '' emit-c "$data/pools.onnx" -o "$work/taken"
+finish

@@ -1,0 +1,74 @@
+#!/bin/bash
+# Writes models as C, builds what was written with warnings as errors, and runs its test: here, and,
+# where the tools are installed, on a Cortex-M4 and a RISC-V in an emulator. The test that was
+# written asks for the very bits of `tenon run --isa none`.
+# usage: run.sh TENON WORK MODEL...
+set -uo pipefail
+tenon=$1 work=$2
+shift 2
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+rm -rf "$work" && mkdir -p "$work" || exit 1
+failures=0 passed=0
+unset TENON_PLUGIN_PATH
+strict="-std=c11 -O2 -Wall -Wextra -Wpedantic -Wshadow -Wstrict-prototypes -Werror"
+m4="-mcpu=cortex-m4 -mthumb -mfloat-abi=hard -mfpu=fpv4-sp-d16"
+
+fail() {
+  echo "FAILED: $*"
+  failures=$((failures + 1))
+}
+has() { command -v "$1" >/dev/null || { echo "skipped: there is no $1"; return 1; }; }
+arm='' riscv=''
+has arm-none-eabi-gcc && has qemu-system-arm && arm=yes
+has riscv64-linux-gnu-gcc && has qemu-riscv64 && [ -d /usr/riscv64-linux-gnu/include ] && riscv=yes
+
+on_host() { # DIR
+  # shellcheck disable=SC2086
+  (cd "$1" && cc $strict ./*.c -lm -o test 2>&1) || { fail "$1 does not compile"; return; }
+  timeout 60 "$1/test" || { fail "$1 has other outputs"; return; }
+  # shellcheck disable=SC2086
+  (cd "$1" && cc $strict -c model.c -o stack.o -fstack-usage) &&
+    awk -v dir="$1" '$2 > 1024 { print dir ": " $0; bad = 1 } END { exit bad }' "$1/stack.su" ||
+    fail "$1: a function has more than 1 kB of stack"
+  passed=$((passed + 1))
+}
+
+on_arm() { # DIR
+  # shellcheck disable=SC2086
+  arm-none-eabi-gcc $strict $m4 -ffunction-sections -nostartfiles --specs=nano.specs \
+    -Wl,--gc-sections -Wl,--no-warn-rwx-segments -T "$here/cortex-m4/mps2.ld" -o "$1/m4.elf" \
+    "$here/cortex-m4/boot.c" "$1"/{model,weights,test}.c -lm || { fail "$1: Cortex-M4"; return; }
+  timeout 120 qemu-system-arm -M mps2-an386 -nographic -semihosting -kernel "$1/m4.elf" ||
+    fail "$1 has other outputs on a Cortex-M4"
+  arm-none-eabi-nm "$1/m4.elf" |
+    grep -E ' (_?malloc|_?free|_?printf|pthread|__aeabi_d[a-z0-9]*)' &&
+    fail "$1: the image has functions that it should not need"
+  # shellcheck disable=SC2086
+  arm-none-eabi-gcc $strict $m4 -c -o "$1/m4.o" "$1/model.c"
+  code=$(arm-none-eabi-size "$1/m4.o" | awk 'NR == 2 { print $1 }')
+  [ "$code" -le 8192 ] || fail "$1: $code bytes of code and tables on a Cortex-M4"
+  echo "${1##*/}: $code bytes of code and tables on a Cortex-M4"
+}
+
+on_riscv() { # DIR
+  # shellcheck disable=SC2086
+  riscv64-linux-gnu-gcc $strict -static -o "$1/riscv" "$1"/{model,weights,test}.c -lm ||
+    { fail "$1: RISC-V"; return; }
+  timeout 120 qemu-riscv64 "$1/riscv" || fail "$1 has other outputs on a RISC-V"
+}
+
+for model; do
+  name=${model##*/} name=${name%.onnx}
+  [ "$name" != model ] || { name=${model%/*}; name=${name##*/}; }
+  dir=$work/$name
+  "$tenon" emit-c "$model" -o "$dir" >"$work/log" 2>&1 ||
+    { fail "$name: $(head -n 3 "$work/log")"; continue; }
+  on_host "$dir"
+  # what is for larger machines takes an emulator minutes
+  bytes=$(awk '/_(ARENA|WEIGHT)_BYTES/ { n += $3 } END { print n }' "$dir/model.h")
+  [ "$bytes" -lt 2000000 ] || continue
+  [ -z "$arm" ] || on_arm "$dir"
+  [ -z "$riscv" ] || on_riscv "$dir"
+done
+echo "$passed models passed"
+[ "$failures" -eq 0 ]

@@ -1,0 +1,13 @@
+#!/bin/bash
+# emit-c on the models of the test data that it is for: they have to be written, and pass.
+# usage: testdata.sh TENON WORK SOURCE
+set -uo pipefail
+here=$(cd "$(dirname "$0")" && pwd)
+data=${TENON_TESTDATA:-$3/../shared/testdata}
+models=()
+for name in cifar10-cnn esp-streaming-cnn micro-kws-fp32 mnist-8 policy-go1 samplenet \
+  super-resolution-10; do
+  [ ! -f "$data/onnx-models/$name/model.onnx" ] || models+=("$data/onnx-models/$name/model.onnx")
+done
+[ ${#models[@]} -gt 0 ] || { echo "skipped: there are no models in $data/onnx-models"; exit 77; }
+exec "$here/run.sh" "$1" "$2" "${models[@]}"
