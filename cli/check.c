@@ -2,6 +2,8 @@
 #include <string.h>
 
 #include "base/diag.h"
+#include "base/near.h"
+#include "exec/exec.h"
 #include "json.h"
 #include "open.h"
 #include "survey.h"
@@ -74,11 +76,26 @@ static void versions_text(tn_runtime *runtime, const cli_use *use, char *buf, si
 
 static bool is_missing(const cli_use *use) { return !use->op && !use->is_function; }
 
+/* A plug-in that ships with Tenon and has it, or what may be meant. */
+static const char *where_from(const inspection *c, const cli_use *use, char *buf, size_t size) {
+  char op[300], meant[TN_NEAR_TEXT];
+  tn_arena arena;
+  tn_arena_init(&arena, tn_default_allocator());
+  const char *hint = tn_shipped_hint(c->runtime->registry, use->domain, &arena);
+  cli_op_text(use->domain, use->name, op, sizeof op);
+  if (hint)
+    snprintf(buf, size, "; %s", hint);
+  else
+    snprintf(buf, size, "%s", cli_near_op(c->runtime, op, meant));
+  tn_arena_clear(&arena);
+  return buf;
+}
+
 static const char *missing_text(const inspection *c, const cli_use *use, char *buf, size_t size) {
-  char versions[200];
+  char versions[200], more[400];
   versions_text(c->runtime, use, versions, sizeof versions);
   if (!*versions)
-    snprintf(buf, size, "no plug-in offers it");
+    snprintf(buf, size, "no plug-in offers it%s", where_from(c, use, more, sizeof more));
   else if (!use->version)
     snprintf(buf, size, "the model does not import an operator set for its domain");
   else
@@ -145,7 +162,7 @@ static void try_plan(inspection *c) {
 static void print(const inspection *c) {
   const char *const words[] = {"runs here", "does not run here",
                                c->read ? "is broken" : "cannot be read"};
-  char why[300];
+  char why[600];
   if (c->o->quiet && c->verdict == RUNS) return;
   cli_print("%s: %s\n", c->path, words[c->verdict]);
   for (int64_t k = 0; k < c->survey.uses.n; k++) {
@@ -161,7 +178,7 @@ static void print(const inspection *c) {
 }
 
 static void json_operators(const inspection *c, cli_json *to) {
-  char why[300];
+  char why[600];
   cli_json *list = cli_json_array(to, "missing_operators");
   for (int64_t k = 0; k < c->survey.uses.n; k++) {
     const cli_use *u = &c->survey.uses.data[k];

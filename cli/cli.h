@@ -138,6 +138,10 @@ const char *cli_layout_text(tn_layout layout, char *buf);
 /* "com.acme::Foo", "Conv". */
 const char *cli_op_text(const char *domain, const char *name, char *buf, size_t size);
 
+/* "; did you mean 'Relu'?", or "", for an operator that is not there; with its domain if it has
+ * one. buf of 160 bytes (TN_NEAR_TEXT). */
+const char *cli_near_op(const tn_runtime *runtime, const char *text, char *buf);
+
 /* ---- tables (table.c) ---- */
 
 enum { CLI_MAX_COLUMNS = 12 };

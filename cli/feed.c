@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/near.h"
 #include "base/text.h"
 #include "tenon/kit/checked.h"
 
@@ -90,11 +91,18 @@ static int32_t find_input(const cli_inputs *in, const char *text, int n) {
 
 static tn_status no_such_input(const cli_inputs *in, const char *option, const char *text, int n) {
   tn_text names;
+  char word[CLI_NAME_MAX], meant[TN_NEAR_TEXT];
+  tn_near near;
+  snprintf(word, sizeof word, "%.*s", n, text);
+  tn_near_begin(&near, word);
   tn_text_init(&names, tn_default_allocator());
-  for (int32_t k = 0; k < in->n_all; k++)
-    tn_text_add(&names, "%s'%s'", k ? ", " : "", tn_model_input_name(in->model, k));
-  tn_fail(in->diag, TN_ERR_NOT_FOUND, "%s %.*s: the model has no such input; it has %s", option, n,
-          text, in->n_all ? tn_text_get(&names) : "none");
+  for (int32_t k = 0; k < in->n_all; k++) {
+    const char *name = tn_model_input_name(in->model, k);
+    tn_near_offer(&near, name);
+    tn_text_add(&names, "%s'%s'", k ? ", " : "", name);
+  }
+  tn_fail(in->diag, TN_ERR_NOT_FOUND, "%s %.*s: the model has no such input; it has %s%s", option,
+          n, text, in->n_all ? tn_text_get(&names) : "none", tn_near_text(&near, meant));
   tn_text_free(&names);
   return TN_ERR_NOT_FOUND;
 }

@@ -1,6 +1,7 @@
 /* The `tenon` command: finds the subcommand and runs it. */
 #include <string.h>
 
+#include "base/near.h"
 #include "cli.h"
 
 static void print_help(FILE *out) {
@@ -27,9 +28,15 @@ static int run(int argc, char **argv) {
     printf("tenon %s (plug-in ABI %d.%d)\n", tn_version(), TN_ABI_MAJOR, TN_ABI_MINOR);
     return CLI_OK;
   }
-  for (int k = 0; cli_commands[k]; k++)
+  char meant[TN_NEAR_TEXT];
+  tn_near near;
+  tn_near_begin(&near, word);
+  for (int k = 0; cli_commands[k]; k++) {
     if (!strcmp(word, cli_commands[k]->name)) return cli_commands[k]->run(argc - 1, argv + 1);
-  cli_error("there is no command '%s'; `tenon --help` lists them", word);
+    tn_near_offer(&near, cli_commands[k]->name);
+  }
+  cli_error("there is no command '%s'%s; `tenon --help` lists them", word,
+            tn_near_text(&near, meant));
   return CLI_USAGE;
 }
 

@@ -1,6 +1,7 @@
 /* tenon new: the beginning of an operator or a kernel outside of Tenon, which builds and passes its
  * tests at once. */
 #include "new.h"
+#include "base/near.h"
 
 #include <string.h>
 
@@ -153,13 +154,15 @@ static int new_op(tn_runtime *runtime, tn_arena *arena, const new_options *o) {
 
 /* The newest version; NULL after a message. */
 static const tn_op *find_op(tn_runtime *runtime, tn_arena *arena, const char *text) {
+  char meant[TN_NEAR_TEXT];
   const char *colons = strstr(text, "::");
   const char *domain = colons ? tn_arena_strn(arena, text, colons - text) : "";
   const tn_op *op =
       domain ? tn_runtime_find_op(runtime, domain, colons ? colons + 2 : text, 0) : NULL;
   if (!op)
-    cli_error("there is no operator '%s'; `tenon ops` lists them, --plugin adds those of a plug-in",
-              text);
+    cli_error(
+        "there is no operator '%s'%s; `tenon ops` lists them, --plugin adds those of a plug-in",
+        text, cli_near_op(runtime, text, meant));
   else if (op->flags & (TN_OP_LOWER_EARLY | TN_OP_LOWER_ALWAYS))
     cli_error("%s is always replaced by other operators, so that no kernel of it would run", text);
   else

@@ -1,6 +1,7 @@
 /* tenon ops: the operators that there are, their versions, types and kernels, and where they are
  * written. */
 #include "ops.h"
+#include "base/near.h"
 
 #include <string.h>
 
@@ -64,12 +65,15 @@ static bool is_wanted(const ops_options *o, const tn_format *format, const cli_o
 /* All names are of operators; else a message for each that is not. */
 static bool names_known(const tn_runtime *runtime, const ops_options *o) {
   bool ok = true;
+  char meant[TN_NEAR_TEXT];
   for (int k = 0; k < o->n_names; k++) {
     cli_op_group g;
     bool found = false;
     for (int32_t i = 0; !found && cli_op_group_at(runtime, i, &g); i += g.n)
       found = cli_op_group_is(&g, o->names[k]);
-    if (!found) cli_error("there is no operator '%s'; no plug-in offers it", o->names[k]);
+    if (!found)
+      cli_error("there is no operator '%s'; no plug-in offers it%s", o->names[k],
+                cli_near_op(runtime, o->names[k], meant));
     ok = ok && found;
   }
   return ok;

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/near.h"
 #include "cli.h"
 
 /* ---- values ---- */
@@ -169,6 +170,10 @@ static bool take_value(cli_parser *p, const cli_option *o, const char *inlined,
   return false;
 }
 
+static void offer(tn_near *near, const cli_option *o) {
+  for (; o->name; o++) tn_near_offer(near, o->name);
+}
+
 /* One option: its index, or CLI_BAD; CLI_END: it was one of a group, go on. */
 static int take_option(cli_parser *p, const char *arg, const char **out_value) {
   const cli_command *c = p->command;
@@ -181,7 +186,14 @@ static int take_option(cli_parser *p, const char *arg, const char **out_value) {
     if (!take_value(p, &c->groups[g]->options[index], inlined, out_value)) return CLI_BAD;
     return c->groups[g]->set(p->targets[g], index, *out_value) ? CLI_END : CLI_BAD;
   }
-  cli_error("tenon %s has no option '%s'; `tenon %s --help` lists them", c->name, arg, c->name);
+  char word[TN_NEAR_TEXT], meant[TN_NEAR_TEXT];
+  tn_near near;
+  snprintf(word, sizeof word, "%.*s", (int)strcspn(arg, "="), arg);
+  tn_near_begin(&near, word + strspn(word, "-"));
+  offer(&near, c->options);
+  for (int g = 0; g < CLI_MAX_GROUPS && c->groups[g]; g++) offer(&near, c->groups[g]->options);
+  cli_error("tenon %s has no option '%s'%s; `tenon %s --help` lists them", c->name, arg,
+            tn_near_text(&near, meant), c->name);
   return CLI_BAD;
 }
 

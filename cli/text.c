@@ -1,6 +1,7 @@
 /* Numbers with units, types, layouts and operators as text. */
 #include <string.h>
 
+#include "base/near.h"
 #include "cli.h"
 #include "tenon/kit/dtype.h"
 
@@ -80,4 +81,16 @@ const char *cli_layout_text(tn_layout layout, char *buf) {
 const char *cli_op_text(const char *domain, const char *name, char *buf, size_t size) {
   snprintf(buf, size, "%s%s%s", domain, *domain ? "::" : "", name);
   return buf;
+}
+
+const char *cli_near_op(const tn_runtime *runtime, const char *text, char *buf) {
+  const char *colons = strstr(text, "::"), *word = colons ? colons + 2 : text;
+  const size_t n = colons ? (size_t)(colons - text) : 0;
+  tn_near near;
+  tn_near_begin(&near, word);
+  for (int32_t k = 0; k < tn_runtime_n_ops(runtime); k++) {
+    const tn_op *op = tn_runtime_op(runtime, k);
+    if (strlen(op->domain) == n && !memcmp(op->domain, text, n)) tn_near_offer(&near, op->name);
+  }
+  return tn_near_text(&near, buf);
 }

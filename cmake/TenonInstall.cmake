@@ -20,7 +20,8 @@ if(TARGET tenon)
     RENAME tenon)
 endif()
 # As they stand in the source folder, so that the links between them lead somewhere.
-install(DIRECTORY docs examples TYPE DOC PATTERN "tenon.1" EXCLUDE PATTERN build EXCLUDE)
+install(DIRECTORY docs examples TYPE DOC PATTERN "tenon.1" EXCLUDE PATTERN build EXCLUDE
+  PATTERN "*.sh" PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE GROUP_READ GROUP_EXECUTE WORLD_READ WORLD_EXECUTE)
 install(FILES abi/tenon.symbols DESTINATION ${CMAKE_INSTALL_DOCDIR}/abi)
 install(DIRECTORY ${CMAKE_BINARY_DIR}/docs/ops DESTINATION ${CMAKE_INSTALL_DOCDIR}/docs)
 

@@ -106,6 +106,10 @@ struct tn_frame {
   int32_t n_spare;
 };
 
+/* "node 'conv1' (Conv), kernel 'conv_f32'", "node that makes 'y' (Conv), ...", for messages. */
+const char *tn_task_text(const tn_task *t, char *buf, size_t size);
+enum { TN_TASK_TEXT = 400 };
+
 /* Has the user asked for the end of the run? */
 static inline bool tn_frame_is_stopped(const tn_frame *f) {
   return f->stop && atomic_load_explicit(f->stop, memory_order_relaxed);

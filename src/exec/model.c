@@ -69,12 +69,32 @@ static tn_status resolve(tn_model *m, tn_graph *graph, tn_diag *diag) {
   return m->loaded ? tn_graph_settle_defaults(graph, NULL) : TN_ERR_MEMORY;
 }
 
+/* Operators of versions that are not known yet are taken for their newest known ones, which may
+ * mean something else. Only ONNX's domains: others count as their authors like. */
+static void warn_of_newer(const tn_model *m, const tn_graph *g, tn_diag *diag) {
+  for (int64_t k = 0; k < g->opsets.n; k++) {
+    const tn_opset *set = &g->opsets.data[k];
+    int32_t newest = 0;
+    if (*set->domain && strncmp(set->domain, "ai.onnx", 7)) continue;
+    for (int32_t i = 0; i < tn_registry_n_ops(m->planner.registry); i++) {
+      const tn_op *op = &tn_registry_op_at(m->planner.registry, i)->op;
+      if (op->since > newest && !strcmp(op->domain, set->domain)) newest = op->since;
+    }
+    if (newest && set->version > newest)
+      tn_diag_add(diag, TN_DIAG_WARNING,
+                  "%s: operator set %d of %s is newer than what is known here, %d: operators that "
+                  "changed since are run as they were",
+                  m->name, set->version, *set->domain ? set->domain : "ai.onnx", newest);
+  }
+}
+
 tn_status tn_model_finish_take(tn_model *m, tn_graph *graph, tn_diag *diag) {
   tn_status status = resolve(m, graph, diag);
   if (!status && m->planner.model_flags & TN_MODEL_GRAPH_ONLY) {
     tn_graph_free(graph);
     return TN_OK;
   }
+  if (!status) warn_of_newer(m, graph, diag);
   if (!status) return tn_callable_create_take(&m->planner, graph, "model", diag, &m->main);
   tn_graph_free(graph);
   return status;

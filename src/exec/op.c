@@ -229,10 +229,12 @@ static tn_status find_op(const tn_registry *r, one *o) {
     return TN_OK;
   }
   if (!tn_registry_has_op(r, domain, name, &since, &until))
-    return tn_fail(o->diag, TN_ERR_UNSUPPORTED, "there is no operator '%s'; no plug-in offers it",
-                   o->op);
-  return tn_fail(o->diag, TN_ERR_UNSUPPORTED, "operator '%s' is not there in version %d", o->op,
-                 o->version);
+    return tn_fail(o->diag, TN_ERR_UNSUPPORTED, "there is no operator '%s'; no plug-in offers it%s",
+                   o->op, tn_registry_near(r, domain, name, &o->g->arena));
+  return tn_fail(o->diag, TN_ERR_UNSUPPORTED,
+                 "operator '%s' is not there in version %d; "
+                 "versions %s are",
+                 o->op, o->version, tn_registry_versions(r, domain, name, &o->g->arena));
 }
 
 static void note_schema(const one *o) {

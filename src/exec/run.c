@@ -4,6 +4,7 @@
  * Equal to: for each task, for each stage, for each item: kernel.run(call, stage, item, item +
  * 1, worker). The first error stops the run; what the kernel said about it goes to diag with the
  * name of its node. */
+#include <stdio.h>
 #include <string.h>
 
 #include "base/cpu.h"
@@ -25,14 +26,26 @@ void tn_frame_fail(tn_frame *f, tn_task *t, tn_status status) {
   if (atomic_compare_exchange_strong(&f->status, &none, sane(status))) atomic_store(&f->culprit, t);
 }
 
+const char *tn_task_text(const tn_task *t, char *buf, size_t size) {
+  const tn_step *step = t->step;
+  const tn_plan *plan = t->frame->now->plan;
+  const int32_t out = step->n_outputs ? step->outputs[0] : -1;
+  const char *made = out >= 0 && plan->slots[out].name ? plan->slots[out].name : "";
+  const char *what = *step->node ? "" : *made ? "that makes " : "without a name ";
+  const char *name = *step->node ? step->node : made, *quote = *name ? "'" : "";
+  snprintf(buf, size, "node %s%s%.80s%s%s(%s), kernel '%.80s'", what, quote, name, quote,
+           *name ? " " : "", step->op, step->def->kernel.name);
+  return buf;
+}
+
 tn_status tn_frame_report(tn_frame *f) {
   tn_status status = atomic_load(&f->status);
   if (status == TN_ERR_CANCELLED && f->arena != &f->own) return status; /* the outermost tells */
   bool said = atomic_load(&f->said);
   const tn_task *t = said ? f->speaker : atomic_load(&f->culprit);
-  const tn_step *step = t->step;
-  return tn_fail(f->diag, status, "node '%s' (%s), kernel '%s': %s", step->node, step->op,
-                 step->def->kernel.name, said ? f->text : tn_status_text(status));
+  char text[TN_TASK_TEXT];
+  return tn_fail(f->diag, status, "%s: %s", tn_task_text(t, text, sizeof text),
+                 said ? f->text : tn_status_text(status));
 }
 
 static void reset(tn_frame *f) {

@@ -33,8 +33,9 @@ static __attribute__((format(printf, 3, 4))) void host_log(void *ctx, uint32_t l
   va_start(args, format);
   vsnprintf(text, sizeof text, format, args);
   va_end(args);
-  tn_diag_add(t->frame->diag, tn_log_severity(level), "node '%s' (%s), kernel '%s': %s",
-              t->step->node, t->step->op, t->step->def->kernel.name, text);
+  char who[TN_TASK_TEXT];
+  tn_diag_add(t->frame->diag, tn_log_severity(level), "%s: %s", tn_task_text(t, who, sizeof who),
+              text);
 }
 
 #define NO_MEMORY "memory cannot be had: %llu bytes"

@@ -54,8 +54,13 @@ tn_status tn_session_check_input(const tn_session *s, int32_t index, const tn_te
   char got[TYPE_TEXT], takes[TYPE_TEXT];
   tn_status status = tn_model_input_type(s->model, index, &declared);
   if (status || fits(&declared, t)) return status;
+  const int32_t value = tn_graph_api_table.input(s->model->loaded, index);
+  if (value < 0 || declared.kind != TN_KIND_TENSOR)
+    type_text(&declared, takes, sizeof takes);
+  else
+    tn_value_text(s->model->loaded, value, &declared, takes, sizeof takes);
   return tn_fail(diag, TN_ERR_SHAPE, "input '%s': got %s, the model takes %s", name,
-                 type_text(t, got, sizeof got), type_text(&declared, takes, sizeof takes));
+                 type_text(t, got, sizeof got), takes);
 }
 
 tn_status tn_session_check_output(const tn_session *s, int32_t index, const tn_tensor *t,

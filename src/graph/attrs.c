@@ -16,7 +16,7 @@ typedef struct binder {
 static void problem(binder *b, const char *what, const char *name, const char *rule) {
   char text[TN_NODE_TEXT];
   b->status = tn_fail(b->diag, TN_ERR_INVALID, "%s: %s '%s' %s",
-                      tn_node_text(b->n, text, sizeof text), what, name, rule);
+                      tn_node_text(b->g, b->n, text, sizeof text), what, name, rule);
 }
 
 int32_t tn_node_n_given(const tn_gnode *n, const tn_opdef *def) {
@@ -38,7 +38,7 @@ static void check_inputs(binder *b) {
           s->input_lists ? "%s has %d inputs, which the lists among the operator's %d cannot share "
                            "in equal parts"
                          : "%s has %d inputs; the operator takes at most %d",
-          tn_node_text(b->n, text, sizeof text), n, s->n_inputs);
+          tn_node_text(b->g, b->n, text, sizeof text), n, s->n_inputs);
       return;
     }
     bool may_miss = arg->optional || arg->optional_element || arg->has_default;
@@ -60,7 +60,7 @@ static void check_outputs(binder *b) {
   char text[TN_NODE_TEXT];
   if (n > 0 && !tn_schema_output_of(s, n - 1, n))
     b->status = tn_fail(b->diag, TN_ERR_INVALID, "%s has %d outputs; the operator gives at most %d",
-                        tn_node_text(b->n, text, sizeof text), n, s->n_outputs);
+                        tn_node_text(b->g, b->n, text, sizeof text), n, s->n_outputs);
 }
 
 static void *slot(binder *b, const tn_arg *arg) { return b->attrs + arg->offset; }

@@ -206,9 +206,38 @@ const tn_attr *tn_node_attr(const tn_node *node, const char *name) {
   return NULL;
 }
 
-const char *tn_node_text(const tn_gnode *n, char *buf, size_t size) {
+/* What makes nodes without a name known: their number, and what they make. */
+static void number_text(const tn_graph *g, const tn_gnode *n, char *buf, size_t size) {
+  const char *made = "";
+  for (uint32_t k = 0; k < n->node.n_outputs && !*made; k++)
+    if (n->node.outputs[k] >= 0) made = tn_graph_val(g, n->node.outputs[k])->name;
+  snprintf(buf, size, "#%d%s%.70s%s", (int)(n - g->nodes.data), *made ? " that makes '" : "", made,
+           *made ? "'" : "");
+}
+
+const char *tn_node_text(const tn_graph *g, const tn_gnode *n, char *buf, size_t size) {
+  char name[100];
   const char *domain = n->node.domain;
-  snprintf(buf, size, "node '%.80s' (%.40s%s%.60s)", n->node.name, domain, *domain ? "::" : "",
-           n->node.op);
+  if (*n->node.name)
+    snprintf(name, sizeof name, "'%.80s'", n->node.name);
+  else
+    number_text(g, n, name, sizeof name);
+  snprintf(buf, size, "node %s (%.40s%s%.60s)", name, domain, *domain ? "::" : "", n->node.op);
+  return buf;
+}
+
+const char *tn_value_text(const tn_graph *g, int32_t value, const tn_tensor *type, char *buf,
+                          size_t size) {
+  const char **names = tn_graph_val(g, value)->dim_names;
+  if (!names || type->kind != TN_KIND_TENSOR || type->rank < 0)
+    return tn_tensor_text(type, buf, size);
+  int n = snprintf(buf, size, "%s[", tn_dtype_name(type->dtype));
+  for (int32_t k = 0; k < type->rank && n >= 0 && (size_t)n < size; k++) {
+    char dim[24] = "?";
+    if (type->shape[k] >= 0) snprintf(dim, sizeof dim, "%lld", (long long)type->shape[k]);
+    const bool named = type->shape[k] < 0 && names[k] && *names[k];
+    n += snprintf(buf + n, size - (size_t)n, "%s%.40s", k ? "," : "", named ? names[k] : dim);
+  }
+  if (n >= 0 && (size_t)n < size) snprintf(buf + n, size - (size_t)n, "]");
   return buf;
 }

@@ -251,9 +251,12 @@ static inline uint32_t tn_node_entries(const tn_gnode *n, bool outputs) {
   int32_t args = !n->def ? 0 : outputs ? n->def->schema.n_outputs : n->def->schema.n_inputs;
   return given > (uint32_t)args ? given : (uint32_t)args;
 }
-/* "node 'conv1' (Conv)" for messages. */
-const char *tn_node_text(const tn_gnode *n, char *buf, size_t size);
+/* "node 'conv1' (Conv)", "node #3 that makes 'y' (Conv)", for messages. n: of the graph. */
+const char *tn_node_text(const tn_graph *g, const tn_gnode *n, char *buf, size_t size);
 enum { TN_NODE_TEXT = 200 };
+/* "f32[batch,3]": as tn_tensor_text(), of what the value was declared with: open dims by name. */
+const char *tn_value_text(const tn_graph *g, int32_t value, const tn_tensor *type, char *buf,
+                          size_t size);
 
 /* attrs.c: matches the node's raw attributes against its schema and builds the attribute struct (01
  * check). All problems go to diag, each naming the node and the argument. */

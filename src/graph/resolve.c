@@ -34,7 +34,7 @@ static tn_status capture(tn_graph *sub, int32_t inner, int32_t outer, int32_t ow
 }
 
 static const char *first_reader(const tn_graph *g, const tn_value *v, char *buf, size_t size) {
-  return v->users.n ? tn_node_text(tn_graph_node(g, v->users.data[0]), buf, size)
+  return v->users.n ? tn_node_text(g, tn_graph_node(g, v->users.data[0]), buf, size)
                     : "the graph's outputs";
 }
 

@@ -33,7 +33,7 @@ static tn_status visit(sorter *s, int32_t root, tn_diag *diag) {
       char text[TN_NODE_TEXT];
       if (on_cycle >= 0)
         status = tn_fail(diag, TN_ERR_INVALID, "%s depends on itself: the graph has a cycle",
-                         tn_node_text(tn_graph_node(s->g, on_cycle), text, sizeof text));
+                         tn_node_text(s->g, tn_graph_node(s->g, on_cycle), text, sizeof text));
       continue;
     }
     s->stack.n--;

@@ -17,7 +17,7 @@ static void breach(verifier *v, const char *subject, const char *rule) {
 
 static void breach_node(verifier *v, int32_t id, const char *rule) {
   char text[TN_NODE_TEXT];
-  breach(v, tn_node_text(tn_graph_node(v->g, id), text, sizeof text), rule);
+  breach(v, tn_node_text(v->g, tn_graph_node(v->g, id), text, sizeof text), rule);
 }
 
 static int64_t count_reads(const tn_graph *g, int32_t node, int32_t value) {

@@ -114,14 +114,16 @@ static void find_in_environment(finder *f, tn_diag *diag) {
 }
 
 /* The folder that this library was built with; what is relative starts where the library lies, so
- * that the two may be moved together. */
+ * that the two may be moved together. An absolute one may have moved as well. */
 static const char *built_in_folder(finder *f) {
   const char *folder = NULL;
 #ifdef TN_PLUGIN_DIR
   char here[4096];
   folder = TN_PLUGIN_DIR;
   if (*folder && *folder != '/' && tn_object_folder(here, sizeof here))
-    folder = tn_arena_format(&f->arena, "%s/%s", here, folder);
+    return tn_arena_format(&f->arena, "%s/%s", here, folder);
+  const char *own = *folder ? tn_own_plugin_folder(&f->arena) : NULL;
+  if (own) return own;
 #endif
   return folder;
 }

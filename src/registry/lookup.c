@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "base/abi.h"
+#include "base/near.h"
 #include "base/text.h"
 #include "registry/internal.h"
 
@@ -21,6 +22,41 @@ const tn_opdef *tn_registry_op(const tn_registry *r, const char *domain, const c
     if (version >= versions.since && version <= versions.until) return t->ops[k];
   }
   return NULL;
+}
+
+const char *tn_registry_near(const tn_registry *r, const char *domain, const char *name,
+                             tn_arena *arena) {
+  char meant[TN_NEAR_TEXT];
+  const tn_tables *t = tn_registry_tables(r);
+  tn_near near;
+  tn_near_begin(&near, name);
+  for (int32_t k = 0; k < t->n_ops; k++)
+    if (!strcmp(t->ops[k]->op.domain, domain)) tn_near_offer(&near, t->ops[k]->op.name);
+  const char *text = tn_arena_str(arena, tn_near_text(&near, meant));
+  return text ? text : "";
+}
+
+const char *tn_registry_versions(const tn_registry *r, const char *domain, const char *name,
+                                 tn_arena *arena) {
+  const tn_tables *t = tn_registry_tables(r);
+  int32_t n, begin = 0;
+  const int32_t first = find_name(t, domain, name, &n);
+  const char *text = "";
+  for (int32_t k = 0; k < n && text; k++) {
+    const tn_op *op = &t->ops[first + k]->op;
+    const bool goes_on = k + 1 < n && op->until && t->ops[first + k + 1]->op.since == op->until + 1;
+    if (!begin) begin = op->since;
+    if (goes_on) continue;
+    const char *comma = *text ? ", " : "";
+    if (!op->until)
+      text = tn_arena_format(arena, "%s%s%d and later", text, comma, begin);
+    else if (op->until == begin)
+      text = tn_arena_format(arena, "%s%s%d", text, comma, begin);
+    else
+      text = tn_arena_format(arena, "%s%s%d to %d", text, comma, begin, op->until);
+    begin = 0;
+  }
+  return text ? text : "";
 }
 
 bool tn_registry_has_op(const tn_registry *r, const char *domain, const char *name,

@@ -100,6 +100,17 @@ void tn_examined_close(tn_examined *e);
  * version <= until. NULL: none; tn_registry_has_op then tells whether another version is there. */
 const tn_opdef *tn_registry_op(const tn_registry *r, const char *domain, const char *name,
                                int32_t version);
+/* The folder of the plug-ins that ship with Tenon, beside this library or program; NULL: none. */
+const char *tn_own_plugin_folder(tn_arena *arena);
+/* Of a domain whose operators come with a plug-in that ships with Tenon and is not in use: which it
+ * is and how to load it. NULL: nothing is known of the domain. */
+const char *tn_shipped_hint(const tn_registry *r, const char *domain, tn_arena *arena);
+/* "; did you mean 'Relu'?", or "": of the operators of a domain, in memory of the arena. */
+const char *tn_registry_near(const tn_registry *r, const char *domain, const char *name,
+                             tn_arena *arena);
+/* "1 to 6, 9 and later": the versions of an operator; "" if there is none of that name. */
+const char *tn_registry_versions(const tn_registry *r, const char *domain, const char *name,
+                                 tn_arena *arena);
 bool tn_registry_has_op(const tn_registry *r, const char *domain, const char *name,
                         int32_t *out_since, int32_t *out_until);
 /* All kernels of an op, best rank first; answers how many. A kernel stands under each op whose

@@ -74,7 +74,8 @@ says 0 "^equal  y" compare "$two/m.onnx" -i "$data/x.npy" --with "$data/net_expe
   fail "unfinished files are left behind"
 
 # compare
-says 3 '--with .*/nowhere: No such file' compare "$data/net.onnx" -i "$data/x.npy" --with "$work/nowhere"
+says 3 '--with .*/nowhere: No such file' \
+  compare "$data/net.onnx" -i "$data/x.npy" --with "$work/nowhere"
 says 3 'outputs are in a folder or in an .npz file' compare "$data/net.onnx" -i "$data/x.npy" \
   --with "$data/net.onnx"
 says 0 '^equal  y: as in .*/net_expected/y.npy$' \

@@ -43,6 +43,24 @@ done
 says 2 "one argument too many" run a.onnx b.onnx
 says 2 'tenon test needs a folder' test
 
+# What is meant is told.
+says 2 "no option '--radnom'; did you mean 'random'\?" run "$data/net.onnx" --radnom
+says 2 "no command 'chekc'; did you mean 'check'\?" chekc
+says 3 "it has 'x'; did you mean 'x'\?" run "$data/net.onnx" -i "X=$data/x.npy"
+says 1 "operator Realu; no plug-in offers it; did you mean 'Relu'\?" run "$data/typo.onnx" --random
+says 1 "Realu .*no plug-in offers it; did you mean 'Relu'\?" check "$data/typo.onnx"
+says 1 "no operator 'Sofmax'.*did you mean 'Softmax'\?" ops Sofmax
+
+# Operators that come with a plug-in that is not loaded: which, and where it lies.
+says 1 "the plug-in 'contrib'.*contrib.so \(--plugin\)" run "$data/shipped.onnx" --random
+says 1 "FastGelu \(com.microsoft\).*the plug-in 'contrib'.*contrib.so" check "$data/shipped.onnx"
+
+# Nodes without a name are known by number and by what they make.
+says 3 "node #1 that makes 'y' \(Conv\): input 'W' is required" run "$data/nameless.onnx" --random
+
+# Operator sets that are newer than this.
+says 0 "warning: .*operator set 99 of ai.onnx is newer" run "$data/newer.onnx" --random
+
 # Options may stand anywhere, end with --, and come in three forms.
 for form in '-n 2' '--repeat 2' '--repeat=2'; do
   # shellcheck disable=SC2086

@@ -114,6 +114,15 @@ model("missing",
       opsets=[("", 17), ("com.acme", 1), ("local", 1)], functions=[double])
 model("wrong", [h.make_node("Conv", ["x"], ["y"], "conv", kernel_shape=[1, 1])],
       [value("x", T.FLOAT, [1, 1, 2, 2])], [value("y", T.FLOAT, [1, 1, 2, 2])])
+# An operator that is misspelt, one of the plug-in contrib, nodes without names, an operator set
+# that is not there yet.
+v2 = [value("x", T.FLOAT, [2])], [value("y", T.FLOAT, [2])]
+model("typo", [h.make_node("Realu", ["x"], ["y"])], *v2)
+model("shipped", [h.make_node("FastGelu", ["x"], ["y"], domain="com.microsoft")], *v2,
+      opsets=[("", 17), ("com.microsoft", 1)])
+model("nameless", [h.make_node("Neg", ["x"], ["t"]), h.make_node("Conv", ["t"], ["y"])], *v2)
+model("newer", [h.make_node("Neg", ["x"], ["y"])], *v2, opsets=[("", 99)])
+
 # A loop without end; a function that is defined twice; names that would begin lines of their own;
 # weights in a file of another folder. Names of dims that do not fit each other.
 body = h.make_graph([h.make_node("Identity", ["c"], ["go"]), h.make_node("Neg", ["v"], ["w"])],

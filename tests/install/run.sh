@@ -16,6 +16,13 @@ stage=$work/moved
 ! grep -rn --include='*.cmake' --include='*.pc' "$work/stage" "$stage" ||
   { echo "the package names the folder it was installed to"; exit 1; }
 
+echo "== plug-ins that ship with it"
+plugins=$(dirname "$(find "$stage" -path '*/tenon/plugins/contrib.so')")
+found=$(env -u TENON_PLUGIN_DIR "$stage/bin/tenon" plugin list --why 2>&1)
+grep -qF "'$(realpath "$plugins")' (installed)" <<<"$found" ||
+  { echo "the moved command does not look into $plugins:"; echo "$found"; exit 1; }
+[ -x "$(find "$stage" -name build_plain.sh)" ] || { echo "build_plain.sh cannot be run"; exit 1; }
+
 projects=("$source/tests/install/project")
 [ "$which" = project ] || projects+=("$source"/examples/*/)
 for project in "${projects[@]}"; do

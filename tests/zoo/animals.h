@@ -893,7 +893,7 @@ ANIMAL(READ, read_subgraph_of_null, USE, "a subgraph of no graph",
   READING "TN_ERR_INVALID: an argument, file or descriptor breaks a rule",
   return api->value(api->subgraph_new(NULL), "x") < 0 ? TN_ERR_INVALID : TN_OK)
 ANIMAL(READ, read_version, USE, "operator-set version -5",
-  NODE "not supported: version -5 of operator zoo::Twice; versions from 1 on are",
+  NODE "not supported: version -5 of operator zoo::Twice; versions 1 and later are",
   zoo_build(api, graph); return api->set_opset(graph, "zoo", -5))
 ANIMAL(WRITE, write_null, USE, "it writes bytes that are not there",
   "*: format zoo: TN_ERR_INVALID: an argument, file or descriptor breaks a rule",

@@ -52,10 +52,11 @@ typedef struct planning {
 static tn_status bad_input(const planning *l, int32_t k, const tn_tensor *declared,
                            const char *rule) {
   char want[TN_TENSOR_TEXT], have[TN_TENSOR_TEXT];
+  const int32_t value = l->c->graph->inputs.data[k];
   return tn_fail(l->diag, TN_ERR_SHAPE, "%s: input '%s' is %s, which does not fit %s: %s",
-                 l->c->name, tn_graph_val(l->c->graph, l->c->graph->inputs.data[k])->name,
+                 l->c->name, tn_graph_val(l->c->graph, value)->name,
                  tn_tensor_text(l->inputs[k], have, sizeof have),
-                 tn_tensor_text(declared, want, sizeof want), rule);
+                 tn_value_text(l->c->graph, value, declared, want, sizeof want), rule);
 }
 
 /* Where an optional is declared, what it would hold may be given as it is: a body takes it so from

@@ -133,9 +133,10 @@ static tn_status mark_nodes(splitter *s, const tn_cut *cut, tn_diag *diag) {
     n_all += tn_graph_node(s->head, s->head->order.data[k])->alive;
   if (n_continuation < n_all || !n_all) return TN_OK;
   char text[TN_NODE_TEXT];
-  return tn_fail(diag, TN_ERR_SHAPE,
-                 "%s: its shapes cannot be worked out from the types and data of its inputs",
-                 tn_node_text(tn_graph_node(s->head, s->head->order.data[0]), text, sizeof text));
+  return tn_fail(
+      diag, TN_ERR_SHAPE,
+      "%s: its shapes cannot be worked out from the types and data of its inputs",
+      tn_node_text(s->head, tn_graph_node(s->head, s->head->order.data[0]), text, sizeof text));
 }
 
 tn_status tn_split_make(const tn_planner *p, tn_graph *g, const tn_cut *cut, const char *name,

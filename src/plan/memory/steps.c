@@ -85,7 +85,8 @@ static const char *subgraph_name(tn_arrangement *r, const tn_gnode *n, uint32_t 
   for (int32_t k = 0; k < schema->n_args; k++)
     if (schema->args[k].base == TN_TYPE_GRAPH && seen++ == index) attr = schema->args[k].name;
   char text[TN_NODE_TEXT];
-  return tn_arena_format(&r->plan->arena, "%s of %s", attr, tn_node_text(n, text, sizeof text));
+  return tn_arena_format(&r->plan->arena, "%s of %s", attr,
+                         tn_node_text(r->g, n, text, sizeof text));
 }
 
 /* Captured values become inputs after the formal ones. What the file says about shapes of formal

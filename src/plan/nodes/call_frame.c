@@ -116,7 +116,8 @@ static tn_status host_fail(void *ctx, tn_status code, const char *format, ...) {
   va_start(args, format);
   vsnprintf(text, sizeof text, format, args);
   va_end(args);
-  if (f->graph && f->node >= 0) tn_node_text(tn_graph_node(f->graph, f->node), node, sizeof node);
+  if (f->graph && f->node >= 0)
+    tn_node_text(f->graph, tn_graph_node(f->graph, f->node), node, sizeof node);
   tn_diag_add(f->diag, TN_DIAG_ERROR, "%s: %s", node, text);
   return code;
 }
@@ -130,7 +131,8 @@ static __attribute__((format(printf, 3, 4))) void host_log(void *ctx, uint32_t l
   va_start(args, format);
   vsnprintf(text, sizeof text, format, args);
   va_end(args);
-  if (f->graph && f->node >= 0) tn_node_text(tn_graph_node(f->graph, f->node), node, sizeof node);
+  if (f->graph && f->node >= 0)
+    tn_node_text(f->graph, tn_graph_node(f->graph, f->node), node, sizeof node);
   tn_diag_add(f->diag, tn_log_severity(level), "%s: %s", node, text);
 }
 

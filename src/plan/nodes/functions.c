@@ -205,7 +205,7 @@ tn_status tn_function_inline(const tn_planner *p, tn_graph *g, int32_t node, con
   char text[TN_NODE_TEXT];
   inliner i = {.g = g, .body = f->body, .f = f, .call = tn_graph_node(g, node)->node};
   i.depth = tn_graph_node(g, node)->depth + 1;
-  tn_node_text(tn_graph_node(g, node), text, sizeof text);
+  tn_node_text(g, tn_graph_node(g, node), text, sizeof text);
   if (i.call.n_inputs > f->body->inputs.n || i.call.n_outputs > f->body->outputs.n)
     return tn_fail(diag, TN_ERR_INVALID,
                    "%s: %u inputs and %u outputs, but function '%s' has %lld and %lld", text,

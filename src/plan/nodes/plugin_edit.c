@@ -74,7 +74,7 @@ static tn_status check_promise(const tn_edit *e, const tn_promise *p) {
   if (!v->users.n && !(v->flags & TN_VALUE_OUTPUT)) return TN_OK; /* has been replaced in turn */
   const bool is_made = has_source(e->g, p->value);
   if (is_made && is_like(v, &p->type)) return TN_OK;
-  tn_node_text(tn_graph_node(e->g, e->node), node, sizeof node);
+  tn_node_text(e->g, tn_graph_node(e->g, e->node), node, sizeof node);
   what_text(e, what);
   if (!is_made)
     return tn_fail(e->diag, TN_ERR_INVALID, "%s: %s replaces a value by one that nothing makes",
@@ -97,6 +97,6 @@ int64_t tn_edit_limit(const tn_graph *g) { return GROWTH * g->nodes.n + GROWTH_F
 tn_status tn_edit_endless(tn_graph *g, int32_t node, const char *what, tn_diag *diag) {
   char text[TN_NODE_TEXT];
   return tn_fail(diag, TN_ERR_OVERFLOW, "%s: %s comes to no end: the graph has grown to %lld nodes",
-                 tn_node_text(tn_graph_node(g, node), text, sizeof text), what,
+                 tn_node_text(g, tn_graph_node(g, node), text, sizeof text), what,
                  (long long)g->nodes.n);
 }

@@ -9,23 +9,40 @@ static int32_t wanted_version(const tn_graph *g, const tn_node *n) {
   return n->version ? n->version : tn_graph_api_table.opset(g, n->domain);
 }
 
-static tn_status not_supported(const tn_planner *p, const tn_gnode *n, int32_t version,
-                               tn_diag *diag) {
+/* An operator that nobody offers: which one may be meant, or where it is to be had. */
+static tn_status no_such_op(const tn_planner *p, const tn_graph *g, const tn_gnode *n,
+                            tn_diag *diag) {
   char text[TN_NODE_TEXT];
-  int32_t since, until;
-  const char *dots = *n->node.domain ? "::" : "";
-  tn_node_text(n, text, sizeof text);
-  if (!tn_registry_has_op(p->registry, n->node.domain, n->node.op, &since, &until))
-    return tn_fail(diag, TN_ERR_UNSUPPORTED,
-                   "%s: not supported: operator %s%s%s; no plug-in offers it", text, n->node.domain,
-                   dots, n->node.op);
+  tn_arena arena;
+  tn_arena_init(&arena, p->a);
+  const char *hint = tn_shipped_hint(p->registry, n->node.domain, &arena);
+  const tn_status status = tn_fail(
+      diag, TN_ERR_UNSUPPORTED, "%s: not supported: operator %s%s%s; no plug-in offers it%s%s%s",
+      tn_node_text(g, n, text, sizeof text), n->node.domain, *n->node.domain ? "::" : "",
+      n->node.op, hint ? "; " : "", hint ? hint : "",
+      tn_registry_near(p->registry, n->node.domain, n->node.op, &arena));
+  tn_arena_clear(&arena);
+  return status;
+}
+
+static tn_status not_supported(const tn_planner *p, const tn_graph *g, const tn_gnode *n,
+                               int32_t version, tn_diag *diag) {
+  char text[TN_NODE_TEXT];
+  tn_arena arena;
+  if (!tn_registry_has_op(p->registry, n->node.domain, n->node.op, NULL, NULL))
+    return no_such_op(p, g, n, diag);
+  tn_node_text(g, n, text, sizeof text);
   if (!version)
     return tn_fail(diag, TN_ERR_UNSUPPORTED,
                    "%s: the model does not import an operator set for domain '%s'", text,
                    *n->node.domain ? n->node.domain : "ai.onnx");
-  return tn_fail(diag, TN_ERR_UNSUPPORTED,
-                 "%s: not supported: version %d of operator %s%s%s; versions from %d on are", text,
-                 version, n->node.domain, dots, n->node.op, since);
+  tn_arena_init(&arena, p->a);
+  const tn_status status = tn_fail(
+      diag, TN_ERR_UNSUPPORTED, "%s: not supported: version %d of operator %s%s%s; versions %s are",
+      text, version, n->node.domain, *n->node.domain ? "::" : "", n->node.op,
+      tn_registry_versions(p->registry, n->node.domain, n->node.op, &arena));
+  tn_arena_clear(&arena);
+  return status;
 }
 
 /* Replaces a node by newer forms through its lowering; the added nodes come up for checking in
@@ -40,7 +57,7 @@ static tn_status lower_early(const tn_planner *p, tn_graph *g, int32_t node, tn_
     return tn_fail(diag, TN_ERR_UNSUPPORTED,
                    "%s: kernel '%s' is pinned, but no kernel runs this operator: it becomes others "
                    "before kernels are chosen",
-                   tn_node_text(n, text, sizeof text), pin);
+                   tn_node_text(g, n, text, sizeof text), pin);
   tn_edit e = {p, g, node, "bringing the older form to the newest", NULL, def->owner, diag, 0, -1};
   return tn_edit_call(&e, def->op.lower, true);
 }
@@ -54,12 +71,13 @@ static tn_status check_subgraphs(const tn_planner *p, const tn_gnode *n, tn_diag
   return status;
 }
 
-static tn_status hold(const tn_planner *p, const tn_gnode *n, const tn_opdef *def, tn_diag *diag) {
+static tn_status hold(const tn_planner *p, const tn_graph *g, const tn_gnode *n,
+                      const tn_opdef *def, tn_diag *diag) {
   char text[TN_NODE_TEXT];
   tn_status status = tn_holder_use(p->holder, def->owner);
   if (status != TN_ERR_STATE) return status;
   return tn_fail(diag, status, "%s: plug-in '%s', which offers the operator, is being unloaded",
-                 tn_node_text(n, text, sizeof text), def->owner->name);
+                 tn_node_text(g, n, text, sizeof text), def->owner->name);
 }
 
 static tn_status check_node(const tn_planner *p, tn_graph *g, int32_t id, tn_diag *diag) {
@@ -70,10 +88,10 @@ static tn_status check_node(const tn_planner *p, tn_graph *g, int32_t id, tn_dia
                             : NULL;
   if (!def) {
     const tn_function *f = tn_function_find(g, &n->node);
-    return f ? tn_function_inline(p, g, id, f, diag) : not_supported(p, n, version, diag);
+    return f ? tn_function_inline(p, g, id, f, diag) : not_supported(p, g, n, version, diag);
   }
   n->node.version = version;
-  tn_status s = hold(p, n, def, diag);
+  tn_status s = hold(p, g, n, def, diag);
   if (!s) s = tn_node_bind(g, id, def, diag);
   if (s) return s;
   if (def->op.flags & TN_OP_LOWER_EARLY && def->op.lower) return lower_early(p, g, id, diag);

@@ -80,7 +80,7 @@ static void report(const tn_selection *s, int32_t node) {
   tn_text text;
   tn_text_init(&text, s->p->a);
   tn_text_add(&text, "%s: not supported: operator %s%s%s version %d with types ",
-              tn_node_text(n, name, sizeof name), n->node.domain, *n->node.domain ? "::" : "",
+              tn_node_text(s->g, n, name, sizeof name), n->node.domain, *n->node.domain ? "::" : "",
               n->node.op, n->node.version);
   add_types(s, n->node.inputs, n->node.n_inputs, &text);
   tn_text_add(&text, " -> ");
