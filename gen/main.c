@@ -2,7 +2,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "base/object.h"
 #include "gen.h"
 
 static const char usage[] =
@@ -19,7 +21,9 @@ static const char usage[] =
     "                   may be repeated, each behind the last\n"
     "  --schemas FILE   schemas for entries `op: add.out`, in the form of PyTorch's "
     "native_functions.yaml;\n"
-    "                   may be repeated, the first that has one counts\n"
+    "                   may be repeated, the first that has one counts; those that come with "
+    "Tenon\n"
+    "                   (aten.yaml) are the last\n"
     "  --check          only checks the files; writes nothing\n"
     "  --embed          the files are no family files: DIR/embedded.c is made of their text, as\n"
     "                   cli/new.h describes it\n";
@@ -78,7 +82,10 @@ static bool read_options(gen *g, options *o, int argc, char **argv) {
     } else if (strcmp(argv[k], "--help") == 0 || strcmp(argv[k], "-h") == 0) {
       o->help = true;
     } else if (argv[k][0] == '-') {
-      return complain("unknown option %s", argv[k]);
+      return complain(
+          "unknown option %s; there are -o, --docs, --plugin, --version, --license, "
+          "--fallback, --schemas, --check, --embed and --help",
+          argv[k]);
     } else {
       keep_files(g, o, argv[k]);
     }
@@ -95,13 +102,28 @@ static int by_library(const void *x, const void *y) {
   return a->library != b->library ? a->library - b->library : strcmp(a->path, b->path);
 }
 
+/* The schemas that come with Tenon: beside this command where it is built, or of the package that it
+ * is installed with. */
+static bool own_schemas(char *path, size_t size) {
+  static const char *const places[] = {"aten.yaml", TN_SCHEMAS_FROM_BIN};
+  char here[3000];
+  if (!tn_object_folder(here, sizeof here)) return false;
+  for (size_t k = 0; k < sizeof places / sizeof *places; k++) {
+    const int n = snprintf(path, size, "%s/%s", here, places[k]);
+    if (n > 0 && (size_t)n < size && !access(path, R_OK)) return true;
+  }
+  return false;
+}
+
 static int generate(gen *g, const options *o) {
+  char path[4096];
   if (o->n_files) qsort(o->files, (size_t)o->n_files, sizeof *o->files, by_library);
   if (o->embed) {
     for (int k = 0; k < o->n_files; k++) gen_push(g, &g->families, o->files[k].path);
     return gen_emit_embedded(g, o->out) ? 0 : 1;
   }
   for (int k = 0; k < o->n_schema_files; k++) gen_parse_known(g, o->schema_files[k]);
+  if (own_schemas(path, sizeof path)) gen_parse_known(g, path);
   for (int k = 0; k < o->n_files; k++) {
     g->library = o->files[k].library;
     gen_parse_file(g, o->files[k].path);

@@ -30,7 +30,14 @@ static double smallest_normal(uint32_t dtype) {
   switch (dtype) {
     case TN_F64:
     case TN_C128: return 0x1p-1022;
-    case TN_F16: return 0x1p-14;
+    case TN_F16:
+    case TN_F8E5M2: return 0x1p-14;
+    case TN_F8E5M2FNUZ: return 0x1p-15;
+    case TN_F8E4M3FN: return 0x1p-6;
+    case TN_F8E4M3FNUZ: return 0x1p-7;
+    case TN_F6E2M3:
+    case TN_F4E2M1: return 1;
+    case TN_F6E3M2: return 0x1p-2;
     default: return 0x1p-126;
   }
 }

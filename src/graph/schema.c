@@ -66,13 +66,13 @@ static tn_status parse_base(tn_scan *s, tn_arg *arg) {
   return tn_scan_expected(s, "a type such as Tensor, int or float");
 }
 
-/* One of the two sides of an alias: names with "|" between, or "*". */
+/* One of the two sides of an alias: names with "|" between, or any set: "*", "?". */
 static tn_status parse_alias_set(tn_scan *s, tn_text *out) {
   do {
     if (out->n > 0 && out->data[out->n - 1] != ' ') tn_text_add(out, "|");
     tn_str word;
-    if (tn_scan_take(s, "*")) {
-      tn_text_add(out, "*");
+    if (tn_scan_take(s, "*") || tn_scan_take(s, "?")) {
+      tn_text_add(out, "*"); /* ExecuTorch writes "?" for any set */
     } else if (tn_scan_word(s, &word)) {
       tn_text_add_bytes(out, word.data, word.size);
     } else {

@@ -35,6 +35,13 @@ if "$gen" --check $libraries 2>"$work/said"; then fail "--fallback without --plu
 grep -q -- '--fallback is for plug-ins' "$work/said" || fail "nothing is said of --fallback"
 cd ..
 
+# The schemas that come with Tenon are found where nobody names them; what is no option names those
+# that there are.
+"$gen" --plugin x --check ../good/torch_names.yaml 2>"$work/said" ||
+  fail "add.out is not found: $(cat "$work/said")"
+if "$gen" --chekc x.yaml 2>"$work/said"; then fail "--chekc is an option"; fi
+grep -q -- 'unknown option --chekc; there are .*--check' "$work/said" || fail "no options are named"
+
 # Problems of all files are reported, and nothing is written if there are any.
 if "$gen" cases.yaml ../good/sample.yaml syntax.yaml \
   -o "$work/out" 2>"$work/said"; then fail "bad files are accepted"; fi

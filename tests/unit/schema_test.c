@@ -79,6 +79,13 @@ static void test_out_variant(void **state) {
   assert_int_equal(s.attrs_size, 8);
 }
 
+/* ExecuTorch writes `?` for any alias set. */
+static void test_any_alias(void **state) {
+  const tn_schema s = parse(state, "f.out(Tensor(?) self, *, Tensor(a!) out) -> Tensor(a!)");
+  assert_string_equal(s.args[0].alias, "*");
+  assert_false(s.args[0].written || s.args[0].optional);
+}
+
 static void test_two_outputs(void **state) {
   const tn_schema s = parse(
       state,
