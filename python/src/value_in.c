@@ -98,7 +98,7 @@ static int take_numbers(tp_input *in, PyArrayObject *array, const char *name) {
   return 0;
 }
 
-static bool is_text(const PyArrayObject *array) {
+static bool is_text(PyArrayObject *array) {
   const int number = PyArray_TYPE(array);
   return number == NPY_OBJECT || number == NPY_UNICODE || number == NPY_STRING ||
          PyArray_DESCR(array)->kind == 'T'; /* NumPy 2's strings of any length */

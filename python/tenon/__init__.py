@@ -17,25 +17,49 @@ from ._errors import (
     UnsupportedError,
 )
 from ._model import Model, Value, load
+from ._onnxruntime import (
+    ExecutionMode,
+    GraphOptimizationLevel,
+    InferenceSession,
+    IOBinding,
+    ModelMetadata,
+    NodeArg,
+    OrtValue,
+    RunOptions,
+    SessionOptions,
+    get_available_providers,
+    get_device,
+)
 from ._ops import ops
 from ._plan import Plan, Profile, Step
 from ._runtime import Runtime
 
 __all__ = [
     "Error",
+    "ExecutionMode",
+    "GraphOptimizationLevel",
+    "IOBinding",
+    "InferenceSession",
     "InvalidError",
     "Model",
+    "ModelMetadata",
+    "NodeArg",
     "NotFoundError",
+    "OrtValue",
     "OutOfMemoryError",
     "Plan",
     "Profile",
+    "RunOptions",
     "Runtime",
     "Session",
+    "SessionOptions",
     "ShapeError",
     "Step",
     "UnsupportedError",
     "Value",
     "from_dlpack",
+    "get_available_providers",
+    "get_device",
     "load",
     "ops",
 ]

@@ -1,0 +1,45 @@
+/* The C side of overhead.py: prints how many nanoseconds a call takes, setting its input and where
+ * its output goes each time, as a program would that gets new buffers. usage: overhead MODEL CALLS
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "tenon/tenon.h"
+
+static double now_ns(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
+}
+
+int main(int argc, char **argv) {
+  tn_runtime_options options = TN_RUNTIME_OPTIONS_INIT;
+  options.n_threads = 1;
+  tn_diag *diag = tn_diag_create();
+  tn_runtime *runtime = NULL;
+  tn_model *model = NULL;
+  tn_session *session = NULL;
+  float x[4] = {0, 1, 2, 3}, y[4] = {0};
+  const int64_t shape[] = {4};
+  const tn_tensor in = tn_tensor_make(TN_F32, 1, shape, x),
+                  out = tn_tensor_make(TN_F32, 1, shape, y);
+  const long n = argc > 2 ? atol(argv[2]) : 0;
+  tn_status status = n > 0 ? tn_runtime_create(&options, diag, &runtime) : TN_ERR_INVALID;
+  if (!status) status = tn_model_load(runtime, argv[1], NULL, diag, &model);
+  if (!status) status = tn_session_create(model, diag, &session);
+  double begin = 0;
+  for (long k = -1000; !status && k < n; k++) {
+    if (k == 0) begin = now_ns();
+    status = tn_session_set_input(session, 0, &in, diag);
+    if (!status) status = tn_session_set_output(session, 0, &out, diag);
+    if (!status) status = tn_session_run(session, diag);
+  }
+  if (!status) printf("%.1f\n", (now_ns() - begin) / (double)n);
+  if (status) fprintf(stderr, "%s\n", tn_diag_text(diag));
+  tn_session_destroy(session);
+  tn_model_destroy(model);
+  tn_runtime_destroy(runtime);
+  tn_diag_destroy(diag);
+  return status || y[3] != 6;
+}

@@ -1,0 +1,411 @@
+"""ONNX Runtime's Python interface, as far as it has a meaning here: scripts run after one changed
+import, `import tenon as onnxruntime`.
+
+What has none is refused by its name: an option that is silently left out would be found only when
+something else goes wrong. Hints that change no result (logging, arenas) are taken and do nothing.
+"""
+
+import enum
+import os
+import tempfile
+import warnings
+
+import numpy as np
+
+from . import _tenon
+from ._errors import UnsupportedError
+from ._model import load
+from ._plan import Profile
+
+_PROVIDER = "CPUExecutionProvider"
+
+
+class GraphOptimizationLevel(enum.IntEnum):
+    """ORT_DISABLE_ALL: every node runs as it stands; all others: optimised."""
+
+    ORT_DISABLE_ALL = 0
+    ORT_ENABLE_BASIC = 1
+    ORT_ENABLE_EXTENDED = 2
+    ORT_ENABLE_LAYOUT = 3
+    ORT_ENABLE_ALL = 99
+
+
+class ExecutionMode(enum.IntEnum):
+    """Tenon runs nodes in order, each on all threads."""
+
+    ORT_SEQUENTIAL = 0
+    ORT_PARALLEL = 1
+
+
+class _Options:
+    """Attributes of a closed list; names that are not in it are refused."""
+
+    _taken = {}
+    _hints = {}
+
+    def __init__(self):
+        for name, value in {**self._taken, **self._hints}.items():
+            object.__setattr__(self, name, value)
+
+    def __setattr__(self, name, value):
+        if name not in self._taken and name not in self._hints:
+            raise AttributeError(f"{type(self).__name__}.{name}: has no meaning in Tenon")
+        object.__setattr__(self, name, value)
+
+
+class SessionOptions(_Options):
+    """intra_op_num_threads, graph_optimization_level, enable_profiling and register_custom_ops_library
+    (of Tenon's plug-ins) do what they do in ONNX Runtime."""
+
+    _taken = {
+        "intra_op_num_threads": 0,
+        "inter_op_num_threads": 0,
+        "graph_optimization_level": GraphOptimizationLevel.ORT_ENABLE_ALL,
+        "execution_mode": ExecutionMode.ORT_SEQUENTIAL,
+        "enable_profiling": False,
+        "profile_file_prefix": "tenon_profile_",
+    }
+    _hints = {
+        "log_severity_level": 2,
+        "log_verbosity_level": 0,
+        "logid": "",
+        "enable_cpu_mem_arena": True,
+        "enable_mem_pattern": True,
+        "enable_mem_reuse": True,
+        "use_deterministic_compute": True,
+    }
+
+    def __init__(self):
+        super().__init__()
+        object.__setattr__(self, "_plugins", [])
+
+    def register_custom_ops_library(self, path):
+        """Loads a plug-in of Tenon."""
+        self._plugins.append(os.fspath(path))
+
+    def add_session_config_entry(self, key, value):
+        """None has a meaning here."""
+        raise UnsupportedError(
+            f"SessionOptions.add_session_config_entry: {key!r} has no meaning in Tenon"
+        )
+
+    def add_free_dimension_override_by_name(self, name, value):
+        """Tenon plans for the shapes that come."""
+        raise UnsupportedError(
+            f"SessionOptions.add_free_dimension_override_by_name: {name!r}: dims are fixed by the inputs of a run"
+        )
+
+    def _check(self):
+        if self.execution_mode == ExecutionMode.ORT_PARALLEL:
+            raise UnsupportedError(
+                "SessionOptions.execution_mode: ORT_PARALLEL: nodes run in order in Tenon"
+            )
+        if self.inter_op_num_threads not in (0, 1):
+            raise UnsupportedError(
+                "SessionOptions.inter_op_num_threads: nodes run in order in Tenon"
+            )
+
+
+class RunOptions(_Options):
+    """Hints only."""
+
+    _hints = {"log_severity_level": 2, "log_verbosity_level": 0, "logid": ""}
+
+    def add_run_config_entry(self, key, value):
+        """None has a meaning here."""
+        raise UnsupportedError(f"RunOptions.add_run_config_entry: {key!r} has no meaning in Tenon")
+
+
+# ---- what a model takes and answers ----
+
+_ONNX_TYPES = {
+    "f32": "float", "f64": "double", "f16": "float16", "bf16": "bfloat16", "i8": "int8", "i16": "int16",
+    "i32": "int32", "i64": "int64", "u8": "uint8", "u16": "uint16", "u32": "uint32", "u64": "uint64",
+    "bool": "bool", "string": "string", "c64": "complex64", "c128": "complex128", "i4": "int4",
+    "u4": "uint4", "f8e4m3fn": "float8e4m3fn", "f8e4m3fnuz": "float8e4m3fnuz", "f8e5m2": "float8e5m2",
+    "f8e5m2fnuz": "float8e5m2fnuz",
+}  # fmt: skip
+
+
+def _onnx_type(kind, dtype):
+    text = f"tensor({_ONNX_TYPES.get(dtype, dtype)})"
+    return text if kind == "tensor" else f"{ {'sequence': 'seq'}.get(kind, kind)}({text})"
+
+
+class NodeArg:
+    """An input or output: name, type as "tensor(float)", shape as a list."""
+
+    def __init__(self, value):
+        self.name = value.name
+        self.type = _onnx_type(value.kind, value.dtype)
+        self.shape = list(value.shape or ())
+
+    def __repr__(self):
+        return f"NodeArg(name={self.name!r}, type={self.type!r}, shape={self.shape})"
+
+
+class ModelMetadata:
+    """What the model's file says of it."""
+
+    def __init__(self, metadata):
+        rest = dict(metadata)
+        self.graph_name = rest.pop("name", "")
+        self.producer_name = rest.pop("producer", "")
+        self.description = rest.pop("doc", "")
+        self.domain = rest.pop("domain", "")
+        self.graph_description = rest.pop("graph_doc", "")
+        version = rest.pop("model_version", "0")
+        self.version = int(version) if version.isdigit() else 0
+        self.custom_metadata_map = rest
+
+
+# ---- values ----
+
+
+class _Memory:
+    """Memory that a caller names by its address."""
+
+    def __init__(self, address, dtype, shape):
+        self.__array_interface__ = {
+            "data": (address, False), "shape": tuple(shape), "typestr": np.dtype(dtype).str, "version": 3,
+        }  # fmt: skip
+
+
+def _check_device(device, device_id=0):
+    if device != "cpu":
+        raise UnsupportedError(f"device {device!r}: Tenon's arrays lie on the CPU")
+
+
+class OrtValue:
+    """A value that a session reads or has written; on the CPU always."""
+
+    def __init__(self, value):
+        self._value = value
+
+    @staticmethod
+    def ortvalue_from_numpy(array, device_type="cpu", device_id=0):
+        _check_device(device_type)
+        return OrtValue(np.ascontiguousarray(array))
+
+    @staticmethod
+    def ortvalue_from_shape_and_type(shape, element_type, device_type="cpu", device_id=0):
+        _check_device(device_type)
+        return OrtValue(np.empty(tuple(shape), element_type))
+
+    def numpy(self):
+        return self._value
+
+    def shape(self):
+        return list(self._value.shape)
+
+    def data_type(self):
+        return f"tensor({ {'float32': 'float', 'float64': 'double', 'object': 'string'}.get(self._value.dtype.name, self._value.dtype.name)})"
+
+    def device_name(self):
+        return "cpu"
+
+    def data_ptr(self):
+        return self._value.__array_interface__["data"][0]
+
+    def has_value(self):
+        return self._value is not None
+
+    def is_tensor(self):
+        return isinstance(self._value, np.ndarray)
+
+    def is_tensor_sequence(self):
+        return isinstance(self._value, list)
+
+    def update_inplace(self, array):
+        np.copyto(self._value, array, casting="no")
+
+    def __dlpack__(self, **options):
+        return self._value.__dlpack__(**options)
+
+    def __dlpack_device__(self):
+        return self._value.__dlpack_device__()
+
+
+class IOBinding:
+    """Inputs and outputs that are bound to memory, for runs to come."""
+
+    def __init__(self, session):
+        self._model = session._model
+        self._session = self._model.session()
+        self._names = [v.name for v in self._model.outputs]
+        self._wanted = []
+
+    def bind_cpu_input(self, name, array):
+        self._session.set_input(name, array)
+
+    def bind_ortvalue_input(self, name, value):
+        self._session.set_input(name, value.numpy())
+
+    def bind_input(self, name, device_type, device_id, element_type, shape, buffer_ptr):
+        _check_device(device_type)
+        self._session.set_input(name, np.asarray(_Memory(buffer_ptr, element_type, shape)))
+
+    def bind_output(
+        self, name, device_type="cpu", device_id=0, element_type=None, shape=None, buffer_ptr=None
+    ):
+        _check_device(device_type)
+        array = None if buffer_ptr is None else np.asarray(_Memory(buffer_ptr, element_type, shape))
+        self._session.set_output(name, array)
+        self._want(name)
+
+    def bind_ortvalue_output(self, name, value):
+        self._session.set_output(name, value.numpy())
+        self._want(name)
+
+    def _want(self, name):
+        if name not in self._wanted:
+            self._wanted.append(name)
+
+    def clear_binding_inputs(self):
+        for value in self._model.inputs:
+            if value.kind == "tensor":
+                self._session.set_input(value.name, None)
+
+    def clear_binding_outputs(self):
+        for name in self._names:
+            self._session.set_output(name, None)
+        self._wanted = []
+
+    def synchronize_inputs(self):
+        """Nothing is on its way: all memory is the CPU's."""
+
+    def synchronize_outputs(self):
+        """Nothing is on its way: all memory is the CPU's."""
+
+    def copy_outputs_to_cpu(self):
+        return [self._session.output(name) for name in self._wanted]
+
+    def get_outputs(self):
+        return [OrtValue(value) for value in self.copy_outputs_to_cpu()]
+
+
+# ---- the session ----
+
+
+class InferenceSession:
+    """A model, used as onnxruntime.InferenceSession is."""
+
+    def __init__(
+        self, path_or_bytes, sess_options=None, providers=None, provider_options=None, **others
+    ):
+        if others:
+            raise TypeError(f"InferenceSession: {', '.join(others)}: has no meaning in Tenon")
+        _check_providers(providers)
+        options = sess_options or SessionOptions()
+        options._check()
+        optimize = options.graph_optimization_level != GraphOptimizationLevel.ORT_DISABLE_ALL
+        self._options = options
+        self._model = load(
+            path_or_bytes,
+            threads=options.intra_op_num_threads,
+            plugins=options._plugins,
+            optimize=optimize,
+        )
+        self._profiled = self._start_profile()
+
+    @property
+    def model(self):
+        """The tenon.Model behind it."""
+        return self._model
+
+    def run(self, output_names, input_feed, run_options=None):
+        """A list of the outputs that are named, or of all."""
+        if run_options is not None and not isinstance(run_options, RunOptions):
+            raise TypeError("run_options: must be a RunOptions")
+        if self._profiled is not None:
+            return self._run_profiled(output_names, input_feed)
+        return self._model._run_list(output_names or None, input_feed)
+
+    def run_with_ort_values(self, output_names, input_dict_ort_values, run_options=None):
+        feeds = {name: value.numpy() for name, value in input_dict_ort_values.items()}
+        return [OrtValue(value) for value in self.run(output_names, feeds, run_options)]
+
+    def run_with_iobinding(self, iobinding, run_options=None):
+        iobinding._session.run()
+
+    def io_binding(self):
+        return IOBinding(self)
+
+    def get_inputs(self):
+        return [NodeArg(v) for v in self._model.inputs if not v.has_default]
+
+    def get_overridable_initializers(self):
+        return [NodeArg(v) for v in self._model.inputs if v.has_default]
+
+    def get_outputs(self):
+        return [NodeArg(v) for v in self._model.outputs]
+
+    def get_modelmeta(self):
+        return ModelMetadata(self._model.metadata)
+
+    def get_providers(self):
+        return [_PROVIDER]
+
+    def get_provider_options(self):
+        return {_PROVIDER: {}}
+
+    def set_providers(self, providers=None, provider_options=None):
+        _check_providers(providers)
+
+    def get_session_options(self):
+        return self._options
+
+    def enable_fallback(self):
+        """There is nothing to fall back to."""
+
+    def disable_fallback(self):
+        """There is nothing to fall back to."""
+
+    # ---- profiling ----
+
+    def _start_profile(self):
+        if not self._options.enable_profiling:
+            return None
+        session = self._model.session()
+        session.profile(True)
+        return session
+
+    def _run_profiled(self, output_names, feeds):
+        session = self._profiled
+        for name, value in feeds.items():
+            session.set_input(name, value)
+        session.run()
+        names = output_names or [v.name for v in self._model.outputs]
+        return [session.output(name) for name in names]
+
+    def end_profiling(self):
+        """Writes the profile, a Chrome trace, and answers its name."""
+        if self._profiled is None:
+            return ""
+        profile = Profile(self._profiled.events(), 1)
+        handle, path = tempfile.mkstemp(".json", self._options.profile_file_prefix, ".")
+        os.close(handle)
+        profile.save(path)
+        self._profiled = None
+        return path
+
+
+def _check_providers(providers):
+    names = [p if isinstance(p, str) else p[0] for p in providers or [_PROVIDER]]
+    for name in names:
+        if name != _PROVIDER:
+            warnings.warn(f"{name}: is not in Tenon; models run on {_PROVIDER}", UserWarning, 3)
+    if _PROVIDER not in names:
+        raise UnsupportedError(
+            f"InferenceSession: none of the providers is there: {', '.join(names)}"
+        )
+
+
+def get_available_providers():
+    """What models run on."""
+    return [_PROVIDER]
+
+
+def get_device():
+    """ "CPU" """
+    return "CPU"

@@ -1,0 +1,118 @@
+"""Scripts of ONNX Runtime's examples with one import changed, and what is refused."""
+
+import numpy as np
+import pytest
+
+import tenon as ort
+from conftest import DATA
+
+NET = str(DATA / "net.onnx")
+
+
+@pytest.fixture
+def session():
+    return ort.InferenceSession(NET, providers=["CPUExecutionProvider"])
+
+
+def test_run(session, net, image):
+    name = session.get_inputs()[0].name
+    (y,) = session.run(None, {name: image})
+    assert np.allclose(y, net(image), atol=1e-6)
+    assert np.array_equal(session.run([session.get_outputs()[0].name], {name: image})[0], y)
+    assert np.array_equal(session.run([], {name: image})[0], y)
+    assert session.get_inputs()[0].type == "tensor(float)" and session.get_inputs()[0].shape == [
+        "batch",
+        3,
+        4,
+        4,
+    ]
+    assert session.get_providers() == ort.get_available_providers() == ["CPUExecutionProvider"]
+    assert ort.InferenceSession(open(NET, "rb").read()).run(None, {name: image})[0].shape == y.shape
+    meta = session.get_modelmeta()
+    assert isinstance(meta.version, int) and isinstance(meta.custom_metadata_map, dict)
+
+
+def test_errors(session, image):
+    with pytest.raises(ValueError, match="nothing"):
+        session.run(None, {"nothing": image})
+    with pytest.raises(ValueError, match="input 'x' is not set|input 'x'") as error:
+        session.run(None, {"x": image[:, :2]})
+    assert error.value.status == "TN_ERR_SHAPE"
+    with pytest.raises(ort.Error, match="'x' is not set"):
+        session.run(None, {})
+    with pytest.raises(ValueError, match="no output 'z'"):
+        session.run(["z"], {"x": image})
+    with pytest.raises(FileNotFoundError, match="nowhere.onnx"):
+        ort.InferenceSession("nowhere.onnx")
+
+
+def test_io_binding(session, net, image):
+    binding = session.io_binding()
+    binding.bind_cpu_input("x", image)
+    binding.bind_output("y")
+    session.run_with_iobinding(binding)
+    assert np.allclose(binding.copy_outputs_to_cpu()[0], net(image), atol=1e-6)
+    out = np.zeros((2, 5), np.float32)
+    binding.bind_output("y", "cpu", 0, np.float32, out.shape, out.ctypes.data)
+    binding.bind_input("x", "cpu", 0, np.float32, image.shape, image.ctypes.data)
+    session.run_with_iobinding(binding)
+    assert np.allclose(out, net(image), atol=1e-6)
+    value = ort.OrtValue.ortvalue_from_numpy(image * 2)
+    result = ort.OrtValue.ortvalue_from_shape_and_type([2, 5], np.float32)
+    binding.bind_ortvalue_input("x", value)
+    binding.bind_ortvalue_output("y", result)
+    session.run_with_iobinding(binding)
+    assert np.allclose(result.numpy(), net(image * 2), atol=1e-6)
+    assert binding.get_outputs()[0].data_ptr() == result.data_ptr()
+    binding.clear_binding_inputs()
+    with pytest.raises(ort.Error, match="not set"):
+        session.run_with_iobinding(binding)
+    small = ort.OrtValue.ortvalue_from_shape_and_type([1, 5], np.float32)
+    binding.bind_cpu_input("x", image)
+    binding.bind_ortvalue_output("y", small)
+    with pytest.raises(ort.ShapeError, match="does not fit"):
+        session.run_with_iobinding(binding)
+
+
+def test_options(image, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    options = ort.SessionOptions()
+    options.intra_op_num_threads = 1
+    options.log_severity_level = 3
+    options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
+    options.enable_profiling = True
+    session = ort.InferenceSession(NET, options)
+    y = session.run(None, {"x": image})[0]
+    assert np.allclose(y, ort.InferenceSession(NET).run(None, {"x": image})[0], atol=1e-5)
+    assert (tmp_path / session.end_profiling()).read_text().startswith("{")
+    for name in ("optimized_model_filepath", "nonsense"):
+        with pytest.raises(AttributeError, match=name):
+            setattr(options, name, 1)
+    options.execution_mode = ort.ExecutionMode.ORT_PARALLEL
+    with pytest.raises(NotImplementedError, match="ORT_PARALLEL"):
+        ort.InferenceSession(NET, options)
+    with pytest.raises(NotImplementedError, match="session.some"):
+        ort.SessionOptions().add_session_config_entry("session.some", "1")
+
+
+def test_providers():
+    with pytest.warns(UserWarning, match="CUDAExecutionProvider"):
+        ort.InferenceSession(NET, providers=["CUDAExecutionProvider", "CPUExecutionProvider"])
+    with pytest.warns(UserWarning), pytest.raises(
+        NotImplementedError, match="TensorrtExecutionProvider"
+    ):
+        ort.InferenceSession(NET, providers=[("TensorrtExecutionProvider", {})])
+
+
+def test_equals_onnx_runtime(image):
+    theirs = pytest.importorskip("onnxruntime").InferenceSession(
+        NET, providers=["CPUExecutionProvider"]
+    )
+    ours = ort.InferenceSession(NET)
+    assert np.allclose(
+        ours.run(None, {"x": image})[0], theirs.run(None, {"x": image})[0], atol=1e-5
+    )
+    for a, b in zip(
+        ours.get_inputs() + ours.get_outputs(), theirs.get_inputs() + theirs.get_outputs()
+    ):
+        assert (a.name, a.type, a.shape) == (b.name, b.type, b.shape)
