@@ -360,6 +360,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup_teardown(test_out_variant, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_two_outputs, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(test_any_alias, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_no_name, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_names_of_returns, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_defaults, set_up, tear_down),
