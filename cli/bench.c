@@ -4,6 +4,7 @@
 
 #include "base/cpu.h"
 #include "json.h"
+#include "placement.h"
 #include "reports.h"
 
 enum { MAX_RUNS = 1000000, PROFILED_RUNS = 5, PROFILED_EVENTS = 20000, OPS_TEXT = 64 };
@@ -262,7 +263,7 @@ static void json_parts(cli_json *to, const char *key, const result *r, const par
   }
 }
 
-static bool write_json(const cli_bench_view *o, const result *r) {
+static bool write_json(const cli_session *s, const cli_bench_view *o, const result *r) {
   cli_json *json = cli_json_new();
   cli_json_text(json, o->is_op ? "operator" : "model", o->name);
   cli_json_int(json, "threads", o->threads ? o->threads : tn_cpu_cores());
@@ -278,6 +279,7 @@ static bool write_json(const cli_bench_view *o, const result *r) {
   cli_json_number(json, "flops", r->plan.flops);
   cli_json_int(json, "cached_weight_bytes", (int64_t)r->cached_bytes);
   cli_json_int(json, "profiled_runs", r->n_profiled); /* times below are means of these */
+  cli_placement_json(json, s);
   json_parts(json, "kernels", r, &r->by_kernel, false);
   json_parts(json, "steps", r, &r->by_step, true);
   return cli_json_write_take(json, o->json);
@@ -297,8 +299,9 @@ static int measure(cli_session *s, const cli_bench_view *o, result *r) {
   if (status)
     code = cli_session_fail(s, status);
   else if (!cli_json_to_stdout(o->json))
-    print_result(o, r);
-  if (!status && o->json && !write_json(o, r)) code = CLI_INPUT;
+    print_result(o, r), cli_placement_print(s, 0);
+  if (!status && o->json && !write_json(s, o, r)) code = CLI_INPUT;
+  if (!status && !code && !cli_placement_is_used(s)) code = CLI_FAILED;
   tn_free(tn_default_allocator(), r->ns, (uint64_t)room * sizeof *r->ns);
   tn_vec_free(tn_default_allocator(), &r->by_kernel);
   tn_vec_free(tn_default_allocator(), &r->by_step);

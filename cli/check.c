@@ -6,6 +6,7 @@
 #include "exec/exec.h"
 #include "json.h"
 #include "open.h"
+#include "placement.h"
 #include "survey.h"
 
 enum { MAX_MODELS = 4096 };
@@ -56,6 +57,8 @@ typedef struct inspection {
   verdict verdict;
   tn_diag *problems; /* other than missing operators */
   char remark[600];  /* what could not be checked */
+  cli_session session;
+  bool planned;
 } inspection;
 
 /* ---- operators ---- */
@@ -132,29 +135,28 @@ static void look_at_the_rest(inspection *c) {
 /* A plan for the shapes as far as they are known. What depends on assumed shapes or on data does
  * not speak against the model. */
 static void try_plan(inspection *c) {
-  cli_session s = {.diag = tn_diag_create()};
-  tn_status status = cli_load(c->runtime, &c->o->common, c->path, 0, c->problems, &s.model);
+  cli_session *s = &c->session;
+  tn_status status = cli_load(c->runtime, &c->o->common, c->path, 0, c->problems, &s->model);
   if (status) {
     c->verdict = verdict_of(status);
-    cli_session_close(&s);
     return;
   }
-  status = tn_session_create(s.model, s.diag, &s.session);
-  if (!status) status = cli_inputs_open(&s.inputs, c->runtime, s.model, &c->o->feed, s.diag);
-  if (!status) status = cli_inputs_close_dims(&s.inputs, true);
-  if (!status) status = cli_inputs_set(&s.inputs, s.session, true);
-  if (!status) status = tn_session_prepare(s.session, s.diag);
+  status = tn_session_create(s->model, s->diag, &s->session);
+  if (!status) status = cli_inputs_open(&s->inputs, c->runtime, s->model, &c->o->feed, s->diag);
+  if (!status) status = cli_inputs_close_dims(&s->inputs, true);
+  if (!status) status = cli_inputs_set(&s->inputs, s->session, true);
+  if (!status) status = tn_session_prepare(s->session, s->diag);
+  c->planned = status == TN_OK;
   bool assumed = false;
-  for (int32_t k = 0; k < s.inputs.n; k++) assumed = assumed || s.inputs.assumed[k];
+  for (int32_t k = 0; k < s->inputs.n; k++) assumed = assumed || s->inputs.assumed[k];
   if (status == TN_ERR_UNSUPPORTED || (status == TN_ERR_SHAPE && !assumed)) {
     c->verdict = verdict_of(status);
-    tn_diag_append(c->problems, s.diag, NULL);
+    tn_diag_append(c->problems, s->diag, NULL);
   } else if (status) {
-    const char *text = tn_diag_text(s.diag);
+    const char *text = tn_diag_text(s->diag);
     snprintf(c->remark, sizeof c->remark, "kernels were not checked%s: %.*s",
              assumed ? " (open dims were taken as 1)" : "", (int)strcspn(text, "\n"), text);
   }
-  cli_session_close(&s);
 }
 
 /* ---- reporting ---- */
@@ -175,6 +177,7 @@ static void print(const inspection *c) {
   for (int64_t k = 0; k < tn_diag_count(c->problems); k++)
     cli_print("  %s\n", tn_diag_message(c->problems, k, NULL));
   if (*c->remark) cli_print("  note: %s\n", c->remark);
+  if (c->planned) cli_placement_print(&c->session, 2);
 }
 
 static void json_operators(const inspection *c, cli_json *to) {
@@ -203,11 +206,13 @@ static void add_json(const inspection *c, cli_json *list) {
   for (int64_t k = 0; k < tn_diag_count(c->problems); k++)
     cli_json_text(problems, NULL, tn_diag_message(c->problems, k, NULL));
   cli_json_text(o, "remark", *c->remark ? c->remark : NULL);
+  if (c->planned) cli_placement_json(o, &c->session);
 }
 
 static verdict inspect(const check_options *o, tn_runtime *runtime, const char *path,
                        cli_json *list) {
   inspection c = {.o = o, .runtime = runtime, .path = path, .problems = tn_diag_create()};
+  c.session = (cli_session){.diag = tn_diag_create(), .common = &o->common};
   look_at_operators(&c);
   if (c.verdict == RUNS)
     try_plan(&c);
@@ -216,6 +221,7 @@ static verdict inspect(const check_options *o, tn_runtime *runtime, const char *
   cli_progress("%s", "");
   if (!cli_json_to_stdout(o->json)) print(&c);
   add_json(&c, list);
+  cli_session_close(&c.session);
   cli_survey_free(&c.survey);
   tn_model_destroy(c.read);
   tn_diag_destroy(c.problems);

@@ -84,7 +84,7 @@ bool cli_one(const cli_command *c, const char *text, const char **slot);
 bool cli_need(const cli_command *c, const char *argument, const char *what);
 
 /* ---- the runtime options that all subcommands take (common.c) ---- */
-enum { CLI_MAX_PLUGINS = 32, CLI_MAX_PINS = 64 };
+enum { CLI_MAX_PLUGINS = 32, CLI_MAX_PINS = 64, CLI_MAX_DEVICES = 8 };
 typedef struct cli_common {
   int32_t threads;
   uint64_t isa_mask;
@@ -95,11 +95,16 @@ typedef struct cli_common {
   const char *allow;        /* file of what may be loaded; NULL: none */
   const char *plugins[CLI_MAX_PLUGINS], *pins[CLI_MAX_PINS];
   int n_plugins, n_pins;
+  const char *devices[CLI_MAX_DEVICES]; /* where models shall run; none: the CPU */
+  int n_devices;
+  uint32_t fallback; /* TN_FALLBACK_... */
 } cli_common;
 extern const cli_group cli_common_group; /* target: a cli_common; threads is 1 to begin with */
 
 /* A runtime as the options say. On failure prints the reasons and answers NULL. */
 tn_runtime *cli_runtime(const cli_common *c);
+/* Where the options want a model to run. */
+void cli_device_options(const cli_common *c, tn_model_options *o);
 /* flags: TN_MODEL_..., besides what the options say. */
 tn_status cli_load(tn_runtime *runtime, const cli_common *c, const char *path, uint32_t flags,
                    tn_diag *diag, tn_model **out_model);

@@ -22,6 +22,10 @@ static const cli_option options[] = {
     {"isa", "LIST", "use only these instruction sets: none, or names joined by ','", 0},
     {"tuning", "FILE", "choose kernels by the times in this file of 'tenon tune'", 0},
     {"weight-cache", "DIR", "keep prepared weights in this folder, for quicker starts", 0},
+    {"device", "NAME",
+     "run on this device, like opencl:0 or auto (may be repeated; see tenon device list)", 0},
+    {"fallback", "POLICY", "may the CPU do work that is meant for a device? forbid, warn or allow",
+     0},
     {"no-optimize", NULL, "run every node as it stands in the file", 0},
     {"time-limit", "SECONDS", "end runs that are not done so long after the model was loaded", 0},
     {NULL, NULL, NULL, 0}};
@@ -56,6 +60,17 @@ static bool parse_isa(const char *text, uint64_t *out_mask) {
   return true;
 }
 
+static bool parse_fallback(const char *text, uint32_t *out_fallback) {
+  static const char *const words[] = {"forbid", "warn", "allow"};
+  for (uint32_t k = 0; k < 3; k++)
+    if (!strcmp(text, words[k])) {
+      *out_fallback = TN_FALLBACK_FORBID + k;
+      return true;
+    }
+  cli_error("--fallback is forbid, warn or allow, not '%s'", text);
+  return false;
+}
+
 static bool set_common(void *target, int index, const char *value) {
   cli_common *c = target;
   int64_t n = 0;
@@ -74,7 +89,9 @@ static bool set_common(void *target, int index, const char *value) {
       if (!*value) cli_error("--weight-cache: the name of the folder is empty");
       c->weight_cache = value;
       return *value;
-    case 8: c->no_optimize = true; return true;
+    case 8: return cli_keep("--device", value, c->devices, CLI_MAX_DEVICES, &c->n_devices);
+    case 9: return parse_fallback(value, &c->fallback);
+    case 10: c->no_optimize = true; return true;
     default: return cli_double("time-limit", value, &c->time_limit_s);
   }
 }
@@ -121,10 +138,17 @@ tn_runtime *cli_runtime(const cli_common *c) {
   return runtime;
 }
 
+void cli_device_options(const cli_common *c, tn_model_options *o) {
+  o->devices = c->devices;
+  o->n_devices = (uint32_t)c->n_devices;
+  o->fallback = c->fallback;
+}
+
 tn_status cli_load(tn_runtime *runtime, const cli_common *c, const char *path, uint32_t flags,
                    tn_diag *diag, tn_model **out_model) {
   tn_model_options o = {.head = TN_HEAD(tn_model_options), .flags = flags};
   if (c->no_optimize) o.flags |= TN_MODEL_NO_OPTIMIZE;
+  cli_device_options(c, &o);
   return tn_model_load(runtime, path, &o, diag, out_model);
 }
 

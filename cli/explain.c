@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "json.h"
+#include "placement.h"
 #include "reports.h"
 
 typedef struct explain_options {
@@ -146,6 +147,7 @@ static void print_plan(const cli_session *s, const cli_explain_view *o, const tn
   cli_print(" scratch %s,", cli_bytes((double)plan->scratch_bytes, a));
   cli_print(" prepared weights %s,", cli_bytes((double)plan->state_bytes, a));
   cli_print(" constants %s\n", cli_bytes((double)plan->const_bytes, a));
+  cli_placement_print(s, 0);
 }
 
 /* ---- JSON ---- */
@@ -174,6 +176,7 @@ static void json_step(cli_json *list, int32_t k, const tn_step_info *step) {
   cli_json_text(o, "kernel", step->kernel);
   cli_json_text(o, "plugin", step->plugin);
   cli_json_text(o, "device", step->device);
+  if (step->segment >= 0) cli_json_int(o, "segment", step->segment);
   json_tensors(o, "inputs", step->inputs, step->n_inputs);
   json_tensors(o, "outputs", step->outputs, step->n_outputs);
   cli_json *fused = cli_json_array(o, "fused");
@@ -208,6 +211,7 @@ static bool write_json(const cli_session *s, const cli_explain_view *o, const tn
   cli_json_int(memory, "scratch", (int64_t)plan->scratch_bytes);
   cli_json_int(memory, "state", (int64_t)plan->state_bytes);
   cli_json_int(memory, "constants", (int64_t)plan->const_bytes);
+  cli_placement_json(json, s);
   return cli_json_write_take(json, o->json);
 }
 

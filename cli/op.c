@@ -153,8 +153,9 @@ static void give(cli_inputs *in, const cli_op_args *a) {
 
 static tn_status open_session(cli_session *s, cli_op_args *a, const op_options *o) {
   static const cli_feed nothing = CLI_FEED_INIT;
-  const tn_model_options options_of_model = {
-      .head = TN_HEAD(tn_model_options), .flags = o->common.no_optimize ? TN_MODEL_NO_OPTIMIZE : 0};
+  tn_model_options options_of_model = {.head = TN_HEAD(tn_model_options),
+                                       .flags = o->common.no_optimize ? TN_MODEL_NO_OPTIMIZE : 0};
+  cli_device_options(&o->common, &options_of_model);
   tn_status status = read_args(a, o);
   if (!status)
     status = tn_model_from_op(s->runtime, o->op, (int32_t)o->opset, a->args, (uint32_t)a->n,
@@ -220,7 +221,7 @@ static int show(cli_session *s, const op_options *o, uint64_t begin_ns) {
 
 static int run_op(op_options *o) {
   static const cli_inputs no_inputs;
-  cli_session s = {.diag = tn_diag_create(), .inputs = no_inputs};
+  cli_session s = {.diag = tn_diag_create(), .inputs = no_inputs, .common = &o->common};
   cli_op_args a = {.diag = s.diag, .seed = (uint64_t)o->seed};
   uint64_t begin = tn_now_ns();
   int code = CLI_INPUT;

@@ -13,7 +13,7 @@ int cli_session_fail(cli_session *s, tn_status status) {
 
 bool cli_session_open(cli_session *s, const cli_common *common, const cli_feed *feed,
                       const char *path, int *out_code) {
-  *s = (cli_session){.diag = tn_diag_create()};
+  *s = (cli_session){.diag = tn_diag_create(), .common = common};
   *out_code = CLI_INPUT;
   s->runtime = s->diag ? cli_runtime(common) : NULL;
   if (!s->runtime) return false;

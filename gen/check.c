@@ -30,6 +30,10 @@ static int by_rewrite(const void *x, const void *y) {
   return order ? order : strcmp(a->name, b->name);
 }
 
+static int by_extension(const void *x, const void *y) {
+  return strcmp(((const gen_extension *)x)->name, ((const gen_extension *)y)->name);
+}
+
 static int by_format(const void *x, const void *y) {
   return strcmp(((const gen_format *)x)->name, ((const gen_format *)y)->name);
 }
@@ -84,6 +88,9 @@ static void check_names(gen *g) {
   for (int64_t k = 0; k < g->formats.n; k++) {
     check_name(g, &seen, "format", g->formats.data[k].name, g->formats.data[k].at);
   }
+  for (int64_t k = 0; k < g->extensions.n; k++) {
+    check_name(g, &seen, "driver", g->extensions.data[k].name, g->extensions.data[k].at);
+  }
   for (int64_t k = 0; k < g->ops.n; k++) {
     const gen_op *op = &g->ops.data[k];
     if (!op->schema.attrs_size || op->header_only) continue;
@@ -100,6 +107,7 @@ void gen_check_all(gen *g) {
   SORT(&g->kernels, by_kernel);
   SORT(&g->rewrites, by_rewrite);
   SORT(&g->formats, by_format);
+  SORT(&g->extensions, by_extension);
   SORT(&g->functions, by_function);
   check_versions(g);
 }

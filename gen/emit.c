@@ -23,6 +23,7 @@ static const struct {
                   "uint32_t n_options, void **out_self)"},
     [GEN_SHUTDOWN] = {"void ", "(void *self)"},
     [GEN_FORMAT] = {"extern const tn_format ", ""},
+    [GEN_DRIVER] = {"extern const tn_device_driver ", ""},
 };
 
 static bool holds(const char *path, const tn_text *text) {

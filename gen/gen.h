@@ -90,7 +90,8 @@ typedef enum gen_signature {
   GEN_FINISH,
   GEN_INIT,
   GEN_SHUTDOWN,
-  GEN_FORMAT /* no function: a tn_format */
+  GEN_FORMAT, /* no function: a tn_format */
+  GEN_DRIVER  /* likewise: a tn_device_driver */
 } gen_signature;
 
 typedef struct gen_function {
@@ -153,6 +154,12 @@ typedef struct gen_format {
   int n_ops;
 } gen_format;
 
+/* A table of tn_plugin.extensions. */
+typedef struct gen_extension {
+  const gen_node *at;
+  const char *family, *extension, *name, *descriptor; /* "device.v0", "shadow" */
+} gen_extension;
+
 /* The plug-in that is made; all NULL for the parts that ship with Tenon. */
 typedef struct gen_plugin {
   const char *name, *version, *license, *init, *shutdown;
@@ -180,6 +187,7 @@ typedef struct gen {
   TN_VEC(gen_kernel) kernels;
   TN_VEC(gen_rewrite) rewrites;
   TN_VEC(gen_format) formats;
+  TN_VEC(gen_extension) extensions;
   TN_VEC(gen_function) functions;
   TN_VEC(gen_known) known;
   int library, n_libraries; /* of the file that is read; of all files */

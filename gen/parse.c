@@ -152,6 +152,16 @@ static void parse_format(gen *g, const gen_node *entry, const char *family) {
   if (f.name && f.descriptor) gen_push(g, &g->formats, f);
 }
 
+static void parse_driver(gen *g, const gen_node *entry, const char *family) {
+  static const char *const keys[] = {"driver", "descriptor", "doc", NULL};
+  if (!gen_check_keys(g, entry, "a driver", keys)) return;
+  gen_extension e = {.at = entry, .family = family, .extension = "device.v0"};
+  e.name = gen_str_at(g, entry, "driver", true);
+  e.descriptor = gen_function_at(g, entry, "descriptor", GEN_DRIVER);
+  if (!gen_get(entry, "descriptor")) gen_problem_add(g, entry, "the key 'descriptor' is missing");
+  if (e.name && e.descriptor) gen_push(g, &g->extensions, e);
+}
+
 static void parse_plugin(gen *g, const gen_node *entry) {
   static const char *const keys[] = {"plugin", "license", "flags", "init", "shutdown", NULL};
   if (!gen_check_keys(g, entry, "a plug-in", keys)) return;
@@ -175,7 +185,8 @@ static void parse_entry(gen *g, const gen_node *entry, const char *family) {
   if (entry->kind != GEN_MAP) {
     gen_problem_add(
         g, entry,
-        "an entry must be a map that begins with op, func, kernels_for, rewrite, format or plugin");
+        "an entry must be a map that begins with op, func, kernels_for, rewrite, format, "
+        "driver or plugin");
   } else if (gen_is_torch(entry)) {
     gen_parse_torch(g, entry, family);
   } else if (gen_get(entry, "op")) {
@@ -186,11 +197,14 @@ static void parse_entry(gen *g, const gen_node *entry, const char *family) {
     parse_rewrite(g, entry, family);
   } else if (gen_get(entry, "format")) {
     parse_format(g, entry, family);
+  } else if (gen_get(entry, "driver")) {
+    parse_driver(g, entry, family);
   } else if (gen_get(entry, "plugin")) {
     parse_plugin(g, entry);
   } else {
     gen_problem_add(g, entry,
-                    "an entry has one of the keys op, func, kernels_for, rewrite, format, plugin");
+                    "an entry has one of the keys op, func, kernels_for, rewrite, format, driver, "
+                    "plugin");
   }
 }
 

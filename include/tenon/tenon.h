@@ -211,6 +211,27 @@ TN_API const tn_op *tn_runtime_find_op(const tn_runtime *runtime, const char *do
 TN_API int32_t tn_runtime_n_formats(const tn_runtime *runtime);
 TN_API const tn_format *tn_runtime_format(const tn_runtime *runtime, int32_t index);
 
+/* ---- Devices ---- */
+
+/* A device, or a driver that sees none. Strings live until the next tn_runtime_n_devices. */
+typedef struct tn_device_entry {
+  tn_head head;
+  const char *name;     /* "cpu", "shadow:0"; of a driver that sees none, its own: "opencl" */
+  const char *driver;   /* "" for the CPU */
+  const char *plugin;   /* that the driver comes from; "" for the CPU */
+  const char *hardware; /* what it is, for people */
+  const char *stamp;    /* all that programs built for it depend on */
+  const char *missing;  /* why there is none; NULL: it is there */
+  uint64_t memory_bytes, max_buffer_bytes; /* 0: not known */
+  uint32_t flags;                          /* TN_DEVICE_... of tenon/experimental/device.h */
+  uint32_t reserved;
+} tn_device_entry;
+/* Asks all drivers, and opens each device for a moment; how many entries there are. The first is
+ * the CPU. One thread at a time. */
+TN_API int32_t tn_runtime_n_devices(tn_runtime *runtime);
+/* Entry `index` as tn_runtime_n_devices found it. TN_ERR_NOT_FOUND: there is none. */
+TN_API tn_status tn_runtime_device(tn_runtime *runtime, int32_t index, tn_device_entry *out_entry);
+
 /* ---- Tensors ---- */
 
 /* Number of elements and of bytes of a plain tensor; -1 if a dim is unknown or the size
@@ -249,7 +270,19 @@ typedef struct tn_model_options {
   const char *format; /* NULL: recognised from content, then from the file's ending */
   int32_t max_plans;  /* plans kept for different input shapes; 0: 8 */
   uint32_t flags;     /* TN_MODEL_... */
+  /* Where the model shall run: "opencl:0"; "opencl", its first one; "auto", whatever GPU there is,
+   * if that is quicker. Several: the first one first. What lives on the host by nature (strings,
+   * lists, control flow, data that shapes depend on) stays on the CPU. None: the CPU. */
+  const char *const *devices;
+  uint32_t n_devices;
+  uint32_t fallback; /* TN_FALLBACK_...: may work run elsewhere? */
 } tn_model_options;
+enum {
+  TN_FALLBACK_DEFAULT = 0, /* allow where all devices are "auto", else forbid */
+  TN_FALLBACK_FORBID = 1,  /* what no named device can run is an error that names all of it */
+  TN_FALLBACK_WARN = 2,    /* it runs on the CPU, with a warning; all else runs on the device */
+  TN_FALLBACK_ALLOW = 3    /* costs decide what runs where */
+};
 enum {
   TN_MODEL_NO_OPTIMIZE =
       1, /* skip fold, fuse and layouts: every node runs as it stands in the file */
@@ -414,17 +447,21 @@ typedef struct tn_step_info {
       depth;      /* depth > 0: inside a subgraph or later part of a plan that is cut at run time */
   int32_t leader; /* step on whose ranges this one runs, each right after it is written; -1: none.
                      Its time is part of the leader's. */
-  uint32_t reserved;
+  int32_t segment; /* of the plan, that it is submitted with; -1: it runs on the CPU */
 } tn_step_info;
 
 typedef struct tn_plan_info {
   tn_head head;
   int32_t n_steps;
-  uint32_t reserved;
+  uint32_t n_devices;         /* the model may use, the CPU not counted */
   uint64_t arena_bytes;       /* activations */
   uint64_t arena_bound_bytes; /* largest sum of values alive at once */
   uint64_t scratch_bytes, state_bytes, const_bytes;
   double cost_ns, flops;
+  /* Of devices: recordings that a run submits, places where it waits for them, bytes that it copies
+   * there and back, memory for values, for constants and prepared states. */
+  uint32_t n_segments, n_waits;
+  uint64_t up_bytes, down_bytes, device_bytes, device_const_bytes;
 } tn_plan_info;
 
 /* Plans for the inputs that are set, without running. */

@@ -77,7 +77,7 @@ static tn_status check_bound(const tn_frame *f, int32_t k, const tn_tensor *valu
 static tn_status bind_output(tn_frame *f, int32_t k, const tn_tensor *const *inputs,
                              const tn_tensor *const *bound) {
   const tn_setup *s = f->now;
-  tn_binding *binding = &s->bindings[k];
+  tn_output_binding *binding = &s->bindings[k];
   if (!binding->allowed) return TN_OK;
   int32_t slot = s->plan->outputs[k];
   bool bind = bound && bound[k];

@@ -5,7 +5,7 @@
  * all readers see. */
 #include <string.h>
 
-#include "exec/frame.h"
+#include "exec/device_frame.h"
 
 /* ---- memory ---- */
 
@@ -24,11 +24,12 @@ static uint64_t arena_need(const tn_frame *f, const tn_plan *plan) {
   uint64_t need = plan->arena_bytes;
   for (int32_t k = 0; k < plan->n_slots; k++) {
     const tn_slot *slot = &plan->slots[k];
-    if (slot->place != TN_PLACE_ARENA) continue;
+    if (slot->place != TN_PLACE_ARENA || slot->device) continue;
     need = max_u64(need, slot->offset + (uint64_t)tn_max_i64(tn_storage_bytes(&slot->type), 0));
   }
   for (int32_t k = 0; k < plan->n_steps; k++) {
     const tn_step *step = &plan->steps[k];
+    if (step->device) continue;
     need = max_u64(need, step->scratch_offset + step->plan.scratch_bytes);
     need = max_u64(need, step->worker_scratch_offset + worker_scratch_unit(step) * n_workers(f));
   }
@@ -217,8 +218,9 @@ static bool is_bindable(const tn_plan *plan, int32_t k) {
   for (int32_t j = 0; j < k; j++)
     if (plan->outputs[j] == plan->outputs[k]) return false;
   const tn_slot *slot = &plan->slots[plan->outputs[k]];
-  return slot->place == TN_PLACE_ARENA && slot->alias_of < 0 && slot->type.layout == TN_PLAIN &&
-         slot->type.kind == TN_KIND_TENSOR && slot->type.dtype != TN_STRING;
+  return slot->place == TN_PLACE_ARENA && !slot->device && slot->alias_of < 0 &&
+         slot->type.layout == TN_PLAIN && slot->type.kind == TN_KIND_TENSOR &&
+         slot->type.dtype != TN_STRING;
 }
 
 /* How often steps, the continuation and the caller read memory of the input that `root` is. */
@@ -242,7 +244,7 @@ static int32_t reads_of(const tn_setup *s, int32_t root) {
   return reads;
 }
 
-/* The input that output k may lie on, if the caller says so; see tn_binding. */
+/* The input that output k may lie on, if the caller says so; see tn_output_binding. */
 static int32_t input_under(const tn_setup *s, int32_t k) {
   const tn_plan *plan = s->plan;
   if (!s->bindings[k].allowed) return -1;
@@ -301,9 +303,10 @@ static tn_status place(tn_frame *f, tn_setup *s) {
   if (status || s->arena == f->arena->data) return status;
   s->arena = f->arena->data;
   for (int32_t k = 0; k < plan->n_slots; k++)
-    if (plan->slots[s->root[k]].place == TN_PLACE_ARENA)
+    if (plan->slots[s->root[k]].place == TN_PLACE_ARENA && !plan->slots[k].device)
       s->values[k].data = (uint8_t *)s->arena + plan->slots[k].offset;
-  for (int32_t k = 0; k < plan->n_steps; k++) place_scratch(s, &s->tasks[k]);
+  for (int32_t k = 0; k < plan->n_steps; k++)
+    if (!plan->steps[k].device) place_scratch(s, &s->tasks[k]);
   for (int32_t k = 0; k < plan->n_outputs; k++) s->bindings[k].bound = false;
   return TN_OK;
 }
@@ -317,6 +320,7 @@ static void drop(tn_frame *f, tn_setup *s) {
       tn_child_clear(&task->children[g]);
   }
   tn_frame_destroy(s->continuation);
+  tn_device_setup_close(f, s);
   tn_arena_clear(&s->memory);
   if (f->callable) tn_plan_release(s->plan);
   tn_free(f->a, s, sizeof *s);
@@ -341,17 +345,18 @@ static tn_setup *setup_new(tn_frame *f) {
   return f->setups.data[f->setups.n++] = s;
 }
 
-static tn_status build(tn_frame *f, tn_setup *s) {
+static tn_status build(tn_frame *f, tn_setup *s, tn_diag *diag) {
   s->arena_need = arena_need(f, s->plan);
   tn_status status = build_cells(f, s->plan);
   if (!status) status = build_values(s);
   if (!status) status = build_tasks(f, s);
   if (!status) status = build_outputs(f, s);
   if (!status) status = build_continuation(f, s);
-  return status ? status : place(f, s);
+  if (!status) status = place(f, s);
+  return status ? status : tn_device_setup_place(f, s, diag);
 }
 
-tn_status tn_frame_build_take(tn_frame *f, tn_plan *plan) {
+tn_status tn_frame_build_take(tn_frame *f, tn_plan *plan, tn_diag *diag) {
   f->now = NULL;
   f->ran = false;
   tn_setup *s = setup_new(f);
@@ -360,7 +365,7 @@ tn_status tn_frame_build_take(tn_frame *f, tn_plan *plan) {
     return TN_ERR_MEMORY;
   }
   s->plan = plan;
-  tn_status status = build(f, s);
+  tn_status status = build(f, s, diag);
   if (status)
     drop(f, f->setups.data[--f->setups.n]);
   else
@@ -368,9 +373,10 @@ tn_status tn_frame_build_take(tn_frame *f, tn_plan *plan) {
   return status;
 }
 
-tn_status tn_frame_reuse(tn_frame *f, tn_setup *s) {
+tn_status tn_frame_reuse(tn_frame *f, tn_setup *s, tn_diag *diag) {
   f->now = NULL;
   tn_status status = place(f, s);
+  if (!status) status = tn_device_setup_place(f, s, diag);
   if (!status) f->now = s;
   return status;
 }

@@ -120,7 +120,7 @@ static tn_status book(tn_eval *e) {
     if (!e->step.state) return TN_ERR_MEMORY;
   }
   tn_frame_forget(e->frame);
-  return tn_frame_build_take(e->frame, &e->plan);
+  return tn_frame_build_take(e->frame, &e->plan, NULL);
 }
 
 /* Prepares the kernel, calls body, and finishes. */
@@ -167,7 +167,7 @@ static tn_status eval(tn_eval *e, const tn_tensor *const *in, tn_tensor *const *
   tn_status status = add_step(e, in, out, out_consts);
   if (!status)
     status = tn_frame_create_in(NULL, e->planner->a, e->planner->pool, e->planner, NULL, &e->frame);
-  if (!status) status = tn_frame_build_take(e->frame, &e->plan);
+  if (!status) status = tn_frame_build_take(e->frame, &e->plan, NULL);
   if (!status) status = choose(e);
   if (!status) status = book(e);
   if (!status) status = with_state(e, run_once, NULL);

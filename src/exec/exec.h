@@ -18,6 +18,7 @@ struct tn_runtime {
   tn_pool *pool;
   uint64_t isa;
   struct tn_tuning *tuning; /* measured costs, for all models */
+  struct tn_devices *devices;
   char **pins;
   uint32_t n_pins;
   _Atomic(tn_weight_cache_folder *) weights; /* NULL: none */

@@ -2,6 +2,7 @@
  * element-wise steps that run on its ranges and by those of its subgraphs as they last ran; then
  * the part that is planned at run time. */
 #include "base/abi.h"
+#include "device/device.h"
 #include "exec/model.h"
 #include "exec/session.h"
 
@@ -22,12 +23,25 @@ static bool visit(tn_walk *w, tn_task *task, uint32_t depth) {
   return true;
 }
 
+static void add_devices(tn_plan_info *sum, const tn_device_plan *d) {
+  if (!d) return;
+  sum->n_segments += (uint32_t)d->n_segments;
+  sum->n_waits += (uint32_t)d->n_waits;
+  sum->device_const_bytes += d->const_bytes;
+  for (uint32_t k = 0; k < d->n_devices; k++) {
+    sum->up_bytes += d->up_bytes[k];
+    sum->down_bytes += d->down_bytes[k];
+    sum->device_bytes += d->arena_bytes[k];
+  }
+}
+
 static void add_plan(tn_plan_info *sum, const tn_plan *plan) {
   sum->arena_bytes += plan->arena_bytes;
   sum->arena_bound_bytes += plan->arena_bound_bytes;
   sum->scratch_bytes += plan->scratch_bytes;
   sum->state_bytes += plan->state_bytes;
   sum->const_bytes += plan->const_bytes;
+  add_devices(sum, plan->devices);
   sum->cost_ns += plan->cost_ns;
   sum->flops += plan->flops;
 }
@@ -69,6 +83,11 @@ static const char *const *refusals(tn_task *t) {
   return t->refusals = texts;
 }
 
+static const char *device_name(const tn_task *t) {
+  const tn_device_step *d = t->step->device;
+  return d ? t->frame->planner->devices[d->device - 1]->name : t->step->def->kernel.device;
+}
+
 static void describe(const tn_walk *w, tn_step_info *out) {
   tn_task *t = w->task;
   const tn_step *step = t->step;
@@ -78,7 +97,7 @@ static void describe(const tn_walk *w, tn_step_info *out) {
       .node = step->node,
       .op = step->op,
       .kernel = kernel->name,
-      .device = kernel->device,
+      .device = device_name(t),
       .plugin = step->def->owner ? step->def->owner->name : "",
       .n_inputs = step->n_inputs,
       .n_outputs = step->n_outputs,
@@ -92,7 +111,8 @@ static void describe(const tn_walk *w, tn_step_info *out) {
       .epilogue = step->epilogue_names,
       .n_epilogue = step->epilogue_names ? step->n_epilogue : 0,
       .depth = w->depth,
-      .leader = w->leader};
+      .leader = w->leader,
+      .segment = step->device ? step->device->segment : -1};
   const char *const *texts = refusals(t);
   if (!texts) return;
   out->n_refusals = step->n_refusals;
@@ -121,6 +141,7 @@ tn_status tn_session_plan(const tn_session *session, tn_plan_info *out_info) {
   tn_walk w = {.index = -1};
   walk_frame(&w, session->frame, 0);
   w.sum.n_steps = w.n;
+  w.sum.n_devices = session->frame->planner->n_devices;
   return tn_struct_out(out_info, &w.sum, sizeof w.sum);
 }
 

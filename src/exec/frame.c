@@ -1,6 +1,6 @@
 /* A frame's life: made for a callable, planned for its inputs, run, read. See frame.h for the
  * parts. */
-#include "exec/frame.h"
+#include "exec/device_frame.h"
 
 #include <string.h>
 
@@ -34,6 +34,7 @@ tn_status tn_frame_create(const tn_allocator *a, tn_pool *pool, tn_callable *cal
 void tn_frame_destroy(tn_frame *f) {
   if (!f) return;
   tn_frame_forget(f);
+  tn_lanes_close(f);
   tn_vec_free(f->a, &f->setups);
   tn_free(f->a, f->own.data, f->own.bytes);
   tn_free(f->a, f->inner.data, f->inner.bytes);
@@ -61,17 +62,41 @@ static tn_setup *find(tn_frame *f, const tn_tensor *const *inputs) {
   return NULL;
 }
 
-tn_status tn_frame_prepare(tn_frame *f, const tn_tensor *const *inputs, tn_diag *diag) {
-  tn_setup *s = find(f, inputs);
+static tn_status prepare(tn_frame *f, tn_setup *s, const tn_tensor *const *inputs, tn_diag *diag) {
   tn_plan *plan = NULL;
   if (!s || s != f->now) f->ran = false;
   tn_status status = s ? TN_OK : tn_callable_plan(f->callable, inputs, 0, diag, &plan);
   if (status) return status;
   const uint64_t bytes = s ? s->arena_need : plan->arena_bytes;
-  status = s ? tn_frame_reuse(f, s) : tn_frame_build_take(f, plan);
+  status = s ? tn_frame_reuse(f, s, diag) : tn_frame_build_take(f, plan, diag);
+  if (status && f->planner->n_devices && tn_diag_count(diag))
+    return status; /* the device said it */
   return status ? tn_fail(diag, status, "%s: memory for a run cannot be had: %llu bytes",
                           f->callable->name, (unsigned long long)bytes)
                 : TN_OK;
+}
+
+/* Where a device has no memory for a new plan, or is lost while one is made, the policy may let
+ * others take its place. */
+static tn_status prepare_by_policy(tn_frame *f, const tn_tensor *const *inputs, tn_diag *diag) {
+  tn_diag *said = tn_diag_create();
+  const tn_status status = prepare(f, NULL, inputs, said);
+  const bool goes_on = (status == TN_ERR_MEMORY && tn_frame_give_up_full(f)) ||
+                       (status == TN_ERR_IO && tn_frame_has_lost(f));
+  if (goes_on)
+    tn_diag_add(diag, TN_DIAG_WARNING, "%s; the model is planned without it",
+                tn_diag_count(said) ? tn_diag_message(said, 0, NULL) : tn_status_text(status));
+  else
+    tn_diag_append(diag, said, NULL);
+  tn_diag_destroy(said);
+  return goes_on ? prepare_by_policy(f, inputs, diag) : status; /* once per device at most */
+}
+
+tn_status tn_frame_prepare(tn_frame *f, const tn_tensor *const *inputs, tn_diag *diag) {
+  tn_setup *s = find(f, inputs);
+  const bool may_do_without =
+      !s && f->planner->n_devices && f->planner->fallback != TN_FALLBACK_FORBID;
+  return may_do_without ? prepare_by_policy(f, inputs, diag) : prepare(f, s, inputs, diag);
 }
 
 static tn_status run_continuation(tn_frame *f, const tn_tensor *const *bound) {
@@ -104,6 +129,9 @@ tn_status tn_frame_go(tn_frame *f, const tn_tensor *const *inputs, const tn_tens
 tn_status tn_frame_run(tn_frame *f, const tn_tensor *const *inputs, const tn_tensor *const *bound,
                        tn_profile *profile, tn_diag *diag) {
   tn_status status = tn_frame_prepare(f, inputs, diag);
+  if (!status) status = tn_frame_go(f, inputs, bound, profile, diag);
+  if (status != TN_ERR_IO || !tn_frame_may_do_without(f)) return status;
+  status = tn_frame_prepare(f, inputs, diag); /* a device is lost: once, and without it */
   return status ? status : tn_frame_go(f, inputs, bound, profile, diag);
 }
 

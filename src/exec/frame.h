@@ -3,6 +3,7 @@
  *   build.c      plan -> values with pointers, tasks with filled tn_calls        (once per plan)
  *   bind.c       inputs and the user's output memory -> pointers of values       (each run)
  *   run.c        the loop over tasks, stages and ranges; errors; events          (each run)
+ *   device_*.c   what runs on devices (device_frame.h)
  *   services.c   tn_exec_host: what a running kernel may ask for
  *   subgraph.c   frames of subgraphs
  *   value_pool.c the pool of their results
@@ -41,10 +42,10 @@ struct tn_task {
 /* An output of a plan: may the user's memory take the place of the arena's, and does it now? over:
  * the input whose memory that may be, because the step that writes the output is the only one that
  * reads the input, and does so in place; -1: none. */
-typedef struct tn_binding {
+typedef struct tn_output_binding {
   bool allowed, bound;
   int32_t over;
-} tn_binding;
+} tn_output_binding;
 
 /* What a frame has made for one plan. */
 typedef struct tn_setup {
@@ -58,7 +59,8 @@ typedef struct tn_setup {
   int32_t *patched;                  /* slots on input memory */
   int32_t n_patched;
   tn_task *tasks;
-  tn_binding *bindings; /* per output */
+  tn_output_binding *bindings;     /* per output */
+  struct tn_device_setup *devices; /* NULL: all of the plan runs on the CPU */
   tn_frame *continuation;
   const tn_tensor **continuation_inputs, **continuation_bound;
 } tn_setup;
@@ -81,10 +83,11 @@ struct tn_frame {
   tn_callable *callable; /* NULL: one node, see eval.c */
   tn_setup *now;         /* the plan in use; NULL: none yet */
   TN_VEC(tn_setup *)
-  setups;              /* of the latest plans, most recently used last: coming back to a
+  setups;                /* of the latest plans, most recently used last: coming back to a
                                 shape takes no memory */
-  tn_block *arena;     /* own, or inner of the frame around this one */
-  tn_block own, inner; /* inner: for subgraphs and the continuation, which never run at once */
+  tn_block *arena;       /* own, or inner of the frame around this one */
+  tn_block own, inner;   /* inner: for subgraphs and the continuation, which never run at once */
+  struct tn_lane *lanes; /* per device of the planner; NULL: no plan has needed one */
   tn_output *outputs;
   int32_t n_outputs;            /* that outputs[] has room for */
   TN_VEC(tn_cell *) cells;      /* of dynamic slots; kept from plan to plan */
@@ -116,8 +119,8 @@ static inline bool tn_frame_is_stopped(const tn_frame *f) {
 }
 
 /* build.c. The plan is in use from now on, or was before; on failure none is. */
-tn_status tn_frame_build_take(tn_frame *f, tn_plan *plan);
-tn_status tn_frame_reuse(tn_frame *f, tn_setup *s);
+tn_status tn_frame_build_take(tn_frame *f, tn_plan *plan, tn_diag *diag);
+tn_status tn_frame_reuse(tn_frame *f, tn_setup *s, tn_diag *diag);
 void tn_frame_forget(tn_frame *f); /* all plans */
 
 /* bind.c */

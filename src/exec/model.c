@@ -53,6 +53,7 @@ tn_status tn_model_new(tn_runtime *runtime, const char *name, const tn_model_opt
                             .serial = &runtime->serial};
   status = set_name(m, m->planner.a, name);
   if (!status) status = tn_packed_cache_create(m->planner.a, &m->planner.states);
+  if (!status) status = tn_model_open_devices(m, &given, diag);
   if (status)
     tn_model_destroy(m);
   else
@@ -127,6 +128,7 @@ void tn_model_destroy(tn_model *model) {
   tn_callable_destroy(model->main);
   tn_graph_free(model->loaded);
   tn_packed_cache_destroy(model->planner.states);
+  tn_model_close_devices(model);
   for (int64_t k = 0; k < model->files.n; k++) tn_file_unmap(&model->files.data[k].file);
   tn_vec_free(a, &model->files);
   tn_holder_close(&model->holder);

@@ -21,6 +21,10 @@ tn_status tn_model_finish_take(tn_model *m, tn_graph *graph, tn_diag *diag);
 /* Fills in *out_type, whose head need not be set, without data; NULL: there is no such type. */
 tn_status tn_type_give(const tn_tensor *type, tn_tensor *out_type);
 
+/* devices.c: opens what the options name; closing takes them back, plans are gone by then. */
+tn_status tn_model_open_devices(tn_model *m, const tn_model_options *o, tn_diag *diag);
+void tn_model_close_devices(tn_model *m);
+
 /* The ctx of tn_io_host: whom a reader or writer talks to. First member of longer structs. */
 typedef struct tn_io {
   const tn_allocator *a;

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/cpu.h"
-#include "exec/frame.h"
+#include "exec/device_frame.h"
 #include "exec/profile.h"
 
 /* ---- errors ---- */
@@ -145,18 +145,39 @@ static void run_task(tn_task *t) {
 
 /* ---- all ---- */
 
+static tn_status run_step(tn_frame *f, tn_task *t) {
+  uint64_t begin = f->profile ? tn_now_ns() : 0;
+  /* a kernel that said something and went on nevertheless has not failed */
+  if (atomic_load_explicit(&f->said, memory_order_relaxed)) atomic_store(&f->said, 0);
+  run_task(t);
+  if (f->profile) tn_profile_add(f->profile, t->step, begin, tn_now_ns());
+  if (atomic_load_explicit(&f->status, memory_order_relaxed)) return tn_frame_report(f);
+  return TN_OK;
+}
+
+static tn_status run_actions(tn_frame *f) {
+  const tn_setup *s = f->now;
+  const tn_device_plan *plan = s->plan->devices;
+  tn_status status = TN_OK;
+  for (int32_t k = 0; k < plan->n_actions && !status; k++) {
+    const tn_action *a = &plan->actions[k];
+    switch (a->deed) {
+      case TN_DEED_RUN: status = run_step(f, &s->tasks[a->index]); break;
+      case TN_DEED_SUBMIT: status = tn_segment_submit(f, a->index); break;
+      case TN_DEED_WAIT: status = tn_segment_wait(f, a->index); break;
+    }
+    if (!status && tn_frame_is_stopped(f)) status = TN_ERR_CANCELLED;
+  }
+  if (status) tn_lanes_drain(f);
+  return status;
+}
+
 tn_status tn_frame_steps(tn_frame *f) {
   const tn_setup *s = f->now;
+  tn_status status = TN_OK;
   reset(f);
   if (f->profile && tn_profile_keep(f->profile, s->plan)) f->profile = NULL;
-  for (int32_t k = 0; k < s->plan->n_steps; k++) {
-    tn_task *t = &s->tasks[k];
-    uint64_t begin = f->profile ? tn_now_ns() : 0;
-    /* a kernel that said something and went on nevertheless has not failed */
-    if (atomic_load_explicit(&f->said, memory_order_relaxed)) atomic_store(&f->said, 0);
-    run_task(t);
-    if (f->profile) tn_profile_add(f->profile, t->step, begin, tn_now_ns());
-    if (atomic_load_explicit(&f->status, memory_order_relaxed)) return tn_frame_report(f);
-  }
-  return TN_OK;
+  if (s->devices) return run_actions(f);
+  for (int32_t k = 0; k < s->plan->n_steps && !status; k++) status = run_step(f, &s->tasks[k]);
+  return status;
 }

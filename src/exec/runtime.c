@@ -6,6 +6,7 @@
 #include "base/abi.h"
 #include "base/cpu.h"
 #include "base/file.h"
+#include "device/device.h"
 #include "exec/exec.h"
 #include "exec/host.h"
 #include "plan/constants/weight_cache.h"
@@ -153,6 +154,7 @@ static tn_status set_up(tn_runtime *rt, const tn_runtime_options *options, tn_di
   tn_status status = copy_pins(rt, options, diag);
   if (!status) status = tn_tuning_create(&rt->allocator, &rt->tuning);
   if (!status) status = tn_registry_create(&rt->allocator, &rt->registry);
+  if (!status) status = tn_devices_create(&rt->allocator, rt->registry, &rt->devices);
   if (!status) status = tn_pool_create(&rt->allocator, n_threads, &rt->pool);
   if (status) return status;
   use_environment(rt, diag);
@@ -197,6 +199,7 @@ void tn_runtime_destroy(tn_runtime *rt) {
   if (!rt || atomic_fetch_sub_explicit(&rt->refs, 1, memory_order_acq_rel) > 1) return;
   const tn_allocator allocator = rt->allocator; /* plug-ins may free memory while they shut down */
   tn_pool_destroy(rt->pool); /* its threads may end in code of plug-ins (thread-specific data) */
+  tn_devices_destroy(rt->devices);
   tn_registry_destroy(rt->registry);
   tn_tuning_destroy(rt->tuning);
   free_pins(rt);
@@ -244,6 +247,7 @@ tn_status tn_runtime_unload_plugin(tn_runtime *rt, const char *name, uint32_t wa
 
 tn_status tn_runtime_notify(tn_runtime *rt, uint32_t event) {
   if (!rt || event < TN_EVENT_LOW_MEMORY || event > TN_EVENT_FORK) return TN_ERR_INVALID;
+  if (event == TN_EVENT_FORK) tn_devices_lose(rt->devices);
   tn_registry_notify(rt->registry, event);
   return TN_OK;
 }

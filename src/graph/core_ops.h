@@ -7,9 +7,10 @@
 #include "graph/graph.h"
 
 #define TN_CORE_DOMAIN "tenon"
-#define TN_CORE_REGION "Region"   /* a strided copy */
-#define TN_CORE_CAST "Cast"       /* to another dtype */
-#define TN_CORE_REORDER "Reorder" /* to another layout */
+#define TN_CORE_REGION "Region"     /* a strided copy */
+#define TN_CORE_CAST "Cast"         /* to another dtype */
+#define TN_CORE_REORDER "Reorder"   /* to another layout */
+#define TN_CORE_TRANSFER "Transfer" /* to another device */
 
 /* op: one of those above. */
 static inline bool tn_is_core_op(const tn_gnode *n, const char *op) {

@@ -3,6 +3,7 @@
 #define TN_GRAPH_OPDEF_H
 
 #include "graph/schema.h"
+#include "tenon/experimental/device.h"
 #include "tenon/graph.h"
 
 typedef struct tn_part_owner { /* a loaded plug-in, as its parts see it */
@@ -39,7 +40,14 @@ typedef struct tn_kerneldef {
   tn_kernel kernel; /* the host's copy */
   tn_part_owner *owner;
   const char *domain, *op; /* split of kernel.op */
+  /* Of a kernel whose work programs do, the host's copy: kernel.run is NULL. NULL: the CPU's. */
+  const tn_device_kernel *device;
 } tn_kerneldef;
+
+typedef struct tn_driverdef {
+  tn_device_driver driver; /* the host's copy */
+  tn_part_owner *owner;
+} tn_driverdef;
 
 typedef struct tn_rewritedef {
   tn_rewrite rewrite;

@@ -3,11 +3,19 @@
 
 #include <string.h>
 
+#include "device/device.h"
 #include "plan/constants/packed.h"
 
 tn_plan *tn_plan_retain(tn_plan *p) {
   if (p) atomic_fetch_add_explicit(&p->refs, 1, memory_order_relaxed);
   return p;
+}
+
+static void close_device_step(tn_plan *p, const tn_step *step) {
+  const tn_device_step *d = step->device;
+  for (uint32_t k = 0; d && d->inputs && k < step->n_inputs; k++)
+    tn_resident_release(p->owner->planner->residents, d->inputs[k]);
+  if (d) tn_resident_release(p->owner->planner->residents, d->state);
 }
 
 static void close_step(tn_plan *p, const tn_step *step) {
@@ -22,6 +30,7 @@ void tn_plan_release(tn_plan *p) {
   if (!p || atomic_fetch_sub_explicit(&p->refs, 1, memory_order_acq_rel) != 1) return;
   tn_callable_destroy(p->continuation);
   tn_plan_let_go(p);
+  for (int32_t k = 0; p->devices && k < p->n_steps; k++) close_device_step(p, &p->steps[k]);
   tn_graph_free(p->graph); /* before states, which then know whether their constants live on */
   for (int32_t k = 0; k < p->n_steps; k++) close_step(p, &p->steps[k]);
   tn_arena_clear(&p->arena);
@@ -48,7 +57,15 @@ static bool input_matches(const tn_tensor *key, const tn_tensor *input) {
   return !memcmp(key->data, input->data, (size_t)bytes);
 }
 
+static bool has_lost_device(const tn_plan *p) {
+  for (int32_t k = 0; k < p->devices->n_segments; k++)
+    if (tn_device_is_lost(p->owner->planner->devices[p->devices->segments[k].device - 1]))
+      return true;
+  return false;
+}
+
 bool tn_plan_matches(const tn_plan *p, const tn_tensor *const *inputs) {
+  if (p->devices && has_lost_device(p)) return false;
   for (int32_t k = 0; k < p->n_inputs; k++)
     if (!input_matches(&p->key[k], inputs[k])) return false;
   return true;

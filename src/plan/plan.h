@@ -15,6 +15,8 @@
 typedef struct tn_callable tn_callable;
 typedef struct tn_plan tn_plan;
 
+enum { TN_MAX_DEVICES = 8 };
+
 /* What planning needs of the runtime. */
 typedef struct tn_planner {
   const tn_allocator *a;
@@ -40,6 +42,14 @@ typedef struct tn_planner {
                        const tn_kernel_plan *plan, const tn_tensor *const *in,
                        tn_tensor *const *out, uint64_t *out_ns);
   struct tn_packed_cache *states; /* packed weights of the model, shared by its plans */
+  /* What the user wants beside the CPU, first choice first: device k of plans is devices[k - 1]. */
+  struct tn_device **devices;
+  struct tn_residents *residents; /* constants and states on them; NULL: no devices */
+  uint32_t n_devices;
+  uint32_t fallback; /* TN_FALLBACK_..., never the default if there are devices */
+  atomic_uint
+      *full; /* bit k: devices[k] has no memory left for plans of the model; NULL likewise */
+  bool auto_devices; /* all of them are whatever was there */
   /* Recursive, the runtime's: held while a kernel runs that has TN_KERNEL_SERIAL. */
   pthread_mutex_t *serial;
 } tn_planner;
@@ -59,6 +69,8 @@ typedef struct tn_refusal {
 
 typedef struct tn_choice {
   const tn_kerneldef *def;
+  uint32_t device; /* where it runs: 0, the CPU, or k of the planner's devices[k - 1]; transfers
+                      belong to the side that is not the CPU */
   tn_kernel_plan plan;
   double flops, cost_ns;
   const tn_refusal *refusals; /* candidates that were not taken */
@@ -166,12 +178,51 @@ typedef struct tn_slot { /* one value of the plan */
   uint64_t offset; /* ARENA: from its start; INPUT: byte offset into the input (an alias of part of
                       it) */
   int32_t index;
+  uint32_t device;  /* in whose arena; 0: the CPU */
   int32_t alias_of; /* slot whose memory this one shares (regions that move nothing); -1 */
   tn_const *constant;
 } tn_slot;
 
+/* Where a step of a device copies, as it is a tenon::Transfer. */
+typedef enum tn_way { TN_WAY_NONE, TN_WAY_UP, TN_WAY_DOWN } tn_way;
+
+/* What a step of a device needs besides. */
+typedef struct tn_device_step {
+  uint32_t device; /* as in tn_choice, never 0 */
+  int32_t segment;
+  tn_way way;
+  uint64_t staging_offset;     /* of a transfer, in the buffer of its way */
+  struct tn_resident **inputs; /* per input: the constant there, NULL */
+  struct tn_resident *state;   /* NULL: none */
+} tn_device_step;
+
+/* Consecutive steps on one device: one recording, submitted as one. */
+typedef struct tn_segment {
+  uint32_t device;
+  int32_t first_step, n_steps;
+  double cost_ns;
+} tn_segment;
+
+/* What a run does, where there are segments: in place of all steps in order. */
+typedef enum tn_deed { TN_DEED_RUN, TN_DEED_SUBMIT, TN_DEED_WAIT } tn_deed;
+typedef struct tn_action {
+  tn_deed deed;
+  int32_t index; /* of the step or the segment */
+} tn_action;
+
+/* The part of a plan that is on devices; per device k - 1. */
+typedef struct tn_device_plan {
+  tn_segment *segments;
+  tn_action *actions;
+  int32_t n_segments, n_actions, n_waits;
+  uint32_t n_devices;
+  uint64_t arena_bytes[TN_MAX_DEVICES], up_bytes[TN_MAX_DEVICES], down_bytes[TN_MAX_DEVICES];
+  uint64_t const_bytes;
+} tn_device_plan;
+
 typedef struct tn_step {
   const tn_kerneldef *def;
+  tn_device_step *device; /* NULL: it runs on the CPU */
   tn_kernel_plan plan;
   int64_t chunk[TN_MAX_STAGES]; /* items that are handed over at once; see tn_pool_run */
   const char *node, *op;        /* for people */
@@ -217,6 +268,7 @@ struct tn_plan {
   int32_t *inputs, *outputs;
   uint64_t arena_bytes, arena_bound_bytes, scratch_bytes, state_bytes, const_bytes;
   double cost_ns, flops;
+  tn_device_plan *devices; /* NULL: all of it runs on the CPU */
   /* The rest of the graph, if its shapes depend on data of this part: run after the steps.
    * continuation_inputs: slots that feed it; the plan's output k is output continuation_outputs[k]
    * of the continuation, or -1: a slot of this part. */

@@ -61,7 +61,8 @@ struct tn_plug {
   tn_kernel_entry **kernels;
   tn_rewritedef **rewrites;
   tn_format **formats;
-  uint32_t n_ops, n_kernels, n_rewrites, n_formats, n_left_out;
+  tn_driverdef **drivers;
+  uint32_t n_ops, n_kernels, n_rewrites, n_formats, n_drivers, n_left_out;
   TN_VEC(const char *) notes; /* info.notes */
   TN_VEC(tn_plug *) needs;    /* others whose operators its parts were checked against; counted */
   /* Under the registry's lock `uses`. */
@@ -90,9 +91,10 @@ typedef struct tn_tables {
   const tn_kerneldef *const *attached;  /* the kernels of each op, one op after the other */
   const tn_rewritedef *const *rewrites; /* in order of loading */
   const tn_rewritedef *const *attached_rewrites;
-  const tn_format *const *formats; /* in order of loading */
-  tn_plug *const *plugs;           /* refused ones too */
-  int32_t n_ops, n_kernels, n_rewrites, n_formats, n_plugs;
+  const tn_format *const *formats;    /* in order of loading */
+  const tn_driverdef *const *drivers; /* likewise */
+  tn_plug *const *plugs;              /* refused ones too */
+  int32_t n_ops, n_kernels, n_rewrites, n_formats, n_drivers, n_plugs;
 } tn_tables;
 
 /* Of the parts of these plug-ins, in order of listing. Refused ones are listed, their parts left
@@ -209,6 +211,12 @@ void tn_vet_kernels(tn_vet *v);
 void tn_vet_rewrites(tn_vet *v);
 void tn_vet_formats(tn_vet *v);
 void tn_vet_extensions(tn_vet *v);
+/* The row of a kernel that programs do: it joins those of the plug-in, for which tn_vet_kernels has
+ * kept room. programs: the host's copy of the rest. */
+bool tn_vet_device_row(tn_vet *v, const void *raw, const tn_device_kernel *programs);
+/* vet_device.c: tables of device.v0 and device_kernel.v0. *out_name: what is listed. */
+bool tn_vet_driver(tn_vet *v, const void *raw, const char **out_name);
+bool tn_vet_device_kernel(tn_vet *v, const void *raw, const char **out_name);
 
 /* Notes that this plug-in cannot be without the owner of `owner`. */
 void tn_vet_need(tn_vet *v, const tn_part_owner *owner);

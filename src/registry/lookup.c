@@ -173,6 +173,13 @@ const tn_format *tn_registry_format_at(const tn_registry *r, int32_t index) {
   return index >= 0 && index < t->n_formats ? t->formats[index] : NULL;
 }
 
+int32_t tn_registry_n_drivers(const tn_registry *r) { return tn_registry_tables(r)->n_drivers; }
+
+const tn_driverdef *tn_registry_driver_at(const tn_registry *r, int32_t index) {
+  const tn_tables *t = tn_registry_tables(r);
+  return index >= 0 && index < t->n_drivers ? t->drivers[index] : NULL;
+}
+
 int32_t tn_registry_n_folders(const tn_registry *r) { return (int32_t)r->folders.n; }
 
 tn_status tn_registry_folder(const tn_registry *r, int32_t index, tn_folder_info *out_info) {

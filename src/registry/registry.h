@@ -130,6 +130,10 @@ void *tn_registry_format_self(const tn_format *format);
 const tn_format *tn_registry_recognise(const tn_registry *r, const char *path, const uint8_t *data,
                                        uint64_t size);
 
+/* Drivers of devices, in order of loading. */
+int32_t tn_registry_n_drivers(const tn_registry *r);
+const tn_driverdef *tn_registry_driver_at(const tn_registry *r, int32_t index);
+
 /* Enumeration, in the order that tenon.h gives. */
 int32_t tn_registry_n_ops(const tn_registry *r);
 const tn_opdef *tn_registry_op_at(const tn_registry *r, int32_t index);

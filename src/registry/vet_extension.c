@@ -1,5 +1,5 @@
 /* Vetting of extensions: unstable tables that are offered by name and version. Those that this host
- * knows are vetted like all else; they are listed, and nothing calls them yet. */
+ * knows are vetted like all else, and listed. Compilers and dispatchers: nothing calls them yet. */
 #include <string.h>
 
 #include "base/text.h"
@@ -64,7 +64,10 @@ static bool vet_dispatcher(tn_vet *v, const void *raw, const char **out_name) {
 static const struct {
   const char *name;
   bool (*vet)(tn_vet *v, const void *raw, const char **out_name);
-} known[] = {{TN_COMPILER_EXTENSION, vet_compiler}, {TN_DISPATCHER_EXTENSION, vet_dispatcher}};
+} known[] = {{TN_COMPILER_EXTENSION, vet_compiler},
+             {TN_DISPATCHER_EXTENSION, vet_dispatcher},
+             {TN_DEVICE_EXTENSION, tn_vet_driver},
+             {TN_DEVICE_KERNEL_EXTENSION, tn_vet_device_kernel}};
 
 /* "profiler.v3" */
 static bool vet_name(tn_vet *v, const char *name) {

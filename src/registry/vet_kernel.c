@@ -238,17 +238,10 @@ static bool vet_unique(tn_vet *v, tn_map *names, const char *name) {
   return true;
 }
 
-static bool vet_kernel(tn_vet *v, const void *raw, uint32_t index, tn_map *names,
-                       tn_kernel_entry *entry) {
+/* What rows of all kernels have to be, wherever they run. */
+static bool vet_fit(tn_vet *v, tn_kernel_entry *entry, bool ok) {
   tn_kernel *kernel = &entry->def.kernel;
-  tn_vet_part(v, "kernel %u", index);
-  if (!tn_vet_struct(v, raw, TN_UPTO(tn_kernel, source), sizeof *kernel, kernel)) return false;
-  bool ok = tn_vet_named(v, "kernel", kernel, kernel_members,
-                         sizeof kernel_members / sizeof *kernel_members);
-  if (kernel->name) ok = vet_unique(v, names, kernel->name) && ok;
   ok = vet_versions(v, kernel) && ok;
-  ok = vet_device(v, kernel->device) && ok;
-  if (!kernel->device) kernel->device = "cpu";
   if (!kernel->rank) kernel->rank = TN_RANK_PLUGIN;
   ok = tn_vet_flags(v, "flags", kernel->flags, TN_KERNEL_EPILOGUE | TN_KERNEL_SERIAL) && ok;
   ok = vet_rows(v, kernel) && ok;
@@ -259,6 +252,55 @@ static bool vet_kernel(tn_vet *v, const void *raw, uint32_t index, tn_map *names
     return false;
   }
   return ok && find_op(v, entry) && vet_row_args(v, entry) && vet_coverage(v, entry);
+}
+
+static bool vet_kernel(tn_vet *v, const void *raw, uint32_t index, tn_map *names,
+                       tn_kernel_entry *entry) {
+  tn_kernel *kernel = &entry->def.kernel;
+  tn_vet_part(v, "kernel %u", index);
+  if (!tn_vet_struct(v, raw, TN_UPTO(tn_kernel, source), sizeof *kernel, kernel)) return false;
+  bool ok = tn_vet_named(v, "kernel", kernel, kernel_members,
+                         sizeof kernel_members / sizeof *kernel_members);
+  if (kernel->name) ok = vet_unique(v, names, kernel->name) && ok;
+  ok = vet_device(v, kernel->device) && ok;
+  if (!kernel->device) kernel->device = "cpu";
+  return vet_fit(v, entry, ok);
+}
+
+/* As for the CPU, but for device and run. */
+static bool vet_device_members(tn_vet *v, tn_kernel *kernel) {
+  static const tn_member members[] = {
+      TN_MEMBER(tn_kernel, name, TN_MEMBER_NAME, true, 0),
+      TN_MEMBER(tn_kernel, op, TN_MEMBER_TEXT, true, 2 * TN_LIMIT_NAME),
+      TN_MEMBER(tn_kernel, device, TN_MEMBER_NAME, true, 0),
+      TN_MEMBER(tn_kernel, refuse, TN_MEMBER_FUNCTION, false, 0),
+      TN_MEMBER(tn_kernel, plan, TN_MEMBER_FUNCTION, false, 0),
+      TN_MEMBER(tn_kernel, prepare, TN_MEMBER_FUNCTION, false, 0),
+      TN_MEMBER(tn_kernel, finish, TN_MEMBER_FUNCTION, false, 0),
+      TN_MEMBER(tn_kernel, source, TN_MEMBER_TEXT, false, TN_LIMIT_TEXT),
+  };
+  bool ok = tn_vet_named(v, "device kernel", kernel, members, sizeof members / sizeof *members);
+  if (kernel->device && !strcmp(kernel->device, "cpu"))
+    ok = tn_vet_fail(v, TN_ERR_INVALID, "device", "is 'cpu', whose kernels have no programs");
+  if (kernel->run) ok = tn_vet_fail(v, TN_ERR_INVALID, "run", "must be NULL: programs do the work");
+  return ok;
+}
+
+bool tn_vet_device_row(tn_vet *v, const void *raw, const tn_device_kernel *programs) {
+  tn_plug *plug = v->plug;
+  tn_kernel_entry *entry = tn_vet_alloc(v, 1, sizeof *entry);
+  if (!entry || !plug->kernels) return false;
+  entry->def.owner = &plug->owner;
+  entry->def.device = programs;
+  tn_kernel *kernel = &entry->def.kernel;
+  if (!tn_vet_struct(v, raw, TN_UPTO(tn_kernel, source), sizeof *kernel, kernel)) return false;
+  bool ok = vet_device_members(v, kernel);
+  for (uint32_t k = 0; kernel->name && k < plug->n_kernels; k++)
+    if (!strcmp(plug->kernels[k]->def.kernel.name, kernel->name))
+      ok = tn_vet_fail(v, TN_ERR_INVALID, "name", "is the name of another kernel of this plug-in");
+  if (!vet_fit(v, entry, ok)) return false;
+  plug->kernels[plug->n_kernels++] = entry;
+  return true;
 }
 
 /* Two kernels of one name for one op are legal, but a pin cannot tell them apart. */
@@ -275,7 +317,9 @@ static void warn_of_namesakes(tn_vet *v, const tn_map *names) {
 void tn_vet_kernels(tn_vet *v) {
   tn_plug *plug = v->plug;
   const uint32_t n = plug->plugin.n_kernels;
-  plug->kernels = tn_vet_alloc(v, n, sizeof *plug->kernels);
+  /* those of devices are extensions, and follow */
+  const uint64_t room = (uint64_t)n + plug->plugin.n_extensions;
+  plug->kernels = tn_vet_alloc(v, room, sizeof *plug->kernels);
   tn_kernel_entry *entries = tn_vet_alloc(v, n, sizeof *entries);
   if (!plug->kernels || !entries) return;
   tn_map names;

@@ -30,7 +30,7 @@ completes op run Softp
 completes new ""
 [ "$replies" = " op kernel " ] || fail "new becomes $replies"
 completes new op --d
-[ "$replies" = " --domain --dir " ] || fail "new op --d becomes $replies"
+[ "$replies" = " --domain --dir --device " ] || fail "new op --d becomes $replies"
 completes new kernel Softp
 [ "$replies" = " Softplus " ] || fail "new kernel Softp becomes $replies"
 completes run mod

@@ -212,7 +212,7 @@ static void test_refusals_name_the_file(void **state) {
   options = (tn_model_options){.head = TN_HEAD(tn_model_options), .max_plans = -1};
   assert_int_equal(tn_model_load(p.b.runtime, p.path, &options, p.b.diag, &p.b.model),
                    TN_ERR_INVALID);
-  options = (tn_model_options){{0, 0, 0}, NULL, 0, 0};
+  options = (tn_model_options){.max_plans = 0};
   assert_int_equal(tn_model_load(p.b.runtime, p.path, &options, p.b.diag, &p.b.model),
                    TN_ERR_INVALID);
   static const char *const names[] = {"m.lines", NULL};

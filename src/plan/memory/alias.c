@@ -101,6 +101,7 @@ static bool region_view(tn_arrangement *r, const tn_gnode *n) {
   if (!is_stored_so(from, region->src_offset, count) || !is_stored_so(to, 0, count)) return false;
   if (!has_fixed_memory(r, in) || r->plan->slots[out].place != TN_PLACE_ARENA) return false;
   if (!byte_offset(from, region->src_offset, &offset)) return false;
+  if (!tn_arrange_may_view(r, r->on[out], offset, tn_storage_bytes(to), false)) return false;
   make_view(r, out, in, offset);
   return true;
 }
@@ -146,7 +147,8 @@ static bool is_written_apart(const tn_arrangement *r, const tn_gnode *n, uint32_
   if (r->plan->slots[in].place != TN_PLACE_ARENA || r->root[in] != in) return false;
   for (uint32_t k = 0; k < index; k++)
     if (n->node.inputs[n->regions[k]->input] == in) return false; /* cannot be in two places */
-  return byte_offset(type, region->dst_offset, &offset);
+  return byte_offset(type, region->dst_offset, &offset) && r->on[in] == r->on[n->node.outputs[0]] &&
+         tn_arrange_may_view(r, r->on[in], offset, tn_storage_bytes(type), true);
 }
 
 /* All regions take whole values that can be made in place, and together they fill the output. */

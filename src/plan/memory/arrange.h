@@ -17,6 +17,7 @@ enum { TN_ARENA_ALIGN = 64 };
 typedef struct tn_live_range { /* something that needs bytes from time first to time last */
   uint64_t bytes;
   int32_t first, last; /* both included */
+  uint32_t device;     /* in whose arena */
   uint64_t offset;     /* answer, a multiple of TN_ARENA_ALIGN */
 } tn_live_range;
 
@@ -45,9 +46,11 @@ typedef struct tn_arrangement {
   int32_t *time;   /* -1: does not run */
   int32_t *leader; /* the node whose step it runs in: itself, or the one it follows; -1: no step */
   int32_t *next;   /* next follower of the same leader, -1: last */
+  uint32_t *place; /* the device whose step it is; 0: the CPU's */
   /* per value */
   int32_t *root;         /* the value whose memory this one lies in; itself if it has its own */
   uint64_t *inside;      /* bytes from the root's start */
+  uint32_t *on;          /* the device that it lies on */
   int32_t *first, *last; /* of the alias set, at its root */
   int32_t *buffer;       /* of the root: index into live ranges; -1: none */
   int32_t end;           /* a time after all nodes: outputs live until then */
@@ -56,9 +59,29 @@ typedef struct tn_arrangement {
   int32_t *scratch, *worker_scratch; /* per node: index into live ranges, -1: none */
 } tn_arrangement;
 
+/* Where the outputs of a node lie: those of a transfer where its attribute says. */
+static inline uint32_t tn_device_given(const tn_gnode *n) {
+  if (!n->choice->device || !tn_is_core_op(n, TN_CORE_TRANSFER)) return n->choice->device;
+  int64_t device;
+  const tn_arg *arg = tn_schema_find(&n->def->schema, "device");
+  memcpy(&device, (const char *)n->attrs + arg->offset, sizeof device);
+  return (uint32_t)device;
+}
+
 static inline const tn_kernel_plan *tn_plan_of(const tn_graph *g, int32_t node) {
   return &tn_graph_node(g, node)->choice->plan;
 }
+
+/* segments.c, where devices are wanted: orders the nodes so that those of a device stand together,
+ * and, when the steps are there, which segments they are and when they are submitted and waited
+ * for. */
+tn_status tn_arrange_group(tn_graph *g, const tn_planner *p);
+tn_status tn_arrange_segments(tn_arrangement *r);
+/* What lies on devices as long as the plan: constants and states of its steps. */
+tn_status tn_arrange_residents(tn_arrangement *r);
+/* May a value of this device lie so many bytes behind the start of another one? */
+bool tn_arrange_may_view(const tn_arrangement *r, uint32_t device, uint64_t offset, int64_t bytes,
+                         bool is_written);
 
 /* alias.c: place, root and inside of every value; regions that move nothing, and those
  * whose inputs can be written straight into the output, do not run (leader -1). */

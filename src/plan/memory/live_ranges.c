@@ -62,8 +62,10 @@ static int32_t overwritten(const tn_arrangement *r, int32_t id, int32_t in, int3
 }
 
 static tn_status give_buffer(tn_arrangement *r, int32_t root) {
-  tn_live_range live_range = {
-      .bytes = bytes_of(r, root), .first = r->first[root], .last = r->last[root]};
+  tn_live_range live_range = {.bytes = bytes_of(r, root),
+                              .first = r->first[root],
+                              .last = r->last[root],
+                              .device = r->on[root]};
   r->buffer[root] = (int32_t)r->live_ranges.n;
   return tn_vec_push(r->p->a, &r->live_ranges, live_range);
 }
@@ -99,8 +101,10 @@ static tn_status place_alias_sets(tn_arrangement *r) {
 static tn_status place_scratch(tn_arrangement *r, int32_t id) {
   const tn_kernel_plan *plan = tn_plan_of(r->g, id);
   uint64_t n_workers = r->p->pool ? (uint64_t)tn_pool_n_threads(r->p->pool) : 1;
-  tn_live_range live_range = {
-      .bytes = plan->scratch_bytes, .first = r->time[id], .last = r->time[id]};
+  tn_live_range live_range = {.bytes = plan->scratch_bytes,
+                              .first = r->time[id],
+                              .last = r->time[id],
+                              .device = r->place[id]};
   r->scratch[id] = r->worker_scratch[id] = -1;
   if (live_range.bytes) {
     r->scratch[id] = (int32_t)r->live_ranges.n;
@@ -128,14 +132,40 @@ static void sum_scratch(tn_arrangement *r) {
   }
 }
 
+/* ---- offsets ---- */
+
+/* The live ranges of one device; all of them if none is wanted. */
+static tn_status pack(tn_arrangement *r, uint32_t device, uint64_t *out_bytes) {
+  tn_live_range *all = r->live_ranges.data;
+  const int32_t n_all = (int32_t)r->live_ranges.n;
+  uint64_t bound = 0;
+  if (!r->plan->devices)
+    return tn_pack(r->p->a, all, n_all, out_bytes, &r->plan->arena_bound_bytes);
+  tn_live_range *some = tn_arena_alloc(&r->arena, ((uint64_t)n_all + 1) * sizeof *some);
+  int32_t n = 0;
+  if (!some) return TN_ERR_MEMORY;
+  for (int32_t k = 0; k < n_all; k++)
+    if (all[k].device == device) some[n++] = all[k];
+  const tn_status status = tn_pack(r->p->a, some, n, out_bytes, &bound);
+  for (int32_t k = n_all; k-- > 0 && !status;)
+    if (all[k].device == device) all[k] = some[--n];
+  if (!device) r->plan->arena_bound_bytes = bound;
+  return status;
+}
+
+static tn_status pack_devices(tn_arrangement *r) {
+  tn_status status = pack(r, 0, &r->plan->arena_bytes);
+  for (uint32_t d = 1; d <= r->p->n_devices && !status; d++)
+    status = pack(r, d, &r->plan->devices->arena_bytes[d - 1]);
+  return status;
+}
+
 tn_status tn_arrange_memory(tn_arrangement *r) {
   find_live_ranges(r);
   tn_status status = place_alias_sets(r);
   for (int64_t k = 0; k < r->g->order.n && !status; k++)
     if (r->leader[r->g->order.data[k]] >= 0) status = place_scratch(r, r->g->order.data[k]);
-  if (!status)
-    status = tn_pack(r->p->a, r->live_ranges.data, (int32_t)r->live_ranges.n, &r->plan->arena_bytes,
-                     &r->plan->arena_bound_bytes);
+  if (!status) status = r->plan->devices ? pack_devices(r) : pack(r, 0, &r->plan->arena_bytes);
   if (status == TN_ERR_OVERFLOW)
     return tn_fail(r->diag, status, "the memory for the model's activations overflows");
   if (!status) sum_scratch(r);

@@ -69,13 +69,13 @@ static bool is_handed_on(const tn_arrangement *r, const tn_gnode *follower, int3
  * begins. */
 static int32_t leader_for(const tn_arrangement *r, const tn_gnode *n) {
   int32_t leader = -1, through = -1;
-  if (!is_elementwise(r, n)) return -1;
+  if (n->choice->device || !is_elementwise(r, n)) return -1; /* devices have no followers */
   for (uint32_t k = 0; k < n->node.n_inputs; k++) {
     int32_t value = n->node.inputs[k],
             producer = value < 0 ? -1 : tn_graph_val(r->g, value)->producer;
     int32_t candidate = producer < 0 ? -1 : r->leader[producer];
-    if (candidate < 0 || !writes_ranges(r, candidate) || is_full(r, candidate) ||
-        !is_handed_on(r, n, value, candidate))
+    if (candidate < 0 || r->place[candidate] || !writes_ranges(r, candidate) ||
+        is_full(r, candidate) || !is_handed_on(r, n, value, candidate))
       continue;
     if (leader >= 0 && r->time[candidate] < r->time[leader]) continue;
     leader = candidate;

@@ -15,6 +15,7 @@ static void fill_slot(tn_arrangement *r, int32_t value) {
   slot->name = v->name;
   slot->type = v->type;
   slot->alias_of = -1;
+  slot->device = r->on[value];
   slot->constant = v->constant;
   if (!v->constant) slot->type.data = NULL;
   if (root != value) {
@@ -196,6 +197,9 @@ static tn_status fill_step(tn_arrangement *r, int32_t id, tn_step *step) {
                     .cost_ns = c->cost_ns,
                     .flops = c->flops};
   fill_chunks(step);
+  if (c->device && !(step->device = tn_arena_alloc(&r->plan->arena, sizeof *step->device)))
+    return TN_ERR_MEMORY;
+  if (step->device) *step->device = (tn_device_step){.device = c->device, .segment = -1};
   if (r->scratch[id] >= 0) step->scratch_offset = r->live_ranges.data[r->scratch[id]].offset;
   if (r->worker_scratch[id] >= 0)
     step->worker_scratch_offset = r->live_ranges.data[r->worker_scratch[id]].offset;
@@ -240,5 +244,6 @@ tn_status tn_arrange_steps(tn_arrangement *r) {
     status = fill_step(r, id, step);
     if (!status) status = fill_followers(r, id, step);
   }
-  return status ? status : tn_arrange_prepare(r);
+  if (!status) status = tn_arrange_prepare(r);
+  return status || !r->plan->devices ? status : tn_arrange_residents(r);
 }

@@ -3,6 +3,7 @@
  * with the reasons of all other kernels. */
 #include <string.h>
 
+#include "device/device.h"
 #include "plan/constants/packed.h"
 #include "plan/select/select.h"
 
@@ -23,10 +24,13 @@ static tn_status keep_refusals(tn_selection *s, int32_t node, const tn_candidate
                                tn_choice *choice) {
   tn_node_options *o = &s->nodes[node];
   tn_arena *arena = &s->g->arena;
+  const uint32_t n_devices = s->p->n_devices;
   tn_refusal *list = tn_arena_alloc(
-      arena, ((uint64_t)o->refusals.n + (uint64_t)o->candidates.n + 1) * sizeof *list);
+      arena, ((uint64_t)o->refusals.n + (uint64_t)o->candidates.n + n_devices + 1) * sizeof *list);
   if (!list) return TN_ERR_MEMORY;
   uint32_t n = 0;
+  for (uint32_t k = 1; k <= n_devices && !chosen->device; k++)
+    list[n++] = (tn_refusal){s->p->devices[k - 1]->name, o->away[k], NULL};
   for (int64_t k = 0; k < o->candidates.n; k++) {
     const tn_candidate *c = &o->candidates.data[k];
     bool listed = c->def == chosen->def;
@@ -40,9 +44,9 @@ static tn_status keep_refusals(tn_selection *s, int32_t node, const tn_candidate
   }
   uint32_t n_candidates = n;
   for (int64_t k = 0; k < o->refusals.n; k++) {
-    bool listed = o->refusals.data[k].def == chosen->def;
+    bool listed = o->refusals.data[k].def && o->refusals.data[k].def == chosen->def;
     for (uint32_t j = 0; j < n_candidates; j++)
-      listed = listed || list[j].def == o->refusals.data[k].def;
+      listed = listed || (list[j].def && list[j].def == o->refusals.data[k].def);
     if (!listed) list[n++] = o->refusals.data[k];
   }
   choice->refusals = list;
@@ -57,7 +61,11 @@ static tn_status set_choice(tn_selection *s, int32_t node) {
   if (!choice) return TN_ERR_MEMORY;
   tn_status status = tn_holder_use(s->p->holder, c->def->owner);
   if (status) return status;
-  *choice = (tn_choice){.def = c->def, .plan = c->plan, .flops = o->flops, .cost_ns = c->cost_ns};
+  *choice = (tn_choice){.def = c->def,
+                        .device = c->device,
+                        .plan = c->plan,
+                        .flops = o->flops,
+                        .cost_ns = c->cost_ns};
   tn_graph_node(s->g, node)->choice = choice;
   return keep_refusals(s, node, c, choice);
 }
@@ -66,6 +74,10 @@ static tn_status set_choice(tn_selection *s, int32_t node) {
 
 static tn_status no_way(const tn_selection *s, int32_t value, const tn_conversion *c) {
   const char *name = tn_graph_val(s->g, value)->name;
+  if (c->from.device != c->to.device)
+    return tn_fail(s->diag, TN_ERR_UNSUPPORTED,
+                   "value '%s' is needed on another device, but tenon::Transfer cannot do that: %s",
+                   name, c->reason);
   if (c->from.dtype == c->to.dtype)
     return tn_fail(
         s->diag, TN_ERR_UNSUPPORTED,
@@ -88,20 +100,25 @@ static int32_t new_value(tn_selection *s, int32_t like, tn_form form) {
   return id;
 }
 
+static const char *device_name(const tn_planner *p, uint32_t device) {
+  return device ? p->devices[device - 1]->name : "cpu";
+}
+
 /* Adds the node that converts `from` (a value in c->from) and answers its output. */
 static int32_t add_conversion(tn_selection *s, int32_t from, const tn_conversion *c) {
-  const tn_opdef *op = c->from.dtype == c->to.dtype ? s->reorder : s->cast;
+  const tn_opdef *op = c->from.device != c->to.device ? s->transfer
+                       : c->from.dtype == c->to.dtype ? s->reorder
+                                                      : s->cast;
   int32_t to = new_value(s, from, c->to);
   if (to < 0) return to;
   const char *source = tn_graph_val(s->g, from)->name;
-  tn_attr attr = {.head = TN_HEAD(tn_attr),
-                  .name = op == s->cast ? "to" : "layout",
-                  .kind = TN_ATTR_INT,
-                  .i = op == s->cast ? (int64_t)c->to.dtype : (int64_t)c->to.layout};
+  tn_attr attr = {.head = TN_HEAD(tn_attr), .kind = TN_ATTR_INT};
+  attr.name = tn_select_attribute(s, op, c->to, &attr.i);
   const tn_attr *attrs = &attr;
-  const char *name =
-      tn_arena_format(&s->g->arena, "%s to %s", source,
-                      op == s->cast ? tn_dtype_name(c->to.dtype) : tn_layout_text(c->to.layout));
+  const char *name = tn_arena_format(&s->g->arena, "%s to %s", source,
+                                     op == s->transfer ? device_name(s->p, c->to.device)
+                                     : op == s->cast   ? tn_dtype_name(c->to.dtype)
+                                                       : tn_layout_text(c->to.layout));
   tn_choice *choice = tn_arena_alloc(&s->g->arena, sizeof *choice);
   if (!name || !choice) return TN_ERR_MEMORY;
   tn_node node = {.head = TN_HEAD(tn_node),
@@ -121,7 +138,8 @@ static int32_t add_conversion(tn_selection *s, int32_t from, const tn_conversion
   tn_status status = tn_holder_use(s->p->holder, op->owner);
   if (!status) status = tn_holder_use(s->p->holder, c->def->owner);
   if (!status) status = tn_node_bind(s->g, id, op, s->diag);
-  *choice = (tn_choice){.def = c->def, .plan = c->plan, .cost_ns = c->cost_ns};
+  const uint32_t device = c->to.device ? c->to.device : c->from.device;
+  *choice = (tn_choice){.def = c->def, .device = device, .plan = c->plan, .cost_ns = c->cost_ns};
   tn_graph_node(s->g, id)->choice = choice;
   return status ? status : to;
 }

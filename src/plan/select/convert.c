@@ -3,19 +3,26 @@
  * for later plans of the model). */
 #include <string.h>
 
+#include "device/device.h"
 #include "plan/constants/packed.h"
 #include "plan/memory/arrange.h"
 #include "plan/select/select.h"
 
 tn_form tn_select_original(const tn_selection *s, int32_t value) {
   const tn_tensor *type = &tn_graph_val(s->g, value)->type;
-  return (tn_form){type->dtype, type->layout};
+  return (tn_form){.dtype = type->dtype, .layout = type->layout};
 }
 
+/* Transfers are the last step on the way to a device and the first on the way from one, since the
+ * CPU has kernels for all other steps. From device to device it goes by way of the CPU. */
 tn_form tn_select_step_before(tn_form home, tn_form to) {
-  if (home.dtype == to.dtype) return home;
-  if (to.layout != TN_PLAIN) return (tn_form){to.dtype, TN_PLAIN};
-  return home.layout == TN_PLAIN ? home : (tn_form){home.dtype, TN_PLAIN};
+  if (home.device != to.device && to.device)
+    return (tn_form){.dtype = to.dtype, .layout = to.layout};
+  const tn_form here = {home.dtype, to.device, home.layout};
+  if (home.device != to.device && tn_form_equal(here, to)) return home;
+  if (here.dtype == to.dtype) return here;
+  if (to.layout != TN_PLAIN) return (tn_form){to.dtype, to.device, TN_PLAIN};
+  return here.layout == TN_PLAIN ? here : (tn_form){here.dtype, to.device, TN_PLAIN};
 }
 
 /* The call of a node that is not there yet. */
@@ -29,18 +36,28 @@ typedef struct probe {
 } probe;
 
 static const tn_opdef *conversion_op(const tn_selection *s, tn_form from, tn_form to) {
+  if (from.device != to.device) return s->transfer;
   return from.dtype == to.dtype ? s->reorder : s->cast;
 }
 
-/* Attributes "to" and "layout" in the struct that follows from the operator's schema. */
+const char *tn_select_attribute(const tn_selection *s, const tn_opdef *op, tn_form to,
+                                int64_t *out_value) {
+  *out_value = op == s->cast      ? (int64_t)to.dtype
+               : op == s->reorder ? (int64_t)to.layout
+                                  : (int64_t)to.device;
+  return op == s->cast ? "to" : op == s->reorder ? "layout" : "device";
+}
+
+/* Attributes "to", "layout" and "device" in the struct that follows from the operator's schema. */
 static tn_status fill_attrs(tn_selection *s, const tn_opdef *op, tn_form to, void **out_attrs) {
   *out_attrs = tn_arena_alloc(&s->arena, (uint64_t)tn_max_i64(op->schema.attrs_size, 1));
-  const tn_arg *arg = tn_schema_find(&op->schema, op == s->cast ? "to" : "layout");
+  int64_t value;
+  const char *name = tn_select_attribute(s, op, to, &value);
+  const tn_arg *arg = tn_schema_find(&op->schema, name);
   if (!*out_attrs) return TN_ERR_MEMORY;
   if (!arg || arg->role != TN_ROLE_ATTR || arg->list || arg->base == TN_TYPE_STR)
     return tn_fail(s->diag, TN_ERR_INTERNAL, "operator tenon::%s has no attribute '%s' of type int",
-                   op->op.name, op == s->cast ? "to" : "layout");
-  int64_t value = op == s->cast ? (int64_t)to.dtype : (int64_t)to.layout;
+                   op->op.name, name);
   memcpy((char *)*out_attrs + arg->offset, &value, sizeof value);
   return TN_OK;
 }
@@ -97,6 +114,24 @@ static double derived_cost(const probe *b) {
   return 300.0 + bytes / 6.0;
 }
 
+static double transfer_cost(const tn_selection *s, const tn_tensor *type, uint32_t from,
+                            uint32_t to) {
+  const tn_device_info *info = &s->p->devices[(to ? to : from) - 1]->info;
+  const double bytes = (double)tn_max_i64(tn_storage_bytes(type), 0);
+  return to ? info->submit_ns + bytes / info->up_bytes_per_ns
+            : info->wait_ns + bytes / info->down_bytes_per_ns;
+}
+
+double tn_select_transfer_cost(const tn_selection *s, int32_t value, uint32_t from, uint32_t to) {
+  return transfer_cost(s, &tn_graph_val(s->g, value)->type, from, to);
+}
+
+/* Why a kernel cannot convert on this device; NULL: it can. */
+static const char *refuse_there(const tn_selection *s, const tn_kerneldef *def, uint32_t device) {
+  if (!device) return NULL;
+  return tn_device_refuses(s->p->devices[device - 1], def);
+}
+
 /* The best kernel for one step; c->def stays NULL and c->reason says why if there is none. */
 static tn_status choose_kernel(tn_selection *s, int32_t value, tn_conversion *c) {
   const tn_opdef *op = conversion_op(s, c->from, c->to);
@@ -114,12 +149,19 @@ static tn_status choose_kernel(tn_selection *s, int32_t value, tn_conversion *c)
         (tn_call_frame){.call = b.call, .planner = s->p, .node = -1, .needed_input = UINT32_MAX};
     b.call.ctx = &b.frame;
     b.call.self = kernels[k]->owner ? kernels[k]->owner->self : NULL;
-    const char *reason = tn_kernel_match(kernels[k], op, &b.call, 1, &s->g->arena);
+    const bool is_transfer = c->from.device != c->to.device; /* which drivers do, not kernels */
+    const char *reason = is_transfer ? NULL : refuse_there(s, kernels[k], c->from.device);
+    if (!reason) reason = tn_kernel_match(kernels[k], op, &b.call, 1, &s->g->arena);
     if (!reason && !tn_kernel_ask_plan(kernels[k], &b.call, NULL, &c->plan)) c->def = kernels[k];
     c->reason = c->def ? NULL : reason ? reason : "plan() fails";
   }
   if (!c->def) return TN_OK;
   c->cost_ns = c->plan.cost_ns > 0 ? c->plan.cost_ns : derived_cost(&b);
+  if (c->from.device != c->to.device) {
+    c->cost_ns = transfer_cost(s, &b.in, c->from.device, c->to.device);
+    return TN_OK;
+  }
+  if (c->from.device) return TN_OK;
   bool same_bytes =
       c->from.dtype == c->to.dtype && tn_layouts_coincide(&b.in, c->from.layout, c->to.layout);
   if (same_bytes) c->cost_ns = 0; /* 08 makes it a view */
@@ -148,7 +190,7 @@ tn_status tn_select_conversion(tn_selection *s, int32_t value, tn_form from, tn_
 
 static tn_status eval_step(tn_selection *s, int32_t value, const tn_tensor *in, tn_form to,
                            tn_tensor *out, tn_const **out_const) {
-  tn_form from = {in->dtype, in->layout};
+  tn_form from = {.dtype = in->dtype, .layout = in->layout};
   const tn_opdef *op = conversion_op(s, from, to);
   if (!op || !s->p->eval) return TN_ERR_UNSUPPORTED;
   probe b;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "device/device.h"
 #include "plan/passes/passes.h"
 #include "plan/select/select.h"
 
@@ -21,6 +22,7 @@ typedef struct gatherer {
   uint32_t n_formal;
   uint32_t wide; /* the type tried in place of a half one, TN_NONE */
   const char *pin;
+  uint32_t device; /* being tried: 0: the CPU */
 } gatherer;
 
 /* ---- costs ---- */
@@ -53,8 +55,21 @@ tn_status tn_select_refusal(tn_selection *s, const tn_kerneldef *def, const char
   return out->kernel && out->reason ? TN_OK : TN_ERR_MEMORY;
 }
 
+/* Of a device one reason is kept: that of a kernel which the CPU would take, if there is one. */
+static tn_status refuse_there(gatherer *g, const tn_kerneldef *def, const char *reason) {
+  const tn_candidates *all = &g->options->candidates;
+  const char **away = &g->options->away[g->device];
+  bool is_taken = false;
+  for (int64_t k = 0; k < all->n; k++)
+    is_taken = is_taken || (!all->data[k].device && all->data[k].def == def);
+  if (*away && !is_taken) return TN_OK;
+  *away = tn_arena_format(&g->s->g->arena, "%s: %s", def->kernel.name, reason);
+  return *away ? TN_OK : TN_ERR_MEMORY;
+}
+
 /* The first reason of a kernel stays; what is said about it in a wider type is added once. */
 static tn_status refuse(gatherer *g, const tn_kerneldef *def, const char *reason) {
+  if (g->device) return refuse_there(g, def, reason);
   tn_refusals *all = &g->options->refusals;
   tn_refusal *old = NULL;
   for (int64_t k = 0; k < all->n; k++)
@@ -101,7 +116,7 @@ static void form_operand(const gatherer *g, uint32_t k) {
   bool operand = false;
   for (uint32_t e = 0; e < g->n->n_epilogue; e++)
     operand = operand || g->n->epilogue[e]->input == (int32_t)k;
-  g->in[k] = (tn_form){t->dtype, TN_PLAIN};
+  g->in[k] = (tn_form){.dtype = t->dtype, .layout = TN_PLAIN};
   if (!operand) return;
   if (t->dtype == out->dtype) g->in[k].dtype = g->out[0].dtype;
   bool same = t->rank == out->rank &&
@@ -126,6 +141,16 @@ static bool set_layouts(gatherer *g, const tn_kerneldef *def, tn_layout any) {
 }
 
 static bool is_half(uint32_t dtype) { return dtype == TN_F16 || dtype == TN_BF16; }
+
+/* Constants lie on every device: they are brought there when the plan is made. */
+static void set_devices(gatherer *g) {
+  for (uint32_t k = 0; k < g->n->node.n_inputs; k++) {
+    const int32_t value = g->n->node.inputs[k];
+    const bool is_constant = value >= 0 && tn_graph_val(g->s->g, value)->constant;
+    g->in[k].device = is_constant ? 0 : g->device;
+  }
+  for (uint32_t k = 0; k < g->n->node.n_outputs; k++) g->out[k].device = g->device;
+}
 
 /* Sets the dtypes of all forms, half ones to the wide type if there is one. False if that
  * changes nothing. */
@@ -169,7 +194,7 @@ static void apply_forms(gatherer *g) {
 static const char *convert_constants(gatherer *g, tn_status *status) {
   for (uint32_t k = 0; k < g->n->node.n_inputs; k++) {
     if (!g->frame.in[k].data) continue;
-    tn_form original = {g->in_types[k].dtype, g->in_types[k].layout};
+    const tn_form original = {.dtype = g->in_types[k].dtype, .layout = g->in_types[k].layout};
     if (tn_form_equal(original, g->in[k])) continue;
     const tn_const *c = NULL;
     *status = tn_select_constant(g->s, g->n->node.inputs[k], g->in[k], &g->frame.in[k], &c);
@@ -199,15 +224,85 @@ static const char *ask_plan(gatherer *g, const tn_kerneldef *def, tn_candidate *
   return reason;
 }
 
+/* ---- devices ---- */
+
+static tn_device *device_of(const gatherer *g) { return g->s->p->devices[g->device - 1]; }
+
+static double cost_there(const gatherer *g, double cost_ns) {
+  const tn_device_info *info = &device_of(g)->info;
+  return cost_ns / info->host_kernel_speed + info->dispatch_ns;
+}
+
+static bool is_plain_tensor(const tn_tensor *t) {
+  return t->kind == TN_KIND_TENSOR && t->dtype != TN_STRING;
+}
+
+static bool is_host_bound(const gatherer *g) {
+  const tn_node *n = &g->n->node;
+  bool is_bound = g->n->n_subgraphs > 0;
+  for (uint32_t k = 0; k < n->n_inputs; k++)
+    is_bound = is_bound || (n->inputs[k] >= 0 && !is_plain_tensor(&g->in_types[k]));
+  for (uint32_t k = 0; k < n->n_outputs; k++)
+    is_bound = is_bound || (n->outputs[k] >= 0 && (!is_plain_tensor(&g->out_types[k]) ||
+                                                   tn_storage_bytes(&g->out_types[k]) < 0));
+  for (int64_t k = 0; k < g->options->candidates.n; k++)
+    is_bound = is_bound || g->options->candidates.data[k].plan.flags & TN_PLAN_DATA_DEPENDENT;
+  return is_bound;
+}
+
+/* What a kernel of the CPU does that a device cannot; NULL: nothing. */
+static const char *refuse_host_kernel(const tn_kerneldef *def, const tn_kernel_plan *plan) {
+  if (plan->flags & TN_PLAN_DATA_DEPENDENT) return "sizes its outputs while it runs";
+  if (def->kernel.flags & TN_KERNEL_SERIAL) return "runs one at a time";
+  if (plan->state_bytes && def->kernel.finish) return "its state holds more than memory";
+  return NULL;
+}
+
+static const char *refuse_sizes(const gatherer *g) {
+  const uint64_t most = device_of(g)->info.max_binding_bytes;
+  const tn_call *call = &g->frame.call;
+  for (uint32_t k = 0; most && k < call->n_inputs + call->n_outputs; k++) {
+    const tn_tensor *t = k < call->n_inputs ? call->inputs[k] : call->outputs[k - call->n_inputs];
+    if (t && tn_storage_bytes(t) > (int64_t)most) return "a value is larger than a binding may be";
+  }
+  return NULL;
+}
+
+/* Programs are built while planning, so that one that does not is a reason and no failed run. */
+static const char *refuse_program(const gatherer *g, const tn_kerneldef *def) {
+  void *program = NULL;
+  tn_diag *said = tn_diag_create();
+  const tn_status status = tn_device_host_program_new(device_of(g), &def->kernel, said, &program);
+  const char *reason = NULL;
+  if (status)
+    reason =
+        tn_arena_str(&g->s->g->arena, said && tn_diag_count(said) ? tn_diag_message(said, 0, NULL)
+                                                                  : tn_status_text(status));
+  tn_device_program_free(device_of(g), program);
+  tn_diag_destroy(said);
+  return reason;
+}
+
+static const char *refuse_on_device(const gatherer *g, const tn_kerneldef *def,
+                                    const tn_kernel_plan *plan) {
+  if (!g->device) return NULL;
+  const char *reason = def->device ? NULL : refuse_host_kernel(def, plan);
+  if (!reason) reason = refuse_sizes(g);
+  return reason || def->device ? reason : refuse_program(g, def);
+}
+
 static tn_status add_candidate(gatherer *g, const tn_kerneldef *def, tn_candidate *c) {
   tn_selection *s = g->s;
   const tn_node *node = &g->n->node;
   c->def = def;
+  c->device = g->device;
+  set_devices(g);
   c->in = tn_arena_copy(&s->arena, g->in, node->n_inputs * sizeof *c->in);
   c->out = tn_arena_copy(&s->arena, g->out, node->n_outputs * sizeof *c->out);
   if (!c->in || !c->out) return TN_ERR_MEMORY;
   c->cost_ns = c->plan.cost_ns > 0 ? c->plan.cost_ns
                                    : derived_cost(&def->kernel, &g->frame.call, g->options->flops);
+  if (g->device) c->cost_ns = cost_there(g, c->cost_ns);
   for (uint32_t k = 0; k < node->n_inputs; k++)
     if (node->inputs[k] >= 0 && c->in[k].layout) c->layout = c->in[k].layout;
   for (uint32_t k = 0; k < node->n_outputs; k++)
@@ -247,6 +342,7 @@ static tn_status try_forms(gatherer *g, const tn_kerneldef *def, bool agnostic) 
   if (!reason && !status && def->kernel.refuse)
     reason = reason_of(reasons, def->kernel.refuse(&g->frame.call));
   if (!reason && !status) reason = ask_plan(g, def, &c, &status);
+  if (!reason && !status) reason = refuse_on_device(g, def, &c.plan);
   if (status) return status;
   return reason ? refuse(g, def, reason) : add_candidate(g, def, &c);
 }
@@ -272,6 +368,8 @@ static tn_status try_kernel(gatherer *g, const tn_kerneldef *def) {
   if ((g->s->p->model_flags & TN_MODEL_NO_OPTIMIZE) && wants_layout(&def->kernel))
     return refuse(g, def,
                   "takes a layout that is not plain, the model is loaded without optimizing");
+  const char *there = g->device ? tn_device_refuses(device_of(g), def) : NULL;
+  if (there) return refuse(g, def, there);
   if (!set_dtypes(g)) return TN_OK;
   (void)set_layouts(g, def, TN_PLAIN);
   apply_forms(g);
@@ -302,6 +400,7 @@ static bool same_forms(const tn_node *node, const tn_candidate *a, const tn_cand
  * decides between those of one form: others differ in what conversions around them cost, which the
  * solver weighs. */
 static bool compete(const tn_node *node, const tn_candidate *a, const tn_candidate *b) {
+  if (a->device != b->device) return false; /* between devices costs decide */
   return same_forms(node, a, b) ||
          (a->def->kernel.rank >= TN_RANK_PLUGIN) != (b->def->kernel.rank >= TN_RANK_PLUGIN);
 }
@@ -336,6 +435,7 @@ static tn_status drop_beaten(gatherer *g) {
     }
   int64_t kept = 0;
   for (int64_t k = 0; k < all->n; k++) {
+    g->device = all->data[k].device;
     if (!all->data[k].refused)
       all->data[kept++] = all->data[k];
     else if (refuse(g, all->data[k].def, all->data[k].refused))
@@ -364,7 +464,7 @@ static tn_status take_measured(gatherer *g) {
   tn_status status = g->s->measures ? tn_call_fetch(&g->frame) : TN_OK;
   for (int64_t k = 0; !status && k < all->n; k++) {
     tn_candidate *c = &all->data[k];
-    if (is_outranked(g, k)) continue;
+    if (is_outranked(g, k) || c->device) continue;
     memcpy(g->in, c->in, g->n->node.n_inputs * sizeof *g->in);
     memcpy(g->out, c->out, g->n->node.n_outputs * sizeof *g->out);
     apply_forms(g);
@@ -397,8 +497,10 @@ static tn_status try_all(gatherer *g) {
   const tn_kerneldef *const *kernels = NULL;
   int32_t n = tn_registry_kernels(g->s->p->registry, g->n->def, &kernels);
   static const uint32_t wides[] = {TN_NONE, TN_F32, TN_F64};
-  bool found_pin = !g->pin;
-  for (size_t w = 0; w < sizeof wides / sizeof *wides && !g->options->candidates.n; w++) {
+  bool found_pin = !g->pin || g->device;
+  const int64_t n_before = g->options->candidates.n;
+  for (size_t w = 0; w < sizeof wides / sizeof *wides && g->options->candidates.n == n_before;
+       w++) {
     if (wides[w] && g->n->n_subgraphs) break; /* what subgraphs give cannot be cast */
     g->wide = wides[w];
     for (int32_t k = 0; k < n; k++) {
@@ -427,6 +529,31 @@ static tn_status settle(tn_selection *s, tn_node_options *o) {
   return kept ? TN_OK : TN_ERR_MEMORY;
 }
 
+/* The same on every device that is wanted and there. */
+static tn_status try_devices(gatherer *g) {
+  tn_node_options *o = g->options;
+  const tn_planner *p = g->s->p;
+  tn_status status = TN_OK;
+  if (!p->n_devices) return TN_OK;
+  o->is_host_bound = is_host_bound(g);
+  o->away = tn_arena_alloc(&g->s->arena, (p->n_devices + 1) * sizeof *o->away);
+  if (!o->away) return TN_ERR_MEMORY;
+  for (uint32_t k = 1; k <= p->n_devices && !status; k++) {
+    g->device = k;
+    if (o->is_host_bound)
+      o->away[k] = "lives on the host by nature";
+    else if (atomic_load(p->full) >> (k - 1) & 1)
+      o->away[k] = "has no memory left for this model";
+    else if (tn_device_is_lost(p->devices[k - 1]))
+      o->away[k] = "the device is lost";
+    else
+      status = try_all(g);
+    if (!o->away[k]) o->away[k] = "no kernel for this operator";
+  }
+  g->device = 0;
+  return status;
+}
+
 tn_status tn_select_gather(tn_selection *s, int32_t node) {
   gatherer g;
   tn_status status = open(&g, s, node);
@@ -438,6 +565,7 @@ tn_status tn_select_gather(tn_selection *s, int32_t node) {
   g.options->flops = tn_node_flops(s->p, s->g, node);
   g.pin = tn_pin_of(s->p, g.n);
   status = try_all(&g);
+  if (!status) status = try_devices(&g);
   if (!status) status = take_measured(&g);
   if (!status) status = drop_beaten(&g);
   tn_call_close(&g.frame);

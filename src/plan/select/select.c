@@ -45,6 +45,15 @@ static tn_status gather(tn_selection *s) {
   return status;
 }
 
+/* Has it a kernel where it has to run? */
+static bool is_served(const tn_selection *s, const tn_node_options *o) {
+  if (!o->candidates.n || !s->p->n_devices || s->p->fallback != TN_FALLBACK_FORBID)
+    return o->candidates.n > 0;
+  bool is_there = o->is_host_bound;
+  for (int64_t k = 0; k < o->candidates.n; k++) is_there = is_there || o->candidates.data[k].device;
+  return is_there;
+}
+
 /* Gives every node without candidates back what was fused onto it, or else lowers it if it can
  * be. */
 static tn_status lower_missing(tn_selection *s, bool *out_changed) {
@@ -53,7 +62,7 @@ static tn_status lower_missing(tn_selection *s, bool *out_changed) {
     bool done = false;
     const tn_gnode *n = tn_graph_node(s->g, k);
     tn_status status = TN_OK;
-    if (!n->alive || s->nodes[k].candidates.n) continue;
+    if (!n->alive || is_served(s, &s->nodes[k])) continue;
     if (n->n_epilogue)
       status = tn_unfuse(s->g, k, &done);
     else if (n->def->op.lower && !tn_pin_forbids_lowering(s->p, n))
@@ -113,6 +122,7 @@ static tn_status select_all(tn_selection *s) {
     if (!status && round < MAX_LOWERINGS) status = lower_missing(s, &changed);
   }
   if (!status) status = report_missing(s);
+  if (!status && s->p->n_devices) status = tn_select_partition(s);
   if (!status) status = tn_select_solve(s);
   return status ? status : tn_select_apply(s);
 }
@@ -124,6 +134,7 @@ tn_status tn_pass_select(const tn_planner *p, tn_graph *g, tn_diag *diag) {
   tn_arena_init(&s.arena, p->a);
   s.cast = tn_registry_op(p->registry, TN_CORE_DOMAIN, TN_CORE_CAST, 0);
   s.reorder = tn_registry_op(p->registry, TN_CORE_DOMAIN, TN_CORE_REORDER, 0);
+  s.transfer = tn_registry_op(p->registry, TN_CORE_DOMAIN, TN_CORE_TRANSFER, 0);
   tn_status status = tn_graph_sort(g, diag);
   if (!status) status = select_all(&s);
   if (!status && s.asked && !s.measures && !tn_tuning_used(p->tuning))

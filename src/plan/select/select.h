@@ -1,9 +1,9 @@
 /* Inside 07 select: candidates, the assignment problem over them, and the conversions between them.
  *
- * A form is how a value is stored: its dtype and its layout. A candidate is a kernel with the
- * forms it wants for every input and gives for every output of one node. Where a producer's form
- * is not the one a consumer wants, a conversion (tenon::Cast, tenon::Reorder) stands between;
- * one conversion per value and form serves all consumers. */
+ * A form is how a value is stored: its dtype and its layout, and on which device. A candidate is a
+ * kernel with the forms it wants for every input and gives for every output of one node. Where a
+ * producer's form is not the one a consumer wants, a conversion (tenon::Cast, tenon::Reorder,
+ * tenon::Transfer) stands between; one conversion per value and form serves all consumers. */
 #ifndef TN_PLAN_SELECT_H
 #define TN_PLAN_SELECT_H
 
@@ -11,12 +11,12 @@
 #include "plan/select/match.h"
 
 typedef struct tn_form {
-  uint32_t dtype;
+  uint32_t dtype, device;
   tn_layout layout;
 } tn_form;
 
 static inline bool tn_form_equal(tn_form a, tn_form b) {
-  return a.dtype == b.dtype && a.layout == b.layout;
+  return a.dtype == b.dtype && a.layout == b.layout && a.device == b.device;
 }
 
 typedef struct tn_candidate {
@@ -24,6 +24,7 @@ typedef struct tn_candidate {
   tn_kernel_plan plan;
   tn_form *in, *out; /* per input and output of the node */
   double cost_ns;
+  uint32_t device;     /* as in tn_choice */
   bool agnostic;       /* one of several layouts of a kernel that takes any */
   tn_layout layout;    /* the layout that is not plain, if it has one: what starts prefer */
   const char *refused; /* dominated by another candidate: why */
@@ -37,6 +38,10 @@ typedef struct tn_node_options {
   tn_refusals refusals;
   int32_t chosen; /* index of a candidate; -1: none */
   double flops;
+  /* Only where devices are wanted. Per device, the CPU counted: why the node is not there, in the
+   * graph's memory; NULL: it could be. */
+  const char **away;
+  bool is_host_bound; /* by nature: strings, lists, subgraphs, sizes that only a run can tell */
 } tn_node_options;
 
 /* How to get a value from one form to another in one step, and what that costs. */
@@ -69,8 +74,8 @@ typedef struct tn_selection {
   int32_t n_values;
   TN_VEC(tn_layout) layouts; /* plain first, then all that some kernel wants */
   TN_VEC(tn_made) made;
-  const tn_opdef *cast, *reorder; /* NULL: no plug-in offers them */
-  bool is_tuned;                  /* there are measured costs, or they are being taken */
+  const tn_opdef *cast, *reorder, *transfer; /* NULL: no plug-in offers them */
+  bool is_tuned;                             /* there are measured costs, or they are being taken */
   bool measures; /* they are taken; decided once, since constants are fetched for it */
   bool asked;    /* for one of them */
 } tn_selection;
@@ -99,12 +104,29 @@ tn_form tn_select_original(const tn_selection *s, int32_t value);
  * The answer lives until the next call for the same value. */
 tn_status tn_select_conversion(tn_selection *s, int32_t value, tn_form from, tn_form to,
                                const tn_conversion **out_conversion);
+/* The attribute of a conversion that says what it gives, and its value. */
+const char *tn_select_attribute(const tn_selection *s, const tn_opdef *op, tn_form to,
+                                int64_t *out_value);
+double tn_select_transfer_cost(const tn_selection *s, int32_t value, uint32_t from, uint32_t to);
 /* The form from which `to` is reached in one step when the value stands in `home`. */
 tn_form tn_select_step_before(tn_form home, tn_form to);
 /* A constant in another form. *out_const is NULL if it cannot be made; the selection keeps it
  * until the pass ends. */
 tn_status tn_select_constant(tn_selection *s, int32_t value, tn_form form, tn_tensor *out_type,
                              const tn_const **out_const);
+
+/* partition.c: of nodes that could run on several devices, one device each; candidates on others
+ * go. Nodes that are not on a device where the user wants all to be are reported. */
+tn_status tn_select_partition(tn_selection *s);
+/* min_cut.c: each vertex on one of two sides, so that what the edges cost that lead from side 0 to
+ * side 1 is least. Vertex 0 is on side 0, vertex 1 on side 1. Costs are not negative. */
+typedef struct tn_edge {
+  int32_t from, to;
+  double cost; /* TN_CUT_NEVER and above: is not cut */
+} tn_edge;
+#define TN_CUT_NEVER 1e15
+tn_status tn_min_cut(const tn_allocator *a, const tn_edge *edges, int64_t n_edges,
+                     int32_t n_vertices, uint8_t *out_side);
 
 /* solve.c: sets `chosen` of every node so that kernels and conversions cost least
  * together, as far as found. A conversion that no kernel does counts as very dear, so it is only

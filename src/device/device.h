@@ -1,0 +1,158 @@
+/* Devices: drivers asked, devices opened, their memory, programs and recordings.
+ *
+ * The devices of a runtime are shared by its models: a device is opened when the first of them
+ * wants it and closed when the last lets go. Planning asks what a device is and what it can run,
+ * puts constants and prepared states there (memory.c), and the executor keeps a queue, buffers
+ * and recordings per session (recorder.c, and exec/device_run.c). A device that was lost stays so
+ * for all who have it. */
+#ifndef TN_DEVICE_DEVICE_H
+#define TN_DEVICE_DEVICE_H
+
+#include <pthread.h>
+
+#include "registry/registry.h"
+
+typedef struct tn_devices tn_devices;
+
+typedef struct tn_device_program {
+  const tn_program *program;
+  const int64_t *constants;
+  uint32_t n_constants;
+  void *handle;
+} tn_device_program;
+
+typedef struct tn_device {
+  const tn_allocator *a;
+  tn_devices *all;
+  const tn_driverdef *def;
+  const char *name; /* "shadow:0" */
+  uint32_t index;   /* among the driver's */
+  int32_t n_users;  /* under the lock of all */
+  void *handle;
+  tn_device_info info;    /* nothing that matters to costs or alignment is 0 */
+  bool runs_host_kernels; /* TN_LANGUAGE_HOST_KERNEL is one of its languages */
+  tn_arena arena;         /* texts */
+  pthread_mutex_t lock;   /* queue, programs; and all calls if it is TN_DEVICE_SERIAL */
+  void *queue;            /* of its own, for what is copied while planning */
+  uint64_t mark;          /* of that queue, the last */
+  TN_VEC(tn_device_program) programs;
+  atomic_int lost;    /* for good */
+  atomic_int refused; /* memory, since somebody looked */
+  atomic_int hangs;   /* and so that what it has may not be freed */
+} tn_device;
+
+/* ---- the list ---- */
+
+tn_status tn_devices_create(const tn_allocator *a, const tn_registry *r, tn_devices **out_devices);
+void tn_devices_destroy(tn_devices *all); /* no device is in use; NULL is legal */
+
+/* All devices that drivers see, and drivers that see none; the entries live until the next call. */
+int32_t tn_devices_list(tn_devices *all, const tn_device_entry **out_entries);
+/* Those of the last call. */
+int32_t tn_devices_listed(const tn_devices *all, const tn_device_entry **out_entries);
+/* Is it a driver of GPUs: what "auto" means? */
+bool tn_devices_is_gpu(const tn_devices *all, const char *driver);
+
+/* Opens what the name says: "shadow:0", or "shadow" for the first. The caller holds the plug-in.
+ * Messages begin with "device 'shadow:0': ". */
+tn_status tn_device_open(tn_devices *all, const char *name, tn_diag *diag, tn_device **out_device);
+/* Whose driver it is. */
+static inline const tn_part_owner *tn_device_owner(const tn_device *d) { return d->def->owner; }
+void tn_device_close(tn_device *d); /* NULL is legal */
+/* Every device counts as lost: in the child of a fork. */
+void tn_devices_lose(tn_devices *all);
+static inline bool tn_device_is_lost(const tn_device *d) {
+  return atomic_load_explicit(&((tn_device *)(uintptr_t)d)->lost, memory_order_relaxed) != 0;
+}
+
+/* ---- calls ---- */
+
+/* The first argument of a driver's callback, and what it said. Calls of a serial device are made
+ * between open and close only, under its lock. */
+typedef struct tn_device_talk {
+  tn_device_call call;
+  const tn_device *device; /* NULL: none is open yet */
+  const tn_allocator *a;
+  char text[512]; /* "": it said nothing */
+} tn_device_talk;
+void tn_device_talk_open(tn_device_talk *t, const tn_device *d);
+void tn_device_talk_close(tn_device_talk *t);
+/* What the callback answered, as one of the statuses there are. TN_ERR_IO: the device is lost from
+ * now on. */
+tn_status tn_device_answer(tn_device_talk *t, tn_status answer);
+/* The same, told to diag: "device 'shadow:0': WHAT: text". */
+tn_status tn_device_report(tn_device_talk *t, tn_status answer, tn_diag *diag, const char *what);
+
+/* Does it run this kernel, leaving the call aside? NULL: yes; else why not. */
+const char *tn_device_refuses(const tn_device *d, const tn_kerneldef *def);
+
+/* ---- memory ---- */
+
+typedef struct tn_buffer {
+  tn_device *device;
+  void *handle; /* NULL: there is none */
+  void *map;    /* upload and download only */
+  uint64_t bytes;
+} tn_buffer;
+/* what: for the message, "the arena". bytes 0: nothing is made. */
+tn_status tn_buffer_open(tn_device *d, uint64_t bytes, uint32_t use, const char *what,
+                         tn_diag *diag, tn_buffer *out);
+void tn_buffer_close(tn_buffer *b);
+/* The host has written these bytes, or is about to read them. */
+tn_status tn_buffer_sync(const tn_buffer *b, uint64_t offset, uint64_t bytes, bool to_device);
+/* Copies host memory into a device buffer, and waits for it. */
+tn_status tn_buffer_fill(const tn_buffer *to, const void *data, uint64_t bytes, tn_diag *diag);
+
+/* ---- constants and prepared states on devices ---- */
+
+typedef struct tn_residents tn_residents; /* of a model */
+typedef struct tn_resident {
+  tn_buffer buffer;
+  const void *key;
+  int64_t refs;
+  struct tn_resident *next;
+} tn_resident;
+tn_status tn_residents_create(const tn_allocator *a, tn_residents **out_residents);
+void tn_residents_destroy(tn_residents *all); /* nobody has one; NULL is legal */
+/* What lies at key on the host, there, copied by the first who asks: `bytes` from data. The caller
+ * lets go of it before what key points to. */
+tn_status tn_resident_get(tn_residents *all, tn_device *d, const void *key, const void *data,
+                          uint64_t bytes, tn_diag *diag, tn_resident **out_resident);
+void tn_resident_release(tn_residents *all, tn_resident *resident);
+
+/* ---- recorder.c ---- */
+
+/* Bytes of a buffer that a command reads or writes. */
+typedef struct tn_span {
+  void *buffer;
+  uint64_t begin, end;
+  bool is_write;
+} tn_span;
+
+/* Makes one recording. Commands that touch what another one before them writes, or write what it
+ * reads, stand behind a barrier. */
+typedef struct tn_recording {
+  tn_device *device;
+  void *handle;
+  TN_VEC(tn_span) open; /* since the last barrier */
+  int32_t n_commands, n_barriers;
+} tn_recording;
+tn_status tn_recording_begin(tn_recording *r, tn_device *d, tn_diag *diag);
+tn_status tn_recording_copy(tn_recording *r, const tn_device_range *from, const tn_device_range *to,
+                            tn_diag *diag);
+/* writes: per range. A range without a buffer is no argument. */
+tn_status tn_recording_dispatch(tn_recording *r, void *program,
+                                const tn_device_range *const *ranges, const bool *writes,
+                                uint32_t n, const tn_dispatch *d, tn_diag *diag);
+tn_status tn_recording_end(tn_recording *r, tn_diag *diag);
+void tn_recording_close(tn_recording *r); /* also one that was not ended */
+
+/* A program that runs a kernel of the CPU there. */
+tn_status tn_device_host_program_new(tn_device *d, const tn_kernel *kernel, tn_diag *diag,
+                                     void **out_program);
+void tn_device_program_free(tn_device *d, void *program); /* NULL is legal */
+/* The program in the first form that the device takes, built once per device. */
+tn_status tn_device_program_get(tn_device *d, const tn_program *program, const int64_t *constants,
+                                uint32_t n_constants, tn_diag *diag, void **out_program);
+
+#endif

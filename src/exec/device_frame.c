@@ -1,0 +1,178 @@
+/* Queues and arenas of a frame on devices; staging, programs and recordings of its plans. */
+#include "exec/device_frame.h"
+
+#include <string.h>
+
+/* ---- lanes ---- */
+
+static tn_status open_queue(struct tn_lane *lane, tn_diag *diag) {
+  if (lane->queue) return TN_OK;
+  tn_device_talk t;
+  tn_device_talk_open(&t, lane->device);
+  const tn_status status =
+      lane->device->def->driver.queue_new(&t.call, lane->device->handle, &lane->queue);
+  tn_device_talk_close(&t);
+  return tn_device_report(&t, status, diag, "a queue");
+}
+
+/* Nothing of this frame runs there now. */
+static tn_status grow_arena(struct tn_lane *lane, uint64_t bytes, tn_diag *diag) {
+  if (bytes <= lane->arena.bytes) return TN_OK;
+  tn_buffer_close(&lane->arena);
+  lane->arena.bytes = 0;
+  lane->version++;
+  return tn_buffer_open(lane->device, bytes, TN_BUFFER_DEVICE, "the arena", diag, &lane->arena);
+}
+
+static tn_status open_lanes(tn_frame *f, const tn_plan *plan, tn_diag *diag) {
+  const tn_planner *p = f->planner;
+  if (!f->lanes) {
+    f->lanes = tn_alloc(f->a, p->n_devices * sizeof *f->lanes);
+    if (!f->lanes) return TN_ERR_MEMORY;
+    for (uint32_t k = 0; k < p->n_devices; k++) f->lanes[k].device = p->devices[k];
+  }
+  tn_status status = TN_OK;
+  for (int32_t k = 0; k < plan->devices->n_segments && !status; k++) {
+    const uint32_t device = plan->devices->segments[k].device;
+    struct tn_lane *lane = tn_lane_of(f, device);
+    status = open_queue(lane, diag);
+    if (!status) status = grow_arena(lane, plan->devices->arena_bytes[device - 1], diag);
+  }
+  return status;
+}
+
+/* What hangs may still touch its memory: all of it is left to it. */
+static bool is_left_alone(const tn_device *d) { return atomic_load(&d->hangs) != 0; }
+
+void tn_lanes_close(tn_frame *f) {
+  if (!f->lanes) return;
+  for (uint32_t k = 0; k < f->planner->n_devices; k++) {
+    struct tn_lane *lane = &f->lanes[k];
+    if (!lane->queue || is_left_alone(lane->device)) continue;
+    tn_device_talk t;
+    tn_device_talk_open(&t, lane->device);
+    lane->device->def->driver.queue_free(&t.call, lane->queue);
+    tn_device_talk_close(&t);
+    tn_buffer_close(&lane->arena);
+  }
+  tn_free(f->a, f->lanes, f->planner->n_devices * sizeof *f->lanes);
+  f->lanes = NULL;
+}
+
+/* ---- the setup of a plan ---- */
+
+static void *make(tn_setup *s, int64_t n, size_t size) {
+  return tn_arena_alloc(&s->memory, ((uint64_t)n + 1) * size);
+}
+
+static tn_status setup_new(tn_setup *s) {
+  const tn_device_plan *plan = s->plan->devices;
+  s->devices = make(s, 1, sizeof *s->devices);
+  if (!s->devices) return TN_ERR_MEMORY;
+  s->devices->recordings = make(s, plan->n_segments, sizeof *s->devices->recordings);
+  s->devices->marks = make(s, plan->n_segments, sizeof *s->devices->marks);
+  s->devices->begun_ns = make(s, plan->n_segments, sizeof *s->devices->begun_ns);
+  s->devices->programs = make(s, s->plan->n_steps, sizeof *s->devices->programs);
+  const bool ok =
+      s->devices->recordings && s->devices->marks && s->devices->begun_ns && s->devices->programs;
+  return ok ? TN_OK : TN_ERR_MEMORY;
+}
+
+static tn_status open_staging(tn_frame *f, tn_setup *s, uint32_t k, tn_diag *diag) {
+  struct tn_device_setup *d = s->devices;
+  const tn_device_plan *plan = s->plan->devices;
+  tn_device *device = f->planner->devices[k];
+  tn_status status = TN_OK;
+  if (!d->up[k].handle)
+    status =
+        tn_buffer_open(device, plan->up_bytes[k], TN_BUFFER_UPLOAD, "staging", diag, &d->up[k]);
+  if (!status && !d->down[k].handle)
+    status = tn_buffer_open(device, plan->down_bytes[k], TN_BUFFER_DOWNLOAD, "staging", diag,
+                            &d->down[k]);
+  return status;
+}
+
+static tn_status build_programs(tn_frame *f, tn_setup *s, tn_diag *diag) {
+  tn_status status = TN_OK;
+  for (int32_t k = 0; k < s->plan->n_steps && !status; k++) {
+    const tn_step *step = &s->plan->steps[k];
+    if (!step->device || step->device->way || step->def->device || s->devices->programs[k])
+      continue;
+    status = tn_device_host_program_new(f->planner->devices[step->device->device - 1],
+                                        &step->def->kernel, diag, &s->devices->programs[k]);
+  }
+  return status;
+}
+
+static bool is_current(const tn_frame *f, const tn_setup *s) {
+  bool same = s->devices->is_recorded;
+  for (uint32_t k = 0; k < f->planner->n_devices; k++)
+    same = same && s->devices->versions[k] == f->lanes[k].version;
+  return same;
+}
+
+static void close_recordings(tn_setup *s) {
+  for (int32_t k = 0; k < s->plan->devices->n_segments; k++)
+    tn_recording_close(&s->devices->recordings[k]);
+  s->devices->is_recorded = false;
+}
+
+static tn_status record_all(tn_frame *f, tn_setup *s, tn_diag *diag) {
+  tn_status status = TN_OK;
+  if (is_current(f, s)) return TN_OK;
+  close_recordings(s);
+  for (int32_t k = 0; k < s->plan->devices->n_segments && !status; k++)
+    status = tn_record_segment(f, s, k, diag);
+  if (status) return status;
+  for (uint32_t k = 0; k < f->planner->n_devices; k++)
+    s->devices->versions[k] = f->lanes[k].version;
+  s->devices->is_recorded = true;
+  return TN_OK;
+}
+
+tn_status tn_device_setup_place(tn_frame *f, tn_setup *s, tn_diag *diag) {
+  if (!s->plan->devices) return TN_OK;
+  tn_status status = open_lanes(f, s->plan, diag);
+  if (!status && !s->devices) status = setup_new(s);
+  for (uint32_t k = 0; k < f->planner->n_devices && !status; k++)
+    status = open_staging(f, s, k, diag);
+  if (!status) status = build_programs(f, s, diag);
+  return status ? status : record_all(f, s, diag);
+}
+
+static bool hangs(const tn_frame *f, const tn_plan *plan) {
+  for (int32_t k = 0; k < plan->devices->n_segments; k++)
+    if (is_left_alone(f->planner->devices[plan->devices->segments[k].device - 1])) return true;
+  return false;
+}
+
+void tn_device_setup_close(tn_frame *f, tn_setup *s) {
+  struct tn_device_setup *d = s->devices;
+  if (!d || hangs(f, s->plan)) return;
+  if (d->recordings) close_recordings(s);
+  for (int32_t k = 0; d->programs && k < s->plan->n_steps; k++)
+    if (d->programs[k])
+      tn_device_program_free(f->planner->devices[s->plan->steps[k].device->device - 1],
+                             d->programs[k]);
+  for (uint32_t k = 0; k < f->planner->n_devices; k++) {
+    tn_buffer_close(&d->up[k]);
+    tn_buffer_close(&d->down[k]);
+  }
+}
+
+bool tn_frame_give_up_full(const tn_frame *f) {
+  const tn_planner *p = f->planner;
+  bool any = false;
+  for (uint32_t k = 0; k < p->n_devices; k++) {
+    const uint32_t bit = UINT32_C(1) << k;
+    if (!atomic_exchange(&p->devices[k]->refused, 0)) continue;
+    any = !(atomic_fetch_or(p->full, bit) & bit) || any;
+  }
+  return any;
+}
+
+bool tn_frame_has_lost(const tn_frame *f) {
+  for (uint32_t k = 0; k < f->planner->n_devices; k++)
+    if (tn_device_is_lost(f->planner->devices[k])) return true;
+  return false;
+}

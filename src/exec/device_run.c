@@ -1,0 +1,131 @@
+/* A run on devices: segments are submitted, and waited for where the plan says so. What the host
+ * gives is copied to staging before, what it gets from staging behind it. */
+#include <string.h>
+
+#include "base/cpu.h"
+#include "exec/device_frame.h"
+#include "exec/profile.h"
+
+/* ---- staging ---- */
+
+static void stage_up(const tn_setup *s, const tn_step *step, const tn_buffer *staging) {
+  const tn_tensor *from = &s->values[step->inputs[0]];
+  const int64_t bytes = tn_storage_bytes(from);
+  if (bytes > 0)
+    memcpy((uint8_t *)staging->map + step->device->staging_offset, from->data, (size_t)bytes);
+}
+
+static void stage_down(const tn_setup *s, const tn_step *step, const tn_buffer *staging) {
+  const tn_tensor *to = &s->values[step->outputs[0]];
+  const int64_t bytes = tn_storage_bytes(to);
+  if (bytes > 0)
+    memcpy(to->data, (const uint8_t *)staging->map + step->device->staging_offset, (size_t)bytes);
+}
+
+/* All transfers of a segment that go this way; true: there was one. */
+static bool stage(const tn_setup *s, const tn_segment *what, tn_way way) {
+  const tn_buffer *all = way == TN_WAY_UP ? s->devices->up : s->devices->down;
+  bool any = false;
+  for (int32_t k = what->first_step; k < what->first_step + what->n_steps; k++) {
+    const tn_step *step = &s->plan->steps[k];
+    if (step->device->way != way) continue;
+    any = true;
+    (way == TN_WAY_UP ? stage_up : stage_down)(s, step, &all[what->device - 1]);
+  }
+  return any;
+}
+
+static tn_status sync(const tn_setup *s, const tn_segment *what, tn_way way) {
+  const tn_buffer *b = &(way == TN_WAY_UP ? s->devices->up : s->devices->down)[what->device - 1];
+  return tn_buffer_sync(b, 0, b->bytes, way == TN_WAY_UP);
+}
+
+/* ---- errors ---- */
+
+bool tn_frame_may_do_without(const tn_frame *f) {
+  const tn_plan *plan = f->now ? f->now->plan : NULL;
+  if (!plan || !plan->devices || f->planner->fallback == TN_FALLBACK_FORBID) return false;
+  for (int32_t k = 0; k < plan->devices->n_segments; k++)
+    if (tn_device_is_lost(f->planner->devices[plan->devices->segments[k].device - 1])) return true;
+  return false;
+}
+
+/* Names the device, the segment and its first and last node. */
+static tn_status fail(tn_frame *f, int32_t segment, tn_status status, const char *text) {
+  const tn_plan *plan = f->now->plan;
+  const tn_segment *s = &plan->devices->segments[segment];
+  const tn_step *first = &plan->steps[s->first_step], *last = first + s->n_steps - 1;
+  const bool goes_on = status == TN_ERR_IO && tn_frame_may_do_without(f);
+  tn_diag_add(f->diag, goes_on ? TN_DIAG_WARNING : TN_DIAG_ERROR,
+              "device '%s'%s, segment %d of %d, nodes '%s' (%s) to '%s' (%s): %s%s",
+              f->planner->devices[s->device - 1]->name, status == TN_ERR_IO ? " is lost" : "",
+              segment + 1, plan->devices->n_segments, first->node, first->op, last->node, last->op,
+              text, goes_on ? "; the model runs again without it" : "");
+  return status;
+}
+
+/* ---- running ---- */
+
+tn_status tn_segment_submit(tn_frame *f, int32_t segment) {
+  const tn_setup *s = f->now;
+  const tn_segment *what = &s->plan->devices->segments[segment];
+  struct tn_lane *lane = tn_lane_of(f, what->device);
+  tn_status status = stage(s, what, TN_WAY_UP) ? sync(s, what, TN_WAY_UP) : TN_OK;
+  if (status) return fail(f, segment, status, "staging fails");
+  if (tn_device_is_lost(lane->device)) return fail(f, segment, TN_ERR_IO, "it was lost before");
+  tn_device_talk t;
+  tn_device_talk_open(&t, lane->device);
+  s->devices->begun_ns[segment] = f->profile ? tn_now_ns() : 0;
+  status = tn_device_answer(
+      &t, lane->device->def->driver.submit(&t.call, lane->queue,
+                                           s->devices->recordings[segment].handle, lane->mark + 1));
+  tn_device_talk_close(&t);
+  if (status) return fail(f, segment, status, t.text);
+  s->devices->marks[segment] = ++lane->mark;
+  return TN_OK;
+}
+
+static tn_status wait_for(struct tn_lane *lane, uint64_t mark, double cost_ns, tn_device_talk *t) {
+  const double limit_ns = 10e9 + 20 * cost_ns;
+  tn_device_talk_open(t, lane->device);
+  const tn_status answer = lane->device->def->driver.wait(
+      &t->call, lane->queue, mark, (uint64_t)(limit_ns < 1e15 ? limit_ns : 1e15));
+  tn_device_talk_close(t);
+  lane->ended = mark;
+  if (answer != TN_ERR_STATE) return tn_device_answer(t, answer);
+  atomic_store(&lane->device->hangs, 1);
+  atomic_store(&lane->device->lost, 1);
+  snprintf(t->text, sizeof t->text, "it has not ended after %.0f s", limit_ns / 1e9);
+  return TN_ERR_IO;
+}
+
+tn_status tn_segment_wait(tn_frame *f, int32_t segment) {
+  const tn_setup *s = f->now;
+  const tn_segment *what = &s->plan->devices->segments[segment];
+  tn_device_talk t;
+  tn_status status =
+      wait_for(tn_lane_of(f, what->device), s->devices->marks[segment], s->plan->cost_ns, &t);
+  if (status) return fail(f, segment, status, t.text);
+  for (int32_t k = 0; k <= segment; k++) { /* the queue is in order: those before have ended, too */
+    const tn_segment *one = &s->plan->devices->segments[k];
+    if (one->device != what->device || !s->devices->marks[k]) continue;
+    s->devices->marks[k] = 0;
+    status = sync(s, one, TN_WAY_DOWN);
+    if (status) return fail(f, k, status, "staging fails");
+    stage(s, one, TN_WAY_DOWN);
+    if (f->profile)
+      tn_profile_add(f->profile, &s->plan->steps[one->first_step], s->devices->begun_ns[k],
+                     tn_now_ns());
+  }
+  return TN_OK;
+}
+
+void tn_lanes_drain(tn_frame *f) {
+  tn_device_talk t;
+  for (uint32_t k = 0; f->lanes && k < f->planner->n_devices; k++) {
+    struct tn_lane *lane = &f->lanes[k];
+    if (lane->ended == lane->mark || atomic_load(&lane->device->hangs)) continue;
+    (void)wait_for(lane, lane->mark, 0, &t);
+  }
+  for (int32_t k = 0; k < f->now->plan->devices->n_segments; k++) f->now->devices->marks[k] = 0;
+}

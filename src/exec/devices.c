@@ -1,0 +1,112 @@
+/* The devices of tenon.h: listing those of a runtime, and opening those that a model wants. */
+#include "device/device.h"
+
+#include <string.h>
+
+#include "base/abi.h"
+#include "exec/model.h"
+
+/* ---- listing ---- */
+
+int32_t tn_runtime_n_devices(tn_runtime *rt) {
+  const tn_device_entry *entries;
+  if (!rt) return 0;
+  const int ticket = tn_registry_enter(rt->registry);
+  const int32_t n = tn_devices_list(rt->devices, &entries);
+  tn_registry_leave(rt->registry, ticket);
+  return n;
+}
+
+tn_status tn_runtime_device(tn_runtime *rt, int32_t index, tn_device_entry *out_entry) {
+  const tn_device_entry *entries;
+  if (!rt || !out_entry) return TN_ERR_INVALID;
+  const int32_t n = tn_devices_listed(rt->devices, &entries);
+  if (index < 0 || index >= n) return TN_ERR_NOT_FOUND;
+  return tn_struct_out(out_entry, &entries[index], sizeof entries[index]);
+}
+
+/* ---- of a model ---- */
+
+/* Opened at most once, whatever name it goes by. */
+static tn_status add_device(tn_model *m, const char *name, tn_diag *diag) {
+  tn_planner *p = &m->planner;
+  tn_device *d = NULL;
+  if (!strcmp(name, "cpu")) return TN_OK;
+  tn_status status = tn_device_open(m->runtime->devices, name, diag, &d);
+  if (!status && tn_holder_use(&m->holder, tn_device_owner(d)))
+    status = tn_fail(diag, TN_ERR_STATE, "device '%s': its plug-in is being unloaded", name);
+  for (uint32_t k = 0; k < p->n_devices && !status; k++)
+    if (p->devices[k] == d)
+      status = tn_fail(diag, TN_ERR_INVALID, "device '%s' is named twice", d->name);
+  if (status) {
+    tn_device_close(d);
+    return status;
+  }
+  p->devices[p->n_devices++] = d;
+  return TN_OK;
+}
+
+/* Whatever can be opened; a machine without any GPU runs on the CPU. */
+static tn_status add_all(tn_model *m) {
+  const tn_device_entry *entries;
+  const int32_t n = tn_devices_list(m->runtime->devices, &entries);
+  for (int32_t k = 1; k < n && m->planner.n_devices < TN_MAX_DEVICES; k++)
+    if (!entries[k].missing && tn_devices_is_gpu(m->runtime->devices, entries[k].driver))
+      (void)add_device(m, entries[k].name, NULL);
+  return TN_OK;
+}
+
+static tn_status add_named(tn_model *m, const char *name, tn_diag *diag) {
+  if (!name) return tn_fail(diag, TN_ERR_INVALID, "tn_model_options: a device is NULL");
+  if (m->planner.n_devices == TN_MAX_DEVICES)
+    return tn_fail(diag, TN_ERR_INVALID, "tn_model_options: more than %d devices", TN_MAX_DEVICES);
+  return strcmp(name, "auto") ? add_device(m, name, diag) : add_all(m);
+}
+
+/* A device that cannot be had is an error only where nothing else may do its work. */
+static tn_status add_by_policy(tn_model *m, const char *name, tn_diag *diag) {
+  tn_diag *said = tn_diag_create();
+  const tn_status status = add_named(m, name, said);
+  const bool is_fatal = status && (m->planner.fallback == TN_FALLBACK_FORBID ||
+                                   (status != TN_ERR_NOT_FOUND && status != TN_ERR_MEMORY));
+  if (status && !is_fatal)
+    tn_diag_add(
+        diag, TN_DIAG_WARNING, "%s; the model runs without it",
+        said && tn_diag_count(said) ? tn_diag_message(said, 0, NULL) : tn_status_text(status));
+  else
+    tn_diag_append(diag, said, NULL);
+  tn_diag_destroy(said);
+  return is_fatal ? status : TN_OK;
+}
+
+tn_status tn_model_open_devices(tn_model *m, const tn_model_options *o, tn_diag *diag) {
+  tn_planner *p = &m->planner;
+  if (o->fallback > TN_FALLBACK_ALLOW)
+    return tn_fail(diag, TN_ERR_INVALID, "tn_model_options: fallback is %u", o->fallback);
+  if (!o->n_devices) return TN_OK;
+  if (!o->devices) return tn_fail(diag, TN_ERR_INVALID, "tn_model_options: devices is NULL");
+  p->auto_devices = true;
+  for (uint32_t k = 0; k < o->n_devices; k++)
+    p->auto_devices = p->auto_devices && o->devices[k] && !strcmp(o->devices[k], "auto");
+  p->fallback = o->fallback       ? o->fallback
+                : p->auto_devices ? TN_FALLBACK_ALLOW
+                                  : TN_FALLBACK_FORBID;
+  p->devices = tn_alloc(p->a, TN_MAX_DEVICES * sizeof *p->devices);
+  p->full = tn_alloc(p->a, sizeof *p->full);
+  if (!p->devices || !p->full) return TN_ERR_MEMORY;
+  atomic_init(p->full, 0);
+  tn_status status = tn_residents_create(p->a, &p->residents);
+  const int ticket = tn_registry_enter(p->registry);
+  for (uint32_t k = 0; k < o->n_devices && !status; k++)
+    status = add_by_policy(m, o->devices[k], diag);
+  tn_registry_leave(p->registry, ticket);
+  return status;
+}
+
+void tn_model_close_devices(tn_model *m) {
+  tn_planner *p = &m->planner;
+  tn_residents_destroy(p->residents);
+  for (uint32_t k = 0; k < p->n_devices; k++) tn_device_close(p->devices[k]);
+  tn_free(p->a, p->devices, TN_MAX_DEVICES * sizeof *p->devices);
+  tn_free(p->a, p->full, sizeof *p->full);
+}

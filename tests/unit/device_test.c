@@ -1,0 +1,372 @@
+/* Devices through tenon.h, on the shadow device: options, sessions on threads, loss, forks, memory
+ * of a second run; and drivers and kernels of devices that plug-ins offer. */
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "count_memory.h"
+#include "tenon/experimental/device.h"
+#include "tenon/tenon.h"
+
+extern const tn_device_driver shadow_driver; /* devices/shadow */
+
+enum { N = 24 };
+
+typedef struct place {
+  tn_runtime *runtime;
+  tn_diag *diag;
+  tn_model *model;
+} place;
+
+static void place_open(place *p, const tn_allocator *allocator) {
+  tn_runtime_options o = TN_RUNTIME_OPTIONS_INIT;
+  *p = (place){.diag = tn_diag_create()};
+  o.n_threads = 2;
+  o.allocator = allocator;
+  assert_int_equal(tn_runtime_create(&o, p->diag, &p->runtime), TN_OK);
+}
+
+static void place_close(place *p) {
+  tn_model_destroy(p->model);
+  tn_runtime_destroy(p->runtime);
+  tn_diag_destroy(p->diag);
+}
+
+/* A softmax over [4, N / 4]. */
+static tn_status load(place *p, const char *device, uint32_t fallback) {
+  const tn_tensor x = tn_tensor_make(TN_F32, 2, (int64_t[]){4, N / 4}, NULL);
+  const tn_op_arg args[] = {{.name = "input", .tensor = &x}};
+  const tn_model_options o = {.head = TN_HEAD(tn_model_options),
+                              .devices = &device,
+                              .n_devices = device != NULL,
+                              .fallback = fallback};
+  tn_diag_clear(p->diag);
+  return tn_model_from_op(p->runtime, "Softmax", 13, args, 1, 0, &o, p->diag, &p->model);
+}
+
+static tn_status run(tn_model *model, tn_diag *diag, float *out) {
+  float data[N];
+  tn_session *s = NULL;
+  for (int k = 0; k < N; k++) data[k] = (float)(k * 7 % 5);
+  const tn_tensor x = tn_tensor_make(TN_F32, 2, (int64_t[]){4, N / 4}, data);
+  tn_status status = tn_session_create(model, diag, &s);
+  if (!status) status = tn_session_set_input(s, 0, &x, diag);
+  for (int k = 0; k < 3 && !status; k++) status = tn_session_run(s, diag);
+  if (!status) memcpy(out, tn_session_output(s, 0)->data, N * sizeof *out);
+  tn_session_destroy(s);
+  return status;
+}
+
+static void expect_said(const place *p, const char *text) {
+  for (int64_t k = 0; k < tn_diag_count(p->diag); k++)
+    if (strstr(tn_diag_message(p->diag, k, NULL), text)) return;
+  fail_msg("nobody says '%s', but: %s", text, tn_diag_text(p->diag));
+}
+
+static void fill_expected(float *want) {
+  place p;
+  place_open(&p, NULL);
+  assert_int_equal(load(&p, NULL, 0), TN_OK);
+  assert_int_equal(run(p.model, p.diag, want), TN_OK);
+  place_close(&p);
+}
+
+static void test_entries(void **state) {
+  (void)state;
+  place p;
+  tn_device_entry e = {.head = TN_HEAD(tn_device_entry)};
+  bool found = false;
+  place_open(&p, NULL);
+  const int32_t n = tn_runtime_n_devices(p.runtime);
+  assert_int_equal(tn_runtime_device(p.runtime, 0, &e), TN_OK);
+  assert_string_equal(e.name, "cpu");
+  assert_int_equal(tn_runtime_device(p.runtime, n, &e), TN_ERR_NOT_FOUND);
+  for (int32_t k = 0; k < n; k++) {
+    assert_int_equal(tn_runtime_device(p.runtime, k, &e), TN_OK);
+    if (strcmp(e.name, "shadow:0")) continue;
+    found = true;
+    assert_null(e.missing);
+    assert_string_equal(e.driver, "shadow");
+  }
+  assert_true(found);
+  place_close(&p);
+}
+
+static void test_options(void **state) {
+  (void)state;
+  place p;
+  float want[N], got[N];
+  fill_expected(want);
+  place_open(&p, NULL);
+  assert_int_equal(load(&p, "shadow:0", 9), TN_ERR_INVALID);
+  assert_int_equal(load(&p, "warp:0", 0), TN_ERR_NOT_FOUND);
+  assert_int_equal(load(&p, "shadow:x", 0), TN_ERR_NOT_FOUND);
+  assert_int_equal(load(&p, "", 0), TN_ERR_NOT_FOUND);
+  assert_int_equal(load(&p, "shadow", 0), TN_OK);
+  assert_int_equal(run(p.model, p.diag, got), TN_OK);
+  assert_memory_equal(got, want, sizeof want);
+  place_close(&p);
+}
+
+static void test_plan(void **state) {
+  (void)state;
+  place p;
+  tn_session *s = NULL;
+  tn_plan_info plan = {.head = TN_HEAD(tn_plan_info)};
+  tn_step_info step = {.head = TN_HEAD(tn_step_info)};
+  const tn_tensor x = tn_tensor_make(TN_F32, 2, (int64_t[]){4, N / 4}, (float[N]){0});
+  place_open(&p, NULL);
+  assert_int_equal(load(&p, "shadow:0", 0), TN_OK);
+  assert_int_equal(tn_session_create(p.model, p.diag, &s), TN_OK);
+  assert_int_equal(tn_session_set_input(s, 0, &x, p.diag), TN_OK);
+  assert_int_equal(tn_session_prepare(s, p.diag), TN_OK);
+  assert_int_equal(tn_session_plan(s, &plan), TN_OK);
+  assert_int_equal(plan.n_devices, 1);
+  assert_int_equal(plan.n_segments, 1);
+  assert_int_equal(plan.n_waits, 1);
+  assert_int_equal(plan.n_steps, 3); /* up, the softmax, down */
+  assert_int_equal(tn_session_step(s, 1, &step), TN_OK);
+  assert_string_equal(step.device, "shadow:0");
+  assert_int_equal(step.segment, 0);
+  tn_session_destroy(s);
+  place_close(&p);
+}
+
+/* ---- threads ---- */
+
+typedef struct runner {
+  tn_model *model;
+  const float *want;
+  bool ok;
+} runner;
+
+static void *run_often(void *arg) {
+  runner *r = arg;
+  r->ok = true;
+  for (int k = 0; k < 20; k++) {
+    float got[N];
+    r->ok = r->ok && !run(r->model, NULL, got) && !memcmp(got, r->want, sizeof got);
+  }
+  return NULL;
+}
+
+static void test_threads(void **state) {
+  (void)state;
+  enum { THREADS = 4 };
+  place p;
+  float want[N];
+  pthread_t threads[THREADS];
+  runner runners[THREADS];
+  fill_expected(want);
+  place_open(&p, NULL);
+  assert_int_equal(load(&p, "shadow:0", 0), TN_OK);
+  for (int k = 0; k < THREADS; k++) {
+    runners[k] = (runner){p.model, want, false};
+    assert_int_equal(pthread_create(&threads[k], NULL, run_often, &runners[k]), 0);
+  }
+  for (int k = 0; k < THREADS; k++) {
+    pthread_join(threads[k], NULL);
+    assert_true(runners[k].ok);
+  }
+  place_close(&p);
+}
+
+/* ---- loss ---- */
+
+/* Sticky, for all sessions; what the policy says then. */
+static void test_fork(void **state) {
+  (void)state;
+  place p;
+  float want[N], got[N];
+  fill_expected(want);
+  place_open(&p, NULL);
+  assert_int_equal(load(&p, "shadow:0", TN_FALLBACK_FORBID), TN_OK);
+  assert_int_equal(run(p.model, p.diag, got), TN_OK);
+  assert_int_equal(tn_runtime_notify(p.runtime, TN_EVENT_FORK), TN_OK);
+  assert_int_equal(run(p.model, p.diag, got), TN_ERR_IO);
+  expect_said(&p, "device 'shadow:0' is lost");
+  tn_model_destroy(p.model);
+  assert_int_equal(load(&p, "shadow:0", TN_FALLBACK_WARN), TN_OK); /* opened anew */
+  assert_int_equal(run(p.model, p.diag, got), TN_OK);
+  assert_int_equal(tn_runtime_notify(p.runtime, TN_EVENT_FORK), TN_OK);
+  memset(got, 0, sizeof got);
+  assert_int_equal(run(p.model, p.diag, got), TN_OK);
+  expect_said(&p, "run on the cpu");
+  expect_said(&p, "the device is lost");
+  assert_memory_equal(got, want, sizeof want);
+  place_close(&p);
+}
+
+/* ---- a second run allocates nothing ---- */
+
+static void test_steady(void **state) {
+  (void)state;
+  place p;
+  counter c;
+  float data[N] = {0};
+  tn_session *s = NULL;
+  const tn_tensor x = tn_tensor_make(TN_F32, 2, (int64_t[]){4, N / 4}, data);
+  counter_open(&c);
+  place_open(&p, &c.allocator);
+  assert_int_equal(load(&p, "shadow:0", 0), TN_OK);
+  assert_int_equal(tn_session_create(p.model, p.diag, &s), TN_OK);
+  assert_int_equal(tn_session_set_input(s, 0, &x, p.diag), TN_OK);
+  assert_int_equal(tn_session_run(s, p.diag), TN_OK);
+  const int before = atomic_load(&c.n_allocs);
+  for (int k = 0; k < 5; k++) assert_int_equal(tn_session_run(s, p.diag), TN_OK);
+  assert_int_equal(atomic_load(&c.n_allocs), before);
+  tn_session_destroy(s);
+  place_close(&p);
+  assert_int_equal(atomic_load(&c.bytes), 0);
+}
+
+/* ---- plug-ins ---- */
+
+static tn_device_driver driver;
+static tn_kernel row;
+static tn_device_kernel kernel;
+static tn_extension extension;
+static const tn_extension *const extensions[] = {&extension};
+static tn_plugin plugin;
+static const tn_plugin *query(uint32_t major, uint32_t minor) {
+  (void)major, (void)minor;
+  return &plugin;
+}
+
+static tn_status record(const tn_call *call, tn_recorder *recorder) {
+  (void)call, (void)recorder;
+  return TN_ERR_UNSUPPORTED;
+}
+
+static void offer(const char *name, const void *table) {
+  extension = (tn_extension){TN_HEAD(tn_extension), name, table};
+  plugin = (tn_plugin){.head = TN_HEAD(tn_plugin),
+                       .name = "ghosts",
+                       .flavour = TN_FLAVOUR,
+                       .n_extensions = 1,
+                       .extensions = extensions};
+}
+
+static void reset_driver(void) {
+  driver = shadow_driver;
+  driver.name = "ghost";
+  offer(TN_DEVICE_EXTENSION, &driver);
+}
+
+static void reset_kernel(void) {
+  static const tn_program_form form = {TN_HEAD(tn_program_form), "ghost-c", "void", 4};
+  static const tn_program_form *const forms[] = {&form};
+  static const tn_program program = {
+      .head = TN_HEAD(tn_program), .name = "relu", .forms = forms, .n_forms = 1};
+  static const tn_program *const programs[] = {&program};
+  TN_ACCEPT(f32, .arg = "*", .dtypes = TN_MASK(TN_F32));
+  TN_LIST(const tn_accept *, rows, &f32);
+  row = (tn_kernel){.head = TN_HEAD(tn_kernel),
+                    .name = "relu_ghost",
+                    .op = "Relu",
+                    .device = "ghost",
+                    .accepts = rows,
+                    .n_accepts = 1};
+  kernel = (tn_device_kernel){.head = TN_HEAD(tn_device_kernel),
+                              .kernel = &row,
+                              .programs = programs,
+                              .n_programs = 1,
+                              .record = record};
+  offer(TN_DEVICE_KERNEL_EXTENSION, &kernel);
+}
+
+static void expect_refused(const char *reason) {
+  place p;
+  place_open(&p, NULL);
+  assert_int_not_equal(tn_runtime_add_plugin(p.runtime, query, NULL, 0, p.diag), TN_OK);
+  expect_said(&p, reason);
+  place_close(&p);
+}
+
+static void test_vetting(void **state) {
+  (void)state;
+  reset_driver();
+  driver.submit = NULL;
+  expect_refused("driver 'ghost', member submit: must be given");
+  reset_driver();
+  driver.name = "cpu";
+  expect_refused("is 'cpu', which means something else");
+  reset_driver();
+  driver.name = "shadow";
+  expect_refused("as is that of a driver of plug-in 'tenon'");
+  reset_kernel();
+  row.device = "cpu";
+  expect_refused("member device: is 'cpu', whose kernels have no programs");
+  reset_kernel();
+  row.run =
+      (tn_status(*)(const tn_call *, uint32_t, int64_t, int64_t, uint32_t))(void (*)(void))abort;
+  expect_refused("member run: must be NULL: programs do the work");
+  reset_kernel();
+  kernel.n_programs = 0;
+  expect_refused("member programs: must be given: it has none");
+  reset_kernel();
+  kernel.record = NULL;
+  expect_refused("member record: must be given");
+  reset_kernel();
+  row.op = "NoSuchOperator";
+  expect_refused("which neither this plug-in nor any loaded before it offers");
+}
+
+/* A driver of a plug-in serves like a built-in one, and its plug-in stays while a model has it. */
+static void test_plugin(void **state) {
+  (void)state;
+  place p;
+  float want[N], got[N];
+  fill_expected(want);
+  reset_driver();
+  place_open(&p, NULL);
+  assert_int_equal(tn_runtime_add_plugin(p.runtime, query, NULL, 0, p.diag), TN_OK);
+  assert_int_equal(load(&p, "ghost:0", 0), TN_OK);
+  assert_int_equal(run(p.model, p.diag, got), TN_OK);
+  assert_memory_equal(got, want, sizeof want);
+  assert_int_equal(tn_runtime_unload_plugin(p.runtime, "ghosts", 0, p.diag), TN_ERR_STATE);
+  expect_said(&p, "'ghosts' is in use by a model");
+  tn_model_destroy(p.model);
+  p.model = NULL;
+  assert_int_equal(tn_runtime_unload_plugin(p.runtime, "ghosts", 0, p.diag), TN_OK);
+  assert_int_equal(load(&p, "ghost:0", 0), TN_ERR_NOT_FOUND);
+  place_close(&p);
+}
+
+/* Kernels of devices are listed; the CPU does not take them. */
+static void test_kernel(void **state) {
+  (void)state;
+  place p;
+  bool found = false;
+  reset_kernel();
+  place_open(&p, NULL);
+  assert_int_equal(tn_runtime_add_plugin(p.runtime, query, NULL, 0, p.diag), TN_OK);
+  for (int32_t k = 0; k < tn_runtime_n_kernels(p.runtime); k++)
+    found = found || !strcmp(tn_runtime_kernel(p.runtime, k)->name, "relu_ghost");
+  assert_true(found);
+  const tn_tensor x = tn_tensor_make(TN_F32, 1, (int64_t[]){3}, (float[]){-1, 0, 2});
+  const tn_op_arg args[] = {{.name = "X", .tensor = &x}};
+  tn_tensor *y = NULL;
+  assert_int_equal(tn_op_run(p.runtime, "Relu", 0, args, 1, &y, 1, p.diag), TN_OK);
+  assert_true(((const float *)y->data)[0] == 0);
+  tn_value_destroy(y);
+  place_close(&p);
+}
+
+int main(void) {
+  setenv("TENON_SHADOW", "delay=100,seed=3", 1);
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_entries), cmocka_unit_test(test_options),
+                                     cmocka_unit_test(test_plan),    cmocka_unit_test(test_threads),
+                                     cmocka_unit_test(test_fork),    cmocka_unit_test(test_steady),
+                                     cmocka_unit_test(test_vetting), cmocka_unit_test(test_plugin),
+                                     cmocka_unit_test(test_kernel)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
