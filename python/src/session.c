@@ -130,6 +130,14 @@ static PyObject *run(PyObject *object, PyObject *unused) {
   Py_END_ALLOW_THREADS return done(object, status);
 }
 
+/* Any thread: the one that runs has the lock. */
+static PyObject *cancel(PyObject *object, PyObject *unused) {
+  const tp_slot *s = ((tp_session *)object)->slot;
+  (void)unused;
+  if (s) tn_session_cancel(s->session);
+  Py_RETURN_NONE;
+}
+
 static PyObject *prepare(PyObject *object, PyObject *unused) {
   tp_slot *s = enter(object);
   (void)unused;
@@ -311,6 +319,7 @@ static PyMethodDef methods[] = {
     {"set_output", set_output, METH_VARARGS,
      "set_output(name, array): where the output is written; None takes it back."},
     {"run", run, METH_NOARGS, "Runs with the inputs that are set."},
+    {"cancel", cancel, METH_NOARGS, "Asks the run that another thread has under way to stop."},
     {"prepare", prepare, METH_NOARGS, "Plans for the inputs that are set, without running."},
     {"assume_inputs", assume_inputs, METH_NOARGS,
      "Sets inputs to their declared types, open dims 1, without data: enough to prepare."},

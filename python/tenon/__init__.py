@@ -9,6 +9,7 @@ import numpy as _numpy  # the module _tenon needs it
 
 from ._tenon import Session, __version__, from_dlpack
 from ._errors import (
+    CancelledError,
     Error,
     InvalidError,
     NotFoundError,
@@ -35,6 +36,7 @@ from ._plan import Plan, Profile, Step
 from ._runtime import Runtime
 
 __all__ = [
+    "CancelledError",
     "Error",
     "ExecutionMode",
     "GraphOptimizationLevel",

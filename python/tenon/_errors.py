@@ -27,6 +27,10 @@ class OutOfMemoryError(Error, MemoryError):
     """Memory could not be had."""
 
 
+class CancelledError(Error):
+    """Another thread asked the run to stop."""
+
+
 _CLASSES = {
     -2: InvalidError,
     -3: OutOfMemoryError,
@@ -35,6 +39,7 @@ _CLASSES = {
     -7: ShapeError,
     -8: InvalidError,
     -9: UnsupportedError,
+    -12: CancelledError,
 }
 
 

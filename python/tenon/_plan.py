@@ -53,7 +53,7 @@ class Step:
 class Plan:
     """A model as it runs for one set of shapes: steps, and figures of it all (`totals`)."""
 
-    HEAD = ("step", "node", "operator", "kernel", "fused", "output", "cost")
+    _HEAD = ("step", "node", "operator", "kernel", "fused", "output", "cost")
 
     def __init__(self, totals, steps):
         self.totals = totals
@@ -79,12 +79,12 @@ class Plan:
         return len(self.steps)
 
     def __repr__(self):
-        return _columns(self.HEAD, self._rows()) + "\n" + self._summary()
+        return _columns(self._HEAD, self._rows()) + "\n" + self._summary()
 
     def _repr_html_(self):
         from ._html import table
 
-        return table(self.HEAD, self._rows(), self._summary())
+        return table(self._HEAD, self._rows(), self._summary())
 
 
 class Profile:

@@ -325,6 +325,31 @@ def test_a_session_is_one_threads(image):
     assert ran  # that others were refused depends on the machine
 
 
+def test_cancel(image):
+    """A run that another thread stops says so, and the session runs again."""
+    session = tenon.load(DATA / "net.onnx", threads=1).session()
+    session.set_input("x", np.repeat(image, 20000, axis=0))
+    session.run()
+    stop, done = threading.Event(), []
+
+    def work():
+        while not stop.is_set():
+            session.cancel()
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    for _ in range(200):
+        try:
+            session.run()
+        except tenon.CancelledError:
+            done.append(1)
+            break
+    stop.set()
+    thread.join()
+    session.run()
+    assert done and session.output("y").shape == (40000, 5)
+
+
 def test_a_dict_that_changes_while_it_is_read(net, image):
     feeds = {"x": image}
 
@@ -354,3 +379,16 @@ def test_memory_is_given_back(net, image):
         attempt(lambda: net(big[:, :2]))
         attempt(lambda: net(["x"]))
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 30000
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
+def test_after_a_fork(image):
+    """A child loads and runs models of its own; the parent goes on."""
+    model = tenon.load(DATA / "net.onnx", threads=1)
+    y = model(image)
+    child = os.fork()
+    if not child:
+        good = np.array_equal(tenon.Runtime(threads=2).load(DATA / "net.onnx")(image), y)
+        os._exit(0 if good and np.array_equal(model(image), y) else 1)
+    assert os.waitpid(child, 0)[1] == 0
+    assert np.array_equal(model(image), y)
