@@ -159,7 +159,6 @@ static tn_status emit(emit_model *m, cli_session *s, const emit_options *o) {
     status = tn_fail(m->diag, TN_ERR_UNSUPPORTED, "more than %d inputs or outputs", CLI_MAX_INPUTS);
   if (!status) status = make_names(m);
   if (!status) status = emit_plan_memory(m);
-  if (!status) status = emit_add_weights(m);
   if (status) return status;
   emit_units(m);
   for (int k = 0; k < N_FILES; k++) tn_text_init(&f.text[k], m->a);

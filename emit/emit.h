@@ -31,6 +31,10 @@ typedef struct emit_unit {
   uint64_t scratch_offset; /* in the arena */
 } emit_unit;
 
+static inline uint32_t emit_scratch_type(const emit_unit *u) {
+  return u->emitter->scratch_type ? u->emitter->scratch_type : (uint32_t)TN_F32;
+}
+
 typedef struct emit_value { /* a slot of the plan */
   int32_t root;             /* the slot that owns the memory */
   uint64_t inside;          /* bytes from the root's start */
@@ -83,9 +87,8 @@ void *emit_alloc(emit_model *m, uint64_t bytes);
 /* All refusals go to the diag: TN_ERR_UNSUPPORTED. session: one that has run. */
 tn_status emit_find_units(emit_model *m, const tn_session *session);
 tn_status emit_plan_memory(emit_model *m);
-/* Arrays for the constants that units read. */
-tn_status emit_add_weights(emit_model *m);
-/* The C expression of the pointer to a slot's elements; to bytes of the arena. */
+/* The C expression of the pointer to a slot's elements, constants becoming arrays as they are asked
+ * for; to bytes of the arena. */
 const char *emit_value_text(emit_model *m, int32_t slot);
 const char *emit_arena_text(emit_model *m, uint32_t dtype, uint64_t offset);
 /* code, tables, lines of all units, and of outputs that no unit writes in place. */

@@ -105,7 +105,7 @@ static void add_unit(emit_model *m, packing *p, int32_t unit, int32_t *scratch) 
     if (u->step->outputs[k] >= 0) give_buffer(m, p, unit, u->step->outputs[k], k == 0);
   scratch[unit] = -1;
   if (!u->scratch_bytes) return;
-  m->arena_types |= (uint32_t)TN_MASK(TN_F32);
+  m->arena_types |= (uint32_t)TN_MASK(emit_scratch_type(u));
   scratch[unit] = p->n;
   p->ranges[p->n++] = (tn_live_range){.bytes = u->scratch_bytes, .first = unit, .last = unit};
 }

@@ -26,7 +26,8 @@ static const char *output(const tn_emit *e, uint32_t index) {
 
 static const char *scratch(const tn_emit *e) {
   const emit_unit *u = ((const unit_context *)e->ctx)->unit;
-  return u->scratch_bytes ? emit_arena_text(model_of(e), TN_F32, u->scratch_offset) : "NULL";
+  return u->scratch_bytes ? emit_arena_text(model_of(e), emit_scratch_type(u), u->scratch_offset)
+                          : "NULL";
 }
 
 /* True the first time. */

@@ -106,10 +106,14 @@ static void write_weights(emit_model *m, int32_t slot, const tn_tensor *t) {
   tn_text_add(&m->weights, "\n};\n");
 }
 
-static tn_status add_constant(emit_model *m, int32_t slot) {
+/* An array for a constant that is read for the first time. */
+static void need_constant(emit_model *m, int32_t slot) {
   const tn_slot *s = &m->plan->slots[slot];
-  if (m->values[slot].weights >= 0) return TN_OK;
-  if (s->constant && s->constant->source && tn_const_fetch(s->constant)) return TN_ERR_MEMORY;
+  if (m->values[slot].weights >= 0 || m->status) return;
+  if (s->constant && s->constant->source && tn_const_fetch(s->constant)) {
+    m->status = TN_ERR_MEMORY;
+    return;
+  }
   const int32_t same = same_weights(m, slot, s->type.data);
   if (!s->type.data && tn_tensor_elements(&s->type) > 0)
     m->status = tn_fail(m->diag, TN_ERR_INTERNAL, "constant '%s' is not in memory", s->name);
@@ -118,21 +122,6 @@ static tn_status add_constant(emit_model *m, int32_t slot) {
   else
     write_weights(m, slot, &s->type);
   if (s->constant && s->constant->source) tn_const_drop(s->constant);
-  return m->status;
-}
-
-tn_status emit_add_weights(emit_model *m) {
-  tn_status status = TN_OK;
-  for (int32_t k = 0; k < m->n_units && !status; k++) {
-    const tn_step *step = m->units[k].step;
-    for (uint32_t i = 0; i < step->n_inputs && !status; i++)
-      if (step->inputs[i] >= 0 && m->plan->slots[step->inputs[i]].place == TN_PLACE_CONST)
-        status = add_constant(m, step->inputs[i]);
-  }
-  for (int32_t k = 0; k < m->plan->n_outputs && !status; k++)
-    if (m->plan->slots[m->plan->outputs[k]].place == TN_PLACE_CONST)
-      status = add_constant(m, m->plan->outputs[k]);
-  return status;
 }
 
 /* ---- expressions ---- */
@@ -167,6 +156,7 @@ const char *emit_value_text(emit_model *m, int32_t slot) {
   const tn_slot *s = &m->plan->slots[slot];
   const emit_value *v = &m->values[slot], *root = &m->values[v->root];
   const uint32_t root_type = m->plan->slots[v->root].type.dtype;
+  if (s->place == TN_PLACE_CONST) need_constant(m, slot);
   if (s->place == TN_PLACE_CONST)
     return keep(m, tn_arena_format(&m->memory, "%s_w%d", m->name, v->weights));
   if (s->place == TN_PLACE_INPUT)

@@ -23,7 +23,7 @@ for model; do
   "$tenon" emit-c "$model" -o "$work/$name" 2>"$work/log" || { cat "$work/log"; continue; }
   dir=$work/$name
   arm-none-eabi-gcc "${flags[@]:0:6}" -c "$dir/model.c" -o "$dir/model.o"
-  code=$(arm-none-eabi-size "$dir/model.o" | awk 'NR == 2 { print $1 + $2 }')
+  code=$(arm-none-eabi-size -A "$dir/model.o" | awk '$1 ~ /^\.text/ { n += $2 } END { print n }')
   arena=$(awk '/_ARENA_BYTES/ { print $3 }' "$dir/model.h")
   weights=$(awk '/_WEIGHT_BYTES/ { print $3 }' "$dir/model.h")
   echo "| $name | $code | $weights | $arena | $(instructions "$dir") M |" \

@@ -26,6 +26,14 @@ static void max_emit(const tn_emit *e) {
   e->line(e, "max_pool(&window_%u, %s, %s);", e->step, e->input(e, 0), e->output(e, 0));
 }
 
+static void max_i8_emit(const tn_emit *e) {
+  pool_shape p;
+  if (max_pool_shape(e->call, &p)) return;
+  window_emit(e, &p);
+  e->code(e, "emit/max_pool_i8.c");
+  e->line(e, "max_pool_i8(&window_%u, %s, %s);", e->step, e->input(e, 0), e->output(e, 0));
+}
+
 static void average_emit(const tn_emit *e) {
   pool_shape p;
   if (average_pool_shape(e->call, &p)) return;
@@ -45,6 +53,8 @@ static void global_average_emit(const tn_emit *e) {
 
 static const tn_emitter max_emitter = {
     .head = TN_HEAD(tn_emitter), .kernel = "max_pool_f32_c", .refuse = refuse, .emit = max_emit};
+static const tn_emitter max_i8_emitter = {
+    .head = TN_HEAD(tn_emitter), .kernel = "max_pool_i8_c", .refuse = refuse, .emit = max_i8_emit};
 static const tn_emitter average_emitter = {.head = TN_HEAD(tn_emitter),
                                            .kernel = "average_pool_f32_c",
                                            .refuse = refuse,
@@ -52,5 +62,5 @@ static const tn_emitter average_emitter = {.head = TN_HEAD(tn_emitter),
 static const tn_emitter global_average_emitter = {.head = TN_HEAD(tn_emitter),
                                                   .kernel = "global_average_pool_f32_c",
                                                   .emit = global_average_emit};
-const tn_emitter *const pool_emitters[] = {&max_emitter, &average_emitter, &global_average_emitter,
-                                           NULL};
+const tn_emitter *const pool_emitters[] = {&max_emitter, &max_i8_emitter, &average_emitter,
+                                           &global_average_emitter, NULL};

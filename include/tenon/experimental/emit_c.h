@@ -30,7 +30,7 @@ struct tn_emit {
   /* C expressions of the pointers to an argument's elements; "NULL" for one that is left out. */
   const char *(*input)(const tn_emit *e, uint32_t index);
   const char *(*output)(const tn_emit *e, uint32_t index);
-  /* `float *`, of the bytes that tn_emitter.scratch asked for; "NULL" if these are none. */
+  /* A pointer to the bytes that tn_emitter.scratch asked for; "NULL" if these are none. */
   const char *(*scratch)(const tn_emit *e);
   /* Functions from a file, "emit/conv.c"; once, however often it is asked for. */
   void (*code)(const tn_emit *e, const char *file);
@@ -52,8 +52,9 @@ typedef struct tn_emitter {
   uint64_t flags;     /* TN_EMIT_... */
   /* Optional. NULL: it can be written; else why not, as a literal. No size exceeds int32_t. */
   const char *(*refuse)(const tn_call *call);
-  /* Optional: bytes of scratch. */
+  /* Optional: bytes of scratch, and the type of its elements (TN_NONE: f32). */
   uint64_t (*scratch)(const tn_call *call);
+  uint32_t scratch_type;
   /* Fused steps (tn_call.epilogue) are written by the host, behind it. */
   void (*emit)(const tn_emit *e);
 } tn_emitter;

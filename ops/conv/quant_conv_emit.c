@@ -1,0 +1,161 @@
+/* QuantConv as C, in 32-bit integers. The kernel scales and rounds the sum of a filter in f64; here
+ * that is one multiplication by an integer and a shift. Both are steps of the same sum, at most 255
+ * of them, so before a multiplier is written it is shown to answer the same as the kernel on both
+ * sides of every step: then it does for all sums. */
+#include <math.h>
+
+#include "quant_conv.h"
+#include "tenon/experimental/emit_c.h"
+
+typedef struct rescale {
+  int64_t bias, multiplier;
+  int shift;
+} rescale;
+
+static int64_t depth_of(const quant_conv *q) { return q->c.channels / q->c.groups * q->c.taps; }
+
+/* Largest size of a sum with its bias. */
+static int64_t most_of(const quant_conv *q, int64_t filter) {
+  const int64_t bias = quant_conv_first(q, filter);
+  return depth_of(q) * 255 * 128 + (bias < 0 ? -bias : bias);
+}
+
+/* Nothing that quant_output() in emit/quant_conv.c computes overflows. */
+static bool is_small(const rescale *r, int64_t most) {
+  if (r->multiplier < 0 || r->multiplier > INT32_MAX) return false;
+  if (r->multiplier > 0 && most > INT64_MAX / 2 / r->multiplier) return false;
+  return (most * r->multiplier) >> r->shift < INT32_MAX / 2;
+}
+
+/* What the kernel answers for a sum with its bias. */
+static int64_t wanted(const quant_conv *q, int64_t filter, int64_t sum) {
+  return (int64_t)quant_conv_finish(q, filter * q->c.out_size, sum - quant_conv_first(q, filter));
+}
+
+/* As quant_output() in emit/quant_conv.c. */
+static int64_t answered(const quant_conv *q, const rescale *r, int64_t sum) {
+  const int64_t unit = INT64_C(1) << r->shift, moved = sum * r->multiplier + unit / 2;
+  const int64_t even = (moved & (unit - 1)) == 0 ? -2 : -1;
+  const int64_t y = ((moved >> r->shift) & even) + q->a->y_zero;
+  return y < q->a->lo ? q->a->lo : y > q->a->hi ? q->a->hi : y;
+}
+
+/* The least sum in (low, high] whose answer is `step` or more. */
+static int64_t find_step(const quant_conv *q, int64_t filter, int64_t step, int64_t low,
+                         int64_t high) {
+  while (high - low > 1) {
+    const int64_t middle = low + (high - low) / 2;
+    if (wanted(q, filter, middle) >= step)
+      high = middle;
+    else
+      low = middle;
+  }
+  return high;
+}
+
+static bool is_same(const quant_conv *q, int64_t filter, const rescale *r, int64_t sum) {
+  return wanted(q, filter, sum) == answered(q, r, sum);
+}
+
+static bool is_right(const quant_conv *q, int64_t filter, const rescale *r) {
+  const int64_t most = most_of(q, filter), last = wanted(q, filter, most);
+  bool right = is_same(q, filter, r, -most) && is_same(q, filter, r, most);
+  int64_t at = -most;
+  while (right && wanted(q, filter, at) < last) {
+    at = find_step(q, filter, wanted(q, filter, at) + 1, at, most);
+    right = is_same(q, filter, r, at - 1) && is_same(q, filter, r, at);
+  }
+  return right;
+}
+
+/* False: there is no multiplier near the quotient of the scales that is right. */
+static bool find_rescale(const quant_conv *q, int64_t filter, rescale *out) {
+  enum { MOST_SHIFT = 61, TRIES = 65 };
+  int exponent;
+  const double scale =
+      (double)(float)q->a->x_scale * quant_conv_scale(q, filter) / (float)q->a->y_scale;
+  (void)frexp(scale, &exponent);
+  if (!(scale > 0) || exponent > 0) return false;
+  const int shift = 31 - exponent < MOST_SHIFT ? 31 - exponent : MOST_SHIFT;
+  const int64_t middle = (int64_t)nearbyint(ldexp(scale, shift));
+  for (int64_t k = 0; k < TRIES; k++) {
+    const int64_t multiplier = middle + (k % 2 ? k / 2 + 1 : -(k / 2));
+    *out = (rescale){quant_conv_first(q, filter), multiplier, shift};
+    if (is_small(out, most_of(q, filter)) && is_right(q, filter, out)) return true;
+  }
+  return false;
+}
+
+static const char *refuse(const tn_call *call) {
+  quant_conv q;
+  if (call->inputs[QUANT_X]->rank > 4) return "takes 1 or 2 spatial dims";
+  if (quant_conv_make(call, &q)) return "its shapes do not fit";
+  if (q.z || q.w_zero || (q.bias && q.bias->dtype == TN_F32))
+    return "takes no residual, no zero points of weights and no bias in f32";
+  if (q.x->dtype != TN_I8 || q.w->dtype != TN_I8 || q.y_dtype != TN_I8) return "takes i8 only";
+  if (!q.w->data || !q.w_scale->data || (q.bias && !q.bias->data))
+    return "takes constant weights, scales and bias";
+  if (depth_of(&q) > INT32_MAX / (255 * 128)) return "its sums may not fit 32 bits";
+  rescale r;
+  for (int64_t m = 0; m < q.c.filters; m++) {
+    if (!find_rescale(&q, m, &r)) return "no integer multiplier rounds as the kernel does";
+  }
+  return NULL;
+}
+
+static bool is_depthwise(const quant_conv *q) {
+  return q->c.groups > 1 && q->c.channels == q->c.groups;
+}
+
+static uint64_t scratch(const tn_call *call) {
+  quant_conv q;
+  if (quant_conv_make(call, &q) || is_depthwise(&q)) return 0;
+  return 2 * sizeof(int16_t) * (uint64_t)(q.c.channels / q.c.groups * q.c.taps);
+}
+
+static void write_rescale(const tn_emit *e, const quant_conv *q) {
+  rescale r;
+  e->table(e, "static const struct rescale rescale_%u[%d] = {", e->step, (int)q->c.filters);
+  for (int64_t m = 0; m < q->c.filters && find_rescale(q, m, &r); m++)
+    e->table(e, "%s%s{%d, %d, %d}", m ? "," : "", m % 4 ? " " : "\n    ", (int)r.bias,
+             (int)r.multiplier, r.shift);
+  e->table(e, "};\n");
+}
+
+static void write_shape(const tn_emit *e, const quant_conv *q) {
+  const tn_window w = tn_window_padded(&q->c.w, 2);
+  e->table(e, "static const struct quant_conv quant_conv_%u = {%d, %d, %d, %d, %d, %d, %d, %d,\n",
+           e->step, (int)q->c.batch, (int)q->c.groups, (int)(q->c.channels / q->c.groups),
+           (int)(q->c.filters / q->c.groups), (int)q->a->x_zero, (int)q->a->y_zero, (int)q->a->lo,
+           (int)q->a->hi);
+  e->table(e, "    {%d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d}};\n",
+           (int)(q->c.batch * q->c.filters), (int)w.in[0], (int)w.in[1], (int)w.out[0],
+           (int)w.out[1], (int)w.kernel[0], (int)w.kernel[1], (int)w.stride[0], (int)w.stride[1],
+           (int)w.dilation[0], (int)w.dilation[1], (int)w.pad_lo[0], (int)w.pad_lo[1],
+           (int)w.pad_hi[0], (int)w.pad_hi[1]);
+}
+
+static void emit(const tn_emit *e) {
+  quant_conv q;
+  if (quant_conv_make(e->call, &q)) return;
+  e->code(e, "code/window.c");
+  e->code(e, "emit/quant_conv.c");
+  if (is_depthwise(&q)) e->code(e, "code/window_taps.c");
+  e->code(e, is_depthwise(&q) ? "emit/quant_depthwise.c" : "emit/quant_conv_dense.c");
+  write_rescale(e, &q);
+  write_shape(e, &q);
+  if (is_depthwise(&q))
+    e->line(e, "quant_depthwise(&quant_conv_%u, rescale_%u, %s, %s, %s);", e->step, e->step,
+            e->input(e, QUANT_X), e->input(e, QUANT_W), e->output(e, 0));
+  else
+    e->line(e, "quant_conv(&quant_conv_%u, rescale_%u, %s, %s, %s, %s);", e->step, e->step,
+            e->input(e, QUANT_X), e->input(e, QUANT_W), e->output(e, 0), e->scratch(e));
+}
+
+static const tn_emitter emitter = {.head = TN_HEAD(tn_emitter),
+                                   .kernel = "quant_conv_c",
+                                   .refuse = refuse,
+                                   .scratch = scratch,
+                                   .scratch_type = TN_I16,
+                                   .emit = emit};
+const tn_emitter *const quant_conv_emitters[] = {&emitter, NULL};

@@ -1,0 +1,22 @@
+/* The largest 8-bit element of each window; -128 where a window has none. */
+static void max_pool_i8(const struct window *w, const int8_t *x, int8_t *y) {
+  for (int32_t plane = 0; plane < w->planes; plane++) {
+    for (int32_t o = 0; o < w->out_h * w->out_w; o++) {
+      const int32_t top = o / w->out_w * w->stride_h - w->top;
+      const int32_t left = o % w->out_w * w->stride_w - w->left;
+      int32_t h, h_end, v_first, v_end;
+      int8_t most = INT8_MIN;
+      window_taps(top, w->kernel_h, w->dilation_h, w->in_h, &h, &h_end);
+      window_taps(left, w->kernel_w, w->dilation_w, w->in_w, &v_first, &v_end);
+      for (; h < h_end; h++) {
+        const int8_t *row = x + (top + h * w->dilation_h) * w->in_w + left;
+        for (int32_t v = v_first; v < v_end; v++) {
+          most = row[v * w->dilation_w] > most ? row[v * w->dilation_w] : most;
+        }
+      }
+      *y = most;
+      y++;
+    }
+    x += w->in_h * w->in_w;
+  }
+}

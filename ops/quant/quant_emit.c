@@ -1,0 +1,109 @@
+/* Values of 8 bits as C: to f32 and back with one scale, and QuantAdd of tensors of one shape. */
+#include "quant_add.h"
+#include "scales.h"
+#include "tenon/experimental/emit_elementwise.h"
+
+static const char *refuse_scale(const tn_call *call) {
+  const tn_tensor *scale = call->inputs[1], *zero = tn_input(call, 2);
+  if (tn_elements(scale) != 1) return "takes one scale for all elements";
+  if (!scale->data || (zero && !zero->data)) return "takes a constant scale and zero point";
+  return NULL;
+}
+
+static float scale_of(const tn_call *call) { return *(const float *)call->inputs[1]->data; }
+
+static float zero_of(const tn_call *call) {
+  const tn_tensor *zero = tn_input(call, 2);
+  return zero ? (float)tn_load_i64(zero->dtype, zero->data, 0) : 0.0f;
+}
+
+static void line(const tn_emit *e, const char *name) {
+  char scale[TN_EMIT_FLOAT], zero[TN_EMIT_FLOAT];
+  e->line(e, "%s(%s, %s, %lld, %s, %s);", name, e->input(e, 0), e->output(e, 0),
+          (long long)tn_elements(e->call->outputs[0]), tn_emit_float(scale_of(e->call), scale),
+          tn_emit_float(zero_of(e->call), zero));
+}
+
+/* ---- QuantizeLinear, DequantizeLinear ---- */
+
+static const char *refuse_quantize(const tn_call *call) {
+  const uint32_t type = call->outputs[0]->dtype;
+  return type == TN_I8 || type == TN_U8 ? refuse_scale(call) : "gives i8 or u8 only";
+}
+
+static void emit_quantize(const tn_emit *e) {
+  const bool is_signed = e->call->outputs[0]->dtype == TN_I8;
+  const char *name = is_signed ? "quantize_i8" : "quantize_u8";
+  const char *type = is_signed ? "int8_t" : "uint8_t";
+  const char *least = is_signed ? "-128.0f" : "0.0f", *most = is_signed ? "127.0f" : "255.0f";
+  e->code(e, "emit/round_even.c");
+  e->function(e, name,
+              "/* f32 as the nearest of 256 values; NaN: the least. */\n"
+              "static void %s(const float *x, %s *y, int32_t n, float scale, float zero) {\n"
+              "  for (int32_t k = 0; k < n; k++) {\n"
+              "    const float q = round_even(x[k] / scale) + zero;\n"
+              "    const float above = q > %s ? q : %s;\n"
+              "    y[k] = (%s)(above > %s ? %s : above);\n"
+              "  }\n"
+              "}\n",
+              name, type, least, least, type, most, most);
+  line(e, name);
+}
+
+static const char *refuse_dequantize(const tn_call *call) {
+  const uint32_t type = call->inputs[0]->dtype;
+  return type == TN_I8 || type == TN_U8 ? refuse_scale(call) : "takes i8 or u8 only";
+}
+
+static void emit_dequantize(const tn_emit *e) {
+  const bool is_signed = e->call->inputs[0]->dtype == TN_I8;
+  const char *name = is_signed ? "dequantize_i8" : "dequantize_u8";
+  e->function(e, name,
+              "static void %s(const %s *x, float *y, int32_t n, float scale, float zero) {\n"
+              "  for (int32_t k = 0; k < n; k++) {\n"
+              "    y[k] = ((float)x[k] - zero) * scale;\n"
+              "  }\n"
+              "}\n",
+              name, is_signed ? "int8_t" : "uint8_t");
+  line(e, name);
+}
+
+/* ---- QuantAdd ---- */
+
+static const char *refuse_add(const tn_call *call) {
+  const tn_tensor *a = call->inputs[0], *b = call->inputs[1], *y = call->outputs[0];
+  if (a->dtype != TN_I8 || b->dtype != TN_I8 || y->dtype != TN_I8) return "takes i8 only";
+  if (tn_elements(a) != tn_elements(y) || tn_elements(b) != tn_elements(y))
+    return "takes tensors of one shape";
+  return NULL;
+}
+
+static void emit_add(const tn_emit *e) {
+  const quant_add s = quant_add_of(e->call, false);
+  const float all[8] = {s.a_scale, s.a_zero, s.b_scale, s.b_zero,
+                        s.y_scale, s.lo,     s.hi,      (float)s.y_zero};
+  char text[TN_EMIT_FLOAT];
+  e->code(e, "emit/round_even.c");
+  e->code(e, "emit/quant_add.c");
+  e->table(e, "static const struct quant_add quant_add_%u = {", e->step);
+  for (int k = 0; k < 8; k++) e->table(e, "%s%s", k ? ", " : "", tn_emit_float(all[k], text));
+  e->table(e, "};\n");
+  e->line(e, "quant_add(&quant_add_%u, %s, %s, %s, %lld);", e->step, e->input(e, 0),
+          e->input(e, 1), e->output(e, 0), (long long)tn_elements(e->call->outputs[0]));
+}
+
+static const tn_emitter quantize_emitter = {.head = TN_HEAD(tn_emitter),
+                                            .kernel = "quantize_linear_f32_c",
+                                            .refuse = refuse_quantize,
+                                            .emit = emit_quantize};
+static const tn_emitter dequantize_emitter = {.head = TN_HEAD(tn_emitter),
+                                              .kernel = "dequantize_linear_f32_c",
+                                              .refuse = refuse_dequantize,
+                                              .emit = emit_dequantize};
+static const tn_emitter add_emitter = {.head = TN_HEAD(tn_emitter),
+                                       .kernel = "quant_add_c",
+                                       .flags = TN_EMIT_IN_PLACE,
+                                       .refuse = refuse_add,
+                                       .emit = emit_add};
+const tn_emitter *const quant_emitters[] = {&quantize_emitter, &dequantize_emitter, &add_emitter,
+                                            NULL};
