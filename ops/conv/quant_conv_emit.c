@@ -22,9 +22,7 @@ static int64_t most_of(const quant_conv *q, int64_t filter) {
 
 /* Nothing that quant_output() in emit/quant_conv.c computes overflows. */
 static bool is_small(const rescale *r, int64_t most) {
-  if (r->multiplier < 0 || r->multiplier > INT32_MAX) return false;
-  if (r->multiplier > 0 && most > INT64_MAX / 2 / r->multiplier) return false;
-  return (most * r->multiplier) >> r->shift < INT32_MAX / 2;
+  return r->multiplier >= 0 && r->multiplier <= INT32_MAX && most <= INT32_MAX;
 }
 
 /* What the kernel answers for a sum with its bias. */
@@ -32,11 +30,11 @@ static int64_t wanted(const quant_conv *q, int64_t filter, int64_t sum) {
   return (int64_t)quant_conv_finish(q, filter * q->c.out_size, sum - quant_conv_first(q, filter));
 }
 
-/* As quant_output() in emit/quant_conv.c. */
+/* As quant_output() in emit/quant_conv.c, whose shift is less by 32. */
 static int64_t answered(const quant_conv *q, const rescale *r, int64_t sum) {
   const int64_t unit = INT64_C(1) << r->shift, moved = sum * r->multiplier + unit / 2;
-  const int64_t even = (moved & (unit - 1)) == 0 ? -2 : -1;
-  const int64_t y = ((moved >> r->shift) & even) + q->a->y_zero;
+  const int64_t is_tie = (moved & (unit - 1)) == 0;
+  const int64_t y = ((moved >> r->shift) & ~is_tie) + q->a->y_zero;
   return y < q->a->lo ? q->a->lo : y > q->a->hi ? q->a->hi : y;
 }
 
@@ -70,12 +68,12 @@ static bool is_right(const quant_conv *q, int64_t filter, const rescale *r) {
 
 /* False: there is no multiplier near the quotient of the scales that is right. */
 static bool find_rescale(const quant_conv *q, int64_t filter, rescale *out) {
-  enum { MOST_SHIFT = 61, TRIES = 65 };
+  enum { MOST_SHIFT = 60, TRIES = 65 };
   int exponent;
   const double scale =
       (double)(float)q->a->x_scale * quant_conv_scale(q, filter) / (float)q->a->y_scale;
   (void)frexp(scale, &exponent);
-  if (!(scale > 0) || exponent > 0) return false;
+  if (!(scale > 0) || exponent > -1) return false;
   const int shift = 31 - exponent < MOST_SHIFT ? 31 - exponent : MOST_SHIFT;
   const int64_t middle = (int64_t)nearbyint(ldexp(scale, shift));
   for (int64_t k = 0; k < TRIES; k++) {
@@ -118,7 +116,7 @@ static void write_rescale(const tn_emit *e, const quant_conv *q) {
   e->table(e, "static const struct rescale rescale_%u[%d] = {", e->step, (int)q->c.filters);
   for (int64_t m = 0; m < q->c.filters && find_rescale(q, m, &r); m++)
     e->table(e, "%s%s{%d, %d, %d}", m ? "," : "", m % 4 ? " " : "\n    ", (int)r.bias,
-             (int)r.multiplier, r.shift);
+             (int)r.multiplier, r.shift - 32);
   e->table(e, "};\n");
 }
 

@@ -88,8 +88,8 @@ static void emit_add(const tn_emit *e) {
   e->table(e, "static const struct quant_add quant_add_%u = {", e->step);
   for (int k = 0; k < 8; k++) e->table(e, "%s%s", k ? ", " : "", tn_emit_float(all[k], text));
   e->table(e, "};\n");
-  e->line(e, "quant_add(&quant_add_%u, %s, %s, %s, %lld);", e->step, e->input(e, 0),
-          e->input(e, 1), e->output(e, 0), (long long)tn_elements(e->call->outputs[0]));
+  e->line(e, "quant_add(&quant_add_%u, %s, %s, %s, %lld);", e->step, e->input(e, 0), e->input(e, 1),
+          e->output(e, 0), (long long)tn_elements(e->call->outputs[0]));
 }
 
 static const tn_emitter quantize_emitter = {.head = TN_HEAD(tn_emitter),

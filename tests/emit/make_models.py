@@ -19,12 +19,13 @@ def floats(*shape):
     return (rng.standard_normal(shape) * 0.5).astype(np.float32)
 
 
-def model(name, nodes, inputs, outputs, weights):
+def model(name, nodes, inputs, outputs, weights, extra=()):
     graph = h.make_graph(nodes, name, inputs, outputs,
                          [onnx.numpy_helper.from_array(a, n) for n, a in weights.items()])
-    m = h.make_model(graph, opset_imports=[h.make_opsetid("", 17)], producer_name="tests",
+    m = h.make_model(graph, opset_imports=[h.make_opsetid("", 17), *extra], producer_name="tests",
                      producer_version="1", ir_version=8)
-    onnx.checker.check_model(m)
+    if not extra:
+        onnx.checker.check_model(m)
     onnx.save(m, os.path.join(here, "models", name + ".onnx"))
 
 
@@ -90,6 +91,50 @@ model("products", [
     [value("o", [2, 6, 10]), value("e0", [1, 7])],
     {"w0": floats(7, 19), "b0": floats(7), "w1": floats(7, 10), "b1": floats(1, 10),
      "w2": floats(400, 9), "d": np.float32(3), "row": floats(6, 1)})
+
+# 8-bit values: convolutions in integers, depthwise, of several groups and of an odd number of
+# filters, one with a scale that makes ties; a sum, a pool.
+def scales(*shape):
+    return (rng.random(shape) * 0.002 + 0.0005).astype(np.float32)
+
+
+def quant_conv(inputs, output, **attributes):
+    n = node("QuantConv", inputs, output, y_type="i8", **attributes)
+    n.domain = "tenon"
+    return n
+
+
+def bytes_of(*shape):
+    return rng.integers(-127, 128, shape).astype(np.int8)
+
+
+def biases(n):
+    return rng.integers(-3000, 3000, n).astype(np.int32)
+
+
+model("quantised", [
+    node("QuantizeLinear", "x s1 z1", "q"),
+    quant_conv("q w0 ws0 b0", "c0", x_scale=0.01, x_zero=3, y_scale=0.02, y_zero=-128, lo=-128,
+               hi=127, pads=[1, 1, 1, 1]),
+    quant_conv("c0 w1 ws1 b1", "c1", x_scale=0.02, x_zero=-128, y_scale=0.03, y_zero=5, lo=-100,
+               hi=90, pads=[1, 0, 1, 2], strides=[2, 1], group=6),
+    quant_conv("c0 w2 ws2", "c2", x_scale=1.0, x_zero=-128, y_scale=1.0, y_zero=0, lo=-128,
+               hi=127, group=2, dilations=[1, 2]),
+    node("MaxPool", "c1", "m", kernel_shape=[2, 2]),
+    node("DequantizeLinear", "m s1 z1", "d"),
+    node("DequantizeLinear", "c0 s1 z1", "e0"),
+    node("DequantizeLinear", "q0 s2 z2", "f0"),
+    node("Add", "e0 f0", "a0"),
+    node("QuantizeLinear", "a0 s3 z3", "sum"),
+    node("Cast", "c2", "h", to=T.FLOAT),
+], [value("x", [1, 4, 7, 6]), value("q0", [1, 6, 7, 6], T.INT8)],
+    [value("d", [1, 12, 3, 5]), value("sum", [1, 6, 7, 6], T.INT8), value("h", [1, 4, 5, 2]),
+     value("c1", [1, 12, 4, 6], T.INT8)],
+    {"s1": np.float32(0.01), "z1": np.int8(3), "s2": np.float32(0.02), "z2": np.int8(-7),
+     "s3": np.float32(0.025), "z3": np.int8(11), "w0": bytes_of(6, 4, 3, 3), "ws0": scales(6),
+     "b0": biases(6), "w1": bytes_of(12, 1, 3, 3), "ws1": scales(12), "b1": biases(12),
+     "w2": bytes_of(4, 3, 3, 3), "ws2": np.float32([87 / 32768] * 4)},
+    extra=[h.make_opsetid("tenon", 1)])
 
 # Nothing of this can be written: a shape that depends on data, text, and a loop.
 model("refused", [

@@ -58,7 +58,7 @@ on_riscv() { # DIR
 }
 
 for model; do
-  name=${model##*/} name=${name%.onnx}
+  name=${model##*/} name=${name%.*}
   [ "$name" != model ] || { name=${model%/*}; name=${name##*/}; }
   dir=$work/$name
   "$tenon" emit-c "$model" -o "$dir" >"$work/log" 2>&1 ||

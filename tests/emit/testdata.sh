@@ -9,5 +9,10 @@ for name in cifar10-cnn esp-streaming-cnn micro-kws-fp32 mnist-8 policy-go1 samp
   super-resolution-10; do
   [ ! -f "$data/onnx-models/$name/model.onnx" ] || models+=("$data/onnx-models/$name/model.onnx")
 done
-[ ${#models[@]} -gt 0 ] || { echo "skipped: there are no models in $data/onnx-models"; exit 77; }
+for name in mlperf-{resnet8-cifar,ad01,vww}-float mlperf-{kws,resnet8-cifar,ad01,vww}-int8 \
+  hello-world-float hello-world-int8 micro-speech-int8 person-detect-int8 dtln-1; do
+  [ ! -f "$data/tflite-models/$name/model.tflite" ] ||
+    models+=("$data/tflite-models/$name/model.tflite")
+done
+[ ${#models[@]} -gt 0 ] || { echo "skipped: there are no models in $data"; exit 77; }
 exec "$here/run.sh" "$1" "$2" "${models[@]}"

@@ -1,5 +1,5 @@
-/* How the sum of a filter becomes an output: (sum + bias) * multiplier / 2^shift, rounded to the
- * nearest whole number. */
+/* How the sum of a filter becomes an output: (sum + bias) * multiplier / 2^(32 + shift), rounded to
+ * the nearest whole number, ties to even. */
 struct rescale {
   int32_t bias, multiplier, shift;
 };
@@ -12,9 +12,10 @@ struct quant_conv {
 };
 
 static int8_t quant_output(const struct quant_conv *c, const struct rescale *r, int32_t sum) {
-  const int64_t unit = INT64_C(1) << r->shift;
-  const int64_t moved = ((int64_t)sum + r->bias) * r->multiplier + unit / 2;
-  const int32_t even = (moved & (unit - 1)) == 0 ? -2 : -1; /* of ties, the even neighbour */
-  const int32_t y = ((int32_t)(moved >> r->shift) & even) + c->y_zero;
+  const int32_t unit = (int32_t)1 << r->shift;
+  const int64_t moved = (int64_t)(sum + r->bias) * r->multiplier + (int64_t)unit * 0x80000000;
+  const int32_t high = (int32_t)(moved >> 32);
+  const int32_t is_tie = (uint32_t)moved == 0 && (high & (unit - 1)) == 0;
+  const int32_t y = ((high >> r->shift) & ~is_tie) + c->y_zero; /* of ties, the even neighbour */
   return (int8_t)(y < c->least ? c->least : y > c->most ? c->most : y);
 }

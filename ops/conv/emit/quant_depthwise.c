@@ -25,8 +25,8 @@ static void quant_depthwise(const struct quant_conv *c, const struct rescale *r,
     const int8_t *taps = weights + filter * w->kernel_h * w->kernel_w;
     for (int32_t row = 0; row < w->out_h; row++) {
       for (int32_t column = 0; column < w->out_w; column++) {
-        *y = quant_output(c, &r[filter],
-                          quant_depthwise_sum(w, from, taps, c->x_zero, row, column));
+        *y =
+            quant_output(c, &r[filter], quant_depthwise_sum(w, from, taps, c->x_zero, row, column));
         y++;
       }
     }
