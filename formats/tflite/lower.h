@@ -73,6 +73,11 @@ tn_status tfl_const_dims(const tfl *t, uint32_t k, int64_t *out, int64_t *out_n)
 /* Constant input k as axes of a tensor of that rank, each once, in order. */
 tn_status tfl_const_axes(const tfl *t, uint32_t k, int32_t rank, int64_t *out, int64_t *out_n);
 
+/* ---- move.c ---- */
+
+/* Input 0 padded (Pad's mode); fill TN_NO_ID: none is needed. */
+int32_t tfl_padded(const tfl *t, const char *mode, const int64_t *pads, int32_t fill);
+
 /* ---- quant.c ---- */
 
 /* Does the node compute on quantised values? */

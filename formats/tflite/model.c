@@ -150,12 +150,15 @@ tn_status tflite_read(const tn_source *source, tn_graph *g) {
   } self = {source};
   tflite_reader r = {.source = source, .host = source->host, .api = source->host->graph};
   r.allocator = (tn_allocator){TN_HEAD(tn_allocator), self.out, host_alloc, host_free};
+  r.main = g;
   tn_arena_init(&r.arena, &r.allocator);
+  tn_map_init(&r.functions, &r.allocator);
   tn_status s = open_model(&r);
   if (!s) s = read_codes(&r);
   if (!s) s = set_opsets(&r, g);
   if (!s) s = read_meta(&r, g);
   if (!s) s = tflite_subgraph_read(&r, 0, g);
+  tn_map_free(&r.functions);
   tn_arena_clear(&r.arena);
   return s;
 }

@@ -126,31 +126,61 @@ static tn_status add_quantisation(node_reader *n) {
 
 /* ---- the node ---- */
 
-static tn_status add_node(node_reader *n) {
+static tn_status add_made(const tflite_node *n, const tn_node *made) {
   tflite_reader *r = n->s->r;
-  const tn_format_op *row = n->code->row;
-  const tn_attr *attrs[TFLITE_MAX_ATTRS];
-  const bool direct = row && row->how == TN_FORMAT_DIRECT;
-  for (uint32_t k = 0; k < n->attrs.n; k++) attrs[k] = &n->attrs.attrs[k];
-  const int32_t *outputs = n->ids + n->inputs.n;
-  const tn_node node = {
-      .head = TN_HEAD(tn_node),
-      .domain = direct ? "" : "tflite",
-      .op = direct ? row->to : n->code->name,
-      .name = n->outputs.n && *outputs >= 0 ? r->api->value_name(n->s->g, *outputs) : "",
-      .inputs = n->ids,
-      .n_inputs = (uint32_t)n->inputs.n,
-      .outputs = outputs,
-      .n_outputs = (uint32_t)n->outputs.n,
-      .attrs = attrs,
-      .n_attrs = n->attrs.n,
-      .offset = (int64_t)n->op->at};
+  tn_node node = *made;
+  node.head = (tn_head)TN_HEAD(tn_node);
+  node.name = n->n_outputs && n->outputs[0] >= 0 ? r->api->value_name(n->s->g, n->outputs[0]) : "";
+  node.outputs = n->outputs;
+  node.n_outputs = (uint32_t)n->n_outputs;
+  node.offset = (int64_t)n->at;
   const int32_t id = r->api->add_node(n->s->g, &node);
   if (id >= 0) return TN_OK;
   if (id == TN_ERR_MEMORY) return tflite_no_memory(r);
-  return tflite_fail(r, id == TN_ERR_STATE ? TN_ERR_INVALID : id, n->op->at,
+  return tflite_fail(r, id == TN_ERR_STATE ? TN_ERR_INVALID : id, n->at,
                      "cannot be a node: an output has another source already, or there are too "
                      "many");
+}
+
+tn_status tflite_node_add(const tflite_node *n, const char *domain, const char *op,
+                          const int32_t *inputs, uint64_t n_inputs, const tn_attr *const *attrs,
+                          uint32_t n_attrs) {
+  const tn_node made = {.domain = domain,
+                        .op = op,
+                        .inputs = inputs,
+                        .n_inputs = (uint32_t)n_inputs,
+                        .attrs = attrs,
+                        .n_attrs = n_attrs};
+  return add_made(n, &made);
+}
+
+tn_status tflite_call_add(const tflite_node *n, const char *domain, const char *op,
+                          const char *overload) {
+  const tn_node made = {.domain = domain,
+                        .op = op,
+                        .overload = overload,
+                        .inputs = n->inputs,
+                        .n_inputs = (uint32_t)n->n_inputs};
+  return add_made(n, &made);
+}
+
+static tn_status add_node(node_reader *n) {
+  const tn_format_op *row = n->code->row;
+  const tn_attr *attrs[TFLITE_MAX_ATTRS];
+  const bool direct = row && row->how == TN_FORMAT_DIRECT;
+  const tflite_node made = {.s = n->s,
+                            .attrs = &n->attrs,
+                            .inputs = n->ids,
+                            .outputs = n->ids + n->inputs.n,
+                            .n_inputs = n->inputs.n,
+                            .n_outputs = n->outputs.n,
+                            .at = n->op->at};
+  if (row && !strcmp(row->name, "WHILE")) return tflite_while(&made);
+  if (row && !strcmp(row->name, "IF")) return tflite_if(&made);
+  if (row && !strcmp(row->name, "STABLEHLO_COMPOSITE")) return tflite_composite(&made);
+  for (uint32_t k = 0; k < n->attrs.n; k++) attrs[k] = &n->attrs.attrs[k];
+  return tflite_node_add(&made, direct ? "" : "tflite", direct ? row->to : n->code->name, n->ids,
+                         n->inputs.n, attrs, n->attrs.n);
 }
 
 static tn_status read_node(node_reader *n) {

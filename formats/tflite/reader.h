@@ -37,7 +37,10 @@ typedef struct tflite_reader {
   uint64_t n_codes;
   const char *where; /* "operator 3 (CONV_2D)"; NULL: nowhere */
   char where_text[200];
-  int32_t depth; /* of subgraphs inside operators */
+  int32_t depth;      /* of subgraphs inside operators */
+  uint32_t n_inlined; /* subgraphs that were read into others */
+  tn_graph *main;
+  tn_map functions; /* "odml.rms_norm 3": those that were added */
 } tflite_reader;
 
 /* A subgraph while it is read. */
@@ -48,7 +51,8 @@ typedef struct tflite_subgraph {
   tn_flat_vector tensor_list;
   tflite_tensor *tensors;
   uint64_t n_tensors;
-  tn_map names; /* of values, to tell tensors of one name apart */
+  tn_map names;  /* of values, to tell tensors of one name apart */
+  uint32_t copy; /* 0: the model itself; else values get names that nothing else has */
 } tflite_subgraph;
 
 /* ---- model.c ---- */
@@ -102,5 +106,29 @@ tn_status tflite_attrs_read(tflite_subgraph *s, const tn_flat_table *op, const c
 
 tn_status tflite_node_read(tflite_subgraph *s, uint64_t index, const tn_flat_table *op);
 tn_status tflite_subgraph_read(tflite_reader *r, uint64_t index, tn_graph *g);
+/* The operators of a subgraph into g; its inputs are the values `in`, out gets its outputs. */
+tn_status tflite_subgraph_inline(tflite_reader *r, uint64_t index, tn_graph *g, const int32_t *in,
+                                 uint64_t n_in, int32_t *out, uint64_t n_out);
+
+/* ---- control.c ---- */
+
+/* An operator that runs subgraphs, with its values. */
+typedef struct tflite_node {
+  tflite_subgraph *s;
+  const tflite_attrs *attrs;
+  const int32_t *inputs, *outputs;
+  uint64_t n_inputs, n_outputs, at;
+} tflite_node;
+
+tn_status tflite_while(const tflite_node *n);
+tn_status tflite_if(const tflite_node *n);
+tn_status tflite_composite(const tflite_node *n);
+/* Adds a node with the outputs of n (node.c). */
+tn_status tflite_node_add(const tflite_node *n, const char *domain, const char *op,
+                          const int32_t *inputs, uint64_t n_inputs, const tn_attr *const *attrs,
+                          uint32_t n_attrs);
+/* A call of a function of the model with the inputs and outputs of n. */
+tn_status tflite_call_add(const tflite_node *n, const char *domain, const char *op,
+                          const char *overload);
 
 #endif

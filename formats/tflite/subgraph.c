@@ -57,3 +57,37 @@ tn_status tflite_subgraph_read(tflite_reader *r, uint64_t index, tn_graph *g) {
   tn_map_free(&s.names);
   return status;
 }
+
+static tn_status bind(tflite_subgraph *s, uint32_t field, const int32_t *in, int32_t *out,
+                      uint64_t n) {
+  const tn_flat_vector list = tn_flat_vec(&s->table, field, 4);
+  tn_status status = tflite_status(s->r);
+  if (!status && list.n != n)
+    return tflite_fail(s->r, TN_ERR_INVALID, s->table.at,
+                       "runs a subgraph of %llu inputs or outputs with %llu values",
+                       (unsigned long long)list.n, (unsigned long long)n);
+  for (uint64_t k = 0; k < n && !status; k++) {
+    const int64_t index = tn_flat_int_at(&list, k);
+    if (index < 0 || (uint64_t)index >= s->n_tensors)
+      return tflite_fail(s->r, TN_ERR_INVALID, s->table.at, "there is no tensor %lld",
+                         (long long)index);
+    if (in)
+      s->tensors[index].value = in[k];
+    else
+      status = tflite_value(s, index, true, &out[k]);
+  }
+  return status;
+}
+
+tn_status tflite_subgraph_inline(tflite_reader *r, uint64_t index, tn_graph *g, const int32_t *in,
+                                 uint64_t n_in, int32_t *out, uint64_t n_out) {
+  tflite_subgraph s = {.r = r, .g = g, .copy = ++r->n_inlined};
+  s.table = tn_flat_item(&r->subgraphs, index, &tflite_subgraph_type);
+  tn_map_init(&s.names, &r->allocator);
+  tn_status status = tflite_tensors_read(&s);
+  if (!status) status = bind(&s, SUBGRAPH_INPUTS, in, NULL, n_in);
+  if (!status) status = read_operators(&s);
+  if (!status) status = bind(&s, SUBGRAPH_OUTPUTS, NULL, out, n_out);
+  tn_map_free(&s.names);
+  return status;
+}

@@ -212,9 +212,11 @@ static tn_status read_constant(tflite_subgraph *s, const tn_flat_table *table,
 static tn_status make_value(tflite_subgraph *s, uint64_t index, tflite_tensor *t) {
   tflite_reader *r = s->r;
   const char *name = t->name;
-  if (*name && tn_map_get(&s->names, name, 0))
+  if (!*name) name = tn_arena_format(&r->arena, "tensor_%llu", (unsigned long long)index);
+  if (name && s->copy) name = tn_arena_format(&r->arena, "%s@%u", name, s->copy);
+  if (name && tn_map_get(&s->names, name, 0))
     name = tn_arena_format(&r->arena, "%s;%llu", name, (unsigned long long)index);
-  if (!name || (*name && tn_map_set(&s->names, name, 1))) return tflite_no_memory(r);
+  if (!name || tn_map_set(&s->names, name, 1)) return tflite_no_memory(r);
   t->value = r->api->value(s->g, name);
   if (t->value < 0) return tflite_fail(r, t->value, t->at, "cannot be a value of the graph");
   return TN_OK;

@@ -162,6 +162,96 @@ static bool is_dynamic(const tfl *t, const conv *c) {
   return x->dtype == TN_F32 && w && (w->dtype == TN_I8 || w->dtype == TN_U8 || w->dtype == TN_I4);
 }
 
+/* ---- weights of 8 bits, activations of f32 ---- */
+
+static int32_t extreme(const tfl *t, const char *reduce, const char *with, int32_t x,
+                       const int64_t *axes, int64_t n) {
+  const int32_t inputs[] = {x, tfl_ints_const(t, axes, n)};
+  const tn_attr keeps = tn_attr_int("keepdims", 1);
+  const int32_t zero = tfl_number(t, TN_F32, 0);
+  return tfl_2(t, with, tfl_emit(t, reduce, inputs, 2, &keeps, 1), zero);
+}
+
+/* x in steps of its own, as the 8-bit codes less their zero point that XNNPACK makes when it runs;
+ * over these axes one scale, which becomes *out_scale. Zero is a code: of the two zero points that
+ * the ends of the range ask for, the one that errs less. */
+static int32_t in_own_steps(const tfl *t, int32_t x, const int64_t *axes, int64_t n,
+                            int32_t *out_scale) {
+  const int32_t least = extreme(t, "ReduceMin", "Min", x, axes, n),
+                most = extreme(t, "ReduceMax", "Max", x, axes, n);
+  const int32_t lowest = tfl_number(t, TN_F32, -128), highest = tfl_number(t, TN_F32, 127),
+                one = tfl_number(t, TN_F32, 1), steps = tfl_number(t, TN_F32, 255);
+  const int32_t range = tfl_2(t, "Sub", most, least);
+  const int32_t scale =
+      tfl_3(t, "Where", tfl_2(t, "Equal", most, least), one, tfl_2(t, "Div", range, steps));
+  const int32_t below = tfl_2(t, "Div", least, scale), above = tfl_2(t, "Div", most, scale);
+  const int32_t sum =
+      tfl_2(t, "Add", tfl_2(t, "Add", lowest, below), tfl_2(t, "Add", highest, above));
+  const int32_t zero = tfl_3(t, "Where", tfl_2(t, "Greater", sum, tfl_number(t, TN_F32, 0)),
+                             tfl_2(t, "Sub", lowest, below), tfl_2(t, "Sub", highest, above));
+  const int32_t whole = tfl_clip(t, tfl_1(t, "Round", zero), TN_F32, -128, 127);
+  const int32_t q = tfl_1(t, "Round", tfl_2(t, "Div", x, scale));
+  *out_scale = scale;
+  return tfl_2(t, "Min", tfl_2(t, "Max", q, tfl_2(t, "Sub", lowest, whole)),
+               tfl_2(t, "Sub", highest, whole));
+}
+
+/* The weights' scales along the filters, which dim `at` of an output of that rank counts. */
+static int32_t filter_scales(const tfl *t, const conv *c, int32_t rank, int32_t at) {
+  int64_t shape[TN_MAX_RANK];
+  const tn_floats channels = tfl_floats(t, "channel_scales");
+  for (int32_t k = 0; k < rank; k++)
+    shape[k] = k == at && channels.size == c->filters ? c->filters : 1;
+  return tfl_reshape(t, conv_factors(t, c, false), rank, shape);
+}
+
+/* sums * (x_scale * w_scale) + bias. */
+static int32_t dynamic_sums(const tfl *t, const conv *c, int32_t sums, int32_t scale, int32_t rank,
+                            int32_t at) {
+  int64_t shape[TN_MAX_RANK];
+  for (int32_t k = 0; k < rank; k++) shape[k] = k == at ? c->filters : 1;
+  const int32_t factor = tfl_2(t, "Mul", scale, filter_scales(t, c, rank, at));
+  int32_t y = tfl_2(t, "Mul", sums, factor);
+  if (c->bias && tfl_type(t, c->bias))
+    y = tfl_2(t, "Add", y, tfl_reshape(t, tfl_in(t, c->bias), rank, shape));
+  return tfl_activation(t, y, TN_F32);
+}
+
+/* A convolution of single pixels is a product of matrices for XNNPACK: each pixel has its own
+ * scale. */
+static bool is_of_pixels(const conv *c) {
+  bool is = c->group == 1;
+  for (int32_t k = 0; k < c->w.n; k++) is = is && c->w.kernel[k] == 1 && c->w.strides[k] == 1;
+  return is;
+}
+
+/* The products of codes and their sums are whole numbers in f32, exact up to 2^24. */
+static int32_t dynamic_conv(const tfl *t, const conv *c, int32_t x) {
+  int64_t axes[TN_MAX_RANK];
+  tn_attr attrs[WINDOW_ATTRS + 1];
+  int32_t scale = TN_NO_ID;
+  for (int32_t k = 0; k <= c->w.n; k++) axes[k] = k + 1;
+  if (tfl_zero(t, c->filter)) return tfl_unsupported(t, "weights with a zero point here");
+  const int32_t inputs[] = {in_own_steps(t, x, axes, is_of_pixels(c) ? 1 : c->w.n + 1, &scale),
+                            tfl_cast(t, c->weights, TN_F32)};
+  window_attrs(&c->w, attrs);
+  attrs[4] = tn_attr_int("group", c->group);
+  return dynamic_sums(t, c, tfl_emit(t, "Conv", inputs, 2, attrs, WINDOW_ATTRS + 1), scale,
+                      c->w.n + 2, 1);
+}
+
+static int32_t dynamic_product(const tfl *t, int64_t rows, int64_t units, int64_t depth) {
+  const conv c = {.filters = units, .filter = 1, .bias = 2};
+  const int64_t shape[] = {rows, depth}, last = 1;
+  int32_t scale = TN_NO_ID;
+  if (tfl_zero(t, 1)) return tfl_unsupported(t, "weights with a zero point here");
+  const int32_t inputs[] = {
+      in_own_steps(t, tfl_reshape(t, tfl_in(t, 0), 2, shape), &last, 1, &scale),
+      tfl_cast(t, tfl_in(t, 1), TN_F32)};
+  const tn_attr trans = tn_attr_int("transB", 1);
+  return dynamic_sums(t, &c, tfl_emit(t, "Gemm", inputs, 2, &trans, 1), scale, 2, 1);
+}
+
 static int32_t any_conv(const tfl *t, const conv *c, int32_t x) {
   if (tfl_is_wide(t, c->x)) {
     tn_attr attrs[WINDOW_ATTRS + 1];
@@ -169,7 +259,7 @@ static int32_t any_conv(const tfl *t, const conv *c, int32_t x) {
     attrs[4] = tn_attr_int("group", c->group);
     return fixed_conv(t, c, "Conv", x, attrs, WINDOW_ATTRS + 1);
   }
-  if (is_dynamic(t, c)) return tfl_unsupported(t, "8-bit weights with f32 activations");
+  if (is_dynamic(t, c)) return dynamic_conv(t, c, x);
   return tfl_is_quantised(t) ? quantised_conv(t, c, x) : real_conv(t, c, x);
 }
 
@@ -474,9 +564,9 @@ tn_status tflite_fully_connected(const tn_call *call, tn_graph *graph, int32_t n
                 rows = depth > 0 ? tn_elements(x) / depth : 0;
   const conv c = {.filter = 1};
   if (tfl_int(&t, "weights_format", 0)) return tfl_unsupported(&t, "shuffled weights");
-  if (is_dynamic(&t, &c)) return tfl_unsupported(&t, "8-bit weights with f32 activations");
-  const int32_t y = tfl_is_quantised(&t) ? quantised_product(&t, rows, units, depth)
-                                         : real_product(&t, rows, depth);
+  const int32_t y = is_dynamic(&t, &c)     ? dynamic_product(&t, rows, units, depth)
+                    : tfl_is_quantised(&t) ? quantised_product(&t, rows, units, depth)
+                                           : real_product(&t, rows, depth);
   const bool keeps = tfl_int(&t, "keep_num_dims", 0) && x->rank > 0;
   int64_t shape[TN_MAX_RANK] = {rows, units};
   for (int32_t k = 0; keeps && k < x->rank; k++) shape[k] = k < x->rank - 1 ? x->shape[k] : units;

@@ -12,7 +12,7 @@ from ai_edge_litert.interpreter import Interpreter
 here = os.path.dirname(os.path.abspath(__file__))
 TYPES = {np.float32: s.TensorType.FLOAT32, np.int32: s.TensorType.INT32,
          np.int8: s.TensorType.INT8, np.uint8: s.TensorType.UINT8, np.int64: s.TensorType.INT64,
-         np.float16: s.TensorType.FLOAT16}
+         np.float16: s.TensorType.FLOAT16, np.bool_: s.TensorType.BOOL}
 
 
 class Model:
@@ -22,10 +22,15 @@ class Model:
         self.m.description = description
         self.m.buffers = [s.BufferT()]
         self.m.operatorCodes = []
+        self.m.subgraphs = []
+        self.graph("main")
+
+    def graph(self, name):
+        """Begins another subgraph."""
         self.g = s.SubGraphT()
-        self.g.name = "main"
+        self.g.name = name
         self.g.tensors, self.g.operators = [], []
-        self.m.subgraphs = [self.g]
+        self.m.subgraphs.append(self.g)
 
     def tensor(self, name, shape, dtype=np.float32, data=None, scale=None, zero=None, dim=0,
                signature=None):
@@ -72,8 +77,11 @@ class Model:
                 o.builtinOptions, o.builtinOptionsType = options, getattr(kinds, kind)
         self.g.operators.append(o)
 
-    def save(self, name, inputs, outputs, folder=here):
+    def borders(self, inputs, outputs):
         self.g.inputs, self.g.outputs = inputs, outputs
+
+    def save(self, name, inputs, outputs, folder=here):
+        self.borders(inputs, outputs)
         b = flatbuffers.Builder(1024)
         b.Finish(self.m.Pack(b), b"TFL3")
         with open(os.path.join(folder, name), "wb") as f:
@@ -158,6 +166,35 @@ def custom(name, folder=here):
     m.save(name, [x], [y], folder)
 
 
+def control(name, folder=here):
+    """Doubles x until it is 100 or more, counting; then one of two branches."""
+    m = Model("control")
+    x, n = m.tensor("x", []), m.const("n", np.array(0, np.int32))
+    d, k, big, y = (m.tensor("d", []), m.tensor("k", [], np.int32), m.tensor("big", [], np.bool_),
+                    m.tensor("y", []))
+    limit = m.const("limit", np.array(150, np.float32))
+    m.op("WHILE", [x, n], [d, k], options("WhileOptions", condSubgraphIndex=1, bodySubgraphIndex=2))
+    m.op("LESS", [d, limit], [big], options("LessOptions"))
+    m.op("IF", [big, d], [y], options("IfOptions", thenSubgraphIndex=3, elseSubgraphIndex=4))
+    m.borders([x], [y, k])
+    m.graph("cond")
+    x, n, c = m.tensor("x", []), m.tensor("n", [], np.int32), m.tensor("c", [], np.bool_)
+    m.op("LESS", [x, m.const("hundred", np.array(100, np.float32))], [c], options("LessOptions"))
+    m.borders([x, n], [c])
+    m.graph("body")
+    x, n, z, i = (m.tensor("x", []), m.tensor("n", [], np.int32), m.tensor("z", []),
+                  m.tensor("i", [], np.int32))
+    m.op("ADD", [x, x], [z], options("AddOptions"))
+    m.op("ADD", [n, m.const("one", np.array(1, np.int32))], [i], options("AddOptions"))
+    m.borders([x, n], [z, i])
+    for branch in "NEG", "SQRT":
+        m.graph(branch)
+        x, z = m.tensor("x", []), m.tensor("z", [])
+        m.op(branch, [x], [z])
+        m.borders([x], [z])
+    m.save(name, [x], [z], folder)
+
+
 def reference(folder, sets):
     """What LiteRT makes of it, run as people run it."""
     os.makedirs(os.path.join(folder, "ref"), exist_ok=True)
@@ -168,7 +205,7 @@ def reference(folder, sets):
             size = int(np.prod(d["shape"]))
             wide = np.dtype(d["dtype"]).kind == "i"
             x = rng.integers(-128, 128, size) if wide else rng.normal(size=size)
-            x = x.astype(d["dtype"]).reshape(d["shape"])
+            x = (x if len(d["shape"]) else abs(x) + 1 + k).astype(d["dtype"]).reshape(d["shape"])
             np.save(os.path.join(folder, "ref", "set%d_in%d.npy" % (k, i)), x)
             it.set_tensor(d["index"], x)
         it.invoke()
@@ -180,7 +217,7 @@ def reference(folder, sets):
 if __name__ == "__main__":
     corpus = os.path.join(here, "..", "fuzz", "corpus", "tflite")
     os.makedirs(corpus, exist_ok=True)
-    for make in net, net_int8, moves, custom:
+    for make in net, net_int8, moves, custom, control:
         folder = os.path.join(here, "tflite", make.__name__)
         os.makedirs(folder, exist_ok=True)
         make("model.tflite", folder)

@@ -15,7 +15,7 @@
 
 extern const tn_format tflite_format;
 
-static const char *const files[] = {"net", "net_int8", "moves", "custom"};
+static const char *const files[] = {"net", "net_int8", "moves", "custom", "control"};
 enum { FILES = sizeof files / sizeof *files };
 
 static uint8_t *load(tn_arena *arena, int file, uint64_t *out_size) {
