@@ -160,7 +160,7 @@ static int64_t last_dim(const tn_pattern *p, int32_t value, int k) {
   return t->shape[t->rank - k];
 }
 
-static void turn(view *v) {
+static void transpose(view *v) {
   const int64_t size = v->size[ROW], stride = v->stride[ROW];
   v->size[ROW] = v->size[COLUMN], v->stride[ROW] = v->stride[COLUMN];
   v->size[COLUMN] = size, v->stride[COLUMN] = stride;
@@ -178,7 +178,7 @@ static bool match_views(const tn_pattern *p, const tn_node *root, found *f) {
   if (!view_as(p, q, dims[0], &f->q) || !view_as(p, k, dims[1], &f->k) ||
       !view_as(p, v, dims[2], &f->v))
     return false;
-  turn(&f->k); /* K' has its last two dims the other way round */
+  transpose(&f->k); /* K' has its last two dims the other way round */
   f->scale = f->scores.scale;
   follow(p, &f->q, &f->scale);
   follow(p, &f->k, &f->scale);

@@ -12,7 +12,7 @@ typedef struct quantised {
   int64_t axis, block;
   int64_t scale_dims[2];
   int32_t scale_rank;
-  bool has_zeros, turns, is_gemm;
+  bool has_zeros, transposes, is_gemm;
 } quantised;
 
 static quantised now; /* what make() makes */
@@ -47,11 +47,11 @@ static int32_t dequantised(maker *m) {
 
 static int32_t make(maker *m) {
   int32_t w = dequantised(m);
-  if (now.turns && !now.is_gemm) w = op(m, "Transpose", w, -1);
+  if (now.transposes && !now.is_gemm) w = op(m, "Transpose", w, -1);
   if (!now.is_gemm) return op(m, "Relu", op(m, "MatMul", m->x, w), -1);
   float bias[MOST];
   for (int k = 0; k < MOST; k++) bias[k] = (float)k / 8;
-  const tn_attr trans = tn_attr_int("transB", now.turns);
+  const tn_attr trans = tn_attr_int("transB", now.transposes);
   const tn_attr *const attrs[] = {&trans};
   const int32_t inputs[] = {m->x, w, constant(m, TN_F32, 1, &now.size, bias)};
   return node_of(m, "Gemm", inputs, 3, attrs, 1);

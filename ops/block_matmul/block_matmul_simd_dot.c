@@ -1,5 +1,5 @@
-/* tenon::BlockMatMul on the dot products of block_dot_simd.h: the whole of block_matmul_avx2.c and
- * so on.
+/* tenon::BlockMatMul on the dot products of tenon/kit/quads_simd.h: the whole of
+ * block_matmul_avx2.c and so on.
  *
  * Sums are of integers. Each row of A becomes fixed-point numbers first, a step of 32 (or 16, if
  * that is the size of a block) at a time:
@@ -25,11 +25,11 @@
  * to four streams than to one. */
 #include <math.h>
 
-#include "block_dot_simd.h"
 #include "blocks.h"
 #include "tenon/kit/element.h"
 #include "tenon/kit/elementwise.h"
 #include "tenon/kit/epilogue.h"
+#include "tenon/kit/quads_simd.h"
 
 enum {
   LANES = TN_VF_LANES,
@@ -60,7 +60,7 @@ typedef struct layout {
 
 /* Rows that weights meet at once, at most: as many sums as there are registers. */
 enum {
-#if defined(__ARM_NEON) && !defined(__ARM_FEATURE_DOTPROD)
+#if TN_QUADS_LARGE_SUMS
   CHUNK = 2,
   QUICK_CHUNK = 4,
 #else
@@ -115,7 +115,8 @@ static tn_status plan(const tn_call *call, tn_kernel_plan *out) {
   if (s) return s;
   const double bytes = (double)(STREAMS * l.stream_bytes),
                products = (double)l.w.m * (double)l.w.n * (double)l.w.k;
-  const double ns = bytes / 15 + products / (LANES * (HAS_SUMS_32 ? 12.0 : 7.5)) * (double)l.digits;
+  const double ns =
+      bytes / 15 + products / (LANES * (TN_QUADS_SUMS_32 ? 12.0 : 7.5)) * (double)l.digits;
   int64_t ints;
   if (tn_mul_i64(l.w.m, l.row_ints, &ints) || ints > TN_MAX_ELEMENTS) return TN_ERR_OVERFLOW;
   out->state_bytes = STATE_HEAD + (uint64_t)(STREAMS * l.stream_bytes);
@@ -151,7 +152,7 @@ static void pack_unit(const layout *l, const uint8_t *b, int64_t k, char *to, in
   for (int64_t q = 0; q < 8; q += 4) {
     uint32_t v;
     memcpy(&v, b + k + q, sizeof v);
-    v ^= HAS_SIGNED_BYTES ? 0x80808080u : 0;
+    v ^= TN_QUADS_SIGNED ? 0x80808080u : 0;
     memcpy(to + (k + q) / 4 * UNIT + lane * 4, &v, sizeof v);
   }
 }
@@ -228,7 +229,7 @@ static double weight(const layout *l, const char *state, int64_t j, int64_t k) {
   const char *part = state + (j / LANES * l->parts + k / DEPTH) * l->part_bytes;
   const bool is_4 = l->w.bits == 4;
   const int32_t byte = (uint8_t)part[in / (is_4 ? 8 : 4) * UNIT + lane * 4 + in % 4],
-                number = is_4 ? byte >> in % 8 / 4 * 4 & 15 : byte ^ (HAS_SIGNED_BYTES ? 0x80 : 0);
+                number = is_4 ? byte >> in % 8 / 4 * 4 & 15 : byte ^ (TN_QUADS_SIGNED ? 0x80 : 0);
   const int32_t zero = l->zeros_at ? (int8_t)part[l->zeros_at + block * LANES + lane] : 0;
   const double scale = tn_load_f64(l->half_scales ? TN_F16 : TN_F32,
                                    part + l->units_bytes + block * l->scale_bytes, lane);
@@ -276,7 +277,7 @@ static void make_step(const layout *l, const float *x, int64_t rows, int32_t *to
   int8_t digits[DIGITS][32];
   tn_vi sum[DIGITS] = {{0}};
   const int64_t step = l->step, n = l->digits;
-  const int32_t middle = l->w.bits == 8 && HAS_SIGNED_BYTES ? 0 : blocks_middle(&l->w);
+  const int32_t middle = l->w.bits == 8 && TN_QUADS_SIGNED ? 0 : blocks_middle(&l->w);
   uint32_t most = 0;
   float factor, unit, total = 0;
   for (int64_t k = 0; k < step; k++) {
@@ -286,7 +287,7 @@ static void make_step(const layout *l, const float *x, int64_t rows, int32_t *to
   scales_of(most, n == 1, &factor, &unit);
   for (int64_t k = 0; k < step; k += LANES) {
     tn_vi v = {0};
-    if (factor != 0) v = round_of(tn_vf_mul(tn_vf_load(x + k), tn_vf_set1(factor)));
+    if (factor != 0) v = tn_vi_round(tn_vf_mul(tn_vf_load(x + k), tn_vf_set1(factor)));
     for (int64_t p = n - 1; p >= 0; p--) {
       const tn_vi d = lowest(&v);
       const lane_bytes bytes = __builtin_convertvector(d, lane_bytes);
@@ -298,7 +299,7 @@ static void make_step(const layout *l, const float *x, int64_t rows, int32_t *to
     for (int64_t p = 0; p < n; p++) memcpy(to + (q * n + p) * rows, digits[p] + 4 * q, sizeof *to);
   to += step / 4 * n * rows;
   for (int64_t p = 0; p < n; p++) {
-    const float all = tn_vf_sum(float_of(sum[p]));
+    const float all = tn_vf_sum(tn_vf_of_int(sum[p]));
     to[p * rows] = -middle * (int32_t)all;
     total = total * 256 + all;
   }
@@ -326,12 +327,14 @@ static void make_digits(const layout *l, int64_t item, int32_t *digits) {
 /* ---- products ---- */
 
 /* What the sums of a step, [digit] with `from` still to be added, come to. */
-static inline tn_vf step_value(const sums *s, int digits, const int32_t *from, int64_t stride) {
-  const tn_vi s0 = sums_end(s[0], from[0]);
-  if (digits == 1) return float_of(s0);
-  const tn_vi s1 = sums_end(s[1], from[stride]), s2 = sums_end(s[2], from[2 * stride]);
+static inline tn_vf step_value(const tn_quads_sums *s, int digits, const int32_t *from,
+                               int64_t stride) {
+  const tn_vi s0 = tn_quads_sum_end(s[0], from[0]);
+  if (digits == 1) return tn_vf_of_int(s0);
+  const tn_vi s1 = tn_quads_sum_end(s[1], from[stride]),
+              s2 = tn_quads_sum_end(s[2], from[2 * stride]);
   /* below 2^24: no rounding before the last */
-  return tn_vf_fma(float_of((s0 << 8) + s1), tn_vf_set1(256), float_of(s2));
+  return tn_vf_fma(tn_vf_of_int((s0 << 8) + s1), tn_vf_set1(256), tn_vf_of_int(s2));
 }
 
 static inline tn_vf scale_at(const layout *l, const char *part, int64_t block) {
@@ -340,64 +343,64 @@ static inline tn_vf scale_at(const layout *l, const char *part, int64_t block) {
 }
 
 /* Numbers 0-3 and 4-7 of a unit. */
-static inline quads quads_first(quads v, int bits) { return bits == 4 ? quads_low(v) : v; }
-static inline quads quads_second(const char *unit, int bits) {
-  return bits == 4 ? quads_high(quads_load(unit)) : quads_load(unit + UNIT);
+static inline tn_quads quads_first(tn_quads v, int bits) { return bits == 4 ? tn_quads_low(v) : v; }
+static inline tn_quads quads_second(const char *unit, int bits) {
+  return bits == 4 ? tn_quads_high(tn_quads_load(unit)) : tn_quads_load(unit + UNIT);
 }
 
 /* y[s][r][lane] += sum over k of a[r][k] * W[s][lane][k] for ROWS rows and WIDE streams, of numbers
  * of N_DIGITS digits. */
-#define BLOCK_DOTS(BITS, N_DIGITS, ROWS, WIDE, STEP)                                         \
-  static void dots_##BITS##_##N_DIGITS##_##ROWS##_##STEP(const layout *l, const char *part,  \
-                                                         const int32_t *x, float *y) {       \
-    const int64_t stream = l->stream_bytes, ahead = AHEAD * l->part_bytes;                   \
-    for (int64_t left = l->parts; left > 0; left--, part += l->part_bytes) {                 \
-      const char *unit = part;                                                               \
-      for (int64_t t = 0; t < DEPTH / STEP; t++) {                                           \
-        sums acc[WIDE][ROWS][N_DIGITS];                                                      \
-        const int32_t *from = x + STEP / 4 * N_DIGITS * ROWS;                                \
-        TN_UNROLL for (int s = 0; s < WIDE; s++) TN_UNROLL for (int r = 0; r < ROWS; r++)    \
-            TN_UNROLL for (int p = 0; p < N_DIGITS; p++) acc[s][r][p] =                      \
-                sums_begin(from[p * ROWS + r]);                                              \
-        TN_UNROLL for (int u = 0; u < STEP / 8; u++, unit += BITS / 4 * UNIT) {              \
-          quads half[WIDE];                                                                  \
-          TN_UNROLL for (int s = 0; s < WIDE; s++) {                                         \
-            half[s] = quads_first(quads_load(unit + s * stream), BITS);                      \
-            tn_prefetch_l1(unit + s * stream + ahead);                                       \
-            if (BITS == 8) tn_prefetch_l1(unit + s * stream + ahead + UNIT);                 \
-          }                                                                                  \
-          TN_UNROLL for (int q = 0; q < N_DIGITS * ROWS; q++, x++) {                         \
-            const quads d = quads_set1(*x);                                                  \
-            TN_UNROLL for (int s = 0; s < WIDE; s++)                                         \
-                BLOCK_DOT(acc[s][q % ROWS][q / ROWS], half[s], d);                           \
-          }                                                                                  \
-          TN_UNROLL for (int s = 0; s < WIDE; s++) half[s] =                                 \
-              quads_second(unit + s * stream, BITS);                                         \
-          TN_UNROLL for (int q = 0; q < N_DIGITS * ROWS; q++, x++) {                         \
-            const quads d = quads_set1(*x);                                                  \
-            TN_UNROLL for (int s = 0; s < WIDE; s++)                                         \
-                BLOCK_DOT(acc[s][q % ROWS][q / ROWS], half[s], d);                           \
-          }                                                                                  \
-        }                                                                                    \
-        const float *units = (const float *)(const void *)(from + N_DIGITS * ROWS);          \
-        const int64_t block = t >> l->steps_per_block_log2;                                  \
-        TN_UNROLL for (int s = 0; s < WIDE; s++) {                                           \
-          const char *p = part + s * stream;                                                 \
-          const tn_vf scale = scale_at(l, p, block);                                         \
-          tn_prefetch_l1(p + ahead + l->units_bytes + block * l->scale_bytes);               \
-          TN_UNROLL for (int r = 0; r < ROWS; r++) {                                         \
-            float *to = y + (s * ROWS + r) * LANES;                                          \
-            tn_vf v = step_value(acc[s][r], N_DIGITS, from + r, ROWS);                       \
-            v = tn_vf_mul(v, tn_vf_set1(units[r]));                                          \
-            if (l->zeros_at)                                                                 \
-              v = tn_vf_fma(float_of_bytes((const int8_t *)p + l->zeros_at + block * LANES), \
-                            tn_vf_set1(units[ROWS + r]), v);                                 \
-            tn_vf_store(to, tn_vf_fma(v, scale, tn_vf_load(to)));                            \
-          }                                                                                  \
-        }                                                                                    \
-        x = from + (N_DIGITS + 2) * ROWS;                                                    \
-      }                                                                                      \
-    }                                                                                        \
+#define BLOCK_DOTS(BITS, N_DIGITS, ROWS, WIDE, STEP)                                        \
+  static void dots_##BITS##_##N_DIGITS##_##ROWS##_##STEP(const layout *l, const char *part, \
+                                                         const int32_t *x, float *y) {      \
+    const int64_t stream = l->stream_bytes, ahead = AHEAD * l->part_bytes;                  \
+    for (int64_t left = l->parts; left > 0; left--, part += l->part_bytes) {                \
+      const char *unit = part;                                                              \
+      for (int64_t t = 0; t < DEPTH / STEP; t++) {                                          \
+        tn_quads_sums acc[WIDE][ROWS][N_DIGITS];                                            \
+        const int32_t *from = x + STEP / 4 * N_DIGITS * ROWS;                               \
+        TN_UNROLL for (int s = 0; s < WIDE; s++) TN_UNROLL for (int r = 0; r < ROWS; r++)   \
+            TN_UNROLL for (int p = 0; p < N_DIGITS; p++) acc[s][r][p] =                     \
+                tn_quads_sum_begin(from[p * ROWS + r]);                                     \
+        TN_UNROLL for (int u = 0; u < STEP / 8; u++, unit += BITS / 4 * UNIT) {             \
+          tn_quads half[WIDE];                                                              \
+          TN_UNROLL for (int s = 0; s < WIDE; s++) {                                        \
+            half[s] = quads_first(tn_quads_load(unit + s * stream), BITS);                  \
+            tn_prefetch_l1(unit + s * stream + ahead);                                      \
+            if (BITS == 8) tn_prefetch_l1(unit + s * stream + ahead + UNIT);                \
+          }                                                                                 \
+          TN_UNROLL for (int q = 0; q < N_DIGITS * ROWS; q++, x++) {                        \
+            const tn_quads d = tn_quads_set1(*x);                                           \
+            TN_UNROLL for (int s = 0; s < WIDE; s++)                                        \
+                TN_QUADS_DOT(acc[s][q % ROWS][q / ROWS], half[s], d);                       \
+          }                                                                                 \
+          TN_UNROLL for (int s = 0; s < WIDE; s++) half[s] =                                \
+              quads_second(unit + s * stream, BITS);                                        \
+          TN_UNROLL for (int q = 0; q < N_DIGITS * ROWS; q++, x++) {                        \
+            const tn_quads d = tn_quads_set1(*x);                                           \
+            TN_UNROLL for (int s = 0; s < WIDE; s++)                                        \
+                TN_QUADS_DOT(acc[s][q % ROWS][q / ROWS], half[s], d);                       \
+          }                                                                                 \
+        }                                                                                   \
+        const float *units = (const float *)(const void *)(from + N_DIGITS * ROWS);         \
+        const int64_t block = t >> l->steps_per_block_log2;                                 \
+        TN_UNROLL for (int s = 0; s < WIDE; s++) {                                          \
+          const char *p = part + s * stream;                                                \
+          const tn_vf scale = scale_at(l, p, block);                                        \
+          tn_prefetch_l1(p + ahead + l->units_bytes + block * l->scale_bytes);              \
+          TN_UNROLL for (int r = 0; r < ROWS; r++) {                                        \
+            float *to = y + (s * ROWS + r) * LANES;                                         \
+            tn_vf v = step_value(acc[s][r], N_DIGITS, from + r, ROWS);                      \
+            v = tn_vf_mul(v, tn_vf_set1(units[r]));                                         \
+            if (l->zeros_at)                                                                \
+              v = tn_vf_fma(tn_vf_load_i8((const int8_t *)p + l->zeros_at + block * LANES), \
+                            tn_vf_set1(units[ROWS + r]), v);                                \
+            tn_vf_store(to, tn_vf_fma(v, scale, tn_vf_load(to)));                           \
+          }                                                                                 \
+        }                                                                                   \
+        x = from + (N_DIGITS + 2) * ROWS;                                                   \
+      }                                                                                     \
+    }                                                                                       \
   }
 typedef void (*dots_fn)(const layout *l, const char *part, const int32_t *x, float *y);
 
@@ -405,8 +408,9 @@ typedef void (*dots_fn)(const layout *l, const char *part, const int32_t *x, flo
  * row, or all have more. */
 #define BLOCK_DOTS_BOTH(ROWS, WIDE) \
   BLOCK_DOTS(4, 3, ROWS, WIDE, 16) BLOCK_DOTS(4, 3, ROWS, WIDE, 32)
-#if defined(__ARM_NEON) && !defined(__ARM_FEATURE_DOTPROD)
-enum { WIDE_1 = 1, WIDE_MORE = 1 };
+#if TN_QUADS_LARGE_SUMS
+#define WIDE_1 1
+#define WIDE_MORE 1
 BLOCK_DOTS_BOTH(1, 1)
 BLOCK_DOTS_BOTH(2, 1)
 BLOCK_DOTS(4, 1, 2, 1, 32)
@@ -417,29 +421,22 @@ static const dots_fn dots_16[CHUNK + 1] = {NULL, dots_4_3_1_16, dots_4_3_2_16},
                                      dots_quick[QUICK_CHUNK + 1] = {NULL, NULL, dots_4_1_2_32,
                                                                     dots_4_1_3_32, dots_4_1_4_32};
 #else
-#if defined(__AVX512F__)
-enum { WIDE_1 = 4, WIDE_MORE = 2 };
-BLOCK_DOTS_BOTH(1, 4)
-BLOCK_DOTS_BOTH(2, 2)
-BLOCK_DOTS_BOTH(3, 2)
-BLOCK_DOTS_BOTH(4, 2)
-BLOCK_DOTS(4, 1, 4, 2, 32)
-BLOCK_DOTS(4, 1, 5, 2, 32)
-BLOCK_DOTS(4, 1, 6, 2, 32)
-BLOCK_DOTS(4, 1, 7, 2, 32)
-BLOCK_DOTS(4, 1, 8, 2, 32)
+#if TN_VF_REGISTERS == 32
+#define WIDE_1 4
+#define WIDE_MORE 2
 #else
-enum { WIDE_1 = 2, WIDE_MORE = 1 };
-BLOCK_DOTS_BOTH(1, 2)
-BLOCK_DOTS_BOTH(2, 1)
-BLOCK_DOTS_BOTH(3, 1)
-BLOCK_DOTS_BOTH(4, 1)
-BLOCK_DOTS(4, 1, 4, 1, 32)
-BLOCK_DOTS(4, 1, 5, 1, 32)
-BLOCK_DOTS(4, 1, 6, 1, 32)
-BLOCK_DOTS(4, 1, 7, 1, 32)
-BLOCK_DOTS(4, 1, 8, 1, 32)
+#define WIDE_1 2
+#define WIDE_MORE 1
 #endif
+BLOCK_DOTS_BOTH(1, WIDE_1)
+BLOCK_DOTS_BOTH(2, WIDE_MORE)
+BLOCK_DOTS_BOTH(3, WIDE_MORE)
+BLOCK_DOTS_BOTH(4, WIDE_MORE)
+BLOCK_DOTS(4, 1, 4, WIDE_MORE, 32)
+BLOCK_DOTS(4, 1, 5, WIDE_MORE, 32)
+BLOCK_DOTS(4, 1, 6, WIDE_MORE, 32)
+BLOCK_DOTS(4, 1, 7, WIDE_MORE, 32)
+BLOCK_DOTS(4, 1, 8, WIDE_MORE, 32)
 static const dots_fn dots_16[CHUNK + 1] = {NULL, dots_4_3_1_16, dots_4_3_2_16, dots_4_3_3_16,
                                            dots_4_3_4_16},
                                      dots_32[CHUNK + 1] = {NULL, dots_4_3_1_32, dots_4_3_2_32,
@@ -451,28 +448,16 @@ static const dots_fn dots_16[CHUNK + 1] = {NULL, dots_4_3_1_16, dots_4_3_2_16, d
 #endif
 
 /* 8 bits: sums of i16 would not hold two products. */
-#if HAS_SUMS_32
-#if defined(__AVX512F__)
-BLOCK_DOTS(8, 3, 1, 4, 32)
-BLOCK_DOTS(8, 3, 2, 2, 32)
-BLOCK_DOTS(8, 3, 3, 2, 32)
-BLOCK_DOTS(8, 3, 4, 2, 32)
-BLOCK_DOTS(8, 1, 4, 2, 32)
-BLOCK_DOTS(8, 1, 5, 2, 32)
-BLOCK_DOTS(8, 1, 6, 2, 32)
-BLOCK_DOTS(8, 1, 7, 2, 32)
-BLOCK_DOTS(8, 1, 8, 2, 32)
-#else
-BLOCK_DOTS(8, 3, 1, 2, 32)
-BLOCK_DOTS(8, 3, 2, 1, 32)
-BLOCK_DOTS(8, 3, 3, 1, 32)
-BLOCK_DOTS(8, 3, 4, 1, 32)
-BLOCK_DOTS(8, 1, 4, 1, 32)
-BLOCK_DOTS(8, 1, 5, 1, 32)
-BLOCK_DOTS(8, 1, 6, 1, 32)
-BLOCK_DOTS(8, 1, 7, 1, 32)
-BLOCK_DOTS(8, 1, 8, 1, 32)
-#endif
+#if TN_QUADS_SUMS_32
+BLOCK_DOTS(8, 3, 1, WIDE_1, 32)
+BLOCK_DOTS(8, 3, 2, WIDE_MORE, 32)
+BLOCK_DOTS(8, 3, 3, WIDE_MORE, 32)
+BLOCK_DOTS(8, 3, 4, WIDE_MORE, 32)
+BLOCK_DOTS(8, 1, 4, WIDE_MORE, 32)
+BLOCK_DOTS(8, 1, 5, WIDE_MORE, 32)
+BLOCK_DOTS(8, 1, 6, WIDE_MORE, 32)
+BLOCK_DOTS(8, 1, 7, WIDE_MORE, 32)
+BLOCK_DOTS(8, 1, 8, WIDE_MORE, 32)
 static const dots_fn dots_8[CHUNK + 1] = {NULL, dots_8_3_1_32, dots_8_3_2_32, dots_8_3_3_32,
                                           dots_8_3_4_32},
                                     dots_8_quick[QUICK_CHUNK + 1] = {
@@ -482,7 +467,7 @@ static const dots_fn dots_8[CHUNK + 1] = {NULL, dots_8_3_1_32, dots_8_3_2_32, do
 #endif
 
 static const dots_fn *dots_of(const layout *l) {
-#if HAS_SUMS_32
+#if TN_QUADS_SUMS_32
   if (l->w.bits == 8) return l->digits == 1 ? dots_8_quick : dots_8;
 #endif
   return l->digits == 1 ? dots_quick : l->step == 32 ? dots_32 : dots_16;
@@ -540,7 +525,7 @@ static tn_status run(const tn_call *call, uint32_t stage, int64_t begin, int64_t
 /* Of 8 bits, what there are sums for. */
 static const char *refuse(const tn_call *call) {
   const tn_block_mat_mul_attrs *a = call->attrs;
-  if (a->bits == 8 && !HAS_SUMS_32)
+  if (a->bits == 8 && !TN_QUADS_SUMS_32)
     return "weights of 8 bits need dot products of bytes: VNNI, or those of NEON";
   if (a->bits == 8 && a->block_size < 32) return "blocks of 8 bits are of 32 or more";
   return block_matmul_refuse(call);

@@ -16,28 +16,27 @@
 
 #include "quant_conv_simd.h"
 
-/* Vectors of sums of a block. */
-#if defined(__ARM_NEON)
-enum { QUANT_DW_LANES = 4, QUANT_DW_VECTORS = 4 };
+#if defined(TN_DEPTHWISE_HEADER)
+#include TN_DEPTHWISE_HEADER
 #else
-enum { QUANT_DW_LANES = TN_DOT_LANES, QUANT_DW_VECTORS = TN_DOT_K };
+enum { TN_DW_LANES = TN_DOT_LANES, TN_DW_VECTORS = TN_DOT_K };
 #endif
 
 enum {
-  QUANT_DW_CHANNELS = QUANT_DW_VECTORS * QUANT_DW_LANES, /* of a block, in vectors of sums */
-  QUANT_DW_HALF = TN_DOT_K == 4 && QUANT_DW_LANES > 4 ? QUANT_DW_CHANNELS / 2
-                                                      : 0, /* two rows of so many; 0: never */
-  QUANT_DW_TILE = 4,                                       /* output pixels of a tile */
-  QUANT_DW_MOST = 16,                                      /* rows of a window */
-  QUANT_DW_WIDE = 24,                            /* of wide maps: output pixels of a row */
-  QUANT_DW_ROWS = 5,                             /* and rows of a window, at most */
-  QUANT_DW_COLUMNS = (QUANT_DW_TILE - 1) * 2 + 5 /* that a tile sees, at most */
+  QUANT_DW_CHANNELS = TN_DW_VECTORS * TN_DW_LANES, /* of a block, in vectors of sums */
+  QUANT_DW_HALF = TN_DOT_K == 4 && TN_DW_LANES > 4 ? QUANT_DW_CHANNELS / 2
+                                                   : 0, /* two rows of so many; 0: never */
+  QUANT_DW_TILE = 4,                                    /* output pixels of a tile */
+  QUANT_DW_MOST = 16,                                   /* rows of a window */
+  QUANT_DW_WIDE = 24,                                   /* of wide maps: output pixels of a row */
+  QUANT_DW_ROWS = 5,                                    /* and rows of a window, at most */
+  QUANT_DW_COLUMNS = (QUANT_DW_TILE - 1) * 2 + 5        /* that a tile sees, at most */
 };
 
 /* Where channel c of a block stands among the lanes of its vectors. */
 static inline int64_t quant_dw_lane(int64_t c) {
-  const int64_t each = 4 * QUANT_DW_VECTORS; /* channels of 128 bits */
-  return c % each / 4 * QUANT_DW_LANES + c / each * 4 + c % 4;
+  const int64_t each = 4 * TN_DW_VECTORS; /* channels of 128 bits */
+  return c % each / 4 * TN_DW_LANES + c / each * 4 + c % 4;
 }
 
 typedef struct quant_dw { /* one block of channels */
@@ -53,93 +52,66 @@ typedef struct quant_dw { /* one block of channels */
   int64_t other, y_other;             /* elements from the first to the second, bytes; 0: none */
 } quant_dw;
 
-#if defined(__ARM_NEON)
+#if defined(TN_DEPTHWISE_HEADER)
 
-#include "quant_depthwise_neon.h"
+static inline tn_dw_codes quant_dw_load(const quant_dw *d, const tn_dot_x *x) {
+  return (void)d, tn_dw_load(x);
+}
+static inline void quant_dw_finish(const quant_dw *d, tn_dw_sums acc[TN_DW_VECTORS], void *y) {
+  tn_dw_finish(d->t, d->n, acc, y);
+}
 
 #else
 
 /* Sums; codes of a row; of these rows, interleaved, what is multiplied for a vector of sums. */
-enum { QUANT_DW_PARTS = QUANT_DW_VECTORS };
-typedef tn_vq quant_dw_sums, quant_dw_codes, quant_dw_part;
+enum { TN_DW_PARTS = TN_DW_VECTORS };
+typedef tn_vq tn_dw_sums, tn_dw_codes, tn_dw_part;
 
-static inline quant_dw_sums quant_dw_first(const int32_t *sums) { return tn_vq_load(sums); }
+static inline tn_dw_sums tn_dw_first(const int32_t *sums) { return tn_vq_load(sums); }
 
-#define QUANT_DW_DOT(acc, x, w)                                         \
-  TN_UNROLL for (int j = 0; j < QUANT_DW_VECTORS; j++) {                \
-    const tn_vq tn_w = tn_vq_load((w) + j * QUANT_DW_LANES * TN_DOT_K); \
-    TN_DOT((acc)[j], (x)[j], tn_w);                                     \
+#define TN_DW_DOT(acc, x, w)                                         \
+  TN_UNROLL for (int j = 0; j < TN_DW_VECTORS; j++) {                \
+    const tn_vq tn_w = tn_vq_load((w) + j * TN_DW_LANES * TN_DOT_K); \
+    TN_DOT((acc)[j], (x)[j], tn_w);                                  \
   }
 
-#if defined(__AVX512VNNI__)
-
 static inline tn_vq quant_dw_load(const quant_dw *d, const tn_dot_x *x) {
-  if (d->n >= 64) return tn_vq_load(x);
-  if (!d->pairs) return _mm512_maskz_loadu_epi8((UINT64_C(1) << d->n) - 1, x);
-  return tn_dot_load_rows(x, x + d->other, d->n);
-}
-static inline void quant_dw_store(const quant_dw *d, uint8_t *y, tn_vq v) {
-  if (d->n >= 64)
-    _mm512_storeu_si512(y, v);
-  else if (!d->pairs)
-    _mm512_mask_storeu_epi8(y, (UINT64_C(1) << d->n) - 1, v);
-  else
-    tn_dot_store_rows(v, y, d->y_other ? y + d->y_other : NULL, d->n);
-}
-#define QUANT_DW_UNPACK(size, a, b, lo, hi) \
-  const tn_vq lo = _mm512_unpacklo_epi##size(a, b), hi = _mm512_unpackhi_epi##size(a, b)
-
-#else
-
-static inline tn_vq quant_dw_load(const quant_dw *d, const tn_dot_x *x) {
-  tn_dot_x room[QUANT_DW_CHANNELS] = {0};
-  if (d->n >= QUANT_DW_CHANNELS) return tn_vq_load(x);
-#if defined(__AVXVNNI__)
+#if TN_DOT_K == 4
   if (d->pairs) return tn_dot_load_rows(x, x + d->other, d->n);
 #endif
-  memcpy(room, x, (size_t)d->n * sizeof *x);
-  return tn_vq_load(room);
+  return tn_vq_load_first(x, d->n);
 }
 static inline void quant_dw_store(const quant_dw *d, uint8_t *y, tn_vq v) {
-  uint8_t room[4 * TN_DOT_LANES];
-  if (d->pairs) {
+  if (d->pairs)
     tn_dot_store_rows(v, y, d->y_other ? y + d->y_other : NULL, d->n);
-  } else if (d->n >= 4 * TN_DOT_LANES) {
-    _mm256_storeu_si256((void *)y, v);
-  } else {
-    _mm256_storeu_si256((void *)room, v);
-    memcpy(y, room, (size_t)d->n);
-  }
+  else
+    tn_vq_store_first(y, v, d->n);
 }
-#define QUANT_DW_UNPACK(size, a, b, lo, hi) \
-  const tn_vq lo = _mm256_unpacklo_epi##size(a, b), hi = _mm256_unpackhi_epi##size(a, b)
-
-#endif
 
 /* The columns of TN_DOT_K rows as sums want them. */
-static inline void quant_dw_interleave(const tn_vq row[TN_DOT_K], tn_vq out[QUANT_DW_VECTORS]) {
-#if defined(__AVX512VNNI__) || defined(__AVXVNNI__)
-  QUANT_DW_UNPACK(8, row[0], row[1], a, b);
-  QUANT_DW_UNPACK(8, row[2], row[3], c, d);
-  QUANT_DW_UNPACK(16, a, c, v0, v1);
-  QUANT_DW_UNPACK(16, b, d, v2, v3);
+static inline void tn_dw_interleave(const tn_vq row[TN_DOT_K], tn_vq out[TN_DW_VECTORS]) {
+#if TN_DOT_K == 4
+  TN_VQ_ZIP(8, row[0], row[1], a, b);
+  TN_VQ_ZIP(8, row[2], row[3], c, d);
+  TN_VQ_ZIP(16, a, c, v0, v1);
+  TN_VQ_ZIP(16, b, d, v2, v3);
   out[0] = v0, out[1] = v1, out[2] = v2, out[3] = v3;
 #else
-  QUANT_DW_UNPACK(16, row[0], row[1], v0, v1);
+  TN_VQ_ZIP(16, row[0], row[1], v0, v1);
   out[0] = v0, out[1] = v1;
 #endif
 }
 
 /* The sums of one pixel become output. The scales have the factors in them. */
-static inline void quant_dw_finish(const quant_dw *d, tn_vq acc[QUANT_DW_VECTORS], void *y) {
+static inline void quant_dw_finish(const quant_dw *d, tn_vq acc[TN_DW_VECTORS], void *y) {
   const tn_dot *t = d->t;
-  tn_vf v[QUANT_DW_VECTORS];
-  TN_UNROLL for (int j = 0; j < QUANT_DW_VECTORS; j++) v[j] =
+  tn_vf v[TN_DW_VECTORS];
+  TN_UNROLL for (int j = 0; j < TN_DW_VECTORS; j++) v[j] =
       tn_vf_fma(tn_vq_float(acc[j]), tn_vf_load(t->scale + j * TN_DOT_LANES),
                 tn_vf_load(t->bias + j * TN_DOT_LANES));
   if (t->to_f32) {
     float room[QUANT_DW_CHANNELS];
-    TN_UNROLL for (int j = 0; j < QUANT_DW_VECTORS; j++) tn_vf_store(room + j * TN_DOT_LANES, v[j]);
+    TN_UNROLL for (int j = 0; j < TN_DW_VECTORS; j++) tn_vf_store(room + j * TN_DOT_LANES, v[j]);
     for (int64_t c = 0; c < d->n; c++) ((float *)y)[c] = room[quant_dw_lane(c)];
     for (int64_t c = 0; c < d->n && d->y_other; c++)
       ((float *)y)[d->y_other / (int64_t)sizeof(float) + c] =
@@ -149,10 +121,10 @@ static inline void quant_dw_finish(const quant_dw *d, tn_vq acc[QUANT_DW_VECTORS
   const tn_vf most = tn_vf_set1(t->hi);
   const tn_vq zero = tn_vq_set16(t->y_zero), flip = tn_vq_set8(t->y_flip),
               least = tn_vq_set8(t->least);
-  tn_vq q[QUANT_DW_VECTORS];
-  TN_UNROLL for (int j = 0; j < QUANT_DW_VECTORS; j++) q[j] = tn_dot_quantise(v[j], most);
+  tn_vq q[TN_DW_VECTORS];
+  TN_UNROLL for (int j = 0; j < TN_DW_VECTORS; j++) q[j] = tn_dot_quantise(v[j], most);
   const tn_vq a = tn_vq_adds16(tn_vq_pack16(q[0], q[1]), zero);
-#if defined(__AVX512VNNI__) || defined(__AVXVNNI__)
+#if TN_DOT_K == 4
   const tn_vq b = tn_vq_adds16(tn_vq_pack16(q[2], q[3]), zero);
   quant_dw_store(d, y, tn_vq_xor(tn_vq_max8(tn_vq_pack_u8(a, b), least), flip));
 #else
@@ -166,10 +138,10 @@ static inline void quant_dw_finish(const quant_dw *d, tn_vq acc[QUANT_DW_VECTORS
  * numbers, not parameters: only then do the sums stay in registers. */
 #define QUANT_DW_TILE_OF(P, KW, S)                                                            \
   static void quant_dw_tile_##P##_##KW##_##S(const quant_dw *d, const tn_dot_x *x, void *y) { \
-    quant_dw_sums acc[P][QUANT_DW_VECTORS];                                                   \
+    tn_dw_sums acc[P][TN_DW_VECTORS];                                                         \
     const int64_t size = d->t->to_f32 ? (int64_t)sizeof(float) : 1;                           \
-    TN_UNROLL for (int j = 0; j < QUANT_DW_VECTORS; j++) {                                    \
-      const quant_dw_sums sum = quant_dw_first(d->begin + j * QUANT_DW_LANES);                \
+    TN_UNROLL for (int j = 0; j < TN_DW_VECTORS; j++) {                                       \
+      const tn_dw_sums sum = tn_dw_first(d->begin + j * TN_DW_LANES);                         \
       TN_UNROLL for (int p = 0; p < (P); p++) acc[p][j] = sum;                                \
     }                                                                                         \
     const int64_t pixel = d->pixel;                                                           \
@@ -180,17 +152,17 @@ static inline void quant_dw_finish(const quant_dw *d, tn_vq acc[QUANT_DW_VECTORS
       TN_UNROLL for (int r = 0; r < TN_DOT_K; r++) /* of more rows: weight 0 */               \
           from[r] = x + tn_min_i64(g * TN_DOT_K + r, d->rows - 1) * d->row;                   \
       TN_UNROLL for (int c = 0; c < ((P)-1) * (S) + (KW); c++) {                              \
-        quant_dw_codes row[TN_DOT_K];                                                         \
-        quant_dw_part four[QUANT_DW_PARTS];                                                   \
+        tn_dw_codes row[TN_DOT_K];                                                            \
+        tn_dw_part four[TN_DW_PARTS];                                                         \
         TN_UNROLL for (int r = 0; r < TN_DOT_K; r++) {                                        \
           row[r] = quant_dw_load(d, from[r]);                                                 \
           from[r] += pixel;                                                                   \
         }                                                                                     \
-        quant_dw_interleave(row, four);                                                       \
+        tn_dw_interleave(row, four);                                                          \
         TN_UNROLL for (int p = 0; p < (P); p++) {                                             \
           const int k = c - p * (S);                                                          \
           if (k < 0 || k >= (KW)) continue;                                                   \
-          QUANT_DW_DOT(acc[p], four, w + k * QUANT_DW_CHANNELS * TN_DOT_K);                   \
+          TN_DW_DOT(acc[p], four, w + k * QUANT_DW_CHANNELS * TN_DOT_K);                      \
         }                                                                                     \
       }                                                                                       \
       w += (KW)*QUANT_DW_CHANNELS * TN_DOT_K;                                                 \
@@ -334,7 +306,7 @@ static void quant_dw_row(const quant_dw *d, int64_t n, const tn_dot_x *x, char *
 
 /* ---- in place ---- */
 
-#if defined(__AVX512VNNI__) || defined(__AVXVNNI__)
+#if TN_DOT_K == 4 && !defined(TN_DEPTHWISE_HEADER)
 
 static bool quant_dw_in_place(const quant_layer *l) {
   return l->q.x->dtype == TN_U8 && l->out_w >= QUANT_DW_WIDE && l->kernel_h <= QUANT_DW_ROWS;

@@ -25,7 +25,7 @@ static inline void turn_tile(uint8_t *dst, int64_t dst_step, const uint8_t *src,
     uint8_t *to = dst + 4 * q * dst_step;
     tn_vf v[4];
     TN_UNROLL for (int k = 0; k < 4; k++) v[k] = load_quads(from + k * src_step, src_step);
-    tn_vf_turn_fours(v);
+    tn_vf_transpose_fours(v);
     TN_UNROLL for (int k = 0; k < 4; k++) store(to + k * dst_step, v[k]);
   }
 }

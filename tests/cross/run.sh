@@ -56,7 +56,8 @@ if [ "$machine" = aarch64 ]; then
     neon:softmax none:unary & second=$!
 else
   several rvv128:conv rvv128:cast rvv256:reduce rvv128:activation rvv128:unary & first=$!
-  several rvv128:quant rvv128:region rvv128:matmul rvv256:matmul rvv128:attention rvv128:norm \
+  several rvv128:quant rvv128:region rvv128:matmul rvv256:matmul rvv128:block_matmul \
+    rvv256:matmul/quant_matmul rvv128:attention rvv128:norm \
     rvv128:pool rvv256:resize rvv128:rnn rvv128:softmax rvv256:binary & second=$!
 fi
 bad=0

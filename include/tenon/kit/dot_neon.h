@@ -17,6 +17,8 @@
 
 #include "tenon/kit/simd.h"
 
+#define TN_DEPTHWISE_HEADER "tenon/kit/depthwise_neon.h"
+
 #if defined(__ARM_FEATURE_DOTPROD)
 
 #define TN_DOT_LANES 8
@@ -255,5 +257,87 @@ static inline tn_dot_codes tn_dot_codes_one(const tn_dot_x *x) { return vdupq_n_
       TN_DOT_STEP(R, 0);                                                          \
     }                                                                             \
   } while (0)
+
+/* ---- quads: see tenon/kit/quads_simd.h ---- */
+
+typedef struct tn_quads {
+  int8x16_t lo, hi;
+} tn_quads;
+static inline tn_quads tn_quads_load(const void *p) {
+  return (tn_quads){vld1q_s8(p), vld1q_s8((const int8_t *)p + 16)};
+}
+static inline tn_quads tn_quads_set1(int32_t x) {
+  const int8x16_t v = vreinterpretq_s8_s32(vdupq_n_s32(x));
+  return (tn_quads){v, v};
+}
+static inline tn_quads tn_quads_low(tn_quads v) {
+  return (tn_quads){vandq_s8(v.lo, vdupq_n_s8(15)), vandq_s8(v.hi, vdupq_n_s8(15))};
+}
+static inline tn_quads tn_quads_high(tn_quads v) {
+  const uint8x16_t lo = vshrq_n_u8(vreinterpretq_u8_s8(v.lo), 4),
+                   hi = vshrq_n_u8(vreinterpretq_u8_s8(v.hi), 4);
+  return (tn_quads){vreinterpretq_s8_u8(lo), vreinterpretq_s8_u8(hi)};
+}
+static inline tn_vf tn_vf_of_int(tn_vi v) {
+  int32x4_t half[2];
+  memcpy(half, &v, sizeof v);
+  return (tn_vf){vcvtq_f32_s32(half[0]), vcvtq_f32_s32(half[1])};
+}
+static inline tn_vi tn_vi_round(tn_vf v) {
+  const int32x4_t half[2] = {vcvtnq_s32_f32(v.lo), vcvtnq_s32_f32(v.hi)};
+  tn_vi out;
+  memcpy(&out, half, sizeof out);
+  return out;
+}
+
+#if defined(__ARM_FEATURE_DOTPROD)
+
+/* Of i32; of signed bytes, so 8 bits are numbers - 128. */
+#define TN_QUADS_SUMS_32 1
+#define TN_QUADS_SIGNED 1
+typedef struct tn_quads_sums {
+  int32x4_t lo, hi;
+} tn_quads_sums;
+static inline tn_quads_sums tn_quads_sum_begin(int32_t from) {
+  return (tn_quads_sums){vdupq_n_s32(from), vdupq_n_s32(from)};
+}
+static inline tn_vi tn_quads_sum_end(tn_quads_sums s, int32_t from) {
+  const int32x4_t v[2] = {s.lo, s.hi};
+  tn_vi out;
+  (void)from;
+  memcpy(&out, v, sizeof out);
+  return out;
+}
+#define TN_QUADS_DOT(acc, x, d) \
+  ((acc).lo = vdotq_s32((acc).lo, (x).lo, (d).lo), (acc).hi = vdotq_s32((acc).hi, (x).hi, (d).hi))
+
+#else
+
+/* Of i16: 8 products of 15 x 128 at most. They take four registers. */
+#define TN_QUADS_LARGE_SUMS 1
+typedef struct tn_quads_sums {
+  int16x8_t part[4];
+} tn_quads_sums;
+static inline tn_quads_sums tn_quads_sum_begin(int32_t from) {
+  const int16x8_t z = vdupq_n_s16(0);
+  (void)from;
+  return (tn_quads_sums){{z, z, z, z}};
+}
+#define TN_QUADS_DOT(acc, x, d)                                                       \
+  ((acc).part[0] = vmlal_s8((acc).part[0], vget_low_s8((x).lo), vget_low_s8((d).lo)), \
+   (acc).part[1] = vmlal_high_s8((acc).part[1], (x).lo, (d).lo),                      \
+   (acc).part[2] = vmlal_s8((acc).part[2], vget_low_s8((x).hi), vget_low_s8((d).hi)), \
+   (acc).part[3] = vmlal_high_s8((acc).part[3], (x).hi, (d).hi))
+static inline tn_vi tn_quads_sum_end(tn_quads_sums s, int32_t from) {
+  int32x4_t v[2];
+  for (int k = 0; k < 2; k++)
+    v[k] = vaddq_s32(vdupq_n_s32(from),
+                     vpaddq_s32(vpaddlq_s16(s.part[2 * k]), vpaddlq_s16(s.part[2 * k + 1])));
+  tn_vi out;
+  memcpy(&out, v, sizeof out);
+  return out;
+}
+
+#endif
 
 #endif

@@ -1,5 +1,4 @@
-/* Integer dot products of 8-bit numbers, exact in i32, for AVX-512 VNNI and AVX-VNNI (four products
- * a lane and instruction), AVX2 (two, of 16-bit copies) and NEON (see dot_neon.h).
+/* Integer dot products of 8-bit numbers, exact in i32.
  *
  *   sum[row][filter] = sum over k of x[row][k] * w[filter][k],  x: codes of 8 bits, w: i8
  *
@@ -13,8 +12,17 @@
  * quantised residual added in between. Four vectors of sums are narrowed by three instructions that
  * work within 128 bits; the order of filters in a panel (tn_dot_lane) makes that come out right.
  *
- * For files <family>_avx512_vnni.c, <family>_avx_vnni.c, <family>_avx2.c, <family>_neon_dot.c and
- * <family>_neon.c. */
+ * Each target has a header (TN_DOT_HEADER in tenon/kit/isa.h) that says how:
+ *
+ *   TN_DOT_LANES                i32 of a vector; TN_DOT_K: products of an instruction and lane, 4,
+ *                               2 or 1; TN_DOT_ROWS: of a tile, 6 or 14
+ *   tn_dot_x, tn_dot_w          codes and weights as they are multiplied: 8 or 16 bits
+ *   TN_DOT_SIGNED               codes are signed
+ *   tn_vq, tn_vq_load ...       a vector of i32, of twice as many i16 or four times as many bytes
+ *   TN_VQ_ZIP, tn_vq_load_first, _store_first, tn_dot_load_rows, _store_rows, _order
+ *   tn_dot_4, TN_DOT            TN_DOT_K codes in all lanes; acc += sum over k of x[k] * w[k]
+ *   TN_DOT_RUN                  only where a better loop than the one below is known
+ *   TN_DEPTHWISE_HEADER         likewise, of depthwise windows (ops/conv/quant_depthwise_simd.h) */
 #ifndef TN_KIT_DOT_SIMD_H
 #define TN_KIT_DOT_SIMD_H
 
@@ -23,185 +31,9 @@
 #include "tenon/kit/checked.h"
 #include "tenon/kit/simd.h"
 
-#if defined(__ARM_NEON)
-
-#include "tenon/kit/dot_neon.h"
-
-#elif defined(__AVX512VNNI__)
-
-#define TN_DOT_LANES 16
-#define TN_DOT_K 4
-#define TN_DOT_ROWS 14
-#define TN_DOT_SIGNED 0
-typedef uint8_t tn_dot_x;
-typedef int8_t tn_dot_w;
-
-#elif defined(__AVXVNNI__)
-
-#define TN_DOT_LANES 8
-#define TN_DOT_K 4
-#define TN_DOT_ROWS 6
-#define TN_DOT_SIGNED 0
-typedef uint8_t tn_dot_x;
-typedef int8_t tn_dot_w;
-
-#else
-
-#define TN_DOT_LANES 8
-#define TN_DOT_K 2
-#define TN_DOT_ROWS 6
-#define TN_DOT_SIGNED 0
-typedef int16_t tn_dot_x;
-typedef int16_t tn_dot_w;
-
-#endif
+#include TN_DOT_HEADER
 
 enum { TN_DOT_PANEL = 2 * TN_DOT_LANES };
-
-#if defined(__AVX512VNNI__)
-
-typedef __m512i tn_vq;
-
-static inline tn_vq tn_vq_load(const void *p) { return _mm512_loadu_si512(p); }
-static inline void tn_vq_store(void *p, tn_vq v) { _mm512_storeu_si512(p, v); }
-static inline tn_vq tn_vq_set1(int32_t x) { return _mm512_set1_epi32(x); }
-static inline tn_vq tn_vq_add(tn_vq a, tn_vq b) { return _mm512_add_epi32(a, b); }
-static inline tn_vq tn_vq_sub(tn_vq a, tn_vq b) { return _mm512_sub_epi32(a, b); }
-static inline tn_vq tn_vq_mul(tn_vq a, tn_vq b) { return _mm512_mullo_epi32(a, b); }
-static inline tn_vf tn_vq_float(tn_vq v) { return _mm512_cvtepi32_ps(v); }
-static inline tn_vq tn_vq_round(tn_vf v) { return _mm512_cvtps_epi32(v); } /* half to even */
-static inline tn_vq tn_vq_pack16(tn_vq a, tn_vq b) { return _mm512_packs_epi32(a, b); }
-static inline tn_vq tn_vq_pack_u8(tn_vq a, tn_vq b) { return _mm512_packus_epi16(a, b); }
-static inline tn_vq tn_vq_adds16(tn_vq a, tn_vq b) { return _mm512_adds_epi16(a, b); }
-static inline tn_vq tn_vq_set16(int16_t x) { return _mm512_set1_epi16(x); }
-static inline tn_vq tn_vq_set8(uint8_t x) { return _mm512_set1_epi8((char)x); }
-static inline tn_vq tn_vq_xor(tn_vq a, tn_vq b) { return _mm512_xor_si512(a, b); }
-static inline tn_vq tn_vq_max8(tn_vq a, tn_vq b) { return _mm512_max_epu8(a, b); }
-/* The lower 8 bytes of each 16, then the upper ones: two rows of a panel. And back. */
-static inline tn_vq tn_vq_split(tn_vq v) {
-  return _mm512_permutexvar_epi64(_mm512_setr_epi64(0, 2, 4, 6, 1, 3, 5, 7), v);
-}
-static inline tn_vq tn_vq_unsplit(tn_vq v) {
-  return _mm512_permutexvar_epi64(_mm512_setr_epi64(0, 4, 1, 5, 2, 6, 3, 7), v);
-}
-static inline tn_vq tn_vq_lower8(tn_vq v) { /* of each 16 bytes, as 16-bit numbers */
-  return _mm512_unpacklo_epi8(v, _mm512_setzero_si512());
-}
-static inline tn_vq tn_vq_upper8(tn_vq v) {
-  return _mm512_unpackhi_epi8(v, _mm512_setzero_si512());
-}
-static inline tn_vq tn_vq_lower16(tn_vq v) {
-  return _mm512_unpacklo_epi16(v, _mm512_setzero_si512());
-}
-static inline tn_vq tn_vq_upper16(tn_vq v) {
-  return _mm512_unpackhi_epi16(v, _mm512_setzero_si512());
-}
-/* The filters of a panel in their own order, from two vectors in that of the lanes. */
-static inline void tn_dot_order(tn_vf *a, tn_vf *b) {
-  const __m512i lo = _mm512_setr_epi32(0, 1, 2, 3, 16, 17, 18, 19, 4, 5, 6, 7, 20, 21, 22, 23);
-  const __m512i hi =
-      _mm512_setr_epi32(8, 9, 10, 11, 24, 25, 26, 27, 12, 13, 14, 15, 28, 29, 30, 31);
-  const __m512 first = _mm512_permutex2var_ps(*a, lo, *b);
-  *b = _mm512_permutex2var_ps(*a, hi, *b);
-  *a = first;
-}
-/* n of the 32 bytes of row 0 (which is NULL where there is none) and of row 1. */
-static inline void tn_dot_store_rows(tn_vq v, uint8_t *row0, uint8_t *row1, int64_t n) {
-  const __mmask32 live = n >= 32 ? 0xffffffffu : (1u << n) - 1;
-  _mm256_mask_storeu_epi8(row0, live, _mm512_castsi512_si256(v));
-  if (row1) _mm256_mask_storeu_epi8(row1, live, _mm512_extracti64x4_epi64(v, 1));
-}
-static inline tn_vq tn_dot_load_rows(const uint8_t *row0, const uint8_t *row1, int64_t n) {
-  const __mmask32 live = n >= 32 ? 0xffffffffu : (1u << n) - 1;
-  const __m256i a = _mm256_maskz_loadu_epi8(live, row0), b = _mm256_maskz_loadu_epi8(live, row1);
-  return _mm512_inserti64x4(_mm512_castsi256_si512(a), b, 1);
-}
-static inline tn_vq tn_dot_4(const tn_dot_x *x) {
-  int32_t four;
-  memcpy(&four, x, sizeof four);
-  return _mm512_set1_epi32(four);
-}
-/* An instruction by itself: around the intrinsic gcc 12 copies the accumulators. */
-#define TN_DOT(acc, x, w) __asm__("vpdpbusd %2, %1, %0" : "+v"(acc) : "v"(x), "v"(w))
-
-#elif !defined(__ARM_NEON)
-
-typedef __m256i tn_vq;
-
-static inline tn_vq tn_vq_load(const void *p) { return _mm256_loadu_si256(p); }
-static inline void tn_vq_store(void *p, tn_vq v) { _mm256_storeu_si256(p, v); }
-static inline tn_vq tn_vq_set1(int32_t x) { return _mm256_set1_epi32(x); }
-static inline tn_vq tn_vq_add(tn_vq a, tn_vq b) { return _mm256_add_epi32(a, b); }
-static inline tn_vq tn_vq_sub(tn_vq a, tn_vq b) { return _mm256_sub_epi32(a, b); }
-static inline tn_vq tn_vq_mul(tn_vq a, tn_vq b) { return _mm256_mullo_epi32(a, b); }
-static inline tn_vf tn_vq_float(tn_vq v) { return _mm256_cvtepi32_ps(v); }
-static inline tn_vq tn_vq_round(tn_vf v) { return _mm256_cvtps_epi32(v); } /* half to even */
-static inline tn_vq tn_vq_pack16(tn_vq a, tn_vq b) { return _mm256_packs_epi32(a, b); }
-static inline tn_vq tn_vq_pack_u8(tn_vq a, tn_vq b) { return _mm256_packus_epi16(a, b); }
-static inline tn_vq tn_vq_adds16(tn_vq a, tn_vq b) { return _mm256_adds_epi16(a, b); }
-static inline tn_vq tn_vq_set16(int16_t x) { return _mm256_set1_epi16(x); }
-static inline tn_vq tn_vq_set8(uint8_t x) { return _mm256_set1_epi8((char)x); }
-static inline tn_vq tn_vq_xor(tn_vq a, tn_vq b) { return _mm256_xor_si256(a, b); }
-static inline tn_vq tn_vq_max8(tn_vq a, tn_vq b) { return _mm256_max_epu8(a, b); }
-/* The lower 8 bytes of each 16, then the upper ones: two rows of a panel. And back. */
-static inline tn_vq tn_vq_split(tn_vq v) { return _mm256_permute4x64_epi64(v, 0xd8); }
-static inline tn_vq tn_vq_unsplit(tn_vq v) { return _mm256_permute4x64_epi64(v, 0xd8); }
-static inline tn_vq tn_vq_lower8(tn_vq v) { /* of each 16 bytes, as 16-bit numbers */
-  return _mm256_unpacklo_epi8(v, _mm256_setzero_si256());
-}
-static inline tn_vq tn_vq_upper8(tn_vq v) {
-  return _mm256_unpackhi_epi8(v, _mm256_setzero_si256());
-}
-static inline tn_vq tn_vq_lower16(tn_vq v) {
-  return _mm256_unpacklo_epi16(v, _mm256_setzero_si256());
-}
-static inline tn_vq tn_vq_upper16(tn_vq v) {
-  return _mm256_unpackhi_epi16(v, _mm256_setzero_si256());
-}
-/* The filters of a panel in their own order, from two vectors in that of the lanes. */
-static inline void tn_dot_order(tn_vf *a, tn_vf *b) {
-  const __m256 first = _mm256_permute2f128_ps(*a, *b, 0x20);
-  *b = _mm256_permute2f128_ps(*a, *b, 0x31);
-  *a = first;
-}
-static inline void tn_dot_store_row(__m128i v, uint8_t *row, int64_t n) {
-  uint8_t bytes[16];
-  if (n >= 16) {
-    _mm_storeu_si128((void *)row, v);
-  } else {
-    _mm_storeu_si128((void *)bytes, v);
-    memcpy(row, bytes, (size_t)n);
-  }
-}
-/* n of the 16 bytes of row 0 and of row 1 (which is NULL where there is none). */
-static inline void tn_dot_store_rows(tn_vq v, uint8_t *row0, uint8_t *row1, int64_t n) {
-  tn_dot_store_row(_mm256_castsi256_si128(v), row0, n);
-  if (row1) tn_dot_store_row(_mm256_extracti128_si256(v, 1), row1, n);
-}
-static inline __m128i tn_dot_load_row(const uint8_t *row, int64_t n) {
-  uint8_t bytes[16] = {0};
-  if (n >= 16) return _mm_loadu_si128((const void *)row);
-  memcpy(bytes, row, (size_t)n);
-  return _mm_loadu_si128((const void *)bytes);
-}
-static inline tn_vq tn_dot_load_rows(const uint8_t *row0, const uint8_t *row1, int64_t n) {
-  return _mm256_inserti128_si256(_mm256_castsi128_si256(tn_dot_load_row(row0, n)),
-                                 tn_dot_load_row(row1, n), 1);
-}
-static inline tn_vq tn_dot_4(const tn_dot_x *x) {
-  int32_t four;
-  memcpy(&four, x, sizeof four);
-  return _mm256_set1_epi32(four);
-}
-#if defined(__AVXVNNI__) && defined(__clang__)
-#define TN_DOT(acc, x, w) acc = _mm256_dpbusd_avx_epi32(acc, x, w)
-#elif defined(__AVXVNNI__) /* as above */
-#define TN_DOT(acc, x, w) __asm__("%{vex%} vpdpbusd %2, %1, %0" : "+x"(acc) : "x"(x), "x"(w))
-#else
-#define TN_DOT(acc, x, w) acc = _mm256_add_epi32(acc, _mm256_madd_epi16(x, w))
-#endif
-
-#endif
 
 /* ---- codes ---- */
 
@@ -336,7 +168,7 @@ static inline void tn_dot_store_f32(const tn_dot *t, tn_vf a, tn_vf b, float *y)
 typedef void (*tn_dot_fn)(tn_dot *t, const tn_dot_x *x, const void *panel, void *y,
                           const uint8_t *z);
 
-#if !defined(__ARM_NEON)
+#if !defined(TN_DOT_RUN)
 /* One run of R rows. Rows are found from every third of them, so that all addresses fit into
  * registers, too. */
 #define TN_DOT_RUN(R)                                                                           \
@@ -405,7 +237,7 @@ TN_DOT_TILE(3)
 TN_DOT_TILE(4)
 TN_DOT_TILE(5)
 TN_DOT_TILE(6)
-#if defined(__AVX512VNNI__)
+#if TN_DOT_ROWS == 14
 TN_DOT_TILE(7)
 TN_DOT_TILE(8)
 TN_DOT_TILE(9)
@@ -420,7 +252,7 @@ TN_DOT_TILE(14)
 static const tn_dot_fn tn_dot_tiles[TN_DOT_ROWS + 1] = {
     NULL,           tn_dot_tile_1,  tn_dot_tile_2,  tn_dot_tile_3,
     tn_dot_tile_4,  tn_dot_tile_5,  tn_dot_tile_6,
-#if defined(__AVX512VNNI__)
+#if TN_DOT_ROWS == 14
     tn_dot_tile_7,  tn_dot_tile_8,  tn_dot_tile_9,  tn_dot_tile_10,
     tn_dot_tile_11, tn_dot_tile_12, tn_dot_tile_13, tn_dot_tile_14,
 #endif

@@ -192,7 +192,7 @@ static inline void tn_pack_lanes(const float *from, int64_t ld, int64_t n, int64
   for (; k + 4 <= depth; k += 4, to += 4 * width) {
     tn_vf v[4];
     TN_UNROLL for (int q = 0; q < 4; q++) v[q] = tn_pack_load(rows + q, k);
-    tn_vf_turn_fours(v);
+    tn_vf_transpose_fours(v);
     TN_UNROLL for (int q = 0; q < 4; q++) tn_vf_store_mask(to + q * width, kept, v[q]);
   }
   for (; k < depth; k++, to += width)

@@ -14,23 +14,28 @@
 #define TN_SIMD_NAME_JOIN(name, isa) name##_##isa
 
 /* Of registers: how wide and how many of a compiler's vectors are best. TN_SIMD_HEADER: what
- * tenon/kit/simd.h includes; there is none where a file is for any machine. */
+ * tenon/kit/simd.h includes, TN_DOT_HEADER: what tenon/kit/dot_simd.h does; there is none where a
+ * file is for any machine. */
 #if defined(__AVX512F__)
 #define TN_REGISTER_BYTES 64
 #define TN_REGISTERS 32
 #define TN_SIMD_HEADER "tenon/kit/simd_avx512.h"
+#define TN_DOT_HEADER "tenon/kit/dot_avx512.h"
 #elif defined(__AVX2__)
 #define TN_REGISTER_BYTES 32
 #define TN_REGISTERS 16
 #define TN_SIMD_HEADER "tenon/kit/simd_avx2.h"
+#define TN_DOT_HEADER "tenon/kit/dot_avx2.h"
 #elif defined(__ARM_NEON)
 #define TN_REGISTER_BYTES 16
 #define TN_REGISTERS 32
 #define TN_SIMD_HEADER "tenon/kit/simd_neon.h"
+#define TN_DOT_HEADER "tenon/kit/dot_neon.h"
 #elif defined(__riscv_v)
 #define TN_REGISTER_BYTES 16 /* or more: what all machines have */
 #define TN_REGISTERS 32
 #define TN_SIMD_HEADER "tenon/kit/simd_rvv.h"
+#define TN_DOT_HEADER "tenon/kit/dot_rvv.h"
 #else
 #define TN_REGISTER_BYTES 16
 #define TN_REGISTERS 16

@@ -59,7 +59,7 @@ static inline void tn_prefetch_l2(const void *p) { __builtin_prefetch(p, 0, 2); 
  *   tn_vf_gather(m, p, at)                    p[at[l]] in the lanes of m
  *   tn_vf_pick(v, at), _two(a, b, at), _four  element at[l] of v, of a followed by b ..
  *   tn_vf_load_fours(p)                       four floats from each of p[0 .. TN_VF_LANES / 4 - 1]
- *   tn_vf_turn_fours(v)                       transposes the 4 x 4 that the same four lanes of
+ *   tn_vf_transpose_fours(v)                       transposes the 4 x 4 that the same four lanes of
  *                                             v[0 .. 3] hold
  *   tn_v4_load, _store, _transpose(v)         four vectors of four: rows become columns
  *

@@ -104,7 +104,7 @@ static inline tn_vf tn_vf_thirds(tn_vf a, tn_vf b, tn_vf c) {
 static inline tn_vf tn_vf_load_fours(const void *const p[2]) {
   return _mm256_insertf128_ps(_mm256_castps128_ps256(_mm_loadu_ps(p[0])), _mm_loadu_ps(p[1]), 1);
 }
-static inline void tn_vf_turn_fours(tn_vf v[4]) {
+static inline void tn_vf_transpose_fours(tn_vf v[4]) {
   const __m256d t0 = _mm256_castps_pd(_mm256_unpacklo_ps(v[0], v[1])),
                 t1 = _mm256_castps_pd(_mm256_unpackhi_ps(v[0], v[1])),
                 t2 = _mm256_castps_pd(_mm256_unpacklo_ps(v[2], v[3])),

@@ -95,7 +95,7 @@ static inline tn_vf tn_vf_load_fours(const void *const p[4]) {
   v = _mm512_insertf32x4(v, _mm_loadu_ps(p[2]), 2);
   return _mm512_insertf32x4(v, _mm_loadu_ps(p[3]), 3);
 }
-static inline void tn_vf_turn_fours(tn_vf v[4]) {
+static inline void tn_vf_transpose_fours(tn_vf v[4]) {
   const __m512d t0 = _mm512_castps_pd(_mm512_unpacklo_ps(v[0], v[1])),
                 t1 = _mm512_castps_pd(_mm512_unpackhi_ps(v[0], v[1])),
                 t2 = _mm512_castps_pd(_mm512_unpacklo_ps(v[2], v[3])),

@@ -190,7 +190,7 @@ static inline tn_vf tn_vf_thirds(tn_vf a, tn_vf b, tn_vf c) {
 static inline tn_vf tn_vf_load_fours(const void *const p[2]) {
   return (tn_vf){vreinterpretq_f32_u8(vld1q_u8(p[0])), vreinterpretq_f32_u8(vld1q_u8(p[1]))};
 }
-static inline void tn_vf_turn_fours(tn_vf v[4]) {
+static inline void tn_vf_transpose_fours(tn_vf v[4]) {
   tn_v4 lo[4], hi[4];
   TN_UNROLL for (int k = 0; k < 4; k++) lo[k] = v[k].lo, hi[k] = v[k].hi;
   tn_v4_transpose(lo);

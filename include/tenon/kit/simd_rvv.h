@@ -138,7 +138,7 @@ static inline tn_vf tn_vf_load_fours(const void *const p[2]) {
   memcpy((char *)&v + 16, p[1], 16);
   return v;
 }
-static inline void tn_vf_turn_fours(tn_vf v[4]) {
+static inline void tn_vf_transpose_fours(tn_vf v[4]) {
   const tn_vf t0 = __builtin_shufflevector(v[0], v[1], 0, 8, 1, 9, 4, 12, 5, 13),
               t1 = __builtin_shufflevector(v[0], v[1], 2, 10, 3, 11, 6, 14, 7, 15),
               t2 = __builtin_shufflevector(v[2], v[3], 0, 8, 1, 9, 4, 12, 5, 13),
