@@ -102,8 +102,8 @@ static int by_library(const void *x, const void *y) {
   return a->library != b->library ? a->library - b->library : strcmp(a->path, b->path);
 }
 
-/* The schemas that come with Tenon: beside this command where it is built, or of the package that it
- * is installed with. */
+/* The schemas that come with Tenon: beside this command where it is built, or of the package that
+ * it is installed with. */
 static bool own_schemas(char *path, size_t size) {
   static const char *const places[] = {"aten.yaml", TN_SCHEMAS_FROM_BIN};
   char here[3000];
