@@ -84,8 +84,10 @@ static void print_refusals(const tn_step_info *step, int indent) {
 static void print_step(int32_t k, const tn_step_info *step) {
   int indent = 4 + 2 * (int)(step->depth < 20 ? step->depth : 20);
   cli_print("%*s%d  %s (%s)\n", indent - 4, "", k, *step->node ? step->node : "unnamed", step->op);
-  cli_print("%*s%-10s%s, from %s, on %s\n", indent, "", "kernel", step->kernel, step->plugin,
+  cli_print("%*s%-10s%s, from %s, on %s", indent, "", "kernel", step->kernel, step->plugin,
             step->device);
+  if (step->segment >= 0) cli_print(", segment %d", step->segment + 1);
+  cli_print("\n");
   if (step->leader >= 0)
     cli_print("%*s%-10son each range that step %d has written; its time is part of that step's\n",
               indent, "", "runs", step->leader);

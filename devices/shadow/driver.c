@@ -75,6 +75,8 @@ static const char *refuse(const tn_device_call *c, void *device, const tn_kernel
 
 /* ---- memory: pages of its own, and one behind them that nobody may touch ---- */
 
+enum { ALWAYS_CLOSED = 64 }; /* for so many runs */
+
 static uint64_t round_up(uint64_t n, uint64_t to) { return (n + to - 1) / to * to; }
 
 static bool is_closed(const shadow_buffer *b) {
@@ -128,14 +130,20 @@ static void protect(shadow_buffer *b, int how) {
 void shadow_buffer_enter(shadow_buffer *b) {
   if (!is_closed(b)) return;
   pthread_mutex_lock(&b->device->lock);
-  if (b->n_users++ == 0) protect(b, PROT_READ | PROT_WRITE);
+  if (!b->is_open) protect(b, PROT_READ | PROT_WRITE);
+  b->is_open = true;
+  b->n_users++;
   pthread_mutex_unlock(&b->device->lock);
 }
 
 void shadow_buffer_leave(shadow_buffer *b) {
   if (!is_closed(b)) return;
   pthread_mutex_lock(&b->device->lock);
-  if (--b->n_users == 0) protect(b, PROT_NONE);
+  /* closed always at first, later now and then: what is run often shall not wait for it */
+  const bool closes = --b->n_users == 0 && (b->n_runs < ALWAYS_CLOSED || !(b->n_runs % 16));
+  b->n_runs++;
+  if (closes) protect(b, PROT_NONE);
+  if (closes) b->is_open = false;
   pthread_mutex_unlock(&b->device->lock);
 }
 

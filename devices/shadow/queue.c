@@ -86,14 +86,14 @@ void shadow_queue_free(const tn_device_call *c, void *queue_) {
 }
 
 static tn_status is_lost(const tn_device_call *c, const queue *q) {
-  if (!q->device->lost) return TN_OK;
+  if (!atomic_load(&q->device->lost)) return TN_OK;
   return c->host->fail(c->ctx, TN_ERR_IO, "it is lost: a fault on demand");
 }
 
 tn_status shadow_submit(const tn_device_call *c, void *queue_, void *recording, uint64_t mark) {
   queue *q = queue_;
   shadow_faults *faults = &q->device->settings.faults;
-  if (shadow_fails(q->device, &faults->lost)) q->device->lost = true;
+  if (shadow_fails(q->device, &faults->lost)) atomic_store(&q->device->lost, true);
   if (shadow_fails(q->device, &faults->submit))
     return c->host->fail(c->ctx, TN_ERR_MEMORY, "no memory to submit: a fault on demand");
   const bool hangs = shadow_fails(q->device, &faults->hang);

@@ -11,6 +11,7 @@
 #define TN_SHADOW_H
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 
 #include "tenon/experimental/device.h"
@@ -40,7 +41,7 @@ typedef struct shadow_device {
   shadow_settings settings;
   pthread_mutex_t lock; /* memory that is open, faults, bytes */
   uint64_t bytes;       /* that buffers have */
-  bool lost;
+  atomic_bool lost;
 } shadow_device;
 
 /* Counts a call; true: it is the one that fails. Under no lock. */
@@ -51,6 +52,8 @@ typedef struct shadow_buffer {
   uint8_t *data;
   uint64_t bytes, mapped;
   uint32_t use;
+  uint64_t n_runs;
+  bool is_open;    /* the host could touch it now */
   int32_t n_users; /* recordings that run with it: open to the device's thread, and so to all */
 } shadow_buffer;
 void shadow_buffer_enter(shadow_buffer *b);

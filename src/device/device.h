@@ -50,8 +50,9 @@ void tn_devices_destroy(tn_devices *all); /* no device is in use; NULL is legal 
 int32_t tn_devices_list(tn_devices *all, const tn_device_entry **out_entries);
 /* Those of the last call. */
 int32_t tn_devices_listed(const tn_devices *all, const tn_device_entry **out_entries);
-/* Is it a driver of GPUs: what "auto" means? */
-bool tn_devices_is_gpu(const tn_devices *all, const char *driver);
+/* Is this one of its kinds? "auto" means those of kind "gpu". */
+bool tn_driver_is_of_kind(const tn_device_driver *driver, const char *kind);
+enum { TN_DEVICE_NAME = 160 }; /* bytes of "driver:index" */
 
 /* Opens what the name says: "shadow:0", or "shadow" for the first. The caller holds the plug-in.
  * Messages begin with "device 'shadow:0': ". */

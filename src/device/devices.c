@@ -324,10 +324,8 @@ int32_t tn_devices_listed(const tn_devices *all, const tn_device_entry **out_ent
   return (int32_t)all->entries.n;
 }
 
-bool tn_devices_is_gpu(const tn_devices *all, const char *driver) {
-  uint32_t index;
-  const tn_driverdef *def = find_driver(all, driver, &index);
-  return def && has_word(def->driver.kinds, "gpu");
+bool tn_driver_is_of_kind(const tn_device_driver *driver, const char *kind) {
+  return has_word(driver->kinds, kind);
 }
 
 /* ---- life ---- */

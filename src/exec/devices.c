@@ -1,6 +1,7 @@
 /* The devices of tenon.h: listing those of a runtime, and opening those that a model wants. */
 #include "device/device.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/abi.h"
@@ -47,20 +48,26 @@ static tn_status add_device(tn_model *m, const char *name, tn_diag *diag) {
 }
 
 /* Whatever can be opened; a machine without any GPU runs on the CPU. */
-static tn_status add_all(tn_model *m) {
-  const tn_device_entry *entries;
-  const int32_t n = tn_devices_list(m->runtime->devices, &entries);
-  for (int32_t k = 1; k < n && m->planner.n_devices < TN_MAX_DEVICES; k++)
-    if (!entries[k].missing && tn_devices_is_gpu(m->runtime->devices, entries[k].driver))
-      (void)add_device(m, entries[k].name, NULL);
-  return TN_OK;
+static void add_all(tn_model *m) {
+  const tn_registry *r = m->planner.registry;
+  for (int32_t k = 0; k < tn_registry_n_drivers(r); k++) {
+    const tn_device_driver *driver = &tn_registry_driver_at(r, k)->driver;
+    tn_status status = tn_driver_is_of_kind(driver, "gpu") ? TN_OK : TN_ERR_NOT_FOUND;
+    for (uint32_t i = 0; !status && m->planner.n_devices < TN_MAX_DEVICES; i++) {
+      char name[TN_DEVICE_NAME];
+      snprintf(name, sizeof name, "%s:%u", driver->name, i);
+      status = add_device(m, name, NULL);
+    }
+  }
 }
 
 static tn_status add_named(tn_model *m, const char *name, tn_diag *diag) {
   if (!name) return tn_fail(diag, TN_ERR_INVALID, "tn_model_options: a device is NULL");
   if (m->planner.n_devices == TN_MAX_DEVICES)
     return tn_fail(diag, TN_ERR_INVALID, "tn_model_options: more than %d devices", TN_MAX_DEVICES);
-  return strcmp(name, "auto") ? add_device(m, name, diag) : add_all(m);
+  if (strcmp(name, "auto")) return add_device(m, name, diag);
+  add_all(m);
+  return TN_OK;
 }
 
 /* A device that cannot be had is an error only where nothing else may do its work. */

@@ -15,7 +15,10 @@ failures=0
 says() {
   local code=$1 fault=$2 line=$3 got out
   shift 3
-  out=$(TENON_SHADOW=delay=0,$fault "$tenon" run "$model" --random=1 "$@" 2>&1)
+  local leaks=1
+  [[ $fault != fault=hang* ]] || leaks=0 # what hangs is left alone, its memory too
+  out=$(ASAN_OPTIONS=${ASAN_OPTIONS:-}:detect_leaks=$leaks TENON_SHADOW=delay=0,$fault \
+    "$tenon" run "$model" --random=1 "$@" 2>&1)
   got=$?
   if [ $got -ne "$code" ]; then
     echo "FAILED: $fault $*: exit status $got, not $code"$'\n'"$out"
