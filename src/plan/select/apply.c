@@ -37,8 +37,8 @@ static tn_status keep_refusals(tn_selection *s, int32_t node, const tn_candidate
     for (uint32_t j = 0; j < n; j++) listed = listed || list[j].def == c->def;
     if (listed) continue;
     const char *reason =
-        tn_arena_format(arena, "would cost %.2f us instead of %.2f us, or more in conversions",
-                        c->cost_ns / 1e3, chosen->cost_ns / 1e3);
+        tn_select_reason(s, "would cost %.2f us instead of %.2f us, or more in conversions",
+                         c->cost_ns / 1e3, chosen->cost_ns / 1e3);
     if (!reason || tn_select_refusal(s, c->def, reason, &list[n])) return TN_ERR_MEMORY;
     n++;
   }

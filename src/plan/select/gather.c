@@ -3,6 +3,8 @@
  * A kernel is tried as the node stands; one that takes any layout is tried in each layout that
  * some kernel of the graph wants. Nodes in f16 or bf16 for which that finds nothing are tried in
  * f32, then f64, with casts around them. */
+#include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/text.h"
@@ -65,6 +67,19 @@ static tn_status refuse_there(gatherer *g, const tn_kerneldef *def, const char *
   if (*away && !is_taken) return TN_OK;
   *away = tn_arena_format(&g->s->g->arena, "%s: %s", def->kernel.name, reason);
   return *away ? TN_OK : TN_ERR_MEMORY;
+}
+
+const char *tn_select_reason(tn_selection *s, const char *format, ...) {
+  char text[256];
+  va_list args;
+  va_start(args, format);
+  vsnprintf(text, sizeof text, format, args);
+  va_end(args);
+  const int64_t known = tn_map_get(&s->reasons, text, 0);
+  if (known) return (const char *)(uintptr_t)known;
+  const char *copy = tn_arena_str(&s->g->arena, text);
+  if (!copy || tn_map_set(&s->reasons, copy, (int64_t)(uintptr_t)copy)) return NULL;
+  return copy;
 }
 
 /* The first reason of a kernel stays; what is said about it in a wider type is added once. */
@@ -410,14 +425,14 @@ static bool beats(const tn_candidate *a, const tn_candidate *b) {
   return a->cost_ns <= b->cost_ns;
 }
 
-static const char *beaten_reason(tn_arena *arena, const tn_candidate *winner,
+static const char *beaten_reason(tn_selection *s, const tn_candidate *winner,
                                  const tn_candidate *loser) {
   if (winner->def->kernel.rank != loser->def->kernel.rank)
-    return tn_arena_format(arena, "has rank %d, %s takes the node with rank %d",
-                           loser->def->kernel.rank, winner->def->kernel.name,
-                           winner->def->kernel.rank);
-  return tn_arena_format(arena, "costs %.2f us, %s takes the same for %.2f us",
-                         loser->cost_ns / 1e3, winner->def->kernel.name, winner->cost_ns / 1e3);
+    return tn_select_reason(s, "has rank %d, %s takes the node with rank %d",
+                            loser->def->kernel.rank, winner->def->kernel.name,
+                            winner->def->kernel.rank);
+  return tn_select_reason(s, "costs %.2f us, %s takes the same for %.2f us", loser->cost_ns / 1e3,
+                          winner->def->kernel.name, winner->cost_ns / 1e3);
 }
 
 /* Of the candidates that compete the one with the highest rank stays; then the cheapest, then the
@@ -430,7 +445,7 @@ static tn_status drop_beaten(gatherer *g) {
         continue;
       if (!beats(&all->data[j], &all->data[k]) || (beats(&all->data[k], &all->data[j]) && k < j))
         continue;
-      all->data[k].refused = beaten_reason(&g->s->g->arena, &all->data[j], &all->data[k]);
+      all->data[k].refused = beaten_reason(g->s, &all->data[j], &all->data[k]);
       if (!all->data[k].refused) return TN_ERR_MEMORY;
     }
   int64_t kept = 0;

@@ -22,6 +22,7 @@ static void close(tn_selection *s) {
   tn_vec_free(s->p->a, &s->layouts);
   tn_vec_free(s->p->a, &s->candidates);
   tn_vec_free(s->p->a, &s->refusals);
+  tn_map_free(&s->reasons);
   tn_arena_clear(&s->arena);
 }
 
@@ -132,6 +133,7 @@ tn_status tn_pass_select(const tn_planner *p, tn_graph *g, tn_diag *diag) {
   s.measures = p->tuning && tn_tuning_measures(p->tuning);
   s.is_tuned = s.measures || (p->tuning && tn_tuning_n(p->tuning) > 0);
   tn_arena_init(&s.arena, p->a);
+  tn_map_init_borrowing(&s.reasons, p->a);
   s.cast = tn_registry_op(p->registry, TN_CORE_DOMAIN, TN_CORE_CAST, 0);
   s.reorder = tn_registry_op(p->registry, TN_CORE_DOMAIN, TN_CORE_REORDER, 0);
   s.transfer = tn_registry_op(p->registry, TN_CORE_DOMAIN, TN_CORE_TRANSFER, 0);

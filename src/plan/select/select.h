@@ -69,6 +69,7 @@ typedef struct tn_selection {
   tn_node_options *nodes;
   tn_candidates candidates; /* room for those of the node that is looked at */
   tn_refusals refusals;
+  tn_map reasons; /* texts -> themselves, in the graph's arena */
   int32_t n_nodes;
   tn_conversions *conversions; /* per value */
   int32_t n_values;
@@ -88,6 +89,9 @@ tn_status tn_select_gather(tn_selection *s, int32_t node);
  * use. */
 tn_status tn_select_refusal(tn_selection *s, const tn_kerneldef *def, const char *reason,
                             tn_refusal *out);
+/* A reason in memory of the graph; the same for many nodes, it is there once. NULL: no memory. */
+const char *tn_select_reason(tn_selection *s, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 /* Adds the layouts that kernels of this node want to s->layouts. */
 tn_status tn_select_layouts(tn_selection *s, int32_t node);
 
