@@ -1,5 +1,5 @@
-/* What a chain of many nodes costs: memory for each node, and calls of the allocator. The bounds are
- * a fifth above what was measured; what is kept for each node by itself shows at once. */
+/* What a chain of many nodes costs: memory for each node, and calls of the allocator. The bounds
+ * are a fifth above what was measured; what is kept for each node by itself shows at once. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -44,8 +44,14 @@ static tn_graph *make_chain(tn_runtime *runtime) {
     char name[32];
     snprintf(name, sizeof name, "v%d", k);
     const int32_t made = api->value(g, name);
-    const tn_node n = {.head = TN_HEAD(tn_node), .op = ops[k % 4], .name = name, .n_inputs = 1,
-                       .n_outputs = 1, .inputs = &value, .outputs = &made, .offset = -1};
+    const tn_node n = {.head = TN_HEAD(tn_node),
+                       .op = ops[k % 4],
+                       .name = name,
+                       .n_inputs = 1,
+                       .n_outputs = 1,
+                       .inputs = &value,
+                       .outputs = &made,
+                       .offset = -1};
     assert_true(api->add_node(g, &n) >= 0);
     value = made;
   }
