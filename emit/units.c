@@ -60,6 +60,9 @@ static bool add_unit(emit_model *m, const tn_task *t) {
 static bool check_plan(emit_model *m) {
   const tn_plan *p = m->plan;
   bool ok = !p->continuation;
+  if (p->devices)
+    return tn_fail(m->diag, TN_ERR_UNSUPPORTED,
+                   "C is written for the CPU alone, not for devices") == TN_OK;
   if (!ok) {
     const tn_graph *rest = p->continuation->graph;
     for (int64_t k = 0; k < rest->nodes.n; k++) {

@@ -46,6 +46,7 @@ says 2 'emit-c needs a model' emit-c -o "$work/x"
 says 2 "'1st' is no C name" emit-c "$data/pools.onnx" -o "$work/x" --name 1st
 says 2 "'a-b' is no C name" emit-c "$data/pools.onnx" -o "$work/x" --name a-b
 says 2 'for one thread: --isa and --threads' emit-c "$data/pools.onnx" -o "$work/x" --threads 2
+says 1 'for the CPU alone' emit-c "$data/pools.onnx" -o "$work/x" --device shadow
 says 3 'cannot open' emit-c "$work/nothing.onnx" -o "$work/x"
 touch "$work/file"
 says 3 'the folder cannot be made' emit-c "$data/pools.onnx" -o "$work/file"

@@ -10,7 +10,7 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 rm -rf "$work" && mkdir -p "$work" || exit 1
 failures=0 passed=0
 unset TENON_PLUGIN_PATH
-strict="-std=c11 -O2 -Wall -Wextra -Wpedantic -Wshadow -Wstrict-prototypes -Werror"
+strict="-std=c11 -O2 -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wstrict-prototypes -Werror"
 m4="-mcpu=cortex-m4 -mthumb -mfloat-abi=hard -mfpu=fpv4-sp-d16"
 
 fail() {
@@ -26,6 +26,11 @@ on_host() { # DIR
   # shellcheck disable=SC2086
   (cd "$1" && cc $strict ./*.c -lm -o test 2>&1) || { fail "$1 does not compile"; return; }
   timeout 60 "$1/test" || { fail "$1 has other outputs"; return; }
+  # where the sanitizers are installed
+  if (cd "$1" && cc -std=c11 -O1 -fsanitize=address,undefined -fno-sanitize-recover ./*.c -lm \
+    -o checked 2>/dev/null); then
+    timeout 100 "$1/checked" >"$1/log" 2>&1 || { fail "$1: $(head -n 5 "$1/log")"; return; }
+  fi
   # shellcheck disable=SC2086
   (cd "$1" && cc $strict -c model.c -o stack.o -fstack-usage) &&
     awk -v dir="$1" '$2 > 1024 { print dir ": " $0; bad = 1 } END { exit bad }' "$1/stack.su" ||

@@ -3,19 +3,74 @@ static void quant_gather(const struct quant_conv *c, const int8_t *x, int32_t pi
   const struct window *w = &c->w;
   const int32_t top = pixel / w->out_w * w->stride_h - w->top;
   const int32_t left = pixel % w->out_w * w->stride_w - w->left;
+  const int32_t bottom = top + (w->kernel_h - 1) * w->dilation_h;
+  const int32_t right = left + (w->kernel_w - 1) * w->dilation_w;
+  const int32_t whole = top >= 0 && left >= 0 && bottom < w->in_h && right < w->in_w;
   for (int32_t channel = 0; channel < c->channels; channel++) {
     for (int32_t i = 0; i < w->kernel_h; i++) {
       const int32_t h = top + i * w->dilation_h;
       const int8_t *row = x + h * w->in_w;
       for (int32_t j = 0; j < w->kernel_w; j++) {
         const int32_t v = left + j * w->dilation_w;
-        const int32_t inside = h >= 0 && h < w->in_h && v >= 0 && v < w->in_w;
+        const int32_t inside = whole != 0 || (h >= 0 && h < w->in_h && v >= 0 && v < w->in_w);
         *to = (int16_t)(inside != 0 ? row[v] - c->x_zero : 0);
         to++;
       }
     }
     x += w->in_h * w->in_w;
   }
+}
+
+#if defined(__ARM_FEATURE_DSP) && defined(__ARM_FEATURE_SIMD32)
+#include <arm_acle.h>
+
+/* Cortex-M4 and larger have instructions that add two products of 16 bits. They unpack the weights
+ * 0 and 2, 1 and 3 of four together, so elements 1 and 2 of each four change places. */
+static void quant_order(int16_t *panel, int32_t n) {
+  for (int32_t k = 0; k + 4 <= n; k += 4) {
+    const int16_t second = panel[k + 1];
+    panel[k + 1] = panel[k + 2];
+    panel[k + 2] = second;
+  }
+}
+
+static void quant_four(const int8_t *w, const int16_t *x0, const int16_t *x1, int32_t sum[2]) {
+  uint32_t four;
+  int32_t a, b;
+  memcpy(&four, w, 4);
+  const int16x2_t even = __sxtb16((int8x4_t)four), odd = __sxtb16((int8x4_t)(four >> 8));
+  memcpy(&a, x0, 4);
+  memcpy(&b, x0 + 2, 4);
+  sum[0] = __smlad(odd, b, __smlad(even, a, sum[0]));
+  memcpy(&a, x1, 4);
+  memcpy(&b, x1 + 2, 4);
+  sum[1] = __smlad(odd, b, __smlad(even, a, sum[1]));
+}
+
+/* Sums of two filters for two pixels. */
+static void quant_tile(const int8_t *w0, const int8_t *w1, const int16_t *x0, const int16_t *x1,
+                       int32_t n, int32_t sum[4]) {
+  int32_t s0[2] = {0, 0}, s1[2] = {0, 0};
+  const int32_t even = n / 4 * 4;
+  for (int32_t k = 0; k < even; k += 4) {
+    quant_four(w0 + k, x0 + k, x1 + k, s0);
+    quant_four(w1 + k, x0 + k, x1 + k, s1);
+  }
+  for (int32_t k = even; k < n; k++) {
+    s0[0] += w0[k] * x0[k];
+    s0[1] += w0[k] * x1[k];
+    s1[0] += w1[k] * x0[k];
+    s1[1] += w1[k] * x1[k];
+  }
+  sum[0] = s0[0];
+  sum[1] = s0[1];
+  sum[2] = s1[0];
+  sum[3] = s1[1];
+}
+#else
+static void quant_order(int16_t *panel, int32_t n) {
+  (void)panel;
+  (void)n;
 }
 
 /* Sums of two filters for two pixels. */
@@ -34,6 +89,7 @@ static void quant_tile(const int8_t *w0, const int8_t *w1, const int16_t *x0, co
   sum[2] = s10;
   sum[3] = s11;
 }
+#endif
 
 /* Two pixels from `pixel` on, or the last one, of all filters of a group. */
 static void quant_pixels(const struct quant_conv *c, const struct rescale *r, const int8_t *x,
@@ -44,6 +100,8 @@ static void quant_pixels(const struct quant_conv *c, const struct rescale *r, co
   int32_t sum[4];
   quant_gather(c, x, pixel, panel);
   quant_gather(c, x, last, panel + depth);
+  quant_order(panel, depth);
+  quant_order(panel + depth, depth);
   for (int32_t m = 0; m < c->filters; m += 2) {
     const int32_t next = m + 1 < c->filters ? m + 1 : m;
     quant_tile(weights + m * depth, weights + next * depth, panel, panel + depth, depth, sum);
