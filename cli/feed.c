@@ -179,8 +179,15 @@ static tn_status apply_dim(cli_inputs *in, const char *text) {
   if (end == rest || *end || size < 0)
     return tn_fail(in->diag, TN_ERR_INVALID, "--dim %s: is written like batch=4", text);
   if (name_dim(in, text, n, size)) return TN_OK;
-  return tn_fail(in->diag, TN_ERR_NOT_FOUND, "--dim %.*s: no input has a dim of this name", n,
-                 text);
+  char word[CLI_NAME_MAX], meant[TN_NEAR_TEXT];
+  tn_near near;
+  snprintf(word, sizeof word, "%.*s", n, text);
+  tn_near_begin(&near, word);
+  for (int32_t k = 0; k < in->n_all; k++)
+    for (int32_t d = 0; d < in->values[k].rank; d++)
+      if (dim_name(in, k, d)) tn_near_offer(&near, dim_name(in, k, d));
+  return tn_fail(in->diag, TN_ERR_NOT_FOUND, "--dim %s: no input has a dim of this name%s", word,
+                 tn_near_text(&near, meant));
 }
 
 static tn_status find_types(cli_inputs *in) {

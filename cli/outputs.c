@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/near.h"
 #include "base/text.h"
 #include "json.h"
 
@@ -99,8 +100,14 @@ static tn_status write_where(const cli_session *s, const char *where) {
   if (cli_assignment(where, &n, &path)) {
     int32_t k = find_output(s, where, n);
     if (k >= 0) return write_one(s, k, path);
-    return tn_fail(s->diag, TN_ERR_NOT_FOUND, "--output %s: the model has no output '%.*s'", where,
-                   n, where);
+    char word[CLI_NAME_MAX], meant[TN_NEAR_TEXT];
+    tn_near near;
+    snprintf(word, sizeof word, "%.*s", n, where);
+    tn_near_begin(&near, word);
+    for (int32_t i = 0; i < tn_model_n_outputs(s->model); i++)
+      tn_near_offer(&near, tn_model_output_name(s->model, i));
+    return tn_fail(s->diag, TN_ERR_NOT_FOUND, "--output %s: the model has no output '%s'%s", where,
+                   word, tn_near_text(&near, meant));
   }
   if (!tn_has_suffix(where, ".npy")) return write_all(s, where);
   if (tn_model_n_outputs(s->model) == 1) return write_one(s, 0, where);

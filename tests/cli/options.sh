@@ -47,6 +47,9 @@ says 2 'tenon test needs a folder' test
 says 2 "no option '--radnom'; did you mean 'random'\?" run "$data/net.onnx" --radnom
 says 2 "no command 'chekc'; did you mean 'check'\?" chekc
 says 3 "it has 'x'; did you mean 'x'\?" run "$data/net.onnx" -i "X=$data/x.npy"
+says 3 "no input has a dim of this name; did you mean 'batch'\?" \
+  run "$data/net.onnx" --random --dim batsh=2
+says 3 "has no output 'Y'; did you mean 'y'\?" run "$data/net.onnx" --random -o "Y=$work/y.npy"
 says 1 "operator Realu; no plug-in offers it; did you mean 'Relu'\?" run "$data/typo.onnx" --random
 says 1 "Realu .*no plug-in offers it; did you mean 'Relu'\?" check "$data/typo.onnx"
 says 1 "no operator 'Sofmax'.*did you mean 'Softmax'\?" ops Sofmax
