@@ -1,5 +1,5 @@
-/* Weights that stand in a file: threads that plan and prepare at once, and memory of the user, which
- * is given back. */
+/* Weights that stand in a file: threads that plan and prepare at once, and memory of the user,
+ * which is given back. */
 #include "exec_fetch_kit.h"
 
 /* ---- threads ---- */
