@@ -27,19 +27,30 @@ static uint32_t load_be(const uint8_t *p) {
   return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
 }
 
+/* One round on working variables that have turned by r places: v[-r & 7] is a, and so on, so that
+ * none of them moves. */
+static inline void add_round(uint32_t v[8], int r, uint32_t kw) {
+  const uint32_t a = v[-r & 7], b = v[(1 - r) & 7], c = v[(2 - r) & 7], e = v[(4 - r) & 7],
+                 f = v[(5 - r) & 7], g = v[(6 - r) & 7];
+  const uint32_t t1 = v[(7 - r) & 7] + big1(e) + ((e & f) ^ (~e & g)) + kw;
+  v[(3 - r) & 7] += t1;
+  v[(7 - r) & 7] = t1 + big0(a) + ((a & b) ^ (a & c) ^ (b & c));
+}
+
 static void add_block(uint32_t h[8], const uint8_t *block) {
   uint32_t w[64], v[8];
   for (int t = 0; t < 16; t++) w[t] = load_be(block + 4 * t);
   for (int t = 16; t < 64; t++) w[t] = small1(w[t - 2]) + w[t - 7] + small0(w[t - 15]) + w[t - 16];
   memcpy(v, h, sizeof v);
-  for (int t = 0; t < 64; t++) { /* v: a b c d e f g h */
-    const uint32_t choose = (v[4] & v[5]) ^ (~v[4] & v[6]);
-    const uint32_t majority = (v[0] & v[1]) ^ (v[0] & v[2]) ^ (v[1] & v[2]);
-    const uint32_t t1 = v[7] + big1(v[4]) + choose + K[t] + w[t];
-    const uint32_t t2 = big0(v[0]) + majority;
-    memmove(v + 1, v, 7 * sizeof *v);
-    v[4] += t1;
-    v[0] = t1 + t2;
+  for (int t = 0; t < 64; t += 8) { /* written out: then all indices of v are known */
+    add_round(v, 0, K[t] + w[t]);
+    add_round(v, 1, K[t + 1] + w[t + 1]);
+    add_round(v, 2, K[t + 2] + w[t + 2]);
+    add_round(v, 3, K[t + 3] + w[t + 3]);
+    add_round(v, 4, K[t + 4] + w[t + 4]);
+    add_round(v, 5, K[t + 5] + w[t + 5]);
+    add_round(v, 6, K[t + 6] + w[t + 6]);
+    add_round(v, 7, K[t + 7] + w[t + 7]);
   }
   for (int k = 0; k < 8; k++) h[k] += v[k];
 }
