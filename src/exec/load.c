@@ -134,8 +134,8 @@ static tn_status map_sibling(tn_loader *l, const char *path, tn_sibling *out) {
 /* Constants may be fetched from there when they are needed, unless the reader might look at them
  * again: what that reads stays in memory. */
 static tn_status note_mapped(tn_loader *l, const tn_mapping *file, bool is_mapped) {
-  const tn_mapped_range range = {file->data, file->size, is_mapped};
-  return l->is_lazy ? tn_vec_push(l->io.a, &l->graph->mapped_ranges, range) : TN_OK;
+  const tn_mapped_range range = {file->data, file->size, is_mapped, l->is_lazy};
+  return tn_vec_push(l->io.a, &l->graph->mapped_ranges, range);
 }
 
 static tn_status open_sibling(void *ctx, const char *path, const uint8_t **out_data,
@@ -261,7 +261,7 @@ static tn_status read_graph(tn_loader *l, const tn_format *format, const tn_mapp
   tn_status status = note_mapped(l, file, l->model->files.n > 0);
   if (!status) status = format->read(&source, graph);
   for (int64_t k = 0; k < graph->mapped_ranges.n; k++) /* what was read to find the constants */
-    if (graph->mapped_ranges.data[k].is_mapped)
+    if (graph->mapped_ranges.data[k].is_mapped && graph->mapped_ranges.data[k].is_lazy)
       tn_pages_forget(graph->mapped_ranges.data[k].data, graph->mapped_ranges.data[k].size);
   tn_vec_free(graph->a, &graph->mapped_ranges);
   l->io.complaint = graph->complaint;

@@ -26,14 +26,25 @@ static tn_status add(value_sink *s, const tn_tensor *value) {
   return s->root ? TN_ERR_INVALID : tn_value_copy(s->io.a, value, &s->root);
 }
 
+static tn_status broken(const value_sink *s, const char *what) {
+  return tn_fail(s->io.diag, TN_ERR_INVALID, "%s: read_value() hands over %s", s->io.path, what);
+}
+
 static tn_status on_tensor(void *ctx, const char *name, const tn_tensor *t) {
   keep_name(ctx, name);
+  if (!t) return broken(ctx, "a tensor that is NULL");
+  if (t->kind != TN_KIND_TENSOR) return broken(ctx, "a list as a tensor");
+  for (int64_t k = 0; t->dtype == TN_STRING && t->data && k < tn_tensor_elements(t); k++) {
+    const tn_str text = ((const tn_str *)t->data)[k];
+    if (text.size < 0 || (text.size && !text.data)) return broken(ctx, "a string without bytes");
+  }
   return add(ctx, t);
 }
 
 static tn_status on_begin(void *ctx, const char *name, const tn_tensor *type) {
   value_sink *s = ctx;
   keep_name(s, name);
+  if (!type) return broken(s, "a list whose type is NULL");
   if (s->depth == MAX_DEPTH)
     return tn_fail(s->io.diag, TN_ERR_OVERFLOW, "%s: lists are nested too deep", s->io.path);
   tn_cell *cell = tn_cell_new(s->io.a);

@@ -93,6 +93,11 @@ static const tn_mapped_range *mapped_of(const tn_graph *g, const void *data, uin
   return NULL;
 }
 
+static bool is_being_read(const tn_graph *g) {
+  while (g->parent) g = g->parent;
+  return g->mapped_ranges.n > 0;
+}
+
 /* Inference and the like never look into weights. */
 static bool is_weights(const tn_tensor *t, uint64_t bytes) {
   return bytes >= TN_LATE_BYTES && t->rank >= 1 &&
@@ -103,6 +108,8 @@ static tn_status make_const(tn_graph *g, const tn_tensor *data, uint64_t bytes, 
                             tn_const **out) {
   const tn_mapped_range *l = mapped_of(g, data->data, bytes);
   *out = NULL;
+  if (!l && is_being_read(g)) copy = true; /* whoever lends other memory may take it back */
+  if (l && !l->is_lazy) l = NULL;
   /* One of a few bytes would keep a page of the file in memory, or a huge one. */
   if (l && l->is_mapped && bytes < TN_LATE_BYTES) copy = true;
   if (copy && l && is_weights(data, bytes))

@@ -37,11 +37,12 @@ typedef struct tn_const {
   pthread_mutex_t lock; /* there is one if there is a source */
 } tn_const;
 
-/* Memory that outlives the graph, from which constants of its file may be fetched. */
+/* Memory that outlives the graph: of the files that it is read from. */
 typedef struct tn_mapped_range {
   const uint8_t *data;
   uint64_t size;
   bool is_mapped; /* read-only, from a file */
+  bool is_lazy;   /* constants may be fetched from there */
 } tn_mapped_range;
 
 typedef struct tn_value {

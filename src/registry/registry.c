@@ -186,6 +186,9 @@ static tn_status start(tn_registry *r, tn_plug *plug, const tn_offer *offer, tn_
   tn_plugin *p = &plug->plugin;
   tn_status status = TN_OK;
   void *self = NULL;
+  if (!p->init && offer->n_options)
+    return tn_fail(diag, TN_ERR_INVALID, "plug-in '%s' takes no options, so not '%s'",
+                   plug->info.name, offer->options[0]->key);
   if (p->init) {
     set_reporting(r, plug, diag);
     status = p->init(offer->host, r->ctx, offer->options, offer->n_options, &self);

@@ -24,6 +24,17 @@ static bool is_typed(const tn_graph *g, const tn_gnode *n) {
   return true;
 }
 
+/* TN_ERR_UNSUPPORTED leaves the graph as it was. */
+static tn_status check_left(const tn_edit *e, const tn_opdef *def, int32_t n_nodes) {
+  char text[TN_NODE_TEXT];
+  const tn_gnode *n = tn_graph_node(e->g, e->node);
+  if (n->alive && n->def == def && e->g->nodes.n == n_nodes && e->g->promises.n == e->promises)
+    return TN_OK;
+  return tn_fail(e->diag, TN_ERR_INTERNAL,
+                 "%s: lowering answers TN_ERR_UNSUPPORTED, but has changed the graph",
+                 tn_node_text(e->g, n, text, sizeof text));
+}
+
 tn_status tn_lower_node(const tn_planner *p, tn_graph *g, int32_t node, bool *out_done,
                         tn_diag *diag) {
   *out_done = false;
@@ -31,7 +42,7 @@ tn_status tn_lower_node(const tn_planner *p, tn_graph *g, int32_t node, bool *ou
   const int32_t first = (int32_t)g->nodes.n;
   tn_edit e = {p, g, node, "lowering", NULL, def->owner, diag, 0, -1};
   tn_status s = tn_edit_call(&e, def->op.lower, false);
-  if (s == TN_ERR_UNSUPPORTED) return TN_OK;
+  if (s == TN_ERR_UNSUPPORTED) return check_left(&e, def, first);
   if (s) return s;
   *out_done = true;
   tn_gnode *n = tn_graph_node(g, node);
