@@ -43,6 +43,12 @@ static void check_unchanged(const check_run *r, const check_shown *s, const char
   if (call.inputs) call.inputs = (const tn_tensor *const *)s->in;
   if (call.outputs) call.outputs = (tn_tensor *const *)s->out;
   if (memcmp(&call, &s->call, sizeof call)) check_fail(env, "%s: it is changed", name);
+  for (uint32_t k = 0; k < CHECK_MAX_IO; k++)
+    if (s->in[k] != (r->in[k] ? &s->inputs[k] : NULL) ||
+        s->out[k] != (r->out[k] ? &s->outputs[k] : NULL)) {
+      check_fail(env, "%s: its tables of inputs and outputs are changed", name);
+      return;
+    }
   for (uint32_t k = 0; k < CHECK_MAX_IO; k++) {
     if (r->in[k] && memcmp(r->in[k], &s->inputs[k], sizeof *r->in[k]))
       check_fail(env, "%s: input %u itself is changed", name, k);

@@ -2,7 +2,11 @@
  * format's own writer made, cut short and changed. The bytes end at an unreadable page, may not be
  * written, and nothing may be left behind. */
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
+#include "base/abi.h"
+#include "exec/model.h"
 #include "harness/harness.h"
 #include "harness/vet.h"
 
@@ -59,7 +63,7 @@ static void look_at_constants(reader *r, const tn_model *model, const char *what
   }
 }
 
-static tn_status read(reader *r, const check_buffer *b, const char *what) {
+static tn_status read_model(reader *r, const check_buffer *b, const char *what) {
   if (!r->format->read) return TN_OK;
   const tn_model_options options = {
       .head = TN_HEAD(tn_model_options), .format = r->format->name, .flags = TN_MODEL_GRAPH_ONLY};
@@ -90,7 +94,7 @@ static outcome try_file(reader *r, const uint8_t *data, uint64_t bytes, const ch
   if (bytes) memcpy(b->data, data, bytes);
   check_buffer_protect(b, true);
   o.probe = probe(r, b, what);
-  if (check_unit_ok(r->env)) o.read = read(r, b, what);
+  if (check_unit_ok(r->env)) o.read = read_model(r, b, what);
   check_buffer_protect(b, false);
   check_buffer_free(r->env, b);
   return o;
@@ -130,11 +134,105 @@ static void try_junk(check_env *env, const tn_format *format) {
     uint8_t *bytes = check_need(tn_alloc(tn_default_allocator(), samples[k].bytes + 1));
     open_reader(&r, env, format);
     fill(&samples[k], bytes);
-    try_file(&r, bytes, samples[k].bytes, "");
+    if (try_file(&r, bytes, samples[k].bytes, "").probe == 100 && format->probe)
+      check_fail(env, "probe() is sure of what is no model");
     tn_free(tn_default_allocator(), bytes, samples[k].bytes + 1);
     close_reader(&r);
     check_unit_end(env);
   }
+}
+
+/* A file of the format that ships must not go to this one. */
+static void try_foreign(check_env *env, const tn_format *format) {
+  const tn_format *onnx = tn_registry_format(env->runtime->registry, "onnx");
+  check_sample file = {.bytes = 0};
+  if (!format->probe || !onnx || onnx == format || !onnx->probe || !onnx->write) return;
+  if (!check_unit_begin(env, "a file of format onnx")) return;
+  check_sample_write(env, onnx, &file);
+  check_doing(env, "probe()");
+  const int32_t answer = file.bytes ? format->probe(file.data, file.bytes) : 0;
+  if (file.bytes && answer >= onnx->probe(file.data, file.bytes))
+    check_fail(env, "probe() answers %d, and would take files of that format", answer);
+  check_sample_free(&file);
+  check_unit_end(env);
+}
+
+/* ---- single values --------------------------------------------------------------------------- */
+
+static tn_status drop_tensor(void *ctx, const char *name, const tn_tensor *tensor) {
+  return (void)ctx, (void)name, (void)tensor, TN_OK;
+}
+
+static tn_status drop_begin(void *ctx, const char *name, const tn_tensor *type) {
+  return (void)ctx, (void)name, (void)type, TN_OK;
+}
+
+static tn_status drop_end(void *ctx) { return (void)ctx, TN_OK; }
+
+static tn_status no_sibling(void *ctx, const char *path, const uint8_t **out_data,
+                            uint64_t *out_size) {
+  return (void)ctx, (void)path, (void)out_data, (void)out_size, TN_ERR_UNSUPPORTED;
+}
+
+/* On bytes that end at an unreadable page, and may not be written. */
+static void try_bytes(reader *r, const uint8_t *data, uint64_t bytes, uint32_t kind) {
+  check_buffer *b = check_buffer_new(r->env, bytes, 1, true, "the file");
+  tn_io io = {.a = tn_default_allocator(), .diag = r->diag, .path = "a value"};
+  const tn_source source = {.head = TN_HEAD(tn_source),
+                            .host = &tn_io_host,
+                            .ctx = &io,
+                            .self = tn_registry_format_self(r->format),
+                            .path = io.path,
+                            .data = bytes ? b->data : NULL,
+                            .size = bytes,
+                            .open_sibling = no_sibling};
+  const tn_value_sink sink = {
+      .head = TN_HEAD(tn_value_sink), .tensor = drop_tensor, .begin = drop_begin, .end = drop_end};
+  if (bytes) memcpy(b->data, data, bytes);
+  check_buffer_protect(b, true);
+  check_doing(r->env, "read_value() of kind %u", kind);
+  const tn_status s = r->format->read_value(&source, kind, &sink);
+  if (!tn_is_status(s)) check_fail(r->env, "read_value() answers %d, which is no status", s);
+  check_buffer_protect(b, false);
+  check_buffer_free(r->env, b);
+}
+
+/* In a file of no folder. */
+static void try_value(reader *r, const uint8_t *data, uint64_t bytes, uint32_t kind) {
+  const int fd = memfd_create("value", MFD_CLOEXEC);
+  char path[64];
+  tn_tensor *value = NULL;
+  if (fd < 0 || write(fd, data, bytes) != (ssize_t)bytes) check_die("no file");
+  snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+  const long long before = atomic_load(&r->allocator.n_live);
+  tn_diag_clear(r->diag);
+  check_doing(r->env, "read_value() of kind %u", kind);
+  const tn_status s =
+      tn_value_load(r->runtime, path, r->format->name, kind, r->diag, &value, NULL, 0);
+  if (!tn_is_status(s)) check_fail(r->env, "read_value() answers %d, which is no status", s);
+  if (s == TN_ERR_INTERNAL) check_fail(r->env, "read_value(): %s", tn_diag_text(r->diag));
+  tn_value_destroy(value);
+  if (atomic_load(&r->allocator.n_live) != before)
+    check_fail(r->env, "read_value(): blocks of the host's memory are not given back");
+  close(fd);
+}
+
+static void try_values(check_env *env, const tn_format *format) {
+  enum { PAGE = 4096 };
+  if (!format->read_value || !check_unit_begin(env, "single values")) return;
+  reader r;
+  uint8_t *bytes = check_need(tn_alloc(tn_default_allocator(), PAGE));
+  open_reader(&r, env, format);
+  for (size_t k = 0; k < sizeof samples / sizeof *samples; k++)
+    for (uint32_t kind = TN_KIND_TENSOR; kind <= TN_KIND_MAP && check_unit_ok(env); kind++) {
+      if (samples[k].bytes > PAGE) continue;
+      fill(&samples[k], bytes);
+      try_bytes(&r, bytes, samples[k].bytes, kind);
+      if (check_unit_ok(env)) try_value(&r, bytes, samples[k].bytes, kind);
+    }
+  tn_free(tn_default_allocator(), bytes, PAGE);
+  close_reader(&r);
+  check_unit_end(env);
 }
 
 /* ---- what was a model ------------------------------------------------------------------------ */
@@ -222,6 +320,8 @@ void check_format(check_env *env, const tn_format *format) {
   check_sample file = {.bytes = 0};
   check_part(env, "format '%s'", format->name);
   try_junk(env, format);
+  try_foreign(env, format);
+  try_values(env, format);
   if (format->write) make_file(env, format, &file);
   if (file.bytes > 0 && file.bytes <= MAX_FILE) try_own(env, format, &file);
   if (!format->write)

@@ -84,9 +84,11 @@ static void make_room(check_context *c, uint32_t output) {
   check_results *r = c->results;
   tn_tensor *t = &r->values[output];
   const uint64_t bytes = (uint64_t)tn_storage_bytes(t);
-  if (r->buffers[output]) check_buffer_free(c->env, r->buffers[output]);
+  check_buffer *old = r->buffers[output]; /* which nobody may use any more */
   r->buffers[output] = check_buffer_new(c->env, bytes, t->dtype == TN_STRING ? 8 : 1, c->at_end,
                                         c->problem->output_names[output]);
+  if (old) check_buffer_take(old);
+  check_buffer_free(c->env, old);
   r->owns[output] = true;
   t->data = r->buffers[output]->data;
   memset(t->data, c->pattern, bytes);

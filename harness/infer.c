@@ -30,6 +30,23 @@ static void twice(check_problem *p) {
   check_problem_close(&again);
 }
 
+/* Memory of malloc that nobody frees. */
+static void many_times(check_problem *p) {
+  enum { ROUNDS = 16, SETTLED = 8 };
+  uint64_t used[ROUNDS];
+  for (int k = 0; k < ROUNDS && check_unit_ok(p->env); k++) {
+    check_problem again;
+    check_problem_open_quietly(p->env, p->op, p->line, p->bindings, p->n_bindings, true, &again);
+    check_problem_close(&again);
+    used[k] = check_malloc_bytes();
+  }
+  if (!check_unit_ok(p->env)) return;
+  const uint64_t growth = check_growth(used + SETTLED - 1, ROUNDS - SETTLED + 1);
+  if (growth)
+    check_fail(p->env, "memory of malloc grows by %llu bytes with each inference",
+               (unsigned long long)growth);
+}
+
 static void ask_flops(check_problem *p, const tn_call *call) {
   double n = 0;
   const tn_status s = p->op->op.flops(call, &n);
@@ -44,14 +61,15 @@ static void writes_nothing(check_problem *p, bool flops) {
   for (uint32_t k = 0; k < f.call.n_outputs && !flops; k++)
     if (f.call.outputs[k])
       *f.call.outputs[k] = tn_tensor_make(TN_NONE, TN_RANK_UNKNOWN, NULL, NULL);
-  check_buffer *attrs = check_attrs_guard(p, &f.call);
+  check_attrs attrs;
+  check_attrs_open(p, &f.call, &attrs);
   check_copy_take(&f.call, (uint64_t)p->op->schema.attrs_size, &copy);
   if (flops)
     ask_flops(p, &f.call);
   else
     p->op->op.infer(&f.call);
   check_copy_compare(p->env, &f.call, flops ? "flops()" : "inference", flops, &copy);
-  check_buffer_free(p->env, attrs);
+  check_attrs_close(p->env, &attrs);
   tn_call_close(&f);
 }
 
@@ -151,6 +169,8 @@ void check_infer(check_problem *p) {
     if (p->op->op.infer) writes_nothing(p, false);
     check_doing(p->env, "flops()");
     if (p->op->op.flops) writes_nothing(p, true);
+    check_doing(p->env, "infer()");
+    if (!CHECK_THREADS_ONLY && check_unit_ok(p->env)) many_times(p);
     check_unit_end(p->env);
   }
   for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {

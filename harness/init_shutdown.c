@@ -152,6 +152,21 @@ static void mapped_again(life *l) {
   for (int k = 0; k < 4 && check_unit_ok(l->env); k++) once(l);
 }
 
+/* "The plug-in says what keys it knows, and refuses others in init." */
+static void odd_option(life *l) {
+  const tn_option option = {TN_HEAD(tn_option), "tenon-vet-no-such-key", "1"};
+  const tn_option *const options[] = {&option};
+  check_allocator a;
+  check_allocator_init(&a);
+  tn_runtime *runtime = new_runtime(&a);
+  check_doing(l->env, "init()");
+  tn_diag_clear(l->diag);
+  if (!tn_runtime_load_plugin(runtime, l->path, options, 1, l->diag))
+    check_fail(l->env, "init() takes an option that it cannot know");
+  destroy(l, runtime);
+  check_leak(l, &a, "an unknown option");
+}
+
 /* Events that are told to a plug-in, one of which no version of the ABI has. */
 static void notified(life *l) {
   static const uint32_t events[] = {TN_EVENT_LOW_MEMORY, TN_EVENT_SUSPEND, TN_EVENT_RESUME, 9999};
@@ -187,6 +202,7 @@ void check_life(check_env *env, const char *path) {
     run(&l, "unloaded", unloaded);
     run(&l, "two runtimes at once", two_at_once);
     run(&l, "told of events", notified);
+    run(&l, "an unknown option", odd_option);
     if (!CHECK_THREADS_ONLY) run(&l, "failing allocation", without_memory);
     if (library) dlclose(library);
   }

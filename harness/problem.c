@@ -388,6 +388,10 @@ double check_problem_bytes(const check_problem *p) {
 
 /* ---- the reference --------------------------------------------------------------------------- */
 
+static void protect_inputs(const check_problem *p, bool read_only) {
+  for (int32_t k = 0; k < p->n_buffers; k++) check_buffer_protect(p->buffers[k], read_only);
+}
+
 static bool run_reference(check_problem *p, check_context *c, const tn_tensor *const *in,
                           check_results *results) {
   tn_tensor *out[CHECK_MAX_IO] = {NULL};
@@ -408,10 +412,12 @@ static bool run_reference(check_problem *p, check_context *c, const tn_tensor *c
                   .region_fill = p->region_fill};
   c->running = true;
   check_doing(p->env, "reference()");
-  check_buffer *attrs = check_attrs_guard(p, &call);
-  if (attrs) check_buffer_protect(attrs, true);
+  check_attrs attrs;
+  check_attrs_open(p, &call, &attrs);
+  protect_inputs(p, true);
   tn_status s = p->op->op.reference(&call);
-  check_buffer_free(p->env, attrs);
+  protect_inputs(p, false);
+  check_attrs_close(p->env, &attrs);
   if (s) return why(p, "the reference fails: %s", c->said[0] ? c->said : tn_status_text(s));
   for (uint32_t k = 0; k < p->n_outputs; k++) {
     const check_buffer *b = results->buffers[k];

@@ -53,8 +53,10 @@ typedef struct check_problem {
   bool made_up;                   /* the case may be nonsense: it may be refused */
   bool no_data;                   /* only types are looked at: elements may be too many */
   struct check_results *expected; /* of the reference */
-  struct check_results *sums;     /* the same of the inputs' magnitudes, for cases with cond=abs */
-  char why[CHECK_TEXT];           /* why there is no graph or no reference result */
+  /* Without a reference: of the first kernel or session that ran it; all others agree with it. */
+  const struct check_results *agreed;
+  struct check_results *sums; /* the same of the inputs' magnitudes, for cases with cond=abs */
+  char why[CHECK_TEXT];       /* why there is no graph or no reference result */
 } check_problem;
 
 /* Binds and infers. False: it has been told what is wrong, unless this is an attempt. Elements are
@@ -86,6 +88,16 @@ bool check_body_expected(check_problem *p, struct check_results *r);
 /* The dtype that a type word of the case stands for. */
 uint32_t check_problem_dtype(const check_problem *p, const char *word);
 double check_problem_bytes(const check_problem *p);
+
+/* untouched_inputs.c: a copy of the attributes of a call, read-only, that takes their place in it:
+ * the struct and its lists end at unreadable pages, each of them. */
+enum { CHECK_MAX_LISTS = 32 };
+typedef struct check_attrs {
+  check_buffer *buffers[CHECK_MAX_LISTS + 1];
+  int32_t n;
+} check_attrs;
+void check_attrs_open(const check_problem *p, tn_call *call, check_attrs *out);
+void check_attrs_close(check_env *env, check_attrs *attrs);
 
 /* ---- host.c: the services of a running call -------------------------------------------------- */
 

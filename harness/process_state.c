@@ -1,10 +1,12 @@
 /* What belongs to the process and not to a plug-in: signal handlers, floating-point modes, locale,
  * working folder, environment, open files, limits, timers, threads, other processes. */
 #include <dirent.h>
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <fenv.h>
 #include <locale.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +20,7 @@
 
 extern char **environ;
 
-enum { MAX_SIGNALS = 64, WAITS = 50, WAIT_US = 2000, MAX_FILES = 64, N_TIMERS = 3 };
+enum { MAX_SIGNALS = 64, WAITS = 50, WAIT_US = 2000, MAX_FILES = 64, N_TIMERS = 3, N_STREAMS = 3 };
 
 struct check_around {
   struct sigaction actions[MAX_SIGNALS + 1];
@@ -35,7 +37,9 @@ struct check_around {
   bool timers[N_TIMERS]; /* run */
   int priority;
   pid_t session, group;
-  struct rusage children; /* of those that have been waited for */
+  cpu_set_t cores;
+  const void *buffers[N_STREAMS]; /* of standard streams, in a library */
+  struct rusage children;         /* of those that have been waited for */
   stack_t signal_stack;
   pthread_key_t next_key; /* the lowest that nobody has */
   int n_tasks, n_files;
@@ -82,6 +86,8 @@ static void look_at_limits(struct check_around *a) {
   a->priority = getpriority(PRIO_PROCESS, 0);
   a->session = getsid(0);
   a->group = getpgrp();
+  CPU_ZERO(&a->cores);
+  sched_getaffinity(0, sizeof a->cores, &a->cores);
   if (getrusage(RUSAGE_CHILDREN, &a->children)) memset(&a->children, 0, sizeof a->children);
   if (sigaltstack(NULL, &a->signal_stack)) memset(&a->signal_stack, 0, sizeof a->signal_stack);
 }
@@ -91,6 +97,22 @@ static pthread_key_t find_next_key(void) {
   pthread_key_t key = 0;
   if (!pthread_key_create(&key, NULL)) pthread_key_delete(key);
   return key;
+}
+
+/* Where the C library keeps what is written, if that is in memory of another library. */
+static void look_at_streams(struct check_around *a) {
+#if defined(__GLIBC__)
+  FILE *const streams[N_STREAMS] = {stdin, stdout, stderr};
+  for (int k = 0; k < N_STREAMS; k++) {
+    const void *buffer = streams[k]->_IO_buf_base;
+    Dl_info own, info;
+    const bool is_foreign = buffer && dladdr(buffer, &info) && dladdr(streams[k], &own) &&
+                            info.dli_fbase != own.dli_fbase;
+    a->buffers[k] = is_foreign ? buffer : NULL;
+  }
+#else
+  memset(a->buffers, 0, sizeof a->buffers);
+#endif
 }
 
 static int count_entries(const char *folder) {
@@ -122,6 +144,7 @@ static void look(struct check_around *a) {
   a->environ = hash_environ();
   for (int fd = 0; fd < MAX_FILES; fd++) a->files[fd] = hash_file(fd);
   look_at_limits(a);
+  look_at_streams(a);
   a->n_files = count_entries("/proc/self/fd");
   a->n_tasks = count_entries("/proc/self/task");
 }
@@ -207,6 +230,11 @@ static void compare_limits(check_env *env, const struct check_around *old,
                now->priority);
   if (old->session != now->session || old->group != now->group)
     check_fail(env, "changes the session or group of the process");
+  for (int k = 0; k < N_STREAMS; k++)
+    if (old->buffers[k] != now->buffers[k])
+      check_fail(env, "gives a standard stream a buffer of its own (setvbuf)");
+  if (!CPU_EQUAL(&old->cores, &now->cores))
+    check_fail(env, "changes on which cores the process runs (sched_setaffinity)");
   if (old->signal_stack.ss_sp != now->signal_stack.ss_sp ||
       old->signal_stack.ss_size != now->signal_stack.ss_size)
     check_fail(env, "changes the stack of signal handlers (sigaltstack)");
@@ -218,7 +246,7 @@ static void check_children(check_env *env, const struct check_around *old,
                            struct check_around *now) {
   siginfo_t info;
   const bool waits = waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) != 0;
-  if (waits && now->children.ru_minflt != old->children.ru_minflt)
+  if (waits && memcmp(&now->children, &old->children, sizeof now->children))
     check_fail(env, "starts processes");
   if (waits) return;
   check_fail(env, "starts processes, and does not wait for their end");

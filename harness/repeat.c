@@ -73,6 +73,7 @@ static bool is_dynamic(const check_run *r) {
 static void reverse_inputs(check_run *r) {
   for (uint32_t k = 0; k < check_subject_n_inputs(r->s); k++) {
     if (!r->inputs[k] || check_subject_input(r->s, k)->constant) continue;
+    check_buffer_protect(r->inputs[k], false);
     const tn_tensor *t = r->in[k];
     const uint64_t bytes = tn_dtype(t->dtype)->bits / 8;
     const int64_t n = bytes ? (int64_t)(r->inputs[k]->bytes / bytes) : 0;
@@ -198,6 +199,78 @@ static void two_threads(const check_subject *s) {
   tn_free(tn_default_allocator(), r, 2 * sizeof *r);
 }
 
+/* ---- what is remembered -----------------------------------------------------------------------
+ * */
+
+/* New data at the same places give what they give at others. */
+static void other_data(const check_subject *s) {
+  check_run old, fresh;
+  const bool ok = check_run_open(&old, s, &plain_way) & check_run_open(&fresh, s, &plain_way);
+  if (ok && !is_dynamic(&old)) {
+    check_doing(s->problem->env, "run(), on other data at the same places");
+    run_all(&old);
+    reverse_inputs(&old);
+    reverse_inputs(&fresh);
+    run_all(&old);
+    run_all(&fresh);
+    for (uint32_t k = 0; k < old.results.n && !atomic_load(&old.status); k++)
+      if (old.out[k] && !check_same_bits(&old.results.values[k], &fresh.results.values[k]))
+        check_fail(s->problem->env,
+                   "output %s on other data at the same places is not what it is at new ones",
+                   s->problem->output_names[k]);
+  }
+  check_run_close(&fresh);
+  check_run_close(&old);
+}
+
+/* Twice as many in the first dim of what is no constant. False: inference refuses that. */
+static bool open_longer(const check_problem *p, tn_arena *arena, tn_case *line,
+                        check_problem *out) {
+  *line = *p->line;
+  const uint64_t n = (uint64_t)line->n_inputs;
+  line->inputs = check_need(tn_arena_copy(arena, line->inputs, n * sizeof *line->inputs));
+  for (uint64_t k = 0; k < n; k++) {
+    check_input *in = &line->inputs[k];
+    if (!in->items || in->sequence) continue;
+    in->items = check_need(tn_arena_copy(arena, in->items, (uint64_t)in->n * sizeof *in->items));
+    for (int32_t i = 0; i < in->n; i++)
+      if (!in->items[i].constant && in->items[i].rank > 0) in->items[i].shape[0] *= 2;
+  }
+  if (!check_problem_open_quietly(p->env, p->op, line, p->bindings, p->n_bindings, false, out))
+    return false;
+  check_problem_fill(out);
+  return out->n_inputs == p->n_inputs && out->n_outputs == p->n_outputs;
+}
+
+static void compare_states(const check_run *one, const check_run *other) {
+  if (!one->state || !other->state || one->plan.state_key != other->plan.state_key ||
+      one->state->bytes != other->state->bytes ||
+      !memcmp(one->state->data, other->state->data, one->state->bytes))
+    return;
+  check_fail(one->context.env,
+             "prepare() makes another state for inputs of another shape, and state_key is the "
+             "same: nodes that agree in it share one");
+}
+
+/* A state follows from constants, attributes, dtypes and state_key alone. */
+static void other_shapes(const check_subject *s, const check_run *r) {
+  check_problem longer;
+  tn_case line;
+  tn_arena arena;
+  tn_arena_init(&arena, tn_default_allocator());
+  check_subject twin = *s;
+  twin.problem = &longer;
+  twin.expected = NULL;
+  if (open_longer(s->problem, &arena, &line, &longer) &&
+      !check_subject_match(&twin, &arena, NULL)) {
+    check_run other;
+    if (check_run_open(&other, &twin, &plain_way)) compare_states(r, &other);
+    check_run_close(&other);
+  }
+  check_problem_close(&longer);
+  tn_arena_clear(&arena);
+}
+
 /* ---- memory that cannot be had --------------------------------------------------------------- */
 
 static void without_memory(const check_subject *s) {
@@ -223,10 +296,12 @@ void check_repeat(const check_subject *s) {
   const bool pure = !(s->problem->op->op.flags & TN_OP_IMPURE);
   check_problem_fill(s->problem);
   const bool opened = check_run_open(&r, s, &plain_way);
+  if (opened && r.state && !s->kernel->kernel.finish && s->problem->n_inputs) other_shapes(s, &r);
   const bool serial = (s->kernel->kernel.flags & TN_KERNEL_SERIAL) != 0;
   check_run_close(&r);
   if (!opened) return;
-  if (pure && !serial) interleaved(s);
+  if (pure && check_unit_ok(env)) other_data(s);
+  if (pure && !serial && check_unit_ok(env)) interleaved(s);
   if (pure && !serial && check_unit_ok(env)) two_threads(s);
   if (!CHECK_THREADS_ONLY && check_unit_ok(env)) many_times(s);
   if (!CHECK_THREADS_ONLY && check_unit_ok(env)) without_memory(s);

@@ -56,8 +56,7 @@ static void make_call(check_run *r) {
                       .n_regions = p->n_regions,
                       .region_fill = p->region_fill,
                       .isa = s->level->isa};
-  r->attrs = check_attrs_guard(p, &r->call);
-  if (r->attrs) check_buffer_protect(r->attrs, true);
+  check_attrs_open(p, &r->call, &r->attrs);
 }
 
 const char *check_subject_match(const check_subject *s, tn_arena *reasons, bool *out_own) {
@@ -71,7 +70,7 @@ const char *check_subject_match(const check_subject *s, tn_arena *reasons, bool 
   if (out_own)
     *out_own = reason && !tn_kernel_match_fixed(s->kernel, s->problem->op, &r.call, n, reasons) &&
                !tn_kernel_match_types(s->kernel, s->problem->op, &r.call, n, reasons);
-  check_buffer_free(r.context.env, r.attrs);
+  check_attrs_close(r.context.env, &r.attrs);
   check_context_close(&r.context);
   return reason;
 }
@@ -288,6 +287,9 @@ bool check_run_open(check_run *r, const check_subject *s, const check_way *way) 
   check_results_open(&r->context, &r->results);
   share_in_place(r);
   point_to_data(r);
+  for (uint32_t k = 0; k < CHECK_MAX_IO && r->context.env->limits; k++)
+    if (r->inputs[k] && (way->in_place < 0 || r->plan.in_place[way->in_place] != (int32_t)k))
+      check_buffer_protect(r->inputs[k], true);
   check_run_hide_packed(r, true);
   r->context.running = true;
   return true;
@@ -327,7 +329,7 @@ void check_run_close(check_run *r) {
                (long long)r->context.n_allocated);
   check_results_close(env, &r->results);
   for (uint32_t k = 0; k < CHECK_MAX_IO; k++) check_buffer_free(env, r->inputs[k]);
-  check_buffer_free(env, r->attrs);
+  check_attrs_close(env, &r->attrs);
   check_buffer_free(env, r->state);
   check_buffer_free(env, r->scratch);
   check_buffer_free(env, r->worker_scratch);

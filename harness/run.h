@@ -57,7 +57,8 @@ typedef struct check_run {
   check_buffer *inputs[CHECK_MAX_IO];
   tn_tensor originals[CHECK_MAX_IO]; /* inputs as they were before the run */
   check_results results;
-  check_buffer *attrs, *state, *scratch, *worker_scratch;
+  check_attrs attrs;
+  check_buffer *state, *scratch, *worker_scratch;
   check_context *self; /* what call.ctx points to */
   check_buffer *shown[CHECK_MAX_SHOWN];
   int32_t n_shown;
@@ -97,14 +98,13 @@ void check_shown_free(check_run *r);
 typedef struct check_copy {
   tn_call call;
   tn_tensor inputs[CHECK_MAX_IO], outputs[CHECK_MAX_IO];
+  const tn_tensor *in[CHECK_MAX_IO];
+  tn_tensor *out[CHECK_MAX_IO];
   void *attrs, *data[CHECK_MAX_IO]; /* data: of inputs, as far as they are known */
   uint64_t attrs_bytes;
   tn_arena arena;
 } check_copy;
 void check_copy_take(const tn_call *call, uint64_t attrs_bytes, check_copy *out);
-/* A copy of the call's attributes that ends at an unreadable page, and takes their place in the
- * call; NULL: it has none. */
-check_buffer *check_attrs_guard(const check_problem *p, tn_call *call);
 /* Tells what `who` has changed, and makes the call what it was. outputs: their types may not change
  * either. The copy is gone then. */
 void check_copy_compare(check_env *env, tn_call *call, const char *who, bool outputs,

@@ -45,6 +45,7 @@ static void reverse_others(check_run *r, int64_t item) {
   for (uint32_t k = 0; k < check_subject_n_inputs(r->s); k++) {
     const check_buffer *b = like_output(r, k);
     if (!b) continue;
+    check_buffer_protect(r->inputs[k], false);
     const uint8_t *from = r->originals[k].data;
     const size_t size = b->bytes / (size_t)n;
     for (int64_t i = 0; i < n; i++)

@@ -540,6 +540,9 @@ ANIMAL(LOWER, lower_region_fill, USE,
 ANIMAL(LOWER, lower_region_null, USE, "regions that are NULL",
   NOT_LOWERED "set_regions: a region is NULL, or its input none",
   return cover(call, graph, node, 1, NULL, -1))
+ANIMAL(LOWER, lower_unsupported, USE, "it edits, and answers that it does not",
+  NODE "lowering answers TN_ERR_UNSUPPORTED, but has changed the graph",
+  become(call, graph, node, "Twice"); return TN_ERR_UNSUPPORTED)
 ANIMAL(LOWER, lower_nothing, WORKS, "it replaces nothing", "", return TN_OK)
 ANIMAL(LOWER, lower_cuts_foreign, VET_PLAIN, "what reads its output reads its input, and it stays",
   "zoo: op 'zoo::Twice', session *: Y[0,0] is 1, expected 2 *",
@@ -574,6 +577,9 @@ ANIMAL(REWRITE, rewrite_user, VET, "what stands before the sum of two is left ou
   return TN_OK; const tn_node *user = API->node(graph, API->value_user(graph, y, 0));
   if (strcmp(user->op, "Add")) return TN_OK;
   return API->replace_node(graph, node, API->node(graph, node)->inputs, 1))
+ANIMAL(REWRITE, rewrite_writes, VET, "it writes into the graph itself",
+  "*graphs around zoo::Twice: apply() on * writes into the graph, not through its functions",
+  ((tn_node *)(uintptr_t)API->node(graph, node))->offset++; return TN_OK)
 ANIMAL(REWRITE, rewrite_status, VET, "it fails where it finds nothing",
   "*graphs around zoo::Twice: apply() on Twice(Twice(x)) fails: *",
   return node_before(call, graph, node) < 0 ? TN_OK : TN_ERR_UNSUPPORTED)
@@ -951,6 +957,9 @@ ANIMAL(DESCRIPTOR, init_thread_stays, VET, "it says that it has threads, and doe
   BEGINNING "starts threads: 1*", plugin.flags = TN_PLUGIN_THREADS; plugin.init = sleepy_init)
 ANIMAL(DESCRIPTOR, init_threads, FIT, "it says that it has threads, and ends them", "zoo: fit: *",
   plugin.flags = TN_PLUGIN_THREADS; plugin.init = worker_init; plugin.shutdown = worker_shutdown)
+ANIMAL(INIT, init_option, VET, "init takes any option",
+  "zoo: init and shutdown, an unknown option: init() takes an option that it cannot know",
+  return TN_OK)
 ANIMAL(INIT, init_key, VET, "init makes a key of threads that stays",
   BEGINNING "leaves a key of threads behind*", make_key(); return TN_OK)
 ANIMAL(INIT, init_forks, VET, "init starts a process that stays",
@@ -984,7 +993,8 @@ ANIMAL(INFER, infer_differs, VET, "it answers another shape each time",
   "zoo: op 'zoo::Twice', inference of *: inference is not pure: output Y is f32[1], then f32[2]",
   static int64_t n; return says_shape(call, 1, ++n))
 ANIMAL(INFER, infer_writes, VET, "inference changes the attributes",
-  "*inference changes the attributes*", *(double *)(uintptr_t)call->attrs += 1; return as_x(call))
+  "*crashed with SIGSEGV in infer(), at byte 0 of the attributes, which is read-only",
+  *(double *)(uintptr_t)call->attrs += 1; return as_x(call))
 ANIMAL(INFER, infer_call, VET, "inference changes its call", "*inference changes its call",
   MINE(call)->version = 77; return as_x(call))
 ANIMAL(INFER, infer_huge, VET, "an output that no test can hold",
@@ -1013,6 +1023,38 @@ ANIMAL(EPILOGUE, epilogue_status, VET, "it answers 7",
   "*epilogue() answers 7, which is no status", out->kind = TN_EPILOGUE_RELU; return 7)
 ANIMAL(EPILOGUE, epilogue_call, VET, "it changes its call", "*epilogue() changes its call",
   MINE(call)->n_inputs = 7; return TN_ERR_UNSUPPORTED)
+ANIMAL(INFER, infer_tables, VET, "inference takes an input out of its call",
+  "*inference changes the tables of its inputs or outputs",
+  as_x(call); ((const tn_tensor **)(uintptr_t)call->inputs)[0] = NULL; return TN_OK)
+ANIMAL(INFER, infer_malloc, VET_PLAIN, "inference allocates memory that nobody frees",
+  "*memory of malloc grows by * bytes with each inference", lose(1000); return as_x(call))
+ANIMAL(DESCRIPTOR, reference_input, VET, "the reference changes its input",
+  "*crashed with SIGSEGV in reference(), at byte 0 of an input, which is read-only",
+  op[0].reference = zeroing_reference)
+ANIMAL(DESCRIPTOR, attr_list_after, VET_PLAIN, "it reads behind a list among the attributes",
+  "*crashed with SIGSEGV in run()*, at 0 bytes behind the end of ks",
+  op[0].schema = "(Tensor X, *, int[] ks=[1, 2]) -> Tensor Y"; kernel[0].run = list_run)
+ANIMAL(DESCRIPTOR, lower_unlike, VET, "its lowering is not what its kernel computes",
+  "*session: Y[*", op[0].lower = one_lower; op[0].flags |= TN_OP_LOWER_ALWAYS;
+  op[0].reference = NULL)
+ANIMAL(DESCRIPTOR, run_remembers, VET, "it knows results by the place of their input",
+  "*on other data at the same places is not what it is at new ones",
+  kernel[0].plan = one_item_plan; kernel[0].run = remembering_run)
+ANIMAL(DESCRIPTOR, prepare_shape, VET, "its state follows from the shape, and its key does not",
+  "*prepare() makes another state for inputs of another shape, and state_key is the same*",
+  kernel[0].plan = stateful_plan; kernel[0].prepare = shape_prepare)
+ANIMAL(DESCRIPTOR, value_crashes, VET, "reading a single value crashes",
+  VETTED_FORMAT "crashed with SIGSEGV in read_value() of kind 0*",
+  format[0].read_value = crashing_value)
+ANIMAL(DESCRIPTOR, value_behind, VET_PLAIN, "reading a single value reads behind the file",
+  VETTED_FORMAT "crashed with SIGSEGV in read_value() of kind 0, at 0 bytes behind the end of the "
+  "file*", format[0].read_value = behind_value)
+ANIMAL(DESCRIPTOR, value_null, FIT, "a single value that is NULL", "zoo: fit: *",
+  format[0].read_value = null_value)
+ANIMAL(DESCRIPTOR, elementwise_mean, VET, "it says element-wise, and takes the mean of all",
+  "*has TN_OP_ELEMENTWISE, but element * depends on other elements of the inputs*",
+  op[0].flags |= TN_OP_ELEMENTWISE; op[0].reference = mean_reference;
+  kernel[0].plan = one_item_plan; kernel[0].run = mean_run)
 ANIMAL(DESCRIPTOR, elementwise_index, VET, "it says element-wise, and minds where elements stand",
   "*has TN_OP_ELEMENTWISE, but its elements depend on where they stand*",
   op[0].flags |= TN_OP_ELEMENTWISE; op[0].reference = index_reference; kernel[0].run = index_run)
@@ -1128,6 +1170,13 @@ MEDDLES(forks_both, "it forks, and both return",
   "forks, and both processes return from its callback", (void)!fork())
 MEDDLES(forks_waits, "it forks, and waits", "starts processes",
   pid_t pid = fork(); if (!pid) _exit(0); waitpid(pid, NULL, 0))
+#define AT_EXIT "crashed with SIG* in the end of the process"
+MEDDLES(exit, "it leaves a function for the end of the process", AT_EXIT,
+  static int n; if (!n++) on_exit(at_exit, NULL))
+#undef AT_EXIT
+MEDDLES(stream, "it gives standard output a buffer of its own",
+  "gives a standard stream a buffer of its own",
+  static char room[4096]; static int n; if (!n++) setvbuf(stdout, room, _IOFBF, sizeof room))
 MEDDLES(signal_stack, "it changes the stack of signal handlers",
   "changes the stack of signal handlers",
   static char stack[1 << 16]; const stack_t own = {.ss_sp = stack, .ss_size = sizeof stack};
@@ -1156,6 +1205,10 @@ ANIMAL(RUN, run_prints, TN_FLAVOUR_SANITIZER ? VET_PLAIN : FIT,
 ANIMAL(PROBE, probe_crashes, VET, "the probe reads a byte behind the file",
   VETTED_FORMAT "crashed with SIGSEGV in probe(), at 0 bytes behind the end of the file*",
   return ((const volatile uint8_t *)data)[size] == 'x')
+ANIMAL(PROBE, probe_sure, VET, "it is sure of any file",
+  VETTED_FORMAT "probe() is sure of what is no model", return 100)
+ANIMAL(PROBE, probe_foreign, VET, "it takes files of another format",
+  VETTED_FORMAT "probe() answers 99, and would take files of that format", return 99)
 ANIMAL(PROBE, probe_answer, VET, "it is ten times sure", "*probe() answers 1000*", return 1000)
 ANIMAL(READ, read_leaks, VET, "nobody gives back what it takes from the host",
   "*read(): 1 blocks of the host's memory*",
@@ -1167,7 +1220,7 @@ ANIMAL(READ, read_length, VET_PLAIN, "it believes how long the file says that it
   "*its own file, cut short: crashed with SIGSEGV in read()*",
   if (source->size >= 8 && is_ours(source)) sum_of(source); return zoo_build(api, graph))
 ANIMAL(READ, read_lends, VET, "it lends a constant that it does not have",
-  "*crashed with SIGSEGV in the host, which looks at constants of read*",
+  "*crashed with SIGSEGV in read()*",
   api->value_set_const(graph, api->value(graph, "lent"), TENSOR(TN_U8, 9, (void *)(uintptr_t)64),
   0);
   return zoo_build(api, graph))

@@ -245,6 +245,71 @@ static tn_status runs_from_zero(const tn_call *call, uint32_t stage, int64_t beg
   return twice_run(call, stage, 0, end - begin, worker);
 }
 
+static tn_status zeroing_reference(const tn_call *call) {
+  memset(X_OF(call), 0, sizeof(float) * (size_t)part_elements(call->inputs[0]));
+  return whole_run(call);
+}
+
+static tn_status list_run(const tn_call *call, uint32_t stage, int64_t begin, int64_t end,
+                          uint32_t worker) {
+  const tn_ints *ks = call->attrs;
+  volatile int64_t behind = ks->data[ks->size];
+  (void)behind;
+  return twice_run(call, stage, begin, end, worker);
+}
+
+/* X in place of 2 * X */
+static tn_status one_lower(const tn_call *call, tn_graph *graph, int32_t node) {
+  return API->replace_node(graph, node, API->node(graph, node)->inputs, 1);
+}
+
+static tn_status remembering_run(const tn_call *call, uint32_t stage, int64_t begin, int64_t end,
+                                 uint32_t worker) {
+  static const float *known;
+  static float made[64];
+  const size_t bytes = sizeof(float) * (size_t)part_elements(call->outputs[0]);
+  (void)stage, (void)begin, (void)end, (void)worker;
+  if (known != X_OF(call)) whole_run(call);
+  if (known == X_OF(call) && bytes <= sizeof made) memcpy(Y_OF(call), made, bytes);
+  known = X_OF(call);
+  if (bytes <= sizeof made) memcpy(made, Y_OF(call), bytes);
+  return TN_OK;
+}
+
+static tn_status shape_prepare(const tn_call *call) {
+  *(int64_t *)call->state = part_elements(call->inputs[0]);
+  return TN_OK;
+}
+
+static tn_status crashing_value(const tn_source *source, uint32_t kind, const tn_value_sink *out) {
+  (void)source, (void)kind, (void)out;
+  return raise(SIGSEGV);
+}
+
+static tn_status behind_value(const tn_source *source, uint32_t kind, const tn_value_sink *out) {
+  volatile uint8_t behind = source->size ? source->data[source->size] : 0;
+  return (void)behind, (void)kind, (void)out, TN_ERR_INVALID;
+}
+
+static tn_status null_value(const tn_source *source, uint32_t kind, const tn_value_sink *out) {
+  return (void)source, kind ? out->begin(out->ctx, NULL, NULL) : out->tensor(out->ctx, NULL, NULL);
+}
+
+/* X minus its mean */
+static tn_status mean_reference(const tn_call *call) {
+  const int64_t n = part_elements(call->inputs[0]);
+  float sum = 0;
+  for (int64_t k = 0; k < n; k++) sum += X_OF(call)[k];
+  for (int64_t k = 0; k < n; k++) Y_OF(call)[k] = X_OF(call)[k] - sum / (float)n;
+  return TN_OK;
+}
+static tn_status mean_run(const tn_call *call, uint32_t stage, int64_t begin, int64_t end,
+                          uint32_t worker) {
+  return (void)stage, (void)begin, (void)end, (void)worker, mean_reference(call);
+}
+
+static void at_exit(int status, void *arg) { (void)status, (void)arg; }
+
 /* 2 * X + the index */
 static tn_status index_run(const tn_call *call, uint32_t stage, int64_t begin, int64_t end,
                            uint32_t worker) {
@@ -343,6 +408,7 @@ static void *work(void *arg) {
 }
 INIT(worker_init) {
   NO_OPTIONS;
+  if (n_options) return host->fail(ctx, TN_ERR_INVALID, "there is no option");
   helper *w = *out_self = host->alloc(ctx, sizeof *w);
   if (!w) return TN_ERR_MEMORY;
   *w = (helper){.host = host, .ctx = ctx};
