@@ -87,8 +87,8 @@ struct tn_graph_api {
   int32_t (*value)(tn_graph *graph, const char *name);
   /* type: its data is ignored. TN_ERR_STATE: the value is a constant. */
   tn_status (*value_set_type)(tn_graph *graph, int32_t value, const tn_tensor *type);
-  /* Makes `value` a constant. copy 0: the data outlives the graph (a mapped file); 1: it is
-   * copied. */
+  /* Makes `value` a constant. copy 0: the data outlives the graph; a reader can only lend what lies
+   * in its files, all else is copied. 1: it is copied. */
   tn_status (*value_set_const)(tn_graph *graph, int32_t value, const tn_tensor *data, int32_t copy);
   tn_status (*value_set_dim_name)(tn_graph *graph, int32_t value, int32_t dim, const char *name);
   /* A constant: an input that may be left out, with this default. TN_ERR_STATE: some node makes it,
@@ -189,9 +189,9 @@ struct tn_rewrite {
   tn_head head;
   const char *name; /* for messages */
   const char *root; /* "BatchNormalization", "com.acme::Foo": nodes of this operator are shown */
-  /* Called once for every node of the operator. It looks at the neighbourhood through host->graph,
-   * and edits the graph or leaves it; TN_OK in both cases. An error ends the loading of the
-   * model. */
+  /* Called once for every node of the operator, those that rewrites add too. It looks at the
+   * neighbourhood through host->graph, and edits the graph, which then computes the same, or leaves
+   * it; TN_OK in both cases. An error, TN_ERR_UNSUPPORTED too, ends the loading of the model. */
   tn_status (*apply)(const tn_call *call, tn_graph *graph, int32_t node);
 };
 

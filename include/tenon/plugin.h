@@ -25,8 +25,9 @@
  *    no exit.
  *  - Strings are UTF-8 without control characters and end with a zero byte unless they are tn_str.
  *    Names (of plug-ins, kernels, rewrites, formats, domains, operators, devices) are letters,
- *    digits and _ . - and at most 128 bytes; arguments in schemas are letters, digits and _. Other
- *    texts are at most 64 KiB, tables of parts at most 65536 entries long.
+ *    digits and _ . - and at most 128 bytes; arguments in schemas are letters, digits and _, no
+ *    digit first. Other texts are at most 64 KiB, tables of parts at most 65536 entries long, those
+ *    of type rules and rows 256.
  *  - Threads. A callback may be called by any thread, and by several at once. Only a plug-in that
  *    says TN_PLUGIN_THREADS makes threads of its own.
  */
@@ -341,7 +342,8 @@ enum {
 
 /* A kernel's answer to plan(). The host sets it up: in_place TN_NO_ID, n_stages, items[0] and grain
  * 1, all else 0. The kernel changes members, and never assigns the whole. Each memory is at most 64
- * TiB; numbers of items have no limit but int64_t; a grain below 1 is 1. */
+ * TiB; numbers of items have no limit but int64_t, and negative ones refuse the node; a grain below
+ * 1 is 1. */
 typedef struct tn_kernel_plan {
   tn_head head;
   uint64_t scratch_bytes;            /* memory for a run, shared by its workers */
@@ -356,8 +358,8 @@ typedef struct tn_kernel_plan {
   int64_t grain[TN_MAX_STAGES];      /* items that are worth handing to a thread (about 5 us) */
   int32_t in_place[TN_MAX_IN_PLACE]; /* output k may share memory with this input; TN_NO_ID: none;
                                         left alone where the two differ in bytes */
-  double cost_ns;                    /* estimate for one thread; 0, negative or NaN: the host
-                                        derives one from FLOPs and bytes */
+  double cost_ns;                    /* estimate for one thread; 0, negative, infinite or NaN:
+                                        the host derives one from FLOPs and bytes */
   int64_t elements_per_item;         /* e > 0, one stage: item i writes exactly elements
                                         [i*e, (i+1)*e) of the storage of output 0, pad lanes
                                         counted; the last may be short. 0: nothing is promised */
@@ -412,20 +414,32 @@ typedef struct tn_kernel {
  *   schema  := "(" [arg {"," arg}] ")" "->" returns
  *   arg     := "*" | type name ["=" default]      what stands behind * is named, an attribute
  *   returns := type [name] | "(" [type [name] {"," type [name]}] ")"
- *   type    := base ["(" alias ")"] {"?" | "[" [int] "]"}      lists of lists there are none
+ *   type    := base ["(" alias ")"] {"?" | "[" [int] "]"}      no lists of lists; "?" behind a
+ *              list: it may be left out, before it: its elements may; lists of inputs: no int
  *   base    := Tensor, or one of those named under "Attributes"
  *   alias   := a set as in Tensor(a!), Tensor(a|b), Tensor(a -> *)
- *   default := None | 1 | 0.5 | True | 'text' | "text" | [1, 2] | the name of an enumerator; of
- *              int[2] a single number, too, which stands for both
+ *   default := value | "[" [value {"," value}] "]" | None      None: of types with "?" alone
+ *   value   := -1 | 0.5 | 1e-5 | inf | nan | True | 'text' | "text" | the name of an enumerator
+ *              (f32, contiguous_format, strided). Numbers are decimal, those of int whole and of 64
+ *              bits; texts know \\ \' \" \n \t. For a list one value stands for all elements:
+ *              int[2] s=1 is [1, 1], int[] s=1 is [1]
  * Tensors before * are inputs and may have the default None only (Tensor? B=None); what is no
- * tensor is an attribute, wherever it stands. Several list inputs share in equal parts what the
- * others leave of a node's inputs. Returns without a name are called "out", or out0, out1 ...
+ * tensor is an attribute, wherever it stands; one without a default has to be given. Lists of
+ * inputs (any number, none too) share in equal parts what the others leave of a node's inputs: of
+ * (Tensor[] A, Tensor[] B), a node of 3 inputs is refused. Likewise outputs. Returns without a name
+ * are called "out", or out0, out1 ...; none has the name of an argument, but for aliases of it.
  *
  * Cases are lines of name=value words: "x=f32[2,3] w=T[3]! axis=1 pads=[1,1] mode='edge' tol=8".
- * Inputs are dtype[dims], "!" behind it makes a constant, {1,2.5} or {uniform 0 1}, {ints 0 9},
- * {edge}, {range}, {unique} behind that fills it; a list is (f32[2],f32[3]). T, the name of a type
- * rule, stands for each dtype that a kernel takes. tol=k allows k * epsilon * (|y| + scale of the
- * inputs); "bench" marks what is timed. docs/op-yaml.md has the rest. */
+ * What is not named is left out, or has its default.
+ *   input     := tensor | "(" [tensor {"," tensor}] ")"          the second for lists
+ *   tensor    := dtype "[" [dim {"," dim}] "]" ["!"] [fill]      "!": a constant
+ *   fill      := "{" elements "}", repeated to the end, or {uniform 0 1} {ints 0 9} {range} {edge}
+ *                {unique}; without one: small numbers of both signs, some of them 0 or equal
+ *   attribute := a default as above; of type Tensor, a tensor
+ * T, the name of a type rule, stands for each dtype that a kernel takes. tol=k allows errors of
+ * k * epsilon * (|y| + scale of the inputs), 4 if not said; expect=(tensor,...) says the outputs in
+ * place of reference(); n_outputs=k asks for so many; "bench" marks what is timed.
+ * docs/op-yaml.md has the rest. */
 
 /* A type variable: the listed arguments share one dtype out of the mask. */
 typedef struct tn_type_rule {
@@ -438,16 +452,18 @@ typedef struct tn_type_rule {
 enum {
   TN_OP_IMPURE = 1,        /* random or stateful: nodes are never folded, removed or moved across
                               transposes */
-  TN_OP_ELEMENTWISE = 2,   /* output element i depends on elements i of the (broadcast) inputs only:
-                              transposes around it are moved and cancelled */
+  TN_OP_ELEMENTWISE = 2,   /* output element i depends on elements i of the (broadcast) inputs
+                              only, not on i, and outputs have the broadcast shape: transposes
+                              around it are moved and cancelled, and rewrites may take it whoever
+                              has its kernel */
   TN_OP_SAME_AS_INPUT = 4, /* infer may be NULL: outputs have dtype (unless a rule says else) and
                               shape of input 0 */
   TN_OP_BROADCAST = 8,     /* infer may be NULL: output 0 has the broadcast shape of the inputs */
   TN_OP_LOWER_EARLY = 16,  /* lower before inference: an old version that is the newest one in other
                               clothes */
   TN_OP_LOWER_ALWAYS = 32, /* lower after inference even if a kernel exists (data movement) */
-  TN_OP_TYPES_ONLY = 64,   /* reads the types of its inputs, never their data (Shape, Size): folded
-                              as soon as these are known */
+  TN_OP_TYPES_ONLY = 64,   /* reads the types of its inputs, never their data (Shape, Size): run
+                              once these are known, when there are no data */
   TN_OP_FOLD_LATE = 128    /* folding waits until rewrites have seen it (DequantizeLinear, whose
                               constants integer kernels want as they are) */
 };
@@ -471,7 +487,7 @@ typedef struct tn_op {
    * place. */
   tn_status (*infer)(const tn_call *call);
   /* Optional: floating-point operations of one run; types are known. For people and for costs:
-   * what fails, is negative or no number counts as 0. */
+   * what fails, is negative, infinite or no number counts as 0. */
   tn_status (*flops)(const tn_call *call, double *out_flops);
   /* Optional: replaces the node by simpler nodes or regions through host->graph: add nodes that
    * produce its output values, then graph->replace_node. Types are known unless the op has
@@ -480,8 +496,9 @@ typedef struct tn_op {
   /* Optional: the operator's meaning: scalar, f64 accumulation, readable. The oracle of all kernel
    * tests; never used to run models. One thread. */
   tn_status (*reference)(const tn_call *call);
-  /* Optional, element-wise ops: describes this node as a fused step (kind, a, b; input: which of
-   * the node's inputs is t). TN_ERR_UNSUPPORTED: it is none. */
+  /* Optional, element-wise ops of one output: describes this node as a fused step (kind, a, b;
+   * input: which of its two inputs is t, for ADD and MUL). y may be each input that is no constant
+   * and has the output's type. TN_ERR_UNSUPPORTED: it is none. */
   tn_status (*epilogue)(const tn_call *call, tn_epilogue *out);
   const char *doc;    /* optional: one or two sentences */
   const char *source; /* optional: the file that describes it; for people */
@@ -650,7 +667,9 @@ typedef struct tn_plugin {
    * shutdown returns. An error refuses the plug-in; shutdown is not called then. */
   tn_status (*init)(const tn_host *host, void *ctx, const tn_option *const *options,
                     uint32_t n_options, void **out_self);
-  /* Optional: frees the instance. Nothing else is called by then, or after. Never from atexit. */
+  /* Optional: frees the instance. Nothing else is called by then, or after. Never from atexit. The
+   * library is unmapped then: nothing may be left that leads into it, such as threads, signal
+   * handlers or keys of threads (pthread_key_create) with a destructor. */
   void (*shutdown)(void *self);
   /* Optional: something happened to the process: TN_EVENT_... . Kernels may be running. */
   void (*notify)(void *self, uint32_t event);
