@@ -165,6 +165,9 @@ static void emit_unit_code(emit_model *m, uint32_t index) {
 }
 
 void emit_units(emit_model *m) {
+  for (int32_t k = 0; k < m->plan->n_inputs; k++)
+    if (m->values[m->plan->inputs[k]].last < 0)
+      tn_text_add(&m->lines, "  (void)%s; /* nothing reads it */\n", m->inputs[k]);
   for (int32_t k = 0; k < m->n_units; k++) emit_unit_code(m, (uint32_t)k);
   for (int32_t k = 0; k < m->plan->n_outputs; k++) {
     const int32_t slot = m->plan->outputs[k];
