@@ -1,6 +1,7 @@
 /* The queue of the shadow device: a thread that works off submissions in order, after a random
  * delay. */
 #include <errno.h>
+#include <sched.h>
 #include <string.h>
 #include <time.h>
 
@@ -19,11 +20,28 @@ typedef struct queue {
   bool stops;
 } queue;
 
+static void end_of(uint64_t timeout_ns, struct timespec *out) {
+  clock_gettime(CLOCK_MONOTONIC, out);
+  const uint64_t ns = (uint64_t)out->tv_nsec + timeout_ns % 1000000000;
+  out->tv_sec += (time_t)(timeout_ns / 1000000000 + ns / 1000000000);
+  out->tv_nsec = (long)(ns % 1000000000);
+}
+
+static bool is_over(const struct timespec *end) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return now.tv_sec > end->tv_sec || (now.tv_sec == end->tv_sec && now.tv_nsec >= end->tv_nsec);
+}
+
+/* Sleeping takes 50 us more than it is told to: short delays are waited out awake. */
 static void nap(queue *q) {
+  enum { SHORT_US = 200 };
   const uint64_t most = q->device->settings.delay_us;
   const uint64_t us = most ? shadow_random(&q->random) % (most + 1) : 0;
-  const struct timespec time = {(time_t)(us / 1000000), (long)(us % 1000000 * 1000)};
-  if (us) nanosleep(&time, NULL);
+  struct timespec end;
+  end_of(us * 1000, &end);
+  if (us > SHORT_US) clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &end, NULL);
+  while (us && !is_over(&end)) sched_yield();
 }
 
 static shadow_submission *take(queue *q) {
@@ -111,13 +129,6 @@ tn_status shadow_submit(const tn_device_call *c, void *queue_, void *recording, 
   pthread_cond_broadcast(&q->changed);
   pthread_mutex_unlock(&q->lock);
   return TN_OK;
-}
-
-static void end_of(uint64_t timeout_ns, struct timespec *out) {
-  clock_gettime(CLOCK_MONOTONIC, out);
-  const uint64_t ns = (uint64_t)out->tv_nsec + timeout_ns % 1000000000;
-  out->tv_sec += (time_t)(timeout_ns / 1000000000 + ns / 1000000000);
-  out->tv_nsec = (long)(ns % 1000000000);
 }
 
 /* What hangs is not waited for: nothing else can come of it. */
