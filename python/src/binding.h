@@ -26,7 +26,8 @@
 
 typedef struct tp_runtime {
   PyObject object;
-  tn_runtime *runtime; /* NULL: its __init__ has not run, or failed */
+  tn_runtime *runtime;      /* NULL: its __init__ has not run, or failed */
+  struct tp_custom *custom; /* operators written in Python; their tables outlive the runtime */
 } tp_runtime;
 
 /* An input of a call, and what has to live as long as the call reads it. */
@@ -120,8 +121,10 @@ void tp_slot_free(tp_model *m, tp_slot *slot);
 int32_t tp_input_index(tp_model *m, PyObject *name);
 int32_t tp_output_index(tp_model *m, PyObject *name);
 
-/* ---- op.c ---- */
+/* ---- op.c, custom.c ---- */
 
 PyObject *tp_runtime_run_op(PyObject *self, PyObject *args, PyObject *kwargs);
+PyObject *tp_runtime_add_op(PyObject *self, PyObject *args);
+void tp_custom_free(struct tp_custom *custom);
 
 #endif

@@ -67,6 +67,7 @@ static int runtime_init(PyObject *object, PyObject *args, PyObject *kwargs) {
 
 static void runtime_dealloc(PyObject *self) {
   tn_runtime_destroy(((tp_runtime *)self)->runtime);
+  tp_custom_free(((tp_runtime *)self)->custom);
   tp_free(self);
 }
 
@@ -162,6 +163,7 @@ static PyMethodDef methods[] = {
     {"_ops", ops, METH_NOARGS, "(domain, name, since, schema, plug-in) of each operator."},
     {"_run_op", (PyCFunction)(void (*)(void))tp_runtime_run_op, METH_VARARGS | METH_KEYWORDS,
      "_run_op(name, version, args, n_outputs): args are (name, value, is text)."},
+    {"_add_op", tp_runtime_add_op, METH_VARARGS, "Adds an operator that is a Python function."},
     {"cache_weights", cache_weights, METH_O,
      "A folder in which models keep what kernels made of their weights; None: none."},
     {"_forked", forked, METH_NOARGS, "Tells plug-ins that this process is a child."},

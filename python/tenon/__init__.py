@@ -8,6 +8,7 @@ y = model(x)
 import numpy as _numpy  # the module _tenon needs it
 
 from ._tenon import Session, __version__, from_dlpack
+from ._custom import CustomOp, op
 from ._errors import (
     CancelledError,
     Error,
@@ -36,6 +37,7 @@ from ._plan import Plan, Profile, Step
 from ._runtime import Runtime
 
 __all__ = [
+    "CustomOp",
     "CancelledError",
     "Error",
     "ExecutionMode",
@@ -63,5 +65,6 @@ __all__ = [
     "get_available_providers",
     "get_device",
     "load",
+    "op",
     "ops",
 ]

@@ -2,7 +2,7 @@
 
 import enum
 import os
-from typing import Any, Dict, Iterable, Iterator, List, Optional, Sequence, Tuple, Union
+from typing import Any, Callable, Dict, Iterable, List, Optional, Sequence, Tuple, Union
 
 import numpy as np
 
@@ -111,16 +111,30 @@ class _Ops:
 
 ops: _Ops
 
+class CustomOp:
+    function: Callable[..., Any]
+    domain: str
+    name: str
+    schema: str
+    n_outputs: int
+    def __call__(self, *args: Any, **named: Any) -> Any: ...
+    def add_to(self, runtime: Runtime) -> None: ...
+
+def op(schema: str) -> Callable[[Callable[..., Any]], CustomOp]: ...
+
+_Plugin = Union[_Path, CustomOp]
+
 class Runtime:
     def __init__(
         self,
         *,
         threads: int = 0,
-        plugins: Union[_Path, Iterable[_Path]] = (),
+        plugins: Union[_Plugin, Iterable[_Plugin]] = (),
         pins: Union[str, Iterable[str]] = (),
         discover: bool = True,
     ) -> None: ...
     def load(self, model: Any, **options: Any) -> Model: ...
+    def add(self, plugin: _Plugin) -> None: ...
     def load_plugin(self, path: _Path, /) -> None: ...
     def plugins(self) -> List[Dict[str, Any]]: ...
     def cache_weights(self, folder: Optional[_Path], /) -> None: ...
@@ -131,7 +145,7 @@ def load(
     model: Any,
     *,
     threads: int = 0,
-    plugins: Union[_Path, Iterable[_Path]] = (),
+    plugins: Union[_Plugin, Iterable[_Plugin]] = (),
     pins: Union[str, Iterable[str]] = (),
     format: Optional[str] = None,
     optimize: bool = True,

@@ -67,6 +67,7 @@ class Schema:
         out = text[end + 1 :].split("->", 1)[1].strip()
         outs = _split(out[1:-1]) if out.startswith("(") else [out]
         self.n_outputs = sum(1 for o in outs if "?" not in o.split()[0])
+        self.has_optional_outputs = self.n_outputs < len(outs)
         self.has_output_list = any("[" in o.split()[0] for o in outs)
 
 

@@ -14,16 +14,23 @@ class Runtime(_tenon.Runtime):
     """Operators, kernels, plug-ins and threads, which models share.
 
     threads: how many compute; 0: as many as there are cores.
-    plugins: paths of plug-ins to load.
+    plugins: paths of plug-ins to load, and operators made with tenon.op().
     pins: "Conv=acme_conv": this kernel or an error; "Conv!=acme_*": any but these.
     discover: also load the plug-ins that are installed, and those in TENON_PLUGIN_PATH.
     """
 
     def __init__(self, *, threads=0, plugins=(), pins=(), discover=True):
         super().__init__(threads=threads, pins=_texts(pins), flags=0 if discover else _NO_DISCOVERY)
-        for path in _texts(plugins):
-            self.load_plugin(path)
+        for plugin in _list(plugins):
+            self.add(plugin)
         _all.add(self)
+
+    def add(self, plugin):
+        """A plug-in: the path of its file, or an operator made with tenon.op()."""
+        if hasattr(plugin, "add_to"):
+            plugin.add_to(self)
+        else:
+            self.load_plugin(plugin)
 
     def load(self, model, **options):
         """As tenon.load(), in this runtime."""
@@ -45,14 +52,19 @@ class Runtime(_tenon.Runtime):
         )
 
 
+def _list(names):
+    """A list, also if it is one alone."""
+    is_one = isinstance(names, (str, bytes, os.PathLike)) or hasattr(names, "add_to")
+    return [names] if is_one else list(names)
+
+
 def _texts(names):
-    """A list of str or paths, also if it is one alone."""
-    return [os.fspath(n) for n in ([names] if isinstance(names, (str, os.PathLike)) else names)]
+    return [os.fspath(name) for name in _list(names)]
 
 
 def shared(threads=0, plugins=(), pins=()):
     """The runtime with these settings: the one there is, as long as somebody uses it."""
-    plugins = [os.path.abspath(path) for path in _texts(plugins)]
+    plugins = [p if hasattr(p, "add_to") else os.path.abspath(p) for p in _list(plugins)]
     key = (threads, tuple(plugins), tuple(_texts(pins)))
     runtime = _shared.get(key)
     if runtime is None:
