@@ -29,6 +29,12 @@ int32_t tfl_in(const tfl *t, uint32_t k) { return tn_node_input(t->call, t->g, t
 
 const tn_tensor *tfl_type(const tfl *t, uint32_t k) { return tn_input(t->call, k); }
 
+bool tfl_has_all(const tfl *t) {
+  bool all = t->call->n_inputs > 0;
+  for (uint32_t k = 0; k < t->call->n_inputs; k++) all = all && tfl_type(t, k);
+  return all;
+}
+
 int32_t tfl_in_i64(const tfl *t, uint32_t k) {
   const tn_tensor *type = tfl_type(t, k);
   return !type || type->dtype == TN_I64 ? tfl_in(t, k) : tfl_cast(t, tfl_in(t, k), TN_I64);

@@ -34,6 +34,8 @@ int32_t tfl_in(const tfl *t, uint32_t k);
 const tn_tensor *tfl_type(const tfl *t, uint32_t k);
 /* Its value as i64. */
 int32_t tfl_in_i64(const tfl *t, uint32_t k);
+/* Whether there is an input, and none is left out: lists may have holes in a file. */
+bool tfl_has_all(const tfl *t);
 
 /* One node of `op` (ai.onnx, or "tenon::X") with one output. */
 int32_t tfl_emit(const tfl *t, const char *op, const int32_t *inputs, uint32_t n_inputs,

@@ -203,6 +203,7 @@ tn_status tflite_atan2(const tn_call *call, tn_graph *graph, int32_t node) {
 
 tn_status tflite_add_n(const tn_call *call, tn_graph *graph, int32_t node) {
   const tfl t = tfl_open(call, graph, node);
+  if (!tfl_has_all(&t)) return tfl_unsupported(&t, "inputs that are left out");
   int32_t sum = tfl_in(&t, 0);
   for (uint32_t k = 1; k < call->n_inputs; k++) sum = tfl_2(&t, "Add", sum, tfl_in(&t, k));
   return tfl_done(&t, call->n_inputs == 1 ? tfl_1(&t, "Identity", sum) : sum);

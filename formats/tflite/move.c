@@ -332,6 +332,7 @@ static int32_t in_steps(const tfl *t, uint32_t k) {
 
 static tn_status join(const tfl *t, int32_t (*part)(const tfl *, uint32_t)) {
   const uint32_t n = t->call->n_inputs;
+  if (!tfl_has_all(t)) return tfl_unsupported(t, "inputs that are left out");
   int32_t *parts = t->call->host->alloc(t->call->ctx, (n + 1) * sizeof *parts);
   if (!parts) return TN_ERR_MEMORY;
   for (uint32_t k = 0; k < n; k++) parts[k] = part(t, k);
