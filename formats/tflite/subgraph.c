@@ -17,12 +17,26 @@ static tn_status add_input(tflite_subgraph *s, int64_t index) {
                 : TN_OK;
 }
 
+/* What the file says of an output. Without has_rank, no dims are a scalar or nothing known; dims of
+ * 0 are those that converters did not know. */
+static tn_status declare_output(const tflite_subgraph *s, const tflite_tensor *t) {
+  const tflite_reader *r = s->r;
+  if (s->g != r->main || t->type.dtype == TN_NONE || r->api->value_flags(s->g, t->value))
+    return TN_OK; /* of blocks, what their operator makes of them counts */
+  tn_tensor type = t->type;
+  if (!type.rank) type.rank = TN_RANK_UNKNOWN;
+  for (int32_t k = 0; k < type.rank; k++)
+    if (!type.shape[k]) type.shape[k] = TN_DIM_UNKNOWN;
+  return r->api->value_set_type(s->g, t->value, &type);
+}
+
 static tn_status add_output(tflite_subgraph *s, int64_t index) {
   tflite_reader *r = s->r;
   int32_t value;
   tn_status status = tflite_value(s, index, false, &value);
   if (status || value < 0) return status;
-  status = r->api->add_output(s->g, value);
+  status = declare_output(s, &s->tensors[index]);
+  if (!status) status = r->api->add_output(s->g, value);
   return status ? tflite_fail(r, status, s->tensors[index].at, "tensor '%.80s' cannot be an output",
                               s->tensors[index].name)
                 : TN_OK;

@@ -21,6 +21,8 @@ cp -r "$folder/moves" "$work/moves"
 cp "$folder/moves/ref/set1_out0.npy" "$work/moves/ref/set0_out0.npy"
 "$tenon" test "$work" >"$work/out" && fail "wrong outputs pass"
 grep -q "^FAIL .*/moves: output 'y' " "$work/out" || fail "$(cat "$work/out")"
+"$tenon" info "$net" | grep -A1 '^outputs' | grep -q '^  y  f32\[1,4\]$' ||
+  fail "info does not show the type that the file declares of its output"
 rows=$("$tenon" ops --format tflite)
 grep -q ' CONV_2D .*Conv between Transposes' <<<"$rows" || fail "no row of CONV_2D"
 grep -q '^210 operators: ' <<<"$rows" || fail "not all operators have a row"
