@@ -12,7 +12,8 @@ from ai_edge_litert.interpreter import Interpreter
 here = os.path.dirname(os.path.abspath(__file__))
 TYPES = {np.float32: s.TensorType.FLOAT32, np.int32: s.TensorType.INT32,
          np.int8: s.TensorType.INT8, np.uint8: s.TensorType.UINT8, np.int64: s.TensorType.INT64,
-         np.float16: s.TensorType.FLOAT16, np.bool_: s.TensorType.BOOL}
+         np.float16: s.TensorType.FLOAT16, np.bool_: s.TensorType.BOOL,
+         np.complex64: s.TensorType.COMPLEX64}
 
 
 class Model:
@@ -195,6 +196,21 @@ def control(name, folder=here):
     m.save(name, [x], [z], folder)
 
 
+def spectrum(name, folder=here):
+    """A signal cut in one dim and filled up in the other; complex numbers and what they are of."""
+    m = Model("spectrum")
+    x = m.tensor("x", [2, 5, 6])
+    length, shape = (m.const(n, np.array(v, np.int32))
+                     for n, v in (("length", [4, 8]), ("shape", [8, 5])))
+    z, flat = m.tensor("z", [2, 4, 5], np.complex64), m.tensor("flat", [8, 5], np.complex64)
+    outputs = [m.tensor(n, [8, 5]) for n in ("abs", "real", "imag")]
+    m.op("RFFT2D", [x, length], [z], options("Rfft2dOptions"))
+    m.op("RESHAPE", [z, shape], [flat], options("ReshapeOptions", newShape=[8, 5]))
+    for name_of, y in zip(("COMPLEX_ABS", "REAL", "IMAG"), outputs):
+        m.op(name_of, [flat], [y])
+    m.save(name, [x], outputs, folder)
+
+
 def reference(folder, sets):
     """What LiteRT makes of it, run as people run it."""
     os.makedirs(os.path.join(folder, "ref"), exist_ok=True)
@@ -217,7 +233,7 @@ def reference(folder, sets):
 if __name__ == "__main__":
     corpus = os.path.join(here, "..", "fuzz", "corpus", "tflite")
     os.makedirs(corpus, exist_ok=True)
-    for make in net, net_int8, moves, custom, control:
+    for make in net, net_int8, moves, custom, control, spectrum:
         folder = os.path.join(here, "tflite", make.__name__)
         os.makedirs(folder, exist_ok=True)
         make("model.tflite", folder)
