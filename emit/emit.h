@@ -76,6 +76,8 @@ extern const tn_emitter *const *const emit_builtin[];
 
 /* "float", "int8_t"; NULL: there is none for it. */
 const char *emit_c_type(uint32_t dtype);
+/* The name of the arena as elements of this type: no keyword of any C or C++. */
+const char *emit_arena_member(uint32_t dtype);
 /* Elements as C, n of them, in lines. */
 void emit_elements(tn_text *out, const tn_tensor *t);
 /* "f32[1,3,224,224]" */

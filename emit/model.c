@@ -89,7 +89,7 @@ static void add_arena(emit_model *m, tn_text *out) {
   tn_text_add(out, "static union {\n");
   for (uint32_t t = 1; t < TN_DTYPE_COUNT; t++)
     if (m->arena_types & TN_MASK(t))
-      tn_text_add(out, "  %s %s[%llu];\n", emit_c_type(t), tn_dtype(t)->name,
+      tn_text_add(out, "  %s %s[%llu];\n", emit_c_type(t), emit_arena_member(t),
                   (unsigned long long)(m->arena_bytes / (tn_dtype(t)->bits / 8)));
   tn_text_add(out, "} arena;\n");
 }

@@ -131,11 +131,15 @@ static const char *keep(emit_model *m, char *text) {
   return text ? text : "";
 }
 
+const char *emit_arena_member(uint32_t dtype) {
+  return dtype == TN_BOOL ? "truth" : tn_dtype(dtype)->name;
+}
+
 const char *emit_arena_text(emit_model *m, uint32_t dtype, uint64_t offset) {
   const unsigned long long at = offset / (tn_dtype(dtype)->bits / 8);
   const bool one = m->arena_types == TN_MASK(dtype);
   char *base = one ? tn_arena_str(&m->memory, "arena")
-                   : tn_arena_format(&m->memory, "arena.%s", tn_dtype(dtype)->name);
+                   : tn_arena_format(&m->memory, "arena.%s", emit_arena_member(dtype));
   if (!base || !at) return keep(m, base);
   return keep(m, tn_arena_format(&m->memory, "%s + %llu", base, at));
 }

@@ -18,6 +18,7 @@ UNARY(floor, "floorf(x)")
 UNARY(round, "rintf(x)")
 UNARY(sqrt, "sqrtf(x)")
 UNARY(reciprocal, "1.0f / x")
+UNARY(exp, "tn_exp_f32(x)")
 UNARY(log, "tn_log_f32(x)")
 UNARY(tanh, "tn_tanh_f32(x)")
 UNARY(erf, "tn_erf_f32(x)")
@@ -32,7 +33,8 @@ UNARY(atanh, "tn_atanh_f32(x)")
 UNARY(sign, "x > 0.0f ? 1.0f : x < 0.0f ? -1.0f : x == 0.0f ? 0.0f : x")
 
 const tn_emitter *const unary_emitters[] = {
-    &abs_emitter,   &neg_emitter,        &ceil_emitter,  &floor_emitter, &round_emitter,
-    &sqrt_emitter,  &reciprocal_emitter, &log_emitter,   &tanh_emitter,  &erf_emitter,
-    &asin_emitter,  &acos_emitter,       &atan_emitter,  &sinh_emitter,  &cosh_emitter,
-    &asinh_emitter, &acosh_emitter,      &atanh_emitter, &sign_emitter,  NULL};
+    &abs_emitter,  &neg_emitter,        &ceil_emitter,  &floor_emitter, &round_emitter,
+    &sqrt_emitter, &reciprocal_emitter, &exp_emitter,   &log_emitter,   &tanh_emitter,
+    &erf_emitter,  &asin_emitter,       &acos_emitter,  &atan_emitter,  &sinh_emitter,
+    &cosh_emitter, &asinh_emitter,      &acosh_emitter, &atanh_emitter, &sign_emitter,
+    NULL};

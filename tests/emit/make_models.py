@@ -141,6 +141,36 @@ model("quantised", [
      "w2": bytes_of(4, 3, 3, 3), "ws2": np.float32([87 / 32768] * 4)},
     extra=[h.make_opsetid("tenon", 1)])
 
+# Reductions of short runs, of long ones in parts, of rows, of all dims; comparisons, Where, Gather
+# with negative indices, integers.
+model("reductions", [
+    node("ReduceSum", "x last", "s", keepdims=0),
+    node("ReduceMean", "x", "m", axes=[1], keepdims=0),
+    node("ReduceMax", "x", "all"),
+    node("ReduceMin", "y", "least", axes=[0, 2]),
+    node("ReduceProd", "y", "p", axes=[2]),
+    node("ReduceSumSquare", "x", "q", axes=[0, 2]),
+    node("ReduceL1", "y", "l1", axes=[1]),
+    node("ReduceL2", "x", "l2", axes=[-1]),
+    node("Exp", "y", "e"),
+    node("Greater", "e one", "above"),
+    node("LessOrEqual", "y least", "low"),
+    node("Or", "above low", "either"),
+    node("Where", "either y p", "w"),
+    node("Gather", "w places", "g", axis=1),
+    node("Mul", "index two", "twice"),
+    node("Add", "twice index", "thrice"),
+    node("Equal", "thrice six", "is6"),
+    node("Where", "is6 index two", "chosen"),
+    node("Gather", "table chosen", "rows", axis=0),
+], [value("x", [3, 5, 75]), value("y", [4, 3, 6]), value("index", [2, 2], T.INT64)],
+    [value("s", [3, 5]), value("m", [3, 75]), value("all", [1, 1, 1]), value("q", [1, 5, 1]),
+     value("l1", [4, 1, 6]), value("l2", [3, 5, 1]), value("g", [4, 5, 6]),
+     value("rows", [2, 2, 3]), value("is6", [2, 2], T.BOOL)],
+    {"last": np.array([-1], np.int64), "one": np.float32(1),
+     "places": np.array([2, 0, -1, -3, 1], np.int32), "two": np.array([2], np.int64),
+     "six": np.array([[6, 3]], np.int64), "table": floats(4, 3)})
+
 # Nothing of this can be written: a shape that depends on data, text, and a loop.
 model("refused", [
     node("NonZero", "x", "n"),

@@ -61,33 +61,82 @@ static inline void tn_emit_map_step(const tn_emit *e, const tn_emit_map *map, do
   tn_emit_map_line(e, map, e->input(e, 0), e->output(e, 0), tn_elements(e->call->outputs[0]), a, b);
 }
 
-/* y = value of a and b, which broadcast to y; y may be an operand of its own size. */
+/* The type of C of an element of this dtype; NULL: it is no number of C. */
+static inline const char *tn_emit_number(uint32_t dtype) {
+  switch (dtype) {
+    case TN_F32: return "float";
+    case TN_F64: return "double";
+    case TN_I8: return "int8_t";
+    case TN_I16: return "int16_t";
+    case TN_I32: return "int32_t";
+    case TN_I64: return "int64_t";
+    case TN_BOOL:
+    case TN_U8: return "uint8_t";
+    case TN_U16: return "uint16_t";
+    case TN_U32: return "uint32_t";
+    case TN_U64: return "uint64_t";
+    default: return NULL;
+  }
+}
+
+/* A function of elements of broadcast operands: `value` is C of a, b and, where there is a third
+ * operand, c. */
+typedef struct tn_emit_zip {
+  const char *name, *value;
+  const char *types[3], *to; /* of C; types[2] may be NULL: two operands */
+} tn_emit_zip;
+
+/* y = value of the operands, which broadcast to y; y may be an operand of its own size. */
+static inline void tn_emit_zip_line(const tn_emit *e, const tn_emit_zip *f, const tn_broadcast *s,
+                                    uint32_t id, const char *const in[], const char *y) {
+  const char *third = f->types[2];
+  e->code(e, "code/broadcast.c");
+  e->function(e, f->name,
+              "static void %s(const struct broadcast *s, const %s *from_a, const %s *from_b,\n"
+              "               %s%s%s%s *y) {\n"
+              "  const int32_t last = s->rank - 1, n = s->dim[last].size;\n"
+              "  const int32_t *step = s->dim[last].step;\n"
+              "  int32_t at[8] = {0}, place[3] = {0};\n"
+              "  do {\n"
+              "    for (int32_t i = 0; i < n; i++) {\n"
+              "      const %s a = from_a[place[0] + i * step[0]];\n"
+              "      const %s b = from_b[place[1] + i * step[1]];\n"
+              "%s%s%s"
+              "      *y = %s;\n"
+              "      y++;\n"
+              "    }\n"
+              "  } while (broadcast_next(s, at, place) != 0);\n"
+              "}\n",
+              f->name, f->types[0], f->types[1], third ? "const " : "", third ? third : "",
+              third ? " *from_c, " : "", f->to, f->types[0], f->types[1],
+              third ? "      const " : "", third ? third : "",
+              third ? " c = from_c[place[2] + i * step[2]];\n" : "", f->value);
+  e->table(e, "static const struct broadcast broadcast_%u_%u = {%d, {", e->step, id, s->rank);
+  for (int32_t k = 0; k < s->rank; k++)
+    e->table(e, "%s{%d, {%d, %d, %d}}", k ? ", " : "", (int)s->size[k], (int)s->stride[0][k],
+             (int)s->stride[1][k], third ? (int)s->stride[2][k] : 0);
+  e->table(e, "}};\n");
+  e->line(e, "%s(&broadcast_%u_%u, %s, %s, %s%s%s);", f->name, e->step, id, in[0], in[1],
+          third ? in[2] : "", third ? ", " : "", y);
+}
+
+/* The same of two operands of f32. */
 static inline void tn_emit_binary_line(const tn_emit *e, const char *name, const char *value,
                                        const tn_broadcast *s, uint32_t id, const char *a,
                                        const char *b, const char *y) {
-  e->code(e, "code/broadcast.c");
-  e->function(
-      e, name,
-      "static void %s(const struct broadcast *s, const float *from_a, const float *from_b,\n"
-      "               float *y) {\n"
-      "  const int32_t last = s->rank - 1, n = s->dim[last].size;\n"
-      "  const int32_t step_a = s->dim[last].a, step_b = s->dim[last].b;\n"
-      "  int32_t at[8] = {0};\n"
-      "  do {\n"
-      "    for (int32_t i = 0; i < n; i++) {\n"
-      "      const float a = from_a[i * step_a], b = from_b[i * step_b];\n"
-      "      *y = %s;\n"
-      "      y++;\n"
-      "    }\n"
-      "  } while (broadcast_next(s, at, &from_a, &from_b) != 0);\n"
-      "}\n",
-      name, value);
-  e->table(e, "static const struct broadcast broadcast_%u_%u = {%d, {", e->step, id, s->rank);
-  for (int32_t k = 0; k < s->rank; k++)
-    e->table(e, "%s{%d, %d, %d}", k ? ", " : "", (int)s->size[k], (int)s->stride[0][k],
-             (int)s->stride[1][k]);
-  e->table(e, "}};\n");
-  e->line(e, "%s(&broadcast_%u_%u, %s, %s, %s);", name, e->step, id, a, b, y);
+  const tn_emit_zip f = {name, value, {"float", "float", NULL}, "float"};
+  tn_emit_zip_line(e, &f, s, id, (const char *const[]){a, b}, y);
+}
+
+/* Why an operator of n broadcast operands cannot be written; NULL: it can. */
+static inline const char *tn_emit_refuse_zip(const tn_call *call, uint32_t n) {
+  tn_broadcast b;
+  if (call->n_inputs != n) return "has another number of inputs";
+  for (uint32_t k = 0; k < n; k++)
+    if (!tn_emit_number(call->inputs[k]->dtype)) return "takes no half floats";
+  if (!tn_elements(call->outputs[0])) return "its output has no elements";
+  if (tn_broadcast_init(&b, call->outputs[0], n, call->inputs)) return "its shapes do not fit";
+  return b.rank > TN_MAX_RANK ? "takes no more than 8 dims" : NULL;
 }
 
 #endif
