@@ -89,7 +89,9 @@ static void check_names(gen *g) {
     check_name(g, &seen, "format", g->formats.data[k].name, g->formats.data[k].at);
   }
   for (int64_t k = 0; k < g->extensions.n; k++) {
-    check_name(g, &seen, "driver", g->extensions.data[k].name, g->extensions.data[k].at);
+    const gen_extension *e = &g->extensions.data[k];
+    const char *what = strcmp(e->extension, "device.v0") ? "device kernel" : "driver";
+    check_name(g, &seen, what, e->name, e->at);
   }
   for (int64_t k = 0; k < g->ops.n; k++) {
     const gen_op *op = &g->ops.data[k];

@@ -24,6 +24,7 @@ static const struct {
     [GEN_SHUTDOWN] = {"void ", "(void *self)"},
     [GEN_FORMAT] = {"extern const tn_format ", ""},
     [GEN_DRIVER] = {"extern const tn_device_driver ", ""},
+    [GEN_DEVICE_KERNEL] = {"extern const tn_device_kernel ", ""},
 };
 
 static bool holds(const char *path, const tn_text *text) {

@@ -90,8 +90,9 @@ typedef enum gen_signature {
   GEN_FINISH,
   GEN_INIT,
   GEN_SHUTDOWN,
-  GEN_FORMAT, /* no function: a tn_format */
-  GEN_DRIVER  /* likewise: a tn_device_driver */
+  GEN_FORMAT,       /* no function: a tn_format */
+  GEN_DRIVER,       /* likewise: a tn_device_driver */
+  GEN_DEVICE_KERNEL /* likewise: a tn_device_kernel */
 } gen_signature;
 
 typedef struct gen_function {

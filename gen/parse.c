@@ -162,6 +162,16 @@ static void parse_driver(gen *g, const gen_node *entry, const char *family) {
   if (e.name && e.descriptor) gen_push(g, &g->extensions, e);
 }
 
+static void parse_device_kernel(gen *g, const gen_node *entry, const char *family) {
+  static const char *const keys[] = {"device_kernel", "descriptor", "doc", NULL};
+  if (!gen_check_keys(g, entry, "a kernel of devices", keys)) return;
+  gen_extension e = {.at = entry, .family = family, .extension = "device_kernel.v0"};
+  e.name = gen_str_at(g, entry, "device_kernel", true);
+  e.descriptor = gen_function_at(g, entry, "descriptor", GEN_DEVICE_KERNEL);
+  if (!gen_get(entry, "descriptor")) gen_problem_add(g, entry, "the key 'descriptor' is missing");
+  if (e.name && e.descriptor) gen_push(g, &g->extensions, e);
+}
+
 static void parse_plugin(gen *g, const gen_node *entry) {
   static const char *const keys[] = {"plugin", "license", "flags", "init", "shutdown", NULL};
   if (!gen_check_keys(g, entry, "a plug-in", keys)) return;
@@ -186,7 +196,7 @@ static void parse_entry(gen *g, const gen_node *entry, const char *family) {
     gen_problem_add(
         g, entry,
         "an entry must be a map that begins with op, func, kernels_for, rewrite, format, "
-        "driver or plugin");
+        "driver, device_kernel or plugin");
   } else if (gen_is_torch(entry)) {
     gen_parse_torch(g, entry, family);
   } else if (gen_get(entry, "op")) {
@@ -199,12 +209,14 @@ static void parse_entry(gen *g, const gen_node *entry, const char *family) {
     parse_format(g, entry, family);
   } else if (gen_get(entry, "driver")) {
     parse_driver(g, entry, family);
+  } else if (gen_get(entry, "device_kernel")) {
+    parse_device_kernel(g, entry, family);
   } else if (gen_get(entry, "plugin")) {
     parse_plugin(g, entry);
   } else {
     gen_problem_add(g, entry,
                     "an entry has one of the keys op, func, kernels_for, rewrite, format, driver, "
-                    "plugin");
+                    "device_kernel, plugin");
   }
 }
 

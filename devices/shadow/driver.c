@@ -183,19 +183,33 @@ static void buffer_free(const tn_device_call *c, void *buffer) {
   c->host->free(c->ctx, b);
 }
 
-/* ---- programs: kernels of the CPU ---- */
+/* ---- programs: kernels of the CPU, and functions ---- */
+
+static uint32_t n_words(const char *text) {
+  uint32_t n = 0;
+  for (const char *p = text; p && *(p += strspn(p, " ")); p += strcspn(p, " ")) n++;
+  return n;
+}
 
 static tn_status program_new(const tn_device_call *c, void *device, const tn_program *program,
                              uint32_t form, const int64_t *constants, const void *binary,
                              uint64_t binary_bytes, void **out_program) {
   shadow_device *d = device;
-  (void)constants, (void)binary, (void)binary_bytes;
+  const uint32_t n = n_words(program->constants);
+  (void)binary, (void)binary_bytes;
   if (shadow_fails(d, &d->settings.faults.program))
     return c->host->fail(c->ctx, TN_ERR_UNSUPPORTED, "line 1: a fault on demand");
-  shadow_program *p = c->host->alloc(c->ctx, sizeof *p);
+  shadow_program *p = c->host->alloc(c->ctx, sizeof *p + n * sizeof *constants);
   if (!p) return TN_ERR_MEMORY;
-  p->kernel = program->forms[form]->data;
   *out_program = p;
+  p->kernel = NULL;
+  if (strcmp(program->forms[form]->language, TN_LANGUAGE_HOST_FUNCTION)) {
+    p->kernel = program->forms[form]->data;
+    return TN_OK;
+  }
+  memcpy(&p->function, program->forms[form]->data, sizeof p->function);
+  if (n) memcpy(p + 1, constants, n * sizeof *constants);
+  p->constants = (const int64_t *)(p + 1);
   return TN_OK;
 }
 
@@ -206,7 +220,7 @@ const tn_device_driver shadow_driver = {
     .name = "shadow",
     .vendor = "Tenon",
     .kinds = "shadow",
-    .languages = TN_LANGUAGE_HOST_KERNEL,
+    .languages = TN_LANGUAGE_HOST_KERNEL "," TN_LANGUAGE_HOST_FUNCTION,
     .count = count,
     .open = open,
     .close = close_device,

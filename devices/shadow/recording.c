@@ -7,7 +7,7 @@
 
 #include "shadow.h"
 
-typedef enum command_kind { DISPATCH, COPY, FILL, BARRIER } command_kind;
+typedef enum command_kind { DISPATCH, FUNCTION, COPY, FILL, BARRIER } command_kind;
 
 typedef struct command {
   command_kind kind;
@@ -21,6 +21,11 @@ typedef struct command {
   tn_tensor *tensors;
   const tn_tensor **inputs;
   tn_tensor **outputs;
+  /* or a function: the program, addresses of its bindings, a copy of its params */
+  const shadow_program *program;
+  void **data;
+  void *params;
+  uint32_t groups[3];
 } command;
 
 struct shadow_recording {
@@ -54,6 +59,8 @@ static void command_free(const tn_device_call *c, command *m) {
   c->host->free(c->ctx, m->tensors);
   c->host->free(c->ctx, (void *)m->inputs);
   c->host->free(c->ctx, (void *)m->outputs);
+  c->host->free(c->ctx, (void *)m->data);
+  c->host->free(c->ctx, m->params);
   c->host->free(c->ctx, m);
 }
 
@@ -181,11 +188,43 @@ static tn_status fill_call(const tn_device_call *c, shadow_recording *r, command
   return status;
 }
 
+static tn_status fill_function(const tn_device_call *c, shadow_recording *r, command *m,
+                               const tn_device_range *const *ranges, uint32_t n_ranges,
+                               const tn_dispatch *d) {
+  tn_status status = TN_OK;
+  m->data = c->host->alloc(c->ctx, (n_ranges + 1) * sizeof *m->data);
+  m->params = c->host->alloc(c->ctx, (uint64_t)d->params_bytes + 1);
+  if (!m->data || !m->params) return TN_ERR_MEMORY;
+  if (d->params_bytes) memcpy(m->params, d->params, d->params_bytes);
+  memcpy(m->groups, d->groups, sizeof m->groups);
+  for (uint32_t k = 0; k < n_ranges && !status; k++) {
+    uint8_t *data;
+    status = locate(c, r, ranges[k], &data);
+    m->data[k] = data;
+  }
+  return status;
+}
+
+static tn_status record_function(const tn_device_call *c, shadow_recording *r,
+                                 const shadow_program *program,
+                                 const tn_device_range *const *ranges, uint32_t n_ranges,
+                                 const tn_dispatch *d) {
+  command *m = new_command(c, FUNCTION);
+  if (!m) return TN_ERR_MEMORY;
+  m->program = program;
+  const tn_status status = fill_function(c, r, m, ranges, n_ranges, d);
+  if (!status) return add(c, r, m);
+  command_free(c, m);
+  return status;
+}
+
 tn_status shadow_record_dispatch(const tn_device_call *c, void *recording, void *program,
                                  const tn_device_range *const *ranges, uint32_t n_ranges,
                                  const tn_dispatch *d) {
   shadow_recording *r = recording;
   tn_host_kernel_params params;
+  if (!((const shadow_program *)program)->kernel)
+    return record_function(c, r, program, ranges, n_ranges, d);
   if (d->params_bytes != sizeof params)
     return c->host->fail(c->ctx, TN_ERR_INTERNAL, "%u bytes of params", d->params_bytes);
   memcpy(&params, d->params, sizeof params);
@@ -318,12 +357,25 @@ static void run_dispatch(shadow_recording *r, command *m, uint64_t *state) {
            *text ? text : "failed");
 }
 
+/* All groups, from one of them on. */
+static void run_function(const command *m, uint64_t *state) {
+  const uint64_t nx = m->groups[0], ny = m->groups[1], n = nx * ny * m->groups[2];
+  const uint64_t first = shadow_random(state) % n;
+  for (uint64_t k = 0; k < n; k++) {
+    const uint64_t at = (first + k) % n;
+    const uint32_t group[] = {(uint32_t)(at % nx), (uint32_t)(at / nx % ny),
+                              (uint32_t)(at / nx / ny)};
+    m->program->function.run(m->data, m->params, m->program->constants, group);
+  }
+}
+
 static void fill(command *m) {
   for (uint64_t k = 0; k < m->bytes; k++) m->to[k] = (uint8_t)(m->word >> 8 * (k % 4));
 }
 
 static void run_command(shadow_recording *r, command *m, uint64_t *state) {
   if (m->kind == DISPATCH) run_dispatch(r, m, state);
+  if (m->kind == FUNCTION) run_function(m, state);
   if (m->kind == COPY && m->bytes) memcpy(m->to, m->from, (size_t)m->bytes);
   if (m->kind == FILL) fill(m);
 }

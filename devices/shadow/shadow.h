@@ -60,7 +60,9 @@ void shadow_buffer_enter(shadow_buffer *b);
 void shadow_buffer_leave(shadow_buffer *b);
 
 typedef struct shadow_program {
-  const tn_kernel *kernel;
+  const tn_kernel *kernel; /* NULL: a function */
+  tn_host_function function;
+  const int64_t *constants; /* behind this struct */
 } shadow_program;
 
 /* What went wrong with a command. */

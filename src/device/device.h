@@ -14,8 +14,11 @@
 
 typedef struct tn_devices tn_devices;
 
+/* All copies: the plug-in that it came from may go. */
 typedef struct tn_device_program {
-  const tn_program *program;
+  const char *name, *language;
+  const void *data;
+  uint64_t bytes;
   const int64_t *constants;
   uint32_t n_constants;
   void *handle;
@@ -141,6 +144,8 @@ typedef struct tn_recording {
 tn_status tn_recording_begin(tn_recording *r, tn_device *d, tn_diag *diag);
 tn_status tn_recording_copy(tn_recording *r, const tn_device_range *from, const tn_device_range *to,
                             tn_diag *diag);
+tn_status tn_recording_fill(tn_recording *r, const tn_device_range *to, uint32_t word,
+                            tn_diag *diag);
 /* writes: per range. A range without a buffer is no argument. */
 tn_status tn_recording_dispatch(tn_recording *r, void *program,
                                 const tn_device_range *const *ranges, const bool *writes,
@@ -152,8 +157,19 @@ void tn_recording_close(tn_recording *r); /* also one that was not ended */
 tn_status tn_device_host_program_new(tn_device *d, const tn_kernel *kernel, tn_diag *diag,
                                      void **out_program);
 void tn_device_program_free(tn_device *d, void *program); /* NULL is legal */
-/* The program in the first form that the device takes, built once per device. */
+/* The program in the first form that the device takes, built once per device: programs are the same
+ * if name, form and constants are. */
 tn_status tn_device_program_get(tn_device *d, const tn_program *program, const int64_t *constants,
                                 uint32_t n_constants, tn_diag *diag, void **out_program);
+
+/* ---- kernel_recorder.c ---- */
+
+/* The commands of a kernel of devices. places: of the inputs, the outputs, the state and the
+ * scratch of the call, in this order; without a buffer where there is none. */
+tn_status tn_device_kernel_record(tn_recording *r, const tn_kerneldef *def, const tn_call *call,
+                                  const tn_device_range *places, tn_diag *diag);
+/* The same without a recording: are the commands in order, and do the programs build? */
+tn_status tn_device_kernel_try(tn_device *d, const tn_kerneldef *def, const tn_call *call,
+                               const tn_kernel_plan *plan, tn_diag *diag);
 
 #endif

@@ -59,6 +59,17 @@ tn_status tn_recording_copy(tn_recording *r, const tn_device_range *from, const 
   return tn_device_report(&t, status, diag, "recording a copy");
 }
 
+tn_status tn_recording_fill(tn_recording *r, const tn_device_range *to, uint32_t word,
+                            tn_diag *diag) {
+  const tn_span span = span_of(to, true);
+  tn_device_talk t;
+  tn_device_talk_open(&t, r->device);
+  tn_status status = order(r, &t, &span, 1);
+  if (!status) status = r->device->def->driver.record_fill(&t.call, r->handle, to, word);
+  tn_device_talk_close(&t);
+  return tn_device_report(&t, status, diag, "recording a fill");
+}
+
 tn_status tn_recording_dispatch(tn_recording *r, void *program,
                                 const tn_device_range *const *ranges, const bool *writes,
                                 uint32_t n, const tn_dispatch *d, tn_diag *diag) {
@@ -100,10 +111,12 @@ void tn_recording_close(tn_recording *r) {
 
 /* ---- programs ---- */
 
-static bool is_same(const tn_device_program *p, const tn_program *program, const int64_t *constants,
-                    uint32_t n_constants) {
-  return p->program == program && p->n_constants == n_constants &&
-         (!n_constants || !memcmp(p->constants, constants, n_constants * sizeof *constants));
+static bool is_same(const tn_device_program *p, const tn_device_program *wanted) {
+  return p->bytes == wanted->bytes && p->n_constants == wanted->n_constants &&
+         !strcmp(p->name, wanted->name) && !strcmp(p->language, wanted->language) &&
+         !memcmp(p->data, wanted->data, p->bytes) &&
+         (!p->n_constants ||
+          !memcmp(p->constants, wanted->constants, p->n_constants * sizeof *p->constants));
 }
 
 static bool takes(const tn_device *d, const char *language) {
@@ -116,40 +129,51 @@ static bool takes(const tn_device *d, const char *language) {
   return false;
 }
 
+static tn_status keep(tn_device *d, const tn_device_program *p) {
+  tn_device_program *kept = &d->programs.data[d->programs.n];
+  *kept = *p;
+  kept->name = tn_arena_str(&d->arena, p->name);
+  kept->language = tn_arena_str(&d->arena, p->language);
+  kept->data = tn_arena_copy(&d->arena, p->data, p->bytes);
+  kept->constants = tn_arena_copy(&d->arena, p->constants, p->n_constants * sizeof *p->constants);
+  return kept->name && kept->language && kept->data && kept->constants ? TN_OK : TN_ERR_MEMORY;
+}
+
 /* Under the lock. */
-static tn_status build(tn_device *d, tn_device_talk *t, tn_device_program *p) {
+static tn_status find_or_build(tn_device *d, tn_device_talk *t, const tn_program *program,
+                               tn_device_program *p) {
   uint32_t form = 0;
-  while (form < p->program->n_forms && !takes(d, p->program->forms[form]->language)) form++;
-  if (form == p->program->n_forms)
+  while (form < program->n_forms && !takes(d, program->forms[form]->language)) form++;
+  if (form == program->n_forms)
     return t->call.host->fail(t->call.ctx, TN_ERR_UNSUPPORTED, "it has no form in %s",
                               d->def->driver.languages);
+  p->language = program->forms[form]->language;
+  p->data = program->forms[form]->data;
+  p->bytes = program->forms[form]->size;
+  for (int64_t k = 0; k < d->programs.n; k++) {
+    p->handle = d->programs.data[k].handle;
+    if (is_same(&d->programs.data[k], p)) return TN_OK;
+  }
   tn_status status = tn_vec_room(d->a, &d->programs, 1);
+  if (!status) status = keep(d, p);
   if (!status)
-    status = d->def->driver.program_new(&t->call, d->handle, p->program, form, p->constants, NULL,
-                                        0, &p->handle);
-  if (!status) d->programs.data[d->programs.n++] = *p;
+    status = d->def->driver.program_new(&t->call, d->handle, program, form, p->constants, NULL, 0,
+                                        &p->handle);
+  if (!status) d->programs.data[d->programs.n++].handle = p->handle;
   return status;
 }
 
 tn_status tn_device_program_get(tn_device *d, const tn_program *program, const int64_t *constants,
                                 uint32_t n_constants, tn_diag *diag, void **out_program) {
   tn_device_talk t;
-  tn_device_program p = {.program = program, .n_constants = n_constants};
+  tn_device_program p = {.name = program->name, .constants = constants, .n_constants = n_constants};
   const bool is_serial = d->info.flags & TN_DEVICE_SERIAL;
-  tn_status status = TN_OK;
   tn_device_talk_open(&t, d);
   if (!is_serial) pthread_mutex_lock(&d->lock);
-  int64_t k = 0;
-  while (k < d->programs.n && !is_same(&d->programs.data[k], program, constants, n_constants)) k++;
-  if (k < d->programs.n) {
-    p = d->programs.data[k];
-  } else {
-    p.constants = tn_arena_copy(&d->arena, constants, n_constants * sizeof *constants);
-    status = p.constants ? build(d, &t, &p) : TN_ERR_MEMORY;
-  }
+  tn_status status = find_or_build(d, &t, program, &p);
   if (!is_serial) pthread_mutex_unlock(&d->lock);
   tn_device_talk_close(&t);
-  *out_program = p.handle;
+  *out_program = status ? NULL : p.handle;
   if (!status) return TN_OK;
   status = tn_device_answer(&t, status);
   return tn_fail(diag, status, "device '%s': program '%s' does not build: %s", d->name,

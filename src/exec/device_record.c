@@ -84,25 +84,32 @@ static void fill_ranges(const segment_recorder *r, argument_ranges *a) {
       true);
 }
 
-/* A kernel of the CPU, on a device that runs such. */
-static tn_status record_host_kernel(segment_recorder *r, void *program) {
-  const uint64_t n = (uint64_t)r->step->n_inputs + r->step->n_outputs + 3;
-  tn_arena arena;
-  tn_arena_init(&arena, r->f->a);
-  argument_ranges a = {.all = tn_arena_alloc(&arena, n * sizeof *a.all),
-                       .pointers = tn_arena_alloc(&arena, n * sizeof *a.pointers),
-                       .writes = tn_arena_alloc(&arena, n * sizeof *a.writes)};
+static tn_status dispatch_host_kernel(segment_recorder *r, const argument_ranges *a,
+                                      void *program) {
   const tn_host_kernel_params params = {&r->task->call, &r->step->plan, r->step->in_entries,
                                         r->step->out_entries};
   const tn_dispatch dispatch = {.head = TN_HEAD(tn_dispatch),
                                 .params_bytes = sizeof params,
                                 .groups = {1, 1, 1},
                                 .params = &params};
+  return tn_recording_dispatch(r->recording, program, a->pointers, a->writes, a->n, &dispatch,
+                               r->diag);
+}
+
+/* program: of a kernel of the CPU, on a device that runs such. */
+static tn_status record_kernel(segment_recorder *r, void *program) {
+  const uint64_t n = (uint64_t)r->step->n_inputs + r->step->n_outputs + 3;
+  tn_arena arena;
+  tn_arena_init(&arena, r->f->a);
+  argument_ranges a = {.all = tn_arena_alloc(&arena, n * sizeof *a.all),
+                       .pointers = tn_arena_alloc(&arena, n * sizeof *a.pointers),
+                       .writes = tn_arena_alloc(&arena, n * sizeof *a.writes)};
   tn_status status = a.all && a.pointers && a.writes ? TN_OK : TN_ERR_MEMORY;
   if (!status) {
     fill_ranges(r, &a);
-    status =
-        tn_recording_dispatch(r->recording, program, a.pointers, a.writes, a.n, &dispatch, r->diag);
+    status = r->step->def->device ? tn_device_kernel_record(r->recording, r->step->def,
+                                                            &r->task->call, a.all, r->diag)
+                                  : dispatch_host_kernel(r, &a, program);
   }
   tn_arena_clear(&arena);
   return status;
@@ -112,7 +119,7 @@ static tn_status record_step(segment_recorder *r, int32_t index) {
   r->step = &r->s->plan->steps[index];
   r->task = &r->s->tasks[index];
   if (r->step->device->way) return record_transfer(r);
-  return record_host_kernel(r, r->s->devices->programs[index]);
+  return record_kernel(r, r->s->devices->programs[index]);
 }
 
 tn_status tn_record_segment(tn_frame *f, tn_setup *s, int32_t segment, tn_diag *diag) {

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "device/device.h"
 #include "exec/frame.h"
 
 /* ---- messages and memory ---- */
@@ -92,9 +93,10 @@ static tn_status host_needs_data(void *ctx, uint32_t input) {
 }
 
 static const void *host_get_extension(void *ctx, const char *name) {
-  (void)ctx;
-  (void)name;
-  return NULL;
+  const tn_task *t = ctx;
+  const tn_device_step *on = t->step->device;
+  if (!on || strcmp(name, TN_DEVICE_INFO_EXTENSION)) return NULL;
+  return &t->frame->planner->devices[on->device - 1]->info;
 }
 
 /* ---- outputs ---- */

@@ -233,8 +233,8 @@ static void test_steady(void **state) {
 static tn_device_driver driver;
 static tn_kernel row;
 static tn_device_kernel kernel;
-static tn_extension extension;
-static const tn_extension *const extensions[] = {&extension};
+static tn_extension extension, second;
+static const tn_extension *const extensions[] = {&extension, &second};
 static tn_plugin plugin;
 static const tn_plugin *query(uint32_t major, uint32_t minor) {
   (void)major, (void)minor;
@@ -361,12 +361,162 @@ static void test_kernel(void **state) {
   place_close(&p);
 }
 
+/* ---- kernels of devices that run ---- */
+
+/* Every GROUPS-th element from that of the group's number on. */
+enum { GROUPS = 3 };
+
+static void positive(void *const *data, const void *params, const int64_t *constants,
+                     const uint32_t group[3]) {
+  const float *x = data[0];
+  float *y = data[1];
+  const uint32_t n = *(const uint32_t *)params;
+  for (uint32_t k = group[0]; k < n; k += (uint32_t)constants[0])
+    if (x[k] > 0) y[k] = x[k];
+}
+
+static struct {
+  bool ends_outside, has_wrong_constants, fails;
+  int n_records;
+} how;
+
+/* Zeros, over them what is positive, into the output: each needs what the one before it did. */
+static tn_status record_relu(const tn_call *call, tn_recorder *r) {
+  static const int64_t groups = GROUPS;
+  const uint32_t n = (uint32_t)tn_tensor_elements(call->inputs[0]);
+  const tn_device_info *info = call->host->get_extension(call->ctx, TN_DEVICE_INFO_EXTENSION);
+  const tn_binding x = {.head = TN_HEAD(tn_binding), .kind = TN_BIND_INPUT};
+  const tn_binding y = {.head = TN_HEAD(tn_binding), .kind = TN_BIND_OUTPUT};
+  const tn_binding temp = {.head = TN_HEAD(tn_binding),
+                           .kind = TN_BIND_SCRATCH,
+                           .bytes = n * sizeof(float) + (how.ends_outside ? 4 : 0)};
+  const tn_binding *const bindings[] = {&x, &temp};
+  const tn_dispatch d = {.head = TN_HEAD(tn_dispatch),
+                         .n_bindings = 2,
+                         .n_constants = how.has_wrong_constants ? 0 : 1,
+                         .params_bytes = sizeof n,
+                         .groups = {GROUPS, 1, 1},
+                         .bindings = bindings,
+                         .constants = &groups,
+                         .params = &n};
+  how.n_records++;
+  if (how.fails) return (call->host->fail)(call->ctx, TN_ERR_UNSUPPORTED, "not on a Monday");
+  if (!info || info->offset_alignment != r->device->offset_alignment) return TN_ERR_INTERNAL;
+  tn_status status = r->fill(r->ctx, &temp, 0);
+  if (!status) status = r->dispatch(r->ctx, &d);
+  return status ? status : r->copy(r->ctx, &temp, &y);
+}
+
+static tn_status plan_relu(const tn_call *call, tn_kernel_plan *out) {
+  out->n_stages = 1;
+  out->items[0] = 1;
+  out->scratch_bytes = (uint64_t)tn_tensor_elements(call->inputs[0]) * sizeof(float);
+  return TN_OK;
+}
+
+/* A driver that runs functions only, and a Relu for it. */
+static void offer_relu(void) {
+  static const tn_host_function function = {TN_HEAD(tn_host_function), positive};
+  static const tn_program_form form = {TN_HEAD(tn_program_form), TN_LANGUAGE_HOST_FUNCTION,
+                                       &function, sizeof function};
+  static const tn_program_form *const forms[] = {&form};
+  static const tn_program program = {.head = TN_HEAD(tn_program),
+                                     .name = "positive",
+                                     .constants = "STEP:int",
+                                     .forms = forms,
+                                     .n_forms = 1};
+  static const tn_program *const programs[] = {&program};
+  reset_kernel();
+  row.plan = plan_relu;
+  kernel.record = record_relu;
+  kernel.programs = programs;
+  reset_driver();
+  driver.languages = TN_LANGUAGE_HOST_FUNCTION;
+  second = (tn_extension){TN_HEAD(tn_extension), TN_DEVICE_KERNEL_EXTENSION, &kernel};
+  plugin.n_extensions = 2;
+  memset(&how, 0, sizeof how);
+}
+
+static tn_status load_op(place *p, const char *op, const char *arg) {
+  const char *device = "ghost:0";
+  const tn_tensor x = tn_tensor_make(TN_F32, 1, (int64_t[]){N}, NULL);
+  const tn_op_arg args[] = {{.name = arg, .tensor = &x}};
+  const tn_model_options o = {
+      .head = TN_HEAD(tn_model_options), .devices = &device, .n_devices = 1};
+  tn_diag_clear(p->diag);
+  return tn_model_from_op(p->runtime, op, 14, args, 1, 0, &o, p->diag, &p->model);
+}
+
+static tn_status run_signs(place *p, float *in, float *out) {
+  tn_session *s = NULL;
+  const tn_tensor x = tn_tensor_make(TN_F32, 1, (int64_t[]){N}, in);
+  tn_status status = tn_session_create(p->model, p->diag, &s);
+  for (int k = 0; k < 20 && !status; k++) { /* each in another order */
+    status = tn_session_set_input(s, 0, &x, p->diag);
+    if (!status) status = tn_session_run(s, p->diag);
+    if (!status) memcpy(out, tn_session_output(s, 0)->data, N * sizeof *out);
+    for (int i = 0; i < N && !status; i++)
+      if (out[i] != (in[i] > 0 ? in[i] : 0)) status = TN_ERR_INTERNAL;
+    for (int i = 0; i < N; i++) in[i] = -in[i];
+  }
+  tn_session_destroy(s);
+  return status;
+}
+
+static void test_record(void **state) {
+  (void)state;
+  place p;
+  float in[N], out[N];
+  for (int k = 0; k < N; k++) in[k] = (float)(k % 2 ? k : -k);
+  offer_relu();
+  place_open(&p, NULL);
+  assert_int_equal(tn_runtime_add_plugin(p.runtime, query, NULL, 0, p.diag), TN_OK);
+  assert_int_equal(load_op(&p, "Relu", "X"), TN_OK);
+  assert_int_equal(run_signs(&p, in, out), TN_OK);
+  assert_true(how.n_records >= 2); /* tried while planning, then recorded */
+  tn_model_destroy(p.model);
+  assert_int_equal(load_op(&p, "Abs", "X"), TN_OK);
+  assert_int_not_equal(run_signs(&p, in, out), TN_OK); /* it has no kernel for that */
+  expect_said(&p, "ghost:0");
+  place_close(&p);
+}
+
+/* What record() does wrong is a reason of its kernel. */
+static void expect_no_relu(const char *reason) {
+  place p;
+  float in[N] = {0}, out[N];
+  place_open(&p, NULL);
+  assert_int_equal(tn_runtime_add_plugin(p.runtime, query, NULL, 0, p.diag), TN_OK);
+  assert_int_equal(load_op(&p, "Relu", "X"), TN_OK);
+  assert_int_not_equal(run_signs(&p, in, out), TN_OK);
+  expect_said(&p, reason);
+  place_close(&p);
+}
+
+static void test_record_wrong(void **state) {
+  (void)state;
+  offer_relu();
+  how.ends_outside = true;
+  expect_no_relu("kernel 'relu_ghost': a binding of 100 bytes at 0 is outside of its 96 bytes");
+  offer_relu();
+  how.has_wrong_constants = true;
+  expect_no_relu("kernel 'relu_ghost': 0 constants, program 'positive' has 1");
+  offer_relu();
+  how.fails = true;
+  expect_no_relu("not on a Monday");
+  offer_relu();
+  driver.languages = "tongues";
+  expect_no_relu("program 'positive' does not build: it has no form in tongues");
+}
+
 int main(void) {
   setenv("TENON_SHADOW", "delay=100,seed=3", 1);
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_entries), cmocka_unit_test(test_options),
-                                     cmocka_unit_test(test_plan),    cmocka_unit_test(test_threads),
-                                     cmocka_unit_test(test_fork),    cmocka_unit_test(test_steady),
-                                     cmocka_unit_test(test_vetting), cmocka_unit_test(test_plugin),
-                                     cmocka_unit_test(test_kernel)};
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_entries),     cmocka_unit_test(test_options),
+      cmocka_unit_test(test_plan),        cmocka_unit_test(test_threads),
+      cmocka_unit_test(test_fork),        cmocka_unit_test(test_steady),
+      cmocka_unit_test(test_vetting),     cmocka_unit_test(test_plugin),
+      cmocka_unit_test(test_kernel),      cmocka_unit_test(test_record),
+      cmocka_unit_test(test_record_wrong)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

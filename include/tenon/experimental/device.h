@@ -84,6 +84,18 @@ typedef struct tn_host_kernel_params {
   uint32_t n_inputs, n_outputs; /* entries of call->inputs and outputs, left out ones counted */
 } tn_host_kernel_params;
 
+/* A driver with the language "host-function" calls functions of this processor. data is then a
+ * tn_host_function, size its own. The driver calls run() once for each group, in any order. data
+ * has an address per binding, NULL for those without a buffer; params and constants are those of
+ * the dispatch. */
+#define TN_LANGUAGE_HOST_FUNCTION "host-function"
+
+typedef struct tn_host_function {
+  tn_head head;
+  void (*run)(void *const *data, const void *params, const int64_t *constants,
+              const uint32_t group[3]);
+} tn_host_function;
+
 typedef struct tn_program {
   tn_head head;
   const char *name;

@@ -2,6 +2,7 @@
  * scratch, and offsets. */
 #include <string.h>
 
+#include "device/device.h"
 #include "plan/memory/arrange.h"
 
 /* ---- live ranges of alias sets ---- */
@@ -144,8 +145,13 @@ static tn_status pack(tn_arrangement *r, uint32_t device, uint64_t *out_bytes) {
   tn_live_range *some = tn_arena_alloc(&r->arena, ((uint64_t)n_all + 1) * sizeof *some);
   int32_t n = 0;
   if (!some) return TN_ERR_MEMORY;
-  for (int32_t k = 0; k < n_all; k++)
-    if (all[k].device == device) some[n++] = all[k];
+  const uint64_t to = device ? r->p->devices[device - 1]->info.offset_alignment : 1;
+  for (int32_t k = 0; k < n_all; k++) {
+    if (all[k].device != device) continue;
+    if (tn_add_u64(all[k].bytes, to - 1, &all[k].bytes)) return TN_ERR_OVERFLOW;
+    all[k].bytes -= all[k].bytes % to; /* so that what lies behind begins at such an offset */
+    some[n++] = all[k];
+  }
   const tn_status status = tn_pack(r->p->a, some, n, out_bytes, &bound);
   for (int32_t k = n_all; k-- > 0 && !status;)
     if (all[k].device == device) all[k] = some[--n];

@@ -122,7 +122,7 @@ static const tn_kerneldef *kernel_for(const promoter *w, int32_t node, bool in_f
   const tn_kerneldef *const *kernels, *found = NULL;
   const int32_t count = tn_registry_kernels(w->p->registry, n->def, &kernels);
   for (int32_t k = 0; k < count && !found; k++)
-    if (tn_pin_allows(w->p, n, kernels[k]->kernel.name) &&
+    if (!kernels[k]->device && tn_pin_allows(w->p, n, kernels[k]->kernel.name) &&
         !tn_kernel_match_fixed(kernels[k], n->def, &f.call, n_formal, &f.arena) &&
         !tn_kernel_match_types(kernels[k], n->def, &f.call, n_formal, &f.arena))
       found = kernels[k];

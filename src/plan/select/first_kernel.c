@@ -10,7 +10,7 @@ const tn_kerneldef *tn_first_kernel(const tn_planner *p, tn_graph *g, int32_t no
   const tn_kerneldef *const *kernels, *found = NULL;
   int32_t count = tn_registry_kernels(p->registry, n->def, &kernels);
   for (int32_t k = 0; k < count && !found && !tn_call_fetch_for(&f, kernels[k]->owner); k++)
-    if (tn_pin_allows(p, n, kernels[k]->kernel.name) &&
+    if (!kernels[k]->device && tn_pin_allows(p, n, kernels[k]->kernel.name) &&
         tn_kernel_match_fixed(kernels[k], n->def, &f.call, n->n_formal, NULL) == NULL &&
         (!kernels[k]->kernel.refuse || kernels[k]->kernel.refuse(&f.call) == NULL))
       found = kernels[k];

@@ -24,8 +24,11 @@ typedef struct gatherer {
   uint32_t n_formal;
   uint32_t wide; /* the type tried in place of a half one, TN_NONE */
   const char *pin;
-  uint32_t device; /* being tried: 0: the CPU */
+  uint32_t device;     /* being tried: 0: the CPU */
+  bool has_own_reason; /* why not there, of a kernel that is made for it */
 } gatherer;
+
+static tn_device *device_of(const gatherer *g) { return g->s->p->devices[g->device - 1]; }
 
 /* ---- costs ---- */
 
@@ -57,14 +60,17 @@ tn_status tn_select_refusal(tn_selection *s, const tn_kerneldef *def, const char
   return out->kernel && out->reason ? TN_OK : TN_ERR_MEMORY;
 }
 
-/* Of a device one reason is kept: that of a kernel which the CPU would take, if there is one. */
+/* Of a device one reason is kept: that of a kernel made for it, else of one which the CPU would
+ * take, else the first. */
 static tn_status refuse_there(gatherer *g, const tn_kerneldef *def, const char *reason) {
   const tn_candidates *all = &g->options->candidates;
   const char **away = &g->options->away[g->device];
   bool is_taken = false;
   for (int64_t k = 0; k < all->n; k++)
     is_taken = is_taken || (!all->data[k].device && all->data[k].def == def);
-  if (*away && !is_taken) return TN_OK;
+  const bool is_own = def->device && !tn_device_refuses(device_of(g), def);
+  if (g->has_own_reason || (*away && !is_taken && !is_own)) return TN_OK;
+  g->has_own_reason = is_own;
   *away = tn_arena_format(&g->s->g->arena, "%s: %s", def->kernel.name, reason);
   return *away ? TN_OK : TN_ERR_MEMORY;
 }
@@ -241,11 +247,23 @@ static const char *ask_plan(gatherer *g, const tn_kerneldef *def, tn_candidate *
 
 /* ---- devices ---- */
 
-static tn_device *device_of(const gatherer *g) { return g->s->p->devices[g->device - 1]; }
-
-static double cost_there(const gatherer *g, double cost_ns) {
+/* Of a kernel that states no cost, on the device: what its memory or its arithmetic takes. */
+static double cost_of_programs(const gatherer *g) {
   const tn_device_info *info = &device_of(g)->info;
-  return cost_ns / info->host_kernel_speed + info->dispatch_ns;
+  const double compute = g->options->flops / info->flops_per_ns;
+  const double move = bytes_of(&g->frame.call) / info->bytes_per_ns;
+  return compute > move ? compute : move;
+}
+
+static double cost_of(const gatherer *g, const tn_kerneldef *def, double stated_ns) {
+  const tn_kernel *kernel = &def->kernel;
+  double cost_ns = stated_ns;
+  if (!(cost_ns > 0))
+    cost_ns =
+        def->device ? cost_of_programs(g) : derived_cost(kernel, &g->frame.call, g->options->flops);
+  if (!g->device) return cost_ns;
+  const tn_device_info *info = &device_of(g)->info;
+  return (def->device ? cost_ns : cost_ns / info->host_kernel_speed) + info->dispatch_ns;
 }
 
 static bool is_plain_tensor(const tn_tensor *t) {
@@ -265,7 +283,7 @@ static bool is_host_bound(const gatherer *g) {
   return is_bound;
 }
 
-/* What a kernel of the CPU does that a device cannot; NULL: nothing. */
+/* What kernels of the CPU do that a device cannot; NULL: nothing. */
 static const char *refuse_host_kernel(const tn_kerneldef *def, const tn_kernel_plan *plan) {
   if (plan->flags & TN_PLAN_DATA_DEPENDENT) return "sizes its outputs while it runs";
   if (def->kernel.flags & TN_KERNEL_SERIAL) return "runs one at a time";
@@ -284,26 +302,40 @@ static const char *refuse_sizes(const gatherer *g) {
 }
 
 /* Programs are built while planning, so that one that does not is a reason and no failed run. */
-static const char *refuse_program(const gatherer *g, const tn_kerneldef *def) {
+static tn_status build_programs(gatherer *g, const tn_kerneldef *def, const tn_kernel_plan *plan,
+                                tn_diag *said) {
   void *program = NULL;
-  tn_diag *said = tn_diag_create();
+  if (def->device) {
+    tn_diag *diag = g->frame.diag;
+    g->frame.diag = said;
+    const tn_status status = tn_device_kernel_try(device_of(g), def, &g->frame.call, plan, said);
+    g->frame.diag = diag;
+    return status;
+  }
   const tn_status status = tn_device_host_program_new(device_of(g), &def->kernel, said, &program);
+  tn_device_program_free(device_of(g), program);
+  return status;
+}
+
+static const char *refuse_program(gatherer *g, const tn_kerneldef *def,
+                                  const tn_kernel_plan *plan) {
+  tn_diag *said = tn_diag_create();
+  const tn_status status = build_programs(g, def, plan, said);
   const char *reason = NULL;
   if (status)
     reason =
         tn_arena_str(&g->s->g->arena, said && tn_diag_count(said) ? tn_diag_message(said, 0, NULL)
                                                                   : tn_status_text(status));
-  tn_device_program_free(device_of(g), program);
   tn_diag_destroy(said);
   return reason;
 }
 
-static const char *refuse_on_device(const gatherer *g, const tn_kerneldef *def,
+static const char *refuse_on_device(gatherer *g, const tn_kerneldef *def,
                                     const tn_kernel_plan *plan) {
   if (!g->device) return NULL;
-  const char *reason = def->device ? NULL : refuse_host_kernel(def, plan);
+  const char *reason = refuse_host_kernel(def, plan);
   if (!reason) reason = refuse_sizes(g);
-  return reason || def->device ? reason : refuse_program(g, def);
+  return reason ? reason : refuse_program(g, def, plan);
 }
 
 static tn_status add_candidate(gatherer *g, const tn_kerneldef *def, tn_candidate *c) {
@@ -315,9 +347,7 @@ static tn_status add_candidate(gatherer *g, const tn_kerneldef *def, tn_candidat
   c->in = tn_arena_copy(&s->arena, g->in, node->n_inputs * sizeof *c->in);
   c->out = tn_arena_copy(&s->arena, g->out, node->n_outputs * sizeof *c->out);
   if (!c->in || !c->out) return TN_ERR_MEMORY;
-  c->cost_ns = c->plan.cost_ns > 0 ? c->plan.cost_ns
-                                   : derived_cost(&def->kernel, &g->frame.call, g->options->flops);
-  if (g->device) c->cost_ns = cost_there(g, c->cost_ns);
+  c->cost_ns = cost_of(g, def, c->plan.cost_ns);
   for (uint32_t k = 0; k < node->n_inputs; k++)
     if (node->inputs[k] >= 0 && c->in[k].layout) c->layout = c->in[k].layout;
   for (uint32_t k = 0; k < node->n_outputs; k++)
@@ -351,6 +381,7 @@ static tn_status try_forms(gatherer *g, const tn_kerneldef *def, bool agnostic) 
   tn_candidate c = {.agnostic = agnostic};
   apply_forms(g);
   g->frame.call.self = def->owner ? def->owner->self : NULL;
+  g->frame.device_info = g->device ? &device_of(g)->info : NULL;
   const char *reason = tn_kernel_match_types(def, g->n->def, &g->frame.call, g->n_formal, reasons);
   if (!reason) reason = convert_constants(g, &status);
   if (!reason && !status) status = tn_call_fetch_for(&g->frame, def->owner);
@@ -383,7 +414,9 @@ static tn_status try_kernel(gatherer *g, const tn_kerneldef *def) {
   if ((g->s->p->model_flags & TN_MODEL_NO_OPTIMIZE) && wants_layout(&def->kernel))
     return refuse(g, def,
                   "takes a layout that is not plain, the model is loaded without optimizing");
-  const char *there = g->device ? tn_device_refuses(device_of(g), def) : NULL;
+  const char *there = g->device     ? tn_device_refuses(device_of(g), def)
+                      : def->device ? "runs on other devices"
+                                    : NULL;
   if (there) return refuse(g, def, there);
   if (!set_dtypes(g)) return TN_OK;
   (void)set_layouts(g, def, TN_PLAIN);
@@ -555,6 +588,7 @@ static tn_status try_devices(gatherer *g) {
   if (!o->away) return TN_ERR_MEMORY;
   for (uint32_t k = 1; k <= p->n_devices && !status; k++) {
     g->device = k;
+    g->has_own_reason = false;
     if (o->is_host_bound)
       o->away[k] = "lives on the host by nature";
     else if (atomic_load(p->full) >> (k - 1) & 1)

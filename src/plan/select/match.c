@@ -74,9 +74,6 @@ static uint32_t given(const tn_opdef *op, const tn_call *call, uint32_t n_formal
 /* ---- rules that types and layouts do not change ---- */
 
 static const char *match_kernel(const tn_kernel *kernel, const tn_call *call, tn_arena *reasons) {
-  if (kernel->device && strcmp(kernel->device, "cpu"))
-    return or_plain_words(
-        tn_arena_format(reasons, "runs on device %s, which is not here", kernel->device));
   uint64_t missing = kernel->isa & ~call->isa;
   if (missing) {
     char text[128];
