@@ -1,6 +1,7 @@
-# Read by ctest before it runs a test: plug-ins that are installed on this machine, and settings of its user, are of no
+# Read by ctest before it runs a test: plug-ins and devices of this machine, and settings of its user, are of no
 # account.
 set(ENV{TENON_PLUGIN_DIR} /nonexistent/plugins)
+set(ENV{OCL_ICD_VENDORS} /nonexistent/opencl)
 foreach(name TENON_PLUGIN_PATH TENON_PLUGIN_ALLOW TENON_PLUGIN_VET TENON_WEIGHT_CACHE)
   unset(ENV{${name}})
 endforeach()
