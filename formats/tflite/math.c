@@ -79,18 +79,38 @@ tn_status tflite_prelu(const tn_call *call, tn_graph *graph, int32_t node) {
 
 /* ---- of two ---- */
 
-static int32_t factor(const tfl *t, uint32_t k) {
-  const tn_tensor *x = tfl_type(t, k);
-  const float f = (float)tfl_scale(t, k) / (float)tfl_scale(t, tfl_y(t));
-  return tfl_dequantize(t, tfl_in(t, k), x->dtype, (double)f, tfl_zero(t, k));
+/* What a step of input k is in steps of the output; of 21 bits, counted from the larger one. */
+static double factor(const tfl *t, uint32_t k) {
+  enum { BITS = 21 };
+  const float y = (float)tfl_scale(t, tfl_y(t)), ratio = (float)tfl_scale(t, k) / y,
+              other = (float)tfl_scale(t, 1 - k) / y;
+  int exponent;
+  frexp((double)fmaxf(ratio, other), &exponent);
+  return ldexp(nearbyint(ldexp((double)ratio, BITS - exponent)), exponent - BITS);
 }
 
-/* Both inputs in steps of the output. */
+static int32_t quantised_sum(const tfl *t, double sign) {
+  const uint32_t dtype = tfl_type(t, 0)->dtype;
+  const int32_t inputs[] = {tfl_in(t, 0), tfl_in(t, 1)};
+  int64_t lo, hi;
+  tfl_code_bounds(t, dtype, &lo, &hi);
+  const tn_attr attrs[] = {tn_attr_float("a_scale", factor(t, 0)),
+                           tn_attr_int("a_zero", tfl_zero(t, 0)),
+                           tn_attr_float("b_scale", sign * factor(t, 1)),
+                           tn_attr_int("b_zero", tfl_zero(t, 1)),
+                           tn_attr_float("y_scale", 1),
+                           tn_attr_int("y_zero", tfl_zero(t, tfl_y(t))),
+                           tn_attr_int("y_dtype", dtype),
+                           tn_attr_int("lo", lo),
+                           tn_attr_int("hi", hi),
+                           tn_attr_int("halves_up", 1)};
+  return tfl_emit(t, "tenon::QuantAdd", inputs, 2, attrs, sizeof attrs / sizeof *attrs);
+}
+
 static tn_status sum_of(const tn_call *call, tn_graph *graph, int32_t node, const char *op) {
   const tfl t = tfl_open(call, graph, node);
   if (tfl_is_wide(&t, 0)) return tfl_done(&t, tfl_fixed_sum(&t, op));
-  if (tfl_is_quantised(&t))
-    return tfl_done(&t, tfl_from_steps(&t, tfl_2(&t, op, factor(&t, 0), factor(&t, 1))));
+  if (tfl_is_quantised(&t)) return tfl_done(&t, quantised_sum(&t, *op == 'A' ? 1 : -1));
   const int32_t y = tfl_2(&t, op, tfl_in(&t, 0), tfl_in(&t, 1));
   return tfl_done(&t, tfl_activation(&t, y, tfl_type(&t, 0)->dtype));
 }

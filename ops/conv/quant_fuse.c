@@ -231,6 +231,7 @@ tn_status quant_conv_from_add(const tn_call *call, tn_graph *graph, int32_t node
   const tn_quant_add_attrs *add = call->attrs;
   const tn_quant_conv_attrs *from = NULL;
   uint32_t k = 0;
+  if (add->halves_up) return TN_OK; /* the sum of a QuantConv is rounded half to even */
   for (; n && k < 2; k++)
     if ((from = conv_added(&p, n, k, add, &conv))) break;
   if (!from) return TN_OK;

@@ -24,6 +24,9 @@ tn_status quant_add_infer(const tn_call *call) {
                             "attributes 'lo', 'hi' are %lld and %lld, not within %lld .. %lld",
                             (long long)a->lo, (long long)a->hi, (long long)lowest,
                             (long long)highest);
+  if (a->halves_up && a->y_scale != 1)
+    return call->host->fail(call->ctx, TN_ERR_INVALID,
+                            "attribute 'halves_up' needs a y_scale of 1");
   if (!fits_type(x, a->a_zero) || !fits_type(call->inputs[1], a->b_zero) || a->y_zero < lowest ||
       a->y_zero > highest)
     return call->host->fail(call->ctx, TN_ERR_INVALID, "a zero point does not fit its type");
@@ -45,7 +48,8 @@ static tn_status reference(const tn_call *call, bool is_product) {
   for (int64_t k = 0; k < tn_elements(y); k++) {
     const float u = part(call->inputs[0], y, k, a->a_zero, a->a_scale),
                 v = part(call->inputs[1], y, k, a->b_zero, a->b_scale),
-                value = is_product ? u * v : u + v;
+                exact = is_product ? u * v : u + v,
+                value = a->halves_up ? floorf(exact + 0.5f) : exact;
     const double q = nearbyint((double)(value / (float)a->y_scale)) + (double)a->y_zero;
     tn_store_f64(y->dtype, y->data, k, fmin(fmax(q, (double)a->lo), (double)a->hi));
   }

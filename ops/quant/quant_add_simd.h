@@ -56,6 +56,7 @@ static inline __attribute__((always_inline)) tn_status add_range(const tn_call *
     for (int64_t k = 0; k < r.length; k += TN_MAP_BLOCK) {
       const int64_t n = tn_min_i64(r.length - k, TN_MAP_BLOCK);
       values(&s, is_product, a, a_signed, b, b_signed, block, n);
+      if (s.halves_up) quant_add_round_up(block, n);
       quantize_run(block, y + r.index + k, n, s.y_scale, (ends){s.lo, s.hi, s.y_zero});
       a.data += n * a.step;
       b.data += n * b.step;

@@ -219,6 +219,7 @@ static tn_status add_range(const tn_call *call, bool is_product, int64_t begin, 
           quant_add_load(a->data, a->dtype == TN_I8, r.offset[0] + k * r.stride[0]),
           quant_add_load(b->data, b->dtype == TN_I8, r.offset[1] + k * r.stride[1]), &s);
       float q = value / s.y_scale;
+      if (s.halves_up) quant_add_round_up(&q, 1);
       q = q > s.lo ? q : s.lo;
       q = q < s.hi ? q : s.hi;
       y[r.index + k] = (uint8_t)(int32_t)(round_even(q) + zero);

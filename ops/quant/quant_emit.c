@@ -80,13 +80,14 @@ static const char *refuse_add(const tn_call *call) {
 
 static void emit_add(const tn_emit *e) {
   const quant_add s = quant_add_of(e->call, false);
-  const float all[8] = {s.a_scale, s.a_zero, s.b_scale, s.b_zero,
-                        s.y_scale, s.lo,     s.hi,      (float)s.y_zero};
+  const float tie = s.halves_up ? 0.5f : 1; /* less than that is rounded off */
+  const float all[] = {s.a_scale, s.a_zero, s.b_scale,       s.b_zero, s.y_scale,
+                       s.lo,      s.hi,     (float)s.y_zero, tie};
   char text[TN_EMIT_FLOAT];
   e->code(e, "emit/round_even.c");
   e->code(e, "emit/quant_add.c");
   e->table(e, "static const struct quant_add quant_add_%u = {", e->step);
-  for (int k = 0; k < 8; k++) e->table(e, "%s%s", k ? ", " : "", tn_emit_float(all[k], text));
+  for (int k = 0; k < 9; k++) e->table(e, "%s%s", k ? ", " : "", tn_emit_float(all[k], text));
   e->table(e, "};\n");
   e->line(e, "quant_add(&quant_add_%u, %s, %s, %s, %lld);", e->step, e->input(e, 0), e->input(e, 1),
           e->output(e, 0), (long long)tn_elements(e->call->outputs[0]));

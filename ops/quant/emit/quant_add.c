@@ -1,6 +1,6 @@
 /* The sum of two 8-bit values of scales of their own, as one of the output's. */
 struct quant_add {
-  float a_scale, a_zero, b_scale, b_zero, y_scale, least, most, y_zero;
+  float a_scale, a_zero, b_scale, b_zero, y_scale, least, most, y_zero, tie;
 };
 
 static void quant_add(const struct quant_add *s, const int8_t *a, const int8_t *b, int8_t *y,
@@ -11,6 +11,7 @@ static void quant_add(const struct quant_add *s, const int8_t *a, const int8_t *
     float q = (u + v) / s->y_scale;
     q = q > s->least ? q : s->least;
     q = q < s->most ? q : s->most;
-    y[k] = (int8_t)(round_even(q) + s->y_zero);
+    const float whole = round_even(q), up = q - whole >= s->tie ? 1.0f : 0.0f;
+    y[k] = (int8_t)(whole + up + s->y_zero);
   }
 }
