@@ -1,5 +1,5 @@
-/* Values of 16 bits: multipliers and shifts in integers, as the built-in kernels compute them.
- * Zero points are 0. */
+/* Multipliers and shifts in integers, as the built-in kernels compute them: values of 16 bits, whose
+ * zero points are 0, and roots. */
 #include <math.h>
 
 #include "lower.h"
@@ -11,10 +11,10 @@ bool tfl_is_wide(const tfl *t, uint32_t k) {
   return tfl_floats(t, "scales").size && x && x->dtype == TN_I16;
 }
 
-/* scale = multiplier * 2^(shift - 31), the multiplier of 31 bits. */
+/* scale = multiplier * 2^(shift - 31), the multiplier of 31 bits; 0 of what is no number. */
 static void split_scale(double scale, int64_t *out_multiplier, int64_t *out_shift) {
   int shift;
-  const double m = frexp(scale, &shift);
+  const double m = frexp(isfinite(scale) ? scale : 0, &shift);
   *out_multiplier = (int64_t)floor(ldexp(m, 31) + 0.5);
   if (*out_multiplier == INT64_C(1) << 31) *out_multiplier /= 2, shift++;
   if (shift < -31) *out_multiplier = shift = 0;
@@ -67,4 +67,42 @@ int32_t tfl_fixed_leaky_relu(const tfl *t, double alpha) {
   const int32_t negative = tfl_2(t, "Less", x, tfl_number(t, TN_I32, 0));
   return tfl_3(t, "Where", negative, tfl_fixed_scale(t, x, &below, 1, 0, TN_I16),
                tfl_fixed_scale(t, x, &scale, 1, 0, TN_I16));
+}
+
+/* ---- 8 bits ---- */
+
+/* x * multiplier * 2^(shift - 31), x and multiplier not negative: rounded to whole numbers before
+ * shifting right, and after. */
+static int64_t scaled(int64_t x, int64_t multiplier, int64_t shift) {
+  const int64_t left = shift > 0 ? shift : 0, right = shift < 0 ? -shift : 0;
+  const int64_t whole = (((x << left) * multiplier) + (INT64_C(1) << 30)) >> 31;
+  return right ? (whole + (INT64_C(1) << (right - 1))) >> right : whole;
+}
+
+/* By codes as numbers of 0 .. 255. Roots have 20 bits behind the point; 0 has the largest code, and
+ * so has what is below it, of which there is no root. */
+static void rsqrt_codes(const tfl *t, int8_t *codes) {
+  enum { BITS = 20, MOST_SHIFT = BITS + 11 };
+  const int64_t x_zero = tfl_zero(t, 0), y_zero = tfl_zero(t, tfl_y(t));
+  const float scale = 1 / (sqrtf((float)tfl_scale(t, 0)) * (float)tfl_scale(t, tfl_y(t)));
+  int64_t multiplier, shift;
+  split_scale((double)scale, &multiplier, &shift);
+  for (int64_t q = -128; q < 128; q++) {
+    const double steps = (double)(q - x_zero);
+    int64_t y = 127;
+    if (steps > 0 && shift <= MOST_SHIFT)
+      y = scaled((int64_t)floor(ldexp(1, BITS) / sqrt(steps) + 0.5), multiplier, shift - BITS) +
+          y_zero;
+    codes[(uint8_t)q] = (int8_t)tn_max_i64(-128, tn_min_i64(y, 127));
+  }
+}
+
+int32_t tfl_fixed_rsqrt(const tfl *t) {
+  int8_t codes[256];
+  const int64_t n = sizeof codes, x_zero = tfl_zero(t, 0), y_zero = tfl_zero(t, tfl_y(t));
+  if (x_zero < -128 || x_zero > 127 || y_zero < -128 || y_zero > 127)
+    return tfl_unsupported(t, "zero points that are no code");
+  rsqrt_codes(t, codes);
+  const tn_tensor table = tn_tensor_make(TN_I8, 1, &n, codes);
+  return tfl_2(t, "tenon::QuantTable", tfl_in(t, 0), tn_emit_const(t->call, t->g, &table));
 }

@@ -115,5 +115,7 @@ int32_t tfl_fixed_scale(const tfl *t, int32_t x, const double *scales, int64_t n
 int32_t tfl_fixed_sum(const tfl *t, const char *op);
 int32_t tfl_fixed_product(const tfl *t);
 int32_t tfl_fixed_leaky_relu(const tfl *t, double alpha);
+/* 1 / sqrt(input 0), of 8 bits: a table of codes. */
+int32_t tfl_fixed_rsqrt(const tfl *t);
 
 #endif

@@ -47,6 +47,8 @@ tn_status tflite_relu_0_to_1(const tn_call *call, tn_graph *graph, int32_t node)
 
 tn_status tflite_rsqrt(const tn_call *call, tn_graph *graph, int32_t node) {
   const tfl t = tfl_open(call, graph, node);
+  if (tfl_is_quantised(&t) && tfl_type(&t, 0)->dtype == TN_I8)
+    return tfl_done(&t, tfl_fixed_rsqrt(&t));
   const int32_t y = tfl_1(&t, "Reciprocal", tfl_1(&t, "Sqrt", tfl_real(&t, 0)));
   return tfl_done(&t, tfl_from_real(&t, y, 0));
 }

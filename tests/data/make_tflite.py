@@ -211,6 +211,18 @@ def spectrum(name, folder=here):
     m.save(name, [x], outputs, folder)
 
 
+def codes(name, folder=here):
+    """Sums of half a step, a difference, and a root, which built-in kernels compute in integers."""
+    m = Model("codes")
+    x, z = (m.tensor(n, [400], np.int8, scale=0.25, zero=v) for n, v in (("x", -128), ("z", 3)))
+    total, less = (m.tensor(n, [400], np.int8, scale=0.5, zero=-10) for n in ("sum", "less"))
+    root = m.tensor("root", [400], np.int8, scale=0.01, zero=-128)
+    m.op("ADD", [x, z], [total], options("AddOptions"))
+    m.op("SUB", [z, x], [less], options("SubOptions", fusedActivationFunction=1))
+    m.op("RSQRT", [x], [root])
+    m.save(name, [x, z], [total, less, root], folder)
+
+
 def reference(folder, sets):
     """What LiteRT makes of it, run as people run it."""
     os.makedirs(os.path.join(folder, "ref"), exist_ok=True)
@@ -233,7 +245,7 @@ def reference(folder, sets):
 if __name__ == "__main__":
     corpus = os.path.join(here, "..", "fuzz", "corpus", "tflite")
     os.makedirs(corpus, exist_ok=True)
-    for make in net, net_int8, moves, custom, control, spectrum:
+    for make in net, net_int8, moves, custom, control, spectrum, codes:
         folder = os.path.join(here, "tflite", make.__name__)
         os.makedirs(folder, exist_ok=True)
         make("model.tflite", folder)
