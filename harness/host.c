@@ -19,7 +19,7 @@ static void say(check_context *c, const char *format, va_list args) {
 static __attribute__((format(printf, 3, 4))) tn_status host_fail(void *ctx, tn_status code,
                                                                  const char *format, ...) {
   va_list args;
-  if (!format) return code;
+  if (!ctx || !format) return code;
   va_start(args, format);
   say(context_of(ctx), format, args);
   va_end(args);

@@ -342,8 +342,8 @@ enum {
 
 /* A kernel's answer to plan(). The host sets it up: in_place TN_NO_ID, n_stages, items[0] and grain
  * 1, all else 0. The kernel changes members, and never assigns the whole. Each memory is at most 64
- * TiB; numbers of items have no limit but int64_t, and negative ones refuse the node; a grain below
- * 1 is 1. */
+ * TiB; numbers of items have no limit but int64_t; negative ones, and no items in any stage for an
+ * output that has elements, refuse the node; a grain below 1 is 1. */
 typedef struct tn_kernel_plan {
   tn_head head;
   uint64_t scratch_bytes;            /* memory for a run, shared by its workers */
@@ -516,8 +516,8 @@ enum { TN_LOG_WARNING = 1, TN_LOG_NOTE = 2 };
 struct tn_host {
   tn_head head; /* its version is that of the host */
   const tn_graph_api *graph; /* see tenon/graph.h */
-  /* Records text for the user and returns code. printf format, <= 1000 bytes kept; of a step that
-   * fails on several threads the first text is kept. Any thread. */
+  /* Returns code and records text for the user (printf format, <= 1000 bytes kept), none if ctx or
+   * format is NULL; of a step that fails on several threads the first text is kept. Any thread. */
   tn_status (*fail)(void *ctx, tn_status code, const char *format, ...);
   /* Tells the user something that is no error: printf format, <= 1000 bytes kept. Messages stand in
    * the diagnostics of the call (loading, planning, running) that led here; those of runs that ask

@@ -12,7 +12,7 @@ static __attribute__((format(printf, 3, 4))) tn_status host_fail(void *ctx, tn_s
                                                                  const char *format, ...) {
   tn_device_talk *t = ctx;
   va_list args;
-  if (!format || *t->text) return code;
+  if (!ctx || !format || *t->text) return code;
   va_start(args, format);
   vsnprintf(t->text, sizeof t->text, format, args);
   va_end(args);

@@ -12,7 +12,7 @@ static __attribute__((format(printf, 3, 4))) tn_status host_fail(void *ctx, tn_s
                                                                  const char *format, ...) {
   char text[1001];
   va_list args;
-  if (!format) return code;
+  if (!ctx || !format) return code;
   va_start(args, format);
   vsnprintf(text, sizeof text, format, args);
   va_end(args);
@@ -32,7 +32,7 @@ static __attribute__((format(printf, 3, 4))) void host_log(void *ctx, uint32_t l
                                                            const char *format, ...) {
   char text[1001];
   va_list args;
-  if (!format) return;
+  if (!ctx || !format) return;
   va_start(args, format);
   vsnprintf(text, sizeof text, format, args);
   va_end(args);

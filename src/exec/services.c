@@ -14,9 +14,10 @@
 static __attribute__((format(printf, 3, 4))) tn_status host_fail(void *ctx, tn_status code,
                                                                  const char *format, ...) {
   tn_task *t = ctx;
+  if (!ctx || !format) return code;
   tn_frame *f = t->frame;
   int silent = 0;
-  if (!format || !atomic_compare_exchange_strong(&f->said, &silent, 1)) return code;
+  if (!atomic_compare_exchange_strong(&f->said, &silent, 1)) return code;
   va_list args;
   va_start(args, format);
   vsnprintf(f->text, sizeof f->text, format, args);
@@ -30,7 +31,7 @@ static __attribute__((format(printf, 3, 4))) void host_log(void *ctx, uint32_t l
   const tn_task *t = ctx;
   char text[1001];
   va_list args;
-  if (!format) return;
+  if (!ctx || !format) return;
   va_start(args, format);
   vsnprintf(text, sizeof text, format, args);
   va_end(args);

@@ -626,6 +626,22 @@ ANIMAL(PLAN, plan_1000_stages, USE, "1000 stages", PLANNED "a number of stages t
   plan->n_stages = 1000; return TN_OK)
 ANIMAL(PLAN, plan_items_negative, USE, "-5 items", PLANNED "a negative number of items",
   plan->items[0] = -5; return TN_OK)
+ANIMAL(PLAN, plan_items_none, USE, "no items for an output that has elements",
+  PLANNED "no items for an output that has elements",
+  plan->items[0] = 0; return TN_OK)
+ANIMAL(RUN, run_fail_no_ctx, USE, "it fails with a NULL ctx",
+  RAN "TN_ERR_SHAPE: shapes or dtypes do not fit together",
+  call->host->log(NULL, TN_LOG_NOTE, "x"); return call->host->fail(NULL, TN_ERR_SHAPE, "no"))
+ANIMAL(INFER, infer_fail_no_ctx, USE, "it fails with a NULL ctx",
+  NODE "inference failed: TN_ERR_SHAPE: shapes or dtypes do not fit together",
+  call->host->log(NULL, TN_LOG_NOTE, "x"); return call->host->fail(NULL, TN_ERR_SHAPE, "no"))
+ANIMAL(INIT, init_fail_no_ctx, LOAD, "it fails with a NULL ctx",
+  "plug-in 'zoo', init: failed: TN_ERR_SHAPE: shapes or dtypes do not fit together",
+  host->log(NULL, TN_LOG_NOTE, "x"); return host->fail(NULL, TN_ERR_SHAPE, "no"))
+ANIMAL(READ, read_fail_no_ctx, USE, "it fails with a NULL ctx",
+  READING "TN_ERR_SHAPE: shapes or dtypes do not fit together",
+  source->host->log(NULL, TN_LOG_NOTE, "x");
+  return source->host->fail(NULL, TN_ERR_SHAPE, "no"))
 ANIMAL(PLAN, plan_items_elementwise, USE,
   "element-wise, with more items than the output has elements",
   PLANNED "items for an element-wise run that are not the elements of output 0",

@@ -113,7 +113,7 @@ static tn_status host_fail(void *ctx, tn_status code, const char *format, ...) {
   tn_call_frame *f = ctx;
   char text[1000], node[TN_NODE_TEXT] = "a node";
   va_list args;
-  if (!format) return code;
+  if (!ctx || !format) return code;
   va_start(args, format);
   vsnprintf(text, sizeof text, format, args);
   va_end(args);
@@ -128,7 +128,7 @@ static __attribute__((format(printf, 3, 4))) void host_log(void *ctx, uint32_t l
   tn_call_frame *f = ctx;
   char text[1001], node[TN_NODE_TEXT] = "a node";
   va_list args;
-  if (!format) return;
+  if (!ctx || !format) return;
   va_start(args, format);
   vsnprintf(text, sizeof text, format, args);
   va_end(args);

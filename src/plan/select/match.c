@@ -246,6 +246,23 @@ static tn_status vet_stages(const tn_kerneldef *def, const tn_kernel_plan *plan,
   return TN_OK;
 }
 
+static bool has_items(const tn_kernel_plan *plan) {
+  for (uint32_t s = 0; s < plan->n_stages; s++)
+    if (plan->items[s] > 0) return true;
+  return false;
+}
+
+/* Without a run, outputs would be whatever lay in their memory. */
+static tn_status vet_idle(const tn_kerneldef *def, const tn_call *call, const tn_kernel_plan *plan,
+                          tn_diag *diag) {
+  for (uint32_t k = 0; k < call->n_outputs && !has_items(plan); k++) {
+    const tn_tensor *out = call->outputs[k];
+    if (out && out->kind == TN_KIND_TENSOR && tn_storage_elements(out) != 0)
+      return bad_plan(def, diag, "no items for an output that has elements");
+  }
+  return TN_OK;
+}
+
 /* A run that does not say the shape of its output needs it from inference. */
 static tn_status vet_shapes(const tn_kerneldef *def, const tn_call *call,
                             const tn_kernel_plan *plan, tn_diag *diag) {
@@ -306,6 +323,7 @@ tn_status tn_kernel_ask_plan(const tn_kerneldef *def, const tn_call *call, tn_di
   if (status) return tn_is_status(status) ? status : bad_plan(def, diag, "an unknown status");
   if ((status = vet_stages(def, &plan, diag))) return status;
   if ((status = vet_items(def, call, &plan, diag))) return status;
+  if ((status = vet_idle(def, call, &plan, diag))) return status;
   if ((status = vet_shapes(def, call, &plan, diag))) return status;
   const uint64_t limit = UINT64_C(1) << 46;
   if (plan.scratch_bytes > limit || plan.worker_scratch_bytes > limit || plan.state_bytes > limit)
