@@ -56,6 +56,11 @@ static tn_status columns_of(const tn_call *call, columns *c) {
   return s;
 }
 
+tn_status col2_im_flops(const tn_call *call, double *out_flops) {
+  *out_flops = (double)tn_elements(call->inputs[0]);
+  return TN_OK;
+}
+
 tn_status col2_im_infer(const tn_call *call) {
   columns c;
   const tn_tensor *x = call->inputs[0];

@@ -17,6 +17,12 @@ static int64_t order(const tn_call *call) {
   return call->inputs[0]->shape[call->inputs[0]->rank - 1];
 }
 
+tn_status det_flops(const tn_call *call, double *out_flops) {
+  const double n = (double)order(call);
+  *out_flops = (double)tn_elements(call->outputs[0]) * 2 / 3 * n * n * n;
+  return TN_OK;
+}
+
 tn_status det_plan(const tn_call *call, tn_kernel_plan *out) {
   const int64_t n = order(call);
   out->items[0] = tn_elements(call->outputs[0]);

@@ -56,6 +56,22 @@ tn_status linear_classifier_infer(const tn_call *call) {
   return transform_check(call, a->post_transform);
 }
 
+static double flops(const tn_call *call, const linear *l) {
+  return 2 * (double)tn_elements(call->inputs[0]) * (double)l->rows;
+}
+
+tn_status linear_regressor_flops(const tn_call *call, double *out_flops) {
+  linear l = regressor(call);
+  *out_flops = flops(call, &l);
+  return TN_OK;
+}
+
+tn_status linear_classifier_flops(const tn_call *call, double *out_flops) {
+  linear l = classifier(call);
+  *out_flops = flops(call, &l);
+  return TN_OK;
+}
+
 static tn_status plan_linear(const tn_call *call, const linear *l, tn_kernel_plan *out) {
   out->items[0] = call->inputs[0]->rank == 2 ? call->inputs[0]->shape[0] : 1;
   out->grain[0] = 1 + 5000 / (1 + l->coefficients.size);

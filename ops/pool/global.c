@@ -21,6 +21,11 @@ tn_status global_pool_flops(const tn_call *call, double *out_flops) {
   return TN_OK;
 }
 
+tn_status global_lp_pool_flops(const tn_call *call, double *out_flops) {
+  *out_flops = 2 * (double)tn_elements(call->inputs[0]);
+  return TN_OK;
+}
+
 typedef double (*fold)(double sum, double x, double p);
 
 static double add(double sum, double x, double p) {

@@ -91,6 +91,14 @@ tn_status average_pool_flops(const tn_call *call, double *out_flops) {
   return s;
 }
 
+/* A power and a sum for each tap. */
+tn_status lp_pool_flops(const tn_call *call, double *out_flops) {
+  pool_shape p;
+  tn_status s = lp_pool_shape(call, &p);
+  if (!s) *out_flops = 2 * (double)(p.channels * p.out_size) * (double)p.taps;
+  return s;
+}
+
 /* Plane index of tap t of the window at output position `at`; -1: outside. */
 static int64_t tap_index(const pool_shape *p, int64_t at, int64_t t) {
   int64_t o[TN_MAX_SPATIAL], tap[TN_MAX_SPATIAL], index = 0;

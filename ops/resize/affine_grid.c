@@ -29,6 +29,11 @@ tn_status affine_grid_infer(const tn_call *call) {
   return TN_OK;
 }
 
+tn_status affine_grid_flops(const tn_call *call, double *out_flops) {
+  *out_flops = 2.0 * (double)call->inputs[0]->shape[1] * (double)tn_elements(call->outputs[0]);
+  return TN_OK;
+}
+
 /* Place -1 .. 1 of element k of n. */
 static double place_of(int64_t k, int64_t n, bool align_corners) {
   if (align_corners) return n > 1 ? -1 + 2 * (double)k / (double)(n - 1) : 0;

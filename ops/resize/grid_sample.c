@@ -61,6 +61,16 @@ tn_status grid_sample_infer(const tn_call *call) {
   return TN_OK;
 }
 
+/* Products and sums of neighbours; their weights are made once for all channels. */
+tn_status grid_sample_flops(const tn_call *call, double *out_flops) {
+  grid_spec spec;
+  tn_status s = grid_parse(call, &spec);
+  if (s) return s;
+  const double taps = pow(spec.mode == GRID_CUBIC ? 4 : 2, spec.dims);
+  *out_flops = spec.mode == GRID_NEAREST ? 0 : 2 * taps * (double)tn_elements(call->outputs[0]);
+  return TN_OK;
+}
+
 /* ---- reference: as the ONNX specification's own implementation, one element at a time ---- */
 
 static double reflect(double x, double low, double high) {

@@ -191,6 +191,18 @@ tn_status resize_parse(const tn_call *call, resize_spec *out) {
   return s;
 }
 
+/* A product and a sum for each element that is mixed in. */
+tn_status resize_flops(const tn_call *call, double *out_flops) {
+  resize_spec spec;
+  tn_status s = resize_parse(call, &spec);
+  if (s) return s;
+  double taps = spec.mode == RESIZE_NEAREST ? 0 : 1;
+  for (int32_t k = 0; k < spec.rank; k++)
+    if (spec.axes[k].resized) taps *= (double)resize_taps(&spec, &spec.axes[k]);
+  *out_flops = 2 * taps * (double)tn_elements(call->outputs[0]);
+  return TN_OK;
+}
+
 tn_status resize_infer(const tn_call *call) {
   resize_spec spec;
   int64_t dims[TN_MAX_RANK];

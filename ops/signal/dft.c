@@ -103,6 +103,25 @@ tn_status stft_infer(const tn_call *call) {
   return s;
 }
 
+/* Complex transforms of n values, as fast ones are counted, however they are computed. */
+static double transforms_flops(double number, int64_t n) {
+  return number * 5 * (double)n * log2((double)n);
+}
+
+tn_status dft_flops(const tn_call *call, double *out_flops) {
+  dft_shape d;
+  tn_status s = dft_shape_of(call, &d);
+  if (!s) *out_flops = transforms_flops((double)d.outer * (double)d.inner, d.length);
+  return s;
+}
+
+tn_status stft_flops(const tn_call *call, double *out_flops) {
+  stft_shape f;
+  tn_status s = stft_shape_of(call, &f);
+  if (!s) *out_flops = transforms_flops((double)f.batch * (double)f.frames, f.length);
+  return s;
+}
+
 /* ---- references ---- */
 
 static double value(const tn_tensor *t, int64_t k) { return tn_load_f64(t->dtype, t->data, k); }
