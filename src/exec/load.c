@@ -35,7 +35,7 @@ static __attribute__((format(printf, 3, 4))) tn_status io_fail(void *ctx, tn_sta
   tn_io *io = ctx;
   char text[TN_IO_TEXT];
   va_list args;
-  if (!format) return code;
+  if (!ctx || !format) return code;
   va_start(args, format);
   vsnprintf(text, sizeof text, format, args);
   va_end(args);
@@ -49,7 +49,7 @@ static __attribute__((format(printf, 3, 4))) void io_log(void *ctx, uint32_t lev
   const tn_io *io = ctx;
   char text[TN_IO_TEXT];
   va_list args;
-  if (!format) return;
+  if (!ctx || !format) return;
   va_start(args, format);
   vsnprintf(text, sizeof text, format, args);
   va_end(args);
@@ -196,6 +196,16 @@ static bool is_another(const tn_format *format, const tn_mapping *file) {
          format->probe(file->data, file->size) <= 0;
 }
 
+static tn_status check_rival(tn_loader *l, const tn_registry *r, const tn_format *format,
+                             const tn_mapping *file) {
+  const tn_format *rival = tn_registry_rival(r, format, file->data, file->size);
+  if (!rival) return TN_OK;
+  return tn_fail(l->io.diag, TN_ERR_UNSUPPORTED,
+                 "%s: the formats %s and %s both say that it is theirs: say which one it is "
+                 "(--model-format, or format of tn_model_options)",
+                 l->io.path, format->name, rival->name);
+}
+
 /* tn_registry_recognise asks formats of plug-ins: under a reader's ticket, as all of loading is. */
 static tn_status find_format(tn_loader *l, const tn_model_options *options, const tn_mapping *file,
                              const tn_format **out_format) {
@@ -209,6 +219,8 @@ static tn_status find_format(tn_loader *l, const tn_model_options *options, cons
   if (!(*out_format)->read)
     return tn_fail(l->io.diag, TN_ERR_UNSUPPORTED, "%s: format '%s' cannot be read", l->io.path,
                    (*out_format)->name);
+  const tn_status rival = name ? TN_OK : check_rival(l, r, *out_format, file);
+  if (rival) return rival;
   const tn_part_owner *owner = tn_registry_format_owner(r, *out_format);
   if (tn_holder_use(&l->model->holder, owner))
     return tn_fail(l->io.diag, TN_ERR_STATE, "%s: plug-in '%s', which reads it, is being unloaded",

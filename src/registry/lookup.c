@@ -143,6 +143,20 @@ const tn_format *tn_registry_recognise(const tn_registry *r, const char *path, c
   return format;
 }
 
+const tn_format *tn_registry_rival(const tn_registry *r, const tn_format *format,
+                                   const uint8_t *data, uint64_t size) {
+  enum { SURE = 50, NEAR = 10 };
+  const tn_tables *t = tn_registry_tables(r);
+  const int32_t own = format->probe ? format->probe(data, size) : 0;
+  for (int32_t k = 0; own > SURE && k < t->n_formats; k++) {
+    const tn_format *other = t->formats[k];
+    const bool asks = other != format && other->read && other->probe;
+    const int32_t answer = asks ? other->probe(data, size) : 0;
+    if (answer > SURE && answer >= own - NEAR) return other;
+  }
+  return NULL;
+}
+
 const tn_part_owner *tn_registry_format_owner(const tn_registry *r, const tn_format *format) {
   const tn_tables *t = tn_registry_tables(r);
   for (int32_t k = 0; k < t->n_plugs; k++)

@@ -130,6 +130,11 @@ void *tn_registry_format_self(const tn_format *format);
 const tn_format *tn_registry_recognise(const tn_registry *r, const char *path, const uint8_t *data,
                                        uint64_t size);
 
+/* Another format whose probe is above 50 and within 10 of this one's: content alone does not tell
+ * which of the two a file is in. NULL: none. */
+const tn_format *tn_registry_rival(const tn_registry *r, const tn_format *format,
+                                   const uint8_t *data, uint64_t size);
+
 /* Drivers of devices, in order of loading. */
 int32_t tn_registry_n_drivers(const tn_registry *r);
 const tn_driverdef *tn_registry_driver_at(const tn_registry *r, int32_t index);

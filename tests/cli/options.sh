@@ -25,6 +25,10 @@ for command in $commands; do
   says 2 '--no-optimize takes no value' "$command" --no-optimize=yes
 done
 
+says 0 '^format +onnx$' info "$data/net.onnx" --model-format onnx
+says 3 "there is no format 'nosuch'" info "$data/net.onnx" --model-format nosuch
+says 3 'Model: stands outside the file' info "$data/net.onnx" --model-format tflite
+
 for command in run info check explain bench compare convert; do
   says 2 "tenon $command needs " "$command"
   rest=()

@@ -154,6 +154,37 @@ static void test_early_lowered_version_takes_no_kernel(void **state) {
       tn_registry_kernels(f->r, tn_registry_op(f->r, "com.acme", "Scale", 10), &kernels), 1);
 }
 
+static int32_t probe_60(const uint8_t *data, uint64_t size) {
+  return size && data[0] == 'r' ? 60 : 0;
+}
+static int32_t probe_70(const uint8_t *data, uint64_t size) {
+  return size && data[0] == 'r' ? 70 : 0;
+}
+static int32_t probe_81(const uint8_t *data, uint64_t size) {
+  return size > 1 && data[0] == 'r' ? 81 : 0;
+}
+
+/* Rivals are those above 50 and within 10 of the best. */
+static void test_rivals(void **state) {
+  fixture *f = *state;
+  static int32_t (*const probes[])(const uint8_t *, uint64_t) = {probe_60, probe_70, probe_81};
+  static const char *const names[] = {"sixty", "seventy", "eighty"};
+  for (int k = 0; k < 3; k++) {
+    f->w.format[k].name = names[k];
+    f->w.format[k].extensions = NULL;
+    f->w.format[k].probe = probes[k];
+  }
+  f->w.plugin.n_formats = 3;
+  assert_added(f, &f->w.plugin);
+  const uint8_t one[] = "r", two[] = "rr";
+  const tn_format *best = tn_registry_recognise(f->r, NULL, one, 1);
+  assert_string_equal(best->name, "seventy");
+  assert_string_equal(tn_registry_rival(f->r, best, one, 1)->name, "sixty");
+  best = tn_registry_recognise(f->r, NULL, two, 2);
+  assert_string_equal(best->name, "eighty");
+  assert_null(tn_registry_rival(f->r, best, two, 2));
+}
+
 static void test_formats(void **state) {
   fixture *f = *state;
   f->w.format[1].name = "weak";
@@ -572,6 +603,7 @@ int main(void) {
       TEST(test_kernels_by_rank_and_version),
       TEST(test_early_lowered_version_takes_no_kernel),
       TEST(test_formats),
+      TEST(test_rivals),
       TEST(test_kernel_for_op_of_another),
       TEST(test_kernel_before_its_op),
       TEST(test_same_op_twice),
