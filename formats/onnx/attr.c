@@ -213,7 +213,7 @@ tn_status onnx_attr_read(onnx_reader *r, onnx_span message, tn_graph *g, tn_aren
   out->kind = kinds[a.type].kind;
   out->name = onnx_str(arena, a.name);
   if (!out->name) return onnx_no_memory(r);
-  const onnx_where where = {r->where, "attribute", a.name, {NULL, NULL}};
+  const onnx_where where = {.up = r->where, .what = "attribute", .name = a.name};
   r->where = &where;
   s = read_contents(&a);
   r->where = where.up;

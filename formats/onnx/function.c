@@ -115,7 +115,7 @@ tn_status onnx_function_read(onnx_reader *r, onnx_span message, tn_graph *g) {
   tn_status s = open_function(&fn);
   if (s) return s;
   if (!(fn.body = r->api->subgraph_new(g))) return onnx_no_memory(r);
-  const onnx_where where = {r->where, "function", fn.name, {NULL, NULL}};
+  const onnx_where where = {.up = r->where, .what = "function", .name = fn.name};
   r->where = &where;
   tn_arena_init(&fn.arena, &r->allocator);
   s = read_head(&fn);

@@ -119,7 +119,7 @@ static tn_status read_value(onnx_reader *r, onnx_span message, tn_graph *g, int 
   if (s || (name.p == name.end && what == WHAT_INSIDE)) return s;
   if (name.p == name.end)
     return onnx_fail(r, TN_ERR_INVALID, message.p, "an input or output has no name");
-  const onnx_where where = {r->where, "value", name, {NULL, NULL}};
+  const onnx_where where = {.up = r->where, .what = "value", .name = name};
   r->where = &where;
   tn_arena arena;
   tn_arena_init(&arena, &r->allocator);

@@ -6,7 +6,7 @@ enum { MAX_OUTPUTS = 4096, MAX_ATTRS = 256 };
 
 typedef struct node_reader {
   onnx_reader *r;
-  onnx_span message, name, op, domain, overload;
+  onnx_span message, name, op, domain, overload, made; /* made: the first output */
   const uint8_t *at;
   tn_graph *g;
   tn_arena arena;
@@ -25,8 +25,10 @@ static tn_status open_node(node_reader *n) {
   while (!s && (more = onnx_next(n->r, &rest, &f)) != 0) {
     if (more < 0) return more;
     switch (f.number) {
-      case 1: n->node.n_inputs++; break;                    /* input */
-      case 2: n->node.n_outputs++; break;                   /* output */
+      case 1: n->node.n_inputs++; break; /* input */
+      case 2:                            /* output */
+        if (!n->node.n_outputs++) s = onnx_text(n->r, &f, &n->made);
+        break;
       case 3: s = onnx_text(n->r, &f, &n->name); break;     /* name */
       case 4: s = onnx_text(n->r, &f, &n->op); break;       /* op_type */
       case 5: n->node.n_attrs++; break;                     /* attribute */
@@ -138,7 +140,12 @@ tn_status onnx_node_read(onnx_reader *r, onnx_span message, tn_graph *g) {
   node_reader n = {.r = r, .message = message, .at = message.p, .g = g};
   tn_status s = open_node(&n);
   if (s) return s;
-  const onnx_where where = {r->where, "node", n.name, n.op};
+  const onnx_where where = {.up = r->where,
+                            .what = "node",
+                            .name = n.name,
+                            .detail = n.op,
+                            .made = n.made,
+                            .number = r->api->n_nodes(g)};
   r->where = &where;
   tn_arena_init(&n.arena, &r->allocator);
   s = read_node(&n);

@@ -127,7 +127,7 @@ tn_status onnx_tensor_read(onnx_reader *r, onnx_span message, tn_arena *arena, t
   tn_status s = onnx_tensor_open(r, message, &t);
   if (out_name) *out_name = t.name;
   if (s) return s;
-  const onnx_where where = {r->where, "tensor", t.name, {NULL, NULL}};
+  const onnx_where where = {.up = r->where, .what = "tensor", .name = t.name};
   r->where = &where;
   s = read_elements(r, &t, arena, out);
   r->where = where.up;

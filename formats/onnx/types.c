@@ -185,7 +185,7 @@ tn_status onnx_value_info_read(onnx_reader *r, onnx_span message, bool strict, o
       s = onnx_bytes(r, &f, &type); /* type */
   }
   if (s) return s;
-  const onnx_where where = {r->where, "value", *out_name, {NULL, NULL}};
+  const onnx_where where = {.up = r->where, .what = "value", .name = *out_name};
   r->where = &where;
   s = onnx_type_read(r, type, strict, out, names);
   r->where = where.up;

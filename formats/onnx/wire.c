@@ -11,26 +11,24 @@
 /* ---- The reader ---- */
 
 static void *host_alloc(void *self, uint64_t bytes) {
-  const tn_source *source = self;
-  return source->host->alloc(source->ctx, bytes);
+  onnx_reader *r = self;
+  void *memory = r->host->alloc(r->source->ctx, bytes);
+  if (!memory) r->refused = bytes;
+  return memory;
 }
 
 static void host_free(void *self, void *memory, uint64_t bytes) {
-  const tn_source *source = self;
+  const onnx_reader *r = self;
   (void)bytes;
-  source->host->free(source->ctx, memory);
+  r->host->free(r->source->ctx, memory);
 }
 
 /* How far sparse tensors may grow: what any file may take, and what each of its bytes adds. */
 enum { DENSE_BASE = 64 << 20, DENSE_PER_BYTE = 256 };
 
 void onnx_reader_init(onnx_reader *r, const tn_source *source) {
-  union {
-    const tn_source *in;
-    void *out;
-  } self = {source};
   *r = (onnx_reader){.source = source, .host = source->host, .api = source->host->graph};
-  r->allocator = (tn_allocator){TN_HEAD(tn_allocator), self.out, host_alloc, host_free};
+  r->allocator = (tn_allocator){TN_HEAD(tn_allocator), r, host_alloc, host_free};
   int64_t growth;
   bool huge = source->size > INT64_MAX ||
               tn_mul_i64((int64_t)source->size, DENSE_PER_BYTE, &growth) ||
@@ -41,9 +39,18 @@ void onnx_reader_init(onnx_reader *r, const tn_source *source) {
 /* Parts of a chain that are told at each end; those between them are left out. */
 enum { WHERE_ENDS = 3, WHERE_TEXT = 1000 };
 
+static int nameless_part(const onnx_where *w, int detail, char *buf, int size) {
+  const int made = (int)tn_min_i64(onnx_size(w->made), 60);
+  char maker[80] = "", op[80] = "";
+  if (made) snprintf(maker, sizeof maker, " that makes '%.*s'", made, (const char *)w->made.p);
+  if (detail) snprintf(op, sizeof op, " (%.*s)", detail, (const char *)w->detail.p);
+  return snprintf(buf, (size_t)size, "%s #%d%s%s: ", w->what, w->number, maker, op);
+}
+
 static int where_part(const onnx_where *w, char *buf, int size) {
   int name = (int)tn_min_i64(onnx_size(w->name), 80),
       detail = (int)tn_min_i64(onnx_size(w->detail), 60);
+  if (!name && !strcmp(w->what, "node")) return nameless_part(w, detail, buf, size);
   return snprintf(buf, (size_t)size, detail ? "%s '%.*s' (%.*s): " : "%s '%.*s'%.*s: ", w->what,
                   name, name ? (const char *)w->name.p : "", detail,
                   detail ? (const char *)w->detail.p : "");
@@ -59,14 +66,22 @@ static int where_text(const onnx_where *w, int inner, char *buf, int size) {
   return outer == WHERE_ENDS ? n + snprintf(buf + n, (size_t)(size - n), "...: ") : n;
 }
 
+static void memory_text(const onnx_reader *r, char *text, size_t size) {
+  if (r->refused)
+    snprintf(text, size, "out of memory: %llu bytes cannot be had", (unsigned long long)r->refused);
+  else
+    snprintf(text, size, "out of memory");
+}
+
 tn_status onnx_fail(const onnx_reader *r, tn_status code, const uint8_t *at, const char *format,
                     ...) {
   char where[WHERE_TEXT] = "", text[300], place[40] = "";
   if (r->where) where_text(r->where, 0, where, sizeof where);
   va_list args;
   va_start(args, format);
-  vsnprintf(text, sizeof text, code == TN_ERR_MEMORY ? "out of memory" : format, args);
+  vsnprintf(text, sizeof text, format, args);
   va_end(args);
+  if (code == TN_ERR_MEMORY) memory_text(r, text, sizeof text);
   const tn_source *s = r->source;
   if (at && at >= s->data && at <= s->data + s->size)
     snprintf(place, sizeof place, ", at byte %lld", (long long)(at - s->data));

@@ -17,12 +17,13 @@ typedef struct onnx_span {
 
 static inline int64_t onnx_size(onnx_span s) { return s.end - s.p; }
 
-/* What is being read, for messages: "node 'conv1' (Conv): attribute 'pads': ...". Lives on the C
- * stack. */
+/* What is being read, for messages: "node 'conv1' (Conv): attribute 'pads': ..."; a node without a
+ * name by its number and what it makes. Lives on the C stack. */
 typedef struct onnx_where {
   const struct onnx_where *up;
   const char *what;
-  onnx_span name, detail;
+  onnx_span name, detail, made;
+  int32_t number;
 } onnx_where;
 
 typedef struct onnx_reader {
@@ -31,6 +32,7 @@ typedef struct onnx_reader {
   const tn_graph_api *api;
   tn_allocator allocator; /* the host's memory, for arenas */
   const onnx_where *where;
+  uint64_t refused;   /* bytes of the last block of memory that could not be had */
   int64_t dense_left; /* bytes that sparse tensors may still grow to */
   int64_t ir_version;
   int32_t depth;          /* of graphs inside graphs */

@@ -89,7 +89,7 @@ static void graph_errors(void **state) {
                "node 'two' (Add): an output of the node has another source already");
   g = io_graph();
   pb_msg(&g, 1, pb_node("Add", "", "x,x", "x"));
-  expect_error(pb_model(g, 17), TN_ERR_INVALID, "node '' (Add): an output");
+  expect_error(pb_model(g, 17), TN_ERR_INVALID, "node #0 that makes 'x' (Add): an output");
   g = io_graph();
   pb_msg(&g, 1, pb_node("", "nameless", "x", "y"));
   expect_error(pb_model(g, 17), TN_ERR_INVALID, "node 'nameless': the node names no operator");
