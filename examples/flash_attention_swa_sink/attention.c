@@ -40,6 +40,8 @@ attention attention_of_flash(const tn_call *call) {
   p.window = a->window;
   p.q_offset = a->q_offset;
   p.k_offset = a->k_offset;
+  const tn_tensor *offsets = optional(call, 4);
+  if (offsets) p.offsets = offsets->data, p.offsets_dtype = offsets->dtype;
   return p;
 }
 
@@ -125,12 +127,24 @@ static tn_status infer_common(const tn_call *call, const tn_tensor *sink) {
   return TN_OK;
 }
 
+static tn_status check_offsets(const tn_call *call, const tn_tensor *offsets) {
+  if (!offsets) return TN_OK;
+  if (offsets->rank != 2)
+    return call->host->fail(call->ctx, TN_ERR_SHAPE, "offsets has rank %d, but must have rank 2",
+                            offsets->rank);
+  tn_status s = check_equal(call, "offsets needs a row per sequence of Q", offsets->shape[0],
+                            call->inputs[0]->shape[0]);
+  if (s) return s;
+  return check_equal(call, "offsets has two columns, q_offset and k_offset", offsets->shape[1], 2);
+}
+
 tn_status flash_infer(const tn_call *call) {
   const flash_attrs *a = call->attrs;
   tn_status s = infer_common(call, optional(call, 3));
   if (!s)
     s = check_equal(call, "dim 0 of Q and K must be equal", call->inputs[0]->shape[0],
                     call->inputs[1]->shape[0]);
+  if (!s) s = check_offsets(call, optional(call, 4));
   if (!s) s = check_attr(call, "window", a->window);
   if (!s) s = check_attr(call, "q_offset", a->q_offset);
   if (!s) s = check_attr(call, "k_offset", a->k_offset);
@@ -162,7 +176,7 @@ tn_status paged_infer(const tn_call *call) {
 static double flops_of(const attention *p) {
   double pairs = 0;
   for (int64_t s = 0; s < p->n_q; s++) {
-    key_range r = visible(p, p->n_kv, s);
+    key_range r = visible(p, 0, p->n_kv, s);
     pairs += r.hi > r.lo ? (double)(r.hi - r.lo) : 0;
   }
   return 2 * pairs * (double)(p->d_qk + p->d_v) * (double)p->n_batch * (double)p->n_heads;
@@ -170,6 +184,11 @@ static double flops_of(const attention *p) {
 
 tn_status flash_flops(const tn_call *call, double *out_flops) {
   attention p = attention_of_flash(call);
+  if (optional(call, 4)) { /* data, not checked yet: as if the queries were the last positions */
+    p.offsets = NULL;
+    p.q_offset = max_i64(p.n_kv - p.n_q, 0);
+    p.k_offset = 0;
+  }
   *out_flops = flops_of(&p);
   return TN_OK;
 }
@@ -197,7 +216,11 @@ static void plan_attention(const attention *p, int stage, tn_kernel_plan *out) {
 
 tn_status flash_plan(const tn_call *call, tn_kernel_plan *out) {
   attention p = attention_of_flash(call);
-  plan_attention(&p, 0, out);
+  if (!optional(call, 4)) return plan_attention(&p, 0, out), TN_OK;
+  out->n_stages = 2; /* offsets are checked before anything is read */
+  out->items[0] = p.n_batch;
+  out->grain[0] = p.n_batch;
+  plan_attention(&p, 1, out);
   return TN_OK;
 }
 
@@ -216,6 +239,18 @@ const char *attention_refuse(const tn_call *call) {
   double rows = batch * (double)(q->shape[1] + 1) *
                 (double)(q->shape[2] + call->inputs[1]->shape[2] + BLOCK_ROWS);
   return rows < 0x1p62 ? NULL : "more rows than a 64-bit number counts";
+}
+
+tn_status offsets_check(const tn_call *call, int64_t begin, int64_t end) {
+  const tn_tensor *offsets = call->inputs[4];
+  for (int64_t k = 2 * begin; k < 2 * end; k++) {
+    int64_t n = load_index(offsets->dtype, offsets->data, k);
+    if (n < 0 || n > MOST_OFFSET)
+      return call->host->fail(call->ctx, TN_ERR_INVALID,
+                              "offsets[%lld, %lld] is %lld, but must lie in 0 .. 2^40",
+                              (long long)(k / 2), (long long)(k % 2), (long long)n);
+  }
+  return TN_OK;
 }
 
 tn_status paged_check(const tn_call *call, int64_t begin, int64_t end) {
@@ -254,7 +289,7 @@ enum { CHANNELS = 64 };
 static void reference_channels(const attention *p, int64_t b, int64_t s, int64_t h, int64_t c,
                                int64_t n, double top, double sum) {
   int64_t out = ((b * p->n_q + s) * p->n_heads + h) * p->d_v + c;
-  key_range r = visible(p, key_count(p, b), s);
+  key_range r = visible(p, b, key_count(p, b), s);
   double y[CHANNELS] = {0};
   for (int64_t j = r.lo; j < r.hi; j++) {
     int64_t v = (key_row(p, b, j) * p->n_kv_heads + h / p->group) * p->d_v + c;
@@ -266,7 +301,7 @@ static void reference_channels(const attention *p, int64_t b, int64_t s, int64_t
 }
 
 static void reference_row(const attention *p, int64_t b, int64_t s, int64_t h) {
-  key_range r = visible(p, key_count(p, b), s);
+  key_range r = visible(p, b, key_count(p, b), s);
   double sink = p->sink ? (double)load_f32(p->sink_dtype, p->sink, h) : -INFINITY, top = sink;
   for (int64_t j = r.lo; j < r.hi; j++) top = fmax(top, score(p, b, s, h, j));
   if (top == -INFINITY) top = 0; /* nothing to see: all terms are zero */
@@ -285,6 +320,8 @@ static tn_status reference(const attention *p) {
 
 tn_status flash_reference(const tn_call *call) {
   attention p = attention_of_flash(call);
+  tn_status status = p.offsets ? offsets_check(call, 0, p.n_batch) : TN_OK;
+  if (status) return status;
   return reference(&p);
 }
 

@@ -32,6 +32,9 @@ typedef struct attention {
   const void *q, *k, *v, *sink; /* sink NULL: none, and never read */
   void *out;
   const void *table, *lengths; /* paged only, else NULL */
+  const void
+      *offsets; /* flash only: q_offset and k_offset of each sequence; NULL: the attributes */
+  uint32_t offsets_dtype;
   int64_t max_pages, page_size, n_pages;
 } attention;
 
@@ -116,14 +119,23 @@ static inline int64_t key_row(const attention *p, int64_t b, int64_t j) {
   return page * p->page_size + j % p->page_size;
 }
 
-/* What query s of a sequence with n_keys keys sees. Positions are absolute: query s stands at
- * q_offset + s (paged: the queries are the last of the context), key j at k_offset + j. */
-static inline key_range visible(const attention *p, int64_t n_keys, int64_t s) {
-  int64_t at = (p->table ? n_keys - p->n_q : p->q_offset) + s, lo = 0, hi = INT64_MAX;
+/* The absolute positions of query 0 and key 0 of sequence b. */
+static inline int64_t query_offset(const attention *p, int64_t b) {
+  return p->offsets ? load_index(p->offsets_dtype, p->offsets, 2 * b) : p->q_offset;
+}
+static inline int64_t key_offset(const attention *p, int64_t b) {
+  return p->offsets ? load_index(p->offsets_dtype, p->offsets, 2 * b + 1) : p->k_offset;
+}
+
+/* What query s of sequence b with n_keys keys sees. Positions are absolute: query s stands at
+ * query_offset + s (paged: the queries are the last of the context), key j at key_offset + j. */
+static inline key_range visible(const attention *p, int64_t b, int64_t n_keys, int64_t s) {
+  const int64_t first = key_offset(p, b);
+  int64_t at = (p->table ? n_keys - p->n_q : query_offset(p, b)) + s, lo = 0, hi = INT64_MAX;
   if (p->window) lo = max_i64(0, at - p->window + 1), hi = at + p->window;
   if (p->causal) hi = at + 1;
-  if (hi != INT64_MAX) hi -= p->k_offset;
-  lo -= p->k_offset;
+  if (hi != INT64_MAX) hi -= first;
+  lo -= first;
   return (key_range){min_i64(max_i64(lo, 0), n_keys), min_i64(max_i64(hi, 0), n_keys)};
 }
 
@@ -137,6 +149,7 @@ tn_status paged_flops(const tn_call *call, double *out_flops);
 tn_status paged_reference(const tn_call *call);
 tn_status paged_plan(const tn_call *call, tn_kernel_plan *out);
 /* Stage 0 of the paged kernels: every length and page index is in range, or an error. */
+tn_status offsets_check(const tn_call *call, int64_t begin, int64_t end);
 tn_status paged_check(const tn_call *call, int64_t begin, int64_t end);
 const char *attention_refuse(const tn_call *call);
 

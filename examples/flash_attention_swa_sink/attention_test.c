@@ -127,7 +127,7 @@ static array random_array(tester *t, uint32_t dtype, int rank, const int64_t *sh
 
 typedef struct config {
   int64_t b, sq, skv, hq, hkv, dqk, dv;
-  bool causal, has_sink, has_scale, paged;
+  bool causal, has_sink, has_scale, has_offsets, paged;
   int64_t window, q_offset, k_offset;
   double scale;
   uint32_t dtype, sink_dtype, index_dtype;
@@ -136,7 +136,7 @@ typedef struct config {
 } config;
 
 typedef struct data {
-  array q, k, v, sink, table, lengths;
+  array q, k, v, sink, table, lengths, offsets;
   int64_t *row; /* [b][key]: where the key lies in k and v */
 } data;
 
@@ -144,10 +144,16 @@ static int64_t length_of(const config *c, const data *d, int64_t b) {
   return c->paged ? (int64_t)d->lengths.value[b] : c->skv;
 }
 
+/* Position of query 0 (which 0) or key 0 (1) of sequence b. */
+static int64_t offset_of(const config *c, const data *d, int64_t b, int which) {
+  if (c->has_offsets) return (int64_t)d->offsets.value[2 * b + which];
+  return which ? c->k_offset : c->q_offset;
+}
+
 /* The definition: does query s of sequence b see key j? */
 static bool sees(const config *c, const data *d, int64_t b, int64_t s, int64_t j) {
-  int64_t query = s + (c->paged ? length_of(c, d, b) - c->sq : c->q_offset);
-  int64_t key = j + (c->paged ? 0 : c->k_offset), distance = query - key;
+  int64_t query = s + (c->paged ? length_of(c, d, b) - c->sq : offset_of(c, d, b, 0));
+  int64_t key = j + (c->paged ? 0 : offset_of(c, d, b, 1)), distance = query - key;
   if (c->causal && distance < 0) return false;
   if (c->window && (distance >= c->window || -distance >= c->window)) return false;
   return true;
@@ -195,6 +201,8 @@ static config random_config(tester *t, int round) {
   c.dtype = dtypes[round % 3];
   c.sink_dtype = pick(t, 0, 1) ? TN_F32 : c.dtype;
   c.paged = round % 3 == round / 3 % 3;
+  c.has_offsets = !c.paged && pick(t, 0, 1);
+  c.index_dtype = pick(t, 0, 1) ? TN_I32 : TN_I64;
   c.threads = 1 + round % N_THREADS;
   c.isa = (int)pick(t, 0, N_ISAS - 1);
   if (c.paged) {
@@ -202,7 +210,6 @@ static config random_config(tester *t, int round) {
     c.max_pages = (c.skv + c.page_size - 1) / c.page_size + pick(t, 0, 2);
     c.skv = c.max_pages * c.page_size;
     c.pages = c.b * c.max_pages + pick(t, 1, 3);
-    c.index_dtype = pick(t, 0, 1) ? TN_I32 : TN_I64;
     c.q_offset = c.k_offset = 0;
   }
   return c;
@@ -244,6 +251,8 @@ static void poison(const config *c, data *d) {
   free(seen);
 }
 
+static int64_t max_zero(int64_t n) { return n > 0 ? n : 0; }
+
 static data random_data(tester *t, const config *c) {
   int64_t n = c->paged ? c->pages : c->b, m = c->paged ? c->page_size : c->skv;
   data d = {.q = random_array(t, c->dtype, 4, (int64_t[]){c->b, c->sq, c->hq, c->dqk}, 2),
@@ -252,9 +261,14 @@ static data random_data(tester *t, const config *c) {
             .sink = random_array(t, c->sink_dtype, 1, &c->hq, 3),
             .table = array_make(c->index_dtype, 2, (int64_t[]){c->b, c->max_pages}),
             .lengths = array_make(c->index_dtype, 1, &c->b),
+            .offsets = array_make(c->index_dtype, 2, (int64_t[]){c->b, 2}),
             .row = calloc((size_t)(c->b * c->skv) + 1, sizeof(int64_t))};
   if (!d.row) exit(2);
   if (c->paged) fill_table(t, c, &d);
+  for (int64_t b = 0; b < c->b; b++) { /* the last positions, or any */
+    d.offsets.value[2 * b] = (double)(pick(t, 0, 1) ? max_zero(c->skv - c->sq) : pick(t, 0, 50));
+    d.offsets.value[2 * b + 1] = (double)(pick(t, 0, 1) ? 0 : pick(t, 0, 30));
+  }
   for (int64_t b = 0; b < c->b; b++)
     for (int64_t j = 0; j < length_of(c, &d, b); j++)
       d.row[b * c->skv + j] =
@@ -262,14 +276,14 @@ static data random_data(tester *t, const config *c) {
                          j % c->page_size
                    : b * c->skv + j;
   poison(c, &d);
-  array *all[] = {&d.q, &d.k, &d.v, &d.sink, &d.table, &d.lengths};
-  for (int k = 0; k < 6; k++) array_pack(all[k]);
+  array *all[] = {&d.q, &d.k, &d.v, &d.sink, &d.table, &d.lengths, &d.offsets};
+  for (int k = 0; k < 7; k++) array_pack(all[k]);
   return d;
 }
 
 static void data_free(data *d) {
-  array *all[] = {&d->q, &d->k, &d->v, &d->sink, &d->table, &d->lengths};
-  for (int k = 0; k < 6; k++) array_free(all[k]);
+  array *all[] = {&d->q, &d->k, &d->v, &d->sink, &d->table, &d->lengths, &d->offsets};
+  for (int k = 0; k < 7; k++) array_free(all[k]);
   free(d->row);
 }
 
@@ -284,23 +298,24 @@ static tn_status make_model(tester *t, const config *c, const data *d, one_op *o
   if (!c->paged) list[n++] = &attrs[2], list[n++] = &attrs[3];
   if (c->has_scale) list[n++] = &attrs[4];
   const tn_tensor *sink = c->has_sink ? &d->sink.tensor : NULL;
-  const tn_tensor *flat[] = {&d->q.tensor, &d->k.tensor, &d->v.tensor, sink};
+  const tn_tensor *offsets = c->has_offsets ? &d->offsets.tensor : NULL;
+  const tn_tensor *flat[] = {&d->q.tensor, &d->k.tensor, &d->v.tensor, sink, offsets};
   const tn_tensor *paged[] = {&d->q.tensor,     &d->k.tensor,       &d->v.tensor,
                               &d->table.tensor, &d->lengths.tensor, sink};
+  const uint32_t more = c->has_offsets ? 2 : c->has_sink;
   tn_runtime *runtime = t->runtimes[c->threads - 1][c->isa];
   return one_op_create(runtime, DOMAIN, c->paged ? "paged_attention" : "flash_attention_2_swa_sink",
-                       c->paged ? paged : flat, (c->paged ? 5 : 3) + (uint32_t)c->has_sink, list, n,
-                       t->diag, out);
+                       c->paged ? paged : flat, (c->paged ? 5 : 3) + more, list, n, t->diag, out);
 }
 
 static void describe(const config *c) {
   printf(
       "%s %s B=%lld Sq=%lld Skv=%lld Hq=%lld Hkv=%lld Dqk=%lld Dv=%lld causal=%d window=%lld "
-      "offsets=%lld,%lld sink=%d page_size=%lld threads=%d isa=%d: ",
+      "offsets=%lld,%lld,%d sink=%d page_size=%lld threads=%d isa=%d: ",
       c->paged ? "paged" : "flash", tn_dtype_name(c->dtype), (long long)c->b, (long long)c->sq,
       (long long)c->skv, (long long)c->hq, (long long)c->hkv, (long long)c->dqk, (long long)c->dv,
-      c->causal, (long long)c->window, (long long)c->q_offset, (long long)c->k_offset, c->has_sink,
-      (long long)c->page_size, c->threads, c->isa);
+      c->causal, (long long)c->window, (long long)c->q_offset, (long long)c->k_offset,
+      c->has_offsets, c->has_sink, (long long)c->page_size, c->threads, c->isa);
 }
 
 static int compare(const config *c, const data *d, const tn_tensor *got) {
@@ -371,6 +386,7 @@ static void refuse_shapes(tester *t) {
               .has_sink = true,
               .dtype = TN_F32,
               .sink_dtype = TN_F32,
+              .index_dtype = TN_I64,
               .threads = 1};
   data d = random_data(t, &c);
   tn_tensor *types[] = {&d.q.tensor, &d.k.tensor, &d.sink.tensor, &d.v.tensor};
@@ -398,6 +414,11 @@ static void refuse_shapes(tester *t) {
   refuse(t, &c, &d, "attribute 'window' is -1");
   c.window = 0, c.q_offset = INT64_MAX;
   refuse(t, &c, &d, "attribute 'q_offset'");
+  c.q_offset = 0, c.has_offsets = true;
+  ((int64_t *)d.offsets.data)[1] = -1;
+  refuse(t, &c, &d, "offsets[0, 1] is -1");
+  d.offsets.tensor.shape[1] = 1;
+  refuse(t, &c, &d, "offsets has two columns");
   data_free(&d);
 }
 
@@ -463,7 +484,7 @@ int main(int argc, char **argv) {
   }
   refuse_shapes(&t);
   refuse_pages(&t);
-  printf("%d configurations and 15 errors: %d wrong\n", n, t.n_bad);
+  printf("%d configurations and 17 errors: %d wrong\n", n, t.n_bad);
   for (int k = 0; k < N_THREADS * N_ISAS; k++)
     tn_runtime_destroy(t.runtimes[k / N_ISAS][k % N_ISAS]);
   tn_diag_destroy(t.diag);

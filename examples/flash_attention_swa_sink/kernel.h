@@ -204,7 +204,7 @@ static void load_rows(block *w) {
     }
     int64_t s = query_of(w, i), h = head_of(w, i);
     int64_t at = ((w->batch * p->n_q + s) * p->n_heads + h) * p->d_qk;
-    key_range r = visible(p, w->n_keys, s);
+    key_range r = visible(p, w->batch, w->n_keys, s);
     w->lo[i] = r.lo;
     w->hi[i] = max_i64(r.hi, r.lo);
     for (int64_t d = 0; d < p->d_qk; d++)
@@ -288,8 +288,8 @@ static tn_status run_items(const attention *p, const tn_call *call, int64_t begi
 
 tn_status FLASH_NAME(const tn_call *call, uint32_t stage, int64_t begin, int64_t end,
                      uint32_t worker) {
-  (void)stage;
   attention p = attention_of_flash(call);
+  if (stage == 0 && p.offsets) return offsets_check(call, begin, end);
   return run_items(&p, call, begin, end, worker);
 }
 

@@ -15,7 +15,8 @@ static const tn_type_rule floats_paged = {TN_HEAD(tn_type_rule), "T", "Q,K,V,out
 static const tn_type_rule sinks = {TN_HEAD(tn_type_rule), "S", "sink", FLOATS};
 static const tn_type_rule indices = {TN_HEAD(tn_type_rule), "I", "block_table,context_lengths",
                                      INDICES};
-static const tn_type_rule *const flash_types[] = {&floats_flash, &sinks};
+static const tn_type_rule positions = {TN_HEAD(tn_type_rule), "P", "offsets", INDICES};
+static const tn_type_rule *const flash_types[] = {&floats_flash, &sinks, &positions};
 static const tn_type_rule *const paged_types[] = {&floats_paged, &sinks, &indices};
 
 /* f32 sums of products of up to Dqk terms, weights from an exp of 2 ulp: 64 eps is generous for the
@@ -29,6 +30,8 @@ static const char *const flash_cases[] = {
     "Q=T[1,70,2,16] K=T[1,150,2,16] V=T[1,150,2,16] q_offset=80 tol=64",
     "Q=T[1,1,8,16] K=T[1,90,2,16] V=T[1,90,2,16] sink=f32[8] q_offset=89 window=50 tol=64",
     "Q=T[1,2,2,4] K=T[1,0,2,4] V=T[1,0,2,4] tol=64",
+    "Q=T[2,1,2,4] K=T[2,5,1,4] V=T[2,5,1,3] offsets=P[2,2]{4,0,7,3} window=2 q_offset=1 tol=64",
+    "Q=T[1,3,4,8] K=T[1,70,2,8] V=T[1,70,2,6] sink=S[4] offsets=i64[1,2]{67,0} tol=64",
     "Q=T[1,512,8,64] K=T[1,512,2,64] V=T[1,512,2,64] sink=f32[8] tol=256 bench",
 };
 
@@ -45,8 +48,9 @@ static const tn_op flash_op = {
     .name = "flash_attention_2_swa_sink",
     .since = 1,
     .schema =
-        "(Tensor Q, Tensor K, Tensor V, Tensor? sink=None, *, float? scale=None, "
-        "bool causal=True, int window=0, int q_offset=0, int k_offset=0) -> Tensor out",
+        "(Tensor Q, Tensor K, Tensor V, Tensor? sink=None, Tensor? offsets=None, *, "
+        "float? scale=None, bool causal=True, int window=0, int q_offset=0, int k_offset=0) -> "
+        "Tensor out",
     .types = flash_types,
     .n_types = COUNT(flash_types),
     .infer = flash_infer,
@@ -57,7 +61,8 @@ static const tn_op flash_op = {
     .doc =
         "Attention of Q [B,Sq,Hq,Dqk] to K [B,Skv,Hkv,Dqk] and V [B,Skv,Hkv,Dv] with a sliding "
         "window of `window` keys, the query's own included (0: none), and a sink logit per head "
-        "that takes weight but adds no value."};
+        "that takes weight but adds no value. offsets [B,2]: q_offset and k_offset of each "
+        "sequence, in place of the attributes."};
 
 static const tn_op paged_op = {
     .head = TN_HEAD(tn_op),
@@ -89,7 +94,8 @@ static const tn_op *const ops[] = {&flash_op, &paged_op};
 static const tn_accept accept_q = ACCEPT("Q", FLOATS);
 static const tn_accept accept_sink = ACCEPT("sink", FLOATS);
 static const tn_accept accept_table = ACCEPT("block_table", INDICES);
-static const tn_accept *const flash_accepts[] = {&accept_q, &accept_sink};
+static const tn_accept accept_offsets = ACCEPT("offsets", INDICES);
+static const tn_accept *const flash_accepts[] = {&accept_q, &accept_sink, &accept_offsets};
 static const tn_accept *const paged_accepts[] = {&accept_q, &accept_sink, &accept_table};
 
 /* Both operators for one instruction set; a wider one ranks higher. */
