@@ -1,12 +1,12 @@
 #!/bin/bash
-# usage: models.sh TENON WORK FOLDER LEAST
-# Every model in FOLDER on the shadow device: wholly there, and with half of the operators hidden
+# usage: models.sh TENON WORK FOLDER LEAST EVERY
+# One of EVERY models in FOLDER, other ones in each run, on the shadow device: wholly there, and with half of the operators hidden
 # from it, commands shuffled and delayed. With the portable kernels, of which there is mostly one
 # for each operator, the bits are those of the CPU. With all kernels another one may be chosen,
 # since conversions beside transfers cost something else: then outputs are compared with a
 # tolerance. Fails if fewer than LEAST models run.
 set -uo pipefail
-tenon=$1 work=$2 folder=$3 least=$4
+tenon=$1 work=$2 folder=$3 least=$4 every=$5
 if [ ! -d "$folder" ]; then
   echo "skipped: there is no folder $folder"
   exit 77
@@ -33,7 +33,9 @@ close() { # WHAT OPTIONS...: of kernels with another order of sums
     >"$work/device.log" 2>&1 || fail "$name, $1: exit status $?"
 }
 
-for model in "$folder"/*/*.onnx; do
+mapfile -t models < <(find "$folder" -mindepth 2 -maxdepth 2 -name '*.onnx' | sort |
+  awk -v every="$every" -v first=$((RANDOM % every)) 'NR % every == first')
+for model in "${models[@]}"; do
   name=${model#"$folder/"}
   run cpu "$model" --isa none || continue # not every model runs here; tests/models says which
   run all "$model" || continue

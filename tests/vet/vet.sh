@@ -42,8 +42,11 @@ out=$(bash -c 'sleep 100 >/dev/null 2>&1 & echo "process $!"
 kill "$(sed -n 's/^process //p' <<<"$out")" || fail "a process of somebody else was ended"
 
 # Limits that are there already stay: what is lower than vetting's own is no fault of the plug-in.
-out=$(ulimit -v 4000000 && "$tenon" plugin vet "$plugin" --only init) ||
-  fail "under a limit of address space the sound plug-in is not fit: $out"
+# (A command with the address sanitizer cannot even start under one.)
+if (ulimit -v 4000000 && "$tenon" --version) >/dev/null 2>&1; then
+  out=$(ulimit -v 4000000 && "$tenon" plugin vet "$plugin" --only init) ||
+    fail "under a limit of address space the sound plug-in is not fit: $out"
+fi
 
 # The command's own manners.
 out=$(TENON_ZOO=probe_answer "$tenon" plugin vet "$plugin" --only zoo --json) &&

@@ -69,7 +69,7 @@ tn_status tn_arrange_group(tn_graph *g, const tn_planner *planner) {
     device = place_of(g, node);
     finish(&p, node);
   }
-  if (!status && p.order.n == g->order.n)
+  if (!status && g->order.n && p.order.n == g->order.n)
     memcpy(g->order.data, p.order.data, (size_t)g->order.n * sizeof *g->order.data);
   tn_arena_clear(&arena);
   return status;
