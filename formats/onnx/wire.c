@@ -95,49 +95,11 @@ tn_status onnx_no_memory(const onnx_reader *r) {
 
 /* ---- Fields ---- */
 
-/* Takes a varint off the span; false if it is cut off or longer than 64 bits. */
-static bool take_varint(onnx_span *s, uint64_t *out) {
-  uint64_t v = 0;
-  const uint8_t *p = s->p;
-  for (uint32_t shift = 0; shift < 64 && p < s->end; shift += 7) {
-    uint8_t byte = *p++;
-    if (shift == 63 && byte > 1) return false;
-    v |= (uint64_t)(byte & 0x7f) << shift;
-    if (byte & 0x80) continue;
-    s->p = p;
-    *out = v;
-    return true;
-  }
-  return false;
-}
-
-static bool take_fixed(onnx_span *s, uint32_t width, uint64_t *out) {
-  if (onnx_size(*s) < (int64_t)width) return false;
-  *out = 0;
-  memcpy(out, s->p, width);
-  s->p += width;
-  return true;
-}
-
-static bool take_bytes(onnx_span *s, onnx_span *out) {
-  uint64_t n;
-  onnx_span at = *s;
-  if (!take_varint(&at, &n) || n > (uint64_t)onnx_size(at)) return false;
-  *out = (onnx_span){at.p, at.p + n};
-  s->p = out->end;
-  return true;
-}
-
-static bool take_number(onnx_span *s, uint32_t wire, uint64_t *out) {
-  if (wire == ONNX_VARINT) return take_varint(s, out);
-  return take_fixed(s, wire == ONNX_FIXED64 ? 8 : 4, out);
-}
-
 int32_t onnx_next(const onnx_reader *r, onnx_span *rest, onnx_field *out) {
   if (rest->p == rest->end) return 0;
   *out = (onnx_field){.at = rest->p};
   uint64_t tag;
-  if (!take_varint(rest, &tag))
+  if (!tn_proto_varint(rest, &tag))
     return onnx_fail(r, TN_ERR_INVALID, out->at, "the file breaks off inside a field");
   if (tag >> 3 == 0 || tag >> 3 > 0x1fffffff)
     return onnx_fail(r, TN_ERR_INVALID, out->at,
@@ -148,8 +110,8 @@ int32_t onnx_next(const onnx_reader *r, onnx_span *rest, onnx_field *out) {
   switch (out->wire) {
     case ONNX_VARINT:
     case ONNX_FIXED64:
-    case ONNX_FIXED32: ok = take_number(rest, out->wire, &out->value); break;
-    case ONNX_BYTES: ok = take_bytes(rest, &out->bytes); break;
+    case ONNX_FIXED32: ok = tn_proto_number(rest, out->wire, &out->value); break;
+    case ONNX_BYTES: ok = tn_proto_bytes(rest, &out->bytes); break;
     default:
       return onnx_fail(r, TN_ERR_INVALID, out->at,
                        "field %u has wire type %u, which ONNX does not use", out->number,
@@ -216,7 +178,7 @@ static tn_status field_numbers(const onnx_reader *r, const onnx_field *f, uint32
   while (rest.p < rest.end) {
     uint64_t value;
     const uint8_t *at = rest.p;
-    if (!take_number(&rest, wire, &value))
+    if (!tn_proto_number(&rest, wire, &value))
       return onnx_fail(r, TN_ERR_INVALID, at, "the list of numbers in field %u breaks off",
                        f->number);
     if (width) memcpy(out + *n * width, &value, width);

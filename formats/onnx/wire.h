@@ -9,11 +9,10 @@
 #include <string.h>
 
 #include "base/base.h"
+#include "base/proto.h"
 #include "tenon/graph.h"
 
-typedef struct onnx_span {
-  const uint8_t *p, *end;
-} onnx_span;
+typedef tn_proto_span onnx_span;
 
 static inline int64_t onnx_size(onnx_span s) { return s.end - s.p; }
 
@@ -49,7 +48,12 @@ tn_status onnx_fail(const onnx_reader *r, tn_status code, const uint8_t *at, con
 tn_status onnx_no_memory(const onnx_reader *r);
 
 /* Wire types. Groups (3 and 4) are refused: ONNX has none. */
-enum { ONNX_VARINT = 0, ONNX_FIXED64 = 1, ONNX_BYTES = 2, ONNX_FIXED32 = 5 };
+enum {
+  ONNX_VARINT = TN_PROTO_VARINT,
+  ONNX_FIXED64 = TN_PROTO_FIXED64,
+  ONNX_BYTES = TN_PROTO_BYTES,
+  ONNX_FIXED32 = TN_PROTO_FIXED32
+};
 
 typedef struct onnx_field {
   uint32_t number, wire;
