@@ -164,7 +164,7 @@ static bool is_model_name(const char *name, size_t *out_stem) {
   const char *dot = strrchr(name, '.');
   if (!dot || dot == name) return false;
   *out_stem = (size_t)(dot - name);
-  return !strcmp(dot, ".onnx") || !strcmp(dot, ".tflite");
+  return !strcmp(dot, ".onnx") || !strcmp(dot, ".tflite") || !strcmp(dot, ".prototxt");
 }
 
 typedef struct visit {

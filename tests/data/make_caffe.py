@@ -1,0 +1,121 @@
+#!/usr/bin/env python3
+"""Makes tests/data/caffe/net: a small network of many layers with weights, and what OpenCV answers;
+and FILE, a network in bytes alone.
+
+usage: make_caffe.py FOLDER FILE (needs numpy and, before version 5, opencv-python)
+"""
+import os
+import sys
+
+import numpy as np
+
+NET = '''# every layer here has a meaning that is easily got wrong
+name: "net"
+input: "data"
+input_shape { dim: [1, 3, 9, 10] }
+layer { name: "conv" type: "Convolution" bottom: "data" top: "conv"
+  convolution_param { num_output: 4 kernel_size: 3 stride: 2 pad_h: 1 pad_w: 0
+                      weight_filler { type: "xavier" } } }
+layer { name: "norm" type: "BatchNorm" bottom: "conv" top: "conv" param { lr_mult: 0 } }
+layer { name: "scale" type: "Scale" bottom: "conv" top: "conv" scale_param { bias_term: true } }
+layer < name: 'relu' type: "Re" "LU" bottom: "conv" top: "conv"
+        relu_param: { negative_slope: .25f } >
+layer { name: "max" type: "Pooling" bottom: "conv" top: "max"
+  pooling_param { pool: MAX kernel_size: 2 stride: 2 } }
+layer { name: "ave" type: "Pooling" bottom: "data" top: "ave"
+  pooling_param { pool: AVE kernel_size: 3 stride: 2 pad: 1 } }
+layer { name: "lrn" type: "LRN" bottom: "max" top: "lrn"
+  lrn_param { local_size: 3 alpha: 0.5 } }
+layer { name: "slice" type: "Slice" bottom: "lrn" top: "a" top: "b" slice_param { axis: 1 } }
+layer { name: "sum" type: "Eltwise" bottom: "a" bottom: "b" top: "sum"
+  eltwise_param { operation: SUM coeff: 1 coeff: -2 } }
+layer { name: "cat" type: "Concat" bottom: "sum" bottom: "a" top: "cat" }
+layer { name: "drop" type: "Dropout" bottom: "cat" top: "cat" }
+layer { name: "up" type: "Deconvolution" bottom: "ave" top: "up"
+  convolution_param { num_output: 3 group: 3 kernel_size: 4 stride: 2 pad: 1 bias_term: false } }
+layer { name: "perm" type: "Permute" bottom: "up" top: "perm"
+  permute_param { order: 0 order: 2 order: 3 order: 1 } }
+layer { name: "flat" type: "Flatten" bottom: "perm" top: "flat" }
+layer { name: "power" type: "Power" bottom: "sum" top: "power"
+  power_param { power: 2 scale: 0.5 shift: 1 } }
+layer { name: "ip" type: "InnerProduct" bottom: "cat" top: "ip"
+  inner_product_param { num_output: 5 } }
+layer { name: "loss" type: "SoftmaxWithLoss" bottom: "ip" bottom: "label" top: "loss"
+  include { phase: TRAIN } }
+layer { name: "prob" type: "Softmax" bottom: "ip" top: "prob" }
+'''
+
+
+def varint(n):
+    out = b''
+    while n > 127:
+        out, n = out + bytes([n & 127 | 128]), n >> 7
+    return out + bytes([n])
+
+
+def field(number, data):
+    return varint(number << 3 | 2) + varint(len(data)) + data
+
+
+def blob(a, old):
+    a = np.asarray(a, np.float32)
+    if old:
+        dims = [1] * (4 - a.ndim) + list(a.shape)
+        shape = b''.join(varint(k << 3) + varint(d) for k, d in zip((1, 2, 3, 4), dims))
+    else:
+        shape = field(7, field(1, b''.join(map(varint, a.shape))))
+    return field(7, shape + field(5, a.tobytes()))
+
+
+def layer(name, kind, *blobs, old=False):
+    return field(100, field(1, name.encode()) + field(2, kind.encode()) +
+                 b''.join(blob(b, old) for b in blobs))
+
+
+def whole_net(r):
+    """Weights and layers in one file."""
+    dims = field(8, field(1, bytes([1, 2, 4, 4])))
+    conv = field(100, field(1, b'c') + field(2, b'Convolution') + field(3, b'x') + field(4, b'y') +
+                 blob(r(2, 2, 2, 2), False) + field(106, bytes([8, 2, 32, 2])))
+    pool = field(100, field(1, b'p') + field(2, b'Pooling') + field(3, b'y') + field(4, b'y') +
+                 field(121, bytes([8, 1, 16, 2, 24, 2])))
+    ip = field(100, field(1, b'i') + field(2, b'InnerProduct') + field(3, b'y') + field(4, b'z') +
+               blob(r(3, 8), True) + blob(r(3), True) + field(117, bytes([8, 3])))
+    return field(1, b'whole') + field(3, b'x') + dims + conv + pool + ip
+
+
+def main(folder, file):
+    rng = np.random.default_rng(1)
+
+    def r(*shape):
+        return rng.uniform(-1, 1, shape)
+
+    net = field(1, b'net') + layer('conv', 'Convolution', r(4, 3, 3, 3), r(4))
+    net += layer('norm', 'BatchNorm', r(4), r(4) + 2, [2])
+    net += layer('scale', 'Scale', r(4), r(4))
+    net += layer('up', 'Deconvolution', r(3, 1, 4, 4))
+    net += layer('ip', 'InnerProduct', r(5, 4 * 3 * 2), r(5), old=True)
+    os.makedirs(os.path.join(folder, 'ref'), exist_ok=True)
+    text, weights = (os.path.join(folder, 'model.' + e) for e in ('prototxt', 'caffemodel'))
+    with open(text, 'w') as f:
+        f.write(NET)
+    with open(weights, 'wb') as f:
+        f.write(net)
+    with open(file, 'wb') as f:
+        f.write(whole_net(r))
+    import cv2
+    loss = NET[NET.index('layer { name: "loss"'):NET.index('layer { name: "prob"')]
+    plain = os.path.join(folder, 'plain.prototxt')  # OpenCV knows no phases
+    with open(plain, 'w') as f:
+        f.write(NET.replace('dim: [1, 3, 9, 10]', 'dim: 1 dim: 3 dim: 9 dim: 10')
+                .replace(loss, ''))
+    cv = cv2.dnn.readNetFromCaffe(plain, weights)
+    os.remove(plain)
+    x = r(1, 3, 9, 10).astype(np.float32)
+    np.save(os.path.join(folder, 'ref', 'set0_in0.npy'), x)
+    cv.setInput(x)
+    for k, y in enumerate(cv.forward(['flat', 'power', 'prob'])):
+        np.save(os.path.join(folder, 'ref', f'set0_out{k}.npy'), y)
+
+
+main(sys.argv[1], sys.argv[2])
