@@ -1,5 +1,5 @@
-/* Multipliers and shifts in integers, as the built-in kernels compute them: values of 16 bits, whose
- * zero points are 0, and roots. */
+/* Multipliers and shifts in integers, as the built-in kernels compute them: values of 16 bits,
+ * whose zero points are 0, and roots. */
 #include <math.h>
 
 #include "lower.h"

@@ -1,10 +1,10 @@
 #!/bin/bash
 # usage: models.sh TENON WORK FOLDER LEAST EVERY
-# One of EVERY models in FOLDER, other ones in each run, on the shadow device: wholly there, and with
-# half of the operators hidden from it, commands shuffled and delayed. With the portable kernels, of
-# which there is mostly one for each operator, the bits are those of the CPU. With all kernels
-# another one may be chosen, since conversions beside transfers cost something else: then outputs
-# are compared with a tolerance. Fails if fewer than LEAST models run.
+# One of EVERY models in FOLDER, other ones in each run, on the shadow device: wholly there, and
+# with half of the operators hidden from it, commands shuffled and delayed. With the portable
+# kernels, of which there is mostly one for each operator, the bits are those of the CPU. With all
+# kernels another one may be chosen, since conversions beside transfers cost something else: then
+# outputs are compared with a tolerance. Fails if fewer than LEAST models run.
 set -uo pipefail
 tenon=$1 work=$2 folder=$3 least=$4 every=$5
 if [ ! -d "$folder" ]; then
