@@ -11,21 +11,21 @@
 enum { MAX_PLATFORMS = 16, MAX_DEVICES = 64 };
 
 /* All devices of all platforms, one after the other. */
-static tn_status list(const tn_device_call *c, opencl_object **devices, uint32_t *out_n) {
+static tn_status list(const tn_device_call *c, opencl_api *api, opencl_object **devices,
+                      uint32_t *out_n) {
   opencl_object *platforms[MAX_PLATFORMS];
   uint32_t n_platforms = 0;
   *out_n = 0;
-  tn_status status = opencl_load(c);
+  tn_status status = opencl_load(c, api);
   if (!status)
-    status = opencl_answer(c, opencl.clGetPlatformIDs(MAX_PLATFORMS, platforms, &n_platforms),
+    status = opencl_answer(c, api->clGetPlatformIDs(MAX_PLATFORMS, platforms, &n_platforms),
                            "clGetPlatformIDs");
   if (n_platforms > MAX_PLATFORMS) n_platforms = MAX_PLATFORMS;
   for (uint32_t k = 0; k < n_platforms && !status; k++) {
     uint32_t n = 0;
     const uint32_t room = MAX_DEVICES - *out_n;
     /* a platform without devices answers with an error */
-    if (!room ||
-        opencl.clGetDeviceIDs(platforms[k], CL_DEVICE_TYPE_ALL, room, devices + *out_n, &n))
+    if (!room || api->clGetDeviceIDs(platforms[k], CL_DEVICE_TYPE_ALL, room, devices + *out_n, &n))
       continue;
     *out_n += n < room ? n : room;
   }
@@ -35,20 +35,23 @@ static tn_status list(const tn_device_call *c, opencl_object **devices, uint32_t
 
 static tn_status count(const tn_device_call *c, uint32_t *out_n) {
   opencl_object *devices[MAX_DEVICES];
-  return list(c, devices, out_n);
+  opencl_api api;
+  return list(c, &api, devices, out_n);
 }
 
 static tn_status open_device(const tn_device_call *c, uint32_t index, void **out_device) {
   opencl_object *devices[MAX_DEVICES];
   uint32_t n;
   int32_t code;
-  const tn_status status = list(c, devices, &n);
+  opencl_api api;
+  const tn_status status = list(c, &api, devices, &n);
   if (status) return status;
   if (index >= n) return c->host->fail(c->ctx, TN_ERR_NOT_FOUND, "there are %u", n);
   opencl_device *d = c->host->alloc(c->ctx, sizeof *d);
   if (!d) return TN_ERR_MEMORY;
+  d->api = api;
   d->id = devices[index];
-  d->context = opencl.clCreateContext(NULL, 1, &d->id, NULL, NULL, &code);
+  d->context = d->api.clCreateContext(NULL, 1, &d->id, NULL, NULL, &code);
   if (!code) {
     *out_device = d;
     return TN_OK;
@@ -59,20 +62,20 @@ static tn_status open_device(const tn_device_call *c, uint32_t index, void **out
 
 static void close_device(const tn_device_call *c, void *device) {
   opencl_device *d = device;
-  opencl.clReleaseContext(d->context);
+  d->api.clReleaseContext(d->context);
   c->host->free(c->ctx, d);
 }
 
 /* What cannot be asked is empty, or 0. */
 static void ask_text(const opencl_device *d, uint32_t what, char *text, size_t size) {
   *text = 0;
-  if (opencl.clGetDeviceInfo(d->id, what, size - 1, text, NULL)) *text = 0;
+  if (d->api.clGetDeviceInfo(d->id, what, size - 1, text, NULL)) *text = 0;
   text[size - 1] = 0;
 }
 
 static uint64_t ask(const opencl_device *d, uint32_t what, size_t bytes) {
   uint64_t value = 0; /* of little-endian machines the low bytes */
-  return opencl.clGetDeviceInfo(d->id, what, bytes, &value, NULL) ? 0 : value;
+  return d->api.clGetDeviceInfo(d->id, what, bytes, &value, NULL) ? 0 : value;
 }
 
 static bool has_word(const char *list_, const char *word) {
@@ -92,7 +95,7 @@ static void describe_limits(const opencl_device *d, tn_device_info *info) {
   info->local_bytes = ask(d, CL_DEVICE_LOCAL_MEM_SIZE, 8);
   info->max_params_bytes = small(ask(d, CL_DEVICE_MAX_PARAMETER_SIZE, sizeof(size_t)));
   info->max_group_items = small(ask(d, CL_DEVICE_MAX_WORK_GROUP_SIZE, sizeof(size_t)));
-  if (!opencl.clGetDeviceInfo(d->id, CL_DEVICE_MAX_WORK_ITEM_SIZES, sizeof sizes, sizes, NULL))
+  if (!d->api.clGetDeviceInfo(d->id, CL_DEVICE_MAX_WORK_ITEM_SIZES, sizeof sizes, sizes, NULL))
     for (int k = 0; k < 3; k++) info->max_group[k] = small(sizes[k]);
 }
 
@@ -125,9 +128,9 @@ static tn_status buffer_new(const tn_device_call *c, void *device, uint64_t byte
   int32_t code = 0;
   opencl_buffer *b = c->host->alloc(c->ctx, sizeof *b);
   if (!b) return TN_ERR_MEMORY;
-  *b = (opencl_buffer){.bytes = bytes};
+  *b = (opencl_buffer){.device = d, .bytes = bytes};
   if (use == TN_BUFFER_DEVICE)
-    b->memory = opencl.clCreateBuffer(d->context, CL_MEM_READ_WRITE, bytes, NULL, &code);
+    b->memory = d->api.clCreateBuffer(d->context, CL_MEM_READ_WRITE, bytes, NULL, &code);
   else
     b->data = c->host->alloc(c->ctx, bytes);
   if (b->memory || b->data) {
@@ -146,7 +149,7 @@ static tn_status buffer_map(const tn_device_call *c, void *buffer, void **out_da
 
 static void buffer_free(const tn_device_call *c, void *buffer) {
   opencl_buffer *b = buffer;
-  if (b->memory) opencl.clReleaseMemObject(b->memory);
+  if (b->memory) b->device->api.clReleaseMemObject(b->memory);
   c->host->free(c->ctx, b->data);
   c->host->free(c->ctx, b);
 }
@@ -168,7 +171,7 @@ static bool write_options(const char *constants, const int64_t *values, char *ou
 static tn_status fail_build(const tn_device_call *c, const opencl_device *d, opencl_object *program,
                             int32_t code) {
   char log[4096] = "";
-  if (opencl.clGetProgramBuildInfo(program, d->id, CL_PROGRAM_BUILD_LOG, sizeof log - 1, log, NULL))
+  if (d->api.clGetProgramBuildInfo(program, d->id, CL_PROGRAM_BUILD_LOG, sizeof log - 1, log, NULL))
     *log = 0;
   if (!*log) return opencl_answer(c, code, "clBuildProgram");
   return c->host->fail(c->ctx, TN_ERR_UNSUPPORTED, "%.400s", log);
@@ -179,12 +182,12 @@ static tn_status build(const tn_device_call *c, const opencl_device *d, const tn
   int32_t code;
   const char *text = form->data;
   const size_t size = form->size;
-  *out = opencl.clCreateProgramWithSource(d->context, 1, &text, &size, &code);
+  *out = d->api.clCreateProgramWithSource(d->context, 1, &text, &size, &code);
   if (code) return opencl_answer(c, code, "clCreateProgramWithSource");
-  code = opencl.clBuildProgram(*out, 1, &d->id, options, NULL, NULL);
+  code = d->api.clBuildProgram(*out, 1, &d->id, options, NULL, NULL);
   if (!code) return TN_OK;
   const tn_status status = fail_build(c, d, *out, code);
-  opencl.clReleaseProgram(*out);
+  d->api.clReleaseProgram(*out);
   return status;
 }
 
@@ -197,6 +200,7 @@ static tn_status program_new(const tn_device_call *c, void *device, const tn_pro
     return c->host->fail(c->ctx, TN_ERR_UNSUPPORTED, "its constants are too long");
   opencl_program *p = c->host->alloc(c->ctx, sizeof *p);
   if (!p) return TN_ERR_MEMORY;
+  p->device = device;
   snprintf(p->name, sizeof p->name, "%s", program->name);
   const tn_status status = build(c, device, program->forms[form], options, &p->handle);
   if (!status) {
@@ -208,7 +212,8 @@ static tn_status program_new(const tn_device_call *c, void *device, const tn_pro
 }
 
 static void program_free(const tn_device_call *c, void *program) {
-  opencl.clReleaseProgram(((opencl_program *)program)->handle);
+  const opencl_program *p = program;
+  p->device->api.clReleaseProgram(p->handle);
   c->host->free(c->ctx, program);
 }
 

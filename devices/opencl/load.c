@@ -1,39 +1,36 @@
-/* The loader of OpenCL: opened once, never closed, since drivers behind it keep threads. */
+/* The loader of OpenCL: opened, never closed, since drivers behind it keep threads. */
 #include <dlfcn.h>
-#include <pthread.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "opencl.h"
 
 #define LIBRARY "libOpenCL.so.1"
 
-opencl_api opencl;
-static char missing[512]; /* "": all is there */
-static pthread_once_t once = PTHREAD_ONCE_INIT;
-
-static void find(void *library, const char *name, void *member) {
+static bool find(void *library, const char *name, void *member) {
   void *function = dlsym(library, name);
-  if (!function && !*missing)
-    snprintf(missing, sizeof missing, "%s has no %s, which OpenCL 1.2 has", LIBRARY, name);
   memcpy(member, &function, sizeof function);
+  return function != NULL;
 }
 
-static void load(void) {
+static const char *find_all(void *library, opencl_api *api) {
+#define OPENCL_FIND(result, name, arguments) \
+  if (!find(library, #name, &api->name)) return #name;
+  OPENCL_FUNCTIONS(OPENCL_FIND)
+#undef OPENCL_FIND
+  return NULL;
+}
+
+tn_status opencl_load(const tn_device_call *c, opencl_api *out_api) {
   void *library = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
   if (!library) {
     const char *why = dlerror();
-    snprintf(missing, sizeof missing, "%s cannot be loaded: %s", LIBRARY, why ? why : "no reason");
-    return;
+    return c->host->fail(c->ctx, TN_ERR_NOT_FOUND, "%s cannot be loaded: %s", LIBRARY,
+                         why ? why : "no reason");
   }
-#define OPENCL_FIND(result, name, arguments) find(library, #name, &opencl.name);
-  OPENCL_FUNCTIONS(OPENCL_FIND)
-#undef OPENCL_FIND
-}
-
-tn_status opencl_load(const tn_device_call *c) {
-  pthread_once(&once, load);
-  return *missing ? c->host->fail(c->ctx, TN_ERR_NOT_FOUND, "%s", missing) : TN_OK;
+  const char *missing = find_all(library, out_api);
+  if (!missing) return TN_OK;
+  return c->host->fail(c->ctx, TN_ERR_NOT_FOUND, "%s has no %s, which OpenCL 1.2 has", LIBRARY,
+                       missing);
 }
 
 /* ---- errors ---- */

@@ -105,27 +105,29 @@ typedef struct opencl_api {
 #undef OPENCL_MEMBER
 } opencl_api;
 
-extern opencl_api opencl; /* after opencl_load() */
 /* TN_ERR_NOT_FOUND: there is no loader, or one that is too old. Any thread. */
-tn_status opencl_load(const tn_device_call *c);
+tn_status opencl_load(const tn_device_call *c, opencl_api *out_api);
 /* What OpenCL answered; code 0: TN_OK. what: "clCreateBuffer". */
 tn_status opencl_answer(const tn_device_call *c, int32_t code, const char *what);
 
 /* ---- objects ---- */
 
 typedef struct opencl_device {
+  opencl_api api;
   opencl_object *id, *context;
   char name[256], stamp[1024];
 } opencl_device;
 
 /* Upload and download buffers are memory of the host. */
 typedef struct opencl_buffer {
+  const opencl_device *device;
   opencl_object *memory; /* NULL: data */
   void *data;
   uint64_t bytes;
 } opencl_buffer;
 
 typedef struct opencl_program {
+  const opencl_device *device;
   opencl_object *handle;
   char name[256];
 } opencl_program;

@@ -49,25 +49,25 @@ static command *add(const tn_device_call *c, recording *r, command_kind kind, ui
 }
 
 /* A program sees a buffer from the beginning: what lies inside of one is a sub-buffer. */
-static tn_status set_buffer(const tn_device_call *c, command *m, uint32_t index,
-                            const tn_device_range *range) {
+static tn_status set_buffer(const tn_device_call *c, const opencl_api *api, command *m,
+                            uint32_t index, const tn_device_range *range) {
   const opencl_buffer *b = range->buffer;
   const opencl_region region = {range->offset, range->bytes};
   int32_t code = 0;
   opencl_object *view = b ? b->memory : NULL;
   if (b && (range->offset || range->bytes != b->bytes)) {
-    view = opencl.clCreateSubBuffer(b->memory, CL_MEM_READ_WRITE, CL_BUFFER_CREATE_TYPE_REGION,
-                                    &region, &code);
+    view = api->clCreateSubBuffer(b->memory, CL_MEM_READ_WRITE, CL_BUFFER_CREATE_TYPE_REGION,
+                                  &region, &code);
     if (code) return opencl_answer(c, code, "clCreateSubBuffer");
     m->views[m->n_views++] = view;
   }
-  return opencl_answer(c, opencl.clSetKernelArg(m->kernel, index, sizeof view, &view),
+  return opencl_answer(c, api->clSetKernelArg(m->kernel, index, sizeof view, &view),
                        "clSetKernelArg");
 }
 
 static tn_status set_groups(const tn_device_call *c, const opencl_device *d, command *m,
                             const tn_dispatch *dispatch) {
-  const int32_t code = opencl.clGetKernelWorkGroupInfo(
+  const int32_t code = d->api.clGetKernelWorkGroupInfo(
       m->kernel, d->id, CL_KERNEL_COMPILE_WORK_GROUP_SIZE, sizeof m->group, m->group, NULL);
   if (code) return opencl_answer(c, code, "clGetKernelWorkGroupInfo");
   for (int k = 0; k < 3; k++) {
@@ -86,12 +86,14 @@ tn_status opencl_record_dispatch(const tn_device_call *c, void *recording_, void
   int32_t code;
   command *m = add(c, r, DISPATCH, n_ranges);
   if (!m) return TN_ERR_MEMORY;
-  m->kernel = opencl.clCreateKernel(p->handle, p->name, &code);
+  m->kernel = r->device->api.clCreateKernel(p->handle, p->name, &code);
   tn_status status = opencl_answer(c, code, "clCreateKernel");
-  for (uint32_t k = 0; k < n_ranges && !status; k++) status = set_buffer(c, m, k, ranges[k]);
+  for (uint32_t k = 0; k < n_ranges && !status; k++)
+    status = set_buffer(c, &r->device->api, m, k, ranges[k]);
   if (!status && d->params_bytes)
     status = opencl_answer(
-        c, opencl.clSetKernelArg(m->kernel, n_ranges, d->params_bytes, d->params), "its params");
+        c, r->device->api.clSetKernelArg(m->kernel, n_ranges, d->params_bytes, d->params),
+        "its params");
   return status ? status : set_groups(c, r->device, m, d);
 }
 
@@ -142,8 +144,8 @@ void opencl_record_free(const tn_device_call *c, void *recording_) {
   recording *r = recording_;
   for (command *m = r->first, *next; m; m = next) {
     next = m->next;
-    if (m->kernel) opencl.clReleaseKernel(m->kernel);
-    for (uint32_t k = 0; k < m->n_views; k++) opencl.clReleaseMemObject(m->views[k]);
+    if (m->kernel) r->device->api.clReleaseKernel(m->kernel);
+    for (uint32_t k = 0; k < m->n_views; k++) r->device->api.clReleaseMemObject(m->views[k]);
     c->host->free(c->ctx, m);
   }
   c->host->free(c->ctx, r);
@@ -159,6 +161,7 @@ typedef struct open_mark {
 } open_mark;
 
 typedef struct queue {
+  const opencl_api *api;
   opencl_object *handle;
   open_mark open[MAX_OPEN]; /* oldest first */
   uint32_t n_open;
@@ -169,8 +172,8 @@ tn_status opencl_queue_new(const tn_device_call *c, void *device, void **out_que
   int32_t code;
   queue *q = c->host->alloc(c->ctx, sizeof *q);
   if (!q) return TN_ERR_MEMORY;
-  *q = (queue){0};
-  q->handle = opencl.clCreateCommandQueue(d->context, d->id, 0, &code);
+  *q = (queue){.api = &d->api};
+  q->handle = d->api.clCreateCommandQueue(d->context, d->id, 0, &code);
   if (!code) {
     *out_queue = q;
     return TN_OK;
@@ -181,35 +184,33 @@ tn_status opencl_queue_new(const tn_device_call *c, void *device, void **out_que
 
 void opencl_queue_free(const tn_device_call *c, void *queue_) {
   queue *q = queue_;
-  opencl.clFinish(q->handle);
-  for (uint32_t k = 0; k < q->n_open; k++) opencl.clReleaseEvent(q->open[k].event);
-  opencl.clReleaseCommandQueue(q->handle);
+  q->api->clFinish(q->handle);
+  for (uint32_t k = 0; k < q->n_open; k++) q->api->clReleaseEvent(q->open[k].event);
+  q->api->clReleaseCommandQueue(q->handle);
   c->host->free(c->ctx, q);
 }
 
-static int32_t enqueue(opencl_object *q, const command *m) {
+static int32_t enqueue(const opencl_api *api, opencl_object *q, const command *m) {
   switch (m->kind) {
     case DISPATCH:
-      return opencl.clEnqueueNDRangeKernel(q, m->kernel, 3, NULL, m->items, m->group, 0, NULL,
-                                           NULL);
+      return api->clEnqueueNDRangeKernel(q, m->kernel, 3, NULL, m->items, m->group, 0, NULL, NULL);
     case UP:
-      return opencl.clEnqueueWriteBuffer(q, m->to, 0, m->to_offset, m->bytes, m->host, 0, NULL,
-                                         NULL);
+      return api->clEnqueueWriteBuffer(q, m->to, 0, m->to_offset, m->bytes, m->host, 0, NULL, NULL);
     case DOWN:
-      return opencl.clEnqueueReadBuffer(q, m->from, 0, m->from_offset, m->bytes, m->host, 0, NULL,
-                                        NULL);
+      return api->clEnqueueReadBuffer(q, m->from, 0, m->from_offset, m->bytes, m->host, 0, NULL,
+                                      NULL);
     case COPY:
-      return opencl.clEnqueueCopyBuffer(q, m->from, m->to, m->from_offset, m->to_offset, m->bytes,
-                                        0, NULL, NULL);
+      return api->clEnqueueCopyBuffer(q, m->from, m->to, m->from_offset, m->to_offset, m->bytes, 0,
+                                      NULL, NULL);
     case FILL: break;
   }
-  return opencl.clEnqueueFillBuffer(q, m->to, &m->word, sizeof m->word, m->to_offset, m->bytes, 0,
-                                    NULL, NULL);
+  return api->clEnqueueFillBuffer(q, m->to, &m->word, sizeof m->word, m->to_offset, m->bytes, 0,
+                                  NULL, NULL);
 }
 
 /* The oldest are forgotten: the queue is in order, so their marks end with younger ones. */
 static void forget(queue *q, uint32_t n) {
-  for (uint32_t k = 0; k < n; k++) opencl.clReleaseEvent(q->open[k].event);
+  for (uint32_t k = 0; k < n; k++) q->api->clReleaseEvent(q->open[k].event);
   q->n_open -= n;
   memmove(q->open, q->open + n, q->n_open * sizeof *q->open);
 }
@@ -219,20 +220,20 @@ tn_status opencl_submit(const tn_device_call *c, void *queue_, void *recording_,
   int32_t code = 0;
   if (q->n_open == MAX_OPEN) forget(q, 1);
   for (const command *m = ((recording *)recording_)->first; m && !code; m = m->next)
-    code = enqueue(q->handle, m);
+    code = enqueue(q->api, q->handle, m);
   if (code) {
-    opencl.clFinish(q->handle); /* what was begun still touches its buffers */
+    q->api->clFinish(q->handle); /* what was begun still touches its buffers */
     return opencl_answer(c, code, "submitting");
   }
   open_mark *open = &q->open[q->n_open];
-  code = opencl.clEnqueueMarkerWithWaitList(q->handle, 0, NULL, &open->event);
+  code = q->api->clEnqueueMarkerWithWaitList(q->handle, 0, NULL, &open->event);
   if (code) {
-    opencl.clFinish(q->handle);
+    q->api->clFinish(q->handle);
     return opencl_answer(c, code, "clEnqueueMarkerWithWaitList");
   }
   open->mark = mark;
   q->n_open++;
-  return opencl_answer(c, opencl.clFlush(q->handle), "clFlush");
+  return opencl_answer(c, q->api->clFlush(q->handle), "clFlush");
 }
 
 /* ---- waiting ---- */
@@ -245,14 +246,15 @@ static uint64_t now_ns(void) {
 
 /* OpenCL has no wait that ends in time, so the event is asked: at first without a break, later
  * every 50 us. */
-static tn_status wait_event(const tn_device_call *c, opencl_object *event, uint64_t timeout_ns) {
+static tn_status wait_event(const tn_device_call *c, const opencl_api *api, opencl_object *event,
+                            uint64_t timeout_ns) {
   enum { AWAKE_NS = 200000, NAP_NS = 50000 };
   const struct timespec nap = {0, NAP_NS};
   const uint64_t begin = now_ns();
   for (;;) {
     int32_t state = 0; /* above 0: not yet; below: what it failed with */
     const int32_t code =
-        opencl.clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof state, &state, NULL);
+        api->clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof state, &state, NULL);
     if (code) return opencl_answer(c, code, "clGetEventInfo");
     if (state < 0)
       return c->host->fail(c->ctx, TN_ERR_IO, "a command ended with error %d", (int)state);
@@ -271,7 +273,7 @@ tn_status opencl_wait(const tn_device_call *c, void *queue_, uint64_t mark, uint
   uint32_t k = 0;
   while (k < q->n_open && q->open[k].mark < mark) k++;
   if (k == q->n_open) return TN_OK; /* it was waited for before */
-  const tn_status status = wait_event(c, q->open[k].event, timeout_ns);
+  const tn_status status = wait_event(c, q->api, q->open[k].event, timeout_ns);
   if (status != TN_ERR_STATE) forget(q, k + 1);
   return status;
 }
