@@ -80,6 +80,8 @@ const char *emit_c_type(uint32_t dtype);
 const char *emit_arena_member(uint32_t dtype);
 /* Elements as C, n of them, in lines. */
 void emit_elements(tn_text *out, const tn_tensor *t);
+/* A new array of weights.c; its number. */
+int32_t emit_constant(emit_model *m, const tn_tensor *t);
 /* "f32[1,3,224,224]" */
 const char *emit_type_text(emit_model *m, const tn_tensor *t);
 

@@ -93,17 +93,17 @@ static int32_t same_weights(const emit_model *m, int32_t slot, const void *data)
   return -1;
 }
 
-static void write_weights(emit_model *m, int32_t slot, const tn_tensor *t) {
+int32_t emit_constant(emit_model *m, const tn_tensor *t) {
   const int32_t id = m->n_weights++;
   const char *type = emit_c_type(t->dtype);
   const long long n = tn_max_i64(tn_tensor_elements(t), 1);
-  m->values[slot].weights = id;
   m->weight_bytes += (uint64_t)tn_tensor_bytes(t);
   tn_text_add(&m->declarations, "extern const %s %s_w%d[%lld]; /* %s */\n", type, m->name, id, n,
               emit_type_text(m, t));
   tn_text_add(&m->weights, "\nconst %s %s_w%d[%lld] = {", type, m->name, id, n);
   emit_elements(&m->weights, t);
   tn_text_add(&m->weights, "\n};\n");
+  return id;
 }
 
 /* An array for a constant that is read for the first time. */
@@ -120,7 +120,7 @@ static void need_constant(emit_model *m, int32_t slot) {
   else if (same >= 0)
     m->values[slot].weights = same;
   else
-    write_weights(m, slot, &s->type);
+    m->values[slot].weights = emit_constant(m, &s->type);
   if (s->constant && s->constant->source) tn_const_drop(s->constant);
 }
 

@@ -72,7 +72,7 @@ static void emit_dequantize(const tn_emit *e) {
 
 static const char *refuse_add(const tn_call *call) {
   const tn_tensor *a = call->inputs[0], *b = call->inputs[1], *y = call->outputs[0];
-  if (a->dtype != TN_I8 || b->dtype != TN_I8 || y->dtype != TN_I8) return "takes i8 only";
+  if (a->dtype != y->dtype || b->dtype != y->dtype) return "takes one type only";
   if (tn_elements(a) != tn_elements(y) || tn_elements(b) != tn_elements(y))
     return "takes tensors of one shape";
   return NULL;
@@ -83,13 +83,24 @@ static void emit_add(const tn_emit *e) {
   const float tie = s.halves_up ? 0.5f : 1; /* less than that is rounded off */
   const float all[] = {s.a_scale, s.a_zero, s.b_scale,       s.b_zero, s.y_scale,
                        s.lo,      s.hi,     (float)s.y_zero, tie};
+  const bool is_signed = e->call->outputs[0]->dtype == TN_I8;
+  const char *name = is_signed ? "quant_add_i8" : "quant_add_u8";
+  const char *type = is_signed ? "int8_t" : "uint8_t";
   char text[TN_EMIT_FLOAT];
   e->code(e, "emit/round_even.c");
   e->code(e, "emit/quant_add.c");
+  e->function(e, name,
+              "static void %s(const struct quant_add *s, const %s *a, const %s *b, %s *y,\n"
+              "               int32_t n) {\n"
+              "  for (int32_t k = 0; k < n; k++) {\n"
+              "    y[k] = (%s)quant_sum(s, (float)a[k], (float)b[k]);\n"
+              "  }\n"
+              "}\n",
+              name, type, type, type, type);
   e->table(e, "static const struct quant_add quant_add_%u = {", e->step);
   for (int k = 0; k < 9; k++) e->table(e, "%s%s", k ? ", " : "", tn_emit_float(all[k], text));
   e->table(e, "};\n");
-  e->line(e, "quant_add(&quant_add_%u, %s, %s, %s, %lld);", e->step, e->input(e, 0), e->input(e, 1),
+  e->line(e, "%s(&quant_add_%u, %s, %s, %s, %lld);", name, e->step, e->input(e, 0), e->input(e, 1),
           e->output(e, 0), (long long)tn_elements(e->call->outputs[0]));
 }
 

@@ -106,6 +106,7 @@ def scales(*shape):
 def quant_conv(inputs, output, **attributes):
     n = node("QuantConv", inputs, output, y_type="i8", **attributes)
     n.domain = "tenon"
+    n.input[:] = ["" if name == "-" else name for name in n.input]
     return n
 
 
@@ -139,6 +140,48 @@ model("quantised", [
      "s3": np.float32(0.025), "z3": np.int8(11), "w0": bytes_of(6, 4, 3, 3), "ws0": scales(6),
      "b0": biases(6), "w1": bytes_of(12, 1, 3, 3), "ws1": scales(12), "b1": biases(12),
      "w2": bytes_of(4, 3, 3, 3), "ws2": np.float32([87 / 32768] * 4)},
+    extra=[h.make_opsetid("tenon", 1)])
+
+# The same in u8: zero points of weights, i8 and u8 together.
+def quant_conv_u8(inputs, output, **attributes):
+    n = quant_conv(inputs, output, **attributes)
+    for a in n.attribute:
+        if a.name == "y_type":
+            a.s = b"u8"
+    return n
+
+
+def unsigned(*shape):
+    return rng.integers(0, 256, shape).astype(np.uint8)
+
+
+model("quantised_u8", [
+    node("QuantizeLinear", "x s1 z1", "q"),
+    quant_conv_u8("q w0 ws0 b0 - wz0", "c0", x_scale=0.01, x_zero=131, y_scale=0.05, y_zero=119,
+                  lo=3, hi=255, pads=[1, 1, 1, 1]),
+    quant_conv_u8("c0 w1 ws1 b1 - wz1", "c1", x_scale=0.02, x_zero=119, y_scale=0.04, y_zero=128,
+                  lo=0, hi=250, pads=[1, 0, 1, 2], strides=[2, 1], group=6),
+    quant_conv_u8("c0 w2 ws2", "c2", x_scale=0.02, x_zero=119, y_scale=0.07, y_zero=100, lo=0,
+                  hi=255, group=2, dilations=[1, 2]),
+    quant_conv("c0 w3 ws3 b3 - wz3", "c3", x_scale=0.02, x_zero=119,
+               y_scale=0.05, y_zero=-3, lo=-128, hi=127, group=6),
+    quant_conv("q8 w4 ws4", "c4", x_scale=0.02, x_zero=-5, y_scale=0.05, y_zero=9, lo=-128, hi=127,
+               group=6),
+    node("DequantizeLinear", "c0 s1 z1", "d0"),
+    node("DequantizeLinear", "q1 s2 z2", "d1"),
+    node("Add", "d0 d1", "a0"),
+    node("QuantizeLinear", "a0 s3 z3", "sum"),
+], [value("x", [1, 4, 7, 6]), value("q1", [1, 6, 7, 6], T.UINT8),
+    value("q8", [1, 6, 5, 5], T.INT8)],
+    [value("c1", [1, 12, 4, 6], T.UINT8), value("c2", [1, 4, 5, 2], T.UINT8),
+     value("c3", [1, 6, 6, 5], T.INT8), value("c4", [1, 6, 3, 3], T.INT8),
+     value("sum", [1, 6, 7, 6], T.UINT8)],
+    {"s1": np.float32(0.01), "z1": np.uint8(131), "s2": np.float32(0.02), "z2": np.uint8(7),
+     "s3": np.float32(0.03), "z3": np.uint8(111), "w0": unsigned(6, 4, 3, 3), "ws0": scales(6),
+     "b0": biases(6), "wz0": np.uint8(117), "w1": unsigned(12, 1, 3, 3), "ws1": scales(12),
+     "b1": biases(12), "wz1": np.uint8(139), "w2": bytes_of(4, 3, 3, 3), "ws2": scales(4),
+     "w3": bytes_of(6, 1, 2, 2), "ws3": scales(6), "b3": biases(6), "wz3": np.int8(11),
+     "w4": unsigned(6, 1, 3, 3), "ws4": scales(1)},
     extra=[h.make_opsetid("tenon", 1)])
 
 # Reductions of short runs, of long ones in parts, of rows, of all dims; comparisons, Where, Gather

@@ -11,7 +11,8 @@ for name in cifar10-cnn esp-streaming-cnn micro-kws-fp32 mnist-8 policy-go1 samp
 done
 for name in mlperf-{resnet8-cifar,ad01,vww}-float mlperf-{kws,resnet8-cifar,ad01,vww}-int8 \
   hello-world-float hello-world-int8 micro-speech-int8 person-detect-int8 dtln-1 \
-  dtln-1-dynrange mlperf-kws-float movie-review basic-pitch; do
+  dtln-1-dynrange mlperf-kws-float movie-review basic-pitch mobilenet-v1-0.25-224-uint8 \
+  mobilenet-v2-1.0-224-uint8 automl-flowers-uint8; do
   [ ! -f "$data/tflite-models/$name/model.tflite" ] ||
     models+=("$data/tflite-models/$name/model.tflite")
 done

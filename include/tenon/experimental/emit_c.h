@@ -32,6 +32,8 @@ struct tn_emit {
   const char *(*output)(const tn_emit *e, uint32_t index);
   /* A pointer to the bytes that tn_emitter.scratch asked for; "NULL" if these are none. */
   const char *(*scratch)(const tn_emit *e);
+  /* A constant input of u8 as one of i8, 128 less, where the emitter reads it so instead. */
+  const char *(*input_i8)(const tn_emit *e, uint32_t index);
   /* Functions from a file, "emit/conv.c"; once, however often it is asked for. */
   void (*code)(const tn_emit *e, const char *file);
   /* The same from text; `name` says which text it is. printf format. */
