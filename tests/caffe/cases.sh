@@ -1,5 +1,5 @@
 #!/bin/bash
-# usage: cases.sh TENON FOLDER: the small Caffe network answers what is stored beside it; what is
+# usage: cases.sh TENON FOLDER: the small Caffe networks answer what is stored beside them; what is
 # wrong in a file is named with line and column.
 set -uo pipefail
 tenon=$1 folder=$2 status=0
@@ -10,7 +10,7 @@ fail() {
   status=1
 }
 out=$("$tenon" test "$folder") || fail "tenon test: exit status $?"
-grep -q '^1 passed, 0 failed, 0 skipped$' <<<"$out" || fail "unexpected: $out"
+grep -q '^2 passed, 0 failed, 0 skipped$' <<<"$out" || fail "unexpected: $out"
 # a .prototxt of this text, without weights, is refused with this message
 refuses() {
   printf '%s\n' "$2" >"$work/x.prototxt"

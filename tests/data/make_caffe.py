@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Makes tests/data/caffe/net: a small network of many layers with weights, and what OpenCV answers;
-and FILE, a network in bytes alone.
+tests/data/caffe/layers: layers without weights, and what their formulas say; and FILE, a
+network in bytes alone.
 
 usage: make_caffe.py FOLDER FILE (needs numpy and, before version 5, opencv-python)
 """
@@ -84,6 +85,97 @@ def whole_net(r):
     return field(1, b'whole') + field(3, b'x') + dims + conv + pool + ip
 
 
+def layers(folder, rng):
+    """Layers without weights, each as an output, with what their formulas say in NumPy."""
+    x, e = rng.uniform(.1, 1, (2, 4, 3, 5)).astype('f'), np.exp
+
+    def mvn(ax):
+        m = x - x.mean(ax, keepdims=True)
+        return m / (np.sqrt((m * m).mean(ax, keepdims=True)) + 1e-9)
+
+    def lrn(n, a, b):
+        p = (n - 1) // 2
+        s = np.pad(x * x, ((0, 0), (0, 0), (p, p), (p, p)))
+        m = sum(s[:, :, i:i + 3, j:j + 5] for i in range(n) for j in range(n)) / n / n
+        return x / (1 + a * m)**b
+
+    def lrnc(n, a, b, k):
+        p = (n - 1) // 2
+        s = np.pad(x * x, ((0, 0), (p, p), (0, 0), (0, 0)))
+        return x / (k + a * sum(s[:, i:i + 4] for i in range(n)) / n)**b
+
+    cases = [
+        ('type: "Exp" exp_param{base:2 scale:3 shift:.5}',
+         2**(.5+3*x)),
+        ('type: "Exp"',
+         e(x)),
+        ('type: "Log" log_param{base:10 scale:2 shift:1}',
+         np.log10(1+2*x)),
+        ('type: "Power" power_param{power:3 scale:-1 shift:2}',
+         (2-x)**3),
+        ('type: "Threshold" threshold_param{threshold:.5}',
+         (x>.5)*1.),
+        ('type: "ELU" elu_param{alpha:.5}',
+         x),
+        ('type: "TanH"',
+         np.tanh(x)),
+        ('type: "BNLL"',
+         np.log1p(e(x))),
+        ('type: "AbsVal"',
+         x),
+        ('type: "MVN"',
+         mvn((2,3))),
+        ('type: "MVN" mvn_param{across_channels:true}',
+         mvn((1,2,3))),
+        ('type: "Reduction" reduction_param{axis:1 operation:SUMSQ coeff:2}',
+         2*(x*x).sum((1,2,3))),
+        ('type: "Reduction" reduction_param{axis:-1 operation:MEAN}',
+         x.mean(3)),
+        ('type: "Reduction"',
+         x.sum()),
+        ('type: "Tile" tile_param{axis:2 tiles:3}',
+         np.tile(x,(1,1,3,1))),
+        ('type: "Flatten" flatten_param{axis:1 end_axis:-2}',
+         x.reshape(2,12,5)),
+        ('type: "Reshape" reshape_param{shape{dim:0 dim:-1}}',
+         x.reshape(2,-1)),
+        ('type: "Reshape" reshape_param{shape{dim:2 dim:2} axis:1 num_axes:1}',
+         x.reshape(2,2,2,3,5)),
+        ('type: "Reshape" reshape_param{shape{dim:1} axis:-1}',
+         x[...,None]),
+        ('type: "ArgMax" argmax_param{axis:1}',
+         x.argmax(1)[:,None]),
+        ('type: "ArgMax" argmax_param{axis:1 out_max_val:true}',
+         x.max(1,keepdims=True)),
+        ('type: "Softmax" softmax_param{axis:-1}',
+         e(x)/e(x).sum(3,keepdims=True)),
+        ('type: "LRN" lrn_param{local_size:3 alpha:2 norm_region:WITHIN_CHANNEL}',
+         lrn(3,2,.75)),
+        ('type: "LRN" lrn_param{local_size:3 alpha:2 beta:.5 k:2}',
+         lrnc(3,2,.5,2)),
+        ('type: "Concat" bottom:"x" concat_param{axis:0}',
+         np.concatenate([x,x])),
+        ('type: "Eltwise" bottom:"x" bottom:"x" eltwise_param{operation:PROD}',
+         x**3),
+        ('type: "Scale" bottom:"x" scale_param{axis:0}',
+         x*x),
+        ('type: "Bias" bottom:"x" bias_param{axis:0}',
+         x+x),
+        ('type: "Pooling" pooling_param{pool:AVE global_pooling:true}',
+         x.mean((2,3),keepdims=True)),
+        ('type: "Permute" permute_param{order:1}',
+         x.transpose(1,0,2,3)),
+    ]
+    ref = os.path.join(folder, 'ref')
+    os.makedirs(ref, exist_ok=True)
+    np.save(os.path.join(ref, 'set0_in0.npy'), x)
+    with open(os.path.join(folder, 'model.prototxt'), 'w') as f:
+        f.write('input: "x" input_dim: [2, 4, 3, 5]\n')
+        for k, (text, y) in enumerate(cases):
+            f.write(f'layer {{ name: "y{k:02}" bottom: "x" top: "y{k:02}"\n  {text} }}\n')
+            np.save(os.path.join(ref, f'set0_out{k}.npy'), np.asarray(y, np.float32))
+
+
 def main(folder, file):
     rng = np.random.default_rng(1)
 
@@ -101,6 +193,7 @@ def main(folder, file):
         f.write(NET)
     with open(weights, 'wb') as f:
         f.write(net)
+    layers(os.path.join(os.path.dirname(folder), 'layers'), rng)
     with open(file, 'wb') as f:
         f.write(whole_net(r))
     import cv2
