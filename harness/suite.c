@@ -184,6 +184,7 @@ static void try_kernels(op_test *t, check_problem *p) {
                                       TN_BLOCKED(8), TN_BLOCKED(16),   TN_BLOCKED(32)};
   for (int32_t k = 0; k < t->n_kernels; k++) {
     if (!kernel_wanted(t, k) || (t->untested_only && t->coverage[k].n_accepted)) continue;
+    if (t->kernels[k]->device) continue; /* it has no run() */
     bool any = false;
     try_form(t, p, k, TN_PLAIN, &any);
     t->coverage[k].takes_any = t->coverage[k].takes_any || any;
@@ -353,7 +354,7 @@ static bool run_generic(void *arg, const char *text) {
 
 static bool has_untested(const op_test *t) {
   for (int32_t k = 0; k < t->n_kernels; k++)
-    if (kernel_wanted(t, k) && !t->coverage[k].n_accepted) return true;
+    if (kernel_wanted(t, k) && !t->kernels[k]->device && !t->coverage[k].n_accepted) return true;
   return false;
 }
 
@@ -388,7 +389,9 @@ static void report(op_test *t) {
   for (int32_t k = 0; k < t->n_kernels; k++) {
     if (!kernel_wanted(t, k)) continue;
     enter_kernel(t, k);
-    if (t->kernels[k]->kernel.isa & ~tn_cpu_isa())
+    if (t->kernels[k]->device)
+      check_skip(t->env, "not checked: programs of a device do its work");
+    else if (t->kernels[k]->kernel.isa & ~tn_cpu_isa())
       check_skip(t->env, "not checked: this machine lacks its instruction set");
     else if (!takes_graph(t->op))
       check_coverage_report(t->env, &t->coverage[k], t->op, t->kernels[k]);

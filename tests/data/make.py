@@ -41,6 +41,23 @@ model("net", [
     h.make_node("MatMul", ["f", "m"], ["y"], "head"),
 ], [value("x", T.FLOAT, ["batch", 3, 4, 4])], [value("y", T.FLOAT, ["batch", 5])], weights)
 
+# Three layers of products: with and without a transposed weight, a bias or a Gemm around it.
+mlp_rng = np.random.default_rng(8)
+mlp = [("w1", mlp_rng.standard_normal((37, 70)).astype(np.float32)),
+       ("b1", mlp_rng.standard_normal(70).astype(np.float32)),
+       ("w2", mlp_rng.standard_normal((19, 70)).astype(np.float32)),
+       ("b2", mlp_rng.standard_normal((1, 19)).astype(np.float32)),
+       ("w3", mlp_rng.standard_normal((19, 5)).astype(np.float32)),
+       ("b3", mlp_rng.standard_normal(5).astype(np.float32))]
+model("mlp", [
+    h.make_node("Gemm", ["x", "w1", "b1"], ["h1"], "first", alpha=0.5),
+    h.make_node("Relu", ["h1"], ["r1"], "relu1"),
+    h.make_node("Gemm", ["r1", "w2", "b2"], ["h2"], "second", transB=1, beta=0.25),
+    h.make_node("Relu", ["h2"], ["r2"], "relu2"),
+    h.make_node("MatMul", ["r2", "w3"], ["h3"], "third"),
+    h.make_node("Add", ["h3", "b3"], ["y"], "bias"),
+], [value("x", T.FLOAT, ["batch", 37])], [value("y", T.FLOAT, ["batch", 5])], mlp)
+
 # One input and output of each element type, and two inputs that share a named dim.
 kinds = [("f32", T.FLOAT), ("f64", T.DOUBLE), ("f16", T.FLOAT16), ("bf16", T.BFLOAT16),
          ("i8", T.INT8),
