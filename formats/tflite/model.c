@@ -98,13 +98,20 @@ static tn_status read_meta(tflite_reader *r, tn_graph *g) {
   const char *text = tflite_name(r, tn_flat_text(&r->model, MODEL_DESCRIPTION));
   tn_status s = text && !*text ? TN_OK : note(r, g, "producer", text);
   const tn_flat_vector list = tn_flat_vec(&r->model, MODEL_METADATA, 4);
+  bool is_described = false;
   for (uint64_t k = 0; k < list.n && !s; k++) {
     const tn_flat_table t = tn_flat_item(&list, k, &tflite_metadata_type);
     const char *name = tflite_name(r, tn_flat_text(&t, METADATA_NAME));
     const uint64_t index = (uint64_t)tn_flat_uint(&t, METADATA_BUFFER, 4, 0);
     if (!name) return tflite_no_memory(r);
-    if (strcmp(name, "min_runtime_version") || index >= r->buffers.n) continue;
+    const bool is_version = !strcmp(name, "min_runtime_version");
+    if ((!is_version && strcmp(name, "TFLITE_METADATA")) || index >= r->buffers.n) continue;
     const tn_flat_table buffer = tn_flat_item(&r->buffers, index, &tflite_buffer_type);
+    if (!is_version && is_described) continue; /* one is enough to be read */
+    is_described = is_described || !is_version;
+    if (!is_version && (s = tflite_metadata_read(r, g, tn_flat_text(&buffer, BUFFER_DATA))))
+      return tflite_fail(r, s, 0, "the meta data cannot be noted");
+    if (!is_version) continue;
     tn_str version = tn_flat_text(&buffer, BUFFER_DATA); /* ends with zero bytes */
     while (version.size && !version.data[version.size - 1]) version.size--;
     text = tflite_name(r, version);

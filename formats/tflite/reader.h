@@ -68,6 +68,11 @@ tn_status tflite_status(const tflite_reader *r);
 const char *tflite_name(tflite_reader *r, tn_str text);
 tn_status tflite_read(const tn_source *source, tn_graph *g);
 
+/* ---- metadata.c ---- */
+
+/* Notes what the FlatBuffer of TFLITE_METADATA says: names, licence, normalisation, files. */
+tn_status tflite_metadata_read(tflite_reader *r, tn_graph *g, tn_str bytes);
+
 /* ---- format.c ---- */
 
 /* The row of a builtin operator's number; NULL: there is none. */

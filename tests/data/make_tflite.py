@@ -223,6 +223,47 @@ def codes(name, folder=here):
     m.save(name, [x, z], [total, less, root], folder)
 
 
+def table(b, *fields):
+    """A table whose fields are offsets, or numbers of a byte; None: left out."""
+    b.StartObject(len(fields))
+    for k, f in enumerate(fields):
+        if isinstance(f, bytes):
+            b.PrependUint8Slot(k, f[0], 0)
+        elif f is not None:
+            b.PrependUOffsetTRelativeSlot(k, f, 0)
+    return b.EndObject()
+
+
+def vector(b, offsets):
+    b.StartVector(4, len(offsets), 4)
+    for o in reversed(offsets):
+        b.PrependUOffsetTRelative(o)
+    return b.EndVector()
+
+
+def described(name, folder=here):
+    """What people say about a model: its name, licence, normalisation, a file of labels."""
+    m = Model("described")
+    x, y = m.tensor("x", [2]), m.tensor("y", [2])
+    m.op("NEG", [x], [y])
+    b = flatbuffers.Builder(256)
+    named, licence, label = (b.CreateString(t) for t in ("Twice", "free", "labels.txt"))
+    mean, std = (b.CreateNumpyVector(np.array(v, np.float32)) for v in ([127.5], [0.5, 2, 4]))
+    norm = table(b, mean, std)
+    units = vector(b, [table(b, b"\1", norm)])
+    files = vector(b, [table(b, label)])
+    inputs = vector(b, [table(b, None, None, None, None, units)])
+    outputs = vector(b, [table(b, None, None, None, None, None, None, files)])
+    parts = vector(b, [table(b, None, None, inputs, outputs)])
+    b.Finish(table(b, named, None, None, parts, None, licence), b"M001")
+    buffer, entry = s.BufferT(), s.MetadataT()
+    buffer.data = np.frombuffer(bytes(b.Output()), np.uint8)
+    m.m.buffers.append(buffer)
+    entry.name, entry.buffer = "TFLITE_METADATA", len(m.m.buffers) - 1
+    m.m.metadata = [entry]
+    m.save(name, [x], [y], folder)
+
+
 def reference(folder, sets):
     """What LiteRT makes of it, run as people run it."""
     os.makedirs(os.path.join(folder, "ref"), exist_ok=True)
@@ -245,7 +286,7 @@ def reference(folder, sets):
 if __name__ == "__main__":
     corpus = os.path.join(here, "..", "fuzz", "corpus", "tflite")
     os.makedirs(corpus, exist_ok=True)
-    for make in net, net_int8, moves, custom, control, spectrum, codes:
+    for make in net, net_int8, moves, custom, control, spectrum, codes, described:
         folder = os.path.join(here, "tflite", make.__name__)
         os.makedirs(folder, exist_ok=True)
         make("model.tflite", folder)

@@ -8,7 +8,7 @@ fail() {
   status=1
 }
 out=$("$tenon" test "$folder") || fail "tenon test: exit status $?"
-grep -q '^6 passed, 0 failed, 1 skipped$' <<<"$out" || fail "unexpected: $out"
+grep -q '^7 passed, 0 failed, 1 skipped$' <<<"$out" || fail "unexpected: $out"
 grep -q '^skip .*/custom: .*operator tflite::Nobody_Knows; no plug-in' <<<"$out" ||
   fail "the custom operator is not named: $out"
 net=$folder/net/model.tflite
@@ -23,6 +23,11 @@ cp "$folder/moves/ref/set1_out0.npy" "$work/moves/ref/set0_out0.npy"
 grep -q "^FAIL .*/moves: output 'y' " "$work/out" || fail "$(cat "$work/out")"
 "$tenon" info "$net" | grep -A1 '^outputs' | grep -q '^  y  f32\[1,4\]$' ||
   fail "info does not show the type that the file declares of its output"
+about=$("$tenon" info "$folder/described/model.tflite")
+for line in 'model_name  *Twice' 'license  *free' 'input_0_is  *(x - 127.5) / 0.5 2 4' \
+  'files  *labels.txt'; do
+  grep -q "^$line\$" <<<"$about" || fail "info does not show '$line': $about"
+done
 rows=$("$tenon" ops --format tflite)
 grep -q ' CONV_2D .*Conv between Transposes' <<<"$rows" || fail "no row of CONV_2D"
 grep -q '^210 operators: ' <<<"$rows" || fail "not all operators have a row"
