@@ -12,7 +12,6 @@ typedef struct caf {
   const tn_call *call;
   tn_graph *g;
   int32_t node;
-  const tn_node *n;
 } caf;
 
 caf caf_open(const tn_call *call, tn_graph *g, int32_t node);
