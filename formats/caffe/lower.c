@@ -3,29 +3,28 @@
 
 caf caf_open(const tn_call *call, tn_graph *g, int32_t node) { return (caf){call, g, node}; }
 
-/* Asked for anew each time: nodes move when one is added. */
-static const tn_node *node_of(const caf *c) { return c->call->host->graph->node(c->g, c->node); }
+const tn_node *caf_node(const caf *c) { return c->call->host->graph->node(c->g, c->node); }
 
 int64_t caf_int(const caf *c, const char *name, int64_t missing) {
-  return tn_pattern_int(node_of(c), name, missing);
+  return tn_pattern_int(caf_node(c), name, missing);
 }
 
 double caf_float(const caf *c, const char *name, double missing) {
-  return tn_pattern_float(node_of(c), name, missing);
+  return tn_pattern_float(caf_node(c), name, missing);
 }
 
 tn_ints caf_ints(const caf *c, const char *name) {
-  const tn_attr *a = tn_pattern_attr(node_of(c), name, TN_ATTR_INTS);
+  const tn_attr *a = tn_pattern_attr(caf_node(c), name, TN_ATTR_INTS);
   return a ? a->ints : (tn_ints){NULL, 0};
 }
 
 tn_floats caf_floats(const caf *c, const char *name) {
-  const tn_attr *a = tn_pattern_attr(node_of(c), name, TN_ATTR_FLOATS);
+  const tn_attr *a = tn_pattern_attr(caf_node(c), name, TN_ATTR_FLOATS);
   return a ? a->floats : (tn_floats){NULL, 0};
 }
 
 bool caf_has(const caf *c, const char *name) {
-  const tn_node *n = node_of(c);
+  const tn_node *n = caf_node(c);
   for (uint32_t k = 0; k < n->n_attrs; k++)
     if (!strcmp(n->attrs[k]->name, name)) return true;
   return false;
@@ -56,7 +55,7 @@ int32_t caf_emit(const caf *c, const char *op, const int32_t *inputs, uint32_t n
   for (uint32_t k = 0; k < n_inputs; k++)
     if (inputs[k] < TN_NO_ID) return inputs[k];
   while (n_inputs && inputs[n_inputs - 1] == TN_NO_ID) n_inputs--;
-  return tn_emit_node(c->call, c->g, node_of(c)->name, op, inputs, n_inputs, attrs, n_attrs);
+  return tn_emit_node(c->call, c->g, caf_node(c)->name, op, inputs, n_inputs, attrs, n_attrs);
 }
 
 int32_t caf_1(const caf *c, const char *op, int32_t x) { return caf_emit(c, op, &x, 1, NULL, 0); }

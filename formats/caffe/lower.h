@@ -15,6 +15,9 @@ typedef struct caf {
 } caf;
 
 caf caf_open(const tn_call *call, tn_graph *g, int32_t node);
+
+/* The node; valid until one is added, for nodes move then. */
+const tn_node *caf_node(const caf *c);
 int64_t caf_int(const caf *c, const char *name, int64_t missing);
 double caf_float(const caf *c, const char *name, double missing);
 tn_ints caf_ints(const caf *c, const char *name);

@@ -9,7 +9,7 @@ tn_status caffe_concat(const tn_call *call, tn_graph *graph, int32_t node) {
                          caf_type(&c, 0)->rank - 1, &axis);
   if (s) return s;
   const tn_attr a = tn_attr_int("axis", axis);
-  return caf_done(&c, caf_emit(&c, "Concat", c.n->inputs, caf_bottoms(&c), &a, 1));
+  return caf_done(&c, caf_emit(&c, "Concat", caf_node(&c)->inputs, caf_bottoms(&c), &a, 1));
 }
 
 /* From slice point to slice point; without any, in equal parts. */
@@ -18,7 +18,7 @@ tn_status caffe_slice(const tn_call *call, tn_graph *graph, int32_t node) {
   const caf c = caf_open(call, graph, node);
   const tn_graph_api *api = call->host->graph;
   const tn_ints points = caf_ints(&c, "slice_point");
-  const uint32_t n = c.n->n_outputs;
+  const uint32_t n = caf_node(&c)->n_outputs;
   int64_t from = 0;
   int32_t axis = 0, out[MAX_TOPS];
   tn_status s = caf_axis(&c, caf_int(&c, "axis", caf_int(&c, "slice_dim", 1)),

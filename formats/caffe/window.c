@@ -128,7 +128,7 @@ tn_status caffe_pooling(const tn_call *call, tn_graph *graph, int32_t node) {
   window w = {.n = 2};
   if (x->rank != 4) return caf_invalid(&c, "a pool of a bottom that has not 4 dims");
   if (how != 0 && how != 1) return caf_unsupported(&c, "pool: STOCHASTIC");
-  if (c.n->n_outputs > 1) return caf_unsupported(&c, "a second top, of places");
+  if (caf_node(&c)->n_outputs > 1) return caf_unsupported(&c, "a second top, of places");
   if (caf_int(&c, "global_pooling", 0))
     return caf_done(&c, caf_1(&c, how ? "GlobalAveragePool" : "GlobalMaxPool", caf_in(&c, 0)));
   tn_status s = open_window(&c, &w);
