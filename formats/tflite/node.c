@@ -50,9 +50,8 @@ static const tflite_tensor *tensor_of(const node_reader *n, uint64_t k) {
 /* ---- quantisation ---- */
 
 static bool is_quantised(const tflite_tensor *t) {
-  if (!t || !t->scale.n) return false;
-  const uint32_t d = t->type.dtype;
-  return d == TN_I8 || d == TN_U8 || d == TN_I16 || d == TN_I4 || d == TN_I2 || d == TN_U4;
+  int64_t lo, hi;
+  return t && t->scale.n && tflite_codes(t->type.dtype, &lo, &hi);
 }
 
 /* Of inputs and outputs in turn: a scale and a zero point each, 0 where there is none. */

@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "lower.h"
+#include "reader.h"
 
 bool tfl_is_quantised(const tfl *t) {
   if (!tfl_floats(t, "scales").size) return false;
@@ -50,23 +51,18 @@ int32_t tfl_from_real(const tfl *t, int32_t x, uint32_t k) {
 
 void tfl_code_bounds(const tfl *t, uint32_t dtype, int64_t *out_lo, int64_t *out_hi) {
   const uint32_t y = tfl_y(t);
-  const double scale = tfl_scale(t, y);
-  const int64_t zero = tfl_zero(t, y), activation = tfl_int(t, "fused_activation_function", 0);
-  int64_t lo = dtype == TN_U8   ? 0
-               : dtype == TN_I8 ? -128
-                                : -32768,
-          hi = dtype == TN_U8   ? 255
-               : dtype == TN_I8 ? 127
-                                : 32767;
+  const double scale = tfl_scale(t, y), zero = (double)tfl_zero(t, y);
+  const int64_t activation = tfl_int(t, "fused_activation_function", 0);
+  int64_t lo = 0, hi = 0;
+  (void)tflite_codes(dtype, &lo, &hi);
   const double from = activation == 2 ? -1 : 0, to = activation == 2   ? 1
                                                      : activation == 3 ? 6
                                                                        : INFINITY;
-  if (activation >= 1 && activation <= 3 && scale > 0) {
-    lo = tn_max_i64(lo, zero + (int64_t)nearbyint(from / scale));
-    if (!isinf(to) && to / scale < 1e6) hi = tn_min_i64(hi, zero + (int64_t)nearbyint(to / scale));
-  }
   *out_lo = lo;
   *out_hi = hi;
+  if (activation < 1 || activation > 3 || !(scale > 0)) return;
+  *out_lo = (int64_t)fmin(fmax((double)lo, zero + nearbyint(from / scale)), (double)hi);
+  *out_hi = (int64_t)fmax(fmin((double)hi, zero + nearbyint(to / scale)), (double)lo);
 }
 
 int32_t tfl_from_steps(const tfl *t, int32_t x) {

@@ -80,6 +80,9 @@ const tn_format_op *tflite_row(int64_t code);
 
 /* ---- tensor.c ---- */
 
+/* The least and the greatest code of a quantised type; false: the type has none. */
+bool tflite_codes(uint32_t dtype, int64_t *out_lo, int64_t *out_hi);
+
 /* Types and names of all tensors, into s->tensors; their values are not made yet. */
 tn_status tflite_tensors_read(tflite_subgraph *s);
 /* The value of tensor `index`, made when it is first asked for; constants get their elements. -1 as

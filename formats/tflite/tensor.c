@@ -45,6 +45,35 @@ static tn_status read_shape(const tflite_reader *r, const tn_flat_table *t, tn_t
   return tflite_status(r);
 }
 
+bool tflite_codes(uint32_t dtype, int64_t *out_lo, int64_t *out_hi) {
+  static const struct {
+    uint32_t dtype;
+    int64_t lo, hi;
+  } codes[] = {{TN_I8, -128, 127}, {TN_U8, 0, 255}, {TN_I16, -32768, 32767},
+               {TN_I4, -8, 7},     {TN_U4, 0, 15},  {TN_I2, -2, 1}};
+  for (size_t k = 0; k < sizeof codes / sizeof *codes; k++) {
+    if (codes[k].dtype != dtype) continue;
+    *out_lo = codes[k].lo;
+    *out_hi = codes[k].hi;
+    return true;
+  }
+  return false;
+}
+
+/* Zero points are codes themselves: kernels subtract them in integers of 32 bits. */
+static tn_status check_zeros(const tflite_reader *r, const tflite_tensor *t) {
+  int64_t lo = 0, hi = 0;
+  if (!t->scale.n || !tflite_codes(t->type.dtype, &lo, &hi)) return TN_OK;
+  for (uint64_t k = 0; k < t->zero.n; k++) {
+    const int64_t zero = tn_flat_int_at(&t->zero, k);
+    if (zero < lo || zero > hi)
+      return tflite_fail(r, TN_ERR_INVALID, t->zero.at,
+                         "has zero point %lld; its type has %lld to %lld", (long long)zero,
+                         (long long)lo, (long long)hi);
+  }
+  return TN_OK;
+}
+
 static tn_status read_tensor(tflite_reader *r, const tn_flat_table *t, tflite_tensor *out) {
   const int64_t type = tn_flat_int(t, TENSOR_TYPE, 1, 0);
   *out = (tflite_tensor){.type = tn_tensor_make(TN_NONE, 0, NULL, NULL), .at = t->at, .value = -1};
@@ -62,6 +91,8 @@ static tn_status read_tensor(tflite_reader *r, const tn_flat_table *t, tflite_te
   if (out->zero.n > 1 && out->zero.n != out->scale.n)
     return tflite_fail(r, TN_ERR_INVALID, t->at, "has %llu scales and %llu zero points",
                        (unsigned long long)out->scale.n, (unsigned long long)out->zero.n);
+  const tn_status status = check_zeros(r, out);
+  if (status) return status;
   return out->name ? read_shape(r, t, &out->type) : tflite_no_memory(r);
 }
 

@@ -1,166 +1,60 @@
-/* Damaged TFLite files: every truncation, every flipped bit, offsets that point anywhere, every
- * failing allocation. What is read goes on to be planned, so that lowerings see it, too. */
+/* Damaged TFLite files, and what is said of them. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
 
-#include "base/flat.h"
-#include "kit.h"
-#include "tenon/tenon.h"
+#include "damage.h"
 
 extern const tn_format tflite_format;
 
-static const char *const files[] = {"net", "net_int8", "moves", "custom", "control"};
-enum { FILES = sizeof files / sizeof *files };
-
-static uint8_t *load(tn_arena *arena, int file, uint64_t *out_size) {
-  char path[200];
-  snprintf(path, sizeof path, "tests/data/tflite/%s/model.tflite", files[file]);
-  uint8_t *data = kit_load(arena, path, out_size);
-  assert_non_null(data);
-  return data;
-}
-
-/* Reads a copy that ends where its block ends, so that the address sanitizer sees every step too
- * far. A failure has a message, and only a failure. */
-static tn_status read_copy(const uint8_t *data, uint64_t n, tn_text *message) {
-  kit k;
-  tn_status s;
-  uint8_t *copy = malloc(n ? (size_t)n : 1);
-  if (n) memcpy(copy, data, (size_t)n);
-  kit_init(&k);
-  k.format = &tflite_format;
-  tn_graph *g = kit_read(&k, copy, n, &s);
-  assert_int_equal(k.n_live, 0);
-  assert_true(g ? k.messages.n == 0 : k.messages.n > 0);
-  if (message) tn_text_add(message, "%s", tn_text_get(&k.messages));
-  tn_graph_free(g);
-  kit_free(&k);
-  free(copy);
-  return s;
-}
-
-/* The whole way: read, checked, lowered, planned. */
-static void plan_copy(tn_runtime *runtime, const uint8_t *data, uint64_t n) {
-  tn_diag *diag = tn_diag_create();
-  tn_model *model = NULL;
-  tn_session *session = NULL;
-  tn_status s = tn_model_load_memory(runtime, data, n, NULL, NULL, diag, &model);
-  if (!s) s = tn_session_create(model, diag, &session);
-  if (!s) s = tn_session_prepare(session, diag);
-  assert_true(!s || tn_diag_count(diag) > 0);
-  tn_session_destroy(session);
-  tn_model_destroy(model);
-  tn_diag_destroy(diag);
-}
-
-static void every_truncation(void **state) {
-  (void)state;
-  for (int f = 0; f < FILES; f++) {
-    tn_arena arena;
-    uint64_t size;
-    tn_arena_init(&arena, tn_default_allocator());
-    const uint8_t *data = load(&arena, f, &size);
-    for (uint64_t n = 0; n < size; n++) (void)read_copy(data, n, NULL);
-    assert_int_equal(read_copy(data, size, NULL), TN_OK);
-    assert_int_not_equal(read_copy(data, size / 2, NULL), TN_OK);
-    tn_arena_clear(&arena);
-  }
-}
-
-static void every_flipped_bit(void **state) {
-  (void)state;
-  tn_runtime *runtime = NULL;
-  assert_int_equal(tn_runtime_create(NULL, NULL, &runtime), TN_OK);
-  for (int f = 0; f < FILES; f++) {
-    tn_arena arena;
-    uint64_t size;
-    tn_arena_init(&arena, tn_default_allocator());
-    uint8_t *data = load(&arena, f, &size);
-    for (uint64_t bit = 0; bit < 8 * size; bit++) {
-      data[bit / 8] ^= (uint8_t)(1 << bit % 8);
-      if (!read_copy(data, size, NULL) && bit % 3 == 0) plan_copy(runtime, data, size);
-      data[bit / 8] ^= (uint8_t)(1 << bit % 8);
-    }
-    tn_arena_clear(&arena);
-  }
-  tn_runtime_destroy(runtime);
-}
-
-/* Four bytes at every place become the numbers that hurt most. */
-static void every_wild_number(void **state) {
-  (void)state;
-  static const uint32_t wild[] = {0, 1, 0x7fffffff, 0x80000000, 0xffffffff, 0xfffffff0, 65536};
-  for (int f = 0; f < FILES; f++) {
-    tn_arena arena;
-    uint64_t size;
-    tn_arena_init(&arena, tn_default_allocator());
-    uint8_t *data = load(&arena, f, &size);
-    for (uint64_t at = 0; at + 4 <= size; at++) {
-      uint8_t kept[4];
-      memcpy(kept, data + at, 4);
-      for (size_t k = 0; k < sizeof wild / sizeof *wild; k++) {
-        memcpy(data + at, &wild[k], 4);
-        (void)read_copy(data, size, NULL);
-      }
-      memcpy(data + at, kept, 4);
-    }
-    tn_arena_clear(&arena);
-  }
-}
-
-static void every_failing_allocation(void **state) {
-  (void)state;
-  tn_arena arena;
-  uint64_t size;
-  tn_arena_init(&arena, tn_default_allocator());
-  const uint8_t *data = load(&arena, 0, &size);
-  tn_status s = TN_ERR_MEMORY;
-  int64_t at = 0;
-  for (; s == TN_ERR_MEMORY; at++) {
-    kit k;
-    kit_init(&k);
-    k.format = &tflite_format;
-    k.fail_at = at + 1;
-    tn_graph *g = kit_read(&k, data, size, &s);
-    assert_int_equal(k.n_live, 0);
-    assert_true(g || strstr(tn_text_get(&k.messages), "memory"));
-    tn_graph_free(g);
-    kit_free(&k);
-  }
-  assert_int_equal(s, TN_OK);
-  assert_true(at > 1);
-  tn_arena_clear(&arena);
-}
-
-static void expect(const uint8_t *data, uint64_t size, tn_status status, const char *text) {
-  tn_text message;
-  tn_text_init(&message, tn_default_allocator());
-  assert_int_equal(read_copy(data, size, &message), status);
-  if (!strstr(tn_text_get(&message), text)) fail_msg("%s", tn_text_get(&message));
-  tn_text_free(&message);
-}
+static const char *const files[] = {
+    "tests/data/tflite/net/model.tflite",     "tests/data/tflite/net_int8/model.tflite",
+    "tests/data/tflite/moves/model.tflite",   "tests/data/tflite/custom/model.tflite",
+    "tests/data/tflite/control/model.tflite", NULL};
+const damage_of damage_subject = {&tflite_format, files};
 
 static void messages(void **state) {
   (void)state;
-  expect((const uint8_t *)"\x20\0\0\0TFL2", 8, TN_ERR_VERSION, "schema 2; version 3 is read");
-  expect((const uint8_t *)"\x20\0\0\0TFL3", 8, TN_ERR_INVALID,
-         "Model: stands outside the file, at byte 32");
-  expect((const uint8_t *)"", 0, TN_ERR_INVALID, "no room");
+  damage_expect((const uint8_t *)"\x20\0\0\0TFL2", 8, TN_ERR_VERSION,
+                "schema 2; version 3 is read");
+  damage_expect((const uint8_t *)"\x20\0\0\0TFL3", 8, TN_ERR_INVALID,
+                "Model: stands outside the file, at byte 32");
+  damage_expect((const uint8_t *)"", 0, TN_ERR_INVALID, "no room");
   static const uint8_t empty[] = {12, 0, 0, 0, 'T', 'F', 'L', '3', 4, 0, 4, 0, 4, 0, 0, 0};
-  expect(empty, sizeof empty, TN_ERR_VERSION, "of version 0 of the TFLite schema");
+  damage_expect(empty, sizeof empty, TN_ERR_VERSION, "of version 0 of the TFLite schema");
+}
+
+/* A zero point that its type cannot hold: wherever one may stand, 1000 is put. */
+static void zero_points(void **state) {
+  (void)state;
+  tn_arena arena;
+  uint64_t size;
+  int n_refused = 0;
+  tn_arena_init(&arena, tn_default_allocator());
+  uint8_t *data = damage_load(&arena, 1, &size);
+  for (uint64_t at = 0; at + 8 <= size; at += 4) {
+    static const uint8_t thousand[8] = {0xe8, 3};
+    uint8_t kept[8];
+    memcpy(kept, data + at, 8);
+    memcpy(data + at, thousand, 8);
+    n_refused += damage_says(data, size, "has zero point 1000; its type has -128 to 127");
+    memcpy(data + at, kept, 8);
+  }
+  assert_true(n_refused > 0);
+  tn_arena_clear(&arena);
 }
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(every_truncation),  cmocka_unit_test(every_flipped_bit),
-      cmocka_unit_test(every_wild_number), cmocka_unit_test(every_failing_allocation),
+      cmocka_unit_test(damage_every_truncation),
+      cmocka_unit_test(damage_every_flipped_bit),
+      cmocka_unit_test(damage_every_wild_number),
+      cmocka_unit_test(damage_every_failing_allocation),
       cmocka_unit_test(messages),
+      cmocka_unit_test(zero_points),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
