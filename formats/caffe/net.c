@@ -22,11 +22,11 @@ static void host_free(void *self, void *memory, uint64_t bytes) {
 
 tn_status caffe_layer_fail(const caffe_reader *r, const caffe_layer *l, tn_status code,
                            const char *what, tn_str name) {
-  if (code == TN_ERR_MEMORY) return caffe_no_memory(&r->net_file);
-  return caffe_fail(&r->net_file, code, l->m->at, "layer '%.80s' (%.*s): %s%s%.*s%s", l->name,
-                    (int)tn_min_i64(l->type.size, 60), l->type.data, what, name.size ? " '" : "",
-                    (int)tn_min_i64(name.size, 120), name.size ? name.data : "",
-                    name.size ? "'" : "");
+  if (code == TN_ERR_MEMORY) return tn_proto_no_memory(&r->net_file);
+  return tn_proto_fail(&r->net_file, code, l->m->at, "layer '%.80s' (%.*s): %s%s%.*s%s", l->name,
+                       (int)tn_min_i64(l->type.size, 60), l->type.data, what, name.size ? " '" : "",
+                       (int)tn_min_i64(name.size, 120), name.size ? name.data : "",
+                       name.size ? "'" : "");
 }
 
 static const char *text_of(caffe_reader *r, tn_str s) {
@@ -37,9 +37,9 @@ static const char *text_of(caffe_reader *r, tn_str s) {
 
 tn_status caffe_blob_get(caffe_reader *r, const caffe_layer *l, tn_str name, int32_t *out) {
   const char *text = text_of(r, name);
-  if (!text) return caffe_no_memory(&r->net_file);
+  if (!text) return tn_proto_no_memory(&r->net_file);
   *out = (int32_t)tn_map_get(&r->blobs, text, TN_NO_ID);
-  if (*out >= 0) return tn_map_set(&r->read, text, 1) ? caffe_no_memory(&r->net_file) : TN_OK;
+  if (*out >= 0) return tn_map_set(&r->read, text, 1) ? tn_proto_no_memory(&r->net_file) : TN_OK;
   if (tn_map_get(&r->gone, text, 0))
     return caffe_layer_fail(r, l, TN_ERR_UNSUPPORTED,
                             "only layers for training give what it reads; the network for "
@@ -52,19 +52,19 @@ tn_status caffe_blob_get(caffe_reader *r, const caffe_layer *l, tn_str name, int
 tn_status caffe_blob_set(caffe_reader *r, uint64_t at, tn_str name, const char *layer,
                          int32_t *out) {
   const char *text = text_of(r, name);
-  if (!text) return caffe_no_memory(&r->net_file);
+  if (!text) return tn_proto_no_memory(&r->net_file);
   const int64_t left = tn_map_get(&r->writers, text, 1) - 1;
-  if (!name.size) return caffe_fail(&r->net_file, TN_ERR_INVALID, at, "a blob has no name");
+  if (!name.size) return tn_proto_fail(&r->net_file, TN_ERR_INVALID, at, "a blob has no name");
   const char *given = layer && left > 0 ? tn_arena_format(&r->arena, "%s@%s", text, layer) : text;
-  if (!given) return caffe_no_memory(&r->net_file);
+  if (!given) return tn_proto_no_memory(&r->net_file);
   *out = r->api->value(r->g, given);
   if (*out >= 0 &&
       (r->api->value_producer(r->g, *out) >= 0 || r->api->value_flags(r->g, *out) & TN_VALUE_INPUT))
     *out = r->api->value(r->g, NULL);
-  if (*out < 0) return caffe_fail(&r->net_file, *out, at, "'%.80s' cannot be a value", text);
+  if (*out < 0) return tn_proto_fail(&r->net_file, *out, at, "'%.80s' cannot be a value", text);
   tn_map_remove(&r->read, text);
   if (tn_map_set(&r->blobs, text, *out) || tn_map_set(&r->writers, text, left))
-    return caffe_no_memory(&r->net_file);
+    return tn_proto_no_memory(&r->net_file);
   return TN_OK;
 }
 
@@ -76,22 +76,22 @@ static tn_status add_input(caffe_reader *r, uint64_t at, tn_str name, const tn_t
   if (s) return s;
   s = r->api->value_set_type(r->g, value, type);
   if (!s) s = r->api->add_input(r->g, value);
-  return s ? caffe_fail(&r->net_file, s == TN_ERR_STATE ? TN_ERR_INVALID : s, at,
-                        "'%.*s' cannot be an input", (int)tn_min_i64(name.size, 80), name.data)
+  return s ? tn_proto_fail(&r->net_file, s == TN_ERR_STATE ? TN_ERR_INVALID : s, at,
+                           "'%.*s' cannot be an input", (int)tn_min_i64(name.size, 80), name.data)
            : TN_OK;
 }
 
-static tn_status add_dim(caffe_reader *r, tn_tensor *type, const caffe_value *v) {
+static tn_status add_dim(caffe_reader *r, tn_tensor *type, const tn_proto_value *v) {
   if (type->rank == TN_MAX_RANK || v->i < 1)
-    return caffe_fail(&r->net_file, TN_ERR_INVALID, v->at, "%lld cannot be dim %d of an input",
-                      (long long)v->i, type->rank);
+    return tn_proto_fail(&r->net_file, TN_ERR_INVALID, v->at, "%lld cannot be dim %d of an input",
+                         (long long)v->i, type->rank);
   type->shape[type->rank++] = v->i;
   return TN_OK;
 }
 
-static tn_status read_shape(caffe_reader *r, const caffe_message *shape, tn_tensor *type) {
+static tn_status read_shape(caffe_reader *r, const tn_proto_message *shape, tn_tensor *type) {
   tn_status s = TN_OK;
-  for (const caffe_value *v = NULL; !s && (v = caffe_next(shape, "dim", v));)
+  for (const tn_proto_value *v = NULL; !s && (v = tn_proto_next(shape, "dim", v));)
     s = add_dim(r, type, v);
   return s;
 }
@@ -102,16 +102,16 @@ static tn_tensor float_type(void) {
 
 /* "input" with four "input_dim" or an "input_shape" each. */
 static tn_status read_old_inputs(caffe_reader *r) {
-  const caffe_value *dim = NULL, *shape = NULL;
+  const tn_proto_value *dim = NULL, *shape = NULL;
   tn_status s = TN_OK;
-  for (const caffe_value *v = NULL; !s && (v = caffe_next(&r->net, "input", v));) {
+  for (const tn_proto_value *v = NULL; !s && (v = tn_proto_next(&r->net, "input", v));) {
     tn_tensor type = float_type();
-    shape = caffe_next(&r->net, "input_shape", shape);
+    shape = tn_proto_next(&r->net, "input_shape", shape);
     if (shape) s = read_shape(r, shape->message, &type);
     for (int k = 0; k < 4 && !shape && !s; k++) {
-      dim = caffe_next(&r->net, "input_dim", dim);
+      dim = tn_proto_next(&r->net, "input_dim", dim);
       s = dim ? add_dim(r, &type, dim)
-              : caffe_fail(&r->net_file, TN_ERR_INVALID, v->at, "the input has no shape");
+              : tn_proto_fail(&r->net_file, TN_ERR_INVALID, v->at, "the input has no shape");
     }
     if (!s) s = add_input(r, v->at, v->s, &type);
   }
@@ -119,11 +119,11 @@ static tn_status read_old_inputs(caffe_reader *r) {
 }
 
 static tn_status read_input_layer(caffe_reader *r, const caffe_layer *l) {
-  const caffe_message *param = caffe_sub(l->m, "input_param");
-  const caffe_value *shape = NULL;
+  const tn_proto_message *param = tn_proto_sub(l->m, "input_param");
+  const tn_proto_value *shape = NULL;
   tn_status s = TN_OK;
-  for (const caffe_value *v = NULL; !s && (v = caffe_next(l->m, "top", v));) {
-    const caffe_value *next = caffe_next(param, "shape", shape);
+  for (const tn_proto_value *v = NULL; !s && (v = tn_proto_next(l->m, "top", v));) {
+    const tn_proto_value *next = tn_proto_next(param, "shape", shape);
     if (next) shape = next; /* one shape may serve all */
     if (!shape) return caffe_layer_fail(r, l, TN_ERR_UNSUPPORTED, "gives no shape for", v->s);
     tn_tensor type = float_type();
@@ -181,9 +181,9 @@ static tn_str new_name(tn_str old) {
   return old;
 }
 
-static tn_str old_type(const caffe_message *m) {
-  const caffe_field *field = caffe_field_named(m->type, (tn_str){"type", 4});
-  const long long number = (long long)caffe_int(m, "type", 0);
+static tn_str old_type(const tn_proto_message *m) {
+  const tn_proto_field *field = tn_proto_field_named(m->type, (tn_str){"type", 4});
+  const long long number = (long long)tn_proto_int(m, "type", 0);
   for (const char *p = field->names; *p; p += strcspn(p, " "), p += strspn(p, " ")) {
     const int64_t n = (int64_t)strcspn(p, "=");
     if (atoll(p + n + 1) == number) return new_name((tn_str){p, n});
@@ -191,38 +191,38 @@ static tn_str old_type(const caffe_message *m) {
   return (tn_str){"NONE", 4};
 }
 
-static bool meets(const caffe_message *rule) {
+static bool meets(const tn_proto_message *rule) {
   enum { TEST = 1 };
-  return caffe_int(rule, "phase", TEST) == TEST && caffe_int(rule, "min_level", 0) <= 0 &&
-         caffe_int(rule, "max_level", 0) >= 0 && !caffe_count(rule, "stage");
+  return tn_proto_int(rule, "phase", TEST) == TEST && tn_proto_int(rule, "min_level", 0) <= 0 &&
+         tn_proto_int(rule, "max_level", 0) >= 0 && !tn_proto_count(rule, "stage");
 }
 
-static bool meets_any(const caffe_message *m, const char *name) {
+static bool meets_any(const tn_proto_message *m, const char *name) {
   bool any = false;
-  for (const caffe_value *v = NULL; (v = caffe_next(m, name, v));) any |= meets(v->message);
+  for (const tn_proto_value *v = NULL; (v = tn_proto_next(m, name, v));) any |= meets(v->message);
   return any;
 }
 
-static bool takes_part(const caffe_message *m) {
-  return caffe_count(m, "include") ? meets_any(m, "include") : !meets_any(m, "exclude");
+static bool takes_part(const tn_proto_message *m) {
+  return tn_proto_count(m, "include") ? meets_any(m, "include") : !meets_any(m, "exclude");
 }
 
-static tn_status open_layer(caffe_reader *r, const caffe_value *v, caffe_layer *l) {
+static tn_status open_layer(caffe_reader *r, const tn_proto_value *v, caffe_layer *l) {
   const bool old = !strcmp(v->field->name, "layers");
   *l = (caffe_layer){.m = v->message};
-  l->name = text_of(r, caffe_text(v->message, "name"));
-  if (!l->name) return caffe_no_memory(&r->net_file);
-  const caffe_message *oldest = old ? caffe_sub(v->message, "layer") : NULL;
+  l->name = text_of(r, tn_proto_str(v->message, "name"));
+  if (!l->name) return tn_proto_no_memory(&r->net_file);
+  const tn_proto_message *oldest = old ? tn_proto_sub(v->message, "layer") : NULL;
   if (oldest) {
-    l->m = oldest, l->type = caffe_text(oldest, "type");
-    l->name = text_of(r, caffe_text(oldest, "name"));
-    if (!l->name) return caffe_no_memory(&r->net_file);
+    l->m = oldest, l->type = tn_proto_str(oldest, "type");
+    l->name = text_of(r, tn_proto_str(oldest, "name"));
+    if (!l->name) return tn_proto_no_memory(&r->net_file);
     return caffe_layer_fail(r, l, TN_ERR_VERSION,
                             "is of the oldest form of layers (V0), which Caffe's "
                             "upgrade_net_proto_text and upgrade_net_proto_binary bring up to date",
                             (tn_str){0});
   }
-  l->type = old ? old_type(v->message) : caffe_text(v->message, "type");
+  l->type = old ? old_type(v->message) : tn_proto_str(v->message, "type");
   l->row = caffe_row(l->type);
   return TN_OK;
 }
@@ -233,25 +233,25 @@ static bool is_called(const caffe_layer *l, const char *word) {
 }
 
 static tn_status drop_tops(caffe_reader *r, const caffe_layer *l) {
-  for (const caffe_value *v = NULL; (v = caffe_next(l->m, "top", v));) {
+  for (const tn_proto_value *v = NULL; (v = tn_proto_next(l->m, "top", v));) {
     const char *text = text_of(r, v->s);
-    if (!text || tn_map_set(&r->gone, text, 1)) return caffe_no_memory(&r->net_file);
+    if (!text || tn_map_set(&r->gone, text, 1)) return tn_proto_no_memory(&r->net_file);
   }
   return TN_OK;
 }
 
 /* A layer that is left out reads what would else be outputs. */
 static tn_status drop_sink(caffe_reader *r, const caffe_layer *l) {
-  for (const caffe_value *v = NULL; (v = caffe_next(l->m, "bottom", v));) {
+  for (const tn_proto_value *v = NULL; (v = tn_proto_next(l->m, "bottom", v));) {
     const char *text = text_of(r, v->s);
-    if (!text) return caffe_no_memory(&r->net_file);
+    if (!text) return tn_proto_no_memory(&r->net_file);
     if (!strcmp(l->row->name, "Silence") && tn_map_set(&r->read, text, 1))
-      return caffe_no_memory(&r->net_file);
+      return tn_proto_no_memory(&r->net_file);
   }
   return drop_tops(r, l);
 }
 
-static tn_status read_layer(caffe_reader *r, const caffe_value *v) {
+static tn_status read_layer(caffe_reader *r, const tn_proto_value *v) {
   caffe_layer l;
   tn_status s = open_layer(r, v, &l);
   if (s || !takes_part(l.m)) return s;
@@ -267,32 +267,32 @@ static tn_status read_layer(caffe_reader *r, const caffe_value *v) {
 
 /* ---- all layers ---- */
 
-typedef tn_status (*layer_fn)(caffe_reader *, const caffe_value *);
+typedef tn_status (*layer_fn)(caffe_reader *, const tn_proto_value *);
 
-static tn_status each_layer(caffe_reader *r, const caffe_message *net, layer_fn fn) {
-  const char *name = caffe_count(net, "layer") ? "layer" : "layers";
+static tn_status each_layer(caffe_reader *r, const tn_proto_message *net, layer_fn fn) {
+  const char *name = tn_proto_count(net, "layer") ? "layer" : "layers";
   tn_status s = TN_OK;
-  for (const caffe_value *v = NULL; !s && (v = caffe_next(net, name, v));) s = fn(r, v);
+  for (const tn_proto_value *v = NULL; !s && (v = tn_proto_next(net, name, v));) s = fn(r, v);
   return s;
 }
 
-static tn_status count_writers(caffe_reader *r, const caffe_value *layer) {
+static tn_status count_writers(caffe_reader *r, const tn_proto_value *layer) {
   if (!takes_part(layer->message)) return TN_OK;
-  for (const caffe_value *v = NULL; (v = caffe_next(layer->message, "top", v));) {
+  for (const tn_proto_value *v = NULL; (v = tn_proto_next(layer->message, "top", v));) {
     const char *text = text_of(r, v->s);
     if (!text || tn_map_set(&r->writers, text, tn_map_get(&r->writers, text, 0) + 1))
-      return caffe_no_memory(&r->net_file);
+      return tn_proto_no_memory(&r->net_file);
   }
   return TN_OK;
 }
 
-static tn_status note_weights(caffe_reader *r, const caffe_value *layer) {
-  const char *name = text_of(r, caffe_text(layer->message, "name"));
+static tn_status note_weights(caffe_reader *r, const tn_proto_value *layer) {
+  const char *name = text_of(r, tn_proto_str(layer->message, "name"));
   const int64_t n = tn_map_get(&r->layers, "", 0);
-  if (!name) return caffe_no_memory(&r->weights_file);
+  if (!name) return tn_proto_no_memory(&r->weights_file);
   r->blob_lists[n] = layer->message;
   if (tn_map_set(&r->layers, "", n + 1) || (*name && tn_map_set(&r->layers, name, n)))
-    return caffe_no_memory(&r->weights_file);
+    return tn_proto_no_memory(&r->weights_file);
   return TN_OK;
 }
 
@@ -304,28 +304,28 @@ static int by_name(const void *a, const void *b) {
 
 static tn_status add_outputs(caffe_reader *r) {
   uint64_t n = 0, cap = 0;
-  const char *name = caffe_count(&r->net, "layer") ? "layer" : "layers";
-  for (const caffe_value *v = NULL; (v = caffe_next(&r->net, name, v));)
-    cap += caffe_count(v->message, "top");
+  const char *name = tn_proto_count(&r->net, "layer") ? "layer" : "layers";
+  for (const tn_proto_value *v = NULL; (v = tn_proto_next(&r->net, name, v));)
+    cap += tn_proto_count(v->message, "top");
   const char **names = tn_arena_alloc(&r->arena, (cap + 1) * sizeof *names);
-  if (!names) return caffe_no_memory(&r->net_file);
-  for (const caffe_value *v = NULL; (v = caffe_next(&r->net, name, v));)
-    for (const caffe_value *top = NULL; (top = caffe_next(v->message, "top", top));) {
+  if (!names) return tn_proto_no_memory(&r->net_file);
+  for (const tn_proto_value *v = NULL; (v = tn_proto_next(&r->net, name, v));)
+    for (const tn_proto_value *top = NULL; (top = tn_proto_next(v->message, "top", top));) {
       names[n] = text_of(r, top->s);
-      if (!names[n]) return caffe_no_memory(&r->net_file);
+      if (!names[n]) return tn_proto_no_memory(&r->net_file);
       const int64_t value = tn_map_get(&r->blobs, names[n], TN_NO_ID);
       if (value < 0 || tn_map_get(&r->read, names[n], 0)) continue;
       if (r->api->value_flags(r->g, (int32_t)value) & TN_VALUE_INPUT) continue;
-      if (tn_map_set(&r->read, names[n], 1)) return caffe_no_memory(&r->net_file);
+      if (tn_map_set(&r->read, names[n], 1)) return tn_proto_no_memory(&r->net_file);
       n++;
     }
   qsort(names, (size_t)n, sizeof *names, by_name);
   for (uint64_t k = 0; k < n; k++) {
     const tn_status s =
         r->api->add_output(r->g, (int32_t)tn_map_get(&r->blobs, names[k], TN_NO_ID));
-    if (s) return caffe_fail(&r->net_file, s, 0, "'%.80s' cannot be an output", names[k]);
+    if (s) return tn_proto_fail(&r->net_file, s, 0, "'%.80s' cannot be an output", names[k]);
   }
-  return n ? TN_OK : caffe_fail(&r->net_file, TN_ERR_INVALID, 0, "the network has no output");
+  return n ? TN_OK : tn_proto_fail(&r->net_file, TN_ERR_INVALID, 0, "the network has no output");
 }
 
 /* ---- files ---- */
@@ -336,8 +336,9 @@ static bool is_text(const uint8_t *data, uint64_t size) {
   return kind && !strcmp(kind->name, "caffe-text");
 }
 
-static tn_status read_file(caffe_file *f, caffe_message *out) {
-  return f->is_text ? caffe_read_text(f, out) : caffe_read_wire(f, out);
+static tn_status read_file(tn_proto_file *f, tn_proto_message *out) {
+  return f->is_text ? tn_proto_read_text(f, &caffe_net_type, out)
+                    : tn_proto_read_wire(f, &caffe_net_type, out);
 }
 
 /* "folder/net.prototxt" as "net.caffemodel". */
@@ -349,34 +350,34 @@ static const char *sibling_name(caffe_reader *r) {
 }
 
 static tn_status open_weights(caffe_reader *r) {
-  caffe_file *f = &r->weights_file;
+  tn_proto_file *f = &r->weights_file;
   r->weights_path = sibling_name(r);
-  if (!r->weights_path) return caffe_no_memory(&r->net_file);
+  if (!r->weights_path) return tn_proto_no_memory(&r->net_file);
   if (!r->net_file.is_text || !r->source->open_sibling || !r->source->path) return TN_OK;
-  *f = (caffe_file){.source = r->source, .path = r->weights_path, .arena = &r->arena};
+  *f = (tn_proto_file){.source = r->source, .path = r->weights_path, .arena = &r->arena};
   if (r->source->open_sibling(r->source->ctx, r->weights_path, &f->data, &f->size)) return TN_OK;
   r->has_weights = true;
-  tn_status s = caffe_read_wire(f, &r->weights);
+  tn_status s = tn_proto_read_wire(f, &caffe_net_type, &r->weights);
   if (s) return s;
-  const uint64_t n = caffe_count(&r->weights, "layer") + caffe_count(&r->weights, "layers");
+  const uint64_t n = tn_proto_count(&r->weights, "layer") + tn_proto_count(&r->weights, "layers");
   r->blob_lists = tn_arena_alloc(&r->arena, (n + 1) * sizeof *r->blob_lists);
-  if (!r->blob_lists) return caffe_no_memory(f);
+  if (!r->blob_lists) return tn_proto_no_memory(f);
   return each_layer(r, &r->weights, note_weights);
 }
 
 static tn_status read_net(caffe_reader *r) {
   enum { ONNX_OPSET = 21 }; /* of the operators that rows name */
-  r->net_file = (caffe_file){.source = r->source,
-                             .path = r->source->path ? r->source->path : "(memory)",
-                             .data = r->source->data,
-                             .size = r->source->size,
-                             .arena = &r->arena,
-                             .is_text = is_text(r->source->data, r->source->size)};
+  r->net_file = (tn_proto_file){.source = r->source,
+                                .path = r->source->path ? r->source->path : "(memory)",
+                                .data = r->source->data,
+                                .size = r->source->size,
+                                .arena = &r->arena,
+                                .is_text = is_text(r->source->data, r->source->size)};
   tn_status s = read_file(&r->net_file, &r->net);
   if (!s) s = open_weights(r);
   if (s) return s;
   if (r->api->set_opset(r->g, "", ONNX_OPSET) || r->api->set_opset(r->g, "caffe", 1))
-    return caffe_no_memory(&r->net_file);
+    return tn_proto_no_memory(&r->net_file);
   s = each_layer(r, &r->net, count_writers);
   if (!s) s = read_old_inputs(r);
   if (!s) s = each_layer(r, &r->net, read_layer);

@@ -17,17 +17,17 @@ typedef struct maker {
 
 /* ---- attributes ---- */
 
-static tn_status add_list(maker *m, const caffe_message *from, const caffe_field *field) {
+static tn_status add_list(maker *m, const tn_proto_message *from, const tn_proto_field *field) {
   caffe_reader *r = m->r;
-  const uint64_t n = caffe_count(from, field->name);
+  const uint64_t n = tn_proto_count(from, field->name);
   double *floats = tn_arena_alloc(&r->arena, (n + 1) * sizeof *floats);
   int64_t *ints = tn_arena_alloc(&r->arena, (n + 1) * sizeof *ints);
-  if (!floats || !ints) return caffe_no_memory(&r->net_file);
+  if (!floats || !ints) return tn_proto_no_memory(&r->net_file);
   uint64_t k = 0;
-  for (const caffe_value *v = NULL; (v = caffe_next(from, field->name, v)); k++)
+  for (const tn_proto_value *v = NULL; (v = tn_proto_next(from, field->name, v)); k++)
     floats[k] = v->f, ints[k] = v->i;
   tn_attr *a = &m->attrs[m->n_attrs++];
-  const bool is_float = field->kind == CAFFE_FLOAT;
+  const bool is_float = field->kind == TN_FIELD_FLOAT;
   *a = (tn_attr){.head = TN_HEAD(tn_attr),
                  .name = field->name,
                  .kind = is_float ? TN_ATTR_FLOATS : TN_ATTR_INTS};
@@ -38,8 +38,8 @@ static tn_status add_list(maker *m, const caffe_message *from, const caffe_field
   return TN_OK;
 }
 
-static void add_scalar(maker *m, const caffe_value *v) {
-  const bool is_float = v->field->kind == CAFFE_FLOAT;
+static void add_scalar(maker *m, const tn_proto_value *v) {
+  const bool is_float = v->field->kind == TN_FIELD_FLOAT;
   tn_attr *a = &m->attrs[m->n_attrs++];
   *a = (tn_attr){.head = TN_HEAD(tn_attr),
                  .name = v->field->name,
@@ -49,18 +49,18 @@ static void add_scalar(maker *m, const caffe_value *v) {
 }
 
 /* Fields of the layer's message; those of a shape inside of it go by their own names. */
-static tn_status add_fields(maker *m, const caffe_message *from) {
+static tn_status add_fields(maker *m, const tn_proto_message *from) {
   tn_status s = TN_OK;
   for (uint32_t k = 0; from && k < from->type->n_fields && !s; k++) {
-    const caffe_field *field = &from->type->fields[k];
-    const caffe_value *v = NULL, *next;
-    while ((next = caffe_next(from, field->name, v))) v = next;
+    const tn_proto_field *field = &from->type->fields[k];
+    const tn_proto_value *v = NULL, *next;
+    while ((next = tn_proto_next(from, field->name, v))) v = next;
     if (!v || m->n_attrs == MAX_ATTRS) continue;
-    if (field->kind == CAFFE_MESSAGE)
+    if (field->kind == TN_FIELD_MESSAGE)
       s = add_fields(m, v->message);
     else if (field->is_list)
       s = add_list(m, from, field);
-    else if (field->kind == CAFFE_INT || field->kind == CAFFE_FLOAT)
+    else if (field->kind == TN_FIELD_INT || field->kind == TN_FIELD_FLOAT)
       add_scalar(m, v);
   }
   return s;
@@ -68,50 +68,51 @@ static tn_status add_fields(maker *m, const caffe_message *from) {
 
 /* ---- weights ---- */
 
-static tn_status blob_shape(const caffe_file *f, const caffe_message *blob, tn_tensor *out) {
+static tn_status blob_shape(const tn_proto_file *f, const tn_proto_message *blob, tn_tensor *out) {
   static const char *const dims[] = {"num", "channels", "height", "width"};
-  const caffe_message *shape = caffe_sub(blob, "shape");
+  const tn_proto_message *shape = tn_proto_sub(blob, "shape");
   out->rank = 0;
-  for (int k = 0; !shape && k < 4; k++) out->shape[out->rank++] = caffe_int(blob, dims[k], 0);
-  for (const caffe_value *v = NULL; (v = caffe_next(shape, "dim", v));) {
+  for (int k = 0; !shape && k < 4; k++) out->shape[out->rank++] = tn_proto_int(blob, dims[k], 0);
+  for (const tn_proto_value *v = NULL; (v = tn_proto_next(shape, "dim", v));) {
     if (out->rank == TN_MAX_RANK)
-      return caffe_fail(f, TN_ERR_UNSUPPORTED, blob->at, "a blob has more than %d dims",
-                        TN_MAX_RANK);
+      return tn_proto_fail(f, TN_ERR_UNSUPPORTED, blob->at, "a blob has more than %d dims",
+                           TN_MAX_RANK);
     out->shape[out->rank++] = v->i;
   }
   for (int32_t k = 0; k < out->rank; k++)
     if (out->shape[k] < 0)
-      return caffe_fail(f, TN_ERR_INVALID, blob->at, "a blob has a negative dim");
+      return tn_proto_fail(f, TN_ERR_INVALID, blob->at, "a blob has a negative dim");
   return TN_OK;
 }
 
-static tn_status add_blob(maker *m, const caffe_file *f, const caffe_message *blob,
+static tn_status add_blob(maker *m, const tn_proto_file *f, const tn_proto_message *blob,
                           uint32_t index) {
   caffe_reader *r = m->r;
-  const caffe_value *floats = caffe_next(blob, "data", NULL),
-                    *doubles = caffe_next(blob, "double_data", NULL),
-                    *data = floats ? floats : doubles;
+  const tn_proto_value *floats = tn_proto_next(blob, "data", NULL),
+                       *doubles = tn_proto_next(blob, "double_data", NULL),
+                       *data = floats ? floats : doubles;
   tn_tensor t = {.head = TN_HEAD(tn_tensor), .dtype = floats ? TN_F32 : TN_F64};
   tn_status s = blob_shape(f, blob, &t);
   if (s) return s;
   t = tn_tensor_make(t.dtype, t.rank, t.shape, NULL);
   const int64_t bytes = tn_tensor_bytes(&t), given = data ? data->bytes.end - data->bytes.p : 0;
-  if (bytes < 0 || bytes != given || !data || caffe_next(blob, data->field->name, data))
-    return caffe_fail(f, TN_ERR_INVALID, blob->at,
-                      "blob %u of layer '%.80s' has %lld bytes in one piece where its shape needs "
-                      "%lld",
-                      index, m->l->name, (long long)given, (long long)bytes);
+  if (bytes < 0 || bytes != given || !data || tn_proto_next(blob, data->field->name, data))
+    return tn_proto_fail(
+        f, TN_ERR_INVALID, blob->at,
+        "blob %u of layer '%.80s' has %lld bytes in one piece where its shape needs "
+        "%lld",
+        index, m->l->name, (long long)given, (long long)bytes);
   union {
     const uint8_t *in;
     void *out;
   } at = {data->bytes.p};
   t.data = at.out;
   const char *name = tn_arena_format(&r->arena, "%s/%u", m->l->name, index);
-  if (!name) return caffe_no_memory(f);
+  if (!name) return tn_proto_no_memory(f);
   const int32_t value = r->api->value(r->g, NULL);
-  if (value < 0) return caffe_fail(f, value, blob->at, "a blob cannot be a value");
+  if (value < 0) return tn_proto_fail(f, value, blob->at, "a blob cannot be a value");
   s = r->api->value_set_const(r->g, value, &t, (uintptr_t)at.in % (floats ? 4 : 8) != 0);
-  if (s) return caffe_fail(f, s, blob->at, "a blob cannot be a constant");
+  if (s) return tn_proto_fail(f, s, blob->at, "a blob cannot be a constant");
   m->inputs[m->n_inputs++] = value;
   return TN_OK;
 }
@@ -121,12 +122,12 @@ static tn_status add_blobs(maker *m) {
   const char *words = m->l->row && m->l->row->attrs ? m->l->row->attrs : "";
   const char *space = strchr(words, ' ');
   const int needed = space ? atoi(space + 1) : 0;
-  const caffe_file *f = r->has_weights ? &r->weights_file : &r->net_file;
+  const tn_proto_file *f = r->has_weights ? &r->weights_file : &r->net_file;
   const int64_t at = tn_map_get(&r->layers, m->l->name, -1);
-  const caffe_message *from = !r->has_weights ? m->l->m : at < 0 ? NULL : r->blob_lists[at];
+  const tn_proto_message *from = !r->has_weights ? m->l->m : at < 0 ? NULL : r->blob_lists[at];
   uint32_t n = 0;
   tn_status s = TN_OK;
-  for (const caffe_value *v = NULL; !s && (v = caffe_next(from, "blobs", v));) {
+  for (const tn_proto_value *v = NULL; !s && (v = tn_proto_next(from, "blobs", v));) {
     if (m->n_inputs == MAX_VALUES)
       return caffe_layer_fail(r, m->l, TN_ERR_INVALID, "has too many blobs", (tn_str){0});
     s = add_blob(m, f, v->message, n++);
@@ -144,7 +145,7 @@ static tn_status add_blobs(maker *m) {
 static tn_status add_values(maker *m) {
   caffe_reader *r = m->r;
   tn_status s = TN_OK;
-  for (const caffe_value *v = NULL; !s && (v = caffe_next(m->l->m, "bottom", v));) {
+  for (const tn_proto_value *v = NULL; !s && (v = tn_proto_next(m->l->m, "bottom", v));) {
     if (m->n_inputs == MAX_VALUES)
       return caffe_layer_fail(r, m->l, TN_ERR_INVALID, "has too many bottoms", (tn_str){0});
     s = caffe_blob_get(r, m->l, v->s, &m->inputs[m->n_inputs++]);
@@ -153,7 +154,7 @@ static tn_status add_values(maker *m) {
   if (!s && !m->n_bottoms)
     s = caffe_layer_fail(r, m->l, TN_ERR_INVALID, "has no bottom", (tn_str){0});
   if (!s) s = add_blobs(m);
-  for (const caffe_value *v = NULL; !s && (v = caffe_next(m->l->m, "top", v));) {
+  for (const tn_proto_value *v = NULL; !s && (v = tn_proto_next(m->l->m, "top", v));) {
     if (m->n_outputs == MAX_VALUES)
       return caffe_layer_fail(r, m->l, TN_ERR_INVALID, "has too many tops", (tn_str){0});
     s = caffe_blob_set(r, v->at, v->s, m->l->name, &m->outputs[m->n_outputs++]);
@@ -193,12 +194,13 @@ tn_status caffe_node(caffe_reader *r, const caffe_layer *l) {
   memcpy(param, words, n < 63 ? n : 63);
   param[n < 63 ? n : 63] = 0;
   tn_status s = add_values(m);
-  if (!s) s = add_fields(m, caffe_sub(l->m, param));
+  if (!s) s = add_fields(m, tn_proto_sub(l->m, param));
   if (s) return s;
   const bool direct = l->row && l->row->how == TN_FORMAT_DIRECT;
   if (!direct) {
     const char *op = tn_arena_strn(&r->arena, l->type.data, l->type.size);
-    return op ? add_node(m, "caffe", op, m->outputs, m->n_outputs) : caffe_no_memory(&r->net_file);
+    return op ? add_node(m, "caffe", op, m->outputs, m->n_outputs)
+              : tn_proto_no_memory(&r->net_file);
   }
   for (uint32_t k = 0; k < m->n_outputs && !s; k++)
     s = add_node(m, "", l->row->to, &m->outputs[k], 1);

@@ -2,7 +2,10 @@
 #ifndef TN_FORMATS_CAFFE_READER_H
 #define TN_FORMATS_CAFFE_READER_H
 
-#include "message.h"
+#include "base/proto_tree.h"
+
+/* schema.c */
+extern const tn_proto_type caffe_net_type;
 
 /* The row of a layer's type; NULL: there is none. */
 const tn_format_op *caffe_row(tn_str type);
@@ -16,12 +19,12 @@ typedef struct caffe_reader {
   tn_allocator allocator;
   tn_arena arena;
   tn_graph *g;
-  caffe_file net_file, weights_file;
-  caffe_message net, weights;
+  tn_proto_file net_file, weights_file;
+  tn_proto_message net, weights;
   bool has_weights; /* a file of them, beside the net's */
   const char *weights_path;
   tn_map layers; /* of the file with weights, by name: numbers of blob_lists */
-  const caffe_message **blob_lists;
+  const tn_proto_message **blob_lists;
   tn_map blobs;   /* by name: their values now */
   tn_map writers; /* by name: how many layers are still to write them */
   tn_map read;    /* those that a layer has read since they were written */
@@ -30,7 +33,7 @@ typedef struct caffe_reader {
 
 /* A layer, of whichever version, as LayerParameter has it. */
 typedef struct caffe_layer {
-  const caffe_message *m;
+  const tn_proto_message *m;
   tn_str type;
   const char *name;
   const tn_format_op *row;

@@ -1,398 +1,398 @@
 /* caffe.proto as far as a network that is run needs it: names and numbers of fields. What training
  * and data layers alone read is known by name, and skipped. */
-#include "message.h"
+#include "reader.h"
 
-#define TYPE(symbol, text)                                 \
-  static const caffe_type symbol = {text, symbol##_fields, \
-                                    sizeof symbol##_fields / sizeof *symbol##_fields}
+#define TYPE(symbol, text)                                    \
+  static const tn_proto_type symbol = {text, symbol##_fields, \
+                                       sizeof symbol##_fields / sizeof *symbol##_fields}
 
-static const caffe_field BlobShape_fields[] = {
-    {"dim", 1, CAFFE_INT, true, NULL, NULL},
+static const tn_proto_field BlobShape_fields[] = {
+    {"dim", 1, TN_FIELD_INT, true, NULL, NULL},
 };
 TYPE(BlobShape, "BlobShape");
 
-static const caffe_field BlobProto_fields[] = {
-    {"num", 1, CAFFE_INT, false, NULL, NULL},
-    {"channels", 2, CAFFE_INT, false, NULL, NULL},
-    {"height", 3, CAFFE_INT, false, NULL, NULL},
-    {"width", 4, CAFFE_INT, false, NULL, NULL},
-    {"data", 5, CAFFE_FLOATS, false, NULL, NULL},
-    {"diff", 6, CAFFE_SKIP, false, NULL, NULL},
-    {"shape", 7, CAFFE_MESSAGE, false, &BlobShape, NULL},
-    {"double_data", 8, CAFFE_DOUBLES, false, NULL, NULL},
-    {"double_diff", 9, CAFFE_SKIP, false, NULL, NULL},
+static const tn_proto_field BlobProto_fields[] = {
+    {"num", 1, TN_FIELD_INT, false, NULL, NULL},
+    {"channels", 2, TN_FIELD_INT, false, NULL, NULL},
+    {"height", 3, TN_FIELD_INT, false, NULL, NULL},
+    {"width", 4, TN_FIELD_INT, false, NULL, NULL},
+    {"data", 5, TN_FIELD_FLOATS, false, NULL, NULL},
+    {"diff", 6, TN_FIELD_SKIP, false, NULL, NULL},
+    {"shape", 7, TN_FIELD_MESSAGE, false, &BlobShape, NULL},
+    {"double_data", 8, TN_FIELD_DOUBLES, false, NULL, NULL},
+    {"double_diff", 9, TN_FIELD_SKIP, false, NULL, NULL},
 };
 TYPE(BlobProto, "BlobProto");
 
-static const caffe_field NetStateRule_fields[] = {
-    {"phase", 1, CAFFE_INT, false, NULL, "TRAIN=0 TEST=1"},
-    {"min_level", 2, CAFFE_INT, false, NULL, NULL},
-    {"max_level", 3, CAFFE_INT, false, NULL, NULL},
-    {"stage", 4, CAFFE_TEXT, true, NULL, NULL},
-    {"not_stage", 5, CAFFE_TEXT, true, NULL, NULL},
+static const tn_proto_field NetStateRule_fields[] = {
+    {"phase", 1, TN_FIELD_INT, false, NULL, "TRAIN=0 TEST=1"},
+    {"min_level", 2, TN_FIELD_INT, false, NULL, NULL},
+    {"max_level", 3, TN_FIELD_INT, false, NULL, NULL},
+    {"stage", 4, TN_FIELD_TEXT, true, NULL, NULL},
+    {"not_stage", 5, TN_FIELD_TEXT, true, NULL, NULL},
 };
 TYPE(NetStateRule, "NetStateRule");
 
-static const caffe_field ArgMax_fields[] = {
-    {"out_max_val", 1, CAFFE_INT, false, NULL, NULL},
-    {"top_k", 2, CAFFE_INT, false, NULL, NULL},
-    {"axis", 3, CAFFE_INT, false, NULL, NULL},
+static const tn_proto_field ArgMax_fields[] = {
+    {"out_max_val", 1, TN_FIELD_INT, false, NULL, NULL},
+    {"top_k", 2, TN_FIELD_INT, false, NULL, NULL},
+    {"axis", 3, TN_FIELD_INT, false, NULL, NULL},
 };
 TYPE(ArgMax, "ArgMaxParameter");
 
-static const caffe_field BatchNorm_fields[] = {
-    {"use_global_stats", 1, CAFFE_INT, false, NULL, NULL},
-    {"moving_average_fraction", 2, CAFFE_SKIP, false, NULL, NULL},
-    {"eps", 3, CAFFE_FLOAT, false, NULL, NULL},
+static const tn_proto_field BatchNorm_fields[] = {
+    {"use_global_stats", 1, TN_FIELD_INT, false, NULL, NULL},
+    {"moving_average_fraction", 2, TN_FIELD_SKIP, false, NULL, NULL},
+    {"eps", 3, TN_FIELD_FLOAT, false, NULL, NULL},
 };
 TYPE(BatchNorm, "BatchNormParameter");
 
-static const caffe_field Bias_fields[] = {
-    {"axis", 1, CAFFE_INT, false, NULL, NULL},
-    {"num_axes", 2, CAFFE_INT, false, NULL, NULL},
-    {"filler", 3, CAFFE_SKIP, false, NULL, NULL},
+static const tn_proto_field Bias_fields[] = {
+    {"axis", 1, TN_FIELD_INT, false, NULL, NULL},
+    {"num_axes", 2, TN_FIELD_INT, false, NULL, NULL},
+    {"filler", 3, TN_FIELD_SKIP, false, NULL, NULL},
 };
 TYPE(Bias, "BiasParameter");
 
-static const caffe_field Concat_fields[] = {
-    {"concat_dim", 1, CAFFE_INT, false, NULL, NULL},
-    {"axis", 2, CAFFE_INT, false, NULL, NULL},
+static const tn_proto_field Concat_fields[] = {
+    {"concat_dim", 1, TN_FIELD_INT, false, NULL, NULL},
+    {"axis", 2, TN_FIELD_INT, false, NULL, NULL},
 };
 TYPE(Concat, "ConcatParameter");
 
-static const caffe_field Convolution_fields[] = {
-    {"num_output", 1, CAFFE_INT, false, NULL, NULL},
-    {"bias_term", 2, CAFFE_INT, false, NULL, NULL},
-    {"pad", 3, CAFFE_INT, true, NULL, NULL},
-    {"kernel_size", 4, CAFFE_INT, true, NULL, NULL},
-    {"group", 5, CAFFE_INT, false, NULL, NULL},
-    {"stride", 6, CAFFE_INT, true, NULL, NULL},
-    {"weight_filler", 7, CAFFE_SKIP, false, NULL, NULL},
-    {"bias_filler", 8, CAFFE_SKIP, false, NULL, NULL},
-    {"pad_h", 9, CAFFE_INT, false, NULL, NULL},
-    {"pad_w", 10, CAFFE_INT, false, NULL, NULL},
-    {"kernel_h", 11, CAFFE_INT, false, NULL, NULL},
-    {"kernel_w", 12, CAFFE_INT, false, NULL, NULL},
-    {"stride_h", 13, CAFFE_INT, false, NULL, NULL},
-    {"stride_w", 14, CAFFE_INT, false, NULL, NULL},
-    {"engine", 15, CAFFE_SKIP, false, NULL, NULL},
-    {"axis", 16, CAFFE_INT, false, NULL, NULL},
-    {"force_nd_im2col", 17, CAFFE_SKIP, false, NULL, NULL},
-    {"dilation", 18, CAFFE_INT, true, NULL, NULL},
+static const tn_proto_field Convolution_fields[] = {
+    {"num_output", 1, TN_FIELD_INT, false, NULL, NULL},
+    {"bias_term", 2, TN_FIELD_INT, false, NULL, NULL},
+    {"pad", 3, TN_FIELD_INT, true, NULL, NULL},
+    {"kernel_size", 4, TN_FIELD_INT, true, NULL, NULL},
+    {"group", 5, TN_FIELD_INT, false, NULL, NULL},
+    {"stride", 6, TN_FIELD_INT, true, NULL, NULL},
+    {"weight_filler", 7, TN_FIELD_SKIP, false, NULL, NULL},
+    {"bias_filler", 8, TN_FIELD_SKIP, false, NULL, NULL},
+    {"pad_h", 9, TN_FIELD_INT, false, NULL, NULL},
+    {"pad_w", 10, TN_FIELD_INT, false, NULL, NULL},
+    {"kernel_h", 11, TN_FIELD_INT, false, NULL, NULL},
+    {"kernel_w", 12, TN_FIELD_INT, false, NULL, NULL},
+    {"stride_h", 13, TN_FIELD_INT, false, NULL, NULL},
+    {"stride_w", 14, TN_FIELD_INT, false, NULL, NULL},
+    {"engine", 15, TN_FIELD_SKIP, false, NULL, NULL},
+    {"axis", 16, TN_FIELD_INT, false, NULL, NULL},
+    {"force_nd_im2col", 17, TN_FIELD_SKIP, false, NULL, NULL},
+    {"dilation", 18, TN_FIELD_INT, true, NULL, NULL},
 };
 TYPE(Convolution, "ConvolutionParameter");
 
-static const caffe_field Crop_fields[] = {
-    {"axis", 1, CAFFE_INT, false, NULL, NULL},
-    {"offset", 2, CAFFE_INT, true, NULL, NULL},
+static const tn_proto_field Crop_fields[] = {
+    {"axis", 1, TN_FIELD_INT, false, NULL, NULL},
+    {"offset", 2, TN_FIELD_INT, true, NULL, NULL},
 };
 TYPE(Crop, "CropParameter");
 
-static const caffe_field Eltwise_fields[] = {
-    {"operation", 1, CAFFE_INT, false, NULL, "PROD=0 SUM=1 MAX=2"},
-    {"coeff", 2, CAFFE_FLOAT, true, NULL, NULL},
-    {"stable_prod_grad", 3, CAFFE_SKIP, false, NULL, NULL},
+static const tn_proto_field Eltwise_fields[] = {
+    {"operation", 1, TN_FIELD_INT, false, NULL, "PROD=0 SUM=1 MAX=2"},
+    {"coeff", 2, TN_FIELD_FLOAT, true, NULL, NULL},
+    {"stable_prod_grad", 3, TN_FIELD_SKIP, false, NULL, NULL},
 };
 TYPE(Eltwise, "EltwiseParameter");
 
-static const caffe_field ELU_fields[] = {
-    {"alpha", 1, CAFFE_FLOAT, false, NULL, NULL},
+static const tn_proto_field ELU_fields[] = {
+    {"alpha", 1, TN_FIELD_FLOAT, false, NULL, NULL},
 };
 TYPE(ELU, "ELUParameter");
 
-static const caffe_field Embed_fields[] = {
-    {"num_output", 1, CAFFE_INT, false, NULL, NULL},
-    {"input_dim", 2, CAFFE_INT, false, NULL, NULL},
-    {"bias_term", 3, CAFFE_INT, false, NULL, NULL},
-    {"weight_filler", 4, CAFFE_SKIP, false, NULL, NULL},
-    {"bias_filler", 5, CAFFE_SKIP, false, NULL, NULL},
+static const tn_proto_field Embed_fields[] = {
+    {"num_output", 1, TN_FIELD_INT, false, NULL, NULL},
+    {"input_dim", 2, TN_FIELD_INT, false, NULL, NULL},
+    {"bias_term", 3, TN_FIELD_INT, false, NULL, NULL},
+    {"weight_filler", 4, TN_FIELD_SKIP, false, NULL, NULL},
+    {"bias_filler", 5, TN_FIELD_SKIP, false, NULL, NULL},
 };
 TYPE(Embed, "EmbedParameter");
 
-static const caffe_field Exp_fields[] = {
-    {"base", 1, CAFFE_FLOAT, false, NULL, NULL},
-    {"scale", 2, CAFFE_FLOAT, false, NULL, NULL},
-    {"shift", 3, CAFFE_FLOAT, false, NULL, NULL},
+static const tn_proto_field Exp_fields[] = {
+    {"base", 1, TN_FIELD_FLOAT, false, NULL, NULL},
+    {"scale", 2, TN_FIELD_FLOAT, false, NULL, NULL},
+    {"shift", 3, TN_FIELD_FLOAT, false, NULL, NULL},
 };
 TYPE(Exp, "ExpParameter");
 
-static const caffe_field Flatten_fields[] = {
-    {"axis", 1, CAFFE_INT, false, NULL, NULL},
-    {"end_axis", 2, CAFFE_INT, false, NULL, NULL},
+static const tn_proto_field Flatten_fields[] = {
+    {"axis", 1, TN_FIELD_INT, false, NULL, NULL},
+    {"end_axis", 2, TN_FIELD_INT, false, NULL, NULL},
 };
 TYPE(Flatten, "FlattenParameter");
 
-static const caffe_field InnerProduct_fields[] = {
-    {"num_output", 1, CAFFE_INT, false, NULL, NULL},
-    {"bias_term", 2, CAFFE_INT, false, NULL, NULL},
-    {"weight_filler", 3, CAFFE_SKIP, false, NULL, NULL},
-    {"bias_filler", 4, CAFFE_SKIP, false, NULL, NULL},
-    {"axis", 5, CAFFE_INT, false, NULL, NULL},
-    {"transpose", 6, CAFFE_INT, false, NULL, NULL},
+static const tn_proto_field InnerProduct_fields[] = {
+    {"num_output", 1, TN_FIELD_INT, false, NULL, NULL},
+    {"bias_term", 2, TN_FIELD_INT, false, NULL, NULL},
+    {"weight_filler", 3, TN_FIELD_SKIP, false, NULL, NULL},
+    {"bias_filler", 4, TN_FIELD_SKIP, false, NULL, NULL},
+    {"axis", 5, TN_FIELD_INT, false, NULL, NULL},
+    {"transpose", 6, TN_FIELD_INT, false, NULL, NULL},
 };
 TYPE(InnerProduct, "InnerProductParameter");
 
-static const caffe_field Input_fields[] = {
-    {"shape", 1, CAFFE_MESSAGE, true, &BlobShape, NULL},
+static const tn_proto_field Input_fields[] = {
+    {"shape", 1, TN_FIELD_MESSAGE, true, &BlobShape, NULL},
 };
 TYPE(Input, "InputParameter");
 
-static const caffe_field Log_fields[] = {
-    {"base", 1, CAFFE_FLOAT, false, NULL, NULL},
-    {"scale", 2, CAFFE_FLOAT, false, NULL, NULL},
-    {"shift", 3, CAFFE_FLOAT, false, NULL, NULL},
+static const tn_proto_field Log_fields[] = {
+    {"base", 1, TN_FIELD_FLOAT, false, NULL, NULL},
+    {"scale", 2, TN_FIELD_FLOAT, false, NULL, NULL},
+    {"shift", 3, TN_FIELD_FLOAT, false, NULL, NULL},
 };
 TYPE(Log, "LogParameter");
 
-static const caffe_field LRN_fields[] = {
-    {"local_size", 1, CAFFE_INT, false, NULL, NULL},
-    {"alpha", 2, CAFFE_FLOAT, false, NULL, NULL},
-    {"beta", 3, CAFFE_FLOAT, false, NULL, NULL},
-    {"norm_region", 4, CAFFE_INT, false, NULL, "ACROSS_CHANNELS=0 WITHIN_CHANNEL=1"},
-    {"k", 5, CAFFE_FLOAT, false, NULL, NULL},
-    {"engine", 6, CAFFE_SKIP, false, NULL, NULL},
+static const tn_proto_field LRN_fields[] = {
+    {"local_size", 1, TN_FIELD_INT, false, NULL, NULL},
+    {"alpha", 2, TN_FIELD_FLOAT, false, NULL, NULL},
+    {"beta", 3, TN_FIELD_FLOAT, false, NULL, NULL},
+    {"norm_region", 4, TN_FIELD_INT, false, NULL, "ACROSS_CHANNELS=0 WITHIN_CHANNEL=1"},
+    {"k", 5, TN_FIELD_FLOAT, false, NULL, NULL},
+    {"engine", 6, TN_FIELD_SKIP, false, NULL, NULL},
 };
 TYPE(LRN, "LRNParameter");
 
-static const caffe_field MVN_fields[] = {
-    {"normalize_variance", 1, CAFFE_INT, false, NULL, NULL},
-    {"across_channels", 2, CAFFE_INT, false, NULL, NULL},
-    {"eps", 3, CAFFE_FLOAT, false, NULL, NULL},
+static const tn_proto_field MVN_fields[] = {
+    {"normalize_variance", 1, TN_FIELD_INT, false, NULL, NULL},
+    {"across_channels", 2, TN_FIELD_INT, false, NULL, NULL},
+    {"eps", 3, TN_FIELD_FLOAT, false, NULL, NULL},
 };
 TYPE(MVN, "MVNParameter");
 
-static const caffe_field Normalize_fields[] = {
-    {"across_spatial", 1, CAFFE_INT, false, NULL, NULL},
-    {"scale_filler", 2, CAFFE_SKIP, false, NULL, NULL},
-    {"channel_shared", 3, CAFFE_INT, false, NULL, NULL},
-    {"eps", 4, CAFFE_FLOAT, false, NULL, NULL},
+static const tn_proto_field Normalize_fields[] = {
+    {"across_spatial", 1, TN_FIELD_INT, false, NULL, NULL},
+    {"scale_filler", 2, TN_FIELD_SKIP, false, NULL, NULL},
+    {"channel_shared", 3, TN_FIELD_INT, false, NULL, NULL},
+    {"eps", 4, TN_FIELD_FLOAT, false, NULL, NULL},
 };
 TYPE(Normalize, "NormalizeParameter");
 
-static const caffe_field Permute_fields[] = {
-    {"order", 1, CAFFE_INT, true, NULL, NULL},
+static const tn_proto_field Permute_fields[] = {
+    {"order", 1, TN_FIELD_INT, true, NULL, NULL},
 };
 TYPE(Permute, "PermuteParameter");
 
-static const caffe_field Pooling_fields[] = {
-    {"pool", 1, CAFFE_INT, false, NULL, "MAX=0 AVE=1 STOCHASTIC=2"},
-    {"kernel_size", 2, CAFFE_INT, false, NULL, NULL},
-    {"stride", 3, CAFFE_INT, false, NULL, NULL},
-    {"pad", 4, CAFFE_INT, false, NULL, NULL},
-    {"kernel_h", 5, CAFFE_INT, false, NULL, NULL},
-    {"kernel_w", 6, CAFFE_INT, false, NULL, NULL},
-    {"stride_h", 7, CAFFE_INT, false, NULL, NULL},
-    {"stride_w", 8, CAFFE_INT, false, NULL, NULL},
-    {"pad_h", 9, CAFFE_INT, false, NULL, NULL},
-    {"pad_w", 10, CAFFE_INT, false, NULL, NULL},
-    {"engine", 11, CAFFE_SKIP, false, NULL, NULL},
-    {"global_pooling", 12, CAFFE_INT, false, NULL, NULL},
-    {"round_mode", 13, CAFFE_INT, false, NULL, "CEIL=0 FLOOR=1"},
+static const tn_proto_field Pooling_fields[] = {
+    {"pool", 1, TN_FIELD_INT, false, NULL, "MAX=0 AVE=1 STOCHASTIC=2"},
+    {"kernel_size", 2, TN_FIELD_INT, false, NULL, NULL},
+    {"stride", 3, TN_FIELD_INT, false, NULL, NULL},
+    {"pad", 4, TN_FIELD_INT, false, NULL, NULL},
+    {"kernel_h", 5, TN_FIELD_INT, false, NULL, NULL},
+    {"kernel_w", 6, TN_FIELD_INT, false, NULL, NULL},
+    {"stride_h", 7, TN_FIELD_INT, false, NULL, NULL},
+    {"stride_w", 8, TN_FIELD_INT, false, NULL, NULL},
+    {"pad_h", 9, TN_FIELD_INT, false, NULL, NULL},
+    {"pad_w", 10, TN_FIELD_INT, false, NULL, NULL},
+    {"engine", 11, TN_FIELD_SKIP, false, NULL, NULL},
+    {"global_pooling", 12, TN_FIELD_INT, false, NULL, NULL},
+    {"round_mode", 13, TN_FIELD_INT, false, NULL, "CEIL=0 FLOOR=1"},
 };
 TYPE(Pooling, "PoolingParameter");
 
-static const caffe_field Power_fields[] = {
-    {"power", 1, CAFFE_FLOAT, false, NULL, NULL},
-    {"scale", 2, CAFFE_FLOAT, false, NULL, NULL},
-    {"shift", 3, CAFFE_FLOAT, false, NULL, NULL},
+static const tn_proto_field Power_fields[] = {
+    {"power", 1, TN_FIELD_FLOAT, false, NULL, NULL},
+    {"scale", 2, TN_FIELD_FLOAT, false, NULL, NULL},
+    {"shift", 3, TN_FIELD_FLOAT, false, NULL, NULL},
 };
 TYPE(Power, "PowerParameter");
 
-static const caffe_field PReLU_fields[] = {
-    {"filler", 1, CAFFE_SKIP, false, NULL, NULL},
-    {"channel_shared", 2, CAFFE_INT, false, NULL, NULL},
+static const tn_proto_field PReLU_fields[] = {
+    {"filler", 1, TN_FIELD_SKIP, false, NULL, NULL},
+    {"channel_shared", 2, TN_FIELD_INT, false, NULL, NULL},
 };
 TYPE(PReLU, "PReLUParameter");
 
-static const caffe_field Reduction_fields[] = {
-    {"operation", 1, CAFFE_INT, false, NULL, "SUM=1 ASUM=2 SUMSQ=3 MEAN=4"},
-    {"axis", 2, CAFFE_INT, false, NULL, NULL},
-    {"coeff", 3, CAFFE_FLOAT, false, NULL, NULL},
+static const tn_proto_field Reduction_fields[] = {
+    {"operation", 1, TN_FIELD_INT, false, NULL, "SUM=1 ASUM=2 SUMSQ=3 MEAN=4"},
+    {"axis", 2, TN_FIELD_INT, false, NULL, NULL},
+    {"coeff", 3, TN_FIELD_FLOAT, false, NULL, NULL},
 };
 TYPE(Reduction, "ReductionParameter");
 
-static const caffe_field ReLU_fields[] = {
-    {"negative_slope", 1, CAFFE_FLOAT, false, NULL, NULL},
-    {"engine", 2, CAFFE_SKIP, false, NULL, NULL},
+static const tn_proto_field ReLU_fields[] = {
+    {"negative_slope", 1, TN_FIELD_FLOAT, false, NULL, NULL},
+    {"engine", 2, TN_FIELD_SKIP, false, NULL, NULL},
 };
 TYPE(ReLU, "ReLUParameter");
 
-static const caffe_field Reshape_fields[] = {
-    {"shape", 1, CAFFE_MESSAGE, false, &BlobShape, NULL},
-    {"axis", 2, CAFFE_INT, false, NULL, NULL},
-    {"num_axes", 3, CAFFE_INT, false, NULL, NULL},
+static const tn_proto_field Reshape_fields[] = {
+    {"shape", 1, TN_FIELD_MESSAGE, false, &BlobShape, NULL},
+    {"axis", 2, TN_FIELD_INT, false, NULL, NULL},
+    {"num_axes", 3, TN_FIELD_INT, false, NULL, NULL},
 };
 TYPE(Reshape, "ReshapeParameter");
 
-static const caffe_field Scale_fields[] = {
-    {"axis", 1, CAFFE_INT, false, NULL, NULL},
-    {"num_axes", 2, CAFFE_INT, false, NULL, NULL},
-    {"filler", 3, CAFFE_SKIP, false, NULL, NULL},
-    {"bias_term", 4, CAFFE_INT, false, NULL, NULL},
-    {"bias_filler", 5, CAFFE_SKIP, false, NULL, NULL},
+static const tn_proto_field Scale_fields[] = {
+    {"axis", 1, TN_FIELD_INT, false, NULL, NULL},
+    {"num_axes", 2, TN_FIELD_INT, false, NULL, NULL},
+    {"filler", 3, TN_FIELD_SKIP, false, NULL, NULL},
+    {"bias_term", 4, TN_FIELD_INT, false, NULL, NULL},
+    {"bias_filler", 5, TN_FIELD_SKIP, false, NULL, NULL},
 };
 TYPE(Scale, "ScaleParameter");
 
-static const caffe_field Slice_fields[] = {
-    {"slice_dim", 1, CAFFE_INT, false, NULL, NULL},
-    {"slice_point", 2, CAFFE_INT, true, NULL, NULL},
-    {"axis", 3, CAFFE_INT, false, NULL, NULL},
+static const tn_proto_field Slice_fields[] = {
+    {"slice_dim", 1, TN_FIELD_INT, false, NULL, NULL},
+    {"slice_point", 2, TN_FIELD_INT, true, NULL, NULL},
+    {"axis", 3, TN_FIELD_INT, false, NULL, NULL},
 };
 TYPE(Slice, "SliceParameter");
 
-static const caffe_field Softmax_fields[] = {
-    {"engine", 1, CAFFE_SKIP, false, NULL, NULL},
-    {"axis", 2, CAFFE_INT, false, NULL, NULL},
+static const tn_proto_field Softmax_fields[] = {
+    {"engine", 1, TN_FIELD_SKIP, false, NULL, NULL},
+    {"axis", 2, TN_FIELD_INT, false, NULL, NULL},
 };
 TYPE(Softmax, "SoftmaxParameter");
 
-static const caffe_field Threshold_fields[] = {
-    {"threshold", 1, CAFFE_FLOAT, false, NULL, NULL},
+static const tn_proto_field Threshold_fields[] = {
+    {"threshold", 1, TN_FIELD_FLOAT, false, NULL, NULL},
 };
 TYPE(Threshold, "ThresholdParameter");
 
-static const caffe_field Tile_fields[] = {
-    {"axis", 1, CAFFE_INT, false, NULL, NULL},
-    {"tiles", 2, CAFFE_INT, false, NULL, NULL},
+static const tn_proto_field Tile_fields[] = {
+    {"axis", 1, TN_FIELD_INT, false, NULL, NULL},
+    {"tiles", 2, TN_FIELD_INT, false, NULL, NULL},
 };
 TYPE(Tile, "TileParameter");
 
-static const caffe_field Layer_fields[] = {
-    {"name", 1, CAFFE_TEXT, false, NULL, NULL},
-    {"type", 2, CAFFE_TEXT, false, NULL, NULL},
-    {"bottom", 3, CAFFE_TEXT, true, NULL, NULL},
-    {"top", 4, CAFFE_TEXT, true, NULL, NULL},
-    {"loss_weight", 5, CAFFE_SKIP, false, NULL, NULL},
-    {"param", 6, CAFFE_SKIP, false, NULL, NULL},
-    {"blobs", 7, CAFFE_MESSAGE, true, &BlobProto, NULL},
-    {"include", 8, CAFFE_MESSAGE, true, &NetStateRule, NULL},
-    {"exclude", 9, CAFFE_MESSAGE, true, &NetStateRule, NULL},
-    {"phase", 10, CAFFE_INT, false, NULL, "TRAIN=0 TEST=1"},
-    {"propagate_down", 11, CAFFE_SKIP, false, NULL, NULL},
-    {"transform_param", 100, CAFFE_SKIP, false, NULL, NULL},
-    {"loss_param", 101, CAFFE_SKIP, false, NULL, NULL},
-    {"accuracy_param", 102, CAFFE_SKIP, false, NULL, NULL},
-    {"argmax_param", 103, CAFFE_MESSAGE, false, &ArgMax, NULL},
-    {"batch_norm_param", 139, CAFFE_MESSAGE, false, &BatchNorm, NULL},
-    {"bias_param", 141, CAFFE_MESSAGE, false, &Bias, NULL},
-    {"concat_param", 104, CAFFE_MESSAGE, false, &Concat, NULL},
-    {"contrastive_loss_param", 105, CAFFE_SKIP, false, NULL, NULL},
-    {"convolution_param", 106, CAFFE_MESSAGE, false, &Convolution, NULL},
-    {"crop_param", 144, CAFFE_MESSAGE, false, &Crop, NULL},
-    {"data_param", 107, CAFFE_SKIP, false, NULL, NULL},
-    {"dropout_param", 108, CAFFE_SKIP, false, NULL, NULL},
-    {"dummy_data_param", 109, CAFFE_SKIP, false, NULL, NULL},
-    {"eltwise_param", 110, CAFFE_MESSAGE, false, &Eltwise, NULL},
-    {"elu_param", 140, CAFFE_MESSAGE, false, &ELU, NULL},
-    {"embed_param", 137, CAFFE_MESSAGE, false, &Embed, NULL},
-    {"exp_param", 111, CAFFE_MESSAGE, false, &Exp, NULL},
-    {"flatten_param", 135, CAFFE_MESSAGE, false, &Flatten, NULL},
-    {"hdf5_data_param", 112, CAFFE_SKIP, false, NULL, NULL},
-    {"hdf5_output_param", 113, CAFFE_SKIP, false, NULL, NULL},
-    {"hinge_loss_param", 114, CAFFE_SKIP, false, NULL, NULL},
-    {"image_data_param", 115, CAFFE_SKIP, false, NULL, NULL},
-    {"infogain_loss_param", 116, CAFFE_SKIP, false, NULL, NULL},
-    {"inner_product_param", 117, CAFFE_MESSAGE, false, &InnerProduct, NULL},
-    {"input_param", 143, CAFFE_MESSAGE, false, &Input, NULL},
-    {"log_param", 134, CAFFE_MESSAGE, false, &Log, NULL},
-    {"lrn_param", 118, CAFFE_MESSAGE, false, &LRN, NULL},
-    {"memory_data_param", 119, CAFFE_SKIP, false, NULL, NULL},
-    {"mvn_param", 120, CAFFE_MESSAGE, false, &MVN, NULL},
-    {"norm_param", 206, CAFFE_MESSAGE, false, &Normalize, NULL},
-    {"parameter_param", 145, CAFFE_SKIP, false, NULL, NULL},
-    {"permute_param", 202, CAFFE_MESSAGE, false, &Permute, NULL},
-    {"pooling_param", 121, CAFFE_MESSAGE, false, &Pooling, NULL},
-    {"power_param", 122, CAFFE_MESSAGE, false, &Power, NULL},
-    {"prelu_param", 131, CAFFE_MESSAGE, false, &PReLU, NULL},
-    {"prior_box_param", 203, CAFFE_SKIP, false, NULL, NULL},
-    {"detection_output_param", 204, CAFFE_SKIP, false, NULL, NULL},
-    {"python_param", 130, CAFFE_SKIP, false, NULL, NULL},
-    {"recurrent_param", 146, CAFFE_SKIP, false, NULL, NULL},
-    {"reduction_param", 136, CAFFE_MESSAGE, false, &Reduction, NULL},
-    {"relu_param", 123, CAFFE_MESSAGE, false, &ReLU, NULL},
-    {"reshape_param", 133, CAFFE_MESSAGE, false, &Reshape, NULL},
-    {"scale_param", 142, CAFFE_MESSAGE, false, &Scale, NULL},
-    {"sigmoid_param", 124, CAFFE_SKIP, false, NULL, NULL},
-    {"softmax_param", 125, CAFFE_MESSAGE, false, &Softmax, NULL},
-    {"spp_param", 132, CAFFE_SKIP, false, NULL, NULL},
-    {"slice_param", 126, CAFFE_MESSAGE, false, &Slice, NULL},
-    {"tanh_param", 127, CAFFE_SKIP, false, NULL, NULL},
-    {"threshold_param", 128, CAFFE_MESSAGE, false, &Threshold, NULL},
-    {"tile_param", 138, CAFFE_MESSAGE, false, &Tile, NULL},
-    {"window_data_param", 129, CAFFE_SKIP, false, NULL, NULL},
+static const tn_proto_field Layer_fields[] = {
+    {"name", 1, TN_FIELD_TEXT, false, NULL, NULL},
+    {"type", 2, TN_FIELD_TEXT, false, NULL, NULL},
+    {"bottom", 3, TN_FIELD_TEXT, true, NULL, NULL},
+    {"top", 4, TN_FIELD_TEXT, true, NULL, NULL},
+    {"loss_weight", 5, TN_FIELD_SKIP, false, NULL, NULL},
+    {"param", 6, TN_FIELD_SKIP, false, NULL, NULL},
+    {"blobs", 7, TN_FIELD_MESSAGE, true, &BlobProto, NULL},
+    {"include", 8, TN_FIELD_MESSAGE, true, &NetStateRule, NULL},
+    {"exclude", 9, TN_FIELD_MESSAGE, true, &NetStateRule, NULL},
+    {"phase", 10, TN_FIELD_INT, false, NULL, "TRAIN=0 TEST=1"},
+    {"propagate_down", 11, TN_FIELD_SKIP, false, NULL, NULL},
+    {"transform_param", 100, TN_FIELD_SKIP, false, NULL, NULL},
+    {"loss_param", 101, TN_FIELD_SKIP, false, NULL, NULL},
+    {"accuracy_param", 102, TN_FIELD_SKIP, false, NULL, NULL},
+    {"argmax_param", 103, TN_FIELD_MESSAGE, false, &ArgMax, NULL},
+    {"batch_norm_param", 139, TN_FIELD_MESSAGE, false, &BatchNorm, NULL},
+    {"bias_param", 141, TN_FIELD_MESSAGE, false, &Bias, NULL},
+    {"concat_param", 104, TN_FIELD_MESSAGE, false, &Concat, NULL},
+    {"contrastive_loss_param", 105, TN_FIELD_SKIP, false, NULL, NULL},
+    {"convolution_param", 106, TN_FIELD_MESSAGE, false, &Convolution, NULL},
+    {"crop_param", 144, TN_FIELD_MESSAGE, false, &Crop, NULL},
+    {"data_param", 107, TN_FIELD_SKIP, false, NULL, NULL},
+    {"dropout_param", 108, TN_FIELD_SKIP, false, NULL, NULL},
+    {"dummy_data_param", 109, TN_FIELD_SKIP, false, NULL, NULL},
+    {"eltwise_param", 110, TN_FIELD_MESSAGE, false, &Eltwise, NULL},
+    {"elu_param", 140, TN_FIELD_MESSAGE, false, &ELU, NULL},
+    {"embed_param", 137, TN_FIELD_MESSAGE, false, &Embed, NULL},
+    {"exp_param", 111, TN_FIELD_MESSAGE, false, &Exp, NULL},
+    {"flatten_param", 135, TN_FIELD_MESSAGE, false, &Flatten, NULL},
+    {"hdf5_data_param", 112, TN_FIELD_SKIP, false, NULL, NULL},
+    {"hdf5_output_param", 113, TN_FIELD_SKIP, false, NULL, NULL},
+    {"hinge_loss_param", 114, TN_FIELD_SKIP, false, NULL, NULL},
+    {"image_data_param", 115, TN_FIELD_SKIP, false, NULL, NULL},
+    {"infogain_loss_param", 116, TN_FIELD_SKIP, false, NULL, NULL},
+    {"inner_product_param", 117, TN_FIELD_MESSAGE, false, &InnerProduct, NULL},
+    {"input_param", 143, TN_FIELD_MESSAGE, false, &Input, NULL},
+    {"log_param", 134, TN_FIELD_MESSAGE, false, &Log, NULL},
+    {"lrn_param", 118, TN_FIELD_MESSAGE, false, &LRN, NULL},
+    {"memory_data_param", 119, TN_FIELD_SKIP, false, NULL, NULL},
+    {"mvn_param", 120, TN_FIELD_MESSAGE, false, &MVN, NULL},
+    {"norm_param", 206, TN_FIELD_MESSAGE, false, &Normalize, NULL},
+    {"parameter_param", 145, TN_FIELD_SKIP, false, NULL, NULL},
+    {"permute_param", 202, TN_FIELD_MESSAGE, false, &Permute, NULL},
+    {"pooling_param", 121, TN_FIELD_MESSAGE, false, &Pooling, NULL},
+    {"power_param", 122, TN_FIELD_MESSAGE, false, &Power, NULL},
+    {"prelu_param", 131, TN_FIELD_MESSAGE, false, &PReLU, NULL},
+    {"prior_box_param", 203, TN_FIELD_SKIP, false, NULL, NULL},
+    {"detection_output_param", 204, TN_FIELD_SKIP, false, NULL, NULL},
+    {"python_param", 130, TN_FIELD_SKIP, false, NULL, NULL},
+    {"recurrent_param", 146, TN_FIELD_SKIP, false, NULL, NULL},
+    {"reduction_param", 136, TN_FIELD_MESSAGE, false, &Reduction, NULL},
+    {"relu_param", 123, TN_FIELD_MESSAGE, false, &ReLU, NULL},
+    {"reshape_param", 133, TN_FIELD_MESSAGE, false, &Reshape, NULL},
+    {"scale_param", 142, TN_FIELD_MESSAGE, false, &Scale, NULL},
+    {"sigmoid_param", 124, TN_FIELD_SKIP, false, NULL, NULL},
+    {"softmax_param", 125, TN_FIELD_MESSAGE, false, &Softmax, NULL},
+    {"spp_param", 132, TN_FIELD_SKIP, false, NULL, NULL},
+    {"slice_param", 126, TN_FIELD_MESSAGE, false, &Slice, NULL},
+    {"tanh_param", 127, TN_FIELD_SKIP, false, NULL, NULL},
+    {"threshold_param", 128, TN_FIELD_MESSAGE, false, &Threshold, NULL},
+    {"tile_param", 138, TN_FIELD_MESSAGE, false, &Tile, NULL},
+    {"window_data_param", 129, TN_FIELD_SKIP, false, NULL, NULL},
 };
 TYPE(Layer, "LayerParameter");
 
-static const caffe_field V0Layer_fields[] = {
-    {"name", 1, CAFFE_TEXT, false, NULL, NULL},
-    {"type", 2, CAFFE_TEXT, false, NULL, NULL},
+static const tn_proto_field V0Layer_fields[] = {
+    {"name", 1, TN_FIELD_TEXT, false, NULL, NULL},
+    {"type", 2, TN_FIELD_TEXT, false, NULL, NULL},
 };
 TYPE(V0Layer, "V0LayerParameter");
 
-static const caffe_field V1Layer_fields[] = {
-    {"layer", 1, CAFFE_MESSAGE, false, &V0Layer, NULL},
-    {"bottom", 2, CAFFE_TEXT, true, NULL, NULL},
-    {"top", 3, CAFFE_TEXT, true, NULL, NULL},
-    {"name", 4, CAFFE_TEXT, false, NULL, NULL},
-    {"type", 5, CAFFE_INT, false, NULL,
+static const tn_proto_field V1Layer_fields[] = {
+    {"layer", 1, TN_FIELD_MESSAGE, false, &V0Layer, NULL},
+    {"bottom", 2, TN_FIELD_TEXT, true, NULL, NULL},
+    {"top", 3, TN_FIELD_TEXT, true, NULL, NULL},
+    {"name", 4, TN_FIELD_TEXT, false, NULL, NULL},
+    {"type", 5, TN_FIELD_INT, false, NULL,
      "NONE=0 ACCURACY=1 BNLL=2 CONCAT=3 CONVOLUTION=4 DATA=5 DROPOUT=6 EUCLIDEAN_LOSS=7 FLATTEN=8 "
      "HDF5_DATA=9 HDF5_OUTPUT=10 IM2COL=11 IMAGE_DATA=12 INFOGAIN_LOSS=13 INNER_PRODUCT=14 LRN=15 "
      "MULTINOMIAL_LOGISTIC_LOSS=16 POOLING=17 RELU=18 SIGMOID=19 SOFTMAX=20 SOFTMAX_LOSS=21 "
      "SPLIT=22 TANH=23 WINDOW_DATA=24 ELTWISE=25 POWER=26 SIGMOID_CROSS_ENTROPY_LOSS=27 "
      "HINGE_LOSS=28 MEMORY_DATA=29 ARGMAX=30 THRESHOLD=31 DUMMY_DATA=32 SLICE=33 MVN=34 ABSVAL=35 "
      "SILENCE=36 CONTRASTIVE_LOSS=37 EXP=38 DECONVOLUTION=39"},
-    {"blobs", 6, CAFFE_MESSAGE, true, &BlobProto, NULL},
-    {"blobs_lr", 7, CAFFE_SKIP, false, NULL, NULL},
-    {"weight_decay", 8, CAFFE_SKIP, false, NULL, NULL},
-    {"include", 32, CAFFE_MESSAGE, true, &NetStateRule, NULL},
-    {"exclude", 33, CAFFE_MESSAGE, true, &NetStateRule, NULL},
-    {"loss_weight", 35, CAFFE_SKIP, false, NULL, NULL},
-    {"param", 1001, CAFFE_SKIP, false, NULL, NULL},
-    {"blob_share_mode", 1002, CAFFE_SKIP, false, NULL, NULL},
-    {"accuracy_param", 27, CAFFE_SKIP, false, NULL, NULL},
-    {"argmax_param", 23, CAFFE_MESSAGE, false, &ArgMax, NULL},
-    {"concat_param", 9, CAFFE_MESSAGE, false, &Concat, NULL},
-    {"contrastive_loss_param", 40, CAFFE_SKIP, false, NULL, NULL},
-    {"convolution_param", 10, CAFFE_MESSAGE, false, &Convolution, NULL},
-    {"data_param", 11, CAFFE_SKIP, false, NULL, NULL},
-    {"dropout_param", 12, CAFFE_SKIP, false, NULL, NULL},
-    {"dummy_data_param", 26, CAFFE_SKIP, false, NULL, NULL},
-    {"eltwise_param", 24, CAFFE_MESSAGE, false, &Eltwise, NULL},
-    {"exp_param", 41, CAFFE_MESSAGE, false, &Exp, NULL},
-    {"hdf5_data_param", 13, CAFFE_SKIP, false, NULL, NULL},
-    {"hdf5_output_param", 14, CAFFE_SKIP, false, NULL, NULL},
-    {"hinge_loss_param", 29, CAFFE_SKIP, false, NULL, NULL},
-    {"image_data_param", 15, CAFFE_SKIP, false, NULL, NULL},
-    {"infogain_loss_param", 16, CAFFE_SKIP, false, NULL, NULL},
-    {"inner_product_param", 17, CAFFE_MESSAGE, false, &InnerProduct, NULL},
-    {"lrn_param", 18, CAFFE_MESSAGE, false, &LRN, NULL},
-    {"memory_data_param", 22, CAFFE_SKIP, false, NULL, NULL},
-    {"mvn_param", 34, CAFFE_MESSAGE, false, &MVN, NULL},
-    {"pooling_param", 19, CAFFE_MESSAGE, false, &Pooling, NULL},
-    {"power_param", 21, CAFFE_MESSAGE, false, &Power, NULL},
-    {"relu_param", 30, CAFFE_MESSAGE, false, &ReLU, NULL},
-    {"sigmoid_param", 38, CAFFE_SKIP, false, NULL, NULL},
-    {"softmax_param", 39, CAFFE_MESSAGE, false, &Softmax, NULL},
-    {"slice_param", 31, CAFFE_MESSAGE, false, &Slice, NULL},
-    {"tanh_param", 37, CAFFE_SKIP, false, NULL, NULL},
-    {"threshold_param", 25, CAFFE_MESSAGE, false, &Threshold, NULL},
-    {"window_data_param", 20, CAFFE_SKIP, false, NULL, NULL},
-    {"transform_param", 36, CAFFE_SKIP, false, NULL, NULL},
-    {"loss_param", 42, CAFFE_SKIP, false, NULL, NULL},
+    {"blobs", 6, TN_FIELD_MESSAGE, true, &BlobProto, NULL},
+    {"blobs_lr", 7, TN_FIELD_SKIP, false, NULL, NULL},
+    {"weight_decay", 8, TN_FIELD_SKIP, false, NULL, NULL},
+    {"include", 32, TN_FIELD_MESSAGE, true, &NetStateRule, NULL},
+    {"exclude", 33, TN_FIELD_MESSAGE, true, &NetStateRule, NULL},
+    {"loss_weight", 35, TN_FIELD_SKIP, false, NULL, NULL},
+    {"param", 1001, TN_FIELD_SKIP, false, NULL, NULL},
+    {"blob_share_mode", 1002, TN_FIELD_SKIP, false, NULL, NULL},
+    {"accuracy_param", 27, TN_FIELD_SKIP, false, NULL, NULL},
+    {"argmax_param", 23, TN_FIELD_MESSAGE, false, &ArgMax, NULL},
+    {"concat_param", 9, TN_FIELD_MESSAGE, false, &Concat, NULL},
+    {"contrastive_loss_param", 40, TN_FIELD_SKIP, false, NULL, NULL},
+    {"convolution_param", 10, TN_FIELD_MESSAGE, false, &Convolution, NULL},
+    {"data_param", 11, TN_FIELD_SKIP, false, NULL, NULL},
+    {"dropout_param", 12, TN_FIELD_SKIP, false, NULL, NULL},
+    {"dummy_data_param", 26, TN_FIELD_SKIP, false, NULL, NULL},
+    {"eltwise_param", 24, TN_FIELD_MESSAGE, false, &Eltwise, NULL},
+    {"exp_param", 41, TN_FIELD_MESSAGE, false, &Exp, NULL},
+    {"hdf5_data_param", 13, TN_FIELD_SKIP, false, NULL, NULL},
+    {"hdf5_output_param", 14, TN_FIELD_SKIP, false, NULL, NULL},
+    {"hinge_loss_param", 29, TN_FIELD_SKIP, false, NULL, NULL},
+    {"image_data_param", 15, TN_FIELD_SKIP, false, NULL, NULL},
+    {"infogain_loss_param", 16, TN_FIELD_SKIP, false, NULL, NULL},
+    {"inner_product_param", 17, TN_FIELD_MESSAGE, false, &InnerProduct, NULL},
+    {"lrn_param", 18, TN_FIELD_MESSAGE, false, &LRN, NULL},
+    {"memory_data_param", 22, TN_FIELD_SKIP, false, NULL, NULL},
+    {"mvn_param", 34, TN_FIELD_MESSAGE, false, &MVN, NULL},
+    {"pooling_param", 19, TN_FIELD_MESSAGE, false, &Pooling, NULL},
+    {"power_param", 21, TN_FIELD_MESSAGE, false, &Power, NULL},
+    {"relu_param", 30, TN_FIELD_MESSAGE, false, &ReLU, NULL},
+    {"sigmoid_param", 38, TN_FIELD_SKIP, false, NULL, NULL},
+    {"softmax_param", 39, TN_FIELD_MESSAGE, false, &Softmax, NULL},
+    {"slice_param", 31, TN_FIELD_MESSAGE, false, &Slice, NULL},
+    {"tanh_param", 37, TN_FIELD_SKIP, false, NULL, NULL},
+    {"threshold_param", 25, TN_FIELD_MESSAGE, false, &Threshold, NULL},
+    {"window_data_param", 20, TN_FIELD_SKIP, false, NULL, NULL},
+    {"transform_param", 36, TN_FIELD_SKIP, false, NULL, NULL},
+    {"loss_param", 42, TN_FIELD_SKIP, false, NULL, NULL},
 };
 TYPE(V1Layer, "V1LayerParameter");
 
-static const caffe_field Net_fields[] = {
-    {"name", 1, CAFFE_TEXT, false, NULL, NULL},
-    {"layers", 2, CAFFE_MESSAGE, true, &V1Layer, NULL},
-    {"input", 3, CAFFE_TEXT, true, NULL, NULL},
-    {"input_dim", 4, CAFFE_INT, true, NULL, NULL},
-    {"force_backward", 5, CAFFE_SKIP, false, NULL, NULL},
-    {"state", 6, CAFFE_SKIP, false, NULL, NULL},
-    {"debug_info", 7, CAFFE_SKIP, false, NULL, NULL},
-    {"input_shape", 8, CAFFE_MESSAGE, true, &BlobShape, NULL},
-    {"layer", 100, CAFFE_MESSAGE, true, &Layer, NULL},
+static const tn_proto_field Net_fields[] = {
+    {"name", 1, TN_FIELD_TEXT, false, NULL, NULL},
+    {"layers", 2, TN_FIELD_MESSAGE, true, &V1Layer, NULL},
+    {"input", 3, TN_FIELD_TEXT, true, NULL, NULL},
+    {"input_dim", 4, TN_FIELD_INT, true, NULL, NULL},
+    {"force_backward", 5, TN_FIELD_SKIP, false, NULL, NULL},
+    {"state", 6, TN_FIELD_SKIP, false, NULL, NULL},
+    {"debug_info", 7, TN_FIELD_SKIP, false, NULL, NULL},
+    {"input_shape", 8, TN_FIELD_MESSAGE, true, &BlobShape, NULL},
+    {"layer", 100, TN_FIELD_MESSAGE, true, &Layer, NULL},
 };
 
-const caffe_type caffe_net_type = {"NetParameter", Net_fields,
-                                   sizeof Net_fields / sizeof *Net_fields};
+const tn_proto_type caffe_net_type = {"NetParameter", Net_fields,
+                                      sizeof Net_fields / sizeof *Net_fields};

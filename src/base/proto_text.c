@@ -1,4 +1,4 @@
-/* Caffe's messages from Protobuf's text form: "name: scalar", "name { ... }", "name: < ... >",
+/* Messages from Protobuf's text form: "name: scalar", "name { ... }", "name: < ... >",
  * lists in brackets, "#" comments, "," and ";" between fields. Unlike in bytes, fields that the
  * schema does not name are errors: a typing mistake is not passed over. */
 #include <errno.h>
@@ -6,11 +6,11 @@
 #include <stdlib.h>
 #include <strings.h>
 
-#include "message.h"
+#include "base/proto_tree.h"
 #include "tenon/kit/text.h"
 
 typedef struct text {
-  const caffe_file *f;
+  const tn_proto_file *f;
   uint64_t at;
   int32_t depth;
 } text;
@@ -48,7 +48,7 @@ static tn_str take_word(text *t) {
 }
 
 static tn_status expected(const text *t, const char *what) {
-  return caffe_fail(t->f, TN_ERR_INVALID, t->at, "%s should stand here", what);
+  return tn_proto_fail(t->f, TN_ERR_INVALID, t->at, "%s should stand here", what);
 }
 
 /* ---- strings ---- */
@@ -85,7 +85,7 @@ static tn_status string_end(const text *t, uint64_t *out) {
     if (t->f->data[k] == quote) return *out = k, TN_OK;
     k += t->f->data[k] == '\\';
   }
-  return caffe_fail(t->f, TN_ERR_INVALID, t->at, "the string has no end");
+  return tn_proto_fail(t->f, TN_ERR_INVALID, t->at, "the string has no end");
 }
 
 /* One string, or several that stand behind each other. */
@@ -96,11 +96,11 @@ static tn_status take_string(text *t, tn_str *out) {
   for (int part = 0; peek(t) == '"' || peek(t) == '\''; skip_space(t), part++) {
     uint64_t end = t->at;
     tn_status s = part < MAX_PARTS ? string_end(t, &end)
-                                   : caffe_fail(t->f, TN_ERR_INVALID, t->at,
-                                                "more than %d strings in a row", MAX_PARTS);
+                                   : tn_proto_fail(t->f, TN_ERR_INVALID, t->at,
+                                                   "more than %d strings in a row", MAX_PARTS);
     if (s) return s;
     char *to = tn_arena_alloc(t->f->arena, (uint64_t)out->size + (end - t->at));
-    if (!to) return caffe_no_memory(t->f);
+    if (!to) return tn_proto_no_memory(t->f);
     memcpy(to, out->data, (size_t)out->size);
     for (t->at++; t->at < end;) {
       const int c = peek(t);
@@ -125,7 +125,7 @@ static bool enum_number(const char *names, tn_str word, int64_t *out) {
   return false;
 }
 
-static bool int_of(const caffe_field *field, tn_str word, const char *copy, int64_t *out) {
+static bool int_of(const tn_proto_field *field, tn_str word, const char *copy, int64_t *out) {
   char *end;
   if (enum_number(field->names, word, out)) return true;
   if (!strcasecmp(copy, "true") || !strcmp(copy, "t")) return *out = 1, true;
@@ -144,39 +144,41 @@ static bool float_of(char *copy, double *out) {
   return *copy && !*end;
 }
 
-static tn_status read_scalar(text *t, const caffe_field *field, caffe_value *v) {
+static tn_status read_scalar(text *t, const tn_proto_field *field, tn_proto_value *v) {
   char copy[64];
   skip_space(t);
   const uint64_t at = t->at;
-  if (field->kind == CAFFE_TEXT) {
+  if (field->kind == TN_FIELD_TEXT || field->kind == TN_FIELD_BYTES) {
     if (peek(t) != '"' && peek(t) != '\'') return expected(t, "a string in quotes");
     tn_status s = take_string(t, &v->s);
-    if (s) return s;
+    if (s || field->kind == TN_FIELD_BYTES) return s;
     if (tn_utf8_valid(v->s.data, v->s.size) && !memchr(v->s.data, 0, (size_t)v->s.size))
       return TN_OK;
-    return caffe_fail(t->f, TN_ERR_INVALID, at, "'%s' is no text", field->name);
+    return tn_proto_fail(t->f, TN_ERR_INVALID, at, "'%s' is no text", field->name);
   }
   const tn_str word = take_word(t);
   if (!word.size || word.size >= (int64_t)sizeof copy) return expected(t, "a value");
   memcpy(copy, word.data, (size_t)word.size);
   copy[word.size] = 0;
-  if (field->kind == CAFFE_INT && int_of(field, word, copy, &v->i)) return TN_OK;
-  if (field->kind == CAFFE_FLOAT && float_of(copy, &v->f)) {
-    v->f = (double)(float)v->f;
+  const bool whole = field->kind == TN_FIELD_INT || field->kind == TN_FIELD_INTS,
+             is_double = field->kind == TN_FIELD_DOUBLE || field->kind == TN_FIELD_DOUBLES;
+  if (whole && int_of(field, word, copy, &v->i)) return TN_OK;
+  if (!whole && float_of(copy, &v->f)) {
+    if (!is_double) v->f = (double)(float)v->f;
     return TN_OK;
   }
-  return caffe_fail(t->f, TN_ERR_INVALID, at, "'%s' is no value of '%s'%s%s", copy, field->name,
-                    field->names ? ", which takes " : "", field->names ? field->names : "");
+  return tn_proto_fail(t->f, TN_ERR_INVALID, at, "'%s' is no value of '%s'%s%s", copy, field->name,
+                       field->names ? ", which takes " : "", field->names ? field->names : "");
 }
 
 /* ---- messages ---- */
 
-static tn_status read_fields(text *t, caffe_message *m, int close);
+static tn_status read_fields(text *t, tn_proto_message *m, int close);
 
 static tn_status deeper(text *t) {
-  if (++t->depth <= CAFFE_MAX_DEPTH) return TN_OK;
-  return caffe_fail(t->f, TN_ERR_INVALID, t->at, "messages stand more than %d deep",
-                    CAFFE_MAX_DEPTH);
+  if (++t->depth <= TN_PROTO_MAX_DEPTH) return TN_OK;
+  return tn_proto_fail(t->f, TN_ERR_INVALID, t->at, "messages stand more than %d deep",
+                       TN_PROTO_MAX_DEPTH);
 }
 
 static tn_status skip_value(text *t);
@@ -212,15 +214,15 @@ static tn_status skip_value(text *t) {
   return take_word(t).size ? TN_OK : expected(t, "a value");
 }
 
-static tn_status read_one(text *t, caffe_message *m, const caffe_field *field, uint64_t at) {
-  caffe_value *v = caffe_add(t->f, m, field, at);
-  if (!v) return caffe_no_memory(t->f);
-  if (field->kind != CAFFE_MESSAGE) return read_scalar(t, field, v);
+static tn_status read_one(text *t, tn_proto_message *m, const tn_proto_field *field, uint64_t at) {
+  tn_proto_value *v = tn_proto_add(t->f, m, field, at);
+  if (!v) return tn_proto_no_memory(t->f);
+  if (field->kind != TN_FIELD_MESSAGE) return read_scalar(t, field, v);
   const int close = take(t, '{') ? '}' : take(t, '<') ? '>' : 0;
   if (!close) return expected(t, "'{'");
-  caffe_message *sub = tn_arena_alloc(t->f->arena, sizeof *sub);
-  if (!sub) return caffe_no_memory(t->f);
-  *sub = (caffe_message){.type = field->type, .at = at};
+  tn_proto_message *sub = tn_arena_alloc(t->f->arena, sizeof *sub);
+  if (!sub) return tn_proto_no_memory(t->f);
+  *sub = (tn_proto_message){.type = field->type, .at = at};
   v->message = sub;
   tn_status s = deeper(t);
   if (!s) s = read_fields(t, sub, close);
@@ -228,19 +230,18 @@ static tn_status read_one(text *t, caffe_message *m, const caffe_field *field, u
   return s;
 }
 
-static tn_status read_field(text *t, caffe_message *m) {
+static tn_status read_field(text *t, tn_proto_message *m) {
   const tn_str name = take_word(t);
   const uint64_t at = t->at - (uint64_t)name.size;
   if (!name.size) return expected(t, "a field's name");
-  const caffe_field *field = caffe_field_named(m->type, name);
+  const tn_proto_field *field = tn_proto_field_named(m->type, name);
   if (!field)
-    return caffe_fail(t->f, TN_ERR_UNSUPPORTED, at, "'%.*s' is no field of %s that is known here",
-                      (int)tn_min_i64(name.size, 80), name.data, m->type->name);
+    return tn_proto_fail(t->f, TN_ERR_UNSUPPORTED, at,
+                         "'%.*s' is no field of %s that is known here",
+                         (int)tn_min_i64(name.size, 80), name.data, m->type->name);
   const bool colon = take(t, ':');
-  if (field->kind == CAFFE_SKIP) return skip_value(t);
-  if (field->kind == CAFFE_FLOATS || field->kind == CAFFE_DOUBLES)
-    return caffe_fail(t->f, TN_ERR_UNSUPPORTED, at, "not supported: weights in text form");
-  if (!colon && field->kind != CAFFE_MESSAGE) return expected(t, "':'");
+  if (field->kind == TN_FIELD_SKIP) return skip_value(t);
+  if (!colon && field->kind != TN_FIELD_MESSAGE) return expected(t, "':'");
   if (!take(t, '[')) return read_one(t, m, field, at);
   tn_status s = TN_OK;
   while (!s && !take(t, ']')) {
@@ -251,11 +252,11 @@ static tn_status read_field(text *t, caffe_message *m) {
 }
 
 /* close -1: the end of the file. */
-static tn_status read_fields(text *t, caffe_message *m, int close) {
+static tn_status read_fields(text *t, tn_proto_message *m, int close) {
   for (;;) {
     skip_space(t);
     if (peek(t) < 0 && close >= 0)
-      return caffe_fail(t->f, TN_ERR_INVALID, m->at, "this %s has no end", m->type->name);
+      return tn_proto_fail(t->f, TN_ERR_INVALID, m->at, "this %s has no end", m->type->name);
     if (peek(t) == close) break;
     const tn_status s = read_field(t, m);
     if (s) return s;
@@ -265,9 +266,10 @@ static tn_status read_fields(text *t, caffe_message *m, int close) {
   return TN_OK;
 }
 
-tn_status caffe_read_text(const caffe_file *f, caffe_message *out) {
+tn_status tn_proto_read_text(const tn_proto_file *f, const tn_proto_type *type,
+                             tn_proto_message *out) {
   text t = {.f = f};
-  *out = (caffe_message){.type = &caffe_net_type};
+  *out = (tn_proto_message){.type = type};
   if (f->size > 2 && !memcmp(f->data, "\xef\xbb\xbf", 3)) t.at = 3;
   return read_fields(&t, out, -1);
 }
