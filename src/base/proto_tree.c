@@ -1,4 +1,5 @@
-/* Building messages, asking them, and complaining about the file they come from; see proto_tree.h. */
+/* Building messages, asking them, and complaining about the file they come from; see
+ * proto_tree.h. */
 #include "base/proto_tree.h"
 
 #include <stdarg.h>

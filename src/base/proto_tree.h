@@ -1,5 +1,5 @@
-/* Protobuf messages as a tree, whichever form a file has: text or bytes. Tables of fields say what is
- * known; what is asked for goes by the names that the format has for it. */
+/* Protobuf messages as a tree, whichever form a file has: text or bytes. Tables of fields say what
+ * is known; what is asked for goes by the names that the format has for it. */
 #ifndef TN_BASE_PROTO_TREE_H
 #define TN_BASE_PROTO_TREE_H
 
