@@ -91,6 +91,7 @@ typedef struct cli_common {
   bool no_optimize, vet;
   double time_limit_s;      /* of runs; 0: none */
   const char *model_format; /* of models that are read; NULL: recognised */
+  const char *entry;        /* of models that hold several; NULL: the main one */
   const char *tuning;       /* file of measured costs; NULL: none */
   const char *weight_cache; /* folder of prepared weights; NULL: none */
   const char *allow;        /* file of what may be loaded; NULL: none */

@@ -28,6 +28,7 @@ static const cli_option options[] = {
      0},
     {"model-format", "NAME", "read models as this format, like onnx (default: by their content)",
      0},
+    {"entry", "NAME", "of a file that holds several, this signature or method (see tenon info)", 0},
     {"no-optimize", NULL, "run every node as it stands in the file", 0},
     {"time-limit", "SECONDS", "end runs that are not done so long after the model was loaded", 0},
     {NULL, NULL, NULL, 0}};
@@ -94,7 +95,8 @@ static bool set_common(void *target, int index, const char *value) {
     case 8: return cli_keep("--device", value, c->devices, CLI_MAX_DEVICES, &c->n_devices);
     case 9: return parse_fallback(value, &c->fallback);
     case 10: c->model_format = value; return true;
-    case 11: c->no_optimize = true; return true;
+    case 11: c->entry = value; return true;
+    case 12: c->no_optimize = true; return true;
     default: return cli_double("time-limit", value, &c->time_limit_s);
   }
 }
@@ -149,8 +151,10 @@ void cli_device_options(const cli_common *c, tn_model_options *o) {
 
 tn_status cli_load(tn_runtime *runtime, const cli_common *c, const char *path, uint32_t flags,
                    tn_diag *diag, tn_model **out_model) {
-  tn_model_options o = {
-      .head = TN_HEAD(tn_model_options), .format = c->model_format, .flags = flags};
+  tn_model_options o = {.head = TN_HEAD(tn_model_options),
+                        .format = c->model_format,
+                        .flags = flags,
+                        .entry = c->entry};
   if (c->no_optimize) o.flags |= TN_MODEL_NO_OPTIMIZE;
   cli_device_options(c, &o);
   return tn_model_load(runtime, path, &o, diag, out_model);

@@ -141,6 +141,30 @@ static void print_defaults(const facts *f) {
   if (n > DEFAULTS_SHOWN) cli_print("  and %d more; --json lists all\n", n - DEFAULTS_SHOWN);
 }
 
+static void print_states(const facts *f) {
+  const int32_t n = tn_model_n_states(f->model);
+  char type[CLI_TYPE_TEXT];
+  cli_table t;
+  if (!n) return;
+  cli_print("states, which a run leaves to the next one\n");
+  cli_table_init(&t, 2, 0);
+  for (int32_t k = 0; k < n; k++) {
+    tn_tensor declared;
+    if (tn_model_state_type(f->model, k, &declared)) continue;
+    const char *cells[] = {tn_model_state_name(f->model, k),
+                           cli_type_text(&declared, NULL, TN_NO_ID, type)};
+    cli_table_row(&t, cells);
+  }
+  cli_table_print(&t, 2);
+}
+
+static void print_entries(const facts *f) {
+  const int32_t n = tn_model_n_entries(f->model);
+  for (int32_t k = 0; k < n; k++)
+    cli_print("%s%s", k ? ", " : "entries           ", tn_model_entry_name(f->model, k));
+  if (n) putchar('\n');
+}
+
 static const char *remark(const cli_use *use) {
   return use->op ? "" : use->is_function ? "function of the model" : "not supported here";
 }
@@ -200,9 +224,11 @@ static void print_facts(const facts *f) {
   cli_print("file              %s\n", f->o->model);
   cli_print("format            %s\n", tn_model_format(f->model));
   print_meta(f);
+  print_entries(f);
   print_values(f, "inputs", true);
   print_defaults(f);
   print_values(f, "outputs", false);
+  print_states(f);
   print_operators(f);
   cli_print("parameters        %s in %s\n", cli_count((double)f->survey.n_parameters, a),
             cli_bytes((double)f->survey.weight_bytes, b));
@@ -255,6 +281,20 @@ static void json_defaults(const facts *f, cli_json *json) {
   }
 }
 
+static void json_states(const facts *f, cli_json *json) {
+  cli_json *states = cli_json_array(json, "states"), *entries = cli_json_array(json, "entries");
+  for (int32_t k = 0; k < tn_model_n_entries(f->model); k++)
+    cli_json_text(entries, NULL, tn_model_entry_name(f->model, k));
+  for (int32_t k = 0; k < tn_model_n_states(f->model); k++) {
+    char text[CLI_TYPE_TEXT];
+    tn_tensor type;
+    cli_json *o = cli_json_object(states, NULL);
+    cli_json_text(o, "name", tn_model_state_name(f->model, k));
+    if (!tn_model_state_type(f->model, k, &type))
+      cli_json_text(o, "type", cli_type_text(&type, NULL, TN_NO_ID, text));
+  }
+}
+
 static void json_head(const facts *f, cli_json *json) {
   const tn_graph_api *api = tn_graph_functions();
   cli_json_text(json, "file", f->o->model);
@@ -278,6 +318,7 @@ static void json_head(const facts *f, cli_json *json) {
     json_value(f, outputs, api->output(f->graph, k),
                api->value_type(f->graph, api->output(f->graph, k)));
   json_defaults(f, json);
+  json_states(f, json);
 }
 
 static void json_plan(const facts *f, cli_json *json) {

@@ -72,6 +72,15 @@ typedef struct tn_function_info {
   uint32_t n_attr_names, n_defaults;
 } tn_function_info;
 
+/* A state: what a run leaves to the next one of its session, as state_new() took it. */
+typedef struct tn_state_info {
+  tn_head head;
+  const char *name;
+  int32_t before, after; /* value ids: its value before a run, and after it */
+  int32_t initial;       /* value id of a constant; TN_NO_ID: zeros */
+  int32_t reserved;
+} tn_state_info;
+
 /* Building, reading and editing graphs. Ids of values and nodes are small numbers >= 0 and stay the
  * same until the graph dies. Everything passed in is copied unless said otherwise; pointers handed
  * out live until the graph is next changed. One thread at a time per graph.
@@ -180,6 +189,25 @@ struct tn_graph_api {
    * bounds and disjointness, or answers TN_ERR_INVALID and leaves the node. */
   tn_status (*set_regions)(tn_graph *graph, int32_t node, const int32_t *inputs, uint32_t n_inputs,
                            const tn_region *const *regions, uint32_t n_regions, int32_t fill);
+
+  /* States and entries: what files hold beside one function of inputs. */
+
+  /* A state of the model: variables, buffers that a program changes. `before` is a value of known
+   * dtype that nothing makes, and is made by the host from then on: what the last run left, or, in
+   * a session that has not run, the constant `initial` (TN_NO_ID: zeros). Dims that are unknown may
+   * change from run to run; then there is an `initial`. Entries of one model have a state in common
+   * by its name. Answers its index. What a run leaves is `before` itself until state_set(). */
+  int32_t (*state_new)(tn_graph *graph, const char *name, int32_t before, int32_t initial);
+  tn_status (*state_set)(tn_graph *graph, int32_t state, int32_t after);
+  int32_t (*n_states)(const tn_graph *graph);
+  /* out->head is the caller's. */
+  tn_status (*state_at)(const tn_graph *graph, int32_t index, tn_state_info *out);
+  /* Notes the name of something in the file that can be run by itself (a signature, a method), so
+   * that people can ask for it: a graph holds one, that of tn_source.entry. In order of the file,
+   * which the index answers keep. TN_ERR_INVALID: there is one of this name. */
+  tn_status (*entry_add)(tn_graph *graph, const char *name);
+  int32_t (*n_entries)(const tn_graph *graph);
+  const char *(*entry_at)(const tn_graph *graph, int32_t index); /* NULL: there is none */
 };
 
 /* ---- Rewrites -------------------------------------------------------------------------------- */
@@ -211,6 +239,9 @@ typedef struct tn_source {
    * model itself is one, the folder where it really lies will do, too. */
   tn_status (*open_sibling)(void *ctx, const char *path, const uint8_t **out_data,
                             uint64_t *out_size);
+  /* Which entry of the file shall be read, by its name; NULL: the one that its format takes for the
+   * main one. A reader that knows of none leaves it. */
+  const char *entry;
 } tn_source;
 
 /* A file as a writer sees it. It replaces the old one whole, or not at all. One thread. */

@@ -276,6 +276,10 @@ typedef struct tn_model_options {
   const char *const *devices;
   uint32_t n_devices;
   uint32_t fallback; /* TN_FALLBACK_...: may work run elsewhere? */
+  /* Which of several things in the file that can be run by themselves (signatures, methods), by
+   * its name; NULL: the one that its format takes for the main one. To have several, load the file
+   * as often: weights are the mapped file's; tn_session_share makes them share states. */
+  const char *entry;
 } tn_model_options;
 enum {
   TN_FALLBACK_DEFAULT = 0, /* allow where all devices are "auto", else forbid */
@@ -327,6 +331,15 @@ TN_API const tn_tensor *tn_model_input_default(const tn_model *model, int32_t in
 /* Declared types; unknown dims are TN_DIM_UNKNOWN. */
 TN_API tn_status tn_model_input_type(const tn_model *model, int32_t index, tn_tensor *out_type);
 TN_API tn_status tn_model_output_type(const tn_model *model, int32_t index, tn_tensor *out_type);
+/* What the file holds to choose from by tn_model_options.entry, in its order; 0, NULL: nothing. */
+TN_API int32_t tn_model_n_entries(const tn_model *model);
+TN_API const char *tn_model_entry_name(const tn_model *model, int32_t index);
+/* States: what a run leaves to the next one of its session, such as the variables of a recurrent
+ * network. They are no inputs and outputs. Unknown dims may change from run to run. */
+TN_API int32_t tn_model_n_states(const tn_model *model);
+TN_API const char *tn_model_state_name(const tn_model *model, int32_t index); /* NULL: none */
+TN_API int32_t tn_model_find_state(const tn_model *model, const char *name);  /* -1: none */
+TN_API tn_status tn_model_state_type(const tn_model *model, int32_t index, tn_tensor *out_type);
 /* Name of the format it was read from; "" if it was made by hand. Lives as long as the runtime. */
 TN_API const char *tn_model_format(const tn_model *model);
 TN_API const char *tn_model_meta(const tn_model *model, const char *key);
@@ -384,6 +397,21 @@ TN_API tn_status tn_session_output_type(const tn_session *session, int32_t index
 /* Output of the last run; lives until the next run or destroy. NULL if the last run failed or there
  * is no such output. */
 TN_API const tn_tensor *tn_session_output(const tn_session *session, int32_t index);
+
+/* State `index` as the last run has left it, or as it is before the first one; lives until the next
+ * run, set, reset or destroy. After a run that failed or was cancelled, states hold anything:
+ * tn_session_reset. NULL: there is no such state. */
+TN_API const tn_tensor *tn_session_state(const tn_session *session, int32_t index);
+/* Copies the tensor into the state. */
+TN_API tn_status tn_session_set_state(tn_session *session, int32_t index, const tn_tensor *tensor,
+                                      tn_diag *diag);
+/* All states become what they are before the first run. */
+TN_API tn_status tn_session_reset(tn_session *session);
+/* From now on the session has its states in common with another one, by their names: that of
+ * another entry of the same file, say. What it had in them is lost. States that the other one does
+ * not have join those in common. One run at a time: TN_ERR_STATE from a run beside another one.
+ * TN_ERR_SHAPE: two states of one name are of different types. */
+TN_API tn_status tn_session_share(tn_session *session, tn_session *with, tn_diag *diag);
 
 /* ---- One operator, without a model file ---- */
 

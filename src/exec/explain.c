@@ -126,7 +126,7 @@ tn_status tn_session_output_type(const tn_session *session, int32_t index, tn_te
   if (!session || !out_type) return TN_ERR_INVALID;
   if (!session->frame->now) return TN_ERR_STATE;
   const tn_plan *plan = session->frame->now->plan;
-  if (index < 0 || index >= plan->n_outputs) return TN_ERR_NOT_FOUND;
+  if (index < 0 || index >= session->n_outputs) return TN_ERR_NOT_FOUND;
   const bool later = plan->continuation && plan->continuation_outputs[index] >= 0;
   const tn_graph *rest = later ? plan->continuation->graph : NULL;
   return tn_type_give(

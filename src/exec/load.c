@@ -23,7 +23,8 @@ typedef struct tn_loader {
   tn_model *model;
   const char *dir; /* where siblings are; NULL: nowhere */
   tn_graph *graph;
-  bool is_lazy; /* the reader reads no elements that it has handed over */
+  bool is_lazy;      /* the reader reads no elements that it has handed over */
+  const char *entry; /* that is wanted; NULL: the main one */
   tn_arena arena;
   TN_VEC(tn_sibling) siblings; /* mapped once each; the mappings belong to the model */
 } tn_loader;
@@ -158,9 +159,10 @@ static tn_status open_sibling(void *ctx, const char *path, const uint8_t **out_d
 
 /* ---- reading ---- */
 
-static const char *format_wanted(const tn_model_options *options) {
-  tn_model_options given;
-  return options && !tn_struct_in(&given, sizeof given, options) ? given.format : NULL;
+static tn_model_options wanted(const tn_model_options *options) {
+  tn_model_options given = {.head = TN_HEAD(tn_model_options)};
+  if (options && tn_struct_in(&given, sizeof given, options)) given = (tn_model_options){0};
+  return given;
 }
 
 /* "onnx, tflite": what is read here. */
@@ -210,7 +212,7 @@ static tn_status check_rival(tn_loader *l, const tn_registry *r, const tn_format
 static tn_status find_format(tn_loader *l, const tn_model_options *options, const tn_mapping *file,
                              const tn_format **out_format) {
   const tn_registry *r = l->model->planner.registry;
-  const char *name = format_wanted(options);
+  const char *name = wanted(options).format;
   *out_format = name ? tn_registry_format(r, name)
                      : tn_registry_recognise(r, l->io.path, file->data, file->size);
   if (!*out_format && name)
@@ -264,7 +266,8 @@ static tn_status read_graph(tn_loader *l, const tn_format *format, const tn_mapp
                       .path = l->io.path,
                       .data = file->data,
                       .size = file->size,
-                      .open_sibling = open_sibling};
+                      .open_sibling = open_sibling,
+                      .entry = l->entry};
   tn_graph *graph = tn_graph_new(l->io.a);
   if (!graph) return TN_ERR_MEMORY;
   const tn_part_owner *owner = tn_registry_format_owner(l->model->planner.registry, format);
@@ -279,6 +282,10 @@ static tn_status read_graph(tn_loader *l, const tn_format *format, const tn_mapp
   l->io.complaint = graph->complaint;
   status = tn_io_status(&l->io, format, status);
   l->model->format = format;
+  if (!status && l->entry && !graph->entries.n)
+    status = tn_fail(l->io.diag, TN_ERR_NOT_FOUND,
+                     "%s: there is no entry '%s': the file holds nothing to choose from",
+                     l->io.path, l->entry);
   if (!status) status = open_weights(l);
   if (!status) return tn_model_finish_take(l->model, graph, l->io.diag);
   tn_graph_free(graph);
@@ -292,7 +299,8 @@ static tn_status load_take(tn_model *model, const char *path, const char *dir,
   const tn_allocator *a = model->planner.a;
   tn_loader l = {.io = {.a = a, .diag = diag, .path = path, .first = tn_diag_count(diag)},
                  .model = model,
-                 .dir = dir};
+                 .dir = dir,
+                 .entry = wanted(options).entry};
   tn_arena_init(&l.arena, a);
   const tn_format *format = NULL;
   const tn_registry *registry = model->planner.registry;

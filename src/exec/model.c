@@ -67,7 +67,9 @@ static tn_status resolve(tn_model *m, tn_graph *graph, tn_diag *diag) {
   if (!status) status = tn_graph_sort(graph, diag);
   if (status) return status;
   m->loaded = tn_graph_clone(graph);
-  return m->loaded ? tn_graph_settle_defaults(graph, NULL) : TN_ERR_MEMORY;
+  if (!m->loaded) return TN_ERR_MEMORY;
+  status = tn_graph_settle_defaults(graph, NULL);
+  return status ? status : tn_graph_settle_states(graph);
 }
 
 /* Operators of versions that are not known yet are taken for their newest known ones, which may
@@ -234,6 +236,14 @@ tn_status tn_model_output_type(const tn_model *model, int32_t index, tn_tensor *
       value && model->main && (value->type.dtype == TN_NONE || value->type.rank == TN_RANK_UNKNOWN);
   if (open) value = output(model->main->graph, index);
   return tn_type_give(value ? &value->type : NULL, out_type);
+}
+
+int32_t tn_model_n_entries(const tn_model *model) {
+  return model ? tn_graph_n_entries(model->loaded) : 0;
+}
+
+const char *tn_model_entry_name(const tn_model *model, int32_t index) {
+  return model ? tn_graph_entry_at(model->loaded, index) : NULL;
 }
 
 const char *tn_model_meta(const tn_model *model, const char *key) {

@@ -180,14 +180,18 @@ static tn_status save_checked(const tn_model *m, const target *to, tn_diag *diag
   return status;
 }
 
+/* given: those of inputs without states; NULL: the declared ones. */
 static tn_status declared_types(const tn_model *m, tn_arena *arena, const char *stage,
-                                tn_diag *diag, const tn_tensor *const **out_types) {
-  int64_t n = m->loaded->inputs.n;
+                                const tn_tensor *const *given, tn_diag *diag,
+                                const tn_tensor *const **out_types) {
+  const tn_graph *g = m->loaded;
+  const int64_t n_own = g->inputs.n, n = n_own + g->states.n;
   const tn_tensor **types = tn_arena_alloc(arena, (uint64_t)n * sizeof *types);
   if (!types) return TN_ERR_MEMORY;
   for (int64_t k = 0; k < n; k++) {
-    const tn_value *value = tn_graph_val(m->loaded, m->loaded->inputs.data[k]);
-    types[k] = &value->type;
+    const tn_value *value =
+        tn_graph_val(g, k < n_own ? g->inputs.data[k] : g->states.data[k - n_own].before);
+    types[k] = given && k < n_own ? given[k] : &value->type;
     char text[TN_TENSOR_TEXT];
     if (value->type.kind == TN_KIND_TENSOR && tn_storage_bytes(&value->type) < 0)
       return tn_fail(diag, TN_ERR_INVALID,
@@ -206,7 +210,8 @@ static tn_status save_planned(tn_model *m, const target *to, int32_t number, con
   tn_arena arena;
   tn_arena_init(&arena, m->planner.a);
   tn_plan *plan = NULL;
-  tn_status status = types ? TN_OK : declared_types(m, &arena, stage, diag, &types);
+  tn_status status =
+      types && !m->loaded->states.n ? TN_OK : declared_types(m, &arena, stage, types, diag, &types);
   if (!status) status = tn_callable_plan(m->main, types, number, diag, &plan);
   if (status == TN_NEEDS_DATA)
     status =

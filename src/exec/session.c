@@ -6,15 +6,16 @@
 /* ---- life ---- */
 
 static tn_status session_open(tn_session *s, const tn_allocator *a) {
-  uint64_t n_in = (uint64_t)s->n_all, n_out = (uint64_t)s->n_outputs;
+  uint64_t n_in = (uint64_t)s->n_all, n_out = (uint64_t)(s->n_outputs + s->n_states);
   s->inputs = tn_alloc(a, n_in * sizeof *s->inputs);
   s->input_of = tn_alloc(a, n_in * sizeof *s->input_of);
   s->bound = tn_alloc(a, n_out * sizeof *s->bound);
   s->bound_of = tn_alloc(a, n_out * sizeof *s->bound_of);
   if (!s->inputs || !s->input_of || !s->bound || !s->bound_of) return TN_ERR_MEMORY;
   s->frame_inputs = s->input_of;
-  tn_status status =
-      tn_frame_create(a, s->model->runtime->pool, s->model->main, &s->stop, &s->main);
+  tn_status status = tn_session_open_states(s, a);
+  if (status) return status;
+  status = tn_frame_create(a, s->model->runtime->pool, s->model->main, &s->stop, &s->main);
   s->frame = s->main;
   return status;
 }
@@ -35,6 +36,7 @@ tn_status tn_session_create(tn_model *model, tn_diag *diag, tn_session **out_ses
   s->n_inputs = tn_model_n_inputs(model);
   s->n_all = s->n_inputs + tn_model_n_defaults(model);
   s->n_outputs = tn_model_n_outputs(model);
+  s->n_states = tn_model_n_states(model);
   tn_profile_init(&s->profile, a);
   tn_status status = session_open(s, a);
   if (status) {
@@ -50,10 +52,11 @@ void tn_session_destroy(tn_session *session) {
   tn_session *s = session;
   tn_model *model = s->model;
   const tn_allocator *a = &model->runtime->allocator;
-  uint64_t n_in = (uint64_t)s->n_all, n_out = (uint64_t)s->n_outputs;
+  uint64_t n_in = (uint64_t)s->n_all, n_out = (uint64_t)(s->n_outputs + s->n_states);
   tn_profile_clear(&s->profile);
   tn_session_drop_variants(s);
   tn_frame_destroy(s->main);
+  tn_session_close_states(s, a);
   tn_free(a, s->inputs, n_in * sizeof *s->inputs);
   tn_free(a, s->input_of, n_in * sizeof *s->input_of);
   tn_free(a, s->bound, n_out * sizeof *s->bound);
@@ -124,7 +127,10 @@ tn_status tn_session_run(tn_session *session, tn_diag *diag) {
   if (!status) status = tn_session_choose_frame(s, diag);
   if (status) return status;
   tn_profile *profile = s->profiling ? &s->profile : NULL;
+  status = tn_session_take_states(s, diag);
+  if (status) return status;
   status = tn_frame_run(s->frame, s->frame_inputs, s->bound_of, profile, diag);
+  status = tn_session_keep_states(s, status, diag);
   if (profile) profile->run++;
   if (status == TN_ERR_CANCELLED && !tn_diag_count(diag))
     tn_fail(diag, status, "the run was cancelled");
@@ -136,7 +142,8 @@ void tn_session_cancel(tn_session *session) {
 }
 
 const tn_tensor *tn_session_output(const tn_session *session, int32_t index) {
-  return session ? tn_frame_output(session->frame, index) : NULL;
+  const bool is_there = session && index < session->n_outputs; /* states follow */
+  return is_there ? tn_frame_output(session->frame, index) : NULL;
 }
 
 tn_status tn_session_profile(tn_session *session, int32_t on) {

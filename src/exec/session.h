@@ -13,6 +13,8 @@ typedef struct tn_variant {
   const tn_tensor **inputs;
 } tn_variant;
 
+typedef struct tn_states tn_states;
+
 struct tn_session {
   tn_model *model;
   tn_frame *frame; /* that prepares and runs: main or a variant's */
@@ -25,16 +27,32 @@ struct tn_session {
   const tn_tensor **input_of, **bound_of; /* into the above; NULL: not set */
   tn_profile profile;
   bool profiling;
-  atomic_int stop; /* tn_session_cancel() was called since the run began */
+  int32_t n_states; /* 0: the three below are NULL */
+  tn_states *states;
+  struct tn_kept **kept;         /* this model's, in their order */
+  const tn_tensor **main_inputs; /* inputs without defaults, then states */
+  atomic_int stop;               /* tn_session_cancel() was called since the run began */
 };
 
 /* variant.c: sets frame and frame_inputs for the defaults that are replaced now. */
 tn_status tn_session_choose_frame(tn_session *s, tn_diag *diag);
 void tn_session_drop_variants(tn_session *s);
 
+/* states.c. A session is opened and closed with states zeroed. */
+tn_status tn_session_open_states(tn_session *s, const tn_allocator *a);
+void tn_session_close_states(tn_session *s, const tn_allocator *a);
+void tn_states_release(tn_states *s); /* NULL is legal */
+/* Puts them at inputs[0], ..., and into bound_of behind the outputs. */
+void tn_session_bind_states(tn_session *s, const tn_tensor **inputs);
+/* A run begins (TN_ERR_STATE: another one is on its way), and ends with that status. */
+tn_status tn_session_take_states(tn_session *s, tn_diag *diag);
+tn_status tn_session_keep_states(tn_session *s, tn_status status, tn_diag *diag);
+
 /* session_check.c: does a tensor fit what the model declares? Messages name the input and both
  * types. */
 tn_status tn_session_check_input(const tn_session *s, int32_t index, const tn_tensor *t,
+                                 tn_diag *diag);
+tn_status tn_session_check_state(const char *name, const tn_tensor *declared, const tn_tensor *t,
                                  tn_diag *diag);
 tn_status tn_session_check_output(const tn_session *s, int32_t index, const tn_tensor *t,
                                   tn_diag *diag);

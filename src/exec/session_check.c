@@ -63,6 +63,17 @@ tn_status tn_session_check_input(const tn_session *s, int32_t index, const tn_te
                  type_text(t, got, sizeof got), takes);
 }
 
+tn_status tn_session_check_state(const char *name, const tn_tensor *declared, const tn_tensor *t,
+                                 tn_diag *diag) {
+  char got[TYPE_TEXT], takes[TYPE_TEXT];
+  const char *reason = !t ? "it is none" : malformed(t);
+  if (!reason && !t->data && tn_tensor_bytes(t)) reason = "it has no data";
+  if (reason) return tn_fail(diag, TN_ERR_INVALID, "state '%s': not a tensor: %s", name, reason);
+  if (fits(declared, t)) return TN_OK;
+  return tn_fail(diag, TN_ERR_SHAPE, "state '%s': got %s, it is %s", name,
+                 type_text(t, got, sizeof got), type_text(declared, takes, sizeof takes));
+}
+
 tn_status tn_session_check_output(const tn_session *s, int32_t index, const tn_tensor *t,
                                   tn_diag *diag) {
   if (index < 0 || index >= s->n_outputs)

@@ -6,6 +6,8 @@
 
 #include "exec/session.h"
 
+static uint64_t n_inputs(const tn_session *s) { return (uint64_t)(s->n_all + s->n_states); }
+
 static void drop(tn_session *s, tn_variant *v) {
   const tn_allocator *a = &s->model->runtime->allocator;
   uint64_t n = (uint64_t)s->n_all;
@@ -13,7 +15,7 @@ static void drop(tn_session *s, tn_variant *v) {
   tn_frame_destroy(v->frame);
   tn_callable_destroy(v->callable);
   tn_free(a, v->fed, n);
-  tn_free(a, v->inputs, n * sizeof *v->inputs);
+  tn_free(a, v->inputs, n_inputs(s) * sizeof *v->inputs);
   tn_free(a, v, sizeof *v);
 }
 
@@ -34,11 +36,12 @@ static tn_status make(tn_session *s, tn_variant *v, tn_diag *diag) {
   const tn_allocator *a = &s->model->runtime->allocator;
   uint64_t n = (uint64_t)s->n_all;
   v->fed = tn_alloc(a, n);
-  v->inputs = tn_alloc(a, n * sizeof *v->inputs);
+  v->inputs = tn_alloc(a, n_inputs(s) * sizeof *v->inputs);
   tn_graph *g = v->fed && v->inputs ? tn_graph_clone(s->model->loaded) : NULL;
   if (!g) return TN_ERR_MEMORY;
   for (int32_t k = 0; k < s->n_all - s->n_inputs; k++) v->fed[k] = is_fed(s, k);
   tn_status status = tn_graph_settle_defaults(g, v->fed);
+  if (!status) status = tn_graph_settle_states(g);
   if (status) {
     tn_graph_free(g);
     return status;
@@ -90,20 +93,29 @@ static void use(tn_session *s, tn_frame *frame, const tn_tensor **inputs) {
   s->frame_inputs = inputs;
 }
 
+static void use_main(tn_session *s) {
+  if (s->n_states) {
+    memcpy(s->main_inputs, s->input_of, (uint64_t)s->n_inputs * sizeof *s->main_inputs);
+    tn_session_bind_states(s, s->main_inputs + s->n_inputs);
+  }
+  use(s, s->main, s->n_states ? s->main_inputs : s->input_of);
+}
+
 tn_status tn_session_choose_frame(tn_session *s, tn_diag *diag) {
   bool fed = false;
   for (int32_t k = 0; k < s->n_all - s->n_inputs; k++) fed = fed || is_fed(s, k);
   if (!fed) {
-    use(s, s->main, s->input_of);
+    use_main(s);
     return TN_OK;
   }
   tn_variant *v = find(s);
-  if (!v) use(s, s->main, s->input_of); /* the one in use may have to go */
+  if (!v) use_main(s); /* the one in use may have to go */
   tn_status status = v ? TN_OK : add(s, diag, &v);
   if (status) return status;
   int32_t n = 0;
   for (int32_t k = 0; k < s->n_all; k++)
     if (k < s->n_inputs || is_fed(s, k - s->n_inputs)) v->inputs[n++] = s->input_of[k];
+  tn_session_bind_states(s, v->inputs + n);
   use(s, v->frame, v->inputs);
   return TN_OK;
 }

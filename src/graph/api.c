@@ -420,23 +420,26 @@ static tn_status replace_node(tn_graph *g, int32_t n, const int32_t *values, uin
 }
 
 /* Two tables that differ in one member. */
-#define MEMBERS(value_type_)                                                                  \
-  .head = TN_HEAD(tn_graph_api), .value = tn_graph_value, .value_set_type = value_set_type,   \
-  .value_set_const = value_set_const, .value_set_dim_name = value_set_dim_name,               \
-  .add_input = add_input, .add_output = add_output, .add_node = tn_graph_add_node,            \
-  .subgraph_new = subgraph_new, .set_opset = set_opset, .set_meta = set_meta,                 \
-  .add_function = add_function, .meta = meta, .opset = opset, .n_inputs = n_inputs,           \
-  .n_outputs = n_outputs, .input = input, .input_type = input_type, .output = output,         \
-  .n_nodes = n_nodes, .node_at = node_at, .node = node, .node_regions = node_regions,         \
-  .value_name = value_name, .value_type = value_type_, .value_flags = value_flags,            \
-  .value_producer = value_producer, .value_n_users = value_n_users, .value_user = value_user, \
-  .n_values = n_values, .n_opsets = n_opsets, .opset_at = opset_at,                           \
-  .value_dim_name = value_dim_name, .node_attrs = node_attrs,                                 \
-  .replace_value = tn_graph_replace_value, .remove_node = remove_node,                        \
-  .replace_node = replace_node, .set_regions = tn_graph_set_regions, .n_meta = n_meta,        \
-  .meta_at = meta_at, .n_functions = n_functions, .function_at = function_at,                 \
-  .node_n_formal = node_n_formal, .node_graph = node_graph, .capture = capture,               \
-  .node_epilogue = node_epilogue, .node_region_fill = node_region_fill
+#define MEMBERS(value_type_)                                                                       \
+  .head = TN_HEAD(tn_graph_api), .value = tn_graph_value, .value_set_type = value_set_type,        \
+  .value_set_const = value_set_const, .value_set_dim_name = value_set_dim_name,                    \
+  .add_input = add_input, .add_output = add_output, .add_node = tn_graph_add_node,                 \
+  .subgraph_new = subgraph_new, .set_opset = set_opset, .set_meta = set_meta,                      \
+  .add_function = add_function, .meta = meta, .opset = opset, .n_inputs = n_inputs,                \
+  .n_outputs = n_outputs, .input = input, .input_type = input_type, .output = output,              \
+  .n_nodes = n_nodes, .node_at = node_at, .node = node, .node_regions = node_regions,              \
+  .value_name = value_name, .value_type = value_type_, .value_flags = value_flags,                 \
+  .value_producer = value_producer, .value_n_users = value_n_users, .value_user = value_user,      \
+  .n_values = n_values, .n_opsets = n_opsets, .opset_at = opset_at,                                \
+  .value_dim_name = value_dim_name, .node_attrs = node_attrs,                                      \
+  .replace_value = tn_graph_replace_value, .remove_node = remove_node,                             \
+  .replace_node = replace_node, .set_regions = tn_graph_set_regions, .n_meta = n_meta,             \
+  .meta_at = meta_at, .n_functions = n_functions, .function_at = function_at,                      \
+  .node_n_formal = node_n_formal, .node_graph = node_graph, .capture = capture,                    \
+  .node_epilogue = node_epilogue, .node_region_fill = node_region_fill,                            \
+  .state_new = tn_graph_state_new, .state_set = tn_graph_state_set, .n_states = tn_graph_n_states, \
+  .state_at = tn_graph_state_at, .entry_add = tn_graph_entry_add, .n_entries = tn_graph_n_entries, \
+  .entry_at = tn_graph_entry_at
 
 const tn_graph_api tn_graph_api_table = {MEMBERS(value_type)};
 const tn_graph_api tn_graph_show_table = {MEMBERS(value_shown)};

@@ -99,7 +99,8 @@ tn_graph *tn_graph_clone(const tn_graph *from) {
       !COPY_VEC(g->a, &g->outputs, &from->outputs) &&
       !COPY_VEC(g->a, &g->captures, &from->captures) &&
       !COPY_VEC(g->a, &g->functions, &from->functions) &&
-      !COPY_VEC(g->a, &g->opsets, &from->opsets) && !COPY_VEC(g->a, &g->meta, &from->meta))
+      !COPY_VEC(g->a, &g->opsets, &from->opsets) && !COPY_VEC(g->a, &g->meta, &from->meta) &&
+      !COPY_VEC(g->a, &g->states, &from->states) && !COPY_VEC(g->a, &g->entries, &from->entries))
     return g;
   tn_graph_free(g);
   return NULL;

@@ -35,6 +35,8 @@ static void free_contents(tn_graph *g) {
   tn_vec_free(a, &g->mapped_ranges);
   tn_vec_free(a, &g->opsets);
   tn_vec_free(a, &g->meta);
+  tn_vec_free(a, &g->states);
+  tn_vec_free(a, &g->entries);
   tn_vec_free(a, &g->promises);
   tn_map_free(&g->names);
   tn_arena_clear(&g->arena);

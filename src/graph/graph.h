@@ -120,6 +120,13 @@ typedef struct tn_default {
   tn_tensor type; /* what may take its place, as declared */
 } tn_default;
 
+/* What a run leaves to the next one. Its values are no inputs and outputs of the graph until
+ * tn_graph_settle_states(). */
+typedef struct tn_state {
+  const char *name;
+  int32_t before, after, initial; /* values; initial -1: zeros */
+} tn_state;
+
 struct tn_graph {
   const tn_allocator *a;
   atomic_int refs; /* clones share strings and attributes with the graph they were made from */
@@ -137,7 +144,9 @@ struct tn_graph {
   TN_VEC(tn_function) functions;
   TN_VEC(tn_opset) opsets;
   TN_VEC(tn_meta) meta;
-  tn_map names;       /* value name -> id; names live in the arenas */
+  TN_VEC(tn_state) states;
+  TN_VEC(const char *) entries; /* names of what the file holds beside this graph, and of it */
+  tn_map names;                 /* value name -> id; names live in the arenas */
   int64_t n_expanded; /* nodes that functions have brought, those of subgraphs among them */
   bool unsorted;
   bool is_function; /* body of a function: attribute references allowed */
@@ -179,6 +188,17 @@ tn_graph *tn_graph_clone(const tn_graph *g);
 /* Settles which inputs with a default are fed (fed: per default; NULL: none): those become inputs,
  * in their order behind the others, the rest ordinary constants. None is left then. */
 tn_status tn_graph_settle_defaults(tn_graph *g, const uint8_t *fed);
+
+/* states.c: see tn_graph_api. */
+int32_t tn_graph_state_new(tn_graph *g, const char *name, int32_t before, int32_t initial);
+tn_status tn_graph_state_set(tn_graph *g, int32_t state, int32_t after);
+int32_t tn_graph_n_states(const tn_graph *g);
+tn_status tn_graph_state_at(const tn_graph *g, int32_t index, tn_state_info *out);
+tn_status tn_graph_entry_add(tn_graph *g, const char *name);
+int32_t tn_graph_n_entries(const tn_graph *g);
+const char *tn_graph_entry_at(const tn_graph *g, int32_t index);
+/* Makes states the last inputs and outputs, in their order. None is left then. */
+tn_status tn_graph_settle_states(tn_graph *g);
 
 /* Notes that a node reads the value, at one more place. */
 tn_status tn_graph_add_user(tn_graph *g, int32_t value, int32_t node);

@@ -26,6 +26,7 @@ for command in $commands; do
 done
 
 says 0 '^format +onnx$' info "$data/net.onnx" --model-format onnx
+says 3 "there is no entry 'nosuch': the file holds nothing" info "$data/net.onnx" --entry nosuch
 says 3 "there is no format 'nosuch'" info "$data/net.onnx" --model-format nosuch
 says 3 'Model: stands outside the file' info "$data/net.onnx" --model-format tflite
 
