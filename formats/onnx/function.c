@@ -88,6 +88,7 @@ static tn_status read_body(function_reader *fn) {
   onnx_span rest = fn->message, part;
   onnx_field f;
   tn_status s = TN_OK;
+  fn->r->n_nodes = 0;
   while (!s && onnx_next(fn->r, &rest, &f) > 0) {
     if (f.number == 5)
       s = read_port(fn, &f); /* output */

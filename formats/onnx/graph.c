@@ -160,8 +160,11 @@ tn_status onnx_graph_read(onnx_reader *r, onnx_span message, tn_graph *g) {
   if (r->depth == ONNX_MAX_GRAPH_DEPTH)
     return onnx_fail(r, TN_ERR_OVERFLOW, message.p, "graphs are nested more than %d deep",
                      ONNX_MAX_GRAPH_DEPTH);
+  const int32_t n_outer = r->n_nodes;
+  r->n_nodes = 0;
   r->depth++;
   tn_status s = read_parts(r, message, g);
   r->depth--;
+  r->n_nodes = n_outer;
   return s;
 }

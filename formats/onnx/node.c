@@ -14,6 +14,7 @@ typedef struct node_reader {
   int32_t *inputs, *outputs;
   tn_attr *attrs;
   const tn_attr **attr_ptrs;
+  _Alignas(16) uint8_t room[1024]; /* of the arena, for most nodes all it needs */
 } node_reader;
 
 /* Names, and how many inputs, outputs and attributes there are. */
@@ -108,6 +109,7 @@ static tn_status fill_node(node_reader *n) {
 
 static tn_status add_node(node_reader *n) {
   int32_t id = n->r->api->add_node(n->g, &n->node);
+  n->r->n_nodes++;
   if (id >= 0) return TN_OK;
   if (id == TN_ERR_MEMORY) return onnx_no_memory(n->r);
   if (id != TN_ERR_STATE)
@@ -137,7 +139,9 @@ static tn_status read_node(node_reader *n) {
 }
 
 tn_status onnx_node_read(onnx_reader *r, onnx_span message, tn_graph *g) {
-  node_reader n = {.r = r, .message = message, .at = message.p, .g = g};
+  node_reader n;
+  memset(&n, 0, offsetof(node_reader, room));
+  n.r = r, n.message = message, n.at = message.p, n.g = g;
   tn_status s = open_node(&n);
   if (s) return s;
   const onnx_where where = {.up = r->where,
@@ -145,9 +149,9 @@ tn_status onnx_node_read(onnx_reader *r, onnx_span message, tn_graph *g) {
                             .name = n.name,
                             .detail = n.op,
                             .made = n.made,
-                            .number = r->api->n_nodes(g)};
+                            .number = r->n_nodes};
   r->where = &where;
-  tn_arena_init(&n.arena, &r->allocator);
+  tn_arena_init_in(&n.arena, &r->allocator, n.room, sizeof n.room);
   s = read_node(&n);
   tn_arena_clear(&n.arena);
   r->where = where.up;

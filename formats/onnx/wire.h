@@ -35,6 +35,7 @@ typedef struct onnx_reader {
   int64_t dense_left; /* bytes that sparse tensors may still grow to */
   int64_t ir_version;
   int32_t depth;          /* of graphs inside graphs */
+  int32_t n_nodes;        /* of the graph that is being read, so far */
   onnx_span sibling_name; /* the last file of external data that was opened, */
   onnx_span sibling;      /* and what it holds */
 } onnx_reader;

@@ -195,8 +195,8 @@ tn_status tn_session_reset(tn_session *session) {
   tn_status status = tn_session_take_states(session, NULL);
   if (status) return status;
   for (int64_t k = 0; session->n_states && k < session->states->all.n && !status; k++)
-    status = tn_cell_set(&session->states->all.data[k]->now,
-                         &session->states->all.data[k]->first.value);
+    status =
+        tn_cell_set(&session->states->all.data[k]->now, &session->states->all.data[k]->first.value);
   if (session->n_states) atomic_store(&session->states->busy, 0);
   return status;
 }

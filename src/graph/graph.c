@@ -151,6 +151,13 @@ tn_status tn_graph_add_user(tn_graph *g, int32_t value, int32_t node) {
   return TN_OK;
 }
 
+/* Behind all others a node is in order, unless one of those reads what it makes. */
+static bool is_read(const tn_graph *g, const tn_node *n) {
+  for (uint32_t k = 0; k < n->n_outputs; k++)
+    if (n->outputs[k] >= 0 && tn_graph_val(g, n->outputs[k])->users.n) return true;
+  return false;
+}
+
 static tn_status connect(tn_graph *g, int32_t id) {
   const tn_node *n = &tn_graph_node(g, id)->node;
   for (uint32_t k = 0; k < n->n_inputs; k++) {
@@ -185,7 +192,7 @@ int32_t tn_graph_add_node(tn_graph *g, const tn_node *node) {
     return TN_ERR_MEMORY;
   }
   g->order.data[g->order.n++] = id;
-  g->unsorted = true;
+  g->unsorted = g->unsorted || is_read(g, &tn_graph_node(g, id)->node);
   return id;
 }
 

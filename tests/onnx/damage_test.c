@@ -183,7 +183,7 @@ static void every_failing_allocation(void **state) {
     kit_free(&k);
   }
   assert_int_equal(s, TN_OK);
-  assert_true(at > 20);
+  assert_true(at > 10);
   tn_text_free(&m);
 }
 

@@ -201,6 +201,17 @@ static void clones_are_independent_and_share_constants(void **state) {
   tn_graph_free(copy);
 }
 
+static void nodes_added_in_order_need_no_sorting(void **state) {
+  (void)state;
+  tn_graph *g = new_graph();
+  add(g, "A", "x", "", "y");
+  add(g, "B", "y", "", "z");
+  assert_false(g->unsorted);
+  add(g, "C", "w", "", "x"); /* A reads it */
+  assert_true(g->unsorted);
+  tn_graph_free(g);
+}
+
 /* Breaks one rule and expects the verifier to say so. */
 static void expect_breach(tn_graph *g, const char *text) {
   tn_diag *diag = tn_diag_create();
@@ -213,15 +224,15 @@ static void the_verifier_notices(void **state) {
   (void)state;
   tn_graph *g = new_graph();
   set_io(g, "x", "z");
+  int32_t b = add(g, "B", "y", "", "z");
   int32_t a = add(g, "A", "x", "", "y");
-  add(g, "B", "y", "", "z");
   expect_breach(g, "topological order");
   assert_int_equal(tn_graph_sort(g, NULL), TN_OK);
   tn_value *y = tn_graph_val(g, tn_graph_value(g, "y"));
   y->users.data[0] = a;
   expect_breach(g, "users list");
-  y->users.data[0] = 1;
-  y->producer = 1;
+  y->users.data[0] = b;
+  y->producer = b;
   expect_breach(g, "producer");
   y->producer = a;
   y->flags |= TN_VALUE_CONST;
@@ -324,6 +335,7 @@ int main(void) {
       cmocka_unit_test(captures_become_inputs_of_the_owner),
       cmocka_unit_test(undefined_names_are_reported_with_their_reader),
       cmocka_unit_test(clones_are_independent_and_share_constants),
+      cmocka_unit_test(nodes_added_in_order_need_no_sorting),
       cmocka_unit_test(the_verifier_notices),
       cmocka_unit_test(regions_are_proven),
       cmocka_unit_test(regions_of_large_outputs_are_proven),

@@ -5,7 +5,8 @@
 
 #include "plan/memory/arrange.h"
 
-enum { MAX_ROUNDS = 48, MANY = 2500 };
+/* Orders other than by start take time that is quadratic in the number of live ranges. */
+enum { MAX_ROUNDS = 48, MANY = 2500, TOO_MANY = 20000 };
 
 typedef struct packer {
   tn_live_range *live_ranges;
@@ -46,20 +47,31 @@ static void insert(packer *p, int32_t n_placed, int32_t live_range) {
   p->placed[k] = live_range;
 }
 
-static uint64_t place_all(packer *p) {
+/* What has ended is met by nothing that begins later. Answers how many are left. */
+static int32_t drop_ended(packer *p, int32_t n_placed, int32_t now) {
+  int32_t kept = 0;
+  for (int32_t k = 0; k < n_placed; k++)
+    if (p->live_ranges[p->placed[k]].last >= now) p->placed[kept++] = p->placed[k];
+  return kept;
+}
+
+/* by_start: that is how the order is sorted; then it takes time for what lives at once only. */
+static uint64_t place_all(packer *p, bool by_start) {
   uint64_t top = 0;
+  int32_t n_placed = 0;
   for (int32_t k = 0; k < p->n; k++) {
     int32_t live_range = p->order[k];
-    p->offset[live_range] = best_gap(p, k, &p->live_ranges[live_range]);
-    insert(p, k, live_range);
+    if (by_start) n_placed = drop_ended(p, n_placed, p->live_ranges[live_range].first);
+    p->offset[live_range] = best_gap(p, n_placed, &p->live_ranges[live_range]);
+    insert(p, n_placed++, live_range);
     if (p->offset[live_range] + p->live_ranges[live_range].bytes > top)
       top = p->offset[live_range] + p->live_ranges[live_range].bytes;
   }
   return top;
 }
 
-static void try_order(packer *p) {
-  uint64_t top = place_all(p);
+static void try_order(packer *p, bool by_start) {
+  uint64_t top = place_all(p, by_start);
   if (top >= p->bytes) return;
   p->bytes = top;
   memcpy(p->best, p->offset, (size_t)p->n * sizeof *p->best);
@@ -79,16 +91,19 @@ static void sort_range(packer *p, int32_t begin, int32_t end) {
   memcpy(p->order + begin, p->scratch + begin, (size_t)(end - begin) * sizeof *p->order);
 }
 
-enum { BY_SIZE, BY_AREA, BY_START, BY_SPAN, BY_PEAK, N_KEYS };
+enum { BY_SIZE, BY_AREA, BY_START, BY_SPAN, BY_PEAK, N_KEYS, BY_END = N_KEYS };
 
 static void sort_by(packer *p, int key, int32_t peak) {
   for (int32_t k = 0; k < p->n; k++) {
     const tn_live_range *live_range = &p->live_ranges[k];
     uint64_t span = (uint64_t)(live_range->last - live_range->first) + 1, size = live_range->bytes;
     bool at_peak = live_range->first <= peak && peak <= live_range->last;
-    uint64_t keys[N_KEYS] = {size, size > UINT64_MAX / span ? UINT64_MAX : size * span,
-                             UINT64_MAX - (uint64_t)(live_range->first + 1), span,
-                             at_peak ? UINT64_MAX / 2 + size / 2 : size / 2};
+    uint64_t keys[] = {size,
+                       size > UINT64_MAX / span ? UINT64_MAX : size * span,
+                       UINT64_MAX - (uint64_t)(live_range->first + 1),
+                       span,
+                       at_peak ? UINT64_MAX / 2 + size / 2 : size / 2,
+                       UINT64_MAX - (uint64_t)(live_range->last + 1)};
     p->order[k] = k;
     p->weight[k] = keys[key];
   }
@@ -103,16 +118,18 @@ static void reverse(int32_t *ids, int32_t n) {
   }
 }
 
-/* Most bytes alive at once, and when. Only times at which something begins can be it. */
+/* Most bytes alive at once, and when: ranges begin in `order` and end in the order of `placed`. */
 static uint64_t find_bound(packer *p, int32_t *out_peak) {
-  uint64_t bound = 0;
-  for (int32_t k = 0; k < p->n; k++) {
-    uint64_t sum = 0;
-    for (int32_t j = 0; j < p->n; j++)
-      if (p->live_ranges[j].first <= p->live_ranges[k].first &&
-          p->live_ranges[k].first <= p->live_ranges[j].last)
-        sum += p->live_ranges[j].bytes;
-    if (sum > bound) bound = sum, *out_peak = p->live_ranges[k].first;
+  uint64_t bound = 0, sum = 0;
+  sort_by(p, BY_END, 0);
+  memcpy(p->placed, p->order, (size_t)p->n * sizeof *p->placed);
+  sort_by(p, BY_START, 0);
+  for (int32_t k = 0, ended = 0; k < p->n; k++) {
+    const tn_live_range *live_range = &p->live_ranges[p->order[k]];
+    while (p->live_ranges[p->placed[ended]].last < live_range->first)
+      sum -= p->live_ranges[p->placed[ended++]].bytes;
+    sum += live_range->bytes;
+    if (sum > bound) bound = sum, *out_peak = live_range->first;
   }
   return bound;
 }
@@ -133,19 +150,21 @@ static void pack(packer *p) {
   int32_t peak = 0;
   p->bound = find_bound(p, &peak);
   p->bytes = UINT64_MAX;
+  if (p->n > MANY) try_order(p, true); /* it is sorted so */
+  if (p->n > TOO_MANY) return;
   for (int key = 0; key < N_KEYS && p->bytes > p->bound; key++) {
     sort_by(p, key, peak);
-    try_order(p);
+    try_order(p, key == BY_START);
     if (p->n > MANY && key == BY_AREA) break;
     if (key != BY_START) continue;
     reverse(p->order, p->n);
-    try_order(p);
+    try_order(p, false);
   }
   sort_by(p, BY_SIZE, peak);
   for (int round = 0; round < MAX_ROUNDS && p->n <= MANY && p->bytes > p->bound; round++) {
-    (void)place_all(p);
+    (void)place_all(p, false);
     raise_top(p);
-    try_order(p);
+    try_order(p, false);
   }
 }
 
