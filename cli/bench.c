@@ -5,6 +5,7 @@
 #include "base/cpu.h"
 #include "json.h"
 #include "placement.h"
+#include "precision.h"
 #include "reports.h"
 
 enum { MAX_RUNS = 1000000, PROFILED_RUNS = 5, PROFILED_EVENTS = 20000, OPS_TEXT = 64 };
@@ -299,7 +300,7 @@ static int measure(cli_session *s, const cli_bench_view *o, result *r) {
   if (status)
     code = cli_session_fail(s, status);
   else if (!cli_json_to_stdout(o->json))
-    print_result(o, r), cli_placement_print(s, 0);
+    print_result(o, r), cli_precision_print(s), cli_placement_print(s, 0);
   if (!status && o->json && !write_json(s, o, r)) code = CLI_INPUT;
   if (!status && !code && !cli_placement_is_used(s)) code = CLI_FAILED;
   tn_free(tn_default_allocator(), r->ns, (uint64_t)room * sizeof *r->ns);

@@ -7,6 +7,7 @@
 #include "json.h"
 #include "open.h"
 #include "placement.h"
+#include "precision.h"
 #include "survey.h"
 
 enum { MAX_MODELS = 4096 };
@@ -177,6 +178,7 @@ static void print(const inspection *c) {
   for (int64_t k = 0; k < tn_diag_count(c->problems); k++)
     cli_print("  %s\n", tn_diag_message(c->problems, k, NULL));
   if (*c->remark) cli_print("  note: %s\n", c->remark);
+  if (c->planned) cli_precision_print(&c->session);
   if (c->planned) cli_placement_print(&c->session, 2);
 }
 

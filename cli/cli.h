@@ -99,14 +99,15 @@ typedef struct cli_common {
   int n_plugins, n_pins;
   const char *devices[CLI_MAX_DEVICES]; /* where models shall run; none: the CPU */
   int n_devices;
-  uint32_t fallback; /* TN_FALLBACK_... */
+  uint32_t fallback;  /* TN_FALLBACK_... */
+  uint32_t precision; /* TN_F16, TN_BF16; 0, TN_F32: as models are */
 } cli_common;
 extern const cli_group cli_common_group; /* target: a cli_common; threads is 1 to begin with */
 
 /* A runtime as the options say. On failure prints the reasons and answers NULL. */
 tn_runtime *cli_runtime(const cli_common *c);
-/* Where the options want a model to run. */
-void cli_device_options(const cli_common *c, tn_model_options *o);
+/* Where, and in what precision, the options want a model to run. */
+void cli_place_options(const cli_common *c, tn_model_options *o);
 /* flags: TN_MODEL_..., besides what the options say. */
 tn_status cli_load(tn_runtime *runtime, const cli_common *c, const char *path, uint32_t flags,
                    tn_diag *diag, tn_model **out_model);

@@ -29,6 +29,8 @@ static const cli_option options[] = {
     {"model-format", "NAME", "read models as this format, like onnx (default: by their content)",
      0},
     {"entry", "NAME", "of a file that holds several, this signature or method (see tenon info)", 0},
+    {"precision", "TYPE",
+     "keep weights of f32 as f16 or bf16 where kernels read them (default f32)", 0},
     {"no-optimize", NULL, "run every node as it stands in the file", 0},
     {"time-limit", "SECONDS", "end runs that are not done so long after the model was loaded", 0},
     {NULL, NULL, NULL, 0}};
@@ -74,6 +76,17 @@ static bool parse_fallback(const char *text, uint32_t *out_fallback) {
   return false;
 }
 
+static bool parse_precision(const char *text, uint32_t *out_precision) {
+  static const uint32_t types[] = {TN_F32, TN_F16, TN_BF16};
+  for (size_t k = 0; k < sizeof types / sizeof *types; k++)
+    if (!strcmp(text, tn_dtype_name(types[k]))) {
+      *out_precision = types[k];
+      return true;
+    }
+  cli_error("--precision is f32, f16 or bf16, not '%s'", text);
+  return false;
+}
+
 static bool set_common(void *target, int index, const char *value) {
   cli_common *c = target;
   int64_t n = 0;
@@ -96,7 +109,8 @@ static bool set_common(void *target, int index, const char *value) {
     case 9: return parse_fallback(value, &c->fallback);
     case 10: c->model_format = value; return true;
     case 11: c->entry = value; return true;
-    case 12: c->no_optimize = true; return true;
+    case 12: return parse_precision(value, &c->precision);
+    case 13: c->no_optimize = true; return true;
     default: return cli_double("time-limit", value, &c->time_limit_s);
   }
 }
@@ -143,10 +157,11 @@ tn_runtime *cli_runtime(const cli_common *c) {
   return runtime;
 }
 
-void cli_device_options(const cli_common *c, tn_model_options *o) {
+void cli_place_options(const cli_common *c, tn_model_options *o) {
   o->devices = c->devices;
   o->n_devices = (uint32_t)c->n_devices;
   o->fallback = c->fallback;
+  o->precision = c->precision;
 }
 
 tn_status cli_load(tn_runtime *runtime, const cli_common *c, const char *path, uint32_t flags,
@@ -156,7 +171,7 @@ tn_status cli_load(tn_runtime *runtime, const cli_common *c, const char *path, u
                         .flags = flags,
                         .entry = c->entry};
   if (c->no_optimize) o.flags |= TN_MODEL_NO_OPTIMIZE;
-  cli_device_options(c, &o);
+  cli_place_options(c, &o);
   return tn_model_load(runtime, path, &o, diag, out_model);
 }
 

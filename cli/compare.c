@@ -1,4 +1,5 @@
-/* tenon compare: runs a model and compares its outputs with given ones. */
+/* tenon compare: runs a model and compares its outputs with given ones, or, in another precision,
+ * with its own. */
 #include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -6,16 +7,18 @@
 #include "base/text.h"
 #include "json.h"
 #include "outputs.h"
+#include "precision.h"
 
 typedef struct compare_options {
   cli_common common;
   cli_feed feed;
   cli_tolerance tolerance;
+  bool has_tolerance;
   const char *model, *with, *json;
 } compare_options;
 
 static const cli_option options[] = {
-    {"with", "DIR|FILE.npz", "the outputs as they should be (required)", 'w'},
+    {"with", "DIR|FILE.npz", "the outputs as they should be (required but with --precision)", 'w'},
     {"rtol", "X", "relative tolerance of float outputs (default 1e-3)", 0},
     {"atol", "X", "absolute tolerance of float outputs (default 1e-5)", 0},
     {"json", "[FILE]", "as JSON, to stdout if no file is named", 0},
@@ -32,7 +35,8 @@ const cli_command cli_compare = {
         "else must be equal.\nExit status 1 if an output differs.",
     .examples =
         "compare net.onnx --input test_data_set_0 --with test_data_set_0\n"
-        "compare net.onnx --random --with golden --rtol 1e-4",
+        "compare net.onnx --random --with golden --rtol 1e-4\n"
+        "compare net.onnx --random --precision f16",
     .options = options,
     .groups = {&cli_feed_group, &cli_common_group},
     .run = run};
@@ -145,9 +149,16 @@ static bool is_there(const char *with) {
   return false;
 }
 
+static int compare_precision(comparison *c, cli_json *json) {
+  const compare_options *o = c->o;
+  cli_json_text(json, "precision", tn_dtype_name(o->common.precision));
+  return cli_precision_compare(c->s, &o->feed, o->model, o->has_tolerance ? &o->tolerance : NULL,
+                               c->list, cli_json_to_stdout(o->json));
+}
+
 static int compare(const compare_options *o) {
   cli_session s;
-  if (!is_there(o->with)) return CLI_INPUT;
+  if (o->with && !is_there(o->with)) return CLI_INPUT;
   cli_json *json = o->json ? cli_json_new() : NULL;
   if (o->json && !json) return CLI_INPUT;
   comparison c = {.o = o, .s = &s, .list = cli_json_array(json, "outputs")};
@@ -157,12 +168,15 @@ static int compare(const compare_options *o) {
     tn_status status = cli_inputs_set(&s.inputs, s.session, false);
     bool given = status || cli_inputs_all_given(&s.inputs);
     if (!status && given) status = tn_session_run(s.session, s.diag);
-    code = !given ? CLI_USAGE : status ? cli_session_fail(&s, status) : compare_outputs(&c);
+    code = !given    ? CLI_USAGE
+           : status  ? cli_session_fail(&s, status)
+           : o->with ? compare_outputs(&c)
+                     : compare_precision(&c, json);
   }
   cli_store_free(&c.store);
   cli_session_close(&s);
   if (!json) return code;
-  cli_json_bool(json, "equal", code == CLI_OK);
+  if (o->with) cli_json_bool(json, "equal", code == CLI_OK);
   return cli_json_write_take(json, o->json) ? code : CLI_INPUT;
 }
 
@@ -170,8 +184,8 @@ static bool set(compare_options *o, int index, const char *value) {
   switch (index) {
     case CLI_ARG: return cli_one(&cli_compare, value, &o->model);
     case 0: o->with = value; return true;
-    case 1: return cli_double("rtol", value, &o->tolerance.rtol);
-    case 2: return cli_double("atol", value, &o->tolerance.atol);
+    case 1: o->has_tolerance = true; return cli_double("rtol", value, &o->tolerance.rtol);
+    case 2: o->has_tolerance = true; return cli_double("atol", value, &o->tolerance.atol);
     default: o->json = value ? value : "-"; return true;
   }
 }
@@ -187,7 +201,8 @@ static int run(int argc, char **argv) {
     if (!set(&o, next, value)) return CLI_USAGE;
   }
   if (!cli_need(&cli_compare, o.model, "a model") ||
-      !cli_need(&cli_compare, o.with, "--with DIR or --with FILE.npz"))
+      (!cli_is_narrow(&o.common) &&
+       !cli_need(&cli_compare, o.with, "--with DIR, --with FILE.npz or --precision f16")))
     return CLI_USAGE;
   return compare(&o);
 }

@@ -3,6 +3,7 @@
 
 #include "json.h"
 #include "placement.h"
+#include "precision.h"
 #include "reports.h"
 
 typedef struct explain_options {
@@ -149,6 +150,7 @@ static void print_plan(const cli_session *s, const cli_explain_view *o, const tn
   cli_print(" scratch %s,", cli_bytes((double)plan->scratch_bytes, a));
   cli_print(" prepared weights %s,", cli_bytes((double)plan->state_bytes, a));
   cli_print(" constants %s\n", cli_bytes((double)plan->const_bytes, a));
+  cli_precision_print(s);
   cli_placement_print(s, 0);
 }
 

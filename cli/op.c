@@ -155,7 +155,7 @@ static tn_status open_session(cli_session *s, cli_op_args *a, const op_options *
   static const cli_feed nothing = CLI_FEED_INIT;
   tn_model_options options_of_model = {.head = TN_HEAD(tn_model_options),
                                        .flags = o->common.no_optimize ? TN_MODEL_NO_OPTIMIZE : 0};
-  cli_device_options(&o->common, &options_of_model);
+  cli_place_options(&o->common, &options_of_model);
   tn_status status = read_args(a, o);
   if (!status)
     status = tn_model_from_op(s->runtime, o->op, (int32_t)o->opset, a->args, (uint32_t)a->n,

@@ -1,6 +1,7 @@
 /* tenon run: feeds a model, runs it, shows and writes its outputs. */
 #include "base/cpu.h"
 #include "outputs.h"
+#include "precision.h"
 #include "summary.h"
 
 typedef struct run_options {
@@ -120,6 +121,9 @@ static int show(cli_session *s, const run_options *o, const times *t) {
   bool text = !cli_json_to_stdout(o->json);
   for (int32_t k = 0; k < tn_model_n_outputs(s->model) && text && !o->quiet; k++)
     cli_value_print(tn_model_output_name(s->model, k), tn_session_output(s->session, k), o->top);
+  if (text && !o->quiet) cli_precision_print(s);
+  if (text && !o->quiet && cli_is_narrow(&o->common))
+    cli_note("tenon compare with these options shows what --precision does to the outputs");
   for (int k = 0; k < o->n_outputs; k++) {
     tn_status status = cli_outputs_write(s, o->outputs[k]);
     if (status) return cli_session_fail(s, status);

@@ -280,6 +280,12 @@ typedef struct tn_model_options {
    * its name; NULL: the one that its format takes for the main one. To have several, load the file
    * as often: weights are the mapped file's; tn_session_share makes them share states. */
   const char *entry;
+  /* TN_F16 or TN_BF16: weights of f32 are kept in that type where kernels read it; sums stay f32,
+   * and so do inputs, outputs and all other values. Weights that the type cannot hold stay as they
+   * are, with a note. 0, TN_F32: as they stand in the file. Not on devices, nor with
+   * TN_MODEL_NO_OPTIMIZE. */
+  uint32_t precision;
+  uint32_t reserved;
 } tn_model_options;
 enum {
   TN_FALLBACK_DEFAULT = 0, /* allow where all devices are "auto", else forbid */

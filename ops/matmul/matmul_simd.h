@@ -7,8 +7,9 @@
  * would have to be packed in each run: B is read once, where it lies, a block of columns per item.
  * Dots, few rows and a transposed B, or one column: rows lie in memory as the sums need them.
  *
- * Half weights are read as they are where they are read once or twice, and become f32 in panels
- * that more rows share: the sums are the same. */
+ * Half weights stay what they are in memory. They become f32 as they are loaded, where they are
+ * read once or twice; of more rows, each item does that once to the columns that it works on. The
+ * sums are the same. */
 #ifndef TN_OPS_MATMUL_SIMD_H
 #define TN_OPS_MATMUL_SIMD_H
 
@@ -42,7 +43,7 @@ enum {
   STREAM_LEAST = 128,
   DOT_ROWS = 32,
   IS_HALF = sizeof(weight) == 2,
-  AS_IS_ROWS = 2 * TN_TILE_MR /* at most; for more, panels are f32 */
+  AS_IS_ROWS = 2 * TN_TILE_MR /* at most; for more, columns become f32 before they are met */
 };
 
 typedef enum way { TILES, STREAM, DOTS } way;
@@ -135,12 +136,17 @@ static tn_status layout_make(const tn_call *call, product_kind kind, bool b_cons
 /* Strips of a matrix of A, those that the last block lacks counted in. */
 static int64_t strips_of(const layout *l) { return l->row_blocks * l->block_strips; }
 
-/* Panels hold B's own type. */
-static bool has_half_panels(const layout *l) { return IS_HALF && l->p.m <= AS_IS_ROWS; }
+/* Each item makes f32 of the columns that it works on. */
+static bool widens(const layout *l) { return IS_HALF && l->way == TILES && l->p.m > AS_IS_ROWS; }
 
 static uint64_t panel_bytes(const layout *l) {
-  const uint64_t each = has_half_panels(l) ? sizeof(weight) : sizeof(float);
-  return (uint64_t)(l->b_matrices * l->panels * TN_TILE_NR * l->p.k) * each;
+  return (uint64_t)(l->b_matrices * l->panels * TN_TILE_NR * l->p.k) * sizeof(weight);
+}
+
+/* Of a worker: strips of A, unless they are shared, then columns of B in f32. */
+static int64_t strip_room(const layout *l) { return l->shares_a ? 0 : ROWS * TN_TILE_KC; }
+static int64_t room_of(const layout *l) {
+  return strip_room(l) + (widens(l) ? TN_TILE_COLUMNS * TN_TILE_KC : 0);
 }
 
 static uint64_t strip_bytes(const layout *l) {
@@ -174,7 +180,7 @@ static tn_status plan(const tn_call *call, product_kind kind, tn_kernel_plan *ou
   if (l.way == TILES) {
     const int64_t panels = packed_panels(&l, call->inputs[1]->data != NULL),
                   strips = packed_strips(&l);
-    if (!l.shares_a) out->worker_scratch_bytes = (uint64_t)ROWS * TN_TILE_KC * sizeof(float);
+    out->worker_scratch_bytes = (uint64_t)room_of(&l) * sizeof(float);
     if (call->inputs[1]->data) out->state_bytes = panel_bytes(&l);
     out->scratch_bytes = (panels ? panel_bytes(&l) : 0) + strip_bytes(&l);
     out->items[0] = panels + strips;
@@ -191,39 +197,17 @@ static tn_status plan(const tn_call *call, product_kind kind, tn_kernel_plan *ou
 
 #if defined(WEIGHT_WIDEN)
 
-/* n columns of B, from b on, as a panel of f32; 0 for columns n and up. */
-static void pack_wide(const product *p, const weight *b, int64_t n, float *to) {
-  enum { DEPTH = 64 };
-  float rows[TN_TILE_NR * DEPTH];
-  for (int64_t k = 0, kc; k < p->k && p->trans_b; k += kc, to += kc * TN_TILE_NR) {
-    kc = tn_min_i64(DEPTH, p->k - k);
-    for (int64_t r = 0; r < n; r++) WEIGHT_WIDEN(b + r * p->k + k, rows + r * DEPTH, kc);
-    tn_pack_rows(rows, DEPTH, n, kc, TN_TILE_NR, to);
-  }
-  for (int64_t k = 0; k < p->k && !p->trans_b; k++, to += TN_TILE_NR) {
-    WEIGHT_WIDEN(b + k * p->n, to, n);
-    memset(to + n, 0, (size_t)(TN_TILE_NR - n) * sizeof *to);
-  }
-}
-
-/* The same as they are. */
-static void pack_as_is(const product *p, const weight *b, int64_t n, weight *to) {
+/* Panel `index` to its place: columns of B, 0 for those behind the last. */
+static void pack_panel(const layout *l, int64_t index, void *panels) {
+  const product *p = &l->p;
+  const int64_t j = index * TN_TILE_NR, n = tn_min_i64(TN_TILE_NR, p->n - j);
+  const weight *b = (const weight *)p->b->data + j * (p->trans_b ? p->k : 1);
+  weight *to = (weight *)panels + j * p->k;
   for (int64_t k = 0; k < p->k; k++, to += TN_TILE_NR) {
     for (int64_t c = 0; c < n && p->trans_b; c++) to[c] = b[c * p->k + k];
     if (!p->trans_b) memcpy(to, b + k * p->n, (size_t)n * sizeof *to);
     memset(to + n, 0, (size_t)(TN_TILE_NR - n) * sizeof *to);
   }
-}
-
-/* Panel `index` to its place. */
-static void pack_panel(const layout *l, int64_t index, void *panels) {
-  const product *p = &l->p;
-  const int64_t j = index * TN_TILE_NR, n = tn_min_i64(TN_TILE_NR, p->n - j);
-  const weight *b = (const weight *)p->b->data + j * (p->trans_b ? p->k : 1);
-  if (has_half_panels(l))
-    pack_as_is(p, b, n, (weight *)panels + j * p->k);
-  else
-    pack_wide(p, b, n, (float *)panels + j * p->k);
 }
 
 #else
@@ -318,26 +302,36 @@ TN_TILES(half_tile_, weight, WEIGHT_LOAD)
 
 static const tn_tile_fn half_tile_of_rows[TN_TILE_MR + 1] = TN_TILE_NAMES(half_tile_);
 
-#endif
-
-/* The columns whose panels begin `at` elements behind panels; next: those that come next, or -1. */
-static void tiles_run(const layout *l, tn_tiles *t, const void *panels, int64_t at, int64_t next) {
-  const int64_t bytes = has_half_panels(l) ? sizeof(weight) : sizeof(float);
-  t->b = (const char *)panels + at * bytes;
-  t->next = next < 0 ? NULL : (const char *)panels + next * bytes;
-#if defined(WEIGHT_WIDEN)
-  if (has_half_panels(l)) {
-    tn_tiles_run_with(t, half_tile_of_rows, bytes);
+/* The tiles of t, whose panels are as they stand in memory; room: of the worker's, for columns. */
+static void tiles_run(const layout *l, tn_tiles *t, float *room) {
+  if (!widens(l)) {
+    tn_tiles_run_with(t, half_tile_of_rows, sizeof(weight));
     return;
   }
-#endif
+  const weight *from = t->b;
+  const int64_t size = TN_TILE_NR * t->k, stride = t->b_panel;
+  for (int64_t j = 0; j < t->n; j += TN_TILE_NR, from += stride)
+    WEIGHT_WIDEN(from, room + j / TN_TILE_NR * size, size);
+  t->b = room;
+  t->b_panel = size;
+  t->next = NULL;
+  tn_tiles_run(t);
+  t->b_panel = stride;
+}
+
+#else
+
+static void tiles_run(const layout *l, tn_tiles *t, float *room) {
+  (void)l, (void)room;
   tn_tiles_run(t);
 }
 
-/* panels, strips: where those begin that the first stage packed; strips is room of the worker's if
- * it did not. */
-static void tiles_item(const tn_call *call, const layout *l, int64_t item, const float *panels,
-                       float *strips) {
+#endif
+
+/* panels, strips: where those begin that the first stage packed; strips are not looked at if it
+ * did not. room: of the worker's. */
+static void tiles_item(const tn_call *call, const layout *l, int64_t item, const weight *panels,
+                       float *strips, float *room) {
   const product *p = &l->p;
   const int64_t j0 = item % l->col_blocks * l->col_step, j1 = tn_min_i64(p->n, j0 + l->col_step);
   const int64_t i = item / l->col_blocks % l->row_blocks * l->row_step,
@@ -349,7 +343,7 @@ static void tiles_item(const tn_call *call, const layout *l, int64_t item, const
   const int64_t step = depth_step(p), row = matrix * p->m + i;
   float *y = (float *)call->outputs[0]->data + row * p->n;
   tn_tiles t = {
-      .a = strips, .ldc = p->n, .m = m, .b_panel = TN_TILE_NR * p->k, .first = true, .even = true};
+      .a = room, .ldc = p->n, .m = m, .b_panel = TN_TILE_NR * p->k, .first = true, .even = true};
   for (int64_t k0 = 0; k0 == 0 || k0 < p->k; k0 += step, t.first = false) {
     t.k = tn_min_i64(step, p->k - k0);
     t.a_strip = TN_TILE_MR * t.k;
@@ -357,7 +351,7 @@ static void tiles_item(const tn_call *call, const layout *l, int64_t item, const
       t.a = shared_strip(l, strips, a_matrix, i / l->row_step * l->block_strips, k0, t.k);
     else
       for (int64_t s = 0; s * TN_TILE_MR < m; s++)
-        pack_block_strip(p, a, i, m, s, k0, t.k, strips + s * t.a_strip);
+        pack_block_strip(p, a, i, m, s, k0, t.k, room + s * t.a_strip);
     for (int64_t j = j0; j < j1; j += TN_TILE_COLUMNS) {
       t.n = tn_min_i64(TN_TILE_COLUMNS, j1 - j);
       t.c = y + j;
@@ -365,7 +359,9 @@ static void tiles_item(const tn_call *call, const layout *l, int64_t item, const
                     next = j + TN_TILE_COLUMNS < j1 ? at + TN_TILE_COLUMNS * p->k
                            : k0 + step < p->k       ? b + j0 * p->k + (k0 + step) * TN_TILE_NR
                                                     : -1;
-      tiles_run(l, &t, panels, at, next);
+      t.b = panels + at;
+      t.next = next < 0 ? NULL : panels + next;
+      tiles_run(l, &t, room + strip_room(l));
       if (k0 + step >= p->k) finish(call, p, row, m, j, t.n);
     }
   }
@@ -510,11 +506,10 @@ static tn_status run(const tn_call *call, product_kind kind, uint32_t stage, int
   tn_status s = layout_make(call, kind, call->state != NULL, &l);
   if (s) return s;
   const int64_t panels = packed_panels(&l, call->state != NULL), first = panels + packed_strips(&l);
-  float *packed_b = panels ? call->scratch : call->state, *packed_a = call->scratch;
+  weight *packed_b = panels ? call->scratch : call->state;
+  float *packed_a = call->scratch, *room = call->worker_scratch;
   if (l.shares_a && panels) packed_a += panel_bytes(&l) / sizeof(float);
-  if (l.way == TILES && !l.shares_a && call->worker_scratch)
-    packed_a =
-        (float *)(void *)((char *)call->worker_scratch + worker * call->worker_scratch_bytes);
+  if (room) room = (float *)(void *)((char *)(void *)room + worker * call->worker_scratch_bytes);
   const bool packs = first > 0 && stage == 0;
   for (int64_t item = begin; item < end; item++) {
     if (packs && item < panels)
@@ -526,7 +521,7 @@ static tn_status run(const tn_call *call, product_kind kind, uint32_t stage, int
     else if (l.way == DOTS)
       dots_item(call, &l, item);
     else
-      tiles_item(call, &l, item, packed_b, packed_a);
+      tiles_item(call, &l, item, packed_b, packed_a, room);
   }
   return TN_OK;
 }

@@ -406,17 +406,31 @@ static int open_bytes(tp_model *m, PyObject *bytes, const char *folder,
   return status ? -1 : 0;
 }
 
-/* Model(runtime, path or None, data or None, folder=None, format=None, flags=0, max_plans=0) */
+/* "f32", "f16", "bf16" or NULL; false after an exception. */
+static bool read_precision(const char *text, uint32_t *out_dtype) {
+  static const uint32_t types[] = {TN_F32, TN_F16, TN_BF16};
+  for (size_t k = 0; text && k < sizeof types / sizeof *types; k++)
+    if (!strcmp(text, tn_dtype_name(types[k]))) {
+      *out_dtype = types[k];
+      return true;
+    }
+  if (text) PyErr_Format(PyExc_ValueError, "precision is 'f32', 'f16' or 'bf16', not '%s'", text);
+  return !text;
+}
+
+/* Model(runtime, path or None, data or None, folder=None, format=None, flags=0, max_plans=0,
+ * precision=None) */
 static int model_init(PyObject *object, PyObject *args, PyObject *kwargs) {
-  static char *names[] = {"runtime", "path",  "data",      "folder",
-                          "format",  "flags", "max_plans", NULL};
+  static char *names[] = {"runtime", "path",      "data",      "folder", "format",
+                          "flags",   "max_plans", "precision", NULL};
   tp_model *m = (tp_model *)object;
   tn_model_options options = {.head = TN_HEAD(tn_model_options)};
   PyObject *runtime, *path = Py_None, *data = Py_None;
-  const char *folder = NULL;
-  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O!|OOzzIi", names, tp_runtime_type, &runtime,
+  const char *folder = NULL, *precision = NULL;
+  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O!|OOzzIiz", names, tp_runtime_type, &runtime,
                                    &path, &data, &folder, &options.format, &options.flags,
-                                   &options.max_plans))
+                                   &options.max_plans, &precision) ||
+      !read_precision(precision, &options.precision))
     return -1;
   if (m->has_lock || !((tp_runtime *)runtime)->runtime) {
     PyErr_SetString(PyExc_RuntimeError, m->has_lock ? "a Model cannot be initialised twice"

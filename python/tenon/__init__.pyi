@@ -149,6 +149,7 @@ def load(
     pins: Union[str, Iterable[str]] = (),
     format: Optional[str] = None,
     optimize: bool = True,
+    precision: Optional[str] = None,
     runtime: Optional[Runtime] = None,
     folder: Optional[_Path] = None,
 ) -> Model: ...

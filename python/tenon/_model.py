@@ -119,7 +119,16 @@ class Model(_tenon.Model):
 
 
 def load(
-    model, *, threads=0, plugins=(), pins=(), format=None, optimize=True, runtime=None, folder=None
+    model,
+    *,
+    threads=0,
+    plugins=(),
+    pins=(),
+    format=None,
+    optimize=True,
+    precision=None,
+    runtime=None,
+    folder=None,
 ):
     """Loads a model.
 
@@ -127,15 +136,16 @@ def load(
     data is looked for.
     threads, plugins, pins: see Runtime; models that say the same share one. Or runtime: this one.
     format: of the file; None: recognised. optimize=False: every node runs as it stands.
+    precision: "f16" or "bf16": weights of f32 are kept in that type where kernels read it.
     """
     if runtime is None:
         runtime = shared(threads, plugins, pins)
     elif threads or plugins or pins:
         raise TypeError("load: threads, plugins and pins are those of the runtime that is given")
-    flags = 0 if optimize else _NO_OPTIMIZE
+    how = {"format": format, "flags": 0 if optimize else _NO_OPTIMIZE, "precision": precision}
     if hasattr(model, "SerializeToString"):
-        model, format = model.SerializeToString(), "onnx"
+        model, how["format"] = model.SerializeToString(), "onnx"
     if isinstance(model, (bytes, bytearray, memoryview)):
         folder = None if folder is None else os.fspath(folder)
-        return Model(runtime, data=bytes(model), folder=folder, format=format, flags=flags)
-    return Model(runtime, model, format=format, flags=flags)
+        return Model(runtime, data=bytes(model), folder=folder, **how)
+    return Model(runtime, model, **how)

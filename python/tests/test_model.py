@@ -144,3 +144,15 @@ def test_save(net, image, tmp_path):
 
 def test_include_folder_and_version():
     assert pathlib.Path(tenon.__file__).parent.name == "tenon" and tenon.__version__.count(".") == 2
+
+
+def test_precision():
+    """Weights in 16 bits: nearly the same answer, and not quite."""
+    x = np.linspace(-1, 1, 37, dtype=np.float32)[None]
+    want = tenon.load(DATA / "mlp.onnx")(x)
+    for precision, tolerance in (("f16", 1e-3), ("bf16", 1e-2)):
+        y = tenon.load(DATA / "mlp.onnx", precision=precision)(x)
+        assert y.dtype == np.float32 and not np.array_equal(y, want)
+        assert np.abs(y - want).max() < tolerance * np.abs(want).max()
+    with pytest.raises(ValueError, match="not 'f8'"):
+        tenon.load(DATA / "mlp.onnx", precision="f8")

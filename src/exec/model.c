@@ -20,6 +20,19 @@ static tn_status read_options(const tn_model_options *options, tn_diag *diag,
   return TN_OK;
 }
 
+static tn_status check_precision(const tn_model_options *o, tn_diag *diag) {
+  if (!o->precision || o->precision == TN_F32) return TN_OK;
+  if (o->precision != TN_F16 && o->precision != TN_BF16)
+    return tn_fail(diag, TN_ERR_UNSUPPORTED, "tn_model_options: precision is f32, f16 or bf16");
+  if (o->flags & TN_MODEL_NO_OPTIMIZE)
+    return tn_fail(diag, TN_ERR_INVALID, "precision %s is not to be had without optimising",
+                   tn_dtype_name(o->precision));
+  if (o->n_devices)
+    return tn_fail(diag, TN_ERR_UNSUPPORTED, "not supported: precision %s on a device",
+                   tn_dtype_name(o->precision));
+  return TN_OK;
+}
+
 static tn_status set_name(tn_model *m, const tn_allocator *a, const char *name) {
   const size_t bytes = strlen(name) + 1;
   m->name = tn_alloc(a, bytes);
@@ -33,6 +46,7 @@ tn_status tn_model_new(tn_runtime *runtime, const char *name, const tn_model_opt
                        tn_diag *diag, tn_model **out_model) {
   tn_model_options given;
   tn_status status = read_options(options, diag, &given);
+  if (!status) status = check_precision(&given, diag);
   if (status) return status;
   tn_model *m = tn_alloc(&runtime->allocator, sizeof *m);
   if (!m) return TN_ERR_MEMORY;
@@ -46,6 +60,7 @@ tn_status tn_model_new(tn_runtime *runtime, const char *name, const tn_model_opt
                             .pins = (const char *const *)runtime->pins,
                             .n_pins = runtime->n_pins,
                             .model_flags = given.flags,
+                            .precision = given.precision == TN_F32 ? 0 : given.precision,
                             .max_plans = given.max_plans,
                             .eval = tn_eval_node,
                             .tuning = runtime->tuning,

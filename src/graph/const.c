@@ -1,6 +1,7 @@
 /* Constants: reference-counted bytes shared by graphs, plans and packed weights. A constant
  * borrows memory that outlives it (a mapped file), owns a copy, or makes one when it is needed
  * (fetch.c); strings keep their bytes in an arena of their own. */
+#include <math.h>
 #include <string.h>
 
 #include "base/pages.h"
@@ -11,6 +12,7 @@ static tn_const *const_new(const tn_allocator *a) {
   tn_const *c = tn_alloc(a, sizeof *c);
   if (!c) return NULL;
   atomic_init(&c->refs, 1);
+  atomic_init(&c->largest, UINT32_MAX);
   tn_arena_init(&c->strings, a);
   c->a = a;
   c->id = (int64_t)(intptr_t)c;
@@ -54,24 +56,77 @@ tn_const *tn_const_of_file(const tn_allocator *a, const void *data, uint64_t byt
   return c;
 }
 
-static tn_const *widen_now(const tn_allocator *a, tn_const *half, uint32_t dtype, int64_t n) {
-  tn_const *c = tn_const_new(a, (uint64_t)n * sizeof(float));
-  if (!c || tn_const_fetch(half)) {
+void tn_const_convert(const tn_const *from, uint32_t from_dtype, uint32_t dtype, void *to,
+                      int64_t n) {
+  if (dtype == TN_F32)
+    tn_widen_half(from_dtype, from->data, to, n);
+  else if (dtype == TN_F16)
+    tn_narrow_f16(from->data, to, n);
+  else
+    tn_narrow_bf16(from->data, to, n);
+}
+
+static uint64_t bytes_of(uint32_t dtype, int64_t n) {
+  return (uint64_t)n * (dtype == TN_F32 ? sizeof(float) : sizeof(uint16_t));
+}
+
+static tn_const *convert_now(const tn_allocator *a, tn_const *from, uint32_t from_dtype,
+                             uint32_t dtype, int64_t n) {
+  tn_const *c = tn_const_new(a, bytes_of(dtype, n));
+  if (!c || tn_const_fetch(from)) {
     tn_const_release(c);
     return NULL;
   }
-  tn_widen_half(dtype, half->data, c->data, n);
-  tn_const_drop(half);
+  tn_const_convert(from, from_dtype, dtype, c->data, n);
+  tn_const_drop(from);
+  return c;
+}
+
+/* A lazy one where there can be one. */
+static tn_const *converted(const tn_allocator *a, tn_const *from, uint32_t from_dtype,
+                           uint32_t dtype, int64_t n) {
+  const uint64_t bytes = bytes_of(dtype, n);
+  tn_const *c = bytes < TN_LATE_BYTES ? NULL : tn_const_lazy(a, from->data, bytes, false);
+  if (!c) return convert_now(a, from, from_dtype, dtype, n);
+  c->origin = tn_const_retain(from);
+  c->origin_dtype = from_dtype;
+  c->dtype = dtype;
   return c;
 }
 
 tn_const *tn_const_promoted(const tn_allocator *a, tn_const *half, uint32_t dtype, int64_t n) {
-  const uint64_t bytes = (uint64_t)n * sizeof(float);
-  tn_const *c = bytes < TN_LATE_BYTES ? NULL : tn_const_lazy(a, half->data, bytes, false);
-  if (!c) return widen_now(a, half, dtype, n);
-  c->half = tn_const_retain(half);
-  c->half_dtype = dtype;
-  return c;
+  return converted(a, half, dtype, TN_F32, n);
+}
+
+tn_const *tn_const_narrowed(const tn_allocator *a, tn_const *wide, uint32_t dtype, int64_t n) {
+  return converted(a, wide, TN_F32, dtype, n);
+}
+
+tn_status tn_const_part(tn_const *c) {
+  if (!c->origin || c->origin->source) return TN_OK;
+  const tn_status s = tn_const_show(c);
+  if (s) return s;
+  c->source = c->data;
+  tn_const_release(c->origin);
+  c->origin = NULL;
+  return TN_OK;
+}
+
+/* Magnitudes are ordered as their bits are. */
+float tn_const_largest(tn_const *c, int64_t n) {
+  uint32_t most = atomic_load_explicit(&c->largest, memory_order_relaxed);
+  if (most == UINT32_MAX) {
+    if (tn_const_fetch(c)) return NAN;
+    const uint32_t *bits = c->data;
+    most = 0;
+    for (int64_t k = 0; k < n; k++)
+      most = most < (bits[k] & INT32_MAX) ? bits[k] & INT32_MAX : most;
+    tn_const_drop(c);
+    atomic_store_explicit(&c->largest, most, memory_order_relaxed);
+  }
+  float largest;
+  memcpy(&largest, &most, sizeof largest);
+  return largest;
 }
 
 tn_const *tn_const_lazy(const tn_allocator *a, const void *data, uint64_t bytes, bool is_mapped) {
@@ -99,7 +154,7 @@ void tn_const_release(tn_const *c) {
   if (c->owned) tn_free(c->a, c->data, c->bytes);
   if (c->is_lazy) tn_pages_return(c->data, c->bytes);
   if (c->source) pthread_mutex_destroy(&c->lock);
-  tn_const_release(c->half);
+  tn_const_release(c->origin);
   tn_arena_clear(&c->strings);
   tn_free(c->a, c, sizeof *c);
 }

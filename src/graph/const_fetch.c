@@ -4,22 +4,22 @@
  * done. */
 #include "base/pages.h"
 #include "graph/graph.h"
-#include "tenon/kit/elementwise.h"
 
-static tn_status widen(tn_const *c) {
+static tn_status convert(tn_const *c) {
   if (!tn_pages_open(c->data, c->bytes)) return TN_ERR_MEMORY;
-  const tn_status status = tn_const_fetch(c->half);
+  const tn_status status = tn_const_fetch(c->origin);
   if (status) {
     tn_pages_empty(c->data, c->bytes);
     return status;
   }
-  tn_widen_half(c->half_dtype, c->half->data, c->data, (int64_t)(c->bytes / sizeof(float)));
-  tn_const_drop(c->half);
+  const uint64_t each = c->dtype == TN_F32 ? sizeof(float) : sizeof(uint16_t);
+  tn_const_convert(c->origin, c->origin_dtype, c->dtype, c->data, (int64_t)(c->bytes / each));
+  tn_const_drop(c->origin);
   return TN_OK;
 }
 
 static tn_status fill(tn_const *c) {
-  if (c->half) return widen(c);
+  if (c->origin) return convert(c);
   return tn_pages_fill(c->data, c->source, c->bytes, c->is_mapped) ? TN_OK : TN_ERR_MEMORY;
 }
 

@@ -25,16 +25,17 @@ typedef struct tn_const {
   bool owned; /* data belongs to the constant; else it is borrowed */
   void *data;
   uint64_t bytes;
-  tn_arena strings;      /* bytes of string elements */
-  int64_t id;            /* unique among living constants: a key that uses it holds a reference */
-  const void *source;    /* where the bytes stand in a file or the user's memory; NULL: nowhere */
-  bool is_mapped;        /* source is a mapped file, whose pages can be forgotten */
-  bool is_lazy;          /* data is address space, to be filled from source */
-  struct tn_const *half; /* lazy: the same in 16-bit floats of this type, which it is made from */
-  uint32_t half_dtype;
-  bool is_shown;        /* fetched for somebody who does not say when he is done */
-  int64_t n_readers;    /* who have fetched it; under lock */
-  pthread_mutex_t lock; /* there is one if there is a source */
+  tn_arena strings;        /* bytes of string elements */
+  int64_t id;              /* unique among living constants: a key that uses it holds a reference */
+  const void *source;      /* where the bytes stand in a file or the user's memory; NULL: nowhere */
+  bool is_mapped;          /* source is a mapped file, whose pages can be forgotten */
+  bool is_lazy;            /* data is address space, to be filled from source */
+  struct tn_const *origin; /* lazy: what it is converted from, when it is fetched */
+  uint32_t origin_dtype, dtype; /* then: the types of both, f32 and a 16-bit float or the reverse */
+  atomic_uint largest;          /* tn_const_largest, once it is known; else UINT32_MAX */
+  bool is_shown;                /* fetched for somebody who does not say when he is done */
+  int64_t n_readers;            /* who have fetched it; under lock */
+  pthread_mutex_t lock;         /* there is one if there is a source */
 } tn_const;
 
 /* Memory that outlives the graph: of the files that it is read from. */
@@ -245,6 +246,17 @@ tn_const *tn_const_lazy(const tn_allocator *a, const void *data, uint64_t bytes,
 /* n elements of a constant of f16 or bf16 as f32: a lazy one where there can be one, else made at
  * once. Keeps a reference to `half`. NULL: no memory. */
 tn_const *tn_const_promoted(const tn_allocator *a, tn_const *half, uint32_t dtype, int64_t n);
+/* The reverse: n elements of f32, rounded to f16 or bf16. */
+tn_const *tn_const_narrowed(const tn_allocator *a, tn_const *wide, uint32_t dtype, int64_t n);
+/* A constant of either kind that will be used: unless what it is made from stands in a file, it is
+ * made now, and the other may go. Before a second thread knows it. */
+tn_status tn_const_part(tn_const *c);
+/* The largest magnitude of n elements of f32; NaN counts as the largest. NaN: there is no memory to
+ * look at them. Any thread. */
+float tn_const_largest(tn_const *c, int64_t n);
+/* Writes n elements of `from`, in memory, in another type: f32 as f16 or bf16, or the reverse. */
+void tn_const_convert(const tn_const *from, uint32_t from_dtype, uint32_t dtype, void *to,
+                      int64_t n);
 /* Its elements are in memory until tn_const_drop() is called as often as this. Whoever reads
  * elements of a constant that may have a source has to. NULL is legal. Any thread. */
 tn_status tn_const_fetch(tn_const *c);

@@ -28,6 +28,7 @@ typedef struct tn_planner {
   const char *const *pins;
   uint32_t n_pins;
   uint32_t model_flags; /* TN_MODEL_... */
+  uint32_t precision;   /* of weights of f32: TN_F16, TN_BF16; 0: as they are */
   int32_t max_plans;
   /* Runs one node on constant inputs (03 fold): supplied by exec, so that folding uses the kernels
    * of the runtime. out[k]->data is memory of out_consts[k]. */

@@ -207,6 +207,20 @@ says 0 '' plugin list --json="$work/plugins.json"
 json "$work/plugins.json" plugins.0.found_by '^built in$'
 json "$work/plugins.json" plugins.0.refused '^null$'
 json "$work/plugins.json" folders.0.found_by '^installed$'
+# --precision: what runs in what, and what that does to the outputs
+says 0 '^precision: 2 of 3 steps read f16' compare "$data/mlp.onnx" --random --precision f16
+also '^memory: prepared weights '
+also '^output +elements +differ +largest difference'
+says 1 'output y in bf16 ' compare "$data/mlp.onnx" --random --precision bf16 --rtol 1e-9
+says 0 '^precision: 2 of 3 steps read f16' run "$data/mlp.onnx" --random --precision f16
+says 0 'precision: 2 of 3 steps read bf16' explain "$data/mlp.onnx" --precision bf16
+says 2 '' compare "$data/mlp.onnx" --random --precision f8
+also 'precision is f32, f16 or bf16'
+says 2 '--with DIR, --with FILE.npz or --precision f16' compare "$data/mlp.onnx" --precision f32
+says 3 'without optimising' run "$data/mlp.onnx" --random --precision f16 --no-optimize
+says 0 '' compare "$data/mlp.onnx" --random --precision f16 --json="$work/precision.json"
+json "$work/precision.json" precision '^f16$'
+json "$work/precision.json" outputs.0.snr_db '^[67]'
 finish
 
 # prepared weights on disk; copied models have a time of change that is too new, these have not

@@ -48,6 +48,9 @@ TN_KIT_FN const tn_tensor *tn_pattern_type(const tn_pattern *p, int32_t value);
 /* The value is a constant of one element. */
 TN_KIT_FN bool tn_pattern_number(const tn_pattern *p, int32_t value, double *out);
 
+/* The value is a tenon::Cast to f32 of this one, of f16 or bf16; -1: it is not. */
+TN_KIT_FN int32_t tn_pattern_widened(const tn_pattern *p, int32_t value);
+
 /* value = other op number, in either order where `swaps`. */
 TN_KIT_FN bool tn_pattern_with_number(const tn_node *n, const tn_pattern *p, bool swaps,
                                       int32_t *out_other, double *out);
@@ -101,6 +104,15 @@ TN_KIT_FN bool tn_pattern_number(const tn_pattern *p, int32_t value, double *out
   if (!t || !t->data || t->dtype == TN_STRING || tn_elements(t) != 1) return false;
   *out = tn_load_f64(t->dtype, t->data, 0);
   return true;
+}
+
+TN_KIT_FN int32_t tn_pattern_widened(const tn_pattern *p, int32_t value) {
+  const int32_t producer = value < 0 ? -1 : p->api->value_producer(p->graph, value);
+  const tn_node *n = producer < 0 ? NULL : tn_pattern_root(p, producer);
+  if (!n || strcmp(n->op, "Cast") != 0 || strcmp(n->domain, "tenon") != 0) return -1;
+  const tn_tensor *to = tn_pattern_type(p, value), *from = tn_pattern_type(p, n->inputs[0]);
+  const bool is_half = from && (from->dtype == TN_F16 || from->dtype == TN_BF16);
+  return is_half && to && to->dtype == TN_F32 ? n->inputs[0] : -1;
 }
 
 TN_KIT_FN bool tn_pattern_with_number(const tn_node *n, const tn_pattern *p, bool swaps,

@@ -109,9 +109,9 @@ static tn_status put_digest(const maker *m, const tn_tensor *t, tn_const *c) {
 static tn_status put_const(const maker *m, const tn_tensor *t, tn_const *c) {
   uint64_t file, offset;
   if (!m->weights) return put(m, (uint64_t)c->id);
-  if (c->half) { /* what it is made from, and how; no constant has so many bytes */
-    const tn_status made = put(m, UINT64_MAX - c->half_dtype);
-    return made ? made : put_const(m, t, c->half);
+  if (c->origin) { /* what it is made from, and how; no constant has so many bytes */
+    const tn_status made = put(m, UINT64_MAX - (c->origin_dtype << 8) - c->dtype);
+    return made ? made : put_const(m, t, c->origin);
   }
   tn_status s = put(m, c->bytes);
   if (s) return s;

@@ -43,6 +43,7 @@ static const tn_pass passes[] = {
     {TN_STAGE_LOWER, "share_prefixes", ALWAYS | OPTIMIZES, tn_share_region_prefixes, NULL},
     {TN_STAGE_FUSE, "rewrite", ALWAYS | OPTIMIZES, tn_pass_rewrite, NULL},
     {TN_STAGE_FUSE, "fold_late", ALWAYS | OPTIMIZES | REWRITES, NULL, tn_fold_late},
+    {TN_STAGE_FUSE, "narrow_weights", ALWAYS | OPTIMIZES, tn_narrow_weights, NULL},
     {TN_STAGE_FUSE, "promote_halves", ALWAYS | OPTIMIZES | REWRITES, NULL, promote},
     {TN_STAGE_FUSE, "move_transposes", ALWAYS | OPTIMIZES | REWRITES | REPEATS, NULL, move},
     {TN_STAGE_FUSE, "epilogues", AT_PLAN | OPTIMIZES, tn_pass_epilogues, NULL},

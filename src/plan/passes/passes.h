@@ -54,6 +54,8 @@ bool tn_wants_lowering(const tn_planner *p, const tn_gnode *n);
 bool tn_arg_promotes(const tn_graph *g, const tn_gnode *n, uint32_t k, bool output, uint32_t wide);
 /* Makes f32 of what nodes compute in f16 or bf16. *out_changed: it did. */
 tn_status tn_promote_halves(const tn_planner *p, tn_graph *g, bool *out_changed, tn_diag *diag);
+/* Makes 16-bit floats of weights that operators take as such (narrow_weights.c). */
+tn_status tn_narrow_weights(const tn_planner *p, tn_graph *g, tn_diag *diag);
 /* Does some kernel of the node's operator apply epilogues itself? */
 bool tn_has_epilogue_kernel(const tn_planner *p, const tn_gnode *n);
 /* True if t can be the operand of ADD or MUL: it has the output's shape, or one value per index of
