@@ -30,15 +30,15 @@ static const char *scratch(const tn_emit *e) {
                           : "NULL";
 }
 
-static const char *input_i8(const tn_emit *e, uint32_t index) {
+static void *memory(const tn_emit *e, uint64_t bytes) {
+  void *p = emit_alloc(model_of(e), bytes);
+  if (p) memset(p, 0, (size_t)bytes);
+  return p;
+}
+
+static const char *constant(const tn_emit *e, const tn_tensor *t) {
   emit_model *m = model_of(e);
-  const tn_tensor *from = e->call->inputs[index];
-  const int64_t n = tn_elements(from);
-  int8_t *moved = emit_alloc(m, (uint64_t)n);
-  if (!moved) return "NULL";
-  for (int64_t k = 0; k < n; k++) moved[k] = (int8_t)(((const uint8_t *)from->data)[k] - 128);
-  const tn_tensor t = tn_tensor_make(TN_I8, 1, &n, moved);
-  char *name = tn_arena_format(&m->memory, "%s_w%d", m->name, emit_constant(m, &t));
+  char *name = tn_arena_format(&m->memory, "%s_w%d", m->name, emit_constant(m, t));
   if (!name) m->status = TN_ERR_MEMORY;
   return name ? name : "NULL";
 }
@@ -164,7 +164,8 @@ static void emit_unit_code(emit_model *m, uint32_t index) {
                      .input = input,
                      .output = output,
                      .scratch = scratch,
-                     .input_i8 = input_i8,
+                     .memory = memory,
+                     .constant = constant,
                      .code = code,
                      .function = function,
                      .table = table,

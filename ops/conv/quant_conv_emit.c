@@ -14,6 +14,8 @@ typedef struct rescale {
 } rescale;
 
 static int64_t depth_of(const quant_conv *q) { return q->c.channels / q->c.groups * q->c.taps; }
+/* A multiple of eight, as emit/quant_dots.c wants it. */
+static int64_t padded_depth(const quant_conv *q) { return (depth_of(q) + 7) / 8 * 8; }
 
 /* The zero point of the weights as they are written, in i8. */
 static int64_t zero_of(const quant_conv *q) {
@@ -91,6 +93,14 @@ static bool find_rescale(const quant_conv *q, int64_t filter, rescale *out) {
   return false;
 }
 
+/* The shift of a multiplier of 1/4 or more is 32: all sums of the layer count twice then. */
+static bool counts_twice(const quant_conv *q) {
+  rescale r;
+  for (int64_t m = 0; m < q->c.filters; m++)
+    if (find_rescale(q, m, &r) && r.shift == 32) return true;
+  return false;
+}
+
 static const char *refuse(const tn_call *call) {
   quant_conv q;
   if (call->inputs[QUANT_X]->rank > 4) return "takes 1 or 2 spatial dims";
@@ -105,6 +115,7 @@ static const char *refuse(const tn_call *call) {
   rescale r;
   for (int64_t m = 0; m < q.c.filters; m++) {
     if (!find_rescale(&q, m, &r)) return "no integer multiplier rounds as the kernel does";
+    if (most_of(&q, m) > INT32_MAX / 2 && counts_twice(&q)) return "its sums may not fit 32 bits";
   }
   return NULL;
 }
@@ -113,28 +124,36 @@ static bool is_depthwise(const quant_conv *q) {
   return q->c.groups > 1 && q->c.channels == q->c.groups;
 }
 
+/* Elements of scratch: of a depthwise one the taps of a filter and a channel with its pads; else
+ * three pixels. */
 static uint64_t scratch(const tn_call *call) {
   quant_conv q;
-  if (quant_conv_make(call, &q) || is_depthwise(&q)) return 0;
-  return 2 * sizeof(int16_t) * (uint64_t)(q.c.channels / q.c.groups * q.c.taps);
+  if (quant_conv_make(call, &q)) return 0;
+  const tn_window w = tn_window_padded(&q.c.w, 2);
+  const int64_t n = is_depthwise(&q) ? q.c.taps + (w.pad_lo[0] + w.in[0] + w.pad_hi[0]) *
+                                                      (w.pad_lo[1] + w.in[1] + w.pad_hi[1])
+                                     : 3 * padded_depth(&q);
+  return sizeof(int16_t) * (uint64_t)n;
 }
 
 static void write_rescale(const tn_emit *e, const quant_conv *q) {
+  const int twice = counts_twice(q);
   rescale r;
   e->table(e, "static const struct rescale rescale_%u[%d] = {", e->step, (int)q->c.filters);
   for (int64_t m = 0; m < q->c.filters && find_rescale(q, m, &r); m++)
-    e->table(e, "%s%s{%d, %d, %d}", m ? "," : "", m % 4 ? " " : "\n    ", (int)r.bias,
-             (int)r.multiplier, r.shift - 32);
+    e->table(e, "%s%s{%d, %d, %d}", m ? "," : "", m % 4 ? " " : "\n    ",
+             (int)(r.bias * (1 + twice)), (int)r.multiplier, r.shift - 33 + twice);
   e->table(e, "};\n");
 }
 
 static void write_shape(const tn_emit *e, const quant_conv *q) {
   const tn_window w = tn_window_padded(&q->c.w, 2);
-  e->table(e,
-           "static const struct quant_conv quant_conv_%u = {%d, %d, %d, %d, %d, %d, %d, %d, %d,\n",
-           e->step, (int)q->c.batch, (int)q->c.groups, (int)(q->c.channels / q->c.groups),
-           (int)(q->c.filters / q->c.groups), (int)q->a->x_zero, (int)zero_of(q), (int)q->a->y_zero,
-           (int)q->a->lo, (int)q->a->hi);
+  e->table(
+      e,
+      "static const struct quant_conv quant_conv_%u = {%d, %d, %d, %d, %d, %d, %d, %d, %d, %d,\n",
+      e->step, (int)q->c.batch, (int)q->c.groups, (int)(q->c.channels / q->c.groups),
+      (int)(q->c.filters / q->c.groups), (int)q->a->x_zero, (int)zero_of(q), (int)q->a->y_zero,
+      (int)q->a->lo, (int)q->a->hi, counts_twice(q));
   e->table(e, "    {%d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d}};\n",
            (int)(q->c.batch * q->c.filters), (int)w.in[0], (int)w.in[1], (int)w.out[0],
            (int)w.out[1], (int)w.kernel[0], (int)w.kernel[1], (int)w.stride[0], (int)w.stride[1],
@@ -170,6 +189,13 @@ static void write_gather(const tn_emit *e, const char *name, const char *type) {
               "  for (int32_t k = 0; k < c->channels; k++) {\n"
               "    for (int32_t i = h; i < h_end; i++) {\n"
               "      const %s *row = x + (i - h) * w->dilation_h * w->in_w;\n"
+              "      if (v_end - v == 3 && w->dilation_w == 1) {\n"
+              "        int16_t *three = to + i * w->kernel_w + v;\n"
+              "        three[0] = (int16_t)(row[0] - zero);\n"
+              "        three[1] = (int16_t)(row[1] - zero);\n"
+              "        three[2] = (int16_t)(row[2] - zero);\n"
+              "        continue;\n"
+              "      }\n"
               "      for (int32_t j = v; j < v_end; j++) {\n"
               "        to[i * w->kernel_w + j] = (int16_t)(*row - zero);\n"
               "        row += w->dilation_w;\n"
@@ -182,50 +208,76 @@ static void write_gather(const tn_emit *e, const char *name, const char *type) {
               name, type, type);
 }
 
-/* weight: C of a weight less its zero point. */
-static void write_depthwise(const tn_emit *e, const char *name, const char *type,
-                            const char *weight) {
-  e->function(
-      e, name,
-      "/* Filters that see one channel each, c->filters of them the same one. */\n"
-      "static void %s(const struct quant_conv *c, const struct rescale *r, const %s *x,\n"
-      "               const int8_t *weights, void *output) {\n"
-      "  const struct window *w = &c->w;\n"
-      "  uint8_t *y = output;\n"
-      "  int32_t h, h_end, v, v_end;\n"
-      "  for (int32_t o = 0; o < w->planes * w->out_h; o++) {\n"
-      "    const int32_t plane = o / w->out_h, filter = plane %% (c->groups * c->filters);\n"
-      "    const int32_t top = o %% w->out_h * w->stride_h - w->top;\n"
-      "    window_taps(top, w->kernel_h, w->dilation_h, w->in_h, &h, &h_end);\n"
-      "    const %s *from = x + (plane / c->filters * w->in_h + top + h * w->dilation_h) * "
-      "w->in_w;\n"
-      "    const int8_t *taps = weights + (filter * w->kernel_h + h) * w->kernel_w;\n"
-      "    for (int32_t column = 0; column < w->out_w; column++) {\n"
-      "      const int32_t left = column * w->stride_w - w->left;\n"
-      "      const int8_t *tap = taps;\n"
-      "      int32_t sum = 0;\n"
-      "      window_taps(left, w->kernel_w, w->dilation_w, w->in_w, &v, &v_end);\n"
-      "      for (int32_t i = 0; i < h_end - h; i++) {\n"
-      "        const %s *row = from + i * w->dilation_h * w->in_w + left;\n"
-      "        for (int32_t k = v; k < v_end; k++) {\n"
-      "          sum += %s * (row[k * w->dilation_w] - c->x_zero);\n"
-      "        }\n"
-      "        tap += w->kernel_w;\n"
-      "      }\n"
-      "      *y = quant_output(c, &r[filter], sum);\n"
-      "      y++;\n"
-      "    }\n"
-      "  }\n"
-      "}\n",
-      name, type, type, type, weight);
+static void write_plane(const tn_emit *e, const char *name, const char *type) {
+  e->function(e, name,
+              "/* A channel, less the zero point. */\n"
+              "static void %s(const struct quant_conv *c, const void *input, int32_t plane,\n"
+              "                           int16_t *to) {\n"
+              "  const struct window *w = &c->w;\n"
+              "  const %s *x = (const %s *)input + plane * w->in_h * w->in_w;\n"
+              "  for (int32_t i = 0; i < w->in_h; i++) {\n"
+              "    for (int32_t k = 0; k < w->in_w; k++) {\n"
+              "      to[k] = (int16_t)(x[k] - c->x_zero);\n"
+              "    }\n"
+              "    x += w->in_w;\n"
+              "    to += w->left + w->in_w + w->right;\n"
+              "  }\n"
+              "}\n",
+              name, type, type);
+}
+
+static void write_depthwise(const tn_emit *e, const quant_conv *q, const char *type,
+                            const char *weights) {
+  const tn_window w = tn_window_padded(&q->c.w, 2);
+  const bool is_3x3 =
+      w.kernel[0] == 3 && w.kernel[1] == 3 && w.dilation[0] == 1 && w.dilation[1] == 1;
+  char read[32];
+  snprintf(read, sizeof read, "quant_plane_%s", q->x->dtype == TN_I8 ? "i8" : "u8");
+  write_plane(e, read, type);
+  if (is_3x3) e->code(e, "emit/quant_pair.c");
+  e->code(e, is_3x3 ? "emit/quant_row_3x3.c" : "emit/quant_row.c");
+  e->code(e, "emit/quant_depthwise.c");
+  e->line(e, "quant_depthwise(&quant_conv_%u, rescale_%u, %s, %s, %s, %s, %s, %s);", e->step,
+          e->step, read, is_3x3 ? "quant_row_3x3" : "quant_row", e->input(e, QUANT_X), weights,
+          e->output(e, 0), e->scratch(e));
+}
+
+/* A weight as it is written, in i8. */
+static int8_t weight_of(const quant_conv *q, int64_t index) {
+  return (int8_t)(tn_load_i64(q->w->dtype, q->w->data, index) - (q->w->dtype == TN_U8 ? 128 : 0));
+}
+
+static const char *plain_weights(const tn_emit *e, const quant_conv *q) {
+  const int64_t n = q->c.filters * depth_of(q);
+  if (q->w->dtype == TN_I8) return e->input(e, QUANT_W);
+  int8_t *to = e->memory(e, (uint64_t)n);
+  for (int64_t k = 0; to && k < n; k++) to[k] = weight_of(q, k);
+  const tn_tensor t = tn_tensor_make(TN_I8, 1, &n, to);
+  return to ? e->constant(e, &t) : "NULL";
+}
+
+/* Blocks of two filters, as emit/quant_dots.c reads them. */
+static const char *paired_weights(const tn_emit *e, const quant_conv *q) {
+  static const int64_t place[4] = {0, 2, 1, 3};
+  const int64_t depth = depth_of(q), steps = padded_depth(q);
+  const int64_t filters = q->c.filters / q->c.groups, pairs = (filters + 1) / 2;
+  const int64_t n = q->c.groups * pairs * 2 * steps;
+  int8_t *to = e->memory(e, (uint64_t)n);
+  for (int64_t m = 0; to && m < q->c.filters; m++) {
+    const int64_t group = m / filters, filter = m % filters;
+    int8_t *block = to + (group * pairs + filter / 2) * 2 * steps + filter % 2 * 4;
+    for (int64_t k = 0; k < depth; k++)
+      block[k / 4 * 8 + place[k % 4]] = weight_of(q, m * depth + k);
+  }
+  const tn_tensor t = tn_tensor_make(TN_I8, 1, &n, to);
+  return to ? e->constant(e, &t) : "NULL";
 }
 
 static void emit(const tn_emit *e) {
   quant_conv q;
   if (quant_conv_make(e->call, &q)) return;
-  const bool is_signed = q.x->dtype == TN_I8, has_zero = zero_of(&q) != 0;
-  const char *type = is_signed ? "int8_t" : "uint8_t",
-             *weights = q.w->dtype == TN_I8 ? e->input(e, QUANT_W) : e->input_i8(e, QUANT_W);
+  const bool is_signed = q.x->dtype == TN_I8;
+  const char *type = is_signed ? "int8_t" : "uint8_t";
   char name[32];
   e->code(e, "code/window.c");
   e->code(e, "code/window_taps.c");
@@ -233,18 +285,16 @@ static void emit(const tn_emit *e) {
   write_rescale(e, &q);
   write_shape(e, &q);
   if (is_depthwise(&q)) {
-    snprintf(name, sizeof name, "quant_depthwise_%s%s", is_signed ? "i8" : "u8",
-             has_zero ? "_zero" : "");
-    write_depthwise(e, name, type, has_zero ? "(tap[k] - c->w_zero)" : "tap[k]");
-    e->line(e, "%s(&quant_conv_%u, rescale_%u, %s, %s, %s);", name, e->step, e->step,
-            e->input(e, QUANT_X), weights, e->output(e, 0));
+    write_depthwise(e, &q, type, plain_weights(e, &q));
     return;
   }
   snprintf(name, sizeof name, "quant_gather_%s", is_signed ? "i8" : "u8");
   write_gather(e, name, type);
+  e->code(e, "emit/quant_pair.c");
+  e->code(e, "emit/quant_dots.c");
   e->code(e, "emit/quant_conv_dense.c");
   e->line(e, "quant_conv(&quant_conv_%u, rescale_%u, %s, %s, %s, %s, %s);", e->step, e->step, name,
-          e->input(e, QUANT_X), weights, e->output(e, 0), e->scratch(e));
+          e->input(e, QUANT_X), paired_weights(e, &q), e->output(e, 0), e->scratch(e));
 }
 
 static const tn_emitter emitter = {.head = TN_HEAD(tn_emitter),

@@ -32,8 +32,11 @@ struct tn_emit {
   const char *(*output)(const tn_emit *e, uint32_t index);
   /* A pointer to the bytes that tn_emitter.scratch asked for; "NULL" if these are none. */
   const char *(*scratch)(const tn_emit *e);
-  /* A constant input of u8 as one of i8, 128 less, where the emitter reads it so instead. */
-  const char *(*input_i8)(const tn_emit *e, uint32_t index);
+  /* Zeroed memory that lives as long as texts do; NULL: there is none, and nothing is written. */
+  void *(*memory)(const tn_emit *e, uint64_t bytes);
+  /* An array of constants that the emitter made, such as packed weights; its elements are not
+   * copied. */
+  const char *(*constant)(const tn_emit *e, const tn_tensor *t);
   /* Functions from a file, "emit/conv.c"; once, however often it is asked for. */
   void (*code)(const tn_emit *e, const char *file);
   /* The same from text; `name` says which text it is. printf format. */

@@ -1,5 +1,5 @@
-/* How the sum of a filter becomes an output: (sum + bias) * multiplier / 2^(32 + shift), rounded to
- * the nearest whole number, ties to even. */
+/* How the sum of a filter becomes an output: (sum << twice) + bias, times multiplier, over
+ * 2^(33 + shift), rounded to the nearest whole number, ties to even. */
 struct rescale {
   int32_t bias, multiplier, shift;
 };
@@ -8,15 +8,28 @@ struct rescale {
 struct quant_conv {
   int32_t images, groups, channels, filters;
   int32_t x_zero, w_zero, y_zero, least, most; /* zero points; bounds of the output */
+  int32_t twice;                               /* 1: sums count twice, for multipliers of 1/4 on */
   struct window w;
 };
 
-/* The bits of an output of i8 or u8. */
-static uint8_t quant_output(const struct quant_conv *c, const struct rescale *r, int32_t sum) {
-  const int32_t unit = (int32_t)1 << r->shift;
-  const int64_t moved = (int64_t)(sum + r->bias) * r->multiplier + (int64_t)unit * 0x80000000;
-  const int32_t high = (int32_t)(moved >> 32);
-  const int32_t is_tie = (uint32_t)moved == 0 && (high & (unit - 1)) == 0;
-  const int32_t y = ((high >> r->shift) & ~is_tie) + c->y_zero; /* of ties, the even neighbour */
-  return (uint8_t)(y < c->least ? c->least : y > c->most ? c->most : y);
+/* The bits of outputs of i8 or u8 from their sums: of `filters` filters, n each, `step` apart. */
+static void quant_outputs(const struct quant_conv *c, const struct rescale *r, int32_t filters,
+                          const int32_t *sum, int32_t n, uint8_t *y, int32_t step) {
+  const int32_t times = 1 << c->twice, zero = c->y_zero, least = c->least, most = c->most;
+  for (int32_t m = 0; m < filters; m++) {
+    const int32_t half = (int32_t)1 << r->shift;
+    for (int32_t k = 0; k < n; k++) {
+      const int64_t product = (int64_t)(sum[k] * times + r->bias) * r->multiplier;
+      const int32_t high = (int32_t)(product >> 32) + half;
+      int32_t out = high >> r->shift >> 1;
+      if ((uint32_t)product == 0 && out * 2 * half == high) {
+        out -= out & 1; /* of two neighbours that are as near, the even one */
+      }
+      out += zero;
+      y[k] = (uint8_t)(out < least ? least : out > most ? most : out);
+    }
+    r++;
+    sum += n;
+    y += step;
+  }
 }
