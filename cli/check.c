@@ -5,7 +5,7 @@
 #include "base/near.h"
 #include "exec/exec.h"
 #include "json.h"
-#include "open.h"
+#include "parts.h"
 #include "placement.h"
 #include "precision.h"
 #include "survey.h"
@@ -15,13 +15,14 @@ enum { MAX_MODELS = 4096 };
 typedef struct check_options {
   cli_common common;
   cli_feed feed;
-  const char *json, *models[MAX_MODELS];
+  const char *json, *kernels, *models[MAX_MODELS];
   int n_models;
   bool quiet;
 } check_options;
 
 static const cli_option options[] = {
     {"json", "[FILE]", "as JSON, to stdout if no file is named", 0},
+    {"kernels", "FILE", "with these parts alone, as in parts.txt of tenon select", 0},
     {"quiet", NULL, "print only models that do not run here", 'q'},
     {NULL, NULL, NULL, 0}};
 
@@ -35,7 +36,8 @@ const cli_command cli_check = {
         "operator's schema;\nthen a plan is made for the given shapes (open dims: 1), so that "
         "every node gets its kernel.\nExit status 1 if a model does not run here, 3 if one is "
         "broken "
-        "or cannot be read.",
+        "or cannot be read.\n--kernels tells what a build of the listed parts would say, and which "
+        "lines the list lacks.",
     .examples = "check *.onnx\ncheck detector.onnx --plugin ./acme.so --json",
     .options = options,
     .groups = {&cli_feed_group, &cli_common_group},
@@ -60,6 +62,7 @@ typedef struct inspection {
   char remark[600];  /* what could not be checked */
   cli_session session;
   bool planned;
+  tn_part_list needed; /* what the whole library would use, where a list of parts lacks something */
 } inspection;
 
 /* ---- operators ---- */
@@ -160,6 +163,56 @@ static void try_plan(inspection *c) {
   }
 }
 
+/* ---- with a list of parts ---- */
+
+/* What the model takes of the whole library. If that has no plan either, nothing is known. */
+static void find_needed(inspection *c) {
+  cli_common whole = c->o->common;
+  cli_session s = {.diag = tn_diag_create(), .common = &whole};
+  tn_text notes;
+  tn_text_init(&notes, tn_default_allocator());
+  whole.parts = NULL;
+  s.runtime = cli_runtime(&whole);
+  tn_status status =
+      s.runtime ? cli_load(s.runtime, &whole, c->path, 0, s.diag, &s.model) : TN_ERR_MEMORY;
+  if (!status) status = tn_session_create(s.model, s.diag, &s.session);
+  if (!status) status = cli_inputs_open(&s.inputs, s.runtime, s.model, &c->o->feed, s.diag);
+  if (!status) status = cli_inputs_close_dims(&s.inputs, true);
+  if (!status) status = cli_inputs_set(&s.inputs, s.session, true);
+  if (!status) status = tn_session_prepare(s.session, s.diag);
+  if (!status) cli_parts_plan_branches(&s, &notes, &notes);
+  if (s.runtime && !status) cli_parts_used(s.runtime, s.model, &c->needed);
+  tn_diag_clear(s.diag);
+  cli_session_close(&s);
+  tn_text_free(&notes);
+}
+
+/* Lines that the list lacks: print is called for each, and gets `self`. */
+static void each_lacking(const inspection *c, void (*print)(void *self, const char *line),
+                         void *self) {
+  cli_common whole = c->o->common;
+  tn_text line;
+  whole.parts = NULL;
+  tn_runtime *runtime = c->needed.lines.n ? cli_runtime(&whole) : NULL;
+  for (int64_t k = 0; runtime && k < c->needed.lines.n; k++) {
+    const char *text = c->needed.lines.data[k].text;
+    if (tn_map_get(&c->o->common.parts->index, text, -1) >= 0) continue;
+    tn_text_init(&line, tn_default_allocator());
+    cli_parts_print(runtime, text, &line);
+    if (line.n) line.data[line.n - 1] = 0; /* its newline */
+    print(self, tn_text_get(&line));
+    tn_text_free(&line);
+  }
+  tn_runtime_destroy(runtime);
+}
+
+static void print_lacking(void *self, const char *line) {
+  (void)self;
+  cli_print("  lacks: %s\n", line);
+}
+
+static void json_lacking(void *self, const char *line) { cli_json_text(self, NULL, line); }
+
 /* ---- reporting ---- */
 
 static void print(const inspection *c) {
@@ -178,6 +231,9 @@ static void print(const inspection *c) {
   for (int64_t k = 0; k < tn_diag_count(c->problems); k++)
     cli_print("  %s\n", tn_diag_message(c->problems, k, NULL));
   if (*c->remark) cli_print("  note: %s\n", c->remark);
+  each_lacking(c, print_lacking, NULL);
+  if (c->needed.lines.n)
+    cli_print("  to add all of it: tenon select %s --list %s -o DIR\n", c->path, c->o->kernels);
   if (c->planned) cli_precision_print(&c->session);
   if (c->planned) cli_placement_print(&c->session, 2);
 }
@@ -208,6 +264,7 @@ static void add_json(const inspection *c, cli_json *list) {
   for (int64_t k = 0; k < tn_diag_count(c->problems); k++)
     cli_json_text(problems, NULL, tn_diag_message(c->problems, k, NULL));
   cli_json_text(o, "remark", *c->remark ? c->remark : NULL);
+  if (c->o->kernels) each_lacking(c, json_lacking, cli_json_array(o, "lacking_parts"));
   if (c->planned) cli_placement_json(o, &c->session);
 }
 
@@ -220,11 +277,14 @@ static verdict inspect(const check_options *o, tn_runtime *runtime, const char *
     try_plan(&c);
   else if (c.verdict == LACKS && c.read)
     look_at_the_rest(&c);
+  tn_part_list_init(&c.needed, tn_default_allocator());
+  if (o->kernels && c.verdict == LACKS) find_needed(&c);
   cli_progress("%s", "");
   if (!cli_json_to_stdout(o->json)) print(&c);
   add_json(&c, list);
   cli_session_close(&c.session);
   cli_survey_free(&c.survey);
+  tn_part_list_free(&c.needed);
   tn_model_destroy(c.read);
   tn_diag_destroy(c.problems);
   return c.verdict;
@@ -251,10 +311,24 @@ static int check(const check_options *o) {
   return count[BROKEN] ? CLI_INPUT : count[LACKS] ? CLI_FAILED : CLI_OK;
 }
 
+static int check_with(check_options *o) {
+  tn_part_list parts;
+  tn_diag *diag = tn_diag_create();
+  tn_part_list_init(&parts, tn_default_allocator());
+  tn_status status = tn_part_list_read(&parts, o->kernels, diag);
+  o->common.parts = &parts;
+  const int code = status ? CLI_INPUT : check(o);
+  cli_print_diag(diag);
+  tn_diag_destroy(diag);
+  tn_part_list_free(&parts);
+  return code;
+}
+
 static bool set(check_options *o, int index, const char *value) {
   switch (index) {
     case CLI_ARG: return cli_keep("MODEL", value, o->models, MAX_MODELS, &o->n_models);
     case 0: o->json = value ? value : "-"; return true;
+    case 1: o->kernels = value; return true;
     default: o->quiet = true; return true;
   }
 }
@@ -268,5 +342,6 @@ static int run(int argc, char **argv) {
     if (next == CLI_BAD || next == CLI_HELP) return cli_stop(next);
     if (!set(&o, next, value)) return CLI_USAGE;
   }
-  return cli_need(&cli_check, o.n_models ? *o.models : NULL, "a model") ? check(&o) : CLI_USAGE;
+  if (!cli_need(&cli_check, o.n_models ? *o.models : NULL, "a model")) return CLI_USAGE;
+  return o.kernels ? check_with(&o) : check(&o);
 }

@@ -99,11 +99,14 @@ typedef struct cli_common {
   int n_plugins, n_pins;
   const char *devices[CLI_MAX_DEVICES]; /* where models shall run; none: the CPU */
   int n_devices;
-  uint32_t fallback;  /* TN_FALLBACK_... */
-  uint32_t precision; /* TN_F16, TN_BF16; 0, TN_F32: as models are */
+  uint32_t fallback;          /* TN_FALLBACK_... */
+  uint32_t precision;         /* TN_F16, TN_BF16; 0, TN_F32: as models are */
+  struct tn_part_list *parts; /* what of Tenon's own parts there shall be; NULL: all. No option */
 } cli_common;
 extern const cli_group cli_common_group; /* target: a cli_common; threads is 1 to begin with */
 
+/* The mask of a list of instruction sets, "avx2,avx512" or "none"; false after a message. */
+bool cli_isa_parse(const char *text, uint64_t *out_mask);
 /* A runtime as the options say. On failure prints the reasons and answers NULL. */
 tn_runtime *cli_runtime(const cli_common *c);
 /* Where, and in what precision, the options want a model to run. */

@@ -9,6 +9,7 @@
 #include "base/diag.h"
 #include "base/text.h"
 #include "cli.h"
+#include "parts.h"
 
 /* ---- options ---- */
 
@@ -45,7 +46,7 @@ static uint64_t isa_bit(const char *name) {
   return 0;
 }
 
-static bool parse_isa(const char *text, uint64_t *out_mask) {
+bool cli_isa_parse(const char *text, uint64_t *out_mask) {
   char name[32];
   *out_mask = 0;
   for (const char *at = text;; at++) {
@@ -99,7 +100,7 @@ static bool set_common(void *target, int index, const char *value) {
     case 2: return cli_keep("--pin", value, c->pins, CLI_MAX_PINS, &c->n_pins);
     case 3: c->allow = value; return true;
     case 4: c->vet = true; return true;
-    case 5: return parse_isa(value, &c->isa_mask);
+    case 5: return cli_isa_parse(value, &c->isa_mask);
     case 6: c->tuning = value; return true;
     case 7:
       if (!*value) cli_error("--weight-cache: the name of the folder is empty");
@@ -138,7 +139,9 @@ static tn_runtime *create(const cli_common *c, tn_diag *diag) {
   o.isa_mask = c->isa_mask;
   o.pins = c->pins;
   o.n_pins = (uint32_t)c->n_pins;
+  if (c->parts) o.flags |= TN_RUNTIME_NO_BUILTINS | TN_RUNTIME_NO_DISCOVERY;
   tn_status s = tn_runtime_create(&o, diag, &runtime);
+  if (!s && c->parts) s = cli_parts_add(runtime, c->parts, diag);
   for (int k = 0; k < c->n_plugins && !s; k++)
     s = tn_runtime_load_plugin(runtime, c->plugins[k], NULL, 0, diag);
   if (!s && c->weight_cache) s = tn_runtime_cache_weights(runtime, c->weight_cache, diag);

@@ -1,14 +1,12 @@
 /* tenon emit-c: a model as C for targets without an operating system. */
 #include <ctype.h>
-#include <errno.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "base/diag.h"
-#include "base/file.h"
 #include "emit/emit.h"
 #include "new.h"
 #include "open.h"
+#include "write_files.h"
 
 typedef struct emit_options {
   cli_common common;
@@ -102,58 +100,23 @@ static tn_status make_names(emit_model *m) {
 
 enum { N_FILES = 7 };
 
-typedef struct file_set {
-  tn_text text[N_FILES];
-  tn_file_writer writer[N_FILES];
-  int n_open;
-} file_set;
-
 static const char *const file_names[N_FILES] = {
     "model.h", "model.c", "weights.h", "weights.c", "test.c", "CMakeLists.txt", "vmath.h"};
 
-static tn_status open_file(file_set *f, int k, const char *folder, tn_diag *diag) {
-  tn_text path;
-  tn_text_init(&path, tn_default_allocator());
-  tn_text_add(&path, "%s/%s", folder, file_names[k]);
-  tn_status s = path.status;
-  if (!s) s = tn_file_writer_open(&f->writer[k], tn_default_allocator(), tn_text_get(&path), diag);
-  tn_text_free(&path);
-  if (s) return s;
-  f->n_open++;
-  return tn_file_writer_write(&f->writer[k], tn_text_get(&f->text[k]), (uint64_t)f->text[k].n,
-                              diag);
-}
-
-static tn_status make_folder(const char *folder, tn_diag *diag) {
-  struct stat st;
-  if (!mkdir(folder, 0777) || (!stat(folder, &st) && S_ISDIR(st.st_mode))) return TN_OK;
-  return tn_fail(diag, TN_ERR_IO, "%s: the folder cannot be made: %s", folder, strerror(errno));
-}
-
-/* All are written before the first takes its place. */
-static tn_status write_files(file_set *f, int n, const char *folder, tn_diag *diag) {
-  tn_status s = make_folder(folder, diag);
-  for (int k = 0; k < n && !s; k++) s = f->text[k].status;
-  for (int k = 0; k < n && !s; k++) s = open_file(f, k, folder, diag);
-  for (int k = 0; k < n && !s; k++) s = tn_file_writer_commit(&f->writer[k], diag);
-  for (int k = 0; k < f->n_open; k++) tn_file_writer_abort(&f->writer[k]);
-  return s;
-}
-
-static void fill_files(emit_model *m, cli_session *s, file_set *f) {
+static void fill_files(emit_model *m, cli_session *s, cli_file *f) {
   const tn_tensor *outputs[CLI_MAX_INPUTS], *inputs[CLI_MAX_INPUTS];
   for (int32_t k = 0; k < m->plan->n_outputs; k++) outputs[k] = tn_session_output(s->session, k);
   for (int32_t k = 0; k < m->plan->n_inputs; k++) inputs[k] = &s->inputs.values[k];
-  emit_write_model(m, &f->text[1], &f->text[0]);
-  emit_write_weights(m, &f->text[3], &f->text[2]);
-  emit_write_test(m, inputs, outputs, &f->text[4]);
-  emit_write_cmake(m, &f->text[5]);
+  emit_write_model(m, &f[1].text, &f[0].text);
+  emit_write_weights(m, &f[3].text, &f[2].text);
+  emit_write_test(m, inputs, outputs, &f[4].text);
+  emit_write_cmake(m, &f[5].text);
   const char *const *lines = find_lines("kit/vmath.h");
-  for (; m->uses_vmath && *lines; lines++) tn_text_add(&f->text[6], "%s\n", *lines);
+  for (; m->uses_vmath && *lines; lines++) tn_text_add(&f[6].text, "%s\n", *lines);
 }
 
 static tn_status emit(emit_model *m, cli_session *s, const emit_options *o) {
-  file_set f = {.n_open = 0};
+  cli_file f[N_FILES];
   tn_status status = emit_find_units(m, s->session);
   if (!status && (m->plan->n_inputs > CLI_MAX_INPUTS || m->plan->n_outputs > CLI_MAX_INPUTS))
     status = tn_fail(m->diag, TN_ERR_UNSUPPORTED, "more than %d inputs or outputs", CLI_MAX_INPUTS);
@@ -161,13 +124,14 @@ static tn_status emit(emit_model *m, cli_session *s, const emit_options *o) {
   if (!status) status = emit_plan_memory(m);
   if (status) return status;
   emit_units(m);
-  for (int k = 0; k < N_FILES; k++) tn_text_init(&f.text[k], m->a);
-  fill_files(m, s, &f);
+  for (int k = 0; k < N_FILES; k++) f[k].name = file_names[k], tn_text_init(&f[k].text, m->a);
+  fill_files(m, s, f);
   status = m->status;
   const tn_text *const parts[] = {&m->code, &m->tables, &m->lines, &m->weights, &m->declarations};
   for (size_t k = 0; k < sizeof parts / sizeof *parts && !status; k++) status = parts[k]->status;
-  if (!status) status = write_files(&f, m->uses_vmath ? N_FILES : N_FILES - 1, o->folder, m->diag);
-  for (int k = 0; k < N_FILES; k++) tn_text_free(&f.text[k]);
+  if (!status)
+    status = cli_write_files(o->folder, f, m->uses_vmath ? N_FILES : N_FILES - 1, m->diag);
+  for (int k = 0; k < N_FILES; k++) tn_text_free(&f[k].text);
   return status;
 }
 

@@ -15,6 +15,9 @@ if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
   set(CMAKE_BUILD_TYPE ${default} CACHE STRING "Release, RelWithDebInfo or Debug" FORCE)
 endif()
 set(CMAKE_C_FLAGS_RELEASE "-O2 -DNDEBUG")
+# For selected builds (docs/small.md): the linker leaves out what nothing refers to, function by function.
+set(CMAKE_C_FLAGS_MINSIZEREL
+  "-Os -DNDEBUG -ffunction-sections -fdata-sections -fno-asynchronous-unwind-tables -fno-unwind-tables")
 if(TENON_SANITIZE)
   set(CMAKE_C_FLAGS_DEBUG "-O1 -g1") # lines for the stack traces; quick to build and to run
 endif()
@@ -34,7 +37,8 @@ set(TENON_FP_FLAGS
   -fno-math-errno -fno-trapping-math)
 
 add_library(tenon_flags INTERFACE)
-target_compile_definitions(tenon_flags INTERFACE _GNU_SOURCE) # mmap, futex, affinity under -std=c11
+target_compile_definitions(tenon_flags INTERFACE _GNU_SOURCE # mmap, futex, affinity under -std=c11
+  $<$<BOOL:${TENON_PORTABLE}>:TN_PORTABLE>) # the table names no kernels of files that are not compiled
 target_compile_options(tenon_flags INTERFACE
   -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wstrict-prototypes -Wmissing-prototypes ${TENON_FP_FLAGS})
 

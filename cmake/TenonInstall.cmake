@@ -8,7 +8,7 @@ if(NOT TENON_HOST_GEN)
   install(TARGETS tenon-gen EXPORT TenonTargets)
 endif()
 if(TARGET tenon)
-  install(TARGETS tenon)
+  install(TARGETS tenon EXPORT TenonTargets)
 endif()
 install(PROGRAMS $<TARGET_FILE:check> TYPE BIN RENAME tenon-check)
 install(DIRECTORY include/tenon TYPE INCLUDE FILES_MATCHING PATTERN "*.h")
@@ -30,7 +30,13 @@ configure_package_config_file(cmake/TenonConfig.cmake.in ${CMAKE_BINARY_DIR}/Ten
   INSTALL_DESTINATION ${package_dir} PATH_VARS CMAKE_INSTALL_LIBDIR CMAKE_INSTALL_BINDIR)
 write_basic_package_version_file(${CMAKE_BINARY_DIR}/TenonConfigVersion.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${CMAKE_BINARY_DIR}/TenonConfig.cmake ${CMAKE_BINARY_DIR}/TenonConfigVersion.cmake
-  cmake/TenonAddPlugin.cmake cmake/TenonIsa.cmake gen/aten.yaml DESTINATION ${package_dir})
+  cmake/TenonAddPlugin.cmake cmake/TenonIsa.cmake cmake/TenonSelect.cmake gen/aten.yaml abi/tenon.symbols
+  DESTINATION ${package_dir})
+# What tables of selected parts are made from.
+foreach(room ops formats devices)
+  install(DIRECTORY ${room} DESTINATION ${package_dir}/families FILES_MATCHING PATTERN "*.yaml"
+    PATTERN emit EXCLUDE)
+endforeach()
 
 file(RELATIVE_PATH pc_to_prefix /x/${CMAKE_INSTALL_LIBDIR}/pkgconfig /x)
 configure_file(cmake/tenon.pc.in ${CMAKE_BINARY_DIR}/tenon.pc @ONLY)

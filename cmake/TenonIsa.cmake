@@ -56,7 +56,9 @@ endfunction()
 # Expands the files for lists of instruction sets in the list of sources named by `list_name`, sets the flags of all ISA
 # files, and removes those that are not for this machine.
 function(tenon_isa_sources list_name)
-  if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64|amd64)$")
+  if(TENON_PORTABLE)
+    set(ours)
+  elseif(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64|amd64)$")
     set(ours ${x86_suffixes})
   elseif(CMAKE_SYSTEM_PROCESSOR MATCHES "^(aarch64|arm64)$")
     set(ours ${arm_suffixes})

@@ -193,6 +193,7 @@ typedef struct gen {
   TN_VEC(gen_known) known;
   int library, n_libraries; /* of the file that is read; of all files */
   gen_plugin plugin;
+  bool bare;             /* the table does not say where parts are written */
   uint64_t content_hash; /* of all files */
   const char *family;    /* of the file that is read */
   const char *op_word;   /* what {op} stands for while an entry is read; NULL: nothing */
@@ -316,6 +317,11 @@ void gen_check_all(gen *g);
 /* Operators and kernels that several libraries describe become one; ranks by precedence; conflicts.
  * After operators are sorted. */
 void gen_merge(gen *g);
+
+/* ---- select.c ---- */
+
+/* Keeps the parts of a list (base/part_list.h) alone, for the table. False after a message. */
+bool gen_select(gen *g, const char *path);
 
 /* ---- emit.c, emit_table.c, emit_header.c, emit_docs.c ---- */
 

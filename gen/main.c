@@ -24,6 +24,10 @@ static const char usage[] =
     "                   may be repeated, the first that has one counts; those that come with "
     "Tenon\n"
     "                   (aten.yaml) are the last\n"
+    "  --select FILE    only the parts of this list (tenon select) come into DIR/builtin.c; "
+    "nothing "
+    "else\n"
+    "                   is written\n"
     "  --check          only checks the files; writes nothing\n"
     "  --embed          the files are no family files: DIR/embedded.c is made of their text, as\n"
     "                   cli/new.h describes it\n";
@@ -34,7 +38,7 @@ typedef struct input {
 } input;
 
 typedef struct options {
-  const char *out, *docs, *fallback, *schemas;
+  const char *out, *docs, *fallback, *schemas, *select;
   bool check, embed, help;
   input *files;
   const char **schema_files;
@@ -57,6 +61,7 @@ static const char **option_place(gen *g, options *o, const char *word) {
   if (strcmp(word, "--license") == 0) return &g->plugin.license;
   if (strcmp(word, "--fallback") == 0) return &o->fallback;
   if (strcmp(word, "--schemas") == 0) return &o->schemas;
+  if (strcmp(word, "--select") == 0) return &o->select;
   return NULL;
 }
 
@@ -84,7 +89,7 @@ static bool read_options(gen *g, options *o, int argc, char **argv) {
     } else if (argv[k][0] == '-') {
       return complain(
           "unknown option %s; there are -o, --docs, --plugin, --version, --license, "
-          "--fallback, --schemas, --check, --embed and --help",
+          "--fallback, --schemas, --select, --check, --embed and --help",
           argv[k]);
     } else {
       keep_files(g, o, argv[k]);
@@ -94,6 +99,7 @@ static bool read_options(gen *g, options *o, int argc, char **argv) {
   if (!o->out && (!o->check || o->embed)) return complain("%s is missing; see --help", "-o DIR");
   if (g->n_libraries > 1 && !g->plugin.name)
     return complain("%s is for plug-ins; see --plugin", "--fallback");
+  if (o->select && g->plugin.name) return complain("%s is not for plug-ins", "--select");
   return true;
 }
 
@@ -131,6 +137,7 @@ static int generate(gen *g, const options *o) {
   gen_check_all(g);
   if (gen_problems_print(g)) return 1;
   if (o->check) return 0;
+  if (o->select) return gen_select(g, o->select) && gen_emit_table(g, o->out) ? 0 : 1;
   if (!gen_emit_headers(g, o->out) || !gen_emit_table(g, o->out)) return 1;
   return !o->docs || gen_emit_docs(g, o->docs) ? 0 : 1;
 }

@@ -106,6 +106,8 @@ static tn_status choose(tn_eval *e) {
     tn_status status = tn_kernel_ask_plan(def, call, e->diag, &e->step.plan);
     if (status == TN_ERR_UNSUPPORTED) continue;
     e->step.def = def;
+    tn_note_use(&def->uses, TN_USE_TAKEN);
+    tn_note_use(&e->node->def->uses, TN_USE_TAKEN); /* of a conversion no node is made */
     return status;
   }
   return TN_ERR_UNSUPPORTED;

@@ -237,6 +237,7 @@ tn_status tn_node_bind(tn_graph *g, int32_t node, const tn_opdef *def, tn_diag *
     if (def->schema.args[k].role == TN_ROLE_ATTR) bind_attr(&b, &def->schema.args[k]);
   if (!b.status) b.status = move_captures(g, node, def);
   if (b.status) return b.status;
+  tn_note_use(&def->uses, TN_USE_TAKEN);
   b.n->def = def;
   b.n->attrs = b.attrs;
   return TN_OK;

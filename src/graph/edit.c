@@ -41,6 +41,7 @@ tn_status tn_graph_set_node_input(tn_graph *g, int32_t node, uint32_t index, int
   writable_ids(n->node.inputs)[index] = value;
   follow_input(n, index, value);
   g->unsorted = true;
+  g->n_edits++;
   return TN_OK;
 }
 
@@ -73,6 +74,7 @@ tn_status tn_graph_replace_value(tn_graph *g, int32_t from, int32_t to) {
     return tn_graph_refuse(g, TN_ERR_INVALID, "what replaces a value is no value of the graph");
   if (from == to) return TN_OK;
   if (promise(g, from, to)) return TN_ERR_MEMORY;
+  g->n_edits++;
   while (tn_graph_val(g, from)->users.n) {
     int32_t user = tn_graph_val(g, from)->users.data[0];
     const tn_node *n = &tn_graph_node(g, user)->node;
@@ -112,6 +114,7 @@ tn_status tn_graph_remove_node(tn_graph *g, int32_t node) {
     if (n->node.outputs[k] >= 0) tn_graph_val(g, n->node.outputs[k])->producer = -1;
   n->alive = false;
   g->unsorted = true;
+  g->n_edits++;
   return TN_OK;
 }
 
@@ -132,6 +135,7 @@ tn_status tn_graph_attach_output(tn_graph *g, int32_t node, uint32_t index, int3
   writable_ids(n->outputs)[index] = value;
   tn_graph_val(g, value)->producer = node;
   g->unsorted = true;
+  g->n_edits++;
   return TN_OK;
 }
 

@@ -193,6 +193,7 @@ int32_t tn_graph_add_node(tn_graph *g, const tn_node *node) {
   }
   g->order.data[g->order.n++] = id;
   g->unsorted = g->unsorted || is_read(g, &tn_graph_node(g, id)->node);
+  g->n_edits++;
   return id;
 }
 

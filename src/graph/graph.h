@@ -149,6 +149,7 @@ struct tn_graph {
   TN_VEC(const char *) entries; /* names of what the file holds beside this graph, and of it */
   tn_map names;                 /* value name -> id; names live in the arenas */
   int64_t n_expanded; /* nodes that functions have brought, those of subgraphs among them */
+  int64_t n_edits;    /* grows with every change of what nodes there are and read */
   bool unsorted;
   bool is_function; /* body of a function: attribute references allowed */
   bool rewritten;   /* rewrites have seen it; until then quantised constants are not folded */

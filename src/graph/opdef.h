@@ -2,6 +2,8 @@
 #ifndef TN_GRAPH_OPDEF_H
 #define TN_GRAPH_OPDEF_H
 
+#include <stdatomic.h>
+
 #include "graph/schema.h"
 #include "tenon/experimental/device.h"
 #include "tenon/graph.h"
@@ -20,6 +22,22 @@ typedef struct tn_part_owner { /* a loaded plug-in, as its parts see it */
 /* Need its callbacks not find the elements of all constants in memory? */
 static inline bool tn_is_lazy(const tn_part_owner *owner) { return !owner || owner->is_lazy; }
 
+/* What a part was good for so far: `tenon select` lists parts by it. */
+enum {
+  TN_USE_TAKEN = 1,   /* an operator of a node, a kernel that was chosen, a rewrite that changed
+                        something */
+  TN_USE_LOWERED = 2, /* an operator whose lowering took the place of a node */
+  TN_USE_ASKED = 4    /* a kernel of which it was enough that it would take a node: something was
+                         fused onto it, or left in f16 */
+};
+typedef atomic_uint tn_uses;
+/* Any thread; tables are read-only but for this. */
+static inline void tn_note_use(const tn_uses *uses, unsigned use) {
+  tn_uses *u = (tn_uses *)(uintptr_t)uses;
+  if (!(atomic_load_explicit(u, memory_order_relaxed) & use))
+    atomic_fetch_or_explicit(u, use, memory_order_relaxed);
+}
+
 typedef struct tn_opdef {
   tn_op op; /* the host's copy, zero where the plug-in's was shorter */
   tn_schema schema;
@@ -27,6 +45,7 @@ typedef struct tn_opdef {
   uint64_t *arg_dtypes; /* mask per schema entry: inputs first, then outputs (n_inputs + n_outputs);
                            every dtype where no rule names the entry */
   int32_t *arg_rule;    /* type rule per entry as above, -1: none */
+  tn_uses uses;
 } tn_opdef;
 
 /* Does it say itself of what types its outputs are? Where it does not, its lowering takes the place
@@ -42,6 +61,7 @@ typedef struct tn_kerneldef {
   const char *domain, *op; /* split of kernel.op */
   /* Of a kernel whose work programs do, the host's copy: kernel.run is NULL. NULL: the CPU's. */
   const tn_device_kernel *device;
+  tn_uses uses;
 } tn_kerneldef;
 
 typedef struct tn_driverdef {
@@ -52,6 +72,7 @@ typedef struct tn_driverdef {
 typedef struct tn_rewritedef {
   tn_rewrite rewrite;
   tn_part_owner *owner;
+  tn_uses uses;
 } tn_rewritedef;
 
 typedef struct tn_formatdef {

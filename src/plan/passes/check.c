@@ -59,6 +59,7 @@ static tn_status lower_early(const tn_planner *p, tn_graph *g, int32_t node, tn_
                    "before kernels are chosen",
                    tn_node_text(g, n, text, sizeof text), pin);
   tn_edit e = {p, g, node, "bringing the older form to the newest", NULL, def->owner, diag, 0, -1};
+  tn_note_use(&def->uses, TN_USE_LOWERED);
   return tn_edit_call(&e, def->op.lower, true);
 }
 

@@ -45,6 +45,7 @@ tn_status tn_lower_node(const tn_planner *p, tn_graph *g, int32_t node, bool *ou
   if (s == TN_ERR_UNSUPPORTED) return check_left(&e, def, first);
   if (s) return s;
   *out_done = true;
+  tn_note_use(&def->uses, TN_USE_LOWERED);
   tn_gnode *n = tn_graph_node(g, node);
   if (n->alive && !n->def) s = tn_check_from(p, g, node, diag); /* it is a region now */
   if (!s) s = tn_settle_from(p, g, first, diag);

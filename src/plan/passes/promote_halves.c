@@ -126,6 +126,8 @@ static const tn_kerneldef *kernel_for(const promoter *w, int32_t node, bool in_f
         !tn_kernel_match_fixed(kernels[k], n->def, &f.call, n_formal, &f.arena) &&
         !tn_kernel_match_types(kernels[k], n->def, &f.call, n_formal, &f.arena))
       found = kernels[k];
+  if (found) tn_note_use(&found->uses, TN_USE_TAKEN); /* what is promoted depends on it */
+  if (found) tn_note_use(&found->uses, TN_USE_ASKED);
   tn_call_close(&f);
   return found;
 }

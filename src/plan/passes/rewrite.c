@@ -32,7 +32,9 @@ static tn_status apply_rewrite(const tn_planner *p, tn_graph *g, int32_t node,
                                const tn_rewritedef *r, tn_diag *diag) {
   const int32_t first = (int32_t)g->nodes.n;
   tn_edit e = {p, g, node, "rewrite", r->rewrite.name, r->owner, diag, 0, -1};
+  const int64_t before = g->n_edits;
   tn_status s = tn_edit_call(&e, r->rewrite.apply, true);
+  if (g->n_edits != before) tn_note_use(&r->uses, TN_USE_TAKEN);
   const tn_gnode *n = tn_graph_node(g, node);
   if (!s && n->alive && !n->def) s = tn_check_from(p, g, node, diag); /* it is a region now */
   if (!s) s = tn_settle_from(p, g, first, diag);

@@ -61,6 +61,7 @@ static tn_status set_choice(tn_selection *s, int32_t node) {
   if (!choice) return TN_ERR_MEMORY;
   tn_status status = tn_holder_use(s->p->holder, c->def->owner);
   if (status) return status;
+  tn_note_use(&c->def->uses, TN_USE_TAKEN);
   *choice = (tn_choice){.def = c->def,
                         .device = c->device,
                         .plan = c->plan,
@@ -139,6 +140,7 @@ static int32_t add_conversion(tn_selection *s, int32_t from, const tn_conversion
   if (!status) status = tn_holder_use(s->p->holder, c->def->owner);
   if (!status) status = tn_node_bind(s->g, id, op, s->diag);
   const uint32_t device = c->to.device ? c->to.device : c->from.device;
+  tn_note_use(&c->def->uses, TN_USE_TAKEN);
   *choice = (tn_choice){.def = c->def, .device = device, .plan = c->plan, .cost_ns = c->cost_ns};
   tn_graph_node(s->g, id)->choice = choice;
   return status ? status : to;

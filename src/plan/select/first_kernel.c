@@ -14,6 +14,7 @@ const tn_kerneldef *tn_first_kernel(const tn_planner *p, tn_graph *g, int32_t no
         tn_kernel_match_fixed(kernels[k], n->def, &f.call, n->n_formal, NULL) == NULL &&
         (!kernels[k]->kernel.refuse || kernels[k]->kernel.refuse(&f.call) == NULL))
       found = kernels[k];
+  if (found) tn_note_use(&found->uses, TN_USE_ASKED);
   tn_call_close(&f);
   return found;
 }

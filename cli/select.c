@@ -1,0 +1,371 @@
+/* tenon select: a build that holds only what models need. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/diag.h"
+#include "exec/exec.h"
+#include "parts.h"
+#include "write_files.h"
+
+enum { MAX_MODELS = 1024, MAX_LISTS = 64, MAX_TARGETS = 16, MAX_ADDED = 1024 };
+
+typedef struct select_options {
+  cli_common common;
+  cli_feed feed;
+  const char *models[MAX_MODELS], *lists[MAX_LISTS], *targets[MAX_TARGETS], *added[MAX_ADDED];
+  int n_models, n_lists, n_targets, n_added;
+  const char *folder;
+} select_options;
+
+static const cli_option options[] = {
+    {"output", "DIR", "the folder to write to; made if it is not there", 'o'},
+    {"list", "FILE", "parts to take besides, as in parts.txt (may be repeated)", 'l'},
+    {"add", "OP[=DTYPES]", "an operator with all its kernels for these types (may be repeated)", 0},
+    {"target", "LIST",
+     "plan for these instruction sets, as --isa has them (may be repeated; default: --isa)", 0},
+    {NULL, NULL, NULL, 0}};
+
+static int run(int argc, char **argv);
+const cli_command cli_select = {
+    .name = "select",
+    .arguments = "[MODEL...]",
+    .summary = "list the parts that models need, for a build of these alone",
+    .details =
+        "Plans and runs the models, on random inputs if none are given, and lists the operators, "
+        "kernels,\nrewrites and formats that took part: those in the plans, of all subgraphs, and "
+        "those that folded\nconstants or changed the graph on the way.\nWrites parts.txt, the "
+        "list; "
+        "report.txt, which model needs what; CMakeLists.txt, a library of these parts.\nThen a "
+        "runtime with no other parts plans the models again: the list is right for them.",
+    .examples =
+        "select kws.onnx -o small\n"
+        "select a.onnx b.tflite --target none --target avx2 --add Conv=f32,i8 -o small",
+    .options = options,
+    .groups = {&cli_feed_group, &cli_common_group},
+    .run = run};
+
+static bool set(select_options *o, int index, const char *value) {
+  switch (index) {
+    case CLI_ARG: return cli_keep("MODEL", value, o->models, MAX_MODELS, &o->n_models);
+    case 0: o->folder = value; return true;
+    case 1: return cli_keep("--list", value, o->lists, MAX_LISTS, &o->n_lists);
+    case 2: return cli_keep("--add", value, o->added, MAX_ADDED, &o->n_added);
+    default: return cli_keep("--target", value, o->targets, MAX_TARGETS, &o->n_targets);
+  }
+}
+
+/* A model on one target. */
+typedef struct look {
+  tn_part_list used, asked;
+  tn_text steps; /* the kernels of its plans */
+} look;
+
+typedef struct selection {
+  const select_options *o;
+  tn_part_list all;
+  look *looks;   /* per target and model */
+  tn_text notes; /* lines */
+  tn_diag *diag;
+} selection;
+
+static int n_targets(const select_options *o) { return o->n_targets ? o->n_targets : 1; }
+
+static look *look_of(const selection *sel, int target, int model) {
+  return &sel->looks[target * sel->o->n_models + model];
+}
+
+/* ---- models ---- */
+
+static tn_status open_session(cli_session *s, const cli_common *common, const cli_feed *feed,
+                              const char *path) {
+  *s = (cli_session){.diag = tn_diag_create(), .common = common};
+  s->runtime = s->diag ? cli_runtime(common) : NULL;
+  if (!s->runtime) return TN_ERR_INVALID;
+  tn_status status = cli_load(s->runtime, common, path, 0, s->diag, &s->model);
+  if (!status) status = tn_session_create(s->model, s->diag, &s->session);
+  if (!status) status = cli_inputs_open(&s->inputs, s->runtime, s->model, feed, s->diag);
+  if (!status) status = cli_inputs_set(&s->inputs, s->session, false);
+  return status ? status : tn_session_prepare(s->session, s->diag);
+}
+
+/* Plans, and runs if that goes: a run shows the plans of what depends on data. */
+static tn_status plan_and_run(const selection *sel, const cli_common *common, const char *path,
+                              cli_session *s, tn_text *notes, tn_text *steps) {
+  tn_status status = open_session(s, common, &sel->o->feed, path);
+  if (status) return status;
+  if (tn_session_run(s->session, s->diag)) {
+    tn_text_add(notes, "%s: planned, but it does not run on these inputs: %s\n", path,
+                tn_diag_count(s->diag) ? tn_diag_message(s->diag, 0, NULL) : "");
+    tn_diag_clear(s->diag);
+  }
+  cli_parts_plan_branches(s, notes, steps);
+  return TN_OK;
+}
+
+static int look_at(selection *sel, const cli_common *common, const char *path, look *to) {
+  cli_session s;
+  tn_status status = plan_and_run(sel, common, path, &s, &sel->notes, &to->steps);
+  if (!status) status = cli_parts_used(s.runtime, s.model, &to->used);
+  if (!status) status = cli_parts_asked(s.runtime, &to->asked);
+  const int code = status ? cli_session_fail(&s, status) : CLI_OK;
+  cli_session_close(&s);
+  return code;
+}
+
+static tn_status join(tn_part_list *to, const tn_part_list *from) {
+  tn_status s = TN_OK;
+  for (int64_t k = 0; k < from->lines.n && !s; k++)
+    s = tn_part_list_add(to, from->lines.data[k].text);
+  return s;
+}
+
+static int add_by_hand(selection *sel, const cli_common *common) {
+  int code = CLI_OK;
+  tn_runtime *runtime = sel->o->n_added ? cli_runtime(common) : NULL;
+  for (int k = 0; k < sel->o->n_added && runtime && !code; k++)
+    if (cli_parts_by_hand(runtime, sel->o->added[k], &sel->all, sel->diag)) code = CLI_USAGE;
+  tn_runtime_destroy(runtime);
+  return code;
+}
+
+static int look_for(selection *sel, const cli_common *common, int target) {
+  int code = CLI_OK;
+  for (int k = 0; k < sel->o->n_models && !code; k++) {
+    look *l = look_of(sel, target, k);
+    code = look_at(sel, common, sel->o->models[k], l);
+    if (!code && join(&sel->all, &l->used)) code = CLI_INPUT;
+  }
+  return code ? code : add_by_hand(sel, common);
+}
+
+/* With these parts alone the model gets the plans that it has got with all; where it does not,
+ * kernels are added that decided something without running. */
+static int prove_model(selection *sel, const cli_common *common, look *l, const char *path) {
+  for (int turn = 0; turn < 2; turn++) {
+    tn_text notes, steps;
+    cli_session s;
+    tn_text_init(&notes, tn_default_allocator());
+    tn_text_init(&steps, tn_default_allocator());
+    const tn_status status = plan_and_run(sel, common, path, &s, &notes, &steps);
+    const bool same = !status && !strcmp(tn_text_get(&steps), tn_text_get(&l->steps));
+    if (same || !turn) tn_diag_clear(s.diag);
+    const int code = turn && status ? cli_session_fail(&s, status) : CLI_OK;
+    cli_session_close(&s);
+    tn_text_free(&notes);
+    tn_text_free(&steps);
+    if (code) return code;
+    if (same) return CLI_OK;
+    if (turn)
+      tn_text_add(&sel->notes, "%s: the plan with these parts alone is another one\n", path);
+    else if (join(&sel->all, &l->asked) || join(&l->used, &l->asked))
+      return CLI_INPUT;
+  }
+  return CLI_OK;
+}
+
+static int prove_for(selection *sel, const cli_common *common, int target) {
+  int code = CLI_OK;
+  cli_common alone = *common;
+  alone.parts = &sel->all;
+  for (int k = 0; k < sel->o->n_models && !code; k++) {
+    code = prove_model(sel, &alone, look_of(sel, target, k), sel->o->models[k]);
+    if (code) cli_error("%s: there is no plan with these parts alone", sel->o->models[k]);
+  }
+  return code;
+}
+
+static int for_each_target(selection *sel, int (*what)(selection *, const cli_common *, int)) {
+  cli_common common = sel->o->common;
+  int code = CLI_OK;
+  for (int k = 0; k < n_targets(sel->o) && !code; k++) {
+    if (sel->o->n_targets && !cli_isa_parse(sel->o->targets[k], &common.isa_mask)) return CLI_USAGE;
+    code = what(sel, &common, k);
+  }
+  return code;
+}
+
+/* ---- files ---- */
+
+static int by_text(const void *x, const void *y) {
+  const char *a = ((const tn_part_line *)x)->text, *b = ((const tn_part_line *)y)->text;
+  const size_t n = strcspn(a, " "), m = strcspn(b, " ");
+  static const char order[] = "format op lower rewrite kernel driver";
+  if (n != m || strncmp(a, b, n)) { /* by kind, as above */
+    char word[2][16];
+    snprintf(word[0], sizeof word[0], "%.*s", (int)n, a);
+    snprintf(word[1], sizeof word[1], "%.*s", (int)m, b);
+    return strstr(order, word[0]) < strstr(order, word[1]) ? -1 : 1;
+  }
+  return strcmp(a, b);
+}
+
+static int64_t count(const tn_part_list *list, const char *what) {
+  int64_t n = 0;
+  for (int64_t k = 0; k < list->lines.n; k++)
+    n += !strncmp(list->lines.data[k].text, what, strlen(what)) &&
+         list->lines.data[k].text[strlen(what)] == ' ';
+  return n;
+}
+
+static void write_list(const selection *sel, const tn_runtime *runtime, const tn_part_line *lines,
+                       tn_text *to) {
+  tn_text_add(to, "# What a build holds: a line for each part. Written by tenon select.\n");
+  for (int64_t k = 0; k < sel->all.lines.n; k++) cli_parts_print(runtime, lines[k].text, to);
+}
+
+static void write_counts(const char *name, const tn_part_list *list, tn_text *to) {
+  tn_text_add(to, "%s: %lld operators, %lld kernels, %lld rewrites, %lld formats\n", name,
+              (long long)count(list, "op"), (long long)count(list, "kernel"),
+              (long long)count(list, "rewrite"), (long long)count(list, "format"));
+}
+
+/* The last part of a path. */
+static const char *base_name(const char *path) {
+  const char *slash = strrchr(path, '/');
+  return slash ? slash + 1 : path;
+}
+
+static bool is_needed(const selection *sel, int model, const char *line) {
+  bool needed = false;
+  for (int k = 0; k < n_targets(sel->o); k++)
+    needed = needed || tn_map_get(&look_of(sel, k, model)->used.index, line, -1) >= 0;
+  return needed;
+}
+
+static void write_users(const selection *sel, const char *line, tn_text *to) {
+  int n = 0;
+  tn_text_add(to, "%s: ", line);
+  for (int k = 0; k < sel->o->n_models; k++)
+    if (is_needed(sel, k, line))
+      tn_text_add(to, "%s%s", n++ ? ", " : "", base_name(sel->o->models[k]));
+  tn_text_add(to, "%s\n", n ? "" : "by hand");
+}
+
+static void write_report(const selection *sel, const tn_runtime *runtime, const tn_part_line *lines,
+                         tn_text *to) {
+  const long long n_ops = tn_runtime_n_ops(runtime), n_kernels = tn_runtime_n_kernels(runtime);
+  for (int k = 0; k < sel->o->n_models * n_targets(sel->o); k++)
+    write_counts(base_name(sel->o->models[k % sel->o->n_models]), &sel->looks[k].used, to);
+  write_counts("all", &sel->all, to);
+  tn_text_add(to, "left out: %lld of %lld operators, %lld of %lld kernels\n",
+              n_ops - (long long)count(&sel->all, "op"), n_ops,
+              n_kernels - (long long)count(&sel->all, "kernel"), n_kernels);
+  tn_text_add(to, "%s\n", tn_text_get(&sel->notes));
+  for (int64_t k = 0; k < sel->all.lines.n; k++) write_users(sel, lines[k].text, to);
+}
+
+static const char cmake_text[] =
+    "# A library of the parts in parts.txt, written by tenon select. Link tenon_selected, or take\n"
+    "# this folder into a project with add_subdirectory.\n"
+    "cmake_minimum_required(VERSION 3.25)\n"
+    "project(tenon_selected LANGUAGES C)\n"
+    "if(NOT COMMAND tenon_add_selected)\n"
+    "  find_package(Tenon REQUIRED)\n"
+    "endif()\n"
+    "tenon_add_selected(tenon_selected PARTS ${CMAKE_CURRENT_SOURCE_DIR}/parts.txt)\n";
+
+static tn_status write_all(const selection *sel, const tn_runtime *runtime, tn_diag *diag) {
+  cli_file files[] = {{.name = "parts.txt"}, {.name = "report.txt"}, {.name = "CMakeLists.txt"}};
+  enum { N = sizeof files / sizeof *files };
+  tn_arena arena;
+  tn_arena_init(&arena, tn_default_allocator());
+  tn_part_line *lines =
+      tn_arena_copy(&arena, sel->all.lines.data, (uint64_t)sel->all.lines.n * sizeof *lines);
+  for (int k = 0; k < N; k++) tn_text_init(&files[k].text, tn_default_allocator());
+  if (lines && sel->all.lines.n) {
+    qsort(lines, (size_t)sel->all.lines.n, sizeof *lines, by_text);
+    write_list(sel, runtime, lines, &files[0].text);
+    write_report(sel, runtime, lines, &files[1].text);
+    tn_text_add(&files[2].text, "%s", cmake_text);
+  }
+  tn_status s = lines ? cli_write_files(sel->o->folder, files, N, diag) : TN_ERR_MEMORY;
+  tn_text summary;
+  tn_text_init(&summary, tn_default_allocator());
+  write_counts(sel->o->folder, &sel->all, &summary);
+  if (!s) cli_print("%s", tn_text_get(&summary));
+  tn_text_free(&summary);
+  for (int k = 0; k < N; k++) tn_text_free(&files[k].text);
+  tn_arena_clear(&arena);
+  return s;
+}
+
+static int write_selection(selection *sel) {
+  tn_runtime *runtime = cli_runtime(&sel->o->common);
+  if (!runtime) return CLI_INPUT;
+  tn_status s = TN_OK;
+  if (!sel->all.lines.n)
+    s = tn_fail(sel->diag, TN_ERR_INVALID, "nothing is selected: name a model, --list or --add");
+  if (!s) s = write_all(sel, runtime, sel->diag);
+  tn_runtime_destroy(runtime);
+  return s ? cli_exit_code(s) : CLI_OK;
+}
+
+/* ---- the command ---- */
+
+static int read_lists(selection *sel) {
+  tn_status s = TN_OK;
+  for (int k = 0; k < sel->o->n_lists && !s; k++)
+    s = tn_part_list_read(&sel->all, sel->o->lists[k], sel->diag);
+  return s ? CLI_INPUT : CLI_OK;
+}
+
+static void open_looks(selection *sel, int n) {
+  const tn_allocator *a = tn_default_allocator();
+  tn_part_list_init(&sel->all, a);
+  for (int k = 0; k < n && sel->looks; k++) {
+    tn_part_list_init(&sel->looks[k].used, a);
+    tn_part_list_init(&sel->looks[k].asked, a);
+    tn_text_init(&sel->looks[k].steps, a);
+  }
+}
+
+static void close_looks(selection *sel, int n) {
+  for (int k = 0; k < n && sel->looks; k++) {
+    tn_part_list_free(&sel->looks[k].used);
+    tn_part_list_free(&sel->looks[k].asked);
+    tn_text_free(&sel->looks[k].steps);
+  }
+  tn_part_list_free(&sel->all);
+}
+
+static int select_parts(const select_options *o) {
+  const tn_allocator *a = tn_default_allocator();
+  selection sel = {.o = o, .diag = tn_diag_create(), .notes = {.a = a}};
+  const int n = o->n_models * n_targets(o);
+  const uint64_t bytes = ((uint64_t)n + 1) * sizeof *sel.looks;
+  sel.looks = tn_alloc(a, bytes);
+  open_looks(&sel, n);
+  int code = sel.looks ? read_lists(&sel) : CLI_INPUT;
+  if (!code) code = for_each_target(&sel, look_for);
+  if (!code) code = for_each_target(&sel, prove_for);
+  if (!code) code = write_selection(&sel);
+  if (*tn_text_get(&sel.notes)) cli_note("%.*s", (int)sel.notes.n - 1, sel.notes.data);
+  cli_print_diag(sel.diag);
+  close_looks(&sel, n);
+  tn_free(a, sel.looks, bytes);
+  tn_text_free(&sel.notes);
+  tn_diag_destroy(sel.diag);
+  return code;
+}
+
+static int run(int argc, char **argv) {
+  select_options *o = calloc(1, sizeof *o);
+  if (!o) return CLI_INPUT;
+  o->common = (cli_common){.threads = 1};
+  o->feed = (cli_feed)CLI_FEED_INIT;
+  o->feed.random = true; /* for inputs that nothing gives */
+  cli_parser p = {&cli_select, argc, argv, {&o->feed, &o->common}, 0, false};
+  const char *value;
+  int next, code = CLI_OK;
+  while (!code && (next = cli_next(&p, &value)) != CLI_END) {
+    if (next == CLI_BAD || next == CLI_HELP) {
+      code = cli_stop(next);
+      free(o);
+      return code;
+    }
+    if (!set(o, next, value)) code = CLI_USAGE;
+  }
+  if (!code) code = cli_need(&cli_select, o->folder, "-o DIR") ? select_parts(o) : CLI_USAGE;
+  free(o);
+  return code;
+}

@@ -1,0 +1,61 @@
+/* --select: of all that the family files describe, only the parts of a list come into the table,
+ * without what runs nowhere but in tests and documents. */
+#include <stdio.h>
+
+#include "base/part_list.h"
+#include "gen.h"
+
+static void select_ops(gen *g, tn_part_list *list) {
+  for (int64_t k = 0; k < g->ops.n; k++) {
+    gen_op *op = &g->ops.data[k];
+    const char *name = gen_full_name(g, op->domain, op->name);
+    if (op->header_only) continue;
+    if (!tn_part_list_has(list, "op", name, op->since)) op->header_only = true;
+    if (!tn_part_list_has(list, "lower", name, op->since)) op->lower = NULL;
+    op->reference = op->doc = NULL;
+    op->cases.n = 0;
+  }
+}
+
+/* Keeps those elements that the list has. */
+#define KEEP(g, v, list, what)                                    \
+  do {                                                            \
+    int64_t kept = 0;                                             \
+    for (int64_t k = 0; k < (v)->n; k++)                          \
+      if (tn_part_list_has((list), (what), (v)->data[k].name, 0)) \
+        (v)->data[kept++] = (v)->data[k];                         \
+    (v)->n = kept;                                                \
+  } while (0)
+
+static void select_kernels(gen *g, tn_part_list *list) {
+  int64_t kept = 0;
+  for (int64_t k = 0; k < g->kernels.n; k++) {
+    gen_kernel *kernel = &g->kernels.data[k];
+    if (tn_part_list_has(list, "kernel", kernel->name, 0))
+      g->kernels.data[kept++] = *kernel;
+    else
+      tn_vec_free(g->a, &kernel->accepts);
+  }
+  g->kernels.n = kept;
+}
+
+bool gen_select(gen *g, const char *path) {
+  tn_part_list list;
+  tn_diag *diag = gen_need(tn_diag_create());
+  tn_part_list_init(&list, g->a);
+  g->bare = true;
+  tn_status s = tn_part_list_read(&list, path, diag);
+  if (!s) {
+    select_ops(g, &list);
+    select_kernels(g, &list);
+    KEEP(g, &g->rewrites, &list, "rewrite");
+    KEEP(g, &g->formats, &list, "format");
+    KEEP(g, &g->extensions, &list, "driver");
+    s = tn_part_list_check(&list, diag);
+  }
+  for (int64_t k = 0; k < tn_diag_count(diag); k++)
+    fprintf(stderr, "tenon-gen: %s\n", tn_diag_message(diag, k, NULL));
+  tn_part_list_free(&list);
+  tn_diag_destroy(diag);
+  return !s;
+}

@@ -1,0 +1,42 @@
+#!/bin/bash
+# Selected builds are smaller than the whole, give the outputs of the whole, and say of every model
+# what `tenon check --kernels` has foretold.
+# usage: builds.sh TENON BUILD SOURCE
+set -uo pipefail
+tenon=$1 build=$2 source=$3 failures=0 lacking=0
+fail() { echo "FAILED: $*"; failures=$((failures + 1)); }
+bytes() { size "$1" | awk 'NR == 2 { print $1 + $2 }'; }
+
+whole=$(bytes "$build/hello_whole")
+for which in net two; do
+  selected=$(bytes "$build/hello_$which")
+  echo "hello_$which: $selected bytes of code and data, $whole with the whole library"
+  [ $((selected * 2)) -lt "$whole" ] || fail "hello_$which is not smaller than half of the whole"
+done
+
+# A program and a list per row; each says of each model what the other says.
+data=$source/tests/data
+models=("$data"/*.onnx "$data"/tflite/*.tflite "$source"/tests/emit/models/*.onnx)
+for row in net:net two:two shared:shared; do
+  program=$build/hello_${row%:*} list=$build/selected_${row#*:}.select/parts.txt
+  for model in "${models[@]}"; do
+    got=$("$program" "$model" 2>/dev/null)
+    code=$?
+    said=$("$tenon" check --isa none --kernels "$list" "$model" 2>&1)
+    foretold=$?
+    # of a model that is broken and lacks something too, one of the two is told first
+    [ "$code" = "$foretold" ] || [ "$code$foretold" = 31 ] ||
+      fail "hello_${row%:*} $model: $code, check said $foretold: $said"
+    if [ "$code" = 0 ]; then
+      [ "$got" = "$("$build/hello_whole" "$model" 2>/dev/null)" ] || fail "$model: other outputs"
+    elif [ "$code" = 1 ]; then
+      lacking=$((lacking + 1))
+    fi
+  done
+done
+[ "$lacking" -gt 0 ] || fail "no model lacks a part: the check of what is foretold checks nothing"
+for row in net:net two:mlp shared:net; do
+  "$build/hello_${row%:*}" "$source/tests/data/${row#*:}.onnx" >/dev/null ||
+    fail "${row#*:}.onnx does not run where it was selected"
+done
+[ "$failures" = 0 ] && echo "$lacking verdicts of models that lack something"

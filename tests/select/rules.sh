@@ -1,0 +1,61 @@
+#!/bin/bash
+# tenon select and tenon check --kernels: what they write and say, good and bad arguments.
+# usage: rules.sh TENON DATA WORK TENON_GEN
+set -uo pipefail
+# shellcheck source=tests/cli/kit.sh
+source "$(dirname "$0")/../cli/kit.sh" "$1" "$2" "$3" none
+gen=$4 root=$(cd "$data/../.." && pwd)
+
+# the same list each time
+says 0 'a: [0-9]+ operators, [0-9]+ kernels' select "$data/net.onnx" --target none -o "$work/a"
+says 0 '' select "$data/net.onnx" --target none -o "$work/b"
+cmp "$work/a/parts.txt" "$work/b/parts.txt" || fail "two runs wrote different lists"
+grep -q '^format onnx$' "$work/a/parts.txt" || fail "the reader is not listed"
+grep -qE '^kernel [a-z0-9_]+  # [A-Z][A-Za-z]*: ' "$work/a/parts.txt" ||
+  fail "no kernel with its types"
+grep -qE '^kernel [a-z0-9_]*_(avx2|avx512|neon)' "$work/a/parts.txt" &&
+  fail "portable was asked for"
+grep -qE '^left out: [0-9]+ of [0-9]+ operators' "$work/a/report.txt" || fail "no report"
+
+# lists join; by hand
+says 0 '' select "$data/mlp.onnx" --list "$work/a/parts.txt" --target none -o "$work/both"
+grep -v '^#' "$work/a/parts.txt" | while read -r line; do
+  grep -qxF "$line" "$work/both/parts.txt" || echo "$line"
+done | grep . && fail "a line of the list is gone"
+says 0 '' select --add Softmax=f32 --target none -o "$work/hand"
+grep -q '^op Softmax 13$' "$work/hand/parts.txt" || fail "--add adds no operator"
+grep -q '^kernel softmax_f32_c ' "$work/hand/parts.txt" || fail "--add adds no kernel"
+says 2 "there is no operator 'Softmux'; did you mean 'Softmax'" select --add Softmux -o "$work/x"
+says 2 "'f33' is no dtype" select --add Softmax=f33 -o "$work/x"
+
+# an If: both branches are planned, though one runs
+says 0 '' select "$data/branch.onnx" --target none -o "$work/branch"
+says 0 'runs here' check --isa none --kernels "$work/branch/parts.txt" "$data/branch.onnx"
+
+# what is missing is named with operator, dtype and the command that adds it
+says 1 'does not run here' check --isa none --kernels "$work/hand/parts.txt" "$data/net.onnx"
+also 'lacks: format onnx'
+also 'lacks: kernel [a-z0-9_]+  # [A-Z][A-Za-z]*: .*f32'
+also "to add all of it: tenon select .*net.onnx --list .*parts.txt -o DIR"
+says 0 'runs here' check --isa none --kernels "$work/a/parts.txt" "$data/net.onnx"
+
+# lists that are wrong
+echo 'kernel no_such_c' >"$work/list"
+says 3 "list:1: there is no such part: 'kernel no_such_c'" \
+  check --kernels "$work/list" "$data/net.onnx"
+"$gen" --select "$work/list" "$root"/{ops,formats}/*/*.yaml -o "$work" 2>"$work/log" &&
+  fail "tenon-gen takes a list with a part that is not there"
+grep -q "list:1: there is no such part" "$work/log" || fail "tenon-gen: $(cat "$work/log")"
+printf '# comment\n\n  op  Conv   11  # more\nthing x\n' >"$work/list"
+says 3 "list:4: a line reads like" select --list "$work/list" -o "$work/x"
+printf 'op Conv\n' >"$work/list"
+says 3 "list:1: a line reads like" select --list "$work/list" -o "$work/x"
+head -c 3000 /dev/urandom >"$work/list"
+says 3 "list:1: a line reads like" select --list "$work/list" -o "$work/x"
+
+says 2 'select needs -o DIR' select "$data/net.onnx"
+says 3 'nothing is selected' select -o "$work/x"
+says 3 'cannot open' select "$work/nothing.onnx" -o "$work/x"
+says 2 "'avx3' is no instruction set" select "$data/net.onnx" --target avx3 -o "$work/x"
+no_file "$work/x"
+finish
