@@ -108,6 +108,7 @@ tn_status tflite_attrs_read(tflite_subgraph *s, const tn_flat_table *op, const c
   if (!words) return TN_OK;
   out->quantised = before(words, colon, "quant");
   out->moves = before(words, colon, "moves");
+  out->states = before(words, colon, "states");
   out->typed = before(words, colon, "out");
   const tn_flat_table first = tn_flat_sub(op, OPERATOR_OPTIONS, &tflite_options_type),
                       second = tn_flat_sub(op, OPERATOR_OPTIONS_2, &tflite_options_type);

@@ -164,7 +164,12 @@ tn_status tflite_read(const tn_source *source, tn_graph *g) {
   if (!s) s = read_codes(&r);
   if (!s) s = set_opsets(&r, g);
   if (!s) s = read_meta(&r, g);
-  if (!s) s = tflite_subgraph_read(&r, 0, g);
+  uint64_t subgraph = 0;
+  if (!s) s = tflite_signatures_read(&r, &subgraph);
+  if (!s) s = tflite_states_read(&r);
+  if (!s) s = tflite_subgraph_read(&r, subgraph, g);
+  tn_vec_free(&r.allocator, &r.variables);
+  tn_vec_free(&r.allocator, &r.aliases);
   tn_map_free(&r.functions);
   tn_arena_clear(&r.arena);
   return s;

@@ -163,20 +163,60 @@ tn_status tflite_call_add(const tflite_node *n, const char *domain, const char *
   return add_made(n, &made);
 }
 
+/* Operators that are more, or less, than a node of their name. */
+static const struct {
+  const char *name;
+  tn_status (*add)(const tflite_node *n);
+} readers[] = {{"WHILE", tflite_while},
+               {"IF", tflite_if},
+               {"STABLEHLO_COMPOSITE", tflite_composite},
+               {"CALL_ONCE", tflite_call_once},
+               {"VAR_HANDLE", tflite_var_handle},
+               {"READ_VARIABLE", tflite_read_variable},
+               {"ASSIGN_VARIABLE", tflite_assign_variable},
+               {"HASHTABLE", tflite_hashtable},
+               {"HASHTABLE_IMPORT", tflite_hashtable_import},
+               {"HASHTABLE_FIND", tflite_hashtable_find},
+               {"HASHTABLE_SIZE", tflite_hashtable_size}};
+
+/* The variables among the inputs have what the node makes of them from now on. */
+static tn_status add_states(node_reader *n, tflite_node *made) {
+  tflite_reader *r = n->s->r;
+  int32_t *outputs = tn_arena_alloc(&r->arena, (n->inputs.n + n->outputs.n + 1) * sizeof *outputs);
+  if (!outputs) return tflite_no_memory(r);
+  memcpy(outputs, made->outputs, made->n_outputs * sizeof *outputs);
+  made->outputs = outputs;
+  for (uint64_t k = 0; k < n->inputs.n; k++) {
+    const int64_t index = tn_flat_int_at(&n->inputs, k);
+    tflite_tensor *t = index < 0 ? NULL : &n->s->tensors[index];
+    if (!t || !t->has_state) continue;
+    const int32_t value = r->api->value(n->s->g, NULL);
+    const tn_status s = value < 0 ? value : r->api->state_set(n->s->g, t->state, value);
+    if (s) return tflite_no_memory(r);
+    outputs[made->n_outputs++] = t->value = value;
+  }
+  return TN_OK;
+}
+
 static tn_status add_node(node_reader *n) {
   const tn_format_op *row = n->code->row;
   const tn_attr *attrs[TFLITE_MAX_ATTRS];
   const bool direct = row && row->how == TN_FORMAT_DIRECT;
-  const tflite_node made = {.s = n->s,
-                            .attrs = &n->attrs,
-                            .inputs = n->ids,
-                            .outputs = n->ids + n->inputs.n,
-                            .n_inputs = n->inputs.n,
-                            .n_outputs = n->outputs.n,
-                            .at = n->op->at};
-  if (row && !strcmp(row->name, "WHILE")) return tflite_while(&made);
-  if (row && !strcmp(row->name, "IF")) return tflite_if(&made);
-  if (row && !strcmp(row->name, "STABLEHLO_COMPOSITE")) return tflite_composite(&made);
+  tflite_node made = {.s = n->s,
+                      .attrs = &n->attrs,
+                      .inputs = n->ids,
+                      .outputs = n->ids + n->inputs.n,
+                      .n_inputs = n->inputs.n,
+                      .n_outputs = n->outputs.n,
+                      .at = n->op->at,
+                      .in_list = &n->inputs,
+                      .out_list = &n->outputs};
+  for (size_t k = 0; row && k < sizeof readers / sizeof *readers; k++)
+    if (!strcmp(row->name, readers[k].name)) return readers[k].add(&made);
+  if (n->attrs.states) {
+    const tn_status status = add_states(n, &made);
+    if (status) return status;
+  }
   for (uint32_t k = 0; k < n->attrs.n; k++) attrs[k] = &n->attrs.attrs[k];
   return tflite_node_add(&made, direct ? "" : "tflite", direct ? row->to : n->code->name, n->ids,
                          n->inputs.n, attrs, n->attrs.n);

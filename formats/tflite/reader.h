@@ -14,6 +14,24 @@ typedef struct tflite_code {
   const char *name;        /* "CONV_2D", or what a custom operator is called */
 } tflite_code;
 
+/* A variable or a table, which handles stand for. Ids of values: in the main graph; -1: none. */
+typedef struct tflite_variable {
+  const char *name; /* "variable counter", "table 3" */
+  int32_t initial, state;
+  int32_t value; /* what it holds at this place of the program */
+  int32_t keys, values;
+} tflite_variable;
+
+/* What a signature calls a tensor. */
+typedef struct tflite_alias {
+  int64_t tensor;
+  const char *name;
+} tflite_alias;
+typedef struct tflite_names {
+  tflite_alias *data;
+  int64_t n, cap;
+} tflite_names;
+
 /* A tensor of the subgraph that is read. */
 typedef struct tflite_tensor {
   tn_tensor type; /* data NULL; dtype TN_NONE: one that Tenon has no values of */
@@ -22,6 +40,10 @@ typedef struct tflite_tensor {
   int64_t quant_dim;
   uint64_t at;
   int32_t value;
+  bool is_input;             /* of the subgraph */
+  bool has_state;            /* a variable that an operator changes: */
+  int32_t state;             /* of the graph */
+  tflite_variable *variable; /* of a handle; NULL: it is none, or made by nobody */
 } tflite_tensor;
 
 typedef struct tflite_reader {
@@ -40,7 +62,11 @@ typedef struct tflite_reader {
   int32_t depth;      /* of subgraphs inside operators */
   uint32_t n_inlined; /* subgraphs that were read into others */
   tn_graph *main;
-  tn_map functions; /* "odml.rms_norm 3": those that were added */
+  TN_VEC(tflite_variable *) variables;
+  tflite_names aliases; /* of the main graph's tensors */
+  bool is_init;         /* what is read sets initial values */
+  bool has_writes;      /* something else assigns variables */
+  tn_map functions;     /* "odml.rms_norm 3": those that were added */
 } tflite_reader;
 
 /* A subgraph while it is read. */
@@ -101,6 +127,7 @@ typedef struct tflite_attrs {
   uint32_t n;
   bool quantised; /* takes scales and zero points */
   bool moves;     /* only moves elements, whatever they stand for */
+  bool states;    /* changes the variable tensors among its inputs: further outputs, in order */
   bool typed;     /* out_dtype: the number that ai.onnx has for the type of output 0 */
 } tflite_attrs;
 
@@ -126,12 +153,35 @@ typedef struct tflite_node {
   const tflite_attrs *attrs;
   const int32_t *inputs, *outputs;
   uint64_t n_inputs, n_outputs, at;
+  const tn_flat_vector *in_list, *out_list; /* indices of tensors */
 } tflite_node;
 
 tn_status tflite_while(const tflite_node *n);
 tn_status tflite_if(const tflite_node *n);
 tn_status tflite_composite(const tflite_node *n);
-/* Adds a node with the outputs of n (node.c). */
+/* ---- state.c ---- */
+
+tn_status tflite_var_handle(const tflite_node *n);
+tn_status tflite_read_variable(const tflite_node *n);
+tn_status tflite_assign_variable(const tflite_node *n);
+tn_status tflite_hashtable(const tflite_node *n);
+tn_status tflite_hashtable_import(const tflite_node *n);
+tn_status tflite_hashtable_find(const tflite_node *n);
+tn_status tflite_hashtable_size(const tflite_node *n);
+tn_status tflite_call_once(const tflite_node *n);
+/* The variable tensor becomes a state of the model; it has its value. */
+tn_status tflite_tensor_state(tflite_subgraph *s, tflite_tensor *t);
+/* What CALL_ONCE sets, wherever it stands. Before anything else is read. */
+tn_status tflite_states_read(tflite_reader *r);
+
+/* ---- signature.c ---- */
+
+/* Notes the entries; the subgraph of that which is wanted, and what it calls its tensors. */
+tn_status tflite_signatures_read(tflite_reader *r, uint64_t *out_subgraph);
+
+/* ---- node.c ---- */
+
+/* Adds a node with the outputs of n. */
 tn_status tflite_node_add(const tflite_node *n, const char *domain, const char *op,
                           const int32_t *inputs, uint64_t n_inputs, const tn_attr *const *attrs,
                           uint32_t n_attrs);

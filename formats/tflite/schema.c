@@ -21,6 +21,9 @@ TYPE(operator, "Operator", "opcode_index", "inputs", "outputs", "builtin_options
      "intermediates", "large_custom_options_offset", "large_custom_options_size",
      "builtin_options_2_type", "builtin_options_2");
 TYPE(metadata, "Metadata", "name", "buffer");
+TYPE(signature, "SignatureDef", "inputs", "outputs", "signature_key", "deprecated_tag",
+     "subgraph_index");
+TYPE(tensor_map, "TensorMap", "name", "tensor_index");
 
 static const char *const no_fields[] = {NULL};
 const tn_flat_type tflite_options_type = {"the operator's options", no_fields};

@@ -55,9 +55,11 @@ enum {
   OPERATOR_OPTIONS_2
 };
 enum { METADATA_NAME, METADATA_BUFFER };
+enum { SIGNATURE_INPUTS, SIGNATURE_OUTPUTS, SIGNATURE_KEY, SIGNATURE_TAG, SIGNATURE_SUBGRAPH };
+enum { MAP_NAME, MAP_TENSOR };
 
 extern const tn_flat_type tflite_model_type, tflite_code_type, tflite_subgraph_type,
     tflite_tensor_type, tflite_buffer_type, tflite_quantization_type, tflite_operator_type,
-    tflite_options_type, tflite_metadata_type;
+    tflite_options_type, tflite_metadata_type, tflite_signature_type, tflite_tensor_map_type;
 
 #endif

@@ -4,6 +4,7 @@
 static tn_status add_input(tflite_subgraph *s, int64_t index) {
   tflite_reader *r = s->r;
   int32_t value;
+  if (index >= 0 && (uint64_t)index < s->n_tensors) s->tensors[index].is_input = true;
   tn_status status = tflite_value(s, index, false, &value);
   if (status || value < 0 || r->api->value_flags(s->g, value) & TN_VALUE_CONST) return status;
   const tflite_tensor *t = &s->tensors[index];
@@ -65,6 +66,11 @@ tn_status tflite_subgraph_read(tflite_reader *r, uint64_t index, tn_graph *g) {
   s.table = tn_flat_item(&r->subgraphs, index, &tflite_subgraph_type);
   tn_map_init(&s.names, &r->allocator);
   tn_status status = tflite_tensors_read(&s);
+  for (int64_t k = 0; k < r->aliases.n && !status; k++) {
+    const tflite_alias *alias = &r->aliases.data[k];
+    const bool is_there = alias->tensor >= 0 && (uint64_t)alias->tensor < s.n_tensors;
+    if (is_there && *alias->name) s.tensors[alias->tensor].name = alias->name;
+  }
   if (!status) status = add_borders(&s, SUBGRAPH_INPUTS, add_input);
   if (!status) status = read_operators(&s);
   if (!status) status = add_borders(&s, SUBGRAPH_OUTPUTS, add_output);

@@ -270,8 +270,9 @@ tn_status tflite_value(tflite_subgraph *s, int64_t index, bool is_read, int32_t 
   r->where = text;
   const tn_flat_table table = tn_flat_item(&s->tensor_list, (uint64_t)index, &tflite_tensor_type);
   if (!status) status = read_constant(s, &table, t, is_read);
-  if (!status && tn_flat_uint(&table, TENSOR_IS_VARIABLE, 1, 0))
-    status = tflite_fail(r, TN_ERR_UNSUPPORTED, t->at, "not supported: variable tensors");
+  const bool is_variable = tn_flat_uint(&table, TENSOR_IS_VARIABLE, 1, 0) && !t->is_input;
+  if (!status && is_variable && !r->api->value_flags(s->g, t->value))
+    status = tflite_tensor_state(s, t);
   r->where = where;
   *out_value = t->value;
   return status;

@@ -13,7 +13,8 @@ here = os.path.dirname(os.path.abspath(__file__))
 TYPES = {np.float32: s.TensorType.FLOAT32, np.int32: s.TensorType.INT32,
          np.int8: s.TensorType.INT8, np.uint8: s.TensorType.UINT8, np.int64: s.TensorType.INT64,
          np.float16: s.TensorType.FLOAT16, np.bool_: s.TensorType.BOOL,
-         np.complex64: s.TensorType.COMPLEX64}
+         np.complex64: s.TensorType.COMPLEX64, np.void: s.TensorType.RESOURCE,
+         np.str_: s.TensorType.STRING}
 
 
 class Model:
@@ -264,6 +265,122 @@ def described(name, folder=here):
     m.save(name, [x], [y], folder)
 
 
+def call_once(m, subgraph):
+    m.op("CALL_ONCE", [], [], options("CallOnceOptions", initSubgraphIndex=subgraph))
+
+
+def variable(m, name):
+    handle = m.tensor("handle", [], np.void)
+    m.op("VAR_HANDLE", [], [handle], options("VarHandleOptions", container="", sharedName=name))
+    return handle
+
+
+def signature(m, key, subgraph, inputs, outputs):
+    def maps(names):
+        return [options("TensorMap", name=n, tensorIndex=t) for n, t in names]
+    m.m.signatureDefs = (m.m.signatureDefs or []) + [options(
+        "SignatureDef", signatureKey=key, subgraphIndex=subgraph, inputs=maps(inputs),
+        outputs=maps(outputs))]
+
+
+def states(name, folder=here):
+    """Signatures that share a variable: one adds to it, one reads it."""
+    m = Model("states")
+    x, read, y = m.tensor("x", [2]), m.tensor("read", [2]), m.tensor("y", [2])
+    call_once(m, 2)
+    total = variable(m, "total")
+    m.op("READ_VARIABLE", [total], [read])
+    m.op("ADD", [read, x], [y], options("AddOptions"))
+    m.op("ASSIGN_VARIABLE", [total, y], [])
+    m.borders([x], [y])
+    signature(m, "add", 0, [("amount", x)], [("total", y)])
+    m.graph("get")
+    value, total = m.tensor("value", [2]), variable(m, "total")
+    m.op("READ_VARIABLE", [total], [value])
+    m.borders([], [value])
+    signature(m, "get", 1, [], [("total", value)])
+    m.graph("init")
+    first, total = m.const("first", np.array([10, 20], np.float32)), variable(m, "total")
+    m.op("ASSIGN_VARIABLE", [total, first], [])
+    m.save(name, [], [], folder)
+
+
+def words(m, name, *texts):
+    """A constant of strings: their number, where each begins and the last ends, and the bytes."""
+    t = m.tensor(name, [len(texts)], np.str_)
+    at = np.cumsum([4 * (len(texts) + 2)] + [len(w) for w in texts])
+    b = s.BufferT()
+    b.data = np.frombuffer(np.array([len(texts), *at], np.int32).tobytes()
+                           + "".join(texts).encode(), np.uint8)
+    m.m.buffers.append(b)
+    m.g.tensors[t].buffer = len(m.m.buffers) - 1
+    return t
+
+
+def lookup(name, folder=here):
+    """A hash table that is filled once."""
+    def handle():
+        h = m.tensor("table", [1], np.void)
+        m.op("HASHTABLE", [], [h], options("HashtableOptions", tableId=7,
+                                           keyDtype=s.TensorType.INT64,
+                                           valueDtype=s.TensorType.STRING))
+        return h
+    m = Model("lookup")
+    query, y = m.tensor("query", [4], np.int64), m.tensor("words", [4], np.str_)
+    size = m.tensor("size", [1], np.int64)
+    call_once(m, 1)
+    h = handle()
+    m.op("HASHTABLE_FIND", [h, query, words(m, "none", "none")], [y])
+    m.op("HASHTABLE_SIZE", [h], [size])
+    m.borders([query], [y, size])
+    m.graph("init")
+    keys = m.const("keys", np.array([3, -1, 1 << 40], np.int64))
+    m.op("HASHTABLE_IMPORT", [handle(), keys, words(m, "values", "three", "minus one", "many")],
+         [])
+    m.save(name, [], [], folder)
+
+
+def recurrent(name, folder=here):
+    """Cells whose states are variable tensors: a pair of LSTMs with peepholes in one, one with
+    projection, clips and normalised gates, an SVDF, an RNN."""
+    def const(*shape):
+        return m.const("w", (rng.normal(size=shape) / 2).astype(np.float32))
+
+    def state(*shape):
+        t = m.tensor("state", shape)
+        m.g.tensors[t].isVariable = True
+        return t
+
+    def lstm(inputs, units, outputs, peeps, gates=4):
+        none = [-1] * (4 - gates)
+        return (none + [const(units, inputs) for _ in range(gates)]
+                + none + [const(units, outputs) for _ in range(gates)]
+                + ([-1] if none else [const(units)] * (peeps > 0) or [-1])
+                + ([const(units), const(units)] if peeps else [-1, -1])
+                + none + [const(units) for _ in range(gates)])
+    m = Model("recurrent")
+    x = m.tensor("x", [4, 2, 3])
+    both, y = m.tensor("both", [4, 2, 4]), m.tensor("y", [4, 2, 2])
+    m.op("BIDIRECTIONAL_SEQUENCE_LSTM",
+         [x, *lstm(3, 2, 2, 1), -1, -1, *lstm(3, 2, 2, 0), -1, -1]
+         + [state(2, 2) for _ in range(4)] + [-1] * 9, [both],
+         options("BidirectionalSequenceLSTMOptions", fusedActivationFunction=4, mergeOutputs=True,
+                 timeMajor=True))
+    m.op("UNIDIRECTIONAL_SEQUENCE_LSTM",
+         [both, *lstm(4, 4, 2, 1, gates=3), const(2, 4), const(2), state(2, 2), state(2, 4), -1]
+         + [const(4) for _ in range(3)], [y],
+         options("UnidirectionalSequenceLSTMOptions", fusedActivationFunction=4, cellClip=0.8,
+                 projClip=0.9, timeMajor=True))
+    first, rows = m.const("first", np.array(0, np.int32)), m.tensor("rows", [2, 2])
+    m.op("GATHER", [y, first], [rows], options("GatherOptions"))
+    made, z = m.tensor("made", [2, 2]), m.tensor("z", [2, 2])
+    m.op("SVDF", [rows, const(4, 2), const(4, 5), const(2), state(2, 20)], [made],
+         options("SVDFOptions", rank=2))
+    m.op("RNN", [made, const(2, 2), const(2, 2), const(2), state(2, 2)], [z],
+         options("RNNOptions", fusedActivationFunction=4))
+    m.save(name, [x], [y, z], folder)
+
+
 def reference(folder, sets):
     """What LiteRT makes of it, run as people run it."""
     os.makedirs(os.path.join(folder, "ref"), exist_ok=True)
@@ -286,10 +403,11 @@ def reference(folder, sets):
 if __name__ == "__main__":
     corpus = os.path.join(here, "..", "fuzz", "corpus", "tflite")
     os.makedirs(corpus, exist_ok=True)
-    for make in net, net_int8, moves, custom, control, spectrum, codes, described:
+    for make in net, net_int8, moves, custom, control, spectrum, codes, described, states, \
+            lookup, recurrent:
         folder = os.path.join(here, "tflite", make.__name__)
         os.makedirs(folder, exist_ok=True)
         make("model.tflite", folder)
         make(make.__name__, corpus)
-        if make is not custom:
-            reference(folder, 2)
+        if make not in (custom, lookup):  # strings: see tests/tflite/cases.sh
+            reference(folder, 4 if make in (states, recurrent) else 2)

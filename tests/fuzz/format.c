@@ -80,7 +80,13 @@ static void require(bool ok, const char *rule, const fuzz *f) {
 /* ---- Models ---- */
 
 static tn_graph *read_model(fuzz *f, const tn_format *format, const void *data, size_t size) {
-  const tn_source source = {TN_HEAD(tn_source), &host, f, NULL, "fuzz", data, size, open_sibling};
+  const tn_source source = {.head = TN_HEAD(tn_source),
+                            .host = &host,
+                            .ctx = f,
+                            .path = "fuzz",
+                            .data = data,
+                            .size = size,
+                            .open_sibling = open_sibling};
   tn_graph *g = tn_graph_new(tn_default_allocator());
   require(g != NULL, "there must be memory for a graph", f);
   f->n_messages = 0;
@@ -152,7 +158,13 @@ static tn_status take_end(void *ctx) {
 
 static void fuzz_value(fuzz *f, const tn_format *format, uint32_t kind, const uint8_t *data,
                        size_t size) {
-  const tn_source source = {TN_HEAD(tn_source), &host, f, NULL, "fuzz", data, size, open_sibling};
+  const tn_source source = {.head = TN_HEAD(tn_source),
+                            .host = &host,
+                            .ctx = f,
+                            .path = "fuzz",
+                            .data = data,
+                            .size = size,
+                            .open_sibling = open_sibling};
   const tn_value_sink sink = {TN_HEAD(tn_value_sink), f, take_tensor, take_begin, take_end};
   f->n_messages = 0;
   tn_status s = format->read_value(&source, kind, &sink);

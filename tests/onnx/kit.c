@@ -76,7 +76,13 @@ static tn_status open_sibling(void *ctx, const char *path, const uint8_t **out_d
 }
 
 tn_source kit_source(kit *k, const void *data, uint64_t size) {
-  return (tn_source){TN_HEAD(tn_source), &k->host, k, NULL, "model.onnx", data, size, open_sibling};
+  return (tn_source){.head = TN_HEAD(tn_source),
+                     .host = &k->host,
+                     .ctx = k,
+                     .path = "model.onnx",
+                     .data = data,
+                     .size = size,
+                     .open_sibling = open_sibling};
 }
 
 tn_graph *kit_read(kit *k, const void *data, uint64_t size, tn_status *out_status) {

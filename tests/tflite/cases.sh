@@ -8,7 +8,7 @@ fail() {
   status=1
 }
 out=$("$tenon" test "$folder") || fail "tenon test: exit status $?"
-grep -q '^7 passed, 0 failed, 1 skipped$' <<<"$out" || fail "unexpected: $out"
+grep -q '^9 passed, 0 failed, 2 skipped$' <<<"$out" || fail "unexpected: $out"
 grep -q '^skip .*/custom: .*operator tflite::Nobody_Knows; no plug-in' <<<"$out" ||
   fail "the custom operator is not named: $out"
 net=$folder/net/model.tflite
@@ -23,6 +23,17 @@ cp "$folder/moves/ref/set1_out0.npy" "$work/moves/ref/set0_out0.npy"
 grep -q "^FAIL .*/moves: output 'y' " "$work/out" || fail "$(cat "$work/out")"
 "$tenon" info "$net" | grep -A1 '^outputs' | grep -q '^  y  f32\[1,4\]$' ||
   fail "info does not show the type that the file declares of its output"
+# signatures are entries, variables states, and tables are looked up
+states=$folder/states/model.tflite
+"$tenon" info "$states" | grep -A1 '^states' | grep -q '^  total  f32\[2\]$' || fail "no state"
+"$tenon" info "$states" | grep -q '^entries  *add, get$' || fail "no entries"
+"$tenon" run "$states" --entry get | grep -q '^total: f32\[2\] .*\[10, 20\]$' || fail "entry get"
+"$tenon" run "$states" --entry no 2>&1 | grep -q "no signature 'no'; there are: 'add', 'get'" ||
+  fail "an unknown entry"
+printf '\3\0\0\0\0\0\0\0\5\0\0\0\0\0\0\0' >"$work/q.bin"
+printf '\377\377\377\377\377\377\377\377\0\0\0\0\0\1\0\0' >>"$work/q.bin"
+"$tenon" run "$folder/lookup/model.tflite" -i "$work/q.bin" >"$work/out"
+grep -qF '["three", "none", "minus one", "many"]' "$work/out" || fail "lookup: $(cat "$work/out")"
 about=$("$tenon" info "$folder/described/model.tflite")
 for line in 'model_name  *Twice' 'license  *free' 'input_0_is  *(x - 127.5) / 0.5 2 4' \
   'files  *labels.txt'; do
