@@ -40,8 +40,8 @@ static void extend(emit_model *m, const int32_t *slots, uint32_t n, int32_t time
 
 static void find_live_ranges(emit_model *m) {
   for (int32_t k = 0; k < m->n_units; k++) {
-    extend(m, m->units[k].step->inputs, m->units[k].step->n_inputs, k);
-    extend(m, m->units[k].step->outputs, m->units[k].step->n_outputs, k);
+    extend(m, m->units[k].step->node->node.inputs, m->units[k].step->node->node.n_inputs, k);
+    extend(m, m->units[k].step->node->node.outputs, m->units[k].step->node->node.n_outputs, k);
   }
   extend(m, m->plan->outputs, (uint32_t)m->plan->n_outputs, m->n_units);
 }
@@ -62,8 +62,8 @@ static void find_outputs(emit_model *m) {
 
 static uint32_t reads(const emit_model *m, const tn_step *step, int32_t root) {
   uint32_t n = 0;
-  for (uint32_t k = 0; k < step->n_inputs; k++)
-    n += step->inputs[k] >= 0 && m->values[step->inputs[k]].root == root;
+  for (uint32_t k = 0; k < step->node->node.n_inputs; k++)
+    n += step->node->node.inputs[k] >= 0 && m->values[step->node->node.inputs[k]].root == root;
   return n;
 }
 
@@ -71,9 +71,9 @@ static uint32_t reads(const emit_model *m, const tn_step *step, int32_t root) {
  * ends there, and is as large. -1: none. */
 static int32_t overwritten(const emit_model *m, int32_t unit) {
   const emit_unit *u = &m->units[unit];
-  const int32_t from = u->step->plan.in_place[0];
-  if (!(u->emitter->flags & TN_EMIT_IN_PLACE) || from < 0 || u->step->n_epilogue) return -1;
-  const int32_t in = u->step->inputs[from], out = u->step->outputs[0];
+  const int32_t from = u->step->choice->plan.in_place[0];
+  if (!(u->emitter->flags & TN_EMIT_IN_PLACE) || from < 0 || u->step->node->n_epilogue) return -1;
+  const int32_t in = u->step->node->node.inputs[from], out = u->step->node->node.outputs[0];
   if (in < 0 || out < 0 || m->values[out].root != out) return -1;
   const int32_t root = m->values[in].root;
   const emit_value *over = &m->values[root];
@@ -101,8 +101,9 @@ static void give_buffer(emit_model *m, packing *p, int32_t unit, int32_t slot, b
 
 static void add_unit(emit_model *m, packing *p, int32_t unit, int32_t *scratch) {
   const emit_unit *u = &m->units[unit];
-  for (uint32_t k = 0; k < u->step->n_outputs; k++)
-    if (u->step->outputs[k] >= 0) give_buffer(m, p, unit, u->step->outputs[k], k == 0);
+  for (uint32_t k = 0; k < u->step->node->node.n_outputs; k++)
+    if (u->step->node->node.outputs[k] >= 0)
+      give_buffer(m, p, unit, u->step->node->node.outputs[k], k == 0);
   scratch[unit] = -1;
   if (!u->scratch_bytes) return;
   m->arena_types |= (uint32_t)TN_MASK(emit_scratch_type(u));
@@ -130,8 +131,8 @@ tn_status emit_plan_memory(emit_model *m) {
   find_outputs(m);
   for (int32_t k = 0; k < m->n_units; k++) add_unit(m, &p, k, scratch);
   for (int32_t k = 0; k < m->n_units; k++) {
-    note_types(m, m->units[k].step->inputs, m->units[k].step->n_inputs);
-    note_types(m, m->units[k].step->outputs, m->units[k].step->n_outputs);
+    note_types(m, m->units[k].step->node->node.inputs, m->units[k].step->node->node.n_inputs);
+    note_types(m, m->units[k].step->node->node.outputs, m->units[k].step->node->node.n_outputs);
   }
   uint64_t bound;
   tn_status status = tn_pack(m->a, p.ranges, p.n, &m->arena_bytes, &bound);

@@ -16,12 +16,16 @@ static emit_model *model_of(const tn_emit *e) { return ((const unit_context *)e-
 
 static const char *input(const tn_emit *e, uint32_t index) {
   const tn_step *step = ((const unit_context *)e->ctx)->unit->step;
-  return index < step->n_inputs ? emit_value_text(model_of(e), step->inputs[index]) : "NULL";
+  return index < step->node->node.n_inputs
+             ? emit_value_text(model_of(e), step->node->node.inputs[index])
+             : "NULL";
 }
 
 static const char *output(const tn_emit *e, uint32_t index) {
   const tn_step *step = ((const unit_context *)e->ctx)->unit->step;
-  return index < step->n_outputs ? emit_value_text(model_of(e), step->outputs[index]) : "NULL";
+  return index < step->node->node.n_outputs
+             ? emit_value_text(model_of(e), step->node->node.outputs[index])
+             : "NULL";
 }
 
 static const char *scratch(const tn_emit *e) {
@@ -171,9 +175,9 @@ static void emit_unit_code(emit_model *m, uint32_t index) {
                      .table = table,
                      .line = line};
   tn_text_add(&m->lines, "  /* ");
-  add_comment(&m->lines, u->step->node);
+  add_comment(&m->lines, u->step->node->node.name);
   tn_text_add(&m->lines, " (");
-  add_comment(&m->lines, u->step->op);
+  add_comment(&m->lines, u->step->node->node.op);
   tn_text_add(&m->lines, "): %s */\n", emit_type_text(m, u->call->outputs[0]));
   u->emitter->emit(&e);
   emit_epilogue(&e, output(&e, 0));

@@ -27,8 +27,9 @@ static bool is_large(const tn_tensor *t) {
 /* Why no C can be written for a step; NULL: it can. */
 static const char *refusal_of(const emit_unit *u) {
   const tn_call *call = u->call;
-  if (u->step->n_subgraphs) return "it runs subgraphs, which would have to be planned when it runs";
-  if (u->step->plan.flags & TN_PLAN_DATA_DEPENDENT) return "its outputs' shapes depend on data";
+  if (u->step->n_bodies) return "it runs subgraphs, which would have to be planned when it runs";
+  if (u->step->choice->plan.flags & TN_PLAN_DATA_DEPENDENT)
+    return "its outputs' shapes depend on data";
   for (uint32_t k = 0; k < call->n_inputs + call->n_outputs; k++) {
     const tn_tensor *t = k < call->n_inputs ? call->inputs[k] : call->outputs[k - call->n_inputs];
     if (!t) continue;
@@ -44,11 +45,12 @@ static const char *refusal_of(const emit_unit *u) {
 
 static bool add_unit(emit_model *m, const tn_task *t) {
   emit_unit *u = &m->units[m->n_units++];
-  *u = (emit_unit){.step = t->step, .call = &t->call, .emitter = find_emitter(t->step->def)};
+  *u =
+      (emit_unit){.step = t->step, .call = &t->call, .emitter = find_emitter(t->step->choice->def)};
   const char *why = refusal_of(u);
   if (why) {
-    tn_diag_add(m->diag, TN_DIAG_ERROR, "node '%s' (%s), kernel '%s': %s", t->step->node,
-                t->step->op, t->step->def->kernel.name, why);
+    tn_diag_add(m->diag, TN_DIAG_ERROR, "node '%s' (%s), kernel '%s': %s", t->step->node->node.name,
+                t->step->node->node.op, t->step->choice->def->kernel.name, why);
     return false;
   }
   if (u->emitter->scratch) u->scratch_bytes = u->emitter->scratch(u->call);

@@ -12,7 +12,7 @@
 static uint64_t max_u64(uint64_t a, uint64_t b) { return a > b ? a : b; }
 
 static uint64_t worker_scratch_unit(const tn_step *step) {
-  return tn_round_up(step->plan.worker_scratch_bytes, 64);
+  return tn_round_up(step->choice->plan.worker_scratch_bytes, 64);
 }
 
 static uint32_t n_workers(const tn_frame *f) {
@@ -30,7 +30,7 @@ static uint64_t arena_need(const tn_frame *f, const tn_plan *plan) {
   for (int32_t k = 0; k < plan->n_steps; k++) {
     const tn_step *step = &plan->steps[k];
     if (step->device) continue;
-    need = max_u64(need, step->scratch_offset + step->plan.scratch_bytes);
+    need = max_u64(need, step->scratch_offset + step->choice->plan.scratch_bytes);
     need = max_u64(need, step->worker_scratch_offset + worker_scratch_unit(step) * n_workers(f));
   }
   return need;
@@ -106,26 +106,26 @@ static tn_status build_values(tn_setup *s) {
 /* ---- tasks ---- */
 
 static tn_status build_arguments(tn_setup *s, const tn_step *step, tn_call *call) {
-  const tn_tensor **inputs = make(s, step->in_entries, sizeof *inputs);
-  tn_tensor **outputs = make(s, step->out_entries, sizeof *outputs);
+  const tn_tensor **inputs = make(s, tn_node_entries(step->node, false), sizeof *inputs);
+  tn_tensor **outputs = make(s, tn_node_entries(step->node, true), sizeof *outputs);
   if (!inputs || !outputs) return TN_ERR_MEMORY;
-  for (uint32_t k = 0; k < step->n_inputs; k++)
-    inputs[k] = step->inputs[k] < 0 ? NULL : &s->values[step->inputs[k]];
-  for (uint32_t k = 0; k < step->n_outputs; k++)
-    outputs[k] = step->outputs[k] < 0 ? NULL : &s->values[step->outputs[k]];
+  for (uint32_t k = 0; k < step->node->node.n_inputs; k++)
+    inputs[k] = step->node->node.inputs[k] < 0 ? NULL : &s->values[step->node->node.inputs[k]];
+  for (uint32_t k = 0; k < step->node->node.n_outputs; k++)
+    outputs[k] = step->node->node.outputs[k] < 0 ? NULL : &s->values[step->node->node.outputs[k]];
   call->inputs = inputs;
   call->outputs = outputs;
-  call->n_inputs = step->n_inputs;
-  call->n_outputs = step->n_outputs;
+  call->n_inputs = step->node->node.n_inputs;
+  call->n_outputs = step->node->node.n_outputs;
   return TN_OK;
 }
 
 static tn_status build_children(tn_setup *s, const tn_step *step, tn_task *task) {
-  if (!step->n_subgraphs) return TN_OK;
-  task->children = make(s, step->n_subgraphs, sizeof *task->children);
+  if (!step->n_bodies) return TN_OK;
+  task->children = make(s, step->n_bodies, sizeof *task->children);
   if (!task->children) return TN_ERR_MEMORY;
-  for (uint32_t k = 0; k < step->n_subgraphs; k++) {
-    const tn_graph *graph = step->subgraphs[k]->graph;
+  for (uint32_t k = 0; k < step->n_bodies; k++) {
+    const tn_graph *graph = step->bodies[k].callable->graph;
     tn_child *child = &task->children[k];
     child->inputs = make(s, graph->inputs.n, sizeof *child->inputs);
     child->bound = make(s, graph->outputs.n, sizeof *child->bound);
@@ -136,23 +136,23 @@ static tn_status build_children(tn_setup *s, const tn_step *step, tn_task *task)
 }
 
 static bool is_alone(const tn_step *step) {
-  for (uint32_t k = 0; k < step->plan.n_stages; k++)
-    if (step->plan.items[k] > 1) return false;
+  for (uint32_t k = 0; k < step->choice->plan.n_stages; k++)
+    if (step->choice->plan.items[k] > 1) return false;
   return true;
 }
 
 /* Kernels that ship with Tenon are trusted to write to data only. */
 static tn_status build_watch(tn_setup *s, const tn_step *step, tn_task *task) {
-  const tn_part_owner *owner = step->def ? step->def->owner : NULL;
-  if (!owner || owner->is_builtin || !step->n_outputs) return TN_OK;
-  task->seen = make(s, step->n_outputs, sizeof *task->seen);
+  const tn_part_owner *owner = step->choice->def ? step->choice->def->owner : NULL;
+  if (!owner || owner->is_builtin || !step->node->node.n_outputs) return TN_OK;
+  task->seen = make(s, step->node->node.n_outputs, sizeof *task->seen);
   return task->seen ? TN_OK : TN_ERR_MEMORY;
 }
 
 static bool is_dynamic(const tn_setup *s, const tn_step *step) {
-  for (uint32_t k = 0; k < step->n_outputs; k++)
-    if (step->outputs[k] >= 0 &&
-        s->plan->slots[s->root[step->outputs[k]]].place == TN_PLACE_DYNAMIC)
+  for (uint32_t k = 0; k < step->node->node.n_outputs; k++)
+    if (step->node->node.outputs[k] >= 0 &&
+        s->plan->slots[s->root[step->node->node.outputs[k]]].place == TN_PLACE_DYNAMIC)
       return true;
   return false;
 }
@@ -162,23 +162,24 @@ static tn_status build_task(tn_frame *f, tn_setup *s, const tn_step *step, tn_ta
   task->step = step;
   task->alone = is_alone(step);
   task->dynamic = is_dynamic(s, step);
-  task->call = (tn_call){.head = TN_HEAD(tn_call),
-                         .host = &tn_exec_host,
-                         .ctx = task,
-                         .self = step->def && step->def->owner ? step->def->owner->self : NULL,
-                         .attrs = step->attrs,
-                         .version = step->version,
-                         .n_workers = n_workers(f),
-                         .epilogue = step->epilogue,
-                         .n_epilogue = step->n_epilogue,
-                         .regions = step->regions,
-                         .n_regions = step->n_regions,
-                         .region_fill = step->region_fill,
-                         .isa = f->planner->isa,
-                         .state = step->state,
-                         .state_bytes = step->plan.state_bytes,
-                         .scratch_bytes = step->plan.scratch_bytes,
-                         .worker_scratch_bytes = worker_scratch_unit(step)};
+  task->call = (tn_call){
+      .head = TN_HEAD(tn_call),
+      .host = &tn_exec_host,
+      .ctx = task,
+      .self = step->choice->def && step->choice->def->owner ? step->choice->def->owner->self : NULL,
+      .attrs = step->node->attrs,
+      .version = step->node->node.version,
+      .n_workers = n_workers(f),
+      .epilogue = step->node->epilogue,
+      .n_epilogue = step->node->n_epilogue,
+      .regions = step->node->regions,
+      .n_regions = step->node->n_regions,
+      .region_fill = step->node->region_fill,
+      .isa = f->planner->isa,
+      .state = step->state,
+      .state_bytes = step->choice->plan.state_bytes,
+      .scratch_bytes = step->choice->plan.scratch_bytes,
+      .worker_scratch_bytes = worker_scratch_unit(step)};
   tn_status status = build_arguments(s, step, &task->call);
   if (!status) status = build_children(s, step, task);
   if (!status) status = build_watch(s, step, task);
@@ -226,8 +227,8 @@ static bool is_bindable(const tn_plan *plan, int32_t k) {
 /* How often steps, the continuation and the caller read memory of the input that `root` is. */
 static int32_t reads_of_step(const tn_setup *s, const tn_step *step, int32_t root) {
   int32_t reads = 0;
-  for (uint32_t k = 0; k < step->n_inputs; k++)
-    reads += step->inputs[k] >= 0 && s->root[step->inputs[k]] == root;
+  for (uint32_t k = 0; k < step->node->node.n_inputs; k++)
+    reads += step->node->node.inputs[k] >= 0 && s->root[step->node->node.inputs[k]] == root;
   for (uint32_t k = 0; k < step->n_followers; k++)
     reads += reads_of_step(s, &step->followers[k], root);
   return reads;
@@ -250,10 +251,10 @@ static int32_t input_under(const tn_setup *s, int32_t k) {
   if (!s->bindings[k].allowed) return -1;
   for (int32_t i = 0; i < plan->n_steps; i++) {
     const tn_step *step = &plan->steps[i];
-    for (uint32_t j = 0; j < step->n_outputs && j < TN_MAX_IN_PLACE; j++) {
-      if (step->outputs[j] != plan->outputs[k]) continue;
-      const int32_t from = step->n_followers ? -1 : step->plan.in_place[j],
-                    slot = from < 0 ? -1 : step->inputs[from];
+    for (uint32_t j = 0; j < step->node->node.n_outputs && j < TN_MAX_IN_PLACE; j++) {
+      if (step->node->node.outputs[j] != plan->outputs[k]) continue;
+      const int32_t from = step->n_followers ? -1 : step->choice->plan.in_place[j],
+                    slot = from < 0 ? -1 : step->node->node.inputs[from];
       const bool whole = slot >= 0 && s->root[slot] == slot &&
                          plan->slots[slot].place == TN_PLACE_INPUT && plan->slots[slot].offset == 0;
       return whole && reads_of(s, slot) == 1 ? plan->slots[slot].index : -1;
@@ -316,7 +317,7 @@ static tn_status place(tn_frame *f, tn_setup *s) {
 static void drop(tn_frame *f, tn_setup *s) {
   for (int32_t k = 0; s->tasks && k < s->plan->n_steps; k++) {
     tn_task *task = &s->tasks[k];
-    for (uint32_t g = 0; task->children && g < task->step->n_subgraphs; g++)
+    for (uint32_t g = 0; task->children && g < task->step->n_bodies; g++)
       tn_child_clear(&task->children[g]);
   }
   tn_frame_destroy(s->continuation);

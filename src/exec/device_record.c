@@ -34,12 +34,14 @@ static tn_device_range slot_range(const segment_recorder *r, int32_t index, tn_r
 static tn_device_range input_range(const segment_recorder *r, uint32_t k) {
   tn_resident *const *constants = r->step->device->inputs;
   const bool is_packed = k < 64 && r->step->packed >> k & 1;
-  return slot_range(r, is_packed ? -1 : r->step->inputs[k], constants ? constants[k] : NULL);
+  return slot_range(r, is_packed ? -1 : r->step->node->node.inputs[k],
+                    constants ? constants[k] : NULL);
 }
 
 static tn_device_range state_range(const segment_recorder *r) {
   const tn_resident *state = r->step->device->state;
-  return range(state ? state->buffer.handle : NULL, 0, state ? r->step->plan.state_bytes : 0);
+  return range(state ? state->buffer.handle : NULL, 0,
+               state ? r->step->choice->plan.state_bytes : 0);
 }
 
 /* ---- commands ---- */
@@ -50,7 +52,7 @@ static tn_status record_transfer(segment_recorder *r) {
   const uint32_t k = d->device - 1;
   const bool is_up = d->way == TN_WAY_UP;
   const tn_device_range there =
-      is_up ? slot_range(r, r->step->outputs[0], NULL) : input_range(r, 0);
+      is_up ? slot_range(r, r->step->node->node.outputs[0], NULL) : input_range(r, 0);
   const tn_device_range staging =
       range(is_up ? setup->up[k].handle : setup->down[k].handle, d->staging_offset, there.bytes);
   if (!there.bytes) return TN_OK;
@@ -74,9 +76,9 @@ static void add(argument_ranges *a, tn_device_range one, bool is_written) {
 static void fill_ranges(const segment_recorder *r, argument_ranges *a) {
   const tn_step *step = r->step;
   const tn_call *call = &r->task->call;
-  for (uint32_t k = 0; k < step->n_inputs; k++) add(a, input_range(r, k), false);
-  for (uint32_t k = 0; k < step->n_outputs; k++)
-    add(a, slot_range(r, step->outputs[k], NULL), true);
+  for (uint32_t k = 0; k < step->node->node.n_inputs; k++) add(a, input_range(r, k), false);
+  for (uint32_t k = 0; k < step->node->node.n_outputs; k++)
+    add(a, slot_range(r, step->node->node.outputs[k], NULL), true);
   add(a, state_range(r), false);
   add(a, range(arena_of(r), step->scratch_offset, call->scratch_bytes), true);
   add(a,
@@ -86,8 +88,9 @@ static void fill_ranges(const segment_recorder *r, argument_ranges *a) {
 
 static tn_status dispatch_host_kernel(segment_recorder *r, const argument_ranges *a,
                                       void *program) {
-  const tn_host_kernel_params params = {&r->task->call, &r->step->plan, r->step->in_entries,
-                                        r->step->out_entries};
+  const tn_host_kernel_params params = {&r->task->call, &r->step->choice->plan,
+                                        tn_node_entries(r->step->node, false),
+                                        tn_node_entries(r->step->node, true)};
   const tn_dispatch dispatch = {.head = TN_HEAD(tn_dispatch),
                                 .params_bytes = sizeof params,
                                 .groups = {1, 1, 1},
@@ -98,7 +101,7 @@ static tn_status dispatch_host_kernel(segment_recorder *r, const argument_ranges
 
 /* program: of a kernel of the CPU, on a device that runs such. */
 static tn_status record_kernel(segment_recorder *r, void *program) {
-  const uint64_t n = (uint64_t)r->step->n_inputs + r->step->n_outputs + 3;
+  const uint64_t n = (uint64_t)r->step->node->node.n_inputs + r->step->node->node.n_outputs + 3;
   tn_arena arena;
   tn_arena_init(&arena, r->f->a);
   argument_ranges a = {.all = tn_arena_alloc(&arena, n * sizeof *a.all),
@@ -107,9 +110,10 @@ static tn_status record_kernel(segment_recorder *r, void *program) {
   tn_status status = a.all && a.pointers && a.writes ? TN_OK : TN_ERR_MEMORY;
   if (!status) {
     fill_ranges(r, &a);
-    status = r->step->def->device ? tn_device_kernel_record(r->recording, r->step->def,
-                                                            &r->task->call, a.all, r->diag)
-                                  : dispatch_host_kernel(r, &a, program);
+    status = r->step->choice->def->device
+                 ? tn_device_kernel_record(r->recording, r->step->choice->def, &r->task->call,
+                                           a.all, r->diag)
+                 : dispatch_host_kernel(r, &a, program);
   }
   tn_arena_clear(&arena);
   return status;

@@ -9,14 +9,14 @@
 /* ---- staging ---- */
 
 static void stage_up(const tn_setup *s, const tn_step *step, const tn_buffer *staging) {
-  const tn_tensor *from = &s->values[step->inputs[0]];
+  const tn_tensor *from = &s->values[step->node->node.inputs[0]];
   const int64_t bytes = tn_storage_bytes(from);
   if (bytes > 0)
     memcpy((uint8_t *)staging->map + step->device->staging_offset, from->data, (size_t)bytes);
 }
 
 static void stage_down(const tn_setup *s, const tn_step *step, const tn_buffer *staging) {
-  const tn_tensor *to = &s->values[step->outputs[0]];
+  const tn_tensor *to = &s->values[step->node->node.outputs[0]];
   const int64_t bytes = tn_storage_bytes(to);
   if (bytes > 0)
     memcpy(to->data, (const uint8_t *)staging->map + step->device->staging_offset, (size_t)bytes);
@@ -62,8 +62,9 @@ static tn_status fail(tn_frame *f, int32_t segment, tn_status status, const char
   tn_diag_add(f->diag, goes_on ? TN_DIAG_WARNING : TN_DIAG_ERROR,
               "device '%s'%s, segment %d of %d, nodes '%s' (%s) to '%s' (%s): %s%s",
               f->planner->devices[s->device - 1]->name, status == TN_ERR_IO ? " is lost" : "",
-              segment + 1, plan->devices->n_segments, first->node, first->op, last->node, last->op,
-              text, goes_on ? "; the model runs again without it" : "");
+              segment + 1, plan->devices->n_segments, first->node->node.name, first->node->node.op,
+              last->node->node.name, last->node->node.op, text,
+              goes_on ? "; the model runs again without it" : "");
   return status;
 }
 

@@ -11,11 +11,13 @@
 
 typedef struct tn_eval {
   const tn_planner *planner;
-  const tn_gnode *node;
+  tn_gnode node; /* its inputs and outputs are slots of the plan */
   tn_diag *diag;
   tn_arena arena;
   tn_plan plan;
+  tn_choice choice;
   tn_step step;
+  int32_t *inputs, *outputs;
   tn_frame *frame;
 } tn_eval;
 
@@ -31,23 +33,23 @@ static bool is_evaluable(const tn_gnode *node, const tn_tensor *const *in, tn_te
 }
 
 static tn_status add_input(tn_eval *e, uint32_t k, const tn_tensor *in) {
-  e->step.inputs[k] = -1;
+  e->inputs[k] = -1;
   if (!in) return TN_OK;
   tn_slot *slot = &e->plan.slots[e->plan.n_slots];
   *slot = (tn_slot){.name = "", .type = *in, .place = TN_PLACE_CONST, .index = -1, .alias_of = -1};
   /* kernels tell constants by their data, also those without elements */
   if (!in->data) slot->type.data = tn_arena_alloc(&e->arena, 1);
-  e->step.inputs[k] = e->plan.n_slots++;
+  e->inputs[k] = e->plan.n_slots++;
   return slot->type.data ? TN_OK : TN_ERR_MEMORY;
 }
 
 static tn_status add_output(tn_eval *e, uint32_t k, const tn_tensor *out, tn_const **out_const) {
-  e->step.outputs[k] = -1;
+  e->outputs[k] = -1;
   if (!out) return TN_OK;
   tn_slot *slot = &e->plan.slots[e->plan.n_slots];
   *slot = (tn_slot){.name = "", .type = *out, .place = TN_PLACE_DYNAMIC, .alias_of = -1};
   slot->type.data = NULL;
-  e->step.outputs[k] = e->plan.n_slots++;
+  e->outputs[k] = e->plan.n_slots++;
   int64_t bytes = tn_storage_bytes(out);
   if (bytes < 0 || out->dtype == TN_STRING) {
     slot->index = e->plan.n_dynamic++;
@@ -62,28 +64,13 @@ static tn_status add_output(tn_eval *e, uint32_t k, const tn_tensor *out, tn_con
 
 static tn_status add_step(tn_eval *e, const tn_tensor *const *in, tn_tensor *const *out,
                           tn_const **out_consts) {
-  const tn_gnode *n = e->node;
-  uint32_t n_in = n->node.n_inputs, n_out = n->node.n_outputs;
+  tn_node *n = &e->node.node;
+  const uint32_t n_in = n->n_inputs, n_out = n->n_outputs;
   e->plan.slots = tn_arena_alloc(&e->arena, (uint64_t)(n_in + n_out) * sizeof *e->plan.slots);
-  e->step = (tn_step){.def = e->step.def,
-                      .plan = e->step.plan,
-                      .node = n->node.name,
-                      .op = n->node.op,
-                      .version = n->node.version,
-                      .attrs = n->attrs,
-                      .n_inputs = n_in,
-                      .n_outputs = n_out,
-                      .in_entries = tn_node_entries(n, false),
-                      .out_entries = tn_node_entries(n, true),
-                      .epilogue = n->epilogue,
-                      .n_epilogue = n->n_epilogue,
-                      .regions = n->regions,
-                      .n_regions = n->n_regions,
-                      .region_fill = n->region_fill,
-                      .n_formal = n->n_formal};
-  e->step.inputs = tn_arena_alloc(&e->arena, n_in * sizeof *e->step.inputs);
-  e->step.outputs = tn_arena_alloc(&e->arena, n_out * sizeof *e->step.outputs);
-  if (!e->plan.slots || !e->step.inputs || !e->step.outputs) return TN_ERR_MEMORY;
+  n->inputs = e->inputs = tn_arena_alloc(&e->arena, n_in * sizeof *e->inputs);
+  n->outputs = e->outputs = tn_arena_alloc(&e->arena, n_out * sizeof *e->outputs);
+  e->step = (tn_step){.node = &e->node, .choice = &e->choice};
+  if (!e->plan.slots || !e->inputs || !e->outputs) return TN_ERR_MEMORY;
   tn_status status = TN_OK;
   for (uint32_t k = 0; !status && k < n_in; k++) status = add_input(e, k, in[k]);
   for (uint32_t k = 0; !status && k < n_out; k++) status = add_output(e, k, out[k], &out_consts[k]);
@@ -97,17 +84,17 @@ static tn_status add_step(tn_eval *e, const tn_tensor *const *in, tn_tensor *con
 static tn_status choose(tn_eval *e) {
   tn_call *call = &e->frame->now->tasks[0].call;
   const tn_kerneldef *const *kernels = NULL;
-  int32_t n = tn_registry_kernels(e->planner->registry, e->node->def, &kernels);
+  int32_t n = tn_registry_kernels(e->planner->registry, e->node.def, &kernels);
   for (int32_t k = 0; k < n; k++) {
     const tn_kerneldef *def = kernels[k];
-    if (!tn_pin_allows(e->planner, e->node, def->kernel.name)) continue;
+    if (!tn_pin_allows(e->planner, &e->node, def->kernel.name)) continue;
     call->self = def->owner ? def->owner->self : NULL;
-    if (tn_kernel_match(def, e->node->def, call, e->node->n_formal, NULL)) continue;
-    tn_status status = tn_kernel_ask_plan(def, call, e->diag, &e->step.plan);
+    if (tn_kernel_match(def, e->node.def, call, e->node.n_formal, NULL)) continue;
+    tn_status status = tn_kernel_ask_plan(def, call, e->diag, &e->choice.plan);
     if (status == TN_ERR_UNSUPPORTED) continue;
-    e->step.def = def;
+    e->choice.def = def;
     tn_note_use(&def->uses, TN_USE_TAKEN);
-    tn_note_use(&e->node->def->uses, TN_USE_TAKEN); /* of a conversion no node is made */
+    tn_note_use(&e->node.def->uses, TN_USE_TAKEN); /* of a conversion no node is made */
     return status;
   }
   return TN_ERR_UNSUPPORTED;
@@ -115,7 +102,7 @@ static tn_status choose(tn_eval *e) {
 
 /* Books scratch and state, and builds the frame anew with them. */
 static tn_status book(tn_eval *e) {
-  tn_kernel_plan *plan = &e->step.plan;
+  tn_kernel_plan *plan = &e->choice.plan;
   e->step.worker_scratch_offset = tn_round_up(plan->scratch_bytes, 64);
   if (plan->state_bytes) {
     e->step.state = tn_alloc(e->planner->a, plan->state_bytes);
@@ -128,7 +115,7 @@ static tn_status book(tn_eval *e) {
 /* Prepares the kernel, calls body, and finishes. */
 static tn_status with_state(tn_eval *e, tn_status (*body)(tn_frame *f, void *self), void *self) {
   tn_task *t = &e->frame->now->tasks[0];
-  const tn_kernel *kernel = &e->step.def->kernel;
+  const tn_kernel *kernel = &e->choice.def->kernel;
   bool prepared = e->step.state && kernel->prepare;
   e->frame->diag = e->diag;
   tn_status status = prepared ? kernel->prepare(&t->call) : TN_OK;
@@ -160,7 +147,7 @@ static tn_status take_output(tn_eval *e, uint32_t k, tn_tensor *out, tn_const **
 
 static void eval_close(tn_eval *e) {
   tn_frame_destroy(e->frame);
-  tn_free(e->planner->a, e->step.state, e->step.state ? e->step.plan.state_bytes : 0);
+  tn_free(e->planner->a, e->step.state, e->step.state ? e->choice.plan.state_bytes : 0);
   tn_arena_clear(&e->arena);
 }
 
@@ -173,7 +160,7 @@ static tn_status eval(tn_eval *e, const tn_tensor *const *in, tn_tensor *const *
   if (!status) status = choose(e);
   if (!status) status = book(e);
   if (!status) status = with_state(e, run_once, NULL);
-  for (uint32_t k = 0; !status && k < e->node->node.n_outputs; k++)
+  for (uint32_t k = 0; !status && k < e->node.node.n_outputs; k++)
     status = take_output(e, k, out[k], &out_consts[k]);
   return status;
 }
@@ -182,7 +169,7 @@ tn_status tn_eval_node(const tn_planner *p, const tn_gnode *node, const tn_tenso
                        tn_tensor *const *out, tn_const **out_consts, tn_diag *diag) {
   for (uint32_t k = 0; k < node->node.n_outputs; k++) out_consts[k] = NULL;
   if (!is_evaluable(node, in, out)) return TN_ERR_UNSUPPORTED;
-  tn_eval e = {.planner = p, .node = node, .diag = diag};
+  tn_eval e = {.planner = p, .node = *node, .diag = diag};
   tn_arena_init(&e.arena, p->a);
   tn_status status = eval(&e, in, out, out_consts);
   for (uint32_t k = 0; status && k < node->node.n_outputs; k++) {
@@ -244,7 +231,7 @@ static tn_status run_often(tn_frame *f, void *self) {
 
 static tn_status measure(tn_eval *e, const tn_tensor *const *in, tn_tensor *const *out,
                          tn_const **consts, uint64_t *out_ns) {
-  const uint32_t n_in = e->node->node.n_inputs, n_out = e->node->node.n_outputs;
+  const uint32_t n_in = e->node.node.n_inputs, n_out = e->node.node.n_outputs;
   tn_tensor *types = tn_arena_alloc(&e->arena, ((uint64_t)n_in + 1) * sizeof *types);
   const tn_tensor **given = tn_arena_alloc(&e->arena, ((uint64_t)n_in + 1) * sizeof *given);
   tn_status status = types && given ? TN_OK : TN_ERR_MEMORY;
@@ -265,14 +252,14 @@ tn_status tn_measure_node(const tn_planner *p, const tn_gnode *node, const tn_ke
                           const tn_kernel_plan *plan, const tn_tensor *const *in,
                           tn_tensor *const *out, uint64_t *out_ns) {
   const uint32_t n = node->node.n_inputs + node->node.n_outputs;
-  tn_eval e = {.planner = p, .node = node};
+  tn_eval e = {.planner = p, .node = *node};
   tn_arena_init(&e.arena, p->a);
   tn_const **consts = tn_arena_alloc(&e.arena, ((uint64_t)n + 1) * sizeof *consts);
   tn_status status = consts ? TN_OK : TN_ERR_MEMORY;
   *out_ns = 0;
   if (!status) {
-    e.step.def = def;
-    e.step.plan = *plan;
+    e.choice.def = def;
+    e.choice.plan = *plan;
     status = measure(&e, in, out, consts, out_ns);
   }
   if (status) *out_ns = 0;

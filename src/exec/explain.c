@@ -55,7 +55,7 @@ static bool walk_task(tn_walk *w, tn_task *task, uint32_t depth) {
   w->leader = index;
   for (uint32_t k = 0; task->followers && k < task->step->n_followers; k++)
     if (visit(w, &task->followers[k], depth)) return true;
-  for (uint32_t k = 0; task->children && k < task->step->n_subgraphs; k++)
+  for (uint32_t k = 0; task->children && k < task->step->n_bodies; k++)
     if (task->children[k].frame && walk_frame(w, task->children[k].frame, depth + 1)) return true;
   return false;
 }
@@ -73,51 +73,51 @@ static bool walk_frame(tn_walk *w, const tn_frame *f, uint32_t depth) {
 
 /* Names of the candidates, then the reasons; made when first asked for. */
 static const char *const *refusals(tn_task *t) {
-  uint32_t n = t->step->n_refusals;
+  uint32_t n = t->step->choice->n_refusals;
   if (!n || t->refusals) return t->refusals;
   const char **texts = tn_arena_alloc(&t->frame->now->memory, 2 * (uint64_t)n * sizeof *texts);
   for (uint32_t k = 0; texts && k < n; k++) {
-    texts[k] = t->step->refusals[k].kernel;
-    texts[n + k] = t->step->refusals[k].reason;
+    texts[k] = t->step->choice->refusals[k].kernel;
+    texts[n + k] = t->step->choice->refusals[k].reason;
   }
   return t->refusals = texts;
 }
 
 static const char *device_name(const tn_task *t) {
   const tn_device_step *d = t->step->device;
-  return d ? t->frame->planner->devices[d->device - 1]->name : t->step->def->kernel.device;
+  return d ? t->frame->planner->devices[d->device - 1]->name : t->step->choice->def->kernel.device;
 }
 
 static void describe(const tn_walk *w, tn_step_info *out) {
   tn_task *t = w->task;
   const tn_step *step = t->step;
-  const tn_kernel *kernel = &step->def->kernel;
+  const tn_kernel *kernel = &step->choice->def->kernel;
   *out = (tn_step_info){
       .head = TN_HEAD(tn_step_info),
-      .node = step->node,
-      .op = step->op,
+      .node = step->node->node.name,
+      .op = step->node->node.op,
       .kernel = kernel->name,
       .device = device_name(t),
-      .plugin = step->def->owner ? step->def->owner->name : "",
-      .n_inputs = step->n_inputs,
-      .n_outputs = step->n_outputs,
+      .plugin = step->choice->def->owner ? step->choice->def->owner->name : "",
+      .n_inputs = step->node->node.n_inputs,
+      .n_outputs = step->node->node.n_outputs,
       .inputs = t->call.inputs,
       .outputs = (const tn_tensor *const *)t->call.outputs,
-      .cost_ns = step->cost_ns,
-      .flops = step->flops,
+      .cost_ns = step->choice->cost_ns,
+      .flops = step->choice->flops,
       .scratch_bytes = t->call.scratch_bytes + t->call.worker_scratch_bytes * t->call.n_workers,
-      .state_bytes = step->plan.state_bytes,
-      .n_stages = step->plan.n_stages,
-      .epilogue = step->epilogue_names,
-      .n_epilogue = step->epilogue_names ? step->n_epilogue : 0,
+      .state_bytes = step->choice->plan.state_bytes,
+      .n_stages = step->choice->plan.n_stages,
+      .epilogue = step->node->epilogue_names,
+      .n_epilogue = step->node->epilogue_names ? step->node->n_epilogue : 0,
       .depth = w->depth,
       .leader = w->leader,
       .segment = step->device ? step->device->segment : -1};
   const char *const *texts = refusals(t);
   if (!texts) return;
-  out->n_refusals = step->n_refusals;
+  out->n_refusals = step->choice->n_refusals;
   out->refused_kernels = texts;
-  out->refusals = texts + step->n_refusals;
+  out->refusals = texts + step->choice->n_refusals;
 }
 
 /* ---- tenon.h ---- */
@@ -165,9 +165,9 @@ tn_status tn_session_event(const tn_session *session, int64_t index, tn_profile_
                             .run = e->run,
                             .begin_ns = e->begin_ns,
                             .end_ns = e->end_ns,
-                            .node = e->step->node,
-                            .op = e->step->op,
-                            .kernel = e->step->def->kernel.name,
+                            .node = e->step->node->node.name,
+                            .op = e->step->node->node.op,
+                            .kernel = e->step->choice->def->kernel.name,
                             .followers = e->step->follower_ops,
                             .n_followers = e->step->n_followers};
   if (walk_frame(&w, session->frame, 0)) event.step = w.n - 1; /* -1: of a plan that is gone */

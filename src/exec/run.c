@@ -29,12 +29,13 @@ void tn_frame_fail(tn_frame *f, tn_task *t, tn_status status) {
 const char *tn_task_text(const tn_task *t, char *buf, size_t size) {
   const tn_step *step = t->step;
   const tn_plan *plan = t->frame->now->plan;
-  const int32_t out = step->n_outputs ? step->outputs[0] : -1;
+  const int32_t out = step->node->node.n_outputs ? step->node->node.outputs[0] : -1;
   const char *made = out >= 0 && plan->slots[out].name ? plan->slots[out].name : "";
-  const char *what = *step->node ? "" : *made ? "that makes " : "without a name ";
-  const char *name = *step->node ? step->node : made, *quote = *name ? "'" : "";
+  const char *what = *step->node->node.name ? "" : *made ? "that makes " : "without a name ";
+  const char *name = *step->node->node.name ? step->node->node.name : made,
+             *quote = *name ? "'" : "";
   snprintf(buf, size, "node %s%s%.80s%s%s(%s), kernel '%.80s'", what, quote, name, quote,
-           *name ? " " : "", step->op, step->def->kernel.name);
+           *name ? " " : "", step->node->node.op, step->choice->def->kernel.name);
   return buf;
 }
 
@@ -58,12 +59,13 @@ static void reset(tn_frame *f) {
 
 static tn_status run_followers(tn_task *t, int64_t begin, int64_t end, uint32_t worker,
                                tn_task **out_failed) {
-  int64_t per_item = t->step->plan.elements_per_item;
+  int64_t per_item = t->step->choice->plan.elements_per_item;
   int64_t n = tn_storage_elements(t->call.outputs[0]);
   int64_t first = tn_min_i64(begin * per_item, n), last = tn_min_i64(end * per_item, n);
   for (uint32_t k = 0; first < last && k < t->step->n_followers; k++) {
     tn_task *follower = &t->followers[k];
-    tn_status status = follower->step->def->kernel.run(&follower->call, 0, first, last, worker);
+    tn_status status =
+        follower->step->choice->def->kernel.run(&follower->call, 0, first, last, worker);
     *out_failed = follower;
     if (status) return status;
   }
@@ -79,17 +81,18 @@ static void run_range(void *arg, int64_t begin, int64_t end, uint32_t worker) {
     return;
   }
   tn_task *failed = t;
-  tn_status status = t->step->def->kernel.run(&t->call, t->stage, begin, end, worker);
+  tn_status status = t->step->choice->def->kernel.run(&t->call, t->stage, begin, end, worker);
   if (!status && t->followers) status = run_followers(t, begin, end, worker, &failed);
   if (status) tn_frame_fail(f, failed, status);
 }
 
 static void run_stages(tn_task *t) {
-  const tn_kernel_plan *plan = &t->step->plan;
+  const tn_kernel_plan *plan = &t->step->choice->plan;
   for (uint32_t k = 0; k < plan->n_stages; k++) {
     if (t->stage != k) t->stage = k; /* else its cache line stays with the workers, too */
     if (plan->items[k] <= 0) continue;
-    tn_pool_run(t->frame->pool, plan->items[k], plan->grain[k], t->step->chunk[k], run_range, t);
+    tn_pool_run(t->frame->pool, plan->items[k], plan->grain[k], t->step->choice->chunk[k],
+                run_range, t);
     if (atomic_load_explicit(&t->frame->status, memory_order_relaxed)) return;
   }
 }
@@ -97,14 +100,14 @@ static void run_stages(tn_task *t) {
 /* ---- kernels of plug-ins: their outputs' tensors are the host's own ---- */
 
 static void remember(tn_task *t) {
-  for (uint32_t k = 0; t->seen && k < t->step->n_outputs; k++)
+  for (uint32_t k = 0; t->seen && k < t->step->node->node.n_outputs; k++)
     if (t->call.outputs[k]) t->seen[k] = *t->call.outputs[k];
 }
 
 /* What a kernel wrote to a tensor, and not to its data, is undone. */
 static tn_status restore(tn_task *t) {
   tn_status status = TN_OK;
-  for (uint32_t k = 0; t->seen && k < t->step->n_outputs; k++) {
+  for (uint32_t k = 0; t->seen && k < t->step->node->node.n_outputs; k++) {
     tn_tensor *y = t->call.outputs[k];
     if (!y || !memcmp(y, &t->seen[k], sizeof *y)) continue;
     *y = t->seen[k];
@@ -129,7 +132,7 @@ static void restore_all(tn_task *t) {
 static void run_task(tn_task *t) {
   tn_frame *f = t->frame;
   tn_status status = t->dynamic ? tn_task_open_outputs(t) : TN_OK;
-  bool serial = f->planner->serial && (t->step->def->kernel.flags & TN_KERNEL_SERIAL);
+  bool serial = f->planner->serial && (t->step->choice->def->kernel.flags & TN_KERNEL_SERIAL);
   if (!status) {
     remember_all(t);
     if (serial) pthread_mutex_lock(f->planner->serial);

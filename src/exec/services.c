@@ -103,22 +103,22 @@ static const void *host_get_extension(void *ctx, const char *name) {
 /* ---- outputs ---- */
 
 static const tn_slot *slot_of(const tn_task *t, uint32_t output) {
-  return &t->frame->now->plan->slots[t->step->outputs[output]];
+  return &t->frame->now->plan->slots[t->step->node->node.outputs[output]];
 }
 
 /* NULL: the output has planned memory. */
 static tn_cell *cell_of(const tn_task *t, uint32_t output) {
   const tn_setup *s = t->frame->now;
-  const tn_slot *root = &s->plan->slots[s->root[t->step->outputs[output]]];
+  const tn_slot *root = &s->plan->slots[s->root[t->step->node->node.outputs[output]]];
   return root->place == TN_PLACE_DYNAMIC ? t->frame->cells.data[root->index] : NULL;
 }
 
 /* What every change of an output needs. what: the request, for messages. */
 static tn_status check_output(tn_task *t, uint32_t output, const char *what) {
-  if (output >= t->step->n_outputs)
+  if (output >= t->step->node->node.n_outputs)
     return host_fail(t, TN_ERR_INVALID, "%s of output %u, but there are %u", what, output,
-                     t->step->n_outputs);
-  if (t->step->outputs[output] < 0)
+                     t->step->node->node.n_outputs);
+  if (t->step->node->node.outputs[output] < 0)
     return host_fail(t, TN_ERR_INVALID, "%s of output %u, which nobody asked for", what, output);
   return TN_OK;
 }
@@ -145,7 +145,7 @@ static tn_status fail_type(tn_task *t, tn_status status, const char *what, uint3
 /* The value and those that share its memory see what the cell holds now. */
 static void show(tn_task *t, uint32_t output, const tn_cell *cell) {
   const tn_setup *s = t->frame->now;
-  int32_t root = s->root[t->step->outputs[output]];
+  int32_t root = s->root[t->step->node->node.outputs[output]];
   s->values[root] = cell->value;
   for (int32_t k = s->first_alias[root]; k >= 0; k = s->next_alias[k]) {
     tn_tensor *alias = &s->values[k];
@@ -330,8 +330,8 @@ static void host_value_release(void *ctx, const tn_tensor *value) {
 /* ---- around a run ---- */
 
 tn_status tn_task_open_outputs(tn_task *t) {
-  for (uint32_t k = 0; k < t->step->n_outputs; k++) {
-    tn_cell *cell = t->step->outputs[k] < 0 ? NULL : cell_of(t, k);
+  for (uint32_t k = 0; k < t->step->node->node.n_outputs; k++) {
+    tn_cell *cell = t->step->node->node.outputs[k] < 0 ? NULL : cell_of(t, k);
     if (!cell) continue;
     const tn_tensor *type = &slot_of(t, k)->type;
     tn_status status = TN_OK;
@@ -348,7 +348,7 @@ tn_status tn_task_open_outputs(tn_task *t) {
 }
 
 tn_status tn_task_close_outputs(tn_task *t) {
-  for (uint32_t k = 0; k < t->step->n_outputs; k++) {
+  for (uint32_t k = 0; k < t->step->node->node.n_outputs; k++) {
     const tn_tensor *value = t->call.outputs[k];
     if (!value || value->kind != TN_KIND_TENSOR || tn_storage_bytes(value) >= 0) continue;
     return host_fail(t, TN_ERR_INTERNAL, "gave output %u no shape", k);

@@ -16,17 +16,17 @@ static tn_status fail(tn_task *t, tn_status code, const char *what, int64_t grap
 }
 
 static tn_status check_graph(tn_task *t, int64_t graph) {
-  if (graph >= 0 && graph < t->step->n_subgraphs) return TN_OK;
+  if (graph >= 0 && graph < t->step->n_bodies) return TN_OK;
   return t->call.host->fail(t, TN_ERR_INVALID, "there is no subgraph %lld, the node has %u",
-                            (long long)graph, t->step->n_subgraphs);
+                            (long long)graph, t->step->n_bodies);
 }
 
 tn_status tn_subgraph_shape(tn_task *t, int64_t graph, uint32_t *out_n_inputs,
                             uint32_t *out_n_outputs) {
   tn_status status = check_graph(t, graph);
   if (status) return status;
-  const tn_graph *g = t->step->subgraphs[graph]->graph;
-  *out_n_inputs = (uint32_t)g->inputs.n - t->step->n_captures[graph];
+  const tn_graph *g = t->step->bodies[graph].callable->graph;
+  *out_n_inputs = (uint32_t)g->inputs.n - t->step->bodies[graph].n_captures;
   *out_n_outputs = (uint32_t)g->outputs.n;
   return TN_OK;
 }
@@ -47,11 +47,11 @@ static tn_status check_counts(tn_task *t, int64_t graph, uint32_t n_in, const tn
 
 /* Captured values go to their places, formal inputs fill the rest in order. */
 static tn_status fill_inputs(tn_task *t, int64_t graph, const tn_tensor *const *in) {
-  const tn_graph *g = t->step->subgraphs[graph]->graph;
+  const tn_graph *g = t->step->bodies[graph].callable->graph;
   const tn_tensor **inputs = t->children[graph].inputs;
   memset(inputs, 0, (size_t)g->inputs.n * sizeof *inputs);
-  for (uint32_t k = 0; k < t->step->n_captures[graph]; k++) {
-    const tn_capture *capture = &t->step->captures[graph][k];
+  for (uint32_t k = 0; k < t->step->bodies[graph].n_captures; k++) {
+    const tn_capture *capture = &t->step->bodies[graph].captures[k];
     inputs[capture->inner] = t->call.inputs[capture->input];
     if (!inputs[capture->inner])
       return fail(t, TN_ERR_INTERNAL, "a captured value is missing", graph);
@@ -66,8 +66,8 @@ static tn_status prepare(tn_task *t, int64_t graph, const tn_tensor *const *in) 
   tn_child *child = &t->children[graph];
   tn_status status = fill_inputs(t, graph, in);
   if (!status && !child->frame)
-    status =
-        tn_frame_create_in(f, f->a, f->pool, f->planner, t->step->subgraphs[graph], &child->frame);
+    status = tn_frame_create_in(f, f->a, f->pool, f->planner, t->step->bodies[graph].callable,
+                                &child->frame);
   if (!status) status = tn_frame_prepare(child->frame, child->inputs, f->diag);
   return status;
 }
@@ -108,7 +108,7 @@ tn_status tn_subgraph_infer(tn_task *t, int64_t graph, uint32_t n_in, const tn_t
 static tn_status no_room(tn_task *t, tn_status status, int64_t graph, const tn_tensor *type) {
   char text[TN_TENSOR_TEXT];
   return t->call.host->fail(t, status, "%s: a result, %s of %lld bytes: %s",
-                            t->step->subgraphs[graph]->name,
+                            t->step->bodies[graph].callable->name,
                             tn_tensor_text(type, text, sizeof text),
                             (long long)tn_storage_bytes(type), tn_status_text(status));
 }
@@ -159,7 +159,7 @@ static tn_status run_child(tn_task *t, int64_t graph, uint32_t n_out, const tn_t
 
 /* The reason, unless a node of the subgraph has told it. */
 static tn_status say_failed(tn_task *t, tn_status status, int64_t graph, int64_t n_said) {
-  const char *name = t->step->subgraphs[graph]->name;
+  const char *name = t->step->bodies[graph].callable->name;
   const bool said = tn_diag_count(t->frame->diag) > n_said;
   if (said) return t->call.host->fail(t, status, "%s failed", name);
   return t->call.host->fail(t, status, "%s: %s", name, tn_status_text(status));

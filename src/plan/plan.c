@@ -13,7 +13,7 @@ tn_plan *tn_plan_retain(tn_plan *p) {
 
 static void close_device_step(tn_plan *p, const tn_step *step) {
   const tn_device_step *d = step->device;
-  for (uint32_t k = 0; d && d->inputs && k < step->n_inputs; k++)
+  for (uint32_t k = 0; d && d->inputs && k < step->node->node.n_inputs; k++)
     tn_resident_release(p->owner->planner->residents, d->inputs[k]);
   if (d) tn_resident_release(p->owner->planner->residents, d->state);
 }
@@ -21,8 +21,8 @@ static void close_device_step(tn_plan *p, const tn_step *step) {
 static void close_step(tn_plan *p, const tn_step *step) {
   if (p->owner && p->owner->planner->states)
     tn_packed_release(p->owner->planner->states, step->state);
-  for (uint32_t k = 0; step->subgraphs && k < step->n_subgraphs; k++)
-    tn_callable_destroy(step->subgraphs[k]);
+  for (uint32_t k = 0; step->bodies && k < step->n_bodies; k++)
+    tn_callable_destroy(step->bodies[k].callable);
   for (uint32_t k = 0; k < step->n_followers; k++) close_step(p, &step->followers[k]);
 }
 

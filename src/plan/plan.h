@@ -68,6 +68,7 @@ typedef struct tn_refusal {
   const tn_kerneldef *def;     /* to be compared only; NULL: a pin that names none */
 } tn_refusal;
 
+/* Nodes that are alike share one. */
 typedef struct tn_choice {
   const tn_kerneldef *def;
   uint32_t device; /* where it runs: 0, the CPU, or k of the planner's devices[k - 1]; transfers
@@ -76,6 +77,7 @@ typedef struct tn_choice {
   double flops, cost_ns;
   const tn_refusal *refusals; /* candidates that were not taken */
   uint32_t n_refusals;
+  int64_t chunk[TN_MAX_STAGES]; /* items that are handed over at once; see tn_pool_run */
 } tn_choice;
 
 /* The kernel that the user has pinned for the node, by its name or its operator; NULL: none. */
@@ -222,37 +224,27 @@ typedef struct tn_device_plan {
   uint64_t const_bytes;
 } tn_device_plan;
 
+/* A body of If, Loop or Scan. */
+typedef struct tn_step_body {
+  tn_callable *callable;
+  const tn_capture *captures; /* inner = index of the callable's input, input = index of the step's
+                                 input */
+  uint32_t n_captures;
+} tn_step_body;
+
+/* One kernel call of a plan: a node of the plan's graph, whose values are the plan's slots. */
 typedef struct tn_step {
-  const tn_kerneldef *def;
+  const tn_gnode *node;
+  const tn_choice *choice;
   tn_device_step *device; /* NULL: it runs on the CPU */
-  tn_kernel_plan plan;
-  int64_t chunk[TN_MAX_STAGES]; /* items that are handed over at once; see tn_pool_run */
-  const char *node, *op;        /* for people */
-  int32_t version;
-  const void *attrs;
-  int32_t *inputs, *outputs; /* slots; -1: left out */
-  uint32_t n_inputs, n_outputs;
-  uint64_t packed; /* bit k: all of input k is in the state, and nobody reads it any more */
-  uint32_t in_entries, out_entries; /* of its calls; see tn_node_entries() */
-  const tn_epilogue *const *epilogue;
-  const char *const *epilogue_names;
-  const tn_region *const *regions;
-  uint32_t n_epilogue, n_regions;
-  int32_t region_fill;
-  void *state; /* prepared constants, belongs to the state cache; NULL: none */
+  uint64_t packed;        /* bit k: all of input k is in the state, and nobody reads it any more */
+  void *state;            /* prepared constants, belongs to the state cache; NULL: none */
   uint64_t scratch_offset, worker_scratch_offset; /* in the arena */
-  tn_callable **subgraphs;                        /* in the order of the attribute struct */
-  const tn_capture *const *captures; /* per subgraph: inner = index of the callable's input, input =
-                                        index of this step's input */
-  const uint32_t *n_captures;
-  uint32_t n_subgraphs, n_formal;
+  tn_step_body *bodies;                           /* in the order of the attribute struct */
   /* Element-wise steps the host runs on each range right after this one has written it. */
   const struct tn_step *followers;
   const char *const *follower_ops; /* for people */
-  uint32_t n_followers;
-  const tn_refusal *refusals;
-  uint32_t n_refusals;
-  double cost_ns, flops;
+  uint32_t n_bodies, n_followers;
 } tn_step;
 
 struct tn_plan {

@@ -73,18 +73,20 @@ static void touch(const tn_plan *p, span *s, int32_t slot, int32_t time) {
 }
 
 static void touch_step(const tn_plan *p, span *s, const tn_step *step, int32_t time) {
-  for (uint32_t k = 0; k < step->n_inputs; k++) touch(p, s, step->inputs[k], time);
-  for (uint32_t k = 0; k < step->n_outputs; k++) touch(p, s, step->outputs[k], time);
+  for (uint32_t k = 0; k < step->node->node.n_inputs; k++)
+    touch(p, s, step->node->node.inputs[k], time);
+  for (uint32_t k = 0; k < step->node->node.n_outputs; k++)
+    touch(p, s, step->node->node.outputs[k], time);
   for (uint32_t k = 0; k < step->n_followers; k++) touch_step(p, s, &step->followers[k], time);
 }
 
 /* May `later` lie over `earlier`, which ends in the step where it begins? Only if a kernel of
  * the step says so. */
 static bool in_place_pair(const tn_plan *p, const tn_step *step, int32_t earlier, int32_t later) {
-  for (uint32_t k = 0; k < step->n_outputs && k < TN_MAX_IN_PLACE; k++) {
-    int32_t from = step->plan.in_place[k];
-    if (from >= 0 && root_of(p, step->outputs[k]) == later &&
-        root_of(p, step->inputs[from]) == earlier)
+  for (uint32_t k = 0; k < step->node->node.n_outputs && k < TN_MAX_IN_PLACE; k++) {
+    int32_t from = step->choice->plan.in_place[k];
+    if (from >= 0 && root_of(p, step->node->node.outputs[k]) == later &&
+        root_of(p, step->node->node.inputs[from]) == earlier)
       return true;
   }
   for (uint32_t k = 0; k < step->n_followers; k++)
@@ -258,9 +260,11 @@ static void shared_values_are_not_overwritten(void **state) {
   tn_plan *plan = kit_plan(&k, c, &t);
   assert_no_overlap(plan);
   const tn_step *a = kit_step(plan, "a"), *b = kit_step(plan, "b"), *last = kit_step(plan, "c");
-  assert_int_equal(plan->slots[a->inputs[0]].place, TN_PLACE_INPUT);
-  assert_true(plan->slots[b->outputs[0]].offset != plan->slots[a->outputs[0]].offset);
-  assert_true(plan->slots[last->outputs[0]].offset == plan->slots[a->outputs[0]].offset);
+  assert_int_equal(plan->slots[a->node->node.inputs[0]].place, TN_PLACE_INPUT);
+  assert_true(plan->slots[b->node->node.outputs[0]].offset !=
+              plan->slots[a->node->node.outputs[0]].offset);
+  assert_true(plan->slots[last->node->node.outputs[0]].offset ==
+              plan->slots[a->node->node.outputs[0]].offset);
   done(&k, c, plan);
 }
 
@@ -275,10 +279,10 @@ static void moves_that_can_be_views_have_no_step(void **state) {
   tn_callable *c = chain(&k, &t, ops, ins, outs, 5);
   tn_plan *plan = kit_plan(&k, c, &t);
   assert_int_equal(plan->n_steps, 3);
-  const tn_slot *a = &plan->slots[kit_step(plan, "a")->outputs[0]],
-                *b = &plan->slots[kit_step(plan, "b")->outputs[0]];
+  const tn_slot *a = &plan->slots[kit_step(plan, "a")->node->node.outputs[0]],
+                *b = &plan->slots[kit_step(plan, "b")->node->node.outputs[0]];
   assert_int_equal(b->offset - a->offset, 4 * 8 * 4);
-  assert_int_equal(plan->slots[kit_step(plan, "e")->inputs[0]].offset, a->offset);
+  assert_int_equal(plan->slots[kit_step(plan, "e")->node->node.inputs[0]].offset, a->offset);
   float x[32];
   for (int i = 0; i < 32; i++) x[i] = (float)i;
   t.data = x;

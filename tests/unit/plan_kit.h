@@ -536,9 +536,10 @@ static inline int kit_count(const tn_plan *plan, const char *name) {
   int n = 0;
   for (int32_t k = 0; k < plan->n_steps; k++) {
     const tn_step *s = &plan->steps[k];
-    n += !strcmp(s->op, name) || !strcmp(s->def->kernel.name, name);
+    n += !strcmp(s->node->node.op, name) || !strcmp(s->choice->def->kernel.name, name);
     for (uint32_t f = 0; f < s->n_followers; f++)
-      n += !strcmp(s->followers[f].op, name) || !strcmp(s->followers[f].def->kernel.name, name);
+      n += !strcmp(s->followers[f].node->node.op, name) ||
+           !strcmp(s->followers[f].choice->def->kernel.name, name);
   }
   return n;
 }
@@ -546,9 +547,9 @@ static inline int kit_count(const tn_plan *plan, const char *name) {
 static inline const tn_step *kit_step(const tn_plan *plan, const char *node) {
   for (int32_t k = 0; k < plan->n_steps; k++) {
     const tn_step *s = &plan->steps[k];
-    if (!strcmp(s->node, node)) return s;
+    if (!strcmp(s->node->node.name, node)) return s;
     for (uint32_t f = 0; f < s->n_followers; f++)
-      if (!strcmp(s->followers[f].node, node)) return &s->followers[f];
+      if (!strcmp(s->followers[f].node->node.name, node)) return &s->followers[f];
   }
   return NULL;
 }

@@ -37,7 +37,7 @@ static void blocked_when_it_pays(void **state) {
   assert_int_equal(kit_count(plan, "scale_b8"), 3);
   assert_int_equal(kit_count(plan, "Reorder"), 2);
   assert_int_equal(plan->slots[plan->outputs[0]].type.layout, TN_PLAIN);
-  assert_true(kit_step(plan, "v2")->cost_ns == kit_cost_any);
+  assert_true(kit_step(plan, "v2")->choice->cost_ns == kit_cost_any);
   done(&k, c, plan);
 }
 
@@ -125,13 +125,13 @@ static void rank_wins_and_refusals_are_told(void **state) {
   tn_callable *c;
   tn_plan *plan = plan_chain(&k, ops, 1, &c);
   const tn_step *s = kit_step(plan, "v1");
-  assert_string_equal(s->def->kernel.name, "scale_plain_better");
+  assert_string_equal(s->choice->def->kernel.name, "scale_plain_better");
   bool told = false;
-  for (uint32_t i = 0; i < s->n_refusals; i++)
-    told = told || (!strcmp(s->refusals[i].kernel, "scale_plain") &&
-                    strstr(s->refusals[i].reason, "rank 100"));
+  for (uint32_t i = 0; i < s->choice->n_refusals; i++)
+    told = told || (!strcmp(s->choice->refusals[i].kernel, "scale_plain") &&
+                    strstr(s->choice->refusals[i].reason, "rank 100"));
   assert_true(told);
-  assert_int_equal(s->n_refusals, 2);
+  assert_int_equal(s->choice->n_refusals, 2);
   done(&k, c, plan);
 }
 
@@ -143,8 +143,8 @@ static void pins_are_obeyed(void **state) {
   const char *ops[] = {"Scale", "Scale", "Any"};
   tn_callable *c;
   tn_plan *plan = plan_chain(&k, ops, 3, &c);
-  assert_string_equal(kit_step(plan, "v1")->def->kernel.name, "scale_plain_better");
-  assert_string_equal(kit_step(plan, "v2")->def->kernel.name, "scale_plain");
+  assert_string_equal(kit_step(plan, "v1")->choice->def->kernel.name, "scale_plain_better");
+  assert_string_equal(kit_step(plan, "v2")->choice->def->kernel.name, "scale_plain");
   done(&k, c, plan);
 }
 

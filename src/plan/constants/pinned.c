@@ -23,8 +23,8 @@ static tn_status hold(holder *h, int32_t slot) {
 static tn_status hold_step(holder *h, const tn_step *step) {
   tn_status status = TN_OK;
   if (step->device) return TN_OK; /* it has them there */
-  for (uint32_t k = 0; k < step->n_inputs && !status; k++)
-    if (k >= 64 || !(step->packed >> k & 1)) status = hold(h, step->inputs[k]);
+  for (uint32_t k = 0; k < step->node->node.n_inputs && !status; k++)
+    if (k >= 64 || !(step->packed >> k & 1)) status = hold(h, step->node->node.inputs[k]);
   for (uint32_t k = 0; k < step->n_followers && !status; k++)
     status = hold_step(h, &step->followers[k]);
   return status;

@@ -10,16 +10,16 @@ enum { WORTH_THREADS = 1 << 20 }; /* bytes of states */
 
 tn_status tn_arrange_want_packed(tn_arrangement *r, int32_t node, tn_step *step) {
   const tn_want want = {node, step, TN_OK};
-  if (!step->plan.state_bytes) return TN_OK;
+  if (!step->choice->plan.state_bytes) return TN_OK;
   if (!r->p->states)
     return tn_fail(r->diag, TN_ERR_INTERNAL, "no cache for the packed weights of kernel '%s'",
-                   step->def->kernel.name);
-  r->plan->state_bytes += step->plan.state_bytes;
+                   step->choice->def->kernel.name);
+  r->plan->state_bytes += step->choice->plan.state_bytes;
   return tn_vec_push(r->p->a, &r->wants, want);
 }
 
 static bool is_for_threads(const tn_want *w) {
-  return !(w->step->def->kernel.flags & TN_KERNEL_SERIAL);
+  return !(w->step->choice->def->kernel.flags & TN_KERNEL_SERIAL);
 }
 
 static tn_status get_state(const tn_arrangement *r, const tn_want *w) {
@@ -34,8 +34,8 @@ static tn_status get_state(const tn_arrangement *r, const tn_want *w) {
   pthread_mutex_t *serial = is_for_threads(w) ? NULL : r->p->serial;
   if (serial) pthread_mutex_lock(serial);
   if (!status)
-    status = tn_packed_get(r->p->states, w->step->def, n->def, &f.call, consts, &w->step->plan,
-                           r->diag, &w->step->state);
+    status = tn_packed_get(r->p->states, w->step->choice->def, n->def, &f.call, consts,
+                           &w->step->choice->plan, r->diag, &w->step->state);
   if (serial) pthread_mutex_unlock(serial);
   tn_call_close(&f);
   return status;
@@ -62,7 +62,8 @@ static void get_states(void *arg, int64_t begin, int64_t end, uint32_t worker) {
 static int by_size(const void *a, const void *b) {
   const tn_want *x = a, *y = b;
   const bool x_threads = is_for_threads(x), y_threads = is_for_threads(y);
-  const uint64_t x_bytes = x->step->plan.state_bytes, y_bytes = y->step->plan.state_bytes;
+  const uint64_t x_bytes = x->step->choice->plan.state_bytes,
+                 y_bytes = y->step->choice->plan.state_bytes;
   if (x_threads != y_threads) return x_threads ? -1 : 1;
   if (x_threads && x_bytes != y_bytes) return x_bytes > y_bytes ? -1 : 1;
   return (x->node > y->node) - (x->node < y->node);

@@ -99,8 +99,8 @@ static uint64_t slot_bytes(const tn_slot *slot) {
 static void place_transfer(tn_plan *plan, const tn_step *step) {
   tn_device_step *d = step->device;
   tn_device_plan *devices = plan->devices;
-  if (strcmp(step->op, TN_CORE_TRANSFER)) return;
-  const tn_slot *to = slot_of(plan, step->outputs, 0);
+  if (strcmp(step->node->node.op, TN_CORE_TRANSFER)) return;
+  const tn_slot *to = slot_of(plan, step->node->node.outputs, 0);
   d->way = to->device ? TN_WAY_UP : TN_WAY_DOWN;
   uint64_t *bytes = (d->way == TN_WAY_UP ? devices->up_bytes : devices->down_bytes) + d->device - 1;
   d->staging_offset = *bytes;
@@ -115,10 +115,10 @@ static int32_t root_of(const tn_plan *plan, int32_t slot) {
 /* What goes up has come down in the same segment, and was only seen in another way on the host? */
 static bool returns(const tn_plan *plan, const tn_segment *now, const tn_step *step) {
   if (step->device->way != TN_WAY_UP) return false;
-  const int32_t root = root_of(plan, step->inputs[0]);
+  const int32_t root = root_of(plan, step->node->node.inputs[0]);
   for (int32_t k = now->first_step; k < now->first_step + now->n_steps; k++) {
     const tn_step *before = &plan->steps[k];
-    if (before->device->way == TN_WAY_DOWN && root_of(plan, before->outputs[0]) == root)
+    if (before->device->way == TN_WAY_DOWN && root_of(plan, before->node->node.outputs[0]) == root)
       return true;
   }
   return false;
@@ -139,7 +139,7 @@ static void add_segments(tn_plan *plan) {
       *now = (tn_segment){.device = step->device->device, .first_step = k};
     }
     now->n_steps++;
-    now->cost_ns += step->cost_ns;
+    now->cost_ns += step->choice->cost_ns;
     step->device->segment = devices->n_segments - 1;
   }
 }
@@ -177,21 +177,23 @@ static void wait_for(waiter *w, int32_t slot) {
 }
 
 static void wait_for_inputs(waiter *w, const tn_step *step) {
-  for (uint32_t k = 0; k < step->n_inputs; k++) wait_for(w, step->inputs[k]);
+  for (uint32_t k = 0; k < step->node->node.n_inputs; k++) wait_for(w, step->node->node.inputs[k]);
   for (uint32_t k = 0; k < step->n_followers; k++) wait_for_inputs(w, &step->followers[k]);
 }
 
 static void note_downloads(waiter *w, const tn_segment *s, int32_t index) {
   for (int32_t k = s->first_step; k < s->first_step + s->n_steps; k++) {
     const tn_step *step = &w->plan->steps[k];
-    if (step->device->way == TN_WAY_DOWN) *segment_of(w, s->device, step->outputs[0]) = index;
+    if (step->device->way == TN_WAY_DOWN)
+      *segment_of(w, s->device, step->node->node.outputs[0]) = index;
   }
 }
 
 static void submit(waiter *w, int32_t index) {
   const tn_segment *s = &w->plan->devices->segments[index];
   for (int32_t k = s->first_step; k < s->first_step + s->n_steps; k++)
-    if (w->plan->steps[k].device->way == TN_WAY_UP) wait_for(w, w->plan->steps[k].inputs[0]);
+    if (w->plan->steps[k].device->way == TN_WAY_UP)
+      wait_for(w, w->plan->steps[k].node->node.inputs[0]);
   add_action(w->plan, TN_DEED_SUBMIT, index);
   note_downloads(w, s, index);
 }
@@ -246,7 +248,8 @@ static tn_const *constant_of(const tn_plan *plan, int32_t slot) {
 
 static tn_status get_constant(tn_arrangement *r, const tn_step *step, uint32_t k) {
   tn_device *d = r->p->devices[step->device->device - 1];
-  tn_const *c = step->inputs[k] < 0 ? NULL : constant_of(r->plan, step->inputs[k]);
+  tn_const *c =
+      step->node->node.inputs[k] < 0 ? NULL : constant_of(r->plan, step->node->node.inputs[k]);
   if (!c || !c->bytes || is_packed(step, k)) return TN_OK;
   tn_status status = tn_const_fetch(c);
   if (status) return status;
@@ -259,14 +262,15 @@ static tn_status get_constant(tn_arrangement *r, const tn_step *step, uint32_t k
 
 static tn_status get_all(tn_arrangement *r, const tn_step *step) {
   tn_device *d = r->p->devices[step->device->device - 1];
-  step->device->inputs =
-      tn_arena_alloc(&r->plan->arena, (step->n_inputs + 1) * sizeof *step->device->inputs);
+  step->device->inputs = tn_arena_alloc(
+      &r->plan->arena, (step->node->node.n_inputs + 1) * sizeof *step->device->inputs);
   tn_status status = step->device->inputs ? TN_OK : TN_ERR_MEMORY;
-  for (uint32_t k = 0; k < step->n_inputs && !status; k++) status = get_constant(r, step, k);
+  for (uint32_t k = 0; k < step->node->node.n_inputs && !status; k++)
+    status = get_constant(r, step, k);
   if (status || !step->state) return status;
-  r->plan->devices->const_bytes += step->plan.state_bytes;
-  return tn_resident_get(r->p->residents, d, step->state, step->state, step->plan.state_bytes,
-                         r->diag, &step->device->state);
+  r->plan->devices->const_bytes += step->choice->plan.state_bytes;
+  return tn_resident_get(r->p->residents, d, step->state, step->state,
+                         step->choice->plan.state_bytes, r->diag, &step->device->state);
 }
 
 tn_status tn_arrange_residents(tn_arrangement *r) {

@@ -121,33 +121,28 @@ static tn_status open_inputs(const tn_graph *outer, tn_graph *sub, tn_capture *c
   return TN_OK;
 }
 
-static tn_status make_callable(tn_arrangement *r, const tn_gnode *n, uint32_t index, tn_step *step,
-                               const tn_capture **out_captures, uint32_t *out_n) {
+static tn_status make_body(tn_arrangement *r, const tn_gnode *n, uint32_t index,
+                           tn_step_body *body) {
   const char *name = subgraph_name(r, n, index);
   tn_graph *sub = name ? tn_graph_clone(n->subgraphs[index]) : NULL;
   if (!sub) return TN_ERR_MEMORY;
   tn_capture *captures =
       tn_arena_alloc(&r->plan->arena, ((uint64_t)sub->captures.n + 1) * sizeof *captures);
-  tn_status status = captures ? open_inputs(r->g, sub, captures, out_n) : TN_ERR_MEMORY;
-  *out_captures = captures;
-  if (!status) return tn_callable_create_take(r->p, sub, name, r->diag, &step->subgraphs[index]);
+  tn_status status = captures ? open_inputs(r->g, sub, captures, &body->n_captures) : TN_ERR_MEMORY;
+  body->captures = captures;
+  if (!status) return tn_callable_create_take(r->p, sub, name, r->diag, &body->callable);
   tn_graph_free(sub);
   return status;
 }
 
-static tn_status fill_subgraphs(tn_arrangement *r, const tn_gnode *n, tn_step *step) {
-  tn_arena *arena = &r->plan->arena;
-  step->n_subgraphs = n->n_subgraphs;
-  step->n_formal = n->n_formal;
+static tn_status fill_bodies(tn_arrangement *r, const tn_gnode *n, tn_step *step) {
   if (!n->n_subgraphs) return TN_OK;
-  step->subgraphs = tn_arena_alloc(arena, n->n_subgraphs * sizeof *step->subgraphs);
-  const tn_capture **captures = tn_arena_alloc(arena, n->n_subgraphs * sizeof *captures);
-  uint32_t *n_captures = tn_arena_alloc(arena, n->n_subgraphs * sizeof *n_captures);
-  step->captures = captures;
-  step->n_captures = n_captures;
-  tn_status status = step->subgraphs && captures && n_captures ? TN_OK : TN_ERR_MEMORY;
+  step->bodies = tn_arena_alloc(&r->plan->arena, n->n_subgraphs * sizeof *step->bodies);
+  if (!step->bodies) return TN_ERR_MEMORY;
+  step->n_bodies = n->n_subgraphs;
+  tn_status status = TN_OK;
   for (uint32_t k = 0; k < n->n_subgraphs && !status; k++)
-    status = make_callable(r, n, k, step, &captures[k], &n_captures[k]);
+    status = make_body(r, n, k, &step->bodies[k]);
   return status;
 }
 
@@ -164,51 +159,18 @@ static uint64_t packed_inputs(const tn_gnode *n, const tn_choice *c) {
   return packed;
 }
 
-/* To take a chunk of another thread's brings its data from core to core, too. */
-static void fill_chunks(tn_step *step) {
-  enum { CHUNK_NS = 6000 };
-  const tn_kernel_plan *plan = &step->plan;
-  for (uint32_t k = 0; k < plan->n_stages; k++)
-    if (plan->cost_ns > 0 && plan->items[k] > 0)
-      step->chunk[k] = tn_grain(CHUNK_NS, plan->cost_ns / (double)plan->items[k]);
-}
-
 static tn_status fill_step(tn_arrangement *r, int32_t id, tn_step *step) {
   const tn_gnode *n = tn_graph_node(r->g, id);
   const tn_choice *c = n->choice;
-  *step = (tn_step){.def = c->def,
-                    .plan = c->plan,
-                    .node = n->node.name,
-                    .op = n->node.op,
-                    .version = n->node.version,
-                    .attrs = n->attrs,
-                    .n_inputs = n->node.n_inputs,
-                    .n_outputs = n->node.n_outputs,
-                    .in_entries = tn_node_entries(n, false),
-                    .out_entries = tn_node_entries(n, true),
-                    .epilogue = n->epilogue,
-                    .epilogue_names = n->epilogue_names,
-                    .n_epilogue = n->n_epilogue,
-                    .regions = n->regions,
-                    .n_regions = n->n_regions,
-                    .region_fill = n->region_fill,
-                    .refusals = c->refusals,
-                    .n_refusals = c->n_refusals,
-                    .cost_ns = c->cost_ns,
-                    .flops = c->flops};
-  fill_chunks(step);
+  *step = (tn_step){.node = n, .choice = c, .packed = packed_inputs(n, c)};
   if (c->device && !(step->device = tn_arena_alloc(&r->plan->arena, sizeof *step->device)))
     return TN_ERR_MEMORY;
   if (step->device) *step->device = (tn_device_step){.device = c->device, .segment = -1};
   if (r->scratch[id] >= 0) step->scratch_offset = r->live_ranges.data[r->scratch[id]].offset;
   if (r->worker_scratch[id] >= 0)
     step->worker_scratch_offset = r->live_ranges.data[r->worker_scratch[id]].offset;
-  tn_status status = copy_ids(&r->plan->arena, n->node.inputs, n->node.n_inputs, &step->inputs);
-  if (!status)
-    status = copy_ids(&r->plan->arena, n->node.outputs, n->node.n_outputs, &step->outputs);
-  if (!status) status = fill_subgraphs(r, n, step);
+  tn_status status = fill_bodies(r, n, step);
   if (!status) status = tn_arrange_want_packed(r, id, step);
-  step->packed = packed_inputs(n, c);
   r->plan->cost_ns += c->cost_ns;
   r->plan->flops += c->flops;
   return status;

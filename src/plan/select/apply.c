@@ -54,9 +54,22 @@ static tn_status keep_refusals(tn_selection *s, int32_t node, const tn_candidate
   return TN_OK;
 }
 
+/* To take a chunk of another thread's brings its data from core to core, too. */
+static void set_chunks(tn_choice *choice) {
+  enum { CHUNK_NS = 6000 };
+  const tn_kernel_plan *plan = &choice->plan;
+  for (uint32_t k = 0; k < plan->n_stages; k++)
+    if (plan->cost_ns > 0 && plan->items[k] > 0)
+      choice->chunk[k] = tn_grain(CHUNK_NS, plan->cost_ns / (double)plan->items[k]);
+}
+
 static tn_status set_choice(tn_selection *s, int32_t node) {
   const tn_node_options *o = &s->nodes[node];
   const tn_candidate *c = &o->candidates.data[o->chosen];
+  if (o->like >= 0 && s->nodes[o->like].chosen == o->chosen) {
+    tn_graph_node(s->g, node)->choice = tn_graph_node(s->g, o->like)->choice;
+    return TN_OK;
+  }
   tn_choice *choice = tn_arena_alloc(&s->g->arena, sizeof *choice);
   if (!choice) return TN_ERR_MEMORY;
   tn_status status = tn_holder_use(s->p->holder, c->def->owner);
@@ -67,6 +80,7 @@ static tn_status set_choice(tn_selection *s, int32_t node) {
                         .plan = c->plan,
                         .flops = o->flops,
                         .cost_ns = c->cost_ns};
+  set_chunks(choice);
   tn_graph_node(s->g, node)->choice = choice;
   return keep_refusals(s, node, c, choice);
 }
@@ -142,6 +156,7 @@ static int32_t add_conversion(tn_selection *s, int32_t from, const tn_conversion
   const uint32_t device = c->to.device ? c->to.device : c->from.device;
   tn_note_use(&c->def->uses, TN_USE_TAKEN);
   *choice = (tn_choice){.def = c->def, .device = device, .plan = c->plan, .cost_ns = c->cost_ns};
+  set_chunks(choice);
   tn_graph_node(s->g, id)->choice = choice;
   return status ? status : to;
 }

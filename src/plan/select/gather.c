@@ -605,6 +605,10 @@ static tn_status try_devices(gatherer *g) {
 
 tn_status tn_select_gather(tn_selection *s, int32_t node) {
   gatherer g;
+  const int32_t like = tn_select_repeated(s, node);
+  if (like >= 0) s->nodes[node] = s->nodes[like];
+  s->nodes[node].like = like;
+  if (like >= 0) return TN_OK;
   tn_status status = open(&g, s, node);
   if (status) return status;
   g.options->chosen = -1;

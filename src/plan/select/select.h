@@ -37,6 +37,7 @@ typedef struct tn_node_options {
   tn_candidates candidates; /* once they are gathered, in the selection's arena */
   tn_refusals refusals;
   int32_t chosen; /* index of a candidate; -1: none */
+  int32_t like;   /* a node before it, whose options these are; -1: its own */
   double flops;
   /* Only where devices are wanted. Per device, the CPU counted: why the node is not there, in the
    * graph's memory; NULL: it could be. */
@@ -61,6 +62,8 @@ typedef struct tn_made { /* a constant in another form */
   tn_const *constant; /* a reference; NULL never */
 } tn_made;
 
+enum { TN_SEEN = 256 };
+
 typedef struct tn_selection {
   const tn_planner *p;
   tn_graph *g;
@@ -69,7 +72,8 @@ typedef struct tn_selection {
   tn_node_options *nodes;
   tn_candidates candidates; /* room for those of the node that is looked at */
   tn_refusals refusals;
-  tn_map reasons; /* texts -> themselves, in the graph's arena */
+  int32_t seen[TN_SEEN]; /* nodes that others may be like; -1: none; see repeats.c */
+  tn_map reasons;        /* texts -> themselves, in the graph's arena */
   int32_t n_nodes;
   tn_conversions *conversions; /* per value */
   int32_t n_values;
@@ -94,6 +98,9 @@ const char *tn_select_reason(tn_selection *s, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 /* Adds the layouts that kernels of this node want to s->layouts. */
 tn_status tn_select_layouts(tn_selection *s, int32_t node);
+
+/* repeats.c: the node before it whose options are those of this one, too; -1: none. */
+int32_t tn_select_repeated(tn_selection *s, int32_t node);
 
 /* cost.c: what a kernel costs in this call: as measured, or `estimate`. When the model is
  * being tuned, it is timed if that is not known yet. */
