@@ -10,13 +10,13 @@ static void plan_all(tn_callable *c, int depth, tn_text *notes, tn_text *steps);
 /* The type of input k of a subgraph: of what it captures the value's in the plan, else its own. */
 static bool input_type(const tn_plan *plan, const tn_step *step, uint32_t graph, int64_t k,
                        tn_tensor *out) {
-  const tn_callable *c = step->subgraphs[graph];
+  const tn_callable *c = step->bodies[graph].callable;
   const tn_value *own = tn_graph_val(c->graph, c->graph->inputs.data[k]);
   *out = own->type;
-  for (uint32_t j = 0; j < step->n_captures[graph]; j++) {
-    const tn_capture *capture = &step->captures[graph][j];
+  for (uint32_t j = 0; j < step->bodies[graph].n_captures; j++) {
+    const tn_capture *capture = &step->bodies[graph].captures[j];
     if (capture->inner != k) continue;
-    const int32_t slot = step->inputs[capture->input];
+    const int32_t slot = step->node->node.inputs[capture->input];
     if (slot < 0) return false;
     *out = plan->slots[slot].type;
   }
@@ -25,7 +25,7 @@ static bool input_type(const tn_plan *plan, const tn_step *step, uint32_t graph,
 }
 
 static tn_status plan_one(const tn_plan *plan, const tn_step *step, uint32_t graph) {
-  tn_callable *c = step->subgraphs[graph];
+  tn_callable *c = step->bodies[graph].callable;
   const int64_t n = c->graph->inputs.n;
   tn_arena arena;
   tn_arena_init(&arena, tn_default_allocator());
@@ -45,11 +45,11 @@ static tn_status plan_one(const tn_plan *plan, const tn_step *step, uint32_t gra
 
 static void plan_step(const tn_plan *plan, const tn_step *step, int depth, tn_text *notes,
                       tn_text *steps) {
-  tn_text_add(steps, "%s\n", step->def ? step->def->kernel.name : "");
+  tn_text_add(steps, "%s\n", step->choice->def ? step->choice->def->kernel.name : "");
   for (uint32_t k = 0; k < step->n_followers; k++)
     plan_step(plan, &step->followers[k], depth, notes, steps);
-  for (uint32_t k = 0; k < step->n_subgraphs; k++) {
-    tn_callable *c = step->subgraphs[k];
+  for (uint32_t k = 0; k < step->n_bodies; k++) {
+    tn_callable *c = step->bodies[k].callable;
     if (!c->plans.n && plan_one(plan, step, k))
       tn_text_add(notes, "%s has no plan: give inputs that lead there, or add what it needs\n",
                   c->name);
