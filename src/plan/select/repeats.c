@@ -1,5 +1,5 @@
-/* 07 select: nodes that are like one before. Long models repeat themselves: callbacks of kernels are
- * functions of their call, so that the same call gets the same answers, which are kept once. */
+/* 07 select: nodes that are like one before. Long models repeat themselves: callbacks of kernels
+ * are functions of their call, so that the same call gets the same answers, which are kept once. */
 #include <string.h>
 
 #include "plan/select/select.h"
