@@ -411,18 +411,14 @@ static int32_t pool(const tfl *t, const char *op, const window *w, int32_t x) {
   return tfl_emit(t, op, &x, 1, attrs, WINDOW_ATTRS);
 }
 
-/* Codes are averaged as integers, halves away from zero. What is added is too little to lift an
- * average of n codes that is no half to one. */
 static int32_t average_codes(const tfl *t, const window *w, int32_t x) {
-  const tn_tensor *in = tfl_type(t, 0);
-  const double n = (double)(w->kernel[0] * w->kernel[1]), half = 0.5 + 1 / (4 * n);
+  tn_attr attrs[WINDOW_ATTRS + 2];
   int64_t lo, hi;
-  tfl_code_bounds(t, in->dtype, &lo, &hi);
-  const int32_t mean = pool(t, "AveragePool", w, tfl_cast(t, x, TN_F32));
-  const int32_t size =
-      tfl_1(t, "Floor", tfl_2(t, "Add", tfl_1(t, "Abs", mean), tfl_number(t, TN_F32, half)));
-  const int32_t code = in->dtype == TN_U8 ? size : tfl_2(t, "Mul", size, tfl_1(t, "Sign", mean));
-  return tfl_cast(t, tfl_clip(t, code, TN_F32, (double)lo, (double)hi), in->dtype);
+  tfl_code_bounds(t, tfl_type(t, 0)->dtype, &lo, &hi);
+  window_attrs(w, attrs);
+  attrs[4] = tn_attr_int("lo", lo);
+  attrs[5] = tn_attr_int("hi", hi);
+  return tfl_emit(t, "tenon::QuantAveragePool", &x, 1, attrs, WINDOW_ATTRS + 2);
 }
 
 tn_status tflite_average_pool_2d(const tn_call *call, tn_graph *graph, int32_t node) {

@@ -47,7 +47,7 @@ tn_status lp_pool_shape(const tn_call *call, pool_shape *out) {
                          out);
 }
 
-static tn_status infer(const tn_call *call, const pool_shape *p) {
+void pool_infer(const tn_call *call, const pool_shape *p) {
   for (uint32_t k = 0; k < call->n_outputs; k++) {
     tn_tensor *y = call->outputs[k];
     if (!y) continue;
@@ -56,25 +56,27 @@ static tn_status infer(const tn_call *call, const pool_shape *p) {
     y->shape[1] = call->inputs[0]->shape[1];
     for (int32_t d = 0; d < p->w.n; d++) y->shape[2 + d] = p->w.out[d];
   }
-  return TN_OK;
 }
 
 tn_status max_pool_infer(const tn_call *call) {
   pool_shape p;
   tn_status s = max_pool_shape(call, &p);
-  return s ? s : infer(call, &p);
+  if (!s) pool_infer(call, &p);
+  return s;
 }
 
 tn_status average_pool_infer(const tn_call *call) {
   pool_shape p;
   tn_status s = average_pool_shape(call, &p);
-  return s ? s : infer(call, &p);
+  if (!s) pool_infer(call, &p);
+  return s;
 }
 
 tn_status lp_pool_infer(const tn_call *call) {
   pool_shape p;
   tn_status s = lp_pool_shape(call, &p);
-  return s ? s : infer(call, &p);
+  if (!s) pool_infer(call, &p);
+  return s;
 }
 
 tn_status max_pool_flops(const tn_call *call, double *out_flops) {
@@ -99,8 +101,7 @@ tn_status lp_pool_flops(const tn_call *call, double *out_flops) {
   return s;
 }
 
-/* Plane index of tap t of the window at output position `at`; -1: outside. */
-static int64_t tap_index(const pool_shape *p, int64_t at, int64_t t) {
+int64_t pool_tap_index(const pool_shape *p, int64_t at, int64_t t) {
   int64_t o[TN_MAX_SPATIAL], tap[TN_MAX_SPATIAL], index = 0;
   tn_unravel(at, p->w.out, p->w.n, o);
   tn_unravel(t, p->w.kernel, p->w.n, tap);
@@ -135,7 +136,7 @@ tn_status max_pool_reference(const tn_call *call) {
     double best = pool_lowest(x->dtype);
     int64_t where = -1;
     for (int64_t t = 0; t < p.taps; t++) {
-      int64_t i = tap_index(&p, k % p.out_size, t);
+      int64_t i = pool_tap_index(&p, k % p.out_size, t);
       double v = i < 0 ? 0 : tn_load_f64(x->dtype, x->data, k / p.out_size * p.in_size + i);
       if (i >= 0 && (where < 0 || v > best)) where = i;
       if (i >= 0 && v > best) best = v;
@@ -157,7 +158,7 @@ tn_status average_pool_reference(const tn_call *call) {
     double sum = 0, count = 0, padded = 1;
     int64_t o[TN_MAX_SPATIAL];
     for (int64_t t = 0; t < p.taps; t++) {
-      int64_t i = tap_index(&p, k % p.out_size, t);
+      int64_t i = pool_tap_index(&p, k % p.out_size, t);
       if (i >= 0) sum += tn_load_f64(x->dtype, x->data, k / p.out_size * p.in_size + i), count++;
     }
     tn_unravel(k % p.out_size, p.w.out, p.w.n, o);
@@ -175,7 +176,7 @@ tn_status lp_pool_reference(const tn_call *call) {
   for (int64_t k = 0; !s && k < p.channels * p.out_size; k++) {
     double sum = 0;
     for (int64_t t = 0; t < p.taps; t++) {
-      int64_t i = tap_index(&p, k % p.out_size, t);
+      int64_t i = pool_tap_index(&p, k % p.out_size, t);
       if (i >= 0)
         sum += pow(fabs(tn_load_f64(x->dtype, x->data, k / p.out_size * p.in_size + i)), power);
     }

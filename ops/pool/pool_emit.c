@@ -44,6 +44,48 @@ static void average_emit(const tn_emit *e) {
           e->output(e, 0));
 }
 
+static void quant_average_emit(const tn_emit *e) {
+  const tn_quant_average_pool_attrs *a = e->call->attrs;
+  const uint32_t dtype = e->call->inputs[0]->dtype;
+  const char *type = dtype == TN_I8 ? "int8_t" : dtype == TN_U8 ? "uint8_t" : "int16_t";
+  const char *name = dtype == TN_I8   ? "average_pool_i8"
+                     : dtype == TN_U8 ? "average_pool_u8"
+                                      : "average_pool_i16";
+  pool_shape p;
+  if (quant_average_shape(e->call, &p)) return;
+  window_emit(e, &p);
+  e->function(e, name,
+              "/* The mean of each window of codes, halves away from zero. */\n"
+              "static void %s(const struct window *w, int32_t least, int32_t most, const %s *x,\n"
+              "                            %s *y) {\n"
+              "  for (int32_t plane = 0; plane < w->planes; plane++) {\n"
+              "    for (int32_t o = 0; o < w->out_h * w->out_w; o++) {\n"
+              "      const int32_t top = o / w->out_w * w->stride_h - w->top;\n"
+              "      const int32_t left = o %% w->out_w * w->stride_w - w->left;\n"
+              "      int32_t h, h_end, v, v_end, sum = 0;\n"
+              "      window_taps(top, w->kernel_h, w->dilation_h, w->in_h, &h, &h_end);\n"
+              "      window_taps(left, w->kernel_w, w->dilation_w, w->in_w, &v, &v_end);\n"
+              "      const int32_t n = (h_end - h) * (v_end - v);\n"
+              "      for (; h < h_end; h++) {\n"
+              "        const %s *row = x + (top + h * w->dilation_h) * w->in_w + left;\n"
+              "        for (int32_t k = v; k < v_end; k++) {\n"
+              "          sum += row[k * w->dilation_w];\n"
+              "        }\n"
+              "      }\n"
+              "      const int32_t twice = 2 * (sum < 0 ? -sum : sum);\n"
+              "      const int32_t size = n != 0 ? (twice + n) / (2 * n) : 0;\n"
+              "      const int32_t mean = sum < 0 ? -size : size;\n"
+              "      *y = (%s)(mean < least ? least : mean > most ? most : mean);\n"
+              "      y++;\n"
+              "    }\n"
+              "    x += w->in_h * w->in_w;\n"
+              "  }\n"
+              "}\n",
+              name, type, type, type, type);
+  e->line(e, "%s(&window_%u, %d, %d, %s, %s);", name, e->step, (int)a->lo, (int)a->hi,
+          e->input(e, 0), e->output(e, 0));
+}
+
 static void global_average_emit(const tn_emit *e) {
   const tn_tensor *x = e->call->inputs[0];
   e->code(e, "emit/global_average_pool.c");
@@ -59,8 +101,13 @@ static const tn_emitter average_emitter = {.head = TN_HEAD(tn_emitter),
                                            .kernel = "average_pool_f32_c",
                                            .refuse = refuse,
                                            .emit = average_emit};
+static const tn_emitter quant_average_emitter = {.head = TN_HEAD(tn_emitter),
+                                                 .kernel = "quant_average_pool_c",
+                                                 .refuse = refuse,
+                                                 .emit = quant_average_emit};
 static const tn_emitter global_average_emitter = {.head = TN_HEAD(tn_emitter),
                                                   .kernel = "global_average_pool_f32_c",
                                                   .emit = global_average_emit};
-const tn_emitter *const pool_emitters[] = {&max_emitter, &max_i8_emitter, &average_emitter,
-                                           &global_average_emitter, NULL};
+const tn_emitter *const pool_emitters[] = {
+    &max_emitter,           &max_i8_emitter,         &average_emitter,
+    &quant_average_emitter, &global_average_emitter, NULL};

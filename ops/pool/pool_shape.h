@@ -19,6 +19,12 @@ tn_status pool_shape_make(const tn_call *call, const tn_window_attrs *attrs, poo
 tn_status max_pool_shape(const tn_call *call, pool_shape *out);
 tn_status average_pool_shape(const tn_call *call, pool_shape *out);
 tn_status lp_pool_shape(const tn_call *call, pool_shape *out);
+tn_status quant_average_shape(const tn_call *call, pool_shape *out);
+
+/* The shapes of all outputs. */
+void pool_infer(const tn_call *call, const pool_shape *p);
+/* Plane index of tap t of the window at output position `at`; -1: outside. */
+int64_t pool_tap_index(const pool_shape *p, int64_t at, int64_t t);
 
 /* MaxUnpool: where an index of the pooled tensor lies in the output, whose dims output_shape may
  * have changed. */
