@@ -12,13 +12,13 @@ static bool input_type(const tn_plan *plan, const tn_step *step, uint32_t graph,
                        tn_tensor *out) {
   const tn_callable *c = step->bodies[graph].callable;
   const tn_value *own = tn_graph_val(c->graph, c->graph->inputs.data[k]);
-  *out = own->type;
+  *out = *own->type;
   for (uint32_t j = 0; j < step->bodies[graph].n_captures; j++) {
     const tn_capture *capture = &step->bodies[graph].captures[j];
     if (capture->inner != k) continue;
     const int32_t slot = step->node->node.inputs[capture->input];
     if (slot < 0) return false;
-    *out = plan->slots[slot].type;
+    *out = *plan->slots[slot].type;
   }
   return out->kind != TN_KIND_TENSOR ||
          (out->dtype != TN_NONE && out->rank >= 0 && tn_tensor_elements(out) >= 0);

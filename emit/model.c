@@ -38,7 +38,7 @@ static void add_parameters(emit_model *m, tn_text *out) {
     const int32_t slot = in ? p->inputs[k] : p->outputs[k - p->n_inputs];
     const char *name = in ? m->inputs[k] : m->outputs[k - p->n_inputs];
     tn_text_add(out, "%s\n    %s%s %s[", k ? "," : "", in ? "const " : "",
-                emit_c_type(p->slots[slot].type.dtype), name);
+                emit_c_type(p->slots[slot].type->dtype), name);
     add_upper(out, m->name);
     tn_text_add(out, "_");
     add_upper(out, name);
@@ -59,9 +59,9 @@ static void write_header(emit_model *m, tn_text *out) {
   open_guard(m, out, "MODEL_H");
   tn_text_add(out, "#include <stdint.h>\n\n#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n");
   for (int32_t k = 0; k < p->n_inputs; k++)
-    add_size(m, out, m->inputs[k], &p->slots[p->inputs[k]].type);
+    add_size(m, out, m->inputs[k], p->slots[p->inputs[k]].type);
   for (int32_t k = 0; k < p->n_outputs; k++)
-    add_size(m, out, m->outputs[k], &p->slots[p->outputs[k]].type);
+    add_size(m, out, m->outputs[k], p->slots[p->outputs[k]].type);
   add_number(m, out, "ARENA_BYTES", m->arena_bytes, "static memory besides inputs and outputs");
   add_number(m, out, "WEIGHT_BYTES", m->weight_bytes, "constants");
   tn_text_add(

@@ -192,6 +192,6 @@ void emit_units(emit_model *m) {
     const int32_t slot = m->plan->outputs[k];
     if (m->values[m->values[slot].root].output == k) continue;
     tn_text_add(&m->lines, "  memcpy(%s, %s, %lld);\n", m->outputs[k], emit_value_text(m, slot),
-                (long long)tn_tensor_bytes(&m->plan->slots[slot].type));
+                (long long)tn_tensor_bytes(m->plan->slots[slot].type));
   }
 }

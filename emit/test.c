@@ -38,7 +38,7 @@ static void add_near(tn_text *out, const char *upper, const char *type, const ch
 static void add_compare(emit_model *m, tn_text *out, const char *upper) {
   uint64_t types = 0;
   for (int32_t k = 0; k < m->plan->n_outputs; k++)
-    types |= TN_MASK(m->plan->slots[m->plan->outputs[k]].type.dtype);
+    types |= TN_MASK(m->plan->slots[m->plan->outputs[k]].type->dtype);
   if (types & TN_MASK(TN_F32)) add_near(out, upper, "float", "f", "is_near");
   if (types & TN_MASK(TN_F64)) add_near(out, upper, "double", "", "is_near_double");
 }

@@ -75,7 +75,7 @@ static bool check_plan(emit_model *m) {
     }
   }
   for (int32_t k = 0; k < p->n_inputs; k++) {
-    const tn_tensor *t = &p->slots[p->inputs[k]].type;
+    const tn_tensor *t = p->slots[p->inputs[k]].type;
     if (t->kind == TN_KIND_TENSOR && emit_c_type(t->dtype) && !is_large(t)) continue;
     tn_diag_add(m->diag, TN_DIAG_ERROR, "input '%s': C has no type for it",
                 tn_model_input_name(m->model, k));

@@ -86,9 +86,9 @@ const char *emit_type_text(emit_model *m, const tn_tensor *t) {
 static int32_t same_weights(const emit_model *m, int32_t slot, const void *data) {
   const tn_slot *slots = m->plan->slots;
   for (int32_t k = 0; k < m->plan->n_slots; k++)
-    if (m->values[k].weights >= 0 && slots[k].type.data == data &&
-        slots[k].type.dtype == slots[slot].type.dtype &&
-        tn_tensor_elements(&slots[k].type) == tn_tensor_elements(&slots[slot].type))
+    if (m->values[k].weights >= 0 && slots[k].type->data == data &&
+        slots[k].type->dtype == slots[slot].type->dtype &&
+        tn_tensor_elements(slots[k].type) == tn_tensor_elements(slots[slot].type))
       return m->values[k].weights;
   return -1;
 }
@@ -114,13 +114,13 @@ static void need_constant(emit_model *m, int32_t slot) {
     m->status = TN_ERR_MEMORY;
     return;
   }
-  const int32_t same = same_weights(m, slot, s->type.data);
-  if (!s->type.data && tn_tensor_elements(&s->type) > 0)
+  const int32_t same = same_weights(m, slot, s->type->data);
+  if (!s->type->data && tn_tensor_elements(s->type) > 0)
     m->status = tn_fail(m->diag, TN_ERR_INTERNAL, "constant '%s' is not in memory", s->name);
   else if (same >= 0)
     m->values[slot].weights = same;
   else
-    m->values[slot].weights = emit_constant(m, &s->type);
+    m->values[slot].weights = emit_constant(m, s->type);
   if (s->constant && s->constant->source) tn_const_drop(s->constant);
 }
 
@@ -159,13 +159,13 @@ const char *emit_value_text(emit_model *m, int32_t slot) {
   if (slot < 0) return "NULL";
   const tn_slot *s = &m->plan->slots[slot];
   const emit_value *v = &m->values[slot], *root = &m->values[v->root];
-  const uint32_t root_type = m->plan->slots[v->root].type.dtype;
+  const uint32_t root_type = m->plan->slots[v->root].type->dtype;
   if (s->place == TN_PLACE_CONST) need_constant(m, slot);
   if (s->place == TN_PLACE_CONST)
     return keep(m, tn_arena_format(&m->memory, "%s_w%d", m->name, v->weights));
   if (s->place == TN_PLACE_INPUT)
-    return moved(m, m->inputs[s->index], root_type, s->type.dtype, v->inside, "const ");
+    return moved(m, m->inputs[s->index], root_type, s->type->dtype, v->inside, "const ");
   if (root->output >= 0)
-    return moved(m, m->outputs[root->output], root_type, s->type.dtype, v->inside, "");
-  return emit_arena_text(m, s->type.dtype, root->offset + v->inside);
+    return moved(m, m->outputs[root->output], root_type, s->type->dtype, v->inside, "");
+  return emit_arena_text(m, s->type->dtype, root->offset + v->inside);
 }

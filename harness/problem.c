@@ -311,7 +311,8 @@ static bool open(check_problem *p) {
   check_doing(p->env, "infer()");
   if (!infer(p)) return false;
   for (uint32_t k = 0; k < p->n_outputs; k++) {
-    p->outputs[k] = tn_graph_val(p->graph, tn_graph_node(p->graph, p->node)->node.outputs[k])->type;
+    p->outputs[k] =
+        *tn_graph_val(p->graph, tn_graph_node(p->graph, p->node)->node.outputs[k])->type;
     if (p->outputs[k].kind == TN_KIND_TENSOR && p->output_names[k] &&
         !has_room(p, &p->outputs[k], true, p->output_names[k]))
       return false;

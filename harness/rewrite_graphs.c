@@ -256,7 +256,7 @@ static tn_status connect(builder *x, const tree_node *n, const tree_form *f, int
       values[k] = pass ? x->first[n->slots[k].node] : build_node(x, n->slots[k].node);
       if (values[k] < 0) return TN_ERR_INVALID;
       if (*out_known < 0) *out_known = (int32_t)k;
-      if (!x->plain && tn_graph_val(x->g, values[k])->type.dtype != f->in[k].dtype)
+      if (!x->plain && tn_graph_val(x->g, values[k])->type->dtype != f->in[k].dtype)
         return TN_ERR_SHAPE;
     }
   return TN_OK;
@@ -278,7 +278,7 @@ static int32_t build_node(builder *x, int32_t index) {
   int32_t values[TREE_SLOTS], outputs[CHECK_MAX_IO], known;
   for (uint32_t k = 0; k < TREE_SLOTS; k++) values[k] = TN_NO_ID;
   if (connect(x, n, f, values, &known)) return TN_ERR_SHAPE;
-  const tn_tensor now = known < 0 ? f->in[0] : tn_graph_val(x->g, values[known])->type;
+  const tn_tensor now = known < 0 ? f->in[0] : *tn_graph_val(x->g, values[known])->type;
   for (uint32_t k = 0; k < f->n_in; k++) {
     if (values[k] >= 0 || !f->there[k]) continue;
     values[k] = make_leaf(x, f, k, n->slots[k].kind == SLOT_CONST, known, &now);

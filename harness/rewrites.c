@@ -233,9 +233,9 @@ static uint64_t hash_graph(const tn_graph *g) {
   }
   for (int64_t k = 0; k < g->values.n; k++) {
     const tn_value *v = &g->values.data[k];
-    const int64_t bytes = v->constant ? tn_storage_bytes(&v->type) : 0;
-    hash = tn_hash_bytes((const char *)v->type.shape, sizeof v->type.shape, hash);
-    if (bytes > 0 && v->type.data) hash = tn_hash_bytes(v->type.data, (size_t)bytes, hash);
+    const int64_t bytes = v->constant ? tn_storage_bytes(v->type) : 0;
+    hash = tn_hash_bytes((const char *)v->type->shape, sizeof v->type->shape, hash);
+    if (bytes > 0 && v->type->data) hash = tn_hash_bytes(v->type->data, (size_t)bytes, hash);
   }
   return hash;
 }

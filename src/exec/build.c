@@ -25,7 +25,7 @@ static uint64_t arena_need(const tn_frame *f, const tn_plan *plan) {
   for (int32_t k = 0; k < plan->n_slots; k++) {
     const tn_slot *slot = &plan->slots[k];
     if (slot->place != TN_PLACE_ARENA || slot->device) continue;
-    need = max_u64(need, slot->offset + (uint64_t)tn_max_i64(tn_storage_bytes(&slot->type), 0));
+    need = max_u64(need, slot->offset + (uint64_t)tn_max_i64(tn_storage_bytes(slot->type), 0));
   }
   for (int32_t k = 0; k < plan->n_steps; k++) {
     const tn_step *step = &plan->steps[k];
@@ -75,12 +75,12 @@ static void build_value(tn_setup *s, int32_t k) {
   const tn_slot *slot = &plan->slots[k];
   tn_tensor *value = &s->values[k];
   int32_t root = s->root[k] = root_of(plan, k);
-  *value = slot->type;
+  *value = *slot->type;
   value->head = (tn_head)TN_HEAD(tn_tensor);
   if (slot->place == TN_PLACE_CONST && value->data) return;
   value->data = NULL; /* in the arena: see place() */
-  if (plan->slots[root].place == TN_PLACE_CONST && plan->slots[root].type.data)
-    value->data = (uint8_t *)plan->slots[root].type.data + slot->offset;
+  if (plan->slots[root].place == TN_PLACE_CONST && plan->slots[root].type->data)
+    value->data = (uint8_t *)plan->slots[root].type->data + slot->offset;
   if (plan->slots[root].place == TN_PLACE_INPUT) s->patched[s->n_patched++] = k;
 }
 
@@ -220,8 +220,8 @@ static bool is_bindable(const tn_plan *plan, int32_t k) {
     if (plan->outputs[j] == plan->outputs[k]) return false;
   const tn_slot *slot = &plan->slots[plan->outputs[k]];
   return slot->place == TN_PLACE_ARENA && !slot->device && slot->alias_of < 0 &&
-         slot->type.layout == TN_PLAIN && slot->type.kind == TN_KIND_TENSOR &&
-         slot->type.dtype != TN_STRING;
+         slot->type->layout == TN_PLAIN && slot->type->kind == TN_KIND_TENSOR &&
+         slot->type->dtype != TN_STRING;
 }
 
 /* How often steps, the continuation and the caller read memory of the input that `root` is. */

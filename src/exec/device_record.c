@@ -24,7 +24,7 @@ static void *arena_of(const segment_recorder *r) {
 
 static tn_device_range slot_range(const segment_recorder *r, int32_t index, tn_resident *constant) {
   const tn_slot *slot = index < 0 ? NULL : &r->s->plan->slots[index];
-  const int64_t bytes = slot ? tn_storage_bytes(&slot->type) : 0;
+  const int64_t bytes = slot ? tn_storage_bytes(slot->type) : 0;
   if (bytes <= 0) return range(NULL, 0, 0);
   if (slot->place == TN_PLACE_CONST)
     return range(constant ? constant->buffer.handle : NULL, slot->offset, (uint64_t)bytes);

@@ -36,19 +36,23 @@ static tn_status add_input(tn_eval *e, uint32_t k, const tn_tensor *in) {
   e->inputs[k] = -1;
   if (!in) return TN_OK;
   tn_slot *slot = &e->plan.slots[e->plan.n_slots];
-  *slot = (tn_slot){.name = "", .type = *in, .place = TN_PLACE_CONST, .index = -1, .alias_of = -1};
+  tn_tensor *type = tn_arena_copy(&e->arena, in, sizeof *in);
+  if (!type) return TN_ERR_MEMORY;
+  *slot = (tn_slot){.name = "", .type = type, .place = TN_PLACE_CONST, .index = -1, .alias_of = -1};
   /* kernels tell constants by their data, also those without elements */
-  if (!in->data) slot->type.data = tn_arena_alloc(&e->arena, 1);
+  if (!in->data) type->data = tn_arena_alloc(&e->arena, 1);
   e->inputs[k] = e->plan.n_slots++;
-  return slot->type.data ? TN_OK : TN_ERR_MEMORY;
+  return type->data ? TN_OK : TN_ERR_MEMORY;
 }
 
 static tn_status add_output(tn_eval *e, uint32_t k, const tn_tensor *out, tn_const **out_const) {
   e->outputs[k] = -1;
   if (!out) return TN_OK;
   tn_slot *slot = &e->plan.slots[e->plan.n_slots];
-  *slot = (tn_slot){.name = "", .type = *out, .place = TN_PLACE_DYNAMIC, .alias_of = -1};
-  slot->type.data = NULL;
+  tn_tensor *type = tn_arena_copy(&e->arena, out, sizeof *out);
+  if (!type) return TN_ERR_MEMORY;
+  type->data = NULL;
+  *slot = (tn_slot){.name = "", .type = type, .place = TN_PLACE_DYNAMIC, .alias_of = -1};
   e->outputs[k] = e->plan.n_slots++;
   int64_t bytes = tn_storage_bytes(out);
   if (bytes < 0 || out->dtype == TN_STRING) {
@@ -58,7 +62,7 @@ static tn_status add_output(tn_eval *e, uint32_t k, const tn_tensor *out, tn_con
   *out_const = tn_const_new(e->planner->a, (uint64_t)bytes);
   if (!*out_const) return TN_ERR_MEMORY;
   slot->place = TN_PLACE_CONST;
-  slot->type.data = (*out_const)->data;
+  type->data = (*out_const)->data;
   return TN_OK;
 }
 

@@ -130,8 +130,8 @@ tn_status tn_session_output_type(const tn_session *session, int32_t index, tn_te
   const bool later = plan->continuation && plan->continuation_outputs[index] >= 0;
   const tn_graph *rest = later ? plan->continuation->graph : NULL;
   return tn_type_give(
-      later ? &tn_graph_val(rest, rest->outputs.data[plan->continuation_outputs[index]])->type
-            : &plan->slots[plan->outputs[index]].type,
+      later ? tn_graph_val(rest, rest->outputs.data[plan->continuation_outputs[index]])->type
+            : plan->slots[plan->outputs[index]].type,
       out_type);
 }
 

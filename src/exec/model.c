@@ -236,7 +236,7 @@ int32_t tn_model_find_output(const tn_model *model, const char *name) {
 tn_status tn_model_input_type(const tn_model *model, int32_t index, tn_tensor *out_type) {
   const tn_default *d = default_of(model, index);
   const tn_value *value = input(model, index);
-  return tn_type_give(d ? &d->type : value ? &value->type : NULL, out_type);
+  return tn_type_give(d ? &d->type : value ? value->type : NULL, out_type);
 }
 
 const tn_tensor *tn_model_input_default(const tn_model *model, int32_t index) {
@@ -247,10 +247,10 @@ const tn_tensor *tn_model_input_default(const tn_model *model, int32_t index) {
 /* What the file leaves open may have been inferred. */
 tn_status tn_model_output_type(const tn_model *model, int32_t index, tn_tensor *out_type) {
   const tn_value *value = model ? output(model->loaded, index) : NULL;
-  bool open =
-      value && model->main && (value->type.dtype == TN_NONE || value->type.rank == TN_RANK_UNKNOWN);
+  bool open = value && model->main &&
+              (value->type->dtype == TN_NONE || value->type->rank == TN_RANK_UNKNOWN);
   if (open) value = output(model->main->graph, index);
-  return tn_type_give(value ? &value->type : NULL, out_type);
+  return tn_type_give(value ? value->type : NULL, out_type);
 }
 
 int32_t tn_model_n_entries(const tn_model *model) {

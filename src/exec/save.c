@@ -191,12 +191,12 @@ static tn_status declared_types(const tn_model *m, tn_arena *arena, const char *
   for (int64_t k = 0; k < n; k++) {
     const tn_value *value =
         tn_graph_val(g, k < n_own ? g->inputs.data[k] : g->states.data[k - n_own].before);
-    types[k] = given && k < n_own ? given[k] : &value->type;
+    types[k] = given && k < n_own ? given[k] : value->type;
     char text[TN_TENSOR_TEXT];
-    if (value->type.kind == TN_KIND_TENSOR && tn_storage_bytes(&value->type) < 0)
+    if (value->type->kind == TN_KIND_TENSOR && tn_storage_bytes(value->type) < 0)
       return tn_fail(diag, TN_ERR_INVALID,
                      "stage '%s': input '%s' is declared as %s; name its dims", stage, value->name,
-                     tn_tensor_text(&value->type, text, sizeof text));
+                     tn_tensor_text(value->type, text, sizeof text));
   }
   *out_types = types;
   return TN_OK;

@@ -152,7 +152,7 @@ static void show(tn_task *t, uint32_t output, const tn_cell *cell) {
     alias->kind = cell->value.kind;
     alias->elements = cell->value.elements;
     alias->object = cell->value.object;
-    if (tn_storage_bytes(&s->plan->slots[k].type) >= 0) continue;
+    if (tn_storage_bytes(s->plan->slots[k].type) >= 0) continue;
     alias->rank = cell->value.rank;
     memcpy(alias->shape, cell->value.shape, sizeof alias->shape);
   }
@@ -172,12 +172,12 @@ static bool agrees(const tn_tensor *planned, int32_t rank, const int64_t *shape)
 static tn_status resize(tn_task *t, uint32_t output, const tn_tensor *type) {
   char planned[TN_TENSOR_TEXT], wanted[TN_TENSOR_TEXT];
   const tn_slot *slot = slot_of(t, output);
-  if (slot->type.kind != TN_KIND_TENSOR)
+  if (slot->type->kind != TN_KIND_TENSOR)
     return host_fail(t, TN_ERR_INVALID, "output %u is no tensor", output);
-  if (!agrees(&slot->type, type->rank, type->shape))
+  if (!agrees(slot->type, type->rank, type->shape))
     return host_fail(t, TN_ERR_SHAPE, "output %u becomes %s, planned is %s", output,
                      tn_tensor_text(type, wanted, sizeof wanted),
-                     tn_tensor_text(&slot->type, planned, sizeof planned));
+                     tn_tensor_text(slot->type, planned, sizeof planned));
   tn_cell *cell = cell_of(t, output);
   if (!cell) return TN_OK;
   tn_status status = tn_cell_shape(cell, type);
@@ -194,7 +194,7 @@ static tn_status host_output_resize(void *ctx, uint32_t output, int32_t rank,
   if (status) return status;
   if (rank < 0 || rank > TN_MAX_RANK || (rank && !shape))
     return host_fail(t, TN_ERR_SHAPE, "output_resize of output %u to rank %d", output, rank);
-  tn_tensor type = slot_of(t, output)->type;
+  tn_tensor type = *slot_of(t, output)->type;
   if (type.dtype == TN_NONE) type.dtype = t->call.outputs[output]->dtype;
   type.rank = rank;
   for (int32_t k = 0; k < rank; k++) {
@@ -238,7 +238,7 @@ static tn_status host_output_set(void *ctx, uint32_t output, const tn_tensor *va
   if (!status && !value)
     status = host_fail(t, TN_ERR_INVALID, "output_set of output %u to nothing", output);
   if (status) return status;
-  const tn_tensor *planned = &slot_of(t, output)->type;
+  const tn_tensor *planned = slot_of(t, output)->type;
   char text[TN_TENSOR_TEXT], planned_text[TN_TENSOR_TEXT];
   bool typed = planned->dtype == TN_NONE || planned->dtype == value->dtype;
   if (!typed || planned->kind != value->kind ||
@@ -333,7 +333,7 @@ tn_status tn_task_open_outputs(tn_task *t) {
   for (uint32_t k = 0; k < t->step->node->node.n_outputs; k++) {
     tn_cell *cell = t->step->node->node.outputs[k] < 0 ? NULL : cell_of(t, k);
     if (!cell) continue;
-    const tn_tensor *type = &slot_of(t, k)->type;
+    const tn_tensor *type = slot_of(t, k)->type;
     tn_status status = TN_OK;
     if (type->kind != TN_KIND_TENSOR)
       status = tn_cell_list(cell, type);

@@ -45,7 +45,7 @@ int32_t tn_model_find_state(const tn_model *model, const char *name) {
 
 tn_status tn_model_state_type(const tn_model *model, int32_t index, tn_tensor *out_type) {
   const tn_state *s = state_of(model, index);
-  return tn_type_give(s ? &tn_graph_val(model->loaded, s->before)->type : NULL, out_type);
+  return tn_type_give(s ? tn_graph_val(model->loaded, s->before)->type : NULL, out_type);
 }
 
 /* ---- life ---- */
@@ -72,7 +72,7 @@ static tn_status set_first(tn_kept *k, const tn_graph *g, int32_t initial) {
   const tn_value *v = tn_graph_val(g, initial);
   tn_status status = tn_const_fetch(v->constant);
   if (status) return status;
-  status = tn_cell_set(&k->first, &v->type);
+  status = tn_cell_set(&k->first, v->type);
   tn_const_drop(v->constant);
   return status;
 }
@@ -82,7 +82,7 @@ static tn_status add(tn_states *s, const tn_graph *g, const tn_state *state, tn_
   if (!k || tn_vec_room(s->a, &s->all, 1)) return TN_ERR_MEMORY;
   k->name = tn_arena_str(&s->arena, state->name);
   if (!k->name) return TN_ERR_MEMORY;
-  k->type = tn_graph_val(g, state->before)->type;
+  k->type = *tn_graph_val(g, state->before)->type;
   k->is_open = tn_storage_bytes(&k->type) < 0;
   tn_cell_init(&k->first, s->a);
   tn_cell_init(&k->now, s->a);
@@ -105,7 +105,7 @@ static tn_status join(tn_states *s, const tn_model *m, tn_kept **out, tn_diag *d
     tn_kept *k = NULL;
     for (int64_t j = 0; j < s->all.n && !k; j++)
       if (!strcmp(s->all.data[j]->name, state->name)) k = s->all.data[j];
-    if (k && !is_same_type(&k->type, &tn_graph_val(g, state->before)->type))
+    if (k && !is_same_type(&k->type, tn_graph_val(g, state->before)->type))
       return tn_fail(diag, TN_ERR_SHAPE, "state '%s' is of another type in the other session",
                      state->name);
     if (!k) status = add(s, g, state, &k);

@@ -83,9 +83,9 @@ static tn_tensor planned_type(const tn_plan *plan, int64_t k) {
   tn_tensor type = {.head = TN_HEAD(tn_tensor), .rank = TN_RANK_UNKNOWN};
   if (plan->continuation && plan->continuation_outputs[k] >= 0) {
     const tn_graph *g = plan->continuation->graph;
-    type = tn_graph_val(g, g->outputs.data[plan->continuation_outputs[k]])->type;
+    type = *tn_graph_val(g, g->outputs.data[plan->continuation_outputs[k]])->type;
   } else {
-    type = plan->slots[plan->outputs[k]].type;
+    type = *plan->slots[plan->outputs[k]].type;
   }
   type.data = NULL;
   return type;

@@ -44,7 +44,7 @@ static bool strings_ok(const tn_tensor *data) {
 
 /* The type of what may take the place of a default; the default must be of it. */
 static tn_status set_default_type(tn_graph *g, int32_t value, const tn_tensor *type) {
-  const tn_tensor *have = &tn_graph_val(g, value)->type;
+  const tn_tensor *have = tn_graph_val(g, value)->type;
   tn_default *d = NULL;
   for (int64_t k = 0; k < g->defaults.n && !d; k++)
     if (g->defaults.data[k].value == value) d = &g->defaults.data[k];
@@ -60,7 +60,7 @@ static tn_status set_default_type(tn_graph *g, int32_t value, const tn_tensor *t
 }
 
 static bool is_of_type(const tn_graph *g, int32_t value, const tn_tensor *type) {
-  const tn_tensor *have = &tn_graph_val(g, value)->type;
+  const tn_tensor *have = tn_graph_val(g, value)->type;
   return have->kind == type->kind && have->dtype == type->dtype && tn_same_shape(have, type);
 }
 
@@ -76,9 +76,10 @@ static tn_status value_set_type(tn_graph *g, int32_t value, const tn_tensor *typ
                            "them says the type");
   tn_value *v = tn_graph_val(g, value);
   if (v->constant) return set_default_type(g, value, type);
-  tn_copy_head(&v->type, type, sizeof v->type);
-  v->type.data = NULL;
-  return TN_OK;
+  tn_tensor own;
+  tn_copy_head(&own, type, sizeof own);
+  own.data = NULL;
+  return tn_graph_set_type(g, value, &own);
 }
 
 /* The memory of the model's file in which all these bytes lie; NULL: there is none. */
@@ -156,7 +157,7 @@ static tn_status add_input(tn_graph *g, int32_t value) {
   if (g->lowering >= 0) return tn_graph_refuse(g, TN_ERR_STATE, edits_inputs);
   if (v->producer >= 0 || v->flags & TN_VALUE_INPUT)
     return tn_graph_refuse(g, TN_ERR_STATE, "add_input: the value is an input, or a node makes it");
-  tn_default d = {value, v->type};
+  tn_default d = {value, *v->type};
   d.type.data = NULL;
   if (v->constant && !g->parent ? tn_vec_push(g->a, &g->defaults, d)
                                 : tn_vec_push(g->a, &g->inputs, value))
@@ -288,7 +289,7 @@ static int32_t input(const tn_graph *g, int32_t k) {
 static const tn_tensor *input_type(const tn_graph *g, int32_t k) {
   const int64_t behind = k - g->inputs.n;
   if (k < 0 || behind >= g->defaults.n) return NULL;
-  return behind < 0 ? &tn_graph_val(g, g->inputs.data[k])->type : &g->defaults.data[behind].type;
+  return behind < 0 ? tn_graph_val(g, g->inputs.data[k])->type : &g->defaults.data[behind].type;
 }
 static int32_t output(const tn_graph *g, int32_t k) {
   return k >= 0 && k < g->outputs.n ? g->outputs.data[k] : TN_ERR_NOT_FOUND;
@@ -318,12 +319,12 @@ static const char *value_name(const tn_graph *g, int32_t v) {
   return is_value(g, v) ? tn_graph_val(g, v)->name : NULL;
 }
 static const tn_tensor *value_type(const tn_graph *g, int32_t v) {
-  return is_value(g, v) ? &tn_graph_val(g, v)->type : NULL;
+  return is_value(g, v) ? tn_graph_val(g, v)->type : NULL;
 }
 /* For those who may read the elements at any time from now on. */
 static const tn_tensor *value_shown(const tn_graph *g, int32_t v) {
   if (!is_value(g, v) || tn_const_show(tn_graph_val(g, v)->constant)) return NULL;
-  return &tn_graph_val(g, v)->type;
+  return tn_graph_val(g, v)->type;
 }
 static uint32_t value_flags(const tn_graph *g, int32_t v) {
   return is_value(g, v) ? tn_graph_val(g, v)->flags : 0;

@@ -64,7 +64,7 @@ tn_status tn_graph_append_node_input(tn_graph *g, int32_t node, int32_t value) {
 /* What a plug-in puts in the place of a value has to be like it; whether it is shows when it is
  * inferred. */
 static tn_status promise(tn_graph *g, int32_t from, int32_t to) {
-  const tn_promise p = {tn_graph_val(g, from)->type, to};
+  const tn_promise p = {*tn_graph_val(g, from)->type, to};
   if (g->lowering < 0 || !tn_graph_val(g, from)->known) return TN_OK;
   return tn_vec_push(g->a, &g->promises, p);
 }
@@ -159,11 +159,11 @@ tn_status tn_graph_remove_dead(tn_graph *g) {
 
 static tn_status feed_default(tn_graph *g, const tn_default *d) {
   tn_value *v = tn_graph_val(g, d->value);
+  if (tn_graph_set_type(g, d->value, &d->type)) return TN_ERR_MEMORY;
   if (tn_vec_push(g->a, &g->inputs, d->value)) return TN_ERR_MEMORY;
   tn_const_release(v->constant);
   v->constant = NULL;
   v->flags &= ~(uint32_t)TN_VALUE_CONST;
-  v->type = d->type;
   v->known = false; /* 02 infer says so where the type leaves nothing open */
   return TN_OK;
 }

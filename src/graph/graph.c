@@ -51,10 +51,38 @@ void tn_graph_free(tn_graph *g) {
   }
 }
 
+/* ---- types ---- */
+
+const tn_tensor tn_type_unknown = {.head = TN_HEAD(tn_tensor), .rank = TN_RANK_UNKNOWN};
+
+bool tn_same_type(const tn_tensor *a, const tn_tensor *b) {
+  return a->dtype == b->dtype && a->rank == b->rank && a->layout == b->layout &&
+         a->kind == b->kind && a->elements == b->elements && a->object == b->object &&
+         a->data == b->data &&
+         !memcmp(a->shape, b->shape, sizeof *a->shape * (size_t)tn_max_i64(a->rank, 0));
+}
+
+tn_status tn_graph_set_type(tn_graph *g, int32_t value, const tn_tensor *type) {
+  tn_value *v = tn_graph_val(g, value);
+  if (v->type == type || tn_same_type(v->type, type)) return TN_OK;
+  const uint64_t n_dims = (uint64_t)tn_max_i64(type->rank, 0);
+  const uint64_t hash = tn_hash_bytes(type->shape, sizeof *type->shape * n_dims, type->dtype);
+  const tn_tensor **kept = &g->types[hash % TN_GRAPH_TYPES];
+  if (!*kept || !tn_same_type(*kept, type)) {
+    tn_tensor *copy = tn_arena_copy(&g->arena, type, sizeof *copy);
+    if (!copy) return TN_ERR_MEMORY;
+    copy->head = (tn_head)TN_HEAD(tn_tensor);
+    *kept = copy;
+  }
+  v->type = *kept;
+  return TN_OK;
+}
+
+/* ---- values and nodes ---- */
+
 static int32_t new_value(tn_graph *g, const char *name) {
   if (g->values.n >= INT32_MAX) return TN_ERR_OVERFLOW;
-  tn_value v = {.producer = -1};
-  v.type = tn_tensor_make(TN_NONE, TN_RANK_UNKNOWN, NULL, NULL);
+  tn_value v = {.type = &tn_type_unknown, .producer = -1};
   v.name = *name ? tn_arena_str(&g->arena, name) : "";
   if (!v.name) return TN_ERR_MEMORY;
   int32_t id = (int32_t)g->values.n;
@@ -70,6 +98,16 @@ int32_t tn_graph_value(tn_graph *g, const char *name) {
   if (!name) name = "";
   int64_t id = *name ? tn_map_get(&g->names, name, -1) : -1;
   return id >= 0 ? (int32_t)id : new_value(g, name);
+}
+
+int32_t tn_graph_value_of(tn_graph *g, const tn_tensor *type, bool is_known) {
+  tn_tensor own = *type;
+  own.data = NULL;
+  const int32_t id = new_value(g, "");
+  if (id < 0) return id;
+  if (tn_graph_set_type(g, id, &own)) return TN_ERR_MEMORY;
+  tn_graph_val(g, id)->known = is_known;
+  return id;
 }
 
 static bool value_id_ok(const tn_graph *g, int32_t v) { return v >= -1 && v < g->values.n; }
@@ -200,11 +238,12 @@ int32_t tn_graph_add_node(tn_graph *g, const tn_node *node) {
 tn_status tn_graph_set_const(tn_graph *g, int32_t value, const tn_tensor *type, tn_const *c) {
   tn_value *v = tn_graph_val(g, value);
   if (v->producer >= 0) return TN_ERR_STATE;
+  tn_tensor own = tn_tensor_make(type->dtype, type->rank, type->shape, c->data);
+  own.layout = type->layout;
+  if (tn_graph_set_type(g, value, &own)) return TN_ERR_MEMORY;
   tn_const_retain(c);
   tn_const_release(v->constant);
   v->constant = c;
-  v->type = tn_tensor_make(type->dtype, type->rank, type->shape, c->data);
-  v->type.layout = type->layout;
   v->flags |= TN_VALUE_CONST;
   v->known = true;
   return TN_OK;

@@ -47,9 +47,9 @@ typedef struct tn_mapped_range {
 } tn_mapped_range;
 
 typedef struct tn_value {
-  const char *name;   /* "" if unnamed */
-  tn_tensor type;     /* type.data: the elements if it is a constant */
-  tn_const *constant; /* NULL: not a constant */
+  const char *name;      /* "" if unnamed */
+  const tn_tensor *type; /* never changes, see tn_graph_set_type(); data: of a constant */
+  tn_const *constant;    /* NULL: not a constant */
   bool known; /* the type is fully known: constant, inferred, or a graph input with concrete dims */
   const char **dim_names; /* TN_MAX_RANK of them; NULL: none has a name */
   int32_t producer;       /* node, or -1 */
@@ -128,6 +128,8 @@ typedef struct tn_state {
   int32_t before, after, initial; /* values; initial -1: zeros */
 } tn_state;
 
+enum { TN_GRAPH_TYPES = 64 };
+
 struct tn_graph {
   const tn_allocator *a;
   atomic_int refs; /* clones share strings and attributes with the graph they were made from */
@@ -148,6 +150,7 @@ struct tn_graph {
   TN_VEC(tn_state) states;
   TN_VEC(const char *) entries; /* names of what the file holds beside this graph, and of it */
   tn_map names;                 /* value name -> id; names live in the arenas */
+  const tn_tensor *types[TN_GRAPH_TYPES]; /* some that values have, by hash */
   int64_t n_expanded; /* nodes that functions have brought, those of subgraphs among them */
   int64_t n_edits;    /* grows with every change of what nodes there are and read */
   bool unsorted;
@@ -201,6 +204,14 @@ int32_t tn_graph_n_entries(const tn_graph *g);
 const char *tn_graph_entry_at(const tn_graph *g, int32_t index);
 /* Makes states the last inputs and outputs, in their order. None is left then. */
 tn_status tn_graph_settle_states(tn_graph *g);
+
+/* Gives a value a type: memory of the graph, the same for many values. */
+tn_status tn_graph_set_type(tn_graph *g, int32_t value, const tn_tensor *type);
+bool tn_same_type(const tn_tensor *a, const tn_tensor *b); /* and the same data */
+/* A value without a name, of this type without data; negative: a status. */
+int32_t tn_graph_value_of(tn_graph *g, const tn_tensor *type, bool is_known);
+/* Of which nothing is known. */
+extern const tn_tensor tn_type_unknown;
 
 /* Notes that a node reads the value, at one more place. */
 tn_status tn_graph_add_user(tn_graph *g, int32_t value, int32_t node);

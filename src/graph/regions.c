@@ -171,7 +171,7 @@ static tn_status check_region(tn_graph *g, const int32_t *inputs, uint32_t n_inp
     ok = is_stride(r->src_stride[d]) && is_stride(r->dst_stride[d]);
   if (!ok)
     return tn_graph_refuse(g, TN_ERR_INVALID, "set_regions: a region leaves its input or output");
-  const tn_tensor *in = &tn_graph_val(g, inputs[r->input])->type;
+  const tn_tensor *in = tn_graph_val(g, inputs[r->input])->type;
   int64_t n_in = tn_tensor_elements(in);
   if (n_in < 0 || in->dtype != out->dtype)
     return tn_graph_refuse(g, TN_ERR_SHAPE,
@@ -214,7 +214,7 @@ tn_status tn_graph_set_regions(tn_graph *g, int32_t node, const int32_t *inputs,
     return tn_graph_refuse(g, TN_ERR_INVALID,
                            "set_regions: the node has no output, or an input is no value");
   tn_status s = check_regions(g, inputs, n_inputs, regions, n_regions,
-                              &tn_graph_val(g, n->node.outputs[0])->type);
+                              tn_graph_val(g, n->node.outputs[0])->type);
   if (s) return s;
   const tn_region **copies = tn_arena_alloc(&g->arena, n_regions * sizeof *copies);
   int32_t *none = tn_arena_alloc(&g->arena, n_inputs * sizeof *none);

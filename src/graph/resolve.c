@@ -24,7 +24,7 @@ static tn_status capture(tn_graph *sub, int32_t inner, int32_t outer, int32_t ow
   tn_graph *parent = sub->parent;
   const tn_value *from = tn_graph_val(parent, outer);
   if (from->constant && !(from->flags & TN_VALUE_INPUT)) /* a default may be replaced */
-    return tn_graph_set_const(sub, inner, &from->type, from->constant);
+    return tn_graph_set_const(sub, inner, from->type, from->constant);
   const tn_node *n = &tn_graph_node(parent, owner)->node;
   uint32_t input = tn_graph_node(parent, owner)->n_formal;
   while (input < n->n_inputs && n->inputs[input] != outer) input++;

@@ -16,12 +16,12 @@ static const char *refuse_state(const tn_graph *g, const char *name, int32_t bef
     return "state_new: no value of the graph";
   const tn_value *v = tn_graph_val(g, before);
   if (v->producer >= 0 || v->flags) return "state_new: the value has another source already";
-  if (v->type.kind != TN_KIND_TENSOR || v->type.dtype == TN_NONE || v->type.dtype == TN_STRING)
+  if (v->type->kind != TN_KIND_TENSOR || v->type->dtype == TN_NONE || v->type->dtype == TN_STRING)
     return "state_new: its value is no tensor of numbers";
   const tn_value *first = initial < 0 ? NULL : tn_graph_val(g, initial);
-  if (!first && tn_storage_bytes(&v->type) < 0)
+  if (!first && tn_storage_bytes(v->type) < 0)
     return "state_new: without an initial value all dims must be known";
-  if (first && (!first->constant || first->type.dtype != v->type.dtype))
+  if (first && (!first->constant || first->type->dtype != v->type->dtype))
     return "state_new: the initial value is no constant of its dtype";
   for (int64_t k = 0; k < g->states.n; k++)
     if (!strcmp(g->states.data[k].name, name)) return "state_new: there is one of this name";

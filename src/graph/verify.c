@@ -48,7 +48,7 @@ static void check_value(verifier *v, int32_t id) {
   if (value->producer >= 0 && value->constant) breach(v, name, "is a constant and has a producer");
   if ((value->constant != NULL) != ((value->flags & TN_VALUE_CONST) != 0))
     breach(v, name, "has a wrong constant flag");
-  if (value->known && value->type.kind == TN_KIND_TENSOR && tn_tensor_elements(&value->type) < 0)
+  if (value->known && value->type->kind == TN_KIND_TENSOR && tn_tensor_elements(value->type) < 0)
     breach(v, name, "is marked known but its type is not");
 }
 

@@ -177,7 +177,7 @@ typedef enum tn_place {
 
 typedef struct tn_slot { /* one value of the plan */
   const char *name;
-  tn_tensor type; /* dtype, shape, layout; dims may be unknown for TN_PLACE_DYNAMIC */
+  const tn_tensor *type; /* dtype, shape, layout; dims may be unknown for TN_PLACE_DYNAMIC */
   tn_place place;
   uint64_t offset; /* ARENA: from its start; INPUT: byte offset into the input (an alias of part of
                       it) */

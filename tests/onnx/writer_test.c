@@ -298,7 +298,9 @@ static void layouts_are_told(void **state) {
   tn_attr layout = {
       .head = TN_HEAD(tn_attr), .name = "layout", .kind = TN_ATTR_INT, .i = (int64_t)TN_BLOCKED(4)};
   int32_t blocked = typed_value(m.g, "b", 4, shape), c = api->value(m.g, "c");
-  tn_graph_val(m.g, blocked)->type.layout = TN_BLOCKED(4);
+  tn_tensor b = *tn_graph_val(m.g, blocked)->type;
+  b.layout = TN_BLOCKED(4);
+  assert_int_equal(tn_graph_set_type(m.g, blocked, &b), TN_OK);
   add_node(m.g, "tenon", "Reorder", m.x, blocked, &layout);
   const float stored[8] = {1, 3, 5, 0, 2, 4, 6, 0}; /* [c][x] = 1 2, 3 4, 5 6 */
   tn_tensor t = tn_tensor_make(TN_F32, 4, shape, NULL);

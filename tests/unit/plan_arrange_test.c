@@ -117,8 +117,8 @@ static void assert_no_overlap(const tn_plan *p) {
       if (i == j || a->place != TN_PLACE_ARENA || b->place != TN_PLACE_ARENA || a->alias_of >= 0 ||
           b->alias_of >= 0)
         continue;
-      uint64_t a_bytes = (uint64_t)tn_storage_bytes(&a->type),
-               b_bytes = (uint64_t)tn_storage_bytes(&b->type);
+      uint64_t a_bytes = (uint64_t)tn_storage_bytes(a->type),
+               b_bytes = (uint64_t)tn_storage_bytes(b->type);
       assert_true(a->offset + a_bytes <= p->arena_bytes);
       if (a->offset >= b->offset + b_bytes || b->offset >= a->offset + a_bytes) continue;
       if (s[i].last < s[j].first || s[j].last < s[i].first || s[i].last < 0 || s[j].last < 0)

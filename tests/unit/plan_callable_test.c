@@ -23,7 +23,7 @@ static void plans_are_kept_up_to_the_limit(void **state) {
     tn_tensor t = vector(n + 1, NULL);
     plans[n] = kit_plan(&k, c, &t);
     assert_true(c->plans.n <= 3);
-    assert_int_equal(plans[n]->slots[plans[n]->outputs[0]].type.shape[0], n + 1);
+    assert_int_equal(plans[n]->slots[plans[n]->outputs[0]].type->shape[0], n + 1);
   }
   tn_tensor kept = vector(4, NULL), gone = vector(1, NULL);
   tn_plan *again = kit_plan(&k, c, &kept), *fresh = kit_plan(&k, c, &gone);
@@ -100,7 +100,7 @@ static void data_of_inputs_can_be_part_of_the_key(void **state) {
   tn_plan *a = kit_plan(&k, c, &t);
   assert_null(a->continuation);
   assert_true(tn_plan_matches(a, &in));
-  assert_int_equal(a->slots[a->outputs[0]].type.shape[1], 3);
+  assert_int_equal(a->slots[a->outputs[0]].type->shape[1], 3);
   t.data = dims2;
   assert_false(tn_plan_matches(a, &in));
   tn_frame *f = kit_run(&k, c, &t);

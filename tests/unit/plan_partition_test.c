@@ -40,7 +40,7 @@ static tn_graph *random_graph(int n) {
     snprintf(ins, sizeof ins, next_random(3) ? "v%d v%d" : "v%d", a < 0 ? 0 : a, b < 0 ? 0 : b);
     snprintf(out, sizeof out, "v%d", k + 1);
     kit_node(g, "Add", ins, out);
-    tn_graph_val(g, (int32_t)tn_map_get(&g->names, out, -1))->type = t;
+    assert_int_equal(tn_graph_set_type(g, (int32_t)tn_map_get(&g->names, out, -1), &t), TN_OK);
   }
   char last[16];
   snprintf(last, sizeof last, "v%d", n);

@@ -36,7 +36,7 @@ static void blocked_when_it_pays(void **state) {
   tn_plan *plan = plan_chain(&k, ops, 5, &c);
   assert_int_equal(kit_count(plan, "scale_b8"), 3);
   assert_int_equal(kit_count(plan, "Reorder"), 2);
-  assert_int_equal(plan->slots[plan->outputs[0]].type.layout, TN_PLAIN);
+  assert_int_equal(plan->slots[plan->outputs[0]].type->layout, TN_PLAIN);
   assert_true(kit_step(plan, "v2")->choice->cost_ns == kit_cost_any);
   done(&k, c, plan);
 }

@@ -89,24 +89,24 @@ static tn_status set_input(planning *l, int32_t k) {
   tn_graph *g = l->plan->graph;
   int32_t id = g->inputs.data[k];
   tn_value *v = tn_graph_val(g, id);
-  tn_status status = check_input(l, k, &v->type);
+  tn_status status = check_input(l, k, v->type);
   if (status) return status;
   const tn_tensor *t = l->inputs[k];
   l->plan->key[k] = tn_tensor_in(t);
   l->plan->key[k].data = NULL;
   if (!l->needs_data[k] || t->kind != TN_KIND_TENSOR) {
     /* of lists, what is declared says more than those that are empty */
-    if (t->kind == TN_KIND_TENSOR || t->kind != v->type.kind || v->type.dtype == TN_NONE)
-      v->type = l->plan->key[k];
+    if (t->kind == TN_KIND_TENSOR || t->kind != v->type->kind || v->type->dtype == TN_NONE)
+      status = tn_graph_set_type(g, id, &l->plan->key[k]);
     v->known = true;
-    return TN_OK;
+    return status;
   }
   if (!t->data && tn_tensor_bytes(t) > 0) return TN_NEEDS_DATA;
   tn_const *data = NULL;
   status = tn_const_copy(g->a, t, &data);
   if (!status) status = tn_graph_set_const(g, id, t, data);
   tn_const_release(data);
-  l->plan->key[k].data = v->type.data; /* lives as long as the graph */
+  l->plan->key[k].data = v->type->data; /* lives as long as the graph */
   return status;
 }
 

@@ -12,8 +12,8 @@ static bool is_dynamic(const tn_arrangement *r, int32_t value) {
   const tn_value *v = tn_graph_val(r->g, value);
   if (v->producer < 0) return false;
   const tn_gnode *n = tn_graph_node(r->g, v->producer);
-  return v->type.kind != TN_KIND_TENSOR || v->type.dtype == TN_STRING || !v->known ||
-         tn_storage_bytes(&v->type) < 0 || n->n_subgraphs ||
+  return v->type->kind != TN_KIND_TENSOR || v->type->dtype == TN_STRING || !v->known ||
+         tn_storage_bytes(v->type) < 0 || n->n_subgraphs ||
          (n->choice->plan.flags & TN_PLAN_DATA_DEPENDENT);
 }
 
@@ -95,7 +95,7 @@ static bool region_view(tn_arrangement *r, const tn_gnode *n) {
   const tn_region *region = n->n_regions == 1 ? n->regions[0] : NULL;
   if (!region || !is_run(region, &count) || region->dst_offset) return false;
   int32_t in = n->node.inputs[region->input], out = n->node.outputs[0];
-  const tn_tensor *from = &tn_graph_val(r->g, in)->type, *to = &tn_graph_val(r->g, out)->type;
+  const tn_tensor *from = tn_graph_val(r->g, in)->type, *to = tn_graph_val(r->g, out)->type;
   if (from->layout != to->layout || from->dtype != to->dtype || count != tn_tensor_elements(to))
     return false;
   if (!is_stored_so(from, region->src_offset, count) || !is_stored_so(to, 0, count)) return false;
@@ -123,7 +123,7 @@ bool tn_layouts_coincide(const tn_tensor *type, tn_layout a, tn_layout b) {
 static bool reorder_view(tn_arrangement *r, const tn_gnode *n) {
   if (!tn_is_core_op(n, TN_CORE_REORDER) || n->node.n_outputs != 1) return false;
   int32_t in = n->node.inputs[0], out = n->node.outputs[0];
-  const tn_tensor *from = &tn_graph_val(r->g, in)->type, *to = &tn_graph_val(r->g, out)->type;
+  const tn_tensor *from = tn_graph_val(r->g, in)->type, *to = tn_graph_val(r->g, out)->type;
   if (!has_fixed_memory(r, in) || r->plan->slots[out].place != TN_PLACE_ARENA) return false;
   if (!tn_same_shape(from, to) || !tn_layouts_coincide(from, from->layout, to->layout))
     return false;
@@ -138,8 +138,8 @@ static bool is_written_apart(const tn_arrangement *r, const tn_gnode *n, uint32_
   int64_t count;
   uint64_t offset;
   int32_t in = n->node.inputs[region->input];
-  const tn_tensor *type = &tn_graph_val(r->g, in)->type;
-  const tn_tensor *to = &tn_graph_val(r->g, n->node.outputs[0])->type;
+  const tn_tensor *type = tn_graph_val(r->g, in)->type;
+  const tn_tensor *to = tn_graph_val(r->g, n->node.outputs[0])->type;
   if (!is_run(region, &count) || region->src_offset || count != tn_tensor_elements(type) ||
       type->layout != to->layout)
     return false;
@@ -155,11 +155,11 @@ static bool is_written_apart(const tn_arrangement *r, const tn_gnode *n, uint32_
 static bool concat_views(tn_arrangement *r, const tn_gnode *n) {
   int64_t covered = 0;
   int32_t out = n->node.outputs[0];
-  const tn_tensor *to = &tn_graph_val(r->g, out)->type;
+  const tn_tensor *to = tn_graph_val(r->g, out)->type;
   if (n->n_regions < 2 || r->plan->slots[out].place != TN_PLACE_ARENA) return false;
   for (uint32_t k = 0; k < n->n_regions; k++) {
     if (!is_written_apart(r, n, k)) return false;
-    covered += tn_tensor_elements(&tn_graph_val(r->g, n->node.inputs[n->regions[k]->input])->type);
+    covered += tn_tensor_elements(tn_graph_val(r->g, n->node.inputs[n->regions[k]->input])->type);
   }
   if (covered != tn_tensor_elements(to)) return false;
   for (uint32_t k = 0; k < n->n_regions; k++) {

@@ -45,7 +45,7 @@ static int32_t reads_in_step(const tn_arrangement *r, int32_t leader, int32_t ro
 }
 
 static uint64_t bytes_of(const tn_arrangement *r, int32_t value) {
-  return (uint64_t)tn_max_i64(tn_storage_bytes(&tn_graph_val(r->g, value)->type), 0);
+  return (uint64_t)tn_max_i64(tn_storage_bytes(tn_graph_val(r->g, value)->type), 0);
 }
 
 /* The alias set that output `out` may be written over; -1: none. It must lie in the arena, end with

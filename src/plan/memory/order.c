@@ -34,7 +34,7 @@ static bool is_elementwise(const tn_arrangement *r, const tn_gnode *n) {
     return false;
   if (plan->n_stages != 1 || n->node.n_outputs != 1 || n->node.outputs[0] < 0 || n->n_subgraphs)
     return false;
-  const tn_tensor *out = &tn_graph_val(r->g, n->node.outputs[0])->type;
+  const tn_tensor *out = tn_graph_val(r->g, n->node.outputs[0])->type;
   return r->plan->slots[n->node.outputs[0]].place == TN_PLACE_ARENA &&
          plan->items[0] == tn_storage_elements(out) && tn_dtype(out->dtype)->bits >= 8;
 }
@@ -51,7 +51,7 @@ static bool writes_ranges(const tn_arrangement *r, int32_t node) {
 static bool is_handed_on(const tn_arrangement *r, const tn_gnode *follower, int32_t value,
                          int32_t leader) {
   const tn_value *v = tn_graph_val(r->g, value);
-  const tn_tensor *out = &tn_graph_val(r->g, follower->node.outputs[0])->type;
+  const tn_tensor *out = tn_graph_val(r->g, follower->node.outputs[0])->type;
   int32_t producer = v->producer;
   if (producer < 0 || producer != last_of(r, leader) ||
       tn_graph_node(r->g, producer)->node.outputs[0] != value)
@@ -59,10 +59,10 @@ static bool is_handed_on(const tn_arrangement *r, const tn_gnode *follower, int3
   if (v->users.n != 1 || v->flags & TN_VALUE_OUTPUT ||
       r->plan->slots[value].place != TN_PLACE_ARENA)
     return false;
-  if (v->type.layout != out->layout || v->type.rank != out->rank ||
-      tn_dtype(v->type.dtype)->bits < 8)
+  if (v->type->layout != out->layout || v->type->rank != out->rank ||
+      tn_dtype(v->type->dtype)->bits < 8)
     return false;
-  return !memcmp(v->type.shape, out->shape, sizeof *out->shape * (size_t)out->rank);
+  return !memcmp(v->type->shape, out->shape, sizeof *out->shape * (size_t)out->rank);
 }
 
 /* The step that a node can follow, -1: none. All else that it reads must be there when that step

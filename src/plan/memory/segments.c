@@ -93,7 +93,7 @@ static const tn_slot *slot_of(const tn_plan *plan, const int32_t *slots, uint32_
 }
 
 static uint64_t slot_bytes(const tn_slot *slot) {
-  return tn_round_up((uint64_t)tn_max_i64(tn_storage_bytes(&slot->type), 0), TN_ARENA_ALIGN);
+  return tn_round_up((uint64_t)tn_max_i64(tn_storage_bytes(slot->type), 0), TN_ARENA_ALIGN);
 }
 
 static void place_transfer(tn_plan *plan, const tn_step *step) {

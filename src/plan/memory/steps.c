@@ -8,16 +8,26 @@
 
 /* ---- slots ---- */
 
-static void fill_slot(tn_arrangement *r, int32_t value) {
+/* The same type with other data: most slots have that of their value. */
+static tn_status give_type(tn_arrangement *r, tn_slot *slot, const tn_tensor *type, void *data) {
+  slot->type = type;
+  if (type->data == data) return TN_OK;
+  tn_tensor *own = tn_arena_copy(&r->plan->arena, type, sizeof *own);
+  if (!own) return TN_ERR_MEMORY;
+  own->data = data;
+  slot->type = own;
+  return TN_OK;
+}
+
+static tn_status fill_slot(tn_arrangement *r, int32_t value) {
   const tn_value *v = tn_graph_val(r->g, value);
   tn_slot *slot = &r->plan->slots[value];
   int32_t root = r->root[value];
   slot->name = v->name;
-  slot->type = v->type;
+  void *data = v->constant ? v->type->data : NULL;
   slot->alias_of = -1;
   slot->device = r->on[value];
   slot->constant = v->constant;
-  if (!v->constant) slot->type.data = NULL;
   if (root != value) {
     slot->alias_of = root;
     slot->place = r->plan->slots[root].place;
@@ -26,13 +36,13 @@ static void fill_slot(tn_arrangement *r, int32_t value) {
   }
   if (slot->place == TN_PLACE_CONST && root != value) {
     slot->constant = tn_graph_val(r->g, root)->constant;
-    slot->type.data = (uint8_t *)tn_graph_val(r->g, root)->type.data + slot->offset;
+    data = (uint8_t *)tn_graph_val(r->g, root)->type->data + slot->offset;
   }
-  if (slot->place != TN_PLACE_ARENA) return;
-  if (r->buffer[root] < 0)
+  if (slot->place == TN_PLACE_ARENA && r->buffer[root] < 0)
     slot->place = TN_PLACE_NONE;
-  else
+  else if (slot->place == TN_PLACE_ARENA)
     slot->offset = r->live_ranges.data[r->buffer[root]].offset + r->inside[value];
+  return give_type(r, slot, v->type, data);
 }
 
 static tn_status copy_ids(tn_arena *arena, const int32_t *ids, int64_t n, int32_t **out) {
@@ -65,13 +75,14 @@ static tn_status sum_constants(tn_arrangement *r) {
 
 tn_status tn_arrange_slots(tn_arrangement *r) {
   tn_plan *plan = r->plan;
-  for (int32_t k = 0; k < r->n_values; k++)
-    if (r->root[k] == k) fill_slot(r, k);
-  for (int32_t k = 0; k < r->n_values; k++)
-    if (r->root[k] != k) fill_slot(r, k);
+  tn_status status = TN_OK;
+  for (int32_t k = 0; k < r->n_values && !status; k++)
+    if (r->root[k] == k) status = fill_slot(r, k);
+  for (int32_t k = 0; k < r->n_values && !status; k++)
+    if (r->root[k] != k) status = fill_slot(r, k);
   plan->n_inputs = (int32_t)r->g->inputs.n;
   plan->n_outputs = (int32_t)r->g->outputs.n;
-  tn_status status = sum_constants(r);
+  if (!status) status = sum_constants(r);
   if (!status) status = copy_ids(&plan->arena, r->g->inputs.data, r->g->inputs.n, &plan->inputs);
   return status ? status
                 : copy_ids(&plan->arena, r->g->outputs.data, r->g->outputs.n, &plan->outputs);
@@ -98,7 +109,9 @@ static tn_status open_inputs(const tn_graph *outer, tn_graph *sub, tn_capture *c
   for (int64_t k = 0; k < sub->inputs.n; k++) {
     tn_value *v = tn_graph_val(sub, sub->inputs.data[k]);
     if (v->constant) continue;
-    v->type.rank = TN_RANK_UNKNOWN;
+    tn_tensor open = *v->type;
+    open.rank = TN_RANK_UNKNOWN;
+    if (tn_graph_set_type(sub, sub->inputs.data[k], &open)) return TN_ERR_MEMORY;
     v->known = false;
   }
   for (int64_t k = 0; k < sub->captures.n; k++) {
@@ -106,12 +119,12 @@ static tn_status open_inputs(const tn_graph *outer, tn_graph *sub, tn_capture *c
     tn_value *inner = tn_graph_val(sub, c.inner);
     const tn_value *from = tn_graph_val(outer, c.outer);
     if (from->constant) {
-      tn_status status = tn_graph_set_const(sub, c.inner, &from->type, from->constant);
+      tn_status status = tn_graph_set_const(sub, c.inner, from->type, from->constant);
       if (status) return status;
       continue;
     }
     inner->flags |= TN_VALUE_INPUT;
-    inner->type = from->type;
+    if (tn_graph_set_type(sub, c.inner, from->type)) return TN_ERR_MEMORY;
     inner->known = from->known;
     captures[n++] = (tn_capture){(int32_t)sub->inputs.n, c.outer, c.input};
     if (tn_vec_push(sub->a, &sub->inputs, c.inner)) return TN_ERR_MEMORY;

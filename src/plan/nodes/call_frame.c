@@ -27,9 +27,9 @@ static tn_status fill_tensors(tn_call_frame *f, const int32_t *ids, uint32_t n, 
     const tn_value *v = tn_graph_val(f->graph, ids[k]);
     tn_tensor *t = &(*tensors)[k];
     if (v->known || outputs)
-      *t = v->type; /* of an output, what inference could say: its type, if not its dims */
+      *t = *v->type; /* of an output, what inference could say: its type, if not its dims */
     else
-      unknown_type(t, &v->type);
+      unknown_type(t, v->type);
     if (outputs) t->data = NULL;
     (*pointers)[k] = t;
   }
@@ -247,8 +247,9 @@ static tn_status bind_input(tn_graph *sub, int32_t value, const tn_tensor *type)
     tn_const_release(c);
     return s;
   }
-  v->type = tn_tensor_in(type);
-  v->type.data = NULL;
+  tn_tensor own = tn_tensor_in(type);
+  own.data = NULL;
+  if (tn_graph_set_type(sub, value, &own)) return TN_ERR_MEMORY;
   v->known = type->kind != TN_KIND_TENSOR || tn_tensor_elements(type) >= 0;
   return TN_OK;
 }
@@ -279,8 +280,8 @@ static tn_status infer_clone(tn_call_frame *f, tn_graph *sub, uint32_t n_in,
   for (uint32_t k = 0; k < n_out && !s; k++) {
     if (!out[k]) continue;
     const tn_value *v = tn_graph_val(sub, sub->outputs.data[k]);
-    tn_tensor type = v->type;
-    if (!v->known) unknown_type(&type, &v->type);
+    tn_tensor type = *v->type;
+    if (!v->known) unknown_type(&type, v->type);
     type.data = NULL;
     s = tn_struct_out(out[k], &type, sizeof type);
   }

@@ -36,7 +36,7 @@ static int32_t map_value(inliner *i, int32_t inner) {
   if (id < 0) return id;
   i->map[inner] = id;
   const tn_value *v = tn_graph_val(i->body, inner);
-  if (v->constant && tn_graph_set_const(i->g, id, &v->type, v->constant)) return TN_ERR_MEMORY;
+  if (v->constant && tn_graph_set_const(i->g, id, v->type, v->constant)) return TN_ERR_MEMORY;
   return id;
 }
 

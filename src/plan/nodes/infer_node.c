@@ -168,17 +168,17 @@ static tn_status check_answer(inference *i, uint32_t k) {
   return entry < 0 ? TN_OK : check_dtype(i, entry, t->dtype, "output");
 }
 
-static void store(inference *i) {
+static tn_status store(inference *i) {
   tn_graph *g = i->f->graph;
   const tn_node *n = &tn_graph_node(g, i->f->node)->node;
   for (uint32_t k = 0; k < n->n_outputs; k++) {
     if (n->outputs[k] < 0) continue;
     tn_value *v = tn_graph_val(g, n->outputs[k]);
-    v->type = *i->f->call.outputs[k];
-    v->type.head = (tn_head)TN_HEAD(tn_tensor); /* some callbacks assign the whole */
-    v->known = v->type.kind != TN_KIND_TENSOR ||
-               (v->type.dtype != TN_NONE && tn_tensor_elements(&v->type) >= 0);
+    if (tn_graph_set_type(g, n->outputs[k], i->f->call.outputs[k])) return TN_ERR_MEMORY;
+    v->known = v->type->kind != TN_KIND_TENSOR ||
+               (v->type->dtype != TN_NONE && tn_tensor_elements(v->type) >= 0);
   }
+  return TN_OK;
 }
 
 static tn_status ask(inference *i) {
@@ -220,7 +220,7 @@ static tn_status infer(inference *i, int32_t *out_input) {
     return s;
   }
   for (uint32_t k = 0; k < i->f->call.n_outputs && !s; k++) s = check_answer(i, k);
-  if (!s) store(i);
+  if (!s) s = store(i);
   return s;
 }
 
@@ -251,12 +251,15 @@ tn_status tn_infer_dtypes(const tn_planner *p, tn_graph *g, int32_t node) {
   tn_status s = tn_is_region(n) ? TN_OK : tn_call_open(&f, p, g, node, NULL);
   if (s || tn_is_region(n)) return s;
   inference i = {.f = &f, .def = n->def, .n_formal = (uint32_t)tn_node_n_given(n, n->def)};
-  if (make_rules(&i) == TN_OK)
-    for (uint32_t k = 0; k < n->node.n_outputs; k++)
-      if (n->node.outputs[k] >= 0 && !tn_graph_val(g, n->node.outputs[k])->known)
-        tn_graph_val(g, n->node.outputs[k])->type.dtype = f.call.outputs[k]->dtype;
+  const bool is_ruled = make_rules(&i) == TN_OK;
+  for (uint32_t k = 0; is_ruled && k < n->node.n_outputs && !s; k++) {
+    if (n->node.outputs[k] < 0 || tn_graph_val(g, n->node.outputs[k])->known) continue;
+    tn_tensor type = *tn_graph_val(g, n->node.outputs[k])->type;
+    type.dtype = f.call.outputs[k]->dtype;
+    s = tn_graph_set_type(g, n->node.outputs[k], &type);
+  }
   tn_call_close(&f);
-  return TN_OK;
+  return s;
 }
 
 double tn_node_flops(const tn_planner *p, tn_graph *g, int32_t node) {

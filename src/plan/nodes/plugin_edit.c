@@ -63,9 +63,9 @@ static bool has_source(const tn_graph *g, int32_t value) {
 
 static bool is_like(const tn_value *v, const tn_tensor *type) {
   if (!v->known) return true; /* it shows later, and is checked against what reads it */
-  if (v->type.kind != type->kind) return false;
+  if (v->type->kind != type->kind) return false;
   return type->kind != TN_KIND_TENSOR ||
-         (v->type.dtype == type->dtype && tn_same_shape(&v->type, type));
+         (v->type->dtype == type->dtype && tn_same_shape(v->type, type));
 }
 
 static tn_status check_promise(const tn_edit *e, const tn_promise *p) {
@@ -81,7 +81,7 @@ static tn_status check_promise(const tn_edit *e, const tn_promise *p) {
                    node, what);
   return tn_fail(e->diag, TN_ERR_SHAPE, "%s: %s replaces a value of type %s by one of type %s",
                  node, what, tn_tensor_text(&p->type, old, sizeof old),
-                 tn_tensor_text(&v->type, now, sizeof now));
+                 tn_tensor_text(v->type, now, sizeof now));
 }
 
 tn_status tn_edit_check(tn_edit *e) {

@@ -120,7 +120,7 @@ static void forget_claims(tn_graph *g) {
   for (int64_t k = 0; k < g->values.n; k++) {
     tn_value *v = &g->values.data[k];
     if (v->producer < 0 || v->known) continue;
-    v->type = tn_tensor_make(TN_NONE, TN_RANK_UNKNOWN, NULL, NULL);
+    v->type = &tn_type_unknown;
   }
 }
 

@@ -97,7 +97,7 @@ static tn_status try_fuse(const tn_planner *p, tn_graph *g, int32_t node, bool *
     return TN_OK;
   const tn_value *out = tn_graph_val(g, u->node.outputs[0]);
   tn_epilogue e;
-  if (!out->known || !tn_same_shape(&out->type, &tn_graph_val(g, value)->type) ||
+  if (!out->known || !tn_same_shape(out->type, tn_graph_val(g, value)->type) ||
       describe(p, g, user, &e))
     return TN_OK;
   int32_t operand = -1;
@@ -105,7 +105,7 @@ static tn_status try_fuse(const tn_planner *p, tn_graph *g, int32_t node, bool *
     if (u->node.n_inputs != 2) return TN_OK;
     operand = u->node.inputs[u->node.inputs[0] == value];
     if (operand == value || !tn_graph_val(g, operand)->known ||
-        !tn_epilogue_operand_fits(&tn_graph_val(g, operand)->type, &out->type))
+        !tn_epilogue_operand_fits(tn_graph_val(g, operand)->type, out->type))
       return TN_OK;
   }
   tn_status s = TN_OK;

@@ -9,9 +9,9 @@ enum { MAX_FOLDED_BYTES = 64 << 20 };
 static bool is_worth_it(const tn_graph *g, const tn_gnode *n) {
   int64_t in = 0, out = 0;
   for (uint32_t k = 0; k < n->node.n_inputs; k++)
-    if (n->node.inputs[k] >= 0) in += tn_tensor_bytes(&tn_graph_val(g, n->node.inputs[k])->type);
+    if (n->node.inputs[k] >= 0) in += tn_tensor_bytes(tn_graph_val(g, n->node.inputs[k])->type);
   for (uint32_t k = 0; k < n->node.n_outputs; k++)
-    if (n->node.outputs[k] >= 0) out += tn_tensor_bytes(&tn_graph_val(g, n->node.outputs[k])->type);
+    if (n->node.outputs[k] >= 0) out += tn_tensor_bytes(tn_graph_val(g, n->node.outputs[k])->type);
   return out <= MAX_FOLDED_BYTES || out <= 4 * in; /* 4: f32 of quantised weights */
 }
 
@@ -19,10 +19,11 @@ static bool can_fold(const tn_graph *g, const tn_gnode *n) {
   if (!g->rewritten && n->def->op.flags & TN_OP_FOLD_LATE) return false; /* see fold_late.c */
   if (!n->alive || n->def->op.flags & TN_OP_IMPURE || n->n_subgraphs || n->n_epilogue) return false;
   for (uint32_t k = 0; k < n->node.n_outputs; k++)
-    if (n->node.outputs[k] >= 0 && tn_graph_val(g, n->node.outputs[k])->type.kind != TN_KIND_TENSOR)
+    if (n->node.outputs[k] >= 0 &&
+        tn_graph_val(g, n->node.outputs[k])->type->kind != TN_KIND_TENSOR)
       return false;
   for (uint32_t k = 0; k < n->node.n_inputs; k++)
-    if (n->node.inputs[k] >= 0 && tn_graph_val(g, n->node.inputs[k])->type.kind != TN_KIND_TENSOR)
+    if (n->node.inputs[k] >= 0 && tn_graph_val(g, n->node.inputs[k])->type->kind != TN_KIND_TENSOR)
       return false;
   return is_worth_it(g, n);
 }

@@ -33,7 +33,7 @@ static tn_status share_constants(tn_graph *g, const tn_gnode *n) {
         sub->captures.data[kept++] = c;
         continue;
       }
-      tn_status status = tn_graph_set_const(sub, c.inner, &outer->type, outer->constant);
+      tn_status status = tn_graph_set_const(sub, c.inner, outer->type, outer->constant);
       if (status) return status;
     }
     sub->captures.n = kept;
@@ -111,8 +111,8 @@ tn_status tn_settle_from(const tn_planner *p, tn_graph *g, int32_t first, tn_dia
 static void mark_inputs(tn_graph *g) {
   for (int64_t k = 0; k < g->inputs.n; k++) {
     tn_value *v = tn_graph_val(g, g->inputs.data[k]);
-    v->known = v->constant || v->type.kind != TN_KIND_TENSOR ||
-               (v->type.dtype != TN_NONE && tn_tensor_elements(&v->type) >= 0);
+    v->known = v->constant || v->type->kind != TN_KIND_TENSOR ||
+               (v->type->dtype != TN_NONE && tn_tensor_elements(v->type) >= 0);
   }
 }
 

@@ -81,7 +81,7 @@ static void join_along_edges(cutter *c) {
 /* ---- gain ---- */
 
 static double transfer(const cutter *c, int32_t value) {
-  int64_t bytes = tn_storage_bytes(&tn_graph_val(c->g, value)->type);
+  int64_t bytes = tn_storage_bytes(tn_graph_val(c->g, value)->type);
   return c->options->transfer_fixed_ns +
          c->options->transfer_ns_per_byte * (double)tn_max_i64(bytes, 0);
 }

@@ -51,7 +51,7 @@ static const tn_region *source_region(const tn_graph *g, int32_t value, int32_t 
   if (v->producer < 0) return NULL;
   const tn_gnode *n = tn_graph_node(g, v->producer);
   if (!tn_is_region(n) || n->n_regions != 1 || n->n_epilogue ||
-      !covers(n->regions[0], tn_tensor_elements(&v->type)))
+      !covers(n->regions[0], tn_tensor_elements(v->type)))
     return NULL;
   *out_input = n->node.inputs[n->regions[0]->input];
   return n->regions[0];
@@ -102,8 +102,8 @@ static tn_status merge_input(tn_graph *g, int32_t node, uint32_t input, const tn
 static bool is_identity(const tn_graph *g, const tn_gnode *n) {
   const tn_region *r = n->n_regions == 1 && !n->n_epilogue ? n->regions[0] : NULL;
   if (!r || r->src_offset) return false;
-  const tn_tensor *x = &tn_graph_val(g, n->node.inputs[r->input])->type,
-                  *y = &tn_graph_val(g, n->node.outputs[0])->type;
+  const tn_tensor *x = tn_graph_val(g, n->node.inputs[r->input])->type,
+                  *y = tn_graph_val(g, n->node.outputs[0])->type;
   for (int32_t k = 0; k < r->rank; k++)
     if (r->size[k] != 1 && r->src_stride[k] != r->dst_stride[k]) return false;
   return x->dtype == y->dtype && tn_same_shape(x, y) && covers(r, tn_tensor_elements(y));

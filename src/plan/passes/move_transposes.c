@@ -53,19 +53,19 @@ static const tn_value *value_of(const permuter *t, int32_t value) {
 /* ---- what can be permuted ---- */
 
 static bool is_plain_type(const tn_value *v) {
-  return v->known && v->type.kind == TN_KIND_TENSOR && tn_tensor_elements(&v->type) > 0;
+  return v->known && v->type->kind == TN_KIND_TENSOR && tn_tensor_elements(v->type) > 0;
 }
 
 /* One element: any order of dims is the same. */
-static bool is_one(const tn_value *v) { return tn_tensor_elements(&v->type) == 1; }
+static bool is_one(const tn_value *v) { return tn_tensor_elements(v->type) == 1; }
 
 /* Is the value made by T itself, from *out_from? */
 static bool is_permuted_already(const permuter *t, int32_t value, int32_t *out_from) {
   int32_t perm[TN_MAX_RANK];
-  const tn_tensor *type = &value_of(t, value)->type;
+  const tn_tensor *type = value_of(t, value)->type;
   if (type->rank != t->rank || !tn_region_transposes(&t->pattern, value, out_from, perm))
     return false;
-  const tn_tensor *from = &value_of(t, *out_from)->type;
+  const tn_tensor *from = value_of(t, *out_from)->type;
   for (int32_t k = 0; k < t->rank; k++)
     if (type->shape[k] != from->shape[t->perm[k]] || (type->shape[k] > 1 && perm[k] != t->perm[k]))
       return false;
@@ -90,15 +90,15 @@ static bool has_blocks(const tn_region_dims *d) {
 }
 
 static bool can_permute_region(const permuter *t, const tn_gnode *n) {
-  const tn_tensor *out = &value_of(t, n->node.outputs[0])->type;
+  const tn_tensor *out = value_of(t, n->node.outputs[0])->type;
   if (n->n_regions < 1 || n->n_regions > MAX_REGIONS || out->rank != t->rank || is_transpose(t, n))
     return false;
   for (uint32_t k = 0; k < n->n_regions; k++) {
     const tn_region *r = n->regions[k];
     const tn_value *in = value_of(t, n->node.inputs[r->input]);
     tn_region_dims d;
-    if (!is_plain_type(in) || in->type.rank != t->rank || r->input == n->region_fill ||
-        !tn_region_dims_of(r, &in->type, out, &d) || d.n > TN_MAX_RANK ||
+    if (!is_plain_type(in) || in->type->rank != t->rank || r->input == n->region_fill ||
+        !tn_region_dims_of(r, in->type, out, &d) || d.n > TN_MAX_RANK ||
         (n->n_regions > 1 && has_blocks(&d)))
       return false;
   }
@@ -114,12 +114,12 @@ static bool can_permute(const permuter *t, int32_t id) {
   for (uint32_t k = 0; k < n->node.n_outputs; k++) {
     if (n->node.outputs[k] < 0) continue;
     const tn_value *v = value_of(t, n->node.outputs[k]);
-    if (!is_plain_type(v) || v->type.rank != t->rank) return false;
+    if (!is_plain_type(v) || v->type->rank != t->rank) return false;
     has_rank = true;
   }
   for (uint32_t k = 0; k < n->node.n_inputs; k++)
     if (n->node.inputs[k] >= 0 && (!is_plain_type(value_of(t, n->node.inputs[k])) ||
-                                   value_of(t, n->node.inputs[k])->type.rank > t->rank))
+                                   value_of(t, n->node.inputs[k])->type->rank > t->rank))
       return false;
   if (!has_rank) return false;
   return tn_is_region(n)
@@ -219,7 +219,7 @@ static bool permutes_back(const permuter *t, int32_t value, int32_t user) {
   if (!tn_is_region(n) || !tn_region_transposes(&t->pattern, n->node.outputs[0], &from, perm) ||
       from != value)
     return false;
-  const tn_tensor *in = &value_of(t, value)->type, *out = &value_of(t, n->node.outputs[0])->type;
+  const tn_tensor *in = value_of(t, value)->type, *out = value_of(t, n->node.outputs[0])->type;
   for (int32_t k = 0; k < t->rank; k++) /* dim k of the value is dim perm[k] of v' */
     if (out->shape[t->perm[k]] != in->shape[k] || (in->shape[k] > 1 && perm[t->perm[k]] != k))
       return false;
@@ -252,7 +252,7 @@ static void look_past(permuter *t, int32_t value) {
 static void join_input(permuter *t, int32_t value) {
   int32_t from;
   const tn_value *v = value_of(t, value);
-  const int64_t cost = cost_of(t, &v->type);
+  const int64_t cost = cost_of(t, v->type);
   if (is_permuted_already(t, value, &from) && place_of(t, value_of(t, from)->producer) < 0) {
     look_past(t, value);
     if (has_other_readers(t, value)) return; /* T stays in any case */
@@ -269,7 +269,7 @@ static void join_input(permuter *t, int32_t value) {
 
 /* A value that a node of the network makes. */
 static void join_output(permuter *t, int32_t value) {
-  const int64_t cost = cost_of(t, &value_of(t, value)->type);
+  const int64_t cost = cost_of(t, value_of(t, value)->type);
   const int32_t maker = NODES + place_of(t, value_of(t, value)->producer);
   for (int64_t k = 0; k < value_of(t, value)->users.n; k++) {
     const int32_t user = value_of(t, value)->users.data[k];
@@ -367,14 +367,6 @@ static void permuted_shape(const permuter *t, const tn_tensor *type, tn_tensor *
   }
 }
 
-static int32_t new_value(permuter *t, const tn_tensor *type) {
-  const int32_t id = tn_graph_value(t->g, NULL);
-  if (id < 0) return id;
-  tn_graph_val(t->g, id)->type = *type;
-  tn_graph_val(t->g, id)->type.data = NULL;
-  return id;
-}
-
 static void strides_of(const tn_tensor *type, int64_t *out) {
   int64_t stride = 1;
   for (int32_t k = type->rank - 1; k >= 0; k--) {
@@ -399,7 +391,7 @@ static tn_status add_region_node(permuter *t, const tn_gnode *like, const int32_
                                  uint32_t n_inputs, const tn_region *const *regions,
                                  uint32_t n_regions, int32_t fill, const tn_tensor *type,
                                  int32_t *out) {
-  *out = new_value(t, type);
+  *out = tn_graph_value_of(t->g, type, false);
   if (*out < 0) return *out;
   const tn_node node = {.head = TN_HEAD(tn_node),
                         .domain = "tenon",
@@ -474,7 +466,7 @@ static int32_t permuted_input(permuter *t, int32_t value) {
   if (t->notes.data[value].permuted == t->round) return t->notes.data[value].made;
   if (is_one(value_of(t, value))) return value;
   if (!is_permuted_already(t, value, &made)) {
-    const tn_status s = add_transpose(t, value, &value_of(t, value)->type, false, &made);
+    const tn_status s = add_transpose(t, value, value_of(t, value)->type, false, &made);
     if (s) return s;
   }
   set_made(t, value, made);
@@ -488,9 +480,9 @@ static tn_status permute_regions(permuter *t, const tn_gnode *n, const int32_t *
   tn_tensor type;
   int32_t permuted;
   if (!made || !list) return TN_ERR_MEMORY;
-  const tn_tensor *out = &value_of(t, n->node.outputs[0])->type;
+  const tn_tensor *out = value_of(t, n->node.outputs[0])->type;
   for (uint32_t k = 0; k < n->n_regions; k++) {
-    permute_region(t, n->regions[k], &value_of(t, n->node.inputs[n->regions[k]->input])->type, out,
+    permute_region(t, n->regions[k], value_of(t, n->node.inputs[n->regions[k]->input])->type, out,
                    &made[k]);
     list[k] = &made[k];
   }
@@ -508,8 +500,8 @@ static tn_status permute_elementwise(permuter *t, const tn_gnode *n, const int32
     tn_tensor type;
     outputs[k] = -1;
     if (n->node.outputs[k] < 0) continue;
-    permuted_shape(t, &value_of(t, n->node.outputs[k])->type, &type);
-    outputs[k] = new_value(t, &type);
+    permuted_shape(t, value_of(t, n->node.outputs[k])->type, &type);
+    outputs[k] = tn_graph_value_of(t->g, &type, false);
     if (outputs[k] < 0) return outputs[k];
     set_made(t, n->node.outputs[k], outputs[k]);
   }
@@ -556,7 +548,7 @@ static tn_status hand_on(permuter *t, int32_t value) {
   }
   if (s || (!value_of(t, value)->users.n && !(value_of(t, value)->flags & TN_VALUE_OUTPUT)))
     return s;
-  s = add_transpose(t, made, &value_of(t, value)->type, true, &plain);
+  s = add_transpose(t, made, value_of(t, value)->type, true, &plain);
   return s ? s : tn_graph_move_value(t->g, value, plain);
 }
 
@@ -623,9 +615,9 @@ static tn_status turn_around(permuter *t, int32_t id, bool *out_changed) {
   if (!n->alive || t->place.data[id] == LOOKED || !tn_is_region(n) || n->n_epilogue ||
       tn_pin_of(t->p, n) || !tn_region_transposes(&t->pattern, n->node.outputs[0], &from, t->perm))
     return TN_OK;
-  t->rank = value_of(t, from)->type.rank;
+  t->rank = value_of(t, from)->type->rank;
   t->status = begin_round(t);
-  if (!t->status && cost_of(t, &value_of(t, n->node.outputs[0])->type))
+  if (!t->status && cost_of(t, value_of(t, n->node.outputs[0])->type))
     take_all(t, n->node.outputs[0]);
   if (t->n_nodes) build_network(t);
   if (t->n_nodes && !t->status && cut(t)) {

@@ -12,8 +12,8 @@
 enum { LEAST_ELEMENTS = 1024 }; /* of weights that are worth it */
 
 static bool is_weights(const tn_value *v) {
-  return v->constant && v->type.dtype == TN_F32 && v->type.kind == TN_KIND_TENSOR &&
-         v->type.rank >= 2 && tn_tensor_elements(&v->type) >= LEAST_ELEMENTS &&
+  return v->constant && v->type->dtype == TN_F32 && v->type->kind == TN_KIND_TENSOR &&
+         v->type->rank >= 2 && tn_tensor_elements(v->type) >= LEAST_ELEMENTS &&
          !(v->flags & TN_VALUE_OUTPUT);
 }
 
@@ -32,7 +32,7 @@ static bool fits(const tn_planner *p, const tn_graph *g, int32_t value, tn_diag 
   const tn_value *v = tn_graph_val(g, value);
   const bool is_new =
       atomic_load_explicit(&v->constant->largest, memory_order_relaxed) == UINT32_MAX;
-  const float largest = tn_const_largest(v->constant, tn_tensor_elements(&v->type));
+  const float largest = tn_const_largest(v->constant, tn_tensor_elements(v->type));
   const char *why = misfit(largest, p->precision);
   if (why && is_new)
     tn_diag_add(diag, TN_DIAG_NOTE, "constant '%s' stays f32: its largest element, %g, %s in %s",
@@ -47,7 +47,7 @@ static int32_t add_narrowed(const tn_planner *p, tn_graph *g, int32_t value) {
                                      tn_dtype_name(p->precision));
   const int32_t id = name ? tn_graph_value(g, name) : TN_ERR_MEMORY;
   if (id < 0) return id;
-  tn_tensor type = tn_graph_val(g, value)->type;
+  tn_tensor type = *tn_graph_val(g, value)->type;
   tn_const *wide = tn_graph_val(g, value)->constant;
   type.dtype = p->precision;
   tn_const *c = p->states ? tn_packed_find_constant(p->states, wide, &type) : NULL;
@@ -60,7 +60,7 @@ static int32_t add_narrowed(const tn_planner *p, tn_graph *g, int32_t value) {
 /* A node that casts `from`, and its output, which is not folded; negative: a status. */
 static int32_t add_cast(const tn_planner *p, tn_graph *g, int32_t from, const tn_tensor *type,
                         tn_diag *diag) {
-  const int32_t to = tn_graph_value(g, NULL);
+  const int32_t to = tn_graph_value_of(g, type, true);
   const tn_attr attr = {
       .head = TN_HEAD(tn_attr), .name = "to", .kind = TN_ATTR_INT, .i = (int64_t)type->dtype};
   const tn_attr *attrs = &attr;
@@ -79,12 +79,7 @@ static int32_t add_cast(const tn_planner *p, tn_graph *g, int32_t from, const tn
   if (to < 0) return to;
   const int32_t id = tn_graph_add_node(g, &node);
   const tn_status s = id < 0 ? id : tn_check_from(p, g, id, diag);
-  if (s) return s;
-  tn_value *v = tn_graph_val(g, to);
-  v->type = *type;
-  v->type.data = NULL;
-  v->known = true;
-  return to;
+  return s ? s : to;
 }
 
 static tn_status replace_in(tn_graph *g, int32_t node, int32_t from, int32_t to) {
@@ -122,7 +117,7 @@ typedef struct trial {
 } trial;
 
 static tn_status begin_trial(const tn_planner *p, tn_graph *g, trial *t, tn_diag *diag) {
-  const tn_tensor type = tn_graph_val(g, t->weights)->type;
+  const tn_tensor type = *tn_graph_val(g, t->weights)->type;
   t->half = add_narrowed(p, g, t->weights);
   t->cast = t->half < 0 ? t->half : add_cast(p, g, t->half, &type, diag);
   return t->cast < 0 ? t->cast : replace(g, t->weights, t->cast);
@@ -133,11 +128,11 @@ static tn_status end_trial(const tn_planner *p, tn_graph *g, const trial *t) {
   const tn_value *half = tn_graph_val(g, t->half);
   tn_const *wide = tn_graph_val(g, t->weights)->constant;
   if (!half->users.n) return TN_OK;
-  tn_const *known = p->states ? tn_packed_find_constant(p->states, wide, &half->type) : NULL;
+  tn_const *known = p->states ? tn_packed_find_constant(p->states, wide, half->type) : NULL;
   tn_const_release(known);
   if (known) return TN_OK;
   const tn_status s = tn_const_part(half->constant);
-  if (!s && p->states) tn_packed_keep_constant(p->states, wide, &half->type, half->constant);
+  if (!s && p->states) tn_packed_keep_constant(p->states, wide, half->type, half->constant);
   return s;
 }
 

@@ -40,7 +40,7 @@ bool tn_arg_promotes(const tn_graph *g, const tn_gnode *n, uint32_t k, bool outp
   const int32_t rule = rule_of(n, k, output);
   if (rule < 0 || !(n->def->op.types[rule]->dtypes & TN_MASK(wide))) return false;
   for (uint32_t j = 0; j < n->node.n_inputs; j++)
-    if (n->node.inputs[j] >= 0 && is_half(tn_graph_val(g, n->node.inputs[j])->type.dtype) &&
+    if (n->node.inputs[j] >= 0 && is_half(tn_graph_val(g, n->node.inputs[j])->type->dtype) &&
         rule_of(n, j, false) == rule)
       return true;
   return false;
@@ -49,7 +49,7 @@ bool tn_arg_promotes(const tn_graph *g, const tn_gnode *n, uint32_t k, bool outp
 /* Of input or output k: is it half, and would it be f32? */
 static bool promotes(const tn_graph *g, const tn_gnode *n, uint32_t k, bool output) {
   const int32_t value = output ? n->node.outputs[k] : n->node.inputs[k];
-  if (value < 0 || !is_half(tn_graph_val(g, value)->type.dtype)) return false;
+  if (value < 0 || !is_half(tn_graph_val(g, value)->type->dtype)) return false;
   return tn_is_region(n) || tn_arg_promotes(g, n, k, output, TN_F32);
 }
 
@@ -62,12 +62,12 @@ static int32_t source_of(const tn_graph *g, int32_t value) {
   const int32_t producer = tn_graph_val(g, value)->producer;
   const tn_gnode *n = producer < 0 ? NULL : tn_graph_node(g, producer);
   if (!n || !is_cast(n) || n->n_epilogue) return -1;
-  return tn_graph_val(g, n->node.inputs[0])->type.dtype == TN_F32 ? n->node.inputs[0] : -1;
+  return tn_graph_val(g, n->node.inputs[0])->type->dtype == TN_F32 ? n->node.inputs[0] : -1;
 }
 
 static bool is_known(const tn_graph *g, int32_t value) {
   const tn_value *v = tn_graph_val(g, value);
-  return v->known && v->type.kind == TN_KIND_TENSOR && tn_tensor_elements(&v->type) >= 0;
+  return v->known && v->type->kind == TN_KIND_TENSOR && tn_tensor_elements(v->type) >= 0;
 }
 
 /* What also moves strings does not compute. */
@@ -98,12 +98,12 @@ static bool moves_half(const tn_graph *g, const tn_gnode *n) {
   for (uint32_t k = 0; k < n->node.n_outputs; k++) {
     if (!promotes(g, n, k, true)) continue;
     if (is_shown(g, n->node.outputs[k])) return true;
-    out += tn_tensor_elements(&tn_graph_val(g, n->node.outputs[k])->type);
+    out += tn_tensor_elements(tn_graph_val(g, n->node.outputs[k])->type);
   }
   for (uint32_t k = 0; k < n->node.n_inputs; k++) {
     if (!promotes(g, n, k, false)) continue;
     if (source_of(g, n->node.inputs[k]) >= 0) return false;
-    in += tn_tensor_elements(&tn_graph_val(g, n->node.inputs[k])->type);
+    in += tn_tensor_elements(tn_graph_val(g, n->node.inputs[k])->type);
   }
   return out < in;
 }
@@ -145,7 +145,7 @@ static bool should_promote(const promoter *w, int32_t node) {
   bool any = false;
   for (uint32_t k = 0; k < n->node.n_outputs; k++) {
     const int32_t out = n->node.outputs[k];
-    if (out < 0 || !is_half(tn_graph_val(g, out)->type.dtype)) continue;
+    if (out < 0 || !is_half(tn_graph_val(g, out)->type->dtype)) continue;
     if (!promotes(g, n, k, true) || !is_known(g, out)) return false;
     any = true;
   }
@@ -159,18 +159,13 @@ static bool should_promote(const promoter *w, int32_t node) {
 /* ---- the edit ---- */
 
 static int32_t new_value(promoter *w, int32_t like, uint32_t dtype) {
-  const int32_t id = tn_graph_value(w->g, NULL);
-  if (id < 0) return id;
-  tn_value *v = tn_graph_val(w->g, id);
-  v->type = tn_graph_val(w->g, like)->type;
-  v->type.data = NULL;
-  v->type.dtype = dtype;
-  v->known = tn_graph_val(w->g, like)->known;
-  return id;
+  tn_tensor type = *tn_graph_val(w->g, like)->type;
+  type.dtype = dtype;
+  return tn_graph_value_of(w->g, &type, tn_graph_val(w->g, like)->known);
 }
 
 static tn_status add_cast(promoter *w, int32_t from, int32_t to, int32_t named_after) {
-  const uint32_t dtype = tn_graph_val(w->g, to)->type.dtype;
+  const uint32_t dtype = tn_graph_val(w->g, to)->type->dtype;
   const char *name = tn_arena_format(&w->g->arena, "%s to %s",
                                      tn_graph_val(w->g, named_after)->name, tn_dtype_name(dtype));
   const tn_attr attr = {
@@ -195,11 +190,11 @@ static tn_status add_cast(promoter *w, int32_t from, int32_t to, int32_t named_a
 /* Kept for later plans of the model: kernels pack a constant once for all of them. */
 static tn_status set_const(promoter *w, int32_t value, int32_t to) {
   tn_const *half = tn_graph_val(w->g, value)->constant;
-  tn_tensor type = tn_graph_val(w->g, to)->type;
+  tn_tensor type = *tn_graph_val(w->g, to)->type;
   struct tn_packed_cache *states = w->p->states;
   tn_const *c = states ? tn_packed_find_constant(states, half, &type) : NULL;
   if (!c) {
-    c = tn_const_promoted(w->g->a, half, tn_graph_val(w->g, value)->type.dtype,
+    c = tn_const_promoted(w->g->a, half, tn_graph_val(w->g, value)->type->dtype,
                           tn_tensor_elements(&type));
     if (!c) return TN_ERR_MEMORY;
     if (states) tn_packed_keep_constant(states, half, &type, c);
@@ -264,7 +259,7 @@ static tn_status promote_node(promoter *w, int32_t node) {
 
 static bool has_half(const tn_graph *g) {
   for (int64_t k = 0; k < g->values.n; k++)
-    if (is_half(g->values.data[k].type.dtype)) return true;
+    if (is_half(g->values.data[k].type->dtype)) return true;
   return false;
 }
 

@@ -71,7 +71,7 @@ static bool begins_with(const tn_graph *g, const tn_gnode *node, const tn_gnode 
   for (uint32_t k = 0; k < n; k++)
     if (!reads_alike(node, other, k)) return false;
   if (!reads_all_inputs(other)) return false;
-  const tn_tensor *made = &tn_graph_val(g, other->node.outputs[0])->type;
+  const tn_tensor *made = tn_graph_val(g, other->node.outputs[0])->type;
   for (int32_t d = 0; d < node->regions[0]->rank; d++) {
     if (!join(other, n, d, &whole) || !is_whole(&whole, tn_tensor_elements(made))) continue;
     if (!join(node, n, d, out)) continue;

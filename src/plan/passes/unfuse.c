@@ -26,11 +26,9 @@ static tn_status revive(tn_graph *g, int32_t node, uint32_t step, int32_t from, 
 }
 
 static tn_status new_value_like(tn_graph *g, int32_t like, int32_t *out) {
-  *out = tn_graph_value(g, NULL);
-  if (*out < 0) return *out;
-  tn_graph_val(g, *out)->type = tn_graph_val(g, like)->type;
-  tn_graph_val(g, *out)->known = tn_graph_val(g, like)->known;
-  return TN_OK;
+  const tn_value *v = tn_graph_val(g, like);
+  *out = tn_graph_value_of(g, v->type, v->known);
+  return *out < 0 ? *out : TN_OK;
 }
 
 static tn_status drop_epilogue(tn_graph *g, int32_t node) {

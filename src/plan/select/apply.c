@@ -104,15 +104,10 @@ static tn_status no_way(const tn_selection *s, int32_t value, const tn_conversio
 }
 
 static int32_t new_value(tn_selection *s, int32_t like, tn_form form) {
-  int32_t id = tn_graph_value(s->g, NULL);
-  if (id < 0) return id;
-  tn_value *v = tn_graph_val(s->g, id);
-  v->type = tn_graph_val(s->g, like)->type;
-  v->type.data = NULL;
-  v->type.dtype = form.dtype;
-  v->type.layout = form.layout;
-  v->known = tn_graph_val(s->g, like)->known;
-  return id;
+  tn_tensor type = *tn_graph_val(s->g, like)->type;
+  type.dtype = form.dtype;
+  type.layout = form.layout;
+  return tn_graph_value_of(s->g, &type, tn_graph_val(s->g, like)->known);
 }
 
 static const char *device_name(const tn_planner *p, uint32_t device) {
@@ -254,10 +249,12 @@ static tn_status wire(applier *a) {
   tn_form *wanted = tn_arena_alloc(&s->arena, ((uint64_t)g->outputs.n + 1) * sizeof *wanted);
   if (!wanted) return TN_ERR_MEMORY;
   for (int64_t k = 0; k < g->outputs.n; k++) wanted[k] = tn_select_original(s, g->outputs.data[k]);
-  for (int32_t k = 0; k < s->n_values; k++) {
+  for (int32_t k = 0; k < s->n_values && !status; k++) {
     if (tn_graph_val(g, k)->producer < 0) continue;
-    tn_graph_val(g, k)->type.dtype = a->home[k].dtype;
-    tn_graph_val(g, k)->type.layout = a->home[k].layout;
+    tn_tensor type = *tn_graph_val(g, k)->type;
+    type.dtype = a->home[k].dtype;
+    type.layout = a->home[k].layout;
+    status = tn_graph_set_type(g, k, &type);
   }
   int64_t n = g->order.n; /* conversions are appended */
   for (int64_t k = 0; k < n && !status; k++) status = wire_node(a, g->order.data[k]);

@@ -9,7 +9,7 @@
 #include "plan/select/select.h"
 
 tn_form tn_select_original(const tn_selection *s, int32_t value) {
-  const tn_tensor *type = &tn_graph_val(s->g, value)->type;
+  const tn_tensor *type = tn_graph_val(s->g, value)->type;
   return (tn_form){.dtype = type->dtype, .layout = type->layout};
 }
 
@@ -65,7 +65,7 @@ static tn_status fill_attrs(tn_selection *s, const tn_opdef *op, tn_form to, voi
 static tn_status make_probe(tn_selection *s, const tn_opdef *op, int32_t value, tn_form from,
                             tn_form to, probe *b) {
   memset(b, 0, sizeof *b);
-  b->in = b->out = tn_graph_val(s->g, value)->type;
+  b->in = b->out = *tn_graph_val(s->g, value)->type;
   b->in.data = b->out.data = NULL;
   b->in.dtype = from.dtype;
   b->in.layout = from.layout;
@@ -123,7 +123,7 @@ static double transfer_cost(const tn_selection *s, const tn_tensor *type, uint32
 }
 
 double tn_select_transfer_cost(const tn_selection *s, int32_t value, uint32_t from, uint32_t to) {
-  return transfer_cost(s, &tn_graph_val(s->g, value)->type, from, to);
+  return transfer_cost(s, tn_graph_val(s->g, value)->type, from, to);
 }
 
 /* Why a kernel cannot convert on this device; NULL: it can. */
@@ -209,7 +209,7 @@ static tn_status convert(tn_selection *s, int32_t value, tn_form form, tn_tensor
                          tn_const **out_const) {
   const tn_value *v = tn_graph_val(s->g, value);
   tn_form home = tn_select_original(s, value), before = tn_select_step_before(home, form);
-  tn_tensor source = v->type;
+  tn_tensor source = *v->type;
   tn_const *held = NULL;
   tn_status status = TN_OK;
   const bool is_source = tn_form_equal(before, home);
@@ -239,7 +239,7 @@ tn_status tn_select_constant(tn_selection *s, int32_t value, tn_form form, tn_te
     return TN_OK;
   }
   const tn_value *v = tn_graph_val(s->g, value);
-  tn_tensor type = v->type;
+  tn_tensor type = *v->type;
   type.dtype = form.dtype;
   type.layout = form.layout;
   tn_const *c = s->p->states ? tn_packed_find_constant(s->p->states, v->constant, &type) : NULL;

@@ -9,19 +9,12 @@ static bool is_plain(const tn_gnode *n) {
   return !n->n_epilogue && !n->n_regions && !n->n_subgraphs && n->def;
 }
 
-static bool same_type(const tn_tensor *a, const tn_tensor *b) {
-  return a->dtype == b->dtype && a->rank == b->rank && a->layout == b->layout &&
-         a->kind == b->kind && a->elements == b->elements && a->object == b->object &&
-         a->data == b->data &&
-         !memcmp(a->shape, b->shape, sizeof *a->shape * (size_t)tn_max_i64(a->rank, 0));
-}
-
 static bool same_values(const tn_graph *g, const int32_t *a, const int32_t *b, uint32_t n) {
   for (uint32_t k = 0; k < n; k++) {
     if (a[k] < 0 && b[k] < 0) continue;
     if (a[k] < 0 || b[k] < 0) return false;
     const tn_value *x = tn_graph_val(g, a[k]), *y = tn_graph_val(g, b[k]);
-    if (x->constant != y->constant || x->known != y->known || !same_type(&x->type, &y->type))
+    if (x->constant != y->constant || x->known != y->known || !tn_same_type(x->type, y->type))
       return false;
   }
   return true;
@@ -39,7 +32,7 @@ static bool same_call(const tn_graph *g, const tn_gnode *a, const tn_gnode *b) {
 static uint64_t hash_values(const tn_graph *g, const int32_t *ids, uint32_t n, uint64_t hash) {
   for (uint32_t k = 0; k < n; k++) {
     if (ids[k] < 0) continue;
-    const tn_tensor *t = &tn_graph_val(g, ids[k])->type;
+    const tn_tensor *t = tn_graph_val(g, ids[k])->type;
     hash = tn_hash_bytes(t->shape, sizeof *t->shape * (uint64_t)tn_max_i64(t->rank, 0), hash);
     hash = tn_hash_bytes(&t->dtype, sizeof t->dtype, hash);
   }

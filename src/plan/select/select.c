@@ -78,7 +78,7 @@ static tn_status lower_missing(tn_selection *s, bool *out_changed) {
 static void add_types(const tn_selection *s, const int32_t *values, uint32_t n, tn_text *text) {
   for (uint32_t k = 0; k < n; k++) {
     char type[TN_TENSOR_TEXT] = "none";
-    if (values[k] >= 0) tn_tensor_text(&tn_graph_val(s->g, values[k])->type, type, sizeof type);
+    if (values[k] >= 0) tn_tensor_text(tn_graph_val(s->g, values[k])->type, type, sizeof type);
     tn_text_add(text, "%s%s", k ? ", " : "", type);
   }
 }
