@@ -258,16 +258,22 @@ static tn_status become(const tn_call *call, tn_graph *graph, int32_t node, cons
 }
 
 /* Worth it where what is in between is more than a cache of the second level keeps beside the
- * rest, and rows of it are less. A batch normalisation that comes next will become part of the last
- * convolution. */
-static bool is_worth(const tn_pattern *p, int32_t wide, int32_t out) {
+ * rest, and rows of it, with those that its neighbours make again, are less: windows with large
+ * dilations reach over too many. A batch normalisation that comes next will become part of the last
+ * convolution. halo: rows of a window but one. */
+static bool is_worth(const tn_pattern *p, int32_t wide, int64_t halo, int32_t out) {
   const tn_tensor *t = tn_pattern_type(p, wide);
   const int32_t user = tn_pattern_is_read(p, out, 1) ? p->api->value_user(p->graph, out, 0) : -1;
   const tn_node *n = user < 0 ? NULL : p->api->node(p->graph, user);
   if (n && !strcmp(n->op, "BatchNormalization")) return false;
   const int64_t map = (1 << 20) / (int64_t)sizeof(float), row = map / 8;
-  return t && t->dtype == TN_F32 && t->rank == 4 && tn_elements(t) > 0 &&
-         tn_elements(t) / t->shape[0] >= map && tn_elements(t) / t->shape[0] / t->shape[2] <= row;
+  if (!t || t->dtype != TN_F32 || t->rank != 4 || tn_elements(t) <= 0) return false;
+  const int64_t image = tn_elements(t) / t->shape[0], one = image / t->shape[2];
+  return image >= map && one <= row && halo <= 2 * row / tn_max_i64(1, one);
+}
+
+static int64_t halo_of(const tn_tensor *w, const tn_conv_attrs *a) {
+  return (w->shape[2] - 1) * (a->dilations.size ? a->dilations.data[0] : 1);
 }
 
 tn_status inverted_fuse(const tn_call *call, tn_graph *graph, int32_t node) {
@@ -288,7 +294,7 @@ tn_status inverted_fuse(const tn_call *call, tn_graph *graph, int32_t node) {
   a1 = p.api->node_attrs(graph, p.api->value_producer(graph, wide));
   const tn_tensor *w1 = conv_weights(&p, first, a1);
   if (!is_pointwise(w1, a1) || w2->shape[0] != w1->shape[0] || w3->shape[1] != w1->shape[0] ||
-      !is_worth(&p, wide, last->outputs[0]))
+      !is_worth(&p, wide, halo_of(w2, a2), last->outputs[0]))
     return TN_OK;
   const int32_t inputs[7] = {first->inputs[0],           first->inputs[1],
                              middle->inputs[1],          last->inputs[1],

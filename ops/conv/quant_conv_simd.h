@@ -196,21 +196,28 @@ static int64_t quant_place(const quant_layer *l, int64_t t, int64_t k) {
   return run * l->steps * TN_DOT_K + at + k;
 }
 
-/* Filter `filter` of all becomes filter f of the panel: as i8, u8 less 128. */
-static void quant_pack_filter(const quant_layer *l, int64_t filter, void *panel, int64_t f) {
-  const uint8_t *w = (const uint8_t *)l->q.w->data + filter * l->channels * l->q.c.taps;
-  const uint8_t flip = l->q.w->dtype == TN_U8 ? 0x80 : 0;
-  for (int64_t t = 0; t < l->q.c.taps; t++)
-    for (int64_t k = 0; k < l->channels; k++)
-      *tn_dot_weight(panel, f, quant_place(l, t, k)) = (int8_t)(w[k * l->q.c.taps + t] ^ flip);
+/* Do the filter's weights less their zero point fit into 8 bits? */
+static bool quant_fits(const quant_layer *l, int64_t filter) {
+  for (int64_t k = 0; k < l->channels * l->q.c.taps; k++) {
+    const int64_t w = quant_conv_weight(&l->q, filter, k);
+    if (w < INT8_MIN || w > INT8_MAX) return false;
+  }
+  return true;
 }
 
-/* What is left of the filter's zero point. */
-static int32_t quant_zero_left(const quant_layer *l, int64_t filter) {
+/* Filter `filter` of all becomes filter f of the panel: less its zero point, or, where that does
+ * not fit, as i8, u8 less 128. Answers what is left of the zero point then. */
+static int32_t quant_pack_filter(const quant_layer *l, int64_t filter, void *panel, int64_t f) {
+  const uint8_t *w = (const uint8_t *)l->q.w->data + filter * l->channels * l->q.c.taps;
   const tn_tensor *zero = l->q.w_zero;
   const int64_t one = zero && tn_elements(zero) == 1;
   const int64_t z = zero ? tn_load_i64(zero->dtype, zero->data, one ? 0 : filter) : 0;
-  return (int32_t)(z - (l->q.w->dtype == TN_U8 ? 128 : 0));
+  const int64_t all = quant_fits(l, filter) ? z : l->q.w->dtype == TN_U8 ? 128 : 0;
+  for (int64_t t = 0; t < l->q.c.taps; t++)
+    for (int64_t k = 0; k < l->channels; k++) /* in 8 bits, of either type */
+      *tn_dot_weight(panel, f, quant_place(l, t, k)) =
+          (int8_t)(uint8_t)(w[k * l->q.c.taps + t] - (uint64_t)all);
+  return (int32_t)(z - all);
 }
 
 /* What a sum of the filter is multiplied by: in the order in which others do it, too. */
@@ -236,12 +243,11 @@ tn_status TN_SIMD_NAME(quant_conv_prepare)(const tn_call *call) {
     const int64_t first = p % l.panels * TN_DOT_PANEL, group = p / l.panels;
     for (int64_t f = 0; f < tn_min_i64(TN_DOT_PANEL, l.filters - first); f++) {
       const int64_t filter = group * l.filters + first + f;
-      quant_pack_filter(&l, filter, panel, f);
+      const int32_t zero = quant_pack_filter(&l, filter, panel, f);
       const int32_t bias = quant_conv_first(&l.q, filter);
       floats[tn_dot_lane(f)] = quant_factor(&l, filter);
       floats[TN_DOT_PANEL + tn_dot_lane(f)] = (float)quant_conv_bias(&l.q, filter);
       if (bias) memcpy(floats + TN_DOT_PANEL + tn_dot_lane(f), &bias, sizeof bias);
-      const int32_t zero = quant_zero_left(&l, filter);
       memcpy(floats + 2 * TN_DOT_PANEL + tn_dot_lane(f), &zero, sizeof zero);
       if (zero) *quant_zeros_matter(&l, call->state) = 1;
     }

@@ -205,8 +205,8 @@ const char *TN_SIMD_NAME(quant_depthwise_refuse)(const tn_call *call) {
 
 typedef struct quant_dw_layer {
   quant_layer l;
-  int64_t blocks, groups, parts; /* parts: of a weight */
-  int64_t weights, floats;       /* bytes of a block: sums and weights; scales and biases */
+  int64_t blocks, groups, parts; /* parts: of a weight, at most */
+  int64_t weights, floats;       /* bytes of a block: sums and weights; scales, biases, parts */
 } quant_dw_layer;
 
 static tn_status quant_dw_make(const tn_call *call, quant_dw_layer *out) {
@@ -217,12 +217,40 @@ static tn_status quant_dw_make(const tn_call *call, quant_dw_layer *out) {
   d.blocks = tn_ceil_div(l->q.c.channels, QUANT_DW_CHANNELS);
   d.groups = tn_ceil_div(l->kernel_h, TN_DOT_K);
   d.parts = sizeof(tn_dot_w) == 1 && quant_conv_has_zeros(&l->q) ? 3 : 1;
-  d.floats = 2 * QUANT_DW_CHANNELS * (int64_t)sizeof(float);
+  d.floats = 2 * QUANT_DW_CHANNELS * (int64_t)sizeof(float) + 64;
   d.weights = QUANT_DW_CHANNELS * (int64_t)sizeof(int32_t) + d.parts * d.groups * l->kernel_w *
                                                                  QUANT_DW_CHANNELS * TN_DOT_K *
                                                                  (int64_t)sizeof(tn_dot_w);
   *out = d;
   return TN_OK;
+}
+
+/* How many numbers of 8 bits this one is the sum of. */
+static int32_t quant_dw_parts(int64_t weight) {
+  return weight < -256 || weight > 254 ? 3 : weight < -128 || weight > 127 ? 2 : 1;
+}
+
+/* The most that a weight of these has; if they are not there yet, that any may have. */
+static int32_t quant_dw_most_parts(const quant_dw_layer *d) {
+  const quant_conv *q = &d->l.q;
+  int32_t most = 1;
+  if (d->parts == 1 || !q->w->data || (q->w_zero && !q->w_zero->data)) return (int32_t)d->parts;
+  for (int64_t c = 0; c < q->c.channels; c++)
+    for (int64_t t = 0; t < q->c.taps; t++) {
+      const int32_t n = quant_dw_parts(quant_conv_weight(q, c, t));
+      most = n > most ? n : most;
+    }
+  return most;
+}
+
+/* Blocks, in the time of a whole one: where the last has few channels, two rows may share it; where
+ * vectors are not loaded in part, it takes longer. */
+static double quant_dw_blocks(const quant_dw_layer *d) {
+  const int64_t last = d->l.q.c.channels - (d->blocks - 1) * QUANT_DW_CHANNELS;
+  const double part = last <= QUANT_DW_HALF                            ? 0.5
+                      : last < QUANT_DW_CHANNELS && TN_DOT_K == 2 ? 3
+                                                                       : 1;
+  return (double)(d->blocks - 1) + part;
 }
 
 tn_status TN_SIMD_NAME(quant_depthwise_plan)(const tn_call *call, tn_kernel_plan *out) {
@@ -231,15 +259,22 @@ tn_status TN_SIMD_NAME(quant_depthwise_plan)(const tn_call *call, tn_kernel_plan
   if (!s) s = TN_SIMD_NAME(quant_conv_plan)(call, out);
   if (s) return s;
   const conv_shape *c = &d.l.q.c;
-  const double n = (double)(c->batch * c->out_size * d.blocks);
+  const double n = (double)(c->batch * c->out_size) * quant_dw_blocks(&d);
   out->state_bytes = (uint64_t)(d.blocks * (d.weights + d.floats));
-  out->cost_ns = n * (double)(d.groups * d.parts * d.l.kernel_w) * (TN_DOT_K == 1 ? 3 : 6) + 500;
+  out->cost_ns = n * (double)(d.groups * quant_dw_most_parts(&d) * d.l.kernel_w) *
+                     (TN_DOT_K == 1 ? 3 : 6) +
+                 500;
   out->grain[0] = tn_grain(TN_THREAD_NS, out->cost_ns / (double)tn_max_i64(1, out->items[0]));
   return TN_OK;
 }
 
 static char *quant_dw_block(const quant_dw_layer *d, void *state, int64_t block) {
   return (char *)state + block * (d->weights + d->floats);
+}
+
+/* How many parts the weights of the block have, as packed; 0 is 1. */
+static int32_t *quant_dw_used(const quant_dw_layer *d, char *block) {
+  return (int32_t *)(void *)(block + d->weights + 2 * QUANT_DW_CHANNELS * sizeof(float));
 }
 
 /* Has the block room for a second row? */
@@ -250,7 +285,7 @@ static bool quant_dw_pairs(const quant_dw_layer *d, int64_t block) {
 static void quant_dw_pack(const quant_dw_layer *d, const tn_dot *numbers, int64_t channel,
                           int64_t lane, char *block) {
   const conv_shape *c = &d->l.q.c;
-  int32_t *begin = (int32_t *)(void *)block;
+  int32_t *begin = (int32_t *)(void *)block, *used = quant_dw_used(d, block);
   float *floats = (float *)(void *)(block + d->weights);
   tn_dot_w *w = (tn_dot_w *)(void *)(begin + QUANT_DW_CHANNELS);
   uint32_t sum = (uint32_t)quant_conv_first(&d->l.q, channel); /* wraps around, as sums do */
@@ -258,6 +293,7 @@ static void quant_dw_pack(const quant_dw_layer *d, const tn_dot *numbers, int64_
     const int64_t kh = t / d->l.kernel_w, kw = t % d->l.kernel_w;
     int64_t left = quant_conv_weight(&d->l.q, channel, t);
     sum -= (uint32_t)numbers->zero * (uint32_t)left;
+    if (d->parts > 1 && quant_dw_parts(left) > *used) *used = quant_dw_parts(left);
     for (int64_t part = 0; part < d->parts; part++) {
       const int64_t row = part * d->groups + kh / TN_DOT_K, column = row * d->l.kernel_w + kw;
       const int64_t now = d->parts > 1 ? tn_max_i64(-128, tn_min_i64(127, left)) : left;
@@ -383,7 +419,7 @@ static void quant_dw_strip(const tn_call *call, const quant_dw_layer *dl, tn_dot
                   .begin = first,
                   .n = tn_min_i64(QUANT_DW_CHANNELS, l->q.c.channels - c),
                   .groups = dl->groups,
-                  .parts = dl->parts,
+                  .parts = tn_max_i64(1, *quant_dw_used(dl, block)),
                   .kernel_w = l->kernel_w,
                   .stride_w = l->stride_w,
                   .pixel = l->pixel,

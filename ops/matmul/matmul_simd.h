@@ -1,11 +1,12 @@
 /* MatMul and Gemm in f32, and HalfMatMul, for AVX-512, AVX2 and NEON: the whole of matmul_avx512.c,
  * matmul_f16_avx512.c (after MATMUL_F16 is defined) and so on.
  *
- * Three ways, by shape. Tiles: B in panels, packed once at prepare if it is constant, else in the
+ * Four ways, by shape. Tiles: B in panels, packed once at prepare if it is constant, else in the
  * first stage; items are blocks of rows and columns. Rows of A that one item meets are packed by
  * it, those that several meet in the first stage, too. Stream, one row, or fewer than 4 where B
  * would have to be packed in each run: B is read once, where it lies, a block of columns per item.
  * Dots, few rows and a transposed B, or one column: rows lie in memory as the sums need them.
+ * Panels, few rows and a transposed constant B that stays in a cache: packed once as for tiles.
  *
  * Half weights stay what they are in memory. They become f32 as they are loaded, where they are
  * read once or twice; of more rows, each item does that once to the columns that it works on. The
@@ -37,6 +38,9 @@ typedef float weight;
 
 enum {
   FEW_ROWS = 4,
+  /* Elements of a constant B that stays in L2 from run to run: it comes from there twice as fast in
+   * panels as in rows of any alignment. Larger ones wait for memory either way. */
+  CACHED = 1 << 18,
   /* At most, of a block. Strips of A may lie beyond L2: one is read per TN_TILE_PANELS panels. */
   ROWS = TN_TILE_MR * (TN_VF_LANES == 16 ? 16 : 40),
   STREAM_COLUMNS = 2048, /* at most, of a block: sums of a row stay in L1 */
@@ -46,7 +50,7 @@ enum {
   AS_IS_ROWS = 2 * TN_TILE_MR /* at most; for more, columns become f32 before they are met */
 };
 
-typedef enum way { TILES, STREAM, DOTS } way;
+typedef enum way { TILES, STREAM, DOTS, PANELS } way;
 
 typedef struct layout { /* how one call is cut into work */
   product p;
@@ -61,6 +65,9 @@ typedef struct layout { /* how one call is cut into work */
 static way way_of(const product *p, bool b_constant) {
   if (p->n == 1 && !p->trans_a && !IS_HALF) return DOTS;
   if (p->m >= FEW_ROWS) return TILES;
+  if (b_constant && !IS_HALF && p->trans_b && !p->trans_a && p->b->rank <= 2 && p->k > 0 &&
+      p->n > 0 && p->n <= CACHED / p->k)
+    return PANELS;
   if (p->m > 1 && !p->trans_b && b_constant && p->k > 0 && p->n > 0) return TILES;
   if (!p->trans_b) return STREAM;
   return p->trans_a && p->m > 1 ? TILES : DOTS;
@@ -107,6 +114,7 @@ static void cut_stream(const tn_call *call, layout *l) {
                 share = tn_ceil_div(tn_ceil_div(l->p.n, wanted), STREAM_LEAST) * STREAM_LEAST;
   l->row_blocks = l->p.m > 0;
   l->col_step = l->way == DOTS ? DOT_ROWS : tn_max_i64(1, tn_min_i64(share, STREAM_COLUMNS));
+  if (l->way == PANELS) l->col_step = tn_ceil_div(l->col_step, TN_TILE_NR) * TN_TILE_NR;
   l->col_blocks = tn_ceil_div(l->way == DOTS && l->p.n == 1 ? l->p.m : l->p.n, l->col_step);
 }
 
@@ -187,6 +195,7 @@ static tn_status plan(const tn_call *call, product_kind kind, tn_kernel_plan *ou
     out->grain[0] = tn_grain(20000, (double)p->k * TN_TILE_MR);
     last = panels + strips > 0;
   }
+  if (l.way == PANELS) out->state_bytes = panel_bytes(&l);
   out->n_stages = last + 1;
   out->items[last] = p->batch * l.row_blocks * l.col_blocks;
   const double item_ns = cost_ns(&l) / (double)tn_max_i64(1, out->items[last]);
@@ -498,6 +507,47 @@ static void dots_item(const tn_call *call, const layout *l, int64_t item) {
     finish(call, p, matrix * p->m, p->m, r0, r1 - r0);
 }
 
+/* ---- panels ---- */
+
+/* y[0 .. NR) = v times a panel: DEPTH sums at a time, for one alone would wait for the one before. */
+static void panel_1(const weight *panel, const float *v, int64_t depth, float *y, int64_t n) {
+  enum { DEPTH = 4 };
+  tn_vf lo[DEPTH], hi[DEPTH];
+  int64_t k = 0;
+  TN_UNROLL for (int i = 0; i < DEPTH; i++) lo[i] = hi[i] = tn_vf_set1(0);
+  for (; k + DEPTH <= depth; k += DEPTH, panel += DEPTH * TN_TILE_NR)
+    TN_UNROLL for (int i = 0; i < DEPTH; i++) {
+      const tn_vf x = tn_vf_set1(v[k + i]);
+      lo[i] = tn_vf_fma(x, WEIGHT_LOAD(panel + i * TN_TILE_NR), lo[i]);
+      hi[i] = tn_vf_fma(x, WEIGHT_LOAD(panel + i * TN_TILE_NR + TN_VF_LANES), hi[i]);
+    }
+  for (; k < depth; k++, panel += TN_TILE_NR) {
+    const tn_vf x = tn_vf_set1(v[k]);
+    lo[0] = tn_vf_fma(x, WEIGHT_LOAD(panel), lo[0]);
+    hi[0] = tn_vf_fma(x, WEIGHT_LOAD(panel + TN_VF_LANES), hi[0]);
+  }
+  const tn_vf a = tn_vf_add(tn_vf_add(lo[0], lo[1]), tn_vf_add(lo[2], lo[3])),
+              b = tn_vf_add(tn_vf_add(hi[0], hi[1]), tn_vf_add(hi[2], hi[3]));
+  if (n < TN_TILE_NR) {
+    tn_tile_store_part(y, a, b, n, true, NULL);
+    return;
+  }
+  tn_vf_store(y, a);
+  tn_vf_store(y + TN_VF_LANES, b);
+}
+
+static void panels_item(const tn_call *call, const layout *l, int64_t item) {
+  const product *p = &l->p;
+  const int64_t j0 = item % l->col_blocks * l->col_step, j1 = tn_min_i64(p->n, j0 + l->col_step);
+  const weight *panels = call->state;
+  const float *a = p->a->data;
+  float *y = call->outputs[0]->data;
+  for (int64_t j = j0; j < j1; j += TN_TILE_NR)
+    for (int64_t r = 0; r < p->m; r++)
+      panel_1(panels + j * p->k, a + r * p->k, p->k, y + r * p->n + j, j1 - j);
+  finish(call, p, 0, p->m, j0, j1 - j0);
+}
+
 /* ---- the kernels ---- */
 
 static tn_status run(const tn_call *call, product_kind kind, uint32_t stage, int64_t begin,
@@ -520,6 +570,8 @@ static tn_status run(const tn_call *call, product_kind kind, uint32_t stage, int
       stream_item(call, &l, item);
     else if (l.way == DOTS)
       dots_item(call, &l, item);
+    else if (l.way == PANELS)
+      panels_item(call, &l, item);
     else
       tiles_item(call, &l, item, packed_b, packed_a, room);
   }
