@@ -247,9 +247,9 @@ static int32_t quant_dw_most_parts(const quant_dw_layer *d) {
  * vectors are not loaded in part, it takes longer. */
 static double quant_dw_blocks(const quant_dw_layer *d) {
   const int64_t last = d->l.q.c.channels - (d->blocks - 1) * QUANT_DW_CHANNELS;
-  const double part = last <= QUANT_DW_HALF                            ? 0.5
+  const double part = last <= QUANT_DW_HALF                       ? 0.5
                       : last < QUANT_DW_CHANNELS && TN_DOT_K == 2 ? 3
-                                                                       : 1;
+                                                                  : 1;
   return (double)(d->blocks - 1) + part;
 }
 
@@ -261,9 +261,9 @@ tn_status TN_SIMD_NAME(quant_depthwise_plan)(const tn_call *call, tn_kernel_plan
   const conv_shape *c = &d.l.q.c;
   const double n = (double)(c->batch * c->out_size) * quant_dw_blocks(&d);
   out->state_bytes = (uint64_t)(d.blocks * (d.weights + d.floats));
-  out->cost_ns = n * (double)(d.groups * quant_dw_most_parts(&d) * d.l.kernel_w) *
-                     (TN_DOT_K == 1 ? 3 : 6) +
-                 500;
+  out->cost_ns =
+      n * (double)(d.groups * quant_dw_most_parts(&d) * d.l.kernel_w) * (TN_DOT_K == 1 ? 3 : 6) +
+      500;
   out->grain[0] = tn_grain(TN_THREAD_NS, out->cost_ns / (double)tn_max_i64(1, out->items[0]));
   return TN_OK;
 }

@@ -1,4 +1,6 @@
 /* Gather, GatherElements, GatherND, portable, for all dtypes. */
+#include <stdbool.h>
+
 #include "rows.h"
 
 #include "gather.gen.h"
@@ -25,6 +27,34 @@ static gather_plan_of gather_shape(const tn_call *call) {
   return p;
 }
 
+/* Most rows are short, and of vectors: these need no call. */
+static inline void copy_row(char *to, const char *from, int64_t bytes) {
+  if (bytes > 256 || bytes % 16) {
+    memcpy(to, from, (size_t)bytes);
+    return;
+  }
+  for (int64_t k = 0; k < bytes; k += 16) memcpy(to + k, from + k, 16);
+}
+
+/* Rows [begin, end), each of one piece. false: an index is out of bounds. */
+static bool gather_rows(const tn_call *call, const gather_plan_of *p, int64_t bytes, int64_t begin,
+                        int64_t end) {
+  const tn_tensor *indices = call->inputs[1];
+  const int64_t row = p->data.after * bytes, size = p->data.size;
+  const char *matrix = (const char *)call->inputs[0]->data + begin / p->n * size * row;
+  char *to = (char *)call->outputs[0]->data + begin * row;
+  int64_t i = begin % p->n;
+  for (int64_t item = begin; item < end; item++, to += row) {
+    const int64_t given = index_load(indices, i), at = given < 0 ? given + size : given;
+    if (at < 0 || at >= size) return false;
+    copy_row(to, matrix + at * row, row);
+    if (++i < p->n) continue;
+    i = 0;
+    matrix += size * row;
+  }
+  return true;
+}
+
 tn_status gather_plan(const tn_call *call, tn_kernel_plan *out) {
   gather_plan_of p = gather_shape(call);
   rows_plan(call, p.data.before * p.n * p.n_pieces, p.piece, out);
@@ -39,6 +69,8 @@ tn_status gather_c(const tn_call *call, uint32_t stage, int64_t begin, int64_t e
   (void)stage, (void)worker;
   if (p.n == 0 || p.n_pieces == 0) return TN_OK;
   rows_range(&r, p.data.before * p.n * p.n_pieces, &begin, &end);
+  if (p.n_pieces == 1 && r.bytes && p.data.after > 0 && gather_rows(call, &p, r.bytes, begin, end))
+    return TN_OK; /* an index that is out of bounds is named below */
   int64_t piece = begin % p.n_pieces, i = begin / p.n_pieces % p.n,
           before = begin / p.n_pieces / p.n, place;
   for (int64_t item = begin; item < end && !s; item++) {

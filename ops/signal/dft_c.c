@@ -64,7 +64,10 @@ static void mirror(fourier_value *in, int64_t n) {
     for (int64_t j = 0; j < used; j++, x += d->inner * d->in_parts)                                \
       l->in[j] = (fourier_value){(double)x[0], d->in_parts == 2 ? (double)x[1] : 0};               \
     if (d->inverse && d->half) mirror(l->in, d->length);                                           \
-    fourier_transform(call->state, d->length, d->inverse, l->in, l->out, l->room);                 \
+    if (d->in_parts == 1 && !d->inverse)                                                           \
+      fourier_transform_real(call->state, d->length, l->in, l->out, l->room);                      \
+    else                                                                                           \
+      fourier_transform(call->state, d->length, d->inverse, l->in, l->out, l->room);               \
     for (int64_t k = 0; k < d->n_out; k++, y += d->inner * d->out_parts) {                         \
       y[0] = (T)(l->out[k].re * scale);                                                            \
       if (d->out_parts == 2) y[1] = (T)(l->out[k].im * scale);                                     \
@@ -80,7 +83,10 @@ static void mirror(fourier_value *in, int64_t n) {
       l->in[j] = (fourier_value){w * (double)x[j * f->parts],                                      \
                                  f->parts == 2 ? w * (double)x[2 * j + 1] : 0};                    \
     }                                                                                              \
-    fourier_transform(call->state, f->length, 0, l->in, l->out, l->room);                          \
+    if (f->parts == 1)                                                                             \
+      fourier_transform_real(call->state, f->length, l->in, l->out, l->room);                      \
+    else                                                                                           \
+      fourier_transform(call->state, f->length, 0, l->in, l->out, l->room);                        \
     for (int64_t k = 0; k < f->n_out; k++) {                                                       \
       y[2 * k] = (T)l->out[k].re;                                                                  \
       y[2 * k + 1] = (T)l->out[k].im;                                                              \

@@ -93,7 +93,8 @@ static void part(const transform *t, const fourier_value *in, int64_t stride, fo
     return;
   }
   const int64_t p = smallest_factor(n), m = n / p;
-  for (int64_t q = 0; q < p; q++) part(t, in + q * stride, stride * p, out + q * m, m);
+  for (int64_t q = 0; q < p && m == 1; q++) out[q] = in[q * stride];
+  for (int64_t q = 0; q < p && m > 1; q++) part(t, in + q * stride, stride * p, out + q * m, m);
   join(t, out, p, m, stride);
 }
 
@@ -101,4 +102,26 @@ void fourier_transform(const fourier_value *roots, int64_t n, int inverse, const
                        fourier_value *out, fourier_value *room) {
   const transform t = {roots, n, inverse ? -1.0 : 1.0, room};
   part(&t, in, 1, out, n);
+}
+
+void fourier_transform_real(const fourier_value *roots, int64_t n, fourier_value *in,
+                            fourier_value *out, fourier_value *room) {
+  const transform t = {roots, n, 1.0, room};
+  const int64_t half = n / 2;
+  if (n % 2) {
+    part(&t, in, 1, out, n);
+    return;
+  }
+  for (int64_t j = 0; j < n; j += 2) in[j].im = in[j + 1].re;
+  part(&t, in, 2, out, half);
+  out[half] = out[0];
+  for (int64_t k = 0; k <= half - k; k++) {
+    const fourier_value a = out[k], b = out[half - k];
+    const fourier_value even = {(a.re + b.re) / 2, (a.im - b.im) / 2},
+                        odd = times_root(&t, (fourier_value){(a.im + b.im) / 2, (b.re - a.re) / 2},
+                                         k);
+    out[k] = (fourier_value){even.re + odd.re, even.im + odd.im};
+    out[half - k] = (fourier_value){even.re - odd.re, odd.im - even.im};
+  }
+  for (int64_t k = half + 1; k < n; k++) out[k] = (fourier_value){out[n - k].re, -out[n - k].im};
 }

@@ -17,5 +17,10 @@ static inline int64_t fourier_room(int64_t n) { return n; }
  * n. in and out are apart. */
 void fourier_transform(const fourier_value *roots, int64_t n, int inverse, const fourier_value *in,
                        fourier_value *out, fourier_value *room);
+/* The same of real values, whose imaginary parts are 0, in half the time: those of even places are
+ * the real parts of a signal of half the length, and those between the imaginary ones. Changes
+ * in. */
+void fourier_transform_real(const fourier_value *roots, int64_t n, fourier_value *in,
+                            fourier_value *out, fourier_value *room);
 
 #endif

@@ -99,8 +99,7 @@ static bool region_view(tn_arrangement *r, const tn_gnode *n) {
   if (from->layout != to->layout || from->dtype != to->dtype || count != tn_tensor_elements(to))
     return false;
   const bool is_all = count == tn_tensor_elements(from) && tn_same_shape(from, to);
-  if (!is_all &&
-      (!is_stored_so(from, region->src_offset, count) || !is_stored_so(to, 0, count)))
+  if (!is_all && (!is_stored_so(from, region->src_offset, count) || !is_stored_so(to, 0, count)))
     return false;
   if (!has_fixed_memory(r, in) || r->plan->slots[out].place != TN_PLACE_ARENA) return false;
   if (!byte_offset(from, region->src_offset, &offset)) return false;
