@@ -240,11 +240,21 @@ static int32_t dynamic_conv(const tfl *t, const conv *c, int32_t x) {
                       c->w.n + 2, 1);
 }
 
+/* Rows of x, of as many elements as the filters, by the filters. */
+static int32_t dynamic_rows(const tfl *t, const conv *c, int32_t x, int32_t filters) {
+  const int32_t inputs[] = {x, filters, conv_factors(t, c, false),
+                            c->bias && tfl_type(t, c->bias) ? tfl_in(t, c->bias) : TN_NO_ID};
+  const tn_attr trans = tn_attr_int("transB", 1);
+  return tfl_activation(t, tfl_emit(t, "tenon::DynamicMatMul", inputs, 4, &trans, 1), TN_F32);
+}
+
 static int32_t dynamic_product(const tfl *t, int64_t rows, int64_t units, int64_t depth) {
   const conv c = {.filters = units, .filter = 1, .bias = 2};
   const int64_t shape[] = {rows, depth}, last = 1;
   int32_t scale = TN_NO_ID;
   if (tfl_zero(t, 1)) return tfl_unsupported(t, "weights with a zero point here");
+  if (tfl_type(t, 1)->dtype == TN_I8)
+    return dynamic_rows(t, &c, tfl_reshape(t, tfl_in(t, 0), 2, shape), tfl_in(t, 1));
   const int32_t inputs[] = {
       in_own_steps(t, tfl_reshape(t, tfl_in(t, 0), 2, shape), &last, 1, &scale),
       tfl_cast(t, tfl_in(t, 1), TN_F32)};
@@ -267,6 +277,12 @@ static tn_status conv_of(const tfl *t, conv *c, const int32_t *perm) {
   const tn_tensor *x = tfl_type(t, c->x);
   tn_status s = open_window(t, x, &c->w);
   if (s) return s;
+  const tn_tensor *w = tfl_type(t, c->filter);
+  if (is_dynamic(t, c) && is_of_pixels(c) && w->dtype == TN_I8 && !tfl_zero(t, c->filter)) {
+    const int64_t shape[] = {c->filters, x->shape[c->w.n + 1]};
+    return tfl_done(
+        t, dynamic_rows(t, c, tfl_in(t, c->x), tfl_reshape(t, tfl_in(t, c->filter), 2, shape)));
+  }
   const int32_t first = tfl_channels_first(t, tfl_in(t, c->x), c->w.n + 2);
   c->weights = tfl_transpose(t, tfl_in(t, c->filter), c->w.n + 2, perm);
   return tfl_done(t, tfl_channels_last(t, any_conv(t, c, first), c->w.n + 2));
