@@ -164,7 +164,8 @@ static bool is_model_name(const char *name, size_t *out_stem) {
   const char *dot = strrchr(name, '.');
   if (!dot || dot == name) return false;
   *out_stem = (size_t)(dot - name);
-  return !strcmp(dot, ".onnx") || !strcmp(dot, ".tflite") || !strcmp(dot, ".prototxt");
+  return !strcmp(dot, ".onnx") || !strcmp(dot, ".tflite") || !strcmp(dot, ".prototxt") ||
+         !strcmp(dot, ".pb") || !strcmp(dot, ".pbtxt");
 }
 
 typedef struct visit {
@@ -180,7 +181,7 @@ static void visit_file(visit *v, const char *name) {
              *stem = tn_arena_format(arena, "%s/%.*s", v->dir, (int)n, name);
   if (!path || !stem) return;
   const cli_case c = {path, v->dir, stem, cli_layout_of(v->dir, stem)};
-  if (n == 5 && !strncmp(name, "model", n))
+  if ((n == 5 && !strncmp(name, "model", n)) || !strcmp(name, "saved_model.pb"))
     run_case(v->s, &c, v->dir);
   else if (c.layout && strstr(c.layout->output, "{stem}"))
     run_case(v->s, &c, path);
@@ -221,13 +222,11 @@ const cli_command cli_test = {
     .summary = "run folders of models with stored outputs and compare",
     .details =
         "A case is a folder with model.onnx and test_data_set_N/input_K.pb, output_K.pb, as the "
-        "ONNX "
-        "project has\nthem, or with model.<ending> and ref/setN_inK.npy, setN_outK.npy; or a model "
-        "with "
-        "<model>.inpK, .outK beside it\n(a byte, then the elements), or <model>_inputK_int16.csv, "
-        "_golden_int16.csv. Other folders are descended\ninto. Operators, versions and types that "
-        "are "
-        "not supported count as skipped.\nExit status 1 if a case fails.",
+        "ONNX project has\nthem, or with model.<ending> or saved_model.pb and ref/setN_inK.npy, "
+        "setN_outK.npy; or a model with\n<model>.inpK, .outK beside it (a byte, then the "
+        "elements), or <model>_inputK_int16.csv,\n_golden_int16.csv. Other folders are descended "
+        "into. Operators, versions and types that are not\nsupported count as skipped.\n"
+        "Exit status 1 if a case fails.",
     .examples =
         "test /usr/share/libonnx-testdata/data/node -q --json results.json\n"
         "test my-case --no-fork",

@@ -312,6 +312,9 @@ struct tn_format {
   /* Optional: every operator of the format, in the order of its codes. */
   const tn_format_op *const *ops;
   uint32_t n_ops, reserved;
+  /* Optional: a folder that holds this file is a model of the format, and is read from it:
+   * "saved_model.pb". */
+  const char *folder_entry;
 };
 
 #ifdef __cplusplus

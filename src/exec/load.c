@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/abi.h"
 #include "base/identify.h"
@@ -336,6 +337,23 @@ static tn_status refuse_folder(const char *path, tn_diag *diag) {
   return tn_fail(diag, TN_ERR_UNSUPPORTED, "%s: this is %s", path, text);
 }
 
+/* The file of a folder that some format reads the model from; the path itself if there is none. */
+static const char *in_folder(tn_arena *arena, tn_model *m, const char *path) {
+  const tn_registry *r = m->planner.registry;
+  struct stat info;
+  const char *found = path;
+  if (stat(path, &info) || !S_ISDIR(info.st_mode)) return path;
+  const int ticket = tn_registry_enter(r);
+  for (int32_t k = 0; k < tn_registry_n_formats(r) && found == path; k++) {
+    const tn_format *f = tn_registry_format_at(r, k);
+    if (!f || !f->read || !TN_HAS(f, folder_entry) || !f->folder_entry) continue;
+    const char *file = tn_arena_format(arena, "%s/%s", path, f->folder_entry);
+    if (file && !stat(file, &info) && S_ISREG(info.st_mode)) found = file;
+  }
+  tn_registry_leave(r, ticket);
+  return found;
+}
+
 tn_status tn_model_load(tn_runtime *runtime, const char *path, const tn_model_options *options,
                         tn_diag *diag, tn_model **out_model) {
   if (!out_model) return TN_ERR_INVALID;
@@ -345,16 +363,17 @@ tn_status tn_model_load(tn_runtime *runtime, const char *path, const tn_model_op
   tn_mapping file;
   tn_status status = model_for(runtime, path, options, diag, &model);
   if (status) return status;
+  tn_arena arena;
+  tn_arena_init(&arena, &runtime->allocator);
+  path = in_folder(&arena, model, path);
   status = refuse_folder(path, diag);
   if (!status) status = map_file(model, path, false, diag, &file);
   if (status) {
     tn_model_destroy(model);
-    return status;
+  } else {
+    const char *dir = tn_path_dir(&arena, path);
+    status = load_take(model, path, dir, &file, options, diag, out_model);
   }
-  tn_arena arena;
-  tn_arena_init(&arena, &runtime->allocator);
-  const char *dir = tn_path_dir(&arena, path);
-  status = load_take(model, path, dir, &file, options, diag, out_model);
   tn_arena_clear(&arena);
   return status;
 }

@@ -33,6 +33,7 @@ static const tn_member format_members[] = {
     TN_MEMBER(tn_format, write, TN_MEMBER_FUNCTION, false, 0),
     TN_MEMBER(tn_format, read_value, TN_MEMBER_FUNCTION, false, 0),
     TN_MEMBER(tn_format, domains, TN_MEMBER_TEXT, false, TN_LIMIT_TEXT),
+    TN_MEMBER(tn_format, folder_entry, TN_MEMBER_TEXT, false, TN_LIMIT_TEXT),
 };
 
 static const tn_member format_op_members[] = {

@@ -62,8 +62,10 @@ says 1 "x.npy: this is a NumPy array, not a model: give it as an input" run "$da
 says 1 "x.npz: this is NumPy arrays, not a model" run "$data/x.npz"
 : >"$work/empty"
 says 1 'empty: the file is empty' run "$work/empty"
-mkdir "$work/saved" && : >"$work/saved/saved_model.pb"
-says 1 'saved: this is a TensorFlow SavedModel' run "$work/saved"
+mkdir "$work/saved" && : >"$work/saved/Manifest.json"
+says 1 'saved: this is a Core ML package' run "$work/saved"
+rm "$work/saved/Manifest.json" && : >"$work/saved/saved_model.pb"
+says 3 'saved_model.pb: the file is empty' run "$work/saved"
 
 # External data comes from the model's folder, or from where a link to the model leads.
 mkdir "$work/model" "$work/store"

@@ -1,0 +1,138 @@
+/* Operators on numbers. */
+#include "lower.h"
+#include "tensorflow.gen.h"
+
+tn_status tf_leaky_relu(const tn_call *call, tn_graph *graph, int32_t node) {
+  const low l = lo_open(call, graph, node);
+  const int32_t x = lo_in(&l, 0);
+  const tn_attr a = tn_attr_float("alpha", lo_float(&l, "alpha", 0.2));
+  return lo_done(&l, lo_emit(&l, "LeakyRelu", &x, 1, &a, 1));
+}
+
+static tn_status arg(const tn_call *call, tn_graph *graph, int32_t node, const char *op) {
+  const low l = lo_open(call, graph, node);
+  int64_t axis[TN_MAX_RANK], n;
+  const tn_status s = lo_const_ints(&l, 1, axis, TN_MAX_RANK, &n);
+  if (s) return s;
+  if (n != 1) return lo_unsupported(&l, "other than one axis");
+  const int32_t x = lo_in(&l, 0);
+  const tn_attr attrs[] = {tn_attr_int("axis", axis[0]), tn_attr_int("keepdims", 0)};
+  const uint32_t dtype = tn_dtype_of_onnx(lo_int(&l, "output_type", tn_onnx_of_dtype(TN_I64)));
+  const int32_t y = lo_emit(&l, op, &x, 1, attrs, 2);
+  return lo_done(&l, dtype == TN_I64 ? y : lo_cast(&l, y, dtype));
+}
+
+tn_status tf_arg_max(const tn_call *call, tn_graph *graph, int32_t node) {
+  return arg(call, graph, node, "ArgMax");
+}
+
+tn_status tf_arg_min(const tn_call *call, tn_graph *graph, int32_t node) {
+  return arg(call, graph, node, "ArgMin");
+}
+
+/* Products are 0 wherever b says so, even of what is no number. */
+static int32_t where_not_zero(const low *l, const char *op, uint32_t asks) {
+  const uint32_t dtype = lo_type(l, asks)->dtype;
+  const int32_t zero = lo_number(l, dtype, 0), is = lo_2(l, "Equal", lo_in(l, asks), zero);
+  return lo_3(l, "Where", is, zero, lo_2(l, op, lo_in(l, 0), lo_in(l, 1)));
+}
+
+tn_status tf_div_no_nan(const tn_call *call, tn_graph *graph, int32_t node) {
+  const low l = lo_open(call, graph, node);
+  return lo_done(&l, where_not_zero(&l, "Div", 1));
+}
+
+tn_status tf_mul_no_nan(const tn_call *call, tn_graph *graph, int32_t node) {
+  const low l = lo_open(call, graph, node);
+  return lo_done(&l, where_not_zero(&l, "Mul", 1));
+}
+
+tn_status tf_xdivy(const tn_call *call, tn_graph *graph, int32_t node) {
+  const low l = lo_open(call, graph, node);
+  return lo_done(&l, where_not_zero(&l, "Div", 0));
+}
+
+tn_status tf_xlogy(const tn_call *call, tn_graph *graph, int32_t node) {
+  const low l = lo_open(call, graph, node);
+  const int32_t zero = lo_number(&l, lo_type(&l, 0)->dtype, 0);
+  const int32_t y = lo_2(&l, "Mul", lo_in(&l, 0), lo_1(&l, "Log", lo_in(&l, 1)));
+  return lo_done(&l, lo_3(&l, "Where", lo_2(&l, "Equal", lo_in(&l, 0), zero), zero, y));
+}
+
+tn_status tf_expm1(const tn_call *call, tn_graph *graph, int32_t node) {
+  const low l = lo_open(call, graph, node);
+  const int32_t one = lo_number(&l, lo_type(&l, 0)->dtype, 1);
+  return lo_done(&l, lo_2(&l, "Sub", lo_1(&l, "Exp", lo_in(&l, 0)), one));
+}
+
+tn_status tf_log1p(const tn_call *call, tn_graph *graph, int32_t node) {
+  const low l = lo_open(call, graph, node);
+  const int32_t one = lo_number(&l, lo_type(&l, 0)->dtype, 1);
+  return lo_done(&l, lo_1(&l, "Log", lo_2(&l, "Add", lo_in(&l, 0), one)));
+}
+
+tn_status tf_erfc(const tn_call *call, tn_graph *graph, int32_t node) {
+  const low l = lo_open(call, graph, node);
+  const int32_t one = lo_number(&l, lo_type(&l, 0)->dtype, 1);
+  return lo_done(&l, lo_2(&l, "Sub", one, lo_1(&l, "Erf", lo_in(&l, 0))));
+}
+
+tn_status tf_clip_by_value(const tn_call *call, tn_graph *graph, int32_t node) {
+  const low l = lo_open(call, graph, node);
+  return lo_done(&l, lo_2(&l, "Max", lo_2(&l, "Min", lo_in(&l, 0), lo_in(&l, 2)), lo_in(&l, 1)));
+}
+
+tn_status tf_is_finite(const tn_call *call, tn_graph *graph, int32_t node) {
+  const low l = lo_open(call, graph, node);
+  const int32_t x = lo_in(&l, 0);
+  return lo_done(&l, lo_1(&l, "Not", lo_2(&l, "Or", lo_1(&l, "IsNaN", x), lo_1(&l, "IsInf", x))));
+}
+
+tn_status tf_truncate_mod(const tn_call *call, tn_graph *graph, int32_t node) {
+  const low l = lo_open(call, graph, node);
+  const int32_t in[] = {lo_in(&l, 0), lo_in(&l, 1)};
+  const tn_attr a = tn_attr_int("fmod", 1);
+  return lo_done(&l, lo_emit(&l, "Mod", in, 2, &a, 1));
+}
+
+tn_status tf_l2_loss(const tn_call *call, tn_graph *graph, int32_t node) {
+  const low l = lo_open(call, graph, node);
+  const tn_attr keep = tn_attr_int("keepdims", 0);
+  const int32_t x = lo_in(&l, 0), square = lo_2(&l, "Mul", x, x);
+  const int32_t sum = lo_emit(&l, "ReduceSum", &square, 1, &keep, 1);
+  return lo_done(&l, lo_2(&l, "Mul", sum, lo_number(&l, lo_type(&l, 0)->dtype, 0.5)));
+}
+
+/* ---- fake quantisation ---- */
+
+/* The range is moved so that 0 is one of its steps: its ends and the step, from ends that may be
+ * known only when it runs. */
+static tn_status fake_quant(const low *l, int32_t lo, int32_t hi) {
+  const int64_t bits = lo_int(l, "num_bits", 8), narrow = lo_int(l, "narrow_range", 0);
+  if (bits < 2 || bits > 16) return lo_unsupported(l, "other than 2 to 16 bits");
+  const double least = narrow ? 1 : 0, most = (double)((1 << bits) - 1);
+  const int32_t q_min = lo_number(l, TN_F32, least), q_max = lo_number(l, TN_F32, most),
+                steps = lo_number(l, TN_F32, most - least);
+  const int32_t scale = lo_2(l, "Div", lo_2(l, "Sub", hi, lo), steps);
+  const int32_t zero_at = lo_2(l, "Sub", q_min, lo_2(l, "Div", lo, scale));
+  const int32_t half = lo_number(l, TN_F32, 0.5);
+  const int32_t rounded = lo_1(l, "Floor", lo_2(l, "Add", zero_at, half)); /* halves go up */
+  const int32_t zero = lo_2(l, "Min", lo_2(l, "Max", rounded, q_min), q_max);
+  const int32_t from = lo_2(l, "Mul", lo_2(l, "Sub", q_min, zero), scale),
+                to = lo_2(l, "Mul", lo_2(l, "Sub", q_max, zero), scale);
+  const int32_t clamped = lo_2(l, "Min", lo_2(l, "Max", lo_in(l, 0), from), to);
+  const int32_t step = lo_2(l, "Div", lo_2(l, "Sub", clamped, from), scale);
+  const int32_t whole = lo_1(l, "Floor", lo_2(l, "Add", step, half));
+  return lo_done(l, lo_2(l, "Add", lo_2(l, "Mul", whole, scale), from));
+}
+
+tn_status tf_fake_quant_args(const tn_call *call, tn_graph *graph, int32_t node) {
+  const low l = lo_open(call, graph, node);
+  return fake_quant(&l, lo_number(&l, TN_F32, lo_float(&l, "min", -6)),
+                    lo_number(&l, TN_F32, lo_float(&l, "max", 6)));
+}
+
+tn_status tf_fake_quant_vars(const tn_call *call, tn_graph *graph, int32_t node) {
+  const low l = lo_open(call, graph, node);
+  return fake_quant(&l, lo_in(&l, 1), lo_in(&l, 2));
+}

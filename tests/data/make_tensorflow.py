@@ -1,0 +1,134 @@
+#!/usr/bin/env python3
+"""Writes tests/data/tensorflow and the corpus of the fuzz target: small graphs with what TensorFlow
+answers. Needs tensorflow; run by hand: tests/data/make_tensorflow.py"""
+import os
+import pathlib
+import shutil
+
+os.environ["CUDA_VISIBLE_DEVICES"] = "-1"
+os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
+
+import numpy as np
+import tensorflow as tf
+from google.protobuf import text_format
+
+v1 = tf.compat.v1
+here = pathlib.Path(__file__).resolve().parent
+corpus = here.parent / "fuzz" / "corpus" / "tensorflow"
+random = np.random.RandomState(7)
+
+
+def numbers(*shape):
+    return random.uniform(-1, 1, shape).astype("f")
+
+
+def store(folder, inputs, outputs):
+    ref = folder / "ref"
+    ref.mkdir(parents=True, exist_ok=True)
+    for k, x in enumerate(inputs):
+        np.save(ref / f"set0_in{k}.npy", x)
+    for k, y in enumerate(outputs):
+        np.save(ref / f"set0_out{k}.npy", y)
+
+
+def graph(name, build, *inputs, text=False):
+    """A GraphDef; build() answers its placeholders and outputs."""
+    folder = here / "tensorflow" / name
+    folder.mkdir(parents=True, exist_ok=True)
+    with tf.Graph().as_default() as g, v1.Session(graph=g) as session:
+        v1.disable_control_flow_v2()
+        placeholders, outputs = build()
+        answers = session.run(outputs, dict(zip(placeholders, inputs)))
+        d = g.as_graph_def()
+    if text:
+        (folder / "model.pbtxt").write_text(text_format.MessageToString(d))
+    else:
+        (folder / "model.pb").write_bytes(d.SerializeToString())
+    store(folder, inputs, answers)
+
+
+def net():
+    x = v1.placeholder(tf.float32, [None, 8, 8, 3], "x")
+    y = tf.nn.conv2d(x, numbers(3, 3, 3, 4), [1, 2, 2, 1], "SAME")
+    y = v1.nn.fused_batch_norm(y, numbers(4), numbers(4), numbers(4), numbers(4) ** 2 + 1,
+                               is_training=False)[0]
+    y = tf.nn.relu6(tf.nn.bias_add(y, numbers(4)))
+    y = tf.nn.depthwise_conv2d(y, numbers(3, 3, 4, 2), [1, 1, 1, 1], "SAME")
+    y = tf.nn.max_pool2d(y, 2, 2, "VALID")
+    y = tf.reshape(y, [tf.shape(y)[0], 2 * 2 * 8])
+    y = tf.matmul(y, numbers(5, 32), transpose_b=True, name="product")
+    return [x], [tf.nn.softmax(y, name="y")]
+
+
+def control():
+    x = v1.placeholder(tf.float32, [3, 4], "x")
+    w = numbers(4, 4)
+
+    def body(k, h, out):
+        h = tf.tanh(tf.matmul(h, w) + x)
+        return k + 1, h, out.write(k, h)
+
+    start = (0, tf.zeros([3, 4]), tf.TensorArray(tf.float32, 5, element_shape=[3, 4]))
+    last = v1.while_loop(lambda k, h, out: k < 5, body, start)
+    a = tf.identity(last[2].stack(), "steps")
+    b = v1.cond(tf.reduce_sum(x) > 0, lambda: last[1] * 2, lambda: last[1] - 1)
+    return [x], [a, tf.identity(b, "chosen")]
+
+
+def moves():
+    x = v1.placeholder(tf.float32, [2, 6, 4], "x")
+    parts = tf.split(x, 2, axis=2)
+    y = tf.concat([parts[1], tf.reverse(parts[0], [1])], axis=-1)
+    y = tf.pad(y, [[0, 0], [1, 1], [0, 0]], "SYMMETRIC")
+    y = y[:, 1:-1:2, ::-1]
+    y = tf.gather(y, [2, 0], axis=1)
+    return [x], [tf.stack(tf.unstack(y, axis=0), axis=1, name="y")]
+
+
+class Module(tf.Module):
+    def __init__(self):
+        self.w = tf.Variable(numbers(4, 3), name="w")
+        self.b = tf.Variable(numbers(3), name="b")
+        self.table = tf.Variable(numbers(5, 4), name="table")
+
+    @tf.function(input_signature=[tf.TensorSpec([None], tf.int32, "ids")])
+    def serve(self, ids):
+        x = tf.gather(self.table, ids)
+        y = tf.matmul(x, self.w) + self.b
+        k = tf.constant(0)
+        while k < 3:
+            y = tf.tanh(y + self.b)
+            k += 1
+        if tf.reduce_sum(y) > 0:
+            y = y * 2
+        else:
+            y = y - 1
+        return {"y": y, "n": tf.shape(ids)[0]}
+
+    @tf.function(input_signature=[tf.TensorSpec([2, 4], tf.float32, "x")])
+    def product(self, x):
+        return {"p": tf.matmul(x, self.w)}
+
+
+def saved_model():
+    folder = here / "tensorflow" / "saved"
+    m = Module()
+    signatures = {"serving_default": m.serve, "product": m.product}
+    tf.saved_model.save(m, str(folder), signatures=signatures)
+    (folder / "fingerprint.pb").unlink()
+    ids = np.array([4, 0, 2], "i4")
+    y = m.serve(ids)
+    store(folder, [ids], [y["n"].numpy(), y["y"].numpy()])
+    shutil.rmtree(folder / "assets", ignore_errors=True)
+
+
+shutil.rmtree(here / "tensorflow", ignore_errors=True)
+graph("net", net, numbers(2, 8, 8, 3))
+graph("control", control, numbers(3, 4))
+graph("moves", moves, numbers(2, 6, 4))
+graph("text", moves, numbers(2, 6, 4), text=True)
+saved_model()
+corpus.mkdir(parents=True, exist_ok=True)
+for name in ("net/model.pb", "control/model.pb", "moves/model.pb", "text/model.pbtxt",
+             "saved/saved_model.pb"):
+    shutil.copy(here / "tensorflow" / name, corpus / name.replace("/model", "").replace("/", "."))
