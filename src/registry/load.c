@@ -2,15 +2,17 @@
  *
  *   named      by a path without links        allowed    by the lists of allow.c, if there are any
  *   trusted    nobody else can have put it    vetted     in a process of its own, if wished:
- *   opened     a regular file, not too large             vet_child.c
- *   read       once: what is checked is kept  mapped     by the dynamic linker; still the same
+ *   opened     a regular file, not too large,            vet_child.c
+ *              that nobody is writing         mapped     by the dynamic linker; still the same
+ *   read       once: what is checked is kept
  *   sound      as ELF: elf.c                  asked      for tn_plugin_query
  *
  * Then tn_plug_take (registry.c) vets the descriptor, starts the plug-in and publishes its parts.
  *
  * What was checked must be what is mapped. The file is opened once, and its identity, its hash and
- * its headers are those of that descriptor; dlopen gets the path, and the path has to lead to the
- * same file before and after it. dlopen of /proc/self/fd/N would map the descriptor itself, but a
+ * its headers are those of that descriptor, whose lease makes everybody wait who would write or cut
+ * the file meanwhile; dlopen gets the path, and the path has to lead to the same file before and
+ * after it. dlopen of /proc/self/fd/N would map the descriptor itself, but a
  * library loaded so has no $ORIGIN for what it needs in turn, debuggers and profilers do not find
  * its file, and it fails where /proc is not mounted. Between the checks nobody can exchange the
  * file who could not do worse anyway: where trust is asked for, nobody but root and this user can
@@ -21,6 +23,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -96,6 +99,21 @@ static tn_status open_library(library *l, tn_diag *diag) {
   if (l->seen.st_size > MAX_LIBRARY)
     return tn_fail(diag, TN_ERR_OVERFLOW, "%s: is not loaded: it has %lld bytes, the limit is %d",
                    l->path, (long long)l->seen.st_size, MAX_LIBRARY);
+  return TN_OK;
+}
+
+/* A file that is cut after it was checked would kill the process in the dynamic linker (SIGBUS).
+ * While the lease lasts, until the descriptor is closed, whoever opens it for writing or cuts it
+ * waits, for 45 s at most. There is one for who owns the file, and for root; else only the owner or
+ * root could cut it. The signal says that somebody waits: unlike SIGIO nobody dies of it. */
+static tn_status hold_still(const library *l, tn_diag *diag) {
+#ifdef F_SETLEASE
+  const bool is_ours = !fcntl(l->fd, F_SETSIG, SIGURG);
+  if (is_ours && fcntl(l->fd, F_SETLEASE, F_RDLCK) && errno == EAGAIN)
+    return tn_fail(diag, TN_ERR_IO, "%s: is not loaded: it is open for writing", l->path);
+#else
+  (void)l, (void)diag;
+#endif
   return TN_OK;
 }
 
@@ -191,6 +209,7 @@ static tn_status load(tn_registry *r, tn_plug *plug, tn_diag *diag, tn_plugin_qu
   const bool vets = r->vet && plug->info.origin != TN_ORIGIN_EXAMINED;
   tn_status status = check_trusted(r, plug, diag);
   if (!status) status = open_library(&l, diag);
+  if (!status) status = hold_still(&l, diag);
   if (!status) status = read_library(r->a, &l, diag);
   if (!status) status = tn_elf_check(l.path, l.bytes, (uint64_t)l.seen.st_size, diag, &l.stays);
   if (!status) status = hash_library(plug, &l);

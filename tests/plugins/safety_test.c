@@ -1,6 +1,7 @@
 /* What is loaded and what is not: where discovery looks, lists of what is allowed, vetting by
  * another process and its cache, and programs with more rights than their caller. */
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 
 #include "base/sha256.h"
@@ -387,6 +388,45 @@ static void test_changed_meanwhile(void **state) {
   kit_says(f->diag, "good.so: is not loaded: it was changed while it was being loaded");
 }
 
+static bool gives_leases(const char *path) {
+  const int fd = open(path, O_RDONLY | O_CLOEXEC);
+  const bool gives = fd >= 0 && !fcntl(fd, F_SETSIG, SIGURG) && !fcntl(fd, F_SETLEASE, F_RDLCK);
+  if (fd >= 0) close(fd);
+  return gives;
+}
+
+/* Whoever would cut it between the checks and the dynamic linker waits until it is loaded. */
+static void test_cut_meanwhile(void **state) {
+  fixture *f = *state;
+  char end[600];
+  if (!gives_leases(f->good)) skip();
+  snprintf(end, sizeof end, "dd if=/dev/null of='%s' oflag=nonblock || echo waits >'%s/dd'",
+           f->good, kit_dir);
+  f->options.plugin_vet = vetter(end);
+  assert_int_equal(start(f), TN_OK);
+  if (load(f, f->good)) fail_msg("%s", tn_diag_text(f->diag));
+  assert_non_null(strstr(kit_read(kit_path("dd")), "waits"));
+  char sha256[TN_SHA256_TEXT];
+  hash_file(f->good, sha256);
+  assert_string_equal(sha256, f->sha256);
+  const int fd = open(f->good, O_WRONLY | O_NONBLOCK | O_CLOEXEC); /* nobody waits any more */
+  assert_true(fd >= 0);
+  close(fd);
+}
+
+/* A copy that is not complete yet. */
+static void test_being_written(void **state) {
+  fixture *f = *state;
+  if (!gives_leases(f->good)) skip();
+  assert_int_equal(start(f), TN_OK);
+  const int fd = open(f->good, O_WRONLY | O_CLOEXEC);
+  assert_true(fd >= 0);
+  assert_int_equal(load(f, f->good), TN_ERR_IO);
+  kit_says(f->diag, "good.so: is not loaded: it is open for writing");
+  close(fd);
+  assert_int_equal(load(f, f->good), TN_OK);
+}
+
 /* ---- programs with more rights than their caller ---- */
 
 static const char *probe(const char *path) {
@@ -436,6 +476,8 @@ int main(void) {
       TEST(test_vet_takes_long),
       TEST(test_vet_says_much),
       TEST(test_changed_meanwhile),
+      TEST(test_cut_meanwhile),
+      TEST(test_being_written),
       TEST(test_environment_of_others),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
