@@ -90,9 +90,15 @@ static tn_status make_names(emit_model *m) {
   m->inputs = emit_alloc(m, ((uint64_t)n_in + 1) * sizeof *m->inputs);
   m->outputs = emit_alloc(m, ((uint64_t)n_out + 1) * sizeof *m->outputs);
   for (int32_t k = 0; k < n_in && !m->status; k++)
-    make_name(m->inputs, k, "in", tn_model_input_name(m->model, k));
+    if (k < m->n_inputs)
+      make_name(m->inputs, k, "in", tn_model_input_name(m->model, k));
+    else
+      make_name(m->inputs, k, "state", tn_model_state_name(m->model, k - m->n_inputs));
   for (int32_t k = 0; k < n_out && !m->status; k++)
-    make_name(m->outputs, k, "out", tn_model_output_name(m->model, k));
+    if (k < m->n_outputs)
+      make_name(m->outputs, k, "out", tn_model_output_name(m->model, k));
+    else
+      memcpy(m->outputs[k], m->inputs[m->n_inputs + k - m->n_outputs], EMIT_NAME);
   return m->status;
 }
 
@@ -105,8 +111,8 @@ static const char *const file_names[N_FILES] = {
 
 static void fill_files(emit_model *m, cli_session *s, cli_file *f) {
   const tn_tensor *outputs[CLI_MAX_INPUTS], *inputs[CLI_MAX_INPUTS];
-  for (int32_t k = 0; k < m->plan->n_outputs; k++) outputs[k] = tn_session_output(s->session, k);
-  for (int32_t k = 0; k < m->plan->n_inputs; k++) inputs[k] = &s->inputs.values[k];
+  for (int32_t k = 0; k < m->n_outputs; k++) outputs[k] = tn_session_output(s->session, k);
+  for (int32_t k = 0; k < m->n_inputs; k++) inputs[k] = &s->inputs.values[k];
   emit_write_model(m, &f[1].text, &f[0].text);
   emit_write_weights(m, &f[3].text, &f[2].text);
   emit_write_test(m, inputs, outputs, &f[4].text);
@@ -115,19 +121,34 @@ static void fill_files(emit_model *m, cli_session *s, cli_file *f) {
   for (; m->uses_vmath && *lines; lines++) tn_text_add(&f[6].text, "%s\n", *lines);
 }
 
+static tn_status write_states(emit_model *m, cli_session *s) {
+  const tn_tensor *initial[CLI_MAX_INPUTS];
+  const tn_status status = m->n_states ? tn_session_reset(s->session) : TN_OK;
+  for (int32_t k = 0; k < m->n_states && !status; k++) initial[k] = tn_session_state(s->session, k);
+  if (!status) emit_states(m, initial);
+  return status;
+}
+
 static tn_status emit(emit_model *m, cli_session *s, const emit_options *o) {
   cli_file f[N_FILES];
   tn_status status = emit_find_units(m, s->session);
   if (!status && (m->plan->n_inputs > CLI_MAX_INPUTS || m->plan->n_outputs > CLI_MAX_INPUTS))
     status = tn_fail(m->diag, TN_ERR_UNSUPPORTED, "more than %d inputs or outputs", CLI_MAX_INPUTS);
-  if (!status) status = make_names(m);
+  if (!status) {
+    m->n_states = tn_model_n_states(m->model);
+    m->n_inputs = m->plan->n_inputs - m->n_states;
+    m->n_outputs = m->plan->n_outputs - m->n_states;
+    status = make_names(m);
+  }
   if (!status) status = emit_plan_memory(m);
   if (status) return status;
   emit_units(m);
+  if (!m->status) m->status = write_states(m, s);
   for (int k = 0; k < N_FILES; k++) f[k].name = file_names[k], tn_text_init(&f[k].text, m->a);
   fill_files(m, s, f);
   status = m->status;
-  const tn_text *const parts[] = {&m->code, &m->tables, &m->lines, &m->weights, &m->declarations};
+  const tn_text *const parts[] = {&m->code,  &m->tables,  &m->states,      &m->resets,
+                                  &m->lines, &m->weights, &m->declarations};
   for (size_t k = 0; k < sizeof parts / sizeof *parts && !status; k++) status = parts[k]->status;
   if (!status)
     status = cli_write_files(o->folder, f, m->uses_vmath ? N_FILES : N_FILES - 1, m->diag);
@@ -136,7 +157,8 @@ static tn_status emit(emit_model *m, cli_session *s, const emit_options *o) {
 }
 
 static void free_model(emit_model *m) {
-  tn_text *const parts[] = {&m->code, &m->tables, &m->lines, &m->weights, &m->declarations};
+  tn_text *const parts[] = {&m->code,  &m->tables,  &m->states,      &m->resets,
+                            &m->lines, &m->weights, &m->declarations};
   for (size_t k = 0; k < sizeof parts / sizeof *parts; k++) tn_text_free(parts[k]);
   tn_vec_free(m->a, &m->done);
   tn_arena_clear(&m->memory);
@@ -153,6 +175,8 @@ static tn_status emit_ran(cli_session *s, const emit_options *o) {
                   .declarations = {.a = a},
                   .code = {.a = a},
                   .tables = {.a = a},
+                  .states = {.a = a},
+                  .resets = {.a = a},
                   .lines = {.a = a}};
   tn_arena_init(&m.memory, a);
   m.title = title_of(&m.memory, o->model);
@@ -170,6 +194,8 @@ static int emit_model_of(emit_options *o) {
   if (cli_session_open(&s, &o->common, &o->feed, o->model, &code)) {
     tn_status status = cli_inputs_set(&s.inputs, s.session, false);
     if (!status) status = tn_session_run(s.session, s.diag);
+    if (!status && tn_model_n_states(s.model)) /* the test sees what the first run left */
+      status = tn_session_run(s.session, s.diag);
     if (!status) status = emit_ran(&s, o);
     code = status ? cli_session_fail(&s, status) : CLI_OK;
   }

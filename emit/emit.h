@@ -61,11 +61,14 @@ typedef struct emit_model {
   uint64_t arena_bytes, weight_bytes;
   uint32_t arena_types; /* mask of dtypes that lie in the arena */
   bool exact;           /* no function of the C library whose last bit may differ */
+  /* Names of the plan's inputs and outputs. Behind those of the model stand its states, whose
+   * arrays the C program keeps: input n_inputs + k and output n_outputs + k are state k. */
   char (*inputs)[EMIT_NAME], (*outputs)[EMIT_NAME];
+  int32_t n_inputs, n_outputs, n_states;
   /* model.c, in this order */
   bool uses_vmath;
   TN_VEC(const char *) done; /* names of code that is there */
-  tn_text code, tables, lines;
+  tn_text code, tables, states, resets, lines; /* resets: the body of the function for states */
   tn_text weights, declarations; /* weights.c; the extern lines of weights.h */
   int32_t n_weights;
 } emit_model;
@@ -97,6 +100,8 @@ const char *emit_value_text(emit_model *m, int32_t slot);
 const char *emit_arena_text(emit_model *m, uint32_t dtype, uint64_t offset);
 /* code, tables, lines of all units, and of outputs that no unit writes in place. */
 void emit_units(emit_model *m);
+/* The arrays of the states, and what they hold before the first run: `initial`, of each. */
+void emit_states(emit_model *m, const tn_tensor *const *initial);
 /* The fused steps of a unit, behind it. */
 void emit_epilogue(const tn_emit *e, const char *y);
 

@@ -46,10 +46,10 @@ static void find_live_ranges(emit_model *m) {
   extend(m, m->plan->outputs, (uint32_t)m->plan->n_outputs, m->n_units);
 }
 
-/* Outputs that are all of an alias set, which no other output shares. */
+/* Outputs that are all of an alias set, which no other output and no state shares. */
 static void find_outputs(emit_model *m) {
   const tn_plan *p = m->plan;
-  for (int32_t k = 0; k < p->n_outputs; k++) {
+  for (int32_t k = 0; k < m->n_outputs; k++) {
     const int32_t slot = p->outputs[k], root = m->values[slot].root;
     bool alone = p->slots[slot].place == TN_PLACE_ARENA && !m->values[slot].inside &&
                  bytes_of(m, slot) == bytes_of(m, root) &&

@@ -33,10 +33,10 @@ static void add_size(emit_model *m, tn_text *out, const char *word, const tn_ten
 
 static void add_parameters(emit_model *m, tn_text *out) {
   const tn_plan *p = m->plan;
-  for (int32_t k = 0; k < p->n_inputs + p->n_outputs; k++) {
-    const bool in = k < p->n_inputs;
-    const int32_t slot = in ? p->inputs[k] : p->outputs[k - p->n_inputs];
-    const char *name = in ? m->inputs[k] : m->outputs[k - p->n_inputs];
+  for (int32_t k = 0; k < m->n_inputs + m->n_outputs; k++) {
+    const bool in = k < m->n_inputs;
+    const int32_t slot = in ? p->inputs[k] : p->outputs[k - m->n_inputs];
+    const char *name = in ? m->inputs[k] : m->outputs[k - m->n_inputs];
     tn_text_add(out, "%s\n    %s%s %s[", k ? "," : "", in ? "const " : "",
                 emit_c_type(p->slots[slot].type->dtype), name);
     add_upper(out, m->name);
@@ -53,16 +53,25 @@ static void add_number(const emit_model *m, tn_text *out, const char *word, uint
   tn_text_add(out, "_%s %llu /* %s */\n", word, (unsigned long long)n, comment);
 }
 
+static uint64_t state_bytes(const emit_model *m) {
+  uint64_t bytes = 0;
+  for (int32_t k = 0; k < m->n_states; k++)
+    bytes += (uint64_t)tn_tensor_bytes(m->plan->slots[m->plan->inputs[m->n_inputs + k]].type);
+  return bytes;
+}
+
 static void write_header(emit_model *m, tn_text *out) {
   const tn_plan *p = m->plan;
   add_head(m, out, "its inputs, its outputs, and the function that runs it");
   open_guard(m, out, "MODEL_H");
   tn_text_add(out, "#include <stdint.h>\n\n#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n");
-  for (int32_t k = 0; k < p->n_inputs; k++)
+  for (int32_t k = 0; k < m->n_inputs; k++)
     add_size(m, out, m->inputs[k], p->slots[p->inputs[k]].type);
-  for (int32_t k = 0; k < p->n_outputs; k++)
+  for (int32_t k = 0; k < m->n_outputs; k++)
     add_size(m, out, m->outputs[k], p->slots[p->outputs[k]].type);
   add_number(m, out, "ARENA_BYTES", m->arena_bytes, "static memory besides inputs and outputs");
+  if (m->n_states)
+    add_number(m, out, "STATE_BYTES", state_bytes(m), "static memory that runs leave to the next");
   add_number(m, out, "WEIGHT_BYTES", m->weight_bytes, "constants");
   tn_text_add(
       out,
@@ -70,7 +79,13 @@ static void write_header(emit_model *m, tn_text *out) {
       "static\n * arena, so one call at a time. It cannot fail. */\nvoid %s_run(",
       m->name);
   add_parameters(m, out);
-  tn_text_add(out, ");\n\n#ifdef __cplusplus\n}\n#endif\n#endif\n");
+  tn_text_add(out, ");\n");
+  if (m->n_states)
+    tn_text_add(out,
+                "\n/* Sets what runs leave to the next one to what it is before the first: call it "
+                "then, too. */\nvoid %s_reset(void);\n",
+                m->name);
+  tn_text_add(out, "\n#ifdef __cplusplus\n}\n#endif\n#endif\n");
 }
 
 /* ---- model.c ---- */
@@ -111,9 +126,33 @@ static void write_source(emit_model *m, tn_text *out) {
   if (m->tables.n)
     tn_text_add(out, "\n/* ---- the steps' sizes ---- */\n\n%s", tn_text_get(&m->tables));
   add_arena(m, out);
+  if (m->n_states)
+    tn_text_add(out, "\n/* What a run leaves to the next one. */\n%s\nvoid %s_reset(void) {\n%s}\n",
+                tn_text_get(&m->states), m->name, tn_text_get(&m->resets));
   tn_text_add(out, "\nvoid %s_run(", m->name);
   add_parameters(m, out);
   tn_text_add(out, ") {\n%s}\n", tn_text_get(&m->lines));
+}
+
+static bool is_zero(const tn_tensor *t) {
+  const uint8_t *bytes = t->data;
+  bool zero = true;
+  for (int64_t k = 0; k < tn_tensor_bytes(t); k++) zero = zero && !bytes[k];
+  return zero;
+}
+
+void emit_states(emit_model *m, const tn_tensor *const *initial) {
+  for (int32_t k = 0; k < m->n_states; k++) {
+    const tn_tensor *t = initial[k];
+    const char *name = m->inputs[m->n_inputs + k];
+    tn_text_add(&m->states, "static %s %s[%lld]; /* %s */\n", emit_c_type(t->dtype), name,
+                (long long)tn_max_i64(tn_tensor_elements(t), 1), emit_type_text(m, t));
+    if (is_zero(t))
+      tn_text_add(&m->resets, "  memset(%s, 0, sizeof %s);\n", name, name);
+    else
+      tn_text_add(&m->resets, "  memcpy(%s, %s_w%d, sizeof %s);\n", name, m->name,
+                  emit_constant(m, t), name);
+  }
 }
 
 void emit_write_model(emit_model *m, tn_text *source, tn_text *header) {

@@ -183,14 +183,20 @@ static void emit_unit_code(emit_model *m, uint32_t index) {
   emit_epilogue(&e, output(&e, 0));
 }
 
+static bool is_unchanged(const emit_model *m, int32_t output) {
+  const tn_slot *s = &m->plan->slots[m->plan->outputs[output]];
+  return output >= m->n_outputs && s->place == TN_PLACE_INPUT && !s->offset &&
+         s->index == m->n_inputs + output - m->n_outputs;
+}
+
 void emit_units(emit_model *m) {
-  for (int32_t k = 0; k < m->plan->n_inputs; k++)
+  for (int32_t k = 0; k < m->n_inputs; k++)
     if (m->values[m->plan->inputs[k]].last < 0)
       tn_text_add(&m->lines, "  (void)%s; /* nothing reads it */\n", m->inputs[k]);
   for (int32_t k = 0; k < m->n_units; k++) emit_unit_code(m, (uint32_t)k);
   for (int32_t k = 0; k < m->plan->n_outputs; k++) {
     const int32_t slot = m->plan->outputs[k];
-    if (m->values[m->values[slot].root].output == k) continue;
+    if (m->values[m->values[slot].root].output == k || is_unchanged(m, k)) continue;
     tn_text_add(&m->lines, "  memcpy(%s, %s, %lld);\n", m->outputs[k], emit_value_text(m, slot),
                 (long long)tn_tensor_bytes(m->plan->slots[slot].type));
   }

@@ -37,7 +37,7 @@ static void add_near(tn_text *out, const char *upper, const char *type, const ch
 /* One comparison per type of output: without 64-bit floats unless there are such outputs. */
 static void add_compare(emit_model *m, tn_text *out, const char *upper) {
   uint64_t types = 0;
-  for (int32_t k = 0; k < m->plan->n_outputs; k++)
+  for (int32_t k = 0; k < m->n_outputs; k++)
     types |= TN_MASK(m->plan->slots[m->plan->outputs[k]].type->dtype);
   if (types & TN_MASK(TN_F32)) add_near(out, upper, "float", "f", "is_near");
   if (types & TN_MASK(TN_F64)) add_near(out, upper, "double", "", "is_near_double");
@@ -55,32 +55,37 @@ static void add_check(tn_text *out, const char *name, const tn_tensor *t) {
                 (long long)tn_tensor_bytes(t));
 }
 
+static void add_call(const emit_model *m, tn_text *out) {
+  tn_text_add(out, "  %s_run(", m->name);
+  for (int32_t k = 0; k < m->n_inputs; k++)
+    tn_text_add(out, "%sgiven_%s", k ? ", " : "", m->inputs[k]);
+  for (int32_t k = 0; k < m->n_outputs; k++)
+    tn_text_add(out, "%s%s", k + m->n_inputs ? ", " : "", m->outputs[k]);
+  tn_text_add(out, ");\n");
+}
+
 void emit_write_test(emit_model *m, const tn_tensor *const *inputs, const tn_tensor *const *outputs,
                      tn_text *out) {
-  const tn_plan *p = m->plan;
   char upper[EMIT_NAME] = {0};
   for (int k = 0; m->name[k] && k < EMIT_NAME - 1; k++)
     upper[k] = (char)toupper((unsigned char)m->name[k]);
-  tn_text_add(
-      out,
-      "/* %s: runs it once and ends with 0 if its outputs are right. Written by tenon emit-c; "
-      "do not edit. */\n#include <math.h>\n#include <string.h>\n\n#include \"model.h\"\n",
-      m->title);
+  tn_text_add(out,
+              "/* %s: runs it and ends with 0 if its outputs are right. Written by tenon emit-c; "
+              "do not edit. */\n#include <math.h>\n#include <string.h>\n\n#include \"model.h\"\n",
+              m->title);
   add_tolerance(out, upper, m->exact);
-  for (int32_t k = 0; k < p->n_inputs; k++) add_array(out, "given", m->inputs[k], inputs[k]);
-  for (int32_t k = 0; k < p->n_outputs; k++) add_array(out, "want", m->outputs[k], outputs[k]);
+  for (int32_t k = 0; k < m->n_inputs; k++) add_array(out, "given", m->inputs[k], inputs[k]);
+  for (int32_t k = 0; k < m->n_outputs; k++) add_array(out, "want", m->outputs[k], outputs[k]);
   tn_text_add(out, "\n");
-  for (int32_t k = 0; k < p->n_outputs; k++)
+  for (int32_t k = 0; k < m->n_outputs; k++)
     tn_text_add(out, "static %s %s[%lld];\n", emit_c_type(outputs[k]->dtype), m->outputs[k],
                 (long long)tn_max_i64(tn_tensor_elements(outputs[k]), 1));
   add_compare(m, out, upper);
-  tn_text_add(out, "\nint main(void) {\n  int32_t wrong = 0;\n  %s_run(", m->name);
-  for (int32_t k = 0; k < p->n_inputs; k++)
-    tn_text_add(out, "%sgiven_%s", k ? ", " : "", m->inputs[k]);
-  for (int32_t k = 0; k < p->n_outputs; k++)
-    tn_text_add(out, "%s%s", k + p->n_inputs ? ", " : "", m->outputs[k]);
-  tn_text_add(out, ");\n");
-  for (int32_t k = 0; k < p->n_outputs; k++) add_check(out, m->outputs[k], outputs[k]);
+  tn_text_add(out, "\nint main(void) {\n  int32_t wrong = 0;\n");
+  if (m->n_states) tn_text_add(out, "  %s_reset();\n", m->name);
+  add_call(m, out);
+  if (m->n_states) add_call(m, out); /* outputs of the second run have seen what the first left */
+  for (int32_t k = 0; k < m->n_outputs; k++) add_check(out, m->outputs[k], outputs[k]);
   tn_text_add(out, "  return wrong != 0;\n}\n");
 }
 

@@ -58,6 +58,23 @@ static bool add_unit(emit_model *m, const tn_task *t) {
   return true;
 }
 
+/* A state that becomes another one: which of the two is copied first would matter. */
+static bool check_states(emit_model *m) {
+  const tn_plan *p = m->plan;
+  const int32_t n = tn_model_n_states(m->model), n_in = p->n_inputs - n, n_out = p->n_outputs - n;
+  bool ok = true;
+  for (int32_t k = 0; k < n; k++) {
+    int32_t root = p->outputs[n_out + k];
+    while (p->slots[root].alias_of >= 0) root = p->slots[root].alias_of;
+    const tn_slot *s = &p->slots[root];
+    if (s->place != TN_PLACE_INPUT || s->index < n_in || s->index == n_in + k) continue;
+    tn_diag_add(m->diag, TN_DIAG_ERROR, "state '%s' becomes state '%s': not written yet",
+                tn_model_state_name(m->model, k), tn_model_state_name(m->model, s->index - n_in));
+    ok = false;
+  }
+  return ok;
+}
+
 /* What the plan as a whole cannot be. */
 static bool check_plan(emit_model *m) {
   const tn_plan *p = m->plan;
@@ -78,10 +95,10 @@ static bool check_plan(emit_model *m) {
     const tn_tensor *t = p->slots[p->inputs[k]].type;
     if (t->kind == TN_KIND_TENSOR && emit_c_type(t->dtype) && !is_large(t)) continue;
     tn_diag_add(m->diag, TN_DIAG_ERROR, "input '%s': C has no type for it",
-                tn_model_input_name(m->model, k));
+                p->slots[p->inputs[k]].name);
     ok = false;
   }
-  return ok;
+  return check_states(m) && ok;
 }
 
 tn_status emit_find_units(emit_model *m, const tn_session *session) {

@@ -104,6 +104,30 @@ static void emit_add(const tn_emit *e) {
           e->output(e, 0), (long long)tn_elements(e->call->outputs[0]));
 }
 
+/* ---- QuantTable ---- */
+
+static const char *refuse_table(const tn_call *call) {
+  return call->inputs[1]->data ? NULL : "takes a constant table";
+}
+
+/* Bytes are looked up, whatever their signs. */
+static void emit_table(const tn_emit *e) {
+  const char *x = e->call->inputs[0]->dtype == TN_I8 ? "int8_t" : "uint8_t";
+  const char *y = e->call->outputs[0]->dtype == TN_I8 ? "int8_t" : "uint8_t";
+  char name[40];
+  snprintf(name, sizeof name, "quant_table_%c%c", *x, *y);
+  e->function(e, name,
+              "/* y[k] = table[x[k]]. */\n"
+              "static void %s(const %s *x, const %s *table, %s *y, int32_t n) {\n"
+              "  for (int32_t k = 0; k < n; k++) {\n"
+              "    y[k] = table[(uint8_t)x[k]];\n"
+              "  }\n"
+              "}\n",
+              name, x, y, y);
+  e->line(e, "%s(%s, %s, %s, %lld);", name, e->input(e, 0), e->input(e, 1), e->output(e, 0),
+          (long long)tn_elements(e->call->outputs[0]));
+}
+
 static const tn_emitter quantize_emitter = {.head = TN_HEAD(tn_emitter),
                                             .kernel = "quantize_linear_f32_c",
                                             .refuse = refuse_quantize,
@@ -117,5 +141,9 @@ static const tn_emitter add_emitter = {.head = TN_HEAD(tn_emitter),
                                        .flags = TN_EMIT_IN_PLACE,
                                        .refuse = refuse_add,
                                        .emit = emit_add};
+static const tn_emitter table_emitter = {.head = TN_HEAD(tn_emitter),
+                                         .kernel = "quant_table_c",
+                                         .refuse = refuse_table,
+                                         .emit = emit_table};
 const tn_emitter *const quant_emitters[] = {&quantize_emitter, &dequantize_emitter, &add_emitter,
-                                            NULL};
+                                            &table_emitter, NULL};

@@ -12,7 +12,7 @@ done
 for name in mlperf-{resnet8-cifar,ad01,vww}-float mlperf-{kws,resnet8-cifar,ad01,vww}-int8 \
   hello-world-float hello-world-int8 micro-speech-int8 person-detect-int8 dtln-1 \
   dtln-1-dynrange mlperf-kws-float movie-review basic-pitch mobilenet-v1-0.25-224-uint8 \
-  mobilenet-v2-1.0-224-uint8 automl-flowers-uint8; do
+  mobilenet-v2-1.0-224-uint8 automl-flowers-uint8 mnist-lstm-float wakeword-{okay-nabu,vad}-v2; do
   [ ! -f "$data/tflite-models/$name/model.tflite" ] ||
     models+=("$data/tflite-models/$name/model.tflite")
 done
