@@ -509,7 +509,8 @@ static void dots_item(const tn_call *call, const layout *l, int64_t item) {
 
 /* ---- panels ---- */
 
-/* y[0 .. NR) = v times a panel: DEPTH sums at a time, for one alone would wait for the one before. */
+/* y[0 .. NR) = v times a panel: DEPTH sums at a time, for one alone would wait for the one
+ * before. */
 static void panel_1(const weight *panel, const float *v, int64_t depth, float *y, int64_t n) {
   enum { DEPTH = 4 };
   tn_vf lo[DEPTH], hi[DEPTH];
