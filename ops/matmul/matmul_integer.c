@@ -57,6 +57,24 @@ tn_status qlinear_matmul_make(const tn_call *call, product_quant *out) {
 BOTH(matmul_integer)
 BOTH(qlinear_matmul)
 
+/* ---- what kernels on the integer tiles leave out ---- */
+
+enum { MAX_K = INT32_MAX / (255 * 128) }; /* sums of a row's bytes are exact in f32 */
+
+static const char *refuse(const tn_call *call, bool quantises) {
+  const tn_tensor *a = call->inputs[0], *zero = tn_input(call, 2),
+                  *scale = quantises ? tn_input(call, 1) : NULL;
+  if (a->rank < 1 || a->shape[a->rank - 1] > MAX_K) return "takes sums of up to 65793 products";
+  if (zero && tn_elements(zero) != 1) return "takes one zero point of A";
+  if (scale && tn_elements(scale) != 1) return "takes one scale of A";
+  return NULL;
+}
+
+const char *matmul_integer_refuse(const tn_call *call) { return refuse(call, false); }
+const char *qlinear_matmul_refuse(const tn_call *call) { return refuse(call, true); }
+
+/* ---- references ---- */
+
 static int64_t reference_sum(const product_quant *q, int64_t matrix, int64_t i, int64_t j) {
   const product *p = &q->p;
   int64_t a = product_matrix(p, p->a_stride, matrix) * p->m * p->k + i * p->k,

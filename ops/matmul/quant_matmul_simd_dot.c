@@ -6,54 +6,18 @@
  * codes; else the first stage copies it. What is fused onto an f32 product is done to some panels'
  * columns at a time, while they are in the cache. Zero points of B, which are rare, are taken out
  * through the sums of A's rows. */
+#include "dot_cut.h"
 #include "quant_matmul.h"
-#include "tenon/kit/dot_simd.h"
 #include "tenon/kit/epilogue.h"
-
-enum {
-  BLOCK_BYTES = 1 << 19, /* of A that a block of rows may take */
-  GROUP = 4              /* panels whose columns are finished at once */
-};
 
 typedef struct layout {
   quant_matmul p;
   int64_t steps, panels;
-  int64_t row_step, row_blocks; /* rows of a block */
-  int64_t col_step, col_blocks; /* panels of an item */
-  bool copies;                  /* A, in the first stage */
+  dot_cut cut;
+  bool copies; /* A, in the first stage */
 } layout;
 
 /* ---- how a call is cut into work ---- */
-
-/* Panels per item, so that the threads end at about the same time: of the sizes that make about
- * four items a thread, that with the shortest way to the end. */
-static int64_t panels_per_item(int64_t panels, int64_t row_blocks, int64_t n_threads) {
-  enum { TRIED = 8 };
-  const int64_t wanted = panels * row_blocks / (4 * n_threads),
-                least = tn_max_i64(1, tn_min_i64(wanted, panels));
-  int64_t best = least, shortest = INT64_MAX;
-  for (int64_t s = least; s < least + TRIED; s++) {
-    const int64_t length = tn_ceil_div(row_blocks * tn_ceil_div(panels, s), n_threads) * s;
-    if (length < shortest || (length == shortest && s % GROUP == 0)) best = s, shortest = length;
-  }
-  return best;
-}
-
-/* On several threads rows are cut first, where there are enough: the rows that a thread wrote are
- * those that it will read. */
-static void cut(const tn_call *call, layout *l) {
-  enum { TILES = 4 }; /* per thread, for that */
-  const int64_t n_threads = tn_max_i64(1, call->n_workers), m = l->p.m,
-                row_bytes = tn_max_i64(1, l->steps * TN_DOT_K * (int64_t)sizeof(tn_dot_x)),
-                most = tn_max_i64(TN_DOT_ROWS, BLOCK_BYTES / row_bytes);
-  int64_t blocks = tn_ceil_div(m, most);
-  if (m >= TILES * n_threads * TN_DOT_ROWS) blocks = tn_ceil_div(blocks, n_threads) * n_threads;
-  l->row_step = blocks ? tn_ceil_div(m, blocks) : 0;
-  l->row_blocks = blocks ? tn_ceil_div(m, l->row_step) : 0;
-  l->col_step = l->panels;
-  if (n_threads > 1 && blocks) l->col_step = panels_per_item(l->panels, l->row_blocks, n_threads);
-  l->col_blocks = l->col_step ? tn_ceil_div(l->panels, l->col_step) : 0;
-}
 
 static tn_status layout_make(const tn_call *call, layout *out) {
   layout l = {0};
@@ -62,7 +26,7 @@ static tn_status layout_make(const tn_call *call, layout *out) {
   l.steps = tn_ceil_div(l.p.k, TN_DOT_K);
   l.panels = tn_ceil_div(l.p.n, TN_DOT_PANEL);
   l.copies = tn_dot_flip(l.p.a->dtype) || l.p.k % TN_DOT_K || sizeof(tn_dot_x) > 1;
-  cut(call, &l);
+  l.cut = dot_cut_of(call, l.p.m, 1, l.panels, l.steps);
   *out = l;
   return TN_OK;
 }
@@ -153,10 +117,10 @@ static tn_status plan(const tn_call *call, tn_kernel_plan *out) {
     out->items[0] = l.p.m;
     out->grain[0] = tn_grain(20000, (double)l.p.k);
   }
-  out->items[last] = l.row_blocks * l.col_blocks;
+  out->items[last] = l.cut.row_blocks * l.cut.col_blocks;
   out->grain[last] = tn_grain(TN_THREAD_NS, cost_ns(&l) / (double)tn_max_i64(1, out->items[last]));
   out->state_bytes = state_bytes(&l);
-  out->worker_scratch_bytes = (uint64_t)l.row_step * sizeof(float);
+  out->worker_scratch_bytes = (uint64_t)l.cut.row_step * sizeof(float);
   out->cost_ns = cost_ns(&l);
   return TN_OK;
 }
@@ -217,9 +181,10 @@ static void finish(const tn_call *call, const layout *l, float *y, int64_t m, in
 static void item_run(const tn_call *call, const layout *l, int64_t item, const tn_dot_x *x,
                      float *sums) {
   const quant_matmul *p = &l->p;
-  const int64_t at = 0, i = item / l->col_blocks * l->row_step,
-                m = tn_min_i64(l->row_step, p->m - i), first = item % l->col_blocks * l->col_step,
-                end = tn_min_i64(l->panels, first + l->col_step);
+  const int64_t at = 0, i = item / l->cut.col_blocks * l->cut.row_step,
+                m = tn_min_i64(l->cut.row_step, p->m - i),
+                first = item % l->cut.col_blocks * l->cut.col_step,
+                end = tn_min_i64(l->panels, first + l->cut.col_step);
   const float *scales = scales_of(l, call->state), *biases = biases_of(l, call->state);
   const int32_t *zeros = *has_zeros(l, call->state) ? zeros_of(l, call->state) : NULL;
   const int64_t steps = tn_max_i64(1, l->steps) * tn_ceil_div(m, TN_DOT_ROWS),
@@ -238,7 +203,7 @@ static void item_run(const tn_call *call, const layout *l, int64_t item, const t
     t.next = panel_of(l, call->state, panel + 1 < end ? panel + 1 : panel);
     t.next_step = panel + 1 < end ? step : 0;
     tn_dot_run(&t, m, x, panel_of(l, call->state, panel), y, NULL);
-    if (!t.to_f32 || (panel + 1 < end && panel + 1 < done + GROUP)) continue;
+    if (!t.to_f32 || (panel + 1 < end && panel + 1 < done + DOT_GROUP)) continue;
     if (call->n_epilogue)
       finish(call, l, (float *)call->outputs[0]->data + i * p->n + from, m, j + t.n - from,
              i * p->n + from, from);

@@ -8,8 +8,8 @@
  * inputs of the other type are read as codes x + 128 or x - 128, so that their zero point moves,
  * too. Zero points of inputs are taken out through the sums of the weights.
  *
- * The sums are scaled, and stored as f32 or quantised (half to even, saturated), on demand with a
- * quantised residual added in between. Four vectors of sums are narrowed by three instructions that
+ * The sums are stored as they are, or scaled, and stored as f32 or quantised (half to even,
+ * saturated), on demand with a quantised residual added in between. Four vectors of sums are narrowed by three instructions that
  * work within 128 bits; the order of filters in a panel (tn_dot_lane) makes that come out right.
  *
  * Each target has a header (TN_DOT_HEADER in tenon/kit/isa.h) that says how:
@@ -67,13 +67,46 @@ static inline tn_dot_w *tn_dot_weight(void *panel, int64_t filter, int64_t k) {
   return w + (k / TN_DOT_K * TN_DOT_PANEL + tn_dot_lane(filter)) * TN_DOT_K + k % TN_DOT_K;
 }
 
+/* Weights of one step, from TN_DOT_K rows of TN_DOT_PANEL bytes in the order of filters, of which
+ * the bits of `flip` are flipped: 0x80 makes i8 of u8, less 128. */
+static inline void tn_dot_pack_step(void *panel, int64_t step, const uint8_t *const *rows,
+                                    uint8_t flip) {
+  tn_dot_w *to = tn_dot_weight(panel, 0, step * TN_DOT_K);
+  for (int64_t f = 0; f < TN_DOT_PANEL; f += 4) {
+    tn_dot_w *w = to + tn_dot_lane(f) * TN_DOT_K;
+#if TN_DOT_K == 4
+    const tn_b16 a = tn_b16_zip8(tn_b16_load4(rows[0] + f), tn_b16_load4(rows[1] + f)),
+                 b = tn_b16_zip8(tn_b16_load4(rows[2] + f), tn_b16_load4(rows[3] + f));
+    tn_b16_store(w, tn_b16_xor(tn_b16_zip16(a, b), tn_b16_set1(flip)));
+#else
+    for (int64_t l = 0; l < 4; l++)
+      for (int64_t k = 0; k < TN_DOT_K; k++) w[l * TN_DOT_K + k] = (int8_t)(rows[k][f + l] ^ flip);
+#endif
+  }
+}
+
 /* When all weights are there. */
 static inline void tn_dot_sum_weights(void *panel, int64_t steps) {
   int32_t *sums = panel;
   const tn_dot_w *w = (const tn_dot_w *)(const void *)(sums + TN_DOT_PANEL);
+#if !defined(TN_DOT_RUN)
+  tn_dot_x ones[TN_DOT_K];
+  for (int k = 0; k < TN_DOT_K; k++) ones[k] = 1;
+  const tn_vq one = tn_dot_4(ones);
+  tn_vq lo = tn_vq_set1(0), hi = lo;
+  for (int64_t s = 0; s < steps; s++, w += TN_DOT_PANEL * TN_DOT_K) {
+    const tn_vq w0 = tn_vq_load(w), w1 = tn_vq_load(w + TN_DOT_LANES * TN_DOT_K);
+    TN_DOT(lo, one, w0);
+    TN_DOT(hi, one, w1);
+  }
+  tn_vq_store(sums, lo);
+  tn_vq_store(sums + TN_DOT_LANES, hi);
+#else
   memset(sums, 0, TN_DOT_PANEL * sizeof *sums);
-  for (int64_t k = 0; k < steps * TN_DOT_PANEL * TN_DOT_K; k++)
-    sums[k / TN_DOT_K % TN_DOT_PANEL] += w[k];
+  for (int64_t s = 0; s < steps; s++)
+    for (int64_t l = 0; l < TN_DOT_PANEL; l++)
+      for (int64_t k = 0; k < TN_DOT_K; k++) sums[l] += *w++;
+#endif
 }
 
 /* ---- tiles ---- */
@@ -87,6 +120,7 @@ typedef struct tn_dot {
   float factor, bias_factor;
   int64_t n;      /* filters of the panel that there are */
   int64_t y_step; /* elements between rows of y, and of z */
+  bool to_i32;    /* y = sum, wrapped; scale is not looked at */
   bool to_f32;    /* y = v; else y = clip(round(v) + y_zero) */
   float lo, hi;   /* bounds of round(v): those of y less y_zero */
   int16_t y_zero; /* of the code */
@@ -165,6 +199,15 @@ static inline void tn_dot_store_f32(const tn_dot *t, tn_vf a, tn_vf b, float *y)
   }
 }
 
+/* The same bits. */
+static inline tn_vf tn_dot_bits(tn_vq v) {
+  tn_vf bits;
+  memcpy(&bits, &v, sizeof bits);
+  return bits;
+}
+
+static inline int64_t tn_dot_y_bytes(const tn_dot *t) { return t->to_i32 || t->to_f32 ? 4 : 1; }
+
 typedef void (*tn_dot_fn)(tn_dot *t, const tn_dot_x *x, const void *panel, void *y,
                           const uint8_t *z);
 
@@ -211,6 +254,11 @@ typedef void (*tn_dot_fn)(tn_dot *t, const tn_dot_x *x, const void *panel, void 
     const char *next = t->next;                                                                    \
     for (int64_t run = 0; run < t->runs; run++) TN_DOT_RUN(R);                                     \
     t->next = next;                                                                                \
+    if (t->to_i32) {                                                                               \
+      TN_UNROLL for (int r = 0; r < (R); r++) tn_dot_store_f32(                                    \
+          t, tn_dot_bits(acc[r][0]), tn_dot_bits(acc[r][1]), (float *)y + r * t->y_step);          \
+      return;                                                                                      \
+    }                                                                                              \
     const tn_vf m0 = tn_vf_load(t->mul), m1 = tn_vf_load(t->mul + TN_DOT_LANES),                   \
                 c0 = tn_vf_load(t->add), c1 = tn_vf_load(t->add + TN_DOT_LANES);                   \
     if (t->to_f32) {                                                                               \
@@ -267,6 +315,7 @@ static inline void tn_dot_begin(tn_dot *t, const void *panel) {
   for (int l = 0; l < TN_DOT_PANEL; l += TN_DOT_LANES) {
     const tn_vq first = t->first ? tn_vq_load(t->first + l) : tn_vq_set1(0);
     tn_vq_store(t->begin + l, tn_vq_add(first, tn_vq_mul(zero, tn_vq_load(sums + l))));
+    if (t->to_i32) continue;
     tn_vf_store(t->mul + l, tn_vf_mul(tn_vf_load(t->scale + l), factor));
     tn_vf_store(t->add + l, t->bias ? tn_vf_mul(tn_vf_load(t->bias + l), by) : none);
   }
@@ -278,7 +327,7 @@ static inline void tn_dot_run(tn_dot *t, int64_t rows, const tn_dot_x *x, const 
                               void *y, const uint8_t *z) {
   tn_dot_begin(t, panel);
   const float *sums = t->row_sums;
-  const int64_t n = tn_ceil_div(rows, TN_DOT_ROWS), size = t->to_f32 ? (int64_t)sizeof(float) : 1;
+  const int64_t n = tn_ceil_div(rows, TN_DOT_ROWS), size = tn_dot_y_bytes(t);
   for (int64_t k = 0, r = 0; k < n; k++) {
     const int64_t end = (k + 1) * rows / n;
     t->row_sums = sums ? sums + r : NULL;
