@@ -82,6 +82,18 @@ static double flops(const conv_quant *q) {
 BOTH(conv_integer)
 BOTH(qlinear_conv)
 
+/* Of the kernels on the integer tiles: sums of a filter's bytes are exact in f32. */
+const char *conv_integer_refuse(const tn_call *call) {
+  enum { MAX_DEPTH = INT32_MAX / (255 * 128) };
+  conv_quant q;
+  if (call->inputs[0]->rank < 3 || call->inputs[0]->rank > 5) return "takes 1 to 3 spatial dims";
+  if (conv_integer_make(call, &q)) return "its shapes do not fit";
+  if (q.w_zero && tn_elements(q.w_zero) != 1) return "takes one zero point of weights";
+  return q.c.channels / q.c.groups > MAX_DEPTH / tn_max_i64(1, q.c.taps)
+             ? "takes windows of up to 65793 elements"
+             : NULL;
+}
+
 /* Output element `index`, exact. */
 static int64_t reference_sum(const conv_quant *q, int64_t index) {
   const conv_shape *c = &q->c;

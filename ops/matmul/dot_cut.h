@@ -24,7 +24,8 @@ static inline int64_t dot_panels_per_item(int64_t panels, int64_t row_blocks, in
   int64_t best = least, shortest = INT64_MAX;
   for (int64_t s = least; s < least + TRIED; s++) {
     const int64_t length = tn_ceil_div(row_blocks * tn_ceil_div(panels, s), n_threads) * s;
-    if (length < shortest || (length == shortest && s % DOT_GROUP == 0)) best = s, shortest = length;
+    if (length < shortest || (length == shortest && s % DOT_GROUP == 0))
+      best = s, shortest = length;
   }
   return best;
 }

@@ -16,8 +16,7 @@ typedef struct layout {
 
 static tn_status layout_make(const tn_call *call, bool quantises, bool b_constant, layout *out) {
   layout l = {.quantises = quantises};
-  const tn_status s =
-      quantises ? qlinear_matmul_make(call, &l.q) : matmul_integer_make(call, &l.q);
+  const tn_status s = quantises ? qlinear_matmul_make(call, &l.q) : matmul_integer_make(call, &l.q);
   if (s) return s;
   product *p = &l.q.p;
   if (p->b->rank <= 2) { /* one B for all: the rows of all matrices are one A */
@@ -87,9 +86,9 @@ static tn_status prepare(const tn_call *call, bool quantises) {
 static double cost_ns(const layout *l) {
   const product *p = &l->q.p;
   const double products = (double)p->batch * (double)p->m * (double)p->n * (double)p->k;
-  const double bytes =
-      (double)tn_elements(p->a) + (l->packs ? 2.0 : 1.0) * (double)tn_elements(p->b) +
-      (l->quantises ? 1.0 : 4.0) * (double)p->batch * (double)p->m * (double)p->n;
+  const double bytes = (double)tn_elements(p->a) +
+                       (l->packs ? 2.0 : 1.0) * (double)tn_elements(p->b) +
+                       (l->quantises ? 1.0 : 4.0) * (double)p->batch * (double)p->m * (double)p->n;
   return products / (TN_DOT_LANES == 16 ? 250 : TN_DOT_K == 4 ? 120 : 60) + bytes / 15 + 300;
 }
 
@@ -172,8 +171,8 @@ static void sum_rows(const layout *l, const tn_dot *t, const tn_dot_x *x, int64_
 static void item_run(const tn_call *call, const layout *l, int64_t item, const void *panels,
                      const tn_dot_x *x, float *sums) {
   const product *p = &l->q.p;
-  const int64_t at = 0, col = item % l->cut.col_blocks, matrix = item / l->cut.col_blocks /
-                                                                 l->cut.row_blocks,
+  const int64_t at = 0, col = item % l->cut.col_blocks,
+                matrix = item / l->cut.col_blocks / l->cut.row_blocks,
                 i = item / l->cut.col_blocks % l->cut.row_blocks * l->cut.row_step,
                 m = tn_min_i64(l->cut.row_step, p->m - i),
                 end = tn_min_i64(l->panels, (col + 1) * l->cut.col_step),
@@ -192,10 +191,10 @@ static void item_run(const tn_call *call, const layout *l, int64_t item, const v
     t.row_sums = of.has_zeros ? sums : NULL;
     t.w_zero = of.zero;
     t.next = panel_of(l, panels, b + panel);
-    tn_dot_run(&t, m, x, t.next,
-               (char *)call->outputs[0]->data +
-                   ((matrix * p->m + i) * p->n + j) * tn_dot_y_bytes(&t),
-               NULL);
+    tn_dot_run(
+        &t, m, x, t.next,
+        (char *)call->outputs[0]->data + ((matrix * p->m + i) * p->n + j) * tn_dot_y_bytes(&t),
+        NULL);
   }
 }
 
@@ -206,8 +205,8 @@ static tn_status run(const tn_call *call, bool quantises, uint32_t stage, int64_
   if (s) return s;
   char *scratch = call->scratch;
   void *panels = l.packs ? scratch : call->state;
-  tn_dot_x *copies = l.copies ? (tn_dot_x *)(void *)(scratch + (l.packs ? panels_bytes(&l) : 0))
-                              : NULL;
+  tn_dot_x *copies =
+      l.copies ? (tn_dot_x *)(void *)(scratch + (l.packs ? panels_bytes(&l) : 0)) : NULL;
   const int64_t n_first = l.packs ? n_packed(&l) : 0;
   const bool is_first = stage == 0 && n_first + (l.copies ? l.a_rows : 0) > 0;
   float *sums =
@@ -223,16 +222,14 @@ static tn_status run(const tn_call *call, bool quantises, uint32_t stage, int64_
   return TN_OK;
 }
 
-#define KERNEL(name, quantises)                                                                 \
-  tn_status TN_SIMD_NAME(name##_plan)(const tn_call *call, tn_kernel_plan *out) {               \
-    return plan(call, quantises, out);                                                          \
-  }                                                                                             \
-  tn_status TN_SIMD_NAME(name##_prepare)(const tn_call *call) {                                 \
-    return prepare(call, quantises);                                                            \
-  }                                                                                             \
-  tn_status TN_SIMD_NAME(name)(const tn_call *call, uint32_t stage, int64_t begin, int64_t end, \
-                               uint32_t worker) {                                               \
-    return run(call, quantises, stage, begin, end, worker);                                     \
+#define KERNEL(name, quantises)                                                                    \
+  tn_status TN_SIMD_NAME(name##_plan)(const tn_call *call, tn_kernel_plan *out) {                  \
+    return plan(call, quantises, out);                                                             \
+  }                                                                                                \
+  tn_status TN_SIMD_NAME(name##_prepare)(const tn_call *call) { return prepare(call, quantises); } \
+  tn_status TN_SIMD_NAME(name)(const tn_call *call, uint32_t stage, int64_t begin, int64_t end,    \
+                               uint32_t worker) {                                                  \
+    return run(call, quantises, stage, begin, end, worker);                                        \
   }
 KERNEL(matmul_integer, false)
 KERNEL(qlinear_matmul, true)

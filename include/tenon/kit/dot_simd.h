@@ -9,8 +9,9 @@
  * too. Zero points of inputs are taken out through the sums of the weights.
  *
  * The sums are stored as they are, or scaled, and stored as f32 or quantised (half to even,
- * saturated), on demand with a quantised residual added in between. Four vectors of sums are narrowed by three instructions that
- * work within 128 bits; the order of filters in a panel (tn_dot_lane) makes that come out right.
+ * saturated), on demand with a quantised residual added in between. Four vectors of sums are
+ * narrowed by three instructions that work within 128 bits; the order of filters in a panel
+ * (tn_dot_lane) makes that come out right.
  *
  * Each target has a header (TN_DOT_HEADER in tenon/kit/isa.h) that says how:
  *
