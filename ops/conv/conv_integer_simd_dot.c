@@ -113,8 +113,8 @@ static int64_t panel_room(const layer *l) {
 
 tn_status TN_SIMD_NAME(conv_integer_plan)(const tn_call *call, tn_kernel_plan *out) {
   layer l;
-  const bool w_constant = call->inputs[1]->data != NULL && (!tn_input(call, 3) ||
-                                                            tn_input(call, 3)->data != NULL);
+  const bool w_constant =
+      call->inputs[1]->data != NULL && (!tn_input(call, 3) || tn_input(call, 3)->data != NULL);
   const tn_status s = layer_make(call, w_constant, &l);
   if (s) return s;
   const conv_shape *c = &l.q.c;
@@ -128,17 +128,15 @@ tn_status TN_SIMD_NAME(conv_integer_plan)(const tn_call *call, tn_kernel_plan *o
     out->grain[0] = tn_grain(20000, (double)l.depth);
   }
   out->n_stages = last + 1;
-  out->worker_scratch_bytes = l.planes
-                                  ? (uint64_t)plane_room(&l) * sizeof(int32_t)
-                                  : (uint64_t)(panel_room(&l) + l.steps * TN_DOT_K * ROW);
+  out->worker_scratch_bytes = l.planes ? (uint64_t)plane_room(&l) * sizeof(int32_t)
+                                       : (uint64_t)(panel_room(&l) + l.steps * TN_DOT_K * ROW);
   out->items[last] = c->batch * c->groups * l.cuts;
-  out->cost_ns = products / (l.planes              ? 4
+  out->cost_ns = products / (l.planes             ? 4
                              : TN_DOT_LANES == 16 ? 150
                              : TN_DOT_K == 4      ? 100
                                                   : 50) +
                  (l.planes ? 0 : gathered * 8) + 300;
-  out->grain[last] =
-      tn_grain(TN_THREAD_NS, out->cost_ns / (double)tn_max_i64(1, out->items[last]));
+  out->grain[last] = tn_grain(TN_THREAD_NS, out->cost_ns / (double)tn_max_i64(1, out->items[last]));
   return TN_OK;
 }
 
@@ -298,8 +296,9 @@ static void plane_run(const tn_call *call, const layer *l, int64_t item, int32_t
   uint32_t *y = (uint32_t *)call->outputs[0]->data + item * c->out_size;
   taps f;
   taps_make(l, filter, &f);
-  widen_plane(l, (const uint8_t *)l->q.x->data +
-                     (image * c->channels + filter / l->filters) * c->in_size, plane);
+  widen_plane(
+      l, (const uint8_t *)l->q.x->data + (image * c->channels + filter / l->filters) * c->in_size,
+      plane);
   for (int64_t d = 0; d < w->out[0]; d++)
     for (int64_t h = 0; h < w->out[1]; h++, y += w->out[2])
       plane_row(&f, plane + (d * w->stride[0] * padded(l, 1) + h * w->stride[1]) * padded(l, 2),
@@ -324,6 +323,7 @@ static void item_run(const tn_call *call, const layer *l, int64_t item, void *fi
               .x_step = codes_of(l),
               .zero = weight_zero(l),
               .y_step = c->out_size,
+              .to_f32 = true,
               .to_i32 = true,
               .row_sums = left ? sums_of(l, filters) + first : NULL,
               .w_zero = zeros,
@@ -336,10 +336,10 @@ static void item_run(const tn_call *call, const layer *l, int64_t item, void *fi
     t.n = tn_min_i64(TN_DOT_PANEL, c->out_size - pixel);
     gather(l, x, all + tn_elements(l->q.x), pixel, t.n, (uint8_t)x_zero, gathered);
     pack_panel(l, gathered, room);
-    tn_dot_run(&t, l->filters, (const tn_dot_x *)filters + first * codes_of(l), room,
-               (int32_t *)call->outputs[0]->data +
-                   (image * c->filters + first) * c->out_size + pixel,
-               NULL);
+    tn_dot_run(
+        &t, l->filters, (const tn_dot_x *)filters + first * codes_of(l), room,
+        (int32_t *)call->outputs[0]->data + (image * c->filters + first) * c->out_size + pixel,
+        NULL);
   }
 }
 

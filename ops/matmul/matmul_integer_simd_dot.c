@@ -127,8 +127,9 @@ static tn_dot dot_of(const tn_call *call, const layout *l, const int64_t *at) {
               .zero = tn_dot_code(q->p.a->dtype, product_zero(q->a_zero, 0)),
               .bias_factor = 1,
               .y_step = q->p.n,
+              .to_f32 = !l->quantises,
               .to_i32 = !l->quantises};
-  if (t.to_i32) return t;
+  if (t.to_f32) return t;
   const bool is_signed = call->outputs[0]->dtype == TN_I8;
   const int64_t zero = product_zero(q->y_zero, 0), least = is_signed ? -128 : 0;
   t.factor = (float)(product_scale(q->a_scale, 0) / product_scale(q->y_scale, 0));
@@ -193,7 +194,7 @@ static void item_run(const tn_call *call, const layout *l, int64_t item, const v
     t.next = panel_of(l, panels, b + panel);
     tn_dot_run(
         &t, m, x, t.next,
-        (char *)call->outputs[0]->data + ((matrix * p->m + i) * p->n + j) * tn_dot_y_bytes(&t),
+        (char *)call->outputs[0]->data + ((matrix * p->m + i) * p->n + j) * (t.to_f32 ? 4 : 1),
         NULL);
   }
 }

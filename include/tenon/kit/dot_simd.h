@@ -121,8 +121,8 @@ typedef struct tn_dot {
   float factor, bias_factor;
   int64_t n;      /* filters of the panel that there are */
   int64_t y_step; /* elements between rows of y, and of z */
-  bool to_i32;    /* y = sum, wrapped; scale is not looked at */
   bool to_f32;    /* y = v; else y = clip(round(v) + y_zero) */
+  bool to_i32;    /* with to_f32: y = sum, wrapped; scale is not looked at */
   float lo, hi;   /* bounds of round(v): those of y less y_zero */
   int16_t y_zero; /* of the code */
   uint8_t y_flip; /* 0x80: y is signed; 0 */
@@ -200,14 +200,12 @@ static inline void tn_dot_store_f32(const tn_dot *t, tn_vf a, tn_vf b, float *y)
   }
 }
 
-/* The same bits. */
-static inline tn_vf tn_dot_bits(tn_vq v) {
-  tn_vf bits;
-  memcpy(&bits, &v, sizeof bits);
-  return bits;
+/* What is stored of a sum in 32 bits: v, or the bits of the sum itself. */
+static inline tn_vf tn_dot_wide(const tn_dot *t, tn_vq sum, tn_vf mul, tn_vf add) {
+  tn_vf v = tn_vf_fma(tn_vq_float(sum), mul, add);
+  if (t->to_i32) memcpy(&v, &sum, sizeof v);
+  return v;
 }
-
-static inline int64_t tn_dot_y_bytes(const tn_dot *t) { return t->to_i32 || t->to_f32 ? 4 : 1; }
 
 typedef void (*tn_dot_fn)(tn_dot *t, const tn_dot_x *x, const void *panel, void *y,
                           const uint8_t *z);
@@ -236,48 +234,43 @@ typedef void (*tn_dot_fn)(tn_dot *t, const tn_dot_x *x, const void *panel, void 
 #endif
 
 /* R is a number, not a parameter: only then do the sums stay in registers. */
-#define TN_DOT_TILE(R)                                                                             \
-  static void tn_dot_tile_##R(tn_dot *t, const tn_dot_x *x, const void *panel, void *y,            \
-                              const uint8_t *z) {                                                  \
-    tn_vq acc[R][2];                                                                               \
-    const tn_vq sum0 = tn_vq_load(t->begin), sum1 = tn_vq_load(t->begin + TN_DOT_LANES);           \
-    TN_UNROLL for (int r = 0; r < (R); r++) acc[r][0] = sum0, acc[r][1] = sum1;                    \
-    if (t->row_sums) {                                                                             \
-      const tn_vq z0 = tn_vq_load(t->w_zero), z1 = tn_vq_load(t->w_zero + TN_DOT_LANES);           \
-      TN_UNROLL for (int r = 0; r < (R); r++) {                                                    \
-        const tn_vq v = tn_vq_set1((int32_t)t->row_sums[r]);                                       \
-        acc[r][0] = tn_vq_sub(acc[r][0], tn_vq_mul(z0, v));                                        \
-        acc[r][1] = tn_vq_sub(acc[r][1], tn_vq_mul(z1, v));                                        \
-      }                                                                                            \
-    }                                                                                              \
-    const tn_dot_w *w = (const tn_dot_w *)(const void *)((const int32_t *)panel + TN_DOT_PANEL);   \
-    const int64_t x_step = t->x_step, steps = t->steps, next_step = t->next_step;                  \
-    const char *next = t->next;                                                                    \
-    for (int64_t run = 0; run < t->runs; run++) TN_DOT_RUN(R);                                     \
-    t->next = next;                                                                                \
-    if (t->to_i32) {                                                                               \
-      TN_UNROLL for (int r = 0; r < (R); r++) tn_dot_store_f32(                                    \
-          t, tn_dot_bits(acc[r][0]), tn_dot_bits(acc[r][1]), (float *)y + r * t->y_step);          \
-      return;                                                                                      \
-    }                                                                                              \
-    const tn_vf m0 = tn_vf_load(t->mul), m1 = tn_vf_load(t->mul + TN_DOT_LANES),                   \
-                c0 = tn_vf_load(t->add), c1 = tn_vf_load(t->add + TN_DOT_LANES);                   \
-    if (t->to_f32) {                                                                               \
-      TN_UNROLL for (int r = 0; r < (R); r++)                                                      \
-          tn_dot_store_f32(t, tn_vf_fma(tn_vq_float(acc[r][0]), m0, c0),                           \
-                           tn_vf_fma(tn_vq_float(acc[r][1]), m1, c1), (float *)y + r * t->y_step); \
-      return;                                                                                      \
-    }                                                                                              \
-    TN_UNROLL for (int r = 0; r < (R); r += 2) {                                                   \
-      enum { LAST = (R)-1 };                                                                       \
-      const int other = r < LAST ? r + 1 : r;                                                      \
-      tn_vf v[4] = {tn_vf_fma(tn_vq_float(acc[r][0]), m0, c0),                                     \
-                    tn_vf_fma(tn_vq_float(acc[r][1]), m1, c1),                                     \
-                    tn_vf_fma(tn_vq_float(acc[other][0]), m0, c0),                                 \
-                    tn_vf_fma(tn_vq_float(acc[other][1]), m1, c1)};                                \
-      uint8_t *to = (uint8_t *)y + r * t->y_step;                                                  \
-      tn_dot_store_8(t, v, to, r < LAST ? to + t->y_step : NULL, z ? z + r * t->y_step : NULL);    \
-    }                                                                                              \
+#define TN_DOT_TILE(R)                                                                           \
+  static void tn_dot_tile_##R(tn_dot *t, const tn_dot_x *x, const void *panel, void *y,          \
+                              const uint8_t *z) {                                                \
+    tn_vq acc[R][2];                                                                             \
+    const tn_vq sum0 = tn_vq_load(t->begin), sum1 = tn_vq_load(t->begin + TN_DOT_LANES);         \
+    TN_UNROLL for (int r = 0; r < (R); r++) acc[r][0] = sum0, acc[r][1] = sum1;                  \
+    if (t->row_sums) {                                                                           \
+      const tn_vq z0 = tn_vq_load(t->w_zero), z1 = tn_vq_load(t->w_zero + TN_DOT_LANES);         \
+      TN_UNROLL for (int r = 0; r < (R); r++) {                                                  \
+        const tn_vq v = tn_vq_set1((int32_t)t->row_sums[r]);                                     \
+        acc[r][0] = tn_vq_sub(acc[r][0], tn_vq_mul(z0, v));                                      \
+        acc[r][1] = tn_vq_sub(acc[r][1], tn_vq_mul(z1, v));                                      \
+      }                                                                                          \
+    }                                                                                            \
+    const tn_dot_w *w = (const tn_dot_w *)(const void *)((const int32_t *)panel + TN_DOT_PANEL); \
+    const int64_t x_step = t->x_step, steps = t->steps, next_step = t->next_step;                \
+    const char *next = t->next;                                                                  \
+    for (int64_t run = 0; run < t->runs; run++) TN_DOT_RUN(R);                                   \
+    t->next = next;                                                                              \
+    const tn_vf m0 = tn_vf_load(t->mul), m1 = tn_vf_load(t->mul + TN_DOT_LANES),                 \
+                c0 = tn_vf_load(t->add), c1 = tn_vf_load(t->add + TN_DOT_LANES);                 \
+    if (t->to_f32) {                                                                             \
+      TN_UNROLL for (int r = 0; r < (R); r++)                                                    \
+          tn_dot_store_f32(t, tn_dot_wide(t, acc[r][0], m0, c0),                                 \
+                           tn_dot_wide(t, acc[r][1], m1, c1), (float *)y + r * t->y_step);       \
+      return;                                                                                    \
+    }                                                                                            \
+    TN_UNROLL for (int r = 0; r < (R); r += 2) {                                                 \
+      enum { LAST = (R)-1 };                                                                     \
+      const int other = r < LAST ? r + 1 : r;                                                    \
+      tn_vf v[4] = {tn_vf_fma(tn_vq_float(acc[r][0]), m0, c0),                                   \
+                    tn_vf_fma(tn_vq_float(acc[r][1]), m1, c1),                                   \
+                    tn_vf_fma(tn_vq_float(acc[other][0]), m0, c0),                               \
+                    tn_vf_fma(tn_vq_float(acc[other][1]), m1, c1)};                              \
+      uint8_t *to = (uint8_t *)y + r * t->y_step;                                                \
+      tn_dot_store_8(t, v, to, r < LAST ? to + t->y_step : NULL, z ? z + r * t->y_step : NULL);  \
+    }                                                                                            \
   }
 
 TN_DOT_TILE(1)
@@ -328,7 +321,7 @@ static inline void tn_dot_run(tn_dot *t, int64_t rows, const tn_dot_x *x, const 
                               void *y, const uint8_t *z) {
   tn_dot_begin(t, panel);
   const float *sums = t->row_sums;
-  const int64_t n = tn_ceil_div(rows, TN_DOT_ROWS), size = tn_dot_y_bytes(t);
+  const int64_t n = tn_ceil_div(rows, TN_DOT_ROWS), size = t->to_f32 ? (int64_t)sizeof(float) : 1;
   for (int64_t k = 0, r = 0; k < n; k++) {
     const int64_t end = (k + 1) * rows / n;
     t->row_sums = sums ? sums + r : NULL;
