@@ -5,9 +5,11 @@
 #include "base/diag.h"
 #include "exec/exec.h"
 #include "parts.h"
+#include "plan_write.h"
 #include "write_files.h"
 
-enum { MAX_MODELS = 1024, MAX_LISTS = 64, MAX_TARGETS = 16, MAX_ADDED = 1024 };
+enum { MAX_MODELS = 1024, MAX_LISTS = 64, MAX_TARGETS = 16, MAX_ADDED = 1024, NAME = 256 };
+enum { RUN_S = 60 }; /* how long a run may take: some models never end */
 
 typedef struct select_options {
   cli_common common;
@@ -15,6 +17,7 @@ typedef struct select_options {
   const char *models[MAX_MODELS], *lists[MAX_LISTS], *targets[MAX_TARGETS], *added[MAX_ADDED];
   int n_models, n_lists, n_targets, n_added;
   const char *folder;
+  bool plan;
 } select_options;
 
 static const cli_option options[] = {
@@ -23,6 +26,7 @@ static const cli_option options[] = {
     {"add", "OP[=DTYPES]", "an operator with all its kernels for these types (may be repeated)", 0},
     {"target", "LIST",
      "plan for these instruction sets, as --isa has them (may be repeated; default: --isa)", 0},
+    {"plan", NULL, "write each model as a plan file, and list only what runs these", 0},
     {NULL, NULL, NULL, 0}};
 
 static int run(int argc, char **argv);
@@ -50,6 +54,7 @@ static bool set(select_options *o, int index, const char *value) {
     case 0: o->folder = value; return true;
     case 1: return cli_keep("--list", value, o->lists, MAX_LISTS, &o->n_lists);
     case 2: return cli_keep("--add", value, o->added, MAX_ADDED, &o->n_added);
+    case 4: o->plan = true; return true;
     default: return cli_keep("--target", value, o->targets, MAX_TARGETS, &o->n_targets);
   }
 }
@@ -58,6 +63,8 @@ static bool set(select_options *o, int index, const char *value) {
 typedef struct look {
   tn_part_list used, asked;
   tn_text steps; /* the kernels of its plans */
+  tn_text plan;  /* --plan: the bytes of its plan file */
+  char name[NAME];
 } look;
 
 typedef struct selection {
@@ -85,6 +92,7 @@ static tn_status open_session(cli_session *s, const cli_common *common, const cl
   if (!status) status = tn_session_create(s->model, s->diag, &s->session);
   if (!status) status = cli_inputs_open(&s->inputs, s->runtime, s->model, feed, s->diag);
   if (!status) status = cli_inputs_set(&s->inputs, s->session, false);
+  if (!status) s->limit = cli_time_limit_start(s->session, common->time_limit_s);
   return status ? status : tn_session_prepare(s->session, s->diag);
 }
 
@@ -105,7 +113,10 @@ static tn_status plan_and_run(const selection *sel, const cli_common *common, co
 static int look_at(selection *sel, const cli_common *common, const char *path, look *to) {
   cli_session s;
   tn_status status = plan_and_run(sel, common, path, &s, &sel->notes, &to->steps);
-  if (!status) status = cli_parts_used(s.runtime, s.model, &to->used);
+  if (!status && sel->o->plan)
+    status = cli_plan_write(&s, &to->used, &to->plan);
+  else if (!status)
+    status = cli_parts_used(s.runtime, s.model, &to->used);
   if (!status) status = cli_parts_asked(s.runtime, &to->asked);
   const int code = status ? cli_session_fail(&s, status) : CLI_OK;
   cli_session_close(&s);
@@ -165,6 +176,7 @@ static int prove_model(selection *sel, const cli_common *common, look *l, const 
 
 static int prove_for(selection *sel, const cli_common *common, int target) {
   int code = CLI_OK;
+  if (sel->o->plan) return CLI_OK; /* nothing is planned where plan files run */
   cli_common alone = *common;
   alone.parts = &sel->all;
   for (int k = 0; k < sel->o->n_models && !code; k++) {
@@ -189,7 +201,7 @@ static int for_each_target(selection *sel, int (*what)(selection *, const cli_co
 static int by_text(const void *x, const void *y) {
   const char *a = ((const tn_part_line *)x)->text, *b = ((const tn_part_line *)y)->text;
   const size_t n = strcspn(a, " "), m = strcspn(b, " ");
-  static const char order[] = "format op lower rewrite kernel driver";
+  static const char order[] = "format op lower rewrite kernel runs prepares driver";
   if (n != m || strncmp(a, b, n)) { /* by kind, as above */
     char word[2][16];
     snprintf(word[0], sizeof word[0], "%.*s", (int)n, a);
@@ -215,7 +227,8 @@ static void write_list(const selection *sel, const tn_runtime *runtime, const tn
 
 static void write_counts(const char *name, const tn_part_list *list, tn_text *to) {
   tn_text_add(to, "%s: %lld operators, %lld kernels, %lld rewrites, %lld formats\n", name,
-              (long long)count(list, "op"), (long long)count(list, "kernel"),
+              (long long)count(list, "op"),
+              (long long)count(list, "kernel") + (long long)count(list, "runs"),
               (long long)count(list, "rewrite"), (long long)count(list, "format"));
 }
 
@@ -264,27 +277,69 @@ static const char cmake_text[] =
     "endif()\n"
     "tenon_add_selected(tenon_selected PARTS ${CMAKE_CURRENT_SOURCE_DIR}/parts.txt)\n";
 
-static tn_status write_all(const selection *sel, const tn_runtime *runtime, tn_diag *diag) {
-  cli_file files[] = {{.name = "parts.txt"}, {.name = "report.txt"}, {.name = "CMakeLists.txt"}};
-  enum { N = sizeof files / sizeof *files };
-  tn_arena arena;
-  tn_arena_init(&arena, tn_default_allocator());
-  tn_part_line *lines =
-      tn_arena_copy(&arena, sel->all.lines.data, (uint64_t)sel->all.lines.n * sizeof *lines);
-  for (int k = 0; k < N; k++) tn_text_init(&files[k].text, tn_default_allocator());
-  if (lines && sel->all.lines.n) {
-    qsort(lines, (size_t)sel->all.lines.n, sizeof *lines, by_text);
-    write_list(sel, runtime, lines, &files[0].text);
-    write_report(sel, runtime, lines, &files[1].text);
-    tn_text_add(&files[2].text, "%s", cmake_text);
+/* "kws.plan" of "models/kws.onnx"; with a number where there is one of that name. */
+static void name_plan(const selection *sel, int k) {
+  const char *path = base_name(sel->o->models[k % sel->o->n_models]), *dot = strrchr(path, '.');
+  const int n = dot && dot > path ? (int)(dot - path) : (int)strlen(path);
+  int same = 0;
+  for (int j = 0; j < k; j++) {
+    const char *other = base_name(sel->o->models[j % sel->o->n_models]);
+    same += !strncmp(other, path, (size_t)n) && (!other[n] || other[n] == '.');
   }
-  tn_status s = lines ? cli_write_files(sel->o->folder, files, N, diag) : TN_ERR_MEMORY;
+  if (same)
+    snprintf(sel->looks[k].name, NAME, "%.*s_%d.plan", n < NAME - 20 ? n : NAME - 20, path,
+             same + 1);
+  else
+    snprintf(sel->looks[k].name, NAME, "%.*s.plan", n < NAME - 20 ? n : NAME - 20, path);
+}
+
+static int add_plans(const selection *sel, cli_file *files) {
+  const int n = sel->o->plan ? sel->o->n_models * n_targets(sel->o) : 0;
+  for (int k = 0; k < n; k++) {
+    name_plan(sel, k);
+    files[k] = (cli_file){sel->looks[k].name, sel->looks[k].plan};
+  }
+  return n;
+}
+
+enum { N_TEXTS = 3 };
+
+static tn_status write_texts(const selection *sel, const tn_runtime *runtime, tn_arena *arena,
+                             cli_file *files) {
+  tn_part_line *lines =
+      tn_arena_copy(arena, sel->all.lines.data, (uint64_t)sel->all.lines.n * sizeof *lines);
+  if (!lines) return TN_ERR_MEMORY;
+  qsort(lines, (size_t)sel->all.lines.n, sizeof *lines, by_text);
+  write_list(sel, runtime, lines, &files[0].text);
+  write_report(sel, runtime, lines, &files[1].text);
+  tn_text_add(&files[2].text, "%s", cmake_text);
+  return TN_OK;
+}
+
+static void say_counts(const selection *sel) {
   tn_text summary;
   tn_text_init(&summary, tn_default_allocator());
   write_counts(sel->o->folder, &sel->all, &summary);
-  if (!s) cli_print("%s", tn_text_get(&summary));
+  cli_print("%s", tn_text_get(&summary));
   tn_text_free(&summary);
-  for (int k = 0; k < N; k++) tn_text_free(&files[k].text);
+}
+
+static tn_status write_all(const selection *sel, const tn_runtime *runtime, tn_diag *diag) {
+  const char *const names[N_TEXTS] = {"parts.txt", "report.txt", "CMakeLists.txt"};
+  const int n = N_TEXTS + sel->o->n_models * n_targets(sel->o);
+  tn_arena arena;
+  tn_arena_init(&arena, tn_default_allocator());
+  cli_file *files = tn_arena_alloc(&arena, (uint64_t)n * sizeof *files);
+  if (!files) return TN_ERR_MEMORY;
+  for (int k = 0; k < N_TEXTS; k++) {
+    files[k].name = names[k];
+    tn_text_init(&files[k].text, tn_default_allocator());
+  }
+  tn_status s = write_texts(sel, runtime, &arena, files);
+  if (!s)
+    s = cli_write_files(sel->o->folder, files, N_TEXTS + add_plans(sel, files + N_TEXTS), diag);
+  if (!s) say_counts(sel);
+  for (int k = 0; k < N_TEXTS; k++) tn_text_free(&files[k].text);
   tn_arena_clear(&arena);
   return s;
 }
@@ -316,6 +371,7 @@ static void open_looks(selection *sel, int n) {
     tn_part_list_init(&sel->looks[k].used, a);
     tn_part_list_init(&sel->looks[k].asked, a);
     tn_text_init(&sel->looks[k].steps, a);
+    tn_text_init(&sel->looks[k].plan, a);
   }
 }
 
@@ -324,6 +380,7 @@ static void close_looks(selection *sel, int n) {
     tn_part_list_free(&sel->looks[k].used);
     tn_part_list_free(&sel->looks[k].asked);
     tn_text_free(&sel->looks[k].steps);
+    tn_text_free(&sel->looks[k].plan);
   }
   tn_part_list_free(&sel->all);
 }
@@ -351,7 +408,7 @@ static int select_parts(const select_options *o) {
 static int run(int argc, char **argv) {
   select_options *o = calloc(1, sizeof *o);
   if (!o) return CLI_INPUT;
-  o->common = (cli_common){.threads = 1};
+  o->common = (cli_common){.threads = 1, .time_limit_s = RUN_S};
   o->feed = (cli_feed)CLI_FEED_INIT;
   o->feed.random = true; /* for inputs that nothing gives */
   cli_parser p = {&cli_select, argc, argv, {&o->feed, &o->common}, 0, false};
@@ -364,6 +421,10 @@ static int run(int argc, char **argv) {
       return code;
     }
     if (!set(o, next, value)) code = CLI_USAGE;
+  }
+  if (!code && o->plan && o->common.threads != 1) {
+    cli_error("--plan: a plan file runs on one thread, --threads says otherwise");
+    code = CLI_USAGE;
   }
   if (!code) code = cli_need(&cli_select, o->folder, "-o DIR") ? select_parts(o) : CLI_USAGE;
   free(o);

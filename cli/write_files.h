@@ -10,8 +10,6 @@ typedef struct cli_file {
   tn_text text;
 } cli_file;
 
-enum { CLI_MAX_FILES = 8 };
-
 /* Makes the folder if it is not there; all files are written before the first takes its place. */
 tn_status cli_write_files(const char *folder, const cli_file *files, int n, tn_diag *diag);
 

@@ -31,7 +31,15 @@ static void select_kernels(gen *g, tn_part_list *list) {
   int64_t kept = 0;
   for (int64_t k = 0; k < g->kernels.n; k++) {
     gen_kernel *kernel = &g->kernels.data[k];
-    if (tn_part_list_has(list, "kernel", kernel->name, 0))
+    const bool runs = tn_part_list_has(list, "runs", kernel->name, 0);
+    const bool whole = tn_part_list_has(list, "kernel", kernel->name, 0);
+    if (runs && !whole) { /* no more of it than that */
+      tn_vec_free(g->a, &kernel->accepts);
+      kernel->refuse = kernel->plan = NULL;
+      if (!tn_part_list_has(list, "prepares", kernel->name, 0))
+        kernel->prepare = kernel->finish = NULL;
+    }
+    if (runs || whole)
       g->kernels.data[kept++] = *kernel;
     else
       tn_vec_free(g->a, &kernel->accepts);

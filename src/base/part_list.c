@@ -49,8 +49,8 @@ static bool is_line(const char *text) {
   static const struct {
     const char *word;
     int n_words;
-  } words[] = {{"op", 3},      {"lower", 3},  {"kernel", 2},
-               {"rewrite", 2}, {"format", 2}, {"driver", 2}};
+  } words[] = {{"op", 3},       {"lower", 3},   {"kernel", 2}, {"runs", 2},
+               {"prepares", 2}, {"rewrite", 2}, {"format", 2}, {"driver", 2}};
   const size_t n = strcspn(text, " ");
   int n_words = 1;
   for (const char *p = text; *p; p++) n_words += *p == ' ';
@@ -67,10 +67,11 @@ static tn_status read_line(tn_part_list *list, const char *path, int number, con
   if (!length) return TN_OK;
   if (length > 0 && tn_utf8_valid(text, length) && strlen(text) == (size_t)length && is_line(text))
     return add(list, text, path, number);
-  return tn_fail(diag, TN_ERR_INVALID,
-                 "%s:%d: a line reads like 'op Conv 11', 'lower HardSwish 14', 'kernel NAME', "
-                 "'rewrite NAME', 'format NAME' or 'driver NAME'",
-                 path, number);
+  return tn_fail(
+      diag, TN_ERR_INVALID,
+      "%s:%d: a line reads like 'op Conv 11', 'lower HardSwish 14', 'kernel NAME', 'runs NAME', "
+      "'rewrite NAME', 'format NAME' or 'driver NAME'",
+      path, number);
 }
 
 tn_status tn_part_list_read(tn_part_list *list, const char *path, tn_diag *diag) {

@@ -3,6 +3,8 @@
  *   op Conv 11            an operator and the version that it begins with; com.acme::Foo 1
  *   lower HardSwish 14    its lowering comes along
  *   kernel conv_f32_c
+ *   runs conv_f32_c       what of a kernel a plan file needs: the function that runs it, and
+ *   prepares resize_f32_c for some what prepares constants
  *   rewrite conv_batch_norm
  *   format onnx
  *   driver shadow

@@ -53,6 +53,11 @@ says 3 "list:1: a line reads like" select --list "$work/list" -o "$work/x"
 head -c 3000 /dev/urandom >"$work/list"
 says 3 "list:1: a line reads like" select --list "$work/list" -o "$work/x"
 
+# a run that does not end is told of, and its plan counts
+says 0 "endless.onnx: planned, but it does not run" \
+  select --time-limit 1 "$data/endless.onnx" -o "$work/endless"
+
+says 2 'plan file runs on one thread' select "$data/net.onnx" --plan --threads 2 -o "$work/x"
 says 2 'select needs -o DIR' select "$data/net.onnx"
 says 3 'nothing is selected' select -o "$work/x"
 says 3 'cannot open' select "$work/nothing.onnx" -o "$work/x"

@@ -175,12 +175,8 @@ tn_status tn_packed_key_make(const tn_allocator *a, const tn_packed_of *s, tn_pa
   return put_all(&m);
 }
 
-/* Kernels whose code can be told from others, and whose state is a copy of constants that needs
- * nothing else: no memory of the host, no pointers. That is said of inputs that are packed, and the
- * harness tries it. */
-static bool can_last(const tn_kerneldef *def) {
+bool tn_packed_state_lasts(const tn_kerneldef *def) {
   bool is_packed = false;
-  if (!build_of(def)) return false;
   if (def->kernel.finish || !def->kernel.prepare) return false;
   for (uint32_t k = 0; k < def->kernel.n_accepts; k++)
     is_packed = is_packed || (def->kernel.accepts[k]->flags & TN_ACCEPT_PACKED) != 0;
@@ -190,5 +186,5 @@ static bool can_last(const tn_kerneldef *def) {
 tn_status tn_packed_key_persistent(const tn_allocator *a, const tn_packed_of *s,
                                    const tn_weight_cache *w, tn_packed_key *out) {
   const maker m = {a, s, w, out};
-  return can_last(s->def) ? put_all(&m) : TN_ERR_UNSUPPORTED;
+  return build_of(s->def) && tn_packed_state_lasts(s->def) ? put_all(&m) : TN_ERR_UNSUPPORTED;
 }

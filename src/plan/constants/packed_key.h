@@ -24,4 +24,8 @@ tn_status tn_packed_key_make(const tn_allocator *a, const tn_packed_of *s, tn_pa
 tn_status tn_packed_key_persistent(const tn_allocator *a, const tn_packed_of *s,
                                    const tn_weight_cache *w, tn_packed_key *out);
 
+/* True if states of the kernel are copies of constants that need nothing else: no memory of the
+ * host, no pointers. That is said of inputs that are packed, and the harness tries it. */
+bool tn_packed_state_lasts(const tn_kerneldef *def);
+
 #endif
