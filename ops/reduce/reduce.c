@@ -79,6 +79,16 @@ static void add_dim(walk *w, int64_t dim, int64_t stride, bool merge) {
   w->size *= dim;
 }
 
+int64_t walk_offset(const walk *w, int64_t index) {
+  int64_t at = 0;
+  if (w->rank == 1) return index * w->strides[0]; /* most are */
+  for (int32_t k = w->rank - 1; k > 0; k--) {
+    at += index % w->dims[k] * w->strides[k];
+    index /= w->dims[k];
+  }
+  return w->rank ? at + index * w->strides[0] : 0;
+}
+
 tn_status reduction_make(const tn_call *call, reduction *out) {
   reduction r = {.kept = {.size = 1}, .summed = {.size = 1}};
   tn_status s = find_axes(call, r.axes);

@@ -23,15 +23,9 @@ typedef struct reduction {
 /* Every Reduce operator has the same attributes: keepdims, noop_with_empty_axes. axes: constant by
  * now. */
 tn_status reduction_make(const tn_call *call, reduction *out);
-/* Element offset of position `index` (row-major) of a walk. */
-static inline int64_t walk_offset(const walk *w, int64_t index) {
-  int64_t at = 0;
-  for (int32_t k = w->rank - 1; k > 0; k--) {
-    at += index % w->dims[k] * w->strides[k];
-    index /= w->dims[k];
-  }
-  return w->rank ? at + index * w->strides[0] : 0;
-}
+/* Element offset of position `index` (row-major) of a walk. Not inline: a hundred places call it,
+ * once per run of neighbours. */
+int64_t walk_offset(const walk *w, int64_t index);
 
 /* Terms in runs: the innermost summed dim is walked with its stride, the outer ones by index. */
 typedef struct runs {

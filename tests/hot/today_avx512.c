@@ -1,4 +1,4 @@
-/* The matrix tile of src/base/gemm_simd.h for AVX-512, as kernels compile it. */
+/* The matrix tile of tenon/kit/gemm_simd.h for AVX-512, as kernels share it. */
 #include "tenon/kit/gemm_simd.h"
 #include "tile.h"
 

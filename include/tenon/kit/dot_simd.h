@@ -210,6 +210,11 @@ static inline tn_vf tn_dot_wide(const tn_dot *t, tn_vq sum, tn_vf mul, tn_vf add
 typedef void (*tn_dot_fn)(tn_dot *t, const tn_dot_x *x, const void *panel, void *y,
                           const uint8_t *z);
 
+#if defined(TN_KIT_SHARED)
+#define tn_dot_tiles TN_SIMD_NAME(tn_dot_tiles)
+extern const tn_dot_fn tn_dot_tiles[TN_DOT_ROWS + 1];
+#endif
+
 #if !defined(TN_DOT_RUN)
 /* One run of R rows. Rows are found from every third of them, so that all addresses fit into
  * registers, too. */
@@ -273,6 +278,7 @@ typedef void (*tn_dot_fn)(tn_dot *t, const tn_dot_x *x, const void *panel, void 
     }                                                                                            \
   }
 
+#if defined(TN_KIT_ISA_BODIES)
 TN_DOT_TILE(1)
 TN_DOT_TILE(2)
 TN_DOT_TILE(3)
@@ -291,7 +297,7 @@ TN_DOT_TILE(14)
 #endif
 #undef TN_DOT_TILE
 
-static const tn_dot_fn tn_dot_tiles[TN_DOT_ROWS + 1] = {
+TN_KIT_ISA_TABLE const tn_dot_fn tn_dot_tiles[TN_DOT_ROWS + 1] = {
     NULL,           tn_dot_tile_1,  tn_dot_tile_2,  tn_dot_tile_3,
     tn_dot_tile_4,  tn_dot_tile_5,  tn_dot_tile_6,
 #if TN_DOT_ROWS == 14
@@ -299,6 +305,7 @@ static const tn_dot_fn tn_dot_tiles[TN_DOT_ROWS + 1] = {
     tn_dot_tile_11, tn_dot_tile_12, tn_dot_tile_13, tn_dot_tile_14,
 #endif
 };
+#endif
 
 /* Works out what the tiles of a panel have in common. */
 static inline void tn_dot_begin(tn_dot *t, const void *panel) {

@@ -12,6 +12,7 @@
 #include <stdbool.h>
 
 #include "tenon/kit/checked.h"
+#include "tenon/kit/isa.h"
 #include "tenon/kit/tensor.h"
 #include "tenon/kit/vmath.h"
 
@@ -26,6 +27,28 @@ static inline bool tn_epilogue_is_full(const tn_tensor *t, const tn_tensor *y) {
 /* NULL if tn_epilogue_f32 can apply all steps of call->epilogue to output 0, whose channels the
  * kernel counts along dim `channel` (1 for images, the last one for rows), else why not. */
 TN_KIT_FN const char *tn_epilogue_refuse_f32(const tn_call *call, int32_t channel);
+
+#if defined(TN_KIT_SHARED)
+#define tn_epilogue_f32 TN_KIT_ISA_NAME(tn_epilogue_f32)
+#define tn_epilogue_block_f32 TN_KIT_ISA_NAME(tn_epilogue_block_f32)
+#endif
+
+/* Applies call->epilogue to y[0 .. n), n elements next to each other in the storage of output 0:
+ *   offset   index of y[0] in that storage (operands of the output's shape are read from there)
+ *   channel  index along dim 1 of y[0]
+ *   step     1: y[i] is of channel + i (a row of NHWC, of a matrix, or of a block);
+ *            0: all n are of the same channel (pixels of a plane)
+ * In blocked layouts n must stop at the last true channel: pad lanes are the caller's to zero. */
+TN_KIT_ISA_FN void tn_epilogue_f32(const tn_call *call, float *y, int64_t n, int64_t offset,
+                                   int64_t channel, int64_t step);
+
+/* The same for n pixels of one block of a blocked layout, of `lanes` channels each, the first of
+ * which is `channel`. Steps with an operand per channel go pixel by pixel, all others through all
+ * pixels at once. Pad lanes are zero in the end. */
+TN_KIT_ISA_FN void tn_epilogue_block_f32(const tn_call *call, float *y, int64_t n, int64_t offset,
+                                         int64_t channel, int64_t lanes);
+
+#if defined(TN_KIT_ISA_BODIES)
 
 /* y[i] += t[i], or *=, for i < n; step 0: t[0] for all i. */
 static inline void tn_epilogue_binary_f32(uint32_t kind, float *y, int64_t n, const float *t,
@@ -68,13 +91,7 @@ static inline void tn_epilogue_unary_f32(const tn_epilogue *e, float *y, int64_t
 #undef TN_EPILOGUE_LOOP
 }
 
-/* Applies call->epilogue to y[0 .. n), n elements next to each other in the storage of output 0:
- *   offset   index of y[0] in that storage (operands of the output's shape are read from there)
- *   channel  index along dim 1 of y[0]
- *   step     1: y[i] is of channel + i (a row of NHWC, of a matrix, or of a block);
- *            0: all n are of the same channel (pixels of a plane)
- * In blocked layouts n must stop at the last true channel: pad lanes are the caller's to zero. */
-static inline void tn_epilogue_f32(const tn_call *call, float *y, int64_t n, int64_t offset,
+TN_KIT_ISA_FN void tn_epilogue_f32(const tn_call *call, float *y, int64_t n, int64_t offset,
                                    int64_t channel, int64_t step) {
   for (uint32_t k = 0; k < call->n_epilogue; k++) {
     const tn_epilogue *e = call->epilogue[k];
@@ -89,10 +106,7 @@ static inline void tn_epilogue_f32(const tn_call *call, float *y, int64_t n, int
   }
 }
 
-/* The same for n pixels of one block of a blocked layout, of `lanes` channels each, the first of
- * which is `channel`. Steps with an operand per channel go pixel by pixel, all others through all
- * pixels at once. Pad lanes are zero in the end. */
-static inline void tn_epilogue_block_f32(const tn_call *call, float *y, int64_t n, int64_t offset,
+TN_KIT_ISA_FN void tn_epilogue_block_f32(const tn_call *call, float *y, int64_t n, int64_t offset,
                                          int64_t channel, int64_t lanes) {
   const tn_tensor *out = call->outputs[0];
   const int64_t live = tn_min_i64(lanes, out->shape[1] - channel);
@@ -110,6 +124,8 @@ static inline void tn_epilogue_block_f32(const tn_call *call, float *y, int64_t 
     for (int64_t k = live; k < lanes; k++) y[k] = 0;
   }
 }
+
+#endif
 
 #ifdef TN_KIT_BODIES
 

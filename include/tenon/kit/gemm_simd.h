@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "tenon/kit/linkage.h"
 #include "tenon/kit/simd.h"
 
 enum {
@@ -143,12 +144,17 @@ static inline tn_ahead tn_ahead_of(const void *p, int64_t bytes, int64_t rows, i
 #define TN_TILE_NAMES(NAME) \
   { NULL, NAME##1, NAME##2, NAME##3, NAME##4, NAME##5, NAME##6 TN_TILE_NAMES_ABOVE_6(NAME) }
 
-TN_TILES(tn_tile_, float, tn_vf_load)
-
 typedef void (*tn_tile_fn)(const float *a, const void *b, int64_t depth, float *c, int64_t ldc,
                            int64_t n, bool first, const float *bias, const tn_ahead *ahead);
 
-static const tn_tile_fn tn_tile_of_rows[TN_TILE_MR + 1] = TN_TILE_NAMES(tn_tile_);
+#if defined(TN_KIT_SHARED)
+#define tn_tile_of_rows TN_KIT_ISA_NAME(tn_tile_of_rows)
+extern const tn_tile_fn tn_tile_of_rows[TN_TILE_MR + 1];
+#endif
+#if defined(TN_KIT_ISA_BODIES)
+TN_TILES(tn_tile_, float, tn_vf_load)
+TN_KIT_ISA_TABLE const tn_tile_fn tn_tile_of_rows[TN_TILE_MR + 1] = TN_TILE_NAMES(tn_tile_);
+#endif
 
 /* All strips against all panels; n should be about TN_TILE_COLUMNS, k at most TN_TILE_KC. Each
  * strip fetches its share of the panels that come next; one that is alone fetches the panel after

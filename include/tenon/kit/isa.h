@@ -13,6 +13,13 @@
 #define TN_SIMD_NAME_OF(name, isa) TN_SIMD_NAME_JOIN(name, isa)
 #define TN_SIMD_NAME_JOIN(name, isa) name##_##isa
 
+/* As TN_SIMD_NAME, but of the instruction set whose copies of the kit's functions a file shares:
+ * TN_KIT_ISA, where it is another one than its own (avx2 for avx_vnni). */
+#ifndef TN_KIT_ISA
+#define TN_KIT_ISA TN_SIMD_ISA
+#endif
+#define TN_KIT_ISA_NAME(name) TN_SIMD_NAME_OF(name, TN_KIT_ISA)
+
 /* Of registers: how wide and how many of a compiler's vectors are best. TN_SIMD_HEADER: what
  * tenon/kit/simd.h includes, TN_DOT_HEADER: what tenon/kit/dot_simd.h does; there is none where a
  * file is for any machine. */

@@ -4,9 +4,21 @@
  *
  * A file that includes the kit gets its own copy of each TN_KIT_FN that it calls, so a plug-in
  * needs nothing but the headers. Tenon's own build defines TN_KIT_SHARED: its hundreds of files see
- * the declarations alone, and share the copies of src/base/kit.c. */
+ * the declarations alone, and share the copies of src/base/kit.c.
+ *
+ * What is large and wants vectors is TN_KIT_ISA_FN: static inline in a plug-in, and in Tenon's own
+ * build one copy for each instruction set (src/kit), known by TN_KIT_ISA_NAME. */
 #ifndef TN_KIT_LINKAGE_H
 #define TN_KIT_LINKAGE_H
+
+#if defined(TN_KIT_SHARED)
+#define TN_KIT_ISA_FN
+#define TN_KIT_ISA_TABLE
+#else
+#define TN_KIT_ISA_FN static inline
+#define TN_KIT_ISA_TABLE static
+#define TN_KIT_ISA_BODIES
+#endif
 
 #if defined(TN_KIT_SHARED)
 #define TN_KIT_FN

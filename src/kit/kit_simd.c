@@ -1,0 +1,4 @@
+/* Tenon's copies, one per instruction set, of what kernels share: see tenon/kit/linkage.h. */
+#define TN_KIT_ISA_BODIES
+#include "tenon/kit/epilogue.h"
+#include "tenon/kit/gemm_simd.h"
