@@ -6,8 +6,9 @@
  * with v = T(v'). Turned readers of y read x. A value that goes from a permuted node to one that is
  * not (or to what reads it in the order it has) costs a transpose, and so does one the other way; a
  * transpose back costs nothing behind a permuted node. Which nodes are permuted is the minimal cut
- * of that network, found by augmenting paths. */
+ * of that network (tn_min_cut). */
 #include "plan/passes/passes.h"
+#include "plan/select/select.h"
 #include "tenon/kit/region_dims.h"
 
 /* Nodes seen around one transpose, regions and inputs of one node, and looks at all transposes. */
@@ -16,11 +17,6 @@ enum { MAX_NODES = 256, MAX_REGIONS = 64, MAX_INPUTS = MAX_REGIONS + 1, MAX_SWEE
 /* What permuter.place says of nodes that are not among `nodes`: the second of transposes around
  * which this sweep has looked already. */
 enum { NOWHERE = -1, LOOKED = -2 };
-
-typedef struct edge {
-  int32_t to, next; /* the way back is edge k ^ 1 */
-  int64_t room;
-} edge;
 
 /* Of a value; what was written in another round than this is as good as not there. */
 typedef struct note {
@@ -40,9 +36,8 @@ typedef struct permuter {
   int32_t nodes[MAX_NODES], n_nodes;
   bool permuted[MAX_NODES];
   /* The network: vertex 0 is what is permuted, 1 what is not, 2 + k is node k, then helpers. */
-  TN_VEC(edge) edges;
-  TN_VEC(int32_t) first; /* edge of each vertex, or -1 */
-  TN_VEC(int32_t) path;  /* edge that leads to each vertex, and a queue */
+  TN_VEC(tn_edge) edges;
+  int32_t n_vertices;
   tn_status status;
 } permuter;
 
@@ -159,29 +154,17 @@ static void take_all(permuter *t, int32_t y) {
 
 enum { TURNED, NOT_TURNED, NODES };
 
-static int32_t add_vertex(permuter *t) {
-  if (tn_vec_push(t->p->a, &t->first, -1)) t->status = TN_ERR_MEMORY;
-  return (int32_t)t->first.n - 1;
-}
+static int32_t add_vertex(permuter *t) { return t->n_vertices++; }
 
 /* `from` on the side of what is permuted and `to` on the other costs that much. */
-static void add_edge(permuter *t, int32_t from, int32_t to, int64_t cost) {
-  const int32_t at = (int32_t)t->edges.n;
-  if (t->status) return;
-  const edge there = {to, t->first.data[from], cost}, back = {from, t->first.data[to], 0};
-  if (tn_vec_room(t->p->a, &t->edges, 2)) {
-    t->status = TN_ERR_MEMORY;
-    return;
-  }
-  t->edges.data[t->edges.n++] = there;
-  t->edges.data[t->edges.n++] = back;
-  t->first.data[from] = at;
-  t->first.data[to] = at + 1;
+static void add_edge(permuter *t, int32_t from, int32_t to, double cost) {
+  const tn_edge e = {from, to, cost};
+  if (!t->status && tn_vec_push(t->p->a, &t->edges, e)) t->status = TN_ERR_MEMORY;
 }
 
 /* What transposing a value of this shape costs: nothing if only dims of size 1 move. Twice the
  * elements, so that there is something less than one. */
-static int64_t cost_of(const permuter *t, const tn_tensor *type) {
+static double cost_of(const permuter *t, const tn_tensor *type) {
   int32_t last = -1;
   bool moves = false;
   for (int32_t k = 0; k < t->rank; k++) { /* dims of lower ranks are missing in front */
@@ -190,10 +173,8 @@ static int64_t cost_of(const permuter *t, const tn_tensor *type) {
     moves = moves || t->perm[k] < last;
     last = t->perm[k];
   }
-  return moves ? 2 * tn_tensor_elements(type) : 0;
+  return moves ? 2 * (double)tn_tensor_elements(type) : 0;
 }
-
-#define NO_END (INT64_MAX / 4)
 
 static int32_t place_of(const permuter *t, int32_t node) {
   return node >= 0 && node < t->place.n ? t->place.data[node] : NOWHERE;
@@ -206,9 +187,9 @@ static void join_readers(permuter *t, int32_t value, int32_t helper, bool forwar
     const int32_t at = place_of(t, value_of(t, value)->users.data[k]);
     if (at < 0) continue;
     if (forward)
-      add_edge(t, helper, NODES + at, NO_END);
+      add_edge(t, helper, NODES + at, TN_CUT_NEVER);
     else
-      add_edge(t, NODES + at, helper, NO_END);
+      add_edge(t, NODES + at, helper, TN_CUT_NEVER);
   }
 }
 
@@ -252,13 +233,13 @@ static void look_past(permuter *t, int32_t value) {
 static void join_input(permuter *t, int32_t value) {
   int32_t from;
   const tn_value *v = value_of(t, value);
-  const int64_t cost = cost_of(t, v->type);
+  const double cost = cost_of(t, v->type);
   if (is_permuted_already(t, value, &from) && place_of(t, value_of(t, from)->producer) < 0) {
     look_past(t, value);
     if (has_other_readers(t, value)) return; /* T stays in any case */
     const int32_t helper = add_vertex(t), leader = value_of(t, from)->producer;
     const bool leads = leader >= 0 && tn_has_epilogue_kernel(t->p, tn_graph_node(t->g, leader));
-    add_edge(t, TURNED, helper, cost + (cost && leads));
+    add_edge(t, TURNED, helper, cost + (cost > 0 && leads));
     join_readers(t, value, helper, true);
   } else if (v->producer < 0 || !takes_any(t, v->producer) || has_other_readers(t, value)) {
     const int32_t helper = add_vertex(t);
@@ -269,7 +250,7 @@ static void join_input(permuter *t, int32_t value) {
 
 /* A value that a node of the network makes. */
 static void join_output(permuter *t, int32_t value) {
-  const int64_t cost = cost_of(t, value_of(t, value)->type);
+  const double cost = cost_of(t, value_of(t, value)->type);
   const int32_t maker = NODES + place_of(t, value_of(t, value)->producer);
   for (int64_t k = 0; k < value_of(t, value)->users.n; k++) {
     const int32_t user = value_of(t, value)->users.data[k];
@@ -294,8 +275,8 @@ static bool is_fresh(permuter *t, int32_t value) {
 }
 
 static void build_network(permuter *t) {
-  t->edges.n = t->first.n = 0;
-  for (int32_t k = 0; k < NODES + t->n_nodes; k++) add_vertex(t);
+  t->edges.n = 0;
+  t->n_vertices = NODES + t->n_nodes;
   for (int32_t at = 0; at < t->n_nodes && !t->status; at++) {
     const tn_gnode *n = tn_graph_node(t->g, t->nodes[at]);
     for (uint32_t k = 0; k < n->node.n_outputs; k++)
@@ -310,51 +291,20 @@ static void build_network(permuter *t) {
   }
 }
 
-/* Finds the shortest way with room from what is permuted; path[v] is the edge that leads to vertex
- * v, -1 where none does. */
-static bool find_path(permuter *t) {
-  const int64_t n = t->first.n;
-  t->path.n = 0;
-  if (tn_vec_room(t->p->a, &t->path, 2 * n)) {
-    t->status = TN_ERR_MEMORY;
-    return false;
-  }
-  int32_t *path = t->path.data, *queue = path + n;
-  int64_t head = 0, continuation = 0;
-  for (int64_t k = 0; k < n; k++) path[k] = -1;
-  queue[continuation++] = TURNED;
-  while (head < continuation) {
-    const int32_t from = queue[head++];
-    for (int32_t e = t->first.data[from]; e >= 0; e = t->edges.data[e].next) {
-      const int32_t to = t->edges.data[e].to;
-      if (!t->edges.data[e].room || path[to] >= 0 || to == TURNED) continue;
-      path[to] = e;
-      queue[continuation++] = to;
-    }
-  }
-  return path[NOT_TURNED] >= 0;
-}
-
-static void fill_path(permuter *t) {
-  int64_t room = INT64_MAX;
-  for (int32_t v = NOT_TURNED; v != TURNED; v = t->edges.data[t->path.data[v] ^ 1].to)
-    room = tn_min_i64(room, t->edges.data[t->path.data[v]].room);
-  for (int32_t v = NOT_TURNED; v != TURNED; v = t->edges.data[t->path.data[v] ^ 1].to) {
-    t->edges.data[t->path.data[v]].room -= room;
-    t->edges.data[t->path.data[v] ^ 1].room += room;
-  }
-}
-
-/* What can still be reached is permuted: the fewest nodes that make the cut minimal. Answers how
- * many they are. */
+/* What the cut leaves with vertex TURNED is permuted: the fewest nodes that make it minimal. Answers
+ * how many they are. */
 static int32_t cut(permuter *t) {
   int32_t n = 0;
-  while (!t->status && find_path(t)) fill_path(t);
+  TN_VEC(uint8_t) side = {0};
+  if (!t->status && tn_vec_room(t->p->a, &side, t->n_vertices)) t->status = TN_ERR_MEMORY;
+  if (!t->status)
+    t->status = tn_min_cut(t->p->a, t->edges.data, t->edges.n, t->n_vertices, side.data);
   for (int32_t k = 0; k < t->n_nodes && !t->status; k++) {
-    t->permuted[k] = t->path.data[NODES + k] >= 0;
+    t->permuted[k] = side.data[NODES + k] == 0;
     n += t->permuted[k];
   }
-  return t->status ? 0 : n;
+  tn_vec_free(t->p->a, &side);
+  return n;
 }
 
 /* ---- the edit ---- */
@@ -650,8 +600,6 @@ tn_status tn_move_transposes(const tn_planner *p, tn_graph *g, bool *out_changed
   tn_vec_free(p->a, &t.place);
   tn_vec_free(p->a, &t.notes);
   tn_vec_free(p->a, &t.edges);
-  tn_vec_free(p->a, &t.first);
-  tn_vec_free(p->a, &t.path);
   if (!s && *out_changed) s = tn_merge_regions(p, g, diag);
   return s || !*out_changed ? s : tn_graph_remove_dead(g);
 }
