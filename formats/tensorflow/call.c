@@ -1,4 +1,4 @@
-/* Functions: calls are expanded where they stand; If and While become If and Loop of
+/* Functions: calls are expanded where they stand; If, Case and While become If and Loop of
  * ai.onnx. */
 #include "reader.h"
 
@@ -150,6 +150,66 @@ static tn_status build_if(const call *c) {
   return s;
 }
 
+/* ---- Case ---- */
+
+/* Is the index k? */
+static tn_status index_is(const call *c, int32_t k, int32_t *out) {
+  tf_reader *r = c->e->r;
+  const tn_tensor t = tn_tensor_make(TN_I32, 0, NULL, &k);
+  const int32_t number = r->api->value(c->e->g, NULL);
+  *out = r->api->value(c->e->g, NULL);
+  if (number < 0 || *out < 0 || r->api->value_set_const(c->e->g, number, &t, 1))
+    return tf_graph_fail(r, c->n, TN_ERR_MEMORY, "");
+  const int32_t in[] = {c->in[0].id, number};
+  return tf_add_node(c->e, c->n, "", "Equal", in, 2, out, 1, NULL, 0);
+}
+
+/* Branch k if the index is k, else one of those behind it: the last for all other numbers. */
+static tn_status case_of(const call *c, const tn_proto_value *branch, int32_t k, tf_value *out) {
+  tf_reader *r = c->e->r;
+  const tn_proto_value *more = branch->next;
+  const char *name = tf_text(r, tn_proto_str(branch->message, "name"));
+  tn_graph *graphs[2];
+  int32_t condition, *ids = tn_arena_alloc(&r->arena, ((uint64_t)c->n_out + 1) * sizeof *ids);
+  tf_value *v = tf_values_new(r, c->n_out);
+  if (!name || !ids || !v) return tf_no_memory(r);
+  if (!more) return last_choice(c, c->e, name, out);
+  if (k == TF_MAX_DEPTH) return tf_node_fail(r, c->n, TN_ERR_OVERFLOW, "has too many branches");
+  tn_status s = index_is(c, k, &condition);
+  if (!s) s = tf_subgraph(c->e, c->n, &graphs[0]);
+  if (!s) s = tf_subgraph(c->e, c->n, &graphs[1]);
+  if (!s) s = choice_graph(c, graphs[1], name, v);
+  if (s) return s;
+  tf_env there = *c->e;
+  there.g = graphs[0];
+  call inner = *c;
+  inner.e = &there;
+  inner.in = tf_values_new(r, c->n->n_in);
+  if (!inner.in) return tf_no_memory(r);
+  for (uint32_t i = 0; i < c->n->n_in && !s; i++)
+    s = tf_capture(&there, c->e, c->in[i], &inner.in[i]);
+  if (!s) s = case_of(&inner, more, k + 1, v);
+  if (!s) s = add_results(&inner, graphs[0], v, c->n_out);
+  for (uint32_t i = 0; i < c->n_out && !s; i++) {
+    s = tf_value_new(c->e, c->n, i, &ids[i]);
+    out[i].id = ids[i];
+  }
+  return s ? s : tf_add_if(c->e, c->n, condition, graphs, ids, c->n_out);
+}
+
+static tn_status build_case(const call *c) {
+  const tn_proto_message *list = tn_proto_sub(tf_attr(c->n, "branches"), "list");
+  const tn_proto_value *first = tn_proto_next(list, "func", NULL);
+  if (!first || !c->n->n_in || !c->n_out || c->in[0].id < 0)
+    return tf_node_fail(c->e->r, c->n, TN_ERR_INVALID, "has no index, or no branches");
+  for (const tn_proto_value *v = first; v; v = v->next)
+    if (v->field != first->field)
+      return tf_node_fail(c->e->r, c->n, TN_ERR_INVALID, "its branches are no functions");
+  const tn_status s = case_of(c, first, 0, c->out);
+  if (!s) tf_set(c->e, c->node, c->out);
+  return s;
+}
+
 /* ---- While ---- */
 
 /* A result that is the argument of the same place does not change, and is read from outside. */
@@ -270,13 +330,17 @@ tn_status tf_call_build(tf_env *e, int32_t node) {
   const tf_node *n = &e->body->nodes[node];
   const bool calls = tf_op_is(n, "PartitionedCall") || tf_op_is(n, "StatefulPartitionedCall"),
              branches = tf_op_is(n, "If") || tf_op_is(n, "StatelessIf"),
+             cases = tf_op_is(n, "Case") || tf_op_is(n, "StatelessCase"),
              loops = tf_op_is(n, "While") || tf_op_is(n, "StatelessWhile"),
              named = tn_map_get(&e->r->functions, n->op, -1) >= 0;
-  if (!calls && !branches && !loops && !named) return TN_ERR_NOT_FOUND;
+  if (!calls && !branches && !loops && !cases && !named) return TN_ERR_NOT_FOUND;
   call c;
   const char *name = n->op;
   tn_status s = open_call(e, node, &c);
   if (!s && calls) s = function_named(&c, "f", &name);
   if (s) return s;
-  return branches ? build_if(&c) : loops ? build_while(&c) : build_call(&c, name);
+  return branches ? build_if(&c)
+         : cases  ? build_case(&c)
+         : loops  ? build_while(&c)
+                  : build_call(&c, name);
 }

@@ -87,13 +87,28 @@ static tn_status check_item(const low *l, uint32_t list, const int64_t *dims, in
                                  : lo_unsupported(l, "a list of elements of several shapes");
 }
 
+/* The list, longer by zeros if the index lies behind its end. */
+static int32_t lengthened(const low *l, int32_t list, const tn_tensor *x, int32_t index,
+                          int64_t length) {
+  const int64_t one = 1;
+  const int32_t wanted = lo_2(l, "Add", lo_reshape(l, index, 1, &one), lo_number(l, TN_I64, 1));
+  const int32_t more = lo_2(l, "Max", lo_2(l, "Sub", wanted, lo_number(l, TN_I64, (double)length)),
+                            lo_number(l, TN_I64, 0));
+  const int32_t dims[] = {more, lo_int_list(l, x->shape, x->rank)};
+  const int32_t parts[] = {list,
+                           lo_2(l, "Expand", lo_number(l, x->dtype, 0), lo_concat(l, dims, 2, 0))};
+  return lo_concat(l, parts, 2, 0);
+}
+
 static tn_status set_item(const low *l, uint32_t list, uint32_t index, uint32_t value) {
   const tn_tensor *x = lo_type(l, value);
   const int64_t one[] = {1, 1};
   const tn_status s = check_item(l, list, x->shape, x->rank);
   if (s) return s;
-  const int32_t in[] = {shaped(l, list, x->shape, x->rank),
-                        lo_reshape(l, lo_in_i64(l, index), 2, one),
+  int32_t base = shaped(l, list, x->shape, x->rank);
+  if (lo_int(l, "resize_if_index_out_of_bounds", 0))
+    base = lengthened(l, base, x, lo_in_i64(l, index), lo_type(l, list)->shape[0]);
+  const int32_t in[] = {base, lo_reshape(l, lo_in_i64(l, index), 2, one),
                         lo_unsqueeze(l, lo_in(l, value), 0)};
   return lo_done(l, lo_emit(l, "ScatterND", in, 3, NULL, 0));
 }
