@@ -44,6 +44,7 @@ static void json_entry(cli_json *list, const tn_device_entry *e) {
   cli_json_text(o, "name", e->name);
   cli_json_text(o, "driver", e->driver);
   cli_json_text(o, "plugin", e->plugin);
+  cli_json_text(o, "compiler", e->compiler);
   cli_json_text(o, "hardware", e->hardware);
   cli_json_text(o, "stamp", e->stamp);
   cli_json_text(o, "missing", e->missing);
@@ -56,6 +57,7 @@ static void print_info(const tn_device_entry *e) {
   char text[128];
   cli_print("%-10s%s\n", "name", e->name);
   cli_print("%-10s%s\n", "hardware", e->hardware);
+  if (*e->compiler) cli_print("%-10s%s, from %s\n", "compiler", e->compiler, e->plugin);
   if (*e->driver) cli_print("%-10s%s, from %s\n", "driver", e->driver, e->plugin);
   if (*e->stamp) cli_print("%-10s%s\n", "stamp", e->stamp);
   if (e->memory_bytes) cli_print("%-10s%s\n", "memory", cli_bytes((double)e->memory_bytes, text));

@@ -13,12 +13,17 @@ int cli_session_fail(cli_session *s, tn_status status) {
 
 bool cli_session_open(cli_session *s, const cli_common *common, const cli_feed *feed,
                       const char *path, int *out_code) {
+  return cli_session_open_as(s, common, feed, path, 0, out_code);
+}
+
+bool cli_session_open_as(cli_session *s, const cli_common *common, const cli_feed *feed,
+                         const char *path, uint32_t flags, int *out_code) {
   *s = (cli_session){.diag = tn_diag_create(), .common = common};
   *out_code = CLI_INPUT;
   s->runtime = s->diag ? cli_runtime(common) : NULL;
   if (!s->runtime) return false;
   cli_progress("loading %s", path);
-  tn_status status = cli_load(s->runtime, common, path, 0, s->diag, &s->model);
+  tn_status status = cli_load(s->runtime, common, path, flags, s->diag, &s->model);
   if (!status) status = tn_session_create(s->model, s->diag, &s->session);
   if (!status) status = cli_inputs_open(&s->inputs, s->runtime, s->model, feed, s->diag);
   cli_progress("%s", "");

@@ -19,6 +19,9 @@ typedef struct cli_session {
 /* Opens all of it. On failure prints why; out_code is the exit code. Close it in any case. */
 bool cli_session_open(cli_session *s, const cli_common *common, const cli_feed *feed,
                       const char *path, int *out_code);
+/* The same with flags, TN_MODEL_..., besides what the options say. */
+bool cli_session_open_as(cli_session *s, const cli_common *common, const cli_feed *feed,
+                         const char *path, uint32_t flags, int *out_code);
 void cli_session_close(cli_session *s);
 /* Prints what the diag holds and answers the exit code of a failed status. */
 int cli_session_fail(cli_session *s, tn_status status);

@@ -4,11 +4,13 @@
 
 #include <string.h>
 
+#include "exec/exec.h"
+
 enum { MAX_SHOWN = 40 };
 
 typedef struct share {
   const char *device;
-  int64_t n_nodes, n_transfers, n_segments;
+  int64_t n_nodes, n_transfers, n_segments, n_islands;
   double flops;
   int32_t segment; /* the last seen */
 } share;
@@ -44,9 +46,11 @@ static void add(placement *p, const tn_step_info *step) {
     of->n_transfers++;
     return;
   }
-  of->n_nodes++;
+  const int64_t n = step->island_nodes ? step->island_nodes : 1;
+  of->n_islands += step->island_nodes > 0;
+  of->n_nodes += n;
   of->flops += step->flops;
-  p->n_nodes++;
+  p->n_nodes += n;
   p->flops += step->flops;
 }
 
@@ -69,9 +73,25 @@ static const char *policy_text(const cli_common *c) {
   return words[policy - TN_FALLBACK_FORBID];
 }
 
-/* Refusals of the devices: those whose "kernel" is a device's name. */
+/* Does the user mean this target, by its name or as the first of a compiler? */
+static bool is_target(tn_runtime *runtime, const char *wanted, const char *name) {
+  tn_accelerator_entry x;
+  bool is_it = !strcmp(wanted, name), is_found = is_it;
+  const int ticket = tn_registry_enter(runtime->registry);
+  for (int32_t k = 0; !is_found && tn_accelerator_at(runtime->registry, k, &x); k++) {
+    is_found = !strcmp(x.compiler, wanted);
+    is_it = is_found && !strcmp(x.name, name);
+  }
+  tn_registry_leave(runtime->registry, ticket);
+  return is_it;
+}
+
+/* Refusals of devices and accelerators: those whose "kernel" has their name. Kernels have none with
+ * a ':', or that of a target. */
 static bool is_device(const cli_session *s, const char *name) {
   const char *colon = strchr(name, ':');
+  for (int k = 0; !colon && k < s->common->n_devices; k++)
+    if (is_target(s->runtime, s->common->devices[k], name)) return true;
   for (int k = 0; colon && k < s->common->n_devices; k++) {
     const char *device = s->common->devices[k];
     const size_t n = strcspn(device, ":");
@@ -83,13 +103,17 @@ static bool is_device(const cli_session *s, const char *name) {
 
 /* ---- text ---- */
 
+static bool is_home(const share *of) { return !of->n_segments && !of->n_islands; }
+
 static void print_share(const placement *p, const share *of, const cli_session *s, int indent) {
   char a[CLI_UNIT_TEXT], b[CLI_UNIT_TEXT], c[CLI_UNIT_TEXT];
   cli_print("%*s%-12s %lld of %lld nodes", indent, "", of->device, (long long)of->n_nodes,
             (long long)p->n_nodes);
   if (p->flops > 0)
     cli_print(", %.1f %% of %s FLOP", 100 * of->flops / p->flops, cli_count(p->flops, a));
-  if (!of->n_segments)
+  if (of->n_islands)
+    cli_print(", in %lld island%s\n", (long long)of->n_islands, of->n_islands == 1 ? "" : "s");
+  else if (!of->n_segments)
     cli_print(" (policy: %s)\n", policy_text(s->common));
   else
     cli_print(", in %lld segment%s; %lld transfers (%s up, %s down); waits: %u\n",
@@ -116,11 +140,11 @@ void cli_placement_print(const cli_session *s, int indent) {
   if (!is_asked(s)) return;
   look(s, &p);
   for (int k = 0; k < p.n_shares; k++)
-    if (p.shares[k].n_segments) print_share(&p, &p.shares[k], s, indent);
+    if (!is_home(&p.shares[k])) print_share(&p, &p.shares[k], s, indent);
   for (int k = 0; k < p.n_shares; k++)
-    if (!p.shares[k].n_segments) print_share(&p, &p.shares[k], s, indent);
+    if (is_home(&p.shares[k])) print_share(&p, &p.shares[k], s, indent);
   for (int32_t k = 0; get_step(s, k, &step); k++) {
-    if (step.segment >= 0) continue;
+    if (step.segment >= 0 || step.island_nodes) continue;
     n_here++;
     if (n_shown < MAX_SHOWN && ++n_shown) print_reasons(s, &step, indent + 2);
   }
@@ -136,6 +160,7 @@ static void json_share(cli_json *list, const placement *p, const share *of) {
   cli_json_number(o, "flops", of->flops);
   cli_json_number(o, "share_of_flops", p->flops > 0 ? of->flops / p->flops : 0);
   cli_json_int(o, "segments", of->n_segments);
+  cli_json_int(o, "islands", of->n_islands);
   cli_json_int(o, "transfers", of->n_transfers);
 }
 
@@ -168,17 +193,18 @@ void cli_placement_json(cli_json *to, const cli_session *s) {
   cli_json_int(o, "constant_bytes", (int64_t)p.plan.device_const_bytes);
   cli_json *here = cli_json_array(o, "on_the_cpu");
   for (int32_t k = 0; get_step(s, k, &step); k++)
-    if (step.segment < 0) json_reasons(here, s, &step);
+    if (step.segment < 0 && !step.island_nodes) json_reasons(here, s, &step);
 }
 
 /* ---- use ---- */
 
-static bool runs_something(const placement *p, const char *name) {
+static bool runs_something(const cli_session *s, const placement *p, const char *name) {
   const size_t n = strlen(name);
   for (int k = 0; k < p->n_shares; k++) {
     const char *device = p->shares[k].device;
     const bool is_first = !strncmp(device, name, n) && !strcmp(device + n, ":0");
-    if ((is_first || !strcmp(device, name)) && p->shares[k].n_nodes) return true;
+    const bool is_it = is_first || !strcmp(device, name) || is_target(s->runtime, name, device);
+    if (is_it && p->shares[k].n_nodes) return true;
   }
   return false;
 }
@@ -190,7 +216,7 @@ bool cli_placement_is_used(const cli_session *s) {
   look(s, &p);
   for (int k = 0; k < s->common->n_devices; k++) {
     const char *name = s->common->devices[k];
-    if (!strcmp(name, "auto") || !strcmp(name, "cpu") || runs_something(&p, name)) continue;
+    if (!strcmp(name, "auto") || !strcmp(name, "cpu") || runs_something(s, &p, name)) continue;
     cli_error("device '%s' runs nothing of this model; `tenon explain` says why", name);
     used = false;
   }

@@ -213,11 +213,12 @@ TN_API const tn_format *tn_runtime_format(const tn_runtime *runtime, int32_t ind
 
 /* ---- Devices ---- */
 
-/* A device, or a driver that sees none. Strings live until the next tn_runtime_n_devices. */
+/* A device, a driver that sees none, or a target of a vendor's compiler. Strings live until the
+ * next tn_runtime_n_devices. */
 typedef struct tn_device_entry {
   tn_head head;
-  const char *name;     /* "cpu", "shadow:0"; of a driver that sees none, its own: "opencl" */
-  const char *driver;   /* "" for the CPU */
+  const char *name;     /* "cpu", "shadow:0", "acme-npu-2"; of a driver that sees none, its own */
+  const char *driver;   /* or dispatcher; "" for the CPU, and where there is none */
   const char *plugin;   /* that the driver comes from; "" for the CPU */
   const char *hardware; /* what it is, for people */
   const char *stamp;    /* all that programs built for it depend on */
@@ -225,6 +226,7 @@ typedef struct tn_device_entry {
   uint64_t memory_bytes, max_buffer_bytes; /* 0: not known */
   uint32_t flags;                          /* TN_DEVICE_... of tenon/experimental/device.h */
   uint32_t reserved;
+  const char *compiler; /* that makes modules for it; "": its driver has kernels */
 } tn_device_entry;
 /* Asks all drivers, and opens each device for a moment; how many entries there are. The first is
  * the CPU. One thread at a time. */
@@ -271,7 +273,8 @@ typedef struct tn_model_options {
   int32_t max_plans;  /* plans kept for different input shapes; 0: 8 */
   uint32_t flags;     /* TN_MODEL_... */
   /* Where the model shall run: "opencl:0"; "opencl", its first one; "auto", whatever GPU there is,
-   * if that is quicker. Several: the first one first. What lives on the host by nature (strings,
+   * if that is quicker; "acme-npu-2", a target of a vendor's compiler. Several: the first one
+   * first, compilers before devices with kernels. What lives on the host by nature (strings,
    * lists, control flow, data that shapes depend on) stays on the CPU. None: the CPU. */
   const char *const *devices;
   uint32_t n_devices;
@@ -286,6 +289,9 @@ typedef struct tn_model_options {
    * TN_MODEL_NO_OPTIMIZE. */
   uint32_t precision;
   uint32_t reserved;
+  /* A file of compiled modules (tenon compile), for targets of accelerators among the devices.
+   * NULL: that of the model's path with ".modules" behind it, if it is there. */
+  const char *modules;
 } tn_model_options;
 enum {
   TN_FALLBACK_DEFAULT = 0, /* allow where all devices are "auto", else forbid */
@@ -297,8 +303,14 @@ enum {
   TN_MODEL_NO_OPTIMIZE =
       1, /* skip fold, fuse and layouts: every node runs as it stands in the file */
   TN_MODEL_GRAPH_ONLY =
-      2 /* read the file, no more: nodes may name operators that are not there. The graph can be
+      2, /* read the file, no more: nodes may name operators that are not there. The graph can be
            looked at, and saved as it was read; a session cannot be made (TN_ERR_STATE). */
+  TN_MODEL_CHECKED =
+      4, /* the graph is left as it is when operators are found, types inferred, constants folded:
+           as compilers see it. All else is done when a session plans. */
+  TN_MODEL_COMPILE =
+      8 /* accelerators compile only: their devices need not be here, modules that are there are not
+           used, and the nodes of islands run on the CPU. For tn_model_save_modules. */
 };
 
 /* Reads, checks and prepares a model. All problems found are in diag, not the first only. The file
@@ -371,6 +383,11 @@ typedef struct tn_save_options {
 /* As tn_model_save; either both files are replaced whole, or none. options may be NULL. */
 TN_API tn_status tn_model_save_as(tn_model *model, const char *path, const tn_save_options *options,
                                   tn_diag *diag);
+
+/* Writes the compiled modules of all plans that the model has at the moment into a file, which
+ * tn_model_options.modules names. The file is replaced whole or not at all. TN_ERR_STATE: there are
+ * none. */
+TN_API tn_status tn_model_save_modules(tn_model *model, const char *path, tn_diag *diag);
 
 /* ---- Sessions ---- */
 
@@ -481,13 +498,16 @@ typedef struct tn_step_info {
       depth;      /* depth > 0: inside a subgraph or later part of a plan that is cut at run time */
   int32_t leader; /* step on whose ranges this one runs, each right after it is written; -1: none.
                      Its time is part of the leader's. */
-  int32_t segment; /* of the plan, that it is submitted with; -1: it runs on the CPU */
+  int32_t segment;       /* of the plan, that it is submitted with; -1: it runs on the CPU */
+  uint32_t island_nodes; /* of the model that a compiled module computes in this step; 0: none is,
+                            `device` is no accelerator */
+  uint32_t reserved;
 } tn_step_info;
 
 typedef struct tn_plan_info {
   tn_head head;
   int32_t n_steps;
-  uint32_t n_devices;         /* the model may use, the CPU not counted */
+  uint32_t n_devices;         /* with kernels that the model may use, the CPU not counted */
   uint64_t arena_bytes;       /* activations */
   uint64_t arena_bound_bytes; /* largest sum of values alive at once */
   uint64_t scratch_bytes, state_bytes, const_bytes;

@@ -51,6 +51,9 @@ void tn_devices_destroy(tn_devices *all); /* no device is in use; NULL is legal 
 
 /* All devices that drivers see, and drivers that see none; the entries live until the next call. */
 int32_t tn_devices_list(tn_devices *all, const tn_device_entry **out_entries);
+/* Adds one that the list does not know of; texts are copied, those that are NULL become "" but for
+ * missing. */
+tn_status tn_devices_add(tn_devices *all, const tn_device_entry *entry);
 /* Those of the last call. */
 int32_t tn_devices_listed(const tn_devices *all, const tn_device_entry **out_entries);
 /* Is this one of its kinds? "auto" means those of kind "gpu". */

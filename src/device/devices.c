@@ -264,6 +264,7 @@ const char *tn_device_refuses(const tn_device *d, const tn_kerneldef *def) {
 
 static tn_status add_entry(tn_devices *all, tn_device_entry entry) {
   entry.head = (tn_head)TN_HEAD(tn_device_entry);
+  if (!entry.compiler) entry.compiler = "";
   return tn_vec_push(all->a, &all->entries, entry);
 }
 
@@ -317,6 +318,15 @@ int32_t tn_devices_list(tn_devices *all, const tn_device_entry **out_entries) {
     status = list_driver(all, tn_registry_driver_at(all->registry, k));
   *out_entries = all->entries.data;
   return (int32_t)all->entries.n;
+}
+
+tn_status tn_devices_add(tn_devices *all, const tn_device_entry *entry) {
+  tn_device_entry e = *entry;
+  const char **const texts[] = {&e.name, &e.driver, &e.plugin, &e.hardware, &e.stamp, &e.compiler};
+  for (size_t k = 0; k < sizeof texts / sizeof *texts; k++)
+    if (!(*texts[k] = tn_arena_str(&all->texts, *texts[k]))) return TN_ERR_MEMORY;
+  if (e.missing && !(e.missing = tn_arena_str(&all->texts, e.missing))) return TN_ERR_MEMORY;
+  return add_entry(all, e);
 }
 
 int32_t tn_devices_listed(const tn_devices *all, const tn_device_entry **out_entries) {

@@ -9,13 +9,39 @@
 
 /* ---- listing ---- */
 
+/* A target of a compiler, opened for a moment. */
+static void list_target(tn_runtime *rt, const tn_accelerator_entry *x) {
+  char hardware[300];
+  tn_diag *said = tn_diag_create();
+  tn_accelerator *open = NULL;
+  const tn_status status =
+      tn_accelerator_open(&rt->allocator, rt->registry, x->name, NULL, false, said, &open);
+  snprintf(hardware, sizeof hardware, "%.120s%s%.120s", x->hardware, x->kit ? ", kit " : "",
+           x->kit ? x->kit : "");
+  const tn_device_entry e = {.name = x->name,
+                             .driver = x->dispatcher,
+                             .plugin = x->plugin,
+                             .hardware = hardware,
+                             .stamp = open ? open->stamp : "",
+                             .missing = !status ? NULL
+                                        : said && tn_diag_count(said)
+                                            ? tn_diag_message(said, 0, NULL)
+                                            : tn_status_text(status),
+                             .compiler = x->compiler};
+  (void)tn_devices_add(rt->devices, &e);
+  tn_accelerator_close(open);
+  tn_diag_destroy(said);
+}
+
 int32_t tn_runtime_n_devices(tn_runtime *rt) {
   const tn_device_entry *entries;
+  tn_accelerator_entry x;
   if (!rt) return 0;
   const int ticket = tn_registry_enter(rt->registry);
-  const int32_t n = tn_devices_list(rt->devices, &entries);
+  (void)tn_devices_list(rt->devices, &entries);
+  for (int32_t k = 0; tn_accelerator_at(rt->registry, k, &x); k++) list_target(rt, &x);
   tn_registry_leave(rt->registry, ticket);
-  return n;
+  return tn_devices_listed(rt->devices, &entries);
 }
 
 tn_status tn_runtime_device(tn_runtime *rt, int32_t index, tn_device_entry *out_entry) {
@@ -33,6 +59,7 @@ static tn_status add_device(tn_model *m, const char *name, tn_diag *diag) {
   tn_planner *p = &m->planner;
   tn_device *d = NULL;
   if (!strcmp(name, "cpu")) return TN_OK;
+  if (tn_model_is_accelerator(m, name)) return tn_model_add_accelerator(m, name, diag);
   tn_status status = tn_device_open(m->runtime->devices, name, diag, &d);
   if (!status && tn_holder_use(&m->holder, tn_device_owner(d)))
     status = tn_fail(diag, TN_ERR_STATE, "device '%s': its plug-in is being unloaded", name);
@@ -86,7 +113,8 @@ static tn_status add_by_policy(tn_model *m, const char *name, tn_diag *diag) {
   return is_fatal ? status : TN_OK;
 }
 
-tn_status tn_model_open_devices(tn_model *m, const tn_model_options *o, tn_diag *diag) {
+tn_status tn_model_open_devices(tn_model *m, const tn_model_options *o, const char *path,
+                                tn_diag *diag) {
   tn_planner *p = &m->planner;
   if (o->fallback > TN_FALLBACK_ALLOW)
     return tn_fail(diag, TN_ERR_INVALID, "tn_model_options: fallback is %u", o->fallback);
@@ -103,15 +131,21 @@ tn_status tn_model_open_devices(tn_model *m, const tn_model_options *o, tn_diag 
   if (!p->devices || !p->full) return TN_ERR_MEMORY;
   atomic_init(p->full, 0);
   tn_status status = tn_residents_create(p->a, &p->residents);
+  if (!status) status = tn_model_read_modules(m, o->modules, path, diag);
   const int ticket = tn_registry_enter(p->registry);
   for (uint32_t k = 0; k < o->n_devices && !status; k++)
     status = add_by_policy(m, o->devices[k], diag);
   tn_registry_leave(p->registry, ticket);
+  if (!p->n_accelerators) return status;
+  m->home = *p;
+  m->home.n_accelerators = 0;
+  p->home = &m->home;
   return status;
 }
 
 void tn_model_close_devices(tn_model *m) {
   tn_planner *p = &m->planner;
+  tn_model_close_accelerators(m);
   tn_residents_destroy(p->residents);
   for (uint32_t k = 0; k < p->n_devices; k++) tn_device_close(p->devices[k]);
   tn_free(p->a, p->devices, TN_MAX_DEVICES * sizeof *p->devices);

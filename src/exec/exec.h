@@ -3,6 +3,7 @@
 #ifndef TN_EXEC_EXEC_H
 #define TN_EXEC_EXEC_H
 
+#include "accelerator/accelerator.h"
 #include "plan/plan.h"
 
 /* A folder for files of prepared weights; the last one that was named is used. */
@@ -38,6 +39,9 @@ struct tn_model {
   tn_graph *loaded;        /* as read, for tn_model_save "load"; shares constants with main */
   const tn_format *format; /* it was read from; NULL: made by hand */
   TN_VEC(struct tn_model_file) files; /* mapped model and weight files */
+  tn_planner home;                    /* planner.home, if there are accelerators */
+  tn_mapping modules_file;            /* of modules; empty: none */
+  tn_container modules;               /* read from it */
 };
 
 struct tn_profile;

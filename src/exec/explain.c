@@ -84,8 +84,17 @@ static const char *const *refusals(tn_task *t) {
 }
 
 static const char *device_name(const tn_task *t) {
+  if (t->step->node->island) return t->step->node->island->loaded->accelerator->name;
   const tn_device_step *d = t->step->device;
   return d ? t->frame->planner->devices[d->device - 1]->name : t->step->choice->def->kernel.device;
+}
+
+/* What runs an island: the module of a compiler. */
+static void describe_island(const tn_step *step, tn_step_info *out) {
+  const tn_module_file *file = &step->node->island->loaded->file;
+  out->kernel = file->compiler;
+  out->plugin = file->plugin;
+  out->island_nodes = (uint32_t)step->node->island->n_nodes;
 }
 
 static void describe(const tn_walk *w, tn_step_info *out) {
@@ -113,6 +122,7 @@ static void describe(const tn_walk *w, tn_step_info *out) {
       .depth = w->depth,
       .leader = w->leader,
       .segment = step->device ? step->device->segment : -1};
+  if (step->node->island) describe_island(step, out);
   const char *const *texts = refusals(t);
   if (!texts) return;
   out->n_refusals = step->choice->n_refusals;

@@ -325,7 +325,8 @@ static tn_status model_for(tn_runtime *runtime, const char *path, const tn_model
   tn_arena arena;
   tn_arena_init(&arena, &runtime->allocator);
   const char *name = tn_arena_format(&arena, "model '%s'", path);
-  tn_status status = name ? tn_model_new(runtime, name, options, diag, out_model) : TN_ERR_MEMORY;
+  tn_status status =
+      name ? tn_model_new(runtime, name, path, options, diag, out_model) : TN_ERR_MEMORY;
   tn_arena_clear(&arena);
   return status;
 }
@@ -386,7 +387,7 @@ tn_status tn_model_load_memory(tn_runtime *runtime, const void *data, uint64_t s
   if (!runtime || (!data && size))
     return tn_fail(diag, TN_ERR_INVALID, "tn_model_load_memory: no runtime or data");
   tn_model *model = NULL;
-  tn_status status = tn_model_new(runtime, "a model in memory", options, diag, &model);
+  tn_status status = tn_model_new(runtime, "a model in memory", NULL, options, diag, &model);
   if (status) return status;
   tn_mapping file = {.data = size ? data : (const uint8_t *)"", .size = size};
   return load_take(model, "model in memory", dir, &file, options, diag, out_model);

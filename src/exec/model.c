@@ -13,7 +13,8 @@ static tn_status read_options(const tn_model_options *options, tn_diag *diag,
     return tn_fail(diag, TN_ERR_INVALID, "tn_model_options: head.size is %u", options->head.size);
   if (out->max_plans < 0)
     return tn_fail(diag, TN_ERR_INVALID, "tn_model_options: max_plans is %d", out->max_plans);
-  const uint32_t known = TN_MODEL_NO_OPTIMIZE | TN_MODEL_GRAPH_ONLY;
+  const uint32_t known =
+      TN_MODEL_NO_OPTIMIZE | TN_MODEL_GRAPH_ONLY | TN_MODEL_CHECKED | TN_MODEL_COMPILE;
   if (out->flags & ~known)
     return tn_fail(diag, TN_ERR_UNSUPPORTED, "tn_model_options: flags has unknown bits 0x%x",
                    out->flags & ~known);
@@ -42,8 +43,8 @@ static tn_status set_name(tn_model *m, const tn_allocator *a, const char *name) 
   return TN_OK;
 }
 
-tn_status tn_model_new(tn_runtime *runtime, const char *name, const tn_model_options *options,
-                       tn_diag *diag, tn_model **out_model) {
+tn_status tn_model_new(tn_runtime *runtime, const char *name, const char *path,
+                       const tn_model_options *options, tn_diag *diag, tn_model **out_model) {
   tn_model_options given;
   tn_status status = read_options(options, diag, &given);
   if (!status) status = check_precision(&given, diag);
@@ -68,7 +69,7 @@ tn_status tn_model_new(tn_runtime *runtime, const char *name, const tn_model_opt
                             .serial = &runtime->serial};
   status = set_name(m, m->planner.a, name);
   if (!status) status = tn_packed_cache_create(m->planner.a, &m->planner.states);
-  if (!status) status = tn_model_open_devices(m, &given, diag);
+  if (!status) status = tn_model_open_devices(m, &given, path, diag);
   if (status)
     tn_model_destroy(m);
   else
@@ -124,7 +125,7 @@ tn_status tn_model_from_graph_take(tn_runtime *runtime, tn_graph *graph,
   if (out_model) *out_model = NULL;
   tn_model *m = NULL;
   tn_status status = runtime && graph && out_model ? TN_OK : TN_ERR_INVALID;
-  if (!status) status = tn_model_new(runtime, "a model made by hand", options, diag, &m);
+  if (!status) status = tn_model_new(runtime, "a model made by hand", NULL, options, diag, &m);
   if (status) {
     tn_graph_free(graph);
     return status;

@@ -11,10 +11,10 @@ typedef struct tn_model_file {
   bool is_sibling; /* a file of weights that the model's file names */
 } tn_model_file;
 
-/* A model without a graph. name: how users of plug-ins are told of it, "model 'x.onnx'". options:
- * NULL, or as the user gave them. */
-tn_status tn_model_new(tn_runtime *runtime, const char *name, const tn_model_options *options,
-                       tn_diag *diag, tn_model **out_model);
+/* A model without a graph. name: how users of plug-ins are told of it, "model 'x.onnx'". path: of
+ * its file; NULL: it has none. options: NULL, or as the user gave them. */
+tn_status tn_model_new(tn_runtime *runtime, const char *name, const char *path,
+                       const tn_model_options *options, tn_diag *diag, tn_model **out_model);
 /* Takes over the graph in any case: resolves, checks and prepares it. */
 tn_status tn_model_finish_take(tn_model *m, tn_graph *graph, tn_diag *diag);
 
@@ -22,8 +22,17 @@ tn_status tn_model_finish_take(tn_model *m, tn_graph *graph, tn_diag *diag);
 tn_status tn_type_give(const tn_tensor *type, tn_tensor *out_type);
 
 /* devices.c: opens what the options name; closing takes them back, plans are gone by then. */
-tn_status tn_model_open_devices(tn_model *m, const tn_model_options *o, tn_diag *diag);
+tn_status tn_model_open_devices(tn_model *m, const tn_model_options *o, const char *path,
+                                tn_diag *diag);
 void tn_model_close_devices(tn_model *m);
+
+/* accelerators.c. modules: as the options say; path: of the model; both may be NULL. A file that is
+ * broken is an error where the policy forbids that others do its work. */
+tn_status tn_model_read_modules(tn_model *m, const char *modules, const char *path, tn_diag *diag);
+/* Is it the name of a target, of a compiler, or what modules were made for? */
+bool tn_model_is_accelerator(const tn_model *m, const char *name);
+tn_status tn_model_add_accelerator(tn_model *m, const char *name, tn_diag *diag);
+void tn_model_close_accelerators(tn_model *m);
 
 /* The ctx of tn_io_host: whom a reader or writer talks to. First member of longer structs. */
 typedef struct tn_io {

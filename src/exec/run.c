@@ -86,7 +86,26 @@ static void run_range(void *arg, int64_t begin, int64_t end, uint32_t worker) {
   if (status) tn_frame_fail(f, failed, status);
 }
 
+/* Where others may do its work, the body of an island runs if its module fails, from then on. */
+static bool run_island(tn_task *t) {
+  tn_frame *f = t->frame;
+  const tn_island_step *island = t->step->node->island;
+  const bool may_go_on = f->planner->fallback != TN_FALLBACK_FORBID;
+  char text[600];
+  if (!island->loaded->is_loaded) return false; /* it was only compiled */
+  if (may_go_on && atomic_load(&island->loaded->failed)) return false;
+  const tn_status status =
+      tn_island_run(island, t->call.inputs, t->call.outputs, text, sizeof text);
+  if (status && may_go_on) {
+    tn_exec_host.log(t, TN_LOG_WARNING, "%s; its nodes run on the cpu from now on", text);
+    return false;
+  }
+  if (status) tn_frame_fail(f, t, tn_exec_host.fail(t, status, "%s", text));
+  return true;
+}
+
 static void run_stages(tn_task *t) {
+  if (t->step->node->island && run_island(t)) return;
   const tn_kernel_plan *plan = &t->step->choice->plan;
   for (uint32_t k = 0; k < plan->n_stages; k++) {
     if (t->stage != k) t->stage = k; /* else its cache line stays with the workers, too */

@@ -11,6 +11,7 @@
 #define TN_CORE_CAST "Cast"         /* to another dtype */
 #define TN_CORE_REORDER "Reorder"   /* to another layout */
 #define TN_CORE_TRANSFER "Transfer" /* to another device */
+#define TN_CORE_ISLAND "Island"     /* nodes that a compiler has taken */
 
 /* op: one of those above. */
 static inline bool tn_is_core_op(const tn_gnode *n, const char *op) {

@@ -21,6 +21,9 @@ tn_graph *tn_graph_new(const tn_allocator *a) {
 
 static void free_contents(tn_graph *g) {
   const tn_allocator *a = g->a;
+  for (int64_t k = 0; k < g->attachments.n; k++)
+    g->attachments.data[k].release(g->attachments.data[k].object);
+  tn_vec_free(a, &g->attachments);
   for (int64_t k = 0; k < g->values.n; k++) tn_const_release(g->values.data[k].constant);
   for (int64_t k = 0; k < g->subgraphs.n; k++) tn_graph_free(g->subgraphs.data[k]);
   tn_vec_free(a, &g->values);
@@ -219,6 +222,7 @@ int32_t tn_graph_add_node(tn_graph *g, const tn_node *node) {
   if ((s = tn_copy_node(&g->arena, node, &n.node)) || (s = collect_subgraphs(g, &n))) return s;
   if (g->lowering >= 0) {
     n.origin = tn_graph_node(g, g->lowering)->origin;
+    n.declined = tn_graph_node(g, g->lowering)->declined;
     if (!n.node.version) n.node.version = TN_VERSION_NEWEST;
     n.node.offset = tn_graph_node(g, g->lowering)->node.offset;
   } else {

@@ -88,8 +88,12 @@ typedef struct tn_gnode {
   int32_t
       origin; /* node of the loaded model this one descends from: keys of packed weights; or -1 */
   const struct tn_choice *choice; /* 07 select's decision (plan/plan.h) */
-  uint32_t mark;                  /* scratch for passes; no meaning between them */
-  uint32_t depth;                 /* of functions that were expanded around it */
+  /* Of tenon::Island: what runs it (accelerator/accelerator.h); NULL: nothing, its body does. */
+  const struct tn_island_step *island;
+  /* Why accelerators have not taken it: one a wanted accelerator; NULL: none was asked. */
+  const char *const *declined;
+  uint32_t mark;  /* scratch for passes; no meaning between them */
+  uint32_t depth; /* of functions that were expanded around it */
 } tn_gnode;
 
 typedef struct tn_function {
@@ -106,6 +110,12 @@ typedef struct tn_promise {
   tn_tensor type;
   int32_t value;
 } tn_promise;
+
+/* Something that lives as long as the graph. */
+typedef struct tn_attachment {
+  void *object;
+  void (*release)(void *object);
+} tn_attachment;
 
 typedef struct tn_opset {
   const char *domain;
@@ -148,8 +158,9 @@ struct tn_graph {
   TN_VEC(tn_opset) opsets;
   TN_VEC(tn_meta) meta;
   TN_VEC(tn_state) states;
-  TN_VEC(const char *) entries; /* names of what the file holds beside this graph, and of it */
-  tn_map names;                 /* value name -> id; names live in the arenas */
+  TN_VEC(const char *) entries;      /* names of what the file holds beside this graph, and of it */
+  TN_VEC(tn_attachment) attachments; /* not cloned: clones keep the graph */
+  tn_map names;                      /* value name -> id; names live in the arenas */
   const tn_tensor *types[TN_GRAPH_TYPES]; /* some that values have, by hash */
   int64_t n_expanded; /* nodes that functions have brought, those of subgraphs among them */
   int64_t n_edits;    /* grows with every change of what nodes there are and read */

@@ -5,6 +5,7 @@
 #include <stdatomic.h>
 
 #include "graph/schema.h"
+#include "tenon/experimental/accelerator.h"
 #include "tenon/experimental/device.h"
 #include "tenon/graph.h"
 
@@ -68,6 +69,16 @@ typedef struct tn_driverdef {
   tn_device_driver driver; /* the host's copy */
   tn_part_owner *owner;
 } tn_driverdef;
+
+typedef struct tn_compilerdef {
+  tn_compiler compiler; /* the host's copy */
+  tn_part_owner *owner;
+} tn_compilerdef;
+
+typedef struct tn_dispatcherdef {
+  tn_dispatcher dispatcher; /* the host's copy */
+  tn_part_owner *owner;
+} tn_dispatcherdef;
 
 typedef struct tn_rewritedef {
   tn_rewrite rewrite;

@@ -51,6 +51,12 @@ typedef struct tn_planner {
   atomic_uint
       *full; /* bit k: devices[k] has no memory left for plans of the model; NULL likewise */
   bool auto_devices; /* all of them are whatever was there */
+  /* Those whose compilers claim nodes, first choice first. With some of them graphs are left as
+   * they were read until they are planned. */
+  struct tn_accelerator **accelerators;
+  uint32_t n_accelerators;
+  const struct tn_container *modules; /* made before, which stand beside the model; NULL: none */
+  const struct tn_planner *home;      /* the same without accelerators: for bodies of islands */
   /* Recursive, the runtime's: held while a kernel runs that has TN_KERNEL_SERIAL. */
   pthread_mutex_t *serial;
 } tn_planner;
@@ -157,6 +163,8 @@ typedef struct tn_cut {
 tn_status tn_pass_infer(const tn_planner *p, tn_graph *g, bool partial, tn_cut *cut, tn_diag *diag);
 tn_status tn_fold_node(const tn_planner *p, tn_graph *g, int32_t node, bool *out_folded,
                        tn_diag *diag);
+/* Islands for accelerators: nodes that compilers take become tenon::Island. */
+tn_status tn_pass_claim(const tn_planner *p, tn_graph *g, tn_diag *diag);
 tn_status tn_pass_lower(const tn_planner *p, tn_graph *g, tn_diag *diag);
 tn_status tn_pass_rewrite(const tn_planner *p, tn_graph *g, tn_diag *diag);
 tn_status tn_pass_epilogues(const tn_planner *p, tn_graph *g, tn_diag *diag);

@@ -62,7 +62,10 @@ struct tn_plug {
   tn_rewritedef **rewrites;
   tn_format **formats;
   tn_driverdef **drivers;
-  uint32_t n_ops, n_kernels, n_rewrites, n_formats, n_drivers, n_left_out;
+  tn_compilerdef **compilers;
+  tn_dispatcherdef **dispatchers;
+  uint32_t n_ops, n_kernels, n_rewrites, n_formats, n_drivers, n_compilers, n_dispatchers;
+  uint32_t n_left_out;
   TN_VEC(const char *) notes; /* info.notes */
   TN_VEC(tn_plug *) needs;    /* others whose operators its parts were checked against; counted */
   /* Under the registry's lock `uses`. */
@@ -93,8 +96,10 @@ typedef struct tn_tables {
   const tn_rewritedef *const *attached_rewrites;
   const tn_format *const *formats;    /* in order of loading */
   const tn_driverdef *const *drivers; /* likewise */
-  tn_plug *const *plugs;              /* refused ones too */
-  int32_t n_ops, n_kernels, n_rewrites, n_formats, n_drivers, n_plugs;
+  const tn_compilerdef *const *compilers;
+  const tn_dispatcherdef *const *dispatchers;
+  tn_plug *const *plugs; /* refused ones too */
+  int32_t n_ops, n_kernels, n_rewrites, n_formats, n_drivers, n_compilers, n_dispatchers, n_plugs;
 } tn_tables;
 
 /* Of the parts of these plug-ins, in order of listing. Refused ones are listed, their parts left
@@ -217,6 +222,10 @@ bool tn_vet_device_row(tn_vet *v, const void *raw, const tn_device_kernel *progr
 /* vet_device.c: tables of device.v0 and device_kernel.v0. *out_name: what is listed. */
 bool tn_vet_driver(tn_vet *v, const void *raw, const char **out_name);
 bool tn_vet_device_kernel(tn_vet *v, const void *raw, const char **out_name);
+
+/* vet_accelerator.c: tables of compiler.v1 and dispatcher.v1. */
+bool tn_vet_compiler(tn_vet *v, const void *raw, const char **out_name);
+bool tn_vet_dispatcher(tn_vet *v, const void *raw, const char **out_name);
 
 /* Notes that this plug-in cannot be without the owner of `owner`. */
 void tn_vet_need(tn_vet *v, const tn_part_owner *owner);

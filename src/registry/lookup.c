@@ -208,3 +208,19 @@ tn_status tn_registry_plugin(const tn_registry *r, int32_t index, tn_plugin_info
   if (index < 0 || index >= t->n_plugs) return TN_ERR_NOT_FOUND;
   return tn_struct_out(out_info, &t->plugs[index]->info, sizeof t->plugs[index]->info);
 }
+
+int32_t tn_registry_n_compilers(const tn_registry *r) { return tn_registry_tables(r)->n_compilers; }
+
+const tn_compilerdef *tn_registry_compiler_at(const tn_registry *r, int32_t index) {
+  const tn_tables *t = tn_registry_tables(r);
+  return index >= 0 && index < t->n_compilers ? t->compilers[index] : NULL;
+}
+
+int32_t tn_registry_n_dispatchers(const tn_registry *r) {
+  return tn_registry_tables(r)->n_dispatchers;
+}
+
+const tn_dispatcherdef *tn_registry_dispatcher_at(const tn_registry *r, int32_t index) {
+  const tn_tables *t = tn_registry_tables(r);
+  return index >= 0 && index < t->n_dispatchers ? t->dispatchers[index] : NULL;
+}

@@ -139,6 +139,12 @@ const tn_format *tn_registry_rival(const tn_registry *r, const tn_format *format
 int32_t tn_registry_n_drivers(const tn_registry *r);
 const tn_driverdef *tn_registry_driver_at(const tn_registry *r, int32_t index);
 
+/* Compilers and dispatchers, likewise. */
+int32_t tn_registry_n_compilers(const tn_registry *r);
+const tn_compilerdef *tn_registry_compiler_at(const tn_registry *r, int32_t index);
+int32_t tn_registry_n_dispatchers(const tn_registry *r);
+const tn_dispatcherdef *tn_registry_dispatcher_at(const tn_registry *r, int32_t index);
+
 /* Enumeration, in the order that tenon.h gives. */
 int32_t tn_registry_n_ops(const tn_registry *r);
 const tn_opdef *tn_registry_op_at(const tn_registry *r, int32_t index);

@@ -138,19 +138,23 @@ static tn_status attach_rewrites(tn_tables *t, tn_op_row *rows, tn_arena *arena)
 /* The parts of all plug-ins in use, one plug-in after the other, where they are to be sorted. */
 static tn_status collect(tn_tables *t) {
   tn_arena *arena = &t->arena;
-  uint64_t n[5] = {0, 0, 0, 0, 0};
+  uint64_t n[7] = {0};
   for (int32_t k = 0; k < t->n_plugs; k++) {
     const tn_plug *plug = t->plugs[k];
     if (plug->info.refused) continue;
     n[0] += plug->n_ops, n[1] += plug->n_kernels;
     n[2] += plug->n_rewrites, n[3] += plug->n_formats, n[4] += plug->n_drivers;
+    n[5] += plug->n_compilers, n[6] += plug->n_dispatchers;
   }
   tn_opdef **ops = tn_arena_alloc(arena, n[0] * sizeof *ops);
   tn_kernel_entry **kernels = tn_arena_alloc(arena, n[1] * sizeof *kernels);
   tn_rewritedef **rewrites = tn_arena_alloc(arena, n[2] * sizeof *rewrites);
   tn_format **formats = tn_arena_alloc(arena, n[3] * sizeof *formats);
   tn_driverdef **drivers = tn_arena_alloc(arena, n[4] * sizeof *drivers);
-  if (!ops || !kernels || !rewrites || !formats || !drivers) return TN_ERR_MEMORY;
+  tn_compilerdef **compilers = tn_arena_alloc(arena, n[5] * sizeof *compilers);
+  tn_dispatcherdef **dispatchers = tn_arena_alloc(arena, n[6] * sizeof *dispatchers);
+  if (!ops || !kernels || !rewrites || !formats || !drivers || !compilers || !dispatchers)
+    return TN_ERR_MEMORY;
   for (int32_t k = 0; k < t->n_plugs; k++) {
     const tn_plug *plug = t->plugs[k];
     if (plug->info.refused) continue;
@@ -159,6 +163,10 @@ static tn_status collect(tn_tables *t) {
     for (uint32_t i = 0; i < plug->n_rewrites; i++) rewrites[t->n_rewrites++] = plug->rewrites[i];
     for (uint32_t i = 0; i < plug->n_formats; i++) formats[t->n_formats++] = plug->formats[i];
     for (uint32_t i = 0; i < plug->n_drivers; i++) drivers[t->n_drivers++] = plug->drivers[i];
+    for (uint32_t i = 0; i < plug->n_compilers; i++)
+      compilers[t->n_compilers++] = plug->compilers[i];
+    for (uint32_t i = 0; i < plug->n_dispatchers; i++)
+      dispatchers[t->n_dispatchers++] = plug->dispatchers[i];
   }
   tn_ops_sort(ops, (uint32_t)t->n_ops);
   if (t->n_kernels) qsort(kernels, (size_t)t->n_kernels, sizeof *kernels, compare_kernels);
@@ -167,6 +175,8 @@ static tn_status collect(tn_tables *t) {
   t->rewrites = (const tn_rewritedef *const *)rewrites;
   t->formats = (const tn_format *const *)formats;
   t->drivers = (const tn_driverdef *const *)drivers;
+  t->compilers = (const tn_compilerdef *const *)compilers;
+  t->dispatchers = (const tn_dispatcherdef *const *)dispatchers;
   return TN_OK;
 }
 

@@ -1,75 +1,24 @@
 /* Vetting in a process of its own, before a library is mapped here: `tenon plugin vet FILE` is run,
- * and what it found fine is remembered, so that each file is vetted once.
- *
- * The command is started with posix_spawn: the program may have threads, and a forked child of such
- * a program may do next to nothing before exec. */
+ * and what it found fine is remembered, so that each file is vetted once. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <signal.h>
-#include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/child.h"
 #include "base/cpu.h"
 #include "base/file.h"
 #include "base/text.h"
 #include "base/trust.h"
 #include "registry/load.h"
 
-extern char **environ;
-
-enum { KEPT_OUTPUT = 1500, MAX_OUTPUT = 1 << 20, GRACE_MS = 2000, POLL_MS = 20 };
+enum { KEPT_OUTPUT = 1500, MAX_OUTPUT = 1 << 20, POLL_MS = 20 };
 
 /* ---- running the command ---- */
-
-/* The environment without what would make the child load or vet plug-ins. */
-static char **child_environment(tn_arena *arena) {
-  size_t n = 0, kept = 0;
-  while (environ && environ[n]) n++;
-  char **env = tn_arena_alloc(arena, (n + 1) * sizeof *env);
-  for (size_t k = 0; env && k < n; k++)
-    if (strncmp(environ[k], "TENON_PLUGIN_", strlen("TENON_PLUGIN_"))) env[kept++] = environ[k];
-  return env;
-}
-
-/* In a process group of its own, which can be ended as a whole. */
-static int spawn(const char *command, const char *path, int out, char **env, pid_t *out_pid) {
-  char *const argv[] = {(char *)(uintptr_t)command, (char *)(uintptr_t) "plugin",
-                        (char *)(uintptr_t) "vet", (char *)(uintptr_t)path, NULL};
-  posix_spawn_file_actions_t files;
-  posix_spawnattr_t attributes;
-  sigset_t none, usual;
-  int error = posix_spawn_file_actions_init(&files);
-  if (error) return error;
-  error = posix_spawnattr_init(&attributes);
-  if (!error) {
-    sigemptyset(&none);
-    sigfillset(&usual); /* whatever the program ignores */
-    error = posix_spawnattr_setsigmask(&attributes, &none);
-    if (!error) error = posix_spawnattr_setpgroup(&attributes, 0);
-    if (!error) error = posix_spawnattr_setsigdefault(&attributes, &usual);
-    if (!error)
-      error = posix_spawnattr_setflags(
-          &attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGDEF);
-    if (!error) error = posix_spawn_file_actions_addopen(&files, 0, "/dev/null", O_RDONLY, 0);
-    if (!error) error = posix_spawn_file_actions_adddup2(&files, out, 1);
-    if (!error) error = posix_spawn_file_actions_adddup2(&files, out, 2);
-    if (!error) error = posix_spawn(out_pid, command, &files, &attributes, argv, env);
-    posix_spawnattr_destroy(&attributes);
-  }
-  posix_spawn_file_actions_destroy(&files);
-  return error;
-}
-
-/* True if the command has ended; it is not reaped, so that its group's number stays taken. */
-static bool has_ended(pid_t pid) {
-  siginfo_t info = {.si_pid = 0};
-  return waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid == pid;
-}
 
 /* False: there is nothing more to come. */
 static bool read_some(int from, int wait_ms, tn_text *text) {
@@ -88,7 +37,7 @@ static bool read_some(int from, int wait_ms, tn_text *text) {
 static bool read_output(pid_t pid, int from, uint32_t limit_s, tn_text *text) {
   const uint64_t until = tn_now_ns() + limit_s * UINT64_C(1000000000);
   bool open = true;
-  while (!has_ended(pid)) {
+  while (!tn_child_has_ended(pid)) {
     if (tn_now_ns() >= until) return false;
     if (open)
       open = read_some(from, POLL_MS, text);
@@ -97,19 +46,6 @@ static bool read_output(pid_t pid, int from, uint32_t limit_s, tn_text *text) {
   }
   while (open && text->n < MAX_OUTPUT) open = read_some(from, 0, text);
   return true;
-}
-
-/* Ends the command with all that it has started: it is asked to first, because the processes that
- * it runs a plug-in in have groups of their own. Answers its status; -1: there is none. */
-static int end_all(pid_t pid) {
-  int status = 0;
-  if (!has_ended(pid)) kill(-pid, SIGTERM);
-  for (int waited = 0; waited < GRACE_MS && !has_ended(pid); waited += POLL_MS)
-    poll(NULL, 0, POLL_MS);
-  kill(-pid, SIGKILL);
-  while (waitpid(pid, &status, 0) < 0)
-    if (errno != EINTR) return -1;
-  return status;
 }
 
 /* The last bytes, from the beginning of a character. */
@@ -152,10 +88,12 @@ static tn_status run(const tn_registry *r, const char *path, tn_diag *diag) {
   pid_t pid;
   tn_arena arena;
   tn_arena_init(&arena, r->a);
-  char **env = child_environment(&arena);
+  char **env = tn_child_environment(&arena);
   int error = !env ? ENOMEM : pipe2(ends, O_CLOEXEC) ? errno : 0;
   if (!error) {
-    error = spawn(command, path, ends[1], env, &pid);
+    const char *const argv[] = {command, "plugin", "vet", path, NULL};
+    const tn_child_file files[] = {{ends[1], 1}, {ends[1], 2}};
+    error = tn_child_spawn(argv, env, files, 2, &pid);
     close(ends[1]);
     if (error) close(ends[0]);
   }
@@ -167,7 +105,7 @@ static tn_status run(const tn_registry *r, const char *path, tn_diag *diag) {
   tn_text_init(&said, r->a);
   const bool in_time = read_output(pid, ends[0], r->vet_limit_s, &said);
   close(ends[0]);
-  const int how = end_all(pid);
+  const int how = tn_child_end(pid);
   const tn_status status =
       in_time ? judge(command, path, how, &said, diag)
               : tn_fail(diag, TN_ERR_INVALID, "%s: is not loaded: vetting it took more than %u s",

@@ -108,7 +108,7 @@ breaks host_removed "tn_step_info.plugin: is gone; ABI 1.$number has this member
 breaks host_retyped "tn_model_options.max_plans: was of type \`int32_t\`, is \`uint32_t\`" \
   -e 's/^  int32_t max_plans;/  uint32_t max_plans;/'
 breaks host_constant "TN_MODEL_GRAPH_ONLY: was 2, is 4" \
-  -e 's/^      2 (.. read the file)/      4 \1/'
+  -e 's/^      2, (.. read the file)/      4, \1/'
 breaks host_constant_gone "TN_DIAG_NOTE: is gone; ABI 1.$number has this const" \
   -e 's/, TN_DIAG_NOTE = 2//'
 breaks host_frozen "tn_op_arg: has no head, so nobody can tell how long it is: it is frozen" \

@@ -110,7 +110,7 @@ static UNUSED void world_init_accelerator(world *w) {
                                   .unload = any_close,
                                   .run = any_dispatch};
   for (int k = 0; k < MANY; k++) {
-    w->extension[k] = (tn_extension){TN_HEAD(tn_extension), "compiler.v0", &w->compiler};
+    w->extension[k] = (tn_extension){TN_HEAD(tn_extension), "compiler.v1", &w->compiler};
     w->extensions[k] = &w->extension[k];
   }
   w->extension[1].name = TN_DISPATCHER_EXTENSION;

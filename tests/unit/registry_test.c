@@ -486,8 +486,8 @@ static void test_extensions(void **state) {
   assert_int_equal(info.n_extensions, 4);
   assert_int_equal(info.flags, TN_PLUGIN_THREADS);
   assert_string_equal(info.offers,
-                      "compiler.v0 'acme-npu', dispatcher.v0 'acme-npu', profiler.v12 (not known "
-                      "to this host), compiler.v0 'acme-npu'");
+                      "compiler.v1 'acme-npu', dispatcher.v1 'acme-npu', profiler.v12 (not known "
+                      "to this host), compiler.v1 'acme-npu'");
 }
 
 static void test_vetting_comes_before_init(void **state) {

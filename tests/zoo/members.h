@@ -39,10 +39,10 @@ static const struct zoo_struct {
      "plug-in 'zoo', kernel 'twice_f32_c', row 0 of accepts"},
     {"rewrite", "plug-in 'zoo', rewrite 0", "plug-in 'zoo', rewrite 'twice_away'"},
     {"format", "plug-in 'zoo', format 0", "plug-in 'zoo', format 'zoo'"},
-    {"extension", "plug-in 'zoo', extension 0", "plug-in 'zoo', extension 'compiler.v0'"},
-    {"compiler", "plug-in 'zoo', extension 'compiler.v0'", "plug-in 'zoo', compiler 'zoo-npu'"},
+    {"extension", "plug-in 'zoo', extension 0", "plug-in 'zoo', extension 'compiler.v1'"},
+    {"compiler", "plug-in 'zoo', extension 'compiler.v1'", "plug-in 'zoo', compiler 'zoo-npu'"},
     {"target", "plug-in 'zoo', compiler 'zoo-npu'", "plug-in 'zoo', compiler 'zoo-npu'"},
-    {"dispatcher", "plug-in 'zoo', extension 'dispatcher.v0'",
+    {"dispatcher", "plug-in 'zoo', extension 'dispatcher.v1'",
      "plug-in 'zoo', dispatcher 'zoo-npu'"}};
 
 typedef enum zoo_kind {
@@ -176,7 +176,8 @@ static const zoo_member zoo_members[] = {
     ZOO_FUNCTION(OF_DISPATCHER, tn_dispatcher, load, true),
     ZOO_FUNCTION(OF_DISPATCHER, tn_dispatcher, unload, true),
     ZOO_FUNCTION(OF_DISPATCHER, tn_dispatcher, port, false),
-    ZOO_FUNCTION(OF_DISPATCHER, tn_dispatcher, run, true)};
+    ZOO_FUNCTION(OF_DISPATCHER, tn_dispatcher, run, true),
+    ZOO_FUNCTION(OF_DISPATCHER, tn_dispatcher, stamp, false)};
 enum { ZOO_MEMBERS = sizeof zoo_members / sizeof *zoo_members };
 
 /* ---- damages ---- */

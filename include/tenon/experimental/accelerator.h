@@ -2,13 +2,15 @@
  *
  * A plug-in offers them as extensions (tn_plugin.extensions) of the names below. This header is not
  * under the lock of plugin.h: what is here may change, and a change that is no append raises the
- * number in the name, so that an old plug-in is left alone and never misread. When a host runs
- * models through these tables, and two vendors do, they become members of tn_plugin.
+ * number in the name, so that an old plug-in is left alone and never misread.
  *
- * What hosts of ABI 1.0 do with them: they find the tables, vet them as they vet all else, and list
- * them (`tenon plugin list`). They do not call them: no node runs on an accelerator yet.
+ * A compiler claims nodes of a model and turns parts of its graph into modules; a dispatcher loads
+ * modules and runs them. The host does the rest: it cuts convex islands out of the claims, compiles
+ * in a process of its own, checks the answer, keeps modules in files, plans each island as one
+ * step, and lets the CPU take over what cannot be had, by the user's policy.
  *
  * The rules at the top of plugin.h hold here too: heads, growth, ownership, errors, threads.
+ * docs/add-an-accelerator.md shows how to write both; accelerators/acme is one to copy.
  */
 #ifndef TENON_EXPERIMENTAL_ACCELERATOR_H
 #define TENON_EXPERIMENTAL_ACCELERATOR_H
@@ -19,8 +21,8 @@
 extern "C" {
 #endif
 
-#define TN_COMPILER_EXTENSION "compiler.v0"     /* table: tn_compiler */
-#define TN_DISPATCHER_EXTENSION "dispatcher.v0" /* table: tn_dispatcher */
+#define TN_COMPILER_EXTENSION "compiler.v1"     /* table: tn_compiler */
+#define TN_DISPATCHER_EXTENSION "dispatcher.v1" /* table: tn_dispatcher */
 
 /* ---- Both halves ----------------------------------------------------------------------------- */
 
@@ -52,6 +54,9 @@ typedef struct tn_module {
   uint64_t alignment; /* that data needs when loaded, a power of two */
   const tn_entry *const *entries;
   uint32_t n_entries, reserved;
+  /* Optional: all that it depends on besides its target: drivers, kits, in the words of
+   * tn_dispatcher.stamp. */
+  const char *stamp;
 } tn_module;
 
 /* The first argument of all callbacks. */
@@ -60,10 +65,22 @@ typedef struct tn_accelerator_call {
   const tn_host *host;     /* fail, alloc, free, graph, get_extension */
   void *ctx;               /* of host */
   void *self;              /* what the plug-in's init() answered */
-  const tn_target *target; /* one of the table's; dispatchers: NULL until a module is loaded */
-  const tn_option *const *options;
+  const tn_target *target; /* one of the compiler's; of dispatchers the one that is asked for, with
+                              name alone where no compiler is at hand */
+  const tn_option *const *options; /* none yet */
   uint32_t n_options, reserved;
 } tn_accelerator_call;
+
+/* host->get_extension(ctx, this) in partition() and compile(): a tn_graph_bytes. */
+#define TN_GRAPH_BYTES_EXTENSION "graph_bytes.v0"
+
+/* Writes a graph in a model format: most vendors read "onnx". */
+typedef struct tn_graph_bytes {
+  tn_head head;
+  /* Memory of host->alloc, to be given back with host->free. ctx: of host. */
+  tn_status (*write)(void *ctx, const tn_graph *graph, const char *format, void **out_data,
+                     uint64_t *out_size);
+} tn_graph_bytes;
 
 /* ---- Compilers: parts of graphs become modules ----------------------------------------------- */
 
@@ -97,19 +114,22 @@ typedef struct tn_compiler {
   const char *format; /* of the modules that it makes */
   uint32_t n_targets, reserved;
   const tn_target *const *targets; /* at least one */
-  /* Optional: whether a module, perhaps of an older kit, is right for call->target
-   * (TN_VERDICT_...). Without it, target name and kit have to be the same. */
+  /* Optional: whether a module, perhaps of an older kit, is right for call->target and a device
+   * with this stamp ("": it has none): TN_VERDICT_... . The module's data is NULL. Without it,
+   * target, kit and stamp have to be the same. */
   tn_status (*compatible)(const tn_accelerator_call *call, const tn_module *module,
-                          uint32_t *out_verdict);
+                          const char *stamp, uint32_t *out_verdict);
   /* Claims nodes or declines them: claims[k] is about node id k of the graph, for k < n_claims;
-   * NULL: there is no such node. The graph is read only. The host cuts convex islands out of the
-   * claims, so that with each island as one node the graph has no cycle, and drops those that cost
-   * more than they save. */
+   * NULL: there is no such node, or the host keeps it (control flow, strings, lists, types that
+   * only a run can tell). The graph is checked, inferred and folded for the shapes at hand, and
+   * read only; nothing is lowered or fused yet. The host cuts convex islands out of them, so that
+   * with each island as one node the graph has no cycle; where costs decide, it drops those that
+   * cost more than they save. */
   tn_status (*partition)(const tn_accelerator_call *call, const tn_graph *graph,
                          tn_claim *const *claims, int32_t n_claims);
-  /* Makes a module: part k becomes entry k, with the inputs and outputs of that graph. The module
-   * belongs to the compiler until release(). Any thread; the host may run it in a process of its
-   * own. */
+  /* Makes a module: part k becomes entry k, with the inputs and outputs of that graph, in order.
+   * The module belongs to the compiler until release(). It is called in a process of its own, with
+   * limits on time and memory, where no dispatcher is open. */
   tn_status (*compile)(const tn_accelerator_call *call, const tn_graph *const *parts,
                        uint32_t n_parts, const tn_module **out_module);
   void (*release)(const tn_accelerator_call *call, const tn_module *module);
@@ -125,14 +145,14 @@ typedef struct tn_port_memory {
   uint64_t bytes;     /* at least those of the tensor: what may be read or written behind it */
 } tn_port_memory;
 
-/* A device is opened once per runtime, a program is a loaded module. A device may be used by
- * several threads at once, a program by one. */
+/* A device is opened once for each model that uses it, a program is a loaded module. A device may
+ * be used by several threads at once, a program by one. */
 typedef struct tn_dispatcher {
   tn_head head;
   const char *name; /* letters, digits and _ . - */
   const char *vendor;
   const char *format; /* of the modules that it loads */
-  /* TN_ERR_NOT_FOUND: this machine has no such device. */
+  /* TN_ERR_NOT_FOUND: this machine has no such device, or a library is missing: say which. */
   tn_status (*open)(const tn_accelerator_call *call, void **out_device);
   void (*close)(const tn_accelerator_call *call, void *device);
   /* The module may be gone when it returns. */
@@ -147,6 +167,8 @@ typedef struct tn_dispatcher {
    * again or unloaded. */
   tn_status (*run)(const tn_accelerator_call *call, void *program, uint32_t entry,
                    const tn_tensor *const *inputs, tn_tensor *const *outputs);
+  /* Optional: says exactly what the device is: hardware, driver, kit. Lives as long as it. */
+  const char *(*stamp)(const tn_accelerator_call *call, void *device);
 } tn_dispatcher;
 
 #ifdef __cplusplus

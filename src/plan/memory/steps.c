@@ -2,7 +2,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "accelerator/accelerator.h"
 #include "base/abi.h"
+#include "graph/core_ops.h"
 #include "plan/memory/arrange.h"
 #include "plan/select/match.h"
 
@@ -143,7 +145,8 @@ static tn_status make_body(tn_arrangement *r, const tn_gnode *n, uint32_t index,
       tn_arena_alloc(&r->plan->arena, ((uint64_t)sub->captures.n + 1) * sizeof *captures);
   tn_status status = captures ? open_inputs(r->g, sub, captures, &body->n_captures) : TN_ERR_MEMORY;
   body->captures = captures;
-  if (!status) return tn_callable_create_take(r->p, sub, name, r->diag, &body->callable);
+  const tn_planner *p = tn_is_core_op(n, TN_CORE_ISLAND) && r->p->home ? r->p->home : r->p;
+  if (!status) return tn_callable_create_take(p, sub, name, r->diag, &body->callable);
   tn_graph_free(sub);
   return status;
 }

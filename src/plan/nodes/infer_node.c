@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "accelerator/accelerator.h"
 #include "plan/passes/passes.h"
 
 typedef struct inference {
@@ -264,6 +265,7 @@ tn_status tn_infer_dtypes(const tn_planner *p, tn_graph *g, int32_t node) {
 
 double tn_node_flops(const tn_planner *p, tn_graph *g, int32_t node) {
   const tn_gnode *n = tn_graph_node(g, node);
+  if (n->island) return n->island->flops;
   if (!n->def || !n->def->op.flops) return 0;
   tn_call_frame f;
   if (tn_call_open(&f, p, g, node, NULL)) return 0;

@@ -38,6 +38,7 @@ static tn_status move(const tn_planner *p, tn_graph *g, bool last, bool *out_cha
 }
 
 static const tn_pass passes[] = {
+    {TN_STAGE_LOWER, "claim", AT_PLAN, tn_pass_claim, NULL},
     {TN_STAGE_LOWER, "lower", ALWAYS, tn_pass_lower, NULL},
     {TN_STAGE_LOWER, "merge_regions", ALWAYS | OPTIMIZES, tn_merge_regions, NULL},
     {TN_STAGE_LOWER, "share_prefixes", ALWAYS | OPTIMIZES, tn_share_region_prefixes, NULL},
@@ -85,7 +86,9 @@ static tn_status run_passes(const tn_planner *p, tn_graph *g, uint32_t when, tn_
   return s;
 }
 
+/* Compilers see graphs as they were read: what is done here is done for each plan then. */
 tn_status tn_passes_at_load(const tn_planner *p, tn_graph *g, tn_diag *diag) {
+  if (p->n_accelerators || p->model_flags & TN_MODEL_CHECKED) return TN_OK;
   return run_passes(p, g, AT_LOAD, 0, diag);
 }
 

@@ -22,6 +22,7 @@ static tn_status revive(tn_graph *g, int32_t node, uint32_t step, int32_t from, 
   n->def = old.def;
   n->attrs = old.attrs;
   n->origin = old.origin;
+  n->declined = old.declined;
   return TN_OK;
 }
 

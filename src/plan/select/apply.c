@@ -3,6 +3,7 @@
  * with the reasons of all other kernels. */
 #include <string.h>
 
+#include "accelerator/accelerator.h"
 #include "device/device.h"
 #include "plan/constants/packed.h"
 #include "plan/select/select.h"
@@ -24,13 +25,17 @@ static tn_status keep_refusals(tn_selection *s, int32_t node, const tn_candidate
                                tn_choice *choice) {
   tn_node_options *o = &s->nodes[node];
   tn_arena *arena = &s->g->arena;
-  const uint32_t n_devices = s->p->n_devices;
-  tn_refusal *list = tn_arena_alloc(
-      arena, ((uint64_t)o->refusals.n + (uint64_t)o->candidates.n + n_devices + 1) * sizeof *list);
+  const uint32_t n_devices = s->p->n_devices, n_accelerators = s->p->n_accelerators;
+  const char *const *declined = tn_graph_node(s->g, node)->declined;
+  tn_refusal *list = tn_arena_alloc(arena, ((uint64_t)o->refusals.n + (uint64_t)o->candidates.n +
+                                            n_devices + n_accelerators + 1) *
+                                               sizeof *list);
   if (!list) return TN_ERR_MEMORY;
   uint32_t n = 0;
   for (uint32_t k = 1; k <= n_devices && !chosen->device; k++)
     list[n++] = (tn_refusal){s->p->devices[k - 1]->name, o->away[k], NULL};
+  for (uint32_t k = 0; k < n_accelerators && declined; k++)
+    if (declined[k]) list[n++] = (tn_refusal){s->p->accelerators[k]->name, declined[k], NULL};
   for (int64_t k = 0; k < o->candidates.n; k++) {
     const tn_candidate *c = &o->candidates.data[k];
     bool listed = c->def == chosen->def;

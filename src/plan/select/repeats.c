@@ -42,7 +42,8 @@ static uint64_t hash_values(const tn_graph *g, const int32_t *ids, uint32_t n, u
 /* Pins go by names, and devices and measured times change options once they are there. */
 int32_t tn_select_repeated(tn_selection *s, int32_t node) {
   const tn_gnode *n = tn_graph_node(s->g, node);
-  if (s->p->n_pins || s->p->n_devices || s->is_tuned || !is_plain(n)) return -1;
+  const bool has_reasons = s->p->n_pins || s->p->n_devices || s->p->n_accelerators;
+  if (has_reasons || s->is_tuned || !is_plain(n)) return -1;
   uint64_t hash = tn_hash_bytes(&n->def, sizeof n->def, 0);
   hash = hash_values(s->g, n->node.inputs, n->node.n_inputs, hash);
   hash = hash_values(s->g, n->node.outputs, n->node.n_outputs, hash);

@@ -1,0 +1,196 @@
+/* acme's compiler: claims nodes, and writes parts of the graph as byte code. */
+#include <string.h>
+
+#include "acme.h"
+
+static int64_t elements(const tn_tensor *t) {
+  int64_t n = 1;
+  for (int32_t k = 0; k < t->rank; k++) n *= t->shape[k];
+  return n;
+}
+
+static int operator_of(const tn_node *node) {
+  static const char *const names[ACME_N_OPS] = {"Add", "Sub", "Mul"};
+  if (*node->domain) return -1;
+  for (int k = 0; k < ACME_N_OPS; k++)
+    if (!strcmp(node->op, names[k])) return k;
+  return -1;
+}
+
+static int same_shape(const tn_tensor *a, const tn_tensor *b) {
+  return a->rank == b->rank && !memcmp(a->shape, b->shape, (size_t)a->rank * sizeof *a->shape);
+}
+
+/* Why the hardware does not take the node; NULL: it does. Literals: they outlive the call. */
+static const char *refuse(const tn_graph_api *api, const tn_graph *g, const tn_node *node) {
+  if (operator_of(node) < 0) return "acme adds, subtracts and multiplies, no more";
+  const tn_tensor *a = api->value_type(g, node->inputs[0]);
+  const tn_tensor *b = api->value_type(g, node->inputs[1]);
+  const tn_tensor *y = api->value_type(g, node->outputs[0]);
+  if (a->dtype != TN_F32) return "acme computes in f32 only";
+  if (!same_shape(a, y)) return "acme does not broadcast its first argument";
+  if (!same_shape(b, y) && elements(b) != 1) return "acme broadcasts single elements only";
+  return NULL;
+}
+
+static tn_status partition(const tn_accelerator_call *call, const tn_graph *graph,
+                           tn_claim *const *claims, int32_t n_claims) {
+  const tn_graph_api *api = call->host->graph;
+  for (int32_t id = 0; id < n_claims; id++) {
+    if (!claims[id]) continue;
+    claims[id]->reason = refuse(api, graph, api->node(graph, id));
+    if (claims[id]->reason) continue;
+    claims[id]->group = 0; /* all of it may stand in one island */
+    claims[id]->cost_native_ns = claims[id]->cost_host_ns / 4; /* it would be nice */
+  }
+  return TN_OK;
+}
+
+/* ---- writing ---- */
+
+/* A module under construction: counted first, then written. */
+typedef struct writer {
+  uint8_t *data; /* NULL: only counting */
+  uint64_t size;
+} writer;
+
+static void put(writer *w, const void *data, uint64_t bytes) {
+  if (w->data && bytes) memcpy(w->data + w->size, data, (size_t)bytes);
+  w->size += bytes;
+}
+
+static void put_word(writer *w, uint64_t value, int bytes) {
+  uint8_t le[8];
+  for (int k = 0; k < bytes; k++) le[k] = (uint8_t)(value >> (8 * k));
+  put(w, le, (uint64_t)bytes);
+}
+
+/* Values are known by their ids in the part: those that nobody uses cost a few bytes. */
+static void put_value(writer *w, const tn_graph_api *api, const tn_graph *g, int32_t id) {
+  const tn_tensor *t = api->value_type(g, id);
+  const uint32_t flags = api->value_flags(g, id);
+  const uint32_t kind = flags & TN_VALUE_CONST   ? ACME_CONST
+                        : flags & TN_VALUE_INPUT ? ACME_INPUT
+                                                 : ACME_MADE;
+  put_word(w, (uint64_t)elements(t), 8);
+  put_word(w, kind, 4);
+  if (kind == ACME_CONST) put(w, t->data, (uint64_t)elements(t) * sizeof(float));
+}
+
+static void put_entry(writer *w, const tn_graph_api *api, const tn_graph *g) {
+  const int32_t n_values = api->n_values(g), n_nodes = api->n_nodes(g);
+  put_word(w, (uint32_t)api->n_inputs(g), 4);
+  put_word(w, (uint32_t)api->n_outputs(g), 4);
+  put_word(w, (uint32_t)n_values, 4);
+  put_word(w, (uint32_t)n_nodes, 4);
+  for (int32_t k = 0; k < n_values; k++) put_value(w, api, g, k);
+  for (int32_t k = 0; k < api->n_inputs(g); k++) put_word(w, (uint32_t)api->input(g, k), 4);
+  for (int32_t k = 0; k < api->n_outputs(g); k++) put_word(w, (uint32_t)api->output(g, k), 4);
+  for (int32_t k = 0; k < n_nodes; k++) {
+    const tn_node *node = api->node(g, api->node_at(g, k));
+    put_word(w, (uint32_t)operator_of(node), 4);
+    put_word(w, (uint32_t)node->inputs[0], 4);
+    put_word(w, (uint32_t)node->inputs[1], 4);
+    put_word(w, (uint32_t)node->outputs[0], 4);
+  }
+}
+
+static void put_module(writer *w, const tn_graph_api *api, const tn_graph *const *parts,
+                       uint32_t n) {
+  put_word(w, ACME_MAGIC, 4);
+  put_word(w, n, 4);
+  for (uint32_t k = 0; k < n; k++) put_entry(w, api, parts[k]);
+}
+
+/* ---- the module ---- */
+
+/* What compile() answers, in one piece of memory each. */
+typedef struct module {
+  tn_module module; /* first */
+  tn_entry *entries;
+  const tn_entry **list;
+  const tn_tensor **ports;
+  uint8_t *data;
+} module;
+
+static uint32_t count_ports(const tn_graph_api *api, const tn_graph *const *parts, uint32_t n) {
+  uint32_t count = 1;
+  for (uint32_t k = 0; k < n; k++)
+    count += (uint32_t)api->n_inputs(parts[k]) + (uint32_t)api->n_outputs(parts[k]);
+  return count;
+}
+
+/* The host asks for the types of all ports: those of the part, which outlives the module. */
+static void fill_entries(module *m, const tn_graph_api *api, const tn_graph *const *parts,
+                         uint32_t n) {
+  const tn_tensor **port = m->ports;
+  for (uint32_t k = 0; k < n; k++) {
+    const tn_graph *g = parts[k];
+    m->entries[k] = (tn_entry){.head = TN_HEAD(tn_entry),
+                               .name = "part",
+                               .n_inputs = (uint32_t)api->n_inputs(g),
+                               .n_outputs = (uint32_t)api->n_outputs(g)};
+    m->entries[k].inputs = port;
+    for (int32_t i = 0; i < api->n_inputs(g); i++) *port++ = api->value_type(g, api->input(g, i));
+    m->entries[k].outputs = port;
+    for (int32_t i = 0; i < api->n_outputs(g); i++) *port++ = api->value_type(g, api->output(g, i));
+    m->list[k] = &m->entries[k];
+  }
+}
+
+static void free_module(const tn_accelerator_call *call, module *m) {
+  if (!m) return;
+  call->host->free(call->ctx, m->entries);
+  call->host->free(call->ctx, (void *)m->list);
+  call->host->free(call->ctx, (void *)m->ports);
+  call->host->free(call->ctx, m->data);
+  call->host->free(call->ctx, m);
+}
+
+static void release(const tn_accelerator_call *call, const tn_module *m) {
+  free_module(call, (module *)(uintptr_t)m);
+}
+
+static tn_status compile(const tn_accelerator_call *call, const tn_graph *const *parts,
+                         uint32_t n_parts, const tn_module **out_module) {
+  const tn_host *host = call->host;
+  writer w = {NULL, 0};
+  put_module(&w, host->graph, parts, n_parts);
+  module *m = host->alloc(call->ctx, sizeof *m);
+  if (m) {
+    m->entries = host->alloc(call->ctx, n_parts * sizeof *m->entries);
+    m->list = host->alloc(call->ctx, n_parts * sizeof *m->list);
+    m->ports = host->alloc(call->ctx, count_ports(host->graph, parts, n_parts) * sizeof *m->ports);
+    m->data = host->alloc(call->ctx, w.size);
+  }
+  if (!m || !m->entries || !m->list || !m->ports || !m->data) {
+    free_module(call, m);
+    return TN_ERR_MEMORY;
+  }
+  w = (writer){m->data, 0};
+  put_module(&w, host->graph, parts, n_parts);
+  fill_entries(m, host->graph, parts, n_parts);
+  m->module = (tn_module){.head = TN_HEAD(tn_module),
+                          .format = ACME_FORMAT,
+                          .target = call->target,
+                          .data = m->data,
+                          .size = w.size,
+                          .alignment = 64,
+                          .entries = m->list,
+                          .n_entries = n_parts,
+                          .stamp = ACME_STAMP};
+  *out_module = &m->module;
+  return TN_OK;
+}
+
+TN_TABLE(tn_target, npu2, .name = "acme-npu-2", .hardware = "npu", .sdk = "1.0");
+TN_LIST(const tn_target *, targets, &npu2);
+
+const tn_compiler acme_compiler = {.head = TN_HEAD(tn_compiler),
+                                   .name = "acme",
+                                   .vendor = "Acme",
+                                   .format = ACME_FORMAT,
+                                   TN_SET(targets, targets),
+                                   .partition = partition,
+                                   .compile = compile,
+                                   .release = release};

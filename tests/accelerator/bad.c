@@ -1,0 +1,157 @@
+/* A vendor whose compiler and dispatcher do what the variable BAD says, for tests of what becomes
+ * of it. Claims every node that adds. */
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "tenon/experimental/accelerator.h"
+#include "tenon/graph.h"
+
+static int is_bad(const char *how) {
+  const char *bad = getenv("BAD");
+  return bad && !strcmp(bad, how);
+}
+
+/* ---- the compiler ---- */
+
+static tn_status partition(const tn_accelerator_call *call, const tn_graph *graph,
+                           tn_claim *const *claims, int32_t n_claims) {
+  if (is_bad("partition"))
+    return call->host->fail(call->ctx, TN_ERR_INVALID, "it does not like the graph");
+  for (int32_t id = 0; id < n_claims; id++) {
+    if (!claims[id]) continue;
+    claims[id]->reason = "it is no Add";
+    if (strcmp(call->host->graph->node(graph, id)->op, "Add")) continue;
+    claims[id]->reason = NULL;
+    claims[id]->group = is_bad("group") ? -7 : 0;
+    claims[id]->cost_native_ns = is_bad("cost") ? -1 : 1;
+  }
+  return TN_OK;
+}
+
+static volatile int zero;
+
+static void misbehave(void) {
+  if (is_bad("crash")) raise(SIGSEGV);
+  if (is_bad("abort")) abort();
+  if (is_bad("exit")) exit(3);
+  if (is_bad("exit0")) _exit(0);
+  while (is_bad("hang")) pause();
+  while (is_bad("spin") && !zero) continue;
+  while (is_bad("memory")) {
+    char *more = malloc(16 << 20);
+    if (!more) abort();
+    memset(more, 1, 16 << 20);
+  }
+}
+
+enum { MAX_PARTS = 16, MAX_PORTS = 16 };
+
+static tn_status compile(const tn_accelerator_call *call, const tn_graph *const *parts,
+                         uint32_t n_parts, const tn_module **out_module) {
+  static tn_module module;
+  static tn_entry entries[MAX_PARTS];
+  static const tn_entry *list[MAX_PARTS];
+  static const tn_tensor *ports[MAX_PARTS][2 * MAX_PORTS];
+  static const tn_target other = {TN_HEAD(tn_target), "bad-npu-9", "npu", "1.0"};
+  static tn_tensor f64 = {.head = TN_HEAD(tn_tensor), .dtype = TN_F64};
+  const tn_graph_api *api = call->host->graph;
+  misbehave();
+  if (is_bad("fail")) return call->host->fail(call->ctx, TN_ERR_UNSUPPORTED, "no such thing");
+  if (is_bad("status")) return 12345;
+  if (is_bad("together") && n_parts > 1)
+    return call->host->fail(call->ctx, TN_ERR_UNSUPPORTED, "one at a time");
+  if (is_bad("nothing")) return TN_OK;
+  for (uint32_t k = 0; k < n_parts && k < MAX_PARTS; k++) {
+    const tn_graph *g = parts[k];
+    uint32_t n = 0;
+    list[k] = &entries[k];
+    entries[k] = (tn_entry){.head = TN_HEAD(tn_entry),
+                            .name = "part",
+                            .n_inputs = (uint32_t)api->n_inputs(g),
+                            .n_outputs = (uint32_t)api->n_outputs(g),
+                            .inputs = ports[k]};
+    for (int32_t i = 0; i < api->n_inputs(g); i++)
+      ports[k][n++] = api->value_type(g, api->input(g, i));
+    entries[k].outputs = &ports[k][n];
+    for (int32_t i = 0; i < api->n_outputs(g); i++)
+      ports[k][n++] = is_bad("dtype") ? &f64 : api->value_type(g, api->output(g, i));
+    if (is_bad("ports")) entries[k].n_inputs--, entries[k].inputs++;
+  }
+  module = (tn_module){.head = TN_HEAD(tn_module),
+                       .format = is_bad("format") ? "other" : "bad",
+                       .target = is_bad("target") ? &other : call->target,
+                       .data = "some bytes",
+                       .size = is_bad("data") ? UINT64_C(1) << 40 : 10,
+                       .alignment = is_bad("alignment") ? 3 : 64,
+                       .entries = list,
+                       .n_entries = is_bad("entries") ? n_parts + 1 : n_parts,
+                       .stamp = is_bad("stamp") ? "old" : "new"};
+  *out_module = is_bad("pointer") ? (const tn_module *)(uintptr_t)16 : &module;
+  return TN_OK;
+}
+
+static void release(const tn_accelerator_call *call, const tn_module *module) {
+  (void)call, (void)module;
+  if (is_bad("release")) abort();
+}
+
+/* ---- the dispatcher ---- */
+
+static tn_status open(const tn_accelerator_call *call, void **out_device) {
+  *out_device = NULL;
+  if (is_bad("open"))
+    return call->host->fail(call->ctx, TN_ERR_NOT_FOUND, "libbad.so.1 cannot be loaded");
+  return TN_OK;
+}
+
+static void close_device(const tn_accelerator_call *call, void *device) {
+  (void)call, (void)device;
+}
+
+static const char *stamp(const tn_accelerator_call *call, void *device) {
+  (void)call, (void)device;
+  return "new";
+}
+
+static tn_status load(const tn_accelerator_call *call, void *device, const tn_module *module,
+                      void **out_program) {
+  (void)device, (void)module;
+  *out_program = NULL;
+  if (is_bad("load")) return call->host->fail(call->ctx, TN_ERR_MEMORY, "no room for 10 bytes");
+  return TN_OK;
+}
+
+static void unload(const tn_accelerator_call *call, void *program) { (void)call, (void)program; }
+
+/* It can only do what the test's model wants: y = a + b, of as many elements each. */
+static tn_status run(const tn_accelerator_call *call, void *program, uint32_t entry,
+                     const tn_tensor *const *inputs, tn_tensor *const *outputs) {
+  const float *a = inputs[0]->data, *b = inputs[1]->data;
+  float *y = outputs[0]->data;
+  (void)program, (void)entry;
+  if (is_bad("run")) return call->host->fail(call->ctx, TN_ERR_IO, "the device is gone");
+  for (int64_t k = 0; k < outputs[0]->shape[0]; k++) y[k] = a[k] + b[k];
+  return TN_OK;
+}
+
+static tn_status port(const tn_accelerator_call *call, void *program, uint32_t entry,
+                      uint32_t index, tn_port_memory *out) {
+  (void)call, (void)program, (void)entry, (void)index;
+  out->alignment = is_bad("port") ? 48 : 4096;
+  out->bytes = 100;
+  return TN_OK;
+}
+
+TN_TABLE(tn_target, npu, .name = "bad-npu", .hardware = "npu", .sdk = "1.0");
+TN_LIST(const tn_target *, targets, &npu);
+TN_TABLE(tn_compiler, bad_compiler, .name = "bad", .vendor = "Bad", .format = "bad",
+         TN_SET(targets, targets), .partition = partition, .compile = compile, .release = release);
+TN_TABLE(tn_dispatcher, bad_dispatcher, .name = "bad", .vendor = "Bad", .format = "bad",
+         .open = open, .close = close_device, .load = load, .unload = unload, .port = port,
+         .run = run, .stamp = stamp);
+TN_TABLE(tn_extension, compiler, .name = TN_COMPILER_EXTENSION, .table = &bad_compiler);
+TN_TABLE(tn_extension, dispatcher, .name = TN_DISPATCHER_EXTENSION, .table = &bad_dispatcher);
+TN_LIST(const tn_extension *, extensions, &compiler, &dispatcher);
+TN_PLUGIN(.name = "bad", TN_SET(extensions, extensions));

@@ -1,0 +1,65 @@
+#!/bin/bash
+# usage: faults.sh TENON WORK BAD.so DATA
+# Everything that a compiler and a dispatcher can do wrong: what is said, and that the model gives
+# its answer where others may do the work.
+set -uo pipefail
+tenon=$1 work=$2 bad=$3 data=$4
+. "$(dirname "$0")/common.sh"
+model=$data/adds.onnx
+export TENON_MODULE_CACHE= TENON_COMPILE_SECONDS=30 TENON_COMPILE_MEGABYTES=4096
+on=(--plugin "$bad" --device bad-npu)
+a="accelerator 'bad-npu': compiler 'bad'"
+# fails HOW PATTERN: forbidden, it is an error with these words; else the CPU gives the answer
+fails() {
+  export BAD=$1
+  says 1 "$2" run "$model" --random "${on[@]}"
+  same "$model" "${on[@]}" --fallback warn
+  unset BAD
+}
+same "$model" "${on[@]}" --fallback warn # nothing is wrong
+says 0 "bad-npu +2 of 3 nodes" explain "$model" "${on[@]}" --fallback warn
+fails crash "$a crashed with SIGSEGV in compile\(\), 1 part: Add"
+fails abort "$a crashed with SIGABRT in compile\(\), 2 parts: Add, Add"
+fails exit "$a ended the process with exit status 3 in compile\(\)"
+fails exit0 "$a ended the process with exit status 0 in compile\(\)"
+TENON_COMPILE_SECONDS=1 fails hang "$a took more than 1 s in compile\(\)"
+TENON_COMPILE_SECONDS=1 BAD=spin says 1 "$a took more than 1 s in compile\(\)" run \
+  "$data/add.onnx" --random "${on[@]}"
+TENON_COMPILE_MEGABYTES=512 fails memory "$a crashed with SIGABRT in compile\(\)"
+fails fail "$a: no such thing"
+fails status "$a: .*12345"
+fails nothing "$a: it answers TN_OK, but no module"
+fails pointer "$a crashed with SIGSEGV in the module that compile\(\) gave"
+fails data "$a crashed with SIG(SEGV|BUS) in the module that compile\(\) gave"
+fails format "$a: its module is of format 'other', its table says 'bad'"
+fails target "$a: its module is for target 'bad-npu-9', asked for was 'bad-npu'"
+fails alignment "$a: its module's alignment 3 is no power of two"
+fails entries "$a: its module has 3 entries for 2 parts"
+fails ports \
+  "the module of compiler 'bad': entry 0 'part' has 1 inputs and 1 outputs, its part has 2 and 1"
+fails dtype \
+  "the module of compiler 'bad': entry 0 'part': output 0 is f64\[\], its part has f32\[6\]"
+fails stamp \
+  "for kit '1.0' and stamp 'old', here are '1.0' and 'new': it has to be compiled again"
+fails load "dispatcher 'bad' does not load a module: no room for 10 bytes"
+fails port "port 0 of entry 0 wants an alignment of 48"
+fails partition "$a does not partition: it does not like the graph"
+fails group "$a: its claim of node 'first' \(Add\) has group -7"
+fails cost "its claim of node 'first' \(Add\) has group 0 and costs -1 ns"
+# what has been made is not lost
+BAD=release same "$model" "${on[@]}" --fallback warn
+# islands one by one
+BAD=together says 0 "bad-npu +2 of 3 nodes, .*in 2 islands" explain "$model" "${on[@]}" \
+  --fallback warn
+# no device
+BAD=open says 3 "accelerator 'bad-npu': libbad.so.1 cannot be loaded" run "$model" --random \
+  "${on[@]}"
+BAD=open says 0 "libbad.so.1 cannot be loaded; the model runs without it" \
+  run "$model" --random "${on[@]}" --fallback warn
+# while it runs
+BAD=run says 3 "accelerator 'bad-npu': the device is gone" run "$data/add.onnx" --random "${on[@]}"
+same "$data/add.onnx" "${on[@]}"
+BAD=run says 0 "the device is gone; its nodes run on the cpu from now on" \
+  run "$model" --random "${on[@]}" --fallback warn
+BAD=run same "$model" "${on[@]}" --fallback warn
+finish

@@ -1,0 +1,23 @@
+#!/bin/bash
+# usage: onnxruntime.sh TENON WORK ONNXRUNTIME.so FOLDER
+# Real models, parts of which run in ONNX Runtime, against the CPU. TENON_ONNXRUNTIME names its
+# library.
+set -uo pipefail
+tenon=$1 work=$2 folder=$4
+on=(--plugin "$3" --device onnxruntime)
+if [ -z "${TENON_ONNXRUNTIME:-}" ] || [ ! -d "$folder" ]; then
+  echo "skipped: TENON_ONNXRUNTIME does not name ONNX Runtime's library, or there is no $folder"
+  exit 77
+fi
+. "$(dirname "$0")/common.sh"
+for model in \
+  "$folder"/{mnist-8,bert-toy,cifar10-cnn,fastestdet,gpt2-tiny-past}/model.onnx; do
+  [ -f "$model" ] || continue
+  same "$model" "${on[@]}" --fallback warn --rtol 1e-3 --atol 1e-4
+done
+says 0 "onnxruntime-cpu +[0-9]+ of [0-9]+ nodes, .*in 1 island$" \
+  explain "$folder/mnist-8/model.onnx" "${on[@]}"
+TENON_ONNXRUNTIME=/nonexistent.so says 3 \
+  "/nonexistent.so cannot be loaded: .*TENON_ONNXRUNTIME names" \
+  run "$folder/mnist-8/model.onnx" --random "${on[@]}"
+finish
