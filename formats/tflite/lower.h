@@ -100,6 +100,8 @@ int32_t tfl_real(const tfl *t, uint32_t k);
 int32_t tfl_from_real(const tfl *t, int32_t x, uint32_t k);
 /* A number of steps of output 0, with the fused activation in steps: rounded, zero point added. */
 int32_t tfl_from_steps(const tfl *t, int32_t x);
+/* The same where input 0 is not of the output's type. */
+int32_t tfl_from_steps_of(const tfl *t, int32_t x, uint32_t dtype);
 /* The fused activation's bounds in codes of output 0 of dtype. */
 void tfl_code_bounds(const tfl *t, uint32_t dtype, int64_t *out_lo, int64_t *out_hi);
 

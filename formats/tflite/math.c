@@ -366,23 +366,55 @@ tn_status tflite_cumsum(const tn_call *call, tn_graph *graph, int32_t node) {
 
 /* ---- products ---- */
 
-static int32_t maybe_transposed(const tfl *t, uint32_t k, bool turns) {
+static bool is_code(const tn_tensor *t) { return t->dtype == TN_I8 || t->dtype == TN_U8; }
+
+/* Of input k, as it is or as numbers: with its last two dims changed if the node says so. */
+static int32_t matrix(const tfl *t, uint32_t k, int32_t x) {
   const int32_t rank = tfl_type(t, k)->rank;
   int32_t perm[TN_MAX_RANK];
   for (int32_t d = 0; d < rank; d++) perm[d] = d;
-  if (!turns || rank < 2) return tfl_real(t, k);
+  if (!tfl_int(t, k ? "adj_y" : "adj_x", 0) || rank < 2) return x;
   perm[rank - 2] = rank - 1;
   perm[rank - 1] = rank - 2;
-  return tfl_transpose(t, tfl_real(t, k), rank, perm);
+  return tfl_transpose(t, x, rank, perm);
+}
+
+/* A product of codes: sums of whole numbers, times one factor. */
+static int32_t code_product(const tfl *t) {
+  int32_t inputs[4];
+  const float a = (float)tfl_scale(t, 0), b = (float)tfl_scale(t, 1),
+              y = (float)tfl_scale(t, tfl_y(t));
+  for (uint32_t k = 0; k < 2; k++) {
+    const tn_tensor *type = tfl_type(t, k);
+    inputs[k] = matrix(t, k, tfl_in(t, k));
+    inputs[2 + k] = tfl_number(t, type->dtype, (double)tfl_zero(t, k));
+  }
+  const int32_t sums = tfl_cast(t, tfl_emit(t, "MatMulInteger", inputs, 4, NULL, 0), TN_F32);
+  return tfl_from_steps(t, tfl_2(t, "Mul", sums, tfl_number(t, TN_F32, (double)(a * b / y))));
+}
+
+/* Rows of f32 by a matrix of codes. */
+static int32_t dynamic_product(const tfl *t) {
+  const tn_tensor *a = tfl_type(t, 0), *b = tfl_type(t, 1);
+  const double scale = tfl_scale(t, 1);
+  const tn_attr trans = tn_attr_int("transB", tfl_int(t, "adj_y", 0));
+  bool is_matrix = b->rank >= 2 && !tfl_zero(t, 1) && !tfl_floats(t, "channel_scales").size;
+  for (int32_t k = 0; k < b->rank - 2; k++) is_matrix = is_matrix && b->shape[k] == 1;
+  if (!is_matrix || a->rank < b->rank)
+    return tfl_unsupported(t, "several matrices of 8 bits with f32 activations");
+  const int32_t inputs[] = {matrix(t, 0, tfl_in(t, 0)),
+                            tfl_reshape(t, tfl_in(t, 1), 2, b->shape + b->rank - 2),
+                            tn_emit_floats(t->call, t->g, &scale, 1)};
+  return tfl_emit(t, "tenon::DynamicMatMul", inputs, 3, &trans, 1);
 }
 
 tn_status tflite_batch_matmul(const tn_call *call, tn_graph *graph, int32_t node) {
   const tfl t = tfl_open(call, graph, node);
   const tn_tensor *a = tfl_type(&t, 0), *b = tfl_type(&t, 1);
-  if (a->dtype == TN_F32 && b->dtype == TN_I8)
-    return tfl_unsupported(&t, "8-bit weights with f32 activations");
-  const int32_t x = maybe_transposed(&t, 0, tfl_int(&t, "adj_x", 0)),
-                y = maybe_transposed(&t, 1, tfl_int(&t, "adj_y", 0));
+  if (a->dtype == TN_F32 && b->dtype == TN_I8) return tfl_done(&t, dynamic_product(&t));
+  if (is_code(a) && is_code(b) && tfl_is_quantised(&t) && tfl_scale(&t, tfl_y(&t)) > 0)
+    return tfl_done(&t, code_product(&t));
+  const int32_t x = matrix(&t, 0, tfl_real(&t, 0)), y = matrix(&t, 1, tfl_real(&t, 1));
   return tfl_done(&t, tfl_from_real(&t, tfl_2(&t, "MatMul", x, y), 0));
 }
 

@@ -66,7 +66,10 @@ void tfl_code_bounds(const tfl *t, uint32_t dtype, int64_t *out_lo, int64_t *out
 }
 
 int32_t tfl_from_steps(const tfl *t, int32_t x) {
-  const uint32_t dtype = tfl_type(t, 0)->dtype;
+  return tfl_from_steps_of(t, x, tfl_type(t, 0)->dtype);
+}
+
+int32_t tfl_from_steps_of(const tfl *t, int32_t x, uint32_t dtype) {
   const int64_t zero = tfl_zero(t, tfl_y(t));
   int64_t lo, hi;
   if (tfl_int(t, "fused_activation_function", 0)) {

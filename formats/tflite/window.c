@@ -335,6 +335,29 @@ tn_status tflite_conv_3d(const tn_call *call, tn_graph *graph, int32_t node) {
 
 /* ---- transposed convolutions ---- */
 
+/* 8-bit codes less their zero point, as numbers. */
+static int32_t code_numbers(const tfl *t, int32_t x, uint32_t input, uint32_t dtype) {
+  const int64_t zero = tfl_zero(t, input);
+  x = tfl_cast(t, x, dtype);
+  return zero ? tfl_2(t, "Sub", x, tfl_number(t, dtype, (double)zero)) : x;
+}
+
+/* A transposed convolution of 8 bits: sums of whole numbers, exact in f32 where they are few, times
+ * a factor for each filter. */
+static int32_t code_sums(const tfl *t, const conv *c, int32_t x, const tn_attr *attrs) {
+  const int64_t products = c->w.kernel[0] * c->w.kernel[1] * tfl_type(t, c->x)->shape[3];
+  const uint32_t dtype = products <= (1 << 24) / (255 * 128) && !c->bias ? TN_F32 : TN_F64;
+  const bool each = tfl_floats(t, "channel_scales").size == c->filters;
+  const int64_t shape[] = {1, each ? c->filters : 1, 1, 1};
+  const int32_t inputs[] = {code_numbers(t, x, c->x, dtype),
+                            code_numbers(t, c->weights, c->filter, dtype),
+                            c->bias ? tfl_cast(t, tfl_in(t, c->bias), dtype) : TN_NO_ID};
+  const int32_t sums = tfl_emit(t, "ConvTranspose", inputs, 3, attrs, WINDOW_ATTRS + 2);
+  const int32_t steps = tfl_2(t, "Mul", tfl_cast(t, sums, TN_F32),
+                              tfl_reshape(t, conv_factors(t, c, true), 4, shape));
+  return tfl_from_steps_of(t, steps, tfl_type(t, c->x)->dtype);
+}
+
 /* The pads of the convolution that would lead from the output to the input, and how many rows
  * behind they leave over. */
 static tn_status transposed(const tfl *t, conv *c, const int64_t *shape, int32_t x,
@@ -359,6 +382,8 @@ static tn_status transposed(const tfl *t, conv *c, const int64_t *shape, int32_t
   attrs[5] = tn_attr_ints("output_padding", (tn_ints){output, c->w.n});
   if (tfl_is_wide(t, c->x))
     *out_value = fixed_conv(t, c, "ConvTranspose", x, attrs, WINDOW_ATTRS + 2);
+  else if (in->dtype != TN_F32)
+    *out_value = code_sums(t, c, x, attrs);
   else
     *out_value =
         tfl_activation(t, tfl_emit(t, "ConvTranspose", inputs, 3, attrs, WINDOW_ATTRS + 2), TN_F32);
@@ -372,8 +397,10 @@ static tn_status transpose_conv_of(const tfl *t, conv *c, const int32_t *perm) {
   if (!s) s = open_window(t, tfl_type(t, c->x), &c->w);
   if (s) return s;
   const tn_tensor *type = tfl_type(t, c->x);
-  if (!tfl_is_wide(t, c->x) && (type->dtype != TN_F32 || tfl_type(t, c->filter)->dtype != TN_F32))
-    return tfl_unsupported(t, "8-bit transposed convolutions");
+  const bool is_float = type->dtype == TN_F32 && tfl_type(t, c->filter)->dtype == TN_F32,
+             is_codes = type->dtype == TN_I8 || type->dtype == TN_U8;
+  if (!is_float && !tfl_is_wide(t, c->x) && (!is_codes || c->w.n != 2))
+    return tfl_unsupported(t, "transposed convolutions of these types");
   const int32_t x = tfl_channels_first(t, tfl_in(t, c->x), c->w.n + 2);
   int32_t y = TN_NO_ID;
   c->weights = tfl_transpose(t, tfl_in(t, c->filter), c->w.n + 2, perm);

@@ -381,6 +381,30 @@ def recurrent(name, folder=here):
     m.save(name, [x], [y, z], folder)
 
 
+def products(name, folder=here):
+    """Products of codes, a transposed convolution of them, rows of f32 by codes."""
+    def codes(*shape):
+        return rng.integers(-127, 128, shape).astype(np.int8)
+    m = Model("products")
+    x = m.tensor("x", [1, 6, 5, 8], np.int8, scale=0.05, zero=-3)
+    a = m.tensor("a", [2, 5, 9], np.int8, scale=0.05, zero=-3)
+    b = m.tensor("b", [2, 7, 9], np.int8, scale=0.02, zero=4)
+    rows = m.tensor("rows", [1, 5, 9])
+    scales = rng.uniform(0.01, 0.02, 3).astype(np.float32)
+    w = m.const("w", codes(3, 3, 3, 8), scale=scales)
+    bias = m.const("bias", rng.integers(-500, 500, 3).astype(np.int32),
+                   scale=np.float32(0.05) * scales)
+    shape = m.const("shape", np.array([1, 12, 10, 3], np.int32))
+    y = m.tensor("y", [1, 12, 10, 3], np.int8, scale=0.3, zero=7)
+    m.op("TRANSPOSE_CONV", [shape, w, x, bias], [y],
+         options("TransposeConvOptions", strideW=2, strideH=2))
+    ab = m.tensor("ab", [2, 5, 7], np.int8, scale=0.08, zero=2)
+    m.op("BATCH_MATMUL", [a, b], [ab], options("BatchMatMulOptions", adjY=True))
+    c, z = m.const("c", codes(1, 9, 7), scale=0.02, zero=0), m.tensor("z", [1, 5, 7])
+    m.op("BATCH_MATMUL", [rows, c], [z], options("BatchMatMulOptions"))
+    m.save(name, [x, a, b, rows], [y, ab, z], folder)
+
+
 def reference(folder, sets):
     """What LiteRT makes of it, run as people run it."""
     os.makedirs(os.path.join(folder, "ref"), exist_ok=True)
@@ -404,7 +428,7 @@ if __name__ == "__main__":
     corpus = os.path.join(here, "..", "fuzz", "corpus", "tflite")
     os.makedirs(corpus, exist_ok=True)
     for make in net, net_int8, moves, custom, control, spectrum, codes, described, states, \
-            lookup, recurrent:
+            lookup, recurrent, products:
         folder = os.path.join(here, "tflite", make.__name__)
         os.makedirs(folder, exist_ok=True)
         make("model.tflite", folder)

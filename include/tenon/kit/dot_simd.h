@@ -216,13 +216,37 @@ extern const tn_dot_fn tn_dot_tiles[TN_DOT_ROWS + 1];
 #endif
 
 #if !defined(TN_DOT_RUN)
+/* A row alone: every second step has sums of its own, for each product waits for the one before. */
+#define TN_DOT_RUN_ALONE                                                                \
+  do {                                                                                  \
+    tn_vq odd[2] = {tn_vq_set1(0), tn_vq_set1(0)};                                      \
+    for (; s + 2 <= steps; s += 2) {                                                    \
+      const tn_dot_w *w2 = w + TN_DOT_PANEL * TN_DOT_K;                                 \
+      const tn_vq v0 = tn_dot_4(row[0]), v1 = tn_dot_4(row[0] + TN_DOT_K);              \
+      const tn_vq w00 = tn_vq_load(w), w01 = tn_vq_load(w + TN_DOT_LANES * TN_DOT_K),   \
+                  w10 = tn_vq_load(w2), w11 = tn_vq_load(w2 + TN_DOT_LANES * TN_DOT_K); \
+      TN_DOT(acc[0][0], v0, w00);                                                       \
+      TN_DOT(acc[0][1], v0, w01);                                                       \
+      TN_DOT(odd[0], v1, w10);                                                          \
+      TN_DOT(odd[1], v1, w11);                                                          \
+      tn_prefetch_l2(next);                                                             \
+      tn_prefetch_l2(next + next_step);                                                 \
+      next += 2 * next_step;                                                            \
+      w += 2 * TN_DOT_PANEL * TN_DOT_K;                                                 \
+      row[0] += 2 * TN_DOT_K;                                                           \
+    }                                                                                   \
+    acc[0][0] = tn_vq_add(acc[0][0], odd[0]);                                           \
+    acc[0][1] = tn_vq_add(acc[0][1], odd[1]);                                           \
+  } while (0)
 /* One run of R rows. Rows are found from every third of them, so that all addresses fit into
  * registers, too. */
 #define TN_DOT_RUN(R)                                                                           \
   do {                                                                                          \
     const tn_dot_x *row[((R) + 2) / 3];                                                         \
     TN_UNROLL for (int r = 0; r < ((R) + 2) / 3; r++) row[r] = x + t->at[run] + 3 * r * x_step; \
-    for (int64_t s = 0; s < steps; s++) {                                                       \
+    int64_t s = 0;                                                                              \
+    if ((R) == 1) TN_DOT_RUN_ALONE;                                                             \
+    for (; s < steps; s++) {                                                                    \
       const tn_vq w0 = tn_vq_load(w), w1 = tn_vq_load(w + TN_DOT_LANES * TN_DOT_K);             \
       w += TN_DOT_PANEL * TN_DOT_K;                                                             \
       tn_prefetch_l2(next);                                                                     \
