@@ -67,9 +67,9 @@ typedef struct emit_model {
   int32_t n_inputs, n_outputs, n_states;
   /* model.c, in this order */
   bool uses_vmath;
-  TN_VEC(const char *) done; /* names of code that is there */
+  TN_VEC(const char *) done;                   /* names of code that is there */
   tn_text code, tables, states, resets, lines; /* resets: the body of the function for states */
-  tn_text weights, declarations; /* weights.c; the extern lines of weights.h */
+  tn_text weights, declarations;               /* weights.c; the extern lines of weights.h */
   int32_t n_weights;
 } emit_model;
 

@@ -152,6 +152,8 @@ int main(int argc, char **argv) {
   if (read_options(&g, &o, argc, argv)) {
     if (!g.plugin.version) g.plugin.version = g.plugin.name ? "0" : tn_version();
     if (!g.plugin.license) g.plugin.license = g.plugin.name ? "" : "Apache-2.0";
+    if (!g.plugin.name) /* plan files of another release are told by it */
+      g.content_hash = tn_hash_bytes(g.plugin.version, strlen(g.plugin.version), 0);
     if (o.help) fputs(usage, stdout);
     status = o.help ? 0 : generate(&g, &o);
   }

@@ -6,7 +6,8 @@
  * A plan file is part of a program, not a model from anywhere: a file that is damaged, of another
  * version of Tenon or for another machine is refused, and nothing that it says of sizes and places
  * is believed unchecked; but what its kernels make of attributes and packed weights is up to who
- * has written it, as is the program's own code. */
+ * has written it, as is the program's own code. Versions are told apart by release and by the YAML
+ * of all families: who changes how a kernel packs its weights writes plan files anew. */
 #ifndef TENON_EXPERIMENTAL_PLAN_FILE_H
 #define TENON_EXPERIMENTAL_PLAN_FILE_H
 

@@ -1,0 +1,71 @@
+#!/bin/bash
+# Bytes of programs that are linked with the parts of one model each (docs/small.md), as rows of a table, and with
+# --parts the bytes of each room and of the largest files. SMALL is a build folder made with
+#   cmake -S . -B SMALL -DCMAKE_BUILD_TYPE=MinSizeRel -DTENON_PORTABLE=ON -DTENON_HOST_GEN=$PWD/build/tenon-gen \
+#     -DTENON_TESTS=OFF && cmake --build SMALL --target tenon_static
+# usage: select.sh [--parts] BUILD SMALL MODEL...      BUILD: a build folder with tenon and tenon-gen
+set -euo pipefail
+parts=
+[ "$1" = --parts ] && parts=yes && shift
+build=$1 small=$2
+shift 2
+root=$(cd "$(dirname "$0")/../.." && pwd)
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+flags=(-std=c11 -D_GNU_SOURCE -Os -DNDEBUG -ffunction-sections -fdata-sections -fno-asynchronous-unwind-tables
+  -fno-unwind-tables -fvisibility=hidden -I "$root/include" -I "$root/src")
+
+# Bytes by room of the tree, or by file, from a map of the linker.
+by() { # KIND MAP
+  (cd "$root" && git ls-files 'src/*.c' 'ops/*.c' 'formats/*.c' 'devices/*.c') >"$work/files"
+  awk -v kind="$1" -v files="$work/files" '
+    function hex(s,   k, n) {
+      for (k = 3; k <= length(s); k++) n = n * 16 + index("0123456789abcdef", substr(s, k, 1)) - 1
+      return n + 0
+    }
+    BEGIN { while ((getline line < files) > 0) { name = line; sub(/.*\//, "", name)
+      where[name] = seen[name]++ ? "several rooms/of one name/x" : line } }
+    /^Linker script and memory map/ { begun = 1 }
+    begun && NF == 1 && /^ \.(text|rodata|data|bss)/ { section = $1; next }
+    begun && (/^ \.(text|rodata|data|bss)/ || section != "") {
+      k = NF == 4 ? 2 : 1
+      address = $k; bytes = hex($(k + 1)); file = $(k + 2); section = ""
+      if (address !~ /^0x/ || hex(address) == 0 || bytes == 0 || file == "") next
+      sub(/.*\(/, "", file); sub(/\).*/, "", file); sub(/.*\//, "", file); sub(/\.o$/, "", file)
+      name = file in where ? where[file] : file == "builtin.c" ? "table of parts" : "the program, the C library"
+      if (kind == "room" && split(name, p, "/") > 2) name = p[1] "/" p[2]
+      sum[name] += bytes
+    }
+    END { for (name in sum) printf "%9d  %s\n", sum[name], name }' "$2" | sort -rn
+}
+
+bytes() { size "$1" | awk 'NR == 2 { print $1 + $2 }'; }
+
+link() { # LIST PROGRAM OUT FLAGS...
+  mkdir -p "$work/gen"
+  (cd "$root" && "$build/tenon-gen" --select "$1" ops/*/*.yaml formats/*/*.yaml devices/*/*.yaml -o "$work/gen")
+  gcc "${flags[@]}" "$2" "$work/gen/builtin.c" "$small/libtenon.a" -Wl,--gc-sections,-Map="$3.map" -s -lm \
+    -lpthread "${@:4}" -o "$3" 2>"$work/log" || { cat "$work/log"; exit 1; }
+}
+
+build=$(realpath "$build") small=$(realpath "$small")
+echo "# nothing" >"$work/nothing"
+link "$work/nothing" "$root/tests/select/hello_plan.c" "$work/core"
+echo "no kernels, plan files: $(bytes "$work/core") bytes"
+[ -z "$parts" ] || by file "$work/core.map" | head -n 12
+link "$work/nothing" "$root/tests/select/hello.c" "$work/whole_core"
+echo "no operators, planner: $(bytes "$work/whole_core") bytes"
+echo "| model | with reader and planner | with its plan file | the plan file |"
+echo "|---|---|---|---|"
+for model; do
+  name=$(basename "$(dirname "$model")")
+  "$build/tenon" select "$model" --target none -o "$work/a" >"$work/log" 2>&1 || { cat "$work/log"; continue; }
+  link "$work/a/parts.txt" "$root/tests/select/hello.c" "$work/hello"
+  "$build/tenon" select "$model" --target none --plan -o "$work/b" >"$work/log" 2>&1 || { cat "$work/log"; continue; }
+  link "$work/b/parts.txt" "$root/tests/select/hello_plan.c" "$work/hello_plan"
+  plan=$(echo "$work"/b/*.plan)
+  [ "$("$work/hello" "$model")" = "$("$work/hello_plan" "$plan")" ] || { echo "$model: other outputs"; exit 1; }
+  echo "| $name | $(bytes "$work/hello") | $(bytes "$work/hello_plan") | $(wc -c <"$plan") |"
+  [ -z "$parts" ] || { by room "$work/hello.map" | head -n 20; by file "$work/hello_plan.map" | head -n 12; }
+  rm -r "$work/a" "$work/b"
+done
