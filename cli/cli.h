@@ -101,7 +101,8 @@ typedef struct cli_common {
   int n_devices;
   uint32_t fallback;          /* TN_FALLBACK_... */
   uint32_t precision;         /* TN_F16, TN_BF16; 0, TN_F32: as models are */
-  struct tn_part_list *parts; /* what of Tenon's own parts there shall be; NULL: all. No option */
+  bool no_discovery;          /* only plug-ins that are named. No option, nor the next */
+  struct tn_part_list *parts; /* what of Tenon's own parts there shall be; NULL: all */
 } cli_common;
 extern const cli_group cli_common_group; /* target: a cli_common; threads is 1 to begin with */
 

@@ -140,6 +140,7 @@ static tn_runtime *create(const cli_common *c, tn_diag *diag) {
   o.pins = c->pins;
   o.n_pins = (uint32_t)c->n_pins;
   if (c->parts) o.flags |= TN_RUNTIME_NO_BUILTINS | TN_RUNTIME_NO_DISCOVERY;
+  if (c->no_discovery) o.flags |= TN_RUNTIME_NO_DISCOVERY;
   tn_status s = tn_runtime_create(&o, diag, &runtime);
   if (!s && c->parts) s = cli_parts_add(runtime, c->parts, diag);
   for (int k = 0; k < c->n_plugins && !s; k++)

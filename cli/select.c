@@ -408,7 +408,7 @@ static int select_parts(const select_options *o) {
 static int run(int argc, char **argv) {
   select_options *o = calloc(1, sizeof *o);
   if (!o) return CLI_INPUT;
-  o->common = (cli_common){.threads = 1, .time_limit_s = RUN_S};
+  o->common = (cli_common){.threads = 1, .time_limit_s = RUN_S, .no_discovery = true};
   o->feed = (cli_feed)CLI_FEED_INIT;
   o->feed.random = true; /* for inputs that nothing gives */
   cli_parser p = {&cli_select, argc, argv, {&o->feed, &o->common}, 0, false};

@@ -14,6 +14,7 @@ for folder in "$data"/onnx-models/*/ "$data"/tflite-models/*/; do
     grep -q 'were not checked' "$work/log" && continue
     "$tenon" select "$model" --target "$isa" -o "$work/list" >"$work/log" 2>&1
     code=$? n=$((n + 1))
+    grep -q 'contrib.*(--plugin)' "$work/log" && continue # a list has Tenon's own parts
     [ "$code" = 0 ] || grep -q 'padded input' "$work/log" ||
       { echo "FAILED: $model for $isa: $(tail -n 3 "$work/log")"; failures=$((failures + 1)); }
   done
