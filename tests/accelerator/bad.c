@@ -125,14 +125,21 @@ static tn_status load(const tn_accelerator_call *call, void *device, const tn_mo
 
 static void unload(const tn_accelerator_call *call, void *program) { (void)call, (void)program; }
 
-/* It can only do what the test's model wants: y = a + b, of as many elements each. */
+static int64_t elements(const tn_tensor *t) {
+  int64_t n = 1;
+  for (int32_t k = 0; k < t->rank; k++) n *= t->shape[k];
+  return n;
+}
+
+/* Sums; the second argument may be repeated. */
 static tn_status run(const tn_accelerator_call *call, void *program, uint32_t entry,
                      const tn_tensor *const *inputs, tn_tensor *const *outputs) {
   const float *a = inputs[0]->data, *b = inputs[1]->data;
   float *y = outputs[0]->data;
   (void)program, (void)entry;
   if (is_bad("run")) return call->host->fail(call->ctx, TN_ERR_IO, "the device is gone");
-  for (int64_t k = 0; k < outputs[0]->shape[0]; k++) y[k] = a[k] + b[k];
+  for (int64_t k = 0; k < elements(outputs[0]); k++)
+    y[k] = a[k] + b[k % elements(inputs[1])] + (is_bad("wrong") ? 1 : 0);
   return TN_OK;
 }
 

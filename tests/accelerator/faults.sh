@@ -62,4 +62,10 @@ same "$data/add.onnx" "${on[@]}"
 BAD=run says 0 "the device is gone; its nodes run on the cpu from now on" \
   run "$model" --random "${on[@]}" --fallback warn
 BAD=run same "$model" "${on[@]}" --fallback warn
+# a test of the target finds wrong results, and targets that take nothing
+says 0 "^bad-npu: [1-9][0-9]* of [0-9]+ cases taken, 0 failed" conform bad-npu --plugin "$bad"
+BAD=wrong says 1 "^FAILED +Add element 0 is" conform bad-npu --plugin "$bad"
+BAD=run says 1 "^FAILED +Add .*the device is gone; its nodes run on the cpu" \
+  conform bad-npu --plugin "$bad"
+BAD=crash says 1 "bad-npu takes none of the cases" conform bad-npu --plugin "$bad"
 finish

@@ -48,4 +48,6 @@ TENON_COMPILE=off says 0 "there is no module for it, and TENON_COMPILE=off" \
   explain "$model" "${on[@]}" --fallback warn
 TENON_COMPILE=/nonexistent says 0 "/nonexistent, which is to run compilers, cannot be started" \
   explain "$model" "${on[@]}" --fallback warn
+says 0 "^acme-npu-2: [1-9] of [0-9]+ cases taken, 0 failed" conform acme-npu-2 --plugin "$acme"
+says 0 "^shadow:0: [0-9]+ of [0-9]+ cases taken, 0 failed" conform shadow:0
 finish
