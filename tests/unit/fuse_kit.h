@@ -82,7 +82,7 @@ static inline void kit_run(make_fn make, const tn_tensor *in, uint32_t flags,
     fail_msg("%s", tn_diag_text(diag));
   maker m = {.api = tn_graph_functions(), .also = -1};
   assert_int_equal(tn_graph_create(runtime, &m.graph), TN_OK);
-  assert_int_equal(m.api->set_opset(m.graph, "", 20), TN_OK);
+  assert_int_equal(m.api->set_opset(m.graph, "", 23), TN_OK);
   m.x = m.api->value(m.graph, "x");
   tn_tensor declared = tn_tensor_make(in->dtype, in->rank, in->shape, NULL);
   if (kit_open) declared.shape[0] = TN_DIM_UNKNOWN;

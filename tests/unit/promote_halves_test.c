@@ -109,6 +109,29 @@ static void moving_stays_half(void **state) {
   if (!strstr(ops, "Cast Region Cast Neg Cast")) fail_msg("the steps are %s", ops);
 }
 
+static int32_t attend(maker *m, int32_t x) {
+  const int32_t inputs[] = {x, x, x};
+  return cast(m, node_of(m, "Attention", inputs, 3, NULL, 0), F32);
+}
+static int32_t attend_to_cache(maker *m) { return attend(m, cast(m, m->x, F16)); }
+static int32_t attend_to_computed(maker *m) {
+  const int32_t x = cast(m, m->x, F16);
+  return attend(m, op(m, "Mul", x, x));
+}
+
+/* Keys and values that are half in memory are read as they are; computed ones are not rounded. */
+static void attention_reads_caches(void **state) {
+  (void)state;
+  const int64_t dims[] = {1, 1, N, 1};
+  float x[N] = {0.25f, 0.5f, 1, 2}, y[N];
+  const tn_tensor in = tn_tensor_make(TN_F32, 4, dims, x);
+  char ops[KIT_MAX_TEXT];
+  kit_run(attend_to_cache, &in, 0, ops, y);
+  assert_string_equal(ops, "Cast Attention Cast");
+  kit_run(attend_to_computed, &in, 0, ops, y);
+  assert_string_equal(ops, "Cast Cast Mul Attention Cast Cast");
+}
+
 /* Of one that is made at once, and of one that is there only while somebody reads it. */
 static void constants_are_widened(void **state) {
   (void)state;
@@ -136,9 +159,11 @@ static void constants_are_widened(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(values_between_are_not_rounded), cmocka_unit_test(casts_of_the_model_round),
-      cmocka_unit_test(rewrites_see_f32), cmocka_unit_test(moving_stays_half),
-      cmocka_unit_test(constants_are_widened)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(values_between_are_not_rounded),
+                                     cmocka_unit_test(casts_of_the_model_round),
+                                     cmocka_unit_test(rewrites_see_f32),
+                                     cmocka_unit_test(moving_stays_half),
+                                     cmocka_unit_test(attention_reads_caches),
+                                     cmocka_unit_test(constants_are_widened)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -303,6 +303,61 @@ static inline void flash_add_run(const flash_run *run, const float *w, int64_t n
   }
 }
 
+/* ---- half floats that are read once become f32 in registers ---- */
+
+#if defined(TN_VF_LANES) && 4 * TN_VF_LANES == TN_REGISTER_BYTES
+#define FLASH_READS_HALF
+
+/* dtype is a constant where these are called. */
+static inline __attribute__((always_inline)) flash_lanes flash_load_half(uint32_t dtype,
+                                                                         const uint16_t *p) {
+  return (flash_lanes)(dtype == TN_F16 ? tn_vf_load_f16(p) : tn_vf_load_bf16(p));
+}
+
+static inline __attribute__((always_inline)) float flash_dot_half(uint32_t dtype, const float *a,
+                                                                  const uint16_t *b, int64_t n) {
+  flash_lanes acc = flash_all(0);
+  float sum = 0, rest[FLASH_LANES];
+  int64_t k = 0;
+  for (; k + FLASH_LANES <= n; k += FLASH_LANES)
+    acc = flash_fma(flash_load(a + k), flash_load_half(dtype, b + k), acc);
+  if (k < n) tn_widen_half(dtype, b + k, rest, n - k);
+  for (int64_t c = k; c < n; c++) sum += a[c] * rest[c - k];
+  return sum + flash_sum_lanes(acc);
+}
+
+/* sums[c] += w[k] * row k [c] for so many keys whose weight is not 0, as flash_add_run. v: the
+ * first row, `step` elements before the next. */
+static inline __attribute__((always_inline)) void flash_add_half(uint32_t dtype, const uint16_t *v,
+                                                                 int64_t step, int64_t keys,
+                                                                 const float *w, int64_t n,
+                                                                 float *sums) {
+  enum { AT_ONCE = 4 };
+  float rest[FLASH_LANES];
+  int64_t c = 0;
+  for (; c + AT_ONCE * FLASH_LANES <= n; c += AT_ONCE * FLASH_LANES) {
+    flash_lanes acc[AT_ONCE];
+    const uint16_t *row = v + c;
+    FLASH_UNROLL for (int i = 0; i < AT_ONCE; i++) acc[i] = flash_load(sums + c + i * FLASH_LANES);
+    for (int64_t k = 0; k < keys; k++, row += step) {
+      if (w[k] == 0) continue;
+      FLASH_UNROLL for (int i = 0; i < AT_ONCE; i++) acc[i] =
+          flash_fma(flash_all(w[k]), flash_load_half(dtype, row + i * FLASH_LANES), acc[i]);
+    }
+    FLASH_UNROLL for (int i = 0; i < AT_ONCE; i++) * (flash_lanes *)(sums + c + i * FLASH_LANES) =
+        acc[i];
+  }
+  for (int64_t k = 0; k < keys && c < n; k++) {
+    if (w[k] == 0) continue;
+    for (int64_t d = c; d < n; d += FLASH_LANES) {
+      const int64_t some = tn_min_i64(FLASH_LANES, n - d);
+      tn_widen_half(dtype, v + k * step + d, rest, some);
+      for (int64_t e = 0; e < some; e++) sums[d + e] += w[k] * rest[e];
+    }
+  }
+}
+#endif
+
 /* ---- a block of rows ---- */
 
 typedef struct flash_block {
@@ -434,18 +489,101 @@ static inline void flash_add_values(flash_block *b, const flash_run *runs, int n
                     b->sums + r * b->s->v_wide);
 }
 
-/* The keys one by one. */
-static inline void flash_stream(flash_block *b, int64_t first, int64_t n) {
+#ifdef FLASH_READS_HALF
+
+/* Of keys [first, first + n), those of the past (part 0) or the fresh ones; false: there are
+ * none. */
+typedef struct flash_rows {
+  const uint16_t *at;
+  int64_t begin, n, step; /* begin: of n keys */
+} flash_rows;
+static inline bool flash_rows_of(const flash_head *h, int which, int64_t first, int64_t n, int part,
+                                 flash_rows *out) {
+  const int64_t old = tn_max_i64(0, tn_min_i64(h->past.n - first, n));
+  const int64_t begin = part ? old : 0, end = part ? n : old;
+  if (begin >= end) return false;
+  *out = (flash_rows){flash_row(h, which, first + begin), begin, end - begin,
+                      (part ? &h->fresh : &h->past)->step[which]};
+  return true;
+}
+
+static inline __attribute__((always_inline)) void flash_score_half(uint32_t dtype, flash_block *b,
+                                                                   const flash_rows *rows) {
+  const int64_t size = b->s->size[FLASH_K];
+  const uint16_t *key = rows->at;
+  for (int64_t k = 0; k < rows->n; k++, key += rows->step) {
+    if (k + FLASH_AHEAD < rows->n) flash_fetch(key + FLASH_AHEAD * rows->step, 2 * size);
+    for (int64_t r = 0; r < b->n; r++)
+      b->scores[r * FLASH_KEYS + rows->begin + k] =
+          flash_dot_half(dtype, b->q + r * size, key, size);
+  }
+}
+
+static inline bool flash_score_as_is(flash_block *b, int64_t first, int64_t n) {
+  const uint32_t dtype = b->h->dtype[FLASH_K];
+  flash_rows rows;
+  if (dtype != TN_F16 && dtype != TN_BF16) return false;
+  for (int part = 0; part < 2; part++) {
+    if (!flash_rows_of(b->h, FLASH_K, first, n, part, &rows)) continue;
+    if (dtype == TN_F16)
+      flash_score_half(TN_F16, b, &rows);
+    else
+      flash_score_half(TN_BF16, b, &rows);
+  }
+  return true;
+}
+
+static inline bool flash_add_as_is(flash_block *b, int64_t first, int64_t n) {
+  const uint32_t dtype = b->h->dtype[FLASH_V];
+  flash_rows v;
+  if (dtype != TN_F16 && dtype != TN_BF16) return false;
+  flash_clear_sums(b);
+  for (int64_t r = 0; r < b->n; r++)
+    for (int part = 0; part < 2; part++) {
+      if (!flash_rows_of(b->h, FLASH_V, first, n, part, &v)) continue;
+      const float *w = b->scores + r * FLASH_KEYS + v.begin;
+      float *sums = b->sums + r * b->s->v_wide;
+      if (dtype == TN_F16)
+        flash_add_half(TN_F16, v.at, v.step, v.n, w, b->s->size[FLASH_V], sums);
+      else
+        flash_add_half(TN_BF16, v.at, v.step, v.n, w, b->s->size[FLASH_V], sums);
+    }
+  return true;
+}
+
+#else
+
+static inline bool flash_score_as_is(flash_block *b, int64_t first, int64_t n) {
+  (void)b, (void)first, (void)n;
+  return false;
+}
+static inline bool flash_add_as_is(flash_block *b, int64_t first, int64_t n) {
+  return flash_score_as_is(b, first, n);
+}
+
+#endif
+
+/* The scores of keys, one by one. */
+static inline void flash_stream_keys(flash_block *b, int64_t first, int64_t n) {
   const flash_shape *s = b->s;
   flash_run runs[2];
-  int n_runs = flash_runs(b->h, s, FLASH_K, first, n, b->wide[FLASH_K], s->size[FLASH_K], runs);
+  const int n_runs =
+      flash_runs(b->h, s, FLASH_K, first, n, b->wide[FLASH_K], s->size[FLASH_K], runs);
   for (int part = 0; part < n_runs; part++)
     for (int64_t k = runs[part].begin; k < runs[part].end; k++)
       for (int64_t r = 0; r < b->n; r++)
         b->scores[r * FLASH_KEYS + k] =
             flash_dot(b->q + r * s->size[FLASH_K], flash_run_row(&runs[part], k), s->size[FLASH_K]);
+}
+
+/* The keys one by one. */
+static inline void flash_stream(flash_block *b, int64_t first, int64_t n) {
+  flash_run runs[2];
+  if (!flash_score_as_is(b, first, n)) flash_stream_keys(b, first, n);
   for (int64_t r = 0; r < b->n; r++) flash_weights(b, r, first, n);
-  n_runs = flash_runs(b->h, s, FLASH_V, first, n, b->wide[FLASH_V], s->v_wide, runs);
+  if (flash_add_as_is(b, first, n)) return;
+  const int n_runs =
+      flash_runs(b->h, b->s, FLASH_V, first, n, b->wide[FLASH_V], b->s->v_wide, runs);
   flash_add_values(b, runs, n_runs);
 }
 

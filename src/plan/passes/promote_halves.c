@@ -132,8 +132,27 @@ static const tn_kerneldef *kernel_for(const promoter *w, int32_t node, bool in_f
   return found;
 }
 
+/* Is most of what the node reads half in memory, and nowhere f32? */
+static bool reads_half(const tn_graph *g, const tn_gnode *n) {
+  int64_t half = 0, wide = 0;
+  for (uint32_t k = 0; k < n->node.n_inputs; k++) {
+    if (!promotes(g, n, k, false)) continue;
+    const int64_t elements = tn_tensor_elements(tn_graph_val(g, n->node.inputs[k])->type);
+    *(source_of(g, n->node.inputs[k]) >= 0 ? &wide : &half) += elements;
+  }
+  return half > wide;
+}
+
+/* Is the kernel for half floats to be preferred to that for f32? Of two of one rank, where it saves
+ * casts of large inputs; but element-wise work is better fused. */
+static bool wins(const tn_graph *g, const tn_gnode *n, const tn_kerneldef *half,
+                 const tn_kerneldef *wide) {
+  if (half->kernel.rank != wide->kernel.rank) return half->kernel.rank > wide->kernel.rank;
+  return !(n->def->op.flags & TN_OP_ELEMENTWISE) && reads_half(g, n);
+}
+
 /* Not if a kernel of a plug-in's rank takes the node as it is: who writes one for half floats wants
- * it; nor if the one for half floats has the higher rank of two lesser ones. Not if
+ * it; nor if the one for half floats wins of two of lesser rank. Not if
  * nothing half comes out: what is rounded to integers next is better rounded as the model says. Nor
  * if an output would stay half: its type follows from inputs in a way of the operator's own. */
 static bool should_promote(const promoter *w, int32_t node) {
@@ -152,7 +171,7 @@ static bool should_promote(const promoter *w, int32_t node) {
   if (!any || moves_half(g, n)) return false;
   const tn_kerneldef *half = kernel_for(w, node, false), *wide = kernel_for(w, node, true);
   if (half && half->kernel.rank >= TN_RANK_PLUGIN) return false;
-  if (half && wide && half->kernel.rank > wide->kernel.rank) return false;
+  if (half && wide && half != wide && wins(g, n, half, wide)) return false;
   return wide || (n->def->op.lower && !half);
 }
 
