@@ -291,8 +291,8 @@ static void build_network(permuter *t) {
   }
 }
 
-/* What the cut leaves with vertex TURNED is permuted: the fewest nodes that make it minimal. Answers
- * how many they are. */
+/* What the cut leaves with vertex TURNED is permuted: the fewest nodes that make it minimal.
+ * Answers how many they are. */
 static int32_t cut(permuter *t) {
   int32_t n = 0;
   TN_VEC(uint8_t) side = {0};
