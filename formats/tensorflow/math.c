@@ -136,3 +136,18 @@ tn_status tf_fake_quant_vars(const tn_call *call, tn_graph *graph, int32_t node)
   const low l = lo_open(call, graph, node);
   return fake_quant(&l, lo_in(&l, 1), lo_in(&l, 2));
 }
+
+/* n numbers from the first to the last, all as far from each other. */
+tn_status tf_lin_space(const tn_call *call, tn_graph *graph, int32_t node) {
+  const low l = lo_open(call, graph, node);
+  int64_t n = 0, count;
+  const tn_status s = lo_const_ints(&l, 2, &n, 1, &count);
+  if (s) return s;
+  if (n < 1) return lo_unsupported(&l, "no numbers");
+  const uint32_t dtype = lo_type(&l, 0)->dtype;
+  const int32_t range = lo_3(&l, "Range", lo_number(&l, dtype, 0), lo_number(&l, dtype, (double)n),
+                             lo_number(&l, dtype, 1));
+  const int32_t span = lo_2(&l, "Sub", lo_in(&l, 1), lo_in(&l, 0));
+  const int32_t step = lo_2(&l, "Div", span, lo_number(&l, dtype, n > 1 ? (double)(n - 1) : 1));
+  return lo_done(&l, lo_2(&l, "Add", lo_2(&l, "Mul", range, step), lo_in(&l, 0)));
+}

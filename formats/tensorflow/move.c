@@ -170,3 +170,19 @@ tn_status tf_matrix_band_part(const tn_call *call, tn_graph *graph, int32_t node
   }
   return lo_done(&l, y == lo_in(&l, 0) ? lo_1(&l, "Identity", y) : y);
 }
+
+/* The shape that two shapes broadcast to. */
+tn_status tf_broadcast_args(const tn_call *call, tn_graph *graph, int32_t node) {
+  const low l = lo_open(call, graph, node);
+  int64_t a[TN_MAX_RANK], b[TN_MAX_RANK], out[TN_MAX_RANK], n_a, n_b;
+  tn_status s = lo_const_ints(&l, 0, a, TN_MAX_RANK, &n_a);
+  if (!s) s = lo_const_ints(&l, 1, b, TN_MAX_RANK, &n_b);
+  if (s) return s;
+  const int64_t n = tn_max_i64(n_a, n_b);
+  for (int64_t k = 1; k <= n; k++) {
+    const int64_t x = k <= n_a ? a[n_a - k] : 1, y = k <= n_b ? b[n_b - k] : 1;
+    if (x != y && x != 1 && y != 1) return lo_unsupported(&l, "shapes that do not fit together");
+    out[n - k] = x == 1 ? y : x;
+  }
+  return lo_done(&l, lo_cast(&l, lo_int_list(&l, out, n), lo_type(&l, 0)->dtype));
+}

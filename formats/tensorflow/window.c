@@ -276,3 +276,14 @@ tn_status tf_depth_to_space(const tn_call *call, tn_graph *graph, int32_t node) 
 tn_status tf_space_to_depth(const tn_call *call, tn_graph *graph, int32_t node) {
   return blocks(call, graph, node, "SpaceToDepth");
 }
+
+/* The oldest form of it: (x - mean) / deviation, times gamma if the node says so, plus beta. */
+tn_status tf_batch_norm_global(const tn_call *call, tn_graph *graph, int32_t node) {
+  const low l = lo_open(call, graph, node);
+  const uint32_t dtype = lo_type(&l, 0)->dtype;
+  const int32_t eps = lo_number(&l, dtype, lo_float(&l, "variance_epsilon", 0));
+  const int32_t deviation = lo_1(&l, "Sqrt", lo_2(&l, "Add", lo_in(&l, 2), eps));
+  int32_t y = lo_2(&l, "Div", lo_2(&l, "Sub", lo_in(&l, 0), lo_in(&l, 1)), deviation);
+  if (lo_int(&l, "scale_after_normalization", 0)) y = lo_2(&l, "Mul", y, lo_in(&l, 4));
+  return lo_done(&l, lo_2(&l, "Add", y, lo_in(&l, 3)));
+}

@@ -122,12 +122,30 @@ def saved_model():
     shutil.rmtree(folder / "assets", ignore_errors=True)
 
 
+def saved_v1():
+    """Variables and branches of version 1, one inside of another."""
+    folder = here / "tensorflow" / "saved_v1"
+    x0 = numbers(2, 4)
+    with tf.Graph().as_default(), v1.Session() as session:
+        v1.disable_control_flow_v2()
+        x = v1.placeholder(tf.float32, [None, 4], "x")
+        w = v1.get_variable("w", initializer=numbers(4, 3), use_resource=False)
+        b = v1.get_variable("b", initializer=numbers(3), use_resource=True)
+        y = tf.matmul(x, w) + b
+        inner = lambda: v1.cond(tf.reduce_max(x) > 0.9, lambda: y * 3, lambda: y - 1)
+        c = v1.cond(tf.reduce_sum(x) > -9, inner, lambda: tf.zeros_like(y) + b)
+        session.run(v1.global_variables_initializer())
+        v1.saved_model.simple_save(session, str(folder), {"x": x}, {"c": c})
+        store(folder, [x0], [session.run(c, {x: x0})])
+
+
 shutil.rmtree(here / "tensorflow", ignore_errors=True)
 graph("net", net, numbers(2, 8, 8, 3))
 graph("control", control, numbers(3, 4))
 graph("moves", moves, numbers(2, 6, 4))
 graph("text", moves, numbers(2, 6, 4), text=True)
 saved_model()
+saved_v1()
 corpus.mkdir(parents=True, exist_ok=True)
 for name in ("net/model.pb", "control/model.pb", "moves/model.pb", "text/model.pbtxt",
              "saved/saved_model.pb"):

@@ -10,7 +10,7 @@ fail() {
   status=1
 }
 out=$("$tenon" test "$folder") || fail "tenon test: exit status $?"
-grep -q '^5 passed, 0 failed, 0 skipped$' <<<"$out" || fail "unexpected: $out"
+grep -q '^6 passed, 0 failed, 0 skipped$' <<<"$out" || fail "unexpected: $out"
 
 # a graph of this text is refused with this message
 refuses() {
@@ -41,6 +41,21 @@ says 'tf::MyOp' run "$work/own.pbtxt" --random
 refuses "or a function calls itself" "node { name: \"a\" op: \"f\" }
 library { function { signature { name: \"f\" output_arg { name: \"y\" } }
   node_def { name: \"a\" op: \"f\" } ret { key: \"y\" value: \"a:y:0\" } } }"
+
+# what TensorFlow itself does not build any more: (2 - 0.5) / 0.5 * 2 + 1
+number() {
+  printf 'node { name: "%s" op: "Const" attr { key: "value" value { tensor { dtype: DT_FLOAT %s
+    float_val: %s } } } }\n' "$1" 'tensor_shape { dim { size: 1 } }' "$2"
+}
+{
+  number x 2 && number m 0.5 && number v 0.24 && number b 1 && number g 2
+  echo 'node { name: "y" op: "BatchNormWithGlobalNormalization"
+    input: "x" input: "m" input: "v" input: "b" input: "g"
+    attr { key: "variance_epsilon" value { f: 0.01 } }
+    attr { key: "scale_after_normalization" value { b: true } } }'
+} >"$work/oldest.pbtxt"
+"$tenon" run "$work/oldest.pbtxt" | grep -q '^y: f32\[1\] *\[7\]' ||
+  fail "not 7: $("$tenon" run "$work/oldest.pbtxt" 2>&1)"
 
 # signatures are entries; the folder is the model
 saved=$folder/saved

@@ -427,6 +427,9 @@ function(
 )
 
 
+function("spaced", lambda m, x: tf.linspace(x[0, 0], 3.0, 7), numbers(2, 4))
+
+
 def build(name, folder):
     tf.keras.backend.clear_session()
     keras.utils.set_random_seed(3)
