@@ -1,5 +1,5 @@
 /* QuantConv: a convolution of quantised tensors with what quantises its sums, and a quantised
- * residual. Shapes, reference, and the portable kernel. */
+ * residual. Shapes and reference. */
 #include "quant_conv.h"
 
 #include <math.h>
@@ -86,7 +86,7 @@ tn_status quant_conv_flops(const tn_call *call, double *out_flops) {
   return s;
 }
 
-/* ---- reference and portable kernel ---- */
+/* ---- reference ---- */
 
 static int64_t window_sum(const quant_conv *q, int64_t index) {
   const conv_shape *c = &q->c;
@@ -108,9 +108,8 @@ static double quantised(double v, int64_t zero, int64_t lo, int64_t hi) {
   return !(q > (double)lo) ? (double)lo : q > (double)hi ? (double)hi : q;
 }
 
-double quant_conv_finish(const quant_conv *q, int64_t index, int64_t sum) {
+double quant_conv_finish(const quant_conv *q, int64_t m, int64_t index, int64_t sum) {
   const tn_quant_conv_attrs *a = q->a;
-  const int64_t m = index / q->c.out_size % q->c.filters;
   const double v =
       (double)(sum + quant_conv_first(q, m)) * (double)(float)a->x_scale * quant_conv_scale(q, m) +
       quant_conv_bias(q, m);
@@ -125,35 +124,13 @@ double quant_conv_finish(const quant_conv *q, int64_t index, int64_t sum) {
   return fmin(fmax(y, (double)least), (double)most);
 }
 
-static void compute(const tn_call *call, const quant_conv *q, int64_t begin, int64_t end) {
-  const tn_tensor *y = call->outputs[0];
-  for (int64_t k = begin; k < end; k++)
-    tn_store_f64(y->dtype, y->data, k, quant_conv_finish(q, k, window_sum(q, k)));
-}
-
 tn_status quant_conv_reference(const tn_call *call) {
+  const tn_tensor *y = call->outputs[0];
   quant_conv q;
   const tn_status s = quant_conv_make(call, &q);
-  if (!s) compute(call, &q, 0, tn_elements(call->outputs[0]));
-  return s;
-}
-
-/* For machines without vectors that Tenon knows: such models were made on another one. */
-tn_status quant_conv_c_plan(const tn_call *call, tn_kernel_plan *out) {
-  quant_conv q;
-  const tn_status s = quant_conv_make(call, &q);
-  if (s) return s;
-  out->items[0] = tn_elements(call->outputs[0]);
-  out->cost_ns = 10.0 * (double)out->items[0] * (double)(q.c.taps * (q.c.channels / q.c.groups));
-  out->grain[0] = 64;
-  return TN_OK;
-}
-
-tn_status quant_conv_c(const tn_call *call, uint32_t stage, int64_t begin, int64_t end,
-                       uint32_t worker) {
-  quant_conv q;
-  const tn_status s = quant_conv_make(call, &q);
-  (void)stage, (void)worker;
-  if (!s) compute(call, &q, begin, end);
+  for (int64_t k = 0; !s && k < tn_elements(y); k++) {
+    const int64_t m = k / q.c.out_size % q.c.filters;
+    tn_store_f64(y->dtype, y->data, k, quant_conv_finish(&q, m, k, window_sum(&q, k)));
+  }
   return s;
 }

@@ -16,8 +16,8 @@ typedef struct quant_conv {
 } quant_conv;
 
 tn_status quant_conv_make(const tn_call *call, quant_conv *out);
-/* Output element `index` in plain order, whose sum of (x - x_zero) * w is `sum`. */
-double quant_conv_finish(const quant_conv *q, int64_t index, int64_t sum);
+/* Output element `index` in plain order, of filter m, whose sum of (x - x_zero) * w is `sum`. */
+double quant_conv_finish(const quant_conv *q, int64_t m, int64_t index, int64_t sum);
 
 static inline double quant_conv_scale(const quant_conv *q, int64_t filter) {
   return ((const float *)q->w_scale->data)[tn_elements(q->w_scale) == 1 ? 0 : filter];

@@ -36,7 +36,8 @@ static bool is_small(const rescale *r, int64_t most) {
 
 /* What the kernel answers for a sum with its bias. */
 static int64_t wanted(const quant_conv *q, int64_t filter, int64_t sum) {
-  return (int64_t)quant_conv_finish(q, filter * q->c.out_size, sum - quant_conv_first(q, filter));
+  return (int64_t)quant_conv_finish(q, filter, filter * q->c.out_size,
+                                    sum - quant_conv_first(q, filter));
 }
 
 /* As quant_output() in emit/quant_conv.c, whose shift is less by 32. */
