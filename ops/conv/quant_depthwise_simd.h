@@ -27,7 +27,7 @@ enum {
   QUANT_DW_HALF = TN_DOT_K == 4 && TN_DW_LANES > 4 ? QUANT_DW_CHANNELS / 2
                                                    : 0, /* two rows of so many; 0: never */
   QUANT_DW_TILE = 4,                                    /* output pixels of a tile */
-  QUANT_DW_MOST = 16,                                   /* rows of a window */
+  QUANT_DW_MOST = 64,                                   /* rows of a window */
   QUANT_DW_WIDE = 24,                                   /* of wide maps: output pixels of a row */
   QUANT_DW_ROWS = 5,                                    /* and rows of a window, at most */
   QUANT_DW_COLUMNS = (QUANT_DW_TILE - 1) * 2 + 5        /* that a tile sees, at most */
@@ -171,6 +171,9 @@ static inline void quant_dw_finish(const quant_dw *d, tn_vq acc[TN_DW_VECTORS], 
         quant_dw_finish(d, acc[p], (char *)y + p * d->t->y_step * size);                      \
   }
 
+QUANT_DW_TILE_OF(4, 1, 1)
+QUANT_DW_TILE_OF(1, 1, 1)
+QUANT_DW_TILE_OF(4, 1, 2)
 QUANT_DW_TILE_OF(4, 3, 1)
 QUANT_DW_TILE_OF(1, 3, 1)
 QUANT_DW_TILE_OF(4, 3, 2)
@@ -181,10 +184,12 @@ QUANT_DW_TILE_OF(4, 5, 2)
 
 typedef void (*quant_dw_fn)(const quant_dw *d, const tn_dot_x *x, void *y);
 
-/* By width of the window (3, 5), then by stride. */
-static const quant_dw_fn quant_dw_tiles[2][2] = {{quant_dw_tile_4_3_1, quant_dw_tile_4_3_2},
+/* By half the width of the window (1, 3, 5), then by stride. */
+static const quant_dw_fn quant_dw_tiles[3][2] = {{quant_dw_tile_4_1_1, quant_dw_tile_4_1_2},
+                                                 {quant_dw_tile_4_3_1, quant_dw_tile_4_3_2},
                                                  {quant_dw_tile_4_5_1, quant_dw_tile_4_5_2}};
-static const quant_dw_fn quant_dw_pixel[2] = {quant_dw_tile_1_3_1, quant_dw_tile_1_5_1};
+static const quant_dw_fn quant_dw_pixel[3] = {quant_dw_tile_1_1_1, quant_dw_tile_1_3_1,
+                                              quant_dw_tile_1_5_1};
 
 const char *TN_SIMD_NAME(quant_depthwise_refuse)(const tn_call *call) {
   const tn_quant_conv_attrs *a = call->attrs;
@@ -195,9 +200,9 @@ const char *TN_SIMD_NAME(quant_depthwise_refuse)(const tn_call *call) {
   if (a->group != w->shape[0] || w->shape[1] != 1 || call->inputs[QUANT_X]->shape[1] != a->group)
     return "takes depthwise windows";
   if (call->n_inputs > QUANT_Z && call->inputs[QUANT_Z]) return "takes no residual";
-  if (quant_layer_make(call, &l) || (l.kernel_w != 3 && l.kernel_w != 5) || l.stride_w > 2 ||
+  if (quant_layer_make(call, &l) || l.kernel_w > 5 || l.kernel_w % 2 == 0 || l.stride_w > 2 ||
       l.dilation_w != 1 || l.dilation_h != 1 || l.kernel_h > QUANT_DW_MOST)
-    return "takes windows of width 3 or 5, with strides of 1 or 2 and without dilations";
+    return "takes windows of width 1, 3 or 5, with strides of 1 or 2 and without dilations";
   return NULL;
 }
 
@@ -331,12 +336,12 @@ static int64_t quant_dw_at(int64_t t, int64_t n) {
 /* A row of n output pixels (or two), of a copied strip. */
 static void quant_dw_row(const quant_dw *d, int64_t n, const tn_dot_x *x, char *y) {
   const int64_t step = d->t->y_step * (d->t->to_f32 ? (int64_t)sizeof(float) : 1);
-  const int five = d->kernel_w == 5;
+  const int64_t half = d->kernel_w / 2;
   for (int64_t p = 0; p < n && n < QUANT_DW_TILE; p++)
-    quant_dw_pixel[five](d, x + p * d->stride_w * d->pixel, y + p * step);
+    quant_dw_pixel[half](d, x + p * d->stride_w * d->pixel, y + p * step);
   for (int64_t t = 0; n >= QUANT_DW_TILE && t < tn_ceil_div(n, QUANT_DW_TILE); t++) {
     const int64_t p = quant_dw_at(t, n);
-    quant_dw_tiles[five][d->stride_w - 1](d, x + p * d->stride_w * d->pixel, y + p * step);
+    quant_dw_tiles[half][d->stride_w - 1](d, x + p * d->stride_w * d->pixel, y + p * step);
   }
 }
 
@@ -377,7 +382,7 @@ static void quant_dw_row_in_place(const quant_layer *l, const quant_dw *d, const
   const int64_t ih = row * l->stride_h - l->pad_h, more = d->y_other ? l->stride_h : 0;
   const int64_t width = (QUANT_DW_TILE - 1) * l->stride_w + l->kernel_w;
   const bool inside = ih >= 0 && ih + more + l->kernel_h <= l->in_h;
-  const quant_dw_fn tile = quant_dw_tiles[l->kernel_w == 5][l->stride_w - 1];
+  const quant_dw_fn tile = quant_dw_tiles[l->kernel_w / 2][l->stride_w - 1];
   for (int64_t t = 0; t < tn_ceil_div(l->out_w, QUANT_DW_TILE); t++) {
     const int64_t p = quant_dw_at(t, l->out_w), iw = p * l->stride_w - l->pad_w;
     if (inside && iw >= 0 && iw + width <= l->in_w) {
