@@ -1,6 +1,6 @@
 /* QuantConv, portable. An item is a block of output pixels of one image, of all filters: what their
- * windows see is gathered as 16-bit numbers, a group at a time, and multiplied by the weights of one
- * filter after the other, in loops that compilers vectorise. */
+ * windows see is gathered as 16-bit numbers, a group at a time, and multiplied by the weights of
+ * one filter after the other, in loops that compilers vectorise. */
 #include "quant_conv.h"
 #include "tenon/kit/checked.h"
 
