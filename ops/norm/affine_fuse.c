@@ -127,14 +127,10 @@ static bool made_by_linear(const tn_pattern *p, int32_t value, linear *l) {
   return false;
 }
 
-/* Which input and output channel the weights of [i][j] join. */
-static int64_t in_of(const linear *l, int64_t i, int64_t j) {
-  if (!l->is_conv) return l->is_transposed ? i : j;
-  return l->is_transposed ? i : i / (l->dims[0] / l->groups) * l->dims[1] + j;
-}
-static int64_t out_of(const linear *l, int64_t i, int64_t j) {
-  if (!l->is_conv) return l->is_transposed ? j : i;
-  return l->is_transposed ? i / (l->dims[0] / l->groups) * l->dims[1] + j : i;
+/* The weights of [i][j] join channel i and channel first_of(i) + j, of which the inputs are the
+ * latter, unless the operator is transposed. */
+static int64_t first_of(const linear *l, int64_t i) {
+  return l->is_conv ? i / (l->dims[0] / l->groups) * l->dims[1] : 0;
 }
 
 /* ---- the scale and the shift ---- */
@@ -218,26 +214,43 @@ typedef struct folded {
 } folded;
 
 static bool are_finite(const float *x, int64_t n) {
-  for (int64_t k = 0; k < n; k++)
-    if (!isfinite(x[k])) return false;
-  return true;
+  const uint32_t exponent = UINT32_C(0x7f800000);
+  uint32_t found = 0;
+  for (int64_t k = 0; k < n; k++) {
+    uint32_t bits;
+    memcpy(&bits, &x[k], sizeof bits);
+    found |= (bits & exponent) == exponent;
+  }
+  return !found;
+}
+
+static void scale_run(float *restrict to, const float *restrict from, int64_t n, double scale) {
+  for (int64_t k = 0; k < n; k++) to[k] = (float)((double)from[k] * scale);
+}
+
+static double sum_of(const float *x, int64_t n) {
+  double sum = 0;
+  for (int64_t k = 0; k < n; k++) sum += (double)x[k];
+  return sum;
 }
 
 /* Weights times the scale of the channel that they come from (before) or go to. What is shifted
  * before them adds to the bias. */
 static void fold_weights(const linear *l, const affine *f, bool before, float *w, double *bias) {
-  const float *from = l->w->data;
-  int64_t at = 0;
-  for (int64_t i = 0; i < l->dims[0]; i++)
-    for (int64_t j = 0; j < l->dims[1]; j++) {
-      const int64_t in = in_of(l, i, j), out = out_of(l, i, j), c = before ? in : out;
-      double sum = 0;
-      for (int64_t t = 0; t < l->taps; t++, at++) {
-        if (w) w[at] = (float)((double)from[at] * f->scale[c]);
-        if (before) sum += (double)from[at];
-      }
-      if (before) bias[out] += l->alpha * sum * f->shift[in];
+  const bool by_row = before == l->is_transposed; /* all weights of [i] have one scale */
+  const int64_t n = l->dims[1] * l->taps;
+  for (int64_t i = 0; i < l->dims[0]; i++) {
+    const float *from = (const float *)l->w->data + i * n;
+    const int64_t first = first_of(l, i);
+    if (w && by_row) scale_run(w + i * n, from, n, f->scale[i]);
+    for (int64_t j = 0; j < l->dims[1] && (before || !by_row); j++) {
+      const int64_t in = l->is_transposed ? i : first + j, out = l->is_transposed ? first + j : i;
+      const float *taps = from + j * l->taps;
+      if (w && !by_row)
+        scale_run(w + i * n + j * l->taps, taps, l->taps, f->scale[before ? in : out]);
+      if (before) bias[out] += l->alpha * sum_of(taps, l->taps) * f->shift[in];
     }
+  }
 }
 
 /* False, with nothing in memory: there is none, or a number would not be finite. */
