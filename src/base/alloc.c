@@ -160,8 +160,9 @@ static void *arena_alloc_large(tn_arena *arena, uint64_t bytes) {
 void *tn_arena_alloc(tn_arena *arena, uint64_t bytes) {
   if (bytes >= LARGE) return arena_alloc_large(arena, bytes);
   if (!bytes) bytes = 1; /* so that every request has an address of its own */
+  const uint64_t alignment = bytes < 16 ? 8 : 16; /* lists of a few ids and short texts are many */
   struct tn_arena_block *head = arena->head;
-  void *memory = head ? block_take(head, bytes, 16) : NULL;
+  void *memory = head ? block_take(head, bytes, alignment) : NULL;
   if (memory) return memory;
 
   uint64_t size = 2 * BLOCK_MIN;
@@ -170,7 +171,7 @@ void *tn_arena_alloc(tn_arena *arena, uint64_t bytes) {
   if (!block) return NULL;
   block->next = head;
   arena->head = block;
-  return block_take(block, bytes, 16);
+  return block_take(block, bytes, alignment);
 }
 
 void *tn_arena_copy(tn_arena *arena, const void *data, uint64_t bytes) {

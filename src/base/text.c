@@ -85,8 +85,9 @@ void tn_text_add_json(tn_text *text, const char *s) {
 const char *tn_text_get(const tn_text *text) { return text->data ? text->data : ""; }
 
 bool tn_utf8_valid(const char *data, int64_t n) {
+  const unsigned char *p = (const unsigned char *)data;
   for (int64_t i = 0, length; i < n; i += length) {
-    length = utf8_length((const unsigned char *)data + i, n - i);
+    length = p[i] < 0x80 ? 1 : utf8_length(p + i, n - i); /* nearly all are letters */
     if (length == 0) return false;
   }
   return true;

@@ -38,7 +38,6 @@ static tn_status copy_values(tn_graph *g, const tn_graph *from) {
       if (!v->users.data) return TN_ERR_MEMORY;
       v->users.n = v->users.cap = old->users.n;
     }
-    if (*v->name && tn_map_set(&g->names, v->name, k)) return TN_ERR_MEMORY;
   }
   return TN_OK;
 }
@@ -91,6 +90,7 @@ tn_graph *tn_graph_clone(const tn_graph *from) {
   atomic_fetch_add_explicit(&cast.out->refs, 1, memory_order_relaxed);
   g->parent = from->parent;
   g->unsorted = from->unsorted;
+  g->names_wait = true;
   g->is_function = from->is_function;
   g->rewritten = from->rewritten;
   if (!copy_values(g, from) && !copy_subgraphs(g, from) && !copy_nodes(g, from) &&

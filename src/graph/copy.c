@@ -71,12 +71,22 @@ const tn_attr *tn_copy_attr(tn_arena *arena, const tn_attr *from) {
   return a;
 }
 
-tn_status tn_copy_node(tn_arena *arena, const tn_node *from, tn_node *to) {
+/* Many nodes have the same. */
+static const char *copy_common(tn_graph *g, const char *text) {
+  if (!text || !*text) return "";
+  const char **kept = &g->texts[tn_hash_bytes(text, strlen(text), 0) % TN_GRAPH_KEPT];
+  if (!*kept || strcmp(*kept, text)) *kept = tn_arena_str(&g->arena, text);
+  return *kept;
+}
+
+tn_status tn_copy_node(tn_graph *g, const tn_node *from, tn_node *to) {
+  tn_arena *arena = &g->arena;
   tn_copy_head(to, from, sizeof *to);
-  to->domain = tn_arena_str(arena, to->domain && strcmp(to->domain, "ai.onnx") ? to->domain : "");
-  to->op = tn_arena_str(arena, to->op);
-  to->name = tn_arena_str(arena, to->name);
-  to->overload = tn_arena_str(arena, to->overload);
+  const bool is_onnx = !to->domain || !strcmp(to->domain, "ai.onnx");
+  to->domain = is_onnx ? "" : copy_common(g, to->domain);
+  to->op = copy_common(g, to->op);
+  to->name = to->name && *to->name ? tn_arena_str(arena, to->name) : "";
+  to->overload = copy_common(g, to->overload);
   to->inputs = tn_arena_copy(arena, to->inputs, to->n_inputs * sizeof *to->inputs);
   to->outputs = tn_arena_copy(arena, to->outputs, to->n_outputs * sizeof *to->outputs);
   const tn_attr **attrs = tn_arena_alloc(arena, to->n_attrs * sizeof *attrs);

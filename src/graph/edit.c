@@ -90,14 +90,18 @@ tn_status tn_graph_replace_value(tn_graph *g, int32_t from, int32_t to) {
   return TN_OK;
 }
 
-tn_status tn_graph_move_value(tn_graph *g, int32_t from, int32_t to) {
-  tn_status s = tn_graph_replace_value(g, from, to);
-  if (s || from == to || *tn_graph_val(g, to)->name) return s;
+tn_status tn_graph_move_name(tn_graph *g, int32_t from, int32_t to) {
   tn_value *old = tn_graph_val(g, from), *now = tn_graph_val(g, to);
-  if (*old->name && tn_map_set(&g->names, old->name, to)) return TN_ERR_MEMORY;
+  if (from == to || *now->name || !*old->name) return TN_OK;
+  if (!g->names_wait && tn_map_set(&g->names, old->name, to)) return TN_ERR_MEMORY;
   now->name = old->name;
   old->name = "";
   return TN_OK;
+}
+
+tn_status tn_graph_move_value(tn_graph *g, int32_t from, int32_t to) {
+  const tn_status s = tn_graph_replace_value(g, from, to);
+  return s ? s : tn_graph_move_name(g, from, to);
 }
 
 tn_status tn_graph_remove_node(tn_graph *g, int32_t node) {

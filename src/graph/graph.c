@@ -70,7 +70,7 @@ tn_status tn_graph_set_type(tn_graph *g, int32_t value, const tn_tensor *type) {
   if (v->type == type || tn_same_type(v->type, type)) return TN_OK;
   const uint64_t n_dims = (uint64_t)tn_max_i64(type->rank, 0);
   const uint64_t hash = tn_hash_bytes(type->shape, sizeof *type->shape * n_dims, type->dtype);
-  const tn_tensor **kept = &g->types[hash % TN_GRAPH_TYPES];
+  const tn_tensor **kept = &g->types[hash % TN_GRAPH_KEPT];
   if (!*kept || !tn_same_type(*kept, type)) {
     tn_tensor *copy = tn_arena_copy(&g->arena, type, sizeof *copy);
     if (!copy) return TN_ERR_MEMORY;
@@ -96,9 +96,19 @@ static int32_t new_value(tn_graph *g, const char *name) {
   return TN_ERR_MEMORY;
 }
 
+static tn_status fill_names(tn_graph *g) {
+  for (int64_t k = 0; k < g->values.n; k++) {
+    const char *name = g->values.data[k].name;
+    if (*name && tn_map_set(&g->names, name, k)) return TN_ERR_MEMORY;
+  }
+  g->names_wait = false;
+  return TN_OK;
+}
+
 int32_t tn_graph_value(tn_graph *g, const char *name) {
   if (!g) return TN_ERR_INVALID;
   if (!name) name = "";
+  if (*name && g->names_wait && fill_names(g)) return TN_ERR_MEMORY;
   int64_t id = *name ? tn_map_get(&g->names, name, -1) : -1;
   return id >= 0 ? (int32_t)id : new_value(g, name);
 }
@@ -219,7 +229,7 @@ int32_t tn_graph_add_node(tn_graph *g, const tn_node *node) {
   if (s) return s;
   tn_gnode n = {.alive = true, .n_formal = node->n_inputs, .origin = -1, .region_fill = -1};
   int32_t id = (int32_t)g->nodes.n;
-  if ((s = tn_copy_node(&g->arena, node, &n.node)) || (s = collect_subgraphs(g, &n))) return s;
+  if ((s = tn_copy_node(g, node, &n.node)) || (s = collect_subgraphs(g, &n))) return s;
   if (g->lowering >= 0) {
     n.origin = tn_graph_node(g, g->lowering)->origin;
     n.declined = tn_graph_node(g, g->lowering)->declined;

@@ -138,7 +138,7 @@ typedef struct tn_state {
   int32_t before, after, initial; /* values; initial -1: zeros */
 } tn_state;
 
-enum { TN_GRAPH_TYPES = 64 };
+enum { TN_GRAPH_KEPT = 64 };
 
 struct tn_graph {
   const tn_allocator *a;
@@ -161,7 +161,9 @@ struct tn_graph {
   TN_VEC(const char *) entries;      /* names of what the file holds beside this graph, and of it */
   TN_VEC(tn_attachment) attachments; /* not cloned: clones keep the graph */
   tn_map names;                      /* value name -> id; names live in the arenas */
-  const tn_tensor *types[TN_GRAPH_TYPES]; /* some that values have, by hash */
+  bool names_wait;                   /* a clone: `names` is filled when somebody looks for one */
+  const tn_tensor *types[TN_GRAPH_KEPT]; /* some that values have, by hash */
+  const char *texts[TN_GRAPH_KEPT];      /* names of operators and domains, likewise */
   int64_t n_expanded; /* nodes that functions have brought, those of subgraphs among them */
   int64_t n_edits;    /* grows with every change of what nodes there are and read */
   bool unsorted;
@@ -235,7 +237,9 @@ tn_status tn_graph_set_node_input(tn_graph *g, int32_t node, uint32_t index, int
 tn_status tn_graph_append_node_input(tn_graph *g, int32_t node,
                                      int32_t value); /* for captures and epilogues */
 tn_status tn_graph_replace_value(tn_graph *g, int32_t from, int32_t to);
-/* The same, and `to` takes the name over if it has none. */
+/* `to` takes the name over if it has none. */
+tn_status tn_graph_move_name(tn_graph *g, int32_t from, int32_t to);
+/* tn_graph_replace_value, and the name goes along. */
 tn_status tn_graph_move_value(tn_graph *g, int32_t from, int32_t to);
 /* See tn_graph_api.set_regions. The node's def is NULL then: 01 check binds it to tenon::Region. */
 tn_status tn_graph_set_regions(tn_graph *g, int32_t node, const int32_t *inputs, uint32_t n_inputs,

@@ -91,7 +91,7 @@ static void arena_requests(void **state) {
     uint64_t bytes = k * 7919 % 977 + (k % 100 == 0 ? 5000 : 0);
     uint8_t *memory = tn_arena_alloc(&arena, bytes);
     assert_non_null(memory);
-    assert_int_equal((uintptr_t)memory % (bytes >= 4096 ? 64 : 16), 0);
+    assert_int_equal((uintptr_t)memory % (bytes >= 4096 ? 64 : bytes < 16 ? 8 : 16), 0);
     assert_true(is_zero(memory, (size_t)bytes));
     assert_ptr_not_equal(memory, before);
     memset(memory, 0xEE, (size_t)bytes);

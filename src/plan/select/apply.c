@@ -237,14 +237,9 @@ static tn_status wire_output(applier *a, int64_t index, tn_form wanted) {
   if (is < 0) return is;
   if (is == value) return TN_OK;
   g->outputs.data[index] = is;
-  tn_value *from = tn_graph_val(g, value), *to = tn_graph_val(g, is);
-  to->flags |= TN_VALUE_OUTPUT;
-  from->flags &= ~(uint32_t)TN_VALUE_OUTPUT;
-  if (*to->name || !*from->name) return TN_OK;
-  if (tn_map_set(&g->names, from->name, is)) return TN_ERR_MEMORY;
-  to->name = from->name;
-  from->name = "";
-  return TN_OK;
+  tn_graph_val(g, is)->flags |= TN_VALUE_OUTPUT;
+  tn_graph_val(g, value)->flags &= ~(uint32_t)TN_VALUE_OUTPUT;
+  return tn_graph_move_name(g, value, is);
 }
 
 static tn_status wire(applier *a) {
