@@ -33,8 +33,8 @@ void tn_arena_init(tn_arena *arena, const tn_allocator *a);
 /* The same, with a first block in memory of the caller's: 16-byte aligned, 64 bytes or more, and
  * there until the arena is cleared. For arenas that seldom need more. */
 void tn_arena_init_in(tn_arena *arena, const tn_allocator *a, void *room, uint64_t bytes);
-/* Zeroed, 16-byte aligned (8 if bytes < 16, 64 if bytes >= 4096). Like all below: NULL if there is no memory. Texts
- * are NULL for no arena, too. */
+/* Zeroed, 16-byte aligned (8 if bytes < 16, 64 if bytes >= 4096). Like all below: NULL if there is
+ * no memory. Texts are NULL for no arena, too. */
 void *tn_arena_alloc(tn_arena *arena, uint64_t bytes);
 void *tn_arena_copy(tn_arena *arena, const void *data, uint64_t bytes);
 char *tn_arena_str(tn_arena *arena, const char *text); /* copy; text NULL reads as "" */
