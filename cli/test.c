@@ -213,7 +213,7 @@ static bool write_json_take(const suite *s, cli_json *json, const char *path) {
   return cli_json_write_take(json, path);
 }
 
-enum { MAX_DIRS = 256 };
+enum { MAX_DIRS = 4096 };
 
 static int run(int argc, char **argv);
 const cli_command cli_test = {
