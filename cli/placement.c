@@ -90,7 +90,7 @@ static bool is_target(tn_runtime *runtime, const char *wanted, const char *name)
  * a ':', or that of a target. */
 static bool is_device(const cli_session *s, const char *name) {
   const char *colon = strchr(name, ':');
-  for (int k = 0; !colon && k < s->common->n_devices; k++)
+  for (int k = 0; !colon && s->runtime && k < s->common->n_devices; k++) /* check has none */
     if (is_target(s->runtime, s->common->devices[k], name)) return true;
   for (int k = 0; colon && k < s->common->n_devices; k++) {
     const char *device = s->common->devices[k];

@@ -29,7 +29,7 @@ endif()
 # The rule that runs tenon-gen. Sets `out_sources` to what it writes. Headers are named after the files; that of a
 # library with the name of one before it gets a number, as tenon-gen says.
 function(tenon_generate_plugin name dir out_sources)
-  cmake_parse_arguments(PARSE_ARGV 3 arg "" "VERSION;LICENSE" "YAML;FALLBACK;SCHEMAS")
+  cmake_parse_arguments(PARSE_ARGV 3 arg "" "VERSION;LICENSE" "YAML;FALLBACK;SCHEMAS;GPU")
   set(options --plugin ${name})
   if(arg_VERSION)
     list(APPEND options --version ${arg_VERSION})
@@ -66,7 +66,7 @@ function(tenon_generate_plugin name dir out_sources)
     BYPRODUCTS ${dir}/plugin.c ${headers}
     COMMAND Tenon::tenon-gen ${options} ${arg_YAML} -o ${dir}
     COMMAND ${CMAKE_COMMAND} -E touch ${dir}/stamp
-    DEPENDS ${arg_YAML} ${arg_FALLBACK} ${arg_SCHEMAS} ${TENON_ATEN_SCHEMAS} Tenon::tenon-gen
+    DEPENDS ${arg_YAML} ${arg_FALLBACK} ${arg_SCHEMAS} ${TENON_ATEN_SCHEMAS} ${arg_GPU} Tenon::tenon-gen
     WORKING_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR}
     COMMENT "Generating the tables of the plug-in ${name}"
     VERBATIM)
@@ -90,7 +90,9 @@ function(tenon_add_plugin name)
   set(dir ${CMAKE_CURRENT_BINARY_DIR}/${name}.gen)
   file(MAKE_DIRECTORY ${dir})
   if(arg_YAML)
-    tenon_generate_plugin(${name} ${dir} generated VERSION ${arg_VERSION} LICENSE ${arg_LICENSE}
+    set(gpu_files ${arg_SOURCES}) # what tenon-gen reads besides
+    list(FILTER gpu_files INCLUDE REGEX "_gpu\\.c$")
+    tenon_generate_plugin(${name} ${dir} generated VERSION ${arg_VERSION} LICENSE ${arg_LICENSE} GPU ${gpu_files}
       YAML ${arg_YAML} FALLBACK ${arg_FALLBACK} SCHEMAS ${arg_SCHEMAS})
   endif()
   set(sources ${arg_SOURCES})

@@ -35,7 +35,7 @@ add_custom_command(
   BYPRODUCTS ${generated_sources} ${generated_headers} ${docs_dir}/README.md
   COMMAND tenon-gen ${family_files} -o ${TENON_GENERATED_DIR} --docs ${docs_dir}
   COMMAND ${CMAKE_COMMAND} -E touch ${stamp}
-  DEPENDS ${family_files} tenon-gen
+  DEPENDS ${family_files} ${gpu_files} tenon-gen
   WORKING_DIRECTORY ${PROJECT_SOURCE_DIR}
   COMMENT "Generating the tables of operators, kernels and formats"
   VERBATIM)

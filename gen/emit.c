@@ -25,6 +25,7 @@ static const struct {
     [GEN_FORMAT] = {"extern const tn_format ", ""},
     [GEN_DRIVER] = {"extern const tn_device_driver ", ""},
     [GEN_DEVICE_KERNEL] = {"extern const tn_device_kernel ", ""},
+    [GEN_RECORD] = {"tn_status ", "(const tn_call *call, tn_recorder *recorder)"},
 };
 
 static bool holds(const char *path, const tn_text *text) {

@@ -57,6 +57,8 @@ static void emit_format_rows(tn_text *out, const gen_format *f) {
 }
 
 static bool has_driver(const gen *g, const char *family) {
+  for (int64_t k = 0; k < g->kernels.n; k++)
+    if (g->kernels.data[k].record && !strcmp(g->kernels.data[k].family, family)) return true;
   for (int64_t k = 0; k < g->extensions.n; k++)
     if (!strcmp(g->extensions.data[k].family, family)) return true;
   return false;
@@ -77,6 +79,7 @@ static bool emit_header(gen *g, const char *dir, const char *family) {
     if (op->schema.attrs_size && strcmp(op->family, family) == 0) emit_struct(g, &out, op);
   }
   gen_emit_declarations(g, &out, family);
+  gen_emit_program_numbers(g, &out, family);
   for (int64_t k = 0; k < g->formats.n; k++) {
     const gen_format *f = &g->formats.data[k];
     if (f->n_ops && strcmp(f->family, family) == 0) emit_format_rows(&out, f);

@@ -6,6 +6,7 @@
  *   names.c   the words of the language: dtypes, sets, instruction sets, layouts, flags
  *   parse*.c  entries -> operators, kernels, rewrites, formats      check.c   rules across files
  *   accept.c  arg_meta and the rows that follow from it             merge.c   libraries in order
+ *   gpu.c     kernels of GPUs, emit_gpu.c the languages that they are written in
  *   emit*.c   the tables, the headers, the op tables in Markdown    main.c    the command
  *
  * Everything lives in one arena until the program ends; lack of memory ends it. */
@@ -90,9 +91,10 @@ typedef enum gen_signature {
   GEN_FINISH,
   GEN_INIT,
   GEN_SHUTDOWN,
-  GEN_FORMAT,       /* no function: a tn_format */
-  GEN_DRIVER,       /* likewise: a tn_device_driver */
-  GEN_DEVICE_KERNEL /* likewise: a tn_device_kernel */
+  GEN_FORMAT,        /* no function: a tn_format */
+  GEN_DRIVER,        /* likewise: a tn_device_driver */
+  GEN_DEVICE_KERNEL, /* likewise: a tn_device_kernel */
+  GEN_RECORD
 } gen_signature;
 
 typedef struct gen_function {
@@ -115,6 +117,7 @@ typedef struct gen_kernel {
   bool dropped; /* says nothing that a library before has not said */
   TN_VEC(gen_accept) accepts;
   const char *refuse, *plan, *prepare, *run, *finish; /* NULL: none */
+  const char *record;                                 /* of devices; then run is NULL */
 } gen_kernel;
 
 struct gen_op {
@@ -161,6 +164,30 @@ typedef struct gen_extension {
   const char *family, *extension, *name, *descriptor; /* "device.v0", "shadow" */
 } gen_extension;
 
+/* ---- GPU kernels ---- */
+
+typedef enum gen_gpu_kind {
+  GEN_GPU_IN,
+  GEN_GPU_OUT,
+  GEN_GPU_INT,
+  GEN_GPU_FLOAT,
+  GEN_GPU_CONST,
+  GEN_GPU_EPILOGUE
+} gen_gpu_kind;
+
+typedef struct gen_gpu_arg {
+  gen_gpu_kind kind;
+  const char *name;
+} gen_gpu_arg;
+
+/* KERNEL(name, (IN(A), OUT(B), EPILOGUE), (INT(n), CONST(K)), x, y, z) { body */
+typedef struct gen_program {
+  const char *family, *path, *name, *common, *body; /* common: what stands before the first */
+  const char *group[3];
+  int line; /* of the body */
+  TN_VEC(gen_gpu_arg) args;
+} gen_program;
+
 /* The plug-in that is made; all NULL for the parts that ship with Tenon. */
 typedef struct gen_plugin {
   const char *name, *version, *license, *init, *shutdown;
@@ -189,6 +216,7 @@ typedef struct gen {
   TN_VEC(gen_rewrite) rewrites;
   TN_VEC(gen_format) formats;
   TN_VEC(gen_extension) extensions;
+  TN_VEC(gen_program) programs;
   TN_VEC(gen_function) functions;
   TN_VEC(gen_known) known;
   int library, n_libraries; /* of the file that is read; of all files */
@@ -322,6 +350,16 @@ void gen_merge(gen *g);
 
 /* Keeps the parts of a list (base/part_list.h) alone, for the table. False after a message. */
 bool gen_select(gen *g, const char *path);
+
+/* ---- gpu.c, emit_gpu.c ---- */
+
+/* The kernels in <family>_gpu.c and <family>_..._gpu.c beside the family file. */
+void gen_parse_gpu(gen *g, const char *yaml, const char *family);
+int64_t gen_n_programs(const gen *g, const char *family);
+/* Their tables, and of each family one of all: programs_<family>. */
+void gen_emit_programs(gen *g, tn_text *out);
+/* For the header of the family: the number of each in that table, GPU_<name>. */
+void gen_emit_program_numbers(gen *g, tn_text *out, const char *family);
 
 /* ---- emit.c, emit_table.c, emit_header.c, emit_docs.c ---- */
 

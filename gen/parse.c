@@ -247,4 +247,5 @@ void gen_parse_file(gen *g, const char *path) {
     gen_problem_add(g, root, "a family file is a list of entries");
   else
     for (int k = 0; k < root->n; k++) parse_entry(g, root->items[k], family);
+  gen_parse_gpu(g, path, family);
 }

@@ -14,9 +14,10 @@ typedef struct context {
 /* Sets rank and ranked. The rank follows from the instruction set if the entry does not say it; in
  * a plug-in, from the library, too. */
 static void parse_rank(gen *g, const gen_node *map, gen_kernel *k) {
-  const int rank = !k->isa               ? TN_RANK_PORTABLE
-                   : gen_is_wide(k->isa) ? TN_RANK_OPTIMIZED + 10
-                                         : TN_RANK_OPTIMIZED;
+  const int rank = strcmp(k->device, "cpu") ? TN_RANK_OPTIMIZED
+                   : !k->isa                ? TN_RANK_PORTABLE
+                   : gen_is_wide(k->isa)    ? TN_RANK_OPTIMIZED + 10
+                                            : TN_RANK_OPTIMIZED;
   k->ranked = gen_get(map, "rank") || !g->plugin.name;
   k->rank = gen_int_at(g, map, "rank", 1, 1000000, rank);
 }
@@ -61,6 +62,8 @@ static void parse_functions(gen *g, const gen_node *map, gen_kernel *k) {
   k->plan = gen_function_at(g, map, "plan", GEN_PLAN);
   k->prepare = gen_function_at(g, map, "prepare", GEN_CALL);
   k->finish = gen_function_at(g, map, "finish", GEN_FINISH);
+  k->record = gen_function_at(g, map, "record", GEN_RECORD);
+  if (k->record) return;
   if (gen_get(map, "run"))
     k->run = gen_function_note(g, gen_get(map, "run"),
                                gen_c_name(g, gen_str_at(g, map, "run", true)), GEN_RUN);
@@ -81,6 +84,8 @@ static void parse_kernel(gen *g, const gen_node *map, const context *c, gen_kern
   parse_versions(g, map, &k);
   gen_parse_accepts(g, map, c->op, c->aliases, c->orders, &k);
   parse_functions(g, map, &k);
+  if (k.record && !strcmp(k.device, "cpu"))
+    gen_problem_add(g, map, "a kernel with 'record' names its device: 'gpu', or a driver");
   gen_push_rows(g, &k, c->op && c->op->torch && !gen_get(map, "run"));
   tn_vec_free(g->a, &k.accepts);
 }
@@ -89,7 +94,7 @@ static void parse_kernel(gen *g, const gen_node *map, const context *c, gen_kern
 static void parse_row(gen *g, const gen_node *map, const context *c, const gen_kernel *prototype) {
   static const char *const keys[] = {"kernel_name", "rank",  "isa",      "device", "since",
                                      "until",       "flags", "arg_meta", "refuse", "plan",
-                                     "prepare",     "run",   "finish",   NULL};
+                                     "prepare",     "run",   "finish",   "record", NULL};
   if (!gen_check_keys(g, map, "a kernel", keys)) return;
   const gen_node *list = gen_get(map, "isa"), *name = gen_get(map, "kernel_name");
   const int n = gen_n_items(list);

@@ -64,6 +64,7 @@ typedef struct check_totals {
 
 typedef struct check_options {
   const char *op, *kernel, *isa, *line;
+  const char *device; /* the cases run there in sessions, and nothing else is tested */
   const char *only;   /* of a plug-in that is vetted: this operator, kernel, rewrite or format */
   const char *plugin; /* file whose parts alone are tested */
   char *family;       /* text of a family file */
@@ -90,6 +91,7 @@ typedef struct check_level {
   uint64_t isa;
   struct tn_runtime *runtime;      /* of sessions at this level; made when first needed */
   check_allocator allocator;       /* what that takes its memory from */
+  struct tn_device *device;        /* of options.device: kept open, and so its programs */
   double peak_gflops, memory_gbps; /* what one core was seen to do */
 } check_level;
 

@@ -1,6 +1,7 @@
 /* What a test needs before it starts: the runtime whose parts are tested, and the ISA levels of
  * this machine that some kernel names. */
 #include "base/cpu.h"
+#include "device/device.h"
 #include "harness/harness.h"
 
 /* ---- ISA levels ------------------------------------------------------------------------------ */
@@ -60,6 +61,7 @@ void check_open(check_env *env, tn_plugin_query_fn plugin) {
 
 void check_close(check_env *env) {
   for (int32_t k = 0; k < env->n_levels; k++) {
+    tn_device_close(env->levels[k].device);
     tn_runtime_destroy(env->levels[k].runtime);
     env->levels[k].runtime = NULL;
   }

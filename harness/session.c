@@ -2,6 +2,7 @@
  * the executor stand between the caller's tensors and the kernels. */
 #include <string.h>
 
+#include "device/device.h"
 #include "harness/harness.h"
 
 enum { FREED = 0xDD };
@@ -113,8 +114,12 @@ static tn_status set_inputs(check_problem *p, tn_session *session, tn_diag *diag
 
 tn_status check_model_open(check_problem *p, tn_runtime *runtime, check_model_kind kind,
                            tn_diag *diag, check_model *m) {
+  const char *const device = p->env->options.device;
   const tn_model_options options = {.head = TN_HEAD(tn_model_options),
-                                    .flags = kind == MODEL_NO_OPTIMIZE ? TN_MODEL_NO_OPTIMIZE : 0};
+                                    .flags = kind == MODEL_NO_OPTIMIZE ? TN_MODEL_NO_OPTIMIZE : 0,
+                                    .devices = &device,
+                                    .n_devices = device ? 1 : 0,
+                                    .fallback = TN_FALLBACK_FORBID};
   tn_graph *g = NULL;
   *m = (check_model){NULL, NULL};
   tn_status s = tn_graph_create(runtime, &g);
@@ -201,6 +206,8 @@ static tn_runtime *runtime_of(check_env *env, check_level *level) {
   if (!level->runtime) {
     check_allocator_init(&level->allocator);
     level->runtime = check_runtime_new(env, level->isa, 2, &level->allocator.base);
+    if (env->options.device)
+      (void)tn_device_open(level->runtime->devices, env->options.device, NULL, &level->device);
   }
   return level->runtime;
 }

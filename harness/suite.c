@@ -235,6 +235,27 @@ static void try_unload(op_test *t, check_problem *p) {
   check_unit_end(t->env);
 }
 
+static bool runs_there(const op_test *t) {
+  for (int32_t k = 0; k < t->n_kernels; k++)
+    if (t->kernels[k]->device && kernel_wanted(t, k)) return true;
+  return false;
+}
+
+/* The case as a model on the device, twice. What it refuses is said with -v. */
+static void try_device(op_test *t, check_problem *p) {
+  check_level *level = &t->env->levels[t->env->n_levels - 1];
+  char how[200], unit[CHECK_TEXT];
+  if (p->no_model || !runs_there(t)) return;
+  enter_op(t);
+  snprintf(how, sizeof how, "session device=%s", t->env->options.device);
+  name_unit(p, how, unit, sizeof unit);
+  if (!check_unit_begin(t->env, "%s", unit)) return;
+  if (check_session(p, level, false))
+    check_unit_end(t->env);
+  else
+    check_step_end(t->env);
+}
+
 static bool try_sessions(op_test *t, check_problem *p) {
   char unit[CHECK_TEXT];
   if (t->env->options.kernel || t->env->options.bench || p->no_model || t->untested_only)
@@ -256,6 +277,10 @@ static bool try_sessions(op_test *t, check_problem *p) {
 
 static void try_problem(void *arg, check_problem *p) {
   op_test *t = arg;
+  if (t->env->options.device) {
+    try_device(t, p);
+    return;
+  }
   const bool early = !tn_op_infers(&t->op->op); /* inference has taken nothing yet */
   if (t->env->limits && !t->untested_only && op_is_only(t) && is_of_plugin(t->env, t->op->owner)) {
     enter_op(t);
@@ -385,7 +410,7 @@ static bool takes_graph(const tn_opdef *op) {
 /* What only the whole can show: that every kernel was used, and that sessions run the operator. */
 static void report(op_test *t) {
   const check_options *o = &t->env->options;
-  if (o->line || o->isa || o->bench || o->small || o->large) return;
+  if (o->line || o->isa || o->bench || o->small || o->large || o->device) return;
   for (int32_t k = 0; k < t->n_kernels; k++) {
     if (!kernel_wanted(t, k)) continue;
     enter_kernel(t, k);

@@ -91,7 +91,7 @@ static tn_status choose(tn_eval *e) {
   int32_t n = tn_registry_kernels(e->planner->registry, e->node.def, &kernels);
   for (int32_t k = 0; k < n; k++) {
     const tn_kerneldef *def = kernels[k];
-    if (!tn_pin_allows(e->planner, &e->node, def->kernel.name)) continue;
+    if (def->device || !tn_pin_allows(e->planner, &e->node, def->kernel.name)) continue;
     call->self = def->owner ? def->owner->self : NULL;
     if (tn_kernel_match(def, e->node.def, call, e->node.n_formal, NULL)) continue;
     tn_status status = tn_kernel_ask_plan(def, call, e->diag, &e->choice.plan);

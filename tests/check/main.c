@@ -14,6 +14,7 @@ static const char usage[] =
     "  --family FILE   operators of this family file only (ops/softmax/softmax.yaml)\n"
     "  --op NAME       this operator only (Softmax, tenon::Cast)\n"
     "  --kernel NAME   this kernel only\n"
+    "  --device NAME   runs the cases in sessions on this device (opencl:0), and nothing else\n"
     "  --isa LEVEL     this level only (none, avx2, avx512 ...)\n"
     "  --case TEXT     cases that hold this text only\n"
     "  --small         leaves out the cases marked `bench`, which are the large ones\n"
@@ -76,6 +77,8 @@ static void parse(check_options *o, int argc, char **argv) {
       o->op = value_of(argc, argv, &k);
     else if (!strcmp(name, "--kernel"))
       o->kernel = value_of(argc, argv, &k);
+    else if (!strcmp(name, "--device"))
+      o->device = value_of(argc, argv, &k);
     else if (!strcmp(name, "--isa"))
       o->isa = value_of(argc, argv, &k);
     else if (!strcmp(name, "--case"))

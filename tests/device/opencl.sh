@@ -1,7 +1,7 @@
 #!/bin/bash
 # usage: opencl.sh TENON WORK MODEL
-# A model of products runs wholly on the first OpenCL device, in tiles that fit and that do not, and
-# gives what the CPU gives; what has no kernel there is an error, or runs on the CPU.
+# Models of products and convolutions run wholly on the first OpenCL device, in tiles that fit and
+# not, and give what the CPU gives; what has no kernel there is an error, or runs on the CPU.
 set -uo pipefail
 tenon=$1 work=$2 model=$3
 rm -rf "$work" && mkdir -p "$work" || exit 1
@@ -14,7 +14,7 @@ fail() {
   echo "FAILED: $*"
   failures=$((failures + 1))
 }
-for batch in 1 16 21; do
+for batch in 1 21; do
   here=(--dim batch=$batch --random=5)
   there=("${here[@]}" --device opencl:0 --fallback forbid)
   "$tenon" run "$model" "${here[@]}" --output "$work/$batch" >/dev/null || fail "batch $batch"
@@ -24,11 +24,16 @@ for batch in 1 16 21; do
     fail "batch $batch is not wholly on opencl:0"
   "$tenon" run "$model" "${there[@]}" --repeat 5 --threads 2 >/dev/null || fail "repeated"
 done
-other=(--random=5 --device opencl:0)
-net=$(dirname "$model")/net.onnx
-"$tenon" run "$net" "${other[@]}" >"$work/said" 2>&1 && fail "net.onnx runs"
-grep -q "cannot run on the device, and fallback is forbidden; opencl:0: " "$work/said" ||
-  fail "net.onnx: $(cat "$work/said")"
-"$tenon" run "$net" "${other[@]}" --fallback warn >"$work/said" 2>&1 || fail "with the CPU's help"
+# A net of convolutions, and one with a type that no kernel moves there.
+net=$(dirname "$model")/net.onnx types=$(dirname "$model")/types.onnx
+"$tenon" run "$net" --random=5 --output "$work/net" >/dev/null || fail "net.onnx on the CPU"
+"$tenon" compare "$net" --random=5 --device opencl:0 --with "$work/net" --rtol 1e-4 --atol 1e-5 ||
+  fail "net.onnx on opencl:0"
+"$tenon" check "$types" --device opencl:0 >"$work/said" 2>&1 && fail "types.onnx runs"
+refused="cannot run on the device, and fallback is forbidden; opencl:0: region_gpu: "
+grep -q "$refused" "$work/said" ||
+  fail "types.onnx: $(cat "$work/said")"
+"$tenon" check "$types" --device opencl:0 --fallback warn >"$work/said" 2>&1 ||
+  fail "with the CPU's help"
 echo "$failures failures"
 [ $failures -eq 0 ]

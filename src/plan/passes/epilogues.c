@@ -13,7 +13,7 @@ bool tn_has_epilogue_kernel(const tn_planner *p, const tn_gnode *n) {
   const tn_kerneldef *const *kernels;
   int32_t count = n->def ? tn_registry_kernels(p->registry, n->def, &kernels) : 0;
   for (int32_t k = 0; k < count; k++)
-    if (kernels[k]->kernel.flags & TN_KERNEL_EPILOGUE) return true;
+    if (!kernels[k]->device && kernels[k]->kernel.flags & TN_KERNEL_EPILOGUE) return true;
   return false;
 }
 

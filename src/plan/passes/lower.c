@@ -1,12 +1,21 @@
 /* Lowering: composites without a kernel and data movement become simpler operators or regions. */
+#include "device/device.h"
 #include "plan/passes/passes.h"
 
-/* True if there is a kernel of this very operator that pins do not leave out. */
+static bool is_wanted(const tn_planner *p, const tn_kerneldef *def) {
+  bool wanted = !def->device;
+  for (uint32_t d = 0; d < p->n_devices && !wanted; d++)
+    wanted = !tn_device_refuses(p->devices[d], def);
+  return wanted;
+}
+
+/* True if there is a kernel of this very operator, for the CPU or a device that is wanted, that
+ * pins do not leave out. */
 static bool may_run(const tn_planner *p, const tn_gnode *n) {
   const tn_kerneldef *const *kernels;
   const int32_t count = tn_registry_kernels(p->registry, n->def, &kernels);
   for (int32_t k = 0; k < count; k++)
-    if (!tn_pin_excludes(p, n, kernels[k]->kernel.name)) return true;
+    if (is_wanted(p, kernels[k]) && !tn_pin_excludes(p, n, kernels[k]->kernel.name)) return true;
   return false;
 }
 

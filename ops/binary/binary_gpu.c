@@ -1,0 +1,171 @@
+/* Element-wise operators of several arguments on GPUs, an element a thread. Dims are merged first;
+ * what is broadcast has a stride of 0. */
+#ifdef TN_GPU
+#define DIM(d, a, b)                           \
+  {                                            \
+    int q_ = rest / (d), m_ = rest - q_ * (d); \
+    ia += m_ * (a);                            \
+    ib += m_ * (b);                            \
+    rest = q_;                                 \
+  }
+#define PLACES                  \
+  int rest = i, ia = 0, ib = 0; \
+  if (RANK == 0) ia = ib = i;   \
+  if (RANK > 5) DIM(d5, a5, b5) \
+  if (RANK > 4) DIM(d4, a4, b4) \
+  if (RANK > 3) DIM(d3, a3, b3) \
+  if (RANK > 2) DIM(d2, a2, b2) \
+  if (RANK > 1) DIM(d1, a1, b1) \
+  if (RANK > 0) DIM(d0, a0, b0)
+
+float power(float x, float y) { return y == 2.0f ? x * x : y == 0.5f ? sqrt(x) : pow(x, y); }
+
+float binary1(int kind, float a, float b) {
+  switch (kind) {
+    case 0: return a + b;
+    case 1: return a - b;
+    case 2: return a * b;
+    case 3: return a / b;
+    case 4: return power(a, b);
+    case 5: return a < 0.0f ? a * b : a;
+    case 6: return IS_NAN(a) ? a : IS_NAN(b) ? b : a > b ? a : b;
+    case 7: return IS_NAN(a) ? a : IS_NAN(b) ? b : a < b ? a : b;
+  }
+  return a;
+}
+
+i64 binary_int1(int kind, i64 a, i64 b) {
+  switch (kind) {
+    case 0: return a + b;
+    case 1: return a - b;
+    case 2: return a * b;
+    case 3: return b == 0 ? 0 : b == -1 ? -a : a / b;
+    case 6: return a > b ? a : b;
+    case 7: return a < b ? a : b;
+  }
+  return a;
+}
+
+KERNEL(binary, (IN(A), IN(B), OUT(C)),
+       (CONST(KIND), CONST(RANK), INT(n), INTS(d, 6), INTS(a, 6), INTS(b, 6)), 64, 1, 1) {
+  int i = GLOBAL(0);
+  if (i < n) {
+    PLACES
+    float c = binary1(KIND, LD1(A, ia), LD1(B, ib));
+    ST1(C, i, c);
+  }
+}
+
+KERNEL(binary_int, (IN(A), IN(B), OUT(C)),
+       (CONST(KIND), CONST(RANK), INT(n), INTS(d, 6), INTS(a, 6), INTS(b, 6)), 64, 1, 1) {
+  int i = GLOBAL(0);
+  if (i < n) {
+    PLACES
+    i64 c = binary_int1(KIND, LDL(A, ia), LDL(B, ib));
+    STL(C, i, c);
+  }
+}
+
+KERNEL(compare, (IN(A), IN(B), OUT(C)),
+       (CONST(KIND), CONST(RANK), INT(n), INTS(d, 6), INTS(a, 6), INTS(b, 6)), 64, 1, 1) {
+  int i = GLOBAL(0);
+  if (i < n) {
+    PLACES
+    float a = LD1(A, ia), b = LD1(B, ib);
+    int c = KIND == 0   ? a == b
+            : KIND == 1 ? a > b
+            : KIND == 2 ? a < b
+            : KIND == 3 ? a >= b
+                        : a <= b;
+    STI(C, i, c ? 1 : 0);
+  }
+}
+
+KERNEL(compare_int, (IN(A), IN(B), OUT(C)),
+       (CONST(KIND), CONST(RANK), INT(n), INTS(d, 6), INTS(a, 6), INTS(b, 6)), 64, 1, 1) {
+  int i = GLOBAL(0);
+  if (i < n) {
+    PLACES
+    i64 a = LDL(A, ia), b = LDL(B, ib);
+    int c = KIND == 0   ? a == b
+            : KIND == 1 ? a > b
+            : KIND == 2 ? a < b
+            : KIND == 3 ? a >= b
+                        : a <= b;
+    if (KIND == 5) c = a != 0 && b != 0;
+    if (KIND == 6) c = a != 0 || b != 0;
+    if (KIND == 7) c = (a != 0) != (b != 0);
+    STI(C, i, c ? 1 : 0);
+  }
+}
+#else
+#include "binary.gen.h"
+#include "tenon/experimental/gpu.h"
+#include "tenon/kit/broadcast.h"
+#include "tenon/kit/dtype.h"
+
+enum { DIMS = 6 };
+
+/* A input a and b, of which b may be another one. */
+static bool broadcast(const tn_call *call, int32_t a, int32_t b, tn_broadcast *out) {
+  const tn_tensor *const in[] = {call->inputs[a], call->inputs[b]};
+  return !tn_broadcast_init(out, call->outputs[0], 2, in) && out->rank <= DIMS;
+}
+
+const char *binary_gpu_refuse(const tn_call *call) {
+  tn_broadcast b;
+  if (!broadcast(call, 0, 1, &b)) return "has more than six dims that broadcast differently";
+  return tn_gpu_refuse_size(call);
+}
+
+static void add_shape(tn_gpu *g, const tn_broadcast *b, int32_t rank) {
+  tn_gpu_int(g, b->total);
+  for (int32_t k = 0; k < DIMS; k++) tn_gpu_int(g, k < rank ? b->size[k] : 1);
+  for (int32_t i = 0; i < 2; i++)
+    for (int32_t k = 0; k < DIMS; k++) tn_gpu_int(g, k < rank ? b->stride[i][k] : 0);
+}
+
+static tn_status record(const tn_call *call, tn_recorder *r, int32_t program, int32_t kind) {
+  tn_broadcast b;
+  tn_gpu g;
+  if (!broadcast(call, 0, 1, &b)) return TN_ERR_UNSUPPORTED;
+  const bool is_same = b.rank == 1 && b.stride[0][0] == 1 && b.stride[1][0] == 1;
+  const int32_t rank = is_same ? 0 : b.rank;
+  tn_gpu_begin(&g, call, program);
+  tn_gpu_in(&g, 0);
+  tn_gpu_in(&g, 1);
+  tn_gpu_out(&g, 0);
+  tn_gpu_const(&g, kind);
+  tn_gpu_const(&g, rank);
+  add_shape(&g, &b, rank);
+  return tn_gpu_run(&g, r, tn_gpu_groups(b.total, 64), 1, 1);
+}
+
+#define BINARY(op, program, kind)                                                        \
+  tn_status op##_gpu_record(const tn_call *call, tn_recorder *recorder) {                \
+    const bool is_float = tn_dtype(call->inputs[0]->dtype)->is_float;                    \
+    return record(call, recorder, is_float ? GPU_##program : GPU_##program##_int, kind); \
+  }
+BINARY(add, binary, 0)
+BINARY(sub, binary, 1)
+BINARY(mul, binary, 2)
+BINARY(div, binary, 3)
+BINARY(pow, binary, 4)
+BINARY(p_relu, binary, 5)
+BINARY(equal, compare, 0)
+BINARY(greater, compare, 1)
+BINARY(less, compare, 2)
+BINARY(greater_or_equal, compare, 3)
+BINARY(less_or_equal, compare, 4)
+BINARY(and, compare, 5)
+BINARY(or, compare, 6)
+BINARY(xor, compare, 7)
+BINARY(max, binary, 6)
+BINARY(min, binary, 7)
+BINARY(sum, binary, 0)
+
+/* Max, Min and Sum of two tensors. */
+const char *variadic_gpu_refuse(const tn_call *call) {
+  return call->n_inputs == 2 ? binary_gpu_refuse(call) : "takes two tensors";
+}
+#endif

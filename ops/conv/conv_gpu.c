@@ -1,0 +1,266 @@
+/* Convolutions on GPUs, in plain layout. `conv_tile` makes 8 filters of 4 places a thread, with
+ * weights packed in eights by prepare(); `conv_any` one result a thread, of any number of groups
+ * and up to three spatial dims. */
+#ifdef TN_GPU
+/* Weights: [group][block of 8 filters][tap][channel][8]. Places: 4 a thread, 64 apart. */
+#define PLACE(j, o, oy, ox)                      \
+  int o = GROUP(0) * 256 + LOCAL_ID(0) + j * 64; \
+  int oy = o / out1, ox = o - oy * out1;         \
+  oy = oy * stride0 - pad0;                      \
+  ox = ox * stride1 - pad1;
+#define TAP(o, oy, ox, ok, at)                                                                  \
+  int at = (oy + ty * dilation0) * in1 + ox + tx * dilation1;                                   \
+  int ok = oy + ty * dilation0 >= 0 && oy + ty * dilation0 < in0 && ox + tx * dilation1 >= 0 && \
+           ox + tx * dilation1 < in1;                                                           \
+  at = ok ? from + at : from;
+
+KERNEL(conv_tile, (IN(X), IN(W), IN(B), OUT(Y), EPILOGUE),
+       (CONST(HAS_B), INT(channels), INT(filters), INT(groups), INTS(in, 2), INTS(out, 2),
+        INTS(kernel, 2), INTS(stride, 2), INTS(dilation, 2), INTS(pad, 2)),
+       64, 1, 1) {
+  int plane = in0 * in1, size = out0 * out1, blocks = (filters + 7) / 8;
+  int group = GROUP(1) / blocks, block = GROUP(1) - group * blocks;
+  int from = (GROUP(2) * groups + group) * channels * plane;
+  int w = GROUP(1) * kernel0 * kernel1 * channels * 8;
+  f32x4 a0 = F32X4(0.0f), a1 = F32X4(0.0f), a2 = F32X4(0.0f), a3 = F32X4(0.0f);
+  f32x4 b0 = F32X4(0.0f), b1 = F32X4(0.0f), b2 = F32X4(0.0f), b3 = F32X4(0.0f);
+  PLACE(0, o0, y0, x0)
+  PLACE(1, o1, y1, x1)
+  PLACE(2, o2, y2, x2)
+  PLACE(3, o3, y3, x3)
+  for (int ty = 0; ty < kernel0; ty++)
+    for (int tx = 0; tx < kernel1; tx++) {
+      TAP(o0, y0, x0, ok0, at0)
+      TAP(o1, y1, x1, ok1, at1)
+      TAP(o2, y2, x2, ok2, at2)
+      TAP(o3, y3, x3, ok3, at3)
+      for (int c = 0; c < channels; c++) {
+        f32x4 p = LD4(W, w), q = LD4(W, w + 4);
+        float v0 = LD1(X, at0), v1 = LD1(X, at1), v2 = LD1(X, at2), v3 = LD1(X, at3);
+        v0 = ok0 ? v0 : 0.0f;
+        v1 = ok1 ? v1 : 0.0f;
+        v2 = ok2 ? v2 : 0.0f;
+        v3 = ok3 ? v3 : 0.0f;
+        a0 += v0 * p;
+        b0 += v0 * q;
+        a1 += v1 * p;
+        b1 += v1 * q;
+        a2 += v2 * p;
+        b2 += v2 * q;
+        a3 += v3 * p;
+        b3 += v3 * q;
+        w += 8;
+        at0 += plane;
+        at1 += plane;
+        at2 += plane;
+        at3 += plane;
+      }
+    }
+  for (int f = 0; f < 8; f++) {
+    int filter = block * 8 + f;
+    if (filter < filters) {
+      int row = ((GROUP(2) * groups + group) * filters + filter) * size;
+      float bias = HAS_B ? LD1(B, group * filters + filter) : 0.0f;
+      for (int j = 0; j < 4; j++) {
+        f32x4 v = f < 4 ? (j == 0   ? a0
+                           : j == 1 ? a1
+                           : j == 2 ? a2
+                                    : a3)
+                        : (j == 0   ? b0
+                           : j == 1 ? b1
+                           : j == 2 ? b2
+                                    : b3);
+        int o = j == 0 ? o0 : j == 1 ? o1 : j == 2 ? o2 : o3, e = f % 4;
+        if (o < size) {
+          float s = bias + (e == 0 ? v.x : e == 1 ? v.y : e == 2 ? v.z : v.w);
+          EPILOGUE1(s, row + o)
+          ST1(Y, row + o, s);
+        }
+      }
+    }
+  }
+}
+
+/* channels, filters: of a group. */
+KERNEL(conv_any, (IN(X), IN(W), IN(B), OUT(Y), EPILOGUE),
+       (CONST(HAS_B), CONST(FLAT), INT(channels), INT(filters), INT(groups), INTS(in, 3),
+        INTS(out, 3), INTS(kernel, 3), INTS(stride, 3), INTS(dilation, 3), INTS(pad, 3)),
+       64, 1, 1) {
+  int size = out0 * out1 * out2, plane = in0 * in1 * in2, taps = kernel0 * kernel1 * kernel2;
+  int o = GLOBAL(0), filter = GROUP(1), group = filter / filters;
+  if (o < size) {
+    int o2 = o % out2, o1 = o / out2 % out1, o0 = o / out2 / out1;
+    int z = o0 * stride0 - pad0, y = o1 * stride1 - pad1, x = o2 * stride2 - pad2;
+    int from = (GROUP(2) * groups + group) * channels * plane, w = filter * channels * taps;
+    float sum = HAS_B ? LD1(B, filter) : 0.0f;
+    for (int c = 0; c < channels; c++, from += plane, w += taps)
+      for (int tz = 0; tz < (FLAT ? 1 : kernel0); tz++)
+        for (int ty = 0; ty < kernel1; ty++) {
+          int iz = z + tz * dilation0, iy = y + ty * dilation1;
+          if (iz >= 0 && iz < in0 && iy >= 0 && iy < in1)
+            for (int tx = 0; tx < kernel2; tx++) {
+              int ix = x + tx * dilation2;
+              if (ix >= 0 && ix < in2)
+                sum += LD1(X, from + (iz * in1 + iy) * in2 + ix) *
+                       LD1(W, w + (tz * kernel1 + ty) * kernel2 + tx);
+            }
+        }
+    int place = (GROUP(2) * groups * filters + filter) * size + o;
+    EPILOGUE1(sum, place)
+    ST1(Y, place, sum);
+  }
+}
+
+/* Transposed: gathers what input places write there. W: [channels][filters of a group][taps]. */
+KERNEL(conv_transpose, (IN(X), IN(W), IN(B), OUT(Y), EPILOGUE),
+       (CONST(HAS_B), INT(channels), INT(filters), INT(groups), INTS(in, 3), INTS(out, 3),
+        INTS(kernel, 3), INTS(stride, 3), INTS(dilation, 3), INTS(pad, 3)),
+       64, 1, 1) {
+  int size = out0 * out1 * out2, plane = in0 * in1 * in2, taps = kernel0 * kernel1 * kernel2;
+  int o = GLOBAL(0), filter = GROUP(1), group = filter / filters;
+  if (o < size) {
+    int o2 = o % out2, o1 = o / out2 % out1, o0 = o / out2 / out1;
+    float sum = HAS_B ? LD1(B, filter) : 0.0f;
+    for (int tz = 0; tz < kernel0; tz++)
+      for (int ty = 0; ty < kernel1; ty++)
+        for (int tx = 0; tx < kernel2; tx++) {
+          int z = o0 + pad0 - tz * dilation0, y = o1 + pad1 - ty * dilation1;
+          int x = o2 + pad2 - tx * dilation2;
+          int iz = z / stride0, iy = y / stride1, ix = x / stride2;
+          if (z >= 0 && y >= 0 && x >= 0 && iz * stride0 == z && iy * stride1 == y &&
+              ix * stride2 == x && iz < in0 && iy < in1 && ix < in2) {
+            int from = (GROUP(2) * groups + group) * channels * plane + (iz * in1 + iy) * in2 + ix;
+            int w = (group * channels * filters + filter - group * filters) * taps +
+                    (tz * kernel1 + ty) * kernel2 + tx;
+            for (int c = 0; c < channels; c++)
+              sum += LD1(X, from + c * plane) * LD1(W, w + c * filters * taps);
+          }
+        }
+    int place = (GROUP(2) * groups * filters + filter) * size + o;
+    EPILOGUE1(sum, place)
+    ST1(Y, place, sum);
+  }
+}
+#else
+#include "conv_geometry.h"
+#include "conv_transpose.h"
+#include "tenon/experimental/gpu.h"
+#include "tenon/kit/element.h"
+#include "tenon/kit/infer.h"
+
+enum { EIGHT = 8 };
+
+static const char *refuse_shape(const tn_call *call, const conv_shape *c) {
+  if (c->w.n > 3) return "takes up to three spatial dims";
+  if (c->batch > UINT16_MAX || c->filters > UINT16_MAX) return "takes batches and filters to 65535";
+  const char *reason = tn_gpu_refuse_size(call);
+  return reason ? reason : tn_gpu_refuse_epilogue(call);
+}
+
+const char *conv_gpu_refuse(const tn_call *call) {
+  conv_shape c;
+  return conv_shape_make(call, &c) ? "its shapes do not fit" : refuse_shape(call, &c);
+}
+
+const char *conv_tile_gpu_refuse(const tn_call *call) {
+  conv_shape c;
+  if (conv_shape_make(call, &c)) return "its shapes do not fit";
+  if (c.w.n > 2) return "takes one or two spatial dims";
+  if (c.filters / c.groups < EIGHT / 2) return "takes four or more filters a group";
+  return refuse_shape(call, &c);
+}
+
+const char *conv_transpose_gpu_refuse(const tn_call *call) {
+  conv_shape c;
+  return conv_transpose_shape(call, &c) ? "its shapes do not fit" : refuse_shape(call, &c);
+}
+
+static int64_t blocks_of(const conv_shape *c) { return (c->filters / c->groups - 1) / EIGHT + 1; }
+
+tn_status conv_tile_gpu_plan(const tn_call *call, tn_kernel_plan *out) {
+  conv_shape c;
+  uint64_t bytes;
+  const tn_status status = conv_shape_make(call, &c);
+  if (status) return status;
+  const int64_t panel = c.taps * (c.channels / c.groups) * EIGHT;
+  if (tn_mul_u64((uint64_t)(panel * c.groups), (uint64_t)blocks_of(&c) * sizeof(float), &bytes))
+    return TN_ERR_OVERFLOW;
+  out->state_bytes = bytes;
+  return TN_OK;
+}
+
+/* W [filters][channels of a group][taps] into [group][block][tap][channel][8]. */
+tn_status conv_tile_gpu_prepare(const tn_call *call) {
+  const tn_tensor *w = call->inputs[1];
+  float *to = call->state;
+  conv_shape c;
+  const tn_status status = conv_shape_make(call, &c);
+  if (status) return status;
+  const int64_t filters = c.filters / c.groups, channels = c.channels / c.groups;
+  for (int64_t g = 0; g < c.groups; g++)
+    for (int64_t b = 0; b < blocks_of(&c); b++)
+      for (int64_t t = 0; t < c.taps; t++)
+        for (int64_t k = 0; k < channels; k++, to += EIGHT)
+          for (int64_t f = 0; f < EIGHT && b * EIGHT + f < filters; f++)
+            to[f] = (float)tn_load_f64(w->dtype, w->data,
+                                       ((g * filters + b * EIGHT + f) * channels + k) * c.taps + t);
+  return TN_OK;
+}
+
+static void add_window(tn_gpu *g, const conv_shape *c, int32_t dims) {
+  const tn_window w = tn_window_padded(&c->w, dims);
+  const int64_t *const lists[] = {w.in, w.out, w.kernel, w.stride, w.dilation, w.pad_lo};
+  tn_gpu_int(g, c->channels / c->groups);
+  tn_gpu_int(g, c->filters / c->groups);
+  tn_gpu_int(g, c->groups);
+  for (size_t k = 0; k < sizeof lists / sizeof *lists; k++)
+    for (int32_t d = 0; d < dims; d++) tn_gpu_int(g, lists[k][d]);
+}
+
+static void begin(tn_gpu *g, const tn_call *call, int32_t program) {
+  tn_gpu_begin(g, call, program);
+  tn_gpu_in(g, 0);
+  if (program == GPU_conv_tile)
+    tn_gpu_buffer(g, TN_BIND_STATE, 0, TN_F32, 0, 0);
+  else
+    tn_gpu_in(g, 1);
+  tn_gpu_in(g, 2);
+  tn_gpu_out(g, 0);
+  tn_gpu_epilogue(g);
+  tn_gpu_const(g, tn_has_input(call, 2));
+}
+
+tn_status conv_tile_gpu_record(const tn_call *call, tn_recorder *recorder) {
+  conv_shape c;
+  tn_gpu g;
+  const tn_status status = conv_shape_make(call, &c);
+  if (status) return status;
+  begin(&g, call, GPU_conv_tile);
+  add_window(&g, &c, 2);
+  return tn_gpu_run(&g, recorder, tn_gpu_groups(c.out_size, 256),
+                    (uint32_t)(c.groups * blocks_of(&c)), (uint32_t)c.batch);
+}
+
+tn_status conv_gpu_record(const tn_call *call, tn_recorder *recorder) {
+  conv_shape c;
+  tn_gpu g;
+  const tn_status status = conv_shape_make(call, &c);
+  if (status) return status;
+  begin(&g, call, GPU_conv_any);
+  tn_gpu_const(&g, c.w.n < 3);
+  add_window(&g, &c, 3);
+  return tn_gpu_run(&g, recorder, tn_gpu_groups(c.out_size, 64), (uint32_t)c.filters,
+                    (uint32_t)c.batch);
+}
+
+tn_status conv_transpose_gpu_record(const tn_call *call, tn_recorder *recorder) {
+  conv_shape c;
+  tn_gpu g;
+  const tn_status status = conv_transpose_shape(call, &c);
+  if (status) return status;
+  begin(&g, call, GPU_conv_transpose);
+  add_window(&g, &c, 3);
+  return tn_gpu_run(&g, recorder, tn_gpu_groups(c.out_size, 64), (uint32_t)c.filters,
+                    (uint32_t)c.batch);
+}
+#endif

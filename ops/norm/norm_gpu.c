@@ -1,0 +1,108 @@
+/* Normalisations on GPUs: over groups of elements, a group of threads each; by statistics that are
+ * given, an element a thread. */
+#ifdef TN_GPU
+/* As in groups.h. */
+KERNEL(norm_groups, (IN(X), IN(SCALE), IN(BIAS), OUT(Y), OUT(MEAN), OUT(INVERSE)),
+       (CONST(HAS_BIAS), CONST(CENTRED), CONST(HAS_MEAN), CONST(HAS_INVERSE), INT(n), INT(repeat),
+        INT(step), INT(run), INT(period), FLOAT(epsilon)),
+       64, 1, 1) {
+  LOCAL(float, part, 64);
+  int t = LOCAL_ID(0), group = GROUP(0), at = group * n, base = group % repeat * step;
+  float sum = 0.0f, mean = 0.0f;
+  if (CENTRED) {
+    for (int i = t; i < n; i += 64) sum += LD1(X, at + i);
+    part[t] = sum;
+    BARRIER();
+    for (int i = 0; i < 64; i++) mean += part[i];
+    mean = mean / TO_FLOAT(n);
+    BARRIER();
+  }
+  sum = 0.0f;
+  for (int i = t; i < n; i += 64) {
+    float d = LD1(X, at + i) - mean;
+    sum += d * d;
+  }
+  part[t] = sum;
+  BARRIER();
+  sum = 0.0f;
+  for (int i = 0; i < 64; i++) sum += part[i];
+  float inverse = 1.0f / sqrt(sum / TO_FLOAT(n) + epsilon);
+  for (int i = t; i < n; i += 64) {
+    int place = base + i / run % period;
+    float y = (LD1(X, at + i) - mean) * inverse * LD1(SCALE, place);
+    if (HAS_BIAS) y += LD1(BIAS, place);
+    ST1(Y, at + i, y);
+  }
+  if (HAS_MEAN && t == 0) ST1(MEAN, group, mean);
+  if (HAS_INVERSE && t == 0) ST1(INVERSE, group, inverse);
+}
+
+KERNEL(batch_norm, (IN(X), IN(SCALE), IN(BIAS), IN(MEAN), IN(VAR), OUT(Y)),
+       (INT(n), INT(channels), INT(plane), FLOAT(epsilon)), 64, 1, 1) {
+  int i = GLOBAL(0);
+  if (i < n) {
+    int c = i / plane % channels;
+    float scale = LD1(SCALE, c) / sqrt(LD1(VAR, c) + epsilon);
+    float y = (LD1(X, i) - LD1(MEAN, c)) * scale + LD1(BIAS, c);
+    ST1(Y, i, y);
+  }
+}
+#else
+#include "groups.h"
+#include "tenon/experimental/gpu.h"
+
+const char *norm_gpu_refuse(const tn_call *call) {
+  if (tn_elements(call->inputs[0]) == 0) return "there is nothing to normalise";
+  return tn_gpu_refuse_size(call);
+}
+
+const char *batch_normalization_gpu_refuse(const tn_call *call) {
+  const tn_batch_normalization_attrs *a = call->attrs;
+  if (a->training_mode) return "takes statistics as they are given";
+  return tn_gpu_refuse_size(call);
+}
+
+static tn_status record(const tn_call *call, tn_recorder *r, const groups *s) {
+  tn_gpu g;
+  tn_gpu_begin(&g, call, GPU_norm_groups);
+  for (int32_t k = 0; k < 3; k++) tn_gpu_in(&g, k);
+  for (int32_t k = 0; k < 3; k++) tn_gpu_out(&g, k);
+  tn_gpu_const(&g, tn_has_input(call, 2));
+  tn_gpu_const(&g, s->centred);
+  tn_gpu_const(&g, tn_has_output(call, 1));
+  tn_gpu_const(&g, tn_has_output(call, 2));
+  const int64_t words[] = {s->n, s->repeat, s->step, s->run, s->period};
+  for (size_t k = 0; k < sizeof words / sizeof *words; k++) tn_gpu_int(&g, words[k]);
+  tn_gpu_float(&g, s->epsilon);
+  return tn_gpu_run(&g, r, tn_gpu_groups(s->groups, 1), 1, 1);
+}
+
+#define NORM(op, made)                                                    \
+  tn_status op##_gpu_record(const tn_call *call, tn_recorder *recorder) { \
+    const groups s = made;                                                \
+    return record(call, recorder, &s);                                    \
+  }
+#define LAYER(op, centred)                                            \
+  groups_of_layer(call, ((const tn_##op##_attrs *)call->attrs)->axis, \
+                  ((const tn_##op##_attrs *)call->attrs)->epsilon, centred)
+NORM(instance_normalization, groups_of_instance(call))
+NORM(group_normalization, groups_of_group(call))
+NORM(layer_normalization, LAYER(layer_normalization, true))
+NORM(rms_normalization, LAYER(rms_normalization, false))
+
+tn_status batch_normalization_gpu_record(const tn_call *call, tn_recorder *recorder) {
+  const tn_tensor *x = call->inputs[0];
+  const int64_t n = tn_elements(x), channels = x->rank > 1 ? x->shape[1] : 1;
+  int64_t plane = 1;
+  tn_gpu g;
+  for (int32_t k = 2; k < x->rank; k++) plane *= x->shape[k];
+  tn_gpu_begin(&g, call, GPU_batch_norm);
+  for (int32_t k = 0; k < 5; k++) tn_gpu_in(&g, k);
+  tn_gpu_out(&g, 0);
+  tn_gpu_int(&g, n);
+  tn_gpu_int(&g, channels);
+  tn_gpu_int(&g, plane);
+  tn_gpu_float(&g, ((const tn_batch_normalization_attrs *)call->attrs)->epsilon);
+  return tn_gpu_run(&g, recorder, tn_gpu_groups(n, 64), 1, 1);
+}
+#endif

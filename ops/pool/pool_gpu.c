@@ -1,0 +1,133 @@
+/* Pools on GPUs, a result a thread; global ones a plane a group. */
+#ifdef TN_GPU
+/* KIND 0: largest, 1: mean of what lies inside, 2: mean of all taps but those behind the pads. */
+KERNEL(pool, (IN(X), OUT(Y)),
+       (CONST(KIND), INTS(in, 3), INTS(out, 3), INTS(kernel, 3), INTS(stride, 3), INTS(dilation, 3),
+        INTS(pad, 3), INTS(end, 3)),
+       64, 1, 1) {
+  int size = out0 * out1 * out2, o = GLOBAL(0),
+      from = (GROUP(1) + GROUP(2) * 32768) * in0 * in1 * in2;
+  if (o < size) {
+    int o2 = o % out2, o1 = o / out2 % out1, o0 = o / out2 / out1, n = 0;
+    float y = KIND == 0 ? -INFINITY : 0.0f;
+    for (int tz = 0; tz < kernel0; tz++)
+      for (int ty = 0; ty < kernel1; ty++)
+        for (int tx = 0; tx < kernel2; tx++) {
+          int iz = o0 * stride0 - pad0 + tz * dilation0, iy = o1 * stride1 - pad1 + ty * dilation1;
+          int ix = o2 * stride2 - pad2 + tx * dilation2;
+          if (KIND == 2 && iz < end0 && iy < end1 && ix < end2) n++;
+          if (iz >= 0 && iz < in0 && iy >= 0 && iy < in1 && ix >= 0 && ix < in2) {
+            float v = LD1(X, from + (iz * in1 + iy) * in2 + ix);
+            if (KIND == 0)
+              y = v > y || IS_NAN(v) ? v : y;
+            else
+              y += v;
+            if (KIND == 1) n++;
+          }
+        }
+    if (KIND != 0) y = n > 0 ? y / TO_FLOAT(n) : 0.0f;
+    ST1(Y, (GROUP(1) + GROUP(2) * 32768) * size + o, y);
+  }
+}
+
+KERNEL(global_pool, (IN(X), OUT(Y)), (CONST(KIND), INT(n)), 64, 1, 1) {
+  LOCAL(float, part, 64);
+  int t = LOCAL_ID(0), plane = GROUP(0);
+  float y = KIND == 0 ? -INFINITY : 0.0f;
+  for (int i = t; i < n; i += 64) {
+    float v = LD1(X, plane * n + i);
+    if (KIND == 0)
+      y = v > y ? v : y; /* NaN is never the largest */
+    else
+      y += v;
+  }
+  part[t] = y;
+  BARRIER();
+  if (t == 0) {
+    for (int i = 1; i < 64; i++)
+      if (KIND == 0)
+        y = part[i] > y ? part[i] : y;
+      else
+        y += part[i];
+    if (KIND != 0) y = y / TO_FLOAT(n);
+    ST1(Y, plane, y);
+  }
+}
+#else
+#include "pool_shape.h"
+#include "tenon/experimental/gpu.h"
+#include "tenon/kit/infer.h"
+
+enum { ROW_OF_GROUPS = 32768 };
+
+static const char *refuse(const tn_call *call, tn_status status, const pool_shape *p) {
+  if (status) return "its shapes do not fit";
+  if (p->w.n > 3) return "takes up to three spatial dims";
+  if (tn_has_output(call, 1)) return "makes no indices";
+  return tn_gpu_refuse_size(call);
+}
+
+const char *max_pool_gpu_refuse(const tn_call *call) {
+  pool_shape p;
+  const tn_status status = max_pool_shape(call, &p);
+  return refuse(call, status, &p);
+}
+
+const char *average_pool_gpu_refuse(const tn_call *call) {
+  pool_shape p;
+  const tn_status status = average_pool_shape(call, &p);
+  return refuse(call, status, &p);
+}
+
+static tn_status record(const tn_call *call, tn_recorder *r, const pool_shape *p, int32_t kind) {
+  const tn_window w = tn_window_padded(&p->w, 3);
+  const int64_t *const lists[] = {w.in, w.out, w.kernel, w.stride, w.dilation, w.pad_lo};
+  const int64_t rows = (p->channels - 1) / ROW_OF_GROUPS + 1;
+  tn_gpu g;
+  tn_gpu_begin(&g, call, GPU_pool);
+  tn_gpu_in(&g, 0);
+  tn_gpu_out(&g, 0);
+  tn_gpu_const(&g, kind);
+  for (size_t k = 0; k < sizeof lists / sizeof *lists; k++)
+    for (int32_t d = 0; d < 3; d++) tn_gpu_int(&g, lists[k][d]);
+  for (int32_t d = 0; d < 3; d++) tn_gpu_int(&g, w.in[d] + w.pad_hi[d]);
+  if (rows > 1 && p->channels % ROW_OF_GROUPS)
+    return call->host->fail(call->ctx, TN_ERR_UNSUPPORTED, "takes up to %d planes", ROW_OF_GROUPS);
+  return tn_gpu_run(&g, r, tn_gpu_groups(p->out_size, 64),
+                    (uint32_t)tn_min_i64(p->channels, ROW_OF_GROUPS), (uint32_t)rows);
+}
+
+tn_status max_pool_gpu_record(const tn_call *call, tn_recorder *recorder) {
+  pool_shape p;
+  const tn_status status = max_pool_shape(call, &p);
+  return status ? status : record(call, recorder, &p, 0);
+}
+
+tn_status average_pool_gpu_record(const tn_call *call, tn_recorder *recorder) {
+  pool_shape p;
+  const tn_status status = average_pool_shape(call, &p);
+  const tn_average_pool_attrs *attrs = call->attrs;
+  return status ? status : record(call, recorder, &p, attrs->count_include_pad ? 2 : 1);
+}
+
+static tn_status record_global(const tn_call *call, tn_recorder *r, int32_t kind) {
+  const int64_t planes = tn_elements(call->outputs[0]);
+  tn_gpu g;
+  if (!planes) return TN_OK;
+  tn_gpu_begin(&g, call, GPU_global_pool);
+  tn_gpu_in(&g, 0);
+  tn_gpu_out(&g, 0);
+  tn_gpu_const(&g, kind);
+  tn_gpu_int(&g, tn_elements(call->inputs[0]) / planes);
+  return tn_gpu_run(&g, r, (uint32_t)planes, 1, 1);
+}
+
+const char *global_pool_gpu_refuse(const tn_call *call) { return tn_gpu_refuse_size(call); }
+
+tn_status global_max_pool_gpu_record(const tn_call *call, tn_recorder *recorder) {
+  return record_global(call, recorder, 0);
+}
+tn_status global_average_pool_gpu_record(const tn_call *call, tn_recorder *recorder) {
+  return record_global(call, recorder, 1);
+}
+#endif

@@ -1,0 +1,123 @@
+/* Reductions on GPUs: a result a thread, or a group of threads where there are few results of many
+ * terms. Dims are merged first; there may be three that are kept and three that are summed up. */
+#ifdef TN_GPU
+#define WALK(i, d1, d2, s0, s1, s2) \
+  ((i) / ((d1) * (d2)) * (s0) + (i) / (d2) % (d1) * (s1) + (i) % (d2) * (s2))
+
+/* KIND 0: sum, 1: mean, 2: largest, 3: least, 4: product, 5: of magnitudes, 6: root of squares, 7:
+ * squares, 8: logarithm of the sum, 9: of the exponentials. */
+float first_term(int kind) {
+  return kind == 2 || kind == 9 ? -INFINITY : kind == 3 ? INFINITY : kind == 4 ? 1.0f : 0.0f;
+}
+
+float add_term(int kind, float y, float x) {
+  switch (kind) {
+    case 2:
+    case 9: return x > y || IS_NAN(x) ? x : y; /* of 9, first the largest */
+    case 3: return x < y || IS_NAN(x) ? x : y;
+    case 4: return y * x;
+    case 5: return y + fabs(x);
+    case 6:
+    case 7: return y + x * x;
+  }
+  return y + x;
+}
+
+float add_part(int kind, float y, float x) {
+  return kind == 5 || kind == 6 || kind == 7 ? y + x : add_term(kind, y, x);
+}
+
+float last_step(int kind, float y, int n) {
+  return kind == 1 ? y / TO_FLOAT(n) : kind == 6 ? sqrt(y) : kind == 8 ? log(y) : y;
+}
+
+KERNEL(reduce, (IN(X), OUT(Y)),
+       (CONST(KIND), INT(n), INT(terms), INTS(kd, 3), INTS(ks, 3), INTS(sd, 3), INTS(ss, 3)), 64, 1,
+       1) {
+  int i = GLOBAL(0);
+  if (i < n) {
+    int at = WALK(i, kd1, kd2, ks0, ks1, ks2);
+    float y = first_term(KIND);
+    for (int j = 0; j < terms; j++)
+      y = add_term(KIND, y, LD1(X, at + WALK(j, sd1, sd2, ss0, ss1, ss2)));
+    if (KIND == 9) {
+      float top = y > -INFINITY && y < INFINITY ? y : 0.0f, sum = 0.0f;
+      for (int j = 0; j < terms; j++)
+        sum += exp(LD1(X, at + WALK(j, sd1, sd2, ss0, ss1, ss2)) - top);
+      y = log(sum) + top;
+    }
+    y = last_step(KIND, y, terms);
+    ST1(Y, i, y);
+  }
+}
+
+KERNEL(reduce_row, (IN(X), OUT(Y)),
+       (CONST(KIND), INT(n), INT(terms), INTS(kd, 3), INTS(ks, 3), INTS(sd, 3), INTS(ss, 3)), 64, 1,
+       1) {
+  LOCAL(float, part, 64);
+  int i = GROUP(0), t = LOCAL_ID(0), at = WALK(i, kd1, kd2, ks0, ks1, ks2);
+  float y = first_term(KIND);
+  for (int j = t; j < terms; j += 64)
+    y = add_term(KIND, y, LD1(X, at + WALK(j, sd1, sd2, ss0, ss1, ss2)));
+  part[t] = y;
+  BARRIER();
+  if (t == 0) {
+    for (int j = 1; j < 64; j++) y = add_part(KIND, y, part[j]);
+    y = last_step(KIND, y, terms);
+    ST1(Y, i, y);
+  }
+}
+#else
+#include "reduction.h"
+#include "tenon/experimental/gpu.h"
+
+enum { DIMS = 3, FEW = 1024, LONG = 256, LOG_SUM_EXP = 9 };
+
+const char *reduce_gpu_refuse(const tn_call *call) {
+  reduction r;
+  if (reduction_make(call, &r)) return "its axes are not constant, or do not fit";
+  if (r.kept.rank > DIMS || r.summed.rank > DIMS)
+    return "has more than three dims to keep, or to sum up, that do not merge";
+  return tn_gpu_refuse_size(call);
+}
+
+static void add_walk(tn_gpu *g, const walk *w) {
+  for (int32_t k = 0; k < DIMS; k++)
+    tn_gpu_int(g, k < DIMS - w->rank ? 1 : w->dims[k - (DIMS - w->rank)]);
+  for (int32_t k = 0; k < DIMS; k++)
+    tn_gpu_int(g, k < DIMS - w->rank ? 0 : w->strides[k - (DIMS - w->rank)]);
+}
+
+static tn_status record(const tn_call *call, tn_recorder *recorder, int32_t kind) {
+  reduction r;
+  tn_gpu g;
+  const tn_status status = reduction_make(call, &r);
+  if (status) return status;
+  const int64_t n = tn_elements(call->outputs[0]);
+  const bool in_groups = n < FEW && r.summed.size >= LONG && kind != LOG_SUM_EXP;
+  tn_gpu_begin(&g, call, in_groups ? GPU_reduce_row : GPU_reduce);
+  tn_gpu_in(&g, 0);
+  tn_gpu_out(&g, 0);
+  tn_gpu_const(&g, kind);
+  tn_gpu_int(&g, n);
+  tn_gpu_int(&g, r.summed.size);
+  add_walk(&g, &r.kept);
+  add_walk(&g, &r.summed);
+  return tn_gpu_run(&g, recorder, tn_gpu_groups(n, in_groups ? 1 : 64), 1, 1);
+}
+
+#define REDUCE(op, kind)                                                           \
+  tn_status reduce_##op##_gpu_record(const tn_call *call, tn_recorder *recorder) { \
+    return record(call, recorder, kind);                                           \
+  }
+REDUCE(sum, 0)
+REDUCE(mean, 1)
+REDUCE(max, 2)
+REDUCE(min, 3)
+REDUCE(prod, 4)
+REDUCE(l1, 5)
+REDUCE(l2, 6)
+REDUCE(sum_square, 7)
+REDUCE(log_sum, 8)
+REDUCE(log_sum_exp, 9)
+#endif

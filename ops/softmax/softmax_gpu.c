@@ -1,0 +1,51 @@
+/* Softmax and LogSoftmax on GPUs, a row a group. */
+#ifdef TN_GPU
+KERNEL(softmax, (IN(X), OUT(Y)), (CONST(LOG), INT(n), INT(inner)), 64, 1, 1) {
+  LOCAL(float, part, 64);
+  int t = LOCAL_ID(0), row = GROUP(0), at = row / inner * inner * n + row % inner;
+  float top = -INFINITY, sum = 0.0f;
+  for (int i = t; i < n; i += 64) {
+    float x = LD1(X, at + i * inner);
+    top = x > top || IS_NAN(x) ? x : top;
+  }
+  part[t] = top;
+  BARRIER();
+  for (int i = 0; i < 64; i++) top = part[i] > top || IS_NAN(part[i]) ? part[i] : top;
+  BARRIER();
+  for (int i = t; i < n; i += 64) sum += exp(LD1(X, at + i * inner) - top);
+  part[t] = sum;
+  BARRIER();
+  sum = 0.0f;
+  for (int i = 0; i < 64; i++) sum += part[i];
+  float scale = LOG ? top + log(sum) : 1.0f / sum;
+  for (int i = t; i < n; i += 64) {
+    float x = LD1(X, at + i * inner);
+    float y = LOG ? x - scale : exp(x - top) * scale;
+    ST1(Y, at + i * inner, y);
+  }
+}
+#else
+#include "softmax_shape.h"
+#include "tenon/experimental/gpu.h"
+
+const char *softmax_gpu_refuse(const tn_call *call) { return tn_gpu_refuse_size(call); }
+
+static tn_status record(const tn_call *call, tn_recorder *r, bool is_log) {
+  const tn_axis_view v = softmax_view(call);
+  tn_gpu g;
+  tn_gpu_begin(&g, call, GPU_softmax);
+  tn_gpu_in(&g, 0);
+  tn_gpu_out(&g, 0);
+  tn_gpu_const(&g, is_log);
+  tn_gpu_int(&g, v.n);
+  tn_gpu_int(&g, v.inner);
+  return tn_gpu_run(&g, r, tn_gpu_groups(tn_axis_rows(v), 1), 1, 1);
+}
+
+tn_status softmax_gpu_record(const tn_call *call, tn_recorder *recorder) {
+  return record(call, recorder, false);
+}
+tn_status log_softmax_gpu_record(const tn_call *call, tn_recorder *recorder) {
+  return record(call, recorder, true);
+}
+#endif
