@@ -48,6 +48,7 @@ typedef struct cli_command {
   const cli_option *options; /* its own; ends with an empty one */
   const cli_group *groups[CLI_MAX_GROUPS];
   int (*run)(int argc, char **argv);
+  bool is_hidden; /* Tenon itself starts it: help does not list it */
 } cli_command;
 
 extern const cli_command *const cli_commands[]; /* ends with NULL */

@@ -10,7 +10,8 @@ static void print_help(FILE *out) {
           "runtime.\n\ncommands:\n",
           tn_version());
   for (int k = 0; cli_commands[k]; k++)
-    fprintf(out, "  %-12s %s\n", cli_commands[k]->name, cli_commands[k]->summary);
+    if (!cli_commands[k]->is_hidden)
+      fprintf(out, "  %-12s %s\n", cli_commands[k]->name, cli_commands[k]->summary);
   fprintf(out,
           "\n`tenon COMMAND --help` says more.\n\n"
           "exit codes: 0 success; 1 the answer is no (a test failed, outputs differ, the model "
@@ -33,7 +34,7 @@ static int run(int argc, char **argv) {
   tn_near_begin(&near, word);
   for (int k = 0; cli_commands[k]; k++) {
     if (!strcmp(word, cli_commands[k]->name)) return cli_commands[k]->run(argc - 1, argv + 1);
-    tn_near_offer(&near, cli_commands[k]->name);
+    if (!cli_commands[k]->is_hidden) tn_near_offer(&near, cli_commands[k]->name);
   }
   cli_error("there is no command '%s'%s; `tenon --help` lists them", word,
             tn_near_text(&near, meant));

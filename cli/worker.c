@@ -19,7 +19,8 @@ const cli_command cli_worker = {
         "Tenon starts it to compile a part of a model: the request comes in descriptor 3, "
         "the\nanswer goes out by descriptor 4.",
     .options = options,
-    .run = run};
+    .run = run,
+    .is_hidden = true};
 
 static int run(int argc, char **argv) {
   cli_parser p = {&cli_worker, argc, argv, {NULL}, 0, false};

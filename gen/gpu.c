@@ -178,7 +178,6 @@ static void parse_file(gen *g, const char *path, const char *family) {
       parse_kernels(&c, family);
     else
       problem(&c, text, "a file of GPU kernels has a part #ifdef TN_GPU ... #else ... #endif");
-    g->content_hash = tn_hash_bytes(text, file.size, g->content_hash);
     tn_file_unmap(&file);
   }
   tn_diag_destroy(diag);
