@@ -60,7 +60,9 @@ static bool take_ints(cursor *c, gen_program *program) {
   if (!take(c, '(')) return false;
   const char *name = take_word(c);
   if (!take(c, ',')) return false;
+  enum { MOST = 32 };
   const int n = atoi(take_word(c));
+  if (n > MOST) return false;
   for (int k = 0; k < n; k++) {
     const gen_gpu_arg arg = {GEN_GPU_INT, gen_format_text(c->g, "%s%d", name, k)};
     gen_push(c->g, &program->args, arg);
@@ -131,6 +133,7 @@ static void parse_kernels(cursor *c, const char *family) {
     if (!take_header(c, &program)) {
       problem(c, line,
               "a kernel begins with KERNEL(name, (IN(A), OUT(B), ...), (INT(n), ...), x, y, z) {");
+      tn_vec_free(c->g->a, &program.args);
       return;
     }
     program.line = 1;

@@ -195,6 +195,8 @@ void gen_clear(gen *g) {
     tn_vec_free(g->a, &op->cases);
   }
   for (int64_t k = 0; k < g->kernels.n; k++) tn_vec_free(g->a, &g->kernels.data[k].accepts);
+  for (int64_t k = 0; k < g->programs.n; k++) tn_vec_free(g->a, &g->programs.data[k].args);
+  tn_vec_free(g->a, &g->programs);
   tn_vec_free(g->a, &g->problems);
   tn_vec_free(g->a, &g->known);
   tn_vec_free(g->a, &g->families);
