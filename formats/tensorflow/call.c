@@ -26,7 +26,7 @@ static tn_status run(tf_env *e, const tf_node *n, const char *name, tn_graph *g,
   for (uint32_t k = 0; k < n_args && !s; k++)
     s = tf_capture(inner, &around, args[k], &inner->args[k]);
   for (uint32_t k = 0; k < n_out && !s; k++) s = tf_get(inner, body->rets[k], &out[k]);
-  return s;
+  return s ? s : tf_check_function(inner);
 }
 
 /* The same for arguments that are values of g already. */

@@ -163,7 +163,7 @@ static tn_status read_graph(tf_reader *r, tf_env *e) {
     if (!s) s = name_output(r, &b->nodes[k], b->nodes[k].name, v);
   }
   if (!s && !any) s = tn_proto_fail(&r->file, TN_ERR_INVALID, 0, "the graph has no output");
-  return s;
+  return s ? s : tf_check_graph(e, is_out);
 }
 
 /* ---- signatures ---- */
@@ -221,14 +221,17 @@ static tn_status read_signature(tf_reader *r, tf_env *e, const tn_proto_message 
   }
   if (!s) s = list_ports(r, signature, "outputs", &ports, &n);
   for (uint64_t k = 0; k < n && !s; k++) s = edge_of(r, &ports[k], &edge);
+  uint8_t *is_out = tn_arena_alloc(&r->arena, (uint64_t)r->main->n + 1);
+  if (!s && !is_out) s = tf_no_memory(r);
   for (uint64_t k = 0; k < n && !s; k++) {
     tf_value v;
     s = edge_of(r, &ports[k], &edge);
+    if (!s) is_out[edge.node] = 1;
     if (!s) s = tf_get(e, edge, &v);
     if (!s) s = name_output(r, &r->main->nodes[edge.node], ports[k].key, v);
   }
   if (!s && !n) s = tn_proto_fail(&r->file, TN_ERR_INVALID, 0, "the signature has no output");
-  return s;
+  return s ? s : tf_check_graph(e, is_out);
 }
 
 /* The one that is asked for; else serving_default, else the first. */
@@ -261,7 +264,8 @@ static tn_status list_functions(tf_reader *r) {
   const tn_proto_message *library = tn_proto_sub(r->graph, "library");
   const uint64_t n = tn_proto_count(library, "function");
   r->function_list = tn_arena_alloc(&r->arena, (n + 1) * sizeof *r->function_list);
-  if (!r->function_list) return tf_no_memory(r);
+  r->is_looked_at = tn_arena_alloc(&r->arena, n + 1);
+  if (!r->function_list || !r->is_looked_at) return tf_no_memory(r);
   int64_t k = 0;
   for (const tn_proto_value *v = NULL; (v = tn_proto_next(library, "function", v)); k++) {
     const tn_proto_message *sig = tn_proto_sub(v->message, "signature");

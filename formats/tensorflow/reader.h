@@ -82,6 +82,7 @@ typedef struct tf_reader {
   const tn_proto_message *graph, *meta; /* GraphDef, MetaGraphDef of a SavedModel or NULL */
   tn_map functions;                     /* FunctionDefs, by name */
   const tn_proto_message **function_list;
+  uint8_t *is_looked_at; /* by function: does it assign variables? It does not */
   tf_body *bodies;
   tf_body *main;
   tn_map inputs;    /* values of placeholders, by the name of the node */
@@ -186,6 +187,14 @@ tn_status tf_flow_build(tf_env *e, int32_t node);
 tn_status tf_variable_handle(tf_env *e, int32_t node);
 tn_status tf_variable_read(tf_env *e, const tf_node *n, tf_value variable, tf_value *out);
 tn_status tf_variables_open(tf_reader *r);
+/* Of what an edge of e stands for. */
+const char *tf_variable_name(tf_env *e, tf_edge handle);
+
+/* assign.c: refuse what assigns variables when it runs: a function that is called; a graph whose
+ * outputs are these nodes. Both are built. */
+tn_status tf_check_function(tf_env *e);
+tn_status tf_check_graph(tf_env *e, const uint8_t *is_output);
+
 tn_status tf_bundle_open(tf_reader *r);
 tn_status tf_bundle_get(tf_reader *r, const char *key, const tf_node *n, tn_tensor *out);
 

@@ -69,6 +69,13 @@ static const tf_node *behind(const tf_body *b, tf_edge *edge) {
   return NULL;
 }
 
+const char *tf_variable_name(tf_env *e, tf_edge handle) {
+  const tf_node *n = behind(e->body, &handle);
+  if (n) return tf_op_is(n, "VarHandleOp") && name_of(e->r, n) ? name_of(e->r, n) : n->name;
+  const int32_t number = handle.node < 0 ? e->args[~handle.node].variable : 0;
+  return number ? e->r->variable_list.data[number - 1].name : "";
+}
+
 /* Text k of a constant. */
 static tn_str text_at(const tf_body *b, tf_edge edge, uint32_t k) {
   const tf_node *n = behind(b, &edge);

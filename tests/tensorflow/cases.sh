@@ -42,6 +42,52 @@ refuses "or a function calls itself" "node { name: \"a\" op: \"f\" }
 library { function { signature { name: \"f\" output_arg { name: \"y\" } }
   node_def { name: \"a\" op: \"f\" } ret { key: \"y\" value: \"a:y:0\" } } }"
 
+# what a run would assign is refused; what no output depends on, by data or control, does not run
+state="$x node { name: \"v\" op: \"VarHandleOp\" }
+node { name: \"off\" op: \"Const\" attr { key: \"value\" value { tensor { dtype: DT_BOOL
+  tensor_shape { } bool_val: false } } } }"
+add='node { name: "add" op: "AssignAddVariableOp" input: "v" input: "x"'
+relu='node { name: "y" op: "Relu" input: "x"'
+refuses "node 'add' (AssignAddVariableOp): assigns variable 'v': not supported yet" \
+  "$state $add } $relu input: \"^add\" }"
+refuses "node 's' (ScatterUpdate): assigns variable 'v': not supported yet" \
+  "$state node { name: \"s\" op: \"ScatterUpdate\" input: \"v\" input: \"x\" input: \"x\" }
+   node { name: \"n\" op: \"NoOp\" input: \"^s\" } $relu input: \"^n\" }"
+library() { # that assigns its argument and gives the other
+  printf 'function { signature { name: "f" input_arg { name: "h" type: DT_RESOURCE }
+    input_arg { name: "a" type: DT_FLOAT } output_arg { name: "b" type: DT_FLOAT } }
+    node_def { name: "put" op: "AssignVariableOp" input: "h" input: "a" }
+    ret { key: "b" value: "a" } }
+  function { signature { name: "g" input_arg { name: "h" type: DT_RESOURCE }
+    input_arg { name: "a" type: DT_FLOAT } output_arg { name: "b" type: DT_FLOAT } }
+    ret { key: "b" value: "a" } }'
+}
+call="op: \"StatefulPartitionedCall\" input: \"v\" input: \"x\"
+  attr { key: \"f\" value { func { name: \"f\" } } } }"
+refuses "node 'put' (AssignVariableOp): assigns variable 'v': not supported yet" \
+  "$state node { name: \"y\" $call library { $(library) }"
+refuses "node 'put' (AssignVariableOp): assigns variable 'h': not supported yet" \
+  "$state node { name: \"c\" $call $relu input: \"^c\" } library { $(library) }"
+
+runs() {
+  printf '%s\n' "$1" >"$work/x.pbtxt"
+  "$tenon" info "$work/x.pbtxt" >"$work/out" 2>&1 || fail "not taken: $(cat "$work/out")"
+}
+runs "$state $add } $relu }"
+runs "$state node { name: \"c\" $call $relu } node { name: \"z\" op: \"NoOp\" input: \"^c\" }
+  library { $(library) }"
+branch='attr { key: "then_branch" value { func { name: "f" } } }
+  attr { key: "else_branch" value { func { name: "g" } } } }'
+if='op: "If" input: "off" input: "v" input: "x"'
+runs "$state node { name: \"y\" $if $branch library { $(library) }"
+runs "$state node { name: \"c\" $if $branch $relu input: \"^c\" } library { $(library) }"
+switch='node { name: "w" op: "Switch" input: "x" input: "off" }'
+runs "$state $switch node { name: \"on\" op: \"Identity\" input: \"w:1\" } $add input: \"^on\" }
+  $relu input: \"^add\" }"
+refuses "assigns variable 'v'" "$state $switch
+  node { name: \"on\" op: \"Identity\" input: \"w:0\" } $add input: \"^on\" }
+  $relu input: \"^add\" }"
+
 # what TensorFlow itself does not build any more: (2 - 0.5) / 0.5 * 2 + 1
 number() {
   printf 'node { name: "%s" op: "Const" attr { key: "value" value { tensor { dtype: DT_FLOAT %s
@@ -65,6 +111,14 @@ grep -Eq 'entries +(product, serving_default|serving_default, product)' <<<"$inf
 "$tenon" run "$saved" --entry product --random | grep -q '^p: f32\[2,3\]' ||
   fail "no entry 'product'"
 says "there is no signature 'none'" info "$saved" --entry none
+
+# two signatures call functions with one variable; that of "step" adds to it, by a control output
+mkdir "$work/state"
+cp "$folder/../../fuzz/corpus/tensorflow/state.saved_model.pb" "$work/state/saved_model.pb"
+cp -r "$saved/variables" "$work/state/"
+says "node 'put' (AssignAddVariableOp): assigns variable 'count'" info "$work/state" --entry step
+"$tenon" run "$work/state" --entry plain --random | grep -q '^y: f32\[2\]' ||
+  fail "no entry 'plain': the variable is not assigned there"
 
 # checkpoints that are damaged or not there
 cp -r "$saved" "$work/broken"
