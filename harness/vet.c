@@ -20,6 +20,7 @@ typedef struct vet {
   bool lost_records, unusable; /* unusable: init() fails */
   TN_VEC(int64_t) ops; /* indices in the registry of a runtime that has loaded the plug-in */
   int64_t first_format, n_formats;
+  bool has_accelerators; /* compilers or dispatchers */
 } vet;
 
 /* ---- records --------------------------------------------------------------------------------- */
@@ -33,6 +34,8 @@ static void receive(check_env *env, const char *const *fields, int n) {
   } else if (!strcmp(fields[0], "work") && n == 2) {
     if (tn_vec_push(tn_default_allocator(), &v->ops, strtoll(fields[1], NULL, 10)))
       check_die("out of memory");
+  } else if (!strcmp(fields[0], "accelerators")) {
+    v->has_accelerators = true;
   } else if (!strcmp(fields[0], "formats") && n == 3) {
     v->first_format = strtoll(fields[1], NULL, 10);
     v->n_formats = strtoll(fields[2], NULL, 10);
@@ -117,6 +120,8 @@ static void list(check_env *env, const void *arg) {
     check_tell(env, fields, 2);
   }
   list_formats(env);
+  const char *there[] = {"accelerators"};
+  if (tn_registry_n_compilers(r) || tn_registry_n_dispatchers(r)) check_tell(env, there, 1);
   close_env(env);
 }
 
@@ -126,6 +131,21 @@ static void try_formats(check_env *env, const void *arg) {
   for (int64_t k = v->first_format; k < v->n_formats; k++) {
     const tn_format *format = tn_registry_format_at(env->runtime->registry, (int32_t)k);
     if (format && only(v, format->name)) check_format(env, format);
+  }
+  close_env(env);
+}
+
+static void try_accelerators(check_env *env, const void *arg) {
+  const vet *v = arg;
+  open_env(env, v->path);
+  const tn_registry *r = env->runtime->registry;
+  for (int32_t k = 0; k < tn_registry_n_compilers(r); k++) {
+    const tn_compiler *c = &tn_registry_compiler_at(r, k)->compiler;
+    if (only(v, c->name)) check_compiler(env, c);
+  }
+  for (int32_t k = 0; k < tn_registry_n_dispatchers(r); k++) {
+    const tn_dispatcher *d = &tn_registry_dispatcher_at(r, k)->dispatcher;
+    if (only(v, d->name)) check_dispatcher(env, d);
   }
   close_env(env);
 }
@@ -220,5 +240,6 @@ check_verdict check_plugin_vet(const check_job *job) {
   if (v.verdict.loadable && !v.unusable) stage(&v, list, v.path);
   for (int64_t k = 0; k < v.ops.n; k++) stage(&v, try_op, &v.ops.data[k]);
   if (v.n_formats > v.first_format) stage(&v, try_formats, &v);
+  if (v.has_accelerators) stage(&v, try_accelerators, &v);
   return close_job(&v);
 }

@@ -103,6 +103,8 @@ void tn_accelerator_talk_open(tn_accelerator_talk *t, const tn_accelerator *x,
                               const tn_part_owner *owner, tn_diag *diag);
 /* What the callback answered, as one of the statuses there are; text says why it failed. */
 tn_status tn_accelerator_answer(tn_accelerator_talk *t, tn_status answer);
+/* Is it something that partition() may leave? */
+bool tn_claim_is_sound(const tn_claim *claim);
 
 /* The graph in a format, into memory of tn_alloc_sized. */
 tn_status tn_graph_to_bytes(const tn_allocator *a, const tn_registry *r, const tn_graph *g,

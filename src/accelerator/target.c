@@ -88,6 +88,11 @@ tn_status tn_accelerator_answer(tn_accelerator_talk *t, tn_status answer) {
   return status;
 }
 
+bool tn_claim_is_sound(const tn_claim *claim) {
+  return claim->group == -1 ||
+         (claim->group >= 0 && claim->cost_native_ns >= 0 && claim->cost_native_ns < 1e18);
+}
+
 /* ---- finding ---- */
 
 static const tn_dispatcherdef *dispatcher_of(const tn_registry *r, const char *format) {

@@ -19,6 +19,8 @@ static tn_status partition(const tn_accelerator_call *call, const tn_graph *grap
                            tn_claim *const *claims, int32_t n_claims) {
   if (is_bad("partition"))
     return call->host->fail(call->ctx, TN_ERR_INVALID, "it does not like the graph");
+  if (is_bad("partition-crash")) raise(SIGSEGV);
+  if (is_bad("partition-status")) return 12345;
   for (int32_t id = 0; id < n_claims; id++) {
     if (!claims[id]) continue;
     claims[id]->reason = "it is no Add";

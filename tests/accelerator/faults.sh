@@ -68,4 +68,14 @@ BAD=wrong says 1 "^FAILED +Add element 0 is" conform bad-npu --plugin "$bad"
 BAD=run says 1 "^FAILED +Add .*the device is gone; its nodes run on the cpu" \
   conform bad-npu --plugin "$bad"
 BAD=crash says 1 "bad-npu takes none of the cases" conform bad-npu --plugin "$bad"
+# vetting asks the compiler, and says what it does not call
+b="^bad: compiler 'bad', partition\(\) of a chain for 'bad-npu': "
+says 0 "^note: bad: compiler 'bad': partition\(\) was called; compile\(\) and .* were not" \
+  plugin vet "$bad"
+says 0 "^note: bad: dispatcher 'bad': none of its functions was called" plugin vet "$bad"
+BAD=partition says 0 "partition\(\) fails, and claims nothing: it does not like" plugin vet "$bad"
+BAD=partition-crash says 1 "${b}crashed with SIGSEGV in partition\(\)" plugin vet "$bad"
+BAD=partition-status says 1 "${b}partition\(\): it answered 12345" plugin vet "$bad"
+BAD=group says 1 "${b}partition\(\) claims Add with group -7" plugin vet "$bad"
+BAD=cost says 1 "${b}partition\(\) claims Add .* costs of -1 ns" plugin vet "$bad"
 finish

@@ -132,6 +132,15 @@ static void fill_functions(void *members, size_t bytes) {
   for (size_t at = 0; at < bytes; at += sizeof any) memcpy((char *)members + at, &any, sizeof any);
 }
 
+/* Vetting calls this one. */
+static tn_status claim_nothing(const tn_accelerator_call *call, const tn_graph *graph,
+                               tn_claim *const *claims, int32_t n_claims) {
+  (void)call, (void)graph;
+  for (int32_t k = 0; k < n_claims; k++)
+    if (claims[k]) claims[k]->reason = "it is no animal";
+  return TN_OK;
+}
+
 static void make_sound_extensions(void) {
   compiler = (tn_compiler){.head = TN_HEAD(tn_compiler),
                            .name = "zoo-npu",
@@ -140,6 +149,7 @@ static void make_sound_extensions(void) {
                            .n_targets = 1,
                            .targets = targets};
   fill_functions(&compiler.compatible, sizeof compiler - offsetof(tn_compiler, compatible));
+  compiler.partition = claim_nothing;
   dispatcher = (tn_dispatcher){
       .head = TN_HEAD(tn_dispatcher), .name = "zoo-npu", .vendor = "Zoo", .format = "zoo-bin"};
   fill_functions(&dispatcher.open, sizeof dispatcher - offsetof(tn_dispatcher, open));

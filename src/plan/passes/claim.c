@@ -82,8 +82,7 @@ static tn_status take_claims(claimer *c) {
   for (int32_t id = 0; id < c->n_before; id++) {
     tn_claim *claim = c->claims[id];
     if (!claim) continue;
-    const bool is_cost = claim->cost_native_ns >= 0 && claim->cost_native_ns < 1e18;
-    if (claim->group < -1 || (claim->group >= 0 && !is_cost))
+    if (!tn_claim_is_sound(claim))
       return tn_fail(
           c->said, TN_ERR_INVALID,
           "accelerator '%s': compiler '%s': its claim of %s has group %d and costs %g ns",
