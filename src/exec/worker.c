@@ -56,10 +56,11 @@ static tn_status read_request(worker *w) {
   return wrong ? tn_fail(w->diag, TN_ERR_INVALID, "the request: %s", wrong) : TN_OK;
 }
 
+/* A sanitizer reserves terabytes of address space for itself. */
 static void limit_memory(const worker *w) {
   const struct rlimit limit = {(rlim_t)w->request.memory_bytes, (rlim_t)w->request.memory_bytes};
   const struct rlimit none = {0, 0};
-  if (w->request.memory_bytes) (void)setrlimit(RLIMIT_AS, &limit);
+  if (w->request.memory_bytes && !TN_FLAVOUR_SANITIZER) (void)setrlimit(RLIMIT_AS, &limit);
   (void)setrlimit(RLIMIT_CORE, &none);
 }
 
