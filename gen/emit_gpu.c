@@ -10,7 +10,7 @@ enum { STEPS = 4, OPERANDS = 2 };
 
 typedef struct language {
   const char *name;
-  const char *prelude, *epilogue; /* epilogue: of kernels that have one */
+  const char *prelude, *functions, *epilogue; /* epilogue: of kernels that have one */
   void (*emit_head)(tn_text *out, const gen_program *p);
 } language;
 
@@ -47,7 +47,7 @@ static void emit_constants(tn_text *out, const gen_program *p) {
 /* ---- OpenCL C ---- */
 
 /* Accessors find the storage of a buffer by its constant S_<name>, the number of its dtype; 0: the
- * argument is left out. */
+ * argument is left out. Halves are ushorts, since not every device can assign them. */
 static const char opencl_prelude[] =
     "typedef float4 f32x4;\n"
     "#define CAT_(a, b) a##b\n"
@@ -75,7 +75,7 @@ static const char opencl_prelude[] =
     "#define T_0 float\n"
     "#define T_1 float\n"
     "#define T_2 ulong\n"
-    "#define T_3 half\n"
+    "#define T_3 ushort\n"
     "#define T_4 ushort\n"
     "#define T_5 char\n"
     "#define T_6 short\n"
@@ -88,7 +88,7 @@ static const char opencl_prelude[] =
     "#define T_13 uchar\n"
     "#define LD1_0(p, i) 0.0f\n"
     "#define LD1_1(p, i) (p)[i]\n"
-    "#define LD1_3(p, i) vload_half(i, p)\n"
+    "#define LD1_3(p, i) vload_half(i, (__global const half *)(p))\n"
     "#define LD1_4(p, i) bf16_to_f32((p)[i])\n"
     "#define LD1_5(p, i) (float)(p)[i]\n"
     "#define LD1_6 LD1_5\n"
@@ -101,7 +101,7 @@ static const char opencl_prelude[] =
     "#define LD1_13 LD1_5\n"
     "#define ST1_0(p, i, v) (void)(v)\n"
     "#define ST1_1(p, i, v) (p)[i] = (v)\n"
-    "#define ST1_3(p, i, v) vstore_half(v, i, p)\n"
+    "#define ST1_3(p, i, v) vstore_half(v, i, (__global half *)(p))\n"
     "#define ST1_4(p, i, v) (p)[i] = f32_to_bf16(v)\n"
     "#define ST1_5(p, i, v) (p)[i] = convert_char_sat_rtz(v)\n"
     "#define ST1_6(p, i, v) (p)[i] = convert_short_sat_rtz(v)\n"
@@ -114,11 +114,11 @@ static const char opencl_prelude[] =
     "#define ST1_13(p, i, v) (p)[i] = (v) != 0\n"
     "#define LD4_0(p, i) F32X4(0.0f)\n"
     "#define LD4_1(p, i) vload4(0, (p) + (i))\n"
-    "#define LD4_3(p, i) vload_half4(0, (p) + (i))\n"
+    "#define LD4_3(p, i) vload_half4(0, (__global const half *)(p) + (i))\n"
     "#define LD4_4(p, i) MAKE4(LD1_4(p, i), LD1_4(p, (i) + 1), LD1_4(p, (i) + 2), "
     "LD1_4(p, (i) + 3))\n"
     "#define ST4_1(p, i, v) vstore4(v, 0, (p) + (i))\n"
-    "#define ST4_3(p, i, v) vstore_half4(v, 0, (p) + (i))\n"
+    "#define ST4_3(p, i, v) vstore_half4(v, 0, (__global half *)(p) + (i))\n"
     "#define ST4_4(p, i, v) { f32x4 v4_ = (v); ST1_4(p, i, v4_.x); ST1_4(p, (i) + 1, v4_.y);"
     " ST1_4(p, (i) + 2, v4_.z); ST1_4(p, (i) + 3, v4_.w); }\n"
     "#define LDI_0(p, i) 0\n"
@@ -153,11 +153,19 @@ static const char opencl_prelude[] =
     "#define LDI(A, i) CAT(LDI_, S_##A)(A, i)\n"
     "#define STI(A, i, v) (A)[i] = (v)\n"
     "#define MOVE(A, i, B, j) (A)[i] = (B)[j]\n"
-    "#define ERF(x) erf(x)\n"
-    "float sigmoid1(float x) { return 1.0f / (1.0f + exp(-x)); }\n"
+    "#define ERF(x) erf(x)\n";
+
+static const char opencl_functions[] =
+    "float sigmoid1(float x) { float e = exp(-fabs(x)); return (x < 0.0f ? e : 1.0f) / (1.0f + e); "
+    "}\n"
     "float clamp1(float x, float a, float b) { x = x < a ? a : x; return x > b ? b : x; }\n"
     /* these have no product of infinity and 0 in them, and 1 + tanh(u) / 2 keeps small numbers */
-    "float silu1(float x) { return x < -104.0f ? -0.0f : x * sigmoid1(x); }\n"
+    "float swish1(float x, float a) {\n"
+    "  float u = a * x, h = exp(0.5f * u);\n"
+    "  if (!(u < 0.0f)) return x * sigmoid1(u);\n"
+    "  return h > 0.0f ? x * h * h / (1.0f + h * h) : x < 0.0f ? -0.0f : 0.0f;\n"
+    "}\n"
+    "float silu1(float x) { return swish1(x, 1.0f); }\n"
     "float hard_swish1(float x) { return x <= -3.0f ? -0.0f : x * clamp1(x / 6.0f + 0.5f, 0.0f, "
     "1.0f); }\n"
     "float gelu1(float x) { return x < -14.0f ? -0.0f : 0.5f * x * (1.0f + ERF(x * 0.70710678f)); "
@@ -246,7 +254,7 @@ static void emit_opencl_head(tn_text *out, const gen_program *p) {
 }
 
 static const language languages[] = {
-    {"opencl-c", opencl_prelude, opencl_epilogue, emit_opencl_head}};
+    {"opencl-c", opencl_prelude, opencl_functions, opencl_epilogue, emit_opencl_head}};
 enum { N_LANGUAGES = sizeof languages / sizeof *languages };
 
 /* ---- tables ---- */
@@ -270,6 +278,7 @@ static void emit_form(gen *g, tn_text *out, const gen_program *p, const char *id
   if (head.status) gen_need(NULL);
   tn_text_add(out, "static const char text_%s_%d[] =", id, index);
   emit_lines(g, out, l->prelude);
+  emit_lines(g, out, l->functions);
   if (has_epilogue(p)) emit_lines(g, out, l->epilogue);
   emit_lines(g, out, p->common);
   emit_lines(g, out, head.data);

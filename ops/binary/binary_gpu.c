@@ -18,7 +18,9 @@
   if (RANK > 1) DIM(d1, a1, b1) \
   if (RANK > 0) DIM(d0, a0, b0)
 
-float power(float x, float y) { return y == 2.0f ? x * x : y == 0.5f ? sqrt(x) : pow(x, y); }
+float power(float x, float y) {
+  return y == 2.0f ? x * x : y == 0.5f && x > 0.0f ? sqrt(x) : pow(x, y);
+}
 
 float binary1(int kind, float a, float b) {
   switch (kind) {

@@ -1,5 +1,14 @@
 /* Casts between numbers on GPUs, an element a thread. */
 #ifdef TN_GPU
+/* The integer part modulo 2^64, of NaN and infinities 0: as cast_number.h. */
+i64 integer_part(float x) {
+  if (fabs(x) < 9223372036854775808.0f) return (i64)x;
+  x = fmod(x, 18446744073709551616.0f); /* NaN of what is not finite */
+  if (x >= 9223372036854775808.0f) x -= 18446744073709551616.0f;
+  if (x < -9223372036854775808.0f) x += 18446744073709551616.0f;
+  return IS_NAN(x) ? 0 : (i64)x;
+}
+
 KERNEL(cast_float, (IN(X), OUT(Y)), (INT(n)), 64, 1, 1) {
   int i = GLOBAL(0);
   if (i < n) {
@@ -12,8 +21,11 @@ KERNEL(cast_to_int, (IN(X), OUT(Y)), (CONST(TO_BOOL), INT(n)), 64, 1, 1) {
   int i = GLOBAL(0);
   if (i < n) {
     float x = LD1(X, i);
-    i64 y = (i64)x;
-    if (TO_BOOL) y = x != 0.0f;
+    i64 y = 0;
+    if (TO_BOOL)
+      y = x != 0.0f;
+    else
+      y = integer_part(x);
     STL(Y, i, y);
   }
 }

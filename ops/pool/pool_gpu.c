@@ -19,7 +19,7 @@ KERNEL(pool, (IN(X), OUT(Y)),
           if (iz >= 0 && iz < in0 && iy >= 0 && iy < in1 && ix >= 0 && ix < in2) {
             float v = LD1(X, from + (iz * in1 + iy) * in2 + ix);
             if (KIND == 0)
-              y = v > y || IS_NAN(v) ? v : y;
+              y = v > y ? v : y; /* not NaN */
             else
               y += v;
             if (KIND == 1) n++;

@@ -2,6 +2,13 @@
 #ifdef TN_GPU
 #define PLACE(i) (n == 1 ? 0 : (i) / inner % n)
 
+/* Rounded to a half float, which has so many bits less (f16 13, bf16 16). What is too small or too
+ * large for one is rounded to 0 or saturates next. */
+float shorten(float x, int bits) {
+  int u = FLOAT_TO_BITS(x);
+  return BITS_TO_FLOAT((u + (1 << (bits - 1)) - 1 + (u >> bits & 1)) >> bits << bits);
+}
+
 KERNEL(dequantize, (IN(X), IN(SCALE), IN(ZERO), OUT(Y)),
        (CONST(HAS_ZERO), INT(count), INT(n), INT(inner)), 64, 1, 1) {
   int i = GLOBAL(0);
@@ -15,14 +22,16 @@ KERNEL(dequantize, (IN(X), IN(SCALE), IN(ZERO), OUT(Y)),
 }
 
 KERNEL(quantize, (IN(X), IN(SCALE), IN(ZERO), OUT(Y)),
-       (CONST(HAS_ZERO), INT(count), INT(n), INT(inner), INT(lo), INT(hi)), 64, 1, 1) {
+       (CONST(HAS_ZERO), CONST(HALF), INT(count), INT(n), INT(inner), INT(lo), INT(hi)), 64, 1, 1) {
   int i = GLOBAL(0);
   if (i < count) {
     int place = PLACE(i), zero = 0;
     if (HAS_ZERO) zero = LDI(ZERO, place);
-    float x = rint(LD1(X, i) / LD1(SCALE, place)), least = TO_FLOAT(lo - zero),
+    float x = LD1(X, i) / LD1(SCALE, place), least = TO_FLOAT(lo - zero),
           most = TO_FLOAT(hi - zero);
-    x = x < least ? least : x > most ? most : IS_NAN(x) ? 0.0f : x;
+    if (HALF > 0 && fabs(x) < INFINITY) x = shorten(x, HALF);
+    x = rint(x);
+    x = !(x > least) ? least : x > most ? most : x; /* NaN: the least */
     STI(Y, i, TO_INT(x) + zero);
   }
 }
@@ -44,9 +53,15 @@ const char *dequantize_linear_gpu_refuse(const tn_call *call) {
   return refuse(call, a->axis, a->block_size);
 }
 
+/* Than f32, in the type to divide in; -1: it is another one. */
+static int32_t bits_less(const tn_call *call) {
+  const uint32_t type = scales_precision(call);
+  return type == TN_F32 ? 0 : type == TN_F16 ? 13 : type == TN_BF16 ? 16 : -1;
+}
+
 const char *quantize_linear_gpu_refuse(const tn_call *call) {
   const tn_quantize_linear_attrs *a = call->attrs;
-  if (scales_precision(call) != TN_F32) return "divides in f32";
+  if (bits_less(call) < 0) return "divides in f32, f16 or bf16";
   return refuse(call, a->axis, a->block_size);
 }
 
@@ -78,6 +93,7 @@ tn_status quantize_linear_gpu_record(const tn_call *call, tn_recorder *recorder)
   tn_gpu g;
   const tn_status status = begin(&g, call, GPU_quantize, a->axis);
   if (status) return status;
+  tn_gpu_const(&g, bits_less(call));
   tn_gpu_int(&g, is_signed ? INT8_MIN : 0);
   tn_gpu_int(&g, is_signed ? INT8_MAX : UINT8_MAX);
   return tn_gpu_run(&g, recorder, tn_gpu_groups(tn_elements(call->outputs[0]), 64), 1, 1);

@@ -10,22 +10,33 @@ float first_term(int kind) {
   return kind == 2 || kind == 9 ? -INFINITY : kind == 3 ? INFINITY : kind == 4 ? 1.0f : 0.0f;
 }
 
-float add_term(int kind, float y, float x) {
-  switch (kind) {
-    case 2:
-    case 9: return x > y || IS_NAN(x) ? x : y; /* of 9, first the largest */
-    case 3: return x < y || IS_NAN(x) ? x : y;
-    case 4: return y * x;
-    case 5: return y + fabs(x);
-    case 6:
-    case 7: return y + x * x;
-  }
-  return y + x;
+float join(int kind, float y, float x) {
+  if (kind == 4) return y * x;
+  if (kind == 3) return x < y || IS_NAN(x) ? x : y;
+  return x > y || IS_NAN(x) ? x : y; /* of 9, first the largest */
 }
 
-float add_part(int kind, float y, float x) {
-  return kind == 5 || kind == 6 || kind == 7 ? y + x : add_term(kind, y, x);
-}
+float term(int kind, float x) { return kind == 5 ? fabs(x) : kind == 6 || kind == 7 ? x * x : x; }
+
+#define IS_SUM(kind) ((kind) < 2 || ((kind) > 4 && (kind) < 9))
+
+/* Sums keep what roundings leave out: models take small differences of large sums. */
+#define ADD(y, rest, x)                                            \
+  {                                                                \
+    float x_ = (x), s_ = (y) + x_;                                 \
+    rest += fabs(y) >= fabs(x_) ? ((y)-s_) + x_ : (x_ - s_) + (y); \
+    (y) = s_;                                                      \
+  }
+float with_rest(float y, float rest) { return fabs(y) < INFINITY ? y + rest : y; }
+
+#define TAKE(kind, y, rest, x) \
+  {                            \
+    float t_ = (x);            \
+    if (IS_SUM(kind))          \
+      ADD(y, rest, t_)         \
+    else                       \
+      (y) = join(kind, y, t_); \
+  }
 
 float last_step(int kind, float y, int n) {
   return kind == 1 ? y / TO_FLOAT(n) : kind == 6 ? sqrt(y) : kind == 8 ? log(y) : y;
@@ -37,16 +48,16 @@ KERNEL(reduce, (IN(X), OUT(Y)),
   int i = GLOBAL(0);
   if (i < n) {
     int at = WALK(i, kd1, kd2, ks0, ks1, ks2);
-    float y = first_term(KIND);
+    float y = first_term(KIND), rest = 0.0f;
     for (int j = 0; j < terms; j++)
-      y = add_term(KIND, y, LD1(X, at + WALK(j, sd1, sd2, ss0, ss1, ss2)));
+      TAKE(KIND, y, rest, term(KIND, LD1(X, at + WALK(j, sd1, sd2, ss0, ss1, ss2))))
     if (KIND == 9) {
       float top = y > -INFINITY && y < INFINITY ? y : 0.0f, sum = 0.0f;
       for (int j = 0; j < terms; j++)
-        sum += exp(LD1(X, at + WALK(j, sd1, sd2, ss0, ss1, ss2)) - top);
-      y = log(sum) + top;
+        ADD(sum, rest, exp(LD1(X, at + WALK(j, sd1, sd2, ss0, ss1, ss2)) - top))
+      y = log(with_rest(sum, rest)) + top;
     }
-    y = last_step(KIND, y, terms);
+    y = last_step(KIND, with_rest(y, KIND == 9 ? 0.0f : rest), terms);
     ST1(Y, i, y);
   }
 }
@@ -56,14 +67,16 @@ KERNEL(reduce_row, (IN(X), OUT(Y)),
        1) {
   LOCAL(float, part, 64);
   int i = GROUP(0), t = LOCAL_ID(0), at = WALK(i, kd1, kd2, ks0, ks1, ks2);
-  float y = first_term(KIND);
+  float y = first_term(KIND), rest = 0.0f;
   for (int j = t; j < terms; j += 64)
-    y = add_term(KIND, y, LD1(X, at + WALK(j, sd1, sd2, ss0, ss1, ss2)));
-  part[t] = y;
+    TAKE(KIND, y, rest, term(KIND, LD1(X, at + WALK(j, sd1, sd2, ss0, ss1, ss2))))
+  part[t] = with_rest(y, rest);
   BARRIER();
   if (t == 0) {
-    for (int j = 1; j < 64; j++) y = add_part(KIND, y, part[j]);
-    y = last_step(KIND, y, terms);
+    y = first_term(KIND);
+    rest = 0.0f;
+    for (int j = 0; j < 64; j++) TAKE(KIND, y, rest, part[j])
+    y = last_step(KIND, with_rest(y, rest), terms);
     ST1(Y, i, y);
   }
 }

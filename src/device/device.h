@@ -22,6 +22,7 @@ typedef struct tn_device_program {
   const int64_t *constants;
   uint32_t n_constants;
   void *handle;
+  const char *problem; /* why it does not build: it is not tried again; NULL: it does */
 } tn_device_program;
 
 typedef struct tn_device {

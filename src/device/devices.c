@@ -116,7 +116,7 @@ static void device_free(tn_device *d) {
   talk_with(&t, d->a, d->def);
   const bool hangs = atomic_load(&d->hangs);
   for (int64_t k = 0; k < d->programs.n && !hangs; k++)
-    driver->program_free(&t.call, d->programs.data[k].handle);
+    if (!d->programs.data[k].problem) driver->program_free(&t.call, d->programs.data[k].handle);
   tn_vec_free(d->a, &d->programs);
   if (d->queue && !hangs) driver->queue_free(&t.call, d->queue);
   if (d->handle && !hangs) driver->close(&t.call, d->handle);

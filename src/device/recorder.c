@@ -139,6 +139,16 @@ static tn_status keep(tn_device *d, const tn_device_program *p) {
   return kept->name && kept->language && kept->data && kept->constants ? TN_OK : TN_ERR_MEMORY;
 }
 
+/* What the driver cannot build stays so; a lack of memory may pass. */
+static tn_status fail_build(tn_device *d, tn_device_talk *t, tn_status answer) {
+  const tn_status status = tn_device_answer(t, answer);
+  if (status != TN_ERR_UNSUPPORTED) return status;
+  const char *problem = tn_arena_str(&d->arena, t->text);
+  if (!problem) return TN_ERR_MEMORY;
+  d->programs.data[d->programs.n++].problem = problem;
+  return status;
+}
+
 /* Under the lock. */
 static tn_status find_or_build(tn_device *d, tn_device_talk *t, const tn_program *program,
                                tn_device_program *p) {
@@ -151,16 +161,21 @@ static tn_status find_or_build(tn_device *d, tn_device_talk *t, const tn_program
   p->data = program->forms[form]->data;
   p->bytes = program->forms[form]->size;
   for (int64_t k = 0; k < d->programs.n; k++) {
-    p->handle = d->programs.data[k].handle;
-    if (is_same(&d->programs.data[k], p)) return TN_OK;
+    const tn_device_program *found = &d->programs.data[k];
+    if (!is_same(found, p)) continue;
+    if (found->problem)
+      return t->call.host->fail(t->call.ctx, TN_ERR_UNSUPPORTED, "%s", found->problem);
+    p->handle = found->handle;
+    return TN_OK;
   }
   tn_status status = tn_vec_room(d->a, &d->programs, 1);
   if (!status) status = keep(d, p);
   if (!status)
     status = d->def->driver.program_new(&t->call, d->handle, program, form, p->constants, NULL, 0,
                                         &p->handle);
-  if (!status) d->programs.data[d->programs.n++].handle = p->handle;
-  return status;
+  if (status) return fail_build(d, t, status);
+  d->programs.data[d->programs.n++].handle = p->handle;
+  return TN_OK;
 }
 
 tn_status tn_device_program_get(tn_device *d, const tn_program *program, const int64_t *constants,

@@ -1,25 +1,43 @@
 #!/bin/bash
-# usage: opencl_cases.sh TENON CHECK FAMILY...|all
+# usage: opencl_cases.sh TENON CHECK SECONDS|all
 # The cases of operators in the family files, as models on the first OpenCL device, give what the
-# references give; each family has kernels there that take some.
+# references give. A number: of operators taken by chance until so much time is over (a slow one may
+# take longer); else all, and each family has kernels there that take some.
 set -uo pipefail
-tenon=$1 check=$2
-shift 2
+tenon=$1 check=$2 time=$3
 if ! said=$("$tenon" device info opencl:0 2>&1); then
   echo "skipped: no OpenCL device (PoCL is one: pocl-opencl-icd): $said"
   exit 77
 fi
 root=$(cd "$(dirname "$0")/../.." && pwd)
-if [ "$1" = all ]; then
-  mapfile -t files < <(ls "$root"/ops/*/*_gpu.c)
-  set --
-  for file in "${files[@]}"; do set -- "$@" "$(basename "$file" _gpu.c)"; done
+failures=0 passed=0
+# What is to be tested, and the options that say so.
+try() {
+  local what=$1 result
+  shift
+  result=$("$check" --device opencl:0 --small "$@") || failures=$((failures + 1))
+  echo "$what: $result"
+  [[ $result =~ (^|$'\n')[1-9][0-9]*\ passed ]] && passed=$((passed + 1))
+}
+# Operators of family files that have kernels there.
+operators() {
+  "$check" --list --family "$1" |
+    awk '/^[^ ]/ { sub(/-[0-9]+( .*)?$/, ""); op = $0 } /^  kernel .*_gpu$/ { print op }'
+}
+mapfile -t files < <(ls "$root"/ops/*/*_gpu.c)
+if [ "$time" = all ]; then
+  for file in "${files[@]}"; do
+    family=$(basename "$file" _gpu.c) yaml=${file%_gpu.c}.yaml before=$passed
+    [ "$family" = region ] && family=shape yaml=$root/ops/shape/shape.yaml # what becomes of these
+    try "$family" --family "$yaml"
+    [ $passed -gt $before ] || failures=$((failures + 1))
+  done
+else
+  mapfile -t chosen < <(for f in "${files[@]}"; do operators "${f%_gpu.c}.yaml"; done |
+    sort -u | shuf)
+  for op in "${chosen[@]}"; do
+    [ $SECONDS -lt "$time" ] && try "$op" --op "$op"
+  done
+  [ $passed -gt 0 ] || failures=$((failures + 1))
 fi
-failures=0
-for family in "$@"; do
-  result=$("$check" --device opencl:0 --small --family "$(ls "$root"/ops/*/"$family".yaml)") ||
-    failures=$((failures + 1))
-  echo "$family: $result"
-  [[ $result =~ (^|$'\n')[1-9][0-9]*\ passed ]] || failures=$((failures + 1))
-done
 [ $failures -eq 0 ]
