@@ -8,33 +8,34 @@
  * have them. */
 static tn_status suppress(const tn_call *call, tn_graph *graph, int32_t node, int scores_at,
                           int valid_at) {
-  const low l = lo_open(call, graph, node);
-  const tn_tensor *boxes = lo_type(&l, 0);
+  const tn_lowering l = tn_low_open(call, graph, node);
+  const tn_tensor *boxes = tn_low_type(&l, 0);
   const tn_status s = lo_rank(&l, 0, 2);
   if (s) return s;
   const int64_t n = boxes->shape[0], one = 1, box_shape[] = {1, n, 4}, score_shape[] = {1, 1, n};
-  const int32_t most = lo_reshape(&l, lo_in_i64(&l, 2), 1, &one);
-  const int32_t in[] = {lo_reshape(&l, lo_in(&l, 0), 3, box_shape),
-                        lo_reshape(&l, lo_in(&l, 1), 3, score_shape), most,
-                        lo_reshape(&l, lo_in(&l, 3), 1, &one),
-                        lo_type(&l, 4) ? lo_reshape(&l, lo_in(&l, 4), 1, &one) : TN_NO_ID};
-  const int32_t all = lo_emit(&l, "NonMaxSuppression", in, 5, NULL, 0);
+  const int32_t most = tn_low_reshape(&l, tn_low_in_i64(&l, 2), 1, &one);
+  const int32_t in[] = {
+      tn_low_reshape(&l, tn_low_in(&l, 0), 3, box_shape),
+      tn_low_reshape(&l, tn_low_in(&l, 1), 3, score_shape), most,
+      tn_low_reshape(&l, tn_low_in(&l, 3), 1, &one),
+      tn_low_type(&l, 4) ? tn_low_reshape(&l, tn_low_in(&l, 4), 1, &one) : TN_NO_ID};
+  const int32_t all = tn_low_emit(&l, "NonMaxSuppression", in, 5, NULL, 0);
   int32_t kept = lo_squeeze(&l, lo_slice(&l, all, 1, 2, 3), 1), out[3];
   const tn_attr attrs[] = {tn_attr_int("start", 0), tn_attr_int("end", 1)};
-  const int32_t count = lo_emit(&l, "Shape", &kept, 1, attrs, 2);
-  int32_t scores = lo_2(&l, "Gather", lo_in(&l, 1), kept);
-  if (lo_int(&l, "pad_to_max_output_size", 0)) {
-    const int32_t rest = lo_2(&l, "Sub", most, count);
-    const int32_t ids[] = {kept, lo_2(&l, "Expand", lo_number(&l, TN_I64, 0), rest)};
-    const int32_t points[] = {scores,
-                              lo_2(&l, "Expand", lo_number(&l, lo_type(&l, 1)->dtype, 0), rest)};
+  const int32_t count = tn_low_emit(&l, "Shape", &kept, 1, attrs, 2);
+  int32_t scores = tn_low_2(&l, "Gather", tn_low_in(&l, 1), kept);
+  if (tn_low_int(&l, "pad_to_max_output_size", 0)) {
+    const int32_t rest = tn_low_2(&l, "Sub", most, count);
+    const int32_t ids[] = {kept, tn_low_2(&l, "Expand", tn_low_number(&l, TN_I64, 0), rest)};
+    const int32_t points[] = {
+        scores, tn_low_2(&l, "Expand", tn_low_number(&l, tn_low_type(&l, 1)->dtype, 0), rest)};
     kept = lo_concat(&l, ids, 2, 0);
     scores = lo_concat(&l, points, 2, 0);
   }
-  out[0] = lo_cast(&l, kept, TN_I32);
+  out[0] = tn_low_cast(&l, kept, TN_I32);
   if (scores_at) out[scores_at] = scores;
-  if (valid_at) out[valid_at] = lo_squeeze(&l, lo_cast(&l, count, TN_I32), 0);
-  return lo_done_many(&l, out, call->n_outputs);
+  if (valid_at) out[valid_at] = lo_squeeze(&l, tn_low_cast(&l, count, TN_I32), 0);
+  return tn_low_done_many(&l, out, call->n_outputs);
 }
 
 tn_status tf_nms(const tn_call *call, tn_graph *graph, int32_t node) {
@@ -46,99 +47,104 @@ tn_status tf_nms_v4(const tn_call *call, tn_graph *graph, int32_t node) {
 }
 
 tn_status tf_nms_v5(const tn_call *call, tn_graph *graph, int32_t node) {
-  const low l = lo_open(call, graph, node);
-  const tn_tensor *sigma = lo_type(&l, 5);
+  const tn_lowering l = tn_low_open(call, graph, node);
+  const tn_tensor *sigma = tn_low_type(&l, 5);
   float value;
-  if (!sigma || sigma->dtype != TN_F32) return lo_unsupported(&l, "a sigma of this type");
+  if (!sigma || sigma->dtype != TN_F32) return tn_low_unsupported(&l, "a sigma of this type");
   if (!sigma->data) return TN_NEEDS_DATA;
   memcpy(&value, sigma->data, sizeof value);
-  if (value != 0) return lo_unsupported(&l, "boxes whose scores only sink (soft_nms_sigma)");
+  if (value != 0) return tn_low_unsupported(&l, "boxes whose scores only sink (soft_nms_sigma)");
   return suppress(call, graph, node, 1, 2);
 }
 
 /* ---- CropAndResize ---- */
 
 typedef struct crop {
-  const low *l;
+  const tn_lowering *l;
   int32_t image, box_ind, boxes;
   int64_t n, channels;
 } crop;
 
 /* Coordinates along one dim, [n, count]: of boxes [n, 4], columns `from` and `from` + 2. */
 static int32_t coordinates(const crop *c, int64_t from, int64_t count, int64_t size) {
-  const low *l = c->l;
+  const tn_lowering *l = c->l;
   const int32_t lo = lo_slice(l, c->boxes, 1, from, from + 1),
                 hi = lo_slice(l, c->boxes, 1, from + 2, from + 3),
-                last = lo_number(l, TN_F32, (double)(size - 1));
+                last = tn_low_number(l, TN_F32, (double)(size - 1));
   if (count == 1)
-    return lo_2(l, "Mul", lo_2(l, "Mul", lo_2(l, "Add", lo, hi), lo_number(l, TN_F32, 0.5)), last);
-  const int32_t steps = lo_cast(l,
-                                lo_3(l, "Range", lo_number(l, TN_I64, 0),
-                                     lo_number(l, TN_I64, (double)count), lo_number(l, TN_I64, 1)),
-                                TN_F32);
-  const int32_t scale = lo_2(l, "Div", lo_2(l, "Mul", lo_2(l, "Sub", hi, lo), last),
-                             lo_number(l, TN_F32, (double)(count - 1)));
-  return lo_2(l, "Add", lo_2(l, "Mul", lo, last), lo_2(l, "Mul", lo_unsqueeze(l, steps, 0), scale));
+    return tn_low_2(l, "Mul",
+                    tn_low_2(l, "Mul", tn_low_2(l, "Add", lo, hi), tn_low_number(l, TN_F32, 0.5)),
+                    last);
+  const int32_t steps =
+      tn_low_cast(l,
+                  tn_low_3(l, "Range", tn_low_number(l, TN_I64, 0),
+                           tn_low_number(l, TN_I64, (double)count), tn_low_number(l, TN_I64, 1)),
+                  TN_F32);
+  const int32_t scale = tn_low_2(l, "Div", tn_low_2(l, "Mul", tn_low_2(l, "Sub", hi, lo), last),
+                                 tn_low_number(l, TN_F32, (double)(count - 1)));
+  return tn_low_2(l, "Add", tn_low_2(l, "Mul", lo, last),
+                  tn_low_2(l, "Mul", lo_unsqueeze(l, steps, 0), scale));
 }
 
 /* Pixels [n, h, w, C] at y [n, h] and x [n, w], which are whole. */
 static int32_t pixels(const crop *c, int32_t y, int32_t x, int64_t h, int64_t w) {
-  const low *l = c->l;
+  const tn_lowering *l = c->l;
   const int64_t full[] = {c->n, h, w, 1}, rows[] = {c->n, h, 1, 1}, columns[] = {c->n, 1, w, 1},
                 each[] = {c->n, 1, 1, 1};
-  const int32_t shape = lo_int_list(l, full, 4);
+  const int32_t shape = tn_low_ints_const(l, full, 4);
   const int32_t parts[] = {
-      lo_2(l, "Expand", lo_reshape(l, c->box_ind, 4, each), shape),
-      lo_2(l, "Expand", lo_reshape(l, lo_cast(l, y, TN_I64), 4, rows), shape),
-      lo_2(l, "Expand", lo_reshape(l, lo_cast(l, x, TN_I64), 4, columns), shape)};
-  return lo_2(l, "GatherND", c->image, lo_concat(l, parts, 3, -1));
+      tn_low_2(l, "Expand", tn_low_reshape(l, c->box_ind, 4, each), shape),
+      tn_low_2(l, "Expand", tn_low_reshape(l, tn_low_cast(l, y, TN_I64), 4, rows), shape),
+      tn_low_2(l, "Expand", tn_low_reshape(l, tn_low_cast(l, x, TN_I64), 4, columns), shape)};
+  return tn_low_2(l, "GatherND", c->image, lo_concat(l, parts, 3, -1));
 }
 
 /* 1 where the coordinate lies in the image. */
-static int32_t inside(const low *l, int32_t at, int64_t size) {
-  return lo_2(l, "And", lo_2(l, "GreaterOrEqual", at, lo_number(l, TN_F32, 0)),
-              lo_2(l, "LessOrEqual", at, lo_number(l, TN_F32, (double)(size - 1))));
+static int32_t inside(const tn_lowering *l, int32_t at, int64_t size) {
+  return tn_low_2(l, "And", tn_low_2(l, "GreaterOrEqual", at, tn_low_number(l, TN_F32, 0)),
+                  tn_low_2(l, "LessOrEqual", at, tn_low_number(l, TN_F32, (double)(size - 1))));
 }
 
-static int32_t clamped(const low *l, int32_t at, int64_t size) {
-  return lo_2(l, "Min", lo_2(l, "Max", at, lo_number(l, TN_F32, 0)),
-              lo_number(l, TN_F32, (double)(size - 1)));
+static int32_t clamped(const tn_lowering *l, int32_t at, int64_t size) {
+  return tn_low_2(l, "Min", tn_low_2(l, "Max", at, tn_low_number(l, TN_F32, 0)),
+                  tn_low_number(l, TN_F32, (double)(size - 1)));
 }
 
-static int32_t between(const low *l, int32_t a, int32_t b, int32_t weight) {
-  return lo_2(l, "Add", a, lo_2(l, "Mul", lo_2(l, "Sub", b, a), weight));
+static int32_t between(const tn_lowering *l, int32_t a, int32_t b, int32_t weight) {
+  return tn_low_2(l, "Add", a, tn_low_2(l, "Mul", tn_low_2(l, "Sub", b, a), weight));
 }
 
 tn_status tf_crop_and_resize(const tn_call *call, tn_graph *graph, int32_t node) {
-  const low l = lo_open(call, graph, node);
+  const tn_lowering l = tn_low_open(call, graph, node);
   int64_t size[2], n;
   tn_status s = lo_rank(&l, 0, 4);
   if (!s) s = lo_rank(&l, 1, 2);
   if (!s) s = lo_const_ints(&l, 3, size, 2, &n);
   if (s) return s;
-  const tn_tensor *x = lo_type(&l, 0);
+  const tn_tensor *x = tn_low_type(&l, 0);
   const int64_t h = x->shape[1], w = x->shape[2];
   if (n != 2 || size[0] < 1 || size[1] < 1 || h < 1 || w < 1)
-    return lo_unsupported(&l, "a crop of this size");
-  const crop c = {.l = &l,
-                  .image = x->dtype == TN_F32 ? lo_in(&l, 0) : lo_cast(&l, lo_in(&l, 0), TN_F32),
-                  .box_ind = lo_in_i64(&l, 2),
-                  .boxes = lo_in(&l, 1),
-                  .n = lo_type(&l, 1)->shape[0],
-                  .channels = x->shape[3]};
+    return tn_low_unsupported(&l, "a crop of this size");
+  const crop c = {
+      .l = &l,
+      .image = x->dtype == TN_F32 ? tn_low_in(&l, 0) : tn_low_cast(&l, tn_low_in(&l, 0), TN_F32),
+      .box_ind = tn_low_in_i64(&l, 2),
+      .boxes = tn_low_in(&l, 1),
+      .n = tn_low_type(&l, 1)->shape[0],
+      .channels = x->shape[3]};
   const int32_t ys = coordinates(&c, 0, size[0], h), xs = coordinates(&c, 1, size[1], w);
   const int64_t rows[] = {c.n, size[0], 1, 1}, columns[] = {c.n, 1, size[1], 1};
   const int32_t in_y = clamped(&l, ys, h), in_x = clamped(&l, xs, w);
   int32_t y;
   if (lo_says(&l, "method", "nearest")) {
-    const int32_t half = lo_number(&l, TN_F32, 0.5);
-    y = pixels(&c, lo_1(&l, "Floor", lo_2(&l, "Add", in_y, half)),
-               lo_1(&l, "Floor", lo_2(&l, "Add", in_x, half)), size[0], size[1]);
+    const int32_t half = tn_low_number(&l, TN_F32, 0.5);
+    y = pixels(&c, tn_low_1(&l, "Floor", tn_low_2(&l, "Add", in_y, half)),
+               tn_low_1(&l, "Floor", tn_low_2(&l, "Add", in_x, half)), size[0], size[1]);
   } else {
-    const int32_t top = lo_1(&l, "Floor", in_y), bottom = lo_1(&l, "Ceil", in_y),
-                  left = lo_1(&l, "Floor", in_x), right = lo_1(&l, "Ceil", in_x);
-    const int32_t dy = lo_reshape(&l, lo_2(&l, "Sub", in_y, top), 4, rows),
-                  dx = lo_reshape(&l, lo_2(&l, "Sub", in_x, left), 4, columns);
+    const int32_t top = tn_low_1(&l, "Floor", in_y), bottom = tn_low_1(&l, "Ceil", in_y),
+                  left = tn_low_1(&l, "Floor", in_x), right = tn_low_1(&l, "Ceil", in_x);
+    const int32_t dy = tn_low_reshape(&l, tn_low_2(&l, "Sub", in_y, top), 4, rows),
+                  dx = tn_low_reshape(&l, tn_low_2(&l, "Sub", in_x, left), 4, columns);
     y = between(&l,
                 between(&l, pixels(&c, top, left, size[0], size[1]),
                         pixels(&c, top, right, size[0], size[1]), dx),
@@ -146,96 +152,100 @@ tn_status tf_crop_and_resize(const tn_call *call, tn_graph *graph, int32_t node)
                         pixels(&c, bottom, right, size[0], size[1]), dx),
                 dy);
   }
-  const int32_t there = lo_2(&l, "And", lo_reshape(&l, inside(&l, ys, h), 4, rows),
-                             lo_reshape(&l, inside(&l, xs, w), 4, columns));
-  const int32_t outside = lo_number(&l, TN_F32, lo_float(&l, "extrapolation_value", 0));
-  return lo_done(&l, lo_3(&l, "Where", there, y, outside));
+  const int32_t there = tn_low_2(&l, "And", tn_low_reshape(&l, inside(&l, ys, h), 4, rows),
+                                 tn_low_reshape(&l, inside(&l, xs, w), 4, columns));
+  const int32_t outside = tn_low_number(&l, TN_F32, tn_low_float(&l, "extrapolation_value", 0));
+  return tn_low_done(&l, tn_low_3(&l, "Where", there, y, outside));
 }
 
 /* ---- pictures ---- */
 
 tn_status tf_resize_bicubic(const tn_call *call, tn_graph *graph, int32_t node) {
-  const low l = lo_open(call, graph, node);
+  const tn_lowering l = tn_low_open(call, graph, node);
   int64_t size[2], n;
   tn_status s = lo_rank(&l, 0, 4);
   if (!s) s = lo_const_ints(&l, 1, size, 2, &n);
   if (s) return s;
-  const tn_tensor *x = lo_type(&l, 0);
-  const bool half = lo_int(&l, "half_pixel_centers", 0), corners = lo_int(&l, "align_corners", 0);
+  const tn_tensor *x = tn_low_type(&l, 0);
+  const bool half = tn_low_int(&l, "half_pixel_centers", 0),
+             corners = tn_low_int(&l, "align_corners", 0);
   const int64_t sizes[] = {x->shape[0], x->shape[3], size[0], size[1]};
-  const int32_t real = x->dtype == TN_F32 ? lo_in(&l, 0) : lo_cast(&l, lo_in(&l, 0), TN_F32);
+  const int32_t real =
+      x->dtype == TN_F32 ? tn_low_in(&l, 0) : tn_low_cast(&l, tn_low_in(&l, 0), TN_F32);
   const int32_t in[] = {lo_channels_first(&l, real, 4), TN_NO_ID, TN_NO_ID,
-                        lo_int_list(&l, sizes, 4)};
+                        tn_low_ints_const(&l, sizes, 4)};
   const tn_attr attrs[] = {tn_attr_str("mode", "cubic"),
                            tn_attr_float("cubic_coeff_a", half ? -0.5 : -0.75),
                            tn_attr_int("exclude_outside", half),
                            tn_attr_str("coordinate_transformation_mode", corners ? "align_corners"
                                                                          : half  ? "half_pixel"
                                                                                  : "asymmetric")};
-  return lo_done(&l, lo_channels_back(&l, lo_emit(&l, "Resize", in, 4, attrs, 4), 4));
+  return tn_low_done(&l, lo_channels_back(&l, tn_low_emit(&l, "Resize", in, 4, attrs, 4), 4));
 }
 
 /* (x - mean) * factor + mean, with the mean of each channel of each image. */
 tn_status tf_adjust_contrast(const tn_call *call, tn_graph *graph, int32_t node) {
-  const low l = lo_open(call, graph, node);
-  const int32_t rank = lo_type(&l, 0)->rank, x = lo_in(&l, 0);
-  if (rank < 3) return lo_unsupported(&l, "fewer than 3 dims");
+  const tn_lowering l = tn_low_open(call, graph, node);
+  const int32_t rank = tn_low_type(&l, 0)->rank, x = tn_low_in(&l, 0);
+  if (rank < 3) return tn_low_unsupported(&l, "fewer than 3 dims");
   const int64_t axes[] = {rank - 3, rank - 2};
   const int32_t mean = lo_reduce(&l, "ReduceMean", x, axes, 2, 1);
-  return lo_done(&l,
-                 lo_2(&l, "Add", lo_2(&l, "Mul", lo_2(&l, "Sub", x, mean), lo_in(&l, 1)), mean));
+  return tn_low_done(
+      &l, tn_low_2(&l, "Add", tn_low_2(&l, "Mul", tn_low_2(&l, "Sub", x, mean), tn_low_in(&l, 1)),
+                   mean));
 }
 
 /* ---- diagonals ---- */
 
 /* The one diagonal that input k names; several are refused. */
-static tn_status diagonal_at(const low *l, uint32_t k, int64_t *out) {
+static tn_status diagonal_at(const tn_lowering *l, uint32_t k, int64_t *out) {
   int64_t list[2] = {0}, n = 1;
   *out = 0;
-  if (!lo_type(l, k)) return TN_OK;
+  if (!tn_low_type(l, k)) return TN_OK;
   const tn_status s = lo_const_ints(l, k, list, 2, &n);
   *out = list[0];
-  return s ? s : n == 1 || list[0] == list[1] ? TN_OK : lo_unsupported(l, "several diagonals");
+  return s ? s : n == 1 || list[0] == list[1] ? TN_OK : tn_low_unsupported(l, "several diagonals");
 }
 
 tn_status tf_matrix_diag_part(const tn_call *call, tn_graph *graph, int32_t node) {
-  const low l = lo_open(call, graph, node);
-  const tn_tensor *x = lo_type(&l, 0);
+  const tn_lowering l = tn_low_open(call, graph, node);
+  const tn_tensor *x = tn_low_type(&l, 0);
   int64_t k, shape[TN_MAX_RANK];
   const tn_status s = diagonal_at(&l, 1, &k);
   if (s) return s;
-  if (x->rank < 2) return lo_unsupported(&l, "fewer than 2 dims");
+  if (x->rank < 2) return tn_low_unsupported(&l, "fewer than 2 dims");
   const int64_t rows = x->shape[x->rank - 2], columns = x->shape[x->rank - 1],
                 n = tn_min_i64(rows + tn_min_i64(k, 0), columns - tn_max_i64(k, 0)),
                 step = columns + 1, from = k < 0 ? -k * columns : k;
-  if (n < 1) return lo_unsupported(&l, "a diagonal outside of the matrix");
+  if (n < 1) return tn_low_unsupported(&l, "a diagonal outside of the matrix");
   for (int32_t i = 0; i < x->rank - 2; i++) shape[i] = x->shape[i];
   shape[x->rank - 2] = rows * columns;
   const int64_t to = from + (n - 1) * step + 1, axis = x->rank - 2;
-  const int32_t in[] = {lo_reshape(&l, lo_in(&l, 0), x->rank - 1, shape), lo_int_list(&l, &from, 1),
-                        lo_int_list(&l, &to, 1), lo_int_list(&l, &axis, 1),
-                        lo_int_list(&l, &step, 1)};
-  return lo_done(&l, lo_emit(&l, "Slice", in, 5, NULL, 0));
+  const int32_t in[] = {tn_low_reshape(&l, tn_low_in(&l, 0), x->rank - 1, shape),
+                        tn_low_ints_const(&l, &from, 1), tn_low_ints_const(&l, &to, 1),
+                        tn_low_ints_const(&l, &axis, 1), tn_low_ints_const(&l, &step, 1)};
+  return tn_low_done(&l, tn_low_emit(&l, "Slice", in, 5, NULL, 0));
 }
 
 tn_status tf_matrix_diag(const tn_call *call, tn_graph *graph, int32_t node) {
-  const low l = lo_open(call, graph, node);
+  const tn_lowering l = tn_low_open(call, graph, node);
   int64_t k, size[2] = {-1, -1}, n;
   tn_status s = diagonal_at(&l, 1, &k);
   for (uint32_t i = 0; i < 2 && !s; i++) s = lo_const_ints(&l, 2 + i, &size[i], 1, &n);
   if (s) return s;
-  const tn_tensor *x = lo_type(&l, 0);
+  const tn_tensor *x = tn_low_type(&l, 0);
   const int64_t length = x->rank ? x->shape[x->rank - 1] : 0;
   for (int i = 0; i < 2; i++)
-    if (k || (size[i] != -1 && size[i] != length)) return lo_unsupported(&l, "such a diagonal");
-  return lo_done(&l, lo_1(&l, "tflite::MATRIX_DIAG", lo_in(&l, 0)));
+    if (k || (size[i] != -1 && size[i] != length)) return tn_low_unsupported(&l, "such a diagonal");
+  return tn_low_done(&l, tn_low_1(&l, "tflite::MATRIX_DIAG", tn_low_in(&l, 0)));
 }
 
 tn_status tf_matrix_set_diag(const tn_call *call, tn_graph *graph, int32_t node) {
-  const low l = lo_open(call, graph, node);
+  const tn_lowering l = tn_low_open(call, graph, node);
   int64_t k;
   const tn_status s = diagonal_at(&l, 2, &k);
   if (s) return s;
-  if (k) return lo_unsupported(&l, "other than the main diagonal");
-  return lo_done(&l, lo_2(&l, "tflite::MATRIX_SET_DIAG", lo_in(&l, 0), lo_in(&l, 1)));
+  if (k) return tn_low_unsupported(&l, "other than the main diagonal");
+  return tn_low_done(&l,
+                     tn_low_2(&l, "tflite::MATRIX_SET_DIAG", tn_low_in(&l, 0), tn_low_in(&l, 1)));
 }

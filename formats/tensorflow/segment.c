@@ -12,8 +12,8 @@ typedef struct joining {
 } joining;
 
 /* The largest number of input k, which has to be known; -1: there is none. */
-static tn_status largest(const low *l, uint32_t k, int64_t *out) {
-  const tn_tensor *t = lo_type(l, k);
+static tn_status largest(const tn_lowering *l, uint32_t k, int64_t *out) {
+  const tn_tensor *t = tn_low_type(l, k);
   const int64_t n = tn_elements(t);
   int64_t *ints = l->call->host->alloc(l->call->ctx, ((uint64_t)n + 1) * sizeof *ints), count;
   if (!ints) return TN_ERR_MEMORY;
@@ -26,65 +26,65 @@ static tn_status largest(const low *l, uint32_t k, int64_t *out) {
 }
 
 /* Rows [n, ...] put down at ids, which say rows of n_out; ids below 0 put nothing down. */
-static int32_t put_rows(const low *l, int32_t rows, const tn_tensor *type, int32_t ids,
+static int32_t put_rows(const tn_lowering *l, int32_t rows, const tn_tensor *type, int32_t ids,
                         int64_t n_out, const char *how, double start) {
   int64_t shape[TN_MAX_RANK];
   for (int32_t k = 1; k < type->rank; k++) shape[k] = type->shape[k];
   shape[0] = n_out + 1;
-  const int32_t below = lo_2(l, "Less", ids, lo_number(l, TN_I64, 0));
-  const int32_t at = lo_3(l, "Where", below, lo_number(l, TN_I64, (double)n_out), ids);
-  const int32_t base =
-      lo_2(l, "Expand", lo_number(l, type->dtype, start), lo_int_list(l, shape, type->rank));
+  const int32_t below = tn_low_2(l, "Less", ids, tn_low_number(l, TN_I64, 0));
+  const int32_t at = tn_low_3(l, "Where", below, tn_low_number(l, TN_I64, (double)n_out), ids);
+  const int32_t base = tn_low_2(l, "Expand", tn_low_number(l, type->dtype, start),
+                                tn_low_ints_const(l, shape, type->rank));
   const int32_t in[] = {base, lo_unsqueeze(l, at, -1), rows};
   const tn_attr a = tn_attr_str("reduction", how);
-  return lo_slice(l, lo_emit(l, "ScatterND", in, 3, &a, 1), 0, 0, n_out);
+  return lo_slice(l, tn_low_emit(l, "ScatterND", in, 3, &a, 1), 0, 0, n_out);
 }
 
 /* How many rows each segment has, shaped so that it divides them. */
-static int32_t counts(const low *l, const tn_tensor *rows, int32_t ids, int64_t n_out) {
+static int32_t counts(const tn_lowering *l, const tn_tensor *rows, int32_t ids, int64_t n_out) {
   int64_t shape[TN_MAX_RANK] = {n_out};
   const tn_tensor ones = tn_tensor_make(rows->dtype, 1, rows->shape, NULL);
   const int32_t each =
-      lo_2(l, "Expand", lo_number(l, rows->dtype, 1), lo_int_list(l, rows->shape, 1));
+      tn_low_2(l, "Expand", tn_low_number(l, rows->dtype, 1), tn_low_ints_const(l, rows->shape, 1));
   const int32_t count = put_rows(l, each, &ones, ids, n_out, "add", 0);
   for (int32_t k = 1; k < rows->rank; k++) shape[k] = 1;
-  return lo_reshape(l, count, rows->rank, shape);
+  return tn_low_reshape(l, count, rows->rank, shape);
 }
 
 static tn_status segments(const tn_call *call, tn_graph *graph, int32_t node, const joining *j) {
-  const low l = lo_open(call, graph, node);
+  const tn_lowering l = tn_low_open(call, graph, node);
   const uint32_t at = j->gathers ? 2 : 1;
-  const tn_tensor *ids = lo_type(&l, at);
-  tn_tensor rows = *lo_type(&l, 0);
-  int32_t x = lo_in(&l, 0);
+  const tn_tensor *ids = tn_low_type(&l, at);
+  tn_tensor rows = *tn_low_type(&l, 0);
+  int32_t x = tn_low_in(&l, 0);
   int64_t n_out = 0, n;
   const bool given = call->n_inputs > at + 1;
   tn_status s = given ? lo_const_ints(&l, at + 1, &n_out, 1, &n) : largest(&l, at, &n_out);
   if (s) return s;
   n_out += !given;
-  if (n_out < 0 || rows.rank < 1) return lo_unsupported(&l, "rows of this shape");
+  if (n_out < 0 || rows.rank < 1) return tn_low_unsupported(&l, "rows of this shape");
   if (j->gathers) {
-    x = lo_2(&l, "Gather", x, lo_in(&l, 1));
+    x = tn_low_2(&l, "Gather", x, tn_low_in(&l, 1));
     rows.shape[0] = tn_elements(ids);
   } else if (ids->rank != 1) { /* as many leading dims as ids have become one */
     int32_t rank = 1;
-    if (rows.rank < ids->rank) return lo_unsupported(&l, "ids of more dims than the data");
+    if (rows.rank < ids->rank) return tn_low_unsupported(&l, "ids of more dims than the data");
     for (int32_t k = ids->rank; k < rows.rank; k++) rows.shape[rank++] = rows.shape[k];
     rows.shape[0] = tn_elements(ids);
     rows.rank = rank;
-    x = lo_reshape(&l, x, rank, rows.shape);
+    x = tn_low_reshape(&l, x, rank, rows.shape);
   }
   const int64_t flat = tn_elements(ids);
-  const int32_t where = lo_reshape(&l, lo_in_i64(&l, at), 1, &flat);
+  const int32_t where = tn_low_reshape(&l, tn_low_in_i64(&l, at), 1, &flat);
   int32_t y = put_rows(&l, x, &rows, where, n_out, j->how, j->start);
   if (j->mean || j->root || (!j->unsorted && j->start != 0)) {
-    const int32_t count = counts(&l, &rows, where, n_out), zero = lo_number(&l, rows.dtype, 0);
-    const int32_t by = lo_2(&l, "Max", count, lo_number(&l, rows.dtype, 1));
-    if (j->mean || j->root) y = lo_2(&l, "Div", y, j->root ? lo_1(&l, "Sqrt", by) : by);
+    const int32_t count = counts(&l, &rows, where, n_out), zero = tn_low_number(&l, rows.dtype, 0);
+    const int32_t by = tn_low_2(&l, "Max", count, tn_low_number(&l, rows.dtype, 1));
+    if (j->mean || j->root) y = tn_low_2(&l, "Div", y, j->root ? tn_low_1(&l, "Sqrt", by) : by);
     if (!j->unsorted && strcmp(j->how, "mul") && j->start != 0)
-      y = lo_3(&l, "Where", lo_2(&l, "Equal", count, zero), zero, y);
+      y = tn_low_3(&l, "Where", tn_low_2(&l, "Equal", count, zero), zero, y);
   }
-  return lo_done(&l, y);
+  return tn_low_done(&l, y);
 }
 
 static double limit(const tn_call *call, bool low_end) {
@@ -135,43 +135,44 @@ tn_status tf_sparse_segment_sqrt(const tn_call *call, tn_graph *graph, int32_t n
 
 /* N lists of indices, then N of rows: of several rows of one place the last counts. */
 tn_status tf_dynamic_stitch(const tn_call *call, tn_graph *graph, int32_t node) {
-  const low l = lo_open(call, graph, node);
+  const tn_lowering l = tn_low_open(call, graph, node);
   enum { MOST = 256 };
   const uint32_t n = call->n_inputs / 2;
   int32_t ids[MOST], rows[MOST];
   int64_t top = -1, total = 0;
-  if (n < 1 || n > MOST || call->n_inputs % 2) return lo_unsupported(&l, "so many lists");
-  tn_tensor type = *lo_type(&l, n);
-  const int32_t lead = lo_type(&l, 0)->rank;
-  if (type.rank < lead) return lo_unsupported(&l, "rows of fewer dims than their indices");
+  if (n < 1 || n > MOST || call->n_inputs % 2) return tn_low_unsupported(&l, "so many lists");
+  tn_tensor type = *tn_low_type(&l, n);
+  const int32_t lead = tn_low_type(&l, 0)->rank;
+  if (type.rank < lead) return tn_low_unsupported(&l, "rows of fewer dims than their indices");
   int64_t shape[TN_MAX_RANK];
   int32_t rank = 1;
   for (int32_t k = lead; k < type.rank; k++) shape[rank++] = type.shape[k];
   for (uint32_t k = 0; k < n; k++) {
     int64_t most;
     const tn_status s = largest(&l, k, &most);
-    const int64_t count = tn_elements(lo_type(&l, k));
+    const int64_t count = tn_elements(tn_low_type(&l, k));
     if (s) return s;
     top = tn_max_i64(top, most);
     shape[0] = count;
     total += count;
-    ids[k] = lo_reshape(&l, lo_in_i64(&l, k), 1, &count);
-    rows[k] = lo_reshape(&l, lo_in(&l, n + k), rank, shape);
+    ids[k] = tn_low_reshape(&l, tn_low_in_i64(&l, k), 1, &count);
+    rows[k] = tn_low_reshape(&l, tn_low_in(&l, n + k), rank, shape);
   }
   shape[0] = total;
   const tn_tensor all = tn_tensor_make(type.dtype, rank, shape, NULL);
-  return lo_done(&l, put_rows(&l, lo_concat(&l, rows, n, 0), &all, lo_concat(&l, ids, n, 0),
-                              top + 1, "none", 0));
+  return tn_low_done(&l, put_rows(&l, lo_concat(&l, rows, n, 0), &all, lo_concat(&l, ids, n, 0),
+                                  top + 1, "none", 0));
 }
 
 tn_status tf_sparse_to_dense(const tn_call *call, tn_graph *graph, int32_t node) {
-  const low l = lo_open(call, graph, node);
-  const tn_tensor *ids = lo_type(&l, 0), *values = lo_type(&l, 2);
+  const tn_lowering l = tn_low_open(call, graph, node);
+  const tn_tensor *ids = tn_low_type(&l, 0), *values = tn_low_type(&l, 2);
   const int64_t n = ids->rank ? ids->shape[0] : 1, depth = ids->rank == 2 ? ids->shape[1] : 1;
   const int64_t pairs[] = {n, depth};
-  const int32_t base = lo_2(&l, "Expand", lo_in(&l, 3), lo_in_i64(&l, 1));
+  const int32_t base = tn_low_2(&l, "Expand", tn_low_in(&l, 3), tn_low_in_i64(&l, 1));
   const int32_t updates =
-      values->rank ? lo_in(&l, 2) : lo_2(&l, "Expand", lo_in(&l, 2), lo_int_list(&l, &n, 1));
-  const int32_t in[] = {base, lo_reshape(&l, lo_in_i64(&l, 0), 2, pairs), updates};
-  return lo_done(&l, lo_emit(&l, "ScatterND", in, 3, NULL, 0));
+      values->rank ? tn_low_in(&l, 2)
+                   : tn_low_2(&l, "Expand", tn_low_in(&l, 2), tn_low_ints_const(&l, &n, 1));
+  const int32_t in[] = {base, tn_low_reshape(&l, tn_low_in_i64(&l, 0), 2, pairs), updates};
+  return tn_low_done(&l, tn_low_emit(&l, "ScatterND", in, 3, NULL, 0));
 }

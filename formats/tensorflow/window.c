@@ -12,17 +12,20 @@ typedef struct window {
 enum { WINDOW_ATTRS = 4, MOST = 3 };
 
 /* Dim of spatial dim k, of an input. */
-static int32_t spatial(const low *l, int32_t k) { return k + (lo_channels_are_last(l) ? 1 : 2); }
+static int32_t spatial(const tn_lowering *l, int32_t k) {
+  return k + (lo_channels_are_last(l) ? 1 : 2);
+}
 
 /* A list for all dims; those of batch and channels have to be 1. */
-static tn_status read_list(const low *l, const char *name, int32_t n, int64_t *out) {
-  const tn_ints list = lo_ints(l, name);
+static tn_status read_list(const tn_lowering *l, const char *name, int32_t n, int64_t *out) {
+  const tn_ints list = tn_low_ints(l, name);
   for (int32_t k = 0; k < n; k++) out[k] = 1;
   if (!list.size) return TN_OK;
-  if (list.size != n + 2) return lo_unsupported(l, "a window that has not one size for each dim");
+  if (list.size != n + 2)
+    return tn_low_unsupported(l, "a window that has not one size for each dim");
   const int32_t channels = lo_channels_are_last(l) ? n + 1 : 1;
   if (list.data[0] != 1 || list.data[channels] != 1)
-    return lo_unsupported(l, "windows that step over images or channels");
+    return tn_low_unsupported(l, "windows that step over images or channels");
   for (int32_t k = 0; k < n; k++) {
     out[k] = list.data[spatial(l, k)];
     if (out[k] < 1 || out[k] > INT32_MAX)
@@ -33,7 +36,7 @@ static tn_status read_list(const low *l, const char *name, int32_t n, int64_t *o
 }
 
 /* SAME: as many outputs as inputs over the stride; the odd pad is behind. */
-static void pad_same(const low *l, window *w, const tn_tensor *x) {
+static void pad_same(const tn_lowering *l, window *w, const tn_tensor *x) {
   for (int32_t k = 0; k < w->n; k++) {
     const int64_t in = x->shape[spatial(l, k)], out = tn_ceil_div(in, w->strides[k]),
                   needed = (out - 1) * w->strides[k] + (w->kernel[k] - 1) * w->dilations[k] + 1,
@@ -43,25 +46,25 @@ static void pad_same(const low *l, window *w, const tn_tensor *x) {
   }
 }
 
-static tn_status pad_explicit(const low *l, window *w) {
-  const tn_ints list = lo_ints(l, "explicit_paddings");
+static tn_status pad_explicit(const tn_lowering *l, window *w) {
+  const tn_ints list = tn_low_ints(l, "explicit_paddings");
   if (list.size != 2 * (w->n + 2))
-    return lo_unsupported(l, "paddings that are not two for each dim");
+    return tn_low_unsupported(l, "paddings that are not two for each dim");
   for (int32_t k = 0; k < w->n; k++)
     for (int32_t side = 0; side < 2; side++) {
       const int64_t pad = list.data[2 * spatial(l, k) + side];
-      if (pad < 0 || pad > INT32_MAX) return lo_unsupported(l, "such paddings");
+      if (pad < 0 || pad > INT32_MAX) return tn_low_unsupported(l, "such paddings");
       w->pads[side * w->n + k] = pad;
     }
   return TN_OK;
 }
 
 /* Strides, dilations and pads; the kernel's dims are there. */
-static tn_status open_window(const low *l, const tn_tensor *x, window *w) {
+static tn_status open_window(const tn_lowering *l, const tn_tensor *x, window *w) {
   tn_status s = read_list(l, "strides", w->n, w->strides);
   if (!s) s = read_list(l, "dilations", w->n, w->dilations);
   for (int32_t k = 0; k < w->n && !s; k++)
-    if (w->kernel[k] < 1 || w->kernel[k] > INT32_MAX) s = lo_unsupported(l, "an empty window");
+    if (w->kernel[k] < 1 || w->kernel[k] > INT32_MAX) s = tn_low_unsupported(l, "an empty window");
   memset(w->pads, 0, sizeof w->pads);
   if (s) return s;
   if (lo_says(l, "padding", "EXPLICIT")) return pad_explicit(l, w);
@@ -79,29 +82,30 @@ static void window_attrs(const window *w, tn_attr out[WINDOW_ATTRS]) {
 /* ---- convolutions ---- */
 
 /* [space, channels, filters] as [filters, channels, space]. */
-static int32_t turned(const low *l, int32_t w, int32_t n) {
+static int32_t turned(const tn_lowering *l, int32_t w, int32_t n) {
   int32_t perm[TN_MAX_RANK] = {n + 1, n};
   for (int32_t k = 0; k < n; k++) perm[k + 2] = k;
-  return lo_transpose(l, w, n + 2, perm);
+  return tn_low_transpose(l, w, n + 2, perm);
 }
 
 static tn_status conv(const tn_call *call, tn_graph *graph, int32_t node, int32_t n) {
-  const low l = lo_open(call, graph, node);
+  const tn_lowering l = tn_low_open(call, graph, node);
   window w = {.n = n};
   tn_status s = lo_rank(&l, 0, n + 2);
   if (!s) s = lo_rank(&l, 1, n + 2);
   if (s) return s;
-  const tn_tensor *x = lo_type(&l, 0), *f = lo_type(&l, 1);
+  const tn_tensor *x = tn_low_type(&l, 0), *f = tn_low_type(&l, 1);
   for (int32_t k = 0; k < n; k++) w.kernel[k] = f->shape[k];
   s = open_window(&l, x, &w);
   if (s) return s;
   const int64_t channels = x->shape[lo_channels_are_last(&l) ? n + 1 : 1], each = f->shape[n];
-  const int32_t in[] = {lo_channels_first(&l, lo_in(&l, 0), n + 2), turned(&l, lo_in(&l, 1), n)};
+  const int32_t in[] = {lo_channels_first(&l, tn_low_in(&l, 0), n + 2),
+                        turned(&l, tn_low_in(&l, 1), n)};
   tn_attr attrs[WINDOW_ATTRS + 1];
   window_attrs(&w, attrs);
   attrs[4] = tn_attr_int("group", each > 0 && channels % each == 0 ? channels / each : 1);
-  return lo_done(&l,
-                 lo_channels_back(&l, lo_emit(&l, "Conv", in, 2, attrs, WINDOW_ATTRS + 1), n + 2));
+  return tn_low_done(
+      &l, lo_channels_back(&l, tn_low_emit(&l, "Conv", in, 2, attrs, WINDOW_ATTRS + 1), n + 2));
 }
 
 tn_status tf_conv_2d(const tn_call *call, tn_graph *graph, int32_t node) {
@@ -115,24 +119,25 @@ tn_status tf_conv_3d(const tn_call *call, tn_graph *graph, int32_t node) {
 /* Filters [y, x, channels, multiplier]: filter c * multiplier + m reads channel c. */
 tn_status tf_depthwise_conv_2d(const tn_call *call, tn_graph *graph, int32_t node) {
   static const int32_t perm[] = {2, 0, 1};
-  const low l = lo_open(call, graph, node);
+  const tn_lowering l = tn_low_open(call, graph, node);
   tn_status s = lo_rank(&l, 0, 4);
   if (!s) s = lo_rank(&l, 1, 4);
   if (s) return s;
-  const int64_t *f = lo_type(&l, 1)->shape;
+  const int64_t *f = tn_low_type(&l, 1)->shape;
   window w = {.n = 2, .kernel = {f[0], f[1]}};
-  s = open_window(&l, lo_type(&l, 0), &w);
+  s = open_window(&l, tn_low_type(&l, 0), &w);
   int64_t filters;
   if (!s && tn_mul_i64(f[2], f[3], &filters)) s = TN_ERR_OVERFLOW;
   if (s) return s;
   const int64_t flat[] = {f[0], f[1], filters}, full[] = {filters, 1, f[0], f[1]};
-  const int32_t weights =
-      lo_reshape(&l, lo_transpose(&l, lo_reshape(&l, lo_in(&l, 1), 3, flat), 3, perm), 4, full);
-  const int32_t in[] = {lo_channels_first(&l, lo_in(&l, 0), 4), weights};
+  const int32_t weights = tn_low_reshape(
+      &l, tn_low_transpose(&l, tn_low_reshape(&l, tn_low_in(&l, 1), 3, flat), 3, perm), 4, full);
+  const int32_t in[] = {lo_channels_first(&l, tn_low_in(&l, 0), 4), weights};
   tn_attr attrs[WINDOW_ATTRS + 1];
   window_attrs(&w, attrs);
   attrs[4] = tn_attr_int("group", f[2]);
-  return lo_done(&l, lo_channels_back(&l, lo_emit(&l, "Conv", in, 2, attrs, WINDOW_ATTRS + 1), 4));
+  return tn_low_done(
+      &l, lo_channels_back(&l, tn_low_emit(&l, "Conv", in, 2, attrs, WINDOW_ATTRS + 1), 4));
 }
 
 /* ---- transposed convolutions ---- */
@@ -140,17 +145,17 @@ tn_status tf_depthwise_conv_2d(const tn_call *call, tn_graph *graph, int32_t nod
 /* The gradient of a convolution for its input: inputs are that input's shape, the filters, and what
  * stands for the convolution's output. */
 static tn_status transposed(const tn_call *call, tn_graph *graph, int32_t node, int32_t n) {
-  const low l = lo_open(call, graph, node);
+  const tn_lowering l = tn_low_open(call, graph, node);
   int64_t shape[TN_MAX_RANK], count, output[TN_MAX_RANK];
   tn_status s = lo_rank(&l, 1, n + 2);
   if (!s) s = lo_rank(&l, 2, n + 2);
   if (!s) s = lo_const_ints(&l, 0, shape, TN_MAX_RANK, &count);
   if (s) return s;
-  const tn_tensor *f = lo_type(&l, 1), *x = lo_type(&l, 2);
+  const tn_tensor *f = tn_low_type(&l, 1), *x = tn_low_type(&l, 2);
   const int32_t at = count == n ? 0 : spatial(&l, 0); /* some files have the spatial dims alone */
   window w = {.n = n};
   for (int32_t k = 0; k < n; k++) w.kernel[k] = f->shape[k];
-  if (count != n && count != n + 2) return lo_unsupported(&l, "an input_sizes of another rank");
+  if (count != n && count != n + 2) return tn_low_unsupported(&l, "an input_sizes of another rank");
   tn_tensor y = *x;
   for (int32_t k = 0; k < n; k++) y.shape[spatial(&l, k)] = shape[at + k];
   s = open_window(&l, &y, &w);
@@ -160,17 +165,18 @@ static tn_status transposed(const tn_call *call, tn_graph *graph, int32_t node, 
         (x->shape[spatial(&l, k)] - 1) * w.strides[k] + (w.kernel[k] - 1) * w.dilations[k] + 1;
     output[k] = shape[at + k] - (needed - w.pads[k] - w.pads[n + k]);
     if (output[k] < 0 || output[k] >= tn_max_i64(w.strides[k], w.dilations[k]))
-      return lo_unsupported(&l, "an output shape that its padding does not give");
+      return tn_low_unsupported(&l, "an output shape that its padding does not give");
   }
   int32_t perm[TN_MAX_RANK] = {n + 1, n}; /* [space, filters, channels] as [C, M, space] */
   for (int32_t k = 0; k < n; k++) perm[k + 2] = k;
-  const int32_t in[] = {lo_channels_first(&l, lo_in(&l, 2), n + 2),
-                        lo_transpose(&l, lo_in(&l, 1), n + 2, perm)};
+  const int32_t in[] = {lo_channels_first(&l, tn_low_in(&l, 2), n + 2),
+                        tn_low_transpose(&l, tn_low_in(&l, 1), n + 2, perm)};
   tn_attr attrs[WINDOW_ATTRS + 1];
   window_attrs(&w, attrs);
   attrs[4] = tn_attr_ints("output_padding", (tn_ints){output, n});
-  return lo_done(&l, lo_channels_back(
-                         &l, lo_emit(&l, "ConvTranspose", in, 2, attrs, WINDOW_ATTRS + 1), n + 2));
+  return tn_low_done(
+      &l, lo_channels_back(&l, tn_low_emit(&l, "ConvTranspose", in, 2, attrs, WINDOW_ATTRS + 1),
+                           n + 2));
 }
 
 tn_status tf_conv_2d_transposed(const tn_call *call, tn_graph *graph, int32_t node) {
@@ -185,16 +191,17 @@ tn_status tf_conv_3d_transposed(const tn_call *call, tn_graph *graph, int32_t no
 
 static tn_status pool(const tn_call *call, tn_graph *graph, int32_t node, const char *op,
                       int32_t n) {
-  const low l = lo_open(call, graph, node);
+  const tn_lowering l = tn_low_open(call, graph, node);
   window w = {.n = n};
   tn_status s = lo_rank(&l, 0, n + 2);
   if (!s) s = read_list(&l, "ksize", n, w.kernel);
-  if (!s) s = open_window(&l, lo_type(&l, 0), &w);
+  if (!s) s = open_window(&l, tn_low_type(&l, 0), &w);
   if (s) return s;
   tn_attr attrs[WINDOW_ATTRS];
   window_attrs(&w, attrs);
-  const int32_t x = lo_channels_first(&l, lo_in(&l, 0), n + 2);
-  return lo_done(&l, lo_channels_back(&l, lo_emit(&l, op, &x, 1, attrs, WINDOW_ATTRS), n + 2));
+  const int32_t x = lo_channels_first(&l, tn_low_in(&l, 0), n + 2);
+  return tn_low_done(&l,
+                     lo_channels_back(&l, tn_low_emit(&l, op, &x, 1, attrs, WINDOW_ATTRS), n + 2));
 }
 
 tn_status tf_max_pool(const tn_call *call, tn_graph *graph, int32_t node) {
@@ -217,56 +224,58 @@ tn_status tf_avg_pool_3d(const tn_call *call, tn_graph *graph, int32_t node) {
 
 /* y, and, of a node that is still training, the statistics of the batch. */
 tn_status tf_fused_batch_norm(const tn_call *call, tn_graph *graph, int32_t node) {
-  const low l = lo_open(call, graph, node);
-  const tn_tensor *x = lo_type(&l, 0);
+  const tn_lowering l = tn_low_open(call, graph, node);
+  const tn_tensor *x = tn_low_type(&l, 0);
   const int32_t rank = x->rank;
-  if (rank < 3) return lo_unsupported(&l, "fewer than 3 dims");
-  if (call->n_outputs > 1) return lo_unsupported(&l, "outputs that serve training");
-  const double eps = lo_float(&l, "epsilon", 1e-4);
-  const int32_t first = lo_channels_first(&l, lo_in(&l, 0), rank);
-  int32_t mean = lo_in(&l, 3), variance = lo_in(&l, 4);
-  if (lo_int(&l, "is_training", 1)) {
+  if (rank < 3) return tn_low_unsupported(&l, "fewer than 3 dims");
+  if (call->n_outputs > 1) return tn_low_unsupported(&l, "outputs that serve training");
+  const double eps = tn_low_float(&l, "epsilon", 1e-4);
+  const int32_t first = lo_channels_first(&l, tn_low_in(&l, 0), rank);
+  int32_t mean = tn_low_in(&l, 3), variance = tn_low_in(&l, 4);
+  if (tn_low_int(&l, "is_training", 1)) {
     int64_t axes[TN_MAX_RANK] = {0}, n = 1;
     for (int32_t k = 2; k < rank; k++) axes[n++] = k;
     const int32_t centre = lo_reduce(&l, "ReduceMean", first, axes, n, 1);
-    const int32_t off = lo_2(&l, "Sub", first, centre);
+    const int32_t off = tn_low_2(&l, "Sub", first, centre);
     mean = lo_reduce(&l, "ReduceMean", first, axes, n, 0);
-    variance = lo_reduce(&l, "ReduceMean", lo_2(&l, "Mul", off, off), axes, n, 0);
+    variance = lo_reduce(&l, "ReduceMean", tn_low_2(&l, "Mul", off, off), axes, n, 0);
   }
-  const int32_t in[] = {first, lo_in(&l, 1), lo_in(&l, 2), mean, variance};
+  const int32_t in[] = {first, tn_low_in(&l, 1), tn_low_in(&l, 2), mean, variance};
   const tn_attr a = tn_attr_float("epsilon", eps);
-  return lo_done(&l, lo_channels_back(&l, lo_emit(&l, "BatchNormalization", in, 5, &a, 1), rank));
+  return tn_low_done(
+      &l, lo_channels_back(&l, tn_low_emit(&l, "BatchNormalization", in, 5, &a, 1), rank));
 }
 
 tn_status tf_bias_add(const tn_call *call, tn_graph *graph, int32_t node) {
-  const low l = lo_open(call, graph, node);
-  const tn_tensor *x = lo_type(&l, 0), *b = lo_type(&l, 1);
-  int32_t bias = lo_in(&l, 1);
+  const tn_lowering l = tn_low_open(call, graph, node);
+  const tn_tensor *x = tn_low_type(&l, 0), *b = tn_low_type(&l, 1);
+  int32_t bias = tn_low_in(&l, 1);
   if (!lo_channels_are_last(&l) && x->rank > 2) {
     int64_t shape[TN_MAX_RANK] = {0};
     for (int32_t k = 0; k < x->rank - 1; k++) shape[k] = k ? 1 : tn_elements(b);
-    bias = lo_reshape(&l, bias, x->rank - 1, shape);
+    bias = tn_low_reshape(&l, bias, x->rank - 1, shape);
   }
-  return lo_done(&l, lo_2(&l, "Add", lo_in(&l, 0), bias));
+  return tn_low_done(&l, tn_low_2(&l, "Add", tn_low_in(&l, 0), bias));
 }
 
 tn_status tf_lrn(const tn_call *call, tn_graph *graph, int32_t node) {
-  const low l = lo_open(call, graph, node);
-  const tn_attr attrs[] = {tn_attr_int("radius", lo_int(&l, "depth_radius", 5)),
-                           tn_attr_float("bias", lo_float(&l, "bias", 1)),
-                           tn_attr_float("alpha", lo_float(&l, "alpha", 1)),
-                           tn_attr_float("beta", lo_float(&l, "beta", 0.5))};
-  const int32_t x = lo_in(&l, 0);
-  return lo_done(&l, lo_emit(&l, "tflite::LOCAL_RESPONSE_NORMALIZATION", &x, 1, attrs, 4));
+  const tn_lowering l = tn_low_open(call, graph, node);
+  const tn_attr attrs[] = {tn_attr_int("radius", tn_low_int(&l, "depth_radius", 5)),
+                           tn_attr_float("bias", tn_low_float(&l, "bias", 1)),
+                           tn_attr_float("alpha", tn_low_float(&l, "alpha", 1)),
+                           tn_attr_float("beta", tn_low_float(&l, "beta", 0.5))};
+  const int32_t x = tn_low_in(&l, 0);
+  return tn_low_done(&l, tn_low_emit(&l, "tflite::LOCAL_RESPONSE_NORMALIZATION", &x, 1, attrs, 4));
 }
 
 static tn_status blocks(const tn_call *call, tn_graph *graph, int32_t node, const char *op) {
-  const low l = lo_open(call, graph, node);
+  const tn_lowering l = tn_low_open(call, graph, node);
   const tn_status s = lo_rank(&l, 0, 4);
   if (s) return s;
-  const int32_t x = lo_channels_first(&l, lo_in(&l, 0), 4);
-  return lo_done(
-      &l, lo_channels_back(&l, lo_1_int(&l, op, x, "blocksize", lo_int(&l, "block_size", 1)), 4));
+  const int32_t x = lo_channels_first(&l, tn_low_in(&l, 0), 4);
+  return tn_low_done(
+      &l, lo_channels_back(
+              &l, tn_low_1_int(&l, op, x, "blocksize", tn_low_int(&l, "block_size", 1)), 4));
 }
 
 tn_status tf_depth_to_space(const tn_call *call, tn_graph *graph, int32_t node) {
@@ -279,11 +288,12 @@ tn_status tf_space_to_depth(const tn_call *call, tn_graph *graph, int32_t node) 
 
 /* The oldest form of it: (x - mean) / deviation, times gamma if the node says so, plus beta. */
 tn_status tf_batch_norm_global(const tn_call *call, tn_graph *graph, int32_t node) {
-  const low l = lo_open(call, graph, node);
-  const uint32_t dtype = lo_type(&l, 0)->dtype;
-  const int32_t eps = lo_number(&l, dtype, lo_float(&l, "variance_epsilon", 0));
-  const int32_t deviation = lo_1(&l, "Sqrt", lo_2(&l, "Add", lo_in(&l, 2), eps));
-  int32_t y = lo_2(&l, "Div", lo_2(&l, "Sub", lo_in(&l, 0), lo_in(&l, 1)), deviation);
-  if (lo_int(&l, "scale_after_normalization", 0)) y = lo_2(&l, "Mul", y, lo_in(&l, 4));
-  return lo_done(&l, lo_2(&l, "Add", y, lo_in(&l, 3)));
+  const tn_lowering l = tn_low_open(call, graph, node);
+  const uint32_t dtype = tn_low_type(&l, 0)->dtype;
+  const int32_t eps = tn_low_number(&l, dtype, tn_low_float(&l, "variance_epsilon", 0));
+  const int32_t deviation = tn_low_1(&l, "Sqrt", tn_low_2(&l, "Add", tn_low_in(&l, 2), eps));
+  int32_t y =
+      tn_low_2(&l, "Div", tn_low_2(&l, "Sub", tn_low_in(&l, 0), tn_low_in(&l, 1)), deviation);
+  if (tn_low_int(&l, "scale_after_normalization", 0)) y = tn_low_2(&l, "Mul", y, tn_low_in(&l, 4));
+  return tn_low_done(&l, tn_low_2(&l, "Add", y, tn_low_in(&l, 3)));
 }

@@ -6,9 +6,9 @@
 
 enum { MAX_CHANNELS = 1 << 20 };
 
-bool tfl_is_wide(const tfl *t, uint32_t k) {
-  const tn_tensor *x = tfl_type(t, k);
-  return tfl_floats(t, "scales").size && x && x->dtype == TN_I16;
+bool tfl_is_wide(const tn_lowering *t, uint32_t k) {
+  const tn_tensor *x = tn_low_type(t, k);
+  return tn_low_floats(t, "scales").size && x && x->dtype == TN_I16;
 }
 
 /* scale = multiplier * 2^(shift - 31), the multiplier of 31 bits; 0 of what is no number. */
@@ -21,9 +21,9 @@ static void split_scale(double scale, int64_t *out_multiplier, int64_t *out_shif
   *out_shift = shift;
 }
 
-int32_t tfl_fixed_scale(const tfl *t, int32_t x, const double *scales, int64_t n, int64_t before,
-                        uint32_t dtype) {
-  if (n < 1 || n > MAX_CHANNELS) return tfl_unsupported(t, "so many channels");
+int32_t tfl_fixed_scale(const tn_lowering *t, int32_t x, const double *scales, int64_t n,
+                        int64_t before, uint32_t dtype) {
+  if (n < 1 || n > MAX_CHANNELS) return tn_low_unsupported(t, "so many channels");
   int64_t lo = INT32_MIN, hi = INT32_MAX, *m;
   if (dtype != TN_I32) tfl_code_bounds(t, dtype, &lo, &hi);
   m = t->call->host->alloc(t->call->ctx, (uint64_t)n * 2 * sizeof *m);
@@ -36,37 +36,39 @@ int32_t tfl_fixed_scale(const tfl *t, int32_t x, const double *scales, int64_t n
                            tn_attr_int("lo", lo),
                            tn_attr_int("hi", hi),
                            tn_attr_int("y_dtype", dtype)};
-  const int32_t y = tfl_emit(t, "tenon::FixedScale", &x, 1, attrs, 7);
+  const int32_t y = tn_low_emit(t, "tenon::FixedScale", &x, 1, attrs, 7);
   t->call->host->free(t->call->ctx, m);
   return y;
 }
 
 /* Both inputs in steps of half of 2^-15 of the larger scale, then in those of the output. */
-int32_t tfl_fixed_sum(const tfl *t, const char *op) {
+int32_t tfl_fixed_sum(const tn_lowering *t, const char *op) {
   enum { BEFORE = 15 };
   const double a = tfl_scale(t, 0), b = tfl_scale(t, 1), most = 2 * fmax(a, b);
   const double parts[] = {a / most, b / most, most / (ldexp(1, BEFORE) * tfl_scale(t, tfl_y(t)))};
   int32_t in[2];
   for (uint32_t k = 0; k < 2; k++)
-    in[k] = tfl_fixed_scale(t, tfl_cast(t, tfl_in(t, k), TN_I32), &parts[k], 1, BEFORE, TN_I32);
-  return tfl_fixed_scale(t, tfl_2(t, op, in[0], in[1]), &parts[2], 1, 0, TN_I16);
+    in[k] =
+        tfl_fixed_scale(t, tn_low_cast(t, tn_low_in(t, k), TN_I32), &parts[k], 1, BEFORE, TN_I32);
+  return tfl_fixed_scale(t, tn_low_2(t, op, in[0], in[1]), &parts[2], 1, 0, TN_I16);
 }
 
-int32_t tfl_fixed_product(const tfl *t) {
+int32_t tfl_fixed_product(const tn_lowering *t) {
   const double scale = tfl_scale(t, 0) * tfl_scale(t, 1) / tfl_scale(t, tfl_y(t));
-  const int32_t a = tfl_cast(t, tfl_in(t, 0), TN_I32), b = tfl_cast(t, tfl_in(t, 1), TN_I32);
-  return tfl_fixed_scale(t, tfl_2(t, "Mul", a, b), &scale, 1, 0, TN_I16);
+  const int32_t a = tn_low_cast(t, tn_low_in(t, 0), TN_I32),
+                b = tn_low_cast(t, tn_low_in(t, 1), TN_I32);
+  return tfl_fixed_scale(t, tn_low_2(t, "Mul", a, b), &scale, 1, 0, TN_I16);
 }
 
 /* x for x >= 0, alpha * x below, each with a multiplier of its own, made in f32. */
-int32_t tfl_fixed_leaky_relu(const tfl *t, double alpha) {
+int32_t tfl_fixed_leaky_relu(const tn_lowering *t, double alpha) {
   const float x_scale = (float)tfl_scale(t, 0), y_scale = (float)tfl_scale(t, tfl_y(t));
   const double scale = (double)(x_scale / y_scale),
                below = (double)(x_scale * (float)alpha / y_scale);
-  const int32_t x = tfl_cast(t, tfl_in(t, 0), TN_I32);
-  const int32_t negative = tfl_2(t, "Less", x, tfl_number(t, TN_I32, 0));
-  return tfl_3(t, "Where", negative, tfl_fixed_scale(t, x, &below, 1, 0, TN_I16),
-               tfl_fixed_scale(t, x, &scale, 1, 0, TN_I16));
+  const int32_t x = tn_low_cast(t, tn_low_in(t, 0), TN_I32);
+  const int32_t negative = tn_low_2(t, "Less", x, tn_low_number(t, TN_I32, 0));
+  return tn_low_3(t, "Where", negative, tfl_fixed_scale(t, x, &below, 1, 0, TN_I16),
+                  tfl_fixed_scale(t, x, &scale, 1, 0, TN_I16));
 }
 
 /* ---- 8 bits ---- */
@@ -81,7 +83,7 @@ static int64_t scaled(int64_t x, int64_t multiplier, int64_t shift) {
 
 /* By codes as numbers of 0 .. 255. Roots have 20 bits behind the point; 0 has the largest code, and
  * so has what is below it, of which there is no root. */
-static void rsqrt_codes(const tfl *t, int8_t *codes) {
+static void rsqrt_codes(const tn_lowering *t, int8_t *codes) {
   enum { BITS = 20, MOST_SHIFT = BITS + 11 };
   const int64_t x_zero = tfl_zero(t, 0), y_zero = tfl_zero(t, tfl_y(t));
   const float scale = 1 / (sqrtf((float)tfl_scale(t, 0)) * (float)tfl_scale(t, tfl_y(t)));
@@ -97,12 +99,13 @@ static void rsqrt_codes(const tfl *t, int8_t *codes) {
   }
 }
 
-int32_t tfl_fixed_rsqrt(const tfl *t) {
+int32_t tfl_fixed_rsqrt(const tn_lowering *t) {
   int8_t codes[256];
   const int64_t n = sizeof codes, x_zero = tfl_zero(t, 0), y_zero = tfl_zero(t, tfl_y(t));
   if (x_zero < -128 || x_zero > 127 || y_zero < -128 || y_zero > 127)
-    return tfl_unsupported(t, "zero points that are no code");
+    return tn_low_unsupported(t, "zero points that are no code");
   rsqrt_codes(t, codes);
   const tn_tensor table = tn_tensor_make(TN_I8, 1, &n, codes);
-  return tfl_2(t, "tenon::QuantTable", tfl_in(t, 0), tn_emit_const(t->call, t->g, &table));
+  return tn_low_2(t, "tenon::QuantTable", tn_low_in(t, 0),
+                  tn_emit_const(t->call, t->graph, &table));
 }

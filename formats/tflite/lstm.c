@@ -17,70 +17,72 @@ enum { LSTM_H = 18, LSTM_C, LSTM_NORM, PAIR_STATES = 35, PAIR_AUX = 39 };
 
 /* A layer: x is [turns, batch, inputs]. Values; TN_NO_ID: left out. */
 typedef struct layer {
-  const tfl *t;
+  const tn_lowering *t;
   uint32_t at;
   int64_t turns, batch, units, outputs; /* outputs: units, or of the projection */
   int32_t x, h, c;
   bool is_backward, is_normal; /* is_normal: gates are normalised */
 } layer;
 
-static bool has(const tfl *t, uint32_t k) { return k < t->call->n_inputs && tfl_type(t, k); }
+static bool has(const tn_lowering *t, uint32_t k) {
+  return k < t->call->n_inputs && tn_low_type(t, k);
+}
 
-static int32_t input_or_none(const tfl *t, uint32_t k) {
-  return has(t, k) ? tfl_in(t, k) : TN_NO_ID;
+static int32_t input_or_none(const tn_lowering *t, uint32_t k) {
+  return has(t, k) ? tn_low_in(t, k) : TN_NO_ID;
 }
 
 /* Weights of 8 bits become the numbers that they stand for. */
-static int32_t weights(const tfl *t, uint32_t k) {
-  const tn_tensor *w = tfl_type(t, k);
+static int32_t weights(const tn_lowering *t, uint32_t k) {
+  const tn_tensor *w = tn_low_type(t, k);
   return w->dtype == TN_F32
-             ? tfl_in(t, k)
-             : tfl_dequantize(t, tfl_in(t, k), w->dtype, tfl_scale(t, k), tfl_zero(t, k));
+             ? tn_low_in(t, k)
+             : tfl_dequantize(t, tn_low_in(t, k), w->dtype, tfl_scale(t, k), tfl_zero(t, k));
 }
 
 /* x w' (+ bias). */
-static int32_t product(const tfl *t, int32_t x, int32_t w, int32_t bias) {
+static int32_t product(const tn_lowering *t, int32_t x, int32_t w, int32_t bias) {
   const int32_t inputs[] = {x, w, bias};
   const tn_attr trans = tn_attr_int("transB", 1);
-  return tfl_emit(t, "Gemm", inputs, bias < 0 ? 2 : 3, &trans, 1);
+  return tn_low_emit(t, "Gemm", inputs, bias < 0 ? 2 : 3, &trans, 1);
 }
 
-static int32_t both(const tfl *t, const char *op, int32_t a, int32_t b) {
-  return tfl_2(t, op, a, b);
+static int32_t both(const tn_lowering *t, const char *op, int32_t a, int32_t b) {
+  return tn_low_2(t, op, a, b);
 }
 
 /* Turn k of the layer's input: [batch, inputs]. */
 static int32_t turn_of(const layer *l, int32_t x, int64_t k, int64_t width) {
   const int64_t from[] = {k, 0, 0}, to[] = {k + 1, l->batch, width}, shape[] = {l->batch, width};
-  return tfl_reshape(l->t, tfl_slice(l->t, x, 3, from, to, NULL), 2, shape);
+  return tn_low_reshape(l->t, tfl_slice(l->t, x, 3, from, to, NULL), 2, shape);
 }
 
 /* [batch, n] each, as [turns, batch, n]. */
-static int32_t stack(const tfl *t, const int32_t *turns, int64_t n_turns, int64_t batch,
+static int32_t stack(const tn_lowering *t, const int32_t *turns, int64_t n_turns, int64_t batch,
                      int64_t n) {
   int32_t rows[MAX_TURNS];
   const int64_t shape[] = {1, batch, n};
   const tn_attr axis = tn_attr_int("axis", 0);
-  for (int64_t k = 0; k < n_turns; k++) rows[k] = tfl_reshape(t, turns[k], 3, shape);
-  return n_turns == 1 ? rows[0] : tfl_emit(t, "Concat", rows, (uint32_t)n_turns, &axis, 1);
+  for (int64_t k = 0; k < n_turns; k++) rows[k] = tn_low_reshape(t, turns[k], 3, shape);
+  return n_turns == 1 ? rows[0] : tn_low_emit(t, "Concat", rows, (uint32_t)n_turns, &axis, 1);
 }
 
 /* ---- LSTM, spelt out ---- */
 
 /* (x - mean) / deviation over the units, times a coefficient. */
 static int32_t normalised(const layer *l, int32_t x, uint32_t coefficients) {
-  const tfl *t = l->t;
+  const tn_lowering *t = l->t;
   const int64_t last = 1;
-  const int32_t axes = tfl_ints_const(t, &last, 1), mean = tfl_2(t, "ReduceMean", x, axes),
+  const int32_t axes = tn_low_ints_const(t, &last, 1), mean = tn_low_2(t, "ReduceMean", x, axes),
                 off = both(t, "Sub", x, mean),
-                variance = tfl_2(t, "ReduceMean", both(t, "Mul", off, off), axes);
+                variance = tn_low_2(t, "ReduceMean", both(t, "Mul", off, off), axes);
   const int32_t deviation =
-      tfl_1(t, "Sqrt", both(t, "Add", variance, tfl_number(t, TN_F32, (double)1e-8F)));
-  return both(t, "Mul", both(t, "Div", off, deviation), tfl_in(t, coefficients));
+      tn_low_1(t, "Sqrt", both(t, "Add", variance, tn_low_number(t, TN_F32, (double)1e-8F)));
+  return both(t, "Mul", both(t, "Div", off, deviation), tn_low_in(t, coefficients));
 }
 
 static int32_t gate(const layer *l, uint32_t k, int32_t x, int32_t h, int32_t c) {
-  const tfl *t = l->t;
+  const tn_lowering *t = l->t;
   const uint32_t places[] = {0, 1, 3, 2}; /* of peepholes: input, forget, output */
   const uint32_t peep = l->at + PEEP + places[k], norm = LSTM_NORM + k;
   const int32_t bias = input_or_none(t, l->at + BIAS + k);
@@ -91,20 +93,20 @@ static int32_t gate(const layer *l, uint32_t k, int32_t x, int32_t h, int32_t c)
     sum = both(t, "Add", sum, both(t, "Mul", c, weights(t, peep)));
   if (is_normal) sum = normalised(l, sum, norm);
   if (is_normal && bias >= 0) sum = both(t, "Add", sum, bias);
-  return k == CELL_GATE ? tfl_activation(t, sum, TN_F32) : tfl_1(t, "Sigmoid", sum);
+  return k == CELL_GATE ? tfl_activation(t, sum, TN_F32) : tn_low_1(t, "Sigmoid", sum);
 }
 
-static int32_t clipped(const tfl *t, int32_t x, const char *name) {
-  const double most = tfl_float(t, name, 0);
+static int32_t clipped(const tn_lowering *t, int32_t x, const char *name) {
+  const double most = tn_low_float(t, name, 0);
   return most > 0 ? tfl_clip(t, x, TN_F32, -most, most) : x;
 }
 
 static void turn(const layer *l, int32_t x, int32_t *h, int32_t *c) {
-  const tfl *t = l->t;
+  const tn_lowering *t = l->t;
   const int32_t forget = gate(l, FORGET_GATE, x, *h, *c), cell = gate(l, CELL_GATE, x, *h, *c);
   const int32_t in = has(t, l->at + W + INPUT_GATE)
                          ? gate(l, INPUT_GATE, x, *h, *c)
-                         : both(t, "Sub", tfl_number(t, TN_F32, 1), forget);
+                         : both(t, "Sub", tn_low_number(t, TN_F32, 1), forget);
   *c =
       clipped(t, both(t, "Add", both(t, "Mul", forget, *c), both(t, "Mul", in, cell)), "cell_clip");
   const int32_t out = gate(l, OUTPUT_GATE, x, *h, *c);
@@ -117,7 +119,7 @@ static void turn(const layer *l, int32_t x, int32_t *h, int32_t *c) {
 
 static int32_t spelt_out(layer *l, int64_t width) {
   int32_t turns[MAX_TURNS];
-  if (l->turns > MAX_TURNS) return tfl_unsupported(l->t, "so many turns of such a cell");
+  if (l->turns > MAX_TURNS) return tn_low_unsupported(l->t, "so many turns of such a cell");
   for (int64_t k = 0; k < l->turns; k++) {
     const int64_t at = l->is_backward ? l->turns - 1 - k : k;
     turn(l, turn_of(l, l->x, at, width), &l->h, &l->c);
@@ -130,41 +132,41 @@ static int32_t spelt_out(layer *l, int64_t width) {
 
 /* Inputs of gates i, o, f, c, one below the other, [1, ...]. NULL places: all three peepholes. */
 static int32_t joined(const layer *l, uint32_t first, int64_t rows, int64_t width) {
-  const tfl *t = l->t;
+  const tn_lowering *t = l->t;
   static const uint32_t order[] = {INPUT_GATE, OUTPUT_GATE, FORGET_GATE, CELL_GATE};
   int32_t parts[GATES];
   const int64_t shape[] = {1, GATES * rows, width};
   const tn_attr axis = tn_attr_int("axis", 0);
   for (uint32_t k = 0; k < GATES; k++) parts[k] = weights(t, l->at + first + order[k]);
-  return tfl_reshape(t, tfl_emit(t, "Concat", parts, GATES, &axis, 1), width ? 3 : 2, shape);
+  return tn_low_reshape(t, tn_low_emit(t, "Concat", parts, GATES, &axis, 1), width ? 3 : 2, shape);
 }
 
 static int32_t joined_biases(const layer *l) {
-  const tfl *t = l->t;
+  const tn_lowering *t = l->t;
   const int64_t shape[] = {1, GATES * l->units}, wide = GATES * l->units;
   const tn_attr axis = tn_attr_int("axis", 1);
   double *zeros = t->call->host->alloc(t->call->ctx, (uint64_t)wide * sizeof *zeros);
   if (!zeros) return TN_ERR_MEMORY;
   memset(zeros, 0, (size_t)wide * sizeof *zeros);
-  const int32_t none = tn_emit_floats(t->call, t->g, zeros, wide);
+  const int32_t none = tn_emit_floats(t->call, t->graph, zeros, wide);
   t->call->host->free(t->call->ctx, zeros);
-  const int32_t parts[] = {tfl_reshape(t, joined(l, BIAS, l->units, 0), 2, shape),
-                           tfl_reshape(t, none, 2, shape)};
-  return tfl_emit(t, "Concat", parts, 2, &axis, 1);
+  const int32_t parts[] = {tn_low_reshape(t, joined(l, BIAS, l->units, 0), 2, shape),
+                           tn_low_reshape(t, none, 2, shape)};
+  return tn_low_emit(t, "Concat", parts, 2, &axis, 1);
 }
 
 static int32_t joined_peepholes(const layer *l) {
-  const tfl *t = l->t;
+  const tn_lowering *t = l->t;
   const uint32_t p = l->at + PEEP;
   const int64_t shape[] = {1, 3 * l->units};
   const tn_attr axis = tn_attr_int("axis", 0);
   if (!has(t, p) || !has(t, p + 1) || !has(t, p + 2)) return TN_NO_ID;
   const int32_t parts[] = {weights(t, p), weights(t, p + 2), weights(t, p + 1)};
-  return tfl_reshape(t, tfl_emit(t, "Concat", parts, 3, &axis, 1), 2, shape);
+  return tn_low_reshape(t, tn_low_emit(t, "Concat", parts, 3, &axis, 1), 2, shape);
 }
 
 static int32_t as_one(layer *l, int64_t width) {
-  const tfl *t = l->t;
+  const tn_lowering *t = l->t;
   const int64_t state[] = {1, l->batch, l->units}, y[] = {l->turns, l->batch, l->units},
                 flat[] = {l->batch, l->units};
   int32_t made[3];
@@ -173,24 +175,24 @@ static int32_t as_one(layer *l, int64_t width) {
                             joined(l, R, l->units, l->units),
                             joined_biases(l),
                             TN_NO_ID,
-                            tfl_reshape(t, l->h, 3, state),
-                            tfl_reshape(t, l->c, 3, state),
+                            tn_low_reshape(t, l->h, 3, state),
+                            tn_low_reshape(t, l->c, 3, state),
                             joined_peepholes(l)};
   const tn_attr attrs[] = {tn_attr_int("hidden_size", l->units),
                            tn_attr_str("direction", l->is_backward ? "reverse" : "forward")};
   for (uint32_t k = 0; k < 8; k++)
     if (inputs[k] < TN_NO_ID) return inputs[k];
-  const tn_status s = tfl_emit_many(t, "LSTM", inputs, 8, attrs, 2, 3, made);
+  const tn_status s = tn_low_emit_many(t, "LSTM", inputs, 8, attrs, 2, 3, made);
   if (s) return s;
-  l->h = tfl_reshape(t, made[1], 2, flat);
-  l->c = tfl_reshape(t, made[2], 2, flat);
-  return tfl_reshape(t, made[0], 3, y);
+  l->h = tn_low_reshape(t, made[1], 2, flat);
+  l->c = tn_low_reshape(t, made[2], 2, flat);
+  return tn_low_reshape(t, made[0], 3, y);
 }
 
 static bool is_plain(const layer *l) {
-  const tfl *t = l->t;
-  bool is = tfl_int(t, "fused_activation_function", 0) == 4 && tfl_float(t, "cell_clip", 0) <= 0 &&
-            !has(t, l->at + PROJECTION) && !l->is_normal;
+  const tn_lowering *t = l->t;
+  bool is = tn_low_int(t, "fused_activation_function", 0) == 4 &&
+            tn_low_float(t, "cell_clip", 0) <= 0 && !has(t, l->at + PROJECTION) && !l->is_normal;
   for (uint32_t k = 0; k < GATES && is; k++)
     is = has(t, l->at + W + k) && has(t, l->at + R + k) && has(t, l->at + BIAS + k);
   const uint32_t p = l->at + PEEP;
@@ -201,46 +203,48 @@ static bool is_plain(const layer *l) {
 
 /* The layer's shapes from its weights. */
 static tn_status open_layer(layer *l) {
-  const tfl *t = l->t;
+  const tn_lowering *t = l->t;
   const uint32_t forget = l->at + R + FORGET_GATE;
-  if (!has(t, l->at + W + FORGET_GATE) || !has(t, forget) || tfl_type(t, forget)->rank != 2 ||
+  if (!has(t, l->at + W + FORGET_GATE) || !has(t, forget) || tn_low_type(t, forget)->rank != 2 ||
       l->h < 0 || l->c < 0)
-    return tfl_unsupported(t, "a cell without these weights and states");
-  l->units = tfl_type(t, forget)->shape[0];
-  l->outputs = tfl_type(t, forget)->shape[1];
+    return tn_low_unsupported(t, "a cell without these weights and states");
+  l->units = tn_low_type(t, forget)->shape[0];
+  l->outputs = tn_low_type(t, forget)->shape[1];
   return TN_OK;
 }
 
 /* x as [turns, batch, inputs]; time_major of x of rank 3. */
-static int32_t open_input(const tfl *t, bool time_major, int64_t *out_turns, int64_t *out_batch,
-                          int64_t *out_width) {
+static int32_t open_input(const tn_lowering *t, bool time_major, int64_t *out_turns,
+                          int64_t *out_batch, int64_t *out_width) {
   static const int32_t perm[] = {1, 0, 2};
-  const tn_tensor *x = tfl_type(t, 0);
+  const tn_tensor *x = tn_low_type(t, 0);
   if (!x || x->dtype != TN_F32 || x->rank < 2 || x->rank > 3)
-    return tfl_unsupported(t, "recurrent operators on values of this type");
+    return tn_low_unsupported(t, "recurrent operators on values of this type");
   const bool swaps = x->rank == 3 && !time_major;
   *out_turns = x->rank == 2 ? 1 : x->shape[swaps];
   *out_batch = x->shape[x->rank == 2 ? 0 : !swaps];
   *out_width = x->shape[x->rank - 1];
   const int64_t shape[] = {*out_turns, *out_batch, *out_width};
-  return swaps ? tfl_transpose(t, tfl_in(t, 0), 3, perm) : tfl_reshape(t, tfl_in(t, 0), 3, shape);
+  return swaps ? tn_low_transpose(t, tn_low_in(t, 0), 3, perm)
+               : tn_low_reshape(t, tn_low_in(t, 0), 3, shape);
 }
 
 /* [turns, batch, n] as the input's dims lie. */
-static int32_t as_input(const tfl *t, int32_t y, bool time_major, int64_t batch, int64_t n) {
+static int32_t as_input(const tn_lowering *t, int32_t y, bool time_major, int64_t batch,
+                        int64_t n) {
   static const int32_t perm[] = {1, 0, 2};
   const int64_t flat[] = {batch, n};
-  if (tfl_type(t, 0)->rank == 2) return tfl_reshape(t, y, 2, flat);
-  return time_major ? y : tfl_transpose(t, y, 3, perm);
+  if (tn_low_type(t, 0)->rank == 2) return tn_low_reshape(t, y, 2, flat);
+  return time_major ? y : tn_low_transpose(t, y, 3, perm);
 }
 
-static tn_status done_with(const tfl *t, const int32_t *values, uint32_t n) {
-  return tfl_done_many(t, values, t->call->n_outputs < n ? t->call->n_outputs : n);
+static tn_status done_with(const tn_lowering *t, const int32_t *values, uint32_t n) {
+  return tn_low_done_many(t, values, t->call->n_outputs < n ? t->call->n_outputs : n);
 }
 
 static tn_status lstm(const tn_call *call, tn_graph *graph, int32_t node, bool time_major) {
-  const tfl t = tfl_open(call, graph, node);
-  if (tfl_int(&t, "kernel_type", 0)) return tfl_unsupported(&t, "basic LSTM cells");
+  const tn_lowering t = tn_low_open(call, graph, node);
+  if (tn_low_int(&t, "kernel_type", 0)) return tn_low_unsupported(&t, "basic LSTM cells");
   layer l = {.t = &t, .h = input_or_none(&t, LSTM_H), .c = input_or_none(&t, LSTM_C)};
   int64_t width;
   l.is_normal = has(&t, LSTM_NORM + FORGET_GATE);
@@ -258,19 +262,20 @@ tn_status tflite_lstm(const tn_call *call, tn_graph *graph, int32_t node) {
 }
 
 tn_status tflite_unidirectional_sequence_lstm(const tn_call *call, tn_graph *graph, int32_t node) {
-  const tfl t = tfl_open(call, graph, node);
-  return lstm(call, graph, node, tfl_int(&t, "time_major", 0) != 0);
+  const tn_lowering t = tn_low_open(call, graph, node);
+  return lstm(call, graph, node, tn_low_int(&t, "time_major", 0) != 0);
 }
 
 /* The output of one direction, or both, and states behind it. */
-static tn_status done_pair(const tfl *t, const int32_t *y, const int64_t *n, bool time_major,
-                           int64_t batch, const int32_t *states, uint32_t n_states) {
+static tn_status done_pair(const tn_lowering *t, const int32_t *y, const int64_t *n,
+                           bool time_major, int64_t batch, const int32_t *states,
+                           uint32_t n_states) {
   int32_t made[8];
   uint32_t count = 0;
   const tn_attr axis = tn_attr_int("axis", 2);
-  if (tfl_int(t, "merge_outputs", 0)) {
+  if (tn_low_int(t, "merge_outputs", 0)) {
     made[count++] =
-        as_input(t, tfl_emit(t, "Concat", y, 2, &axis, 1), time_major, batch, n[0] + n[1]);
+        as_input(t, tn_low_emit(t, "Concat", y, 2, &axis, 1), time_major, batch, n[0] + n[1]);
   } else {
     for (uint32_t k = 0; k < 2; k++) made[count++] = as_input(t, y[k], time_major, batch, n[k]);
   }
@@ -279,13 +284,13 @@ static tn_status done_pair(const tfl *t, const int32_t *y, const int64_t *n, boo
 }
 
 tn_status tflite_bidirectional_sequence_lstm(const tn_call *call, tn_graph *graph, int32_t node) {
-  const tfl t = tfl_open(call, graph, node);
-  const bool time_major = tfl_int(&t, "time_major", 1) != 0;
+  const tn_lowering t = tn_low_open(call, graph, node);
+  const bool time_major = tn_low_int(&t, "time_major", 1) != 0;
   int32_t y[2], states[4];
   int64_t n[2], width = 0;
   layer l = {.t = &t};
   for (uint32_t k = 0; k < PAIR_AUX + 9; k++)
-    if (k >= PAIR_AUX && has(&t, k)) return tfl_unsupported(&t, "auxiliary inputs");
+    if (k >= PAIR_AUX && has(&t, k)) return tn_low_unsupported(&t, "auxiliary inputs");
   l.x = open_input(&t, time_major, &l.turns, &l.batch, &width);
   if (l.x < TN_NO_ID) return l.x;
   for (uint32_t k = 0; k < 2; k++) {
@@ -306,13 +311,13 @@ tn_status tflite_bidirectional_sequence_lstm(const tn_call *call, tn_graph *grap
 /* ---- RNN: weights, recurrent weights and bias from `at` on, and the state ---- */
 
 static int32_t rnn_layer(layer *l, uint32_t state, int64_t width) {
-  const tfl *t = l->t;
+  const tn_lowering *t = l->t;
   int32_t turns[MAX_TURNS];
-  if (l->turns > MAX_TURNS) return tfl_unsupported(t, "so many turns");
-  if (!has(t, l->at) || !has(t, l->at + 1) || !has(t, state) || tfl_type(t, l->at)->rank != 2)
-    return tfl_unsupported(t, "a cell without these weights and states");
-  l->h = tfl_in(t, state);
-  l->outputs = tfl_type(t, l->at)->shape[0];
+  if (l->turns > MAX_TURNS) return tn_low_unsupported(t, "so many turns");
+  if (!has(t, l->at) || !has(t, l->at + 1) || !has(t, state) || tn_low_type(t, l->at)->rank != 2)
+    return tn_low_unsupported(t, "a cell without these weights and states");
+  l->h = tn_low_in(t, state);
+  l->outputs = tn_low_type(t, l->at)->shape[0];
   const int32_t w = weights(t, l->at), r = weights(t, l->at + 1), b = input_or_none(t, l->at + 2);
   for (int64_t k = 0; k < l->turns; k++) {
     const int64_t at = l->is_backward ? l->turns - 1 - k : k;
@@ -324,7 +329,7 @@ static int32_t rnn_layer(layer *l, uint32_t state, int64_t width) {
 }
 
 static tn_status rnn(const tn_call *call, tn_graph *graph, int32_t node, bool time_major) {
-  const tfl t = tfl_open(call, graph, node);
+  const tn_lowering t = tn_low_open(call, graph, node);
   layer l = {.t = &t, .at = 1};
   int64_t width;
   l.x = open_input(&t, time_major, &l.turns, &l.batch, &width);
@@ -340,18 +345,18 @@ tn_status tflite_rnn(const tn_call *call, tn_graph *graph, int32_t node) {
 }
 
 tn_status tflite_unidirectional_sequence_rnn(const tn_call *call, tn_graph *graph, int32_t node) {
-  const tfl t = tfl_open(call, graph, node);
-  return rnn(call, graph, node, tfl_int(&t, "time_major", 0) != 0);
+  const tn_lowering t = tn_low_open(call, graph, node);
+  return rnn(call, graph, node, tn_low_int(&t, "time_major", 0) != 0);
 }
 
 tn_status tflite_bidirectional_sequence_rnn(const tn_call *call, tn_graph *graph, int32_t node) {
-  const tfl t = tfl_open(call, graph, node);
-  const bool time_major = tfl_int(&t, "time_major", 0) != 0;
+  const tn_lowering t = tn_low_open(call, graph, node);
+  const bool time_major = tn_low_int(&t, "time_major", 0) != 0;
   int32_t y[2], states[2];
   int64_t n[2], width;
   layer l = {.t = &t};
   for (uint32_t k = 9; k < 12; k++)
-    if (has(&t, k)) return tfl_unsupported(&t, "auxiliary inputs");
+    if (has(&t, k)) return tn_low_unsupported(&t, "auxiliary inputs");
   l.x = open_input(&t, time_major, &l.turns, &l.batch, &width);
   if (l.x < TN_NO_ID) return l.x;
   for (uint32_t k = 0; k < 2; k++) {
@@ -371,29 +376,29 @@ tn_status tflite_bidirectional_sequence_rnn(const tn_call *call, tn_graph *graph
  * them; `rank` filters sum up to a unit. */
 tn_status tflite_svdf(const tn_call *call, tn_graph *graph, int32_t node) {
   enum { X, FEATURES, TIMES, UNIT_BIAS, STATE };
-  const tfl t = tfl_open(call, graph, node);
-  const tn_tensor *x = tfl_type(&t, X), *times = tfl_type(&t, TIMES);
-  const int64_t rank = tfl_int(&t, "rank", 1);
-  if (!x || x->dtype != TN_F32) return tfl_unsupported(&t, "values of 8 bits here");
+  const tn_lowering t = tn_low_open(call, graph, node);
+  const tn_tensor *x = tn_low_type(&t, X), *times = tn_low_type(&t, TIMES);
+  const int64_t rank = tn_low_int(&t, "rank", 1);
+  if (!x || x->dtype != TN_F32) return tn_low_unsupported(&t, "values of 8 bits here");
   if (!times || times->rank != 2 || x->rank != 2 || !has(&t, STATE) || rank < 1 ||
       times->shape[0] % rank)
-    return tfl_unsupported(&t, "weights of this shape");
+    return tn_low_unsupported(&t, "weights of this shape");
   const int64_t batch = x->shape[0], filters = times->shape[0], memory = times->shape[1],
                 cube[] = {batch, filters, memory}, column[] = {batch, filters, 1},
                 flat[] = {batch, filters * memory}, units[] = {batch, filters / rank, rank},
                 from[] = {0, 0, 1}, last = 2;
   const tn_attr axis = tn_attr_int("axis", 2), drops = tn_attr_int("keepdims", 0);
-  const int32_t old =
-                    tfl_slice(&t, tfl_reshape(&t, tfl_in(&t, STATE), 3, cube), 3, from, cube, NULL),
-                now = product(&t, tfl_in(&t, X), weights(&t, FEATURES), TN_NO_ID),
-                parts[] = {old, tfl_reshape(&t, now, 3, column)};
-  const int32_t kept = memory > 1 ? tfl_emit(&t, "Concat", parts, 2, &axis, 1) : parts[1];
-  const int32_t axes = tfl_ints_const(&t, &last, 1),
+  const int32_t old = tfl_slice(&t, tn_low_reshape(&t, tn_low_in(&t, STATE), 3, cube), 3, from,
+                                cube, NULL),
+                now = product(&t, tn_low_in(&t, X), weights(&t, FEATURES), TN_NO_ID),
+                parts[] = {old, tn_low_reshape(&t, now, 3, column)};
+  const int32_t kept = memory > 1 ? tn_low_emit(&t, "Concat", parts, 2, &axis, 1) : parts[1];
+  const int32_t axes = tn_low_ints_const(&t, &last, 1),
                 weighed[] = {both(&t, "Mul", kept, weights(&t, TIMES)), axes};
   const int32_t sums[] = {
-      tfl_reshape(&t, tfl_emit(&t, "ReduceSum", weighed, 2, &drops, 1), 3, units), axes};
-  int32_t y = tfl_emit(&t, "ReduceSum", sums, 2, &drops, 1);
-  if (has(&t, UNIT_BIAS)) y = both(&t, "Add", y, tfl_in(&t, UNIT_BIAS));
-  const int32_t made[] = {tfl_activation(&t, y, TN_F32), tfl_reshape(&t, kept, 2, flat)};
+      tn_low_reshape(&t, tn_low_emit(&t, "ReduceSum", weighed, 2, &drops, 1), 3, units), axes};
+  int32_t y = tn_low_emit(&t, "ReduceSum", sums, 2, &drops, 1);
+  if (has(&t, UNIT_BIAS)) y = both(&t, "Add", y, tn_low_in(&t, UNIT_BIAS));
+  const int32_t made[] = {tfl_activation(&t, y, TN_F32), tn_low_reshape(&t, kept, 2, flat)};
   return done_with(&t, made, 2);
 }

@@ -26,7 +26,7 @@ static void pad_same(window *w, const tn_tensor *x) {
   }
 }
 
-static tn_status check_window(const tfl *t, const window *w) {
+static tn_status check_window(const tn_lowering *t, const window *w) {
   for (int32_t k = 0; k < w->n; k++)
     if (w->kernel[k] < 1 || w->strides[k] < 1 || w->dilations[k] < 1 || w->kernel[k] > INT32_MAX ||
         w->strides[k] > INT32_MAX || w->dilations[k] > INT32_MAX)
@@ -38,8 +38,8 @@ static tn_status check_window(const tfl *t, const window *w) {
   return TN_OK;
 }
 
-static tn_status check_rank(const tfl *t, uint32_t input, int32_t rank) {
-  const tn_tensor *x = tfl_type(t, input);
+static tn_status check_rank(const tn_lowering *t, uint32_t input, int32_t rank) {
+  const tn_tensor *x = tn_low_type(t, input);
   char text[TN_TENSOR_TEXT];
   if (x && x->rank == rank) return TN_OK;
   return t->call->host->fail(t->call->ctx, TN_ERR_SHAPE, "input %u must have rank %d, not %s",
@@ -47,17 +47,17 @@ static tn_status check_rank(const tfl *t, uint32_t input, int32_t rank) {
 }
 
 /* Strides, dilations and pads from the node; the kernel's dims are there. */
-static tn_status open_window(const tfl *t, const tn_tensor *x, window *w) {
+static tn_status open_window(const tn_lowering *t, const tn_tensor *x, window *w) {
   static const char *const strides[] = {"stride_d", "stride_h", "stride_w"};
   static const char *const dilations[] = {"dilation_d_factor", "dilation_h_factor",
                                           "dilation_w_factor"};
   for (int32_t k = 0; k < w->n; k++) {
-    w->strides[k] = tfl_int(t, strides[3 - w->n + k], 1);
-    w->dilations[k] = tfl_int(t, dilations[3 - w->n + k], 1);
+    w->strides[k] = tn_low_int(t, strides[3 - w->n + k], 1);
+    w->dilations[k] = tn_low_int(t, dilations[3 - w->n + k], 1);
     w->pads[k] = w->pads[w->n + k] = 0;
   }
   const tn_status s = check_window(t, w);
-  if (!s && tfl_int(t, "padding", SAME) == SAME) pad_same(w, x);
+  if (!s && tn_low_int(t, "padding", SAME) == SAME) pad_same(w, x);
   return s;
 }
 
@@ -81,8 +81,8 @@ typedef struct conv {
 } conv;
 
 /* Per-filter factors w_scale * x_scale / y_scale in f32, as XNNPACK makes them. */
-static int32_t conv_factors(const tfl *t, const conv *c, bool to_steps) {
-  const tn_floats channels = tfl_floats(t, "channel_scales");
+static int32_t conv_factors(const tn_lowering *t, const conv *c, bool to_steps) {
+  const tn_floats channels = tn_low_floats(t, "channel_scales");
   const bool each = channels.size == c->filters && c->filters > 0;
   const int64_t n = each ? c->filters : 1;
   double *data = t->call->host->alloc(t->call->ctx, (uint64_t)(n + 1) * sizeof *data);
@@ -92,14 +92,14 @@ static int32_t conv_factors(const tfl *t, const conv *c, bool to_steps) {
     const float w = (float)(each ? channels.data[k] : tfl_scale(t, c->filter));
     data[k] = (double)(to_steps ? x * w / y : w);
   }
-  const int32_t value = tn_emit_floats(t->call, t->g, data, n);
+  const int32_t value = tn_emit_floats(t->call, t->graph, data, n);
   t->call->host->free(t->call->ctx, data);
   return value;
 }
 
 /* Sums of 16-bit codes times 8-bit weights, exact in f64, times a scale per filter. */
-static int32_t fixed_sums(const tfl *t, const conv *c, int32_t sums) {
-  const tn_floats channels = tfl_floats(t, "channel_scales");
+static int32_t fixed_sums(const tn_lowering *t, const conv *c, int32_t sums) {
+  const tn_floats channels = tn_low_floats(t, "channel_scales");
   const bool each = channels.size == c->filters && c->filters > 0;
   const int64_t n = each ? c->filters : 1;
   double *scales = t->call->host->alloc(t->call->ctx, (uint64_t)(n + 1) * sizeof *scales);
@@ -107,36 +107,37 @@ static int32_t fixed_sums(const tfl *t, const conv *c, int32_t sums) {
   for (int64_t k = 0; k < n; k++)
     scales[k] = tfl_scale(t, c->x) * (each ? channels.data[k] : tfl_scale(t, c->filter)) /
                 tfl_scale(t, tfl_y(t));
-  const int32_t y = tfl_fixed_scale(t, tfl_cast(t, sums, TN_I64), scales, n, 0, TN_I16);
+  const int32_t y = tfl_fixed_scale(t, tn_low_cast(t, sums, TN_I64), scales, n, 0, TN_I16);
   t->call->host->free(t->call->ctx, scales);
   return y;
 }
 
-static int32_t fixed_conv(const tfl *t, const conv *c, const char *op, int32_t x,
+static int32_t fixed_conv(const tn_lowering *t, const conv *c, const char *op, int32_t x,
                           const tn_attr *attrs, uint32_t n_attrs) {
   if (tfl_zero(t, c->x) || tfl_zero(t, c->filter))
-    return tfl_unsupported(t, "16-bit values with zero points other than 0");
-  const int32_t inputs[] = {
-      tfl_cast(t, x, TN_F64), tfl_cast(t, c->weights, TN_F64),
-      c->bias && tfl_type(t, c->bias) ? tfl_cast(t, tfl_in(t, c->bias), TN_F64) : TN_NO_ID};
-  return fixed_sums(t, c, tfl_emit(t, op, inputs, 3, attrs, n_attrs));
+    return tn_low_unsupported(t, "16-bit values with zero points other than 0");
+  const int32_t inputs[] = {tn_low_cast(t, x, TN_F64), tn_low_cast(t, c->weights, TN_F64),
+                            c->bias && tn_low_type(t, c->bias)
+                                ? tn_low_cast(t, tn_low_in(t, c->bias), TN_F64)
+                                : TN_NO_ID};
+  return fixed_sums(t, c, tn_low_emit(t, op, inputs, 3, attrs, n_attrs));
 }
 
-static int32_t quantised_conv(const tfl *t, const conv *c, int32_t x) {
-  const tn_tensor *in = tfl_type(t, c->x), *w = tfl_type(t, c->filter);
+static int32_t quantised_conv(const tn_lowering *t, const conv *c, int32_t x) {
+  const tn_tensor *in = tn_low_type(t, c->x), *w = tn_low_type(t, c->filter);
   const int64_t w_zero = tfl_zero(t, c->filter);
   int64_t lo, hi;
-  if (w->dtype != TN_I8 && w->dtype != TN_U8) return tfl_unsupported(t, "weights of this type");
-  if (!(tfl_scale(t, tfl_y(t)) > 0)) return tfl_unsupported(t, "an output without a scale");
+  if (w->dtype != TN_I8 && w->dtype != TN_U8) return tn_low_unsupported(t, "weights of this type");
+  if (!(tfl_scale(t, tfl_y(t)) > 0)) return tn_low_unsupported(t, "an output without a scale");
   tfl_code_bounds(t, in->dtype, &lo, &hi);
-  const int32_t bias = c->bias ? tfl_in(t, c->bias) : TN_NO_ID;
+  const int32_t bias = c->bias ? tn_low_in(t, c->bias) : TN_NO_ID;
   const int32_t inputs[] = {
       x,
       c->weights,
       conv_factors(t, c, true),
       bias,
       TN_NO_ID,
-      w_zero || w->dtype == TN_U8 ? tfl_number(t, w->dtype, (double)w_zero) : TN_NO_ID};
+      w_zero || w->dtype == TN_U8 ? tn_low_number(t, w->dtype, (double)w_zero) : TN_NO_ID};
   tn_attr attrs[WINDOW_ATTRS + 6];
   window_attrs(&c->w, attrs);
   attrs[4] = tn_attr_int("group", c->group);
@@ -145,75 +146,76 @@ static int32_t quantised_conv(const tfl *t, const conv *c, int32_t x) {
   attrs[7] = tn_attr_int("y_zero", tfl_zero(t, tfl_y(t)));
   attrs[8] = tn_attr_int("lo", lo);
   attrs[9] = tn_attr_int("hi", hi);
-  return tfl_emit(t, "tenon::QuantConv", inputs, 6, attrs, WINDOW_ATTRS + 6);
+  return tn_low_emit(t, "tenon::QuantConv", inputs, 6, attrs, WINDOW_ATTRS + 6);
 }
 
-static int32_t real_conv(const tfl *t, const conv *c, int32_t x) {
-  const int32_t inputs[] = {x, c->weights, c->bias ? tfl_in(t, c->bias) : TN_NO_ID};
+static int32_t real_conv(const tn_lowering *t, const conv *c, int32_t x) {
+  const int32_t inputs[] = {x, c->weights, c->bias ? tn_low_in(t, c->bias) : TN_NO_ID};
   tn_attr attrs[WINDOW_ATTRS + 1];
   window_attrs(&c->w, attrs);
   attrs[4] = tn_attr_int("group", c->group);
-  return tfl_activation(t, tfl_emit(t, "Conv", inputs, 3, attrs, WINDOW_ATTRS + 1), TN_F32);
+  return tfl_activation(t, tn_low_emit(t, "Conv", inputs, 3, attrs, WINDOW_ATTRS + 1), TN_F32);
 }
 
 /* Weights of 8 bits with activations of f32. */
-static bool is_dynamic(const tfl *t, const conv *c) {
-  const tn_tensor *x = tfl_type(t, c->x), *w = tfl_type(t, c->filter);
+static bool is_dynamic(const tn_lowering *t, const conv *c) {
+  const tn_tensor *x = tn_low_type(t, c->x), *w = tn_low_type(t, c->filter);
   return x->dtype == TN_F32 && w && (w->dtype == TN_I8 || w->dtype == TN_U8 || w->dtype == TN_I4);
 }
 
 /* ---- weights of 8 bits, activations of f32 ---- */
 
-static int32_t extreme(const tfl *t, const char *reduce, const char *with, int32_t x,
+static int32_t extreme(const tn_lowering *t, const char *reduce, const char *with, int32_t x,
                        const int64_t *axes, int64_t n) {
-  const int32_t inputs[] = {x, tfl_ints_const(t, axes, n)};
+  const int32_t inputs[] = {x, tn_low_ints_const(t, axes, n)};
   const tn_attr keeps = tn_attr_int("keepdims", 1);
-  const int32_t zero = tfl_number(t, TN_F32, 0);
-  return tfl_2(t, with, tfl_emit(t, reduce, inputs, 2, &keeps, 1), zero);
+  const int32_t zero = tn_low_number(t, TN_F32, 0);
+  return tn_low_2(t, with, tn_low_emit(t, reduce, inputs, 2, &keeps, 1), zero);
 }
 
 /* x in steps of its own, as the 8-bit codes less their zero point that XNNPACK makes when it runs;
  * over these axes one scale, which becomes *out_scale. Zero is a code: of the two zero points that
  * the ends of the range ask for, the one that errs less. */
-static int32_t in_own_steps(const tfl *t, int32_t x, const int64_t *axes, int64_t n,
+static int32_t in_own_steps(const tn_lowering *t, int32_t x, const int64_t *axes, int64_t n,
                             int32_t *out_scale) {
   const int32_t least = extreme(t, "ReduceMin", "Min", x, axes, n),
                 most = extreme(t, "ReduceMax", "Max", x, axes, n);
-  const int32_t lowest = tfl_number(t, TN_F32, -128), highest = tfl_number(t, TN_F32, 127),
-                one = tfl_number(t, TN_F32, 1), steps = tfl_number(t, TN_F32, 255);
-  const int32_t range = tfl_2(t, "Sub", most, least);
-  const int32_t scale =
-      tfl_3(t, "Where", tfl_2(t, "Equal", most, least), one, tfl_2(t, "Div", range, steps));
-  const int32_t below = tfl_2(t, "Div", least, scale), above = tfl_2(t, "Div", most, scale);
+  const int32_t lowest = tn_low_number(t, TN_F32, -128), highest = tn_low_number(t, TN_F32, 127),
+                one = tn_low_number(t, TN_F32, 1), steps = tn_low_number(t, TN_F32, 255);
+  const int32_t range = tn_low_2(t, "Sub", most, least);
+  const int32_t scale = tn_low_3(t, "Where", tn_low_2(t, "Equal", most, least), one,
+                                 tn_low_2(t, "Div", range, steps));
+  const int32_t below = tn_low_2(t, "Div", least, scale), above = tn_low_2(t, "Div", most, scale);
   const int32_t sum =
-      tfl_2(t, "Add", tfl_2(t, "Add", lowest, below), tfl_2(t, "Add", highest, above));
-  const int32_t zero = tfl_3(t, "Where", tfl_2(t, "Greater", sum, tfl_number(t, TN_F32, 0)),
-                             tfl_2(t, "Sub", lowest, below), tfl_2(t, "Sub", highest, above));
-  const int32_t whole = tfl_clip(t, tfl_1(t, "Round", zero), TN_F32, -128, 127);
-  const int32_t q = tfl_1(t, "Round", tfl_2(t, "Div", x, scale));
+      tn_low_2(t, "Add", tn_low_2(t, "Add", lowest, below), tn_low_2(t, "Add", highest, above));
+  const int32_t zero =
+      tn_low_3(t, "Where", tn_low_2(t, "Greater", sum, tn_low_number(t, TN_F32, 0)),
+               tn_low_2(t, "Sub", lowest, below), tn_low_2(t, "Sub", highest, above));
+  const int32_t whole = tfl_clip(t, tn_low_1(t, "Round", zero), TN_F32, -128, 127);
+  const int32_t q = tn_low_1(t, "Round", tn_low_2(t, "Div", x, scale));
   *out_scale = scale;
-  return tfl_2(t, "Min", tfl_2(t, "Max", q, tfl_2(t, "Sub", lowest, whole)),
-               tfl_2(t, "Sub", highest, whole));
+  return tn_low_2(t, "Min", tn_low_2(t, "Max", q, tn_low_2(t, "Sub", lowest, whole)),
+                  tn_low_2(t, "Sub", highest, whole));
 }
 
 /* The weights' scales along the filters, which dim `at` of an output of that rank counts. */
-static int32_t filter_scales(const tfl *t, const conv *c, int32_t rank, int32_t at) {
+static int32_t filter_scales(const tn_lowering *t, const conv *c, int32_t rank, int32_t at) {
   int64_t shape[TN_MAX_RANK];
-  const tn_floats channels = tfl_floats(t, "channel_scales");
+  const tn_floats channels = tn_low_floats(t, "channel_scales");
   for (int32_t k = 0; k < rank; k++)
     shape[k] = k == at && channels.size == c->filters ? c->filters : 1;
-  return tfl_reshape(t, conv_factors(t, c, false), rank, shape);
+  return tn_low_reshape(t, conv_factors(t, c, false), rank, shape);
 }
 
 /* sums * (x_scale * w_scale) + bias. */
-static int32_t dynamic_sums(const tfl *t, const conv *c, int32_t sums, int32_t scale, int32_t rank,
-                            int32_t at) {
+static int32_t dynamic_sums(const tn_lowering *t, const conv *c, int32_t sums, int32_t scale,
+                            int32_t rank, int32_t at) {
   int64_t shape[TN_MAX_RANK];
   for (int32_t k = 0; k < rank; k++) shape[k] = k == at ? c->filters : 1;
-  const int32_t factor = tfl_2(t, "Mul", scale, filter_scales(t, c, rank, at));
-  int32_t y = tfl_2(t, "Mul", sums, factor);
-  if (c->bias && tfl_type(t, c->bias))
-    y = tfl_2(t, "Add", y, tfl_reshape(t, tfl_in(t, c->bias), rank, shape));
+  const int32_t factor = tn_low_2(t, "Mul", scale, filter_scales(t, c, rank, at));
+  int32_t y = tn_low_2(t, "Mul", sums, factor);
+  if (c->bias && tn_low_type(t, c->bias))
+    y = tn_low_2(t, "Add", y, tn_low_reshape(t, tn_low_in(t, c->bias), rank, shape));
   return tfl_activation(t, y, TN_F32);
 }
 
@@ -226,43 +228,43 @@ static bool is_of_pixels(const conv *c) {
 }
 
 /* The products of codes and their sums are whole numbers in f32, exact up to 2^24. */
-static int32_t dynamic_conv(const tfl *t, const conv *c, int32_t x) {
+static int32_t dynamic_conv(const tn_lowering *t, const conv *c, int32_t x) {
   int64_t axes[TN_MAX_RANK];
   tn_attr attrs[WINDOW_ATTRS + 1];
   int32_t scale = TN_NO_ID;
   for (int32_t k = 0; k <= c->w.n; k++) axes[k] = k + 1;
-  if (tfl_zero(t, c->filter)) return tfl_unsupported(t, "weights with a zero point here");
+  if (tfl_zero(t, c->filter)) return tn_low_unsupported(t, "weights with a zero point here");
   const int32_t inputs[] = {in_own_steps(t, x, axes, is_of_pixels(c) ? 1 : c->w.n + 1, &scale),
-                            tfl_cast(t, c->weights, TN_F32)};
+                            tn_low_cast(t, c->weights, TN_F32)};
   window_attrs(&c->w, attrs);
   attrs[4] = tn_attr_int("group", c->group);
-  return dynamic_sums(t, c, tfl_emit(t, "Conv", inputs, 2, attrs, WINDOW_ATTRS + 1), scale,
+  return dynamic_sums(t, c, tn_low_emit(t, "Conv", inputs, 2, attrs, WINDOW_ATTRS + 1), scale,
                       c->w.n + 2, 1);
 }
 
 /* Rows of x, of as many elements as the filters, by the filters. */
-static int32_t dynamic_rows(const tfl *t, const conv *c, int32_t x, int32_t filters) {
+static int32_t dynamic_rows(const tn_lowering *t, const conv *c, int32_t x, int32_t filters) {
   const int32_t inputs[] = {x, filters, conv_factors(t, c, false),
-                            c->bias && tfl_type(t, c->bias) ? tfl_in(t, c->bias) : TN_NO_ID};
+                            c->bias && tn_low_type(t, c->bias) ? tn_low_in(t, c->bias) : TN_NO_ID};
   const tn_attr trans = tn_attr_int("transB", 1);
-  return tfl_activation(t, tfl_emit(t, "tenon::DynamicMatMul", inputs, 4, &trans, 1), TN_F32);
+  return tfl_activation(t, tn_low_emit(t, "tenon::DynamicMatMul", inputs, 4, &trans, 1), TN_F32);
 }
 
-static int32_t dynamic_product(const tfl *t, int64_t rows, int64_t units, int64_t depth) {
+static int32_t dynamic_product(const tn_lowering *t, int64_t rows, int64_t units, int64_t depth) {
   const conv c = {.filters = units, .filter = 1, .bias = 2};
   const int64_t shape[] = {rows, depth}, last = 1;
   int32_t scale = TN_NO_ID;
-  if (tfl_zero(t, 1)) return tfl_unsupported(t, "weights with a zero point here");
-  if (tfl_type(t, 1)->dtype == TN_I8)
-    return dynamic_rows(t, &c, tfl_reshape(t, tfl_in(t, 0), 2, shape), tfl_in(t, 1));
+  if (tfl_zero(t, 1)) return tn_low_unsupported(t, "weights with a zero point here");
+  if (tn_low_type(t, 1)->dtype == TN_I8)
+    return dynamic_rows(t, &c, tn_low_reshape(t, tn_low_in(t, 0), 2, shape), tn_low_in(t, 1));
   const int32_t inputs[] = {
-      in_own_steps(t, tfl_reshape(t, tfl_in(t, 0), 2, shape), &last, 1, &scale),
-      tfl_cast(t, tfl_in(t, 1), TN_F32)};
+      in_own_steps(t, tn_low_reshape(t, tn_low_in(t, 0), 2, shape), &last, 1, &scale),
+      tn_low_cast(t, tn_low_in(t, 1), TN_F32)};
   const tn_attr trans = tn_attr_int("transB", 1);
-  return dynamic_sums(t, &c, tfl_emit(t, "Gemm", inputs, 2, &trans, 1), scale, 2, 1);
+  return dynamic_sums(t, &c, tn_low_emit(t, "Gemm", inputs, 2, &trans, 1), scale, 2, 1);
 }
 
-static int32_t any_conv(const tfl *t, const conv *c, int32_t x) {
+static int32_t any_conv(const tn_lowering *t, const conv *c, int32_t x) {
   if (tfl_is_wide(t, c->x)) {
     tn_attr attrs[WINDOW_ATTRS + 1];
     window_attrs(&c->w, attrs);
@@ -273,28 +275,28 @@ static int32_t any_conv(const tfl *t, const conv *c, int32_t x) {
   return tfl_is_quantised(t) ? quantised_conv(t, c, x) : real_conv(t, c, x);
 }
 
-static tn_status conv_of(const tfl *t, conv *c, const int32_t *perm) {
-  const tn_tensor *x = tfl_type(t, c->x);
+static tn_status conv_of(const tn_lowering *t, conv *c, const int32_t *perm) {
+  const tn_tensor *x = tn_low_type(t, c->x);
   tn_status s = open_window(t, x, &c->w);
   if (s) return s;
-  const tn_tensor *w = tfl_type(t, c->filter);
+  const tn_tensor *w = tn_low_type(t, c->filter);
   if (is_dynamic(t, c) && is_of_pixels(c) && w->dtype == TN_I8 && !tfl_zero(t, c->filter)) {
     const int64_t shape[] = {c->filters, x->shape[c->w.n + 1]};
-    return tfl_done(
-        t, dynamic_rows(t, c, tfl_in(t, c->x), tfl_reshape(t, tfl_in(t, c->filter), 2, shape)));
+    return tn_low_done(t, dynamic_rows(t, c, tn_low_in(t, c->x),
+                                       tn_low_reshape(t, tn_low_in(t, c->filter), 2, shape)));
   }
-  const int32_t first = tfl_channels_first(t, tfl_in(t, c->x), c->w.n + 2);
-  c->weights = tfl_transpose(t, tfl_in(t, c->filter), c->w.n + 2, perm);
-  return tfl_done(t, tfl_channels_last(t, any_conv(t, c, first), c->w.n + 2));
+  const int32_t first = tn_low_channels_first(t, tn_low_in(t, c->x), c->w.n + 2);
+  c->weights = tn_low_transpose(t, tn_low_in(t, c->filter), c->w.n + 2, perm);
+  return tn_low_done(t, tn_low_channels_last(t, any_conv(t, c, first), c->w.n + 2));
 }
 
 tn_status tflite_conv_2d(const tn_call *call, tn_graph *graph, int32_t node) {
   static const int32_t perm[] = {0, 3, 1, 2}; /* [filters, y, x, channels] */
-  const tfl t = tfl_open(call, graph, node);
+  const tn_lowering t = tn_low_open(call, graph, node);
   tn_status s = check_rank(&t, 0, 4);
   if (!s) s = check_rank(&t, 1, 4);
   if (s) return s;
-  const int64_t *w = tfl_type(&t, 1)->shape, channels = tfl_type(&t, 0)->shape[3];
+  const int64_t *w = tn_low_type(&t, 1)->shape, channels = tn_low_type(&t, 0)->shape[3];
   conv c = {.w = {.n = 2, .kernel = {w[1], w[2]}},
             .group = w[3] > 0 && channels % w[3] == 0 ? channels / w[3] : 1,
             .filters = w[0],
@@ -305,13 +307,13 @@ tn_status tflite_conv_2d(const tn_call *call, tn_graph *graph, int32_t node) {
 
 tn_status tflite_depthwise_conv_2d(const tn_call *call, tn_graph *graph, int32_t node) {
   static const int32_t perm[] = {3, 0, 1, 2}; /* [1, y, x, channels * multiplier] */
-  const tfl t = tfl_open(call, graph, node);
+  const tn_lowering t = tn_low_open(call, graph, node);
   tn_status s = check_rank(&t, 0, 4);
   if (!s) s = check_rank(&t, 1, 4);
   if (s) return s;
-  const int64_t *w = tfl_type(&t, 1)->shape;
+  const int64_t *w = tn_low_type(&t, 1)->shape;
   conv c = {.w = {.n = 2, .kernel = {w[1], w[2]}},
-            .group = tfl_type(&t, 0)->shape[3],
+            .group = tn_low_type(&t, 0)->shape[3],
             .filters = w[3],
             .filter = 1,
             .bias = 2};
@@ -320,11 +322,11 @@ tn_status tflite_depthwise_conv_2d(const tn_call *call, tn_graph *graph, int32_t
 
 tn_status tflite_conv_3d(const tn_call *call, tn_graph *graph, int32_t node) {
   static const int32_t perm[] = {4, 3, 0, 1, 2}; /* [z, y, x, channels, filters] */
-  const tfl t = tfl_open(call, graph, node);
+  const tn_lowering t = tn_low_open(call, graph, node);
   tn_status s = check_rank(&t, 0, 5);
   if (!s) s = check_rank(&t, 1, 5);
   if (s) return s;
-  const int64_t *w = tfl_type(&t, 1)->shape, channels = tfl_type(&t, 0)->shape[4];
+  const int64_t *w = tn_low_type(&t, 1)->shape, channels = tn_low_type(&t, 0)->shape[4];
   conv c = {.w = {.n = 3, .kernel = {w[0], w[1], w[2]}},
             .group = w[3] > 0 && channels % w[3] == 0 ? channels / w[3] : 1,
             .filters = w[4],
@@ -336,35 +338,35 @@ tn_status tflite_conv_3d(const tn_call *call, tn_graph *graph, int32_t node) {
 /* ---- transposed convolutions ---- */
 
 /* 8-bit codes less their zero point, as numbers. */
-static int32_t code_numbers(const tfl *t, int32_t x, uint32_t input, uint32_t dtype) {
+static int32_t code_numbers(const tn_lowering *t, int32_t x, uint32_t input, uint32_t dtype) {
   const int64_t zero = tfl_zero(t, input);
-  x = tfl_cast(t, x, dtype);
-  return zero ? tfl_2(t, "Sub", x, tfl_number(t, dtype, (double)zero)) : x;
+  x = tn_low_cast(t, x, dtype);
+  return zero ? tn_low_2(t, "Sub", x, tn_low_number(t, dtype, (double)zero)) : x;
 }
 
 /* A transposed convolution of 8 bits: sums of whole numbers, exact in f32 where they are few, times
  * a factor for each filter. */
-static int32_t code_sums(const tfl *t, const conv *c, int32_t x, const tn_attr *attrs) {
-  const int64_t products = c->w.kernel[0] * c->w.kernel[1] * tfl_type(t, c->x)->shape[3];
+static int32_t code_sums(const tn_lowering *t, const conv *c, int32_t x, const tn_attr *attrs) {
+  const int64_t products = c->w.kernel[0] * c->w.kernel[1] * tn_low_type(t, c->x)->shape[3];
   const uint32_t dtype = products <= (1 << 24) / (255 * 128) && !c->bias ? TN_F32 : TN_F64;
-  const bool each = tfl_floats(t, "channel_scales").size == c->filters;
+  const bool each = tn_low_floats(t, "channel_scales").size == c->filters;
   const int64_t shape[] = {1, each ? c->filters : 1, 1, 1};
   const int32_t inputs[] = {code_numbers(t, x, c->x, dtype),
                             code_numbers(t, c->weights, c->filter, dtype),
-                            c->bias ? tfl_cast(t, tfl_in(t, c->bias), dtype) : TN_NO_ID};
-  const int32_t sums = tfl_emit(t, "ConvTranspose", inputs, 3, attrs, WINDOW_ATTRS + 2);
-  const int32_t steps = tfl_2(t, "Mul", tfl_cast(t, sums, TN_F32),
-                              tfl_reshape(t, conv_factors(t, c, true), 4, shape));
-  return tfl_from_steps_of(t, steps, tfl_type(t, c->x)->dtype);
+                            c->bias ? tn_low_cast(t, tn_low_in(t, c->bias), dtype) : TN_NO_ID};
+  const int32_t sums = tn_low_emit(t, "ConvTranspose", inputs, 3, attrs, WINDOW_ATTRS + 2);
+  const int32_t steps = tn_low_2(t, "Mul", tn_low_cast(t, sums, TN_F32),
+                                 tn_low_reshape(t, conv_factors(t, c, true), 4, shape));
+  return tfl_from_steps_of(t, steps, tn_low_type(t, c->x)->dtype);
 }
 
 /* The pads of the convolution that would lead from the output to the input, and how many rows
  * behind they leave over. */
-static tn_status transposed(const tfl *t, conv *c, const int64_t *shape, int32_t x,
+static tn_status transposed(const tn_lowering *t, conv *c, const int64_t *shape, int32_t x,
                             int32_t *out_value) {
-  const tn_tensor *in = tfl_type(t, c->x);
+  const tn_tensor *in = tn_low_type(t, c->x);
   int64_t output[TN_MAX_RANK];
-  const bool same = tfl_int(t, "padding", SAME) == SAME;
+  const bool same = tn_low_int(t, "padding", SAME) == SAME;
   for (int32_t k = 0; k < c->w.n; k++) {
     const int64_t needed =
         (in->shape[1 + k] - 1) * c->w.strides[k] + (c->w.kernel[k] - 1) * c->w.dilations[k] + 1;
@@ -373,9 +375,9 @@ static tn_status transposed(const tfl *t, conv *c, const int64_t *shape, int32_t
     c->w.pads[c->w.n + k] = pad - pad / 2;
     output[k] = shape[1 + k] - (needed - pad);
     if (output[k] < 0 || output[k] >= tn_max_i64(c->w.strides[k], c->w.dilations[k]))
-      return tfl_unsupported(t, "an output shape that neither SAME nor VALID gives");
+      return tn_low_unsupported(t, "an output shape that neither SAME nor VALID gives");
   }
-  const int32_t inputs[] = {x, c->weights, c->bias ? tfl_in(t, c->bias) : TN_NO_ID};
+  const int32_t inputs[] = {x, c->weights, c->bias ? tn_low_in(t, c->bias) : TN_NO_ID};
   tn_attr attrs[WINDOW_ATTRS + 2];
   window_attrs(&c->w, attrs);
   attrs[4] = tn_attr_int("group", c->group);
@@ -385,229 +387,230 @@ static tn_status transposed(const tfl *t, conv *c, const int64_t *shape, int32_t
   else if (in->dtype != TN_F32)
     *out_value = code_sums(t, c, x, attrs);
   else
-    *out_value =
-        tfl_activation(t, tfl_emit(t, "ConvTranspose", inputs, 3, attrs, WINDOW_ATTRS + 2), TN_F32);
+    *out_value = tfl_activation(
+        t, tn_low_emit(t, "ConvTranspose", inputs, 3, attrs, WINDOW_ATTRS + 2), TN_F32);
   return TN_OK;
 }
 
-static tn_status transpose_conv_of(const tfl *t, conv *c, const int32_t *perm) {
+static tn_status transpose_conv_of(const tn_lowering *t, conv *c, const int32_t *perm) {
   int64_t shape[TN_MAX_RANK], n;
   tn_status s = tfl_const_dims(t, 0, shape, &n);
   if (!s && n != c->w.n + 2) s = check_rank(t, 0, -1);
-  if (!s) s = open_window(t, tfl_type(t, c->x), &c->w);
+  if (!s) s = open_window(t, tn_low_type(t, c->x), &c->w);
   if (s) return s;
-  const tn_tensor *type = tfl_type(t, c->x);
-  const bool is_float = type->dtype == TN_F32 && tfl_type(t, c->filter)->dtype == TN_F32,
+  const tn_tensor *type = tn_low_type(t, c->x);
+  const bool is_float = type->dtype == TN_F32 && tn_low_type(t, c->filter)->dtype == TN_F32,
              is_codes = type->dtype == TN_I8 || type->dtype == TN_U8;
   if (!is_float && !tfl_is_wide(t, c->x) && (!is_codes || c->w.n != 2))
-    return tfl_unsupported(t, "transposed convolutions of these types");
-  const int32_t x = tfl_channels_first(t, tfl_in(t, c->x), c->w.n + 2);
+    return tn_low_unsupported(t, "transposed convolutions of these types");
+  const int32_t x = tn_low_channels_first(t, tn_low_in(t, c->x), c->w.n + 2);
   int32_t y = TN_NO_ID;
-  c->weights = tfl_transpose(t, tfl_in(t, c->filter), c->w.n + 2, perm);
+  c->weights = tn_low_transpose(t, tn_low_in(t, c->filter), c->w.n + 2, perm);
   s = transposed(t, c, shape, x, &y);
   if (s) return s;
-  return tfl_done(t, tfl_channels_last(t, y, c->w.n + 2));
+  return tn_low_done(t, tn_low_channels_last(t, y, c->w.n + 2));
 }
 
 tn_status tflite_transpose_conv(const tn_call *call, tn_graph *graph, int32_t node) {
   static const int32_t perm[] = {3, 0, 1, 2}; /* [filters, y, x, channels] as [C, M, y, x] */
-  const tfl t = tfl_open(call, graph, node);
+  const tn_lowering t = tn_low_open(call, graph, node);
   tn_status s = check_rank(&t, 1, 4);
   if (!s) s = check_rank(&t, 2, 4);
   if (s) return s;
-  const int64_t *w = tfl_type(&t, 1)->shape;
+  const int64_t *w = tn_low_type(&t, 1)->shape;
   conv c = {
       .w = {.n = 2, .kernel = {w[1], w[2]}}, .group = 1, .filters = w[0], .x = 2, .filter = 1};
-  c.bias = tfl_type(&t, 3) ? 3 : 0;
+  c.bias = tn_low_type(&t, 3) ? 3 : 0;
   return transpose_conv_of(&t, &c, perm);
 }
 
 tn_status tflite_conv_3d_transpose(const tn_call *call, tn_graph *graph, int32_t node) {
   static const int32_t perm[] = {4, 3, 0, 1, 2}; /* [z, y, x, filters, channels] as [C, M, ...] */
-  const tfl t = tfl_open(call, graph, node);
+  const tn_lowering t = tn_low_open(call, graph, node);
   tn_status s = check_rank(&t, 1, 5);
   if (!s) s = check_rank(&t, 2, 5);
   if (s) return s;
-  const int64_t *w = tfl_type(&t, 1)->shape;
+  const int64_t *w = tn_low_type(&t, 1)->shape;
   conv c = {.w = {.n = 3, .kernel = {w[0], w[1], w[2]}},
             .group = 1,
             .filters = w[3],
             .x = 2,
             .filter = 1};
-  c.bias = tfl_type(&t, 3) ? 3 : 0;
+  c.bias = tn_low_type(&t, 3) ? 3 : 0;
   return transpose_conv_of(&t, &c, perm);
 }
 
 /* ---- pools ---- */
 
-static tn_status open_pool(const tfl *t, window *w) {
+static tn_status open_pool(const tn_lowering *t, window *w) {
   *w = (window){.n = 2};
-  w->kernel[0] = tfl_int(t, "filter_height", 1);
-  w->kernel[1] = tfl_int(t, "filter_width", 1);
+  w->kernel[0] = tn_low_int(t, "filter_height", 1);
+  w->kernel[1] = tn_low_int(t, "filter_width", 1);
   const tn_status s = check_rank(t, 0, 4);
-  return s ? s : open_window(t, tfl_type(t, 0), w);
+  return s ? s : open_window(t, tn_low_type(t, 0), w);
 }
 
-static int32_t pool(const tfl *t, const char *op, const window *w, int32_t x) {
+static int32_t pool(const tn_lowering *t, const char *op, const window *w, int32_t x) {
   tn_attr attrs[WINDOW_ATTRS];
   window_attrs(w, attrs);
-  return tfl_emit(t, op, &x, 1, attrs, WINDOW_ATTRS);
+  return tn_low_emit(t, op, &x, 1, attrs, WINDOW_ATTRS);
 }
 
-static int32_t average_codes(const tfl *t, const window *w, int32_t x) {
+static int32_t average_codes(const tn_lowering *t, const window *w, int32_t x) {
   tn_attr attrs[WINDOW_ATTRS + 2];
   int64_t lo, hi;
-  tfl_code_bounds(t, tfl_type(t, 0)->dtype, &lo, &hi);
+  tfl_code_bounds(t, tn_low_type(t, 0)->dtype, &lo, &hi);
   window_attrs(w, attrs);
   attrs[4] = tn_attr_int("lo", lo);
   attrs[5] = tn_attr_int("hi", hi);
-  return tfl_emit(t, "tenon::QuantAveragePool", &x, 1, attrs, WINDOW_ATTRS + 2);
+  return tn_low_emit(t, "tenon::QuantAveragePool", &x, 1, attrs, WINDOW_ATTRS + 2);
 }
 
 tn_status tflite_average_pool_2d(const tn_call *call, tn_graph *graph, int32_t node) {
-  const tfl t = tfl_open(call, graph, node);
+  const tn_lowering t = tn_low_open(call, graph, node);
   window w;
   const tn_status s = open_pool(&t, &w);
   if (s) return s;
-  const int32_t x = tfl_channels_first(&t, tfl_in(&t, 0), 4);
+  const int32_t x = tn_low_channels_first(&t, tn_low_in(&t, 0), 4);
   const int32_t y = tfl_is_quantised(&t) ? average_codes(&t, &w, x)
                                          : tfl_activation(&t, pool(&t, "AveragePool", &w, x),
-                                                          tfl_type(&t, 0)->dtype);
-  return tfl_done(&t, tfl_channels_last(&t, y, 4));
+                                                          tn_low_type(&t, 0)->dtype);
+  return tn_low_done(&t, tn_low_channels_last(&t, y, 4));
 }
 
 tn_status tflite_max_pool_2d(const tn_call *call, tn_graph *graph, int32_t node) {
-  const tfl t = tfl_open(call, graph, node);
-  const uint32_t dtype = tfl_type(&t, 0)->dtype;
+  const tn_lowering t = tn_low_open(call, graph, node);
+  const uint32_t dtype = tn_low_type(&t, 0)->dtype;
   window w;
   const tn_status s = open_pool(&t, &w);
   if (s) return s;
-  int32_t y = pool(&t, "MaxPool", &w, tfl_channels_first(&t, tfl_in(&t, 0), 4));
+  int32_t y = pool(&t, "MaxPool", &w, tn_low_channels_first(&t, tn_low_in(&t, 0), 4));
   if (!tfl_is_quantised(&t)) {
     y = tfl_activation(&t, y, dtype);
-  } else if (tfl_int(&t, "fused_activation_function", 0)) {
+  } else if (tn_low_int(&t, "fused_activation_function", 0)) {
     int64_t lo, hi;
     tfl_code_bounds(&t, dtype, &lo, &hi);
     y = tfl_clip(&t, y, dtype, (double)lo, (double)hi);
   }
-  return tfl_done(&t, tfl_channels_last(&t, y, 4));
+  return tn_low_done(&t, tn_low_channels_last(&t, y, 4));
 }
 
 tn_status tflite_l2_pool_2d(const tn_call *call, tn_graph *graph, int32_t node) {
-  const tfl t = tfl_open(call, graph, node);
+  const tn_lowering t = tn_low_open(call, graph, node);
   window w;
   const tn_status s = open_pool(&t, &w);
   if (s) return s;
-  const int32_t x = tfl_channels_first(&t, tfl_in(&t, 0), 4);
-  const int32_t mean = pool(&t, "AveragePool", &w, tfl_2(&t, "Mul", x, x));
-  const int32_t y = tfl_activation(&t, tfl_1(&t, "Sqrt", mean), TN_F32);
-  return tfl_done(&t, tfl_channels_last(&t, y, 4));
+  const int32_t x = tn_low_channels_first(&t, tn_low_in(&t, 0), 4);
+  const int32_t mean = pool(&t, "AveragePool", &w, tn_low_2(&t, "Mul", x, x));
+  const int32_t y = tfl_activation(&t, tn_low_1(&t, "Sqrt", mean), TN_F32);
+  return tn_low_done(&t, tn_low_channels_last(&t, y, 4));
 }
 
 /* ---- resizing ---- */
 
-static tn_status resize(const tfl *t, const char *mode) {
+static tn_status resize(const tn_lowering *t, const char *mode) {
   int64_t size[TN_MAX_RANK], n;
   tn_status s = check_rank(t, 0, 4);
   if (!s) s = tfl_const_dims(t, 1, size, &n);
   if (s) return s;
-  if (n != 2) return tfl_unsupported(t, "a size that is not [height, width]");
-  const tn_tensor *x = tfl_type(t, 0);
-  const bool corners = tfl_int(t, "align_corners", 0), half = tfl_int(t, "half_pixel_centers", 0),
-             linear = *mode == 'l';
+  if (n != 2) return tn_low_unsupported(t, "a size that is not [height, width]");
+  const tn_tensor *x = tn_low_type(t, 0);
+  const bool corners = tn_low_int(t, "align_corners", 0),
+             half = tn_low_int(t, "half_pixel_centers", 0), linear = *mode == 'l';
   const int64_t sizes[] = {x->shape[0], x->shape[3], size[0], size[1]};
-  const int32_t inputs[] = {tfl_channels_first(t, linear ? tfl_real(t, 0) : tfl_in(t, 0), 4),
-                            TN_NO_ID, TN_NO_ID, tfl_ints_const(t, sizes, 4)};
+  const int32_t inputs[] = {tn_low_channels_first(t, linear ? tfl_real(t, 0) : tn_low_in(t, 0), 4),
+                            TN_NO_ID, TN_NO_ID, tn_low_ints_const(t, sizes, 4)};
   const tn_attr attrs[] = {
       tn_attr_str("mode", mode),
       tn_attr_str("coordinate_transformation_mode", corners ? "align_corners"
                                                     : half  ? "half_pixel"
                                                             : "asymmetric"),
       tn_attr_str("nearest_mode", corners || half ? "round_prefer_ceil" : "floor")};
-  const int32_t y = tfl_channels_last(t, tfl_emit(t, "Resize", inputs, 4, attrs, 3), 4);
-  return tfl_done(t, linear ? tfl_from_real(t, y, 0) : y);
+  const int32_t y = tn_low_channels_last(t, tn_low_emit(t, "Resize", inputs, 4, attrs, 3), 4);
+  return tn_low_done(t, linear ? tfl_from_real(t, y, 0) : y);
 }
 
 tn_status tflite_resize_bilinear(const tn_call *call, tn_graph *graph, int32_t node) {
-  const tfl t = tfl_open(call, graph, node);
+  const tn_lowering t = tn_low_open(call, graph, node);
   return resize(&t, "linear");
 }
 
 tn_status tflite_resize_nearest_neighbor(const tn_call *call, tn_graph *graph, int32_t node) {
-  const tfl t = tfl_open(call, graph, node);
+  const tn_lowering t = tn_low_open(call, graph, node);
   return resize(&t, "nearest");
 }
 
 /* ---- channels and space ---- */
 
-static tn_status blocks(const tfl *t, const char *op, const char *name) {
+static tn_status blocks(const tn_lowering *t, const char *op, const char *name) {
   const tn_status s = check_rank(t, 0, 4);
   if (s) return s;
-  const int32_t x = tfl_channels_first(t, tfl_in(t, 0), 4);
-  const int32_t y = tfl_1_int(t, op, x, name, tfl_int(t, "block_size", 1));
-  return tfl_done(t, tfl_channels_last(t, y, 4));
+  const int32_t x = tn_low_channels_first(t, tn_low_in(t, 0), 4);
+  const int32_t y = tn_low_1_int(t, op, x, name, tn_low_int(t, "block_size", 1));
+  return tn_low_done(t, tn_low_channels_last(t, y, 4));
 }
 
 tn_status tflite_depth_to_space(const tn_call *call, tn_graph *graph, int32_t node) {
-  const tfl t = tfl_open(call, graph, node);
+  const tn_lowering t = tn_low_open(call, graph, node);
   return blocks(&t, "DepthToSpace", "blocksize");
 }
 
 tn_status tflite_space_to_depth(const tn_call *call, tn_graph *graph, int32_t node) {
-  const tfl t = tfl_open(call, graph, node);
+  const tn_lowering t = tn_low_open(call, graph, node);
   return blocks(&t, "SpaceToDepth", "blocksize");
 }
 
 tn_status tflite_local_response_normalization(const tn_call *call, tn_graph *graph, int32_t node) {
-  const tfl t = tfl_open(call, graph, node);
+  const tn_lowering t = tn_low_open(call, graph, node);
   const tn_status s = check_rank(&t, 0, 4);
   if (s) return s;
-  const double size = 2 * (double)tfl_int(&t, "radius", 0) + 1;
+  const double size = 2 * (double)tn_low_int(&t, "radius", 0) + 1;
   const tn_attr attrs[] = {tn_attr_int("size", (int64_t)size),
-                           tn_attr_float("alpha", tfl_float(&t, "alpha", 0) * size),
-                           tn_attr_float("beta", tfl_float(&t, "beta", 0)),
-                           tn_attr_float("bias", tfl_float(&t, "bias", 0))};
-  const int32_t x = tfl_channels_first(&t, tfl_in(&t, 0), 4);
-  return tfl_done(&t, tfl_channels_last(&t, tfl_emit(&t, "LRN", &x, 1, attrs, 4), 4));
+                           tn_attr_float("alpha", tn_low_float(&t, "alpha", 0) * size),
+                           tn_attr_float("beta", tn_low_float(&t, "beta", 0)),
+                           tn_attr_float("bias", tn_low_float(&t, "bias", 0))};
+  const int32_t x = tn_low_channels_first(&t, tn_low_in(&t, 0), 4);
+  return tn_low_done(&t, tn_low_channels_last(&t, tn_low_emit(&t, "LRN", &x, 1, attrs, 4), 4));
 }
 
 /* ---- FULLY_CONNECTED ---- */
 
 /* [rows, depth] times [units, depth]: a convolution of single pixels, whose sums may begin with a
  * bias of i32. */
-static int32_t quantised_product(const tfl *t, int64_t rows, int64_t units, int64_t depth) {
+static int32_t quantised_product(const tn_lowering *t, int64_t rows, int64_t units, int64_t depth) {
   const int64_t x_shape[] = {rows, depth, 1, 1}, w_shape[] = {units, depth, 1, 1};
   conv c = {.w = {.n = 2, .kernel = {1, 1}, .strides = {1, 1}, .dilations = {1, 1}},
             .group = 1,
             .filters = units,
             .filter = 1,
             .bias = 2};
-  c.bias = tfl_type(t, 2) ? 2 : 0;
-  c.weights = tfl_reshape(t, tfl_in(t, 1), 4, w_shape);
-  return any_conv(t, &c, tfl_reshape(t, tfl_in(t, 0), 4, x_shape));
+  c.bias = tn_low_type(t, 2) ? 2 : 0;
+  c.weights = tn_low_reshape(t, tn_low_in(t, 1), 4, w_shape);
+  return any_conv(t, &c, tn_low_reshape(t, tn_low_in(t, 0), 4, x_shape));
 }
 
-static int32_t real_product(const tfl *t, int64_t rows, int64_t depth) {
+static int32_t real_product(const tn_lowering *t, int64_t rows, int64_t depth) {
   const int64_t shape[] = {rows, depth};
-  const int32_t inputs[] = {tfl_reshape(t, tfl_in(t, 0), 2, shape), tfl_in(t, 1), tfl_in(t, 2)};
+  const int32_t inputs[] = {tn_low_reshape(t, tn_low_in(t, 0), 2, shape), tn_low_in(t, 1),
+                            tn_low_in(t, 2)};
   const tn_attr trans = tn_attr_int("transB", 1);
-  return tfl_activation(t, tfl_emit(t, "Gemm", inputs, 3, &trans, 1), TN_F32);
+  return tfl_activation(t, tn_low_emit(t, "Gemm", inputs, 3, &trans, 1), TN_F32);
 }
 
 tn_status tflite_fully_connected(const tn_call *call, tn_graph *graph, int32_t node) {
-  const tfl t = tfl_open(call, graph, node);
+  const tn_lowering t = tn_low_open(call, graph, node);
   const tn_status s = check_rank(&t, 1, 2);
   if (s) return s;
-  const tn_tensor *x = tfl_type(&t, 0);
-  const int64_t units = tfl_type(&t, 1)->shape[0], depth = tfl_type(&t, 1)->shape[1],
+  const tn_tensor *x = tn_low_type(&t, 0);
+  const int64_t units = tn_low_type(&t, 1)->shape[0], depth = tn_low_type(&t, 1)->shape[1],
                 rows = depth > 0 ? tn_elements(x) / depth : 0;
   const conv c = {.filter = 1};
-  if (tfl_int(&t, "weights_format", 0)) return tfl_unsupported(&t, "shuffled weights");
+  if (tn_low_int(&t, "weights_format", 0)) return tn_low_unsupported(&t, "shuffled weights");
   const int32_t y = is_dynamic(&t, &c)     ? dynamic_product(&t, rows, units, depth)
                     : tfl_is_quantised(&t) ? quantised_product(&t, rows, units, depth)
                                            : real_product(&t, rows, depth);
-  const bool keeps = tfl_int(&t, "keep_num_dims", 0) && x->rank > 0;
+  const bool keeps = tn_low_int(&t, "keep_num_dims", 0) && x->rank > 0;
   int64_t shape[TN_MAX_RANK] = {rows, units};
   for (int32_t k = 0; keeps && k < x->rank; k++) shape[k] = k < x->rank - 1 ? x->shape[k] : units;
-  return tfl_done(&t, tfl_reshape(&t, y, keeps ? x->rank : 2, shape));
+  return tn_low_done(&t, tn_low_reshape(&t, y, keeps ? x->rank : 2, shape));
 }

@@ -11,6 +11,7 @@
 #include "tenon/kit/epilogue.h"
 #include "tenon/kit/infer.h"
 #include "tenon/kit/lower.h"
+#include "tenon/kit/lowering.h"
 #include "tenon/kit/narrow.h"
 #include "tenon/kit/onnx_dtype.h"
 #include "tenon/kit/pattern.h"
