@@ -67,19 +67,28 @@ static void print_info(const tn_device_entry *e) {
   if (e->missing) cli_print("%-10s%s\n", "missing", e->missing);
 }
 
+/* What is there as a table, and below it why the rest is not: reasons are long. */
 static void print_list(tn_runtime *runtime, int32_t n) {
   static const char *const head[] = {"device", "hardware", "driver from"};
   cli_table t;
   tn_device_entry e;
+  bool any = false;
   cli_table_init(&t, 3, 0);
   cli_table_row(&t, head);
   for (int32_t k = 0; k < n; k++) {
     e = (tn_device_entry){.head = TN_HEAD(tn_device_entry)};
-    if (tn_runtime_device(runtime, k, &e)) continue;
-    const char *cells[] = {e.name, e.missing ? e.missing : e.hardware, e.plugin};
+    if (tn_runtime_device(runtime, k, &e) || e.missing) continue;
+    const char *cells[] = {e.name, e.hardware, e.plugin};
     cli_table_row(&t, cells);
   }
   cli_table_print(&t, 0);
+  for (int32_t k = 0; k < n; k++) {
+    e = (tn_device_entry){.head = TN_HEAD(tn_device_entry)};
+    if (tn_runtime_device(runtime, k, &e) || !e.missing) continue;
+    if (!any) cli_print("\nnot there:\n");
+    cli_print("  %s: %s\n", e.name, e.missing);
+    any = true;
+  }
 }
 
 /* "shadow" is the first of its driver, or the driver that sees none. */
