@@ -14,8 +14,8 @@ enum {
 };
 
 typedef struct code {
-  uint32_t bits;                  /* of the longest code; 0: there is none */
-  uint16_t slots[1 << MAX_BITS];  /* symbol << 4 | length; 0: no code begins so */
+  uint32_t bits;                 /* of the longest code; 0: there is none */
+  uint16_t slots[1 << MAX_BITS]; /* symbol << 4 | length; 0: no code begins so */
 } code;
 
 typedef struct inflater {
@@ -121,8 +121,9 @@ static bool stored_block(inflater *z) {
 }
 
 static bool copy(inflater *z, uint32_t symbol) {
-  static const uint16_t lengths[] = {3,  4,  5,  6,  7,  8,  9,  10,  11,  13,  15,  17,  19,  23, 27,
-                                     31, 35, 43, 51, 59, 67, 83, 99, 115, 131, 163, 195, 227, 258};
+  static const uint16_t lengths[] = {3,  4,  5,  6,   7,   8,   9,   10,  11, 13,
+                                     15, 17, 19, 23,  27,  31,  35,  43,  51, 59,
+                                     67, 83, 99, 115, 131, 163, 195, 227, 258};
   static const uint8_t more[] = {0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2,
                                  2, 3, 3, 3, 3, 4, 4, 4, 4, 5, 5, 5, 5, 0};
   if (symbol > 28) return fails(z, "has bits that are no symbol");
@@ -130,8 +131,7 @@ static bool copy(inflater *z, uint32_t symbol) {
   const uint32_t d = symbol_of(z, &z->distances);
   if (!z->error && d >= N_DISTANCES) return fails(z, "has bits that are no symbol");
   const uint32_t extra = d < 4 ? 0 : d / 2 - 1;
-  const uint64_t distance =
-      d < 4 ? d + 1 : ((2 + (d & 1)) << extra) + 1 + (uint64_t)take(z, extra);
+  const uint64_t distance = d < 4 ? d + 1 : ((2 + (d & 1)) << extra) + 1 + (uint64_t)take(z, extra);
   if (z->error) return false;
   if (distance > z->out_at) return fails(z, "copies from before its beginning");
   if (n > z->out_size - z->out_at) return fails(z, "is larger than it says");
@@ -227,10 +227,10 @@ const char *tn_inflate(const uint8_t *packed, uint64_t packed_size, uint8_t *out
 }
 
 uint32_t tn_crc32(const void *data, uint64_t size) {
-  static const uint32_t of_four[16] = {
-      0x00000000, 0x1db71064, 0x3b6e20c8, 0x26d930ac, 0x76dc4190, 0x6b6b51f4,
-      0x4db26158, 0x5005713c, 0xedb88320, 0xf00f9344, 0xd6d6a3e8, 0xcb61b38c,
-      0x9b64c2b0, 0x86d3d2d4, 0xa00ae278, 0xbdbdf21c};
+  static const uint32_t of_four[16] = {0x00000000, 0x1db71064, 0x3b6e20c8, 0x26d930ac,
+                                       0x76dc4190, 0x6b6b51f4, 0x4db26158, 0x5005713c,
+                                       0xedb88320, 0xf00f9344, 0xd6d6a3e8, 0xcb61b38c,
+                                       0x9b64c2b0, 0x86d3d2d4, 0xa00ae278, 0xbdbdf21c};
   const uint8_t *p = data;
   uint32_t crc = UINT32_MAX;
   for (uint64_t k = 0; k < size; k++) {

@@ -132,9 +132,9 @@ static tn_status read_large(tn_zip *z, const uint8_t *p, uint64_t n_extra, tn_zi
   if (m->size == UINT32_MAX) *next++ = &m->size;
   if (m->packed == UINT32_MAX) *next++ = &m->packed;
   if (m->at == UINT32_MAX) *next++ = &m->at;
-  return next == wanted ? TN_OK
-                        : read_zip64(z, p, n_extra, (uint64_t)(p - z->data), wanted,
-                                     (int)(next - wanted));
+  return next == wanted
+             ? TN_OK
+             : read_zip64(z, p, n_extra, (uint64_t)(p - z->data), wanted, (int)(next - wanted));
 }
 
 /* The record of the directory at p; *out_whole: its bytes. */
@@ -148,7 +148,8 @@ static tn_status read_record(tn_zip *z, const uint8_t *p, uint64_t left, tn_zip_
   if (*out_whole > left) return fails(z, TN_ERR_INVALID, at, "the archive's directory is cut off");
   const char *name = (const char *)p + CENTRAL_BYTES;
   if (!is_fit(name, n_name))
-    return fails(z, TN_ERR_INVALID, at, "a member has a name that is none of a file in the archive");
+    return fails(z, TN_ERR_INVALID, at,
+                 "a member has a name that is none of a file in the archive");
   if (number(p + 8, 2) & ENCRYPTED)
     return fails(z, TN_ERR_UNSUPPORTED, at, "not supported: '%.100s' is encrypted",
                  tn_arena_strn(z->arena, name, (int64_t)n_name));
@@ -274,7 +275,8 @@ tn_status tn_zip_bytes(tn_zip *zip, tn_zip_member *m, bool verify, const uint8_t
   if (!m->verified && (verify || m->method)) {
     if (tn_crc32(m->bytes, m->size) != m->crc) {
       m->bytes = NULL;
-      return fails(zip, TN_ERR_INVALID, m->at, "the check sum of member '%.100s' is wrong", m->name);
+      return fails(zip, TN_ERR_INVALID, m->at, "the check sum of member '%.100s' is wrong",
+                   m->name);
     }
     m->verified = true;
   }

@@ -25,8 +25,8 @@ typedef struct tn_zip {
   tn_arena *arena;
   tn_zip_member *members; /* in the order of the directory */
   uint64_t n_members;
-  tn_map names; /* to indices */
-  uint64_t room; /* bytes that may still be inflated */
+  tn_map names;      /* to indices */
+  uint64_t room;     /* bytes that may still be inflated */
   char message[320]; /* what is wrong and at which byte, once a call failed */
 } tn_zip;
 
