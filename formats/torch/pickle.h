@@ -25,7 +25,7 @@ typedef enum torch_kind {
 } torch_kind;
 
 typedef struct torch_storage {
-  const char *key;   /* of its member */
+  const char *key; /* of its member */
   const uint8_t *data;
   uint64_t bytes;
   uint32_t dtype;     /* TN_NONE: untyped */
@@ -69,8 +69,7 @@ typedef struct torch_pickle {
 } torch_pickle;
 
 /* The arena and zip outlive what is read. Close it whatever was answered. */
-tn_status torch_pickle_read(torch_pickle *p, const uint8_t *data, uint64_t size,
-                            torch_value **out);
+tn_status torch_pickle_read(torch_pickle *p, const uint8_t *data, uint64_t size, torch_value **out);
 void torch_pickle_close(torch_pickle *p);
 /* NULL: the dict, or object with a dict as its state, has no such key. */
 torch_value *torch_pickle_get(const torch_value *v, const char *key);

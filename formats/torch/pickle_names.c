@@ -3,9 +3,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "pickle.h"
 #include "tenon/kit/checked.h"
 #include "tenon/kit/dtype.h"
-#include "pickle.h"
 
 /* ---- names ---- */
 
@@ -16,20 +16,13 @@ typedef struct storage_name {
 } storage_name;
 
 static const storage_name storages[] = {
-    {"torch FloatStorage", TN_F32, false},
-    {"torch DoubleStorage", TN_F64, false},
-    {"torch HalfStorage", TN_F16, false},
-    {"torch BFloat16Storage", TN_BF16, false},
-    {"torch LongStorage", TN_I64, false},
-    {"torch IntStorage", TN_I32, false},
-    {"torch ShortStorage", TN_I16, false},
-    {"torch CharStorage", TN_I8, false},
-    {"torch ByteStorage", TN_U8, false},
-    {"torch BoolStorage", TN_BOOL, false},
-    {"torch ComplexFloatStorage", TN_C64, false},
-    {"torch ComplexDoubleStorage", TN_C128, false},
-    {"torch QInt8Storage", TN_I8, true},
-    {"torch QUInt8Storage", TN_U8, true},
+    {"torch FloatStorage", TN_F32, false},        {"torch DoubleStorage", TN_F64, false},
+    {"torch HalfStorage", TN_F16, false},         {"torch BFloat16Storage", TN_BF16, false},
+    {"torch LongStorage", TN_I64, false},         {"torch IntStorage", TN_I32, false},
+    {"torch ShortStorage", TN_I16, false},        {"torch CharStorage", TN_I8, false},
+    {"torch ByteStorage", TN_U8, false},          {"torch BoolStorage", TN_BOOL, false},
+    {"torch ComplexFloatStorage", TN_C64, false}, {"torch ComplexDoubleStorage", TN_C128, false},
+    {"torch QInt8Storage", TN_I8, true},          {"torch QUInt8Storage", TN_U8, true},
     {"torch QInt32Storage", TN_I32, true},
 };
 
@@ -127,9 +120,8 @@ tn_status torch_pickle_persistent(torch_pickle *p, const torch_value *id, torch_
   if (!v->storage) {
     torch_storage *s = tn_arena_alloc(p->arena, sizeof *s);
     if (!s) return torch_pickle_no_memory(p);
-    *s = (torch_storage){.key = id->items[2]->text,
-                         .dtype = type->dtype,
-                         .quantised = type->is_quantised};
+    *s = (torch_storage){
+        .key = id->items[2]->text, .dtype = type->dtype, .quantised = type->is_quantised};
     const tn_status status = storage_bytes(p, id, s);
     if (status) return status;
     if (tn_map_set(&p->storages, key, (int64_t)(intptr_t)s)) return torch_pickle_no_memory(p);
