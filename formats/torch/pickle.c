@@ -90,7 +90,7 @@ static torch_value *top(const machine *m) {
   return n_above(m) < 1 ? NULL : m->stack.data[m->stack.n - 1];
 }
 
-/* The values above the last mark, which is taken away; they stay valid until something is pushed. */
+/* The values above the last mark, which is taken away; they stay until something is pushed. */
 static tn_status pop_mark(machine *m, torch_value ***out, int64_t *out_n) {
   if (!m->marks.n) return fails(m, "a mark is missing");
   const int64_t from = m->marks.data[--m->marks.n];

@@ -1,4 +1,5 @@
-/* Zip archives and deflate: streams that zlib made, and archives that are built here and damaged. */
+/* Zip archives and deflate: streams that zlib made, and archives that are built here, and damaged
+ * ones. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
