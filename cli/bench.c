@@ -139,9 +139,8 @@ static void sort(parts *list) {
   if (list->n) qsort(list->data, (size_t)list->n, sizeof *list->data, by_cost);
 }
 
-/* Events contain those that lie within them (nodes with subgraphs); what is inside is taken from
- * what is around, so that times add up. Events come in the order in which they ended. */
-static double own_time(const cli_session *s, int64_t index, const tn_profile_event *e) {
+/* Events come in the order in which they ended. */
+double cli_event_own_ns(const cli_session *s, int64_t index, const tn_profile_event *e) {
   double ns = (double)(e->end_ns - e->begin_ns);
   uint64_t until = e->end_ns;
   for (int64_t k = index - 1; k >= 0; k--) {
@@ -177,7 +176,7 @@ static void read_profile(cli_session *s, result *r) {
   for (int64_t k = 0; k < n; k++) {
     tn_profile_event e = {.head = TN_HEAD(tn_profile_event)};
     if (tn_session_event(s->session, k, &e)) break;
-    part p = {e.op, e.kernel, e.node, e.step, "", 1, own_time(s, k, &e), flops_of(s, &e)};
+    part p = {e.op, e.kernel, e.node, e.step, "", 1, cli_event_own_ns(s, k, &e), flops_of(s, &e)};
     name_followers(&e, p.with);
     add(&r->by_kernel, &p, false);
     add(&r->by_step, &p, true);

@@ -171,7 +171,7 @@ static void json_tensors(cli_json *to, const char *key, const tn_tensor *const *
   }
 }
 
-static void json_step(cli_json *list, int32_t k, const tn_step_info *step) {
+cli_json *cli_step_json(cli_json *list, int32_t k, const tn_step_info *step) {
   cli_json *o = cli_json_object(list, NULL);
   cli_json_int(o, "step", k);
   cli_json_int(o, "depth", step->depth);
@@ -191,7 +191,10 @@ static void json_step(cli_json *list, int32_t k, const tn_step_info *step) {
   cli_json_int(o, "state_bytes", (int64_t)step->state_bytes);
   cli_json_int(o, "stages", step->n_stages);
   if (step->leader >= 0) cli_json_int(o, "leader", step->leader);
-  cli_json *refused = cli_json_array(o, "not_taken");
+  return o;
+}
+
+void cli_refusals_json(cli_json *refused, const tn_step_info *step) {
   for (uint32_t i = 0; i < step->n_refusals; i++) {
     cli_json *r = cli_json_object(refused, NULL);
     cli_json_text(r, "kernel", step->refused_kernels[i]);
@@ -199,22 +202,28 @@ static void json_step(cli_json *list, int32_t k, const tn_step_info *step) {
   }
 }
 
-static bool write_json(const cli_session *s, const cli_explain_view *o, const tn_plan_info *plan) {
-  tn_step_info step;
-  cli_json *json = cli_json_new();
-  cli_json_text(json, o->is_op ? "operator" : "model", o->name);
-  cli_json *steps = cli_json_array(json, "steps");
-  for (int32_t k = 0; json && get_step(s, k, &step); k++)
-    if (is_wanted(o, &step)) json_step(steps, k, &step);
-  cli_json_int(json, "n_steps", plan->n_steps);
-  cli_json_number(json, "cost_ns", plan->cost_ns);
-  cli_json_number(json, "flops", plan->flops);
-  cli_json *memory = cli_json_object(json, "memory_bytes");
+void cli_memory_json(cli_json *to, const tn_plan_info *plan) {
+  cli_json *memory = cli_json_object(to, "memory_bytes");
   cli_json_int(memory, "arena", (int64_t)plan->arena_bytes);
   cli_json_int(memory, "arena_lower_bound", (int64_t)plan->arena_bound_bytes);
   cli_json_int(memory, "scratch", (int64_t)plan->scratch_bytes);
   cli_json_int(memory, "state", (int64_t)plan->state_bytes);
   cli_json_int(memory, "constants", (int64_t)plan->const_bytes);
+}
+
+static bool write_json(const cli_session *s, const cli_explain_view *o, const tn_plan_info *plan) {
+  tn_step_info step;
+  cli_json *json = cli_json_new();
+  cli_json_text(json, o->is_op ? "operator" : "model", o->name);
+  cli_json *steps = cli_json_array(json, "steps");
+  for (int32_t k = 0; json && get_step(s, k, &step); k++) {
+    if (!is_wanted(o, &step)) continue;
+    cli_refusals_json(cli_json_array(cli_step_json(steps, k, &step), "not_taken"), &step);
+  }
+  cli_json_int(json, "n_steps", plan->n_steps);
+  cli_json_number(json, "cost_ns", plan->cost_ns);
+  cli_json_number(json, "flops", plan->flops);
+  cli_memory_json(json, plan);
   cli_placement_json(json, s);
   return cli_json_write_take(json, o->json);
 }

@@ -2,6 +2,7 @@
 #include "json.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/file.h"
@@ -122,6 +123,38 @@ bool cli_json_write_take(cli_json *json, const char *path) {
   return ok;
 }
 
+char *cli_json_line_take(cli_json *json) {
+  if (!json) return NULL;
+  char *text = cJSON_PrintUnformatted(json), *line = NULL;
+  cJSON_Delete(json);
+  size_t n = 1;
+  for (const char *p = text; p && *p; p++) n += *p == '<' ? 6 : 1;
+  if (text) line = malloc(n);
+  char *to = line;
+  for (const char *p = text; line && *p; p++) {
+    if (*p == '<') memcpy(to, "\\u003c", 6);
+    if (*p != '<') *to = *p;
+    to += *p == '<' ? 6 : 1;
+  }
+  if (line) *to = 0;
+  if (!line) cli_error("no memory for JSON");
+  cJSON_free(text);
+  return line;
+}
+
+void cli_json_line_free(char *text) { free(text); }
+
+cli_json *cli_json_parse(const char *text, size_t size) {
+  return cJSON_ParseWithLength(text, size);
+}
+
+bool cli_json_move(cli_json *from, const char *key, cli_json *to) {
+  cJSON *item = cJSON_DetachItemFromObjectCaseSensitive(from, key);
+  if (item && cJSON_AddItemToArray(to, item)) return true;
+  cJSON_Delete(item);
+  return false;
+}
+
 #else
 
 cli_json *cli_json_new(void) {
@@ -133,6 +166,23 @@ void cli_json_free(cli_json *json) { (void)json; }
 
 bool cli_json_write_take(cli_json *json, const char *path) {
   (void)json, (void)path;
+  return false;
+}
+
+char *cli_json_line_take(cli_json *json) {
+  (void)json;
+  return NULL;
+}
+
+void cli_json_line_free(char *text) { (void)text; }
+
+cli_json *cli_json_parse(const char *text, size_t size) {
+  (void)text, (void)size;
+  return NULL;
+}
+
+bool cli_json_move(cli_json *from, const char *key, cli_json *to) {
+  (void)from, (void)key, (void)to;
   return false;
 }
 

@@ -17,6 +17,16 @@ void cli_json_free(cli_json *json);
  * False after a message; also for NULL, quietly: cli_json_new has said why. */
 bool cli_json_write_take(cli_json *json, const char *path);
 
+/* The text of the document in one line, with '<' escaped, so that it can stand in a page; frees the
+ * document. NULL after a message; also for NULL, quietly. cli_json_line_free frees it. */
+char *cli_json_line_take(cli_json *json);
+void cli_json_line_free(char *text);
+/* A document that stands in memory; NULL if it is none. */
+cli_json *cli_json_parse(const char *text, size_t size);
+/* Member `key`, an array or object, is moved from one document to the end of another array. False:
+ * there is none. */
+bool cli_json_move(cli_json *from, const char *key, cli_json *to);
+
 /* True if what an option --json names is stdout: then nothing else is written there. NULL:
  * false. */
 static inline bool cli_json_to_stdout(const char *path) { return path && !strcmp(path, "-"); }

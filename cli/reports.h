@@ -2,6 +2,7 @@
 #ifndef TN_CLI_REPORTS_H
 #define TN_CLI_REPORTS_H
 
+#include "json.h"
 #include "open.h"
 
 typedef struct cli_bench_view {
@@ -29,5 +30,15 @@ typedef struct cli_explain_view {
 
 /* Prints the plan of a session that is planned or has run; answers the exit code. */
 int cli_explain_session(cli_session *s, const cli_explain_view *view);
+
+/* What `tenon explain --json` says of a step, without the kernels that were not taken; those, into
+ * a list; of the plan's memory. */
+cli_json *cli_step_json(cli_json *list, int32_t k, const tn_step_info *step);
+void cli_refusals_json(cli_json *list, const tn_step_info *step);
+void cli_memory_json(cli_json *to, const tn_plan_info *plan);
+
+/* How long event `index` of a profile took without those that lie within it (nodes with subgraphs),
+ * so that times add up. */
+double cli_event_own_ns(const cli_session *s, int64_t index, const tn_profile_event *event);
 
 #endif

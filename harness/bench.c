@@ -8,58 +8,12 @@
 
 enum { MAX_SAMPLES = 5000, READ_BYTES = 64 << 20 };
 
-static volatile float sink; /* results of loops that nobody needs */
-
-/* ---- calibration ----------------------------------------------------------------------------- */
-
-static double (*peak_loop(uint64_t isa))(int64_t n, float *out) {
-#if defined(__x86_64__)
-  if (isa & TN_ISA_AVX512) return check_peak_avx512;
-  if (isa & TN_ISA_AVX2) return check_peak_avx2;
-#elif defined(__aarch64__)
-  if (isa & TN_ISA_NEON) return check_peak_neon;
-#endif
-  (void)isa;
-  return check_peak_c;
-}
-
-/* Best of some runs of half a millisecond, in GFLOP/s. */
-static double measure_peak(uint64_t isa) {
-  double (*loop)(int64_t, float *) = peak_loop(isa), best = 0;
-  float result = 0;
-  for (int k = 0; k < 20; k++) {
-    const uint64_t begin = tn_now_ns();
-    const double flops = loop(100000, &result);
-    const double rate = flops / (double)(tn_now_ns() - begin);
-    if (rate > best) best = rate;
-  }
-  sink = result;
-  return best;
-}
-
-/* Reading memory that no cache holds, in GB/s. */
-static double measure_memory(void) {
-  uint64_t *data = check_need(tn_alloc(tn_default_allocator(), READ_BYTES)), sum[8] = {0};
-  double best = 0;
-  for (int k = 0; k < 5; k++) {
-    const uint64_t begin = tn_now_ns();
-    for (int64_t i = 0; i < READ_BYTES / 8; i += 8)
-      for (int j = 0; j < 8; j++) sum[j] += data[i + j];
-    const double rate = (double)READ_BYTES / (double)(tn_now_ns() - begin);
-    if (rate > best) best = rate;
-    data[k] = sum[k];
-  }
-  sink = (float)sum[0];
-  tn_free(tn_default_allocator(), data, READ_BYTES);
-  return best;
-}
-
 void check_calibrate(check_env *env) {
-  const double memory = measure_memory();
+  const double memory = check_read_gbps(READ_BYTES);
   printf("memory: %.1f GB/s on one thread\n", memory);
   for (int32_t k = 0; k < env->n_levels; k++) {
     env->levels[k].memory_gbps = memory;
-    env->levels[k].peak_gflops = measure_peak(env->levels[k].isa);
+    env->levels[k].peak_gflops = check_peak_gflops(env->levels[k].isa);
     printf("multiply-add, isa=%s: %.1f GFLOP/s on one thread\n", env->levels[k].name,
            env->levels[k].peak_gflops);
   }

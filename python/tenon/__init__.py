@@ -34,6 +34,7 @@ from ._onnxruntime import (
 )
 from ._ops import ops
 from ._plan import Plan, Profile, Step
+from ._report import Report
 from ._runtime import Runtime
 
 __all__ = [
@@ -54,6 +55,7 @@ __all__ = [
     "Plan",
     "Profile",
     "RunOptions",
+    "Report",
     "Runtime",
     "Session",
     "SessionOptions",

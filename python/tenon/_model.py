@@ -104,6 +104,24 @@ class Model(_tenon.Model):
             session.run()
         return Profile(session.events(), runs)
 
+    def report(self, *args, path="report.html", seconds=1.0, compare=None, **named):
+        """Writes a page that shows graph, kernels, times and memory: `tenon report`.
+
+        Made with these inputs, or with random ones of the declared shapes, in a process of its own.
+        compare: another such page, to be shown beside it. Only of models that load() made.
+        """
+        from ._report import write
+
+        names = [v.name for v in self.inputs]
+        if len(args) > len(names):
+            raise TypeError(f"the model takes {len(names)} inputs, {len(args)} were given")
+        types = {v.name: v.dtype for v in self.inputs}
+        given = {**dict(zip(names, args)), **named}
+        for name, value in given.items():
+            if not isinstance(value, np.ndarray) and types.get(name) == "f32":
+                given[name] = np.asarray(value, np.float32)
+        return write(self._source, given, path, seconds, compare)
+
     def __repr__(self):
         lines = [f"<tenon.Model{', ' + self.format if self.format else ''}"]
         lines += [f"  input  {v}" for v in self.inputs]
@@ -146,6 +164,9 @@ def load(
     if hasattr(model, "SerializeToString"):
         model, how["format"] = model.SerializeToString(), "onnx"
     if isinstance(model, (bytes, bytearray, memoryview)):
-        folder = None if folder is None else os.fspath(folder)
-        return Model(runtime, data=bytes(model), folder=folder, **how)
-    return Model(runtime, model, **how)
+        folder, model = None if folder is None else os.fspath(folder), bytes(model)
+        loaded = Model(runtime, data=model, folder=folder, **how)
+    else:
+        loaded = Model(runtime, model, **how)
+    loaded._source = model, folder, runtime, how
+    return loaded

@@ -20,6 +20,7 @@ class Runtime(_tenon.Runtime):
     """
 
     def __init__(self, *, threads=0, plugins=(), pins=(), discover=True):
+        self.settings = {"threads": threads, "pins": _texts(pins), "plugins": []}
         super().__init__(threads=threads, pins=_texts(pins), flags=0 if discover else _NO_DISCOVERY)
         for plugin in _list(plugins):
             self.add(plugin)
@@ -31,6 +32,7 @@ class Runtime(_tenon.Runtime):
             plugin.add_to(self)
         else:
             self.load_plugin(plugin)
+        self.settings["plugins"].append(plugin)
 
     def load(self, model, **options):
         """As tenon.load(), in this runtime."""

@@ -1,6 +1,7 @@
 """Loading, calling and looking at models."""
 
 import array
+import json
 import pathlib
 import subprocess
 
@@ -156,3 +157,23 @@ def test_precision():
         assert np.abs(y - want).max() < tolerance * np.abs(want).max()
     with pytest.raises(ValueError, match="not 'f8'"):
         tenon.load(DATA / "mlp.onnx", precision="f8")
+
+
+def test_report(image, tmp_path):
+    """The page of `tenon report`, with what the model was loaded with."""
+
+    def data(page):
+        text = pathlib.Path(page).read_text(encoding="utf-8")
+        return json.loads(text.split('id="data">\n')[1].split("\n</script>")[0])
+
+    model = tenon.load(DATA / "net.onnx", threads=2, optimize=False)
+    first = model.report(image, path=tmp_path / "first.html", seconds=0.01)
+    shown = data(first)["report"]
+    assert shown["machine"]["threads"] == 2 and shown["steps"][0]["inputs"][0]["type"] == "f32[2,3,4,4]"
+    assert len(shown["steps"]) == len(model.explain(image))
+    assert "<iframe" in first._repr_html_()
+    of_bytes = tenon.load((DATA / "net.onnx").read_bytes(), threads=1)
+    second = of_bytes.report(path=tmp_path / "second.html", seconds=0.01, compare=first)
+    assert [r["machine"]["threads"] for r in data(second)["compared"]] == [2]
+    with pytest.raises(tenon.Error, match="holds no page"):
+        model.report(path=tmp_path / "third.html", seconds=0.01, compare=DATA / "net.onnx")

@@ -103,6 +103,14 @@ static tn_status wait_for(struct tn_lane *lane, uint64_t mark, double cost_ns, t
   return TN_ERR_IO;
 }
 
+static void add_event(tn_frame *f, const tn_segment *segment, uint64_t begin_ns) {
+  const tn_step *step = &f->now->plan->steps[segment->first_step];
+  const uint64_t end_ns = tn_now_ns();
+  tn_profile_add(f->profile, step, begin_ns, end_ns);
+  tn_profile_add_span(f->profile, f->profile->n_threads + segment->device - 1, step, begin_ns,
+                      end_ns);
+}
+
 tn_status tn_segment_wait(tn_frame *f, int32_t segment) {
   const tn_setup *s = f->now;
   const tn_segment *what = &s->plan->devices->segments[segment];
@@ -117,9 +125,7 @@ tn_status tn_segment_wait(tn_frame *f, int32_t segment) {
     status = sync(s, one, TN_WAY_DOWN);
     if (status) return fail(f, k, status, "staging fails");
     stage(s, one, TN_WAY_DOWN);
-    if (f->profile)
-      tn_profile_add(f->profile, &s->plan->steps[one->first_step], s->devices->begun_ns[k],
-                     tn_now_ns());
+    if (f->profile) add_event(f, one, s->devices->begun_ns[k]);
   }
   return TN_OK;
 }

@@ -91,9 +91,16 @@ typedef struct tn_event {
   uint32_t run;
 } tn_event;
 
+/* What one thread did: parts of the work of steps. What a device did: segments, from submission
+ * until the host has waited. */
+typedef TN_VEC(tn_event) tn_lane_events;
+
 typedef struct tn_profile {
   const tn_allocator *a;
   TN_VEC(tn_event) events;
+  tn_lane_events
+      *lanes; /* per thread of the pool, then per device; NULL: not wanted, or no memory */
+  uint32_t n_lanes, n_threads;
   TN_VEC(tn_plan *) plans; /* that the events' steps belong to; counted */
   uint32_t run;            /* number of the current run */
 } tn_profile;

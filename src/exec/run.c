@@ -86,6 +86,13 @@ static void run_range(void *arg, int64_t begin, int64_t end, uint32_t worker) {
   if (status) tn_frame_fail(f, failed, status);
 }
 
+static void run_watched_range(void *arg, int64_t begin, int64_t end, uint32_t worker) {
+  const tn_task *t = arg;
+  const uint64_t begin_ns = tn_now_ns();
+  run_range(arg, begin, end, worker);
+  tn_profile_add_span(t->frame->profile, worker, t->step, begin_ns, tn_now_ns());
+}
+
 /* Where others may do its work, the body of an island runs if its module fails, from then on. */
 static bool run_island(tn_task *t) {
   tn_frame *f = t->frame;
@@ -107,11 +114,12 @@ static bool run_island(tn_task *t) {
 static void run_stages(tn_task *t) {
   if (t->step->node->island && run_island(t)) return;
   const tn_kernel_plan *plan = &t->step->choice->plan;
+  const tn_profile *profile = t->frame->profile;
+  const tn_pool_fn run = profile && profile->lanes ? run_watched_range : run_range;
   for (uint32_t k = 0; k < plan->n_stages; k++) {
     if (t->stage != k) t->stage = k; /* else its cache line stays with the workers, too */
     if (plan->items[k] <= 0) continue;
-    tn_pool_run(t->frame->pool, plan->items[k], plan->grain[k], t->step->choice->chunk[k],
-                run_range, t);
+    tn_pool_run(t->frame->pool, plan->items[k], plan->grain[k], t->step->choice->chunk[k], run, t);
     if (atomic_load_explicit(&t->frame->status, memory_order_relaxed)) return;
   }
 }
