@@ -202,8 +202,8 @@ static void json_steps(cli_json *to, report *r) {
     const tn_choice *choice = r->tasks.data[k].task->step->choice;
     cli_json_int(o, "not_taken", refusals_of(lists, seen, &n_seen, choice, &step));
     cli_json_number(o, "ns", r->tasks.data[k].ns);
-    cli_json_int(o, "bytes", bytes_of(step.inputs, step.n_inputs) +
-                                 bytes_of(step.outputs, step.n_outputs));
+    cli_json_int(o, "bytes",
+                 bytes_of(step.inputs, step.n_inputs) + bytes_of(step.outputs, step.n_outputs));
     if (k % 256 == 255) cli_progress("step %d of %lld", k + 1, (long long)r->tasks.n);
   }
   cli_progress("%s", "");
@@ -346,10 +346,8 @@ static bool set(report_options *o, int index, const char *value) {
 }
 
 static int run(int argc, char **argv) {
-  report_options o = {.common = {.threads = 1},
-                      .feed = CLI_FEED_INIT,
-                      .output = "report.html",
-                      .seconds = 1};
+  report_options o = {
+      .common = {.threads = 1}, .feed = CLI_FEED_INIT, .output = "report.html", .seconds = 1};
   cli_parser p = {&cli_report, argc, argv, {&o.feed, &o.common}, 0, false};
   const char *value;
   int next;

@@ -15,12 +15,12 @@
 /* A frame that has run: its plan, and which step of all each of its nodes is. */
 typedef struct report_frame {
   const tn_setup *setup;
-  int32_t *node_steps;    /* per node of the plan's graph; -1: it does not run */
-  int32_t *values;        /* per value: its number among all, once report_graph has been there */
-  int32_t parent;         /* the frame around it, -1: it is the first */
-  const tn_gnode *owner;  /* the node of the parent whose body it is; NULL: the parent's rest */
-  int32_t capture_of;     /* which body */
-  int32_t first_node;     /* number of its first node among all */
+  int32_t *node_steps;   /* per node of the plan's graph; -1: it does not run */
+  int32_t *values;       /* per value: its number among all, once report_graph has been there */
+  int32_t parent;        /* the frame around it, -1: it is the first */
+  const tn_gnode *owner; /* the node of the parent whose body it is; NULL: the parent's rest */
+  int32_t capture_of;    /* which body */
+  int32_t first_node;    /* number of its first node among all */
 } report_frame;
 
 typedef struct report_task {

@@ -76,8 +76,7 @@ static int32_t put_value(writer *w, const tn_graph *g, int32_t id, const tn_tens
   cli_json_text(list, NULL, v->name);
   cli_type_text(type, g, id, text);
   const size_t n = strlen(text);
-  if (*cli_layout_text(type->layout, layout))
-    snprintf(text + n, sizeof text - n, ", %s", layout);
+  if (*cli_layout_text(type->layout, layout)) snprintf(text + n, sizeof text - n, ", %s", layout);
   cli_json_text(list, NULL, text);
   cli_json_int(list, NULL, v->flags);
   return w->n_values++;
@@ -191,8 +190,7 @@ static void put_frame(const report *r, writer *w, report_frame *f) {
   share_values(r, f);
   for (int32_t k = 0; k < (int32_t)g->values.n; k++) {
     const tn_tensor *type = k < plan->n_slots ? plan->slots[k].type : NULL;
-    if (f->values[k] < 0)
-      f->values[k] = put_value(w, g, k, type ? type : tn_graph_val(g, k)->type);
+    if (f->values[k] < 0) f->values[k] = put_value(w, g, k, type ? type : tn_graph_val(g, k)->type);
   }
   f->first_node = w->n_nodes;
   for (int64_t k = 0; k < g->order.n; k++) {

@@ -32,7 +32,7 @@ static const new_file *find(const char *name, size_t n) {
 
 static void put_file(page *p, const char *name, size_t n) {
   const new_file *file = find(name, n);
-  if (!file && !p->status) p->status = tn_fail(p->diag, TN_ERR_INTERNAL, "a part of the page lacks");
+  if (!file && !p->status) p->status = tn_fail(p->diag, TN_ERR_INTERNAL, "a part lacks");
   for (const char *const *line = file ? file->lines : NULL; line && *line; line++) {
     const size_t length = strlen(*line);
     const bool is_place = length > 2 && **line == '@' && (*line)[length - 1] == '@';

@@ -14,7 +14,8 @@ failed=0
 shows() {
   local page=$1 width=$2 title
   shift 2
-  { cat "$work/$page.html"; echo "<script>"; cat "$here/report_page.js"; echo "</script>"; } >"$work/test.html"
+  { cat "$work/$page.html"; echo "<script>"; cat "$here/report_page.js"; echo "</script>"; } \
+    >"$work/test.html"
   # a window is not narrower than some 500 pixels, a frame may be
   echo "<iframe src=test.html width=$width height=900 onload='setInterval(() => document.title =
     frames[0].document.title, 50)'></iframe>" >"$work/frame.html"
