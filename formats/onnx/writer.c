@@ -77,41 +77,55 @@ static void survey_function(onnx_writer *w, const tn_function_info *f) {
 
 /* ---- Meta data ---- */
 
-/* Keys that are fields of their own in the file. */
-static const struct {
+typedef struct meta_field {
   const char *key;
-  uint32_t number;
-} fields[] = {{"producer", 2}, {"producer_version", 3}, {"domain", 4}, {"doc", 6}};
+  uint32_t number; /* 0: written elsewhere */
+} meta_field;
 
-static bool put_field(onnx_writer *w, const char *key, const char *text) {
-  for (size_t k = 0; k < sizeof fields / sizeof *fields; k++) {
-    if (strcmp(key, fields[k].key)) continue;
-    onnx_put_str(&w->out, fields[k].number, text);
-    return true;
-  }
-  if (!strcmp(key, "model_version")) onnx_put_int(&w->out, 5, strtoll(text, NULL, 10));
-  return !strcmp(key, "model_version") || !strcmp(key, "ir_version") || !strcmp(key, "name");
+/* Keys that are fields of their own in the file; NULL: it is none of them. */
+static const meta_field *find_field(const char *key) {
+  static const meta_field fields[] = {
+      {"producer", 2}, {"producer_version", 3}, {"domain", 4}, {"model_version", 5},
+      {"doc", 6},      {"ir_version", 0},       {"name", 0}};
+  for (size_t k = 0; k < sizeof fields / sizeof *fields; k++)
+    if (!strcmp(key, fields[k].key)) return &fields[k];
+  return NULL;
 }
 
-static void put_meta(onnx_writer *w, const tn_graph *g) {
+static void put_fields(onnx_writer *w, const tn_graph *g) {
+  enum { MODEL_VERSION = 5 };
   const char *ir = w->api->meta(g, "ir_version"), *key, *text = NULL;
   const int64_t ir_version = ir ? strtoll(ir, NULL, 10) : 0;
   onnx_put_int(&w->out, 1, ir_version > IR_VERSION ? ir_version : IR_VERSION); /* ir_version */
+  for (int32_t k = 0; (key = w->api->meta_at(g, k, &text)); k++) {
+    const meta_field *field = find_field(key);
+    if (field && field->number == MODEL_VERSION)
+      onnx_put_int(&w->out, field->number, strtoll(text, NULL, 10));
+    else if (field && field->number)
+      onnx_put_str(&w->out, field->number, text);
+  }
+}
+
+static void put_props(onnx_writer *w, const tn_graph *g) {
+  const char *key, *text = NULL;
   for (int32_t k = 0; (key = w->api->meta_at(g, k, &text)); k++)
-    if (!put_field(w, key, text)) onnx_put_entry(&w->out, 14, key, text); /* metadata_props */
+    if (!find_field(key)) onnx_put_entry(&w->out, 14, key, text); /* metadata_props */
 }
 
 /* ---- The model ---- */
 
+/* Fields stand in ascending order: OpenVINO takes a file for none of ONNX where a repeated one comes
+ * before the graph. */
 static void put_model(onnx_writer *w, const tn_graph *g) {
   onnx_survey(w, g);
   each_function(w, g, survey_function);
   const char *name = w->api->meta(g, "name");
-  put_meta(w, g);
+  put_fields(w, g);
+  onnx_put_graph(w, 7, NULL, g, name ? name : "model");
   put_opsets(w, 8, g, w->newest); /* opset_import */
   put_missing_opsets(w, g);
+  put_props(w, g);
   each_function(w, g, put_function);
-  onnx_put_graph(w, 7, NULL, g, name ? name : "model");
 }
 
 static void open_writer(onnx_writer *w, const tn_sink *sink, const tn_graph *g,

@@ -7,8 +7,7 @@
 #ifndef ACME_H
 #define ACME_H
 
-#include "tenon/experimental/accelerator.h"
-#include "tenon/graph.h"
+#include "tenon/experimental/module_parts.h"
 
 #define ACME_FORMAT "acme-bytecode"
 #define ACME_STAMP "acme byte code 1"

@@ -102,84 +102,15 @@ static void put_module(writer *w, const tn_graph_api *api, const tn_graph *const
   for (uint32_t k = 0; k < n; k++) put_entry(w, api, parts[k]);
 }
 
-/* ---- the module ---- */
-
-/* What compile() answers, in one piece of memory each. */
-typedef struct module {
-  tn_module module; /* first */
-  tn_entry *entries;
-  const tn_entry **list;
-  const tn_tensor **ports;
-  uint8_t *data;
-} module;
-
-static uint32_t count_ports(const tn_graph_api *api, const tn_graph *const *parts, uint32_t n) {
-  uint32_t count = 1;
-  for (uint32_t k = 0; k < n; k++)
-    count += (uint32_t)api->n_inputs(parts[k]) + (uint32_t)api->n_outputs(parts[k]);
-  return count;
-}
-
-/* The host asks for the types of all ports: those of the part, which outlives the module. */
-static void fill_entries(module *m, const tn_graph_api *api, const tn_graph *const *parts,
-                         uint32_t n) {
-  const tn_tensor **port = m->ports;
-  for (uint32_t k = 0; k < n; k++) {
-    const tn_graph *g = parts[k];
-    m->entries[k] = (tn_entry){.head = TN_HEAD(tn_entry),
-                               .name = "part",
-                               .n_inputs = (uint32_t)api->n_inputs(g),
-                               .n_outputs = (uint32_t)api->n_outputs(g)};
-    m->entries[k].inputs = port;
-    for (int32_t i = 0; i < api->n_inputs(g); i++) *port++ = api->value_type(g, api->input(g, i));
-    m->entries[k].outputs = port;
-    for (int32_t i = 0; i < api->n_outputs(g); i++) *port++ = api->value_type(g, api->output(g, i));
-    m->list[k] = &m->entries[k];
-  }
-}
-
-static void free_module(const tn_accelerator_call *call, module *m) {
-  if (!m) return;
-  call->host->free(call->ctx, m->entries);
-  call->host->free(call->ctx, (void *)m->list);
-  call->host->free(call->ctx, (void *)m->ports);
-  call->host->free(call->ctx, m->data);
-  call->host->free(call->ctx, m);
-}
-
-static void release(const tn_accelerator_call *call, const tn_module *m) {
-  free_module(call, (module *)(uintptr_t)m);
-}
-
 static tn_status compile(const tn_accelerator_call *call, const tn_graph *const *parts,
                          uint32_t n_parts, const tn_module **out_module) {
-  const tn_host *host = call->host;
   writer w = {NULL, 0};
-  put_module(&w, host->graph, parts, n_parts);
-  module *m = host->alloc(call->ctx, sizeof *m);
-  if (m) {
-    m->entries = host->alloc(call->ctx, n_parts * sizeof *m->entries);
-    m->list = host->alloc(call->ctx, n_parts * sizeof *m->list);
-    m->ports = host->alloc(call->ctx, count_ports(host->graph, parts, n_parts) * sizeof *m->ports);
-    m->data = host->alloc(call->ctx, w.size);
-  }
-  if (!m || !m->entries || !m->list || !m->ports || !m->data) {
-    free_module(call, m);
-    return TN_ERR_MEMORY;
-  }
-  w = (writer){m->data, 0};
-  put_module(&w, host->graph, parts, n_parts);
-  fill_entries(m, host->graph, parts, n_parts);
-  m->module = (tn_module){.head = TN_HEAD(tn_module),
-                          .format = ACME_FORMAT,
-                          .target = call->target,
-                          .data = m->data,
-                          .size = w.size,
-                          .alignment = 64,
-                          .entries = m->list,
-                          .n_entries = n_parts,
-                          .stamp = ACME_STAMP};
-  *out_module = &m->module;
+  put_module(&w, call->host->graph, parts, n_parts);
+  tn_module *m = tn_module_new(call, parts, n_parts, ACME_FORMAT, ACME_STAMP, w.size);
+  if (!m) return TN_ERR_MEMORY;
+  w = (writer){tn_module_bytes(m), 0};
+  put_module(&w, call->host->graph, parts, n_parts);
+  *out_module = m;
   return TN_OK;
 }
 
@@ -193,4 +124,4 @@ const tn_compiler acme_compiler = {.head = TN_HEAD(tn_compiler),
                                    TN_SET(targets, targets),
                                    .partition = partition,
                                    .compile = compile,
-                                   .release = release};
+                                   .release = tn_module_free};

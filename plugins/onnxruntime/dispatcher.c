@@ -96,21 +96,15 @@ static tn_status load_entry(const tn_accelerator_call *call, const program *p,
   return s ? s : read_names(call, p, e);
 }
 
-/* Sizes of the parts are numbers of this machine: a module of another byte order is no module. */
 static tn_status load_entries(const tn_accelerator_call *call, program *p,
                               const tn_module *module) {
-  const uint8_t *data = module->data;
-  uint32_t head[2];
-  uint64_t at = sizeof head + (uint64_t)module->n_entries * sizeof(uint64_t), size = 0;
-  if (module->size < at || (memcpy(head, data, sizeof head), head[0] != ORT_MAGIC) ||
-      head[1] != module->n_entries)
-    return call->host->fail(call->ctx, TN_ERR_INVALID, "the module holds no parts");
   tn_status s = TN_OK;
-  for (uint32_t k = 0; k < module->n_entries && !s; k++, at += size) {
-    memcpy(&size, data + sizeof head + k * sizeof size, sizeof size);
-    if (size > module->size - at)
-      return call->host->fail(call->ctx, TN_ERR_INVALID, "part %u of the module is cut off", k);
-    s = load_entry(call, p, module->entries[k], data + at, size, &p->entries[k]);
+  for (uint32_t k = 0; k < module->n_entries && !s; k++) {
+    const void *part = NULL;
+    uint64_t size = 0;
+    const char *wrong = tn_module_piece(module, k, &part, &size);
+    s = wrong ? call->host->fail(call->ctx, TN_ERR_INVALID, "%s", wrong)
+              : load_entry(call, p, module->entries[k], part, size, &p->entries[k]);
   }
   return s;
 }

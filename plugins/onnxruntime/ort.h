@@ -4,8 +4,7 @@
 #ifndef ORT_H
 #define ORT_H
 
-#include "tenon/experimental/accelerator.h"
-#include "tenon/graph.h"
+#include "tenon/experimental/module_parts.h"
 
 typedef struct ort_status ort_status; /* NULL: all is well */
 typedef struct ort_env ort_env;
@@ -77,7 +76,6 @@ tn_status ort_session_new(const tn_accelerator_call *call, const ort *o, const v
 int ort_type(uint32_t dtype);
 
 #define ORT_FORMAT "onnxruntime-parts"
-#define ORT_MAGIC UINT32_C(0x3154524f) /* "ORT1": number of parts, their sizes, the parts */
 
 extern const tn_compiler ort_compiler;
 extern const tn_dispatcher ort_dispatcher;
