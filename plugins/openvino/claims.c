@@ -7,10 +7,10 @@
 #include "ov.h"
 
 enum {
-  FLOATS = 1,  /* computes, and is trusted with f32 and f16 alone */
-  MOVES = 2,   /* moves or compares elements of any type that OpenVINO has */
+  FLOATS = 1,    /* computes, and is trusted with f32 and f16 alone */
+  MOVES = 2,     /* moves or compares elements of any type that OpenVINO has */
   QUANTISES = 3, /* between floats and 8 bits */
-  ORDERS = 4 /* compares integers */
+  ORDERS = 4     /* compares integers */
 };
 
 typedef struct rule {

@@ -85,8 +85,7 @@ static tn_status load_entry(const tn_accelerator_call *call, const ov *o, const 
       call->host->alloc(call->ctx, ((uint64_t)e->n_inputs + e->n_outputs + 1) * sizeof *e->ports);
   if (!e->ports) return TN_ERR_MEMORY;
   tn_status s =
-      ov_check(call, o,
-               o->api.core_import_model(o->core, blob, (size_t)size, o->device, &e->model),
+      ov_check(call, o, o->api.core_import_model(o->core, blob, (size_t)size, o->device, &e->model),
                "OpenVINO does not import the blob");
   if (!s) s = ov_check_ports(call, o, e->model, ports);
   if (!s)
@@ -126,10 +125,9 @@ static tn_status bind(const tn_accelerator_call *call, const ov *o, entry *e, ui
   if (b->tensor) o->api.tensor_free(b->tensor);
   b->tensor = NULL;
   b->data = t->data;
-  tn_status s =
-      ov_check(call, o,
-               o->api.tensor_create_from_host_ptr(ov_type(t->dtype), shape, t->data, &b->tensor),
-               "ov_tensor_create_from_host_ptr");
+  tn_status s = ov_check(
+      call, o, o->api.tensor_create_from_host_ptr(ov_type(t->dtype), shape, t->data, &b->tensor),
+      "ov_tensor_create_from_host_ptr");
   if (!s)
     s = ov_check(
         call, o,

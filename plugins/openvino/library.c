@@ -12,9 +12,9 @@
 /* Their numbers since 2025.0; older libraries had one more before them. */
 static const struct {
   uint8_t number, bytes;
-} types[] = {[TN_F32] = {4, 4}, [TN_U8] = {16, 1},  [TN_I8] = {7, 1},   [TN_U16] = {17, 2},
-             [TN_I16] = {8, 2}, [TN_I32] = {9, 4},  [TN_I64] = {10, 8}, [TN_BOOL] = {1, 1},
-             [TN_F16] = {3, 2}, [TN_F64] = {5, 8},  [TN_U32] = {18, 4}, [TN_U64] = {19, 8},
+} types[] = {[TN_F32] = {4, 4}, [TN_U8] = {16, 1}, [TN_I8] = {7, 1},   [TN_U16] = {17, 2},
+             [TN_I16] = {8, 2}, [TN_I32] = {9, 4}, [TN_I64] = {10, 8}, [TN_BOOL] = {1, 1},
+             [TN_F16] = {3, 2}, [TN_F64] = {5, 8}, [TN_U32] = {18, 4}, [TN_U64] = {19, 8},
              [TN_BF16] = {2, 2}};
 enum { N_TYPES = sizeof types / sizeof *types, FIRST_YEAR = 2025 };
 
@@ -116,8 +116,7 @@ static tn_status find_device(const tn_accelerator_call *call, ov *o) {
   if (s) return s;
   for (size_t k = 0; k < list.n; k++) {
     found |= !strncmp(list.names[k], o->device, strlen(o->device));
-    if (at < sizeof seen)
-      at += (size_t)snprintf(seen + at, sizeof seen - at, " %s", list.names[k]);
+    if (at < sizeof seen) at += (size_t)snprintf(seen + at, sizeof seen - at, " %s", list.names[k]);
   }
   o->api.available_devices_free(&list);
   if (found) return TN_OK;
@@ -144,8 +143,7 @@ static tn_status set_up(const tn_accelerator_call *call, const ov *o) {
   tn_status s = TN_OK;
   for (size_t k = 0; k < sizeof all / sizeof *all && !s; k++)
     if (all[k].value)
-      s = ov_check(call, o,
-                   o->api.core_set_property(o->core, o->device, all[k].key, all[k].value),
+      s = ov_check(call, o, o->api.core_set_property(o->core, o->device, all[k].key, all[k].value),
                    all[k].key);
   return s;
 }

@@ -25,45 +25,45 @@ typedef struct ov_devices {
 } ov_devices;
 
 /* All functions that are used: name behind "ov_", result, arguments. 0 is success. */
-#define OV_FUNCTIONS(X)                                                                           \
-  X(get_openvino_version, int, (ov_version *))                                                    \
-  X(version_free, void, (ov_version *))                                                           \
-  X(get_last_err_msg, const char *, (void))                                                       \
-  X(free, void, (const char *))                                                                   \
-  X(core_create, int, (ov_core **))                                                               \
-  X(core_free, void, (ov_core *))                                                                 \
-  X(core_get_available_devices, int, (const ov_core *, ov_devices *))                             \
-  X(available_devices_free, void, (ov_devices *))                                                 \
-  X(core_get_property, int, (const ov_core *, const char *device, const char *key, char **))      \
-  X(core_set_property, int, (const ov_core *, const char *device, ...))                           \
-  X(core_read_model_from_memory_buffer, int,                                                      \
-    (const ov_core *, const char *, size_t, const ov_tensor *weights, ov_model **))               \
-  X(core_compile_model, int,                                                                      \
-    (const ov_core *, const ov_model *, const char *device, size_t n_properties, ov_compiled **,  \
-     ...))                                                                                        \
-  X(core_import_model, int,                                                                       \
-    (const ov_core *, const char *, size_t, const char *device, ov_compiled **))                  \
-  X(model_free, void, (ov_model *))                                                               \
-  X(compiled_model_export_model, int, (const ov_compiled *, const char *path))                    \
-  X(compiled_model_inputs_size, int, (const ov_compiled *, size_t *))                             \
-  X(compiled_model_outputs_size, int, (const ov_compiled *, size_t *))                            \
-  X(compiled_model_input_by_index, int, (const ov_compiled *, size_t, ov_port **))                \
-  X(compiled_model_output_by_index, int, (const ov_compiled *, size_t, ov_port **))               \
-  X(compiled_model_input_by_name, int, (const ov_compiled *, const char *, ov_port **))           \
-  X(compiled_model_output_by_name, int, (const ov_compiled *, const char *, ov_port **))          \
-  X(compiled_model_create_infer_request, int, (const ov_compiled *, ov_request **))               \
-  X(compiled_model_free, void, (ov_compiled *))                                                   \
-  X(output_const_port_free, void, (ov_port *))                                                    \
-  X(const_port_get_shape, int, (const ov_port *, ov_shape *))                                     \
-  X(port_get_any_name, int, (const ov_port *, char **))                                           \
-  X(port_get_element_type, int, (const ov_port *, int *))                                         \
-  X(shape_free, int, (ov_shape *))                                                                \
-  X(tensor_create_from_host_ptr, int, (int type, ov_shape, void *, ov_tensor **))                 \
-  X(tensor_get_byte_size, int, (const ov_tensor *, size_t *))                                     \
-  X(tensor_free, void, (ov_tensor *))                                                             \
-  X(infer_request_set_input_tensor_by_index, int, (ov_request *, size_t, const ov_tensor *))      \
-  X(infer_request_set_output_tensor_by_index, int, (ov_request *, size_t, const ov_tensor *))     \
-  X(infer_request_infer, int, (ov_request *))                                                     \
+#define OV_FUNCTIONS(X)                                                                          \
+  X(get_openvino_version, int, (ov_version *))                                                   \
+  X(version_free, void, (ov_version *))                                                          \
+  X(get_last_err_msg, const char *, (void))                                                      \
+  X(free, void, (const char *))                                                                  \
+  X(core_create, int, (ov_core **))                                                              \
+  X(core_free, void, (ov_core *))                                                                \
+  X(core_get_available_devices, int, (const ov_core *, ov_devices *))                            \
+  X(available_devices_free, void, (ov_devices *))                                                \
+  X(core_get_property, int, (const ov_core *, const char *device, const char *key, char **))     \
+  X(core_set_property, int, (const ov_core *, const char *device, ...))                          \
+  X(core_read_model_from_memory_buffer, int,                                                     \
+    (const ov_core *, const char *, size_t, const ov_tensor *weights, ov_model **))              \
+  X(core_compile_model, int,                                                                     \
+    (const ov_core *, const ov_model *, const char *device, size_t n_properties, ov_compiled **, \
+     ...))                                                                                       \
+  X(core_import_model, int,                                                                      \
+    (const ov_core *, const char *, size_t, const char *device, ov_compiled **))                 \
+  X(model_free, void, (ov_model *))                                                              \
+  X(compiled_model_export_model, int, (const ov_compiled *, const char *path))                   \
+  X(compiled_model_inputs_size, int, (const ov_compiled *, size_t *))                            \
+  X(compiled_model_outputs_size, int, (const ov_compiled *, size_t *))                           \
+  X(compiled_model_input_by_index, int, (const ov_compiled *, size_t, ov_port **))               \
+  X(compiled_model_output_by_index, int, (const ov_compiled *, size_t, ov_port **))              \
+  X(compiled_model_input_by_name, int, (const ov_compiled *, const char *, ov_port **))          \
+  X(compiled_model_output_by_name, int, (const ov_compiled *, const char *, ov_port **))         \
+  X(compiled_model_create_infer_request, int, (const ov_compiled *, ov_request **))              \
+  X(compiled_model_free, void, (ov_compiled *))                                                  \
+  X(output_const_port_free, void, (ov_port *))                                                   \
+  X(const_port_get_shape, int, (const ov_port *, ov_shape *))                                    \
+  X(port_get_any_name, int, (const ov_port *, char **))                                          \
+  X(port_get_element_type, int, (const ov_port *, int *))                                        \
+  X(shape_free, int, (ov_shape *))                                                               \
+  X(tensor_create_from_host_ptr, int, (int type, ov_shape, void *, ov_tensor **))                \
+  X(tensor_get_byte_size, int, (const ov_tensor *, size_t *))                                    \
+  X(tensor_free, void, (ov_tensor *))                                                            \
+  X(infer_request_set_input_tensor_by_index, int, (ov_request *, size_t, const ov_tensor *))     \
+  X(infer_request_set_output_tensor_by_index, int, (ov_request *, size_t, const ov_tensor *))    \
+  X(infer_request_infer, int, (ov_request *))                                                    \
   X(infer_request_free, void, (ov_request *))
 
 #define OV_MEMBER(name, result, arguments) result(*name) arguments;

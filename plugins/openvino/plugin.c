@@ -5,5 +5,5 @@ TN_TABLE(tn_extension, compiler, .name = TN_COMPILER_EXTENSION, .table = &ov_com
 TN_TABLE(tn_extension, dispatcher, .name = TN_DISPATCHER_EXTENSION, .table = &ov_dispatcher);
 TN_LIST(const tn_extension *, extensions, &compiler, &dispatcher);
 
-TN_PLUGIN(.name = "openvino", .version = "1.0", .license = "Apache-2.0",
-          .flags = TN_PLUGIN_THREADS, TN_SET(extensions, extensions));
+TN_PLUGIN(.name = "openvino", .version = "1.0", .license = "Apache-2.0", .flags = TN_PLUGIN_THREADS,
+          TN_SET(extensions, extensions));

@@ -81,8 +81,8 @@ TN_KIT_FN tn_module *tn_module_new(const tn_accelerator_call *call, const tn_gra
   tn_module_memory *m = (tn_module_memory *)host->alloc(call->ctx, sizeof *m);
   uint64_t n_ports = 1;
   for (uint32_t k = 0; k < n_parts; k++)
-    n_ports += (uint64_t)host->graph->n_inputs(parts[k]) +
-               (uint64_t)host->graph->n_outputs(parts[k]);
+    n_ports +=
+        (uint64_t)host->graph->n_inputs(parts[k]) + (uint64_t)host->graph->n_outputs(parts[k]);
   if (!m) return NULL;
   m->entries = (tn_entry *)host->alloc(call->ctx, n_parts * sizeof *m->entries);
   m->list = (const tn_entry **)host->alloc(call->ctx, n_parts * sizeof *m->list);
