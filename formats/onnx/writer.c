@@ -114,8 +114,8 @@ static void put_props(onnx_writer *w, const tn_graph *g) {
 
 /* ---- The model ---- */
 
-/* Fields stand in ascending order: OpenVINO takes a file for none of ONNX where a repeated one comes
- * before the graph. */
+/* Fields stand in ascending order: OpenVINO takes a file for none of ONNX where a repeated one
+ * comes before the graph. */
 static void put_model(onnx_writer *w, const tn_graph *g) {
   onnx_survey(w, g);
   each_function(w, g, survey_function);

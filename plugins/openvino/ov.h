@@ -80,7 +80,8 @@ typedef struct ov {
   char stamp[256];
 } ov;
 
-/* For call->target. TN_ERR_NOT_FOUND: there is no library, none that is known, or no such device. */
+/* For call->target. TN_ERR_NOT_FOUND: there is no library, none that is known, or no such
+ * device. */
 tn_status ov_open(const tn_accelerator_call *call, ov *out);
 void ov_close(ov *o);
 /* What the library says, where status is none of success. */
