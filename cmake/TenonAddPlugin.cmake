@@ -21,6 +21,7 @@
 # yet" is shown as skipped.
 
 include(${CMAKE_CURRENT_LIST_DIR}/TenonIsa.cmake)
+include(${CMAKE_CURRENT_LIST_DIR}/TenonGpu.cmake)
 set(TENON_ATEN_SCHEMAS ${CMAKE_CURRENT_LIST_DIR}/aten.yaml) # of the installed package
 if(NOT EXISTS ${TENON_ATEN_SCHEMAS})
   set(TENON_ATEN_SCHEMAS ${CMAKE_CURRENT_LIST_DIR}/../gen/aten.yaml)
@@ -30,7 +31,7 @@ endif()
 # library with the name of one before it gets a number, as tenon-gen says.
 function(tenon_generate_plugin name dir out_sources)
   cmake_parse_arguments(PARSE_ARGV 3 arg "" "VERSION;LICENSE" "YAML;FALLBACK;SCHEMAS;GPU")
-  set(options --plugin ${name})
+  set(options --plugin ${name} ${tenon_gpu_options})
   if(arg_VERSION)
     list(APPEND options --version ${arg_VERSION})
   endif()

@@ -21,6 +21,9 @@ else()
   target_compile_definitions(tenon-gen PRIVATE TN_SCHEMAS_FROM_BIN="${schemas}")
 endif()
 
+# GPU kernels become SPIR-V here, for Vulkan. Without a compiler they have no such programs.
+include(TenonGpu)
+
 set(generated_sources ${TENON_GENERATED_DIR}/builtin.c)
 set(generated_headers)
 foreach(file ${family_files})
@@ -33,7 +36,7 @@ set(stamp ${TENON_GENERATED_DIR}/stamp)
 add_custom_command(
   OUTPUT ${stamp}
   BYPRODUCTS ${generated_sources} ${generated_headers} ${docs_dir}/README.md
-  COMMAND tenon-gen ${family_files} -o ${TENON_GENERATED_DIR} --docs ${docs_dir}
+  COMMAND tenon-gen ${family_files} ${tenon_gpu_options} -o ${TENON_GENERATED_DIR} --docs ${docs_dir}
   COMMAND ${CMAKE_COMMAND} -E touch ${stamp}
   DEPENDS ${family_files} ${gpu_files} tenon-gen
   WORKING_DIRECTORY ${PROJECT_SOURCE_DIR}

@@ -299,7 +299,10 @@ bool gen_emit_table(gen *g, const char *dir) {
                 "const tn_plugin *tn_builtin_query(uint32_t host_major, uint32_t host_minor);\n");
   gen_emit_declarations(g, &out, NULL);
   emit_flops(g, &out);
-  gen_emit_programs(g, &out);
+  if (!gen_emit_programs(g, &out)) {
+    tn_text_free(&out);
+    return false;
+  }
   emit_parts(g, &out);
   emit_arrays(g, &out);
   emit_plugin(g, &out, query);

@@ -6,7 +6,7 @@
  *   names.c   the words of the language: dtypes, sets, instruction sets, layouts, flags
  *   parse*.c  entries -> operators, kernels, rewrites, formats      check.c   rules across files
  *   accept.c  arg_meta and the rows that follow from it             merge.c   libraries in order
- *   gpu.c     kernels of GPUs, emit_gpu.c the languages that they are written in
+ *   gpu.c     kernels of GPUs, emit_gpu.c their programs, gpu_<language>.c what they are written in
  *   emit*.c   the tables, the headers, the op tables in Markdown    main.c    the command
  *
  * Everything lives in one arena until the program ends; lack of memory ends it. */
@@ -221,6 +221,8 @@ typedef struct gen {
   TN_VEC(gen_known) known;
   int library, n_libraries; /* of the file that is read; of all files */
   gen_plugin plugin;
+  const char *dir;       /* where tables are written */
+  const char *glslang;   /* the compiler of SPIR-V; NULL: there is none */
   bool bare;             /* the table does not say where parts are written */
   uint64_t content_hash; /* of all files */
   const char *family;    /* of the file that is read */
@@ -356,8 +358,8 @@ bool gen_select(gen *g, const char *path);
 /* The kernels in <family>_gpu.c and <family>_..._gpu.c beside the family file. */
 void gen_parse_gpu(gen *g, const char *yaml, const char *family);
 int64_t gen_n_programs(const gen *g, const char *family);
-/* Their tables, and of each family one of all: programs_<family>. */
-void gen_emit_programs(gen *g, tn_text *out);
+/* Their tables, and of each family one of all: programs_<family>. False after a message. */
+bool gen_emit_programs(gen *g, tn_text *out);
 /* For the header of the family: the number of each in that table, GPU_<name>. */
 void gen_emit_program_numbers(gen *g, tn_text *out, const char *family);
 

@@ -28,6 +28,7 @@ static const char usage[] =
     "nothing "
     "else\n"
     "                   is written\n"
+    "  --glslang PATH   compiles GPU kernels to SPIR-V with this glslangValidator\n"
     "  --check          only checks the files; writes nothing\n"
     "  --embed          the files are no family files: DIR/embedded.c is made of their text, as\n"
     "                   cli/new.h describes it\n";
@@ -62,6 +63,7 @@ static const char **option_place(gen *g, options *o, const char *word) {
   if (strcmp(word, "--fallback") == 0) return &o->fallback;
   if (strcmp(word, "--schemas") == 0) return &o->schemas;
   if (strcmp(word, "--select") == 0) return &o->select;
+  if (strcmp(word, "--glslang") == 0) return &g->glslang;
   return NULL;
 }
 
@@ -89,7 +91,7 @@ static bool read_options(gen *g, options *o, int argc, char **argv) {
     } else if (argv[k][0] == '-') {
       return complain(
           "unknown option %s; there are -o, --docs, --plugin, --version, --license, "
-          "--fallback, --schemas, --select, --check, --embed and --help",
+          "--fallback, --schemas, --select, --glslang, --check, --embed and --help",
           argv[k]);
     } else {
       keep_files(g, o, argv[k]);
@@ -123,6 +125,7 @@ static bool own_schemas(char *path, size_t size) {
 
 static int generate(gen *g, const options *o) {
   char path[4096];
+  g->dir = o->out;
   if (o->n_files) qsort(o->files, (size_t)o->n_files, sizeof *o->files, by_library);
   if (o->embed) {
     for (int k = 0; k < o->n_files; k++) gen_push(g, &g->families, o->files[k].path);

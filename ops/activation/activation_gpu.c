@@ -36,11 +36,11 @@ KERNEL(clip, (IN(X), IN(LO), IN(HI), OUT(Y)), (CONST(HAS_LO), CONST(HAS_HI), INT
   int i = GLOBAL(0);
   if (i < n) {
     float y = LD1(X, i);
-    if (HAS_LO) {
+    if (HAS_LO != 0) {
       float lo = LD1(LO, 0);
       y = y < lo ? lo : y;
     }
-    if (HAS_HI) {
+    if (HAS_HI != 0) {
       float hi = LD1(HI, 0);
       y = y > hi ? hi : y;
     }

@@ -16,28 +16,28 @@ KERNEL(attention_present, (IN(PAST), IN(NEW), OUT(Y)),
 }
 
 KERNEL(attention, (IN(Q), IN(K), IN(V), IN(MASK), OUT(S), OUT(Y)),
-       (CONST(HAS_MASK), CONST(IS_BOOL), CONST(CAUSAL), INT(heads), INT(shared), INT(n_q),
+       (CONST(HAS_MASK), CONST(IS_BOOL), CONST(CAUSAL), INT(heads), INT(sharing), INT(n_q),
         INT(past), INT(total), INT(size), INT(v_size), INT(columns), INT(left), INT(right),
         INTS(sq, 3), INTS(sk, 3), INTS(sv, 3), INTS(sy, 3), INTS(sm, 3), FLOAT(scale),
         FLOAT(softcap)),
        64, 1, 1) {
   LOCAL(float, part, 64);
   int t = LOCAL_ID(0), row = GROUP(0), head = GROUP(1), batch = GROUP(2);
-  int q = batch * sq0 + head * sq1 + row * sq2, k = batch * sk0 + head / shared * sk1;
-  int v = batch * sv0 + head / shared * sv1, s = ((batch * heads + head) * n_q + row) * total;
+  int q = batch * sq0 + head * sq1 + row * sq2, k = batch * sk0 + head / sharing * sk1;
+  int v = batch * sv0 + head / sharing * sv1, s = ((batch * heads + head) * n_q + row) * total;
   int mask = batch * sm0 + head * sm1 + row * sm2, begin = 0, end = total, place = row + past;
-  if (CAUSAL && end > place + 1) end = place + 1;
+  if (CAUSAL != 0 && end > place + 1) end = place + 1;
   if (right >= 0 && end > place + right + 1) end = place + right + 1;
   if (left >= 0 && place - left > 0) begin = place - left;
-  if (HAS_MASK && end > columns) end = columns;
+  if (HAS_MASK != 0 && end > columns) end = columns;
   float top = -INFINITY, sum = 0.0f;
   for (int j = begin + t; j < end; j += 64) {
     float x = 0.0f;
     for (int c = 0; c < size; c++) x += LD1(Q, q + c) * LD1(K, k + j * sk2 + c);
     x *= scale;
     if (softcap > 0.0f) x = softcap * tanh(x / softcap);
-    if (HAS_MASK) {
-      if (IS_BOOL)
+    if (HAS_MASK != 0) {
+      if (IS_BOOL != 0)
         x = LDI(MASK, mask + j) != 0 ? x : -INFINITY;
       else
         x += LD1(MASK, mask + j);

@@ -74,11 +74,11 @@ KERNEL(compare, (IN(A), IN(B), OUT(C)),
   if (i < n) {
     PLACES
     float a = LD1(A, ia), b = LD1(B, ib);
-    int c = KIND == 0   ? a == b
-            : KIND == 1 ? a > b
-            : KIND == 2 ? a < b
-            : KIND == 3 ? a >= b
-                        : a <= b;
+    bool c = KIND == 0   ? a == b
+             : KIND == 1 ? a > b
+             : KIND == 2 ? a < b
+             : KIND == 3 ? a >= b
+                         : a <= b;
     STI(C, i, c ? 1 : 0);
   }
 }
@@ -89,11 +89,11 @@ KERNEL(compare_int, (IN(A), IN(B), OUT(C)),
   if (i < n) {
     PLACES
     i64 a = LDL(A, ia), b = LDL(B, ib);
-    int c = KIND == 0   ? a == b
-            : KIND == 1 ? a > b
-            : KIND == 2 ? a < b
-            : KIND == 3 ? a >= b
-                        : a <= b;
+    bool c = KIND == 0   ? a == b
+             : KIND == 1 ? a > b
+             : KIND == 2 ? a < b
+             : KIND == 3 ? a >= b
+                         : a <= b;
     if (KIND == 5) c = a != 0 && b != 0;
     if (KIND == 6) c = a != 0 || b != 0;
     if (KIND == 7) c = (a != 0) != (b != 0);

@@ -2,11 +2,11 @@
 #ifdef TN_GPU
 /* The integer part modulo 2^64, of NaN and infinities 0: as cast_number.h. */
 i64 integer_part(float x) {
-  if (fabs(x) < 9223372036854775808.0f) return (i64)x;
+  if (fabs(x) < 9223372036854775808.0f) return TO_I64(x);
   x = fmod(x, 18446744073709551616.0f); /* NaN of what is not finite */
   if (x >= 9223372036854775808.0f) x -= 18446744073709551616.0f;
   if (x < -9223372036854775808.0f) x += 18446744073709551616.0f;
-  return IS_NAN(x) ? 0 : (i64)x;
+  return IS_NAN(x) ? 0 : TO_I64(x);
 }
 
 KERNEL(cast_float, (IN(X), OUT(Y)), (INT(n)), 64, 1, 1) {
@@ -22,8 +22,8 @@ KERNEL(cast_to_int, (IN(X), OUT(Y)), (CONST(TO_BOOL), INT(n)), 64, 1, 1) {
   if (i < n) {
     float x = LD1(X, i);
     i64 y = 0;
-    if (TO_BOOL)
-      y = x != 0.0f;
+    if (TO_BOOL != 0)
+      y = x != 0.0f ? 1 : 0;
     else
       y = integer_part(x);
     STL(Y, i, y);
@@ -34,7 +34,7 @@ KERNEL(cast_int, (IN(X), OUT(Y)), (CONST(TO_BOOL), INT(n)), 64, 1, 1) {
   int i = GLOBAL(0);
   if (i < n) {
     i64 x = LDL(X, i);
-    if (TO_BOOL) x = x != 0;
+    if (TO_BOOL != 0) x = x != 0 ? 1 : 0;
     STL(Y, i, x);
   }
 }

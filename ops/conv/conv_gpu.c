@@ -8,10 +8,10 @@
   int oy = o / out1, ox = o - oy * out1;         \
   oy = oy * stride0 - pad0;                      \
   ox = ox * stride1 - pad1;
-#define TAP(o, oy, ox, ok, at)                                                                  \
-  int at = (oy + ty * dilation0) * in1 + ox + tx * dilation1;                                   \
-  int ok = oy + ty * dilation0 >= 0 && oy + ty * dilation0 < in0 && ox + tx * dilation1 >= 0 && \
-           ox + tx * dilation1 < in1;                                                           \
+#define TAP(o, oy, ox, ok, at)                                                                   \
+  int at = (oy + ty * dilation0) * in1 + ox + tx * dilation1;                                    \
+  bool ok = oy + ty * dilation0 >= 0 && oy + ty * dilation0 < in0 && ox + tx * dilation1 >= 0 && \
+            ox + tx * dilation1 < in1;                                                           \
   at = ok ? from + at : from;
 
 KERNEL(conv_tile, (IN(X), IN(W), IN(B), OUT(Y), EPILOGUE),
@@ -57,10 +57,10 @@ KERNEL(conv_tile, (IN(X), IN(W), IN(B), OUT(Y), EPILOGUE),
       }
     }
   for (int f = 0; f < 8; f++) {
-    int filter = block * 8 + f;
-    if (filter < filters) {
-      int row = ((GROUP(2) * groups + group) * filters + filter) * size;
-      float bias = HAS_B ? LD1(B, group * filters + filter) : 0.0f;
+    int feature = block * 8 + f;
+    if (feature < filters) {
+      int row = ((GROUP(2) * groups + group) * filters + feature) * size;
+      float bias = HAS_B != 0 ? LD1(B, group * filters + feature) : 0.0f;
       for (int j = 0; j < 4; j++) {
         f32x4 v = f < 4 ? (j == 0   ? a0
                            : j == 1 ? a1
@@ -87,14 +87,14 @@ KERNEL(conv_any, (IN(X), IN(W), IN(B), OUT(Y), EPILOGUE),
         INTS(out, 3), INTS(kernel, 3), INTS(stride, 3), INTS(dilation, 3), INTS(pad, 3)),
        64, 1, 1) {
   int size = out0 * out1 * out2, plane = in0 * in1 * in2, taps = kernel0 * kernel1 * kernel2;
-  int o = GLOBAL(0), filter = GROUP(1), group = filter / filters;
+  int o = GLOBAL(0), feature = GROUP(1), group = feature / filters;
   if (o < size) {
     int o2 = o % out2, o1 = o / out2 % out1, o0 = o / out2 / out1;
     int z = o0 * stride0 - pad0, y = o1 * stride1 - pad1, x = o2 * stride2 - pad2;
-    int from = (GROUP(2) * groups + group) * channels * plane, w = filter * channels * taps;
-    float sum = HAS_B ? LD1(B, filter) : 0.0f;
+    int from = (GROUP(2) * groups + group) * channels * plane, w = feature * channels * taps;
+    float sum = HAS_B != 0 ? LD1(B, feature) : 0.0f;
     for (int c = 0; c < channels; c++, from += plane, w += taps)
-      for (int tz = 0; tz < (FLAT ? 1 : kernel0); tz++)
+      for (int tz = 0; tz < (FLAT != 0 ? 1 : kernel0); tz++)
         for (int ty = 0; ty < kernel1; ty++) {
           int iz = z + tz * dilation0, iy = y + ty * dilation1;
           if (iz >= 0 && iz < in0 && iy >= 0 && iy < in1)
@@ -105,7 +105,7 @@ KERNEL(conv_any, (IN(X), IN(W), IN(B), OUT(Y), EPILOGUE),
                        LD1(W, w + (tz * kernel1 + ty) * kernel2 + tx);
             }
         }
-    int place = (GROUP(2) * groups * filters + filter) * size + o;
+    int place = (GROUP(2) * groups * filters + feature) * size + o;
     EPILOGUE1(sum, place)
     ST1(Y, place, sum);
   }
@@ -117,10 +117,10 @@ KERNEL(conv_transpose, (IN(X), IN(W), IN(B), OUT(Y), EPILOGUE),
         INTS(kernel, 3), INTS(stride, 3), INTS(dilation, 3), INTS(pad, 3)),
        64, 1, 1) {
   int size = out0 * out1 * out2, plane = in0 * in1 * in2, taps = kernel0 * kernel1 * kernel2;
-  int o = GLOBAL(0), filter = GROUP(1), group = filter / filters;
+  int o = GLOBAL(0), feature = GROUP(1), group = feature / filters;
   if (o < size) {
     int o2 = o % out2, o1 = o / out2 % out1, o0 = o / out2 / out1;
-    float sum = HAS_B ? LD1(B, filter) : 0.0f;
+    float sum = HAS_B != 0 ? LD1(B, feature) : 0.0f;
     for (int tz = 0; tz < kernel0; tz++)
       for (int ty = 0; ty < kernel1; ty++)
         for (int tx = 0; tx < kernel2; tx++) {
@@ -130,13 +130,13 @@ KERNEL(conv_transpose, (IN(X), IN(W), IN(B), OUT(Y), EPILOGUE),
           if (z >= 0 && y >= 0 && x >= 0 && iz * stride0 == z && iy * stride1 == y &&
               ix * stride2 == x && iz < in0 && iy < in1 && ix < in2) {
             int from = (GROUP(2) * groups + group) * channels * plane + (iz * in1 + iy) * in2 + ix;
-            int w = (group * channels * filters + filter - group * filters) * taps +
+            int w = (group * channels * filters + feature - group * filters) * taps +
                     (tz * kernel1 + ty) * kernel2 + tx;
             for (int c = 0; c < channels; c++)
               sum += LD1(X, from + c * plane) * LD1(W, w + c * filters * taps);
           }
         }
-    int place = (GROUP(2) * groups * filters + filter) * size + o;
+    int place = (GROUP(2) * groups * filters + feature) * size + o;
     EPILOGUE1(sum, place)
     ST1(Y, place, sum);
   }

@@ -20,12 +20,12 @@ KERNEL(gemm, (IN(A), IN(B), IN(C), OUT(Y), EPILOGUE),
   for (int at = 0; at < k; at += 16) {
     for (int j = 0; j < 4; j++) {
       int e = t + j * 256;
-      int r = A_COLUMNS ? e % 64 : e / 16, q = A_COLUMNS ? e / 64 : e % 16;
+      int r = A_COLUMNS != 0 ? e % 64 : e / 16, q = A_COLUMNS != 0 ? e / 64 : e % 16;
       float v = 0.0f;
       if (row + r < m && at + q < k) v = LD1(A, at_a + (row + r) * a_row + (at + q) * a_col);
       as[q * 64 + r] = v;
-      r = B_COLUMNS ? e / 16 : e % 64;
-      q = B_COLUMNS ? e % 16 : e / 64;
+      r = B_COLUMNS != 0 ? e / 16 : e % 64;
+      q = B_COLUMNS != 0 ? e % 16 : e / 64;
       v = 0.0f;
       if (col + r < n && at + q < k) v = LD1(B, at_b + (at + q) * b_row + (col + r) * b_col);
       bs[q * 64 + r] = v;
@@ -48,7 +48,7 @@ KERNEL(gemm, (IN(A), IN(B), IN(C), OUT(Y), EPILOGUE),
       if (r < m && q < n) {
         float s = alpha * (j == 0 ? v.x : j == 1 ? v.y : j == 2 ? v.z : v.w);
         int place = (z * m + r) * n + q;
-        if (HAS_C) s += beta * LD1(C, r * c_row + q * c_col);
+        if (HAS_C != 0) s += beta * LD1(C, r * c_row + q * c_col);
         EPILOGUE1(s, place)
         ST1(Y, place, s);
       }
@@ -81,7 +81,7 @@ KERNEL(gemm_few_rows, (IN(A), IN(B), IN(C), OUT(Y), EPILOGUE),
     for (int j = 0; j < (KIND == 1 ? 4 : 1); j++) {
       float s = alpha * (j == 0 ? sums.x : j == 1 ? sums.y : j == 2 ? sums.z : sums.w);
       int place = (z * m + r) * n + q + j;
-      if (HAS_C) s += beta * LD1(C, r * c_row + (q + j) * c_col);
+      if (HAS_C != 0) s += beta * LD1(C, r * c_row + (q + j) * c_col);
       EPILOGUE1(s, place)
       ST1(Y, place, s);
     }

@@ -9,7 +9,7 @@ KERNEL(norm_groups, (IN(X), IN(SCALE), IN(BIAS), OUT(Y), OUT(MEAN), OUT(INVERSE)
   LOCAL(float, part, 64);
   int t = LOCAL_ID(0), group = GROUP(0), at = group * n, base = group % repeat * step;
   float sum = 0.0f, mean = 0.0f;
-  if (CENTRED) {
+  if (CENTRED != 0) {
     for (int i = t; i < n; i += 64) sum += LD1(X, at + i);
     part[t] = sum;
     BARRIER();
@@ -30,11 +30,11 @@ KERNEL(norm_groups, (IN(X), IN(SCALE), IN(BIAS), OUT(Y), OUT(MEAN), OUT(INVERSE)
   for (int i = t; i < n; i += 64) {
     int place = base + i / run % period;
     float y = (LD1(X, at + i) - mean) * inverse * LD1(SCALE, place);
-    if (HAS_BIAS) y += LD1(BIAS, place);
+    if (HAS_BIAS != 0) y += LD1(BIAS, place);
     ST1(Y, at + i, y);
   }
-  if (HAS_MEAN && t == 0) ST1(MEAN, group, mean);
-  if (HAS_INVERSE && t == 0) ST1(INVERSE, group, inverse);
+  if (HAS_MEAN != 0 && t == 0) ST1(MEAN, group, mean);
+  if (HAS_INVERSE != 0 && t == 0) ST1(INVERSE, group, inverse);
 }
 
 KERNEL(batch_norm, (IN(X), IN(SCALE), IN(BIAS), IN(MEAN), IN(VAR), OUT(Y)),

@@ -15,7 +15,7 @@ KERNEL(dequantize, (IN(X), IN(SCALE), IN(ZERO), OUT(Y)),
   if (i < count) {
     int place = PLACE(i);
     i64 x = LDL(X, i); /* a difference of two i32 */
-    if (HAS_ZERO) x -= LDL(ZERO, place);
+    if (HAS_ZERO != 0) x -= LDL(ZERO, place);
     float y = TO_FLOAT(x) * LD1(SCALE, place);
     ST1(Y, i, y);
   }
@@ -26,7 +26,7 @@ KERNEL(quantize, (IN(X), IN(SCALE), IN(ZERO), OUT(Y)),
   int i = GLOBAL(0);
   if (i < count) {
     int place = PLACE(i), zero = 0;
-    if (HAS_ZERO) zero = LDI(ZERO, place);
+    if (HAS_ZERO != 0) zero = LDI(ZERO, place);
     float x = LD1(X, i) / LD1(SCALE, place), least = TO_FLOAT(lo - zero),
           most = TO_FLOAT(hi - zero);
     if (HALF > 0 && fabs(x) < INFINITY) x = shorten(x, HALF);

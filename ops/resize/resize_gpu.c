@@ -12,7 +12,7 @@ KERNEL(resize, (IN(X), IN(I), IN(F), OUT(Y)),
     x1 = first1 + x1 * taps1;
     x2 = first2 + x2 * taps2;
     x3 = first3 + x3 * taps3;
-    if (NEAREST) {
+    if (NEAREST != 0) {
       MOVE(Y, i, X, LDI(I, x0) * s0 + LDI(I, x1) * s1 + LDI(I, x2) * s2 + LDI(I, x3) * s3);
     } else {
       float sum = 0.0f;

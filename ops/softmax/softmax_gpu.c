@@ -17,10 +17,10 @@ KERNEL(softmax, (IN(X), OUT(Y)), (CONST(LOG), INT(n), INT(inner)), 64, 1, 1) {
   BARRIER();
   sum = 0.0f;
   for (int i = 0; i < 64; i++) sum += part[i];
-  float scale = LOG ? top + log(sum) : 1.0f / sum;
+  float scale = LOG != 0 ? top + log(sum) : 1.0f / sum;
   for (int i = t; i < n; i += 64) {
     float x = LD1(X, at + i * inner);
-    float y = LOG ? x - scale : exp(x - top) * scale;
+    float y = LOG != 0 ? x - scale : exp(x - top) * scale;
     ST1(Y, at + i * inner, y);
   }
 }

@@ -1,0 +1,9 @@
+# The compiler of GPU kernels to SPIR-V. Sets tenon_gpu_options, for tenon-gen. Sanitized builds leave it out: what
+# devices run there is no code of ours.
+
+find_program(TENON_GLSLANG NAMES glslangValidator glslang DOC "Compiles GPU kernels to SPIR-V, for Vulkan")
+mark_as_advanced(TENON_GLSLANG)
+set(tenon_gpu_options)
+if(TENON_GLSLANG AND NOT TENON_SANITIZE)
+  set(tenon_gpu_options --glslang ${TENON_GLSLANG})
+endif()

@@ -1,0 +1,34 @@
+/* What the languages of GPU kernels share. */
+#ifndef GEN_GPU_EMIT_H
+#define GEN_GPU_EMIT_H
+
+#include "gen.h"
+
+/* What kernels with EPILOGUE take besides: two operands, up to four steps. As in gpu.h. */
+enum { GEN_GPU_STEPS = 4, GEN_GPU_OPERANDS = 2 };
+
+/* ---- emit_gpu.c ---- */
+
+/* Functions that kernels may call, and what fused steps are. */
+extern const char gen_gpu_functions[], gen_gpu_fused[];
+bool gen_gpu_is_buffer(const gen_gpu_arg *a);
+bool gen_gpu_has_epilogue(const gen_program *p);
+/* "S_A:dtype S_B:dtype K:int": the dtypes of all buffers, what is fused, and the kernel's own. */
+void gen_gpu_emit_constants(tn_text *out, const gen_program *p);
+/* Members of the struct of params, or, with `from`, locals that are set from it. */
+void gen_gpu_emit_params(tn_text *out, const gen_program *p, bool from);
+int gen_gpu_n_params(const gen_program *p);
+
+/* ---- languages ---- */
+
+/* gpu_opencl.c: OpenCL C 1.2. */
+void gen_gpu_emit_opencl(gen *g, tn_text *out, const gen_program *p);
+/* gpu_glsl.c: a compute shader of Vulkan. */
+void gen_gpu_emit_glsl(gen *g, tn_text *out, const gen_program *p);
+/* gpu_glsl_math.c: what its kernels may call, up to NULL. */
+extern const char *const gen_glsl_functions[];
+/* gpu_spirv.c: compiles it with g->glslang, in g->dir/spirv, where both stay. NULL after a message.
+ */
+const uint32_t *gen_gpu_compile(gen *g, const char *id, tn_text *glsl, int64_t *out_n);
+
+#endif
