@@ -2,6 +2,9 @@
 # account.
 set(ENV{TENON_PLUGIN_DIR} /nonexistent/plugins)
 set(ENV{OCL_ICD_VENDORS} /nonexistent/opencl)
+foreach(name VK_DRIVER_FILES VK_ICD_FILENAMES)
+  set(ENV{${name}} /nonexistent/vulkan)
+endforeach()
 foreach(name TENON_PLUGIN_PATH TENON_PLUGIN_ALLOW TENON_PLUGIN_VET TENON_WEIGHT_CACHE)
   unset(ENV{${name}})
 endforeach()

@@ -279,16 +279,21 @@ static void emit_epilogue(tn_text *out) {
               "#define FUSED_OPERAND(o, i) (o == 0 ? LD1_E0(FUSED_AT0(i)) : o == 1 ? "
               "LD1_E1(FUSED_AT1(i)) : 0.0f)\n#define EPILOGUE1(y, i) {");
   for (int k = 0; k < GEN_GPU_STEPS; k++)
-    tn_text_add(out, " if (EK%d != 0) y = fused1(EK%d, y, FUSED_OPERAND(EO%d, i), ea%d, eb%d);", k, k,
-                k, k, k);
+    tn_text_add(out, " if (EK%d != 0) y = fused1(EK%d, y, FUSED_OPERAND(EO%d, i), ea%d, eb%d);", k,
+                k, k, k, k);
   tn_text_add(out,
               " }\n#define EPILOGUE4(y, i) { EPILOGUE1(y.x, (i)) EPILOGUE1(y.y, (i) + 1) "
               "EPILOGUE1(y.z, (i) + 2) EPILOGUE1(y.w, (i) + 3) }\n");
 }
 
+/* NaN, infinities and the sign of 0 are kept (SignedZeroInfNanPreserve of 32 bits); drivers take that
+ * out where a device does not have it. */
 static void emit_extensions(tn_text *out, const gen_program *p) {
   tn_text_add(out,
-              "#version 450\n#extension GL_EXT_shader_8bit_storage : require\n"
+              "#version 450\n#extension GL_EXT_spirv_intrinsics : require\n"
+              "spirv_execution_mode(extensions = [\"SPV_KHR_float_controls\"], "
+              "capabilities = [4466], 4461, 32);\n"
+              "#extension GL_EXT_shader_8bit_storage : require\n"
               "#extension GL_EXT_shader_16bit_storage : require\n"
               "#extension GL_GOOGLE_cpp_style_line_directive : require\n");
   if (uses(p, "i64"))

@@ -17,9 +17,9 @@ static bool complain(const char *path, const char *what) {
 
 /* Its messages name files and lines. */
 static bool run(gen *g, const char *in, const char *out) {
-  const char *const argv[] = {g->glslang, "-V",   "--quiet", "--target-env", "vulkan1.1",
-                              "-g0",      "-S",      "comp",         "-o",
-                              out,        in,     NULL};
+  const char *const argv[] = {g->glslang,  "-V",  "--quiet", "--target-env",
+                              "vulkan1.1", "-g0", "-S",      "comp",
+                              "-o",        out,   in,        NULL};
   const tn_child_file said = {2, 1};
   char **env = gen_need(tn_child_environment(&g->arena));
   pid_t pid;

@@ -110,6 +110,20 @@ static tn_status make_device(const tn_device_call *c, vulkan_device *d) {
                        "vkCreateDevice");
 }
 
+/* What stands in properties of extensions. */
+static void ask_more(vulkan_device *d) {
+  VkPhysicalDeviceFloatControlsProperties floats = {
+      .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FLOAT_CONTROLS_PROPERTIES};
+  VkPhysicalDeviceMaintenance3Properties sizes = {
+      .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MAINTENANCE_3_PROPERTIES,
+      .pNext = d->properties.apiVersion >= VK_API_VERSION_1_2 ? &floats : NULL};
+  VkPhysicalDeviceProperties2 all = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2,
+                                     .pNext = &sizes};
+  d->api.vkGetPhysicalDeviceProperties2(d->physical, &all);
+  d->max_allocation = sizes.maxMemoryAllocationSize;
+  d->keeps_nan = floats.shaderSignedZeroInfNanPreserveFloat32;
+}
+
 static tn_status start(const tn_device_call *c, vulkan_device *d, uint32_t index) {
   VkPhysicalDevice devices[MAX_DEVICES];
   uint32_t n;
@@ -121,6 +135,7 @@ static tn_status start(const tn_device_call *c, vulkan_device *d, uint32_t index
   d->family = (uint32_t)find_family(&d->api, d->physical);
   d->api.vkGetPhysicalDeviceProperties(d->physical, &d->properties);
   d->api.vkGetPhysicalDeviceMemoryProperties(d->physical, &d->memory);
+  ask_more(d);
   status = make_device(c, d);
   if (!status) status = vulkan_load_device(c, &d->api, d->handle);
   if (status) return status;
@@ -174,14 +189,8 @@ static void describe_limits(const vulkan_device *d, tn_device_info *info) {
 
 static tn_status describe(const tn_device_call *c, void *device, tn_device_info *info) {
   vulkan_device *d = device;
-  VkPhysicalDeviceMaintenance3Properties more = {
-      .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MAINTENANCE_3_PROPERTIES};
-  VkPhysicalDeviceProperties2 all = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2,
-                                     .pNext = &more};
   const VkPhysicalDeviceProperties *p = &d->properties;
   (void)c;
-  d->api.vkGetPhysicalDeviceProperties2(d->physical, &all);
-  d->max_allocation = more.maxMemoryAllocationSize;
   snprintf(d->name, sizeof d->name, "%s", p->deviceName);
   int n = snprintf(d->stamp, sizeof d->stamp, "Vulkan %u.%u, vendor %x, device %x, driver %x, %s, ",
                    VK_API_VERSION_MAJOR(p->apiVersion), VK_API_VERSION_MINOR(p->apiVersion),

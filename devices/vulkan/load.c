@@ -21,8 +21,8 @@ tn_status vulkan_load(const tn_device_call *c, vulkan_api *api) {
   void *function = dlsym(library, "vkGetInstanceProcAddr");
   if (!function) return missing(c, "vkGetInstanceProcAddr");
   memcpy(&api->vkGetInstanceProcAddr, &function, sizeof function);
-#define FIND(name)                                                      \
-  api->name = (PFN_##name)api->vkGetInstanceProcAddr(NULL, #name);      \
+#define FIND(name)                                                 \
+  api->name = (PFN_##name)api->vkGetInstanceProcAddr(NULL, #name); \
   if (!api->name) return missing(c, #name);
   VULKAN_GLOBAL(FIND)
 #undef FIND
@@ -30,8 +30,8 @@ tn_status vulkan_load(const tn_device_call *c, vulkan_api *api) {
 }
 
 tn_status vulkan_load_instance(const tn_device_call *c, vulkan_api *api, VkInstance instance) {
-#define FIND(name)                                                      \
-  api->name = (PFN_##name)api->vkGetInstanceProcAddr(instance, #name);  \
+#define FIND(name)                                                     \
+  api->name = (PFN_##name)api->vkGetInstanceProcAddr(instance, #name); \
   if (!api->name) return missing(c, #name);
   VULKAN_INSTANCE(FIND)
 #undef FIND
@@ -39,8 +39,8 @@ tn_status vulkan_load_instance(const tn_device_call *c, vulkan_api *api, VkInsta
 }
 
 tn_status vulkan_load_device(const tn_device_call *c, vulkan_api *api, VkDevice device) {
-#define FIND(name)                                                      \
-  api->name = (PFN_##name)api->vkGetDeviceProcAddr(device, #name);      \
+#define FIND(name)                                                 \
+  api->name = (PFN_##name)api->vkGetDeviceProcAddr(device, #name); \
   if (!api->name) return missing(c, #name);
   VULKAN_DEVICE(FIND)
 #undef FIND

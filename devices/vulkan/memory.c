@@ -103,12 +103,12 @@ void vulkan_blocks_free(const tn_device_call *c, vulkan_device *d) {
 /* ---- buffers ---- */
 
 static tn_status make(const tn_device_call *c, vulkan_buffer *b, uint64_t bytes) {
-  const VkBufferCreateInfo info = {
-      .sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
-      .size = (bytes + 15) / 16 * 16, /* programs store in fours */
-      .usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_SRC_BIT |
-               VK_BUFFER_USAGE_TRANSFER_DST_BIT,
-      .sharingMode = VK_SHARING_MODE_EXCLUSIVE};
+  const VkBufferCreateInfo info = {.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
+                                   .size = (bytes + 15) / 16 * 16, /* programs store in fours */
+                                   .usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT |
+                                            VK_BUFFER_USAGE_TRANSFER_SRC_BIT |
+                                            VK_BUFFER_USAGE_TRANSFER_DST_BIT,
+                                   .sharingMode = VK_SHARING_MODE_EXCLUSIVE};
   const vulkan_device *d = b->device;
   return vulkan_answer(c, d->api.vkCreateBuffer(d->handle, &info, NULL, &b->handle),
                        "vkCreateBuffer");

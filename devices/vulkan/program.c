@@ -11,16 +11,19 @@
 enum {
   MAGIC = 0x07230203,
   HEADER = 5,
+  OP_EXTENSION = 10,
   OP_CAPABILITY = 17,
   OP_EXECUTION_MODE = 16,
   OP_DECORATE = 71,
   OP_FUNCTION = 54,
   MODE_LOCAL_SIZE = 17,
+  MODE_KEEPS_NAN = 4461,
   DECORATION_BINDING = 33,
   CAPABILITY_SHADER = 1,
   CAPABILITY_INT64 = 11,
   CAPABILITY_16_BITS = 4433,
   CAPABILITY_8_BITS = 4448,
+  CAPABILITY_KEEPS_NAN = 4466,
   MAX_BINDINGS = 64
 };
 
@@ -29,13 +32,12 @@ static tn_status fail(const tn_device_call *c, const char *what) {
 }
 
 static tn_status check_capability(const tn_device_call *c, const vulkan_device *d, uint32_t which) {
-  if (which == CAPABILITY_SHADER) return TN_OK;
+  if (which == CAPABILITY_SHADER || which == CAPABILITY_KEEPS_NAN) return TN_OK;
   if (which == CAPABILITY_INT64)
     return d->has_long ? TN_OK : fail(c, "the device has no integers of 64 bits (shaderInt64)");
   if (which == CAPABILITY_16_BITS)
-    return d->has_16_bits
-               ? TN_OK
-               : fail(c, "the device stores no 16 bits (storageBuffer16BitAccess)");
+    return d->has_16_bits ? TN_OK
+                          : fail(c, "the device stores no 16 bits (storageBuffer16BitAccess)");
   if (which == CAPABILITY_8_BITS)
     return d->has_8_bits ? TN_OK : fail(c, "the device stores no 8 bits (storageBuffer8BitAccess)");
   return c->host->fail(c->ctx, TN_ERR_UNSUPPORTED, "its module needs the capability %" PRIu32,
@@ -53,27 +55,50 @@ static tn_status check_group(const tn_device_call *c, const vulkan_device *d,
                        size[0], size[1], size[2]);
 }
 
-/* Goes through the instructions before the first function. */
-static tn_status look(const tn_device_call *c, const vulkan_device *d, const uint32_t *words,
-                      uint64_t n, uint32_t *out_n_bindings) {
+/* What a device that may lose NaN, infinities and the sign of 0 does not know. */
+static bool is_about_nan(const uint32_t *p, uint32_t op, uint32_t size) {
+  static const char extension[] = "SPV_KHR_float_controls";
+  if (op == OP_CAPABILITY) return size == 2 && p[1] == CAPABILITY_KEEPS_NAN;
+  if (op == OP_EXECUTION_MODE) return size == 4 && p[2] == MODE_KEEPS_NAN;
+  return op == OP_EXTENSION && (size - 1) * sizeof *p >= sizeof extension &&
+         !memcmp(p + 1, extension, sizeof extension);
+}
+
+static tn_status check_instruction(const tn_device_call *c, const vulkan_device *d,
+                                   const uint32_t *p, uint32_t op, uint32_t size,
+                                   uint32_t *n_bindings) {
+  if (op == OP_CAPABILITY && size == 2) return check_capability(c, d, p[1]);
+  if (op == OP_EXECUTION_MODE && size == 6 && p[2] == MODE_LOCAL_SIZE)
+    return check_group(c, d, p + 3);
+  if (op == OP_DECORATE && size == 4 && p[2] == DECORATION_BINDING) {
+    if (p[3] >= MAX_BINDINGS) return fail(c, "its module has too many bindings");
+    if (p[3] >= *n_bindings) *n_bindings = p[3] + 1;
+  }
+  return TN_OK;
+}
+
+/* Copies the instructions that the device knows to `to`, and looks at those before the first
+ * function. */
+static tn_status copy_module(const tn_device_call *c, const vulkan_device *d, const uint32_t *words,
+                             uint64_t n, uint32_t *to, uint64_t *out_n, uint32_t *out_n_bindings) {
+  uint64_t kept = HEADER;
+  bool is_head = true;
   *out_n_bindings = 0;
   if (n <= HEADER || words[0] != MAGIC) return fail(c, "its module is no SPIR-V");
+  memcpy(to, words, HEADER * sizeof *words);
   for (uint64_t at = HEADER; at < n;) {
     const uint32_t op = words[at] & 0xffff, size = words[at] >> 16;
     const uint32_t *p = words + at;
-    tn_status status = TN_OK;
     if (!size || size > n - at) return fail(c, "its module is cut off");
-    if (op == OP_FUNCTION) return TN_OK;
-    if (op == OP_CAPABILITY && size == 2) status = check_capability(c, d, p[1]);
-    if (op == OP_EXECUTION_MODE && size == 6 && p[2] == MODE_LOCAL_SIZE)
-      status = check_group(c, d, p + 3);
-    if (op == OP_DECORATE && size == 4 && p[2] == DECORATION_BINDING) {
-      if (p[3] >= MAX_BINDINGS) return fail(c, "its module has too many bindings");
-      if (p[3] >= *out_n_bindings) *out_n_bindings = p[3] + 1;
-    }
-    if (status) return status;
     at += size;
+    is_head = is_head && op != OP_FUNCTION;
+    if (is_head && !d->keeps_nan && is_about_nan(p, op, size)) continue;
+    memcpy(to + kept, p, size * sizeof *p);
+    kept += size;
+    const tn_status status = is_head ? check_instruction(c, d, p, op, size, out_n_bindings) : TN_OK;
+    if (status) return status;
   }
+  *out_n = kept;
   return TN_OK;
 }
 
@@ -94,12 +119,11 @@ static tn_status make_layouts(const tn_device_call *c, vulkan_program *p) {
       .pBindings = bindings};
   const VkPushConstantRange pushed = {.stageFlags = VK_SHADER_STAGE_COMPUTE_BIT,
                                       .size = VULKAN_PUSHED_BYTES};
-  const VkPipelineLayoutCreateInfo layout = {
-      .sType = VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO,
-      .setLayoutCount = 1,
-      .pSetLayouts = &p->set,
-      .pushConstantRangeCount = 1,
-      .pPushConstantRanges = &pushed};
+  const VkPipelineLayoutCreateInfo layout = {.sType = VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO,
+                                             .setLayoutCount = 1,
+                                             .pSetLayouts = &p->set,
+                                             .pushConstantRangeCount = 1,
+                                             .pPushConstantRanges = &pushed};
   const tn_status status =
       vulkan_answer(c, d->api.vkCreateDescriptorSetLayout(d->handle, &set, NULL, &p->set),
                     "vkCreateDescriptorSetLayout");
@@ -139,15 +163,15 @@ static tn_status specialise(const tn_device_call *c, const char *constants, cons
   return TN_OK;
 }
 
-static tn_status make_pipeline(const tn_device_call *c, vulkan_program *p,
-                               const tn_program_form *form, const special *s) {
+static tn_status make_pipeline(const tn_device_call *c, vulkan_program *p, const uint32_t *words,
+                               uint64_t n, const special *s) {
   const vulkan_device *d = p->device;
   VkShaderModule module;
   const VkShaderModuleCreateInfo code = {.sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO,
-                                         .codeSize = form->size,
-                                         .pCode = form->data};
-  tn_status status = vulkan_answer(
-      c, d->api.vkCreateShaderModule(d->handle, &code, NULL, &module), "vkCreateShaderModule");
+                                         .codeSize = (size_t)n * sizeof *words,
+                                         .pCode = words};
+  tn_status status = vulkan_answer(c, d->api.vkCreateShaderModule(d->handle, &code, NULL, &module),
+                                   "vkCreateShaderModule");
   if (status) return status;
   const VkComputePipelineCreateInfo info = {
       .sType = VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO,
@@ -168,11 +192,15 @@ static tn_status make_pipeline(const tn_device_call *c, vulkan_program *p,
 static tn_status build(const tn_device_call *c, vulkan_program *p, const tn_program *program,
                        const tn_program_form *form, const int64_t *constants) {
   special s;
-  tn_status status =
-      look(c, p->device, form->data, form->size / sizeof(uint32_t), &p->n_bindings);
+  uint64_t n = form->size / sizeof(uint32_t);
+  uint32_t *words = c->host->alloc(c->ctx, form->size);
+  if (!words) return TN_ERR_MEMORY;
+  tn_status status = copy_module(c, p->device, form->data, n, words, &n, &p->n_bindings);
   if (!status) status = specialise(c, program->constants, constants, &s);
   if (!status) status = make_layouts(c, p);
-  return status ? status : make_pipeline(c, p, form, &s);
+  if (!status) status = make_pipeline(c, p, words, n, &s);
+  c->host->free(c->ctx, words);
+  return status;
 }
 
 tn_status vulkan_program_new(const tn_device_call *c, void *device, const tn_program *program,

@@ -41,13 +41,12 @@ static tn_status begin(const tn_device_call *c, vulkan_recording *r) {
   const vulkan_device *d = r->device;
   const VkCommandPoolCreateInfo pool = {.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO,
                                         .queueFamilyIndex = d->family};
-  tn_status status = vulkan_answer(
-      c, d->api.vkCreateCommandPool(d->handle, &pool, NULL, &r->pool), "vkCreateCommandPool");
-  const VkCommandBufferAllocateInfo one = {
-      .sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO,
-      .commandPool = r->pool,
-      .level = VK_COMMAND_BUFFER_LEVEL_PRIMARY,
-      .commandBufferCount = 1};
+  tn_status status = vulkan_answer(c, d->api.vkCreateCommandPool(d->handle, &pool, NULL, &r->pool),
+                                   "vkCreateCommandPool");
+  const VkCommandBufferAllocateInfo one = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO,
+                                           .commandPool = r->pool,
+                                           .level = VK_COMMAND_BUFFER_LEVEL_PRIMARY,
+                                           .commandBufferCount = 1};
   if (!status)
     status = vulkan_answer(c, d->api.vkAllocateCommandBuffers(d->handle, &one, &r->commands),
                            "vkAllocateCommandBuffers");
@@ -55,8 +54,8 @@ static tn_status begin(const tn_device_call *c, vulkan_recording *r) {
   const VkCommandBufferBeginInfo info = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO,
                                          .flags = VK_COMMAND_BUFFER_USAGE_SIMULTANEOUS_USE_BIT};
   if (!status)
-    status = vulkan_answer(c, d->api.vkBeginCommandBuffer(r->commands, &info),
-                           "vkBeginCommandBuffer");
+    status =
+        vulkan_answer(c, d->api.vkBeginCommandBuffer(r->commands, &info), "vkBeginCommandBuffer");
   if (!status) vulkan_record_barrier(c, r); /* behind the submission before it */
   return status;
 }
@@ -118,11 +117,10 @@ static tn_status add_sets(const tn_device_call *c, vulkan_recording *r) {
 }
 
 static VkResult take_set(const vulkan_recording *r, const vulkan_program *p, VkDescriptorSet *out) {
-  const VkDescriptorSetAllocateInfo info = {
-      .sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO,
-      .descriptorPool = r->sets->pool,
-      .descriptorSetCount = 1,
-      .pSetLayouts = &p->set};
+  const VkDescriptorSetAllocateInfo info = {.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO,
+                                            .descriptorPool = r->sets->pool,
+                                            .descriptorSetCount = 1,
+                                            .pSetLayouts = &p->set};
   return r->device->api.vkAllocateDescriptorSets(r->device->handle, &info, out);
 }
 
@@ -138,8 +136,7 @@ static tn_status add_params(const tn_device_call *c, vulkan_recording *r) {
   vulkan_params *p = c->host->alloc(c->ctx, sizeof *p);
   void *buffer;
   if (!p) return TN_ERR_MEMORY;
-  const tn_status status =
-      vulkan_buffer_new(c, r->device, PARAMS_BYTES, TN_BUFFER_UPLOAD, &buffer);
+  const tn_status status = vulkan_buffer_new(c, r->device, PARAMS_BYTES, TN_BUFFER_UPLOAD, &buffer);
   if (status) {
     c->host->free(c->ctx, p);
     return status;

@@ -28,58 +28,58 @@
 /* ---- what we use of Vulkan ---- */
 
 #define VULKAN_GLOBAL(X) X(vkCreateInstance) X(vkEnumerateInstanceVersion)
-#define VULKAN_INSTANCE(X)                                                              \
-  X(vkDestroyInstance)                                                                  \
-  X(vkEnumeratePhysicalDevices)                                                         \
-  X(vkGetPhysicalDeviceProperties)                                                      \
-  X(vkGetPhysicalDeviceProperties2)                                                     \
-  X(vkGetPhysicalDeviceFeatures2)                                                       \
-  X(vkGetPhysicalDeviceMemoryProperties)                                                \
-  X(vkGetPhysicalDeviceQueueFamilyProperties)                                           \
-  X(vkEnumerateDeviceExtensionProperties)                                               \
-  X(vkCreateDevice)                                                                     \
+#define VULKAN_INSTANCE(X)                    \
+  X(vkDestroyInstance)                        \
+  X(vkEnumeratePhysicalDevices)               \
+  X(vkGetPhysicalDeviceProperties)            \
+  X(vkGetPhysicalDeviceProperties2)           \
+  X(vkGetPhysicalDeviceFeatures2)             \
+  X(vkGetPhysicalDeviceMemoryProperties)      \
+  X(vkGetPhysicalDeviceQueueFamilyProperties) \
+  X(vkEnumerateDeviceExtensionProperties)     \
+  X(vkCreateDevice)                           \
   X(vkGetDeviceProcAddr)
-#define VULKAN_DEVICE(X)                                                                \
-  X(vkDestroyDevice)                                                                    \
-  X(vkGetDeviceQueue)                                                                   \
-  X(vkCreateBuffer)                                                                     \
-  X(vkDestroyBuffer)                                                                    \
-  X(vkGetBufferMemoryRequirements)                                                      \
-  X(vkAllocateMemory)                                                                   \
-  X(vkFreeMemory)                                                                       \
-  X(vkBindBufferMemory)                                                                 \
-  X(vkMapMemory)                                                                        \
-  X(vkCreateShaderModule)                                                               \
-  X(vkDestroyShaderModule)                                                              \
-  X(vkCreatePipelineCache)                                                              \
-  X(vkDestroyPipelineCache)                                                             \
-  X(vkGetPipelineCacheData)                                                             \
-  X(vkCreateDescriptorSetLayout)                                                        \
-  X(vkDestroyDescriptorSetLayout)                                                       \
-  X(vkCreatePipelineLayout)                                                             \
-  X(vkDestroyPipelineLayout)                                                            \
-  X(vkCreateComputePipelines)                                                           \
-  X(vkDestroyPipeline)                                                                  \
-  X(vkCreateDescriptorPool)                                                             \
-  X(vkDestroyDescriptorPool)                                                            \
-  X(vkAllocateDescriptorSets)                                                           \
-  X(vkUpdateDescriptorSets)                                                             \
-  X(vkCreateCommandPool)                                                                \
-  X(vkDestroyCommandPool)                                                               \
-  X(vkAllocateCommandBuffers)                                                           \
-  X(vkBeginCommandBuffer)                                                               \
-  X(vkEndCommandBuffer)                                                                 \
-  X(vkCmdBindPipeline)                                                                  \
-  X(vkCmdBindDescriptorSets)                                                            \
-  X(vkCmdPushConstants)                                                                 \
-  X(vkCmdDispatchBase)                                                                  \
-  X(vkCmdCopyBuffer)                                                                    \
-  X(vkCmdFillBuffer)                                                                    \
-  X(vkCmdPipelineBarrier)                                                               \
-  X(vkQueueSubmit)                                                                      \
-  X(vkCreateFence)                                                                      \
-  X(vkDestroyFence)                                                                     \
-  X(vkResetFences)                                                                      \
+#define VULKAN_DEVICE(X)           \
+  X(vkDestroyDevice)               \
+  X(vkGetDeviceQueue)              \
+  X(vkCreateBuffer)                \
+  X(vkDestroyBuffer)               \
+  X(vkGetBufferMemoryRequirements) \
+  X(vkAllocateMemory)              \
+  X(vkFreeMemory)                  \
+  X(vkBindBufferMemory)            \
+  X(vkMapMemory)                   \
+  X(vkCreateShaderModule)          \
+  X(vkDestroyShaderModule)         \
+  X(vkCreatePipelineCache)         \
+  X(vkDestroyPipelineCache)        \
+  X(vkGetPipelineCacheData)        \
+  X(vkCreateDescriptorSetLayout)   \
+  X(vkDestroyDescriptorSetLayout)  \
+  X(vkCreatePipelineLayout)        \
+  X(vkDestroyPipelineLayout)       \
+  X(vkCreateComputePipelines)      \
+  X(vkDestroyPipeline)             \
+  X(vkCreateDescriptorPool)        \
+  X(vkDestroyDescriptorPool)       \
+  X(vkAllocateDescriptorSets)      \
+  X(vkUpdateDescriptorSets)        \
+  X(vkCreateCommandPool)           \
+  X(vkDestroyCommandPool)          \
+  X(vkAllocateCommandBuffers)      \
+  X(vkBeginCommandBuffer)          \
+  X(vkEndCommandBuffer)            \
+  X(vkCmdBindPipeline)             \
+  X(vkCmdBindDescriptorSets)       \
+  X(vkCmdPushConstants)            \
+  X(vkCmdDispatchBase)             \
+  X(vkCmdCopyBuffer)               \
+  X(vkCmdFillBuffer)               \
+  X(vkCmdPipelineBarrier)          \
+  X(vkQueueSubmit)                 \
+  X(vkCreateFence)                 \
+  X(vkDestroyFence)                \
+  X(vkResetFences)                 \
   X(vkWaitForFences)
 
 typedef struct vulkan_api {
@@ -117,7 +117,7 @@ typedef struct vulkan_device {
   VkPhysicalDeviceMemoryProperties memory;
   VkPhysicalDeviceProperties properties;
   uint64_t max_allocation;
-  bool has_8_bits, has_16_bits, has_long;
+  bool has_8_bits, has_16_bits, has_long, keeps_nan;
   struct vulkan_buffer *nothing; /* what left out arguments are bound to */
   char name[256], stamp[512];
 } vulkan_device;
