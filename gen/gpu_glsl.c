@@ -286,8 +286,8 @@ static void emit_epilogue(tn_text *out) {
               "EPILOGUE1(y.z, (i) + 2) EPILOGUE1(y.w, (i) + 3) }\n");
 }
 
-/* NaN, infinities and the sign of 0 are kept (SignedZeroInfNanPreserve of 32 bits); drivers take that
- * out where a device does not have it. */
+/* NaN, infinities and the sign of 0 are kept (SignedZeroInfNanPreserve of 32 bits); drivers take
+ * that out where a device does not have it. */
 static void emit_extensions(tn_text *out, const gen_program *p) {
   tn_text_add(out,
               "#version 450\n#extension GL_EXT_spirv_intrinsics : require\n"

@@ -1,5 +1,5 @@
-/* Programs of Vulkan: modules of SPIR-V, looked at before a driver sees them, and the pipelines that
- * are made of them. */
+/* Programs of Vulkan: modules of SPIR-V, looked at before a driver sees them, and the pipelines
+ * that are made of them. */
 #include <inttypes.h>
 #include <string.h>
 
