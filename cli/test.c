@@ -1,5 +1,6 @@
 /* tenon test: runs folders of models with stored inputs and outputs, and compares. Each case runs
- * in a child process, so that neither a crash nor an endless loop takes the others down. */
+ * in a child process, so that neither a crash nor an endless loop takes the others down. The
+ * runtime is made before, once for all, unless it has threads, which a child would not get. */
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,6 +20,7 @@ typedef struct verdict {
 
 typedef struct suite {
   cli_common common;
+  tn_runtime *runtime; /* NULL: each case makes its own */
   cli_tolerance tolerance;
   bool quiet, no_fork, silent;
   bool broken; /* a folder could not be read */
@@ -95,11 +97,11 @@ static verdict run_model(const suite *s, const cli_case *c, tn_runtime *runtime,
 }
 
 static verdict run_here(const suite *s, const cli_case *c) {
-  tn_runtime *runtime = cli_runtime(&s->common);
+  tn_runtime *runtime = s->runtime ? s->runtime : cli_runtime(&s->common);
   tn_diag *diag = tn_diag_create();
   verdict v = runtime && diag ? run_model(s, c, runtime, diag) : say(FAILED, "no runtime");
   tn_diag_destroy(diag);
-  tn_runtime_destroy(runtime);
+  if (!s->runtime) tn_runtime_destroy(runtime);
   return v;
 }
 
@@ -274,8 +276,11 @@ static int run(int argc, char **argv) {
     if (!set(&s, &a, next, value)) return CLI_USAGE;
   }
   if (!cli_need(&cli_test, a.n_dirs ? *a.dirs : NULL, "a folder")) return CLI_USAGE;
+  const bool shares = s.no_fork || s.common.threads == 1;
+  if (shares && !(s.runtime = cli_runtime(&s.common))) return CLI_INPUT;
   tn_arena_init(&s.arena, tn_default_allocator());
   int code = run_dirs(&s, &a);
   tn_arena_clear(&s.arena);
+  tn_runtime_destroy(s.runtime);
   return code;
 }

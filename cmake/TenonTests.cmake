@@ -25,21 +25,31 @@ function(tenon_add_cmocka_test name target)
   target_include_directories(${target} SYSTEM PRIVATE ${CMOCKA_INCLUDE_DIR})
   target_include_directories(${target} PRIVATE ${TENON_GENERATED_DIR})
   target_link_libraries(${target} PRIVATE tenon_static tenon_options ${CMOCKA_LIBRARY})
+  target_compile_options(${target} PRIVATE -Og) # what tests do themselves is quick; compiling it is half as long
   add_test(NAME ${name} COMMAND ${target} WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
   # A sanitizer's allocator answers NULL for absurd sizes, as the C library does, instead of ending the program.
   set_tests_properties(${name} PROPERTIES ENVIRONMENT
     "ASAN_OPTIONS=allocator_may_return_null=1:detect_stack_use_after_return=1;TSAN_OPTIONS=allocator_may_return_null=1;UBSAN_OPTIONS=print_stacktrace=1")
 endfunction()
 
+# Under the thread sanitizer only tests with the label `thread` are run, so no others are built.
+set(only_threads FALSE)
+if(TENON_SANITIZE MATCHES thread)
+  set(only_threads TRUE)
+endif()
+
 file(GLOB unit_tests CONFIGURE_DEPENDS
   ${PROJECT_SOURCE_DIR}/tests/unit/*_test.c ${PROJECT_SOURCE_DIR}/ops/*/*_test.c)
 foreach(source ${unit_tests})
+  file(STRINGS ${source} uses_threads REGEX "pthread\\.h|base/pool\\.h|tn_session_run" LIMIT_COUNT 1)
+  if(only_threads AND NOT uses_threads)
+    continue()
+  endif()
   get_filename_component(target ${source} NAME_WE)
   string(REGEX REPLACE "_test$" "" subject ${target})
   tenon_add_cmocka_test(unit.${subject} ${target} ${source})
   target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/tests/unit) # kits
   set_target_properties(${target} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
-  file(STRINGS ${source} uses_threads REGEX "pthread\\.h|base/pool\\.h|tn_session_run" LIMIT_COUNT 1)
   if(uses_threads)
     set_property(TEST unit.${subject} APPEND PROPERTY LABELS thread)
   endif()
@@ -47,6 +57,10 @@ endforeach()
 
 file(GLOB test_folders CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/*/CMakeLists.txt)
 foreach(file ${test_folders})
+  file(STRINGS ${file} uses_threads REGEX "LABELS.*thread" LIMIT_COUNT 1)
+  if(only_threads AND NOT uses_threads)
+    continue()
+  endif()
   get_filename_component(folder ${file} DIRECTORY)
   file(RELATIVE_PATH relative ${PROJECT_SOURCE_DIR} ${folder})
   add_subdirectory(${folder} ${CMAKE_BINARY_DIR}/${relative})

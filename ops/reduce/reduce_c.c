@@ -23,95 +23,112 @@ tn_status reduce_plan(const tn_call *call, tn_kernel_plan *out) {
   return TN_OK;
 }
 
-#define REDUCE(name, T, ACC, START, STEP, JOIN, DONE)                                            \
-  static void name##_row(const reduction *r, const T *x, T *y, int64_t row) {                    \
-    const ACC n = (ACC)r->summed.size;                                                           \
-    (void)n;                                                                                     \
-    for (int64_t j = 0; j < row; j++) y[j] = (T)(START);                                         \
-    for (int64_t k = 0; k < r->summed.size; k++) {                                               \
-      const T *from = x + walk_offset(&r->summed, k);                                            \
-      for (int64_t j = 0; j < row; j++) {                                                        \
-        ACC a = (ACC)y[j], v = (ACC)from[j];                                                     \
-        STEP;                                                                                    \
-        y[j] = (T)a;                                                                             \
-      }                                                                                          \
-    }                                                                                            \
-    for (int64_t j = 0; j < row; j++) {                                                          \
-      ACC a = (ACC)y[j];                                                                         \
-      y[j] = (T)(DONE);                                                                          \
-    }                                                                                            \
-  }                                                                                              \
-  static void name##_parts(const T *x, ACC *part) {                                              \
-    TN_IVDEP for (int p = 0; p < PARTS; p++) {                                                   \
-      const ACC v = (ACC)x[p];                                                                   \
-      ACC a = part[p];                                                                           \
-      STEP;                                                                                      \
-      part[p] = a;                                                                               \
-    }                                                                                            \
-  }                                                                                              \
-  static T name##_one(const reduction *r, const runs *u, const T *x) {                           \
-    const ACC n = (ACC)r->summed.size;                                                           \
-    const bool in_parts = u->length >= PARTS;                                                    \
-    ACC part[PARTS], a = START;                                                                  \
-    (void)n;                                                                                     \
-    for (int p = 0; p < PARTS && in_parts; p++) part[p] = START;                                 \
-    for (int64_t k = 0; k < u->n; k++) {                                                         \
-      const T *from = x + walk_offset(&u->outer, k);                                             \
-      int64_t j = 0;                                                                             \
-      for (; j + PARTS <= u->length; j += PARTS) name##_parts(from + j, part);                   \
-      for (; j < u->length; j++) {                                                               \
-        const ACC v = (ACC)from[j];                                                              \
-        STEP;                                                                                    \
-      }                                                                                          \
-    }                                                                                            \
-    for (int half = PARTS / 2; half >= 8 && in_parts; half /= 2)                                 \
-      for (int p = 0; p < half; p++) part[p] = JOIN(part[p + half], part[p]);                    \
-    for (int p = 0; p < 8 && in_parts; p++) a = JOIN(part[p], a);                                \
-    return (T)(DONE);                                                                            \
-  }                                                                                              \
-  static void name##_short(const reduction *r, const runs *u, const T *x, int64_t first, T *y) { \
-    const ACC n = (ACC)r->summed.size;                                                           \
-    const T *from[SIDE];                                                                         \
-    ACC part[SIDE];                                                                              \
-    (void)n;                                                                                     \
-    for (int p = 0; p < SIDE; p++) from[p] = x + walk_offset(&r->kept, first + p);               \
-    for (int p = 0; p < SIDE; p++) part[p] = START;                                              \
-    for (int64_t k = 0; k < u->n; k++) {                                                         \
-      const int64_t at = walk_offset(&u->outer, k);                                              \
-      for (int64_t j = at; j < at + u->length; j++) {                                            \
-        for (int p = 0; p < SIDE; p++) {                                                         \
-          const ACC v = (ACC)from[p][j];                                                         \
-          ACC a = part[p];                                                                       \
-          STEP;                                                                                  \
-          part[p] = a;                                                                           \
-        }                                                                                        \
-      }                                                                                          \
-    }                                                                                            \
-    for (int p = 0; p < SIDE; p++) {                                                             \
-      const ACC a = part[p];                                                                     \
-      y[first + p] = (T)(DONE);                                                                  \
-    }                                                                                            \
-  }                                                                                              \
-  tn_status name(const tn_call *call, uint32_t stage, int64_t begin, int64_t end,                \
-                 uint32_t worker) {                                                              \
-    (void)stage, (void)worker;                                                                   \
-    reduction r;                                                                                 \
-    tn_status s = reduction_make(call, &r);                                                      \
-    if (s) return s;                                                                             \
-    runs u = runs_of(&r.summed);                                                                 \
-    const T *x = call->inputs[0]->data;                                                          \
-    T *y = call->outputs[0]->data;                                                               \
-    int64_t row = r.inner_kept ? r.kept.dims[r.kept.rank - 1] : 1;                               \
-    int64_t item = begin;                                                                        \
-    for (; !r.inner_kept && u.length < PARTS && item + SIDE <= end; item += SIDE)                \
-      name##_short(&r, &u, x, item, y);                                                          \
-    for (; item < end; item++) {                                                                 \
-      if (r.inner_kept)                                                                          \
-        name##_row(&r, x + walk_offset(&r.kept, item * row), y + item * row, row);               \
-      else                                                                                       \
-        y[item] = name##_one(&r, &u, x + walk_offset(&r.kept, item));                            \
-    }                                                                                            \
-    return TN_OK;                                                                                \
+/* One reduction of one type: a row of outputs; one output; SIDE of few neighbours each. */
+typedef struct reducer {
+  size_t bytes; /* of an element */
+  void (*row)(const reduction *r, const void *x, void *y, int64_t row);
+  void (*one)(const reduction *r, const runs *u, const void *x, void *y);
+  void (*side)(const reduction *r, const runs *u, const void *x, int64_t first, void *y);
+} reducer;
+
+static tn_status reduce_run(const tn_call *call, int64_t begin, int64_t end, const reducer *f) {
+  reduction r;
+  tn_status s = reduction_make(call, &r);
+  if (s) return s;
+  const runs u = runs_of(&r.summed);
+  const char *x = call->inputs[0]->data;
+  char *y = call->outputs[0]->data;
+  const int64_t row = r.inner_kept ? r.kept.dims[r.kept.rank - 1] : 1, bytes = (int64_t)f->bytes;
+  int64_t item = begin;
+  for (; !r.inner_kept && u.length < PARTS && item + SIDE <= end; item += SIDE)
+    f->side(&r, &u, x, item, y + item * bytes);
+  for (; item < end; item++) {
+    const char *from = x + walk_offset(&r.kept, item * row) * bytes;
+    char *to = y + item * row * bytes;
+    if (r.inner_kept)
+      f->row(&r, from, to, row);
+    else
+      f->one(&r, &u, from, to);
+  }
+  return TN_OK;
+}
+
+#define REDUCE(name, T, ACC, START, STEP, JOIN, DONE)                                          \
+  static void name##_row(const reduction *r, const void *in, void *out, int64_t row) {         \
+    const ACC n = (ACC)r->summed.size;                                                         \
+    T *y = out;                                                                                \
+    (void)n;                                                                                   \
+    for (int64_t j = 0; j < row; j++) y[j] = (T)(START);                                       \
+    for (int64_t k = 0; k < r->summed.size; k++) {                                             \
+      const T *from = (const T *)in + walk_offset(&r->summed, k);                              \
+      for (int64_t j = 0; j < row; j++) {                                                      \
+        ACC a = (ACC)y[j], v = (ACC)from[j];                                                   \
+        STEP;                                                                                  \
+        y[j] = (T)a;                                                                           \
+      }                                                                                        \
+    }                                                                                          \
+    for (int64_t j = 0; j < row; j++) {                                                        \
+      ACC a = (ACC)y[j];                                                                       \
+      y[j] = (T)(DONE);                                                                        \
+    }                                                                                          \
+  }                                                                                            \
+  static void name##_parts(const T *x, ACC *part) {                                            \
+    TN_IVDEP for (int p = 0; p < PARTS; p++) {                                                 \
+      const ACC v = (ACC)x[p];                                                                 \
+      ACC a = part[p];                                                                         \
+      STEP;                                                                                    \
+      part[p] = a;                                                                             \
+    }                                                                                          \
+  }                                                                                            \
+  static void name##_one(const reduction *r, const runs *u, const void *in, void *out) {       \
+    const ACC n = (ACC)r->summed.size;                                                         \
+    const bool in_parts = u->length >= PARTS;                                                  \
+    ACC part[PARTS], a = START;                                                                \
+    (void)n;                                                                                   \
+    for (int p = 0; p < PARTS && in_parts; p++) part[p] = START;                               \
+    for (int64_t k = 0; k < u->n; k++) {                                                       \
+      const T *from = (const T *)in + walk_offset(&u->outer, k);                               \
+      int64_t j = 0;                                                                           \
+      for (; j + PARTS <= u->length; j += PARTS) name##_parts(from + j, part);                 \
+      for (; j < u->length; j++) {                                                             \
+        const ACC v = (ACC)from[j];                                                            \
+        STEP;                                                                                  \
+      }                                                                                        \
+    }                                                                                          \
+    for (int half = PARTS / 2; half >= 8 && in_parts; half /= 2)                               \
+      for (int p = 0; p < half; p++) part[p] = JOIN(part[p + half], part[p]);                  \
+    for (int p = 0; p < 8 && in_parts; p++) a = JOIN(part[p], a);                              \
+    *(T *)out = (T)(DONE);                                                                     \
+  }                                                                                            \
+  static void name##_side(const reduction *r, const runs *u, const void *in, int64_t first,    \
+                          void *out) {                                                         \
+    const ACC n = (ACC)r->summed.size;                                                         \
+    const T *from[SIDE];                                                                       \
+    ACC part[SIDE];                                                                            \
+    (void)n;                                                                                   \
+    for (int p = 0; p < SIDE; p++) from[p] = (const T *)in + walk_offset(&r->kept, first + p); \
+    for (int p = 0; p < SIDE; p++) part[p] = START;                                            \
+    for (int64_t k = 0; k < u->n; k++) {                                                       \
+      const int64_t at = walk_offset(&u->outer, k);                                            \
+      for (int64_t j = at; j < at + u->length; j++) {                                          \
+        for (int p = 0; p < SIDE; p++) {                                                       \
+          const ACC v = (ACC)from[p][j];                                                       \
+          ACC a = part[p];                                                                     \
+          STEP;                                                                                \
+          part[p] = a;                                                                         \
+        }                                                                                      \
+      }                                                                                        \
+    }                                                                                          \
+    for (int p = 0; p < SIDE; p++) {                                                           \
+      const ACC a = part[p];                                                                   \
+      ((T *)out)[p] = (T)(DONE);                                                               \
+    }                                                                                          \
+  }                                                                                            \
+  tn_status name(const tn_call *call, uint32_t stage, int64_t begin, int64_t end,              \
+                 uint32_t worker) {                                                            \
+    static const reducer f = {sizeof(T), name##_row, name##_one, name##_side};                 \
+    (void)stage, (void)worker;                                                                 \
+    return reduce_run(call, begin, end, &f);                                                   \
   }
 
 #define ADD(a, b) ((a) + (b))

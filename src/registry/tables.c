@@ -1,5 +1,6 @@
 /* The registry's tables: the parts of all plug-ins in use, sorted. They are made anew whenever a
  * plug-in comes or goes; readers that have begun keep using the old ones until they leave. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -101,36 +102,34 @@ static tn_status attach_kernels(tn_tables *t, tn_op_row *rows, tn_arena *arena) 
   return TN_OK;
 }
 
-static bool rewrite_is_for(const tn_rewritedef *rewrite, const tn_op *op) {
+/* The operators that a rewrite begins with: all versions of one, next to each other. */
+static int32_t roots_of(const tn_tables *t, const tn_rewritedef *rewrite, int32_t *out_n) {
   const char *root = rewrite->rewrite.root, *colons = strstr(root, "::");
-  const size_t n = colons ? (size_t)(colons - root) : 0;
-  if (strcmp(colons ? colons + 2 : root, op->name)) return false;
-  if (n == strlen("ai.onnx") && !strncmp(root, "ai.onnx", n)) return !*op->domain;
-  return n == strlen(op->domain) && !strncmp(root, op->domain, n);
+  char domain[2 * TN_LIMIT_NAME + 1];
+  snprintf(domain, sizeof domain, "%.*s", colons ? (int)(colons - root) : 0, root);
+  return tn_ops_find(t->ops, t->n_ops, tn_domain_normal(domain), colons ? colons + 2 : root, out_n);
 }
 
-/* Writes the rewrites of an operator, in order of loading, to out (NULL: only counts). */
-static int32_t rewrites_of(const tn_tables *t, const tn_op *op, const tn_rewritedef **out) {
-  int32_t n = 0;
-  for (int32_t k = 0; k < t->n_rewrites; k++) {
-    if (!rewrite_is_for(t->rewrites[k], op)) continue;
-    if (out) out[n] = t->rewrites[k];
-    n++;
-  }
-  return n;
-}
-
+/* Those of an operator stay in order of loading. */
 static tn_status attach_rewrites(tn_tables *t, tn_op_row *rows, tn_arena *arena) {
-  int32_t n = 0;
+  int32_t n = 0, n_roots;
+  for (int32_t k = 0; k < t->n_ops; k++) rows[k].n_rewrites = 0;
+  for (int32_t k = 0; k < t->n_rewrites; k++) {
+    tn_op_row *row = rows + roots_of(t, t->rewrites[k], &n_roots);
+    for (int32_t i = 0; i < n_roots; i++) row[i].n_rewrites++;
+  }
   for (int32_t k = 0; k < t->n_ops; k++) {
     rows[k].first_rewrite = n;
-    rows[k].n_rewrites = rewrites_of(t, &t->ops[k]->op, NULL);
     n += rows[k].n_rewrites;
+    rows[k].n_rewrites = 0;
   }
   const tn_rewritedef **attached = tn_arena_alloc(arena, (uint64_t)n * sizeof *attached);
   if (!attached) return TN_ERR_MEMORY;
-  for (int32_t k = 0; k < t->n_ops; k++)
-    rewrites_of(t, &t->ops[k]->op, attached + rows[k].first_rewrite);
+  for (int32_t k = 0; k < t->n_rewrites; k++) {
+    tn_op_row *row = rows + roots_of(t, t->rewrites[k], &n_roots);
+    for (int32_t i = 0; i < n_roots; i++, row++)
+      attached[row->first_rewrite + row->n_rewrites++] = t->rewrites[k];
+  }
   t->attached_rewrites = attached;
   return TN_OK;
 }

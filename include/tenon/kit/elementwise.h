@@ -1,7 +1,8 @@
 /* What element-wise kernels share: plans, f16 and bf16 by way of f32 in blocks, pad lanes of
  * blocked layouts.
  *
- * All is inline, so that a file compiled for AVX2 gets AVX2 code. Items of these kernels are
+ * All is inline, or there once for each instruction set, so that a file compiled for AVX2 gets AVX2
+ * code. Items of these kernels are
  * elements of the storage of output 0; pad lanes count, and are zeroed again after each range. */
 #ifndef TN_KIT_ELEMENTWISE_H
 #define TN_KIT_ELEMENTWISE_H
@@ -16,69 +17,26 @@
 
 #include "tenon/kit/checked.h"
 #include "tenon/kit/dtype.h"
+#include "tenon/kit/isa.h"
 #include "tenon/kit/tensor.h"
 #include "tenon/kit/vmath.h"
 
 enum { TN_MAP_BLOCK = 512 }; /* f32 elements per block: input and output stay in L1 */
 
-/* y[i] = x[i] as f32. Exact. */
-static inline void tn_widen_f16(const uint16_t *x, float *y, int64_t n) {
-  int64_t i = 0;
-#if defined(__AVX512F__)
-  for (; i + 16 <= n; i += 16)
-    _mm512_storeu_ps(y + i, _mm512_cvtph_ps(_mm256_loadu_si256((const void *)(x + i))));
-#elif defined(__F16C__)
-  for (; i + 8 <= n; i += 8)
-    _mm256_storeu_ps(y + i, _mm256_cvtph_ps(_mm_loadu_si128((const void *)(x + i))));
-#elif defined(__aarch64__)
-  for (; i + 4 <= n; i += 4) vst1q_f32(y + i, vcvt_f32_f16(vreinterpret_f16_u16(vld1_u16(x + i))));
+#if defined(TN_KIT_SHARED)
+#define tn_widen_f16 TN_KIT_ISA_NAME(tn_widen_f16)
+#define tn_narrow_f16 TN_KIT_ISA_NAME(tn_narrow_f16)
+#define tn_widen_bf16 TN_KIT_ISA_NAME(tn_widen_bf16)
+#define tn_narrow_bf16 TN_KIT_ISA_NAME(tn_narrow_bf16)
 #endif
-  TN_IVDEP for (; i < n; i++) {
-    uint32_t h = x[i], m = (h & 0x7fffu) << 13;
-    float f =
-        tn_f32_of_bits(m) * 5.192296858534828e+33f; /* 2^112: moves the exponent, subnormals too */
-    uint32_t u = m >= (0x7c00u << 13) ? m | 0x7f800000u : tn_bits_of_f32(f);
-    y[i] = tn_f32_of_bits(u | (h & 0x8000u) << 16);
-  }
-}
+
+/* y[i] = x[i] as f32. Exact. */
+TN_KIT_ISA_FN void tn_widen_f16(const uint16_t *x, float *y, int64_t n);
+TN_KIT_ISA_FN void tn_widen_bf16(const uint16_t *x, float *y, int64_t n);
 
 /* y[i] = x[i] rounded to nearest, ties to even; too large: inf. */
-static inline void tn_narrow_f16(const float *x, uint16_t *y, int64_t n) {
-  int64_t i = 0;
-#if defined(__AVX512F__)
-  for (; i + 16 <= n; i += 16)
-    _mm256_storeu_si256((void *)(y + i),
-                        _mm512_cvtps_ph(_mm512_loadu_ps(x + i), _MM_FROUND_TO_NEAREST_INT));
-#elif defined(__F16C__)
-  for (; i + 8 <= n; i += 8)
-    _mm_storeu_si128((void *)(y + i),
-                     _mm256_cvtps_ph(_mm256_loadu_ps(x + i), _MM_FROUND_TO_NEAREST_INT));
-#elif defined(__aarch64__)
-  for (; i + 4 <= n; i += 4) vst1_u16(y + i, vreinterpret_u16_f16(vcvt_f16_f32(vld1q_f32(x + i))));
-#endif
-  TN_IVDEP for (; i < n; i++) {
-    uint32_t u = tn_bits_of_f32(x[i]), a = u & 0x7fffffffu;
-    uint32_t normal = (a + 0xfffu + (a >> 13 & 1u) - (112u << 23)) >> 13;
-    /* adding 0.5 puts the bits that a subnormal keeps at the low end, rounded */
-    uint32_t tiny = tn_bits_of_f32(tn_f32_of_bits(a) + 0.5f) - 0x3f000000u;
-    uint32_t r = a < (113u << 23) ? tiny : normal;
-    r = a >= (143u << 23) ? 0x7c00u : r;
-    r = a > 0x7f800000u ? 0x7e00u : r;
-    y[i] = (uint16_t)(r | (u >> 16 & 0x8000u));
-  }
-}
-
-static inline void tn_widen_bf16(const uint16_t *x, float *y, int64_t n) {
-  TN_IVDEP for (int64_t i = 0; i < n; i++) y[i] = tn_f32_of_bits((uint32_t)x[i] << 16);
-}
-
-static inline void tn_narrow_bf16(const float *x, uint16_t *y, int64_t n) {
-  TN_IVDEP for (int64_t i = 0; i < n; i++) {
-    uint32_t u = tn_bits_of_f32(x[i]);
-    uint32_t r = (u + 0x7fffu + (u >> 16 & 1u)) >> 16;
-    y[i] = (uint16_t)((u & 0x7fffffffu) > 0x7f800000u ? u >> 16 | 0x40u : r);
-  }
-}
+TN_KIT_ISA_FN void tn_narrow_f16(const float *x, uint16_t *y, int64_t n);
+TN_KIT_ISA_FN void tn_narrow_bf16(const float *x, uint16_t *y, int64_t n);
 
 static inline void tn_widen_half(uint32_t dtype, const uint16_t *x, float *y, int64_t n) {
   if (dtype == TN_F16)
@@ -166,6 +124,67 @@ static inline tn_status tn_map_run_f32(const tn_call *call, int64_t begin, int64
 /* One item per storage element; ns: time of one element on one thread, data in the cache. Output
  * 0 may lie on input 0 if their elements have the same size. */
 TN_KIT_FN tn_status tn_plan_elementwise(const tn_call *call, tn_kernel_plan *plan, double ns);
+
+#if defined(TN_KIT_ISA_BODIES)
+
+TN_KIT_ISA_FN void tn_widen_f16(const uint16_t *x, float *y, int64_t n) {
+  int64_t i = 0;
+#if defined(__AVX512F__)
+  for (; i + 16 <= n; i += 16)
+    _mm512_storeu_ps(y + i, _mm512_cvtph_ps(_mm256_loadu_si256((const void *)(x + i))));
+#elif defined(__F16C__)
+  for (; i + 8 <= n; i += 8)
+    _mm256_storeu_ps(y + i, _mm256_cvtph_ps(_mm_loadu_si128((const void *)(x + i))));
+#elif defined(__aarch64__)
+  for (; i + 4 <= n; i += 4) vst1q_f32(y + i, vcvt_f32_f16(vreinterpret_f16_u16(vld1_u16(x + i))));
+#endif
+  TN_IVDEP for (; i < n; i++) {
+    uint32_t h = x[i], m = (h & 0x7fffu) << 13;
+    float f =
+        tn_f32_of_bits(m) * 5.192296858534828e+33f; /* 2^112: moves the exponent, subnormals too */
+    uint32_t u = m >= (0x7c00u << 13) ? m | 0x7f800000u : tn_bits_of_f32(f);
+    y[i] = tn_f32_of_bits(u | (h & 0x8000u) << 16);
+  }
+}
+
+TN_KIT_ISA_FN void tn_narrow_f16(const float *x, uint16_t *y, int64_t n) {
+  int64_t i = 0;
+#if defined(__AVX512F__)
+  for (; i + 16 <= n; i += 16)
+    _mm256_storeu_si256((void *)(y + i),
+                        _mm512_cvtps_ph(_mm512_loadu_ps(x + i), _MM_FROUND_TO_NEAREST_INT));
+#elif defined(__F16C__)
+  for (; i + 8 <= n; i += 8)
+    _mm_storeu_si128((void *)(y + i),
+                     _mm256_cvtps_ph(_mm256_loadu_ps(x + i), _MM_FROUND_TO_NEAREST_INT));
+#elif defined(__aarch64__)
+  for (; i + 4 <= n; i += 4) vst1_u16(y + i, vreinterpret_u16_f16(vcvt_f16_f32(vld1q_f32(x + i))));
+#endif
+  TN_IVDEP for (; i < n; i++) {
+    uint32_t u = tn_bits_of_f32(x[i]), a = u & 0x7fffffffu;
+    uint32_t normal = (a + 0xfffu + (a >> 13 & 1u) - (112u << 23)) >> 13;
+    /* adding 0.5 puts the bits that a subnormal keeps at the low end, rounded */
+    uint32_t tiny = tn_bits_of_f32(tn_f32_of_bits(a) + 0.5f) - 0x3f000000u;
+    uint32_t r = a < (113u << 23) ? tiny : normal;
+    r = a >= (143u << 23) ? 0x7c00u : r;
+    r = a > 0x7f800000u ? 0x7e00u : r;
+    y[i] = (uint16_t)(r | (u >> 16 & 0x8000u));
+  }
+}
+
+TN_KIT_ISA_FN void tn_widen_bf16(const uint16_t *x, float *y, int64_t n) {
+  TN_IVDEP for (int64_t i = 0; i < n; i++) y[i] = tn_f32_of_bits((uint32_t)x[i] << 16);
+}
+
+TN_KIT_ISA_FN void tn_narrow_bf16(const float *x, uint16_t *y, int64_t n) {
+  TN_IVDEP for (int64_t i = 0; i < n; i++) {
+    uint32_t u = tn_bits_of_f32(x[i]);
+    uint32_t r = (u + 0x7fffu + (u >> 16 & 1u)) >> 16;
+    y[i] = (uint16_t)((u & 0x7fffffffu) > 0x7f800000u ? u >> 16 | 0x40u : r);
+  }
+}
+
+#endif
 
 #ifdef TN_KIT_BODIES
 

@@ -6,27 +6,30 @@
  * needs nothing but the headers. Tenon's own build defines TN_KIT_SHARED: its hundreds of files see
  * the declarations alone, and share the copies of src/base/kit.c.
  *
- * What is large and wants vectors is TN_KIT_ISA_FN: static inline in a plug-in, and in Tenon's own
+ * What is large and wants vectors is TN_KIT_ISA_FN: static in a plug-in, and in Tenon's own
  * build one copy for each instruction set (src/kit), known by TN_KIT_ISA_NAME. */
 #ifndef TN_KIT_LINKAGE_H
 #define TN_KIT_LINKAGE_H
+
+#if defined(__GNUC__)
+#define TN_KIT_STATIC static __attribute__((noinline, unused))
+#else
+#define TN_KIT_STATIC static inline
+#endif
 
 #if defined(TN_KIT_SHARED)
 #define TN_KIT_ISA_FN
 #define TN_KIT_ISA_TABLE
 #else
-#define TN_KIT_ISA_FN static inline
+#define TN_KIT_ISA_FN TN_KIT_STATIC
 #define TN_KIT_ISA_TABLE static
 #define TN_KIT_ISA_BODIES
 #endif
 
 #if defined(TN_KIT_SHARED)
 #define TN_KIT_FN
-#elif defined(__GNUC__)
-#define TN_KIT_FN static __attribute__((noinline, unused))
-#define TN_KIT_BODIES
 #else
-#define TN_KIT_FN static inline
+#define TN_KIT_FN TN_KIT_STATIC
 #define TN_KIT_BODIES
 #endif
 
