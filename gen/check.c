@@ -112,4 +112,5 @@ void gen_check_all(gen *g) {
   SORT(&g->extensions, by_extension);
   SORT(&g->functions, by_function);
   check_versions(g);
+  gen_add_torch_rows(g);
 }

@@ -154,6 +154,7 @@ typedef struct gen_format_op {
 typedef struct gen_format {
   const gen_node *at;
   const char *family, *name, *descriptor;
+  const char *domain; /* operators of these domains in PyTorch's form are rows, too; or NULL */
   gen_format_op *ops;
   int n_ops;
 } gen_format;
@@ -344,6 +345,8 @@ void gen_push_rows(gen *g, const gen_kernel *k, bool torch);
 void gen_check_case(gen *g, const gen_node *at, const gen_op *op, const char *text);
 /* Sorts all parts and reports duplicates. */
 void gen_check_all(gen *g);
+/* Rows of formats that follow from operators in PyTorch's form. */
+void gen_add_torch_rows(gen *g);
 /* Operators and kernels that several libraries describe become one; ranks by precedence; conflicts.
  * After operators are sorted. */
 void gen_merge(gen *g);

@@ -142,13 +142,15 @@ static void parse_format_ops(gen *g, const gen_node *entry, gen_format *f) {
 }
 
 static void parse_format(gen *g, const gen_node *entry, const char *family) {
-  static const char *const keys[] = {"format", "descriptor", "doc", "operators", NULL};
+  static const char *const keys[] = {"format",    "descriptor",   "doc",
+                                     "operators", "operators_of", NULL};
   if (!gen_check_keys(g, entry, "a format", keys)) return;
   gen_format f = {.at = entry, .family = family};
   f.name = gen_str_at(g, entry, "format", true);
   f.descriptor = gen_function_at(g, entry, "descriptor", GEN_FORMAT);
   if (!gen_get(entry, "descriptor")) gen_problem_add(g, entry, "the key 'descriptor' is missing");
   parse_format_ops(g, entry, &f);
+  f.domain = gen_str_at(g, entry, "operators_of", false);
   if (f.name && f.descriptor) gen_push(g, &g->formats, f);
 }
 

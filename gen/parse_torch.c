@@ -90,12 +90,13 @@ static const char *word_of(gen *g, const char *name) {
   return gen_snake_case(g, copy);
 }
 
-static void set_names(gen *g, gen_op *op) {
+/* `out` says the overload of the out variant, after which an operator is called. */
+static void set_names(gen *g, gen_op *op, const char *out) {
   const char *base;
   gen_split_name(g, in_namespace(g, op->schema.name), &op->domain, &base);
   op->torch = gen_format_text(g, "%s::%s%s%s", op->domain, base, *op->schema.overload ? "." : "",
                               op->schema.overload);
-  op->name = tenon_name(g, base, op->schema.overload);
+  op->name = tenon_name(g, base, out ? out : op->schema.overload);
   op->word = word_of(g, op->name);
   op->since = 1;
   op->doc = gen_format_text(g, "PyTorch's operator %s.", op->torch);
@@ -155,8 +156,9 @@ static const gen_node *find_schema(gen *g, const gen_node **entry) {
 
 void gen_parse_torch(gen *g, const gen_node *entry, const char *family) {
   static const char *const keys[] = {
-      "op",    "func",  "kernels", "type_alias", "dim_order_alias", "doc",   "types",    "flags",
-      "infer", "flops", "lower",   "epilogue",   "reference",       "cases", TORCH_KEYS, NULL};
+      "op",    "func",     "kernels", "type_alias", "dim_order_alias", "doc",       "types",
+      "flags", "infer",    "flops",   "lower",      "epilogue",        "reference", "cases",
+      "out",   TORCH_KEYS, NULL};
   if (!gen_check_keys(g, entry, "an operator of PyTorch", keys)) return;
   const gen_node *at = find_schema(g, &entry);
   if (!at) return;
@@ -168,7 +170,7 @@ void gen_parse_torch(gen *g, const gen_node *entry, const char *family) {
     return;
   }
   op.schema_text = strchr(text, '(');
-  set_names(g, &op);
+  set_names(g, &op, gen_str_at(g, entry, "out", false));
   g->op_word = op.word;
   gen_parse_op_parts(g, entry, &op);
   const gen_kernel prototype = {

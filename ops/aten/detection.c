@@ -1,0 +1,36 @@
+/* Operators of torchvision's detection models. */
+#include "aten.h"
+#include "torchvision.gen.h"
+
+/* Boxes as [x1, y1, x2, y2] that are kept, by falling scores. */
+tn_status torchvision_nms(const tn_call *call, tn_graph *graph, int32_t node) {
+  const tn_lowering l = tn_low_open(call, graph, node);
+  const int64_t n = tn_low_type(&l, 0)->rank == 2 ? tn_low_type(&l, 0)->shape[0] : -1;
+  if (n < 0) return at_fail(&l, TN_ERR_SHAPE, "the boxes are no matrix");
+  const int32_t boxes = at_unsqueeze(&l, at_in(&l, 0, TN_F32), 0),
+                scores = at_unsqueeze(&l, at_unsqueeze(&l, at_in(&l, 1, TN_F32), 0), 0);
+  const int32_t in[] = {boxes, scores, at_int_const(&l, TN_I64, n),
+                        tn_low_number(&l, TN_F32, tn_low_float(&l, "iou_threshold", 0.5))};
+  const tn_attr corners = tn_attr_int("center_point_box", 0);
+  const int32_t kept = tn_low_emit(&l, "NonMaxSuppression", in, 4, &corners, 1);
+  return tn_low_done(&l, at_squeeze(&l, at_slice(&l, kept, 1, 2, 3, 1), 1));
+}
+
+/* rois are [image, x1, y1, x2, y2]. */
+tn_status torchvision_roi_align(const tn_call *call, tn_graph *graph, int32_t node) {
+  const tn_lowering l = tn_low_open(call, graph, node);
+  const int32_t rois = tn_low_in(&l, 1);
+  const int32_t image = at_squeeze(&l, at_slice(&l, rois, 1, 0, 1, 1), 1);
+  const uint32_t dtype = tn_low_type(&l, 1)->dtype;
+  const int64_t ratio = tn_low_int(&l, "sampling_ratio", -1);
+  const tn_attr attrs[] = {
+      tn_attr_int("output_height", tn_low_int(&l, "pooled_height", 1)),
+      tn_attr_int("output_width", tn_low_int(&l, "pooled_width", 1)),
+      tn_attr_int("sampling_ratio", ratio > 0 ? ratio : 0),
+      tn_attr_float("spatial_scale", tn_low_float(&l, "spatial_scale", 1)),
+      tn_attr_str("coordinate_transformation_mode",
+                  tn_low_int(&l, "aligned", 0) ? "half_pixel" : "output_half_pixel")};
+  const int32_t in[] = {tn_low_in(&l, 0), at_slice(&l, rois, 1, 1, 5, 1),
+                        at_cast(&l, image, dtype, TN_I64)};
+  return tn_low_done(&l, tn_low_emit(&l, "RoiAlign", in, 3, attrs, 5));
+}

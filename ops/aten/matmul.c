@@ -1,0 +1,200 @@
+/* Products of matrices, linear layers, attention. */
+#include "aten.h"
+#include "aten_reduce.gen.h"
+
+/* Bools and integers are multiplied as they are where ONNX takes them: i32, i64, u32, u64; narrow
+ * ones go through i32. */
+static int32_t product(const tn_lowering *l, int32_t a, int32_t b, uint32_t dtype) {
+  const bool narrow = dtype == TN_I8 || dtype == TN_U8 || dtype == TN_I16;
+  if (!narrow) return tn_low_2(l, "MatMul", a, b);
+  return at_cast(l,
+                 tn_low_2(l, "MatMul", at_cast(l, a, dtype, TN_I32), at_cast(l, b, dtype, TN_I32)),
+                 TN_I32, dtype);
+}
+
+tn_status aten_matmul(const tn_call *call, tn_graph *graph, int32_t node) {
+  const tn_lowering l = tn_low_open(call, graph, node);
+  const tn_tensor *a = tn_low_type(&l, 0), *b = tn_low_type(&l, 1);
+  if (a->rank == 0 || b->rank == 0) return at_fail(&l, TN_ERR_SHAPE, "scalars are no matrices");
+  if (a->dtype != b->dtype)
+    return at_fail(&l, TN_ERR_SHAPE, "the two matrices have different types");
+  return tn_low_done(&l, product(&l, tn_low_in(&l, 0), tn_low_in(&l, 1), a->dtype));
+}
+
+static int32_t transposed(const tn_lowering *l, int32_t x, int32_t rank) {
+  int32_t perm[TN_MAX_RANK];
+  for (int32_t k = 0; k < rank; k++) perm[k] = k;
+  perm[rank - 2] = rank - 1;
+  perm[rank - 1] = rank - 2;
+  return tn_low_transpose(l, x, rank, perm);
+}
+
+/* x w^T + bias. Of a matrix: Gemm. */
+tn_status aten_linear(const tn_call *call, tn_graph *graph, int32_t node) {
+  const tn_lowering l = tn_low_open(call, graph, node);
+  const tn_tensor *x = tn_low_type(&l, 0), *w = tn_low_type(&l, 1);
+  const int32_t in[] = {tn_low_in(&l, 0), tn_low_in(&l, 1), tn_low_in(&l, 2)};
+  const tn_attr trans = tn_attr_int("transB", 1);
+  if (x->rank == 2 && w->rank == 2 && at_category(x->dtype) == AT_FLOAT)
+    return tn_low_done(&l, tn_low_emit(&l, "Gemm", in, in[2] < 0 ? 2 : 3, &trans, 1));
+  const int32_t right = w->rank == 2 ? transposed(&l, in[1], 2) : in[1];
+  int32_t y = product(&l, in[0], right, x->dtype);
+  if (in[2] >= 0) y = tn_low_2(&l, "Add", y, in[2]);
+  return tn_low_done(&l, y);
+}
+
+/* beta * self + alpha * (a b), where b may be a vector (addmv) and a a batch (baddbmm). */
+tn_status aten_addmm(const tn_call *call, tn_graph *graph, int32_t node) {
+  const tn_lowering l = tn_low_open(call, graph, node);
+  const tn_tensor *a = tn_low_type(&l, 1);
+  const at_scalar beta = at_number(&l, "beta"), alpha = at_number(&l, "alpha");
+  const double b = beta.is_there ? beta.f : 1, s = alpha.is_there ? alpha.f : 1;
+  const uint32_t dtype = a->dtype;
+  if (a->rank == 2 && tn_low_type(&l, 2)->rank == 2 && at_category(dtype) == AT_FLOAT &&
+      tn_low_type(&l, 0)->rank <= 2 && b != 0) {
+    const int32_t in[] = {tn_low_in(&l, 1), tn_low_in(&l, 2), tn_low_in(&l, 0)};
+    const tn_attr attrs[] = {tn_attr_float("alpha", s), tn_attr_float("beta", b)};
+    return tn_low_done(&l, tn_low_emit(&l, "Gemm", in, 3, attrs, 2));
+  }
+  int32_t y = product(&l, tn_low_in(&l, 1), tn_low_in(&l, 2), dtype);
+  int32_t self = tn_low_in(&l, 0);
+  if (s != 1) y = tn_low_2(&l, "Mul", y, at_const(&l, dtype, alpha));
+  if (b == 0) return tn_low_done(&l, y); /* self, be it NaN, does not count */
+  if (b != 1) self = tn_low_2(&l, "Mul", self, at_const(&l, dtype, beta));
+  return tn_low_done(&l, tn_low_2(&l, "Add", self, y));
+}
+
+/* beta * self + alpha * (vec1 x vec2); outer and ger without self. */
+tn_status aten_outer(const tn_call *call, tn_graph *graph, int32_t node) {
+  const tn_lowering l = tn_low_open(call, graph, node);
+  const uint32_t dtype = at_promote_inputs(&l, (at_scalar){.f = 0});
+  const int32_t a = at_unsqueeze(&l, at_in(&l, 0, dtype), 1);
+  return tn_low_done(&l, tn_low_2(&l, "Mul", a, at_in(&l, 1, dtype)));
+}
+
+tn_status aten_einsum(const tn_call *call, tn_graph *graph, int32_t node) {
+  enum { MOST = 64 };
+  const tn_lowering l = tn_low_open(call, graph, node);
+  const tn_attr *a = tn_pattern_attr(tn_low_node(&l), "equation", TN_ATTR_STR);
+  int32_t in[MOST];
+  if (!a || call->n_inputs > MOST) return tn_low_unsupported(&l, "this equation");
+  for (uint32_t k = 0; k < call->n_inputs; k++) in[k] = tn_low_in(&l, k);
+  tn_attr equation = *a;
+  return tn_low_done(&l, tn_low_emit(&l, "Einsum", in, call->n_inputs, &equation, 1));
+}
+
+/* ---- attention ---- */
+
+/* Keys and values repeat for groups of queries. */
+static int32_t grouped(const tn_lowering *l, uint32_t k, int64_t heads) {
+  const tn_tensor *t = tn_low_type(l, k);
+  const int32_t rank = t->rank, at = rank - 3;
+  int64_t wide[TN_MAX_RANK], shape[TN_MAX_RANK];
+  if (t->shape[at] == heads) return tn_low_in(l, k);
+  if (rank == TN_MAX_RANK || !t->shape[at] || heads % t->shape[at])
+    return at_fail(l, TN_ERR_SHAPE, "the heads of keys do not divide those of queries");
+  const int64_t times = heads / t->shape[at];
+  for (int32_t i = 0; i <= rank; i++)
+    wide[i] = i <= at ? t->shape[i] : i == at + 1 ? times : t->shape[i - 1];
+  memcpy(shape, t->shape, sizeof shape);
+  shape[at] = heads;
+  const int32_t x = at_expand(l, at_unsqueeze(l, tn_low_in(l, k), at + 1), rank + 1, wide);
+  return tn_low_reshape(l, x, rank, shape);
+}
+
+/* -inf where row i may not see column j: j > i. */
+static int32_t causal_mask(const tn_lowering *l, int64_t rows, int64_t columns, uint32_t dtype) {
+  const int64_t column[] = {rows, 1}, row[] = {1, columns};
+  const int32_t later = tn_low_2(l, "Greater", tn_low_reshape(l, at_iota(l, columns), 2, row),
+                                 tn_low_reshape(l, at_iota(l, rows), 2, column));
+  return at_where(l, later, tn_low_number(l, dtype, -INFINITY), tn_low_number(l, dtype, 0));
+}
+
+/* A mask of bools says what is seen. Rows that see nothing become 0, as in PyTorch. */
+static int32_t masked(const tn_lowering *l, int32_t scores, uint32_t dtype) {
+  const tn_tensor *m = tn_low_type(l, 3);
+  const int32_t mask = tn_low_in(l, 3);
+  const tn_tensor *q = tn_low_type(l, 0), *k = tn_low_type(l, 1);
+  if (tn_low_int(l, "is_causal", 0))
+    return tn_low_2(l, "Add", scores,
+                    causal_mask(l, q->shape[q->rank - 2], k->shape[k->rank - 2], dtype));
+  if (!m) return scores;
+  if (m->dtype == TN_BOOL) return at_where(l, mask, scores, tn_low_number(l, dtype, -INFINITY));
+  return tn_low_2(l, "Add", scores, at_in(l, 3, dtype));
+}
+
+tn_status aten_attention(const tn_call *call, tn_graph *graph, int32_t node) {
+  const tn_lowering l = tn_low_open(call, graph, node);
+  const tn_tensor *q = tn_low_type(&l, 0), *k = tn_low_type(&l, 1);
+  const uint32_t dtype = q->dtype;
+  if (q->rank < 2 || k->rank < 2) return at_fail(&l, TN_ERR_SHAPE, "queries need two dims");
+  if (tn_low_float(&l, "dropout_p", 0) != 0) return tn_low_unsupported(&l, "dropout_p");
+  const at_scalar s = at_number(&l, "scale");
+  const double width = (double)q->shape[q->rank - 1];
+  const double scale = s.is_there ? s.f : 1 / sqrt(width);
+  const bool groups = tn_low_int(&l, "enable_gqa", 0) && q->rank >= 3;
+  const int32_t key = groups ? grouped(&l, 1, q->shape[q->rank - 3]) : tn_low_in(&l, 1),
+                value = groups ? grouped(&l, 2, q->shape[q->rank - 3]) : tn_low_in(&l, 2);
+  const int32_t query = tn_low_2(&l, "Mul", tn_low_in(&l, 0), tn_low_number(&l, dtype, scale));
+  int32_t scores = tn_low_2(&l, "MatMul", query, transposed(&l, key, k->rank));
+  scores = masked(&l, scores, dtype);
+  int32_t weights = at_with_int(&l, "Softmax", scores, "axis", -1);
+  if (tn_low_type(&l, 3) && tn_low_type(&l, 3)->dtype == TN_BOOL) {
+    const int64_t last = -1;
+    const int32_t seen =
+        at_reduce(&l, "ReduceMax", at_cast(&l, tn_low_in(&l, 3), TN_BOOL, TN_U8), &last, 1, true);
+    weights = at_where(&l, at_cast(&l, seen, TN_U8, TN_BOOL), weights, tn_low_number(&l, dtype, 0));
+  }
+  const int32_t y = tn_low_2(&l, "MatMul", weights, value);
+  const uint32_t n = tn_low_node(&l)->n_outputs;
+  if (n > 1) return tn_low_unsupported(&l, "its outputs behind the first");
+  return tn_low_done(&l, y);
+}
+
+/* ---- distances ---- */
+
+static int32_t p_norm(const tn_lowering *l, int32_t x, uint32_t dtype, double p, int64_t dim,
+                      bool keep) {
+  if (p == 2) return at_reduce(l, "ReduceL2", x, &dim, 1, keep);
+  const int32_t abs = tn_low_1(l, "Abs", x);
+  if (p == 1) return at_reduce(l, "ReduceSum", abs, &dim, 1, keep);
+  if (isinf(p)) return at_reduce(l, "ReduceMax", abs, &dim, 1, keep);
+  if (p == 0) return at_reduce(l, "ReduceSum", tn_low_1(l, "Sign", abs), &dim, 1, keep);
+  const int32_t powers = tn_low_2(l, "Pow", abs, tn_low_number(l, dtype, p));
+  return tn_low_2(l, "Pow", at_reduce(l, "ReduceSum", powers, &dim, 1, keep),
+                  tn_low_number(l, dtype, 1 / p));
+}
+
+tn_status aten_cdist(const tn_call *call, tn_graph *graph, int32_t node) {
+  const tn_lowering l = tn_low_open(call, graph, node);
+  const tn_tensor *a = tn_low_type(&l, 0), *b = tn_low_type(&l, 1);
+  const int32_t x = at_unsqueeze(&l, tn_low_in(&l, 0), a->rank - 1),
+                y = at_unsqueeze(&l, tn_low_in(&l, 1), b->rank - 2);
+  const int32_t off = tn_low_2(&l, "Sub", x, y);
+  return tn_low_done(&l, p_norm(&l, off, a->dtype, tn_low_float(&l, "p", 2), -1, false));
+}
+
+tn_status aten_pairwise_distance(const tn_call *call, tn_graph *graph, int32_t node) {
+  const tn_lowering l = tn_low_open(call, graph, node);
+  const uint32_t dtype = tn_low_type(&l, 0)->dtype;
+  const int32_t off = tn_low_2(&l, "Sub", tn_low_in(&l, 0), tn_low_in(&l, 1));
+  const int32_t x =
+      tn_low_2(&l, "Add", off, tn_low_number(&l, dtype, tn_low_float(&l, "eps", 1e-6)));
+  return tn_low_done(
+      &l, p_norm(&l, x, dtype, tn_low_float(&l, "p", 2), -1, tn_low_int(&l, "keepdim", 0) != 0));
+}
+
+/* a . b / max(|a| |b|, eps), each length at least eps. */
+tn_status aten_cosine_similarity(const tn_call *call, tn_graph *graph, int32_t node) {
+  const tn_lowering l = tn_low_open(call, graph, node);
+  const uint32_t dtype = at_float_of(at_promote_inputs(&l, (at_scalar){.f = 0}));
+  const int64_t dim = tn_low_int(&l, "dim", 1);
+  const int32_t eps = tn_low_number(&l, dtype, tn_low_float(&l, "eps", 1e-8));
+  int32_t side[2];
+  for (uint32_t k = 0; k < 2; k++) {
+    const int32_t x = at_in(&l, k, dtype), norm = at_reduce(&l, "ReduceL2", x, &dim, 1, true);
+    side[k] = tn_low_2(&l, "Div", x, tn_low_2(&l, "Max", norm, eps));
+  }
+  return tn_low_done(
+      &l, at_reduce(&l, "ReduceSum", tn_low_2(&l, "Mul", side[0], side[1]), &dim, 1, false));
+}

@@ -1,0 +1,139 @@
+/* Recurrent layers: some of them on top of each other, in one or both directions. */
+#include "aten.gen.h"
+#include "aten.h"
+#include "aten_layers.gen.h"
+
+typedef struct rnn {
+  const char *op; /* of ONNX */
+  int32_t gates;
+  const int32_t *order; /* ONNX's gates, as numbers of PyTorch's */
+  const char *activation;
+} rnn;
+
+static const int32_t lstm_order[] = {0, 3, 1, 2}; /* i f g o: i o f c */
+static const int32_t gru_order[] = {1, 0, 2};     /* r z n: z r h */
+static const int32_t rnn_order[] = {0};
+static const rnn lstm = {"LSTM", 4, lstm_order, NULL}, gru = {"GRU", 3, gru_order, NULL},
+                 tanh_rnn = {"RNN", 1, rnn_order, "Tanh"}, relu_rnn = {"RNN", 1, rnn_order, "Relu"};
+
+typedef struct layers {
+  const rnn *kind;
+  uint32_t first; /* input of the first weights */
+  int32_t n, directions, per_direction;
+  int64_t hidden;
+  bool biases;
+} layers;
+
+/* The rows of the gates in ONNX's order. */
+static int32_t ordered(const tn_lowering *l, const layers *r, int32_t x) {
+  int32_t parts[4];
+  if (r->kind->gates == 1) return x;
+  for (int32_t k = 0; k < r->kind->gates; k++) {
+    const int64_t at = r->kind->order[k] * r->hidden;
+    parts[k] = at_slice(l, x, 0, at, at + r->hidden, 1);
+  }
+  return at_concat(l, parts, (uint32_t)r->kind->gates, 0);
+}
+
+/* Weights `which` of a layer, for each direction, as [directions, ...]. */
+static int32_t weights(const tn_lowering *l, const layers *r, int32_t layer, uint32_t which) {
+  int32_t parts[2];
+  for (int32_t d = 0; d < r->directions; d++) {
+    const uint32_t at = r->first + (uint32_t)((layer * r->directions + d) * r->per_direction);
+    parts[d] = at_unsqueeze(l, ordered(l, r, tn_low_in(l, at + which)), 0);
+  }
+  return r->directions > 1 ? at_concat(l, parts, 2, 0) : parts[0];
+}
+
+static int32_t state_of(const tn_lowering *l, const layers *r, uint32_t input, int32_t layer) {
+  const int64_t from = (int64_t)layer * r->directions;
+  return at_slice(l, tn_low_in(l, input), 0, from, from + r->directions, 1);
+}
+
+/* [time, batch, in] to [time, batch, directions * hidden], and the last states. */
+static tn_status run_layer(const tn_lowering *l, const layers *r, int32_t layer, int32_t *x,
+                           int32_t *h, int32_t *c, const int64_t *time_batch) {
+  const bool has_cell = r->kind == &lstm;
+  int32_t bias = TN_NO_ID;
+  if (r->biases) {
+    const int32_t parts[] = {weights(l, r, layer, 2), weights(l, r, layer, 3)};
+    bias = at_concat(l, parts, 2, 1);
+  }
+  const int32_t in[] = {*x,
+                        weights(l, r, layer, 0),
+                        weights(l, r, layer, 1),
+                        bias,
+                        TN_NO_ID,
+                        state_of(l, r, 1, layer),
+                        has_cell ? state_of(l, r, 2, layer) : TN_NO_ID};
+  const tn_str names[] = {{r->kind->activation, 4}, {r->kind->activation, 4}};
+  tn_attr activations = tn_attr_str("activations", "");
+  activations.kind = TN_ATTR_STRS;
+  activations.strs = (tn_strs){names, r->directions};
+  const tn_attr attrs[] = {
+      tn_attr_int("hidden_size", r->hidden),
+      tn_attr_str("direction", r->directions > 1 ? "bidirectional" : "forward"),
+      r->kind == &gru ? tn_attr_int("linear_before_reset", 1) : activations};
+  int32_t out[3];
+  const tn_status s = tn_low_emit_many(l, r->kind->op, in, has_cell ? 7 : 6, attrs,
+                                       has_cell ? 2 : 3, has_cell ? 3 : 2, out);
+  if (s) return s;
+  const int32_t perm[] = {0, 2, 1, 3}; /* [time, directions, batch, hidden] */
+  const int64_t shape[] = {time_batch[0], time_batch[1], r->directions * r->hidden};
+  *x = tn_low_reshape(l, tn_low_transpose(l, out[0], 4, perm), 3, shape);
+  *h = out[1];
+  if (has_cell) *c = out[2];
+  return TN_OK;
+}
+
+static tn_status read_layers(const tn_lowering *l, layers *r) {
+  const uint32_t n = l->call->n_inputs;
+  r->directions = tn_low_int(l, "bidirectional", 0) ? 2 : 1;
+  r->biases = tn_low_int(l, "has_biases", 1) != 0;
+  r->n = (int32_t)tn_low_int(l, "num_layers", 1);
+  r->per_direction = r->biases ? 4 : 2;
+  const tn_tensor *h = tn_low_type(l, 1);
+  if (r->n < 1 || r->n > 64 || n - r->first != (uint32_t)(r->n * r->directions * r->per_direction))
+    return tn_low_unsupported(l, "this number of weights (projections?)");
+  r->hidden = h->shape[h->rank - 1];
+  if (tn_low_int(l, "train", 0) && tn_low_float(l, "dropout", 0) > 0)
+    return tn_low_unsupported(l, "dropout while training");
+  return TN_OK;
+}
+
+static tn_status lower_rnn(const tn_lowering *l, const rnn *kind) {
+  enum { MOST = 64 };
+  layers r = {.kind = kind, .first = kind == &lstm ? 3 : 2};
+  int32_t h[MOST], c[MOST], x = tn_low_in(l, 0);
+  const tn_tensor *t = tn_low_type(l, 0);
+  tn_status s = read_layers(l, &r);
+  if (s) return s;
+  if (t->rank != 3) return tn_low_unsupported(l, "an input without a batch");
+  const bool batch_first = tn_low_int(l, "batch_first", 0) != 0;
+  const int32_t perm[] = {1, 0, 2};
+  const int64_t time_batch[] = {t->shape[batch_first], t->shape[!batch_first]};
+  if (batch_first) x = tn_low_transpose(l, x, 3, perm);
+  for (int32_t k = 0; k < r.n && !s; k++) s = run_layer(l, &r, k, &x, &h[k], &c[k], time_batch);
+  if (s) return s;
+  if (batch_first) x = tn_low_transpose(l, x, 3, perm);
+  const int32_t out[] = {x, r.n > 1 ? at_concat(l, h, (uint32_t)r.n, 0) : h[0],
+                         kind != &lstm ? TN_NO_ID
+                         : r.n > 1     ? at_concat(l, c, (uint32_t)r.n, 0)
+                                       : c[0]};
+  return tn_low_done_many(l, out, tn_low_node(l)->n_outputs);
+}
+
+tn_status aten_lstm(const tn_call *call, tn_graph *graph, int32_t node) {
+  const tn_lowering l = tn_low_open(call, graph, node);
+  return lower_rnn(&l, &lstm);
+}
+
+tn_status aten_gru(const tn_call *call, tn_graph *graph, int32_t node) {
+  const tn_lowering l = tn_low_open(call, graph, node);
+  return lower_rnn(&l, &gru);
+}
+
+tn_status aten_rnn(const tn_call *call, tn_graph *graph, int32_t node) {
+  const tn_lowering l = tn_low_open(call, graph, node);
+  return lower_rnn(&l, at_is(&l, "rnn_relu") ? &relu_rnn : &tanh_rnn);
+}

@@ -1,0 +1,253 @@
+/* Element-wise operators of one tensor. */
+#include "aten.h"
+#include "aten_pointwise.gen.h"
+
+/* Floats stay floats; integers and bools become f32 first. */
+static const at_row of_floats[] = {{"acos", "Acos"},
+                                   {"acosh", "Acosh"},
+                                   {"asin", "Asin"},
+                                   {"asinh", "Asinh"},
+                                   {"atan", "Atan"},
+                                   {"atanh", "Atanh"},
+                                   {"cos", "Cos"},
+                                   {"cosh", "Cosh"},
+                                   {"elu_positive", "Elu"},
+                                   {"erf", "Erf"},
+                                   {"exp", "Exp"},
+                                   {"log", "Log"},
+                                   {"reciprocal", "Reciprocal"},
+                                   {"sigmoid", "Sigmoid"},
+                                   {"sin", "Sin"},
+                                   {"sinh", "Sinh"},
+                                   {"sqrt", "Sqrt"},
+                                   {"tan", "Tan"},
+                                   {"tanh", "Tanh"},
+                                   {"arccos", "Acos"},
+                                   {"arccosh", "Acosh"},
+                                   {"arcsin", "Asin"},
+                                   {"arcsinh", "Asinh"},
+                                   {"arctan", "Atan"},
+                                   {"arctanh", "Atanh"},
+                                   {"special_erf", "Erf"},
+                                   {"special_expit", "Sigmoid"},
+                                   {NULL, NULL}};
+
+tn_status aten_unary_float(const tn_call *call, tn_graph *graph, int32_t node) {
+  const tn_lowering l = tn_low_open(call, graph, node);
+  char base[64];
+  const char *op = at_find(of_floats, at_base(&l, base, sizeof base));
+  if (!op) return TN_ERR_INTERNAL;
+  return tn_low_done(&l, tn_low_1(&l, op, at_in(&l, 0, at_float_of(tn_low_type(&l, 0)->dtype))));
+}
+
+/* Floats and integers stay what they are, and bools too where that has a meaning. */
+static const at_row of_numbers[] = {
+    {"abs", "Abs"},      {"neg", "Neg"},           {"negative", "Neg"},
+    {"sign", "Sign"},    {"sgn", "Sign"},          {"relu", "Relu"},
+    {"absolute", "Abs"}, {"positive", "Identity"}, {NULL, NULL}};
+
+tn_status aten_unary(const tn_call *call, tn_graph *graph, int32_t node) {
+  const tn_lowering l = tn_low_open(call, graph, node);
+  char base[64];
+  const char *op = at_find(of_numbers, at_base(&l, base, sizeof base));
+  const uint32_t dtype = tn_low_type(&l, 0)->dtype;
+  if (!op) return TN_ERR_INTERNAL;
+  if (dtype == TN_BOOL && strcmp(op, "Neg") != 0 && strcmp(op, "Relu") != 0)
+    return at_done_input(&l);
+  if (dtype == TN_BOOL) return tn_low_unsupported(&l, "bools");
+  if (!strcmp(op, "Relu") && at_category(dtype) == AT_INT)
+    return tn_low_done(&l, tn_low_2(&l, "Max", tn_low_in(&l, 0), at_int_const(&l, dtype, 0)));
+  if (!strcmp(op, "Sign") && dtype == TN_U8) /* 0 or 1 */
+    return tn_low_done(&l, tn_low_2(&l, "Min", tn_low_in(&l, 0), at_int_const(&l, dtype, 1)));
+  return tn_low_done(&l, tn_low_1(&l, op, tn_low_in(&l, 0)));
+}
+
+/* ---- rounding: integers are whole already ---- */
+
+static const at_row of_rounding[] = {
+    {"ceil", "Ceil"}, {"floor", "Floor"}, {"round", "Round"}, {NULL, NULL}};
+
+static int32_t cut(const tn_lowering *l, int32_t x, uint32_t dtype) {
+  const int32_t below = tn_low_2(l, "Less", x, at_int_const(l, dtype, 0));
+  return at_where(l, below, tn_low_1(l, "Ceil", x), tn_low_1(l, "Floor", x));
+}
+
+tn_status aten_round(const tn_call *call, tn_graph *graph, int32_t node) {
+  const tn_lowering l = tn_low_open(call, graph, node);
+  char base[64];
+  const char *op = at_find(of_rounding, at_base(&l, base, sizeof base));
+  const uint32_t dtype = tn_low_type(&l, 0)->dtype;
+  const int64_t decimals = tn_low_int(&l, "decimals", 0);
+  int32_t x = tn_low_in(&l, 0);
+  if (at_category(dtype) < AT_FLOAT) return at_done_input(&l);
+  if (!op) { /* trunc, fix, frac */
+    const int32_t whole = cut(&l, x, dtype);
+    return tn_low_done(&l, at_is(&l, "frac") ? tn_low_2(&l, "Sub", x, whole) : whole);
+  }
+  if (!decimals) return tn_low_done(&l, tn_low_1(&l, op, x));
+  double ten = 1;
+  for (int64_t k = 0; k < (decimals < 0 ? -decimals : decimals) && k < 40; k++) ten *= 10;
+  const int32_t scale = tn_low_number(&l, dtype, ten);
+  x = tn_low_1(&l, op, tn_low_2(&l, decimals < 0 ? "Div" : "Mul", x, scale));
+  return tn_low_done(&l, tn_low_2(&l, decimals < 0 ? "Mul" : "Div", x, scale));
+}
+
+/* ---- to bools ---- */
+
+tn_status aten_is(const tn_call *call, tn_graph *graph, int32_t node) {
+  const tn_lowering l = tn_low_open(call, graph, node);
+  const tn_tensor *t = tn_low_type(&l, 0);
+  const int32_t x = tn_low_in(&l, 0);
+  const bool finite = at_is(&l, "isfinite");
+  if (at_category(t->dtype) < AT_FLOAT) {
+    const int32_t same = tn_low_2(&l, "Equal", x, x);
+    return tn_low_done(&l, finite ? same : at_not(&l, same));
+  }
+  if (at_is(&l, "isnan")) return tn_low_done(&l, tn_low_1(&l, "IsNaN", x));
+  if (!finite) {
+    const tn_attr attrs[] = {tn_attr_int("detect_positive", !at_is(&l, "isneginf")),
+                             tn_attr_int("detect_negative", !at_is(&l, "isposinf"))};
+    return tn_low_done(&l, tn_low_emit(&l, "IsInf", &x, 1, attrs, 2));
+  }
+  return tn_low_done(
+      &l, at_not(&l, tn_low_2(&l, "Or", tn_low_1(&l, "IsNaN", x), tn_low_1(&l, "IsInf", x))));
+}
+
+tn_status aten_logical_not(const tn_call *call, tn_graph *graph, int32_t node) {
+  const tn_lowering l = tn_low_open(call, graph, node);
+  return tn_low_done(&l, at_not(&l, at_in(&l, 0, TN_BOOL)));
+}
+
+tn_status aten_bitwise_not(const tn_call *call, tn_graph *graph, int32_t node) {
+  const tn_lowering l = tn_low_open(call, graph, node);
+  const char *op = tn_low_type(&l, 0)->dtype == TN_BOOL ? "Not" : "BitwiseNot";
+  return tn_low_done(&l, tn_low_1(&l, op, tn_low_in(&l, 0)));
+}
+
+/* ---- made of others ---- */
+
+typedef int32_t (*made_fn)(const tn_lowering *, int32_t x, uint32_t dtype);
+
+static int32_t number(const tn_lowering *l, uint32_t dtype, double f) {
+  return tn_low_number(l, dtype, f);
+}
+static int32_t made_rsqrt(const tn_lowering *l, int32_t x, uint32_t dtype) {
+  (void)dtype;
+  return tn_low_1(l, "Reciprocal", tn_low_1(l, "Sqrt", x));
+}
+static int32_t made_square(const tn_lowering *l, int32_t x, uint32_t dtype) {
+  (void)dtype;
+  return tn_low_2(l, "Mul", x, x);
+}
+static int32_t made_erfc(const tn_lowering *l, int32_t x, uint32_t dtype) {
+  return tn_low_2(l, "Sub", number(l, dtype, 1), tn_low_1(l, "Erf", x));
+}
+static int32_t made_exp2(const tn_lowering *l, int32_t x, uint32_t dtype) {
+  return tn_low_2(l, "Pow", number(l, dtype, 2), x);
+}
+static int32_t log_of(const tn_lowering *l, int32_t x, uint32_t dtype, double base) {
+  return tn_low_2(l, "Mul", tn_low_1(l, "Log", x), number(l, dtype, base));
+}
+static int32_t made_log2(const tn_lowering *l, int32_t x, uint32_t dtype) {
+  return log_of(l, x, dtype, 1.4426950408889634074);
+}
+static int32_t made_log10(const tn_lowering *l, int32_t x, uint32_t dtype) {
+  return log_of(l, x, dtype, 0.43429448190325182765);
+}
+/* log(1 + x) loses what of x is below a rounding of 1: with u = 1 + x, log(u) x / (u - 1) does
+ * not. */
+static int32_t made_log1p(const tn_lowering *l, int32_t x, uint32_t dtype) {
+  const int32_t one = number(l, dtype, 1), u = tn_low_2(l, "Add", x, one),
+                back = tn_low_2(l, "Sub", u, one), log = tn_low_1(l, "Log", u);
+  const int32_t near = tn_low_2(l, "Mul", log, tn_low_2(l, "Div", x, back));
+  const int32_t same = tn_low_2(l, "Equal", back, number(l, dtype, 0)),
+                far = tn_low_2(l, "Greater", tn_low_1(l, "Abs", x), number(l, dtype, 0.5));
+  return at_where(l, same, x, at_where(l, far, log, near));
+}
+/* exp(x) - 1 = tanh(x/2) (exp(x) + 1), which loses nothing near 0. */
+static int32_t made_expm1(const tn_lowering *l, int32_t x, uint32_t dtype) {
+  const int32_t one = number(l, dtype, 1), e = tn_low_1(l, "Exp", x);
+  const int32_t half = tn_low_1(l, "Tanh", tn_low_2(l, "Mul", x, number(l, dtype, 0.5)));
+  const int32_t near = tn_low_2(l, "Mul", half, tn_low_2(l, "Add", e, one));
+  const int32_t far = tn_low_2(l, "Greater", tn_low_1(l, "Abs", x), number(l, dtype, 0.5));
+  return at_where(l, far, tn_low_2(l, "Sub", e, one), near);
+}
+static int32_t made_deg2rad(const tn_lowering *l, int32_t x, uint32_t dtype) {
+  return tn_low_2(l, "Mul", x, number(l, dtype, 0.017453292519943295769));
+}
+static int32_t made_rad2deg(const tn_lowering *l, int32_t x, uint32_t dtype) {
+  return tn_low_2(l, "Mul", x, number(l, dtype, 57.295779513082320877));
+}
+static int32_t made_silu(const tn_lowering *l, int32_t x, uint32_t dtype) {
+  (void)dtype;
+  return tn_low_2(l, "Mul", x, tn_low_1(l, "Sigmoid", x));
+}
+static int32_t made_log_sigmoid(const tn_lowering *l, int32_t x, uint32_t dtype) {
+  (void)dtype;
+  return tn_low_1(l, "Neg", tn_low_1(l, "Softplus", tn_low_1(l, "Neg", x)));
+}
+static int32_t made_sinc(const tn_lowering *l, int32_t x, uint32_t dtype) {
+  const int32_t turned = tn_low_2(l, "Mul", x, number(l, dtype, 3.14159265358979323846));
+  const int32_t zero = tn_low_2(l, "Equal", x, number(l, dtype, 0));
+  return at_where(l, zero, number(l, dtype, 1),
+                  tn_low_2(l, "Div", tn_low_1(l, "Sin", turned), turned));
+}
+
+static const struct made {
+  const char *aten;
+  made_fn fn;
+  bool keeps_ints;
+} all_made[] = {{"rsqrt", made_rsqrt, false},     {"square", made_square, true},
+                {"erfc", made_erfc, false},       {"special_erfc", made_erfc, false},
+                {"exp2", made_exp2, false},       {"special_exp2", made_exp2, false},
+                {"log2", made_log2, false},       {"log10", made_log10, false},
+                {"log1p", made_log1p, false},     {"special_log1p", made_log1p, false},
+                {"expm1", made_expm1, false},     {"special_expm1", made_expm1, false},
+                {"deg2rad", made_deg2rad, false}, {"rad2deg", made_rad2deg, false},
+                {"silu", made_silu, false},       {"log_sigmoid", made_log_sigmoid, false},
+                {"sinc", made_sinc, false},       {"special_sinc", made_sinc, false}};
+
+tn_status aten_unary_made(const tn_call *call, tn_graph *graph, int32_t node) {
+  const tn_lowering l = tn_low_open(call, graph, node);
+  for (size_t k = 0; k < sizeof all_made / sizeof *all_made; k++) {
+    if (!at_is(&l, all_made[k].aten)) continue;
+    uint32_t dtype = tn_low_type(&l, 0)->dtype;
+    if (!all_made[k].keeps_ints || dtype == TN_BOOL) dtype = at_float_of(dtype);
+    if (all_made[k].keeps_ints && tn_low_type(&l, 0)->dtype == TN_BOOL) dtype = TN_I64;
+    return tn_low_done(&l, all_made[k].fn(&l, at_in(&l, 0, dtype), dtype));
+  }
+  return TN_ERR_INTERNAL;
+}
+
+tn_status aten_logit(const tn_call *call, tn_graph *graph, int32_t node) {
+  const tn_lowering l = tn_low_open(call, graph, node);
+  const uint32_t dtype = at_float_of(tn_low_type(&l, 0)->dtype);
+  const at_scalar eps = at_number(&l, "eps");
+  int32_t x = at_in(&l, 0, dtype);
+  if (eps.is_there)
+    x = tn_low_2(&l, "Max", tn_low_2(&l, "Min", x, number(&l, dtype, 1 - eps.f)),
+                 number(&l, dtype, eps.f));
+  const int32_t odds = tn_low_2(&l, "Div", x, tn_low_2(&l, "Sub", number(&l, dtype, 1), x));
+  return tn_low_done(&l, tn_low_1(&l, "Log", odds));
+}
+
+tn_status aten_nan_to_num(const tn_call *call, tn_graph *graph, int32_t node) {
+  const tn_lowering l = tn_low_open(call, graph, node);
+  const uint32_t dtype = tn_low_type(&l, 0)->dtype;
+  if (at_category(dtype) < AT_FLOAT) return at_done_input(&l);
+  const double most = dtype == TN_F32    ? 3.40282346638528859812e38
+                      : dtype == TN_F64  ? 1.7976931348623157e308
+                      : dtype == TN_BF16 ? 3.38953138925153547590e38
+                                         : 65504;
+  const at_scalar nan = at_number(&l, "nan"), up = at_number(&l, "posinf"),
+                  down = at_number(&l, "neginf");
+  const tn_attr above[] = {tn_attr_int("detect_negative", 0)},
+                below[] = {tn_attr_int("detect_positive", 0)};
+  const int32_t x = tn_low_in(&l, 0);
+  int32_t y = at_where(&l, tn_low_1(&l, "IsNaN", x), number(&l, dtype, nan.f), x);
+  y = at_where(&l, tn_low_emit(&l, "IsInf", &x, 1, above, 1),
+               number(&l, dtype, up.is_there ? up.f : most), y);
+  y = at_where(&l, tn_low_emit(&l, "IsInf", &x, 1, below, 1),
+               number(&l, dtype, down.is_there ? down.f : -most), y);
+  return tn_low_done(&l, y);
+}
