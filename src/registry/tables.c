@@ -18,7 +18,8 @@ static int compare_name(const char *domain_a, const char *a, const char *domain_
 static int compare_ops(const void *x, const void *y) {
   const tn_op *a = &(*(const tn_opdef *const *)x)->op, *b = &(*(const tn_opdef *const *)y)->op;
   const int order = compare_name(a->domain, a->name, b->domain, b->name);
-  return order ? order : compare_i32(a->since, b->since);
+  if (order || a->since != b->since) return order ? order : compare_i32(a->since, b->since);
+  return tn_op_infers(a) - tn_op_infers(b);
 }
 
 static int compare_kernels(const void *x, const void *y) {

@@ -229,20 +229,27 @@ static bool same_op(tn_vet *v, const tn_opdef *a, const tn_opdef *b) {
   return same;
 }
 
-/* An operator that is registered already stays as it is. */
+/* An operator that is registered already stays as it is, unless nothing is known of it but how it is
+ * lowered: then one that says more comes before it, and is lowered as it was where no kernel of its
+ * own takes a node. */
 typedef enum fate {
   KEEP,
   SAME, /* as the registered one: kernels of this plug-in serve that one, too */
   CLASH /* overlaps it, and differs: it is left out with all that was made for it */
 } fate;
 
-static fate find_fate(tn_vet *v, const tn_opdef *def) {
+static fate find_fate(tn_vet *v, tn_opdef *def) {
   int32_t n;
   const int32_t first =
       tn_ops_find(v->known->ops, v->known->n_ops, def->op.domain, def->op.name, &n);
   for (int32_t k = first; k < first + n; k++) {
     const tn_opdef *other = v->known->ops[k];
     if (!tn_versions_meet(tn_op_versions(&def->op), tn_op_versions(&other->op))) continue;
+    if (!tn_op_infers(&other->op) && tn_op_infers(&def->op)) {
+      if (!def->op.lower) def->op.lower = other->op.lower;
+      tn_vet_need(v, other->owner);
+      continue;
+    }
     name_part(v, &def->op, 0);
     if (same_op(v, def, other)) {
       tn_vet_warn(v,

@@ -90,7 +90,7 @@ static void run(fixture *f, const char *domain, const char *op, const tn_tensor 
   for (int32_t k = 0;; k++) { /* conversions may stand before it */
     f->step = (tn_step_info){.head = TN_HEAD(tn_step_info)};
     assert_int_equal(tn_session_step(f->session, k, &f->step), TN_OK);
-    if (strstr(f->step.op, op)) return;
+    if (strcasestr(f->step.op, op)) return;
   }
 }
 
@@ -151,16 +151,9 @@ static void test_documents_special(void **state) {
   assert_string_equal(f.step.kernel, "torch_executor_add_out_f64_0123");
   assert_true(((const double *)output(&f))[1] == 1008);
 
-  /* It is the only one: a rank that it does not take is an error that says so. */
-  close_model(&f);
-  assert_int_equal(build(&f, "aten", "add", flat, 2, NULL, 0), TN_OK);
-  tn_status status = tn_session_create(f.model, f.diag, &f.session);
-  if (!status) status = tn_session_set_input(f.session, 0, &flat[0], f.diag);
-  if (!status) status = tn_session_set_input(f.session, 1, &flat[1], f.diag);
-  if (!status) status = tn_session_run(f.session, f.diag);
-  assert_int_not_equal(status, TN_OK);
-  assert_non_null(strstr(tn_diag_text(f.diag), "torch_executor_add_out_f64_0123"));
-  assert_non_null(strstr(tn_diag_text(f.diag), "rank 3"));
+  /* A rank that it does not take: Tenon's own lowering of the operator does it. */
+  run(&f, "aten", "add", flat, 2, NULL, 0);
+  assert_true(((const double *)output(&f))[1] == 8);
   close_plugin(&f);
 }
 
