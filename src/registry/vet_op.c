@@ -229,9 +229,9 @@ static bool same_op(tn_vet *v, const tn_opdef *a, const tn_opdef *b) {
   return same;
 }
 
-/* An operator that is registered already stays as it is, unless nothing is known of it but how it is
- * lowered: then one that says more comes before it, and is lowered as it was where no kernel of its
- * own takes a node. */
+/* An operator that is registered already stays as it is, unless nothing is known of it but how it
+ * is lowered: then one that says more comes before it, and is lowered as it was where no kernel of
+ * its own takes a node. */
 typedef enum fate {
   KEEP,
   SAME, /* as the registered one: kernels of this plug-in serve that one, too */
