@@ -35,14 +35,18 @@ static bool has_op(const survey *s, const ort_node *node) {
   size_t n_graphs = 0;
   const ort_table api = s->p->api;
   char why[100];
-  if (provider_failed(api, ORT_CALL(api, Node_GetDomain, (const ort_node *, const char **), node,
-                                    &domain), why, sizeof why) ||
-      provider_failed(api, ORT_CALL(api, Node_GetOperatorType, (const ort_node *, const char **),
-                                    node, &op), why, sizeof why) ||
-      provider_failed(api, ORT_CALL(api, Node_GetSinceVersion, (const ort_node *, int *), node,
-                                    &version), why, sizeof why) ||
-      provider_failed(api, ORT_CALL(api, Node_GetNumSubgraphs, (const ort_node *, size_t *), node,
-                                    &n_graphs), why, sizeof why))
+  if (provider_failed(
+          api, ORT_CALL(api, Node_GetDomain, (const ort_node *, const char **), node, &domain), why,
+          sizeof why) ||
+      provider_failed(
+          api, ORT_CALL(api, Node_GetOperatorType, (const ort_node *, const char **), node, &op),
+          why, sizeof why) ||
+      provider_failed(
+          api, ORT_CALL(api, Node_GetSinceVersion, (const ort_node *, int *), node, &version), why,
+          sizeof why) ||
+      provider_failed(
+          api, ORT_CALL(api, Node_GetNumSubgraphs, (const ort_node *, size_t *), node, &n_graphs),
+          why, sizeof why))
     return false;
   return !n_graphs && tn_runtime_find_op(s->p->runtime, domain, op, version);
 }
@@ -54,20 +58,27 @@ static int32_t changes_of(const survey *s, const entry *e, int count, int get, i
   size_t n = 0;
   char why[100];
   if (provider_failed(api, ((ort_status * (*)(const void *, size_t *)) api[count])(e->node, &n),
-                      why, sizeof why) || n > 1024)
+                      why, sizeof why) ||
+      n > 1024)
     return changes;
-  if (provider_failed(api, ((ort_status * (*)(const void *, const ort_value_info **, size_t))
-                                api[get])(e->node, list, n), why, sizeof why))
+  if (provider_failed(api,
+                      ((ort_status * (*)(const void *, const ort_value_info **, size_t)) api[get])(
+                          e->node, list, n),
+                      why, sizeof why))
     return changes;
   for (size_t k = 0; k < n; k++) {
     const ort_node *from = NULL;
     size_t id = 0;
-    if (!list[k] || provider_failed(api, ORT_CALL(api, ValueInfo_GetValueProducer,
-                                                  (const ort_value_info *, const ort_node **,
-                                                   size_t *), list[k], &from, NULL),
-                                    why, sizeof why) || !from ||
+    if (!list[k] ||
+        provider_failed(
+            api,
+            ORT_CALL(api, ValueInfo_GetValueProducer,
+                     (const ort_value_info *, const ort_node **, size_t *), list[k], &from, NULL),
+            why, sizeof why) ||
+        !from ||
         provider_failed(api, ORT_CALL(api, Node_GetId, (const ort_node *, size_t *), from, &id),
-                        why, sizeof why) || id >= s->n_ids || s->by_id[id] < 0)
+                        why, sizeof why) ||
+        id >= s->n_ids || s->by_id[id] < 0)
       continue;
     const entry *before = &s->entries[s->by_id[id]];
     const int32_t c = before->changes + (before->is_taken != e->is_taken);
@@ -80,8 +91,10 @@ static bool look(survey *s) {
   char why[100];
   for (size_t k = 0; k < s->n; k++) {
     entry *e = &s->entries[k];
-    if (provider_failed(s->p->api, ORT_CALL(s->p->api, Node_GetId, (const ort_node *, size_t *),
-                                            e->node, &e->id), why, sizeof why))
+    if (provider_failed(
+            s->p->api,
+            ORT_CALL(s->p->api, Node_GetId, (const ort_node *, size_t *), e->node, &e->id), why,
+            sizeof why))
       return false;
     if (e->id >= s->n_ids) s->n_ids = e->id + 1;
   }
@@ -91,8 +104,8 @@ static bool look(survey *s) {
     entry *e = &s->entries[k];
     e->is_taken = has_op(s, e->node);
     e->changes = changes_of(s, e, ORT_Node_GetNumInputs, ORT_Node_GetInputs, !e->is_taken);
-    e->changes = changes_of(s, e, ORT_Node_GetNumImplicitInputs, ORT_Node_GetImplicitInputs,
-                            e->changes);
+    e->changes =
+        changes_of(s, e, ORT_Node_GetNumImplicitInputs, ORT_Node_GetImplicitInputs, e->changes);
     s->by_id[e->id] = (int32_t)k;
   }
   return s->by_id;
@@ -126,9 +139,11 @@ static void say_claims(const survey *s) {
 static bool is_runnable(survey *s, const ort_graph *graph, const ort_node **nodes, size_t n) {
   const ort_table api = s->p->api;
   ort_graph *part = NULL;
-  if (provider_failed(api, ORT_CALL(api, Graph_GetGraphView,
-                                    (const ort_graph *, const ort_node **, size_t, ort_graph **),
-                                    graph, nodes, n, &part), s->why, sizeof s->why))
+  if (provider_failed(api,
+                      ORT_CALL(api, Graph_GetGraphView,
+                               (const ort_graph *, const ort_node **, size_t, ort_graph **), graph,
+                               nodes, n, &part),
+                      s->why, sizeof s->why))
     return false;
   tn_model *model = provider_model(s->p, part, s->why, sizeof s->why);
   ((void (*)(ort_graph *))api[ORT_ReleaseGraph])(part);
@@ -141,8 +156,7 @@ static ort_status *claim_part(survey *s, const ort_graph *graph, ort_support *su
   const ort_fusion how = {ORT_VERSION, true};
   size_t n = 0;
   for (size_t k = 0; k < s->n; k++)
-    if (s->entries[k].is_taken && s->entries[k].changes == changes)
-      nodes[n++] = s->entries[k].node;
+    if (s->entries[k].is_taken && s->entries[k].changes == changes) nodes[n++] = s->entries[k].node;
   if (n == 0 || (n < LEAST_NODES && n < s->n)) return NULL;
   if (!is_runnable(s, graph, nodes, n)) {
     say_refusal(s, n);
@@ -157,9 +171,8 @@ static ort_status *claim_part(survey *s, const ort_graph *graph, ort_support *su
 static ort_status *claim_all(survey *s, const ort_graph *graph, ort_support *support,
                              const ort_node **nodes) {
   const ort_table api = s->p->api;
-  ort_status *status =
-      ORT_CALL(api, Graph_GetNodes, (const ort_graph *, const ort_node **, size_t), graph, nodes,
-               s->n);
+  ort_status *status = ORT_CALL(api, Graph_GetNodes, (const ort_graph *, const ort_node **, size_t),
+                                graph, nodes, s->n);
   int32_t most = 0;
   for (size_t k = 0; k < s->n && !status; k++) s->entries[k].node = nodes[k];
   if (!status && !look(s)) status = provider_fail(api, "Tenon: no memory");
@@ -175,8 +188,8 @@ static ort_status *claim_all(survey *s, const ort_graph *graph, ort_support *sup
 ort_status *provider_claim(const provider *p, const ort_graph *graph, ort_support *support) {
   survey s = {.p = p};
   const ort_node *parent = NULL;
-  ort_status *status = ORT_CALL(p->api, Graph_GetParentNode, (const ort_graph *, const ort_node **),
-                                graph, &parent);
+  ort_status *status =
+      ORT_CALL(p->api, Graph_GetParentNode, (const ort_graph *, const ort_node **), graph, &parent);
   if (status || parent) return status; /* bodies of control flow are the host's */
   status = ORT_CALL(p->api, Graph_GetNumNodes, (const ort_graph *, size_t *), graph, &s.n);
   if (status || !s.n) return status;

@@ -20,8 +20,8 @@ typedef struct compute {
   ort_table api;
   bool lends_shapes;
   tn_model *model;
-  size_t n_inputs, n_outputs;      /* of the fused node */
-  int32_t *inputs, *outputs;       /* of the model; -1: none is */
+  size_t n_inputs, n_outputs; /* of the fused node */
+  int32_t *inputs, *outputs;  /* of the model; -1: none is */
   pthread_mutex_t lock;
   seat *free;
 } compute;
@@ -196,20 +196,24 @@ static int32_t *places(const compute *c, const ort_node *fused, bool is_input, s
   const int count = is_input ? ORT_Node_GetNumInputs : ORT_Node_GetNumOutputs;
   const int get = is_input ? ORT_Node_GetInputs : ORT_Node_GetOutputs;
   char why[100];
-  if (provider_failed(c->api, ((ort_status * (*)(const ort_node *, size_t *))
-                                   c->api[count])(fused, out_n), why, sizeof why))
+  if (provider_failed(c->api,
+                      ((ort_status * (*)(const ort_node *, size_t *)) c->api[count])(fused, out_n),
+                      why, sizeof why))
     return NULL;
   int32_t *list = calloc(*out_n + 1, sizeof *list);
   const ort_value_info **infos = calloc(*out_n + 1, sizeof *infos);
   bool ok = list && infos &&
             !provider_failed(c->api,
                              ((ort_status * (*)(const ort_node *, const ort_value_info **, size_t))
-                                  c->api[get])(fused, infos, *out_n), why, sizeof why);
+                                  c->api[get])(fused, infos, *out_n),
+                             why, sizeof why);
   for (size_t k = 0; ok && k < *out_n; k++) {
     const char *name = "";
-    ok = !infos[k] || !provider_failed(c->api, ORT_CALL(c->api, GetValueInfoName,
-                                       (const ort_value_info *, const char **), infos[k], &name),
-                                       why, sizeof why);
+    ok = !infos[k] ||
+         !provider_failed(c->api,
+                          ORT_CALL(c->api, GetValueInfoName,
+                                   (const ort_value_info *, const char **), infos[k], &name),
+                          why, sizeof why);
     list[k] = is_input ? tn_model_find_input(c->model, name) : tn_model_find_output(c->model, name);
     ok = ok && (is_input || list[k] >= 0);
   }

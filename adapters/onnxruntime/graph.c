@@ -62,7 +62,10 @@ static void read_shape(builder *b, const ort_shape_info *info, tn_tensor *t) {
   t->dtype = type <= ORT_MOST_TYPES ? tn_dtype_of_onnx(type) : TN_NONE;
   if (bad(b, ORT_CALL(b->api, GetDimensionsCount, (const ort_shape_info *, size_t *), info, &rank)))
     return;
-  if (rank > TN_MAX_RANK) { fail(b, "a tensor has more dims than Tenon takes"); return; }
+  if (rank > TN_MAX_RANK) {
+    fail(b, "a tensor has more dims than Tenon takes");
+    return;
+  }
   t->rank = (int32_t)rank;
   (void)bad(b, ORT_CALL(b->api, GetDimensions, (const ort_shape_info *, int64_t *, size_t), info,
                         t->shape, rank));
@@ -79,10 +82,12 @@ static void read_value(builder *b, const ort_value *value, tn_tensor *t) {
     return;
   read_shape(b, info, t);
   ((void (*)(ort_shape_info *))b->api[ORT_ReleaseTensorTypeAndShapeInfo])(info);
-  if (t->dtype == TN_NONE || t->dtype == TN_STRING)
-    { fail(b, "a constant is of a type that is not passed on"); return; }
-  (void)bad(b, ORT_CALL(b->api, GetTensorMutableData, (const ort_value *, void **), value,
-                        &t->data));
+  if (t->dtype == TN_NONE || t->dtype == TN_STRING) {
+    fail(b, "a constant is of a type that is not passed on");
+    return;
+  }
+  (void)bad(b,
+            ORT_CALL(b->api, GetTensorMutableData, (const ort_value *, void **), value, &t->data));
 }
 
 static const char *info_name(builder *b, const ort_value_info *info) {
@@ -99,11 +104,16 @@ static void set_type(builder *b, int32_t value, const ort_value_info *info) {
   int kind = 0;
   if (bad(b, ORT_CALL(b->api, GetValueInfoTypeInfo,
                       (const ort_value_info *, const ort_type_info **), info, &type)) ||
-      bad(b, ORT_CALL(b->api, GetOnnxTypeFromTypeInfo, (const ort_type_info *, int *), type, &kind)))
+      bad(b,
+          ORT_CALL(b->api, GetOnnxTypeFromTypeInfo, (const ort_type_info *, int *), type, &kind)))
     return;
-  if (kind != ORT_TYPE_TENSOR) { fail(b, "a value is no tensor"); return; }
+  if (kind != ORT_TYPE_TENSOR) {
+    fail(b, "a value is no tensor");
+    return;
+  }
   if (bad(b, ORT_CALL(b->api, CastTypeInfoToTensorInfo,
-                      (const ort_type_info *, const ort_shape_info **), type, &shape)) || !shape)
+                      (const ort_type_info *, const ort_shape_info **), type, &shape)) ||
+      !shape)
     return;
   tn_tensor t = tn_tensor_make(TN_NONE, TN_RANK_UNKNOWN, NULL, NULL);
   read_shape(b, shape, &t);
@@ -120,7 +130,10 @@ static void constant(builder *b, const ort_value_info *info) {
   if (b->failed || bad(b, ORT_CALL(b->api, ValueInfo_GetInitializerValue,
                                    (const ort_value_info *, const ort_value **), info, &value)))
     return;
-  if (!value) { fail(b, "a constant has no data"); return; }
+  if (!value) {
+    fail(b, "a constant has no data");
+    return;
+  }
   read_value(b, value, &t);
   const int32_t id = b->failed ? -1 : check(b, b->g->value(b->graph, name));
   if (id >= 0) check(b, b->g->value_set_const(b->graph, id, &t, 1));
@@ -133,8 +146,8 @@ static infos list_of(builder *b, const void *of, int count, int get, size_t *out
   *out_n = 0;
   if (bad(b, ((ort_status * (*)(const void *, size_t *)) b->api[count])(of, out_n))) return NULL;
   infos list = take(b, (*out_n + 1) * sizeof *list);
-  if (!list || bad(b, ((ort_status * (*)(const void *, infos, size_t)) b->api[get])(of, list,
-                                                                                    *out_n)))
+  if (!list ||
+      bad(b, ((ort_status * (*)(const void *, infos, size_t)) b->api[get])(of, list, *out_n)))
     *out_n = 0;
   return list;
 }
@@ -219,19 +232,25 @@ static void read_tensor(builder *b, const ort_attr *a, attr *to, ort_value **out
 }
 
 static void read_attr(builder *b, const ort_attr *a, attr *to, ort_value **out_value) {
-  static const uint32_t kinds[] = {0, TN_ATTR_INT, TN_ATTR_INTS, TN_ATTR_FLOAT, TN_ATTR_FLOATS,
-                                   TN_ATTR_STR, TN_ATTR_STRS, 0, TN_ATTR_TENSOR};
+  static const uint32_t kinds[] = {
+      0, TN_ATTR_INT,   TN_ATTR_INTS, TN_ATTR_FLOAT, TN_ATTR_FLOATS, TN_ATTR_STR, TN_ATTR_STRS,
+      0, TN_ATTR_TENSOR};
   int type = 0;
   size_t n = 0;
   to->head = (tn_attr){.head = TN_HEAD(tn_attr)};
   if (bad(b, ORT_CALL(b->api, OpAttr_GetType, (const ort_attr *, int *), a, &type)) ||
-      bad(b, ORT_CALL(b->api, OpAttr_GetName, (const ort_attr *, const char **), a,
-                      &to->head.name)))
+      bad(b,
+          ORT_CALL(b->api, OpAttr_GetName, (const ort_attr *, const char **), a, &to->head.name)))
     return;
-  if (type < 1 || type > ORT_A_TENSOR || !kinds[type])
-    { fail(b, "an attribute is of a kind that is not passed on"); return; }
+  if (type < 1 || type > ORT_A_TENSOR || !kinds[type]) {
+    fail(b, "an attribute is of a kind that is not passed on");
+    return;
+  }
   to->head.kind = kinds[type];
-  if (type == ORT_A_TENSOR) { read_tensor(b, a, to, out_value); return; }
+  if (type == ORT_A_TENSOR) {
+    read_tensor(b, a, to, out_value);
+    return;
+  }
   void *data = bytes_of(b, a, type, &n);
   if (b->failed) return;
   if (type == ORT_A_INT) memcpy(&to->head.i, data, sizeof to->head.i);
@@ -264,7 +283,10 @@ static void add_node(builder *b, const ort_node *node, tn_node *n) {
   const ort_attr *from[MOST_ATTRS];
   if (bad(b, ORT_CALL(b->api, Node_GetNumAttributes, (const ort_node *, size_t *), node, &n_attrs)))
     return;
-  if (n_attrs > MOST_ATTRS) { fail(b, "a node has more than 64 attributes"); return; }
+  if (n_attrs > MOST_ATTRS) {
+    fail(b, "a node has more than 64 attributes");
+    return;
+  }
   if (bad(b, ORT_CALL(b->api, Node_GetAttributes, (const ort_node *, const ort_attr **, size_t),
                       node, from, n_attrs)))
     return;
@@ -282,16 +304,19 @@ static void add_node(builder *b, const ort_node *node, tn_node *n) {
 static void read_node(builder *b, const ort_node *node) {
   tn_node n = {.head = TN_HEAD(tn_node), .offset = -1};
   size_t n_graphs = 0;
-  if (bad(b, ORT_CALL(b->api, Node_GetNumSubgraphs, (const ort_node *, size_t *), node,
-                      &n_graphs)) ||
+  if (bad(b,
+          ORT_CALL(b->api, Node_GetNumSubgraphs, (const ort_node *, size_t *), node, &n_graphs)) ||
       bad(b, ORT_CALL(b->api, Node_GetName, (const ort_node *, const char **), node, &n.name)) ||
-      bad(b, ORT_CALL(b->api, Node_GetDomain, (const ort_node *, const char **), node,
-                      &n.domain)) ||
-      bad(b, ORT_CALL(b->api, Node_GetOperatorType, (const ort_node *, const char **), node,
-                      &n.op)) ||
+      bad(b,
+          ORT_CALL(b->api, Node_GetDomain, (const ort_node *, const char **), node, &n.domain)) ||
+      bad(b,
+          ORT_CALL(b->api, Node_GetOperatorType, (const ort_node *, const char **), node, &n.op)) ||
       bad(b, ORT_CALL(b->api, Node_GetSinceVersion, (const ort_node *, int *), node, &n.version)))
     return;
-  if (n_graphs) { fail(b, "a node has graphs of its own"); return; }
+  if (n_graphs) {
+    fail(b, "a node has graphs of its own");
+    return;
+  }
   n.inputs = ids_of(b, node, ORT_Node_GetNumInputs, ORT_Node_GetInputs, &n.n_inputs);
   n.outputs = ids_of(b, node, ORT_Node_GetNumOutputs, ORT_Node_GetOutputs, &n.n_outputs);
   if (!b->failed) add_node(b, node, &n);

@@ -16,8 +16,16 @@ enum { ORT_VERSION = 23 }; /* of the API: ONNX Runtime 1.23, the first with such
 enum { ORT_FAIL = 1, ORT_TYPE_TENSOR = 1, ORT_STRING = 8, ORT_HARDWARE_CPU = 0 };
 enum { ORT_MOST_TYPES = 23 }; /* element types above have other numbers than in ONNX */
 /* Kinds of attributes. */
-enum { ORT_A_INT = 1, ORT_A_INTS, ORT_A_FLOAT, ORT_A_FLOATS, ORT_A_STRING, ORT_A_STRINGS,
-       ORT_A_GRAPH, ORT_A_TENSOR };
+enum {
+  ORT_A_INT = 1,
+  ORT_A_INTS,
+  ORT_A_FLOAT,
+  ORT_A_FLOATS,
+  ORT_A_STRING,
+  ORT_A_STRINGS,
+  ORT_A_GRAPH,
+  ORT_A_TENSOR
+};
 
 typedef struct ort_status ort_status; /* NULL: all is well */
 typedef struct ort_graph ort_graph;

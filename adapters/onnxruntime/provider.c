@@ -26,8 +26,7 @@ ort_status *provider_fail(ort_table api, const char *format, ...) {
 
 bool provider_failed(ort_table api, ort_status *status, char *buf, size_t size) {
   if (!status) return false;
-  const char *text =
-      ((const char *(*)(const ort_status *))api[ORT_GetErrorMessage])(status);
+  const char *text = ((const char *(*)(const ort_status *))api[ORT_GetErrorMessage])(status);
   snprintf(buf, size, "%s", text ? text : "ONNX Runtime gives no reason");
   ((void (*)(ort_status *))api[ORT_ReleaseStatus])(status);
   return true;
@@ -163,13 +162,12 @@ static ort_status *find_devices(ort_factory *self, const ort_device *const *devi
   const factory *f = (const factory *)self;
   *out_n = 0;
   for (size_t k = 0; k < n && *out_n < most; k++) {
-    const int type =
-        ((int (*)(const ort_device *))f->api[ORT_HardwareDevice_Type])(devices[k]);
+    const int type = ((int (*)(const ort_device *))f->api[ORT_HardwareDevice_Type])(devices[k]);
     if (type != ORT_HARDWARE_CPU) continue;
-    ort_status *status = ((ort_status * (*)(ort_factory *, const ort_device *, const ort_pairs *,
-                                            const ort_pairs *, ort_ep_device **))
-                              f->ep_api[ORT_EP_CreateEpDevice])(self, devices[k], NULL, NULL,
-                                                                &out[*out_n]);
+    ort_status *status =
+        ((ort_status * (*)(ort_factory *, const ort_device *, const ort_pairs *, const ort_pairs *,
+                           ort_ep_device **)) f->ep_api[ORT_EP_CreateEpDevice])(
+            self, devices[k], NULL, NULL, &out[*out_n]);
     if (status) return status;
     ++*out_n;
   }
@@ -217,9 +215,9 @@ ort_status *CreateEpFactories(const char *registered_name, const ort_api_base *b
   const ort_table api = base->get_api(ORT_VERSION);
   if (!api) { /* before 1.23: the first version's table has a status, too */
     const ort_table first = base->get_api(1);
-    return first ? provider_fail(first, "Tenon needs ONNX Runtime 1.23; this is %s",
-                                 base->version())
-                 : NULL;
+    return first
+               ? provider_fail(first, "Tenon needs ONNX Runtime 1.23; this is %s", base->version())
+               : NULL;
   }
   if (!is_as_declared(api))
     return provider_fail(api, "Tenon: the API of ONNX Runtime %s is not the one that is published",
