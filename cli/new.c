@@ -1,5 +1,5 @@
-/* tenon new: the beginning of an operator or a kernel outside of Tenon, which builds and passes its
- * tests at once. */
+/* tenon new: the beginning of an operator, a kernel or an accelerator outside of Tenon, which
+ * builds and passes its tests at once. */
 #include "new.h"
 #include "base/near.h"
 
@@ -24,9 +24,8 @@ static const cli_option options[] = {
 static int run(int argc, char **argv);
 const cli_command cli_new = {
     .name = "new",
-    .arguments = "op NAME | kernel OP NAME",
-    .summary =
-        "begin an operator or a kernel outside of Tenon: a project that builds and is tested",
+    .arguments = "op NAME | kernel OP NAME | accelerator NAME",
+    .summary = "begin an operator, a kernel or an accelerator: a project that builds and is tested",
     .details =
         "op      YAML, reference, kernels, test cases, a test and two ways to build, for an "
         "operator\n        NAME such as Affine that computes y = scale * x + shift, to be "
@@ -34,13 +33,18 @@ const cli_command cli_new = {
         "kernel  the same for a kernel NAME, such as softmax_f32_mine, of an operator that there "
         "is: its\n        schema, attributes and arguments are filled in. The kernel refuses all "
         "nodes until it is\n        written; till then its test is shown as skipped.\n"
+        "accelerator  a compiler and a dispatcher NAME, which claim one operator and pass `tenon\n"
+        "        conform`, to be changed.\n"
         "A folder that is there is left alone.",
     .examples =
         "new op Affine --domain com.acme\nnew kernel Softmax softmax_f32_mine --dir mine\n"
-        "new kernel com.acme::Affine affine_f32_fast --plugin ./acme.so",
+        "new kernel com.acme::Affine affine_f32_fast --plugin ./acme.so\n"
+        "new kernel Softmax softmax_mine_gpu --device gpu\nnew accelerator acme",
     .options = options,
     .groups = {&cli_common_group},
     .run = run};
+
+static bool is_for_device(const new_options *o) { return o->common.n_devices > 0; }
 
 /* ---- names ---- */
 
@@ -64,14 +68,24 @@ static bool check_op_name(const char *name) {
   return false;
 }
 
+static bool is_small_word(const char *name) {
+  bool lower = is_word(name);
+  for (const char *p = name; *p; p++) lower = lower && (is_lower(*p) || is_digit(*p) || *p == '_');
+  return lower;
+}
+
 /* The '_' keeps it apart from the words and functions of C. */
 static bool check_kernel_name(const char *name) {
-  bool lower = true;
-  for (const char *p = name; *p; p++) lower = lower && (is_lower(*p) || is_digit(*p) || *p == '_');
   const char *bar = strchr(name, '_');
-  if (is_word(name) && lower && bar && bar[1]) return true;
+  if (is_small_word(name) && bar && bar[1]) return true;
   cli_error("'%s' is no name for a kernel: small letters, digits and _, such as softmax_f32_mine",
             name);
+  return false;
+}
+
+static bool check_accelerator_name(const char *name) {
+  if (is_small_word(name)) return true;
+  cli_error("'%s' is no name for an accelerator: small letters, digits and _, such as acme", name);
   return false;
 }
 
@@ -125,11 +139,13 @@ static int write_project(tn_arena *arena, const new_options *o, const char *kind
   const int code = new_write(kind, where, words);
   if (code) return code;
   printf(
-      "%s is begun in %s. To build, test and time it, where Tenon is installed in PREFIX:\n\n"
+      "%s is begun in %s. To build and test it, where Tenon is installed in PREFIX:\n\n"
       "  cmake -S %s -B %s/build -DCMAKE_PREFIX_PATH=PREFIX\n"
-      "  cmake --build %s/build && ctest --test-dir %s/build\n"
-      "  cmake --build %s/build --target %s_bench\n\n%s/README.md says how to go on.\n",
-      full, where, where, where, where, where, where, plugin, where);
+      "  cmake --build %s/build && ctest --test-dir %s/build\n\n",
+      full, where, where, where, where, where);
+  if (!strcmp(kind, "op") || !strcmp(kind, "kernel"))
+    printf("To time it: cmake --build %s/build --target %s_bench\n\n", where, plugin);
+  printf("%s/README.md says how to go on.\n", where);
   return CLI_OK;
 }
 
@@ -193,34 +209,67 @@ static int new_kernel(tn_runtime *runtime, tn_arena *arena, const new_options *o
   if (!new_kernel_words(arena, op, name, words)) return CLI_INPUT;
   const char *full =
       *op->domain ? tn_arena_format(arena, "%s::%s", op->domain, op->name) : op->name;
-  return write_project(arena, o, "kernel", name, tn_arena_format(arena, "%s_kernel", name), full,
-                       words);
+  return write_project(arena, o, is_for_device(o) ? "gpu_kernel" : "kernel", name,
+                       tn_arena_format(arena, "%s_kernel", name), full, words);
+}
+
+/* ---- accelerator ---- */
+
+static int new_accelerator(tn_runtime *runtime, tn_arena *arena, const new_options *o) {
+  const char *name = o->words[1];
+  (void)runtime;
+  if (!check_accelerator_name(name)) return CLI_USAGE;
+  new_word words[NEW_MAX_WORDS] = {{"NAME", name}};
+  return write_project(arena, o, "accelerator", name, name, name, words);
 }
 
 /* ---- the command ---- */
 
-static int begin(const new_options *o) {
+typedef struct part_kind {
+  const char *name, *arguments;
+  int n_words;
+  int (*begin)(tn_runtime *, tn_arena *, const new_options *);
+} part_kind;
+
+static const part_kind kinds[] = {{"op", "op NAME", 2, new_op},
+                                  {"kernel", "kernel OP NAME", 3, new_kernel},
+                                  {"accelerator", "accelerator NAME", 2, new_accelerator}};
+
+static const part_kind *find_kind(const char *name) {
+  for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++)
+    if (!strcmp(kinds[k].name, name)) return &kinds[k];
+  cli_error("tenon new makes an op, a kernel or an accelerator, not '%s'", name);
+  return NULL;
+}
+
+static int begin(const new_options *o, const part_kind *kind) {
   tn_runtime *runtime = cli_runtime(&o->common);
   tn_arena arena;
   if (!runtime) return CLI_INPUT;
   tn_arena_init(&arena, tn_default_allocator());
-  const bool op = !strcmp(o->words[0], "op");
-  const int code = (op ? new_op : new_kernel)(runtime, &arena, o);
+  const int code = kind->begin(runtime, &arena, o);
   tn_arena_clear(&arena);
   tn_runtime_destroy(runtime);
   return code;
 }
 
-static int check_words(const new_options *o) {
-  if (!cli_need(&cli_new, o->n_words ? o->words[0] : NULL, "op or kernel")) return CLI_USAGE;
-  const bool op = !strcmp(o->words[0], "op");
-  if (!op && strcmp(o->words[0], "kernel")) {
-    cli_error("tenon new makes an op or a kernel, not '%s'", o->words[0]);
+static bool check_device(const new_options *o, const part_kind *kind) {
+  if (!is_for_device(o)) return true;
+  if (kind->begin == new_kernel && o->common.n_devices == 1 && !strcmp(o->common.devices[0], "gpu"))
+    return true;
+  cli_error("--device gpu is for new kernels; %s",
+            kind->begin == new_kernel ? "those of other devices are not begun by this command"
+                                      : "this is none");
+  return false;
+}
+
+static int check_and_begin(const new_options *o) {
+  if (!cli_need(&cli_new, o->n_words ? o->words[0] : NULL, "op, kernel or accelerator"))
     return CLI_USAGE;
-  }
-  const int n = op ? 2 : 3;
-  if (o->n_words == n) return CLI_OK;
-  cli_error("it is `tenon new %s`", op ? "op NAME" : "kernel OP NAME");
+  const part_kind *kind = find_kind(o->words[0]);
+  if (!kind || !check_device(o, kind)) return CLI_USAGE;
+  if (o->n_words == kind->n_words) return begin(o, kind);
+  cli_error("it is `tenon new %s`", kind->arguments);
   return CLI_USAGE;
 }
 
@@ -235,6 +284,5 @@ static int run(int argc, char **argv) {
     if (next == 1) o.folder = value;
     if (next == CLI_ARG && !cli_keep("words", value, o.words, 3, &o.n_words)) return CLI_USAGE;
   }
-  const int code = check_words(&o);
-  return code ? code : begin(&o);
+  return check_and_begin(&o);
 }

@@ -157,6 +157,12 @@ static bool describe(tn_arena *arena, const facts *f, new_word *at) {
   return ok;
 }
 
+/* "softmax_mine" of "softmax_mine_gpu": files of GPU kernels end with _gpu.c. */
+static const char *family_of(tn_arena *arena, const char *name) {
+  const size_t n = strlen(name), tail = strlen("_gpu");
+  return tn_arena_strn(arena, name, (int64_t)(tn_has_suffix(name, "_gpu") ? n - tail : n));
+}
+
 bool new_kernel_words(tn_arena *arena, const tn_op *op, const char *name, new_word *words) {
   facts f = {.op = op};
   tn_text word;
@@ -168,6 +174,7 @@ bool new_kernel_words(tn_arena *arena, const tn_op *op, const char *name, new_wo
   bool ok = !tn_schema_parse(op->schema, arena, op->name, diag, &f.schema);
   if (!ok) cli_print_diag(diag);
   *words++ = (new_word){"NAME", name};
+  *words++ = (new_word){"WORD", family_of(arena, name)};
   *words++ = (new_word){"ISA", isa_line(name)};
   ok = ok && describe(arena, &f, words);
   tn_text_free(&word);

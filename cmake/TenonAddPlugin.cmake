@@ -14,11 +14,17 @@
 #
 # The same for kernels of operators that there are already: YAML is required, everything else as above.
 #
-# tenon_add_plugin_tests(NAME)
+# tenon_add_plugin_tests(NAME [DEVICE d] [BEFORE plugin...])
 #
 # Adds the ctest NAME.check, which holds every kernel of the plug-in to the reference of its operator in all test cases, and
 # the target NAME_bench, which times the cases marked `bench`. A kernel that refuses everything because it is "not written
-# yet" is shown as skipped.
+# yet" is shown as skipped. With DEVICE, such as opencl:0, the test NAME.check runs the cases on that device, and is skipped
+# where there is none. BEFORE names targets of plug-ins that bring the operators which the kernels are for.
+#
+# tenon_add_accelerator_tests(NAME TARGET)
+#
+# Adds the ctests NAME.vet, which asks the compiler of the plug-in, and NAME.conform, which runs operators on TARGET
+# against the CPU.
 
 include(${CMAKE_CURRENT_LIST_DIR}/TenonIsa.cmake)
 include(${CMAKE_CURRENT_LIST_DIR}/TenonGpu.cmake)
@@ -137,8 +143,26 @@ function(tenon_add_plugin_tests name)
   if(NOT TARGET Tenon::tenon-check)
     message(FATAL_ERROR "tenon_add_plugin_tests(${name}): this Tenon was installed without its harness, tenon-check.")
   endif()
-  add_test(NAME ${name}.check COMMAND Tenon::tenon-check --plugin $<TARGET_FILE:${name}>)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "DEVICE" "BEFORE")
+  set(options --plugin $<TARGET_FILE:${name}>)
+  foreach(plugin ${arg_BEFORE})
+    list(APPEND options --before $<TARGET_FILE:${plugin}>)
+  endforeach()
+  if(arg_DEVICE)
+    add_test(NAME ${name}.check COMMAND Tenon::tenon-check ${options} --device ${arg_DEVICE} -v)
+    set_tests_properties(${name}.check PROPERTIES SKIP_REGULAR_EXPRESSION "not written yet" SKIP_RETURN_CODE 77)
+    return()
+  endif()
+  add_test(NAME ${name}.check COMMAND Tenon::tenon-check ${options})
   set_tests_properties(${name}.check PROPERTIES SKIP_REGULAR_EXPRESSION "not written yet")
-  add_custom_target(${name}_bench COMMAND Tenon::tenon-check --plugin $<TARGET_FILE:${name}> --bench
+  add_custom_target(${name}_bench COMMAND Tenon::tenon-check ${options} --bench
     DEPENDS ${name} USES_TERMINAL VERBATIM)
+endfunction()
+
+function(tenon_add_accelerator_tests name target)
+  if(NOT TARGET Tenon::tenon-command)
+    message(FATAL_ERROR "tenon_add_accelerator_tests(${name}): this Tenon was installed without its command, tenon.")
+  endif()
+  add_test(NAME ${name}.vet COMMAND Tenon::tenon-command plugin vet $<TARGET_FILE:${name}>)
+  add_test(NAME ${name}.conform COMMAND Tenon::tenon-command conform ${target} --plugin $<TARGET_FILE:${name}>)
 endfunction()

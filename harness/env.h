@@ -62,12 +62,16 @@ typedef struct check_totals {
   int32_t n_lost, n_seen;
 } check_totals;
 
+enum { CHECK_MAX_BEFORE = 8 };
+
 typedef struct check_options {
   const char *op, *kernel, *isa, *line;
   const char *device; /* the cases run there in sessions, and nothing else is tested */
   const char *only;   /* of a plug-in that is vetted: this operator, kernel, rewrite or format */
   const char *plugin; /* file whose parts alone are tested */
-  char *family;       /* text of a family file */
+  const char *before[CHECK_MAX_BEFORE]; /* files that are loaded before it: what it is for */
+  int n_before;
+  char *family; /* text of a family file */
   uint64_t family_bytes;
   bool bench, small, verbose, list, in_process; /* small: without the cases marked `bench` */
   uint64_t large, seed; /* large: about one in so many of the cases marked `bench`; 0: all */
@@ -86,10 +90,13 @@ typedef struct check_allocator { /* counts; fails once, at call number fail_at, 
   atomic_llong n_calls, n_live, fail_at;
 } check_allocator;
 
+enum { CHECK_PIN = 320 };
+
 typedef struct check_level {
   char name[64];
   uint64_t isa;
   struct tn_runtime *runtime;      /* of sessions at this level; made when first needed */
+  char pin[CHECK_PIN];             /* of the runtime: "Softmax=softmax_gpu"; "": none */
   check_allocator allocator;       /* what that takes its memory from */
   struct tn_device *device;        /* of options.device: kept open, and so its programs */
   double peak_gflops, memory_gbps; /* what one core was seen to do */

@@ -26,7 +26,7 @@ static void open_reader(reader *r, check_env *env, const tn_format *format) {
   r->format = format;
   r->diag = check_need(tn_diag_create());
   check_allocator_init(&r->allocator);
-  r->runtime = check_runtime_new(env, UINT64_MAX, 1, &r->allocator.base);
+  r->runtime = check_runtime_new(env, UINT64_MAX, 1, &r->allocator.base, NULL);
 }
 
 static void close_reader(reader *r) {

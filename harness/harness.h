@@ -34,6 +34,7 @@ void check_op(check_env *env, const tn_opdef *op);
 /* suite.c. plugin: parts to be tested besides those that ship; NULL: none. */
 void check_open(check_env *env, tn_plugin_query_fn plugin);
 void check_suite(check_env *env);
+void check_level_close(check_level *level); /* its runtime and device */
 void check_close(check_env *env);
 bool check_op_wanted(const check_env *env, const tn_opdef *op);
 /* family_file.c: the text of a family file, in memory of the default allocator; *out_bytes is its

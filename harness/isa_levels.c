@@ -50,7 +50,7 @@ void check_open(check_env *env, tn_plugin_query_fn plugin) {
   env->plugin = plugin;
   if (!env->totals) env->totals = check_totals_new();
   env->pool = check_pool_new();
-  env->runtime = check_runtime_new(env, UINT64_MAX, 1, NULL);
+  env->runtime = check_runtime_new(env, UINT64_MAX, 1, NULL, NULL);
   const tn_registry *r = env->runtime->registry;
   for (int32_t k = 0; k < tn_registry_n_ops(r); k++) {
     const tn_opdef *op = tn_registry_op_at(r, k);
@@ -59,12 +59,15 @@ void check_open(check_env *env, tn_plugin_query_fn plugin) {
   find_levels(env);
 }
 
+void check_level_close(check_level *level) {
+  tn_device_close(level->device);
+  tn_runtime_destroy(level->runtime);
+  level->device = NULL;
+  level->runtime = NULL;
+}
+
 void check_close(check_env *env) {
-  for (int32_t k = 0; k < env->n_levels; k++) {
-    tn_device_close(env->levels[k].device);
-    tn_runtime_destroy(env->levels[k].runtime);
-    env->levels[k].runtime = NULL;
-  }
+  for (int32_t k = 0; k < env->n_levels; k++) check_level_close(&env->levels[k]);
   tn_pool_destroy(env->threads);
   env->threads = NULL;
   tn_runtime_destroy(env->runtime);

@@ -28,7 +28,8 @@ typedef struct check_problem {
   const tn_case *line;
   check_binding bindings[CHECK_MAX_ALIASES];
   int32_t n_bindings;
-  char label[160]; /* "T=f32" */
+  char label[160];     /* "T=f32" */
+  char pin[CHECK_PIN]; /* what runs it in models; "": what is selected */
   tn_arena arena;
   tn_planner planner;
   tn_graph *graph; /* one node, bound to the operator */

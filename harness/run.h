@@ -137,8 +137,9 @@ void check_claims(const check_subject *s);
 
 /* session.c: the case as a model of one node, through tenon.h. */
 void check_allocator_init(check_allocator *a);
+/* pin: "Softmax=softmax_gpu"; NULL: none. */
 tn_runtime *check_runtime_new(check_env *env, uint64_t isa, int32_t n_threads,
-                              const tn_allocator *a);
+                              const tn_allocator *a, const char *pin);
 
 typedef struct check_model {
   tn_model *model;

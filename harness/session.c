@@ -35,7 +35,7 @@ void check_allocator_init(check_allocator *a) {
 }
 
 tn_runtime *check_runtime_new(check_env *env, uint64_t isa, int32_t n_threads,
-                              const tn_allocator *a) {
+                              const tn_allocator *a, const char *pin) {
   tn_runtime_options options = TN_RUNTIME_OPTIONS_INIT;
   tn_runtime *runtime = NULL;
   tn_diag *diag = check_need(tn_diag_create());
@@ -44,8 +44,12 @@ tn_runtime *check_runtime_new(check_env *env, uint64_t isa, int32_t n_threads,
   options.isa_mask =
       isa ? isa : UINT64_C(1) << 63; /* a bit that no machine has: 0 would mean all */
   options.allocator = a;
+  options.pins = &pin;
+  options.n_pins = pin != NULL;
   tn_status s = tn_runtime_create(&options, diag, &runtime);
   if (!s && env->plugin) s = tn_runtime_add_plugin(runtime, env->plugin, NULL, 0, diag);
+  for (int k = 0; k < env->options.n_before && !s; k++)
+    s = tn_runtime_load_plugin(runtime, env->options.before[k], NULL, 0, diag);
   if (!s && env->options.plugin)
     s = tn_runtime_load_plugin(runtime, env->options.plugin, NULL, 0, diag);
   if (s) check_die("no runtime: %s", tn_diag_text(diag));
@@ -202,10 +206,14 @@ static void run_again(check_problem *p, const check_model *m, check_allocator *a
   if (!s) check_model_compare(p, m);
 }
 
-static tn_runtime *runtime_of(check_env *env, check_level *level) {
+static tn_runtime *runtime_of(const check_problem *p, check_level *level) {
+  check_env *env = p->env;
+  if (level->runtime && strcmp(level->pin, p->pin)) check_level_close(level);
   if (!level->runtime) {
     check_allocator_init(&level->allocator);
-    level->runtime = check_runtime_new(env, level->isa, 2, &level->allocator.base);
+    memcpy(level->pin, p->pin, sizeof level->pin);
+    level->runtime = check_runtime_new(env, level->isa, 2, &level->allocator.base,
+                                       *level->pin ? level->pin : NULL);
     if (env->options.device)
       (void)tn_device_open(level->runtime->devices, env->options.device, NULL, &level->device);
   }
@@ -244,7 +252,7 @@ static tn_status run_kind(check_problem *p, check_level *level, check_model_kind
   check_model m;
   tn_diag *diag = check_need(tn_diag_create());
   check_doing(p->env, "a session%s", names[kind]);
-  tn_status s = check_model_open(p, runtime_of(p->env, level), kind, diag, &m);
+  tn_status s = check_model_open(p, runtime_of(p, level), kind, diag, &m);
   if (!s) s = tn_session_run(m.session, diag);
   if (p->made_up && (s == TN_ERR_SHAPE || s == TN_ERR_INVALID)) s = TN_ERR_UNSUPPORTED;
   if (s && s != TN_ERR_UNSUPPORTED)

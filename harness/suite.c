@@ -235,25 +235,35 @@ static void try_unload(op_test *t, check_problem *p) {
   check_unit_end(t->env);
 }
 
-static bool runs_there(const op_test *t) {
-  for (int32_t k = 0; k < t->n_kernels; k++)
-    if (t->kernels[k]->device && kernel_wanted(t, k)) return true;
-  return false;
-}
-
-/* The case as a model on the device, twice. What it refuses is said with -v. */
-static void try_device(op_test *t, check_problem *p) {
+/* kernel: what has to run it; NULL: what is selected. */
+static void try_on_device(op_test *t, check_problem *p, const char *kernel) {
   check_level *level = &t->env->levels[t->env->n_levels - 1];
-  char how[200], unit[CHECK_TEXT];
-  if (p->no_model || !runs_there(t)) return;
-  enter_op(t);
+  char how[200], unit[CHECK_TEXT], name[160];
   snprintf(how, sizeof how, "session device=%s", t->env->options.device);
   name_unit(p, how, unit, sizeof unit);
-  if (!check_unit_begin(t->env, "%s", unit)) return;
+  *p->pin = 0;
+  if (kernel)
+    snprintf(p->pin, sizeof p->pin, "%s=%s", check_op_name(t->op, name, sizeof name), kernel);
+  if (!check_unit_begin(t->env, "%s%s%s", unit, kernel ? " " : "", kernel ? kernel : "")) return;
   if (check_session(p, level, false))
     check_unit_end(t->env);
   else
     check_step_end(t->env);
+}
+
+/* The case as a model on the device, twice; with a plug-in by each of its kernels. What is refused
+ * is said with -v. */
+static void try_device(op_test *t, check_problem *p) {
+  const bool all = !t->env->options.plugin;
+  if (p->no_model) return;
+  enter_op(t);
+  for (int32_t k = 0; k < t->n_kernels; k++) {
+    const tn_kerneldef *kernel = t->kernels[k];
+    if (!kernel->device || !kernel_wanted(t, k)) continue;
+    if (all || is_of_plugin(t->env, kernel->owner))
+      try_on_device(t, p, all ? NULL : kernel->kernel.name);
+    if (all) return;
+  }
 }
 
 static bool try_sessions(op_test *t, check_problem *p) {

@@ -18,7 +18,7 @@ static tn_status run(check_problem *p, tn_runtime *runtime) {
 void check_sweep(check_problem *p) {
   check_allocator a;
   check_allocator_init(&a);
-  tn_runtime *runtime = check_runtime_new(p->env, UINT64_MAX, 1, &a.base);
+  tn_runtime *runtime = check_runtime_new(p->env, UINT64_MAX, 1, &a.base, NULL);
   check_problem_fill(p);
   const long long at_rest = atomic_load(&a.n_live);
   for (long long n = 1; n <= MAX_ALLOCATIONS && check_unit_ok(p->env); n++) {

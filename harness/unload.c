@@ -34,7 +34,7 @@ static bool open_user(user *u, check_problem *p) {
   u->diag = check_need(tn_diag_create());
   check_allocator_init(&u->allocator);
   check_doing(p->env, "init()");
-  u->runtime = check_runtime_new(p->env, UINT64_MAX, 1, &u->allocator.base);
+  u->runtime = check_runtime_new(p->env, UINT64_MAX, 1, &u->allocator.base, NULL);
   if (tn_runtime_plugin(u->runtime, tn_runtime_n_plugins(u->runtime) - 1, &info))
     check_die("no plug-in");
   snprintf(u->name, sizeof u->name, "%s", info.name);

@@ -157,7 +157,7 @@ static void try_op(check_env *env, const void *arg) {
   const tn_opdef *op = tn_registry_op_at(env->runtime->registry, (int32_t)*index);
   /* one that comes and goes must not take anything from those that stay */
   check_doing(env, "init() or shutdown() of another runtime");
-  tn_runtime_destroy(check_runtime_new(env, UINT64_MAX, 1, NULL));
+  tn_runtime_destroy(check_runtime_new(env, UINT64_MAX, 1, NULL, NULL));
   check_doing(env, "%s", "");
   if (op) check_op(env, op);
   close_env(env);

@@ -2,15 +2,22 @@
  * usage, or the harness failed. */
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "base/cpu.h"
+#include "device/device.h"
 #include "harness/harness.h"
+
+enum { NO_DEVICE = 77 };
 
 static const char usage[] =
     "usage: check [options]\n"
     "  Tests every kernel of every registered operator against the operator's reference.\n"
     "  --list          names operators, their cases and kernels, and ends\n"
     "  --plugin FILE   loads this plug-in, and tests only operators that it is part of\n"
+    "  --before FILE   loads this plug-in before, whose operators the kernels are for; up to 8 "
+    "times\n"
     "  --family FILE   operators of this family file only (ops/softmax/softmax.yaml)\n"
     "  --op NAME       this operator only (Softmax, tenon::Cast)\n"
     "  --kernel NAME   this kernel only\n"
@@ -71,6 +78,8 @@ static void parse(check_options *o, int argc, char **argv) {
     if (flag(o, name)) continue;
     if (!strcmp(name, "--plugin"))
       o->plugin = value_of(argc, argv, &k);
+    else if (!strcmp(name, "--before") && o->n_before < CHECK_MAX_BEFORE)
+      o->before[o->n_before++] = value_of(argc, argv, &k);
     else if (!strcmp(name, "--family"))
       o->family = check_family_read(value_of(argc, argv, &k), &o->family_bytes);
     else if (!strcmp(name, "--op"))
@@ -94,11 +103,37 @@ static void parse(check_options *o, int argc, char **argv) {
   }
 }
 
+static int open_device(const check_env *env) {
+  tn_device *device = NULL;
+  tn_diag *diag = tn_diag_create();
+  const tn_status s = tn_device_open(env->runtime->devices, env->options.device, diag, &device);
+  if (s) printf("skipped: %s\n", tn_diag_text(diag));
+  fflush(stdout);
+  return s ? NO_DEVICE : 0;
+}
+
+/* Without the device there is nothing to be tested, which is no failure of a kernel. Asked in a
+ * process of its own: threads of a driver that is opened here would be missing in those that test.
+ */
+static bool has_device(const check_env *env) {
+  int how = 0;
+  if (!env->options.device) return true;
+  fflush(stdout);
+  const pid_t pid = fork();
+  if (!pid) _exit(open_device(env));
+  return pid < 0 || waitpid(pid, &how, 0) != pid || !WIFEXITED(how) ||
+         WEXITSTATUS(how) != NO_DEVICE;
+}
+
 int main(int argc, char **argv) {
   check_env env = {.options = {.bench_ms = 200}, .pipe_out = -1};
   env.options.seed = (uint64_t)tn_now_ns() % 1000000;
   parse(&env.options, argc, argv);
   check_open(&env, NULL);
+  if (!has_device(&env)) {
+    check_close(&env);
+    return NO_DEVICE;
+  }
   if (env.options.large > 1)
     printf("one in %llu of the large cases: --seed %llu\n", (unsigned long long)env.options.large,
            (unsigned long long)env.options.seed);

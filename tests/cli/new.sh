@@ -53,8 +53,20 @@ done
 for name in '' main 7_up a-b softmax_ Softmax_f32 ../a_b; do
   says 2 'is no name for a kernel' new kernel Softmax "$name"
 done
-says 2 'tenon new needs op or kernel' new
-says 2 "makes an op or a kernel, not 'thing'" new thing X
+# For GPUs, and accelerators.
+says 0 'Softmax is begun in softmax_mine_gpu' new kernel Softmax softmax_mine_gpu --device gpu
+checks=$((checks + 2))
+! grep -rnE '@[A-Z_]+@' softmax_mine_gpu || fail "a word was not replaced"
+grep -q '^KERNEL(softmax_mine, ' softmax_mine_gpu/softmax_mine_gpu.c || fail "no program"
+says 0 'zap is begun in zap' new accelerator zap
+checks=$((checks + 1))
+! grep -rnE '@[A-Z_]+@' zap || fail "a word was not replaced"
+says 2 "'Zap' is no name for an accelerator" new accelerator Zap
+says 2 '--device gpu is for new kernels; this is none' new accelerator zip --device gpu
+says 2 '--device gpu is for new kernels; those of other devices' new kernel Softmax soft_mine \
+  --device cpu
+says 2 'tenon new needs op, kernel or accelerator' new
+says 2 "makes an op, a kernel or an accelerator, not 'thing'" new thing X
 says 2 'it is `tenon new op NAME`' new op
 says 2 'it is `tenon new kernel OP NAME`' new kernel Softmax
 says 2 'op NAME' new op A B

@@ -103,6 +103,39 @@ ctest --test-dir softmax_f32_mine/build >written.log ||
   { cat written.log; fail "a kernel that is right"; }
 ! grep -q Skipped written.log || fail "the test of a written kernel is skipped"
 
+# The same for GPUs; a program that only copies is found out where there is a device.
+gpu_kernel() {
+  tenon new kernel Softmax softmax_mine_gpu --device gpu
+  cmake -S softmax_mine_gpu -B softmax_mine_gpu/build -DCMAKE_PREFIX_PATH="$prefix" \
+    -DCMAKE_C_FLAGS="-Werror"
+  cmake --build softmax_mine_gpu/build
+  ctest --test-dir softmax_mine_gpu/build
+}
+took gpu_kernel gpu_kernel
+grep -q 'softmax_mine_gpu_kernel.check.*Skipped' gpu_kernel.log || fail "the GPU kernel's test"
+sed -i 's/return "it is not written yet"/return tn_gpu_refuse_size(call)/' \
+  softmax_mine_gpu/softmax_mine_gpu.c
+cmake --build softmax_mine_gpu/build >>gpu_kernel.log
+if tenon device info opencl:0 >/dev/null 2>&1 &&
+  ctest --test-dir softmax_mine_gpu/build >>gpu_kernel.log; then
+  fail "a GPU kernel that copies passes"
+fi
+
+# An accelerator, which conforms at once, and does no longer when it computes something else.
+accelerator() {
+  tenon new accelerator zap
+  cmake -S zap -B zap/build -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_C_FLAGS="-Werror"
+  cmake --build zap/build
+  ctest --test-dir zap/build --output-on-failure
+}
+took accelerator accelerator
+grep -q '100% tests passed' accelerator.log || fail "a test of the accelerator did not pass"
+sed -i 's/a\[k\] + b\[k\]/a[k] - b[k]/' zap/dispatcher.c
+cmake --build zap/build >>accelerator.log
+if ctest --test-dir zap/build >>accelerator.log; then fail "a wrong accelerator conforms"; fi
+if tenon new accelerator Zap >>accelerator.log 2>&1; then fail "a name with capitals"; fi
+if tenon new accelerator zip --device gpu >>accelerator.log 2>&1; then fail "--device gpu"; fi
+
 if command -v pkg-config >/dev/null && command -v make >/dev/null; then
   export PKG_CONFIG_PATH
   PKG_CONFIG_PATH=$(dirname "$(find "$prefix" -name tenon.pc)")
@@ -113,6 +146,8 @@ if command -v pkg-config >/dev/null && command -v make >/dev/null; then
   took op_by_make op_by_make
   grep -q '0 failed' op_by_make.log || fail "make test"
   tenon plugin vet by_make/example_shifted.so >vet.log || { cat vet.log; fail "it is not fit"; }
+  tenon new accelerator zip >zip.log
+  make -C zip test >zip.log 2>&1 || { cat zip.log; fail "make test of an accelerator"; }
 else
   echo "make skipped: no pkg-config or make"
 fi

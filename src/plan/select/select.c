@@ -3,6 +3,7 @@
  * reported, all at once, with every kernel's reason. */
 #include <string.h>
 
+#include "device/device.h"
 #include "plan/passes/passes.h"
 #include "plan/select/select.h"
 #include "plan/tuning/tuning.h"
@@ -101,6 +102,8 @@ static void report(const tn_selection *s, int32_t node) {
   for (int64_t k = 0; k < refusals->n; k++)
     if (!pin || !strcmp(pin, refusals->data[k].kernel))
       tn_text_add(&text, "; %s: %s", refusals->data[k].kernel, refusals->data[k].reason);
+  for (uint32_t d = 1; d <= s->p->n_devices; d++)
+    tn_text_add(&text, "; %s: %s", s->p->devices[d - 1]->name, s->nodes[node].away[d]);
   tn_diag_add(s->diag, TN_DIAG_ERROR, "%s", tn_text_get(&text));
   tn_text_free(&text);
 }
