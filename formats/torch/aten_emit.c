@@ -75,10 +75,11 @@ static int32_t cost_of(const aten_param *p, const aten_arg *a) {
   return cost;
 }
 
+/* In-place forms call their first argument self, whatever it is called otherwise. */
 static int32_t find_param(const binding *b, const char *name) {
   for (int32_t k = 0; k < b->n; k++)
     if (tn_str_is(b->params[k].name, name)) return k;
-  return -1;
+  return !strcmp(name, "self") ? 0 : -1;
 }
 
 /* Destinations say where results go: that is the caller's. */
@@ -279,15 +280,23 @@ static tn_attr *new_attr(maker *m, tn_str name) {
   return a;
 }
 
+/* full(size, True) makes bools, which a number that is an attribute does not say. */
+static bool fills_with_bool(const maker *m) {
+  bool fills = false;
+  for (int32_t k = 0; k < m->b->n; k++) {
+    const aten_arg *a = m->b->args[k];
+    if (!a || a->kind == ATEN_NONE) continue;
+    if (m->b->params[k].type == 'd') return false;
+    fills |= m->b->params[k].type == 'n' && a->kind == ATEN_BOOL;
+  }
+  return fills && !strcmp(m->b->row->name, "aten::full");
+}
+
 static void put_attrs(maker *m) {
-  const aten_arg *fill = NULL;
-  bool has_dtype = false;
   for (int32_t k = 0; k < m->b->n && !m->status; k++) {
     const aten_param *p = &m->b->params[k];
     const aten_arg *a = m->b->args[k];
     if (!a || a->kind == ATEN_NONE || p->type == 'T' || p->type == 'x') continue;
-    if (p->type == 'n' && a->kind == ATEN_BOOL) fill = a;
-    has_dtype |= p->type == 'd';
     if (is_dynamic(p, a)) {
       m->dynamic = true;
       continue;
@@ -298,7 +307,7 @@ static void put_attrs(maker *m) {
     else
       put_one(p, a, out);
   }
-  if (fill && !has_dtype && !strcmp(m->b->row->name, "aten::full")) { /* full(size, True) */
+  if (fills_with_bool(m)) {
     tn_attr *out = new_attr(m, (tn_str){"dtype", 5});
     out->kind = TN_ATTR_INT;
     out->i = TN_BOOL;
@@ -346,6 +355,7 @@ static const char *say_attrs(maker *m) {
     const aten_arg *a = m->b->args[k];
     if (a && a->kind != ATEN_NONE && p->type != 'T' && p->type != 'x') say_param(m, &text, p, a);
   }
+  if (fills_with_bool(m)) tn_text_add(&text, "dtype i %d\n", (int)TN_BOOL);
   const char *copy = text.status ? NULL : tn_arena_str(m->e->arena, tn_text_get(&text));
   tn_text_free(&text);
   if (!copy) m->status = no_memory(m->e);

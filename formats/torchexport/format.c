@@ -3,7 +3,10 @@
 #define TN_FORMAT_ROWS
 #include "torchexport.gen.h"
 
-#include "torch/aten.h"
+#include <string.h>
+
+#include "base/identify.h"
+#include "reader.h"
 
 enum { N_ROWS = sizeof torchexport_ops / sizeof *torchexport_ops };
 
@@ -12,10 +15,10 @@ const tn_format_op *const *aten_rows(uint32_t *out_n) {
   return torchexport_ops;
 }
 
-static tn_status read_program(const tn_source *source, tn_graph *graph) {
-  (void)graph;
-  return source->host->fail(source->ctx, TN_ERR_UNSUPPORTED,
-                            "%s: programs of torch.export are not read yet", source->path);
+static int32_t probe(const uint8_t *data, uint64_t size) {
+  char detail[TN_FILE_DETAIL];
+  const tn_file_kind *kind = tn_file_identify(data, size, detail);
+  return kind && (!strcmp(kind->name, "pt2") || !strcmp(kind->name, "pt2-old")) ? 95 : 0;
 }
 
 extern const tn_format torchexport_format;
@@ -24,7 +27,8 @@ const tn_format torchexport_format = {
     .name = "torchexport",
     .extensions = ".pt2",
     .domains = "aten,torch,torchvision",
-    .read = read_program,
+    .probe = probe,
+    .read = pt2_read,
     .ops = torchexport_ops,
     .n_ops = N_ROWS,
 };

@@ -118,8 +118,12 @@ tn_status aten_remainder(const tn_call *call, tn_graph *graph, int32_t node) {
 
 /* ---- powers ---- */
 
+/* ONNX has no powers of narrow integers. */
 static tn_status done_power(const tn_lowering *l, sides s) {
-  return tn_low_done(l, tn_low_2(l, "Pow", s.a, s.b));
+  const bool narrow = at_category(s.dtype) < AT_FLOAT && s.dtype != TN_I32 && s.dtype != TN_I64;
+  const uint32_t dtype = narrow ? TN_I64 : s.dtype;
+  const int32_t a = at_cast(l, s.a, s.dtype, dtype), b = at_cast(l, s.b, s.dtype, dtype);
+  return tn_low_done(l, at_cast(l, tn_low_2(l, "Pow", a, b), dtype, s.dtype));
 }
 
 tn_status aten_pow(const tn_call *call, tn_graph *graph, int32_t node) {

@@ -135,6 +135,26 @@ tn_status aten_upsample(const tn_call *call, tn_graph *graph, int32_t node) {
   return tn_low_done(&l, to_sizes(&l, &z, attrs, n));
 }
 
+/* PyTorch's cubic at the border takes the nearest pixel for each one outside, ONNX's moves the place
+ * itself inside. On an image with a rim of such pixels both are the same. */
+static void add_rim(const tn_lowering *l, bool align, int32_t *image, int32_t *grid) {
+  enum { RIM = 4 };
+  const tn_tensor *x = tn_low_type(l, 0);
+  const int64_t pads[] = {0, 0, RIM, RIM, 0, 0, RIM, RIM};
+  const uint32_t dtype = tn_low_type(l, 1)->dtype;
+  const tn_attr edge = tn_attr_str("mode", "edge");
+  const int32_t in[] = {*image, tn_low_ints_const(l, pads, 8)};
+  int32_t scale[2], offset[2];
+  for (int32_t k = 0; k < 2; k++) { /* x, then y */
+    const double n = (double)x->shape[3 - k] - align, wide = n + 2 * RIM, by = n / wide;
+    scale[k] = at_unsqueeze(l, tn_low_number(l, dtype, by), 0);
+    offset[k] = at_unsqueeze(l, tn_low_number(l, dtype, by + 2 * RIM / wide - 1), 0);
+  }
+  *image = tn_low_emit(l, "Pad", in, 2, &edge, 1);
+  *grid = tn_low_2(l, "Mul", *grid, at_concat(l, scale, 2, 0));
+  *grid = tn_low_2(l, "Add", *grid, at_concat(l, offset, 2, 0));
+}
+
 tn_status aten_grid_sampler(const tn_call *call, tn_graph *graph, int32_t node) {
   static const char *const modes[] = {"linear", "nearest", "cubic"}, *const paddings[] = {
                                                                          "zeros", "border",
@@ -147,7 +167,11 @@ tn_status aten_grid_sampler(const tn_call *call, tn_graph *graph, int32_t node) 
   const tn_attr attrs[] = {tn_attr_str("mode", modes[mode]),
                            tn_attr_str("padding_mode", paddings[padding]),
                            tn_attr_int("align_corners", tn_low_int(&l, "align_corners", 0))};
-  const int32_t in[] = {tn_low_in(&l, 0), tn_low_in(&l, 1)};
+  int32_t in[] = {tn_low_in(&l, 0), tn_low_in(&l, 1)};
+  if (mode == 2 && padding == 1) {
+    if (tn_low_type(&l, 0)->rank != 4) return tn_low_unsupported(&l, "other than four dims");
+    add_rim(&l, tn_low_int(&l, "align_corners", 0) != 0, &in[0], &in[1]);
+  }
   return tn_low_done(&l, tn_low_emit(&l, "GridSample", in, 2, attrs, 3));
 }
 

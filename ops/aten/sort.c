@@ -78,10 +78,10 @@ tn_status aten_kthvalue(const tn_call *call, tn_graph *graph, int32_t node) {
 tn_status aten_searchsorted(const tn_call *call, tn_graph *graph, int32_t node) {
   const tn_lowering l = tn_low_open(call, graph, node);
   const bool buckets = at_is(&l, "bucketize");
-  const uint32_t bounds_k = buckets ? 1 : 0, x_k = buckets ? 0 : 1;
-  const tn_tensor *bounds = tn_low_type(&l, bounds_k);
   const bool right = tn_low_int(&l, "right", 0) || at_says(&l, "side", "right");
   const at_scalar s = at_number(&l, "self");
+  const uint32_t bounds_k = buckets && !s.is_there ? 1 : 0, x_k = buckets ? 0 : 1;
+  const tn_tensor *bounds = tn_low_type(&l, bounds_k);
   const int64_t last = -1;
   const uint32_t dtype = at_promote_inputs(&l, s);
   int32_t b = at_in(&l, bounds_k, dtype);

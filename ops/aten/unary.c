@@ -59,7 +59,10 @@ tn_status aten_unary(const tn_call *call, tn_graph *graph, int32_t node) {
     return tn_low_done(&l, tn_low_2(&l, "Max", tn_low_in(&l, 0), at_int_const(&l, dtype, 0)));
   if (!strcmp(op, "Sign") && dtype == TN_U8) /* 0 or 1 */
     return tn_low_done(&l, tn_low_2(&l, "Min", tn_low_in(&l, 0), at_int_const(&l, dtype, 1)));
-  return tn_low_done(&l, tn_low_1(&l, op, tn_low_in(&l, 0)));
+  int32_t y = tn_low_1(&l, op, tn_low_in(&l, 0));
+  if (!strcmp(op, "Sign") && at_category(dtype) == AT_FLOAT) /* of NaN it is 0 */
+    y = at_where(&l, tn_low_1(&l, "IsNaN", tn_low_in(&l, 0)), at_int_const(&l, dtype, 0), y);
+  return tn_low_done(&l, y);
 }
 
 /* ---- rounding: integers are whole already ---- */

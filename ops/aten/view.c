@@ -242,19 +242,20 @@ tn_status aten_permute(const tn_call *call, tn_graph *graph, int32_t node) {
 tn_status aten_transpose(const tn_call *call, tn_graph *graph, int32_t node) {
   const tn_lowering l = tn_low_open(call, graph, node);
   const tn_tensor *x = tn_low_type(&l, 0);
-  const bool t = at_is(&l, "t") || at_is(&l, "numpy_T");
+  const bool t = at_is(&l, "t") || at_is(&l, "t_copy") || at_is(&l, "numpy_T");
+  const bool axes = at_is(&l, "swapaxes");
   int32_t perm[TN_MAX_RANK];
   if (x->rank == 0 || (t && x->rank == 1)) return at_done_input(&l);
   const bool last = at_is(&l, "mT") || at_is(&l, "adjoint");
   const int32_t a = at_dim(&l,
                            t      ? 0
                            : last ? -2
-                                  : tn_low_int(&l, "dim0", 0),
+                                  : tn_low_int(&l, axes ? "axis0" : "dim0", 0),
                            x->rank),
                 b = at_dim(&l,
                            t      ? 1
                            : last ? -1
-                                  : tn_low_int(&l, "dim1", 1),
+                                  : tn_low_int(&l, axes ? "axis1" : "dim1", 1),
                            x->rank);
   if (a < 0 || b < 0) return a < 0 ? a : b;
   for (int32_t k = 0; k < x->rank; k++) perm[k] = k;

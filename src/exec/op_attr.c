@@ -1,5 +1,6 @@
 /* Attributes from text: values as schemas write defaults, with the quotes of strings and the
  * brackets of lists left out where one likes. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "exec/op.h"
@@ -51,7 +52,12 @@ static bool take_onnx_dtype(const tn_opdef *def, const tn_arg *arg, const char *
   return out->i != 0;
 }
 
-static void take_value(const tn_arg *arg, const tn_arg *value, tn_attr *out) {
+static bool is_whole(const char *text) {
+  const char *digits = text + (*text == '-');
+  return *digits && digits[strspn(digits, "0123456789")] == '\0';
+}
+
+static void take_value(const tn_arg *arg, const tn_arg *value, const char *text, tn_attr *out) {
   const int64_t n = value->n_default;
   const bool real = arg->base == TN_TYPE_FLOAT || arg->base == TN_TYPE_SCALAR;
   out->ints = (tn_ints){value->default_ints, n};
@@ -60,6 +66,11 @@ static void take_value(const tn_arg *arg, const tn_arg *value, tn_attr *out) {
   out->i = *value->default_ints;
   out->f = *value->default_floats;
   out->s = *value->default_strs;
+  if (arg->base == TN_TYPE_SCALAR && !arg->list && is_whole(text)) { /* 2 is no 2.0 */
+    out->kind = TN_ATTR_INT;
+    out->i = strtoll(text, NULL, 10);
+    return;
+  }
   out->kind = is_text(arg) ? (arg->list ? TN_ATTR_STRS : TN_ATTR_STR)
               : real       ? (arg->list ? TN_ATTR_FLOATS : TN_ATTR_FLOAT)
                            : (arg->list ? TN_ATTR_INTS : TN_ATTR_INT);
@@ -90,6 +101,6 @@ tn_status tn_op_attr_parse(const tn_opdef *def, const tn_arg *arg, const char *t
   tn_scan_space(&scan);
   if (!status && *scan.at) status = TN_ERR_INVALID;
   *out_given = !status && value.n_default >= 0;
-  if (*out_given) take_value(arg, &value, out_attr);
+  if (*out_given) take_value(arg, &value, text, out_attr);
   return status;
 }
