@@ -1,7 +1,7 @@
 /* Reading JSON; see json.h. */
 #include "json.h"
 
-#include <stdarg.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -155,9 +155,9 @@ static tn_status read_number(json_reader *r, json_value *out) {
   memcpy(text, r->data + from, (size_t)(r->at - from));
   text[r->at - from] = '\0';
   out->f = strtod(text, NULL);
-  const bool fits = out->f > -9.2e18 && out->f < 9.2e18;
-  out->kind = whole && fits ? JSON_INT : JSON_FLOAT;
-  if (out->kind == JSON_INT) out->i = strtoll(text, NULL, 10);
+  errno = 0;
+  out->i = whole ? strtoll(text, NULL, 10) : 0;
+  out->kind = whole && errno == 0 ? JSON_INT : JSON_FLOAT;
   return TN_OK;
 }
 

@@ -1,5 +1,5 @@
-/* JSON, read strictly into a tree: RFC 8259 without duplicate keys, numbers that are no numbers, or
- * depth above 128. What is wrong is said with its byte. */
+/* JSON, read strictly into a tree, as RFC 8259 has it, at most 128 levels deep; of equal keys the
+ * first counts. What is wrong is said with its byte. */
 #ifndef TN_FORMATS_TORCHEXPORT_JSON_H
 #define TN_FORMATS_TORCHEXPORT_JSON_H
 

@@ -198,3 +198,21 @@ tn_status aten_cosine_similarity(const tn_call *call, tn_graph *graph, int32_t n
   return tn_low_done(
       &l, at_reduce(&l, "ReduceSum", tn_low_2(&l, "Mul", side[0], side[1]), &dim, 1, false));
 }
+
+/* a[1] b[2] - a[2] b[1] and so on, along a dim of three. */
+tn_status aten_cross(const tn_call *call, tn_graph *graph, int32_t node) {
+  const tn_lowering l = tn_low_open(call, graph, node);
+  const tn_tensor *t = tn_low_type(&l, 0);
+  const int32_t dim = at_dim(&l, tn_low_int(&l, "dim", -1), t->rank);
+  const int64_t next[] = {1, 2, 0}, after[] = {2, 0, 1};
+  int32_t x[4];
+  if (dim < 0) return dim;
+  if (t->rank == 0 || t->shape[dim] != 3) return at_fail(&l, TN_ERR_SHAPE, "the dim is not three");
+  for (uint32_t k = 0; k < 4; k++) {
+    const int32_t in[] = {tn_low_in(&l, k / 2), tn_low_ints_const(&l, k % 2 ? after : next, 3)};
+    const tn_attr axis = tn_attr_int("axis", dim);
+    x[k] = tn_low_emit(&l, "Gather", in, 2, &axis, 1);
+  }
+  return tn_low_done(&l, tn_low_2(&l, "Sub", tn_low_2(&l, "Mul", x[0], x[3]),
+                                  tn_low_2(&l, "Mul", x[1], x[2])));
+}

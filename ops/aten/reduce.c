@@ -270,6 +270,32 @@ tn_status aten_cumsum(const tn_call *call, tn_graph *graph, int32_t node) {
   return tn_low_done(&l, tn_low_2(&l, op, x, at_int_const(&l, TN_I64, dim)));
 }
 
+/* Each element less the one before it, n times, after what is put in front and behind. */
+tn_status aten_diff(const tn_call *call, tn_graph *graph, int32_t node) {
+  const tn_lowering l = tn_low_open(call, graph, node);
+  const tn_tensor *t = tn_low_type(&l, 0);
+  const int32_t dim = at_dim(&l, tn_low_int(&l, "dim", -1), t->rank);
+  const uint32_t dtype = at_promote_inputs(&l, (at_scalar){.f = 0}), order[] = {1, 0, 2};
+  int32_t parts[3];
+  uint32_t m = 0;
+  int64_t size = 0;
+  if (dim < 0) return dim;
+  if (t->rank == 0) return at_fail(&l, TN_ERR_SHAPE, "a scalar has no differences");
+  for (uint32_t k = 0; k < 3; k++) {
+    const tn_tensor *part = tn_low_type(&l, order[k]);
+    if (!part || part->rank != t->rank) continue;
+    size += part->shape[dim];
+    parts[m++] = at_in(&l, order[k], dtype);
+  }
+  int32_t x = m > 1 ? at_concat(&l, parts, m, dim) : parts[0];
+  for (int64_t k = tn_low_int(&l, "n", 1); k > 0 && size > 0; k--, size--) {
+    const int32_t late = at_slice(&l, x, dim, 1, size, 1),
+                  early = at_slice(&l, x, dim, 0, size - 1, 1);
+    x = tn_low_2(&l, dtype == TN_BOOL ? "Xor" : "Sub", late, early);
+  }
+  return tn_low_done(&l, tn_low_1(&l, "Identity", x));
+}
+
 /* ---- softmax ---- */
 
 tn_status aten_softmax(const tn_call *call, tn_graph *graph, int32_t node) {

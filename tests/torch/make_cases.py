@@ -368,6 +368,8 @@ def moves(c):
         c.add(name, fill((2, 5), f32), 1, 3, 2)
     for name in ("as_strided", "as_strided_copy"):
         c.add(name, fill((12,), f32), [2, 3], [1, 2], 3)
+    c.add("diff", x), c.add("diff", x, 2, 1), c.add("diff", fill((4,), b8)), c.add("diff", fill((3,), i32), 1, 0, t([7], i32), t([9], i32))
+    c.add("linalg_cross", fill((2, 3), f32), fill((2, 3), f32, 1)), c.add("numel", x), c.add("to.device", fill((2,), f32), "cpu", i32)
     p = fill((1, 4, 2, 2), f32)
     c.add("pixel_shuffle", p, 2), c.add("pixel_unshuffle", p, 2), c.add("channel_shuffle", p, 2)
     c.add("native_channel_shuffle", p, 2)
