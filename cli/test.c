@@ -166,8 +166,8 @@ static bool is_model_name(const char *name, size_t *out_stem) {
   const char *dot = strrchr(name, '.');
   if (!dot || dot == name) return false;
   *out_stem = (size_t)(dot - name);
-  return !strcmp(dot, ".onnx") || !strcmp(dot, ".tflite") || !strcmp(dot, ".prototxt") ||
-         !strcmp(dot, ".pb") || !strcmp(dot, ".pbtxt");
+  return !strcmp(dot, ".onnx") || !strcmp(dot, ".tflite") || !strcmp(dot, ".pt2") ||
+         !strcmp(dot, ".prototxt") || !strcmp(dot, ".pb") || !strcmp(dot, ".pbtxt");
 }
 
 typedef struct visit {

@@ -138,6 +138,7 @@ static tn_status set_const(pt2_reader *r, const char *name, const char *value,
   } data = {copy};
   if (dense && bytes) data.in = t->storage->data + t->offset * tn_dtype_bytes(t->dtype, 1);
   c.data = bytes ? data.out : NULL;
+  if (tn_map_set(&r->taken, value, 1)) return pt2_no_memory(r);
   *out = r->api->value(r->g, value);
   const tn_status s = *out < 0 ? *out : r->api->value_set_const(r->g, *out, &c, !dense);
   return s ? pt2_graph_fail(r, s, "it cannot be a constant") : TN_OK;

@@ -138,6 +138,7 @@ static tn_status name_dims(pt2_reader *r, const json_value *meta, int32_t value)
 
 static tn_status add_input(pt2_scope *s, const char *name, const tn_tensor *type, int32_t *out) {
   pt2_reader *r = s->r;
+  if (tn_map_set(&r->taken, name, 1)) return pt2_no_memory(r);
   *out = r->api->value(r->g, name);
   tn_status status = *out < 0 ? *out : r->api->value_set_type(r->g, *out, type);
   if (!status) status = r->api->add_input(r->g, *out);
@@ -365,6 +366,7 @@ tn_status pt2_read(const tn_source *source, tn_graph *graph) {
   tn_map_init(&r.weights, &r.allocator);
   tn_map_init(&r.constants, &r.allocator);
   tn_map_init(&r.buffers, &r.allocator);
+  tn_map_init(&r.taken, &r.allocator);
   const tn_status s = read_model(&r);
   for (int k = 0; k < r.n_inner; k++) {
     torch_pickle_close(&r.pickles[k]);
@@ -374,6 +376,7 @@ tn_status pt2_read(const tn_source *source, tn_graph *graph) {
   tn_map_free(&r.weights);
   tn_map_free(&r.constants);
   tn_map_free(&r.buffers);
+  tn_map_free(&r.taken);
   tn_vec_free(&r.allocator, &r.payloads);
   tn_arena_clear(&r.arena);
   return s;

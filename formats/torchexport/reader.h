@@ -1,9 +1,9 @@
 /* Reading programs of torch.export: what the files of this folder offer each other.
  *
- * A scope is a graph of the program while it is built: names stand for variables. Programs may write
- * into tensors ("add_"), also through views of them, and a graph cannot: so a variable is what
- * stands for it now. A write makes a new value, which goes back through the views that led there;
- * other views are made anew when they are read next. */
+ * A scope is a graph of the program while it is built: names stand for variables. Programs may
+ * write into tensors ("add_"), also through views of them, and a graph cannot: so a variable is
+ * what stands for it now. A write makes a new value, which goes back through the views that led
+ * there; other views are made anew when they are read next. */
 #ifndef TN_FORMATS_TORCHEXPORT_READER_H
 #define TN_FORMATS_TORCHEXPORT_READER_H
 
@@ -53,6 +53,7 @@ typedef struct pt2_reader {
   const json_value *root;
   bool is_old;
   tn_map weights, constants; /* tensors by name: payloads */
+  tn_map taken;              /* names of values */
   tn_map buffers;            /* constants of the graph, by the buffer's name */
   TN_VEC(pt2_payload) payloads;
   torch_pickle pickles[2];

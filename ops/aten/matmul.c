@@ -213,6 +213,6 @@ tn_status aten_cross(const tn_call *call, tn_graph *graph, int32_t node) {
     const tn_attr axis = tn_attr_int("axis", dim);
     x[k] = tn_low_emit(&l, "Gather", in, 2, &axis, 1);
   }
-  return tn_low_done(&l, tn_low_2(&l, "Sub", tn_low_2(&l, "Mul", x[0], x[3]),
-                                  tn_low_2(&l, "Mul", x[1], x[2])));
+  return tn_low_done(
+      &l, tn_low_2(&l, "Sub", tn_low_2(&l, "Mul", x[0], x[3]), tn_low_2(&l, "Mul", x[1], x[2])));
 }

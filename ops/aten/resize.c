@@ -135,8 +135,8 @@ tn_status aten_upsample(const tn_call *call, tn_graph *graph, int32_t node) {
   return tn_low_done(&l, to_sizes(&l, &z, attrs, n));
 }
 
-/* PyTorch's cubic at the border takes the nearest pixel for each one outside, ONNX's moves the place
- * itself inside. On an image with a rim of such pixels both are the same. */
+/* PyTorch's cubic at the border takes the nearest pixel for each one outside, ONNX's moves the
+ * place itself inside. On an image with a rim of such pixels both are the same. */
 static void add_rim(const tn_lowering *l, bool align, int32_t *image, int32_t *grid) {
   enum { RIM = 4 };
   const tn_tensor *x = tn_low_type(l, 0);

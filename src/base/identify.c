@@ -13,7 +13,7 @@
 #define MAGIC(at, text) at, sizeof(text) - 1, text
 #define TOLD 0, 0, NULL /* by one of the functions below */
 
-#define EXPORT_TORCH "export the model with torch.onnx.export"
+#define EXPORT_TORCH "export the model with torch.export or torch.onnx.export"
 #define EXPORT_TF "convert it: python -m tf2onnx.convert"
 #define NO_PROGRAM "these are weights without a program: export the model itself"
 #define COMPILED "it is compiled for one machine: take the model that it was made from"

@@ -1,5 +1,5 @@
-/* Replays tests/torch/cases.txt: what PyTorch made of each overload (make_cases.py says how lines
- * are written). Types and shapes must be equal, numbers as close as the type is exact. */
+/* Replays tests/data/aten/cases.txt: what PyTorch made of each overload (make_cases.py says how
+ * lines are written). Types and shapes must be equal, numbers as close as the type is exact. */
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -146,7 +146,7 @@ static void test_cases(void **state) {
   char *line = NULL;
   size_t room = 0;
   words *w = calloc(1, sizeof *w);
-  FILE *file = fopen("tests/torch/cases.txt", "r");
+  FILE *file = fopen("tests/data/aten/cases.txt", "r");
   assert_non_null(file);
   assert_non_null(w);
   f.diag = tn_diag_create();

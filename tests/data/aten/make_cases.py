@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-"""Writes tests/torch/cases.txt: what PyTorch answers for each overload that Tenon knows.
+"""Writes tests/data/aten/cases.txt: what PyTorch answers for each overload that Tenon knows.
 
 usage: make_cases.py TENON -o cases.txt      (needs torch; TENON is the command, for its table)
 
 A line is: the operator of Tenon, its arguments, what it makes, with tabs between. A tensor is
-`name=f32[2,3]:1,2,...`, anything else `name@text`. Overloads without a line are listed at the end of
-the run, on stderr.
+`name=f32[2,3]:1,2,...`, anything else `name@text`. Overloads without a line are listed at the end
+of the run, on stderr.
 """
+
 import argparse
 import itertools
 import subprocess
@@ -14,9 +15,18 @@ import sys
 
 import torch
 
-DTYPES = {torch.float32: "f32", torch.float64: "f64", torch.float16: "f16", torch.bfloat16: "bf16",
-          torch.int8: "i8", torch.int16: "i16", torch.int32: "i32", torch.int64: "i64",
-          torch.uint8: "u8", torch.bool: "bool"}
+DTYPES = {
+    torch.float32: "f32",
+    torch.float64: "f64",
+    torch.float16: "f16",
+    torch.bfloat16: "bf16",
+    torch.int8: "i8",
+    torch.int16: "i16",
+    torch.int32: "i32",
+    torch.int64: "i64",
+    torch.uint8: "u8",
+    torch.bool: "bool",
+}
 f32, f64, f16, bf16 = torch.float32, torch.float64, torch.float16, torch.bfloat16
 i8, i32, i64, u8, b8 = torch.int8, torch.int32, torch.int64, torch.uint8, torch.bool
 NAN, INF = float("nan"), float("inf")
@@ -38,7 +48,11 @@ def fill(shape, dtype, k=0):
         values = [abs(v) * 2 for v in values]
     elif dtype in (i8, i32, i64):
         values = [v * 2 for v in values]
-    return torch.tensor(values, dtype=f64 if not values or dtype != b8 else b8).to(dtype).reshape(shape)
+    return (
+        torch.tensor(values, dtype=f64 if not values or dtype != b8 else b8)
+        .to(dtype)
+        .reshape(shape)
+    )
 
 
 def unit(shape, dtype=f32, k=0):
@@ -54,7 +68,9 @@ def text(x):
     if x.dtype == b8:
         values = [int(v) for v in values]
     shape = ",".join(str(d) for d in x.shape)
-    return f"{DTYPES[x.dtype]}[{shape}]:" + ",".join("%.9g" % v if x.is_floating_point() and x.dtype != f64 else repr(v) for v in values)
+    return f"{DTYPES[x.dtype]}[{shape}]:" + ",".join(
+        "%.9g" % v if x.is_floating_point() and x.dtype != f64 else repr(v) for v in values
+    )
 
 
 def literal(v):
@@ -75,8 +91,9 @@ def spread(op, argument, value):
 
 class Cases:
     def __init__(self, tenon):
-        rows = subprocess.run([tenon, "ops", "--format", "torchexport"], check=True, text=True,
-                              capture_output=True).stdout.splitlines()
+        rows = subprocess.run(
+            [tenon, "ops", "--format", "torchexport"], check=True, text=True, capture_output=True
+        ).stdout.splitlines()
         self.names = {}
         for row in rows:
             words = row.split()
@@ -118,9 +135,10 @@ class Cases:
 
 
 def unary(c):
-    floats = """acos acosh asin asinh atan atanh cos cosh erf exp log reciprocal sigmoid sin sinh sqrt tan tanh rsqrt
-        erfc exp2 log2 log10 log1p expm1 deg2rad rad2deg sinc special_erf special_expit special_erfc special_exp2
-        special_log1p special_expm1 special_sinc arccos arccosh arcsin arcsinh arctan arctanh""".split()
+    floats = """acos acosh asin asinh atan atanh cos cosh erf exp log reciprocal sigmoid sin sinh
+        sqrt tan tanh         rsqrt erfc exp2 log2 log10 log1p expm1 deg2rad rad2deg sinc
+        special_erf special_expit         special_erfc special_exp2 special_log1p
+        special_expm1 special_sinc arccos arccosh arcsin arcsinh arctan arctanh""".split()
     for name in floats:
         c.add(name, fill((2, 3), f32))
         c.add(name, fill((2,), i32))
@@ -179,10 +197,21 @@ def unary(c):
     c.add("nan_to_num", fill((3,), i32))
 
 
-PAIRS = [((2, 3), f32, (2, 3), i64), ((2, 3), i32, (), f32), ((3,), u8, (3,), i8), ((3,), i32, (), i64),
-         ((3,), f16, (), f32), ((3,), b8, (3,), i32), ((3,), f16, (3,), bf16), ((2, 1), f32, (3,), f32),
-         ((0, 3), f32, (1, 3), f32), ((), i32, (), f64), ((2,), i32, (), f64), ((3,), u8, (), i64),
-         ((3,), i8, (3,), i8)]
+PAIRS = [
+    ((2, 3), f32, (2, 3), i64),
+    ((2, 3), i32, (), f32),
+    ((3,), u8, (3,), i8),
+    ((3,), i32, (), i64),
+    ((3,), f16, (), f32),
+    ((3,), b8, (3,), i32),
+    ((3,), f16, (3,), bf16),
+    ((2, 1), f32, (3,), f32),
+    ((0, 3), f32, (1, 3), f32),
+    ((), i32, (), f64),
+    ((2,), i32, (), f64),
+    ((3,), u8, (), i64),
+    ((3,), i8, (3,), i8),
+]
 
 
 def pairs(c, name, only=None, **kwargs):
@@ -197,8 +226,20 @@ def nonzero(x):
 
 
 def binary(c):
-    for name in ("add.Tensor", "sub.Tensor", "mul.Tensor", "rsub.Tensor", "maximum", "minimum", "fmax", "fmin",
-                 "subtract.Tensor", "multiply.Tensor", "max.other", "min.other"):
+    for name in (
+        "add.Tensor",
+        "sub.Tensor",
+        "mul.Tensor",
+        "rsub.Tensor",
+        "maximum",
+        "minimum",
+        "fmax",
+        "fmin",
+        "subtract.Tensor",
+        "multiply.Tensor",
+        "max.other",
+        "min.other",
+    ):
         pairs(c, name)
     for alpha in (2, -1):
         c.add("add.Tensor", fill((3,), i32), fill((3,), i64), alpha=alpha)
@@ -215,8 +256,17 @@ def binary(c):
             c.add(name + ".Scalar", fill((3,), dtype), s)
         c.add(name + ".Tensor", fill((3,), b8), fill((3,), b8, 1))
         c.add(name + ".Tensor", edge(), edge())
-    for name in ("add.Scalar", "sub.Scalar", "mul.Scalar", "rsub.Scalar", "div.Scalar", "remainder.Scalar",
-                 "fmod.Scalar", "floor_divide.Scalar", "true_divide.Scalar"):
+    for name in (
+        "add.Scalar",
+        "sub.Scalar",
+        "mul.Scalar",
+        "rsub.Scalar",
+        "div.Scalar",
+        "remainder.Scalar",
+        "fmod.Scalar",
+        "floor_divide.Scalar",
+        "true_divide.Scalar",
+    ):
         for dtype, s in itertools.product((f32, i32, u8, f16), (2, 2.5, -3)):
             if dtype == u8 and s == -3:
                 continue
@@ -226,16 +276,26 @@ def binary(c):
             c.add(name, fill(sa, da), nonzero(fill(sb, db, 1)))
     for mode in (None, "trunc", "floor"):
         for da, db in ((i32, i32), (f32, f32), (u8, u8), (i32, f32), (i64, i32)):
-            c.add("div.Tensor_mode", fill((6,), da), nonzero(fill((6,), db, 1)), rounding_mode=mode)
+            c.add(
+                "div.Tensor_mode", fill((6,), da), nonzero(fill((6,), db, 1)), rounding_mode=mode
+            )
         c.add("div.Scalar_mode", fill((6,), f32), -0.75, rounding_mode=mode)
         c.add("div.Scalar_mode", fill((6,), i32), -3, rounding_mode=mode)
     for name in ("remainder.Tensor", "fmod.Tensor", "floor_divide"):
         for da, db in ((i32, i32), (f32, f32), (i64, f32), (u8, u8), (f32, i32)):
             c.add(name, fill((6,), da), nonzero(fill((6,), db, 1)))
-    c.add("remainder.Tensor", t([5.0, -5.0, 5.0, -5.0, INF, 1.0]), t([3.0, 3.0, -3.0, -3.0, 2.0, INF]))
+    c.add(
+        "remainder.Tensor",
+        t([5.0, -5.0, 5.0, -5.0, INF, 1.0]),
+        t([3.0, 3.0, -3.0, -3.0, 2.0, INF]),
+    )
     c.add("floor_divide", t([1.0, -1.0, 0.3, 7.0]), t([0.1, 0.1, 0.1, 0.0]))
-    for a, b in ((unit((4,)), fill((4,), f32)), (t([2, -3, 4], i32), t([0, 3, 2], i32)), (unit((3,)), t(2, i64)),
-                 (t([2, 3], i64), t([0.5, -1.0]))):
+    for a, b in (
+        (unit((4,)), fill((4,), f32)),
+        (t([2, -3, 4], i32), t([0, 3, 2], i32)),
+        (unit((3,)), t(2, i64)),
+        (t([2, 3], i64), t([0.5, -1.0])),
+    ):
         c.add("pow.Tensor_Tensor", a, b)
         c.add("float_power.Tensor_Tensor", a, b)
     for x in (unit((4,)), t([2, -3, 4], i32), t([2, 3], u8)):
@@ -368,8 +428,12 @@ def moves(c):
         c.add(name, fill((2, 5), f32), 1, 3, 2)
     for name in ("as_strided", "as_strided_copy"):
         c.add(name, fill((12,), f32), [2, 3], [1, 2], 3)
-    c.add("diff", x), c.add("diff", x, 2, 1), c.add("diff", fill((4,), b8)), c.add("diff", fill((3,), i32), 1, 0, t([7], i32), t([9], i32))
-    c.add("linalg_cross", fill((2, 3), f32), fill((2, 3), f32, 1)), c.add("numel", x), c.add("to.device", fill((2,), f32), "cpu", i32)
+    c.add("diff", x), c.add("diff", x, 2, 1), c.add("diff", fill((4,), b8)), c.add(
+        "diff", fill((3,), i32), 1, 0, t([7], i32), t([9], i32)
+    )
+    c.add("linalg_cross", fill((2, 3), f32), fill((2, 3), f32, 1)), c.add("numel", x), c.add(
+        "to.device", fill((2,), f32), "cpu", i32
+    )
     p = fill((1, 4, 2, 2), f32)
     c.add("pixel_shuffle", p, 2), c.add("pixel_unshuffle", p, 2), c.add("channel_shuffle", p, 2)
     c.add("native_channel_shuffle", p, 2)
@@ -380,7 +444,9 @@ def moves(c):
 
 def creation(c):
     c.add("full", [2, 3], 2), c.add("full", [2], 2.5), c.add("full", [], 1.5, dtype=f64)
-    c.add("full", [2], 3, dtype=f32), c.add("scalar_tensor", 2), c.add("scalar_tensor", 2.5, dtype=i64)
+    c.add("full", [2], 3, dtype=f32), c.add("scalar_tensor", 2), c.add(
+        "scalar_tensor", 2.5, dtype=i64
+    )
     c.add("zeros", [2, 0]), c.add("ones", [2], dtype=i32), c.add("zeros", [1], dtype=b8)
     x = fill((2, 2), i32)
     for name in ("zeros_like", "ones_like"):
@@ -388,16 +454,24 @@ def creation(c):
     c.add("full_like", x, 2.5, dtype=f32), c.add("full_like", x, 3)
     c.add("new_full", x, [3], 2), c.add("new_zeros", x, [3]), c.add("new_ones", x, [3], dtype=f32)
     c.add("fill.Scalar", x, 7), c.add("fill.Tensor", fill((2, 2), f32), t(3, i64))
-    c.add("arange", 5), c.add("arange", 2.5), c.add("arange", 3, dtype=f32), c.add("arange.start", 2, 6)
-    c.add("arange.start_step", 1, 8, 3), c.add("arange.start_step", 5, -2, -2), c.add("arange.start_step", 0, 1, 0.3)
-    c.add("linspace", 0, 1, 5), c.add("linspace", 3, -2, 4), c.add("linspace", 0, 9, 1), c.add("linspace", 0, 10, 4, dtype=i64)
+    c.add("arange", 5), c.add("arange", 2.5), c.add("arange", 3, dtype=f32), c.add(
+        "arange.start", 2, 6
+    )
+    c.add("arange.start_step", 1, 8, 3), c.add("arange.start_step", 5, -2, -2), c.add(
+        "arange.start_step", 0, 1, 0.3
+    )
+    c.add("linspace", 0, 1, 5), c.add("linspace", 3, -2, 4), c.add("linspace", 0, 9, 1), c.add(
+        "linspace", 0, 10, 4, dtype=i64
+    )
     c.add("eye", 3), c.add("eye.m", 2, 3, dtype=i64)
     for k in (0, 1, -1):
         c.add("tril", fill((3, 4), f32), k), c.add("triu", fill((3, 4), f32), k)
     for a, b in ((f32, i32), (f32, b8), (i32, f16), (b8, f32), (f32, f32), (f32, u8), (i64, i8)):
         c.add("to.dtype", fill((4,), a), b)
         c.add("_to_copy", fill((4,), a), dtype=b)
-    c.add("to.other", fill((4,), f32), fill((1,), i32)), c.add("type_as", fill((4,), f32), fill((1,), i32))
+    c.add("to.other", fill((4,), f32), fill((1,), i32)), c.add(
+        "type_as", fill((4,), f32), fill((1,), i32)
+    )
     c.add("copy", fill((2, 3), f32), fill((3,), i32))
 
 
@@ -407,149 +481,347 @@ def reductions(c):
         for dtype in (f32, i32, b8, f16, u8):
             c.add(name, fill((2, 3), dtype))
         c.add(name, fill((2, 3), i32), dtype=f32), c.add(name, torch.zeros(0, 3))
-    c.add("sum.dim_IntList", x, [0, -1]), c.add("sum.dim_IntList", x, [1], True), c.add("sum.dim_IntList", x, None)
-    c.add("sum.dim_IntList", fill((2, 3), b8), [1]), c.add("sum.dim_IntList", torch.zeros(0, 3), [0])
-    c.add("sum.dim_IntList", x, []), c.add("prod.dim_int", x, 1), c.add("prod.dim_int", fill((2, 3), i32), 1, True)
+    c.add("sum.dim_IntList", x, [0, -1]), c.add("sum.dim_IntList", x, [1], True), c.add(
+        "sum.dim_IntList", x, None
+    )
+    c.add("sum.dim_IntList", fill((2, 3), b8), [1]), c.add(
+        "sum.dim_IntList", torch.zeros(0, 3), [0]
+    )
+    c.add("sum.dim_IntList", x, []), c.add("prod.dim_int", x, 1), c.add(
+        "prod.dim_int", fill((2, 3), i32), 1, True
+    )
     c.add("nansum", edge())
-    c.add("mean", x), c.add("mean", fill((3,), i32), dtype=f32), c.add("mean.dim", x, [1, 2], True), c.add("mean.dim", x, [1])
+    c.add("mean", x), c.add("mean", fill((3,), i32), dtype=f32), c.add(
+        "mean.dim", x, [1, 2], True
+    ), c.add("mean.dim", x, [1])
     c.add("mean.dim", torch.zeros(0, 3), [0]), c.add("mean", fill((2, 3), f16))
     for name in ("var", "std"):
-        c.add(name, x), c.add(name, x, False), c.add(name + ".dim", x, [1], False, True), c.add(name + ".dim", x, [0, 2])
-        c.add(name + ".correction", x, [2], correction=0), c.add(name + ".correction", x, [1], correction=2)
+        c.add(name, x), c.add(name, x, False), c.add(name + ".dim", x, [1], False, True), c.add(
+            name + ".dim", x, [0, 2]
+        )
+        c.add(name + ".correction", x, [2], correction=0), c.add(
+            name + ".correction", x, [1], correction=2
+        )
         c.add(name + ".correction", t([[1.0], [2.0]]), [1])
-        c.add(name + "_mean.correction", x, [1], correction=1, keepdim=True), c.add(name + "_mean", x), c.add(name + "_mean.dim", x, [1])
-    c.add("logsumexp", x, [1]), c.add("logsumexp", x, [0, 2], True), c.add("logsumexp", t([[-INF, -INF], [1.0, 2.0]]), [1])
+        c.add(name + "_mean.correction", x, [1], correction=1, keepdim=True), c.add(
+            name + "_mean", x
+        ), c.add(name + "_mean.dim", x, [1])
+    c.add("logsumexp", x, [1]), c.add("logsumexp", x, [0, 2], True), c.add(
+        "logsumexp", t([[-INF, -INF], [1.0, 2.0]]), [1]
+    )
     for p in (2, 1, 0, 3, INF, -INF):
-        c.add("linalg_vector_norm", x, float(p), [1]), c.add("norm.ScalarOpt_dim", x, float(p), [1], True)
+        c.add("linalg_vector_norm", x, float(p), [1]), c.add(
+            "norm.ScalarOpt_dim", x, float(p), [1], True
+        )
     c.add("norm.Scalar", x), c.add("linalg_vector_norm", x), c.add("frobenius_norm.dim", x, [0, 1])
     for name in ("amax", "amin"):
-        c.add(name, x, [0, 2]), c.add(name, x), c.add(name, edge()), c.add(name, fill((2, 3), b8), [1], True), c.add(name, fill((2, 3), i32), [1])
+        c.add(name, x, [0, 2]), c.add(name, x), c.add(name, edge()), c.add(
+            name, fill((2, 3), b8), [1], True
+        ), c.add(name, fill((2, 3), i32), [1])
     for name in ("max", "min"):
-        c.add(name, x), c.add(name, edge()), c.add(name + ".dim", x, 1), c.add(name + ".dim", x, -1, True)
-        c.add(name + ".dim", t([[1.0, NAN, 2.0], [3.0, 3.0, 1.0]]), 1), c.add(name + ".dim", fill((2, 3), b8), 1), c.add(name, fill((2, 3), i32))
+        c.add(name, x), c.add(name, edge()), c.add(name + ".dim", x, 1), c.add(
+            name + ".dim", x, -1, True
+        )
+        c.add(name + ".dim", t([[1.0, NAN, 2.0], [3.0, 3.0, 1.0]]), 1), c.add(
+            name + ".dim", fill((2, 3), b8), 1
+        ), c.add(name, fill((2, 3), i32))
     c.add("aminmax", x), c.add("aminmax", x, dim=1, keepdim=True)
     for name in ("argmax", "argmin"):
-        c.add(name, x), c.add(name, x, 1), c.add(name, x, -1, True), c.add(name, t([[1.0, NAN, 2.0], [3.0, 3.0, 1.0]]), 1)
+        c.add(name, x), c.add(name, x, 1), c.add(name, x, -1, True), c.add(
+            name, t([[1.0, NAN, 2.0], [3.0, 3.0, 1.0]]), 1
+        )
         c.add(name, fill((2, 3), i32), 0)
     for name in ("any", "all"):
-        c.add(name, fill((2, 3), f32)), c.add(name, fill((2, 3), u8)), c.add(name + ".dim", fill((2, 3), i32), 1), c.add(name + ".dims", x, [0, 1], True)
+        c.add(name, fill((2, 3), f32)), c.add(name, fill((2, 3), u8)), c.add(
+            name + ".dim", fill((2, 3), i32), 1
+        ), c.add(name + ".dims", x, [0, 1], True)
         c.add(name, torch.zeros(0)), c.add(name + ".dim", torch.zeros(0, 3, dtype=b8), 0)
     c.add("count_nonzero", x), c.add("count_nonzero.dim_IntList", x, [1])
     for name in ("cumsum", "cumprod"):
-        c.add(name, x, 1), c.add(name, fill((2, 3), i32), -1), c.add(name, fill((3,), b8), 0), c.add(name, torch.zeros(0, 3), 0), c.add(name, fill((2, 3), i32), 0, dtype=f32)
+        c.add(name, x, 1), c.add(name, fill((2, 3), i32), -1), c.add(
+            name, fill((3,), b8), 0
+        ), c.add(name, torch.zeros(0, 3), 0), c.add(name, fill((2, 3), i32), 0, dtype=f32)
     for name in ("softmax.int", "log_softmax.int"):
-        c.add(name, x, 1), c.add(name, fill((2, 3), f16), -1), c.add(name, fill((2, 3), i32), -1, f32)
-    c.add("_softmax", x, 1, False), c.add("_log_softmax", x, 1, False), c.add("_safe_softmax", t([[-INF, -INF], [0.0, 1.0]]), 1)
+        c.add(name, x, 1), c.add(name, fill((2, 3), f16), -1), c.add(
+            name, fill((2, 3), i32), -1, f32
+        )
+    c.add("_softmax", x, 1, False), c.add("_log_softmax", x, 1, False), c.add(
+        "_safe_softmax", t([[-INF, -INF], [0.0, 1.0]]), 1
+    )
 
 
 def products(c):
     a, b, v = fill((2, 3), f32), fill((3, 4), f32, 1), fill((3,), f32, 2)
     batch = fill((2, 2, 3), f32)
-    for x, y in ((a, b), (a, v), (v, b), (v, v), (batch, b), (batch, v), (v, fill((2, 3, 2), f32)), (fill((2, 3), i32), fill((3, 2), i64).to(i32))):
+    for x, y in (
+        (a, b),
+        (a, v),
+        (v, b),
+        (v, v),
+        (batch, b),
+        (batch, v),
+        (v, fill((2, 3, 2), f32)),
+        (fill((2, 3), i32), fill((3, 2), i64).to(i32)),
+    ):
         c.add("matmul", x, y)
-    c.add("mm", a, b), c.add("bmm", batch, fill((2, 3, 1), f32)), c.add("mv", a, v), c.add("dot", v, v)
-    c.add("linear", a, fill((4, 3), f32), fill((4,), f32)), c.add("linear", batch, fill((4, 3), f32)), c.add("linear", v, fill((4, 3), f32), fill((4,), f32))
-    c.add("addmm", fill((4,), f32), a, b), c.add("addmm", fill((2, 4), f32), a, b, beta=0.5, alpha=2), c.add("addmm", t([[NAN]]), a, b, beta=0)
-    c.add("addmv", fill((2,), f32), a, v, beta=2, alpha=0.5), c.add("baddbmm", fill((2, 2, 1), f32), batch, fill((2, 3, 1), f32), beta=2, alpha=0.5)
-    c.add("outer", v, fill((2,), f32)), c.add("ger", v, fill((2,), f32)), c.add("einsum", "bij,jk->bik", [batch, b])
+    c.add("mm", a, b), c.add("bmm", batch, fill((2, 3, 1), f32)), c.add("mv", a, v), c.add(
+        "dot", v, v
+    )
+    c.add("linear", a, fill((4, 3), f32), fill((4,), f32)), c.add(
+        "linear", batch, fill((4, 3), f32)
+    ), c.add("linear", v, fill((4, 3), f32), fill((4,), f32))
+    c.add("addmm", fill((4,), f32), a, b), c.add(
+        "addmm", fill((2, 4), f32), a, b, beta=0.5, alpha=2
+    ), c.add("addmm", t([[NAN]]), a, b, beta=0)
+    c.add("addmv", fill((2,), f32), a, v, beta=2, alpha=0.5), c.add(
+        "baddbmm", fill((2, 2, 1), f32), batch, fill((2, 3, 1), f32), beta=2, alpha=0.5
+    )
+    c.add("outer", v, fill((2,), f32)), c.add("ger", v, fill((2,), f32)), c.add(
+        "einsum", "bij,jk->bik", [batch, b]
+    )
     q, k, w = fill((1, 2, 3, 4), f32), fill((1, 2, 5, 4), f32, 1), fill((1, 2, 5, 4), f32, 2)
-    c.add("scaled_dot_product_attention", q, k, w), c.add("scaled_dot_product_attention", q, k, w, None, 0.0, True)
-    c.add("scaled_dot_product_attention", q, k, w, fill((3, 5), b8)), c.add("scaled_dot_product_attention", q, k, w, fill((3, 5), f32), scale=0.3)
+    c.add("scaled_dot_product_attention", q, k, w), c.add(
+        "scaled_dot_product_attention", q, k, w, None, 0.0, True
+    )
+    c.add("scaled_dot_product_attention", q, k, w, fill((3, 5), b8)), c.add(
+        "scaled_dot_product_attention", q, k, w, fill((3, 5), f32), scale=0.3
+    )
     c.add("scaled_dot_product_attention", fill((1, 4, 3, 4), f32), k, w, enable_gqa=True)
     for p in (2.0, 1.0, INF, 3.0, 0.0):
-        c.add("cdist", a, fill((4, 3), f32, 1), p), c.add("_cdist_forward", a, fill((4, 3), f32, 1), p, None)
-    c.add("pairwise_distance", a, fill((2, 3), f32, 1)), c.add("cosine_similarity", a, fill((2, 3), f32, 1)), c.add("cosine_similarity", torch.zeros(1, 3), fill((1, 3), f32))
+        c.add("cdist", a, fill((4, 3), f32, 1), p), c.add(
+            "_cdist_forward", a, fill((4, 3), f32, 1), p, None
+        )
+    c.add("pairwise_distance", a, fill((2, 3), f32, 1)), c.add(
+        "cosine_similarity", a, fill((2, 3), f32, 1)
+    ), c.add("cosine_similarity", torch.zeros(1, 3), fill((1, 3), f32))
 
 
 def layers(c):
     x, w, bias = fill((1, 2, 5, 5), f32), fill((4, 2, 3, 3), f32, 1), fill((4,), f32)
-    c.add("conv2d", x, w, bias), c.add("conv2d", x, w, None, [2], [1]), c.add("conv2d", x[0], w, bias, [1, 2], [1, 0], [2, 1])
-    c.add("conv2d", x, fill((4, 1, 3, 3), f32), bias, 1, 1, 1, 2), c.add("conv2d.padding", x, fill((4, 2, 2, 4), f32), bias, 1, "same"), c.add("conv2d.padding", x, w, bias, 2, "valid")
-    c.add("conv1d", fill((1, 2, 6), f32), fill((3, 2, 3), f32), None, 2, 1), c.add("conv1d.padding", fill((1, 2, 6), f32), fill((3, 2, 4), f32), None, 1, "same")
-    c.add("conv3d", fill((1, 1, 3, 3, 3), f32), fill((2, 1, 2, 2, 2), f32), fill((2,), f32)), c.add("conv3d.padding", fill((1, 1, 3, 3, 3), f32), fill((2, 1, 2, 2, 2), f32), None, 1, "same")
+    c.add("conv2d", x, w, bias), c.add("conv2d", x, w, None, [2], [1]), c.add(
+        "conv2d", x[0], w, bias, [1, 2], [1, 0], [2, 1]
+    )
+    c.add("conv2d", x, fill((4, 1, 3, 3), f32), bias, 1, 1, 1, 2), c.add(
+        "conv2d.padding", x, fill((4, 2, 2, 4), f32), bias, 1, "same"
+    ), c.add("conv2d.padding", x, w, bias, 2, "valid")
+    c.add("conv1d", fill((1, 2, 6), f32), fill((3, 2, 3), f32), None, 2, 1), c.add(
+        "conv1d.padding", fill((1, 2, 6), f32), fill((3, 2, 4), f32), None, 1, "same"
+    )
+    c.add(
+        "conv3d", fill((1, 1, 3, 3, 3), f32), fill((2, 1, 2, 2, 2), f32), fill((2,), f32)
+    ), c.add(
+        "conv3d.padding", fill((1, 1, 3, 3, 3), f32), fill((2, 1, 2, 2, 2), f32), None, 1, "same"
+    )
     wt = fill((2, 3, 3, 3), f32)
-    c.add("conv_transpose2d.input", x, wt, fill((3,), f32), 2, 1, 1), c.add("conv_transpose2d.input", x, fill((2, 2, 3, 3), f32), None, 1, 0, 0, 2, 2)
-    c.add("conv_transpose1d", fill((1, 2, 4), f32), fill((2, 3, 3), f32), None, 2), c.add("conv_transpose3d.input", fill((1, 1, 2, 2, 2), f32), fill((1, 2, 2, 2, 2), f32))
-    c.add("convolution", x, w, bias, [1, 1], [1, 1], [1, 1], False, [0, 0], 1), c.add("convolution", x, wt, None, [2, 2], [0, 0], [1, 1], True, [1, 1], 1)
+    c.add("conv_transpose2d.input", x, wt, fill((3,), f32), 2, 1, 1), c.add(
+        "conv_transpose2d.input", x, fill((2, 2, 3, 3), f32), None, 1, 0, 0, 2, 2
+    )
+    c.add("conv_transpose1d", fill((1, 2, 4), f32), fill((2, 3, 3), f32), None, 2), c.add(
+        "conv_transpose3d.input", fill((1, 1, 2, 2, 2), f32), fill((1, 2, 2, 2, 2), f32)
+    )
+    c.add("convolution", x, w, bias, [1, 1], [1, 1], [1, 1], False, [0, 0], 1), c.add(
+        "convolution", x, wt, None, [2, 2], [0, 0], [1, 1], True, [1, 1], 1
+    )
     p = fill((1, 2, 5, 6), f32)
-    c.add("max_pool2d", p, [2, 2]), c.add("max_pool2d", p, [3], [2], [1], [1], True), c.add("max_pool2d", p, [2, 3], [1, 2], [1, 1], [2, 1])
-    c.add("max_pool2d_with_indices", p, [3], [2], [1], [1], True), c.add("max_pool2d_with_indices", p, [2, 2]), c.add("max_pool2d", p, [2], [3], [0], [1], True)
-    c.add("max_pool1d", fill((1, 2, 7), f32), [3], [2], [1], [1], True), c.add("max_pool1d_with_indices", fill((1, 2, 7), f32), [3], [2], [1]), c.add("max_pool3d", fill((1, 1, 3, 4, 4), f32), [2]), c.add("max_pool3d_with_indices", fill((1, 1, 3, 4, 4), f32), [2])
+    c.add("max_pool2d", p, [2, 2]), c.add("max_pool2d", p, [3], [2], [1], [1], True), c.add(
+        "max_pool2d", p, [2, 3], [1, 2], [1, 1], [2, 1]
+    )
+    c.add("max_pool2d_with_indices", p, [3], [2], [1], [1], True), c.add(
+        "max_pool2d_with_indices", p, [2, 2]
+    ), c.add("max_pool2d", p, [2], [3], [0], [1], True)
+    c.add("max_pool1d", fill((1, 2, 7), f32), [3], [2], [1], [1], True), c.add(
+        "max_pool1d_with_indices", fill((1, 2, 7), f32), [3], [2], [1]
+    ), c.add("max_pool3d", fill((1, 1, 3, 4, 4), f32), [2]), c.add(
+        "max_pool3d_with_indices", fill((1, 1, 3, 4, 4), f32), [2]
+    )
     for ceil, counts in itertools.product((False, True), (False, True)):
-        c.add("avg_pool2d", p, [3], [2], [1], ceil, counts), c.add("avg_pool1d", fill((1, 2, 7), f32), [3], [2], [1], ceil, counts)
+        c.add("avg_pool2d", p, [3], [2], [1], ceil, counts), c.add(
+            "avg_pool1d", fill((1, 2, 7), f32), [3], [2], [1], ceil, counts
+        )
         c.add("avg_pool2d", p, [2, 3], [3, 2], [0, 1], ceil, counts)
-    c.add("avg_pool2d", p, [3], [2], [1], False, True, 5), c.add("avg_pool3d", fill((1, 1, 3, 4, 4), f32), [2]), c.add("avg_pool2d", p[0], [2])
+    c.add("avg_pool2d", p, [3], [2], [1], False, True, 5), c.add(
+        "avg_pool3d", fill((1, 1, 3, 4, 4), f32), [2]
+    ), c.add("avg_pool2d", p[0], [2])
     for size in ([1, 1], [2, 3], [3, 4], [5, 6], [7, 7]):
         c.add("adaptive_avg_pool2d", p, size), c.add("_adaptive_avg_pool2d", p, size)
-    c.add("adaptive_avg_pool1d", fill((1, 2, 7), f32), [3]), c.add("adaptive_avg_pool3d", fill((1, 1, 3, 4, 4), f32), [2, 2, 2]), c.add("_adaptive_avg_pool3d", fill((1, 1, 3, 4, 4), f32), [2, 2, 2])
-    c.add("adaptive_max_pool2d", p, [3, 4], n_out=1), c.add("adaptive_max_pool2d", p, [5, 3]), c.add("adaptive_max_pool1d", fill((1, 2, 7), f32), [3], n_out=1), c.add("adaptive_max_pool3d", fill((1, 1, 2, 4, 4), f32), [2, 2, 2])
-    c.add("im2col", p, [2, 3], [1, 1], [1, 0], [2, 1]), c.add("col2im", fill((1, 8, 12), f32), [4, 5], [2, 2], [1, 1], [0, 0], [1, 1])
+    c.add("adaptive_avg_pool1d", fill((1, 2, 7), f32), [3]), c.add(
+        "adaptive_avg_pool3d", fill((1, 1, 3, 4, 4), f32), [2, 2, 2]
+    ), c.add("_adaptive_avg_pool3d", fill((1, 1, 3, 4, 4), f32), [2, 2, 2])
+    c.add("adaptive_max_pool2d", p, [3, 4], n_out=1), c.add(
+        "adaptive_max_pool2d", p, [5, 3]
+    ), c.add("adaptive_max_pool1d", fill((1, 2, 7), f32), [3], n_out=1), c.add(
+        "adaptive_max_pool3d", fill((1, 1, 2, 4, 4), f32), [2, 2, 2]
+    )
+    c.add("im2col", p, [2, 3], [1, 1], [1, 0], [2, 1]), c.add(
+        "col2im", fill((1, 8, 12), f32), [4, 5], [2, 2], [1, 1], [0, 0], [1, 1]
+    )
     n, m, s = fill((2, 4, 3), f32), fill((4,), f32), unit((4,))
-    c.add("batch_norm", n, m, fill((4,), f32, 1), m, s, False, 0.1, 1e-3, False), c.add("batch_norm", n, None, None, m, s, False, 0.1, 1e-5, False)
-    c.add("_native_batch_norm_legit_no_training", n, m, None, m, s, 0.1, 1e-5, n_out=1), c.add("native_batch_norm", n, m, None, m, s, False, 0.1, 1e-5, n_out=1)
-    c.add("instance_norm", n, None, None, None, None, True, 0.1, 1e-5, False), c.add("instance_norm", n, m, m, None, None, True, 0.1, 1e-5, False)
-    c.add("layer_norm", n, [3], fill((3,), f32), fill((3,), f32, 1)), c.add("layer_norm", n, [4, 3]), c.add("native_layer_norm", n, [3], fill((3,), f32), None, 1e-3)
-    c.add("rms_norm", n, [3], fill((3,), f32)), c.add("rms_norm", n, [4, 3], None, 1e-3), c.add("group_norm", n, 2, m, m), c.add("group_norm", n, 4), c.add("native_group_norm", n, m, None, 2, 4, 3, 2, 1e-5, n_out=1)
+    c.add("batch_norm", n, m, fill((4,), f32, 1), m, s, False, 0.1, 1e-3, False), c.add(
+        "batch_norm", n, None, None, m, s, False, 0.1, 1e-5, False
+    )
+    c.add("_native_batch_norm_legit_no_training", n, m, None, m, s, 0.1, 1e-5, n_out=1), c.add(
+        "native_batch_norm", n, m, None, m, s, False, 0.1, 1e-5, n_out=1
+    )
+    c.add("instance_norm", n, None, None, None, None, True, 0.1, 1e-5, False), c.add(
+        "instance_norm", n, m, m, None, None, True, 0.1, 1e-5, False
+    )
+    c.add("layer_norm", n, [3], fill((3,), f32), fill((3,), f32, 1)), c.add(
+        "layer_norm", n, [4, 3]
+    ), c.add("native_layer_norm", n, [3], fill((3,), f32), None, 1e-3)
+    c.add("rms_norm", n, [3], fill((3,), f32)), c.add("rms_norm", n, [4, 3], None, 1e-3), c.add(
+        "group_norm", n, 2, m, m
+    ), c.add("group_norm", n, 4), c.add("native_group_norm", n, m, None, 2, 4, 3, 2, 1e-5, n_out=1)
     c.add("_weight_norm", fill((2, 3), f32), t([[1.0], [2.0]]))
     img = fill((1, 2, 3, 4), f32)
     for size in ([6, 8], [5, 7], [2, 2]):
         c.add("upsample_nearest2d", img, size), c.add("_upsample_nearest_exact2d", img, size)
         for align in (False, True):
-            c.add("upsample_bilinear2d", img, size, align), c.add("upsample_bicubic2d", img, size, align)
-        c.add("_upsample_bilinear2d_aa", img, size, False), c.add("_upsample_bicubic2d_aa", img, size, False)
-    c.add("upsample_nearest2d.vec", img, None, [2.0, 1.5]), c.add("upsample_bilinear2d.vec", img, None, False, [1.7, 2.0]), c.add("upsample_bicubic2d.vec", img, [5, 5], False, None)
-    c.add("upsample_nearest1d", img[0], [7]), c.add("upsample_linear1d", img[0], [7], False), c.add("upsample_linear1d.vec", img[0], None, True, [2.0]), c.add("upsample_nearest1d.vec", img[0], [8], None)
+            c.add("upsample_bilinear2d", img, size, align), c.add(
+                "upsample_bicubic2d", img, size, align
+            )
+        c.add("_upsample_bilinear2d_aa", img, size, False), c.add(
+            "_upsample_bicubic2d_aa", img, size, False
+        )
+    c.add("upsample_nearest2d.vec", img, None, [2.0, 1.5]), c.add(
+        "upsample_bilinear2d.vec", img, None, False, [1.7, 2.0]
+    ), c.add("upsample_bicubic2d.vec", img, [5, 5], False, None)
+    c.add("upsample_nearest1d", img[0], [7]), c.add(
+        "upsample_linear1d", img[0], [7], False
+    ), c.add("upsample_linear1d.vec", img[0], None, True, [2.0]), c.add(
+        "upsample_nearest1d.vec", img[0], [8], None
+    )
     vol = fill((1, 1, 2, 3, 2), f32)
-    c.add("upsample_nearest3d", vol, [4, 3, 3]), c.add("upsample_trilinear3d", vol, [3, 4, 2], False), c.add("upsample_nearest3d.vec", vol, None, [2.0, 1.0, 2.0]), c.add("upsample_trilinear3d.vec", vol, [3, 3, 3], True, None)
+    c.add("upsample_nearest3d", vol, [4, 3, 3]), c.add(
+        "upsample_trilinear3d", vol, [3, 4, 2], False
+    ), c.add("upsample_nearest3d.vec", vol, None, [2.0, 1.0, 2.0]), c.add(
+        "upsample_trilinear3d.vec", vol, [3, 3, 3], True, None
+    )
     grid = fill((1, 2, 3, 2), f32) * 0.58
     for mode, padding, align in itertools.product((0, 1, 2), (0, 1, 2), (False, True)):
         c.add("grid_sampler", img, grid, mode, padding, align)
-    c.add("grid_sampler_2d", img, grid, 0, 0, False), c.add("affine_grid_generator", t([[[1.0, 0.5, 0.1], [0.0, 1.0, -0.2]]]), [1, 1, 2, 3], False)
+    c.add("grid_sampler_2d", img, grid, 0, 0, False), c.add(
+        "affine_grid_generator", t([[[1.0, 0.5, 0.1], [0.0, 1.0, -0.2]]]), [1, 1, 2, 3], False
+    )
     for pad in ([1, 2], [1, 0, 2, 1], [-1, 1], [-1, -1, 1, 0]):
         c.add("constant_pad_nd", img, pad, 1.5), c.add("pad", img, pad, "constant", 2.0)
-    c.add("pad", img, [1, 2], "constant"), c.add("reflection_pad2d", img, [1, 2, 1, 0]), c.add("replication_pad2d", img, [1, 2, 1, 0]), c.add("reflection_pad1d", img[0], [2, 1]), c.add("replication_pad1d", img[0], [2, 1])
-    c.add("pad", img, [1, 2, 1, 0], "reflect"), c.add("pad", img, [1, 2, 1, 0], "replicate"), c.add("pad", img, [1, 2, 1, 0], "circular"), c.add("_pad_circular", img, [1, 2, 1, 0]), c.add("replication_pad3d", vol, [1, 0, 1, 1, 0, 1]), c.add("reflection_pad3d", vol, [1, 0, 1, 1, 0, 1])
+    c.add("pad", img, [1, 2], "constant"), c.add("reflection_pad2d", img, [1, 2, 1, 0]), c.add(
+        "replication_pad2d", img, [1, 2, 1, 0]
+    ), c.add("reflection_pad1d", img[0], [2, 1]), c.add("replication_pad1d", img[0], [2, 1])
+    c.add("pad", img, [1, 2, 1, 0], "reflect"), c.add(
+        "pad", img, [1, 2, 1, 0], "replicate"
+    ), c.add("pad", img, [1, 2, 1, 0], "circular"), c.add(
+        "_pad_circular", img, [1, 2, 1, 0]
+    ), c.add(
+        "replication_pad3d", vol, [1, 0, 1, 1, 0, 1]
+    ), c.add(
+        "reflection_pad3d", vol, [1, 0, 1, 1, 0, 1]
+    )
     seq, h = fill((4, 2, 3), f32), fill((1, 2, 3), f32, 1) * 0.3
+
     def weights(gates, size, n):
-        return [fill(s, f32, k) * 0.2 for k in range(n) for s in ((gates * 3, size), (gates * 3, 3), (gates * 3,), (gates * 3,))]
-    c.add("gru.input", seq, h, weights(3, 3, 1), True, 1, 0.0, False, False, False), c.add("gru.input", seq, fill((2, 2, 3), f32) * 0.3, weights(3, 3, 2), True, 1, 0.0, False, True, False)
+        return [
+            fill(s, f32, k) * 0.2
+            for k in range(n)
+            for s in ((gates * 3, size), (gates * 3, 3), (gates * 3,), (gates * 3,))
+        ]
+
+    c.add("gru.input", seq, h, weights(3, 3, 1), True, 1, 0.0, False, False, False), c.add(
+        "gru.input",
+        seq,
+        fill((2, 2, 3), f32) * 0.3,
+        weights(3, 3, 2),
+        True,
+        1,
+        0.0,
+        False,
+        True,
+        False,
+    )
     for name in ("rnn_tanh.input", "rnn_relu.input"):
-        c.add(name, seq, h, weights(1, 3, 1), True, 1, 0.0, False, False, False), c.add(name, fill((2, 4, 3), f32), h, weights(1, 3, 1), True, 1, 0.0, False, False, True)
+        c.add(name, seq, h, weights(1, 3, 1), True, 1, 0.0, False, False, False), c.add(
+            name, fill((2, 4, 3), f32), h, weights(1, 3, 1), True, 1, 0.0, False, False, True
+        )
 
 
 def indices(c):
     x, i, j = fill((3, 4, 2), f32), t([0, -1, 2], i64), t([[1], [0]], i64)
     for name in ("index.Tensor", "_unsafe_index.Tensor"):
-        c.add(name, x, [i]), c.add(name, x, [None, t([3, 0], i64)]), c.add(name, x, [i, t([1, 2, 3], i64)]), c.add(name, x, [i[:2], None, t([1, 0], i64)]), c.add(name, x, [None, i, t([1, 0, 1], i64)])
+        c.add(name, x, [i]), c.add(name, x, [None, t([3, 0], i64)]), c.add(
+            name, x, [i, t([1, 2, 3], i64)]
+        ), c.add(name, x, [i[:2], None, t([1, 0], i64)]), c.add(
+            name, x, [None, i, t([1, 0, 1], i64)]
+        )
         c.add(name, x, [j, i])
-    c.add("index.Tensor", x, [fill((3,), b8)]), c.add("index.Tensor", x, [fill((3, 4), b8)]), c.add("index.Tensor", x, [None, fill((4,), b8)]), c.add("index.Tensor", x, [t(1, i64)])
+    c.add("index.Tensor", x, [fill((3,), b8)]), c.add(
+        "index.Tensor", x, [fill((3, 4), b8)]
+    ), c.add("index.Tensor", x, [None, fill((4,), b8)]), c.add("index.Tensor", x, [t(1, i64)])
     for name in ("index_put", "_unsafe_index_put"):
-        c.add(name, x, [i], t(7.0)), c.add(name, x, [t([0, 0], i64)], fill((2, 4, 2), f32), True), c.add(name, x, [None, t([1, 3], i64)], fill((3, 2, 2), f32)), c.add(name, x, [i, t([1, 2, 3], i64)], fill((2,), f32))
-    c.add("index_put", x, [fill((3,), b8)], t(5.0)), c.add("index_put", x, [fill((3, 4, 2), b8)], t([5.0])), c.add("index_put", x, [i[:2], None, t([1, 0], i64)], fill((2, 4), f32))
-    c.add("index_select", x, 1, t([3, 3, 0], i32)), c.add("index_select", x, -1, t(1, i64)), c.add("embedding", fill((5, 3), f32), t([[0, 4], [2, 2]], i64)), c.add("take", x, t([[0, -1], [23, 5]], i64))
+        c.add(name, x, [i], t(7.0)), c.add(
+            name, x, [t([0, 0], i64)], fill((2, 4, 2), f32), True
+        ), c.add(name, x, [None, t([1, 3], i64)], fill((3, 2, 2), f32)), c.add(
+            name, x, [i, t([1, 2, 3], i64)], fill((2,), f32)
+        )
+    c.add("index_put", x, [fill((3,), b8)], t(5.0)), c.add(
+        "index_put", x, [fill((3, 4, 2), b8)], t([5.0])
+    ), c.add("index_put", x, [i[:2], None, t([1, 0], i64)], fill((2, 4), f32))
+    c.add("index_select", x, 1, t([3, 3, 0], i32)), c.add("index_select", x, -1, t(1, i64)), c.add(
+        "embedding", fill((5, 3), f32), t([[0, 4], [2, 2]], i64)
+    ), c.add("take", x, t([[0, -1], [23, 5]], i64))
     g = t([[[0, 1], [2, 0]], [[1, 1], [0, 2]]], i64)
-    c.add("gather", x, 0, g), c.add("gather", x, 1, g), c.add("gather", fill((3,), f32), 0, t([2, -0, 1], i64))
+    c.add("gather", x, 0, g), c.add("gather", x, 1, g), c.add(
+        "gather", fill((3,), f32), 0, t([2, -0, 1], i64)
+    )
     s = fill((2, 2, 2), f32, 1)
-    c.add("scatter.src", x, 1, g, s), c.add("scatter.value", x, 0, g, 9), c.add("scatter_add", x, 1, g, s), c.add("scatter.src", x, 1, g, fill((2, 3, 2), f32))
-    c.add("scatter.reduce", x, 1, g, s, reduce="add"), c.add("scatter.value_reduce", x, 1, g, 2, reduce="multiply")
+    c.add("scatter.src", x, 1, g, s), c.add("scatter.value", x, 0, g, 9), c.add(
+        "scatter_add", x, 1, g, s
+    ), c.add("scatter.src", x, 1, g, fill((2, 3, 2), f32))
+    c.add("scatter.reduce", x, 1, g, s, reduce="add"), c.add(
+        "scatter.value_reduce", x, 1, g, 2, reduce="multiply"
+    )
     for reduce, keeps in itertools.product(("sum", "prod", "amax", "amin", "mean"), (True, False)):
         c.add("scatter_reduce.two", x, 1, g, s, reduce, include_self=keeps)
-    c.add("index_add", x, 1, t([0, 0], i64), fill((3, 2, 2), f32), alpha=2), c.add("index_copy", x, 0, t([2, 0], i64), fill((2, 4, 2), f32)), c.add("index_fill.int_Scalar", x, 1, t([1, 3], i64), 2), c.add("index_fill.int_Tensor", x, 1, t([1, 3], i64), t(2.5))
-    c.add("slice_scatter", x, fill((3, 2, 2), f32), 1, 1, 3), c.add("slice_scatter", x, fill((3, 2, 2), f32), 1, 0, 4, 2), c.add("slice_scatter", x, fill((1, 4, 2), f32), 0, -1), c.add("select_scatter", x, fill((3, 2), f32), 1, -2)
-    c.add("nonzero", fill((2, 3), f32)), c.add("masked_select", fill((2, 3), f32), fill((3,), b8)), c.add("masked_scatter", fill((2, 3), f32), fill((2, 3), b8), t([9.0, 8.0, 7.0, 6.0, 5.0, 4.0]))
+    c.add("index_add", x, 1, t([0, 0], i64), fill((3, 2, 2), f32), alpha=2), c.add(
+        "index_copy", x, 0, t([2, 0], i64), fill((2, 4, 2), f32)
+    ), c.add("index_fill.int_Scalar", x, 1, t([1, 3], i64), 2), c.add(
+        "index_fill.int_Tensor", x, 1, t([1, 3], i64), t(2.5)
+    )
+    c.add("slice_scatter", x, fill((3, 2, 2), f32), 1, 1, 3), c.add(
+        "slice_scatter", x, fill((3, 2, 2), f32), 1, 0, 4, 2
+    ), c.add("slice_scatter", x, fill((1, 4, 2), f32), 0, -1), c.add(
+        "select_scatter", x, fill((3, 2), f32), 1, -2
+    )
+    c.add("nonzero", fill((2, 3), f32)), c.add(
+        "masked_select", fill((2, 3), f32), fill((3,), b8)
+    ), c.add(
+        "masked_scatter", fill((2, 3), f32), fill((2, 3), b8), t([9.0, 8.0, 7.0, 6.0, 5.0, 4.0])
+    )
     m = fill((3, 4), f32)
     for k in (0, 1, -1, 3, 5):
         c.add("diagonal", m, k)
     c.add("diagonal", x, 0, 2, 0), c.add("diagonal_copy", m)
     y = t([[3.0, 1.0, 2.0, 1.0], [0.0, -1.0, 5.0, 4.0]])
-    c.add("topk", y, 2), c.add("topk", y, 2, 1, False), c.add("topk", y, 1, 0), c.add("sort", y, 1, True), c.add("sort", y), c.add("sort.stable", t([1, 0, 1, 0], i32), stable=True), c.add("argsort", t([3.0, 1.0, 2.0])), c.add("argsort.stable", t([1.0, 0.0, 1.0]), stable=True, descending=True)
-    c.add("kthvalue", y, 2), c.add("median", t([3.0, 1.0, 2.0, 5.0])), c.add("median.dim", t([[3.0, 1.0, 2.0, 5.0]]), 1, True)
+    c.add("topk", y, 2), c.add("topk", y, 2, 1, False), c.add("topk", y, 1, 0), c.add(
+        "sort", y, 1, True
+    ), c.add("sort", y), c.add("sort.stable", t([1, 0, 1, 0], i32), stable=True), c.add(
+        "argsort", t([3.0, 1.0, 2.0])
+    ), c.add(
+        "argsort.stable", t([1.0, 0.0, 1.0]), stable=True, descending=True
+    )
+    c.add("kthvalue", y, 2), c.add("median", t([3.0, 1.0, 2.0, 5.0])), c.add(
+        "median.dim", t([[3.0, 1.0, 2.0, 5.0]]), 1, True
+    )
     bounds = t([1.0, 2.0, 3.0])
     for right in (False, True):
-        c.add("searchsorted.Tensor", bounds, t([[0.5, 2.0], [3.0, 4.0]]), right=right), c.add("bucketize.Tensor", t([[0.5, 2.0], [3.0, 4.0]]), bounds, right=right, out_int32=right)
+        c.add("searchsorted.Tensor", bounds, t([[0.5, 2.0], [3.0, 4.0]]), right=right), c.add(
+            "bucketize.Tensor", t([[0.5, 2.0], [3.0, 4.0]]), bounds, right=right, out_int32=right
+        )
     c.add("searchsorted.Scalar", bounds, 2.5), c.add("bucketize.Scalar", 2.0, bounds)
-    c.add("one_hot", t([0, 2, 1], i64), 4), c.add("isin.Tensor_Tensor", t([1, 2, 3], i64), t([[2], [5]], i64)), c.add("isin.Tensor_Scalar", t([1, 2, 3], i64), 2, invert=True)
-    c.add("_unique2", t([3, 1, 3, 2], i64), True, True, True), c.add("meshgrid", [t([1.0, 2.0]), t([3.0, 4.0, 5.0])]), c.add("meshgrid.indexing", [t([1.0, 2.0]), t([3.0, 4.0, 5.0])], indexing="xy")
+    c.add("one_hot", t([0, 2, 1], i64), 4), c.add(
+        "isin.Tensor_Tensor", t([1, 2, 3], i64), t([[2], [5]], i64)
+    ), c.add("isin.Tensor_Scalar", t([1, 2, 3], i64), 2, invert=True)
+    c.add("_unique2", t([3, 1, 3, 2], i64), True, True, True), c.add(
+        "meshgrid", [t([1.0, 2.0]), t([3.0, 4.0, 5.0])]
+    ), c.add("meshgrid.indexing", [t([1.0, 2.0]), t([3.0, 4.0, 5.0])], indexing="xy")
 
 
 def main():

@@ -1,0 +1,391 @@
+#!/usr/bin/env python3
+"""Exports models of torchvision and transformers with random weights by torch.export, runs them with Tenon, and
+compares the outputs with PyTorch's. Prints a table.
+
+usage: models.py TENON [--only WORD]... [--keep DIR] [--families]      (needs torch, torchvision, transformers)
+"""
+
+import argparse
+import pathlib
+import subprocess
+import sys
+import tempfile
+import time
+
+import numpy as np
+import torch
+import torch.utils._pytree as pytree
+
+FAMILIES = """alexnet convnext_tiny densenet121 efficientnet_b0 efficientnet_v2_s googlenet inception_v3 maxvit_t mnasnet0_5
+    mobilenet_v2 mobilenet_v3_small regnet_x_400mf regnet_y_400mf resnet18 resnext50_32x4d shufflenet_v2_x0_5
+    squeezenet1_0 swin_t swin_v2_t vgg11 vgg11_bn vit_b_32 wide_resnet50_2 fcn_resnet50 deeplabv3_mobilenet_v3_large
+    lraspp_mobilenet_v3_large ssd300_vgg16 ssdlite320_mobilenet_v3_large fasterrcnn_mobilenet_v3_large_320_fpn
+    retinanet_resnet50_fpn fcos_resnet50_fpn maskrcnn_resnet50_fpn keypointrcnn_resnet50_fpn""".split()
+
+
+def vision(only_families):
+    import torchvision.models as m
+    from torchvision.models import (
+        detection,
+        quantization,
+        segmentation,
+        video,
+        optical_flow,
+    )  # noqa: F401
+
+    names = (
+        m.list_models(module=m)
+        + m.list_models(module=segmentation)
+        + m.list_models(module=detection)
+    )
+    for name in names:
+        if only_families and name not in FAMILIES:
+            continue
+        yield name, lambda name=name: vision_model(m, name)
+
+
+def vision_model(m, name):
+    fixed = {
+        "inception_v3": 75,
+        "maxvit_t": 224,
+        "vit_h_14": 224,
+        "swin": 64,
+        "vgg": 32,
+        "alexnet": 64,
+        "ssd300": 300,
+        "ssdlite320": 320,
+    }
+    size = next(
+        (v for k, v in fixed.items() if name.startswith(k)), 224 if name.startswith("vit") else 64
+    )
+    kwargs = {}
+    if any(w in name for w in ("rcnn", "retinanet", "fcos")):
+        size = 96
+        kwargs = {"min_size": 96, "max_size": 128} if "320" not in name else {}
+        if "320" in name:
+            size = 128
+    if any(w in name for w in ("rcnn", "retinanet", "fcos", "ssd", "fcn", "deeplab", "lraspp")):
+        kwargs["weights_backbone"] = None
+    model = m.get_model(name, weights=None, **kwargs).eval()
+    if hasattr(model, "transform_input"):
+        model.aux_logits = False
+    x = torch.rand(1, 3, size, size)
+    if any(w in name for w in ("rcnn", "retinanet", "fcos", "ssd")):
+        return model, ([x[0]],)
+    return model, (x,)
+
+
+def language(_):
+    import transformers as tf
+
+    small = dict(
+        vocab_size=99,
+        hidden_size=32,
+        num_hidden_layers=2,
+        num_attention_heads=4,
+        intermediate_size=64,
+    )
+    ids = torch.arange(16).reshape(2, 8) % 99
+    pixels = torch.rand(1, 3, 32, 32)
+
+    def text(cls, config, **kw):
+        return lambda: (cls(config).eval(), (), dict(input_ids=ids, **kw))
+
+    no_cache = dict(use_cache=False)
+    yield "bert", text(tf.BertModel, tf.BertConfig(**small))
+    yield "roberta", text(tf.RobertaModel, tf.RobertaConfig(**small))
+    yield "electra", text(tf.ElectraModel, tf.ElectraConfig(**small, embedding_size=32))
+    yield "albert", text(tf.AlbertModel, tf.AlbertConfig(**small, embedding_size=16))
+    yield "distilbert", text(
+        tf.DistilBertModel,
+        tf.DistilBertConfig(vocab_size=99, dim=32, n_layers=2, n_heads=4, hidden_dim=64),
+    )
+    yield "deberta_v2", text(
+        tf.DebertaV2Model,
+        tf.DebertaV2Config(**small, relative_attention=True, pos_att_type=["p2c", "c2p"]),
+    )
+    yield "mpnet", text(tf.MPNetModel, tf.MPNetConfig(**small))
+    yield "gpt2", text(
+        tf.GPT2LMHeadModel,
+        tf.GPT2Config(vocab_size=99, n_embd=32, n_layer=2, n_head=4, n_positions=64),
+        **no_cache,
+    )
+    yield "gpt_neox", text(tf.GPTNeoXForCausalLM, tf.GPTNeoXConfig(**small), **no_cache)
+    yield "opt", text(
+        tf.OPTModel,
+        tf.OPTConfig(
+            vocab_size=99,
+            hidden_size=32,
+            num_hidden_layers=2,
+            num_attention_heads=4,
+            ffn_dim=64,
+            word_embed_proj_dim=32,
+        ),
+        **no_cache,
+    )
+    yield "llama", text(
+        tf.LlamaForCausalLM, tf.LlamaConfig(**small, num_key_value_heads=2), **no_cache
+    )
+    yield "mistral", text(
+        tf.MistralForCausalLM, tf.MistralConfig(**small, num_key_value_heads=2), **no_cache
+    )
+    yield "qwen2", text(
+        tf.Qwen2ForCausalLM, tf.Qwen2Config(**small, num_key_value_heads=2), **no_cache
+    )
+    yield "qwen3", text(
+        tf.Qwen3ForCausalLM, tf.Qwen3Config(**small, num_key_value_heads=2, head_dim=8), **no_cache
+    )
+    yield "gemma", text(
+        tf.GemmaForCausalLM, tf.GemmaConfig(**small, num_key_value_heads=2, head_dim=8), **no_cache
+    )
+    yield "phi", text(tf.PhiForCausalLM, tf.PhiConfig(**small), **no_cache)
+    yield "t5_encoder", text(
+        tf.T5EncoderModel,
+        tf.T5Config(vocab_size=99, d_model=32, d_kv=8, d_ff=64, num_layers=2, num_heads=4),
+    )
+    yield "bart", text(
+        tf.BartModel,
+        tf.BartConfig(
+            vocab_size=99,
+            d_model=32,
+            encoder_layers=2,
+            decoder_layers=2,
+            encoder_attention_heads=4,
+            decoder_attention_heads=4,
+            encoder_ffn_dim=64,
+            decoder_ffn_dim=64,
+        ),
+        decoder_input_ids=ids,
+        **no_cache,
+    )
+    image = dict(
+        hidden_size=32,
+        num_hidden_layers=2,
+        num_attention_heads=4,
+        intermediate_size=64,
+        image_size=32,
+        patch_size=8,
+    )
+    yield "vit", lambda: (tf.ViTModel(tf.ViTConfig(**image)).eval(), (), dict(pixel_values=pixels))
+    yield "deit", lambda: (
+        tf.DeiTModel(tf.DeiTConfig(**image)).eval(),
+        (),
+        dict(pixel_values=pixels),
+    )
+    yield "dinov2", lambda: (
+        tf.Dinov2Model(
+            tf.Dinov2Config(**{k: v for k, v in image.items() if k != "intermediate_size"})
+        ).eval(),
+        (),
+        dict(pixel_values=pixels),
+    )
+    yield "swin", lambda: (
+        tf.SwinModel(
+            tf.SwinConfig(
+                image_size=32,
+                patch_size=4,
+                embed_dim=16,
+                depths=[2, 2],
+                num_heads=[2, 4],
+                window_size=4,
+            )
+        ).eval(),
+        (),
+        dict(pixel_values=pixels),
+    )
+    yield "clip_vision", lambda: (
+        tf.CLIPVisionModel(tf.CLIPVisionConfig(**image)).eval(),
+        (),
+        dict(pixel_values=pixels),
+    )
+    yield "clip_text", text(tf.CLIPTextModel, tf.CLIPTextConfig(**small))
+    yield "whisper_encoder", lambda: (
+        tf.WhisperModel(
+            tf.WhisperConfig(
+                vocab_size=99,
+                d_model=32,
+                encoder_layers=2,
+                decoder_layers=2,
+                encoder_attention_heads=4,
+                decoder_attention_heads=4,
+                encoder_ffn_dim=64,
+                decoder_ffn_dim=64,
+                max_source_positions=32,
+                num_mel_bins=16,
+            )
+        )
+        .get_encoder()
+        .eval(),
+        (),
+        dict(input_features=torch.rand(1, 16, 64)),
+    )
+    yield "wav2vec2", lambda: (
+        tf.Wav2Vec2Model(
+            tf.Wav2Vec2Config(
+                **small,
+                conv_dim=[16, 16],
+                conv_stride=[4, 2],
+                conv_kernel=[8, 3],
+                num_feat_extract_layers=2,
+                num_conv_pos_embeddings=16,
+                num_conv_pos_embedding_groups=2,
+            )
+        ).eval(),
+        (),
+        dict(input_values=torch.rand(1, 800)),
+    )
+    yield "segformer", lambda: (
+        tf.SegformerModel(
+            tf.SegformerConfig(
+                num_encoder_blocks=2,
+                depths=[1, 1],
+                sr_ratios=[2, 1],
+                hidden_sizes=[16, 32],
+                patch_sizes=[7, 3],
+                strides=[4, 2],
+                num_attention_heads=[1, 2],
+                mlp_ratios=[2, 2],
+            )
+        ).eval(),
+        (),
+        dict(pixel_values=pixels),
+    )
+    yield "resnet_hf", lambda: (
+        tf.ResNetModel(
+            tf.ResNetConfig(embedding_size=8, hidden_sizes=[8, 16], depths=[1, 1])
+        ).eval(),
+        (),
+        dict(pixel_values=pixels),
+    )
+    yield "convnext_hf", lambda: (
+        tf.ConvNextModel(
+            tf.ConvNextConfig(hidden_sizes=[8, 16], depths=[1, 1], num_stages=2)
+        ).eval(),
+        (),
+        dict(pixel_values=pixels),
+    )
+    yield "mamba", text(
+        tf.MambaModel,
+        tf.MambaConfig(vocab_size=99, hidden_size=32, num_hidden_layers=2, state_size=8),
+        **no_cache,
+    )
+
+
+def tensors(tree):
+    return [x for x in pytree.tree_leaves(tree) if isinstance(x, torch.Tensor)]
+
+
+def compare(got, wanted):
+    """The largest difference, in parts of the largest number; None: shapes differ."""
+    worst = 0.0
+    if len(got) < len(wanted):
+        return None
+    for a, b in zip(got, wanted):
+        b = b.detach().float().numpy() if b.dtype == torch.bfloat16 else b.detach().numpy()
+        if a.shape != b.shape:
+            return None
+        if b.size == 0:
+            continue
+        a, b = a.astype(np.float64), b.astype(np.float64)
+        if not (np.isnan(a) == np.isnan(b)).all():
+            return float("inf")
+        a, b = np.nan_to_num(a, posinf=1e30, neginf=-1e30), np.nan_to_num(
+            b, posinf=1e30, neginf=-1e30
+        )
+        worst = max(worst, float(np.abs(a - b).max() / (np.abs(b).max() + 1e-30)))
+    return worst
+
+
+def check(tenon, name, make, folder):
+    torch.manual_seed(0)
+    made = make()
+    model, args, kwargs = made if len(made) == 3 else (*made, {})
+    begin = time.time()
+    with torch.no_grad():
+        wanted = tensors(model(*args, **kwargs))
+        program = torch.export.export(model, args, kwargs)
+    path = folder / f"{name}.pt2"
+    torch.export.save(program, path)
+    exported = time.time() - begin
+    names = [
+        s.arg.name
+        for s in program.graph_signature.input_specs
+        if s.kind.name == "USER_INPUT"
+        and hasattr(s.arg, "name")
+        and type(s.arg).__name__ == "TensorArgument"
+    ]
+    command = [tenon, "run", str(path), "--output", str(folder / name)]
+    for k, x in zip(names, tensors((args, kwargs))):
+        np.save(folder / f"{name}.{k}.npy", x.numpy())
+        command += ["--input", f"{k}={folder / f'{name}.{k}.npy'}"]
+    (folder / name).mkdir(exist_ok=True)
+    run = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    if run.returncode:
+        return exported, run.stderr.strip().splitlines()[0].replace(str(folder) + "/", "")[:230]
+    outputs = [
+        s.arg.name
+        for s in program.graph_signature.output_specs
+        if s.kind.name == "USER_OUTPUT" and type(s.arg).__name__ == "TensorArgument"
+    ]
+    files = {f.name: f for f in (folder / name).glob("*.npy")}
+    got = []
+    for k in outputs:
+        file = files.get(f"{k}.npy") or next(
+            (f for n, f in sorted(files.items()) if n.startswith(f"{k}~")), None
+        )
+        if file is None:
+            return exported, f"no output '{k}' among {sorted(files)[:6]}"
+        got.append(np.load(file))
+    worst = compare(got, wanted)
+    return exported, (
+        "shapes differ: %s, %s"
+        % ([g.shape for g in got][:4], [tuple(w.shape) for w in wanted][:4])
+        if worst is None
+        else worst
+    )
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("tenon")
+    parser.add_argument("--only", action="append", default=[])
+    parser.add_argument("--keep")
+    parser.add_argument(
+        "--families", action="store_true", help="of torchvision, one model of each family"
+    )
+    parser.add_argument("--part", choices=["vision", "language"])
+    args = parser.parse_args()
+    folder = pathlib.Path(args.keep or tempfile.mkdtemp())
+    folder.mkdir(exist_ok=True)
+    good = total = 0
+    for part in (vision, language):
+        if args.part and part.__name__ != args.part:
+            continue
+        for name, make in part(args.families):
+            if args.only and not any(
+                w == name or (w.endswith("*") and name.startswith(w[:-1])) for w in args.only
+            ):
+                continue
+            try:
+                seconds, what = check(args.tenon, name, make, folder)
+            except Exception as e:  # PyTorch itself could not
+                print(
+                    f"{name:40} not exported: {type(e).__name__}: {str(e).splitlines()[0][:120] if str(e) else ''}",
+                    flush=True,
+                )
+                continue
+            total += 1
+            good += isinstance(what, float) and what < 1e-3
+            print(
+                f"{name:40} {what if isinstance(what, str) else '%.1e' % what}   ({seconds:.0f} s)",
+                flush=True,
+            )
+            if not args.keep:
+                for f in folder.glob(f"{name}*"):
+                    if f.is_file():
+                        f.unlink()
+    print(f"{good} of {total} agree")
+    return good != total
+
+
+sys.exit(main())

@@ -1,0 +1,34 @@
+#!/bin/bash
+# usage: cases.sh TENON FOLDER: the small programs of torch.export answer what is stored beside
+# them.
+set -uo pipefail
+tenon=$1 folder=$2 status=0
+fail() {
+  echo "$*"
+  status=1
+}
+out=$("$tenon" test "$folder") || fail "tenon test: exit status $?"
+grep -q '^7 passed, 0 failed, 0 skipped$' <<<"$out" || fail "unexpected: $out"
+# a program that answers something else is a failure
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cp -r "$folder/net" "$work/net"
+cp "$folder/net/ref/set1_out0.npy" "$work/net/ref/set0_out0.npy"
+"$tenon" test "$work" >"$work/out" && fail "wrong outputs pass"
+# dims have the names of the program, buffers that are written are states
+about=$("$tenon" info "$folder/states/model.pt2")
+grep -q '^  window  *f32\[4,2\]$' <<<"$about" || fail "no state: $about"
+grep -q '^  count  *i64\[\]$' <<<"$about" || fail "no state: $about"
+"$tenon" info "$folder/net/model.pt2" | grep -q '^  x  f32\[[a-z0-9]*,3,6,6\]$' ||
+  fail "no name of a dim"
+# what the operators become
+rows=$("$tenon" ops --format torchexport)
+grep -q ' aten::conv2d  *lowered  *aten::conv2d' <<<"$rows" || fail "no row of conv2d"
+"$tenon" op run aten::add.Scalar -i self=i32[2]=1,2 -a other=2.5 | grep -q '^out: f32\[2\]' ||
+  fail "an integer and 2.5 are no f32"
+"$tenon" op run aten::add.Scalar -i self=i32[2]=1,2 -a other=2 | grep -q '^out: i32\[2\]' ||
+  fail "an integer and 2 are no integer"
+# files that are something else say what they are
+printf 'PK\5\6\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0' >"$work/empty.pt2"
+out=$("$tenon" info "$work/empty.pt2" 2>&1) && fail "an empty archive is a program"
+exit $status
