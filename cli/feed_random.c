@@ -40,6 +40,8 @@ static void fill_strings(tn_tensor *t, int64_t n, uint64_t *state) {
 
 tn_status cli_random_fill(tn_arena *arena, const char *name, uint64_t seed, tn_diag *diag,
                           tn_tensor *t) {
+  if (t->kind == TN_KIND_TENSOR && t->dtype == TN_NONE)
+    t->dtype = TN_F32; /* the file leaves it open */
   if (t->kind != TN_KIND_TENSOR || !tn_dtype(t->dtype)->bits)
     return tn_fail(diag, TN_ERR_UNSUPPORTED,
                    "input '%s': there are no random values of its type; give it with --input",

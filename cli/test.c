@@ -166,8 +166,11 @@ static bool is_model_name(const char *name, size_t *out_stem) {
   const char *dot = strrchr(name, '.');
   if (!dot || dot == name) return false;
   *out_stem = (size_t)(dot - name);
-  return !strcmp(dot, ".onnx") || !strcmp(dot, ".tflite") || !strcmp(dot, ".pt2") ||
-         !strcmp(dot, ".prototxt") || !strcmp(dot, ".pb") || !strcmp(dot, ".pbtxt");
+  static const char *const endings[] = {".onnx",  ".tflite", ".prototxt", ".pb",
+                                        ".pbtxt", ".pt",     ".pt2"};
+  for (size_t k = 0; k < sizeof endings / sizeof *endings; k++)
+    if (!strcmp(dot, endings[k])) return true;
+  return false;
 }
 
 typedef struct visit {

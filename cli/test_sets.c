@@ -169,11 +169,43 @@ static tn_status read_value(cli_set *s, const char *path, const tn_tensor *type,
   return read_raw(s, path, type, made);
 }
 
+/* Number k of "scalars": ["16000", ...] in ref/meta.json: inputs of rank 0 have no files there. */
+static const char *find_scalar(const char *text, int k) {
+  const char *p = strstr(text, "\"scalars\"");
+  if (p) p = strchr(p, '[');
+  while (p && *p != ']') {
+    p += 1 + strspn(p + 1, " ,\"");
+    if (*p == ']' || !k--) return *p && *p != ']' ? p : NULL;
+    p += strcspn(p, ",]");
+  }
+  return NULL;
+}
+
+/* Sets input `index`, if it is the first of rank 0 behind those that have files. */
+static tn_status feed_scalar(cli_set *s, int32_t index, int scalar) {
+  char path[PATH];
+  tn_mapping file;
+  tn_tensor type;
+  if (!make_path("{dir}/ref/meta.json", s->c->dir, s->c->stem, 0, 0, "", path)) return TN_OK;
+  if (access(path, R_OK) || tn_model_input_type(s->model, index, &type) || type.rank) return TN_OK;
+  tn_status status = tn_file_map(path, s->diag, &file);
+  if (status) return status;
+  const char *text = tn_arena_strn(&s->store.arena, (const char *)file.data, (int64_t)file.size),
+             *number = text ? find_scalar(text, scalar) : NULL;
+  tn_file_unmap(&file);
+  if (!number) return TN_OK;
+  type.data = tn_arena_alloc(&s->store.arena, sizeof(double));
+  if (!type.data) return no_memory(s, path);
+  tn_store_f64(type.dtype, type.data, 0, strtod(number, NULL));
+  return tn_session_set_input(s->session, index, &type, s->diag);
+}
+
 tn_status cli_set_feed(cli_set *s) {
   char path[PATH], name[CLI_NAME_MAX];
   bool sample;
+  int32_t n_files = 0;
   const int32_t n = tn_model_n_inputs(s->model) + tn_model_n_defaults(s->model);
-  for (int32_t k = 0; k < n && find_file(s, false, k, &sample, path); k++) {
+  for (int32_t k = 0; k < n && find_file(s, false, k, &sample, path); k++, n_files++) {
     tn_tensor type;
     const tn_tensor *value;
     tn_status status = tn_model_input_type(s->model, k, &type);
@@ -184,6 +216,10 @@ tn_status cli_set_feed(cli_set *s) {
     tn_tensor given = *value;
     if (!tn_model_input_type(s->model, index, &type)) mend_bf16(&given, type.dtype);
     status = tn_session_set_input(s->session, index, &given, s->diag);
+    if (status) return status;
+  }
+  for (int32_t k = n_files; k < tn_model_n_inputs(s->model); k++) {
+    const tn_status status = feed_scalar(s, k, k - n_files);
     if (status) return status;
   }
   return TN_OK;

@@ -14,7 +14,7 @@ typedef struct machine {
   torch_pickle *p;
   const uint8_t *data;
   uint64_t size, at, op_at; /* op_at: of the opcode that is being done */
-  TN_VEC(torch_value *) stack, memo;
+  TN_VEC(torch_pickled *) stack, memo;
   TN_VEC(int64_t) marks;
 } machine;
 
@@ -34,8 +34,8 @@ tn_status torch_pickle_no_memory(torch_pickle *p) {
   return TN_ERR_MEMORY;
 }
 
-torch_value *torch_pickle_new(torch_pickle *p, torch_kind kind, uint64_t at) {
-  torch_value *v = tn_arena_alloc(p->arena, sizeof *v);
+torch_pickled *torch_pickle_new(torch_pickle *p, torch_pickled_kind kind, uint64_t at) {
+  torch_pickled *v = tn_arena_alloc(p->arena, sizeof *v);
   if (!v) return NULL;
   v->kind = kind;
   v->at = at;
@@ -63,14 +63,14 @@ static tn_status take_number(machine *m, int n, uint64_t *out) {
 
 /* ---- the stack ---- */
 
-static tn_status push(machine *m, torch_value *v) {
+static tn_status push(machine *m, torch_pickled *v) {
   if (!v) return torch_pickle_no_memory(m->p);
   if (m->stack.n == MAX_STACK) return fails(m, "too many values are left open");
   return tn_vec_push(m->p->arena->a, &m->stack, v) ? torch_pickle_no_memory(m->p) : TN_OK;
 }
 
-static tn_status push_new(machine *m, torch_kind kind, int64_t i) {
-  torch_value *v = torch_pickle_new(m->p, kind, m->op_at);
+static tn_status push_new(machine *m, torch_pickled_kind kind, int64_t i) {
+  torch_pickled *v = torch_pickle_new(m->p, kind, m->op_at);
   if (v) v->i = i;
   return push(m, v);
 }
@@ -80,18 +80,18 @@ static int64_t n_above(const machine *m) {
   return m->stack.n - (m->marks.n ? m->marks.data[m->marks.n - 1] : 0);
 }
 
-static tn_status pop(machine *m, torch_value **out) {
+static tn_status pop(machine *m, torch_pickled **out) {
   if (n_above(m) < 1) return fails(m, "a value is missing");
   *out = m->stack.data[--m->stack.n];
   return TN_OK;
 }
 
-static torch_value *top(const machine *m) {
+static torch_pickled *top(const machine *m) {
   return n_above(m) < 1 ? NULL : m->stack.data[m->stack.n - 1];
 }
 
 /* The values above the last mark, which is taken away; they stay until something is pushed. */
-static tn_status pop_mark(machine *m, torch_value ***out, int64_t *out_n) {
+static tn_status pop_mark(machine *m, torch_pickled ***out, int64_t *out_n) {
   if (!m->marks.n) return fails(m, "a mark is missing");
   const int64_t from = m->marks.data[--m->marks.n];
   *out_n = m->stack.n - from;
@@ -102,10 +102,10 @@ static tn_status pop_mark(machine *m, torch_value ***out, int64_t *out_n) {
 
 /* ---- containers ---- */
 
-static tn_status add_items(machine *m, torch_value *v, torch_value *const *items, int64_t n) {
+static tn_status add_items(machine *m, torch_pickled *v, torch_pickled *const *items, int64_t n) {
   if (n > v->cap - v->n) {
     const int64_t cap = (v->n + n) * 2;
-    torch_value **grown = tn_arena_alloc(m->p->arena, (uint64_t)cap * sizeof *grown);
+    torch_pickled **grown = tn_arena_alloc(m->p->arena, (uint64_t)cap * sizeof *grown);
     if (!grown) return torch_pickle_no_memory(m->p);
     if (v->n) memcpy(grown, v->items, (size_t)v->n * sizeof *grown);
     v->items = grown;
@@ -116,16 +116,17 @@ static tn_status add_items(machine *m, torch_value *v, torch_value *const *items
   return TN_OK;
 }
 
-static tn_status push_with(machine *m, torch_kind kind, torch_value *const *items, int64_t n) {
-  torch_value *v = torch_pickle_new(m->p, kind, m->op_at);
+static tn_status push_with(machine *m, torch_pickled_kind kind, torch_pickled *const *items,
+                           int64_t n) {
+  torch_pickled *v = torch_pickle_new(m->p, kind, m->op_at);
   if (!v) return torch_pickle_no_memory(m->p);
-  if (kind == TORCH_DICT && n % 2) return fails(m, "a key has no value");
+  if (kind == PICKLED_DICT && n % 2) return fails(m, "a key has no value");
   const tn_status s = add_items(m, v, items, n);
   return s ? s : push(m, v);
 }
 
-static tn_status push_marked(machine *m, torch_kind kind) {
-  torch_value **items = NULL;
+static tn_status push_marked(machine *m, torch_pickled_kind kind) {
+  torch_pickled **items = NULL;
   int64_t n = 0;
   const tn_status s = pop_mark(m, &items, &n);
   return s ? s : push_with(m, kind, items, n);
@@ -135,25 +136,26 @@ static tn_status push_marked(machine *m, torch_kind kind) {
 static tn_status push_tuple(machine *m, int64_t n) {
   if (n_above(m) < n) return fails(m, "a value is missing");
   m->stack.n -= n;
-  return push_with(m, TORCH_TUPLE, m->stack.data + m->stack.n, n);
+  return push_with(m, PICKLED_TUPLE, m->stack.data + m->stack.n, n);
 }
 
 /* Adds to the container below. */
-static tn_status extend(machine *m, torch_kind kind, torch_value *const *items, int64_t n) {
-  torch_value *v = top(m);
+static tn_status extend(machine *m, torch_pickled_kind kind, torch_pickled *const *items,
+                        int64_t n) {
+  torch_pickled *v = top(m);
   if (!v || v->kind != kind) return fails(m, "values are added to what is no container of them");
-  if (kind == TORCH_DICT && n % 2) return fails(m, "a key has no value");
+  if (kind == PICKLED_DICT && n % 2) return fails(m, "a key has no value");
   return add_items(m, v, items, n);
 }
 
-static tn_status extend_marked(machine *m, torch_kind kind) {
-  torch_value **items = NULL;
+static tn_status extend_marked(machine *m, torch_pickled_kind kind) {
+  torch_pickled **items = NULL;
   int64_t n = 0;
   const tn_status s = pop_mark(m, &items, &n);
   return s ? s : extend(m, kind, items, n);
 }
 
-static tn_status extend_top(machine *m, torch_kind kind, int64_t n) {
+static tn_status extend_top(machine *m, torch_pickled_kind kind, int64_t n) {
   if (n_above(m) < n) return fails(m, "a value is missing");
   m->stack.n -= n;
   return extend(m, kind, m->stack.data + m->stack.n, n);
@@ -190,7 +192,7 @@ static tn_status push_float(machine *m) {
   const tn_status s = take(m, 8, &p);
   if (s) return s;
   for (int k = 0; k < 8; k++) bits = bits << 8 | p[k];
-  torch_value *v = torch_pickle_new(m->p, TORCH_FLOAT, m->op_at);
+  torch_pickled *v = torch_pickle_new(m->p, PICKLED_FLOAT, m->op_at);
   if (v) memcpy(&v->f, &bits, sizeof bits);
   return push(m, v);
 }
@@ -202,7 +204,7 @@ static tn_status push_text(machine *m, int n_bytes) {
   if (!s) s = take(m, n, &bytes);
   if (s) return s;
   if (!tn_utf8_valid((const char *)bytes, (int64_t)n)) return fails(m, "a text is not UTF-8");
-  torch_value *v = torch_pickle_new(m->p, TORCH_STR, m->op_at);
+  torch_pickled *v = torch_pickle_new(m->p, PICKLED_STR, m->op_at);
   if (v) v->text = tn_arena_strn(m->p->arena, (const char *)bytes, (int64_t)n);
   if (!v || !v->text) return torch_pickle_no_memory(m->p);
   v->n_text = (int64_t)n;
@@ -219,13 +221,13 @@ static tn_status push_long(machine *m) {
   if (s) return s;
   for (uint64_t k = n; k > 0; k--) value = value << 8 | p[k - 1];
   if (n && n < 8 && p[n - 1] & 0x80) value |= ~UINT64_C(0) << (8 * n);
-  return push_new(m, TORCH_INT, (int64_t)value);
+  return push_new(m, PICKLED_INT, (int64_t)value);
 }
 
 static tn_status push_int(machine *m, int bytes) {
   uint64_t value = 0;
   const tn_status s = take_number(m, bytes, &value);
-  return s ? s : push_new(m, TORCH_INT, bytes == 4 ? (int32_t)(uint32_t)value : (int64_t)value);
+  return s ? s : push_new(m, PICKLED_INT, bytes == 4 ? (int32_t)(uint32_t)value : (int64_t)value);
 }
 
 static tn_status take_line(machine *m, const uint8_t **out, uint64_t *out_n) {
@@ -246,7 +248,7 @@ static tn_status push_global(machine *m) {
   if (n_module > 1000 || n_name > 1000 || !tn_utf8_valid((const char *)module, (int64_t)n_module) ||
       !tn_utf8_valid((const char *)name, (int64_t)n_name))
     return fails(m, "a name is no text, or too long");
-  torch_value *v = torch_pickle_new(m->p, TORCH_GLOBAL, m->op_at);
+  torch_pickled *v = torch_pickle_new(m->p, PICKLED_GLOBAL, m->op_at);
   char *text = tn_arena_format(m->p->arena, "%.*s %.*s", (int)n_module, (const char *)module,
                                (int)n_name, (const char *)name);
   if (!v || !text) return torch_pickle_no_memory(m->p);
@@ -259,49 +261,49 @@ static tn_status push_global(machine *m) {
 }
 
 /* "__torch__.a b" is the class "__torch__.a.b". */
-static const char *class_name(machine *m, const torch_value *name) {
+static const char *class_name(machine *m, const torch_pickled *name) {
   char *text = tn_arena_str(m->p->arena, name->text);
   char *space = text ? strchr(text, ' ') : NULL;
   if (space) *space = '.';
   return text;
 }
 
-static bool is_class(const torch_value *v) {
-  return v->kind == TORCH_GLOBAL && !strncmp(v->text, "__torch__", 9);
+static bool is_class(const torch_pickled *v) {
+  return v->kind == PICKLED_GLOBAL && !strncmp(v->text, "__torch__", 9);
 }
 
 static tn_status new_object(machine *m) {
-  torch_value *args = NULL, *name = NULL;
+  torch_pickled *args = NULL, *name = NULL;
   tn_status s = pop(m, &args);
   if (!s) s = pop(m, &name);
   if (s) return s;
-  if (!is_class(name) || args->kind != TORCH_TUPLE || args->n)
+  if (!is_class(name) || args->kind != PICKLED_TUPLE || args->n)
     return fails(m, "an object is made of what is no class of the program");
-  torch_value *v = torch_pickle_new(m->p, TORCH_OBJECT, m->op_at);
+  torch_pickled *v = torch_pickle_new(m->p, PICKLED_OBJECT, m->op_at);
   if (v) v->text = class_name(m, name);
   return v && v->text ? push(m, v) : torch_pickle_no_memory(m->p);
 }
 
 /* Gives the object below its state. */
 static tn_status set_state(machine *m) {
-  torch_value *state = NULL;
+  torch_pickled *state = NULL;
   const tn_status s = pop(m, &state);
   if (s) return s;
-  torch_value *v = top(m);
-  if (!v || v->kind != TORCH_OBJECT || v->n)
+  torch_pickled *v = top(m);
+  if (!v || v->kind != PICKLED_OBJECT || v->n)
     return fails(m, "a state is given to what is no new object");
   return add_items(m, v, &state, 1);
 }
 
 static tn_status reduce(machine *m) {
-  torch_value *args = NULL, *name = NULL, *made = NULL;
+  torch_pickled *args = NULL, *name = NULL, *made = NULL;
   tn_status s = pop(m, &args);
   if (!s) s = pop(m, &name);
   if (s) return s;
-  if (name->kind != TORCH_GLOBAL || args->kind != TORCH_TUPLE)
+  if (name->kind != PICKLED_GLOBAL || args->kind != PICKLED_TUPLE)
     return fails(m, "a call is not one of a name with arguments");
   if (is_class(name)) { /* an enum, or a named tuple */
-    made = torch_pickle_new(m->p, TORCH_OBJECT, m->op_at);
+    made = torch_pickle_new(m->p, PICKLED_OBJECT, m->op_at);
     if (made) made->text = class_name(m, name);
     if (!made || !made->text) return torch_pickle_no_memory(m->p);
     s = add_items(m, made, &args, 1);
@@ -312,7 +314,7 @@ static tn_status reduce(machine *m) {
 }
 
 static tn_status push_persistent(machine *m) {
-  torch_value *id = NULL, *made = NULL;
+  torch_pickled *id = NULL, *made = NULL;
   tn_status s = pop(m, &id);
   if (!s) s = torch_pickle_persistent(m->p, id, &made);
   return s ? s : push(m, made);
@@ -337,22 +339,22 @@ static tn_status step(machine *m, uint8_t op) {
     case '(':
       return tn_vec_push(m->p->arena->a, &m->marks, m->stack.n) ? torch_pickle_no_memory(m->p)
                                                                 : TN_OK;
-    case ')': return push_new(m, TORCH_TUPLE, 0);
-    case 't': return push_marked(m, TORCH_TUPLE);
+    case ')': return push_new(m, PICKLED_TUPLE, 0);
+    case 't': return push_marked(m, PICKLED_TUPLE);
     case 0x85: return push_tuple(m, 1);
     case 0x86: return push_tuple(m, 2);
     case 0x87: return push_tuple(m, 3);
-    case ']': return push_new(m, TORCH_LIST, 0);
-    case 'l': return push_marked(m, TORCH_LIST);
-    case 'a': return extend_top(m, TORCH_LIST, 1);
-    case 'e': return extend_marked(m, TORCH_LIST);
-    case '}': return push_new(m, TORCH_DICT, 0);
-    case 'd': return push_marked(m, TORCH_DICT);
-    case 's': return extend_top(m, TORCH_DICT, 2);
-    case 'u': return extend_marked(m, TORCH_DICT);
-    case 'N': return push_new(m, TORCH_NONE, 0);
-    case 0x88: return push_new(m, TORCH_BOOL, 1);
-    case 0x89: return push_new(m, TORCH_BOOL, 0);
+    case ']': return push_new(m, PICKLED_LIST, 0);
+    case 'l': return push_marked(m, PICKLED_LIST);
+    case 'a': return extend_top(m, PICKLED_LIST, 1);
+    case 'e': return extend_marked(m, PICKLED_LIST);
+    case '}': return push_new(m, PICKLED_DICT, 0);
+    case 'd': return push_marked(m, PICKLED_DICT);
+    case 's': return extend_top(m, PICKLED_DICT, 2);
+    case 'u': return extend_marked(m, PICKLED_DICT);
+    case 'N': return push_new(m, PICKLED_NONE, 0);
+    case 0x88: return push_new(m, PICKLED_BOOL, 1);
+    case 0x89: return push_new(m, PICKLED_BOOL, 0);
     case 'J': return push_int(m, 4);
     case 'K': return push_int(m, 1);
     case 'M': return push_int(m, 2);
@@ -373,7 +375,7 @@ static tn_status step(machine *m, uint8_t op) {
   }
 }
 
-static tn_status run(machine *m, torch_value **out) {
+static tn_status run(machine *m, torch_pickled **out) {
   while (m->at < m->size) {
     m->op_at = m->at;
     const uint8_t op = m->data[m->at++];
@@ -390,7 +392,7 @@ static tn_status run(machine *m, torch_value **out) {
 }
 
 tn_status torch_pickle_read(torch_pickle *p, const uint8_t *data, uint64_t size,
-                            torch_value **out) {
+                            torch_pickled **out) {
   machine m = {.p = p, .data = data, .size = size};
   const tn_allocator *a = p->arena->a;
   *p->message = 0;
@@ -406,10 +408,10 @@ void torch_pickle_close(torch_pickle *p) {
   if (p->storages.a) tn_map_free(&p->storages);
 }
 
-torch_value *torch_pickle_get(const torch_value *v, const char *key) {
-  if (v && v->kind == TORCH_OBJECT) v = v->n ? v->items[0] : NULL;
-  if (!v || v->kind != TORCH_DICT) return NULL;
+torch_pickled *torch_pickle_get(const torch_pickled *v, const char *key) {
+  if (v && v->kind == PICKLED_OBJECT) v = v->n ? v->items[0] : NULL;
+  if (!v || v->kind != PICKLED_DICT) return NULL;
   for (int64_t k = v->n - 2; k >= 0; k -= 2)
-    if (v->items[k]->kind == TORCH_STR && !strcmp(v->items[k]->text, key)) return v->items[k + 1];
+    if (v->items[k]->kind == PICKLED_STR && !strcmp(v->items[k]->text, key)) return v->items[k + 1];
   return NULL;
 }

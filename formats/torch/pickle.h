@@ -7,22 +7,22 @@
 #include "base/map.h"
 #include "base/zip.h"
 
-typedef enum torch_kind {
-  TORCH_NONE,
-  TORCH_BOOL,    /* i */
-  TORCH_INT,     /* i */
-  TORCH_FLOAT,   /* f */
-  TORCH_COMPLEX, /* f, imag */
-  TORCH_STR,     /* text */
-  TORCH_TUPLE,   /* items */
-  TORCH_LIST,    /* items */
-  TORCH_DICT,    /* items: key, value, key, value ... */
-  TORCH_OBJECT,  /* text: its class; items[0]: its state, if it has any */
-  TORCH_TENSOR,  /* tensor */
-  TORCH_DEVICE,  /* text */
-  TORCH_GLOBAL,  /* text: "torch FloatStorage" */
-  TORCH_STORAGE  /* storage */
-} torch_kind;
+typedef enum torch_pickled_kind {
+  PICKLED_NONE,
+  PICKLED_BOOL,    /* i */
+  PICKLED_INT,     /* i */
+  PICKLED_FLOAT,   /* f */
+  PICKLED_COMPLEX, /* f, imag */
+  PICKLED_STR,     /* text */
+  PICKLED_TUPLE,   /* items */
+  PICKLED_LIST,    /* items */
+  PICKLED_DICT,    /* items: key, value, key, value ... */
+  PICKLED_OBJECT,  /* text: its class; items[0]: its state, if it has any */
+  PICKLED_TENSOR,  /* tensor */
+  PICKLED_DEVICE,  /* text */
+  PICKLED_GLOBAL,  /* text: "torch FloatStorage" */
+  PICKLED_STORAGE  /* storage */
+} torch_pickled_kind;
 
 typedef struct torch_storage {
   const char *key; /* of its member */
@@ -42,21 +42,21 @@ typedef struct torch_tensor {
   int64_t axis; /* -1: one scale */
   double scale;
   int64_t zero;
-  const struct torch_value *scales, *zeros; /* tensors, one element per channel */
+  const struct torch_pickled *scales, *zeros; /* tensors, one element per channel */
 } torch_tensor;
 
-typedef struct torch_value {
-  torch_kind kind;
+typedef struct torch_pickled {
+  torch_pickled_kind kind;
   uint64_t at; /* where in the pickle */
   int64_t i;
   double f, imag;
   const char *text; /* zero-terminated, UTF-8 */
   int64_t n_text;
-  struct torch_value **items;
+  struct torch_pickled **items;
   int64_t n, cap;
   torch_tensor *tensor;
   const torch_storage *storage;
-} torch_value;
+} torch_pickled;
 
 /* What a pickle is read with. */
 typedef struct torch_pickle {
@@ -69,10 +69,11 @@ typedef struct torch_pickle {
 } torch_pickle;
 
 /* The arena and zip outlive what is read. Close it whatever was answered. */
-tn_status torch_pickle_read(torch_pickle *p, const uint8_t *data, uint64_t size, torch_value **out);
+tn_status torch_pickle_read(torch_pickle *p, const uint8_t *data, uint64_t size,
+                            torch_pickled **out);
 void torch_pickle_close(torch_pickle *p);
 /* NULL: the dict, or object with a dict as its state, has no such key. */
-torch_value *torch_pickle_get(const torch_value *v, const char *key);
+torch_pickled *torch_pickle_get(const torch_pickled *v, const char *key);
 /* Whether the elements lie in row-major order without gaps. */
 bool torch_tensor_is_dense(const torch_tensor *t);
 /* Its elements in row-major order, into memory for them. */
@@ -80,7 +81,7 @@ void torch_tensor_copy(const torch_tensor *t, uint8_t *out);
 
 /* ---- between the two files ---- */
 
-torch_value *torch_pickle_new(torch_pickle *p, torch_kind kind, uint64_t at);
+torch_pickled *torch_pickle_new(torch_pickle *p, torch_pickled_kind kind, uint64_t at);
 /* Records the message, with the place. Answers code. */
 tn_status torch_pickle_fail(torch_pickle *p, tn_status code, uint64_t at, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
@@ -88,9 +89,9 @@ tn_status torch_pickle_no_memory(torch_pickle *p);
 /* Whether a name of Python is on the list. */
 bool torch_pickle_knows(const char *name);
 /* What calling the name with the tuple would make. */
-tn_status torch_pickle_reduce(torch_pickle *p, const torch_value *name, torch_value *args,
-                              torch_value **out);
+tn_status torch_pickle_reduce(torch_pickle *p, const torch_pickled *name, torch_pickled *args,
+                              torch_pickled **out);
 /* ("storage", type, key, place, count) as a storage. */
-tn_status torch_pickle_persistent(torch_pickle *p, const torch_value *id, torch_value **out);
+tn_status torch_pickle_persistent(torch_pickle *p, const torch_pickled *id, torch_pickled **out);
 
 #endif

@@ -26,7 +26,7 @@ static const storage_name storages[] = {
     {"torch QInt32Storage", TN_I32, true},
 };
 
-typedef tn_status maker(torch_pickle *p, torch_value *args, torch_value **out);
+typedef tn_status maker(torch_pickle *p, torch_pickled *args, torch_pickled **out);
 
 static maker make_tensor, make_qtensor, make_parameter, make_sparse, make_first, make_dict,
     make_complex, make_device;
@@ -72,8 +72,8 @@ bool torch_pickle_knows(const char *name) {
          find_storage(name) || find_callable(name);
 }
 
-tn_status torch_pickle_reduce(torch_pickle *p, const torch_value *name, torch_value *args,
-                              torch_value **out) {
+tn_status torch_pickle_reduce(torch_pickle *p, const torch_pickled *name, torch_pickled *args,
+                              torch_pickled **out) {
   const callable *c = find_callable(name->text);
   if (c && c->make) return c->make(p, args, out);
   return torch_pickle_fail(p, TN_ERR_UNSUPPORTED, name->at, "'%.200s' is called", name->text);
@@ -81,11 +81,11 @@ tn_status torch_pickle_reduce(torch_pickle *p, const torch_value *name, torch_va
 
 /* ---- storages ---- */
 
-static bool is_kind(const torch_value *v, int64_t k, torch_kind kind) {
+static bool is_kind(const torch_pickled *v, int64_t k, torch_pickled_kind kind) {
   return k < v->n && v->items[k]->kind == kind;
 }
 
-static tn_status storage_bytes(torch_pickle *p, const torch_value *id, torch_storage *s) {
+static tn_status storage_bytes(torch_pickle *p, const torch_pickled *id, torch_storage *s) {
   const char *name = tn_arena_format(p->arena, "%s%s", p->folder, s->key);
   if (!name) return torch_pickle_no_memory(p);
   tn_zip_member *m = tn_zip_find(p->zip, name);
@@ -105,16 +105,16 @@ static tn_status storage_bytes(torch_pickle *p, const torch_value *id, torch_sto
   return TN_OK;
 }
 
-tn_status torch_pickle_persistent(torch_pickle *p, const torch_value *id, torch_value **out) {
-  const bool is_storage = id->kind == TORCH_TUPLE && is_kind(id, 0, TORCH_STR) &&
-                          !strcmp(id->items[0]->text, "storage") && is_kind(id, 1, TORCH_GLOBAL) &&
-                          is_kind(id, 2, TORCH_STR) && is_kind(id, 3, TORCH_STR) &&
-                          is_kind(id, 4, TORCH_INT);
+tn_status torch_pickle_persistent(torch_pickle *p, const torch_pickled *id, torch_pickled **out) {
+  const bool is_storage = id->kind == PICKLED_TUPLE && is_kind(id, 0, PICKLED_STR) &&
+                          !strcmp(id->items[0]->text, "storage") &&
+                          is_kind(id, 1, PICKLED_GLOBAL) && is_kind(id, 2, PICKLED_STR) &&
+                          is_kind(id, 3, PICKLED_STR) && is_kind(id, 4, PICKLED_INT);
   const storage_name *type = is_storage ? find_storage(id->items[1]->text) : NULL;
   if (!type)
     return torch_pickle_fail(p, TN_ERR_INVALID, id->at, "what is kept elsewhere is no storage");
   const char *key = tn_arena_format(p->arena, "%s %s", type->name, id->items[2]->text);
-  torch_value *v = torch_pickle_new(p, TORCH_STORAGE, id->at);
+  torch_pickled *v = torch_pickle_new(p, PICKLED_STORAGE, id->at);
   if (!v || !key) return torch_pickle_no_memory(p);
   v->storage = (const torch_storage *)(intptr_t)tn_map_get(&p->storages, key, 0);
   if (!v->storage) {
@@ -133,11 +133,11 @@ tn_status torch_pickle_persistent(torch_pickle *p, const torch_value *id, torch_
 
 /* ---- tensors ---- */
 
-static bool read_dims(const torch_value *v, int64_t *out, int32_t *out_n) {
-  if (v->kind != TORCH_TUPLE && v->kind != TORCH_LIST) return false;
+static bool read_dims(const torch_pickled *v, int64_t *out, int32_t *out_n) {
+  if (v->kind != PICKLED_TUPLE && v->kind != PICKLED_LIST) return false;
   if (v->n > TN_MAX_RANK) return false;
   for (int64_t k = 0; k < v->n; k++) {
-    if (v->items[k]->kind != TORCH_INT || v->items[k]->i < 0) return false;
+    if (v->items[k]->kind != PICKLED_INT || v->items[k]->i < 0) return false;
     out[k] = v->items[k]->i;
   }
   *out_n = (int32_t)v->n;
@@ -158,13 +158,13 @@ static bool is_inside(const torch_tensor *t) {
   return bytes >= 0 && (uint64_t)bytes <= t->storage->bytes;
 }
 
-static tn_status make_tensor(torch_pickle *p, torch_value *args, torch_value **out) {
-  torch_value *v = torch_pickle_new(p, TORCH_TENSOR, args->at);
+static tn_status make_tensor(torch_pickle *p, torch_pickled *args, torch_pickled **out) {
+  torch_pickled *v = torch_pickle_new(p, PICKLED_TENSOR, args->at);
   torch_tensor *t = tn_arena_alloc(p->arena, sizeof *t);
   if (!v || !t) return torch_pickle_no_memory(p);
   int32_t n_strides = -1;
   t->axis = -1;
-  const bool is_whole = is_kind(args, 0, TORCH_STORAGE) && is_kind(args, 1, TORCH_INT) &&
+  const bool is_whole = is_kind(args, 0, PICKLED_STORAGE) && is_kind(args, 1, PICKLED_INT) &&
                         args->n >= 4 && args->items[1]->i >= 0 &&
                         read_dims(args->items[2], t->shape, &t->rank) &&
                         read_dims(args->items[3], t->strides, &n_strides) && n_strides == t->rank;
@@ -183,17 +183,17 @@ static tn_status make_tensor(torch_pickle *p, torch_value *args, torch_value **o
 }
 
 /* (storage, offset, size, strides, (scheme, scale, zero) or (scheme, scales, zeros, axis), ...) */
-static tn_status make_qtensor(torch_pickle *p, torch_value *args, torch_value **out) {
+static tn_status make_qtensor(torch_pickle *p, torch_pickled *args, torch_pickled **out) {
   const tn_status s = make_tensor(p, args, out);
   if (s) return s;
   torch_tensor *t = (*out)->tensor;
-  const torch_value *q = is_kind(args, 4, TORCH_TUPLE) ? args->items[4] : NULL;
-  if (q && q->n == 3 && is_kind(q, 0, TORCH_GLOBAL) && is_kind(q, 1, TORCH_FLOAT) &&
-      is_kind(q, 2, TORCH_INT)) {
+  const torch_pickled *q = is_kind(args, 4, PICKLED_TUPLE) ? args->items[4] : NULL;
+  if (q && q->n == 3 && is_kind(q, 0, PICKLED_GLOBAL) && is_kind(q, 1, PICKLED_FLOAT) &&
+      is_kind(q, 2, PICKLED_INT)) {
     t->scale = q->items[1]->f;
     t->zero = q->items[2]->i;
-  } else if (q && q->n == 4 && is_kind(q, 1, TORCH_TENSOR) && is_kind(q, 2, TORCH_TENSOR) &&
-             is_kind(q, 3, TORCH_INT) && q->items[3]->i >= 0 && q->items[3]->i < t->rank) {
+  } else if (q && q->n == 4 && is_kind(q, 1, PICKLED_TENSOR) && is_kind(q, 2, PICKLED_TENSOR) &&
+             is_kind(q, 3, PICKLED_INT) && q->items[3]->i >= 0 && q->items[3]->i < t->rank) {
     t->scales = q->items[1];
     t->zeros = q->items[2];
     t->axis = q->items[3]->i;
@@ -204,45 +204,45 @@ static tn_status make_qtensor(torch_pickle *p, torch_value *args, torch_value **
   return TN_OK;
 }
 
-static tn_status make_parameter(torch_pickle *p, torch_value *args, torch_value **out) {
-  if (!is_kind(args, 0, TORCH_TENSOR))
+static tn_status make_parameter(torch_pickle *p, torch_pickled *args, torch_pickled **out) {
+  if (!is_kind(args, 0, PICKLED_TENSOR))
     return torch_pickle_fail(p, TN_ERR_INVALID, args->at, "a parameter is no tensor");
   *out = args->items[0];
   return TN_OK;
 }
 
-static tn_status make_sparse(torch_pickle *p, torch_value *args, torch_value **out) {
+static tn_status make_sparse(torch_pickle *p, torch_pickled *args, torch_pickled **out) {
   (void)out;
   return torch_pickle_fail(p, TN_ERR_UNSUPPORTED, args->at, "not supported: sparse tensors");
 }
 
 /* ---- others ---- */
 
-static tn_status make_first(torch_pickle *p, torch_value *args, torch_value **out) {
+static tn_status make_first(torch_pickle *p, torch_pickled *args, torch_pickled **out) {
   if (!args->n) return torch_pickle_fail(p, TN_ERR_INVALID, args->at, "a list has no items");
   *out = args->items[0];
   return TN_OK;
 }
 
-static tn_status make_dict(torch_pickle *p, torch_value *args, torch_value **out) {
-  *out = torch_pickle_new(p, TORCH_DICT, args->at);
+static tn_status make_dict(torch_pickle *p, torch_pickled *args, torch_pickled **out) {
+  *out = torch_pickle_new(p, PICKLED_DICT, args->at);
   return *out ? TN_OK : torch_pickle_no_memory(p);
 }
 
-static tn_status make_complex(torch_pickle *p, torch_value *args, torch_value **out) {
-  if (args->n != 2 || !is_kind(args, 0, TORCH_FLOAT) || !is_kind(args, 1, TORCH_FLOAT))
+static tn_status make_complex(torch_pickle *p, torch_pickled *args, torch_pickled **out) {
+  if (args->n != 2 || !is_kind(args, 0, PICKLED_FLOAT) || !is_kind(args, 1, PICKLED_FLOAT))
     return torch_pickle_fail(p, TN_ERR_INVALID, args->at, "a complex number is not two numbers");
-  *out = torch_pickle_new(p, TORCH_COMPLEX, args->at);
+  *out = torch_pickle_new(p, PICKLED_COMPLEX, args->at);
   if (!*out) return torch_pickle_no_memory(p);
   (*out)->f = args->items[0]->f;
   (*out)->imag = args->items[1]->f;
   return TN_OK;
 }
 
-static tn_status make_device(torch_pickle *p, torch_value *args, torch_value **out) {
-  if (!is_kind(args, 0, TORCH_STR))
+static tn_status make_device(torch_pickle *p, torch_pickled *args, torch_pickled **out) {
+  if (!is_kind(args, 0, PICKLED_STR))
     return torch_pickle_fail(p, TN_ERR_INVALID, args->at, "a device has no name");
-  *out = torch_pickle_new(p, TORCH_DEVICE, args->at);
+  *out = torch_pickle_new(p, PICKLED_DEVICE, args->at);
   if (!*out) return torch_pickle_no_memory(p);
   (*out)->text = args->items[0]->text;
   return TN_OK;

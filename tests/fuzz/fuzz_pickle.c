@@ -16,11 +16,11 @@ static void require(int ok, const char *rule) {
 }
 
 /* Values may hold each other, or themselves. */
-static void look(const torch_value *v, int depth) {
+static void look(const torch_pickled *v, int depth) {
   if (depth == 6) return;
   for (int64_t k = 0; k < v->n && k < 8; k++) look(v->items[k], depth + 1);
   require(v->text != NULL, "texts are there");
-  if (v->kind != TORCH_TENSOR || tn_dims_size(v->tensor->shape, v->tensor->rank) > 4096) return;
+  if (v->kind != PICKLED_TENSOR || tn_dims_size(v->tensor->shape, v->tensor->rank) > 4096) return;
   static uint8_t out[4096 * 16];
   torch_tensor_copy(v->tensor, out);
   (void)torch_tensor_is_dense(v->tensor);
@@ -35,7 +35,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   tn_map_init_borrowing(&zip.names, arena.a);
   require(!tn_map_set(&zip.names, member.name, 0), "there is memory");
   torch_pickle p = {.zip = &zip, .arena = &arena, .member = "data.pkl", .folder = "d/"};
-  torch_value *v = NULL;
+  torch_pickled *v = NULL;
   const tn_status s = torch_pickle_read(&p, data, size, &v);
   require((s == TN_OK) == !*p.message && (s == TN_OK) == (v != NULL), "a failure has a message");
   if (v) look(v, 0);

@@ -1,0 +1,224 @@
+/* Tensors of the program: memory, views of it, and writing to both. */
+#include "reader.h"
+#include "tenon/kit/checked.h"
+
+static const ts_ssa none = {NULL, TN_NO_ID};
+
+/* ---- making ---- */
+
+ts_value *ts_tensor_of(ts_reader *r, ts_value *content) {
+  ts_value *view = content ? ts_new(r, TS_V_VIEW) : NULL;
+  if (!view) return NULL;
+  view->cell = ts_cell_new(r, content);
+  return view->cell ? ts_container(r, TS_V_TENSOR, view) : NULL;
+}
+
+ts_value *ts_tensor(ts_reader *r, ts_ssa ssa) {
+  return ts_tensor_of(r, ts_ssa_value(r, TS_V_SSA, ssa));
+}
+
+static const ts_value *view_of(ts_reader *r, const ts_value *tensor) {
+  if (tensor->kind != TS_V_TENSOR)
+    return ts_null(r, "a tensor is wanted, and there is %s", ts_kind_text(tensor));
+  return tensor->cell->v;
+}
+
+ts_value *ts_content(ts_reader *r, const ts_value *tensor) {
+  const ts_value *view = view_of(r, tensor);
+  if (!view) return NULL;
+  ts_value *content = view->cell->v;
+  if (content->kind == TS_V_POISON) return ts_null(r, "%s", content->text);
+  return content;
+}
+
+/* ---- constants of the archive ---- */
+
+static tn_status take_room(ts_reader *r, uint64_t bytes) {
+  if (bytes > r->room)
+    return ts_fail(r, TN_ERR_OVERFLOW, "tensors whose elements do not lie in order take too much");
+  r->room -= bytes;
+  return TN_OK;
+}
+
+/* The elements where they lie, or, if they lie in another order, a copy. */
+static const void *elements(ts_reader *r, const torch_tensor *t, bool *out_copied) {
+  const int64_t bytes = tn_dtype_bytes(t->dtype, tn_dims_size(t->shape, t->rank));
+  const uint64_t width = (uint64_t)tn_dtype_bytes(t->dtype, 1);
+  const uint8_t *data = t->storage->data + (uint64_t)t->offset * width;
+  *out_copied = !torch_tensor_is_dense(t) || (uintptr_t)data % (width > 8 ? 8 : width);
+  if (bytes == 0 || !*out_copied) return bytes ? data : (const uint8_t *)"\0\0\0\0\0\0\0";
+  if (take_room(r, (uint64_t)bytes)) return NULL;
+  uint8_t *copy = ts_alloc(r, (uint64_t)bytes);
+  if (copy) torch_tensor_copy(t, copy);
+  return copy;
+}
+
+static ts_ssa load_constant(ts_reader *r, const torch_tensor *t) {
+  bool copied;
+  const void *data = elements(r, t, &copied);
+  ts_scope *scope = r->scope;
+  if (!data) return none;
+  const tn_tensor type = tn_tensor_make(t->dtype, t->rank, t->shape, (void *)(intptr_t)data);
+  r->scope = &r->main;
+  const ts_ssa ssa = ts_ssa_new(r, ts_format(r, "data/%s", t->storage->key));
+  r->scope = scope;
+  if (ssa.id < 0) return none;
+  const bool lies_in_file = !copied && tn_elements(&type) > 0 &&
+                            data >= (const void *)r->source->data &&
+                            data < (const void *)(r->source->data + r->source->size);
+  const tn_status s = r->api->value_set_const(r->main.g, ssa.id, &type, !lies_in_file);
+  if (s) ts_fail(r, s, "tensor '%s' of the archive cannot be a constant", t->storage->key);
+  return s ? none : ssa;
+}
+
+static ts_value *load_content(ts_reader *r, const torch_tensor *t) {
+  const ts_ssa ssa = load_constant(r, t);
+  ts_value *v = ts_ssa_value(r, t->is_quantised ? TS_V_QUANT : TS_V_SSA, ssa);
+  if (!v || !t->is_quantised) return v;
+  ts_quant *q = ts_alloc(r, sizeof *q);
+  if (!q) return NULL;
+  *q = (ts_quant){t->scale, t->zero, t->dtype};
+  v->quant = q;
+  return v;
+}
+
+/* The same tensor twice in an archive is one. */
+ts_value *ts_tensor_load(ts_reader *r, const torch_pickled *v) {
+  const torch_tensor *t = v->tensor;
+  char key[400];
+  int n = snprintf(key, sizeof key, "%p %lld", (const void *)t->storage, (long long)t->offset);
+  for (int32_t k = 0; k < t->rank; k++)
+    n += snprintf(key + n, sizeof key - (size_t)n, " %lld/%lld", (long long)t->shape[k],
+                  (long long)t->strides[k]);
+  ts_value *known = (ts_value *)(intptr_t)tn_map_get(&r->tensors, key, 0);
+  if (known) return known;
+  if (t->is_quantised && t->axis >= 0)
+    return ts_null(r,
+                   "not supported: a tensor quantised per channel, outside of packed parameters");
+  known = ts_tensor_of(r, load_content(r, t));
+  if (!known) return NULL;
+  if (tn_map_set(&r->tensors, key, (int64_t)(intptr_t)known)) ts_no_memory(r);
+  return r->status ? NULL : known;
+}
+
+/* ---- reading ---- */
+
+static ts_ssa make_step(ts_reader *r, ts_step *step, const ts_value *content) {
+  if (!step) return content->ssa;
+  if (step->of == content && ts_is_visible(r, step->made)) return step->made;
+  const ts_ssa x = make_step(r, step->before, content);
+  if (x.id < 0) return none;
+  const ts_ssa made = ts_emit_ssa(r, step->op, x, step->args, step->n_args);
+  step->of = content;
+  step->made = made;
+  return made;
+}
+
+ts_ssa ts_read_tensor(ts_reader *r, const ts_value *tensor) {
+  const ts_value *view = view_of(r, tensor), *content = view ? ts_content(r, tensor) : NULL;
+  if (!content) return none;
+  if (content->kind == TS_V_QUANT)
+    return ts_null(r, "not supported: this operator on quantised tensors"), none;
+  return make_step(r, view->step, content);
+}
+
+/* ---- views ---- */
+
+ts_value *ts_view(ts_reader *r, const ts_value *tensor, const char *op, ts_value *const *args,
+                  int32_t n_args) {
+  const ts_value *from = view_of(r, tensor);
+  ts_value *view = from ? ts_new(r, TS_V_VIEW) : NULL;
+  ts_step *step = view ? ts_alloc(r, sizeof *step) : NULL;
+  if (!step) return NULL;
+  step->before = from->step;
+  step->op = op;
+  step->args = ts_alloc(r, ((uint64_t)n_args + 1) * sizeof *step->args);
+  step->n_args = n_args;
+  if (!step->args) return NULL;
+  if (n_args) memcpy(step->args, args, (size_t)n_args * sizeof *args);
+  view->cell = from->cell;
+  view->step = step;
+  ts_value *made = ts_container(r, TS_V_TENSOR, view);
+  return made && ts_read_tensor(r, made).id >= 0 ? made : NULL;
+}
+
+static bool link_peer(ts_reader *r, ts_cell *a, ts_cell *b) {
+  ts_peer *p = ts_alloc(r, sizeof *p);
+  if (!p) return false;
+  *p = (ts_peer){b, a->peers};
+  a->peers = p;
+  return true;
+}
+
+bool ts_may_alias(ts_reader *r, const ts_value *a, const ts_value *b) {
+  ts_cell *x = a->cell->v->cell, *y = b->cell->v->cell;
+  return x == y || (link_peer(r, x, y) && link_peer(r, y, x));
+}
+
+/* ---- writing ---- */
+
+/* The step undone: what it was made of, with `made` in its place. */
+static ts_ssa undo(ts_reader *r, const ts_step *step, ts_ssa before, ts_ssa made) {
+  static const struct {
+    const char *op, *inverse;
+    bool takes_before; /* before, made, args; else made, args */
+  } rows[] = {{"aten::select", "aten::select_scatter", true},
+              {"aten::slice", "aten::slice_scatter", true},
+              {"aten::transpose", "aten::transpose", false},
+              {"aten::t", "aten::t", false},
+              {"aten::diagonal", "aten::diagonal_scatter", true}};
+  static const char *const reshaped[] = {"aten::view",    "aten::unsqueeze", "aten::squeeze",
+                                         "aten::flatten", "aten::unflatten", "aten::view_as"};
+  ts_args args = {.n = 0};
+  for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) {
+    if (strcmp(rows[k].op, step->op)) continue;
+    args.v[args.n++] = ts_tensor(r, rows[k].takes_before ? before : made);
+    if (rows[k].takes_before) args.v[args.n++] = ts_tensor(r, made);
+    for (int32_t i = 0; i < step->n_args; i++) args.v[args.n++] = step->args[i];
+    ts_value *v = r->status ? NULL : ts_emit(r, rows[k].inverse, &args);
+    return v ? ts_read_tensor(r, v) : none;
+  }
+  for (size_t k = 0; k < sizeof reshaped / sizeof *reshaped; k++)
+    if (!strcmp(reshaped[k], step->op)) {
+      const ts_ssa shape = ts_op(r, "Shape", &before, 1), in[] = {made, shape};
+      return ts_op_int(r, "Reshape", in, 2, "allowzero", 1);
+    }
+  if (!strcmp(step->op, "aten::alias")) return made;
+  return ts_null(r, "not supported: writing to what %s gives", step->op + 6), none;
+}
+
+static ts_ssa write_step(ts_reader *r, ts_step *step, const ts_value *content, ts_ssa ssa) {
+  if (!step) return ssa;
+  const ts_ssa before = make_step(r, step->before, content);
+  if (before.id < 0) return none;
+  const ts_ssa whole = undo(r, step, before, ssa);
+  return whole.id < 0 ? none : write_step(r, step->before, content, whole);
+}
+
+static bool poison_peers(ts_reader *r, ts_cell *cell) {
+  for (ts_peer *p = cell->peers; p; p = p->next) {
+    ts_value *why = ts_poison(r,
+                              "not supported: reading a tensor after another was written to that "
+                              "may be the same memory, or a copy of it");
+    if (!ts_set(r, p->cell, why)) return false;
+  }
+  return true;
+}
+
+bool ts_write_content(ts_reader *r, const ts_value *tensor, ts_value *content) {
+  const ts_value *view = view_of(r, tensor);
+  if (!view || !content) return false;
+  if (view->step)
+    return ts_null(r, "not supported: writing to a view of a quantised tensor"), false;
+  return poison_peers(r, view->cell) && ts_set(r, view->cell, content);
+}
+
+bool ts_write_tensor(ts_reader *r, const ts_value *tensor, ts_ssa ssa) {
+  const ts_value *view = view_of(r, tensor), *content = view ? ts_content(r, tensor) : NULL;
+  if (!content || ssa.id < 0) return false;
+  if (content->kind == TS_V_QUANT)
+    return ts_null(r, "not supported: writing to a quantised tensor"), false;
+  const ts_ssa whole = write_step(r, view->step, content, ssa);
+  return whole.id >= 0 && poison_peers(r, view->cell) &&
+         ts_set(r, view->cell, ts_ssa_value(r, TS_V_SSA, whole));
+}

@@ -1,0 +1,37 @@
+#!/bin/bash
+# usage: cases.sh TENON FOLDER: the small programs answer what PyTorch did; entries, states,
+# messages.
+set -uo pipefail
+tenon=$1 folder=$2 status=0
+fail() {
+  echo "$*"
+  status=1
+}
+n=$(find "$folder" -name model.pt | wc -l)
+out=$("$tenon" test "$folder") || fail "tenon test: exit status $?"
+grep -q "^$n passed, 0 failed, 0 skipped\$" <<<"$out" ||
+  fail "unexpected: $(grep -v ^pass <<<"$out")"
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+# a program that answers something else is a failure
+cp -r "$folder/InPlace" "$work/InPlace"
+cp "$folder/InPlace/ref/set0_out1.npy" "$work/InPlace/ref/set0_out0.npy"
+"$tenon" test "$work" >"$work/out" && fail "wrong outputs pass"
+grep -q "^FAIL .*/InPlace: output 'output.0' " "$work/out" || fail "$(cat "$work/out")"
+"$tenon" info "$folder/Buffers/model.pt" | grep -A1 '^states' | grep -q '^  total  f32\[3\]$' ||
+  fail "a buffer that the program changes is no state"
+"$tenon" info "$folder/Tuples/model.pt" | grep -q '^entries  *forward, pair$' || fail "no entries"
+"$tenon" run "$folder/Tuples/model.pt" --entry pair -i "$folder/Tuples/ref/set0_in0.npy" |
+  grep -q '^output.1.1: i64\[\]' || fail "--entry pair"
+out=$("$tenon" run "$folder/Tuples/model.pt" --entry no 2>&1) && fail "an unknown method runs"
+grep -q "no method 'no'; there are: 'forward', 'pair'" <<<"$out" || fail "unexpected: $out"
+# what the program refuses, it refuses
+out=$("$tenon" run "$folder/ByRank/model.pt" -i "$folder/IntInput/ref/set0_in1.npy" 2>&1) &&
+  fail "inputs of the wrong size run"
+out=$("$tenon" run "$folder/ByRank/model.pt" --random --shape x=2x5 2>&1) &&
+  fail "a wrong size runs"
+grep -q "the program refuses these inputs: wrong size" <<<"$out" || fail "unexpected: $out"
+rows=$("$tenon" ops --format torchscript)
+grep -q ' aten::add.Tensor ' <<<"$rows" || fail "no row of aten::add.Tensor"
+grep -q ' prim::RaiseException ' <<<"$rows" || fail "no row of prim::RaiseException"
+exit $status

@@ -1,0 +1,445 @@
+#!/usr/bin/env python3
+"""Writes small TorchScript programs with what PyTorch makes of them, as cases for `tenon test`.
+
+usage: generate.py FOLDER [NAME ...]      needs PyPI's torch and numpy
+Each case is FOLDER/<name>/model.pt with ref/set<k>_in<i>.npy and ref/set<k>_out<i>.npy; sets are
+run in order on one module, which may keep what it has seen.
+"""
+import os
+import sys
+import warnings
+from typing import Dict, List, NamedTuple, Optional, Tuple
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+warnings.filterwarnings("ignore")
+CASES = {}
+
+
+def case(*sets, trace=False):
+    def add(cls):
+        CASES[cls.__name__] = (cls, sets, trace)
+        return cls
+    return add
+
+
+def r(*shape, seed=0):
+    return torch.from_numpy(np.random.default_rng(seed).standard_normal(shape, dtype=np.float32))
+
+
+X = (r(3, 4),)
+
+
+@case(X)
+class InPlace(nn.Module):
+    def forward(self, x):
+        y = x * 2
+        y.add_(1)
+        y.mul_(y)
+        return y, x
+
+
+@case(X)
+class SelectWrite(nn.Module):
+    def forward(self, x):
+        y = x.clone()
+        y[1] = 5.0
+        y[:, 2] += 1
+        y[0, 1:3] = torch.zeros(2)
+        return y
+
+
+@case(X)
+class ViewsOfViews(nn.Module):
+    def forward(self, x):
+        y = x.clone()
+        z = y.t()
+        w = z[1:3]
+        w.add_(10)
+        v = y.view(-1)
+        v[0] = -1
+        u = y.unsqueeze(0).transpose(1, 2)
+        u.mul_(2)
+        return y, z, w, v, u
+
+
+@case((r(4),))
+class LoopCarried(nn.Module):
+    def forward(self, x):
+        y = x
+        for i in range(x.size(0)):
+            y = y * 0.5 + i
+        return y
+
+
+@case((r(5, 3),))
+class LoopWrites(nn.Module):
+    def forward(self, x):
+        y = torch.zeros_like(x)
+        for i in range(x.size(0)):
+            y[i] = x[i] * i
+            if i > 2:
+                y[i] += 1
+        return y
+
+
+@case((r(5, 3),))
+class LoopAppends(nn.Module):
+    def forward(self, x):
+        parts: List[Tensor] = []
+        total = torch.zeros(3)
+        for i in range(x.size(0)):
+            total = total + x[i]
+            parts.append(total)
+        return torch.stack(parts), torch.cat(parts, 0), total
+
+
+@case((r(5, 3),))
+class LoopAppendsRead(nn.Module):
+    def forward(self, x):
+        parts: List[Tensor] = [x[0]]
+        for i in range(1, x.size(0)):
+            parts.append(parts[-1] + x[i])
+        return torch.stack(parts)
+
+
+@case((r(7),))
+class LoopOfInts(nn.Module):
+    def forward(self, x):
+        a: List[int] = []
+        for i in range(x.size(0)):
+            if i % 2 == 0:
+                a.append(i * i)
+        b = 0
+        for v in a:
+            b += v
+        return torch.tensor(a), b
+
+
+@case((r(6),), (r(6, seed=3) * 10,))
+class WhileData(nn.Module):
+    def forward(self, x):
+        n = 0
+        while bool(x.abs().max() > 0.25) and n < 10:
+            x = x / 2
+            n += 1
+        return x, n
+
+
+@case((r(6),), (r(6, seed=5),))
+class IfData(nn.Module):
+    def forward(self, x):
+        if bool(x.sum() > 0):
+            y = x + 1
+            n = 1
+        else:
+            y = x - 1
+            n = 2
+            x = x * 3
+        return y, x, n
+
+
+@case((r(6),), (r(6, seed=5),))
+class BreakContinue(nn.Module):
+    def forward(self, x):
+        s = torch.zeros(1)
+        for i in range(x.size(0)):
+            v = x[i]
+            if bool(v < -0.5):
+                continue
+            if bool(s > 0.8):
+                break
+            s = s + v
+        return s
+
+
+@case((r(2, 3),), (r(2, 3, seed=1),))
+class Buffers(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("total", torch.zeros(3))
+        self.register_buffer("last", torch.zeros(2, 3))
+        self.n = 0
+
+    def forward(self, x):
+        self.total += x.sum(0)
+        self.last = x
+        self.n += 1
+        return self.total / self.n, self.last * 1, self.n
+
+
+@case((r(2, 3),), (r(2, 3, seed=1),), (r(2, 3, seed=2),))
+class BufferSlices(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("ring", torch.zeros(4, 3))
+
+    def forward(self, x):
+        self.ring[:2].copy_(self.ring[2:].clone())
+        self.ring[2:] = x
+        return self.ring.clone()
+
+
+class Pair(NamedTuple):
+    a: Tensor
+    b: Tensor
+
+
+@case(X)
+class Tuples(nn.Module):
+    def pair(self, x) -> Tuple[Tensor, Tuple[Tensor, int]]:
+        return x, (x + 1, 3)
+
+    def forward(self, x):
+        a, (b, n) = self.pair(x)
+        p = Pair(a, b)
+        return p.a + p.b * n, {"sum": p[0] + p[1], "n": torch.tensor(n)}
+
+
+@case(X)
+class Dicts(nn.Module):
+    def forward(self, x):
+        d: Dict[str, Tensor] = {"a": x}
+        d["b"] = d["a"] * 2
+        if "c" not in d:
+            d["c"] = d["b"] + 1
+        s = torch.zeros_like(x)
+        for k, v in d.items():
+            s = s + v
+        return d, s
+
+
+@case((r(2, 3),), (r(3),))
+class ByRank(nn.Module):
+    def forward(self, x):
+        if x.dim() == 1:
+            x = x.unsqueeze(0)
+        if x.size(-1) != 3:
+            raise RuntimeError("wrong size")
+        out: Optional[Tensor] = None
+        if x.shape[0] > 1:
+            out = x.sum(0)
+        else:
+            out = x[0] * 10
+        return out
+
+
+@case((r(2, 6),))
+class Splits(nn.Module):
+    def forward(self, x):
+        a, b = torch.chunk(x, 2, 1)
+        c, d, e = x.split(2, dim=1)
+        f, g = x.split([1, 5], dim=1)
+        h, i = x.unbind(0)
+        return a * b, c + d * e, f + g, h - i
+
+
+@case((torch.arange(6).reshape(2, 3),))
+class Integers(nn.Module):
+    def forward(self, x):
+        a = x / 2
+        b = x // 2
+        c = x % 4
+        d = x * 1.5
+        e = (x > 2) & (x < 5)
+        return a, b, c, d, e, x.sum(), x.float().mean(), -x
+
+
+@case((r(3, 4), torch.tensor([2, 0])))
+class Indexing(nn.Module):
+    def forward(self, x, i):
+        a = x[i]
+        b = x[:, i]
+        m = x > 0
+        c = x.masked_fill(m, 0.0)
+        y = x.clone()
+        y[m] = 7.0
+        z = x.clone()
+        z[i] = 0.0
+        w = torch.where(m, x, -x)
+        return a, b, c, y, z, w, x.index_select(1, i), x[..., -1], x[None, :, 1]
+
+
+@case((r(2, 3, 8, 8),))
+class Shapes(nn.Module):
+    def forward(self, x):
+        n, c, h, w = x.shape
+        y = x.view(n, c, h // 2, 2, w // 2, 2).permute(0, 1, 3, 5, 2, 4)
+        y = y.reshape(n, c * 4, h // 2, w // 2)
+        z = x.flatten(1).expand(n, c * h * w)
+        e = torch.zeros(x.shape) + x
+        q = x.new_zeros([h, w]) + torch.ones(h, w, dtype=x.dtype)
+        return y, z, e, q, x.reshape(x.size(0), -1)
+
+
+@case((r(1, 3, 9, 9),))
+class ConvNet(nn.Module):
+    def __init__(self):
+        super().__init__()
+        torch.manual_seed(0)
+        self.body = nn.Sequential(
+            nn.Conv2d(3, 8, 3, padding=1), nn.BatchNorm2d(8), nn.ReLU(inplace=True),
+            nn.MaxPool2d(2), nn.Conv2d(8, 8, 3, groups=8), nn.Hardswish(), nn.Dropout(0.5))
+        self.head = nn.Linear(8, 5)
+
+    def forward(self, x):
+        x = self.body(x)
+        x = nn.functional.adaptive_avg_pool2d(x, 1).flatten(1)
+        return nn.functional.softmax(self.head(x), dim=1)
+
+
+@case((r(1, 3, 9, 9),), trace=True)
+class ConvNetTraced(ConvNet):
+    pass
+
+
+@case((r(5, 2, 4),))
+class Recurrent(nn.Module):
+    def __init__(self):
+        super().__init__()
+        torch.manual_seed(0)
+        self.lstm = nn.LSTM(4, 6, num_layers=2, bidirectional=True)
+        self.cell = nn.GRUCell(12, 5)
+
+    def forward(self, x):
+        y, (h, c) = self.lstm(x)
+        s = torch.zeros(x.size(1), 5)
+        for i in range(y.size(0)):
+            s = self.cell(y[i], s)
+        return y, h, c, s
+
+
+@case((r(2, 5, 8),))
+class Attention(nn.Module):
+    def __init__(self):
+        super().__init__()
+        torch.manual_seed(0)
+        self.layer = nn.TransformerEncoderLayer(8, 2, 16, batch_first=True)
+
+    def forward(self, x):
+        return self.layer(x)
+
+
+@case((r(2, 5, 8),), trace=True)
+class AttentionTraced(Attention):
+    pass
+
+
+@case((r(3, 3),))
+class Scalars(nn.Module):
+    def forward(self, x):
+        n = x.size(0)
+        f = float(n) / 2
+        a = x * f + n
+        b = int(x[0, 0].item() * 100)
+        c = max(n, 5) - min(n, 2) + abs(-n) + n ** 2
+        return a, b, c, x * (n // 2), x.pow(n), float(b) / 7
+
+
+class Counter:
+    def __init__(self, start: int):
+        self.n = start
+
+    def add(self, k: int) -> int:
+        self.n += k
+        return self.n
+
+
+@case((r(3),))
+class Objects(nn.Module):
+    def forward(self, x):
+        c = Counter(2)
+        c.add(x.size(0))
+        if bool(x[0] > 100):
+            c.add(1000)
+        return x * c.add(1), c.n
+
+
+@case((r(4, 4),), (r(4, 4, seed=9),))
+class NestedFlow(nn.Module):
+    def forward(self, x):
+        y = x.clone()
+        for i in range(x.size(0)):
+            for j in range(x.size(1)):
+                if bool(x[i, j] > 0):
+                    y[i, j] = x[i, j] * 2
+                else:
+                    if bool(x[i, j] < -1):
+                        y[i] = y[i] - 1
+        return y
+
+
+@case((r(2, 3), 3), (r(2, 3), 5))
+class IntInput(nn.Module):
+    def forward(self, x, n: int):
+        y = x
+        for i in range(n):
+            y = y + i
+        return y * n, torch.full([n], 2.5), torch.arange(n)
+
+
+@case((r(3, 4),))
+class Alias(nn.Module):
+    def forward(self, x):
+        a = x * 1
+        b = a
+        b += 1
+        c = a.detach()
+        c.mul_(2)
+        l = [a, a + 1]
+        l[0].add_(5)
+        return a, b, c, l[0], l[1]
+
+
+@case((r(2, 2), r(2, 2, seed=1)))
+class Fused(nn.Module):
+    def forward(self, x, y):
+        z = torch.addmm(x, x, y, beta=0.5, alpha=2.0)
+        w = torch.einsum("ij,kj->ik", x, y)
+        s = torch.cat([z, w], dim=-1).norm(2, dim=1, keepdim=True)
+        return z, w, s, torch.lerp(x, y, 0.3), torch.addcmul(x, x, y, value=0.1)
+
+
+def arrays(values, out):
+    """Outputs in the order in which they are flattened."""
+    if isinstance(values, dict):
+        values = list(values.values())
+    if isinstance(values, (list, tuple)):
+        for v in values:
+            arrays(v, out)
+    elif values is not None:
+        a = values.detach().numpy() if isinstance(values, Tensor) else np.asarray(values)
+        out.append(a.astype(np.int64) if a.dtype == np.int64 else a)
+    return out
+
+
+def write(folder, name):
+    cls, sets, trace = CASES[name]
+    module = cls().eval()
+    path = os.path.join(folder, name)
+    os.makedirs(os.path.join(path, "ref"), exist_ok=True)
+    script = (torch.jit.trace(module, sets[0], check_trace=False) if trace
+              else torch.jit.script(module))
+    script.save(os.path.join(path, "model.pt"))
+    script = torch.jit.load(os.path.join(path, "model.pt"))
+    for k, inputs in enumerate(sets):
+        for i, x in enumerate(inputs):
+            np.save(os.path.join(path, "ref", f"set{k}_in{i}.npy"), np.asarray(x))
+        with torch.no_grad():
+            out = script(*[x.clone() if isinstance(x, Tensor) else x for x in inputs])
+        for i, y in enumerate(arrays(out, [])):
+            np.save(os.path.join(path, "ref", f"set{k}_out{i}.npy"), y)
+
+
+def main():
+    for name in sys.argv[2:] or CASES:
+        try:
+            write(sys.argv[1], name)
+        except Exception as e:  # a program that PyTorch refuses is none of ours
+            print(f"{name}: {type(e).__name__}: {str(e)[:300]}")
+
+
+if __name__ == "__main__":
+    main()
