@@ -10,12 +10,10 @@ typedef struct parser {
   const ts_token *at;
   int32_t depth;
   tn_status status;
+  ts_node nothing; /* after an error all answers are this one, and are thrown away in the end */
 } parser;
 
 typedef TN_VEC(ts_node *) list;
-
-/* After an error all answers are this one, and are thrown away in the end. */
-static ts_node nothing = {.kind = TS_PASS, .name = ""};
 
 /* ---- small things ---- */
 
@@ -23,12 +21,12 @@ static ts_node *fails(parser *p, const ts_token *t, const char *what) {
   if (!p->status)
     p->status = ts_source_fail(p->p, t->line, t->column, "%s%s%.60s%s", what,
                                *t->text ? ", where it says '" : "", t->text, *t->text ? "'" : "");
-  return &nothing;
+  return &p->nothing;
 }
 
 static ts_node *no_memory(parser *p) {
   if (!p->status) p->status = ts_source_no_memory(p->p);
-  return &nothing;
+  return &p->nothing;
 }
 
 static ts_node *make(parser *p, ts_kind kind, const ts_token *t) {
@@ -43,13 +41,13 @@ static ts_node *make(parser *p, ts_kind kind, const ts_token *t) {
 
 /* Makes the list the node's items, and frees it. */
 static ts_node *with(parser *p, ts_node *n, list *items) {
-  if (n != &nothing && !p->status) {
+  if (n != &p->nothing && !p->status) {
     n->n = (int32_t)items->n;
     n->items = tn_arena_copy(p->p->arena, items->data, (uint64_t)items->n * sizeof *items->data);
     if (!n->items) no_memory(p);
   }
   tn_vec_free(p->p->arena->a, items);
-  return p->status ? &nothing : n;
+  return p->status ? &p->nothing : n;
 }
 
 static void push(parser *p, list *items, ts_node *n) {
@@ -138,7 +136,7 @@ static ts_node *bracketed(parser *p, const ts_token *t) {
   }
   items_until(p, ")", &items, &is_tuple);
   if (is_tuple || !items.n) return with(p, make(p, TS_TUPLE, t), &items);
-  ts_node *inner = p->status ? &nothing : items.data[0];
+  ts_node *inner = p->status ? &p->nothing : items.data[0];
   tn_vec_free(p->p->arena->a, &items);
   return inner;
 }
@@ -156,7 +154,7 @@ static ts_node *word(parser *p, const ts_token *t) {
                   {"nan", TS_FLOAT, 0, __builtin_nan("")}};
   p->at++;
   ts_node *n = make(p, TS_NAME, t);
-  if (n == &nothing) return n;
+  if (n == &p->nothing) return n;
   n->name = t->text;
   for (size_t k = 0; k < sizeof literals / sizeof *literals; k++) {
     if (strcmp(literals[k].word, t->text)) continue;
@@ -175,7 +173,7 @@ static ts_node *atom(parser *p) {
     return fails(p, t, "an expression is missing");
   p->at++;
   ts_node *n = make(p, t->kind == TS_NUMBER ? TS_INT : t->kind == TS_REAL ? TS_FLOAT : TS_STR, t);
-  if (n == &nothing) return n;
+  if (n == &p->nothing) return n;
   n->i = t->kind == TS_TEXT ? t->n_text : t->i;
   n->f = t->f;
   n->name = t->kind == TS_TEXT ? t->text : "";
@@ -190,7 +188,7 @@ static ts_node *call(parser *p, ts_node *function, const ts_token *t) {
     if (key->kind == TS_WORD && key[1].kind == TS_SIGN && !strcmp(key[1].text, "=")) {
       p->at += 2;
       ts_node *n = with_two(p, make(p, TS_KEYWORD, key), expression(p), NULL);
-      if (n != &nothing) n->name = key->text;
+      if (n != &p->nothing) n->name = key->text;
       push(p, &items, n);
     } else {
       push(p, &items, expression(p));
@@ -228,7 +226,7 @@ static ts_node *postfix(parser *p) {
     if (take_sign(p, ".")) {
       const char *name = want_name(p);
       n = with_two(p, make(p, TS_ATTRIBUTE, t), n, NULL);
-      if (n != &nothing) n->name = name;
+      if (n != &p->nothing) n->name = name;
     } else if (take_sign(p, "(")) {
       n = call(p, n, t);
     } else if (take_sign(p, "[")) {
@@ -238,18 +236,18 @@ static ts_node *postfix(parser *p) {
       break;
     }
   }
-  return p->status ? &nothing : n;
+  return p->status ? &p->nothing : n;
 }
 
 static ts_node *operation(parser *p, const char *name, const ts_token *t, ts_node *a, ts_node *b) {
   ts_node *n = with_two(p, make(p, TS_OPERATOR, t), a, b);
-  if (n != &nothing) n->name = name;
+  if (n != &p->nothing) n->name = name;
   return n;
 }
 
 static ts_node *unary(parser *p) {
   const ts_token *t = p->at;
-  if (!enter(p)) return &nothing;
+  if (!enter(p)) return &p->nothing;
   ts_node *n;
   if (take_sign(p, "-"))
     n = operation(p, "neg", t, unary(p), NULL);
@@ -299,10 +297,10 @@ static ts_node *infix_from(parser *p, int level) {
 }
 
 static ts_node *expression(parser *p) {
-  if (!enter(p)) return &nothing;
+  if (!enter(p)) return &p->nothing;
   ts_node *n = infix_from(p, 0);
   p->depth--;
-  return p->status ? &nothing : n;
+  return p->status ? &p->nothing : n;
 }
 
 /* Several with commas between, without brackets, are a tuple. */
@@ -378,7 +376,7 @@ static ts_node *with_statement(parser *p, const ts_token *t) {
   ts_node *what = expression(p);
   const char *name = take_word(p, "as") ? want_name(p) : NULL;
   ts_node *n = with_two(p, make(p, TS_WITH, t), what, block(p));
-  if (n != &nothing) n->name = name;
+  if (n != &p->nothing) n->name = name;
   return n;
 }
 
@@ -388,7 +386,7 @@ static ts_node *parameter(parser *p) {
   const char *name = want_name(p);
   ts_node *type = take_sign(p, ":") ? expression(p) : NULL;
   if (take_sign(p, "=")) n = with_two(p, n, expression(p), NULL);
-  if (p->status) return &nothing;
+  if (p->status) return &p->nothing;
   n->name = name;
   n->type = type;
   return n;
@@ -406,7 +404,7 @@ static ts_node *def(parser *p, const ts_token *t) {
   ts_node *type = take_sign(p, "->") ? expression(p) : NULL;
   push(p, &items, block(p));
   ts_node *n = with(p, make(p, TS_DEF, t), &items);
-  if (n == &nothing) return n;
+  if (n == &p->nothing) return n;
   n->name = name;
   n->type = type;
   return n;
@@ -422,7 +420,7 @@ static ts_node *class_statement(parser *p, const ts_token *t) {
   }
   indented(p, &items);
   ts_node *n = with(p, make(p, TS_CLASS, t), &items);
-  if (n == &nothing) return n;
+  if (n == &p->nothing) return n;
   n->name = name;
   n->type = base;
   return n;
@@ -465,7 +463,7 @@ static ts_node *simple(parser *p, const ts_token *t) {
   list items = {0};
   push(p, &items, expressions(p));
   if (is_augmenting(p)) {
-    ts_node *target = items.n ? items.data[0] : &nothing;
+    ts_node *target = items.n ? items.data[0] : &p->nothing;
     tn_vec_free(p->p->arena->a, &items);
     return augmented(p, t, target);
   }
@@ -474,7 +472,7 @@ static ts_node *simple(parser *p, const ts_token *t) {
   end_of_line(p);
   const ts_kind kind = items.n > 1 ? TS_ASSIGN : type ? TS_DECLARE : TS_DO;
   ts_node *n = with(p, make(p, kind, t), &items);
-  if (n != &nothing) n->type = type;
+  if (n != &p->nothing) n->type = type;
   return n;
 }
 
@@ -498,7 +496,7 @@ static ts_node *statement(parser *p) {
                {"return", return_statement},
                {"pass", pass}};
   const ts_token *t = p->at;
-  if (!enter(p)) return &nothing;
+  if (!enter(p)) return &p->nothing;
   ts_node *n = NULL;
   for (size_t k = 0; k < sizeof words / sizeof *words && !n; k++)
     if (is_word(p, words[k].word)) {
@@ -507,7 +505,7 @@ static ts_node *statement(parser *p) {
     }
   if (!n) n = simple(p, t);
   p->depth--;
-  return p->status ? &nothing : n;
+  return p->status ? &p->nothing : n;
 }
 
 /* ---- files ---- */
@@ -522,7 +520,7 @@ static void note_version(ts_source *s) {
 }
 
 tn_status ts_parse(ts_parser *p, ts_source *source) {
-  parser state = {.p = p};
+  parser state = {.p = p, .nothing = {.kind = TS_PASS, .name = ""}};
   ts_token *tokens = NULL;
   int64_t n;
   *p->message = 0;
