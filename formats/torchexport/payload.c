@@ -79,7 +79,7 @@ static tn_status open_config(pt2_reader *r, const char *sub, const char *end, tn
 /* A dict of tensors in an archive of its own, inside of the archive. */
 static tn_status open_pickle(pt2_reader *r, const char *member, tn_map *map) {
   const uint8_t *bytes, *inner;
-  torch_value *root;
+  torch_pickled *root;
   tn_zip_member *m = tn_zip_find(&r->zip, member);
   if (!m || !m->size) return TN_OK;
   r->member = m->name;
@@ -104,9 +104,9 @@ static tn_status open_pickle(pt2_reader *r, const char *member, tn_map *map) {
   if (!p->folder) return pt2_no_memory(r);
   s = torch_pickle_read(p, inner, tn_zip_find(zip, data)->size, &root);
   if (s) return pt2_fail(r, s, "%s", p->message);
-  const torch_value *dict = root->kind == TORCH_OBJECT && root->n ? root->items[0] : root;
-  for (int64_t k = 0; dict->kind == TORCH_DICT && k + 1 < dict->n && !s; k += 2)
-    if (dict->items[k]->kind == TORCH_STR && dict->items[k + 1]->kind == TORCH_TENSOR)
+  const torch_pickled *dict = root->kind == PICKLED_OBJECT && root->n ? root->items[0] : root;
+  for (int64_t k = 0; dict->kind == PICKLED_DICT && k + 1 < dict->n && !s; k += 2)
+    if (dict->items[k]->kind == PICKLED_STR && dict->items[k + 1]->kind == PICKLED_TENSOR)
       s = note(r, map, dict->items[k]->text, (pt2_payload){.tensor = dict->items[k + 1]});
   return s;
 }

@@ -38,7 +38,7 @@ typedef struct pt2_scope {
 typedef struct pt2_payload {
   const json_value *entry; /* of a weights config; NULL: of a pickle */
   const char *folder;
-  const torch_value *tensor;
+  const torch_pickled *tensor;
 } pt2_payload;
 
 typedef struct pt2_reader {
