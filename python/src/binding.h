@@ -124,6 +124,8 @@ int32_t tp_output_index(tp_model *m, PyObject *name);
 /* ---- op.c, custom.c ---- */
 
 PyObject *tp_runtime_run_op(PyObject *self, PyObject *args, PyObject *kwargs);
+/* Runtime._infer_op: the types of the outputs that it would have. */
+PyObject *tp_runtime_infer_op(PyObject *self, PyObject *args, PyObject *kwargs);
 PyObject *tp_runtime_add_op(PyObject *self, PyObject *args);
 void tp_custom_free(struct tp_custom *custom);
 

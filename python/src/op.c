@@ -1,4 +1,5 @@
-/* One operator, without a model: the arguments of Runtime._run_op become those of tn_op_run. */
+/* One operator, without a model: the arguments of Runtime._run_op become those of tn_op_run;
+ * and what it would answer, for types alone. */
 #include "binding.h"
 
 typedef struct op_args {
@@ -73,8 +74,45 @@ static PyObject *run(tn_runtime *runtime, const char *op, int version, const op_
   return list;
 }
 
-/* _run_op(op, version, args, n_outputs): a list of outputs */
-PyObject *tp_runtime_run_op(PyObject *self, PyObject *args, PyObject *kwargs) {
+/* Types of the outputs of a model of one node, for inputs of the types that it was made with. */
+static tn_status plan_types(const tn_model *model, tn_session *session, tn_diag *diag) {
+  tn_status status = TN_OK;
+  for (int32_t k = 0; k < tn_model_n_inputs(model) && !status; k++) {
+    tn_tensor type;
+    status = tn_model_input_type(model, k, &type);
+    if (!status) status = tn_session_set_input(session, k, &type, diag);
+  }
+  return status ? status : tn_session_prepare(session, diag);
+}
+
+static PyObject *infer(tn_runtime *runtime, const char *op, int version, const op_args *a,
+                       uint32_t n_outputs) {
+  tn_diag *diag = tn_diag_create();
+  tn_model *model = NULL;
+  tn_session *session = NULL;
+  tn_status status =
+      tn_model_from_op(runtime, op, version, a->args, a->n, n_outputs, NULL, diag, &model);
+  if (!status) status = tn_session_create(model, diag, &session);
+  if (!status) status = plan_types(model, session, diag);
+  PyObject *list = status ? tp_raise(status, diag, NULL) : PyList_New(0);
+  for (uint32_t k = 0; list && k < n_outputs; k++) {
+    tn_tensor type;
+    if (tn_session_output_type(session, (int32_t)k, &type))
+      type = tn_tensor_make(TN_NONE, TN_RANK_UNKNOWN, NULL, NULL);
+    PyObject *item = tp_describe(&type);
+    if (!item || PyList_Append(list, item)) Py_CLEAR(list);
+    Py_XDECREF(item);
+  }
+  tn_session_destroy(session);
+  tn_model_destroy(model);
+  tn_diag_destroy(diag);
+  return list;
+}
+
+typedef PyObject *(*op_use)(tn_runtime *, const char *op, int version, const op_args *, uint32_t);
+
+/* (op, version, args, n_outputs) */
+static PyObject *use_op(PyObject *self, PyObject *args, PyObject *kwargs, op_use use) {
   static char *names[] = {"op", "version", "args", "n_outputs", NULL};
   tn_runtime *runtime = ((tp_runtime *)self)->runtime;
   const char *op;
@@ -88,7 +126,15 @@ PyObject *tp_runtime_run_op(PyObject *self, PyObject *args, PyObject *kwargs) {
     return PyErr_Format(PyExc_ValueError, runtime ? "n_outputs: is more than 4096"
                                                   : "this Runtime was not initialised");
   op_args a = {.n = 0};
-  if (!read_all(&a, given, runtime)) result = run(runtime, op, version, &a, n_outputs);
+  if (!read_all(&a, given, runtime)) result = use(runtime, op, version, &a, n_outputs);
   drop(&a);
   return result;
+}
+
+PyObject *tp_runtime_run_op(PyObject *self, PyObject *args, PyObject *kwargs) {
+  return use_op(self, args, kwargs, run);
+}
+
+PyObject *tp_runtime_infer_op(PyObject *self, PyObject *args, PyObject *kwargs) {
+  return use_op(self, args, kwargs, infer);
 }

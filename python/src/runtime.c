@@ -163,6 +163,8 @@ static PyMethodDef methods[] = {
     {"_ops", ops, METH_NOARGS, "(domain, name, since, schema, plug-in) of each operator."},
     {"_run_op", (PyCFunction)(void (*)(void))tp_runtime_run_op, METH_VARARGS | METH_KEYWORDS,
      "_run_op(name, version, args, n_outputs): args are (name, value, is text)."},
+    {"_infer_op", (PyCFunction)(void (*)(void))tp_runtime_infer_op, METH_VARARGS | METH_KEYWORDS,
+     "As _run_op: (kind, dtype, shape) of each output; values of tensors do not matter."},
     {"_add_op", tp_runtime_add_op, METH_VARARGS, "Adds an operator that is a Python function."},
     {"cache_weights", cache_weights, METH_O,
      "A folder in which models keep what kernels made of their weights; None: none."},

@@ -130,6 +130,14 @@ class Op:
         return self._row(version)[3]
 
     def __call__(self, *args, n_outputs=None, version=0, **named):
+        results = self._use(self._get_runtime()._run_op, args, n_outputs, version, named)
+        return results[0] if len(results) == 1 else tuple(results)
+
+    def infer(self, *args, n_outputs=None, version=0, **named):
+        """(kind, dtype, shape) of each output for arguments like these, of which nothing is run."""
+        return self._use(self._get_runtime()._infer_op, args, n_outputs, version, named)
+
+    def _use(self, function, args, n_outputs, version, named):
         schema = Schema(self.schema(version))
         given = self._named(schema, args, named)
         items = []
@@ -140,8 +148,7 @@ class Op:
             if schema.has_output_list:
                 raise TypeError(f"{self.name}: answers a list; say how many with n_outputs=")
             n_outputs = schema.n_outputs
-        results = self._get_runtime()._run_op(self.name, version, tuple(items), n_outputs)
-        return results[0] if len(results) == 1 else tuple(results)
+        return function(self.name, version, tuple(items), n_outputs)
 
     def _named(self, schema, args, named):
         positional = schema.positional

@@ -7,6 +7,7 @@ which kernels prepare; when one of them is changed, the graph is compiled anew.
 
 import copy
 import logging
+import os
 import threading
 import warnings
 
@@ -16,6 +17,7 @@ from torch.utils import _pytree as pytree
 
 from ._errors import Error, InvalidError
 from ._model import load
+from ._ops import Schema
 from ._runtime import shared
 
 _log = logging.getLogger("tenon.torch")
@@ -173,15 +175,16 @@ def _encoder_layer(
     return norm(x + forward(x), w2, b2)
 
 
-def _without_fast_paths(graph_module):
-    fused = torch._transformer_encoder_layer_fwd
-    if not any(n.target is fused for n in graph_module.graph.nodes):
+def _exportable(graph_module):
+    """The same with what the exporter knows in place of what it does not."""
+    others = {torch._transformer_encoder_layer_fwd: _encoder_layer, **_symbolics}
+    if not any(n.op == "call_function" and n.target in others for n in graph_module.graph.nodes):
         return graph_module
     graph_module = copy.copy(graph_module)
     graph_module.graph = copy.deepcopy(graph_module.graph)
     for node in graph_module.graph.nodes:
-        if node.target is fused:
-            node.target = _encoder_layer
+        if node.op == "call_function" and node.target in others:
+            node.target = others[node.target]
     graph_module.recompile()
     return graph_module
 
@@ -194,9 +197,7 @@ def _exported(module, args):
         raise _Unfit(f"the graph writes to its inputs or buffers ({', '.join(written)})")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        proto = torch.onnx.export(
-            program, (), dynamo=True, verbose=False, custom_translation_table=_translations()
-        ).model_proto
+        proto = torch.onnx.export(program, (), dynamo=True, verbose=False).model_proto
     return proto
 
 
@@ -238,7 +239,7 @@ class _Compiled:
 
     def _compile(self, args):
         answer = _Answer(self.graph_module)
-        module = _Frozen(_without_fast_paths(self.graph_module), answer, args, set(self.fixed))
+        module = _Frozen(_exportable(self.graph_module), answer, args, set(self.fixed))
         changing = self._changing(args)
         if any(t.requires_grad for t in changing) and torch.is_grad_enabled():
             raise _Unfit("gradients are wanted; call it under torch.inference_mode()")
@@ -250,7 +251,9 @@ class _Compiled:
         except Exception as error:  # whatever the exporter stumbles over
             raise _Unfit(f"PyTorch's exporter fails: {_cause(error)}") from error
         try:
-            model = load(proto, **self.options)
+            options = dict(self.options)
+            options["plugins"] = [*options.get("plugins", ()), *_plugins]
+            model = load(proto, **options)
         except Error as error:
             raise _Unfit(str(error)) from error
         return model, answer, len(model.inputs)
@@ -310,11 +313,131 @@ def backend(graph_module, inputs, *, options=None, **others):
 
 # ---- operators of plug-ins ----
 
-_registered = {}  # "acme::Foo" -> (library, how the exporter writes it)
+_libraries = {}  # namespace -> torch.library.Library
+_plugins = []  # paths, for models that are compiled later
+_symbolics = {}  # operator of PyTorch -> what stands for it while a graph is exported
+_NAMES = {"f32": "float32", "f64": "float64", "f16": "float16", "bf16": "bfloat16", "bool": "bool"}
+_NAMES.update({f"i{n}": f"int{n}" for n in (8, 16, 32, 64)}, u8="uint8", c64="complex64")
 
 
-def _translations():
-    return {op: function for op, (_, function) in _registered.items()}
+def _torch_dtype(name):
+    if name not in _NAMES:
+        raise TypeError(f"PyTorch has no dtype {name}")
+    return getattr(torch, _NAMES[name])
+
+
+def _like(tensor):
+    """Something of the type of a tensor that may have no memory."""
+    name = str(tensor.dtype).split(".")[1]
+    if name == "bfloat16":
+        import ml_dtypes
+
+        name = ml_dtypes.bfloat16
+    return np.broadcast_to(np.zeros((), name), tuple(int(d) for d in tensor.shape))
+
+
+def _each(convert, value):
+    if isinstance(value, torch.Tensor):
+        return convert(value)
+    return [_each(convert, v) for v in value] if isinstance(value, (list, tuple)) else value
+
+
+def _results(values):
+    return values[0] if len(values) == 1 else tuple(values)
+
+
+def _kernel(op):
+    def run(*args, **named):
+        args = [_each(_to_tenon, a) for a in args]
+        answer = op(*args, **{k: _each(_to_tenon, v) for k, v in named.items()})
+        return _results([_to_torch(y) for y in (answer if isinstance(answer, tuple) else [answer])])
+
+    return run
+
+
+def _fake(op):
+    def infer(*args, **named):
+        args = [_each(_like, a) for a in args]
+        types = op.infer(*args, **{k: _each(_like, v) for k, v in named.items()})
+        if any(shape is None or None in shape for _, _, shape in types):
+            raise NotImplementedError(f"{op.name}: shapes of outputs depend on data")
+        return _results([torch.empty(s, dtype=_torch_dtype(d)) for _, d, s in types])
+
+    return infer
+
+
+def _symbolic(op, schema):
+    """The operator as a node that PyTorch's exporter writes as it stands."""
+    infer = _fake(op)
+
+    def call(*args, **named):
+        given = {a.name: v for a, v in zip(schema.positional, args)}
+        given.update(named)
+        tensors, attributes = [], {}
+        for a in schema.arguments:
+            value = given.get(a.name)
+            if a.is_tensor:
+                tensors += value if isinstance(value, (list, tuple)) else [value]
+            elif value is not None:
+                attributes[a.name] = value
+        answer = infer(*args, **named)
+        answer = answer if isinstance(answer, tuple) else (answer,)
+        values = torch.onnx.ops.symbolic_multi_out(
+            op.name if "::" in op.name else f"ai.onnx::{op.name}",
+            tensors,
+            attributes,
+            dtypes=[y.dtype for y in answer],
+            shapes=[y.shape for y in answer],
+            version=op._row(0)[2],
+        )
+        return _results(values)
+
+    return call
+
+
+def _define(namespace, op, text):
+    schema = Schema(text)
+    if any(a.is_graph for a in schema.arguments):
+        raise TypeError("it takes a graph")
+    library = _libraries.setdefault(namespace, torch.library.Library(namespace, "FRAGMENT"))
+    library.define(op.__name__ + text)
+    library.impl(op.__name__, _kernel(op), "CPU")
+    torch.library.register_fake(f"{namespace}::{op.__name__}", _fake(op), lib=library)
+    operator = getattr(getattr(torch.ops, namespace), op.__name__)
+    _symbolics[operator] = _symbolics[operator.default] = _symbolic(op, schema)
+    return operator
+
+
+def load_operators(plugin, *, threads=0):
+    """Makes the operators of a plug-in those of PyTorch: torch.ops.acme.Foo(x, alpha=2), domains
+    with '_' for '.'. They run on tensors of the CPU, take fake tensors, and have no gradients.
+
+    Answers {name: operator}; operators that PyTorch's schemas cannot say are left out, with a note
+    in the log "tenon.torch".
+    """
+    path = os.path.realpath(plugin)
+
+    def names_in(runtime):
+        return {p["name"] for p in runtime.plugins() if os.path.realpath(p["path"] or "") == path}
+
+    runtime = shared(threads=threads)  # it may be installed
+    if not names_in(runtime):
+        runtime = shared(threads=threads, plugins=[plugin])
+        _plugins.append(path)
+    names = names_in(runtime)
+    made = {}
+    for domain, name, _, text, owner in runtime._ops():
+        namespace = (domain or "onnx").replace(".", "_")
+        if owner not in names or f"{namespace}::{name}" in made:
+            continue
+        op = runtime.ops
+        for part in [*domain.split("."), name]:
+            op = getattr(op, part) if part else op
+        try:
+            made[f"{namespace}::{name}"] = _define(namespace, op, op.schema())
+        except (RuntimeError, TypeError, ValueError) as error:
+            _log.info("%s::%s is left out: %s", domain, name, str(error).splitlines()[0])
+    return made
 
 
 if "tenon" not in torch._dynamo.list_backends(None):  # an installed package is an entry point

@@ -65,3 +65,13 @@ def test_a_plugin():
     assert "contrib" in repr(runtime) and "Gelu" in dir(runtime.ops.com.microsoft)
     with pytest.raises(tenon.Error, match="nowhere.so"):
         tenon.Runtime(plugins=["/nowhere.so"], discover=False)
+
+
+def test_types_without_a_run():
+    x = np.zeros((2, 3, 8, 8), np.float32)
+    w = np.zeros((4, 3, 3, 3), np.float32)
+    assert tenon.ops.Conv.infer(x, w) == [("tensor", "f32", (2, 4, 6, 6))]
+    assert tenon.ops.Split.infer(x, num_outputs=2, axis=3, n_outputs=2)[1][2] == (2, 3, 8, 4)
+    assert tenon.ops.NonZero.infer(x) == [("tensor", "i64", (4, None))]
+    with pytest.raises(tenon.Error, match="Conv"):
+        tenon.ops.Conv.infer(x, w[:, :2])
