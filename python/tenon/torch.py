@@ -20,6 +20,9 @@ from ._model import load
 from ._ops import Schema
 from ._runtime import shared
 
+if not hasattr(getattr(torch, "onnx", None), "ops"):
+    raise ImportError(f"tenon.torch needs PyTorch 2.8 or newer; this is {torch.__version__}")
+
 _log = logging.getLogger("tenon.torch")
 _OPTIONS = {"threads", "plugins", "pins", "precision", "fallback", "most_shapes"}
 _EXPORTS = threading.Lock()  # the exporter is one at a time

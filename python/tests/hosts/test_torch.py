@@ -5,7 +5,7 @@ import warnings
 import numpy as np
 import pytest
 
-torch = pytest.importorskip("torch")
+torch = pytest.importorskip("torch", minversion="2.8")
 pytest.importorskip("onnxscript")
 
 import tenon  # noqa: E402

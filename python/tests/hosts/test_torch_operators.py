@@ -2,7 +2,7 @@
 
 import pytest
 
-torch = pytest.importorskip("torch")
+torch = pytest.importorskip("torch", minversion="2.8")
 
 import tenon  # noqa: E402
 import tenon.torch  # noqa: E402
