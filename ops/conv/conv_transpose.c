@@ -98,35 +98,35 @@ tn_status conv_transpose_flops(const tn_call *call, double *out_flops) {
   return s;
 }
 
-/* Output position that input position i reaches through tap t; -1: outside. */
-static int64_t target(const tn_window *w, int64_t i, int64_t t) {
-  int64_t at = 0, ipos[TN_MAX_SPATIAL], tpos[TN_MAX_SPATIAL];
+/* Input position that reaches output position o through tap t; -1: none does. */
+static int64_t source(const tn_window *w, int64_t o, int64_t t) {
+  int64_t at = 0, opos[TN_MAX_SPATIAL], tpos[TN_MAX_SPATIAL];
   for (int32_t k = w->n - 1; k >= 0; k--) {
-    ipos[k] = i % w->in[k], i /= w->in[k];
+    opos[k] = o % w->out[k], o /= w->out[k];
     tpos[k] = t % w->kernel[k], t /= w->kernel[k];
   }
   for (int32_t k = 0; k < w->n; k++) {
-    int64_t o = ipos[k] * w->stride[k] + tpos[k] * w->dilation[k] - w->pad_lo[k];
-    if (o < 0 || o >= w->out[k]) return -1;
-    at = at * w->out[k] + o;
+    const int64_t i = opos[k] + w->pad_lo[k] - tpos[k] * w->dilation[k];
+    if (i < 0 || i % w->stride[k] || i / w->stride[k] >= w->in[k]) return -1;
+    at = at * w->in[k] + i / w->stride[k];
   }
   return at;
 }
 
-/* One output element: looks at every input element and tap, slow and plain. */
+/* One output element: looks at every tap and channel, slow and plain. */
 static double reference_element(const tn_call *call, const conv_shape *c, int64_t n, int64_t m,
                                 int64_t o) {
   const tn_tensor *x = call->inputs[0], *w = call->inputs[1], *b = tn_input(call, 2);
   int64_t out_group = c->filters / c->groups, in_group = c->channels / c->groups,
           first = m / out_group * in_group;
   double sum = b ? tn_load_f64(b->dtype, b->data, m) : 0;
-  for (int64_t i = 0; i < c->in_size; i++)
-    for (int64_t t = 0; t < c->taps; t++) {
-      if (target(&c->w, i, t) != o) continue;
-      for (int64_t k = first; k < first + in_group; k++)
-        sum += tn_load_f64(x->dtype, x->data, (n * c->channels + k) * c->in_size + i) *
-               tn_load_f64(w->dtype, w->data, (k * out_group + m % out_group) * c->taps + t);
-    }
+  for (int64_t t = 0; t < c->taps; t++) {
+    const int64_t i = source(&c->w, o, t);
+    if (i < 0) continue;
+    for (int64_t k = first; k < first + in_group; k++)
+      sum += tn_load_f64(x->dtype, x->data, (n * c->channels + k) * c->in_size + i) *
+             tn_load_f64(w->dtype, w->data, (k * out_group + m % out_group) * c->taps + t);
+  }
   return sum;
 }
 
