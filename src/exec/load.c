@@ -311,6 +311,9 @@ static tn_status load_take(tn_model *model, const char *path, const char *dir,
   tn_registry_leave(registry, ticket);
   tn_vec_free(a, &l.siblings);
   tn_arena_clear(&l.arena);
+  if (status == TN_ERR_MEMORY)
+    tn_fail(diag, status, "%s: there is no memory for the model in this file of %llu bytes", path,
+            (unsigned long long)file->size);
   if (status)
     tn_model_destroy(model);
   else

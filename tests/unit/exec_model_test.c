@@ -5,6 +5,7 @@
  * / output NAME */
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "exec_parts.h"
@@ -377,8 +378,58 @@ static void test_no_second_file(void **state) {
   place_close(&p, names);
 }
 
+typedef struct failing {
+  int n_allocs, fail_at; /* fail_at: that one and all after it; -1: none */
+} failing;
+
+static void *fail_alloc(void *self, uint64_t bytes) {
+  failing *f = self;
+  const int n = f->n_allocs++;
+  return f->fail_at >= 0 && n >= f->fail_at ? NULL : malloc((size_t)bytes);
+}
+
+static void fail_free(void *self, void *memory, uint64_t bytes) {
+  (void)self, (void)bytes;
+  free(memory);
+}
+
+/* Whatever request fails while a file is read, the message says how large the file is. */
+static void test_no_memory_for_a_file(void **state) {
+  failing f = {0, -1};
+  const tn_allocator a = {TN_HEAD(tn_allocator), &f, fail_alloc, fail_free};
+  tn_runtime_options o = TN_RUNTIME_OPTIONS_INIT;
+  tn_runtime *runtime = NULL;
+  tn_model *model = NULL;
+  tn_status status = TN_ERR_MEMORY;
+  (void)state;
+  enum { BEFORE = 10 }; /* requests until the file is open */
+  struct stat info;
+  char text[80];
+  assert_int_equal(stat("tests/data/net.onnx", &info), 0);
+  snprintf(text, sizeof text, "in this file of %lld bytes", (long long)info.st_size);
+  o.allocator = &a;
+  o.n_threads = 1;
+  o.flags = TN_RUNTIME_NO_DISCOVERY;
+  assert_int_equal(tn_runtime_create(&o, NULL, &runtime), TN_OK);
+  int n = 0;
+  for (; status == TN_ERR_MEMORY; n++) {
+    tn_diag *diag = tn_diag_create();
+    f.fail_at = f.n_allocs + n;
+    status = tn_model_load(runtime, "tests/data/net.onnx", NULL, diag, &model);
+    if (status == TN_ERR_MEMORY && n >= BEFORE && !strstr(tn_diag_text(diag), text))
+      fail_msg("request %d: %s", n, tn_diag_text(diag));
+    tn_diag_destroy(diag);
+  }
+  f.fail_at = -1;
+  assert_int_equal(status, TN_OK);
+  assert_true(n > 2 * BEFORE);
+  tn_model_destroy(model);
+  tn_runtime_destroy(runtime);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_no_memory_for_a_file),
       cmocka_unit_test(test_load_with_external_data),
       cmocka_unit_test(test_refusals_name_the_file),
       cmocka_unit_test(test_load_from_memory),
