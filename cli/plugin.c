@@ -5,7 +5,8 @@
 
 static const cli_option options[] = {
     {"why", NULL, "list: say where plug-ins were looked for and what was decided", 'w'},
-    {"only", "PART", "vet: only the operator, kernel, rewrite or format of this name; or init", 0},
+    {"only", "PART",
+     "vet: only the part (operator, kernel, format, compiler ...) of this name; or init", 0},
     {"timeout", "S", "vet: end a test that takes more than S seconds (default 20)", 0},
     {"quiet", NULL, "vet: breaches and the verdict only", 'q'},
     {"json", "[FILE]", "as JSON, to stdout if no file is named", 0},

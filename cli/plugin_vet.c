@@ -133,6 +133,8 @@ static void print(report *r, const char *const *f, int n) {
 static void receive(void *self, const char *const *fields, int n) {
   report *r = self;
   int kind = 0;
+  if (!strcmp(fields[0], "accelerator") && r->o->only && !strcmp(field(fields, n, 1), r->o->only))
+    r->found = true;
   while (kind < N_ROWS && strcmp(rows[kind].kind, fields[0])) kind++;
   if (kind == N_ROWS) return;
   if (!strcmp(fields[0], "plugin") && *field(fields, n, 1))
@@ -192,7 +194,8 @@ int cli_plugin_vet(const cli_plugin_options *o) {
   const check_verdict v = check_plugin_vet(&job);
   cli_progress("%s", "");
   if (v.loadable && o->only && !r.found && strcmp(o->only, "init")) {
-    cli_error("%s: has no operator, kernel, rewrite or format '%s'", o->file, o->only);
+    cli_error("%s: has no operator, kernel, rewrite, format, compiler or dispatcher '%s'", o->file,
+              o->only);
     cli_json_free(r.json);
     return CLI_INPUT;
   }

@@ -34,8 +34,9 @@ static void receive(check_env *env, const char *const *fields, int n) {
   } else if (!strcmp(fields[0], "work") && n == 2) {
     if (tn_vec_push(tn_default_allocator(), &v->ops, strtoll(fields[1], NULL, 10)))
       check_die("out of memory");
-  } else if (!strcmp(fields[0], "accelerators")) {
+  } else if (!strcmp(fields[0], "accelerator")) {
     v->has_accelerators = true;
+    v->job->receive(v->job->self, fields, n);
   } else if (!strcmp(fields[0], "formats") && n == 3) {
     v->first_format = strtoll(fields[1], NULL, 10);
     v->n_formats = strtoll(fields[2], NULL, 10);
@@ -108,6 +109,12 @@ static void list_formats(check_env *env) {
   tn_runtime_destroy(without);
 }
 
+/* That there is a compiler or a dispatcher of this name. */
+static void tell_accelerator(check_env *env, const char *name) {
+  const char *fields[] = {"accelerator", name};
+  check_tell(env, fields, 2);
+}
+
 /* What is to be done, by its place in a runtime that has loaded the plug-in last. */
 static void list(check_env *env, const void *arg) {
   char index[24];
@@ -120,8 +127,10 @@ static void list(check_env *env, const void *arg) {
     check_tell(env, fields, 2);
   }
   list_formats(env);
-  const char *there[] = {"accelerators"};
-  if (tn_registry_n_compilers(r) || tn_registry_n_dispatchers(r)) check_tell(env, there, 1);
+  for (int32_t k = 0; k < tn_registry_n_compilers(r); k++)
+    tell_accelerator(env, tn_registry_compiler_at(r, k)->compiler.name);
+  for (int32_t k = 0; k < tn_registry_n_dispatchers(r); k++)
+    tell_accelerator(env, tn_registry_dispatcher_at(r, k)->dispatcher.name);
   close_env(env);
 }
 

@@ -1,9 +1,9 @@
 #!/bin/bash
 # `tenon plugin vet` as a command: its report, its exit status, its manners. What it finds wrong
 # with plug-ins is tests/zoo's business (zoo_test --vet); this test takes the plug-in of the zoo.
-# usage: vet.sh TENON ZOO.SO
+# usage: vet.sh TENON ZOO.SO [ACME.SO]
 set -uo pipefail
-tenon=$1 plugin=$2 failures=0
+tenon=$1 plugin=$2 acme=${3:-} failures=0
 fail() {
   echo "FAILED: $*"
   failures=$((failures + 1))
@@ -55,6 +55,7 @@ grep -q '"fit":.*false' <<<"$out" || fail "--json: no verdict: $out"
 grep -q '"part":.*"format .zoo.' <<<"$out" || fail "--json: no breach: $out"
 "$tenon" plugin vet "$plugin" --only nobody 2>/dev/null
 [ $? = 3 ] || fail "--only of a part that is not there"
+[ -z "$acme" ] || "$tenon" plugin vet "$acme" --only acme >/dev/null || fail "--only of a compiler"
 "$tenon" plugin vet "$plugin.none" 2>/dev/null
 [ $? = 3 ] || fail "a file that is not there"
 "$tenon" plugin vet 2>/dev/null
