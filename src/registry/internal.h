@@ -141,6 +141,10 @@ typedef struct tn_vet {
   bool ops_are_missing; /* an operator of this plug-in was refused */
   const char *where;    /* "plug-in 'acme'", or its path while the name is not known */
   char part[160];       /* "op 'com.acme::Foo'"; "" for the plug-in itself */
+  /* Of the part: "row ", 3, " of accepts"; row[0] NULL: all of it. There are thousands, so they
+   * become text only where there is something to say. */
+  const char *row[2];
+  uint32_t row_index;
 } tn_vet;
 
 /* Something that is left out of a plug-in, though it breaks no rule: a warning. */

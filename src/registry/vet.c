@@ -11,8 +11,16 @@
 
 enum { MAX_BREACHES = 40 }; /* reported; a broken table may hold thousands */
 
+/* ", part" or ", part, row"; "" for the plug-in itself. */
+static void part_text(const tn_vet *v, char *buf, size_t size) {
+  if (v->row[0])
+    snprintf(buf, size, ", %s, %s%u%s", v->part, v->row[0], v->row_index, v->row[1]);
+  else
+    snprintf(buf, size, "%s%s", *v->part ? ", " : "", v->part);
+}
+
 bool tn_vet_fail(tn_vet *v, tn_status code, const char *member, const char *format, ...) {
-  char rule[1024];
+  char rule[1024], part[200];
   va_list args;
   va_start(args, format);
   vsnprintf(rule, sizeof rule, format, args);
@@ -21,8 +29,9 @@ bool tn_vet_fail(tn_vet *v, tn_status code, const char *member, const char *form
   if (++v->n_breaches == MAX_BREACHES + 1)
     tn_diag_add(v->diag, TN_DIAG_ERROR, "%s: more breaches of rules follow", v->where);
   if (v->n_breaches > MAX_BREACHES) return false;
-  tn_diag_add(v->diag, TN_DIAG_ERROR, "%s%s%s%s%s: %s", v->where, *v->part ? ", " : "", v->part,
-              member ? ", member " : "", member ? member : "", rule);
+  part_text(v, part, sizeof part);
+  tn_diag_add(v->diag, TN_DIAG_ERROR, "%s%s%s%s: %s", v->where, part, member ? ", member " : "",
+              member ? member : "", rule);
   return false;
 }
 
@@ -36,12 +45,13 @@ void tn_vet_need(tn_vet *v, const tn_part_owner *owner) {
 }
 
 void tn_vet_warn(tn_vet *v, const char *format, ...) {
-  char text[1024];
+  char text[1024], part[200];
   va_list args;
   va_start(args, format);
   vsnprintf(text, sizeof text, format, args);
   va_end(args);
-  tn_diag_add(v->diag, TN_DIAG_WARNING, "%s, %s: %s", v->where, v->part, text);
+  part_text(v, part, sizeof part);
+  tn_diag_add(v->diag, TN_DIAG_WARNING, "%s%s: %s", v->where, part, text);
 }
 
 void tn_vet_part(tn_vet *v, const char *format, ...) {
@@ -132,6 +142,20 @@ static bool has_control(const char *text, size_t n) {
   return false;
 }
 
+/* Printable ASCII, as almost all texts are? Eight bytes at a time; a borrow or a carry comes only
+ * from bytes that are none. */
+static bool is_ascii(const char *text, size_t n) {
+  const uint64_t ones = 0x0101010101010101;
+  uint64_t odd = 0, w;
+  size_t k = 0;
+  for (; k + 8 <= n; k += 8) {
+    memcpy(&w, text + k, 8);
+    odd |= w | (w - 0x20 * ones) | (w + ones);
+  }
+  for (; k < n; k++) odd |= text[k] < 0x20 || text[k] > 0x7e ? 0x80u : 0u;
+  return !(odd & 0x80 * ones);
+}
+
 bool tn_vet_text(tn_vet *v, const char *member, const char *text, uint32_t limit) {
   if (!text) return tn_vet_fail(v, TN_ERR_INVALID, member, "must be given");
   const uint64_t readable = tn_image_readable(v->image, text);
@@ -143,6 +167,7 @@ bool tn_vet_text(tn_vet *v, const char *member, const char *text, uint32_t limit
   const size_t n = strnlen(text, (size_t)most);
   if (n == most)
     return tn_vet_fail(v, TN_ERR_INVALID, member, "does not end within %u bytes", limit);
+  if (is_ascii(text, n)) return true;
   if (!tn_utf8_valid(text, (int64_t)n))
     return tn_vet_fail(v, TN_ERR_INVALID, member, "is not UTF-8");
   if (has_control(text, n)) return tn_vet_fail(v, TN_ERR_INVALID, member, "has control characters");

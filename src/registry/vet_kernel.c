@@ -97,13 +97,11 @@ static bool vet_rows(tn_vet *v, tn_kernel *kernel) {
   const tn_accept **table = tn_vet_alloc(v, n, sizeof *table);
   if (!rows || !table) return false;
   kernel->accepts = table;
-  char part[sizeof v->part];
-  memcpy(part, v->part, sizeof part);
   for (uint32_t k = 0; k < n; k++) {
     table[k] = &rows[k];
-    tn_vet_part(v, "%s, row %u of accepts", part, k);
+    v->row[0] = "row ", v->row[1] = " of accepts", v->row_index = k;
     const bool good = vet_row(v, tn_vet_row(raw, k), &rows[k]);
-    memcpy(v->part, part, sizeof part);
+    v->row[0] = NULL;
     if (!good) return false;
     if (is_second_row(kernel, k))
       return tn_vet_fail(v, TN_ERR_INVALID, "accepts", "has two rows for '%s'", rows[k].arg);

@@ -113,14 +113,12 @@ static bool vet_rules(tn_vet *v, tn_opdef *def) {
   tn_type_rule *rules = tn_vet_alloc(v, n, sizeof *rules);
   const tn_type_rule **table = tn_vet_alloc(v, n, sizeof *table);
   bool ok = rules && table;
-  char part[sizeof v->part];
-  memcpy(part, v->part, sizeof part);
   for (uint32_t k = 0; ok && k < n; k++) {
     table[k] = &rules[k];
-    tn_vet_part(v, "%s, type rule %u", part, k);
+    v->row[0] = "type rule ", v->row[1] = "", v->row_index = k;
     ok = vet_rule(v, tn_vet_row(raw, k), &rules[k]);
   }
-  memcpy(v->part, part, sizeof part);
+  v->row[0] = NULL;
   def->op.types = table;
   for (uint32_t k = 0; ok && k < n; k++) ok = bind_args(v, def, (int32_t)k);
   return ok;
