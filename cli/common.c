@@ -176,7 +176,10 @@ tn_status cli_load(tn_runtime *runtime, const cli_common *c, const char *path, u
                         .entry = c->entry};
   if (c->no_optimize) o.flags |= TN_MODEL_NO_OPTIMIZE;
   cli_place_options(c, &o);
-  return tn_model_load(runtime, path, &o, diag, out_model);
+  cli_progress("loading %s", path);
+  const tn_status status = tn_model_load(runtime, path, &o, diag, out_model);
+  cli_progress("%s", "");
+  return status;
 }
 
 /* ---- messages ---- */
@@ -238,7 +241,7 @@ void cli_progress(const char *format, ...) {
   if (!isatty(STDERR_FILENO)) return;
   fputs("\r\033[K", stderr);
   va_start(args, format);
-  vfprintf(stderr, format, args);
+  put(stderr, format, args);
   va_end(args);
   fflush(stderr);
 }

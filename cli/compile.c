@@ -57,7 +57,9 @@ static int compile(compile_options *o, const char *to) {
   int code;
   if (!o->common.fallback) o->common.fallback = TN_FALLBACK_WARN;
   if (cli_session_open_as(&s, &o->common, &o->feed, o->model, TN_MODEL_COMPILE, &code)) {
+    cli_progress("compiling %s", o->model);
     tn_status status = plan(&s);
+    cli_progress("%s", "");
     if (!status) status = tn_model_save_modules(s.model, to, s.diag);
     code = status ? cli_session_fail(&s, status) : CLI_OK;
     if (status == TN_ERR_STATE) code = CLI_FAILED;

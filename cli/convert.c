@@ -53,11 +53,18 @@ static bool is_stage(const char *stage) {
   return false;
 }
 
+static tn_status save(tn_model *model, const char *to, const tn_save_options *o, tn_diag *diag) {
+  cli_progress("writing %s", to);
+  const tn_status status = tn_model_save_as(model, to, o, diag);
+  cli_progress("%s", "");
+  return status;
+}
+
 /* A model that cannot run here can still be written as it was read. */
 static tn_status save_early(const convert_options *o, tn_runtime *runtime, tn_diag *diag) {
   tn_model *model = NULL;
   tn_status status = cli_load(runtime, &o->common, o->from, TN_MODEL_GRAPH_ONLY, diag, &model);
-  if (!status) status = tn_model_save_as(model, o->to, &o->save, diag);
+  if (!status) status = save(model, o->to, &o->save, diag);
   tn_model_destroy(model);
   return status;
 }
@@ -73,9 +80,9 @@ static tn_status save_planned(const convert_options *o, tn_runtime *runtime, tn_
       status ? NULL : tn_arena_alloc(&in.store.arena, (uint64_t)in.n * sizeof *types);
   if (!status && !types) status = TN_ERR_MEMORY;
   for (int32_t k = 0; k < in.n && !status; k++) types[k] = &in.values[k];
-  tn_save_options save = o->save;
-  save.input_types = types;
-  if (!status) status = tn_model_save_as(model, o->to, &save, diag);
+  tn_save_options planned = o->save;
+  planned.input_types = types;
+  if (!status) status = save(model, o->to, &planned, diag);
   cli_inputs_free(&in);
   tn_model_destroy(model);
   return status;

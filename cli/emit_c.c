@@ -192,8 +192,10 @@ static int emit_model_of(emit_options *o) {
   cli_session s;
   int code = CLI_OK;
   if (cli_session_open(&s, &o->common, &o->feed, o->model, &code)) {
+    cli_progress("running %s", o->model);
     tn_status status = cli_inputs_set(&s.inputs, s.session, false);
     if (!status) status = tn_session_run(s.session, s.diag);
+    cli_progress("%s", "");
     if (!status && tn_model_n_states(s.model)) /* the test sees what the first run left */
       status = tn_session_run(s.session, s.diag);
     if (!status) status = emit_ran(&s, o);

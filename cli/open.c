@@ -22,11 +22,9 @@ bool cli_session_open_as(cli_session *s, const cli_common *common, const cli_fee
   *out_code = CLI_INPUT;
   s->runtime = s->diag ? cli_runtime(common) : NULL;
   if (!s->runtime) return false;
-  cli_progress("loading %s", path);
   tn_status status = cli_load(s->runtime, common, path, flags, s->diag, &s->model);
   if (!status) status = tn_session_create(s->model, s->diag, &s->session);
   if (!status) status = cli_inputs_open(&s->inputs, s->runtime, s->model, feed, s->diag);
-  cli_progress("%s", "");
   if (!status && common->time_limit_s > 0 &&
       !(s->limit = cli_time_limit_start(s->session, common->time_limit_s)))
     status = tn_fail(s->diag, TN_ERR_MEMORY, "--time-limit: no thread can be had");

@@ -143,6 +143,7 @@ static int look_for(selection *sel, const cli_common *common, int target) {
   int code = CLI_OK;
   for (int k = 0; k < sel->o->n_models && !code; k++) {
     look *l = look_of(sel, target, k);
+    cli_progress("%d of %d: %s", k + 1, sel->o->n_models, sel->o->models[k]);
     code = look_at(sel, common, sel->o->models[k], l);
     if (!code && join(&sel->all, &l->used)) code = CLI_INPUT;
   }

@@ -78,6 +78,28 @@ cp "$data/net.onnx" "$work/--strange.onnx"
 (cd "$work" && says 0 '^y: f32' run -i "$data/x.npy" -- --strange.onnx; exit $failures) ||
   failures=$((failures + 1))
 
+# What takes long is shown on a terminal, and taken away again; nothing of it when piped.
+shows() {
+  local pattern=$1
+  shift
+  checks=$((checks + 1))
+  script -qec "'$tenon' $*" /dev/null >"$work/shown" 2>&1 </dev/null
+  grep -qE -- "$pattern" "$work/shown" || fail "tenon $* shows no '$pattern' on a terminal"
+  checks=$((checks + 1))
+  # shellcheck disable=SC2086
+  eval "\"$tenon\" $*" 2>&1 >"$work/plain" | grep -qE -- "$pattern|$(printf '\033')" &&
+    fail "tenon $* shows its progress when it is piped"
+}
+if command -v script >/dev/null; then
+  cp "$data/net.onnx" "$work/$(printf 'x\033[2Jx').onnx"
+  shows 'loading [^ ]*net.onnx' info "$data/net.onnx" --dim batch=1
+  shows 'writing [^ ]*copy.onnx' convert "$data/net.onnx" "$work/copy.onnx"
+  shows 'timing kernels' tune "$data/net.onnx" --dim batch=1 -o "$work/x.tuning"
+  shows 'running [^ ]*net.onnx' emit-c "$data/net.onnx" --dim batch=1 -o "$work/c"
+  shows '1 of 1: ' select "$data/net.onnx" --dim batch=1 -o "$work/parts.txt"
+  shows 'loading [^ ]*x.\[2Jx.onnx' "info '$work/'x*x.onnx" --dim batch=1
+fi
+
 # Output that cannot be written is noticed.
 if [ -e /dev/full ]; then
   "$tenon" ops >/dev/full 2>"$work/said" && fail "a full disk is not noticed"
