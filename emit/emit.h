@@ -79,6 +79,9 @@ extern const tn_emitter *const *const emit_builtin[];
 
 /* "float", "int8_t"; NULL: there is none for it. */
 const char *emit_c_type(uint32_t dtype);
+/* What the elements of a value between steps are written as: complex numbers as two of their parts,
+ * all others as themselves. */
+uint32_t emit_stored_type(uint32_t dtype);
 /* The name of the arena as elements of this type: no keyword of any C or C++. */
 const char *emit_arena_member(uint32_t dtype);
 /* Elements as C, n of them, in lines. */

@@ -86,7 +86,7 @@ static void give_buffer(emit_model *m, packing *p, int32_t unit, int32_t slot, b
   const int32_t root = m->values[slot].root;
   emit_value *v = &m->values[root];
   if (m->plan->slots[root].place != TN_PLACE_ARENA || v->buffer >= 0 || v->output >= 0) return;
-  m->arena_types |= (uint32_t)TN_MASK(m->plan->slots[slot].type->dtype);
+  m->arena_types |= (uint32_t)TN_MASK(emit_stored_type(m->plan->slots[slot].type->dtype));
   const int32_t over = is_first && slot == root ? overwritten(m, unit) : -1;
   if (over >= 0) {
     v->buffer = m->values[over].buffer;
@@ -116,7 +116,7 @@ static void note_types(emit_model *m, const int32_t *slots, uint32_t n) {
   for (uint32_t k = 0; k < n; k++) {
     if (slots[k] < 0 || m->plan->slots[slots[k]].place != TN_PLACE_ARENA) continue;
     if (m->values[m->values[slots[k]].root].output < 0)
-      m->arena_types |= (uint32_t)TN_MASK(m->plan->slots[slots[k]].type->dtype);
+      m->arena_types |= (uint32_t)TN_MASK(emit_stored_type(m->plan->slots[slots[k]].type->dtype));
   }
 }
 

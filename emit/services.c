@@ -158,6 +158,12 @@ static void add_comment(tn_text *out, const char *text) {
   if (*text) tn_text_add(out, "...");
 }
 
+static const tn_tensor *first_output(const tn_call *call) {
+  uint32_t k = 0;
+  while (k + 1 < call->n_outputs && !call->outputs[k]) k++;
+  return call->outputs[k];
+}
+
 static void emit_unit_code(emit_model *m, uint32_t index) {
   const emit_unit *u = &m->units[index];
   unit_context context = {m, u};
@@ -178,7 +184,7 @@ static void emit_unit_code(emit_model *m, uint32_t index) {
   add_comment(&m->lines, u->step->node->node.name);
   tn_text_add(&m->lines, " (");
   add_comment(&m->lines, u->step->node->node.op);
-  tn_text_add(&m->lines, "): %s */\n", emit_type_text(m, u->call->outputs[0]));
+  tn_text_add(&m->lines, "): %s */\n", emit_type_text(m, first_output(u->call)));
   u->emitter->emit(&e);
   emit_epilogue(&e, output(&e, 0));
 }

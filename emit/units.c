@@ -36,7 +36,7 @@ static const char *refusal_of(const emit_unit *u) {
     if (t->kind != TN_KIND_TENSOR) return "it handles lists, which need memory as they grow";
     if (t->dtype == TN_STRING) return "it handles strings, which need memory as they grow";
     if (is_large(t)) return "a tensor has more than 2^31 bytes";
-    if (!emit_c_type(t->dtype)) return "C has no type for its elements";
+    if (!emit_c_type(emit_stored_type(t->dtype))) return "C has no type for its elements";
     if (t->layout != TN_PLAIN) return "a tensor is not in plain layout";
   }
   if (!u->emitter) return "there is no C for this kernel yet";
@@ -75,6 +75,30 @@ static bool check_states(emit_model *m) {
   return ok;
 }
 
+/* Inputs, outputs and constants are arrays of their own type. */
+static bool check_type(emit_model *m, int32_t slot, const char *what) {
+  const tn_tensor *t = m->plan->slots[slot].type;
+  if (t->kind == TN_KIND_TENSOR && emit_c_type(t->dtype) && !is_large(t)) return true;
+  tn_diag_add(m->diag, TN_DIAG_ERROR, "%s '%s': C has no type for it", what,
+              m->plan->slots[slot].name);
+  return false;
+}
+
+static bool check_types(emit_model *m) {
+  const tn_plan *p = m->plan;
+  bool ok = true;
+  for (int32_t k = 0; k < p->n_inputs; k++) ok = check_type(m, p->inputs[k], "input") && ok;
+  for (int32_t k = 0; k < p->n_slots; k++)
+    if (p->slots[k].place == TN_PLACE_CONST && p->slots[k].type->kind == TN_KIND_TENSOR &&
+        emit_stored_type(p->slots[k].type->dtype) != p->slots[k].type->dtype)
+      ok = check_type(m, k, "constant") && ok;
+  for (int32_t k = 0; k < p->n_outputs; k++)
+    if (emit_stored_type(p->slots[p->outputs[k]].type->dtype) !=
+        p->slots[p->outputs[k]].type->dtype)
+      ok = check_type(m, p->outputs[k], "output") && ok;
+  return ok;
+}
+
 /* What the plan as a whole cannot be. */
 static bool check_plan(emit_model *m) {
   const tn_plan *p = m->plan;
@@ -91,13 +115,7 @@ static bool check_plan(emit_model *m) {
                   n->op);
     }
   }
-  for (int32_t k = 0; k < p->n_inputs; k++) {
-    const tn_tensor *t = p->slots[p->inputs[k]].type;
-    if (t->kind == TN_KIND_TENSOR && emit_c_type(t->dtype) && !is_large(t)) continue;
-    tn_diag_add(m->diag, TN_DIAG_ERROR, "input '%s': C has no type for it",
-                p->slots[p->inputs[k]].name);
-    ok = false;
-  }
+  ok = check_types(m) && ok;
   return check_states(m) && ok;
 }
 

@@ -26,6 +26,10 @@ const char *emit_c_type(uint32_t dtype) {
   }
 }
 
+uint32_t emit_stored_type(uint32_t dtype) {
+  return dtype == TN_C64 ? TN_F32 : dtype == TN_C128 ? TN_F64 : dtype;
+}
+
 static void add_float(tn_text *out, double x, const char *suffix) {
   if (isnan(x) || isinf(x))
     tn_text_add(out, "%s%s", signbit(x) ? "-" : "", isnan(x) ? "NAN" : "INFINITY");
@@ -159,13 +163,13 @@ const char *emit_value_text(emit_model *m, int32_t slot) {
   if (slot < 0) return "NULL";
   const tn_slot *s = &m->plan->slots[slot];
   const emit_value *v = &m->values[slot], *root = &m->values[v->root];
-  const uint32_t root_type = m->plan->slots[v->root].type->dtype;
+  const uint32_t root_type = emit_stored_type(m->plan->slots[v->root].type->dtype);
+  const uint32_t type = emit_stored_type(s->type->dtype);
   if (s->place == TN_PLACE_CONST) need_constant(m, slot);
   if (s->place == TN_PLACE_CONST)
     return keep(m, tn_arena_format(&m->memory, "%s_w%d", m->name, v->weights));
   if (s->place == TN_PLACE_INPUT)
-    return moved(m, m->inputs[s->index], root_type, s->type->dtype, v->inside, "const ");
-  if (root->output >= 0)
-    return moved(m, m->outputs[root->output], root_type, s->type->dtype, v->inside, "");
-  return emit_arena_text(m, s->type->dtype, root->offset + v->inside);
+    return moved(m, m->inputs[s->index], root_type, type, v->inside, "const ");
+  if (root->output >= 0) return moved(m, m->outputs[root->output], root_type, type, v->inside, "");
+  return emit_arena_text(m, type, root->offset + v->inside);
 }

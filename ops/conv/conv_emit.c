@@ -1,5 +1,6 @@
-/* Convolutions as C: conv_f32_c and conv_depthwise_f32_c for one and two spatial dims. */
-#include "conv_geometry.h"
+/* Convolutions as C: conv_f32_c, conv_depthwise_f32_c and conv_transpose_f32_c for one and two
+ * spatial dims. */
+#include "conv_transpose.h"
 #include "tenon/experimental/emit_c.h"
 
 enum { BLOCK = 384 }; /* TN_GEMM_KC: where the kernel adds up */
@@ -66,6 +67,20 @@ static void depthwise_emit(const tn_emit *e) {
           e->output(e, 0));
 }
 
+static void transpose_emit(const tn_emit *e) {
+  conv_shape c = {0};
+  (void)conv_transpose_shape(e->call, &c); /* it was planned */
+  const tn_window w = tn_window_padded(&c.w, 2);
+  e->code(e, "code/window.c");
+  e->code(e, "emit/conv_transpose.c");
+  e->table(e, "static const struct conv_transpose conv_transpose_%u = {%d, %d, %d, %d, ", e->step,
+           (int)c.batch, (int)c.groups, (int)(c.channels / c.groups), (int)(c.filters / c.groups));
+  window_table(e, &w, c.batch * c.filters);
+  e->table(e, "};\n");
+  e->line(e, "conv_transpose(&conv_transpose_%u, %s, %s, %s, %s);", e->step, e->input(e, 0),
+          e->input(e, 1), e->input(e, 2), e->output(e, 0));
+}
+
 static const tn_emitter conv_emitter = {.head = TN_HEAD(tn_emitter),
                                         .kernel = "conv_f32_c",
                                         .refuse = refuse,
@@ -75,4 +90,9 @@ static const tn_emitter depthwise_emitter = {.head = TN_HEAD(tn_emitter),
                                              .kernel = "conv_depthwise_f32_c",
                                              .refuse = refuse,
                                              .emit = depthwise_emit};
-const tn_emitter *const conv_emitters[] = {&conv_emitter, &depthwise_emitter, NULL};
+static const tn_emitter transpose_emitter = {.head = TN_HEAD(tn_emitter),
+                                             .kernel = "conv_transpose_f32_c",
+                                             .refuse = refuse,
+                                             .emit = transpose_emit};
+const tn_emitter *const conv_emitters[] = {&conv_emitter, &depthwise_emitter, &transpose_emitter,
+                                           NULL};

@@ -116,8 +116,7 @@ tn_status quant_conv_from_conv(const tn_call *call, tn_graph *graph, int32_t nod
                                   conv->pads,     conv->strides,   0};
   int32_t x;
   tn_qdq q;
-  if (!tn_qdq_has_products(call) || !n || n->n_inputs < 2 || call->outputs[0]->dtype != TN_F32)
-    return TN_OK;
+  if (!n || n->n_inputs < 2 || call->outputs[0]->dtype != TN_F32) return TN_OK;
   const tn_node *w = weights_of(&p, n->inputs[1]);
   if (!w || !tn_qdq_dequantized(&p, n->inputs[0], &x, &q) || !tn_pattern_type(&p, x)) return TN_OK;
   if (tn_pattern_input(n, 2) >= 0 && !is_settled(&p, n->inputs[2])) return TN_OK;
@@ -146,8 +145,8 @@ tn_status quant_conv_from_qlinear(const tn_call *call, tn_graph *graph, int32_t 
   const tn_q_linear_conv_attrs *conv = call->attrs;
   double x_scale, y_scale;
   int64_t x_zero, y_zero;
-  if (!tn_qdq_has_products(call) || !n || n->n_inputs < 8 ||
-      !scale_and_zero(&p, n, 1, &x_scale, &x_zero) || !scale_and_zero(&p, n, 6, &y_scale, &y_zero))
+  if (!n || n->n_inputs < 8 || !scale_and_zero(&p, n, 1, &x_scale, &x_zero) ||
+      !scale_and_zero(&p, n, 6, &y_scale, &y_zero))
     return TN_OK;
   const tn_tensor *w = tn_pattern_type(&p, n->inputs[3]),
                   *scale = tn_pattern_type(&p, n->inputs[4]),

@@ -216,7 +216,7 @@ tn_status quant_matmul_from_integer(const tn_call *call, tn_graph *graph, int32_
   const tn_pattern p = {call->host->graph, graph};
   const tn_node *n = tn_pattern_root(&p, node);
   const tn_tensor *b = n ? tn_pattern_type(&p, n->inputs[1]) : NULL;
-  if (!b || b->rank != 2 || !tn_qdq_has_products(call)) return TN_OK;
+  if (!b || b->rank != 2) return TN_OK;
   numbers bias = {0};
   const int32_t cast = only_user(&p, after_add(&p, n->outputs[0], b->shape[1], &bias), "Cast"),
                 sums = cast < 0 ? -1 : p.api->node(graph, cast)->outputs[0],
@@ -272,7 +272,7 @@ static bool are_dequantised(const tn_pattern *p, int32_t a, int32_t b, made *m) 
 tn_status quant_matmul_from_matmul(const tn_call *call, tn_graph *graph, int32_t node) {
   const tn_pattern p = {call->host->graph, graph};
   const tn_node *n = tn_pattern_root(&p, node);
-  if (!n || !tn_qdq_has_products(call)) return TN_OK;
+  if (!n) return TN_OK;
   made m = blank(n);
   return are_dequantised(&p, n->inputs[0], n->inputs[1], &m) ? become(call, graph, node, &m)
                                                              : TN_OK;
@@ -282,7 +282,7 @@ tn_status quant_matmul_from_gemm(const tn_call *call, tn_graph *graph, int32_t n
   const tn_pattern p = {call->host->graph, graph};
   const tn_node *n = tn_pattern_root(&p, node);
   const tn_gemm_attrs *attrs = call->attrs;
-  if (!n || !tn_qdq_has_products(call) || attrs->transA || attrs->alpha != 1) return TN_OK;
+  if (!n || attrs->transA || attrs->alpha != 1) return TN_OK;
   made m = blank(n);
   numbers bias;
   m.trans_b = attrs->transB != 0;
@@ -295,7 +295,7 @@ tn_status quant_matmul_from_gemm(const tn_call *call, tn_graph *graph, int32_t n
 tn_status quant_matmul_from_qlinear(const tn_call *call, tn_graph *graph, int32_t node) {
   const tn_pattern p = {call->host->graph, graph};
   const tn_node *n = tn_pattern_root(&p, node);
-  if (!n || !tn_qdq_has_products(call)) return TN_OK;
+  if (!n) return TN_OK;
   static const int places[] = {QUANT_MATMUL_A,       QUANT_MATMUL_A_SCALE, QUANT_MATMUL_A_ZERO,
                                QUANT_MATMUL_B,       QUANT_MATMUL_B_SCALE, QUANT_MATMUL_B_ZERO,
                                QUANT_MATMUL_Y_SCALE, QUANT_MATMUL_Y_ZERO};

@@ -93,6 +93,13 @@ static void global_average_emit(const tn_emit *e) {
           (int)(x->shape[0] * x->shape[1]), (int)tn_dims_size(x->shape + 2, x->rank - 2));
 }
 
+static void global_max_emit(const tn_emit *e) {
+  const tn_tensor *x = e->call->inputs[0];
+  e->code(e, "emit/global_max_pool.c");
+  e->line(e, "global_max_pool(%s, %s, %d, %d);", e->input(e, 0), e->output(e, 0),
+          (int)(x->shape[0] * x->shape[1]), (int)tn_dims_size(x->shape + 2, x->rank - 2));
+}
+
 static const tn_emitter max_emitter = {
     .head = TN_HEAD(tn_emitter), .kernel = "max_pool_f32_c", .refuse = refuse, .emit = max_emit};
 static const tn_emitter max_i8_emitter = {
@@ -108,6 +115,12 @@ static const tn_emitter quant_average_emitter = {.head = TN_HEAD(tn_emitter),
 static const tn_emitter global_average_emitter = {.head = TN_HEAD(tn_emitter),
                                                   .kernel = "global_average_pool_f32_c",
                                                   .emit = global_average_emit};
-const tn_emitter *const pool_emitters[] = {
-    &max_emitter,           &max_i8_emitter,         &average_emitter,
-    &quant_average_emitter, &global_average_emitter, NULL};
+static const tn_emitter global_max_emitter = {
+    .head = TN_HEAD(tn_emitter), .kernel = "global_max_pool_f32_c", .emit = global_max_emit};
+const tn_emitter *const pool_emitters[] = {&max_emitter,
+                                           &max_i8_emitter,
+                                           &average_emitter,
+                                           &quant_average_emitter,
+                                           &global_average_emitter,
+                                           &global_max_emitter,
+                                           NULL};

@@ -19,10 +19,10 @@ def floats(*shape):
     return (rng.standard_normal(shape) * 0.5).astype(np.float32)
 
 
-def model(name, nodes, inputs, outputs, weights, extra=()):
+def model(name, nodes, inputs, outputs, weights, extra=(), opset=17):
     graph = h.make_graph(nodes, name, inputs, outputs,
                          [onnx.numpy_helper.from_array(a, n) for n, a in weights.items()])
-    m = h.make_model(graph, opset_imports=[h.make_opsetid("", 17), *extra], producer_name="tests",
+    m = h.make_model(graph, opset_imports=[h.make_opsetid("", opset), *extra], producer_name="tests",
                      producer_version="1", ir_version=8)
     if not extra:
         onnx.checker.check_model(m)
@@ -30,7 +30,9 @@ def model(name, nodes, inputs, outputs, weights, extra=()):
 
 
 def node(op, inputs, output, **attributes):
-    return h.make_node(op, inputs.split(), output.split(), output.split()[0], **attributes)
+    """Names "-" are left out."""
+    ins, outs = ([n if n != "-" else "" for n in names.split()] for names in (inputs, output))
+    return h.make_node(op, ins, outs, [n for n in outs if n][0], **attributes)
 
 
 # Convolutions of all sorts: more than one block of weights (16*25 = 400), groups, dilation, pads
@@ -106,7 +108,6 @@ def scales(*shape):
 def quant_conv(inputs, output, **attributes):
     n = node("QuantConv", inputs, output, y_type="i8", **attributes)
     n.domain = "tenon"
-    n.input[:] = ["" if name == "-" else name for name in n.input]
     return n
 
 
@@ -213,6 +214,125 @@ model("reductions", [
     {"last": np.array([-1], np.int64), "one": np.float32(1),
      "places": np.array([2, 0, -1, -3, 1], np.int32), "two": np.array([2], np.int64),
      "six": np.array([[6, 3]], np.int64), "table": floats(4, 3)})
+
+# Attention over more keys than a tile has, with a window, a mask of f32 and of bool, a cache, heads
+# that share keys, blocks of a few rows; normalisations.
+model("attention", [
+    node("Attention", "q k v", "a0", is_causal=1, q_num_heads=4, kv_num_heads=2),
+    node("Attention", "q4 k4 v4 mask", "a1", scale=0.3, softcap=2.0),
+    node("Attention", "q4 k4 v4 allowed past_k past_v", "a2 key2 value2", is_causal=1),
+    node("LayerNormalization", "a0 scale bias", "n0 mean inverse", axis=-1),
+    node("RMSNormalization", "n0 scale", "n1", axis=-1, epsilon=0.01),
+    node("InstanceNormalization", "a1 scale3 bias3", "n2"),
+    node("GroupNormalization", "a2 scale3 bias3", "n3", num_groups=3),
+], [value("q", [2, 9, 20]), value("k", [2, 150, 10]), value("v", [2, 150, 14]),
+    value("q4", [1, 3, 34, 6]), value("k4", [1, 3, 5, 6]), value("v4", [1, 3, 5, 8]),
+    value("past_k", [1, 3, 2, 6]), value("past_v", [1, 3, 2, 8]), value("mask", [34, 5]),
+    value("allowed", [3, 1, 7], T.BOOL)],
+    [value("a0", [2, 9, 28]), value("n1", [2, 9, 28]), value("mean", [2, 9, 1]),
+     value("inverse", [2, 9, 1]), value("n2", [1, 3, 34, 8]), value("n3", [1, 3, 34, 8]),
+     value("key2", [1, 3, 7, 6]), value("value2", [1, 3, 7, 8])],
+    {"scale": floats(28), "bias": floats(28), "scale3": floats(3), "bias3": floats(3)}, opset=23)
+
+# Recurrent operators: both directions, lengths, peepholes, a clip; the two kinds of GRU.
+model("recurrent", [
+    node("LSTM", "x w r b lens h c p", "y0 h0 c0", hidden_size=7, direction="bidirectional"),
+    node("LSTM", "x w1 r1", "y1", hidden_size=7, direction="reverse", clip=0.5, input_forget=1),
+    node("GRU", "x w2 r2 b2", "y2 h2", hidden_size=9),
+    node("GRU", "x w2 r2 b2 - h3", "- y3", hidden_size=9, linear_before_reset=1),
+    node("RNN", "x w4 r4", "y4", hidden_size=5, activations=["Relu"]),
+], [value("x", [6, 3, 11]), value("lens", [3], T.INT32), value("h", [2, 3, 7]),
+    value("c", [2, 3, 7]), value("h3", [1, 3, 9])],
+    [value("y0", [6, 2, 3, 7]), value("h0", [2, 3, 7]), value("c0", [2, 3, 7]),
+     value("y1", [6, 1, 3, 7]), value("y2", [6, 1, 3, 9]), value("h2", [1, 3, 9]),
+     value("y3", [1, 3, 9]), value("y4", [6, 1, 3, 5])],
+    {"w": floats(2, 28, 11), "r": floats(2, 28, 7), "b": floats(2, 56), "p": floats(2, 21),
+     "w1": floats(1, 28, 11), "r1": floats(1, 28, 7), "w2": floats(1, 27, 11),
+     "r2": floats(1, 27, 9), "b2": floats(1, 54), "w4": floats(1, 5, 11), "r4": floats(1, 5, 5)})
+
+# Other sizes: Resize along one dim and two, of channels behind them, of integers; transposed
+# convolutions; the spectrum of an even and an odd number of values, and back.
+model("sizes", [
+    node("Resize", "x - up", "r0", mode="nearest"),
+    node("Resize", "x - - size", "r1", mode="linear"),
+    node("Resize", "x - down", "r2", mode="cubic", antialias=1, exclude_outside=1),
+    node("Resize", "last - wide", "r3", mode="linear", coordinate_transformation_mode="align_corners"),
+    node("Resize", "bytes - row", "r4", mode="nearest", nearest_mode="ceil"),
+    node("ConvTranspose", "x w0 b0", "t0", strides=[2, 1], pads=[1, 0, 0, 1], dilations=[1, 2],
+         output_padding=[1, 0]),
+    node("ConvTranspose", "x w1", "t1", strides=[3, 2], group=2),
+    node("GlobalMaxPool", "t1", "g"),
+    node("DFT", "even - axis", "d0", onesided=1),
+    node("DFT", "odd - axis", "d1"),
+    node("DFT", "d1 - axis", "d2", inverse=1),
+    node("DFT", "d0 twelve axis", "d3", inverse=1),
+], [value("x", [2, 4, 5, 6]), value("last", [1, 5, 6, 3]), value("bytes", [3, 5], T.INT8),
+    value("even", [2, 120, 1]), value("odd", [1, 45, 3, 1])],
+    [value("r0", [2, 4, 10, 9]), value("r1", [2, 4, 3, 11]), value("r2", [2, 4, 2, 3]),
+     value("r3", [1, 8, 6, 3]), value("r4", [3, 9], T.INT8), value("t0", [2, 3, 12, 9]),
+     value("g", [2, 6, 1, 1]), value("d0", [2, 61, 2]), value("d2", [1, 45, 3, 2]),
+     value("d3", [2, 12, 2])],
+    {"up": np.float32([1, 1, 2, 1.5]), "size": np.array([2, 4, 3, 11], np.int64),
+     "down": np.float32([1, 1, 0.4, 0.5]), "wide": np.float32([1, 1.7, 1, 1]),
+     "row": np.float32([1, 1.8]), "w0": floats(4, 3, 3, 3), "b0": floats(3),
+     "w1": floats(4, 3, 2, 3), "axis": np.array(1, np.int64), "twelve": np.array(12, np.int64)},
+    opset=20)
+
+# Casts between all sorts, from integers that give what is beyond the other type, too.
+casts = [("x", "u8", T.UINT8), ("x", "i8", T.INT8), ("x", "i32", T.INT32), ("x", "i64", T.INT64),
+         ("x", "b", T.BOOL), ("x", "f16", T.FLOAT16), ("x", "bf16", T.BFLOAT16),
+         ("x", "d", T.DOUBLE), ("n", "n8", T.INT8), ("n", "nf", T.FLOAT), ("n", "nb", T.BOOL),
+         ("b", "bf", T.FLOAT), ("f16", "xf", T.FLOAT), ("bf16", "xb", T.FLOAT), ("d", "df", T.FLOAT)]
+model("casts", [node("Mul", "x0 large", "x"), node("Mul", "n0 many", "n"),
+                *[node("Cast", a, b, to=t) for a, b, t in casts]],
+      [value("x0", [64]), value("n0", [64], T.INT64)],
+      [value(b, [64], t) for _, b, t in casts],
+      {"large": (10.0 ** rng.integers(-42, 39, 64)).astype(np.float32),
+       "many": (2 ** rng.integers(0, 62, 64)).astype(np.int64)})
+
+
+# Quantised as tools write it: convolutions with a residual and biases, products, a pool.
+def around(name, dtype, scale, zero):
+    return {name + "_s": np.float32(scale), name + "_z": dtype(zero)}
+
+
+def qdq(source, output, q):
+    return [node("QuantizeLinear", f"{source} {q}_s {q}_z", output + "_q"),
+            node("DequantizeLinear", f"{output}_q {q}_s {q}_z", output)]
+
+
+def dequantised(name, scale, *zero):
+    return node("DequantizeLinear", " ".join([name + "_q", scale, *zero]), name)
+
+
+model("qdq", [
+    *qdq("x", "a", "act"),
+    dequantised("w0", "w0_s"),
+    dequantised("b0", "b0_s"),
+    node("Conv", "a w0 b0", "c0", pads=[1, 1, 1, 1]),
+    *qdq("c0", "c", "act"),
+    dequantised("w1", "w1_s"),
+    dequantised("b1", "b1_s"),
+    node("Conv", "c w1 b1", "c1", pads=[1, 1, 1, 1], group=6),
+    *qdq("c1", "d", "act"),
+    node("Add", "d c", "e0"),
+    *qdq("e0", "e", "sum"),
+    node("AveragePool", "e", "p0", kernel_shape=[2, 2], strides=[2, 2]),
+    *qdq("p0", "p", "sum"),
+    node("Flatten", "p", "f"),
+    dequantised("w2", "w2_s"),
+    node("MatMul", "f w2", "m0"),
+    *qdq("m0", "y", "out"),
+    node("QLinearMatMul", "f8 f8_s f8_z w3 w3_s w3_z out_s out_z", "y2"),
+], [value("x", [1, 4, 8, 6]), value("f8", [3, 50], T.UINT8)],
+    [value("y", [1, 10]), value("y2", [3, 7], T.INT8)],
+    {**around("act", np.int8, 0.0413, 5), **around("sum", np.int8, 0.07, -9),
+     **around("out", np.int8, 0.05, 3), **around("f8", np.uint8, 0.01, 130),
+     **around("w3", np.uint8, 0.01, 120), "w3": unsigned(50, 7),
+     "w0_q": bytes_of(6, 4, 3, 3), "w0_s": np.float32(0.00117), "b0_q": biases(6),
+     "b0_s": np.float32(0.0413) * np.float32(0.00117), "w1_q": bytes_of(6, 1, 3, 3), "w1_s": np.float32(0.00391),
+     "b1_q": biases(6), "b1_s": np.float32(0.0413) * np.float32(0.00391), "w2_q": bytes_of(72, 10),
+     "w2_s": np.float32(0.002)})
 
 # Nothing of this can be written: a shape that depends on data, text, and a loop.
 model("refused", [

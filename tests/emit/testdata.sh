@@ -1,20 +1,72 @@
 #!/bin/bash
-# emit-c on the models of the test data that it is for: they have to be written, and pass.
+# emit-c on all models of the test data: what is written has to pass, and of those whose shapes are
+# static nine in ten have to be written. The others are refused, with a reason for each node.
 # usage: testdata.sh TENON WORK SOURCE
 set -uo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
-data=${TENON_TESTDATA:-$3/../shared/testdata}
-models=()
-for name in cifar10-cnn esp-streaming-cnn micro-kws-fp32 mnist-8 policy-go1 samplenet \
-  super-resolution-10 basic-pitch ultraface-rfb-320; do
-  [ ! -f "$data/onnx-models/$name/model.onnx" ] || models+=("$data/onnx-models/$name/model.onnx")
+tenon=$1 work=$2 data=${TENON_TESTDATA:-$3/../shared/testdata}
+[ -d "$data" ] || { echo "skipped: there is no folder $data"; exit 77; }
+rm -rf "$work" && mkdir -p "$work" || exit 1
+
+# what no C can be written for, and why
+declare -A not_static=(
+  [onnx-models/cntk-scan]='it runs subgraphs'
+  [onnx-models/silero-vad]='inference failed|it runs subgraphs'
+  [onnx-models/silero-vad-16k-op15]='it runs subgraphs'
+  [onnx-models/sklearn-randomforest]="its outputs' shapes depend on data"
+  [tensorflow/kws-basic-lstm-s]='it runs subgraphs'
+)
+# what Tenon itself does not run, or has no shapes
+skipped=' tflite-models/keyword-scrambled-svdf-8bit tflite-models/mnist-lstm-int8 caffe/prototxt-only
+  tensorflow/tract-plus3 '
+# dims that a file leaves open
+declare -A dims=(
+  [onnx-models/silero-vad]='--shape input=1x512 --shape state=2x1x128'
+  [onnx-models/silero-vad-16k-op15]='--shape input=1x512 --shape state=2x1x128'
+  [onnx-models/bert-toy]='--dim max_seq_len_in_batch=11'
+  [onnx-models/dummy-transformer]='--dim tokens=9'
+  [onnx-models/t5ish-encoder]='--dim tokens=7'
+  [onnx-models/t5ish-decoder]='--dim target_tokens=5 --dim source_tokens=7'
+  [tensorflow/kws-basic-lstm-s]='--shape 1x49x10'
+  [tensorflow/kws-cnn-s]='--shape 1x49x10'
+  [tensorflow/kws-dnn-s]='--shape 1x25x10'
+  [tensorflow/kws-ds-cnn-s]='--shape 1x49x10'
+  [tensorflow/tf2onnx-lstm]='--shape keep_prob='
+)
+
+file_of() { # FAMILY/NAME
+  local dir=$data/$1
+  case $1 in
+    onnx-models/*) echo "$dir/model.onnx" ;;
+    tflite-models/*) echo "$dir/model.tflite" ;;
+    caffe/*) # weights stand beside the text under another name
+      mkdir -p "$work/caffe/$1"
+      cp "$dir/deploy.prototxt" "$work/caffe/$1/model.prototxt"
+      cp "$dir/weights.caffemodel" "$work/caffe/$1/model.caffemodel"
+      echo "$work/caffe/$1/model.prototxt" ;;
+    *) [ -f "$dir/frozen.pb" ] && echo "$dir/frozen.pb" || echo "$dir" ;;
+  esac
+}
+
+status=0 static=0 written=0
+for dir in "$data"/{onnx-models,tflite-models,caffe,tensorflow}/*/; do
+  id=${dir%/} id=${id#"$data"/}
+  [[ $skipped != *[[:space:]]"$id"[[:space:]]* ]] || continue
+  reason=${not_static[$id]:-}
+  [ -n "$reason" ] || static=$((static + 1))
+  out=$work/${id/\//_}
+  # shellcheck disable=SC2086
+  if ! "$tenon" emit-c "$(file_of "$id")" -o "$out" ${dims[$id]:-} >"$work/log" 2>&1; then
+    echo "$id: not written: $(grep -c 'error: node' "$work/log") nodes"
+    grep -E "${reason:-error: node .*there is no C|error: node .*kernel}" "$work/log" | head -n 2 ||
+      { echo "FAILED: $id: another reason"; cat "$work/log"; status=1; }
+    continue
+  fi
+  [ -z "$reason" ] || { echo "FAILED: $id has become static: change this list"; status=1; }
+  "$here/built.sh" "$out" || { echo "FAILED: $id"; status=1; continue; }
+  written=$((written + 1))
+  rm -rf "$out"
 done
-for name in mlperf-{resnet8-cifar,ad01,vww}-float mlperf-{kws,resnet8-cifar,ad01,vww}-int8 \
-  hello-world-float hello-world-int8 micro-speech-int8 person-detect-int8 dtln-1 \
-  dtln-1-dynrange mlperf-kws-float movie-review basic-pitch mobilenet-v1-0.25-224-uint8 \
-  mobilenet-v2-1.0-224-uint8 automl-flowers-uint8 mnist-lstm-float wakeword-{okay-nabu,vad}-v2; do
-  [ ! -f "$data/tflite-models/$name/model.tflite" ] ||
-    models+=("$data/tflite-models/$name/model.tflite")
-done
-[ ${#models[@]} -gt 0 ] || { echo "skipped: there are no models in $data"; exit 77; }
-exec "$here/run.sh" "$1" "$2" "${models[@]}"
+echo "$written of $static models of static shapes are written, and pass"
+[ $((written * 10)) -ge $((static * 9)) ] || status=1
+exit $status

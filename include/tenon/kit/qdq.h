@@ -23,12 +23,6 @@ typedef struct tn_qdq {
   uint32_t dtype; /* TN_U8 or TN_I8 */
 } tn_qdq;
 
-/* The machine has kernels for sums of integer products; without them, f32 is faster. */
-static inline bool tn_qdq_has_products(const tn_call *call) {
-  return call->isa &
-         (TN_ISA_AVX512_VNNI | TN_ISA_AVX_VNNI | TN_ISA_AVX2 | TN_ISA_NEON_DOT | TN_ISA_NEON);
-}
-
 static inline bool tn_qdq_same(const tn_qdq *a, const tn_qdq *b) {
   return a->scale == b->scale && a->zero == b->zero && a->dtype == b->dtype;
 }

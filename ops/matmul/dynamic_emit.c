@@ -1,0 +1,33 @@
+/* tenon::DynamicMatMul as C. */
+#include "dynamic_matmul.h"
+#include "tenon/experimental/emit_c.h"
+
+static const char *refuse(const tn_call *call) {
+  enum { MOST_K = INT32_MAX / (255 * 128) };
+  dynamic_matmul p;
+  if (dynamic_matmul_make(call, &p)) return "its shapes do not fit";
+  return p.k > MOST_K ? "its sums may not fit 32 bits" : NULL;
+}
+
+static uint64_t scratch(const tn_call *call) {
+  dynamic_matmul p;
+  return dynamic_matmul_make(call, &p) ? 0 : (uint64_t)p.k * sizeof(int32_t);
+}
+
+static void emit(const tn_emit *e) {
+  dynamic_matmul p;
+  if (dynamic_matmul_make(e->call, &p)) return;
+  e->code(e, "emit/dynamic.c");
+  e->line(e, "dynamic_matmul(%s, %s, %s, %d, %s, %s, %d, %d, %d, %d, %d, %s);",
+          e->input(e, DYNAMIC_A), e->input(e, DYNAMIC_B), e->input(e, DYNAMIC_B_SCALE),
+          tn_elements(p.b_scale) != 1, e->input(e, DYNAMIC_BIAS), e->output(e, 0), (int)p.m,
+          (int)p.n, (int)p.k, p.trans_b ? 1 : (int)p.n, p.trans_b ? (int)p.k : 1, e->scratch(e));
+}
+
+static const tn_emitter emitter = {.head = TN_HEAD(tn_emitter),
+                                   .kernel = "dynamic_matmul_c",
+                                   .refuse = refuse,
+                                   .scratch = scratch,
+                                   .scratch_type = TN_I32,
+                                   .emit = emit};
+const tn_emitter *const dynamic_emitters[] = {&emitter, NULL};

@@ -1,0 +1,104 @@
+/* QuantMatMul with constant weights as C: a convolution of one pixel per row
+ * (tenon/experimental/emit_quant.h). */
+#include "quant_matmul.h"
+#include "tenon/experimental/emit_quant.h"
+#include "tenon/kit/infer.h"
+
+typedef struct product {
+  quant_matmul m;
+  int64_t least, most;
+} product;
+
+static const product *product_of(const tn_emit_quant *q) { return q->op; }
+
+static double sum_scale(const quant_matmul *m, int64_t column) {
+  return quant_scale(m->a_scale, 0) * quant_scale(m->b_scale, column);
+}
+
+/* As quant_matmul_c. */
+static int64_t wanted(const tn_emit_quant *q, int64_t column, int64_t sum) {
+  const product *p = product_of(q);
+  double v = (double)sum * quant_scale(p->m.a_scale, 0) * quant_scale(p->m.b_scale, column);
+  if (p->m.bias) v += quant_scale(p->m.bias, column);
+  v = nearbyint(v / quant_scale(p->m.y_scale, 0)) + (double)quant_zero(p->m.y_zero, 0);
+  return !(v > (double)p->least) ? p->least : v > (double)p->most ? p->most : (int64_t)v;
+}
+
+static double scale(const tn_emit_quant *q, int64_t column) {
+  return sum_scale(&product_of(q)->m, column) / quant_scale(product_of(q)->m.y_scale, 0);
+}
+
+static double bias(const tn_emit_quant *q, int64_t column) {
+  const quant_matmul *m = &product_of(q)->m;
+  return m->bias ? quant_scale(m->bias, column) / sum_scale(m, column) : 0;
+}
+
+static int64_t weight(const tn_emit_quant *q, int64_t column, int64_t k) {
+  const quant_matmul *m = &product_of(q)->m;
+  const int64_t at = m->trans_b ? column * m->k + k : k * m->n + column;
+  return tn_load_i64(m->b->dtype, m->b->data, at) - (m->b->dtype == TN_U8 ? 128 : 0);
+}
+
+static tn_emit_quant numbers_of(const product *p) {
+  const quant_matmul *m = &p->m;
+  const tn_emit_quant q = {.op = p,
+                           .wanted = wanted,
+                           .scale = scale,
+                           .bias = bias,
+                           .weight = weight,
+                           .images = m->m,
+                           .groups = 1,
+                           .channels = m->k,
+                           .filters = m->n,
+                           .x_zero = quant_zero(m->a_zero, 0),
+                           .w_zero = quant_matmul_b_zero(m->b, m->b_zero, 0),
+                           .y_zero = quant_zero(m->y_zero, 0),
+                           .lo = p->least,
+                           .hi = p->most,
+                           .x_signed = m->a->dtype == TN_I8,
+                           .w = {.n = 2,
+                                 .in = {1, 1},
+                                 .out = {1, 1},
+                                 .kernel = {1, 1},
+                                 .stride = {1, 1},
+                                 .dilation = {1, 1}}};
+  return q;
+}
+
+static bool is_constant(const tn_tensor *t) { return !t || t->data; }
+
+static const char *refuse(const tn_call *call) {
+  product p;
+  if (quant_matmul_make(call, &p.m)) return "its shapes do not fit";
+  if (!p.m.y_scale) return "gives i8 or u8 only";
+  for (uint32_t k = QUANT_MATMUL_A_SCALE; k < QUANT_MATMUL_INPUTS; k++)
+    if (!is_constant(tn_input(call, k))) return "takes constant weights, scales, zero points, bias";
+  if (p.m.b_zero && tn_elements(p.m.b_zero) != 1) return "takes one zero point for all weights";
+  if (!p.m.m || !p.m.n || !p.m.k) return "takes no empty tensors";
+  quant_matmul_bounds(call, &p.least, &p.most);
+  const tn_emit_quant q = numbers_of(&p);
+  return tn_emit_quant_refuse(&q);
+}
+
+static uint64_t scratch(const tn_call *call) {
+  product p = {.least = 0};
+  if (quant_matmul_make(call, &p.m)) return 0;
+  const tn_emit_quant q = numbers_of(&p);
+  return tn_emit_quant_scratch(&q);
+}
+
+static void emit(const tn_emit *e) {
+  product p;
+  if (quant_matmul_make(e->call, &p.m)) return;
+  quant_matmul_bounds(e->call, &p.least, &p.most);
+  const tn_emit_quant q = numbers_of(&p);
+  tn_emit_quant_dense(e, &q, e->input(e, QUANT_MATMUL_A));
+}
+
+static const tn_emitter emitter = {.head = TN_HEAD(tn_emitter),
+                                   .kernel = "quant_matmul_c",
+                                   .refuse = refuse,
+                                   .scratch = scratch,
+                                   .scratch_type = TN_I16,
+                                   .emit = emit};
+const tn_emitter *const quant_matmul_emitters[] = {&emitter, NULL};
