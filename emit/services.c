@@ -70,9 +70,18 @@ static void code(const tn_emit *e, const char *file) {
 }
 
 static void addv(tn_text *out, const char *format, va_list args) {
-  char text[4000];
-  vsnprintf(text, sizeof text, format, args);
-  tn_text_add(out, "%s", text);
+  va_list again;
+  va_copy(again, args);
+  const int n = vsnprintf(NULL, 0, format, again);
+  va_end(again);
+  char *text = n < 0 ? NULL : tn_alloc(out->a, (uint64_t)n + 1);
+  if (!text) {
+    out->status = TN_ERR_MEMORY;
+    return;
+  }
+  vsnprintf(text, (size_t)n + 1, format, args);
+  tn_text_add_bytes(out, text, n);
+  tn_free(out->a, text, (uint64_t)n + 1);
 }
 
 static void function(const tn_emit *e, const char *name, const char *format, ...) {

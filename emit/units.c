@@ -13,7 +13,10 @@ void *emit_alloc(emit_model *m, uint64_t bytes) {
 }
 
 static const tn_emitter *find_emitter(const tn_kerneldef *def) {
-  if (!def->owner || !def->owner->is_builtin) return NULL;
+  if (!def->owner) return NULL;
+  for (uint32_t k = 0; k < def->owner->n_emitters; k++)
+    if (!strcmp(def->owner->emitters[k]->kernel, def->kernel.name)) return def->owner->emitters[k];
+  if (!def->owner->is_builtin) return NULL;
   for (const tn_emitter *const *const *list = emit_builtin; *list; list++)
     for (const tn_emitter *const *e = *list; *e; e++)
       if (!strcmp((*e)->kernel, def->kernel.name)) return *e;
@@ -84,17 +87,21 @@ static bool check_type(emit_model *m, int32_t slot, const char *what) {
   return false;
 }
 
+/* Between steps complex numbers are pairs, but not here. */
+static bool is_complex(const tn_slot *s) {
+  return s->type && s->type->kind == TN_KIND_TENSOR &&
+         emit_stored_type(s->type->dtype) != s->type->dtype;
+}
+
 static bool check_types(emit_model *m) {
   const tn_plan *p = m->plan;
   bool ok = true;
   for (int32_t k = 0; k < p->n_inputs; k++) ok = check_type(m, p->inputs[k], "input") && ok;
   for (int32_t k = 0; k < p->n_slots; k++)
-    if (p->slots[k].place == TN_PLACE_CONST && p->slots[k].type->kind == TN_KIND_TENSOR &&
-        emit_stored_type(p->slots[k].type->dtype) != p->slots[k].type->dtype)
+    if (p->slots[k].place == TN_PLACE_CONST && is_complex(&p->slots[k]))
       ok = check_type(m, k, "constant") && ok;
   for (int32_t k = 0; k < p->n_outputs; k++)
-    if (emit_stored_type(p->slots[p->outputs[k]].type->dtype) !=
-        p->slots[p->outputs[k]].type->dtype)
+    if (p->outputs[k] >= 0 && is_complex(&p->slots[p->outputs[k]]))
       ok = check_type(m, p->outputs[k], "output") && ok;
   return ok;
 }

@@ -5,7 +5,7 @@
 set -euo pipefail
 tenon=$1
 shift
-board=$(cd "$(dirname "$0")/../../tests/emit/cortex-m4" && pwd)
+board=$(cd "$(dirname "$0")/../../examples/keyword_spotter_mcu/board" && pwd)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 flags=(-std=c11 -O2 -mcpu=cortex-m4 -mthumb -mfloat-abi=hard -mfpu=fpv4-sp-d16 -ffunction-sections

@@ -152,6 +152,7 @@ tn_status paged_plan(const tn_call *call, tn_kernel_plan *out);
 tn_status offsets_check(const tn_call *call, int64_t begin, int64_t end);
 tn_status paged_check(const tn_call *call, int64_t begin, int64_t end);
 const char *attention_refuse(const tn_call *call);
+extern const struct tn_emitter flash_emitter;
 
 #define KERNELS_OF(isa)                                                                        \
   tn_status flash_attention_##isa(const tn_call *, uint32_t stage, int64_t begin, int64_t end, \

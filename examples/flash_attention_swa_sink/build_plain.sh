@@ -4,4 +4,4 @@
 set -eu
 include=$1 output=$2
 cd "$(dirname "$0")"
-cc -O3 -shared -fPIC -I "$include" plugin.c attention.c kernel_c.c -lm -o "$output"
+cc -O3 -shared -fPIC -I "$include" plugin.c attention.c emit.c kernel_c.c -lm -o "$output"

@@ -1,7 +1,10 @@
 /* The tables of the plug-in: two operators, their kernels, and the one exported function.
  *
  * The kernels for AVX2 and AVX-512 are compiled in where FLASH_X86 is defined, as CMakeLists.txt
- * does; without it, any C compiler makes the plug-in from plugin.c, attention.c and kernel_c.c. */
+ * does; without it, any C compiler makes the plug-in from plugin.c, attention.c, emit.c and
+ * kernel_c.c. */
+#include <tenon/experimental/emit_c.h>
+
 #include "attention.h"
 
 #define FLOATS (TN_MASK(TN_F32) | TN_MASK(TN_F16) | TN_MASK(TN_BF16))
@@ -139,6 +142,9 @@ static const tn_kernel *const kernels[] = {
 
 /* ---- the plug-in ---- */
 
+static const tn_extension as_c = {TN_HEAD(tn_extension), TN_EMIT_C_EXTENSION, &flash_emitter};
+static const tn_extension *const extensions[] = {&as_c};
+
 static const tn_plugin plugin = {.head = TN_HEAD(tn_plugin),
                                  .name = "flash_attention_swa_sink",
                                  .version = "1.0",
@@ -147,8 +153,10 @@ static const tn_plugin plugin = {.head = TN_HEAD(tn_plugin),
                                  .flavour = TN_FLAVOUR,
                                  .n_ops = COUNT(ops),
                                  .n_kernels = COUNT(kernels),
+                                 .n_extensions = COUNT(extensions),
                                  .ops = ops,
-                                 .kernels = kernels};
+                                 .kernels = kernels,
+                                 .extensions = extensions};
 
 const tn_plugin *tn_plugin_query(uint32_t host_major, uint32_t host_minor) {
   (void)host_major, (void)host_minor;

@@ -52,16 +52,16 @@ static const char *write_mask(const tn_emit *e, const tn_tensor *mask) {
   if (!mask) return "NULL";
   const bool truth = mask->dtype == TN_BOOL;
   const char *name = truth ? "attention_mask_bool" : "attention_mask_f32";
-  e->function(e, name,
-              "static void %s(const void *mask, int32_t at, int32_t n, float *s) {\n"
-              "  const %s *m = (const %s *)mask + at;\n"
-              "  for (int32_t k = 0; k < n; k++) {\n"
-              "    s[k] = %s;\n"
-              "  }\n"
-              "}\n",
-              name, truth ? "uint8_t" : "float", truth ? "uint8_t" : "float",
-              truth ? "m[k] != 0 ? s[k] : -INFINITY"
-                    : "m[k] == -INFINITY ? -INFINITY : s[k] + m[k]");
+  e->function(
+      e, name,
+      "static void %s(const void *mask, int32_t at, int32_t n, float *s) {\n"
+      "  const %s *m = (const %s *)mask + at;\n"
+      "  for (int32_t k = 0; k < n; k++) {\n"
+      "    s[k] = %s;\n"
+      "  }\n"
+      "}\n",
+      name, truth ? "uint8_t" : "float", truth ? "uint8_t" : "float",
+      truth ? "m[k] != 0 ? s[k] : -INFINITY" : "m[k] == -INFINITY ? -INFINITY : s[k] + m[k]");
   return name;
 }
 

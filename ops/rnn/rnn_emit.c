@@ -43,8 +43,7 @@ static void write_shape(const tn_emit *e, const rnn *n) {
 static bool has_relu(const rnn *n) {
   bool has = false;
   for (int32_t d = 0; d < n->directions; d++)
-    for (int32_t k = 0; k < activations_of(n); k++)
-      has = has || n->activation[d][k].f == RNN_RELU;
+    for (int32_t k = 0; k < activations_of(n); k++) has = has || n->activation[d][k].f == RNN_RELU;
   return has;
 }
 
@@ -65,14 +64,14 @@ static void emit(const tn_emit *e, int32_t gates) {
           e->output(e, 0), e->output(e, 1), peeps ? e->output(e, 2) : "NULL", e->scratch(e), name);
 }
 
-#define EMITTER(op, gates)                                                                \
-  static const char *op##_refuse(const tn_call *call) { return refuse(call, gates); }     \
-  static uint64_t op##_scratch(const tn_call *call) { return scratch(call, gates); }      \
-  static void op##_emit(const tn_emit *e) { emit(e, gates); }                             \
-  static const tn_emitter op##_emitter = {.head = TN_HEAD(tn_emitter),                    \
-                                          .kernel = #op "_f32_c",                         \
-                                          .refuse = op##_refuse,                          \
-                                          .scratch = op##_scratch,                        \
+#define EMITTER(op, gates)                                                            \
+  static const char *op##_refuse(const tn_call *call) { return refuse(call, gates); } \
+  static uint64_t op##_scratch(const tn_call *call) { return scratch(call, gates); }  \
+  static void op##_emit(const tn_emit *e) { emit(e, gates); }                         \
+  static const tn_emitter op##_emitter = {.head = TN_HEAD(tn_emitter),                \
+                                          .kernel = #op "_f32_c",                     \
+                                          .refuse = op##_refuse,                      \
+                                          .scratch = op##_scratch,                    \
                                           .emit = op##_emit};
 EMITTER(rnn, 1)
 EMITTER(gru, 3)

@@ -67,8 +67,7 @@ static void emit(const tn_emit *e) {
   int32_t *first = e->memory(e, (uint64_t)(levels + 1) * sizeof *first);
   fourier_value *roots = e->memory(e, (uint64_t)d.length * sizeof *roots);
   if (!order || !first || !roots) return;
-  for (int64_t k = 0; k < size; k++)
-    order[k] = (int32_t)stride * place_of(k, size, radix, levels);
+  for (int64_t k = 0; k < size; k++) order[k] = (int32_t)stride * place_of(k, size, radix, levels);
   for (int32_t k = 0; k < levels; k++) first[k] = radix[levels - 1 - k];
   fourier_roots(roots, d.length);
   e->code(e, "emit/dft.c");
@@ -83,8 +82,8 @@ static void emit(const tn_emit *e) {
 
 static void copy_emit(const tn_emit *e) {
   const char *from = e->input(e, 0), *to = e->output(e, 0);
-  if (strcmp(from, to)) e->line(e, "memcpy(%s, %s, %lld);", to, from,
-                                (long long)tn_bytes(e->call->inputs[0]));
+  if (strcmp(from, to))
+    e->line(e, "memcpy(%s, %s, %lld);", to, from, (long long)tn_bytes(e->call->inputs[0]));
 }
 
 static const tn_emitter dft_emitter = {.head = TN_HEAD(tn_emitter),

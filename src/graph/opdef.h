@@ -18,6 +18,9 @@ typedef struct tn_part_owner { /* a loaded plug-in, as its parts see it */
   /* What tells the code of its kernels from that of all others: the SHA-256 of its file; "" for
    * what is part of the library itself. NULL: nothing does. */
   const char *build;
+  /* Its kernels as C: tenon/experimental/emit_c.h. */
+  const struct tn_emitter *const *emitters;
+  uint32_t n_emitters;
 } tn_part_owner;
 
 /* Need its callbacks not find the elements of all constants in memory? */

@@ -64,6 +64,7 @@ struct tn_plug {
   tn_driverdef **drivers;
   tn_compilerdef **compilers;
   tn_dispatcherdef **dispatchers;
+  const struct tn_emitter **emitters;
   uint32_t n_ops, n_kernels, n_rewrites, n_formats, n_drivers, n_compilers, n_dispatchers;
   uint32_t n_left_out;
   TN_VEC(const char *) notes; /* info.notes */
@@ -226,6 +227,7 @@ bool tn_vet_device_row(tn_vet *v, const void *raw, const tn_device_kernel *progr
 /* vet_device.c: tables of device.v0 and device_kernel.v0. *out_name: what is listed. */
 bool tn_vet_driver(tn_vet *v, const void *raw, const char **out_name);
 bool tn_vet_device_kernel(tn_vet *v, const void *raw, const char **out_name);
+bool tn_vet_emitter(tn_vet *v, const void *raw, const char **out_name);
 
 /* vet_accelerator.c: tables of compiler.v1 and dispatcher.v1. */
 bool tn_vet_compiler(tn_vet *v, const void *raw, const char **out_name);

@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "registry/internal.h"
 #include "tenon/experimental/accelerator.h"
+#include "tenon/experimental/emit_c.h"
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
@@ -14,7 +15,8 @@ static const struct {
 } known[] = {{TN_COMPILER_EXTENSION, tn_vet_compiler},
              {TN_DISPATCHER_EXTENSION, tn_vet_dispatcher},
              {TN_DEVICE_EXTENSION, tn_vet_driver},
-             {TN_DEVICE_KERNEL_EXTENSION, tn_vet_device_kernel}};
+             {TN_DEVICE_KERNEL_EXTENSION, tn_vet_device_kernel},
+             {TN_EMIT_C_EXTENSION, tn_vet_emitter}};
 
 /* "profiler.v3" */
 static bool vet_name(tn_vet *v, const char *name) {

@@ -11,6 +11,7 @@ rm -rf "$work" && mkdir -p "$work" || exit 1
 failures=0 passed=0
 unset TENON_PLUGIN_PATH
 strict="-std=c11 -O2 -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wstrict-prototypes -Werror"
+board=$here/../../examples/keyword_spotter_mcu/board # start-up and memory
 m4="-mcpu=cortex-m4 -mthumb -mfloat-abi=hard -mfpu=fpv4-sp-d16"
 
 fail() {
@@ -41,8 +42,8 @@ on_host() { # DIR
 on_arm() { # DIR
   # shellcheck disable=SC2086
   arm-none-eabi-gcc $strict $m4 -ffunction-sections -nostartfiles --specs=nano.specs \
-    -Wl,--gc-sections -Wl,--no-warn-rwx-segments -T "$here/cortex-m4/mps2.ld" -o "$1/m4.elf" \
-    "$here/cortex-m4/boot.c" "$1"/{model,weights,test}.c -lm || { fail "$1: Cortex-M4"; return; }
+    -Wl,--gc-sections -Wl,--no-warn-rwx-segments -T "$board/mps2.ld" -o "$1/m4.elf" \
+    "$board/boot.c" "$1"/{model,weights,test}.c -lm || { fail "$1: Cortex-M4"; return; }
   timeout 120 qemu-system-arm -M mps2-an386 -nographic -semihosting -kernel "$1/m4.elf" ||
     fail "$1 has other outputs on a Cortex-M4"
   # only loops that say so compute in f64

@@ -2,8 +2,9 @@
  *
  * An emitter writes, for one kernel, the loops that compute what the kernel computes, with the same
  * roundings in the same order, for shapes that are known. Operators keep theirs in
- * ops/<family>/<x>_emit.c, with the loops as C files in ops/<family>/emit/. This header is not
- * under the lock of plugin.h: what is here may change. Plug-ins cannot offer emitters yet.
+ * ops/<family>/<x>_emit.c, with the loops as C files in ops/<family>/emit/. A plug-in offers each
+ * emitter of its kernels as an extension, with the loops as text (tn_emit.function). This header is
+ * not under the lock of plugin.h: what is here may change.
  *
  * What is written is C11 for targets without an operating system: loops over tables of constants,
  * no memory but the arguments', no functions but those of <math.h> and <string.h>, sizes in
@@ -44,6 +45,8 @@ struct tn_emit {
   void (*table)(const tn_emit *e, const char *format, ...);
   void (*line)(const tn_emit *e, const char *format, ...);
 };
+
+#define TN_EMIT_C_EXTENSION "emit_c.v0" /* table: tn_emitter, of a kernel of the same plug-in */
 
 /* Flags. */
 enum {

@@ -90,8 +90,8 @@ static inline bool tn_emit_quant_same(const tn_emit_quant *q, int64_t filter,
 static inline bool tn_emit_quant_right(const tn_emit_quant *q, int64_t filter,
                                        const tn_emit_rescale *r, int bits) {
   const int64_t most = tn_emit_quant_most(q), last = q->wanted(q, filter, most);
-  bool right = tn_emit_quant_same(q, filter, r, bits, -most) &&
-               tn_emit_quant_same(q, filter, r, bits, most);
+  bool right =
+      tn_emit_quant_same(q, filter, r, bits, -most) && tn_emit_quant_same(q, filter, r, bits, most);
   int64_t at = -most;
   while (right && q->wanted(q, filter, at) < last) {
     at = tn_emit_quant_step(q, filter, q->wanted(q, filter, at) + 1, at, most);

@@ -74,8 +74,9 @@ static void attention_scores(const struct attention *a, const float *q,
 static void attention_query(const struct attention *a, const float *q,
                             const struct attention_rows *keys, const struct attention_rows *values,
                             int32_t begin, int32_t end, int32_t in_lanes, const void *mask,
-                            int32_t mask_at, void (*mask_add)(const void *, int32_t, int32_t, float *),
-                            float *y, float *s) {
+                            int32_t mask_at,
+                            void (*mask_add)(const void *, int32_t, int32_t, float *), float *y,
+                            float *s) {
   float top = -INFINITY, total = 0.0f;
   memset(y, 0, sizeof *y * (size_t)a->v_size);
   for (int32_t first = begin / 128 * 128; first < end; first += 128) {

@@ -11,8 +11,7 @@ static void lstm_step(const struct rnn *n, int32_t direction, const struct rnn_w
   for (int32_t u = 0; u < hidden; u++) {
     const float i = act[0](rnn_clip(n, g[u] + (p != NULL ? p[u] * c[u] : 0.0f)));
     const float seen = p != NULL ? p[2 * hidden + u] * c[u] : 0.0f;
-    const float f =
-        n->input_forget != 0 ? 1.0f - i : act[0](rnn_clip(n, g[2 * hidden + u] + seen));
+    const float f = n->input_forget != 0 ? 1.0f - i : act[0](rnn_clip(n, g[2 * hidden + u] + seen));
     const float now = f * c[u] + i * act[1](rnn_clip(n, g[3 * hidden + u]));
     const float more = p != NULL ? p[hidden + u] * now : 0.0f;
     const float o = act[0](rnn_clip(n, g[hidden + u] + more));

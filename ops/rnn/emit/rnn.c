@@ -23,8 +23,8 @@ static float rnn_dot(const float *a, const float *b, int32_t n) {
       lane[i] += a[k + i] * b[k + i];
     }
   }
-  float sum = ((lane[0] + lane[4]) + (lane[1] + lane[5])) +
-              ((lane[2] + lane[6]) + (lane[3] + lane[7]));
+  float sum =
+      ((lane[0] + lane[4]) + (lane[1] + lane[5])) + ((lane[2] + lane[6]) + (lane[3] + lane[7]));
   for (int32_t k = even; k < n; k++) {
     sum += a[k] * b[k];
   }
@@ -73,8 +73,8 @@ static const float *rnn_part(const float *p, int32_t offset) {
 static void rnn(const struct rnn *n, const float *x, const float *w, const float *r,
                 const float *bias, const int32_t *lengths, const float *h0, const float *c0,
                 const float *peep, float *y, float *y_h, float *y_c, float *room,
-                void (*step)(const struct rnn *, int32_t, const struct rnn_weights *,
-                             const float *, float *, float *)) {
+                void (*step)(const struct rnn *, int32_t, const struct rnn_weights *, const float *,
+                             float *, float *)) {
   const int32_t hidden = n->hidden, width = n->gates * hidden;
   float *h = room + width + hidden, *c = h + hidden;
   for (int32_t direction = 0; direction < n->directions; direction++) {
@@ -82,8 +82,8 @@ static void rnn(const struct rnn *n, const float *x, const float *w, const float
                                   rnn_part(bias, direction * 2 * width),
                                   rnn_part(peep, direction * 3 * hidden)};
     for (int32_t b = 0; b < n->batch; b++) {
-      const int32_t state = hidden * (n->batch_first != 0 ? b * n->directions + direction
-                                                          : direction * n->batch + b);
+      const int32_t state =
+          hidden * (n->batch_first != 0 ? b * n->directions + direction : direction * n->batch + b);
       const int32_t asked = lengths != NULL ? lengths[b] : n->steps;
       const int32_t length = asked < 0 ? 0 : asked > n->steps ? n->steps : asked;
       for (int32_t u = 0; u < hidden; u++) {

@@ -2,9 +2,9 @@
  * the values stand in the input; radix: of each of `levels` joins, the first that is made first. */
 struct dft {
   int32_t outer, inner, length, n_in, n_out, in_parts, out_parts;
-  int32_t inverse, half;   /* half: with inverse, the input is the first half of a spectrum */
-  int32_t real;            /* of an even number of real values, as complex ones of half of it */
-  int32_t levels, size;    /* of the transform */
+  int32_t inverse, half; /* half: with inverse, the input is the first half of a spectrum */
+  int32_t real;          /* of an even number of real values, as complex ones of half of it */
+  int32_t levels, size;  /* of the transform */
   const int32_t *order, *radix;
   const double *roots;
 };
@@ -14,7 +14,8 @@ struct dft_value {
 };
 
 static struct dft_value dft_turn(const struct dft *s, struct dft_value x, int32_t k) {
-  const double re = s->roots[2 * k], im = s->inverse != 0 ? -s->roots[2 * k + 1] : s->roots[2 * k + 1];
+  const double re = s->roots[2 * k],
+               im = s->inverse != 0 ? -s->roots[2 * k + 1] : s->roots[2 * k + 1];
   const struct dft_value y = {x.re * re - x.im * im, x.re * im + x.im * re};
   return y;
 }

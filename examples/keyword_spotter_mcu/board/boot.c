@@ -1,13 +1,38 @@
 /* Start-up for the Cortex-M4 of mps2-an386: vectors, the FPU, data and bss, and the end by
  * semihosting. */
-#include <stdint.h>
+#include "board.h"
+
 extern uint32_t data_from[], data_start[], data_end[], bss_start[], bss_end[], stack_top[];
 int main(void);
+
 static void semihosting(uint32_t what, const void *with) {
   register uint32_t r0 __asm__("r0") = what;
   register const void *r1 __asm__("r1") = with;
   __asm__ volatile("bkpt 0xab" : "+r"(r0) : "r"(r1) : "memory");
 }
+
+void board_print(const char *text) { semihosting(4, text); }
+
+void board_print_number(uint32_t n) {
+  char text[12] = "";
+  int32_t k = 10;
+  do {
+    text[k--] = (char)('0' + n % 10);
+    n /= 10;
+  } while (n != 0);
+  board_print(text + k + 1);
+}
+
+#define TIMER ((volatile uint32_t *)0xE000E010)
+enum { MOST_TICKS = 0xFFFFFF };
+
+void board_timer_start(void) {
+  TIMER[1] = MOST_TICKS;
+  TIMER[2] = 0;
+  TIMER[0] = 5;
+}
+
+uint32_t board_timer_ticks(void) { return MOST_TICKS - TIMER[2]; }
 
 static void finish(int code) {
   const uint32_t block[2] = {0x20026, (uint32_t)code};
@@ -16,17 +41,12 @@ static void finish(int code) {
   }
 }
 
-#ifdef COUNT /* prints the ticks of the system timer: 40 instructions each, with -icount shift=0 */
-#define TIMER ((volatile uint32_t *)0xE000E010)
+#ifdef COUNT /* prints the ticks that main() takes */
 static int timed_main(void) {
-  char text[16] = "          \n";
-  TIMER[1] = 0xFFFFFF;
-  TIMER[2] = 0;
-  TIMER[0] = 5;
+  board_timer_start();
   const int code = main();
-  uint32_t ticks = 0xFFFFFF - TIMER[2];
-  for (int k = 9; k >= 0; k--, ticks /= 10) text[k] = (char)('0' + ticks % 10);
-  semihosting(4, text);
+  board_print_number(board_timer_ticks());
+  board_print("\n");
   return code;
 }
 #define main timed_main
