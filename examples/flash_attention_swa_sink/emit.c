@@ -49,7 +49,8 @@ static const char loops[] =
     "static void swa_sink_keys(const struct swa_sink *s, int32_t query, int32_t *first,\n"
     "                          int32_t *end) {\n"
     "  const int32_t at = s->first_query + query - s->first_key;\n"
-    "  const int32_t behind = s->causal != 0 ? at + 1 : s->window != 0 ? at + s->window : s->keys;\n"
+    "  const int32_t behind = s->causal != 0 ? at + 1 : s->window != 0 ? at + s->window : "
+    "s->keys;\n"
     "  const int32_t before = s->window != 0 ? at - s->window + 1 : 0;\n"
     "  *first = before < 0 ? 0 : before > s->keys ? s->keys : before;\n"
     "  *end = behind < 0 ? 0 : behind > s->keys ? s->keys : behind;\n"
@@ -74,7 +75,8 @@ static const char loops[] =
     "  float top = sink != NULL ? *sink : -INFINITY, sum = top == -INFINITY ? 0.0f : 1.0f;\n"
     "  memset(y, 0, sizeof *y * (size_t)s->v_size);\n"
     "  for (int32_t tile = base; tile < end; tile += 64) {\n"
-    "    const int32_t from = tile < first ? first : tile, to = tile + 64 < end ? tile + 64 : end;\n"
+    "    const int32_t from = tile < first ? first : tile, to = tile + 64 < end ? tile + 64 : "
+    "end;\n"
     "    float most = top;\n"
     "    for (int32_t j = from; j < to; j++) {\n"
     "      const float *row = k + j * kv_heads * s->size;\n"
@@ -91,7 +93,8 @@ static const char loops[] =
     "      y[c] *= factor;\n"
     "    }\n"
     "    for (int32_t j = from; j < to; j++) {\n"
-    "      const float *row = v + j * kv_heads * s->v_size, weight = swa_sink_exp(score[j - tile] - "
+    "      const float *row = v + j * kv_heads * s->v_size, weight = swa_sink_exp(score[j - tile] "
+    "- "
     "shift);\n"
     "      sum += weight;\n"
     "      for (int32_t c = 0; c < s->v_size; c++) {\n"
@@ -106,7 +109,8 @@ static const char loops[] =
     "  }\n"
     "}\n"
     "\n"
-    "static void swa_sink(const struct swa_sink *s, const float *q, const float *k, const float *v,\n"
+    "static void swa_sink(const struct swa_sink *s, const float *q, const float *k, const float "
+    "*v,\n"
     "                     const float *sink, float *y, float *room) {\n"
     "  const int32_t kv_heads = s->heads / s->group;\n"
     "  for (int32_t row = 0; row < s->batch * s->queries * s->heads; row++) {\n"
@@ -126,12 +130,13 @@ static const char loops[] =
 static void emit(const tn_emit *e) {
   const attention p = attention_of_flash(e->call);
   e->function(e, "swa_sink", "%s", loops);
-  e->table(e,
-           "static const struct swa_sink swa_sink_%u = {%d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, "
-           "%af};\n",
-           e->step, (int)p.n_batch, (int)p.n_q, (int)p.n_kv, (int)p.n_heads, (int)p.group,
-           (int)p.d_qk, (int)p.d_v, (int)p.causal, (int)p.window, (int)p.q_offset, (int)p.k_offset,
-           (double)(float)p.scale);
+  e->table(
+      e,
+      "static const struct swa_sink swa_sink_%u = {%d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, "
+      "%af};\n",
+      e->step, (int)p.n_batch, (int)p.n_q, (int)p.n_kv, (int)p.n_heads, (int)p.group, (int)p.d_qk,
+      (int)p.d_v, (int)p.causal, (int)p.window, (int)p.q_offset, (int)p.k_offset,
+      (double)(float)p.scale);
   e->line(e, "swa_sink(&swa_sink_%u, %s, %s, %s, %s, %s, %s);", e->step, e->input(e, 0),
           e->input(e, 1), e->input(e, 2), e->input(e, 3), e->output(e, 0), e->scratch(e));
 }

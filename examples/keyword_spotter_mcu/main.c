@@ -3,8 +3,8 @@
 #include "features.h"
 #include "kws/model.h"
 
-static const char *const words[] = {"down", "go", "left", "no",  "off",     "on",
-                                    "right", "stop", "up", "yes", "silence", "unknown"};
+static const char *const words[] = {"down",  "go",   "left", "no",  "off",     "on",
+                                    "right", "stop", "up",   "yes", "silence", "unknown"};
 enum { WORDS = sizeof words / sizeof *words };
 
 _Static_assert(KWS_OUT_IDENTITY_SIZE == WORDS, "a word for each output");

@@ -22,8 +22,8 @@ def floats(*shape):
 def model(name, nodes, inputs, outputs, weights, extra=(), opset=17):
     graph = h.make_graph(nodes, name, inputs, outputs,
                          [onnx.numpy_helper.from_array(a, n) for n, a in weights.items()])
-    m = h.make_model(graph, opset_imports=[h.make_opsetid("", opset), *extra], producer_name="tests",
-                     producer_version="1", ir_version=8)
+    m = h.make_model(graph, opset_imports=[h.make_opsetid("", opset), *extra],
+                     producer_name="tests", producer_version="1", ir_version=8)
     if not extra:
         onnx.checker.check_model(m)
     onnx.save(m, os.path.join(here, "models", name + ".onnx"))
@@ -256,7 +256,8 @@ model("sizes", [
     node("Resize", "x - up", "r0", mode="nearest"),
     node("Resize", "x - - size", "r1", mode="linear"),
     node("Resize", "x - down", "r2", mode="cubic", antialias=1, exclude_outside=1),
-    node("Resize", "last - wide", "r3", mode="linear", coordinate_transformation_mode="align_corners"),
+    node("Resize", "last - wide", "r3", mode="linear",
+         coordinate_transformation_mode="align_corners"),
     node("Resize", "bytes - row", "r4", mode="nearest", nearest_mode="ceil"),
     node("ConvTranspose", "x w0 b0", "t0", strides=[2, 1], pads=[1, 0, 0, 1], dilations=[1, 2],
          output_padding=[1, 0]),
@@ -330,7 +331,8 @@ model("qdq", [
      **around("out", np.int8, 0.05, 3), **around("f8", np.uint8, 0.01, 130),
      **around("w3", np.uint8, 0.01, 120), "w3": unsigned(50, 7),
      "w0_q": bytes_of(6, 4, 3, 3), "w0_s": np.float32(0.00117), "b0_q": biases(6),
-     "b0_s": np.float32(0.0413) * np.float32(0.00117), "w1_q": bytes_of(6, 1, 3, 3), "w1_s": np.float32(0.00391),
+     "b0_s": np.float32(0.0413) * np.float32(0.00117), "w1_q": bytes_of(6, 1, 3, 3),
+     "w1_s": np.float32(0.00391),
      "b1_q": biases(6), "b1_s": np.float32(0.0413) * np.float32(0.00391), "w2_q": bytes_of(72, 10),
      "w2_s": np.float32(0.002)})
 

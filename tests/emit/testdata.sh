@@ -17,8 +17,8 @@ declare -A not_static=(
   [tensorflow/kws-basic-lstm-s]='it runs subgraphs'
 )
 # what Tenon itself does not run, or has no shapes
-skipped=' tflite-models/keyword-scrambled-svdf-8bit tflite-models/mnist-lstm-int8 caffe/prototxt-only
-  tensorflow/tract-plus3 '
+skipped=' tflite-models/keyword-scrambled-svdf-8bit tflite-models/mnist-lstm-int8
+  caffe/prototxt-only tensorflow/tract-plus3 '
 # dims that a file leaves open
 declare -A dims=(
   [onnx-models/silero-vad]='--shape input=1x512 --shape state=2x1x128'

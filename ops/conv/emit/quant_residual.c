@@ -1,4 +1,5 @@
-/* What is added to the outputs of a convolution: both have scales of their own, and so has the sum. */
+/* What is added to the outputs of a convolution: both have scales of their own, and so has their
+ * sum. */
 struct quant_residual {
   int32_t y_zero, z_zero, zero, least, most;
   double y_scale, z_scale, scale;
