@@ -283,7 +283,8 @@ model("sizes", [
 casts = [("x", "u8", T.UINT8), ("x", "i8", T.INT8), ("x", "i32", T.INT32), ("x", "i64", T.INT64),
          ("x", "b", T.BOOL), ("x", "f16", T.FLOAT16), ("x", "bf16", T.BFLOAT16),
          ("x", "d", T.DOUBLE), ("n", "n8", T.INT8), ("n", "nf", T.FLOAT), ("n", "nb", T.BOOL),
-         ("b", "bf", T.FLOAT), ("f16", "xf", T.FLOAT), ("bf16", "xb", T.FLOAT), ("d", "df", T.FLOAT)]
+         ("b", "bf", T.FLOAT), ("f16", "xf", T.FLOAT), ("bf16", "xb", T.FLOAT),
+         ("d", "df", T.FLOAT)]
 model("casts", [node("Mul", "x0 large", "x"), node("Mul", "n0 many", "n"),
                 *[node("Cast", a, b, to=t) for a, b, t in casts]],
       [value("x0", [64]), value("n0", [64], T.INT64)],

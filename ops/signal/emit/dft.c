@@ -1,5 +1,5 @@
 /* Fourier transforms of mixed radix, decimation in time. roots: e^(-2 pi i k / length). order:
- * where the values stand in the input; radix: of each of `levels` joins, the first that is made first. */
+ * where the values stand in the input; radix: of each of `levels` joins, the first one first. */
 struct dft {
   int32_t outer, inner, length, n_in, n_out, in_parts, out_parts;
   int32_t inverse, half; /* half: with inverse, the input is the first half of a spectrum */
