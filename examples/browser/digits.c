@@ -1,5 +1,5 @@
 /* What the page calls: an image goes in, ten probabilities come out. */
-#include "model/model.h"
+#include <model/model.h> /* written by build.sh */
 
 static float image[DIGITS_IN_IMAGE_SIZE], probabilities[DIGITS_OUT_PROBABILITIES_SIZE];
 

@@ -1,7 +1,7 @@
 /* Says which word it hears: features of one second, a model, the word that it thinks most likely. */
-#include "board.h"
-#include "features.h"
-#include "kws/model.h"
+#include <board.h>
+#include <features.h> /* this and the next are made by CMakeLists.txt */
+#include <kws/model.h>
 
 static const char *const words[] = {"down",  "go",   "left", "no",  "off",     "on",
                                     "right", "stop", "up",   "yes", "silence", "unknown"};
