@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""Exports models of torchvision and transformers with random weights by torch.export, runs them with Tenon, and
-compares the outputs with PyTorch's. Prints a table.
+"""Exports models of torchvision and transformers with random weights by torch.export, or as TorchScript, runs them
+with Tenon, and compares the outputs with PyTorch's. Prints a table.
 
-usage: models.py TENON [--only WORD]... [--keep DIR] [--families]      (needs torch, torchvision, transformers)
+usage: models.py TENON [--as export|trace|script] [--only WORD]... [--keep DIR] [--families]
+(needs torch, torchvision, transformers)
 """
 
 import argparse
@@ -345,9 +346,65 @@ def check(tenon, name, make, folder):
     )
 
 
+def named(tree, name="output"):
+    """What a program answers, by the names that Tenon gives its outputs."""
+    if isinstance(tree, torch.Tensor):
+        return [(name, tree)]
+    if isinstance(tree, dict):
+        return [x for k, v in tree.items() for x in named(v, f"{name}.{k}")]
+    if isinstance(tree, (list, tuple)):
+        return [x for k, v in enumerate(tree) for x in named(v, f"{name}.{k}")]
+    return []
+
+
+def save_script(kind, model, args, kwargs, path):
+    if kind == "script":
+        program = torch.jit.script(model)
+    elif kwargs:
+        program = torch.jit.trace(
+            model, example_kwarg_inputs=kwargs, strict=False, check_trace=False
+        )
+    else:
+        program = torch.jit.trace(model, args, strict=False, check_trace=False)
+    program.save(path)
+    return torch.jit.load(path)
+
+
+def check_script(tenon, kind, name, make, folder):
+    torch.manual_seed(0)
+    made = make()
+    model, args, kwargs = made if len(made) == 3 else (*made, {})
+    begin = time.time()
+    if "use_cache" in kwargs:  # traced programs take tensors
+        model.config.use_cache = kwargs.pop("use_cache")
+    path = folder / f"{name}.pt"
+    with torch.no_grad():
+        program = save_script(kind, model, args, kwargs, str(path))
+        wanted = named(program(*args, **kwargs))
+    saved = time.time() - begin
+    params = [a.name for a in program.forward.schema.arguments[1:]]
+    given = list(zip(params, args)) + list(kwargs.items())
+    command = [tenon, "run", str(path), "--output", str(folder / name)]
+    for k, x in [y for n, v in given for y in named(v, n)]:
+        np.save(folder / f"{name}.{k}.npy", x.numpy())
+        command += ["--input", f"{k}={folder / f'{name}.{k}.npy'}"]
+    (folder / name).mkdir(exist_ok=True)
+    run = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    if run.returncode:
+        return saved, run.stderr.strip().splitlines()[0].replace(str(folder) + "/", "")[:230]
+    missing = [k for k, _ in wanted if not (folder / name / f"{k}.npy").exists()]
+    if missing:
+        return saved, f"no output '{missing[0]}'"
+    worst = compare([np.load(folder / name / f"{k}.npy") for k, _ in wanted], [y for _, y in wanted])
+    return saved, "shapes differ" if worst is None else worst
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("tenon")
+    parser.add_argument(
+        "--as", dest="kind", choices=["export", "trace", "script"], default="export"
+    )
     parser.add_argument("--only", action="append", default=[])
     parser.add_argument("--keep")
     parser.add_argument(
@@ -367,7 +424,10 @@ def main():
             ):
                 continue
             try:
-                seconds, what = check(args.tenon, name, make, folder)
+                if args.kind == "export":
+                    seconds, what = check(args.tenon, name, make, folder)
+                else:
+                    seconds, what = check_script(args.tenon, args.kind, name, make, folder)
             except Exception as e:  # PyTorch itself could not
                 print(
                     f"{name:40} not exported: {type(e).__name__}: {str(e).splitlines()[0][:120] if str(e) else ''}",

@@ -88,6 +88,8 @@ ts_value *ts_get_attr(ts_reader *r, ts_value *v, const char *name) {
     const char *full = ts_format(r, "prim::%s", name);
     return full ? ts_call_1(r, full, v) : NULL;
   }
+  if (v->kind == TS_V_STR && !strcmp(name, "type")) return v; /* of a device */
+  if (v->kind == TS_V_STR && !strcmp(name, "index")) return ts_none(r);
   if (v->kind != TS_V_OBJECT) return ts_null(r, "%s has no '%s'", ts_kind_text(v), name);
   const ts_cell *c = ts_attr(v, name);
   if (c && c->v) return c->v;

@@ -42,6 +42,13 @@ ts_ssa ts_ssa_new(ts_reader *r, const char *what) {
 
 /* ---- nodes ---- */
 
+/* "__torch__/net.py:12.3": no other node has it. */
+const char *ts_node_name(ts_reader *r) {
+  if (!r->frame) return ts_format(r, "node.%lld", (long long)r->n_nodes);
+  return ts_format(r, "%s:%u.%lld", r->frame->source->path + 5, r->at ? (unsigned)r->at->line : 0,
+                   (long long)r->n_nodes);
+}
+
 static bool has_room(ts_reader *r) {
   if (++r->n_nodes <= 16384 + 64 * r->n_source_nodes) return true;
   ts_fail(r, TN_ERR_OVERFLOW, "the program becomes more than %lld nodes",
@@ -66,9 +73,7 @@ bool ts_node_add(ts_reader *r, const char *domain, const char *op, const ts_ssa 
   const tn_node node = {.head = TN_HEAD(tn_node),
                         .domain = domain,
                         .op = op,
-                        .name = r->frame ? ts_format(r, "%s:%u", r->frame->source->path + 5,
-                                                     r->at ? (unsigned)r->at->line : 0)
-                                         : "",
+                        .name = ts_node_name(r),
                         .inputs = ids,
                         .n_inputs = n_in,
                         .outputs = ids + n_in,

@@ -218,6 +218,7 @@ int32_t ts_use(ts_reader *r, ts_ssa ssa);
 bool ts_is_visible(const ts_reader *r, ts_ssa ssa);
 /* A new value of the graph that is being built. */
 ts_ssa ts_ssa_new(ts_reader *r, const char *what);
+const char *ts_node_name(ts_reader *r);
 /* A node; its outputs are new values. */
 bool ts_node_add(ts_reader *r, const char *domain, const char *op, const ts_ssa *in, uint32_t n_in,
                  const tn_attr *const *attrs, uint32_t n_attrs, ts_ssa *out, uint32_t n_out);

@@ -347,6 +347,14 @@ static bool same_value(ts_reader *r, const char *name, const ts_args *args, ts_v
   return args->n ? *out = args->v[0], true : false;
 }
 
+/* Devices are texts; of a tensor, size.c says it. */
+static bool device_of(ts_reader *r, const char *name, const ts_args *args, ts_value **out) {
+  (void)r;
+  (void)name;
+  if (args->n == 1 && args->v[0]->kind == TS_V_STR) *out = args->v[0];
+  return true;
+}
+
 const ts_builtin_row ts_scalar_builtins[] = {
     {"aten::add", binary},
     {"aten::sub", binary},
@@ -389,6 +397,8 @@ const ts_builtin_row ts_scalar_builtins[] = {
     {"aten::__derive_index", derive_index},
     {"aten::format", format},
     {"prim::RaiseException", raise},
+    {"aten::device", same_value},
+    {"prim::device", device_of},
     {"aten::warn", no_effect},
     {"prim::Print", no_effect},
     {"aten::set_grad_enabled", no_effect},

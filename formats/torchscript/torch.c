@@ -120,14 +120,13 @@ static ts_value *emit(ts_reader *r, const char *name, const ts_args *args, int32
     made[k] = ts_ssa_new(r, colons ? colons + 2 : name);
     outs[k] = made[k].id;
   }
-  const aten_emitter e = {
-      .api = r->api,
-      .graph = r->scope->g,
-      .arena = &r->arena,
-      .fail = on_fail,
-      .ctx = r,
-      .node = ts_format(r, "%s:%u", r->frame->source->path + 5, r->at ? (unsigned)r->at->line : 0),
-      .offset = -1};
+  const aten_emitter e = {.api = r->api,
+                          .graph = r->scope->g,
+                          .arena = &r->arena,
+                          .fail = on_fail,
+                          .ctx = r,
+                          .node = ts_node_name(r),
+                          .offset = -1};
   if (r->status) return NULL;
   const tn_status s =
       aten_emit(&e, name, overload_of(args), list, (uint32_t)args->n, outs, (uint32_t)n_out);
