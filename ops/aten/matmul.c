@@ -85,69 +85,46 @@ tn_status aten_einsum(const tn_call *call, tn_graph *graph, int32_t node) {
 
 /* ---- attention ---- */
 
-/* Keys and values repeat for groups of queries. */
-static int32_t grouped(const tn_lowering *l, uint32_t k, int64_t heads) {
+/* ONNX's Attention is of rank 4: [batch, heads, places, size]. */
+static int32_t with_heads(const tn_lowering *l, uint32_t k) {
   const tn_tensor *t = tn_low_type(l, k);
-  const int32_t rank = t->rank, at = rank - 3;
-  int64_t wide[TN_MAX_RANK], shape[TN_MAX_RANK];
-  if (t->shape[at] == heads) return tn_low_in(l, k);
-  if (rank == TN_MAX_RANK || !t->shape[at] || heads % t->shape[at])
-    return at_fail(l, TN_ERR_SHAPE, "the heads of keys do not divide those of queries");
-  const int64_t times = heads / t->shape[at];
-  for (int32_t i = 0; i <= rank; i++)
-    wide[i] = i <= at ? t->shape[i] : i == at + 1 ? times : t->shape[i - 1];
-  memcpy(shape, t->shape, sizeof shape);
-  shape[at] = heads;
-  const int32_t x = at_expand(l, at_unsqueeze(l, tn_low_in(l, k), at + 1), rank + 1, wide);
-  return tn_low_reshape(l, x, rank, shape);
+  int64_t shape[4] = {1, 1, t->shape[t->rank - 2], t->shape[t->rank - 1]};
+  if (t->rank == 4) return tn_low_in(l, k);
+  if (t->rank == 3) shape[0] = t->shape[0];
+  for (int32_t d = 0; t->rank > 4 && d < t->rank - 2; d++)
+    shape[d == t->rank - 3] *= t->shape[d];
+  return tn_low_reshape(l, tn_low_in(l, k), 4, shape);
 }
 
-/* -inf where row i may not see column j: j > i. */
-static int32_t causal_mask(const tn_lowering *l, int64_t rows, int64_t columns, uint32_t dtype) {
-  const int64_t column[] = {rows, 1}, row[] = {1, columns};
-  const int32_t later = tn_low_2(l, "Greater", tn_low_reshape(l, at_iota(l, columns), 2, row),
-                                 tn_low_reshape(l, at_iota(l, rows), 2, column));
-  return at_where(l, later, tn_low_number(l, dtype, -INFINITY), tn_low_number(l, dtype, 0));
-}
-
-/* A mask of bools says what is seen. Rows that see nothing become 0, as in PyTorch. */
-static int32_t masked(const tn_lowering *l, int32_t scores, uint32_t dtype) {
+/* Of masks a batch without heads gets them. */
+static int32_t mask_of(const tn_lowering *l, int32_t rank) {
   const tn_tensor *m = tn_low_type(l, 3);
-  const int32_t mask = tn_low_in(l, 3);
-  const tn_tensor *q = tn_low_type(l, 0), *k = tn_low_type(l, 1);
-  if (tn_low_int(l, "is_causal", 0))
-    return tn_low_2(l, "Add", scores,
-                    causal_mask(l, q->shape[q->rank - 2], k->shape[k->rank - 2], dtype));
-  if (!m) return scores;
-  if (m->dtype == TN_BOOL) return at_where(l, mask, scores, tn_low_number(l, dtype, -INFINITY));
-  return tn_low_2(l, "Add", scores, at_in(l, 3, dtype));
+  if (!m) return TN_NO_ID;
+  const int32_t x = m->dtype == TN_BOOL ? tn_low_in(l, 3) : at_in(l, 3, tn_low_type(l, 0)->dtype);
+  return m->rank == 3 && rank == 3 ? at_unsqueeze(l, x, 1) : x;
 }
 
 tn_status aten_attention(const tn_call *call, tn_graph *graph, int32_t node) {
   const tn_lowering l = tn_low_open(call, graph, node);
-  const tn_tensor *q = tn_low_type(&l, 0), *k = tn_low_type(&l, 1);
-  const uint32_t dtype = q->dtype;
-  if (q->rank < 2 || k->rank < 2) return at_fail(&l, TN_ERR_SHAPE, "queries need two dims");
+  const tn_tensor *q = tn_low_type(&l, 0), *k = tn_low_type(&l, 1), *v = tn_low_type(&l, 2),
+                  *m = tn_low_type(&l, 3);
+  if (q->rank < 2 || k->rank != q->rank || v->rank != q->rank)
+    return at_fail(&l, TN_ERR_SHAPE, "queries, keys and values need the same two dims or more");
   if (tn_low_float(&l, "dropout_p", 0) != 0) return tn_low_unsupported(&l, "dropout_p");
+  if (q->rank > 4 && m && m->rank > 2) return tn_low_unsupported(&l, "masks of more than 4 dims");
   const at_scalar s = at_number(&l, "scale");
   const double width = (double)q->shape[q->rank - 1];
-  const double scale = s.is_there ? s.f : 1 / sqrt(width);
-  const bool groups = tn_low_int(&l, "enable_gqa", 0) && q->rank >= 3;
-  const int32_t key = groups ? grouped(&l, 1, q->shape[q->rank - 3]) : tn_low_in(&l, 1),
-                value = groups ? grouped(&l, 2, q->shape[q->rank - 3]) : tn_low_in(&l, 2);
-  const int32_t query = tn_low_2(&l, "Mul", tn_low_in(&l, 0), tn_low_number(&l, dtype, scale));
-  int32_t scores = tn_low_2(&l, "MatMul", query, transposed(&l, key, k->rank));
-  scores = masked(&l, scores, dtype);
-  int32_t weights = at_with_int(&l, "Softmax", scores, "axis", -1);
-  if (tn_low_type(&l, 3) && tn_low_type(&l, 3)->dtype == TN_BOOL) {
-    const int64_t last = -1;
-    const int32_t seen =
-        at_reduce(&l, "ReduceMax", at_cast(&l, tn_low_in(&l, 3), TN_BOOL, TN_U8), &last, 1, true);
-    weights = at_where(&l, at_cast(&l, seen, TN_U8, TN_BOOL), weights, tn_low_number(&l, dtype, 0));
-  }
-  const int32_t y = tn_low_2(&l, "MatMul", weights, value);
-  const uint32_t n = tn_low_node(&l)->n_outputs;
-  if (n > 1) return tn_low_unsupported(&l, "its outputs behind the first");
+  const tn_attr attrs[] = {tn_attr_float("scale", s.is_there ? s.f : 1 / sqrt(width)),
+                           tn_attr_int("is_causal", tn_low_int(&l, "is_causal", 0))};
+  const int32_t in[] = {with_heads(&l, 0), with_heads(&l, 1), with_heads(&l, 2),
+                        mask_of(&l, q->rank)};
+  int32_t y = tn_low_emit(&l, "Attention", in, m ? 4 : 3, attrs, 2);
+  int64_t shape[TN_MAX_RANK];
+  memcpy(shape, q->shape, sizeof shape);
+  shape[q->rank - 1] = v->shape[v->rank - 1];
+  if (q->rank != 4) y = tn_low_reshape(&l, y, q->rank, shape);
+  if (tn_low_node(&l)->n_outputs > 1)
+    return tn_low_unsupported(&l, "its outputs behind the first");
   return tn_low_done(&l, y);
 }
 
