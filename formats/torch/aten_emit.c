@@ -442,5 +442,7 @@ tn_status aten_emit(const aten_emitter *e, const char *op, const char *overload,
                          m->n_attrs, made, n_outs);
   if (s || !casts) return s;
   const int32_t in[] = {own, m->in[0]};
-  return add_node(e, "CastLike", in, 2, NULL, 0, outs, 1);
+  aten_emitter nameless = *e; /* names of nodes are to be unique */
+  nameless.node = NULL;
+  return add_node(&nameless, "CastLike", in, 2, NULL, 0, outs, 1);
 }

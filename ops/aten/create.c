@@ -117,6 +117,22 @@ tn_status aten_eye(const tn_call *call, tn_graph *graph, int32_t node) {
   return tn_low_done(&l, at_cast(&l, y, TN_BOOL, dtype));
 }
 
+/* Windows of cosines, with a period of n, or of n - 1 points. */
+tn_status aten_window(const tn_call *call, tn_graph *graph, int32_t node) {
+  const tn_lowering l = tn_low_open(call, graph, node);
+  const int64_t n = tn_low_int(&l, "window_length", 0);
+  const uint32_t dtype = at_dtype(&l, "dtype", TN_F32);
+  const char *op = at_is(&l, "hann_window")      ? "HannWindow"
+                   : at_is(&l, "hamming_window") ? "HammingWindow"
+                                                 : "BlackmanWindow";
+  const tn_attr attrs[] = {tn_attr_int("periodic", tn_low_int(&l, "periodic", 1)),
+                           tn_attr_int("output_datatype", tn_onnx_of_dtype(TN_F32))};
+  const int32_t size = at_int_const(&l, TN_I64, n);
+  if (n < 2) return at_fail(&l, TN_ERR_INVALID, "a window of fewer than two points");
+  if (!strcmp(op, "HammingWindow")) return tn_low_unsupported(&l, "Hamming's window");
+  return tn_low_done(&l, at_cast(&l, tn_low_emit(&l, op, &size, 1, attrs, 2), TN_F32, dtype));
+}
+
 /* What is above or below a diagonal becomes 0. */
 tn_status aten_triangle(const tn_call *call, tn_graph *graph, int32_t node) {
   const tn_lowering l = tn_low_open(call, graph, node);

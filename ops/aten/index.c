@@ -439,3 +439,42 @@ tn_status aten_diagonal(const tn_call *call, tn_graph *graph, int32_t node) {
   for (int32_t i = 0; i < x->rank - 1; i++) perm[i] = i + 1 < x->rank - 1 ? i + 1 : 0;
   return tn_low_done(&l, permuted(&l, y, x->rank - 1, perm));
 }
+
+/* The last dim on a diagonal of two dims, among zeros. */
+tn_status aten_diag_embed(const tn_call *call, tn_graph *graph, int32_t node) {
+  const tn_lowering l = tn_low_open(call, graph, node);
+  const tn_tensor *x = tn_low_type(&l, 0);
+  const bool diag = at_is(&l, "diag");
+  const int64_t offset = tn_low_int(&l, diag ? "diagonal" : "offset", 0);
+  if (diag && x->rank == 2) return aten_diagonal(call, graph, node);
+  if (x->rank < 1 || x->rank == TN_MAX_RANK || (diag && x->rank != 1))
+    return tn_low_unsupported(&l, "this number of dims");
+  const int32_t rank = x->rank + 1, dims[] = {at_dim(&l, tn_low_int(&l, "dim1", -2), rank),
+                                              at_dim(&l, tn_low_int(&l, "dim2", -1), rank)};
+  if (dims[0] < 0 || dims[1] < 0) return dims[0] < 0 ? dims[0] : dims[1];
+  if (dims[0] != rank - 2 || dims[1] != rank - 1) return tn_low_unsupported(&l, "other dims");
+  const int64_t far = offset < 0 ? -offset : offset, n = x->shape[x->rank - 1] + far;
+  const int64_t column[] = {n, 1}, row[] = {1, n};
+  int64_t pads[2 * TN_MAX_RANK] = {0};
+  pads[x->rank - 1] = offset > 0 ? offset : 0; /* element k stands in column k + offset */
+  pads[2 * x->rank - 1] = offset < 0 ? far : 0;
+  const int32_t wide =
+      tn_low_2(&l, "Pad", tn_low_in(&l, 0), tn_low_ints_const(&l, pads, 2 * x->rank));
+  const int32_t at = tn_low_2(&l, "Add", tn_low_reshape(&l, at_iota(&l, n), 2, column),
+                              at_int_const(&l, TN_I64, offset));
+  const int32_t on = tn_low_2(&l, "Equal", at, tn_low_reshape(&l, at_iota(&l, n), 2, row));
+  const int32_t zero = at_int_const(&l, x->dtype, 0);
+  return tn_low_done(&l, at_where(&l, on, at_unsqueeze(&l, wide, -2), zero));
+}
+
+/* where(condition): its places, a tensor for each dim. */
+tn_status aten_places(const tn_call *call, tn_graph *graph, int32_t node) {
+  const tn_lowering l = tn_low_open(call, graph, node);
+  const int32_t places = tn_low_1(&l, "NonZero", at_in(&l, 0, TN_BOOL));
+  const uint32_t n = tn_low_node(&l)->n_outputs;
+  int32_t out[TN_MAX_RANK];
+  if (n > TN_MAX_RANK || (int32_t)n > tn_low_type(&l, 0)->rank)
+    return at_fail(&l, TN_ERR_SHAPE, "it has fewer dims than are read");
+  for (uint32_t k = 0; k < n; k++) out[k] = gather(&l, places, at_int_const(&l, TN_I64, k), 0);
+  return tn_low_done_many(&l, out, n);
+}

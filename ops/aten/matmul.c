@@ -91,8 +91,7 @@ static int32_t with_heads(const tn_lowering *l, uint32_t k) {
   int64_t shape[4] = {1, 1, t->shape[t->rank - 2], t->shape[t->rank - 1]};
   if (t->rank == 4) return tn_low_in(l, k);
   if (t->rank == 3) shape[0] = t->shape[0];
-  for (int32_t d = 0; t->rank > 4 && d < t->rank - 2; d++)
-    shape[d == t->rank - 3] *= t->shape[d];
+  for (int32_t d = 0; t->rank > 4 && d < t->rank - 2; d++) shape[d == t->rank - 3] *= t->shape[d];
   return tn_low_reshape(l, tn_low_in(l, k), 4, shape);
 }
 
@@ -123,8 +122,7 @@ tn_status aten_attention(const tn_call *call, tn_graph *graph, int32_t node) {
   memcpy(shape, q->shape, sizeof shape);
   shape[q->rank - 1] = v->shape[v->rank - 1];
   if (q->rank != 4) y = tn_low_reshape(&l, y, q->rank, shape);
-  if (tn_low_node(&l)->n_outputs > 1)
-    return tn_low_unsupported(&l, "its outputs behind the first");
+  if (tn_low_node(&l)->n_outputs > 1) return tn_low_unsupported(&l, "its outputs behind the first");
   return tn_low_done(&l, y);
 }
 
@@ -192,4 +190,14 @@ tn_status aten_cross(const tn_call *call, tn_graph *graph, int32_t node) {
   }
   return tn_low_done(
       &l, tn_low_2(&l, "Sub", tn_low_2(&l, "Mul", x[0], x[3]), tn_low_2(&l, "Mul", x[1], x[2])));
+}
+
+/* a[b, i] w[k, i, j] c[b, j], with a bias. */
+tn_status aten_bilinear(const tn_call *call, tn_graph *graph, int32_t node) {
+  const tn_lowering l = tn_low_open(call, graph, node);
+  const int32_t in[] = {tn_low_in(&l, 0), tn_low_in(&l, 2), tn_low_in(&l, 1)};
+  const tn_attr equation = tn_attr_str("equation", "...i,kij,...j->...k");
+  int32_t y = tn_low_emit(&l, "Einsum", in, 3, &equation, 1);
+  if (tn_low_in(&l, 3) >= 0) y = tn_low_2(&l, "Add", y, tn_low_in(&l, 3));
+  return tn_low_done(&l, y);
 }

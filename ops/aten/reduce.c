@@ -133,6 +133,8 @@ tn_status aten_norm(const tn_call *call, tn_graph *graph, int32_t node) {
   const int32_t n = dims_of(&l, dims);
   if (n < 0) return n;
   if (at_category(to) < AT_FLOAT) return tn_low_unsupported(&l, "norms of integers");
+  if (at_is(&l, "linalg_norm") && p.is_there && n == 2)
+    return tn_low_unsupported(&l, "norms of matrices but Frobenius'");
   return tn_low_done(&l, norm(&l, at_in(&l, 0, to), to, p.is_there ? p.f : 2, dims, n));
 }
 

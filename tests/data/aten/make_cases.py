@@ -576,6 +576,10 @@ def products(c):
     c.add("addmv", fill((2,), f32), a, v, beta=2, alpha=0.5), c.add(
         "baddbmm", fill((2, 2, 1), f32), batch, fill((2, 3, 1), f32), beta=2, alpha=0.5
     )
+    c.add("vdot", v, v)
+    c.add("bilinear", a, fill((2, 2), f32), fill((4, 3, 2), f32), fill((4,), f32))
+    c.add("linalg_norm", a)
+    c.add("linalg_norm", a, 1, [1])
     c.add("outer", v, fill((2,), f32)), c.add("ger", v, fill((2,), f32)), c.add(
         "einsum", "bij,jk->bik", [batch, b]
     )
@@ -816,6 +820,22 @@ def indices(c):
             "bucketize.Tensor", t([[0.5, 2.0], [3.0, 4.0]]), bounds, right=right, out_int32=right
         )
     c.add("searchsorted.Scalar", bounds, 2.5), c.add("bucketize.Scalar", 2.0, bounds)
+    for k in (0, 1, -2):
+        c.add("diag_embed", fill((2, 3), f32), k)
+        c.add("diag", fill((3,), f32), k)
+        c.add("diag", fill((3, 4), f32), k)
+    c.add("where", fill((2, 3), b8))
+    state, gates = fill((2, 3), f32) * 0.3, fill((12, 3), f32) * 0.2
+    c.add("lstm_cell", fill((2, 3), f32), [state, state], gates, gates, fill((12,), f32), None)
+    c.add("gru_cell", fill((2, 3), f32), state, gates[:9], gates[:9], None, fill((9,), f32))
+    for name in ("rnn_tanh_cell", "rnn_relu_cell"):
+        c.add(name, fill((2, 3), f32), state, gates[:3], gates[:3])
+    offsets, rows = t([0, 2, 2], i64), t([1, 4, 0, 0, 3], i64)
+    for mode in (0, 1, 2):
+        c.add("embedding_bag", fill((5, 3), f32), rows, offsets, False, mode, n_out=1)
+    c.add("hann_window", 6)
+    c.add("hann_window.periodic", 6, False)
+    c.add("blackman_window", 5)
     c.add("one_hot", t([0, 2, 1], i64), 4), c.add(
         "isin.Tensor_Tensor", t([1, 2, 3], i64), t([[2], [5]], i64)
     ), c.add("isin.Tensor_Scalar", t([1, 2, 3], i64), 2, invert=True)
