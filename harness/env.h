@@ -205,6 +205,9 @@ void check_around_threads(check_env *env); /* threads alone */
 void check_around_keys(check_env *env);    /* of threads; when the plug-in is not there any more */
 /* Threads may run from now on, or may not any more. */
 void check_around_allow(check_env *env, bool threads);
+/* Called before the plug-in opens a library of its vendor, and after: if it stays, what it keeps is
+ * no breach. */
+void check_around_library(check_env *env);
 /* The plug-in that was loaded last says that it makes threads. */
 bool check_makes_threads(const tn_runtime *runtime);
 

@@ -4,6 +4,7 @@
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <fenv.h>
+#include <link.h>
 #include <locale.h>
 #include <pthread.h>
 #include <sched.h>
@@ -43,6 +44,9 @@ struct check_around {
   stack_t signal_stack;
   pthread_key_t next_key; /* the lowest that nobody has */
   int n_tasks, n_files;
+  bool
+      has_library; /* that the plug-in has opened, and that stays, with its threads, files and keys */
+  int n_objects;   /* that are loaded; 0: not counted yet */
   bool has_threads; /* a plug-in that is loaded has said that it makes threads */
 };
 
@@ -156,6 +160,21 @@ struct check_around *check_around_new(void) {
   return a;
 }
 
+static int count_objects(struct dl_phdr_info *info, size_t size, void *n) {
+  (void)info, (void)size;
+  ++*(int *)n;
+  return 0;
+}
+
+void check_around_library(check_env *env) {
+  struct check_around *a = env->around;
+  int n = 0;
+  if (!a) return;
+  dl_iterate_phdr(count_objects, &n);
+  if (a->n_objects && n > a->n_objects) a->has_library = a->has_threads = true;
+  a->n_objects = n;
+}
+
 void check_around_free(struct check_around *a) {
   if (a) tn_free(tn_default_allocator(), a, sizeof *a);
 }
@@ -180,7 +199,7 @@ static int foreign_threads(const check_env *env, int before) {
 }
 
 void check_around_allow(check_env *env, bool threads) {
-  if (env->around) env->around->has_threads = threads;
+  if (env->around) env->around->has_threads = threads || env->around->has_library;
 }
 
 void check_around_threads(check_env *env) {
@@ -193,20 +212,21 @@ void check_around_threads(check_env *env) {
 
 void check_around_keys(check_env *env) {
   const pthread_key_t now = env->around ? find_next_key() : 0;
-  if (!env->around || now == env->around->next_key) return;
+  if (!env->around || env->around->has_library || now == env->around->next_key) return;
   check_fail(env,
              "leaves a key of threads behind (pthread_key_create): its destructor runs when a "
              "thread ends, in code that is not there any more; shutdown() has to delete it");
   env->around->next_key = now;
 }
 
+/* The default has no flags; what was restored to it may have some left. */
 static bool same_action(const struct sigaction *a, const struct sigaction *b) {
-  return a->sa_handler == b->sa_handler && a->sa_flags == b->sa_flags;
+  return a->sa_handler == b->sa_handler && (a->sa_handler == SIG_DFL || a->sa_flags == b->sa_flags);
 }
 
 static void compare_files(check_env *env, const struct check_around *old,
                           const struct check_around *now) {
-  if (old->n_files < now->n_files)
+  if (old->n_files < now->n_files && !old->has_library)
     check_fail(env, "leaves files open: %d are, %d were", now->n_files, old->n_files);
   if (old->n_files > now->n_files)
     check_fail(env, "closes files that are not its own: %d are open, %d were", now->n_files,
@@ -287,6 +307,8 @@ void check_around_end(check_env *env) {
   now.modes = read_modes();
   now.n_tasks = old->n_tasks;
   now.has_threads = old->has_threads;
+  now.has_library = old->has_library;
+  now.n_objects = old->n_objects;
   now.next_key = old->next_key;
   *old = now; /* each change is told once */
 }

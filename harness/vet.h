@@ -20,8 +20,12 @@ void check_unload(check_problem *p, bool is_needed);
  * or NULL. generated_cases.c */
 const char *check_generic(const tn_opdef *op, const tn_kerneldef *const *kernels, int32_t n_kernels,
                           bool (*run)(void *arg, const char *text), void *arg);
-void check_format(check_env *env, const tn_format *format);    /* format.c */
-void check_compiler(check_env *env, const tn_compiler *c);     /* partition.c */
+void check_format(check_env *env, const tn_format *format); /* format.c */
+void check_compiler(check_env *env, const tn_compiler *c);  /* partition.c */
+/* Compiles what is claimed of a small graph of f32, loads the module and runs it; false: it could
+ * not be run, and it has been told why. modules.c */
+bool check_module(check_env *env, const struct tn_accelerator *compiler, tn_graph *g,
+                  tn_claim *const *claims);
 void check_dispatcher(check_env *env, const tn_dispatcher *d); /* partition.c */
 /* root: the newest operator that it starts from. rewrites.c */
 void check_rewrite(check_env *env, const tn_opdef *root, const tn_rewritedef *rewrite);

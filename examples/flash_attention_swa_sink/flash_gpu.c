@@ -18,9 +18,9 @@ KERNEL(flash, (IN(Q), IN(K), IN(V), IN(SINK), OUT(Y)),
     if (at - window + 1 > k_offset) lo = at - window + 1 - k_offset;
     if (hi > at + window - k_offset) hi = at + window - k_offset;
   }
-  if (CAUSAL && hi > at + 1 - k_offset) hi = at + 1 - k_offset;
+  if (CAUSAL != 0 && hi > at + 1 - k_offset) hi = at + 1 - k_offset;
   float top = -INFINITY, sum = 0.0f, a0 = 0.0f, a1 = 0.0f, a2 = 0.0f, a3 = 0.0f;
-  if (HAS_SINK) {
+  if (HAS_SINK != 0) {
     top = LD1(SINK, h);
     if (top != -INFINITY) sum = exp(top - top);
   }

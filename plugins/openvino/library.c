@@ -1,5 +1,6 @@
 /* Opening OpenVINO's library, which TENON_OPENVINO names, and what both halves ask of it. */
 #include <dlfcn.h>
+#include <signal.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -40,6 +41,28 @@ static int types_are_known(const ov_api *api) {
     if (failed || bytes != types[k].bytes) return 0;
   }
   return 1;
+}
+
+/* ---- signals ---- */
+
+/* What the library loads when it looks for devices takes signals for itself (LLVM, through a driver
+ * of OpenCL); they are the program's. */
+enum { N_SIGNALS = 32 };
+
+typedef struct handlers {
+  struct sigaction of[N_SIGNALS];
+} handlers;
+
+static void keep_handlers(handlers *h) {
+  for (int k = 1; k < N_SIGNALS; k++) (void)sigaction(k, NULL, &h->of[k]);
+}
+
+static void restore_handlers(const handlers *h) {
+  for (int k = 1; k < N_SIGNALS; k++) {
+    struct sigaction now;
+    if (!sigaction(k, NULL, &now) && now.sa_handler != h->of[k].sa_handler)
+      (void)sigaction(k, &h->of[k], NULL);
+  }
 }
 
 /* ---- the library ---- */
@@ -105,31 +128,21 @@ static const char *device_of(const tn_target *target) {
   return NULL;
 }
 
-/* "GPU" is there if it is, or "GPU.0". */
+/* Asks the device alone: to list all of them takes long, and loads what they are driven with. */
 static tn_status find_device(const tn_accelerator_call *call, ov *o) {
-  ov_devices list = {NULL, 0};
-  char seen[128] = "";
-  size_t at = 0;
-  int found = 0;
-  const tn_status s = ov_check(call, o, o->api.core_get_available_devices(o->core, &list),
-                               "ov_core_get_available_devices");
-  if (s) return s;
-  for (size_t k = 0; k < list.n; k++) {
-    found |= !strncmp(list.names[k], o->device, strlen(o->device));
-    if (at < sizeof seen) at += (size_t)snprintf(seen + at, sizeof seen - at, " %s", list.names[k]);
-  }
-  o->api.available_devices_free(&list);
-  if (found) return TN_OK;
-  return call->host->fail(call->ctx, TN_ERR_NOT_FOUND, "OpenVINO sees no %s here, only%s",
-                          o->device, *seen ? seen : " nothing");
-}
-
-static void add_device_name(ov *o) {
   char *name = NULL;
-  if (o->api.core_get_property(o->core, o->device, "FULL_DEVICE_NAME", &name) || !name) return;
+  const int failed = o->api.core_get_property(o->core, o->device, "FULL_DEVICE_NAME", &name);
+  if (failed || !name) {
+    const char *why = o->api.get_last_err_msg();
+    (void)call->host->fail(call->ctx, TN_ERR_NOT_FOUND, "OpenVINO sees no %s here: %.300s",
+                           o->device, why ? why : "");
+    o->api.free(why);
+    return TN_ERR_NOT_FOUND;
+  }
   const size_t at = strlen(o->stamp);
   snprintf(o->stamp + at, sizeof o->stamp - at, ", %.100s", name);
   o->api.free(name);
+  return TN_OK;
 }
 
 /* f32 stays f32, and one request at a time has all threads. */
@@ -148,7 +161,7 @@ static tn_status set_up(const tn_accelerator_call *call, const ov *o) {
   return s;
 }
 
-tn_status ov_open(const tn_accelerator_call *call, ov *out) {
+static tn_status open_all(const tn_accelerator_call *call, ov *out) {
   void *library;
   *out = (ov){.device = device_of(call->target)};
   if (!out->device)
@@ -160,10 +173,15 @@ tn_status ov_open(const tn_accelerator_call *call, ov *out) {
   if (!s) s = ov_check(call, out, out->api.core_create(&out->core), "ov_core_create");
   if (!s) s = find_device(call, out);
   if (!s) s = set_up(call, out);
-  if (!s)
-    add_device_name(out);
-  else
-    ov_close(out);
+  if (s) ov_close(out);
+  return s;
+}
+
+tn_status ov_open(const tn_accelerator_call *call, ov *out) {
+  handlers h;
+  keep_handlers(&h);
+  const tn_status s = open_all(call, out);
+  restore_handlers(&h);
   return s;
 }
 

@@ -19,10 +19,6 @@ typedef struct ov_shape {
   int64_t rank;
   int64_t *dims;
 } ov_shape;
-typedef struct ov_devices {
-  char **names;
-  size_t n;
-} ov_devices;
 
 /* All functions that are used: name behind "ov_", result, arguments. 0 is success. */
 #define OV_FUNCTIONS(X)                                                                          \
@@ -32,8 +28,6 @@ typedef struct ov_devices {
   X(free, void, (const char *))                                                                  \
   X(core_create, int, (ov_core **))                                                              \
   X(core_free, void, (ov_core *))                                                                \
-  X(core_get_available_devices, int, (const ov_core *, ov_devices *))                            \
-  X(available_devices_free, void, (ov_devices *))                                                \
   X(core_get_property, int, (const ov_core *, const char *device, const char *key, char **))     \
   X(core_set_property, int, (const ov_core *, const char *device, ...))                          \
   X(core_read_model_from_memory_buffer, int,                                                     \

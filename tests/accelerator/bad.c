@@ -1,5 +1,6 @@
 /* A vendor whose compiler and dispatcher do what the variable BAD says, for tests of what becomes
- * of it. Claims every node that adds. */
+ * of it. Claims every node that adds what is no constant. */
+#include <math.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,7 +25,10 @@ static tn_status partition(const tn_accelerator_call *call, const tn_graph *grap
   for (int32_t id = 0; id < n_claims; id++) {
     if (!claims[id]) continue;
     claims[id]->reason = "it is no Add";
-    if (strcmp(call->host->graph->node(graph, id)->op, "Add")) continue;
+    const tn_graph_api *api = call->host->graph;
+    const tn_node *node = api->node(graph, id);
+    if (strcmp(node->op, "Add") || api->value_flags(graph, node->inputs[1]) & TN_VALUE_CONST)
+      continue;
     claims[id]->reason = NULL;
     claims[id]->group = is_bad("group") ? -7 : 0;
     claims[id]->cost_native_ns = is_bad("cost") ? -1 : 1;
@@ -119,13 +123,17 @@ static const char *stamp(const tn_accelerator_call *call, void *device) {
 
 static tn_status load(const tn_accelerator_call *call, void *device, const tn_module *module,
                       void **out_program) {
+  if (is_bad("load-crash")) raise(SIGSEGV);
   (void)device, (void)module;
   *out_program = NULL;
   if (is_bad("load")) return call->host->fail(call->ctx, TN_ERR_MEMORY, "no room for 10 bytes");
   return TN_OK;
 }
 
-static void unload(const tn_accelerator_call *call, void *program) { (void)call, (void)program; }
+static void unload(const tn_accelerator_call *call, void *program) {
+  (void)call, (void)program;
+  if (is_bad("unload-crash")) raise(SIGSEGV);
+}
 
 static int64_t elements(const tn_tensor *t) {
   int64_t n = 1;
@@ -139,6 +147,13 @@ static tn_status run(const tn_accelerator_call *call, void *program, uint32_t en
   const float *a = inputs[0]->data, *b = inputs[1]->data;
   float *y = outputs[0]->data;
   (void)program, (void)entry;
+  if (is_bad("run-crash")) raise(SIGSEGV);
+  if (is_bad("run-hang")) pause();
+  if (is_bad("short")) return TN_OK;
+  if (is_bad("nan")) y[0] = NAN;
+  if (is_bad("nan")) return TN_OK;
+  if (is_bad("behind")) y[elements(outputs[0])] = 1;
+  if (is_bad("input")) ((float *)(uintptr_t)a)[0] = 9;
   if (is_bad("run")) return call->host->fail(call->ctx, TN_ERR_IO, "the device is gone");
   for (int64_t k = 0; k < elements(outputs[0]); k++)
     y[k] = a[k] + b[k % elements(inputs[1])] + (is_bad("wrong") ? 1 : 0);
@@ -148,6 +163,7 @@ static tn_status run(const tn_accelerator_call *call, void *program, uint32_t en
 static tn_status port(const tn_accelerator_call *call, void *program, uint32_t entry,
                       uint32_t index, tn_port_memory *out) {
   (void)call, (void)program, (void)entry, (void)index;
+  if (is_bad("short") || is_bad("behind") || is_bad("input")) return TN_OK; /* no copy */
   out->alignment = is_bad("port") ? 48 : 4096;
   out->bytes = 100;
   return TN_OK;

@@ -20,8 +20,10 @@ for model in mnist-8 bert-toy fastestdet; do
   TENON_COMPILE=off says 0 "openvino-cpu +([0-9]+) of \1 nodes, 100.0 % of .*in 1 island$" \
     explain "$folder/$model/model.onnx" "${on[@]}"
 done
+# what it breaks on its way to a GPU, by a driver of OpenCL, is not this plug-in's
+if "$tenon" plugin vet "$3" 2>&1 | grep "for 'openvino-cpu'"; then failures=$((failures + 1)); fi
 says 0 "^openvino-cpu: 20 of 20 cases taken, 0 failed" conform openvino-cpu --plugin "$3"
-says 3 "accelerator 'openvino-npu': OpenVINO sees no NPU here, only CPU" \
+says 3 "accelerator 'openvino-npu': OpenVINO sees no NPU here: " \
   run "$folder/mnist-8/model.onnx" --random --plugin "$3" --device openvino-npu
 TENON_OPENVINO=/nonexistent.so says 3 \
   "/nonexistent.so cannot be loaded: .*TENON_OPENVINO names the library" \
