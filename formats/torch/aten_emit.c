@@ -446,3 +446,14 @@ tn_status aten_emit(const aten_emitter *e, const char *op, const char *overload,
   nameless.node = NULL;
   return add_node(&nameless, "CastLike", in, 2, NULL, 0, outs, 1);
 }
+
+int32_t aten_n_results(const char *op, const char *overload, const aten_arg *args,
+                       uint32_t n_args) {
+  binding b;
+  choose(op, strlen(op), overload, args, n_args, &b);
+  const char *arrow = b.row && b.row->attrs ? strstr(b.row->attrs, "->") : NULL;
+  if (arrow && strstr(arrow, "[]")) return 0;
+  int32_t n = 0;
+  for (const char *p = arrow; p && (p = strstr(p, "Tensor")); p += 6) n++;
+  return n ? n : 1;
+}

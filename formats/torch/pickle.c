@@ -95,7 +95,7 @@ static tn_status pop_mark(machine *m, torch_pickled ***out, int64_t *out_n) {
   if (!m->marks.n) return fails(m, "a mark is missing");
   const int64_t from = m->marks.data[--m->marks.n];
   *out_n = m->stack.n - from;
-  *out = m->stack.data + from;
+  *out = m->stack.data ? m->stack.data + from : NULL;
   m->stack.n = from;
   return TN_OK;
 }

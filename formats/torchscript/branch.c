@@ -45,10 +45,9 @@ static const char *text_of(ts_reader *r, const ts_node *block, const ts_node *n,
   return c && c->v && c->v->kind == TS_V_STR ? c->v->text : "an exception of the program";
 }
 
-/* The way that raises is not taken, or the run fails. */
-static bool take_other(ts_reader *r, ts_value *condition, const ts_node *raising,
-                       const ts_node *raise, bool when, const ts_node *other) {
-  const char *text = raise->n > 1 ? text_of(r, raising, raise->items[1], 8) : "";
+/* The way that raises is not taken, or the run fails. when: the condition of that way. */
+static bool take_other(ts_reader *r, ts_value *condition, const char *text, bool when,
+                       const ts_node *other) {
   ts_value *holds = when ? ts_call_1(r, "aten::__not__", condition) : condition;
   return holds && ts_require(r, ts_scalar(r, holds), text) && ts_run_block(r, other);
 }
@@ -175,14 +174,38 @@ static ts_value *merge_tuples(branches *b, ts_frozen *x, ts_frozen *y) {
 
 static bool is_uninitialized(const ts_value *v) { return v && v->kind == TS_V_POISON && v->known; }
 
-/* What stands for a value in the other branch: a number, or a tensor of floats. */
-static ts_ssa anything(branches *b, int side, ts_value_kind kind) {
+/* The value around the branches of which `like` is made, by way of first inputs: it will have the
+ * same type in most programs. */
+static ts_ssa made_of(branches *b, ts_ssa like) {
+  const tn_graph_api *api = b->r->api;
+  const tn_graph *g = like.scope->g;
+  int32_t id = like.id;
+  for (int hops = 0; hops < 16; hops++) {
+    const int32_t producer = api->value_producer(g, id);
+    const tn_node *n = producer < 0 ? NULL : api->node(g, producer);
+    if (!n) break;
+    if (!n->n_inputs || n->inputs[0] < 0) return like;
+    id = n->inputs[0];
+  }
+  const char *name = api->value_name(g, id);
+  if (api->value_flags(g, id) || !*name || !like.scope->outer) return like;
+  const int32_t outer = api->value(b->r->scope->outer ? b->r->scope->outer->g : b->r->main.g, name);
+  return outer < 0 ? like : (ts_ssa){like.scope->outer, outer};
+}
+
+/* What stands for a value in the other branch: a number, or a tensor like it. */
+static ts_ssa anything(branches *b, int side, ts_value_kind kind, ts_ssa like) {
   ts_reader *r = b->r;
   ts_scope *scope = r->scope;
   const float zero = 0;
   const tn_tensor t = tn_tensor_make(TN_F32, 0, NULL, (void *)(intptr_t)&zero);
   const ts_value number = {.kind = kind, .known = true, .text = ""};
   r->scope = b->scopes[side];
+  const ts_ssa from = kind == TS_V_TENSOR ? made_of(b, like) : like;
+  if (from.scope && from.scope != like.scope) {
+    r->scope = scope;
+    return from;
+  }
   const ts_ssa made = kind == TS_V_TENSOR ? ts_const(r, &t) : ts_scalar(r, &number);
   r->scope = scope;
   return made;
@@ -204,7 +227,7 @@ static ts_value *merge_one(branches *b, int side, ts_frozen *f) {
   const bool is_tensor = v && v->kind == TS_V_TENSOR && f->content->kind == TS_V_SSA;
   if (!v || (!is_number && !is_tensor) || f->ssa.id < 0 || ts_is_visible(r, f->ssa))
     return v ? v : ts_none(r);
-  const ts_ssa other = anything(b, 1 - side, v->kind);
+  const ts_ssa other = anything(b, 1 - side, v->kind, f->ssa);
   if (other.id < 0) return NULL;
   ts_value *made =
       pending(b, is_tensor ? TS_V_SSA : v->kind, side ? other : f->ssa, side ? f->ssa : other);
@@ -255,11 +278,21 @@ typedef struct way {
   ts_frozen **frozen;
   ts_value *conditions;
   const char *text;
+  const char *raised; /* it raised this; NULL: it did not */
 } way;
 
 static bool run_way(ts_reader *r, const ts_node *block, way *w) {
   if (!ts_enter(r, &w->inner)) return false;
+  r->n_branches++;
   bool ok = ts_run_block(r, block);
+  r->n_branches--;
+  if (r->status == TN_ERR_CANCELLED && r->raised) {
+    w->raised = r->raised;
+    r->raised = NULL;
+    r->status = TN_OK;
+    ts_leave(r, &w->inner);
+    return true;
+  }
   if (ok && r->frame->result) ok = ts_null(r, "not supported: return in a branch") != NULL;
   ok = ok && ts_changed(r, w->inner.n_changes, w->inner.serial, &w->cells);
   w->frozen = ok ? ts_alloc(r, ((uint64_t)w->cells.n + 1) * sizeof *w->frozen) : NULL;
@@ -356,10 +389,15 @@ static bool run_both(ts_reader *r, const ts_node *n, ts_value *condition) {
   branches b = {.r = r, .serial = r->serial};
   way ways[2] = {{.text = ""}, {.text = ""}};
   ts_cells cells = {0};
-  bool ok = run_way(r, n->items[1], &ways[0]) && run_way(r, n->items[2], &ways[1]);
+  bool ok = run_way(r, n->items[1], &ways[0]);
+  if (ok && !ways[0].raised) ok = run_way(r, n->items[2], &ways[1]);
   b.scopes[0] = ways[0].inner.outer;
   b.scopes[1] = ways[1].inner.outer;
-  ok = ok && finish(&b, ways, condition, &cells);
+  const int raising = ways[0].raised ? 0 : 1;
+  if (ok && ways[raising].raised)
+    ok = take_other(r, condition, ways[raising].raised, raising == 0, n->items[2 - raising]);
+  else
+    ok = ok && finish(&b, ways, condition, &cells);
   tn_vec_free(&r->allocator, &cells);
   tn_vec_free(&r->allocator, &ways[0].cells);
   tn_vec_free(&r->allocator, &ways[1].cells);
@@ -374,7 +412,9 @@ bool ts_if(ts_reader *r, const ts_node *n) {
   for (int side = 1; side <= 2; side++) {
     const ts_node *raise = find_raise(r, n->items[side]);
     if (raise)
-      return take_other(r, condition, n->items[side], raise, side == 1, n->items[3 - side]);
+      return take_other(r, condition,
+                        raise->n > 1 ? text_of(r, n->items[side], raise->items[1], 8) : "",
+                        side == 1, n->items[3 - side]);
     if (r->status) return false;
   }
   return run_both(r, n, condition);

@@ -225,6 +225,17 @@ static bool append(ts_reader *r, const char *name, const ts_args *args, ts_value
   return *out = args->v[0], true;
 }
 
+/* Of an array, an item is another number. */
+static bool replace_number(ts_reader *r, ts_value *list, ts_value *at, ts_value *with) {
+  const ts_value *content = list->cell->v;
+  if (!ts_is_number(with)) return ts_null(r, "%s is put among numbers", ts_kind_text(with)), false;
+  const uint32_t dtype = content->element == TS_V_FLOAT ? TN_F64 : TN_I64;
+  const ts_ssa in[] = {content->ssa, one_element(r, at, TN_I64), one_element(r, with, dtype)};
+  ts_value *v = r->status ? NULL : ts_ssa_value(r, TS_V_ARRAY, ts_op(r, "ScatterElements", in, 3));
+  if (v) v->element = content->element;
+  return v && ts_set(r, list->cell, v);
+}
+
 /* The items but one, with another in its place, or with none. */
 static bool replace_item(ts_reader *r, ts_value *list, int64_t at, ts_value *with) {
   ts_value *items = ts_known_items(r, list);
@@ -256,6 +267,8 @@ static bool set_item(ts_reader *r, const char *name, const ts_args *args, ts_val
   if (args->n != 3) return false;
   *out = args->v[0];
   if (is_dict(args)) return set_key(r, args->v[0], args->v[1], args->v[2]);
+  if (args->v[0]->kind == TS_V_LIST && args->v[0]->cell->v->kind == TS_V_ARRAY)
+    return replace_number(r, args->v[0], args->v[1], args->v[2]);
   if (args->v[0]->kind != TS_V_LIST || !args->v[1]->known)
     return ts_null(r, "not supported: setting an item at a place that only a run knows"), false;
   return replace_item(r, args->v[0], args->v[1]->i, args->v[2]);
@@ -466,7 +479,11 @@ static bool extreme(ts_reader *r, const char *name, const ts_args *args, ts_valu
 /* any([...]), all([...]), sum([...]) of bools and numbers. */
 static bool fold(ts_reader *r, const char *name, const ts_args *args, ts_value **out) {
   if (args->n != 1 || !is_list(args, 0)) return true;
-  ts_value *items = ts_known_items(r, args->v[0]);
+  ts_value *items = ts_known_items(r, args->v[0]), *content = content_of(args->v[0]);
+  if (!items && !r->status && content->kind == TS_V_ARRAY && !strcmp(name, "aten::sum")) {
+    const ts_ssa sum = ts_op_int(r, "ReduceSum", &content->ssa, 1, "keepdims", 0);
+    return (*out = ts_ssa_value(r, content->element, sum)) != NULL;
+  }
   if (!items) return false;
   const bool is_sum = !strcmp(name, "aten::sum"), is_any = !strcmp(name, "aten::any");
   *out = is_sum ? ts_int(r, 0) : ts_bool(r, !is_any);

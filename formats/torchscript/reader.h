@@ -163,7 +163,9 @@ typedef struct ts_reader {
   TN_VEC(ts_assert) asserts; /* of the scope that is built */
   TN_VEC(ts_cell *) written; /* cells of the module that the program changes */
   bool notes_writes;
-  int32_t n_quiet; /* errors are not told: something else is tried then */
+  int32_t n_branches; /* of If, around what is executed */
+  const char *raised; /* what a branch raised; then status is TN_ERR_CANCELLED until it is left */
+  int32_t n_quiet;    /* errors are not told: something else is tried then */
 } ts_reader;
 
 /* ---- archive.c ---- */

@@ -325,6 +325,11 @@ static bool raise(ts_reader *r, const char *name, const ts_args *args, ts_value 
   (void)name;
   (void)out;
   const char *text = args->n && args->v[0]->kind == TS_V_STR ? args->v[0]->text : "";
+  if (r->n_branches && !r->status) { /* branch.c takes the other way */
+    r->raised = text;
+    r->status = TN_ERR_CANCELLED;
+    return false;
+  }
   ts_fail(r, TN_ERR_INVALID, "the program raises an exception: %s", text);
   return false;
 }

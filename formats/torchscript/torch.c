@@ -8,12 +8,13 @@ static const ts_ssa none = {NULL, TN_NO_ID};
 
 /* ---- arguments ---- */
 
-static bool to_arg(ts_reader *r, ts_value *v, aten_arg *out);
+/* n: the length of lists whose length only a run knows; 0: not known here, either. */
+static bool to_arg(ts_reader *r, ts_value *v, int32_t n, aten_arg *out);
 
 static bool to_list(ts_reader *r, const ts_value *items, aten_arg *out) {
   aten_arg *list = ts_alloc(r, ((uint64_t)items->n + 1) * sizeof *list);
   for (int32_t k = 0; list && k < items->n; k++)
-    if (!to_arg(r, items->items[k], &list[k])) return false;
+    if (!to_arg(r, items->items[k], 0, &list[k])) return false;
   out->kind = ATEN_LIST;
   out->items = list;
   out->n_items = (uint32_t)items->n;
@@ -35,7 +36,7 @@ static bool to_number(ts_reader *r, const ts_value *v, aten_arg *out) {
   return true;
 }
 
-static bool to_arg(ts_reader *r, ts_value *v, aten_arg *out) {
+static bool to_arg(ts_reader *r, ts_value *v, int32_t n, aten_arg *out) {
   *out = (aten_arg){.name = NULL};
   if (!ts_usable(r, v)) return false;
   if (ts_is_number(v)) return to_number(r, v, out);
@@ -49,6 +50,7 @@ static bool to_arg(ts_reader *r, ts_value *v, aten_arg *out) {
     case TS_V_TUPLE: return to_list(r, v, out);
     case TS_V_LIST: {
       ts_value *items = ts_known_items(r, v);
+      if (!items && !r->status && n && v->cell->v->kind == TS_V_ARRAY) items = ts_unpack(r, v, n);
       if (items) return to_list(r, items, out);
       if (!r->status) ts_null(r, "not supported: a list here whose length only a run knows");
       return false;
@@ -57,28 +59,12 @@ static bool to_arg(ts_reader *r, ts_value *v, aten_arg *out) {
   }
 }
 
+/* Of operators for pictures of so many dims, lists have so many numbers. */
+static int32_t n_dims_of(const char *name) {
+  return strstr(name, "1d") ? 1 : strstr(name, "2d") ? 2 : strstr(name, "3d") ? 3 : 0;
+}
+
 /* ---- results ---- */
-
-static const tn_format_op *row_of(const char *name) {
-  uint32_t n;
-  const tn_format_op *const *rows = aten_rows(&n);
-  const size_t length = strlen(name);
-  for (uint32_t k = 0; k < n; k++)
-    if (!strncmp(rows[k]->name, name, length) &&
-        (!rows[k]->name[length] || rows[k]->name[length] == '.'))
-      return rows[k];
-  return NULL;
-}
-
-/* How many tensors the operator answers; 0: a list of them. */
-static int32_t n_results(const char *name) {
-  const tn_format_op *row = row_of(name);
-  const char *arrow = row && row->attrs ? strstr(row->attrs, "->") : NULL;
-  if (arrow && strstr(arrow, "[]")) return 0;
-  int32_t n = 0;
-  for (const char *p = arrow; p && (p = strstr(p, "Tensor")); p += 6) n++;
-  return n ? n : 1;
-}
 
 static tn_status on_fail(void *ctx, tn_status code, const char *text) {
   return ts_fail(ctx, code, "%s", text);
@@ -106,15 +92,20 @@ static bool count_node(ts_reader *r) {
   return false;
 }
 
+/* n_out 0: as many as the operator makes. */
 static ts_value *emit(ts_reader *r, const char *name, const ts_args *args, int32_t n_out) {
   aten_arg list[TS_MAX_CALLS * 2];
   ts_ssa made[16];
   int32_t outs[16];
   if (!count_node(r)) return NULL;
   for (int32_t k = 0; k < args->n; k++) {
-    if (!to_arg(r, args->v[k], &list[k])) return NULL;
+    if (!to_arg(r, args->v[k], n_dims_of(name), &list[k])) return NULL;
     list[k].name = args->keys[k];
   }
+  if (!n_out) n_out = aten_n_results(name, overload_of(args), list, (uint32_t)args->n);
+  if (!n_out)
+    return ts_null(r, "not supported: %s, of whose results only a run knows how many", name);
+  if (n_out > 16) n_out = 16;
   const char *colons = strstr(name, "::");
   for (int32_t k = 0; k < n_out; k++) {
     made[k] = ts_ssa_new(r, colons ? colons + 2 : name);
@@ -202,9 +193,7 @@ ts_value *ts_emit(ts_reader *r, const char *name, const ts_args *args) {
   for (int32_t k = 0; k < args->n; k++)
     if (args->v[k]->kind == TS_V_DTYPE) return with_dtype(r, name, args, k);
   if (!aten_knows(name)) return ts_null(r, "not supported: operator %s", name);
-  const int32_t n = n_results(name);
-  if (!n) return ts_null(r, "not supported: %s, of whose results only a run knows how many", name);
-  return emit(r, name, args, n < 16 ? n : 16);
+  return emit(r, name, args, 0);
 }
 
 ts_value *ts_emit_list(ts_reader *r, const char *name, const ts_args *args, int32_t n) {

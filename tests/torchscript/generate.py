@@ -402,6 +402,219 @@ class Fused(nn.Module):
         return z, w, s, torch.lerp(x, y, 0.3), torch.addcmul(x, x, y, value=0.1)
 
 
+@case((r(4, 6),), (r(4, 6, seed=2),))
+class ChunkWrites(nn.Module):
+    def forward(self, x):
+        y = x.clone()
+        a, b = y.chunk(2, 1)
+        a.add_(1)
+        b[0] = 9.0
+        c, d = y.split([1, 3], 0)
+        if bool(d.sum() > 0):
+            c.mul_(3)
+            d[1] += a[0, 0]
+        return y, a, d
+
+
+@case((r(3),), (-r(3).abs(),))
+class EarlyReturn(nn.Module):
+    def pick(self, x) -> Tensor:
+        if bool(x.sum() > 0.5):
+            return x * 2
+        y = x + 1
+        for i in range(3):
+            if bool(y[0] > 1.5):
+                return y * 100
+            y = y + 0.5
+        return y
+
+    def forward(self, x):
+        return self.pick(x), self.pick(x * 3)
+
+
+@case((r(2, 3),), (torch.ones(2, 3, dtype=torch.int64),), (torch.ones(2, 3).double(),))
+class ByDtype(nn.Module):
+    def forward(self, x):
+        if x.is_floating_point():
+            y = x * 0.5
+        else:
+            y = x.to(torch.float32) * 3
+        if x.dtype == torch.float64:
+            y = y + 7
+        z = torch.zeros([2], dtype=x.dtype, device=x.device) + x[:, 0]
+        return y, z, torch.ones_like(x), x.new_ones([1])
+
+
+@case((r(3), 7, -2))
+class Integer(nn.Module):
+    def forward(self, x, a: int, b: int):
+        c = a // b
+        d = a % b
+        e = (-a) // 3 + (-a) % 3
+        s = 0
+        for i in range(10, 0, -3):
+            s += i * a
+        t = 0
+        for i in range(b, a, 2):
+            t += i
+        return x * c, d, e, s, t, a / b, float(a) // 2.0, -7 // 2, a == 7 and b < 0, a << 1
+
+
+@case((r(2, 3, 4),))
+class SizeLists(nn.Module):
+    def forward(self, x):
+        a = x.view(x.shape[:-1] + [2, 2])
+        b = x.reshape([x.size(0), -1]).expand([3, x.shape[0], 12])
+        n: List[int] = list(x.shape)
+        n.append(1)
+        c = torch.zeros(n)
+        p = 1
+        for v in x.shape:
+            p *= v
+        return a, b, c, p, x.shape[0] + x.shape[-1], len(x.shape), x.numel()
+
+
+@case((r(2, 4),))
+class Comprehension(nn.Module):
+    def __init__(self):
+        super().__init__()
+        torch.manual_seed(1)
+        self.layers = nn.ModuleList([nn.Linear(4, 4) for _ in range(3)])
+        self.named = nn.ModuleDict({"a": nn.ReLU(), "b": nn.Linear(4, 2)})
+
+    def forward(self, x):
+        outs: List[Tensor] = []
+        for i, layer in enumerate(self.layers):
+            x = layer(x) + i
+            outs.append(x)
+        for key, layer in self.named.items():
+            x = layer(x)
+        squares = [o * o for o in outs]
+        for a, b in zip(outs, squares):
+            x = x + (a - b).sum()
+        return x, squares
+
+
+@case((r(3, 2),), (r(3, 2, seed=4),))
+class Optionals(nn.Module):
+    def forward(self, x, y: Optional[Tensor] = None):
+        if y is None:
+            y = x + 1
+        z: Optional[int] = None
+        if self.training:
+            z = 4
+        out = x * y
+        if z is not None:
+            out = out * z
+        return out
+
+
+@case((r(3, 3),), (r(3, 3, seed=8),))
+class Ternary(nn.Module):
+    def forward(self, x):
+        y = x if bool(x[0, 0] > 0) else -x
+        n = 3 if bool(x[1, 1] > 0) else 5
+        f = 0.5 if n > 4 else 2.5
+        assert x.size(0) == 3, "three rows"
+        return y * n, f, [n, 2][0], (y, n)[1]
+
+
+@case((r(4),), (r(4, seed=6),))
+class ListMerge(nn.Module):
+    def forward(self, x):
+        l = [x]
+        if bool(x[0] > 0):
+            l.append(x + 1)
+        else:
+            l.append(x - 1)
+            l.append(x * 5)
+        k = [1, 2]
+        if bool(x[1] > 0):
+            k.append(7)
+        k[0] = 9
+        return torch.cat(l), len(l), sum(k), torch.tensor(k)
+
+
+@case((r(3, 4),), (r(3, 4, seed=7),))
+class StateFlow(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("mean", torch.zeros(4))
+        self.register_buffer("count", torch.zeros([], dtype=torch.int64))
+        self.scale = 1.0
+        self.seen = False
+
+    def forward(self, x):
+        if not self.seen:
+            self.mean.copy_(x.mean(0))
+            self.seen = True
+        else:
+            self.mean.mul_(0.5).add_(x.mean(0), alpha=0.5)
+        self.count += x.size(0)
+        for i in range(2):
+            self.scale = self.scale * 1.5
+        return (x - self.mean) * self.scale, self.count.clone(), self.seen
+
+    @torch.jit.export
+    def reset(self):
+        self.mean.zero_()
+        self.seen = False
+
+
+@case((r(2, 3, 5),))
+class Reductions(nn.Module):
+    def forward(self, x):
+        v, i = x.max(dim=1)
+        w, j = torch.topk(x, 2, dim=-1)
+        s, k = torch.sort(x, dim=2, descending=True)
+        return (v, i, w, j, s, k, x.argmax(), x.std(dim=0), x.var(1, unbiased=False), x.cumsum(2),
+                x.norm(2), x.amin((0, 2)), torch.logsumexp(x, 1), x.prod(2), (x > 0).any(1), (x > 9).all())
+
+
+@case((r(6),), (r(6, seed=3),))
+class Data(nn.Module):
+    def forward(self, x):
+        i = torch.nonzero(x > 0).squeeze(1)
+        y = x[x > 0]
+        n = y.numel()
+        z = torch.zeros(n) + y
+        w = x.clone()
+        w[i] = torch.arange(n, dtype=x.dtype)
+        (j,) = torch.where(x < 0)
+        return i, y, n, z, w, j, x[: max(n, 1)]
+
+
+@case((r(1, 2, 6, 6),))
+class Images(nn.Module):
+    def forward(self, x):
+        f = nn.functional
+        a = f.interpolate(x, scale_factor=2.0, mode="bilinear", align_corners=False)
+        b = f.interpolate(x, size=[3, 3], mode="nearest")
+        c = f.pad(x, [1, 2, 0, 1], mode="reflect")
+        d = f.pad(x, [1, 1], value=2.0)
+        e = f.avg_pool2d(x, 3, stride=2, padding=1)
+        g = f.unfold(x, 2)
+        h = f.layer_norm(x, [6, 6]) + f.gelu(x) + f.leaky_relu(x, 0.1) + f.softplus(x) + f.mish(x)
+        return a, b, c, d, e, g, h, f.normalize(x, dim=1), f.one_hot(x[0, 0, 0].abs().long(), 5)
+
+
+@case((r(3, 2), r(3, 2, seed=1)))
+class Outs(nn.Module):
+    def forward(self, x, y):
+        o = torch.empty_like(x)
+        torch.add(x, y, out=o)
+        o.clamp_(min=-0.5, max=0.5)
+        p = x.clone()
+        p.masked_fill_(p > 0, 3.0)
+        p.transpose_(0, 1)
+        q = x.clone()
+        q.index_add_(0, torch.tensor([0, 0]), y[:2])
+        q.index_fill_(0, torch.tensor([2]), -1.0)
+        s = torch.zeros(3, 4).scatter_(1, torch.tensor([[1], [3], [0]]), 2.0)
+        q.div_(2).sub_(y, alpha=0.5)
+        return o, p, q, s, torch.stack([x, y], -1).view(-1)
+
+
 def arrays(values, out):
     """Outputs in the order in which they are flattened."""
     if isinstance(values, dict):
