@@ -568,7 +568,8 @@ class Reductions(nn.Module):
         w, j = torch.topk(x, 2, dim=-1)
         s, k = torch.sort(x, dim=2, descending=True)
         return (v, i, w, j, s, k, x.argmax(), x.std(dim=0), x.var(1, unbiased=False), x.cumsum(2),
-                x.norm(2), x.amin((0, 2)), torch.logsumexp(x, 1), x.prod(2), (x > 0).any(1), (x > 9).all())
+                x.norm(2), x.amin((0, 2)), torch.logsumexp(x, 1), x.prod(2), (x > 0).any(1),
+                (x > 9).all())
 
 
 @case((r(6),), (r(6, seed=3),))
