@@ -421,6 +421,23 @@ static tn_status refuse(const aten_emitter *e, const char *op, const char *overl
               "not supported: these arguments fit none of the overloads that are known");
 }
 
+static tn_status make_node(maker *m, bool in_place, int32_t *outs, uint32_t n_outs) {
+  const aten_emitter *e = m->e;
+  put_tensors(m);
+  put_attrs(m);
+  if (m->dynamic && !m->status) make_dynamic(m);
+  if (m->status) return m->status;
+  const bool casts = in_place && n_outs == 1 && m->n_tensors;
+  int32_t own = TN_NO_ID, *made = casts ? &own : outs;
+  const tn_status s = add_node(e, m->dynamic ? "torch::Dynamic" : m->b->row->to, m->in, m->n_in,
+                               m->attrs, m->n_attrs, made, n_outs);
+  if (s || !casts) return s;
+  const int32_t in[] = {own, m->in[0]};
+  aten_emitter nameless = *e; /* names of nodes are to be unique */
+  nameless.node = NULL;
+  return add_node(&nameless, "CastLike", in, 2, NULL, 0, outs, 1);
+}
+
 tn_status aten_emit(const aten_emitter *e, const char *op, const char *overload,
                     const aten_arg *args, uint32_t n_args, int32_t *outs, uint32_t n_outs) {
   binding b;
@@ -429,22 +446,12 @@ tn_status aten_emit(const aten_emitter *e, const char *op, const char *overload,
   const bool in_place = !b.row && n > 1 && op[n - 1] == '_';
   if (in_place) choose(op, n - 1, overload, args, n_args, &b);
   if (b.cost >= NO_FIT) return refuse(e, op, overload, &b);
-  maker *m = tn_arena_alloc(e->arena, sizeof *m);
+  maker *m = tn_alloc(e->arena->a, sizeof *m);
   if (!m) return no_memory(e);
   *m = (maker){.e = e, .b = &b};
-  put_tensors(m);
-  put_attrs(m);
-  if (m->dynamic && !m->status) make_dynamic(m);
-  if (m->status) return m->status;
-  const bool casts = in_place && n_outs == 1 && m->n_tensors;
-  int32_t own = TN_NO_ID, *made = casts ? &own : outs;
-  tn_status s = add_node(e, m->dynamic ? "torch::Dynamic" : b.row->to, m->in, m->n_in, m->attrs,
-                         m->n_attrs, made, n_outs);
-  if (s || !casts) return s;
-  const int32_t in[] = {own, m->in[0]};
-  aten_emitter nameless = *e; /* names of nodes are to be unique */
-  nameless.node = NULL;
-  return add_node(&nameless, "CastLike", in, 2, NULL, 0, outs, 1);
+  const tn_status s = make_node(m, in_place, outs, n_outs);
+  tn_free(e->arena->a, m, sizeof *m);
+  return s;
 }
 
 int32_t aten_n_results(const char *op, const char *overload, const aten_arg *args,

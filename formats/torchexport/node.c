@@ -437,7 +437,7 @@ static tn_status run_plain(pt2_scope *s, const json_value *node, const target *t
     int32_t var;
     if (!*names[k]) continue;
     status = pt2_define(s, names[k], ids[k], &var);
-    if (!status && base >= 0) pt2_is_view(s, var, base, node, k);
+    if (!status && base >= 0) status = pt2_is_view(s, var, base, node, k);
   }
   return base < -1 ? base : status;
 }
@@ -464,6 +464,10 @@ tn_status pt2_run_nodes(pt2_scope *s, const json_value *graph) {
     const char *name = json_text(n, "name"), *names[MOST_OUTPUTS];
     uint32_t n_out = 0;
     s->r->node_at = n->at;
+    if (!s->r->room--) {
+      s->r->room = 0;
+      return pt2_fail(s->r, TN_ERR_OVERFLOW, "graphs inside of graphs make too many nodes");
+    }
     if (!name && !pt2_outputs(s, n, names, MOST_OUTPUTS, &n_out) && n_out) name = names[0];
     s->r->node = name ? name : json_text(n, "target");
     status = run_node(s, n);

@@ -360,6 +360,7 @@ tn_status pt2_read(const tn_source *source, tn_graph *graph) {
     void *out;
   } self = {source};
   pt2_reader r = {.source = source, .api = source->host->graph, .g = graph};
+  r.room = 65536 + source->size;
   r.path = source->path ? source->path : "(memory)";
   r.allocator = (tn_allocator){TN_HEAD(tn_allocator), self.out, host_alloc, host_free};
   tn_arena_init(&r.arena, &r.allocator);

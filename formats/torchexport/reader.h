@@ -20,6 +20,7 @@ typedef struct pt2_var {
   uint32_t seen;          /* version of base that id was made of */
   uint32_t version;       /* counts writes */
   uint32_t output;        /* which output of the node it is */
+  uint32_t depth;         /* views on top of each other */
   bool is_given;          /* from outside of the scope: what is written there would be lost */
   const json_value *view; /* node that makes it of its base */
 } pt2_var;
@@ -61,6 +62,7 @@ typedef struct pt2_reader {
   int n_inner;
   const char *node; /* that is read */
   uint64_t node_at;
+  uint64_t room; /* nodes that may still be made: graphs inside of graphs are walked again */
   int32_t depth, n_names;
 } pt2_reader;
 
@@ -100,7 +102,8 @@ tn_status pt2_get(pt2_scope *s, int32_t var, aten_arg *out);
 tn_status pt2_get_id(pt2_scope *s, int32_t var, int32_t *out);
 tn_status pt2_write(pt2_scope *s, int32_t var, int32_t id);
 /* The variable is a view, made by the node. */
-void pt2_is_view(pt2_scope *s, int32_t var, int32_t base, const json_value *node, uint32_t output);
+tn_status pt2_is_view(pt2_scope *s, int32_t var, int32_t base, const json_value *node,
+                      uint32_t output);
 /* The variable as a value in a graph inside of the scope's. */
 tn_status pt2_capture(pt2_scope *s, tn_graph *inside, int32_t id, int32_t *out);
 

@@ -68,12 +68,18 @@ int32_t pt2_find(pt2_scope *s, const char *name) {
   return pt2_fail(s->r, TN_ERR_INVALID, "'%.80s' is read, and nothing has made it", name);
 }
 
-void pt2_is_view(pt2_scope *s, int32_t var, int32_t base, const json_value *node, uint32_t output) {
+tn_status pt2_is_view(pt2_scope *s, int32_t var, int32_t base, const json_value *node,
+                      uint32_t output) {
+  enum { MOST_DEPTH = 64 };
   pt2_var *v = &s->vars.data[var];
+  v->depth = s->vars.data[base].depth + 1;
+  if (v->depth > MOST_DEPTH)
+    return pt2_fail(s->r, TN_ERR_OVERFLOW, "more than 64 views are on top of each other");
   v->base = base;
   v->seen = s->vars.data[base].version;
   v->view = node;
   v->output = output;
+  return TN_OK;
 }
 
 tn_status pt2_get_id(pt2_scope *s, int32_t var, int32_t *out) {
