@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "reader.h"
+#include "tenon/kit/checked.h"
 
 enum { MOST_ARGS = 64, MOST_OUTPUTS = 1024 };
 
@@ -210,6 +211,8 @@ static const struct view_op {
 } view_ops[] = {{"aten::detach", SAME},
                 {"aten::alias", SAME},
                 {"aten::contiguous", SAME},
+                {"aten::to", SAME},
+                {"aten::type_as", SAME},
                 {"aten::dropout", SAME},
                 {"aten::view", RESHAPED},
                 {"aten::reshape", RESHAPED},
@@ -235,6 +238,44 @@ static const struct view_op {
                 {"aten::diagonal", ONE_WAY},
                 {"aten::unfold", ONE_WAY},
                 {"aten::movedim", ONE_WAY}};
+
+/* ---- is it a view at all? ---- */
+
+static const json_value *meta_of(const pt2_scope *s, const char *name) {
+  return json_object(json_object(s->graph, "tensor_values"), name);
+}
+
+/* Row-major as far as sizes and strides are numbers. */
+static bool is_contiguous(const json_value *meta) {
+  int64_t size[TN_MAX_RANK], stride[TN_MAX_RANK], wanted = 1;
+  const json_value *sizes = json_list(meta, "sizes"), *strides = json_list(meta, "strides");
+  if (!sizes || !strides || sizes->n != strides->n || sizes->n > TN_MAX_RANK) return false;
+  int32_t n = 0;
+  const json_value *t = strides->first;
+  for (const json_value *v = sizes->first; v; v = v->next, t = t->next, n++) {
+    size[n] = json_int(v, "as_int", -1);
+    stride[n] = json_int(t, "as_int", -1);
+  }
+  for (int32_t k = n - 1; k >= 0; k--) {
+    if (size[k] != 1 && stride[k] >= 0 && wanted >= 0 && stride[k] != wanted) return false;
+    if (size[k] < 0 || wanted < 0 || tn_mul_i64(wanted, size[k], &wanted)) wanted = -1;
+  }
+  return true;
+}
+
+/* contiguous() and reshape() copy what is not contiguous, to() what has another type. */
+static bool may_copy(const pt2_scope *s, const char *op, const char *in, const char *out,
+                     bool *unsure) {
+  const json_value *from = meta_of(s, in), *to = meta_of(s, out);
+  *unsure = false;
+  if (!strcmp(op, "aten::to") || !strcmp(op, "aten::type_as"))
+    return json_int(from, "dtype", -1) != json_int(to, "dtype", -1);
+  const bool reshapes = !strcmp(op, "aten::reshape") || !strcmp(op, "aten::flatten");
+  if (!reshapes && strcmp(op, "aten::contiguous") != 0) return false;
+  if (is_contiguous(from)) return false;
+  *unsure = reshapes;
+  return !reshapes;
+}
 
 static view_kind view_of(const char *op) {
   for (size_t k = 0; k < sizeof view_ops / sizeof *view_ops; k++)
@@ -321,7 +362,7 @@ tn_status pt2_view_back(pt2_scope *s, const json_value *node, int32_t base, int3
       break;
     case SELECTED:
     case SLICED: { /* (self, src, ...) */
-      if (n == MOST_ARGS) return TN_ERR_INTERNAL;
+      if (n == MOST_ARGS) return pt2_fail(s->r, TN_ERR_INVALID, "a view has too many arguments");
       memmove(args + 2, args + 1, (n - 1) * sizeof *args);
       args[0] = aten_value("self", base);
       args[1] = aten_value("src", id);
@@ -431,13 +472,16 @@ static tn_status run_plain(pt2_scope *s, const json_value *node, const target *t
   for (uint32_t k = 0; k < n_out && !status; k++)
     status = new_id(s, *names[k] ? names[k] : "unused", &ids[k]);
   if (!status) status = emit(s, t, args, n, ids, n_out);
-  const bool is_view = view_of(t->op) != NO_VIEW;
-  const int32_t base = is_view && !status ? first_var(s, node) : -1;
+  bool unsure = false;
+  const int32_t base = !status && view_of(t->op) != NO_VIEW ? first_var(s, node) : -1;
+  const bool copies =
+      base >= 0 && n_out && may_copy(s, t->op, s->vars.data[base].name, names[0], &unsure);
   for (uint32_t k = 0; k < n_out && !status; k++) {
     int32_t var;
     if (!*names[k]) continue;
     status = pt2_define(s, names[k], ids[k], &var);
-    if (!status && base >= 0) status = pt2_is_view(s, var, base, node, k);
+    if (!status && base >= 0 && !copies) status = pt2_is_view(s, var, base, node, k);
+    if (!status && base >= 0) s->vars.data[var].is_unsure = unsure;
   }
   return base < -1 ? base : status;
 }

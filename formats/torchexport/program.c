@@ -286,9 +286,10 @@ static tn_status read_output(pt2_scope *s, const json_value *spec) {
     return status ? status : add_output(s, name, &a);
   }
   const char *made = json_text(arg, "name");
-  const int32_t var = made ? pt2_find(s, made) : TN_ERR_INVALID;
-  if (json_is(v, "token")) return TN_OK;
   int32_t id;
+  if (json_is(v, "token")) return TN_OK;
+  if (!made) return pt2_fail(r, TN_ERR_INVALID, "an output has no name");
+  const int32_t var = pt2_find(s, made);
   const tn_status status = var < 0 ? var : pt2_get_id(s, var, &id);
   if (status) return status;
   if (json_is(v, "buffer_mutation")) {

@@ -21,6 +21,7 @@ typedef struct pt2_var {
   uint32_t version;       /* counts writes */
   uint32_t output;        /* which output of the node it is */
   uint32_t depth;         /* views on top of each other */
+  bool is_unsure;         /* a view or a copy: only strides would tell */
   bool is_given;          /* from outside of the scope: what is written there would be lost */
   const json_value *view; /* node that makes it of its base */
 } pt2_var;
@@ -29,6 +30,7 @@ typedef struct pt2_scope {
   struct pt2_reader *r;
   tn_graph *g;
   struct pt2_scope *outer;
+  const json_value *graph;
   const char *prefix; /* of names of values */
   tn_map names;       /* to variables */
   tn_map used;        /* names that something reads */

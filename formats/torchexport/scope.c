@@ -27,7 +27,7 @@ static tn_status note_reads(pt2_scope *s, const json_value *graph) {
 
 tn_status pt2_scope_open(pt2_scope *s, pt2_reader *r, tn_graph *g, pt2_scope *outer,
                          const char *prefix, const json_value *graph) {
-  *s = (pt2_scope){.r = r, .g = g, .outer = outer, .prefix = prefix};
+  *s = (pt2_scope){.r = r, .g = g, .outer = outer, .graph = graph, .prefix = prefix};
   tn_map_init(&s->names, &r->allocator);
   tn_map_init(&s->used, &r->allocator);
   return note_reads(s, graph);
@@ -82,6 +82,12 @@ tn_status pt2_is_view(pt2_scope *s, int32_t var, int32_t base, const json_value 
   return TN_OK;
 }
 
+static tn_status check_sure(pt2_scope *s, const pt2_var *v) {
+  if (!v->is_unsure) return TN_OK;
+  return pt2_fail(s->r, TN_ERR_UNSUPPORTED,
+                  "not supported: '%.80s' may be a view or a copy of what is written", v->name);
+}
+
 tn_status pt2_get_id(pt2_scope *s, int32_t var, int32_t *out) {
   int32_t base;
   if (s->vars.data[var].base >= 0) {
@@ -91,6 +97,8 @@ tn_status pt2_get_id(pt2_scope *s, int32_t var, int32_t *out) {
     const uint32_t version = s->vars.data[v->base].version;
     if (v->seen != version) {
       int32_t id = TN_NO_ID;
+      const tn_status sure = check_sure(s, v);
+      if (sure) return sure;
       const tn_status made = pt2_view_again(s, v->view, v->output, base, &id);
       if (made) return made;
       v = &s->vars.data[var];
@@ -119,6 +127,8 @@ tn_status pt2_write(pt2_scope *s, int32_t var, int32_t id) {
     return pt2_fail(s->r, TN_ERR_UNSUPPORTED,
                     "not supported: '%.80s' of the graph around is written here",
                     s->vars.data[var].name);
+  const tn_status sure = check_sure(s, &s->vars.data[var]);
+  if (sure) return sure;
   s->vars.data[var].id = id;
   s->vars.data[var].version++;
   const int32_t base = s->vars.data[var].base;

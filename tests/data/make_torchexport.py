@@ -55,7 +55,11 @@ class Views(torch.nn.Module):
         y[0, 0] = 7.0
         w = y.permute(1, 0)
         w[2:].fill_(-1)
-        return y, z, w.unsqueeze(0)
+        copy = w.contiguous()
+        copy.add_(100)
+        same = y.contiguous()
+        same[1:3, 0] *= 2
+        return y, z, w.unsqueeze(0), copy
 
 
 class Control(torch.nn.Module):
