@@ -8,7 +8,7 @@ enum { MAX_CHANNELS = 1 << 20 };
 
 bool tfl_is_wide(const tn_lowering *t, uint32_t k) {
   const tn_tensor *x = tn_low_type(t, k);
-  return tn_low_floats(t, "scales").size && x && x->dtype == TN_I16;
+  return !tn_low_for_onnx(t) && tn_low_floats(t, "scales").size && x && x->dtype == TN_I16;
 }
 
 /* scale = multiplier * 2^(shift - 31), the multiplier of 31 bits; 0 of what is no number. */

@@ -43,18 +43,12 @@ int32_t tfl_slice(const tn_lowering *t, int32_t x, int32_t rank, const int64_t *
   return tn_low_emit(t, "Slice", inputs, 5, NULL, 0);
 }
 
-int32_t tfl_clip(const tn_lowering *t, int32_t x, uint32_t dtype, double lo, double hi) {
-  const int32_t inputs[] = {x, isinf(lo) ? TN_NO_ID : tn_low_number(t, dtype, lo),
-                            isinf(hi) ? TN_NO_ID : tn_low_number(t, dtype, hi)};
-  return tn_low_emit(t, "Clip", inputs, 3, NULL, 0);
-}
-
 int32_t tfl_activation(const tn_lowering *t, int32_t x, uint32_t dtype) {
   switch (tn_low_int(t, "fused_activation_function", 0)) {
     case 0: return x;
-    case 1: return dtype == TN_F32 ? tn_low_1(t, "Relu", x) : tfl_clip(t, x, dtype, 0, INFINITY);
-    case 2: return tfl_clip(t, x, dtype, -1, 1);
-    case 3: return tfl_clip(t, x, dtype, 0, 6);
+    case 1: return dtype == TN_F32 ? tn_low_1(t, "Relu", x) : tn_low_clip(t, x, dtype, 0, INFINITY);
+    case 2: return tn_low_clip(t, x, dtype, -1, 1);
+    case 3: return tn_low_clip(t, x, dtype, 0, 6);
     case 4: return tn_low_1(t, "Tanh", x);
     default: return tn_low_unsupported(t, "fused activation SIGN_BIT");
   }

@@ -13,8 +13,6 @@ bool tfl_has_all(const tn_lowering *t);
 /* Elements from[k] .. to[k] of each dim k, by steps. */
 int32_t tfl_slice(const tn_lowering *t, int32_t x, int32_t rank, const int64_t *from,
                   const int64_t *to, const int64_t *steps);
-/* min(max(x, lo), hi); infinite bounds are none. */
-int32_t tfl_clip(const tn_lowering *t, int32_t x, uint32_t dtype, double lo, double hi);
 /* The fused activation of a float value. */
 int32_t tfl_activation(const tn_lowering *t, int32_t x, uint32_t dtype);
 
@@ -34,15 +32,14 @@ int32_t tfl_padded(const tn_lowering *t, const char *mode, const int64_t *pads, 
 
 /* Does the node compute on quantised values? */
 bool tfl_is_quantised(const tn_lowering *t);
+/* ... by the integers of LiteRT's kernels? Files for others say it in numbers, between
+ * DequantizeLinear and QuantizeLinear. */
+bool tfl_counts_steps(const tn_lowering *t);
 /* Of input k, or of output k less the number of inputs. */
 double tfl_scale(const tn_lowering *t, uint32_t k);
 int64_t tfl_zero(const tn_lowering *t, uint32_t k);
 /* The number of inputs: tfl_scale(t, tfl_y(t)) is that of output 0. */
 uint32_t tfl_y(const tn_lowering *t);
-/* (x - zero) * scale in f32. */
-int32_t tfl_dequantize(const tn_lowering *t, int32_t x, uint32_t dtype, double scale, int64_t zero);
-/* round(x / scale) + zero, half to even, saturated. */
-int32_t tfl_quantize(const tn_lowering *t, int32_t x, uint32_t dtype, double scale, int64_t zero);
 /* Input k in f32, as the numbers it stands for; as it is if it is not quantised. */
 int32_t tfl_real(const tn_lowering *t, uint32_t k);
 /* What tfl_real() numbers become: of output k's scale and zero point, with the fused activation;

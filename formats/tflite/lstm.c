@@ -37,7 +37,7 @@ static int32_t weights(const tn_lowering *t, uint32_t k) {
   const tn_tensor *w = tn_low_type(t, k);
   return w->dtype == TN_F32
              ? tn_low_in(t, k)
-             : tfl_dequantize(t, tn_low_in(t, k), w->dtype, tfl_scale(t, k), tfl_zero(t, k));
+             : tn_low_dequantize(t, tn_low_in(t, k), w->dtype, tfl_scale(t, k), tfl_zero(t, k));
 }
 
 /* x w' (+ bias). */
@@ -98,7 +98,7 @@ static int32_t gate(const layer *l, uint32_t k, int32_t x, int32_t h, int32_t c)
 
 static int32_t clipped(const tn_lowering *t, int32_t x, const char *name) {
   const double most = tn_low_float(t, name, 0);
-  return most > 0 ? tfl_clip(t, x, TN_F32, -most, most) : x;
+  return most > 0 ? tn_low_clip(t, x, TN_F32, -most, most) : x;
 }
 
 static void turn(const layer *l, int32_t x, int32_t *h, int32_t *c) {

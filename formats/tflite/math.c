@@ -32,7 +32,7 @@ UNARY(tanh, "Tanh")
 static tn_status clipped(const tn_call *call, tn_graph *graph, int32_t node, double lo, double hi) {
   const tn_lowering t = tn_low_open(call, graph, node);
   const uint32_t dtype = tfl_is_quantised(&t) ? TN_F32 : tn_low_type(&t, 0)->dtype;
-  return tn_low_done(&t, tfl_from_real(&t, tfl_clip(&t, tfl_real(&t, 0), dtype, lo, hi), 0));
+  return tn_low_done(&t, tfl_from_real(&t, tn_low_clip(&t, tfl_real(&t, 0), dtype, lo, hi), 0));
 }
 
 tn_status tflite_relu6(const tn_call *call, tn_graph *graph, int32_t node) {
@@ -47,7 +47,7 @@ tn_status tflite_relu_0_to_1(const tn_call *call, tn_graph *graph, int32_t node)
 
 tn_status tflite_rsqrt(const tn_call *call, tn_graph *graph, int32_t node) {
   const tn_lowering t = tn_low_open(call, graph, node);
-  if (tfl_is_quantised(&t) && tn_low_type(&t, 0)->dtype == TN_I8)
+  if (tfl_counts_steps(&t) && tn_low_type(&t, 0)->dtype == TN_I8)
     return tn_low_done(&t, tfl_fixed_rsqrt(&t));
   const int32_t y = tn_low_1(&t, "Reciprocal", tn_low_1(&t, "Sqrt", tfl_real(&t, 0)));
   return tn_low_done(&t, tfl_from_real(&t, y, 0));
@@ -83,6 +83,12 @@ tn_status tflite_prelu(const tn_call *call, tn_graph *graph, int32_t node) {
 
 /* ---- of two ---- */
 
+/* op of the numbers that codes stand for. */
+static tn_status real_binary(const tn_call *call, tn_graph *graph, int32_t node, const char *op) {
+  const tn_lowering t = tn_low_open(call, graph, node);
+  return tn_low_done(&t, tfl_from_real(&t, tn_low_2(&t, op, tfl_real(&t, 0), tfl_real(&t, 1)), 0));
+}
+
 /* What a step of input k is in steps of the output; of 21 bits, counted from the larger one. */
 static double factor(const tn_lowering *t, uint32_t k) {
   enum { BITS = 21 };
@@ -114,9 +120,8 @@ static int32_t quantised_sum(const tn_lowering *t, double sign) {
 static tn_status sum_of(const tn_call *call, tn_graph *graph, int32_t node, const char *op) {
   const tn_lowering t = tn_low_open(call, graph, node);
   if (tfl_is_wide(&t, 0)) return tn_low_done(&t, tfl_fixed_sum(&t, op));
-  if (tfl_is_quantised(&t)) return tn_low_done(&t, quantised_sum(&t, *op == 'A' ? 1 : -1));
-  const int32_t y = tn_low_2(&t, op, tn_low_in(&t, 0), tn_low_in(&t, 1));
-  return tn_low_done(&t, tfl_activation(&t, y, tn_low_type(&t, 0)->dtype));
+  if (tfl_counts_steps(&t)) return tn_low_done(&t, quantised_sum(&t, *op == 'A' ? 1 : -1));
+  return real_binary(call, graph, node, op);
 }
 
 tn_status tflite_add(const tn_call *call, tn_graph *graph, int32_t node) {
@@ -129,26 +134,17 @@ tn_status tflite_sub(const tn_call *call, tn_graph *graph, int32_t node) {
 /* The product of codes less their zero points is exact; one factor makes steps of it. */
 tn_status tflite_mul(const tn_call *call, tn_graph *graph, int32_t node) {
   const tn_lowering t = tn_low_open(call, graph, node);
-  if (!tfl_is_quantised(&t)) {
-    const int32_t y = tn_low_2(&t, "Mul", tn_low_in(&t, 0), tn_low_in(&t, 1));
-    return tn_low_done(&t, tfl_activation(&t, y, tn_low_type(&t, 0)->dtype));
-  }
+  if (!tfl_counts_steps(&t)) return real_binary(call, graph, node, "Mul");
   if (tfl_is_wide(&t, 0)) return tn_low_done(&t, tfl_fixed_product(&t));
   const float f =
       (float)tfl_scale(&t, 0) * (float)tfl_scale(&t, 1) / (float)tfl_scale(&t, tfl_y(&t));
-  const int32_t a = tfl_dequantize(&t, tn_low_in(&t, 0), tn_low_type(&t, 0)->dtype, 1,
-                                   tfl_zero(&t, 0)),
-                b = tfl_dequantize(&t, tn_low_in(&t, 1), tn_low_type(&t, 1)->dtype, 1,
-                                   tfl_zero(&t, 1));
+  const int32_t a = tn_low_dequantize(&t, tn_low_in(&t, 0), tn_low_type(&t, 0)->dtype, 1,
+                                      tfl_zero(&t, 0)),
+                b = tn_low_dequantize(&t, tn_low_in(&t, 1), tn_low_type(&t, 1)->dtype, 1,
+                                      tfl_zero(&t, 1));
   const int32_t y =
       tn_low_2(&t, "Mul", tn_low_2(&t, "Mul", a, b), tn_low_number(&t, TN_F32, (double)f));
   return tn_low_done(&t, tfl_from_steps(&t, y));
-}
-
-/* op of the numbers that codes stand for. */
-static tn_status real_binary(const tn_call *call, tn_graph *graph, int32_t node, const char *op) {
-  const tn_lowering t = tn_low_open(call, graph, node);
-  return tn_low_done(&t, tfl_from_real(&t, tn_low_2(&t, op, tfl_real(&t, 0), tfl_real(&t, 1)), 0));
 }
 
 #define BINARY(name, op)                                                        \
@@ -317,14 +313,14 @@ REDUCE(reduce_min, "ReduceMin")
 /* The sum of codes less their zero points is exact; one factor makes steps of it. */
 tn_status tflite_mean(const tn_call *call, tn_graph *graph, int32_t node) {
   const tn_lowering t = tn_low_open(call, graph, node);
-  if (!tfl_is_quantised(&t)) return reduce(call, graph, node, "ReduceMean");
+  if (!tfl_counts_steps(&t)) return reduce(call, graph, node, "ReduceMean");
   const tn_tensor *x = tn_low_type(&t, 0);
   int64_t axes[TN_MAX_RANK], n, count = 1;
   const tn_status s = tfl_const_axes(&t, 1, x->rank, axes, &n);
   if (s) return s;
   for (int64_t k = 0; k < n; k++) count *= tn_max_i64(x->shape[axes[k]], 1);
   const float f = (float)tfl_scale(&t, 0) / ((float)tfl_scale(&t, tfl_y(&t)) * (float)count);
-  const int32_t codes = tfl_dequantize(&t, tn_low_in(&t, 0), x->dtype, 1, tfl_zero(&t, 0));
+  const int32_t codes = tn_low_dequantize(&t, tn_low_in(&t, 0), x->dtype, 1, tfl_zero(&t, 0));
   const int32_t sum = reduced(&t, "ReduceSum", codes, axes, n, tn_low_int(&t, "keep_dims", 0));
   return tn_low_done(
       &t, tfl_from_steps(&t, tn_low_2(&t, "Mul", sum, tn_low_number(&t, TN_F32, (double)f))));
@@ -439,15 +435,16 @@ tn_status tflite_quantize(const tn_call *call, tn_graph *graph, int32_t node) {
   const double scale = tfl_scale(&t, 1);
   if (!(scale > 0)) return tn_low_unsupported(&t, "an output without a scale");
   if (x->dtype == TN_F32)
-    return tn_low_done(&t, tfl_quantize(&t, tn_low_in(&t, 0), dtype, scale, tfl_zero(&t, 1)));
+    return tn_low_done(&t, tn_low_quantize(&t, tn_low_in(&t, 0), dtype, scale, tfl_zero(&t, 1)));
   if (x->dtype == TN_I16 || x->dtype == TN_I32 || dtype == TN_I32) {
     const double ratio = tfl_scale(&t, 0) / scale;
     const int32_t codes = tn_low_cast(&t, tn_low_in(&t, 0), TN_I32);
     return tn_low_done(&t, tfl_fixed_scale(&t, codes, &ratio, 1, 0, dtype));
   }
   const float f = (float)tfl_scale(&t, 0) / (float)scale;
-  const int32_t steps = tfl_dequantize(&t, tn_low_in(&t, 0), x->dtype, (double)f, tfl_zero(&t, 0));
-  return tn_low_done(&t, tfl_quantize(&t, steps, dtype, 1, tfl_zero(&t, 1)));
+  const int32_t steps =
+      tn_low_dequantize(&t, tn_low_in(&t, 0), x->dtype, (double)f, tfl_zero(&t, 0));
+  return tn_low_done(&t, tn_low_quantize(&t, steps, dtype, 1, tfl_zero(&t, 1)));
 }
 
 tn_status tflite_dequantize(const tn_call *call, tn_graph *graph, int32_t node) {
@@ -458,7 +455,7 @@ tn_status tflite_dequantize(const tn_call *call, tn_graph *graph, int32_t node) 
   const tn_floats channels = tn_low_floats(&t, "channel_scales");
   if (!channels.size)
     return tn_low_done(
-        &t, tfl_dequantize(&t, tn_low_in(&t, 0), x->dtype, tfl_scale(&t, 0), tfl_zero(&t, 0)));
+        &t, tn_low_dequantize(&t, tn_low_in(&t, 0), x->dtype, tfl_scale(&t, 0), tfl_zero(&t, 0)));
   const int32_t inputs[] = {tn_low_in(&t, 0),
                             tn_emit_floats(call, graph, channels.data, channels.size)};
   const tn_attr axis = tn_attr_int("axis", tn_low_int(&t, "channel_dim", 0));
@@ -477,7 +474,7 @@ tn_status tflite_fake_quant(const tn_call *call, tn_graph *graph, int32_t node) 
                       : at > most ? most
                                   : floor(at + 0.5);
   const double from = (least - zero) * scale, to = (most - zero) * scale;
-  const int32_t x = tfl_clip(&t, tn_low_in(&t, 0), TN_F32, from, to);
+  const int32_t x = tn_low_clip(&t, tn_low_in(&t, 0), TN_F32, from, to);
   const int32_t steps = tn_low_2(&t, "Mul", tn_low_2(&t, "Sub", x, tn_low_number(&t, TN_F32, from)),
                                  tn_low_number(&t, TN_F32, 1 / scale));
   const int32_t whole =

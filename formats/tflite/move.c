@@ -106,11 +106,16 @@ static tn_status read_pads(const tn_lowering *t, int64_t *out) {
   return s;
 }
 
+/* ONNX Runtime pads no values of 16 bits. */
 int32_t tfl_padded(const tn_lowering *t, const char *mode, const int64_t *pads, int32_t fill) {
-  const int32_t inputs[] = {tn_low_in(t, 0),
-                            tn_low_ints_const(t, pads, 2 * tn_low_type(t, 0)->rank), fill};
+  const tn_tensor *x = tn_low_type(t, 0);
+  const bool widens = x->dtype == TN_I16 && tn_low_for_onnx(t);
+  int32_t inputs[] = {tn_low_in(t, 0), tn_low_ints_const(t, pads, 2 * x->rank), fill};
   const tn_attr a = tn_attr_str("mode", mode);
-  return tn_low_emit(t, "Pad", inputs, fill == TN_NO_ID ? 2 : 3, &a, 1);
+  for (int k = 0; k < 3 && widens; k += 2)
+    if (inputs[k] >= 0) inputs[k] = tn_low_cast(t, inputs[k], TN_I32);
+  const int32_t y = tn_low_emit(t, "Pad", inputs, fill == TN_NO_ID ? 2 : 3, &a, 1);
+  return widens ? tn_low_cast(t, y, TN_I16) : y;
 }
 
 /* Padded codes stand for 0. */
@@ -334,8 +339,8 @@ static int32_t in_steps(const tn_lowering *t, uint32_t k) {
   if (!tfl_is_quantised(t) || (tfl_scale(t, k) == scale && tfl_zero(t, k) == tfl_zero(t, y)))
     return tn_low_in(t, k);
   const float f = (float)tfl_scale(t, k) / (float)scale;
-  const int32_t steps = tfl_dequantize(t, tn_low_in(t, k), x->dtype, (double)f, tfl_zero(t, k));
-  return tfl_quantize(t, steps, x->dtype, 1, tfl_zero(t, y));
+  const int32_t steps = tn_low_dequantize(t, tn_low_in(t, k), x->dtype, (double)f, tfl_zero(t, k));
+  return tn_low_quantize(t, steps, x->dtype, 1, tfl_zero(t, y));
 }
 
 static tn_status join(const tn_lowering *t, int32_t (*part)(const tn_lowering *, uint32_t)) {

@@ -12,6 +12,8 @@ bool tfl_is_quantised(const tn_lowering *t) {
   return x && x->dtype != TN_F32 && x->dtype != TN_F16 && x->dtype != TN_I32 && x->dtype != TN_I64;
 }
 
+bool tfl_counts_steps(const tn_lowering *t) { return tfl_is_quantised(t) && !tn_low_for_onnx(t); }
+
 double tfl_scale(const tn_lowering *t, uint32_t k) {
   const tn_floats scales = tn_low_floats(t, "scales");
   return (int64_t)k < scales.size ? scales.data[k] : 0;
@@ -24,31 +26,19 @@ int64_t tfl_zero(const tn_lowering *t, uint32_t k) {
 
 uint32_t tfl_y(const tn_lowering *t) { return t->call->n_inputs; }
 
-static int32_t code(const tn_lowering *t, uint32_t dtype, int64_t zero) {
-  return tn_low_number(t, dtype, (double)zero);
-}
-
-int32_t tfl_dequantize(const tn_lowering *t, int32_t x, uint32_t dtype, double scale,
-                       int64_t zero) {
-  return tn_low_3(t, "DequantizeLinear", x, tn_low_number(t, TN_F32, scale), code(t, dtype, zero));
-}
-
-int32_t tfl_quantize(const tn_lowering *t, int32_t x, uint32_t dtype, double scale, int64_t zero) {
-  return tn_low_3(t, "QuantizeLinear", x, tn_low_number(t, TN_F32, scale), code(t, dtype, zero));
-}
-
 int32_t tfl_real(const tn_lowering *t, uint32_t k) {
   const tn_tensor *x = tn_low_type(t, k);
   if (!tfl_is_quantised(t) || !x || x->dtype == TN_F32 || tfl_scale(t, k) == 0)
     return tn_low_in(t, k);
-  return tfl_dequantize(t, tn_low_in(t, k), x->dtype, tfl_scale(t, k), tfl_zero(t, k));
+  return tn_low_dequantize(t, tn_low_in(t, k), x->dtype, tfl_scale(t, k), tfl_zero(t, k));
 }
 
 int32_t tfl_from_real(const tn_lowering *t, int32_t x, uint32_t k) {
   const tn_tensor *in = tn_low_type(t, 0);
   const uint32_t y = tfl_y(t) + k;
   if (!tfl_is_quantised(t)) return tfl_activation(t, x, in ? in->dtype : TN_F32);
-  return tfl_quantize(t, tfl_activation(t, x, TN_F32), in->dtype, tfl_scale(t, y), tfl_zero(t, y));
+  return tn_low_quantize(t, tfl_activation(t, x, TN_F32), in->dtype, tfl_scale(t, y),
+                         tfl_zero(t, y));
 }
 
 void tfl_code_bounds(const tn_lowering *t, uint32_t dtype, int64_t *out_lo, int64_t *out_hi) {
@@ -76,7 +66,7 @@ int32_t tfl_from_steps_of(const tn_lowering *t, int32_t x, uint32_t dtype) {
   int64_t lo, hi;
   if (tn_low_int(t, "fused_activation_function", 0)) {
     tfl_code_bounds(t, dtype, &lo, &hi);
-    x = tfl_clip(t, x, TN_F32, (double)(lo - zero), (double)(hi - zero));
+    x = tn_low_clip(t, x, TN_F32, (double)(lo - zero), (double)(hi - zero));
   }
-  return tfl_quantize(t, x, dtype, 1, zero);
+  return tn_low_quantize(t, x, dtype, 1, zero);
 }

@@ -157,6 +157,49 @@ static int32_t real_conv(const tn_lowering *t, const conv *c, int32_t x) {
   return tfl_activation(t, tn_low_emit(t, "Conv", inputs, 3, attrs, WINDOW_ATTRS + 1), TN_F32);
 }
 
+/* In numbers between DequantizeLinear and QuantizeLinear, for files. */
+
+static int32_t as_numbers(const tn_lowering *t, int32_t x, uint32_t input) {
+  return tn_low_dequantize(t, x, tn_low_type(t, input)->dtype, tfl_scale(t, input),
+                           tfl_zero(t, input));
+}
+
+/* Values along the filters times factors for each of them, or one for all. */
+static int32_t scale_filters(const tn_lowering *t, const conv *c, int32_t x, uint32_t dtype,
+                             double by, int32_t axis) {
+  const tn_floats channels = tn_low_floats(t, "channel_scales");
+  if (channels.size != c->filters || c->filters < 1)
+    return tn_low_dequantize(t, x, dtype, by * tfl_scale(t, c->filter),
+                             dtype == TN_I32 ? 0 : tfl_zero(t, c->filter));
+  double *scales = t->call->host->alloc(t->call->ctx, (uint64_t)c->filters * sizeof *scales);
+  if (!scales) return TN_ERR_MEMORY;
+  for (int64_t k = 0; k < c->filters; k++) scales[k] = by * channels.data[k];
+  const int32_t inputs[] = {x, tn_emit_floats(t->call, t->graph, scales, c->filters)};
+  const tn_attr along = tn_attr_int("axis", axis);
+  t->call->host->free(t->call->ctx, scales);
+  return tn_low_emit(t, "DequantizeLinear", inputs, 2, &along, 1);
+}
+
+/* Sums of 64 bits are more than DequantizeLinear takes. */
+static int32_t bias_numbers(const tn_lowering *t, const conv *c) {
+  if (!c->bias || !tn_low_type(t, c->bias)) return TN_NO_ID;
+  const int32_t bias = tn_low_type(t, c->bias)->dtype == TN_I32
+                           ? tn_low_in(t, c->bias)
+                           : tn_low_cast(t, tn_low_in(t, c->bias), TN_I32);
+  return scale_filters(t, c, bias, TN_I32, tfl_scale(t, c->x), 0);
+}
+
+static int32_t number_conv(const tn_lowering *t, const conv *c, const char *op, int32_t x,
+                           int32_t filters_at, const tn_attr *attrs, uint32_t n_attrs) {
+  const int32_t inputs[] = {
+      as_numbers(t, x, c->x),
+      scale_filters(t, c, c->weights, tn_low_type(t, c->filter)->dtype, 1, filters_at),
+      bias_numbers(t, c)};
+  const int32_t y = tfl_activation(t, tn_low_emit(t, op, inputs, 3, attrs, n_attrs), TN_F32);
+  return tn_low_quantize(t, y, tn_low_type(t, c->x)->dtype, tfl_scale(t, tfl_y(t)),
+                         tfl_zero(t, tfl_y(t)));
+}
+
 /* Weights of 8 bits with activations of f32. */
 static bool is_dynamic(const tn_lowering *t, const conv *c) {
   const tn_tensor *x = tn_low_type(t, c->x), *w = tn_low_type(t, c->filter);
@@ -164,39 +207,6 @@ static bool is_dynamic(const tn_lowering *t, const conv *c) {
 }
 
 /* ---- weights of 8 bits, activations of f32 ---- */
-
-static int32_t extreme(const tn_lowering *t, const char *reduce, const char *with, int32_t x,
-                       const int64_t *axes, int64_t n) {
-  const int32_t inputs[] = {x, tn_low_ints_const(t, axes, n)};
-  const tn_attr keeps = tn_attr_int("keepdims", 1);
-  const int32_t zero = tn_low_number(t, TN_F32, 0);
-  return tn_low_2(t, with, tn_low_emit(t, reduce, inputs, 2, &keeps, 1), zero);
-}
-
-/* x in steps of its own, as the 8-bit codes less their zero point that XNNPACK makes when it runs;
- * over these axes one scale, which becomes *out_scale. Zero is a code: of the two zero points that
- * the ends of the range ask for, the one that errs less. */
-static int32_t in_own_steps(const tn_lowering *t, int32_t x, const int64_t *axes, int64_t n,
-                            int32_t *out_scale) {
-  const int32_t least = extreme(t, "ReduceMin", "Min", x, axes, n),
-                most = extreme(t, "ReduceMax", "Max", x, axes, n);
-  const int32_t lowest = tn_low_number(t, TN_F32, -128), highest = tn_low_number(t, TN_F32, 127),
-                one = tn_low_number(t, TN_F32, 1), steps = tn_low_number(t, TN_F32, 255);
-  const int32_t range = tn_low_2(t, "Sub", most, least);
-  const int32_t scale = tn_low_3(t, "Where", tn_low_2(t, "Equal", most, least), one,
-                                 tn_low_2(t, "Div", range, steps));
-  const int32_t below = tn_low_2(t, "Div", least, scale), above = tn_low_2(t, "Div", most, scale);
-  const int32_t sum =
-      tn_low_2(t, "Add", tn_low_2(t, "Add", lowest, below), tn_low_2(t, "Add", highest, above));
-  const int32_t zero =
-      tn_low_3(t, "Where", tn_low_2(t, "Greater", sum, tn_low_number(t, TN_F32, 0)),
-               tn_low_2(t, "Sub", lowest, below), tn_low_2(t, "Sub", highest, above));
-  const int32_t whole = tfl_clip(t, tn_low_1(t, "Round", zero), TN_F32, -128, 127);
-  const int32_t q = tn_low_1(t, "Round", tn_low_2(t, "Div", x, scale));
-  *out_scale = scale;
-  return tn_low_2(t, "Min", tn_low_2(t, "Max", q, tn_low_2(t, "Sub", lowest, whole)),
-                  tn_low_2(t, "Sub", highest, whole));
-}
 
 /* The weights' scales along the filters, which dim `at` of an output of that rank counts. */
 static int32_t filter_scales(const tn_lowering *t, const conv *c, int32_t rank, int32_t at) {
@@ -234,7 +244,7 @@ static int32_t dynamic_conv(const tn_lowering *t, const conv *c, int32_t x) {
   int32_t scale = TN_NO_ID;
   for (int32_t k = 0; k <= c->w.n; k++) axes[k] = k + 1;
   if (tfl_zero(t, c->filter)) return tn_low_unsupported(t, "weights with a zero point here");
-  const int32_t inputs[] = {in_own_steps(t, x, axes, is_of_pixels(c) ? 1 : c->w.n + 1, &scale),
+  const int32_t inputs[] = {tn_low_own_steps(t, x, axes, is_of_pixels(c) ? 1 : c->w.n + 1, &scale),
                             tn_low_cast(t, c->weights, TN_F32)};
   window_attrs(&c->w, attrs);
   attrs[4] = tn_attr_int("group", c->group);
@@ -258,7 +268,7 @@ static int32_t dynamic_product(const tn_lowering *t, int64_t rows, int64_t units
   if (tn_low_type(t, 1)->dtype == TN_I8)
     return dynamic_rows(t, &c, tn_low_reshape(t, tn_low_in(t, 0), 2, shape), tn_low_in(t, 1));
   const int32_t inputs[] = {
-      in_own_steps(t, tn_low_reshape(t, tn_low_in(t, 0), 2, shape), &last, 1, &scale),
+      tn_low_own_steps(t, tn_low_reshape(t, tn_low_in(t, 0), 2, shape), &last, 1, &scale),
       tn_low_cast(t, tn_low_in(t, 1), TN_F32)};
   const tn_attr trans = tn_attr_int("transB", 1);
   return dynamic_sums(t, &c, tn_low_emit(t, "Gemm", inputs, 2, &trans, 1), scale, 2, 1);
@@ -272,6 +282,12 @@ static int32_t any_conv(const tn_lowering *t, const conv *c, int32_t x) {
     return fixed_conv(t, c, "Conv", x, attrs, WINDOW_ATTRS + 1);
   }
   if (is_dynamic(t, c)) return dynamic_conv(t, c, x);
+  if (tfl_is_quantised(t) && tn_low_for_onnx(t)) {
+    tn_attr attrs[WINDOW_ATTRS + 1];
+    window_attrs(&c->w, attrs);
+    attrs[4] = tn_attr_int("group", c->group);
+    return number_conv(t, c, "Conv", x, 0, attrs, WINDOW_ATTRS + 1);
+  }
   return tfl_is_quantised(t) ? quantised_conv(t, c, x) : real_conv(t, c, x);
 }
 
@@ -384,6 +400,8 @@ static tn_status transposed(const tn_lowering *t, conv *c, const int64_t *shape,
   attrs[5] = tn_attr_ints("output_padding", (tn_ints){output, c->w.n});
   if (tfl_is_wide(t, c->x))
     *out_value = fixed_conv(t, c, "ConvTranspose", x, attrs, WINDOW_ATTRS + 2);
+  else if (in->dtype != TN_F32 && tn_low_for_onnx(t))
+    *out_value = number_conv(t, c, "ConvTranspose", x, 1, attrs, WINDOW_ATTRS + 2);
   else if (in->dtype != TN_F32)
     *out_value = code_sums(t, c, x, attrs);
   else
@@ -401,7 +419,7 @@ static tn_status transpose_conv_of(const tn_lowering *t, conv *c, const int32_t 
   const tn_tensor *type = tn_low_type(t, c->x);
   const bool is_float = type->dtype == TN_F32 && tn_low_type(t, c->filter)->dtype == TN_F32,
              is_codes = type->dtype == TN_I8 || type->dtype == TN_U8;
-  if (!is_float && !tfl_is_wide(t, c->x) && (!is_codes || c->w.n != 2))
+  if (!is_float && type->dtype != TN_I16 && (!is_codes || c->w.n != 2))
     return tn_low_unsupported(t, "transposed convolutions of these types");
   const int32_t x = tn_low_channels_first(t, tn_low_in(t, c->x), c->w.n + 2);
   int32_t y = TN_NO_ID;
@@ -451,9 +469,10 @@ static tn_status open_pool(const tn_lowering *t, window *w) {
 }
 
 static int32_t pool(const tn_lowering *t, const char *op, const window *w, int32_t x) {
-  tn_attr attrs[WINDOW_ATTRS];
-  window_attrs(w, attrs);
-  return tn_low_emit(t, op, &x, 1, attrs, WINDOW_ATTRS);
+  const tn_attr attrs[] = {tn_attr_ints("kernel_shape", (tn_ints){w->kernel, w->n}),
+                           tn_attr_ints("strides", (tn_ints){w->strides, w->n}),
+                           tn_attr_ints("pads", (tn_ints){w->pads, 2 * w->n})};
+  return tn_low_emit(t, op, &x, 1, attrs, 3);
 }
 
 static int32_t average_codes(const tn_lowering *t, const window *w, int32_t x) {
@@ -471,10 +490,10 @@ tn_status tflite_average_pool_2d(const tn_call *call, tn_graph *graph, int32_t n
   window w;
   const tn_status s = open_pool(&t, &w);
   if (s) return s;
-  const int32_t x = tn_low_channels_first(&t, tn_low_in(&t, 0), 4);
-  const int32_t y = tfl_is_quantised(&t) ? average_codes(&t, &w, x)
-                                         : tfl_activation(&t, pool(&t, "AveragePool", &w, x),
-                                                          tn_low_type(&t, 0)->dtype);
+  const bool counts = tfl_counts_steps(&t);
+  const int32_t x = tn_low_channels_first(&t, counts ? tn_low_in(&t, 0) : tfl_real(&t, 0), 4);
+  const int32_t y =
+      counts ? average_codes(&t, &w, x) : tfl_from_real(&t, pool(&t, "AveragePool", &w, x), 0);
   return tn_low_done(&t, tn_low_channels_last(&t, y, 4));
 }
 
@@ -490,7 +509,7 @@ tn_status tflite_max_pool_2d(const tn_call *call, tn_graph *graph, int32_t node)
   } else if (tn_low_int(&t, "fused_activation_function", 0)) {
     int64_t lo, hi;
     tfl_code_bounds(&t, dtype, &lo, &hi);
-    y = tfl_clip(&t, y, dtype, (double)lo, (double)hi);
+    y = tn_low_clip(&t, y, dtype, (double)lo, (double)hi);
   }
   return tn_low_done(&t, tn_low_channels_last(&t, y, 4));
 }

@@ -273,7 +273,9 @@ typedef struct tn_call {
   int32_t region_fill; /* input whose one element fills what no region covers; TN_NO_ID: zero */
   int32_t version;     /* operator-set version that the node was written for */
   uint32_t n_workers;  /* worker ids are 0 .. n_workers-1 */
-  uint32_t reserved;
+  /* Of lower: the graph is going to be written for others, and only operators of ai.onnx up to this
+   * version of it are of use. 0: it is going to run here. */
+  int32_t onnx_opset;
   uint64_t isa; /* instruction sets that may be used: TN_ISA_... */
   /* Memory, 64-byte aligned; NULL where plan() asked for none. */
   void *state;          /* prepared constants, state_bytes: prepare() writes them, and nobody

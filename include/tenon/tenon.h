@@ -363,15 +363,17 @@ TN_API const char *tn_model_format(const tn_model *model);
 TN_API const char *tn_model_meta(const tn_model *model, const char *key);
 /* The graph as it is after loading (read-only, lives as long as the model). */
 TN_API const tn_graph *tn_model_graph(const tn_model *model);
-/* Writes the graph in a format. stage: "load" (as read), or a pass: "check" ... "arrange", for the
- * given input types (NULL: the declared ones). The file is replaced whole or not at all. */
+/* Writes the graph in a format. stage: "load" (as read); "standard", in operators of ai.onnx alone;
+ * or a pass: "check" ... "arrange"; the latter two for the given input types (NULL: the declared
+ * ones). NULL: "load" if the model was of that format, else "standard". The file is replaced whole
+ * or not at all. */
 TN_API tn_status tn_model_save(tn_model *model, const char *path, const char *format,
                                const char *stage, const tn_tensor *const *input_types,
                                tn_diag *diag);
 /* What else a writer may be told. */
 typedef struct tn_save_options {
   tn_head head;
-  const char *format, *stage; /* as of tn_model_save; NULL: by the ending of path; "load" */
+  const char *format, *stage; /* as of tn_model_save; NULL: by the ending of path; as there */
   const tn_tensor *const *input_types;
   /* A second file in the folder of path, for elements of tensors of at least data_from bytes (ONNX:
    * external data). Its name, without a folder; NULL: that of path, with ".data" behind it. It is

@@ -46,6 +46,20 @@ static tn_status scanned_type(const tn_call *call, uint32_t output, const tn_ten
   return control_stacked(call, output, &type, 0, TN_DIM_UNKNOWN, call->outputs[output]);
 }
 
+/* Inputs of the body that change their type from the first iteration to the next one become what
+ * both are: a body that is written has to fit all of them. */
+static bool widen(const tn_body *b) {
+  bool widens = false;
+  for (uint32_t k = 2; k < b->n_in; k++) {
+    const tn_tensor merged = control_merge(b->in_types[k], b->out_types[k - 1]);
+    widens = widens || merged.rank != b->in_types[k]->rank;
+    for (int32_t d = 0; d < merged.rank && !widens; d++)
+      widens = merged.shape[d] != b->in_types[k]->shape[d];
+    *b->in_types[k] = merged;
+  }
+  return widens;
+}
+
 /* Types of the body's outputs for the first iteration; carried values that keep their type have it
  * at the end, too. */
 static tn_status infer_outputs(const tn_call *call, const tn_body *b) {
@@ -60,6 +74,7 @@ static tn_status infer_outputs(const tn_call *call, const tn_body *b) {
     b->in[k] = b->in_types[k];
   }
   s = tn_body_infer(call, b);
+  if (!s && call->onnx_opset && widen(b)) s = tn_body_infer(call, b);
   for (uint32_t k = 0; k < call->n_outputs && !s; k++) {
     if (!call->outputs[k]) continue;
     if (k < n_carried)

@@ -2,6 +2,7 @@
 #include "pool_shape.h"
 #include "tenon/kit/element.h"
 #include "tenon/kit/infer.h"
+#include "tenon/kit/lowering.h"
 
 tn_status quant_average_shape(const tn_call *call, pool_shape *out) {
   const tn_quant_average_pool_attrs *a = call->attrs;
@@ -137,4 +138,18 @@ tn_status quant_average_pool_c(const tn_call *call, uint32_t stage, int64_t begi
     }
   }
   return TN_OK;
+}
+
+/* In ai.onnx, for files: the mean of codes as numbers, rounded half to even. */
+tn_status quant_average_lower(const tn_call *call, tn_graph *graph, int32_t node) {
+  const tn_lowering l = tn_low_open(call, graph, node);
+  const tn_quant_average_pool_attrs *a = call->attrs;
+  const uint32_t dtype = call->inputs[0]->dtype;
+  const tn_attr attrs[] = {tn_attr_ints("kernel_shape", a->kernel_shape),
+                           tn_attr_ints("strides", a->strides), tn_attr_ints("pads", a->pads),
+                           tn_attr_ints("dilations", a->dilations)};
+  if (!tn_low_for_onnx(&l)) return TN_ERR_UNSUPPORTED;
+  const int32_t x = tn_low_dequantize(&l, tn_low_in(&l, 0), dtype, 1, 0);
+  const int32_t y = tn_low_emit(&l, "AveragePool", &x, 1, attrs, 4);
+  return tn_low_done(&l, tn_low_quantize_within(&l, y, dtype, 1, 0, a->lo, a->hi));
 }

@@ -3,6 +3,7 @@
 
 #include "signal.gen.h"
 #include "tenon/kit/infer.h"
+#include "tenon/kit/lowering.h"
 #include "tenon/kit/tensor.h"
 
 tn_status complex_infer(const tn_call *call) {
@@ -56,4 +57,30 @@ tn_status complex_parts_c(const tn_call *call, uint32_t stage, int64_t begin, in
                           uint32_t worker) {
   (void)stage, (void)begin, (void)end, (void)worker;
   return copy(call);
+}
+
+/* The pairs that complex numbers were made of, under the shapes of whatever has reshaped them; -1:
+ * they come from elsewhere. */
+static int32_t pairs_of(const tn_graph_api *api, const tn_graph *graph, int32_t value) {
+  static const char *const shapes[] = {"Reshape", "Squeeze", "Unsqueeze", "Flatten", "Identity"};
+  for (;;) {
+    const int32_t maker = api->value_producer(graph, value);
+    const tn_node *n = maker < 0 ? NULL : api->node(graph, maker);
+    if (!n || n->n_inputs < 1) return -1;
+    if (!strcmp(n->op, "Complex") && !strcmp(n->domain, "tenon")) return n->inputs[0];
+    size_t k = 0;
+    while (k < sizeof shapes / sizeof *shapes && strcmp(n->op, shapes[k])) k++;
+    if (*n->domain || k == sizeof shapes / sizeof *shapes) return -1;
+    value = n->inputs[0];
+  }
+}
+
+/* Files have no complex numbers: parts of those that were made of pairs are the pairs. */
+tn_status complex_parts_lower(const tn_call *call, tn_graph *graph, int32_t node) {
+  const tn_lowering l = tn_low_open(call, graph, node);
+  if (!tn_low_for_onnx(&l)) return TN_ERR_UNSUPPORTED;
+  const int32_t pairs = pairs_of(call->host->graph, graph, tn_low_in(&l, 0));
+  const tn_tensor *y = call->outputs[0];
+  if (pairs < 0) return TN_ERR_UNSUPPORTED;
+  return tn_low_done(&l, tn_low_reshape(&l, pairs, y->rank, y->shape));
 }

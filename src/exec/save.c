@@ -24,13 +24,14 @@ typedef struct tn_saver {
                        writer goes on */
 } tn_saver;
 
-enum { STAGE_LOAD = 0, STAGE_CHECK = 1 };
+enum { STAGE_LOAD = 0, STAGE_CHECK = 1, STAGE_STANDARD = 100 };
+enum { ONNX_OPSET = 24 }; /* the newest that files are written for */
 
 /* The number of a pass; -1: no such stage. */
 static int32_t stage_number(const char *stage) {
   static const char *const names[] = {"load", "check",     "infer",  "fold",   "lower",
                                       "fuse", "partition", "select", "arrange"};
-  if (!stage) return STAGE_LOAD;
+  if (!strcmp(stage, "standard")) return STAGE_STANDARD;
   for (size_t k = 0; k < sizeof names / sizeof *names; k++)
     if (!strcmp(stage, names[k])) return (int32_t)k;
   return -1;
@@ -189,17 +190,155 @@ static tn_status declared_types(const tn_model *m, tn_arena *arena, const char *
   const tn_tensor **types = tn_arena_alloc(arena, (uint64_t)n * sizeof *types);
   if (!types) return TN_ERR_MEMORY;
   for (int64_t k = 0; k < n; k++) {
-    const tn_value *value =
-        tn_graph_val(g, k < n_own ? g->inputs.data[k] : g->states.data[k - n_own].before);
+    const tn_state *state = k < n_own ? NULL : &g->states.data[k - n_own];
+    const tn_value *value = tn_graph_val(g, !state               ? g->inputs.data[k]
+                                            : state->initial < 0 ? state->before
+                                                                 : state->initial);
     types[k] = given && k < n_own ? given[k] : value->type;
     char text[TN_TENSOR_TEXT];
-    if (value->type->kind == TN_KIND_TENSOR && tn_storage_bytes(value->type) < 0)
+    if (types[k]->kind == TN_KIND_TENSOR && tn_storage_bytes(types[k]) < 0)
       return tn_fail(diag, TN_ERR_INVALID,
                      "stage '%s': input '%s' is declared as %s; name its dims", stage, value->name,
-                     tn_tensor_text(value->type, text, sizeof text));
+                     tn_tensor_text(types[k], text, sizeof text));
   }
   *out_types = types;
   return TN_OK;
+}
+
+/* ---- for other programs ---- */
+
+static bool fits(const tn_tensor *type, const tn_tensor *declared) {
+  bool does = type->kind == declared->kind &&
+              (declared->dtype == TN_NONE || type->dtype == declared->dtype) &&
+              (declared->rank < 0 || type->rank == declared->rank);
+  for (int32_t d = 0; does && d < declared->rank; d++)
+    does = declared->shape[d] < 0 || declared->shape[d] == type->shape[d];
+  return does;
+}
+
+/* The input is a constant with this data. */
+static tn_status freeze(tn_graph *g, int64_t input, const tn_tensor *data) {
+  const int32_t value = g->inputs.data[input];
+  tn_const *c = NULL;
+  tn_status status = tn_const_copy(g->a, data, &c);
+  if (!status) status = tn_graph_set_const(g, value, data, c);
+  tn_const_release(c);
+  tn_graph_val(g, value)->flags &= ~(uint32_t)TN_VALUE_INPUT;
+  for (int64_t k = input; k + 1 < g->inputs.n; k++) g->inputs.data[k] = g->inputs.data[k + 1];
+  g->inputs.n--;
+  return status;
+}
+
+/* Inputs have these types, and states the ones they begin with. */
+static tn_status set_types(tn_graph *g, const tn_tensor *const *types, int64_t n_own,
+                           tn_diag *diag) {
+  tn_status status = TN_OK;
+  for (int64_t k = 0; k < g->inputs.n && !status; k++) {
+    tn_value *v = tn_graph_val(g, g->inputs.data[k]);
+    char want[TN_TENSOR_TEXT], have[TN_TENSOR_TEXT];
+    tn_tensor type = *types[k];
+    type.data = NULL;
+    if (k < n_own && !fits(&type, v->type))
+      return tn_fail(diag, TN_ERR_SHAPE, "input '%s' is %s, which does not fit %s", v->name,
+                     tn_tensor_text(&type, have, sizeof have),
+                     tn_tensor_text(v->type, want, sizeof want));
+    status = tn_graph_set_type(g, g->inputs.data[k], &type);
+    v->known = true;
+  }
+  return status;
+}
+
+static tn_status name_value(tn_graph *g, int32_t value, const char *prefix, const char *name) {
+  const char *text = tn_arena_format(&g->arena, "%s%s", prefix, name);
+  if (!text) return TN_ERR_MEMORY;
+  tn_graph_val(g, value)->name = text;
+  return TN_OK;
+}
+
+static bool is_taken(const tn_graph *g, const char *name, int32_t but) {
+  bool is = false;
+  for (int32_t v = 0; v < g->values.n && !is; v++)
+    is = v != but && !strcmp(tn_graph_val(g, v)->name, name);
+  return is;
+}
+
+/* What a run without it begins with. */
+static tn_status set_default(tn_graph *g, int32_t value, const tn_graph *from, int32_t initial) {
+  const tn_default d = {value, tn_tensor_in(tn_graph_val(g, value)->type)};
+  tn_const *c = initial < 0 ? tn_const_new(g->a, (uint64_t)tn_storage_bytes(&d.type))
+                            : tn_const_retain(tn_graph_val(from, initial)->constant);
+  tn_status status = c ? tn_graph_set_const(g, value, &d.type, c) : TN_ERR_MEMORY;
+  tn_const_release(c);
+  tn_graph_val(g, value)->flags |= TN_VALUE_INPUT;
+  return status ? status : tn_vec_push(g->a, &g->defaults, d);
+}
+
+/* A state `s` is an input "s" with a default ("s.before" where another value is called so), and an
+ * output "state/s". They are the last ones. */
+static tn_status write_states(const tn_graph *from, tn_graph *g) {
+  const int64_t n = from->states.n;
+  tn_status status = TN_OK;
+  g->inputs.n -= n;
+  for (int64_t k = 0; k < n && !status; k++) {
+    const tn_state *s = &from->states.data[k];
+    status = name_value(g, g->outputs.data[g->outputs.n - n + k], "state/", s->name);
+    const char *suffix = is_taken(g, s->name, s->before) ? ".before" : "";
+    if (!status) status = name_value(g, s->before, s->name, suffix);
+    if (!status) status = set_default(g, s->before, from, s->initial);
+  }
+  return status;
+}
+
+/* The clone of the model that is written. frozen: per input, whether it is a constant with the data
+ * that were given. TN_NEEDS_DATA: *out_input has to be one. */
+static tn_status make_standard(const tn_model *m, const tn_tensor *const *types,
+                               const uint8_t *frozen, tn_graph *g, int32_t *out_input,
+                               tn_diag *diag) {
+  tn_planner p = m->planner;
+  p.onnx_opset = ONNX_OPSET;
+  p.n_accelerators = 0;
+  const int64_t n_own = g->inputs.n;
+  int32_t needed = -1;
+  tn_status status = tn_graph_settle_defaults(g, NULL);
+  if (!status) status = tn_graph_settle_states(g);
+  if (!status) status = set_types(g, types, n_own, diag);
+  for (int64_t k = n_own - 1; k >= 0 && !status; k--)
+    if (frozen[k]) status = freeze(g, k, types[k]);
+  if (!status) status = tn_pass_check(&p, g, diag);
+  if (!status) status = tn_pass_standard(&p, g, &needed, diag);
+  for (int64_t k = 0; k < m->loaded->inputs.n && status == TN_NEEDS_DATA; k++)
+    if (m->loaded->inputs.data[k] == needed) *out_input = (int32_t)k;
+  return status ? status : write_states(m->loaded, g);
+}
+
+static tn_status save_standard(const tn_model *m, const target *to, const tn_tensor *const *given,
+                               tn_diag *diag) {
+  tn_arena arena;
+  tn_arena_init(&arena, m->planner.a);
+  const tn_tensor *const *types = NULL;
+  tn_graph *g = NULL;
+  tn_status status = declared_types(m, &arena, "standard", given, diag, &types);
+  uint8_t *frozen = tn_arena_alloc(&arena, (uint64_t)m->loaded->inputs.n + 1);
+  if (!status && !frozen) status = TN_ERR_MEMORY;
+  for (int32_t input = 0; !status && input >= 0;) {
+    input = -1;
+    g = tn_graph_clone(m->loaded);
+    status = g ? make_standard(m, types, frozen, g, &input, diag) : TN_ERR_MEMORY;
+    if (status != TN_NEEDS_DATA || input < 0) break;
+    tn_graph_free(g);
+    g = NULL;
+    status = TN_OK;
+    if (frozen[input] || !types[input]->data)
+      status =
+          tn_fail(diag, TN_ERR_INVALID,
+                  "shapes depend on the data of input '%s': give it, and it becomes a constant",
+                  tn_graph_val(m->loaded, m->loaded->inputs.data[input])->name);
+    frozen[input] = 1;
+  }
+  if (!status) status = write_graph(m, g, to, diag);
+  tn_graph_free(g);
+  tn_arena_clear(&arena);
+  return status;
 }
 
 static tn_status save_planned(tn_model *m, const target *to, int32_t number, const char *stage,
@@ -223,12 +362,18 @@ static tn_status save_planned(tn_model *m, const target *to, int32_t number, con
   return status;
 }
 
-static tn_status save(tn_model *model, const tn_save_options *o, int32_t number, target *to,
-                      tn_diag *diag) {
+/* What a file of the same format says stays as it is; other formats get what all of them read. */
+static int32_t default_stage(const tn_model *m, const tn_format *to) {
+  return !m->format || m->format == to ? STAGE_LOAD : STAGE_STANDARD;
+}
+
+static tn_status save(tn_model *model, const tn_save_options *o, target *to, tn_diag *diag) {
   tn_status status = find_writer(model, to->path, o->format, diag, &to->format);
   if (status) return status;
+  const int32_t number = o->stage ? stage_number(o->stage) : default_stage(model, to->format);
   if (number == STAGE_LOAD) return write_graph(model, model->loaded, to, diag);
   if (number == STAGE_CHECK) return save_checked(model, to, diag);
+  if (number == STAGE_STANDARD) return save_standard(model, to, o->input_types, diag);
   return save_planned(model, to, number, o->stage, o->input_types, diag);
 }
 
@@ -238,15 +383,14 @@ tn_status tn_model_save_as(tn_model *model, const char *path, const tn_save_opti
   if (!model || !path) return tn_fail(diag, TN_ERR_INVALID, "tn_model_save: no model or path");
   if (options && tn_struct_in(&o, sizeof o, options))
     return tn_fail(diag, TN_ERR_INVALID, "tn_model_save: options.head.size is wrong");
-  const int32_t number = stage_number(o.stage);
-  if (number < 0)
+  if (o.stage && stage_number(o.stage) < 0)
     return tn_fail(diag, TN_ERR_INVALID, "tn_model_save: there is no stage '%s'", o.stage);
   target to = {.path = path, .data_from = o.data_from ? o.data_from : UINT64_MAX};
   tn_arena arena;
   tn_arena_init(&arena, model->planner.a);
   tn_status status = name_data(&to, o.data_file, &arena, diag);
   const int ticket = tn_registry_enter(model->planner.registry);
-  if (!status) status = save(model, &o, number, &to, diag);
+  if (!status) status = save(model, &o, &to, diag);
   tn_registry_leave(model->planner.registry, ticket);
   tn_arena_clear(&arena);
   return status;

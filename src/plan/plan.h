@@ -28,6 +28,7 @@ typedef struct tn_planner {
   const char *const *pins;
   uint32_t n_pins;
   uint32_t model_flags; /* TN_MODEL_... */
+  int32_t onnx_opset;   /* as tn_call.onnx_opset; 0 but for passes/standard.c */
   uint32_t precision;   /* of weights of f32: TN_F16, TN_BF16; 0: as they are */
   int32_t max_plans;
   /* Runs one node on constant inputs (03 fold): supplied by exec, so that folding uses the kernels
@@ -107,6 +108,7 @@ typedef struct tn_call_frame {
   const void *device_info;     /* tn_device_info of the device that is tried; NULL: the CPU */
   uint32_t needed_input;       /* set by host->needs_data; UINT32_MAX: none */
   const char *subgraph_reason; /* why host->subgraph_infer failed last; NULL */
+  tn_graph **bodies;           /* by subgraph: what takes its place (subgraph_infer); NULL: none */
   tn_tensor *in, *out;         /* copies that call.inputs/outputs point to */
   TN_VEC(tn_const *) fetched;  /* until it is closed */
   tn_arena arena;
@@ -117,6 +119,8 @@ typedef struct tn_call_frame {
 tn_status tn_call_open(tn_call_frame *f, const tn_planner *p, tn_graph *g, int32_t node,
                        tn_diag *diag);
 void tn_call_close(tn_call_frame *f);
+/* What subgraph_infer has kept becomes the bodies of the node. */
+tn_status tn_call_take_bodies(tn_call_frame *f);
 /* Elements of all inputs that are constants are in memory from now on until it is closed. Without
  * it, those of large weights may not be: callbacks of plug-ins, and whatever computes, need it. */
 tn_status tn_call_fetch(tn_call_frame *f);
@@ -153,6 +157,10 @@ typedef enum tn_stage {
 
 tn_status tn_pass_check(const tn_planner *p, tn_graph *g,
                         tn_diag *diag); /* every problem is reported */
+/* standard.c: leaves operators of ai.onnx and ai.onnx.ml only, of versions up to p->onnx_opset,
+ * which is not 0. After 01 check; inputs have their types. All that has no such form is reported.
+ * TN_NEEDS_DATA: the data of *out_input, an input's value. */
+tn_status tn_pass_standard(const tn_planner *p, tn_graph *g, int32_t *out_input, tn_diag *diag);
 /* Types, shapes and constants flow through in one sweep. Stops where data is needed; see tn_cut.
  * partial: unknown shapes are fine (load time); else nodes that are not inferred are the
  * continuation. */

@@ -5,6 +5,7 @@
 #ifndef TN_KIT_LOWERING_H
 #define TN_KIT_LOWERING_H
 
+#include <math.h>
 #include <string.h>
 
 #include "tenon/kit/infer.h"
@@ -28,6 +29,8 @@ static inline tn_lowering tn_low_open(const tn_call *call, tn_graph *graph, int3
 static inline const tn_node *tn_low_node(const tn_lowering *l) {
   return l->call->host->graph->node(l->graph, l->node);
 }
+/* Is the graph going to be written for others, who know nothing but ai.onnx? */
+static inline bool tn_low_for_onnx(const tn_lowering *l) { return l->call->onnx_opset != 0; }
 /* Attributes by name; of what the file leaves out, `missing`, or none. */
 static inline int64_t tn_low_int(const tn_lowering *l, const char *name, int64_t missing) {
   return tn_pattern_int(tn_low_node(l), name, missing);
@@ -77,6 +80,23 @@ TN_KIT_FN int32_t tn_low_transpose(const tn_lowering *l, int32_t x, int32_t rank
 /* [N, X..., C] as [N, C, X...], and back. */
 TN_KIT_FN int32_t tn_low_channels_first(const tn_lowering *l, int32_t x, int32_t rank);
 TN_KIT_FN int32_t tn_low_channels_last(const tn_lowering *l, int32_t x, int32_t rank);
+
+/* x within lo .. hi, which may be infinite. */
+TN_KIT_FN int32_t tn_low_clip(const tn_lowering *l, int32_t x, uint32_t dtype, double lo,
+                              double hi);
+/* Codes of a dtype as the numbers (x - zero) * scale of f32, and back. */
+TN_KIT_FN int32_t tn_low_dequantize(const tn_lowering *l, int32_t x, uint32_t dtype, double scale,
+                                    int64_t zero);
+TN_KIT_FN int32_t tn_low_quantize(const tn_lowering *l, int32_t x, uint32_t dtype, double scale,
+                                  int64_t zero);
+/* The same with bounds of the codes. */
+TN_KIT_FN int32_t tn_low_quantize_within(const tn_lowering *l, int32_t x, uint32_t dtype,
+                                         double scale, int64_t zero, int64_t lo, int64_t hi);
+/* x of f32 in steps of its own, as the 8-bit codes less their zero point that XNNPACK makes when it
+ * runs: over these axes one scale, which becomes *out_scale. Zero is a code: of the two zero points
+ * that the ends of the range ask for, the one that errs less. */
+TN_KIT_FN int32_t tn_low_own_steps(const tn_lowering *l, int32_t x, const int64_t *axes, int64_t n,
+                                   int32_t *out_scale);
 
 /* ---- ending ---- */
 
@@ -193,6 +213,66 @@ TN_KIT_FN int32_t tn_low_channels_last(const tn_lowering *l, int32_t x, int32_t 
   for (int32_t k = 1; k < rank - 1; k++) perm[k] = k + 1;
   perm[rank - 1] = 1;
   return tn_low_transpose(l, x, rank, perm);
+}
+
+TN_KIT_FN int32_t tn_low_clip(const tn_lowering *l, int32_t x, uint32_t dtype, double lo,
+                              double hi) {
+  const int32_t inputs[] = {x, isinf(lo) ? TN_NO_ID : tn_low_number(l, dtype, lo),
+                            isinf(hi) ? TN_NO_ID : tn_low_number(l, dtype, hi)};
+  return tn_low_emit(l, "Clip", inputs, 3, NULL, 0);
+}
+
+TN_KIT_FN int32_t tn_low_dequantize(const tn_lowering *l, int32_t x, uint32_t dtype, double scale,
+                                    int64_t zero) {
+  return tn_low_3(l, "DequantizeLinear", x, tn_low_number(l, TN_F32, scale),
+                  tn_low_number(l, dtype, (double)zero));
+}
+
+TN_KIT_FN int32_t tn_low_quantize(const tn_lowering *l, int32_t x, uint32_t dtype, double scale,
+                                  int64_t zero) {
+  return tn_low_3(l, "QuantizeLinear", x, tn_low_number(l, TN_F32, scale),
+                  tn_low_number(l, dtype, (double)zero));
+}
+
+TN_KIT_FN int32_t tn_low_quantize_within(const tn_lowering *l, int32_t x, uint32_t dtype,
+                                         double scale, int64_t zero, int64_t lo, int64_t hi) {
+  const tn_dtype_info *d = tn_dtype(dtype);
+  const double least = d->is_signed ? -ldexp(1, (int)d->bits - 1) : 0,
+               most = ldexp(1, (int)d->bits - d->is_signed) - 1;
+  const int32_t y = tn_low_quantize(l, x, dtype, scale, zero);
+  if ((double)lo <= least && (double)hi >= most) return y;
+  return tn_low_clip(l, y, dtype, fmax((double)lo, least), fmin((double)hi, most));
+}
+
+/* The least (most) of x and 0 over the axes. */
+static int32_t tn_low_extreme(const tn_lowering *l, const char *reduce, const char *with, int32_t x,
+                              const int64_t *axes, int64_t n) {
+  const int32_t inputs[] = {x, tn_low_ints_const(l, axes, n)};
+  const tn_attr keeps = tn_attr_int("keepdims", 1);
+  return tn_low_2(l, with, tn_low_emit(l, reduce, inputs, 2, &keeps, 1),
+                  tn_low_number(l, TN_F32, 0));
+}
+
+TN_KIT_FN int32_t tn_low_own_steps(const tn_lowering *l, int32_t x, const int64_t *axes, int64_t n,
+                                   int32_t *out_scale) {
+  const int32_t least = tn_low_extreme(l, "ReduceMin", "Min", x, axes, n),
+                most = tn_low_extreme(l, "ReduceMax", "Max", x, axes, n);
+  const int32_t lowest = tn_low_number(l, TN_F32, -128), highest = tn_low_number(l, TN_F32, 127),
+                one = tn_low_number(l, TN_F32, 1), steps = tn_low_number(l, TN_F32, 255);
+  const int32_t range = tn_low_2(l, "Sub", most, least);
+  const int32_t scale = tn_low_3(l, "Where", tn_low_2(l, "Equal", most, least), one,
+                                 tn_low_2(l, "Div", range, steps));
+  const int32_t below = tn_low_2(l, "Div", least, scale), above = tn_low_2(l, "Div", most, scale);
+  const int32_t sum =
+      tn_low_2(l, "Add", tn_low_2(l, "Add", lowest, below), tn_low_2(l, "Add", highest, above));
+  const int32_t zero =
+      tn_low_3(l, "Where", tn_low_2(l, "Greater", sum, tn_low_number(l, TN_F32, 0)),
+               tn_low_2(l, "Sub", lowest, below), tn_low_2(l, "Sub", highest, above));
+  const int32_t whole = tn_low_clip(l, tn_low_1(l, "Round", zero), TN_F32, -128, 127);
+  const int32_t q = tn_low_1(l, "Round", tn_low_2(l, "Div", x, scale));
+  *out_scale = scale;
+  return tn_low_2(l, "Min", tn_low_2(l, "Max", q, tn_low_2(l, "Sub", lowest, whole)),
+                  tn_low_2(l, "Sub", highest, whole));
 }
 
 TN_KIT_FN tn_status tn_low_done_many(const tn_lowering *l, const int32_t *values, uint32_t n) {

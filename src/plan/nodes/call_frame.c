@@ -69,6 +69,7 @@ tn_status tn_call_open(tn_call_frame *f, const tn_planner *p, tn_graph *g, int32
                       .regions = n->regions,
                       .n_regions = n->n_regions,
                       .region_fill = n->region_fill,
+                      .onnx_opset = p->onnx_opset,
                       .isa = p->isa};
   s = n->n_subgraphs ? tn_call_fetch(f) : TN_OK; /* bodies may be bound to copies of inputs */
   if (!s && n->def) s = tn_call_fetch_for(f, n->def->owner);
@@ -82,6 +83,8 @@ void tn_call_close(tn_call_frame *f) {
     tn_const_release(f->fetched.data[k]);
   }
   tn_vec_free(f->arena.a, &f->fetched);
+  for (uint32_t k = 0; f->bodies && k < tn_graph_node(f->graph, f->node)->n_subgraphs; k++)
+    tn_graph_free(f->bodies[k]);
   tn_arena_clear(&f->arena);
 }
 
@@ -288,6 +291,30 @@ static tn_status infer_clone(tn_call_frame *f, tn_graph *sub, uint32_t n_in,
   return s;
 }
 
+/* What inference has made of a body is written in its place, when the node is inferred. */
+static tn_status keep_body(tn_call_frame *f, int64_t graph, tn_graph *body) {
+  const uint32_t n = tn_graph_node(f->graph, f->node)->n_subgraphs;
+  if (!f->bodies) f->bodies = tn_arena_alloc(&f->arena, n * sizeof *f->bodies);
+  if (!f->bodies) {
+    tn_graph_free(body);
+    return TN_ERR_MEMORY;
+  }
+  tn_graph_free(f->bodies[graph]);
+  f->bodies[graph] = body;
+  return TN_OK;
+}
+
+tn_status tn_call_take_bodies(tn_call_frame *f) {
+  const tn_gnode *n = tn_graph_node(f->graph, f->node);
+  for (uint32_t k = 0; f->bodies && k < n->n_subgraphs; k++) {
+    if (!f->bodies[k]) continue;
+    if (tn_vec_push(f->graph->a, &f->graph->subgraphs, f->bodies[k])) return TN_ERR_MEMORY;
+    n->subgraphs[k] = f->bodies[k];
+    f->bodies[k] = NULL;
+  }
+  return TN_OK;
+}
+
 static tn_status subgraph_infer(void *ctx, int64_t graph, uint32_t n_in, const tn_tensor *const *in,
                                 uint32_t n_out, tn_tensor *const *out) {
   tn_call_frame *f = ctx;
@@ -300,6 +327,7 @@ static tn_status subgraph_infer(void *ctx, int64_t graph, uint32_t n_in, const t
   tn_graph *clone = tn_graph_clone(sub);
   if (!clone) return TN_ERR_MEMORY;
   tn_status s = infer_clone(f, clone, n_in, in, n_out, out);
+  if (!s && f->planner->onnx_opset) return keep_body(f, graph, clone);
   tn_graph_free(clone);
   return s;
 }

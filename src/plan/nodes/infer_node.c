@@ -241,6 +241,7 @@ tn_status tn_infer_node(const tn_planner *p, tn_graph *g, int32_t node, int32_t 
   if (s && s != TN_NEEDS_DATA && tn_diag_count(diag) == before)
     f.call.host->fail(&f, s, "inference failed: %s",
                       f.subgraph_reason ? f.subgraph_reason : tn_status_text(s));
+  if (!s) s = tn_call_take_bodies(&f);
   if (!s) tn_diag_forgive(diag, before);
   tn_call_close(&f);
   return s;
