@@ -23,6 +23,21 @@ typedef struct tn_region_dims {
 TN_KIT_FN bool tn_region_dims_of(const tn_region *r, const tn_tensor *in, const tn_tensor *out,
                                  tn_region_dims *out_dims);
 
+/* Elements per step of each dim in the storage of a tensor in plain or channels-last layout. */
+TN_KIT_FN void tn_storage_strides(const tn_tensor *t, int64_t *out);
+/* The region in offsets and strides of the storage of both sides, each in plain or channels-last
+ * layout. False as above. */
+TN_KIT_FN bool tn_region_in_storage(const tn_region *r, const tn_tensor *in, const tn_tensor *out,
+                                    tn_region *out_region);
+static inline int64_t tn_region_elements(const tn_region *r) {
+  int64_t n = 1;
+  for (int32_t k = 0; k < r->rank; k++) n *= r->size[k];
+  return n;
+}
+/* Of a region in the storage's terms: is all of the input all of the output, in the same order? */
+TN_KIT_FN bool tn_region_is_whole(const tn_region *storage, const tn_tensor *in,
+                                  const tn_tensor *out);
+
 /* The value is made by one region that keeps the number of dims and covers all of its output:
  * perm[k] is the dim of *out_from that is dim k of the value. Dims of size 1 keep their order. */
 TN_KIT_FN bool tn_region_transposes(const tn_pattern *p, int32_t value, int32_t *out_from,
@@ -148,6 +163,54 @@ TN_KIT_FN bool tn_region_dims_of(const tn_region *r, const tn_tensor *in, const 
                                         .dst_axis = to};
   }
   return true;
+}
+
+TN_KIT_FN void tn_storage_strides(const tn_tensor *t, int64_t *out) {
+  tn_dense_strides(t, out);
+  if (t->layout != TN_CHANNELS_LAST || t->rank < 2) return;
+  int64_t step = t->shape[1];
+  for (int32_t k = t->rank - 1; k >= 2; k--) {
+    out[k] = step;
+    step *= t->shape[k];
+  }
+  out[1] = 1;
+}
+
+TN_KIT_FN bool tn_region_in_storage(const tn_region *r, const tn_tensor *in, const tn_tensor *out,
+                                    tn_region *to) {
+  int64_t src[TN_MAX_RANK], dst[TN_MAX_RANK];
+  tn_region_dims d;
+  *to = *r;
+  if (in->layout == TN_PLAIN && out->layout == TN_PLAIN) return true;
+  if (!tn_region_dims_of(r, in, out, &d) || d.n > TN_MAX_RANK) return false;
+  tn_storage_strides(in, src);
+  tn_storage_strides(out, dst);
+  to->src_offset = to->dst_offset = 0;
+  for (int32_t k = 0; k < in->rank; k++) to->src_offset += d.src_at[k] * src[k];
+  for (int32_t k = 0; k < out->rank; k++) to->dst_offset += d.dst_at[k] * dst[k];
+  to->rank = d.n;
+  for (int32_t k = 0; k < d.n; k++) {
+    const tn_region_walk *w = &d.walks[k];
+    to->size[k] = w->size;
+    to->src_stride[k] = w->src_axis < 0 ? 0 : w->src_step * src[w->src_axis];
+    to->dst_stride[k] = w->dst_step * dst[w->dst_axis];
+  }
+  return true;
+}
+
+TN_KIT_FN bool tn_region_is_whole(const tn_region *r, const tn_tensor *in, const tn_tensor *out) {
+  int64_t n = 1;
+  uint32_t taken = 0;
+  if (r->src_offset || r->dst_offset) return false;
+  for (int32_t left = r->rank; left > 0; left--) { /* the dims, from the innermost on */
+    int32_t at = -1;
+    for (int32_t k = 0; k < r->rank && at < 0; k++)
+      if (!(taken >> k & 1) && (r->size[k] == 1 || r->dst_stride[k] == n)) at = k;
+    if (at < 0 || (r->size[at] > 1 && r->src_stride[at] != n)) return false;
+    taken |= UINT32_C(1) << at;
+    n *= r->size[at];
+  }
+  return n == tn_elements(in) && n == tn_elements(out);
 }
 
 /* The only region of the node that makes the value, between tensors of as many dims; NULL: it is

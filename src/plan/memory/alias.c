@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "plan/memory/arrange.h"
+#include "tenon/kit/region_dims.h"
 
 /* ---- places ---- */
 
@@ -87,6 +88,25 @@ static bool has_fixed_memory(const tn_arrangement *r, int32_t value) {
 static void make_view(tn_arrangement *r, int32_t value, int32_t of, uint64_t offset) {
   r->root[value] = of;
   r->inside[value] = offset;
+}
+
+/* A Transpose between plain and channels-last order, each in its own layout. */
+static bool order_view(tn_arrangement *r, const tn_gnode *n) {
+  const tn_region *region = n->n_regions == 1 ? n->regions[0] : NULL;
+  tn_region storage;
+  if (!region) return false;
+  const int32_t in = n->node.inputs[region->input], out = n->node.outputs[0];
+  const tn_tensor *from = tn_graph_val(r->g, in)->type, *to = tn_graph_val(r->g, out)->type;
+  const bool crosses = (from->layout == TN_PLAIN && to->layout == TN_CHANNELS_LAST) ||
+                       (from->layout == TN_CHANNELS_LAST && to->layout == TN_PLAIN);
+  if (!crosses || from->dtype != to->dtype || !has_fixed_memory(r, in) ||
+      r->plan->slots[out].place != TN_PLACE_ARENA ||
+      !tn_region_in_storage(region, from, to, &storage) ||
+      !tn_region_is_whole(&storage, from, to) ||
+      !tn_arrange_may_view(r, r->on[out], 0, tn_storage_bytes(to), false))
+    return false;
+  make_view(r, out, in, 0);
+  return true;
 }
 
 static bool region_view(tn_arrangement *r, const tn_gnode *n) {
@@ -191,7 +211,8 @@ void tn_arrange_alias(tn_arrangement *r) {
     int32_t id = r->g->order.data[k];
     const tn_gnode *n = tn_graph_node(r->g, id);
     bool still = !n->n_epilogue &&
-                 (tn_is_region(n) ? region_view(r, n) || concat_views(r, n) : reorder_view(r, n));
+                 (tn_is_region(n) ? region_view(r, n) || order_view(r, n) || concat_views(r, n)
+                                  : reorder_view(r, n));
     r->leader[id] = still ? -1 : id;
   }
   for (int32_t k = 0; k < r->n_values; k++) flatten(r, k);
