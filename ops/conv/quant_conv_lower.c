@@ -65,9 +65,9 @@ tn_status quant_conv_lower(const tn_call *call, tn_graph *graph, int32_t node) {
   const tn_tensor *z = tn_low_type(&l, QUANT_Z);
   y = tn_low_quantize_within(&l, y, dtype, a->y_scale, a->y_zero, a->lo, a->hi);
   if (!z) return tn_low_done(&l, y);
-  const int32_t sum = tn_low_2(
-      &l, "Add", tn_low_dequantize(&l, y, dtype, a->y_scale, a->y_zero),
-      tn_low_dequantize(&l, tn_low_in(&l, QUANT_Z), z->dtype, a->z_scale, a->z_zero));
-  return tn_low_done(&l, tn_low_quantize_within(&l, sum, dtype, a->sum_scale, a->sum_zero,
-                                                a->sum_lo, a->sum_hi));
+  const int32_t sum =
+      tn_low_2(&l, "Add", tn_low_dequantize(&l, y, dtype, a->y_scale, a->y_zero),
+               tn_low_dequantize(&l, tn_low_in(&l, QUANT_Z), z->dtype, a->z_scale, a->z_zero));
+  return tn_low_done(
+      &l, tn_low_quantize_within(&l, sum, dtype, a->sum_scale, a->sum_zero, a->sum_lo, a->sum_hi));
 }

@@ -1,6 +1,6 @@
 /* tenon::DynamicMatMul in operators of ai.onnx, for files. */
-#include "tenon/kit/lowering.h"
 #include "dynamic_matmul.h"
+#include "tenon/kit/lowering.h"
 
 /* Codes and their products are whole numbers in f32, exact up to 2^24. */
 tn_status dynamic_matmul_lower(const tn_call *call, tn_graph *graph, int32_t node) {

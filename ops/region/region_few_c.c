@@ -36,8 +36,7 @@ const char *region_few_refuse(const tn_call *call) {
 
 tn_status region_few_plan(const tn_call *call, tn_kernel_plan *out) {
   double ns = 4;
-  for (uint32_t k = 0; k < call->n_regions; k++)
-    ns += 4 + 1.5 * (double)steps_of(call->regions[k]);
+  for (uint32_t k = 0; k < call->n_regions; k++) ns += 4 + 1.5 * (double)steps_of(call->regions[k]);
   out->cost_ns = ns + (double)tn_bytes(call->outputs[0]) / 32;
   return TN_OK;
 }
