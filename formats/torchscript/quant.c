@@ -17,7 +17,21 @@ static const ts_value *quantised(ts_reader *r, const ts_args *args, int32_t k) {
   return content && content->kind == TS_V_QUANT ? content : NULL;
 }
 
+bool ts_check_quant(ts_reader *r, const ts_quant *q) {
+  const int64_t lo = q->dtype == TN_U8   ? 0
+                     : q->dtype == TN_I8 ? -128
+                                         : INT32_MIN,
+                hi = q->dtype == TN_U8   ? 255
+                     : q->dtype == TN_I8 ? 127
+                                         : INT32_MAX;
+  if (q->scale > 0 && q->scale < INFINITY && q->zero >= lo && q->zero <= hi) return true;
+  ts_null(r, "a scale of %g, or a zero point of %lld that is no code", q->scale,
+          (long long)q->zero);
+  return false;
+}
+
 static ts_value *quant_tensor(ts_reader *r, ts_ssa codes, ts_quant q) {
+  if (!ts_check_quant(r, &q)) return NULL;
   ts_value *content = ts_ssa_value(r, TS_V_QUANT, codes);
   ts_quant *copy = content ? ts_alloc(r, sizeof *copy) : NULL;
   if (!copy) return NULL;
@@ -49,7 +63,7 @@ static ts_ssa dequantised(ts_reader *r, const ts_value *content) {
 static ts_value *quantise(ts_reader *r, ts_ssa x, ts_quant q) {
   const ts_ssa in[] = {x, scale_const(r, q.scale), zero_const(r, q.zero, q.dtype)};
   if (x.id < 0 || r->status) return NULL;
-  if (!(q.scale > 0)) return ts_null(r, "a scale of %g", q.scale);
+  if (!ts_check_quant(r, &q)) return NULL;
   if (q.dtype == TN_I32) return ts_null(r, "not supported: quantising to 32 bits");
   return quant_tensor(r, ts_op(r, "QuantizeLinear", in, 3), q);
 }
@@ -282,10 +296,11 @@ typedef struct factors {
 
 static bool channel_scale(const torch_tensor *t, int64_t k, double *out) {
   if (t->axis < 0) return *out = t->scale, t->zero == 0;
-  uint8_t scales[8], zeros[8];
+  uint8_t scales[16], zeros[16];
   const torch_pickled *s = t->scales, *z = t->zeros;
   if (s->tensor->rank != 1 || z->tensor->rank != 1 || k >= s->tensor->shape[0] ||
-      k >= z->tensor->shape[0] || t->axis != 0)
+      k >= z->tensor->shape[0] || t->axis != 0 || tn_dtype(s->tensor->dtype)->is_complex ||
+      tn_dtype(z->tensor->dtype)->is_complex)
     return false;
   torch_tensor one = *s->tensor;
   one.offset += k * one.strides[0];
@@ -303,6 +318,7 @@ static bool read_factors(ts_reader *r, const packed *p, double x_scale, double y
                          factors *out) {
   const torch_tensor *t = p->weight->tensor;
   out->n = t->rank ? t->shape[0] : 0;
+  if (ts_take_room(r, 16 * (uint64_t)out->n)) return false;
   out->weights = ts_alloc(r, (uint64_t)(out->n + 1) * sizeof *out->weights);
   out->sums = ts_alloc(r, (uint64_t)(out->n + 1) * sizeof *out->sums);
   if (!out->weights || !out->sums) return false;
@@ -317,6 +333,7 @@ static bool read_factors(ts_reader *r, const packed *p, double x_scale, double y
 /* The bias as part of the sum: in steps of x_scale * w_scale, half to even. */
 static ts_ssa bias_of(ts_reader *r, const packed *p, const factors *f, double x_scale) {
   const torch_tensor *t = p->bias->tensor;
+  if (ts_take_room(r, 8 * (uint64_t)f->n)) return none;
   int32_t *steps = ts_alloc(r, (uint64_t)(f->n + 1) * sizeof *steps);
   float *values = ts_alloc(r, (uint64_t)(f->n + 1) * sizeof *values);
   if (!steps || !values) return none;
@@ -334,6 +351,7 @@ static ts_ssa bias_of(ts_reader *r, const packed *p, const factors *f, double x_
 static ts_ssa weight_of(ts_reader *r, const packed *p, int32_t rank) {
   const torch_tensor *t = p->weight->tensor;
   const int64_t bytes = tn_dims_size(t->shape, t->rank);
+  if (ts_take_room(r, (uint64_t)bytes)) return none;
   uint8_t *codes = ts_alloc(r, (uint64_t)bytes + 1);
   if (!codes) return none;
   if (t->dtype != TN_I8 || t->rank > rank) return bad_packed(r), none;

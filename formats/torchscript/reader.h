@@ -242,6 +242,10 @@ bool ts_require(ts_reader *r, ts_ssa condition, const char *text);
 ts_value *ts_tensor(ts_reader *r, ts_ssa ssa);
 ts_value *ts_tensor_of(ts_reader *r, ts_value *content);
 ts_value *ts_tensor_load(ts_reader *r, const torch_pickled *v);
+/* Of the memory that copies of tensors may take. */
+tn_status ts_take_room(ts_reader *r, uint64_t bytes);
+/* Whether the zero point is a code of the dtype. */
+bool ts_check_quant(ts_reader *r, const ts_quant *q);
 /* What its owner holds: TS_V_SSA, TS_V_QUANT. */
 ts_value *ts_content(ts_reader *r, const ts_value *tensor);
 /* What it is now. */

@@ -269,14 +269,13 @@ static bool to_number(ts_reader *r, const char *name, const ts_args *args, ts_va
   return *out != NULL;
 }
 
-/* How many steps a range has: max(0, (end - begin + step - 1) // step), for either sign. */
+/* How many steps a range has: (end - begin) / step, rounded up, and not below 0. */
 static bool range_length(ts_reader *r, const char *name, const ts_args *args, ts_value **out) {
   (void)name;
-  if (args->n != 3 || !args->v[2]->known || !args->v[2]->i) return false;
-  ts_value *one = ts_int(r, args->v[2]->i > 0 ? 1 : -1), *zero = ts_int(r, 0);
-  ts_value *v = zero ? ts_scalar_op(r, "sub", args->v[1], args->v[0]) : NULL;
-  if (v) v = ts_scalar_op(r, "sub", ts_scalar_op(r, "add", v, args->v[2]), one);
-  if (v) v = ts_scalar_op(r, "floordiv", v, args->v[2]);
+  if (args->n != 3 || (args->v[2]->known && !args->v[2]->i)) return false;
+  ts_value *zero = ts_int(r, 0), *way = ts_scalar_op(r, "sub", args->v[0], args->v[1]);
+  ts_value *v = way ? ts_scalar_op(r, "floordiv", way, args->v[2]) : NULL;
+  if (v) v = ts_scalar_op(r, "sub", zero, v);
   return *out = v ? ts_scalar_op(r, "max", v, zero) : NULL, *out != NULL;
 }
 

@@ -33,9 +33,9 @@ ts_value *ts_content(ts_reader *r, const ts_value *tensor) {
 
 /* ---- constants of the archive ---- */
 
-static tn_status take_room(ts_reader *r, uint64_t bytes) {
+tn_status ts_take_room(ts_reader *r, uint64_t bytes) {
   if (bytes > r->room)
-    return ts_fail(r, TN_ERR_OVERFLOW, "tensors whose elements do not lie in order take too much");
+    return ts_fail(r, TN_ERR_OVERFLOW, "tensors that are copied take too much memory");
   r->room -= bytes;
   return TN_OK;
 }
@@ -47,7 +47,7 @@ static const void *elements(ts_reader *r, const torch_tensor *t, bool *out_copie
   const uint8_t *data = t->storage->data + (uint64_t)t->offset * width;
   *out_copied = !torch_tensor_is_dense(t) || (uintptr_t)data % (width > 8 ? 8 : width);
   if (bytes == 0 || !*out_copied) return bytes ? data : (const uint8_t *)"\0\0\0\0\0\0\0";
-  if (take_room(r, (uint64_t)bytes)) return NULL;
+  if (ts_take_room(r, (uint64_t)bytes)) return NULL;
   uint8_t *copy = ts_alloc(r, (uint64_t)bytes);
   if (copy) torch_tensor_copy(t, copy);
   return copy;
@@ -79,7 +79,7 @@ static ts_value *load_content(ts_reader *r, const torch_tensor *t) {
   if (!q) return NULL;
   *q = (ts_quant){t->scale, t->zero, t->dtype};
   v->quant = q;
-  return v;
+  return ts_check_quant(r, q) ? v : NULL;
 }
 
 /* The same tensor twice in an archive is one. */
