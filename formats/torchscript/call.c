@@ -79,6 +79,12 @@ ts_value *ts_call_def(ts_reader *r, const ts_node *def, const ts_source *source,
   return r->status ? NULL : result;
 }
 
+bool ts_has_method(ts_reader *r, const ts_value *object, const char *name) {
+  const ts_source *source;
+  const ts_node *c = ts_find_global(r, TS_CLASS, object->text, &source);
+  return c && ts_find(&(ts_node){.items = c->items, .n = c->n}, TS_DEF, name);
+}
+
 ts_value *ts_call_method(ts_reader *r, ts_value *object, const char *name, const ts_args *args) {
   const ts_source *source;
   const char *full = object->kind == TS_V_OBJECT ? ts_format(r, "%s.%s", object->text, name) : NULL;

@@ -47,6 +47,15 @@ static bool load_attrs(loading *l, ts_value *object, const torch_pickled *state,
   return true;
 }
 
+/* A class that packs its state into another form has a method that takes it apart; of an enum it is
+ * the value. */
+static bool take_state(ts_reader *r, ts_value *object, ts_value *whole) {
+  const ts_args args = {.v = {whole}, .n = 1};
+  if (ts_has_method(r, object, "__setstate__"))
+    return ts_call_method(r, object, "__setstate__", &args) != NULL;
+  return !r->status && ts_set_attr(r, object, "__state__", whole);
+}
+
 /* Objects are there before what they hold, so that they can hold each other. */
 static ts_value *load_object(loading *l, torch_pickled *v, const char *name) {
   ts_reader *r = l->r;
@@ -64,13 +73,18 @@ static ts_value *load_object(loading *l, torch_pickled *v, const char *name) {
   }
   if (is_packed) {
     made->text = v->text;
-    made->object = (ts_object *)(intptr_t)state; /* quant.c reads it */
+    made->origin = state; /* quant.c reads it */
     return made;
   }
   if (!state) return made;
   if (state->kind == PICKLED_DICT) return load_attrs(l, made, state, name) ? made : NULL;
-  ts_value *whole = load(l, v->items[0], name); /* __setstate__, or an enum */
-  return whole && ts_set_attr(r, made, "__state__", whole) ? made : NULL;
+  ts_value *whole = load(l, v->items[0], name);
+  if (!whole || !take_state(r, made, whole)) return NULL;
+  for (int32_t k = 0; k < made->object->n; k++) {
+    const ts_attr_cell *a = &made->object->attrs[k];
+    name_cell(a->cell, ts_format(r, "%s%s%s", name, *name ? "." : "", a->name));
+  }
+  return r->status ? NULL : made;
 }
 
 static ts_value *load_container(loading *l, torch_pickled *v, ts_value_kind kind,
@@ -86,6 +100,15 @@ static ts_value *load_container(loading *l, torch_pickled *v, ts_value_kind kind
   return r->status ? NULL : made;
 }
 
+/* Its cells have a name, so that changes of it are noticed wherever it lies. */
+static ts_value *load_tensor(ts_reader *r, const torch_pickled *v, const char *name) {
+  ts_value *made = ts_tensor_load(r, v);
+  if (!made || !*name) return made;
+  if (!made->cell->name) made->cell->name = name;
+  if (!made->cell->v->cell->name) made->cell->v->cell->name = name;
+  return made;
+}
+
 static ts_value *load_kind(loading *l, torch_pickled *v, const char *name) {
   ts_reader *r = l->r;
   switch (v->kind) {
@@ -99,7 +122,7 @@ static ts_value *load_kind(loading *l, torch_pickled *v, const char *name) {
     case PICKLED_LIST: return load_container(l, v, TS_V_LIST, name);
     case PICKLED_DICT: return load_container(l, v, TS_V_DICT, name);
     case PICKLED_OBJECT: return load_object(l, v, name);
-    case PICKLED_TENSOR: return ts_tensor_load(r, v);
+    case PICKLED_TENSOR: return load_tensor(r, v, name);
     default: return ts_poison(r, ts_format(r, "not supported: attribute '%s' of the module", name));
   }
 }

@@ -14,7 +14,11 @@ enum { QINT8 = 12, QUINT8 = 13, QINT32 = 14, MAX_SPATIAL = 3 };
 static const ts_value *quantised(ts_reader *r, const ts_args *args, int32_t k) {
   if (k >= args->n || args->v[k]->kind != TS_V_TENSOR) return NULL;
   const ts_value *content = ts_content(r, args->v[k]);
-  return content && content->kind == TS_V_QUANT ? content : NULL;
+  if (!content || content->kind != TS_V_QUANT) return NULL;
+  if (content->quant->per_channel)
+    return ts_null(r,
+                   "not supported: a tensor quantised per channel, outside of packed parameters");
+  return content;
 }
 
 bool ts_check_quant(ts_reader *r, const ts_quant *q) {
@@ -81,7 +85,7 @@ static bool read_params(ts_reader *r, const ts_args *args, int32_t k, uint32_t d
   if (!known_number(ts_arg(args, k, "scale"), &scale) ||
       !known_number(ts_arg(args, k + 1, "zero_point"), &zero))
     return ts_null(r, "not supported: a scale or zero point that only a run knows"), false;
-  *out = (ts_quant){scale, (int64_t)zero, dtype};
+  *out = (ts_quant){scale, (int64_t)zero, dtype, false};
   return true;
 }
 
@@ -159,7 +163,8 @@ static bool sigmoid(ts_reader *r, const char *name, const ts_args *args, ts_valu
   const bool is_tanh = !strcmp(name, "aten::tanh"), is_signed = x->quant->dtype == TN_I8;
   const ts_ssa real = dequantised(r, x), y = ts_op(r, is_tanh ? "Tanh" : "Sigmoid", &real, 1);
   const ts_quant q = {is_tanh ? 2.0 / 256 : 1.0 / 256,
-                      is_tanh ? (is_signed ? 0 : 128) : (is_signed ? -128 : 0), x->quant->dtype};
+                      is_tanh ? (is_signed ? 0 : 128) : (is_signed ? -128 : 0), x->quant->dtype,
+                      false};
   return (*out = quantise(r, y, q)) != NULL;
 }
 
@@ -271,10 +276,49 @@ static bool read_version_3(ts_reader *r, const torch_pickled *state, packed *out
   return read_config(r, values, config->n, out);
 }
 
+/* What the archive has of a tensor that the program has not changed; NULL: it is none. */
+static const torch_pickled *origin_of(const ts_value *v) {
+  if (v->kind != TS_V_TENSOR || v->cell->v->step) return NULL;
+  return v->cell->v->cell->v->origin;
+}
+
+static bool read_ints(ts_reader *r, ts_value *v, int64_t *out, int32_t *out_n) {
+  ts_value *items = ts_known_items(r, v);
+  if (!items || items->n > MAX_SPATIAL) return false;
+  for (int32_t k = 0; k < items->n; k++) {
+    if (!items->items[k]->known) return false;
+    out[k] = items->items[k]->i;
+  }
+  *out_n = items->n;
+  return true;
+}
+
+/* weight, bias, and of convolutions strides, pads, dilations, groups */
+static bool read_prepacked(ts_reader *r, const ts_value *v, packed *out) {
+  int32_t n = 0;
+  out->weight = origin_of(v->items[0]);
+  out->bias = v->n > 1 ? origin_of(v->items[1]) : NULL;
+  const bool whole = out->weight && out->weight->tensor->is_quantised &&
+                     (v->n < 2 || out->bias || v->items[1]->kind == TS_V_NONE);
+  if (!whole) return bad_packed(r);
+  if (v->n < 6) return v->n <= 2 || bad_packed(r);
+  out->groups = v->items[5]->i;
+  return (read_ints(r, v->items[2], out->strides, &n) && read_ints(r, v->items[3], out->pads, &n) &&
+          read_ints(r, v->items[4], out->dilations, &n) && (out->n_spatial = n) > 0) ||
+         bad_packed(r);
+}
+
+static bool prepack(ts_reader *r, const char *name, const ts_args *args, ts_value **out) {
+  (void)name;
+  if (!args->n) return false;
+  *out = ts_items(r, TS_V_PACKED, args->v, args->n);
+  return *out != NULL;
+}
+
 static bool read_packed(ts_reader *r, const ts_value *v, packed *out) {
   *out = (packed){.groups = 1};
-  const torch_pickled *state = (const torch_pickled *)(const void *)v->object,
-                      *first = at(state, 0);
+  if (v->kind == TS_V_PACKED && v->items) return read_prepacked(r, v, out);
+  const torch_pickled *state = v->origin, *first = at(state, 0);
   if (v->kind != TS_V_PACKED || !first) return bad_packed(r);
   if (strstr(v->text, "LinearPackedParamsBase")) {
     out->weight = tensor_at(state, 0);
@@ -475,6 +519,9 @@ const ts_builtin_row ts_quant_builtins[] = {
     {"quantized::sigmoid", unary},
     {"quantized::cat", cat},
     {"quantized::cat_relu", cat},
+    {"quantized::conv2d_prepack", prepack},
+    {"quantized::conv3d_prepack", prepack},
+    {"quantized::linear_prepack", prepack},
     {"quantized::conv2d", layer},
     {"quantized::conv2d_relu", layer},
     {"quantized::conv3d", layer},

@@ -87,6 +87,7 @@ typedef struct ts_quant {
   double scale;
   int64_t zero;
   uint32_t dtype;
+  bool per_channel; /* only packed parameters take it */
 } ts_quant;
 
 typedef struct ts_attr_cell {
@@ -113,7 +114,8 @@ struct ts_value {
   ts_step *step;
   ts_object *object;
   const ts_quant *quant;
-  ts_value *opened; /* of a list in a loop: what it holds when a turn begins */
+  const torch_pickled *origin; /* of the content of a tensor of the archive; of packed parameters */
+  ts_value *opened;            /* of a list in a loop: what it holds when a turn begins */
 };
 
 /* What was in a cell before it was changed. */
@@ -286,6 +288,7 @@ typedef struct ts_args {
 ts_value *ts_call_node(ts_reader *r, const ts_node *n);
 ts_value *ts_call_def(ts_reader *r, const ts_node *def, const ts_source *source, const char *name,
                       const ts_args *args);
+bool ts_has_method(ts_reader *r, const ts_value *object, const char *name);
 ts_value *ts_call_method(ts_reader *r, ts_value *object, const char *name, const ts_args *args);
 
 /* ---- builtin.c ---- */

@@ -71,15 +71,17 @@ static ts_ssa load_constant(ts_reader *r, const torch_tensor *t) {
   return s ? none : ssa;
 }
 
-static ts_value *load_content(ts_reader *r, const torch_tensor *t) {
+static ts_value *load_content(ts_reader *r, const torch_pickled *origin) {
+  const torch_tensor *t = origin->tensor;
   const ts_ssa ssa = load_constant(r, t);
   ts_value *v = ts_ssa_value(r, t->is_quantised ? TS_V_QUANT : TS_V_SSA, ssa);
+  if (v) v->origin = origin;
   if (!v || !t->is_quantised) return v;
   ts_quant *q = ts_alloc(r, sizeof *q);
   if (!q) return NULL;
-  *q = (ts_quant){t->scale, t->zero, t->dtype};
+  *q = (ts_quant){t->scale, t->zero, t->dtype, t->axis >= 0};
   v->quant = q;
-  return ts_check_quant(r, q) ? v : NULL;
+  return q->per_channel || ts_check_quant(r, q) ? v : NULL;
 }
 
 /* The same tensor twice in an archive is one. */
@@ -92,10 +94,7 @@ ts_value *ts_tensor_load(ts_reader *r, const torch_pickled *v) {
                   (long long)t->strides[k]);
   ts_value *known = (ts_value *)(intptr_t)tn_map_get(&r->tensors, key, 0);
   if (known) return known;
-  if (t->is_quantised && t->axis >= 0)
-    return ts_null(r,
-                   "not supported: a tensor quantised per channel, outside of packed parameters");
-  known = ts_tensor_of(r, load_content(r, t));
+  known = ts_tensor_of(r, load_content(r, v));
   if (!known) return NULL;
   if (tn_map_set(&r->tensors, key, (int64_t)(intptr_t)known)) ts_no_memory(r);
   return r->status ? NULL : known;

@@ -616,6 +616,48 @@ class Outs(nn.Module):
         return o, p, q, s, torch.stack([x, y], -1).view(-1)
 
 
+@case((r(2, 3, 8, 8),), (r(2, 3, 8, 8, seed=1) * 2,))
+class Quantised(nn.Module):
+    """Layers with packed parameters, as QNNPACK computes them."""
+
+    def __init__(self):
+        super().__init__()
+        torch.backends.quantized.engine = "qnnpack"
+        quantized = torch.ao.nn.quantized
+        self.conv = self.layer(quantized.Conv2d(3, 8, 3, padding=1), (8, 3, 3, 3), 0.05, 120)
+        self.deep = self.layer(quantized.Conv2d(8, 8, 3, groups=8, stride=2, padding=1),
+                               (8, 1, 3, 3), 0.03, 100)
+        self.head = self.layer(quantized.Linear(8, 5), (5, 8), 0.02, 130)
+
+    def layer(self, layer, shape, scale, zero):
+        w = torch.quantize_per_tensor(r(*shape, seed=scale > 0.04) * 0.5, 0.0125, 0, torch.qint8)
+        layer.set_weight_bias(w, r(shape[0], seed=3) * 0.1)
+        layer.scale, layer.zero_point = scale, zero
+        return layer
+
+    def forward(self, x):
+        q = torch.quantize_per_tensor(x, 0.04, 128, torch.quint8)
+        q = torch.relu(self.conv(q))
+        a = self.deep(q)
+        b = torch.ops.quantized.add(a, a, 0.06, 90)
+        c = torch.ops.quantized.cat([a, b], 1, 0.05, 110)
+        y = nn.functional.adaptive_avg_pool2d(b, [1, 1]).flatten(1)
+        return self.head(y).dequantize(), c.dequantize(), q.int_repr()
+
+
+@case((r(3),), (r(3, seed=1),))
+class ListState(nn.Module):
+    """A tensor inside of a list is changed: it is a state, too."""
+
+    def __init__(self):
+        super().__init__()
+        self.cache = [torch.zeros(3), torch.ones(3)]
+
+    def forward(self, x):
+        self.cache[0].add_(x)
+        return self.cache[0] * 1, self.cache[1]
+
+
 def arrays(values, out):
     """Outputs in the order in which they are flattened."""
     if isinstance(values, dict):
