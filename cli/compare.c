@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 
 #include "base/text.h"
+#include "bisect.h"
 #include "json.h"
 #include "outputs.h"
 #include "precision.h"
@@ -13,15 +14,17 @@ typedef struct compare_options {
   cli_common common;
   cli_feed feed;
   cli_tolerance tolerance;
-  bool has_tolerance;
+  bool has_tolerance, bisect;
   const char *model, *with, *json;
 } compare_options;
 
 static const cli_option options[] = {
-    {"with", "DIR|FILE.npz", "the outputs as they should be (required but with --precision)", 'w'},
+    {"with", "DIR|FILE.npz|cpu|portable",
+     "the outputs as they should be (required but with --precision)", 'w'},
     {"rtol", "X", "relative tolerance of float outputs (default 1e-3)", 0},
     {"atol", "X", "absolute tolerance of float outputs (default 1e-5)", 0},
     {"json", "[FILE]", "as JSON, to stdout if no file is named", 0},
+    {"bisect", NULL, "with cpu or portable: the first node whose output differs", 0},
     {NULL, NULL, NULL, 0}};
 
 static int run(int argc, char **argv);
@@ -32,11 +35,16 @@ const cli_command cli_compare = {
     .details =
         "Outputs are looked for in DIR as <output>.npy (as `tenon run --output` names them) "
         "or output_K.pb, or\nin FILE.npz by name. Floats may differ by atol + rtol * |x|, all "
-        "else must be equal.\nExit status 1 if an output differs.",
+        "else must be equal.\nWith cpu, the outputs are those of the same model on the CPU, "
+        "whatever "
+        "--device, --isa, --pin and\n--precision say; with portable, those of the kernels of plain "
+        "C. --bisect makes every value of the\nmodel an output and names the first node, in the "
+        "order of the graph, whose output differs.\nExit status 1 if an output differs.",
     .examples =
         "compare net.onnx --input test_data_set_0 --with test_data_set_0\n"
         "compare net.onnx --random --with golden --rtol 1e-4\n"
-        "compare net.onnx --random --precision f16",
+        "compare net.onnx --random --precision f16\n"
+        "compare net.onnx --random --device opencl:0 --with cpu --bisect",
     .options = options,
     .groups = {&cli_feed_group, &cli_common_group},
     .run = run};
@@ -156,22 +164,32 @@ static int compare_precision(comparison *c, cli_json *json) {
                                c->list, cli_json_to_stdout(o->json));
 }
 
+static int compare_run(comparison *c, cli_json *json) {
+  const compare_options *o = c->o;
+  if (cli_is_reference(o->with))
+    return cli_compare_reference(c->s, &o->feed, o->model, o->with, o->bisect, &o->tolerance, json,
+                                 cli_json_to_stdout(o->json));
+  return o->with ? compare_outputs(c) : compare_precision(c, json);
+}
+
 static int compare(const compare_options *o) {
   cli_session s;
-  if (o->with && !is_there(o->with)) return CLI_INPUT;
+  const bool is_reference = cli_is_reference(o->with);
+  if (o->with && !is_reference && !is_there(o->with)) return CLI_INPUT;
+  if (o->bisect && !is_reference) {
+    cli_error("--bisect compares with another way to run the model: --with cpu or portable");
+    return CLI_USAGE;
+  }
   cli_json *json = o->json ? cli_json_new() : NULL;
   if (o->json && !json) return CLI_INPUT;
-  comparison c = {.o = o, .s = &s, .list = cli_json_array(json, "outputs")};
+  comparison c = {.o = o, .s = &s, .list = is_reference ? NULL : cli_json_array(json, "outputs")};
   cli_store_init(&c.store);
   int code;
   if (cli_session_open(&s, &o->common, &o->feed, o->model, &code)) {
     tn_status status = cli_inputs_set(&s.inputs, s.session, false);
     bool given = status || cli_inputs_all_given(&s.inputs);
-    if (!status && given) status = tn_session_run(s.session, s.diag);
-    code = !given    ? CLI_USAGE
-           : status  ? cli_session_fail(&s, status)
-           : o->with ? compare_outputs(&c)
-                     : compare_precision(&c, json);
+    if (!status && given && !o->bisect) status = tn_session_run(s.session, s.diag);
+    code = !given ? CLI_USAGE : status ? cli_session_fail(&s, status) : compare_run(&c, json);
   }
   cli_store_free(&c.store);
   cli_session_close(&s);
@@ -186,6 +204,7 @@ static bool set(compare_options *o, int index, const char *value) {
     case 0: o->with = value; return true;
     case 1: o->has_tolerance = true; return cli_double("rtol", value, &o->tolerance.rtol);
     case 2: o->has_tolerance = true; return cli_double("atol", value, &o->tolerance.atol);
+    case 4: o->bisect = true; return true;
     default: o->json = value ? value : "-"; return true;
   }
 }

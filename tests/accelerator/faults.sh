@@ -68,33 +68,25 @@ BAD=wrong says 1 "^FAILED +Add element 0 is" conform bad-npu --plugin "$bad"
 BAD=run says 1 "^FAILED +Add .*the device is gone; its nodes run on the cpu" \
   conform bad-npu --plugin "$bad"
 BAD=crash says 1 "bad-npu takes none of the cases" conform bad-npu --plugin "$bad"
-# vetting asks the compiler, compiles what it claims, loads that and runs it
+# where it begins to be wrong: the outputs, then the first value
+both=(--random "${on[@]}" --fallback warn --with cpu)
+says 0 "^equal  y: as on cpu" compare "$model" "${both[@]}"
+says 0 "^equal  all 3 values that nodes make" compare "$model" "${both[@]}" --bisect
+BAD=wrong says 1 "^DIFFER y: 6 of 6 elements differ" compare "$model" "${both[@]}"
+BAD=wrong says 1 "^FIRST  node 'first' \(Add\), output 0 's': 6 of 6 elements differ" \
+  compare "$model" "${both[@]}" --bisect
+BAD=wrong says 1 "^  bad-npu +min .*, max .*, mean .*, 0 NaN" compare "$model" "${both[@]}" --bisect
+BAD=wrong says 1 '"values_before":[[:space:]]*0' compare "$model" "${both[@]}" --bisect --json
+says 0 "^equal  all 1 values" compare "$data/add.onnx" --random --with portable --bisect
+says 2 "bisect compares with another way" compare "$model" --random --with "$work" --bisect
+# vetting compiles what is claimed, loads it and runs it: a sample of vet_faults.sh
 b="^bad: compiler 'bad', a chain for 'bad-npu': "
 says 0 "^bad: fit: .* 0 notes" plugin vet "$bad"
-BAD=partition says 0 "partition\(\) fails, and claims nothing: it does not like" plugin vet "$bad"
 BAD=partition-crash says 1 "${b}crashed with SIGSEGV in partition\(\)" plugin vet "$bad"
-BAD=partition-status says 1 "${b}partition\(\): it answered 12345" plugin vet "$bad"
-BAD=cost says 1 "partition\(\) claims Add .* costs of -1 ns" plugin vet "$bad"
 b="^bad: compiler 'bad', two inputs for 'bad-npu': "
 BAD=group says 1 "${b}partition\(\) claims Add with group -7" plugin vet "$bad"
 BAD=crash says 1 "${b}crashed with SIGSEGV in compile\(\)" plugin vet "$bad"
-BAD=exit says 1 "${b}ended the process in compile\(\) with exit code 3" plugin vet "$bad"
-BAD=hang says 1 "${b}hangs in compile\(\): ended after 1 s" plugin vet "$bad" --timeout 1
-BAD=fail says 0 "^note: .*compile\(\) fails: no such thing" plugin vet "$bad"
-BAD=status says 1 "${b}compile\(\): it answered 12345" plugin vet "$bad"
-BAD=target says 1 "${b}compile\(\): its module is for target 'bad-npu-9'" plugin vet "$bad"
-BAD=dtype says 1 "${b}.*output 0 is f64\[\], its part has f32\[4,4\]" plugin vet "$bad"
-BAD=release says 1 "${b}crashed with SIGABRT \(6\) in release\(\)" plugin vet "$bad"
-BAD=open says 0 "^note: .*were made, but not run: .*libbad.so.1 cannot be loaded" plugin vet "$bad"
-BAD=load-crash says 1 "${b}crashed with SIGSEGV in load\(\)" plugin vet "$bad"
-BAD=port says 1 "${b}.*port 0 of entry 0 wants an alignment of 48" plugin vet "$bad"
-BAD=run says 1 "${b}run\(\) fails: accelerator 'bad-npu': the device is gone" plugin vet "$bad"
 BAD=run-crash says 1 "${b}crashed with SIGSEGV in run\(\)" plugin vet "$bad"
-BAD=run-hang says 1 "${b}hangs in run\(\): ended after 1 s" plugin vet "$bad" --timeout 1
-BAD=wrong says 1 "${b}run\(\): element 0 of output 0 is .*, the CPU has" plugin vet "$bad"
-BAD=nan says 1 "${b}run\(\): element 0 of output 0 is -?nan, the CPU has" plugin vet "$bad"
 BAD=short says 1 "${b}run\(\) does not write element 0 of output 0" plugin vet "$bad"
 BAD=behind says 1 "${b}.* in run\(\), at 0 bytes behind the end of output" plugin vet "$bad"
-BAD=input says 1 "${b}.* in run\(\), at byte 0 of input, which is read-only" plugin vet "$bad"
-BAD=unload-crash says 1 "${b}crashed with SIGSEGV in unload\(\)" plugin vet "$bad"
 finish

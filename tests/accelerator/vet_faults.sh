@@ -1,0 +1,37 @@
+#!/bin/bash
+# usage: vet_faults.sh TENON WORK BAD.so
+# What `plugin vet` says of each fault of a compiler and a dispatcher.
+set -uo pipefail
+tenon=$1 work=$2 bad=$3
+. "$(dirname "$0")/common.sh"
+export TENON_MODULE_CACHE=
+# vetting asks the compiler, compiles what it claims, loads that and runs it
+b="^bad: compiler 'bad', a chain for 'bad-npu': "
+says 0 "^bad: fit: .* 0 notes" plugin vet "$bad"
+BAD=partition says 0 "partition\(\) fails, and claims nothing: it does not like" plugin vet "$bad"
+BAD=partition-crash says 1 "${b}crashed with SIGSEGV in partition\(\)" plugin vet "$bad"
+BAD=partition-status says 1 "${b}partition\(\): it answered 12345" plugin vet "$bad"
+BAD=cost says 1 "partition\(\) claims Add .* costs of -1 ns" plugin vet "$bad"
+b="^bad: compiler 'bad', two inputs for 'bad-npu': "
+BAD=group says 1 "${b}partition\(\) claims Add with group -7" plugin vet "$bad"
+BAD=crash says 1 "${b}crashed with SIGSEGV in compile\(\)" plugin vet "$bad"
+BAD=exit says 1 "${b}ended the process in compile\(\) with exit code 3" plugin vet "$bad"
+BAD=hang says 1 "${b}hangs in compile\(\): ended after 1 s" plugin vet "$bad" --timeout 1
+BAD=fail says 0 "^note: .*compile\(\) fails: no such thing" plugin vet "$bad"
+BAD=status says 1 "${b}compile\(\): it answered 12345" plugin vet "$bad"
+BAD=target says 1 "${b}compile\(\): its module is for target 'bad-npu-9'" plugin vet "$bad"
+BAD=dtype says 1 "${b}.*output 0 is f64\[\], its part has f32\[4,4\]" plugin vet "$bad"
+BAD=release says 1 "${b}crashed with SIGABRT \(6\) in release\(\)" plugin vet "$bad"
+BAD=open says 0 "^note: .*were made, but not run: .*libbad.so.1 cannot be loaded" plugin vet "$bad"
+BAD=load-crash says 1 "${b}crashed with SIGSEGV in load\(\)" plugin vet "$bad"
+BAD=port says 1 "${b}.*port 0 of entry 0 wants an alignment of 48" plugin vet "$bad"
+BAD=run says 1 "${b}run\(\) fails: accelerator 'bad-npu': the device is gone" plugin vet "$bad"
+BAD=run-crash says 1 "${b}crashed with SIGSEGV in run\(\)" plugin vet "$bad"
+BAD=run-hang says 1 "${b}hangs in run\(\): ended after 1 s" plugin vet "$bad" --timeout 1
+BAD=wrong says 1 "${b}run\(\): element 0 of output 0 is .*, the CPU has" plugin vet "$bad"
+BAD=nan says 1 "${b}run\(\): element 0 of output 0 is -?nan, the CPU has" plugin vet "$bad"
+BAD=short says 1 "${b}run\(\) does not write element 0 of output 0" plugin vet "$bad"
+BAD=behind says 1 "${b}.* in run\(\), at 0 bytes behind the end of output" plugin vet "$bad"
+BAD=input says 1 "${b}.* in run\(\), at byte 0 of input, which is read-only" plugin vet "$bad"
+BAD=unload-crash says 1 "${b}crashed with SIGSEGV in unload\(\)" plugin vet "$bad"
+finish
