@@ -183,7 +183,7 @@ static int show_outputs(const cli_session *s, const op_options *o) {
   for (int32_t k = 0; k < tn_model_n_outputs(s->model) && !cli_json_to_stdout(o->json); k++) {
     const char *name = tn_model_output_name(s->model, k);
     if (o->top)
-      cli_value_print(name, tn_session_output(s->session, k), o->top);
+      cli_value_print(name, tn_session_output(s->session, k), o->top, NULL);
     else
       cli_value_print_rows(name, tn_session_output(s->session, k), PRINTED_IN_FULL);
   }

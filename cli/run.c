@@ -119,8 +119,13 @@ static bool write_json(const cli_session *s, const run_options *o, const times *
 
 static int show(cli_session *s, const run_options *o, const times *t) {
   bool text = !cli_json_to_stdout(o->json);
-  for (int32_t k = 0; k < tn_model_n_outputs(s->model) && text && !o->quiet; k++)
-    cli_value_print(tn_model_output_name(s->model, k), tn_session_output(s->session, k), o->top);
+  for (int32_t k = 0; k < tn_model_n_outputs(s->model) && text && !o->quiet; k++) {
+    cli_labels labels = {.text = NULL};
+    if (o->top) cli_labels_open(&labels, s->model, o->model, k);
+    cli_value_print(tn_model_output_name(s->model, k), tn_session_output(s->session, k), o->top,
+                    &labels);
+    cli_labels_close(&labels);
+  }
   if (text && !o->quiet) cli_precision_print(s);
   if (text && !o->quiet && cli_is_narrow(&o->common))
     cli_note("tenon compare with these options shows what --precision does to the outputs");

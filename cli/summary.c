@@ -104,13 +104,17 @@ static bool has_largest(const tn_tensor *t, int64_t top) {
   return top > 0 && t->kind == TN_KIND_TENSOR && t->dtype != TN_STRING && t->dtype != TN_BOOL;
 }
 
-static void print_largest(const tn_tensor *t, int64_t top) {
+static void print_largest(const tn_tensor *t, int64_t top, const cli_labels *labels) {
   int64_t best[MAX_TOP + 1];
-  char index[CELL], text[CELL];
+  char index[CELL], text[CELL], label[CELL * 2];
   int64_t n = largest(t, top < MAX_TOP ? top : MAX_TOP, best);
-  for (int64_t k = 0; k < n; k++)
-    cli_print("  %3lld.  [%s]  %s\n", (long long)k + 1, index_text(t, best[k], index, sizeof index),
-              cli_element_text(t, best[k], text, sizeof text));
+  const int64_t classes = t->rank > 0 ? t->shape[t->rank - 1] : 1;
+  for (int64_t k = 0; k < n; k++) {
+    cli_label(labels, best[k] % classes, label, sizeof label);
+    cli_print("  %3lld.  [%s]  %s%s%s\n", (long long)k + 1,
+              index_text(t, best[k], index, sizeof index),
+              cli_element_text(t, best[k], text, sizeof text), *label ? "  " : "", label);
+  }
 }
 
 /* ---- a line ---- */
@@ -152,11 +156,12 @@ static void print_list(const char *name, const tn_tensor *list, int64_t top) {
   cli_print("%s: %s, %lld items\n", name, cli_type_text(list, NULL, -1, type), (long long)n);
   for (int64_t k = 0; k < n; k++) {
     snprintf(item, sizeof item, "%.*s[%lld]", CELL, name, (long long)k);
-    cli_value_print(item, tn_list_item(list, k), top);
+    cli_value_print(item, tn_list_item(list, k), top, NULL);
   }
 }
 
-void cli_value_print(const char *name, const tn_tensor *value, int64_t top) {
+void cli_value_print(const char *name, const tn_tensor *value, int64_t top,
+                     const cli_labels *labels) {
   char line[LINE] = "", type[CLI_TYPE_TEXT];
   cli_statistics s;
   if (value->kind != TN_KIND_TENSOR) {
@@ -166,14 +171,14 @@ void cli_value_print(const char *name, const tn_tensor *value, int64_t top) {
   if (cli_statistics_of(value, &s)) add_statistics(&s, line);
   add_first(value, line);
   cli_print("%s: %s%s\n", name, cli_type_text(value, NULL, -1, type), line);
-  if (has_largest(value, top)) print_largest(value, top);
+  if (has_largest(value, top)) print_largest(value, top, labels);
 }
 
 void cli_value_print_rows(const char *name, const tn_tensor *value, int64_t most) {
   char text[CLI_TYPE_TEXT];
   int64_t n = value->kind == TN_KIND_TENSOR ? tn_tensor_elements(value) : -1;
   if (n <= FIRST || n > most) {
-    cli_value_print(name, value, 0);
+    cli_value_print(name, value, 0, NULL);
     return;
   }
   int64_t row = value->shape[value->rank - 1];

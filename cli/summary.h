@@ -4,6 +4,7 @@
 
 #include "cli.h"
 #include "json.h"
+#include "labels.h"
 
 /* What is said of the numbers of a tensor. NaN counts for nothing but n_nan. */
 typedef struct cli_statistics {
@@ -15,8 +16,10 @@ bool cli_statistics_of(const tn_tensor *t, cli_statistics *out);
 
 /* Element k into buf: "0.25", "-3", "true", "\"text\"". Returns buf. */
 const char *cli_element_text(const tn_tensor *t, int64_t k, char *buf, size_t size);
-/* Prints one line, or one for each item of a list; top > 0: also the top largest elements. */
-void cli_value_print(const char *name, const tn_tensor *value, int64_t top);
+/* Prints one line, or one for each item of a list; top > 0: also the top largest elements, with the
+ * labels of their last index. labels may be NULL. */
+void cli_value_print(const char *name, const tn_tensor *value, int64_t top,
+                     const cli_labels *labels);
 /* Every element, a line for each row, if there are no more than `most`; else the one line. */
 void cli_value_print_rows(const char *name, const tn_tensor *value, int64_t most);
 /* The same as members of an object. */

@@ -174,6 +174,46 @@ static const tn_proto_field Permute_fields[] = {
 };
 TYPE(Permute, "PermuteParameter");
 
+static const tn_proto_field PriorBox_fields[] = {
+    {"min_size", 1, TN_FIELD_FLOAT, true, NULL, NULL},
+    {"max_size", 2, TN_FIELD_FLOAT, true, NULL, NULL},
+    {"aspect_ratio", 3, TN_FIELD_FLOAT, true, NULL, NULL},
+    {"flip", 4, TN_FIELD_INT, false, NULL, NULL},
+    {"clip", 5, TN_FIELD_INT, false, NULL, NULL},
+    {"variance", 6, TN_FIELD_FLOAT, true, NULL, NULL},
+    {"img_size", 7, TN_FIELD_INT, false, NULL, NULL},
+    {"img_h", 8, TN_FIELD_INT, false, NULL, NULL},
+    {"img_w", 9, TN_FIELD_INT, false, NULL, NULL},
+    {"step", 10, TN_FIELD_FLOAT, false, NULL, NULL},
+    {"step_h", 11, TN_FIELD_FLOAT, false, NULL, NULL},
+    {"step_w", 12, TN_FIELD_FLOAT, false, NULL, NULL},
+    {"offset", 13, TN_FIELD_FLOAT, false, NULL, NULL},
+};
+TYPE(PriorBox, "PriorBoxParameter");
+
+static const tn_proto_field NonMaximumSuppression_fields[] = {
+    {"nms_threshold", 1, TN_FIELD_FLOAT, false, NULL, NULL},
+    {"top_k", 2, TN_FIELD_INT, false, NULL, NULL},
+    {"eta", 3, TN_FIELD_FLOAT, false, NULL, NULL},
+};
+TYPE(NonMaximumSuppression, "NonMaximumSuppressionParameter");
+
+static const tn_proto_field DetectionOutput_fields[] = {
+    {"num_classes", 1, TN_FIELD_INT, false, NULL, NULL},
+    {"share_location", 2, TN_FIELD_INT, false, NULL, NULL},
+    {"background_label_id", 3, TN_FIELD_INT, false, NULL, NULL},
+    {"nms_param", 4, TN_FIELD_MESSAGE, false, &NonMaximumSuppression, NULL},
+    {"save_output_param", 5, TN_FIELD_SKIP, false, NULL, NULL},
+    {"code_type", 6, TN_FIELD_INT, false, NULL, "CORNER=1 CENTER_SIZE=2 CORNER_SIZE=3"},
+    {"variance_encoded_in_target", 8, TN_FIELD_INT, false, NULL, NULL},
+    {"keep_top_k", 7, TN_FIELD_INT, false, NULL, NULL},
+    {"confidence_threshold", 9, TN_FIELD_FLOAT, false, NULL, NULL},
+    {"visualize", 10, TN_FIELD_SKIP, false, NULL, NULL},
+    {"visualize_threshold", 11, TN_FIELD_SKIP, false, NULL, NULL},
+    {"save_file", 12, TN_FIELD_SKIP, false, NULL, NULL},
+};
+TYPE(DetectionOutput, "DetectionOutputParameter");
+
 static const tn_proto_field Pooling_fields[] = {
     {"pool", 1, TN_FIELD_INT, false, NULL, "MAX=0 AVE=1 STOCHASTIC=2"},
     {"kernel_size", 2, TN_FIELD_INT, false, NULL, NULL},
@@ -304,8 +344,8 @@ static const tn_proto_field Layer_fields[] = {
     {"pooling_param", 121, TN_FIELD_MESSAGE, false, &Pooling, NULL},
     {"power_param", 122, TN_FIELD_MESSAGE, false, &Power, NULL},
     {"prelu_param", 131, TN_FIELD_MESSAGE, false, &PReLU, NULL},
-    {"prior_box_param", 203, TN_FIELD_SKIP, false, NULL, NULL},
-    {"detection_output_param", 204, TN_FIELD_SKIP, false, NULL, NULL},
+    {"prior_box_param", 203, TN_FIELD_MESSAGE, false, &PriorBox, NULL},
+    {"detection_output_param", 204, TN_FIELD_MESSAGE, false, &DetectionOutput, NULL},
     {"python_param", 130, TN_FIELD_SKIP, false, NULL, NULL},
     {"recurrent_param", 146, TN_FIELD_SKIP, false, NULL, NULL},
     {"reduction_param", 136, TN_FIELD_MESSAGE, false, &Reduction, NULL},

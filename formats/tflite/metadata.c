@@ -75,12 +75,23 @@ static tn_status note_normalization(const info *m, const tn_flat_table *tensor, 
   return TN_OK;
 }
 
+/* The first file that goes with an output tells its classes. */
+static tn_status note_labels(const info *m, const tn_flat_table *tensor, uint64_t index) {
+  const tn_flat_vector list = tn_flat_vec(tensor, TENSOR_FILES, 4);
+  char key[40];
+  if (!list.n) return TN_OK;
+  const tn_flat_table file = tn_flat_item(&list, 0, &any);
+  snprintf(key, sizeof key, "output_%llu_labels", (unsigned long long)index);
+  return note(m, key, tflite_name(m->r, tn_flat_text(&file, FILE_NAME)));
+}
+
 static tn_status read_tensors(info *m, const tn_flat_table *part, uint32_t field) {
   const tn_flat_vector list = tn_flat_vec(part, field, 4);
   tn_status s = TN_OK;
   for (uint64_t k = 0; k < list.n && !s && !m->flat.status; k++) {
     const tn_flat_table t = tn_flat_item(&list, k, &any);
     if (field == PART_INPUTS) s = note_normalization(m, &t, k);
+    if (field == PART_OUTPUTS && !s) s = note_labels(m, &t, k);
     if (!s) s = list_files(m, &t, TENSOR_FILES);
   }
   return s;

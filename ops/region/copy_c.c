@@ -50,8 +50,20 @@ static void copy_line(uint8_t *dst, const uint8_t *src, size_t n) {
 
 enum { LINE = 64 }; /* bytes of a cache line */
 
+/* Blocks of 16 floats, as layouts have them. */
+static void copy_lines(const tn_block *b, uint8_t *dst, const uint8_t *src) {
+  for (int64_t c = 0; c < b->col.size; c++, dst += b->col.dst, src += b->col.src) {
+    memcpy(dst, src, 16), memcpy(dst + 16, src + 16, 16);
+    memcpy(dst + 32, src + 32, 16), memcpy(dst + 48, src + 48, 16);
+  }
+}
+
 static void copy_runs(const tn_block *b, uint8_t *dst, const uint8_t *src) {
   size_t n = (size_t)b->row.size;
+  if (n == LINE) {
+    copy_lines(b, dst, src);
+    return;
+  }
   for (int64_t c = 0; c < b->col.size; c++, dst += b->col.dst, src += b->col.src) {
     if (n < 64)
       copy_short(dst, src, n);

@@ -1,5 +1,5 @@
 /* tenon::Region of few bytes, portable: what is to be copied is so little that preparing loops
- * would take longer than the copies. */
+ * would take longer than the copies. Sides may be in plain or channels-last order. */
 #include <string.h>
 
 #include "cover.h"
@@ -21,23 +21,43 @@ static int64_t steps_of(const tn_region *r) {
   return n ? n / run_of(r) : 0;
 }
 
+/* Region k in the strides of what is stored. */
+static bool find(const tn_call *call, uint32_t k, tn_region *out) {
+  const tn_region *r = call->regions[k];
+  *out = *r;
+  return !tn_region_elements(r) ||
+         tn_region_in_storage(r, call->inputs[r->input], call->outputs[0], out);
+}
+
+/* -1: some region cannot be said so. */
+static int64_t all_steps(const tn_call *call) {
+  int64_t steps = 0;
+  for (uint32_t k = 0; k < call->n_regions; k++) {
+    tn_region r;
+    if (!find(call, k, &r)) return -1;
+    steps += steps_of(&r);
+  }
+  return steps;
+}
+
 const char *region_few_refuse(const tn_call *call) {
   const tn_tensor *out = call->outputs[0];
-  int64_t steps = 0;
   tn_cover cover;
   if (region_is_odd(out->dtype)) return "takes types of whole bytes";
   if (call->n_regions > MOST_REGIONS) return "takes up to 8 regions";
   if (tn_bytes(out) > MOST_BYTES) return "takes up to 4 KB";
-  for (uint32_t k = 0; k < call->n_regions; k++) steps += steps_of(call->regions[k]);
+  const int64_t steps = all_steps(call);
+  if (steps < 0) return "a region mixes dims, which takes plain layout";
   if (steps > MOST_STEPS) return "takes up to 256 runs";
   tn_cover_find(out, call->regions, call->n_regions, &cover);
   return cover.n || cover.everything ? "fills nothing" : NULL;
 }
 
 tn_status region_few_plan(const tn_call *call, tn_kernel_plan *out) {
-  double ns = 4;
-  for (uint32_t k = 0; k < call->n_regions; k++) ns += 4 + 1.5 * (double)steps_of(call->regions[k]);
-  out->cost_ns = ns + (double)tn_bytes(call->outputs[0]) / 32;
+  const bool plain = call->outputs[0]->layout == TN_PLAIN &&
+                     (!call->n_inputs || call->inputs[0]->layout == TN_PLAIN);
+  out->cost_ns = 4 + (plain ? 4 : 40) * (double)call->n_regions + 1.5 * (double)all_steps(call) +
+                 (double)tn_bytes(call->outputs[0]) / 32;
   return TN_OK;
 }
 
@@ -73,12 +93,12 @@ tn_status region_few_c(const tn_call *call, uint32_t stage, int64_t begin, int64
   const int64_t element = tn_dtype(call->outputs[0]->dtype)->bits / 8;
   uint8_t *out = call->outputs[0]->data;
   for (uint32_t k = 0; k < call->n_regions; k++) {
-    const tn_region *r = call->regions[k];
-    const uint8_t *in = call->inputs[r->input]->data;
-    const int64_t n = run_of(r);
-    if (tn_region_elements(r))
-      copy_dims(r, r->rank - (n > 1), element, n * element, out + r->dst_offset * element,
-                in + r->src_offset * element);
+    tn_region r;
+    if (!find(call, k, &r) || !tn_region_elements(&r)) continue;
+    const uint8_t *in = call->inputs[r.input]->data;
+    const int64_t n = run_of(&r);
+    copy_dims(&r, r.rank - (n > 1), element, n * element, out + r.dst_offset * element,
+              in + r.src_offset * element);
   }
   return TN_OK;
 }

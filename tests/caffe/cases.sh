@@ -10,7 +10,7 @@ fail() {
   status=1
 }
 out=$("$tenon" test "$folder") || fail "tenon test: exit status $?"
-grep -q '^2 passed, 0 failed, 0 skipped$' <<<"$out" || fail "unexpected: $out"
+grep -q '^3 passed, 0 failed, 0 skipped$' <<<"$out" || fail "unexpected: $out"
 # a .prototxt of this text, without weights, is refused with this message
 refuses() {
   printf '%s\n' "$2" >"$work/x.prototxt"

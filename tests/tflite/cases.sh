@@ -39,6 +39,15 @@ for line in 'model_name  *Twice' 'license  *free' 'input_0_is  *(x - 127.5) / 0.
   'files  *labels.txt'; do
   grep -q "^$line\$" <<<"$about" || fail "info does not show '$line': $about"
 done
+# labels that are packed behind the model go with the classes
+if command -v python3 >/dev/null; then
+  cp "$folder/described/model.tflite" "$work/labelled.tflite"
+  chmod u+w "$work/labelled.tflite"
+  python3 -c 'import sys, zipfile
+zipfile.ZipFile(sys.argv[1], "a").writestr("labels.txt", "first\nsecond\n")' "$work/labelled.tflite"
+  "$tenon" run "$work/labelled.tflite" --top 2 --random >"$work/out" || fail "labels"
+  grep -q '^    [12]\.  \[1\]  .*  second$' "$work/out" || fail "no labels: $(cat "$work/out")"
+fi
 rows=$("$tenon" ops --format tflite)
 grep -q ' CONV_2D .*Conv between Transposes' <<<"$rows" || fail "no row of CONV_2D"
 grep -q '^210 operators: ' <<<"$rows" || fail "not all operators have a row"

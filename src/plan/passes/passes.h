@@ -26,6 +26,8 @@ tn_status tn_fold_late(const tn_planner *p, tn_graph *g, bool last, bool *out_fo
 /* 01 for the nodes with ids >= first: operator found, arguments bound, functions and early
  * lowerings expanded (the nodes that these add, too). Every problem is reported. */
 tn_status tn_check_from(const tn_planner *p, tn_graph *g, int32_t first, tn_diag *diag);
+/* standard_order.c: transposes there and back go. */
+tn_status tn_cancel_transposes(tn_graph *g);
 /* What the type rules alone say of a node whose shapes cannot be inferred yet: the dtypes of its
  * outputs. */
 tn_status tn_infer_dtypes(const tn_planner *p, tn_graph *g, int32_t node);

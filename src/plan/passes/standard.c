@@ -176,6 +176,7 @@ tn_status tn_pass_standard(const tn_planner *p, tn_graph *g, int32_t *out_input,
   tn_status s = infer(p, g, out_input, diag);
   if (!s) s = lower_graph(p, g, diag);
   if (!s) s = report_graph(g, diag);
+  if (!s) s = tn_cancel_transposes(g);
   if (!s) s = make_names_unique(g);
   return s ? s : set_versions(p, g, diag);
 }
