@@ -84,7 +84,7 @@ typedef struct builder {
 } builder;
 
 static void put(uint8_t *to, size_t *n, uint64_t value, int bytes) {
-  for (int k = 0; k < bytes; k++) to[(*n)++] = (uint8_t)(value >> 8 * k);
+  for (int k = 0; k < bytes; k++) to[(*n)++] = k < 8 ? (uint8_t)(value >> 8 * k) : 0;
 }
 
 static void record(builder *b, const char *name, uint32_t crc, uint64_t size, uint64_t at) {
