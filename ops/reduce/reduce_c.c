@@ -56,11 +56,11 @@ static tn_status reduce_run(const tn_call *call, int64_t begin, int64_t end, con
 #define REDUCE(name, T, ACC, START, STEP, JOIN, DONE)                                          \
   static void name##_row(const reduction *r, const void *in, void *out, int64_t row) {         \
     const ACC n = (ACC)r->summed.size;                                                         \
-    T *y = out;                                                                                \
+    T *restrict y = out;                                                                       \
     (void)n;                                                                                   \
     for (int64_t j = 0; j < row; j++) y[j] = (T)(START);                                       \
     for (int64_t k = 0; k < r->summed.size; k++) {                                             \
-      const T *from = (const T *)in + walk_offset(&r->summed, k);                              \
+      const T *restrict from = (const T *)in + walk_at(&r->summed, k);                         \
       for (int64_t j = 0; j < row; j++) {                                                      \
         ACC a = (ACC)y[j], v = (ACC)from[j];                                                   \
         STEP;                                                                                  \

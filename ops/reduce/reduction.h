@@ -26,6 +26,10 @@ tn_status reduction_make(const tn_call *call, reduction *out);
 /* Element offset of position `index` (row-major) of a walk. Not inline: a hundred places call it,
  * once per run of neighbours. */
 int64_t walk_offset(const walk *w, int64_t index);
+/* The same, inline where there is one dim: for short rows. */
+static inline int64_t walk_at(const walk *w, int64_t index) {
+  return w->rank == 1 ? index * w->strides[0] : walk_offset(w, index);
+}
 
 /* Terms in runs: the innermost summed dim is walked with its stride, the outer ones by index. */
 typedef struct runs {
