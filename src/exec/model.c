@@ -91,20 +91,22 @@ static tn_status resolve(tn_model *m, tn_graph *graph, tn_diag *diag) {
 /* Operators of versions that are not known yet are taken for their newest known ones, which may
  * mean something else. Only ONNX's domains: others count as their authors like. */
 static void warn_of_newer(const tn_model *m, const tn_graph *g, tn_diag *diag) {
+  const tn_registry *r = m->planner.registry;
+  const int ticket = tn_registry_enter(r);
   for (int64_t k = 0; k < g->opsets.n; k++) {
     const tn_opset *set = &g->opsets.data[k];
     int32_t newest = 0;
     if (*set->domain && strncmp(set->domain, "ai.onnx", 7)) continue;
-    for (int32_t i = 0; i < tn_registry_n_ops(m->planner.registry); i++) {
-      const tn_op *op = &tn_registry_op_at(m->planner.registry, i)->op;
-      if (op->since > newest && !strcmp(op->domain, set->domain)) newest = op->since;
-    }
+    const tn_opdef *def; /* NULL: plug-ins have gone meanwhile */
+    for (int32_t i = 0; i < tn_registry_n_ops(r) && (def = tn_registry_op_at(r, i)); i++)
+      if (def->op.since > newest && !strcmp(def->op.domain, set->domain)) newest = def->op.since;
     if (newest && set->version > newest)
       tn_diag_add(diag, TN_DIAG_WARNING,
                   "%s: operator set %d of %s is newer than what is known here, %d: operators that "
                   "changed since are run as they were",
                   m->name, set->version, *set->domain ? set->domain : "ai.onnx", newest);
   }
+  tn_registry_leave(r, ticket);
 }
 
 tn_status tn_model_finish_take(tn_model *m, tn_graph *graph, tn_diag *diag) {
