@@ -303,7 +303,8 @@ tn_status aten_diff(const tn_call *call, tn_graph *graph, int32_t node) {
 tn_status aten_softmax(const tn_call *call, tn_graph *graph, int32_t node) {
   const tn_lowering l = tn_low_open(call, graph, node);
   const tn_tensor *t = tn_low_type(&l, 0);
-  const bool log = at_is(&l, "log_softmax") || at_is(&l, "_log_softmax"),
+  const bool log = at_is(&l, "log_softmax") || at_is(&l, "_log_softmax") ||
+                   at_is(&l, "special_log_softmax"),
              raw = at_is(&l, "_softmax") || at_is(&l, "_log_softmax");
   uint32_t to = at_dtype(&l, "dtype", t->dtype);
   if (raw && tn_low_int(&l, "half_to_float", 0)) to = TN_F32;

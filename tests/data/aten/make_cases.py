@@ -703,7 +703,30 @@ def layers(c):
     grid = fill((1, 2, 3, 2), f32) * 0.58
     for mode, padding, align in itertools.product((0, 1, 2), (0, 1, 2), (False, True)):
         c.add("grid_sampler", img, grid, mode, padding, align)
-    c.add("grid_sampler_2d", img, grid, 0, 0, False), c.add(
+    for exact in ("upsample_nearest", "_upsample_nearest_exact"):
+        c.add(f"{exact}1d", img[0], [7])
+        c.add(f"{exact}1d.vec", img[0], None, [1.5])
+        c.add(f"{exact}2d.vec", img, None, [1.5, 0.7])
+        c.add(f"{exact}3d", fill((1, 1, 2, 3, 2), f32), [3, 4, 5])
+        c.add(f"{exact}3d.vec", fill((1, 1, 2, 3, 2), f32), [3, 4, 5], None)
+    c.add("_upsample_bilinear2d_aa.vec", img, [2, 3], False, None)
+    c.add("_upsample_bicubic2d_aa.vec", img, [2, 3], False, None)
+    cube = fill((1, 1, 2, 3, 2), f32)
+    c.add("grid_sampler_3d", cube, fill((1, 1, 2, 2, 3), f32) * 0.37, 0, 0, False)
+    c.add("grid_sampler", cube, fill((1, 1, 2, 2, 3), f32) * 0.37, 0, 1, True)
+    for name in ("alias_copy", "detach_copy", "resolve_conj", "resolve_neg", "real", "conj"):
+        c.add(name, img)
+    for name in ("alpha_dropout", "feature_dropout"):
+        c.add(name, img, 0.5, False)
+    c.add("clip.Tensor", img, t(-1.0), t(1.0))
+    c.add("_prelu_kernel", img, fill((1, 2, 1, 1), f32))
+    c.add("norm.ScalarOpt_dim_dtype", img, 2, [1], True, dtype=f64)
+    c.add("special_softmax", img, 1)
+    c.add("special_log_softmax", img, 1, dtype=f64)
+    c.add("to.dtype_layout", img, dtype=f64)
+    c.add("_reshape_alias", img, [2, 12], [12, 1])
+    c.add("grid_sampler_2d", img, grid, 0, 0, False)
+    c.add(
         "affine_grid_generator", t([[[1.0, 0.5, 0.1], [0.0, 1.0, -0.2]]]), [1, 1, 2, 3], False
     )
     for pad in ([1, 2], [1, 0, 2, 1], [-1, 1], [-1, -1, 1, 0]):
