@@ -186,8 +186,45 @@ static ts_value *with_open_shape(ts_reader *r, const char *name, const ts_args *
   return dtype ? ts_to_dtype(r, made, dtype) : made;
 }
 
+/* ---- places that only a run knows ---- */
+
+static bool is_open_int(const ts_args *args, int32_t k) {
+  const ts_value *v = k < args->n && !args->keys[k] ? args->v[k] : NULL;
+  return v && v->kind == TS_V_INT && !v->known;
+}
+
+static ts_ssa in_row(ts_reader *r, const ts_value *v) {
+  const ts_ssa in[] = {ts_scalar(r, v), ts_const_ints(r, (const int64_t[]){1}, 1)};
+  return r->status ? none : ts_op(r, "Reshape", in, 2);
+}
+
+/* x.select(dim, k) is Gather, x.slice(dim, from, to, step) Slice: both take places as inputs, so
+ * that loops need no new plan for each turn. NULL without an error: it is none of these. */
+static ts_value *at_open_place(ts_reader *r, const char *name, const ts_args *args) {
+  const bool selects = !strcmp(name, "aten::select"), slices = !strcmp(name, "aten::slice");
+  const bool is_open = is_open_int(args, 2) || (slices && is_open_int(args, 3));
+  if ((!selects && !slices) || !is_open || args->v[0]->kind != TS_V_TENSOR) return NULL;
+  const ts_value *dim = args->v[1];
+  if (!dim->known || dim->kind != TS_V_INT || (selects && args->n != 3)) return NULL;
+  const ts_ssa x = ts_read_tensor(r, args->v[0]);
+  if (selects) {
+    const ts_ssa in[] = {x, ts_scalar(r, args->v[2])};
+    return r->status ? NULL : ts_tensor(r, ts_op_int(r, "Gather", in, 2, "axis", dim->i));
+  }
+  ts_value *from = ts_arg(args, 2, NULL), *to = ts_arg(args, 3, NULL),
+           *step = ts_arg(args, 4, NULL);
+  if (!from) from = ts_int(r, 0);
+  if (!to) to = ts_int(r, INT64_MAX);
+  if (!step) step = ts_int(r, 1);
+  if (!from || !to || !step || !step->known || step->i < 1) return NULL;
+  const ts_ssa in[] = {x, in_row(r, from), in_row(r, to), in_row(r, dim), in_row(r, step)};
+  return r->status ? NULL : ts_tensor(r, ts_op(r, "Slice", in, 5));
+}
+
 ts_value *ts_emit(ts_reader *r, const char *name, const ts_args *args) {
   if (r->status) return NULL;
+  ts_value *placed = at_open_place(r, name, args);
+  if (placed || r->status) return placed;
   ts_value *open = with_open_shape(r, name, args);
   if (open || r->status) return open;
   for (int32_t k = 0; k < args->n; k++)

@@ -31,6 +31,15 @@ out=$("$tenon" run "$folder/ByRank/model.pt" -i "$folder/IntInput/ref/set0_in1.n
 out=$("$tenon" run "$folder/ByRank/model.pt" --random --shape x=2x5 2>&1) &&
   fail "a wrong size runs"
 grep -q "the program refuses these inputs: wrong size" <<<"$out" || fail "unexpected: $out"
+# written as ONNX they answer the same
+for name in ViewsOfViews Shapes IfData Ternary; do
+  mkdir -p "$work/onnx/$name"
+  cp -r "$folder/$name/ref" "$work/onnx/$name/ref"
+  "$tenon" convert "$folder/$name/model.pt" -o "$work/onnx/$name/model.onnx" \
+    -i "$folder/$name/ref/set0_in0.npy" >/dev/null 2>"$work/out" || fail "$(cat "$work/out")"
+done
+"$tenon" test "$work/onnx" >"$work/out" || fail "$(cat "$work/out")"
+grep -q '^4 passed' "$work/out" || fail "$(cat "$work/out")"
 rows=$("$tenon" ops --format torchscript)
 grep -q ' aten::add.Tensor ' <<<"$rows" || fail "no row of aten::add.Tensor"
 grep -q ' prim::RaiseException ' <<<"$rows" || fail "no row of prim::RaiseException"
