@@ -38,11 +38,18 @@ set(TENON_FP_FLAGS
   -fno-math-errno -fno-trapping-math)
 
 add_library(tenon_flags INTERFACE)
+if(WIN32) # mingw-w64: printf and sizes of files as the C standard and POSIX have them
+  set(CMAKE_C_EXTENSIONS ON)
+  target_compile_definitions(tenon_flags INTERFACE __USE_MINGW_ANSI_STDIO=1 _FILE_OFFSET_BITS=64)
+endif()
 target_compile_definitions(tenon_flags INTERFACE _GNU_SOURCE # mmap, futex, affinity under -std=c11
   $<$<BOOL:${TENON_PORTABLE}>:TN_PORTABLE>) # the table names no kernels of files that are not compiled
 target_compile_options(tenon_flags INTERFACE
   -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wstrict-prototypes -Wmissing-prototypes ${TENON_FP_FLAGS})
 
+if(WIN32) # files that are for ELF alone are empty there
+  target_compile_options(tenon_flags INTERFACE -Wno-format -Wno-attributes -Wno-pedantic)
+endif()
 if(TENON_WERROR AND NOT TENON_SANITIZE) # GCC warns of what cannot happen once sanitizers have changed the code
   target_compile_options(tenon_flags INTERFACE -Werror)
 endif()

@@ -80,11 +80,18 @@ static uint64_t hash_file(int fd) {
   return tn_hash_bytes((const char *)words, sizeof words, 1) | 1;
 }
 
+#if defined(__GLIBC__)
+typedef __rlimit_resource_t limit_kind;
+typedef __itimer_which_t timer_kind;
+#else
+typedef int limit_kind, timer_kind;
+#endif
+
 static void look_at_limits(struct check_around *a) {
-  for (int k = 0; k < RLIM_NLIMITS; k++) getrlimit((__rlimit_resource_t)k, &a->limits[k]);
+  for (int k = 0; k < RLIM_NLIMITS; k++) getrlimit((limit_kind)k, &a->limits[k]);
   for (int k = 0; k < N_TIMERS; k++) {
     struct itimerval timer = {.it_value = {0, 0}};
-    getitimer((__itimer_which_t)k, &timer);
+    getitimer((timer_kind)k, &timer);
     a->timers[k] = timer.it_value.tv_sec || timer.it_value.tv_usec;
   }
   a->priority = getpriority(PRIO_PROCESS, 0);

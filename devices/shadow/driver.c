@@ -23,7 +23,7 @@ bool shadow_fails(shadow_device *d, int64_t *fault) {
   return fails;
 }
 
-static tn_status open(const tn_device_call *c, uint32_t index, void **out_device) {
+static tn_status open_device(const tn_device_call *c, uint32_t index, void **out_device) {
   shadow_settings s;
   const tn_status status = shadow_settings_read(c, &s);
   if (status) return status;
@@ -222,7 +222,7 @@ const tn_device_driver shadow_driver = {
     .kinds = "shadow",
     .languages = TN_LANGUAGE_HOST_KERNEL "," TN_LANGUAGE_HOST_FUNCTION,
     .count = count,
-    .open = open,
+    .open = open_device,
     .close = close_device,
     .describe = describe,
     .refuse = refuse,

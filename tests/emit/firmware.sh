@@ -12,6 +12,6 @@ rm -rf "$work" && mkdir -p "$work" || exit 1
 cmake -S "$source/examples/keyword_spotter_mcu" -B "$work" -DCMAKE_BUILD_TYPE=Release \
   -DTENON="$tenon" -DMODEL="$kws/model.tflite" -DFEATURES="$kws/ref/set0_in0.npy" >"$work/log" &&
   cmake --build "$work" >>"$work/log" 2>&1 || { cat "$work/log"; exit 1; }
-timeout 60 qemu-system-arm -M mps2-an386 -nographic -semihosting -kernel "$work/firmware.elf" |
+timeout 60 qemu-system-arm -M mps2-an386 -nographic -semihosting -kernel "$work/firmware.elf" 2>&1 |
   tee "$work/heard"
 grep -q "^heard 'yes', 99 % sure" "$work/heard"

@@ -1,0 +1,15 @@
+# Toolchain: mingw-w64 for 64-bit Windows (gcc-mingw-w64-x86-64). What is built runs here by way of wine, if that is
+# installed; docs/building.md has the commands. Only the portable kernels: GCC aligns vectors of 32 bytes wrongly there.
+set(CMAKE_SYSTEM_NAME Windows)
+set(CMAKE_SYSTEM_PROCESSOR x86_64)
+set(CMAKE_C_COMPILER x86_64-w64-mingw32-gcc-posix)
+find_program(TENON_WINE NAMES wine wine64)
+mark_as_advanced(TENON_WINE)
+if(TENON_WINE)
+  set(CMAKE_CROSSCOMPILING_EMULATOR ${TENON_WINE})
+endif()
+set(CMAKE_FIND_ROOT_PATH /usr/x86_64-w64-mingw32)
+set(CMAKE_FIND_ROOT_PATH_MODE_PROGRAM NEVER)
+set(CMAKE_FIND_ROOT_PATH_MODE_LIBRARY ONLY)
+set(CMAKE_FIND_ROOT_PATH_MODE_INCLUDE ONLY)
+set(CMAKE_FIND_ROOT_PATH_MODE_PACKAGE ONLY)

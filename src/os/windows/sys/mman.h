@@ -1,0 +1,26 @@
+/* Mappings: of a whole file to read, and of memory. */
+#pragma GCC system_header
+#ifndef TN_OS_MMAN_H
+#define TN_OS_MMAN_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum { PROT_NONE = 0, PROT_READ = 1, PROT_WRITE = 2 };
+enum { MAP_PRIVATE = 1, MAP_ANONYMOUS = 2 };
+enum { MADV_DONTNEED = 4 };
+#define MAP_FAILED ((void *)-1)
+#define mmap tn_os_mmap
+#define munmap tn_os_munmap
+#define mprotect tn_os_mprotect
+#define madvise tn_os_madvise
+void *mmap(void *hint, size_t bytes, int protection, int flags, int fd, int64_t at);
+int munmap(void *data, size_t bytes);
+int mprotect(void *data, size_t bytes, int protection);
+int madvise(void *data, size_t bytes, int advice);
+
+#define MFD_CLOEXEC 1
+#define memfd_create(name, flags) ((void)(name), (void)(flags), tn_os_absent())
+int tn_os_absent(void);
+
+#endif
