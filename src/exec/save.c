@@ -197,9 +197,9 @@ static tn_status declared_types(const tn_model *m, tn_arena *arena, const char *
     types[k] = given && k < n_own ? given[k] : value->type;
     char text[TN_TENSOR_TEXT];
     if (types[k]->kind == TN_KIND_TENSOR && tn_storage_bytes(types[k]) < 0)
-      return tn_fail(diag, TN_ERR_INVALID,
-                     "stage '%s': input '%s' is declared as %s; name its dims", stage, value->name,
-                     tn_tensor_text(types[k], text, sizeof text));
+      return tn_fail(diag, TN_ERR_INVALID, "stage '%s': input '%s' is declared as %s; %s", stage,
+                     value->name, tn_tensor_text(types[k], text, sizeof text),
+                     types[k]->dtype == TN_NONE ? "give the input, for its type" : "name its dims");
   }
   *out_types = types;
   return TN_OK;

@@ -95,14 +95,14 @@ def differs(got, want_path):
     return None
 
 
-def shapes(model, names):
-    """Options that say the shapes of the stored inputs."""
+def stored_inputs(model, names):
+    """Files of the first set's inputs, as far as `tenon` reads them."""
     out = []
     for k in range(64):
         path = stored(model, "in", k, 0, names)
         if not path or not path.endswith(".npy"):
             break
-        out.append(np.load(path, allow_pickle=True).shape)
+        out.append(path)
     return out
 
 
@@ -119,9 +119,8 @@ def run(tenon, model, work):
     inputs = []
     if listed.returncode == 0:
         inputs = [i["name"] for i in json.loads(listed.stdout)["inputs"]]
-    for name, shape in zip(inputs, shapes(model, meta.get("inputs", []))):
-        if shape:
-            command += ["--shape", f"{name}=" + "x".join(str(d) for d in shape)]
+    for path in stored_inputs(model, meta.get("inputs", [])):  # for their types and shapes
+        command += ["-i", path]
     if "keep_prob" in inputs:  # of dropout
         command += ["--shape", "keep_prob=1"]
     weights = os.path.join(os.path.dirname(model), "weights.caffemodel")

@@ -157,6 +157,32 @@ static tn_status make_names_unique(tn_graph *g) {
   return s;
 }
 
+/* ---- attributes ---- */
+
+static bool is_all_ones(const tn_attr *a) {
+  bool is = a->kind == TN_ATTR_INTS;
+  for (int64_t k = 0; k < a->ints.size && is; k++) is = a->ints.data[k] == 1;
+  return is;
+}
+
+/* AveragePool has dilations since version 19: what is the default anyhow is left out, for programs
+ * that do not know the attribute (ONNX Runtime's quantised pool is one). */
+static tn_status drop_dilations(tn_graph *g) {
+  for (int64_t k = 0; k < g->nodes.n; k++) {
+    tn_gnode *n = &g->nodes.data[k];
+    if (!n->alive || *n->node.domain || strcmp(n->node.op, "AveragePool")) continue;
+    const tn_attr **kept = tn_arena_alloc(&g->arena, (n->node.n_attrs + 1) * sizeof *kept);
+    if (!kept) return TN_ERR_MEMORY;
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < n->node.n_attrs; i++)
+      if (strcmp(n->node.attrs[i]->name, "dilations") || !is_all_ones(n->node.attrs[i]))
+        kept[count++] = n->node.attrs[i];
+    n->node.attrs = kept;
+    n->node.n_attrs = count;
+  }
+  return TN_OK;
+}
+
 /* Infers; *out_input: a graph's input whose data it needs. */
 static tn_status infer(const tn_planner *p, tn_graph *g, int32_t *out_input, tn_diag *diag) {
   tn_cut cut = {0};
@@ -177,6 +203,7 @@ tn_status tn_pass_standard(const tn_planner *p, tn_graph *g, int32_t *out_input,
   if (!s) s = lower_graph(p, g, diag);
   if (!s) s = report_graph(g, diag);
   if (!s) s = tn_cancel_transposes(g);
+  if (!s) s = drop_dilations(g);
   if (!s) s = make_names_unique(g);
   return s ? s : set_versions(p, g, diag);
 }
