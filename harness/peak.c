@@ -7,10 +7,10 @@
 static _Thread_local volatile float sink; /* results of loops that nobody needs */
 
 static double (*peak_loop(uint64_t isa))(int64_t n, float *out) {
-#if defined(__x86_64__)
+#if defined(__x86_64__) && !defined(TN_PORTABLE)
   if (isa & TN_ISA_AVX512) return check_peak_avx512;
   if (isa & TN_ISA_AVX2) return check_peak_avx2;
-#elif defined(__aarch64__)
+#elif defined(__aarch64__) && !defined(TN_PORTABLE)
   if (isa & TN_ISA_NEON) return check_peak_neon;
 #endif
   (void)isa;
