@@ -143,6 +143,9 @@ void cli_placement_print(const cli_session *s, int indent) {
     if (!is_home(&p.shares[k])) print_share(&p, &p.shares[k], s, indent);
   for (int k = 0; k < p.n_shares; k++)
     if (is_home(&p.shares[k])) print_share(&p, &p.shares[k], s, indent);
+  if (p.plan.n_programs_built || p.plan.n_programs_cached)
+    cli_print("%*sprograms: %u built, %u from the cache\n", indent + 2, "", p.plan.n_programs_built,
+              p.plan.n_programs_cached);
   for (int32_t k = 0; get_step(s, k, &step); k++) {
     if (step.segment >= 0 || step.island_nodes) continue;
     n_here++;
@@ -191,6 +194,8 @@ void cli_placement_json(cli_json *to, const cli_session *s) {
   cli_json_int(o, "down_bytes", (int64_t)p.plan.down_bytes);
   cli_json_int(o, "arena_bytes", (int64_t)p.plan.device_bytes);
   cli_json_int(o, "constant_bytes", (int64_t)p.plan.device_const_bytes);
+  cli_json_int(o, "programs_built", p.plan.n_programs_built);
+  cli_json_int(o, "programs_from_the_cache", p.plan.n_programs_cached);
   cli_json *here = cli_json_array(o, "on_the_cpu");
   for (int32_t k = 0; get_step(s, k, &step); k++)
     if (step.segment < 0 && !step.island_nodes) json_reasons(here, s, &step);

@@ -16,3 +16,4 @@ function(tenon_driver_needs name header package)
 endfunction()
 
 tenon_driver_needs(vulkan vulkan/vulkan_core.h libvulkan-dev)
+tenon_driver_needs(gles GLES3/gl31.h libgles-dev)

@@ -5,6 +5,7 @@ set(ENV{OCL_ICD_VENDORS} /nonexistent/opencl)
 foreach(name VK_DRIVER_FILES VK_ICD_FILENAMES)
   set(ENV{${name}} /nonexistent/vulkan)
 endforeach()
+set(ENV{TENON_PROGRAM_CACHE} "") # none
 foreach(name TENON_PLUGIN_PATH TENON_PLUGIN_ALLOW TENON_PLUGIN_VET TENON_WEIGHT_CACHE)
   unset(ENV{${name}})
 endforeach()

@@ -120,6 +120,7 @@ typedef struct language {
   bool is_compiled; /* to SPIR-V; those stand last */
 } language;
 static const language languages[] = {{"opencl-c", "opencl", gen_gpu_emit_opencl, false},
+                                     {"glsl-es", "es", gen_gpu_emit_glsl_es, false},
                                      {"spirv", "spirv", gen_gpu_emit_glsl, true}};
 
 /* Without a compiler of SPIR-V, programs have no such form. */

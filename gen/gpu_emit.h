@@ -25,6 +25,8 @@ int gen_gpu_n_params(const gen_program *p);
 void gen_gpu_emit_opencl(gen *g, tn_text *out, const gen_program *p);
 /* gpu_glsl.c: a compute shader of Vulkan. */
 void gen_gpu_emit_glsl(gen *g, tn_text *out, const gen_program *p);
+/* The same of OpenGL ES 3.1, without its #version: constants are macros, which stand before it. */
+void gen_gpu_emit_glsl_es(gen *g, tn_text *out, const gen_program *p);
 /* gpu_glsl_math.c: what its kernels may call, up to NULL. */
 extern const char *const gen_glsl_functions[];
 /* gpu_spirv.c: compiles it with g->glslang, in g->dir/spirv, where both stay. NULL after a message.

@@ -1,6 +1,7 @@
-/* GPU kernels as compute shaders: GLSL for Vulkan, compiled to SPIR-V while Tenon is built. GLSL
- * has no pointers, so each buffer gets accessors of its own: LD1(A, i) becomes LD1_A(i). Storage is
- * a specialisation constant, S_A: what is not meant goes when the pipeline is made. */
+/* GPU kernels as compute shaders: GLSL for Vulkan, compiled to SPIR-V while Tenon is built, and GLSL
+ * ES 3.10. There are no pointers, so each buffer gets accessors of its own: LD1(A, i) becomes
+ * LD1_A(i). Storage is a constant, S_A (a specialisation constant of Vulkan, a macro of ES): what is
+ * not meant goes when the program is built. */
 #include <ctype.h>
 #include <string.h>
 
@@ -12,9 +13,7 @@ static const char words[] =
     "#define f32x4 vec4\n"
     "#define F32X4(s) vec4(s)\n"
     "#define MAKE4(a, b, c, d) vec4(a, b, c, d)\n"
-    "#define GLOBAL(d) int(gl_GlobalInvocationID[d])\n"
     "#define LOCAL_ID(d) int(gl_LocalInvocationID[d])\n"
-    "#define GROUP(d) int(gl_WorkGroupID[d])\n"
     "#define BARRIER() { memoryBarrierBuffer(); memoryBarrierShared(); barrier(); }\n"
     "#define BITS_TO_FLOAT(i) intBitsToFloat(i)\n"
     "#define FLOAT_TO_BITS(x) floatBitsToInt(x)\n"
@@ -28,12 +27,27 @@ static const char words[] =
 /* ---- buffers: @ is the name ---- */
 
 /* As they lie in memory: words, and what is less. */
-static const char views[] =
+static const char vulkan_views[] =
     "layout(std430, binding = #) % buffer @w_ { uint @_32[]; };\n"
     "layout(std430, binding = #) % buffer @h_ { uint16_t @_16[]; };\n"
     "layout(std430, binding = #) % buffer @b_ { uint8_t @_8[]; };\n"
     "uint U16_@(int i) { return uint(@_16[i]); }\n"
     "uint U8_@(int i) { return uint(@_8[i]); }\n";
+static const char vulkan_small_stores[] =
+    "void P16_@(int i, uint v) { @_16[i] = uint16_t(v); }\n"
+    "void P8_@(int i, uint v) { @_8[i] = uint8_t(v); }\n";
+
+/* ES has words alone. Others may store into the same word: a store changes its own bits, by what
+ * they differ in, and nobody else writes these. */
+static const char es_views[] =
+    "layout(std430, binding = #) % buffer @w_ { uint @_32[]; };\n"
+    "uint U16_@(int i) { return @_32[i >> 1] >> ((i & 1) * 16) & 0xffffu; }\n"
+    "uint U8_@(int i) { return @_32[i >> 2] >> ((i & 3) * 8) & 0xffu; }\n";
+static const char es_small_stores[] =
+    "void P16_@(int i, uint v) { atomicXor(@_32[i >> 1], (U16_@(i) ^ (v & 0xffffu)) << ((i & 1) * "
+    "16)); }\n"
+    "void P8_@(int i, uint v) { atomicXor(@_32[i >> 2], (U8_@(i) ^ (v & 0xffu)) << ((i & 3) * 8)); "
+    "}\n";
 
 static const char loads[] =
     "float LD1_@(int i) {\n"
@@ -65,8 +79,6 @@ static const char loads[] =
     "}\n";
 
 static const char stores[] =
-    "void P16_@(int i, uint v) { @_16[i] = uint16_t(v); }\n"
-    "void P8_@(int i, uint v) { @_8[i] = uint8_t(v); }\n"
     "void PUT_@(int i, uvec2 v) {\n"
     "  if (S_@ == 2 || S_@ == 8 || S_@ == 12) {\n"
     "    @_32[2 * i] = v.x;\n"
@@ -114,6 +126,40 @@ static const char long_load[] =
     "}\n";
 static const char long_store[] =
     "void STL_@(int i, i64 v) { PUT_@(i, uvec2(uint(v), uint(v >> 32))); }\n";
+/* An i64 of ES is an int: it holds what is shorter. */
+static const char es_long_load[] =
+    "#if S_@ == 7 || S_@ == 8 || S_@ == 11 || S_@ == 12\n"
+    "#error OpenGL ES has no integers of 64 bits\n"
+    "#endif\n"
+    "int LDL_@(int i) { return LDI_@(i); }\n";
+static const char es_long_store[] =
+    "#if S_@ == 7 || S_@ == 8 || S_@ == 11 || S_@ == 12\n"
+    "#error OpenGL ES has no integers of 64 bits\n"
+    "#endif\n"
+    "void STL_@(int i, int v) { PUT_@(i, uvec2(uint(v), 0u)); }\n";
+
+typedef struct flavour {
+  const char *views, *small_stores, *long_load, *long_store, *words;
+  bool is_es;
+} flavour;
+static const flavour vulkan = {
+    vulkan_views,
+    vulkan_small_stores,
+    long_load,
+    long_store,
+    "#define GLOBAL(d) int(gl_GlobalInvocationID[d])\n#define GROUP(d) int(gl_WorkGroupID[d])\n"
+    "#define EXACT precise\n",
+    false};
+/* base_: where the groups of this dispatch begin */
+static const flavour es = {
+    es_views,
+    es_small_stores,
+    es_long_load,
+    es_long_store,
+    "precision highp float;\nprecision highp int;\nuniform ivec3 base_;\n#define EXACT\n"
+    "#define GROUP(d) (int(gl_WorkGroupID[d]) + base_[d])\n"
+    "#define GLOBAL(d) (GROUP(d) * int(gl_WorkGroupSize[d]) + LOCAL_ID(d))\n",
+    true};
 
 static void emit_for_buffer(tn_text *out, const char *text, const char *name, const char *access,
                             int binding) {
@@ -237,33 +283,36 @@ static bool uses(const gen_program *p, const char *word) {
   return strstr(p->body, word) || strstr(p->common, word);
 }
 
-static void emit_buffer(tn_text *out, const gen_program *p, const char *name, bool is_out,
-                        int binding) {
+static void emit_buffer(tn_text *out, const flavour *f, const gen_program *p, const char *name,
+                        bool is_out, int binding) {
   const char *access = !is_out ? "readonly" : uses(p, "BARRIER(") ? "coherent" : "";
   const bool has_long = uses(p, "i64");
-  emit_for_buffer(out, views, name, access, binding);
+  emit_for_buffer(out, f->views, name, access, binding);
   emit_for_buffer(out, loads, name, access, binding);
-  if (has_long) emit_for_buffer(out, long_load, name, access, binding);
+  if (has_long) emit_for_buffer(out, f->long_load, name, access, binding);
+  if (is_out) emit_for_buffer(out, f->small_stores, name, access, binding);
   if (is_out) emit_for_buffer(out, stores, name, access, binding);
-  if (is_out && has_long) emit_for_buffer(out, long_store, name, access, binding);
+  if (is_out && has_long) emit_for_buffer(out, f->long_store, name, access, binding);
 }
 
-static int emit_buffers(gen *g, tn_text *out, const gen_program *p) {
+static int emit_buffers(gen *g, tn_text *out, const flavour *f, const gen_program *p) {
   int n = 0;
   for (int64_t k = 0; k < p->args.n; k++)
     if (gen_gpu_is_buffer(&p->args.data[k]))
-      emit_buffer(out, p, p->args.data[k].name, p->args.data[k].kind == GEN_GPU_OUT, n++);
+      emit_buffer(out, f, p, p->args.data[k].name, p->args.data[k].kind == GEN_GPU_OUT, n++);
   for (int k = 0; k < GEN_GPU_OPERANDS && gen_gpu_has_epilogue(p); k++)
-    emit_buffer(out, p, gen_format_text(g, "E%d", k), false, n++);
+    emit_buffer(out, f, p, gen_format_text(g, "E%d", k), false, n++);
   return n;
 }
 
 /* Devices have room for 128 bytes of push constants; more is a buffer behind the others. */
-static void emit_params(tn_text *out, const gen_program *p, int binding) {
+static void emit_params(tn_text *out, const flavour *f, const gen_program *p, int binding) {
   enum { PUSHED = 32 };
   const int n = gen_gpu_n_params(p);
   if (!n) return;
-  if (n <= PUSHED)
+  if (f->is_es)
+    tn_text_add(out, "layout(std140, binding = 0) uniform params_type_ {");
+  else if (n <= PUSHED)
     tn_text_add(out, "layout(push_constant) uniform params_type_ {");
   else
     tn_text_add(out, "layout(std430, binding = %d) readonly buffer params_type_ {", binding);
@@ -302,16 +351,14 @@ static void emit_extensions(tn_text *out, const gen_program *p) {
                 "#define i64 int64_t\n");
 }
 
-void gen_gpu_emit_glsl(gen *g, tn_text *out, const gen_program *p) {
-  emit_extensions(out, p);
+static void emit(gen *g, tn_text *out, const flavour *f, const gen_program *p) {
   tn_text_add(out, "layout(local_size_x = %s, local_size_y = %s, local_size_z = %s) in;\n",
               p->group[0], p->group[1], p->group[2]);
-  emit_constants(g, out, p);
-  tn_text_add(out, "%s", words);
+  tn_text_add(out, "%s%s", f->words, words);
   for (int k = 0; gen_glsl_functions[k]; k++) tn_text_add(out, "%s", gen_glsl_functions[k]);
   tn_text_add(out, "%s", gen_gpu_functions);
-  const int n_buffers = emit_buffers(g, out, p);
-  emit_params(out, p, n_buffers);
+  const int n_buffers = emit_buffers(g, out, f, p);
+  emit_params(out, f, p, n_buffers);
   if (gen_gpu_has_epilogue(p)) {
     tn_text_add(out, "%s", gen_gpu_fused);
     emit_epilogue(out);
@@ -320,6 +367,19 @@ void gen_gpu_emit_glsl(gen *g, tn_text *out, const gen_program *p) {
   const char *body = emit_local(out, p->body);
   tn_text_add(out, "void main() {");
   gen_gpu_emit_params(out, p, true);
-  tn_text_add(out, "\n#line %d \"%s\"\n", p->line, p->path);
+  tn_text_add(out, "\n#line %d", p->line);
+  if (!f->is_es) tn_text_add(out, " \"%s\"", p->path);
+  tn_text_add(out, "\n");
   emit_lines(out, body, body + strlen(body));
+}
+
+void gen_gpu_emit_glsl(gen *g, tn_text *out, const gen_program *p) {
+  emit_extensions(out, p);
+  emit_constants(g, out, p);
+  emit(g, out, &vulkan, p);
+}
+
+void gen_gpu_emit_glsl_es(gen *g, tn_text *out, const gen_program *p) {
+  if (uses(p, "i64")) tn_text_add(out, "#define i64 int\n");
+  emit(g, out, &es, p);
 }

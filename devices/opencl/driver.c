@@ -177,13 +177,20 @@ static tn_status fail_build(const tn_device_call *c, const opencl_device *d, ope
   return c->host->fail(c->ctx, TN_ERR_UNSUPPORTED, "%.400s", log);
 }
 
-static tn_status build(const tn_device_call *c, const opencl_device *d, const tn_program_form *form,
-                       const char *options, opencl_object **out) {
-  int32_t code;
+/* Of source, or of what opencl_program_save gave. */
+static opencl_object *create(const opencl_device *d, const tn_program_form *form,
+                             const unsigned char *binary, size_t bytes, int32_t *out_code) {
   const char *text = form->data;
   const size_t size = form->size;
-  *out = d->api.clCreateProgramWithSource(d->context, 1, &text, &size, &code);
-  if (code) return opencl_answer(c, code, "clCreateProgramWithSource");
+  if (!binary) return d->api.clCreateProgramWithSource(d->context, 1, &text, &size, out_code);
+  return d->api.clCreateProgramWithBinary(d->context, 1, &d->id, &bytes, &binary, NULL, out_code);
+}
+
+static tn_status build(const tn_device_call *c, const opencl_device *d, const tn_program_form *form,
+                       const char *options, const void *binary, size_t bytes, opencl_object **out) {
+  int32_t code;
+  *out = create(d, form, binary, bytes, &code);
+  if (code) return opencl_answer(c, code, "making a program");
   code = d->api.clBuildProgram(*out, 1, &d->id, options, NULL, NULL);
   if (!code) return TN_OK;
   const tn_status status = fail_build(c, d, *out, code);
@@ -195,14 +202,14 @@ static tn_status program_new(const tn_device_call *c, void *device, const tn_pro
                              uint32_t form, const int64_t *constants, const void *binary,
                              uint64_t binary_bytes, void **out_program) {
   char options[1024];
-  (void)binary, (void)binary_bytes;
   if (!write_options(program->constants, constants, options, sizeof options))
     return c->host->fail(c->ctx, TN_ERR_UNSUPPORTED, "its constants are too long");
   opencl_program *p = c->host->alloc(c->ctx, sizeof *p);
   if (!p) return TN_ERR_MEMORY;
   p->device = device;
   snprintf(p->name, sizeof p->name, "%s", program->name);
-  const tn_status status = build(c, device, program->forms[form], options, &p->handle);
+  const tn_status status =
+      build(c, device, program->forms[form], options, binary, (size_t)binary_bytes, &p->handle);
   if (!status) {
     *out_program = p;
     return TN_OK;
@@ -215,6 +222,21 @@ static void program_free(const tn_device_call *c, void *program) {
   const opencl_program *p = program;
   p->device->api.clReleaseProgram(p->handle);
   c->host->free(c->ctx, program);
+}
+
+static tn_status program_save(const tn_device_call *c, void *program, const tn_sink *to) {
+  const opencl_program *p = program;
+  const opencl_api *api = &p->device->api;
+  size_t bytes = 0; /* a context has one device */
+  int32_t code =
+      api->clGetProgramInfo(p->handle, CL_PROGRAM_BINARY_SIZES, sizeof bytes, &bytes, NULL);
+  if (code || !bytes) return TN_ERR_UNSUPPORTED;
+  unsigned char *binary = c->host->alloc(c->ctx, bytes);
+  if (!binary) return TN_ERR_MEMORY;
+  code = api->clGetProgramInfo(p->handle, CL_PROGRAM_BINARIES, sizeof binary, &binary, NULL);
+  const tn_status status = code ? TN_ERR_UNSUPPORTED : to->write(to->ctx, binary, bytes);
+  c->host->free(c->ctx, binary);
+  return status;
 }
 
 const tn_device_driver opencl_driver = {
@@ -243,4 +265,5 @@ const tn_device_driver opencl_driver = {
     .queue_free = opencl_queue_free,
     .submit = opencl_submit,
     .wait = opencl_wait,
+    .program_save = program_save,
 };

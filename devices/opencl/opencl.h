@@ -41,6 +41,8 @@ enum {
   CL_DEVICE_EXTENSIONS = 0x1030,
   CL_DEVICE_TYPE_CPU = 2,
   CL_MEM_READ_WRITE = 1,
+  CL_PROGRAM_BINARY_SIZES = 0x1165,
+  CL_PROGRAM_BINARIES = 0x1166,
   CL_PROGRAM_BUILD_LOG = 0x1183,
   CL_KERNEL_COMPILE_WORK_GROUP_SIZE = 0x11B1,
   CL_EVENT_COMMAND_EXECUTION_STATUS = 0x11D3,
@@ -66,6 +68,10 @@ enum {
   X(int32_t, clReleaseMemObject, (opencl_object *))                                               \
   X(opencl_object *, clCreateProgramWithSource,                                                   \
     (opencl_object *, uint32_t, const char **, const size_t *, int32_t *))                        \
+  X(opencl_object *, clCreateProgramWithBinary,                                                   \
+    (opencl_object *, uint32_t, opencl_object *const *, const size_t *, const unsigned char **,   \
+     int32_t *, int32_t *))                                                                       \
+  X(int32_t, clGetProgramInfo, (opencl_object *, uint32_t, size_t, void *, size_t *))             \
   X(int32_t, clBuildProgram,                                                                      \
     (opencl_object *, uint32_t, opencl_object *const *, const char *, void *, void *))            \
   X(int32_t, clGetProgramBuildInfo,                                                               \

@@ -234,4 +234,5 @@ const tn_device_driver vulkan_driver = {
     .queue_free = vulkan_queue_free,
     .submit = vulkan_submit,
     .wait = vulkan_wait,
+    .program_save = vulkan_program_save,
 };

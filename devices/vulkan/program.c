@@ -163,6 +163,17 @@ static tn_status specialise(const tn_device_call *c, const char *constants, cons
   return TN_OK;
 }
 
+/* What the driver made of an earlier build, or nothing. */
+static tn_status make_cache(const tn_device_call *c, vulkan_program *p, const void *binary,
+                            uint64_t bytes) {
+  const VkPipelineCacheCreateInfo info = {.sType = VK_STRUCTURE_TYPE_PIPELINE_CACHE_CREATE_INFO,
+                                          .initialDataSize = binary ? (size_t)bytes : 0,
+                                          .pInitialData = binary};
+  const vulkan_device *d = p->device;
+  return vulkan_answer(c, d->api.vkCreatePipelineCache(d->handle, &info, NULL, &p->cache),
+                       "vkCreatePipelineCache");
+}
+
 static tn_status make_pipeline(const tn_device_call *c, vulkan_program *p, const uint32_t *words,
                                uint64_t n, const special *s) {
   const vulkan_device *d = p->device;
@@ -190,7 +201,8 @@ static tn_status make_pipeline(const tn_device_call *c, vulkan_program *p, const
 }
 
 static tn_status build(const tn_device_call *c, vulkan_program *p, const tn_program *program,
-                       const tn_program_form *form, const int64_t *constants) {
+                       const tn_program_form *form, const int64_t *constants, const void *binary,
+                       uint64_t bytes) {
   special s;
   uint64_t n = form->size / sizeof(uint32_t);
   uint32_t *words = c->host->alloc(c->ctx, form->size);
@@ -198,6 +210,7 @@ static tn_status build(const tn_device_call *c, vulkan_program *p, const tn_prog
   tn_status status = copy_module(c, p->device, form->data, n, words, &n, &p->n_bindings);
   if (!status) status = specialise(c, program->constants, constants, &s);
   if (!status) status = make_layouts(c, p);
+  if (!status) status = make_cache(c, p, binary, bytes);
   if (!status) status = make_pipeline(c, p, words, n, &s);
   c->host->free(c->ctx, words);
   return status;
@@ -207,14 +220,31 @@ tn_status vulkan_program_new(const tn_device_call *c, void *device, const tn_pro
                              uint32_t form, const int64_t *constants, const void *binary,
                              uint64_t binary_bytes, void **out_program) {
   vulkan_program *p = c->host->alloc(c->ctx, sizeof *p);
-  (void)binary, (void)binary_bytes;
   if (!p) return TN_ERR_MEMORY;
   *p = (vulkan_program){.device = device};
-  const tn_status status = build(c, p, program, program->forms[form], constants);
+  const tn_status status =
+      build(c, p, program, program->forms[form], constants, binary, binary_bytes);
   if (status)
     vulkan_program_free(c, p);
   else
     *out_program = p;
+  return status;
+}
+
+/* Not every driver has anything to keep (lavapipe has caches of its own): then there is a header
+ * alone. */
+tn_status vulkan_program_save(const tn_device_call *c, void *program, const tn_sink *to) {
+  enum { HEADER_BYTES = sizeof(VkPipelineCacheHeaderVersionOne) };
+  const vulkan_program *p = program;
+  const vulkan_device *d = p->device;
+  size_t bytes = 0;
+  if (d->api.vkGetPipelineCacheData(d->handle, p->cache, &bytes, NULL) || bytes <= HEADER_BYTES)
+    return TN_ERR_UNSUPPORTED;
+  void *data = c->host->alloc(c->ctx, bytes);
+  if (!data) return TN_ERR_MEMORY;
+  const VkResult code = d->api.vkGetPipelineCacheData(d->handle, p->cache, &bytes, data);
+  const tn_status status = code ? TN_ERR_UNSUPPORTED : to->write(to->ctx, data, bytes);
+  c->host->free(c->ctx, data);
   return status;
 }
 

@@ -158,6 +158,7 @@ void vulkan_blocks_free(const tn_device_call *c, vulkan_device *d);
 tn_status vulkan_program_new(const tn_device_call *c, void *device, const tn_program *program,
                              uint32_t form, const int64_t *constants, const void *binary,
                              uint64_t binary_bytes, void **out_program);
+tn_status vulkan_program_save(const tn_device_call *c, void *program, const tn_sink *to);
 void vulkan_program_free(const tn_device_call *c, void *program);
 
 tn_status vulkan_record_begin(const tn_device_call *c, void *device, void **out_recording);

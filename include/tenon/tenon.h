@@ -518,6 +518,8 @@ typedef struct tn_plan_info {
    * there and back, memory for values, for constants and prepared states. */
   uint32_t n_segments, n_waits;
   uint64_t up_bytes, down_bytes, device_bytes, device_const_bytes;
+  /* Programs of these devices since they were opened: built, and taken from the cache. */
+  uint32_t n_programs_built, n_programs_cached;
 } tn_plan_info;
 
 /* Plans for the inputs that are set, without running. */

@@ -9,6 +9,7 @@
 #include "accelerator/child.h"
 #include "base/abi.h"
 #include "base/build_id.h"
+#include "base/cache_folder.h"
 #include "base/object.h"
 
 /* ---- rules ---- */
@@ -34,18 +35,10 @@ static uint64_t number_of(const char *variable, uint64_t otherwise) {
   return end && *end ? otherwise : value;
 }
 
-static const char *cache_folder(tn_arena *arena) {
-  const char *named = secure_getenv("TENON_MODULE_CACHE");
-  if (named) return *named ? tn_arena_str(arena, named) : NULL;
-  const char *xdg = secure_getenv("XDG_CACHE_HOME"), *home = secure_getenv("HOME");
-  if (xdg && *xdg == '/') return tn_arena_format(arena, "%s/tenon/modules", xdg);
-  return home && *home == '/' ? tn_arena_format(arena, "%s/.cache/tenon/modules", home) : NULL;
-}
-
 tn_status tn_compile_rules_read(tn_arena *arena, tn_compile_rules *out) {
   const char *how = secure_getenv("TENON_COMPILE");
   *out =
-      (tn_compile_rules){.cache = cache_folder(arena),
+      (tn_compile_rules){.cache = tn_cache_folder(arena, "TENON_MODULE_CACHE", "modules"),
                          .time_limit_s = (uint32_t)number_of("TENON_COMPILE_SECONDS", TIME_LIMIT_S),
                          .memory_bytes = number_of("TENON_COMPILE_MEGABYTES", MEMORY_MB) << 20};
   if (!how || !*how)

@@ -48,9 +48,13 @@ static void talk_with(tn_device_talk *t, const tn_allocator *a, const tn_driverd
 
 static bool is_serial(const tn_device *d) { return d && d->info.flags & TN_DEVICE_SERIAL; }
 
-void tn_device_talk_open(tn_device_talk *t, const tn_device *d) {
+void tn_device_talk_begin(tn_device_talk *t, const tn_device *d) {
   talk_with(t, d->a, d->def);
   t->device = d;
+}
+
+void tn_device_talk_open(tn_device_talk *t, const tn_device *d) {
+  tn_device_talk_begin(t, d);
   if (is_serial(d)) pthread_mutex_lock(&((tn_device *)(uintptr_t)d)->lock);
 }
 

@@ -13,4 +13,14 @@ struct tn_devices {
   tn_arena texts;                  /* of entries */
 };
 
+/* A talk by one who has the lock of the device already, inside of another talk. */
+void tn_device_talk_begin(tn_device_talk *t, const tn_device *d);
+
+/* ---- program_cache.c; under the lock of the device ---- */
+
+/* Makes p->handle of what an earlier start has kept. */
+bool tn_program_cache_load(tn_device *d, const tn_program *program, uint32_t form,
+                           tn_device_program *p);
+void tn_program_cache_keep(tn_device *d, const tn_device_program *p);
+
 #endif

@@ -149,6 +149,20 @@ static tn_status fail_build(tn_device *d, tn_device_talk *t, tn_status answer) {
   return status;
 }
 
+static tn_status load_or_build(tn_device *d, tn_device_talk *t, const tn_program *program,
+                               uint32_t form, tn_device_program *p) {
+  if (tn_program_cache_load(d, program, form, p)) {
+    atomic_fetch_add(&d->n_cached, 1);
+    return TN_OK;
+  }
+  const tn_status status = d->def->driver.program_new(&t->call, d->handle, program, form,
+                                                      p->constants, NULL, 0, &p->handle);
+  if (status) return status;
+  atomic_fetch_add(&d->n_built, 1);
+  tn_program_cache_keep(d, p);
+  return TN_OK;
+}
+
 /* Under the lock. */
 static tn_status find_or_build(tn_device *d, tn_device_talk *t, const tn_program *program,
                                tn_device_program *p) {
@@ -170,9 +184,7 @@ static tn_status find_or_build(tn_device *d, tn_device_talk *t, const tn_program
   }
   tn_status status = tn_vec_room(d->a, &d->programs, 1);
   if (!status) status = keep(d, p);
-  if (!status)
-    status = d->def->driver.program_new(&t->call, d->handle, program, form, p->constants, NULL, 0,
-                                        &p->handle);
+  if (!status) status = load_or_build(d, t, program, form, p);
   if (status) return fail_build(d, t, status);
   d->programs.data[d->programs.n++].handle = p->handle;
   return TN_OK;

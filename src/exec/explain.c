@@ -151,7 +151,12 @@ tn_status tn_session_plan(const tn_session *session, tn_plan_info *out_info) {
   tn_walk w = {.index = -1};
   walk_frame(&w, session->frame, 0);
   w.sum.n_steps = w.n;
-  w.sum.n_devices = session->frame->planner->n_devices;
+  const tn_planner *p = session->frame->planner;
+  w.sum.n_devices = p->n_devices;
+  for (uint32_t k = 0; k < p->n_devices; k++) {
+    w.sum.n_programs_built += atomic_load(&p->devices[k]->n_built);
+    w.sum.n_programs_cached += atomic_load(&p->devices[k]->n_cached);
+  }
   return tn_struct_out(out_info, &w.sum, sizeof w.sum);
 }
 

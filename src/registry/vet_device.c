@@ -36,6 +36,7 @@ static const tn_member driver_members[] = {
     NEEDED(queue_free),
     NEEDED(submit),
     NEEDED(wait),
+    OPTIONAL(program_save),
 };
 
 /* Its name begins the names of its devices. */

@@ -102,6 +102,7 @@ static void submit_twice(bench *b, void *recording) {
   ok(d->record_end(&call, recording));
   for (int k = 0; k < 2; k++) {
     memset(b->out, 0xEE, N);
+    if (d->buffer_sync) ok(d->buffer_sync(&call, b->down, 0, N, 1));
     submit(b, recording);
     wait(b, b->mark);
     wait(b, b->mark); /* it has ended */
@@ -216,7 +217,11 @@ static void test_many(void **state) {
   void *r = record_neg(&b, program, MANY);
   ok(d->record_end(&call, r));
   for (int k = 0; k < TIMES; k++) submit(&b, r);
-  assert_int_equal(d->wait(&call, b.queue, b.mark, 1), TN_ERR_STATE); /* not yet */
+  const tn_status at_once = d->wait(&call, b.queue, b.mark, 1);
+  if (b.info.flags & TN_DEVICE_SERIAL) /* llvmpipe has done it all by now */
+    assert_true(at_once == TN_OK || at_once == TN_ERR_STATE);
+  else
+    assert_int_equal(at_once, TN_ERR_STATE); /* not yet */
   wait(&b, 3);
   wait(&b, b.mark);
   wait(&b, 7);

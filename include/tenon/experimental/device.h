@@ -16,7 +16,7 @@
 
 /* clang-format off */
 
-#include "tenon/plugin.h"
+#include "tenon/graph.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -199,7 +199,8 @@ typedef struct tn_device_driver {
   /* Optional: the host has written (to_device 1), or is about to read these bytes. */
   tn_status (*buffer_sync)(const tn_device_call *c, void *buffer, uint64_t offset, uint64_t bytes,
                            uint32_t to_device);
-  /* Builds a form of the program. binary: what program_save gave, of the same stamp; NULL: none. */
+  /* Builds a form of the program. binary: what program_save gave, of the same stamp; NULL: none. One
+   * that cannot be used is an error: the host builds without it then. */
   tn_status (*program_new)(const tn_device_call *c, void *device, const tn_program *program,
                            uint32_t form, const int64_t *constants, const void *binary,
                            uint64_t binary_bytes, void **out_program);
@@ -225,6 +226,10 @@ typedef struct tn_device_driver {
   /* Until the submission `mark` has ended. TN_ERR_STATE: not within that time. Other errors: what
    * the work up to this mark failed with. */
   tn_status (*wait)(const tn_device_call *c, void *queue, uint64_t mark, uint64_t timeout_ns);
+  /* Optional: what program_new can make the program of without building it, in a later process, as
+   * long as the device has this stamp: given to write() of the sink, in order. What it gives comes
+   * back whole; nothing: TN_ERR_UNSUPPORTED. */
+  tn_status (*program_save)(const tn_device_call *c, void *program, const tn_sink *to);
 } tn_device_driver;
 
 #ifdef __cplusplus
