@@ -41,7 +41,11 @@ void gen_gpu_emit_constants(tn_text *out, const gen_program *p) {
 const char gen_gpu_functions[] =
     "float sigmoid1(float x) { float e = exp(-fabs(x)); return (x < 0.0f ? e : 1.0f) / (1.0f + e); "
     "}\n"
-    "float clamp1(float x, float a, float b) { x = x < a ? a : x; return x > b ? b : x; }\n"
+    "float clamp1(float x, float a, float b) {\n"
+    "  float y = x < a ? a : x > b ? b : x;\n"
+    "  return KEEP_NAN(x, y);\n"
+    "}\n"
+    "float relu1(float x) { return KEEP_NAN(x, x < 0.0f ? 0.0f : x); }\n"
     /* these have no product of infinity and 0 in them, and 1 + tanh(u) / 2 keeps small numbers */
     "float swish1(float x, float a) {\n"
     "  float u = a * x, h = exp(0.5f * u);\n"
@@ -59,7 +63,7 @@ const char gen_gpu_functions[] =
 const char gen_gpu_fused[] =
     "float fused1(int kind, float y, float t, float a, float b) {\n"
     "  switch (kind) {\n"
-    "    case 1: return y < 0.0f ? 0.0f : y;\n"
+    "    case 1: return relu1(y);\n"
     "    case 2: return clamp1(y, a, b);\n"
     "    case 3: return y < 0.0f ? a * y : y;\n"
     "    case 4: return sigmoid1(y);\n"

@@ -19,6 +19,7 @@ static const char words[] =
     "#define FLOAT_TO_BITS(x) floatBitsToInt(x)\n"
     "#define INFINITY uintBitsToFloat(0x7f800000u)\n"
     "#define IS_NAN(x) ((floatBitsToUint(x) & 0x7fffffffu) > 0x7f800000u)\n"
+    "#define KEEP_NAN(x, y) (IS_NAN(x) ? (x) : (y))\n" /* drivers make max() of comparisons */
     "#define TO_FLOAT(i) float(i)\n"
     "#define TO_INT(x) int(x)\n"
     "#define TO_I64(x) i64(x)\n"

@@ -17,6 +17,7 @@ static const char prelude[] =
     "#define BITS_TO_FLOAT(i) as_float(i)\n"
     "#define FLOAT_TO_BITS(x) as_int(x)\n"
     "#define IS_NAN(x) isnan(x)\n"
+    "#define KEEP_NAN(x, y) (y)\n"
     "#define TO_FLOAT(i) convert_float(i)\n"
     "#define TO_INT(x) (int)(x)\n"
     "#define TO_I64(x) (long)(x)\n"

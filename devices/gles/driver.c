@@ -200,8 +200,8 @@ static tn_status buffer_map(const tn_device_call *c, void *buffer, void **out_da
 static tn_status copy_back(const tn_device_call *c, const gles_buffer *b, uint64_t offset,
                            uint64_t bytes) {
   const gles_api *api = &b->device->api;
-  const void *from = api->glMapBufferRange(GL_COPY_READ_BUFFER, (GLintptr)offset,
-                                           (GLsizeiptr)bytes, GL_MAP_READ_BIT);
+  const void *from = api->glMapBufferRange(GL_COPY_READ_BUFFER, (GLintptr)offset, (GLsizeiptr)bytes,
+                                           GL_MAP_READ_BIT);
   if (from) memcpy((uint8_t *)b->data + offset, from, bytes);
   if (from) api->glUnmapBuffer(GL_COPY_READ_BUFFER);
   return gles_answer(c, api, "glMapBufferRange");

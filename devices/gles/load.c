@@ -28,8 +28,8 @@ tn_status gles_load(const tn_device_call *c, gles_api *api) {
   if (!find(library, #name, &api->name)) return missing(c, #name);
   GLES_EGL(FIND)
 #undef FIND
-#define FIND(type, name)                                        \
-  api->name = (PFN##type##PROC)api->eglGetProcAddress(#name);   \
+#define FIND(type, name)                                      \
+  api->name = (PFN##type##PROC)api->eglGetProcAddress(#name); \
   if (!api->name) return missing(c, #name);
   GLES_GL(FIND)
 #undef FIND

@@ -15,10 +15,10 @@ typedef struct binding {
 typedef struct command {
   struct command *next;
   command_kind kind;
-  const gles_program *program;        /* DISPATCH */
-  uint32_t groups[3], n_bindings;     /* the last binding is that of the params, if it has some */
+  const gles_program *program;    /* DISPATCH */
+  uint32_t groups[3], n_bindings; /* the last binding is that of the params, if it has some */
   uint32_t params_bytes;
-  GLuint from, to, pattern;           /* COPY; pattern: a buffer of its own, of a fill */
+  GLuint from, to, pattern; /* COPY; pattern: a buffer of its own, of a fill */
   uint64_t from_offset, to_offset, bytes;
   binding bindings[];
 } command;
@@ -203,8 +203,7 @@ static void dispatch(const gles_device *d, const command *m) {
   for (uint32_t z = 0; z < n[2]; z += least(most[2], n[2] - z))
     for (uint32_t y = 0; y < n[1]; y += least(most[1], n[1] - y))
       for (uint32_t x = 0; x < n[0]; x += least(most[0], n[0] - x)) {
-        if (m->program->base >= 0)
-          api->glUniform3i(m->program->base, (GLint)x, (GLint)y, (GLint)z);
+        if (m->program->base >= 0) api->glUniform3i(m->program->base, (GLint)x, (GLint)y, (GLint)z);
         api->glDispatchCompute(least(most[0], n[0] - x), least(most[1], n[1] - y),
                                least(most[2], n[2] - z));
       }

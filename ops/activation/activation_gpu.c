@@ -4,7 +4,7 @@ float softplus1(float x) { return x > 20.0f ? x : log1p(exp(x)); }
 
 float activation1(int kind, float x, float a, float b) {
   switch (kind) {
-    case 0: return x < 0.0f ? 0.0f : x;
+    case 0: return relu1(x);
     case 1: return x < 0.0f ? a * x : x;
     case 2: return x < 0.0f ? a * expm1(x) : x;
     case 3: return x < 0.0f ? b * a * expm1(x) : b * x;
@@ -38,11 +38,11 @@ KERNEL(clip, (IN(X), IN(LO), IN(HI), OUT(Y)), (CONST(HAS_LO), CONST(HAS_HI), INT
     float y = LD1(X, i);
     if (HAS_LO != 0) {
       float lo = LD1(LO, 0);
-      y = y < lo ? lo : y;
+      y = KEEP_NAN(y, y < lo ? lo : y);
     }
     if (HAS_HI != 0) {
       float hi = LD1(HI, 0);
-      y = y > hi ? hi : y;
+      y = KEEP_NAN(y, y > hi ? hi : y);
     }
     ST1(Y, i, y);
   }

@@ -39,6 +39,7 @@ float with_rest(float y, float rest) { return fabs(y) < INFINITY ? y + rest : y;
   }
 
 float last_step(int kind, float y, int n) {
+  if (kind == 1 && n == 0) return BITS_TO_FLOAT(0x7fc00000);
   return kind == 1 ? y / TO_FLOAT(n) : kind == 6 ? sqrt(y) : kind == 8 ? log(y) : y;
 }
 

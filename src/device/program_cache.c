@@ -15,7 +15,7 @@ static const char magic[8] = "TENONPRG";
 typedef struct head {
   char magic[sizeof magic];
   uint32_t version, reserved;
-  uint64_t bytes;                              /* of the binary behind it */
+  uint64_t bytes;                                   /* of the binary behind it */
   char key[TN_SHA256_TEXT], sha256[TN_SHA256_TEXT]; /* sha256: of the binary */
 } head;
 enum { VERSION = 1 };
@@ -112,7 +112,8 @@ void tn_program_cache_keep(tn_device *d, const tn_device_program *p) {
   if (file) {
     tn_device_talk t;
     tn_device_talk_begin(&t, d);
-    const tn_sink sink = {.head = TN_HEAD(tn_sink), .host = t.call.host, .ctx = &binary, .write = append};
+    const tn_sink sink = {
+        .head = TN_HEAD(tn_sink), .host = t.call.host, .ctx = &binary, .write = append};
     const tn_status status = d->def->driver.program_save(&t.call, p->handle, &sink);
     if (!status && binary.n && !binary.status) keep(d, folder, file, key, &binary);
   }
