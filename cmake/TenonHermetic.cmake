@@ -2,6 +2,7 @@
 # account.
 set(ENV{TENON_PLUGIN_DIR} /nonexistent/plugins)
 set(ENV{OCL_ICD_VENDORS} /nonexistent/opencl)
+set(ENV{__EGL_VENDOR_LIBRARY_DIRS} /nonexistent/egl)
 foreach(name VK_DRIVER_FILES VK_ICD_FILENAMES)
   set(ENV{${name}} /nonexistent/vulkan)
 endforeach()
