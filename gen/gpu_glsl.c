@@ -1,7 +1,7 @@
-/* GPU kernels as compute shaders: GLSL for Vulkan, compiled to SPIR-V while Tenon is built, and GLSL
- * ES 3.10. There are no pointers, so each buffer gets accessors of its own: LD1(A, i) becomes
- * LD1_A(i). Storage is a constant, S_A (a specialisation constant of Vulkan, a macro of ES): what is
- * not meant goes when the program is built. */
+/* GPU kernels as compute shaders: GLSL for Vulkan, compiled to SPIR-V while Tenon is built, and
+ * GLSL ES 3.10. There are no pointers, so each buffer gets accessors of its own: LD1(A, i) becomes
+ * LD1_A(i). Storage is a constant, S_A (a specialisation constant of Vulkan, a macro of ES): what
+ * is not meant goes when the program is built. */
 #include <ctype.h>
 #include <string.h>
 

@@ -64,7 +64,7 @@ static tn_status make_context(const tn_device_call *c, gles_device *d) {
   return d->context != EGL_NO_CONTEXT ? TN_OK : fail_egl(c, api, "eglCreateContext");
 }
 
-/* Displays are shared by all of the process that ask for them, so eglTerminate is not ours to call. */
+/* Displays are shared by all of the process that ask for them: eglTerminate is not ours to call. */
 static tn_status start(const tn_device_call *c, gles_device *d) {
   gles_before before;
   memset(d, 0, sizeof *d);

@@ -5,8 +5,8 @@
  *   driver.c     the table: the device, which is a context without a surface; memory, programs
  *   recording.c  lists of commands, replayed; marks are fences
  *
- * A context serves one thread at a time: the device is TN_DEVICE_SERIAL, and each callback makes the
- * context current and gives back what was so before.
+ * A context serves one thread at a time: the device is TN_DEVICE_SERIAL, and each callback makes
+ * the context current and gives back what was so before.
  *
  * A program in "glsl-es" is a compute shader without its #version. Bindings are storage buffers of
  * these numbers, params the uniform block 0, constants macros. What it computes lies behind the

@@ -11,8 +11,8 @@ const char *tn_cache_folder(tn_arena *arena, const char *variable, const char *n
 /* Maps a file that was kept. TN_ERR_NOT_FOUND: it is not there, or, with a warning, others could
  * have written it. diag may be NULL. */
 tn_status tn_cache_find(const char *folder, const char *file, tn_diag *diag, tn_mapping *out);
-/* Keeps the parts as one file, if that can be; the files used longest ago go where all are more than
- * 1 GiB. */
+/* Keeps the parts as one file, if that can be; the files used longest ago go where all are more
+ * than 1 GiB. */
 typedef struct tn_cache_part {
   const void *data;
   uint64_t size;

@@ -1,7 +1,7 @@
 #!/bin/bash
 # usage: gpu_programs.sh TENON WORK MODEL DRIVER
-# A second start builds no program; what is damaged, or could have been put there by others, is built
-# anew. Skipped where the driver gives no binaries: lavapipe has a cache of its own.
+# A second start builds no program; what is damaged, or could have been put there by others, is
+# built anew. Skipped where the driver gives no binaries: lavapipe has a cache of its own.
 set -uo pipefail
 tenon=$1 work=$2 model=$3 device=$4:0
 # Files in /tmp are never trusted, those of the build folder are if its folders are ours alone.
@@ -12,16 +12,17 @@ if ! "$tenon" device info "$device" >"$work/info" 2>&1; then
   exit 77
 fi
 failures=0
+explain() { "$tenon" explain "$model" --dim batch=3 --device "$device" --brief 2>&1; }
 # What is said of programs, and what shall be.
 start() {
   local said
-  said=$("$tenon" explain "$model" --dim batch=3 --device "$device" --brief 2>&1 | grep "  programs: ")
+  said=$(explain | grep "  programs: ")
   echo "$1: $said"
   [ "$said" = "  programs: $2" ] && return
   echo "FAILED: $1: not '$2'"
   failures=$((failures + 1))
 }
-"$tenon" explain "$model" --dim batch=3 --device "$device" --brief >"$work/first" 2>&1 || cat "$work/first"
+explain >"$work/first" || cat "$work/first"
 n=$(ls "$TENON_PROGRAM_CACHE" 2>/dev/null | wc -l)
 if [ "$n" = 0 ]; then
   echo "skipped: $device gives no binaries, or $work could be written by others"
@@ -44,8 +45,9 @@ chmod 777 "$TENON_PROGRAM_CACHE"
 start "a folder of everybody" "$n built, 0 from the cache"
 chmod 700 "$TENON_PROGRAM_CACHE"
 TENON_PROGRAM_CACHE='' start "no cache" "$n built, 0 from the cache"
-"$tenon" run "$model" --dim batch=3 --random=5 --device "$device" --output "$work/there" >/dev/null 2>&1 &&
-  "$tenon" compare "$model" --dim batch=3 --random=5 --with "$work/there" --rtol 1e-5 --atol 1e-5 ||
+here=(--dim batch=3 --random=5)
+"$tenon" run "$model" "${here[@]}" --device "$device" --output "$work/there" >/dev/null 2>&1 &&
+  "$tenon" compare "$model" "${here[@]}" --with "$work/there" --rtol 1e-5 --atol 1e-5 ||
   failures=$((failures + 1))
 echo "$failures failures"
 [ $failures -eq 0 ]

@@ -199,8 +199,8 @@ typedef struct tn_device_driver {
   /* Optional: the host has written (to_device 1), or is about to read these bytes. */
   tn_status (*buffer_sync)(const tn_device_call *c, void *buffer, uint64_t offset, uint64_t bytes,
                            uint32_t to_device);
-  /* Builds a form of the program. binary: what program_save gave, of the same stamp; NULL: none. One
-   * that cannot be used is an error: the host builds without it then. */
+  /* Builds a form of the program. binary: what program_save gave, of the same stamp; NULL: none.
+   * One that cannot be used is an error: the host builds without it then. */
   tn_status (*program_new)(const tn_device_call *c, void *device, const tn_program *program,
                            uint32_t form, const int64_t *constants, const void *binary,
                            uint64_t binary_bytes, void **out_program);
