@@ -124,6 +124,7 @@ typedef struct language {
   bool is_compiled; /* to SPIR-V; those stand last */
 } language;
 static const language languages[] = {{"opencl-c", "opencl", gen_gpu_emit_opencl, false},
+                                     {"cuda-c", "cuda", gen_gpu_emit_cuda, false},
                                      {"glsl-es", "es", gen_gpu_emit_glsl_es, false},
                                      {"spirv", "spirv", gen_gpu_emit_glsl, true}};
 

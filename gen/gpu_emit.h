@@ -23,6 +23,10 @@ int gen_gpu_n_params(const gen_program *p);
 
 /* gpu_opencl.c: OpenCL C 1.2. */
 void gen_gpu_emit_opencl(gen *g, tn_text *out, const gen_program *p);
+/* The accessors that it shares with CUDA C, and those of EPILOGUE. */
+extern const char gen_gpu_macros[], gen_gpu_fused_macros[];
+/* gpu_cuda.c: CUDA C++, as NVRTC takes it. */
+void gen_gpu_emit_cuda(gen *g, tn_text *out, const gen_program *p);
 /* gpu_glsl.c: a compute shader of Vulkan. */
 void gen_gpu_emit_glsl(gen *g, tn_text *out, const gen_program *p);
 /* The same of OpenGL ES 3.1, without its #version: constants are macros, which stand before it. */

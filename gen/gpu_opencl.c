@@ -1,8 +1,6 @@
 /* GPU kernels as programs in OpenCL C: macros give the words of the dialect their meaning. */
 #include "gpu_emit.h"
 
-/* Accessors find the storage of a buffer by its constant S_<name>, the number of its dtype; 0: the
- * argument is left out. Halves are ushorts, since not every device can assign them. */
 static const char prelude[] =
     "typedef float4 f32x4;\n"
     "#define CAT_(a, b) a##b\n"
@@ -22,13 +20,19 @@ static const char prelude[] =
     "#define TO_INT(x) (int)(x)\n"
     "#define TO_I64(x) (long)(x)\n"
     "#define LOCAL4(p, i) vload4(0, (p) + (i))\n"
+    "#define ERF(x) erf(x)\n"
+    "typedef long i64;\n"
     "float bf16_to_f32(ushort h) { return as_float((uint)h << 16); }\n"
     "ushort f32_to_bf16(float x) {\n"
     "  uint u = as_uint(x);\n"
     "  return isnan(x) ? (ushort)(u >> 16 | 64) : (ushort)((u + 0x7fff + (u >> 16 & 1)) >> 16);\n"
     "}\n"
     "int low_word(long x) { return x > 2147483647 ? 2147483647 : x < -2147483647 - 1 ?"
-    " -2147483647 - 1 : (int)x; }\n"
+    " -2147483647 - 1 : (int)x; }\n";
+
+/* Accessors find the storage of a buffer by its constant S_<name>, the number of its dtype; 0: the
+ * argument is left out. Halves are ushorts, since not every device can assign them. */
+const char gen_gpu_macros[] =
     "#define T_0 float\n"
     "#define T_1 float\n"
     "#define T_2 ulong\n"
@@ -100,7 +104,6 @@ static const char prelude[] =
     "#define LDL_11 LDL_5\n"
     "#define LDL_12 LDL_5\n"
     "#define LDL_13 LDL_5\n"
-    "typedef long i64;\n"
     "#define LDL(A, i) CAT(LDL_, S_##A)(A, i)\n"
     "#define STL(A, i, v) (A)[i] = (v)\n"
     "#define LD1(A, i) CAT(LD1_, S_##A)(A, i)\n"
@@ -109,10 +112,9 @@ static const char prelude[] =
     "#define ST4(A, i, v) CAT(ST4_, S_##A)(A, i, v)\n"
     "#define LDI(A, i) CAT(LDI_, S_##A)(A, i)\n"
     "#define STI(A, i, v) (A)[i] = (v)\n"
-    "#define MOVE(A, i, B, j) (A)[i] = (B)[j]\n"
-    "#define ERF(x) erf(x)\n";
+    "#define MOVE(A, i, B, j) (A)[i] = (B)[j]\n";
 
-static const char epilogue[] =
+const char gen_gpu_fused_macros[] =
     "#define FUSED_AT(k, i) (EM##k ? (i) / ei##k % ex##k : (i))\n"
     "#define FUSED_OPERAND(o, i) (o == 0 ? LD1(E0, FUSED_AT(0, i)) : o == 1 ? "
     "LD1(E1, FUSED_AT(1, i)) : 0.0f)\n"
@@ -148,8 +150,8 @@ static void emit_head(tn_text *out, const gen_program *p) {
 
 void gen_gpu_emit_opencl(gen *g, tn_text *out, const gen_program *p) {
   (void)g;
-  tn_text_add(out, "%s%s", prelude, gen_gpu_functions);
-  if (gen_gpu_has_epilogue(p)) tn_text_add(out, "%s%s", gen_gpu_fused, epilogue);
+  tn_text_add(out, "%s%s%s", prelude, gen_gpu_macros, gen_gpu_functions);
+  if (gen_gpu_has_epilogue(p)) tn_text_add(out, "%s%s", gen_gpu_fused, gen_gpu_fused_macros);
   tn_text_add(out, "%s", p->common);
   emit_head(out, p);
   tn_text_add(out, "%s", p->body);

@@ -1,0 +1,256 @@
+/* Recordings of CUDA are graphs, captured from a stream. A mark is an event behind a launch. */
+#include <sched.h>
+#include <string.h>
+#include <time.h>
+
+#include "cuda.h"
+
+/* ---- making a recording ---- */
+
+typedef struct recording {
+  const cuda_device *device;
+  cuda_object *stream; /* what is launched there is captured; NULL: it has ended */
+  cuda_object *graph;  /* that can be launched */
+} recording;
+
+/* Its commands come one by one, while the context is not current between them: the capture is that
+ * of the stream, not of the thread. */
+tn_status cuda_record_begin(const tn_device_call *c, void *device, void **out_recording) {
+  const cuda_device *d = device;
+  recording *r = c->host->alloc(c->ctx, sizeof *r);
+  if (!r) return TN_ERR_MEMORY;
+  *r = (recording){.device = d};
+  tn_status status = cuda_enter(c, d);
+  if (!status) {
+    status = cuda_answer(c, &d->api, d->api.cuStreamCreate(&r->stream, CU_STREAM_NON_BLOCKING),
+                         "cuStreamCreate");
+    if (!status)
+      status = cuda_answer(c, &d->api,
+                           d->api.cuStreamBeginCapture_v2(r->stream, CU_CAPTURE_THREAD_LOCAL),
+                           "cuStreamBeginCapture");
+    cuda_leave(d);
+  }
+  if (status)
+    cuda_record_free(c, r);
+  else
+    *out_recording = r;
+  return status;
+}
+
+/* Makes a call with the context current. */
+#define INSIDE(c, d, call, what)                                  \
+  do {                                                            \
+    const tn_status entered_ = cuda_enter(c, d);                  \
+    if (entered_) return entered_;                                \
+    const int code_ = (call);                                     \
+    cuda_leave(d);                                                \
+    return cuda_answer(c, &(d)->api, code_, what);                \
+  } while (0)
+
+enum { MAX_ARGUMENTS = 64 };
+
+tn_status cuda_record_dispatch(const tn_device_call *c, void *recording_, void *program,
+                               const tn_device_range *const *ranges, uint32_t n_ranges,
+                               const tn_dispatch *dispatch) {
+  const recording *r = recording_;
+  const cuda_program *p = program;
+  const cuda_device *d = r->device;
+  cuda_address addresses[MAX_ARGUMENTS];
+  void *arguments[MAX_ARGUMENTS + 1];
+  if (n_ranges > MAX_ARGUMENTS)
+    return c->host->fail(c->ctx, TN_ERR_UNSUPPORTED, "%u bindings", n_ranges);
+  for (uint32_t k = 0; k < n_ranges; k++) {
+    const cuda_buffer *b = ranges[k]->buffer;
+    addresses[k] = b ? b->address + ranges[k]->offset : 0;
+    arguments[k] = &addresses[k];
+  }
+  arguments[n_ranges] = dispatch->params_bytes ? (void *)(uintptr_t)dispatch->params : addresses;
+  const uint32_t *n = dispatch->groups;
+  INSIDE(c, d,
+         d->api.cuLaunchKernel(p->function, n[0], n[1], n[2], (unsigned)p->group[0],
+                               (unsigned)p->group[1], (unsigned)p->group[2], 0, r->stream,
+                               arguments, NULL),
+         "cuLaunchKernel");
+}
+
+tn_status cuda_record_copy(const tn_device_call *c, void *recording_, const tn_device_range *from,
+                           const tn_device_range *to) {
+  const recording *r = recording_;
+  const cuda_device *d = r->device;
+  INSIDE(c, d,
+         d->api.cuMemcpyAsync(((cuda_buffer *)to->buffer)->address + to->offset,
+                              ((cuda_buffer *)from->buffer)->address + from->offset, to->bytes,
+                              r->stream),
+         "cuMemcpyAsync");
+}
+
+tn_status cuda_record_fill(const tn_device_call *c, void *recording_, const tn_device_range *to,
+                           uint32_t word) {
+  const recording *r = recording_;
+  const cuda_device *d = r->device;
+  if (to->offset % 4 || to->bytes % 4)
+    return c->host->fail(c->ctx, TN_ERR_UNSUPPORTED, "a fill of parts of words");
+  INSIDE(c, d,
+         d->api.cuMemsetD32Async(((cuda_buffer *)to->buffer)->address + to->offset, word,
+                                 to->bytes / 4, r->stream),
+         "cuMemsetD32Async");
+}
+
+/* What is captured of one stream is in order. */
+tn_status cuda_record_barrier(const tn_device_call *c, void *recording_) {
+  (void)c, (void)recording_;
+  return TN_OK;
+}
+
+/* In the context. */
+static tn_status instantiate(const tn_device_call *c, recording *r) {
+  const cuda_api *api = &r->device->api;
+  cuda_object *captured = NULL;
+  tn_status status =
+      cuda_answer(c, api, api->cuStreamEndCapture(r->stream, &captured), "cuStreamEndCapture");
+  if (!status)
+    status = cuda_answer(c, api, api->cuGraphInstantiateWithFlags(&r->graph, captured, 0),
+                         "cuGraphInstantiate");
+  if (captured) api->cuGraphDestroy(captured);
+  api->cuStreamDestroy_v2(r->stream);
+  r->stream = NULL;
+  return status;
+}
+
+tn_status cuda_record_end(const tn_device_call *c, void *recording_) {
+  recording *r = recording_;
+  tn_status status = cuda_enter(c, r->device);
+  if (status) return status;
+  status = instantiate(c, r);
+  cuda_leave(r->device);
+  return status;
+}
+
+void cuda_record_free(const tn_device_call *c, void *recording_) {
+  recording *r = recording_;
+  if (!cuda_enter(c, r->device)) {
+    if (r->graph) r->device->api.cuGraphExecDestroy(r->graph);
+    if (r->stream) r->device->api.cuStreamDestroy_v2(r->stream); /* ends its capture */
+    cuda_leave(r->device);
+  }
+  c->host->free(c->ctx, r);
+}
+
+/* ---- queues ---- */
+
+enum { MAX_OPEN = 64 }; /* submissions that nobody has waited for */
+
+typedef struct queue {
+  const cuda_device *device;
+  cuda_object *stream;
+  uint64_t marks[MAX_OPEN]; /* oldest first */
+  cuda_object *events[MAX_OPEN];
+  uint32_t n_open;
+} queue;
+
+tn_status cuda_queue_new(const tn_device_call *c, void *device, void **out_queue) {
+  const cuda_device *d = device;
+  queue *q = c->host->alloc(c->ctx, sizeof *q);
+  if (!q) return TN_ERR_MEMORY;
+  memset(q, 0, sizeof *q);
+  q->device = d;
+  tn_status status = cuda_enter(c, d);
+  if (!status) {
+    status = cuda_answer(c, &d->api, d->api.cuStreamCreate(&q->stream, CU_STREAM_NON_BLOCKING),
+                         "cuStreamCreate");
+    cuda_leave(d);
+  }
+  if (status)
+    c->host->free(c->ctx, q);
+  else
+    *out_queue = q;
+  return status;
+}
+
+/* The oldest are forgotten: the stream is in order, so their marks end with younger ones. */
+static void forget(queue *q, uint32_t n) {
+  for (uint32_t k = 0; k < n; k++) q->device->api.cuEventDestroy_v2(q->events[k]);
+  q->n_open -= n;
+  memmove(q->marks, q->marks + n, q->n_open * sizeof *q->marks);
+  memmove(q->events, q->events + n, q->n_open * sizeof *q->events);
+}
+
+void cuda_queue_free(const tn_device_call *c, void *queue_) {
+  queue *q = queue_;
+  if (!cuda_enter(c, q->device)) {
+    q->device->api.cuStreamSynchronize(q->stream);
+    forget(q, q->n_open);
+    q->device->api.cuStreamDestroy_v2(q->stream);
+    cuda_leave(q->device);
+  }
+  c->host->free(c->ctx, q);
+}
+
+/* In the context. */
+static tn_status launch(const tn_device_call *c, queue *q, const recording *r, uint64_t mark) {
+  const cuda_api *api = &q->device->api;
+  cuda_object *event = NULL;
+  if (q->n_open == MAX_OPEN) forget(q, 1);
+  tn_status status = cuda_answer(c, api, api->cuGraphLaunch(r->graph, q->stream), "cuGraphLaunch");
+  if (!status)
+    status = cuda_answer(c, api, api->cuEventCreate(&event, CU_EVENT_DISABLE_TIMING),
+                         "cuEventCreate");
+  if (!status) status = cuda_answer(c, api, api->cuEventRecord(event, q->stream), "cuEventRecord");
+  if (status) {
+    if (event) api->cuEventDestroy_v2(event);
+    api->cuStreamSynchronize(q->stream); /* what was begun still touches its buffers */
+    return status;
+  }
+  q->marks[q->n_open] = mark;
+  q->events[q->n_open++] = event;
+  return TN_OK;
+}
+
+tn_status cuda_submit(const tn_device_call *c, void *queue_, void *recording_, uint64_t mark) {
+  queue *q = queue_;
+  tn_status status = cuda_enter(c, q->device);
+  if (status) return status;
+  status = launch(c, q, recording_, mark);
+  cuda_leave(q->device);
+  return status;
+}
+
+/* ---- waiting ---- */
+
+static uint64_t now_ns(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
+/* CUDA has no wait that ends in time, so the event is asked: at first without a break, later every
+ * 50 us. In the context. */
+static tn_status wait_event(const tn_device_call *c, const cuda_api *api, cuda_object *event,
+                            uint64_t timeout_ns) {
+  enum { AWAKE_NS = 2000000, NAP_NS = 50000 };
+  const struct timespec nap = {0, NAP_NS};
+  const uint64_t begin = now_ns();
+  for (;;) {
+    const int code = api->cuEventQuery(event);
+    if (code != CUDA_NOT_READY) return cuda_answer(c, api, code, "waiting");
+    const uint64_t passed = now_ns() - begin;
+    if (passed >= timeout_ns) return TN_ERR_STATE;
+    if (passed < AWAKE_NS)
+      sched_yield();
+    else
+      nanosleep(&nap, NULL);
+  }
+}
+
+tn_status cuda_wait(const tn_device_call *c, void *queue_, uint64_t mark, uint64_t timeout_ns) {
+  queue *q = queue_;
+  uint32_t k = 0;
+  while (k < q->n_open && q->marks[k] < mark) k++;
+  if (k == q->n_open) return TN_OK; /* it was waited for before */
+  tn_status status = cuda_enter(c, q->device);
+  if (status) return status;
+  status = wait_event(c, &q->device->api, q->events[k], timeout_ns);
+  if (status != TN_ERR_STATE) forget(q, k + 1);
+  cuda_leave(q->device);
+  return status;
+}

@@ -1,0 +1,114 @@
+/* GPU kernels as programs in CUDA C++, without its headers: what OpenCL C has built in and the
+ * accessors need is defined here, the accessors are those of OpenCL C. */
+#include "gpu_emit.h"
+
+static const char words[] =
+    "typedef unsigned char uchar;\n"
+    "typedef unsigned short ushort;\n"
+    "typedef unsigned int uint;\n"
+    "typedef unsigned long ulong;\n"
+    "typedef ushort half;\n"
+    "typedef long i64;\n"
+    "struct f32x4 { float x, y, z, w; };\n"
+    "f32x4 MAKE4(float a, float b, float c, float d) {\n"
+    "  f32x4 v; v.x = a; v.y = b; v.z = c; v.w = d; return v;\n"
+    "}\n"
+    "f32x4 F32X4(float s) { return MAKE4(s, s, s, s); }\n"
+    "#define OPERATOR(o) \\\n"
+    "f32x4 operator o(f32x4 a, f32x4 b) { \\\n"
+    "  return MAKE4(a.x o b.x, a.y o b.y, a.z o b.z, a.w o b.w); \\\n"
+    "} \\\n"
+    "f32x4 operator o(f32x4 a, float b) { return a o F32X4(b); } \\\n"
+    "f32x4 operator o(float a, f32x4 b) { return F32X4(a) o b; } \\\n"
+    "f32x4 &operator o##=(f32x4 &a, f32x4 b) { return a = a o b; }\n"
+    "OPERATOR(+)\n"
+    "OPERATOR(-)\n"
+    "OPERATOR(*)\n"
+    "#define CAT_(a, b) a##b\n"
+    "#define CAT(a, b) CAT_(a, b)\n"
+    "#define AXIS_0 x\n"
+    "#define AXIS_1 y\n"
+    "#define AXIS_2 z\n"
+    "#define LOCAL_ID(d) ((int)threadIdx.AXIS_##d)\n"
+    "#define GROUP(d) ((int)blockIdx.AXIS_##d)\n"
+    "#define GLOBAL(d) ((int)(blockIdx.AXIS_##d * blockDim.AXIS_##d + threadIdx.AXIS_##d))\n"
+    "#define LOCAL(T, name, n) __shared__ T name[n]\n"
+    "#define BARRIER() __syncthreads()\n"
+    "#define BITS_TO_FLOAT(i) __int_as_float(i)\n"
+    "#define FLOAT_TO_BITS(x) __float_as_int(x)\n"
+    "#define INFINITY __int_as_float(0x7f800000)\n"
+    "#define IS_NAN(x) ((__float_as_int(x) & 0x7fffffff) > 0x7f800000)\n"
+    "#define KEEP_NAN(x, y) (y)\n"
+    "#define TO_FLOAT(i) (float)(i)\n"
+    "#define TO_INT(x) (int)(x)\n"
+    "#define TO_I64(x) (i64)(x)\n"
+    "#define ERF(x) erff(x)\n"
+    "#define LOCAL4(p, i) vload4(0, (p) + (i))\n";
+
+/* What the accessors take of OpenCL C. */
+static const char as_opencl[] =
+    "#define __global\n"
+    "float half_to_f32(ushort h) { float f; asm(\"cvt.f32.f16 %0, %1;\" : \"=f\"(f) : \"h\"(h)); "
+    "return f; }\n"
+    "ushort f32_to_half(float f) { ushort h; asm(\"cvt.rn.f16.f32 %0, %1;\" : \"=h\"(h) : "
+    "\"f\"(f)); return h; }\n"
+    "float vload_half(int i, const half *p) { return half_to_f32(p[i]); }\n"
+    "void vstore_half(float v, int i, half *p) { p[i] = f32_to_half(v); }\n"
+    "f32x4 vload4(int, const float *p) { return MAKE4(p[0], p[1], p[2], p[3]); }\n"
+    "void vstore4(f32x4 v, int, float *p) { p[0] = v.x; p[1] = v.y; p[2] = v.z; p[3] = v.w; }\n"
+    "f32x4 vload_half4(int, const half *p) { return MAKE4(half_to_f32(p[0]), half_to_f32(p[1]), "
+    "half_to_f32(p[2]), half_to_f32(p[3])); }\n"
+    "void vstore_half4(f32x4 v, int, half *p) { p[0] = f32_to_half(v.x); p[1] = f32_to_half(v.y); "
+    "p[2] = f32_to_half(v.z); p[3] = f32_to_half(v.w); }\n"
+    "float bf16_to_f32(ushort h) { return __uint_as_float((uint)h << 16); }\n"
+    "ushort f32_to_bf16(float x) {\n"
+    "  uint u = __float_as_uint(x);\n"
+    "  return IS_NAN(x) ? (ushort)(u >> 16 | 64) : (ushort)((u + 0x7fff + (u >> 16 & 1)) >> 16);\n"
+    "}\n"
+    "int low_word(long x) { return x > 2147483647 ? 2147483647 : x < -2147483647 - 1 ?"
+    " -2147483647 - 1 : (int)x; }\n"
+    "int saturate(float x, float lo, float hi) {\n"
+    "  return IS_NAN(x) ? 0 : (int)(x < lo ? lo : x > hi ? hi : x);\n"
+    "}\n"
+    "signed char convert_char_sat_rtz(float x) { return (signed char)saturate(x, -128.0f, 127.0f); "
+    "}\n"
+    "uchar convert_uchar_sat_rtz(float x) { return (uchar)saturate(x, 0.0f, 255.0f); }\n"
+    "short convert_short_sat_rtz(float x) { return (short)saturate(x, -32768.0f, 32767.0f); }\n"
+    "ushort convert_ushort_sat_rtz(float x) { return (ushort)saturate(x, 0.0f, 65535.0f); }\n"
+    "int convert_int_sat_rtz(float x) { return __float2int_rz(x); }\n" /* these saturate */
+    "uint convert_uint_sat_rtz(float x) { return __float2uint_rz(x); }\n"
+    "long convert_long_sat_rtz(float x) { return IS_NAN(x) ? 0 : (long)__float2ll_rz(x); }\n"
+    "ulong convert_ulong_sat_rtz(float x) { return IS_NAN(x) ? 0 : (ulong)__float2ull_rz(x); }\n";
+
+static void emit_buffers(tn_text *out, const gen_program *p) {
+  for (int64_t k = 0; k < p->args.n; k++) {
+    const gen_gpu_arg *a = &p->args.data[k];
+    if (gen_gpu_is_buffer(a))
+      tn_text_add(out, "%sCAT(T_, S_%s) *%s, ", a->kind == GEN_GPU_IN ? "const " : "", a->name,
+                  a->name);
+  }
+  for (int k = 0; k < GEN_GPU_OPERANDS && gen_gpu_has_epilogue(p); k++)
+    tn_text_add(out, "const CAT(T_, S_E%d) *E%d, ", k, k);
+}
+
+static void emit_head(tn_text *out, const gen_program *p) {
+  const char *const *group = p->group;
+  tn_text_add(out, "extern \"C\" __constant__ int group_[3] = {%s, %s, %s};\nstruct params_type_ {",
+              group[0], group[1], group[2]);
+  gen_gpu_emit_params(out, p, false);
+  tn_text_add(out, " };\nextern \"C\" __global__ void __launch_bounds__((%s) * (%s) * (%s))\n%s(",
+              group[0], group[1], group[2], p->name);
+  emit_buffers(out, p);
+  tn_text_add(out, "params_type_ params_)\n{");
+  gen_gpu_emit_params(out, p, true);
+  tn_text_add(out, "\n#line %d \"%s\"\n", p->line, p->path);
+}
+
+void gen_gpu_emit_cuda(gen *g, tn_text *out, const gen_program *p) {
+  (void)g;
+  tn_text_add(out, "%s%s%s%s", words, as_opencl, gen_gpu_macros, gen_gpu_functions);
+  if (gen_gpu_has_epilogue(p)) tn_text_add(out, "%s%s", gen_gpu_fused, gen_gpu_fused_macros);
+  tn_text_add(out, "%s", p->common);
+  emit_head(out, p);
+  tn_text_add(out, "%s", p->body);
+}

@@ -1,0 +1,106 @@
+/* Every program of GPU kernels in CUDA C, compiled by NVRTC for two architectures, in floats and
+ * halves, or in integers; no GPU is needed. Skipped without NVRTC. */
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../devices/cuda/cuda.h"
+
+const tn_plugin *tn_builtin_query(uint32_t host_major, uint32_t host_minor);
+
+static char said[512];
+
+static tn_status host_fail(void *ctx, tn_status code, const char *format, ...) {
+  va_list args;
+  (void)ctx;
+  va_start(args, format);
+  vsnprintf(said, sizeof said, format, args);
+  va_end(args);
+  return code;
+}
+
+static void *host_alloc(void *ctx, uint64_t bytes) {
+  (void)ctx;
+  return calloc(1, bytes);
+}
+
+static void host_free(void *ctx, void *memory) {
+  (void)ctx;
+  free(memory);
+}
+
+static const tn_host host = {
+    .head = TN_HEAD(tn_host), .fail = host_fail, .alloc = host_alloc, .free = host_free};
+static const tn_device_call call = {.head = TN_HEAD(tn_device_call), .host = &host};
+static cuda_api api;
+static int n_compiled, n_failed;
+
+/* "S_A:dtype K:int" */
+static void set_constants(const char *list, int64_t dtype, int64_t *out) {
+  for (const char *p = list; *(p += strspn(p, " ")); p += strcspn(p, " ")) {
+    const size_t name = strcspn(p, ":");
+    *out++ = !strncmp(p + name, ":dtype", 6) ? dtype : 0;
+  }
+}
+
+static void compile(const tn_program *p, const tn_program_form *form, int64_t dtype,
+                    const char *arch) {
+  int64_t constants[64];
+  void *binary;
+  uint64_t bytes;
+  set_constants(p->constants, dtype, constants);
+  n_compiled++;
+  if (!cuda_compile(&call, &api, p, form, constants, arch, &binary, &bytes)) {
+    n_failed += bytes < 100;
+    free(binary);
+    return;
+  }
+  n_failed++;
+  printf("FAILED: %s, dtype %d, %s: %s\n", p->name, (int)dtype, arch, said);
+}
+
+static void compile_all(const tn_program *p) {
+  static const char *const archs[] = {"sm_75", "sm_90"};
+  for (uint32_t k = 0; k < p->n_forms; k++) {
+    const tn_program_form *form = p->forms[k];
+    if (strcmp(form->language, "cuda-c")) continue;
+    const char *kernel = strstr(form->data, "__global__");
+    const bool is_long = kernel && strstr(kernel, "LDL(");
+    for (int a = 0; a < 2; a++) {
+      compile(p, form, is_long ? TN_I64 : TN_F32, archs[a]);
+      compile(p, form, is_long ? TN_U8 : TN_F16, archs[a]);
+    }
+    return;
+  }
+  printf("FAILED: %s has no form in cuda-c\n", p->name);
+  n_failed++;
+}
+
+/* Kernels of a family share their programs. */
+static bool is_done(const tn_plugin *all, uint32_t k) {
+  const tn_device_kernel *kernel = all->extensions[k]->table;
+  for (uint32_t i = 0; i < k; i++) {
+    const tn_device_kernel *other = all->extensions[i]->table;
+    if (!strcmp(all->extensions[i]->name, TN_DEVICE_KERNEL_EXTENSION) &&
+        other->programs == kernel->programs)
+      return true;
+  }
+  return false;
+}
+
+int main(void) {
+  const tn_plugin *all = tn_builtin_query(TN_ABI_MAJOR, TN_ABI_MINOR);
+  if (cuda_load_nvrtc(&call, &api)) {
+    printf("skipped: %s (PyPI has it as nvidia-cuda-nvrtc-cu12)\n", said);
+    return 77;
+  }
+  for (uint32_t k = 0; k < all->n_extensions; k++) {
+    const tn_device_kernel *kernel = all->extensions[k]->table;
+    if (strcmp(all->extensions[k]->name, TN_DEVICE_KERNEL_EXTENSION)) continue;
+    if (is_done(all, k)) continue;
+    for (uint32_t i = 0; i < kernel->n_programs; i++) compile_all(kernel->programs[i]);
+  }
+  printf("%d compiled, %d failed\n", n_compiled, n_failed);
+  return n_failed || n_compiled < 100;
+}
