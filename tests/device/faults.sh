@@ -40,7 +40,7 @@ answer="continuous_actions: f32\[1,12\]  min -0.271342 *"
 
 # no driver, no device, no hardware
 says 3 order \
-  "tenon: error: device 'warp': there is no driver of that name, only cpu, cuda*, null, opencl, shadow*" \
+  "tenon: error: device 'warp': there is no driver of that name, only cpu, cuda*, shadow*" \
   --device warp
 says 3 order "tenon: error: device 'null:0': the null driver has no hardware: it is to copy" \
   --device null
