@@ -284,25 +284,31 @@ static bool uses(const gen_program *p, const char *word) {
   return strstr(p->body, word) || strstr(p->common, word);
 }
 
-static void emit_buffer(tn_text *out, const flavour *f, const gen_program *p, const char *name,
-                        bool is_out, int binding) {
+/* LDL(A, ...) or STL(A, ...) */
+static bool has_long(gen *g, const gen_program *p, const char *name) {
+  return uses(p, gen_format_text(g, "LDL(%s,", name)) ||
+         uses(p, gen_format_text(g, "STL(%s,", name));
+}
+
+static void emit_buffer(gen *g, tn_text *out, const flavour *f, const gen_program *p,
+                        const char *name, bool is_out, int binding) {
   const char *access = !is_out ? "readonly" : uses(p, "BARRIER(") ? "coherent" : "";
-  const bool has_long = uses(p, "i64");
+  const bool is_long = has_long(g, p, name);
   emit_for_buffer(out, f->views, name, access, binding);
   emit_for_buffer(out, loads, name, access, binding);
-  if (has_long) emit_for_buffer(out, f->long_load, name, access, binding);
+  if (is_long) emit_for_buffer(out, f->long_load, name, access, binding);
   if (is_out) emit_for_buffer(out, f->small_stores, name, access, binding);
   if (is_out) emit_for_buffer(out, stores, name, access, binding);
-  if (is_out && has_long) emit_for_buffer(out, f->long_store, name, access, binding);
+  if (is_out && is_long) emit_for_buffer(out, f->long_store, name, access, binding);
 }
 
 static int emit_buffers(gen *g, tn_text *out, const flavour *f, const gen_program *p) {
   int n = 0;
   for (int64_t k = 0; k < p->args.n; k++)
     if (gen_gpu_is_buffer(&p->args.data[k]))
-      emit_buffer(out, f, p, p->args.data[k].name, p->args.data[k].kind == GEN_GPU_OUT, n++);
+      emit_buffer(g, out, f, p, p->args.data[k].name, p->args.data[k].kind == GEN_GPU_OUT, n++);
   for (int k = 0; k < GEN_GPU_OPERANDS && gen_gpu_has_epilogue(p); k++)
-    emit_buffer(out, f, p, gen_format_text(g, "E%d", k), false, n++);
+    emit_buffer(g, out, f, p, gen_format_text(g, "E%d", k), false, n++);
   return n;
 }
 

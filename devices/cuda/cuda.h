@@ -39,54 +39,54 @@ enum {
 };
 
 /* name, arguments; all answer an int, 0 if well */
-#define CUDA_FUNCTIONS(X)                                                                         \
-  X(cuInit, (unsigned))                                                                           \
-  X(cuDriverGetVersion, (int *))                                                                  \
-  X(cuGetErrorString, (int, const char **))                                                       \
-  X(cuDeviceGetCount, (int *))                                                                    \
-  X(cuDeviceGet, (int *, int))                                                                    \
-  X(cuDeviceGetName, (char *, int, int))                                                          \
-  X(cuDeviceGetAttribute, (int *, int, int))                                                      \
-  X(cuDeviceTotalMem_v2, (size_t *, int))                                                         \
-  X(cuDevicePrimaryCtxRetain, (cuda_object **, int))                                              \
-  X(cuDevicePrimaryCtxRelease_v2, (int))                                                          \
-  X(cuCtxPushCurrent_v2, (cuda_object *))                                                         \
-  X(cuCtxPopCurrent_v2, (cuda_object **))                                                         \
-  X(cuMemAlloc_v2, (cuda_address *, size_t))                                                      \
-  X(cuMemFree_v2, (cuda_address))                                                                 \
-  X(cuMemHostAlloc, (void **, size_t, unsigned))                                                  \
-  X(cuMemFreeHost, (void *))                                                                      \
-  X(cuModuleLoadData, (cuda_object **, const void *))                                             \
-  X(cuModuleUnload, (cuda_object *))                                                              \
-  X(cuModuleGetFunction, (cuda_object **, cuda_object *, const char *))                           \
-  X(cuModuleGetGlobal_v2, (cuda_address *, size_t *, cuda_object *, const char *))                \
-  X(cuMemcpyDtoH_v2, (void *, cuda_address, size_t))                                              \
-  X(cuMemcpyAsync, (cuda_address, cuda_address, size_t, cuda_object *))                           \
-  X(cuMemsetD32Async, (cuda_address, unsigned, size_t, cuda_object *))                            \
-  X(cuLaunchKernel, (cuda_object *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,   \
-                     unsigned, cuda_object *, void **, void **))                                  \
-  X(cuStreamCreate, (cuda_object **, unsigned))                                                   \
-  X(cuStreamDestroy_v2, (cuda_object *))                                                          \
-  X(cuStreamSynchronize, (cuda_object *))                                                         \
-  X(cuStreamBeginCapture_v2, (cuda_object *, int))                                                \
-  X(cuStreamEndCapture, (cuda_object *, cuda_object **))                                          \
-  X(cuGraphInstantiateWithFlags, (cuda_object **, cuda_object *, unsigned long long))             \
-  X(cuGraphLaunch, (cuda_object *, cuda_object *))                                                \
-  X(cuGraphExecDestroy, (cuda_object *))                                                          \
-  X(cuGraphDestroy, (cuda_object *))                                                              \
-  X(cuEventCreate, (cuda_object **, unsigned))                                                    \
-  X(cuEventRecord, (cuda_object *, cuda_object *))                                                \
-  X(cuEventQuery, (cuda_object *))                                                                \
+#define CUDA_FUNCTIONS(X)                                                                       \
+  X(cuInit, (unsigned))                                                                         \
+  X(cuDriverGetVersion, (int *))                                                                \
+  X(cuGetErrorString, (int, const char **))                                                     \
+  X(cuDeviceGetCount, (int *))                                                                  \
+  X(cuDeviceGet, (int *, int))                                                                  \
+  X(cuDeviceGetName, (char *, int, int))                                                        \
+  X(cuDeviceGetAttribute, (int *, int, int))                                                    \
+  X(cuDeviceTotalMem_v2, (size_t *, int))                                                       \
+  X(cuDevicePrimaryCtxRetain, (cuda_object **, int))                                            \
+  X(cuDevicePrimaryCtxRelease_v2, (int))                                                        \
+  X(cuCtxPushCurrent_v2, (cuda_object *))                                                       \
+  X(cuCtxPopCurrent_v2, (cuda_object **))                                                       \
+  X(cuMemAlloc_v2, (cuda_address *, size_t))                                                    \
+  X(cuMemFree_v2, (cuda_address))                                                               \
+  X(cuMemHostAlloc, (void **, size_t, unsigned))                                                \
+  X(cuMemFreeHost, (void *))                                                                    \
+  X(cuModuleLoadData, (cuda_object **, const void *))                                           \
+  X(cuModuleUnload, (cuda_object *))                                                            \
+  X(cuModuleGetFunction, (cuda_object **, cuda_object *, const char *))                         \
+  X(cuModuleGetGlobal_v2, (cuda_address *, size_t *, cuda_object *, const char *))              \
+  X(cuMemcpyDtoH_v2, (void *, cuda_address, size_t))                                            \
+  X(cuMemcpyAsync, (cuda_address, cuda_address, size_t, cuda_object *))                         \
+  X(cuMemsetD32Async, (cuda_address, unsigned, size_t, cuda_object *))                          \
+  X(cuLaunchKernel, (cuda_object *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, \
+                     unsigned, cuda_object *, void **, void **))                                \
+  X(cuStreamCreate, (cuda_object **, unsigned))                                                 \
+  X(cuStreamDestroy_v2, (cuda_object *))                                                        \
+  X(cuStreamSynchronize, (cuda_object *))                                                       \
+  X(cuStreamBeginCapture_v2, (cuda_object *, int))                                              \
+  X(cuStreamEndCapture, (cuda_object *, cuda_object **))                                        \
+  X(cuGraphInstantiateWithFlags, (cuda_object **, cuda_object *, unsigned long long))           \
+  X(cuGraphLaunch, (cuda_object *, cuda_object *))                                              \
+  X(cuGraphExecDestroy, (cuda_object *))                                                        \
+  X(cuGraphDestroy, (cuda_object *))                                                            \
+  X(cuEventCreate, (cuda_object **, unsigned))                                                  \
+  X(cuEventRecord, (cuda_object *, cuda_object *))                                              \
+  X(cuEventQuery, (cuda_object *))                                                              \
   X(cuEventDestroy_v2, (cuda_object *))
-#define NVRTC_FUNCTIONS(X)                                                                        \
-  X(nvrtcVersion, (int *, int *))                                                                 \
-  X(nvrtcCreateProgram, (cuda_object **, const char *, const char *, int, const char *const *,    \
-                         const char *const *))                                                    \
-  X(nvrtcDestroyProgram, (cuda_object **))                                                        \
-  X(nvrtcCompileProgram, (cuda_object *, int, const char *const *))                               \
-  X(nvrtcGetProgramLogSize, (cuda_object *, size_t *))                                            \
-  X(nvrtcGetProgramLog, (cuda_object *, char *))                                                  \
-  X(nvrtcGetCUBINSize, (cuda_object *, size_t *))                                                 \
+#define NVRTC_FUNCTIONS(X)                                                                       \
+  X(nvrtcVersion, (int *, int *))                                                                \
+  X(nvrtcCreateProgram,                                                                          \
+    (cuda_object **, const char *, const char *, int, const char *const *, const char *const *)) \
+  X(nvrtcDestroyProgram, (cuda_object **))                                                       \
+  X(nvrtcCompileProgram, (cuda_object *, int, const char *const *))                              \
+  X(nvrtcGetProgramLogSize, (cuda_object *, size_t *))                                           \
+  X(nvrtcGetProgramLog, (cuda_object *, char *))                                                 \
+  X(nvrtcGetCUBINSize, (cuda_object *, size_t *))                                                \
   X(nvrtcGetCUBIN, (cuda_object *, char *))
 
 typedef struct cuda_api {

@@ -40,8 +40,7 @@ static tn_status fail_build(const tn_device_call *c, const cuda_api *api, cuda_o
                             int code) {
   size_t size = 0;
   char *log = NULL;
-  if (!api->nvrtcGetProgramLogSize(program, &size) && size > 1)
-    log = c->host->alloc(c->ctx, size);
+  if (!api->nvrtcGetProgramLogSize(program, &size) && size > 1) log = c->host->alloc(c->ctx, size);
   if (log && api->nvrtcGetProgramLog(program, log)) *log = 0;
   const tn_status status = log && *log
                                ? c->host->fail(c->ctx, TN_ERR_UNSUPPORTED, "%.400s", log)
@@ -78,8 +77,8 @@ tn_status cuda_compile(const tn_device_call *c, const cuda_api *api, const tn_pr
   c->host->free(c->ctx, text);
   if (code) return c->host->fail(c->ctx, TN_ERR_UNSUPPORTED, "nvrtcCreateProgram: error %d", code);
   code = api->nvrtcCompileProgram(made, o.n, o.list);
-  const tn_status status = code ? fail_build(c, api, made, code)
-                                : take_cubin(c, api, made, out_binary, out_bytes);
+  const tn_status status =
+      code ? fail_build(c, api, made, code) : take_cubin(c, api, made, out_binary, out_bytes);
   api->nvrtcDestroyProgram(&made);
   return status;
 }
@@ -101,14 +100,13 @@ static tn_status load(const tn_device_call *c, cuda_program *p, const char *name
   if (!status && bytes != sizeof p->group)
     status = c->host->fail(c->ctx, TN_ERR_UNSUPPORTED, "its group_ is not int[3]");
   if (!status)
-    status = cuda_answer(c, api, api->cuMemcpyDtoH_v2(p->group, group, sizeof p->group),
-                         "cuMemcpyDtoH");
+    status =
+        cuda_answer(c, api, api->cuMemcpyDtoH_v2(p->group, group, sizeof p->group), "cuMemcpyDtoH");
   return status;
 }
 
 static tn_status make(const tn_device_call *c, cuda_program *p, const tn_program *program,
-                      uint32_t form, const int64_t *constants, const void *binary,
-                      uint64_t bytes) {
+                      uint32_t form, const int64_t *constants, const void *binary, uint64_t bytes) {
   char arch[16];
   snprintf(arch, sizeof arch, "sm_%d%d", p->device->major, p->device->minor);
   if (!binary)

@@ -38,13 +38,13 @@ tn_status cuda_record_begin(const tn_device_call *c, void *device, void **out_re
 }
 
 /* Makes a call with the context current. */
-#define INSIDE(c, d, call, what)                                  \
-  do {                                                            \
-    const tn_status entered_ = cuda_enter(c, d);                  \
-    if (entered_) return entered_;                                \
-    const int code_ = (call);                                     \
-    cuda_leave(d);                                                \
-    return cuda_answer(c, &(d)->api, code_, what);                \
+#define INSIDE(c, d, call, what)                   \
+  do {                                             \
+    const tn_status entered_ = cuda_enter(c, d);   \
+    if (entered_) return entered_;                 \
+    const int code_ = (call);                      \
+    cuda_leave(d);                                 \
+    return cuda_answer(c, &(d)->api, code_, what); \
   } while (0)
 
 enum { MAX_ARGUMENTS = 64 };
@@ -193,8 +193,8 @@ static tn_status launch(const tn_device_call *c, queue *q, const recording *r, u
   if (q->n_open == MAX_OPEN) forget(q, 1);
   tn_status status = cuda_answer(c, api, api->cuGraphLaunch(r->graph, q->stream), "cuGraphLaunch");
   if (!status)
-    status = cuda_answer(c, api, api->cuEventCreate(&event, CU_EVENT_DISABLE_TIMING),
-                         "cuEventCreate");
+    status =
+        cuda_answer(c, api, api->cuEventCreate(&event, CU_EVENT_DISABLE_TIMING), "cuEventCreate");
   if (!status) status = cuda_answer(c, api, api->cuEventRecord(event, q->stream), "cuEventRecord");
   if (status) {
     if (event) api->cuEventDestroy_v2(event);
