@@ -90,7 +90,7 @@ typedef struct tn_repeated {
 /* tn_expand_block for one block after the other of the same operand. */
 static inline const void *tn_expand_next(const void *data, int64_t bytes, int64_t offset,
                                          int64_t step, int64_t n, tn_repeated *is) {
-  if (!step && is->offset == offset && n <= is->n) return is->block;
+  if (!step && n <= is->n && is->offset == offset) return is->block;
   is->offset = offset;
   is->n = step ? 0 : n;
   return tn_expand_block(data, bytes, offset, step, n, is->block);
