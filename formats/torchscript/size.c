@@ -206,15 +206,59 @@ static bool item(ts_reader *r, const char *name, const ts_args *args, ts_value *
   return !r->status && (*out = ts_tensor(r, ts_op_int(r, "Reshape", in, 2, "allowzero", 1)));
 }
 
+/* ---- operators that meant something else in old archives ---- */
+
+/* Whether the archive is older than the version in which the operator changed. */
+static bool is_before(ts_reader *r, const char *name, const ts_args *args, int64_t version) {
+  if (r->version >= version) return false;
+  for (int32_t k = 0; k < args->n; k++)
+    if (args->keys[k] && !strcmp(args->keys[k], "out"))
+      return ts_null(r, "not supported: %s with out= in an archive of version %lld (before %lld)",
+                     name, (long long)r->version, (long long)version),
+             false;
+  return true;
+}
+
+/* As the type that both have in common. */
+static ts_ssa as_common(ts_reader *r, ts_value *v, ts_value *common) {
+  const ts_ssa x = v->kind == TS_V_TENSOR ? ts_read_tensor(r, v) : ts_scalar(r, v);
+  const ts_ssa in[] = {x, r->status ? none : ts_read_tensor(r, common)};
+  return r->status ? none : ts_op(r, "CastLike", in, 2);
+}
+
 /* Before version 4 the quotient of integers was cut off. ONNX's Div does that, and divides floats
- * as they are. */
+ * as they are. Of the sum only the type is used. */
 static bool old_div(ts_reader *r, const char *name, const ts_args *args, ts_value **out) {
-  (void)name;
-  const bool is_old = r->version < 4 && is_tensor(args) && args->n == 2;
-  if (!is_old || args->v[1]->kind != TS_V_INT) return true;
-  const ts_ssa x = ts_read_tensor(r, args->v[0]), number[] = {ts_scalar(r, args->v[1]), x};
-  const ts_ssa in[] = {x, r->status ? none : ts_op(r, "CastLike", number, 2)};
+  if (!is_before(r, name, args, 4)) return !r->status;
+  if (!is_tensor(args) || args->n != 2 || args->v[1]->kind == TS_V_FLOAT) return true;
+  ts_value *common = ts_emit(r, "aten::add", args);
+  if (!common) return false;
+  const ts_ssa in[] = {as_common(r, args->v[0], common), as_common(r, args->v[1], common)};
   return !r->status && (*out = ts_tensor(r, ts_op(r, "Div", in, 2)));
+}
+
+/* Before version 5 the result was of floats, unless a dtype was given. */
+static bool old_full(ts_reader *r, const char *name, const ts_args *args, ts_value **out) {
+  if (!is_before(r, name, args, 5)) return !r->status;
+  if (ts_arg(args, -1, "dtype")) return true;
+  const ts_value *fill = ts_arg(args, 1, "fill_value");
+  ts_args upgraded = *args;
+  for (int32_t k = 0; k < args->n; k++)
+    if (args->v[k] == fill && ts_is_number(fill)) upgraded.v[k] = ts_to_float(r, args->v[k]);
+  return !r->status && (*out = ts_emit(r, name, &upgraded));
+}
+
+/* Before version 8 there were 100 steps, unless it was said how many. */
+static bool old_linspace(ts_reader *r, const char *name, const ts_args *args, ts_value **out) {
+  if (!is_before(r, name, args, 8)) return !r->status;
+  if (args->n < 2 || ts_arg(args, 2, "steps")) return true;
+  ts_args upgraded = {.v = {args->v[0], args->v[1], ts_int(r, 100)}, .n = 3};
+  for (int32_t k = 2; k < args->n; k++) {
+    if (!args->keys[k] || !strcmp(args->keys[k], "steps")) continue;
+    upgraded.v[upgraded.n] = args->v[k];
+    upgraded.keys[upgraded.n++] = args->keys[k];
+  }
+  return !r->status && (*out = ts_emit(r, name, &upgraded));
 }
 
 const ts_builtin_row ts_tensor_builtins[] = {
@@ -255,5 +299,7 @@ const ts_builtin_row ts_tensor_builtins[] = {
     {"aten::item", item},
     {"aten::ScalarImplicit", item},
     {"aten::div", old_div},
+    {"aten::full", old_full},
+    {"aten::linspace", old_linspace},
     {NULL, NULL},
 };
