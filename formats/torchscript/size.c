@@ -240,7 +240,7 @@ static bool old_div(ts_reader *r, const char *name, const ts_args *args, ts_valu
 /* Before version 5 the result was of floats, unless a dtype was given. */
 static bool old_full(ts_reader *r, const char *name, const ts_args *args, ts_value **out) {
   if (!is_before(r, name, args, 5)) return !r->status;
-  if (ts_arg(args, -1, "dtype")) return true;
+  if (ts_arg(args, 2, "dtype")) return true;
   const ts_value *fill = ts_arg(args, 1, "fill_value");
   ts_args upgraded = *args;
   for (int32_t k = 0; k < args->n; k++)

@@ -679,8 +679,8 @@ class OldFull(nn.Module):
     """Before version 5 the result was of floats, unless a dtype was given."""
     def forward(self, x):
         n = x.size(0)
-        return (torch.full([2, 3], 3), torch.full([n], n), torch.full([2], 3, dtype=torch.int64),
-                torch.full([2], True), torch.full([2], 0.5))
+        return (torch.full([2, 3], 3), torch.full([n], int(x.max())),
+                torch.full([2], 3, dtype=torch.int64), torch.full([2], True), torch.full([2], 0.5))
 
 
 @case(X, old=(7, {"linspace(0, 1, 5": "linspace(0, 1, None"}))
