@@ -82,6 +82,7 @@ static int32_t read_before(maker *m) {
   return op(m, "Neg", y, -1);
 }
 
+/* Too many inputs to be moved; but between plain and channels-last order nothing is copied. */
 static int32_t wide(maker *m) {
   enum { MANY = 70 };
   const int32_t y = planes(m);
@@ -137,7 +138,7 @@ static void test_nothing_won(void **state) {
   (void)state;
   check(one_only, 1);
   check(read_before, 1);
-  check(wide, 2);
+  check(wide, 0);
 }
 
 int main(void) {
