@@ -100,8 +100,14 @@ static void take_limits(const check_limits *l) {
 }
 
 /* Standard output is the report's, and so may the other one be: what a plug-in writes there goes
- * to its parent. A sanitizer's report goes to the user. */
-static void take_outputs(int said) {
+ * to its parent. A sanitizer's report goes to the user. Standard input is empty: the one that there
+ * is belongs to other processes, too, which may change its flags meanwhile. */
+static void take_streams(int said) {
+  const int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
+  if (nothing > STDIN_FILENO) {
+    dup2(nothing, STDIN_FILENO);
+    close(nothing);
+  }
   dup2(CHECK_SANITIZED ? STDERR_FILENO : said, STDOUT_FILENO);
   if (!CHECK_SANITIZED) dup2(said, STDERR_FILENO);
   close(said);
@@ -112,7 +118,7 @@ static _Noreturn void run_child(check_env *env, int pipe_out, int said,
   env->pipe_out = pipe_out;
   if (env->limits) {
     take_limits(env->limits);
-    take_outputs(said);
+    take_streams(said);
     check_die_quietly();
     env->pid = getpid();
   }
