@@ -1,5 +1,5 @@
-# The compiler of GPU kernels to SPIR-V. Sets tenon_gpu_options, for tenon-gen. Sanitized builds leave it out: what
-# devices run there is no code of ours.
+# The compiler of GPU kernels to SPIR-V. Sets tenon_gpu_options, for tenon-gen. Builds for the thread sanitizer, which test
+# no driver of GPUs, leave it out.
 
 find_program(TENON_GLSLANG NAMES glslangValidator glslang DOC "Compiles GPU kernels to SPIR-V, for Vulkan")
 mark_as_advanced(TENON_GLSLANG)
@@ -7,6 +7,6 @@ set(tenon_gpu_options)
 if(NOT TENON_GLSLANG)
   message(STATUS "No glslangValidator: kernels have no programs for Vulkan (Debian: glslang-tools)")
 endif()
-if(TENON_GLSLANG AND NOT TENON_SANITIZE)
+if(TENON_GLSLANG AND NOT TENON_SANITIZE MATCHES thread)
   set(tenon_gpu_options --glslang ${TENON_GLSLANG})
 endif()

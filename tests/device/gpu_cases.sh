@@ -1,8 +1,8 @@
 #!/bin/bash
 # usage: gpu_cases.sh TENON CHECK DRIVER SECONDS|all
 # The cases of operators in the family files, as models on the driver's first device, give what the
-# references give. A number: of operators taken by chance until so much time is over (a slow one may
-# take longer); else all, and each family has kernels there that take some.
+# references give. A number: of operators taken by chance until so much time is over and one has
+# passed; else all, and each family has kernels there that take some.
 set -uo pipefail
 tenon=$1 check=$2 device=$3:0 time=$4
 if ! said=$("$tenon" device info "$device" 2>&1); then
@@ -35,8 +35,10 @@ if [ "$time" = all ]; then
 else
   mapfile -t chosen < <(for f in "${files[@]}"; do operators "${f%_gpu.c}.yaml"; done |
     sort -u | shuf)
+  SECONDS=0
   for op in "${chosen[@]}"; do
-    [ $SECONDS -lt "$time" ] && try "$op" --op "$op"
+    [ $SECONDS -lt "$time" ] || [ $passed -eq 0 ] || break
+    try "$op" --op "$op"
   done
   [ $passed -gt 0 ] || failures=$((failures + 1))
 fi

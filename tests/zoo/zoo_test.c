@@ -3,6 +3,8 @@
  *
  *   zoo_test [ANIMAL...]     meets them, or all that need no vetting; tells of surprises
  *   zoo_test --vet           meets those that only `tenon plugin vet` finds
+ *   zoo_test --sample N [S]  meets one in N of all that need no vetting, others each time, or those
+ *                            of seed S
  *   zoo_test --show [...]    prints what Tenon says
  *   zoo_test --list          prints the animals: what is wrong, and what Tenon says */
 #include <signal.h>
@@ -12,6 +14,7 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "../parts.h"
@@ -300,6 +303,17 @@ static bool tell(const visit *v, bool show) {
   return why != NULL;
 }
 
+/* --sample N [SEED] as N, and 1 without it. */
+static unsigned take_sample(int *argc, char ***argv) {
+  if (*argc < 3 || strcmp((*argv)[1], "--sample")) return 1;
+  const unsigned one_in = (unsigned)strtoul((*argv)[2], NULL, 10),
+                 seed = *argc > 3 ? (unsigned)strtoul((*argv)[3], NULL, 10) : (unsigned)time(NULL);
+  printf("one in %u, seed %u\n", one_in ? one_in : 1, seed);
+  srand(seed);
+  *argc = 1;
+  return one_in ? one_in : 1;
+}
+
 int main(int argc, char **argv) {
   enum { AT_ONCE = 4 }; /* most of them wait most of the time */
   visit visits[AT_ONCE];
@@ -310,8 +324,9 @@ int main(int argc, char **argv) {
   if (show) argv++, argc--;
   const bool only_vet = argc > 1 && !strcmp(argv[1], "--vet");
   if (only_vet) argv++, argc--;
+  const unsigned one_in = take_sample(&argc, &argv);
   for (int k = 0; k < n_animals; k++) {
-    if (!is_met(&animals[k], only_vet, argc, argv)) continue;
+    if (!is_met(&animals[k], only_vet, argc, argv) || (unsigned)rand() % one_in) continue;
     if (n_met - n_told == AT_ONCE) n_surprises += tell(&visits[n_told++ % AT_ONCE], show);
     visits[n_met++ % AT_ONCE] = begin(&animals[k]);
   }
