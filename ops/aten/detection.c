@@ -1,16 +1,40 @@
 /* Operators of torchvision's detection models. */
+#include <float.h>
+#include <math.h>
+
 #include "aten.h"
 #include "torchvision.gen.h"
+
+/* NonMaxSuppression puts corners in order; a box of PyTorch whose second corner is before its first
+ * overlaps nothing, as one without area. */
+static int32_t ordered_boxes(const tn_lowering *l, int32_t boxes) {
+  const int32_t low = at_slice(l, boxes, 1, 0, 2, 1);
+  const int32_t high = tn_low_2(l, "Max", low, at_slice(l, boxes, 1, 2, 4, 1));
+  return at_concat(l, (const int32_t[]){low, high}, 2, 1);
+}
+
+/* NaN comes before all other scores. */
+static int32_t ordered_scores(const tn_lowering *l, int32_t scores) {
+  const int32_t finite = tn_low_2(l, "Min", scores, tn_low_number(l, TN_F32, FLT_MAX));
+  return at_where(l, tn_low_1(l, "IsNaN", scores), tn_low_number(l, TN_F32, INFINITY), finite);
+}
+
+/* The greatest f32 that is not above x: what is f32 and above it is above x. */
+static float float_below(double x) {
+  const float f = (float)x;
+  return f > x ? nextafterf(f, -INFINITY) : f;
+}
 
 /* Boxes as [x1, y1, x2, y2] that are kept, by falling scores. */
 tn_status torchvision_nms(const tn_call *call, tn_graph *graph, int32_t node) {
   const tn_lowering l = tn_low_open(call, graph, node);
   const int64_t n = tn_low_type(&l, 0)->rank == 2 ? tn_low_type(&l, 0)->shape[0] : -1;
   if (n < 0) return at_fail(&l, TN_ERR_SHAPE, "the boxes are no matrix");
-  const int32_t boxes = at_unsqueeze(&l, at_in(&l, 0, TN_F32), 0),
-                scores = at_unsqueeze(&l, at_unsqueeze(&l, at_in(&l, 1, TN_F32), 0), 0);
-  const int32_t in[] = {boxes, scores, at_int_const(&l, TN_I64, n),
-                        tn_low_number(&l, TN_F32, tn_low_float(&l, "iou_threshold", 0.5))};
+  const int32_t boxes = at_unsqueeze(&l, ordered_boxes(&l, at_in(&l, 0, TN_F32)), 0),
+                scores = ordered_scores(&l, at_in(&l, 1, TN_F32));
+  const float threshold = float_below(tn_low_float(&l, "iou_threshold", 0.5));
+  const int32_t in[] = {boxes, at_unsqueeze(&l, at_unsqueeze(&l, scores, 0), 0),
+                        at_int_const(&l, TN_I64, n), tn_low_number(&l, TN_F32, threshold)};
   const tn_attr corners = tn_attr_int("center_point_box", 0);
   const int32_t kept = tn_low_emit(&l, "NonMaxSuppression", in, 4, &corners, 1);
   return tn_low_done(&l, at_squeeze(&l, at_slice(&l, kept, 1, 2, 3, 1), 1));

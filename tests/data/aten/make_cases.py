@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Writes tests/data/aten/cases.txt: what PyTorch answers for each overload that Tenon knows.
 
-usage: make_cases.py TENON -o cases.txt      (needs torch; TENON is the command, for its table)
+usage: make_cases.py TENON -o cases.txt   (TENON is the command, for its table)
+(needs torch, torchvision)
 
 A line is: the operator of Tenon, its arguments, what it makes, with tabs between. A tensor is
 `name=f32[2,3]:1,2,...`, anything else `name@text`. Overloads without a line are listed at the end
@@ -14,6 +15,7 @@ import subprocess
 import sys
 
 import torch
+import torchvision  # noqa: F401 (its operators)
 
 DTYPES = {
     torch.float32: "f32",
@@ -97,16 +99,17 @@ class Cases:
         self.names = {}
         for row in rows:
             words = row.split()
-            if len(words) >= 3 and words[1] == "lowered" and words[0].startswith("aten::"):
-                self.names[words[0][6:]] = words[2]
+            if len(words) >= 3 and words[1] == "lowered":
+                self.names[words[0].removeprefix("aten::")] = words[2]
         self.lines, self.seen, self.failed = [], set(), []
 
     def add(self, name, *args, n_out=None, **kwargs):
-        base, _, overload = name.partition(".")
+        library, _, base = name.rpartition("::")
+        base, _, overload = base.partition(".")
         if name not in self.names:
             self.failed.append(f"{name}: Tenon has no such row")
             return
-        op = getattr(getattr(torch.ops.aten, base), overload or "default")
+        op = getattr(getattr(getattr(torch.ops, library or "aten"), base), overload or "default")
         args = [spread(base, a, v) for a, v in zip(op._schema.arguments, args)]
         try:
             out = op(*args, **kwargs)
@@ -867,13 +870,28 @@ def indices(c):
     ), c.add("meshgrid.indexing", [t([1.0, 2.0]), t([3.0, 4.0, 5.0])], indexing="xy")
 
 
+def suppressions(c):
+    """Ties, NaN, corners that are swapped, boxes without area, thresholds that f32 rounds up."""
+    scores = t([0.5, 0.9, 0.5, NAN, -INF, INF, 0.9, 0.0])
+    boxes = t([[k % 3, k % 2, k % 3 + 2, k % 2 + 1 + k % 4] for k in range(8)])
+    swapped = t([[0, 0, 4, 4], [4, 0, 0, 4], [4, 4, 0, 0], [0, 4, 4, 0], [1, 1, 1, 3]] * 2)
+    third = t([[0, 0, 2, 1], [1, 0, 3, 1], [0, 0, 2, 1]])
+    for threshold in (0.0, 0.3, 1 / 3, 0.5, 1.0):
+        c.add("torchvision::nms", boxes, scores, threshold)
+        c.add("torchvision::nms", boxes, t([1.0] * 8), threshold)
+        c.add("torchvision::nms", swapped, torch.arange(10.0) % 4, threshold)
+        c.add("torchvision::nms", third, t([1.0, 1.0, 2.0]), threshold)
+    c.add("torchvision::nms", torch.zeros(0, 4), torch.zeros(0), 0.5)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("tenon")
     parser.add_argument("-o", "--output", required=True)
     args = parser.parse_args()
     c = Cases(args.tenon)
-    for part in (unary, binary, moves, creation, reductions, products, layers, indices):
+    parts = (unary, binary, moves, creation, reductions, products, layers, indices, suppressions)
+    for part in parts:
         part(c)
     with open(args.output, "w", encoding="ascii") as f:
         f.write(f"# Made by make_cases.py with PyTorch {torch.__version__.split('+')[0]}.\n")
