@@ -8,6 +8,7 @@ usage: models.py TENON [--as export|trace|script] [--only WORD]... [--keep DIR] 
 
 import argparse
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -51,6 +52,35 @@ def batched_nms(boxes, scores, classes, threshold):
     return torch.ops.torchvision.nms(boxes + offsets[:, None], scores, threshold)
 
 
+LAST = r"head.*(cls_logits|bbox_reg|bbox_ctrness|module_list\.\d+(\.1)?)$"  # of a detector's head
+
+
+def spread_scores(model, x, norms):
+    """Random weights that give scores without ties, whose order PyTorch leaves open: what a
+    head's last convolutions make gets a deviation of 1. With `norms`, for deep narrow networks that
+    else lose the picture, batch norms normalise it."""
+    made, hooks = {}, []
+
+    def normalise(module, given):
+        if given[0].shape[2:].numel() > 1:
+            module.running_mean = given[0].mean((0, 2, 3))
+            module.running_var = given[0].var((0, 2, 3))
+
+    for key, module in model.named_modules():
+        if norms and isinstance(module, torch.nn.BatchNorm2d):
+            hooks.append(module.register_forward_pre_hook(normalise))
+        elif isinstance(module, torch.nn.Conv2d) and re.search(LAST, key):
+            record = lambda conv, _, y: made.setdefault(conv, []).append(y.flatten())
+            hooks.append(module.register_forward_hook(record))
+    with torch.no_grad():
+        model([x[0]])
+    for hook in hooks:
+        hook.remove()
+    for conv, values in made.items():
+        conv.weight.data /= torch.cat(values).std()
+        conv.bias.data.normal_(0, 0.3)
+
+
 def vision_model(m, name):
     fixed = {
         "inception_v3": 75,
@@ -81,9 +111,7 @@ def vision_model(m, name):
         import torchvision.ops.boxes as boxes
 
         boxes.batched_nms = batched_nms
-        for key, parameter in model.named_parameters():  # scores that are no ties
-            if "head" in key or "predictor" in key:
-                parameter.data.normal_(0, 0.03)
+        spread_scores(model, x, name.startswith("ssdlite"))
         return model, ([x[0]],)
     return model, (x,)
 
