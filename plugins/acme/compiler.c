@@ -2,12 +2,7 @@
 #include <string.h>
 
 #include "acme.h"
-
-static int64_t elements(const tn_tensor *t) {
-  int64_t n = 1;
-  for (int32_t k = 0; k < t->rank; k++) n *= t->shape[k];
-  return n;
-}
+#include "tenon/kit/tensor.h"
 
 static int operator_of(const tn_node *node) {
   static const char *const names[ACME_N_OPS] = {"Add", "Sub", "Mul"};
@@ -17,10 +12,6 @@ static int operator_of(const tn_node *node) {
   return -1;
 }
 
-static int same_shape(const tn_tensor *a, const tn_tensor *b) {
-  return a->rank == b->rank && !memcmp(a->shape, b->shape, (size_t)a->rank * sizeof *a->shape);
-}
-
 /* Why the hardware does not take the node; NULL: it does. Literals: they outlive the call. */
 static const char *refuse(const tn_graph_api *api, const tn_graph *g, const tn_node *node) {
   if (operator_of(node) < 0) return "acme adds, subtracts and multiplies, no more";
@@ -28,8 +19,8 @@ static const char *refuse(const tn_graph_api *api, const tn_graph *g, const tn_n
   const tn_tensor *b = api->value_type(g, node->inputs[1]);
   const tn_tensor *y = api->value_type(g, node->outputs[0]);
   if (a->dtype != TN_F32) return "acme computes in f32 only";
-  if (!same_shape(a, y)) return "acme does not broadcast its first argument";
-  if (!same_shape(b, y) && elements(b) != 1) return "acme broadcasts single elements only";
+  if (!tn_same_shape(a, y)) return "acme does not broadcast its first argument";
+  if (!tn_same_shape(b, y) && tn_elements(b) != 1) return "acme broadcasts single elements only";
   return NULL;
 }
 
@@ -72,9 +63,9 @@ static void put_value(writer *w, const tn_graph_api *api, const tn_graph *g, int
   const uint32_t kind = flags & TN_VALUE_CONST   ? ACME_CONST
                         : flags & TN_VALUE_INPUT ? ACME_INPUT
                                                  : ACME_MADE;
-  put_word(w, (uint64_t)elements(t), 8);
+  put_word(w, (uint64_t)tn_elements(t), 8);
   put_word(w, kind, 4);
-  if (kind == ACME_CONST) put(w, t->data, (uint64_t)elements(t) * sizeof(float));
+  if (kind == ACME_CONST) put(w, t->data, (uint64_t)tn_elements(t) * sizeof(float));
 }
 
 static void put_entry(writer *w, const tn_graph_api *api, const tn_graph *g) {

@@ -38,29 +38,14 @@ static tn_status partition(const tn_accelerator_call *call, const tn_graph *grap
 /* ---- compiling ---- */
 
 /* A part as ONNX, if the library makes a session of it. */
-static tn_status take_part(const tn_accelerator_call *call, const ort *o, const tn_graph *part,
-                           void **out, uint64_t *out_size) {
-  const tn_graph_bytes *bytes = call->host->get_extension(call->ctx, TN_GRAPH_BYTES_EXTENSION);
+static tn_status take_part(const tn_accelerator_call *call, const void *state, const tn_graph *part,
+                           tn_piece *out) {
+  const ort *o = state;
   ort_session *session;
-  if (!bytes)
-    return call->host->fail(call->ctx, TN_ERR_UNSUPPORTED, "the host does not write graphs");
-  tn_status s = bytes->write(call->ctx, part, "onnx", out, out_size);
-  if (!s) s = ort_session_new(call, o, *out, *out_size, &session);
+  tn_status s = tn_piece_onnx(call, part, out);
+  if (!s) s = ort_session_new(call, o, out->data, out->size, &session);
   if (!s) o->api->release_session(session);
   return s;
-}
-
-static tn_status compile_parts(const tn_accelerator_call *call, const ort *o,
-                               const tn_graph *const *parts, uint32_t n_parts,
-                               const tn_module **out_module) {
-  tn_piece *pieces = call->host->alloc(call->ctx, n_parts * sizeof *pieces);
-  if (!pieces) return TN_ERR_MEMORY;
-  tn_status s = TN_OK;
-  for (uint32_t k = 0; k < n_parts && !s; k++)
-    s = take_part(call, o, parts[k], &pieces[k].data, &pieces[k].size);
-  *out_module = s ? NULL : tn_module_join(call, parts, n_parts, ORT_FORMAT, NULL, pieces);
-  tn_pieces_free(call, pieces, n_parts);
-  return s || *out_module ? s : TN_ERR_MEMORY;
 }
 
 static tn_status compile(const tn_accelerator_call *call, const tn_graph *const *parts,
@@ -68,7 +53,7 @@ static tn_status compile(const tn_accelerator_call *call, const tn_graph *const 
   ort o;
   tn_status s = ort_open(call, &o);
   if (s) return s;
-  s = compile_parts(call, &o, parts, n_parts, out_module);
+  s = tn_module_of_pieces(call, parts, n_parts, ORT_FORMAT, NULL, take_part, &o, out_module);
   ort_close(&o);
   return s;
 }

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "ort.h"
+#include "tenon/kit/tensor.h"
 
 typedef struct entry {
   ort_session *session;
@@ -130,23 +131,14 @@ static tn_status load(const tn_accelerator_call *call, void *device, const tn_mo
 
 /* ---- running ---- */
 
-static size_t bytes_of(const tn_tensor *t) {
-  static const uint8_t sizes[] = {
-      [TN_F32] = 4, [TN_U8] = 1,  [TN_I8] = 1,   [TN_U16] = 2, [TN_I16] = 2,
-      [TN_I32] = 4, [TN_I64] = 8, [TN_BOOL] = 1, [TN_F16] = 2, [TN_F64] = 8,
-      [TN_U32] = 4, [TN_U64] = 8, [TN_BF16] = 2};
-  size_t n = t->dtype < sizeof sizes ? sizes[t->dtype] : 0;
-  for (int32_t k = 0; k < t->rank; k++) n *= (size_t)t->shape[k];
-  return n;
-}
-
 static tn_status bind(const tn_accelerator_call *call, const program *p, const tn_tensor *t,
                       ort_value **out) {
   static char nothing[1];
-  return ort_check(call, p->o,
-                   p->o->api->tensor_over(p->o->memory, t->data ? t->data : nothing, bytes_of(t),
-                                          t->shape, (size_t)t->rank, ort_type(t->dtype), out),
-                   "CreateTensorWithData");
+  return ort_check(
+      call, p->o,
+      p->o->api->tensor_over(p->o->memory, t->data ? t->data : nothing, (size_t)tn_bytes(t),
+                             t->shape, (size_t)t->rank, ort_type(t->dtype), out),
+      "CreateTensorWithData");
 }
 
 static tn_status run(const tn_accelerator_call *call, void *loaded, uint32_t index,

@@ -138,9 +138,8 @@ static const char *refuse_value(const rule *r, const tn_tensor *t) {
 /* Constants of 64 bits that 32 do not hold; those that say what is done are clamped. */
 static int is_too_wide(const tn_tensor *t) {
   const int64_t *x = t->data;
-  int64_t n = 1;
   if (t->dtype != TN_I64 || !x) return 0;
-  for (int32_t k = 0; k < t->rank; k++) n *= t->shape[k];
+  const int64_t n = tn_elements(t);
   for (int64_t k = 0; k < n; k++)
     if (x[k] > INT32_MAX || x[k] < INT32_MIN) return 1;
   return 0;

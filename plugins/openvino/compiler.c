@@ -74,28 +74,13 @@ static tn_status compile_onnx(const tn_accelerator_call *call, const ov *o, cons
   return s;
 }
 
-static tn_status compile_part(const tn_accelerator_call *call, const ov *o, const tn_graph *part,
+static tn_status compile_part(const tn_accelerator_call *call, const void *o, const tn_graph *part,
                               tn_piece *out) {
-  const tn_graph_bytes *bytes = call->host->get_extension(call->ctx, TN_GRAPH_BYTES_EXTENSION);
   tn_piece onnx = {NULL, 0};
-  if (!bytes)
-    return call->host->fail(call->ctx, TN_ERR_UNSUPPORTED, "the host does not write graphs");
-  tn_status s = bytes->write(call->ctx, part, "onnx", &onnx.data, &onnx.size);
+  tn_status s = tn_piece_onnx(call, part, &onnx);
   if (!s) s = compile_onnx(call, o, &onnx, part, out);
   call->host->free(call->ctx, onnx.data);
   return s;
-}
-
-static tn_status compile_parts(const tn_accelerator_call *call, const ov *o,
-                               const tn_graph *const *parts, uint32_t n_parts,
-                               const tn_module **out_module) {
-  tn_piece *pieces = call->host->alloc(call->ctx, n_parts * sizeof *pieces);
-  if (!pieces) return TN_ERR_MEMORY;
-  tn_status s = TN_OK;
-  for (uint32_t k = 0; k < n_parts && !s; k++) s = compile_part(call, o, parts[k], &pieces[k]);
-  *out_module = s ? NULL : tn_module_join(call, parts, n_parts, OV_FORMAT, o->stamp, pieces);
-  tn_pieces_free(call, pieces, n_parts);
-  return s || *out_module ? s : TN_ERR_MEMORY;
 }
 
 static tn_status compile(const tn_accelerator_call *call, const tn_graph *const *parts,
@@ -103,7 +88,7 @@ static tn_status compile(const tn_accelerator_call *call, const tn_graph *const 
   ov o;
   tn_status s = ov_open(call, &o);
   if (s) return s;
-  s = compile_parts(call, &o, parts, n_parts, out_module);
+  s = tn_module_of_pieces(call, parts, n_parts, OV_FORMAT, o.stamp, compile_part, &o, out_module);
   ov_close(&o);
   return s;
 }

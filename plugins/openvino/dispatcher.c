@@ -150,7 +150,7 @@ static void forget(const ov *o, entry *e) {
 static void copy_inputs(const entry *e, const tn_tensor *const *inputs, tn_tensor *const *outputs) {
   for (uint32_t k = 0; k < e->n_outputs; k++) {
     const uint32_t from = e->ports[e->n_inputs + k].from;
-    if (from) memcpy(outputs[k]->data, inputs[from - 1]->data, ov_tensor_bytes(outputs[k]));
+    if (from) memcpy(outputs[k]->data, inputs[from - 1]->data, (size_t)tn_bytes(outputs[k]));
   }
 }
 
@@ -158,8 +158,8 @@ static void copy_inputs(const entry *e, const tn_tensor *const *inputs, tn_tenso
 static tn_status check_range(const tn_accelerator_call *call, const tn_tensor *t) {
   const int64_t *x = t->data;
   if (t->dtype != TN_I64) return TN_OK;
-  const size_t n = ov_tensor_bytes(t) / sizeof *x;
-  for (size_t k = 0; k < n; k++)
+  const int64_t n = tn_elements(t);
+  for (int64_t k = 0; k < n; k++)
     if (x[k] > INT32_MAX || x[k] < INT32_MIN)
       return call->host->fail(call->ctx, TN_ERR_UNSUPPORTED,
                               "an input of i64 has %lld, and OpenVINO computes in 32 bits",

@@ -11,21 +11,13 @@
 /* ---- types ---- */
 
 /* Their numbers since 2025.0; older libraries had one more before them. */
-static const struct {
-  uint8_t number, bytes;
-} types[] = {[TN_F32] = {4, 4}, [TN_U8] = {16, 1}, [TN_I8] = {7, 1},   [TN_U16] = {17, 2},
-             [TN_I16] = {8, 2}, [TN_I32] = {9, 4}, [TN_I64] = {10, 8}, [TN_BOOL] = {1, 1},
-             [TN_F16] = {3, 2}, [TN_F64] = {5, 8}, [TN_U32] = {18, 4}, [TN_U64] = {19, 8},
-             [TN_BF16] = {2, 2}};
+static const uint8_t types[] = {
+    [TN_F32] = 4,  [TN_U8] = 16,  [TN_I8] = 7,   [TN_U16] = 17, [TN_I16] = 8,
+    [TN_I32] = 9,  [TN_I64] = 10, [TN_BOOL] = 1, [TN_F16] = 3,  [TN_F64] = 5,
+    [TN_U32] = 18, [TN_U64] = 19, [TN_BF16] = 2};
 enum { N_TYPES = sizeof types / sizeof *types, FIRST_YEAR = 2025 };
 
-int ov_type(uint32_t dtype) { return dtype < N_TYPES ? types[dtype].number : 0; }
-
-size_t ov_tensor_bytes(const tn_tensor *t) {
-  size_t n = t->dtype < N_TYPES ? types[t->dtype].bytes : 0;
-  for (int32_t k = 0; k < t->rank; k++) n *= (size_t)t->shape[k];
-  return n;
-}
+int ov_type(uint32_t dtype) { return dtype < N_TYPES ? types[dtype] : 0; }
 
 /* Does the library know them by these numbers? It says how large their elements are. */
 static int types_are_known(const ov_api *api) {
@@ -33,12 +25,12 @@ static int types_are_known(const ov_api *api) {
   for (uint32_t k = 0; k < N_TYPES; k++) {
     ov_tensor *tensor = NULL;
     size_t bytes = 0;
-    if (!types[k].number) continue;
+    if (!types[k]) continue;
     const ov_shape scalar = {0, NULL};
-    if (api->tensor_create_from_host_ptr(types[k].number, scalar, &memory, &tensor)) return 0;
+    if (api->tensor_create_from_host_ptr(types[k], scalar, &memory, &tensor)) return 0;
     const int failed = api->tensor_get_byte_size(tensor, &bytes);
     api->tensor_free(tensor);
-    if (failed || bytes != types[k].bytes) return 0;
+    if (failed || bytes != (size_t)tn_dtype_bytes(k, 1)) return 0;
   }
   return 1;
 }

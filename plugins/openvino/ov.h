@@ -4,6 +4,7 @@
 #define OV_H
 
 #include "tenon/experimental/module_parts.h"
+#include "tenon/kit/tensor.h"
 
 typedef struct ov_core ov_core;
 typedef struct ov_model ov_model;
@@ -82,7 +83,6 @@ void ov_close(ov *o);
 tn_status ov_check(const tn_accelerator_call *call, const ov *o, int status, const char *what);
 /* Its number for an element type; 0: it has none. */
 int ov_type(uint32_t dtype);
-size_t ov_tensor_bytes(const tn_tensor *t);
 /* Are number, types and shapes of its ports those of the entry? */
 tn_status ov_check_ports(const tn_accelerator_call *call, const ov *o, const ov_compiled *model,
                          const tn_entry *entry);

@@ -8,6 +8,7 @@
 
 #include "tenon/experimental/accelerator.h"
 #include "tenon/graph.h"
+#include "tenon/kit/tensor.h"
 
 static int is_bad(const char *how) {
   const char *bad = getenv("BAD");
@@ -135,12 +136,6 @@ static void unload(const tn_accelerator_call *call, void *program) {
   if (is_bad("unload-crash")) raise(SIGSEGV);
 }
 
-static int64_t elements(const tn_tensor *t) {
-  int64_t n = 1;
-  for (int32_t k = 0; k < t->rank; k++) n *= t->shape[k];
-  return n;
-}
-
 /* Sums; the second argument may be repeated. */
 static tn_status run(const tn_accelerator_call *call, void *program, uint32_t entry,
                      const tn_tensor *const *inputs, tn_tensor *const *outputs) {
@@ -152,11 +147,11 @@ static tn_status run(const tn_accelerator_call *call, void *program, uint32_t en
   if (is_bad("short")) return TN_OK;
   if (is_bad("nan")) y[0] = NAN;
   if (is_bad("nan")) return TN_OK;
-  if (is_bad("behind")) y[elements(outputs[0])] = 1;
+  if (is_bad("behind")) y[tn_elements(outputs[0])] = 1;
   if (is_bad("input")) ((float *)(uintptr_t)a)[0] = 9;
   if (is_bad("run")) return call->host->fail(call->ctx, TN_ERR_IO, "the device is gone");
-  for (int64_t k = 0; k < elements(outputs[0]); k++)
-    y[k] = a[k] + b[k % elements(inputs[1])] + (is_bad("wrong") ? 1 : 0);
+  for (int64_t k = 0; k < tn_elements(outputs[0]); k++)
+    y[k] = a[k] + b[k % tn_elements(inputs[1])] + (is_bad("wrong") ? 1 : 0);
   return TN_OK;
 }
 

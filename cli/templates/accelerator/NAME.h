@@ -3,6 +3,7 @@
 #define @NAME@_H
 
 #include <tenon/experimental/module_parts.h>
+#include <tenon/kit/tensor.h>
 
 /* A part, as it stands in a module: one addition. What your hardware runs goes here, with a version
  * that changes whenever it does: modules are stored and loaded on another day. */

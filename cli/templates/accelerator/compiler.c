@@ -6,10 +6,6 @@
 
 /* ---- claims ---- */
 
-static int same_shape(const tn_tensor *a, const tn_tensor *b) {
-  return a->rank == b->rank && !memcmp(a->shape, b->shape, (size_t)a->rank * sizeof *a->shape);
-}
-
 /* Why the node is not taken; NULL: it is. Literals, which users read. */
 static const char *refuse(const tn_graph_api *api, const tn_graph *g, const tn_node *node) {
   if (*node->domain || strcmp(node->op, "Add")) return "@NAME@ knows Add only, so far";
@@ -17,7 +13,7 @@ static const char *refuse(const tn_graph_api *api, const tn_graph *g, const tn_n
   for (int k = 0; k < 2; k++) {
     const tn_tensor *x = api->value_type(g, node->inputs[k]);
     if (x->dtype != TN_F32) return "it is not f32";
-    if (!same_shape(x, y)) return "an argument is broadcast";
+    if (!tn_same_shape(x, y)) return "an argument is broadcast";
     if (api->value_flags(g, node->inputs[k]) & TN_VALUE_CONST) return "an argument is constant";
   }
   return node->inputs[0] == node->inputs[1] ? "both arguments are one value" : NULL;
@@ -40,35 +36,24 @@ static tn_status partition(const tn_accelerator_call *call, const tn_graph *grap
 
 /* ---- compiling: in a process of its own, which may take its time ---- */
 
-static uint64_t elements(const tn_tensor *t) {
-  uint64_t n = 1;
-  for (int32_t k = 0; k < t->rank; k++) n *= (uint64_t)t->shape[k];
-  return n;
-}
-
 /* A part has inputs, outputs and nodes of its own (<tenon/graph.h>). For a kit that reads ONNX,
- * call->host->get_extension(call->ctx, TN_GRAPH_BYTES_EXTENSION) writes it so. */
-static tn_status compile_part(const tn_accelerator_call *call, const tn_graph *part,
-                              tn_piece *out) {
+ * tn_piece_onnx writes it so. state: nothing; the last but one argument below. */
+static tn_status compile_part(const tn_accelerator_call *call, const void *state,
+                              const tn_graph *part, tn_piece *out) {
+  (void)state;
   const tn_graph_api *api = call->host->graph;
   @NAME@_code *code = call->host->alloc(call->ctx, sizeof *code);
   if (!code) return TN_ERR_MEMORY;
   code->version = @NAME@_VERSION;
-  code->elements = elements(api->value_type(part, api->output(part, 0)));
+  code->elements = (uint64_t)tn_elements(api->value_type(part, api->output(part, 0)));
   *out = (tn_piece){code, sizeof *code};
   return TN_OK;
 }
 
 static tn_status compile(const tn_accelerator_call *call, const tn_graph *const *parts,
                          uint32_t n_parts, const tn_module **out_module) {
-  tn_piece *pieces = call->host->alloc(call->ctx, n_parts * sizeof *pieces);
-  if (!pieces) return TN_ERR_MEMORY;
-  tn_status s = TN_OK;
-  for (uint32_t k = 0; k < n_parts && !s; k++) s = compile_part(call, parts[k], &pieces[k]);
-  *out_module = s ? NULL
-                  : tn_module_join(call, parts, n_parts, @NAME@_FORMAT, @NAME@_STAMP, pieces);
-  tn_pieces_free(call, pieces, n_parts);
-  return s || *out_module ? s : TN_ERR_MEMORY;
+  return tn_module_of_pieces(call, parts, n_parts, @NAME@_FORMAT, @NAME@_STAMP, compile_part, NULL,
+                             out_module);
 }
 
 /* What modules are made for; users name it: --device @NAME@-1, or --device @NAME@ for the first. */

@@ -37,7 +37,7 @@ static tn_status load_part(const tn_accelerator_call *call, const tn_module *mod
                            @NAME@_code *out) {
   const tn_entry *entry = module->entries[k];
   const void *data = NULL;
-  uint64_t size = 0, elements = 1;
+  uint64_t size = 0;
   const char *wrong = tn_module_piece(module, k, &data, &size);
   if (wrong) return call->host->fail(call->ctx, TN_ERR_INVALID, "%s", wrong);
   if (size != sizeof *out || (memcpy(out, data, sizeof *out), out->version != @NAME@_VERSION))
@@ -45,9 +45,7 @@ static tn_status load_part(const tn_accelerator_call *call, const tn_module *mod
                             @NAME@_VERSION);
   if (entry->n_inputs != 2 || entry->n_outputs != 1)
     return call->host->fail(call->ctx, TN_ERR_INVALID, "part %u has other ports than its code", k);
-  for (int32_t d = 0; d < entry->outputs[0]->rank; d++)
-    elements *= (uint64_t)entry->outputs[0]->shape[d];
-  if (elements != out->elements)
+  if ((uint64_t)tn_elements(entry->outputs[0]) != out->elements)
     return call->host->fail(call->ctx, TN_ERR_INVALID, "part %u is for another shape", k);
   return TN_OK;
 }

@@ -25,13 +25,21 @@ static inline uint8_t *tn_module_bytes(tn_module *m) { return (uint8_t *)(uintpt
 /* For tn_compiler.release. */
 TN_KIT_FN void tn_module_free(const tn_accelerator_call *call, const tn_module *module);
 
-/* A module that holds a copy of a piece for each part. */
-TN_KIT_FN tn_module *tn_module_join(const tn_accelerator_call *call, const tn_graph *const *parts,
-                                    uint32_t n_parts, const char *format, const char *stamp,
-                                    const tn_piece *pieces);
-TN_KIT_FN void tn_pieces_free(const tn_accelerator_call *call, tn_piece *pieces, uint32_t n);
-/* Piece k of a module of tn_module_join, at a multiple of 64 bytes of it. NULL, or what is wrong
- * with the module: a literal. */
+/* Makes a piece of a part. What it leaves in out->data is freed, also if it fails. state: what
+ * tn_module_of_pieces got. */
+typedef tn_status (*tn_piece_maker)(const tn_accelerator_call *call, const void *state,
+                                    const tn_graph *part, tn_piece *out);
+
+/* For tn_compiler.compile: a module of tn_module_new that holds what `make` makes of each part. */
+TN_KIT_FN tn_status tn_module_of_pieces(const tn_accelerator_call *call,
+                                        const tn_graph *const *parts, uint32_t n_parts,
+                                        const char *format, const char *stamp, tn_piece_maker make,
+                                        const void *state, const tn_module **out_module);
+/* A part as ONNX. TN_ERR_UNSUPPORTED: the host does not write it. */
+TN_KIT_FN tn_status tn_piece_onnx(const tn_accelerator_call *call, const tn_graph *part,
+                                  tn_piece *out);
+/* Piece k of a module of tn_module_of_pieces, at a multiple of 64 bytes of it. NULL, or what is
+ * wrong with the module: a literal. */
 TN_KIT_FN const char *tn_module_piece(const tn_module *module, uint32_t k, const void **out_data,
                                       uint64_t *out_size);
 
@@ -136,9 +144,10 @@ static void tn_module_fill_pieces(uint8_t *to, const tn_piece *pieces, uint32_t 
   }
 }
 
-TN_KIT_FN tn_module *tn_module_join(const tn_accelerator_call *call, const tn_graph *const *parts,
-                                    uint32_t n_parts, const char *format, const char *stamp,
-                                    const tn_piece *pieces) {
+/* NULL: no memory. */
+static tn_module *tn_module_join(const tn_accelerator_call *call, const tn_graph *const *parts,
+                                 uint32_t n_parts, const char *format, const char *stamp,
+                                 const tn_piece *pieces) {
   uint64_t size = tn_piece_align((1 + 2 * (uint64_t)n_parts) * TN_PIECE_WORD);
   for (uint32_t k = 0; k < n_parts; k++) size = tn_piece_align(size + pieces[k].size);
   tn_module *m = tn_module_new(call, parts, n_parts, format, stamp, size);
@@ -149,9 +158,27 @@ TN_KIT_FN tn_module *tn_module_join(const tn_accelerator_call *call, const tn_gr
   return m;
 }
 
-TN_KIT_FN void tn_pieces_free(const tn_accelerator_call *call, tn_piece *pieces, uint32_t n) {
-  for (uint32_t k = 0; pieces && k < n; k++) call->host->free(call->ctx, pieces[k].data);
-  call->host->free(call->ctx, pieces);
+TN_KIT_FN tn_status tn_module_of_pieces(const tn_accelerator_call *call,
+                                        const tn_graph *const *parts, uint32_t n_parts,
+                                        const char *format, const char *stamp, tn_piece_maker make,
+                                        const void *state, const tn_module **out_module) {
+  const tn_host *host = call->host;
+  tn_piece *pieces = (tn_piece *)host->alloc(call->ctx, n_parts * sizeof *pieces);
+  tn_status s = pieces ? TN_OK : TN_ERR_MEMORY;
+  for (uint32_t k = 0; k < n_parts && !s; k++) s = make(call, state, parts[k], &pieces[k]);
+  *out_module = s ? NULL : tn_module_join(call, parts, n_parts, format, stamp, pieces);
+  for (uint32_t k = 0; pieces && k < n_parts; k++) host->free(call->ctx, pieces[k].data);
+  host->free(call->ctx, pieces);
+  return s || *out_module ? s : TN_ERR_MEMORY;
+}
+
+TN_KIT_FN tn_status tn_piece_onnx(const tn_accelerator_call *call, const tn_graph *part,
+                                  tn_piece *out) {
+  const tn_graph_bytes *bytes =
+      (const tn_graph_bytes *)call->host->get_extension(call->ctx, TN_GRAPH_BYTES_EXTENSION);
+  if (!bytes)
+    return call->host->fail(call->ctx, TN_ERR_UNSUPPORTED, "the host does not write graphs");
+  return bytes->write(call->ctx, part, "onnx", &out->data, &out->size);
 }
 
 TN_KIT_FN const char *tn_module_piece(const tn_module *module, uint32_t k, const void **out_data,
