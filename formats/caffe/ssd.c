@@ -20,12 +20,12 @@ static tn_status add_shape(const tn_lowering *c, priors *p, double width, double
   return TN_OK;
 }
 
-/* Aspect ratios beside 1, each once, and what they are turned by. */
+/* 1 and the aspect ratios, each once, with their inverses: no more than MOST_SHAPES. */
 static int32_t find_ratios(const tn_lowering *c, double *out) {
   const tn_floats given = tn_low_floats(c, "aspect_ratio");
   int32_t n = 0;
   out[n++] = 1;
-  for (int64_t k = 0; k < given.size && n + 2 <= MOST_SHAPES; k++) {
+  for (int64_t k = 0; k < given.size; k++) {
     bool is_new = given.data[k] > 0;
     for (int32_t i = 0; i < n; i++) is_new = is_new && fabs(out[i] - given.data[k]) >= 1e-6;
     if (is_new) out[n++] = given.data[k];
@@ -37,9 +37,11 @@ static int32_t find_ratios(const tn_lowering *c, double *out) {
 static tn_status find_shapes(const tn_lowering *c, priors *p) {
   const tn_floats least = tn_low_floats(c, "min_size"), most = tn_low_floats(c, "max_size");
   double ratios[MOST_SHAPES];
-  const int32_t n_ratios = find_ratios(c, ratios);
   tn_status s = TN_OK;
   if (!least.size) return caf_invalid(c, "a PriorBox has no min_size");
+  if (tn_low_floats(c, "aspect_ratio").size >= MOST_SHAPES / 2)
+    return tn_low_unsupported(c, "so many aspect ratios");
+  const int32_t n_ratios = find_ratios(c, ratios);
   if (most.size && most.size != least.size)
     return caf_invalid(c, "a PriorBox has not as many max_size as min_size");
   for (int64_t k = 0; k < least.size && !s; k++) {
@@ -214,6 +216,7 @@ static tn_status check_detection(const tn_lowering *c, int64_t *out_n) {
   const int64_t n = *out_n = prior->shape[2] / 4;
   if (!tn_low_int(c, "share_location", 1)) return tn_low_unsupported(c, "boxes for each class");
   if (tn_low_float(c, "eta", 1) != 1) return tn_low_unsupported(c, "eta other than 1");
+  if (!tn_low_int(c, "top_k", -1)) return tn_low_unsupported(c, "top_k of 0");
   if (loc->rank < 1 || loc->shape[0] != 1) return tn_low_unsupported(c, "several images");
   if (code < CORNER || code > CORNER_SIZE) return tn_low_unsupported(c, "this code_type");
   if (classes < 1 || classes > INT32_MAX || n < 1 || tn_elements(loc) != n * 4 ||

@@ -35,6 +35,15 @@ layer { name: \"a\" type: \"InnerProduct\" bottom: \"x\" top: \"z\" }"
 refuses "only layers for training give what it reads" "
 layer { name: \"d\" type: \"Data\" top: \"x\" }
 layer { name: \"a\" type: \"ReLU\" bottom: \"x\" top: \"z\" }"
+# what is refused when types are known: the network of SSD's layers, edited
+does_not_run() { # MESSAGE EDIT
+  sed "$2" "$folder/ssd/model.prototxt" >"$work/ssd.prototxt"
+  "$tenon" run "$work/ssd.prototxt" --random >"$work/out" 2>&1 && fail "runs: $2"
+  grep -qF -- "$1" "$work/out" || fail "not '$1': $(cat "$work/out")"
+}
+does_not_run "node 'found' (caffe::DetectionOutput): not supported: top_k of 0" \
+  's/top_k: 20/top_k: 0/'
+does_not_run "so many aspect ratios" "s/aspect_ratio: 2/$(printf 'aspect_ratio: %d ' {2..130})/"
 # old layers, and pooling that rounds up: 4 windows of 4 elements by 3 are 2
 printf '%s\n' "$in" 'layers { name: "p" type: POOLING bottom: "x" top: "y"
   pooling_param { kernel_size: 2 stride: 3 } }' >"$work/old.prototxt"
