@@ -12,8 +12,9 @@ static bool is_op(const tn_gnode *n, const char *op) {
 
 static bool order_of(const tn_graph *g, const tn_gnode *n, order *out) {
   const tn_attr *a = is_op(n, "Transpose") ? tn_node_attr(&n->node, "perm") : NULL;
+  if (!a) return false;
   const tn_value *x = tn_graph_val(g, n->node.inputs[0]);
-  if (!a || !x->known || x->type->rank != a->ints.size || a->ints.size > TN_MAX_RANK) return false;
+  if (!x->known || x->type->rank != a->ints.size || a->ints.size > TN_MAX_RANK) return false;
   out->rank = x->type->rank;
   for (int32_t k = 0; k < out->rank; k++) out->perm[k] = (int32_t)a->ints.data[k];
   return true;
