@@ -1,5 +1,5 @@
 /* Modules that are vetted: what a compiler claims of a small graph is compiled, loaded and run, and
- * has to give what the CPU gives. All of that in this process, which is a child that may be lost. */
+ * has to give what the CPU gives. All of that is in this process, a child that may be lost. */
 #include <math.h>
 #include <string.h>
 

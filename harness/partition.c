@@ -119,7 +119,7 @@ static bool ask(check_env *env, const tn_accelerator *x, const tn_graph *g, tn_c
   return status == TN_OK;
 }
 
-/* What it claims, and what it makes of that, in one unit: after a crash nothing of it is repeated. */
+/* What it claims and what it makes of that is one unit: after a crash nothing of it is repeated. */
 static void try_graph(check_env *env, const tn_accelerator *x, const struct small_graph *small,
                       bool *out_ran) {
   tn_claim claims[MAX_NODES], *list[MAX_NODES] = {0};

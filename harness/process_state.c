@@ -44,9 +44,8 @@ struct check_around {
   stack_t signal_stack;
   pthread_key_t next_key; /* the lowest that nobody has */
   int n_tasks, n_files;
-  bool
-      has_library; /* that the plug-in has opened, and that stays, with its threads, files and keys */
-  int n_objects;   /* that are loaded; 0: not counted yet */
+  bool has_library; /* a library that the plug-in has opened stays, with threads, files and keys */
+  int n_objects;    /* that are loaded; 0: not counted yet */
   bool has_threads; /* a plug-in that is loaded has said that it makes threads */
 };
 

@@ -1,7 +1,7 @@
 /* flash_attention_2_swa_sink for GPUs, in the dialect of Tenon's docs/add-a-gpu-kernel.md: a group
- * has up to 256 channels of a query of a head. It walks over the keys that the query sees, 64 at a time: each thread
- * computes a score, then adds up its channels of the values. Scores are never stored: what has been
- * summed shrinks whenever a greater one comes. */
+ * has up to 256 channels of a query of a head. It walks over the keys that the query sees, 64 at a
+ * time: each thread computes a score, then adds up its channels of the values. Scores are never
+ * stored: what has been summed shrinks whenever a greater one comes. */
 #ifdef TN_GPU
 
 KERNEL(flash, (IN(Q), IN(K), IN(V), IN(SINK), OUT(Y)),
