@@ -23,7 +23,7 @@
 #
 # tenon_add_accelerator_tests(NAME TARGET)
 #
-# Adds the ctests NAME.vet, which asks the compiler of the plug-in, and NAME.conform, which runs operators on TARGET
+# Adds the ctests NAME.vet, which runs `tenon plugin vet` on the plug-in, and NAME.conform, which runs operators on TARGET
 # against the CPU.
 
 include(${CMAKE_CURRENT_LIST_DIR}/TenonIsa.cmake)
