@@ -9,6 +9,8 @@ from ._plan import Plan, Profile
 from ._runtime import shared
 
 _NO_OPTIMIZE = 1
+# "f32" and so on as NumPy has them: "f4"
+_NUMPY = {f"{kind}{8 * size}": f"{kind}{size}" for kind in "fiu" for size in (1, 2, 4, 8)}
 
 
 class Value:
@@ -46,6 +48,8 @@ class Model(_tenon.Model):
     model(x) and model(a, mask=b) answer the output, or a tuple of them; model.run({"x": x}) answers
     a dict.
     """
+
+    _source = None  # what load() was told
 
     @property
     def inputs(self):
@@ -118,8 +122,8 @@ class Model(_tenon.Model):
         types = {v.name: v.dtype for v in self.inputs}
         given = {**dict(zip(names, args)), **named}
         for name, value in given.items():
-            if not isinstance(value, np.ndarray) and types.get(name) == "f32":
-                given[name] = np.asarray(value, np.float32)
+            is_plain = isinstance(value, (bool, int, float, list, tuple))
+            given[name] = np.asarray(value, _NUMPY.get(types.get(name)) if is_plain else None)
         return write(self._source, given, path, seconds, compare)
 
     def __repr__(self):

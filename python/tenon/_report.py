@@ -3,6 +3,7 @@
 import os
 import subprocess
 import tempfile
+import zipfile
 
 import numpy as np
 
@@ -55,15 +56,25 @@ def _model_file(model, folder, work):
     return path
 
 
+def _save(path, arrays):
+    """As numpy.savez, whose own arguments take some names."""
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, array in arrays.items():
+            with archive.open(name + ".npy", "w", force_zip64=True) as file:
+                np.lib.format.write_array(file, array)
+
+
 def write(source, inputs, path, seconds, compare):
     """Writes the page of a model that load() was told of as `source`, run on these inputs."""
+    if source is None:
+        raise UnsupportedError("report: the model is none that tenon.load() made")
     model, folder, runtime, how = source
     command = os.path.join(os.path.dirname(os.path.abspath(__file__)), "bin", "tenon")
     with tempfile.TemporaryDirectory() as work:
         line = [command, "report", _model_file(model, folder, work), "-o", os.fspath(path)]
         line += ["--time", str(seconds), *_options(runtime, how)]
         if inputs:
-            np.savez(os.path.join(work, "inputs.npz"), **inputs)
+            _save(os.path.join(work, "inputs.npz"), inputs)
             line += ["--input", os.path.join(work, "inputs.npz")]
         if compare is not None:
             line += ["--compare", os.fspath(compare)]

@@ -304,7 +304,7 @@ def backend(graph_module, inputs, *, options=None, **others):
     options.update({k: v for k, v in others.items() if k in _OPTIONS})
     unknown = sorted(set(options) - _OPTIONS)
     if unknown:
-        raise InvalidError(f"backend tenon: no option {', '.join(unknown)}; there are {_OPTIONS}")
+        raise InvalidError(f"backend tenon: no option {', '.join(unknown)}; there are {', '.join(sorted(_OPTIONS))}")
     options.setdefault("threads", torch.get_num_threads())
     compiled = _Compiled(graph_module, inputs, options)
     if torch.is_grad_enabled() and any(

@@ -177,3 +177,13 @@ def test_report(image, tmp_path):
     assert [r["machine"]["threads"] for r in data(second)["compared"]] == [2]
     with pytest.raises(tenon.Error, match="holds no page"):
         model.report(path=tmp_path / "third.html", seconds=0.01, compare=DATA / "net.onnx")
+    picture = tenon.load(DATA / "picture_nhwc.onnx", threads=1)
+    third = picture.report([[[[0, 1, 2]] * 2]], path=tmp_path / "third.html", seconds=0.01)
+    assert data(third)["report"]["after"]["values"][0][1] == "u8[1,1,2,3]"
+
+
+def test_inputs_of_reports_have_any_name(tmp_path):
+    arrays = {"file": np.ones(2), "a/b:0": np.arange(3)}
+    tenon._report._save(tmp_path / "inputs.npz", arrays)
+    with np.load(tmp_path / "inputs.npz") as saved:
+        assert {k: v.tolist() for k, v in saved.items()} == {"file": [1, 1], "a/b:0": [0, 1, 2]}

@@ -116,6 +116,26 @@ def test_islands_around_nodes_of_others(tmp_path):
     assert taken == 2 and left >= 1
 
 
+def test_a_node_with_very_many_inputs(tmp_path):
+    """One of them comes from a node of the host, which comes from one of Tenon's."""
+    n, count = helper.make_node, 1500
+    out = helper.make_tensor_value_info("t", TensorProto.FLOAT, None)
+    body = helper.make_graph([n("Neg", ["a"], ["t"])], "b", [], [out])
+    model = chain(
+        n("Abs", ["x"], ["a"]),
+        n("Sqrt", ["a"], ["b"]),
+        n("ReduceMax", ["a"], ["m"], keepdims=0),
+        n("Cast", ["m"], ["big"], to=TensorProto.BOOL),
+        n("If", ["big"], ["c"], then_branch=body, else_branch=body),
+        n("Concat", [*["b"] * count, "c"], ["d"], axis=0),
+        n("Sigmoid", ["d"], ["y"]),
+    )
+    x = np.array([1, 4, 9, 25], np.float32)
+    want = opened(model, tenon_too=False).run(None, {"x": x})[0]
+    np.testing.assert_allclose(opened(model).run(None, {"x": x})[0], want, rtol=1e-5)
+    assert assigned(model, tmp_path / "p")[0] == 2
+
+
 def test_shapes_that_depend_on_data():
     n = helper.make_node
     model = chain(n("NonZero", ["x"], ["i"]), n("Cast", ["i"], ["y"], to=TensorProto.FLOAT))
@@ -167,6 +187,8 @@ def test_bad_options_and_errors():
         ort.InferenceSession(str(DATA / "net.onnx"), options)
     with pytest.raises(Exception, match="no/such/plugin.so"):
         opened(DATA / "net.onnx", plugins="/no/such/plugin.so")
+    with pytest.raises(Exception, match="option plugins is longer"):
+        opened(DATA / "net.onnx", plugins="/x" * 2000 + ":/y" * 2000)
     n = helper.make_node
     model = chain(n("Reshape", ["x", "s"], ["a"]), n("Abs", ["a"], ["y"]), inputs=[("x", ["n"])])
     proto = onnx.load_from_string(model)
