@@ -20,7 +20,7 @@ class Timeline {
   constructor(canvas, report, pick) {
     Object.assign(this, { canvas, report });
     this.lanes = report.lanes.map((lane) => ({ name: lane.name, ...Timeline.stack(lane.spans) }));
-    this.end = Math.max(1, ...this.lanes.map((l) => l.spans.reduce((m, s) => Math.max(m, s.end), 0)));
+    this.end = largest(this.lanes.map((l) => largest(l.spans.map((s) => s.end), 1)), 1);
     this.from = 0;
     this.to = this.end;
     let y = 20;
@@ -122,7 +122,7 @@ class Timeline {
 
 class MemoryMap {
   constructor(canvas, report, pick) {
-    Object.assign(this, { canvas, report, device: 0 });
+    Object.assign(this, { canvas, report });
     canvas.style.height = "300px";
     const arena = report.arena;
     this.devices = [...new Set(arena.blocks.map((b) => b[5]))].sort();
@@ -180,11 +180,12 @@ class Roofline {
     this.points = report.steps.filter((s) => s.flops > 0 && s.ns > 0 && s.bytes > 0)
       .map((s) => ({ s, x: s.flops / s.bytes, y: s.flops / s.ns, share: s.ns / (report.stepTime || 1) }));
     this.points.sort((a, b) => b.share - a.share);
-    const m = this.machine, top = Math.max(m.gflops || 1, ...this.points.map((p) => p.y));
+    const m = this.machine, xs = this.points.map((p) => p.x), ys = this.points.map((p) => p.y);
+    const top = largest(ys, m.gflops || 1);
     const knee = m.gflops && m.memory_gbps ? m.gflops / m.memory_gbps : 10;
     this.range = {
-      x: [Math.min(0.05, ...this.points.map((p) => p.x)) / 2, Math.max(knee * 4, ...this.points.map((p) => p.x)) * 2],
-      y: [Math.min(top / 1000, ...this.points.map((p) => p.y)) / 2, top * 2],
+      x: [smallest(xs, 0.05) / 2, largest(xs, knee * 4) * 2],
+      y: [smallest(ys, top / 1000) / 2, top * 2],
     };
     hover(canvas, (x, y) => this.find(x, y), (p) => this.text(p), (p) => pick(p.s.step));
   }

@@ -34,11 +34,11 @@ class GraphView {
     this.links = layout.layers.map(() => []);
     for (const piece of layout.pieces) this.links[layout.ranks[piece[0]]].push(piece);
     const left = this.items.map((_, k) => layout.x[k] - BOX.width / 2);
-    this.left = left.reduce((a, b) => Math.min(a, b), 0);
-    this.right = left.reduce((a, b) => Math.max(a, b + BOX.width), BOX.width);
+    this.left = smallest(left, 0);
+    this.right = largest(left, 0) + BOX.width;
     this.height = layout.layers.length * ROW;
     this.times = this.items.map((item) => this.data.time(item));
-    this.longest = this.times.reduce((a, b) => Math.max(a, b), 0);
+    this.longest = largest(this.times, 0);
     this.devices = [...new Set(this.data.report.steps.map((s) => s.device))];
   }
 
@@ -266,11 +266,10 @@ class GraphView {
     const fused = this.data.step(node)?.fused || [];
     const tail = item.group ? `${item.members.length} nodes` : fused.length ? `+ ${fused.join(", ")}` : cutHead(node.name, 21);
     const heat = this.colouring === "time";
-    c.fillStyle = heat ? palette.ink : pale ? palette.ink : "#fff";
+    c.fillStyle = pale ? palette.ink : "#fff";
     c.font = "600 13px system-ui, sans-serif";
     c.fillText(cut(head, 20), x + 10, y + 17);
-    c.fillStyle = pale || heat ? palette.soft : "#ffffffd0";
-    if (heat) c.fillStyle = palette.ink;
+    c.fillStyle = heat ? palette.ink : pale ? palette.soft : "#ffffffd0";
     c.font = "11px system-ui, sans-serif";
     c.fillText(cut(heat && this.times[this.of[item.members[0]]] ? timeText(this.times[this.of[item.members[0]]]) : tail, 23), x + 10, y + 32);
   }

@@ -53,7 +53,7 @@ class GraphData {
       for (const g of node.groups) this.sizes.set(g, (this.sizes.get(g) || 0) + 1);
     }
     for (const node of this.nodes) node.groups = node.groups.filter((g) => this.sizes.get(g) > 1);
-    this.depth = Math.max(0, ...this.nodes.map((n) => n.groups.length));
+    this.depth = largest(this.nodes.map((n) => n.groups.length), 0);
   }
 
   collapseTo(depth) {
@@ -66,7 +66,6 @@ class GraphData {
       this.collapseTo(d);
       if (this.items().items.length <= SHOWN_AT_FIRST) return;
     }
-    if (this.nodes.length > SHOWN_AT_FIRST && !this.depth) this.collapsed.clear();
   }
 
   groupName(key) {

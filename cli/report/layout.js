@@ -34,7 +34,7 @@ function rankNodes(n, edges) {
       if (!--left[b]) queue.push(b);
     }
   for (let k = 0; k < n; k++)
-    if (isSource[k] && out[k].length) rank[k] = Math.min(...out[k].map((b) => rank[b])) - 1;
+    if (isSource[k] && out[k].length) rank[k] = smallest(out[k].map((b) => rank[b]), n) - 1;
   return { rank, ahead };
 }
 
@@ -77,7 +77,7 @@ function layoutGraph(n, edges, widths) {
     }
     pieces.push([from, b, true]);
   }
-  const lowest = ranks.reduce((a, b) => Math.min(a, b), 0);
+  const lowest = smallest(ranks, 0);
   const layers = [];
   ranks.forEach((r, k) => (layers[(ranks[k] = r - lowest)] ||= []).push(k));
   for (let r = 0; r < layers.length; r++) layers[r] ||= [];

@@ -37,8 +37,7 @@ class ReportView {
     this.graph.data = this.after;
     this.drawings.push({ draw: () => this.graph.draw() });
     this.legend = make("div", { class: "legend" });
-    const section = make("section", {}, make("h2", { text: "Graph" }), this.graphBar(), make("div", { class: "graph" }, make("div", {}, canvas, this.legend), details));
-    return section;
+    return make("section", {}, make("h2", { text: "Graph" }), this.graphBar(), make("div", { class: "graph" }, make("div", {}, canvas, this.legend), details));
   }
 
   graphBar() {

@@ -17,6 +17,10 @@ function inUnits(n, units, step) {
   return `${n >= 100 || n === 0 ? n.toFixed(0) : n.toPrecision(3)} ${units[k]}`;
 }
 
+// Of a list that may be longer than the arguments of a call.
+const largest = (list, least) => list.reduce((a, b) => Math.max(a, b), least);
+const smallest = (list, most) => list.reduce((a, b) => Math.min(a, b), most);
+
 const bytesText = (n) => inUnits(n, ["B", "kB", "MB", "GB", "TB"], 1000);
 const timeText = (ns) => inUnits(ns, ["ns", "µs", "ms", "s"], 1000);
 const countText = (n) => inUnits(n, ["", "k", "M", "G", "T", "P"], 1000).trim();
