@@ -51,64 +51,69 @@ static bool has_op(const survey *s, const ort_node *node) {
   return !n_graphs && tn_runtime_find_op(s->p->runtime, domain, op, version);
 }
 
-/* The changes that the producers of a list of values make necessary. */
-static int32_t changes_of(const survey *s, const entry *e, int count, int get, int32_t changes) {
+/* The entry that makes a value; NULL: it is an input or a constant. */
+static const entry *producer_of(const survey *s, const ort_value_info *value) {
   const ort_table api = s->p->api;
-  const ort_value_info *list[1024];
-  size_t n = 0;
+  const ort_node *from = NULL;
+  size_t id = 0;
   char why[100];
-  if (provider_failed(api, ((ort_status * (*)(const void *, size_t *)) api[count])(e->node, &n),
-                      why, sizeof why) ||
-      n > 1024)
-    return changes;
-  if (provider_failed(api,
-                      ((ort_status * (*)(const void *, const ort_value_info **, size_t)) api[get])(
-                          e->node, list, n),
-                      why, sizeof why))
-    return changes;
-  for (size_t k = 0; k < n; k++) {
-    const ort_node *from = NULL;
-    size_t id = 0;
-    if (!list[k] ||
-        provider_failed(
-            api,
-            ORT_CALL(api, ValueInfo_GetValueProducer,
-                     (const ort_value_info *, const ort_node **, size_t *), list[k], &from, NULL),
-            why, sizeof why) ||
-        !from ||
-        provider_failed(api, ORT_CALL(api, Node_GetId, (const ort_node *, size_t *), from, &id),
-                        why, sizeof why) ||
-        id >= s->n_ids || s->by_id[id] < 0)
-      continue;
-    const entry *before = &s->entries[s->by_id[id]];
-    const int32_t c = before->changes + (before->is_taken != e->is_taken);
-    if (c > changes) changes = c;
+  if (!value ||
+      provider_failed(
+          api,
+          ORT_CALL(api, ValueInfo_GetValueProducer,
+                   (const ort_value_info *, const ort_node **, size_t *), value, &from, NULL),
+          why, sizeof why) ||
+      !from ||
+      provider_failed(api, ORT_CALL(api, Node_GetId, (const ort_node *, size_t *), from, &id), why,
+                      sizeof why) ||
+      id >= s->n_ids || s->by_id[id] < 0)
+    return NULL;
+  return &s->entries[s->by_id[id]];
+}
+
+/* Adds the changes that the producers of a list of values make necessary. False: it cannot be told. */
+static bool see_producers(survey *s, entry *e, int count, int get) {
+  const ort_table api = s->p->api;
+  size_t n = 0;
+  ort_status *status = ((ort_status * (*)(const void *, size_t *)) api[count])(e->node, &n);
+  if (provider_failed(api, status, s->why, sizeof s->why)) return false;
+  const ort_value_info **list = n ? calloc(n, sizeof *list) : NULL;
+  if (!list) return !n;
+  status = ((ort_status * (*)(const void *, const ort_value_info **, size_t)) api[get])(e->node,
+                                                                                        list, n);
+  const bool is_seen = !provider_failed(api, status, s->why, sizeof s->why);
+  for (size_t k = 0; is_seen && k < n; k++) {
+    const entry *before = producer_of(s, list[k]);
+    const int32_t c = before ? before->changes + (before->is_taken != e->is_taken) : 0;
+    if (c > e->changes) e->changes = c;
   }
-  return changes;
+  free((void *)list);
+  return is_seen;
 }
 
 static bool look(survey *s) {
-  char why[100];
   for (size_t k = 0; k < s->n; k++) {
     entry *e = &s->entries[k];
     if (provider_failed(
             s->p->api,
-            ORT_CALL(s->p->api, Node_GetId, (const ort_node *, size_t *), e->node, &e->id), why,
-            sizeof why))
+            ORT_CALL(s->p->api, Node_GetId, (const ort_node *, size_t *), e->node, &e->id), s->why,
+            sizeof s->why))
       return false;
     if (e->id >= s->n_ids) s->n_ids = e->id + 1;
   }
   s->by_id = s->n_ids < SIZE_MAX / 8 ? malloc((s->n_ids + 1) * sizeof *s->by_id) : NULL;
-  for (size_t k = 0; s->by_id && k < s->n_ids; k++) s->by_id[k] = -1;
-  for (size_t k = 0; s->by_id && k < s->n; k++) {
+  if (!s->by_id) return false;
+  for (size_t k = 0; k < s->n_ids; k++) s->by_id[k] = -1;
+  for (size_t k = 0; k < s->n; k++) {
     entry *e = &s->entries[k];
     e->is_taken = has_op(s, e->node);
-    e->changes = changes_of(s, e, ORT_Node_GetNumInputs, ORT_Node_GetInputs, !e->is_taken);
-    e->changes =
-        changes_of(s, e, ORT_Node_GetNumImplicitInputs, ORT_Node_GetImplicitInputs, e->changes);
+    e->changes = !e->is_taken;
+    if (!see_producers(s, e, ORT_Node_GetNumInputs, ORT_Node_GetInputs) ||
+        !see_producers(s, e, ORT_Node_GetNumImplicitInputs, ORT_Node_GetImplicitInputs))
+      return false;
     s->by_id[e->id] = (int32_t)k;
   }
-  return s->by_id;
+  return true;
 }
 
 enum { INFO = 1, WARNING = 2 };
@@ -175,7 +180,7 @@ static ort_status *claim_all(survey *s, const ort_graph *graph, ort_support *sup
                                 graph, nodes, s->n);
   int32_t most = 0;
   for (size_t k = 0; k < s->n && !status; k++) s->entries[k].node = nodes[k];
-  if (!status && !look(s)) status = provider_fail(api, "Tenon: no memory");
+  if (!status && !look(s)) status = provider_fail(api, "Tenon: %s", *s->why ? s->why : "no memory");
   for (size_t k = 0; k < s->n && !status; k++)
     if (s->entries[k].changes > most) most = s->entries[k].changes;
   for (int32_t k = 0; k <= most && !status; k += 2) /* taken nodes have even numbers */

@@ -6,7 +6,7 @@
 #include "ort.h"
 #include "tenon/kit/onnx_dtype.h"
 
-enum { MOST_ATTRS = 64, MOST_VALUES = 4096 };
+enum { MOST_ATTRS = 64 };
 
 /* Memory that lives until the graph is built. */
 typedef struct chunk {

@@ -45,7 +45,10 @@ static ort_status *capability(ort_ep *ep, const ort_graph *graph, ort_support *s
 
 static void release_computes(ort_ep *ep, ort_compute **computes, size_t n) {
   (void)ep;
-  for (size_t k = 0; k < n; k++) provider_compute_free(computes[k]);
+  for (size_t k = 0; k < n; k++) {
+    provider_compute_free(computes[k]);
+    computes[k] = NULL;
+  }
 }
 
 static ort_status *compile(ort_ep *ep, const ort_graph **graphs, const ort_node **fused, size_t n,
@@ -63,34 +66,33 @@ static ort_status *compile(ort_ep *ep, const ort_graph **graphs, const ort_node 
   return NULL;
 }
 
-/* What the session's option "ep.tenonexecutionprovider.<key>" says; "" if it is not set, or longer
- * than there is room for. */
-static void read_option(ort_table api, const ort_options *options, const char *key, char *text,
+/* What the session's option "ep.tenonexecutionprovider.<key>" says; "" if it is not set. False:
+ * it is longer than there is room for. */
+static bool read_option(ort_table api, const ort_options *options, const char *key, char *text,
                         size_t size) {
   char name_of_it[64], why[64];
+  const size_t room = size;
   *text = 0;
   snprintf(name_of_it, sizeof name_of_it, "ep.tenonexecutionprovider.%s", key);
   ort_status *status =
       ORT_CALL(api, GetSessionConfigEntry, (const ort_options *, const char *, char *, size_t *),
                options, name_of_it, text, &size);
   if (provider_failed(api, status, why, sizeof why)) *text = 0;
+  return size <= room;
 }
 
 /* 0, or not set: as many as there are cores. False: no number. */
 static bool option_threads(ort_table api, const ort_options *options, int32_t *out) {
-  char text[32];
-  read_option(api, options, "threads", text, sizeof text);
-  char *end;
+  char text[32], *end;
+  if (!read_option(api, options, "threads", text, sizeof text)) return false;
   const long n = strtol(text, &end, 10);
   *out = (int32_t)n;
   return !*text || (end != text && !*end && n >= 0 && n <= 1024);
 }
 
 /* Paths with ':' between. */
-static tn_status load_plugins(ort_table api, const ort_options *options, tn_runtime *runtime,
-                              tn_diag *diag) {
-  char text[4096], *rest = text, *path;
-  read_option(api, options, "plugins", text, sizeof text);
+static tn_status load_plugins(char *rest, tn_runtime *runtime, tn_diag *diag) {
+  char *path;
   tn_status status = TN_OK;
   while (!status && (path = strtok_r(rest, ":", &rest)))
     status = tn_runtime_load_plugin(runtime, path, NULL, 0, diag);
@@ -102,14 +104,17 @@ static ort_status *create(ort_factory *self, const ort_device *const *devices,
                           const ort_options *options, const ort_logger *logger, ort_ep **out_ep) {
   const factory *f = (const factory *)self;
   tn_runtime_options o = TN_RUNTIME_OPTIONS_INIT;
+  char plugins[4096];
   (void)devices, (void)metadata, (void)n_devices;
   *out_ep = NULL;
   if (!option_threads(f->api, options, &o.n_threads))
     return provider_fail(f->api, "Tenon: option threads is a number from 0 to 1024");
+  if (!read_option(f->api, options, "plugins", plugins, sizeof plugins))
+    return provider_fail(f->api, "Tenon: option plugins is longer than %zu bytes", sizeof plugins);
   provider *p = calloc(1, sizeof *p);
   tn_diag *diag = tn_diag_create();
   tn_status status = p && diag ? tn_runtime_create(&o, diag, &p->runtime) : TN_ERR_MEMORY;
-  if (!status) status = load_plugins(f->api, options, p->runtime, diag);
+  if (!status) status = load_plugins(plugins, p->runtime, diag);
   ort_status *failed =
       status ? provider_fail(f->api, "Tenon: %s", diag ? tn_diag_text(diag) : "no memory") : NULL;
   tn_diag_destroy(diag);

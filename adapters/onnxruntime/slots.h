@@ -12,7 +12,6 @@ enum {
   ORT_GetDimensionsCount = 61,
   ORT_GetDimensions = 62,
   ORT_GetTensorTypeAndShape = 65,
-  ORT_GetValueType = 67,
   ORT_KernelContext_GetInput = 90,
   ORT_KernelContext_GetOutput = 91,
   ORT_ReleaseStatus = 93,
