@@ -275,19 +275,13 @@ static int32_t dynamic_product(const tn_lowering *t, int64_t rows, int64_t units
 }
 
 static int32_t any_conv(const tn_lowering *t, const conv *c, int32_t x) {
-  if (tfl_is_wide(t, c->x)) {
-    tn_attr attrs[WINDOW_ATTRS + 1];
-    window_attrs(&c->w, attrs);
-    attrs[4] = tn_attr_int("group", c->group);
-    return fixed_conv(t, c, "Conv", x, attrs, WINDOW_ATTRS + 1);
-  }
+  tn_attr attrs[WINDOW_ATTRS + 1];
+  window_attrs(&c->w, attrs);
+  attrs[4] = tn_attr_int("group", c->group);
+  if (tfl_is_wide(t, c->x)) return fixed_conv(t, c, "Conv", x, attrs, WINDOW_ATTRS + 1);
   if (is_dynamic(t, c)) return dynamic_conv(t, c, x);
-  if (tfl_is_quantised(t) && tn_low_for_onnx(t)) {
-    tn_attr attrs[WINDOW_ATTRS + 1];
-    window_attrs(&c->w, attrs);
-    attrs[4] = tn_attr_int("group", c->group);
+  if (tfl_is_quantised(t) && tn_low_for_onnx(t))
     return number_conv(t, c, "Conv", x, 0, attrs, WINDOW_ATTRS + 1);
-  }
   return tfl_is_quantised(t) ? quantised_conv(t, c, x) : real_conv(t, c, x);
 }
 

@@ -5,6 +5,13 @@
 
 #include "graph/graph.h"
 
+/* Graphs may be resolved again: a copy of a model's, with more outputs. */
+static bool is_captured(const tn_graph *g, int32_t value) {
+  bool is = false;
+  for (int64_t k = 0; k < g->captures.n && !is; k++) is = g->captures.data[k].inner == value;
+  return is;
+}
+
 static bool is_free(const tn_value *v, bool is_output) {
   return v->producer < 0 && !(v->flags & (TN_VALUE_INPUT | TN_VALUE_CONST)) &&
          (v->users.n || is_output);
@@ -51,7 +58,7 @@ static tn_status resolve(tn_graph *g, int32_t owner, tn_diag *diag) {
   }
   for (int32_t id = 0; id < (int32_t)g->values.n; id++) {
     const tn_value *v = tn_graph_val(g, id);
-    if (!is_free(v, v->flags & TN_VALUE_OUTPUT)) continue;
+    if (!is_free(v, v->flags & TN_VALUE_OUTPUT) || is_captured(g, id)) continue;
     int32_t outer = g->parent && owner >= 0 ? parent_value(g->parent, v->name) : -1;
     char text[TN_NODE_TEXT];
     if (outer < 0)

@@ -78,6 +78,8 @@ BAD=wrong says 1 "^FIRST  node 'first' \(Add\), output 0 's': 6 of 6 elements di
 BAD=wrong says 1 "^  bad-npu +min .*, max .*, mean .*, 0 NaN" compare "$model" "${both[@]}" --bisect
 BAD=wrong says 1 '"values_before":[[:space:]]*0' compare "$model" "${both[@]}" --bisect --json
 says 0 "^equal  all 1 values" compare "$data/add.onnx" --random --with portable --bisect
+says 0 "^equal  all 5 values" compare "$data/tflite/control/model.tflite" --random \
+  --with portable --bisect # bodies read values around them
 says 2 "bisect compares with another way" compare "$model" --random --with "$work" --bisect
 # vetting compiles what is claimed, loads it and runs it: a sample of vet_faults.sh
 b="^bad: compiler 'bad', a chain for 'bad-npu': "
