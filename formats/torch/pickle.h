@@ -28,8 +28,8 @@ typedef struct torch_storage {
   const char *key; /* of its member */
   const uint8_t *data;
   uint64_t bytes;
-  uint32_t dtype;     /* TN_NONE: untyped */
-  uint32_t quantised; /* its elements are codes */
+  uint32_t dtype;    /* TN_NONE: untyped */
+  bool is_quantised; /* its elements are codes */
 } torch_storage;
 
 typedef struct torch_tensor {

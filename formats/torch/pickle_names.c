@@ -121,7 +121,7 @@ tn_status torch_pickle_persistent(torch_pickle *p, const torch_pickled *id, torc
     torch_storage *s = tn_arena_alloc(p->arena, sizeof *s);
     if (!s) return torch_pickle_no_memory(p);
     *s = (torch_storage){
-        .key = id->items[2]->text, .dtype = type->dtype, .quantised = type->is_quantised};
+        .key = id->items[2]->text, .dtype = type->dtype, .is_quantised = type->is_quantised};
     const tn_status status = storage_bytes(p, id, s);
     if (status) return status;
     if (tn_map_set(&p->storages, key, (int64_t)(intptr_t)s)) return torch_pickle_no_memory(p);
@@ -200,6 +200,10 @@ static tn_status make_qtensor(torch_pickle *p, torch_pickled *args, torch_pickle
   } else {
     return torch_pickle_fail(p, TN_ERR_INVALID, args->at, "a quantised tensor has no scale");
   }
+  if (!t->storage->is_quantised)
+    return torch_pickle_fail(p, TN_ERR_INVALID, args->at,
+                             "a quantised tensor lies in storage '%.100s', which has no codes",
+                             t->storage->key);
   t->is_quantised = true;
   return TN_OK;
 }

@@ -57,6 +57,16 @@ const char *ts_format(ts_reader *r, const char *format, ...) {
   return copy;
 }
 
+bool ts_deeper(ts_reader *r) {
+  if (r->status) return false;
+  if (--r->steps_left < 0)
+    return ts_null(r, "the program takes more than 2000000 steps to read"), false;
+  if (r->depth == TS_MAX_DEPTH)
+    return ts_null(r, "calls, expressions and values are more than %d deep", TS_MAX_DEPTH), false;
+  r->depth++;
+  return true;
+}
+
 /* ---- members ---- */
 
 static tn_status zip_fails(ts_reader *r, tn_status s) {

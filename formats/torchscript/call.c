@@ -8,7 +8,7 @@ static bool read_args(ts_reader *r, const ts_node *n, ts_args *out) {
   out->n = 0;
   for (int32_t k = 1; k < n->n; k++) {
     const ts_node *a = n->items[k];
-    if (out->n == TS_MAX_CALLS * 2) return ts_null(r, "a call has too many arguments"), false;
+    if (out->n == TS_MAX_ARGS) return ts_null(r, "a call has too many arguments"), false;
     out->keys[out->n] = a->kind == TS_KEYWORD ? a->name : NULL;
     ts_value *v = ts_eval(r, a->kind == TS_KEYWORD ? a->items[0] : a);
     if (!v) return false;
@@ -61,9 +61,9 @@ static bool bind(ts_reader *r, const ts_node *def, const ts_args *args) {
   return true;
 }
 
-ts_value *ts_call_def(ts_reader *r, const ts_node *def, const ts_source *source, const char *name,
+ts_value *ts_call_def(ts_reader *r, const ts_node *def, const ts_source *source,
                       const ts_args *args) {
-  ts_frame frame = {.caller = r->frame, .source = source, .name = name};
+  ts_frame frame = {.caller = r->frame, .source = source};
   const ts_node *at = r->at;
   if (r->n_calls == TS_MAX_CALLS)
     return ts_null(r, "functions call each other more than %d deep", TS_MAX_CALLS);
@@ -95,12 +95,12 @@ ts_value *ts_call_method(ts_reader *r, ts_value *object, const char *name, const
     return ts_null(r, "%s has no method '%s'",
                    object->kind == TS_V_OBJECT ? object->text : ts_kind_text(object), name);
   ts_args with_self = {.n = args->n + 1};
-  if (with_self.n > TS_MAX_CALLS * 2) return ts_null(r, "a call has too many arguments");
+  if (with_self.n > TS_MAX_ARGS) return ts_null(r, "a call has too many arguments");
   with_self.v[0] = object;
   with_self.keys[0] = NULL;
   memcpy(with_self.v + 1, args->v, (size_t)args->n * sizeof *args->v);
   memcpy(with_self.keys + 1, args->keys, (size_t)args->n * sizeof *args->keys);
-  return ts_call_def(r, def, source, full, &with_self);
+  return ts_call_def(r, def, source, &with_self);
 }
 
 /* A named tuple, or an object whose __init__ is called. */
@@ -124,7 +124,7 @@ static ts_value *call_global(ts_reader *r, const char *name, const ts_args *args
   const ts_source *source;
   if (is_fast_path(name)) return ts_bool(r, false);
   const ts_node *n = ts_find_global(r, TS_DEF, name, &source);
-  if (n) return ts_call_def(r, n, source, name, args);
+  if (n) return ts_call_def(r, n, source, args);
   n = r->status ? NULL : ts_find_global(r, TS_CLASS, name, &source);
   if (n) return construct(r, n, name, args);
   if (r->status) return NULL;
@@ -137,12 +137,6 @@ static ts_value *uninitialized(ts_reader *r) {
   ts_value *v = ts_poison(r, "it has no value on this way through the program");
   if (v) v->known = true; /* anything will do where branches meet */
   return v;
-}
-
-/* isinstance(x, T): types are those of the program, which the values here are. */
-static ts_value *is_instance(ts_reader *r, const ts_node *n) {
-  (void)n;
-  return ts_null(r, "not supported: isinstance");
 }
 
 static ts_value *get_attr_call(ts_reader *r, const ts_node *n) {
@@ -172,7 +166,7 @@ static bool call_word(ts_reader *r, const char *name, const ts_node *n, ts_value
       return true;
     }
   if (!strcmp(name, "uninitialized")) return *out = uninitialized(r), true;
-  if (!strcmp(name, "isinstance")) return *out = is_instance(r, n), true;
+  if (!strcmp(name, "isinstance")) return ts_null(r, "not supported: isinstance"), true;
   if (!strcmp(name, "getattr") && n->n == 3) return *out = get_attr_call(r, n), true;
   if (!strcmp(name, "unchecked_unwrap_optional") && n->n == 2)
     return *out = ts_eval(r, n->items[1]), true;

@@ -52,14 +52,12 @@ static ts_value *input(ts_reader *r, const char *name, const ts_node *type, int 
 static ts_value *tuple_input(ts_reader *r, const char *name, const ts_node *type, int depth) {
   const ts_node *args = generic_arg(type);
   const int32_t n = args->kind == TS_TUPLE ? args->n : 1;
-  ts_value *v = ts_tuple(r, NULL, 0);
-  if (v) v->items = ts_alloc(r, ((uint64_t)n + 1) * sizeof *v->items);
-  for (int32_t k = 0; v && v->items && k < n; k++) {
+  ts_value *v = ts_tuple(r, NULL, n);
+  for (int32_t k = 0; v && k < n; k++) {
     const char *item = ts_format(r, "%s.%d", name, (int)k);
     v->items[k] =
         item ? input(r, item, args->kind == TS_TUPLE ? args->items[k] : args, depth + 1) : NULL;
     if (!v->items[k]) return NULL;
-    v->n = k + 1;
   }
   return r->status ? NULL : v;
 }
@@ -175,7 +173,10 @@ static bool outputs_of(ts_reader *r, const ts_value *items, int32_t step, const 
     const char *item = step == 1               ? ts_format(r, "%s.%d", name, (int)k)
                        : key->kind == TS_V_STR ? ts_format(r, "%s.%s", name, key->text)
                                                : ts_format(r, "%s.%lld", name, (long long)key->i);
-    if (!item || !output(r, items->items[k + step - 1], item, depth + 1)) return false;
+    if (!item || !ts_deeper(r)) return false;
+    const bool ok = output(r, items->items[k + step - 1], item, depth + 1);
+    r->depth--;
+    if (!ok) return false;
   }
   return true;
 }
@@ -297,15 +298,14 @@ static bool set_state(ts_reader *r, const state *s) {
 
 /* ---- running ---- */
 
-static ts_value *run(ts_reader *r, const ts_node *def, const ts_source *source, const char *name,
-                     ts_value *module) {
-  ts_frame frame = {.source = source, .name = name};
+static ts_value *run(ts_reader *r, const ts_node *def, const ts_source *source, ts_value *module) {
+  ts_frame frame = {.source = source};
   ts_args args = {.n = 1};
   r->frame = &frame;
   r->at = def;
   tn_map_init(&frame.variables, &r->allocator);
   args.v[0] = module;
-  ts_value *v = add_inputs(r, def, &args) ? ts_call_def(r, def, source, name, &args) : NULL;
+  ts_value *v = add_inputs(r, def, &args) ? ts_call_def(r, def, source, &args) : NULL;
   tn_map_free(&frame.variables);
   r->frame = NULL;
   return v;
@@ -313,13 +313,13 @@ static ts_value *run(ts_reader *r, const ts_node *def, const ts_source *source, 
 
 /* What the method changes of the module, by running it into a graph that is thrown away. */
 static bool find_written(ts_reader *r, const ts_node *def, const ts_source *source,
-                         const char *name, ts_value *module) {
+                         ts_value *module) {
   ts_scope scope = {r->api->subgraph_new(r->main.g), &r->main};
   if (!scope.g) return ts_no_memory(r), false;
   const int64_t n_changes = r->journal.n;
   r->scope = r->main_like = &scope;
   r->notes_writes = true;
-  const ts_value *v = run(r, def, source, name, module);
+  const ts_value *v = run(r, def, source, module);
   r->notes_writes = false;
   r->scope = r->main_like = &r->main;
   ts_roll_back(r, n_changes);
@@ -331,9 +331,9 @@ static bool find_written(ts_reader *r, const ts_node *def, const ts_source *sour
   return v != NULL;
 }
 
-static bool read_entry(ts_reader *r, const ts_node *def, const ts_source *source, const char *name,
+static bool read_entry(ts_reader *r, const ts_node *def, const ts_source *source,
                        ts_value *module) {
-  if (!find_written(r, def, source, name, module)) return false;
+  if (!find_written(r, def, source, module)) return false;
   const int64_t n = r->written.n;
   state *states = ts_alloc(r, ((uint64_t)n + 1) * sizeof *states);
   ts_ssa *initials = ts_alloc(r, ((uint64_t)n + 1) * sizeof *initials);
@@ -342,8 +342,8 @@ static bool read_entry(ts_reader *r, const ts_node *def, const ts_source *source
     initials[k] = initial_of(r, r->written.data[k]->v, r->written.data[k]->name);
   for (int64_t k = 0; k < n; k++)
     if (r->status || !make_state(r, r->written.data[k], initials[k], &states[k])) return false;
-  ts_value *v = run(r, def, source, name, module);
-  ts_frame frame = {.source = source, .name = name};
+  ts_value *v = run(r, def, source, module);
+  ts_frame frame = {.source = source};
   if (!v) return false;
   r->frame = &frame;
   bool ok = output(r, v, "output", 0);
@@ -397,7 +397,6 @@ tn_status ts_entries_read(ts_reader *r, ts_value *module) {
   if (!s) s = r->api->set_opset(r->main.g, "torchvision", 1);
   if (!s) s = r->api->set_opset(r->main.g, "tenon", 1);
   if (s) return r->status ? r->status : ts_fail(r, s, "the graph takes no operator sets");
-  const char *name = ts_format(r, "%s.%s", module->text, def->name);
-  if (name) read_entry(r, def, source, name, module);
+  read_entry(r, def, source, module);
   return r->status;
 }

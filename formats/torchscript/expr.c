@@ -182,27 +182,31 @@ static ts_value *literal(ts_reader *r, const ts_node *n) {
   }
 }
 
-ts_value *ts_eval(ts_reader *r, const ts_node *n) {
-  const ts_node *before = r->at;
-  if (--r->steps_left < 0) return ts_null(r, "the program takes more than 2000000 steps to read");
-  r->at = n;
-  ts_value *v = NULL;
+static ts_value *eval_kind(ts_reader *r, const ts_node *n) {
   switch (n->kind) {
-    case TS_NAME: v = name_value(r, n); break;
-    case TS_ATTRIBUTE: v = attribute(r, n); break;
-    case TS_SUBSCRIPT: v = subscript(r, n); break;
-    case TS_CALL: v = ts_call_node(r, n); break;
-    case TS_TUPLE: v = items_of(r, n, TS_V_TUPLE); break;
-    case TS_LIST: v = ts_container(r, TS_V_LIST, items_of(r, n, TS_V_ITEMS)); break;
-    case TS_DICT: v = ts_container(r, TS_V_DICT, items_of(r, n, TS_V_ITEMS)); break;
-    case TS_OPERATOR: v = operation(r, n); break;
+    case TS_NAME: return name_value(r, n);
+    case TS_ATTRIBUTE: return attribute(r, n);
+    case TS_SUBSCRIPT: return subscript(r, n);
+    case TS_CALL: return ts_call_node(r, n);
+    case TS_TUPLE: return items_of(r, n, TS_V_TUPLE);
+    case TS_LIST: return ts_container(r, TS_V_LIST, items_of(r, n, TS_V_ITEMS));
+    case TS_DICT: return ts_container(r, TS_V_DICT, items_of(r, n, TS_V_ITEMS));
+    case TS_OPERATOR: return operation(r, n);
     case TS_INT:
     case TS_FLOAT:
     case TS_BOOL:
     case TS_STR:
-    case TS_NONE: v = literal(r, n); break;
-    default: v = ts_null(r, "not supported: this kind of expression");
+    case TS_NONE: return literal(r, n);
+    default: return ts_null(r, "not supported: this kind of expression");
   }
+}
+
+ts_value *ts_eval(ts_reader *r, const ts_node *n) {
+  const ts_node *before = r->at;
+  if (!ts_deeper(r)) return NULL;
+  r->at = n;
+  ts_value *v = eval_kind(r, n);
+  r->depth--;
   if (!r->status) r->at = before;
   return r->status ? NULL : v;
 }

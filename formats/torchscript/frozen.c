@@ -63,27 +63,27 @@ static bool freeze_content(ts_reader *r, ts_frozen *f, ts_value *content) {
   return true;
 }
 
-ts_frozen *ts_freeze(ts_reader *r, ts_value *v) {
-  ts_frozen *f = ts_alloc(r, sizeof *f);
-  if (!f) return NULL;
-  f->v = v;
-  f->ssa = none;
-  if (!v) return f;
-  bool done = true;
+static bool freeze_kind(ts_reader *r, ts_frozen *f, ts_value *v) {
   if (v->kind == TS_V_TENSOR) {
     ts_value *content = v->cell->v->cell->v;
     f->content = content;
     if (content->kind == TS_V_SSA) f->ssa = ts_read_tensor(r, v);
     if (content->kind == TS_V_QUANT) f->ssa = content->ssa;
-    done = !r->status;
-  } else if (v->kind == TS_V_LIST || v->kind == TS_V_DICT) {
-    done = freeze_content(r, f, v->cell->v);
-  } else if (v->kind == TS_V_TUPLE) {
-    done = freeze_items(r, f, v->items, v->n);
-  } else if (v->kind >= TS_V_VIEW) {
-    done = freeze_content(r, f, v);
-  } else if (ts_is_number(v) && !v->known) {
-    f->ssa = v->ssa;
+    return !r->status;
   }
+  if (v->kind == TS_V_LIST || v->kind == TS_V_DICT) return freeze_content(r, f, v->cell->v);
+  if (v->kind == TS_V_TUPLE) return freeze_items(r, f, v->items, v->n);
+  if (v->kind >= TS_V_VIEW) return freeze_content(r, f, v);
+  if (ts_is_number(v) && !v->known) f->ssa = v->ssa;
+  return true;
+}
+
+ts_frozen *ts_freeze(ts_reader *r, ts_value *v) {
+  ts_frozen *f = ts_alloc(r, sizeof *f);
+  if (!f || !ts_deeper(r)) return NULL;
+  f->v = v;
+  f->ssa = none;
+  const bool done = !v || freeze_kind(r, f, v);
+  r->depth--;
   return done ? f : NULL;
 }

@@ -49,7 +49,7 @@ const char *ts_node_name(ts_reader *r) {
                    (long long)r->n_nodes);
 }
 
-static bool has_room(ts_reader *r) {
+bool ts_node_room(ts_reader *r) {
   if (++r->n_nodes <= 16384 + 64 * r->n_source_nodes) return true;
   ts_fail(r, TN_ERR_OVERFLOW, "the program becomes more than %lld nodes",
           (long long)r->n_nodes - 1);
@@ -58,7 +58,7 @@ static bool has_room(ts_reader *r) {
 
 bool ts_node_add(ts_reader *r, const char *domain, const char *op, const ts_ssa *in, uint32_t n_in,
                  const tn_attr *const *attrs, uint32_t n_attrs, ts_ssa *out, uint32_t n_out) {
-  if (r->status || !has_room(r)) return false;
+  if (r->status || !ts_node_room(r)) return false;
   int32_t *ids = ts_alloc(r, ((uint64_t)n_in + n_out + 1) * sizeof *ids);
   if (!ids) return false;
   for (uint32_t k = 0; k < n_in; k++) {

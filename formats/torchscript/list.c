@@ -1,6 +1,7 @@
 /* Lists, tuples and dicts: which items they have is known when the file is read, or they are a
  * tensor of numbers, a stack of tensors or a sequence. */
 #include "reader.h"
+#include "tenon/kit/checked.h"
 
 static const ts_ssa none = {NULL, TN_NO_ID};
 
@@ -182,13 +183,10 @@ static bool get_item(ts_reader *r, const char *name, const ts_args *args, ts_val
 }
 
 static ts_value *joined(ts_reader *r, const ts_value *a, const ts_value *b) {
-  ts_value *v = ts_items(r, TS_V_ITEMS, NULL, 0);
-  if (a->n + b->n > TS_MAX_ITEMS) return ts_null(r, "a list has more than %d items", TS_MAX_ITEMS);
-  if (v) v->items = ts_alloc(r, ((uint64_t)a->n + (uint64_t)b->n + 1) * sizeof *v->items);
-  if (!v || !v->items) return NULL;
+  ts_value *v = ts_items(r, TS_V_ITEMS, NULL, a->n + b->n);
+  if (!v) return NULL;
   memcpy(v->items, a->items, (size_t)a->n * sizeof *a->items);
   memcpy(v->items + a->n, b->items, (size_t)b->n * sizeof *b->items);
-  v->n = a->n + b->n;
   return v;
 }
 
@@ -200,7 +198,6 @@ static ts_value *extended(ts_reader *r, ts_value *content, ts_value *more) {
     if (v) v->kind = TS_V_SCAN;
     return v;
   }
-  if (content->kind == TS_V_STACK) return ts_null(r, "not supported: adding to this list");
   if (content->kind == TS_V_ARRAY) {
     const ts_ssa in[] = {content->ssa, array_of(r, more)};
     ts_value *v =
@@ -208,6 +205,7 @@ static ts_value *extended(ts_reader *r, ts_value *content, ts_value *more) {
     if (v) v->element = content->element;
     return v;
   }
+  if (content->kind != TS_V_SEQUENCE) return ts_null(r, "not supported: adding to this list");
   for (int32_t k = 0; k < more->n; k++) {
     const ts_ssa in[] = {content->ssa, ts_read_tensor(r, more->items[k])};
     content = r->status ? NULL : ts_ssa_value(r, TS_V_SEQUENCE, ts_op(r, "SequenceInsert", in, 2));
@@ -332,8 +330,8 @@ static bool slice(ts_reader *r, const char *name, const ts_args *args, ts_value 
   for (int32_t k = 1; k < args->n; k++)
     if (args->v[k]->kind != TS_V_NONE && !args->v[k]->known)
       return ts_null(r, "not supported: part of a list up to where only a run knows"), false;
-  const int64_t step = ts_arg_int(args, 3, "step", 1), from = place(args, 1, items->n, 0),
-                to = place(args, 2, items->n, items->n);
+  const int64_t step = tn_min_i64(ts_arg_int(args, 3, "step", 1), TS_MAX_ITEMS + 1),
+                from = place(args, 1, items->n, 0), to = place(args, 2, items->n, items->n);
   ts_value *v = ts_items(r, TS_V_ITEMS, items->items, items->n);
   if (!v || step < 1) return ts_null(r, "a list is sliced by a step below 1"), false;
   v->n = 0;
@@ -368,10 +366,13 @@ static bool add(ts_reader *r, const char *name, const ts_args *args, ts_value **
 static bool repeat(ts_reader *r, const char *name, const ts_args *args, ts_value **out) {
   (void)name;
   if (!is_list(args, 0)) return true;
-  ts_value *items = ts_known_items(r, args->v[0]), *whole = ts_items(r, TS_V_ITEMS, NULL, 0);
-  if (!items || args->n != 2 || !args->v[1]->known || !whole)
+  ts_value *items = ts_known_items(r, args->v[0]);
+  if (!items || args->n != 2 || !args->v[1]->known)
     return ts_null(r, "not supported: repeating a list whose length only a run knows"), false;
-  for (int64_t k = 0; k < args->v[1]->i && whole; k++) whole = joined(r, whole, items);
+  const int64_t times = items->n ? tn_min_i64(tn_max_i64(args->v[1]->i, 0), TS_MAX_ITEMS + 1) : 0;
+  ts_value *whole =
+      ts_items(r, TS_V_ITEMS, NULL, (int32_t)tn_min_i64(times * items->n, TS_MAX_ITEMS + 1));
+  for (int32_t k = 0; whole && k < whole->n; k++) whole->items[k] = items->items[k % items->n];
   return (*out = ts_container(r, TS_V_LIST, whole)) != NULL;
 }
 

@@ -114,7 +114,7 @@ static ts_value *open_content(loop *l, ts_value *content, const carried *c) {
   return v;
 }
 
-static ts_value *open_value(loop *l, ts_value *v, const carried *c) {
+static ts_value *open_kind(loop *l, ts_value *v, const carried *c) {
   ts_reader *r = l->r;
   if (v->kind == TS_V_BOOL || v->kind == TS_V_INT || v->kind == TS_V_FLOAT)
     return open_leaf(l, v->kind, ts_scalar(r, v));
@@ -133,6 +133,13 @@ static ts_value *open_value(loop *l, ts_value *v, const carried *c) {
   if (inside) inside->quant = content->quant;
   ts_value *tensor = ts_tensor_of(r, inside);
   return tensor && ts_may_alias(r, v, tensor) ? tensor : NULL;
+}
+
+static ts_value *open_value(loop *l, ts_value *v, const carried *c) {
+  if (!ts_deeper(l->r)) return NULL;
+  ts_value *made = open_kind(l, v, c);
+  l->r->depth--;
+  return made;
 }
 
 /* ---- the body ---- */

@@ -14,15 +14,11 @@ static ts_value *load(loading *l, torch_pickled *v, const char *name);
 
 static ts_value *load_items(loading *l, torch_pickled *v, ts_value_kind kind, const char *name) {
   ts_reader *r = l->r;
-  ts_value *made = v->n > TS_MAX_ITEMS ? NULL : ts_items(r, kind, NULL, 0);
-  if (!made) return ts_null(r, "not supported: lists of more than %d items", TS_MAX_ITEMS);
-  made->items = ts_alloc(r, ((uint64_t)v->n + 1) * sizeof *made->items);
-  if (!made->items) return NULL;
-  for (int64_t k = 0; k < v->n; k++) {
-    made->items[k] = load(l, v->items[k], name);
-    if (!made->items[k]) return NULL;
-  }
-  made->n = (int32_t)v->n;
+  if (v->n > TS_MAX_ITEMS)
+    return ts_null(r, "not supported: lists of more than %d items", TS_MAX_ITEMS);
+  ts_value *made = ts_items(r, kind, NULL, (int32_t)v->n);
+  for (int64_t k = 0; made && k < v->n; k++)
+    if (!(made->items[k] = load(l, v->items[k], name))) return NULL;
   return made;
 }
 

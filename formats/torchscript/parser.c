@@ -3,7 +3,7 @@
 
 #include "source.h"
 
-enum { MAX_DEPTH = 256, LEVELS = 8 };
+enum { MAX_DEPTH = 256, MAX_HEIGHT = 1000, LEVELS = 8 };
 
 typedef struct parser {
   ts_parser *p;
@@ -39,10 +39,19 @@ static ts_node *make(parser *p, ts_kind kind, const ts_token *t) {
   return n;
 }
 
+/* a + b + c is a tree of height 3, though it was read without recursion. */
+static void set_height(parser *p, ts_node *n, const list *items) {
+  for (int64_t k = 0; k < items->n; k++)
+    if (items->data[k] && n->height <= items->data[k]->height)
+      n->height = items->data[k]->height + 1;
+  if (n->height > MAX_HEIGHT) fails(p, p->at, "the source is nested too deep");
+}
+
 /* Makes the list the node's items, and frees it. */
 static ts_node *with(parser *p, ts_node *n, list *items) {
   if (n != &p->nothing && !p->status) {
     n->n = (int32_t)items->n;
+    set_height(p, n, items);
     n->items = tn_arena_copy(p->p->arena, items->data, (uint64_t)items->n * sizeof *items->data);
     if (!n->items) no_memory(p);
   }
@@ -281,11 +290,19 @@ static const infix *infix_at(const parser *p, int level) {
   return NULL;
 }
 
+static ts_node *infix_from(parser *p, int level);
+
+static ts_node *negation(parser *p, const ts_token *t) {
+  if (!enter(p)) return &p->nothing;
+  ts_node *n = operation(p, "__not__", t, infix_from(p, 2), NULL);
+  p->depth--;
+  return n;
+}
+
 static ts_node *infix_from(parser *p, int level) {
   if (level == LEVELS) return unary(p);
   const ts_token *t = p->at;
-  if (level == 2 && take_word(p, "not"))
-    return operation(p, "__not__", t, infix_from(p, level), NULL);
+  if (level == 2 && take_word(p, "not")) return negation(p, t);
   ts_node *n = infix_from(p, level + 1);
   const infix *i;
   while (!p->status && (i = infix_at(p, level))) {
@@ -510,15 +527,6 @@ static ts_node *statement(parser *p) {
 
 /* ---- files ---- */
 
-static void note_version(ts_source *s) {
-  for (int32_t k = 0; k < s->module->n; k++) {
-    const ts_node *n = s->module->items[k];
-    if (n->kind == TS_ASSIGN && n->items[0]->kind == TS_NAME && n->items[1]->kind == TS_INT &&
-        !strcmp(n->items[0]->name, "op_version_set"))
-      s->version = n->items[1]->i;
-  }
-}
-
 tn_status ts_parse(ts_parser *p, ts_source *source) {
   parser state = {.p = p, .nothing = {.kind = TS_PASS, .name = ""}};
   ts_token *tokens = NULL;
@@ -530,7 +538,6 @@ tn_status ts_parse(ts_parser *p, ts_source *source) {
   list items = {0};
   while (!state.status && state.at->kind != TS_END) push(&state, &items, statement(&state));
   source->module = with(&state, make(&state, TS_BLOCK, tokens), &items);
-  if (!state.status) note_version(source);
   return state.status;
 }
 

@@ -385,7 +385,7 @@ static ts_ssa bias_of(ts_reader *r, const packed *p, const factors *f, double x_
   torch_tensor_copy(t, (uint8_t *)values);
   for (int64_t k = 0; k < f->n; k++) {
     const double step = rint((double)(values[k] / ((float)x_scale * (float)f->weights[k])));
-    steps[k] = step > INT32_MAX ? INT32_MAX : step < INT32_MIN ? INT32_MIN : (int32_t)step;
+    steps[k] = step > INT32_MAX ? INT32_MAX : step >= INT32_MIN ? (int32_t)step : INT32_MIN;
   }
   const tn_tensor made = tn_tensor_make(TN_I32, 1, &f->n, steps);
   return ts_const(r, &made);

@@ -15,7 +15,7 @@
 #include "tenon/graph.h"
 #include "torch/pickle.h"
 
-enum { TS_MAX_ITEMS = 1 << 16, TS_MAX_CALLS = 64 };
+enum { TS_MAX_ITEMS = 1 << 16, TS_MAX_CALLS = 64, TS_MAX_ARGS = 128, TS_MAX_DEPTH = 500 };
 
 /* A graph that is being built: the model's, or one of a branch or loop. */
 typedef struct ts_scope ts_scope;
@@ -128,7 +128,6 @@ typedef struct ts_change {
 typedef struct ts_frame {
   struct ts_frame *caller;
   const ts_source *source;
-  const char *name;
   tn_map variables; /* to ts_cell * */
   ts_value *result; /* NULL: it has not returned */
 } ts_frame;
@@ -157,10 +156,10 @@ typedef struct ts_reader {
   tn_map keys;                       /* of dicts that are inputs: to ts_value * */
   ts_scope main, *scope, *main_like; /* main_like: where inputs are made */
   ts_frame *frame;
-  const ts_node *at; /* what is executed */
-  int32_t n_calls;
+  const ts_node *at;      /* what is executed */
+  int32_t n_calls, depth; /* depth: of functions of the reader that call themselves */
   int64_t serial, n_names, n_nodes, n_source_nodes, steps_left;
-  uint64_t room; /* bytes that tensors may still take */
+  uint64_t room; /* bytes that copies of tensors and lists may still take */
   TN_VEC(ts_change) journal;
   TN_VEC(ts_assert) asserts; /* of the scope that is built */
   TN_VEC(ts_cell *) written; /* cells of the module that the program changes */
@@ -180,6 +179,9 @@ void *ts_null(ts_reader *r, const char *format, ...) __attribute__((format(print
 tn_status ts_no_memory(ts_reader *r);
 void *ts_alloc(ts_reader *r, uint64_t bytes);
 const char *ts_format(ts_reader *r, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* One step of what the program makes endless if it wants to: recursion and time are bounded. False
+ * is an error; after true comes r->depth--. */
+bool ts_deeper(ts_reader *r);
 tn_status ts_archive_open(ts_reader *r);
 /* The definition or class of a full name, "__torch__.a.f", and its file. NULL without an error:
  * there is none. */
@@ -198,6 +200,7 @@ ts_value *ts_none(ts_reader *r);
 ts_value *ts_poison(ts_reader *r, const char *text);
 ts_value *ts_ssa_value(ts_reader *r, ts_value_kind kind, ts_ssa ssa);
 ts_value *ts_tuple(ts_reader *r, ts_value *const *items, int32_t n);
+/* items NULL: the caller fills them in. */
 ts_value *ts_items(ts_reader *r, ts_value_kind kind, ts_value *const *items, int32_t n);
 /* A list or dict of the content. */
 ts_value *ts_container(ts_reader *r, ts_value_kind kind, ts_value *content);
@@ -223,6 +226,8 @@ bool ts_is_visible(const ts_reader *r, ts_ssa ssa);
 /* A new value of the graph that is being built. */
 ts_ssa ts_ssa_new(ts_reader *r, const char *what);
 const char *ts_node_name(ts_reader *r);
+/* Whether there may be another node. */
+bool ts_node_room(ts_reader *r);
 /* A node; its outputs are new values. */
 bool ts_node_add(ts_reader *r, const char *domain, const char *op, const ts_ssa *in, uint32_t n_in,
                  const tn_attr *const *attrs, uint32_t n_attrs, ts_ssa *out, uint32_t n_out);
@@ -244,7 +249,7 @@ bool ts_require(ts_reader *r, ts_ssa condition, const char *text);
 ts_value *ts_tensor(ts_reader *r, ts_ssa ssa);
 ts_value *ts_tensor_of(ts_reader *r, ts_value *content);
 ts_value *ts_tensor_load(ts_reader *r, const torch_pickled *v);
-/* Of the memory that copies of tensors may take. */
+/* Of the memory that copies of tensors and lists may take. */
 tn_status ts_take_room(ts_reader *r, uint64_t bytes);
 /* Whether the zero point is a code of the dtype. */
 bool ts_check_quant(ts_reader *r, const ts_quant *q);
@@ -280,13 +285,13 @@ ts_value *ts_get_attr(ts_reader *r, ts_value *object, const char *name);
 
 /* What a call was given. Of positional arguments the key is NULL. */
 typedef struct ts_args {
-  ts_value *v[TS_MAX_CALLS * 2];
-  const char *keys[TS_MAX_CALLS * 2];
+  ts_value *v[TS_MAX_ARGS];
+  const char *keys[TS_MAX_ARGS];
   int32_t n;
 } ts_args;
 
 ts_value *ts_call_node(ts_reader *r, const ts_node *n);
-ts_value *ts_call_def(ts_reader *r, const ts_node *def, const ts_source *source, const char *name,
+ts_value *ts_call_def(ts_reader *r, const ts_node *def, const ts_source *source,
                       const ts_args *args);
 bool ts_has_method(ts_reader *r, const ts_value *object, const char *name);
 ts_value *ts_call_method(ts_reader *r, ts_value *object, const char *name, const ts_args *args);

@@ -251,7 +251,7 @@ static bool old_full(ts_reader *r, const char *name, const ts_args *args, ts_val
 /* Before version 8 there were 100 steps, unless it was said how many. */
 static bool old_linspace(ts_reader *r, const char *name, const ts_args *args, ts_value **out) {
   if (!is_before(r, name, args, 8)) return !r->status;
-  if (args->n < 2 || ts_arg(args, 2, "steps")) return true;
+  if (args->n < 2 || args->n == TS_MAX_ARGS || ts_arg(args, 2, "steps")) return true;
   ts_args upgraded = {.v = {args->v[0], args->v[1], ts_int(r, 100)}, .n = 3};
   for (int32_t k = 2; k < args->n; k++) {
     if (!args->keys[k] || !strcmp(args->keys[k], "steps")) continue;

@@ -69,7 +69,7 @@ struct ts_node {
   double f;
   ts_node *type;
   ts_node **items;
-  int32_t n;
+  int32_t n, height; /* height: 1 more than of the highest item */
 };
 
 /* A file of source, and what it defines at its outermost level. */
@@ -78,7 +78,6 @@ typedef struct ts_source {
   const char *text;
   uint64_t size;
   ts_node *module; /* TS_BLOCK */
-  int64_t version; /* of op_version_set; 0: it does not say */
 } ts_source;
 
 typedef struct ts_parser {

@@ -92,9 +92,10 @@ static bool run(ts_reader *r, const ts_node *n) {
 bool ts_run_block(ts_reader *r, const ts_node *block) {
   for (int32_t k = 0; block && k < block->n; k++) {
     r->at = block->items[k];
-    if (--r->steps_left < 0)
-      return ts_null(r, "the program takes more than 2000000 steps to read"), false;
-    if (!run(r, block->items[k]) || r->status) return false;
+    if (!ts_deeper(r)) return false;
+    const bool ok = run(r, block->items[k]);
+    r->depth--;
+    if (!ok || r->status) return false;
     if (r->frame->result) return true;
   }
   return true;

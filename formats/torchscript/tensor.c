@@ -35,7 +35,7 @@ ts_value *ts_content(ts_reader *r, const ts_value *tensor) {
 
 tn_status ts_take_room(ts_reader *r, uint64_t bytes) {
   if (bytes > r->room)
-    return ts_fail(r, TN_ERR_OVERFLOW, "tensors that are copied take too much memory");
+    return ts_fail(r, TN_ERR_OVERFLOW, "tensors and lists that are copied take too much memory");
   r->room -= bytes;
   return TN_OK;
 }
@@ -44,9 +44,11 @@ tn_status ts_take_room(ts_reader *r, uint64_t bytes) {
 static const void *elements(ts_reader *r, const torch_tensor *t, bool *out_copied) {
   const int64_t bytes = tn_dtype_bytes(t->dtype, tn_dims_size(t->shape, t->rank));
   const uint64_t width = (uint64_t)tn_dtype_bytes(t->dtype, 1);
+  *out_copied = false;
+  if (bytes == 0) return "\0\0\0\0\0\0\0";
   const uint8_t *data = t->storage->data + (uint64_t)t->offset * width;
   *out_copied = !torch_tensor_is_dense(t) || (uintptr_t)data % (width > 8 ? 8 : width);
-  if (bytes == 0 || !*out_copied) return bytes ? data : (const uint8_t *)"\0\0\0\0\0\0\0";
+  if (!*out_copied) return data;
   if (ts_take_room(r, (uint64_t)bytes)) return NULL;
   uint8_t *copy = ts_alloc(r, (uint64_t)bytes);
   if (copy) torch_tensor_copy(t, copy);

@@ -36,9 +36,7 @@ static bool to_number(ts_reader *r, const ts_value *v, aten_arg *out) {
   return true;
 }
 
-static bool to_arg(ts_reader *r, ts_value *v, int32_t n, aten_arg *out) {
-  *out = (aten_arg){.name = NULL};
-  if (!ts_usable(r, v)) return false;
+static bool to_arg_of_kind(ts_reader *r, ts_value *v, int32_t n, aten_arg *out) {
   if (ts_is_number(v)) return to_number(r, v, out);
   switch (v->kind) {
     case TS_V_NONE: return out->kind = ATEN_NONE, true;
@@ -57,6 +55,14 @@ static bool to_arg(ts_reader *r, ts_value *v, int32_t n, aten_arg *out) {
     }
     default: return ts_null(r, "not supported: %s as an argument", ts_kind_text(v)), false;
   }
+}
+
+static bool to_arg(ts_reader *r, ts_value *v, int32_t n, aten_arg *out) {
+  *out = (aten_arg){.name = NULL};
+  if (!ts_usable(r, v) || !ts_deeper(r)) return false;
+  const bool ok = to_arg_of_kind(r, v, n, out);
+  r->depth--;
+  return ok;
 }
 
 /* Of operators for pictures of so many dims, lists have so many numbers. */
@@ -85,19 +91,12 @@ static const char *overload_of(const ts_args *args) {
   return args->n > 1 && args->v[1]->kind == TS_V_FLOAT && !args->v[1]->known ? "Scalar" : NULL;
 }
 
-static bool count_node(ts_reader *r) {
-  if (++r->n_nodes <= 16384 + 64 * r->n_source_nodes) return true;
-  ts_fail(r, TN_ERR_OVERFLOW, "the program becomes more than %lld nodes",
-          (long long)r->n_nodes - 1);
-  return false;
-}
-
 /* n_out 0: as many as the operator makes. */
 static ts_value *emit(ts_reader *r, const char *name, const ts_args *args, int32_t n_out) {
-  aten_arg list[TS_MAX_CALLS * 2];
+  aten_arg list[TS_MAX_ARGS];
   ts_ssa made[16];
   int32_t outs[16];
-  if (!count_node(r)) return NULL;
+  if (!ts_node_room(r)) return NULL;
   for (int32_t k = 0; k < args->n; k++) {
     if (!to_arg(r, args->v[k], n_dims_of(name), &list[k])) return NULL;
     list[k].name = args->keys[k];

@@ -62,9 +62,10 @@ ts_value *ts_items(ts_reader *r, ts_value_kind kind, ts_value *const *items, int
   ts_value *v = ts_new(r, kind);
   if (!v) return NULL;
   v->n = n;
+  if (ts_take_room(r, (uint64_t)n * sizeof *v->items)) return NULL;
   v->items = ts_alloc(r, ((uint64_t)n + 1) * sizeof *v->items);
   if (!v->items) return NULL;
-  if (n) memcpy(v->items, items, (size_t)n * sizeof *items);
+  if (items && n) memcpy(v->items, items, (size_t)n * sizeof *items);
   return v;
 }
 

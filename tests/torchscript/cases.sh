@@ -42,6 +42,18 @@ EOF
 out=$("$tenon" info "$work/out.pt" 2>&1) && fail "aten::div with out= of an old archive is read"
 grep -q "aten::div with out= in an archive of version 3 (before 4)" <<<"$out" ||
   fail "unexpected: $out"
+# programs without an end in depth, time or memory are refused, and storages that hold no codes
+corpus=$folder/../../fuzz/corpus/torchscript
+refused() {
+  out=$("$tenon" info "$corpus/$1" 2>&1) && fail "$1 is read"
+  grep -q "$2" <<<"$out" || fail "$1: $out"
+}
+for name in negations long_sum; do refused $name "the source is nested too deep"; done
+for name in calls_in_arguments nested_tuples list_in_itself_{if,cat,loop}; do
+  refused $name "calls, expressions and values are more than 500 deep"
+done
+refused appends "tensors and lists that are copied take too much memory"
+refused quantised_floats "a quantised tensor lies in storage '0', which has no codes"
 # written as ONNX they answer the same
 for name in ViewsOfViews Shapes IfData Ternary; do
   mkdir -p "$work/onnx/$name"
