@@ -13,7 +13,8 @@
 
 #include "tenon/kit/lowering.h"
 
-enum { AT_MAX_LIST = 4096 }; /* elements of lists of numbers that are read */
+/* Sizes, strides and offsets that files name: sums and products of two of them do not overflow. */
+#define AT_MOST_SIZE INT32_MAX
 
 /* ---- attributes ---- */
 

@@ -119,9 +119,8 @@ static void complain(fixture *f, const char *line, const char *what) {
   if (f->n_failed++ < MOST_SHOWN) print_error("%.300s\n    %s\n", line, what);
 }
 
-static void run_case(fixture *f, const char *line, words *w) {
-  char copy[65536], text[300];
-  tn_tensor *out[8] = {NULL};
+static tn_status run_line(fixture *f, const char *line, words *w, tn_tensor **out) {
+  char copy[65536];
   w->n_args = w->n_wanted = 0;
   snprintf(copy, sizeof copy, "%s", line);
   char *rest = NULL, *op = strtok_r(copy, "\t", &rest);
@@ -129,7 +128,14 @@ static void run_case(fixture *f, const char *line, words *w) {
     if (!parse_word(word, w)) fail_msg("the line is not as it should be, at %s: %s", word, line);
   f->n++;
   tn_diag_clear(f->diag);
-  if (tn_op_run(f->runtime, op, 0, w->args, w->n_args, out, w->n_wanted, f->diag)) {
+  const uint32_t n = w->n_wanted ? w->n_wanted : 1;
+  return tn_op_run(f->runtime, op, 0, w->args, w->n_args, out, n, f->diag);
+}
+
+static void run_case(fixture *f, const char *line, words *w) {
+  char text[300];
+  tn_tensor *out[8] = {NULL};
+  if (run_line(f, line, w, out)) {
     complain(f, line, tn_diag_text(f->diag));
     return;
   }
@@ -140,32 +146,80 @@ static void run_case(fixture *f, const char *line, words *w) {
   }
 }
 
+static words *open_fixture(fixture *f) {
+  words *w = calloc(1, sizeof *w);
+  assert_non_null(w);
+  *f = (fixture){.diag = tn_diag_create()};
+  assert_int_equal(tn_runtime_create(NULL, f->diag, &f->runtime), TN_OK);
+  return w;
+}
+
+static void close_fixture(fixture *f, words *w) {
+  free(w);
+  tn_runtime_destroy(f->runtime);
+  tn_diag_destroy(f->diag);
+}
+
 static void test_cases(void **state) {
   (void)state;
-  fixture f = {.n = 0};
+  fixture f;
   char *line = NULL;
   size_t room = 0;
-  words *w = calloc(1, sizeof *w);
+  words *w = open_fixture(&f);
   FILE *file = fopen("tests/data/aten/cases.txt", "r");
   assert_non_null(file);
-  assert_non_null(w);
-  f.diag = tn_diag_create();
-  assert_int_equal(tn_runtime_create(NULL, f.diag, &f.runtime), TN_OK);
   for (ssize_t n; (n = getline(&line, &room, file)) > 0;) {
     line[strcspn(line, "\n")] = '\0';
     if (*line && *line != '#') run_case(&f, line, w);
   }
   free(line);
-  free(w);
   fclose(file);
-  tn_runtime_destroy(f.runtime);
-  tn_diag_destroy(f.diag);
+  close_fixture(&f, w);
   print_message("%d cases, %d differ\n", f.n, f.n_failed);
   assert_true(f.n > 1000);
   assert_int_equal(f.n_failed, 0);
 }
 
+/* What PyTorch refuses, and numbers that no tensor has: an error, and no answer. */
+static void test_refused(void **state) {
+  static const char *const lines[][2] = {
+      {"aten::index.Tensor\tself=f32[1,1,1,1,1,1,1,1]:1\tindices=i64[1,1,1,1,1,1,1,1]:0",
+       "more than 8 dims"},
+      {"aten::split_with_sizes\tself=f32[4]:1,2,3,4\tsplit_sizes@[5,-1]", "the parts do not"},
+      {"aten::select_scatter\tself=f32[3]:1,2,3\tsrc=f32[]:9\tdim@0\tindex@3", "outside"},
+      {"aten::select_scatter\tself=f32[3]:1,2,3\tsrc=f32[]:9\tdim@0\tindex@-4", "outside"},
+      {"aten::cdist\tx1=f32[3]:1,2,3\tx2=f32[3]:1,2,4", "no matrices"},
+      {"aten::linalg_cross\tself=f32[3]:1,2,3\tother=f32[4]:1,2,3,4", "not three in both"},
+      {"aten::t\tself=f32[1,2,1]:1,2", "more than two dims"},
+      {"aten::rms_norm\tinput=f32[1,2]:1,2\tnormalized_shape@[7]", "not that of the input"},
+      {"torchvision::nms\tdets=f32[1,3]:0,0,1\tscores=f32[1]:1\tiou_threshold@0.5", "four columns"},
+      {"aten::gru.input\tinput=f32[1,1,1]:1\thx=f32[]:1\tparams=f32[3,1]:1,1,1\t"
+       "params=f32[3,1]:1,1,1\thas_biases@0\tnum_layers@1\tdropout@0\ttrain@0\t"
+       "bidirectional@0\tbatch_first@0",
+       "without a batch"},
+      {"aten::upsample_nearest1d\tself=f32[1,1,1]:1\toutput_size@[1000000000000]", "so large"},
+      {"aten::arange.start_step\tstart@0\tend@1\tstep@1e-300", "so long a range"},
+      {"aten::max_pool2d\tself=f32[1,1,1]:1\tkernel_size@[1,1]\tpadding@[0,9000000000000000000]",
+       "too large"},
+      {"aten::repeat_interleave.self_int\tself=f32[4]:1,2,3,4\trepeats@9000000000000000000",
+       "so many repeats"},
+      {"aten::constant_pad_nd\tself=f32[1]:1\tpad@[9000000000000000000,9000000000000000000]",
+       "so wide"},
+  };
+  (void)state;
+  fixture f;
+  words *w = open_fixture(&f);
+  for (size_t k = 0; k < sizeof lines / sizeof *lines; k++) {
+    tn_tensor *out[8] = {NULL};
+    const tn_status s = run_line(&f, lines[k][0], w, out);
+    if (!s || !strstr(tn_diag_text(f.diag), lines[k][1]))
+      complain(&f, lines[k][0], tn_diag_text(f.diag));
+  }
+  close_fixture(&f, w);
+  assert_int_equal(f.n_failed, 0);
+}
+
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_cases)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_cases), cmocka_unit_test(test_refused)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

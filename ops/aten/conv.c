@@ -16,7 +16,9 @@ static tn_status read_padding(const tn_lowering *l, window *w) {
   if (text && !same && !tn_str_is(text->s, "valid"))
     return at_fail(l, TN_ERR_INVALID, "padding is neither same nor valid");
   for (int32_t k = 0; k < w->n; k++) {
-    const int64_t all = same ? w->dilation[k] * (w->kernel[k] - 1) : 0;
+    int64_t all = 0;
+    if (same && tn_mul_i64(w->dilation[k], w->kernel[k] - 1, &all))
+      return at_fail(l, TN_ERR_OVERFLOW, "a size of the window is too large");
     const int64_t given = text ? 0 : at_item(l, "padding", k, 0);
     w->pad[k] = same ? all / 2 : given;
     w->pad[k + w->n] = same ? all - all / 2 : given;

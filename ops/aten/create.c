@@ -49,12 +49,11 @@ tn_status aten_fill(const tn_call *call, tn_graph *graph, int32_t node) {
 
 /* How many steps from start to end; as PyTorch counts, in f64 where there are floats. */
 static int64_t count(at_scalar start, at_scalar end, at_scalar step) {
-  if (start.is_int && end.is_int && step.is_int) {
-    const int64_t span = end.i - start.i;
-    return step.i > 0 ? tn_ceil_div(span, step.i) : tn_ceil_div(-span, -step.i);
-  }
-  const double n = (end.f - start.f) / step.f, whole = (double)(int64_t)n;
-  return (int64_t)(whole < n ? whole + 1 : whole);
+  const double n = (end.f - start.f) / step.f;
+  if (!(n <= AT_MOST_SIZE)) return INT64_MAX;
+  if (!start.is_int || !end.is_int || !step.is_int) return (int64_t)ceil(n);
+  const int64_t span = end.i - start.i;
+  return span / step.i + (span % step.i != 0);
 }
 
 tn_status aten_arange(const tn_call *call, tn_graph *graph, int32_t node) {
@@ -72,7 +71,7 @@ tn_status aten_arange(const tn_call *call, tn_graph *graph, int32_t node) {
     return at_fail(&l, TN_ERR_INVALID, "the step leads away from the end");
   const uint32_t dtype = at_dtype(&l, "dtype", ints ? TN_I64 : TN_F32);
   const int64_t n = count(start, end, step);
-  if (n > (INT64_C(1) << 31)) return tn_low_unsupported(&l, "so long a range");
+  if (n > AT_MOST_SIZE) return tn_low_unsupported(&l, "so long a range");
   const int32_t k = at_iota(&l, n);
   if (at_category(dtype) == AT_FLOAT) { /* start + k * step in f64, rounded once */
     const int32_t wide =
@@ -80,8 +79,8 @@ tn_status aten_arange(const tn_call *call, tn_graph *graph, int32_t node) {
     const int32_t sum = tn_low_2(&l, "Add", wide, tn_low_number(&l, TN_F64, start.f));
     return tn_low_done(&l, at_cast(&l, sum, TN_F64, dtype));
   }
-  const int32_t scaled = tn_low_2(&l, "Mul", k, at_int_const(&l, TN_I64, (int64_t)step.f));
-  const int32_t sum = tn_low_2(&l, "Add", scaled, at_int_const(&l, TN_I64, (int64_t)start.f));
+  const int32_t scaled = tn_low_2(&l, "Mul", k, at_const(&l, TN_I64, step));
+  const int32_t sum = tn_low_2(&l, "Add", scaled, at_const(&l, TN_I64, start));
   return tn_low_done(&l, at_cast(&l, sum, TN_I64, dtype));
 }
 

@@ -28,13 +28,15 @@ static float float_below(double x) {
 /* Boxes as [x1, y1, x2, y2] that are kept, by falling scores. */
 tn_status torchvision_nms(const tn_call *call, tn_graph *graph, int32_t node) {
   const tn_lowering l = tn_low_open(call, graph, node);
-  const int64_t n = tn_low_type(&l, 0)->rank == 2 ? tn_low_type(&l, 0)->shape[0] : -1;
-  if (n < 0) return at_fail(&l, TN_ERR_SHAPE, "the boxes are no matrix");
+  const tn_tensor *t = tn_low_type(&l, 0);
+  if (t->rank != 2 || t->shape[1] != 4)
+    return at_fail(&l, TN_ERR_SHAPE, "the boxes are no matrix of four columns");
   const int32_t boxes = at_unsqueeze(&l, ordered_boxes(&l, at_in(&l, 0, TN_F32)), 0),
                 scores = ordered_scores(&l, at_in(&l, 1, TN_F32));
   const float threshold = float_below(tn_low_float(&l, "iou_threshold", 0.5));
   const int32_t in[] = {boxes, at_unsqueeze(&l, at_unsqueeze(&l, scores, 0), 0),
-                        at_int_const(&l, TN_I64, n), tn_low_number(&l, TN_F32, threshold)};
+                        at_int_const(&l, TN_I64, t->shape[0]),
+                        tn_low_number(&l, TN_F32, threshold)};
   const tn_attr corners = tn_attr_int("center_point_box", 0);
   const int32_t kept = tn_low_emit(&l, "NonMaxSuppression", in, 4, &corners, 1);
   return tn_low_done(&l, at_squeeze(&l, at_slice(&l, kept, 1, 2, 3, 1), 1));
@@ -43,9 +45,11 @@ tn_status torchvision_nms(const tn_call *call, tn_graph *graph, int32_t node) {
 /* rois are [image, x1, y1, x2, y2]. */
 tn_status torchvision_roi_align(const tn_call *call, tn_graph *graph, int32_t node) {
   const tn_lowering l = tn_low_open(call, graph, node);
+  const tn_tensor *t = tn_low_type(&l, 1);
+  if (t->rank != 2 || t->shape[1] != 5)
+    return at_fail(&l, TN_ERR_SHAPE, "the rois are no matrix of five columns");
   const int32_t rois = tn_low_in(&l, 1);
   const int32_t image = at_squeeze(&l, at_slice(&l, rois, 1, 0, 1, 1), 1);
-  const uint32_t dtype = tn_low_type(&l, 1)->dtype;
   const int64_t ratio = tn_low_int(&l, "sampling_ratio", -1);
   const tn_attr attrs[] = {
       tn_attr_int("output_height", tn_low_int(&l, "pooled_height", 1)),
@@ -55,6 +59,6 @@ tn_status torchvision_roi_align(const tn_call *call, tn_graph *graph, int32_t no
       tn_attr_str("coordinate_transformation_mode",
                   tn_low_int(&l, "aligned", 0) ? "half_pixel" : "output_half_pixel")};
   const int32_t in[] = {tn_low_in(&l, 0), at_slice(&l, rois, 1, 1, 5, 1),
-                        at_cast(&l, image, dtype, TN_I64)};
+                        at_cast(&l, image, t->dtype, TN_I64)};
   return tn_low_done(&l, tn_low_emit(&l, "RoiAlign", in, 3, attrs, 5));
 }

@@ -55,7 +55,9 @@ static double number_of(reading *r, tn_str w, int64_t *out_int) {
       return 0;
     }
     f = tn_load_f64(t->dtype, t->data, 0);
-    *out_int = tn_dtype_exact_i64(t->dtype) ? tn_load_i64(t->dtype, t->data, 0) : (int64_t)f;
+    *out_int = tn_dtype_exact_i64(t->dtype) ? tn_load_i64(t->dtype, t->data, 0)
+               : fabs(f) < 9e18             ? (int64_t)f
+                                            : INT64_MIN;
     return f;
   }
   if (w.size == 0 || w.size >= MOST_TEXT) {

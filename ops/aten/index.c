@@ -57,8 +57,7 @@ static tn_status add_mask(const tn_lowering *l, uint32_t k, int32_t dim, indexin
   return TN_OK;
 }
 
-static tn_status read_indices(const tn_lowering *l, uint32_t first, uint32_t n, indexing *x,
-                              bool *has_mask) {
+static tn_status read_indices(const tn_lowering *l, uint32_t first, uint32_t n, indexing *x) {
   int32_t dim = 0;
   const int32_t rank = tn_low_type(l, 0)->rank;
   for (uint32_t k = first; k < first + n; k++) {
@@ -67,7 +66,6 @@ static tn_status read_indices(const tn_lowering *l, uint32_t first, uint32_t n, 
     if (t && mask) {
       const tn_status s = add_mask(l, k, dim, x);
       if (s) return s;
-      *has_mask = true;
     } else if (t) {
       if (x->n == TN_MAX_RANK) return tn_low_unsupported(l, "more than 8 indices");
       x->dims[x->n] = dim;
@@ -110,13 +108,13 @@ static void place_result(const tn_lowering *l, indexing *x) {
   front_perm(rank, x->dims, x->n, x->perm);
 }
 
-static tn_status open_indexing(const tn_lowering *l, uint32_t first, uint32_t n, indexing *x,
-                               bool *has_mask) {
+static tn_status open_indexing(const tn_lowering *l, uint32_t first, uint32_t n, indexing *x) {
   *x = (indexing){.n = 0};
-  const tn_status s = read_indices(l, first, n, x, has_mask);
+  const tn_status s = read_indices(l, first, n, x);
   if (s) return s;
+  if (x->rank + tn_low_type(l, 0)->rank - x->n > TN_MAX_RANK)
+    return tn_low_unsupported(l, "more than 8 dims");
   place_result(l, x);
-  if (x->result_rank > TN_MAX_RANK) return tn_low_unsupported(l, "more than 8 dims");
   return TN_OK;
 }
 
@@ -128,9 +126,8 @@ static int32_t read_places(const tn_lowering *l, indexing *x) {
 
 tn_status aten_index(const tn_call *call, tn_graph *graph, int32_t node) {
   const tn_lowering l = tn_low_open(call, graph, node);
-  bool has_mask = false;
   indexing x;
-  const tn_status s = open_indexing(&l, 1, call->n_inputs - 1, &x, &has_mask);
+  const tn_status s = open_indexing(&l, 1, call->n_inputs - 1, &x);
   if (s) return s;
   if (x.n == 1) return tn_low_done(&l, gather(&l, tn_low_in(&l, 0), x.index[0], x.dims[0]));
   const int32_t y = read_places(&l, &x);
@@ -154,12 +151,11 @@ tn_status aten_index_put(const tn_call *call, tn_graph *graph, int32_t node) {
   const uint32_t values = call->n_inputs - 1, n = values - 1;
   const tn_tensor *self = tn_low_type(&l, 0), *first = tn_low_type(&l, 1);
   const bool adds = tn_low_int(&l, "accumulate", 0) != 0;
-  bool has_mask = false;
   indexing x;
   if (n == 1 && first && first->dtype == TN_BOOL && first->rank <= self->rank && !adds &&
       tn_elements(tn_low_type(&l, values)) == 1)
     return tn_low_done(&l, put_by_mask(&l, values, self->dtype));
-  const tn_status s = open_indexing(&l, 1, n, &x, &has_mask);
+  const tn_status s = open_indexing(&l, 1, n, &x);
   if (s) return s;
   int32_t back[TN_MAX_RANK];
   const int32_t old = read_places(&l, &x);
@@ -243,7 +239,7 @@ static int32_t neutral(const tn_lowering *l, uint32_t dtype, const char *reducti
   if (at_category(dtype) == AT_FLOAT) return tn_low_number(l, dtype, max ? -INFINITY : INFINITY);
   const uint32_t bits = tn_dtype(dtype)->bits;
   if (!tn_dtype(dtype)->is_signed)
-    return at_int_const(l, dtype, max ? 0 : (INT64_C(1) << bits) - 1);
+    return at_int_const(l, dtype, max ? 0 : bits == 64 ? -1 : (INT64_C(1) << bits) - 1);
   const int64_t top = bits == 64 ? INT64_MAX : (INT64_C(1) << (bits - 1)) - 1;
   return at_int_const(l, dtype, max ? -top - 1 : top);
 }
@@ -346,8 +342,9 @@ tn_status aten_slice_scatter(const tn_call *call, tn_graph *graph, int32_t node)
   const bool selects = at_is(&l, "select_scatter");
   const int64_t n = x->shape[dim];
   int64_t from = tn_low_int(&l, selects ? "index" : "start", 0),
-          to = selects ? from + 1 : tn_low_int(&l, "end", INT64_MAX),
-          step = selects ? 1 : tn_low_int(&l, "step", 1);
+          to = tn_low_int(&l, "end", INT64_MAX), step = selects ? 1 : tn_low_int(&l, "step", 1);
+  if (selects && (from < -n || from >= n))
+    return at_fail(&l, TN_ERR_INVALID, "the index is outside of the dim");
   if (from < 0) from += n;
   if (selects) to = from + 1;
   if (to < 0) to += n;
@@ -427,9 +424,13 @@ tn_status aten_diagonal(const tn_call *call, tn_graph *graph, int32_t node) {
   int32_t perm[TN_MAX_RANK];
   front_perm(x->rank, dims, 2, perm);
   const int64_t rows = x->shape[dims[0]], columns = x->shape[dims[1]];
-  const int64_t down = offset < 0 ? -offset : 0, right = offset > 0 ? offset : 0;
-  int64_t n = rows - down < columns - right ? rows - down : columns - right;
-  if (n < 0) n = 0;
+  const int64_t down = offset < -rows ? rows
+                       : offset < 0   ? -offset
+                                      : 0,
+                right = offset > columns ? columns
+                        : offset > 0     ? offset
+                                         : 0;
+  const int64_t n = rows - down < columns - right ? rows - down : columns - right;
   const int32_t k = at_iota(&l, n);
   const int32_t parts[] = {
       at_unsqueeze(&l, tn_low_2(&l, "Add", k, at_int_const(&l, TN_I64, down)), 1),
@@ -453,6 +454,8 @@ tn_status aten_diag_embed(const tn_call *call, tn_graph *graph, int32_t node) {
                                               at_dim(&l, tn_low_int(&l, "dim2", -1), rank)};
   if (dims[0] < 0 || dims[1] < 0) return dims[0] < 0 ? dims[0] : dims[1];
   if (dims[0] != rank - 2 || dims[1] != rank - 1) return tn_low_unsupported(&l, "other dims");
+  if (offset < -AT_MOST_SIZE || offset > AT_MOST_SIZE)
+    return tn_low_unsupported(&l, "so large a matrix");
   const int64_t far = offset < 0 ? -offset : offset, n = x->shape[x->rank - 1] + far;
   const int64_t column[] = {n, 1}, row[] = {1, n};
   int64_t pads[2 * TN_MAX_RANK] = {0};

@@ -143,6 +143,7 @@ static int32_t p_norm(const tn_lowering *l, int32_t x, uint32_t dtype, double p,
 tn_status aten_cdist(const tn_call *call, tn_graph *graph, int32_t node) {
   const tn_lowering l = tn_low_open(call, graph, node);
   const tn_tensor *a = tn_low_type(&l, 0), *b = tn_low_type(&l, 1);
+  if (a->rank < 2 || b->rank < 2) return at_fail(&l, TN_ERR_SHAPE, "its points are no matrices");
   const int32_t x = at_unsqueeze(&l, tn_low_in(&l, 0), a->rank - 1),
                 y = at_unsqueeze(&l, tn_low_in(&l, 1), b->rank - 2);
   const int32_t off = tn_low_2(&l, "Sub", x, y);
@@ -177,12 +178,13 @@ tn_status aten_cosine_similarity(const tn_call *call, tn_graph *graph, int32_t n
 /* a[1] b[2] - a[2] b[1] and so on, along a dim of three. */
 tn_status aten_cross(const tn_call *call, tn_graph *graph, int32_t node) {
   const tn_lowering l = tn_low_open(call, graph, node);
-  const tn_tensor *t = tn_low_type(&l, 0);
+  const tn_tensor *t = tn_low_type(&l, 0), *other = tn_low_type(&l, 1);
   const int32_t dim = at_dim(&l, tn_low_int(&l, "dim", -1), t->rank);
   const int64_t next[] = {1, 2, 0}, after[] = {2, 0, 1};
   int32_t x[4];
   if (dim < 0) return dim;
-  if (t->rank == 0 || t->shape[dim] != 3) return at_fail(&l, TN_ERR_SHAPE, "the dim is not three");
+  if (t->rank == 0 || other->rank != t->rank || t->shape[dim] != 3 || other->shape[dim] != 3)
+    return at_fail(&l, TN_ERR_SHAPE, "the dim is not three in both");
   for (uint32_t k = 0; k < 4; k++) {
     const int32_t in[] = {tn_low_in(&l, k / 2), tn_low_ints_const(&l, k % 2 ? after : next, 3)};
     const tn_attr axis = tn_attr_int("axis", dim);

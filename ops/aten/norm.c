@@ -47,16 +47,23 @@ tn_status aten_instance_norm(const tn_call *call, tn_graph *graph, int32_t node)
   return tn_low_done(&l, tn_low_emit(&l, "InstanceNormalization", in, 3, &eps, 1));
 }
 
-/* Of the last dims, as many as normalized_shape names. */
+/* How many of the last dims normalized_shape names; below 0: a status. */
+static int32_t normalised_dims(const tn_lowering *l) {
+  const tn_tensor *x = tn_low_type(l, 0);
+  const tn_ints shape = tn_low_ints(l, "normalized_shape");
+  if (shape.size < 1 || shape.size > x->rank)
+    return at_fail(l, TN_ERR_INVALID, "normalized_shape does not fit");
+  for (int64_t k = 0; k < shape.size; k++)
+    if (shape.data[k] != x->shape[x->rank - shape.size + k])
+      return at_fail(l, TN_ERR_SHAPE, "normalized_shape is not that of the input");
+  return (int32_t)shape.size;
+}
+
 tn_status aten_layer_norm(const tn_call *call, tn_graph *graph, int32_t node) {
   const tn_lowering l = tn_low_open(call, graph, node);
   const tn_tensor *x = tn_low_type(&l, 0);
-  const tn_ints shape = tn_low_ints(&l, "normalized_shape");
-  const int32_t n = (int32_t)shape.size;
-  if (n < 1 || n > x->rank) return at_fail(&l, TN_ERR_INVALID, "normalized_shape does not fit");
-  for (int32_t k = 0; k < n; k++)
-    if (shape.data[k] != x->shape[x->rank - n + k])
-      return at_fail(&l, TN_ERR_SHAPE, "normalized_shape is not that of the input");
+  const int32_t n = normalised_dims(&l);
+  if (n < 0) return n;
   const tn_attr attrs[] = {tn_attr_float("epsilon", tn_low_float(&l, "eps", 1e-5)),
                            tn_attr_int("axis", -n)};
   const int32_t in[] = {tn_low_in(&l, 0),
@@ -72,9 +79,9 @@ tn_status aten_layer_norm(const tn_call *call, tn_graph *graph, int32_t node) {
 tn_status aten_rms_norm(const tn_call *call, tn_graph *graph, int32_t node) {
   const tn_lowering l = tn_low_open(call, graph, node);
   const tn_tensor *x = tn_low_type(&l, 0);
-  const int32_t n = (int32_t)tn_low_ints(&l, "normalized_shape").size;
+  const int32_t n = normalised_dims(&l);
   const at_scalar eps = at_number(&l, "eps");
-  if (n < 1 || n > x->rank) return at_fail(&l, TN_ERR_INVALID, "normalized_shape does not fit");
+  if (n < 0) return n;
   const double least = x->dtype == TN_F64 ? 2.220446049250313e-16 : 1.1920928955078125e-07;
   const tn_attr attrs[] = {tn_attr_float("epsilon", eps.is_there ? eps.f : least),
                            tn_attr_int("axis", -n)};

@@ -26,6 +26,17 @@ static int64_t count(const pool *p, int32_t k, bool ceil) {
   return n;
 }
 
+/* Is it a window? Its numbers are the file's. */
+static tn_status check_window(const tn_lowering *l, int64_t kernel, int64_t stride,
+                              int64_t dilation, int64_t pad) {
+  if (kernel < 1 || stride < 1 || dilation < 1 || pad < 0)
+    return at_fail(l, TN_ERR_INVALID, "a size of the window is below 1");
+  if (kernel > AT_MOST_SIZE || stride > AT_MOST_SIZE || dilation > AT_MOST_SIZE ||
+      pad > AT_MOST_SIZE)
+    return at_fail(l, TN_ERR_OVERFLOW, "a size of the window is too large");
+  return TN_OK;
+}
+
 static tn_status read_pool(const tn_lowering *l, pool *p) {
   const tn_tensor *x = tn_low_type(l, 0);
   p->n = space_of(l);
@@ -38,8 +49,8 @@ static tn_status read_pool(const tn_lowering *l, pool *p) {
     p->stride[k] = at_item(l, "stride", k, p->kernel[k]);
     p->dilation[k] = at_item(l, "dilation", k, 1);
     p->given[k] = at_item(l, "padding", k, 0);
-    if (p->kernel[k] < 1 || p->stride[k] < 1 || p->dilation[k] < 1 || p->given[k] < 0)
-      return at_fail(l, TN_ERR_INVALID, "a size of the window is below 1");
+    const tn_status s = check_window(l, p->kernel[k], p->stride[k], p->dilation[k], p->given[k]);
+    if (s) return s;
     p->out[k] = count(p, k, ceil);
     if (p->out[k] < 1) return at_fail(l, TN_ERR_SHAPE, "the window is larger than the input");
     const int64_t end = (p->out[k] - 1) * p->stride[k] + p->dilation[k] * (p->kernel[k] - 1) + 1;
@@ -216,8 +227,8 @@ tn_status aten_im2col(const tn_call *call, tn_graph *graph, int32_t node) {
   for (int32_t k = 0; k < 2; k++) {
     const int64_t kernel = at_item(&l, "kernel_size", k, 1), stride = at_item(&l, "stride", k, 1),
                   dilation = at_item(&l, "dilation", k, 1), pad = at_item(&l, "padding", k, 0);
-    if (kernel < 1 || stride < 1 || dilation < 1 || pad < 0)
-      return at_fail(&l, TN_ERR_INVALID, "a size of the window is below 1");
+    const tn_status s = check_window(&l, kernel, stride, dilation, pad);
+    if (s) return s;
     out[k] = (d[k + 1] + 2 * pad - dilation * (kernel - 1) - 1) / stride + 1;
     if (out[k] < 1) return at_fail(&l, TN_ERR_SHAPE, "the window is larger than the input");
     grid[k][0] = kernel;

@@ -31,11 +31,13 @@ static tn_status read_sizes(const tn_lowering *l, sizes *z) {
   if (s) return s;
   for (int32_t k = 0; k < z->n; k++) {
     z->in[k] = x->shape[k + 2];
+    const double wide = (double)z->in[k] * z->scale[k];
     if (size.size == 0)
-      z->out[k] = (int64_t)((double)z->in[k] * z->scale[k]);
+      z->out[k] = wide <= AT_MOST_SIZE ? (int64_t)wide : INT64_MAX;
     else
       z->out[k] = size.data[size.size == z->n ? k : 0];
     if (z->out[k] < 1 || z->in[k] < 1) return at_fail(l, TN_ERR_SHAPE, "an image of no pixels");
+    if (z->out[k] > AT_MOST_SIZE) return tn_low_unsupported(l, "so large an image");
   }
   return TN_OK;
 }
@@ -46,14 +48,15 @@ static int64_t source(const sizes *z, int32_t k, int64_t i, bool exact) {
   const float scale =
       z->scale[k] > 0 ? (float)(1.0 / z->scale[k]) : (float)z->in[k] / (float)z->out[k];
   const float at = exact ? ((float)i + 0.5F) * scale : (float)i * scale;
-  const int64_t place = (int64_t)floorf(at);
+  const int64_t place = at < (float)z->in[k] ? (int64_t)floorf(at) : z->in[k];
   return place < z->in[k] ? place : z->in[k] - 1;
 }
 
 /* Whole multiples in the order of the pixels are what a kernel for resizing does best. */
 static bool is_multiple(const sizes *z, bool exact) {
+  enum { EXACT = 1 << 24 }; /* whole numbers that f32 has */
   for (int32_t k = 0; k < z->n; k++) {
-    if (z->out[k] % z->in[k]) return false;
+    if (z->out[k] % z->in[k] || z->out[k] > EXACT) return false;
     for (int64_t i = 0; i < z->out[k]; i++)
       if (source(z, k, i, exact) != i / (z->out[k] / z->in[k])) return false;
   }
@@ -101,10 +104,10 @@ tn_status aten_upsample_nearest(const tn_call *call, tn_graph *graph, int32_t no
 
 /* A scale of the file counts, where it is no quotient of the sizes. */
 static bool has_own_scale(const sizes *z) {
-  for (int32_t k = 0; k < z->n; k++)
-    if (z->scale[k] > 0 && (int64_t)((double)z->in[k] * z->scale[k]) == z->out[k] &&
-        (double)z->out[k] != (double)z->in[k] * z->scale[k])
-      return true;
+  for (int32_t k = 0; k < z->n; k++) {
+    const double out = (double)z->out[k], wide = (double)z->in[k] * z->scale[k];
+    if (floor(wide) == out && wide != out) return true;
+  }
   return false;
 }
 
@@ -202,6 +205,8 @@ static tn_status read_pads(const tn_lowering *l, int64_t *pads, int32_t *value) 
   for (int64_t k = 0; k < pad.size / 2; k++) {
     const int32_t dim = x->rank - 1 - (int32_t)k;
     const int64_t before = pad.data[2 * k], after = pad.data[2 * k + 1], n = x->shape[dim];
+    if (before > AT_MOST_SIZE || after > AT_MOST_SIZE)
+      return at_fail(l, TN_ERR_OVERFLOW, "so wide a rim");
     if (before < -n || after < -n || n + before + after < 0)
       return at_fail(l, TN_ERR_SHAPE, "more is cut off than there is");
     if (before < 0 || after < 0)

@@ -95,7 +95,8 @@ static tn_status read_layers(const tn_lowering *l, layers *r) {
   const tn_tensor *h = tn_low_type(l, 1);
   if (r->n < 1 || r->n > 64 || n - r->first != (uint32_t)(r->n * r->directions * r->per_direction))
     return tn_low_unsupported(l, "this number of weights (projections?)");
-  r->hidden = h->shape[h->rank - 1];
+  if (h->rank != 3) return tn_low_unsupported(l, "a state without a batch");
+  r->hidden = h->shape[2];
   if (tn_low_int(l, "train", 0) && tn_low_float(l, "dropout", 0) > 0)
     return tn_low_unsupported(l, "dropout while training");
   return TN_OK;

@@ -89,7 +89,7 @@ tn_status aten_round(const tn_call *call, tn_graph *graph, int32_t node) {
   }
   if (!decimals) return tn_low_done(&l, tn_low_1(&l, op, x));
   double ten = 1;
-  for (int64_t k = 0; k < (decimals < 0 ? -decimals : decimals) && k < 40; k++) ten *= 10;
+  for (int64_t k = 0; k < 40 && (k < decimals || -k > decimals); k++) ten *= 10;
   const int32_t scale = tn_low_number(&l, dtype, ten);
   x = tn_low_1(&l, op, tn_low_2(&l, decimals < 0 ? "Div" : "Mul", x, scale));
   return tn_low_done(&l, tn_low_2(&l, decimals < 0 ? "Mul" : "Div", x, scale));

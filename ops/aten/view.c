@@ -216,7 +216,8 @@ tn_status aten_repeat_interleave(const tn_call *call, tn_graph *graph, int32_t n
   int64_t wide[TN_MAX_RANK];
   for (int32_t k = 0; k <= rank; k++)
     wide[k] = k <= dim ? shape[k] : k == dim + 1 ? times : shape[k - 1];
-  shape[dim] *= times;
+  if (tn_mul_i64(shape[dim], times, &shape[dim]))
+    return at_fail(&l, TN_ERR_OVERFLOW, "so many repeats");
   value = at_expand(&l, at_unsqueeze(&l, value, dim + 1), rank + 1, wide);
   return tn_low_done(&l, tn_low_reshape(&l, value, rank, shape));
 }
@@ -246,6 +247,8 @@ tn_status aten_transpose(const tn_call *call, tn_graph *graph, int32_t node) {
   const bool axes = at_is(&l, "swapaxes");
   int32_t perm[TN_MAX_RANK];
   if (x->rank == 0 || (t && x->rank == 1)) return at_done_input(&l);
+  if (t && x->rank > 2 && !at_is(&l, "numpy_T"))
+    return at_fail(&l, TN_ERR_SHAPE, "it has more than two dims");
   const bool last = at_is(&l, "mT") || at_is(&l, "adjoint");
   const int32_t a = at_dim(&l,
                            t      ? 0
@@ -358,7 +361,11 @@ tn_status aten_split(const tn_call *call, tn_graph *graph, int32_t node) {
   if (dim < 0) return dim;
   const int64_t given = list(&l, name, &sizes, &one);
   if (tn_pattern_attr(tn_low_node(&l), name, TN_ATTR_INTS)) {
-    for (; n < given && n < MOST; n++) sum += length[n] = sizes[n];
+    for (; n < given && n < MOST; sum += length[n++]) {
+      length[n] = sizes[n];
+      if (length[n] < 0 || length[n] > all - sum)
+        return at_fail(&l, TN_ERR_SHAPE, "the parts do not make the dim");
+    }
     if (n < given || sum != all) return at_fail(&l, TN_ERR_SHAPE, "the parts do not make the dim");
     return parts(&l, dim, length, n);
   }
@@ -469,7 +476,7 @@ tn_status aten_flip(const tn_call *call, tn_graph *graph, int32_t node) {
 
 static int32_t rolled(const tn_lowering *l, int32_t x, int64_t dim, int64_t size, int64_t shift) {
   if (size == 0) return x;
-  const int64_t cut = ((-shift) % size + size) % size;
+  const int64_t cut = (size - shift % size) % size;
   if (cut == 0) return x;
   const int32_t halves[] = {at_slice(l, x, dim, cut, size, 1), at_slice(l, x, dim, 0, cut, 1)};
   return at_concat(l, halves, 2, dim);
@@ -553,7 +560,8 @@ tn_status aten_pixel_shuffle(const tn_call *call, tn_graph *graph, int32_t node)
   const tn_tensor *x = tn_low_type(&l, 0);
   const bool up = at_is(&l, "pixel_shuffle");
   const int64_t r = tn_low_int(&l, up ? "upscale_factor" : "downscale_factor", 1);
-  if (x->rank < 3 || x->rank > 4 || r < 1) return tn_low_unsupported(&l, "other than 3 or 4 dims");
+  if (x->rank < 3 || x->rank > 4) return tn_low_unsupported(&l, "other than 3 or 4 dims");
+  if (r < 1 || r > UINT16_MAX) return at_fail(&l, TN_ERR_INVALID, "the factor is none");
   int32_t value = x->rank == 3 ? at_unsqueeze(&l, tn_low_in(&l, 0), 0) : tn_low_in(&l, 0);
   const int64_t *d = x->shape + (x->rank - 3), n = x->rank == 4 ? x->shape[0] : 1;
   if (up) {
