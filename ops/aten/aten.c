@@ -199,11 +199,6 @@ int32_t at_iota(const tn_lowering *l, int64_t n) {
                   at_int_const(l, TN_I64, 1));
 }
 
-int32_t at_with_int(const tn_lowering *l, const char *op, int32_t x, const char *name, int64_t v) {
-  const tn_attr a = tn_attr_int(name, v);
-  return tn_low_emit(l, op, &x, 1, &a, 1);
-}
-
 int32_t at_with_float(const tn_lowering *l, const char *op, int32_t x, const char *name, double v) {
   const tn_attr a = tn_attr_float(name, v);
   return tn_low_emit(l, op, &x, 1, &a, 1);
@@ -215,24 +210,30 @@ int32_t at_where(const tn_lowering *l, int32_t condition, int32_t yes, int32_t n
   return tn_low_3(l, "Where", condition, yes, no);
 }
 
+int32_t at_gather(const tn_lowering *l, int32_t x, int32_t index, int64_t dim) {
+  const int32_t in[] = {x, index};
+  const tn_attr axis = tn_attr_int("axis", dim);
+  return tn_low_emit(l, "Gather", in, 2, &axis, 1);
+}
+
+int32_t at_cut(const tn_lowering *l, int32_t x, uint32_t dtype) {
+  const int32_t below = tn_low_2(l, "Less", x, at_int_const(l, dtype, 0));
+  return at_where(l, below, tn_low_1(l, "Ceil", x), tn_low_1(l, "Floor", x));
+}
+
 tn_status at_done_input(const tn_lowering *l) {
   return tn_low_done(l, tn_low_1(l, "Identity", tn_low_in(l, 0)));
 }
 
 /* ---- names ---- */
 
-const char *at_base(const tn_lowering *l, char *out, size_t size) {
-  const char *op = tn_low_node(l)->op;
-  snprintf(out, size, "%.*s", (int)strcspn(op, "."), op);
-  return out;
-}
-
 bool at_is(const tn_lowering *l, const char *name) {
-  char base[64];
-  return !strcmp(at_base(l, base, sizeof base), name);
+  const char *op = tn_low_node(l)->op;
+  const size_t n = strlen(name);
+  return !strncmp(op, name, n) && (op[n] == '\0' || op[n] == '.');
 }
 
-const char *at_find(const at_row *rows, const char *name) {
-  while (rows->aten && strcmp(rows->aten, name) != 0) rows++;
+const char *at_find(const tn_lowering *l, const at_row *rows) {
+  while (rows->aten && !at_is(l, rows->aten)) rows++;
   return rows->onnx;
 }

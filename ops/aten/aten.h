@@ -76,23 +76,24 @@ int32_t at_expand(const tn_lowering *l, int32_t x, int32_t rank, const int64_t *
 int32_t at_full(const tn_lowering *l, int32_t number, int32_t rank, const int64_t *shape);
 /* 0, 1, 2 ... as i64. */
 int32_t at_iota(const tn_lowering *l, int64_t n);
-int32_t at_with_int(const tn_lowering *l, const char *op, int32_t x, const char *name, int64_t v);
 int32_t at_with_float(const tn_lowering *l, const char *op, int32_t x, const char *name, double v);
 int32_t at_not(const tn_lowering *l, int32_t x);
 int32_t at_where(const tn_lowering *l, int32_t condition, int32_t yes, int32_t no);
+int32_t at_gather(const tn_lowering *l, int32_t x, int32_t index, int64_t dim);
+/* Floats without their fractions. */
+int32_t at_cut(const tn_lowering *l, int32_t x, uint32_t dtype);
 /* The node's work is done by input 0, as it is or with another shape. */
 tn_status at_done_input(const tn_lowering *l);
 tn_status at_fail(const tn_lowering *l, tn_status code, const char *what);
 
 /* The part of the node's name behind "aten::", without the overload. */
 bool at_is(const tn_lowering *l, const char *name);
-const char *at_base(const tn_lowering *l, char *out, size_t size);
 
 /* A row of a table that says what an operator of PyTorch is in ONNX. */
 typedef struct at_row {
   const char *aten, *onnx;
 } at_row;
-/* NULL: the table, which ends with NULL, has no such operator. */
-const char *at_find(const at_row *rows, const char *name);
+/* What the node is; NULL: the table, which ends with NULL, has no such operator. */
+const char *at_find(const tn_lowering *l, const at_row *rows);
 
 #endif

@@ -54,11 +54,6 @@ tn_status aten_mul(const tn_call *call, tn_graph *graph, int32_t node) {
 
 /* ---- quotients ---- */
 
-static int32_t cut(const tn_lowering *l, int32_t x, uint32_t dtype) {
-  const int32_t below = tn_low_2(l, "Less", x, at_int_const(l, dtype, 0));
-  return at_where(l, below, tn_low_1(l, "Ceil", x), tn_low_1(l, "Floor", x));
-}
-
 /* Remainder with the sign of b. ONNX's Mod of integers has that; of floats it has that of a. */
 static int32_t python_mod(const tn_lowering *l, const sides *s) {
   const int32_t in[] = {s->a, s->b};
@@ -91,7 +86,7 @@ static int32_t floor_quotient(const tn_lowering *l, const sides *s) {
 
 static int32_t cut_quotient(const tn_lowering *l, const sides *s) {
   const int32_t q = tn_low_2(l, "Div", s->a, s->b);
-  return at_category(s->dtype) == AT_FLOAT ? cut(l, q, s->dtype) : q;
+  return at_category(s->dtype) == AT_FLOAT ? at_cut(l, q, s->dtype) : q;
 }
 
 tn_status aten_div(const tn_call *call, tn_graph *graph, int32_t node) {
@@ -167,15 +162,14 @@ static const at_row comparisons[] = {{"eq", "Equal"},
 
 tn_status aten_compare(const tn_call *call, tn_graph *graph, int32_t node) {
   const tn_lowering l = tn_low_open(call, graph, node);
-  char base[64];
-  const char *op = at_find(comparisons, at_base(&l, base, sizeof base));
+  const char *op = at_find(&l, comparisons);
   if (!op) return TN_ERR_INTERNAL;
   uint32_t dtype = common(&l);
   const bool equal = !strcmp(op, "Equal");
   if (!equal && dtype == TN_BOOL) dtype = TN_U8;
   const sides s = open_as(&l, dtype);
   const int32_t y = tn_low_2(&l, op, s.a, s.b);
-  return tn_low_done(&l, !strcmp(base, "ne") || !strcmp(base, "not_equal") ? at_not(&l, y) : y);
+  return tn_low_done(&l, at_is(&l, "ne") || at_is(&l, "not_equal") ? at_not(&l, y) : y);
 }
 
 /* ---- minimum and maximum: NaN wins ---- */
@@ -220,8 +214,7 @@ static const at_row bits[] = {{"bitwise_and", "BitwiseAnd"},
 
 tn_status aten_bitwise(const tn_call *call, tn_graph *graph, int32_t node) {
   const tn_lowering l = tn_low_open(call, graph, node);
-  char base[64];
-  const char *op = at_find(bits, at_base(&l, base, sizeof base));
+  const char *op = at_find(&l, bits);
   const sides s = open_sides(&l);
   if (!op) return TN_ERR_INTERNAL;
   if (at_category(s.dtype) > AT_INT) return tn_low_unsupported(&l, "bits of floats");

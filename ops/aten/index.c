@@ -23,12 +23,6 @@ static int32_t permuted(const tn_lowering *l, int32_t x, int32_t rank, const int
   return same ? x : tn_low_transpose(l, x, rank, perm);
 }
 
-static int32_t gather(const tn_lowering *l, int32_t x, int32_t index, int64_t dim) {
-  const int32_t in[] = {x, index};
-  const tn_attr axis = tn_attr_int("axis", dim);
-  return tn_low_emit(l, "Gather", in, 2, &axis, 1);
-}
-
 static int32_t index_of(const tn_lowering *l, uint32_t k) { return at_in(l, k, TN_I64); }
 
 /* ---- x[indices] ---- */
@@ -51,7 +45,7 @@ static tn_status add_mask(const tn_lowering *l, uint32_t k, int32_t dim, indexin
   for (int32_t i = 0; i < m->rank; i++) {
     if (x->n == TN_MAX_RANK) return tn_low_unsupported(l, "more than 8 indices");
     x->dims[x->n] = dim + i;
-    x->index[x->n++] = gather(l, nonzero, at_int_const(l, TN_I64, i), 0);
+    x->index[x->n++] = at_gather(l, nonzero, at_int_const(l, TN_I64, i), 0);
   }
   if (x->rank < 1) x->rank = 1;
   return TN_OK;
@@ -129,7 +123,7 @@ tn_status aten_index(const tn_call *call, tn_graph *graph, int32_t node) {
   indexing x;
   const tn_status s = open_indexing(&l, 1, call->n_inputs - 1, &x);
   if (s) return s;
-  if (x.n == 1) return tn_low_done(&l, gather(&l, tn_low_in(&l, 0), x.index[0], x.dims[0]));
+  if (x.n == 1) return tn_low_done(&l, at_gather(&l, tn_low_in(&l, 0), x.index[0], x.dims[0]));
   const int32_t y = read_places(&l, &x);
   return tn_low_done(&l, x.moves ? permuted(&l, y, x.result_rank, x.result) : y);
 }
@@ -180,19 +174,19 @@ tn_status aten_index_select(const tn_call *call, tn_graph *graph, int32_t node) 
   if (dim < 0) return dim;
   const int32_t at = index->rank ? index_of(&l, 1) : tn_low_reshape(&l, index_of(&l, 1), 1, &one);
   if (x->rank == 0) return at_done_input(&l);
-  return tn_low_done(&l, gather(&l, tn_low_in(&l, 0), at, dim));
+  return tn_low_done(&l, at_gather(&l, tn_low_in(&l, 0), at, dim));
 }
 
 tn_status aten_embedding(const tn_call *call, tn_graph *graph, int32_t node) {
   const tn_lowering l = tn_low_open(call, graph, node);
-  return tn_low_done(&l, gather(&l, tn_low_in(&l, 0), index_of(&l, 1), 0));
+  return tn_low_done(&l, at_gather(&l, tn_low_in(&l, 0), index_of(&l, 1), 0));
 }
 
 tn_status aten_take(const tn_call *call, tn_graph *graph, int32_t node) {
   const tn_lowering l = tn_low_open(call, graph, node);
   const int64_t all = tn_elements(tn_low_type(&l, 0));
   const int32_t flat = tn_low_reshape(&l, tn_low_in(&l, 0), 1, &all);
-  return tn_low_done(&l, gather(&l, flat, index_of(&l, 1), 0));
+  return tn_low_done(&l, at_gather(&l, flat, index_of(&l, 1), 0));
 }
 
 /* x up to the dims of `like`, but for one. */
@@ -216,7 +210,7 @@ tn_status aten_gather(const tn_call *call, tn_graph *graph, int32_t node) {
   if (x->rank == 0 || index->rank == 0) {
     const int64_t all = tn_elements(x);
     const int32_t flat = tn_low_reshape(&l, tn_low_in(&l, 0), 1, &all);
-    return tn_low_done(&l, gather(&l, flat, index_of(&l, 1), 0));
+    return tn_low_done(&l, at_gather(&l, flat, index_of(&l, 1), 0));
   }
   const tn_status s = same_rank(&l, x, index);
   if (s) return s;
@@ -404,7 +398,7 @@ tn_status aten_masked_scatter(const tn_call *call, tn_graph *graph, int32_t node
   int32_t k = tn_low_2(&l, "CumSum", at_cast(&l, mask, TN_BOOL, TN_I64), zero);
   k = tn_low_2(&l, "Max", tn_low_2(&l, "Sub", k, one), zero);
   k = tn_low_2(&l, "Min", k, at_int_const(&l, TN_I64, n - 1));
-  const int32_t taken = gather(&l, tn_low_reshape(&l, at_in(&l, 2, x->dtype), 1, &n), k, 0);
+  const int32_t taken = at_gather(&l, tn_low_reshape(&l, at_in(&l, 2, x->dtype), 1, &n), k, 0);
   const int32_t flat = tn_low_reshape(&l, tn_low_in(&l, 0), 1, &all);
   return tn_low_done(&l, tn_low_reshape(&l, at_where(&l, mask, taken, flat), x->rank, x->shape));
 }
@@ -478,6 +472,6 @@ tn_status aten_places(const tn_call *call, tn_graph *graph, int32_t node) {
   int32_t out[TN_MAX_RANK];
   if (n > TN_MAX_RANK || (int32_t)n > tn_low_type(&l, 0)->rank)
     return at_fail(&l, TN_ERR_SHAPE, "it has fewer dims than are read");
-  for (uint32_t k = 0; k < n; k++) out[k] = gather(&l, places, at_int_const(&l, TN_I64, k), 0);
+  for (uint32_t k = 0; k < n; k++) out[k] = at_gather(&l, places, at_int_const(&l, TN_I64, k), 0);
   return tn_low_done_many(&l, out, n);
 }

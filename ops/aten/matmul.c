@@ -186,9 +186,8 @@ tn_status aten_cross(const tn_call *call, tn_graph *graph, int32_t node) {
   if (t->rank == 0 || other->rank != t->rank || t->shape[dim] != 3 || other->shape[dim] != 3)
     return at_fail(&l, TN_ERR_SHAPE, "the dim is not three in both");
   for (uint32_t k = 0; k < 4; k++) {
-    const int32_t in[] = {tn_low_in(&l, k / 2), tn_low_ints_const(&l, k % 2 ? after : next, 3)};
-    const tn_attr axis = tn_attr_int("axis", dim);
-    x[k] = tn_low_emit(&l, "Gather", in, 2, &axis, 1);
+    const int32_t three = tn_low_ints_const(&l, k % 2 ? after : next, 3);
+    x[k] = at_gather(&l, tn_low_in(&l, k / 2), three, dim);
   }
   return tn_low_done(
       &l, tn_low_2(&l, "Sub", tn_low_2(&l, "Mul", x[0], x[3]), tn_low_2(&l, "Mul", x[1], x[2])));

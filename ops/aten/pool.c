@@ -242,11 +242,8 @@ tn_status aten_im2col(const tn_call *call, tn_graph *graph, int32_t node) {
     index[k] = tn_low_2(&l, "Add", tn_low_reshape(&l, inner, 2, column), outer);
   }
   value = tn_low_2(&l, "Pad", value, tn_low_ints_const(&l, pads, 8));
-  for (int32_t k = 1; k >= 0; k--) { /* [n, c, h, w] to [n, c, kh, oh, kw, ow] */
-    const int32_t in[] = {value, index[k]};
-    const tn_attr axis = tn_attr_int("axis", 2 + k);
-    value = tn_low_emit(&l, "Gather", in, 2, &axis, 1);
-  }
+  for (int32_t k = 1; k >= 0; k--) /* [n, c, h, w] to [n, c, kh, oh, kw, ow] */
+    value = at_gather(&l, value, index[k], 2 + k);
   const int32_t perm[] = {0, 1, 2, 4, 3, 5};
   const int64_t shape[] = {n, d[0] * grid[0][0] * grid[1][0], out[0] * out[1]};
   value = tn_low_reshape(&l, tn_low_transpose(&l, value, 6, perm), x->rank == 4 ? 3 : 2,

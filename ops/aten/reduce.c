@@ -313,7 +313,7 @@ tn_status aten_softmax(const tn_call *call, tn_graph *graph, int32_t node) {
   if (at_category(to) < AT_FLOAT) return tn_low_unsupported(&l, "softmax of integers");
   const int32_t x = at_in(&l, 0, to);
   if (t->rank == 0) return tn_low_done(&l, at_const(&l, to, (at_scalar){true, true, !log, !log}));
-  int32_t y = at_with_int(&l, log ? "LogSoftmax" : "Softmax", x, "axis", dim);
+  int32_t y = tn_low_1_int(&l, log ? "LogSoftmax" : "Softmax", x, "axis", dim);
   if (at_is(&l, "_safe_softmax")) { /* rows of -inf alone become 0 */
     const int64_t axis = dim;
     const int32_t most = at_reduce(&l, "ReduceMax", x, &axis, 1, true);

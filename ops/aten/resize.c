@@ -79,10 +79,8 @@ static int32_t gathered(const tn_lowering *l, const sizes *z, bool exact) {
     int64_t *places = l->call->host->alloc(l->call->ctx, (uint64_t)z->out[k] * sizeof *places);
     if (!places) return TN_ERR_MEMORY;
     for (int64_t i = 0; i < z->out[k]; i++) places[i] = source(z, k, i, exact);
-    const int32_t in[] = {x, tn_low_ints_const(l, places, z->out[k])};
+    x = at_gather(l, x, tn_low_ints_const(l, places, z->out[k]), k + 2);
     l->call->host->free(l->call->ctx, places);
-    const tn_attr axis = tn_attr_int("axis", k + 2);
-    x = tn_low_emit(l, "Gather", in, 2, &axis, 1);
   }
   return x;
 }

@@ -34,8 +34,7 @@ static const at_row of_floats[] = {{"acos", "Acos"},
 
 tn_status aten_unary_float(const tn_call *call, tn_graph *graph, int32_t node) {
   const tn_lowering l = tn_low_open(call, graph, node);
-  char base[64];
-  const char *op = at_find(of_floats, at_base(&l, base, sizeof base));
+  const char *op = at_find(&l, of_floats);
   if (!op) return TN_ERR_INTERNAL;
   return tn_low_done(&l, tn_low_1(&l, op, at_in(&l, 0, at_float_of(tn_low_type(&l, 0)->dtype))));
 }
@@ -48,8 +47,7 @@ static const at_row of_numbers[] = {
 
 tn_status aten_unary(const tn_call *call, tn_graph *graph, int32_t node) {
   const tn_lowering l = tn_low_open(call, graph, node);
-  char base[64];
-  const char *op = at_find(of_numbers, at_base(&l, base, sizeof base));
+  const char *op = at_find(&l, of_numbers);
   const uint32_t dtype = tn_low_type(&l, 0)->dtype;
   if (!op) return TN_ERR_INTERNAL;
   if (dtype == TN_BOOL && strcmp(op, "Neg") != 0 && strcmp(op, "Relu") != 0)
@@ -70,21 +68,15 @@ tn_status aten_unary(const tn_call *call, tn_graph *graph, int32_t node) {
 static const at_row of_rounding[] = {
     {"ceil", "Ceil"}, {"floor", "Floor"}, {"round", "Round"}, {NULL, NULL}};
 
-static int32_t cut(const tn_lowering *l, int32_t x, uint32_t dtype) {
-  const int32_t below = tn_low_2(l, "Less", x, at_int_const(l, dtype, 0));
-  return at_where(l, below, tn_low_1(l, "Ceil", x), tn_low_1(l, "Floor", x));
-}
-
 tn_status aten_round(const tn_call *call, tn_graph *graph, int32_t node) {
   const tn_lowering l = tn_low_open(call, graph, node);
-  char base[64];
-  const char *op = at_find(of_rounding, at_base(&l, base, sizeof base));
+  const char *op = at_find(&l, of_rounding);
   const uint32_t dtype = tn_low_type(&l, 0)->dtype;
   const int64_t decimals = tn_low_int(&l, "decimals", 0);
   int32_t x = tn_low_in(&l, 0);
   if (at_category(dtype) < AT_FLOAT) return at_done_input(&l);
   if (!op) { /* trunc, fix, frac */
-    const int32_t whole = cut(&l, x, dtype);
+    const int32_t whole = at_cut(&l, x, dtype);
     return tn_low_done(&l, at_is(&l, "frac") ? tn_low_2(&l, "Sub", x, whole) : whole);
   }
   if (!decimals) return tn_low_done(&l, tn_low_1(&l, op, x));
@@ -131,9 +123,6 @@ tn_status aten_bitwise_not(const tn_call *call, tn_graph *graph, int32_t node) {
 
 typedef int32_t (*made_fn)(const tn_lowering *, int32_t x, uint32_t dtype);
 
-static int32_t number(const tn_lowering *l, uint32_t dtype, double f) {
-  return tn_low_number(l, dtype, f);
-}
 static int32_t made_rsqrt(const tn_lowering *l, int32_t x, uint32_t dtype) {
   (void)dtype;
   return tn_low_1(l, "Reciprocal", tn_low_1(l, "Sqrt", x));
@@ -143,13 +132,13 @@ static int32_t made_square(const tn_lowering *l, int32_t x, uint32_t dtype) {
   return tn_low_2(l, "Mul", x, x);
 }
 static int32_t made_erfc(const tn_lowering *l, int32_t x, uint32_t dtype) {
-  return tn_low_2(l, "Sub", number(l, dtype, 1), tn_low_1(l, "Erf", x));
+  return tn_low_2(l, "Sub", tn_low_number(l, dtype, 1), tn_low_1(l, "Erf", x));
 }
 static int32_t made_exp2(const tn_lowering *l, int32_t x, uint32_t dtype) {
-  return tn_low_2(l, "Pow", number(l, dtype, 2), x);
+  return tn_low_2(l, "Pow", tn_low_number(l, dtype, 2), x);
 }
 static int32_t log_of(const tn_lowering *l, int32_t x, uint32_t dtype, double base) {
-  return tn_low_2(l, "Mul", tn_low_1(l, "Log", x), number(l, dtype, base));
+  return tn_low_2(l, "Mul", tn_low_1(l, "Log", x), tn_low_number(l, dtype, base));
 }
 static int32_t made_log2(const tn_lowering *l, int32_t x, uint32_t dtype) {
   return log_of(l, x, dtype, 1.4426950408889634074);
@@ -160,26 +149,26 @@ static int32_t made_log10(const tn_lowering *l, int32_t x, uint32_t dtype) {
 /* log(1 + x) loses what of x is below a rounding of 1: with u = 1 + x, log(u) x / (u - 1) does
  * not. */
 static int32_t made_log1p(const tn_lowering *l, int32_t x, uint32_t dtype) {
-  const int32_t one = number(l, dtype, 1), u = tn_low_2(l, "Add", x, one),
+  const int32_t one = tn_low_number(l, dtype, 1), u = tn_low_2(l, "Add", x, one),
                 back = tn_low_2(l, "Sub", u, one), log = tn_low_1(l, "Log", u);
   const int32_t near = tn_low_2(l, "Mul", log, tn_low_2(l, "Div", x, back));
-  const int32_t same = tn_low_2(l, "Equal", back, number(l, dtype, 0)),
-                far = tn_low_2(l, "Greater", tn_low_1(l, "Abs", x), number(l, dtype, 0.5));
+  const int32_t same = tn_low_2(l, "Equal", back, tn_low_number(l, dtype, 0)),
+                far = tn_low_2(l, "Greater", tn_low_1(l, "Abs", x), tn_low_number(l, dtype, 0.5));
   return at_where(l, same, x, at_where(l, far, log, near));
 }
 /* exp(x) - 1 = tanh(x/2) (exp(x) + 1), which loses nothing near 0. */
 static int32_t made_expm1(const tn_lowering *l, int32_t x, uint32_t dtype) {
-  const int32_t one = number(l, dtype, 1), e = tn_low_1(l, "Exp", x);
-  const int32_t half = tn_low_1(l, "Tanh", tn_low_2(l, "Mul", x, number(l, dtype, 0.5)));
+  const int32_t one = tn_low_number(l, dtype, 1), e = tn_low_1(l, "Exp", x);
+  const int32_t half = tn_low_1(l, "Tanh", tn_low_2(l, "Mul", x, tn_low_number(l, dtype, 0.5)));
   const int32_t near = tn_low_2(l, "Mul", half, tn_low_2(l, "Add", e, one));
-  const int32_t far = tn_low_2(l, "Greater", tn_low_1(l, "Abs", x), number(l, dtype, 0.5));
+  const int32_t far = tn_low_2(l, "Greater", tn_low_1(l, "Abs", x), tn_low_number(l, dtype, 0.5));
   return at_where(l, far, tn_low_2(l, "Sub", e, one), near);
 }
 static int32_t made_deg2rad(const tn_lowering *l, int32_t x, uint32_t dtype) {
-  return tn_low_2(l, "Mul", x, number(l, dtype, 0.017453292519943295769));
+  return tn_low_2(l, "Mul", x, tn_low_number(l, dtype, 0.017453292519943295769));
 }
 static int32_t made_rad2deg(const tn_lowering *l, int32_t x, uint32_t dtype) {
-  return tn_low_2(l, "Mul", x, number(l, dtype, 57.295779513082320877));
+  return tn_low_2(l, "Mul", x, tn_low_number(l, dtype, 57.295779513082320877));
 }
 static int32_t made_silu(const tn_lowering *l, int32_t x, uint32_t dtype) {
   (void)dtype;
@@ -190,9 +179,9 @@ static int32_t made_log_sigmoid(const tn_lowering *l, int32_t x, uint32_t dtype)
   return tn_low_1(l, "Neg", tn_low_1(l, "Softplus", tn_low_1(l, "Neg", x)));
 }
 static int32_t made_sinc(const tn_lowering *l, int32_t x, uint32_t dtype) {
-  const int32_t turned = tn_low_2(l, "Mul", x, number(l, dtype, 3.14159265358979323846));
-  const int32_t zero = tn_low_2(l, "Equal", x, number(l, dtype, 0));
-  return at_where(l, zero, number(l, dtype, 1),
+  const int32_t turned = tn_low_2(l, "Mul", x, tn_low_number(l, dtype, 3.14159265358979323846));
+  const int32_t zero = tn_low_2(l, "Equal", x, tn_low_number(l, dtype, 0));
+  return at_where(l, zero, tn_low_number(l, dtype, 1),
                   tn_low_2(l, "Div", tn_low_1(l, "Sin", turned), turned));
 }
 
@@ -228,9 +217,9 @@ tn_status aten_logit(const tn_call *call, tn_graph *graph, int32_t node) {
   const at_scalar eps = at_number(&l, "eps");
   int32_t x = at_in(&l, 0, dtype);
   if (eps.is_there)
-    x = tn_low_2(&l, "Max", tn_low_2(&l, "Min", x, number(&l, dtype, 1 - eps.f)),
-                 number(&l, dtype, eps.f));
-  const int32_t odds = tn_low_2(&l, "Div", x, tn_low_2(&l, "Sub", number(&l, dtype, 1), x));
+    x = tn_low_2(&l, "Max", tn_low_2(&l, "Min", x, tn_low_number(&l, dtype, 1 - eps.f)),
+                 tn_low_number(&l, dtype, eps.f));
+  const int32_t odds = tn_low_2(&l, "Div", x, tn_low_2(&l, "Sub", tn_low_number(&l, dtype, 1), x));
   return tn_low_done(&l, tn_low_1(&l, "Log", odds));
 }
 
@@ -247,10 +236,10 @@ tn_status aten_nan_to_num(const tn_call *call, tn_graph *graph, int32_t node) {
   const tn_attr above[] = {tn_attr_int("detect_negative", 0)},
                 below[] = {tn_attr_int("detect_positive", 0)};
   const int32_t x = tn_low_in(&l, 0);
-  int32_t y = at_where(&l, tn_low_1(&l, "IsNaN", x), number(&l, dtype, nan.f), x);
+  int32_t y = at_where(&l, tn_low_1(&l, "IsNaN", x), tn_low_number(&l, dtype, nan.f), x);
   y = at_where(&l, tn_low_emit(&l, "IsInf", &x, 1, above, 1),
-               number(&l, dtype, up.is_there ? up.f : most), y);
+               tn_low_number(&l, dtype, up.is_there ? up.f : most), y);
   y = at_where(&l, tn_low_emit(&l, "IsInf", &x, 1, below, 1),
-               number(&l, dtype, down.is_there ? down.f : -most), y);
+               tn_low_number(&l, dtype, down.is_there ? down.f : -most), y);
   return tn_low_done(&l, y);
 }

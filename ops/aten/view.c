@@ -517,12 +517,10 @@ tn_status aten_unfold(const tn_call *call, tn_graph *graph, int32_t node) {
   const int32_t starts = tn_low_2(&l, "Mul", at_iota(&l, n), at_int_const(&l, TN_I64, step));
   int32_t index = tn_low_2(&l, "Add", tn_low_reshape(&l, starts, 2, column), at_iota(&l, size));
   index = at_expand(&l, index, 2, grid);
-  const int32_t in[] = {tn_low_in(&l, 0), index};
-  const tn_attr axis = tn_attr_int("axis", dim);
+  const int32_t windows = at_gather(&l, tn_low_in(&l, 0), index, dim);
   int32_t perm[TN_MAX_RANK];
   for (int32_t k = 0; k <= x->rank; k++) perm[k] = k <= dim ? k : k == x->rank ? dim + 1 : k + 1;
-  return tn_low_done(
-      &l, tn_low_transpose(&l, tn_low_emit(&l, "Gather", in, 2, &axis, 1), x->rank + 1, perm));
+  return tn_low_done(&l, tn_low_transpose(&l, windows, x->rank + 1, perm));
 }
 
 /* Any strides over the elements in their order: they are gathered by their places. */
