@@ -139,22 +139,17 @@ static tn_status add_node(call *c, tn_graph *g, const char *op, const int32_t *i
 /* A value of its own for an output of a graph; literals become constants. */
 static tn_status add_output(call *c, tn_graph *g, const aten_arg *a) {
   const tn_graph_api *api = c->s->r->api;
-  const int32_t out = api->value(g, NULL);
-  int64_t i = a->i;
-  double f = a->f;
-  uint8_t b = a->i != 0;
-  tn_status s = out < 0 ? out : TN_OK;
-  if (s) return pt2_graph_fail(c->s->r, s, "an output cannot be a value");
+  int32_t out;
+  tn_status s;
   if (a->kind == ATEN_TENSOR) {
+    out = api->value(g, NULL);
+    if (out < 0) return pt2_graph_fail(c->s->r, out, "an output cannot be a value");
     s = add_node(c, g, "Identity", &a->value, 1, &out, 1, NULL, 0);
-    if (s) return s;
   } else {
-    const tn_tensor t = a->kind == ATEN_INT     ? tn_tensor_make(TN_I64, 0, NULL, &i)
-                        : a->kind == ATEN_FLOAT ? tn_tensor_make(TN_F64, 0, NULL, &f)
-                                                : tn_tensor_make(TN_BOOL, 0, NULL, &b);
-    s = api->value_set_const(g, out, &t, 1);
+    s = pt2_number(c->s, g, NULL, a, &out);
   }
-  if (!s) s = api->add_output(g, out);
+  if (s) return s;
+  s = api->add_output(g, out);
   return s ? pt2_graph_fail(c->s->r, s, "it cannot be an output of a graph") : TN_OK;
 }
 
@@ -171,6 +166,16 @@ static tn_status define_outputs(call *c, const int32_t *ids) {
   tn_status s = TN_OK;
   for (uint32_t k = 0; k < c->n_outputs && !s; k++)
     if (*c->outputs[k]) s = pt2_define(c->s, c->outputs[k], ids[k], NULL);
+  return s;
+}
+
+/* What a graph that is run in place answers stands for the outputs. */
+static tn_status define_results(call *c, const aten_arg *results) {
+  tn_status s = TN_OK;
+  for (uint32_t k = 0; k < c->n_outputs && !s; k++)
+    if (*c->outputs[k])
+      s = results[k].kind == ATEN_TENSOR ? pt2_define(c->s, c->outputs[k], results[k].value, NULL)
+                                         : pt2_literal(c->s, c->outputs[k], results[k]);
   return s;
 }
 
@@ -193,13 +198,9 @@ static tn_status run_cond(call *c) {
     return pt2_fail(c->s->r, TN_ERR_INVALID, "cond needs a predicate and two graphs");
   if (c->args[0].kind != ATEN_TENSOR) { /* it is known */
     aten_arg results[MOST];
-    tn_status s = run_graph(c, c->s->g, c->args[0].i ? 0 : 1, c->args + 1, c->n_args - 1, results,
-                            c->n_outputs);
-    for (uint32_t k = 0; k < c->n_outputs && !s; k++)
-      if (*c->outputs[k])
-        s = results[k].kind == ATEN_TENSOR ? pt2_define(c->s, c->outputs[k], results[k].value, NULL)
-                                           : pt2_literal(c->s, c->outputs[k], results[k]);
-    return s;
+    const tn_status s = run_graph(c, c->s->g, c->args[0].i ? 0 : 1, c->args + 1, c->n_args - 1,
+                                  results, c->n_outputs);
+    return s ? s : define_results(c, results);
   }
   tn_status s = new_outputs(c, out);
   if (!s) s = branch(c, 0, &graphs[0]);
@@ -223,22 +224,15 @@ static tn_status run_cond(call *c) {
 
 /* The carried values are as many as there are outputs. Literals among them become constants. */
 static tn_status carried_values(call *c, aten_arg *out) {
-  const tn_graph_api *api = c->s->r->api;
-  for (uint32_t k = 0; k < c->n_outputs; k++) {
+  tn_status s = TN_OK;
+  for (uint32_t k = 0; k < c->n_outputs && !s; k++) {
     out[k] = c->args[k];
     if (out[k].kind == ATEN_TENSOR) continue;
-    int64_t i = out[k].i;
-    double f = out[k].f;
-    uint8_t b = out[k].i != 0;
-    const tn_tensor t = out[k].kind == ATEN_INT     ? tn_tensor_make(TN_I64, 0, NULL, &i)
-                        : out[k].kind == ATEN_FLOAT ? tn_tensor_make(TN_F64, 0, NULL, &f)
-                                                    : tn_tensor_make(TN_BOOL, 0, NULL, &b);
-    out[k] = aten_value(NULL, api->value(c->s->g, pt2_fresh(c->s, "carried")));
-    const tn_status s =
-        out[k].value < 0 ? out[k].value : api->value_set_const(c->s->g, out[k].value, &t, 1);
-    if (s) return pt2_graph_fail(c->s->r, s, "a carried value cannot be one");
+    const char *name = pt2_fresh(c->s, "carried");
+    out[k] = aten_value(NULL, TN_NO_ID);
+    s = name ? pt2_number(c->s, c->s->g, name, &c->args[k], &out[k].value) : pt2_no_memory(c->s->r);
   }
-  return TN_OK;
+  return s;
 }
 
 static tn_status add_input(call *c, tn_graph *g, const char *name, tn_tensor *type, int32_t *out) {
@@ -307,12 +301,8 @@ static tn_status run_wrapped(call *c) {
   const uint32_t n = inputs ? inputs->n : 0;
   if (c->n_graphs != 1 || n > c->n_args)
     return pt2_fail(c->s->r, TN_ERR_INVALID, "it does not wrap one graph");
-  tn_status s = run_graph(c, c->s->g, 0, c->args + (c->n_args - n), n, results, c->n_outputs);
-  for (uint32_t k = 0; k < c->n_outputs && !s; k++)
-    if (*c->outputs[k])
-      s = results[k].kind == ATEN_TENSOR ? pt2_define(c->s, c->outputs[k], results[k].value, NULL)
-                                         : pt2_literal(c->s, c->outputs[k], results[k]);
-  return s;
+  const tn_status s = run_graph(c, c->s->g, 0, c->args + (c->n_args - n), n, results, c->n_outputs);
+  return s ? s : define_results(c, results);
 }
 
 tn_status pt2_higher(pt2_scope *s, const json_value *node, const char *target) {

@@ -238,12 +238,12 @@ static tn_status add_output(pt2_scope *s, const char *name, const aten_arg *a) {
   const tn_graph_api *api = r->api;
   int32_t out = a->value;
   tn_status status = TN_OK;
-  int64_t i = a->i;
-  double f = a->f;
-  uint8_t b = a->i != 0;
   if (a->kind == ATEN_NONE) return TN_OK;
-  const bool is_value = a->kind == ATEN_TENSOR;
-  if (!is_value || api->value_flags(r->g, out) || strcmp(api->value_name(r->g, out), name) != 0) {
+  if (a->kind != ATEN_TENSOR) {
+    const char *fresh = pt2_fresh(s, name);
+    status = fresh ? pt2_number(s, r->g, fresh, a, &out) : pt2_no_memory(r);
+    if (status) return status;
+  } else if (api->value_flags(r->g, out) || strcmp(api->value_name(r->g, out), name) != 0) {
     const char *fresh = pt2_fresh(s, name);
     const int32_t made = fresh ? api->value(r->g, fresh) : TN_ERR_MEMORY;
     if (made < 0) return pt2_graph_fail(r, made, "it cannot be an output");
@@ -255,11 +255,7 @@ static tn_status add_output(pt2_scope *s, const char *name, const aten_arg *a) {
                           .outputs = &made,
                           .n_outputs = 1,
                           .offset = -1};
-    const tn_tensor t = a->kind == ATEN_INT     ? tn_tensor_make(TN_I64, 0, NULL, &i)
-                        : a->kind == ATEN_FLOAT ? tn_tensor_make(TN_F64, 0, NULL, &f)
-                                                : tn_tensor_make(TN_BOOL, 0, NULL, &b);
-    const int32_t id =
-        is_value ? api->add_node(r->g, &copy) : api->value_set_const(r->g, made, &t, 1);
+    const int32_t id = api->add_node(r->g, &copy);
     if (id < 0) return pt2_graph_fail(r, id, "it cannot be an output");
     out = made;
   }

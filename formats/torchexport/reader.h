@@ -106,6 +106,8 @@ tn_status pt2_write(pt2_scope *s, int32_t var, int32_t id);
 /* The variable is a view, made by the node. */
 tn_status pt2_is_view(pt2_scope *s, int32_t var, int32_t base, const json_value *node,
                       uint32_t output);
+/* A number or bool as a constant of rank 0, in the scope's graph or one inside of it. */
+tn_status pt2_number(pt2_scope *s, tn_graph *g, const char *name, const aten_arg *a, int32_t *out);
 /* The variable as a value in a graph inside of the scope's. */
 tn_status pt2_capture(pt2_scope *s, tn_graph *inside, int32_t id, int32_t *out);
 

@@ -141,6 +141,22 @@ tn_status pt2_write(pt2_scope *s, int32_t var, int32_t id) {
   return status;
 }
 
+tn_status pt2_number(pt2_scope *s, tn_graph *g, const char *name, const aten_arg *a, int32_t *out) {
+  const tn_graph_api *api = s->r->api;
+  int64_t i = a->i;
+  double f = a->f;
+  uint8_t b = a->i != 0;
+  if (a->kind != ATEN_INT && a->kind != ATEN_FLOAT && a->kind != ATEN_BOOL)
+    return pt2_fail(s->r, TN_ERR_UNSUPPORTED,
+                    "not supported: a value that is neither a tensor nor a number");
+  const tn_tensor t = a->kind == ATEN_INT     ? tn_tensor_make(TN_I64, 0, NULL, &i)
+                      : a->kind == ATEN_FLOAT ? tn_tensor_make(TN_F64, 0, NULL, &f)
+                                              : tn_tensor_make(TN_BOOL, 0, NULL, &b);
+  *out = api->value(g, name);
+  const tn_status status = *out < 0 ? *out : api->value_set_const(g, *out, &t, 1);
+  return status ? pt2_graph_fail(s->r, status, "a number cannot be a constant") : TN_OK;
+}
+
 tn_status pt2_capture(pt2_scope *s, tn_graph *inside, int32_t id, int32_t *out) {
   const tn_graph_api *api = s->r->api;
   const char *name = api->value_name(s->g, id);
