@@ -2,7 +2,8 @@
 """Exports models of torchvision and transformers with random weights by torch.export, or as TorchScript, runs them
 with Tenon, and compares the outputs with PyTorch's. Prints a table.
 
-usage: models.py TENON [--as export|trace|script] [--only WORD]... [--keep DIR] [--families]
+usage: models.py TENON [--as export|trace|script] [--only WORD]... [--keep DIR]
+           [--families] [--part vision|language]
 (needs torch, torchvision, transformers)
 """
 
@@ -126,11 +127,24 @@ def language(_):
         num_attention_heads=4,
         intermediate_size=64,
     )
+    two_sides = dict(
+        vocab_size=99,
+        d_model=32,
+        encoder_layers=2,
+        decoder_layers=2,
+        encoder_attention_heads=4,
+        decoder_attention_heads=4,
+        encoder_ffn_dim=64,
+        decoder_ffn_dim=64,
+    )
     ids = torch.arange(16).reshape(2, 8) % 99
     pixels = torch.rand(1, 3, 32, 32)
 
     def text(cls, config, **kw):
         return lambda: (cls(config).eval(), (), dict(input_ids=ids, **kw))
+
+    def picture(cls, config):
+        return lambda: (cls(config).eval(), (), dict(pixel_values=pixels))
 
     no_cache = dict(use_cache=False)
     yield "bert", text(tf.BertModel, tf.BertConfig(**small))
@@ -186,16 +200,7 @@ def language(_):
     )
     yield "bart", text(
         tf.BartModel,
-        tf.BartConfig(
-            vocab_size=99,
-            d_model=32,
-            encoder_layers=2,
-            decoder_layers=2,
-            encoder_attention_heads=4,
-            decoder_attention_heads=4,
-            encoder_ffn_dim=64,
-            decoder_ffn_dim=64,
-        ),
+        tf.BartConfig(**two_sides),
         decoder_input_ids=ids,
         **no_cache,
     )
@@ -207,50 +212,29 @@ def language(_):
         image_size=32,
         patch_size=8,
     )
-    yield "vit", lambda: (tf.ViTModel(tf.ViTConfig(**image)).eval(), (), dict(pixel_values=pixels))
-    yield "deit", lambda: (
-        tf.DeiTModel(tf.DeiTConfig(**image)).eval(),
-        (),
-        dict(pixel_values=pixels),
+    yield "vit", picture(tf.ViTModel, tf.ViTConfig(**image))
+    yield "deit", picture(tf.DeiTModel, tf.DeiTConfig(**image))
+    yield "dinov2", picture(
+        tf.Dinov2Model,
+        tf.Dinov2Config(**{k: v for k, v in image.items() if k != "intermediate_size"}),
     )
-    yield "dinov2", lambda: (
-        tf.Dinov2Model(
-            tf.Dinov2Config(**{k: v for k, v in image.items() if k != "intermediate_size"})
-        ).eval(),
-        (),
-        dict(pixel_values=pixels),
+    yield "swin", picture(
+        tf.SwinModel,
+        tf.SwinConfig(
+            image_size=32,
+            patch_size=4,
+            embed_dim=16,
+            depths=[2, 2],
+            num_heads=[2, 4],
+            window_size=4,
+        ),
     )
-    yield "swin", lambda: (
-        tf.SwinModel(
-            tf.SwinConfig(
-                image_size=32,
-                patch_size=4,
-                embed_dim=16,
-                depths=[2, 2],
-                num_heads=[2, 4],
-                window_size=4,
-            )
-        ).eval(),
-        (),
-        dict(pixel_values=pixels),
-    )
-    yield "clip_vision", lambda: (
-        tf.CLIPVisionModel(tf.CLIPVisionConfig(**image)).eval(),
-        (),
-        dict(pixel_values=pixels),
-    )
+    yield "clip_vision", picture(tf.CLIPVisionModel, tf.CLIPVisionConfig(**image))
     yield "clip_text", text(tf.CLIPTextModel, tf.CLIPTextConfig(**small))
     yield "whisper_encoder", lambda: (
         tf.WhisperModel(
             tf.WhisperConfig(
-                vocab_size=99,
-                d_model=32,
-                encoder_layers=2,
-                decoder_layers=2,
-                encoder_attention_heads=4,
-                decoder_attention_heads=4,
-                encoder_ffn_dim=64,
-                decoder_ffn_dim=64,
+                **two_sides,
                 max_source_positions=32,
                 num_mel_bins=16,
             )
@@ -275,35 +259,24 @@ def language(_):
         (),
         dict(input_values=torch.rand(1, 800)),
     )
-    yield "segformer", lambda: (
-        tf.SegformerModel(
-            tf.SegformerConfig(
-                num_encoder_blocks=2,
-                depths=[1, 1],
-                sr_ratios=[2, 1],
-                hidden_sizes=[16, 32],
-                patch_sizes=[7, 3],
-                strides=[4, 2],
-                num_attention_heads=[1, 2],
-                mlp_ratios=[2, 2],
-            )
-        ).eval(),
-        (),
-        dict(pixel_values=pixels),
+    yield "segformer", picture(
+        tf.SegformerModel,
+        tf.SegformerConfig(
+            num_encoder_blocks=2,
+            depths=[1, 1],
+            sr_ratios=[2, 1],
+            hidden_sizes=[16, 32],
+            patch_sizes=[7, 3],
+            strides=[4, 2],
+            num_attention_heads=[1, 2],
+            mlp_ratios=[2, 2],
+        ),
     )
-    yield "resnet_hf", lambda: (
-        tf.ResNetModel(
-            tf.ResNetConfig(embedding_size=8, hidden_sizes=[8, 16], depths=[1, 1])
-        ).eval(),
-        (),
-        dict(pixel_values=pixels),
+    yield "resnet_hf", picture(
+        tf.ResNetModel, tf.ResNetConfig(embedding_size=8, hidden_sizes=[8, 16], depths=[1, 1])
     )
-    yield "convnext_hf", lambda: (
-        tf.ConvNextModel(
-            tf.ConvNextConfig(hidden_sizes=[8, 16], depths=[1, 1], num_stages=2)
-        ).eval(),
-        (),
-        dict(pixel_values=pixels),
+    yield "convnext_hf", picture(
+        tf.ConvNextModel, tf.ConvNextConfig(hidden_sizes=[8, 16], depths=[1, 1], num_stages=2)
     )
     yield "mamba", text(
         tf.MambaModel,
@@ -379,8 +352,7 @@ def check(tenon, name, make, folder):
         got.append(np.load(file))
     worst = compare(got, wanted)
     return exported, (
-        "shapes differ: %s, %s"
-        % ([g.shape for g in got][:4], [tuple(w.shape) for w in wanted][:4])
+        "shapes differ: %s, %s" % ([g.shape for g in got][:4], [tuple(w.shape) for w in wanted][:4])
         if worst is None
         else worst
     )
@@ -435,7 +407,9 @@ def check_script(tenon, kind, name, make, folder):
     missing = [k for k, _ in wanted if not (folder / name / f"{k}.npy").exists()]
     if missing:
         return saved, f"no output '{missing[0]}'"
-    worst = compare([np.load(folder / name / f"{k}.npy") for k, _ in wanted], [y for _, y in wanted])
+    worst = compare(
+        [np.load(folder / name / f"{k}.npy") for k, _ in wanted], [y for _, y in wanted]
+    )
     return saved, "shapes differ" if worst is None else worst
 
 
