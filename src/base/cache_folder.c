@@ -53,17 +53,26 @@ typedef struct old_file {
 
 typedef struct sweep {
   const tn_allocator *a;
-  const char *folder;
+  const char *folder, *file; /* the one to be kept */
   TN_VEC(old_file) files;
   uint64_t bytes;
 } sweep;
+
+/* Files of the same kind: a digest, and the same ending, with more behind it where a writer was
+ * ended. What else a user's folder holds is not ours to delete. */
+static bool is_like(const char *name, const char *file) {
+  static const char digits[] = "0123456789abcdef";
+  const size_t n = strspn(file, digits);
+  return strspn(name, digits) == n && !strncmp(name + n, file + n, strlen(file + n));
+}
 
 static int visit(void *self, const char *name, bool is_dir) {
   sweep *s = self;
   char path[4096];
   struct stat st;
   old_file f;
-  if (is_dir || snprintf(f.name, sizeof f.name, "%s", name) >= (int)sizeof f.name) return 0;
+  if (is_dir || !is_like(name, s->file)) return 0;
+  if (snprintf(f.name, sizeof f.name, "%s", name) >= (int)sizeof f.name) return 0;
   if (snprintf(path, sizeof path, "%s/%s", s->folder, name) >= (int)sizeof path) return 0;
   if (lstat(path, &st) || !S_ISREG(st.st_mode)) return 0;
   f.used_ns = (int64_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec;
@@ -77,8 +86,8 @@ static int by_use(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
-static void make_room(const tn_allocator *a, const char *folder, uint64_t bytes) {
-  sweep s = {.a = a, .folder = folder};
+static void make_room(const tn_allocator *a, const char *folder, const char *file, uint64_t bytes) {
+  sweep s = {.a = a, .folder = folder, .file = file};
   char path[4096];
   (void)tn_dir_each(folder, NULL, visit, &s);
   if (s.files.n) qsort(s.files.data, (size_t)s.files.n, sizeof *s.files.data, by_use);
@@ -115,7 +124,7 @@ void tn_cache_keep(const tn_allocator *a, const char *folder, const char *file,
   if (!path_of(folder, file, path, sizeof path) || !path_of(folder, "", inside, sizeof inside) ||
       size > max_bytes || !make_folders(folder) || !tn_path_is_trusted(inside, why, sizeof why))
     return;
-  make_room(a, folder, size);
+  make_room(a, folder, file, size);
   if (tn_file_writer_open_name(&writer, a, path, NULL)) return;
   tn_status status = TN_OK;
   for (int k = 0; k < n_parts && !status; k++)
