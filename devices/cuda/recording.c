@@ -13,8 +13,8 @@ typedef struct recording {
   cuda_object *graph;  /* that can be launched */
 } recording;
 
-/* Its commands come one by one, while the context is not current between them: the capture is that
- * of the stream, not of the thread. */
+/* Its commands come one by one, and between them the host may build programs or make buffers: a
+ * relaxed capture is that of the stream, and forbids the thread nothing else. */
 tn_status cuda_record_begin(const tn_device_call *c, void *device, void **out_recording) {
   const cuda_device *d = device;
   recording *r = c->host->alloc(c->ctx, sizeof *r);
@@ -25,9 +25,9 @@ tn_status cuda_record_begin(const tn_device_call *c, void *device, void **out_re
     status = cuda_answer(c, &d->api, d->api.cuStreamCreate(&r->stream, CU_STREAM_NON_BLOCKING),
                          "cuStreamCreate");
     if (!status)
-      status = cuda_answer(c, &d->api,
-                           d->api.cuStreamBeginCapture_v2(r->stream, CU_CAPTURE_THREAD_LOCAL),
-                           "cuStreamBeginCapture");
+      status =
+          cuda_answer(c, &d->api, d->api.cuStreamBeginCapture_v2(r->stream, CU_CAPTURE_RELAXED),
+                      "cuStreamBeginCapture");
     cuda_leave(d);
   }
   if (status)

@@ -127,6 +127,7 @@ static void ask_more(vulkan_device *d) {
 static tn_status start(const tn_device_call *c, vulkan_device *d, uint32_t index) {
   VkPhysicalDevice devices[MAX_DEVICES];
   uint32_t n;
+  void *nothing;
   tn_status status = make_instance(c, &d->api, &d->instance);
   if (!status) status = list(c, &d->api, d->instance, devices, &n);
   if (status) return status;
@@ -140,7 +141,9 @@ static tn_status start(const tn_device_call *c, vulkan_device *d, uint32_t index
   if (!status) status = vulkan_load_device(c, &d->api, d->handle);
   if (status) return status;
   d->api.vkGetDeviceQueue(d->handle, d->family, 0, &d->queue);
-  return vulkan_buffer_new(c, d, 16, TN_BUFFER_DEVICE, (void **)&d->nothing);
+  status = vulkan_buffer_new(c, d, 16, TN_BUFFER_DEVICE, &nothing);
+  if (!status) d->nothing = nothing;
+  return status;
 }
 
 /* Also one that did not start. */
