@@ -1,5 +1,5 @@
 /* GPU kernels as programs, in each language that devices take: the tables, and what the languages
- * (gpu_opencl.c, gpu_glsl.c) share. */
+ * (gpu_<language>.c) share. */
 #include <inttypes.h>
 #include <string.h>
 

@@ -60,13 +60,6 @@ static const char as_opencl[] =
     "half_to_f32(p[2]), half_to_f32(p[3])); }\n"
     "void vstore_half4(f32x4 v, int, half *p) { p[0] = f32_to_half(v.x); p[1] = f32_to_half(v.y); "
     "p[2] = f32_to_half(v.z); p[3] = f32_to_half(v.w); }\n"
-    "float bf16_to_f32(ushort h) { return __uint_as_float((uint)h << 16); }\n"
-    "ushort f32_to_bf16(float x) {\n"
-    "  uint u = __float_as_uint(x);\n"
-    "  return IS_NAN(x) ? (ushort)(u >> 16 | 64) : (ushort)((u + 0x7fff + (u >> 16 & 1)) >> 16);\n"
-    "}\n"
-    "int low_word(long x) { return x > 2147483647 ? 2147483647 : x < -2147483647 - 1 ?"
-    " -2147483647 - 1 : (int)x; }\n"
     "int saturate(float x, float lo, float hi) {\n"
     "  return IS_NAN(x) ? 0 : (int)(x < lo ? lo : x > hi ? hi : x);\n"
     "}\n"
@@ -80,17 +73,6 @@ static const char as_opencl[] =
     "long convert_long_sat_rtz(float x) { return IS_NAN(x) ? 0 : (long)__float2ll_rz(x); }\n"
     "ulong convert_ulong_sat_rtz(float x) { return IS_NAN(x) ? 0 : (ulong)__float2ull_rz(x); }\n";
 
-static void emit_buffers(tn_text *out, const gen_program *p) {
-  for (int64_t k = 0; k < p->args.n; k++) {
-    const gen_gpu_arg *a = &p->args.data[k];
-    if (gen_gpu_is_buffer(a))
-      tn_text_add(out, "%sCAT(T_, S_%s) *%s, ", a->kind == GEN_GPU_IN ? "const " : "", a->name,
-                  a->name);
-  }
-  for (int k = 0; k < GEN_GPU_OPERANDS && gen_gpu_has_epilogue(p); k++)
-    tn_text_add(out, "const CAT(T_, S_E%d) *E%d, ", k, k);
-}
-
 static void emit_head(tn_text *out, const gen_program *p) {
   const char *const *group = p->group;
   tn_text_add(out, "extern \"C\" __constant__ int group_[3] = {%s, %s, %s};\nstruct params_type_ {",
@@ -98,7 +80,7 @@ static void emit_head(tn_text *out, const gen_program *p) {
   gen_gpu_emit_params(out, p, false);
   tn_text_add(out, " };\nextern \"C\" __global__ void __launch_bounds__((%s) * (%s) * (%s))\n%s(",
               group[0], group[1], group[2], p->name);
-  emit_buffers(out, p);
+  gen_gpu_emit_buffers(out, p);
   tn_text_add(out, "params_type_ params_)\n{");
   gen_gpu_emit_params(out, p, true);
   tn_text_add(out, "\n#line %d \"%s\"\n", p->line, p->path);

@@ -25,6 +25,8 @@ int gen_gpu_n_params(const gen_program *p);
 void gen_gpu_emit_opencl(gen *g, tn_text *out, const gen_program *p);
 /* The accessors that it shares with CUDA C, and those of EPILOGUE. */
 extern const char gen_gpu_macros[], gen_gpu_fused_macros[];
+/* The buffers of a kernel, as its first arguments. CUDA C defines __global as nothing. */
+void gen_gpu_emit_buffers(tn_text *out, const gen_program *p);
 /* gpu_cuda.c: CUDA C++, as NVRTC takes it. */
 void gen_gpu_emit_cuda(gen *g, tn_text *out, const gen_program *p);
 /* gpu_glsl.c: a compute shader of Vulkan. */

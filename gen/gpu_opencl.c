@@ -21,18 +21,18 @@ static const char prelude[] =
     "#define TO_I64(x) (long)(x)\n"
     "#define LOCAL4(p, i) vload4(0, (p) + (i))\n"
     "#define ERF(x) erf(x)\n"
-    "typedef long i64;\n"
-    "float bf16_to_f32(ushort h) { return as_float((uint)h << 16); }\n"
-    "ushort f32_to_bf16(float x) {\n"
-    "  uint u = as_uint(x);\n"
-    "  return isnan(x) ? (ushort)(u >> 16 | 64) : (ushort)((u + 0x7fff + (u >> 16 & 1)) >> 16);\n"
-    "}\n"
-    "int low_word(long x) { return x > 2147483647 ? 2147483647 : x < -2147483647 - 1 ?"
-    " -2147483647 - 1 : (int)x; }\n";
+    "typedef long i64;\n";
 
 /* Accessors find the storage of a buffer by its constant S_<name>, the number of its dtype; 0: the
  * argument is left out. Halves are ushorts, since not every device can assign them. */
 const char gen_gpu_macros[] =
+    "float bf16_to_f32(ushort h) { return BITS_TO_FLOAT((uint)h << 16); }\n"
+    "ushort f32_to_bf16(float x) {\n"
+    "  uint u = FLOAT_TO_BITS(x);\n"
+    "  return IS_NAN(x) ? (ushort)(u >> 16 | 64) : (ushort)((u + 0x7fff + (u >> 16 & 1)) >> 16);\n"
+    "}\n"
+    "int low_word(long x) { return x > 2147483647 ? 2147483647 : x < -2147483647 - 1 ?"
+    " -2147483647 - 1 : (int)x; }\n"
     "#define T_0 float\n"
     "#define T_1 float\n"
     "#define T_2 ulong\n"
@@ -125,7 +125,7 @@ const char gen_gpu_fused_macros[] =
     "#define EPILOGUE4(y, i) { EPILOGUE1(y.x, (i)) EPILOGUE1(y.y, (i) + 1) EPILOGUE1(y.z, (i) + 2) "
     "EPILOGUE1(y.w, (i) + 3) }\n";
 
-static void emit_buffers(tn_text *out, const gen_program *p) {
+void gen_gpu_emit_buffers(tn_text *out, const gen_program *p) {
   for (int64_t k = 0; k < p->args.n; k++) {
     const gen_gpu_arg *a = &p->args.data[k];
     if (gen_gpu_is_buffer(a))
@@ -142,7 +142,7 @@ static void emit_head(tn_text *out, const gen_program *p) {
   tn_text_add(out, " } params_type_;\n__kernel __attribute__((reqd_work_group_size(%s, %s, %s)))\n",
               p->group[0], p->group[1], p->group[2]);
   tn_text_add(out, "void %s(", p->name);
-  emit_buffers(out, p);
+  gen_gpu_emit_buffers(out, p);
   tn_text_add(out, "params_type_ params_)\n{");
   gen_gpu_emit_params(out, p, true);
   tn_text_add(out, "\n#line %d\n", p->line);
