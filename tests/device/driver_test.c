@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "tenon/experimental/device.h"
+#include "host.h"
 #include "unary.gen.h"
 
 const tn_plugin *tn_builtin_query(uint32_t host_major, uint32_t host_minor);
@@ -19,31 +19,6 @@ enum { N = 100 };
 #define NEVER UINT64_C(20000000000)
 
 static const tn_device_driver *d;
-static char said[512];
-
-static tn_status host_fail(void *ctx, tn_status code, const char *format, ...) {
-  va_list args;
-  (void)ctx;
-  va_start(args, format);
-  vsnprintf(said, sizeof said, format, args);
-  va_end(args);
-  return code;
-}
-
-static void *host_alloc(void *ctx, uint64_t bytes) {
-  (void)ctx;
-  return calloc(1, bytes);
-}
-
-static void host_free(void *ctx, void *memory) {
-  (void)ctx;
-  free(memory);
-}
-
-static const tn_host host = {
-    .head = TN_HEAD(tn_host), .fail = host_fail, .alloc = host_alloc, .free = host_free};
-static const tn_device_call call = {.head = TN_HEAD(tn_device_call), .host = &host};
-
 /* A device, its queue, and a buffer of each use. */
 typedef struct bench {
   tn_device_info info;

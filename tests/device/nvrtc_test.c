@@ -1,38 +1,14 @@
 /* Every program of GPU kernels in CUDA C, compiled by NVRTC for two architectures, in floats and
  * halves, or in integers; no GPU is needed. Skipped without NVRTC. */
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "../../devices/cuda/cuda.h"
+#include "host.h"
 
 const tn_plugin *tn_builtin_query(uint32_t host_major, uint32_t host_minor);
 
-static char said[512];
-
-static tn_status host_fail(void *ctx, tn_status code, const char *format, ...) {
-  va_list args;
-  (void)ctx;
-  va_start(args, format);
-  vsnprintf(said, sizeof said, format, args);
-  va_end(args);
-  return code;
-}
-
-static void *host_alloc(void *ctx, uint64_t bytes) {
-  (void)ctx;
-  return calloc(1, bytes);
-}
-
-static void host_free(void *ctx, void *memory) {
-  (void)ctx;
-  free(memory);
-}
-
-static const tn_host host = {
-    .head = TN_HEAD(tn_host), .fail = host_fail, .alloc = host_alloc, .free = host_free};
-static const tn_device_call call = {.head = TN_HEAD(tn_device_call), .host = &host};
 static cuda_api api;
 static int n_compiled, n_failed;
 
