@@ -40,11 +40,11 @@ typedef struct tn_device {
   void *queue;            /* of its own, for what is copied while planning */
   uint64_t mark;          /* of that queue, the last */
   TN_VEC(tn_device_program) programs;
-  atomic_uint n_built,
-      n_cached;       /* programs: built here, and made of binaries of an earlier start */
-  atomic_int lost;    /* for good */
-  atomic_int refused; /* memory, since somebody looked */
-  atomic_int hangs;   /* and so that what it has may not be freed */
+  atomic_uint n_built;  /* programs: built here, */
+  atomic_uint n_cached; /* and made of binaries of an earlier start */
+  atomic_int lost;      /* for good */
+  atomic_int refused;   /* memory, since somebody looked */
+  atomic_int hangs;     /* and so that what it has may not be freed */
 } tn_device;
 
 /* ---- the list ---- */

@@ -98,8 +98,7 @@ typedef TN_VEC(tn_event) tn_lane_events;
 typedef struct tn_profile {
   const tn_allocator *a;
   TN_VEC(tn_event) events;
-  tn_lane_events
-      *lanes; /* per thread of the pool, then per device; NULL: not wanted, or no memory */
+  tn_lane_events *lanes; /* of each thread of the pool, then of each device; NULL: not wanted */
   uint32_t n_lanes, n_threads;
   TN_VEC(tn_plan *) plans; /* that the events' steps belong to; counted */
   uint32_t run;            /* number of the current run */
