@@ -69,4 +69,6 @@ static void region_emit(const tn_emit *e) {
 
 static const tn_emitter region_emitter = {
     .head = TN_HEAD(tn_emitter), .kernel = "region_c", .refuse = refuse, .emit = region_emit};
-const tn_emitter *const region_emitters[] = {&region_emitter, NULL};
+static const tn_emitter few_emitter = {
+    .head = TN_HEAD(tn_emitter), .kernel = "region_few_c", .refuse = refuse, .emit = region_emit};
+const tn_emitter *const region_emitters[] = {&region_emitter, &few_emitter, NULL};

@@ -94,10 +94,12 @@ model("products", [
     {"w0": floats(7, 19), "b0": floats(7), "w1": floats(7, 10), "b1": floats(1, 10),
      "w2": floats(400, 9), "d": np.float32(3), "row": floats(6, 1)})
 
-# An input that nothing reads, one that is an output as it is, no constants.
-model("plain", [node("Identity", "x", "y"), node("Relu", "x", "r"), node("Flatten", "x", "f")],
+# An input that nothing reads, one that is an output as it is, no constants; copies of a few bytes.
+model("plain", [node("Identity", "x", "y"), node("Relu", "x", "r"), node("Flatten", "x", "f"),
+                node("Transpose", "x", "t", perm=[1, 0]), node("Concat", "r x", "c", axis=1)],
       [value("x", [2, 3]), value("unused", [4])],
-      [value("y", [2, 3]), value("r", [2, 3]), value("f", [2, 3])], {})
+      [value("y", [2, 3]), value("r", [2, 3]), value("f", [2, 3]), value("t", [3, 2]),
+       value("c", [2, 6])], {})
 
 # 8-bit values: convolutions in integers, depthwise, of several groups and of an odd number of
 # filters, one with a scale that makes ties; a sum, a pool.
