@@ -205,6 +205,14 @@ static int emit_model_of(emit_options *o) {
   return code;
 }
 
+/* What is written has plain layout alone, so nothing may be copied to another one. */
+static void leave_out_orders(cli_common *c) {
+  static const char *const pins[] = {"tenon::Region!=region_to_*", "tenon::Region!=region_from_*",
+                                     "tenon::Region!=region_few_to_*",
+                                     "tenon::Region!=region_few_from_*"};
+  for (size_t k = 0; k < sizeof pins / sizeof *pins; k++) c->pins[c->n_pins++] = pins[k];
+}
+
 static int run(int argc, char **argv) {
   emit_options o = {.common = {.threads = 1}, .feed = CLI_FEED_INIT, .name = "model"};
   const uint64_t portable = UINT64_C(1) << 63; /* --isa none: a bit that no kernel needs */
@@ -213,6 +221,7 @@ static int run(int argc, char **argv) {
   int next;
   o.common.isa_mask = portable;
   o.feed.random = true; /* for inputs that nothing gives */
+  leave_out_orders(&o.common);
   while ((next = cli_next(&p, &value)) != CLI_END) {
     if (next == CLI_BAD || next == CLI_HELP) return cli_stop(next);
     if (!set(&o, next, value)) return CLI_USAGE;

@@ -8,8 +8,9 @@ Needs gcc-arm-none-eabi, libnewlib-arm-none-eabi, qemu-system-arm; a peer that i
            and libprotobuf-dev
 TFLite Micro with CMSIS-NN takes other files: build its benchmark `make -f tensorflow/lite/micro/tools/make/Makefile
 TARGET=cortex_m_generic OPTIMIZED_KERNEL_DIR=cmsis_nn` and run it on the same board.
-All get the same program, which runs the model once on zeros. Flash is code and constants, RAM data and bss; the stack
-comes on top, and a peer may keep its values there. Instructions are counted by QEMU and are not cycles."""
+All get the same program, which runs the model once on zeros; nobody looks at its outputs. The columns are model, tool,
+flash (code and constants), RAM (data and bss) and instructions. The stack comes on top of the RAM, and a peer may keep
+its values there. Instructions are counted by QEMU, up to 671 million, and are not cycles."""
 import os
 import re
 import subprocess

@@ -252,8 +252,9 @@ model("recurrent", [
      "w1": floats(1, 28, 11), "r1": floats(1, 28, 7), "w2": floats(1, 27, 11),
      "r2": floats(1, 27, 9), "b2": floats(1, 54), "w4": floats(1, 5, 11), "r4": floats(1, 5, 5)})
 
-# Other sizes: Resize along one dim and two, of channels behind them, of integers; transposed
-# convolutions; the spectrum of an even and an odd number of values, and back.
+# Other sizes: Resize along one dim and two, of channels behind them, of integers, between copies to
+# another order and back; transposed convolutions; the spectrum of an even and an odd number of
+# values, and back.
 model("sizes", [
     node("Resize", "x - up", "r0", mode="nearest"),
     node("Resize", "x - - size", "r1", mode="linear"),
@@ -261,6 +262,10 @@ model("sizes", [
     node("Resize", "last - wide", "r3", mode="linear",
          coordinate_transformation_mode="align_corners"),
     node("Resize", "bytes - row", "r4", mode="nearest", nearest_mode="ceil"),
+    node("Transpose", "nhwc", "nchw", perm=[0, 3, 1, 2]),
+    node("Resize", "nchw - up", "r5", mode="linear"),
+    node("Resize", "r5 - up", "r6", mode="nearest"),
+    node("Transpose", "r6", "back", perm=[0, 2, 3, 1]),
     node("ConvTranspose", "x w0 b0", "t0", strides=[2, 1], pads=[1, 0, 0, 1], dilations=[1, 2],
          output_padding=[1, 0]),
     node("ConvTranspose", "x w1", "t1", strides=[3, 2], group=2),
@@ -270,11 +275,11 @@ model("sizes", [
     node("DFT", "d1 - axis", "d2", inverse=1),
     node("DFT", "d0 twelve axis", "d3", inverse=1),
 ], [value("x", [2, 4, 5, 6]), value("last", [1, 5, 6, 3]), value("bytes", [3, 5], T.INT8),
-    value("even", [2, 120, 1]), value("odd", [1, 45, 3, 1])],
+    value("even", [2, 120, 1]), value("odd", [1, 45, 3, 1]), value("nhwc", [1, 8, 8, 24])],
     [value("r0", [2, 4, 10, 9]), value("r1", [2, 4, 3, 11]), value("r2", [2, 4, 2, 3]),
      value("r3", [1, 8, 6, 3]), value("r4", [3, 9], T.INT8), value("t0", [2, 3, 12, 9]),
      value("g", [2, 6, 1, 1]), value("d0", [2, 61, 2]), value("d2", [1, 45, 3, 2]),
-     value("d3", [2, 12, 2])],
+     value("d3", [2, 12, 2]), value("back", [1, 32, 18, 24])],
     {"up": np.float32([1, 1, 2, 1.5]), "size": np.array([2, 4, 3, 11], np.int64),
      "down": np.float32([1, 1, 0.4, 0.5]), "wide": np.float32([1, 1.7, 1, 1]),
      "row": np.float32([1, 1.8]), "w0": floats(4, 3, 3, 3), "b0": floats(3),

@@ -38,7 +38,8 @@ static tn_status gather(tn_selection *s) {
   s->n_values = (int32_t)g->values.n;
   s->layouts.n = 0;
   tn_status status = tn_vec_push(s->p->a, &s->layouts, TN_PLAIN);
-  bool plain_only = s->p->model_flags & TN_MODEL_NO_OPTIMIZE;
+  /* Without instruction sets all that takes any layout stays plain: emit-c writes no other one. */
+  const bool plain_only = s->p->model_flags & TN_MODEL_NO_OPTIMIZE || !s->p->isa;
   for (int64_t k = 0; k < g->order.n && !status && !plain_only; k++)
     status = tn_select_layouts(s, g->order.data[k]);
   for (int32_t k = 0; k < s->n_nodes; k++) s->nodes[k].chosen = -1;
