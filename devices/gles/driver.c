@@ -171,7 +171,7 @@ static tn_status buffer_new(const tn_device_call *c, void *device, uint64_t byte
     return c->host->fail(c->ctx, TN_ERR_MEMORY, "a buffer of OpenGL ES has up to 1 GiB");
   gles_buffer *b = c->host->alloc(c->ctx, sizeof *b);
   if (!b) return TN_ERR_MEMORY;
-  *b = (gles_buffer){.device = d, .bytes = bytes};
+  *b = (gles_buffer){.device = d};
   if (use != TN_BUFFER_DEVICE) b->data = c->host->alloc(c->ctx, size);
   tn_status status = use == TN_BUFFER_DEVICE || b->data ? TN_OK : TN_ERR_MEMORY;
   const bool here = gles_enter(d, &before);

@@ -127,7 +127,6 @@ typedef struct gles_buffer {
   const gles_device *device;
   GLuint handle;
   void *data;
-  uint64_t bytes;
 } gles_buffer;
 
 typedef struct gles_program {

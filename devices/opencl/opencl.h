@@ -25,8 +25,6 @@ typedef struct opencl_region {
 } opencl_region;
 
 enum {
-  CL_PLATFORM_VERSION = 0x0901,
-  CL_PLATFORM_NAME = 0x0902,
   CL_DEVICE_TYPE = 0x1000,
   CL_DEVICE_MAX_WORK_GROUP_SIZE = 0x1004,
   CL_DEVICE_MAX_WORK_ITEM_SIZES = 0x1005,
@@ -53,7 +51,6 @@ enum {
 /* result, name, arguments */
 #define OPENCL_FUNCTIONS(X)                                                                       \
   X(int32_t, clGetPlatformIDs, (uint32_t, opencl_object **, uint32_t *))                          \
-  X(int32_t, clGetPlatformInfo, (opencl_object *, uint32_t, size_t, void *, size_t *))            \
   X(int32_t, clGetDeviceIDs, (opencl_object *, uint64_t, uint32_t, opencl_object **, uint32_t *)) \
   X(int32_t, clGetDeviceInfo, (opencl_object *, uint32_t, size_t, void *, size_t *))              \
   X(opencl_object *, clCreateContext,                                                             \
@@ -100,7 +97,6 @@ enum {
   X(int32_t, clEnqueueMarkerWithWaitList,                                                         \
     (opencl_object *, uint32_t, opencl_object *const *, opencl_object **))                        \
   X(int32_t, clGetEventInfo, (opencl_object *, uint32_t, size_t, void *, size_t *))               \
-  X(int32_t, clWaitForEvents, (uint32_t, opencl_object *const *))                                 \
   X(int32_t, clReleaseEvent, (opencl_object *))                                                   \
   X(int32_t, clFlush, (opencl_object *))                                                          \
   X(int32_t, clFinish, (opencl_object *))

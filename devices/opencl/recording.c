@@ -2,7 +2,6 @@
  * Every dispatch has a kernel object of its own, whose arguments are set once. A mark is the event
  * of a marker behind the commands. */
 #include <sched.h>
-#include <stdio.h>
 #include <string.h>
 #include <time.h>
 
