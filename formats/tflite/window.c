@@ -180,13 +180,15 @@ static int32_t scale_filters(const tn_lowering *t, const conv *c, int32_t x, uin
   return tn_low_emit(t, "DequantizeLinear", inputs, 2, &along, 1);
 }
 
-/* Sums of 64 bits are more than DequantizeLinear takes. */
+/* DequantizeLinear takes no 64 bits; what it would compute is spelt out for them. */
 static int32_t bias_numbers(const tn_lowering *t, const conv *c) {
   if (!c->bias || !tn_low_type(t, c->bias)) return TN_NO_ID;
-  const int32_t bias = tn_low_type(t, c->bias)->dtype == TN_I32
-                           ? tn_low_in(t, c->bias)
-                           : tn_low_cast(t, tn_low_in(t, c->bias), TN_I32);
-  return scale_filters(t, c, bias, TN_I32, tfl_scale(t, c->x), 0);
+  const int32_t bias = tn_low_in(t, c->bias);
+  if (tn_low_type(t, c->bias)->dtype == TN_I32)
+    return scale_filters(t, c, bias, TN_I32, tfl_scale(t, c->x), 0);
+  return tn_low_2(t, "Mul",
+                  tn_low_2(t, "Mul", tn_low_cast(t, bias, TN_F32), conv_factors(t, c, false)),
+                  tn_low_number(t, TN_F32, tfl_scale(t, c->x)));
 }
 
 static int32_t number_conv(const tn_lowering *t, const conv *c, const char *op, int32_t x,
