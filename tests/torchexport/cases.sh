@@ -31,4 +31,5 @@ grep -q ' aten::conv2d  *lowered  *aten::conv2d' <<<"$rows" || fail "no row of c
 # files that are something else say what they are
 printf 'PK\5\6\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0' >"$work/empty.pt2"
 out=$("$tenon" info "$work/empty.pt2" 2>&1) && fail "an empty archive is a program"
+grep -q 'this is a zip archive' <<<"$out" || fail "unexpected: $out"
 exit $status
