@@ -5,7 +5,7 @@
  * nobody's business here: the operator's lowering knows them (ops/aten).
  *
  *   const aten_arg args[] = {
- *       aten_value(NULL, x), aten_value(NULL, w), aten_none(NULL),
+ *       aten_value(NULL, x), aten_value(NULL, w), {.kind = ATEN_NONE},
  *       {.kind = ATEN_LIST, .items = strides, .n_items = 2},
  *       {.name = "groups", .kind = ATEN_INT, .i = 8}};
  *   int32_t y = TN_NO_ID;
@@ -87,9 +87,6 @@ uint32_t aten_dtype_numbered(int64_t number);
 
 static inline aten_arg aten_value(const char *name, int32_t value) {
   return (aten_arg){.name = name, .kind = ATEN_TENSOR, .value = value};
-}
-static inline aten_arg aten_none(const char *name) {
-  return (aten_arg){.name = name, .kind = ATEN_NONE};
 }
 static inline aten_arg aten_int(const char *name, int64_t i) {
   return (aten_arg){.name = name, .kind = ATEN_INT, .i = i};

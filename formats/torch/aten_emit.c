@@ -228,7 +228,7 @@ static bool is_dynamic(const aten_param *p, const aten_arg *a) {
 
 static int64_t int_of(const aten_param *p, const aten_arg *a) {
   if (p->type == 'd' && a->kind == ATEN_INT) return aten_dtype_numbered(a->i);
-  return a->kind == ATEN_FLOAT ? (int64_t)a->f : a->i;
+  return a->i;
 }
 
 static double float_of(const aten_arg *a) { return a->kind == ATEN_FLOAT ? a->f : (double)a->i; }
@@ -243,10 +243,11 @@ static void put_list(maker *m, const aten_param *p, const aten_arg *a, tn_attr *
     m->status = no_memory(m->e);
     return;
   }
-  for (uint32_t k = 0; k < n; k++) {
-    ints[k] = int_of(p, &items[k]);
-    reals[k] = float_of(&items[k]);
-  }
+  for (uint32_t k = 0; k < n; k++)
+    if (floats)
+      reals[k] = float_of(&items[k]);
+    else
+      ints[k] = int_of(p, &items[k]);
   out->kind = floats ? TN_ATTR_FLOATS : TN_ATTR_INTS;
   if (floats)
     out->floats = (tn_floats){reals, n};

@@ -407,11 +407,3 @@ tn_status torch_pickle_read(torch_pickle *p, const uint8_t *data, uint64_t size,
 void torch_pickle_close(torch_pickle *p) {
   if (p->storages.a) tn_map_free(&p->storages);
 }
-
-torch_pickled *torch_pickle_get(const torch_pickled *v, const char *key) {
-  if (v && v->kind == PICKLED_OBJECT) v = v->n ? v->items[0] : NULL;
-  if (!v || v->kind != PICKLED_DICT) return NULL;
-  for (int64_t k = v->n - 2; k >= 0; k -= 2)
-    if (v->items[k]->kind == PICKLED_STR && !strcmp(v->items[k]->text, key)) return v->items[k + 1];
-  return NULL;
-}

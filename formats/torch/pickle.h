@@ -72,8 +72,6 @@ typedef struct torch_pickle {
 tn_status torch_pickle_read(torch_pickle *p, const uint8_t *data, uint64_t size,
                             torch_pickled **out);
 void torch_pickle_close(torch_pickle *p);
-/* NULL: the dict, or object with a dict as its state, has no such key. */
-torch_pickled *torch_pickle_get(const torch_pickled *v, const char *key);
 /* Whether the elements lie in row-major order without gaps. */
 bool torch_tensor_is_dense(const torch_tensor *t);
 /* Its elements in row-major order, into memory for them. */

@@ -132,7 +132,7 @@ static tn_status open_pickle(ts_reader *r, torch_pickle *p, const char *stem, to
   return s ? ts_fail(r, s, "%s", p->message) : TN_OK;
 }
 
-tn_status ts_archive_open(ts_reader *r) {
+static tn_status open_archive(ts_reader *r) {
   tn_status s = tn_zip_open(&r->zip, &r->arena, r->source->data, r->source->size);
   if (s) return zip_fails(r, s);
   s = find_top(r);
@@ -246,7 +246,7 @@ static void close_reader(ts_reader *r) {
 }
 
 static tn_status run(ts_reader *r) {
-  tn_status s = ts_archive_open(r);
+  tn_status s = open_archive(r);
   torch_pickled *data = NULL;
   if (!s) s = open_pickle(r, &r->data, "data", &data);
   if (!s && data->kind != PICKLED_OBJECT)

@@ -85,6 +85,7 @@ static bool read_params(ts_reader *r, const ts_args *args, int32_t k, uint32_t d
   if (!known_number(ts_arg(args, k, "scale"), &scale) ||
       !known_number(ts_arg(args, k + 1, "zero_point"), &zero))
     return ts_null(r, "not supported: a scale or zero point that only a run knows"), false;
+  if (!(fabs(zero) <= INT32_MAX)) return ts_null(r, "a zero point of %g", zero), false;
   *out = (ts_quant){scale, (int64_t)zero, dtype, false};
   return true;
 }

@@ -182,7 +182,6 @@ const char *ts_format(ts_reader *r, const char *format, ...) __attribute__((form
 /* One step of what the program makes endless if it wants to: recursion and time are bounded. False
  * is an error; after true comes r->depth--. */
 bool ts_deeper(ts_reader *r);
-tn_status ts_archive_open(ts_reader *r);
 /* The definition or class of a full name, "__torch__.a.f", and its file. NULL without an error:
  * there is none. */
 const ts_node *ts_find_global(ts_reader *r, ts_kind kind, const char *name,

@@ -107,7 +107,9 @@ ts_value *ts_tensor_load(ts_reader *r, const torch_pickled *v) {
 static ts_ssa make_step(ts_reader *r, ts_step *step, const ts_value *content) {
   if (!step) return content->ssa;
   if (step->of == content && ts_is_visible(r, step->made)) return step->made;
+  if (!ts_deeper(r)) return none;
   const ts_ssa x = make_step(r, step->before, content);
+  r->depth--;
   if (x.id < 0) return none;
   const ts_ssa made = ts_emit_ssa(r, step->op, x, step->args, step->n_args);
   step->of = content;
@@ -193,7 +195,10 @@ static ts_ssa write_step(ts_reader *r, ts_step *step, const ts_value *content, t
   const ts_ssa before = make_step(r, step->before, content);
   if (before.id < 0) return none;
   const ts_ssa whole = undo(r, step, before, ssa);
-  return whole.id < 0 ? none : write_step(r, step->before, content, whole);
+  if (whole.id < 0 || !ts_deeper(r)) return none;
+  const ts_ssa made = write_step(r, step->before, content, whole);
+  r->depth--;
+  return made;
 }
 
 static bool poison_peers(ts_reader *r, ts_cell *cell) {
@@ -201,6 +206,8 @@ static bool poison_peers(ts_reader *r, ts_cell *cell) {
     ts_value *why = ts_poison(r,
                               "not supported: reading a tensor after another was written to that "
                               "may be the same memory, or a copy of it");
+    if (!ts_deeper(r)) return false;
+    r->depth--;
     if (!ts_set(r, p->cell, why)) return false;
   }
   return true;

@@ -150,16 +150,16 @@ static tn_status read_record(tn_zip *z, const uint8_t *p, uint64_t left, tn_zip_
   if (!is_fit(name, n_name))
     return fails(z, TN_ERR_INVALID, at,
                  "a member has a name that is none of a file in the archive");
-  if (number(p + 8, 2) & ENCRYPTED)
-    return fails(z, TN_ERR_UNSUPPORTED, at, "not supported: '%.100s' is encrypted",
-                 tn_arena_strn(z->arena, name, (int64_t)n_name));
   m->name = tn_arena_strn(z->arena, name, (int64_t)n_name);
+  if (!m->name) return no_memory(z);
+  if (number(p + 8, 2) & ENCRYPTED)
+    return fails(z, TN_ERR_UNSUPPORTED, at, "not supported: '%.100s' is encrypted", m->name);
   m->method = (uint16_t)number(p + 10, 2);
   m->crc = (uint32_t)number(p + 16, 4);
   m->packed = number(p + 20, 4);
   m->size = number(p + 24, 4);
   m->at = number(p + 42, 4);
-  return m->name ? read_large(z, p + CENTRAL_BYTES + n_name, n_extra, m) : no_memory(z);
+  return read_large(z, p + CENTRAL_BYTES + n_name, n_extra, m);
 }
 
 /* m->at is where its local header stands, and becomes where its bytes do. */

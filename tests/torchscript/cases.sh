@@ -49,7 +49,7 @@ refused() {
   grep -q "$2" <<<"$out" || fail "$1: $out"
 }
 for name in negations long_sum; do refused $name "the source is nested too deep"; done
-for name in calls_in_arguments nested_tuples list_in_itself_{if,cat,loop}; do
+for name in calls_in_arguments nested_tuples list_in_itself_{if,cat,loop} long_chain_of_views; do
   refused $name "calls, expressions and values are more than 500 deep"
 done
 refused appends "tensors and lists that are copied take too much memory"
