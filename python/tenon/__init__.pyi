@@ -116,6 +116,9 @@ class _Op:
     def __call__(
         self, *args: Any, n_outputs: Optional[int] = None, version: int = 0, **named: Any
     ) -> Any: ...
+    def infer(
+        self, *args: Any, n_outputs: Optional[int] = None, version: int = 0, **named: Any
+    ) -> List[Tuple[str, Optional[str], Optional[Tuple[Optional[int], ...]]]]: ...
 
 class _Ops:
     def __getattr__(self, name: str) -> Any: ...
