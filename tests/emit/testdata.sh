@@ -1,9 +1,10 @@
 #!/bin/bash
 # emit-c on all models of the test data: what is written has to pass, and of those whose shapes are
 # static nine in ten have to be written. The others are refused, with a reason for each node.
-# usage: testdata.sh TENON WORK SOURCE
+# usage: testdata.sh TENON WORK SOURCE [CONTRIB]      CONTRIB: the plug-in that some of them need
 set -uo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
+plugin=(${4:+--plugin "$4"})
 tenon=$1 work=$2 data=${TENON_TESTDATA:-$3/../shared/testdata}
 [ -d "$data" ] || { echo "skipped: there is no folder $data"; exit 77; }
 rm -rf "$work" && mkdir -p "$work" || exit 1
@@ -56,9 +57,10 @@ for dir in "$data"/{onnx-models,tflite-models,caffe,tensorflow}/*/; do
   [ -n "$reason" ] || static=$((static + 1))
   out=$work/${id/\//_}
   # shellcheck disable=SC2086
-  if ! "$tenon" emit-c "$(file_of "$id")" -o "$out" ${dims[$id]:-} >"$work/log" 2>&1; then
+  if ! "$tenon" emit-c "$(file_of "$id")" -o "$out" "${plugin[@]}" ${dims[$id]:-} \
+    >"$work/log" 2>&1; then
     echo "$id: not written: $(grep -c 'error: node' "$work/log") nodes"
-    grep -E "${reason:-error: node .*there is no C|error: node .*kernel}" "$work/log" | head -n 2 ||
+    grep -m 2 -E "${reason:-error: node .*there is no C|error: node .*kernel}" "$work/log" ||
       { echo "FAILED: $id: another reason"; cat "$work/log"; status=1; }
     continue
   fi
