@@ -30,17 +30,11 @@ uint32_t emit_stored_type(uint32_t dtype) {
   return dtype == TN_C64 ? TN_F32 : dtype == TN_C128 ? TN_F64 : dtype;
 }
 
-static void add_float(tn_text *out, double x, const char *suffix) {
-  if (isnan(x) || isinf(x))
-    tn_text_add(out, "%s%s", signbit(x) ? "-" : "", isnan(x) ? "NAN" : "INFINITY");
-  else
-    tn_text_add(out, "%a%s", x, suffix);
-}
-
 static void add_element(tn_text *out, const tn_tensor *t, int64_t k) {
+  char text[TN_EMIT_NUMBER];
   switch (t->dtype) {
-    case TN_F32: add_float(out, (double)((const float *)t->data)[k], "f"); break;
-    case TN_F64: add_float(out, ((const double *)t->data)[k], ""); break;
+    case TN_F32: tn_text_add(out, "%s", tn_emit_float(((const float *)t->data)[k], text)); break;
+    case TN_F64: tn_text_add(out, "%s", tn_emit_double(((const double *)t->data)[k], text)); break;
     case TN_F16:
     case TN_BF16: tn_text_add(out, "%u", ((const uint16_t *)t->data)[k]); break;
     case TN_U64:

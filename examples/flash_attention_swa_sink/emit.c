@@ -129,14 +129,15 @@ static const char loops[] =
 
 static void emit(const tn_emit *e) {
   const attention p = attention_of_flash(e->call);
+  char scale[TN_EMIT_NUMBER];
   e->function(e, "swa_sink", "%s", loops);
   e->table(
       e,
       "static const struct swa_sink swa_sink_%u = {%d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, "
-      "%af};\n",
+      "%s};\n",
       e->step, (int)p.n_batch, (int)p.n_q, (int)p.n_kv, (int)p.n_heads, (int)p.group, (int)p.d_qk,
       (int)p.d_v, (int)p.causal, (int)p.window, (int)p.q_offset, (int)p.k_offset,
-      (double)(float)p.scale);
+      tn_emit_float((float)p.scale, scale));
   e->line(e, "swa_sink(&swa_sink_%u, %s, %s, %s, %s, %s, %s);", e->step, e->input(e, 0),
           e->input(e, 1), e->input(e, 2), e->input(e, 3), e->output(e, 0), e->scratch(e));
 }

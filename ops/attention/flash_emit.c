@@ -44,8 +44,10 @@ static void write_shape(const tn_emit *e, const attention *a) {
   write_steps(e, &a->v);
   write_steps(e, &a->y);
   write_steps(e, &a->mask);
-  e->table(e, "%d, %d, %d, %d, %d, %af, %af};\n", (int)a->mask_columns, a->causal, (int)a->left,
-           (int)a->right, (int)dot_from(a), (double)(float)a->scale, (double)(float)a->softcap);
+  char scale[TN_EMIT_NUMBER], softcap[TN_EMIT_NUMBER];
+  e->table(e, "%d, %d, %d, %d, %d, %s, %s};\n", (int)a->mask_columns, a->causal, (int)a->left,
+           (int)a->right, (int)dot_from(a), tn_emit_float((float)a->scale, scale),
+           tn_emit_float((float)a->softcap, softcap));
 }
 
 static const char *write_mask(const tn_emit *e, const tn_tensor *mask) {

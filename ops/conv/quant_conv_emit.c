@@ -149,6 +149,7 @@ static void write_residual(const tn_emit *e, const quant_conv *q) {
   const char *name = is_signed ? "quant_residual_i8" : "quant_residual_u8";
   const tn_quant_conv_attrs *a = q->a;
   const int64_t least = is_signed ? -128 : 0;
+  char y_scale[TN_EMIT_NUMBER], z_scale[TN_EMIT_NUMBER], sum_scale[TN_EMIT_NUMBER];
   e->code(e, "emit/quant_residual.c");
   e->function(e, name,
               "static void %s(const struct quant_residual *s, const %s *z, %s *y, int32_t n) {\n"
@@ -159,11 +160,12 @@ static void write_residual(const tn_emit *e, const quant_conv *q) {
               name, is_signed ? "int8_t" : "uint8_t", is_signed ? "int8_t" : "uint8_t",
               is_signed ? "int8_t" : "uint8_t");
   e->table(e,
-           "static const struct quant_residual quant_residual_%u = {%d, %d, %d, %d, %d, %a, %a, "
-           "%a};\n",
+           "static const struct quant_residual quant_residual_%u = {%d, %d, %d, %d, %d, %s, %s, "
+           "%s};\n",
            e->step, (int)a->y_zero, (int)a->z_zero, (int)a->sum_zero,
            (int)tn_max_i64(a->sum_lo, least), (int)tn_min_i64(a->sum_hi, least + 255),
-           (double)(float)a->y_scale, (double)(float)a->z_scale, (double)(float)a->sum_scale);
+           tn_emit_float((float)a->y_scale, y_scale), tn_emit_float((float)a->z_scale, z_scale),
+           tn_emit_float((float)a->sum_scale, sum_scale));
   e->line(e, "%s(&quant_residual_%u, %s, %s, %d);", name, e->step, e->input(e, QUANT_Z),
           e->output(e, 0), (int)tn_elements(e->call->outputs[0]));
 }

@@ -70,7 +70,7 @@ static void gemm_emit(const tn_emit *e) {
   product_emit(e, &p);
   if (!p.c && p.alpha == 1) return;
   e->code(e, "emit/finish.c");
-  char alpha[TN_EMIT_FLOAT], beta[TN_EMIT_FLOAT];
+  char alpha[TN_EMIT_NUMBER], beta[TN_EMIT_NUMBER];
   e->line(e, "gemm_finish(%s, %d, %d, %s, %s, %s, %d, %d);", e->output(e, 0), (int)(p.batch * p.m),
           (int)p.n, tn_emit_float((float)p.alpha, alpha), tn_emit_float((float)p.beta, beta),
           p.c ? e->input(e, 2) : "NULL", (int)p.c_row, (int)p.c_col);

@@ -18,7 +18,7 @@ static float zero_of(const tn_call *call) {
 }
 
 static void line(const tn_emit *e, const char *name) {
-  char scale[TN_EMIT_FLOAT], zero[TN_EMIT_FLOAT];
+  char scale[TN_EMIT_NUMBER], zero[TN_EMIT_NUMBER];
   e->line(e, "%s(%s, %s, %lld, %s, %s);", name, e->input(e, 0), e->output(e, 0),
           (long long)tn_elements(e->call->outputs[0]), tn_emit_float(scale_of(e->call), scale),
           tn_emit_float(zero_of(e->call), zero));
@@ -86,7 +86,7 @@ static void emit_add(const tn_emit *e) {
   const bool is_signed = e->call->outputs[0]->dtype == TN_I8;
   const char *name = is_signed ? "quant_add_i8" : "quant_add_u8";
   const char *type = is_signed ? "int8_t" : "uint8_t";
-  char text[TN_EMIT_FLOAT];
+  char text[TN_EMIT_NUMBER];
   e->code(e, "emit/round_even.c");
   e->code(e, "emit/quant_add.c");
   e->function(e, name,

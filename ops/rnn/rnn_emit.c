@@ -27,10 +27,11 @@ static uint64_t scratch(const tn_call *call, int32_t gates) {
 }
 
 static void write_shape(const tn_emit *e, const rnn *n) {
-  e->table(e, "static const struct rnn rnn_%u = {%d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %af, {",
+  char clip[TN_EMIT_NUMBER];
+  e->table(e, "static const struct rnn rnn_%u = {%d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %s, {",
            e->step, (int)n->steps, (int)n->batch, (int)n->input, (int)n->hidden, (int)n->gates,
            (int)n->directions, n->reverse, n->batch_first, n->input_forget, n->linear_before_reset,
-           (double)(float)n->clip);
+           tn_emit_float((float)n->clip, clip));
   for (int32_t d = 0; d < n->directions; d++) {
     e->table(e, "%s{", d ? ", " : "");
     for (int32_t k = 0; k < activations_of(n); k++)

@@ -13,6 +13,10 @@
 #ifndef TENON_EXPERIMENTAL_EMIT_C_H
 #define TENON_EXPERIMENTAL_EMIT_C_H
 
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
 #include "tenon/plugin.h"
 
 #ifdef __cplusplus
@@ -66,6 +70,21 @@ typedef struct tn_emitter {
   /* Fused steps (tn_call.epilogue) are written by the host, behind it. */
   void (*emit)(const tn_emit *e);
 } tn_emitter;
+
+/* C constants of this very value, into text of TN_EMIT_NUMBER bytes: use them for each number that
+ * may be infinite, which printf writes as no C. */
+enum { TN_EMIT_NUMBER = 32 };
+static inline const char *tn_emit_double(double x, char *text) {
+  if (isnan(x) || isinf(x))
+    snprintf(text, TN_EMIT_NUMBER, "%s%s", signbit(x) ? "-" : "", isnan(x) ? "NAN" : "INFINITY");
+  else
+    snprintf(text, TN_EMIT_NUMBER, "%a", x);
+  return text;
+}
+static inline const char *tn_emit_float(float x, char *text) {
+  tn_emit_double((double)x, text);
+  return isnan(x) || isinf(x) ? text : strcat(text, "f");
+}
 
 #ifdef __cplusplus
 }

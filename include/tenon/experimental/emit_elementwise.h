@@ -3,8 +3,6 @@
 #ifndef TENON_EXPERIMENTAL_EMIT_ELEMENTWISE_H
 #define TENON_EXPERIMENTAL_EMIT_ELEMENTWISE_H
 
-#include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "tenon/experimental/emit_c.h"
@@ -24,16 +22,6 @@ static inline const char *tn_emit_refuse_f32(const tn_call *call) {
   return call->outputs[0]->dtype == TN_F32 ? NULL : "takes f32 only";
 }
 
-/* A C constant of this very value, into text of TN_EMIT_FLOAT bytes. */
-enum { TN_EMIT_FLOAT = 32 };
-static inline const char *tn_emit_float(float x, char *text) {
-  if (isnan(x) || isinf(x))
-    snprintf(text, TN_EMIT_FLOAT, "%s%s", signbit(x) ? "-" : "", isnan(x) ? "NAN" : "INFINITY");
-  else
-    snprintf(text, TN_EMIT_FLOAT, "%af", (double)x);
-  return text;
-}
-
 /* y[0 .. n) = value of x[0 .. n), which may be y. */
 static inline void tn_emit_map_line(const tn_emit *e, const tn_emit_map *map, const char *x,
                                     const char *y, int64_t n, double a, double b) {
@@ -48,7 +36,7 @@ static inline void tn_emit_map_line(const tn_emit *e, const tn_emit_map *map, co
               "}\n",
               map->name, map->n_parameters > 0 ? ", float a" : "",
               map->n_parameters > 1 ? ", float b" : "", map->value);
-  char text_a[TN_EMIT_FLOAT], text_b[TN_EMIT_FLOAT];
+  char text_a[TN_EMIT_NUMBER], text_b[TN_EMIT_NUMBER];
   e->line(e, "%s(%s, %s, %lld%s%s%s%s);", map->name, x, y, (long long)n,
           map->n_parameters > 0 ? ", " : "",
           map->n_parameters > 0 ? tn_emit_float((float)a, text_a) : "",
