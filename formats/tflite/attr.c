@@ -1,6 +1,6 @@
 /* Options of an operator as attributes, by the words of its row. */
-#include <stdlib.h>
 
+#include "base/text.h"
 #include "reader.h"
 
 static tn_attr attr_of(const char *name, uint32_t kind) {
@@ -55,7 +55,7 @@ static bool next_word(const char **text, word *w) {
   if (*p == ' ') p = take(p + 1, ",=", w->kind);
   if (*p == '=') {
     char *end;
-    w->missing = strtod(p + 1, &end);
+    w->missing = tn_text_number(p + 1, &end);
     p = end;
   }
   *text = p;

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
+
 enum { MAX_DEPTH = 128 };
 
 static tn_status fail(json_reader *r, tn_status code, const char *what) {
@@ -154,7 +156,7 @@ static tn_status read_number(json_reader *r, json_value *out) {
   if (r->at - from >= MOST) return fail(r, TN_ERR_OVERFLOW, "a number is too long");
   memcpy(text, r->data + from, (size_t)(r->at - from));
   text[r->at - from] = '\0';
-  out->f = strtod(text, NULL);
+  out->f = tn_text_number(text, NULL);
   errno = 0;
   out->i = whole ? strtoll(text, NULL, 10) : 0;
   out->kind = whole && errno == 0 ? JSON_INT : JSON_FLOAT;

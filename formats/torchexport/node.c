@@ -1,8 +1,8 @@
 /* Nodes of a program: arguments, outputs, writes and views. */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "reader.h"
 #include "tenon/kit/checked.h"
 
@@ -59,7 +59,7 @@ static tn_status list_of(pt2_scope *s, const json_value *list, const char *each,
 
 static double float_of(const json_value *v) {
   if (v->kind != JSON_STRING) return v->f;
-  return strtod(v->s.data, NULL); /* Infinity, -Infinity, NaN */
+  return tn_text_number(v->s.data, NULL); /* Infinity, -Infinity, NaN */
 }
 
 static const struct list_kind {

@@ -114,7 +114,7 @@ static tn_status take_number(lexer *l) {
   const tn_status s = add(l, is_real ? TS_REAL : TS_NUMBER, from, l->at - from);
   if (s) return s;
   char *end;
-  last(l)->f = strtod(last(l)->text, &end);
+  last(l)->f = tn_text_number(last(l)->text, &end);
   if (*end) return fails(l, from, "'%.40s' is no number", last(l)->text);
   for (const char *c = from; !is_real && c < l->at; c++) {
     if (__builtin_mul_overflow(last(l)->i, 10, &last(l)->i) ||

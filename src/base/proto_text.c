@@ -7,6 +7,7 @@
 #include <strings.h>
 
 #include "base/proto_tree.h"
+#include "base/text.h"
 #include "tenon/kit/text.h"
 
 typedef struct text {
@@ -140,7 +141,7 @@ static bool float_of(char *copy, double *out) {
   const size_t n = strlen(copy);
   if (n > 1 && copy[n - 1] == 'f' && digit(copy[n - 2], 10) >= 0 && !strchr(copy, 'x'))
     copy[n - 1] = 0;
-  *out = strtod(copy, &end);
+  *out = tn_text_number(copy, &end);
   return *copy && !*end;
 }
 

@@ -1,8 +1,10 @@
 /* The growable text buffer, JSON strings and UTF-8. */
 #include "base/text.h"
 
+#include <locale.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 void tn_text_init(tn_text *text, const tn_allocator *a) { *text = (tn_text){a, NULL, 0, 0, TN_OK}; }
@@ -126,4 +128,12 @@ void tn_text_tame_line(char *text, int64_t n) {
 bool tn_has_suffix(const char *text, const char *suffix) {
   size_t n = strlen(text), k = strlen(suffix);
   return k <= n && !memcmp(text + n - k, suffix, k);
+}
+
+double tn_text_number(const char *text, char **out_end) {
+  const locale_t c = newlocale(LC_ALL_MASK, "C", (locale_t)0);
+  if (c == (locale_t)0) return strtod(text, out_end);
+  const double value = strtod_l(text, out_end, c);
+  freelocale(c);
+  return value;
 }

@@ -30,5 +30,7 @@ void tn_text_tame_line(char *text, int64_t n);
 
 bool tn_utf8_valid(const char *data, int64_t n);
 bool tn_has_suffix(const char *text, const char *suffix);
+/* strtod in the "C" locale, whatever the program's is: files and schemas have a point. */
+double tn_text_number(const char *text, char **out_end);
 
 #endif

@@ -4,7 +4,6 @@
  * same here; ScalarType becomes a Tenon dtype. */
 #include "graph/schema_parse.h"
 
-#include <locale.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -106,15 +105,6 @@ static tn_status parse_enum(tn_scan *s, const tn_enum_name *names, const char *w
   return tn_scan_expected(s, what);
 }
 
-/* strtod in the "C" locale, whatever the program's is. */
-static double parse_c_double(const char *text, char **out_end) {
-  const locale_t c = newlocale(LC_ALL_MASK, "C", (locale_t)0);
-  if (c == (locale_t)0) return strtod(text, out_end);
-  const double value = strtod_l(text, out_end, c);
-  freelocale(c);
-  return value;
-}
-
 static tn_status parse_float(tn_scan *s, bool may_be_bool, double *out_value) {
   tn_scan_space(s);
   int64_t truth;
@@ -129,7 +119,7 @@ static tn_status parse_float(tn_scan *s, bool may_be_bool, double *out_value) {
     return tn_scan_expected(s, "a number");
   }
   char *end;
-  const double value = parse_c_double(s->at, &end);
+  const double value = tn_text_number(s->at, &end);
   if (end == s->at) return tn_scan_expected(s, "a number");
   if (isinf(value) && *sign != 'i') return tn_scan_fail(s, s->at, "the number is too large");
   s->at = end;

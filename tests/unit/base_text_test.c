@@ -1,6 +1,8 @@
 /* Text buffers, JSON strings, UTF-8, diagnostics and status texts. */
 #include "base/text.h"
 
+#include <float.h>
+#include <locale.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <string.h>
@@ -231,8 +233,20 @@ static void status_texts(void **state) {
   assert_string_equal(tn_status_text(77), "unknown status");
 }
 
+/* Where the machine has a locale with a decimal comma, numbers are read in it. */
+static void numbers(void **state) {
+  (void)state;
+  static const char *const commas[] = {"de_DE.UTF-8", "fr_FR.UTF-8", "pl_PL.UTF-8"};
+  char *end;
+  for (int k = 0; k < 3 && !setlocale(LC_NUMERIC, commas[k]); k++) continue;
+  const double value = tn_text_number("-2.5e1,", &end), big = tn_text_number("inf", NULL);
+  setlocale(LC_NUMERIC, "C");
+  assert_true(value == -25 && *end == ',' && big > DBL_MAX);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(numbers),
       cmocka_unit_test(json),
       cmocka_unit_test(utf8),
       cmocka_unit_test(buffer),
