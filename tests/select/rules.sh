@@ -50,7 +50,7 @@ printf '# comment\n\n  op  Conv   11  # more\nthing x\n' >"$work/list"
 says 3 "list:4: a line reads like" select --list "$work/list" -o "$work/x"
 printf 'op Conv\n' >"$work/list"
 says 3 "list:1: a line reads like" select --list "$work/list" -o "$work/x"
-head -c 3000 /dev/urandom >"$work/list"
+{ printf 'op Conv ' && head -c 3000 /dev/urandom | tr '\n #' '\t\t\t'; } >"$work/list"
 says 3 "list:1: a line reads like" select --list "$work/list" -o "$work/x"
 
 # a run that does not end is told of, and its plan counts
