@@ -46,7 +46,7 @@ static tn_status read_json(pt2_reader *r, const char *member, json_value **out) 
   *out = NULL;
   if (!m) return TN_OK;
   r->member = m->name;
-  tn_status s = tn_zip_bytes(&r->zip, m, false, &bytes);
+  tn_status s = tn_zip_bytes_to_parse(&r->zip, m, false, &bytes);
   if (s) return pt2_fail(r, s, "%s", r->zip.message);
   s = json_read(&reader, &r->arena, bytes, m->size, out);
   return s ? pt2_fail(r, s, "%s", reader.message) : TN_OK;
@@ -89,13 +89,15 @@ static tn_status open_pickle(pt2_reader *r, const char *member, tn_map *map) {
   torch_pickle *p = &r->pickles[r->n_inner++];
   s = tn_zip_open(zip, &r->arena, bytes, m->size);
   if (s) return pt2_fail(r, s, "%s", zip->message);
+  zip->room = r->zip.room; /* it may itself be inflated: what counts is the file */
+  zip->parse_room = r->zip.parse_room;
   const char *data = NULL;
   for (uint64_t k = 0; k < zip->n_members && !data; k++) {
     const char *name = zip->members[k].name, *slash = strchr(name, '/');
     if (slash && !strcmp(slash, "/data.pkl")) data = name;
   }
   if (!data) return pt2_fail(r, TN_ERR_INVALID, "it has no data.pkl");
-  s = tn_zip_bytes(zip, tn_zip_find(zip, data), false, &inner);
+  s = tn_zip_bytes_to_parse(zip, tn_zip_find(zip, data), false, &inner);
   if (s) return pt2_fail(r, s, "%s", zip->message);
   p->zip = zip;
   p->arena = &r->arena;
@@ -104,6 +106,8 @@ static tn_status open_pickle(pt2_reader *r, const char *member, tn_map *map) {
   if (!p->folder) return pt2_no_memory(r);
   s = torch_pickle_read(p, inner, tn_zip_find(zip, data)->size, &root);
   if (s) return pt2_fail(r, s, "%s", p->message);
+  r->zip.room = zip->room;
+  r->zip.parse_room = zip->parse_room;
   const torch_pickled *dict = root->kind == PICKLED_OBJECT && root->n ? root->items[0] : root;
   for (int64_t k = 0; dict->kind == PICKLED_DICT && k + 1 < dict->n && !s; k += 2)
     if (dict->items[k]->kind == PICKLED_STR && dict->items[k + 1]->kind == PICKLED_TENSOR)

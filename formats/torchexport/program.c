@@ -97,7 +97,7 @@ static tn_status open_archive(pt2_reader *r) {
   if (!s) s = find_model(r, &m);
   if (s) return s;
   r->member = m->name;
-  s = tn_zip_bytes(&r->zip, m, false, &bytes);
+  s = tn_zip_bytes_to_parse(&r->zip, m, false, &bytes);
   if (s) return pt2_fail(r, s, "%s", r->zip.message);
   s = json_read(&reader, &r->arena, bytes, m->size, &root);
   if (s) return pt2_fail(r, s, "%s", reader.message);

@@ -77,7 +77,7 @@ static tn_status member(ts_reader *r, const char *name, const uint8_t **out, uin
   tn_zip_member *m = tn_zip_find(&r->zip, name);
   if (!m) return ts_fail(r, TN_ERR_INVALID, "the archive has no '%.200s'", name);
   *out_size = m->size;
-  const tn_status s = tn_zip_bytes(&r->zip, m, true, out);
+  const tn_status s = tn_zip_bytes_to_parse(&r->zip, m, true, out);
   return s ? zip_fails(r, s) : TN_OK;
 }
 

@@ -227,7 +227,9 @@ static tn_status read_members(tn_zip *z, const directory *d, place *places) {
 
 tn_status tn_zip_open(tn_zip *zip, tn_arena *arena, const uint8_t *data, uint64_t size) {
   *zip = (tn_zip){.data = data, .size = size, .arena = arena};
-  zip->room = (UINT64_C(64) << 20) + (size > UINT64_MAX / 32 ? 0 : 16 * size);
+  const uint64_t bounded = size > UINT64_MAX / 32 ? 0 : size;
+  zip->room = (UINT64_C(64) << 20) + 16 * bounded;
+  zip->parse_room = (UINT64_C(4) << 20) + 4 * bounded;
   tn_map_init_borrowing(&zip->names, arena->a);
   directory d;
   const tn_status s = find_directory(zip, &d);
@@ -282,4 +284,14 @@ tn_status tn_zip_bytes(tn_zip *zip, tn_zip_member *m, bool verify, const uint8_t
   }
   *out = m->bytes;
   return TN_OK;
+}
+
+tn_status tn_zip_bytes_to_parse(tn_zip *zip, tn_zip_member *m, bool verify, const uint8_t **out) {
+  if (m->size > zip->parse_room)
+    return fails(zip, TN_ERR_OVERFLOW, m->at,
+                 "member '%.100s' has %llu bytes, more than the %llu that are parsed of an archive "
+                 "of this size",
+                 m->name, (unsigned long long)m->size, (unsigned long long)zip->parse_room);
+  zip->parse_room -= m->size;
+  return tn_zip_bytes(zip, m, verify, out);
 }

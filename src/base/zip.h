@@ -25,9 +25,10 @@ typedef struct tn_zip {
   tn_arena *arena;
   tn_zip_member *members; /* in the order of the directory */
   uint64_t n_members;
-  tn_map names;      /* to indices */
-  uint64_t room;     /* bytes that may still be inflated */
-  char message[320]; /* what is wrong and at which byte, once a call failed */
+  tn_map names;        /* to indices */
+  uint64_t room;       /* bytes that may still be inflated */
+  uint64_t parse_room; /* bytes that may still be asked for to be parsed */
+  char message[320];   /* what is wrong and at which byte, once a call failed */
 } tn_zip;
 
 /* data outlives the archive; the arena holds everything else. Close it whatever was answered. */
@@ -38,5 +39,9 @@ tn_zip_member *tn_zip_find(const tn_zip *zip, const char *name);
 /* Its bytes, as long as data and arena live. Check sums of stored members are compared only if
  * `verify` is true. */
 tn_status tn_zip_bytes(tn_zip *zip, tn_zip_member *member, bool verify, const uint8_t **out);
+/* The same of a member that is parsed into values, which may take a hundred times the memory of its
+ * bytes: TN_ERR_OVERFLOW once all of them have more than 4 MiB and four times the archive. */
+tn_status tn_zip_bytes_to_parse(tn_zip *zip, tn_zip_member *member, bool verify,
+                                const uint8_t **out);
 
 #endif

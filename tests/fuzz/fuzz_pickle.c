@@ -31,7 +31,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   static tn_zip_member member = {.name = "d/0", .packed = sizeof bytes, .size = sizeof bytes};
   tn_arena arena;
   tn_arena_init(&arena, tn_default_allocator());
-  tn_zip zip = {bytes, sizeof bytes, &arena, &member, 1, {0}, 0, ""};
+  tn_zip zip = {
+      .data = bytes, .size = sizeof bytes, .arena = &arena, .members = &member, .n_members = 1};
   tn_map_init_borrowing(&zip.names, arena.a);
   require(!tn_map_set(&zip.names, member.name, 0), "there is memory");
   torch_pickle p = {.zip = &zip, .arena = &arena, .member = "data.pkl", .folder = "d/"};

@@ -28,6 +28,18 @@ grep -q ' aten::conv2d  *lowered  *aten::conv2d' <<<"$rows" || fail "no row of c
   fail "an integer and 2.5 are no f32"
 "$tenon" op run aten::add.Scalar -i self=i32[2]=1,2 -a other=2 | grep -q '^out: i32\[2\]' ||
   fail "an integer and 2 are no integer"
+# JSON that is packed tight would become many times its bytes of values
+python3 - "$folder/net/model.pt2" "$work/json.pt2" <<'EOF' || fail "python3: exit status $?"
+import sys, zipfile
+with zipfile.ZipFile(sys.argv[1]) as old:
+    with zipfile.ZipFile(sys.argv[2], "w", zipfile.ZIP_DEFLATED) as new:
+        for name in old.namelist():
+            is_model = "/models/" in name and name.endswith(".json")
+            new.writestr(name, b"[" + b"0," * (3 << 20) if is_model else old.read(name))
+EOF
+out=$("$tenon" info "$work/json.pt2" 2>&1) && fail "6 MB of numbers are a program"
+grep -q "bytes, more than the 4[0-9]* that are parsed of an archive of this size" <<<"$out" ||
+  fail "unexpected: $out"
 # files that are something else say what they are
 printf 'PK\5\6\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0' >"$work/empty.pt2"
 out=$("$tenon" info "$work/empty.pt2" 2>&1) && fail "an empty archive is a program"

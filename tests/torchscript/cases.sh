@@ -42,6 +42,21 @@ EOF
 out=$("$tenon" info "$work/out.pt" 2>&1) && fail "aten::div with out= of an old archive is read"
 grep -q "aten::div with out= in an archive of version 3 (before 4)" <<<"$out" ||
   fail "unexpected: $out"
+# a pickle or source that is packed tight would become a hundred times its bytes of values
+python3 - "$folder/InPlace/model.pt" "$work" <<'EOF' || fail "python3: exit status $?"
+import sys, zipfile
+with zipfile.ZipFile(sys.argv[1]) as old:
+    for what, end, large in ("pickle", "/data.pkl", b"N"), ("source", ".py", b"1;"):
+        path = f"{sys.argv[2]}/{what}.pt"
+        with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as new:
+            for name in old.namelist():
+                new.writestr(name, large * (6 << 20) if name.endswith(end) else old.read(name))
+EOF
+for what in pickle source; do
+  out=$("$tenon" info "$work/$what.pt" 2>&1) && fail "a huge $what is read"
+  grep -q "bytes, more than the 4[0-9]* that are parsed of an archive of this size" <<<"$out" ||
+    fail "unexpected: $out"
+done
 # programs without an end in depth, time or memory are refused, and storages that hold no codes
 corpus=$folder/../../fuzz/corpus/torchscript
 refused() {
