@@ -1,15 +1,20 @@
 #!/usr/bin/env python3
-"""Exports models of torchvision and transformers with random weights by torch.export, or as TorchScript, runs them
+"""Exports models of torchvision, transformers and timm with random weights, and small programs (programs.py), by torch.export, or as TorchScript, runs them
 with Tenon, and compares the outputs with PyTorch's. Prints a table.
 
 usage: models.py TENON [--as export|trace|script] [--only WORD]... [--keep DIR]
-           [--families] [--part vision|language]
-(needs torch, torchvision, transformers)
+           [--families] [--part vision|language|timm|programs]
+(needs torch, torchvision, transformers, timm)
 """
 
 import argparse
+import copy
+import os
 import pathlib
 import re
+import resource
+import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -18,6 +23,8 @@ import time
 import numpy as np
 import torch
 import torch.utils._pytree as pytree
+
+LIMIT_S, MEMORY = 300, 20 << 30  # of each model
 
 FAMILIES = """alexnet convnext_tiny densenet121 efficientnet_b0 efficientnet_v2_s googlenet inception_v3 maxvit_t mnasnet0_5
     mobilenet_v2 mobilenet_v3_small regnet_x_400mf regnet_y_400mf resnet18 resnext50_32x4d shufflenet_v2_x0_5
@@ -45,6 +52,51 @@ def vision(only_families):
         if only_families and name not in FAMILIES:
             continue
         yield name, lambda name=name: vision_model(m, name)
+    for name in m.list_models(module=video):
+        yield name, lambda name=name: (
+            m.get_model(name, weights=None).eval(),
+            (torch.rand(1, 3, *((16, 224, 224) if name.startswith("mvit") else (8, 64, 64))),),
+        )
+    for name in m.list_models(module=optical_flow):
+        yield name, lambda name=name: (
+            m.get_model(name, weights=None).eval(),
+            (torch.rand(1, 3, 128, 128), torch.rand(1, 3, 128, 128)),
+            dict(num_flow_updates=2),
+        )
+
+
+# One small model of each of timm's families; the size of its pictures where it can be chosen.
+TIMM = """beit_base_patch16_224 botnet26t_256 cait_xxs24_224 coat_lite_tiny convit_tiny convmixer_768_32
+    convnextv2_atto:64 crossvit_tiny_240 cspresnet50:64 darknet53:64 davit_tiny deit3_small_patch16_224
+    dla34:64 dm_nfnet_f0:64 dpn68:64 edgenext_xx_small:64 efficientformer_l1 efficientnet_lite0:64
+    efficientvit_b0:64 eva02_tiny_patch14_224 fastvit_t8:64 fbnetc_100:64 focalnet_tiny_srf:64 gcvit_xxtiny
+    ghostnet_100:64 gmixer_24_224 hardcorenas_a:64 hgnet_tiny:64 hrnet_w18_small:64 inception_next_tiny:64
+    inception_resnet_v2:128 inception_v4:128 lcnet_050:64 levit_128s maxxvit_rmlp_nano_rw_256 mixer_s16_224
+    mobilenetv4_conv_small:64 mobileone_s0:64 mobilevit_xxs:64 mobilevitv2_050:64 mvitv2_tiny nf_resnet50:64
+    pit_ti_224 poolformer_s12:64 pvt_v2_b0:64 regnety_002:64 repghostnet_050:64 repvgg_a0:64 repvit_m1:64
+    res2net50_14w_8s:64 resmlp_12_224 resnest14d:64 resnetv2_50:64 rexnet_100:64 sebotnet33ts_256
+    selecsls42:64 semnasnet_075:64 sequencer2d_s skresnet18:64 spnasnet_100:64 starnet_s1:64 swiftformer_xs
+    tinynet_e:64 tiny_vit_5m_224 tnt_s_patch16_224 tresnet_m:64 twins_svt_small visformer_tiny
+    vit_tiny_patch16_224 volo_d1_224 vovnet39a:64 xception41:64 xcit_nano_12_p16_224""".split()
+
+
+def timm(_):
+    import timm as library
+
+    def model(name, size):
+        made = library.create_model(name, pretrained=False).eval()
+        size = int(size) if size else made.default_cfg["input_size"][-1]
+        return made, (torch.rand(1, 3, size, size),)
+
+    for row in TIMM:
+        name, _, size = row.partition(":")
+        yield name, lambda name=name, size=size: model(name, size)
+
+
+def programs(_):
+    import programs as folder
+
+    return folder.all_of_them()
 
 
 def batched_nms(boxes, scores, classes, threshold):
@@ -137,6 +189,14 @@ def language(_):
         encoder_ffn_dim=64,
         decoder_ffn_dim=64,
     )
+    image = dict(
+        hidden_size=32,
+        num_hidden_layers=2,
+        num_attention_heads=4,
+        intermediate_size=64,
+        image_size=32,
+        patch_size=8,
+    )
     ids = torch.arange(16).reshape(2, 8) % 99
     pixels = torch.rand(1, 3, 32, 32)
 
@@ -198,19 +258,46 @@ def language(_):
         tf.T5EncoderModel,
         tf.T5Config(vocab_size=99, d_model=32, d_kv=8, d_ff=64, num_layers=2, num_heads=4),
     )
+    yield "t5", text(
+        tf.T5Model,
+        tf.T5Config(vocab_size=99, d_model=32, d_kv=8, d_ff=64, num_layers=2, num_heads=4),
+        decoder_input_ids=ids,
+        **no_cache,
+    )
+    yield "clip", lambda: (
+        tf.CLIPModel(
+            tf.CLIPConfig(text_config=dict(small), vision_config=dict(image), projection_dim=16)
+        ).eval(),
+        (),
+        dict(input_ids=ids, pixel_values=pixels),
+    )
+    yield "detr", lambda: (
+        tf.DetrForObjectDetection(
+            tf.DetrConfig(
+                d_model=32,
+                encoder_layers=2,
+                decoder_layers=2,
+                encoder_attention_heads=4,
+                decoder_attention_heads=4,
+                encoder_ffn_dim=64,
+                decoder_ffn_dim=64,
+                num_queries=8,
+                use_timm_backbone=False,
+                use_pretrained_backbone=False,
+                backbone=None,
+                backbone_config=tf.ResNetConfig(
+                    embedding_size=8, hidden_sizes=[8, 16], depths=[1, 1], out_features=["stage2"]
+                ),
+            )
+        ).eval(),
+        (),
+        dict(pixel_values=torch.rand(1, 3, 64, 64)),
+    )
     yield "bart", text(
         tf.BartModel,
         tf.BartConfig(**two_sides),
         decoder_input_ids=ids,
         **no_cache,
-    )
-    image = dict(
-        hidden_size=32,
-        num_hidden_layers=2,
-        num_attention_heads=4,
-        intermediate_size=64,
-        image_size=32,
-        patch_size=8,
     )
     yield "vit", picture(tf.ViTModel, tf.ViTConfig(**image))
     yield "deit", picture(tf.DeiTModel, tf.DeiTConfig(**image))
@@ -333,7 +420,7 @@ def check(tenon, name, make, folder):
         np.save(folder / f"{name}.{k}.npy", x.numpy())
         command += ["--input", f"{k}={folder / f'{name}.{k}.npy'}"]
     (folder / name).mkdir(exist_ok=True)
-    run = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    run = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT_S)
     if run.returncode:
         return exported, run.stderr.strip().splitlines()[0].replace(str(folder) + "/", "")[:230]
     outputs = [
@@ -401,7 +488,7 @@ def check_script(tenon, kind, name, make, folder):
         np.save(folder / f"{name}.{k}.npy", x.numpy())
         command += ["--input", f"{k}={folder / f'{name}.{k}.npy'}"]
     (folder / name).mkdir(exist_ok=True)
-    run = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    run = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT_S)
     if run.returncode:
         return saved, run.stderr.strip().splitlines()[0].replace(str(folder) + "/", "")[:230]
     missing = [k for k, _ in wanted if not (folder / name / f"{k}.npy").exists()]
@@ -411,6 +498,74 @@ def check_script(tenon, kind, name, make, folder):
         [np.load(folder / name / f"{k}.npy") for k, _ in wanted], [y for _, y in wanted]
     )
     return saved, "shapes differ" if worst is None else worst
+
+
+def check_sets(tenon, kind, name, case, folder):
+    """A small program, with several inputs in order on one session, as `tenon test` has them."""
+    torch.manual_seed(0)
+    made = case()
+    begin = time.time()
+    at = folder / name
+    (at / "ref").mkdir(parents=True, exist_ok=True)
+    model, sets = made.model.eval(), made.sets
+    with torch.no_grad():
+        if kind == "export":
+            program = torch.export.export(model, sets[0], dynamic_shapes=made.dynamic)
+            torch.export.save(program, at / "model.pt2")
+            run = torch.export.load(at / "model.pt2").module()
+        else:
+            run = save_script(kind, model, sets[0], {}, str(at / "model.pt"))
+        for k, given in enumerate(sets):
+            for i, x in enumerate(y for _, y in leaves(given)):
+                np.save(at / "ref" / f"set{k}_in{i}.npy", x)
+            for i, (_, y) in enumerate(leaves(run(*copy.deepcopy(given)))):
+                np.save(at / "ref" / f"set{k}_out{i}.npy", y)
+    command = [tenon, "test", str(at), "--rtol", "1e-4", "--no-fork"]
+    run = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT_S)
+    ok = run.returncode == 0 and "1 passed" in run.stdout
+    said = (run.stderr + run.stdout).strip().replace(str(folder) + "/", "")
+    return time.time() - begin, 0.0 if ok else f"{said[:230]} (exit {run.returncode})"
+
+
+def leaves(tree):
+    """Tensors and numbers of what a program takes or answers."""
+    flat = [x for x in pytree.tree_leaves(tree) if isinstance(x, (torch.Tensor, int, float))]
+    return [
+        (None, x.resolve_conj().resolve_neg().numpy() if torch.is_tensor(x) else np.asarray(x))
+        for x in flat
+    ]
+
+
+def one(args, part, name, make, folder):
+    """In a process of its own: one line about the model."""
+    try:
+        if part == "programs":
+            seconds, what = check_sets(args.tenon, args.kind, name, make, folder)
+        elif args.kind == "export":
+            seconds, what = check(args.tenon, name, make, folder)
+        else:
+            seconds, what = check_script(args.tenon, args.kind, name, make, folder)
+    except subprocess.TimeoutExpired:
+        return "HANGS"
+    except Exception as e:  # PyTorch itself could not
+        text = str(e).strip().splitlines()[0][:120] if str(e).strip() else ""
+        return f"not exported: {type(e).__name__}: {text}"
+    return (what if isinstance(what, str) else f"{what:.1e}") + f"   ({seconds:.0f} s)"
+
+
+def in_child(limit_s, function, *args):
+    """What the function answers, or how its process ended: memory and time are limited."""
+    end, begin = os.pipe()
+    child = os.fork()
+    if not child:
+        signal.alarm(limit_s)
+        os.write(begin, function(*args).encode())
+        os._exit(0)
+    os.close(begin)
+    with os.fdopen(end, "rb") as said:
+        text = said.read().decode()
+    status = os.waitpid(child, 0)[1]
+    return text or f"not exported: the process ended with {status}"
 
 
 def main():
@@ -424,42 +579,32 @@ def main():
     parser.add_argument(
         "--families", action="store_true", help="of torchvision, one model of each family"
     )
-    parser.add_argument("--part", choices=["vision", "language"])
+    parts = {f.__name__: f for f in (vision, language, timm, programs)}
+    parser.add_argument("--part", choices=parts)
     args = parser.parse_args()
-    folder = pathlib.Path(args.keep or tempfile.mkdtemp())
-    folder.mkdir(exist_ok=True)
-    good = total = 0
-    for part in (vision, language):
-        if args.part and part.__name__ != args.part:
+    torch.set_num_threads(1)
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    count = {"agree": 0, "differ": 0, "refused": 0, "not exported": 0}
+    for part, of in parts.items():
+        if args.part and part != args.part:
             continue
-        for name, make in part(args.families):
+        for name, make in of(args.families):
             if args.only and not any(
                 w == name or (w.endswith("*") and name.startswith(w[:-1])) for w in args.only
             ):
                 continue
-            try:
-                if args.kind == "export":
-                    seconds, what = check(args.tenon, name, make, folder)
-                else:
-                    seconds, what = check_script(args.tenon, args.kind, name, make, folder)
-            except Exception as e:  # PyTorch itself could not
-                print(
-                    f"{name:40} not exported: {type(e).__name__}: {str(e).splitlines()[0][:120] if str(e) else ''}",
-                    flush=True,
-                )
-                continue
-            total += 1
-            good += isinstance(what, float) and what < 1e-3
-            print(
-                f"{name:40} {what if isinstance(what, str) else '%.1e' % what}   ({seconds:.0f} s)",
-                flush=True,
-            )
+            folder = pathlib.Path(args.keep or tempfile.mkdtemp())
+            folder.mkdir(exist_ok=True)
+            said = in_child(2 * LIMIT_S, one, args, part, name, make, folder)
             if not args.keep:
-                for f in folder.glob(f"{name}*"):
-                    if f.is_file():
-                        f.unlink()
-    print(f"{good} of {total} agree")
-    return good != total
+                shutil.rmtree(folder)
+            number = re.match(r"[\d.e+-]+ |inf|nan", said)
+            good = number and float(number[0]) < 1e-3
+            kind = "agree" if good else "differ" if number else "refused"
+            count["not exported" if said.startswith("not exported") else kind] += 1
+            print(f"{name:40} {said}", flush=True)
+    print(", ".join(f"{n} {what}" for what, n in count.items()))
+    return count["differ"] + count["refused"] > 0
 
 
 sys.exit(main())

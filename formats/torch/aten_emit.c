@@ -176,6 +176,12 @@ static void push_in(maker *m, int32_t value) {
 
 /* A number where a tensor is wanted: of rank 0. */
 static int32_t constant(maker *m, const aten_arg *a) {
+  if (a->kind != ATEN_INT && a->kind != ATEN_FLOAT && a->kind != ATEN_BOOL) {
+    m->status =
+        fail(m->e, TN_ERR_UNSUPPORTED, m->b->row->name,
+             "not supported: what is neither a tensor nor a number, where a tensor is wanted");
+    return TN_NO_ID;
+  }
   int64_t i = a->i;
   float f = (float)a->f;
   uint8_t b = a->i != 0;

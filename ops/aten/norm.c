@@ -9,12 +9,41 @@ static int32_t or_constant(const tn_lowering *l, uint32_t k, uint32_t dtype, dou
   return at_full(l, tn_low_number(l, dtype, number), rank, shape);
 }
 
+/* Number k of each channel, with as many dims as the input. */
+static int32_t by_channel(const tn_lowering *l, uint32_t k) {
+  const tn_tensor *x = tn_low_type(l, 0);
+  int64_t shape[TN_MAX_RANK];
+  for (int32_t d = 0; d < x->rank; d++) shape[d] = d == 1 ? x->shape[1] : 1;
+  return tn_low_reshape(l, at_in(l, k, x->dtype), x->rank, shape);
+}
+
+/* By mean and variance of the batch; nothing remembers them. */
+static tn_status by_batch(const tn_lowering *l) {
+  const tn_tensor *x = tn_low_type(l, 0);
+  int64_t dims[TN_MAX_RANK];
+  const int32_t n = x->rank - 1;
+  for (int32_t k = 0; k < n; k++) dims[k] = k ? k + 1 : 0;
+  const int32_t mean = at_reduce(l, "ReduceMean", tn_low_in(l, 0), dims, n, true),
+                centred = tn_low_2(l, "Sub", tn_low_in(l, 0), mean),
+                square = tn_low_2(l, "Mul", centred, centred),
+                var = at_reduce(l, "ReduceMean", square, dims, n, true),
+                eps = tn_low_number(l, x->dtype, tn_low_float(l, "eps", 1e-5)),
+                deviation = tn_low_1(l, "Sqrt", tn_low_2(l, "Add", var, eps));
+  int32_t y = tn_low_2(l, "Div", centred, deviation);
+  if (tn_low_type(l, 1)) y = tn_low_2(l, "Mul", y, by_channel(l, 1));
+  if (tn_low_type(l, 2)) y = tn_low_2(l, "Add", y, by_channel(l, 2));
+  return tn_low_done(l, y);
+}
+
 /* batch_norm and its native forms, of which the outputs behind the first are for training. */
 tn_status aten_batch_norm(const tn_call *call, tn_graph *graph, int32_t node) {
   const tn_lowering l = tn_low_open(call, graph, node);
   const tn_tensor *x = tn_low_type(&l, 0);
   const uint32_t mean_k = 3, var_k = 4;
   if (x->rank < 2) return at_fail(&l, TN_ERR_SHAPE, "it has fewer than two dims");
+  const bool remembers = tn_low_type(&l, mean_k) || tn_low_type(&l, var_k);
+  if (tn_low_int(&l, "training", 0) && !remembers && tn_low_node(&l)->n_outputs == 1)
+    return by_batch(&l);
   if (tn_low_int(&l, "training", 0) || !tn_low_type(&l, mean_k) || !tn_low_type(&l, var_k))
     return tn_low_unsupported(&l, "statistics of the batch: export the model in eval mode");
   const int64_t *c = &x->shape[1];

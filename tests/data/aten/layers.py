@@ -105,6 +105,8 @@ def layers(c):
     n, m, s = fill((2, 4, 3), f32), fill((4,), f32), unit((4,))
     c.add("batch_norm", n, m, fill((4,), f32, 1), m, s, False, 0.1, 1e-3, False)
     c.add("batch_norm", n, None, None, m, s, False, 0.1, 1e-5, False)
+    c.add("batch_norm", n, m, s, None, None, True, 0.1, 1e-3, False)
+    c.add("batch_norm", n, None, None, None, None, True, 0.1, 1e-5, False)
     c.add("_native_batch_norm_legit_no_training", n, m, None, m, s, 0.1, 1e-5, n_out=1)
     c.add("native_batch_norm", n, m, None, m, s, False, 0.1, 1e-5, n_out=1)
     c.add("instance_norm", n, None, None, None, None, True, 0.1, 1e-5, False)
