@@ -4,21 +4,11 @@
 #include <stdlib.h>
 
 #include "base/identify.h"
+#include "base/io_memory.h"
 #include "reader.h"
 #include "tenon/kit/text.h"
 
 /* ---- memory and messages ---- */
-
-static void *host_alloc(void *self, uint64_t bytes) {
-  const tn_source *source = self;
-  return source->host->alloc(source->ctx, bytes);
-}
-
-static void host_free(void *self, void *memory, uint64_t bytes) {
-  const tn_source *source = self;
-  (void)bytes;
-  source->host->free(source->ctx, memory);
-}
 
 tn_status caffe_layer_fail(const caffe_reader *r, const caffe_layer *l, tn_status code,
                            const char *what, tn_str name) {
@@ -385,12 +375,8 @@ static tn_status read_net(caffe_reader *r) {
 }
 
 tn_status caffe_read(const tn_source *source, tn_graph *g) {
-  union {
-    const tn_source *in;
-    void *out;
-  } self = {source};
   caffe_reader r = {.source = source, .api = source->host->graph, .g = g};
-  r.allocator = (tn_allocator){TN_HEAD(tn_allocator), self.out, host_alloc, host_free};
+  r.allocator = tn_source_allocator(source);
   tn_arena_init(&r.arena, &r.allocator);
   tn_map *maps[] = {&r.layers, &r.blobs, &r.writers, &r.read, &r.gone};
   for (size_t k = 0; k < sizeof maps / sizeof *maps; k++) tn_map_init(maps[k], &r.allocator);

@@ -5,26 +5,12 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/io_memory.h"
 #include "wire.h"
 
-static void *host_alloc(void *self, uint64_t bytes) {
-  const tn_sink *sink = self;
-  return sink->host->alloc(sink->ctx, bytes);
-}
-
-static void host_free(void *self, void *memory, uint64_t bytes) {
-  const tn_sink *sink = self;
-  (void)bytes;
-  sink->host->free(sink->ctx, memory);
-}
-
 void onnx_put_init(onnx_put *p, const tn_sink *sink) {
-  union {
-    const tn_sink *in;
-    void *out;
-  } self = {sink};
   *p = (onnx_put){.sink = sink};
-  p->allocator = (tn_allocator){TN_HEAD(tn_allocator), self.out, host_alloc, host_free};
+  p->allocator = tn_sink_allocator(sink);
 }
 
 void onnx_put_free(onnx_put *p) {

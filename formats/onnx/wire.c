@@ -4,31 +4,20 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "base/io_memory.h"
+
 #if defined(__BYTE_ORDER__) && __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
 #error "the ONNX reader uses the file's little-endian numbers as they stand"
 #endif
 
 /* ---- The reader ---- */
 
-static void *host_alloc(void *self, uint64_t bytes) {
-  onnx_reader *r = self;
-  void *memory = r->host->alloc(r->source->ctx, bytes);
-  if (!memory) r->refused = bytes;
-  return memory;
-}
-
-static void host_free(void *self, void *memory, uint64_t bytes) {
-  const onnx_reader *r = self;
-  (void)bytes;
-  r->host->free(r->source->ctx, memory);
-}
-
 /* How far sparse tensors may grow: what any file may take, and what each of its bytes adds. */
 enum { DENSE_BASE = 64 << 20, DENSE_PER_BYTE = 256 };
 
 void onnx_reader_init(onnx_reader *r, const tn_source *source) {
   *r = (onnx_reader){.source = source, .host = source->host, .api = source->host->graph};
-  r->allocator = (tn_allocator){TN_HEAD(tn_allocator), r, host_alloc, host_free};
+  r->allocator = tn_source_allocator(source);
   int64_t growth;
   bool huge = source->size > INT64_MAX ||
               tn_mul_i64((int64_t)source->size, DENSE_PER_BYTE, &growth) ||
@@ -66,13 +55,6 @@ static int where_text(const onnx_where *w, int inner, char *buf, int size) {
   return outer == WHERE_ENDS ? n + snprintf(buf + n, (size_t)(size - n), "...: ") : n;
 }
 
-static void memory_text(const onnx_reader *r, char *text, size_t size) {
-  if (r->refused)
-    snprintf(text, size, "out of memory: %llu bytes cannot be had", (unsigned long long)r->refused);
-  else
-    snprintf(text, size, "out of memory");
-}
-
 tn_status onnx_fail(const onnx_reader *r, tn_status code, const uint8_t *at, const char *format,
                     ...) {
   char where[WHERE_TEXT] = "", text[300], place[40] = "";
@@ -81,7 +63,7 @@ tn_status onnx_fail(const onnx_reader *r, tn_status code, const uint8_t *at, con
   va_start(args, format);
   vsnprintf(text, sizeof text, format, args);
   va_end(args);
-  if (code == TN_ERR_MEMORY) memory_text(r, text, sizeof text);
+  if (code == TN_ERR_MEMORY) snprintf(text, sizeof text, "out of memory");
   const tn_source *s = r->source;
   if (at && at >= s->data && at <= s->data + s->size)
     snprintf(place, sizeof place, ", at byte %lld", (long long)(at - s->data));

@@ -31,7 +31,6 @@ typedef struct onnx_reader {
   const tn_graph_api *api;
   tn_allocator allocator; /* the host's memory, for arenas */
   const onnx_where *where;
-  uint64_t refused;   /* bytes of the last block of memory that could not be had */
   int64_t dense_left; /* bytes that sparse tensors may still grow to */
   int64_t ir_version;
   int32_t depth;          /* of graphs inside graphs */

@@ -4,21 +4,11 @@
 #include <stdlib.h>
 
 #include "base/identify.h"
+#include "base/io_memory.h"
 #include "reader.h"
 #include "tenon/kit/text.h"
 
 /* ---- memory and messages ---- */
-
-static void *host_alloc(void *self, uint64_t bytes) {
-  const tn_source *source = self;
-  return source->host->alloc(source->ctx, bytes);
-}
-
-static void host_free(void *self, void *memory, uint64_t bytes) {
-  const tn_source *source = self;
-  (void)bytes;
-  source->host->free(source->ctx, memory);
-}
 
 tn_status tf_no_memory(const tf_reader *r) { return tn_proto_no_memory(&r->file); }
 
@@ -335,12 +325,8 @@ static tn_status read_model(tf_reader *r) {
 }
 
 tn_status tf_read(const tn_source *source, tn_graph *g) {
-  union {
-    const tn_source *in;
-    void *out;
-  } self = {source};
   tf_reader r = {.source = source, .api = source->host->graph, .g = g};
-  r.allocator = (tn_allocator){TN_HEAD(tn_allocator), self.out, host_alloc, host_free};
+  r.allocator = tn_source_allocator(source);
   tn_arena_init(&r.arena, &r.allocator);
   tn_map *maps[] = {&r.functions, &r.inputs, &r.variables, &r.keys, &r.saved};
   for (size_t k = 0; k < sizeof maps / sizeof *maps; k++) tn_map_init(maps[k], &r.allocator);

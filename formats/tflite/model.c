@@ -2,20 +2,10 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "base/io_memory.h"
 #include "reader.h"
 
 /* ---- memory and messages ---- */
-
-static void *host_alloc(void *self, uint64_t bytes) {
-  const tn_source *source = self;
-  return source->host->alloc(source->ctx, bytes);
-}
-
-static void host_free(void *self, void *memory, uint64_t bytes) {
-  const tn_source *source = self;
-  (void)bytes;
-  source->host->free(source->ctx, memory);
-}
 
 tn_status tflite_fail(const tflite_reader *r, tn_status code, uint64_t at, const char *format,
                       ...) {
@@ -151,12 +141,8 @@ static tn_status open_model(tflite_reader *r) {
 }
 
 tn_status tflite_read(const tn_source *source, tn_graph *g) {
-  union {
-    const tn_source *in;
-    void *out;
-  } self = {source};
   tflite_reader r = {.source = source, .host = source->host, .api = source->host->graph};
-  r.allocator = (tn_allocator){TN_HEAD(tn_allocator), self.out, host_alloc, host_free};
+  r.allocator = tn_source_allocator(source);
   r.main = g;
   tn_arena_init(&r.arena, &r.allocator);
   tn_map_init(&r.functions, &r.allocator);

@@ -3,20 +3,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/io_memory.h"
 #include "reader.h"
 
 /* ---- memory and messages ---- */
-
-static void *host_alloc(void *self, uint64_t bytes) {
-  const tn_source *source = self;
-  return source->host->alloc(source->ctx, bytes);
-}
-
-static void host_free(void *self, void *memory, uint64_t bytes) {
-  const tn_source *source = self;
-  (void)bytes;
-  source->host->free(source->ctx, memory);
-}
 
 tn_status pt2_fail(const pt2_reader *r, tn_status code, const char *format, ...) {
   char text[500], where[200] = "";
@@ -352,14 +342,10 @@ static tn_status read_model(pt2_reader *r) {
 }
 
 tn_status pt2_read(const tn_source *source, tn_graph *graph) {
-  union {
-    const tn_source *in;
-    void *out;
-  } self = {source};
   pt2_reader r = {.source = source, .api = source->host->graph, .g = graph};
   r.room = 65536 + source->size;
   r.path = source->path ? source->path : "(memory)";
-  r.allocator = (tn_allocator){TN_HEAD(tn_allocator), self.out, host_alloc, host_free};
+  r.allocator = tn_source_allocator(source);
   tn_arena_init(&r.arena, &r.allocator);
   tn_map_init(&r.weights, &r.allocator);
   tn_map_init(&r.constants, &r.allocator);

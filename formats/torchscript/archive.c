@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "base/io_memory.h"
 #include "reader.h"
 
 enum { MAX_VERSION = 10 };
@@ -200,26 +201,11 @@ const ts_node *ts_find_global(ts_reader *r, ts_kind kind, const char *name,
 
 /* ---- reading ---- */
 
-static void *host_alloc(void *self, uint64_t bytes) {
-  const tn_source *source = self;
-  return source->host->alloc(source->ctx, bytes);
-}
-
-static void host_free(void *self, void *memory, uint64_t bytes) {
-  const tn_source *source = self;
-  (void)bytes;
-  source->host->free(source->ctx, memory);
-}
-
 static void open_reader(ts_reader *r, const tn_source *source, tn_graph *g) {
-  union {
-    const tn_source *in;
-    void *out;
-  } self = {source};
   r->source = source;
   r->host = source->host;
   r->api = source->host->graph;
-  r->allocator = (tn_allocator){TN_HEAD(tn_allocator), self.out, host_alloc, host_free};
+  r->allocator = tn_source_allocator(source);
   tn_arena_init(&r->arena, &r->allocator);
   r->main = (ts_scope){g, NULL};
   r->scope = r->main_like = &r->main;

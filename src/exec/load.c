@@ -32,6 +32,13 @@ typedef struct tn_loader {
 
 /* ---- services of readers and writers ---- */
 
+/* Appends how much memory it was that could not be had. */
+static void name_refused(const tn_io *io, char *text, size_t size) {
+  const size_t n = strlen(text);
+  if (io->refused)
+    snprintf(text + n, size - n, ": %llu bytes cannot be had", (unsigned long long)io->refused);
+}
+
 static __attribute__((format(printf, 3, 4))) tn_status io_fail(void *ctx, tn_status code,
                                                                const char *format, ...) {
   tn_io *io = ctx;
@@ -42,6 +49,7 @@ static __attribute__((format(printf, 3, 4))) tn_status io_fail(void *ctx, tn_sta
   vsnprintf(text, sizeof text, format, args);
   va_end(args);
   io->said = true;
+  if (code == TN_ERR_MEMORY) name_refused(io, text, sizeof text);
   if (!strncmp(text, io->path, strlen(io->path))) return tn_fail(io->diag, code, "%s", text);
   return tn_fail(io->diag, code, "%s: %s", io->path, text);
 }
@@ -59,7 +67,10 @@ static __attribute__((format(printf, 3, 4))) void io_log(void *ctx, uint32_t lev
 }
 
 static void *io_alloc(void *ctx, uint64_t bytes) {
-  return tn_alloc_sized(((tn_io *)ctx)->a, bytes);
+  tn_io *io = ctx;
+  void *memory = tn_alloc_sized(io->a, bytes);
+  if (!memory) io->refused = bytes;
+  return memory;
 }
 
 static void io_free(void *ctx, void *memory) { tn_free_sized(((tn_io *)ctx)->a, memory); }

@@ -42,6 +42,7 @@ typedef struct tn_io {
   bool said;             /* a message was given */
   int64_t first;         /* how many messages there were before */
   const char *complaint; /* of the graph that is being read; NULL: none */
+  uint64_t refused;      /* bytes of the last block of memory that could not be had */
 } tn_io;
 extern const tn_host tn_io_host; /* fail, alloc, free, graph: all that formats need */
 

@@ -104,7 +104,9 @@ static void note_no_data(const tn_graph *g, const target *to, tn_diag *diag) {
 static tn_status write_graph(const tn_model *m, const tn_graph *g, const target *to,
                              tn_diag *diag) {
   tn_saver s = {
-      .io = {m->planner.a, diag, to->path, false, tn_diag_count(diag), NULL}, .model = m, .to = to};
+      .io = {.a = m->planner.a, .diag = diag, .path = to->path, .first = tn_diag_count(diag)},
+      .model = m,
+      .to = to};
   tn_status status = check_unused(m, to->path, false, diag);
   if (!status) status = tn_file_writer_open(&s.file, m->planner.a, to->path, diag);
   if (status) return status;

@@ -107,7 +107,8 @@ tn_status tn_value_load(tn_runtime *runtime, const char *path, const char *forma
   if (!out_value) return TN_ERR_INVALID;
   *out_value = NULL;
   if (!runtime || !path || !format) return TN_ERR_INVALID;
-  value_sink s = {.io = {&runtime->allocator, diag, path, false, tn_diag_count(diag), NULL}};
+  value_sink s = {
+      .io = {.a = &runtime->allocator, .diag = diag, .path = path, .first = tn_diag_count(diag)}};
   const int ticket = tn_registry_enter(runtime->registry);
   tn_status status = read_value(runtime, format, kind, &s);
   tn_registry_leave(runtime->registry, ticket);
