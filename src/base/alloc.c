@@ -21,6 +21,7 @@ struct tn_arena_block {
   struct tn_arena_block *next;
   uint64_t size, used; /* bytes from the start of this header, which counts as used */
   bool borrowed;       /* the caller's: not freed */
+  bool is_zero;        /* behind what is used */
 };
 
 /* A sanitizer watches what malloc gives, from its first byte on, and not what mmap does. */
@@ -48,6 +49,22 @@ static void *map_block(uint64_t bytes) {
   if (bytes >= HUGE_PAGE) (void)madvise(memory, (size_t)bytes, MADV_HUGEPAGE);
 #endif
   return memory;
+}
+
+/* Makes a mapping longer, somewhere else if need be: nothing is copied, and what is new is zero. NULL
+ * if that cannot be done; the old one is unchanged then. */
+static void *remap_block(void *memory, uint64_t bytes, uint64_t fresh_bytes) {
+#ifdef MREMAP_MAYMOVE
+  void *fresh = mremap(memory, (size_t)bytes, (size_t)fresh_bytes, MREMAP_MAYMOVE);
+  if (fresh == MAP_FAILED) return NULL;
+#ifdef MADV_HUGEPAGE
+  if (fresh_bytes >= HUGE_PAGE) (void)madvise(fresh, (size_t)fresh_bytes, MADV_HUGEPAGE);
+#endif
+  return fresh;
+#else
+  (void)memory, (void)bytes, (void)fresh_bytes;
+  return NULL;
+#endif
 }
 
 static void *default_alloc(void *self, uint64_t bytes) {
@@ -87,10 +104,13 @@ static void *alloc_raw(const tn_allocator *a, uint64_t bytes) {
   return a->alloc(a->self, bytes ? bytes : 1);
 }
 
+static bool is_zeroed(const tn_allocator *a, uint64_t bytes) {
+  return a->alloc == default_alloc && is_mapped(bytes);
+}
+
 void *tn_alloc(const tn_allocator *a, uint64_t bytes) {
   void *memory = alloc_raw(a, bytes);
-  const bool is_zero = a->alloc == default_alloc && is_mapped(bytes);
-  if (memory && bytes && !is_zero) memset(memory, 0, (size_t)bytes);
+  if (memory && bytes && !is_zeroed(a, bytes)) memset(memory, 0, (size_t)bytes);
   return memory;
 }
 
@@ -127,7 +147,9 @@ void tn_arena_init(tn_arena *arena, const tn_allocator *a) {
 
 static struct tn_arena_block *block_new(const tn_allocator *a, uint64_t size) {
   struct tn_arena_block *block = alloc_raw(a, size);
-  if (block) *block = (struct tn_arena_block){.size = size, .used = sizeof *block};
+  if (block)
+    *block =
+        (struct tn_arena_block){.size = size, .used = sizeof *block, .is_zero = is_zeroed(a, size)};
   return block;
 }
 
@@ -143,7 +165,8 @@ static void *block_take(struct tn_arena_block *block, uint64_t bytes, uint64_t a
   uint64_t begin = tn_round_up(block->used, alignment);
   if (begin > block->size || block->size - begin < bytes) return NULL;
   block->used = begin + bytes;
-  return memset((uint8_t *)block + begin, 0, (size_t)bytes);
+  void *memory = (uint8_t *)block + begin;
+  return block->is_zero ? memory : memset(memory, 0, (size_t)bytes);
 }
 
 /* A block that holds this one request, put behind the head. */
@@ -220,6 +243,18 @@ void tn_arena_clear(tn_arena *arena) {
 
 /* ---- Growable arrays ---- */
 
+/* `fresh_bytes` that begin with the `used` bytes of the old ones, which are given back. */
+static void *vec_grow(const tn_allocator *a, void *old, uint64_t bytes, uint64_t used,
+                      uint64_t fresh_bytes) {
+  void *fresh = is_zeroed(a, bytes) ? remap_block(old, bytes, fresh_bytes) : NULL;
+  if (fresh) return fresh;
+  fresh = tn_alloc(a, fresh_bytes);
+  if (!fresh) return NULL;
+  if (used) memcpy(fresh, old, (size_t)used);
+  tn_free(a, old, bytes);
+  return fresh;
+}
+
 tn_status tn_vec_reserve(const tn_allocator *a, void **data, int64_t *cap, int64_t n, int64_t more,
                          size_t element) {
   int64_t need, bytes;
@@ -227,13 +262,11 @@ tn_status tn_vec_reserve(const tn_allocator *a, void **data, int64_t *cap, int64
   if (need <= *cap) return TN_OK;
   int64_t fresh_cap = *cap > INT64_MAX / 2 ? need : tn_max_i64(need, tn_max_i64(8, 2 * *cap));
   if (tn_mul_i64(fresh_cap, (int64_t)element, &bytes)) return TN_ERR_MEMORY;
-  void *fresh = tn_alloc(a, (uint64_t)bytes);
-  if (!fresh) return TN_ERR_MEMORY;
   /* The caller's pointer has another type than void *: it is read and written as bytes. */
   void *old;
   memcpy(&old, (const void *)data, sizeof old);
-  if (n) memcpy(fresh, old, (size_t)n * element);
-  tn_free(a, old, (uint64_t)*cap * element);
+  void *fresh = vec_grow(a, old, (uint64_t)*cap * element, (uint64_t)n * element, (uint64_t)bytes);
+  if (!fresh) return TN_ERR_MEMORY;
   memcpy((void *)data, &fresh, sizeof fresh);
   *cap = fresh_cap;
   return TN_OK;

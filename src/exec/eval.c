@@ -1,8 +1,8 @@
 /* Runs one node by itself: a plan of one step, run by an ordinary frame.
  *
- * For 03 fold, on constant inputs: the kernel is the best-ranked one that takes the node in plain
+ * For folding, on constant inputs: the kernel is the best-ranked one that takes the node in plain
  * layout, and outputs of known size are written straight into the constants that the caller gets.
- * For 07 select, to time a given kernel: on made-up inputs. */
+ * For selection, to time a given kernel: on made-up inputs. */
 #include <string.h>
 
 #include "base/cpu.h"

@@ -168,7 +168,7 @@ static tn_status feed_default(tn_graph *g, const tn_default *d) {
   tn_const_release(v->constant);
   v->constant = NULL;
   v->flags &= ~(uint32_t)TN_VALUE_CONST;
-  v->known = false; /* 02 infer says so where the type leaves nothing open */
+  v->known = false; /* the pass infer says so where the type leaves nothing open */
   return TN_OK;
 }
 

@@ -173,7 +173,7 @@ static tn_status check_new_node(tn_graph *g, const tn_node *n) {
   return TN_OK;
 }
 
-/* The graphs among the attributes, numbered in the order of the attributes; 01 check renumbers by
+/* The graphs among the attributes, numbered in the order of the attributes; the pass check renumbers by
  * schema. */
 static tn_status collect_subgraphs(tn_graph *g, tn_gnode *n) {
   for (uint32_t k = 0; k < n->node.n_attrs; k++) n->n_subgraphs += n->node.attrs[k]->n_graphs;

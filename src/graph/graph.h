@@ -71,27 +71,24 @@ typedef struct tn_fused { /* a node that became a step of another's epilogue */
 typedef struct tn_gnode {
   tn_node node; /* public part; inputs/outputs/attrs point into the arena. inputs: formal, then
                    captured, then those of the epilogue */
-  bool alive;
-  uint32_t n_formal;    /* inputs that the schema describes */
-  uint32_t input_room;  /* places in node.inputs; 0: no more than there are inputs */
-  const tn_opdef *def;  /* NULL before 01 check */
-  void *attrs;          /* attribute struct, NULL before 01 check */
-  tn_graph **subgraphs; /* in the order in which the attribute struct numbers them */
-  uint32_t n_subgraphs;
+  const tn_opdef *def;          /* NULL before the pass check */
+  void *attrs;                  /* attribute struct, NULL before the pass check */
+  tn_graph **subgraphs;         /* in the order in which the attribute struct numbers them */
   const tn_epilogue **epilogue; /* fused steps on output 0 */
   const char **epilogue_names;  /* their operators, for explain */
   const tn_fused *fused;        /* what they were before */
-  uint32_t n_epilogue;
   const tn_region **regions;
-  uint32_t n_regions;
-  int32_t region_fill;
-  int32_t
-      origin; /* node of the loaded model this one descends from: keys of packed weights; or -1 */
-  const struct tn_choice *choice; /* 07 select's decision (plan/plan.h) */
+  const struct tn_choice *choice; /* what selection decided (plan/plan.h) */
   /* Of tenon::Island: what runs it (accelerator/accelerator.h); NULL: nothing, its body does. */
   const struct tn_island_step *island;
   /* Why accelerators have not taken it: one a wanted accelerator; NULL: none was asked. */
   const char *const *declined;
+  bool alive;
+  uint32_t n_formal;   /* inputs that the schema describes */
+  uint32_t input_room; /* places in node.inputs; 0: no more than there are inputs */
+  uint32_t n_subgraphs, n_epilogue, n_regions;
+  int32_t region_fill;
+  int32_t origin; /* node of the loaded model it descends from: a key of packed weights; or -1 */
   uint32_t mark;  /* scratch for passes; no meaning between them */
   uint32_t depth; /* of functions that were expanded around it */
 } tn_gnode;
@@ -241,7 +238,7 @@ tn_status tn_graph_replace_value(tn_graph *g, int32_t from, int32_t to);
 tn_status tn_graph_move_name(tn_graph *g, int32_t from, int32_t to);
 /* tn_graph_replace_value, and the name goes along. */
 tn_status tn_graph_move_value(tn_graph *g, int32_t from, int32_t to);
-/* See tn_graph_api.set_regions. The node's def is NULL then: 01 check binds it to tenon::Region. */
+/* See tn_graph_api.set_regions. The node's def is NULL then: the pass check binds it to tenon::Region. */
 tn_status tn_graph_set_regions(tn_graph *g, int32_t node, const int32_t *inputs, uint32_t n_inputs,
                                const tn_region *const *regions, uint32_t n_regions, int32_t fill);
 tn_status tn_graph_remove_node(tn_graph *g, int32_t node);
@@ -318,7 +315,7 @@ enum { TN_NODE_TEXT = 200 };
 const char *tn_value_text(const tn_graph *g, int32_t value, const tn_tensor *type, char *buf,
                           size_t size);
 
-/* attrs.c: matches the node's raw attributes against its schema and builds the attribute struct (01
+/* attrs.c: matches the node's raw attributes against its schema and builds the attribute struct (stage
  * check). All problems go to diag, each naming the node and the argument. */
 tn_status tn_node_bind(tn_graph *g, int32_t node, const tn_opdef *def, tn_diag *diag);
 /* Formal inputs of the node, without those left out at the end if these may as well not be written:

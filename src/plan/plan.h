@@ -31,7 +31,7 @@ typedef struct tn_planner {
   int32_t onnx_opset;   /* as tn_call.onnx_opset; 0 but for passes/standard.c */
   uint32_t precision;   /* of weights of f32: TN_F16, TN_BF16; 0: as they are */
   int32_t max_plans;
-  /* Runs one node on constant inputs (03 fold): supplied by exec, so that folding uses the kernels
+  /* Runs one node on constant inputs (folding): supplied by exec, so that folding uses the kernels
    * of the runtime. out[k]->data is memory of out_consts[k]. */
   tn_status (*eval)(const struct tn_planner *p, const tn_gnode *node, const tn_tensor *const *in,
                     tn_tensor *const *out, tn_const **out_consts, tn_diag *diag);
@@ -68,7 +68,7 @@ static inline int64_t tn_planner_max_plans(const tn_planner *p) {
   return p->max_plans > 0 ? p->max_plans : DEFAULT;
 }
 
-/* ---- what 07 select decides for a node ------------------------------------------------------- */
+/* ---- what selection decides for a node ------------------------------------------------------- */
 
 typedef struct tn_refusal {
   const char *kernel, *reason; /* no memory of the plug-in: it may go, the kernel was not taken */
@@ -158,7 +158,7 @@ typedef enum tn_stage {
 tn_status tn_pass_check(const tn_planner *p, tn_graph *g,
                         tn_diag *diag); /* every problem is reported */
 /* standard.c: leaves operators of ai.onnx and ai.onnx.ml only, of versions up to p->onnx_opset,
- * which is not 0. After 01 check; inputs have their types. All that has no such form is reported.
+ * which is not 0. After the pass check; inputs have their types. All that has no such form is reported.
  * TN_NEEDS_DATA: the data of *out_input, an input's value. */
 tn_status tn_pass_standard(const tn_planner *p, tn_graph *g, int32_t *out_input, tn_diag *diag);
 /* Types, shapes and constants flow through in one sweep. Stops where data is needed; see tn_cut.
@@ -303,7 +303,7 @@ bool tn_plan_matches(const tn_plan *p, const tn_tensor *const *inputs);
 
 struct tn_callable {
   const tn_planner *planner; /* outlives it */
-  tn_graph *graph;           /* taken; after 01 and the load-time part of 02..06 */
+  tn_graph *graph;           /* taken; after the passes of loading */
   pthread_mutex_t lock;      /* plans and needs_data */
   TN_VEC(tn_plan *) plans;   /* most recently used last */
   uint8_t *needs_data;       /* per input: its bytes are part of the key */

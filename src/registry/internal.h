@@ -89,8 +89,9 @@ typedef struct tn_op_row {
 /* Everything look-ups need. Never changed once published; freed when no reader can have it. */
 typedef struct tn_tables {
   tn_arena arena;
-  const tn_opdef *const *ops;           /* by domain, name, since */
-  const tn_op_row *rows;                /* of ops */
+  const tn_opdef *const *ops; /* by domain, name, since */
+  const tn_op_row *rows;      /* of ops */
+  const int32_t *by_address;  /* a hash table of 1 + index into ops; 0 where there is none */
   const tn_kerneldef *const *kernels;   /* by op, rank downwards, order */
   const tn_kerneldef *const *attached;  /* the kernels of each op, one op after the other */
   const tn_rewritedef *const *rewrites; /* in order of loading */
@@ -100,6 +101,7 @@ typedef struct tn_tables {
   const tn_compilerdef *const *compilers;
   const tn_dispatcherdef *const *dispatchers;
   tn_plug *const *plugs; /* refused ones too */
+  uint32_t address_mask; /* one less than its length, a power of two */
   int32_t n_ops, n_kernels, n_rewrites, n_formats, n_drivers, n_compilers, n_dispatchers, n_plugs;
 } tn_tables;
 
@@ -109,6 +111,11 @@ tn_status tn_tables_build(const tn_allocator *a, tn_plug *const *plugs, int64_t 
                           tn_tables **out_tables);
 void tn_tables_free(tn_tables *t); /* NULL is legal */
 void tn_ops_sort(tn_opdef **ops, uint32_t n);
+/* Where in tn_tables.by_address the search for an operator begins. */
+static inline uint32_t tn_address_slot(const tn_opdef *op) {
+  return (uint32_t)(((uint64_t)(uintptr_t)op * UINT64_C(0x9e3779b97f4a7c15)) >> 32);
+}
+
 /* First of the *out_n operators domain::name in a sorted list. */
 int32_t tn_ops_find(const tn_opdef *const *ops, int32_t n, const char *domain, const char *name,
                     int32_t *out_n);

@@ -72,10 +72,9 @@ bool tn_registry_has_op(const tn_registry *r, const char *domain, const char *na
 
 /* The row of an operator; NULL if it is none of this registry's. */
 static const tn_op_row *row_of(const tn_tables *t, const tn_opdef *op) {
-  int32_t n = 0;
-  const int32_t first = op ? tn_ops_find(t->ops, t->n_ops, op->op.domain, op->op.name, &n) : 0;
-  for (int32_t k = first; k < first + n; k++)
-    if (t->ops[k] == op) return &t->rows[k];
+  uint32_t slot = tn_address_slot(op) & t->address_mask;
+  for (; op && t->by_address[slot]; slot = (slot + 1) & t->address_mask)
+    if (t->ops[t->by_address[slot] - 1] == op) return &t->rows[t->by_address[slot] - 1];
   return NULL;
 }
 

@@ -180,6 +180,22 @@ static tn_status collect(tn_tables *t) {
   return TN_OK;
 }
 
+/* At most half full, so that each search ends soon. */
+static tn_status index_addresses(tn_tables *t) {
+  uint32_t room = 2;
+  while (room < 2 * (uint32_t)t->n_ops) room *= 2;
+  int32_t *slots = tn_arena_alloc(&t->arena, room * sizeof *slots);
+  if (!slots) return TN_ERR_MEMORY;
+  for (int32_t k = 0; k < t->n_ops; k++) {
+    uint32_t slot = tn_address_slot(t->ops[k]) & (room - 1);
+    while (slots[slot]) slot = (slot + 1) & (room - 1);
+    slots[slot] = k + 1;
+  }
+  t->by_address = slots;
+  t->address_mask = room - 1;
+  return TN_OK;
+}
+
 tn_status tn_tables_build(const tn_allocator *a, tn_plug *const *plugs, int64_t n,
                           tn_tables **out_tables) {
   tn_tables *t = tn_alloc(a, sizeof *t);
@@ -192,6 +208,7 @@ tn_status tn_tables_build(const tn_allocator *a, tn_plug *const *plugs, int64_t 
   if (!status) rows = tn_arena_alloc(&t->arena, (uint64_t)t->n_ops * sizeof *rows);
   if (!rows) status = TN_ERR_MEMORY;
   t->rows = rows;
+  if (!status) status = index_addresses(t);
   if (!status) status = attach_kernels(t, rows, &t->arena);
   if (!status) status = attach_rewrites(t, rows, &t->arena);
   if (status)

@@ -1,4 +1,4 @@
-/* 08 arrange: packed weights of steps. Packing weights is most of the work of a first plan, so
+/* Packed weights of steps. Packing weights is most of the work of a first plan, so
  * kernels that ship with Tenon prepare on all threads, the largest states first. Plug-ins are not
  * asked to be ready for that: they prepare one after the other. */
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* 08 arrange: values that need no memory of their own. A region that moves nothing makes its
+/* Arranging: values that need no memory of their own. A region that moves nothing makes its
  * output a view of its input. Where a region node only puts whole inputs one after the other
  * (concat), the inputs are views of the output: their producers write straight into it. Such
  * nodes do not run. */

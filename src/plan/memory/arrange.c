@@ -1,4 +1,4 @@
-/* 08 arrange: the graph becomes a plan. Views, then order, then memory, then slots and steps;
+/* Arranging: the graph becomes a plan. Views, then order, then memory, then slots and steps;
  * see arrange.h for the words. */
 #include "plan/memory/arrange.h"
 

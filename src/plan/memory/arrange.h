@@ -1,4 +1,4 @@
-/* Inside 08 arrange: which values share memory, when they live, where they lie, and which steps
+/* Inside arranging: which values share memory, when they live, where they lie, and which steps
  * run.
  *
  * Time is counted in nodes of the topological order; a follower runs at the time of the step it

@@ -1,4 +1,4 @@
-/* 08 arrange: live ranges of alias sets, outputs that are written over an input that ends there,
+/* Arranging: live ranges of alias sets, outputs that are written over an input that ends there,
  * scratch, and offsets. */
 #include <string.h>
 

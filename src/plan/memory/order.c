@@ -1,4 +1,4 @@
-/* 08 arrange: when nodes run, and which element-wise nodes follow the node before them: the host
+/* Arranging: when nodes run, and which element-wise nodes follow the node before them: the host
  * runs those on each range as soon as it is written, while it is in the cache. */
 #include <string.h>
 

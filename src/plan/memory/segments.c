@@ -1,4 +1,4 @@
-/* 08 arrange, where devices are wanted: few segments, and when each is submitted and waited for.
+/* Arranging, where devices are wanted: few segments, and when each is submitted and waited for.
  *
  * Uploads are copied out of host memory when a segment is submitted, downloads into it when it is
  * waited for; so the host's memory may be used again as soon as the order of the steps allows, and

@@ -1,4 +1,4 @@
-/* 08 arrange: the decision written down as slots and steps; subgraphs become callables. */
+/* Arranging: the decision written down as slots and steps; subgraphs become callables. */
 #include <stdlib.h>
 #include <string.h>
 

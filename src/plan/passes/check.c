@@ -1,4 +1,4 @@
-/* Pass 01, check: every node gets its operator and its attribute struct. Functions of the model are
+/* Stage check: every node gets its operator and its attribute struct. Functions of the model are
  * expanded unless an operator of that name is registered; operators that are older forms of newer
  * ones are replaced (TN_OP_LOWER_EARLY). All problems of the model are reported, subgraphs
  * included. */

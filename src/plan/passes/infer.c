@@ -1,4 +1,4 @@
-/* Pass 02, infer, with 03: types, shapes and constants flow through the graph in one sweep, because
+/* Stage infer, with fold: types, shapes and constants flow through the graph in one sweep, because
  * shapes of ONNX models come from small computations on constants. What depends on data that only a
  * run can give is left to the continuation. */
 #include "plan/passes/passes.h"

@@ -1,4 +1,4 @@
-/* Pass 05, fuse, behind its rewrites: element-wise nodes and copies between transposes are computed
+/* Stage fuse, behind its rewrites: element-wise nodes and copies between transposes are computed
  * in the order of dims before these, or behind them, where fewer elements are transposed then.
  *
  * For one transpose, y = T(x), all nodes that hang together with its readers are looked at, as long

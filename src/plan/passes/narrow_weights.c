@@ -1,4 +1,4 @@
-/* Pass 05, fuse: weights of f32 become f16 or bf16, if the user wants that (tn_model_options).
+/* Stage fuse: weights of f32 become f16 or bf16, if the user wants that (tn_model_options).
  *
  * Each is tried as a tenon::Cast of itself in 16 bits. Rewrites of operators that take such weights
  * as they are take the cast in; it goes again where none does, and the weights stay what they were:

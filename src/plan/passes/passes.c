@@ -1,8 +1,8 @@
 /* The order of the passes, and what runs them.
  *
  * A graph goes through them twice: once when the model is loaded, for whatever shapes may come, and
- * for every plan, when shapes are known. Before both stand check (01) and infer with fold (02, 03),
- * behind them, in plans, arrange (08): see dynamic/callable.c. */
+ * for every plan, when shapes are known. Before both stand the stages check, and infer with fold,
+ * behind them, in plans, arrange: see dynamic/callable.c. */
 #include "plan/passes/passes.h"
 
 enum {

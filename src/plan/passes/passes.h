@@ -23,7 +23,7 @@ const tn_kerneldef *tn_winner_by_rank(const tn_planner *p, tn_graph *g, int32_t 
 tn_status tn_fold_late(const tn_planner *p, tn_graph *g, bool last, bool *out_folded,
                        tn_diag *diag);
 
-/* 01 for the nodes with ids >= first: operator found, arguments bound, functions and early
+/* The pass check for the nodes with ids >= first: operator found, arguments bound, functions and early
  * lowerings expanded (the nodes that these add, too). Every problem is reported. */
 tn_status tn_check_from(const tn_planner *p, tn_graph *g, int32_t first, tn_diag *diag);
 /* standard_order.c: transposes there and back go. */
@@ -43,7 +43,7 @@ tn_status tn_settle_from(const tn_planner *p, tn_graph *g, int32_t first, tn_dia
 tn_status tn_lower_node(const tn_planner *p, tn_graph *g, int32_t node, bool *out_done,
                         tn_diag *diag);
 /* An error for each pin that speaks of a kernel nobody offers, a warning for each that speaks of
- * nothing in the model or the registry. After 01 check, when functions have been expanded. */
+ * nothing in the model or the registry. After the pass check, when functions have been expanded. */
 tn_status tn_pins_check(const tn_planner *p, const tn_graph *g, tn_diag *diag);
 /* True if a pin says that a kernel of this very operator has to run the node. */
 bool tn_pin_forbids_lowering(const tn_planner *p, const tn_gnode *node);

@@ -1,4 +1,4 @@
-/* Pass 05, fuse, before its rewrites: what is stored as f16 or bf16 is computed in f32.
+/* Stage fuse, before its rewrites: what is stored as f16 or bf16 is computed in f32.
  *
  * A node that some kernel takes in f32 reads and gives f32, with a tenon::Cast from each half input
  * and to each half output. A value that goes from one such node to another is not rounded on the

@@ -1,6 +1,6 @@
 /* Concatenations that begin with another: Concat(a, b, c), where Concat(a, b) = t is there, becomes
  * Concat(t, c). Networks that hand all earlier results to each layer (DenseNet) are written so; as
- * each value can be made in place inside one other, 08 arrange then needs no copy for any of them,
+ * each value can be made in place inside one other, arranging then needs no copy for any of them,
  * where it would have copied all but one. */
 #include "plan/passes/passes.h"
 #include "tenon/kit/checked.h"

@@ -1,5 +1,5 @@
-/* The way back from 05 fuse: steps of an epilogue become nodes again, behind the node that had
- * them. 07 select asks for it where no kernel takes the node as it is after all (its plan() fails,
+/* The way back from fusing: steps of an epilogue become nodes again, behind the node that had
+ * them. Selection asks for it where no kernel takes the node as it is after all (its plan() fails,
  * or the types and layouts that remain are none that it fuses for). */
 #include "plan/passes/passes.h"
 

@@ -1,4 +1,4 @@
-/* 07 select, last part: brings the decision into the graph. Values take the forms that their
+/* Selection, last part: brings the decision into the graph. Values take the forms that their
  * producers give; conversions become nodes, one per value and form; every node gets its choice
  * with the reasons of all other kernels. */
 #include <string.h>

@@ -1,4 +1,4 @@
-/* 07 select: conversions. Which kernel of tenon::Cast or tenon::Reorder brings a value from one
+/* Selection: conversions. Which kernel of tenon::Cast or tenon::Reorder brings a value from one
  * form to another, what it costs, and constants in other forms (converted here and now, and kept
  * for later plans of the model). */
 #include <string.h>
@@ -164,7 +164,7 @@ static tn_status choose_kernel(tn_selection *s, int32_t value, tn_conversion *c)
   if (c->from.device) return TN_OK;
   bool same_bytes =
       c->from.dtype == c->to.dtype && tn_layouts_coincide(&b.in, c->from.layout, c->to.layout);
-  if (same_bytes) c->cost_ns = 0; /* 08 makes it a view */
+  if (same_bytes) c->cost_ns = 0; /* arranging makes it a view */
   if (same_bytes || tn_tensor_elements(&b.in) < 0) return TN_OK;
   int32_t ids[2] = {value, value};
   const tn_gnode node = probe_node(op, &b, ids);

@@ -1,4 +1,4 @@
-/* 07 select: measured costs of kernels in place of their estimates (see tuning.h). */
+/* Selection: measured costs of kernels in place of their estimates (see tuning.h). */
 #include "base/map.h"
 #include "plan/constants/packed.h"
 #include "plan/select/select.h"

@@ -1,4 +1,4 @@
-/* The kernel that would take a node if ranks alone decided: asked by passes before 07 select does,
+/* The kernel that would take a node if ranks alone decided: asked by passes before selection does,
  * which knows costs, too. */
 #include "plan/passes/passes.h"
 #include "plan/select/match.h"

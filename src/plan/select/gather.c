@@ -1,4 +1,4 @@
-/* 07 select, first part: which kernels could run a node, in which forms, and why the others cannot.
+/* Selection, first part: which kernels could run a node, in which forms, and why the others cannot.
  *
  * A kernel is tried as the node stands; one that takes any layout is tried in each layout that
  * some kernel of the graph wants. Nodes in f16 or bf16 for which that finds nothing are tried in

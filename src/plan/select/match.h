@@ -1,7 +1,7 @@
 /* Does a kernel take a node? The rules of tn_kernel and its accept rows, and the answer of plan()
  * vetted.
  *
- * Used by 07 select for every candidate and by the executor when it folds one node. */
+ * Used by selection for every candidate and by the executor when it folds one node. */
 #ifndef TN_PLAN_MATCH_H
 #define TN_PLAN_MATCH_H
 

@@ -1,4 +1,4 @@
-/* 07 select: which node runs on which device.
+/* Selection: which node runs on which device.
  *
  * No single node pays for its two transfers, so descent node by node would never leave the CPU.
  * For each device in turn, the first choice first, the nodes still on the CPU are parted in two by

@@ -1,4 +1,4 @@
-/* 07 select: nodes that are like one before. Long models repeat themselves: callbacks of kernels
+/* Selection: nodes that are like one before. Long models repeat themselves: callbacks of kernels
  * are functions of their call, so that the same call gets the same answers, which are kept once. */
 #include <string.h>
 

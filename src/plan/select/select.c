@@ -1,4 +1,4 @@
-/* 07 select: one solver picks kernel, dtypes and layouts for all nodes, so that kernels and
+/* Selection: one solver picks kernel, dtypes and layouts for all nodes, so that kernels and
  * conversions together cost least. Nodes that no kernel takes are lowered; what is left then is
  * reported, all at once, with every kernel's reason. */
 #include <string.h>

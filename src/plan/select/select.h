@@ -1,4 +1,4 @@
-/* Inside 07 select: candidates, the assignment problem over them, and the conversions between them.
+/* Inside selection: candidates, the assignment problem over them, and the conversions between them.
  *
  * A form is how a value is stored: its dtype and its layout, and on which device. A candidate is a
  * kernel with the forms it wants for every input and gives for every output of one node. Where a

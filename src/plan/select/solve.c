@@ -1,4 +1,4 @@
-/* 07 select: the solver. An assignment gives each node one of its candidates; it costs what the
+/* Selection: the solver. An assignment gives each node one of its candidates; it costs what the
  * kernels cost and what the conversions cost that it needs.
  *
  * Several starts (each node's cheapest, all plain, each layout preferred) are improved by

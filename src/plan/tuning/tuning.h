@@ -1,5 +1,5 @@
 /* Measured costs of kernels. A model that is loaded to be tuned fills the table of its runtime,
- * files keep it, and 07 select believes it more than what kernels estimate.
+ * files keep it, and selection believes it more than what kernels estimate.
  *
  * An entry is found by a line of text: the kernel's name, the operator and its version, types,
  * shapes and layouts, the fused steps, a hash of the attributes, threads, the operator's domain and
