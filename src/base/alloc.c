@@ -51,8 +51,8 @@ static void *map_block(uint64_t bytes) {
   return memory;
 }
 
-/* Makes a mapping longer, somewhere else if need be: nothing is copied, and what is new is zero. NULL
- * if that cannot be done; the old one is unchanged then. */
+/* Makes a mapping longer, somewhere else if need be: nothing is copied, and what is new is zero.
+ * NULL if that cannot be done; the old one is unchanged then. */
 static void *remap_block(void *memory, uint64_t bytes, uint64_t fresh_bytes) {
 #ifdef MREMAP_MAYMOVE
   void *fresh = mremap(memory, (size_t)bytes, (size_t)fresh_bytes, MREMAP_MAYMOVE);

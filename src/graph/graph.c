@@ -173,8 +173,8 @@ static tn_status check_new_node(tn_graph *g, const tn_node *n) {
   return TN_OK;
 }
 
-/* The graphs among the attributes, numbered in the order of the attributes; the pass check renumbers by
- * schema. */
+/* The graphs among the attributes, numbered in the order of the attributes; the pass check
+ * renumbers by schema. */
 static tn_status collect_subgraphs(tn_graph *g, tn_gnode *n) {
   for (uint32_t k = 0; k < n->node.n_attrs; k++) n->n_subgraphs += n->node.attrs[k]->n_graphs;
   if (!n->n_subgraphs) return TN_OK;

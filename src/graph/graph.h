@@ -238,7 +238,8 @@ tn_status tn_graph_replace_value(tn_graph *g, int32_t from, int32_t to);
 tn_status tn_graph_move_name(tn_graph *g, int32_t from, int32_t to);
 /* tn_graph_replace_value, and the name goes along. */
 tn_status tn_graph_move_value(tn_graph *g, int32_t from, int32_t to);
-/* See tn_graph_api.set_regions. The node's def is NULL then: the pass check binds it to tenon::Region. */
+/* See tn_graph_api.set_regions. The node's def is NULL then: the pass check binds it to
+ * tenon::Region. */
 tn_status tn_graph_set_regions(tn_graph *g, int32_t node, const int32_t *inputs, uint32_t n_inputs,
                                const tn_region *const *regions, uint32_t n_regions, int32_t fill);
 tn_status tn_graph_remove_node(tn_graph *g, int32_t node);
@@ -315,8 +316,8 @@ enum { TN_NODE_TEXT = 200 };
 const char *tn_value_text(const tn_graph *g, int32_t value, const tn_tensor *type, char *buf,
                           size_t size);
 
-/* attrs.c: matches the node's raw attributes against its schema and builds the attribute struct (stage
- * check). All problems go to diag, each naming the node and the argument. */
+/* attrs.c: matches the node's raw attributes against its schema and builds the attribute struct
+ * (stage check). All problems go to diag, each naming the node and the argument. */
 tn_status tn_node_bind(tn_graph *g, int32_t node, const tn_opdef *def, tn_diag *diag);
 /* Formal inputs of the node, without those left out at the end if these may as well not be written:
  * the n of tn_schema_input_of. */

@@ -158,8 +158,8 @@ typedef enum tn_stage {
 tn_status tn_pass_check(const tn_planner *p, tn_graph *g,
                         tn_diag *diag); /* every problem is reported */
 /* standard.c: leaves operators of ai.onnx and ai.onnx.ml only, of versions up to p->onnx_opset,
- * which is not 0. After the pass check; inputs have their types. All that has no such form is reported.
- * TN_NEEDS_DATA: the data of *out_input, an input's value. */
+ * which is not 0. After the pass check; inputs have their types. All that has no such form is
+ * reported. TN_NEEDS_DATA: the data of *out_input, an input's value. */
 tn_status tn_pass_standard(const tn_planner *p, tn_graph *g, int32_t *out_input, tn_diag *diag);
 /* Types, shapes and constants flow through in one sweep. Stops where data is needed; see tn_cut.
  * partial: unknown shapes are fine (load time); else nodes that are not inferred are the

@@ -23,8 +23,8 @@ const tn_kerneldef *tn_winner_by_rank(const tn_planner *p, tn_graph *g, int32_t 
 tn_status tn_fold_late(const tn_planner *p, tn_graph *g, bool last, bool *out_folded,
                        tn_diag *diag);
 
-/* The pass check for the nodes with ids >= first: operator found, arguments bound, functions and early
- * lowerings expanded (the nodes that these add, too). Every problem is reported. */
+/* The pass check for the nodes with ids >= first: operator found, arguments bound, functions and
+ * early lowerings expanded (the nodes that these add, too). Every problem is reported. */
 tn_status tn_check_from(const tn_planner *p, tn_graph *g, int32_t first, tn_diag *diag);
 /* standard_order.c: transposes there and back go. */
 tn_status tn_cancel_transposes(tn_graph *g);
