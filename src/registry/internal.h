@@ -110,7 +110,9 @@ typedef struct tn_tables {
 tn_status tn_tables_build(const tn_allocator *a, tn_plug *const *plugs, int64_t n,
                           tn_tables **out_tables);
 void tn_tables_free(tn_tables *t); /* NULL is legal */
+/* By name, as in the tables; kernels have their order then. */
 void tn_ops_sort(tn_opdef **ops, uint32_t n);
+void tn_kernels_sort(tn_kernel_entry **kernels, uint32_t n);
 /* Where in tn_tables.by_address the search for an operator begins. */
 static inline uint32_t tn_address_slot(const tn_opdef *op) {
   return (uint32_t)(((uint64_t)(uintptr_t)op * UINT64_C(0x9e3779b97f4a7c15)) >> 32);
@@ -148,9 +150,13 @@ typedef struct tn_vet {
   int32_t n_breaches;
   bool ops_are_missing; /* an operator of this plug-in was refused */
   const char *where;    /* "plug-in 'acme'", or its path while the name is not known */
-  char part[160];       /* "op 'com.acme::Foo'"; "" for the plug-in itself */
-  /* Of the part: "row ", 3, " of accepts"; row[0] NULL: all of it. There are thousands, so they
-   * become text only where there is something to say. */
+  tn_map names;         /* of kernels that were seen */
+  /* What is looked at. There are thousands, so they become text only where there is something to
+   * say: "op 'com.acme::Foo' since 3", or "op 7" while there is no name; kind NULL: the plug-in. */
+  const char *kind, *domain, *name;
+  uint32_t index;
+  int32_t since; /* 0: nothing with versions */
+  /* Of that: "row ", 3, " of accepts"; row[0] NULL: all of it. */
   const char *row[2];
   uint32_t row_index;
 } tn_vet;
@@ -160,7 +166,10 @@ void tn_vet_warn(tn_vet *v, const char *format, ...) __attribute__((format(print
 /* Notes a breach of a rule; member may be NULL. Always answers false. */
 bool tn_vet_fail(tn_vet *v, tn_status code, const char *member, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
-void tn_vet_part(tn_vet *v, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* From here on part number `index` of its kind is looked at; it can be called by name later. */
+void tn_vet_part(tn_vet *v, const char *kind, uint32_t index);
+/* "plug-in 'acme', op 'Foo' since 3" */
+void tn_vet_where(const tn_vet *v, char *buf, size_t size);
 
 /* Copies what the plug-in has of a struct into the zeroed host struct `out` of `size` bytes.
  * needed: how much of it has to be there. False: breach noted, out is zero. */

@@ -257,6 +257,7 @@ static tn_status list_plug(tn_registry *r, tn_plug *plug, tn_tables **out_tables
   plugs[at] = plug;
   plug->owner.index = (int32_t)at;
   for (uint32_t k = 0; k < plug->n_kernels; k++) plug->kernels[k]->order = r->n_kernels + k;
+  tn_kernels_sort(plug->kernels, plug->n_kernels);
   const tn_status status = tn_tables_build(r->a, plugs, at < n ? n : n + 1, out_tables);
   tn_free(r->a, plugs, (uint64_t)(n + 1) * sizeof *plugs);
   return status;

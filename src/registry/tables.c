@@ -35,6 +35,10 @@ void tn_ops_sort(tn_opdef **ops, uint32_t n) {
   if (n) qsort(ops, n, sizeof *ops, compare_ops);
 }
 
+void tn_kernels_sort(tn_kernel_entry **kernels, uint32_t n) {
+  if (n) qsort(kernels, n, sizeof *kernels, compare_kernels);
+}
+
 /* First index for which domain::name is not smaller (after: is greater) than that of the op. */
 static int32_t bound(const tn_opdef *const *ops, int32_t n, const char *domain, const char *name,
                      bool after) {
@@ -64,29 +68,33 @@ int32_t tn_ops_find(const tn_opdef *const *ops, int32_t n, const char *domain, c
 
 /* ---- building ---- */
 
-/* First of the *out_n kernels of a name, whatever their versions. */
-static int32_t kernels_of_name(const tn_tables *t, const tn_op *op, int32_t *out_n) {
-  int32_t first = 0, n = t->n_kernels;
-  while (n > 0) {
-    const tn_kerneldef *middle = t->kernels[first + n / 2];
-    const bool below = compare_name(middle->domain, middle->op, op->domain, op->name) < 0;
-    if (below) first += n / 2 + 1;
-    n = below ? n - n / 2 - 1 : n / 2;
+static int compare_kernel_to_op(const tn_kerneldef *kernel, const tn_op *op) {
+  return compare_name(kernel->domain, kernel->op, op->domain, op->name);
+}
+
+/* The kernels of each operator's name, whatever their versions: both lists are in order of names.
+ * Answers how many there are in all. */
+static uint64_t find_kernels_of_names(const tn_tables *t, tn_op_row *rows) {
+  uint64_t n = 0;
+  int32_t begin = 0, end = 0;
+  for (int32_t k = 0; k < t->n_ops; k++) {
+    const tn_op *op = &t->ops[k]->op;
+    if (!k ||
+        compare_name(t->ops[k - 1]->op.domain, t->ops[k - 1]->op.name, op->domain, op->name)) {
+      begin = end;
+      while (begin < t->n_kernels && compare_kernel_to_op(t->kernels[begin], op) < 0) begin++;
+      end = begin;
+      while (end < t->n_kernels && !compare_kernel_to_op(t->kernels[end], op)) end++;
+    }
+    rows[k].first_kernel = begin;
+    rows[k].n_kernels = end - begin;
+    n += (uint64_t)(end - begin);
   }
-  for (n = 0; first + n < t->n_kernels; n++) {
-    const tn_kerneldef *kernel = t->kernels[first + n];
-    if (compare_name(kernel->domain, kernel->op, op->domain, op->name)) break;
-  }
-  *out_n = n;
-  return first;
+  return n;
 }
 
 static tn_status attach_kernels(tn_tables *t, tn_op_row *rows, tn_arena *arena) {
-  uint64_t room = 0;
-  for (int32_t k = 0; k < t->n_ops; k++) {
-    rows[k].first_kernel = kernels_of_name(t, &t->ops[k]->op, &rows[k].n_kernels);
-    room += (uint64_t)rows[k].n_kernels;
-  }
+  const uint64_t room = find_kernels_of_names(t, rows);
   const tn_kerneldef **attached = tn_arena_alloc(arena, room * sizeof *attached);
   if (!attached) return TN_ERR_MEMORY;
   int32_t n = 0;
@@ -135,7 +143,26 @@ static tn_status attach_rewrites(tn_tables *t, tn_op_row *rows, tn_arena *arena)
   return TN_OK;
 }
 
-/* The parts of all plug-ins in use, one plug-in after the other, where they are to be sorted. */
+/* Brings two lists in order, one behind the other, into one: many are joined, one by one, while a
+ * program starts. room: for all of them. */
+static void merge(void *items, int32_t n_first, int32_t n, void *room,
+                  int (*compare)(const void *, const void *)) {
+  enum { SIZE = sizeof(void *) };
+  char *a = items, *b = a + (size_t)n_first * SIZE, *to = room;
+  const char *const middle = b, *const end = a + (size_t)n * SIZE;
+  if (a == b || b == end || compare(b - SIZE, b) <= 0) return;
+  for (; a < middle && b < end; to += SIZE) {
+    char **least = compare(a, b) <= 0 ? &a : &b;
+    memcpy(to, *least, SIZE);
+    *least += SIZE;
+  }
+  memcpy(to, a, (size_t)(middle - a));
+  memcpy(to + (middle - a), b, (size_t)(end - b));
+  memcpy(items, room, (size_t)n * SIZE);
+}
+
+/* The parts of all plug-ins in use; operators and kernels, which are in order in each of them, in
+ * order. */
 static tn_status collect(tn_tables *t) {
   tn_arena *arena = &t->arena;
   uint64_t n[7] = {0};
@@ -153,13 +180,17 @@ static tn_status collect(tn_tables *t) {
   tn_driverdef **drivers = tn_arena_alloc(arena, n[4] * sizeof *drivers);
   tn_compilerdef **compilers = tn_arena_alloc(arena, n[5] * sizeof *compilers);
   tn_dispatcherdef **dispatchers = tn_arena_alloc(arena, n[6] * sizeof *dispatchers);
-  if (!ops || !kernels || !rewrites || !formats || !drivers || !compilers || !dispatchers)
+  void *room = tn_arena_alloc(arena, (n[0] + n[1]) * sizeof(void *));
+  if (!ops || !kernels || !rewrites || !formats || !drivers || !compilers || !dispatchers || !room)
     return TN_ERR_MEMORY;
   for (int32_t k = 0; k < t->n_plugs; k++) {
     const tn_plug *plug = t->plugs[k];
     if (plug->info.refused) continue;
+    const int32_t n_ops = t->n_ops, n_kernels = t->n_kernels;
     for (uint32_t i = 0; i < plug->n_ops; i++) ops[t->n_ops++] = plug->ops[i];
     for (uint32_t i = 0; i < plug->n_kernels; i++) kernels[t->n_kernels++] = plug->kernels[i];
+    merge(ops, n_ops, t->n_ops, room, compare_ops);
+    merge(kernels, n_kernels, t->n_kernels, room, compare_kernels);
     for (uint32_t i = 0; i < plug->n_rewrites; i++) rewrites[t->n_rewrites++] = plug->rewrites[i];
     for (uint32_t i = 0; i < plug->n_formats; i++) formats[t->n_formats++] = plug->formats[i];
     for (uint32_t i = 0; i < plug->n_drivers; i++) drivers[t->n_drivers++] = plug->drivers[i];
@@ -168,8 +199,6 @@ static tn_status collect(tn_tables *t) {
     for (uint32_t i = 0; i < plug->n_dispatchers; i++)
       dispatchers[t->n_dispatchers++] = plug->dispatchers[i];
   }
-  tn_ops_sort(ops, (uint32_t)t->n_ops);
-  if (t->n_kernels) qsort(kernels, (size_t)t->n_kernels, sizeof *kernels, compare_kernels);
   t->ops = (const tn_opdef *const *)ops;
   t->kernels = (const tn_kerneldef *const *)kernels;
   t->rewrites = (const tn_rewritedef *const *)rewrites;

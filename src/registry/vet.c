@@ -10,17 +10,28 @@
 #include "tenon/kit/checked.h"
 
 enum { MAX_BREACHES = 40 }; /* reported; a broken table may hold thousands */
+enum { WHERE_TEXT = 4600 }; /* the path of a file, and more */
 
-/* ", part" or ", part, row"; "" for the plug-in itself. */
 static void part_text(const tn_vet *v, char *buf, size_t size) {
-  if (v->row[0])
-    snprintf(buf, size, ", %s, %s%u%s", v->part, v->row[0], v->row_index, v->row[1]);
+  char since[24] = "";
+  const bool has_domain = v->domain && *v->domain;
+  if (v->since) snprintf(since, sizeof since, " since %d", v->since);
+  if (!v->name)
+    snprintf(buf, size, "%s %u", v->kind, v->index);
   else
-    snprintf(buf, size, "%s%s", *v->part ? ", " : "", v->part);
+    snprintf(buf, size, "%s '%.*s%s%.*s'%s", v->kind, TN_LIMIT_NAME, has_domain ? v->domain : "",
+             has_domain ? "::" : "", TN_LIMIT_NAME, v->name, since);
+}
+
+void tn_vet_where(const tn_vet *v, char *buf, size_t size) {
+  char part[2 * TN_LIMIT_NAME + 60] = "", row[60] = "";
+  if (v->kind) part_text(v, part, sizeof part);
+  if (v->row[0]) snprintf(row, sizeof row, ", %s%u%s", v->row[0], v->row_index, v->row[1]);
+  snprintf(buf, size, "%s%s%s%s", v->where, *part ? ", " : "", part, row);
 }
 
 bool tn_vet_fail(tn_vet *v, tn_status code, const char *member, const char *format, ...) {
-  char rule[1024], part[200];
+  char rule[1024], where[WHERE_TEXT];
   va_list args;
   va_start(args, format);
   vsnprintf(rule, sizeof rule, format, args);
@@ -29,8 +40,8 @@ bool tn_vet_fail(tn_vet *v, tn_status code, const char *member, const char *form
   if (++v->n_breaches == MAX_BREACHES + 1)
     tn_diag_add(v->diag, TN_DIAG_ERROR, "%s: more breaches of rules follow", v->where);
   if (v->n_breaches > MAX_BREACHES) return false;
-  part_text(v, part, sizeof part);
-  tn_diag_add(v->diag, TN_DIAG_ERROR, "%s%s%s%s: %s", v->where, part, member ? ", member " : "",
+  tn_vet_where(v, where, sizeof where);
+  tn_diag_add(v->diag, TN_DIAG_ERROR, "%s%s%s: %s", where, member ? ", member " : "",
               member ? member : "", rule);
   return false;
 }
@@ -45,20 +56,20 @@ void tn_vet_need(tn_vet *v, const tn_part_owner *owner) {
 }
 
 void tn_vet_warn(tn_vet *v, const char *format, ...) {
-  char text[1024], part[200];
+  char text[1024], where[WHERE_TEXT];
   va_list args;
   va_start(args, format);
   vsnprintf(text, sizeof text, format, args);
   va_end(args);
-  part_text(v, part, sizeof part);
-  tn_diag_add(v->diag, TN_DIAG_WARNING, "%s%s: %s", v->where, part, text);
+  tn_vet_where(v, where, sizeof where);
+  tn_diag_add(v->diag, TN_DIAG_WARNING, "%s: %s", where, text);
 }
 
-void tn_vet_part(tn_vet *v, const char *format, ...) {
-  va_list args;
-  va_start(args, format);
-  vsnprintf(v->part, sizeof v->part, format, args);
-  va_end(args);
+void tn_vet_part(tn_vet *v, const char *kind, uint32_t index) {
+  v->kind = kind;
+  v->index = index;
+  v->domain = v->name = NULL;
+  v->since = 0;
 }
 
 /* True if p is a pointer to `bytes` readable bytes, aligned for structs. */
@@ -174,10 +185,16 @@ bool tn_vet_text(tn_vet *v, const char *member, const char *text, uint32_t limit
   return true;
 }
 
+static bool is_letter(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+         c == '.' || c == '-';
+}
+
 static bool vet_letters(tn_vet *v, const char *member, const char *text) {
-  static const char allowed[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-";
+  const char *p = text;
   if (!*text) return tn_vet_fail(v, TN_ERR_INVALID, member, "is empty");
-  if (text[strspn(text, allowed)])
+  while (is_letter(*p)) p++;
+  if (*p)
     return tn_vet_fail(v, TN_ERR_INVALID, member,
                        "is '%s', but names are made of letters, digits and _ . -", text);
   return true;
@@ -237,6 +254,6 @@ bool tn_vet_named(tn_vet *v, const char *what, void *copy, const tn_member *memb
   const bool named = tn_vet_members(v, copy, members, 1);
   const char *name;
   memcpy(&name, (const char *)copy + members[0].offset, sizeof name);
-  if (named) tn_vet_part(v, "%s '%s'", what, name);
+  if (named) v->kind = what, v->domain = NULL, v->name = name;
   return tn_vet_members(v, copy, members + 1, n - 1) && named;
 }

@@ -32,10 +32,10 @@ static bool vet_name(tn_vet *v, const char *name) {
 static void vet_extension(tn_vet *v, const void *raw, uint32_t index, tn_text *offers) {
   tn_extension e;
   const char *name = NULL;
-  tn_vet_part(v, "extension %u", index);
+  tn_vet_part(v, "extension", index);
   if (!tn_vet_struct(v, raw, TN_UPTO(tn_extension, table), sizeof e, &e) || !vet_name(v, e.name))
     return;
-  tn_vet_part(v, "extension '%s'", e.name);
+  v->name = e.name;
   if (!e.table) {
     tn_vet_fail(v, TN_ERR_INVALID, "table", "must be given");
     return;

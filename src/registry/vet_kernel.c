@@ -229,10 +229,10 @@ static bool vet_row_args(tn_vet *v, const tn_kernel_entry *entry) {
 
 /* ---- kernels ---- */
 
-static bool vet_unique(tn_vet *v, tn_map *names, const char *name) {
-  if (tn_map_get(names, name, 0))
+static bool vet_unique(tn_vet *v, const char *name) {
+  if (tn_map_get(&v->names, name, 0))
     return tn_vet_fail(v, TN_ERR_INVALID, "name", "is the name of another kernel of this plug-in");
-  if (tn_map_set(names, name, 1)) return tn_vet_fail(v, TN_ERR_MEMORY, NULL, "out of memory");
+  if (tn_map_set(&v->names, name, 1)) return tn_vet_fail(v, TN_ERR_MEMORY, NULL, "out of memory");
   return true;
 }
 
@@ -252,14 +252,13 @@ static bool vet_fit(tn_vet *v, tn_kernel_entry *entry, bool ok) {
   return ok && find_op(v, entry) && vet_row_args(v, entry) && vet_coverage(v, entry);
 }
 
-static bool vet_kernel(tn_vet *v, const void *raw, uint32_t index, tn_map *names,
-                       tn_kernel_entry *entry) {
+static bool vet_kernel(tn_vet *v, const void *raw, uint32_t index, tn_kernel_entry *entry) {
   tn_kernel *kernel = &entry->def.kernel;
-  tn_vet_part(v, "kernel %u", index);
+  tn_vet_part(v, "kernel", index);
   if (!tn_vet_struct(v, raw, TN_UPTO(tn_kernel, source), sizeof *kernel, kernel)) return false;
   bool ok = tn_vet_named(v, "kernel", kernel, kernel_members,
                          sizeof kernel_members / sizeof *kernel_members);
-  if (kernel->name) ok = vet_unique(v, names, kernel->name) && ok;
+  if (kernel->name) ok = vet_unique(v, kernel->name) && ok;
   ok = vet_device(v, kernel->device) && ok;
   if (!kernel->device) kernel->device = "cpu";
   return vet_fit(v, entry, ok);
@@ -293,19 +292,17 @@ bool tn_vet_device_row(tn_vet *v, const void *raw, const tn_device_kernel *progr
   tn_kernel *kernel = &entry->def.kernel;
   if (!tn_vet_struct(v, raw, TN_UPTO(tn_kernel, source), sizeof *kernel, kernel)) return false;
   bool ok = vet_device_members(v, kernel);
-  for (uint32_t k = 0; kernel->name && k < plug->n_kernels; k++)
-    if (!strcmp(plug->kernels[k]->def.kernel.name, kernel->name))
-      ok = tn_vet_fail(v, TN_ERR_INVALID, "name", "is the name of another kernel of this plug-in");
+  if (kernel->name) ok = vet_unique(v, kernel->name) && ok;
   if (!vet_fit(v, entry, ok)) return false;
   plug->kernels[plug->n_kernels++] = entry;
   return true;
 }
 
 /* Two kernels of one name for one op are legal, but a pin cannot tell them apart. */
-static void warn_of_namesakes(tn_vet *v, const tn_map *names) {
+static void warn_of_namesakes(const tn_vet *v) {
   for (int32_t k = 0; k < v->known->n_kernels; k++) {
     const tn_kerneldef *other = v->known->kernels[k];
-    if (tn_map_get(names, other->kernel.name, 0))
+    if (tn_map_get(&v->names, other->kernel.name, 0))
       tn_diag_add(v->diag, TN_DIAG_WARNING,
                   "%s, kernel '%s': plug-in '%s' has a kernel of that name too; both are in use",
                   v->where, other->kernel.name, other->owner->name);
@@ -320,13 +317,10 @@ void tn_vet_kernels(tn_vet *v) {
   plug->kernels = tn_vet_alloc(v, room, sizeof *plug->kernels);
   tn_kernel_entry *entries = tn_vet_alloc(v, n, sizeof *entries);
   if (!plug->kernels || !entries) return;
-  tn_map names;
-  tn_map_init(&names, plug->a);
   for (uint32_t k = 0; k < n; k++) {
     entries[k].def.owner = &plug->owner;
-    if (vet_kernel(v, tn_vet_row(plug->plugin.kernels, k), k, &names, &entries[k]))
+    if (vet_kernel(v, tn_vet_row(plug->plugin.kernels, k), k, &entries[k]))
       plug->kernels[plug->n_kernels++] = &entries[k];
   }
-  warn_of_namesakes(v, &names);
-  tn_map_free(&names);
+  warn_of_namesakes(v);
 }

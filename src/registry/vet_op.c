@@ -127,11 +127,14 @@ static bool vet_rules(tn_vet *v, tn_opdef *def) {
 /* ---- schema and inference ---- */
 
 static bool parse_schema(tn_vet *v, tn_opdef *def) {
-  char what[512];
-  snprintf(what, sizeof what, "%s, %s, member schema", v->where, v->part);
-  const tn_status status =
-      tn_schema_parse(def->op.schema, &v->plug->arena, what, v->diag, &def->schema);
+  tn_arena *arena = &v->plug->arena;
+  tn_status status = tn_schema_parse(def->op.schema, arena, NULL, NULL, &def->schema);
   if (!status) return true;
+  if (status == TN_ERR_MEMORY) return tn_vet_fail(v, status, NULL, "out of memory");
+  char where[4096], what[4200]; /* once more, for what is wrong with it */
+  tn_vet_where(v, where, sizeof where);
+  snprintf(what, sizeof what, "%s, member schema", where);
+  status = tn_schema_parse(def->op.schema, arena, what, v->diag, &def->schema);
   v->n_breaches++;
   if (!v->status) v->status = status;
   return false;
@@ -167,15 +170,15 @@ static bool vet_inference(tn_vet *v, const tn_opdef *def) {
 }
 
 static void name_part(tn_vet *v, const tn_op *op, uint32_t index) {
-  if (!op->name)
-    tn_vet_part(v, "op %u", index);
-  else
-    tn_vet_part(v, "op '%s%s%s' since %d", op->domain, *op->domain ? "::" : "", op->name,
-                op->since);
+  tn_vet_part(v, "op", index);
+  if (!op->name) return;
+  v->domain = op->domain;
+  v->name = op->name;
+  v->since = op->since;
 }
 
 static tn_opdef *vet_op(tn_vet *v, const void *raw, uint32_t index) {
-  tn_vet_part(v, "op %u", index);
+  tn_vet_part(v, "op", index);
   tn_opdef *def = tn_vet_alloc(v, 1, sizeof *def);
   if (!def) return NULL;
   tn_op *op = &def->op;

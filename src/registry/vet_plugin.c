@@ -64,7 +64,7 @@ static bool vet_root(tn_vet *v, const tn_rewrite *rewrite) {
 }
 
 static bool vet_rewrite(tn_vet *v, const void *raw, uint32_t index, tn_rewrite *rewrite) {
-  tn_vet_part(v, "rewrite %u", index);
+  tn_vet_part(v, "rewrite", index);
   if (!tn_vet_struct(v, raw, TN_UPTO(tn_rewrite, apply), sizeof *rewrite, rewrite)) return false;
   const bool ok = tn_vet_named(v, "rewrite", rewrite, rewrite_members,
                                sizeof rewrite_members / sizeof *rewrite_members);
@@ -134,7 +134,7 @@ static bool vet_format_ops(tn_vet *v, tn_format *format) {
 }
 
 static bool vet_format(tn_vet *v, const void *raw, uint32_t index, tn_format *format) {
-  tn_vet_part(v, "format %u", index);
+  tn_vet_part(v, "format", index);
   if (!tn_vet_struct(v, raw, TN_UPTO(tn_format, read_value), sizeof *format, format)) return false;
   bool ok = tn_vet_named(v, "format", format, format_members,
                          sizeof format_members / sizeof *format_members);
@@ -280,10 +280,12 @@ bool tn_vet_plugin(tn_vet *v, const tn_plugin *raw) {
   /* The tables of another ABI cannot be read; whatever else is wrong, they can. */
   if (!tn_vet_age(v, raw, sizeof *p) || !vet_descriptor(v, raw)) return false;
   if (known) vet_name_is_free(v);
+  tn_map_init_borrowing(&v->names, v->plug->a);
   tn_vet_ops(v);
   tn_vet_kernels(v);
   tn_vet_rewrites(v);
   tn_vet_formats(v);
   tn_vet_extensions(v);
+  tn_map_free(&v->names);
   return !v->n_breaches;
 }

@@ -15,6 +15,8 @@ static void assert_hash(const void *data, uint64_t n, const char *expected) {
   char text[TN_SHA256_TEXT];
   tn_sha256_text(data, n, text);
   assert_string_equal(text, expected);
+  tn_sha256_plain_text(data, n, text);
+  assert_string_equal(text, expected);
 }
 
 static void test_published(void **state) {
@@ -42,7 +44,12 @@ static void test_all_lengths(void **state) {
   uint8_t data[260];
   char all[260 * 64 + 1] = "";
   for (size_t k = 0; k < sizeof data; k++) data[k] = (uint8_t)(k * 7);
-  for (size_t n = 0; n < sizeof data; n++) tn_sha256_text(data, n, all + 64 * n);
+  for (size_t n = 0; n < sizeof data; n++) {
+    char plain[TN_SHA256_TEXT];
+    tn_sha256_text(data, n, all + 64 * n);
+    tn_sha256_plain_text(data, n, plain);
+    assert_string_equal(all + 64 * n, plain);
+  }
   assert_hash(all, 260 * 64, "6d15b4e8e8013a11f23082bb4957d258c977ee2c342cc816309796eb2ecf1061");
 }
 
