@@ -8,7 +8,6 @@
 
 #if defined(__x86_64__) && (defined(__clang__) || __GNUC__ >= 12)
 #include <cpuid.h>
-#include <stdatomic.h>
 #define HAS_SHA_CODE 1
 #else
 #define HAS_SHA_CODE 0
@@ -73,16 +72,9 @@ static v4 load4(const uint8_t *p) {
   return (v4){(int)load_be(p), (int)load_be(p + 4), (int)load_be(p + 8), (int)load_be(p + 12)};
 }
 
-/* Asked once: virtual machines answer slowly. */
 static bool has_sha(void) {
-  static atomic_int known; /* 0: not yet, 1: no, 2: yes */
-  int answer = atomic_load_explicit(&known, memory_order_relaxed);
-  if (!answer) {
-    unsigned a, b, c, d;
-    answer = __get_cpuid_count(7, 0, &a, &b, &c, &d) && b >> 29 & 1 ? 2 : 1;
-    atomic_store_explicit(&known, answer, memory_order_relaxed);
-  }
-  return answer == 2;
+  unsigned a, b, c, d;
+  return __get_cpuid_count(7, 0, &a, &b, &c, &d) && b >> 29 & 1;
 }
 
 /* Intel's manual, volume 2: SHA256RNDS2 does two rounds on a, b, e, f and c, d, g, h, highest lane
@@ -151,7 +143,8 @@ void tn_sha256_plain_text(const void *data, uint64_t n, char out[TN_SHA256_TEXT]
 
 void tn_sha256_text(const void *data, uint64_t n, char out[TN_SHA256_TEXT]) {
 #if HAS_SHA_CODE
-  hash(data, n, has_sha() ? add_blocks_sha : add_blocks_plain, out);
+  /* Virtual machines take their time to answer: short texts do not ask. */
+  hash(data, n, n > 32 * BLOCK && has_sha() ? add_blocks_sha : add_blocks_plain, out);
 #else
   hash(data, n, add_blocks_plain, out);
 #endif
