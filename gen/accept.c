@@ -291,10 +291,8 @@ void gen_parse_accepts(gen *g, const gen_node *map, const gen_op *op, const gen_
 
 typedef struct rows {
   gen *g;
-  const gen_node *at;
   bool by_type; /* an alias binds its arguments to one type: PyTorch's form */
   bool named;   /* each row has the name of the kernel with what it takes behind it */
-  int n;
 } rows;
 
 /* Copies the kernel with a list of its own. */
@@ -352,7 +350,6 @@ static void push_orders(rows *r, const gen_kernel *k, int64_t i) {
 }
 
 static void push(rows *r, const gen_kernel *k) {
-  if (r->n > MAX_ROWS) return;
   for (int64_t i = 0; i < k->accepts.n; i++) {
     if (r->by_type && k->accepts.data[i].alias) {
       push_types(r, k, i);
@@ -365,16 +362,32 @@ static void push(rows *r, const gen_kernel *k) {
       return;
     }
   }
-  if (++r->n > MAX_ROWS) {
-    gen_problem_add(r->g, r->at, "the aliases of this kernel stand for more than %d combinations",
-                    MAX_ROWS);
-    return;
-  }
   gen_kernel row = copy_of(r->g, k);
   gen_push(r->g, &r->g->kernels, row);
 }
 
+/* What accept `i` multiplies the rows by: 1 where an earlier one has the same alias. */
+static int choices_of(const gen_kernel *k, int64_t i, bool by_type) {
+  const gen_accept *a = &k->accepts.data[i];
+  const bool has_alias = by_type && a->alias, has_orders = a->orders && a->orders->n;
+  int types = has_alias ? 0 : 1, orders = has_orders ? a->orders->n : 1;
+  for (uint64_t rest = has_alias ? a->dtypes : 0; rest; rest &= rest - 1) types++;
+  for (int64_t j = 0; j < i; j++) {
+    const gen_accept *b = &k->accepts.data[j];
+    if (has_alias && b->alias && strcmp(a->alias, b->alias) == 0) types = 1;
+    if (has_orders && a->orders == b->orders) orders = 1;
+  }
+  return types * orders;
+}
+
+/* None where an alias is broken, which has been reported. */
 void gen_push_rows(gen *g, const gen_kernel *k, bool torch) {
-  rows r = {.g = g, .at = k->at, .by_type = torch, .named = torch};
-  push(&r, k);
+  rows r = {.g = g, .by_type = torch, .named = torch};
+  int64_t n = 1;
+  for (int64_t i = 0; i < k->accepts.n && n <= MAX_ROWS; i++) n *= choices_of(k, i, torch);
+  if (n > MAX_ROWS)
+    gen_problem_add(g, k->at, "the aliases of this kernel stand for more than %d combinations",
+                    MAX_ROWS);
+  else if (n)
+    push(&r, k);
 }
