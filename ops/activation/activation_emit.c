@@ -54,10 +54,13 @@ EMITTER(swish, swish_refuse)
 
 /* ---- Clip: the bounds are inputs ---- */
 
-static const char *clip_refuse(const tn_call *call) {
+static const char *bounds_refuse(const tn_call *call) {
   for (uint32_t k = 1; k < 3; k++)
     if (call->inputs[k] && !call->inputs[k]->data) return "takes constant bounds";
-  return call->inputs[0]->dtype == TN_F32 ? NULL : "takes f32 only";
+  return NULL;
+}
+static const char *clip_refuse(const tn_call *call) {
+  return call->inputs[0]->dtype == TN_F32 ? bounds_refuse(call) : "takes f32 only";
 }
 static double bound_of(const tn_tensor *t, double none) {
   return t ? tn_load_f64(t->dtype, t->data, 0) : none;
@@ -70,8 +73,58 @@ static void clip_emit(const tn_emit *e) {
 }
 EMITTER(clip, clip_refuse)
 
-const tn_emitter *const activation_emitters[] = {
-    &relu_emitter,     &leaky_relu_emitter, &elu_emitter,          &selu_emitter,
-    &celu_emitter,     &sigmoid_emitter,    &hard_sigmoid_emitter, &hard_swish_emitter,
-    &softplus_emitter, &softsign_emitter,   &mish_emitter,         &thresholded_relu_emitter,
-    &gelu_emitter,     &swish_emitter,      &clip_emitter,         NULL};
+/* Integers that fit int32_t. */
+static const char *clip_int_refuse(const tn_call *call) {
+  switch (call->inputs[0]->dtype) {
+    case TN_I8:
+    case TN_I16:
+    case TN_I32:
+    case TN_U8:
+    case TN_U16: return bounds_refuse(call);
+    default: return "takes integers that fit 32 bits, and f32";
+  }
+}
+static int64_t int_bound_of(const tn_tensor *t, int64_t none) {
+  return t ? tn_load_i64(t->dtype, t->data, 0) : none;
+}
+static void clip_int_emit(const tn_emit *e) {
+  const tn_tensor *x = e->call->inputs[0];
+  const char *type = tn_emit_number(x->dtype);
+  char name[32];
+  snprintf(name, sizeof name, "clip_%s", tn_dtype(x->dtype)->name);
+  e->function(e, name,
+              "static void %s(const %s *x, %s *y, int32_t n, int32_t low, int32_t high) {\n"
+              "  for (int32_t i = 0; i < n; i++) {\n"
+              "    const int32_t raised = x[i] < low ? low : x[i];\n"
+              "    y[i] = (%s)(raised > high ? high : raised);\n"
+              "  }\n"
+              "}\n",
+              name, type, type, type);
+  const int64_t low = int_bound_of(e->call->inputs[1], INT32_MIN);
+  const int64_t high = int_bound_of(e->call->inputs[2], INT32_MAX);
+  e->line(e, "%s(%s, %s, %d, (int32_t)%lld, (int32_t)%lld);", name, e->input(e, 0), e->output(e, 0),
+          (int)tn_elements(x), (long long)low, (long long)high);
+}
+static const tn_emitter clip_int_emitter = {.head = TN_HEAD(tn_emitter),
+                                            .kernel = "clip_c",
+                                            .flags = TN_EMIT_IN_PLACE,
+                                            .refuse = clip_int_refuse,
+                                            .emit = clip_int_emit};
+
+const tn_emitter *const activation_emitters[] = {&relu_emitter,
+                                                 &leaky_relu_emitter,
+                                                 &elu_emitter,
+                                                 &selu_emitter,
+                                                 &celu_emitter,
+                                                 &sigmoid_emitter,
+                                                 &hard_sigmoid_emitter,
+                                                 &hard_swish_emitter,
+                                                 &softplus_emitter,
+                                                 &softsign_emitter,
+                                                 &mish_emitter,
+                                                 &thresholded_relu_emitter,
+                                                 &gelu_emitter,
+                                                 &swish_emitter,
+                                                 &clip_emitter,
+                                                 &clip_int_emitter,
+                                                 NULL};

@@ -26,12 +26,40 @@ static void max_emit(const tn_emit *e) {
   e->line(e, "max_pool(&window_%u, %s, %s);", e->step, e->input(e, 0), e->output(e, 0));
 }
 
-static void max_i8_emit(const tn_emit *e) {
+/* Of 8-bit values, signed or not. */
+static void max_byte_emit(const tn_emit *e) {
+  const bool is_signed = e->call->inputs[0]->dtype == TN_I8;
+  const char *type = is_signed ? "int8_t" : "uint8_t";
+  const char *name = is_signed ? "max_pool_i8" : "max_pool_u8";
   pool_shape p;
   if (max_pool_shape(e->call, &p)) return;
   window_emit(e, &p);
-  e->code(e, "emit/max_pool_i8.c");
-  e->line(e, "max_pool_i8(&window_%u, %s, %s);", e->step, e->input(e, 0), e->output(e, 0));
+  e->function(e, name,
+              "/* The largest 8-bit element of each window; the least there is where a window has "
+              "none. */\n"
+              "static void %s(const struct window *w, const %s *x, %s *y) {\n"
+              "  for (int32_t plane = 0; plane < w->planes; plane++) {\n"
+              "    for (int32_t o = 0; o < w->out_h * w->out_w; o++) {\n"
+              "      const int32_t top = o / w->out_w * w->stride_h - w->top;\n"
+              "      const int32_t left = o %% w->out_w * w->stride_w - w->left;\n"
+              "      int32_t h, h_end, v_first, v_end;\n"
+              "      %s most = %s;\n"
+              "      window_taps(top, w->kernel_h, w->dilation_h, w->in_h, &h, &h_end);\n"
+              "      window_taps(left, w->kernel_w, w->dilation_w, w->in_w, &v_first, &v_end);\n"
+              "      for (; h < h_end; h++) {\n"
+              "        const %s *row = x + (top + h * w->dilation_h) * w->in_w + left;\n"
+              "        for (int32_t v = v_first; v < v_end; v++) {\n"
+              "          most = row[v * w->dilation_w] > most ? row[v * w->dilation_w] : most;\n"
+              "        }\n"
+              "      }\n"
+              "      *y = most;\n"
+              "      y++;\n"
+              "    }\n"
+              "    x += w->in_h * w->in_w;\n"
+              "  }\n"
+              "}\n",
+              name, type, type, type, is_signed ? "INT8_MIN" : "0", type);
+  e->line(e, "%s(&window_%u, %s, %s);", name, e->step, e->input(e, 0), e->output(e, 0));
 }
 
 static void average_emit(const tn_emit *e) {
@@ -102,8 +130,14 @@ static void global_max_emit(const tn_emit *e) {
 
 static const tn_emitter max_emitter = {
     .head = TN_HEAD(tn_emitter), .kernel = "max_pool_f32_c", .refuse = refuse, .emit = max_emit};
-static const tn_emitter max_i8_emitter = {
-    .head = TN_HEAD(tn_emitter), .kernel = "max_pool_i8_c", .refuse = refuse, .emit = max_i8_emit};
+static const tn_emitter max_i8_emitter = {.head = TN_HEAD(tn_emitter),
+                                          .kernel = "max_pool_i8_c",
+                                          .refuse = refuse,
+                                          .emit = max_byte_emit};
+static const tn_emitter max_u8_emitter = {.head = TN_HEAD(tn_emitter),
+                                          .kernel = "max_pool_u8_c",
+                                          .refuse = refuse,
+                                          .emit = max_byte_emit};
 static const tn_emitter average_emitter = {.head = TN_HEAD(tn_emitter),
                                            .kernel = "average_pool_f32_c",
                                            .refuse = refuse,
@@ -117,10 +151,6 @@ static const tn_emitter global_average_emitter = {.head = TN_HEAD(tn_emitter),
                                                   .emit = global_average_emit};
 static const tn_emitter global_max_emitter = {
     .head = TN_HEAD(tn_emitter), .kernel = "global_max_pool_f32_c", .emit = global_max_emit};
-const tn_emitter *const pool_emitters[] = {&max_emitter,
-                                           &max_i8_emitter,
-                                           &average_emitter,
-                                           &quant_average_emitter,
-                                           &global_average_emitter,
-                                           &global_max_emitter,
-                                           NULL};
+const tn_emitter *const pool_emitters[] = {
+    &max_emitter,           &max_i8_emitter,         &max_u8_emitter,     &average_emitter,
+    &quant_average_emitter, &global_average_emitter, &global_max_emitter, NULL};

@@ -344,6 +344,24 @@ model("qdq", [
      "b1_q": biases(6), "b1_s": np.float32(0.0413) * np.float32(0.00391), "w2_q": bytes_of(72, 10),
      "w2_s": np.float32(0.002)})
 
+# Batch normalisation that nothing takes in, of several ranks; Clip of integers, MaxPool of u8.
+model("normalised", [
+    node("Abs", "x", "a"),
+    node("BatchNormalization", "a s t m v", "n4", epsilon=0.01),
+    node("ReduceMax", "n4", "r", axes=[2, 3], keepdims=0),
+    node("BatchNormalization", "r s t m v", "n2"),
+    node("Clip", "b i8_low", "b0"),
+    node("Clip", "u - u8_high", "u0"),
+    node("Clip", "i i32_low i32_high", "i0"),
+    node("MaxPool", "u0", "p", kernel_shape=[2, 3], strides=[2, 1], pads=[0, 1, 1, 1]),
+], [value("x", [2, 3, 5, 4]), value("b", [40], T.INT8), value("u", [1, 2, 6, 5], T.UINT8),
+    value("i", [7], T.INT32)],
+    [value("n4", [2, 3, 5, 4]), value("n2", [2, 3]), value("b0", [40], T.INT8),
+     value("p", [1, 2, 3, 5], T.UINT8), value("i0", [7], T.INT32)],
+    {"s": floats(3), "t": floats(3), "m": floats(3), "v": np.float32([0.5, 1, 2]),
+     "i8_low": np.int8(-20), "u8_high": np.uint8(200), "i32_low": np.int32(-2147483648),
+     "i32_high": np.int32(99)})
+
 # Nothing of this can be written: a shape that depends on data, text, and a loop.
 model("refused", [
     node("NonZero", "x", "n"),

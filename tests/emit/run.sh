@@ -2,12 +2,13 @@
 # Writes models as C, builds what was written with warnings as errors, and runs its test: here, and,
 # where the tools are installed, on a Cortex-M4 and a RISC-V in an emulator. The test that was
 # written asks for the very bits of `tenon run --isa none`.
-# usage: run.sh TENON WORK [--write-only] MODEL...
+# usage: run.sh TENON WORK [--write-only | --here] MODEL...      --here: in no emulator
 set -uo pipefail
 tenon=$1 work=$2
 shift 2
-write_only=
+write_only='' here_only=''
 [ "$1" != --write-only ] || { write_only=yes && shift; }
+[ "$1" != --here ] || { here_only=yes && shift; }
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 rm -rf "$work" && mkdir -p "$work" || exit 1
 failures=0 passed=0
@@ -77,6 +78,7 @@ for model; do
     { fail "$name: $(head -n 3 "$work/log")"; continue; }
   [ -z "$write_only" ] || { passed=$((passed + 1)); continue; }
   on_host "$dir"
+  [ -z "$here_only" ] || continue
   # what is for larger machines takes an emulator minutes
   bytes=$(awk '/_(ARENA|WEIGHT)_BYTES/ { n += $3 } END { print n }' "$dir/model.h")
   [ "$bytes" -lt 2000000 ] || continue

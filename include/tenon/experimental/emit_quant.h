@@ -52,11 +52,21 @@ static inline int64_t tn_emit_quant_padded(const tn_emit_quant *q) {
 
 /* How many bits sums have behind the point: a bias that is no whole number of sums needs some, and
  * multipliers of 1/4 and more need one. */
-enum { TN_EMIT_QUANT_BITS = 8 };
+enum { TN_EMIT_QUANT_BITS = 14 };
 
-/* Largest size of a sum. */
-static inline int64_t tn_emit_quant_most(const tn_emit_quant *q) {
-  return tn_emit_quant_depth(q) * 255 * 255;
+/* The sums that a filter can have: of weights times the largest and the least input. Pads are 0. */
+typedef struct tn_emit_sums {
+  int64_t least, most;
+} tn_emit_sums;
+static inline tn_emit_sums tn_emit_quant_sums(const tn_emit_quant *q, int64_t filter) {
+  const int64_t low = (q->x_signed ? -128 : 0) - q->x_zero, high = low + 255;
+  tn_emit_sums s = {0, 0};
+  for (int64_t k = 0; k < tn_emit_quant_depth(q); k++) {
+    const int64_t w = q->weight(q, filter, k) - q->w_zero;
+    s.least += tn_min_i64(tn_min_i64(w * low, w * high), 0);
+    s.most += tn_max_i64(tn_max_i64(w * low, w * high), 0);
+  }
+  return s;
 }
 
 /* As quant_outputs() in emit/quant_conv.c, whose shift is less by 33 - bits. */
@@ -88,13 +98,14 @@ static inline bool tn_emit_quant_same(const tn_emit_quant *q, int64_t filter,
 }
 
 static inline bool tn_emit_quant_right(const tn_emit_quant *q, int64_t filter,
-                                       const tn_emit_rescale *r, int bits) {
-  const int64_t most = tn_emit_quant_most(q), last = q->wanted(q, filter, most);
-  bool right =
-      tn_emit_quant_same(q, filter, r, bits, -most) && tn_emit_quant_same(q, filter, r, bits, most);
-  int64_t at = -most;
+                                       const tn_emit_sums *sums, const tn_emit_rescale *r,
+                                       int bits) {
+  const int64_t last = q->wanted(q, filter, sums->most);
+  bool right = tn_emit_quant_same(q, filter, r, bits, sums->least) &&
+               tn_emit_quant_same(q, filter, r, bits, sums->most);
+  int64_t at = sums->least;
   while (right && q->wanted(q, filter, at) < last) {
-    at = tn_emit_quant_step(q, filter, q->wanted(q, filter, at) + 1, at, most);
+    at = tn_emit_quant_step(q, filter, q->wanted(q, filter, at) + 1, at, sums->most);
     right = tn_emit_quant_same(q, filter, r, bits, at - 1) &&
             tn_emit_quant_same(q, filter, r, bits, at);
   }
@@ -102,10 +113,12 @@ static inline bool tn_emit_quant_right(const tn_emit_quant *q, int64_t filter,
 }
 
 /* Nothing that quant_outputs() computes overflows. */
-static inline bool tn_emit_quant_small(const tn_emit_quant *q, const tn_emit_rescale *r, int bits) {
-  const int64_t bias = r->bias < 0 ? -r->bias : r->bias;
-  return r->multiplier >= 0 && r->multiplier <= INT32_MAX &&
-         tn_emit_quant_most(q) * (INT64_C(1) << bits) + bias <= INT32_MAX;
+static inline bool tn_emit_quant_small(const tn_emit_sums *sums, const tn_emit_rescale *r,
+                                       int bits) {
+  const int64_t unit = INT64_C(1) << bits;
+  return r->multiplier >= 0 && r->multiplier <= INT32_MAX && r->bias >= INT32_MIN &&
+         r->bias <= INT32_MAX && sums->most * unit + tn_max_i64(r->bias, 0) <= INT32_MAX &&
+         sums->least * unit + tn_min_i64(r->bias, 0) >= INT32_MIN;
 }
 
 /* False: there is no multiplier near the quotient of the scales that is right. */
@@ -114,6 +127,7 @@ static inline bool tn_emit_quant_rescale(const tn_emit_quant *q, int64_t filter,
   enum { MOST_SHIFT = 60, TRIES = 65 };
   int exponent;
   const double scale = q->scale(q, filter), bias = ldexp(q->bias(q, filter), bits);
+  const tn_emit_sums sums = tn_emit_quant_sums(q, filter);
   (void)frexp(scale, &exponent);
   if (!(scale > 0) || exponent > bits - 2 || !(fabs(bias) < 0x1p31)) return false;
   const int shift = 31 - exponent < MOST_SHIFT - bits ? 31 - exponent : MOST_SHIFT - bits;
@@ -121,7 +135,8 @@ static inline bool tn_emit_quant_rescale(const tn_emit_quant *q, int64_t filter,
   for (int64_t k = 0; k < TRIES; k++) {
     const int64_t multiplier = middle + (k % 2 ? k / 2 + 1 : -(k / 2));
     *out = (tn_emit_rescale){(int64_t)nearbyint(bias), multiplier, shift + bits};
-    if (tn_emit_quant_small(q, out, bits) && tn_emit_quant_right(q, filter, out, bits)) return true;
+    if (tn_emit_quant_small(&sums, out, bits) && tn_emit_quant_right(q, filter, &sums, out, bits))
+      return true;
   }
   return false;
 }
@@ -173,7 +188,6 @@ static inline void tn_emit_quant_scales(const tn_emit *e, const tn_emit_quant *q
 static inline void tn_emit_quant_tables(const tn_emit *e, const tn_emit_quant *q) {
   const int bits = tn_emit_quant_bits(q);
   e->code(e, "code/window.c");
-  e->code(e, "code/window_taps.c");
   e->code(e, "emit/quant_conv.c");
   tn_emit_quant_scales(e, q, bits);
   tn_emit_quant_shape(e, q, bits);
@@ -253,6 +267,7 @@ static inline uint64_t tn_emit_quant_scratch(const tn_emit_quant *q) {
 static inline void tn_emit_quant_dense(const tn_emit *e, const tn_emit_quant *q, const char *x) {
   const char *name = q->x_signed ? "quant_gather_i8" : "quant_gather_u8";
   tn_emit_quant_tables(e, q);
+  e->code(e, "code/window_taps.c");
   tn_emit_quant_gather(e, name, q->x_signed ? "int8_t" : "uint8_t");
   e->code(e, "emit/quant_pair.c");
   e->code(e, "emit/quant_dots.c");
