@@ -160,6 +160,7 @@ static void try_plan(inspection *c) {
     const char *text = tn_diag_text(s->diag);
     snprintf(c->remark, sizeof c->remark, "kernels were not checked%s: %.*s",
              assumed ? " (open dims were taken as 1)" : "", (int)strcspn(text, "\n"), text);
+    tn_diag_clear(s->diag); /* it is told there, and is no error */
   }
 }
 
@@ -216,7 +217,7 @@ static void json_lacking(void *self, const char *line) { cli_json_text(self, NUL
 /* ---- reporting ---- */
 
 static void print(const inspection *c) {
-  const char *const words[] = {"runs here", "does not run here",
+  const char *const words[] = {*c->remark ? "may run here" : "runs here", "does not run here",
                                c->read ? "is broken" : "cannot be read"};
   char why[600];
   if (c->o->quiet && c->verdict == RUNS) return;
