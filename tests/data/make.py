@@ -140,16 +140,17 @@ model("shipped", [h.make_node("FastGelu", ["x"], ["y"], domain="com.microsoft")]
 model("nameless", [h.make_node("Neg", ["x"], ["t"]), h.make_node("Conv", ["t"], ["y"])], *v2)
 model("newer", [h.make_node("Neg", ["x"], ["y"])], *v2, opsets=[("", 99)])
 
-# A loop without end; a function that is defined twice; a product that fits for no size of its open dim; names that would begin lines of their own;
-# weights in a file of another folder. Names of dims that do not fit each other.
+# A loop without end; a function that is defined twice; a product that fits for no size of its open
+# dim; names that would begin lines of their own; weights in a file of another folder. Names of dims
+# that do not fit each other.
 body = h.make_graph([h.make_node("Identity", ["c"], ["go"]), h.make_node("Neg", ["v"], ["w"])],
                     "body", [value("i", T.INT64, []), value("c", T.BOOL, []),
                              value("v", T.FLOAT, [2])],
                     [value("go", T.BOOL, []), value("w", T.FLOAT, [2])])
 model("endless", [h.make_node("Loop", ["", "", "x"], ["y"], "for_ever", body=body)],
       [value("x", T.FLOAT, [2])], [value("y", T.FLOAT, [2])])
-model("unfit", [h.make_node("MatMul", ["x", "w"], ["y"])], [value("x", T.FLOAT, ["n", 4]), value("w", T.FLOAT, [5, 3])],
-      [value("y", T.FLOAT, ["n", 3])])
+model("unfit", [h.make_node("MatMul", ["x", "w"], ["y"])],
+      [value("x", T.FLOAT, ["n", 4]), value("w", T.FLOAT, [5, 3])], [value("y", T.FLOAT, ["n", 3])])
 model("twice", [h.make_node("Twice", ["x"], ["y"], "call", domain="local")],
       [value("x", T.FLOAT, [2])], [value("y", T.FLOAT, [2])], opsets=[("", 17), ("local", 1)],
       functions=[h.make_function("local", "Twice", ["a"], ["b"], [h.make_node(op, ["a"], ["b"])],

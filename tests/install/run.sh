@@ -1,6 +1,7 @@
 #!/bin/bash
 # Installs the build and uses it from outside: a CMake project with an application and plug-ins,
-# every folder of examples/, pkg-config, and the plug-in header alone under several standards.
+# every project of examples/ that finds it, pkg-config, and the plug-in header alone under several
+# standards.
 # usage: run.sh BUILD-DIR SOURCE-DIR WORK-DIR CMAKE project|projects   project: without the examples
 set -euo pipefail
 
@@ -26,7 +27,7 @@ grep -qF "'$(realpath "$plugins")' (installed)" <<<"$found" ||
 projects=("$source/tests/install/project")
 [ "$which" = project ] || projects+=("$source"/examples/*/)
 for project in "${projects[@]}"; do
-  [ -f "$project/CMakeLists.txt" ] || continue
+  grep -qs "find_package(Tenon" "$project/CMakeLists.txt" || continue # others need no installed one
   name=$(basename "$project")
   echo "== $name"
   "$cmake" -S "$project" -B "$work/$name" -DCMAKE_PREFIX_PATH="$stage" \
