@@ -27,6 +27,7 @@ typedef struct writer {
   TN_VEC(blob) blobs; /* that are in the data */
   tn_status status;
   uint64_t isa;
+  bool has_tensors; /* among attributes: their structs hold a pointer by itself */
 } writer;
 
 /* ---- words and data ---- */
@@ -186,6 +187,7 @@ static void add_list(writer *w, image *i, const tn_arg *arg, uint64_t at, const 
 }
 
 static void add_attr(writer *w, image *i, const tn_arg *arg, const uint8_t *attrs) {
+  w->has_tensors = w->has_tensors || arg->base == TN_TYPE_TENSOR;
   const uint64_t at = (uint64_t)arg->offset;
   const void *from = attrs + at;
   if (arg->list) {
@@ -358,20 +360,26 @@ static void check_plan(writer *w, const tn_model *model) {
 
 /* ---- the whole ---- */
 
-static void write_head(writer *w, const tn_planner *planner, const char *build, uint64_t *out_at) {
+/* Words that are known when all steps are written. */
+typedef struct late_words {
+  uint64_t pointer, isa, data;
+} late_words;
+
+static void write_head(writer *w, const tn_planner *planner, const char *build, late_words *at) {
   word(w, TN_PLANFILE_VERSION);
-  word(w, sizeof(void *));
+  at->pointer = (uint64_t)w->words.n;
+  word(w, 0);
   text(w, build);
-  *out_at = (uint64_t)w->words.n; /* the next word is known when all steps are written */
+  at->isa = (uint64_t)w->words.n;
   word(w, 0);
   word(w, planner->isa);
   word(w, w->setup->arena_need);
 }
 
 /* Joins words and data behind what says how long they are and what they hash to. */
-static void join(writer *w, uint64_t isa_at, uint64_t data_at, tn_text *out) {
+static void join(writer *w, const late_words *at, tn_text *out) {
   char sum[TN_SHA256_TEXT];
-  const uint64_t magic = TN_PLANFILE_MAGIC;
+  const uint64_t magic = TN_PLANFILE_MAGIC, pointer = w->has_tensors ? sizeof(void *) : 0;
   tn_text_add_bytes(out, (const char *)&magic, sizeof magic);
   tn_text_add_bytes(out, (const char *)&magic, sizeof magic); /* for the length */
   for (int k = 0; k < TN_SHA256_TEXT - 1; k++) tn_text_add_bytes(out, "", 1);
@@ -383,8 +391,9 @@ static void join(writer *w, uint64_t isa_at, uint64_t data_at, tn_text *out) {
   const uint64_t total = (uint64_t)out->n;
   if (out->status) return;
   memcpy(out->data + sizeof magic, &total, sizeof total);
-  memcpy(out->data + TN_PLANFILE_HASHED_FROM + isa_at, &w->isa, sizeof w->isa);
-  memcpy(out->data + TN_PLANFILE_HASHED_FROM + data_at, &begin, sizeof begin);
+  memcpy(out->data + TN_PLANFILE_HASHED_FROM + at->pointer, &pointer, sizeof pointer);
+  memcpy(out->data + TN_PLANFILE_HASHED_FROM + at->isa, &w->isa, sizeof w->isa);
+  memcpy(out->data + TN_PLANFILE_HASHED_FROM + at->data, &begin, sizeof begin);
   tn_sha256_text(out->data + TN_PLANFILE_HASHED_FROM, total - TN_PLANFILE_HASHED_FROM, sum);
   memcpy(out->data + 2 * sizeof magic, sum, TN_SHA256_TEXT - 1);
 }
@@ -399,17 +408,16 @@ tn_status cli_plan_write(const cli_session *s, tn_part_list *parts, tn_text *out
               .parts = parts,
               .words = {.a = a},
               .data = {.a = a}};
-  uint64_t isa_at, data_at;
+  late_words at;
   check_plan(&w, s->model);
   if (!w.status) {
-    write_head(&w, &s->model->planner, tn_builtin_query(TN_ABI_MAJOR, TN_ABI_MINOR)->build_id,
-               &isa_at);
-    data_at = (uint64_t)w.words.n;
+    write_head(&w, &s->model->planner, tn_builtin_query(TN_ABI_MAJOR, TN_ABI_MINOR)->build_id, &at);
+    at.data = (uint64_t)w.words.n;
     word(&w, 0);
     write_values(&w);
     write_ports(&w, s->model);
     write_steps(&w);
-    join(&w, isa_at, data_at, out);
+    join(&w, &at, out);
   }
   if (!w.status) w.status = w.words.status ? w.words.status : w.data.status;
   if (!w.status) w.status = out->status;

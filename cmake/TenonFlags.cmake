@@ -47,6 +47,9 @@ target_compile_definitions(tenon_flags INTERFACE _GNU_SOURCE # mmap, futex, affi
 target_compile_options(tenon_flags INTERFACE
   -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wstrict-prototypes -Wmissing-prototypes ${TENON_FP_FLAGS})
 
+if(CMAKE_SYSTEM_NAME STREQUAL "Generic") # newlib's int32_t is a long
+  target_compile_options(tenon_flags INTERFACE -Wno-format)
+endif()
 if(WIN32) # files that are for ELF alone are empty there
   target_compile_options(tenon_flags INTERFACE -Wno-format -Wno-attributes -Wno-pedantic)
 endif()

@@ -6,7 +6,7 @@ set(docs_dir ${CMAKE_BINARY_DIR}/docs/ops)
 file(MAKE_DIRECTORY ${TENON_GENERATED_DIR} ${docs_dir})
 
 if(TENON_HOST_GEN)
-  add_executable(tenon-gen IMPORTED)
+  add_executable(tenon-gen IMPORTED GLOBAL)
   set_target_properties(tenon-gen PROPERTIES IMPORTED_LOCATION ${TENON_HOST_GEN})
 else()
   find_path(YAML_INCLUDE_DIR yaml.h REQUIRED)

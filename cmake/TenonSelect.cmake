@@ -9,15 +9,6 @@
 # The same, and lists the parts: those that the models need (docs/small.md), whenever one of the models changes. Options
 # are those of `tenon select`; the list and the report are in the folder NAME.select of the build.
 
-set(TENON_FAMILIES_DIR ${CMAKE_CURRENT_LIST_DIR}/families) # of the installed package
-if(NOT EXISTS ${TENON_FAMILIES_DIR})
-  get_filename_component(TENON_FAMILIES_DIR ${CMAKE_CURRENT_LIST_DIR}/.. ABSOLUTE)
-endif()
-set(TENON_SYMBOLS ${CMAKE_CURRENT_LIST_DIR}/tenon.symbols)
-if(NOT EXISTS ${TENON_SYMBOLS})
-  set(TENON_SYMBOLS ${CMAKE_CURRENT_LIST_DIR}/../abi/tenon.symbols)
-endif()
-
 function(tenon_add_selected name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "SHARED" "PARTS" "")
   if(arg_UNPARSED_ARGUMENTS OR NOT arg_PARTS)
@@ -26,10 +17,15 @@ function(tenon_add_selected name)
   elseif(NOT TARGET Tenon::tenon-gen)
     message(FATAL_ERROR "tenon_add_selected(${name}): this Tenon was installed without its generator, tenon-gen.")
   endif()
+  set(root ${CMAKE_CURRENT_FUNCTION_LIST_DIR}/families) # of the installed package; else of the tree
+  set(symbols ${CMAKE_CURRENT_FUNCTION_LIST_DIR}/tenon.symbols)
+  if(NOT EXISTS ${root})
+    get_filename_component(root ${CMAKE_CURRENT_FUNCTION_LIST_DIR}/.. ABSOLUTE)
+    set(symbols ${root}/abi/tenon.symbols)
+  endif()
   set(dir ${CMAKE_CURRENT_BINARY_DIR}/${name}.select)
   file(MAKE_DIRECTORY ${dir})
-  file(GLOB families ${TENON_FAMILIES_DIR}/ops/*/*.yaml ${TENON_FAMILIES_DIR}/formats/*/*.yaml
-    ${TENON_FAMILIES_DIR}/devices/*/*.yaml)
+  file(GLOB families ${root}/ops/*/*.yaml ${root}/formats/*/*.yaml ${root}/devices/*/*.yaml)
   add_custom_command(OUTPUT ${dir}/builtin.c
     COMMAND Tenon::tenon-gen --select ${arg_PARTS} ${families} -o ${dir}
     COMMAND ${CMAKE_COMMAND} -E touch ${dir}/builtin.c
@@ -37,7 +33,7 @@ function(tenon_add_selected name)
     COMMENT "Generating the table of the parts of ${name}" VERBATIM)
   # The table is asked for by name, so that it is there before the one of the whole library would be.
   if(arg_SHARED)
-    file(STRINGS ${TENON_SYMBOLS} symbols REGEX "^tn_[a-z0-9_]+$")
+    file(STRINGS ${symbols} symbols REGEX "^tn_[a-z0-9_]+$")
     list(TRANSFORM symbols PREPEND "-Wl,-u," OUTPUT_VARIABLE wanted)
     add_library(${name} SHARED ${dir}/builtin.c)
     target_link_options(${name} PRIVATE ${wanted} -Wl,--gc-sections)
@@ -48,7 +44,10 @@ function(tenon_add_selected name)
     target_link_libraries(${name} PUBLIC Tenon::tenon_static)
     target_link_options(${name} INTERFACE -Wl,-u,tn_builtin_query -Wl,--gc-sections)
   endif()
-  set_target_properties(${name} PROPERTIES POSITION_INDEPENDENT_CODE ON C_VISIBILITY_PRESET hidden)
+  set_target_properties(${name} PROPERTIES C_VISIBILITY_PRESET hidden)
+  if(NOT CMAKE_SYSTEM_NAME STREQUAL "Generic")
+    set_target_properties(${name} PROPERTIES POSITION_INDEPENDENT_CODE ON)
+  endif()
 endfunction()
 
 function(tenon_select name)

@@ -1,5 +1,4 @@
 /* Cast, CastLike and BitCast: what they mean, inference, and what they lower to. */
-#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -98,11 +97,11 @@ static void print(const tn_tensor *x, int64_t i, char *text, size_t size) {
     return;
   }
   if (x->dtype == TN_U64) {
-    snprintf(text, size, "%" PRIu64, (uint64_t)tn_load_i64(x->dtype, x->data, i));
+    snprintf(text, size, "%llu", (unsigned long long)tn_load_i64(x->dtype, x->data, i));
     return;
   }
   if (tn_dtype(x->dtype)->is_int) {
-    snprintf(text, size, "%" PRId64, tn_load_i64(x->dtype, x->data, i));
+    snprintf(text, size, "%lld", (long long)tn_load_i64(x->dtype, x->data, i));
     return;
   }
   if (!isfinite(value)) {

@@ -107,7 +107,7 @@ tn_status resize_gpu_prepare(const tn_call *call) {
       *weight++ = made.weight_f32[i];
     }
   }
-  memset((char *)call->state + 2 * part(&t), 0, t.room);
+  memset((char *)call->state + 2 * part(&t), 0, (size_t)t.room);
   return TN_OK;
 }
 

@@ -4,8 +4,8 @@
  * zeros up to the next word. `place` is a number of tn_place_kind.
  *
  *   magic, total bytes, 8 words of SHA-256 in hexadecimal digits of all that follows
- *   version, bytes of a pointer, build (text), instruction sets needed, those planned for,
- *   bytes of the arena, where the data begin (a multiple of 64)
+ *   version, bytes of a pointer (0: any, see below), build (text), instruction sets needed, those
+ *   planned for, bytes of the arena, where the data begin (a multiple of 64)
  *   slots:   n, then each: place, offset, index, dtype, layout, rank, dims
  *   inputs:  n, then each: slot, name         outputs: the same
  *   steps:   n, then each:
@@ -17,7 +17,12 @@
  *     epilogue: n, then each: kind, input, a, b (bits of doubles)
  *     regions: n, fill, then each: input, rank, src offset, dst offset, rank * (size, src, dst)
  *     followers: n; that many of the next steps belong to this one
- *   data: constants, states, images of attribute structs, each at a multiple of 64 */
+ *   data: constants, states, images of attribute structs, each at a multiple of 64
+ *
+ * Structs are those of a machine that puts numbers of 64 bits at multiples of 8. Lists and texts, a
+ * pointer and such a number, then have the same places whatever a pointer is long; only attributes
+ * that are tensors, or lists of these, tie a file to one length. States that stand in the data have
+ * no pointers. */
 #ifndef TN_PLANFILE_FORMAT_H
 #define TN_PLANFILE_FORMAT_H
 

@@ -211,7 +211,7 @@ static void read_attrs(reader *r, tn_file_step *s) {
   const uint8_t *image = blob(r, offset, bytes);
   const int32_t n = count(r, MAX_COUNT);
   uint8_t *copy = bytes && !r->status ? make(r, bytes, 1) : NULL;
-  if (copy) memcpy(copy, image, bytes);
+  if (copy) memcpy(copy, image, (size_t)bytes);
   for (int32_t k = 0; k < n; k++) {
     const uint64_t at = word(r), to = word(r);
     if (!r->status && (!copy || at % 8 || bytes < 8 || at > bytes - 8 || to > bytes))
@@ -365,8 +365,18 @@ static bool is_whole(reader *r) {
   return !r->status;
 }
 
+/* Structs as those of the file. */
+static bool is_laid_out(uint64_t pointer_bytes) {
+  struct pair {
+    char first;
+    int64_t second;
+  };
+  return (!pointer_bytes || pointer_bytes == sizeof(void *)) && offsetof(struct pair, second) == 8;
+}
+
 static bool is_for_us(reader *r) {
-  const bool is_ours = word(r) == TN_PLANFILE_VERSION && word(r) == sizeof(void *);
+  const bool is_version = word(r) == TN_PLANFILE_VERSION;
+  const bool is_ours = is_laid_out(word(r)) && is_version;
   const char *build = text(r);
   const uint64_t needs = word(r);
   r->isa = word(r);
