@@ -65,11 +65,12 @@ static void add_block(uint32_t h[8], const uint8_t *block) {
 
 #if HAS_SHA_CODE
 
-typedef int v4 __attribute__((vector_size(16)));
+typedef uint32_t u4 __attribute__((vector_size(16)));
+typedef int v4 __attribute__((vector_size(16))); /* as the instructions' functions have it */
 
-/* Words of a message or of the schedule, the first of them lowest. */
-static v4 load4(const uint8_t *p) {
-  return (v4){(int)load_be(p), (int)load_be(p + 4), (int)load_be(p + 8), (int)load_be(p + 12)};
+/* Words of a message, the first of them lowest. */
+static u4 load4(const uint8_t *p) {
+  return (u4){load_be(p), load_be(p + 4), load_be(p + 8), load_be(p + 12)};
 }
 
 static bool has_sha(void) {
@@ -77,35 +78,38 @@ static bool has_sha(void) {
   return __get_cpuid_count(7, 0, &a, &b, &c, &d) && b >> 29 & 1;
 }
 
-/* Intel's manual, volume 2: SHA256RNDS2 does two rounds on a, b, e, f and c, d, g, h, highest lane
- * first, which change places; SHA256MSG1 and SHA256MSG2 make four words of the schedule. */
-__attribute__((target("sha,sse4.1"))) static void add_blocks_sha(uint32_t h[8], const uint8_t *p,
-                                                                 uint64_t n) {
-  v4 abef = {(int)h[5], (int)h[4], (int)h[1], (int)h[0]};
-  v4 cdgh = {(int)h[7], (int)h[6], (int)h[3], (int)h[2]};
+/* Intel's manual, volume 2: SHA256MSG1 and SHA256MSG2 make four words of the schedule from the
+ * sixteen before them, SHA256RNDS2 does two rounds on a, b, e, f and c, d, g, h, highest lane
+ * first, which change places. */
+#define SHA __attribute__((target("sha,sse4.1")))
+
+SHA static u4 next4(u4 w0, u4 w4, u4 w8, u4 w12) {
+  const u4 w9 = __builtin_shufflevector(w8, w12, 1, 2, 3, 4);
+  const u4 sum = (u4)__builtin_ia32_sha256msg1((v4)w0, (v4)w4) + w9;
+  return (u4)__builtin_ia32_sha256msg2((v4)sum, (v4)w12);
+}
+
+SHA static void add_blocks_sha(uint32_t h[8], const uint8_t *p, uint64_t n) {
+  u4 abef = {h[5], h[4], h[1], h[0]}, cdgh = {h[7], h[6], h[3], h[2]};
   for (; n; n--, p += BLOCK) {
-    v4 w[4], ab = abef, cd = cdgh, k;
+    u4 w[4], k;
+    v4 ab = (v4)abef, cd = (v4)cdgh;
 #pragma GCC unroll 16
     for (int t = 0; t < 16; t++) {
-      v4 *now = &w[t & 3], last = w[(t + 3) & 3];
-      if (t < 4)
-        *now = load4(p + 16 * t);
-      else
-        *now =
-            __builtin_ia32_sha256msg2(__builtin_ia32_sha256msg1(*now, w[(t + 1) & 3]) +
-                                          __builtin_shufflevector(w[(t + 2) & 3], last, 1, 2, 3, 4),
-                                      last);
+      u4 *now = &w[t & 3];
+      *now =
+          t < 4 ? load4(p + 16 * t) : next4(*now, w[(t + 1) & 3], w[(t + 2) & 3], w[(t + 3) & 3]);
       memcpy(&k, K + 4 * t, sizeof k);
       k += *now;
-      cd = __builtin_ia32_sha256rnds2(cd, ab, k);
-      ab = __builtin_ia32_sha256rnds2(ab, cd, __builtin_shufflevector(k, k, 2, 3, 2, 3));
+      cd = __builtin_ia32_sha256rnds2(cd, ab, (v4)k);
+      ab = __builtin_ia32_sha256rnds2(ab, cd, (v4)__builtin_shufflevector(k, k, 2, 3, 2, 3));
     }
-    abef += ab;
-    cdgh += cd;
+    abef += (u4)ab;
+    cdgh += (u4)cd;
   }
   for (int i = 0; i < 2; i++) {
-    h[i] = (uint32_t)abef[3 - i], h[2 + i] = (uint32_t)cdgh[3 - i];
-    h[4 + i] = (uint32_t)abef[1 - i], h[6 + i] = (uint32_t)cdgh[1 - i];
+    h[i] = abef[3 - i], h[2 + i] = cdgh[3 - i];
+    h[4 + i] = abef[1 - i], h[6 + i] = cdgh[1 - i];
   }
 }
 
