@@ -99,6 +99,8 @@ static tn_status choose(tn_part_list *list) {
 
 tn_status cli_parts_add(tn_runtime *runtime, tn_part_list *list, tn_diag *diag) {
   tn_status s = choose(list);
+  for (const char *const *name = tn_part_services; *name; name++)
+    (void)tn_part_list_has(list, "service", *name, 0); /* programs have these, plans do not */
   if (!s) s = tn_part_list_check(list, diag);
   if (s) return s;
   return tn_registry_add(runtime->registry, query_chosen, TN_ORIGIN_BUILT_IN, &tn_runtime_host,

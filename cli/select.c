@@ -9,13 +9,15 @@
 #include "write_files.h"
 
 enum { MAX_MODELS = 1024, MAX_LISTS = 64, MAX_TARGETS = 16, MAX_ADDED = 1024, NAME = 256 };
+enum { MAX_SERVICES = 64 };
 enum { RUN_S = 60 }; /* how long a run may take: some models never end */
 
 typedef struct select_options {
   cli_common common;
   cli_feed feed;
   const char *models[MAX_MODELS], *lists[MAX_LISTS], *targets[MAX_TARGETS], *added[MAX_ADDED];
-  int n_models, n_lists, n_targets, n_added;
+  const char *services[MAX_SERVICES];
+  int n_models, n_lists, n_targets, n_added, n_services;
   const char *folder;
   bool plan;
 } select_options;
@@ -26,6 +28,8 @@ static const cli_option options[] = {
     {"add", "OP[=DTYPES]", "an operator with all its kernels for these types (may be repeated)", 0},
     {"target", "LIST",
      "plan for these instruction sets, as --isa has them (may be repeated; default: --isa)", 0},
+    {"with", "SERVICE",
+     "what else: devices, plugins (from files), weight_cache or writers (may be repeated)", 0},
     {"plan", NULL, "write each model as a plan file, and list only what runs these", 0},
     {NULL, NULL, NULL, 0}};
 
@@ -48,13 +52,22 @@ const cli_command cli_select = {
     .groups = {&cli_feed_group, &cli_common_group},
     .run = run};
 
+static bool keep_service(const char *name, select_options *o) {
+  for (const char *const *known = tn_part_services; *known; known++)
+    if (!strcmp(name, *known))
+      return cli_keep("--with", name, o->services, MAX_SERVICES, &o->n_services);
+  cli_error("--with: '%s' is none of devices, plugins, weight_cache, writers", name);
+  return false;
+}
+
 static bool set(select_options *o, int index, const char *value) {
   switch (index) {
     case CLI_ARG: return cli_keep("MODEL", value, o->models, MAX_MODELS, &o->n_models);
     case 0: o->folder = value; return true;
     case 1: return cli_keep("--list", value, o->lists, MAX_LISTS, &o->n_lists);
     case 2: return cli_keep("--add", value, o->added, MAX_ADDED, &o->n_added);
-    case 4: o->plan = true; return true;
+    case 4: return keep_service(value, o);
+    case 5: o->plan = true; return true;
     default: return cli_keep("--target", value, o->targets, MAX_TARGETS, &o->n_targets);
   }
 }
@@ -202,7 +215,7 @@ static int for_each_target(selection *sel, int (*what)(selection *, const cli_co
 static int by_text(const void *x, const void *y) {
   const char *a = ((const tn_part_line *)x)->text, *b = ((const tn_part_line *)y)->text;
   const size_t n = strcspn(a, " "), m = strcspn(b, " ");
-  static const char order[] = "format op lower rewrite kernel runs prepares driver";
+  static const char order[] = "format op lower rewrite kernel runs prepares driver service";
   if (n != m || strncmp(a, b, n)) { /* by kind, as above */
     char word[2][16];
     snprintf(word[0], sizeof word[0], "%.*s", (int)n, a);
@@ -365,6 +378,23 @@ static int read_lists(selection *sel) {
   return s ? CLI_INPUT : CLI_OK;
 }
 
+static tn_status add_service(selection *sel, const char *name) {
+  char line[32];
+  snprintf(line, sizeof line, "service %s", name);
+  return tn_part_list_add(&sel->all, line);
+}
+
+/* Those that are asked for, and those that the models were looked at with. */
+static int add_services(selection *sel) {
+  const select_options *o = sel->o;
+  tn_status s = TN_OK;
+  if (o->plan) return CLI_OK; /* programs that run plan files have none */
+  for (int k = 0; k < o->n_services && !s; k++) s = add_service(sel, o->services[k]);
+  if (o->common.n_plugins && !s) s = add_service(sel, "plugins");
+  if (o->common.n_devices && !s) s = add_service(sel, "devices");
+  return s ? CLI_INPUT : CLI_OK;
+}
+
 static void open_looks(selection *sel, int n) {
   const tn_allocator *a = tn_default_allocator();
   tn_part_list_init(&sel->all, a);
@@ -394,6 +424,7 @@ static int select_parts(const select_options *o) {
   sel.looks = tn_alloc(a, bytes);
   open_looks(&sel, n);
   int code = sel.looks ? read_lists(&sel) : CLI_INPUT;
+  if (!code) code = add_services(&sel);
   if (!code) code = for_each_target(&sel, look_for);
   if (!code) code = for_each_target(&sel, prove_for);
   if (!code) code = write_selection(&sel);

@@ -3,7 +3,7 @@
 include(CMakePackageConfigHelpers)
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/Tenon)
 
-install(TARGETS tenon_shared tenon_static tenon_plugin EXPORT TenonTargets)
+install(TARGETS tenon_shared tenon_static tenon_without tenon_plugin EXPORT TenonTargets)
 if(NOT TENON_HOST_GEN)
   install(TARGETS tenon-gen EXPORT TenonTargets)
 endif()

@@ -31,17 +31,21 @@ function(tenon_add_selected name)
     COMMAND ${CMAKE_COMMAND} -E touch ${dir}/builtin.c
     DEPENDS ${arg_PARTS} ${families} Tenon::tenon-gen
     COMMENT "Generating the table of the parts of ${name}" VERBATIM)
+  set(libraries Tenon::tenon_static)
+  if(TARGET Tenon::tenon_without) # chips without an operating system have nothing to leave out
+    set(libraries Tenon::tenon_without Tenon::tenon_static)
+  endif()
   # The table is asked for by name, so that it is there before the one of the whole library would be.
   if(arg_SHARED)
     file(STRINGS ${symbols} symbols REGEX "^tn_[a-z0-9_]+$")
     list(TRANSFORM symbols PREPEND "-Wl,-u," OUTPUT_VARIABLE wanted)
     add_library(${name} SHARED ${dir}/builtin.c)
     target_link_options(${name} PRIVATE ${wanted} -Wl,--gc-sections)
-    target_link_libraries(${name} PRIVATE Tenon::tenon_static)
+    target_link_libraries(${name} PRIVATE ${libraries})
     target_include_directories(${name} PUBLIC $<TARGET_PROPERTY:Tenon::tenon_static,INTERFACE_INCLUDE_DIRECTORIES>)
   else()
     add_library(${name} STATIC ${dir}/builtin.c)
-    target_link_libraries(${name} PUBLIC Tenon::tenon_static)
+    target_link_libraries(${name} PUBLIC ${libraries})
     target_link_options(${name} INTERFACE -Wl,-u,tn_builtin_query -Wl,--gc-sections)
   endif()
   set_target_properties(${name} PROPERTIES C_VISIBILITY_PRESET hidden)

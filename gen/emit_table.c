@@ -286,6 +286,17 @@ static bool has_devices(const gen *g) {
   return g->extensions.n > 0;
 }
 
+/* src/without: named here, these take the place of what the list leaves out. */
+static void emit_without(gen *g, tn_text *out) {
+  if (!g->without.n) return;
+  for (int64_t k = 0; k < g->without.n; k++)
+    tn_text_add(out, "extern const char tn_without_%s;\n", g->without.data[k]);
+  tn_text_add(out, "__attribute__((used)) static const char *const without[] = {\n");
+  for (int64_t k = 0; k < g->without.n; k++)
+    tn_text_add(out, "    &tn_without_%s,\n", g->without.data[k]);
+  tn_text_add(out, "};\n");
+}
+
 bool gen_emit_table(gen *g, const char *dir) {
   tn_text out;
   const char *query = g->plugin.name ? "tn_plugin_query" : "tn_builtin_query";
@@ -306,5 +317,6 @@ bool gen_emit_table(gen *g, const char *dir) {
   emit_parts(g, &out);
   emit_arrays(g, &out);
   emit_plugin(g, &out, query);
+  emit_without(g, &out);
   return gen_write(g, dir, g->plugin.name ? "plugin.c" : "builtin.c", &out);
 }

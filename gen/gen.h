@@ -216,6 +216,7 @@ typedef struct gen {
   TN_VEC(gen_kernel) kernels;
   TN_VEC(gen_rewrite) rewrites;
   TN_VEC(gen_format) formats;
+  TN_VEC(const char *) without; /* services that a selected build is linked without */
   TN_VEC(gen_extension) extensions;
   TN_VEC(gen_program) programs;
   TN_VEC(gen_function) functions;

@@ -47,6 +47,17 @@ static void select_kernels(gen *g, tn_part_list *list) {
   g->kernels.n = kept;
 }
 
+/* What else there is but parts. Lists of plan files, whose programs have none of it, do not ask. */
+static void select_services(gen *g, tn_part_list *list) {
+  bool only_runs = g->kernels.n > 0;
+  for (int64_t k = 0; k < g->kernels.n; k++)
+    only_runs = only_runs && !g->kernels.data[k].plan &&
+                !tn_part_list_has(list, "kernel", g->kernels.data[k].name, 0);
+  for (const char *const *name = tn_part_services; *name; name++)
+    if (!tn_part_list_has(list, "service", *name, 0) && !only_runs)
+      (void)gen_need(tn_vec_push(g->a, &g->without, *name) ? NULL : g);
+}
+
 bool gen_select(gen *g, const char *path) {
   tn_part_list list;
   tn_diag *diag = gen_need(tn_diag_create());
@@ -59,6 +70,7 @@ bool gen_select(gen *g, const char *path) {
     KEEP(g, &g->rewrites, &list, "rewrite");
     KEEP(g, &g->formats, &list, "format");
     KEEP(g, &g->extensions, &list, "driver");
+    select_services(g, &list);
     s = tn_part_list_check(&list, diag);
   }
   for (int64_t k = 0; k < tn_diag_count(diag); k++)

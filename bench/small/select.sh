@@ -2,7 +2,7 @@
 # Bytes of programs that are linked with the parts of one model each (docs/small.md), as rows of a table, and with
 # --parts the bytes of each room and of the largest files. SMALL is a build folder made with
 #   cmake -S . -B SMALL -DCMAKE_BUILD_TYPE=MinSizeRel -DTENON_PORTABLE=ON -DTENON_HOST_GEN=$PWD/build/tenon-gen \
-#     -DTENON_TESTS=OFF && cmake --build SMALL --target tenon_static
+#     -DTENON_TESTS=OFF && cmake --build SMALL --target tenon_without
 # usage: select.sh [--parts] BUILD SMALL MODEL...      BUILD: a build folder with tenon and tenon-gen
 set -euo pipefail
 parts=
@@ -44,7 +44,7 @@ bytes() { size "$1" | awk 'NR == 2 { print $1 + $2 }'; }
 link() { # LIST PROGRAM OUT FLAGS...
   mkdir -p "$work/gen"
   (cd "$root" && "$build/tenon-gen" --select "$1" ops/*/*.yaml formats/*/*.yaml devices/*/*.yaml -o "$work/gen")
-  gcc "${flags[@]}" "$2" "$work/gen/builtin.c" "$small/libtenon.a" -Wl,--gc-sections,-Map="$3.map" -s -lm \
+  gcc "${flags[@]}" "$2" "$work/gen/builtin.c" "$small/libtenon_without.a" "$small/libtenon.a" -Wl,--gc-sections,-Map="$3.map" -s -lm \
     -lpthread "${@:4}" -o "$3" 2>"$work/log" || { cat "$work/log"; exit 1; }
 }
 

@@ -9,6 +9,8 @@
 
 enum { MAX_LINE = 512, MAX_BYTES = 1 << 24 };
 
+const char *const tn_part_services[] = {"devices", "plugins", "weight_cache", "writers", NULL};
+
 void tn_part_list_init(tn_part_list *list, const tn_allocator *a) {
   *list = (tn_part_list){.lines = {0}};
   tn_arena_init(&list->arena, a);
@@ -49,8 +51,8 @@ static bool is_line(const char *text) {
   static const struct {
     const char *word;
     int n_words;
-  } words[] = {{"op", 3},       {"lower", 3},   {"kernel", 2}, {"runs", 2},
-               {"prepares", 2}, {"rewrite", 2}, {"format", 2}, {"driver", 2}};
+  } words[] = {{"op", 3},      {"lower", 3},  {"kernel", 2}, {"runs", 2},   {"prepares", 2},
+               {"rewrite", 2}, {"format", 2}, {"driver", 2}, {"service", 2}};
   const size_t n = strcspn(text, " ");
   int n_words = 1;
   for (const char *p = text; *p; p++) n_words += *p == ' ';

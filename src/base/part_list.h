@@ -8,6 +8,7 @@
  *   rewrite conv_batch_norm
  *   format onnx
  *   driver shadow
+ *   service devices       devices, plugins (from files), weight_cache or writers
  *
  * `tenon select` writes them, tenon-gen makes tables of them. */
 #ifndef TN_BASE_PART_LIST_H
@@ -28,6 +29,9 @@ typedef struct tn_part_list {
   TN_VEC(tn_part_line) lines; /* each text once */
   tn_map index;               /* text -> place in lines */
 } tn_part_list;
+
+/* What a line "service ..." may name; NULL ends it. */
+extern const char *const tn_part_services[];
 
 void tn_part_list_init(tn_part_list *list, const tn_allocator *a);
 void tn_part_list_free(tn_part_list *list);

@@ -36,6 +36,18 @@ for row in net:net two:two shared:shared; do
     fi
   done
 done
+# what only programs ask for that say so
+rm -rf "$build/without" && mkdir -p "$build/without" || exit 1
+"$build/without_net" "$data/net.onnx" "$build/without" ||
+  fail "without_net does not refuse as it should"
+"$build/without_with" "$data/net.onnx" "$build/without" whole || fail "--with adds nothing"
+for name in tn_elf_check tn_compile_here tn_record_segment tn_weight_cache_parse; do
+  nm "$build/without_net" | grep -q " [Tt] $name$" &&
+    fail "without_net holds $name, which it is linked without"
+done
+[ "$(bytes "$build/without_net")" -lt "$(bytes "$build/without_with")" ] ||
+  fail "--with adds no byte"
+
 [ "$lacking" -gt 0 ] || fail "no model lacks a part: the check of what is foretold checks nothing"
 for row in net:net two:mlp shared:net; do
   "$build/hello_${row%:*}" "$source/tests/data/${row#*:}.onnx" >/dev/null ||

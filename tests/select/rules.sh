@@ -28,6 +28,15 @@ grep -q '^kernel softmax_f32_c ' "$work/hand/parts.txt" || fail "--add adds no k
 says 2 "there is no operator 'Softmux'; did you mean 'Softmax'" select --add Softmux -o "$work/x"
 says 2 "'f33' is no dtype" select --add Softmax=f33 -o "$work/x"
 
+says 2 "'threads' is none of devices, plugins, weight_cache, writers" \
+  select "$data/net.onnx" --with threads -o "$work/x"
+says 0 '' select "$data/net.onnx" --with plugins --target none -o "$work/with"
+grep -q '^service plugins$' "$work/with/parts.txt" || fail "--with adds no service"
+says 0 'runs here' check --isa none --kernels "$work/with/parts.txt" "$data/net.onnx"
+echo 'service threads' >"$work/list"
+says 3 "list:1: there is no such part: 'service threads'" \
+  check --kernels "$work/list" "$data/net.onnx"
+
 # an If: both branches are planned, though one runs
 says 0 '' select "$data/branch.onnx" --target none -o "$work/branch"
 says 0 'runs here' check --isa none --kernels "$work/branch/parts.txt" "$data/branch.onnx"

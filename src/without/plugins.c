@@ -1,0 +1,51 @@
+/* In place of plug-ins that come as files: load.c, discover.c, image.c, allow.c and own_folder.c of
+ * the registry, and what these need. Plug-ins that are linked in stay. */
+#include "registry/load.h"
+#include "without/without.h"
+
+const char tn_without_plugins = 0;
+
+tn_status tn_registry_load(tn_registry *r, const char *path, const tn_host *host,
+                           const tn_option *const *options, uint32_t n_options, tn_diag *diag) {
+  (void)r, (void)host, (void)options, (void)n_options;
+  return tn_fail(diag, TN_ERR_UNSUPPORTED,
+                 "plug-in '%s': this program was linked without plug-ins from files; to have them: "
+                 "tenon select --with plugins",
+                 path ? path : "");
+}
+
+tn_status tn_registry_discover(tn_registry *r, const tn_host *host, tn_diag *diag) {
+  (void)r, (void)host, (void)diag;
+  return TN_OK;
+}
+
+const char *tn_shipped_hint(const tn_registry *r, const char *domain, tn_arena *arena) {
+  (void)r, (void)domain, (void)arena;
+  return NULL;
+}
+
+/* Nothing is loaded, so nothing has to be allowed. */
+tn_status tn_allow_read(tn_arena *arena, const char *path, tn_diag *diag, tn_allow **out_allow) {
+  (void)path, (void)diag;
+  *out_allow = tn_arena_alloc(arena, sizeof **out_allow);
+  return *out_allow ? TN_OK : TN_ERR_MEMORY;
+}
+
+void tn_allow_free(const tn_allocator *a, tn_allow *allow) { (void)a, (void)allow; }
+
+tn_status tn_image_read(const tn_allocator *a, tn_image *out) {
+  (void)a, (void)out;
+  return TN_OK;
+}
+
+void tn_image_free(tn_image *image) { (void)image; }
+
+uint64_t tn_image_readable(const tn_image *image, const void *p) {
+  (void)image, (void)p;
+  return UINT64_MAX;
+}
+
+bool tn_image_executable(const tn_image *image, uintptr_t p) {
+  (void)image, (void)p;
+  return true;
+}

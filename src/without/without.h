@@ -1,0 +1,15 @@
+/* What a selected build is linked without (docs/small.md). A file of this room has the functions by
+ * which others call a part of the library, and each says that it is not there, or does nothing
+ * where that is right. The table of a selected build names `tn_without_...` of each part that its
+ * list leaves out; the linker then takes these functions, and the part is called by nobody.
+ *
+ * A file here holds all that is called from outside of the files it stands for: one that is
+ * missing, and the linker finds others twice. It holds no function of tenon.h: a program that calls
+ * one would get it though the part is there. */
+#ifndef TN_WITHOUT_WITHOUT_H
+#define TN_WITHOUT_WITHOUT_H
+
+extern const char tn_without_devices, tn_without_plugins, tn_without_weight_cache,
+    tn_without_writers;
+
+#endif

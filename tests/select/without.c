@@ -1,0 +1,54 @@
+/* A program of a selected build asks for what it is linked without: each is refused with the line
+ * that would add it. With "whole" it is linked with the whole library, which has them.
+ * usage: without MODEL FOLDER [whole] */
+#include <stdio.h>
+#include <string.h>
+
+#include "tenon/tenon.h"
+
+static int failures;
+
+/* whole: no refusal may say that anything was left out. */
+static void expect(tn_status status, const char *service, tn_diag *diag, int whole) {
+  char line[64];
+  snprintf(line, sizeof line, "tenon select --with %s", service);
+  const int said = strstr(tn_diag_text(diag), line) != NULL;
+  if (said != !whole || (!whole && status != TN_ERR_UNSUPPORTED)) {
+    printf("%s: %d, '%s'\n", service, (int)status, tn_diag_text(diag));
+    failures++;
+  }
+  tn_diag_clear(diag);
+}
+
+static void try_model(tn_runtime *runtime, const char *path, const char *folder, tn_diag *diag,
+                      int whole) {
+  const char *device = "shadow:0";
+  char out[1024];
+  tn_model_options options = {.head = TN_HEAD(tn_model_options)};
+  tn_model *model = NULL;
+  options.devices = &device;
+  options.n_devices = 1;
+  expect(tn_model_load(runtime, path, &options, diag, &model), "devices", diag, whole);
+  tn_model_destroy(model);
+  model = NULL;
+  if (tn_model_load(runtime, path, NULL, diag, &model)) failures++;
+  snprintf(out, sizeof out, "%s/saved.onnx", folder);
+  expect(tn_model_save(model, out, "onnx", NULL, NULL, diag), "writers", diag, whole);
+  tn_model_destroy(model);
+}
+
+int main(int argc, char **argv) {
+  tn_runtime_options options = TN_RUNTIME_OPTIONS_INIT;
+  tn_runtime *runtime = NULL;
+  tn_diag *diag = tn_diag_create();
+  const int whole = argc > 3;
+  if (argc < 3) return 2;
+  if (tn_runtime_create(&options, diag, &runtime)) return 3;
+  expect(tn_runtime_load_plugin(runtime, "/nothing.so", NULL, 0, diag), "plugins", diag, whole);
+  if (!whole && tn_runtime_n_devices(runtime)) failures++;
+  try_model(runtime, argv[1], argv[2], diag, whole);
+  expect(tn_runtime_cache_weights(runtime, argv[2], diag), "weight_cache", diag, whole);
+  tn_runtime_destroy(runtime);
+  tn_diag_destroy(diag);
+  return failures != 0;
+}
