@@ -47,9 +47,10 @@ static void max_byte_emit(const tn_emit *e) {
               "      window_taps(top, w->kernel_h, w->dilation_h, w->in_h, &h, &h_end);\n"
               "      window_taps(left, w->kernel_w, w->dilation_w, w->in_w, &v_first, &v_end);\n"
               "      for (; h < h_end; h++) {\n"
-              "        const %s *row = x + (top + h * w->dilation_h) * w->in_w + left;\n"
+              "        const int32_t row = (top + h * w->dilation_h) * w->in_w + left;\n"
               "        for (int32_t v = v_first; v < v_end; v++) {\n"
-              "          most = row[v * w->dilation_w] > most ? row[v * w->dilation_w] : most;\n"
+              "          const %s tap = x[row + v * w->dilation_w];\n"
+              "          most = tap > most ? tap : most;\n"
               "        }\n"
               "      }\n"
               "      *y = most;\n"
@@ -95,9 +96,9 @@ static void quant_average_emit(const tn_emit *e) {
               "      window_taps(left, w->kernel_w, w->dilation_w, w->in_w, &v, &v_end);\n"
               "      const int32_t n = (h_end - h) * (v_end - v);\n"
               "      for (; h < h_end; h++) {\n"
-              "        const %s *row = x + (top + h * w->dilation_h) * w->in_w + left;\n"
+              "        const int32_t row = (top + h * w->dilation_h) * w->in_w + left;\n"
               "        for (int32_t k = v; k < v_end; k++) {\n"
-              "          sum += row[k * w->dilation_w];\n"
+              "          sum += x[row + k * w->dilation_w];\n"
               "        }\n"
               "      }\n"
               "      const int32_t twice = 2 * (sum < 0 ? -sum : sum);\n"
@@ -109,7 +110,7 @@ static void quant_average_emit(const tn_emit *e) {
               "    x += w->in_h * w->in_w;\n"
               "  }\n"
               "}\n",
-              name, type, type, type, type);
+              name, type, type, type);
   e->line(e, "%s(&window_%u, %d, %d, %s, %s);", name, e->step, (int)a->lo, (int)a->hi,
           e->input(e, 0), e->output(e, 0));
 }

@@ -9,9 +9,10 @@ static void max_pool(const struct window *w, const float *x, float *y) {
       window_taps(top, w->kernel_h, w->dilation_h, w->in_h, &h, &h_end);
       window_taps(left, w->kernel_w, w->dilation_w, w->in_w, &v_first, &v_end);
       for (; h < h_end; h++) {
-        const float *row = x + (top + h * w->dilation_h) * w->in_w + left;
+        const int32_t row = (top + h * w->dilation_h) * w->in_w + left;
         for (int32_t v = v_first; v < v_end; v++) {
-          most = row[v * w->dilation_w] > most ? row[v * w->dilation_w] : most;
+          const float tap = x[row + v * w->dilation_w];
+          most = tap > most ? tap : most;
         }
       }
       *y = most;
