@@ -1,26 +1,30 @@
 #!/usr/bin/env python3
 """Images for a Cortex-M4 of one model by Tenon and by peers: as rows of a table.
 
-usage: peers.py TENON MODEL.onnx...
+usage: peers.py TENON MODEL...         other formats than ONNX are converted by Tenon
 Needs gcc-arm-none-eabi, libnewlib-arm-none-eabi, qemu-system-arm; a peer that is not there is left out:
   EMX      the command of `pip install emx-onnx-cgen` (PyPI)
   ONNX2C   the program of https://github.com/kraiskil/onnx2c: git clone --recursive, cmake, needs protobuf-compiler
            and libprotobuf-dev
+ExecuTorch and LiteRT for Microcontrollers run their own files by an interpreter, and have no place here.
 TFLite Micro with CMSIS-NN takes other files: build its benchmark `make -f tensorflow/lite/micro/tools/make/Makefile
 TARGET=cortex_m_generic OPTIMIZED_KERNEL_DIR=cmsis_nn` and run it on the same board.
-All get the same program, which runs the model once on zeros; nobody looks at its outputs. The columns are model, tool,
-flash (code and constants), RAM (data and bss) and instructions. The stack comes on top of the RAM, and a peer may keep
-its values there. Instructions are counted by QEMU, up to 671 million, and are not cycles."""
+All get the same program, which runs the model once on the same inputs. The columns are model, tool, flash (code and
+constants), RAM (data and bss, with inputs and outputs), stack, instructions, and how far the first outputs are from those of
+Tenon: a peer that computes something else is not comparable. Instructions are counted by QEMU, up to 671 million, and
+are not cycles. CONTRACT=fast lets the compiler round a product and a sum once."""
 import os
 import re
+import struct
 import subprocess
 import sys
 import tempfile
 
 BOARD = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../examples/keyword_spotter_mcu/board")
-FLAGS = ["-std=c11", "-O2", "-w", "-ffp-contract=off", "-mcpu=cortex-m4", "-mthumb", "-mfloat-abi=hard", "-mfpu=fpv4-sp-d16",
-         "-ffunction-sections", "-fdata-sections", "-nostartfiles", "--specs=nano.specs", "--specs=nosys.specs",
-         "-Wl,--gc-sections", "-Wl,--no-warn-rwx-segments", "-T", f"{BOARD}/mps2.ld"]
+FLAGS = ["-std=c11", "-O2", "-w", "-mcpu=cortex-m4", "-mthumb", "-mfloat-abi=hard", "-mfpu=fpv4-sp-d16",
+         f"-ffp-contract={os.environ.get('CONTRACT', 'off')}", "-ffunction-sections", "-fdata-sections",
+         "-nostartfiles", "--specs=nano.specs", "--specs=nosys.specs", "-Wl,--gc-sections",
+         "-Wl,--no-warn-rwx-segments", "-T", f"{BOARD}/mps2.ld"]
 
 
 def call(*command, **options):
@@ -44,42 +48,90 @@ def by_onnx2c(model, folder):
     return ["net.c"], "entry", text, ""
 
 
+STACK = 3 << 20  # bytes that are painted before the model runs
+PROGRAM = """#include <stdint.h>
+#include "board.h"
+static uint32_t bits(float x) { union { float f; uint32_t u; } v = {x}; return v.u; }
+int main(void) {
+  uint32_t here, left = 0;
+  uint32_t *bottom = &here - %d / 4;
+  for (uint32_t *p = bottom; p < &here - 64; p++) *(volatile uint32_t *)p = 0xa5a5a5a5u;
+  %s
+  board_timer_start();
+  %s(%s);
+  const uint32_t ticks = board_timer_ticks();
+  while (bottom[left] == 0xa5a5a5a5u) left++;
+  board_print_number(ticks);
+  board_print(" ");
+  board_print_number(%d - 4 * left);
+  %s
+  board_print("\\n");
+  return 0;
+}
+"""
+
+
 def main_of(function, text, head):
-    """A program that calls the function with arrays of zeros."""
+    """A program that calls the function, and prints the bytes of stack and the bits of its first outputs."""
     arguments = re.findall(rf"\b{function}\s*\(([^)]*)\)\s*[;{{]", text)[-1].split(",")
-    arrays, names = [], []
+    arrays, names, fill, show = [], [], "", ""
     for k, argument in enumerate(arguments):
+        is_input = "const" in argument
         argument = re.sub(r"\b(const|restrict)\b", "", argument).strip()
         kind, _, dims = re.match(r"(\w+)\s+(\w+)\s*(.*)", argument, re.S).groups()
         arrays.append(f"static {kind} a{k}{dims};")
         names.append(f"a{k}")
+        n = f"sizeof a{k} / sizeof({kind})"
+        if is_input and kind == "float":
+            fill += f"for (uint32_t i = 0; i < {n}; i++) ((float *)a{k})[i] = (float)(i * 2654435761u >> 24) / 256.0f;\n  "
+        elif kind == "float":
+            show += f'for (uint32_t i = 0; i < {n} && i < 8; i++) {{ board_print(" "); ' \
+                f"board_print_number(bits(((float *)a{k})[i])); }}\n  "
     declare = "" if head else f"void {function}();"
-    return f"{head}#include <stdint.h>\n{declare}\n" + "\n".join(arrays) + \
-        f"\nint main(void) {{ {function}({', '.join(names)}); return 0; }}\n"
+    return f"{head}{declare}\n" + "\n".join(["#include <stdint.h>", *arrays]) + "\n" + \
+        PROGRAM % (STACK, fill, function, ", ".join(names), STACK, show)
 
 
-def row(tool, make, model):
+def far(ours, theirs):
+    """The largest difference, over the largest value."""
+    if len(ours) != len(theirs) or not ours:
+        return "other outputs"
+    return f"{max(abs(a - b) for a, b in zip(ours, theirs)) / (max(map(abs, ours)) or 1):.0e}"
+
+
+def row(tool, make, model, ours):
+    """The first outputs; `ours`: those of Tenon, None: these are."""
     with tempfile.TemporaryDirectory() as folder:
-        sources, function, text, head = make(model, folder)
+        onnx = model
+        if not model.endswith(".onnx"):
+            onnx = f"{folder}/model.onnx"
+            call(sys.argv[1], "convert", model, "-o", onnx)
+        sources, function, text, head = make(model if tool == "Tenon" else onnx, folder)
         open(f"{folder}/main.c", "w").write(main_of(function, text, head))
         image = f"{folder}/image.elf"
-        call("arm-none-eabi-gcc", *FLAGS, "-DCOUNT", f"{BOARD}/boot.c", "main.c", *sources, "-lm", "-o", image,
-             cwd=folder)
+        call("arm-none-eabi-gcc", *FLAGS, "-I", BOARD, f"{BOARD}/boot.c", "main.c", *sources, "-lm", "-o",
+             image, cwd=folder)
         text, data, bss = (int(n) for n in call("arm-none-eabi-size", image).split("\n")[1].split()[:3])
         run = subprocess.run(["qemu-system-arm", "-M", "mps2-an386", "-nographic", "-semihosting", "-icount", "shift=0",
                               "-kernel", image], capture_output=True, text=True, timeout=600)
-        ticks = re.findall(r"\d+", run.stdout + run.stderr)
-        millions = f"{int(ticks[0]) * 40 / 1e6:.2f} M" if run.returncode == 0 and ticks else "does not run"
-        print(f"| {os.path.basename(os.path.dirname(model))} | {tool} | {text} | {data + bss} | {millions} |", flush=True)
+        numbers = [int(n) for n in re.findall(r"\d+", run.stdout + run.stderr)]
+        if run.returncode or len(numbers) < 3:
+            raise RuntimeError("the image does not run")
+        outputs = [struct.unpack("f", struct.pack("I", n))[0] for n in numbers[2:]]
+        print(f"| {os.path.basename(os.path.dirname(model))} | {tool} | {text} | {data + bss} | {numbers[1]} | "
+              f"{numbers[0] * 40 / 1e6:.2f} M | {'' if ours is None else far(ours, outputs)} |", flush=True)
+        return outputs
 
 
 for path in sys.argv[2:]:
+    outputs = None
     for tool, make in (("Tenon", by_tenon), ("emx", by_emx), ("onnx2c", by_onnx2c)):
         if tool != "Tenon" and not os.environ.get(tool.upper()):
             print(f"{tool} is left out: {tool.upper()} does not name it", file=sys.stderr)
             continue
         try:
-            row(tool, make, os.path.abspath(path))
-        except (subprocess.CalledProcessError, IndexError, subprocess.TimeoutExpired) as error:
+            found = row(tool, make, os.path.abspath(path), outputs)
+            outputs = outputs or found
+        except (subprocess.CalledProcessError, IndexError, RuntimeError, subprocess.TimeoutExpired) as error:
             why = (getattr(error, "stderr", "") or str(error)).strip().split("\n")[-1]
             print(f"{tool}: {path}: {why}", file=sys.stderr)
