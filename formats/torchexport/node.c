@@ -202,42 +202,37 @@ typedef enum view_kind {
   PERMUTED,
   SELECTED,
   SLICED,
+  NARROWED,
+  MOVED,
+  DIAGONAL,
+  PARTED,
+  UNBOUND,
   ONE_WAY
 } view_kind;
 
 static const struct view_op {
   const char *op;
   view_kind kind;
-} view_ops[] = {{"aten::detach", SAME},
-                {"aten::alias", SAME},
-                {"aten::contiguous", SAME},
-                {"aten::to", SAME},
-                {"aten::type_as", SAME},
-                {"aten::dropout", SAME},
-                {"aten::view", RESHAPED},
-                {"aten::reshape", RESHAPED},
-                {"aten::_unsafe_view", RESHAPED},
-                {"aten::flatten", RESHAPED},
-                {"aten::unflatten", RESHAPED},
-                {"aten::squeeze", RESHAPED},
-                {"aten::unsqueeze", RESHAPED},
-                {"aten::view_as", RESHAPED},
-                {"aten::transpose", TURNED},
-                {"aten::t", TURNED},
-                {"aten::swapaxes", TURNED},
-                {"aten::permute", PERMUTED},
-                {"aten::select", SELECTED},
-                {"aten::slice", SLICED},
-                {"aten::narrow", ONE_WAY},
-                {"aten::expand", ONE_WAY},
-                {"aten::expand_as", ONE_WAY},
-                {"aten::split", ONE_WAY},
-                {"aten::split_with_sizes", ONE_WAY},
-                {"aten::chunk", ONE_WAY},
-                {"aten::unbind", ONE_WAY},
-                {"aten::diagonal", ONE_WAY},
-                {"aten::unfold", ONE_WAY},
-                {"aten::movedim", ONE_WAY}};
+} view_ops[] = {{"aten::detach", SAME},           {"aten::alias", SAME},
+                {"aten::contiguous", SAME},       {"aten::to", SAME},
+                {"aten::type_as", SAME},          {"aten::dropout", SAME},
+                {"aten::view", RESHAPED},         {"aten::reshape", RESHAPED},
+                {"aten::_unsafe_view", RESHAPED}, {"aten::flatten", RESHAPED},
+                {"aten::unflatten", RESHAPED},    {"aten::squeeze", RESHAPED},
+                {"aten::unsqueeze", RESHAPED},    {"aten::view_as", RESHAPED},
+                {"aten::transpose", TURNED},      {"aten::t", TURNED},
+                {"aten::swapaxes", TURNED},       {"aten::swapdims", TURNED},
+                {"aten::numpy_T", TURNED},        {"aten::mT", TURNED},
+                {"aten::adjoint", TURNED},        {"aten::reshape_as", RESHAPED},
+                {"aten::ravel", RESHAPED},        {"aten::permute", PERMUTED},
+                {"aten::select", SELECTED},       {"aten::slice", SLICED},
+                {"aten::narrow", NARROWED},       {"aten::expand", ONE_WAY},
+                {"aten::expand_as", ONE_WAY},     {"aten::broadcast_to", ONE_WAY},
+                {"aten::split", PARTED},          {"aten::split_with_sizes", PARTED},
+                {"aten::chunk", PARTED},          {"aten::tensor_split", PARTED},
+                {"aten::unbind", UNBOUND},        {"aten::diagonal", DIAGONAL},
+                {"aten::unfold", ONE_WAY},        {"aten::as_strided", ONE_WAY},
+                {"aten::movedim", MOVED},         {"aten::moveaxis", MOVED}};
 
 /* ---- is it a view at all? ---- */
 
@@ -270,7 +265,8 @@ static bool may_copy(const pt2_scope *s, const char *op, const char *in, const c
   *unsure = false;
   if (!strcmp(op, "aten::to") || !strcmp(op, "aten::type_as"))
     return json_int(from, "dtype", -1) != json_int(to, "dtype", -1);
-  const bool reshapes = !strcmp(op, "aten::reshape") || !strcmp(op, "aten::flatten");
+  const bool reshapes = !strcmp(op, "aten::reshape") || !strcmp(op, "aten::flatten") ||
+                        !strcmp(op, "aten::reshape_as") || !strcmp(op, "aten::ravel");
   if (!reshapes && strcmp(op, "aten::contiguous") != 0) return false;
   if (is_contiguous(from)) return false;
   *unsure = reshapes;
@@ -337,8 +333,71 @@ static tn_status permuted_back(pt2_scope *s, const aten_arg *dims, aten_arg *bac
   return TN_OK;
 }
 
-tn_status pt2_view_back(pt2_scope *s, const json_value *node, int32_t base, int32_t id,
-                        int32_t *out) {
+static const aten_arg *arg_named(const aten_arg *args, uint32_t n, const char *name) {
+  for (uint32_t k = 0; k < n; k++)
+    if (args[k].name && !strcmp(args[k].name, name)) return &args[k];
+  return NULL;
+}
+
+/* All parts again, with the one that was written in its place, together. */
+static tn_status joined_back(pt2_scope *s, const json_value *node, const target *t,
+                             const aten_arg *args, uint32_t n, uint32_t output, int32_t id,
+                             int32_t *out) {
+  int32_t parts[MOST_OUTPUTS];
+  aten_arg items[MOST_OUTPUTS];
+  const uint32_t n_parts = count_outputs(node);
+  const aten_arg *dim = arg_named(args, n, "dim");
+  if (n_parts > MOST_OUTPUTS || output >= n_parts)
+    return pt2_fail(s->r, TN_ERR_UNSUPPORTED, "not supported: writing to one of so many parts");
+  tn_status status = TN_OK;
+  for (uint32_t k = 0; k < n_parts && !status; k++) status = new_id(s, "part", &parts[k]);
+  if (!status) status = emit(s, t, args, n, parts, n_parts);
+  parts[output] = id;
+  for (uint32_t k = 0; k < n_parts; k++) items[k] = aten_value(NULL, parts[k]);
+  const aten_arg joined[] = {
+      {.name = "tensors", .kind = ATEN_LIST, .items = items, .n_items = n_parts},
+      dim ? *dim : aten_int("dim", 0)};
+  const aten_emitter e = pt2_emitter(s);
+  const char *op = view_of(t->op) == UNBOUND ? "aten::stack" : "aten::cat";
+  return status ? status : aten_emit(&e, op, NULL, joined, 2, out, 1);
+}
+
+static tn_status narrowed_back(pt2_scope *s, aten_arg *args, uint32_t n) {
+  if (n != 4 || args[2].kind != ATEN_INT || args[3].kind != ATEN_INT || args[2].i < 0 ||
+      args[2].i > INT32_MAX || args[3].i > INT32_MAX)
+    return pt2_fail(s->r, TN_ERR_UNSUPPORTED, "not supported: writing to this narrow()");
+  args[3] = aten_int("end", args[2].i + args[3].i);
+  return TN_OK;
+}
+
+/* (self, src, ...) */
+static tn_status scattered_back(pt2_scope *s, aten_arg *args, uint32_t *n, int32_t base,
+                                int32_t id) {
+  if (*n == MOST_ARGS) return pt2_fail(s->r, TN_ERR_INVALID, "a view has too many arguments");
+  memmove(args + 2, args + 1, (*n - 1) * sizeof *args);
+  args[0] = aten_value("self", base);
+  args[1] = aten_value("src", id);
+  ++*n;
+  return TN_OK;
+}
+
+static void swap_places(aten_arg *a, aten_arg *b) {
+  const aten_arg was = *a;
+  *a = *b;
+  a->name = was.name;
+  const char *name = b->name;
+  *b = was;
+  b->name = name;
+}
+
+static const char *scatter_of(view_kind kind) {
+  return kind == SELECTED   ? "aten::select_scatter"
+         : kind == DIAGONAL ? "aten::diagonal_scatter"
+                            : "aten::slice_scatter";
+}
+
+tn_status pt2_view_back(pt2_scope *s, const json_value *node, uint32_t output, int32_t base,
+                        int32_t id, int32_t *out) {
   aten_arg args[MOST_ARGS], items[TN_MAX_RANK];
   target t;
   uint32_t n;
@@ -348,8 +407,13 @@ tn_status pt2_view_back(pt2_scope *s, const json_value *node, int32_t base, int3
   if (status || !n) return status;
   const view_kind kind = view_of(t.op);
   const char *op = t.op;
-  args[0] = aten_value("self", id);
+  args[0] = aten_value("self", kind == PARTED || kind == UNBOUND ? base : id);
   switch (kind) {
+    case PARTED:
+    case UNBOUND: return joined_back(s, node, &t, args, n, output, id, out);
+    case MOVED:
+      if (n > 2) swap_places(&args[1], &args[2]);
+      break;
     case SAME: op = "aten::alias", n = 1; break;
     case RESHAPED:
       op = "aten::view_as";
@@ -361,21 +425,21 @@ tn_status pt2_view_back(pt2_scope *s, const json_value *node, int32_t base, int3
       if (n > 1) status = permuted_back(s, &args[1], &args[1], items);
       break;
     case SELECTED:
-    case SLICED: { /* (self, src, ...) */
-      if (n == MOST_ARGS) return pt2_fail(s->r, TN_ERR_INVALID, "a view has too many arguments");
-      memmove(args + 2, args + 1, (n - 1) * sizeof *args);
-      args[0] = aten_value("self", base);
-      args[1] = aten_value("src", id);
-      n++;
-      op = kind == SELECTED ? "aten::select_scatter" : "aten::slice_scatter";
+    case SLICED:
+    case NARROWED:
+    case DIAGONAL:
+      if (kind == NARROWED) status = narrowed_back(s, args, n);
+      if (!status) status = scattered_back(s, args, &n, base, id);
+      op = scatter_of(kind);
       break;
-    }
     default:
       return pt2_fail(s->r, TN_ERR_UNSUPPORTED, "not supported: it is written through a view (%s)",
                       t.op);
   }
   const aten_emitter e = pt2_emitter(s);
-  return status ? status : aten_emit(&e, op, kind == TURNED ? t.overload : NULL, args, n, out, 1);
+  return status ? status
+                : aten_emit(&e, op, kind == TURNED || kind == MOVED ? t.overload : NULL, args, n,
+                            out, 1);
 }
 
 /* ---- outputs ---- */

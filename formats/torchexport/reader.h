@@ -121,8 +121,8 @@ tn_status pt2_arg(pt2_scope *s, const json_value *arg, aten_arg *out);
 tn_status pt2_view_again(pt2_scope *s, const json_value *node, uint32_t output, int32_t base,
                          int32_t *out);
 /* The base after `id` was written into its view. */
-tn_status pt2_view_back(pt2_scope *s, const json_value *node, int32_t base, int32_t id,
-                        int32_t *out);
+tn_status pt2_view_back(pt2_scope *s, const json_value *node, uint32_t output, int32_t base,
+                        int32_t id, int32_t *out);
 
 /* ---- higher.c ---- */
 

@@ -135,7 +135,8 @@ tn_status pt2_write(pt2_scope *s, int32_t var, int32_t id) {
   if (base < 0) return TN_OK;
   int32_t old, whole = TN_NO_ID;
   tn_status status = pt2_get_id(s, base, &old);
-  if (!status) status = pt2_view_back(s, s->vars.data[var].view, old, id, &whole);
+  if (!status)
+    status = pt2_view_back(s, s->vars.data[var].view, s->vars.data[var].output, old, id, &whole);
   if (!status) status = pt2_write(s, base, whole);
   s->vars.data[var].seen = s->vars.data[base].version;
   return status;

@@ -117,6 +117,7 @@ static ts_value *dict_item(ts_reader *r, ts_value *v, ts_value *key) {
 
 static ts_value *open_item(ts_reader *r, const ts_value *content, ts_value *k) {
   if (content->kind == TS_V_SPLIT) return ts_split_item(r, content, k);
+  if (content->kind == TS_V_STACK && content->items) return ts_unbound_item(r, content, k);
   if (content->kind == TS_V_SCAN) return ts_null(r, "not supported: reading a list that grows");
   const ts_ssa in[] = {content->ssa, ts_scalar(r, k)};
   if (r->status) return NULL;

@@ -80,10 +80,20 @@ static ts_ssa moved(ts_reader *r, ts_ssa x, int64_t from, int64_t to) {
 static bool unbind(ts_reader *r, const char *name, const ts_args *args, ts_value **out) {
   (void)name;
   if (!is_tensor(args)) return false;
+  const int64_t dim = ts_arg_int(args, 1, "dim", 0);
   const ts_ssa x = ts_read_tensor(r, args->v[0]);
-  const ts_ssa stack = x.id < 0 ? x : moved(r, x, ts_arg_int(args, 1, "dim", 0), 0);
-  *out = ts_container(r, TS_V_LIST, ts_ssa_value(r, TS_V_STACK, stack));
-  return *out != NULL;
+  const ts_ssa stack = x.id < 0 ? x : moved(r, x, dim, 0);
+  ts_value *items[] = {args->v[0], ts_int(r, dim)}, *content = ts_ssa_value(r, TS_V_STACK, stack);
+  ts_value *of = content ? ts_items(r, TS_V_ITEMS, items, 2) : NULL;
+  if (!of) return false;
+  content->items = of->items;
+  content->n = of->n;
+  return (*out = ts_container(r, TS_V_LIST, content)) != NULL;
+}
+
+ts_value *ts_unbound_item(ts_reader *r, const ts_value *stack, ts_value *k) {
+  ts_value *args[] = {stack->items[1], k};
+  return ts_view(r, stack->items[0], "aten::select", args, 2);
 }
 
 /* where(x): for each dim, where x is not zero. */
@@ -134,10 +144,32 @@ static bool as_many(ts_reader *r, const char *name, const ts_args *args, ts_valu
   return (*out = ts_emit_list(r, name, args, items->n)) != NULL;
 }
 
+/* Parts of a tensor, as many as are asked for, which may be its memory. */
+static bool parted(ts_reader *r, const char *name, const ts_args *args, ts_value **out) {
+  const ts_value *n = ts_arg(args, 1, "sections");
+  if (!is_tensor(args) || !n) return false;
+  const ts_value *places = n->kind == TS_V_LIST ? ts_known_items(r, args->v[1]) : NULL;
+  const int64_t many = places ? places->n + 1 : n->kind == TS_V_INT && n->known ? n->i : 0;
+  if (many < 1 || many > 1024)
+    return r->status ? false : (ts_null(r, "not supported: %s into these parts", name), false);
+  *out = ts_emit_list(r, name, args, (int32_t)many);
+  const ts_value *items = *out ? ts_known_items(r, *out) : NULL;
+  for (int32_t k = 0; items && k < items->n; k++)
+    if (!ts_may_alias(r, args->v[0], items->items[k])) return false;
+  return items != NULL;
+}
+
 const ts_builtin_row ts_parts_builtins[] = {
     {"aten::split", split},
     {"aten::split_with_sizes", split},
     {"aten::chunk", chunk},
+    {"aten::unsafe_split", split},
+    {"aten::unsafe_split_with_sizes", split},
+    {"aten::unsafe_chunk", chunk},
+    {"aten::tensor_split", parted},
+    {"aten::hsplit", parted},
+    {"aten::vsplit", parted},
+    {"aten::dsplit", parted},
     {"aten::unbind", unbind},
     {"aten::where", where},
     {"aten::stack", join},

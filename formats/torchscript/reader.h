@@ -67,7 +67,8 @@ typedef enum ts_value_kind {
   TS_V_QUANT,    /* ssa: codes; quantisation */
   TS_V_ITEMS,    /* items */
   TS_V_ARRAY,    /* ssa: a tensor of one dim; element: TS_V_INT .. */
-  TS_V_STACK,    /* ssa: tensors, one behind the other along dim 0 */
+  TS_V_STACK,    /* ssa: tensors, one behind the other along dim 0; items, if any: the tensor that
+                    they are views of, and its dim */
   TS_V_SEQUENCE, /* ssa: a sequence of tensors */
   TS_V_SCAN,     /* items: what one turn of a loop adds to a list that it does not read */
   TS_V_SPLIT     /* items: a tensor, how much of it is one item, along which dim */
@@ -404,6 +405,8 @@ bool ts_while(ts_reader *r, const ts_node *n);
 /* Item k of a TS_V_SPLIT, and how many there are. */
 ts_value *ts_split_item(ts_reader *r, const ts_value *split, ts_value *k);
 ts_value *ts_split_length(ts_reader *r, const ts_value *split);
+/* Item k of a TS_V_STACK that has items. */
+ts_value *ts_unbound_item(ts_reader *r, const ts_value *stack, ts_value *k);
 
 /* ---- entry.c ---- */
 

@@ -160,6 +160,35 @@ bool ts_may_alias(ts_reader *r, const ts_value *a, const ts_value *b) {
 
 /* ---- writing ---- */
 
+/* permute's dims, and those of the way back. */
+static ts_value *way_back(ts_reader *r, ts_value *dims) {
+  const ts_value *list = ts_known_items(r, dims);
+  ts_value *back[TN_MAX_RANK];
+  const int32_t n = list ? list->n : TN_MAX_RANK + 1;
+  if (n > TN_MAX_RANK) return ts_null(r, "not supported: writing to what this permutation gives");
+  for (int32_t k = 0; k < n; k++) back[k] = ts_int(r, 0);
+  for (int32_t k = 0; k < n; k++) {
+    const ts_value *v = list->items[k];
+    const int64_t d = v->i < 0 ? v->i + n : v->i;
+    if (v->kind != TS_V_INT || !v->known || d < 0 || d >= n)
+      return ts_null(r, "not supported: writing to what this permutation gives");
+    back[d] = ts_int(r, k);
+  }
+  return r->status ? NULL : ts_container(r, TS_V_LIST, ts_items(r, TS_V_ITEMS, back, n));
+}
+
+static ts_ssa undo_order(ts_reader *r, const ts_step *step, ts_ssa made) {
+  const bool moves = !strcmp(step->op, "aten::movedim") || !strcmp(step->op, "aten::moveaxis");
+  if (moves && step->n_args == 2) {
+    ts_value *args[] = {step->args[1], step->args[0]};
+    return ts_emit_ssa(r, step->op, made, args, 2);
+  }
+  if (strcmp(step->op, "aten::permute") != 0 || step->n_args != 1)
+    return ts_null(r, "not supported: writing to what %s gives", step->op + 6), none;
+  ts_value *back = way_back(r, step->args[0]);
+  return back ? ts_emit_ssa(r, step->op, made, &back, 1) : none;
+}
+
 /* The step undone: what it was made of, with `made` in its place. */
 static ts_ssa undo(ts_reader *r, const ts_step *step, ts_ssa before, ts_ssa made) {
   static const struct {
@@ -169,6 +198,11 @@ static ts_ssa undo(ts_reader *r, const ts_step *step, ts_ssa before, ts_ssa made
               {"aten::slice", "aten::slice_scatter", true},
               {"aten::transpose", "aten::transpose", false},
               {"aten::t", "aten::t", false},
+              {"aten::swapaxes", "aten::swapaxes", false},
+              {"aten::swapdims", "aten::swapdims", false},
+              {"aten::numpy_T", "aten::numpy_T", false},
+              {"aten::mT", "aten::mT", false},
+              {"aten::adjoint", "aten::adjoint", false},
               {"aten::diagonal", "aten::diagonal_scatter", true}};
   static const char *const reshaped[] = {"aten::view",    "aten::unsqueeze", "aten::squeeze",
                                          "aten::flatten", "aten::unflatten", "aten::view_as"};
@@ -187,7 +221,7 @@ static ts_ssa undo(ts_reader *r, const ts_step *step, ts_ssa before, ts_ssa made
       return ts_op_int(r, "Reshape", in, 2, "allowzero", 1);
     }
   if (!strcmp(step->op, "aten::alias")) return made;
-  return ts_null(r, "not supported: writing to what %s gives", step->op + 6), none;
+  return undo_order(r, step, made);
 }
 
 static ts_ssa write_step(ts_reader *r, ts_step *step, const ts_value *content, ts_ssa ssa) {

@@ -263,6 +263,71 @@ tn_status aten_xlogy(const tn_call *call, tn_graph *graph, int32_t node) {
   return tn_low_done(&l, at_where(&l, none, zero, y));
 }
 
+/* The larger side times the square root of 1 + the square of their quotient: nothing overflows. */
+tn_status aten_hypot(const tn_call *call, tn_graph *graph, int32_t node) {
+  const tn_lowering l = tn_low_open(call, graph, node);
+  const sides s = open_sides(&l);
+  if (at_category(s.dtype) != AT_FLOAT) return tn_low_unsupported(&l, "other than floats");
+  const int32_t a = tn_low_1(&l, "Abs", s.a), b = tn_low_1(&l, "Abs", s.b);
+  const int32_t most = tn_low_2(&l, "Max", a, b), least = tn_low_2(&l, "Min", a, b);
+  const int32_t q = tn_low_2(&l, "Div", least, most), one = tn_low_number(&l, s.dtype, 1);
+  const int32_t root = tn_low_1(&l, "Sqrt", tn_low_2(&l, "Add", one, tn_low_2(&l, "Mul", q, q)));
+  const int32_t zero = tn_low_2(&l, "Equal", most, tn_low_number(&l, s.dtype, 0));
+  const int32_t y = at_where(&l, zero, most, tn_low_2(&l, "Mul", most, root));
+  const int32_t infinite = tn_low_2(&l, "Or", tn_low_1(&l, "IsInf", a), tn_low_1(&l, "IsInf", b));
+  return tn_low_done(&l, at_where(&l, infinite, tn_low_number(&l, s.dtype, INFINITY), y));
+}
+
+/* Below zero, or the zero that has a sign; a sign of NaN is not seen. */
+static int32_t has_sign(const tn_lowering *l, int32_t x, uint32_t dtype) {
+  const int32_t zero = at_int_const(l, dtype, 0), below = tn_low_2(l, "Less", x, zero);
+  if (at_category(dtype) != AT_FLOAT) return below;
+  const int32_t turned = tn_low_2(l, "Less", tn_low_1(l, "Reciprocal", x), zero);
+  return tn_low_2(l, "Or", below, turned);
+}
+
+tn_status aten_copysign(const tn_call *call, tn_graph *graph, int32_t node) {
+  const tn_lowering l = tn_low_open(call, graph, node);
+  const sides s = open_as(&l, at_float_of(common(&l)));
+  const int32_t a = tn_low_1(&l, "Abs", s.a);
+  return tn_low_done(&l, at_where(&l, has_sign(&l, s.b, s.dtype), tn_low_1(&l, "Neg", a), a));
+}
+
+tn_status aten_signbit(const tn_call *call, tn_graph *graph, int32_t node) {
+  const tn_lowering l = tn_low_open(call, graph, node);
+  const uint32_t dtype = tn_low_type(&l, 0)->dtype;
+  if (dtype == TN_BOOL) return tn_low_unsupported(&l, "bools");
+  return tn_low_done(&l, has_sign(&l, tn_low_in(&l, 0), dtype));
+}
+
+/* log(exp(a) + exp(b)), of equal infinities the same. */
+tn_status aten_logaddexp(const tn_call *call, tn_graph *graph, int32_t node) {
+  const tn_lowering l = tn_low_open(call, graph, node);
+  const sides s = open_sides(&l);
+  if (at_category(s.dtype) != AT_FLOAT) return tn_low_unsupported(&l, "other than floats");
+  const bool two = at_is(&l, "logaddexp2");
+  const int32_t log2 = tn_low_number(&l, s.dtype, two ? 0.69314718055994530942 : 1);
+  const int32_t off = tn_low_1(&l, "Abs", tn_low_2(&l, "Sub", s.a, s.b));
+  const int32_t far = tn_low_1(&l, "Neg", tn_low_2(&l, "Mul", off, log2));
+  const int32_t same = tn_low_2(&l, "Equal", s.a, s.b);
+  const int32_t more =
+      tn_low_1(&l, "Softplus", at_where(&l, same, tn_low_number(&l, s.dtype, 0), far));
+  const int32_t most = tn_low_2(&l, "Max", s.a, s.b);
+  return tn_low_done(&l, tn_low_2(&l, "Add", most, tn_low_2(&l, "Div", more, log2)));
+}
+
+/* 0 below zero, 1 above it, the values at zero. */
+tn_status aten_heaviside(const tn_call *call, tn_graph *graph, int32_t node) {
+  const tn_lowering l = tn_low_open(call, graph, node);
+  const tn_tensor *x = tn_low_type(&l, 0);
+  if (x->dtype != tn_low_type(&l, 1)->dtype || x->dtype == TN_BOOL)
+    return tn_low_unsupported(&l, "values of another type, and bools");
+  const int32_t zero = at_int_const(&l, x->dtype, 0), one = at_int_const(&l, x->dtype, 1);
+  const int32_t in = tn_low_in(&l, 0), above = tn_low_2(&l, "Greater", in, zero);
+  const int32_t at = tn_low_2(&l, "Equal", in, zero);
+  return tn_low_done(&l, at_where(&l, at, tn_low_in(&l, 1), at_where(&l, above, one, zero)));
+}
+
 /* self + value * tensor1 op tensor2 */
 tn_status aten_addc(const tn_call *call, tn_graph *graph, int32_t node) {
   const tn_lowering l = tn_low_open(call, graph, node);
@@ -298,10 +363,22 @@ static at_scalar both(at_scalar a, at_scalar b) {
   return b.is_there && !b.is_int ? b : a;
 }
 
+/* Bounds that no integer of this type reaches; as bytes they would be other numbers. */
+static at_scalar reached(uint32_t dtype, at_scalar bound, bool below) {
+  const tn_dtype_info *d = tn_dtype(dtype);
+  if (at_category(dtype) != AT_INT || !bound.is_int || d->bits == 64) return bound;
+  const int64_t most = (INT64_C(1) << (d->bits - d->is_signed)) - 1,
+                least = d->is_signed ? -most - 1 : 0;
+  if (below ? bound.i < least : bound.i > most) bound.is_there = false;
+  return bound;
+}
+
 tn_status aten_clamp(const tn_call *call, tn_graph *graph, int32_t node) {
   const tn_lowering l = tn_low_open(call, graph, node);
-  const at_scalar lo = at_number(&l, "min"), hi = at_number(&l, "max");
+  at_scalar lo = at_number(&l, "min"), hi = at_number(&l, "max");
   const uint32_t dtype = at_promote_inputs(&l, both(lo, hi));
+  lo = reached(dtype, lo, true);
+  hi = reached(dtype, hi, false);
   int32_t x = at_in(&l, 0, dtype), low = TN_NO_ID, high = TN_NO_ID;
   const bool min_first = !at_is(&l, "clamp_max");
   if (lo.is_there) low = at_const(&l, dtype, lo);
@@ -312,7 +389,7 @@ tn_status aten_clamp(const tn_call *call, tn_graph *graph, int32_t node) {
     return tn_low_done(&l, tn_low_3(&l, "Clip", x, low, high));
   if (low != TN_NO_ID) x = tn_low_2(&l, "Max", x, low);
   if (high != TN_NO_ID) x = tn_low_2(&l, "Min", x, high);
-  return tn_low_done(&l, x);
+  return tn_low_done(&l, tn_low_1(&l, "Identity", x));
 }
 
 tn_status aten_where(const tn_call *call, tn_graph *graph, int32_t node) {

@@ -85,6 +85,21 @@ tn_status aten_arange(const tn_call *call, tn_graph *graph, int32_t node) {
 }
 
 /* From both ends, each to the middle. */
+/* The base to the powers of linspace(). */
+tn_status aten_logspace(const tn_call *call, tn_graph *graph, int32_t node) {
+  const tn_lowering l = tn_low_open(call, graph, node);
+  const at_scalar start = at_number(&l, "start"), end = at_number(&l, "end");
+  const uint32_t dtype = at_dtype(&l, "dtype", TN_F32);
+  const double base = tn_low_float(&l, "base", 10);
+  if (at_category(dtype) != AT_FLOAT) return tn_low_unsupported(&l, "other than floats");
+  const tn_attr attrs[] = {tn_attr_float("start", start.f), tn_attr_float("end", end.f),
+                           tn_attr_int("steps", tn_low_int(&l, "steps", 100)),
+                           tn_attr_int("dtype", TN_F64)};
+  const int32_t powers = tn_low_emit(&l, "aten::linspace", NULL, 0, attrs, 4);
+  const int32_t y = tn_low_2(&l, "Pow", tn_low_number(&l, TN_F64, base), powers);
+  return tn_low_done(&l, at_cast(&l, y, TN_F64, dtype));
+}
+
 tn_status aten_linspace(const tn_call *call, tn_graph *graph, int32_t node) {
   const tn_lowering l = tn_low_open(call, graph, node);
   const at_scalar start = at_number(&l, "start"), end = at_number(&l, "end");

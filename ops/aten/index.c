@@ -219,6 +219,33 @@ tn_status aten_gather(const tn_call *call, tn_graph *graph, int32_t node) {
   return tn_low_done(&l, tn_low_emit(&l, "GatherElements", in, 2, &axis, 1));
 }
 
+/* gather() of tensors that broadcast in all other dims; without a dim, of all elements. */
+tn_status aten_take_along(const tn_call *call, tn_graph *graph, int32_t node) {
+  const tn_lowering l = tn_low_open(call, graph, node);
+  const tn_tensor *x = tn_low_type(&l, 0), *index = tn_low_type(&l, 1);
+  if (!at_has(&l, "dim")) {
+    const int64_t all = tn_elements(x), n = tn_elements(index);
+    const int32_t flat = tn_low_reshape(&l, tn_low_in(&l, 0), 1, &all);
+    return tn_low_done(&l, at_gather(&l, flat, tn_low_reshape(&l, index_of(&l, 1), 1, &n), 0));
+  }
+  const int32_t dim = at_dim(&l, tn_low_int(&l, "dim", 0), x->rank);
+  const tn_status s = dim < 0 ? dim : same_rank(&l, x, index);
+  if (s) return s;
+  if (x->rank == 0) return at_done_input(&l);
+  int64_t own[TN_MAX_RANK], places[TN_MAX_RANK];
+  for (int32_t k = 0; k < x->rank; k++) {
+    const int64_t a = x->shape[k], b = index->shape[k];
+    if (k != dim && a != b && a != 1 && b != 1)
+      return at_fail(&l, TN_ERR_SHAPE, "self and indices do not broadcast");
+    own[k] = k == dim ? a : a == 1 ? b : a;
+    places[k] = k == dim ? b : own[k];
+  }
+  const int32_t in[] = {at_expand(&l, tn_low_in(&l, 0), x->rank, own),
+                        at_expand(&l, index_of(&l, 1), x->rank, places)};
+  const tn_attr axis = tn_attr_int("axis", dim);
+  return tn_low_done(&l, tn_low_emit(&l, "GatherElements", in, 2, &axis, 1));
+}
+
 static int32_t scattered(const tn_lowering *l, int32_t self, int32_t index, int32_t src,
                          int64_t dim, const char *reduction) {
   const int32_t in[] = {self, index, src};
@@ -253,9 +280,8 @@ static const char *reduction_of(const tn_lowering *l) {
 
 /* Sums divided by how many numbers each is made of. */
 static int32_t scattered_mean(const tn_lowering *l, int32_t index, int32_t src, int32_t dim,
-                              bool counts_self) {
+                              const int64_t *shape, bool counts_self) {
   const tn_tensor *x = tn_low_type(l, 0);
-  const int64_t *shape = tn_low_type(l, 1)->shape;
   const int32_t one = at_int_const(l, x->dtype, 1), zero = at_int_const(l, x->dtype, 0);
   const int32_t ones = at_full(l, one, x->rank, shape), self = tn_low_in(l, 0);
   const int32_t none = at_full(l, zero, x->rank, x->shape);
@@ -265,6 +291,20 @@ static int32_t scattered_mean(const tn_lowering *l, int32_t index, int32_t src, 
   const int32_t sum = scattered(l, base, index, src, dim, "add");
   const int32_t n = counts_self ? tn_low_2(l, "Add", hits, one) : tn_low_2(l, "Max", hits, one);
   return tn_low_2(l, "Div", sum, n);
+}
+
+/* src reduced into self at the places of index, both of this shape. */
+static int32_t reduced_into(const tn_lowering *l, int32_t at, int32_t src, const int64_t *shape,
+                            int32_t dim, const char *how) {
+  const tn_tensor *x = tn_low_type(l, 0);
+  const bool keeps_self = tn_low_int(l, "include_self", 1) != 0;
+  if (!strcmp(how, "mean")) return scattered_mean(l, at, src, dim, shape, keeps_self);
+  int32_t self = tn_low_in(l, 0);
+  if (!keeps_self) {
+    const int32_t none = at_full(l, neutral(l, x->dtype, how), x->rank, shape);
+    self = scattered(l, self, at, none, dim, "none");
+  }
+  return scattered(l, self, at, src, dim, how);
 }
 
 tn_status aten_scatter(const tn_call *call, tn_graph *graph, int32_t node) {
@@ -282,15 +322,25 @@ tn_status aten_scatter(const tn_call *call, tn_graph *graph, int32_t node) {
   const int32_t updates =
       value.is_there ? at_full(&l, at_const(&l, x->dtype, value), index->rank, index->shape)
                      : cropped(&l, at_in(&l, 2, x->dtype), src, index, -1);
-  const bool keeps_self = tn_low_int(&l, "include_self", 1) != 0;
-  if (!strcmp(how, "mean"))
-    return tn_low_done(&l, scattered_mean(&l, at, updates, dim, keeps_self));
-  int32_t self = tn_low_in(&l, 0);
-  if (!keeps_self) {
-    const int32_t none = at_full(&l, neutral(&l, x->dtype, how), index->rank, index->shape);
-    self = scattered(&l, self, at, none, dim, "none");
-  }
-  return tn_low_done(&l, scattered(&l, self, at, updates, dim, how));
+  return tn_low_done(&l, reduced_into(&l, at, updates, index->shape, dim, how));
+}
+
+/* The same with one index for each slice of dim. */
+tn_status aten_index_reduce(const tn_call *call, tn_graph *graph, int32_t node) {
+  const tn_lowering l = tn_low_open(call, graph, node);
+  const tn_tensor *x = tn_low_type(&l, 0), *index = tn_low_type(&l, 1), *src = tn_low_type(&l, 2);
+  const int32_t dim = at_dim(&l, tn_low_int(&l, "dim", 0), x->rank);
+  const char *how = reduction_of(&l);
+  int64_t column[TN_MAX_RANK];
+  if (dim < 0) return dim;
+  if (!how || x->rank == 0 || src->rank != x->rank || src->shape[dim] != tn_elements(index))
+    return tn_low_unsupported(&l, "this reduction");
+  if (!strcmp(how, "mean") && at_category(x->dtype) != AT_FLOAT)
+    return tn_low_unsupported(&l, "means of integers");
+  for (int32_t k = 0; k < x->rank; k++) column[k] = k == dim ? src->shape[k] : 1;
+  const int32_t at =
+      at_expand(&l, tn_low_reshape(&l, index_of(&l, 1), x->rank, column), x->rank, src->shape);
+  return tn_low_done(&l, reduced_into(&l, at, at_in(&l, 2, x->dtype), src->shape, dim, how));
 }
 
 /* index_copy, index_add, index_fill: whole slices of a dim. */
@@ -433,6 +483,33 @@ tn_status aten_diagonal(const tn_call *call, tn_graph *graph, int32_t node) {
   y = tn_low_2(&l, "GatherND", y, at_concat(&l, parts, 2, 1));
   for (int32_t i = 0; i < x->rank - 1; i++) perm[i] = i + 1 < x->rank - 1 ? i + 1 : 0;
   return tn_low_done(&l, permuted(&l, y, x->rank - 1, perm));
+}
+
+/* src where the diagonal of self was. */
+tn_status aten_diagonal_scatter(const tn_call *call, tn_graph *graph, int32_t node) {
+  const tn_lowering l = tn_low_open(call, graph, node);
+  const tn_tensor *x = tn_low_type(&l, 0), *src = tn_low_type(&l, 1);
+  const int64_t offset = tn_low_int(&l, "offset", 0);
+  const int32_t dims[] = {at_dim(&l, tn_low_int(&l, "dim1", 0), x->rank),
+                          at_dim(&l, tn_low_int(&l, "dim2", 1), x->rank)};
+  if (dims[0] < 0 || dims[1] < 0) return dims[0] < 0 ? dims[0] : dims[1];
+  if (x->rank < 2 || dims[0] == dims[1] || src->rank != x->rank - 1)
+    return at_fail(&l, TN_ERR_SHAPE, "src is not as a diagonal of self");
+  int32_t perm[TN_MAX_RANK], back[TN_MAX_RANK];
+  front_perm(x->rank, dims, 2, perm);
+  inverse(x->rank, perm, back);
+  const int64_t n = src->shape[src->rank - 1];
+  const int32_t k = at_iota(&l, n);
+  const int64_t down = offset < 0 ? -offset : 0, right = offset > 0 ? offset : 0;
+  const int32_t parts[] = {
+      at_unsqueeze(&l, tn_low_2(&l, "Add", k, at_int_const(&l, TN_I64, down)), 1),
+      at_unsqueeze(&l, tn_low_2(&l, "Add", k, at_int_const(&l, TN_I64, right)), 1)};
+  int32_t turn[TN_MAX_RANK];
+  for (int32_t i = 0; i < src->rank; i++) turn[i] = i ? i - 1 : src->rank - 1;
+  const int32_t in[] = {permuted(&l, tn_low_in(&l, 0), x->rank, perm), at_concat(&l, parts, 2, 1),
+                        permuted(&l, at_in(&l, 1, x->dtype), src->rank, turn)};
+  const int32_t y = tn_low_emit(&l, "ScatterND", in, 3, NULL, 0);
+  return tn_low_done(&l, permuted(&l, y, x->rank, back));
 }
 
 /* The last dim on a diagonal of two dims, among zeros. */

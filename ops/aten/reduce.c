@@ -60,6 +60,13 @@ tn_status aten_mean(const tn_call *call, tn_graph *graph, int32_t node) {
   if (n < 0) return n;
   if (at_category(to) < AT_FLOAT)
     return at_fail(&l, TN_ERR_INVALID, "the mean of integers has no type: give it a dtype");
+  if (at_is(&l, "nanmean")) {
+    const int32_t x = at_in(&l, 0, to), nan = tn_low_1(&l, "IsNaN", x);
+    const int32_t some = at_cast(&l, at_not(&l, nan), TN_BOOL, to);
+    const int32_t sum = at_where(&l, nan, at_int_const(&l, to, 0), x);
+    return tn_low_done(&l, tn_low_2(&l, "Div", reduced(&l, "ReduceSum", sum, dims, n),
+                                    reduced(&l, "ReduceSum", some, dims, n)));
+  }
   if (count(t, dims, n) == 0) {
     const int32_t rank = shape_left(t, dims, n, keeps(&l), shape);
     return tn_low_done(&l, at_full(&l, tn_low_number(&l, to, NAN), rank, shape));

@@ -41,12 +41,14 @@ tn_status aten_topk(const tn_call *call, tn_graph *graph, int32_t node) {
 tn_status aten_sort(const tn_call *call, tn_graph *graph, int32_t node) {
   const tn_lowering l = tn_low_open(call, graph, node);
   const tn_tensor *x = tn_low_type(&l, 0);
-  const int32_t dim = at_dim(&l, tn_low_int(&l, "dim", -1), x->rank);
+  const bool msort = at_is(&l, "msort");
+  const int32_t dim = at_dim(&l, msort ? 0 : tn_low_int(&l, "dim", -1), x->rank);
   int32_t out[2];
   if (dim < 0) return dim;
   const tn_status s =
       ordered(&l, x->rank ? x->shape[dim] : 1, dim, tn_low_int(&l, "descending", 0) != 0, out);
   if (s) return s;
+  if (msort) return tn_low_done(&l, out[0]);
   return at_is(&l, "argsort") ? tn_low_done(&l, out[1])
                               : tn_low_done_many(&l, out, tn_low_node(&l)->n_outputs);
 }

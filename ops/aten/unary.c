@@ -185,19 +185,72 @@ static int32_t made_sinc(const tn_lowering *l, int32_t x, uint32_t dtype) {
                   tn_low_2(l, "Div", tn_low_1(l, "Sin", turned), turned));
 }
 
+/* c0 + c1 x + c2 x x + ... */
+static int32_t polynomial(const tn_lowering *l, int32_t x, uint32_t dtype, const double *c, int n) {
+  int32_t y = tn_low_number(l, dtype, c[n - 1]);
+  for (int k = n - 2; k >= 0; k--)
+    y = tn_low_2(l, "Add", tn_low_2(l, "Mul", y, x), tn_low_number(l, dtype, c[k]));
+  return y;
+}
+/* One step of Newton's: x - (erf(x) - y) / (2 / sqrt(pi) exp(-x x)). */
+static int32_t nearer_erfinv(const tn_lowering *l, int32_t x, int32_t y, uint32_t dtype) {
+  const int32_t square = tn_low_2(l, "Mul", x, x), off = tn_low_1(l, "Erf", x);
+  const int32_t slope = tn_low_2(l, "Mul", tn_low_1(l, "Exp", tn_low_1(l, "Neg", square)),
+                                 tn_low_number(l, dtype, 1.12837916709551257390));
+  return tn_low_2(l, "Sub", x, tn_low_2(l, "Div", tn_low_2(l, "Sub", off, y), slope));
+}
+/* Rational functions in the middle and at both ends, then two steps of Newton's. */
+static int32_t made_erfinv(const tn_lowering *l, int32_t y, uint32_t dtype) {
+  static const double a[] = {0.886226899, -1.645349621, 0.914624893, -0.140543331},
+                      b[] = {1, -2.118377725, 1.442710462, -0.329097515, 0.012229801},
+                      c[] = {-1.970840454, -1.624906493, 3.429567803, 1.641345311},
+                      d[] = {1, 3.543889200, 1.637067800};
+  const int32_t abs = tn_low_1(l, "Abs", y), one = tn_low_number(l, dtype, 1);
+  const int32_t square = tn_low_2(l, "Mul", y, y);
+  const int32_t middle = tn_low_2(
+      l, "Mul", y,
+      tn_low_2(l, "Div", polynomial(l, square, dtype, a, 4), polynomial(l, square, dtype, b, 5)));
+  const int32_t rest =
+      tn_low_2(l, "Mul", tn_low_2(l, "Sub", one, abs), tn_low_number(l, dtype, 0.5));
+  const int32_t z = tn_low_1(l, "Sqrt", tn_low_1(l, "Neg", tn_low_1(l, "Log", rest)));
+  const int32_t end =
+      tn_low_2(l, "Mul", tn_low_1(l, "Sign", y),
+               tn_low_2(l, "Div", polynomial(l, z, dtype, c, 4), polynomial(l, z, dtype, d, 3)));
+  const int32_t near = tn_low_2(l, "LessOrEqual", abs, tn_low_number(l, dtype, 0.7));
+  int32_t x = at_where(l, near, middle, end);
+  for (int k = 0; k < 2; k++) x = nearer_erfinv(l, x, y, dtype);
+  const int32_t whole = tn_low_2(l, "Equal", abs, one);
+  return at_where(l, whole, tn_low_2(l, "Mul", y, tn_low_number(l, dtype, INFINITY)), x);
+}
+/* -x log(x), 0 at 0, -inf below. */
+static int32_t made_entr(const tn_lowering *l, int32_t x, uint32_t dtype) {
+  const int32_t zero = tn_low_number(l, dtype, 0);
+  const int32_t y = tn_low_1(l, "Neg", tn_low_2(l, "Mul", x, tn_low_1(l, "Log", x)));
+  const int32_t below = tn_low_2(l, "Less", x, zero), at = tn_low_2(l, "Equal", x, zero);
+  return at_where(l, below, tn_low_number(l, dtype, -INFINITY), at_where(l, at, zero, y));
+}
+static int32_t made_ndtr(const tn_lowering *l, int32_t x, uint32_t dtype) {
+  const int32_t e =
+      tn_low_1(l, "Erf", tn_low_2(l, "Mul", x, tn_low_number(l, dtype, 0.70710678118654752440)));
+  return tn_low_2(l, "Mul", tn_low_2(l, "Add", e, tn_low_number(l, dtype, 1)),
+                  tn_low_number(l, dtype, 0.5));
+}
+
 static const struct made {
   const char *aten;
   made_fn fn;
   bool keeps_ints;
-} all_made[] = {{"rsqrt", made_rsqrt, false},     {"square", made_square, true},
-                {"erfc", made_erfc, false},       {"special_erfc", made_erfc, false},
-                {"exp2", made_exp2, false},       {"special_exp2", made_exp2, false},
-                {"log2", made_log2, false},       {"log10", made_log10, false},
-                {"log1p", made_log1p, false},     {"special_log1p", made_log1p, false},
-                {"expm1", made_expm1, false},     {"special_expm1", made_expm1, false},
-                {"deg2rad", made_deg2rad, false}, {"rad2deg", made_rad2deg, false},
-                {"silu", made_silu, false},       {"log_sigmoid", made_log_sigmoid, false},
-                {"sinc", made_sinc, false},       {"special_sinc", made_sinc, false}};
+} all_made[] = {{"rsqrt", made_rsqrt, false},       {"square", made_square, true},
+                {"erfc", made_erfc, false},         {"special_erfc", made_erfc, false},
+                {"exp2", made_exp2, false},         {"special_exp2", made_exp2, false},
+                {"log2", made_log2, false},         {"log10", made_log10, false},
+                {"log1p", made_log1p, false},       {"special_log1p", made_log1p, false},
+                {"expm1", made_expm1, false},       {"special_expm1", made_expm1, false},
+                {"deg2rad", made_deg2rad, false},   {"rad2deg", made_rad2deg, false},
+                {"silu", made_silu, false},         {"log_sigmoid", made_log_sigmoid, false},
+                {"sinc", made_sinc, false},         {"special_sinc", made_sinc, false},
+                {"erfinv", made_erfinv, false},     {"special_erfinv", made_erfinv, false},
+                {"special_entr", made_entr, false}, {"special_ndtr", made_ndtr, false}};
 
 tn_status aten_unary_made(const tn_call *call, tn_graph *graph, int32_t node) {
   const tn_lowering l = tn_low_open(call, graph, node);

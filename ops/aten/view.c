@@ -378,17 +378,56 @@ tn_status aten_split(const tn_call *call, tn_graph *graph, int32_t node) {
   return parts(&l, dim, length, n);
 }
 
+/* hsplit, vsplit and dsplit go along dims 1 (0 of a vector), 0 and 2. */
+static int32_t split_dim(const tn_lowering *l, int32_t rank) {
+  if (at_is(l, "hsplit")) return rank > 1 ? 1 : 0;
+  if (at_is(l, "vsplit")) return 0;
+  return at_is(l, "dsplit") ? 2 : at_dim(l, tn_low_int(l, "dim", 0), rank);
+}
+
+/* Parts between these places. */
+static tn_status split_at(const tn_lowering *l, const int64_t *at, int64_t n) {
+  enum { MOST = 1024 };
+  const tn_tensor *x = tn_low_type(l, 0);
+  const int32_t dim = split_dim(l, x->rank);
+  int64_t length[MOST], from[MOST];
+  if (dim < 0) return dim;
+  if (n >= MOST || dim >= x->rank) return tn_low_unsupported(l, "these parts");
+  const int64_t all = x->shape[dim];
+  int64_t begin = 0;
+  int32_t out[MOST];
+  for (int64_t k = 0; k <= n; k++) {
+    int64_t end = k < n ? at[k] : all;
+    if (end < 0) end += all;
+    end = end < 0 ? 0 : end > all ? all : end;
+    from[k] = begin;
+    length[k] = end > begin ? end - begin : 0;
+    begin = end;
+  }
+  if (tn_low_node(l)->n_outputs > n + 1)
+    return at_fail(l, TN_ERR_SHAPE, "it has fewer parts than are read");
+  for (int64_t k = 0; k <= n; k++)
+    out[k] = at_slice(l, tn_low_in(l, 0), dim, from[k], from[k] + length[k], 1);
+  return tn_low_done_many(l, out, tn_low_node(l)->n_outputs);
+}
+
+tn_status aten_split_at(const tn_call *call, tn_graph *graph, int32_t node) {
+  const tn_lowering l = tn_low_open(call, graph, node);
+  const tn_ints at = ints_of(&l, "indices");
+  return split_at(&l, at.data, at.size);
+}
+
 /* As even as possible, and never more parts. tensor_split makes exactly so many. */
 tn_status aten_chunk(const tn_call *call, tn_graph *graph, int32_t node) {
   enum { MOST = 1024 };
   const tn_lowering l = tn_low_open(call, graph, node);
   const tn_tensor *x = tn_low_type(&l, 0);
-  const int32_t dim = at_dim(&l, tn_low_int(&l, "dim", 0), x->rank);
-  const bool exact = at_is(&l, "tensor_split");
+  const int32_t dim = split_dim(&l, x->rank);
+  const bool exact = at_has(&l, "sections");
   const int64_t n = tn_low_int(&l, exact ? "sections" : "chunks", 1);
   int64_t length[MOST], m = 0;
   if (dim < 0) return dim;
-  if (n < 1 || n > MOST) return tn_low_unsupported(&l, "so many parts");
+  if (n < 1 || n > MOST || (dim && dim >= x->rank)) return tn_low_unsupported(&l, "so many parts");
   const int64_t all = x->rank ? x->shape[dim] : 1, each = tn_ceil_div(all, n);
   if (exact) {
     for (; m < n; m++) length[m] = all / n + (m < all % n);
