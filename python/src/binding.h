@@ -129,4 +129,9 @@ PyObject *tp_runtime_infer_op(PyObject *self, PyObject *args, PyObject *kwargs);
 PyObject *tp_runtime_add_op(PyObject *self, PyObject *args);
 void tp_custom_free(struct tp_custom *custom);
 
+/* ---- adapter.c ---- */
+
+PyObject *tp_adapter_function(PyObject *module, PyObject *args);
+PyObject *tp_adapter_load_plugin(PyObject *module, PyObject *args);
+
 #endif

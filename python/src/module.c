@@ -121,6 +121,9 @@ static PyObject *from_dlpack(PyObject *module, PyObject *object) {
 static PyMethodDef functions[] = {
     {"from_dlpack", from_dlpack, METH_O,
      "An array on the memory of an object that has __dlpack__; bf16 and narrow types, too."},
+    {"adapter_function", tp_adapter_function, METH_VARARGS,
+     "A function of an adapter, in a capsule."},
+    {"adapter_load_plugin", tp_adapter_load_plugin, METH_VARARGS, "Loads a plug-in in an adapter."},
     {NULL, NULL, 0, NULL}};
 
 static struct PyModuleDef definition = {.m_base = PyModuleDef_HEAD_INIT,

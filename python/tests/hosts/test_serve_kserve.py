@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 pytest.importorskip("kserve")
-pytest.importorskip("onnx")
+pytest.importorskip("onnx.helper")
 
 import serving  # noqa: E402
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 pytest.importorskip("mlserver")
-pytest.importorskip("onnx")
+pytest.importorskip("onnx.helper")
 
 import serving  # noqa: E402
 

@@ -7,7 +7,7 @@ import signal
 import numpy as np
 import pytest
 
-pytest.importorskip("onnx")
+pytest.importorskip("onnx.helper")
 
 import serving  # noqa: E402
 import tenon.serve  # noqa: E402
