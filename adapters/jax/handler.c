@@ -17,9 +17,9 @@ static xla_error *fail(const xla_frame *frame, const char *why) {
 /* Numbers as in XLA's PrimitiveType. */
 static uint32_t dtype_of(int type) {
   static const uint32_t dtypes[] = {
-      [1] = TN_BOOL, [2] = TN_I8,   [3] = TN_I16,  [4] = TN_I32,       [5] = TN_I64,
-      [6] = TN_U8,   [7] = TN_U16,  [8] = TN_U32,  [9] = TN_U64,       [10] = TN_F16,
-      [11] = TN_F32, [12] = TN_F64, [15] = TN_C64, [16] = TN_BF16,     [18] = TN_C128,
+      [1] = TN_BOOL,    [2] = TN_I8,       [3] = TN_I16,  [4] = TN_I32,   [5] = TN_I64,
+      [6] = TN_U8,      [7] = TN_U16,      [8] = TN_U32,  [9] = TN_U64,   [10] = TN_F16,
+      [11] = TN_F32,    [12] = TN_F64,     [15] = TN_C64, [16] = TN_BF16, [18] = TN_C128,
       [19] = TN_F8E5M2, [20] = TN_F8E4M3FN};
   return type > 0 && (size_t)type < sizeof dtypes / sizeof *dtypes ? dtypes[type] : TN_NONE;
 }
