@@ -198,7 +198,9 @@ static void emit_rewrite(tn_text *out, const gen_rewrite *r) {
               r->name);
   emit_text(out, "name", r->name);
   emit_text(out, "root", r->root);
-  tn_text_add(out, "    .apply = %s,\n};\n", r->apply);
+  tn_text_add(out, "    .apply = %s,\n", r->apply);
+  if (r->makes) emit_text(out, "makes", r->makes);
+  tn_text_add(out, "};\n");
 }
 
 static void emit_parts(gen *g, tn_text *out) {

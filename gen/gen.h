@@ -141,7 +141,7 @@ struct gen_op {
 
 typedef struct gen_rewrite {
   const gen_node *at;
-  const char *family, *name, *root, *apply;
+  const char *family, *name, *root, *apply, *makes; /* makes: NULL: always applied */
 } gen_rewrite;
 
 /* A row of `operators` of a format. */

@@ -93,11 +93,12 @@ static void parse_kernels_for(gen *g, const gen_node *entry, const char *family)
 }
 
 static void parse_rewrite(gen *g, const gen_node *entry, const char *family) {
-  static const char *const keys[] = {"rewrite", "root", "apply", "doc", NULL};
+  static const char *const keys[] = {"rewrite", "root", "makes", "apply", "doc", NULL};
   if (!gen_check_keys(g, entry, "a rewrite", keys)) return;
   gen_rewrite r = {.at = entry, .family = family};
   r.name = gen_str_at(g, entry, "rewrite", true);
   r.root = gen_str_at(g, entry, "root", true);
+  r.makes = gen_str_at(g, entry, "makes", false);
   r.apply = gen_function_at(g, entry, "apply", GEN_LOWER);
   if (!gen_get(entry, "apply")) gen_problem_add(g, entry, "the key 'apply' is missing");
   if (r.name && r.root && r.apply) gen_push(g, &g->rewrites, r);

@@ -221,6 +221,9 @@ struct tn_rewrite {
    * neighbourhood through host->graph, and edits the graph, which then computes the same, or leaves
    * it; TN_OK in both cases. An error, TN_ERR_UNSUPPORTED too, ends the loading of the model. */
   tn_status (*apply)(const tn_call *call, tn_graph *graph, int32_t node);
+  /* "tenon::QuantConv": the operator that it makes. Where the user wants a device, the rewrite is
+   * left out if that has kernels for the root and none for this one. NULL: it is always applied. */
+  const char *makes;
 };
 
 /* ---- Model formats --------------------------------------------------------------------------- */

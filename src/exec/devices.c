@@ -87,6 +87,11 @@ tn_status tn_model_open_devices(tn_model *m, const tn_model_options *o, const ch
   for (uint32_t k = 0; k < o->n_devices && !status; k++)
     status = add_by_policy(m, o->devices[k], diag);
   tn_registry_leave(p->registry, ticket);
+  if (!p->n_accelerators && p->n_devices && p->fallback == TN_FALLBACK_ALLOW) {
+    m->for_cpu = *p;
+    m->for_cpu.rewrites_all = true;
+    p->for_cpu = &m->for_cpu;
+  }
   if (!p->n_accelerators) return status;
   m->home = *p;
   m->home.n_accelerators = 0;

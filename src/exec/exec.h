@@ -40,6 +40,7 @@ struct tn_model {
   const tn_format *format; /* it was read from; NULL: made by hand */
   TN_VEC(struct tn_model_file) files; /* mapped model and weight files */
   tn_planner home;                    /* planner.home, if there are accelerators */
+  tn_planner for_cpu;                 /* planner.for_cpu, with devices that are taken if it pays */
   tn_mapping modules_file;            /* of modules; empty: none */
   tn_container modules;               /* read from it */
 };

@@ -161,8 +161,9 @@ struct tn_graph {
   bool names_wait;                   /* a clone: `names` is filled when somebody looks for one */
   const tn_tensor *types[TN_GRAPH_KEPT]; /* some that values have, by hash */
   const char *texts[TN_GRAPH_KEPT];      /* names of operators and domains, likewise */
-  int64_t n_expanded; /* nodes that functions have brought, those of subgraphs among them */
-  int64_t n_edits;    /* grows with every change of what nodes there are and read */
+  int64_t n_expanded;  /* nodes that functions have brought, those of subgraphs among them */
+  int64_t n_edits;     /* grows with every change of what nodes there are and read */
+  int32_t n_held_back; /* rewrites left out, as the device has no kernel for what they make */
   bool unsorted;
   bool is_function; /* body of a function: attribute references allowed */
   bool rewritten;   /* rewrites have seen it; until then quantised constants are not folded */

@@ -51,7 +51,10 @@ typedef struct tn_planner {
   uint32_t fallback; /* TN_FALLBACK_..., never the default if there are devices */
   atomic_uint
       *full; /* bit k: devices[k] has no memory left for plans of the model; NULL likewise */
-  bool auto_devices; /* all of them are whatever was there */
+  bool auto_devices;                /* all of them are whatever was there */
+  bool rewrites_all;                /* those, too, whose node comes home from the device */
+  const struct tn_planner *for_cpu; /* the same with rewrites_all, for plans that stay on the CPU
+                                       where that is for costs to say; NULL: it is not */
   /* Those whose compilers claim nodes, first choice first. With some of them graphs are left as
    * they were read until they are planned. */
   struct tn_accelerator **accelerators;

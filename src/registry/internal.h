@@ -121,6 +121,8 @@ static inline uint32_t tn_address_slot(const tn_opdef *op) {
 /* First of the *out_n operators domain::name in a sorted list. */
 int32_t tn_ops_find(const tn_opdef *const *ops, int32_t n, const char *domain, const char *name,
                     int32_t *out_n);
+/* The same of "domain::name", or a name of ai.onnx. */
+int32_t tn_ops_spelt(const tn_tables *t, const char *op, int32_t *out_n);
 
 /* ---- attach.c ---- */
 

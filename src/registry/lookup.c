@@ -94,6 +94,14 @@ int32_t tn_registry_rewrites(const tn_registry *r, const tn_opdef *root,
   return row ? row->n_rewrites : 0;
 }
 
+const tn_opdef *tn_registry_made_by(const tn_registry *r, const tn_rewritedef *rewrite) {
+  const tn_tables *t = tn_registry_tables(r);
+  int32_t n;
+  if (!rewrite->rewrite.makes) return NULL;
+  const int32_t first = tn_ops_spelt(t, rewrite->rewrite.makes, &n);
+  return n ? t->ops[first + n - 1] : NULL;
+}
+
 /* ---- formats ---- */
 
 const tn_format *tn_registry_format(const tn_registry *r, const char *name) {

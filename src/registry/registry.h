@@ -120,6 +120,8 @@ int32_t tn_registry_kernels(const tn_registry *r, const tn_opdef *op,
                             const tn_kerneldef *const **out_kernels);
 int32_t tn_registry_rewrites(const tn_registry *r, const tn_opdef *root,
                              const tn_rewritedef *const **out_rewrites);
+/* The operator that tn_rewrite.makes names, its newest version; NULL: none, or there is none. */
+const tn_opdef *tn_registry_made_by(const tn_registry *r, const tn_rewritedef *rewrite);
 /* Whose format it is; NULL: none of this registry's. */
 const tn_part_owner *tn_registry_format_owner(const tn_registry *r, const tn_format *format);
 /* By name, or NULL. */

@@ -111,12 +111,15 @@ static tn_status attach_kernels(tn_tables *t, tn_op_row *rows, tn_arena *arena) 
   return TN_OK;
 }
 
-/* The operators that a rewrite begins with: all versions of one, next to each other. */
-static int32_t roots_of(const tn_tables *t, const tn_rewritedef *rewrite, int32_t *out_n) {
-  const char *root = rewrite->rewrite.root, *colons = strstr(root, "::");
+int32_t tn_ops_spelt(const tn_tables *t, const char *op, int32_t *out_n) {
+  const char *colons = strstr(op, "::");
   char domain[2 * TN_LIMIT_NAME + 1];
-  snprintf(domain, sizeof domain, "%.*s", colons ? (int)(colons - root) : 0, root);
-  return tn_ops_find(t->ops, t->n_ops, tn_domain_normal(domain), colons ? colons + 2 : root, out_n);
+  snprintf(domain, sizeof domain, "%.*s", colons ? (int)(colons - op) : 0, op);
+  return tn_ops_find(t->ops, t->n_ops, tn_domain_normal(domain), colons ? colons + 2 : op, out_n);
+}
+
+static int32_t roots_of(const tn_tables *t, const tn_rewritedef *rewrite, int32_t *out_n) {
+  return tn_ops_spelt(t, rewrite->rewrite.root, out_n);
 }
 
 /* Those of an operator stay in order of loading. */

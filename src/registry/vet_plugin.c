@@ -23,6 +23,7 @@ static const tn_member rewrite_members[] = {
     TN_MEMBER(tn_rewrite, name, TN_MEMBER_NAME, true, 0),
     TN_MEMBER(tn_rewrite, root, TN_MEMBER_TEXT, true, 2 * TN_LIMIT_NAME),
     TN_MEMBER(tn_rewrite, apply, TN_MEMBER_FUNCTION, true, 0),
+    TN_MEMBER(tn_rewrite, makes, TN_MEMBER_TEXT, false, 2 * TN_LIMIT_NAME),
 };
 
 static const tn_member format_members[] = {
@@ -68,7 +69,10 @@ static bool vet_rewrite(tn_vet *v, const void *raw, uint32_t index, tn_rewrite *
   if (!tn_vet_struct(v, raw, TN_UPTO(tn_rewrite, apply), sizeof *rewrite, rewrite)) return false;
   const bool ok = tn_vet_named(v, "rewrite", rewrite, rewrite_members,
                                sizeof rewrite_members / sizeof *rewrite_members);
-  return ok && vet_root(v, rewrite);
+  const char *domain, *name;
+  if (!ok || (rewrite->makes && !tn_vet_op_name(v, "makes", rewrite->makes, &domain, &name)))
+    return false;
+  return vet_root(v, rewrite);
 }
 
 void tn_vet_rewrites(tn_vet *v) {

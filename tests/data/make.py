@@ -140,6 +140,24 @@ model("shipped", [h.make_node("FastGelu", ["x"], ["y"], domain="com.microsoft")]
 model("nameless", [h.make_node("Neg", ["x"], ["t"]), h.make_node("Conv", ["t"], ["y"])], *v2)
 model("newer", [h.make_node("Neg", ["x"], ["y"])], *v2, opsets=[("", 99)])
 
+# A convolution that widens, one channel by channel and one that narrows: on the CPU they are one
+# step. The weights are a few numbers again and again.
+model("residual", [
+    h.make_node("Expand", ["w1", "wide"], ["v1"]),
+    h.make_node("Expand", ["w2", "deep"], ["v2"]),
+    h.make_node("Expand", ["w3", "back"], ["v3"]),
+    h.make_node("Conv", ["x", "v1"], ["a"], "widens"),
+    h.make_node("Relu", ["a"], ["b"], "relu1"),
+    h.make_node("Conv", ["b", "v2"], ["c"], "depthwise", group=1024, pads=[1, 1, 1, 1]),
+    h.make_node("Relu", ["c"], ["d"], "relu2"),
+    h.make_node("Conv", ["d", "v3"], ["y"], "narrows")],
+      [value("x", T.FLOAT, [1, 1, 16, 16])], [value("y", T.FLOAT, [1, 1, 16, 16])],
+      [("w1", np.full((1, 1, 1, 1), 0.5, np.float32)),
+       ("w2", (np.arange(9, dtype=np.float32).reshape(1, 1, 3, 3) - 3) / 8),
+       ("w3", np.full((1, 1, 1, 1), 2.0 ** -10, np.float32)),
+       ("wide", np.array([1024, 1, 1, 1])), ("deep", np.array([1024, 1, 3, 3])),
+       ("back", np.array([1, 1024, 1, 1]))])
+
 # A loop without end; a function that is defined twice; a product that fits for no size of its open
 # dim; names that would begin lines of their own; weights in a file of another folder. Names of dims
 # that do not fit each other.

@@ -64,5 +64,11 @@ if ! grep -q "^cpu *4 of 4 nodes\|^cpu *[0-9]* of [0-9]* nodes, 100.0 %" <<<"$ou
   echo "FAILED: auto leaves the processor:"$'\n'"$out"
   failures=$((failures + 1))
 fi
+# ... which is planned as for the CPU then.
+residual=$(dirname "$model")/residual.onnx
+if "$tenon" explain "$residual" --brief | grep -q InvertedResidual; then
+  "$tenon" explain "$residual" --device auto --brief | grep -q InvertedResidual ||
+    { echo "FAILED: auto plans otherwise than for the CPU"; failures=$((failures + 1)); }
+fi
 echo "$said messages, $failures failures"
 [ $failures -eq 0 ]

@@ -24,6 +24,13 @@ for batch in 1 21; do
     fail "batch $batch is not wholly on $device"
   "$tenon" run "$model" "${there[@]}" --repeat 5 --threads 2 >/dev/null || fail "repeated"
 done
+# What is one step on the CPU, for which there is no kernel, stays three convolutions.
+residual=$(dirname "$model")/residual.onnx
+"$tenon" run "$residual" --random=5 --output "$work/residual" >/dev/null || fail "residual.onnx"
+"$tenon" compare "$residual" --random=5 --device "$device" --with "$work/residual" --rtol 1e-4 \
+  --atol 1e-5 || fail "residual.onnx on $device"
+"$tenon" explain "$residual" --device "$device" --fallback warn --brief 2>"$work/said" |
+  grep -q "^$device *3 of 3 nodes" || fail "residual.onnx on $device: $(cat "$work/said")"
 # A net of convolutions, and one with a type that no kernel moves there.
 net=$(dirname "$model")/net.onnx types=$(dirname "$model")/types.onnx
 "$tenon" run "$net" --random=5 --output "$work/net" >/dev/null || fail "net.onnx on the CPU"

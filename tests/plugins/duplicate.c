@@ -43,7 +43,7 @@ static const tn_kernel half_kernel = {.head = TN_HEAD(tn_kernel),
                                       .rank = TN_RANK_PLUGIN,
                                       TN_SET(accepts, any_rows),
                                       .run = run};
-static const tn_rewrite rewrite = {TN_HEAD(tn_rewrite), "neg_away", "Neg", apply};
+static const tn_rewrite rewrite = {TN_HEAD(tn_rewrite), "neg_away", "Neg", apply, NULL};
 static const tn_op *const ops[] = {&neg, &half};
 static const tn_kernel *const kernels[] = {&neg_kernel, &half_kernel};
 static const tn_rewrite *const rewrites[] = {&rewrite};

@@ -145,7 +145,8 @@ static UNUSED void world_init(world *w) {
     w->kernel[k].accepts = w->accepts;
     w->kernel[k].n_accepts = 2;
     w->kernel[k].run = any_run;
-    w->rewrite[k] = (tn_rewrite){TN_HEAD(tn_rewrite), "scale_away", "com.acme::Scale", any_lower};
+    w->rewrite[k] =
+        (tn_rewrite){TN_HEAD(tn_rewrite), "scale_away", "com.acme::Scale", any_lower, NULL};
     w->format[k] = (tn_format){.head = TN_HEAD(tn_format),
                                .name = "acme",
                                .extensions = ".acme,.acm",

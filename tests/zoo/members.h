@@ -139,6 +139,7 @@ static const zoo_member zoo_members[] = {
     ZOO_MEMBER(OF_REWRITE, tn_rewrite, name, IS_NAME, true, .first = true, .limit = 128),
     ZOO_MEMBER(OF_REWRITE, tn_rewrite, root, IS_TEXT, true, .limit = 256),
     ZOO_FUNCTION(OF_REWRITE, tn_rewrite, apply, true),
+    ZOO_MEMBER(OF_REWRITE, tn_rewrite, makes, IS_TEXT, false, .limit = 256),
 
     ZOO_HEAD(OF_FORMAT),
     ZOO_MEMBER(OF_FORMAT, tn_format, name, IS_NAME, true, .first = true, .limit = 128),

@@ -189,7 +189,8 @@ static void make_sound(void) {
                             .n_accepts = 1,
                             .plan = twice_plan,
                             .run = twice_run};
-    rewrite[k] = (tn_rewrite){TN_HEAD(tn_rewrite), "twice_away", "zoo::Twice", twice_rewrite};
+    rewrite[k] =
+        (tn_rewrite){TN_HEAD(tn_rewrite), "twice_away", "zoo::Twice", twice_rewrite, "zoo::Twice"};
     format[k] = (tn_format){.head = TN_HEAD(tn_format),
                             .name = "zoo",
                             .extensions = ".zoo",

@@ -39,6 +39,7 @@ static tn_status prepare_graph(tn_callable *c, tn_diag *diag) {
 
 typedef struct planning {
   tn_callable *c;
+  const tn_planner *p; /* the callable's, or its for_cpu */
   const tn_tensor *const *inputs;
   const uint8_t *needs_data; /* as it was when planning began */
   tn_stage stop_after;
@@ -130,12 +131,12 @@ static tn_status find_asked(planning *l, const tn_cut *cut) {
 
 static tn_status finish(planning *l, tn_split *split) {
   tn_plan *plan = l->plan;
-  tn_status status = tn_passes_at_plan(l->c->planner, plan->graph, l->stop_after, l->diag);
+  tn_status status = tn_passes_at_plan(l->p, plan->graph, l->stop_after, l->diag);
   if (!status && (!l->stop_after || l->stop_after > TN_STAGE_SELECT)) {
-    status = tn_verified(plan->graph, "arrange",
-                         tn_pass_arrange(l->c->planner, plan->graph, plan, l->diag), l->diag);
+    status = tn_verified(plan->graph, "arrange", tn_pass_arrange(l->p, plan->graph, plan, l->diag),
+                         l->diag);
     if (!status) status = tn_split_wire(split, plan);
-    if (!status) status = tn_plan_pin_constants(l->c->planner, plan);
+    if (!status) status = tn_plan_pin_constants(l->p, plan);
   }
   tn_callable_destroy(split->continuation);
   return status;
@@ -144,7 +145,7 @@ static tn_status finish(planning *l, tn_split *split) {
 static tn_status infer_and_split(planning *l, tn_split *split) {
   tn_plan *plan = l->plan;
   tn_cut cut = {0};
-  const tn_planner *p = l->c->planner;
+  const tn_planner *p = l->p;
   const char *name = tn_arena_format(&plan->arena, "the rest of %s", l->c->name);
   tn_status status = name ? tn_pass_infer(p, plan->graph, false, &cut, l->diag) : TN_ERR_MEMORY;
   status = tn_verified(plan->graph, "infer", status, l->diag);
@@ -168,8 +169,8 @@ static tn_status fill_plan(planning *l) {
   return status ? status : finish(l, &split);
 }
 
-static tn_status make_plan(planning *l) {
-  const tn_allocator *a = l->c->planner->a;
+static tn_status try_plan(planning *l) {
+  const tn_allocator *a = l->p->a;
   tn_plan *plan = tn_alloc(a, sizeof *plan);
   if (!plan) return TN_ERR_MEMORY;
   atomic_init(&plan->refs, 1);
@@ -184,6 +185,18 @@ static tn_status make_plan(planning *l) {
   tn_plan_release(plan);
   l->plan = NULL;
   return status;
+}
+
+/* A plan that stays on the CPU, since that is cheaper, wants the rewrites that were left out for
+ * the device's sake. */
+static tn_status make_plan(planning *l) {
+  l->p = l->c->planner;
+  tn_status status = try_plan(l);
+  if (status || l->stop_after || !l->p->for_cpu || !l->plan->graph->n_held_back || l->plan->devices)
+    return status;
+  tn_plan_release(l->plan);
+  l->p = l->p->for_cpu;
+  return try_plan(l);
 }
 
 /* ---- the cache ---- */

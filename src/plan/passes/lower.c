@@ -2,6 +2,14 @@
 #include "device/device.h"
 #include "plan/passes/passes.h"
 
+bool tn_has_kernel_on(const tn_planner *p, const tn_opdef *op, const tn_device *d) {
+  const tn_kerneldef *const *kernels;
+  const int32_t count = op ? tn_registry_kernels(p->registry, op, &kernels) : 0;
+  for (int32_t k = 0; k < count; k++)
+    if (!tn_device_refuses(d, kernels[k])) return true;
+  return false;
+}
+
 static bool is_wanted(const tn_planner *p, const tn_kerneldef *def) {
   bool wanted = !def->device;
   for (uint32_t d = 0; d < p->n_devices && !wanted; d++)

@@ -17,6 +17,10 @@ tn_status tn_verified(const tn_graph *g, const char *pass, tn_status status, tn_
 /* select/first_kernel.c: of the kernels that take the node with the epilogue it has now (the pinned
  * one, if one is), that of the best rank; NULL: none does. */
 const tn_kerneldef *tn_first_kernel(const tn_planner *p, tn_graph *g, int32_t node);
+/* lower.c: is there a kernel of the operator for the device? Whether it takes a certain node, only
+ * that node knows. */
+struct tn_device;
+bool tn_has_kernel_on(const tn_planner *p, const tn_opdef *op, const struct tn_device *d);
 /* The kernel that wins the node by its rank, whatever its layouts cost; NULL: none does. */
 const tn_kerneldef *tn_winner_by_rank(const tn_planner *p, tn_graph *g, int32_t node);
 /* fold_late.c: what folding has left for the rewrites to see; last: all of it. */

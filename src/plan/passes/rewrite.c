@@ -45,6 +45,16 @@ static bool is_still(const tn_graph *g, int32_t node, const tn_opdef *def) {
   return tn_graph_node(g, node)->alive && tn_graph_node(g, node)->def == def;
 }
 
+/* Would the device that is wanted first, which can run the node, lose it to the rewrite? */
+static bool comes_home(const tn_planner *p, tn_graph *g, const tn_opdef *root,
+                       const tn_rewritedef *r) {
+  const bool yes = p->n_devices && !p->rewrites_all && r->rewrite.makes &&
+                   tn_has_kernel_on(p, root, p->devices[0]) &&
+                   !tn_has_kernel_on(p, tn_registry_made_by(p->registry, r), p->devices[0]);
+  g->n_held_back += yes;
+  return yes;
+}
+
 static tn_status rewrite_each(const tn_planner *p, tn_graph *g, int64_t limit, tn_diag *diag) {
   tn_status s = TN_OK;
   for (int32_t id = 0; id < (int32_t)g->nodes.n && !s; id++) {
@@ -54,7 +64,8 @@ static tn_status rewrite_each(const tn_planner *p, tn_graph *g, int64_t limit, t
     const int32_t from = count > 0 ? rewritten_from(p, g, id) : 0;
     const tn_opdef *def = n->def;
     for (int32_t k = 0; k < count && !s && is_still(g, id, def); k++)
-      if (age_of(rewrites[k]->owner) >= from) s = apply_rewrite(p, g, id, rewrites[k], diag);
+      if (age_of(rewrites[k]->owner) >= from && !comes_home(p, g, def, rewrites[k]))
+        s = apply_rewrite(p, g, id, rewrites[k], diag);
     if (!s && g->nodes.n > limit) s = tn_edit_endless(g, id, "rewriting", diag);
   }
   if (!s) s = tn_graph_sort(g, diag);

@@ -51,7 +51,7 @@ static tn_status gather(tn_selection *s) {
 
 /* Has it a kernel where it has to run? */
 static bool is_served(const tn_selection *s, const tn_node_options *o) {
-  if (!o->candidates.n || !s->p->n_devices || s->p->fallback != TN_FALLBACK_FORBID)
+  if (!o->candidates.n || !s->p->n_devices || s->p->fallback == TN_FALLBACK_ALLOW)
     return o->candidates.n > 0;
   bool is_there = o->is_host_bound;
   for (int64_t k = 0; k < o->candidates.n; k++) is_there = is_there || o->candidates.data[k].device;
