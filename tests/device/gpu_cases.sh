@@ -25,15 +25,15 @@ operators() {
     awk '/^[^ ]/ { sub(/-[0-9]+( .*)?$/, ""); op = $0 } /^  kernel .*_gpu$/ { print op }'
 }
 # Region is no operator of models: device.<driver>_model has it.
-mapfile -t files < <(ls "$root"/ops/*/*_gpu.c | grep -v /region/)
+mapfile -t files < <(grep -l "device: gpu" "$root"/ops/*/*.yaml | grep -v /region/)
 if [ "$time" = all ]; then
   for file in "${files[@]}"; do
-    family=$(basename "$file" _gpu.c) yaml=${file%_gpu.c}.yaml before=$passed
-    try "$family" --family "$yaml"
+    before=$passed
+    try "$(basename "$file" .yaml)" --family "$file"
     [ $passed -gt $before ] || failures=$((failures + 1))
   done
 else
-  mapfile -t chosen < <(for f in "${files[@]}"; do operators "${f%_gpu.c}.yaml"; done |
+  mapfile -t chosen < <(for f in "${files[@]}"; do operators "$f"; done |
     sort -u | shuf)
   SECONDS=0
   for op in "${chosen[@]}"; do
