@@ -21,6 +21,7 @@ static const char prelude[] =
     "#define TO_I64(x) (long)(x)\n"
     "#define LOCAL4(p, i) vload4(0, (p) + (i))\n"
     "#define ERF(x) erf(x)\n"
+    "#define EXACT\n" /* products within one expression only are fused with sums */
     "typedef long i64;\n";
 
 /* Accessors find the storage of a buffer by its constant S_<name>, the number of its dtype; 0: the

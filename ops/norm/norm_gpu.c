@@ -37,13 +37,31 @@ KERNEL(norm_groups, (IN(X), IN(SCALE), IN(BIAS), OUT(Y), OUT(MEAN), OUT(INVERSE)
   if (HAS_INVERSE != 0 && t == 0) ST1(INVERSE, group, inverse);
 }
 
-KERNEL(batch_norm, (IN(X), IN(SCALE), IN(BIAS), IN(MEAN), IN(VAR), OUT(Y)),
+KERNEL(batch_norm, (IN(X), IN(SCALE), IN(BIAS), IN(MEAN), IN(VAR), OUT(Y), EPILOGUE),
        (INT(n), INT(channels), INT(plane), FLOAT(epsilon)), 64, 1, 1) {
   int i = GLOBAL(0);
   if (i < n) {
     int c = i / plane % channels;
     float scale = LD1(SCALE, c) / sqrt(LD1(VAR, c) + epsilon);
     float y = (LD1(X, i) - LD1(MEAN, c)) * scale + LD1(BIAS, c);
+    EPILOGUE1(y, i)
+    ST1(Y, i, y);
+  }
+}
+
+/* Each element over what it and its neighbours among the channels add up to. */
+KERNEL(lrn, (IN(X), OUT(Y)),
+       (INT(n), INT(channels), INT(plane), INT(before), INT(behind), FLOAT(alpha), FLOAT(beta),
+        FLOAT(bias)),
+       64, 1, 1) {
+  int i = GLOBAL(0), c = i / plane % channels;
+  if (i < n) {
+    float sum = 0.0f;
+    for (int j = c > before ? -before : -c; j <= behind && c + j < channels; j++) {
+      float v = LD1(X, i + j * plane);
+      sum += v * v;
+    }
+    float y = LD1(X, i) / pow(bias + alpha * sum, beta);
     ST1(Y, i, y);
   }
 }
@@ -59,8 +77,11 @@ const char *norm_gpu_refuse(const tn_call *call) {
 const char *batch_normalization_gpu_refuse(const tn_call *call) {
   const tn_batch_normalization_attrs *a = call->attrs;
   if (a->training_mode) return "takes statistics as they are given";
-  return tn_gpu_refuse_size(call);
+  const char *reason = tn_gpu_refuse_size(call);
+  return reason ? reason : tn_gpu_refuse_epilogue(call);
 }
+
+const char *lrn_gpu_refuse(const tn_call *call) { return tn_gpu_refuse_size(call); }
 
 static tn_status record(const tn_call *call, tn_recorder *r, const groups *s) {
   tn_gpu g;
@@ -90,18 +111,39 @@ NORM(group_normalization, groups_of_group(call))
 NORM(layer_normalization, LAYER(layer_normalization, true))
 NORM(rms_normalization, LAYER(rms_normalization, false))
 
-tn_status batch_normalization_gpu_record(const tn_call *call, tn_recorder *recorder) {
-  const tn_tensor *x = call->inputs[0];
-  const int64_t n = tn_elements(x), channels = x->rank > 1 ? x->shape[1] : 1;
+/* Elements, channels, and elements of a plane. */
+static void add_planes(tn_gpu *g, const tn_tensor *x) {
   int64_t plane = 1;
-  tn_gpu g;
   for (int32_t k = 2; k < x->rank; k++) plane *= x->shape[k];
+  tn_gpu_int(g, tn_elements(x));
+  tn_gpu_int(g, x->rank > 1 ? x->shape[1] : 1);
+  tn_gpu_int(g, plane);
+}
+
+tn_status lrn_gpu_record(const tn_call *call, tn_recorder *recorder) {
+  const tn_lrn_attrs *a = call->attrs;
+  const int64_t before = (a->size - 1) / 2, behind = a->size / 2;
+  tn_gpu g;
+  tn_gpu_begin(&g, call, GPU_lrn);
+  tn_gpu_in(&g, 0);
+  tn_gpu_out(&g, 0);
+  add_planes(&g, call->inputs[0]);
+  tn_gpu_int(&g, before < INT32_MAX ? before : INT32_MAX);
+  tn_gpu_int(&g, behind < INT32_MAX / 2 ? behind : INT32_MAX / 2);
+  tn_gpu_float(&g, a->alpha / (double)a->size);
+  tn_gpu_float(&g, a->beta);
+  tn_gpu_float(&g, a->bias);
+  return tn_gpu_run(&g, recorder, tn_gpu_groups(tn_elements(call->inputs[0]), 64), 1, 1);
+}
+
+tn_status batch_normalization_gpu_record(const tn_call *call, tn_recorder *recorder) {
+  const int64_t n = tn_elements(call->inputs[0]);
+  tn_gpu g;
   tn_gpu_begin(&g, call, GPU_batch_norm);
   for (int32_t k = 0; k < 5; k++) tn_gpu_in(&g, k);
   tn_gpu_out(&g, 0);
-  tn_gpu_int(&g, n);
-  tn_gpu_int(&g, channels);
-  tn_gpu_int(&g, plane);
+  tn_gpu_epilogue(&g);
+  add_planes(&g, call->inputs[0]);
   tn_gpu_float(&g, ((const tn_batch_normalization_attrs *)call->attrs)->epsilon);
   return tn_gpu_run(&g, recorder, tn_gpu_groups(n, 64), 1, 1);
 }

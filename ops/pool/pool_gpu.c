@@ -30,6 +30,30 @@ KERNEL(pool, (IN(X), OUT(Y)),
   }
 }
 
+/* Mean of the codes inside, halves away from zero. */
+KERNEL(quant_average, (IN(X), OUT(Y)),
+       (INTS(in, 3), INTS(out, 3), INTS(kernel, 3), INTS(stride, 3), INTS(dilation, 3),
+        INTS(pad, 3), INT(lo), INT(hi)),
+       64, 1, 1) {
+  int size = out0 * out1 * out2, o = GLOBAL(0), plane = GROUP(1) + GROUP(2) * 32768;
+  int o2 = o % out2, o1 = o / out2 % out1, o0 = o / out2 / out1, n = 0, sum = 0;
+  if (o < size) {
+    for (int tz = 0; tz < kernel0; tz++)
+      for (int ty = 0; ty < kernel1; ty++)
+        for (int tx = 0; tx < kernel2; tx++) {
+          int iz = o0 * stride0 - pad0 + tz * dilation0, iy = o1 * stride1 - pad1 + ty * dilation1;
+          int ix = o2 * stride2 - pad2 + tx * dilation2;
+          if (iz >= 0 && iz < in0 && iy >= 0 && iy < in1 && ix >= 0 && ix < in2) {
+            sum += LDI(X, ((plane * in0 + iz) * in1 + iy) * in2 + ix);
+            n++;
+          }
+        }
+    int mean = n > 0 ? (2 * (sum < 0 ? -sum : sum) + n) / (2 * n) : 0;
+    if (sum < 0) mean = -mean;
+    STI(Y, plane * size + o, mean < lo ? lo : mean > hi ? hi : mean);
+  }
+}
+
 KERNEL(global_pool, (IN(X), OUT(Y)), (CONST(KIND), INT(n)), 64, 1, 1) {
   LOCAL(float, part, 64);
   int t = LOCAL_ID(0), plane = GROUP(0);
@@ -79,22 +103,53 @@ const char *average_pool_gpu_refuse(const tn_call *call) {
   return refuse(call, status, &p);
 }
 
+static tn_status run(tn_gpu *g, tn_recorder *r, const pool_shape *p) {
+  const int64_t rows = (p->channels - 1) / ROW_OF_GROUPS + 1;
+  if (rows > 1 && p->channels % ROW_OF_GROUPS)
+    return g->call->host->fail(g->call->ctx, TN_ERR_UNSUPPORTED, "takes up to %d planes",
+                               ROW_OF_GROUPS);
+  return tn_gpu_run(g, r, tn_gpu_groups(p->out_size, 64),
+                    (uint32_t)tn_min_i64(p->channels, ROW_OF_GROUPS), (uint32_t)rows);
+}
+
+static void add_window(tn_gpu *g, const tn_window *w) {
+  const int64_t *const lists[] = {w->in, w->out, w->kernel, w->stride, w->dilation, w->pad_lo};
+  for (size_t k = 0; k < sizeof lists / sizeof *lists; k++)
+    for (int32_t d = 0; d < 3; d++) tn_gpu_int(g, lists[k][d]);
+}
+
 static tn_status record(const tn_call *call, tn_recorder *r, const pool_shape *p, int32_t kind) {
   const tn_window w = tn_window_padded(&p->w, 3);
-  const int64_t *const lists[] = {w.in, w.out, w.kernel, w.stride, w.dilation, w.pad_lo};
-  const int64_t rows = (p->channels - 1) / ROW_OF_GROUPS + 1;
   tn_gpu g;
   tn_gpu_begin(&g, call, GPU_pool);
   tn_gpu_in(&g, 0);
   tn_gpu_out(&g, 0);
   tn_gpu_const(&g, kind);
-  for (size_t k = 0; k < sizeof lists / sizeof *lists; k++)
-    for (int32_t d = 0; d < 3; d++) tn_gpu_int(&g, lists[k][d]);
+  add_window(&g, &w);
   for (int32_t d = 0; d < 3; d++) tn_gpu_int(&g, w.in[d] + w.pad_hi[d]);
-  if (rows > 1 && p->channels % ROW_OF_GROUPS)
-    return call->host->fail(call->ctx, TN_ERR_UNSUPPORTED, "takes up to %d planes", ROW_OF_GROUPS);
-  return tn_gpu_run(&g, r, tn_gpu_groups(p->out_size, 64),
-                    (uint32_t)tn_min_i64(p->channels, ROW_OF_GROUPS), (uint32_t)rows);
+  return run(&g, r, p);
+}
+
+const char *quant_average_gpu_refuse(const tn_call *call) {
+  pool_shape p;
+  const tn_status status = quant_average_shape(call, &p);
+  return refuse(call, status, &p);
+}
+
+tn_status quant_average_gpu_record(const tn_call *call, tn_recorder *recorder) {
+  const tn_quant_average_pool_attrs *a = call->attrs;
+  pool_shape p;
+  tn_gpu g;
+  const tn_status status = quant_average_shape(call, &p);
+  if (status) return status;
+  const tn_window w = tn_window_padded(&p.w, 3);
+  tn_gpu_begin(&g, call, GPU_quant_average);
+  tn_gpu_in(&g, 0);
+  tn_gpu_out(&g, 0);
+  add_window(&g, &w);
+  tn_gpu_int(&g, a->lo);
+  tn_gpu_int(&g, a->hi);
+  return run(&g, recorder, &p);
 }
 
 tn_status max_pool_gpu_record(const tn_call *call, tn_recorder *recorder) {
