@@ -60,18 +60,81 @@ int32_t tfl_fixed_product(const tn_lowering *t) {
   return tfl_fixed_scale(t, tn_low_2(t, "Mul", a, b), &scale, 1, 0, TN_I16);
 }
 
-/* x for x >= 0, alpha * x below, each with a multiplier of its own, made in f32. */
+/* x for x >= 0, alpha * x below, each with a multiplier of its own, made in f32. A multiplier is
+ * not negative; x changes its sign instead. */
 int32_t tfl_fixed_leaky_relu(const tn_lowering *t, double alpha) {
   const float x_scale = (float)tfl_scale(t, 0), y_scale = (float)tfl_scale(t, tfl_y(t));
   const double scale = (double)(x_scale / y_scale),
                below = (double)(x_scale * (float)alpha / y_scale);
+  const double size = fabs(below);
   const int32_t x = tn_low_cast(t, tn_low_in(t, 0), TN_I32);
   const int32_t negative = tn_low_2(t, "Less", x, tn_low_number(t, TN_I32, 0));
-  return tn_low_3(t, "Where", negative, tfl_fixed_scale(t, x, &below, 1, 0, TN_I16),
+  const int32_t signed_x = below < 0 ? tn_low_1(t, "Neg", x) : x;
+  return tn_low_3(t, "Where", negative, tfl_fixed_scale(t, signed_x, &size, 1, 0, TN_I16),
                   tfl_fixed_scale(t, x, &scale, 1, 0, TN_I16));
 }
 
 /* ---- 8 bits ---- */
+
+/* Codes of input k less their zero point. */
+static int32_t centred(const tn_lowering *t, uint32_t k) {
+  return tn_low_2(t, "Sub", tn_low_cast(t, tn_low_in(t, k), TN_I32),
+                  tn_low_number(t, TN_I32, (double)tfl_zero(t, k)));
+}
+
+/* x for x >= 0, slope * x below, each with a multiplier of its own. */
+int32_t tfl_fixed_prelu(const tn_lowering *t) {
+  const float x_scale = (float)tfl_scale(t, 0), a_scale = (float)tfl_scale(t, 1),
+              y_scale = (float)tfl_scale(t, tfl_y(t));
+  const double above = (double)x_scale / (double)y_scale,
+               below = (double)(x_scale * a_scale) / (double)y_scale;
+  const uint32_t dtype = tn_low_type(t, 0)->dtype;
+  const int32_t x = centred(t, 0);
+  const int32_t negative = tn_low_2(t, "Less", x, tn_low_number(t, TN_I32, 0));
+  const int32_t product = tn_low_2(t, "Mul", x, centred(t, 1));
+  return tn_low_3(t, "Where", negative, tfl_fixed_scale(t, product, &below, 1, 0, dtype),
+                  tfl_fixed_scale(t, x, &above, 1, 0, dtype));
+}
+
+/* What f makes of each code, as a table; f answers codes that may overflow. */
+static int32_t code_table(const tn_lowering *t, uint32_t dtype,
+                          int64_t (*f)(const tn_lowering *t, int64_t code)) {
+  uint8_t codes[256];
+  const int64_t n = sizeof codes, from = tn_low_type(t, 0)->dtype == TN_I8 ? -128 : 0;
+  int64_t lo, hi;
+  tfl_code_bounds(t, dtype, &lo, &hi);
+  for (int64_t q = from; q < from + n; q++)
+    codes[(uint8_t)q] = (uint8_t)tn_max_i64(lo, tn_min_i64(f(t, q), hi));
+  const tn_tensor table = tn_tensor_make(dtype, 1, &n, codes);
+  return tn_low_2(t, "tenon::QuantTable", tn_low_in(t, 0),
+                  tn_emit_const(t->call, t->graph, &table));
+}
+
+/* (x - zero) * scale + zero, of the 8 bits behind the point that XNNPACK has for a scale. */
+static int64_t in_256ths(const tn_lowering *t, int64_t code, double scale) {
+  const int64_t sum = (code - tfl_zero(t, 0)) * (int64_t)nearbyint(256 * scale) + 128;
+  return (int64_t)floor((double)sum / 256) + tfl_zero(t, tfl_y(t));
+}
+
+static int64_t requantised(const tn_lowering *t, int64_t code) {
+  return in_256ths(t, code, (double)((float)tfl_scale(t, 0) / (float)tfl_scale(t, tfl_y(t))));
+}
+
+bool tfl_has_256ths(double ratio) { return ratio >= 1.0 / 256 && ratio <= 128; }
+
+int32_t tfl_requantised(const tn_lowering *t, uint32_t dtype) {
+  return code_table(t, dtype, requantised);
+}
+
+static int64_t leaky(const tn_lowering *t, int64_t code) {
+  const float ratio = (float)tfl_scale(t, 0) / (float)tfl_scale(t, tfl_y(t));
+  const bool below = code < tfl_zero(t, 0);
+  return in_256ths(t, code, (double)(below ? ratio * (float)tn_low_float(t, "alpha", 0) : ratio));
+}
+
+int32_t tfl_leaky_relu(const tn_lowering *t) {
+  return code_table(t, tn_low_type(t, 0)->dtype, leaky);
+}
 
 /* x * multiplier * 2^(shift - 31), x and multiplier not negative: rounded to whole numbers before
  * shifting right, and after. */

@@ -25,6 +25,10 @@ tn_status tfl_const_axes(const tn_lowering *t, uint32_t k, int32_t rank, int64_t
 
 /* ---- move.c ---- */
 
+/* `value`, a scalar, everywhere. */
+int32_t tfl_filled(const tn_lowering *t, int32_t value, int32_t rank, const int64_t *shape);
+int32_t tfl_joined(const tn_lowering *t, const int32_t *parts, uint32_t n, int64_t axis);
+
 /* Input 0 padded (Pad's mode); fill TN_NO_ID: none is needed. */
 int32_t tfl_padded(const tn_lowering *t, const char *mode, const int64_t *pads, int32_t fill);
 
@@ -64,6 +68,13 @@ int32_t tfl_fixed_scale(const tn_lowering *t, int32_t x, const double *scales, i
 int32_t tfl_fixed_sum(const tn_lowering *t, const char *op);
 int32_t tfl_fixed_product(const tn_lowering *t);
 int32_t tfl_fixed_leaky_relu(const tn_lowering *t, double alpha);
+/* PRelu of 8 bits. */
+int32_t tfl_fixed_prelu(const tn_lowering *t);
+/* Codes of 8 bits in steps of the output, and LeakyRelu of them, as XNNPACK has them for ratios of
+ * input and output that have 256ths. */
+bool tfl_has_256ths(double ratio);
+int32_t tfl_requantised(const tn_lowering *t, uint32_t dtype);
+int32_t tfl_leaky_relu(const tn_lowering *t);
 /* 1 / sqrt(input 0), of 8 bits: a table of codes. */
 int32_t tfl_fixed_rsqrt(const tn_lowering *t);
 

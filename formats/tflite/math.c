@@ -70,6 +70,8 @@ tn_status tflite_leaky_relu(const tn_call *call, tn_graph *graph, int32_t node) 
   const tn_lowering t = tn_low_open(call, graph, node);
   if (tfl_is_wide(&t, 0))
     return tn_low_done(&t, tfl_fixed_leaky_relu(&t, tn_low_float(&t, "alpha", 0)));
+  if (tfl_counts_steps(&t) && tfl_has_256ths(tfl_scale(&t, 0) / tfl_scale(&t, tfl_y(&t))))
+    return tn_low_done(&t, tfl_leaky_relu(&t));
   const int32_t x = tfl_real(&t, 0);
   const tn_attr a = tn_attr_float("alpha", tn_low_float(&t, "alpha", 0));
   return tn_low_done(&t, tfl_from_real(&t, tn_low_emit(&t, "LeakyRelu", &x, 1, &a, 1), 0));
@@ -77,6 +79,8 @@ tn_status tflite_leaky_relu(const tn_call *call, tn_graph *graph, int32_t node) 
 
 tn_status tflite_prelu(const tn_call *call, tn_graph *graph, int32_t node) {
   const tn_lowering t = tn_low_open(call, graph, node);
+  if (tfl_counts_steps(&t) && tfl_scale(&t, tfl_y(&t)) > 0)
+    return tn_low_done(&t, tfl_fixed_prelu(&t));
   return tn_low_done(&t,
                      tfl_from_real(&t, tn_low_2(&t, "PRelu", tfl_real(&t, 0), tfl_real(&t, 1)), 0));
 }
@@ -387,18 +391,32 @@ static int32_t matrix(const tn_lowering *t, uint32_t k, int32_t x) {
   return tn_low_transpose(t, x, rank, perm);
 }
 
-/* A product of codes: sums of whole numbers, times one factor. */
+/* A product of codes: sums of whole numbers in steps of the output. By a constant, XNNPACK has one
+ * factor of f32 for it; else it is the built-in kernel's, a multiplier and a shift. */
 static int32_t code_product(const tn_lowering *t) {
   int32_t inputs[4];
   const float a = (float)tfl_scale(t, 0), b = (float)tfl_scale(t, 1),
               y = (float)tfl_scale(t, tfl_y(t));
+  const double scale = tfl_scale(t, 0) * tfl_scale(t, 1) / tfl_scale(t, tfl_y(t));
   for (uint32_t k = 0; k < 2; k++) {
     const tn_tensor *type = tn_low_type(t, k);
     inputs[k] = matrix(t, k, tn_low_in(t, k));
     inputs[2 + k] = tn_low_number(t, type->dtype, (double)tfl_zero(t, k));
   }
-  const int32_t sums = tn_low_cast(t, tn_low_emit(t, "MatMulInteger", inputs, 4, NULL, 0), TN_F32);
-  return tfl_from_steps(t, tn_low_2(t, "Mul", sums, tn_low_number(t, TN_F32, (double)(a * b / y))));
+  const int32_t sums = tn_low_emit(t, "MatMulInteger", inputs, 4, NULL, 0);
+  if (!tn_low_type(t, 1)->data && !tn_low_for_onnx(t))
+    return tfl_fixed_scale(t, sums, &scale, 1, 0, tn_low_type(t, 0)->dtype);
+  const int32_t factor = tn_low_number(t, TN_F32, (double)(a * b / y));
+  return tfl_from_steps(t, tn_low_2(t, "Mul", tn_low_cast(t, sums, TN_F32), factor));
+}
+
+/* The same of 16 bits, whose sums are exact in f64. */
+static int32_t wide_product(const tn_lowering *t) {
+  const double scale = tfl_scale(t, 0) * tfl_scale(t, 1) / tfl_scale(t, tfl_y(t));
+  const int32_t x = matrix(t, 0, tn_low_cast(t, tn_low_in(t, 0), TN_F64)),
+                y = matrix(t, 1, tn_low_cast(t, tn_low_in(t, 1), TN_F64));
+  const int32_t sums = tn_low_cast(t, tn_low_2(t, "MatMul", x, y), TN_I64);
+  return tfl_fixed_scale(t, sums, &scale, 1, 0, TN_I16);
 }
 
 /* Rows of f32 by a matrix of codes. */
@@ -422,6 +440,7 @@ tn_status tflite_batch_matmul(const tn_call *call, tn_graph *graph, int32_t node
   if (a->dtype == TN_F32 && b->dtype == TN_I8) return tn_low_done(&t, dynamic_product(&t));
   if (is_code(a) && is_code(b) && tfl_is_quantised(&t) && tfl_scale(&t, tfl_y(&t)) > 0)
     return tn_low_done(&t, code_product(&t));
+  if (tfl_is_wide(&t, 0) && tfl_is_wide(&t, 1)) return tn_low_done(&t, wide_product(&t));
   const int32_t x = matrix(&t, 0, tfl_real(&t, 0)), y = matrix(&t, 1, tfl_real(&t, 1));
   return tn_low_done(&t, tfl_from_real(&t, tn_low_2(&t, "MatMul", x, y), 0));
 }
@@ -442,6 +461,8 @@ tn_status tflite_quantize(const tn_call *call, tn_graph *graph, int32_t node) {
     return tn_low_done(&t, tfl_fixed_scale(&t, codes, &ratio, 1, 0, dtype));
   }
   const float f = (float)tfl_scale(&t, 0) / (float)scale;
+  if (tfl_counts_steps(&t) && tfl_has_256ths((double)f) && x->dtype == dtype)
+    return tn_low_done(&t, tfl_requantised(&t, dtype));
   const int32_t steps =
       tn_low_dequantize(&t, tn_low_in(&t, 0), x->dtype, (double)f, tfl_zero(&t, 0));
   return tn_low_done(&t, tn_low_quantize(&t, steps, dtype, 1, tfl_zero(&t, 1)));

@@ -81,14 +81,14 @@ tn_status tflite_tile(const tn_call *call, tn_graph *graph, int32_t node) {
   return tn_low_done(&t, tn_low_2(&t, "Tile", tn_low_in(&t, 0), tn_low_in_i64(&t, 1)));
 }
 
-static int32_t zeros(const tn_lowering *t, uint32_t dtype, int32_t rank, const int64_t *shape) {
-  return tn_low_2(t, "Expand", tn_low_number(t, dtype, 0), tn_low_ints_const(t, shape, rank));
+int32_t tfl_filled(const tn_lowering *t, int32_t value, int32_t rank, const int64_t *shape) {
+  return tn_low_2(t, "Expand", value, tn_low_ints_const(t, shape, rank));
 }
 
 tn_status tflite_zeros_like(const tn_call *call, tn_graph *graph, int32_t node) {
   const tn_lowering t = tn_low_open(call, graph, node);
   const tn_tensor *x = tn_low_type(&t, 0);
-  return tn_low_done(&t, zeros(&t, x->dtype, x->rank, x->shape));
+  return tn_low_done(&t, tfl_filled(&t, tn_low_number(&t, x->dtype, 0), x->rank, x->shape));
 }
 
 /* ---- padding ---- */
@@ -147,7 +147,7 @@ static int32_t slice_dim(const tn_lowering *t, int32_t x, int64_t dim, int64_t f
   return tn_low_emit(t, "Slice", inputs, 5, NULL, 0);
 }
 
-static int32_t joined(const tn_lowering *t, const int32_t *parts, uint32_t n, int64_t axis) {
+int32_t tfl_joined(const tn_lowering *t, const int32_t *parts, uint32_t n, int64_t axis) {
   const tn_attr a = tn_attr_int("axis", axis);
   return tn_low_emit(t, "Concat", parts, n, &a, 1);
 }
@@ -163,7 +163,7 @@ static int32_t symmetric(const tn_lowering *t, const int64_t *pads) {
     if (before) parts[count++] = slice_dim(t, y, k, before - 1, INT64_MIN + 1, -1);
     parts[count++] = y;
     if (behind) parts[count++] = slice_dim(t, y, k, n - 1, n - behind - 1 - n - (n == behind), -1);
-    if (count > 1) y = joined(t, parts, count, k);
+    if (count > 1) y = tfl_joined(t, parts, count, k);
   }
   return y == tn_low_in(t, 0) ? tn_low_1(t, "Identity", y) : y;
 }
@@ -317,14 +317,24 @@ tn_status tflite_reverse_v2(const tn_call *call, tn_graph *graph, int32_t node) 
   return tn_low_done(&t, n ? y : tn_low_1(&t, "Identity", y));
 }
 
+/* ai.onnx has dims 0 and 1 only: the two go in front, and back. */
 tn_status tflite_reverse_sequence(const tn_call *call, tn_graph *graph, int32_t node) {
   const tn_lowering t = tn_low_open(call, graph, node);
-  const int64_t time = tn_low_int(&t, "seq_dim", 0), batch = tn_low_int(&t, "batch_dim", 0);
-  if (time + batch != 1 || time < 0 || batch < 0)
-    return tn_low_unsupported(&t, "dims other than 0 and 1");
-  const int32_t inputs[] = {tn_low_in(&t, 0), tn_low_in_i64(&t, 1)};
-  const tn_attr attrs[] = {tn_attr_int("batch_axis", batch), tn_attr_int("time_axis", time)};
-  return tn_low_done(&t, tn_low_emit(&t, "ReverseSequence", inputs, 2, attrs, 2));
+  const int32_t rank = tn_low_type(&t, 0)->rank;
+  int32_t dims[2] = {0, 0}, perm[TN_MAX_RANK], back[TN_MAX_RANK], n = 2;
+  tn_status s = tn_axis_normalize(call, tn_low_int(&t, "batch_dim", 0), rank, &dims[0]);
+  if (!s) s = tn_axis_normalize(call, tn_low_int(&t, "seq_dim", 0), rank, &dims[1]);
+  if (!s && dims[0] == dims[1]) s = tn_low_unsupported(&t, "one dim for batch and time");
+  if (s) return s;
+  memcpy(perm, dims, sizeof dims);
+  for (int32_t k = 0; k < rank; k++)
+    if (k != dims[0] && k != dims[1]) perm[n++] = k;
+  for (int32_t k = 0; k < rank; k++) back[perm[k]] = k;
+  const int32_t inputs[] = {tn_low_transpose(&t, tn_low_in(&t, 0), rank, perm),
+                            tn_low_in_i64(&t, 1)};
+  const tn_attr attrs[] = {tn_attr_int("batch_axis", 0), tn_attr_int("time_axis", 1)};
+  const int32_t y = tn_low_emit(&t, "ReverseSequence", inputs, 2, attrs, 2);
+  return tn_low_done(&t, tn_low_transpose(&t, y, rank, back));
 }
 
 /* ---- joining and splitting ---- */
@@ -349,7 +359,7 @@ static tn_status join(const tn_lowering *t, int32_t (*part)(const tn_lowering *,
   int32_t *parts = t->call->host->alloc(t->call->ctx, (n + 1) * sizeof *parts);
   if (!parts) return TN_ERR_MEMORY;
   for (uint32_t k = 0; k < n; k++) parts[k] = part(t, k);
-  int32_t y = joined(t, parts, n, tn_low_int(t, "axis", 0));
+  int32_t y = tfl_joined(t, parts, n, tn_low_int(t, "axis", 0));
   t->call->host->free(t->call->ctx, parts);
   return tn_low_done(t, y); /* the fused activation that the schema has is nowhere computed */
 }
@@ -414,87 +424,4 @@ tn_status tflite_split_v(const tn_call *call, tn_graph *graph, int32_t node) {
   for (int64_t k = 0; k < n; k++)
     if (sizes[k] == -1) sizes[k] = tn_low_type(&t, 0)->shape[dim] - sum;
   return split(&t, 0, dim, sizes, false);
-}
-
-/* ---- picking ---- */
-
-tn_status tflite_gather(const tn_call *call, tn_graph *graph, int32_t node) {
-  const tn_lowering t = tn_low_open(call, graph, node);
-  const int64_t axis = tn_low_int(&t, "axis", 0), batch = tn_low_int(&t, "batch_dims", 0),
-                last = -1;
-  if (!batch) {
-    const int32_t inputs[] = {tn_low_in(&t, 0), tn_low_in(&t, 1)};
-    const tn_attr a = tn_attr_int("axis", axis);
-    return tn_low_done(&t, tn_low_emit(&t, "Gather", inputs, 2, &a, 1));
-  }
-  if (axis != batch) return tn_low_unsupported(&t, "an axis behind the batch dims");
-  const int32_t inputs[] = {tn_low_in(&t, 0), tn_low_2(&t, "Unsqueeze", tn_low_in_i64(&t, 1),
-                                                       tn_low_ints_const(&t, &last, 1))};
-  const tn_attr a = tn_attr_int("batch_dims", batch);
-  return tn_low_done(&t, tn_low_emit(&t, "GatherND", inputs, 2, &a, 1));
-}
-
-tn_status tflite_embedding_lookup(const tn_call *call, tn_graph *graph, int32_t node) {
-  const tn_lowering t = tn_low_open(call, graph, node);
-  if (tn_low_type(&t, 1)->dtype != TN_F32) return tn_low_unsupported(&t, "quantised tables");
-  return tn_low_done(&t, tn_low_2(&t, "Gather", tn_low_in(&t, 1), tn_low_in(&t, 0)));
-}
-
-tn_status tflite_gather_nd(const tn_call *call, tn_graph *graph, int32_t node) {
-  const tn_lowering t = tn_low_open(call, graph, node);
-  return tn_low_done(&t, tn_low_2(&t, "GatherND", tn_low_in(&t, 0), tn_low_in_i64(&t, 1)));
-}
-
-/* Updates of one place are added. */
-tn_status tflite_scatter_nd(const tn_call *call, tn_graph *graph, int32_t node) {
-  const tn_lowering t = tn_low_open(call, graph, node);
-  int64_t shape[TN_MAX_RANK], n;
-  const tn_status s = tfl_const_dims(&t, 2, shape, &n);
-  if (s) return s;
-  const int32_t inputs[] = {zeros(&t, tn_low_type(&t, 1)->dtype, (int32_t)n, shape),
-                            tn_low_in_i64(&t, 0), tn_low_in(&t, 1)};
-  const tn_attr a = tn_attr_str("reduction", "add");
-  return tn_low_done(&t, tn_low_emit(&t, "ScatterND", inputs, 3, &a, 1));
-}
-
-tn_status tflite_where(const tn_call *call, tn_graph *graph, int32_t node) {
-  const tn_lowering t = tn_low_open(call, graph, node);
-  static const int32_t perm[] = {1, 0};
-  return tn_low_done(&t, tn_low_transpose(&t, tn_low_1(&t, "NonZero", tn_low_in(&t, 0)), 2, perm));
-}
-
-tn_status tflite_topk_v2(const tn_call *call, tn_graph *graph, int32_t node) {
-  const tn_lowering t = tn_low_open(call, graph, node);
-  const int64_t one = 1;
-  int32_t out[2];
-  const int32_t inputs[] = {tn_low_in(&t, 0), tn_low_reshape(&t, tn_low_in_i64(&t, 1), 1, &one)};
-  tn_status s = tn_low_emit_many(&t, "TopK", inputs, 2, NULL, 0, 2, out);
-  if (s) return s;
-  out[1] = tn_low_cast(&t, out[1], TN_I32);
-  return tn_low_done_many(&t, out, call->n_outputs < 2 ? call->n_outputs : 2);
-}
-
-tn_status tflite_one_hot(const tn_call *call, tn_graph *graph, int32_t node) {
-  const tn_lowering t = tn_low_open(call, graph, node);
-  const int64_t one = 1;
-  const int32_t values[] = {tn_low_reshape(&t, tn_low_in(&t, 3), 1, &one),
-                            tn_low_reshape(&t, tn_low_in(&t, 2), 1, &one)};
-  const int32_t inputs[] = {tn_low_in(&t, 0), tn_low_in(&t, 1), joined(&t, values, 2, 0)};
-  const tn_attr a = tn_attr_int("axis", tn_low_int(&t, "axis", -1));
-  return tn_low_done(&t, tn_low_emit(&t, "OneHot", inputs, 3, &a, 1));
-}
-
-/* Sorted by where they come first. */
-tn_status tflite_unique(const tn_call *call, tn_graph *graph, int32_t node) {
-  const tn_lowering t = tn_low_open(call, graph, node);
-  enum { INT64 = 4 };
-  int32_t out[4];
-  const int32_t x = tn_low_in(&t, 0);
-  const tn_attr sorted = tn_attr_int("sorted", 0);
-  const tn_status s = tn_low_emit_many(&t, "Unique", &x, 1, &sorted, 1, 4, out);
-  if (s) return s;
-  const int32_t indices =
-      tn_low_int(&t, "idx_out_type", 2) == INT64 ? out[2] : tn_low_cast(&t, out[2], TN_I32);
-  const int32_t values[] = {out[0], indices};
-  return tn_low_done_many(&t, values, call->n_outputs < 2 ? call->n_outputs : 2);
 }

@@ -499,7 +499,10 @@ tn_status tflite_max_pool_2d(const tn_call *call, tn_graph *graph, int32_t node)
   window w;
   const tn_status s = open_pool(&t, &w);
   if (s) return s;
-  int32_t y = pool(&t, "MaxPool", &w, tn_low_channels_first(&t, tn_low_in(&t, 0), 4));
+  const int32_t x = tn_low_channels_first(&t, tn_low_in(&t, 0), 4);
+  int32_t y = dtype == TN_I16 /* which MaxPool does not have */
+                  ? tn_low_cast(&t, pool(&t, "MaxPool", &w, tn_low_cast(&t, x, TN_F32)), dtype)
+                  : pool(&t, "MaxPool", &w, x);
   if (!tfl_is_quantised(&t)) {
     y = tfl_activation(&t, y, dtype);
   } else if (tn_low_int(&t, "fused_activation_function", 0)) {
