@@ -2,30 +2,30 @@
  * filters of 2 places a thread, with weights less their zero points packed in eights by prepare();
  * `quant_conv_any` one result a thread, of any number of groups and up to three spatial dims. */
 #ifdef TN_GPU
-/* A code of v: lo .. hi, which of NaN is lo. */
-int code(float v, float scale, int zero, int lo, int hi) {
-  float y = rint(v / scale), least = TO_FLOAT(lo - zero), most = TO_FLOAT(hi - zero);
-  y = !(y > least) ? least : y > most ? most : y;
-  return TO_INT(y) + zero;
+/* Rounded, lo .. hi; NaN: lo. */
+float code(float v, int lo, int hi) {
+  float y = rint(v);
+  return !(y > TO_FLOAT(lo)) ? TO_FLOAT(lo) : y > TO_FLOAT(hi) ? TO_FLOAT(hi) : y;
 }
 
-/* What a sum becomes; BIAS 1: in f32, 2: part of the sum. */
-#define FINISH(sum, m, at)                                                              \
-  {                                                                                     \
-    int all_ = sum;                                                                     \
-    if (BIAS == 2) all_ += LDI(B, m);                                                   \
-    float v_ = TO_FLOAT(all_) * x_scale * LD1(SCALE, MANY_SCALES != 0 ? (m) : 0);       \
-    if (BIAS == 1) v_ += LD1(B, m);                                                     \
-    if (REAL != 0) {                                                                    \
-      ST1(Y, at, v_);                                                                   \
-    } else {                                                                            \
-      int y_ = code(v_, y_scale, y_zero, lo, hi);                                       \
-      if (HAS_Z != 0) {                                                                 \
-        v_ = TO_FLOAT(y_ - y_zero) * y_scale + TO_FLOAT(LDI(Z, at) - z_zero) * z_scale; \
-        y_ = code(v_, sum_scale, sum_zero, sum_lo, sum_hi);                             \
-      }                                                                                 \
-      STI(Y, at, y_);                                                                   \
-    }                                                                                   \
+/* What a sum becomes, in steps of y, with bounds less its zero point; BIAS 1: in f32, 2: part of
+ * the sum. All is done in the order in which the CPU's vectors do it. */
+#define FINISH(sum, m, at)                                                             \
+  {                                                                                    \
+    int all_ = sum;                                                                    \
+    if (BIAS == 2) all_ += LDI(B, m);                                                  \
+    float v_ = x_scale * LD1(SCALE, MANY_SCALES != 0 ? (m) : 0);                       \
+    if (REAL == 0) v_ = v_ / y_scale;                                                  \
+    v_ = TO_FLOAT(all_) * v_;                                                          \
+    if (BIAS == 1) v_ += LD1(B, m) * per_step;                                         \
+    if (REAL != 0) {                                                                   \
+      ST1(Y, at, v_);                                                                  \
+    } else {                                                                           \
+      v_ = code(v_, lo, hi);                                                           \
+      if (HAS_Z != 0)                                                                  \
+        v_ = code(v_ * sum_y + TO_FLOAT(LDI(Z, at) - z_zero) * sum_z, sum_lo, sum_hi); \
+      STI(Y, at, TO_INT(v_) + zero);                                                   \
+    }                                                                                  \
   }
 
 #define PLACE(o, oy, ox)                 \
@@ -47,8 +47,8 @@ int code(float v, float scale, int zero, int lo, int hi) {
 KERNEL(quant_conv_tile, (IN(X), IN(W), IN(SCALE), IN(B), IN(Z), OUT(Y)),
        (CONST(BIAS), CONST(MANY_SCALES), CONST(HAS_Z), CONST(REAL), INT(channels), INT(filters),
         INT(groups), INTS(in, 2), INTS(out, 2), INTS(kernel, 2), INTS(stride, 2), INTS(dilation, 2),
-        INTS(pad, 2), INT(x_zero), INT(y_zero), INT(lo), INT(hi), INT(z_zero), INT(sum_zero),
-        INT(sum_lo), INT(sum_hi), FLOAT(x_scale), FLOAT(y_scale), FLOAT(z_scale), FLOAT(sum_scale)),
+        INTS(pad, 2), INT(x_zero), INT(lo), INT(hi), INT(z_zero), INT(sum_lo), INT(sum_hi),
+        INT(zero), FLOAT(x_scale), FLOAT(y_scale), FLOAT(per_step), FLOAT(sum_y), FLOAT(sum_z)),
        64, 1, 1) {
   int plane = in0 * in1, size = out0 * out1, blocks = (filters + 7) / 8;
   int group = GROUP(1) / blocks, block = GROUP(1) - group * blocks;
@@ -104,9 +104,9 @@ KERNEL(quant_conv_tile, (IN(X), IN(W), IN(SCALE), IN(B), IN(Z), OUT(Y)),
 KERNEL(quant_conv_any, (IN(X), IN(W), IN(SCALE), IN(B), IN(Z), IN(W_ZERO), OUT(Y)),
        (CONST(BIAS), CONST(MANY_SCALES), CONST(HAS_Z), CONST(REAL), CONST(W_ZEROS), INT(channels),
         INT(filters), INT(groups), INTS(in, 3), INTS(out, 3), INTS(kernel, 3), INTS(stride, 3),
-        INTS(dilation, 3), INTS(pad, 3), INT(x_zero), INT(y_zero), INT(lo), INT(hi), INT(z_zero),
-        INT(sum_zero), INT(sum_lo), INT(sum_hi), FLOAT(x_scale), FLOAT(y_scale), FLOAT(z_scale),
-        FLOAT(sum_scale)),
+        INTS(dilation, 3), INTS(pad, 3), INT(x_zero), INT(lo), INT(hi), INT(z_zero), INT(sum_lo),
+        INT(sum_hi), INT(zero), FLOAT(x_scale), FLOAT(y_scale), FLOAT(per_step), FLOAT(sum_y),
+        FLOAT(sum_z)),
        64, 1, 1) {
   int size = out0 * out1 * out2, plane = in0 * in1 * in2, taps = kernel0 * kernel1 * kernel2;
   int o = GLOBAL(0), m = GROUP(1), w = m * channels * taps, sum = 0, w_zero = 0;
@@ -220,19 +220,21 @@ static void add_numbers(tn_gpu *g, const quant_conv *q) {
   const tn_quant_conv_attrs *a = q->a;
   const int64_t least = q->y_dtype == TN_I8 ? -128 : 0, most = least + 255;
   const int64_t last[2] = {q->z ? a->sum_lo : a->lo, q->z ? a->sum_hi : a->hi};
+  const int64_t zero = q->z ? a->sum_zero : a->y_zero;
   int64_t within[2];
-  for (int k = 0; k < 2; k++) within[k] = tn_min_i64(tn_max_i64(last[k], least), most);
+  for (int k = 0; k < 2; k++) within[k] = tn_min_i64(tn_max_i64(last[k], least), most) - zero;
+  const float y_scale = (float)a->y_scale, sum_scale = (float)a->sum_scale;
   const int64_t ints[] = {a->x_zero,
-                          a->y_zero,
-                          q->z ? a->lo : within[0],
-                          q->z ? a->hi : within[1],
+                          q->z ? a->lo - a->y_zero : within[0],
+                          q->z ? a->hi - a->y_zero : within[1],
                           a->z_zero,
-                          a->sum_zero,
                           within[0],
-                          within[1]};
-  const double floats[] = {a->x_scale, a->y_scale, a->z_scale, a->sum_scale};
+                          within[1],
+                          zero};
+  const float floats[] = {(float)a->x_scale, y_scale, q->y_dtype == TN_F32 ? 1 : 1 / y_scale,
+                          y_scale / sum_scale, (float)a->z_scale / sum_scale};
   for (size_t k = 0; k < sizeof ints / sizeof *ints; k++) tn_gpu_int(g, ints[k]);
-  for (size_t k = 0; k < sizeof floats / sizeof *floats; k++) tn_gpu_float(g, floats[k]);
+  for (size_t k = 0; k < sizeof floats / sizeof *floats; k++) tn_gpu_float(g, (double)floats[k]);
 }
 
 static void add_constants(tn_gpu *g, const quant_conv *q) {

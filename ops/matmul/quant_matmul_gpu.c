@@ -3,21 +3,27 @@
  * rows first. */
 #ifdef TN_GPU
 /* ROWS: a scale for each row of A. */
-#define FINISH(sum, r, q)                                                                   \
-  {                                                                                         \
-    int place_ = (r)*n + (q);                                                               \
-    float v_ = TO_FLOAT(sum) * LD1(A_SCALE, ROWS != 0 ? (r) : 0);                           \
-    v_ = v_ * LD1(B_SCALE, MANY_SCALES != 0 ? (q) : 0);                                     \
-    if (HAS_BIAS != 0) v_ += LD1(BIAS, q);                                                  \
-    if (HAS_CODES != 0) {                                                                   \
-      int zero_ = LDI(Y_ZERO, 0);                                                           \
-      float y_ = rint(v_ / LD1(Y_SCALE, 0)), least_ = TO_FLOAT(lo - zero_);                 \
-      y_ = !(y_ > least_) ? least_ : y_ > TO_FLOAT(hi - zero_) ? TO_FLOAT(hi - zero_) : y_; \
-      STI(Y, place_, TO_INT(y_) + zero_);                                                   \
-    } else {                                                                                \
-      EPILOGUE1(v_, place_)                                                                 \
-      ST1(Y, place_, v_);                                                                   \
-    }                                                                                       \
+#define FINISH(sum, r, q)                                                \
+  {                                                                      \
+    int place_ = (r)*n + (q);                                            \
+    float factor_ = LD1(A_SCALE, ROWS != 0 ? (r) : 0), per_step_ = 1.0f; \
+    if (HAS_CODES != 0) {                                                \
+      per_step_ = 1.0f / LD1(Y_SCALE, 0);                                \
+      factor_ = factor_ / LD1(Y_SCALE, 0);                               \
+    }                                                                    \
+    float v_ = LD1(B_SCALE, MANY_SCALES != 0 ? (q) : 0) * factor_;       \
+    v_ = TO_FLOAT(sum) * v_;                                             \
+    if (HAS_BIAS != 0) v_ += LD1(BIAS, q) * per_step_;                   \
+    if (HAS_CODES != 0) {                                                \
+      int zero_ = LDI(Y_ZERO, 0);                                        \
+      float most_ = TO_FLOAT(hi - zero_), least_ = TO_FLOAT(lo - zero_); \
+      v_ = rint(v_);                                                     \
+      v_ = !(v_ > least_) ? least_ : v_ > most_ ? most_ : v_;            \
+      STI(Y, place_, TO_INT(v_) + zero_);                                \
+    } else {                                                             \
+      EPILOGUE1(v_, place_)                                              \
+      ST1(Y, place_, v_);                                                \
+    }                                                                    \
   }
 
 KERNEL(quant_gemm,

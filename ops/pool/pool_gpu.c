@@ -1,6 +1,7 @@
 /* Pools on GPUs, a result a thread; global ones a plane a group. */
 #ifdef TN_GPU
-/* KIND 0: largest, 1: mean of what lies inside, 2: mean of all taps but those behind the pads. */
+/* KIND 0: largest, 1: mean of what lies inside, 2: mean of all taps but those behind the pads.
+ * Columns are summed first, in the order of the CPU's kernels. */
 KERNEL(pool, (IN(X), OUT(Y)),
        (CONST(KIND), INTS(in, 3), INTS(out, 3), INTS(kernel, 3), INTS(stride, 3), INTS(dilation, 3),
         INTS(pad, 3), INTS(end, 3)),
@@ -10,21 +11,24 @@ KERNEL(pool, (IN(X), OUT(Y)),
   if (o < size) {
     int o2 = o % out2, o1 = o / out2 % out1, o0 = o / out2 / out1, n = 0;
     float y = KIND == 0 ? -INFINITY : 0.0f;
-    for (int tz = 0; tz < kernel0; tz++)
-      for (int ty = 0; ty < kernel1; ty++)
-        for (int tx = 0; tx < kernel2; tx++) {
+    for (int tx = 0; tx < kernel2; tx++) {
+      int ix = o2 * stride2 - pad2 + tx * dilation2;
+      float column = 0.0f;
+      for (int tz = 0; tz < kernel0; tz++)
+        for (int ty = 0; ty < kernel1; ty++) {
           int iz = o0 * stride0 - pad0 + tz * dilation0, iy = o1 * stride1 - pad1 + ty * dilation1;
-          int ix = o2 * stride2 - pad2 + tx * dilation2;
           if (KIND == 2 && iz < end0 && iy < end1 && ix < end2) n++;
           if (iz >= 0 && iz < in0 && iy >= 0 && iy < in1 && ix >= 0 && ix < in2) {
             float v = LD1(X, from + (iz * in1 + iy) * in2 + ix);
             if (KIND == 0)
               y = v > y ? v : y; /* not NaN */
             else
-              y += v;
+              column += v;
             if (KIND == 1) n++;
           }
         }
+      if (KIND != 0) y += column;
+    }
     if (KIND != 0) y = n > 0 ? y / TO_FLOAT(n) : 0.0f;
     ST1(Y, (GROUP(1) + GROUP(2) * 32768) * size + o, y);
   }
