@@ -287,11 +287,43 @@ static int32_t any_conv(const tn_lowering *t, const conv *c, int32_t x) {
   return tfl_is_quantised(t) ? quantised_conv(t, c, x) : real_conv(t, c, x);
 }
 
+/* [rows, depth] times [units, depth]: a convolution of single pixels, whose sums may begin with a
+ * bias of i32. */
+static int32_t quantised_product(const tn_lowering *t, int64_t rows, int64_t units, int64_t depth) {
+  const int64_t x_shape[] = {rows, depth, 1, 1}, w_shape[] = {units, depth, 1, 1};
+  conv c = {.w = {.n = 2, .kernel = {1, 1}, .strides = {1, 1}, .dilations = {1, 1}},
+            .group = 1,
+            .filters = units,
+            .filter = 1,
+            .bias = 2};
+  c.bias = tn_low_type(t, 2) ? 2 : 0;
+  c.weights = tn_low_reshape(t, tn_low_in(t, 1), 4, w_shape);
+  return any_conv(t, &c, tn_low_reshape(t, tn_low_in(t, 0), 4, x_shape));
+}
+
+/* Does one window see all of an input that is not padded? */
+static bool sees_all(const conv *c, const tn_tensor *x) {
+  bool all = c->group == 1;
+  for (int32_t k = 0; k < c->w.n; k++)
+    all = all && c->w.kernel[k] == x->shape[1 + k] && c->w.dilations[k] == 1 && !c->w.pads[k] &&
+          !c->w.pads[c->w.n + k];
+  return all;
+}
+
+/* Then it is a product, of elements in the order in which the file has both. */
+static tn_status product_of_all(const tn_lowering *t, const conv *c, const tn_tensor *x) {
+  const int64_t rows = x->shape[0], shape[] = {rows, 1, 1, c->filters};
+  const int64_t depth = rows ? tn_elements(x) / rows : 0;
+  return tn_low_done(t, tn_low_reshape(t, quantised_product(t, rows, c->filters, depth), 4, shape));
+}
+
 static tn_status conv_of(const tn_lowering *t, conv *c, const int32_t *perm) {
   const tn_tensor *x = tn_low_type(t, c->x);
   tn_status s = open_window(t, x, &c->w);
   if (s) return s;
   const tn_tensor *w = tn_low_type(t, c->filter);
+  if (c->w.n == 2 && perm[0] == 0 && tfl_counts_steps(t) && !is_dynamic(t, c) && sees_all(c, x))
+    return product_of_all(t, c, x);
   if (is_dynamic(t, c) && is_of_pixels(c) && w->dtype == TN_I8 && !tfl_zero(t, c->filter)) {
     const int64_t shape[] = {c->filters, x->shape[c->w.n + 1]};
     return tn_low_done(t, dynamic_rows(t, c, tn_low_in(t, c->x),
@@ -592,20 +624,6 @@ tn_status tflite_local_response_normalization(const tn_call *call, tn_graph *gra
 }
 
 /* ---- FULLY_CONNECTED ---- */
-
-/* [rows, depth] times [units, depth]: a convolution of single pixels, whose sums may begin with a
- * bias of i32. */
-static int32_t quantised_product(const tn_lowering *t, int64_t rows, int64_t units, int64_t depth) {
-  const int64_t x_shape[] = {rows, depth, 1, 1}, w_shape[] = {units, depth, 1, 1};
-  conv c = {.w = {.n = 2, .kernel = {1, 1}, .strides = {1, 1}, .dilations = {1, 1}},
-            .group = 1,
-            .filters = units,
-            .filter = 1,
-            .bias = 2};
-  c.bias = tn_low_type(t, 2) ? 2 : 0;
-  c.weights = tn_low_reshape(t, tn_low_in(t, 1), 4, w_shape);
-  return any_conv(t, &c, tn_low_reshape(t, tn_low_in(t, 0), 4, x_shape));
-}
 
 static int32_t real_product(const tn_lowering *t, int64_t rows, int64_t depth) {
   const int64_t shape[] = {rows, depth};

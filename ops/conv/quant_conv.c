@@ -38,14 +38,8 @@ static tn_status check_numbers(const tn_call *call, const quant_conv *q) {
 
 tn_status quant_conv_make(const tn_call *call, quant_conv *out) {
   const tn_quant_conv_attrs *a = call->attrs;
-  quant_conv q = {.a = a,
-                  .x = call->inputs[QUANT_X],
-                  .w = call->inputs[QUANT_W],
-                  .w_scale = call->inputs[QUANT_W_SCALE],
-                  .bias = tn_input(call, QUANT_B),
-                  .z = tn_input(call, QUANT_Z),
-                  .w_zero = tn_input(call, QUANT_W_ZERO),
-                  .y_dtype = dtype_of(a->y_type)};
+  quant_conv q = {.y_dtype = dtype_of(a->y_type)};
+  quant_conv_bind(call, &q);
   const tn_window_attrs window = {a->auto_pad, a->dilations, a->kernel_shape,
                                   a->pads,     a->strides,   0};
   tn_status s = conv_shape_of(call, q.x, q.w, &window, a->group, &q.c);

@@ -4,6 +4,7 @@
 
 #include "conv_geometry.h"
 #include "tenon/kit/element.h"
+#include "tenon/kit/infer.h"
 #include "tenon/kit/tensor.h"
 
 enum { QUANT_X, QUANT_W, QUANT_W_SCALE, QUANT_B, QUANT_Z, QUANT_W_ZERO, QUANT_INPUTS };
@@ -15,6 +16,16 @@ typedef struct quant_conv {
   uint32_t y_dtype;
 } quant_conv;
 
+/* The attributes and tensors of the call. */
+static inline void quant_conv_bind(const tn_call *call, quant_conv *q) {
+  q->a = call->attrs;
+  q->x = call->inputs[QUANT_X];
+  q->w = call->inputs[QUANT_W];
+  q->w_scale = call->inputs[QUANT_W_SCALE];
+  q->bias = tn_input(call, QUANT_B);
+  q->z = tn_input(call, QUANT_Z);
+  q->w_zero = tn_input(call, QUANT_W_ZERO);
+}
 tn_status quant_conv_make(const tn_call *call, quant_conv *out);
 /* Output element `index` in plain order, of filter m, whose sum of (x - x_zero) * w is `sum`. */
 double quant_conv_finish(const quant_conv *q, int64_t m, int64_t index, int64_t sum);

@@ -144,6 +144,70 @@ const char *TN_SIMD_NAME(quant_conv_refuse)(const tn_call *call) {
   return NULL;
 }
 
+/* ---- what a call works out ---- */
+
+/* In front of the packed weights: what all calls of the same extents work out alike, which takes as
+ * long as a small layer. */
+enum { QUANT_MEMO_RUNS = 32 };
+
+typedef struct quant_memo {
+  int64_t is_there;
+  quant_layer l; /* but for what q points to */
+  tn_dot numbers;
+  int64_t at[QUANT_MEMO_RUNS];
+} quant_memo;
+
+enum { QUANT_MEMO_BYTES = (sizeof(quant_memo) + 63) / 64 * 64 };
+
+/* The extents of X and the workers as one number, which no others have; 0: too large for that. */
+static uint64_t quant_extents(const tn_call *call) {
+  const tn_tensor *x = call->inputs[QUANT_X];
+  const uint64_t batch = (uint64_t)x->shape[0], h = (uint64_t)x->shape[2],
+                 w = x->rank > 3 ? (uint64_t)x->shape[3] : 0;
+  if (batch >= 1 << 15 || h >= 1 << 16 || w >= 1 << 16 || call->n_workers >= 1 << 16) return 0;
+  return UINT64_C(1) << 63 | batch << 48 | h << 32 | w << 16 | call->n_workers;
+}
+
+/* Weights of many sizes of input are packed once; only those that are small are there for each. */
+static uint64_t quant_memo_key(const tn_call *call, const quant_layer *l, uint64_t state_bytes) {
+  enum { MOST_BYTES = 32 << 10 };
+  return state_bytes <= MOST_BYTES && l->runs <= QUANT_MEMO_RUNS ? quant_extents(call) : 0;
+}
+
+static void *quant_packed(const tn_call *call) { return (char *)call->state + QUANT_MEMO_BYTES; }
+
+static tn_dot quant_numbers(const quant_layer *l, int64_t *at);
+
+static void quant_memo_write(const tn_call *call, const quant_layer *l) {
+  quant_memo *m = call->state;
+  m->is_there = 0;
+  if (!quant_memo_key(call, l, call->state_bytes)) return;
+  m->l = *l;
+  m->numbers = quant_numbers(l, m->at);
+  m->numbers.at = NULL;
+  m->l.q.a = NULL;
+  m->l.q.x = m->l.q.w = m->l.q.w_scale = m->l.q.bias = m->l.q.z = m->l.q.w_zero = NULL;
+  m->is_there = 1;
+}
+
+/* Where weights are packed: the layer, and what quant_numbers() answers. */
+static tn_status quant_layer_open(const tn_call *call, quant_layer *l, tn_dot *numbers,
+                                  int64_t *at) {
+  const quant_memo *m = call->state;
+  if (!m->is_there) {
+    const tn_status s = quant_layer_make(call, l);
+    if (!s) *numbers = quant_numbers(l, at);
+    return s;
+  }
+  *l = m->l;
+  quant_conv_bind(call, &l->q);
+  *numbers = m->numbers;
+  numbers->at = m->at;
+  return TN_OK;
+}
+
+/* ---- planning ---- */
+
 /* Of one panel, by lanes: scales, biases (of f32 or i32), and as i32 zero points of the weights. */
 enum { QUANT_FLOATS = 3 * TN_DOT_PANEL };
 
@@ -152,7 +216,7 @@ static int64_t quant_ones_at(const quant_layer *l) {
   return l->panels * l->q.c.groups * (l->panel_bytes + QUANT_FLOATS * (int64_t)sizeof(float));
 }
 static int64_t quant_state_bytes(const quant_layer *l) {
-  return quant_ones_at(l) + l->panel_bytes + (int64_t)sizeof(int32_t);
+  return QUANT_MEMO_BYTES + quant_ones_at(l) + l->panel_bytes + (int64_t)sizeof(int32_t);
 }
 static int32_t *quant_zeros_matter(const quant_layer *l, void *state) {
   return (int32_t *)(void *)((char *)state + quant_ones_at(l) + l->panel_bytes);
@@ -173,6 +237,7 @@ tn_status TN_SIMD_NAME(quant_conv_plan)(const tn_call *call, tn_kernel_plan *out
   const double copied = (double)l.strip_bytes * (double)(l.cut.strips * l.cut.parts * c->batch);
   out->worker_scratch_bytes = (uint64_t)(l.strip_bytes + quant_sums_bytes(&l));
   out->state_bytes = (uint64_t)quant_state_bytes(&l);
+  out->state_key = quant_memo_key(call, &l, out->state_bytes);
   out->items[0] = c->batch * l.cut.strips * l.cut.parts;
   out->cost_ns = ops / (TN_DOT_LANES == 16 ? 500 : TN_DOT_K == 1 ? 50 : 100) + copied * 0.05 + 500;
   out->grain[0] = tn_grain(TN_THREAD_NS, out->cost_ns / (double)tn_max_i64(1, out->items[0]));
@@ -236,10 +301,11 @@ static void quant_pack_ones(const quant_layer *l, void *state) {
 tn_status TN_SIMD_NAME(quant_conv_prepare)(const tn_call *call) {
   quant_layer l;
   const tn_status s = quant_layer_make(call, &l);
+  void *packed = quant_packed(call);
   if (s) return s;
   for (int64_t p = 0; p < l.panels * l.q.c.groups; p++) {
-    void *panel = quant_panel(&l, call->state, p);
-    float *floats = quant_floats(&l, call->state, p);
+    void *panel = quant_panel(&l, packed, p);
+    float *floats = quant_floats(&l, packed, p);
     const int64_t first = p % l.panels * TN_DOT_PANEL, group = p / l.panels;
     for (int64_t f = 0; f < tn_min_i64(TN_DOT_PANEL, l.filters - first); f++) {
       const int64_t filter = group * l.filters + first + f;
@@ -249,11 +315,12 @@ tn_status TN_SIMD_NAME(quant_conv_prepare)(const tn_call *call) {
       floats[TN_DOT_PANEL + tn_dot_lane(f)] = (float)quant_conv_bias(&l.q, filter);
       if (bias) memcpy(floats + TN_DOT_PANEL + tn_dot_lane(f), &bias, sizeof bias);
       memcpy(floats + 2 * TN_DOT_PANEL + tn_dot_lane(f), &zero, sizeof zero);
-      if (zero) *quant_zeros_matter(&l, call->state) = 1;
+      if (zero) *quant_zeros_matter(&l, packed) = 1;
     }
     tn_dot_sum_weights(panel, l.runs * l.steps);
   }
-  quant_pack_ones(&l, call->state);
+  quant_pack_ones(&l, packed);
+  quant_memo_write(call, &l);
   return TN_OK;
 }
 
@@ -401,8 +468,8 @@ static void quant_sum_rows(const quant_layer *l, const tn_dot *numbers, void *st
 static void quant_rows(const tn_call *call, const quant_layer *l, tn_dot *t, const tn_dot_x *strip,
                        int64_t p, int64_t image, int64_t begin, int64_t end) {
   const int64_t group = p / l->panels, first = p % l->panels * TN_DOT_PANEL;
-  const void *panel = quant_panel(l, call->state, p);
-  const float *floats = quant_floats(l, call->state, p);
+  const void *panel = quant_panel(l, quant_packed(call), p);
+  const float *floats = quant_floats(l, quant_packed(call), p);
   t->scale = floats;
   const bool in_sums = l->q.bias && l->q.bias->dtype == TN_I32;
   t->bias = l->q.bias && !in_sums ? floats + TN_DOT_PANEL : NULL;
@@ -423,13 +490,13 @@ tn_status TN_SIMD_NAME(quant_conv)(const tn_call *call, uint32_t stage, int64_t 
                                    uint32_t worker) {
   quant_layer l;
   int64_t at[QUANT_RUNS], last = -1;
-  const tn_status s = quant_layer_make(call, &l);
+  tn_dot t;
+  const tn_status s = quant_layer_open(call, &l, &t, at);
   (void)stage;
   if (s) return s;
-  tn_dot t = quant_numbers(&l, at);
   char *room = (char *)call->worker_scratch + worker * call->worker_scratch_bytes;
   float *sums = (float *)(void *)(room + l.strip_bytes);
-  const bool zeros_matter = *quant_zeros_matter(&l, call->state);
+  const bool zeros_matter = *quant_zeros_matter(&l, quant_packed(call));
   const tn_dot_x *strip = NULL;
   for (int64_t item = begin; item < end; item++) {
     int64_t part, of_all;
@@ -445,7 +512,8 @@ tn_status TN_SIMD_NAME(quant_conv)(const tn_call *call, uint32_t stage, int64_t 
          p++) {
       if (zeros_matter && p / l.panels != group) {
         group = p / l.panels;
-        quant_sum_rows(&l, &t, call->state, strip + group * l.channels, first, rows_end, sums);
+        quant_sum_rows(&l, &t, quant_packed(call), strip + group * l.channels, first, rows_end,
+                       sums);
         t.row_sums = sums;
       }
       quant_rows(call, &l, &t, strip, p, image, first, rows_end);

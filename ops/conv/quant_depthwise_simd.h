@@ -214,20 +214,22 @@ typedef struct quant_dw_layer {
   int64_t weights, floats;       /* bytes of a block: sums and weights; scales, biases, parts */
 } quant_dw_layer;
 
+/* Of the layer d->l. */
+static void quant_dw_fill(quant_dw_layer *d) {
+  const quant_layer *l = &d->l;
+  d->blocks = tn_ceil_div(l->q.c.channels, QUANT_DW_CHANNELS);
+  d->groups = tn_ceil_div(l->kernel_h, TN_DOT_K);
+  d->parts = sizeof(tn_dot_w) == 1 && quant_conv_has_zeros(&l->q) ? 3 : 1;
+  d->floats = 2 * QUANT_DW_CHANNELS * (int64_t)sizeof(float) + 64;
+  d->weights = QUANT_DW_CHANNELS * (int64_t)sizeof(int32_t) + d->parts * d->groups * l->kernel_w *
+                                                                  QUANT_DW_CHANNELS * TN_DOT_K *
+                                                                  (int64_t)sizeof(tn_dot_w);
+}
+
 static tn_status quant_dw_make(const tn_call *call, quant_dw_layer *out) {
-  quant_dw_layer d;
-  const tn_status s = quant_layer_make(call, &d.l);
-  if (s) return s;
-  quant_layer *l = &d.l;
-  d.blocks = tn_ceil_div(l->q.c.channels, QUANT_DW_CHANNELS);
-  d.groups = tn_ceil_div(l->kernel_h, TN_DOT_K);
-  d.parts = sizeof(tn_dot_w) == 1 && quant_conv_has_zeros(&l->q) ? 3 : 1;
-  d.floats = 2 * QUANT_DW_CHANNELS * (int64_t)sizeof(float) + 64;
-  d.weights = QUANT_DW_CHANNELS * (int64_t)sizeof(int32_t) + d.parts * d.groups * l->kernel_w *
-                                                                 QUANT_DW_CHANNELS * TN_DOT_K *
-                                                                 (int64_t)sizeof(tn_dot_w);
-  *out = d;
-  return TN_OK;
+  const tn_status s = quant_layer_make(call, &out->l);
+  if (!s) quant_dw_fill(out);
+  return s;
 }
 
 /* How many numbers of 8 bits this one is the sum of. */
@@ -265,7 +267,8 @@ tn_status TN_SIMD_NAME(quant_depthwise_plan)(const tn_call *call, tn_kernel_plan
   if (s) return s;
   const conv_shape *c = &d.l.q.c;
   const double n = (double)(c->batch * c->out_size) * quant_dw_blocks(&d);
-  out->state_bytes = (uint64_t)(d.blocks * (d.weights + d.floats));
+  out->state_bytes = (uint64_t)(QUANT_MEMO_BYTES + d.blocks * (d.weights + d.floats));
+  out->state_key = quant_memo_key(call, &d.l, out->state_bytes);
   out->cost_ns =
       n * (double)(d.groups * quant_dw_most_parts(&d) * d.l.kernel_w) * (TN_DOT_K == 1 ? 3 : 6) +
       500;
@@ -320,11 +323,12 @@ tn_status TN_SIMD_NAME(quant_depthwise_prepare)(const tn_call *call) {
   const tn_dot t = quant_numbers(&d.l, at);
   for (int64_t c = 0; c < d.l.q.c.channels; c++) {
     const int64_t block = c / QUANT_DW_CHANNELS, at_block = c % QUANT_DW_CHANNELS;
-    char *to = quant_dw_block(&d, call->state, block);
+    char *to = quant_dw_block(&d, quant_packed(call), block);
     quant_dw_pack(&d, &t, c, quant_dw_lane(at_block), to);
     if (quant_dw_pairs(&d, block))
       quant_dw_pack(&d, &t, c, quant_dw_lane(QUANT_DW_HALF + at_block), to);
   }
+  quant_memo_write(call, &d.l);
   return TN_OK;
 }
 
@@ -414,7 +418,7 @@ static void quant_dw_strip(const tn_call *call, const quant_dw_layer *dl, tn_dot
   const quant_layer *l = &dl->l;
   const int64_t size = t->to_f32 ? (int64_t)sizeof(float) : 1;
   for (int64_t b = 0; b < dl->blocks; b++) {
-    char *block = quant_dw_block(dl, call->state, b);
+    char *block = quant_dw_block(dl, quant_packed(call), b);
     const int32_t *first = (const int32_t *)(const void *)block;
     const int64_t c = b * QUANT_DW_CHANNELS;
     t->scale = (const float *)(const void *)(block + dl->weights);
@@ -451,10 +455,11 @@ tn_status TN_SIMD_NAME(quant_depthwise)(const tn_call *call, uint32_t stage, int
                                         int64_t end, uint32_t worker) {
   quant_dw_layer d;
   int64_t at[QUANT_RUNS];
-  const tn_status s = quant_dw_make(call, &d);
+  tn_dot t;
+  const tn_status s = quant_layer_open(call, &d.l, &t, at);
   (void)stage;
   if (s) return s;
-  tn_dot t = quant_numbers(&d.l, at);
+  quant_dw_fill(&d);
   t.least = tn_dot_least(&t);
   char *room = (char *)call->worker_scratch + worker * call->worker_scratch_bytes;
   for (int64_t item = begin; item < end; item++) {

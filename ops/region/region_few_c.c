@@ -21,12 +21,33 @@ static int64_t steps_of(const tn_region *r) {
   return n ? n / run_of(r) : 0;
 }
 
+static void swap(int64_t *list, int32_t a, int32_t b) {
+  const int64_t t = list[a];
+  list[a] = list[b];
+  list[b] = t;
+}
+
+/* In any order of dims the same is copied: one that both sides have dense goes in. */
+static void dense_inside(tn_region *r) {
+  for (int32_t k = 0; k + 1 < r->rank; k++)
+    if (r->src_stride[k] == 1 && r->dst_stride[k] == 1 && r->size[k] > run_of(r)) {
+      swap(r->size, k, r->rank - 1);
+      swap(r->src_stride, k, r->rank - 1);
+      swap(r->dst_stride, k, r->rank - 1);
+    }
+}
+
+static bool is_plain(const tn_tensor *t) { return t->layout == TN_PLAIN; }
+
 /* Region k in the strides of what is stored. */
 static bool find(const tn_call *call, uint32_t k, tn_region *out) {
   const tn_region *r = call->regions[k];
+  const tn_tensor *in = call->inputs[r->input];
   *out = *r;
-  return !tn_region_elements(r) ||
-         tn_region_in_storage(r, call->inputs[r->input], call->outputs[0], out);
+  if (!tn_region_elements(r)) return true;
+  if (!tn_region_in_storage(r, in, call->outputs[0], out)) return false;
+  if (!is_plain(call->outputs[0]) || !is_plain(in)) dense_inside(out);
+  return true;
 }
 
 /* -1: some region cannot be said so. */
@@ -54,8 +75,7 @@ const char *region_few_refuse(const tn_call *call) {
 }
 
 tn_status region_few_plan(const tn_call *call, tn_kernel_plan *out) {
-  const bool plain = call->outputs[0]->layout == TN_PLAIN &&
-                     (!call->n_inputs || call->inputs[0]->layout == TN_PLAIN);
+  const bool plain = is_plain(call->outputs[0]) && (!call->n_inputs || is_plain(call->inputs[0]));
   out->cost_ns = 4 + (plain ? 4 : 40) * (double)call->n_regions + 1.5 * (double)all_steps(call) +
                  (double)tn_bytes(call->outputs[0]) / 32;
   return TN_OK;
