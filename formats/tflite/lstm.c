@@ -101,34 +101,33 @@ static int32_t clipped(const tn_lowering *t, int32_t x, const char *name) {
   return most > 0 ? tn_low_clip(t, x, TN_F32, -most, most) : x;
 }
 
+/* What the output gate leaves of the cell. */
+static int32_t out_of(const layer *l, int32_t gate, int32_t c) {
+  const tn_lowering *t = l->t;
+  const int32_t h = both(t, "Mul", gate, tfl_activation(t, c, TN_F32));
+  if (!has(t, l->at + PROJECTION)) return h;
+  return clipped(
+      t, product(t, h, weights(t, l->at + PROJECTION), input_or_none(t, l->at + PROJECTION_BIAS)),
+      "proj_clip");
+}
+
+static int32_t kept(const layer *l, int32_t forget, int32_t c, int32_t in, int32_t cell) {
+  const tn_lowering *t = l->t;
+  return clipped(t, both(t, "Add", both(t, "Mul", forget, c), both(t, "Mul", in, cell)),
+                 "cell_clip");
+}
+
 static void turn(const layer *l, int32_t x, int32_t *h, int32_t *c) {
   const tn_lowering *t = l->t;
   const int32_t forget = gate(l, FORGET_GATE, x, *h, *c), cell = gate(l, CELL_GATE, x, *h, *c);
   const int32_t in = has(t, l->at + W + INPUT_GATE)
                          ? gate(l, INPUT_GATE, x, *h, *c)
                          : both(t, "Sub", tn_low_number(t, TN_F32, 1), forget);
-  *c =
-      clipped(t, both(t, "Add", both(t, "Mul", forget, *c), both(t, "Mul", in, cell)), "cell_clip");
-  const int32_t out = gate(l, OUTPUT_GATE, x, *h, *c);
-  *h = both(t, "Mul", out, tfl_activation(t, *c, TN_F32));
-  if (!has(t, l->at + PROJECTION)) return;
-  *h = clipped(
-      t, product(t, *h, weights(t, l->at + PROJECTION), input_or_none(t, l->at + PROJECTION_BIAS)),
-      "proj_clip");
+  *c = kept(l, forget, *c, in, cell);
+  *h = out_of(l, gate(l, OUTPUT_GATE, x, *h, *c), *c);
 }
 
-static int32_t spelt_out(layer *l, int64_t width) {
-  int32_t turns[MAX_TURNS];
-  if (l->turns > MAX_TURNS) return tn_low_unsupported(l->t, "so many turns of such a cell");
-  for (int64_t k = 0; k < l->turns; k++) {
-    const int64_t at = l->is_backward ? l->turns - 1 - k : k;
-    turn(l, turn_of(l, l->x, at, width), &l->h, &l->c);
-    turns[at] = l->h;
-  }
-  return stack(l->t, turns, l->turns, l->batch, l->outputs);
-}
-
-/* ---- LSTM of ai.onnx ---- */
+/* ---- LSTM, spelt out, its gates side by side ---- */
 
 /* Inputs of gates i, o, f, c, one below the other, [1, ...]. NULL places: all three peepholes. */
 static int32_t joined(const layer *l, uint32_t first, int64_t rows, int64_t width) {
@@ -140,6 +139,62 @@ static int32_t joined(const layer *l, uint32_t first, int64_t rows, int64_t widt
   for (uint32_t k = 0; k < GATES; k++) parts[k] = weights(t, l->at + first + order[k]);
   return tn_low_reshape(t, tn_low_emit(t, "Concat", parts, GATES, &axis, 1), width ? 3 : 2, shape);
 }
+
+/* Nothing happens to a gate on its own. */
+static bool is_joint(const layer *l) {
+  const tn_lowering *t = l->t;
+  bool is = !l->is_normal;
+  for (uint32_t k = 0; k < GATES && is; k++)
+    is = has(t, l->at + W + k) && has(t, l->at + R + k) && has(t, l->at + BIAS + k);
+  for (uint32_t k = 0; k < 3; k++) is = is && !has(t, l->at + PEEP + k);
+  return is;
+}
+
+/* Place k of what is [batch, places * units]. */
+static int32_t place(const layer *l, int32_t x, int64_t k) {
+  const int64_t from[] = {0, k * l->units}, to[] = {l->batch, (k + 1) * l->units};
+  return tfl_slice(l->t, x, 2, from, to, NULL);
+}
+
+static void joint_turn(layer *l, int32_t x, int32_t r) {
+  enum { IN, OUT, FORGET, CELL };
+  const tn_lowering *t = l->t;
+  const int32_t sums = product(t, l->h, r, x), gates = tn_low_1(t, "Sigmoid", sums),
+                cell = tfl_activation(t, place(l, sums, CELL), TN_F32);
+  l->c = kept(l, place(l, gates, FORGET), l->c, place(l, gates, IN), cell);
+  l->h = out_of(l, place(l, gates, OUT), l->c);
+}
+
+/* What the inputs add to the sums, of all turns: [turns, batch, gates * units]. */
+static int32_t sums_of_inputs(const layer *l, int64_t width) {
+  const tn_lowering *t = l->t;
+  const int64_t wide = GATES * l->units, rows[] = {l->turns * l->batch, width}, w[] = {wide, width},
+                cube[] = {l->turns, l->batch, wide};
+  const int32_t sums = product(t, tn_low_reshape(t, l->x, 2, rows),
+                               tn_low_reshape(t, joined(l, W, l->units, width), 2, w),
+                               tn_low_reshape(t, joined(l, BIAS, l->units, 0), 1, &wide));
+  return tn_low_reshape(t, sums, 3, cube);
+}
+
+static int32_t spelt_out(layer *l, int64_t width) {
+  int32_t turns[MAX_TURNS];
+  if (l->turns > MAX_TURNS) return tn_low_unsupported(l->t, "so many turns of such a cell");
+  const bool joint = is_joint(l);
+  const int64_t wide = GATES * l->units, shape[] = {wide, l->outputs};
+  const int32_t x = joint ? sums_of_inputs(l, width) : l->x,
+                r = joint ? tn_low_reshape(l->t, joined(l, R, l->units, l->outputs), 2, shape) : 0;
+  for (int64_t k = 0; k < l->turns; k++) {
+    const int64_t at = l->is_backward ? l->turns - 1 - k : k;
+    if (joint)
+      joint_turn(l, turn_of(l, x, at, wide), r);
+    else
+      turn(l, turn_of(l, x, at, width), &l->h, &l->c);
+    turns[at] = l->h;
+  }
+  return stack(l->t, turns, l->turns, l->batch, l->outputs);
+}
+
+/* ---- LSTM of ai.onnx ---- */
 
 static int32_t joined_biases(const layer *l) {
   const tn_lowering *t = l->t;
