@@ -229,6 +229,7 @@ static tn_status read_node(node_reader *n) {
     return tflite_fail(r, TN_ERR_UNSUPPORTED, n->op->at, "not supported: %s", row->note);
   tn_status status = open_values(n);
   if (!status) status = tflite_attrs_read(n->s, n->op, row ? row->attrs : "quant:", &n->attrs);
+  if (!status && !row) status = tflite_options_read(n->s, n->op, &n->attrs);
   if (!status) status = add_out_dtype(n);
   if (!status) status = add_quantisation(n);
   return status ? status : add_node(n);

@@ -137,6 +137,11 @@ typedef struct tflite_attrs {
 tn_status tflite_attrs_read(tflite_subgraph *s, const tn_flat_table *op, const char *words,
                             tflite_attrs *out);
 
+/* ---- options.c ---- */
+
+/* The options of a custom operator, added to *out. */
+tn_status tflite_options_read(tflite_subgraph *s, const tn_flat_table *op, tflite_attrs *out);
+
 /* ---- node.c, subgraph.c ---- */
 
 tn_status tflite_node_read(tflite_subgraph *s, uint64_t index, const tn_flat_table *op);
