@@ -428,7 +428,11 @@ static const tn_dot_x *quant_strip(const quant_layer *l, int64_t image, int64_t 
   const uint8_t flip = tn_dot_flip(l->q.x->dtype),
                 zero = (uint8_t)tn_dot_code(l->q.x->dtype, l->q.a->x_zero);
   const int64_t first = begin * l->stride_h - l->pad_h, n = quant_rows_taken(l, end - begin);
-  for (int64_t r = 0; r < n; r++) quant_copy_row(l, x, first + r, flip, zero, room + r * l->row);
+  const bool whole = !l->narrow && first >= 0 && first + n <= l->in_h && !l->pad_w &&
+                     l->row == l->in_w * l->pixel; /* rows, one behind the other */
+  if (whole) quant_copy(x + first * l->row, n * l->row, flip, room);
+  for (int64_t r = 0; r < n && !whole; r++)
+    quant_copy_row(l, x, first + r, flip, zero, room + r * l->row);
   return room;
 }
 
