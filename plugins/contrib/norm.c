@@ -151,6 +151,33 @@ tn_status skip_simplified_layer_normalization_f32_c(const tn_call *call, uint32_
                   false, begin, end);
 }
 
+/* For devices, which have kernels for the parts. */
+static tn_status skip_lower(const tn_call *call, tn_graph *graph, int32_t node, double epsilon,
+                            bool centred) {
+  if (!centred && (tn_has_output(call, 1) || tn_has_output(call, 2))) return TN_ERR_UNSUPPORTED;
+  builder b = build_begin(call, graph, node);
+  const tn_attr attrs[2] = {tn_attr_int("axis", -1), tn_attr_float("epsilon", epsilon)};
+  const uint32_t bias = centred ? 4 : 3;
+  int32_t y[4] = {-1, -1, -1, -1};
+  y[3] = build_binary(&b, "Add", build_input(&b, 0), build_input(&b, 1));
+  if (tn_input(call, bias)) y[3] = build_binary(&b, "Add", y[3], build_input(&b, bias));
+  const int32_t inputs[3] = {y[3], build_input(&b, 2), centred ? build_input(&b, 3) : -1};
+  build_node(&b, centred ? "LayerNormalization" : "RMSNormalization", inputs, 2 + (inputs[2] >= 0),
+             attrs, 2, y, centred ? 3 : 1);
+  return build_end(&b, y, call->n_outputs);
+}
+
+tn_status skip_layer_normalization_lower(const tn_call *call, tn_graph *graph, int32_t node) {
+  const tn_skip_layer_normalization_attrs *a = call->attrs;
+  return skip_lower(call, graph, node, a->epsilon, true);
+}
+
+tn_status skip_simplified_layer_normalization_lower(const tn_call *call, tn_graph *graph,
+                                                    int32_t node) {
+  const tn_skip_simplified_layer_normalization_attrs *a = call->attrs;
+  return skip_lower(call, graph, node, a->epsilon, false);
+}
+
 /* ---- EmbedLayerNormalization ---- */
 
 enum { IDS, SEGMENT_IDS, WORDS, POSITIONS, SEGMENTS, GAMMA, BETA, MASK, POSITION_IDS };
@@ -273,6 +300,55 @@ tn_status embed_layer_normalization_f32_c(const tn_call *call, uint32_t stage, i
               &mean, &inverse);
   }
   return TN_OK;
+}
+
+/* How many ones each row of the mask has; without a mask 0. */
+static int32_t lower_mask(builder *b) {
+  const int64_t batch = b->call->inputs[IDS]->shape[0], rows = 1;
+  const tn_attr keep = tn_attr_int("keepdims", 0);
+  int32_t y;
+  if (!tn_input(b->call, MASK)) {
+    const int32_t inputs[2] = {build_scalar(b, TN_I32, 0), build_ints(b, &batch, 1)};
+    build_node(b, "Expand", inputs, 2, NULL, 0, &y, 1);
+    return y;
+  }
+  const int32_t ones = build_binary(b, "Equal", build_input(b, MASK), build_scalar(b, TN_I32, 1));
+  const int32_t inputs[2] = {build_cast(b, ones, TN_I32), build_ints(b, &rows, 1)};
+  build_node(b, "ReduceSum", inputs, 2, &keep, 1, &y, 1);
+  return y;
+}
+
+/* Without position_ids the rows of the table in their order. */
+static int32_t lower_positions(builder *b) {
+  const int64_t starts = 0, n = b->call->inputs[IDS]->shape[1];
+  const int32_t table = build_input(b, POSITIONS);
+  if (tn_input(b->call, POSITION_IDS))
+    return build_binary(b, "Gather", table, build_input(b, POSITION_IDS));
+  const int32_t inputs[4] = {table, build_ints(b, &starts, 1), build_ints(b, &n, 1),
+                             build_ints(b, &starts, 1)};
+  int32_t y;
+  build_node(b, "Slice", inputs, 4, NULL, 0, &y, 1);
+  return y;
+}
+
+tn_status embed_layer_normalization_lower(const tn_call *call, tn_graph *graph, int32_t node) {
+  const tn_embed_layer_normalization_attrs *a = call->attrs;
+  const tn_attr attrs[2] = {tn_attr_int("axis", -1), tn_attr_float("epsilon", a->epsilon)};
+  if (!tn_input(call, POSITION_IDS) &&
+      call->inputs[IDS]->shape[1] > call->inputs[POSITIONS]->shape[0])
+    return TN_ERR_UNSUPPORTED;
+  builder b = build_begin(call, graph, node);
+  int32_t y[3] = {-1, -1, -1};
+  y[2] = build_binary(&b, "Gather", build_input(&b, WORDS), build_input(&b, IDS));
+  y[2] = build_binary(&b, "Add", y[2], lower_positions(&b));
+  if (tn_input(call, SEGMENT_IDS))
+    y[2] = build_binary(
+        &b, "Add", y[2],
+        build_binary(&b, "Gather", build_input(&b, SEGMENTS), build_input(&b, SEGMENT_IDS)));
+  const int32_t inputs[3] = {y[2], build_input(&b, GAMMA), build_input(&b, BETA)};
+  build_node(&b, "LayerNormalization", inputs, 3, attrs, 2, y, 1);
+  if (tn_has_output(call, 1)) y[1] = lower_mask(&b);
+  return build_end(&b, y, call->n_outputs);
 }
 
 /* ---- old names ---- */
