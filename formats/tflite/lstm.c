@@ -1,4 +1,4 @@
-/* Recurrent operators of f32: LSTM, RNN, SVDF, alone, over time, and in both directions. Their
+/* Recurrent operators of f32: LSTM and RNN, alone, over time, and in both directions. Their
  * state is an input, and an output behind the operator's own (node.c).
  *
  * What ai.onnx calls LSTM is one; with projections, clipped cells or normalised gates it is spelt
@@ -274,7 +274,7 @@ static int32_t open_input(const tn_lowering *t, bool time_major, int64_t *out_tu
   static const int32_t perm[] = {1, 0, 2};
   const tn_tensor *x = tn_low_type(t, 0);
   if (!x || x->dtype != TN_F32 || x->rank < 2 || x->rank > 3)
-    return tn_low_unsupported(t, "recurrent operators on values of this type");
+    return tn_low_unsupported(t, "LSTM and RNN of other values than f32");
   const bool swaps = x->rank == 3 && !time_major;
   *out_turns = x->rank == 2 ? 1 : x->shape[swaps];
   *out_batch = x->shape[x->rank == 2 ? 0 : !swaps];
@@ -423,37 +423,4 @@ tn_status tflite_bidirectional_sequence_rnn(const tn_call *call, tn_graph *graph
     states[k] = l.h;
   }
   return done_pair(&t, y, n, time_major, l.batch, states, 2);
-}
-
-/* ---- SVDF ---- */
-
-/* Each filter keeps what it made in the last `memory` turns, [batch, filters * memory], and weighs
- * them; `rank` filters sum up to a unit. */
-tn_status tflite_svdf(const tn_call *call, tn_graph *graph, int32_t node) {
-  enum { X, FEATURES, TIMES, UNIT_BIAS, STATE };
-  const tn_lowering t = tn_low_open(call, graph, node);
-  const tn_tensor *x = tn_low_type(&t, X), *times = tn_low_type(&t, TIMES);
-  const int64_t rank = tn_low_int(&t, "rank", 1);
-  if (!x || x->dtype != TN_F32) return tn_low_unsupported(&t, "values of 8 bits here");
-  if (!times || times->rank != 2 || x->rank != 2 || !has(&t, STATE) || rank < 1 ||
-      times->shape[0] % rank)
-    return tn_low_unsupported(&t, "weights of this shape");
-  const int64_t batch = x->shape[0], filters = times->shape[0], memory = times->shape[1],
-                cube[] = {batch, filters, memory}, column[] = {batch, filters, 1},
-                flat[] = {batch, filters * memory}, units[] = {batch, filters / rank, rank},
-                from[] = {0, 0, 1}, last = 2;
-  const tn_attr axis = tn_attr_int("axis", 2), drops = tn_attr_int("keepdims", 0);
-  const int32_t old = tfl_slice(&t, tn_low_reshape(&t, tn_low_in(&t, STATE), 3, cube), 3, from,
-                                cube, NULL),
-                now = product(&t, tn_low_in(&t, X), weights(&t, FEATURES), TN_NO_ID),
-                parts[] = {old, tn_low_reshape(&t, now, 3, column)};
-  const int32_t kept = memory > 1 ? tn_low_emit(&t, "Concat", parts, 2, &axis, 1) : parts[1];
-  const int32_t axes = tn_low_ints_const(&t, &last, 1),
-                weighed[] = {both(&t, "Mul", kept, weights(&t, TIMES)), axes};
-  const int32_t sums[] = {
-      tn_low_reshape(&t, tn_low_emit(&t, "ReduceSum", weighed, 2, &drops, 1), 3, units), axes};
-  int32_t y = tn_low_emit(&t, "ReduceSum", sums, 2, &drops, 1);
-  if (has(&t, UNIT_BIAS)) y = both(&t, "Add", y, tn_low_in(&t, UNIT_BIAS));
-  const int32_t made[] = {tfl_activation(&t, y, TN_F32), tn_low_reshape(&t, kept, 2, flat)};
-  return done_with(&t, made, 2);
 }

@@ -1180,6 +1180,27 @@ def searches(m):
 
 
 @family
+def svdf(m):
+    """One turn; the state is what it is at first."""
+    b, n, width, memory, rank = m.pick(1, 2), *m.dims(2, 1, 20), m.dims(1, 1, 9)[0], m.pick(1, 2)
+    filters = n * rank
+    x, q = m.any([b, width], m.pick("f4", "i1"))
+    if not q:
+        ins = [m.const(m.numbers([filters, width])), m.const(m.numbers([filters, memory]))]
+        ins += [m.const(m.numbers([n])), m.tensor([b, filters * memory])]
+        y = m.out([b, n])
+    else:
+        w, t, s = 0.01, 1 / 32768, q["scale"] * 0.01 * 74 * np.sqrt(width) * 40 / 32768
+        ins = [m.const(m.codes_of([filters, width], "i1"), scale=w)]
+        ins += [m.const(m.codes_of([filters, memory], "i2"), scale=t)]
+        ins += [m.const(m.r.randint(-(10**8), 10**8, n), "i4", scale=np.float32(s * t))]
+        ins += [m.tensor([b, filters * memory], "i2", scale=s)]
+        y = m.out([b, n], "i1", scale=s * 32768 / 256, zero=-128)
+    m.g.tensors[ins[-1]].isVariable = True
+    m.op("SVDF", [x, *ins], [y], "SVDFOptions", rank=rank, fusedActivationFunction=1 if q else 0)
+
+
+@family
 def resize(m):
     name, dtype = m.pick("RESIZE_BILINEAR", "RESIZE_NEAREST_NEIGHBOR"), m.pick("f4", "i1", "u1")
     b, h, w, c = m.dims(4)
