@@ -45,6 +45,13 @@ typedef struct tn_attr {
   tn_graph *const *graphs;
 } tn_attr;
 
+/* The last member of the attribute struct of an operator with TN_OP_OPEN_ATTRS. Without a head, and
+ * frozen for ever. */
+typedef struct tn_attrs {
+  const tn_attr *const *data;
+  int64_t size;
+} tn_attrs;
+
 typedef struct tn_node {
   tn_head head;
   const char *domain; /* "" or NULL: ai.onnx */

@@ -466,8 +466,11 @@ enum {
   TN_OP_LOWER_ALWAYS = 32, /* lower after inference even if a kernel exists (data movement) */
   TN_OP_TYPES_ONLY = 64,   /* reads the types of its inputs, never their data (Shape, Size): run
                               once these are known, when there are no data */
-  TN_OP_FOLD_LATE = 128    /* folding waits until rewrites have seen it (DequantizeLinear, whose
+  TN_OP_FOLD_LATE = 128,   /* folding waits until rewrites have seen it (DequantizeLinear, whose
                               constants integer kernels want as they are) */
+  TN_OP_OPEN_ATTRS = 256   /* nodes may have attributes that the schema does not name: behind the
+                              attribute struct stands a tn_attrs (tenon/graph.h) of all that the
+                              node has. In tables written by hand */
 };
 
 /* A named computation; knows no device. Its callbacks are pure functions of the call. */

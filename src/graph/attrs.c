@@ -196,6 +196,17 @@ static void bind_attr(binder *b, const tn_arg *arg) {
     problem(b, "attribute", arg->name, "has another number of values than the schema says");
 }
 
+/* All attributes of the node, as they are, for an operator that says it knows them. */
+static void put_open(binder *b) {
+  const tn_node *n = &b->n->node;
+  const tn_attrs all = {n->attrs, n->n_attrs};
+  memcpy(b->attrs + b->def->schema.open_offset, &all, sizeof all);
+  for (uint32_t k = 0; k < n->n_attrs; k++) {
+    if (n->attrs[k]->kind == TN_ATTR_REF)
+      problem(b, "attribute", n->attrs[k]->name, "refers to an attribute outside a function");
+  }
+}
+
 static void check_unknown(binder *b) {
   for (uint32_t k = 0; k < b->n->node.n_attrs; k++) {
     const tn_arg *arg = tn_schema_find(&b->def->schema, b->n->node.attrs[k]->name);
@@ -232,7 +243,10 @@ tn_status tn_node_bind(tn_graph *g, int32_t node, const tn_opdef *def, tn_diag *
   if (!b.attrs) return TN_ERR_MEMORY;
   check_inputs(&b);
   check_outputs(&b);
-  check_unknown(&b);
+  if (def->schema.open_offset < 0)
+    check_unknown(&b);
+  else
+    put_open(&b);
   for (int32_t k = 0; k < def->schema.n_args; k++)
     if (def->schema.args[k].role == TN_ROLE_ATTR) bind_attr(&b, &def->schema.args[k]);
   if (!b.status) b.status = move_captures(g, node, def);

@@ -70,7 +70,11 @@ typedef struct tn_schema {
                                   (returns alias out arguments) the OUT arguments */
   bool input_lists, output_lists; /* one of them is a list */
   int64_t attrs_size;             /* bytes of the attribute struct */
+  int64_t open_offset;            /* of its tn_attrs; -1: it has none */
 } tn_schema;
+
+/* For operators with TN_OP_OPEN_ATTRS: the struct ends with all attributes of the node. */
+void tn_schema_open(tn_schema *schema);
 
 /* Parses text into arena memory. On error: a message with the column in diag (what: prefix, e.g.
  * "op Foo"). */

@@ -7,6 +7,8 @@
 
 #include <string.h>
 
+#include "tenon/graph.h"
+
 typedef struct member {
   uint64_t size, align;
 } member;
@@ -51,6 +53,13 @@ static void lay_out(tn_schema *schema) {
     a->offset = place(a->list ? list_member(a->base) : scalar_member(a->base), &size, &align);
   }
   schema->attrs_size = (int64_t)tn_round_up(size, align);
+  schema->open_offset = -1;
+}
+
+void tn_schema_open(tn_schema *schema) {
+  uint64_t size = (uint64_t)schema->attrs_size, align = 1;
+  schema->open_offset = place(MEMBER(tn_attrs), &size, &align);
+  schema->attrs_size = (int64_t)size;
 }
 
 static tn_role role_of(const tn_arg *a) {

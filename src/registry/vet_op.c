@@ -8,7 +8,8 @@
 
 enum {
   KNOWN_OP_FLAGS = TN_OP_IMPURE | TN_OP_ELEMENTWISE | TN_OP_SAME_AS_INPUT | TN_OP_BROADCAST |
-                   TN_OP_LOWER_EARLY | TN_OP_LOWER_ALWAYS | TN_OP_TYPES_ONLY | TN_OP_FOLD_LATE
+                   TN_OP_LOWER_EARLY | TN_OP_LOWER_ALWAYS | TN_OP_TYPES_ONLY | TN_OP_FOLD_LATE |
+                   TN_OP_OPEN_ATTRS
 };
 
 static const tn_member op_members[] = {
@@ -193,6 +194,7 @@ static tn_opdef *vet_op(tn_vet *v, const void *raw, uint32_t index) {
   ok = tn_vet_flags(v, "flags", op->flags, KNOWN_OP_FLAGS) && ok;
   ok = vet_cases(v, op) && ok;
   if (!op->schema || !parse_schema(v, def) || !make_entries(v, def)) return NULL;
+  if (op->flags & TN_OP_OPEN_ATTRS) tn_schema_open(&def->schema);
   ok = vet_rules(v, def) && ok;
   ok = vet_inference(v, def) && ok;
   return ok ? def : NULL;

@@ -66,9 +66,31 @@ static uint64_t hash_attr(const tn_arg *arg, const char *attrs, uint64_t seed) {
   return tn_hash_bytes(at, sizeof(int64_t), seed);
 }
 
+/* The members that its kind does not use are zero. */
+static uint64_t hash_open(const tn_attr *a, uint64_t seed) {
+  uint64_t words[] = {a->kind, (uint64_t)a->i, 0, (uint64_t)a->ints.size, (uint64_t)a->floats.size};
+  memcpy(&words[2], &a->f, sizeof a->f);
+  seed = tn_hash_bytes(a->name, strlen(a->name), seed);
+  seed = tn_hash_bytes(words, sizeof words, seed);
+  seed = tn_hash_bytes(a->ints.data, (uint64_t)a->ints.size * sizeof *a->ints.data, seed);
+  seed = tn_hash_bytes(a->floats.data, (uint64_t)a->floats.size * sizeof *a->floats.data, seed);
+  seed = hash_strs(&a->s, 1, seed);
+  seed = hash_strs(a->strs.data, a->strs.size, seed);
+  for (int64_t k = 0; k < a->tensors.size; k++) seed = hash_tensor(a->tensors.data[k], seed);
+  return seed;
+}
+
+static uint64_t hash_all_open(const tn_schema *schema, const char *attrs, uint64_t seed) {
+  tn_attrs all;
+  memcpy(&all, attrs + schema->open_offset, sizeof all);
+  for (int64_t k = 0; k < all.size; k++) seed = hash_open(all.data[k], seed);
+  return seed;
+}
+
 uint64_t tn_attrs_hash(const tn_schema *schema, const void *attrs, uint64_t seed) {
   for (int32_t k = 0; attrs && k < schema->n_args; k++)
     if (schema->args[k].role == TN_ROLE_ATTR) seed = hash_attr(&schema->args[k], attrs, seed);
+  if (attrs && schema->open_offset >= 0) seed = hash_all_open(schema, attrs, seed);
   return seed;
 }
 
