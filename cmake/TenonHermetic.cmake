@@ -7,6 +7,7 @@ foreach(name VK_DRIVER_FILES VK_ICD_FILENAMES)
   set(ENV{${name}} /nonexistent/vulkan)
 endforeach()
 set(ENV{TENON_PROGRAM_CACHE} "") # none
-foreach(name TENON_PLUGIN_PATH TENON_PLUGIN_ALLOW TENON_PLUGIN_VET TENON_WEIGHT_CACHE)
+foreach(name TENON_PLUGIN_PATH TENON_PLUGIN_ALLOW TENON_PLUGIN_VET TENON_WEIGHT_CACHE
+    TENON_ORT_CUSTOM_OPS)
   unset(ENV{${name}})
 endforeach()
