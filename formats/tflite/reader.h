@@ -118,6 +118,14 @@ tn_status tflite_value(tflite_subgraph *s, int64_t index, bool is_read, int32_t 
 /* "INT8". */
 const char *tflite_dtype_name(int64_t type);
 
+/* ---- sparse.c ---- */
+
+/* The elements of a sparse tensor, whose buffer has these bytes; *out, of its type, gets data in
+ * the reader's arena. What is not in the tree is 0. */
+tn_status tflite_sparse_read(tflite_reader *r, const tn_flat_table *sparsity,
+                             const tflite_tensor *t, const uint8_t *data, uint64_t bytes,
+                             tn_tensor *out);
+
 /* ---- attr.c ---- */
 
 enum { TFLITE_MAX_ATTRS = 32 };

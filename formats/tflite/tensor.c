@@ -230,10 +230,13 @@ static tn_status read_constant(tflite_subgraph *s, const tn_flat_table *table,
     const bool is_empty = is_read && t->type.dtype && tn_tensor_elements(&t->type) == 0;
     return is_empty ? set_const(s, t, &t->type, true) : TN_OK;
   }
-  if (sparsity.at)
-    return tflite_fail(r, TN_ERR_UNSUPPORTED, t->at, "not supported: sparse constants");
   if (t->type.dtype == TN_NONE)
     return tflite_fail(r, TN_ERR_INVALID, t->at, "is a handle, but has elements");
+  if (sparsity.at) {
+    tn_tensor data = t->type;
+    status = tflite_sparse_read(s->r, &sparsity, t, bytes.p, bytes.n, &data);
+    return status ? status : set_const(s, t, &data, false);
+  }
   return read_elements(s, t, bytes);
 }
 

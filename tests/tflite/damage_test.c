@@ -10,10 +10,13 @@
 
 extern const tn_format tflite_format;
 
-static const char *const files[] = {
-    "tests/data/tflite/net/model.tflite",     "tests/data/tflite/net_int8/model.tflite",
-    "tests/data/tflite/moves/model.tflite",   "tests/data/tflite/custom/model.tflite",
-    "tests/data/tflite/control/model.tflite", NULL};
+static const char *const files[] = {"tests/data/tflite/net/model.tflite",
+                                    "tests/data/tflite/net_int8/model.tflite",
+                                    "tests/data/tflite/moves/model.tflite",
+                                    "tests/data/tflite/custom/model.tflite",
+                                    "tests/data/tflite/control/model.tflite",
+                                    "tests/data/tflite/sparse/model.tflite",
+                                    NULL};
 const damage_of damage_subject = {&tflite_format, files};
 
 static void messages(void **state) {

@@ -1179,6 +1179,69 @@ def searches(m):
         m.op(name, ins, outs, f"NonMaxSuppression{name[-2:]}Options")
 
 
+def sparse_levels(s, x, order, blocks):
+    """The tree of x, walked in that order, and its leaves. blocks: dim -> size, in order."""
+    rank = x.ndim
+    size = [n // blocks.get(d, 1) for d, n in enumerate(x.shape)] + list(blocks.values())
+    parts = []
+    for d, n in enumerate(x.shape):
+        parts += [n // blocks.get(d, 1), blocks.get(d, 1)]
+    cube = x.reshape(parts)
+    at = [2 * d for d in range(rank)] + [2 * d + 1 for d in blocks]
+    ones = [k for k in range(2 * rank) if k not in at]
+    cube = cube.transpose([at[k] for k in order] + ones).reshape([size[k] for k in order])
+    branches, dims = [cube], []
+    for k in order:
+        meta = s.DimensionMetadataT()
+        meta.denseSize = size[k]
+        meta.format = 0 if k >= rank or k == order[0] else 1
+        if meta.format:
+            segments, indices, taken = [0], [], []
+            for b in branches:
+                here = [i for i in range(len(b)) if np.any(b[i])]
+                indices += here
+                segments.append(len(indices))
+                taken += [b[i] for i in here]
+            kind = s.Uint8VectorT if len(indices) < 256 else s.Uint16VectorT
+            name = kind.__name__[:-1]
+            for field, values in (("arraySegments", segments), ("arrayIndices", indices)):
+                v = kind()
+                v.values = values
+                setattr(meta, field, v)
+                setattr(meta, field + "Type", getattr(s.SparseIndexVector, name))
+        else:
+            taken = [b[i] for b in branches for i in range(len(b))]
+        dims.append(meta)
+        branches = taken
+    p = s.SparsityParametersT()
+    p.traversalOrder, p.blockMap, p.dimMetadata = order, list(blocks), dims
+    return p, np.asarray([b for b in branches], x.dtype)
+
+
+@family
+def sparse(m):
+    dtype = m.pick("f4", "f4", "i1")
+    rank = m.pick(1, 2, 2, 3)
+    blocks = {d: m.pick(2, 4) for d in range(rank) if m.pick(0, 0, 1)}
+    shape = [n * blocks.get(d, 1) for d, n in enumerate(m.dims(rank, 1, 5))]
+    cells = m.r.uniform(0, 1, [n // blocks.get(d, 1) for d, n in enumerate(shape)]) < 0.4
+    for d, n in blocks.items():
+        cells = np.repeat(cells, n, d)
+    x = (m.numbers(shape, dtype) * cells).astype(dtype)
+    inner = [rank + k for k in range(len(blocks))]
+    order = m.r.permutation(rank).tolist() if m.pick(0, 1) else list(range(rank))
+    p, leaves = sparse_levels(m.s, x, order + inner, blocks)
+    if not leaves.size:
+        m.__init__(m.r, m.s)
+        return sparse(m)
+    w = m.tensor(shape, dtype, leaves)
+    m.g.tensors[w].sparsity = p
+    dense = m.tensor(shape, dtype)
+    m.op("DENSIFY", [w], [dense], "DensifyOptions")
+    y = m.feed(m.numbers(shape, dtype))
+    m.op("MAXIMUM", [dense, y], [m.out(shape, dtype)], "MaximumMinimumOptions")
+
+
 @family
 def svdf(m):
     """One turn; the state is what it is at first."""
