@@ -115,13 +115,19 @@ tn_status tflite_attrs_read(tflite_subgraph *s, const tn_flat_table *op, const c
   tn_status status = tflite_status(r);
   const char *text = colon ? colon + 1 : words;
   for (uint32_t field = 0; !status && next_word(&text, &w); field++) {
+    const tn_flat_table *from = first.at ? &first : &second;
     if (!strcmp(w.name, "-")) continue;
+    if (!strcmp(w.kind, "flex")) {
+      const tn_flat_vector bytes = tn_flat_vec(from, field, 1);
+      status = tflite_flex_read(r, &bytes, "composite_attributes", out);
+      continue;
+    }
     if (out->n == TFLITE_MAX_ATTRS - 5) return no_room(r);
     tn_attr *a = &out->attrs[out->n++];
     char *name = tn_arena_str(&r->arena, w.name);
     if (!name) return tflite_no_memory(r);
     *a = attr_of(name, 0);
-    status = read_word(r, first.at ? &first : &second, field, &w, a);
+    status = read_word(r, from, field, &w, a);
   }
   return status;
 }

@@ -196,5 +196,8 @@ tn_status tflite_composite(const tflite_node *n) {
     if (tn_map_set(&r->functions, key, 1)) return tflite_no_memory(r);
     added = add_function(n, domain, name, overload, index);
   }
-  return added ? added : tflite_call_add(n, domain, name, overload);
+  const tn_attr *attrs[TFLITE_MAX_ATTRS];
+  for (uint32_t k = 0; k < n->attrs->n_flex; k++)
+    attrs[k] = &n->attrs->attrs[n->attrs->flex_at + k];
+  return added ? added : tflite_call_add(n, domain, name, overload, attrs, n->attrs->n_flex);
 }

@@ -154,12 +154,14 @@ tn_status tflite_node_add(const tflite_node *n, const char *domain, const char *
 }
 
 tn_status tflite_call_add(const tflite_node *n, const char *domain, const char *op,
-                          const char *overload) {
+                          const char *overload, const tn_attr *const *attrs, uint32_t n_attrs) {
   const tn_node made = {.domain = domain,
                         .op = op,
                         .overload = overload,
                         .inputs = n->inputs,
-                        .n_inputs = (uint32_t)n->n_inputs};
+                        .n_inputs = (uint32_t)n->n_inputs,
+                        .attrs = attrs,
+                        .n_attrs = n_attrs};
   return add_made(n, &made);
 }
 
@@ -229,7 +231,10 @@ static tn_status read_node(node_reader *n) {
     return tflite_fail(r, TN_ERR_UNSUPPORTED, n->op->at, "not supported: %s", row->note);
   tn_status status = open_values(n);
   if (!status) status = tflite_attrs_read(n->s, n->op, row ? row->attrs : "quant:", &n->attrs);
-  if (!status && !row) status = tflite_options_read(n->s, n->op, &n->attrs);
+  if (!status && !row) {
+    const tn_flat_vector bytes = tn_flat_vec(n->op, OPERATOR_CUSTOM, 1);
+    status = tflite_flex_read(r, &bytes, "custom_options", &n->attrs);
+  }
   if (!status) status = add_out_dtype(n);
   if (!status) status = add_quantisation(n);
   return status ? status : add_node(n);

@@ -1,6 +1,6 @@
-/* Options of a custom operator as attributes. Most files hold a FlexBuffers map there, whose
- * numbers, texts and lists get the names that it says; what is no such map is one attribute of
- * bytes.
+/* Options of custom operators and of composites as attributes. Most files hold a FlexBuffers map
+ * there, whose numbers, texts and lists get the names that it says; what is no such map is one
+ * attribute of bytes.
  *
  * A FlexBuffer is read from its end: a value of `width` bytes, its type, the width. Larger things
  * lie before what points to them. */
@@ -18,7 +18,8 @@ enum {
   FLEX_INDIRECT_UINT,
   FLEX_INDIRECT_FLOAT,
   FLEX_MAP,
-  FLEX_INTS = 11,
+  FLEX_VECTOR,
+  FLEX_INTS,
   FLEX_UINTS,
   FLEX_FLOATS,
   FLEX_BOOL = 26
@@ -38,9 +39,9 @@ static bool load(const flex *f, uint64_t at, uint32_t width, uint64_t *out) {
   return true;
 }
 
-static bool load_int(const flex *f, uint64_t at, uint32_t width, int64_t *out) {
+static bool load_int(const flex *f, uint64_t at, uint32_t width, bool is_signed, int64_t *out) {
   uint64_t v;
-  const uint32_t unused = 64 - 8 * width;
+  const uint32_t unused = is_signed ? 64 - 8 * width : 0;
   if (!load(f, at, width, &v)) return false;
   *out = (int64_t)(v << unused) >> unused;
   return true;
@@ -72,10 +73,21 @@ static bool count(const flex *f, uint64_t at, uint32_t width, uint64_t each, uin
          *out * each <= f->size - at;
 }
 
+/* The type of element k of a list, of FLEX_INT, FLEX_UINT and FLEX_FLOAT; lists of any types say it
+ * behind their elements. 0: it is none of these. */
+static uint32_t type_of(const flex *f, uint64_t at, uint64_t n, uint64_t k) {
+  uint64_t type;
+  if (f->type != FLEX_VECTOR) return f->type - FLEX_INTS + FLEX_INT;
+  if (!load(f, at + n * f->wide + k, 1, &type)) return 0;
+  type >>= 2;
+  return type == FLEX_BOOL ? FLEX_UINT : type <= FLEX_FLOAT ? (uint32_t)type : 0;
+}
+
 static bool read_list(tflite_reader *r, const flex *f, tn_attr *a) {
   uint64_t at, n;
-  if (!follow(f, f->at, f->width, &at) || !count(f, at, f->wide, f->wide, &n)) return false;
-  const bool is_float = f->type == FLEX_FLOATS;
+  const uint64_t each = f->type == FLEX_VECTOR ? f->wide + 1 : f->wide;
+  if (!follow(f, f->at, f->width, &at) || !count(f, at, f->wide, each, &n)) return false;
+  const bool is_float = n && type_of(f, at, n, 0) == FLEX_FLOAT;
   void *data = tn_arena_alloc(&r->arena, (n + 1) * sizeof(int64_t));
   if (!data) return false;
   a->kind = is_float ? TN_ATTR_FLOATS : TN_ATTR_INTS;
@@ -83,10 +95,14 @@ static bool read_list(tflite_reader *r, const flex *f, tn_attr *a) {
     a->floats = (tn_floats){data, (int64_t)n};
   else
     a->ints = (tn_ints){data, (int64_t)n};
-  for (uint64_t k = 0; k < n; k++)
-    if (!(is_float ? load_float(f, at + k * f->wide, f->wide, (double *)data + k)
-                   : load_int(f, at + k * f->wide, f->wide, (int64_t *)data + k)))
+  for (uint64_t k = 0; k < n; k++) {
+    const uint32_t type = type_of(f, at, n, k);
+    const uint64_t from = at + k * f->wide;
+    if (!type || is_float != (type == FLEX_FLOAT) ||
+        !(is_float ? load_float(f, from, f->wide, (double *)data + k)
+                   : load_int(f, from, f->wide, type == FLEX_INT, (int64_t *)data + k)))
       return false;
+  }
   return true;
 }
 
@@ -98,9 +114,10 @@ static bool read_text(const flex *f, tn_attr *a) {
   return true;
 }
 
-static bool read_number(const flex *f, uint64_t at, uint32_t width, bool is_float, tn_attr *a) {
-  a->kind = is_float ? TN_ATTR_FLOAT : TN_ATTR_INT;
-  return is_float ? load_float(f, at, width, &a->f) : load_int(f, at, width, &a->i);
+static bool read_number(const flex *f, uint64_t at, uint32_t width, uint32_t type, tn_attr *a) {
+  a->kind = type == FLEX_FLOAT ? TN_ATTR_FLOAT : TN_ATTR_INT;
+  return type == FLEX_FLOAT ? load_float(f, at, width, &a->f)
+                            : load_int(f, at, width, type == FLEX_INT, &a->i);
 }
 
 /* False: it is of no type that attributes have, or leaves the bytes. */
@@ -109,14 +126,15 @@ static bool read_value(tflite_reader *r, const flex *f, tn_attr *a) {
   switch (f->type) {
     case FLEX_INT:
     case FLEX_UINT:
-    case FLEX_BOOL: return read_number(f, f->at, f->width, false, a);
-    case FLEX_FLOAT: return read_number(f, f->at, f->width, true, a);
+    case FLEX_FLOAT:
+    case FLEX_BOOL: return read_number(f, f->at, f->width, f->type, a);
     case FLEX_INDIRECT_INT:
     case FLEX_INDIRECT_UINT:
     case FLEX_INDIRECT_FLOAT:
       return follow(f, f->at, f->width, &at) &&
-             read_number(f, at, f->wide, f->type == FLEX_INDIRECT_FLOAT, a);
+             read_number(f, at, f->wide, f->type - FLEX_INDIRECT_INT + FLEX_INT, a);
     case FLEX_STRING: return read_text(f, a);
+    case FLEX_VECTOR:
     case FLEX_INTS:
     case FLEX_UINTS:
     case FLEX_FLOATS: return read_list(r, f, a);
@@ -175,16 +193,20 @@ static bool open_root(const tn_flat_vector *bytes, flex *out) {
   return true;
 }
 
-tn_status tflite_options_read(tflite_subgraph *s, const tn_flat_table *op, tflite_attrs *out) {
-  const tn_flat_vector bytes = tn_flat_vec(op, OPERATOR_CUSTOM, 1);
+tn_status tflite_flex_read(tflite_reader *r, const tn_flat_vector *bytes, const char *name,
+                           tflite_attrs *out) {
   const uint32_t n = out->n;
   flex root;
-  const tn_status status = tflite_status(s->r);
-  if (status || !bytes.n) return status;
-  if (open_root(&bytes, &root) && read_map(s->r, &root, out)) return TN_OK;
-  out->n = n;
-  tn_attr *a = &out->attrs[out->n++];
-  *a = (tn_attr){.head = TN_HEAD(tn_attr), .name = "custom_options", .kind = TN_ATTR_STR};
-  a->s = (tn_str){(const char *)tn_flat_bytes(&bytes), (int64_t)bytes.n};
+  const tn_status status = tflite_status(r);
+  out->flex_at = n;
+  out->n_flex = 0;
+  if (status || !bytes->n) return status;
+  if (!open_root(bytes, &root) || !read_map(r, &root, out)) {
+    out->n = n;
+    tn_attr *a = &out->attrs[out->n++];
+    *a = (tn_attr){.head = TN_HEAD(tn_attr), .name = name, .kind = TN_ATTR_STR};
+    a->s = (tn_str){(const char *)tn_flat_bytes(bytes), (int64_t)bytes->n};
+  }
+  out->n_flex = out->n - n;
   return TN_OK;
 }

@@ -126,7 +126,7 @@ tn_status tflite_sparse_read(tflite_reader *r, const tn_flat_table *sparsity,
                              const tflite_tensor *t, const uint8_t *data, uint64_t bytes,
                              tn_tensor *out);
 
-/* ---- attr.c ---- */
+/* ---- attributes ---- */
 
 enum { TFLITE_MAX_ATTRS = 32 };
 
@@ -137,18 +137,23 @@ typedef struct tflite_attrs {
   bool moves;     /* only moves elements, whatever they stand for */
   bool states;    /* changes the variable tensors among its inputs: further outputs, in order */
   bool typed;     /* out_dtype: the number that ai.onnx has for the type of output 0 */
+  uint32_t flex_at, n_flex; /* those of a FlexBuffer */
 } tflite_attrs;
+
+/* ---- options.c ---- */
+
+/* The entries of a FlexBuffers map, added to *out: at most 24. Other bytes are one attribute
+ * `name`; no bytes, none. */
+tn_status tflite_flex_read(tflite_reader *r, const tn_flat_vector *bytes, const char *name,
+                           tflite_attrs *out);
+
+/* ---- attr.c ---- */
 
 /* The operator's options as its row describes them: "quant: padding i8, stride_w i32, - , beta
  * f32=1". Words before ":" are members of
  * tflite_attrs: quant, moves, out; "-" is a field that nobody needs. */
 tn_status tflite_attrs_read(tflite_subgraph *s, const tn_flat_table *op, const char *words,
                             tflite_attrs *out);
-
-/* ---- options.c ---- */
-
-/* The options of a custom operator, added to *out. */
-tn_status tflite_options_read(tflite_subgraph *s, const tn_flat_table *op, tflite_attrs *out);
 
 /* ---- node.c, subgraph.c ---- */
 
@@ -200,6 +205,6 @@ tn_status tflite_node_add(const tflite_node *n, const char *domain, const char *
                           uint32_t n_attrs);
 /* A call of a function of the model with the inputs and outputs of n. */
 tn_status tflite_call_add(const tflite_node *n, const char *domain, const char *op,
-                          const char *overload);
+                          const char *overload, const tn_attr *const *attrs, uint32_t n_attrs);
 
 #endif

@@ -8,7 +8,7 @@ fail() {
   status=1
 }
 out=$("$tenon" test "$folder") || fail "tenon test: exit status $?"
-grep -q '^14 passed, 0 failed, 2 skipped$' <<<"$out" || fail "unexpected: $out"
+grep -q '^15 passed, 0 failed, 2 skipped$' <<<"$out" || fail "unexpected: $out"
 grep -q '^skip .*/custom: .*operator tflite::Nobody_Knows; no plug-in' <<<"$out" ||
   fail "the custom operator is not named: $out"
 net=$folder/net/model.tflite
@@ -48,6 +48,11 @@ zipfile.ZipFile(sys.argv[1], "a").writestr("labels.txt", "first\nsecond\n")' "$w
   "$tenon" run "$work/labelled.tflite" --top 2 --random >"$work/out" || fail "labels"
   grep -q '^    [12]\.  \[1\]  .*  second$' "$work/out" || fail "no labels: $(cat "$work/out")"
 fi
+# a composite has its attributes, for those who take it whole
+"$tenon" convert --stage load "$folder/composite/model.tflite" "$work/composite.onnx" || fail "load"
+for word in stretch factor steps strict; do
+  grep -qa "$word" "$work/composite.onnx" || fail "the composite has no '$word'"
+done
 rows=$("$tenon" ops --format tflite)
 grep -q ' CONV_2D .*Conv between Transposes' <<<"$rows" || fail "no row of CONV_2D"
 grep -q '^210 operators: ' <<<"$rows" || fail "not all operators have a row"
