@@ -6,13 +6,13 @@ from onnx import TensorProto as T
 from onnx import helper as h
 
 
-def save(name, nodes, constants, outputs, inputs=()):
+def save(name, nodes, constants, outputs, inputs=(), domain="com.acme"):
     graph = h.make_graph(
-        [h.make_node(*n, domain="com.acme", **a) for n, a in nodes], name,
+        [h.make_node(*n, domain=domain, **a) for n, a in nodes], name,
         [h.make_tensor_value_info(n, T.FLOAT, ["n"]) for n in inputs],
         [h.make_tensor_value_info(n, t, None) for n, t in outputs],
         [onnx.numpy_helper.from_array(np.array(a), n) for n, a in constants])
-    m = h.make_model(graph, opset_imports=[h.make_opsetid("", 17), h.make_opsetid("com.acme", 1)],
+    m = h.make_model(graph, opset_imports=[h.make_opsetid("", 17), h.make_opsetid(domain, 1)],
                      ir_version=8)
     onnx.save(m, name + ".onnx")
 
@@ -43,6 +43,8 @@ save("texts", [
 for how in "make missing run unmade write negative rank index strings".split():
     save("fail_" + how, [(("Fail", ["s"], ["y"]), {"how": how})],
          [("s", np.array(["text"], dtype=object))], [("y", T.STRING)])
+save("extensions", [(("StringUpper", ["s"], ["y"]), {})], [("s", np.array(["a"], dtype=object))],
+     [("y", T.STRING)], domain="ai.onnx.contrib")
 save("few", [(("Join", ["x"], ["y"]), {})], [x], [("y", T.INT64)])
 save("type", [(("Affine", ["x"], ["y"]), {})], [("x", np.array([True]))], [("y", T.BOOL)])
 save("left_out", [(("AddMaybe", ["x"], ["", "y"]), {})], [x], [("y", T.INT64)])

@@ -39,6 +39,7 @@ refuses fail_negative 'dim 0 is -1'
 refuses fail_rank '9 dims; the limit is 8'
 refuses fail_index 'output 7 of 1'
 refuses fail_strings 'no std::string here'
+refuses extensions 'ai.onnx.contrib::StringUpper; no .*: TENON_ORT_CUSTOM_OPS names its'
 refuses few 'there are 1 variadic inputs; the operator takes 2 or more'
 refuses type "not supported: input 'in0' of type bool"
 refuses left_out 'output 0 is left out'
