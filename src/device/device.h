@@ -45,6 +45,7 @@ typedef struct tn_device {
   atomic_int lost;      /* for good */
   atomic_int refused;   /* memory, since somebody looked */
   atomic_int hangs;     /* and so that what it has may not be freed */
+  int64_t process;      /* that has opened it */
 } tn_device;
 
 /* ---- the list ---- */
@@ -71,6 +72,9 @@ static inline const tn_part_owner *tn_device_owner(const tn_device *d) { return 
 void tn_device_close(tn_device *d); /* NULL is legal */
 /* Every device counts as lost: in the child of a fork. */
 void tn_devices_lose(tn_devices *all);
+/* In the child of a fork the device is lost, and nothing of it is touched: its threads, and who is
+ * at the other end, stayed with the parent. */
+void tn_device_check_process(tn_device *d);
 static inline bool tn_device_is_lost(const tn_device *d) {
   return atomic_load_explicit(&((tn_device *)(uintptr_t)d)->lost, memory_order_relaxed) != 0;
 }

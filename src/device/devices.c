@@ -2,6 +2,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/cpu.h"
 #include "device/internal.h"
@@ -153,6 +154,7 @@ static tn_device *device_new(tn_devices *all, const tn_driverdef *def, uint32_t 
   d->n_users = 1;
   atomic_init(&d->lost, 0);
   atomic_init(&d->hangs, 0);
+  d->process = (int64_t)getpid();
   atomic_init(&d->refused, 0);
   d->name = tn_arena_format(&d->arena, "%s:%u", def->driver.name, index);
   if (d->name && !pthread_mutex_init(&d->lock, NULL)) return d;
@@ -196,6 +198,7 @@ static tn_status no_driver(const tn_devices *all, const char *name, tn_diag *dia
 static tn_device *find_open(const tn_devices *all, const tn_driverdef *def, uint32_t index) {
   for (int64_t k = 0; k < all->open.n; k++) {
     tn_device *d = all->open.data[k];
+    tn_device_check_process(d);
     if (d->def == def && d->index == index && !tn_device_is_lost(d)) return d;
   }
   return NULL;
@@ -246,8 +249,17 @@ void tn_device_close(tn_device *d) {
   pthread_mutex_unlock(&all->lock);
 }
 
+void tn_device_check_process(tn_device *d) {
+  if (d->process == (int64_t)getpid()) return;
+  atomic_store(&d->lost, 1);
+  atomic_store(&d->hangs, 1);
+}
+
 void tn_devices_lose(tn_devices *all) {
-  for (int64_t k = 0; k < all->open.n; k++) atomic_store(&all->open.data[k]->lost, 1);
+  for (int64_t k = 0; k < all->open.n; k++) {
+    atomic_store(&all->open.data[k]->lost, 1);
+    tn_device_check_process(all->open.data[k]);
+  }
 }
 
 const char *tn_device_refuses(const tn_device *d, const tn_kerneldef *def) {

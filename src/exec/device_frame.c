@@ -171,6 +171,11 @@ bool tn_frame_give_up_full(const tn_frame *f) {
   return any;
 }
 
+void tn_frame_check_process(const tn_frame *f) {
+  for (uint32_t k = 0; k < f->planner->n_devices; k++)
+    tn_device_check_process(f->planner->devices[k]);
+}
+
 bool tn_frame_has_lost(const tn_frame *f) {
   for (uint32_t k = 0; k < f->planner->n_devices; k++)
     if (tn_device_is_lost(f->planner->devices[k])) return true;

@@ -93,6 +93,7 @@ static tn_status prepare_by_policy(tn_frame *f, const tn_tensor *const *inputs, 
 }
 
 tn_status tn_frame_prepare(tn_frame *f, const tn_tensor *const *inputs, tn_diag *diag) {
+  tn_frame_check_process(f);
   tn_setup *s = find(f, inputs);
   const bool may_do_without =
       !s && f->planner->n_devices && f->planner->fallback != TN_FALLBACK_FORBID;

@@ -9,6 +9,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -180,6 +182,31 @@ static void test_threads(void **state) {
 }
 
 /* ---- loss ---- */
+
+/* In a child that nobody has told of it, devices are lost at once, nobody waits for what stayed
+ * with the parent, and the parent goes on. */
+static void test_child(void **state) {
+  (void)state;
+  place p;
+  float want[N], got[N];
+  int status = -1;
+  fill_expected(want);
+  place_open(&p, NULL);
+  assert_int_equal(load(&p, "shadow:0", TN_FALLBACK_FORBID), TN_OK);
+  assert_int_equal(run(p.model, p.diag, got), TN_OK);
+  const pid_t child = fork();
+  if (child == 0) {
+    const bool is_lost = run(p.model, p.diag, got) == TN_ERR_IO;
+    tn_model_destroy(p.model);
+    _exit(is_lost && !strstr(tn_diag_text(p.diag), "it has not ended") ? 0 : 1);
+  }
+  assert_true(child > 0);
+  assert_int_equal(waitpid(child, &status, 0), child);
+  assert_int_equal(status, 0);
+  assert_int_equal(run(p.model, p.diag, got), TN_OK);
+  assert_memory_equal(got, want, sizeof want);
+  place_close(&p);
+}
 
 /* Sticky, for all sessions; what the policy says then. */
 static void test_fork(void **state) {
@@ -512,11 +539,11 @@ static void test_record_wrong(void **state) {
 int main(void) {
   setenv("TENON_SHADOW", "delay=100,seed=3", 1);
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_entries),     cmocka_unit_test(test_options),
-      cmocka_unit_test(test_plan),        cmocka_unit_test(test_threads),
-      cmocka_unit_test(test_fork),        cmocka_unit_test(test_steady),
-      cmocka_unit_test(test_vetting),     cmocka_unit_test(test_plugin),
-      cmocka_unit_test(test_kernel),      cmocka_unit_test(test_record),
-      cmocka_unit_test(test_record_wrong)};
+      cmocka_unit_test(test_entries), cmocka_unit_test(test_options),
+      cmocka_unit_test(test_plan),    cmocka_unit_test(test_threads),
+      cmocka_unit_test(test_fork),    cmocka_unit_test(test_child),
+      cmocka_unit_test(test_steady),  cmocka_unit_test(test_vetting),
+      cmocka_unit_test(test_plugin),  cmocka_unit_test(test_kernel),
+      cmocka_unit_test(test_record),  cmocka_unit_test(test_record_wrong)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
