@@ -74,6 +74,7 @@ static tn_status run_alone(tn_device *d, void *recording, tn_diag *diag) {
   tn_status status = tn_device_answer(&t, driver->submit(&t.call, d->queue, recording, ++d->mark));
   if (!status) status = driver->wait(&t.call, d->queue, d->mark, UINT64_C(1000000000) * LIMIT_S);
   if (status == TN_ERR_STATE) status = TN_ERR_IO; /* it hangs */
+  if (status == TN_ERR_MEMORY) atomic_store(&d->refused, 1);
   if (!is_serial) pthread_mutex_unlock(&d->lock);
   tn_device_talk_close(&t);
   return tn_device_report(&t, status, diag, "copying constants");

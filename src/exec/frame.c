@@ -83,6 +83,7 @@ static tn_status prepare_by_policy(tn_frame *f, const tn_tensor *const *inputs, 
   const tn_status status = prepare(f, NULL, inputs, said);
   const bool goes_on = (status == TN_ERR_MEMORY && tn_frame_give_up_full(f)) ||
                        (status == TN_ERR_IO && tn_frame_has_lost(f));
+  if (goes_on) tn_callable_forget(f->callable, inputs); /* it was made, and cannot be built */
   if (goes_on)
     tn_diag_add(diag, TN_DIAG_WARNING, "%s; the model is planned without it",
                 tn_diag_count(said) ? tn_diag_message(said, 0, NULL) : tn_status_text(status));

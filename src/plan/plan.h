@@ -317,6 +317,8 @@ struct tn_callable {
 tn_status tn_callable_create_take(const tn_planner *p, tn_graph *graph, const char *name,
                                   tn_diag *diag, tn_callable **out_callable);
 void tn_callable_destroy(tn_callable *c);
+/* The plan for these inputs, if there is one, is not handed out again. */
+void tn_callable_forget(tn_callable *c, const tn_tensor *const *inputs);
 /* The plan for inputs of these types (data must be there for inputs that shapes depend on; NULL
  * data answers TN_NEEDS_DATA). The caller gets a reference. stop_after: the last stage of
  * tn_model_save; 0: all; the plan then holds the graph only. */

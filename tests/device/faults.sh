@@ -85,6 +85,10 @@ says 3 fault=buffer \
   "tenon: error: device 'shadow:0': *: no memory: a fault on demand" --device shadow
 says 0 memory=1000 "$answer" --device shadow --fallback allow
 says 0 memory=1000 "$answer" --device shadow --fallback warn
+says 0 fault=submit "$answer" --device shadow --fallback warn
+for bytes in $(seq 765000 2500 790000); do # constants fit, the arena or what stages it does not
+  says 0 memory="$bytes" "$answer" --device shadow --fallback warn
+done
 says 3 fault=submit@12 \
   "tenon: error: device 'shadow:0', segment 1 of 1, nodes '*' (Transfer) to '*' (Transfer):"\
 " no memory to submit: a fault on demand" \

@@ -214,6 +214,15 @@ static tn_plan *find(tn_callable *c, const tn_tensor *const *inputs) {
   return NULL;
 }
 
+void tn_callable_forget(tn_callable *c, const tn_tensor *const *inputs) {
+  pthread_mutex_lock(&c->lock);
+  tn_plan *plan = find(c, inputs);
+  if (plan) c->plans.n--; /* it has become the last */
+  pthread_mutex_unlock(&c->lock);
+  if (plan) tn_plan_release(plan); /* of the cache */
+  tn_plan_release(plan);
+}
+
 /* Under the lock. Adds a reference to the cache; the plan that has to go for it is handed out.
  * No memory: not kept. */
 static tn_plan *keep(tn_callable *c, tn_plan *plan) {
