@@ -86,9 +86,13 @@ says 3 fault=buffer \
 says 0 memory=1000 "$answer" --device shadow --fallback allow
 says 0 memory=1000 "$answer" --device shadow --fallback warn
 says 0 fault=submit "$answer" --device shadow --fallback warn
-for bytes in $(seq 765000 2500 790000); do # constants fit, the arena or what stages it does not
-  says 0 memory="$bytes" "$answer" --device shadow --fallback warn
-done
+small=$model model=$folder/mnist-8/model.onnx # its constants fit, its arena does not
+says 3 memory=50000 \
+  "tenon: error: device 'shadow:0': the arena needs 0.1 MiB: it has 50000 bytes, *" --device shadow
+says 0 memory=50000 \
+  "tenon: warning: * nodes run on the cpu, first *; shadow:0: has no memory left for this model" \
+  --device shadow --fallback warn
+model=$small
 says 3 fault=submit@12 \
   "tenon: error: device 'shadow:0', segment 1 of 1, nodes '*' (Transfer) to '*' (Transfer):"\
 " no memory to submit: a fault on demand" \
