@@ -123,9 +123,45 @@ static const char *text_between(gen *g, const char *begin, const char *end) {
   return gen_need(tn_arena_strn(&g->arena, begin, end - begin));
 }
 
+/* Adds the text of a file, "" if it cannot be read, beside c's. */
+static void add_included(cursor *c, tn_text *out, const char *name, int n) {
+  const char *slash = strrchr(c->path, '/');
+  const int folder = slash ? (int)(slash + 1 - c->path) : 0;
+  const char *path = gen_format_text(c->g, "%.*s%.*s", folder, c->path, n, name);
+  tn_mapping file;
+  tn_diag *diag = gen_need(tn_diag_create());
+  if (tn_file_map(path, diag, &file)) {
+    problem(c, name, gen_format_text(c->g, "%s", tn_diag_text(diag)));
+  } else {
+    tn_text_add_bytes(out, (const char *)file.data, (int64_t)file.size);
+    tn_file_unmap(&file);
+  }
+  tn_diag_destroy(diag);
+}
+
+/* What stands before the kernels, with the files in place of lines `#include "tile_gpu.h"`. */
+static const char *take_common(cursor *c, const char *end) {
+  static const char include[] = "#include \"";
+  const size_t size = strlen(include);
+  tn_text out;
+  tn_text_init(&out, c->g->a);
+  for (const char *p = c->p, *next; p < end; p = next) {
+    const char *newline = memchr(p, '\n', (size_t)(end - p));
+    next = newline ? newline + 1 : end;
+    if (next - p > (ptrdiff_t)size && !memcmp(p, include, size))
+      add_included(c, &out, p + size, (int)strcspn(p + size, "\"\n"));
+    else
+      tn_text_add_bytes(&out, p, next - p);
+  }
+  if (out.status) gen_need(NULL);
+  const char *common = gen_need(tn_arena_str(&c->g->arena, tn_text_get(&out)));
+  tn_text_free(&out);
+  return common;
+}
+
 static void parse_kernels(cursor *c, const char *family) {
   const char *first = next_kernel(c);
-  const char *common = text_between(c->g, c->p, first);
+  const char *common = take_common(c, first);
   for (c->p = first; c->p < c->end;) {
     gen_program program = {.family = family, .path = c->path, .common = common};
     const char *line = c->p;

@@ -14,6 +14,7 @@ static const char words[] =
     "#define F32X4(s) vec4(s)\n"
     "#define MAKE4(a, b, c, d) vec4(a, b, c, d)\n"
     "#define LOCAL_ID(d) int(gl_LocalInvocationID[d])\n"
+    "#define UNROLL\n"
     "#define BARRIER() { memoryBarrierBuffer(); memoryBarrierShared(); barrier(); }\n"
     "#define BITS_TO_FLOAT(i) intBitsToFloat(i)\n"
     "#define FLOAT_TO_BITS(x) floatBitsToInt(x)\n"

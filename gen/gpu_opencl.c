@@ -12,6 +12,7 @@ static const char prelude[] =
     "#define GROUP(d) ((int)get_group_id(d))\n"
     "#define LOCAL(T, name, n) __local T name[n]\n"
     "#define BARRIER() barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE)\n"
+    "#define UNROLL _Pragma(\"unroll\")\n"
     "#define BITS_TO_FLOAT(i) as_float(i)\n"
     "#define FLOAT_TO_BITS(x) as_int(x)\n"
     "#define IS_NAN(x) isnan(x)\n"

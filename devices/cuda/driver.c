@@ -81,6 +81,7 @@ static tn_status describe(const tn_device_call *c, void *device, tn_device_info 
   info->memory_bytes = bytes;
   info->offset_alignment = 256;
   info->local_bytes = (uint64_t)ask(d, CU_MAX_SHARED_MEMORY_PER_BLOCK);
+  info->units = (uint32_t)ask(d, CU_MULTIPROCESSOR_COUNT);
   info->max_params_bytes = 2048;
   info->max_group_items = (uint32_t)ask(d, CU_MAX_THREADS_PER_BLOCK);
   for (int k = 0; k < 3; k++) {

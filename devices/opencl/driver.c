@@ -95,6 +95,7 @@ static void describe_limits(const opencl_device *d, tn_device_info *info) {
   info->local_bytes = ask(d, CL_DEVICE_LOCAL_MEM_SIZE, 8);
   info->max_params_bytes = small(ask(d, CL_DEVICE_MAX_PARAMETER_SIZE, sizeof(size_t)));
   info->max_group_items = small(ask(d, CL_DEVICE_MAX_WORK_GROUP_SIZE, sizeof(size_t)));
+  info->units = small(ask(d, CL_DEVICE_MAX_COMPUTE_UNITS, 4));
   if (!d->api.clGetDeviceInfo(d->id, CL_DEVICE_MAX_WORK_ITEM_SIZES, sizeof sizes, sizes, NULL))
     for (int k = 0; k < 3; k++) info->max_group[k] = small(sizes[k]);
 }

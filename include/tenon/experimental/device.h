@@ -52,7 +52,8 @@ typedef struct tn_device_info {
   uint64_t local_bytes;        /* memory of a work group */
   uint32_t max_bindings, max_params_bytes, max_group_items;
   uint32_t max_group[3], max_groups[3];
-  uint32_t subgroup_min, subgroup_max, reserved;
+  uint32_t subgroup_min, subgroup_max;
+  uint32_t units;              /* work groups that run side by side: multiprocessors, cores */
   /* Speed. What is 0 the host estimates. */
   double dispatch_ns, submit_ns, wait_ns;
   double bytes_per_ns, flops_per_ns, up_bytes_per_ns, down_bytes_per_ns;

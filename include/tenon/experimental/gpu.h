@@ -104,6 +104,27 @@ static inline uint32_t tn_gpu_groups(int64_t n, int64_t per) {
   return count < UINT32_MAX ? (uint32_t)count : UINT32_MAX;
 }
 
+/* What the kernel runs on; NULL: not known. */
+static inline const tn_device_info *tn_gpu_device(const tn_call *call) {
+  return call->host->get_extension(call->ctx, TN_DEVICE_INFO_EXTENSION);
+}
+
+/* Has it many more units than processors have cores? */
+static inline bool tn_gpu_is_wide(const tn_call *call) {
+  const tn_device_info *info = tn_gpu_device(call);
+  return info && info->units >= 16;
+}
+
+/* Into how many parts, a power of two up to `most`, the work of each of n groups is to be cut, so
+ * that a device has enough of them. */
+static inline int32_t tn_gpu_shares(const tn_call *call, int64_t n, int64_t most) {
+  const tn_device_info *info = tn_gpu_device(call);
+  const int64_t wanted = info ? 4 * (int64_t)info->units : 0;
+  int32_t shares = 1;
+  while (2 * shares <= most && shares * n < wanted) shares *= 2;
+  return shares;
+}
+
 /* ---- what refuse() asks ---- */
 
 /* Programs count in ints. NULL: every tensor has less than 2^31 elements. */
