@@ -95,7 +95,6 @@ static void describe_limits(const opencl_device *d, tn_device_info *info) {
   info->local_bytes = ask(d, CL_DEVICE_LOCAL_MEM_SIZE, 8);
   info->max_params_bytes = small(ask(d, CL_DEVICE_MAX_PARAMETER_SIZE, sizeof(size_t)));
   info->max_group_items = small(ask(d, CL_DEVICE_MAX_WORK_GROUP_SIZE, sizeof(size_t)));
-  info->units = small(ask(d, CL_DEVICE_MAX_COMPUTE_UNITS, 4));
   if (!d->api.clGetDeviceInfo(d->id, CL_DEVICE_MAX_WORK_ITEM_SIZES, sizeof sizes, sizes, NULL))
     for (int k = 0; k < 3; k++) info->max_group[k] = small(sizes[k]);
 }
@@ -114,7 +113,9 @@ static tn_status describe(const tn_device_call *c, void *device, tn_device_info 
   info->flags = TN_DEVICE_SMALL_STORES;
   if (has_word(extensions, "cl_khr_fp16")) info->flags |= TN_DEVICE_F16;
   describe_limits(d, info);
-  if (ask(d, CL_DEVICE_TYPE, 8) & CL_DEVICE_TYPE_CPU) { /* slower than the host's own kernels */
+  if (!(ask(d, CL_DEVICE_TYPE, 8) & CL_DEVICE_TYPE_CPU)) {
+    info->units = small(ask(d, CL_DEVICE_MAX_COMPUTE_UNITS, 4));
+  } else { /* slower than the host's own kernels */
     info->flops_per_ns = 10;
     info->bytes_per_ns = 4;
   }

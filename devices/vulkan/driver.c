@@ -207,6 +207,8 @@ static tn_status describe(const tn_device_call *c, void *device, tn_device_info 
   if (p->deviceType == VK_PHYSICAL_DEVICE_TYPE_CPU) { /* slower than the host's own kernels */
     info->flops_per_ns = 2;
     info->bytes_per_ns = 4;
+  } else { /* Vulkan does not tell: as many as small ones have */
+    info->units = 16;
   }
   return TN_OK;
 }

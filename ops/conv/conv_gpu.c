@@ -1,8 +1,11 @@
-/* Convolutions on GPUs, in plain layout. `conv_tile` makes 8 filters of 4 places a thread, with
- * weights packed in eights by prepare(); `conv_any` one result a thread, of any number of groups
- * and up to three spatial dims. */
+/* Convolutions on GPUs, in plain layout. `conv_tile` makes tiles of 64 filters of 64 places, for
+ * devices of many units; `conv_packed` 8 filters of 4 places a thread, with weights packed in eights
+ * by prepare(); `conv_any` one result a thread, of any number of groups and up to three spatial
+ * dims. */
 #ifdef TN_GPU
-/* Weights: [group][block of 8 filters][tap][channel][8]. Places: 4 a thread, 64 apart. */
+#include "../matmul/tile_gpu.h"
+
+/* Of conv_packed: places, 4 a thread, 64 apart. */
 #define PLACE(j, o, oy, ox)                      \
   int o = GROUP(0) * 256 + LOCAL_ID(0) + j * 64; \
   int oy = o / out1, ox = o - oy * out1;         \
@@ -14,7 +17,98 @@
             ox + tx * dilation1 < in1;                                                           \
   at = ok ? from + at : from;
 
+/* A product of W, filters by taps, with the places under them, gathered as they are needed. Parts
+ * of the taps, `share` long: with more than one, Y is scratch of f32, [batch][group][part][filter]
+ * [place], for conv_sum. POINT: one tap, at the place itself; FOURS: whole fours of W in a row. */
 KERNEL(conv_tile, (IN(X), IN(W), IN(B), OUT(Y), EPILOGUE),
+       (CONST(HAS_B), CONST(POINT), CONST(FOURS), CONST(PARTS), INT(channels), INT(filters),
+        INT(groups), INTS(in, 2), INTS(out, 2), INTS(kernel, 2), INTS(stride, 2), INTS(dilation, 2),
+        INTS(pad, 2), INT(share)),
+       64, 1, 1) {
+  LOCAL(float, as, 1024);
+  LOCAL(float, bs, 1024);
+  TILE_THREAD
+  int z = GROUP(2) / (PARTS), part = GROUP(2) % (PARTS), group = z % groups;
+  int row = GROUP(1) * 64, col = GROUP(0) * 64, taps = kernel0 * kernel1, k = channels * taps;
+  int plane = in0 * in1, size = out0 * out1;
+  int at = part * share, end = at + share < k ? at + share : k;
+  int at_w = (group * filters + (row + t < filters ? row + t : 0)) * k;
+  int place = col + t < size ? col + t : 0, from = z * channels * plane;
+  int iy = place / out1 * stride0 - pad0, ix = place % out1 * stride1 - pad1;
+  int c = at / taps, ty = at % taps / kernel1, tx = at % kernel1;
+  f32x4 sums[16], a[4], b[4];
+  for (int i = 0; i < 16; i++) sums[i] = F32X4(0.0f);
+#define W_AT(i) ((i) < end ? LD1(W, at_w + (i)) : 0.0f)
+#define POINT_AT(i) ((i) < end ? LD1(X, from + (i)*plane + place) : 0.0f)
+/* the value under the next tap */
+#define NEXT(to, i)                                                    \
+  {                                                                    \
+    int py = iy + ty * dilation0, px = ix + tx * dilation1;            \
+    bool ok = (i) < end && py >= 0 && py < in0 && px >= 0 && px < in1; \
+    to = 0.0f;                                                         \
+    if (ok) to = LD1(X, from + c * plane + py * in1 + px);             \
+    tx++;                                                              \
+    if (tx == kernel1) {                                               \
+      tx = 0;                                                          \
+      ty++;                                                            \
+      if (ty == kernel0) {                                             \
+        ty = 0;                                                        \
+        c++;                                                           \
+      }                                                                \
+    }                                                                  \
+  }
+#define BRING(l)                                                                    \
+  UNROLL for (int j = 0; j < 4; j++) {                                              \
+    int i = (l) + j * 4;                                                            \
+    if (FOURS != 0)                                                                 \
+      a[j] = i < end ? LD4(W, at_w + i) : F32X4(0.0f);                              \
+    else                                                                            \
+      a[j] = MAKE4(W_AT(i), W_AT(i + 1), W_AT(i + 2), W_AT(i + 3));                 \
+    if (POINT != 0) {                                                               \
+      b[j] = MAKE4(POINT_AT(i), POINT_AT(i + 1), POINT_AT(i + 2), POINT_AT(i + 3)); \
+    } else {                                                                        \
+      NEXT(b[j].x, i)                                                               \
+      NEXT(b[j].y, i + 1)                                                           \
+      NEXT(b[j].z, i + 2)                                                           \
+      NEXT(b[j].w, i + 3)                                                           \
+    }                                                                               \
+  }
+  BRING(at)
+  for (; at < end; at += 16) {
+    UNROLL for (int j = 0; j < 4;
+                j++){TILE_PUT(as, j * 4, a[j]) TILE_PUT(bs, j * 4, b[j])} BARRIER();
+    BRING(at + 16)
+    TILE_PRODUCT
+    BARRIER();
+  }
+  UNROLL for (int e = 0; e < 64; e++) {
+    TILE_AT(e)
+    if (r < filters && q < size) {
+      float s = TILE_SUM(e);
+      int place = (GROUP(2) * filters + r) * size + q;
+      if (PARTS == 1) {
+        if (HAS_B != 0) s += LD1(B, group * filters + r);
+        EPILOGUE1(s, place)
+      }
+      ST1(Y, place, s);
+    }
+  }
+}
+
+/* filters: of all groups; plane: of a group's results. */
+KERNEL(conv_sum, (IN(S), IN(B), OUT(Y), EPILOGUE),
+       (CONST(HAS_B), CONST(PARTS), INT(n), INT(plane), INT(size), INT(filters)), 64, 1, 1) {
+  int i = GLOBAL(0);
+  if (i < n) {
+    float s = HAS_B != 0 ? LD1(B, i / size % filters) : 0.0f;
+    for (int p = 0; p < PARTS; p++) s += LD1(S, (i / plane * PARTS + p) * plane + i % plane);
+    EPILOGUE1(s, i)
+    ST1(Y, i, s);
+  }
+}
+
+/* Weights: [group][block of 8 filters][tap][channel][8]. */
+KERNEL(conv_packed, (IN(X), IN(W), IN(B), OUT(Y), EPILOGUE),
        (CONST(HAS_B), INT(channels), INT(filters), INT(groups), INTS(in, 2), INTS(out, 2),
         INTS(kernel, 2), INTS(stride, 2), INTS(dilation, 2), INTS(pad, 2)),
        64, 1, 1) {
@@ -162,7 +256,7 @@ const char *conv_gpu_refuse(const tn_call *call) {
   return conv_shape_make(call, &c) ? "its shapes do not fit" : refuse_shape(call, &c);
 }
 
-const char *conv_tile_gpu_refuse(const tn_call *call) {
+const char *conv_packed_gpu_refuse(const tn_call *call) {
   conv_shape c;
   if (conv_shape_make(call, &c)) return "its shapes do not fit";
   if (c.w.n > 2) return "takes one or two spatial dims";
@@ -170,14 +264,24 @@ const char *conv_tile_gpu_refuse(const tn_call *call) {
   return refuse_shape(call, &c);
 }
 
+const char *conv_tile_gpu_refuse(const tn_call *call) {
+  conv_shape c;
+  if (!tn_gpu_is_wide(call)) return "is for devices with 16 units or more";
+  if (conv_shape_make(call, &c)) return "its shapes do not fit";
+  if (c.batch * c.groups > UINT16_MAX) return "takes batches times groups to 65535";
+  return conv_packed_gpu_refuse(call);
+}
+
 const char *conv_transpose_gpu_refuse(const tn_call *call) {
   conv_shape c;
   return conv_transpose_shape(call, &c) ? "its shapes do not fit" : refuse_shape(call, &c);
 }
 
+/* ---- packed ---- */
+
 static int64_t blocks_of(const conv_shape *c) { return (c->filters / c->groups - 1) / EIGHT + 1; }
 
-tn_status conv_tile_gpu_plan(const tn_call *call, tn_kernel_plan *out) {
+tn_status conv_packed_gpu_plan(const tn_call *call, tn_kernel_plan *out) {
   conv_shape c;
   uint64_t bytes;
   const tn_status status = conv_shape_make(call, &c);
@@ -190,7 +294,7 @@ tn_status conv_tile_gpu_plan(const tn_call *call, tn_kernel_plan *out) {
 }
 
 /* W [filters][channels of a group][taps] into [group][block][tap][channel][8]. */
-tn_status conv_tile_gpu_prepare(const tn_call *call) {
+tn_status conv_packed_gpu_prepare(const tn_call *call) {
   const tn_tensor *w = call->inputs[1];
   float *to = call->state;
   conv_shape c;
@@ -207,6 +311,39 @@ tn_status conv_tile_gpu_prepare(const tn_call *call) {
   return TN_OK;
 }
 
+/* ---- tiles ---- */
+
+/* Tiles of one convolution, and the parts of its taps that they are made in. */
+typedef struct tiles {
+  int64_t columns, rows, share;
+  int32_t parts;
+} tiles;
+
+static tiles tiles_of(const tn_call *call, const conv_shape *c) {
+  enum { TILE = 64, SLICE = 16, LEAST = 64, MOST = 32 };
+  const int64_t k = c->channels / c->groups * c->taps, z = tn_max_i64(1, c->batch * c->groups);
+  tiles t = {tn_ceil_div(c->out_size, TILE), tn_ceil_div(c->filters / c->groups, TILE), 0, 1};
+  const int64_t most = tn_min_i64(tn_min_i64(MOST, k / LEAST), UINT16_MAX / z);
+  t.parts = tn_gpu_shares(call, t.columns * t.rows * z, most);
+  t.share = tn_ceil_div(tn_ceil_div(k, t.parts), SLICE) * SLICE;
+  return t;
+}
+
+tn_status conv_tile_gpu_plan(const tn_call *call, tn_kernel_plan *out) {
+  conv_shape c;
+  uint64_t bytes;
+  const tn_status status = conv_shape_make(call, &c);
+  if (status) return status;
+  const tiles t = tiles_of(call, &c);
+  if (t.parts == 1) return TN_OK;
+  if (tn_mul_u64((uint64_t)tn_elements(call->outputs[0]), (uint64_t)t.parts * sizeof(float),
+                 &bytes) ||
+      bytes / sizeof(float) > INT32_MAX)
+    return TN_ERR_OVERFLOW;
+  out->scratch_bytes = bytes;
+  return TN_OK;
+}
+
 static void add_window(tn_gpu *g, const conv_shape *c, int32_t dims) {
   const tn_window w = tn_window_padded(&c->w, dims);
   const int64_t *const lists[] = {w.in, w.out, w.kernel, w.stride, w.dilation, w.pad_lo};
@@ -217,28 +354,72 @@ static void add_window(tn_gpu *g, const conv_shape *c, int32_t dims) {
     for (int32_t d = 0; d < dims; d++) tn_gpu_int(g, lists[k][d]);
 }
 
-static void begin(tn_gpu *g, const tn_call *call, int32_t program) {
+static void begin(tn_gpu *g, const tn_call *call, int32_t program, int32_t parts) {
   tn_gpu_begin(g, call, program);
   tn_gpu_in(g, 0);
-  if (program == GPU_conv_tile)
+  if (program == GPU_conv_packed)
     tn_gpu_buffer(g, TN_BIND_STATE, 0, TN_F32, 0, 0);
   else
     tn_gpu_in(g, 1);
   tn_gpu_in(g, 2);
-  tn_gpu_out(g, 0);
+  if (parts > 1)
+    tn_gpu_buffer(g, TN_BIND_SCRATCH, 0, TN_F32, 0, 0);
+  else
+    tn_gpu_out(g, 0);
   tn_gpu_epilogue(g);
   tn_gpu_const(g, tn_has_input(call, 2));
+}
+
+tn_status conv_packed_gpu_record(const tn_call *call, tn_recorder *recorder) {
+  conv_shape c;
+  tn_gpu g;
+  const tn_status status = conv_shape_make(call, &c);
+  if (status) return status;
+  begin(&g, call, GPU_conv_packed, 1);
+  add_window(&g, &c, 2);
+  return tn_gpu_run(&g, recorder, tn_gpu_groups(c.out_size, 256),
+                    (uint32_t)(c.groups * blocks_of(&c)), (uint32_t)c.batch);
+}
+
+static tn_status record_sum(const tn_call *call, tn_recorder *r, const conv_shape *c,
+                            int32_t parts) {
+  const int64_t n = tn_elements(call->outputs[0]);
+  tn_gpu g;
+  tn_gpu_begin(&g, call, GPU_conv_sum);
+  tn_gpu_buffer(&g, TN_BIND_SCRATCH, 0, TN_F32, 0, 0);
+  tn_gpu_in(&g, 2);
+  tn_gpu_out(&g, 0);
+  tn_gpu_epilogue(&g);
+  tn_gpu_const(&g, tn_has_input(call, 2));
+  tn_gpu_const(&g, parts);
+  const int64_t words[] = {n, c->filters / c->groups * c->out_size, c->out_size, c->filters};
+  for (size_t k = 0; k < sizeof words / sizeof *words; k++) tn_gpu_int(&g, words[k]);
+  return tn_gpu_run(&g, r, tn_gpu_groups(n, 64), 1, 1);
+}
+
+/* One tap, at the place itself. */
+static bool is_point(const tn_window *w) {
+  bool is = true;
+  for (int32_t k = 0; k < w->n; k++)
+    is = is && w->kernel[k] == 1 && w->stride[k] == 1 && w->pad_lo[k] == 0 && w->pad_hi[k] == 0;
+  return is;
 }
 
 tn_status conv_tile_gpu_record(const tn_call *call, tn_recorder *recorder) {
   conv_shape c;
   tn_gpu g;
-  const tn_status status = conv_shape_make(call, &c);
+  tn_status status = conv_shape_make(call, &c);
   if (status) return status;
-  begin(&g, call, GPU_conv_tile);
+  const tiles t = tiles_of(call, &c);
+  begin(&g, call, GPU_conv_tile, t.parts);
+  tn_gpu_const(&g, is_point(&c.w));
+  tn_gpu_const(&g, c.channels / c.groups * c.taps % 4 == 0);
+  tn_gpu_const(&g, t.parts);
   add_window(&g, &c, 2);
-  return tn_gpu_run(&g, recorder, tn_gpu_groups(c.out_size, 256),
-                    (uint32_t)(c.groups * blocks_of(&c)), (uint32_t)c.batch);
+  tn_gpu_int(&g, t.share);
+  status = tn_gpu_run(&g, recorder, tn_gpu_groups(t.columns, 1), tn_gpu_groups(t.rows, 1),
+                      (uint32_t)(c.batch * c.groups * t.parts));
+  return status || t.parts == 1 ? status : record_sum(call, recorder, &c, t.parts);
 }
 
 tn_status conv_gpu_record(const tn_call *call, tn_recorder *recorder) {
@@ -246,7 +427,7 @@ tn_status conv_gpu_record(const tn_call *call, tn_recorder *recorder) {
   tn_gpu g;
   const tn_status status = conv_shape_make(call, &c);
   if (status) return status;
-  begin(&g, call, GPU_conv_any);
+  begin(&g, call, GPU_conv_any, 1);
   tn_gpu_const(&g, c.w.n < 3);
   add_window(&g, &c, 3);
   return tn_gpu_run(&g, recorder, tn_gpu_groups(c.out_size, 64), (uint32_t)c.filters,
@@ -258,7 +439,7 @@ tn_status conv_transpose_gpu_record(const tn_call *call, tn_recorder *recorder) 
   tn_gpu g;
   const tn_status status = conv_transpose_shape(call, &c);
   if (status) return status;
-  begin(&g, call, GPU_conv_transpose);
+  begin(&g, call, GPU_conv_transpose, 1);
   add_window(&g, &c, 3);
   return tn_gpu_run(&g, recorder, tn_gpu_groups(c.out_size, 64), (uint32_t)c.filters,
                     (uint32_t)c.batch);

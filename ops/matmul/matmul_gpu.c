@@ -25,25 +25,22 @@ KERNEL(gemm, (IN(A), IN(B), IN(C), OUT(Y), EPILOGUE),
   for (int i = 0; i < 16; i++) sums[i] = F32X4(0.0f);
 #define A_AT(i) ((i) < end ? LD1(A, at_a + (i)*a_col) : 0.0f)
 #define B_AT(i) ((i) < end ? LD1(B, at_b + (i)*b_row) : 0.0f)
-#define BRING(i)                                                                             \
-  UNROLL for (int j = 0; j < 4; j++) {                                                       \
-    int l = (i) + j * 4;                                                                     \
-    if (FOURS_A != 0)                                                                        \
-      a[j] = l < end ? LD4(A, at_a + l) : F32X4(0.0f);                                       \
-    else                                                                                     \
-      a[j] = MAKE4(A_AT(l), A_AT(l + 1), A_AT(l + 2), A_AT(l + 3));                          \
-    if (FOURS_B != 0)                                                                        \
-      b[j] = l < end ? LD4(B, at_b + l) : F32X4(0.0f);                                       \
-    else                                                                                     \
-      b[j] = MAKE4(B_AT(l), B_AT(l + 1), B_AT(l + 2), B_AT(l + 3));                          \
+#define BRING(i)                                                    \
+  UNROLL for (int j = 0; j < 4; j++) {                              \
+    int l = (i) + j * 4;                                            \
+    if (FOURS_A != 0)                                               \
+      a[j] = l < end ? LD4(A, at_a + l) : F32X4(0.0f);              \
+    else                                                            \
+      a[j] = MAKE4(A_AT(l), A_AT(l + 1), A_AT(l + 2), A_AT(l + 3)); \
+    if (FOURS_B != 0)                                               \
+      b[j] = l < end ? LD4(B, at_b + l) : F32X4(0.0f);              \
+    else                                                            \
+      b[j] = MAKE4(B_AT(l), B_AT(l + 1), B_AT(l + 2), B_AT(l + 3)); \
   }
   BRING(at)
   for (; at < end; at += 16) {
-    UNROLL for (int j = 0; j < 4; j++) {
-      TILE_PUT(as, j * 4, a[j])
-      TILE_PUT(bs, j * 4, b[j])
-    }
-    BARRIER();
+    UNROLL for (int j = 0; j < 4;
+                j++){TILE_PUT(as, j * 4, a[j]) TILE_PUT(bs, j * 4, b[j])} BARRIER();
     BRING(at + 16)
     TILE_PRODUCT
     BARRIER();
@@ -205,7 +202,7 @@ enum { ANY = 0, FOUR_COLUMNS = 1, ALONG_K = 2, ALONG_K_BY_ONES = 3, THREADS = 25
 static few_rows few_rows_of(const tn_call *call, const product *p, int64_t a_col, int64_t b_row,
                             int64_t b_col) {
   const bool is_along_k = b_row == 1 && a_col == 1 && p->k > 1;
-  few_rows f = {.kind = is_along_k ? (p->k % 4 ? ALONG_K_BY_ONES : ALONG_K)
+  few_rows f = {.kind = is_along_k                    ? (p->k % 4 ? ALONG_K_BY_ONES : ALONG_K)
                         : b_col == 1 && p->n % 4 == 0 ? FOUR_COLUMNS
                                                       : ANY};
   const int64_t step = f.kind == FOUR_COLUMNS ? 4 : 1, most = f.kind == ANY ? 16 : 64;
@@ -302,8 +299,7 @@ static tn_status record(const tn_call *call, tn_recorder *r, product_kind kind) 
   tn_gpu_const(&g, t.parts);
   add_params(&g, &p, a_row, a_col, b_row, b_col);
   tn_gpu_int(&g, t.share);
-  status = tn_gpu_run(&g, r, (uint32_t)t.columns, (uint32_t)t.rows,
-                      (uint32_t)(p.batch * t.parts));
+  status = tn_gpu_run(&g, r, (uint32_t)t.columns, (uint32_t)t.rows, (uint32_t)(p.batch * t.parts));
   return status || t.parts == 1 ? status : record_sum(call, r, &p, t.parts);
 }
 

@@ -1,6 +1,7 @@
 /* The devices of a runtime: asking drivers, opening, closing, listing. */
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -96,6 +97,8 @@ static void fill_in(tn_device_info *i) {
                      &i->flops_per_ns, &i->up_bytes_per_ns, &i->down_bytes_per_ns};
   for (size_t k = 0; k < sizeof speed / sizeof *speed; k++)
     if (!(*speed[k] > 0)) *speed[k] = defaults[k];
+  const char *units = secure_getenv("TENON_GPU_UNITS");
+  if (units && *units) i->units = (uint32_t)strtoul(units, NULL, 10);
   if (!(i->host_kernel_speed > 0)) i->host_kernel_speed = 1;
   if (!i->offset_alignment) i->offset_alignment = 1;
 }

@@ -53,7 +53,7 @@ typedef struct tn_device_info {
   uint32_t max_bindings, max_params_bytes, max_group_items;
   uint32_t max_group[3], max_groups[3];
   uint32_t subgroup_min, subgroup_max;
-  uint32_t units;              /* work groups that run side by side: multiprocessors, cores */
+  uint32_t units;              /* of GPUs: what work groups run on side by side */
   /* Speed. What is 0 the host estimates. */
   double dispatch_ns, submit_ns, wait_ns;
   double bytes_per_ns, flops_per_ns, up_bytes_per_ns, down_bytes_per_ns;
