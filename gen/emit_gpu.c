@@ -128,10 +128,12 @@ static const language languages[] = {{"opencl-c", "opencl", gen_gpu_emit_opencl,
                                      {"glsl-es", "es", gen_gpu_emit_glsl_es, false},
                                      {"spirv", "spirv", gen_gpu_emit_glsl, true}};
 
+enum { N_LANGUAGES = sizeof languages / sizeof *languages };
+
 /* Without a compiler of SPIR-V, programs have no such form. */
-static int n_languages(const gen *g) {
-  const int all = (int)(sizeof languages / sizeof *languages);
-  return g->glslang ? all : all - 1;
+static bool has_form(const gen *g, const gen_program *p, const language *l) {
+  if (l->is_compiled && !g->glslang) return false;
+  return !p->is_cuda_only || !strcmp(l->id, "cuda");
 }
 
 /* Line by line, so that compilers' limits on the length of lines hold. */
@@ -179,11 +181,13 @@ static bool emit_form(gen *g, tn_text *out, const gen_program *p, const char *id
 
 static bool emit_program(gen *g, tn_text *out, const gen_program *p) {
   const char *id = gen_format_text(g, "%s_%s", p->family, p->name);
-  const int n = n_languages(g);
-  for (int k = 0; k < n; k++)
-    if (!emit_form(g, out, p, id, &languages[k])) return false;
+  int n = 0;
+  for (int k = 0; k < N_LANGUAGES; k++)
+    if (has_form(g, p, &languages[k]) && !emit_form(g, out, p, id, &languages[k])) return false;
   tn_text_add(out, "static const tn_program_form *const forms_%s[] = {", id);
-  for (int k = 0; k < n; k++) tn_text_add(out, "%s&form_%s_%s", k ? ", " : "", id, languages[k].id);
+  for (int k = 0; k < N_LANGUAGES; k++)
+    if (has_form(g, p, &languages[k]))
+      tn_text_add(out, "%s&form_%s_%s", n++ ? ", " : "", id, languages[k].id);
   tn_text_add(out,
               "};\nstatic const tn_program program_%s = {\n    .head = TN_HEAD(tn_program),\n"
               "    .name = \"%s\",\n    .constants = \"",

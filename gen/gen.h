@@ -181,11 +181,13 @@ typedef struct gen_gpu_arg {
   const char *name;
 } gen_gpu_arg;
 
-/* KERNEL(name, (IN(A), OUT(B), EPILOGUE), (INT(n), CONST(K)), x, y, z) { body */
+/* KERNEL(name, (IN(A), OUT(B), EPILOGUE), (INT(n), CONST(K)), x, y, z) { body; CUDA_KERNEL(...: of
+ * that language alone */
 typedef struct gen_program {
   const char *family, *path, *name, *common, *body; /* common: what stands before the first */
   const char *group[3];
   int line; /* of the body */
+  bool is_cuda_only;
   TN_VEC(gen_gpu_arg) args;
 } gen_program;
 

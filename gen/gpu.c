@@ -112,10 +112,18 @@ static bool take_header(cursor *c, gen_program *program) {
 
 /* ---- files ---- */
 
-/* The next KERNEL at the beginning of a line, or the end. */
+static const char kernel_word[] = "KERNEL(", cuda_word[] = "CUDA_KERNEL(";
+
+static bool begins(const cursor *c, const char *p, const char *word) {
+  const ptrdiff_t n = (ptrdiff_t)strlen(word);
+  return c->end - p > n && !memcmp(p, word, (size_t)n);
+}
+
+/* The next KERNEL or CUDA_KERNEL at the beginning of a line, or the end. */
 static const char *next_kernel(const cursor *c) {
   for (const char *p = c->p; p < c->end; p++)
-    if ((p == c->begin || p[-1] == '\n') && c->end - p > 7 && !memcmp(p, "KERNEL(", 7)) return p;
+    if ((p == c->begin || p[-1] == '\n') && (begins(c, p, kernel_word) || begins(c, p, cuda_word)))
+      return p;
   return c->end;
 }
 
@@ -165,7 +173,8 @@ static void parse_kernels(cursor *c, const char *family) {
   for (c->p = first; c->p < c->end;) {
     gen_program program = {.family = family, .path = c->path, .common = common};
     const char *line = c->p;
-    c->p += strlen("KERNEL");
+    program.is_cuda_only = begins(c, line, cuda_word);
+    c->p += strcspn(line, "(");
     if (!take_header(c, &program)) {
       problem(c, line,
               "a kernel begins with KERNEL(name, (IN(A), OUT(B), ...), (INT(n), ...), x, y, z) {");

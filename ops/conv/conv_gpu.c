@@ -18,18 +18,19 @@
   at = ok ? from + at : from;
 
 /* A product of W, filters by taps, with the places under them, gathered as they are needed. Parts
- * of the taps, `share` long: with more than one, Y is scratch of f32, [batch][group][part][filter]
+ * of the taps, `share` long. PARTED: with more than one, Y is scratch of f32, [batch][group][part][filter]
  * [place], for conv_sum. POINT: one tap, at the place itself; FOURS: whole fours of W in a row. */
 KERNEL(conv_tile, (IN(X), IN(W), IN(B), OUT(Y), EPILOGUE),
-       (CONST(HAS_B), CONST(POINT), CONST(FOURS), CONST(PARTS), INT(channels), INT(filters),
+       (CONST(HAS_B), CONST(POINT), CONST(FOURS), CONST(PARTED), INT(channels), INT(filters),
         INT(groups), INTS(in, 2), INTS(out, 2), INTS(kernel, 2), INTS(stride, 2), INTS(dilation, 2),
         INTS(pad, 2), INT(share)),
        64, 1, 1) {
   LOCAL(float, as, 1024);
   LOCAL(float, bs, 1024);
   TILE_THREAD
-  int z = GROUP(2) / (PARTS), part = GROUP(2) % (PARTS), group = z % groups;
   int row = GROUP(1) * 64, col = GROUP(0) * 64, taps = kernel0 * kernel1, k = channels * taps;
+  int parts = (k + share - 1) / share, z = GROUP(2) / parts, part = GROUP(2) % parts;
+  int group = z % groups;
   int plane = in0 * in1, size = out0 * out1;
   int at = part * share, end = at + share < k ? at + share : k;
   int at_w = (group * filters + (row + t < filters ? row + t : 0)) * k;
@@ -86,7 +87,7 @@ KERNEL(conv_tile, (IN(X), IN(W), IN(B), OUT(Y), EPILOGUE),
     if (r < filters && q < size) {
       float s = TILE_SUM(e);
       int place = (GROUP(2) * filters + r) * size + q;
-      if (PARTS == 1) {
+      if (PARTED == 0) {
         if (HAS_B != 0) s += LD1(B, group * filters + r);
         EPILOGUE1(s, place)
       }
@@ -97,11 +98,11 @@ KERNEL(conv_tile, (IN(X), IN(W), IN(B), OUT(Y), EPILOGUE),
 
 /* filters: of all groups; plane: of a group's results. */
 KERNEL(conv_sum, (IN(S), IN(B), OUT(Y), EPILOGUE),
-       (CONST(HAS_B), CONST(PARTS), INT(n), INT(plane), INT(size), INT(filters)), 64, 1, 1) {
+       (CONST(HAS_B), INT(parts), INT(n), INT(plane), INT(size), INT(filters)), 64, 1, 1) {
   int i = GLOBAL(0);
   if (i < n) {
     float s = HAS_B != 0 ? LD1(B, i / size % filters) : 0.0f;
-    for (int p = 0; p < PARTS; p++) s += LD1(S, (i / plane * PARTS + p) * plane + i % plane);
+    for (int p = 0; p < parts; p++) s += LD1(S, (i / plane * parts + p) * plane + i % plane);
     EPILOGUE1(s, i)
     ST1(Y, i, s);
   }
@@ -236,9 +237,8 @@ KERNEL(conv_transpose, (IN(X), IN(W), IN(B), OUT(Y), EPILOGUE),
   }
 }
 #else
-#include "conv_geometry.h"
+#include "conv_gpu.h"
 #include "conv_transpose.h"
-#include "tenon/experimental/gpu.h"
 #include "tenon/kit/element.h"
 #include "tenon/kit/infer.h"
 
@@ -256,20 +256,26 @@ const char *conv_gpu_refuse(const tn_call *call) {
   return conv_shape_make(call, &c) ? "its shapes do not fit" : refuse_shape(call, &c);
 }
 
+static const char *refuse_many(const tn_call *call, const conv_shape *c) {
+  if (c->w.n > 2) return "takes one or two spatial dims";
+  if (c->filters / c->groups < EIGHT / 2) return "takes four or more filters a group";
+  return refuse_shape(call, c);
+}
+
 const char *conv_packed_gpu_refuse(const tn_call *call) {
   conv_shape c;
-  if (conv_shape_make(call, &c)) return "its shapes do not fit";
-  if (c.w.n > 2) return "takes one or two spatial dims";
-  if (c.filters / c.groups < EIGHT / 2) return "takes four or more filters a group";
-  return refuse_shape(call, &c);
+  return conv_shape_make(call, &c) ? "its shapes do not fit" : refuse_many(call, &c);
+}
+
+const char *conv_gpu_refuse_tiles(const tn_call *call, const conv_shape *c) {
+  if (c->batch * c->groups > UINT16_MAX) return "takes batches times groups to 65535";
+  return refuse_many(call, c);
 }
 
 const char *conv_tile_gpu_refuse(const tn_call *call) {
   conv_shape c;
   if (!tn_gpu_is_wide(call)) return "is for devices with 16 units or more";
-  if (conv_shape_make(call, &c)) return "its shapes do not fit";
-  if (c.batch * c.groups > UINT16_MAX) return "takes batches times groups to 65535";
-  return conv_packed_gpu_refuse(call);
+  return conv_shape_make(call, &c) ? "its shapes do not fit" : conv_gpu_refuse_tiles(call, &c);
 }
 
 const char *conv_transpose_gpu_refuse(const tn_call *call) {
@@ -313,38 +319,27 @@ tn_status conv_packed_gpu_prepare(const tn_call *call) {
 
 /* ---- tiles ---- */
 
-/* Tiles of one convolution, and the parts of its taps that they are made in. */
-typedef struct tiles {
-  int64_t columns, rows, share;
-  int32_t parts;
-} tiles;
+conv_gpu_product conv_gpu_product_of(const conv_shape *c) {
+  return (conv_gpu_product){
+      {c->filters / c->groups, c->out_size, c->channels / c->groups * c->taps},
+      c->batch * c->groups};
+}
 
-static tiles tiles_of(const tn_call *call, const conv_shape *c) {
-  enum { TILE = 64, SLICE = 16, LEAST = 64, MOST = 32 };
-  const int64_t k = c->channels / c->groups * c->taps, z = tn_max_i64(1, c->batch * c->groups);
-  tiles t = {tn_ceil_div(c->out_size, TILE), tn_ceil_div(c->filters / c->groups, TILE), 0, 1};
-  const int64_t most = tn_min_i64(tn_min_i64(MOST, k / LEAST), UINT16_MAX / z);
-  t.parts = tn_gpu_shares(call, t.columns * t.rows * z, most);
-  t.share = tn_ceil_div(tn_ceil_div(k, t.parts), SLICE) * SLICE;
-  return t;
+static tn_gpu_tiles tiles_of(const tn_call *call, const conv_shape *c) {
+  enum { TILE = 64, SLICE = 16 };
+  const conv_gpu_product p = conv_gpu_product_of(c);
+  return tn_gpu_tiles_of(call, p.sizes, p.batch, TILE, TILE, SLICE);
 }
 
 tn_status conv_tile_gpu_plan(const tn_call *call, tn_kernel_plan *out) {
   conv_shape c;
-  uint64_t bytes;
   const tn_status status = conv_shape_make(call, &c);
   if (status) return status;
-  const tiles t = tiles_of(call, &c);
-  if (t.parts == 1) return TN_OK;
-  if (tn_mul_u64((uint64_t)tn_elements(call->outputs[0]), (uint64_t)t.parts * sizeof(float),
-                 &bytes) ||
-      bytes / sizeof(float) > INT32_MAX)
-    return TN_ERR_OVERFLOW;
-  out->scratch_bytes = bytes;
-  return TN_OK;
+  const tn_gpu_tiles t = tiles_of(call, &c);
+  return tn_gpu_tiles_scratch(call, &t, out);
 }
 
-static void add_window(tn_gpu *g, const conv_shape *c, int32_t dims) {
+void conv_gpu_window(tn_gpu *g, const conv_shape *c, int32_t dims) {
   const tn_window w = tn_window_padded(&c->w, dims);
   const int64_t *const lists[] = {w.in, w.out, w.kernel, w.stride, w.dilation, w.pad_lo};
   tn_gpu_int(g, c->channels / c->groups);
@@ -354,7 +349,7 @@ static void add_window(tn_gpu *g, const conv_shape *c, int32_t dims) {
     for (int32_t d = 0; d < dims; d++) tn_gpu_int(g, lists[k][d]);
 }
 
-static void begin(tn_gpu *g, const tn_call *call, int32_t program, int32_t parts) {
+void conv_gpu_begin(tn_gpu *g, const tn_call *call, int32_t program, int32_t parts) {
   tn_gpu_begin(g, call, program);
   tn_gpu_in(g, 0);
   if (program == GPU_conv_packed)
@@ -375,14 +370,13 @@ tn_status conv_packed_gpu_record(const tn_call *call, tn_recorder *recorder) {
   tn_gpu g;
   const tn_status status = conv_shape_make(call, &c);
   if (status) return status;
-  begin(&g, call, GPU_conv_packed, 1);
-  add_window(&g, &c, 2);
+  conv_gpu_begin(&g, call, GPU_conv_packed, 1);
+  conv_gpu_window(&g, &c, 2);
   return tn_gpu_run(&g, recorder, tn_gpu_groups(c.out_size, 256),
                     (uint32_t)(c.groups * blocks_of(&c)), (uint32_t)c.batch);
 }
 
-static tn_status record_sum(const tn_call *call, tn_recorder *r, const conv_shape *c,
-                            int32_t parts) {
+tn_status conv_gpu_sum(const tn_call *call, tn_recorder *r, const conv_shape *c, int32_t parts) {
   const int64_t n = tn_elements(call->outputs[0]);
   tn_gpu g;
   tn_gpu_begin(&g, call, GPU_conv_sum);
@@ -391,14 +385,12 @@ static tn_status record_sum(const tn_call *call, tn_recorder *r, const conv_shap
   tn_gpu_out(&g, 0);
   tn_gpu_epilogue(&g);
   tn_gpu_const(&g, tn_has_input(call, 2));
-  tn_gpu_const(&g, parts);
-  const int64_t words[] = {n, c->filters / c->groups * c->out_size, c->out_size, c->filters};
+  const int64_t words[] = {parts, n, c->filters / c->groups * c->out_size, c->out_size, c->filters};
   for (size_t k = 0; k < sizeof words / sizeof *words; k++) tn_gpu_int(&g, words[k]);
   return tn_gpu_run(&g, r, tn_gpu_groups(n, 64), 1, 1);
 }
 
-/* One tap, at the place itself. */
-static bool is_point(const tn_window *w) {
+bool conv_gpu_is_point(const tn_window *w) {
   bool is = true;
   for (int32_t k = 0; k < w->n; k++)
     is = is && w->kernel[k] == 1 && w->stride[k] == 1 && w->pad_lo[k] == 0 && w->pad_hi[k] == 0;
@@ -410,16 +402,16 @@ tn_status conv_tile_gpu_record(const tn_call *call, tn_recorder *recorder) {
   tn_gpu g;
   tn_status status = conv_shape_make(call, &c);
   if (status) return status;
-  const tiles t = tiles_of(call, &c);
-  begin(&g, call, GPU_conv_tile, t.parts);
-  tn_gpu_const(&g, is_point(&c.w));
+  const tn_gpu_tiles t = tiles_of(call, &c);
+  conv_gpu_begin(&g, call, GPU_conv_tile, t.parts);
+  tn_gpu_const(&g, conv_gpu_is_point(&c.w));
   tn_gpu_const(&g, c.channels / c.groups * c.taps % 4 == 0);
-  tn_gpu_const(&g, t.parts);
-  add_window(&g, &c, 2);
+  tn_gpu_const(&g, t.parts > 1);
+  conv_gpu_window(&g, &c, 2);
   tn_gpu_int(&g, t.share);
   status = tn_gpu_run(&g, recorder, tn_gpu_groups(t.columns, 1), tn_gpu_groups(t.rows, 1),
                       (uint32_t)(c.batch * c.groups * t.parts));
-  return status || t.parts == 1 ? status : record_sum(call, recorder, &c, t.parts);
+  return status || t.parts == 1 ? status : conv_gpu_sum(call, recorder, &c, t.parts);
 }
 
 tn_status conv_gpu_record(const tn_call *call, tn_recorder *recorder) {
@@ -427,9 +419,9 @@ tn_status conv_gpu_record(const tn_call *call, tn_recorder *recorder) {
   tn_gpu g;
   const tn_status status = conv_shape_make(call, &c);
   if (status) return status;
-  begin(&g, call, GPU_conv_any, 1);
+  conv_gpu_begin(&g, call, GPU_conv_any, 1);
   tn_gpu_const(&g, c.w.n < 3);
-  add_window(&g, &c, 3);
+  conv_gpu_window(&g, &c, 3);
   return tn_gpu_run(&g, recorder, tn_gpu_groups(c.out_size, 64), (uint32_t)c.filters,
                     (uint32_t)c.batch);
 }
@@ -439,8 +431,8 @@ tn_status conv_transpose_gpu_record(const tn_call *call, tn_recorder *recorder) 
   tn_gpu g;
   const tn_status status = conv_transpose_shape(call, &c);
   if (status) return status;
-  begin(&g, call, GPU_conv_transpose, 1);
-  add_window(&g, &c, 3);
+  conv_gpu_begin(&g, call, GPU_conv_transpose, 1);
+  conv_gpu_window(&g, &c, 3);
   return tn_gpu_run(&g, recorder, tn_gpu_groups(c.out_size, 64), (uint32_t)c.filters,
                     (uint32_t)c.batch);
 }

@@ -12,11 +12,23 @@ const tn_plugin *tn_builtin_query(uint32_t host_major, uint32_t host_minor);
 static cuda_api api;
 static int n_compiled, n_failed;
 
+/* Of constants that cannot be 0. */
+static int64_t constant(const char *name, size_t size) {
+  static const struct {
+    const char *name;
+    int64_t value;
+  } values[] = {{"THREADS", 128}, {"WM", 2}, {"SHARES", 8}, {"KH", 3}, {"KW", 3}};
+  for (size_t k = 0; k < sizeof values / sizeof *values; k++)
+    if (strlen(values[k].name) == size && !memcmp(values[k].name, name, size))
+      return values[k].value;
+  return 0;
+}
+
 /* "S_A:dtype K:int" */
 static void set_constants(const char *list, int64_t dtype, int64_t *out) {
   for (const char *p = list; *(p += strspn(p, " ")); p += strcspn(p, " ")) {
     const size_t name = strcspn(p, ":");
-    *out++ = !strncmp(p + name, ":dtype", 6) ? dtype : 0;
+    *out++ = !strncmp(p + name, ":dtype", 6) ? dtype : constant(p, name);
   }
 }
 
@@ -37,7 +49,7 @@ static void compile(const tn_program *p, const tn_program_form *form, int64_t dt
 }
 
 static void compile_all(const tn_program *p) {
-  static const char *const archs[] = {"sm_75", "sm_90"};
+  const char *const archs[] = {p->n_forms == 1 ? "sm_80" : "sm_75", "sm_90"}; /* CUDA_KERNEL */
   for (uint32_t k = 0; k < p->n_forms; k++) {
     const tn_program_form *form = p->forms[k];
     if (strcmp(form->language, "cuda-c")) continue;

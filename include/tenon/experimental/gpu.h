@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "tenon/experimental/device.h"
+#include "tenon/kit/checked.h"
 #include "tenon/kit/tensor.h"
 
 enum {
@@ -123,6 +124,56 @@ static inline int32_t tn_gpu_shares(const tn_call *call, int64_t n, int64_t most
   int32_t shares = 1;
   while (2 * shares <= most && shares * n < wanted) shares *= 2;
   return shares;
+}
+
+/* A product of m x k by k x n, `batch` times, in tiles of high x wide results, each made in parts of
+ * `share` steps along k, a multiple of `slice`, where there are too few tiles for the device. The
+ * groups are columns, rows and batch * parts. */
+typedef struct tn_gpu_tiles {
+  int64_t columns, rows, share;
+  int32_t high, wide, parts;
+} tn_gpu_tiles;
+
+static inline tn_gpu_tiles tn_gpu_tiles_of(const tn_call *call, const int64_t m_n_k[3],
+                                           int64_t batch, int32_t high, int32_t wide,
+                                           int64_t slice) {
+  enum { LEAST = 4, MOST = 32 }; /* slices of a part, parts */
+  const int64_t m = m_n_k[0], n = m_n_k[1], k = m_n_k[2];
+  tn_gpu_tiles t = {tn_ceil_div(n, wide), tn_ceil_div(m, high), slice, high, wide, 1};
+  if (batch <= 0 || k <= 0) return t;
+  const int64_t most = tn_min_i64(tn_min_i64(MOST, k / (LEAST * slice)), UINT16_MAX / batch);
+  t.parts = tn_gpu_shares(call, t.columns * t.rows * batch, most);
+  t.share = tn_ceil_div(tn_ceil_div(k, t.parts), slice) * slice;
+  t.parts = (int32_t)tn_ceil_div(k, t.share);
+  return t;
+}
+
+/* Tiles of ops/matmul/mma_gpu.h: large ones if they are enough to fill the device. */
+static inline tn_gpu_tiles tn_gpu_tiles_mma(const tn_call *call, const int64_t m_n_k[3],
+                                            int64_t batch) {
+  enum { SMALL = 64, LARGE = 128, SLICE = 32 };
+  const tn_device_info *info = tn_gpu_device(call);
+  const int64_t n = tn_ceil_div(m_n_k[0], LARGE) * tn_ceil_div(m_n_k[1], LARGE) * batch;
+  const int32_t size = info && n >= info->units ? LARGE : SMALL;
+  return tn_gpu_tiles_of(call, m_n_k, batch, size, size, SLICE);
+}
+
+/* Its constants WM, THREADS and PARTED. */
+static inline void tn_gpu_mma_consts(tn_gpu *g, const tn_gpu_tiles *t) {
+  tn_gpu_const(g, t->high / 32);
+  tn_gpu_const(g, t->wide * 2);
+  tn_gpu_const(g, t->parts > 1);
+}
+
+/* What parts need: a sum in f32 of each element of output 0. */
+static inline tn_status tn_gpu_tiles_scratch(const tn_call *call, const tn_gpu_tiles *t,
+                                             tn_kernel_plan *out) {
+  uint64_t n = 0;
+  if (t->parts == 1) return TN_OK;
+  if (tn_mul_u64((uint64_t)tn_elements(call->outputs[0]), (uint64_t)t->parts, &n) || n > INT32_MAX)
+    return TN_ERR_OVERFLOW;
+  out->scratch_bytes = n * sizeof(float);
+  return TN_OK;
 }
 
 /* ---- what refuse() asks ---- */
