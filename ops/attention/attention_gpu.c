@@ -1,6 +1,9 @@
-/* Attention on GPUs: a row of queries of one head a group. Scores of the row lie in scratch between
- * the two products. */
+/* Attention on GPUs. `attention_rows`, for devices of many units, takes up to four queries of one
+ * head a group, and keys in blocks of 256 with sums that are scaled as the largest score grows
+ * (Milakov, Gimelshein 2018); `attention` one query, whose scores lie in scratch. */
 #ifdef TN_GPU
+float newer(float x, float top) { return x > top || IS_NAN(x) ? x : top; }
+
 /* Past and new keys (or values) into one: [batch][head][past + new][size]. */
 KERNEL(attention_present, (IN(PAST), IN(NEW), OUT(Y)),
        (INT(n), INT(heads), INT(past), INT(total), INT(size), INTS(step, 3)), 64, 1, 1) {
@@ -69,6 +72,121 @@ KERNEL(attention, (IN(Q), IN(K), IN(V), IN(MASK), OUT(S), OUT(Y)),
     ST1(Y, batch * sy0 + head * sy1 + row * sy2 + c, y);
   }
 }
+/* lanes: fours of a row of V. */
+KERNEL(attention_rows, (IN(Q), IN(K), IN(V), IN(MASK), OUT(Y)),
+       (CONST(ROWS), CONST(HAS_MASK), CONST(IS_BOOL), CONST(CAUSAL), INT(sharing), INT(n_q),
+        INT(past), INT(total), INT(size), INT(lanes), INT(columns), INT(left), INT(right),
+        INTS(sq, 3), INTS(sk, 3), INTS(sv, 3), INTS(sy, 3), INTS(sm, 3), FLOAT(scale),
+        FLOAT(softcap)),
+       256, 1, 1) {
+  LOCAL(float, qs, 1024);
+  LOCAL(float, ps, 1024);
+  LOCAL(float, part, 1024);
+  int t = LOCAL_ID(0), first = GROUP(0) * (ROWS), head = GROUP(1), batch = GROUP(2);
+  int q = batch * sq0 + head * sq1, k = batch * sk0 + head / sharing * sk1;
+  int v = batch * sv0 + head / sharing * sv1, mask = batch * sm0 + head * sm1;
+  int lane = t % lanes, slot = t / lanes, slots = 256 / lanes, low = total, high = 0;
+  int begins[4], ends[4];
+  float tops[4], sums[4], x[4];
+  f32x4 y[4];
+  UNROLL for (int r = 0; r < ROWS; r++) {
+    int place = first + r + past, begin = 0, end = total;
+    if (CAUSAL != 0 && end > place + 1) end = place + 1;
+    if (right >= 0 && end > place + right + 1) end = place + right + 1;
+    if (left >= 0 && place - left > 0) begin = place - left;
+    if (HAS_MASK != 0 && end > columns) end = columns;
+    if (first + r >= n_q) end = begin;
+    if (begin < end && begin < low) low = begin;
+    if (begin < end && end > high) high = end;
+    begins[r] = begin;
+    ends[r] = end;
+    tops[r] = -INFINITY;
+    sums[r] = 0.0f;
+    y[r] = F32X4(0.0f);
+  }
+  for (int i = t; i < ROWS * size; i += 256) {
+    int row = first + i / size < n_q ? first + i / size : n_q - 1;
+    qs[i] = LD1(Q, q + row * sq2 + i % size);
+  }
+  BARRIER();
+  for (int base = low; base < high; base += 256) {
+    int j = base + t;
+    UNROLL for (int r = 0; r < ROWS; r++) x[r] = 0.0f;
+    if (j < high) {
+      for (int c = 0; c < size; c += 4) {
+        f32x4 k4 = LD4(K, k + j * sk2 + c);
+        UNROLL for (int r = 0; r < ROWS; r++) {
+          f32x4 p4 = LOCAL4(qs, r * size + c) * k4;
+          x[r] += p4.x + p4.y + (p4.z + p4.w);
+        }
+      }
+    }
+    UNROLL for (int r = 0; r < ROWS; r++) {
+      float s = x[r] * scale;
+      if (softcap > 0.0f) s = softcap * tanh(s / softcap);
+      if (HAS_MASK != 0 && j >= begins[r] && j < ends[r]) {
+        int at = mask + (first + r) * sm2 + j;
+        if (IS_BOOL != 0)
+          s = LDI(MASK, at) != 0 ? s : -INFINITY;
+        else
+          s += LD1(MASK, at);
+      }
+      x[r] = j >= begins[r] && j < ends[r] ? s : -INFINITY;
+      ps[r * 256 + t] = x[r];
+    }
+    BARRIER();
+    /* thread t finds the largest of four scores of row t / 64, and all take the largest of these */
+    f32x4 four = LOCAL4(ps, t < ROWS * 64 ? t * 4 : 0);
+    part[t] = newer(four.x, newer(four.y, newer(four.z, four.w)));
+    BARRIER();
+    UNROLL for (int r = 0; r < ROWS; r++) {
+      float top = tops[r];
+      for (int i = 0; i < 64; i += 4) {
+        f32x4 m = LOCAL4(part, r * 64 + i);
+        top = newer(m.x, newer(m.y, newer(m.z, newer(m.w, top))));
+      }
+      float shrink = top == -INFINITY ? 1.0f : exp(tops[r] - top);
+      x[r] = top == -INFINITY ? 0.0f : exp(x[r] - top);
+      tops[r] = top;
+      sums[r] *= shrink;
+      y[r] = y[r] * shrink;
+      ps[r * 256 + t] = x[r];
+    }
+    BARRIER();
+    four = LOCAL4(ps, t < ROWS * 64 ? t * 4 : 0);
+    part[t] = four.x + four.y + (four.z + four.w);
+    BARRIER();
+    UNROLL for (int r = 0; r < ROWS; r++) for (int i = 0; i < 64; i += 4) {
+      f32x4 m = LOCAL4(part, r * 64 + i);
+      sums[r] += m.x + m.y + (m.z + m.w);
+    }
+    for (int i = slot; slot < slots && i < 256 && base + i < high; i += slots) {
+      f32x4 v4 = LD4(V, v + (base + i) * sv2 + lane * 4);
+      UNROLL for (int r = 0; r < ROWS; r++) {
+        float p = ps[r * 256 + i];
+        if (p != 0.0f) y[r] += p * v4;
+      }
+    }
+    BARRIER();
+  }
+  UNROLL for (int r = 0; r < ROWS; r++) {
+    part[t * 4] = y[r].x;
+    part[t * 4 + 1] = y[r].y;
+    part[t * 4 + 2] = y[r].z;
+    part[t * 4 + 3] = y[r].w;
+    BARRIER();
+    for (int c = t; c < lanes * 4; c += 256) {
+      float sum = 0.0f;
+      for (int i = 0; i < slots; i++) sum += part[i * lanes * 4 + c];
+      sum = sums[r] == 0.0f ? 0.0f : sum / sums[r];
+      if (first + r < n_q) {
+        int to = batch * sy0 + head * sy1 + (first + r) * sy2 + c;
+        ST1(Y, to, sum);
+      }
+    }
+    BARRIER();
+  }
+}
 #else
 #include "attention.h"
 #include "tenon/experimental/gpu.h"
@@ -86,10 +204,22 @@ const char *attention_gpu_refuse(const tn_call *call) {
   return tn_gpu_refuse_size(call);
 }
 
+static bool is_in_fours(attention_steps s) {
+  return s.batch % 4 == 0 && s.head % 4 == 0 && s.row % 4 == 0;
+}
+
+/* Keys and values are read in fours, queries of a head lie in local memory. */
+static bool is_for_rows(const tn_call *call, const attention *a) {
+  enum { LARGEST = 256, LARGEST_V = 1024 };
+  return tn_gpu_is_wide(call) && a->size > 0 && a->v_size > 0 && a->size % 4 == 0 &&
+         a->v_size % 4 == 0 && a->size <= LARGEST && a->v_size <= LARGEST_V &&
+         (a->past || (is_in_fours(a->k) && is_in_fours(a->v)));
+}
+
 tn_status attention_gpu_plan(const tn_call *call, tn_kernel_plan *out) {
   attention a;
   const tn_status status = attention_make(call, &a);
-  if (status) return status;
+  if (status || is_for_rows(call, &a)) return status;
   out->scratch_bytes = (uint64_t)(a.batch * a.heads * a.n_q * a.total + 1) * sizeof(float);
   return TN_OK;
 }
@@ -130,33 +260,67 @@ static attention_steps add_rows(tn_gpu *g, const attention *a, bool keys) {
   return (attention_steps){a->kv_heads * a->total * size, a->total * size, size};
 }
 
+typedef struct dispatch {
+  const attention *a;
+  attention_steps k, v;
+} dispatch;
+
+static void add_mask_consts(tn_gpu *g, const tn_call *call, const attention *a) {
+  const bool has_mask = a->mask_columns > 0;
+  tn_gpu_const(g, has_mask);
+  tn_gpu_const(g, has_mask && call->inputs[ATTENTION_MASK]->dtype == TN_BOOL);
+  tn_gpu_const(g, a->causal);
+}
+
+static void add_params(tn_gpu *g, const dispatch *d, const int64_t *sizes, int32_t n) {
+  const attention_steps steps[] = {d->a->q, d->k, d->v, d->a->y, d->a->mask};
+  for (int32_t i = 0; i < n; i++) tn_gpu_int(g, sizes[i]);
+  tn_gpu_int(g, d->a->mask_columns);
+  tn_gpu_int(g, d->a->left);
+  tn_gpu_int(g, d->a->right);
+  for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) add_steps(g, steps[i]);
+  tn_gpu_float(g, d->a->scale);
+  tn_gpu_float(g, d->a->softcap);
+}
+
+static dispatch begin(tn_gpu *g, const tn_call *call, const attention *a, int32_t program) {
+  dispatch d = {.a = a};
+  tn_gpu_begin(g, call, program);
+  tn_gpu_in(g, ATTENTION_Q);
+  d.k = add_rows(g, a, true);
+  d.v = add_rows(g, a, false);
+  tn_gpu_in(g, a->mask_columns > 0 ? ATTENTION_MASK : -1);
+  return d;
+}
+
+static int64_t sharing_of(const attention *a) { return a->kv_heads ? a->heads / a->kv_heads : 1; }
+
+static tn_status record_rows(const tn_call *call, tn_recorder *r, const attention *a) {
+  enum { ROWS = 4 };
+  const int64_t rows = a->n_q == 1 ? 1 : ROWS;
+  const int64_t sizes[] = {sharing_of(a), a->n_q, a->past, a->total, a->size, a->v_size / 4};
+  tn_gpu g;
+  const dispatch d = begin(&g, call, a, GPU_attention_rows);
+  tn_gpu_out(&g, 0);
+  tn_gpu_const(&g, rows);
+  add_mask_consts(&g, call, a);
+  add_params(&g, &d, sizes, sizeof sizes / sizeof *sizes);
+  return tn_gpu_run(&g, r, tn_gpu_groups(a->n_q, rows), (uint32_t)a->heads, (uint32_t)a->batch);
+}
+
 tn_status attention_gpu_record(const tn_call *call, tn_recorder *recorder) {
   attention a;
   tn_gpu g;
   tn_status status = attention_make(call, &a);
   if (!status) status = present(call, recorder, &a, true);
   if (!status) status = present(call, recorder, &a, false);
-  if (status) return status;
-  const bool has_mask = a.mask_columns > 0;
-  tn_gpu_begin(&g, call, GPU_attention);
-  tn_gpu_in(&g, ATTENTION_Q);
-  const attention_steps k = add_rows(&g, &a, true), v = add_rows(&g, &a, false);
-  tn_gpu_in(&g, has_mask ? ATTENTION_MASK : -1);
+  if (status || is_for_rows(call, &a)) return status ? status : record_rows(call, recorder, &a);
+  const int64_t sizes[] = {a.heads, sharing_of(&a), a.n_q, a.past, a.total, a.size, a.v_size};
+  const dispatch d = begin(&g, call, &a, GPU_attention);
   tn_gpu_buffer(&g, TN_BIND_SCRATCH, 0, TN_F32, 0, 0);
   tn_gpu_out(&g, 0);
-  tn_gpu_const(&g, has_mask);
-  tn_gpu_const(&g, has_mask && call->inputs[ATTENTION_MASK]->dtype == TN_BOOL);
-  tn_gpu_const(&g, a.causal);
-  const int64_t words[] = {a.heads,  a.kv_heads ? a.heads / a.kv_heads : 1,
-                           a.n_q,    a.past,
-                           a.total,  a.size,
-                           a.v_size, a.mask_columns,
-                           a.left,   a.right};
-  for (size_t i = 0; i < sizeof words / sizeof *words; i++) tn_gpu_int(&g, words[i]);
-  const attention_steps steps[] = {a.q, k, v, a.y, a.mask};
-  for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) add_steps(&g, steps[i]);
-  tn_gpu_float(&g, a.scale);
-  tn_gpu_float(&g, a.softcap);
+  add_mask_consts(&g, call, &a);
+  add_params(&g, &d, sizes, sizeof sizes / sizeof *sizes);
   return tn_gpu_run(&g, recorder, (uint32_t)a.n_q, (uint32_t)a.heads, (uint32_t)a.batch);
 }
 #endif

@@ -25,8 +25,7 @@ KERNEL(conv_tile, (IN(X), IN(W), IN(B), OUT(Y), EPILOGUE),
         INT(groups), INTS(in, 2), INTS(out, 2), INTS(kernel, 2), INTS(stride, 2), INTS(dilation, 2),
         INTS(pad, 2), INT(share)),
        64, 1, 1) {
-  LOCAL(float, as, 1024);
-  LOCAL(float, bs, 1024);
+  LOCAL(float, tile, 2048);
   TILE_THREAD
   int row = GROUP(1) * 64, col = GROUP(0) * 64, taps = kernel0 * kernel1, k = channels * taps;
   int parts = (k + share - 1) / share, z = GROUP(2) / parts, part = GROUP(2) % parts;
@@ -76,27 +75,30 @@ KERNEL(conv_tile, (IN(X), IN(W), IN(B), OUT(Y), EPILOGUE),
   }
   BRING(at)
   for (; at < end; at += 16) {
-    UNROLL for (int j = 0; j < 4;
-                j++){TILE_PUT(as, j * 4, a[j]) TILE_PUT(bs, j * 4, b[j])} BARRIER();
+    TILE_BRING
+    BARRIER();
     BRING(at + 16)
     TILE_PRODUCT
     BARRIER();
   }
-  UNROLL for (int e = 0; e < 64; e++) {
-    TILE_AT(e)
-    if (r < filters && q < size) {
-      float s = TILE_SUM(e);
-      int place = (GROUP(2) * filters + r) * size + q;
-      if (PARTED == 0) {
-        if (HAS_B != 0) s += LD1(B, group * filters + r);
-        EPILOGUE1(s, place)
+  UNROLL for (int h = 0; h < 2; h++) {
+    TILE_SPREAD(h)
+    for (int e = t; e < 2048; e += 64) {
+      int r = row + h * 32 + e / 64, q = col + e % 64;
+      if (r < filters && q < size) {
+        float s = tile[e];
+        int place = (GROUP(2) * filters + r) * size + q;
+        if (PARTED == 0) {
+          if (HAS_B != 0) s += LD1(B, group * filters + r);
+          EPILOGUE1(s, place)
+        }
+        ST1(Y, place, s);
       }
-      ST1(Y, place, s);
     }
+    BARRIER();
   }
 }
 
-/* filters: of all groups; plane: of a group's results. */
 KERNEL(conv_sum, (IN(S), IN(B), OUT(Y), EPILOGUE),
        (CONST(HAS_B), INT(parts), INT(n), INT(plane), INT(size), INT(filters)), 64, 1, 1) {
   int i = GLOBAL(0);

@@ -9,42 +9,43 @@
  * channel. KH, KW: the kernel. Parts of the taps, `share` long: PARTED: with more than one, Y is scratch of f32,
  * for conv_sum. */
 CUDA_KERNEL(conv_mma, (IN(X), IN(W), IN(B), OUT(Y), EPILOGUE),
-       (CONST(HAS_B), CONST(MODE_W), CONST(MODE_X), CONST(KH), CONST(KW), CONST(WM), CONST(THREADS),
-        CONST(PARTED), INT(channels), INT(filters), INT(groups), INTS(in, 2), INTS(out, 2),
-        INTS(kernel, 2), INTS(stride, 2), INTS(dilation, 2), INTS(pad, 2), INT(share)),
-       THREADS, 1, 1) {
+            (CONST(HAS_B), CONST(MODE_W), CONST(MODE_X), CONST(KH), CONST(KW), CONST(WM),
+             CONST(THREADS), CONST(PARTED), INT(channels), INT(filters), INT(groups), INTS(in, 2),
+             INTS(out, 2), INTS(kernel, 2), INTS(stride, 2), INTS(dilation, 2), INTS(pad, 2),
+             INT(share)),
+            THREADS, 1, 1) {
   MMA_LOCALS
   MMA_WARP
   int k = channels * KH * KW, parts = (k + share - 1) / share, z = blockIdx.z / parts;
   int t = threadIdx.x, part = blockIdx.z % parts, group = z % groups;
-  int plane = in0 * in1, size = out0 * out1, row = blockIdx.y * 32 * WM, col = blockIdx.x * (THREADS / 2);
+  int plane = in0 * in1, size = out0 * out1, row = blockIdx.y * 32 * WM,
+      col = blockIdx.x * (THREADS / 2);
   int at = part * share, end = min(at + share, k), own = t % 2 * 16;
   int own_k = t / (THREADS / 32), own_n = col + t % (THREADS / 32) * 16; /* of MODE_X 2 */
   int place = min(col + t / 2, size - 1);
   int iy = place / out1 * stride0 - pad0, ix = place % out1 * stride1 - pad1;
   const ushort *w = (const ushort *)W + (long)(group * filters + min(row + t / 2, filters - 1)) * k;
   const ushort *x = (const ushort *)X + (long)z * channels * plane;
-#define BRING(i)                                                                                   \
-  UNROLL for (int j = 0; j < (MODE_W == 1 ? 2 : 0); j++)                                           \
-    if ((i) + own + j * 8 < end) take8(a.w + 4 * j, w + (i) + own + j * 8);                        \
-    else set_zero(a.w + 4 * j, 4);                                                                 \
-  UNROLL for (int j = 0; j < (MODE_W == 1 ? 0 : 16); j++)                                          \
-    set_one(a, j, (i) + own + j < end ? w[(i) + own + j] : (ushort)0);                             \
-  if (MODE_X == 2) {                                                                               \
-    UNROLL for (int j = 0; j < 2; j++)                                                             \
-      if ((i) + own_k < end && own_n + j * 8 < size)                                               \
-        take8(b.w + 4 * j, x + (long)((i) + own_k) * plane + own_n + j * 8);                       \
-      else set_zero(b.w + 4 * j, 4);                                                               \
-  } else {                                                                                         \
-    int from = (i) + own, c = from / (KH * KW), ty = from % (KH * KW) / KW, tx = from % KW;        \
-    UNROLL for (int j = 0; j < 16; j++) {                                                          \
-      int py = iy + ty * dilation0, px = ix + tx * dilation1;                                      \
-      bool ok = from + j < end && (uint)py < (uint)in0 && (uint)px < (uint)in1;                    \
-      set_one(b, j, ok ? x[(long)c * plane + py * in1 + px] : (ushort)0);                          \
-      tx++;                                                                                        \
-      if (tx == KW) tx = 0, ty++;                                                                  \
-      if (ty == KH) ty = 0, c++;                                                                   \
-    }                                                                                              \
+#define BRING(i)                                                                            \
+  UNROLL for (int j = 0; j < (MODE_W == 1 ? 2 : 0); j++) if ((i) + own + j * 8 < end)       \
+      take8(a.w + 4 * j, w + (i) + own + j * 8);                                            \
+  else set_zero(a.w + 4 * j, 4);                                                            \
+  UNROLL for (int j = 0; j < (MODE_W == 1 ? 0 : 16); j++)                                   \
+      set_one(a, j, (i) + own + j < end ? w[(i) + own + j] : (ushort)0);                    \
+  if (MODE_X == 2) {                                                                        \
+    UNROLL for (int j = 0; j < 2; j++) if ((i) + own_k < end && own_n + j * 8 < size)       \
+        take8(b.w + 4 * j, x + (long)((i) + own_k) * plane + own_n + j * 8);                \
+    else set_zero(b.w + 4 * j, 4);                                                          \
+  } else {                                                                                  \
+    int from = (i) + own, c = from / (KH * KW), ty = from % (KH * KW) / KW, tx = from % KW; \
+    UNROLL for (int j = 0; j < 16; j++) {                                                   \
+      int py = iy + ty * dilation0, px = ix + tx * dilation1;                               \
+      bool ok = from + j < end && (uint)py < (uint)in0 && (uint)px < (uint)in1;             \
+      set_one(b, j, ok ? x[(long)c * plane + py * in1 + px] : (ushort)0);                   \
+      tx++;                                                                                 \
+      if (tx == KW) tx = 0, ty++;                                                           \
+      if (ty == KH) ty = 0, c++;                                                            \
+    }                                                                                       \
   }
   MMA_LOOP
   UNROLL for (int e = 0; e < 16 * WM; e++) {

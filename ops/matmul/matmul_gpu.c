@@ -13,8 +13,7 @@ KERNEL(gemm, (IN(A), IN(B), IN(C), OUT(Y), EPILOGUE),
         INT(a_row), INT(a_col), INT(b_row), INT(b_col), INT(c_row), INT(c_col), INTS(d, 2),
         INTS(sa, 3), INTS(sb, 3), FLOAT(alpha), FLOAT(beta), INT(share)),
        64, 1, 1) {
-  LOCAL(float, as, 1024);
-  LOCAL(float, bs, 1024);
+  LOCAL(float, tile, 2048);
   TILE_THREAD
   int parts = (k + share - 1) / share, z = GROUP(2) / parts, part = GROUP(2) % parts;
   int row = GROUP(1) * 64, col = GROUP(0) * 64;
@@ -39,24 +38,28 @@ KERNEL(gemm, (IN(A), IN(B), IN(C), OUT(Y), EPILOGUE),
   }
   BRING(at)
   for (; at < end; at += 16) {
-    UNROLL for (int j = 0; j < 4;
-                j++){TILE_PUT(as, j * 4, a[j]) TILE_PUT(bs, j * 4, b[j])} BARRIER();
+    TILE_BRING
+    BARRIER();
     BRING(at + 16)
     TILE_PRODUCT
     BARRIER();
   }
-  UNROLL for (int e = 0; e < 64; e++) {
-    TILE_AT(e)
-    if (r < m && q < n) {
-      float s = TILE_SUM(e);
-      int place = (GROUP(2) * m + r) * n + q;
-      if (PARTED == 0) {
-        s *= alpha;
-        if (HAS_C != 0) s += beta * LD1(C, r * c_row + q * c_col);
-        EPILOGUE1(s, place)
+  UNROLL for (int h = 0; h < 2; h++) {
+    TILE_SPREAD(h)
+    for (int e = t; e < 2048; e += 64) {
+      int r = row + h * 32 + e / 64, q = col + e % 64;
+      if (r < m && q < n) {
+        float s = tile[e];
+        int place = (GROUP(2) * m + r) * n + q;
+        if (PARTED == 0) {
+          s *= alpha;
+          if (HAS_C != 0) s += beta * LD1(C, r * c_row + q * c_col);
+          EPILOGUE1(s, place)
+        }
+        ST1(Y, place, s);
       }
-      ST1(Y, place, s);
     }
+    BARRIER();
   }
 }
 

@@ -7,13 +7,15 @@
 /* MODE_A, MODE_B: how operands lie: 0 anyhow; 1 dense along K, in whole eights; 2 (B) dense along N, in
  * whole eights. Parts of K, `share` long: PARTED: with more than one, Y is scratch of f32, for gemm_sum. */
 CUDA_KERNEL(gemm_mma, (IN(A), IN(B), IN(C), OUT(Y), EPILOGUE),
-       (CONST(HAS_C), CONST(MODE_A), CONST(MODE_B), CONST(WM), CONST(THREADS), CONST(PARTED), INT(m), INT(n),
-        INT(k), INT(a_row), INT(a_col), INT(b_row), INT(b_col), INT(c_row), INT(c_col), INTS(d, 2),
-        INTS(sa, 3), INTS(sb, 3), FLOAT(alpha), FLOAT(beta), INT(share)),
-       THREADS, 1, 1) {
+            (CONST(HAS_C), CONST(MODE_A), CONST(MODE_B), CONST(WM), CONST(THREADS), CONST(PARTED),
+             INT(m), INT(n), INT(k), INT(a_row), INT(a_col), INT(b_row), INT(b_col), INT(c_row),
+             INT(c_col), INTS(d, 2), INTS(sa, 3), INTS(sb, 3), FLOAT(alpha), FLOAT(beta),
+             INT(share)),
+            THREADS, 1, 1) {
   MMA_LOCALS
   MMA_WARP
-  int t = threadIdx.x, parts = (k + share - 1) / share, z = blockIdx.z / parts, part = blockIdx.z % parts;
+  int t = threadIdx.x, parts = (k + share - 1) / share, z = blockIdx.z / parts,
+      part = blockIdx.z % parts;
   int row = blockIdx.y * 32 * WM, col = blockIdx.x * (THREADS / 2);
   int at = part * share, end = min(at + share, k), own = t % 2 * 16;
   const ushort *pa = (const ushort *)A + z / (d0 * d1) * sa2 + z / d0 % d1 * sa1 + z % d0 * sa0;
@@ -21,27 +23,26 @@ CUDA_KERNEL(gemm_mma, (IN(A), IN(B), IN(C), OUT(Y), EPILOGUE),
   int own_k = t / (THREADS / 32), own_n = col + t % (THREADS / 32) * 16; /* of MODE_B 2 */
   pa += (long)min(row + t / 2, m - 1) * a_row;
   if (MODE_B != 2) pb += (long)min(col + t / 2, n - 1) * b_col;
-#define BRING(i)                                                                                   \
-  if (MODE_A == 1) {                                                                               \
-    UNROLL for (int j = 0; j < 2; j++)                                                             \
-      if ((i) + own + j * 8 < end) take8(a.w + 4 * j, pa + (i) + own + j * 8);                     \
-      else set_zero(a.w + 4 * j, 4);                                                               \
-  } else {                                                                                         \
-    UNROLL for (int j = 0; j < 16; j++)                                                            \
-      set_one(a, j, (i) + own + j < end ? pa[(long)((i) + own + j) * a_col] : (ushort)0);          \
-  }                                                                                                \
-  if (MODE_B == 1) {                                                                               \
-    UNROLL for (int j = 0; j < 2; j++)                                                             \
-      if ((i) + own + j * 8 < end) take8(b.w + 4 * j, pb + (i) + own + j * 8);                     \
-      else set_zero(b.w + 4 * j, 4);                                                               \
-  } else if (MODE_B == 2) {                                                                        \
-    UNROLL for (int j = 0; j < 2; j++)                                                             \
-      if ((i) + own_k < end && own_n + j * 8 < n)                                                  \
-        take8(b.w + 4 * j, pb + (long)((i) + own_k) * b_row + own_n + j * 8);                      \
-      else set_zero(b.w + 4 * j, 4);                                                               \
-  } else {                                                                                         \
-    UNROLL for (int j = 0; j < 16; j++)                                                            \
-      set_one(b, j, (i) + own + j < end ? pb[(long)((i) + own + j) * b_row] : (ushort)0);          \
+#define BRING(i)                                                                            \
+  if (MODE_A == 1) {                                                                        \
+    UNROLL for (int j = 0; j < 2; j++) if ((i) + own + j * 8 < end)                         \
+        take8(a.w + 4 * j, pa + (i) + own + j * 8);                                         \
+    else set_zero(a.w + 4 * j, 4);                                                          \
+  } else {                                                                                  \
+    UNROLL for (int j = 0; j < 16; j++)                                                     \
+        set_one(a, j, (i) + own + j < end ? pa[(long)((i) + own + j) * a_col] : (ushort)0); \
+  }                                                                                         \
+  if (MODE_B == 1) {                                                                        \
+    UNROLL for (int j = 0; j < 2; j++) if ((i) + own + j * 8 < end)                         \
+        take8(b.w + 4 * j, pb + (i) + own + j * 8);                                         \
+    else set_zero(b.w + 4 * j, 4);                                                          \
+  } else if (MODE_B == 2) {                                                                 \
+    UNROLL for (int j = 0; j < 2; j++) if ((i) + own_k < end && own_n + j * 8 < n)          \
+        take8(b.w + 4 * j, pb + (long)((i) + own_k) * b_row + own_n + j * 8);               \
+    else set_zero(b.w + 4 * j, 4);                                                          \
+  } else {                                                                                  \
+    UNROLL for (int j = 0; j < 16; j++)                                                     \
+        set_one(b, j, (i) + own + j < end ? pb[(long)((i) + own + j) * b_row] : (ushort)0); \
   }
   MMA_LOOP
   UNROLL for (int e = 0; e < 16 * WM; e++) {
@@ -104,7 +105,7 @@ static tn_status record(const tn_call *call, tn_recorder *r, product_kind kind) 
   tn_gpu_begin(&g, call, GPU_gemm_mma);
   product_gpu_buffers(&g, &p, t.parts);
   tn_gpu_const(&g, s.a_col == 1 && is_whole ? ALONG_K : ANYHOW);
-  tn_gpu_const(&g, s.b_row == 1 && is_whole              ? ALONG_K
+  tn_gpu_const(&g, s.b_row == 1 && is_whole           ? ALONG_K
                    : s.b_col == 1 && p.n % EIGHT == 0 ? ALONG_N
                                                       : ANYHOW);
   tn_gpu_mma_consts(&g, &t);

@@ -21,20 +21,15 @@ struct __align__(16) quad {
   uint x, y, z, w;
 };
 
-void set_zero(uint *w, int n)
-{
-  UNROLL for (int i = 0; i < n; i++) w[i] = 0;
-}
+void set_zero(uint *w, int n) { UNROLL for (int i = 0; i < n; i++) w[i] = 0; }
 
 /* Eight that lie next to each other, on 16 bytes. */
-void take8(uint *w, const ushort *p)
-{
+void take8(uint *w, const ushort *p) {
   quad q = *(const quad *)p;
   w[0] = q.x, w[1] = q.y, w[2] = q.z, w[3] = q.w;
 }
 
-void put16(ushort *p, const sixteen &v)
-{
+void put16(ushort *p, const sixteen &v) {
   UNROLL for (int i = 0; i < 2; i++) {
     quad q;
     q.x = v.w[4 * i], q.y = v.w[4 * i + 1], q.z = v.w[4 * i + 2], q.w = v.w[4 * i + 3];
@@ -42,14 +37,12 @@ void put16(ushort *p, const sixteen &v)
   }
 }
 
-void set_one(sixteen &v, int i, ushort bits)
-{
+void set_one(sixteen &v, int i, ushort bits) {
   v.w[i / 2] = i % 2 ? v.w[i / 2] | (uint)bits << 16 : (uint)bits;
 }
 
 /* Four matrices of 8 x 8; lane l says where row l % 8 of matrix l / 8 begins. */
-void load_matrices(uint *r, const ushort *p)
-{
+void load_matrices(uint *r, const ushort *p) {
   uint at = (uint)__cvta_generic_to_shared(p);
   asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
                : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])
@@ -57,8 +50,7 @@ void load_matrices(uint *r, const ushort *p)
                : "memory");
 }
 
-void load_transposed(uint *r, const ushort *p)
-{
+void load_transposed(uint *r, const ushort *p) {
   uint at = (uint)__cvta_generic_to_shared(p);
   asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
                : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])
@@ -67,12 +59,12 @@ void load_transposed(uint *r, const ushort *p)
 }
 
 template <bool BF16>
-void multiply(float *d, const uint *a, const uint *b)
-{
-#define MMA(type)                                                                             \
-  asm("mma.sync.aligned.m16n8k16.row.col.f32." type "." type ".f32 {%0, %1, %2, %3}, "        \
-      "{%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"                                         \
-      : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])                                        \
+void multiply(float *d, const uint *a, const uint *b) {
+#define MMA(type)                                            \
+  asm("mma.sync.aligned.m16n8k16.row.col.f32." type "." type \
+      ".f32 {%0, %1, %2, %3}, "                              \
+      "{%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"        \
+      : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])       \
       : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]))
   if (BF16)
     MMA("bf16");
@@ -82,52 +74,58 @@ void multiply(float *d, const uint *a, const uint *b)
 
 /* One slice of a warp, whose tile begins at row m and column n. */
 template <int ROWS, bool BF16, bool HAS_B_ROWS>
-void multiply_slice(float (&sums)[ROWS][4][4], const ushort *as, const ushort *bs, int b_pitch, int m, int n)
-{
+void multiply_slice(float (&sums)[ROWS][4][4], const ushort *as, const ushort *bs, int b_pitch,
+                    int m, int n) {
   int l = threadIdx.x % 32, high = l / 16 * 8, middle = l / 8 % 2 * 8;
   UNROLL for (int k = 0; k < 32; k += 16) {
     uint a[ROWS][4], b[2][4];
-    UNROLL for (int i = 0; i < ROWS; i++) load_matrices(a[i], as + (m + i * 16 + l % 16) * PITCH + k + high);
+    UNROLL for (int i = 0; i < ROWS; i++)
+        load_matrices(a[i], as + (m + i * 16 + l % 16) * PITCH + k + high);
     UNROLL for (int j = 0; j < 2; j++) {
       if (HAS_B_ROWS)
         load_transposed(b[j], bs + (k + middle + l % 8) * b_pitch + n + j * 16 + high);
       else
         load_matrices(b[j], bs + (n + j * 16 + high + l % 8) * PITCH + k + middle);
     }
-    UNROLL for (int i = 0; i < ROWS; i++)
-      UNROLL for (int j = 0; j < 4; j++) multiply<BF16>(sums[i][j], a[i], &b[j / 2][j % 2 * 2]);
+    UNROLL for (int i = 0; i < ROWS; i++) UNROLL for (int j = 0; j < 4; j++)
+        multiply<BF16>(sums[i][j], a[i], &b[j / 2][j % 2 * 2]);
   }
 }
 
 /* Where result e of 16 * WM of a thread stands in the tile, and its sum: e / 16 of the rows, e / 4 % 4 of the
  * columns, as the fragment has them. */
-#define MMA_WARP                                                               \
-  int warp = threadIdx.x / 32, lane = threadIdx.x % 32;                        \
+#define MMA_WARP                                        \
+  int warp = threadIdx.x / 32, lane = threadIdx.x % 32; \
   int warp_m = warp % 2 * 16 * WM, warp_n = warp / 2 * 32;
-#define MMA_AT(e)                                                              \
-  int r = row + warp_m + (e) / 16 * 16 + lane / 4 + (e) % 4 / 2 * 8;           \
+#define MMA_AT(e)                                                    \
+  int r = row + warp_m + (e) / 16 * 16 + lane / 4 + (e) % 4 / 2 * 8; \
   int q = col + warp_n + (e) / 4 % 4 * 8 + lane % 4 * 2 + (e) % 2;
 #define MMA_SUM(e) sums[(e) / 16][(e) / 4 % 4][(e) % 4]
 
 /* What a kernel's body does between: BRING(i) takes what the thread brings in of the slice from i on into
  * a and b. */
-#define MMA_LOCALS                                                             \
-  __shared__ __align__(16) ushort as[2][32 * WM * PITCH];                      \
+#define MMA_LOCALS                                        \
+  __shared__ __align__(16) ushort as[2][32 * WM * PITCH]; \
   __shared__ __align__(16) ushort bs[2][B_ROWS ? 32 * (THREADS / 2 + 8) : THREADS / 2 * PITCH];
-#define MMA_PUT(buffer)                                                        \
-  put16(as[buffer] + t / 2 * PITCH + t % 2 * 16, a);                           \
+#define MMA_PUT(buffer)                                                                         \
+  put16(as[buffer] + t / 2 * PITCH + t % 2 * 16, a);                                            \
   put16(bs[buffer] + (B_ROWS ? t / (THREADS / 32) * (THREADS / 2 + 8) + t % (THREADS / 32) * 16 \
-                             : t / 2 * PITCH + t % 2 * 16), b);
-#define MMA_LOOP                                                               \
-  float sums[WM][4][4];                                                        \
-  sixteen a, b;                                                                \
-  UNROLL for (int i = 0; i < WM * 16; i++) MMA_SUM(i) = 0.0f;                  \
-  BRING(at)                                                                    \
-  MMA_PUT(0)                                                                   \
-  __syncthreads();                                                             \
-  for (int now = 0; at < end; at += 32, now ^= 1) {                            \
-    if (at + 32 < end) { BRING(at + 32) }                                      \
+                             : t / 2 * PITCH + t % 2 * 16),                                     \
+        b);
+#define MMA_LOOP                                                                                  \
+  float sums[WM][4][4];                                                                           \
+  sixteen a, b;                                                                                   \
+  UNROLL for (int i = 0; i < WM * 16; i++) MMA_SUM(i) = 0.0f;                                     \
+  BRING(at)                                                                                       \
+  MMA_PUT(0)                                                                                      \
+  __syncthreads();                                                                                \
+  for (int now = 0; at < end; at += 32, now ^= 1) {                                               \
+    if (at + 32 < end) {                                                                          \
+      BRING(at + 32)                                                                              \
+    }                                                                                             \
     multiply_slice<WM, IS_BF16, B_ROWS>(sums, as[now], bs[now], THREADS / 2 + 8, warp_m, warp_n); \
-    if (at + 32 < end) { MMA_PUT(now ^ 1) }                                    \
-    __syncthreads();                                                           \
+    if (at + 32 < end) {                                                                          \
+      MMA_PUT(now ^ 1)                                                                            \
+    }                                                                                             \
+    __syncthreads();                                                                              \
   }

@@ -87,6 +87,13 @@ tn_status tn_model_open_devices(tn_model *m, const tn_model_options *o, const ch
   for (uint32_t k = 0; k < o->n_devices && !status; k++)
     status = add_by_policy(m, o->devices[k], diag);
   tn_registry_leave(p->registry, ticket);
+  for (uint32_t k = 0; k < p->n_devices && p->precision && !status; k++)
+    if (!p->devices[k]->info.units)
+      status = tn_fail(diag, TN_ERR_UNSUPPORTED, "not supported: precision %s on '%s', no GPU",
+                       tn_dtype_name(p->precision), p->devices[k]->name);
+  if (p->precision && p->n_accelerators && !status)
+    status = tn_fail(diag, TN_ERR_UNSUPPORTED, "not supported: precision %s on an accelerator",
+                     tn_dtype_name(p->precision));
   if (!p->n_accelerators && p->n_devices && p->fallback == TN_FALLBACK_ALLOW) {
     m->for_cpu = *p;
     m->for_cpu.rewrites_all = true;

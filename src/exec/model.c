@@ -28,9 +28,6 @@ static tn_status check_precision(const tn_model_options *o, tn_diag *diag) {
   if (o->flags & TN_MODEL_NO_OPTIMIZE)
     return tn_fail(diag, TN_ERR_INVALID, "precision %s is not to be had without optimising",
                    tn_dtype_name(o->precision));
-  if (o->n_devices)
-    return tn_fail(diag, TN_ERR_UNSUPPORTED, "not supported: precision %s on a device",
-                   tn_dtype_name(o->precision));
   return TN_OK;
 }
 

@@ -75,6 +75,7 @@ tn_status tn_graph_replace_value(tn_graph *g, int32_t from, int32_t to) {
   if (from == to) return TN_OK;
   if (promise(g, from, to)) return TN_ERR_MEMORY;
   g->n_edits++;
+  if (!tn_graph_val(g, to)->half) tn_graph_val(g, to)->half = tn_graph_val(g, from)->half;
   while (tn_graph_val(g, from)->users.n) {
     int32_t user = tn_graph_val(g, from)->users.data[0];
     const tn_node *n = &tn_graph_node(g, user)->node;

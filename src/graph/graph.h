@@ -54,7 +54,8 @@ typedef struct tn_value {
   const char **dim_names; /* TN_MAX_RANK of them; NULL: none has a name */
   int32_t producer;       /* node, or -1 */
   uint32_t flags;         /* TN_VALUE_INPUT, TN_VALUE_OUTPUT, TN_VALUE_CONST */
-  TN_VEC(int32_t) users;  /* nodes that read it, once per reading place; in the arena */
+  uint32_t half; /* f16, bf16: what the model has it in, though it is f32 now (promote_halves.c) */
+  TN_VEC(int32_t) users; /* nodes that read it, once per reading place; in the arena */
 } tn_value;
 
 typedef struct tn_capture { /* a value of the parent that a subgraph reads */

@@ -17,7 +17,7 @@ static int64_t constant(const char *name, size_t size) {
   static const struct {
     const char *name;
     int64_t value;
-  } values[] = {{"THREADS", 128}, {"WM", 2}, {"SHARES", 8}, {"KH", 3}, {"KW", 3}};
+  } values[] = {{"THREADS", 128}, {"ROWS", 4}, {"WM", 2}, {"SHARES", 8}, {"KH", 3}, {"KW", 3}};
   for (size_t k = 0; k < sizeof values / sizeof *values; k++)
     if (strlen(values[k].name) == size && !memcmp(values[k].name, name, size))
       return values[k].value;

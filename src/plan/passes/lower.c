@@ -2,6 +2,10 @@
 #include "device/device.h"
 #include "plan/passes/passes.h"
 
+bool tn_plans_for_gpu(const tn_planner *p) {
+  return p->n_devices && !p->rewrites_all && p->devices[0]->info.units;
+}
+
 bool tn_has_kernel_on(const tn_planner *p, const tn_opdef *op, const tn_device *d) {
   const tn_kerneldef *const *kernels;
   const int32_t count = op ? tn_registry_kernels(p->registry, op, &kernels) : 0;

@@ -19,7 +19,7 @@ static bool is_weights(const tn_value *v) {
 
 /* Why the type cannot hold elements of which this is the largest; NULL: it can. What is less than
  * all normal numbers would lose more than its last bits. */
-static const char *misfit(float largest, uint32_t dtype) {
+const char *tn_half_misfit(float largest, uint32_t dtype) {
   const float most = dtype == TN_F16 ? 65519.0f : 3.3895e38f,
               least = dtype == TN_F16 ? 0x1p-14f : 0x1p-126f;
   if (!isfinite(largest)) return "holds what is not finite";
@@ -33,7 +33,7 @@ static bool fits(const tn_planner *p, const tn_graph *g, int32_t value, tn_diag 
   const bool is_new =
       atomic_load_explicit(&v->constant->largest, memory_order_relaxed) == UINT32_MAX;
   const float largest = tn_const_largest(v->constant, tn_tensor_elements(v->type));
-  const char *why = misfit(largest, p->precision);
+  const char *why = tn_half_misfit(largest, p->precision);
   if (why && is_new)
     tn_diag_add(diag, TN_DIAG_NOTE, "constant '%s' stays f32: its largest element, %g, %s in %s",
                 v->name, (double)largest, why, tn_dtype_name(p->precision));
@@ -154,7 +154,9 @@ static tn_status begin_trials(const tn_planner *p, tn_graph *g, trials *list, tn
 
 tn_status tn_narrow_weights(const tn_planner *p, tn_graph *g, tn_diag *diag) {
   trials list = {0};
-  if (!p->precision || !tn_registry_op(p->registry, TN_CORE_DOMAIN, TN_CORE_CAST, 0)) return TN_OK;
+  if (!p->precision || tn_plans_for_gpu(p) ||
+      !tn_registry_op(p->registry, TN_CORE_DOMAIN, TN_CORE_CAST, 0))
+    return TN_OK;
   tn_status s = begin_trials(p, g, &list, diag);
   if (!s && list.n) s = tn_pass_rewrite(p, g, diag);
   for (int64_t k = 0; k < list.n && !s; k++)

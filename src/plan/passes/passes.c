@@ -48,6 +48,7 @@ static const tn_pass passes[] = {
     {TN_STAGE_FUSE, "promote_halves", ALWAYS | OPTIMIZES | REWRITES, NULL, promote},
     {TN_STAGE_FUSE, "move_transposes", ALWAYS | OPTIMIZES | REWRITES | REPEATS, NULL, move},
     {TN_STAGE_FUSE, "epilogues", AT_PLAN | OPTIMIZES, tn_pass_epilogues, NULL},
+    {TN_STAGE_FUSE, "halve", AT_PLAN | OPTIMIZES, tn_pass_halve, NULL},
     {TN_STAGE_SELECT, "select", AT_PLAN, tn_pass_select, NULL},
 };
 

@@ -58,8 +58,16 @@ bool tn_wants_lowering(const tn_planner *p, const tn_gnode *n);
  * type variable that an input binds to f16 or bf16 promotes: one that only outputs have follows
  * from an attribute and stays. */
 bool tn_arg_promotes(const tn_graph *g, const tn_gnode *n, uint32_t k, bool output, uint32_t wide);
+/* The type rule that binds input (output) k of the node; -1: none does. */
+int32_t tn_arg_rule(const tn_gnode *n, uint32_t k, bool output);
 /* Makes f32 of what nodes compute in f16 or bf16. *out_changed: it did. */
 tn_status tn_promote_halves(const tn_planner *p, tn_graph *g, bool *out_changed, tn_diag *diag);
+/* halve.c: the way back, in the memory of GPUs. */
+tn_status tn_pass_halve(const tn_planner *p, tn_graph *g, tn_diag *diag);
+/* Is the first device that is wanted a GPU? Not in plans that stay on the CPU. */
+bool tn_plans_for_gpu(const tn_planner *p);
+/* Why the type cannot hold floats of which this is the largest; NULL: it can. */
+const char *tn_half_misfit(float largest, uint32_t dtype);
 /* Makes 16-bit floats of weights that operators take as such (narrow_weights.c). */
 tn_status tn_narrow_weights(const tn_planner *p, tn_graph *g, tn_diag *diag);
 /* Does some kernel of the node's operator apply epilogues itself? */

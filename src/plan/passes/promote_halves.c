@@ -5,16 +5,14 @@
  * way: both casts vanish. So rewrites, epilogues and kernels serve half models as they serve those
  * of f32; half values stay at inputs, outputs, weights that kernels take as they are, and where
  * nothing but data movement is done. */
-#include "plan/constants/packed.h"
 #include "plan/passes/passes.h"
+#include "plan/passes/retype.h"
 #include "plan/select/match.h"
 
 typedef struct promoter {
   const tn_planner *p;
   tn_graph *g;
-  tn_diag *diag;
-  int32_t *wide; /* per value that there was: the same in f32, or -1 */
-  int64_t n_wide;
+  tn_retyper retyper;
   bool changed;
 } promoter;
 
@@ -22,7 +20,7 @@ static bool is_half(uint32_t dtype) { return dtype == TN_F16 || dtype == TN_BF16
 
 /* ---- type rules ---- */
 
-static int32_t rule_of(const tn_gnode *n, uint32_t k, bool output) {
+int32_t tn_arg_rule(const tn_gnode *n, uint32_t k, bool output) {
   const tn_opdef *def = n->def;
   const tn_schema *schema = &def->schema;
   const int32_t n_formal = tn_node_n_given(n, def);
@@ -37,11 +35,11 @@ static int32_t rule_of(const tn_gnode *n, uint32_t k, bool output) {
 }
 
 bool tn_arg_promotes(const tn_graph *g, const tn_gnode *n, uint32_t k, bool output, uint32_t wide) {
-  const int32_t rule = rule_of(n, k, output);
+  const int32_t rule = tn_arg_rule(n, k, output);
   if (rule < 0 || !(n->def->op.types[rule]->dtypes & TN_MASK(wide))) return false;
   for (uint32_t j = 0; j < n->node.n_inputs; j++)
     if (n->node.inputs[j] >= 0 && is_half(tn_graph_val(g, n->node.inputs[j])->type->dtype) &&
-        rule_of(n, j, false) == rule)
+        tn_arg_rule(n, j, false) == rule)
       return true;
   return false;
 }
@@ -57,12 +55,8 @@ static bool promotes(const tn_graph *g, const tn_gnode *n, uint32_t k, bool outp
 
 static bool is_cast(const tn_gnode *n) { return tn_is_core_op(n, TN_CORE_CAST); }
 
-/* The value in f32 of which this one is a rounded copy; -1: there is none. */
 static int32_t source_of(const tn_graph *g, int32_t value) {
-  const int32_t producer = tn_graph_val(g, value)->producer;
-  const tn_gnode *n = producer < 0 ? NULL : tn_graph_node(g, producer);
-  if (!n || !is_cast(n) || n->n_epilogue) return -1;
-  return tn_graph_val(g, n->node.inputs[0])->type->dtype == TN_F32 ? n->node.inputs[0] : -1;
+  return tn_retype_source(g, value, TN_F32);
 }
 
 static bool is_known(const tn_graph *g, int32_t value) {
@@ -74,7 +68,7 @@ static bool is_known(const tn_graph *g, int32_t value) {
 static bool only_moves(const tn_graph *g, const tn_gnode *n) {
   for (uint32_t k = 0; k < n->node.n_inputs && !tn_is_region(n); k++)
     if (promotes(g, n, k, false) &&
-        !(n->def->op.types[rule_of(n, k, false)]->dtypes & TN_MASK(TN_STRING)))
+        !(n->def->op.types[tn_arg_rule(n, k, false)]->dtypes & TN_MASK(TN_STRING)))
       return false;
   return true;
 }
@@ -177,103 +171,16 @@ static bool should_promote(const promoter *w, int32_t node) {
 
 /* ---- the edit ---- */
 
-static int32_t new_value(promoter *w, int32_t like, uint32_t dtype) {
-  tn_tensor type = *tn_graph_val(w->g, like)->type;
-  type.dtype = dtype;
-  return tn_graph_value_of(w->g, &type, tn_graph_val(w->g, like)->known);
-}
-
-static tn_status add_cast(promoter *w, int32_t from, int32_t to, int32_t named_after) {
-  const uint32_t dtype = tn_graph_val(w->g, to)->type->dtype;
-  const char *name = tn_arena_format(&w->g->arena, "%s to %s",
-                                     tn_graph_val(w->g, named_after)->name, tn_dtype_name(dtype));
-  const tn_attr attr = {
-      .head = TN_HEAD(tn_attr), .name = "to", .kind = TN_ATTR_INT, .i = (int64_t)dtype};
-  const tn_attr *attrs = &attr;
-  const tn_node node = {.head = TN_HEAD(tn_node),
-                        .domain = "tenon",
-                        .op = TN_CORE_CAST,
-                        .name = name,
-                        .version = 1,
-                        .n_inputs = 1,
-                        .n_outputs = 1,
-                        .n_attrs = 1,
-                        .inputs = &from,
-                        .outputs = &to,
-                        .attrs = &attrs,
-                        .offset = -1};
-  const int32_t id = name ? tn_graph_add_node(w->g, &node) : TN_ERR_MEMORY;
-  return id < 0 ? id : tn_settle_from(w->p, w->g, id, w->diag);
-}
-
-/* Kept for later plans of the model: kernels pack a constant once for all of them. */
-static tn_status set_const(promoter *w, int32_t value, int32_t to) {
-  tn_const *half = tn_graph_val(w->g, value)->constant;
-  tn_tensor type = *tn_graph_val(w->g, to)->type;
-  struct tn_packed_cache *states = w->p->states;
-  tn_const *c = states ? tn_packed_find_constant(states, half, &type) : NULL;
-  if (!c) {
-    c = tn_const_promoted(w->g->a, half, tn_graph_val(w->g, value)->type->dtype,
-                          tn_tensor_elements(&type));
-    if (!c) return TN_ERR_MEMORY;
-    if (states) tn_packed_keep_constant(states, half, &type, c);
-  }
-  const tn_status s = tn_graph_set_const(w->g, to, &type, c);
-  tn_const_release(c);
-  return s;
-}
-
-/* The value in f32; negative: a status. */
-static int32_t in_f32(promoter *w, int32_t value) {
-  if (value < w->n_wide && w->wide[value] >= 0) return w->wide[value];
-  int32_t to = source_of(w->g, value);
-  if (to < 0) {
-    to = new_value(w, value, TN_F32);
-    if (to < 0) return to;
-    const tn_status s = tn_graph_val(w->g, value)->constant ? set_const(w, value, to)
-                                                            : add_cast(w, value, to, value);
-    if (s) return s;
-  }
-  if (value < w->n_wide) w->wide[value] = to;
-  return to;
-}
-
-static tn_status promote_inputs(promoter *w, int32_t node, const bool *which) {
-  tn_status s = TN_OK;
-  for (uint32_t k = 0; k < tn_graph_node(w->g, node)->node.n_inputs && !s; k++) {
-    if (!which[k]) continue;
-    const int32_t to = in_f32(w, tn_graph_node(w->g, node)->node.inputs[k]);
-    s = to < 0 ? to : tn_graph_set_node_input(w->g, node, k, to);
-  }
-  return s;
-}
-
-static tn_status promote_outputs(promoter *w, int32_t node, const bool *which, const int32_t *old) {
-  const uint32_t n_outputs = tn_graph_node(w->g, node)->node.n_outputs;
-  tn_status s = TN_OK;
-  tn_graph_detach_outputs(w->g, node);
-  for (uint32_t k = 0; k < n_outputs && !s; k++) {
-    if (old[k] < 0) continue;
-    const int32_t out = which[k] ? new_value(w, old[k], TN_F32) : old[k];
-    s = out < 0 ? out : tn_graph_attach_output(w->g, node, k, out);
-    if (!s && which[k]) s = add_cast(w, out, old[k], old[k]);
-    if (!s && which[k] && old[k] < w->n_wide) w->wide[old[k]] = out;
-  }
-  return s;
-}
-
 static tn_status promote_node(promoter *w, int32_t node) {
   const tn_gnode *n = tn_graph_node(w->g, node);
   tn_arena *arena = &w->g->arena;
   const uint32_t n_in = n->node.n_inputs, n_out = n->node.n_outputs;
   bool *in = tn_arena_alloc(arena, n_in + 1), *out = tn_arena_alloc(arena, n_out + 1);
-  const int32_t *old = tn_arena_copy(arena, n->node.outputs, n_out * sizeof *old);
-  if (!in || !out || !old) return TN_ERR_MEMORY;
+  if (!in || !out) return TN_ERR_MEMORY;
   for (uint32_t k = 0; k < n_in; k++) in[k] = promotes(w->g, n, k, false);
   for (uint32_t k = 0; k < n_out; k++) out[k] = promotes(w->g, n, k, true);
   w->changed = true;
-  const tn_status s = promote_inputs(w, node, in);
-  return s ? s : promote_outputs(w, node, out, old);
+  return tn_retype_node(&w->retyper, node, TN_F32, in, out);
 }
 
 static bool has_half(const tn_graph *g) {
@@ -282,22 +189,26 @@ static bool has_half(const tn_graph *g) {
   return false;
 }
 
+static tn_status promote_all(promoter *w) {
+  const tn_graph *g = w->g;
+  const int64_t n = g->order.n;
+  int32_t *order = tn_alloc(w->p->a, (uint64_t)n * sizeof *order);
+  tn_status s = order ? TN_OK : TN_ERR_MEMORY;
+  for (int64_t k = 0; k < n && !s; k++) order[k] = g->order.data[k];
+  for (int64_t k = 0; k < n && !s; k++)
+    if (should_promote(w, order[k])) s = promote_node(w, order[k]);
+  tn_free(w->p->a, order, (uint64_t)n * sizeof *order);
+  return s;
+}
+
 tn_status tn_promote_halves(const tn_planner *p, tn_graph *g, bool *out_changed, tn_diag *diag) {
-  promoter w = {.p = p, .g = g, .diag = diag, .n_wide = g->values.n};
+  promoter w = {.p = p, .g = g};
   *out_changed = false;
   if (!has_half(g) || !tn_registry_op(p->registry, TN_CORE_DOMAIN, TN_CORE_CAST, 0)) return TN_OK;
   tn_status s = tn_graph_sort(g, diag);
-  if (s) return s;
-  const int64_t n_order = g->order.n;
-  w.wide = tn_alloc(p->a, (uint64_t)w.n_wide * sizeof *w.wide);
-  int32_t *order = tn_alloc(p->a, (uint64_t)n_order * sizeof *order);
-  if (!w.wide || !order) s = TN_ERR_MEMORY;
-  for (int64_t k = 0; k < w.n_wide && !s; k++) w.wide[k] = -1;
-  for (int64_t k = 0; k < n_order && !s; k++) order[k] = g->order.data[k];
-  for (int64_t k = 0; k < n_order && !s; k++)
-    if (should_promote(&w, order[k])) s = promote_node(&w, order[k]);
-  tn_free(p->a, order, (uint64_t)n_order * sizeof *order);
-  tn_free(p->a, w.wide, (uint64_t)w.n_wide * sizeof *w.wide);
+  if (!s) s = tn_retyper_open(&w.retyper, p, g, diag);
+  if (!s) s = promote_all(&w);
+  tn_retyper_close(&w.retyper);
   *out_changed = w.changed;
   if (!s) s = tn_graph_sort(g, diag);
   return s ? s : tn_graph_remove_dead(g);
