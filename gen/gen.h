@@ -226,6 +226,7 @@ typedef struct gen {
   int library, n_libraries; /* of the file that is read; of all files */
   gen_plugin plugin;
   const char *dir;       /* where tables are written */
+  const char *headers;   /* the folder of Tenon's; NULL: not known */
   const char *glslang;   /* the compiler of SPIR-V; NULL: there is none */
   bool bare;             /* the table does not say where parts are written */
   uint64_t content_hash; /* of all files */

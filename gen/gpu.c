@@ -131,14 +131,21 @@ static const char *text_between(gen *g, const char *begin, const char *end) {
   return gen_need(tn_arena_strn(&g->arena, begin, end - begin));
 }
 
-/* Adds the text of a file, "" if it cannot be read, beside c's. */
-static void add_included(cursor *c, tn_text *out, const char *name, int n) {
+/* "tenon/experimental/gpu_tile.h" is one of Tenon's headers, any other stands beside the file. */
+static const char *included_path(cursor *c, const char *name, int n) {
+  static const char own[] = "tenon/";
   const char *slash = strrchr(c->path, '/');
   const int folder = slash ? (int)(slash + 1 - c->path) : 0;
-  const char *path = gen_format_text(c->g, "%.*s%.*s", folder, c->path, n, name);
+  if (c->g->headers && !strncmp(name, own, strlen(own)))
+    return gen_format_text(c->g, "%s/%.*s", c->g->headers, n, name);
+  return gen_format_text(c->g, "%.*s%.*s", folder, c->path, n, name);
+}
+
+/* Adds the text of the file that c's says it includes. */
+static void add_included(cursor *c, tn_text *out, const char *name, int n) {
   tn_mapping file;
   tn_diag *diag = gen_need(tn_diag_create());
-  if (tn_file_map(path, diag, &file)) {
+  if (tn_file_map(included_path(c, name, n), diag, &file)) {
     problem(c, name, gen_format_text(c->g, "%s", tn_diag_text(diag)));
   } else {
     tn_text_add_bytes(out, (const char *)file.data, (int64_t)file.size);
@@ -147,7 +154,7 @@ static void add_included(cursor *c, tn_text *out, const char *name, int n) {
   tn_diag_destroy(diag);
 }
 
-/* What stands before the kernels, with the files in place of lines `#include "tile_gpu.h"`. */
+/* What stands before the kernels, with files in place of lines `#include`. */
 static const char *take_common(cursor *c, const char *end) {
   static const char include[] = "#include \"";
   const size_t size = strlen(include);

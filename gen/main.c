@@ -28,6 +28,7 @@ static const char usage[] =
     "nothing "
     "else\n"
     "                   is written\n"
+    "  --headers DIR    where headers of Tenon are that GPU kernels include\n"
     "  --glslang PATH   compiles GPU kernels to SPIR-V with this glslangValidator\n"
     "  --check          only checks the files; writes nothing\n"
     "  --embed          the files are no family files: DIR/embedded.c is made of their text, as\n"
@@ -63,6 +64,7 @@ static const char **option_place(gen *g, options *o, const char *word) {
   if (strcmp(word, "--fallback") == 0) return &o->fallback;
   if (strcmp(word, "--schemas") == 0) return &o->schemas;
   if (strcmp(word, "--select") == 0) return &o->select;
+  if (strcmp(word, "--headers") == 0) return &g->headers;
   if (strcmp(word, "--glslang") == 0) return &g->glslang;
   return NULL;
 }
@@ -91,7 +93,7 @@ static bool read_options(gen *g, options *o, int argc, char **argv) {
     } else if (argv[k][0] == '-') {
       return complain(
           "unknown option %s; there are -o, --docs, --plugin, --version, --license, "
-          "--fallback, --schemas, --select, --glslang, --check, --embed and --help",
+          "--fallback, --schemas, --select, --headers, --glslang, --check, --embed and --help",
           argv[k]);
     } else {
       keep_files(g, o, argv[k]);

@@ -1,9 +1,9 @@
 /* Convolutions on GPUs, in plain layout. `conv_tile` makes tiles of 64 filters of 64 places, for
- * devices of many units; `conv_packed` 8 filters of 4 places a thread, with weights packed in eights
- * by prepare(); `conv_any` one result a thread, of any number of groups and up to three spatial
- * dims. */
+ * devices of many units; `conv_packed` 8 filters of 4 places a thread, with weights packed in
+ * eights by prepare(); `conv_any` one result a thread, of any number of groups and up to three
+ * spatial dims. */
 #ifdef TN_GPU
-#include "../matmul/tile_gpu.h"
+#include "tenon/experimental/gpu_tile.h"
 
 /* Of conv_packed: places, 4 a thread, 64 apart. */
 #define PLACE(j, o, oy, ox)                      \
@@ -18,8 +18,9 @@
   at = ok ? from + at : from;
 
 /* A product of W, filters by taps, with the places under them, gathered as they are needed. Parts
- * of the taps, `share` long. PARTED: with more than one, Y is scratch of f32, [batch][group][part][filter]
- * [place], for conv_sum. POINT: one tap, at the place itself; FOURS: whole fours of W in a row. */
+ * of the taps, `share` long. PARTED: with more than one, Y is scratch of f32, [batch][group][part]
+ * [filter][place], for conv_sum. POINT: one tap, at the place itself; FOURS: whole fours of W in a
+ * row. */
 KERNEL(conv_tile, (IN(X), IN(W), IN(B), OUT(Y), EPILOGUE),
        (CONST(HAS_B), CONST(POINT), CONST(FOURS), CONST(PARTED), INT(channels), INT(filters),
         INT(groups), INTS(in, 2), INTS(out, 2), INTS(kernel, 2), INTS(stride, 2), INTS(dilation, 2),

@@ -1,13 +1,13 @@
-/* Convolutions of f16 and bf16 by the matrix units of NVIDIA's GPUs: a product of W, filters by taps,
- * with the places under them, gathered as they are needed. */
+/* Convolutions of f16 and bf16 by the matrix units of NVIDIA's GPUs: a product of W, filters by
+ * taps, with the places under them, gathered as they are needed. */
 #ifdef TN_GPU
 #define B_ROWS (MODE_X == 2)
 #define IS_BF16 (S_X == 4)
-#include "../matmul/mma_gpu.h"
+#include "tenon/experimental/gpu_mma.h"
 
-/* MODE_W: 1: whole eights of W in a row; MODE_X: 2: one tap, at the place itself, and whole eights of a
- * channel. KH, KW: the kernel. Parts of the taps, `share` long: PARTED: with more than one, Y is scratch of f32,
- * for conv_sum. */
+/* MODE_W: 1: whole eights of W in a row; MODE_X: 2: one tap, at the place itself, and whole eights
+ * of a channel. KH, KW: the kernel. Parts of the taps, `share` long. PARTED: with more than one, Y
+ * is scratch of f32, for conv_sum. */
 CUDA_KERNEL(conv_mma, (IN(X), IN(W), IN(B), OUT(Y), EPILOGUE),
             (CONST(HAS_B), CONST(MODE_W), CONST(MODE_X), CONST(KH), CONST(KW), CONST(WM),
              CONST(THREADS), CONST(PARTED), INT(channels), INT(filters), INT(groups), INTS(in, 2),

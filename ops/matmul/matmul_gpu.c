@@ -1,7 +1,7 @@
 /* Gemm and MatMul on GPUs: tiles of 64 x 64 results, whose operands go through local memory; for
  * few rows, a result or four of them a thread. Sums in f32. */
 #ifdef TN_GPU
-#include "tile_gpu.h"
+#include "tenon/experimental/gpu_tile.h"
 
 #define BATCH(d0, d1, s0, s1, s2, z) \
   ((z) / ((d0) * (d1)) * (s2) + (z) / (d0) % (d1) * (s1) + (z) % (d0) * (s0))
@@ -79,9 +79,10 @@ KERNEL(gemm_sum, (IN(S), IN(C), OUT(Y), EPILOGUE),
   }
 }
 
-/* 256 threads: so many columns, each in SHARES parts of K that are summed in the end. A thread takes
- * every SHARES-th row of B, of one column, or four (KIND 1: rows of B lie dense); KIND 2 and 3:
- * columns of B lie dense, as A's rows do, neighbours take neighbours along K, in fours or ones. */
+/* 256 threads: so many columns, each in SHARES parts of K that are summed in the end. A thread
+ * takes every SHARES-th row of B, of one column, or four (KIND 1: rows of B lie dense); KIND 2 and
+ * 3: columns of B lie dense, as A's rows do, neighbours take neighbours along K, in fours or ones.
+ */
 KERNEL(gemm_few_rows, (IN(A), IN(B), IN(C), OUT(Y), EPILOGUE),
        (CONST(HAS_C), CONST(KIND), CONST(SHARES), INT(m), INT(n), INT(k), INT(a_row), INT(a_col),
         INT(b_row), INT(b_col), INT(c_row), INT(c_col), INTS(d, 2), INTS(sa, 3), INTS(sb, 3),

@@ -2,10 +2,11 @@
 #ifdef TN_GPU
 #define B_ROWS (MODE_B == 2)
 #define IS_BF16 (S_A == 4)
-#include "mma_gpu.h"
+#include "tenon/experimental/gpu_mma.h"
 
-/* MODE_A, MODE_B: how operands lie: 0 anyhow; 1 dense along K, in whole eights; 2 (B) dense along N, in
- * whole eights. Parts of K, `share` long: PARTED: with more than one, Y is scratch of f32, for gemm_sum. */
+/* MODE_A, MODE_B: how operands lie: 0 anyhow; 1 dense along K, in whole eights; 2 (B) dense along
+ * N, in whole eights. Parts of K, `share` long. PARTED: with more than one, Y is scratch of f32,
+ * for gemm_sum. */
 CUDA_KERNEL(gemm_mma, (IN(A), IN(B), IN(C), OUT(Y), EPILOGUE),
             (CONST(HAS_C), CONST(MODE_A), CONST(MODE_B), CONST(WM), CONST(THREADS), CONST(PARTED),
              INT(m), INT(n), INT(k), INT(a_row), INT(a_col), INT(b_row), INT(b_col), INT(c_row),

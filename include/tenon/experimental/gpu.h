@@ -126,9 +126,9 @@ static inline int32_t tn_gpu_shares(const tn_call *call, int64_t n, int64_t most
   return shares;
 }
 
-/* A product of m x k by k x n, `batch` times, in tiles of high x wide results, each made in parts of
- * `share` steps along k, a multiple of `slice`, where there are too few tiles for the device. The
- * groups are columns, rows and batch * parts. */
+/* A product of m x k by k x n, `batch` times, in tiles of high x wide results, each made in parts
+ * of `share` steps along k, a multiple of `slice`, where there are too few tiles for the device.
+ * The groups are columns, rows and batch * parts. */
 typedef struct tn_gpu_tiles {
   int64_t columns, rows, share;
   int32_t high, wide, parts;
@@ -148,7 +148,7 @@ static inline tn_gpu_tiles tn_gpu_tiles_of(const tn_call *call, const int64_t m_
   return t;
 }
 
-/* Tiles of ops/matmul/mma_gpu.h: large ones if they are enough to fill the device. */
+/* Tiles of gpu_mma.h: large ones if they are enough to fill the device. */
 static inline tn_gpu_tiles tn_gpu_tiles_mma(const tn_call *call, const int64_t m_n_k[3],
                                             int64_t batch) {
   enum { SMALL = 64, LARGE = 128, SLICE = 32 };

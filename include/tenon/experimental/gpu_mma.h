@@ -1,11 +1,11 @@
-/* Products of f16 or bf16 by the matrix units of NVIDIA's GPUs from Ampere on, with sums in f32, for
- * GPU kernels of the families that have some. CUDA only.
+/* Products of f16 or bf16 by the matrix units of NVIDIA's GPUs from Ampere on, with sums in f32,
+ * for CUDA_KERNELs (docs/add-a-gpu-kernel.md).
  *
- * A group of THREADS makes a tile of 32 * WM rows by THREADS / 2 columns, in slices of 32 along K: its
- * warps stand two by THREADS / 64, each with 16 * WM rows of 32 columns. In local memory lie A as
- * [row][k] and B as [column][k], or, if B_ROWS, as [k][column]; rows are padded by 8, so that those
- * of a matrix lie in different banks. Thread t brings in 16 elements of each: of row or column t / 2 those
- * from t % 2 * 16 on, of B_ROWS those of one k from t % (THREADS / 32) * 16 on.
+ * A group of THREADS makes a tile of 32 * WM rows by THREADS / 2 columns, in slices of 32 along K:
+ * its warps stand two by THREADS / 64, each with 16 * WM rows of 32 columns. In local memory lie A
+ * as [row][k] and B as [column][k], or, if B_ROWS, as [k][column]; rows are padded by 8, so that
+ * those of a matrix lie in different banks. Thread t brings in 16 elements of each: of row or
+ * column t / 2 those from t % 2 * 16 on, of B_ROWS those of one k from t % (THREADS / 32) * 16 on.
  * See the PTX manual, "Matrix fragments for mma.m16n8k16". */
 #if __CUDA_ARCH__ < 800
 #error "needs the matrix units of compute capability 8.0"
@@ -92,8 +92,8 @@ void multiply_slice(float (&sums)[ROWS][4][4], const ushort *as, const ushort *b
   }
 }
 
-/* Where result e of 16 * WM of a thread stands in the tile, and its sum: e / 16 of the rows, e / 4 % 4 of the
- * columns, as the fragment has them. */
+/* Where result e of 16 * WM of a thread stands in the tile, and its sum: e / 16 of the rows,
+ * e / 4 % 4 of the columns, as the fragment has them. */
 #define MMA_WARP                                        \
   int warp = threadIdx.x / 32, lane = threadIdx.x % 32; \
   int warp_m = warp % 2 * 16 * WM, warp_n = warp / 2 * 32;
@@ -102,8 +102,8 @@ void multiply_slice(float (&sums)[ROWS][4][4], const ushort *as, const ushort *b
   int q = col + warp_n + (e) / 4 % 4 * 8 + lane % 4 * 2 + (e) % 2;
 #define MMA_SUM(e) sums[(e) / 16][(e) / 4 % 4][(e) % 4]
 
-/* What a kernel's body does between: BRING(i) takes what the thread brings in of the slice from i on into
- * a and b. */
+/* What a kernel's body does between: BRING(i) takes what the thread brings in of the slice from i
+ * on into a and b. */
 #define MMA_LOCALS                                        \
   __shared__ __align__(16) ushort as[2][32 * WM * PITCH]; \
   __shared__ __align__(16) ushort bs[2][B_ROWS ? 32 * (THREADS / 2 + 8) : THREADS / 2 * PITCH];
