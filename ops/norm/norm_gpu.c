@@ -1,40 +1,58 @@
 /* Normalisations on GPUs: over groups of elements, a group of threads each; by statistics that are
  * given, an element a thread. */
 #ifdef TN_GPU
-/* As in groups.h. */
+/* The sum over the group of what all its threads have, which all get; part has N floats. */
+#define SUM_UP(N)                        \
+  part[t] = sum;                         \
+  for (int h = (N) / 2; h > 0; h /= 2) { \
+    BARRIER();                           \
+    if (t < h) part[t] += part[t + h];   \
+  }                                      \
+  BARRIER();                             \
+  sum = part[0];                         \
+  BARRIER();
+
+/* As in groups.h, by N threads. */
+#define NORM(N)                                                      \
+  int t = LOCAL_ID(0), group = GROUP(0), at = group * n;             \
+  int base = group % repeat * step;                                  \
+  float sum = 0.0f, mean = 0.0f;                                     \
+  if (CENTRED != 0) {                                                \
+    for (int i = t; i < n; i += N) sum += LD1(X, at + i);            \
+    SUM_UP(N)                                                        \
+    mean = sum / TO_FLOAT(n);                                        \
+  }                                                                  \
+  sum = 0.0f;                                                        \
+  for (int i = t; i < n; i += N) {                                   \
+    float d = LD1(X, at + i) - mean;                                 \
+    sum += d * d;                                                    \
+  }                                                                  \
+  SUM_UP(N)                                                          \
+  float inverse = 1.0f / sqrt(sum / TO_FLOAT(n) + epsilon);          \
+  for (int i = t; i < n; i += N) {                                   \
+    int place = base + i / run % period;                             \
+    float y = (LD1(X, at + i) - mean) * inverse * LD1(SCALE, place); \
+    if (HAS_BIAS != 0) y += LD1(BIAS, place);                        \
+    ST1(Y, at + i, y);                                               \
+  }                                                                  \
+  if (HAS_MEAN != 0 && t == 0) ST1(MEAN, group, mean);               \
+  if (HAS_INVERSE != 0 && t == 0) ST1(INVERSE, group, inverse);
+
 KERNEL(norm_groups, (IN(X), IN(SCALE), IN(BIAS), OUT(Y), OUT(MEAN), OUT(INVERSE)),
        (CONST(HAS_BIAS), CONST(CENTRED), CONST(HAS_MEAN), CONST(HAS_INVERSE), INT(n), INT(repeat),
         INT(step), INT(run), INT(period), FLOAT(epsilon)),
        64, 1, 1) {
   LOCAL(float, part, 64);
-  int t = LOCAL_ID(0), group = GROUP(0), at = group * n, base = group % repeat * step;
-  float sum = 0.0f, mean = 0.0f;
-  if (CENTRED != 0) {
-    for (int i = t; i < n; i += 64) sum += LD1(X, at + i);
-    part[t] = sum;
-    BARRIER();
-    for (int i = 0; i < 64; i++) mean += part[i];
-    mean = mean / TO_FLOAT(n);
-    BARRIER();
-  }
-  sum = 0.0f;
-  for (int i = t; i < n; i += 64) {
-    float d = LD1(X, at + i) - mean;
-    sum += d * d;
-  }
-  part[t] = sum;
-  BARRIER();
-  sum = 0.0f;
-  for (int i = 0; i < 64; i++) sum += part[i];
-  float inverse = 1.0f / sqrt(sum / TO_FLOAT(n) + epsilon);
-  for (int i = t; i < n; i += 64) {
-    int place = base + i / run % period;
-    float y = (LD1(X, at + i) - mean) * inverse * LD1(SCALE, place);
-    if (HAS_BIAS != 0) y += LD1(BIAS, place);
-    ST1(Y, at + i, y);
-  }
-  if (HAS_MEAN != 0 && t == 0) ST1(MEAN, group, mean);
-  if (HAS_INVERSE != 0 && t == 0) ST1(INVERSE, group, inverse);
+  NORM(64)
+}
+
+/* For devices of many units. */
+KERNEL(norm_groups_256, (IN(X), IN(SCALE), IN(BIAS), OUT(Y), OUT(MEAN), OUT(INVERSE)),
+       (CONST(HAS_BIAS), CONST(CENTRED), CONST(HAS_MEAN), CONST(HAS_INVERSE), INT(n), INT(repeat),
+        INT(step), INT(run), INT(period), FLOAT(epsilon)),
+       256, 1, 1) {
+  LOCAL(float, part, 256);
+  NORM(256)
 }
 
 KERNEL(batch_norm, (IN(X), IN(SCALE), IN(BIAS), IN(MEAN), IN(VAR), OUT(Y), EPILOGUE),
@@ -85,7 +103,7 @@ const char *lrn_gpu_refuse(const tn_call *call) { return tn_gpu_refuse_size(call
 
 static tn_status record(const tn_call *call, tn_recorder *r, const groups *s) {
   tn_gpu g;
-  tn_gpu_begin(&g, call, GPU_norm_groups);
+  tn_gpu_begin(&g, call, tn_gpu_is_wide(call) ? GPU_norm_groups_256 : GPU_norm_groups);
   for (int32_t k = 0; k < 3; k++) tn_gpu_in(&g, k);
   for (int32_t k = 0; k < 3; k++) tn_gpu_out(&g, k);
   tn_gpu_const(&g, tn_has_input(call, 2));
