@@ -131,14 +131,16 @@ static const char *text_between(gen *g, const char *begin, const char *end) {
   return gen_need(tn_arena_strn(&g->arena, begin, end - begin));
 }
 
-/* "tenon/experimental/gpu_tile.h" is one of Tenon's headers, any other stands beside the file. */
+/* "tenon/experimental/gpu_tile.h" is one of Tenon's headers, which of its own families stand in
+ * ../../include; any other stands beside the file. */
 static const char *included_path(cursor *c, const char *name, int n) {
   static const char own[] = "tenon/";
   const char *slash = strrchr(c->path, '/');
   const int folder = slash ? (int)(slash + 1 - c->path) : 0;
-  if (c->g->headers && !strncmp(name, own, strlen(own)))
-    return gen_format_text(c->g, "%s/%.*s", c->g->headers, n, name);
-  return gen_format_text(c->g, "%.*s%.*s", folder, c->path, n, name);
+  if (strncmp(name, own, strlen(own)) != 0)
+    return gen_format_text(c->g, "%.*s%.*s", folder, c->path, n, name);
+  if (c->g->headers) return gen_format_text(c->g, "%s/%.*s", c->g->headers, n, name);
+  return gen_format_text(c->g, "%.*s../../include/%.*s", folder, c->path, n, name);
 }
 
 /* Adds the text of the file that c's says it includes. */
