@@ -285,8 +285,8 @@ typedef struct tn_model_options {
   const char *entry;
   /* TN_F16 or TN_BF16: weights of f32 are kept in that type where kernels read it; sums stay f32,
    * and so do inputs, outputs and all other values. Weights that the type cannot hold stay as they
-   * are, with a note. 0, TN_F32: as they stand in the file. Not on devices, nor with
-   * TN_MODEL_NO_OPTIMIZE. */
+   * are, with a note. 0, TN_F32: as they stand in the file. On GPUs all values between nodes are of
+   * that type, too. Not on other devices and accelerators, nor with TN_MODEL_NO_OPTIMIZE. */
   uint32_t precision;
   uint32_t reserved;
   /* A file of compiled modules (tenon compile), for targets of accelerators among the devices.

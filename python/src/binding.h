@@ -82,6 +82,11 @@ PyObject *tp_text(const char *text); /* never fails for bytes that are no UTF-8;
 PyObject *tp_utf8(PyObject *object, const char *what, const char **out_text);
 /* A path: str, bytes or os.PathLike. */
 PyObject *tp_path(PyObject *object, const char **out_text);
+/* The texts of a sequence, which `keep`, a list, keeps alive; the caller frees the array
+ * (PyMem_Free). NULL: an exception. */
+const char **tp_texts(PyObject *list, const char *what, PyObject *keep, uint32_t *out_n);
+/* A whole number in a range; false after an exception that names the argument. */
+bool tp_whole(PyObject *object, const char *what, long long low, long long high, long long *out);
 PyTypeObject *tp_type(PyObject *module, PyType_Spec *spec, const char *name);
 void tp_free(PyObject *self); /* the end of every tp_dealloc */
 

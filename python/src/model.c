@@ -418,19 +418,36 @@ static bool read_precision(const char *text, uint32_t *out_dtype) {
   return !text;
 }
 
+/* "forbid", "warn", "allow" or NULL; false after an exception. */
+static bool read_fallback(const char *text, uint32_t *out_policy) {
+  static const struct {
+    const char *name;
+    uint32_t policy;
+  } policies[] = {
+      {"forbid", TN_FALLBACK_FORBID}, {"warn", TN_FALLBACK_WARN}, {"allow", TN_FALLBACK_ALLOW}};
+  for (size_t k = 0; text && k < sizeof policies / sizeof *policies; k++)
+    if (!strcmp(text, policies[k].name)) {
+      *out_policy = policies[k].policy;
+      return true;
+    }
+  if (text)
+    PyErr_Format(PyExc_ValueError, "fallback: is 'forbid', 'warn' or 'allow', not '%s'", text);
+  return !text;
+}
+
 /* Model(runtime, path or None, data or None, folder=None, format=None, flags=0, max_plans=0,
- * precision=None) */
+ * precision=None, devices=(), fallback=None) */
 static int model_init(PyObject *object, PyObject *args, PyObject *kwargs) {
-  static char *names[] = {"runtime", "path",      "data",      "folder", "format",
-                          "flags",   "max_plans", "precision", NULL};
+  static char *names[] = {"runtime",   "path",      "data",    "folder",   "format", "flags",
+                          "max_plans", "precision", "devices", "fallback", NULL};
   tp_model *m = (tp_model *)object;
   tn_model_options options = {.head = TN_HEAD(tn_model_options)};
-  PyObject *runtime, *path = Py_None, *data = Py_None;
-  const char *folder = NULL, *precision = NULL;
-  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O!|OOzzIiz", names, tp_runtime_type, &runtime,
+  PyObject *runtime, *path = Py_None, *data = Py_None, *devices = NULL;
+  const char *folder = NULL, *precision = NULL, *fallback = NULL;
+  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O!|OOzzIizOz", names, tp_runtime_type, &runtime,
                                    &path, &data, &folder, &options.format, &options.flags,
-                                   &options.max_plans, &precision) ||
-      !read_precision(precision, &options.precision))
+                                   &options.max_plans, &precision, &devices, &fallback) ||
+      !read_precision(precision, &options.precision) || !read_fallback(fallback, &options.fallback))
     return -1;
   if (m->has_lock || !((tp_runtime *)runtime)->runtime) {
     PyErr_SetString(PyExc_RuntimeError, m->has_lock ? "a Model cannot be initialised twice"
@@ -443,9 +460,16 @@ static int model_init(PyObject *object, PyObject *args, PyObject *kwargs) {
   }
   Py_INCREF(runtime);
   m->runtime = (tp_runtime *)runtime;
+  PyObject *keep = PyList_New(0);
+  const char **texts =
+      keep && devices ? tp_texts(devices, "device", keep, &options.n_devices) : NULL;
+  options.devices = texts;
   tn_diag *diag = tn_diag_create();
-  int failed = data == Py_None ? open_path(m, path, &options, diag)
-                               : open_bytes(m, data, folder, &options, diag);
+  int failed = !keep || (devices && !texts) ? -1
+               : data == Py_None            ? open_path(m, path, &options, diag)
+                                            : open_bytes(m, data, folder, &options, diag);
+  PyMem_Free((void *)texts);
+  Py_XDECREF(keep);
   if (!failed) failed = tp_warn(diag) || read_names(m) ? -1 : 0;
   tn_diag_destroy(diag);
   if (failed) {

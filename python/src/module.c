@@ -43,6 +43,41 @@ PyObject *tp_path(PyObject *object, const char **out_text) {
   return checked_bytes(bytes, "path", out_text);
 }
 
+const char **tp_texts(PyObject *list, const char *what, PyObject *keep, uint32_t *out_n) {
+  const Py_ssize_t n = PySequence_Size(list);
+  if (n < 0) return NULL;
+  const char **out = PyMem_Calloc((size_t)n + 1, sizeof *out);
+  if (!out) PyErr_NoMemory();
+  for (Py_ssize_t k = 0; out && k < n; k++) {
+    PyObject *item = PySequence_GetItem(list, k);
+    PyObject *bytes = item ? tp_utf8(item, what, &out[k]) : NULL;
+    Py_XDECREF(item);
+    if (bytes && !PyList_Append(keep, bytes)) {
+      Py_DECREF(bytes);
+      continue;
+    }
+    Py_XDECREF(bytes);
+    PyMem_Free((void *)out);
+    return NULL;
+  }
+  *out_n = (uint32_t)n;
+  return out;
+}
+
+bool tp_whole(PyObject *object, const char *what, long long low, long long high, long long *out) {
+  PyObject *index = PyNumber_Index(object);
+  int overflow = 0;
+  if (!index) {
+    PyErr_Format(PyExc_TypeError, "%s: must be an int, not %R", what, object);
+    return false;
+  }
+  *out = PyLong_AsLongLongAndOverflow(index, &overflow);
+  Py_DECREF(index);
+  if (!overflow && *out >= low && *out <= high) return true;
+  PyErr_Format(PyExc_ValueError, "%s: is %R, from %lld to %lld", what, object, low, high);
+  return false;
+}
+
 /* ---- errors ---- */
 
 /* Errors and the notes that go with them, a line each. */

@@ -111,22 +111,24 @@ static PyObject *infer(tn_runtime *runtime, const char *op, int version, const o
 
 typedef PyObject *(*op_use)(tn_runtime *, const char *op, int version, const op_args *, uint32_t);
 
+enum { MOST_OUTPUTS = 4096 };
+
 /* (op, version, args, n_outputs) */
 static PyObject *use_op(PyObject *self, PyObject *args, PyObject *kwargs, op_use use) {
   static char *names[] = {"op", "version", "args", "n_outputs", NULL};
   tn_runtime *runtime = ((tp_runtime *)self)->runtime;
   const char *op;
-  int version;
-  unsigned n_outputs;
-  PyObject *given, *result = NULL;
-  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "siO!I", names, &op, &version, &PyTuple_Type,
-                                   &given, &n_outputs))
+  long long version, n_outputs;
+  PyObject *given, *version_, *n_outputs_, *result = NULL;
+  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "sOO!O", names, &op, &version_, &PyTuple_Type,
+                                   &given, &n_outputs_) ||
+      !tp_whole(version_, "version", 0, INT32_MAX, &version) ||
+      !tp_whole(n_outputs_, "n_outputs", 0, MOST_OUTPUTS, &n_outputs))
     return NULL;
-  if (!runtime || n_outputs > 4096)
-    return PyErr_Format(PyExc_ValueError, runtime ? "n_outputs: is more than 4096"
-                                                  : "this Runtime was not initialised");
+  if (!runtime) return PyErr_Format(PyExc_ValueError, "this Runtime was not initialised");
   op_args a = {.n = 0};
-  if (!read_all(&a, given, runtime)) result = use(runtime, op, version, &a, n_outputs);
+  if (!read_all(&a, given, runtime))
+    result = use(runtime, op, (int)version, &a, (uint32_t)n_outputs);
   drop(&a);
   return result;
 }

@@ -7,28 +7,6 @@ PyTypeObject *tp_runtime_type;
 
 /* ---- life ---- */
 
-/* A list of str as C strings. keep: a list of the bytes. NULL: a Python exception. */
-static const char **texts(PyObject *list, const char *what, PyObject *keep, uint32_t *out_n) {
-  const Py_ssize_t n = PySequence_Size(list);
-  if (n < 0) return NULL;
-  const char **out = PyMem_Calloc((size_t)n + 1, sizeof *out);
-  if (!out) PyErr_NoMemory();
-  for (Py_ssize_t k = 0; out && k < n; k++) {
-    PyObject *item = PySequence_GetItem(list, k);
-    PyObject *bytes = item ? tp_utf8(item, what, &out[k]) : NULL;
-    Py_XDECREF(item);
-    if (bytes && !PyList_Append(keep, bytes)) {
-      Py_DECREF(bytes);
-      continue;
-    }
-    Py_XDECREF(bytes);
-    PyMem_Free((void *)out);
-    return NULL;
-  }
-  *out_n = (uint32_t)n;
-  return out;
-}
-
 static int create(tp_runtime *self, const tn_runtime_options *options) {
   tn_diag *diag = tn_diag_create();
   tn_status status;
@@ -45,11 +23,13 @@ static int runtime_init(PyObject *object, PyObject *args, PyObject *kwargs) {
   tp_runtime *self = (tp_runtime *)object;
   tn_runtime_options options = TN_RUNTIME_OPTIONS_INIT;
   unsigned long long isa = 0;
-  PyObject *pins = NULL;
-  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|iOIKzz", names, &options.n_threads, &pins,
-                                   &options.flags, &isa, &options.plugin_allow,
-                                   &options.plugin_vet))
+  PyObject *pins = NULL, *threads = NULL;
+  long long n_threads = 0;
+  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|OOIKzz", names, &threads, &pins, &options.flags,
+                                   &isa, &options.plugin_allow, &options.plugin_vet) ||
+      (threads && !tp_whole(threads, "threads", INT32_MIN, INT32_MAX, &n_threads)))
     return -1;
+  options.n_threads = (int32_t)n_threads;
   if (self->runtime) {
     PyErr_SetString(PyExc_RuntimeError, "a Runtime cannot be initialised twice");
     return -1;
@@ -57,7 +37,7 @@ static int runtime_init(PyObject *object, PyObject *args, PyObject *kwargs) {
   options.isa_mask = isa;
   PyObject *keep = PyList_New(0);
   if (!keep) return -1;
-  const char **pin_texts = pins ? texts(pins, "pin", keep, &options.n_pins) : NULL;
+  const char **pin_texts = pins ? tp_texts(pins, "pin", keep, &options.n_pins) : NULL;
   options.pins = pin_texts;
   const int failed = pins && !pin_texts ? -1 : create(self, &options);
   PyMem_Free((void *)pin_texts);

@@ -165,6 +165,8 @@ def load(
     format: Optional[str] = None,
     optimize: bool = True,
     precision: Optional[str] = None,
+    device: Union[str, Iterable[str]] = (),
+    fallback: Optional[str] = None,
     runtime: Optional[Runtime] = None,
     folder: Optional[_Path] = None,
 ) -> Model: ...

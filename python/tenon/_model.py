@@ -149,6 +149,8 @@ def load(
     format=None,
     optimize=True,
     precision=None,
+    device=(),
+    fallback=None,
     runtime=None,
     folder=None,
 ):
@@ -159,12 +161,18 @@ def load(
     threads, plugins, pins: see Runtime; models that say the same share one. Or runtime: this one.
     format: of the file; None: recognised. optimize=False: every node runs as it stands.
     precision: "f16" or "bf16": weights of f32 are kept in that type where kernels read it.
+    device: what runs it, like "cuda:0" or "auto", or several; fallback: "forbid", "warn" or "allow":
+    may the CPU do work that is meant for a device? None: only with "auto".
     """
+    if model is None:
+        raise TypeError("load: model is None, not a path, bytes or an onnx.ModelProto")
     if runtime is None:
         runtime = shared(threads, plugins, pins)
     elif threads or plugins or pins:
         raise TypeError("load: threads, plugins and pins are those of the runtime that is given")
     how = {"format": format, "flags": 0 if optimize else _NO_OPTIMIZE, "precision": precision}
+    how["devices"] = [device] if isinstance(device, str) else list(device)
+    how["fallback"] = fallback
     if hasattr(model, "SerializeToString"):
         model, how["format"] = model.SerializeToString(), "onnx"
     if isinstance(model, (bytes, bytearray, memoryview)):

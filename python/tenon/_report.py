@@ -39,9 +39,15 @@ def _options(runtime, how):
         options += ["--plugin", os.fspath(plugin)]
     for pin in settings["pins"]:
         options += ["--pin", pin]
-    for name, key in (("--model-format", "format"), ("--precision", "precision")):
+    for name, key in (
+        ("--model-format", "format"),
+        ("--precision", "precision"),
+        ("--fallback", "fallback"),
+    ):
         if how[key] is not None:
             options += [name, how[key]]
+    for device in how["devices"]:
+        options += ["--device", device]
     return options + (["--no-optimize"] if how["flags"] else [])
 
 

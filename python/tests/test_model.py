@@ -147,6 +147,31 @@ def test_include_folder_and_version():
     assert pathlib.Path(tenon.__file__).parent.name == "tenon" and tenon.__version__.count(".") == 2
 
 
+def test_device():
+    x = np.random.default_rng(5).standard_normal((3, 37), dtype=np.float32)
+    want = tenon.load(DATA / "mlp.onnx")(x)
+    for device in ("shadow", ["shadow:0"], ("auto",)):
+        np.testing.assert_allclose(tenon.load(DATA / "mlp.onnx", device=device)(x), want, rtol=1e-5)
+    steps = tenon.load(DATA / "mlp.onnx", device="shadow", fallback="forbid").explain(x).steps
+    assert any(s.device.startswith("shadow") for s in steps)
+    with pytest.raises(tenon.NotFoundError, match="warp"):
+        tenon.load(DATA / "mlp.onnx", device="warp")
+    with pytest.raises(ValueError, match="fallback: is 'forbid', 'warn' or 'allow', not 'never'"):
+        tenon.load(DATA / "mlp.onnx", device="shadow", fallback="never")
+    with pytest.raises(TypeError, match="device"):
+        tenon.load(DATA / "mlp.onnx", device=[7])
+
+
+def test_whole_numbers():
+    for threads in (10**30, -(10**30)):
+        with pytest.raises(ValueError, match="threads: is 1?-?10*"):
+            tenon.Runtime(threads=threads)
+    with pytest.raises(ValueError, match="n_outputs: is -1, from 0 to 4096"):
+        tenon.ops.Relu(np.zeros(3, np.float32), n_outputs=-1)
+    with pytest.raises(TypeError, match="load: model is None"):
+        tenon.load(None)
+
+
 def test_precision():
     """Weights in 16 bits: nearly the same answer, and not quite."""
     x = np.linspace(-1, 1, 37, dtype=np.float32)[None]
