@@ -49,7 +49,7 @@ static ts_value *constant(ts_reader *r, const char *name) {
   if (!all || (all->kind != PICKLED_TUPLE && all->kind != PICKLED_LIST) || *name != 'c' ||
       k >= all->n)
     return ts_null(r, "the archive has no constant '%s'", name);
-  return ts_load(r, all->items[k], "");
+  return ts_constant_load(r, all->items[k]);
 }
 
 /* What a class says of an attribute that objects do not have: "dim : Final[int] = 1". */

@@ -116,6 +116,7 @@ struct ts_value {
   ts_object *object;
   const ts_quant *quant;
   const torch_pickled *origin; /* of the content of a tensor of the archive; of packed parameters */
+  const ts_value *number;      /* of a tensor of the archive's constants: the number that it is */
   ts_value *opened;            /* of a list in a loop: what it holds when a turn begins */
 };
 
@@ -257,6 +258,11 @@ bool ts_check_quant(ts_reader *r, const ts_quant *q);
 ts_value *ts_content(ts_reader *r, const ts_value *tensor);
 /* What it is now. */
 ts_ssa ts_read_tensor(ts_reader *r, const ts_value *tensor);
+/* An item of the table of constants. */
+ts_value *ts_constant_load(ts_reader *r, torch_pickled *v);
+/* The number that a tensor without dims of the archive's constants is; NULL: it is none, or was
+ * written. */
+const ts_value *ts_constant_number(ts_reader *r, const ts_value *tensor);
 /* A view: what op makes of it, with these arguments. */
 ts_value *ts_view(ts_reader *r, const ts_value *tensor, const char *op, ts_value *const *args,
                   int32_t n_args);

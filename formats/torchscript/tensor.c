@@ -86,6 +86,30 @@ static ts_value *load_content(ts_reader *r, const torch_pickled *origin) {
   return q->per_channel || ts_check_quant(r, q) ? v : NULL;
 }
 
+static ts_value *number_of(ts_reader *r, const torch_tensor *t) {
+  bool copied;
+  const void *data = elements(r, t, &copied);
+  if (!data) return NULL;
+  if (t->dtype == TN_BOOL) return ts_bool(r, tn_load_i64(t->dtype, data, 0) != 0);
+  if (tn_dtype_exact_i64(t->dtype)) return ts_int(r, tn_load_i64(t->dtype, data, 0));
+  return ts_float(r, tn_load_f64(t->dtype, data, 0));
+}
+
+const ts_value *ts_constant_number(ts_reader *r, const ts_value *tensor) {
+  const ts_value *view = view_of(r, tensor), *content = view ? ts_content(r, tensor) : NULL;
+  const torch_tensor *t = content && content->origin ? content->origin->tensor : NULL;
+  if (!t || view->step || !tensor->number || content->kind != TS_V_SSA) return NULL;
+  return tensor->number;
+}
+
+ts_value *ts_constant_load(ts_reader *r, torch_pickled *v) {
+  ts_value *made = ts_load(r, v, "");
+  const torch_tensor *t = v->kind == PICKLED_TENSOR ? v->tensor : NULL;
+  if (made && t && t->rank == 0 && !t->is_quantised && !tn_dtype(t->dtype)->is_complex)
+    made->number = number_of(r, t);
+  return r->status ? NULL : made;
+}
+
 /* The same tensor twice in an archive is one. */
 ts_value *ts_tensor_load(ts_reader *r, const torch_pickled *v) {
   const torch_tensor *t = v->tensor;
@@ -235,17 +259,22 @@ static ts_ssa write_step(ts_reader *r, ts_step *step, const ts_value *content, t
   return made;
 }
 
-static bool poison_peers(ts_reader *r, ts_cell *cell) {
+/* What may be the memory of the cell, and what may be the memory of that. */
+static bool poison_others(ts_reader *r, const ts_cell *cell, const ts_cell *written) {
   for (ts_peer *p = cell->peers; p; p = p->next) {
+    if (p->cell == written || (p->cell->v && p->cell->v->kind == TS_V_POISON)) continue;
     ts_value *why = ts_poison(r,
                               "not supported: reading a tensor after another was written to that "
                               "may be the same memory, or a copy of it");
-    if (!ts_deeper(r)) return false;
+    if (!why || !ts_set(r, p->cell, why) || !ts_deeper(r)) return false;
+    const bool ok = poison_others(r, p->cell, written);
     r->depth--;
-    if (!ts_set(r, p->cell, why)) return false;
+    if (!ok) return false;
   }
   return true;
 }
+
+static bool poison_peers(ts_reader *r, const ts_cell *cell) { return poison_others(r, cell, cell); }
 
 bool ts_write_content(ts_reader *r, const ts_value *tensor, ts_value *content) {
   const ts_value *view = view_of(r, tensor);

@@ -91,6 +91,17 @@ static const char *overload_of(const ts_args *args) {
   return args->n > 1 && args->v[1]->kind == TS_V_FLOAT && !args->v[1]->known ? "Scalar" : NULL;
 }
 
+/* x + 2 of a traced program is add(x, CONSTANTS.c0), a tensor without dims. PyTorch takes it for a
+ * number again when it runs sums, products and quotients, which decides about their type. */
+static const ts_value *wrapped_number(ts_reader *r, const char *name, const ts_args *args) {
+  static const char *const names[] = {"aten::add", "aten::sub", "aten::mul", "aten::div"};
+  const bool is_tensor = args->n > 1 && args->v[0]->kind == TS_V_TENSOR;
+  if (!is_tensor || args->v[1]->kind != TS_V_TENSOR || args->keys[1]) return NULL;
+  for (size_t k = 0; k < sizeof names / sizeof *names; k++)
+    if (!strcmp(name, names[k])) return ts_constant_number(r, args->v[1]);
+  return NULL;
+}
+
 /* n_out 0: as many as the operator makes. */
 static ts_value *emit(ts_reader *r, const char *name, const ts_args *args, int32_t n_out) {
   aten_arg list[TS_MAX_ARGS];
@@ -101,6 +112,8 @@ static ts_value *emit(ts_reader *r, const char *name, const ts_args *args, int32
     if (!to_arg(r, args->v[k], n_dims_of(name), &list[k])) return NULL;
     list[k].name = args->keys[k];
   }
+  const ts_value *number = wrapped_number(r, name, args);
+  if (r->status || (number && !to_number(r, number, &list[1]))) return NULL;
   if (!n_out) n_out = aten_n_results(name, overload_of(args), list, (uint32_t)args->n);
   if (!n_out)
     return ts_null(r, "not supported: %s, of whose results only a run knows how many", name);

@@ -11,7 +11,14 @@ static double scalar(const tn_lowering *l, const char *name, double missing) {
   return s.is_there ? s.f : missing;
 }
 
+/* Bounds that no integer reaches do not wrap. */
 static int32_t clip(const tn_lowering *l, int32_t x, double lo, double hi) {
+  const tn_dtype_info *d = tn_dtype(tn_low_type(l, 0)->dtype);
+  if (d->is_int && d->bits < 64) {
+    const double most = ldexp(1, (int)d->bits - d->is_signed) - 1;
+    lo = fmax(lo, d->is_signed ? -most - 1 : 0);
+    hi = fmin(hi, most);
+  }
   return tn_low_3(l, "Clip", x, number(l, lo), number(l, hi));
 }
 
