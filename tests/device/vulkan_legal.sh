@@ -22,8 +22,10 @@ try() {
 }
 try "$driver_test" vulkan
 try "$tenon" run "$model" --random --dim batch=21 --device vulkan:0 --repeat 3
-for file in "$root"/ops/*/*_gpu.c; do
-  [[ $file == */region/* ]] || try "$check" --device vulkan:0 --small --family "${file%_gpu.c}.yaml"
+mapfile -t files < <(grep -l "device: gpu" "$root"/ops/*/*.yaml | grep -v /region/)
+for yaml in "${files[@]}"; do
+  try "$check" --device vulkan:0 --small --family "$yaml"
+  TENON_GPU_UNITS=64 try "$check" --device vulkan:0 --small --family "$yaml"
 done
 echo "$failures failures"
 [ $failures -eq 0 ]
