@@ -42,5 +42,18 @@ grep -q "$refused" "$work/said" ||
   fail "types.onnx: $(cat "$work/said")"
 "$tenon" check "$types" --device "$device" --fallback warn >"$work/said" 2>&1 ||
   fail "with the CPU's help"
+# On a large GPU all floats are halved with a precision; on what is none, that is an error.
+if [ "$4" = opencl ]; then # PoCL compiles the kernels of large GPUs for longer than the host waits
+  said=$("$tenon" run "$model" --random --device "$device" --precision f16 2>&1)
+  grep -q "not supported: precision f16 on '$device', no GPU" <<<"$said" || fail "precision: $said"
+elif [ "$4" != cuda ]; then
+  export TENON_GPU_UNITS=64
+  here=(--dim batch=21 --random=5) half=(--device "$device" --precision f16)
+  "$tenon" explain "$model" "${here[@]}" "${half[@]}" --brief | grep -q "Gemm.* f16\[21," ||
+    fail "nothing is halved"
+  "$tenon" run "$model" "${here[@]}" "${half[@]}" --output "$work/half" >/dev/null &&
+    "$tenon" compare "$model" "${here[@]}" --with "$work/half" --rtol 1e-2 --atol 5e-2 ||
+    fail "halves"
+fi
 echo "$failures failures"
 [ $failures -eq 0 ]
