@@ -101,6 +101,9 @@ tn_status cli_parts_add(tn_runtime *runtime, tn_part_list *list, tn_diag *diag) 
   tn_status s = choose(list);
   for (const char *const *name = tn_part_services; *name; name++)
     (void)tn_part_list_has(list, "service", *name, 0); /* programs have these, plans do not */
+  for (int k = 0; k < TN_FEATURE_COUNT; k++)
+    if (!tn_part_list_has(list, "feature", tn_feature_names[k], 0))
+      runtime->features.left_out |= 1u << k;
   if (!s) s = tn_part_list_check(list, diag);
   if (s) return s;
   return tn_registry_add(runtime->registry, query_chosen, TN_ORIGIN_BUILT_IN, &tn_runtime_host,
@@ -185,6 +188,9 @@ tn_status cli_parts_used(const tn_runtime *runtime, const tn_model *model, tn_pa
     if (is_used(def->owner, &def->uses, TN_USE_TAKEN)) s = add(to, "kernel", def->kernel.name, 0);
   }
   if (!s) s = add_newest(r, to);
+  for (int k = 0; k < TN_FEATURE_COUNT && !s; k++)
+    if (atomic_load((atomic_uint *)(uintptr_t)&runtime->features.used) >> k & 1)
+      s = add(to, "feature", tn_feature_names[k], 0);
   const tn_part_owner *owner =
       model && model->format ? tn_registry_format_owner(r, model->format) : NULL;
   if (!s && owner && owner->is_builtin) s = add(to, "format", model->format->name, 0);
@@ -260,6 +266,8 @@ tn_status cli_parts_by_hand(const tn_runtime *runtime, const char *text, tn_part
     s = add_op(def, true, to);
     if (!s) s = add_kernels(r, def, runtime->isa, dtypes, to);
   }
+  for (int k = 0; k < TN_FEATURE_COUNT && found && !s; k++) /* of what models, nobody knows */
+    s = add(to, "feature", tn_feature_names[k], 0);
   tn_registry_leave(r, ticket);
   if (s || found) return s;
   return tn_fail(diag, TN_ERR_NOT_FOUND, "--add: there is no operator '%s'%s", wanted,

@@ -29,7 +29,9 @@ static const cli_option options[] = {
     {"target", "LIST",
      "plan for these instruction sets, as --isa has them (may be repeated; default: --isa)", 0},
     {"with", "SERVICE",
-     "what else: devices, plugins (from files), weight_cache or writers (may be repeated)", 0},
+     "what else: devices, plugins (from files), weight_cache, writers or file_kinds (may be "
+     "repeated)",
+     0},
     {"plan", NULL, "write each model as a plan file, and list only what runs these", 0},
     {NULL, NULL, NULL, 0}};
 
@@ -56,7 +58,7 @@ static bool keep_service(const char *name, select_options *o) {
   for (const char *const *known = tn_part_services; *known; known++)
     if (!strcmp(name, *known))
       return cli_keep("--with", name, o->services, MAX_SERVICES, &o->n_services);
-  cli_error("--with: '%s' is none of devices, plugins, weight_cache, writers", name);
+  cli_error("--with: '%s' is none of devices, plugins, weight_cache, writers, file_kinds", name);
   return false;
 }
 
@@ -215,7 +217,7 @@ static int for_each_target(selection *sel, int (*what)(selection *, const cli_co
 static int by_text(const void *x, const void *y) {
   const char *a = ((const tn_part_line *)x)->text, *b = ((const tn_part_line *)y)->text;
   const size_t n = strcspn(a, " "), m = strcspn(b, " ");
-  static const char order[] = "format op lower rewrite kernel runs prepares driver service";
+  static const char order[] = "format op lower rewrite kernel runs prepares driver feature service";
   if (n != m || strncmp(a, b, n)) { /* by kind, as above */
     char word[2][16];
     snprintf(word[0], sizeof word[0], "%.*s", (int)n, a);

@@ -2,6 +2,7 @@
  * without what runs nowhere but in tests and documents. */
 #include <stdio.h>
 
+#include "base/features.h"
 #include "base/part_list.h"
 #include "gen.h"
 
@@ -47,6 +48,10 @@ static void select_kernels(gen *g, tn_part_list *list) {
   g->kernels.n = kept;
 }
 
+static void leave_out(gen *g, const char *name) {
+  (void)gen_need(tn_vec_push(g->a, &g->without, name) ? NULL : g);
+}
+
 /* What else there is but parts. Lists of plan files, whose programs have none of it, do not ask. */
 static void select_services(gen *g, tn_part_list *list) {
   bool only_runs = g->kernels.n > 0;
@@ -54,8 +59,13 @@ static void select_services(gen *g, tn_part_list *list) {
     only_runs = only_runs && !g->kernels.data[k].plan &&
                 !tn_part_list_has(list, "kernel", g->kernels.data[k].name, 0);
   for (const char *const *name = tn_part_services; *name; name++)
-    if (!tn_part_list_has(list, "service", *name, 0) && !only_runs)
-      (void)gen_need(tn_vec_push(g->a, &g->without, *name) ? NULL : g);
+    if (!tn_part_list_has(list, "service", *name, 0) && !only_runs) leave_out(g, *name);
+  for (const char *const *name = tn_feature_names; *name; name++)
+    if (!tn_part_list_has(list, "feature", *name, 0) && !only_runs) leave_out(g, *name);
+  /* Nothing can come but what is built in, and of that no tables of devices. */
+  const bool vets = tn_part_list_has(list, "service", "plugins", 0) ||
+                    tn_part_list_has(list, "service", "devices", 0) || g->extensions.n;
+  if (!vets && !only_runs) leave_out(g, "vetting");
 }
 
 bool gen_select(gen *g, const char *path) {

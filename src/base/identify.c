@@ -279,8 +279,8 @@ const tn_file_kind *tn_folder_identify(const char *path, char *detail) {
   return NULL;
 }
 
-uint64_t tn_identify(const void *data, uint64_t size, const char *path, char *text,
-                     uint64_t text_size) {
+uint64_t tn_file_describe(const void *data, uint64_t size, const char *path, char *text,
+                          uint64_t text_size) {
   char detail[TN_FILE_DETAIL];
   const tn_file_kind *kind = tn_file_identify(data, size, detail);
   if (!kind && path && !size) kind = tn_folder_identify(path, detail);

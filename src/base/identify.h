@@ -23,6 +23,9 @@ enum { TN_FILE_DETAIL = 160 };
 const tn_file_kind *tn_file_identify(const uint8_t *data, uint64_t size, char *detail);
 /* The same of a folder; NULL if it is no folder, too. */
 const tn_file_kind *tn_folder_identify(const char *path, char *detail);
+/* Both as a text, as tn_identify of tenon.h has it. */
+uint64_t tn_file_describe(const void *data, uint64_t size, const char *path, char *text,
+                          uint64_t text_size);
 
 /* ---- the parts of it ---- */
 

@@ -4,12 +4,21 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/features.h"
 #include "base/file.h"
 #include "base/text.h"
 
 enum { MAX_LINE = 512, MAX_BYTES = 1 << 24 };
 
-const char *const tn_part_services[] = {"devices", "plugins", "weight_cache", "writers", NULL};
+const char *const tn_part_services[] = {"devices", "plugins",    "weight_cache",
+                                        "writers", "file_kinds", NULL};
+
+const char *const tn_feature_names[TN_FEATURE_COUNT + 1] = {
+    [TN_FEATURE_MERGE_REGIONS] = "merge_regions",
+    [TN_FEATURE_SHARE_PREFIXES] = "share_prefixes",
+    [TN_FEATURE_NARROW_WEIGHTS] = "narrow_weights",
+    [TN_FEATURE_PROMOTE_HALVES] = "promote_halves",
+    [TN_FEATURE_MOVE_TRANSPOSES] = "move_transposes"};
 
 void tn_part_list_init(tn_part_list *list, const tn_allocator *a) {
   *list = (tn_part_list){.lines = {0}};
@@ -51,8 +60,8 @@ static bool is_line(const char *text) {
   static const struct {
     const char *word;
     int n_words;
-  } words[] = {{"op", 3},      {"lower", 3},  {"kernel", 2}, {"runs", 2},   {"prepares", 2},
-               {"rewrite", 2}, {"format", 2}, {"driver", 2}, {"service", 2}};
+  } words[] = {{"op", 3},      {"lower", 3},  {"kernel", 2}, {"runs", 2},    {"prepares", 2},
+               {"rewrite", 2}, {"format", 2}, {"driver", 2}, {"feature", 2}, {"service", 2}};
   const size_t n = strcspn(text, " ");
   int n_words = 1;
   for (const char *p = text; *p; p++) n_words += *p == ' ';
@@ -72,7 +81,7 @@ static tn_status read_line(tn_part_list *list, const char *path, int number, con
   return tn_fail(
       diag, TN_ERR_INVALID,
       "%s:%d: a line reads like 'op Conv 11', 'lower HardSwish 14', 'kernel NAME', 'runs NAME', "
-      "'rewrite NAME', 'format NAME' or 'driver NAME'",
+      "'rewrite NAME', 'format NAME', 'driver NAME', 'feature NAME' or 'service NAME'",
       path, number);
 }
 

@@ -8,7 +8,9 @@
  *   rewrite conv_batch_norm
  *   format onnx
  *   driver shadow
- *   service devices       devices, plugins (from files), weight_cache or writers
+ *   feature merge_regions what only some models have use for: tn_feature_names
+ *   service devices       what programs ask for: devices, plugins (from files), weight_cache,
+ *                         writers, file_kinds
  *
  * `tenon select` writes them, tenon-gen makes tables of them. */
 #ifndef TN_BASE_PART_LIST_H

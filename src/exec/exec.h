@@ -19,6 +19,7 @@ struct tn_runtime {
   tn_pool *pool;
   uint64_t isa;
   struct tn_tuning *tuning; /* measured costs, for all models */
+  tn_features features;
   struct tn_devices *devices;
   char **pins;
   uint32_t n_pins;

@@ -191,7 +191,7 @@ static const char *formats_read(tn_arena *arena, const tn_registry *r) {
 static tn_status not_recognised(tn_loader *l, const tn_registry *r, const tn_mapping *file) {
   char text[512];
   const char *names = formats_read(&l->arena, r);
-  if (tn_identify(file->data, file->size, NULL, text, sizeof text))
+  if (tn_file_describe(file->data, file->size, NULL, text, sizeof text))
     return tn_fail(l->io.diag, TN_ERR_UNSUPPORTED, "%s: this is %s. Formats that are read here: %s",
                    l->io.path, text, names);
   if (!file->size)
@@ -348,7 +348,7 @@ static tn_status model_for(tn_runtime *runtime, const char *path, const tn_model
 /* Some models are folders. */
 static tn_status refuse_folder(const char *path, tn_diag *diag) {
   char text[512];
-  if (!tn_identify(NULL, 0, path, text, sizeof text)) return TN_OK;
+  if (!tn_file_describe(NULL, 0, path, text, sizeof text)) return TN_OK;
   return tn_fail(diag, TN_ERR_UNSUPPORTED, "%s: this is %s", path, text);
 }
 

@@ -62,6 +62,7 @@ tn_status tn_model_new(tn_runtime *runtime, const char *name, const char *path,
                             .max_plans = given.max_plans,
                             .eval = tn_eval_node,
                             .tuning = runtime->tuning,
+                            .features = &runtime->features,
                             .measure = tn_measure_node,
                             .serial = &runtime->serial};
   status = set_name(m, m->planner.a, name);

@@ -11,7 +11,6 @@
 #include "exec/host.h"
 #include "plan/constants/weight_cache.h"
 #include "plan/tuning/tuning.h"
-#include "registry/builtin.h"
 
 enum { MAX_THREADS = 4096, MAX_PINS = 1 << 16 };
 
@@ -141,8 +140,7 @@ static tn_status populate(tn_runtime *rt, const tn_runtime_options *options, tn_
   tn_status status =
       tn_registry_set_rules(rt->registry, options->plugin_allow, options->plugin_vet, diag);
   if (!status && !(options->flags & TN_RUNTIME_NO_BUILTINS))
-    status = tn_registry_add(rt->registry, tn_builtin_query, TN_ORIGIN_BUILT_IN, &tn_runtime_host,
-                             NULL, 0, diag);
+    status = tn_registry_add_builtin(rt->registry, &tn_runtime_host, diag);
   if (!status && !(options->flags & TN_RUNTIME_NO_DISCOVERY))
     status = tn_registry_discover(rt->registry, &tn_runtime_host, diag);
   return status;
@@ -208,42 +206,7 @@ void tn_runtime_destroy(tn_runtime *rt) {
   tn_free(&allocator, rt, sizeof *rt);
 }
 
-/* ---- plug-ins ---- */
-
-static tn_status vet_options(const tn_option *const *options, uint32_t n_options, tn_diag *diag) {
-  if (n_options && !options)
-    return tn_fail(diag, TN_ERR_INVALID, "plug-in options: NULL, but %u are counted", n_options);
-  for (uint32_t k = 0; k < n_options; k++)
-    if (!options[k] || options[k]->head.size < offsetof(tn_option, value) + sizeof(char *) ||
-        !options[k]->key || !options[k]->value)
-      return tn_fail(diag, TN_ERR_INVALID, "plug-in options: entry %u needs a head, key and value",
-                     k);
-  return TN_OK;
-}
-
-tn_status tn_runtime_load_plugin(tn_runtime *rt, const char *path, const tn_option *const *options,
-                                 uint32_t n_options, tn_diag *diag) {
-  if (!rt) return tn_fail(diag, TN_ERR_INVALID, "plug-in: runtime is NULL");
-  const tn_status status = vet_options(options, n_options, diag);
-  if (status) return status;
-  return tn_registry_load(rt->registry, path, &tn_runtime_host, options, n_options, diag);
-}
-
-tn_status tn_runtime_add_plugin(tn_runtime *rt, tn_plugin_query_fn query,
-                                const tn_option *const *options, uint32_t n_options,
-                                tn_diag *diag) {
-  if (!rt) return tn_fail(diag, TN_ERR_INVALID, "plug-in: runtime is NULL");
-  const tn_status status = vet_options(options, n_options, diag);
-  if (status) return status;
-  return tn_registry_add(rt->registry, query, TN_ORIGIN_EXPLICIT, &tn_runtime_host, options,
-                         n_options, diag);
-}
-
-tn_status tn_runtime_unload_plugin(tn_runtime *rt, const char *name, uint32_t wait_ms,
-                                   tn_diag *diag) {
-  if (!rt || !name) return tn_fail(diag, TN_ERR_INVALID, "unload: runtime or name is NULL");
-  return tn_registry_unload(rt->registry, name, wait_ms, diag);
-}
+/* ---- events ---- */
 
 tn_status tn_runtime_notify(tn_runtime *rt, uint32_t event) {
   if (!rt || event < TN_EVENT_LOW_MEMORY || event > TN_EVENT_FORK) return TN_ERR_INVALID;

@@ -9,6 +9,7 @@
 
 #include <pthread.h>
 
+#include "base/features.h"
 #include "base/pool.h"
 #include "registry/registry.h"
 
@@ -44,6 +45,7 @@ typedef struct tn_planner {
                        const tn_kernel_plan *plan, const tn_tensor *const *in,
                        tn_tensor *const *out, uint64_t *out_ns);
   struct tn_packed_cache *states; /* packed weights of the model, shared by its plans */
+  tn_features *features;          /* of the runtime; NULL: all are there */
   /* What the user wants beside the CPU, first choice first: device k of plans is devices[k - 1]. */
   struct tn_device **devices;
   struct tn_residents *residents; /* constants and states on them; NULL: no devices */

@@ -17,17 +17,22 @@ typedef struct tn_offer {
   const tn_host *host;
   const tn_option *const *options;
   uint32_t n_options;
+  /* Asks the plug-in for its descriptor, and fills plug of it: tn_plug_vet. */
+  tn_status (*vet)(tn_registry *r, tn_plug *plug, tn_plugin_query_fn query, tn_diag *diag);
 } tn_offer;
 
 tn_plug *tn_plug_new(tn_registry *r, const char *path, uint32_t origin); /* NULL: no memory */
 void tn_plug_stop(tn_plug *plug); /* shuts it down if it was started */
 void tn_plug_free(tn_plug *plug); /* stops it, unmaps it; NULL is legal */
-/* Asks the plug-in for its descriptor and vets it. */
+/* Asks the plug-in for its descriptor and vets it (add.c). */
 tn_status tn_plug_vet(tn_registry *r, tn_plug *plug, tn_plugin_query_fn query, tn_diag *diag);
 /* Vets, starts and registers the plug-in, or lists it as refused. Takes plug in either case. diag:
  * fresh, of this plug-in alone; its errors become the reason of the refusal. */
 tn_status tn_plug_take(tn_registry *r, tn_plug *plug, tn_plugin_query_fn query,
                        const tn_offer *offer, tn_diag *diag);
+/* A plug-in that is linked in: taken, or listed as refused. */
+tn_status tn_plug_add(tn_registry *r, tn_plugin_query_fn query, const tn_offer *offer,
+                      tn_diag *diag);
 /* Lists it as refused with the errors in diag; takes plug; answers status. */
 tn_status tn_plug_refuse(tn_registry *r, tn_plug *plug, tn_status status, tn_diag *diag);
 /* vet_child.c: runs the command that vets, or knows what it answered before. */

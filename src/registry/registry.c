@@ -204,38 +204,6 @@ static tn_status start(tn_registry *r, tn_plug *plug, const tn_offer *offer, tn_
   return TN_OK;
 }
 
-static tn_status vet_answer(tn_vet *v, tn_plugin_query_fn query) {
-  uintptr_t code;
-  memcpy(&code, &query, sizeof code);
-  if (!tn_image_executable(v->image, code))
-    return tn_fail(v->diag, TN_ERR_INVALID,
-                   "%s: is not a plug-in of Tenon: its tn_plugin_query is no function",
-                   v->plug->info.path);
-  const tn_plugin *raw = query(TN_ABI_MAJOR, TN_ABI_MINOR);
-  if (!raw)
-    return tn_fail(v->diag, TN_ERR_VERSION, "%s: tn_plugin_query offers nothing for ABI %d.%d",
-                   v->where, TN_ABI_MAJOR, TN_ABI_MINOR);
-  return tn_vet_plugin(v, raw) ? TN_OK : v->status ? v->status : TN_ERR_INVALID;
-}
-
-tn_status tn_plug_vet(tn_registry *r, tn_plug *plug, tn_plugin_query_fn query, tn_diag *diag) {
-  const char *where = *plug->info.path
-                          ? tn_arena_format(&plug->arena, "plug-in %s", plug->info.path)
-                          : "plug-in that is linked in";
-  if (!where) return TN_ERR_MEMORY;
-  tn_image image = {.a = r->a};
-  if (plug->library && tn_image_read(r->a, &image))
-    return tn_fail(diag, TN_ERR_MEMORY, "%s: out of memory", where);
-  tn_vet v = {.plug = plug,
-              .known = tn_registry_tables(r),
-              .image = plug->library ? &image : NULL,
-              .diag = diag,
-              .where = where};
-  const tn_status status = vet_answer(&v, query);
-  tn_image_free(&image);
-  return status;
-}
-
 /* The tables with one plug-in more. One that was refused before and comes again takes the place of
  * its earlier entry, which is answered. */
 static tn_status list_plug(tn_registry *r, tn_plug *plug, tn_tables **out_tables,
@@ -279,7 +247,7 @@ static tn_status try_take(tn_registry *r, tn_plug *plug, tn_plugin_query_fn quer
                           const tn_offer *offer, tn_diag *diag) {
   tn_tables *tables = NULL;
   tn_plug *former = NULL;
-  tn_status status = tn_plug_vet(r, plug, query, diag);
+  tn_status status = offer->vet(r, plug, query, diag);
   if (status) return status;
   if (list_plug(r, plug, &tables, &former))
     return tn_fail(diag, TN_ERR_MEMORY, "plug-in '%s': out of memory", plug->info.name);
@@ -316,17 +284,15 @@ tn_status tn_plug_take(tn_registry *r, tn_plug *plug, tn_plugin_query_fn query,
   return status ? tn_plug_refuse(r, plug, status, diag) : TN_OK;
 }
 
-tn_status tn_registry_add(tn_registry *r, tn_plugin_query_fn query, uint32_t origin,
-                          const tn_host *host, const tn_option *const *options, uint32_t n_options,
-                          tn_diag *diag) {
+tn_status tn_plug_add(tn_registry *r, tn_plugin_query_fn query, const tn_offer *offer,
+                      tn_diag *diag) {
   if (!query) return tn_fail(diag, TN_ERR_INVALID, "plug-in that is linked in: query is NULL");
-  const tn_offer offer = {origin, host, options, n_options};
-  tn_plug *plug = tn_plug_new(r, "", origin);
+  tn_plug *plug = tn_plug_new(r, "", offer->origin);
   tn_diag *own = tn_diag_create();
   tn_status status = TN_ERR_MEMORY;
   pthread_mutex_lock(&r->change);
   if (plug && own)
-    status = tn_plug_take(r, plug, query, &offer, own);
+    status = tn_plug_take(r, plug, query, offer, own);
   else
     tn_plug_free(plug);
   pthread_mutex_unlock(&r->change);

@@ -74,6 +74,11 @@ tn_status tn_pass_claim(const tn_planner *p, tn_graph *g, tn_diag *diag) {
   return TN_OK;
 }
 
+tn_status tn_pass_halve(const tn_planner *p, tn_graph *g, tn_diag *diag) {
+  (void)p, (void)g, (void)diag;
+  return TN_OK;
+}
+
 tn_status tn_select_partition(tn_selection *s) {
   (void)s;
   return TN_OK;

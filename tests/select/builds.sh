@@ -5,6 +5,7 @@
 set -uo pipefail
 tenon=$1 build=$2 source=$3 failures=0 lacking=0
 fail() { echo "FAILED: $*"; failures=$((failures + 1)); }
+rm -rf "$build/without" && mkdir -p "$build/without" || exit 1
 bytes() { size "$1" | awk 'NR == 2 { print $1 + $2 }'; }
 
 whole=$(bytes "$build/hello_whole")
@@ -13,6 +14,11 @@ for which in net two; do
   echo "hello_$which: $selected bytes of code and data, $whole with the whole library"
   [ $((selected * 2)) -lt "$whole" ] || fail "hello_$which is not smaller than half of the whole"
 done
+
+# a file of another format: what is read is told, and with --with file_kinds what it is
+printf 'TFL3TFL3' >"$build/without/other"
+said=$("$build/hello_net" "$build/without/other" 2>&1)
+[[ "$? $said" = "1 "*'Formats that are read here: onnx' ]] || fail "hello_net: $said"
 
 # A program and a list per row; each says of each model what the other says.
 data=$source/tests/data
@@ -37,14 +43,18 @@ for row in net:net two:two shared:shared; do
   done
 done
 # what only programs ask for that say so
-rm -rf "$build/without" && mkdir -p "$build/without" || exit 1
 "$build/without_net" "$data/net.onnx" "$build/without" ||
   fail "without_net does not refuse as it should"
 "$build/without_with" "$data/net.onnx" "$build/without" whole || fail "--with adds nothing"
-for name in tn_elf_check tn_compile_here tn_record_segment tn_weight_cache_parse; do
-  nm "$build/without_net" | grep -q " [Tt] $name$" &&
-    fail "without_net holds $name, which it is linked without"
+symbols=$build/without/symbols
+holds() { nm "$build/$1" >"$symbols" && grep -q " [Tt] $2$" "$symbols"; }
+for name in tn_elf_check tn_compile_here tn_record_segment tn_weight_cache_parse tn_vet_op_name \
+  tn_file_kind_named tn_retyper_open; do
+  holds hello_whole $name || fail "the whole library has no $name"
+  holds hello_net $name && fail "hello_net holds $name, which it is linked without"
 done
+holds hello_two tn_retyper_open || fail "hello_two was made by hand too, and lacks passes"
+grep -q "^feature" "$build/selected_net.select/parts.txt" && fail "net.onnx has use for a feature"
 [ "$(bytes "$build/without_net")" -lt "$(bytes "$build/without_with")" ] ||
   fail "--with adds no byte"
 

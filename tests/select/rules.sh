@@ -28,7 +28,7 @@ grep -q '^kernel softmax_f32_c ' "$work/hand/parts.txt" || fail "--add adds no k
 says 2 "there is no operator 'Softmux'; did you mean 'Softmax'" select --add Softmux -o "$work/x"
 says 2 "'f33' is no dtype" select --add Softmax=f33 -o "$work/x"
 
-says 2 "'threads' is none of devices, plugins, weight_cache, writers" \
+says 2 "'threads' is none of devices, plugins, weight_cache, writers, file_kinds" \
   select "$data/net.onnx" --with threads -o "$work/x"
 says 0 '' select "$data/net.onnx" --with plugins --target none -o "$work/with"
 grep -q '^service plugins$' "$work/with/parts.txt" || fail "--with adds no service"
@@ -36,6 +36,25 @@ says 0 'runs here' check --isa none --kernels "$work/with/parts.txt" "$data/net.
 echo 'service threads' >"$work/list"
 says 3 "list:1: there is no such part: 'service threads'" \
   check --kernels "$work/list" "$data/net.onnx"
+
+# features: what a model has use for, and is told of where a list lacks it
+says 0 '' select "$root/tests/emit/models/pools.onnx" --target none -o "$work/pools"
+grep -q '^feature merge_regions$' "$work/pools/parts.txt" || fail "a pass that changed a graph"
+grep -q '^feature' "$work/a/parts.txt" && fail "net.onnx has use for no feature"
+grep -q '^feature move_transposes$' "$work/hand/parts.txt" || fail "--add adds no features"
+says 0 '' select "$data/net.onnx" --precision f16 --target none -o "$work/half"
+grep -q '^feature narrow_weights$' "$work/half/parts.txt" || fail "--precision lists no feature"
+says 0 'runs here' check --isa none --precision f16 --kernels "$work/half/parts.txt" \
+  "$data/net.onnx"
+says 1 'tenon select --precision f16 MODEL' check --isa none --precision f16 \
+  --kernels "$work/a/parts.txt" "$data/net.onnx"
+also '^ *lacks: feature narrow_weights$'
+echo 'feature telepathy' >"$work/list"
+says 3 "list:1: there is no such part: 'feature telepathy'" \
+  check --kernels "$work/list" "$data/net.onnx"
+"$gen" --select "$work/list" "$root"/{ops,formats}/*/*.yaml -o "$work" 2>"$work/log" &&
+  fail "tenon-gen takes a list with a feature that is not there"
+grep -q "list:1: there is no such part" "$work/log" || fail "tenon-gen: $(cat "$work/log")"
 
 # an If: both branches are planned, though one runs
 says 0 '' select "$data/branch.onnx" --target none -o "$work/branch"

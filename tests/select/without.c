@@ -31,6 +31,9 @@ static void try_model(tn_runtime *runtime, const char *path, const char *folder,
   expect(tn_model_load(runtime, path, &options, diag, &model), "devices", diag, whole);
   tn_model_destroy(model);
   model = NULL;
+  char text[256];
+  const uint64_t n = tn_identify("GGUF\3\0\0\0", 8, NULL, text, sizeof text);
+  if ((n && strstr(text, "GGUF")) != whole) failures++;
   if (tn_model_load(runtime, path, NULL, diag, &model)) failures++;
   snprintf(out, sizeof out, "%s/saved.onnx", folder);
   expect(tn_model_save(model, out, "onnx", NULL, NULL, diag), "writers", diag, whole);

@@ -47,7 +47,8 @@ static tn_graph *open_graph(const kit *k) {
 
 static void share(kit *k, tn_graph *g) {
   kit_ok(k, tn_check_from(&k->planner, g, 0, k->diag));
-  kit_ok(k, tn_share_region_prefixes(&k->planner, g, k->diag));
+  bool changed = false;
+  kit_ok(k, tn_share_region_prefixes(&k->planner, g, &changed, k->diag));
 }
 
 /* How many inputs the node reads, the first of which is `first`. */

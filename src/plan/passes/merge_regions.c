@@ -98,10 +98,13 @@ static tn_status merge_input(tn_graph *g, int32_t node, uint32_t input, const tn
   return TN_OK;
 }
 
-/* The region writes each element where it was, as a transpose of a transpose does. */
+/* The region writes each element where it was, as a transpose of a transpose does, to where no name
+ * is wanted. */
 static bool is_identity(const tn_graph *g, const tn_gnode *n) {
   const tn_region *r = n->n_regions == 1 && !n->n_epilogue ? n->regions[0] : NULL;
   if (!r || r->src_offset) return false;
+  for (int64_t k = 0; k < g->outputs.n; k++)
+    if (g->outputs.data[k] == n->node.outputs[0]) return false;
   const tn_tensor *x = tn_graph_val(g, n->node.inputs[r->input])->type,
                   *y = tn_graph_val(g, n->node.outputs[0])->type;
   for (int32_t k = 0; k < r->rank; k++)
@@ -112,14 +115,13 @@ static bool is_identity(const tn_graph *g, const tn_gnode *n) {
 static tn_status drop_identity(tn_graph *g, int32_t node) {
   const tn_gnode *n = tn_graph_node(g, node);
   const int32_t from = n->node.inputs[n->regions[0]->input], to = n->node.outputs[0];
-  for (int64_t k = 0; k < g->outputs.n; k++)
-    if (g->outputs.data[k] == to) return TN_OK; /* it has a name */
   const tn_status s = tn_graph_replace_value(g, to, from);
   return s ? s : tn_graph_remove_node(g, node);
 }
 
-tn_status tn_merge_regions(const tn_planner *p, tn_graph *g, tn_diag *diag) {
+tn_status tn_merge_regions(const tn_planner *p, tn_graph *g, bool *out_changed, tn_diag *diag) {
   (void)p;
+  *out_changed = false;
   tn_status s = tn_graph_sort(g, diag);
   for (int64_t at = 0; at < g->order.n && !s;
        at++) { /* sources are merged before those that read them */
@@ -128,7 +130,9 @@ tn_status tn_merge_regions(const tn_planner *p, tn_graph *g, tn_diag *diag) {
     const tn_region **table = NULL;
     for (uint32_t k = 0; tn_is_region(n) && k < n->node.n_inputs && !s; k++)
       s = merge_input(g, id, k, &table);
-    if (!s && tn_is_region(n) && is_identity(g, n)) s = drop_identity(g, id);
+    const bool drops = !s && tn_is_region(n) && is_identity(g, n);
+    if (drops) s = drop_identity(g, id);
+    *out_changed = *out_changed || drops || table;
   }
   return s ? s : tn_graph_sort(g, diag);
 }

@@ -600,6 +600,6 @@ tn_status tn_move_transposes(const tn_planner *p, tn_graph *g, bool *out_changed
   tn_vec_free(p->a, &t.place);
   tn_vec_free(p->a, &t.notes);
   tn_vec_free(p->a, &t.edges);
-  if (!s && *out_changed) s = tn_merge_regions(p, g, diag);
+  if (!s && *out_changed) s = tn_merge_regions(p, g, &changed, diag);
   return s || !*out_changed ? s : tn_graph_remove_dead(g);
 }

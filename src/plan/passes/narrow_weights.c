@@ -154,9 +154,11 @@ static tn_status begin_trials(const tn_planner *p, tn_graph *g, trials *list, tn
 
 tn_status tn_narrow_weights(const tn_planner *p, tn_graph *g, tn_diag *diag) {
   trials list = {0};
-  if (!p->precision || tn_plans_for_gpu(p) ||
-      !tn_registry_op(p->registry, TN_CORE_DOMAIN, TN_CORE_CAST, 0))
-    return TN_OK;
+  if (!p->precision || tn_plans_for_gpu(p)) return TN_OK;
+  if (!tn_has_feature(p->features, TN_FEATURE_NARROW_WEIGHTS))
+    return tn_fail(diag, TN_ERR_UNSUPPORTED, TN_WITHOUT_NARROW_WEIGHTS);
+  tn_note_feature(p->features, TN_FEATURE_NARROW_WEIGHTS);
+  if (!tn_registry_op(p->registry, TN_CORE_DOMAIN, TN_CORE_CAST, 0)) return TN_OK;
   tn_status s = begin_trials(p, g, &list, diag);
   if (!s && list.n) s = tn_pass_rewrite(p, g, diag);
   for (int64_t k = 0; k < list.n && !s; k++)

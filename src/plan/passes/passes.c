@@ -13,12 +13,13 @@ enum {
   REPEATS = 16,  /* and it after them, up to MAX_ROUNDS times: each may show the other something */
   ALWAYS = AT_LOAD | AT_PLAN
 };
-enum { MAX_ROUNDS = 4 };
+enum { MAX_ROUNDS = 4, NEEDED = -1 };
 
 typedef struct tn_pass {
   tn_stage stage;
   const char *name;
   uint32_t flags;
+  int feature; /* tn_feature; NEEDED: it is always there */
   tn_status (*run)(const tn_planner *p, tn_graph *g, tn_diag *diag);
   /* In place of run, of a pass that says whether it changed the graph. */
   tn_status (*change)(const tn_planner *p, tn_graph *g, bool last, bool *out_changed,
@@ -34,22 +35,38 @@ static tn_status promote(const tn_planner *p, tn_graph *g, bool last, bool *out_
 static tn_status move(const tn_planner *p, tn_graph *g, bool last, bool *out_changed,
                       tn_diag *diag) {
   (void)last;
-  return tn_move_transposes(p, g, out_changed, diag);
+  const tn_status s = tn_move_transposes(p, g, out_changed, diag);
+  if (*out_changed) tn_note_feature(p->features, TN_FEATURE_MERGE_REGIONS); /* which it calls */
+  return s;
+}
+
+static tn_status merge(const tn_planner *p, tn_graph *g, bool last, bool *out_changed,
+                       tn_diag *diag) {
+  (void)last;
+  return tn_merge_regions(p, g, out_changed, diag);
+}
+
+static tn_status share(const tn_planner *p, tn_graph *g, bool last, bool *out_changed,
+                       tn_diag *diag) {
+  (void)last;
+  return tn_share_region_prefixes(p, g, out_changed, diag);
 }
 
 static const tn_pass passes[] = {
-    {TN_STAGE_LOWER, "claim", AT_PLAN, tn_pass_claim, NULL},
-    {TN_STAGE_LOWER, "lower", ALWAYS, tn_pass_lower, NULL},
-    {TN_STAGE_LOWER, "merge_regions", ALWAYS | OPTIMIZES, tn_merge_regions, NULL},
-    {TN_STAGE_LOWER, "share_prefixes", ALWAYS | OPTIMIZES, tn_share_region_prefixes, NULL},
-    {TN_STAGE_FUSE, "rewrite", ALWAYS | OPTIMIZES, tn_pass_rewrite, NULL},
-    {TN_STAGE_FUSE, "fold_late", ALWAYS | OPTIMIZES | REWRITES, NULL, tn_fold_late},
-    {TN_STAGE_FUSE, "narrow_weights", ALWAYS | OPTIMIZES, tn_narrow_weights, NULL},
-    {TN_STAGE_FUSE, "promote_halves", ALWAYS | OPTIMIZES | REWRITES, NULL, promote},
-    {TN_STAGE_FUSE, "move_transposes", ALWAYS | OPTIMIZES | REWRITES | REPEATS, NULL, move},
-    {TN_STAGE_FUSE, "epilogues", AT_PLAN | OPTIMIZES, tn_pass_epilogues, NULL},
-    {TN_STAGE_FUSE, "halve", AT_PLAN | OPTIMIZES, tn_pass_halve, NULL},
-    {TN_STAGE_SELECT, "select", AT_PLAN, tn_pass_select, NULL},
+    {TN_STAGE_LOWER, "claim", AT_PLAN, NEEDED, tn_pass_claim, NULL},
+    {TN_STAGE_LOWER, "lower", ALWAYS, NEEDED, tn_pass_lower, NULL},
+    {TN_STAGE_LOWER, "merge_regions", ALWAYS | OPTIMIZES, TN_FEATURE_MERGE_REGIONS, NULL, merge},
+    {TN_STAGE_LOWER, "share_prefixes", ALWAYS | OPTIMIZES, TN_FEATURE_SHARE_PREFIXES, NULL, share},
+    {TN_STAGE_FUSE, "rewrite", ALWAYS | OPTIMIZES, NEEDED, tn_pass_rewrite, NULL},
+    {TN_STAGE_FUSE, "fold_late", ALWAYS | OPTIMIZES | REWRITES, NEEDED, NULL, tn_fold_late},
+    {TN_STAGE_FUSE, "narrow_weights", ALWAYS | OPTIMIZES, NEEDED, tn_narrow_weights, NULL},
+    {TN_STAGE_FUSE, "promote_halves", ALWAYS | OPTIMIZES | REWRITES, TN_FEATURE_PROMOTE_HALVES,
+     NULL, promote},
+    {TN_STAGE_FUSE, "move_transposes", ALWAYS | OPTIMIZES | REWRITES | REPEATS,
+     TN_FEATURE_MOVE_TRANSPOSES, NULL, move},
+    {TN_STAGE_FUSE, "epilogues", AT_PLAN | OPTIMIZES, NEEDED, tn_pass_epilogues, NULL},
+    {TN_STAGE_FUSE, "halve", AT_PLAN | OPTIMIZES, NEEDED, tn_pass_halve, NULL},
+    {TN_STAGE_SELECT, "select", AT_PLAN, NEEDED, tn_pass_select, NULL},
 };
 
 tn_status tn_verified(const tn_graph *g, const char *pass, tn_status status, tn_diag *diag) {
@@ -64,8 +81,12 @@ tn_status tn_verified(const tn_graph *g, const char *pass, tn_status status, tn_
 static tn_status run_pass(const tn_pass *pass, const tn_planner *p, tn_graph *g, bool last,
                           tn_diag *diag) {
   if (pass->run) return pass->run(p, g, diag);
+  if (pass->feature != NEEDED && !tn_has_feature(p->features, (tn_feature)pass->feature))
+    return TN_OK;
   bool changed = false;
   tn_status s = pass->change(p, g, last, &changed, diag);
+  if (pass->feature != NEEDED && changed) tn_note_feature(p->features, (tn_feature)pass->feature);
+  if (!(pass->flags & REWRITES)) return s;
   for (int k = 0; k < MAX_ROUNDS && changed && !s; k++) {
     s = tn_pass_rewrite(p, g, diag);
     changed = false;

@@ -53,14 +53,14 @@ tn_status tn_pins_check(const tn_planner *p, const tn_graph *g, tn_diag *diag);
 bool tn_pin_forbids_lowering(const tn_planner *p, const tn_gnode *node);
 /* True for data movement, and for operators that no kernel runs, if they have a lowering. */
 bool tn_wants_lowering(const tn_planner *p, const tn_gnode *n);
-/* promote_halves.c */
+/* arg_rules.c */
 /* Would input (output) k of the node be of the type `wide` if the node were computed in it? Only a
  * type variable that an input binds to f16 or bf16 promotes: one that only outputs have follows
  * from an attribute and stays. */
 bool tn_arg_promotes(const tn_graph *g, const tn_gnode *n, uint32_t k, bool output, uint32_t wide);
 /* The type rule that binds input (output) k of the node; -1: none does. */
 int32_t tn_arg_rule(const tn_gnode *n, uint32_t k, bool output);
-/* Makes f32 of what nodes compute in f16 or bf16. *out_changed: it did. */
+/* Makes f32 of what nodes compute in f16 or bf16 (promote_halves.c). *out_changed: it did. */
 tn_status tn_promote_halves(const tn_planner *p, tn_graph *g, bool *out_changed, tn_diag *diag);
 /* halve.c: the way back, in the memory of GPUs. */
 tn_status tn_pass_halve(const tn_planner *p, tn_graph *g, tn_diag *diag);
@@ -69,6 +69,9 @@ bool tn_plans_for_gpu(const tn_planner *p);
 /* Why the type cannot hold floats of which this is the largest; NULL: it can. */
 const char *tn_half_misfit(float largest, uint32_t dtype);
 /* Makes 16-bit floats of weights that operators take as such (narrow_weights.c). */
+#define TN_WITHOUT_NARROW_WEIGHTS                                                         \
+  "weights in 16 bits: this program was linked without them; to have them: tenon select " \
+  "--precision f16 MODEL"
 tn_status tn_narrow_weights(const tn_planner *p, tn_graph *g, tn_diag *diag);
 /* Does some kernel of the node's operator apply epilogues itself? */
 bool tn_has_epilogue_kernel(const tn_planner *p, const tn_gnode *n);
@@ -99,9 +102,11 @@ int64_t tn_edit_limit(const tn_graph *g);
 tn_status tn_edit_endless(tn_graph *g, int32_t node, const char *what, tn_diag *diag);
 /* Makes the epilogue of a node nodes of their own again. *out_done: false if it has none. */
 tn_status tn_unfuse(tn_graph *g, int32_t node, bool *out_done);
-/* Merges regions that read from regions (merge_regions.c). */
-tn_status tn_merge_regions(const tn_planner *p, tn_graph *g, tn_diag *diag);
-/* Lets concatenations begin with others that hold the same (share_prefixes.c). */
-tn_status tn_share_region_prefixes(const tn_planner *p, tn_graph *g, tn_diag *diag);
+/* Merges regions that read from regions (merge_regions.c). *out_changed: there were such. */
+tn_status tn_merge_regions(const tn_planner *p, tn_graph *g, bool *out_changed, tn_diag *diag);
+/* Lets concatenations begin with others that hold the same (share_prefixes.c). *out_changed: some
+ * do. */
+tn_status tn_share_region_prefixes(const tn_planner *p, tn_graph *g, bool *out_changed,
+                                   tn_diag *diag);
 
 #endif

@@ -121,7 +121,9 @@ static tn_status begin_with(const tn_planner *p, tn_graph *g, int32_t node, int3
   return s ? s : tn_check_from(p, g, node, diag);
 }
 
-tn_status tn_share_region_prefixes(const tn_planner *p, tn_graph *g, tn_diag *diag) {
+tn_status tn_share_region_prefixes(const tn_planner *p, tn_graph *g, bool *out_changed,
+                                   tn_diag *diag) {
+  *out_changed = false;
   tn_status s = tn_graph_sort(g, diag);
   /* From the end, where the longer ones are: the beginning of each is still whole then. */
   for (int64_t at = g->order.n - 1; at >= 0 && !s; at--) {
@@ -130,7 +132,9 @@ tn_status tn_share_region_prefixes(const tn_planner *p, tn_graph *g, tn_diag *di
     tn_region joined;
     if (!tn_is_region(n) || n->n_regions < 3 || n->n_epilogue || n->region_fill >= 0) continue;
     const int32_t other = find_beginning(g, id, &joined);
-    if (other >= 0) s = begin_with(p, g, id, other, &joined, diag);
+    if (other < 0) continue;
+    s = begin_with(p, g, id, other, &joined, diag);
+    *out_changed = true;
   }
   return s ? s : tn_graph_remove_dead(g);
 }

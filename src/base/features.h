@@ -1,0 +1,38 @@
+/* Features: what only some models have use for, and programs that were linked for other models do
+ * without (src/without). A line "feature NAME" of a list of parts has one in (part_list.h). */
+#ifndef TN_BASE_FEATURES_H
+#define TN_BASE_FEATURES_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef enum tn_feature {
+  /* passes of the planner */
+  TN_FEATURE_MERGE_REGIONS,
+  TN_FEATURE_SHARE_PREFIXES,
+  TN_FEATURE_NARROW_WEIGHTS,
+  TN_FEATURE_PROMOTE_HALVES,
+  TN_FEATURE_MOVE_TRANSPOSES,
+  TN_FEATURE_COUNT
+} tn_feature;
+
+/* By the number above; NULL ends it. */
+extern const char *const tn_feature_names[];
+
+/* Of a runtime: bit k is feature k. */
+typedef struct tn_features {
+  atomic_uint used;  /* models have had use for it */
+  uint32_t left_out; /* is not to be used: `tenon check --kernels` sees what a build without it sees
+                        (one that is selected has nothing here, and functions that do nothing) */
+} tn_features;
+
+/* features NULL: all are there, and nothing is noted. Any thread. */
+static inline bool tn_has_feature(const tn_features *features, tn_feature which) {
+  return !features || !(features->left_out >> which & 1);
+}
+static inline void tn_note_feature(tn_features *features, tn_feature which) {
+  if (features) atomic_fetch_or_explicit(&features->used, 1u << which, memory_order_relaxed);
+}
+
+#endif
